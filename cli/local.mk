@@ -84,12 +84,18 @@ CALLGATE_SOURCES += \
 	cli/host/real.c \
 	cli/host/real.h
 CALLGATE_SOURCES += \
+	cli/learn/deny.c \
 	cli/learn/draft.c \
 	cli/learn/draft.h \
 	cli/learn/elf.c \
+	cli/learn/elf.h \
 	cli/learn/endpoints.c \
 	cli/learn/fold.c \
 	cli/learn/fold.h \
+	cli/learn/groups.c \
+	cli/learn/groups.h \
+	cli/learn/inodes.c \
+	cli/learn/inodes.h \
 	cli/learn/judge.c \
 	cli/learn/learn.c \
 	cli/learn/learn.h \
@@ -99,10 +105,17 @@ CALLGATE_SOURCES += \
 	cli/learn/packages.h \
 	cli/learn/pattern.c \
 	cli/learn/pattern.h \
+	cli/learn/prepare.c \
 	cli/learn/report.c \
+	cli/learn/rounds.c \
+	cli/learn/rules.c \
+	cli/learn/rules.h \
 	cli/learn/runs.c \
 	cli/learn/scan.c \
 	cli/learn/scan.h \
+	cli/learn/singles.c \
+	cli/learn/singles.h \
+	cli/learn/static.c \
 	cli/learn/tier.c \
 	cli/learn/tier.h \
 	cli/learn/units.c \

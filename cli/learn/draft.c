@@ -55,6 +55,13 @@ json_t *draft_get_list(struct draft *draft, const char *section, const char *key
 	return json_object_set_new(object, key, list) < 0 ? NULL : list;
 }
 
+int draft_offer_sockets(struct draft *draft)
+{
+	if (json_object_get(draft->root, "network"))
+		return 0;
+	return json_object_set_new(draft->root, "network", json_pack("{s:s}", "default", "deny")) < 0 ? -ENOMEM : 0;
+}
+
 /* The entry of a list for this path: a string, or an object with "path". */
 static json_t *draft_find_entry(const json_t *list, const char *path)
 {
@@ -85,8 +92,11 @@ int draft_add_path(struct draft *draft, unsigned right, const char *path, char *
 
 	if (!list || !because)
 		return -ENOMEM;
-	if (draft_find_entry(list, path))
-		return 0;
+	entry = draft_find_entry(list, path);
+	if (entry) /* an earlier policy has it, which left it out perhaps */
+		return disabled || !json_object_get(entry, "disabled") ? 0
+		       : json_object_del(entry, "disabled") < 0     ? -ENOMEM
+								     : 0;
 	entry = json_pack("{s:s, s:o}", "path", path, "because", report_make_text_json(because));
 	if (entry && found && found->files > found->used)
 		(void)json_object_set_new(entry, "also_grants", draft_make_also(found));
@@ -111,23 +121,30 @@ int draft_add_deny(struct draft *draft, const char *pattern, const char *because
 
 int draft_add_refused(struct draft *draft, unsigned right, const char *path, const char *why)
 {
-	for (size_t i = 0; i < json_array_size(draft->refused); i++) {
-		const json_t *entry = json_array_get(draft->refused, i);
+	json_t *text = report_make_text_json(path), *name = json_string(draft_get_right_name(right));
+	json_t *entry = json_pack("{s:o, s:o, s:s}", "path", text, "right", name, "why", why);
 
-		if (strcmp(json_string_value(json_object_get(entry, "path")), path) == 0)
+	if (!entry)
+		return -ENOMEM;
+	for (size_t i = 0; i < json_array_size(draft->refused); i++)
+		if (json_equal(json_array_get(draft->refused, i), entry)) {
+			json_decref(entry);
 			return 0;
-	}
-	return json_array_append_new(draft->refused, json_pack("{s:s, s:s, s:s}", "path", path, "right",
-							       draft_get_right_name(right), "why", why)) < 0
-		       ? -ENOMEM
-		       : 0;
+		}
+	return json_array_append_new(draft->refused, entry) < 0 ? -ENOMEM : 0;
 }
 
 int draft_add_left(struct draft *draft, const char *path)
 {
-	if (draft_find_entry(draft->left, path))
+	json_t *text = report_make_text_json(path);
+
+	if (!text)
+		return -ENOMEM;
+	if (draft_find_entry(draft->left, json_string_value(text))) {
+		json_decref(text);
 		return 0;
-	return json_array_append_new(draft->left, json_string(path)) < 0 ? -ENOMEM : 0;
+	}
+	return json_array_append_new(draft->left, text) < 0 ? -ENOMEM : 0;
 }
 
 static size_t draft_count_list(const json_t *list)
@@ -137,6 +154,26 @@ static size_t draft_count_list(const json_t *list)
 	for (size_t i = 0; i < json_array_size(list); i++)
 		count += !json_object_get(json_array_get(list, i), "disabled");
 	return count;
+}
+
+bool draft_writes_outside(const struct draft *draft)
+{
+	const json_t *list = json_object_get(json_object_get(draft->root, "filesystem"), "write");
+	const json_t *extends = json_object_get(draft->root, "extends");
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *entry = json_array_get(list, i);
+		const char *path = json_string_value(json_is_string(entry) ? entry : json_object_get(entry, "path"));
+
+		if (path && !json_object_get(entry, "disabled") && strncmp(path, "@workdir", 8) != 0 &&
+		    strncmp(path, "@scratch", 8) != 0)
+			return true;
+	}
+	/* The profiles that callgate has grant no such writing. */
+	for (size_t i = 0; i < json_array_size(extends); i++)
+		if (strpbrk(json_string_value(json_array_get(extends, i)), "/."))
+			return true;
+	return json_is_string(extends) && strpbrk(json_string_value(extends), "/.");
 }
 
 size_t draft_count_rules(const struct draft *draft)
@@ -153,7 +190,21 @@ size_t draft_count_rules(const struct draft *draft)
 	return count;
 }
 
-int draft_write(const struct draft *draft, const char *path)
+/* Gives a file its name. fresh: nothing may have it yet. 0 or -errno. */
+static int draft_rename(const char *aside, const char *path, bool fresh)
+{
+	if (!fresh)
+		return rename(aside, path) < 0 ? -errno : 0;
+	if (renameat2(AT_FDCWD, aside, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+		return 0;
+	/* A file system without that flag has links, which never replace a name, or has no way at all. */
+	if (errno != EINVAL || link(aside, path) < 0)
+		return -errno;
+	(void)unlink(aside); /* it has its name; a second one does no harm */
+	return 0;
+}
+
+int draft_write(const struct draft *draft, const char *path, bool fresh)
 {
 	_cleanup_free_ char *text = json_dumps(draft->root, JSON_INDENT(2)), *aside = cli_format("%s.XXXXXX", path),
 			    *line = NULL;
@@ -171,8 +222,10 @@ int draft_write(const struct draft *draft, const char *path)
 	if (fd < 0)
 		return -errno;
 	r = io_write_all(fd, line, strlen(line));
-	if (r == 0 && (fchmod(fd, 0644) < 0 || fsync(fd) < 0 || rename(aside, path) < 0))
+	if (r == 0 && (fchmod(fd, 0644) < 0 || fsync(fd) < 0))
 		r = -errno;
+	if (r == 0)
+		r = draft_rename(aside, path, fresh);
 	if (r < 0)
 		(void)unlink(aside);
 	return r;

@@ -42,10 +42,19 @@ int draft_add_left(struct draft *draft, const char *path);
 /* The array at "section" or, with a section of its own, at section.key; made where it is missing. NULL: no memory. */
 json_t *draft_get_list(struct draft *draft, const char *section, const char *key);
 
+/* True when the policy, or one of a file that it extends, grants writing elsewhere than in the working directory. */
+bool draft_writes_outside(const struct draft *draft);
+
 /* How many rules there are, without those that are left out. */
 size_t draft_count_rules(const struct draft *draft);
 
-/* Writes the policy to a new file that then gets this name. 0 or -errno; -EINVAL: with messages about the policy. */
-int draft_write(const struct draft *draft, const char *path);
+/*
+ * Writes the policy to a new file that then gets this name. fresh: -EEXIST, and nothing is changed, where there is such
+ * a file. 0 or -errno; -EINVAL: with messages about the policy.
+ */
+int draft_write(const struct draft *draft, const char *path, bool fresh);
+
+/* Makes the policy offer sockets, for endpoints that it does not grant. 0 or -ENOMEM. */
+int draft_offer_sockets(struct draft *draft);
 
 #endif

@@ -1,8 +1,5 @@
-/*
- * What a program needs before it has run, from its file: its "#!" chain, its ELF loader, and the libraries that it and
- * they name. Looked for as ld.so(8) does: DT_RPATH, DT_RUNPATH with $ORIGIN, the directories of /etc/ld.so.conf, the
- * usual ones. Nothing is run.
- */
+#include "cli/learn/elf.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -14,26 +11,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
-#include "cli/learn/learn.h"
+#include "base/elf-machine.h"
+#include "cli/cli.h"
 
-#define ELF_SCRIPTS_MAX 5
 #define ELF_FILES_MAX 2000u
 #define ELF_CONF "/etc/ld.so.conf"
 #define ELF_CONF_DEPTH 4
 
-struct elf_search {
-	struct needs *needs;
-	struct cli_list dirs;  /* of /etc/ld.so.conf, and the usual ones */
-	struct cli_list files; /* found so far, in the order in which they are inspected */
-};
-
 /* One file while it is inspected. */
 struct elf_file {
 	const char *path;
+	int fd;
 	Elf *elf;
 	GElf_Ehdr header;
-	char *runpath; /* DT_RUNPATH, else DT_RPATH; owned; NULL: none */
+	char *rpath, *runpath; /* with $ORIGIN replaced; owned; NULL: none. With DT_RUNPATH no DT_RPATH counts */
 };
 
 /* ---- directories of libraries ---- */
@@ -74,11 +67,10 @@ static int elf_list_directories(struct elf_search *search)
 
 /* ---- libraries ---- */
 
-/* because_taken: taken, NULL is no memory. */
-static int elf_add_file(struct elf_search *search, const char *path, unsigned want, char *because_taken)
+int elf_search_add(struct elf_search *search, const char *path, const char *written, unsigned want, char *because_taken)
 {
 	_cleanup_free_ char *because = because_taken;
-	int r = because ? needs_add_path(search->needs, path, want, because) : -ENOMEM;
+	int r = because ? needs_add_path(search->needs, path, written, want, because) : -ENOMEM;
 
 	for (size_t i = 0; i < search->files.count; i++)
 		if (strcmp(search->files.item[i], path) == 0)
@@ -88,13 +80,21 @@ static int elf_add_file(struct elf_search *search, const char *path, unsigned wa
 	return cli_list_add_owned(&search->files, strdup(path));
 }
 
+/* NULL: no regular file, or nothing that libelf can read. */
+static Elf *elf_open(int fd)
+{
+	struct stat status;
+
+	return fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
+}
+
 /* True for a library of the same kind of machine. */
 static bool elf_is_alike(const struct elf_file *file, const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	GElf_Ehdr header;
 	bool alike;
-	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+	Elf *elf = elf_open(fd);
 
 	alike = elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header) &&
 		header.e_machine == file->header.e_machine &&
@@ -103,44 +103,61 @@ static bool elf_is_alike(const struct elf_file *file, const char *path)
 	return alike;
 }
 
-/* "$ORIGIN" and "${ORIGIN}" are the directory of the file; other "$" are left. Owned; NULL: no memory. */
-static char *elf_expand_directory(const struct elf_file *file, const char *dir, size_t len)
+/* Replaces "$ORIGIN" and "${ORIGIN}" by the directory of the file. Owned; NULL: no memory. */
+static char *elf_expand_origin(const struct elf_file *file, const char *text)
 {
 	static const char *const names[] = {"$ORIGIN", "${ORIGIN}"};
 	const char *slash = strrchr(file->path, '/');
+	_cleanup_buf_ struct buf out = {0};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (len >= strlen(names[i]) && strncmp(dir, names[i], strlen(names[i])) == 0)
-			return cli_format("%.*s%.*s", (int)(slash - file->path), file->path,
-					  (int)(len - strlen(names[i])), dir + strlen(names[i]));
-	return strndup(dir, len);
+	while (*text) {
+		size_t skip = 0;
+
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			if (strncmp(text, names[i], strlen(names[i])) == 0)
+				skip = strlen(names[i]);
+		if (skip)
+			buf_add(&out, file->path, (size_t)(slash - file->path));
+		else
+			buf_add(&out, text, 1);
+		text += skip ? skip : 1;
+	}
+	return buf_take_text(&out);
 }
 
-/* Looks in one directory. 1: found, and added; 0: not there; -errno. */
-static int elf_try_directory(struct elf_search *search, const struct elf_file *file, const char *dir, const char *name,
-			     const char *how)
+/*
+ * Looks for a library in one directory, or by its whole path. 1: found, and added; 0: there is none of this machine's
+ * kind, whatever else has that name; -errno.
+ */
+static int elf_try_file(struct elf_search *search, const struct elf_file *file, const char *dir, const char *name,
+			const char *how)
 {
-	_cleanup_free_ char *path = cli_format("%s/%s", dir, name), *real = path ? realpath(path, NULL) : NULL;
+	_cleanup_free_ char *top = *dir ? realpath(dir, NULL) : strdup(""), *path = NULL, *real = NULL;
 	int r;
 
+	if (!top)
+		return 0;
+	path = *name == '/' ? strdup(name) : cli_format("%s/%s", top, name);
+	real = path ? realpath(path, NULL) : NULL;
 	if (!path)
 		return -ENOMEM;
 	if (!real || !elf_is_alike(file, real))
 		return 0;
-	r = elf_add_file(search, real, POLICY_READ,
+	r = elf_search_add(search, real, path, POLICY_READ,
 			 cli_format("needed by %s as %s, found by %s", file->path, name, how));
 	return r < 0 ? r : 1;
 }
 
-static int elf_try_runpath(struct elf_search *search, const struct elf_file *file, const char *name)
+static int elf_try_path_list(struct elf_search *search, const struct elf_file *file, const char *list,
+			     const char *name, const char *how)
 {
 	int r = 0;
 
-	for (const char *at = file->runpath; r == 0 && at && *at; at += *at == ':') {
+	for (const char *at = list; r == 0 && at && *at; at += *at == ':') {
 		size_t len = strcspn(at, ":");
-		_cleanup_free_ char *dir = elf_expand_directory(file, at, len);
+		_cleanup_free_ char *dir = strndup(at, len);
 
-		r = !dir ? -ENOMEM : *dir == '/' ? elf_try_directory(search, file, dir, name, "its run path") : 0;
+		r = !dir ? -ENOMEM : *dir == '/' ? elf_try_file(search, file, dir, name, how) : 0;
 		at += len;
 	}
 	return r;
@@ -148,16 +165,20 @@ static int elf_try_runpath(struct elf_search *search, const struct elf_file *fil
 
 static int elf_find_library(struct elf_search *search, const struct elf_file *file, const char *name)
 {
-	int r = elf_try_runpath(search, file, name);
+	int r = 0;
 
-	if (strchr(name, '/'))
-		return r == 0 && *name == '/' ? elf_add_file(search, name, POLICY_READ,
-							     cli_format("needed by %s", file->path))
-					      : r;
-	for (size_t i = 0; r == 0 && i < search->dirs.count; i++)
-		r = elf_try_directory(search, file, search->dirs.item[i], name, "the system's directories");
+	if (*name == '/')
+		r = elf_try_file(search, file, "", name, "its path");
+	if (r == 0 && !strchr(name, '/') && !file->runpath)
+		r = elf_try_path_list(search, file, file->rpath, name, "DT_RPATH");
+	if (r == 0 && !strchr(name, '/') && !file->runpath)
+		r = elf_try_path_list(search, file, search->rpath, name, "the program's DT_RPATH");
+	if (r == 0 && !strchr(name, '/'))
+		r = elf_try_path_list(search, file, file->runpath, name, "DT_RUNPATH");
+	for (size_t i = 0; r == 0 && !strchr(name, '/') && i < search->dirs.count; i++)
+		r = elf_try_file(search, file, search->dirs.item[i], name, "the system's directories");
 	if (r == 0)
-		cli_print_error("learn", "warning: %s needs the library %s, which is in none of the usual directories",
+		cli_print_error("learn", "warning: %s needs the library %s, which is not where the loader looks",
 				file->path, name);
 	return r < 0 ? r : 0;
 }
@@ -195,8 +216,16 @@ static int elf_take_runpath(struct elf_search *search, struct elf_file *file, co
 {
 	(void)search;
 	free(file->runpath);
-	file->runpath = strdup(text);
+	file->runpath = elf_expand_origin(file, text);
 	return file->runpath ? 0 : -ENOMEM;
+}
+
+static int elf_take_rpath(struct elf_search *search, struct elf_file *file, const char *text)
+{
+	(void)search;
+	free(file->rpath);
+	file->rpath = elf_expand_origin(file, text);
+	return file->rpath ? 0 : -ENOMEM;
 }
 
 static int elf_take_needed(struct elf_search *search, struct elf_file *file, const char *text)
@@ -204,141 +233,106 @@ static int elf_take_needed(struct elf_search *search, struct elf_file *file, con
 	return elf_find_library(search, file, text);
 }
 
+/* The right that exec(2) of a program asks for its loader: replay/record.c. */
+static unsigned elf_get_loader_right(const char *loader)
+{
+	static const char *const loaders[] = ELF_LOADERS;
+
+	for (size_t i = 0; i < sizeof(loaders) / sizeof(loaders[0]); i++)
+		if (strcmp(loader, loaders[i]) == 0)
+			return POLICY_READ;
+	return POLICY_EXEC;
+}
+
+static int elf_add_loader(struct elf_search *search, const struct elf_file *file, const char *loader)
+{
+	_cleanup_free_ char *real = *loader == '/' ? realpath(loader, NULL) : NULL;
+
+	if (!real || !elf_is_alike(file, real)) {
+		cli_print_error("learn", "warning: %s needs the loader %s, which is no ELF file of its kind",
+				file->path, loader);
+		return 0;
+	}
+	return elf_search_add(search, real, loader, elf_get_loader_right(loader),
+			    cli_format("the loader of %s", file->path));
+}
+
 /* The loader that PT_INTERP names. */
 static int elf_take_loader(struct elf_search *search, const struct elf_file *file)
 {
-	size_t count = 0, size = 0;
-	const char *image = elf_rawfile(file->elf, &size);
+	size_t count = 0;
 	GElf_Phdr segment;
 
 	(void)elf_getphdrnum(file->elf, &count); /* on failure there are none */
 	for (size_t i = 0; i < count; i++) {
-		_cleanup_free_ char *loader = NULL;
+		char loader[PATH_MAX] = "";
 
-		if (!gelf_getphdr(file->elf, (int)i, &segment) || segment.p_type != PT_INTERP || !image ||
-		    segment.p_offset > size || segment.p_filesz > size - segment.p_offset)
+		if (!gelf_getphdr(file->elf, (int)i, &segment))
+			return 0;
+		if (segment.p_type != PT_INTERP)
 			continue;
-		loader = strndup(image + segment.p_offset, segment.p_filesz);
-		return loader ? elf_add_file(search, loader, POLICY_READ, cli_format("the loader of %s", file->path))
-			      : -ENOMEM;
+		if (segment.p_filesz < sizeof(loader) && segment.p_offset <= INT64_MAX &&
+		    pread(file->fd, loader, segment.p_filesz, (off_t)segment.p_offset) == (ssize_t)segment.p_filesz)
+			return elf_add_loader(search, file, loader);
 	}
 	return 0;
+}
+
+static int elf_inspect_open(struct elf_search *search, struct elf_file *file)
+{
+	int r = elf_take_loader(search, file);
+
+	if (r == 0)
+		r = elf_visit_dynamic(search, file, DT_RPATH, elf_take_rpath);
+	if (r == 0)
+		r = elf_visit_dynamic(search, file, DT_RUNPATH, elf_take_runpath);
+	if (r == 0)
+		r = elf_visit_dynamic(search, file, DT_NEEDED, elf_take_needed);
+	if (r == 0 && !search->rpath && !file->runpath) /* the program is inspected first */
+		search->rpath = strdup(file->rpath ? file->rpath : "");
+	return r;
 }
 
 /* 0; -ENOEXEC: no ELF file; other -errno. */
 static int elf_inspect(struct elf_search *search, const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	struct elf_file file = {.path = path};
+	struct elf_file file = {.path = path, .fd = fd};
 	int r = fd < 0 ? -errno : 0;
 
 	if (r == 0)
-		file.elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+		file.elf = elf_open(fd);
 	if (r == 0 && (!file.elf || elf_kind(file.elf) != ELF_K_ELF || !gelf_getehdr(file.elf, &file.header)))
 		r = -ENOEXEC;
 	if (r == 0)
-		r = elf_take_loader(search, &file);
-	if (r == 0)
-		r = elf_visit_dynamic(search, &file, DT_RPATH, elf_take_runpath);
-	if (r == 0)
-		r = elf_visit_dynamic(search, &file, DT_RUNPATH, elf_take_runpath);
-	if (r == 0)
-		r = elf_visit_dynamic(search, &file, DT_NEEDED, elf_take_needed);
+		r = elf_inspect_open(search, &file);
+	free(file.rpath);
 	free(file.runpath);
 	(void)elf_end(file.elf);
 	return r;
 }
 
-/* ---- the program ---- */
+/* ---- all files ---- */
 
-/* The interpreter of a "#!" line, with env's argument looked up in PATH. Owned; NULL: no script. */
-static char *elf_read_interpreter(const char *path, char **ret_argument)
+int elf_search_init(struct elf_search *search, struct needs *needs)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	char head[PATH_MAX] = "", *at = head + 2, *end;
-
-	*ret_argument = NULL;
-	if (fd < 0 || read(fd, head, sizeof(head) - 1) < 3 || head[0] != '#' || head[1] != '!')
-		return NULL;
-	head[strcspn(head, "\n")] = '\0';
-	at += strspn(at, " \t");
-	end = at + strcspn(at, " \t");
-	if (*end)
-		*ret_argument = strdup(end + 1 + strspn(end + 1, " \t"));
-	*end = '\0';
-	return *at == '/' ? strdup(at) : NULL;
+	*search = (struct elf_search){.needs = needs};
+	return elf_version(EV_CURRENT) == EV_NONE ? -ENOTSUP : elf_list_directories(search);
 }
 
-/* The file that a shell would start. Owned; NULL: there is none. */
-static char *elf_find_program(const char *name)
+void elf_search_release(struct elf_search *search)
 {
-	const char *path = getenv("PATH");
-	char *found = NULL;
-
-	if (strchr(name, '/'))
-		return realpath(name, NULL);
-	for (const char *at = path ? path : "/usr/bin:/bin"; !found && *at; at += *at == ':') {
-		size_t len = strcspn(at, ":");
-		_cleanup_free_ char *file = cli_format("%.*s/%s", (int)len, at, name);
-
-		if (file && access(file, X_OK) == 0)
-			found = realpath(file, NULL);
-		at += len;
-	}
-	return found;
+	cli_list_release(&search->dirs);
+	cli_list_release(&search->files);
+	free(search->rpath);
 }
 
-/* Adds the program and the chain of its interpreters. The last one is left in search->files. 0 or -errno. */
-static int elf_follow_scripts(struct elf_search *search, const char *program)
+int elf_search_inspect(struct elf_search *search)
 {
-	_cleanup_free_ char *path = elf_find_program(program), *because = strdup("the program");
-	int r = !path ? -ENOENT : !because ? -ENOMEM : 0;
+	int r = 0;
 
-	for (int depth = 0; r == 0 && depth <= ELF_SCRIPTS_MAX; depth++) {
-		_cleanup_free_ char *argument = NULL, *interpreter = elf_read_interpreter(path, &argument);
-		bool env = interpreter && strcmp(strrchr(interpreter, '/'), "/env") == 0;
-
-		if (!interpreter)
-			return elf_add_file(search, path, POLICY_EXEC, steal_pointer(&because));
-		r = needs_add_path(search->needs, path, POLICY_EXEC, because);
-		if (r == 0 && env && argument) {
-			char *next = elf_find_program(argument);
-
-			r = elf_add_file(search, interpreter, POLICY_EXEC, cli_format("the interpreter of %s", path));
-			if (next) {
-				free(because);
-				because = cli_format("started by env for %s", path);
-				free(path);
-				path = next;
-				continue;
-			}
-		}
-		free(because);
-		because = cli_format("the interpreter of %s", path);
-		free(path);
-		path = steal_pointer(&interpreter);
-		r = r == 0 && !because ? -ENOMEM : r;
-	}
-	return r;
-}
-
-int learn_inspect_program(struct needs *needs, const char *program)
-{
-	struct elf_search search = {.needs = needs};
-	int r = elf_version(EV_CURRENT) == EV_NONE ? -ENOTSUP : elf_list_directories(&search);
-
-	if (r == 0)
-		r = elf_follow_scripts(&search, program);
 	/* elf_inspect adds to the list. */
-	for (size_t i = 0; r == 0 && i < search.files.count; i++)
-		r = elf_inspect(&search, search.files.item[i]);
-	if (r == -ENOENT)
-		cli_print_error("learn", "--static %s: no such program; name its file", program);
-	else if (r == -ENOEXEC)
-		cli_print_error("learn", "--static %s: neither an ELF file nor a script with #!", program);
-	else if (r < 0)
-		cli_print_error("learn", "--static %s: %s", program, strerror(-r));
-	cli_list_release(&search.dirs);
-	cli_list_release(&search.files);
+	for (size_t i = 0; r == 0 && i < search->files.count; i++)
+		r = elf_inspect(search, search->files.item[i]);
 	return r;
 }

@@ -40,9 +40,18 @@ static char *endpoints_make_request(const struct need_net *net, bool every)
 
 static int endpoints_add_text(json_t *list, const char *text)
 {
-	for (size_t i = 0; i < json_array_size(list); i++)
-		if (strcmp(json_string_value(json_array_get(list, i)), text) == 0)
+	const char *path = strchr(text, ' ');
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *have = json_string_value(json_array_get(list, i));
+
+		if (strcmp(have, text) == 0)
 			return 0;
+		/* every path of the method */
+		if (path && strncmp(have, text, (size_t)(path - text) + 1) == 0 &&
+		    strcmp(have + (path - text), " /**") == 0)
+			return 0;
+	}
 	return json_array_append_new(list, json_string(text)) < 0 ? -ENOMEM : 0;
 }
 
@@ -64,29 +73,57 @@ static json_t *endpoints_list_requests(const struct needs *needs, const struct n
 	return list;
 }
 
-static json_t *endpoints_make_rule(const struct needs *needs, const struct need_net *endpoint)
+/* The value of "proto". NULL: what the port says by itself. Static. */
+static const char *endpoints_find_proto(const struct needs *needs, const struct need_net *endpoint)
 {
-	static const unsigned usual[] = {443, 80};
+	const unsigned port = endpoint->port;
+
+	if (endpoint->udp)
+		return "udp";
+	for (size_t i = 0; i < needs->nets; i++) {
+		const struct need_net *net = &needs->net[i];
+
+		if (net->kind == QUERY_REQUEST && !net->upgrade && endpoint_is_same(net, endpoint))
+			return port == (net->plain ? 80 : 443) ? NULL : net->plain ? "http" : "https";
+	}
+	return port == 443 || port == 80 ? NULL : "tcp";
+}
+
+static json_t *endpoints_make_rule(const struct needs *needs, const struct need_net *endpoint, bool risky)
+{
 	_cleanup_json_ json_t *requests = endpoints_list_requests(needs, endpoint, false);
 	_cleanup_free_ char *because = need_explain(&endpoint->origin);
 	json_t *rule = json_pack("{s:s, s:i}", "host", endpoint->host, "port", (int)endpoint->port);
-	bool known = false;
+	const char *proto = endpoints_find_proto(needs, endpoint);
 
 	if (json_array_size(requests) > ENDPOINTS_REQUESTS_MAX) {
 		json_decref(requests);
 		requests = endpoints_list_requests(needs, endpoint, true);
 	}
-	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
-		known |= endpoint->port == usual[i];
-	if (endpoint->udp || !known)
-		(void)json_object_set_new(rule, "proto", json_string(endpoint->udp ? "udp" : "tcp"));
+	if (proto)
+		(void)json_object_set_new(rule, "proto", json_string(proto));
 	if (json_array_size(requests) > 0)
 		(void)json_object_set(rule, "http", requests);
 	if (because)
 		(void)json_object_set_new(rule, "reason", report_make_text_json(because));
 	if (endpoints_find_objection(endpoint->host))
+		(void)json_object_set_new(rule, "private", json_true());
+	if (!risky && endpoints_find_objection(endpoint->host))
 		(void)json_object_set_new(rule, "disabled", json_string(endpoints_find_objection(endpoint->host)));
 	return rule;
+}
+
+/*
+ * Datagrams to an endpoint that is reached by TCP, too: getaddrinfo(3) connects such a socket to sort addresses, and
+ * HTTP/3 falls back to TCP.
+ */
+bool learn_is_needless_udp(const struct needs *needs, const char *host, unsigned port)
+{
+	for (size_t i = 0; i < needs->nets; i++)
+		if (needs->net[i].kind != QUERY_LISTEN && !needs->net[i].udp && needs->net[i].port == port &&
+		    strcmp(needs->net[i].host, host) == 0)
+			return true;
+	return false;
 }
 
 /* The rule of the list for the endpoint, of an earlier policy perhaps. Borrowed; NULL: none. */
@@ -117,19 +154,23 @@ static int endpoints_add_request(json_t *rule, const struct need_net *net)
 	return text ? endpoints_add_text(requests, text) : -ENOMEM;
 }
 
-static int endpoints_add_endpoint(struct draft *draft, const struct needs *needs, const struct need_net *endpoint)
+static int endpoints_add_endpoint(struct draft *draft, const struct needs *needs, const struct need_net *endpoint,
+				  bool risky)
 {
 	json_t *list, *rule;
 
-	if (!*endpoint->host || endpoint->granted)
+	if (!*endpoint->host || endpoint->granted ||
+	    (endpoint->udp && learn_is_needless_udp(needs, endpoint->host, endpoint->port)))
 		return 0;
 	list = draft_get_list(draft, "network", "allow");
 	if (!list)
 		return -ENOMEM;
 	rule = endpoints_find_rule(list, endpoint);
+	if (rule && risky)
+		(void)json_object_del(rule, "disabled");
 	if (rule)
 		return endpoints_add_request(rule, endpoint);
-	return json_array_append_new(list, endpoints_make_rule(needs, endpoint)) < 0 ? -ENOMEM : 0;
+	return json_array_append_new(list, endpoints_make_rule(needs, endpoint, risky)) < 0 ? -ENOMEM : 0;
 }
 
 /* listen(2) of a socket that is bound to no port that was named: any port that is free. */
@@ -153,15 +194,15 @@ static int endpoints_add_port(struct draft *draft, const struct needs *needs, co
 	return json_array_append_new(list, json_integer((json_int_t)port)) < 0 ? -ENOMEM : 0;
 }
 
-int learn_add_endpoints(struct draft *draft, const struct needs *needs)
+int learn_add_endpoints(struct draft *draft, const struct needs *needs, bool risky)
 {
-	int r = 0;
+	int r = needs->sockets ? draft_offer_sockets(draft) : 0;
 
 	for (size_t i = 0; r == 0 && i < needs->nets; i++) {
 		const struct need_net *net = &needs->net[i];
 
 		r = net->kind == QUERY_LISTEN ? endpoints_add_port(draft, needs, net)
-					      : endpoints_add_endpoint(draft, needs, net);
+					      : endpoints_add_endpoint(draft, needs, net, risky);
 	}
 	return r;
 }

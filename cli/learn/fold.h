@@ -7,6 +7,7 @@
 #define CALLGATE_CLI_LEARN_FOLD_H
 
 #include "cli/learn/draft.h"
+#include "cli/learn/inodes.h"
 #include "cli/learn/packages.h"
 
 /* Where the program ran. Borrows. */
@@ -14,6 +15,7 @@ struct fold_place {
 	const char *home;         /* of the user; NULL: none */
 	const char *workdir;      /* name of the working directory in the view */
 	const char *workdir_host; /* where that is on the host; NULL: an empty one */
+	const struct inodes *inodes; /* secrets that have other names, too; NULL: not looked for */
 	bool risky;
 };
 

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "cli/learn/learn.h"
+#include "policy/paths/secrets.h"
 
 #define COUNT_MAX 3000000u /* files of one policy */
 
@@ -50,7 +51,7 @@ static int judge_load(const struct learn *learn, const char *profile, struct jud
 		return cli_fail_no_memory("learn"), -ENOMEM;
 	judge->options.workdir = learn->workdir;
 	judge->options.workdir_named = learn->workdir_named;
-	r = profile ? 0 : draft_write(&learn->draft, learn->draft_path);
+	r = profile ? 0 : draft_write(&learn->draft, learn->draft_path, false);
 	if (r < 0)
 		cli_print_error("learn", "cannot write %s: %s", learn->draft_path, strerror(-r));
 	else if (cli_load_policy_without_run(&judge->options, "learn",
@@ -175,6 +176,50 @@ int learn_count_unmet(struct learn *learn, const char *profile, size_t *ret_coun
 	int r = judge_all(learn, profile, &unmet, ret_count);
 
 	free(unmet);
+	return r;
+}
+
+/* ---- secrets that the draft grants all the same ---- */
+
+/* A path that the pattern stands for: absolute, with the home directory and without "*". False: a name anywhere. */
+static bool judge_make_secret_path(const char *pattern, const char *home, char ret_path[PATH_MAX])
+{
+	size_t at = 0;
+
+	if (pattern[0] != '/' && (pattern[0] != '~' || !home))
+		return false;
+	if (pattern[0] == '~')
+		at = (size_t)snprintf(ret_path, PATH_MAX / 2, "%s", home);
+	for (pattern += pattern[0] == '~'; *pattern && at < PATH_MAX - 1; pattern++)
+		ret_path[at++] = *pattern == '*' ? 'x' : *pattern;
+	ret_path[at] = '\0';
+	return true;
+}
+
+static bool judge_grants_reading(const struct judge *judge, const char *path)
+{
+	return policy_get_rights(judge->policy, path, strlen(path)) & POLICY_READ;
+}
+
+int learn_deny_secrets(struct learn *learn)
+{
+	_cleanup_judge_ struct judge *judge = NULL;
+	int r = judge_load(learn, NULL, &judge);
+	size_t count;
+	const struct secret_pattern *secret = secrets_get_patterns(&count);
+	char path[PATH_MAX];
+
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		_cleanup_free_ char *because = NULL;
+
+		if (secret[i].certainty != SECRET_CERTAIN ||
+		    !judge_make_secret_path(secret[i].pattern, learn->home, path) || path_is_below(path, learn->virt) ||
+		    !judge_grants_reading(judge, path) ||
+		    (learn->allow_risky && needs_have_path_below(&learn->needs, path)))
+			continue;
+		because = cli_format("%s, which another rule would grant", secret[i].kind);
+		r = because ? draft_add_deny(&learn->draft, secret[i].pattern, because) : -ENOMEM;
+	}
 	return r;
 }
 

@@ -14,12 +14,6 @@
 #include "cli/batch/batch.h"
 
 #define LEARN_RUNS_MAX 100
-#define LEARN_FOLD_ROUNDS 8   /* each adds rules for what the rules so far do not grant */
-#define LEARN_PROOF_ROUNDS 3u /* each adds rules for what the verification was denied */
-#define LEARN_WORKDIR "/work" /* without -w */
-
-/* A larger profile is extended when it leaves so many fewer needs. */
-#define LEARN_PROFILE_GAIN 12u
 
 /* ---- the command line ---- */
 
@@ -101,167 +95,14 @@ static int learn_parse_options(int argc, char **argv, struct learn *learn)
 	return mistake ? CLI_ERROR : status;
 }
 
-/* ---- before anything is run ---- */
-
-static bool learn_is_same_file(const char *a, const char *b)
-{
-	_cleanup_free_ char *real = realpath(a, NULL), *other = realpath(b, NULL);
-
-	return real && other && strcmp(real, other) == 0;
-}
-
-static int learn_read_old(struct learn *learn)
-{
-	json_error_t error;
-
-	if (!learn->merge)
-		return 0;
-	learn->old = json_load_file(learn->merge, JSON_REJECT_DUPLICATES, &error);
-	if (json_is_object(learn->old))
-		return 0;
-	cli_print_error("learn", "--merge %s:%d: %s", learn->merge, error.line > 0 ? error.line : 1,
-			learn->old ? "not a policy, which is a JSON object" : error.text);
-	return -EINVAL;
-}
-
-static int learn_prepare_places(struct learn *learn)
-{
-	if (access(learn->output, F_OK) == 0 && !(learn->merge && learn_is_same_file(learn->merge, learn->output))) {
-		cli_print_error("learn", "-o %s: exists; add to it with --merge %s, or name another file",
-				learn->output, learn->output);
-		return -EEXIST;
-	}
-	if (learn->workdir_named) {
-		learn->workdir = realpath(learn->workdir_named, NULL);
-		if (!learn->workdir) {
-			cli_print_error("learn", "-w %s: %s; name a directory that exists", learn->workdir_named,
-					strerror(errno));
-			return -ENOENT;
-		}
-	}
-	learn->virt = learn->workdir ? learn->workdir : LEARN_WORKDIR;
-	learn->home = getenv("HOME");
-	learn->base = learn->merge ? NULL : learn->profile ? learn->profile : "minimal";
-	learn->draft_path = cli_format("%s.learning-%d.json", learn->output, (int)getpid());
-	learn->dir = learn->draft_path ? batch_make_temporary_dir("learn") : NULL;
-	return learn->dir ? 0 : -ENOENT;
-}
-
-static int learn_prepare(struct learn *learn)
-{
-	int r = learn_read_old(learn);
-
-	if (r == 0)
-		r = learn_prepare_places(learn);
-	return r < 0 ? r : learn_prepare_runs(learn);
-}
-
-/* ---- learning ---- */
-
-/* Extends the profile that leaves the fewest needs, if it leaves many fewer than a smaller one. *ret_changed: it does.
- */
-static int learn_choose_profile(struct learn *learn, bool *ret_changed)
-{
-	static const char *const larger[] = {"python", "data"};
-	size_t least, count;
-	int r;
-
-	*ret_changed = false;
-	if (learn->merge || learn->profile)
-		return 0;
-	r = learn_count_unmet(learn, learn->base, &least);
-	for (size_t i = 0; r == 0 && i < sizeof(larger) / sizeof(larger[0]); i++) {
-		r = learn_count_unmet(learn, larger[i], &count);
-		if (r < 0 || count + LEARN_PROFILE_GAIN > least)
-			continue;
-		least = count;
-		learn->base = larger[i];
-		*ret_changed = true;
-	}
-	return r;
-}
-
-/* Adds rules until all is granted that may be. 0 or -errno, with a message. */
-static int learn_fold(struct learn *learn)
-{
-	const struct fold_place place = {.home = learn->home, .workdir = learn->virt, .workdir_host = learn->workdir,
-					 .risky = learn->allow_risky};
-	size_t before = SIZE_MAX;
-	int r = learn->packages ? 0 : packages_read(NULL, &learn->packages);
-
-	if (r < 0)
-		return cli_fail_no_memory("learn"), r;
-	r = learn_mark_granted(learn);
-	if (r < 0)
-		return r;
-	r = learn_add_endpoints(&learn->draft, &learn->needs);
-	if (r == 0)
-		r = fold_deny_secrets(&learn->draft, &learn->needs, &place);
-	if (r < 0)
-		return cli_fail_no_memory("learn"), r;
-	for (int round = 0; r == 0 && round < LEARN_FOLD_ROUNDS; round++) {
-		_cleanup_free_ struct unmet *unmet = NULL;
-		size_t count;
-
-		r = learn_find_unmet(learn, &unmet, &count);
-		if (r < 0 || count == 0)
-			return r;
-		r = fold_unmet(&learn->draft, &learn->needs, learn->packages, &place, unmet, count,
-			       round > 0 && count == before);
-		before = count;
-	}
-	return r;
-}
-
-/* Runs the program under the policy; what it is denied is learnt, and it runs again. */
-static int learn_prove(struct learn *learn)
-{
-	int r = 0;
-
-	while (r == 0 && learn->rounds < LEARN_PROOF_ROUNDS) {
-		r = learn_verify(learn);
-		if (r < 0 || json_array_size(learn->bugs) == 0 || learn->rounds == LEARN_PROOF_ROUNDS)
-			return r;
-		r = learn_fold(learn);
-		if (r == 0)
-			r = draft_write(&learn->draft, learn->draft_path);
-	}
-	return r;
-}
-
-static int learn_from_runs(struct learn *learn)
-{
-	bool changed = false;
-	int r = learn_observe(learn);
-
-	if (r == 0)
-		r = learn_choose_profile(learn, &changed);
-	if (r == 0 && changed) { /* under another profile the program has another environment */
-		needs_release(&learn->needs);
-		json_array_clear(learn->own_refusals);
-		r = learn_prepare_runs(learn);
-		if (r == 0)
-			r = learn_observe(learn);
-	}
-	if (r == 0)
-		r = learn_fold(learn);
-	if (r == 0 && !learn->no_verify)
-		r = learn_prove(learn);
-	return r;
-}
-
-static int learn_from_file(struct learn *learn)
-{
-	int r = learn_inspect_program(&learn->needs, learn->fixed);
-
-	return r < 0 ? r : learn_fold(learn);
-}
-
 static int learn_write(struct learn *learn)
 {
-	int r = draft_write(&learn->draft, learn->output);
+	int r = draft_write(&learn->draft, learn->output, !learn->replaces);
 
-	if (r < 0)
+	if (r == -EEXIST)
+		cli_print_error("learn", "-o %s: something made this file meanwhile, and it is left as it is",
+				learn->output);
+	else if (r < 0)
 		cli_print_error("learn", "cannot write %s: %s", learn->output, strerror(-r));
 	return r;
 }
@@ -275,12 +116,18 @@ static void learn_release(struct learn *learn)
 	free(learn->draft_path);
 	free(learn->dir);
 	free(learn->workdir);
+	free(learn->home);
+	free(learn->base_path);
+	inodes_free(learn->inodes);
 	needs_release(&learn->needs);
 	packages_free(learn->packages);
 	draft_release(&learn->draft);
 	json_decref(learn->old);
 	json_decref(learn->own_refusals);
 	json_decref(learn->bugs);
+	json_decref(learn->ends);
+	json_decref(learn->proof_ends);
+	json_decref(learn->unmet);
 	json_decref(learn->result);
 	json_decref(learn->proof);
 	cli_list_release(&learn->input);
@@ -290,7 +137,8 @@ static void learn_release(struct learn *learn)
 
 int cli_main_learn(int argc, char **argv)
 {
-	struct learn learn = {.runs = 1, .own_refusals = json_array(), .bugs = json_array()};
+	struct learn learn = {.runs = 1, .own_refusals = json_array(), .bugs = json_array(), .ends = json_array(),
+			      .proof_ends = json_array(), .unmet = json_array()};
 	int status = learn_parse_options(argc, argv, &learn), r = -EINVAL;
 
 	if (status == CLI_PARSED) {

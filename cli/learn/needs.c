@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "cli/cli.h"
 
 /* What the index holds: a key, and where its need is. */
@@ -97,6 +98,8 @@ static int needs_add_paths(struct needs *needs, const struct query *query, uint6
 
 		if (!need)
 			return -ENOMEM;
+		if (needs->count > NEEDS_PATHS_MAX)
+			return -E2BIG;
 		need->want |= want;
 		need->opened |= strncmp(call, "open", 4) == 0;
 		if (need_note_origin(&need->origin, seq, call, exe, want > need->strongest) < 0)
@@ -107,9 +110,9 @@ static int needs_add_paths(struct needs *needs, const struct query *query, uint6
 	return 0;
 }
 
-int needs_add_path(struct needs *needs, const char *path, unsigned want, const char *because)
+int needs_add_path(struct needs *needs, const char *path, const char *written, unsigned want, const char *because)
 {
-	struct need *need = needs_get(needs, path, "");
+	struct need *need = needs_get(needs, path, written && strcmp(path, written) != 0 ? written : "");
 
 	if (!need)
 		return -ENOMEM;
@@ -142,7 +145,7 @@ static struct need_net *needs_get_net(struct needs *needs, const struct query *q
 		return NULL;
 	net = &needs->net[needs->nets];
 	*net = (struct need_net){.kind = query->kind, .port = query->port, .udp = query->udp,
-				 .upgrade = query->upgrade, .any_port = query->any_port};
+				 .upgrade = query->upgrade, .any_port = query->any_port, .plain = query->plain};
 	net->host = strdup(query->host);
 	net->method = strdup(query->kind == QUERY_REQUEST ? query->method : "");
 	net->request = strdup(query->kind == QUERY_REQUEST ? query->request : "");
@@ -161,6 +164,8 @@ static int needs_add_net(struct needs *needs, const struct query *query, uint64_
 		port.udp = false;
 	}
 	net = needs_get_net(needs, &port);
+	if (net && needs->nets > NEEDS_NETS_MAX)
+		return -E2BIG;
 	return net ? need_note_origin(&net->origin, seq, call, exe, false) : -ENOMEM;
 }
 
@@ -173,8 +178,10 @@ int needs_add_query(struct needs *needs, const struct query *query, uint64_t seq
 	case QUERY_REQUEST:
 	case QUERY_LISTEN:
 		return needs_add_net(needs, query, seq, call, exe);
-	case QUERY_NAME:
 	case QUERY_OTHER:
+		needs->sockets |= strcmp(query->why, "network_not_granted") == 0;
+		return 0;
+	case QUERY_NAME:
 	case QUERY_KIND_MAX:
 	default:
 		return 0;
@@ -186,6 +193,14 @@ bool needs_have_path(const struct needs *needs, const char *path)
 	_cleanup_free_ struct needs_entry *entry = needs_make_entry(path, "", 0);
 
 	return entry && tfind(entry, &needs->index, needs_compare_entries);
+}
+
+bool needs_have_path_below(const struct needs *needs, const char *path)
+{
+	for (size_t i = 0; i < needs->count; i++)
+		if (path_is_below(needs->need[i].path, path))
+			return true;
+	return false;
 }
 
 char *need_explain(const struct need_origin *origin)

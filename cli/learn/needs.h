@@ -11,6 +11,9 @@
 
 #include "replay/query.h"
 
+#define NEEDS_PATHS_MAX 1000000u
+#define NEEDS_NETS_MAX 10000u
+
 /* Who asked, and how often: the text of "because". */
 struct need_origin {
 	char *call, *exe;    /* of the first record; owned. exe NULL: unknown */
@@ -33,7 +36,7 @@ struct need_net {
 	enum query_kind kind; /* QUERY_CONNECT, QUERY_REQUEST, QUERY_LISTEN */
 	char *host;           /* owned; "" for a port */
 	unsigned port;
-	bool udp, upgrade, any_port; /* any_port: see struct query */
+	bool udp, upgrade, any_port, plain; /* see struct query */
 	bool granted;         /* by the draft: set by learn_mark_granted */
 	char *method, *request; /* QUERY_REQUEST; owned */
 	struct need_origin origin;
@@ -44,20 +47,27 @@ struct needs {
 	size_t count, room;
 	struct need_net *net;
 	size_t nets, net_room;
+	bool sockets; /* a socket was refused because the policy has no network at all */
 	void *index; /* a tsearch(3) tree of needs by their paths */
 };
 
-/* Adds what a record asked for. seq, call and exe are of the record. 0 or -ENOMEM. */
+/*
+ * Adds what a record asked for. seq, call and exe are of the record. 0, -ENOMEM, or -E2BIG: more than NEEDS_PATHS_MAX
+ * paths or NEEDS_NETS_MAX requests.
+ */
 int needs_add_query(struct needs *needs, const struct query *query, uint64_t seq, const char *call, const char *exe);
 
-/* Adds a path for a reason of its own. 0 or -ENOMEM. */
-int needs_add_path(struct needs *needs, const char *path, unsigned want, const char *because);
+/* Adds a path for a reason of its own. written: the name that leads there by a link, or NULL. 0 or -ENOMEM. */
+int needs_add_path(struct needs *needs, const char *path, const char *written, unsigned want, const char *because);
 
 /* "openat by /usr/bin/git, 214 times, first at record 120". Owned by the caller; NULL: no memory. */
 char *need_explain(const struct need_origin *origin);
 
 /* True when a program asked for this very path. */
 bool needs_have_path(const struct needs *needs, const char *path);
+
+/* True when a program asked for this path or for one below it. */
+bool needs_have_path_below(const struct needs *needs, const char *path);
 
 void needs_release(struct needs *needs);
 

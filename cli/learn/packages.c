@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <search.h>
+#include <spawn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -135,6 +138,28 @@ static int packages_read_dpkg(struct packages *packages, const char *path)
 
 /* ---- rpm ---- */
 
+/* Starts a program, and returns what it prints. NULL: it cannot be started. */
+static FILE *packages_start(char *const argv[], pid_t *ret_pid)
+{
+	posix_spawn_file_actions_t actions;
+	FILE *list = NULL;
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return NULL;
+	if (posix_spawn_file_actions_init(&actions) == 0) {
+		if (posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO) == 0 &&
+		    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0) == 0 &&
+		    posix_spawn(ret_pid, argv[0], &actions, NULL, argv, environ) == 0)
+			list = fdopen(fds[0], "re");
+		(void)posix_spawn_file_actions_destroy(&actions);
+	}
+	if (!list)
+		(void)close(fds[0]);
+	(void)close(fds[1]);
+	return list;
+}
+
 /* "bash /usr/bin/bash" */
 static int packages_add_rpm_line(struct packages *packages, char *line, const char **owner)
 {
@@ -149,30 +174,53 @@ static int packages_add_rpm_line(struct packages *packages, char *line, const ch
 	return *owner ? packages_add_file(packages, path, *owner) : -ENOMEM;
 }
 
-static int packages_read_rpm(struct packages *packages)
+static int packages_read_rpm(struct packages *packages, const char *rpm, const char *database)
 {
-	/* NOLINTNEXTLINE(cert-env33-c): a constant command, with an absolute path */
-	FILE *list = access(RPM, X_OK) == 0 ? popen(RPM " -qa --qf '[%{=NAME} %{FILENAMES}\\n]' 2>/dev/null", "re")
-					    : NULL;
+	char *const argv[] = {(char *)(uintptr_t)rpm, "--dbpath", (char *)(uintptr_t)database, "-qa", "--qf",
+			      "[%{=NAME} %{FILENAMES}\\n]", NULL};
 	_cleanup_free_ char *line = NULL;
 	const char *owner = NULL;
 	size_t room = 0;
-	int r = 0;
+	int r = 0, status;
+	pid_t pid = -1;
+	FILE *list = packages_start(argv, &pid);
 
 	while (r == 0 && list && getline(&line, &room, list) > 0)
 		r = packages_add_rpm_line(packages, line, &owner);
 	if (list)
-		(void)pclose(list); /* without a database nothing was listed */
+		(void)fclose(list);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
 	return r;
 }
 
-int packages_read(const char *dpkg_dir, struct packages **ret_packages)
+/* The first of the places where distributions have it. */
+static const char *packages_find_rpm_database(void)
 {
-	struct packages *packages = calloc(1, sizeof(*packages));
-	int r = packages ? packages_read_dpkg(packages, dpkg_dir ? dpkg_dir : DPKG_LISTS) : -ENOMEM;
+	static const char *const places[] = {"/usr/lib/sysimage/rpm", "/var/lib/rpm"};
+	static const char *const files[] = {"rpmdb.sqlite", "Packages.db", "Packages"};
+	char path[PATH_MAX];
 
-	if (r == 0 && !dpkg_dir)
-		r = packages_read_rpm(packages);
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		for (size_t j = 0; j < sizeof(files) / sizeof(files[0]); j++) {
+			(void)snprintf(path, sizeof(path), "%s/%s", places[i], files[j]);
+			if (access(path, R_OK) == 0)
+				return places[i];
+		}
+	return NULL;
+}
+
+int packages_read(const struct packages_source *source, struct packages **ret_packages)
+{
+	const struct packages_source system = {DPKG_LISTS, RPM, packages_find_rpm_database()};
+	struct packages *packages = calloc(1, sizeof(*packages));
+	int r = packages ? 0 : -ENOMEM;
+
+	source = source ? source : &system;
+	if (r == 0 && source->dpkg_lists)
+		r = packages_read_dpkg(packages, source->dpkg_lists);
+	if (r == 0 && source->rpm && source->rpm_database)
+		r = packages_read_rpm(packages, source->rpm, source->rpm_database);
 	if (r < 0)
 		packages_free(packages);
 	else

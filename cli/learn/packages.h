@@ -10,8 +10,15 @@
 
 struct packages;
 
-/* 0, also where there is no database, or -ENOMEM. dpkg_dir NULL: the system's databases; else a directory of lists. */
-int packages_read(const char *dpkg_dir, struct packages **ret_packages);
+/* Where the databases are. rpm is run only where its database is: rpm(8) makes one where there is none. */
+struct packages_source {
+	const char *dpkg_lists; /* directory of the lists of files; NULL: none */
+	const char *rpm;        /* the program; NULL: none */
+	const char *rpm_database;
+};
+
+/* 0, also where there is no database, or -ENOMEM. source NULL: the system's databases. */
+int packages_read(const struct packages_source *source, struct packages **ret_packages);
 void packages_free(struct packages *packages);
 
 /*

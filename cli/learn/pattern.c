@@ -1,12 +1,16 @@
 #include "cli/learn/pattern.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 
+#define PATTERN_LETTERS 3u
+#define TEMPORARY_DIGITS 5u
+#define RANDOM_CHANGES 2u
 #define RANDOM_PART 6u /* letters and digits of mkstemp(3) and its like */
 
 static bool pattern_is_word(char byte)
@@ -14,17 +18,23 @@ static bool pattern_is_word(char byte)
 	return isalnum((unsigned char)byte);
 }
 
-/* Letters of both cases, or letters and digits mixed: no word of a language. */
+enum pattern_class { CLASS_LOWER, CLASS_UPPER, CLASS_DIGIT };
+
+static enum pattern_class pattern_get_class(char byte)
+{
+	return isdigit((unsigned char)byte) ? CLASS_DIGIT : isupper((unsigned char)byte) ? CLASS_UPPER : CLASS_LOWER;
+}
+
+/* Digits and letters that change often, or small and capital letters that change all the time: no word. */
 static bool pattern_is_random(const char *text, size_t len)
 {
-	size_t upper = 0, lower = 0, digits = 0;
+	size_t changes = 0, digits = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		upper += !!isupper((unsigned char)text[i]);
-		lower += !!islower((unsigned char)text[i]);
-		digits += !!isdigit((unsigned char)text[i]);
+		digits += pattern_get_class(text[i]) == CLASS_DIGIT;
+		changes += i > 0 && pattern_get_class(text[i]) != pattern_get_class(text[i - 1]);
 	}
-	return len >= RANDOM_PART && ((digits > 0 && upper + lower > 0) || (upper > 1 && lower > 1));
+	return len >= RANDOM_PART && changes > (digits ? RANDOM_CHANGES : len / 2);
 }
 
 /* The length of the number at `text`: a random word, digits, or 0. */
@@ -76,6 +86,35 @@ char *pattern_blur_name(const char *name)
 	return pattern_blur(name, true);
 }
 
+/* The length of what a program makes up anew in each run: many digits, or a random word; 0: it is none. */
+static size_t pattern_get_temporary(const char *text, bool begins)
+{
+	size_t digits = strspn(text, "0123456789"), word = 0, run = 0, longest = 0;
+
+	if (digits >= TEMPORARY_DIGITS)
+		return digits;
+	for (; begins && pattern_is_word(text[word]); word++) {
+		run = isdigit((unsigned char)text[word]) ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	return longest < TEMPORARY_DIGITS && pattern_is_random(text, word) ? word : 0;
+}
+
+char *pattern_blur_temporary(const char *path)
+{
+	_cleanup_buf_ struct buf out = {0};
+	char before = '/';
+
+	while (*path) {
+		size_t len = pattern_get_temporary(path, !pattern_is_word(before));
+
+		buf_add(&out, len ? "*" : path, 1);
+		before = len ? '*' : *path;
+		path += len ? len : 1;
+	}
+	return buf_take_text(&out);
+}
+
 char *pattern_merge(const char *a, const char *b)
 {
 	_cleanup_buf_ struct buf out = {0};
@@ -100,19 +139,53 @@ char *pattern_merge(const char *a, const char *b)
 	return buf_take_text(&out);
 }
 
+/* A component with "*" that has PATTERN_LETTERS letters or digits, or an end such as ".c". */
+static bool pattern_is_telling_part(const char *part, size_t len)
+{
+	const char *star = memrchr(part, '*', len);
+	size_t letters = 0;
+
+	for (size_t i = 0; i < len; i++)
+		letters += pattern_is_word(part[i]);
+	return letters >= PATTERN_LETTERS ||
+	       (star + 2 < part + len && star[1] == '.' && isalpha((unsigned char)star[2]));
+}
+
 bool pattern_is_telling(const char *pattern)
 {
 	while (*pattern) {
 		size_t len = strcspn(pattern, "/");
-		bool star = memchr(pattern, '*', len), letter = false;
 
-		for (size_t i = 0; i < len; i++)
-			letter |= !!isalpha((unsigned char)pattern[i]);
-		if (star && !letter)
+		if (strcmp(pattern, "**") == 0)
+			return true;
+		if (memchr(pattern, '*', len) && !pattern_is_telling_part(pattern, len))
 			return false;
 		pattern += len + (pattern[len] == '/');
 	}
 	return true;
+}
+
+bool pattern_may_meet(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	bool row[NAME_MAX + 2] = {0}; /* row[j]: a from i on meets b from j on */
+
+	if (b_len > NAME_MAX)
+		return true; /* no name is so long: nothing is known */
+	for (size_t i = a_len + 1; i-- > 0;) {
+		bool below_right = false; /* i + 1, j + 1 */
+
+		for (size_t j = b_len + 1; j-- > 0;) {
+			const bool below = row[j], right = j < b_len && row[j + 1];
+
+			row[j] = i == a_len && j == b_len        ? true
+				 : i < a_len && a[i] == '*'      ? below || right
+				 : j < b_len && b[j] == '*'      ? right || (i < a_len && below)
+				 : i == a_len || j == b_len      ? false
+								 : a[i] == b[j] && below_right;
+			below_right = below;
+		}
+	}
+	return row[0];
 }
 
 char *pattern_escape(const char *top, const char *tail)

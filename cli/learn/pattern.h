@@ -13,13 +13,19 @@ char *pattern_blur_numbers(const char *path);
 /* The same for one name, where also a random part is a number. */
 char *pattern_blur_name(const char *name);
 
+/* Only what a program makes up anew in each run: five digits or more, and random words. */
+char *pattern_blur_temporary(const char *path);
+
 /* Two paths or patterns with as many components: each component in which they differ is blurred. */
 char *pattern_merge(const char *a, const char *b);
 
-/* False for a pattern of which a component with "*" has no letter: it would say nothing about the names. */
+/* False for a pattern of which a component with "*", but for "**" at the end, says too little: "a*". */
 bool pattern_is_telling(const char *pattern);
 
 /* top + "/" + tail, either may be empty, with "${" escaped as in a policy. */
 char *pattern_escape(const char *top, const char *tail);
+
+/* True when some name matches both; "*" in either stands for any text. Neither has a slash. */
+bool pattern_may_meet(const char *a, size_t a_len, const char *b, size_t b_len);
 
 #endif

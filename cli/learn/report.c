@@ -26,6 +26,16 @@ static void report_print_refusals(const struct learn *learn)
 			 json_array_size(learn->draft.left), json_array_size(learn->draft.left) == 1 ? " is" : "s are");
 }
 
+static void report_print_unmet(const struct learn *learn)
+{
+	for (size_t i = 0; i < json_array_size(learn->unmet); i++) {
+		const json_t *entry = json_array_get(learn->unmet, i);
+
+		cli_note("callgate learn: not granted, for no rule can: %s (%s)", report_get_text(entry, "path"),
+			 report_get_text(entry, "right"));
+	}
+}
+
 static void report_print_bugs(const struct learn *learn)
 {
 	for (size_t i = 0; i < json_array_size(learn->bugs); i++) {
@@ -37,32 +47,59 @@ static void report_print_bugs(const struct learn *learn)
 	}
 }
 
-static bool report_ends_differ(const struct learn *learn)
+/* "exit status 2", "signal SIGKILL". */
+static void report_describe_end(const json_t *end, char *text, size_t room)
 {
-	return learn->proof && !json_equal(json_object_get(learn->proof, "exit_code"),
-					   json_object_get(learn->result, "exit_code"));
+	const json_t *code = json_object_get(end, "exit_code"), *signal = json_object_get(end, "signal");
+	const json_t *stop = json_object_get(end, "stopped_by");
+
+	if (json_is_string(stop))
+		(void)snprintf(text, room, "\"%s\"", json_string_value(stop));
+	else if (json_is_string(signal))
+		(void)snprintf(text, room, "signal %s", json_string_value(signal));
+	else
+		(void)snprintf(text, room, "exit status %" JSON_INTEGER_FORMAT, json_integer_value(code));
+}
+
+static void report_print_ends(const struct learn *learn)
+{
+	for (size_t i = 0; learn->proof && i < json_array_size(learn->ends); i++) {
+		const json_t *before = json_array_get(learn->ends, i), *after = json_array_get(learn->proof_ends, i);
+		char first[64], second[64];
+
+		if (json_equal(before, after))
+			continue;
+		report_describe_end(before, first, sizeof(first));
+		report_describe_end(after, second, sizeof(second));
+		cli_print_error("learn", "the program ended with %s under the policy, and with %s before%s%s", second,
+				first, learn->input.count ? ", with the input " : "",
+				learn->input.count ? learn->input.item[i] : "");
+	}
 }
 
 static json_t *report_make_json(const struct learn *learn, uint64_t granted, uint64_t used)
 {
 	json_t *extends = json_object_get(learn->draft.root, "extends");
 
-	return json_pack("{s:s, s:O?, s:I, s:I, s:I, s:O, s:O, s:O, s:o, s:i, s:O?, s:O?}", "policy", learn->output,
-			 "extends", extends, "rules", (json_int_t)draft_count_rules(&learn->draft), "files_granted",
-			 (json_int_t)granted, "files_used", (json_int_t)used, "left_out", learn->draft.left,
-			 "never_granted", learn->draft.refused, "denials", learn->bugs, "verified",
-			 learn->proof ? json_boolean(json_array_size(learn->bugs) == 0 && !report_ends_differ(learn))
-				      : json_null(),
-			 "rounds", (int)learn->rounds, "exit_code", json_object_get(learn->result, "exit_code"),
-			 "verified_exit_code", json_object_get(learn->proof, "exit_code"));
+	const bool good = json_array_size(learn->bugs) == 0 && !learn_ends_differ(learn);
+
+	return json_pack("{s:s, s:O?, s:I, s:I, s:I, s:O, s:O, s:O, s:O, s:o, s:b, s:i, s:O?, s:O?}", "policy",
+			 learn->output, "extends", extends, "rules", (json_int_t)draft_count_rules(&learn->draft),
+			 "files_granted", (json_int_t)granted, "files_used", (json_int_t)used, "left_out",
+			 learn->draft.left, "never_granted", learn->draft.refused, "unmet", learn->unmet, "denials",
+			 learn->bugs, "verified", learn->proof ? json_boolean(good) : json_null(), "observed",
+			 learn->observed, "rounds", (int)learn->rounds, "exit_code",
+			 json_object_get(learn->result, "exit_code"), "verified_exit_code",
+			 json_object_get(learn->proof, "exit_code"));
 }
 
 static void report_print_text(const struct learn *learn, uint64_t granted, uint64_t used)
 {
 	(void)printf("%s: %zu rules; %" PRIu64 " files can be read, %" PRIu64 " were\n", learn->output,
 		     draft_count_rules(&learn->draft), granted, used);
-	if (learn->proof && json_array_size(learn->bugs) == 0 && !report_ends_differ(learn))
-		(void)printf("verified: the program ran under it without a denial\n");
+	if (learn->proof && json_array_size(learn->bugs) == 0 && !learn_ends_differ(learn))
+		(void)printf("verified: the program %s under it %s\n", learn->observed ? "was observed" : "ran",
+			     learn->expected ? "and was denied only what is left out" : "without a denial");
 }
 
 int learn_report(struct learn *learn)
@@ -73,12 +110,9 @@ int learn_report(struct learn *learn)
 	if (learn_count_files(learn, &granted, &used) < 0)
 		return CLI_ERROR;
 	report_print_refusals(learn);
+	report_print_unmet(learn);
 	report_print_bugs(learn);
-	if (report_ends_differ(learn))
-		cli_print_error("learn", "the program ended with %" JSON_INTEGER_FORMAT " under the policy, and with %"
-				JSON_INTEGER_FORMAT " before",
-				json_integer_value(json_object_get(learn->proof, "exit_code")),
-				json_integer_value(json_object_get(learn->result, "exit_code")));
+	report_print_ends(learn);
 	if (learn->json) {
 		r = cli_print_json("learn", report_make_json(learn, granted, used));
 		if (r != CLI_OK)
@@ -86,5 +120,5 @@ int learn_report(struct learn *learn)
 	} else {
 		report_print_text(learn, granted, used);
 	}
-	return json_array_size(learn->bugs) > 0 || report_ends_differ(learn) ? 1 : CLI_OK;
+	return json_array_size(learn->bugs) > 0 || learn_ends_differ(learn) ? 1 : CLI_OK;
 }

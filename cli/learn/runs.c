@@ -4,16 +4,17 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "cli/batch/batch.h"
 #include "cli/learn/learn.h"
 #include "cli/learn/pattern.h"
+#include "cli/run/private.h"
 #include "replay/log.h"
 
 #define WHERE_FILE "where.json" /* names the working directory of all runs, which are made in copies of it */
-#define BASE_FILE "base.json"   /* the policy by which the learning runs are judged */
 
 /* ---- the files ---- */
 
@@ -78,27 +79,41 @@ int learn_prepare_runs(struct learn *learn)
 		return cli_fail_no_memory("learn"), r;
 	r = runs_write_json(learn, WHERE_FILE,
 			    json_pack("{s:i, s:s, s:s}", "version", 1, "name", "where", "workdir", learn->virt));
-	return r < 0 ? r : runs_write_json(learn, BASE_FILE, json_incref(learn->draft.root));
+	/* Beside the policy that will be written, because it may name files relative to that place. */
+	return r < 0 ? r : draft_write(&learn->draft, learn->draft_path, false);
 }
 
 /* ---- one run ---- */
+
+static bool runs_have_option(const struct learn *learn, const char *option)
+{
+	for (size_t i = 0; i < learn->passed.count; i++)
+		if (strcmp(learn->passed.item[i], option) == 0)
+			return true;
+	return false;
+}
 
 /* The options of a run: the files of its policy, and what was given for every run. Owned, its texts are borrowed. */
 static const char **runs_make_options(const struct learn *learn, const char *where, const char *policy, bool observe)
 {
 	const char *const first[] = {"-p", where, "-p", policy};
-	const char *const mode[] = {"--mode", "observe", learn->allow_risky ? "--allow-risky" : NULL};
-	const char **options = calloc(learn->passed.count + 8, sizeof(*options));
+	const char *const mode[] = {"--mode", "observe", learn->allow_risky ? "--allow-risky" : NULL, NULL};
+	const bool really = runs_have_option(learn, "--really");
+	const char **options = calloc(learn->passed.count + 9, sizeof(*options));
 	size_t count = 0;
 
 	if (!options)
 		return NULL;
 	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
 		options[count++] = first[i];
-	for (size_t i = 0; observe && i < sizeof(mode) / sizeof(mode[0]) && mode[i]; i++)
+	for (size_t i = 0; observe && mode[i]; i++)
 		options[count++] = mode[i];
 	for (size_t i = 0; i < learn->passed.count; i++)
-		options[count++] = learn->passed.item[i];
+		if (observe || strcmp(learn->passed.item[i], "--really") != 0)
+			options[count++] = learn->passed.item[i];
+	/* As in the learning run, what is written outside the copy of the working directory is not kept. */
+	if (!observe && !really && draft_writes_outside(&learn->draft))
+		options[count++] = "--dry-run";
 	return options;
 }
 
@@ -111,9 +126,42 @@ static int runs_wait(pid_t pid)
 	return pid < 0 ? pid : 0;
 }
 
+/* With --user, the user's group may pass through the directory, as it must to reach the working directory in it. */
+static int runs_let_user_pass(const struct learn *learn, const char *dir)
+{
+	const char *text = json_string_value(json_object_get(learn->draft.root, "user"));
+	struct privs_user user = {0};
+	struct policy_error error;
+
+	for (size_t i = 0; i < learn->passed.count; i++)
+		if (strncmp(learn->passed.item[i], "--user=", 7) == 0)
+			text = learn->passed.item[i] + 7;
+	/* What is wrong with it, the run says. */
+	if (!text || geteuid() != 0 || run_find_user("--user", text, &user, &error) < 0)
+		return 0;
+	if (chown(learn->dir, (uid_t)-1, user.gid) < 0 || chown(dir, (uid_t)-1, user.gid) < 0 ||
+	    chmod(learn->dir, 0710) < 0 || chmod(dir, 0710) < 0)
+		return -errno;
+	return 0;
+}
+
+/* 0; -EOPNOTSUPP: --dry-run cannot keep apart what the policy lets be written; -ECANCELED, with a message. */
+static int runs_check_result(const json_t *result, const char *dir)
+{
+	const char *why = json_string_value(json_object_get(json_object_get(result, "error"), "message"));
+
+	if (json_is_integer(json_object_get(json_object_get(result, "audit"), "records")))
+		return 0;
+	if (why && strncmp(why, "--dry-run", 9) == 0)
+		return -EOPNOTSUPP;
+	cli_print_error("learn", "the program could not be run:");
+	batch_print_messages("learn", dir);
+	return -ECANCELED;
+}
+
 /*
  * Runs the program in a new directory, *ret_dir, owned by the caller. *ret_result: owned by the caller. 0 or -errno,
- * with a message.
+ * with a message but for -EOPNOTSUPP (runs_check_result).
  */
 static int runs_perform(struct learn *learn, const char *policy, const char *input, bool observe, char **ret_dir,
 			json_t **ret_result)
@@ -125,7 +173,7 @@ static int runs_perform(struct learn *learn, const char *policy, const char *inp
 				      .program = (const char *const *)learn->program, .input = input};
 	int r = dir && where && options ? 0 : -ENOMEM;
 
-	if (r == 0 && mkdir(dir, 0700) < 0)
+	if (r == 0 && (mkdir(dir, 0700) < 0 || runs_let_user_pass(learn, dir) < 0))
 		r = -errno;
 	if (r == 0)
 		r = runs_wait(batch_start_run(&run));
@@ -134,16 +182,11 @@ static int runs_perform(struct learn *learn, const char *policy, const char *inp
 		return r;
 	}
 	*ret_result = batch_read_result(dir);
-	if (!*ret_result || !json_is_integer(json_object_get(json_object_get(*ret_result, "audit"), "records"))) {
-		const char *why = json_string_value(json_object_get(json_object_get(*ret_result, "error"), "message"));
-
-		if (why)
-			cli_print_error("learn", "the program could not be run: %s", why);
-		else
-			batch_print_messages("learn", dir);
+	r = runs_check_result(*ret_result, dir);
+	if (r < 0) {
 		json_decref(*ret_result);
 		*ret_result = NULL;
-		return -ECANCELED;
+		return r;
 	}
 	*ret_dir = steal_pointer(&dir);
 	return 0;
@@ -183,7 +226,10 @@ static int runs_read_log(struct learn *learn, const char *dir, bool denied)
 		context->denied = denied;
 		r = replay_read_log(&reader, &state);
 	}
-	if (r < 0)
+	if (r == -E2BIG)
+		cli_print_error("learn", "the program asked for more than %u paths or %u requests; learn from a "
+				"smaller input", NEEDS_PATHS_MAX, NEEDS_NETS_MAX);
+	else if (r < 0)
 		cli_print_error("learn", "the log of the run cannot be read: %s",
 				state.damage ? state.damage : strerror(-r));
 	return r;
@@ -204,32 +250,58 @@ static void runs_note_own_refusals(struct learn *learn)
 	}
 }
 
-static int runs_observe_once(struct learn *learn, const char *base, const char *input)
+/* How a run ended: by which status or signal, or limit of callgate's. Owned; NULL: no memory. */
+static json_t *runs_make_end(const json_t *result)
 {
+	static const char *const stops[] = {"timeout", "limit", "killed", "error"};
+	json_t *stop = json_object_get(result, "status");
+	bool stopped = false;
+
+	for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
+		stopped |= json_is_string(stop) && strcmp(json_string_value(stop), stops[i]) == 0;
+	return json_pack("{s:O?, s:O?, s:O?}", "exit_code", json_object_get(result, "exit_code"), "signal",
+			 json_object_get(result, "signal"), "stopped_by", stopped ? stop : NULL);
+}
+
+/* Keeps the end of the run with this input, in place of one of an earlier run with it. 0 or -ENOMEM. */
+static int runs_keep_end(json_t *ends, size_t input, const json_t *result)
+{
+	json_t *end = runs_make_end(result);
+
+	return (input < json_array_size(ends) ? json_array_set_new(ends, input, end)
+					      : json_array_append_new(ends, end)) < 0
+		       ? -ENOMEM
+		       : 0;
+}
+
+bool learn_ends_differ(const struct learn *learn)
+{
+	return learn->proof && !json_equal(learn->ends, learn->proof_ends);
+}
+
+static int runs_observe_once(struct learn *learn, size_t at)
+{
+	const char *input = learn->input.count ? learn->input.item[at] : NULL;
 	_cleanup_free_ char *dir = NULL;
 	int r;
 
 	json_decref(learn->result);
 	learn->result = NULL;
-	r = runs_perform(learn, base, input, true, &dir, &learn->result);
+	r = runs_perform(learn, learn->draft_path, input, true, &dir, &learn->result);
 	if (r == 0)
 		r = runs_read_log(learn, dir, false);
 	if (r == 0)
 		runs_note_own_refusals(learn);
-	return r;
+	return r < 0 ? r : runs_keep_end(learn->ends, at, learn->result);
 }
 
 int learn_observe(struct learn *learn)
 {
-	_cleanup_free_ char *base = cli_format("%s/" BASE_FILE, learn->dir);
-	int r = base ? 0 : -ENOMEM;
+	int r = 0;
 
-	for (unsigned run = 0; r == 0 && run < learn->runs; run++) {
-		if (!learn->input.count)
-			r = runs_observe_once(learn, base, NULL);
-		for (size_t i = 0; r == 0 && i < learn->input.count; i++)
-			r = runs_observe_once(learn, base, learn->input.item[i]);
-	}
+	for (unsigned run = 0; r == 0 && run < learn->runs; run++)
+		for (size_t i = 0; r == 0 && (i == 0 || i < learn->input.count); i++)
+			r = runs_observe_once(learn, i);
 	return r;
 }
 
@@ -238,6 +310,39 @@ int learn_observe(struct learn *learn)
 static bool runs_have_same_text(const json_t *a, const json_t *b, const char *key)
 {
 	return json_equal(json_object_get(a, key), json_object_get(b, key));
+}
+
+/*
+ * True for connect(2) to datagrams that no rule is made for, and to this machine itself, where nothing listened in the
+ * learning run and no rule could help: a grant would lead to the machine's own services.
+ */
+static bool runs_expect_connect(const struct learn *learn, const json_t *denial)
+{
+	const char *call = json_string_value(json_object_get(denial, "syscall"));
+	const char *target = json_string_value(json_object_get(denial, "target"));
+	const char *reason = json_string_value(json_object_get(denial, "reason"));
+	const char *colon = target ? strrchr(target, ':') : NULL;
+	_cleanup_free_ char *host = colon ? strndup(target, (size_t)(colon - target)) : NULL;
+	struct sockaddr_storage address;
+	const char *class;
+
+	if (!call || strcmp(call, "connect") != 0 || !host || !reason)
+		return false;
+	if (strcmp(reason, "proto_not_granted") == 0)
+		return learn_is_needless_udp(&learn->needs, host, (unsigned)strtoul(colon + 1, NULL, 10));
+	if (!net_address_parse(host, &address))
+		return false;
+	class = net_address_get_class((const struct sockaddr *)&address);
+	return class && strcmp(class, "loopback") == 0;
+}
+
+/* A kind of socket that callgate offers to no program: MPTCP, netlink, ... */
+static bool runs_is_own_refusal(const json_t *denial)
+{
+	const char *call = json_string_value(json_object_get(denial, "syscall"));
+	const char *reason = json_string_value(json_object_get(denial, "reason"));
+
+	return call && reason && strcmp(call, "socket") == 0 && strcmp(reason, "network_not_granted") != 0;
 }
 
 /* True for a denial that has nothing to do with the rules: it was refused in the learning run, too, or left out. */
@@ -253,6 +358,8 @@ static bool runs_expect_denial(const struct learn *learn, const json_t *denial)
 		     (runs_have_same_text(before, denial, "reason") && !resolved)))
 			return true;
 	}
+	if (runs_expect_connect(learn, denial) || runs_is_own_refusal(denial))
+		return true;
 	for (size_t i = 0; resolved && i < json_array_size(learn->draft.left); i++)
 		if (path_is_below(resolved, json_string_value(json_array_get(learn->draft.left, i))))
 			return true;
@@ -270,22 +377,32 @@ static int runs_collect_bugs(struct learn *learn)
 	for (size_t i = 0; i < json_array_size(denials); i++) {
 		json_t *denial = json_array_get(denials, i);
 
-		if (!runs_expect_denial(learn, denial) && json_array_append(learn->bugs, denial) < 0)
+		if (runs_expect_denial(learn, denial))
+			learn->expected++;
+		else if (json_array_append(learn->bugs, denial) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int runs_verify_once(struct learn *learn, const char *input)
+static int runs_verify_once(struct learn *learn, size_t at)
 {
+	const char *input = learn->input.count ? learn->input.item[at] : NULL;
 	_cleanup_free_ char *dir = NULL;
-	int r;
+	int r = 0;
 
 	json_decref(learn->proof);
 	learn->proof = NULL;
-	r = runs_perform(learn, learn->draft_path, input, false, &dir, &learn->proof);
+	/* A single file that is written cannot be kept apart by --dry-run, and must not be changed for a proof. */
+	if (!learn->observed)
+		r = runs_perform(learn, learn->draft_path, input, false, &dir, &learn->proof);
+	learn->observed |= r == -EOPNOTSUPP;
+	if (learn->observed)
+		r = runs_perform(learn, learn->draft_path, input, true, &dir, &learn->proof);
 	if (r == 0)
 		r = runs_collect_bugs(learn);
+	if (r == 0)
+		r = runs_keep_end(learn->proof_ends, at, learn->proof);
 	if (r == 0 && json_array_size(learn->bugs) > 0)
 		r = runs_read_log(learn, dir, true);
 	return r;
@@ -293,12 +410,13 @@ static int runs_verify_once(struct learn *learn, const char *input)
 
 int learn_verify(struct learn *learn)
 {
-	int r;
+	int r = 0;
 
 	learn->rounds++;
+	learn->expected = 0;
 	json_array_clear(learn->bugs);
-	r = learn->input.count ? 0 : runs_verify_once(learn, NULL);
-	for (size_t i = 0; r == 0 && i < learn->input.count; i++)
-		r = runs_verify_once(learn, learn->input.item[i]);
+	json_array_clear(learn->proof_ends);
+	for (size_t i = 0; r == 0 && (i == 0 || i < learn->input.count); i++)
+		r = runs_verify_once(learn, i);
 	return r;
 }

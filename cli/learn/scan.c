@@ -9,15 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "cli/learn/tier.h"
 #include "policy/paths/secrets.h"
 
 enum { RANK_PLAIN, RANK_NAME, RANK_NOT_PUBLIC, RANK_POSSIBLE, RANK_SECRET };
 
 struct scan {
-	const struct needs *needs;
-	const char *home;
+	const struct scan_scope *scope;
 	const char *root; /* of the walk */
 	const char *virt; /* its name in the view */
 	uint64_t entries;
@@ -28,11 +29,13 @@ struct scan {
 static unsigned scan_rank_file(const struct scan *scan, const char *path, const struct stat *status)
 {
 	static const char *const telling[] = {"key", "secret", "token", "passw", "cred", "auth", "cert", "private"};
-	const struct secret_pattern *secret = secret_find_pattern(scan->home, path);
+	const struct secret_pattern *secret = secret_find_pattern(scan->scope->home, path);
 	const char *name = strrchr(path, '/');
 
+	if ((secret && secret->certainty == SECRET_CERTAIN) || inodes_get_kind(scan->scope->inodes, status))
+		return RANK_SECRET;
 	if (secret)
-		return secret->certainty == SECRET_CERTAIN ? RANK_SECRET : RANK_POSSIBLE;
+		return RANK_POSSIBLE;
 	if (!(status->st_mode & S_IROTH))
 		return RANK_NOT_PUBLIC;
 	for (size_t i = 0; i < sizeof(telling) / sizeof(telling[0]); i++)
@@ -79,29 +82,36 @@ static void scan_object(struct scan *scan, const char *why)
 		scan->found->objection = why;
 }
 
+/* Why a file must not be granted by a rule for others. Static; NULL: it may be. */
+static const char *scan_find_objection(const struct scan *scan, const struct stat *status, unsigned rank, bool used)
+{
+	if (used && scan->scope->risky)
+		return NULL;
+	if (rank == RANK_SECRET)
+		return "it holds a secret";
+	if (tier_is_private_file(status, used ? POLICY_READ : POLICY_WRITE))
+		return "it holds files of another user";
+	return !used && rank == RANK_NOT_PUBLIC ? "it holds files that not everybody may read" : NULL;
+}
+
 static int scan_file(struct scan *scan, const char *path, const struct stat *status)
 {
 	const unsigned rank = scan_rank_file(scan, path, status);
 	char buffer[PATH_MAX];
+	const bool used = needs_have_path(scan->scope->needs, scan_get_virt(scan, path, buffer));
+	const char *objection = scan_find_objection(scan, status, rank, used);
 
 	scan->found->files++;
-	if (needs_have_path(scan->needs, scan_get_virt(scan, path, buffer))) {
-		scan->found->used++;
-		return 0;
-	}
-	if (rank == RANK_SECRET)
-		scan_object(scan, "it holds a secret");
-	else if (rank == RANK_NOT_PUBLIC)
-		scan_object(scan, "it holds files that not everybody may read");
-	if (status->st_uid != 0 && status->st_uid != geteuid())
-		scan_object(scan, "it holds files of another user");
-	return scan_keep_name(scan->found, path, rank);
+	scan->found->used += used;
+	if (objection)
+		scan_object(scan, objection);
+	return used ? 0 : scan_keep_name(scan->found, path, rank);
 }
 
 /* Directories that nobody else may search hold private things, whatever these are. */
 static void scan_directory(struct scan *scan, const char *path, const struct stat *status)
 {
-	const struct secret_pattern *secret = secret_find_pattern(scan->home, path);
+	const struct secret_pattern *secret = secret_find_pattern(scan->scope->home, path);
 
 	if (secret && secret->certainty == SECRET_CERTAIN)
 		scan_object(scan, "it holds a secret");
@@ -135,7 +145,7 @@ static int scan_entry(struct scan *scan, const FTSENT *entry)
 static int scan_tree(struct scan *scan, const char *path)
 {
 	char *const paths[] = {(char *)(uintptr_t)path, NULL};
-	FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+	FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
 	const FTSENT *entry;
 	int r = 0;
 
@@ -146,20 +156,45 @@ static int scan_tree(struct scan *scan, const char *path)
 	return r < 0 ? r : 0;
 }
 
-int scan_grant(const struct needs *needs, const char *home, const char *path, const char *virt,
-	       struct scan_found *ret_found)
+/* GLOB_PERIOD: "*" matches names with a leading dot, as in a rule; "." and "..", too, which no rule names. */
+static int scan_match(struct scan *scan, const char *path)
 {
-	struct scan scan = {.needs = needs, .home = home, .root = path, .virt = virt, .found = ret_found};
+	const char *name = strrchr(path, '/');
+
+	return !name || strcmp(name, "/.") == 0 || strcmp(name, "/..") == 0 ? 0 : scan_tree(scan, path);
+}
+
+/*
+ * In a rule only "*" is special, to glob(3) also "[", "?" and "\\". What a rule grants that ends in "**" is scanned as
+ * what is below the directory. Owned; NULL: no memory.
+ */
+static char *scan_escape_pattern(const char *path)
+{
+	_cleanup_buf_ struct buf out = {0};
+
+	for (; *path && strcmp(path, "/**") != 0; path++) {
+		if (strchr("[?\\", *path))
+			buf_puts(&out, "\\");
+		buf_add(&out, path, 1);
+	}
+	return buf_take_text(&out);
+}
+
+int scan_grant(const struct scan_scope *scope, const char *path, const char *virt, struct scan_found *ret_found)
+{
+	struct scan scan = {.scope = scope, .root = path, .virt = virt, .found = ret_found};
+	_cleanup_free_ char *pattern = NULL;
 	glob_t matches = {0};
 	int r = 0;
 
 	*ret_found = (struct scan_found){0};
 	if (!strchr(path, '*'))
 		return scan_tree(&scan, path);
-	if (glob(path, GLOB_NOSORT | GLOB_PERIOD, NULL, &matches) == GLOB_NOSPACE)
+	pattern = scan_escape_pattern(path);
+	if (!pattern || glob(pattern, GLOB_NOSORT | GLOB_PERIOD, NULL, &matches) == GLOB_NOSPACE)
 		r = -ENOMEM;
 	for (size_t i = 0; r == 0 && i < matches.gl_pathc; i++)
-		r = scan_tree(&scan, matches.gl_pathv[i]);
+		r = scan_match(&scan, matches.gl_pathv[i]);
 	globfree(&matches);
 	return r;
 }

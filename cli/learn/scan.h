@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/learn/inodes.h"
 #include "cli/learn/needs.h"
 
 #define SCAN_NAMES 5u
@@ -18,12 +19,19 @@ struct scan_found {
 	const char *objection;   /* why it should not be granted as a whole; static; NULL: nothing */
 };
 
+/* Borrows. */
+struct scan_scope {
+	const struct needs *needs;
+	const char *home;            /* as of secret_find_pattern */
+	const struct inodes *inodes; /* NULL: hard links are not looked at */
+	bool risky;                  /* secrets may be granted that the program asked for */
+};
+
 /*
- * Scans the directory or file, or what a pattern with "*" matches, with all below. home: as of secret_find_pattern.
- * virt: the name in the view of `path`, by which `needs` knows it; NULL: the same. 0 or -ENOMEM.
+ * Scans the directory or file, or what a pattern with "*" matches, with all below. virt: the name in the view of
+ * `path`, by which `needs` knows it; NULL: the same. 0 or -ENOMEM.
  */
-int scan_grant(const struct needs *needs, const char *home, const char *path, const char *virt,
-	       struct scan_found *ret_found);
+int scan_grant(const struct scan_scope *scope, const char *path, const char *virt, struct scan_found *ret_found);
 void scan_found_release(struct scan_found *found);
 
 #endif

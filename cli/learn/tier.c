@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/path.h"
 #include "policy/paths/secrets.h"
@@ -29,6 +30,46 @@ static mode_t tier_get_type(void *ctx, const char *path)
 	return S_IFREG;
 }
 
+/* The part of a path below the user's, root's or any other user's home directory. NULL: it is in none. */
+static const char *tier_get_rest_in_home(const char *home, const char *path)
+{
+	const char *rest = home && home[1] ? path_rest_below(path, home) : NULL, *slash;
+
+	if (rest || (rest = path_rest_below(path, "/root")))
+		return rest;
+	rest = path_rest_below(path, "/home");
+	slash = rest ? strchr(rest, '/') : NULL;
+	return slash ? slash + 1 : NULL;
+}
+
+/* What other programs than this one run or obey later: writing it is a way out of the sandbox. */
+static bool tier_is_obeyed(const char *home, const char *path)
+{
+	static const char *const in_home[] = {"bin", ".local/bin", ".local/lib", ".local/share/applications",
+					      ".local/share/systemd", ".config/autostart", ".config/environment.d",
+					      ".config/fish", ".config/git", ".config/nvim", ".config/systemd",
+					      ".bashrc.d", ".emacs.d", ".vim", ".oh-my-zsh", ".zsh"};
+	static const char *const elsewhere[] = {"/opt", "/var/spool/cron", "/var/spool/at"};
+	const char *rest = tier_get_rest_in_home(home, path);
+
+	if (rest && *rest == '.' && !strchr(rest, '/'))
+		return true; /* .profile, .gitconfig and their like */
+	for (size_t i = 0; rest && i < sizeof(in_home) / sizeof(in_home[0]); i++)
+		if (path_is_below(rest, in_home[i]))
+			return true;
+	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+		if (path_is_below(path, elsewhere[i]))
+			return true;
+	return strstr(path, "/.git/hooks/") || path_is_below(path, "/usr");
+}
+
+bool tier_is_private_file(const struct stat *status, unsigned right)
+{
+	if (status->st_uid == 0 || status->st_uid == geteuid())
+		return false;
+	return right == POLICY_WRITE || !(status->st_mode & S_IROTH);
+}
+
 enum tier tier_find(const char *home, const char *path, unsigned right, const char **ret_why)
 {
 	const struct suggest_host host = {.home = home, .type = tier_get_type};
@@ -37,6 +78,10 @@ enum tier tier_find(const char *home, const char *path, unsigned right, const ch
 
 	(void)snprintf(copy, sizeof(copy), "%s", path);
 	*ret_why = suggest_shorten_path(&host, copy, right);
+	if (!*ret_why && right == POLICY_WRITE && tier_is_obeyed(home, path)) {
+		*ret_why = "other programs run it, or do what it says";
+		return TIER_RISKY;
+	}
 	if (!*ret_why)
 		return TIER_GRANTED;
 	if (secret) {

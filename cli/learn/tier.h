@@ -1,6 +1,12 @@
-/* May a path be granted? The answer is that of policy/paths/suggest.h, and so never contradicts `callgate why`. */
+/*
+ * May a path be granted? Nothing is that policy/paths/suggest.h would not suggest, and so no rule contradicts
+ * `callgate why`; nor, unasked, the writing of what other programs obey.
+ */
 #ifndef CALLGATE_CLI_LEARN_TIER_H
 #define CALLGATE_CLI_LEARN_TIER_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
 
 #include "policy/policy.h"
 
@@ -12,5 +18,8 @@ enum tier {
 
 /* The tier of a right on a host path. *ret_why: the reason, static; NULL for TIER_GRANTED. */
 enum tier tier_find(const char *home, const char *path, unsigned right, const char **ret_why);
+
+/* True for another user's file, root's excepted, that not everybody may read, or that would be written. */
+bool tier_is_private_file(const struct stat *status, unsigned right);
 
 #endif

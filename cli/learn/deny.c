@@ -1,0 +1,64 @@
+/* Rules that deny the secrets in the working directory, which is granted as a whole. */
+#include <errno.h>
+#include <fts.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "cli/cli.h"
+#include "cli/learn/fold.h"
+#include "cli/learn/pattern.h"
+#include "policy/paths/secrets.h"
+
+#define DENY_ENTRIES_MAX 200000u
+
+/* What the entry holds, for messages. *ret_everywhere: its name tells so wherever it is. Static; NULL: nothing. */
+static const char *deny_find_kind(const struct fold_place *place, const FTSENT *entry, const char **ret_everywhere)
+{
+	const struct secret_pattern *secret = secret_find_pattern(place->home, entry->fts_path);
+
+	*ret_everywhere = NULL;
+	if (!secret || secret->certainty != SECRET_CERTAIN)
+		return entry->fts_info == FTS_F ? inodes_get_kind(place->inodes, entry->fts_statp) : NULL;
+	if (!strchr("/~", secret->pattern[0]) && !place->risky)
+		*ret_everywhere = secret->pattern;
+	return secret->kind;
+}
+
+static int deny_entry(struct draft *draft, const struct needs *needs, const struct fold_place *place,
+		      const FTSENT *entry, const char *rest)
+{
+	const char *everywhere, *kind = deny_find_kind(place, entry, &everywhere);
+	_cleanup_free_ char *virt = NULL, *pattern = NULL, *because = NULL;
+
+	if (!kind)
+		return 0;
+	virt = cli_format("%s/%s", place->workdir, rest);
+	pattern = everywhere ? cli_format("**/%s", everywhere) : pattern_escape("@workdir", rest);
+	because = cli_format("%s: %s%s", rest, kind, place->risky ? ", which the program did not use" : "");
+	if (!virt || !pattern || !because)
+		return -ENOMEM;
+	if (place->risky && needs_have_path_below(needs, virt))
+		return 0;
+	return draft_add_deny(draft, pattern, because);
+}
+
+int fold_deny_secrets(struct draft *draft, const struct needs *needs, const struct fold_place *place)
+{
+	char *const paths[] = {(char *)(uintptr_t)place->workdir_host, NULL};
+	FTS *walk = place->workdir_host ? fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
+	const FTSENT *entry;
+	size_t entries = 0;
+	int r = 0;
+
+	while (walk && r == 0 && entries++ < DENY_ENTRIES_MAX && (entry = fts_read(walk))) {
+		const char *rest = path_rest_below(entry->fts_path, place->workdir_host);
+
+		if (rest && *rest && entry->fts_info != FTS_DP)
+			r = deny_entry(draft, needs, place, entry, rest);
+	}
+	if (walk)
+		(void)fts_close(walk);
+	return r;
+}

@@ -1,0 +1,171 @@
+#include "cli/learn/groups.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "cli/learn/pattern.h"
+#include "cli/learn/units.h"
+
+/* How many files of one place become one rule. */
+#define GROUPS_PACKAGE_FILES 2u
+#define GROUPS_LIBRARY_FILES 3u
+#define GROUPS_PROGRAMS 4u
+#define GROUPS_NUMBERED 2u
+#define GROUPS_SUFFIX 4u
+
+/* The reason of a rule for several items. Owned; NULL: no memory. */
+static char *groups_explain(const struct fold_item *item, size_t count, const char *of)
+{
+	const struct need_origin *first = &item[0].unmet->need->origin;
+	_cleanup_free_ char *one = NULL;
+	uint64_t records = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct need_origin *origin = &item[i].unmet->need->origin;
+
+		records += origin->count;
+		if (!origin->text && (first->text || origin->first < first->first))
+			first = origin;
+	}
+	one = need_explain(first);
+	return one ? cli_format("%zu names %s, %" PRIu64 " records; %s", count, of, records, one) : NULL;
+}
+
+static int groups_compare_items(const void *a, const void *b)
+{
+	const struct fold_item *left = a, *right = b;
+	int r;
+
+	if (!left->key || !right->key)
+		return !!right->key - !!left->key;
+	r = strcmp(left->key, right->key);
+	if (r == 0)
+		r = (left->unmet->right > right->unmet->right) - (left->unmet->right < right->unmet->right);
+	return r ? r : strcmp(left->path, right->path);
+}
+
+static void groups_clear_keys(struct fold *fold)
+{
+	for (size_t i = 0; i < fold->items; i++) {
+		free(fold->item[i].key);
+		fold->item[i].key = NULL;
+	}
+}
+
+/* Calls `take` for each group of items with one key and right. 0 or the first error. */
+static int groups_visit(struct fold *fold, int (*take)(struct fold *fold, struct fold_item *item, size_t count))
+{
+	int r = 0;
+
+	if (fold->items)
+		qsort(fold->item, fold->items, sizeof(*fold->item), groups_compare_items);
+	for (size_t i = 0, end; r == 0 && i < fold->items && fold->item[i].key; i = end) {
+		for (end = i + 1; end < fold->items && fold->item[end].key &&
+				  strcmp(fold->item[end].key, fold->item[i].key) == 0 &&
+				  fold->item[end].unmet->right == fold->item[i].unmet->right;)
+			end++;
+		r = take(fold, &fold->item[i], end - i);
+	}
+	groups_clear_keys(fold);
+	return r;
+}
+
+/* Adds one rule for a group unless what it would grant beside forbids that. because_taken: taken. */
+static int groups_try(struct fold *fold, struct fold_item *item, size_t count, const char *path, char *because_taken)
+{
+	bool added;
+	int r = rules_try_group(fold, item->unmet->right, path, because_taken, UINT64_MAX, &added);
+
+	for (size_t i = 0; r == 0 && added && i < count; i++)
+		item[i].done = true;
+	return r;
+}
+
+static int groups_take_unit(struct fold *fold, struct fold_item *item, size_t count)
+{
+	const size_t least = item->unmet->right == POLICY_EXEC ? GROUPS_PROGRAMS
+			     : item->package                   ? GROUPS_PACKAGE_FILES
+							       : GROUPS_LIBRARY_FILES;
+	_cleanup_free_ char *of = item->package ? cli_format("of package %s", item->package) : strdup("of a library");
+
+	return count < least ? 0
+	       : !of         ? -ENOMEM
+			     : groups_try(fold, item, count, item->key, groups_explain(item, count, of));
+}
+
+int groups_fold_units(struct fold *fold)
+{
+	struct unit unit;
+
+	for (size_t i = 0; i < fold->items; i++) {
+		struct fold_item *item = &fold->item[i];
+
+		if (item->done || item->unmet->right == POLICY_WRITE ||
+		    !unit_find(fold->packages, fold->place->home, item->unmet->need->path, &unit))
+			continue;
+		item->package = unit.package;
+		item->key = strdup(unit.dir);
+		if (!item->key)
+			return -ENOMEM;
+	}
+	return groups_visit(fold, groups_take_unit);
+}
+
+/* Names that differ in numbers only: the differing parts become "*". */
+static int groups_take_numbered(struct fold *fold, struct fold_item *item, size_t count)
+{
+	_cleanup_free_ char *pattern = count < GROUPS_NUMBERED ? NULL : strdup(item->path);
+
+	if (count < GROUPS_NUMBERED)
+		return 0;
+	for (size_t i = 1; pattern && i < count; i++) {
+		char *merged = pattern_merge(pattern, item[i].path);
+
+		free(pattern);
+		pattern = merged;
+	}
+	if (!pattern)
+		return -ENOMEM;
+	return pattern_is_telling(pattern)
+		       ? groups_try(fold, item, count, pattern, groups_explain(item, count, "that differ in numbers"))
+		       : 0;
+}
+
+int groups_fold_numbers(struct fold *fold)
+{
+	for (size_t i = 0; i < fold->items; i++) {
+		struct fold_item *item = &fold->item[i];
+
+		if (!item->done && pattern_has_number(item->path) && !(item->key = pattern_blur_numbers(item->path)))
+			return -ENOMEM;
+	}
+	return groups_visit(fold, groups_take_numbered);
+}
+
+static int groups_take_suffix(struct fold *fold, struct fold_item *item, size_t count)
+{
+	return count < GROUPS_SUFFIX ? 0
+				     : groups_try(fold, item, count, item->key,
+						  groups_explain(item, count, "with one suffix"));
+}
+
+/* "/data/set/" and a star and ".csv", of files to be read. */
+int groups_fold_suffixes(struct fold *fold)
+{
+	for (size_t i = 0; i < fold->items; i++) {
+		struct fold_item *item = &fold->item[i];
+		const char *name = strrchr(item->path, '/') + 1, *dot = strrchr(name, '.');
+
+		if (item->done || item->unmet->right != POLICY_READ || !dot || dot == name || !dot[1])
+			continue;
+		item->key = cli_format("%.*s*%s", (int)(name - item->path), item->path, dot);
+		if (!item->key)
+			return -ENOMEM;
+	}
+	return groups_visit(fold, groups_take_suffix);
+}
+

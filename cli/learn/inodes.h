@@ -1,0 +1,23 @@
+/*
+ * The files on this machine that hold secrets and have more than one name: a hard link gives a secret a name that tells
+ * nothing. Found once, when a policy is folded.
+ */
+#ifndef CALLGATE_CLI_LEARN_INODES_H
+#define CALLGATE_CLI_LEARN_INODES_H
+
+#include <sys/stat.h>
+
+struct inodes;
+
+/*
+ * Looks where the patterns of policy/paths/secrets.h say: absolute paths, home directories, and names in the
+ * directories of `places` (NULL-ended; may be NULL). home: of the user; NULL: only /root and those in
+ * /home. 0 or -ENOMEM.
+ */
+int inodes_find(const char *home, const char *const *places, struct inodes **ret_inodes);
+void inodes_free(struct inodes *inodes);
+
+/* What secret a file with this status is a hard link to, for messages. Static; NULL: none. */
+const char *inodes_get_kind(const struct inodes *inodes, const struct stat *status);
+
+#endif

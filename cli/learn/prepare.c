@@ -1,0 +1,195 @@
+/* What callgate learn looks at before anything is run: the earlier policy, places, packages. */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/batch/batch.h"
+#include "cli/host/account.h"
+#include "cli/learn/learn.h"
+#include "cli/learn/tier.h"
+#include "policy/parse/format.h"
+
+#define OLD_MAX_BYTES (16u << 20)
+#define LEARN_WORKDIR "/work" /* without -w */
+
+static bool learn_is_same_file(const char *a, const char *b)
+{
+	_cleanup_free_ char *real = realpath(a, NULL), *other = realpath(b, NULL);
+
+	return real && other && strcmp(real, other) == 0;
+}
+
+/* True for what a policy may name relative to its own directory: "./base.json" to extend, "file:key.pem". */
+static bool learn_is_relative(const char *key, const char *text)
+{
+	const size_t len = strlen(text);
+
+	if (strncmp(text, "file:", 5) == 0)
+		return text[5] != '/';
+	if (key && strcmp(key, "upstream_ca") == 0)
+		return text[0] != '/';
+	return key && strcmp(key, "extends") == 0 && text[0] != '/' &&
+	       (strchr(text, '/') || (len > 5 && strcmp(text + len - 5, ".json") == 0));
+}
+
+/* A text that names a file relative to the policy's directory, anywhere in the value. Borrowed; NULL: none. */
+static const char *learn_find_relative(const char *key, const json_t *value)
+{
+	const char *found = NULL, *name;
+	json_t *member;
+
+	if (json_is_string(value))
+		return learn_is_relative(key, json_string_value(value)) ? json_string_value(value) : NULL;
+	for (size_t i = 0; !found && json_is_array(value) && i < json_array_size(value); i++)
+		found = learn_find_relative(key, json_array_get(value, i));
+	if (json_is_object(value))
+		json_object_foreach((json_t *)(uintptr_t)value, name, member)
+			if (!found)
+				found = learn_find_relative(name, member);
+	return found;
+}
+
+/* The new policy has the texts of the old one, which must mean the same there. */
+static int learn_check_relative(const struct learn *learn)
+{
+	const char *found = learn_find_relative(NULL, learn->old);
+	_cleanup_free_ char *from = strdup(learn->merge), *to = strdup(learn->output);
+
+	if (!from || !to)
+		return cli_fail_no_memory("learn"), -ENOMEM;
+	if (!found || learn_is_same_file(dirname(from), dirname(to)))
+		return 0;
+	cli_print_error("learn", "--merge %s: it names \"%s\", relative to its directory; write -o in that directory",
+			learn->merge, found);
+	return -EINVAL;
+}
+
+/* Says where the earlier policy is wrong, by its own name and lines. */
+static int learn_check_old(const struct learn *learn)
+{
+	_cleanup_policy_errors_ struct policy_errors errors = {0};
+	_cleanup_free_ char *text = NULL, *formatted = NULL;
+	size_t len;
+	int r = io_read_file(AT_FDCWD, learn->merge, OLD_MAX_BYTES, &text, &len);
+
+	if (r == 0)
+		r = policy_format_text(learn->merge, text, &errors, &formatted);
+	cli_print_policy_errors("learn", &errors);
+	if (r < 0 && !errors.count)
+		cli_print_error("learn", "--merge %s: %s", learn->merge, strerror(-r));
+	return r;
+}
+
+static int learn_read_old(struct learn *learn)
+{
+	json_error_t error;
+	int r;
+
+	if (!learn->merge)
+		return 0;
+	r = learn_check_old(learn);
+	if (r < 0)
+		return r;
+	learn->old = json_load_file(learn->merge, JSON_REJECT_DUPLICATES, &error);
+	if (json_is_object(learn->old))
+		return learn_check_relative(learn);
+	cli_print_error("learn", "--merge %s:%d: %s", learn->merge, error.line > 0 ? error.line : 1,
+			learn->old ? "not a policy, which is a JSON object" : error.text);
+	return -EINVAL;
+}
+
+/* Tries that the policy can be written, before the program runs perhaps for hours. */
+static int learn_try_output(const struct learn *learn)
+{
+	_cleanup_free_ char *path = cli_format("%s.XXXXXX", learn->output);
+	_cleanup_close_ int fd = path ? mkostemp(path, O_CLOEXEC) : -1;
+
+	if (fd >= 0 && unlink(path) == 0)
+		return 0;
+	cli_print_error("learn", "-o %s: cannot write there: %s", learn->output, strerror(path ? errno : ENOMEM));
+	return -EACCES;
+}
+
+/* Refuses a working directory that no policy grants: each run would have a copy of it, and may read all of it. */
+static int learn_check_workdir(const struct learn *learn)
+{
+	const char *why;
+
+	if (tier_find(learn->home, learn->workdir, POLICY_READ, &why) == TIER_GRANTED)
+		return 0;
+	cli_print_error("learn", "-w %s: %s", learn->workdir_named, why);
+	return -EPERM;
+}
+
+static int learn_prepare_home(struct learn *learn)
+{
+	const char *home = getenv("HOME");
+	const struct account *account = home && *home == '/' ? NULL : account_find(NULL, getuid());
+
+	home = account ? account->home : home;
+	learn->home = home && *home == '/' ? strdup(home) : NULL;
+	return learn->home || !home || *home != '/' ? 0 : -ENOMEM;
+}
+
+static int learn_prepare_places(struct learn *learn)
+{
+	int r = learn_prepare_home(learn);
+
+	if (r < 0)
+		return cli_fail_no_memory("learn"), r;
+	learn->replaces = learn->merge && learn_is_same_file(learn->merge, learn->output);
+	if (access(learn->output, F_OK) == 0 && !learn->replaces) {
+		cli_print_error("learn", "-o %s: exists; add to it with --merge %s, or name another file",
+				learn->output, learn->output);
+		return -EEXIST;
+	}
+	if (learn->workdir_named) {
+		learn->workdir = realpath(learn->workdir_named, NULL);
+		if (!learn->workdir) {
+			cli_print_error("learn", "-w %s: %s; name a directory that exists", learn->workdir_named,
+					strerror(errno));
+			return -ENOENT;
+		}
+		r = learn_check_workdir(learn);
+	}
+	if (r == 0)
+		r = learn_try_output(learn);
+	if (r < 0)
+		return r;
+	learn->virt = learn->workdir ? learn->workdir : LEARN_WORKDIR;
+	learn->base = learn->merge ? NULL : learn->profile ? learn->profile : "minimal";
+	if (learn->base && strchr(learn->base, '/')) { /* relative to here, not to the policy that extends it */
+		learn->base_path = realpath(learn->base, NULL);
+		learn->base = learn->base_path ? learn->base_path : learn->base;
+	}
+	learn->draft_path = cli_format("%s.learning-%d.json", learn->output, (int)getpid());
+	learn->dir = learn->draft_path ? batch_make_temporary_dir("learn") : NULL;
+	return learn->dir ? 0 : -ENOENT;
+}
+
+/* What the rules are made by, besides the runs: packages, and secrets that have several names. */
+static int learn_look_around(struct learn *learn)
+{
+	const char *const places[] = {learn->workdir, NULL};
+	int r = packages_read(NULL, &learn->packages);
+
+	if (r == 0)
+		r = inodes_find(learn->home, places, &learn->inodes);
+	return r < 0 ? cli_fail_no_memory("learn"), r : 0;
+}
+
+int learn_prepare(struct learn *learn)
+{
+	int r = learn_read_old(learn);
+
+	if (r == 0)
+		r = learn_prepare_places(learn);
+	if (r == 0)
+		r = learn_look_around(learn);
+	return r < 0 ? r : learn_prepare_runs(learn);
+}

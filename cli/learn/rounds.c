@@ -1,0 +1,147 @@
+/* Learning in rounds: run, add rules for what they do not grant yet, run again under them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/learn/learn.h"
+#include "supervisor/report.h"
+
+#define LEARN_FOLD_ROUNDS 8   /* each adds rules for what the rules so far do not grant */
+#define LEARN_PROOF_ROUNDS 3u /* each adds rules for what the verification was denied */
+
+/* A larger profile is extended when it leaves so many fewer needs. */
+#define LEARN_PROFILE_GAIN 12u
+
+/* Extends the profile that leaves the fewest needs, if it leaves many fewer than a smaller one. *ret_changed: it does.
+ */
+static int learn_choose_profile(struct learn *learn, bool *ret_changed)
+{
+	static const char *const larger[] = {"python", "data"};
+	size_t least, count;
+	int r;
+
+	*ret_changed = false;
+	if (learn->merge || learn->profile)
+		return 0;
+	r = learn_count_unmet(learn, learn->base, &least);
+	for (size_t i = 0; r == 0 && i < sizeof(larger) / sizeof(larger[0]); i++) {
+		r = learn_count_unmet(learn, larger[i], &count);
+		if (r < 0 || count + LEARN_PROFILE_GAIN > least)
+			continue;
+		least = count;
+		learn->base = larger[i];
+		*ret_changed = true;
+	}
+	return r;
+}
+
+static bool learn_has_entry(const json_t *list, const json_t *path)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *entry = json_array_get(list, i);
+
+		if (json_equal(json_is_string(entry) ? entry : json_object_get(entry, "path"), path))
+			return true;
+	}
+	return false;
+}
+
+/* Keeps what the rules do not grant although no tier forbids it: the verification will show whether that matters. */
+static int learn_note_unmet(struct learn *learn)
+{
+	_cleanup_free_ struct unmet *unmet = NULL;
+	size_t count;
+	int r = learn_find_unmet(learn, &unmet, &count);
+
+	json_array_clear(learn->unmet);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		const char *right = unmet[i].right == POLICY_EXEC    ? "exec"
+				    : unmet[i].right == POLICY_WRITE ? "write"
+								     : "read";
+		_cleanup_json_ json_t *path = report_make_text_json(unmet[i].need->path);
+
+		if (!path)
+			r = -ENOMEM;
+		else if (!learn_has_entry(learn->draft.left, path) && !learn_has_entry(learn->draft.refused, path) &&
+			 json_array_append_new(learn->unmet,
+					       json_pack("{s:O, s:s}", "path", path, "right", right)) < 0)
+			r = -ENOMEM;
+	}
+	return r;
+}
+
+/* Adds rules until all is granted that may be. 0 or -errno, with a message. */
+static int learn_fold(struct learn *learn)
+{
+	const struct fold_place place = {.home = learn->home, .workdir = learn->virt, .workdir_host = learn->workdir,
+					 .inodes = learn->inodes, .risky = learn->allow_risky};
+	size_t before = SIZE_MAX;
+	int r = learn_mark_granted(learn);
+
+	if (r < 0)
+		return r;
+	r = learn_add_endpoints(&learn->draft, &learn->needs, learn->allow_risky);
+	if (r == 0)
+		r = fold_deny_secrets(&learn->draft, &learn->needs, &place);
+	if (r < 0)
+		return cli_fail_no_memory("learn"), r;
+	for (int round = 0; r == 0 && round < LEARN_FOLD_ROUNDS; round++) {
+		_cleanup_free_ struct unmet *unmet = NULL;
+		size_t count;
+
+		r = learn_find_unmet(learn, &unmet, &count);
+		if (r < 0 || count == 0)
+			break;
+		r = fold_unmet(&learn->draft, &learn->needs, learn->packages, &place, unmet, count,
+			       round > 0 && count == before);
+		before = count;
+	}
+	if (r == 0)
+		r = learn_deny_secrets(learn);
+	return r < 0 ? r : learn_note_unmet(learn);
+}
+
+/* Runs the program under the policy; what it is denied is learnt, and it runs again. */
+static int learn_prove(struct learn *learn)
+{
+	int r = 0;
+
+	while (r == 0 && learn->rounds < LEARN_PROOF_ROUNDS) {
+		r = learn_verify(learn);
+		if (r < 0 || json_array_size(learn->bugs) == 0 || learn->rounds == LEARN_PROOF_ROUNDS)
+			return r;
+		r = learn_fold(learn);
+		if (r == 0)
+			r = draft_write(&learn->draft, learn->draft_path, false);
+	}
+	return r;
+}
+
+int learn_from_runs(struct learn *learn)
+{
+	bool changed = false;
+	int r = learn_observe(learn);
+
+	if (r == 0)
+		r = learn_choose_profile(learn, &changed);
+	if (r == 0 && changed) { /* under another profile the program has another environment */
+		needs_release(&learn->needs);
+		json_array_clear(learn->own_refusals);
+		r = learn_prepare_runs(learn);
+		if (r == 0)
+			r = learn_observe(learn);
+	}
+	if (r == 0)
+		r = learn_fold(learn);
+	if (r == 0 && !learn->no_verify)
+		r = learn_prove(learn);
+	return r;
+}
+
+int learn_from_file(struct learn *learn)
+{
+	int r = learn_inspect_program(&learn->needs, learn->fixed);
+
+	return r < 0 ? r : learn_fold(learn);
+}

@@ -1,0 +1,264 @@
+#include "cli/learn/rules.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/learn/pattern.h"
+#include "cli/learn/tier.h"
+#include "policy/paths/secrets.h"
+
+/* ---- names ---- */
+
+const char *rules_get_rest_in_workdir(const struct fold_place *place, const char *path)
+{
+	return place->workdir ? path_rest_below(path, place->workdir) : NULL;
+}
+
+void rules_get_host_path(const struct fold_place *place, const char *path, char host[PATH_MAX])
+{
+	const char *rest = rules_get_rest_in_workdir(place, path), *top = place->workdir_host;
+
+	if (rest && top)
+		(void)snprintf(host, PATH_MAX, "%s%s%s", top, *rest ? "/" : "", rest);
+	else
+		(void)snprintf(host, PATH_MAX, "%s", path);
+}
+
+const char *rules_get_name(const struct fold_place *place, const struct need *need)
+{
+	char host[PATH_MAX];
+	_cleanup_free_ char *real = NULL, *target = NULL;
+
+	/* A link in the working directory is the program's to make: no rule may rest on where it leads. */
+	if (!need->written || rules_get_rest_in_workdir(place, need->written))
+		return need->path;
+	real = realpath(need->written, NULL);
+	rules_get_host_path(place, need->path, host);
+	target = realpath(host, NULL);
+	return real && target && strcmp(real, target) == 0 ? need->written : need->path;
+}
+
+/* As a policy writes the path: below @workdir or ~, with "$" escaped. Owned; NULL: no memory. */
+static char *rules_write_path(const struct fold_place *place, const char *path)
+{
+	const char *rest = rules_get_rest_in_workdir(place, path), *home = place->home;
+	const char *in_home = home && home[1] ? path_rest_below(path, home) : NULL;
+
+	if (rest)
+		return pattern_escape("@workdir", rest);
+	return in_home && *in_home ? pattern_escape("~", in_home) : pattern_escape("", path);
+}
+
+int rules_refuse_unwritable(const struct fold *fold, const struct unmet *unmet, bool *ret_refused)
+{
+	const char *path = unmet->need->path, *name = rules_get_name(fold->place, unmet->need);
+	const bool utf8 = text_is_utf8(path, strlen(path)) && text_is_utf8(name, strlen(name));
+	const char *why = !utf8                                    ? "a policy is UTF-8, and the name is not"
+			  : strchr(path, '*') || strchr(name, '*') ? "in a rule \"*\" stands for any text"
+								   : NULL;
+
+	*ret_refused = why != NULL;
+	return why ? draft_add_refused(fold->draft, unmet->right, path, why) : 0;
+}
+
+/* ---- objections ---- */
+
+/* True when the component, which has "*", could be a secret's name in this directory. */
+static bool rules_may_name_secret(const struct fold_place *place, const char *dir, const char *name, size_t len)
+{
+	size_t count;
+	const struct secret_pattern *secret = secrets_get_patterns(&count);
+	const char *home = place->home;
+	const bool in_home = home && strcmp(dir, home) == 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *pattern = secret[i].pattern;
+
+		if (pattern[0] == '/' || (pattern[0] == '~' && !in_home) || secret[i].certainty != SECRET_CERTAIN)
+			continue;
+		pattern += pattern[0] == '~' ? 2 : 0;
+		/* "*.csv" does match ".env.csv", but is not kept from it: nothing could end in anything then. */
+		if (name[0] == '*' && strchr(pattern, '*'))
+			continue;
+		if (pattern_may_meet(name, len, pattern, strcspn(pattern, "/")))
+			return true;
+	}
+	return false;
+}
+
+/* The same for absolute names, of which the pattern has the first components. */
+static bool rules_may_name_system_secret(const char *pattern)
+{
+	size_t count;
+	const struct secret_pattern *secret = secrets_get_patterns(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *left = pattern, *right = secret[i].pattern;
+		bool meet = right[0] == '/' && secret[i].certainty == SECRET_CERTAIN;
+
+		while (meet && *left == '/' && *right == '/') {
+			size_t left_len = strcspn(++left, "/"), right_len = strcspn(++right, "/");
+
+			meet = pattern_may_meet(left, left_len, right, right_len);
+			left += left_len;
+			right += right_len;
+		}
+		if (meet)
+			return true;
+	}
+	return false;
+}
+
+const char *rules_find_objection(const struct fold_place *place, const char *pattern, unsigned right)
+{
+	const char *why, *star = strchr(pattern, '*');
+
+	if (tier_find(place->home, pattern, right, &why) != TIER_GRANTED)
+		return why;
+	if (!pattern_is_telling(pattern))
+		return "a pattern for it would match too many names";
+	if (star && rules_may_name_system_secret(pattern))
+		return "it could be the name of a secret";
+	for (; star; star = strchr(star, '*')) {
+		char dir[PATH_MAX];
+		const char *name = star, *end = star + strcspn(star, "/");
+
+		while (name > pattern && name[-1] != '/')
+			name--;
+		if (strcmp(name, "**") == 0) /* all below what the pattern has named */
+			break;
+		(void)snprintf(dir, sizeof(dir), "%.*s", name - pattern > 1 ? (int)(name - pattern - 1) : 1, pattern);
+		if (!path_is_below(dir, "/usr") && tier_find(place->home, dir, POLICY_READ, &why) != TIER_GRANTED)
+			return why;
+		if (rules_may_name_secret(place, dir, name, (size_t)(end - name)))
+			return "it could be the name of a secret";
+		star = end;
+	}
+	return NULL;
+}
+
+/* ---- rules ---- */
+
+/* Adds a rule, or one that is left out for a reason. because_taken: taken. */
+static int rules_put(const struct fold *fold, const struct unmet *unmet, const char *path, char *because_taken,
+		     const struct scan_found *found, const char *disabled)
+{
+	_cleanup_free_ char *because = because_taken, *written = rules_write_path(fold->place, path);
+
+	if (!written || !because || (disabled && draft_add_left(fold->draft, unmet->need->path) < 0))
+		return -ENOMEM;
+	return draft_add_path(fold->draft, unmet->right, written, steal_pointer(&because), found, disabled);
+}
+
+static int rules_scan(const struct fold *fold, const char *path, struct scan_found *ret_found)
+{
+	const struct scan_scope scope = {.needs = fold->needs, .home = fold->place->home,
+					 .inodes = fold->place->inodes, .risky = fold->place->risky};
+	char host[PATH_MAX];
+
+	rules_get_host_path(fold->place, path, host);
+	return scan_grant(&scope, host, rules_get_rest_in_workdir(fold->place, path) ? path : NULL, ret_found);
+}
+
+int rules_add(const struct fold *fold, const struct unmet *unmet, const char *path, bool wide)
+{
+	const char *disabled = wide ? rules_find_objection(fold->place, path, unmet->right) : NULL;
+	struct scan_found found = {0};
+	int r = wide ? rules_scan(fold, path, &found) : 0;
+
+	if (!disabled)
+		disabled = found.objection;
+	if (r == 0)
+		r = rules_put(fold, unmet, path, need_explain(&unmet->need->origin), wide ? &found : NULL, disabled);
+	scan_found_release(&found);
+	return r;
+}
+
+int rules_leave_out(const struct fold *fold, const struct unmet *unmet, const char *path, const char *why)
+{
+	return rules_put(fold, unmet, path, need_explain(&unmet->need->origin), NULL, why);
+}
+
+int rules_try_group(const struct fold *fold, unsigned right, const char *path, char *because_taken, uint64_t most,
+		    bool *ret_added)
+{
+	_cleanup_free_ char *because = because_taken, *written = rules_write_path(fold->place, path);
+	struct scan_found found = {0};
+	int r = 0;
+
+	*ret_added = false;
+	if (!written || !because)
+		return -ENOMEM;
+	if (rules_find_objection(fold->place, path, right))
+		return 0;
+	r = rules_scan(fold, path, &found);
+	*ret_added = r == 0 && !found.objection && found.files - found.used <= most;
+	if (*ret_added)
+		r = draft_add_path(fold->draft, right, written, steal_pointer(&because), &found, NULL);
+	scan_found_release(&found);
+	return r;
+}
+
+int rules_add_directory_only(const struct fold *fold, const struct need *need)
+{
+	/* Nothing has such a name. */
+	_cleanup_free_ char *only = cli_format("%s/.only-the-directory*", need->path[1] ? need->path : "");
+	const struct unmet unmet = {.need = need, .right = POLICY_READ};
+
+	return only ? rules_put(fold, &unmet, only, need_explain(&need->origin), NULL, NULL) : -ENOMEM;
+}
+
+/* ---- tiers ---- */
+
+/* The tier of the file itself: a hard link to a secret, or another user's. */
+static enum tier rules_find_tier_of_file(const struct fold *fold, const char *host, const struct unmet *unmet,
+					 const char **ret_why)
+{
+	struct stat status;
+
+	if (lstat(host, &status) < 0)
+		return TIER_GRANTED;
+	*ret_why = inodes_get_kind(fold->place->inodes, &status);
+	if (*ret_why)
+		return TIER_RISKY;
+	if (rules_get_rest_in_workdir(fold->place, unmet->need->path) || !tier_is_private_file(&status, unmet->right))
+		return TIER_GRANTED;
+	*ret_why = "it is another user's";
+	return TIER_RISKY;
+}
+
+static bool rules_is_link(const char *host)
+{
+	struct stat status;
+
+	return lstat(host, &status) == 0 && S_ISLNK(status.st_mode);
+}
+
+int rules_sort_by_tier(const struct fold *fold, const struct unmet *unmet, bool *ret_done)
+{
+	const char *why = NULL, *path = unmet->need->path, *name = rules_get_name(fold->place, unmet->need);
+	const bool risky = fold->place->risky;
+	enum tier tier = TIER_GRANTED;
+	char host[PATH_MAX];
+
+	rules_get_host_path(fold->place, path, host);
+	if (!rules_get_rest_in_workdir(fold->place, path) || secret_find_pattern(fold->place->home, path))
+		tier = tier_find(fold->place->home, path, unmet->right, &why);
+	if (tier == TIER_GRANTED)
+		tier = rules_find_tier_of_file(fold, host, unmet, &why);
+	*ret_done = tier != TIER_GRANTED;
+	if (tier == TIER_NEVER)
+		return draft_add_refused(fold->draft, unmet->right, path, why);
+	if (tier == TIER_RISKY && risky && rules_is_link(host))
+		return rules_leave_out(fold, unmet, name, "a rule for a link grants what it leads to");
+	if (tier == TIER_RISKY)
+		return rules_put(fold, unmet, name, need_explain(&unmet->need->origin), NULL, risky ? NULL : why);
+	return 0;
+}

@@ -1,0 +1,144 @@
+#include "cli/learn/singles.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "cli/cli.h"
+#include "cli/learn/pattern.h"
+
+/* A directory that was listed is granted with all that is in it if that is no more than this many unused files. */
+#define SINGLES_LISTED_MAX 200u
+
+/* ---- names that the run made ---- */
+
+/*
+ * Splits a path that does not exist into the nearest directory that does and the name in it. True when something is
+ * named below that.
+ */
+static bool singles_split_made(const struct fold *fold, const char *path, char dir[PATH_MAX], char name[NAME_MAX + 1])
+{
+	char host[PATH_MAX], *slash;
+	struct stat status;
+
+	(void)snprintf(dir, PATH_MAX, "%s", path);
+	do {
+		slash = strrchr(dir, '/');
+		(void)snprintf(name, NAME_MAX + 1, "%s", slash + 1);
+		*slash = '\0';
+		rules_get_host_path(fold->place, dir, host);
+	} while (slash > dir && lstat(host, &status) < 0);
+	return path[strlen(dir) + 1 + strlen(name)] == '/';
+}
+
+/*
+ * A rule for a name that does not exist grants nothing, so the rule is a pattern in the nearest directory that does:
+ * the first missing name, with "*" for its numbers and its end, and all below it if something below was asked for.
+ */
+static int singles_add_made(const struct fold *fold, const struct fold_item *item)
+{
+	_cleanup_free_ char *blurred = NULL, *pattern = NULL;
+	char dir[PATH_MAX], name[NAME_MAX + 1];
+	const bool below = singles_split_made(fold, item->unmet->need->path, dir, name);
+
+	blurred = pattern_blur_name(name);
+	if (!blurred)
+		return -ENOMEM;
+	pattern = cli_format("%s/%s%s%s", dir, blurred, *blurred && blurred[strlen(blurred) - 1] == '*' ? "" : "*",
+			     below ? "/**" : "");
+	return pattern ? rules_add(fold, item->unmet, pattern, true) : -ENOMEM;
+}
+
+/*
+ * The same in the working directory, where a rule counts for what will be made, too. So the rule has "*" only for what
+ * each run names otherwise, such as in the directory that "go test" builds a program in.
+ */
+static int singles_add_in_workdir(const struct fold *fold, const struct fold_item *item)
+{
+	const char *rest = rules_get_rest_in_workdir(fold->place, item->unmet->need->path);
+	_cleanup_free_ char *blurred = pattern_blur_temporary(rest), *pattern = NULL;
+
+	pattern = blurred ? cli_format("%s%s%s", fold->place->workdir, *rest ? "/" : "", blurred) : NULL;
+	return pattern ? rules_add(fold, item->unmet, pattern, false) : -ENOMEM;
+}
+
+/* ---- directories ---- */
+
+/* A person's directory, where no rule may hold for what was not asked for. */
+static bool singles_is_in_home(const struct fold *fold, const char *path)
+{
+	const char *home = fold->place->home;
+
+	return !rules_get_rest_in_workdir(fold->place, path) &&
+	       ((home && home[1] && path_is_below(path, home)) || path_is_below(path, "/root") ||
+		path_is_below(path, "/home"));
+}
+
+/* Grants a directory with all that is in it, if that is few files and not a person's. *ret_added: it does. */
+static int singles_try_directory(const struct fold *fold, const struct fold_item *item, bool *ret_added)
+{
+	const struct need *need = item->unmet->need;
+
+	*ret_added = false;
+	if (singles_is_in_home(fold, need->path))
+		return 0;
+	return rules_try_group(fold, item->unmet->right, item->path, need_explain(&need->origin), SINGLES_LISTED_MAX,
+			       ret_added);
+}
+
+/* A directory whose entries were read. */
+static int singles_add_listed(const struct fold *fold, const struct fold_item *item)
+{
+	bool added = false;
+	int r = item->unmet->need->opened ? singles_try_directory(fold, item, &added) : 0;
+
+	return r < 0 || added ? r : rules_add_directory_only(fold, item->unmet->need);
+}
+
+/* A directory that was changed itself, as by chmod(2): a rule for it grants changing all that is in it. */
+static int singles_add_changed(const struct fold *fold, const struct fold_item *item)
+{
+	bool added;
+	int r = singles_try_directory(fold, item, &added);
+
+	return r < 0 || added ? r
+			      : rules_leave_out(fold, item->unmet, item->path,
+						"a rule for the directory would grant all that is in it");
+}
+
+/*
+ * A symbolic link that was looked at or removed itself. A rule for its name would grant what it leads to, so the rule
+ * is a pattern, which is matched by the name of the link; but in /usr, where all may be read.
+ */
+static int singles_add_link(const struct fold *fold, const struct fold_item *item, const char *host)
+{
+	_cleanup_free_ char *target = realpath(host, NULL), *pattern = NULL;
+
+	if (target && path_is_below(target, "/usr") && path_is_below(host, "/usr"))
+		return rules_add(fold, item->unmet, item->path, false);
+	pattern = cli_format("%s*", item->path);
+	return pattern ? rules_add(fold, item->unmet, pattern, true) : -ENOMEM;
+}
+
+int singles_add(const struct fold *fold, const struct fold_item *item, bool directories)
+{
+	const struct need *need = item->unmet->need;
+	struct stat status = {0};
+	char host[PATH_MAX];
+
+	rules_get_host_path(fold->place, need->path, host);
+	if (lstat(host, &status) < 0)
+		return rules_get_rest_in_workdir(fold->place, need->path) ? singles_add_in_workdir(fold, item)
+									  : singles_add_made(fold, item);
+	if (S_ISLNK(status.st_mode) && !item->unmet->link)
+		return singles_add_link(fold, item, host);
+	if (!S_ISDIR(status.st_mode))
+		return rules_add(fold, item->unmet, item->path, false);
+	if (item->unmet->right != POLICY_READ)
+		return singles_add_changed(fold, item);
+	return directories ? singles_add_listed(fold, item) : 0;
+}

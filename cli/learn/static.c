@@ -1,0 +1,141 @@
+/* What a program needs before it has run, from its file: the chain of its "#!" lines, and what elf.h finds. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/learn/elf.h"
+#include "cli/learn/learn.h"
+
+#define STATIC_SCRIPTS_MAX 5
+
+/* A file by the name that leads to it. Both owned. */
+struct static_name {
+	char *path; /* canonical */
+	char *written;
+};
+
+static void static_name_release(struct static_name *name)
+{
+	free(name->path);
+	free(name->written);
+	*name = (struct static_name){0};
+}
+
+/* Takes the text. False, and then *ret_name is empty: there is no such file, or no memory. */
+static bool static_resolve(char *written_taken, struct static_name *ret_name)
+{
+	*ret_name = (struct static_name){.path = written_taken ? realpath(written_taken, NULL) : NULL,
+				      .written = written_taken};
+	if (!ret_name->path)
+		static_name_release(ret_name);
+	return ret_name->path;
+}
+
+/* The file that a shell would start. */
+static bool static_find_program(const char *name, struct static_name *ret_name)
+{
+	const char *path = getenv("PATH");
+
+	if (strchr(name, '/'))
+		return static_resolve(strdup(name), ret_name);
+	for (const char *at = path ? path : "/usr/bin:/bin"; *at; at += *at == ':') {
+		size_t len = strcspn(at, ":");
+		char *file = cli_format("%.*s/%s", (int)len, at, name);
+
+		if (file && access(file, X_OK) == 0)
+			return static_resolve(file, ret_name);
+		free(file);
+		at += len;
+	}
+	return false;
+}
+
+/* The "#!" line of a script, without these two bytes. False: it is no script, and not readable perhaps. */
+static bool static_read_first_line(const char *path, char line[PATH_MAX])
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	ssize_t len = fd < 0 ? -1 : read(fd, line, PATH_MAX - 1);
+
+	if (len < 3 || line[0] != '#' || line[1] != '!')
+		return false;
+	line[len] = '\0';
+	line[strcspn(line, "\r\n")] = '\0';
+	memmove(line, line + 2, strlen(line + 2) + 1);
+	return true;
+}
+
+/* The program that env(1) starts: the first word that is no option and sets no variable. NULL: none. */
+static char *static_get_word_for_env(char *text)
+{
+	char *rest = NULL;
+
+	for (char *word = strtok_r(text, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest))
+		if (*word != '-' && !strchr(word, '='))
+			return word;
+	return NULL;
+}
+
+/* The next file of a chain of scripts, and why it is needed. 1; 0: the file is no script; -errno. because: owned. */
+static int static_follow_script(struct elf_search *search, struct static_name *name, char **because)
+{
+	char line[PATH_MAX], *rest = NULL, *word;
+	struct static_name next = {0}, program = {0};
+	int r = needs_add_path(search->needs, name->path, name->written, POLICY_EXEC, *because);
+
+	if (r < 0 || !static_read_first_line(name->path, line))
+		return r;
+	word = strtok_r(line, " \t", &rest);
+	if (!word || *word != '/' || !static_resolve(strdup(word), &next))
+		return -ENOEXEC;
+	free(*because);
+	*because = cli_format("the interpreter of %s", name->path);
+	static_name_release(name);
+	*name = next;
+	word = strcmp(strrchr(word, '/'), "/env") == 0 ? static_get_word_for_env(rest) : NULL;
+	if (!*because || !word || !static_find_program(word, &program))
+		return *because ? 1 : -ENOMEM;
+	r = elf_search_add(search, name->path, name->written, POLICY_EXEC, steal_pointer(because));
+	*because = cli_format("started by %s", name->written);
+	static_name_release(name);
+	*name = program;
+	return r < 0 ? r : *because ? 1 : -ENOMEM;
+}
+
+/* Adds the program and the chain of its interpreters. 0 or -errno. */
+static int static_follow_scripts(struct elf_search *search, const char *program)
+{
+	_cleanup_free_ char *because = strdup("the program");
+	struct static_name name = {0};
+	int r = !because ? -ENOMEM : static_find_program(program, &name) ? 1 : -ENOENT;
+
+	for (int depth = 0; r > 0; depth++)
+		r = depth > STATIC_SCRIPTS_MAX ? -ELOOP : static_follow_script(search, &name, &because);
+	if (r == 0)
+		r = elf_search_add(search, name.path, name.written, POLICY_EXEC, steal_pointer(&because));
+	static_name_release(&name);
+	return r;
+}
+
+int learn_inspect_program(struct needs *needs, const char *program)
+{
+	struct elf_search search;
+	int r = elf_search_init(&search, needs);
+
+	if (r == 0)
+		r = static_follow_scripts(&search, program);
+	if (r == 0)
+		r = elf_search_inspect(&search);
+	if (r == -ENOENT)
+		cli_print_error("learn", "--static %s: no such program; name its file", program);
+	else if (r == -ENOEXEC)
+		cli_print_error("learn", "--static %s: neither an ELF file nor a script with #!", program);
+	else if (r < 0)
+		cli_print_error("learn", "--static %s: %s", program, strerror(-r));
+	elf_search_release(&search);
+	return r;
+}
