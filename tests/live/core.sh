@@ -74,6 +74,7 @@ attacks/host-names.sh
 attacks/proc-net.sh
 cli/bad-input.sh
 cli/examples.sh
+cli/learn.sh
 cli/user.sh
 confine/least-privilege.sh
 confine/namespaces.sh

@@ -71,6 +71,8 @@ LIVE_TESTS = \
 	tests/live/keeper/life.sh \
 	tests/live/cli/friendly.sh \
 	tests/live/cli/home-path.sh \
+	tests/live/cli/learn-attacks.sh \
+	tests/live/cli/learn-programs.sh \
 	tests/live/cli/learn.sh \
 	tests/live/cli/listen.sh \
 	tests/live/cli/suggest.sh \

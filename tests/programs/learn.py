@@ -62,6 +62,8 @@ def learn(case, home, base, environ, seconds):
         command += [f"--run-option=--user={case.head['as']}:{case.head['as']}"]
     for name, value in environ.items():
         command += ["-e", f"{name}={value}"]
+    if "risky" in case.head:
+        command += ["--allow-risky"]
     command += [f"--run-option=--timeout={seconds}", "--", "bash", "-euc", READ + case.script]
     os.makedirs(home)
     plant(home)

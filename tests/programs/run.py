@@ -12,7 +12,9 @@ run in an empty directory that is also its home. Lines "# KEY: VALUE" at its beg
     files:    globs of files whose bytes are compared beside the output
     refused:  why the program does not work inside; the run must differ from the native one then
     fetch:    a shell command that is run once, natively and in a directory kept for it ($CACHE), before both runs
-The environment: CALLGATE, the program under test; PROGRAMS_CACHE, where "fetch" keeps what it got.
+    risky:    why learn.py grants the secrets that it uses
+The environment: CALLGATE, the program under test; PROGRAMS_CACHE, where "fetch" keeps what it got; PROGRAMS_PATH, the
+PATH of the programs. "fetch" finds the tree that this file is in as $SOURCE.
 Ends with 1 when a case differs from what it says.
 """
 import argparse
@@ -32,7 +34,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 CALLGATE = os.environ.get("CALLGATE", str(HERE.parent.parent / "build" / "callgate"))
 CACHE = pathlib.Path(os.environ.get("PROGRAMS_CACHE", "/var/tmp/callgate-programs"))
-PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+PATH = os.environ.get("PROGRAMS_PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
 SECONDS = 300
 WITH = []  # options of every run
 
@@ -42,7 +44,7 @@ class Case:
         self.name, self.script = text.split("\n", 1)
         self.about, *head = re.findall(r"^# (.*)$", re.match(r"(?:#.*\n)*", self.script).group(), re.MULTILINE)
         self.head = dict(line.split(": ", 1) for line in head)
-        unknown = set(self.head) - {"needs", "as", "options", "policy", "files", "refused", "fetch"}
+        unknown = set(self.head) - {"needs", "as", "options", "policy", "files", "refused", "fetch", "risky"}
         if unknown:
             sys.exit(f"{self.name}: what is {', '.join(sorted(unknown))}?")
 
@@ -56,7 +58,8 @@ class Case:
         kept = CACHE / self.name
         if not kept.exists():
             kept.with_suffix(".new").mkdir(parents=True, exist_ok=True)
-            got = subprocess.run(["sh", "-ec", self.head["fetch"]], cwd=kept.with_suffix(".new"), capture_output=True)
+            got = subprocess.run(["sh", "-ec", self.head["fetch"]], cwd=kept.with_suffix(".new"), capture_output=True,
+                                 env=dict(os.environ, SOURCE=str(HERE.parent.parent)))
             if got.returncode:
                 return None
             kept.with_suffix(".new").rename(kept)

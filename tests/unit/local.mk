@@ -188,6 +188,25 @@ tests_unit_cli_test_places_SOURCES = tests/unit/cli/test_places.c cli/host/comma
 	cli/host/places.h cli/host/program.c cli/host/program.h \
 	cli/host/real.c cli/host/real.h
 tests_unit_cli_test_places_LDADD = $(POLICY_TEST_LIBS)
+# What callgate learn makes of names, files and records, without a run. The library holds what these tests link.
+if HAVE_CHECK
+check_LIBRARIES = tests/unit/cli/learn/libcallgate_learn.a
+endif
+tests_unit_cli_learn_libcallgate_learn_a_SOURCES = cli/message.c cli/parse.c cli/learn/deny.c cli/learn/draft.c \
+	cli/learn/elf.c cli/learn/endpoints.c cli/learn/fold.c cli/learn/groups.c cli/learn/inodes.c \
+	cli/learn/needs.c cli/learn/packages.c cli/learn/pattern.c cli/learn/rules.c cli/learn/scan.c \
+	cli/learn/singles.c cli/learn/static.c cli/learn/tier.c cli/learn/units.c
+LEARN_LIBS = tests/unit/cli/learn/libcallgate_learn.a $(CPU_LIBS) $(LIBELF_LIBS)
+UNIT_TESTS += tests/unit/cli/learn/test_draft tests/unit/cli/learn/test_elf tests/unit/cli/learn/test_endpoints \
+	tests/unit/cli/learn/test_fold tests/unit/cli/learn/test_names tests/unit/cli/learn/test_needs \
+	tests/unit/cli/learn/test_packages
+tests_unit_cli_learn_test_draft_LDADD = $(LEARN_LIBS)
+tests_unit_cli_learn_test_elf_LDADD = $(LEARN_LIBS)
+tests_unit_cli_learn_test_endpoints_LDADD = $(LEARN_LIBS)
+tests_unit_cli_learn_test_fold_LDADD = $(LEARN_LIBS)
+tests_unit_cli_learn_test_names_LDADD = $(LEARN_LIBS)
+tests_unit_cli_learn_test_needs_LDADD = $(LEARN_LIBS)
+tests_unit_cli_learn_test_packages_LDADD = $(LEARN_LIBS)
 UNIT_TESTS += tests/unit/policy/test_below
 tests_unit_policy_test_below_SOURCES = tests/unit/policy/test_below.c $(POLICY_RIG)
 tests_unit_policy_test_below_LDADD = $(POLICY_TEST_LIBS)
