@@ -159,7 +159,7 @@ static int endpoints_add_endpoint(struct draft *draft, const struct needs *needs
 {
 	json_t *list, *rule;
 
-	if (!*endpoint->host || endpoint->granted ||
+	if (!*endpoint->host || endpoint->port == 0 || endpoint->granted ||
 	    (endpoint->udp && learn_is_needless_udp(needs, endpoint->host, endpoint->port)))
 		return 0;
 	list = draft_get_list(draft, "network", "allow");

@@ -336,13 +336,20 @@ static bool runs_expect_connect(const struct learn *learn, const json_t *denial)
 	return class && strcmp(class, "loopback") == 0;
 }
 
-/* A kind of socket that callgate offers to no program: MPTCP, netlink, ... */
+/* What callgate offers to no program: kinds of sockets such as MPTCP, files of /proc, sockets without a port. */
 static bool runs_is_own_refusal(const json_t *denial)
 {
 	const char *call = json_string_value(json_object_get(denial, "syscall"));
 	const char *reason = json_string_value(json_object_get(denial, "reason"));
 
-	return call && reason && strcmp(call, "socket") == 0 && strcmp(reason, "network_not_granted") != 0;
+	const char *target = json_string_value(json_object_get(denial, "target"));
+	const size_t len = target ? strlen(target) : 0;
+
+	if (!call || !reason)
+		return false;
+	return strcmp(reason, "proc_not_listed") == 0 ||
+	       (strcmp(call, "socket") == 0 && strcmp(reason, "network_not_granted") != 0) ||
+	       (strcmp(call, "connect") == 0 && len > 2 && strcmp(target + len - 2, ":0") == 0);
 }
 
 /* True for a denial that has nothing to do with the rules: it was refused in the learning run, too, or left out. */

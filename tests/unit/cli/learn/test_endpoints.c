@@ -117,6 +117,7 @@ START_TEST(addresses_that_are_not_public)
 	ask(QUERY_CONNECT, "169.254.169.254", 80, "", "");
 	ask(QUERY_CONNECT, "10.0.0.7", 443, "", "");
 	ask(QUERY_CONNECT, "8.8.8.8", 443, "", "");
+	ask(QUERY_CONNECT, "8.8.4.4", 0, "", ""); /* no rule may have such a port */
 	ck_assert_int_eq(learn_add_endpoints(&draft, &needs, false), 0);
 	ck_assert_ptr_nonnull(json_object_get(get_rule(0), "disabled"));
 	ck_assert_ptr_nonnull(json_object_get(get_rule(1), "disabled"));
