@@ -119,7 +119,10 @@ static int build_refuse_procfs(const struct build_state *build, int fd, const ch
 /* Opens a directory of the host, O_PATH. A descriptor or -errno, for some errors with a message. */
 static int build_open_dir(const struct build_state *build, const char *host)
 {
-	_cleanup_close_ int fd = io_open_without_links(host, O_PATH | O_DIRECTORY);
+	const int root_fd = build->options->root_fd;
+	_cleanup_close_ int fd = root_fd < 0 ? io_open_without_links(host, O_PATH | O_DIRECTORY)
+					     : openat2_call(root_fd, host[1] ? host + 1 : ".", O_PATH | O_DIRECTORY, 0,
+							    RESOLVE_STRICT);
 	int r;
 
 	if (fd == -ELOOP)
@@ -577,7 +580,8 @@ static int build_whole_view(struct build_state *build, const struct policy *poli
 	if (r != 0)
 		return build_set_error(build, r, "cannot make the view in", build->options->scratch_host);
 	/* Before the grants: a grant of /dev/pts must show the terminals of the run. */
-	r = terminals_add_to_view(build->view, build->options->pts_fd, build->options->tmpfs_fd >= 0);
+	r = terminals_add_to_view(build->view, build->options->pts_fd,
+				  build->options->tmpfs_fd >= 0 || build->options->root_fd >= 0);
 	if (r < 0)
 		return build_set_error(build, r, "cannot make in the view", "/dev/pts");
 	for (size_t i = 0; r == 0 && i < count; i++)
@@ -620,6 +624,10 @@ int view_create(const struct policy *policy, const struct view_options *options,
 	view->proc_fd = view->standin_fd = view->host_root_fd = view->nolinks_fd = -1;
 	old = umask(022);
 	r = facts_create(view, options->scratch_fd);
+	if (r == 0 && options->root_fd >= 0) {
+		view->host_root_fd = fcntl(options->root_fd, F_DUPFD_CLOEXEC, 3);
+		r = view->host_root_fd < 0 ? -errno : 0;
+	}
 	if (r == 0 && options->overlay != VIEW_OVERLAY_NONE && options->tmpfs_fd >= 0)
 		r = overlays_read_mount_points(&build.overlays);
 	if (r == 0)

@@ -14,6 +14,7 @@ libcallgate_view_a_SOURCES += \
 	view/overlay.h \
 	view/private.h \
 	view/procfs.c \
+	view/second.c \
 	view/skeleton.c \
 	view/start.c \
 	view/terminals.c \

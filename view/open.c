@@ -183,6 +183,10 @@ int view_name_host_path(const struct view *view, const char *host, size_t host_l
 {
 	const struct mount *best = NULL;
 	const char *rest = path_rest_below(host, view->standin_host);
+	int len = view->first ? view_name_host_path(view->first, host, host_len, out, cap) : -ENOENT;
+
+	if (len >= 0)
+		return len;
 
 	if (!rest && view->skeleton_host[1]) /* when it is "/", every path would match */
 		rest = path_rest_below(host, view->skeleton_host);

@@ -70,6 +70,7 @@ struct view {
 	int standin_fd;           /* has the stand-in directories; before view_attach_mounts the skeleton */
 	char *standin_host;
 	int host_root_fd;         /* the host's "/", O_PATH; -1: use this process's root */
+	const struct view *first; /* view_follow_first(); NULL: this is the first view of the run */
 	bool attached;            /* view_attach_mounts is done: the kernel resolves virtual paths */
 	int nolinks_fd;             /* a copy of the program's root, mounted with nosymfollow; -1: none */
 	bool incomplete;          /* some mount is not at its virtual path in the kernel */

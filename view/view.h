@@ -94,6 +94,7 @@ struct view_options {
 	const struct view_provided_file *provide; /* borrowed for the call */
 	size_t provides;
 	enum view_overlay overlay;
+	int root_fd;              /* "/" below which host paths are opened; borrowed. -1: the root of this process */
 	int tmpfs_fd;             /* a tmpfs for the skeleton and view_attach_mounts; borrowed. -1: scratch_fd serves */
 	int pts_fd;               /* a detached devpts for the run; borrowed. -1: the host's, if tmpfs_fd is -1, too */
 };
@@ -160,6 +161,12 @@ bool view_matches_kernel(const struct view *view);
  * result of take when that is < 0.
  */
 int view_visit_execs(const struct view *view, int (*take)(void *ctx, int fd), void *ctx);
+
+/*
+ * Lets a second view of the same run, which is not attached, find the processes and the directories of the program as
+ * the first one does. After view_attach_mounts(first). Borrows `first`. 0 or -errno.
+ */
+int view_follow_first(struct view *view, const struct view *first);
 
 /* Sets the pid of the supervisor: /proc shows its descendants. 0: the program does not run. */
 void view_set_run_root(struct view *view, pid_t root);
