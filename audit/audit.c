@@ -130,7 +130,8 @@ int audit_begin_record(struct audit *audit, const struct audit_record *record, s
 	size_t len, room;
 	int r;
 
-	if (!audit->record_allowed && record->verdict != VERDICT_DENY && record->verdict != VERDICT_KILL) {
+	if (!audit->record_allowed && record->verdict != VERDICT_DENY && record->verdict != VERDICT_KILL &&
+	    record->verdict != VERDICT_ASK) {
 		*ret_slot = (struct audit_slot){0};
 		return 0;
 	}

@@ -262,6 +262,14 @@ static int encode_reserve_line(struct encoder *encoder, size_t bytes)
 	return 0;
 }
 
+static char *encode_answer(char *out, const struct audit_record *record)
+{
+	out = put_field(out, ",\"answer\":\"", record->answer, strlen(record->answer));
+	if (record->answered_by >= 0)
+		out = net_put_number(out, ",\"answered_by\":", (uint64_t)record->answered_by);
+	return net_put_number(out, ",\"asked_ns\":", record->asked_ns);
+}
+
 int encode_record(struct encoder *encoder, const struct audit_record *record, uint64_t seq, uint64_t offset,
 		  size_t *ret_len, size_t *ret_room)
 {
@@ -295,6 +303,8 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, ui
 		out = PUT(out, ",\"observed\":true");
 	if (record->on_deny)
 		out = put_field(out, ",\"on_deny\":\"", record->on_deny, strlen(record->on_deny));
+	if (record->answer)
+		out = encode_answer(out, record);
 	out = put_field(out, ",\"rule\":\"", record->rule, len.rule);
 	out = encode_reason(out, record, len.reason);
 	*out++ = ',';

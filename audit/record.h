@@ -74,6 +74,9 @@ struct audit_record {
 	enum audit_effect effect;
 	bool observed; /* the judged policy denies the call, and it is performed all the same: --mode observe */
 	const char *on_deny; /* of a denial: what it does to the process, besides the errno; NULL: nothing */
+	const char *answer;  /* to the question whether the call may be performed; NULL: nobody was asked */
+	int64_t answered_by; /* with `answer`: the uid that answered; -1: nobody has */
+	uint64_t asked_ns;   /* with `answer`: how long the question was open */
 	const char *rule;
 	const char *reason;
 	const struct audit_net *net; /* NULL: a record about a system call */

@@ -142,6 +142,7 @@ CALLGATE_SOURCES += \
 	cli/replay/replay.h \
 	cli/replay/report.c
 CALLGATE_SOURCES += \
+	cli/run/ask.c \
 	cli/run/end-file.c \
 	cli/run/metrics.c \
 	cli/run/metrics.h \

@@ -44,6 +44,7 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 		.audit_path = options->audit_path,
 		.audit_fd = options->audit_fd,
 		.audit_earlier = options->audit_earlier,
+		.ask = {options->ask.policy, options->ask.dir_fd, options->ask.timeout_ns},
 		.layers = options->layers,
 		.namespaces = namespaces,
 		.user = options->user,
@@ -60,8 +61,8 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 	};
 	const int own[] = {
 		ends->stdio_fd[0], ends->stdio_fd[1], ends->stdio_fd[2], ends->control_fd, ends->ready_pipe[0],
-		options->audit_fd, options->sink_fd, keeper->report_fd, namespaces->peer_fd, namespaces->host_root_fd,
-		namespaces->host_pidns_fd, options->scratch->base_fd, options->scratch->fd,
+		options->audit_fd, options->sink_fd, options->ask.dir_fd, keeper->report_fd, namespaces->peer_fd,
+		namespaces->host_root_fd, namespaces->host_pidns_fd, options->scratch->base_fd, options->scratch->fd,
 		keeper->egress.control_fd, keeper->egress.dns_fd[0], keeper->egress.dns_fd[1]};
 	const size_t count = sizeof(own) / sizeof(own[0]);
 	int keep[sizeof(own) / sizeof(own[0]) + CGROUP_FDS_MAX];

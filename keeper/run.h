@@ -33,6 +33,11 @@ struct keeper_options {
 	const char *audit_earlier; /* passed on in struct process_options */
 	enum sink_kind sink_kind; /* passed on in struct process_options, like the next one */
 	int sink_fd;
+	struct {
+		const struct policy *policy;
+		int dir_fd; /* -1: no denial is asked about */
+		uint64_t timeout_ns;
+	} ask;                    /* passed on in struct process_options */
 	const char *part; /* "setup", for the names of the setup's spill files; NULL: this is the program's phase */
 	struct layers *layers;    /* on a page shared with the supervisor */
 	struct egress_read *read; /* what was read for egress; NULL: egress_start() reads it */

@@ -3,7 +3,7 @@
 
 #include "policy/model.h"
 
-const char *const policy_on_deny_names[] = {"errno", "kill", "stop", NULL};
+const char *const policy_on_deny_names[] = {"errno", "kill", "stop", "ask-file", NULL};
 const char *const policy_on_read_names[] = {"flag", "kill", NULL};
 _Static_assert(sizeof(policy_on_deny_names) / sizeof(policy_on_deny_names[0]) == ON_DENY_MAX, "each mode has a name");
 
@@ -55,6 +55,14 @@ enum policy_on_deny policy_find_on_deny(const struct policy *policy, const char 
 bool policy_acts_on_denials(const struct policy *policy)
 {
 	return policy->modes > 0 || policy->settings.on_deny > ON_DENY_ERRNO;
+}
+
+bool policy_asks_about_denials(const struct policy *policy)
+{
+	for (size_t i = 0; i < policy->modes; i++)
+		if (policy->mode[i].on_deny == ON_DENY_ASK_FILE)
+			return true;
+	return policy->settings.on_deny == ON_DENY_ASK_FILE;
 }
 
 bool policy_decoy_kills(const struct policy *policy, const char *rule)

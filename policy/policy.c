@@ -8,7 +8,7 @@ const char *verdict_get_name(enum verdict verdict)
 {
 	static const char *const names[] = {
 		[VERDICT_DENY] = "deny",       [VERDICT_ALLOW] = "allow", [VERDICT_REDIRECT] = "redirect",
-		[VERDICT_PROVIDE] = "provide", [VERDICT_KILL] = "kill",
+		[VERDICT_PROVIDE] = "provide", [VERDICT_KILL] = "kill",   [VERDICT_ASK] = "ask",
 	};
 	_Static_assert(sizeof(names) / sizeof(names[0]) == VERDICT_MAX, "every verdict has a name");
 

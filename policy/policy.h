@@ -26,6 +26,7 @@ enum verdict {
 	VERDICT_REDIRECT, /* allowed, but performed on another host object than the named one */
 	VERDICT_PROVIDE,  /* allowed, on content of callgate (provide, decoy, the /proc and /dev of the run) */
 	VERDICT_KILL,     /* the program was killed: execve loaded another file than the approved one */
+	VERDICT_ASK,      /* in records only: the policy denies the call, and the answer to a question allowed it */
 	VERDICT_MAX,
 };
 
@@ -52,12 +53,14 @@ struct policy_decision {
 
 struct policy;
 
-/* What a denial does to the process that made the call: "on_deny". The call fails in any case. */
+/* What a denial does to the process that made the call: "on_deny". The call fails, unless an answer allows it. */
 enum policy_on_deny {
 	ON_DENY_UNSET,
 	ON_DENY_ERRNO, /* nothing */
 	ON_DENY_KILL,  /* SIGKILL */
 	ON_DENY_STOP,  /* SIGSTOP: somebody may look at it with a debugger, and continue it */
+	/* the call waits for the answer to a question file (supervisor/ask/), if it is one that names files */
+	ON_DENY_ASK_FILE,
 	ON_DENY_MAX,
 };
 
@@ -73,6 +76,9 @@ enum policy_on_deny policy_find_on_deny(const struct policy *policy, const char 
 
 /* Whether some denial does more to the process than the errno. */
 bool policy_acts_on_denials(const struct policy *policy);
+
+/* Whether some denial has the mode ON_DENY_ASK_FILE. */
+bool policy_asks_about_denials(const struct policy *policy);
 
 /* Whether reading the decoy of this rule, named as in a record, ends the run. */
 bool policy_decoy_kills(const struct policy *policy, const char *rule);

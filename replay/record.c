@@ -281,7 +281,8 @@ int query_read_record(const struct scan_record *record, struct query *ret_query)
 	query->paths = query->target_len = 0;
 	query->port = 0;
 	query->udp = query->upgrade = query->any_port = false;
-	query->allowed = !scan_text_is(&record->verdict, "deny") && !scan_text_is(&record->verdict, "kill");
+	query->allowed = !scan_text_is(&record->verdict, "deny") && !scan_text_is(&record->verdict, "kill") &&
+			 !scan_text_is(&record->verdict, "ask");
 	query->absent = scan_text_is(&record->reason, "absent") ||
 			(query->allowed && scan_text_is(&record->error, "ENOENT"));
 	query->there = query->allowed &&

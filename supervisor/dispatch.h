@@ -28,6 +28,7 @@ struct redirect {
 struct call_counts {
 	uint64_t judged, allowed, denied;
 	uint64_t observed; /* of the allowed ones: the judged policy denies them */
+	uint64_t approved; /* of the allowed ones: the policy denies them, and the answer to a question allowed them */
 	uint64_t expected; /* denied calls that are probes: account/probes.h */
 	uint64_t *by_row;  /* count of each row, indexed as table_get_rows(); owned */
 	struct redirect redirect[REDIRECTS_MAX];
@@ -40,6 +41,7 @@ struct dispatch {
 	struct blocking *blocking;
 	struct egress_client *egress; /* NULL: no network */
 	struct cpu *cpu;              /* NULL: CPU placement is off */
+	struct asker *asker;          /* ask/ask.h; NULL: no denial is asked about */
 	uint64_t ended_ns;            /* io_read_clock_ns() just before the last response; 0: unknown */
 	struct call *call;            /* owned; reused for every notification, because it is large */
 	struct call_counts counts;

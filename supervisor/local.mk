@@ -1,6 +1,16 @@
 libcallgate_supervisor_a_SOURCES += \
 	supervisor/answer.c \
 	supervisor/answer.h \
+	supervisor/ask/again.c \
+	supervisor/ask/again.h \
+	supervisor/ask/ask.c \
+	supervisor/ask/ask.h \
+	supervisor/ask/directory.c \
+	supervisor/ask/directory.h \
+	supervisor/ask/key.c \
+	supervisor/ask/key.h \
+	supervisor/ask/question.c \
+	supervisor/ask/question.h \
 	supervisor/blocking.c \
 	supervisor/blocking.h \
 	supervisor/cpu/affinity.c \
@@ -8,6 +18,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/cpu/delay.c \
 	supervisor/cpu/placement.c \
 	supervisor/cpu/private.h \
+	supervisor/dispatch-call.c \
+	supervisor/dispatch-call.h \
 	supervisor/dispatch.c \
 	supervisor/dispatch.h \
 	supervisor/environment.c \

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "supervisor/ask/ask.h"
 #include "supervisor/blocking.h"
 #include "supervisor/cpu/cpu.h"
 #include "supervisor/limits/limits.h"
@@ -253,6 +254,25 @@ static int loop_get_shorter_wait(int one, int other)
 	return (unsigned)one < (unsigned)other ? one : other;
 }
 
+/* Handles answers to questions. An approved call that has changed meanwhile is handled like a new one. */
+static int loop_serve_questions(struct supervisor *supervisor)
+{
+	struct dispatch *dispatch = &supervisor->dispatch;
+	struct seccomp_notif notification;
+	int wait_ms;
+
+	if (!dispatch->asker)
+		return -1;
+	watchdog_begin_notification(supervisor->watchdog);
+	wait_ms = ask_serve(dispatch);
+	while (ask_take_changed(dispatch->asker, &notification)) {
+		dispatch_notification(dispatch, &notification);
+		wait_ms = 0;
+	}
+	watchdog_end_notification(supervisor->watchdog);
+	return wait_ms;
+}
+
 /* Handles all work that is due, except limits. Returns the milliseconds until more is due; -1: nothing is. */
 static int loop_handle_due_work(struct supervisor *supervisor)
 {
@@ -264,6 +284,7 @@ static int loop_handle_due_work(struct supervisor *supervisor)
 		wait_ms = loop_get_shorter_wait(wait_ms, BLOCKING_TICK_MS);
 	if (inet_end_connects(supervisor->sandbox.inet, supervisor->now_ns))
 		wait_ms = loop_get_shorter_wait(wait_ms, INET_TICK_MS);
+	wait_ms = loop_get_shorter_wait(wait_ms, loop_serve_questions(supervisor));
 	wait_ms = loop_get_shorter_wait(wait_ms, cpu_after_wait(supervisor->dispatch.cpu, supervisor->now_ns));
 	return loop_get_shorter_wait(wait_ms,
 				 blocking_check_due_jobs(supervisor->dispatch.blocking) ? BLOCKING_TICK_MS : -1);

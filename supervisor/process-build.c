@@ -3,11 +3,14 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "confine/landlock.h"
 #include "egress/conn/pool.h"
 #include "supervisor/proc-net.h"
@@ -56,7 +59,7 @@ int process_build_view(struct process *process)
 		.scratch_fd = options->scratch.fd, .scratch_host = options->scratch.path,
 		.scratch_base = options->scratch.base, .workdir_host = options->workdir_host,
 		.overlay = options->overlay, .provide = options->egress->provide, .provides = options->egress->provides,
-		.tmpfs_fd = options->namespaces->tmpfs_fd, .pts_fd = options->namespaces->pts_fd};
+		.root_fd = -1, .tmpfs_fd = options->namespaces->tmpfs_fd, .pts_fd = options->namespaces->pts_fd};
 	struct policy_error error = {""};
 	int ret = view_create(options->policy, &view_options, &process->view, &error);
 
@@ -67,6 +70,47 @@ int process_build_view(struct process *process)
 	if (ret < 0)
 		return process_fail(process, "view_failed", "cannot show the program its terminal: %s",
 				    strerror(-ret));
+	return 0;
+}
+
+#define SECOND_VIEW_NAME "second-view" /* directory of the scratch directory */
+
+int process_build_second_view(struct process *process)
+{
+	const struct process_options *options = process->options;
+	_cleanup_free_ char *host = NULL;
+	_cleanup_close_ int scratch = -1;
+	struct policy_error error = {""};
+	struct view_options second = {.scratch_base = options->scratch.base, .workdir_host = options->workdir_host,
+				      .root_fd = options->namespaces->host_root_fd, .tmpfs_fd = -1, .pts_fd = -1};
+	int r;
+
+	if (options->ask.dir_fd < 0)
+		return 0;
+	if (mkdirat(options->scratch.fd, SECOND_VIEW_NAME, 0700) < 0 && errno != EEXIST)
+		return process_fail(process, "view_failed", "cannot make a directory in %s: %s", options->scratch.path,
+				    strerror(errno));
+	scratch = openat(options->scratch.fd, SECOND_VIEW_NAME, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (scratch < 0 || asprintf(&host, "%s/" SECOND_VIEW_NAME, options->scratch.path) < 0)
+		return process_fail(process, "view_failed", "cannot make a directory in %s", options->scratch.path);
+	second.scratch_fd = scratch;
+	second.scratch_host = host;
+	process->ask = (struct asker_options){.policy = options->ask.policy, .dir_fd = options->ask.dir_fd,
+					      .timeout_ns = options->ask.timeout_ns,
+					      .run_id = options->scratch.run_id};
+	r = view_create(options->ask.policy, &second, &process->ask.view, &error);
+	if (r < 0)
+		return process_fail(process, "view_failed", "--ask: %s",
+				    error.text[0] ? error.text : "cannot build the view of what is asked about");
+	return 0;
+}
+
+int process_join_views(struct process *process)
+{
+	int r = process->ask.view ? view_follow_first(process->ask.view, process->view) : 0;
+
+	if (r < 0)
+		return process_fail(process, "view_failed", "--ask: cannot join the views: %s", strerror(-r));
 	return 0;
 }
 

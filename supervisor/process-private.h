@@ -17,6 +17,7 @@ struct process {
 	char program[PATH_MAX];
 	struct sock_fprog filter;
 	struct view *view;
+	struct asker_options ask;  /* its view is owned; NULL: no denial is asked about */
 	struct egress_guest guest;
 	int landlock_fd;   /* -1: no Landlock domain */
 	bool fstat_native; /* fstat is native: neither judged nor recorded */
@@ -43,6 +44,10 @@ int process_await_scratch(struct process *process);
 /* Waits until the keeper has written the policy's digest to the shared page. */
 int process_await_digest(struct process *process);
 int process_build_view(struct process *process);
+/* With --ask: builds the view of calls that an answer allows. After the program's view. */
+int process_build_second_view(struct process *process);
+/* Lets the second view follow the first, when the first is mounted. */
+int process_join_views(struct process *process);
 /* Builds Landlock's ruleset from the view as it is now. Its rules hold for inodes, whatever names these get later. */
 int process_build_landlock(struct process *process);
 /* Opens the sockets by which the program reaches egress. Needs the capabilities with which the process starts. */

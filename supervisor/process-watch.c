@@ -151,6 +151,7 @@ static int process_supervise_program(struct process *process, const struct rlimi
 			   .stdio_fd = {stdio_fd[0], stdio_fd[1], stdio_fd[2]}, .landlock_fd = process->landlock_fd,
 			   .no_huge_pages = fallback->memory, .tty = options->tty},
 		.process = options, .traits = traits, .view = process->view, .audit = process->audit,
+		.ask = process->ask.view ? &process->ask : NULL,
 		.guest = &process->guest};
 
 	supervision.launch.rlimits = rlimits_build(&policy_get_settings(options->policy)->limits, &process->open_files,

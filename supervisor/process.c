@@ -22,6 +22,7 @@ static void process_release_all(struct process *process)
 	cleanup_close(&process->audit_dirfd);
 	free(process->audit_name);
 	namespaces_release(process->options->namespaces);
+	view_free(process->ask.view);
 	view_free(process->view);
 	egress_program_side_release(&process->guest);
 	egress_side_release(process->options->egress);
@@ -115,10 +116,10 @@ int process_main(const struct process_options *options)
 	retry = ready && namespaces_prepare_mounts(options->namespaces) < 0;
 	ready = ready && !retry && process_open_program_sockets(&process) == 0 &&
 		process_await_scratch(&process) == 0 && process_build_view(&process) == 0 &&
-		process_open_log_dir(&process) == 0;
+		process_build_second_view(&process) == 0 && process_open_log_dir(&process) == 0;
 	if (ready) /* from then on, no path leads to a file of the host */
 		retry = namespaces_enter_view(options->namespaces, process.view) < 0;
-	ready = ready && !retry && process_build_landlock(&process) == 0 &&
+	ready = ready && !retry && process_join_views(&process) == 0 && process_build_landlock(&process) == 0 &&
 		process_send_program_sockets(&process) == 0 && process_check_layers(&process) == 0 &&
 		process_find_program(&process) == 0 && process_await_digest(&process) == 0 &&
 		process_open_log(&process) == 0;

@@ -59,6 +59,11 @@ struct process_options {
 	/* from audit_make_log_file(), borrowed; then audit_path is canonical. -1: the log is not made yet */
 	int audit_fd;
 	const char *audit_earlier; /* the log of the run's setup, checked like audit_path; NULL: there is no such log */
+	struct {
+		const struct policy *policy; /* borrowed; observes: ask/ask.h */
+		int dir_fd;                  /* borrowed; -1: no denial is asked about */
+		uint64_t timeout_ns;
+	} ask;                    /* all zero but dir_fd without --ask */
 	struct layers *layers;    /* on a page shared with the keeper */
 	struct namespaces *namespaces; /* namespaces in which the process was forked; released by the process */
 	struct privs_user user;

@@ -39,7 +39,8 @@ static json_t *report_make_denials(const struct denials *denials, uint64_t *ret_
 	denial = denials_get_list(denials, &count, ret_unlisted);
 	for (size_t i = 0; i < count; i++, denial++) {
 		json_t *item = json_pack(
-			"{s:I, s:s?, s:s, s:o, s:o, s:s?, s:o, s:o, s:i, s:o, s:I, s:o, s:s*, s:o*, s:s*, s:o*, s:s*}",
+			"{s:I, s:s?, s:s, s:o, s:o, s:s?, s:o, s:o, s:i, s:o, s:I, s:o, s:s*, s:o*, s:s*, s:o*, s:s*, "
+			"s:s*}",
 			"seq",
 			(json_int_t)denial->seq, "syscall", denial->syscall, "op", denial->op, "target",
 			report_make_text_json(denial->target), "resolved", report_make_text_json(denial->resolved),
@@ -49,7 +50,8 @@ static json_t *report_make_denials(const struct denials *denials, uint64_t *ret_
 			"suggest", report_make_text_json(denial->suggest), "event", denial->event, "host_pid",
 			denial->host_pid > 0 ? json_integer(denial->host_pid) : NULL, "suggest_reason",
 			denial->suggest_why, "observed", denial->observed ? json_true() : NULL, "on_deny",
-			denial->on_deny > ON_DENY_ERRNO ? policy_on_deny_get_name(denial->on_deny) : NULL);
+			denial->on_deny > ON_DENY_ERRNO ? policy_on_deny_get_name(denial->on_deny) : NULL,
+			"answer", denial->answer);
 
 		(void)json_array_append_new(list, item);
 	}
@@ -127,9 +129,10 @@ static json_t *report_make_calls(const struct supervise_report *report)
 {
 	const struct call_counts *calls = &report->calls;
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "judged", (json_int_t)calls->judged, "allowed",
-			 (json_int_t)calls->allowed, "denied", (json_int_t)calls->denied, "expected",
-			 (json_int_t)calls->expected, "observed", (json_int_t)calls->observed, "restarted",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "judged", (json_int_t)calls->judged,
+			 "allowed", (json_int_t)calls->allowed, "denied", (json_int_t)calls->denied, "expected",
+			 (json_int_t)calls->expected, "observed", (json_int_t)calls->observed, "approved",
+			 (json_int_t)calls->approved, "restarted",
 			 (json_int_t)report->restarted, "interrupted", (json_int_t)report->interrupted, "by_syscall",
 			 report_make_syscall_counts(calls->by_row));
 }

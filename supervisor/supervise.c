@@ -150,6 +150,8 @@ static int supervise_build_all(struct supervisor *supervisor)
 		r = supervise_prepare_netlink(supervisor);
 	if (r == 0)
 		r = dispatch_init(dispatch, sandbox);
+	if (r == 0 && options->ask)
+		r = asker_create(options->ask, &dispatch->asker);
 	if (r == 0)
 		r = tracer_create(sandbox, &dispatch->tracer);
 	if (r == 0)
@@ -157,6 +159,8 @@ static int supervise_build_all(struct supervisor *supervisor)
 	if (r == 0 && process->egress->active)
 		r = egress_client_start(sandbox, process->egress, options->guest, &dispatch->egress);
 	view_set_run_root(options->view, getpid());
+	if (options->ask)
+		view_set_run_root(options->ask->view, getpid());
 	if (r == 0 && options->traits & RUN_PINNED)
 		r = cpu_create(sandbox->tree, cpu_open_loadavg(namespaces->host_proc_fd), &dispatch->cpu);
 	dispatch->interrupted.traits = options->traits;
@@ -195,6 +199,7 @@ static void supervise_run_program(struct supervisor *supervisor)
 		supervisor->limits, supervisor->reaped ? supervisor->report->wait_status : 0, alone);
 	if (!alone)
 		supervise_kill_all(supervisor);
+	ask_withdraw_all(&supervisor->dispatch);
 	if (supervisor->dispatch.egress)
 		egress_client_end_run(supervisor->dispatch.egress);
 	sink_tell_rest(&supervisor->report->sink);
@@ -212,6 +217,7 @@ static void supervise_free(struct supervisor *supervisor)
 	cpu_free(supervisor->dispatch.cpu);
 	tracer_free(supervisor->dispatch.tracer);
 	interrupted_release(&supervisor->dispatch.interrupted);
+	asker_free(supervisor->dispatch.asker);
 	dispatch_release(&supervisor->dispatch);
 	tree_free(supervisor->sandbox.tree);
 	sockets_free(supervisor->sandbox.sockets);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
+#include "supervisor/ask/ask.h"
 #include "supervisor/dispatch.h"
 #include "supervisor/gateway/client.h"
 #include "supervisor/launch.h"
@@ -19,6 +20,7 @@ struct supervise_options {
 	const struct process_options *process;
 	unsigned traits; /* enum run_trait, with which launch.filter was built */
 	struct view *view;
+	const struct asker_options *ask; /* NULL: no denial is asked about */
 	struct audit *audit;
 	const struct egress_guest *guest; /* with a network: the sockets that egress listens on */
 };

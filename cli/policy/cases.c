@@ -59,7 +59,7 @@ static bool cases_find_kind(const char *name, enum why_kind *ret_kind)
 static bool cases_is_verdict(const char *text)
 {
 	for (enum verdict verdict = 0; verdict < VERDICT_MAX; verdict++)
-		if (verdict != VERDICT_KILL && strcmp(verdict_get_name(verdict), text) == 0)
+		if (verdict < VERDICT_KILL && strcmp(verdict_get_name(verdict), text) == 0)
 			return true;
 	return false;
 }

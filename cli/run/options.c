@@ -9,7 +9,8 @@
 
 #define GRACE_DEFAULT_NS UINT64_C(2000000000)                    /* default of --kill-after and --grace */
 #define STATUS_EVERY_DEFAULT_NS UINT64_C(1000000000)
-#define TIME_MAX_NS (UINT64_C(24) * 3600 * 1000000000) /* maximum of --kill-after, --grace and --status-every */
+#define ASK_TIMEOUT_DEFAULT_NS UINT64_C(60000000000)             /* default of --ask-timeout */
+#define TIME_MAX_NS (UINT64_C(24) * 3600 * 1000000000) /* maximum of all times of these options */
 
 static int run_set_events(const struct cli_given *given, void *all)
 {
@@ -78,6 +79,11 @@ static const struct cli_option run_table[] = {
 	CLI_FLAG("dry-run", 0, "change no file: all that is written goes to a scratch directory, and the\n"
 		 "result lists it",
 		 FIELD_OFFSET(dry_run)),
+	CLI_TEXT("ask", "DIR", "write a question to DIR for each call that the policy denies with \"on_deny\":\n"
+		 "\"ask-file\", and wait for its answer, a file of DIR: allow, deny or kill",
+		 FIELD_OFFSET(ask)),
+	{"ask-timeout", 0, "TIME", "with --ask: deny what is not answered after TIME (default 60s)", run_set_time,
+	 FIELD_OFFSET(ask_timeout_ns), 0},
 	CLI_FLAG("json", 0, "print one JSON result on stdout instead of the program's output", FIELD_OFFSET(json)),
 	CLI_TEXT("audit", "FILE", "write one audit record per decision to FILE", FIELD_OFFSET(audit)),
 	CLI_TEXT("audit-sink", "KIND[:PATH]",
@@ -135,6 +141,14 @@ static int run_check_options(const struct run_options *options, int left)
 				      "leave out one of them"
 			    : options->dry_run && options->output
 				    ? "--dry-run leaves nothing that --output could keep; leave out one of them"
+			    : options->ask && options->observe
+				    ? "--mode observe performs what --ask would ask about; leave out one of them"
+			    : options->ask && options->dry_run
+				    ? "--dry-run changes no file, and what --ask allows would; leave out one of them"
+			    : options->ask && options->setup
+				    ? "--ask is for the program, not for --setup; run the setup by itself"
+			    : options->ask && options->ask_timeout_ns == 0
+				    ? "--ask-timeout 0 leaves no time for an answer; write one such as 60s"
 			    : options->setup && (options->dry_run || options->observe)
 				    ? "with --dry-run or --mode observe the program would not see what --setup has "
 				      "written; run one of the two, without --setup"
@@ -161,7 +175,8 @@ int run_parse_options(int argc, char **argv, struct run_options *ret_options)
 	int status;
 
 	*options = (struct run_options){.status_fd = -1, .status_every_ns = STATUS_EVERY_DEFAULT_NS,
-					.kill_after_ns = GRACE_DEFAULT_NS, .grace_ns = GRACE_DEFAULT_NS};
+					.kill_after_ns = GRACE_DEFAULT_NS, .grace_ns = GRACE_DEFAULT_NS,
+					.ask_timeout_ns = ASK_TIMEOUT_DEFAULT_NS};
 	status = cli_parse_options(argc, argv, &syntax);
 	if (status != CLI_PARSED)
 		return status;

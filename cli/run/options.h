@@ -16,6 +16,8 @@ struct run_options {
 	const char *output; /* --output; NULL: nothing is kept */
 	const char *audit;  /* --audit; NULL: the policy's file, if any */
 	const char *setup;  /* --setup: a shell command; NULL: none */
+	const char *ask;  /* --ask: the directory for questions; NULL: none */
+	uint64_t ask_timeout_ns;
 	bool observe;     /* --mode observe */
 	bool allow_risky; /* with --mode observe: secrets may be read */
 	bool really;      /* with --mode observe: writes outside the workdir are not kept in the scratch directory */

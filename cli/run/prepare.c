@@ -455,7 +455,9 @@ int run_prepare(struct run *run)
 		return CLI_ERROR;
 	if (options->metrics && prepare_open_metrics(run) != 0)
 		return CLI_ERROR;
-	if (prepare_observe(run) != 0)
+	if (options->ask && prepare_call_with_user_ids(run, run_open_ask_directory) != 0)
+		return CLI_ERROR;
+	if (prepare_observe(run) != 0 || run_load_ask_policy(run) != 0)
 		return CLI_ERROR;
 	account_end_helper();
 	return run->user.set && run->user.uid != geteuid() ? run_start_custodian(run) : 0;

@@ -46,6 +46,11 @@ struct run {
 	struct run_phase setup;       /* the phase of --setup; its secrets are in `program` */
 	bool in_setup; /* true in the setup's process, where `program` is the setup's phase: run/setup.c */
 	int result_fd;               /* where the setup's process writes its result; -1 in other processes */
+	struct {
+		struct policy *policy; /* observes; owns program.policy, which it judges by; NULL: nothing is asked */
+		char *dir;             /* canonical path */
+		int dir_fd;            /* the directory of --ask, which is locked; -1: nothing is asked */
+	} ask;
 	json_t *setup_result;        /* the setup's result; NULL: none */
 	json_t *mistakes;            /* mistakes of the policy as JSON, for the result; NULL: none */
 	char *workdir; /* host path of the workdir */
@@ -84,6 +89,15 @@ int run_prepare(struct run *run);
 
 /* Loads a phase's policy; again after a setup, which may change files. 0, or an exit status with a report. */
 int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy);
+
+/*
+ * With --ask: judges, makes, opens and locks the directory, with the ids of the run's user. Sets ask.dir_fd. 0, or an
+ * exit status after run_report_refusal.
+ */
+int run_open_ask_directory(struct run *run);
+/* Loads the policy under which an approved call is performed. After every other use of the policy's paths. */
+int run_load_ask_policy(struct run *run);
+void run_release_ask(struct run *run);
 
 /* Starts the custodian, which keeps the files of a run with --user. 0, or an exit status after run_report_refusal. */
 int run_start_custodian(struct run *run);

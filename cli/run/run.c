@@ -34,6 +34,7 @@ static void run_release(struct run *run)
 	if (!exit_runs_handlers)
 		return;
 	policy_draft_free(run->draft);
+	run_release_ask(run);
 	run_phase_release(&run->program);
 	run_phase_release(&run->setup);
 	json_decref(run->setup_result);
@@ -91,7 +92,7 @@ static void run_close_inherited_fds(const struct run *run)
 	while (dir && (entry = readdir(dir))) {
 		int fd = (int)strtol(entry->d_name, NULL, 10); /* "." and ".." give 0 */
 
-		if (fd > 2 && fcntl(fd, F_GETFD) == 0 && fd != run->options.status_fd &&
+		if (fd > 2 && fcntl(fd, F_GETFD) == 0 && fd != run->options.status_fd && fd != run->ask.dir_fd &&
 		    !run_fd_has_secret(run->program.policy, fd) && !run_fd_has_secret(run->setup.policy, fd))
 			(void)close(fd);
 	}
@@ -121,7 +122,7 @@ static int run_prepare_and_watch(struct run *run)
 int cli_main_run(int argc, char **argv)
 {
 	struct run run = {.parent = getppid(), .workdir_fd = -1, .output_fd = -1, .result_fd = -1,
-			  .metrics = RUN_END_FILE_NONE, .sink_fd = -1,
+			  .metrics = RUN_END_FILE_NONE, .sink_fd = -1, .ask.dir_fd = -1,
 			  .program = RUN_PHASE_NONE, .setup = RUN_PHASE_NONE};
 	int exit_code = run_parse_options(argc, argv, &run.options);
 	const char *path = getenv("PATH");

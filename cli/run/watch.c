@@ -312,6 +312,8 @@ int run_program_to_end(struct run *run)
 		.audit_earlier = run->setup.log,
 		.sink_kind = run->sink_kind,
 		.sink_fd = run->sink_fd,
+		.ask = {run->in_setup ? NULL : run->ask.policy, run->in_setup ? -1 : run->ask.dir_fd,
+			options->ask_timeout_ns},
 		.part = run->in_setup ? "setup" : NULL,
 		.layers = run->layers,
 		.read = options->setup ? &run->program.read : NULL,

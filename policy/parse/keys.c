@@ -84,13 +84,13 @@ static const struct policy_key keys[] = {
 	{"network.allow[]", "max_connections", KEY_COUNT, KEY_ID_NONE, "connections at a time"},
 	{"network.allow[]", "reason", KEY_STRING, KEY_ID_NONE, "for people: why"},
 	{"network.allow[]", "disabled", KEY_STRING, KEY_ID_NONE, "why the rule is not applied"},
-	{"network.allow[]", "on_deny", KEY_ON_DENY, KEY_ID_NONE, "what a denial by this rule does to the process"},
+	{"network.allow[]", "on_deny", KEY_ON_DENY_NET, KEY_ID_NONE, "what a denial by this rule does to the process"},
 	{"network", "deny", KEY_OBJECTS, KEY_ID_NET_DENY, "endpoints that are denied, whatever is allowed"},
 	{"network.deny[]", "host", KEY_STRING, KEY_ID_NONE, "name, wildcard or address"},
 	{"network.deny[]", "port", KEY_PORTS, KEY_ID_NONE, "port or ports; default: all"},
 	{"network.deny[]", "reason", KEY_STRING, KEY_ID_NONE, "for people: why not"},
 	{"network.deny[]", "disabled", KEY_STRING, KEY_ID_NONE, "why the rule is not applied"},
-	{"network.deny[]", "on_deny", KEY_ON_DENY, KEY_ID_NONE, "what a denial by this rule does to the process"},
+	{"network.deny[]", "on_deny", KEY_ON_DENY_NET, KEY_ID_NONE, "what a denial by this rule does to the process"},
 	{"network", "listen", KEY_LISTEN, KEY_ID_NONE, "ports of the run's loopback that the program may listen on"},
 	{"network", "resolve", KEY_ADDRESSES, KEY_ID_NONE, "fixed addresses of names"},
 	{"network", "upstream_ca", KEY_PATH, KEY_ID_NET_UPSTREAM_CA,
@@ -157,9 +157,11 @@ const char *const *policy_key_words(enum key_type type)
 	static const char *const defaults[] = {"deny", NULL};
 	static const char *const protos[] = {"https", "http", "tcp", "udp", NULL};
 	static const char *const answers[] = {"synthetic", "real", NULL};
+	static const char *const without_ask[] = {"errno", "kill", "stop", NULL};
 	static const char *const *const words[KEY_TYPE_MAX] = {
 		[KEY_DEFAULT] = defaults, [KEY_PROTO] = protos, [KEY_DNS] = answers,
-		[KEY_ON_DENY] = policy_on_deny_names, [KEY_ON_READ] = policy_on_read_names,
+		[KEY_ON_DENY] = policy_on_deny_names, [KEY_ON_DENY_NET] = without_ask,
+		[KEY_ON_READ] = policy_on_read_names,
 	};
 
 	return words[type];
@@ -194,7 +196,8 @@ const char *policy_key_get_expected_text(enum key_type type)
 		[KEY_DEFAULT] = "\"deny\", the only default there is",
 		[KEY_PROTO] = "\"https\", \"http\", \"tcp\" or \"udp\"",
 		[KEY_DNS] = "\"synthetic\" or \"real\"",
-		[KEY_ON_DENY] = "\"errno\", \"kill\" or \"stop\"",
+		[KEY_ON_DENY] = "\"errno\", \"kill\", \"stop\" or \"ask-file\"",
+		[KEY_ON_DENY_NET] = "\"errno\", \"kill\" or \"stop\"",
 		[KEY_ON_READ] = "\"flag\" or \"kill\"",
 	};
 

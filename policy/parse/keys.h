@@ -33,6 +33,7 @@ enum key_type {
 	KEY_PROTO,
 	KEY_DNS,
 	KEY_ON_DENY,  /* as these, and KEY_ON_READ: what happens to the process */
+	KEY_ON_DENY_NET, /* what egress denies cannot be asked about */
 	KEY_ON_READ,
 	KEY_TYPE_MAX,
 };
@@ -73,7 +74,7 @@ const struct policy_key *policy_key_find(const char *section, const char *name);
 /* True for a top key that is also allowed in a phase. */
 bool policy_key_may_be_in_phase(const struct policy_key *key);
 
-/* The words allowed for KEY_DEFAULT, KEY_PROTO, KEY_DNS, KEY_ON_DENY or KEY_ON_READ, NULL-ended. Else NULL. */
+/* The words allowed for a type that has words (KEY_DEFAULT to KEY_ON_READ), NULL-ended. Else NULL. */
 const char *const *policy_key_words(enum key_type type);
 
 /* Describes the values of a type, for messages: "a list of paths". */

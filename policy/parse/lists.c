@@ -53,6 +53,11 @@ static void lists_take_members(struct parser *parser, const json_t *value, struc
 		rule->because = arena_dup(parser->arena, because);
 	rule->on_deny = parser_find_on_deny(json_object_get(value, "on_deny"));
 	rule->kills = on_read && strcmp(on_read, "kill") == 0;
+	if (rule->on_deny == ON_DENY_ASK_FILE && rule->kind == RULE_EXEC_DENY) {
+		(void)parser_enter_member(parser, value, "on_deny");
+		parser_fail(parser, "exec calls cannot be asked about; write \"errno\", \"kill\" or \"stop\"");
+		parser_leave_member(parser);
+	}
 	if (on_read && rule->kind != RULE_DECOY) {
 		(void)parser_enter_member(parser, value, "on_read");
 		parser_fail(parser, "is for filesystem.decoy; write it there");

@@ -49,10 +49,7 @@ static void parse_choice(struct parser *parser, const struct policy_key *key, co
 			parser->source->on_deny = parser_find_on_deny(value);
 		return;
 	}
-	if (text && key->type == KEY_ON_DENY && strcmp(text, "ask-file") == 0)
-		parser_fail(parser, "this version of callgate does not support \"ask-file\"; write %s",
-			    policy_key_get_expected_text(key->type));
-	else if (text)
+	if (text)
 		parser_fail(parser, "must be %s, not \"%s\"", policy_key_get_expected_text(key->type), text);
 	else
 		parser_fail_type(parser, key->type, value);
@@ -165,6 +162,7 @@ static void parse_value(struct parser *parser, const struct policy_key *key, con
 		[KEY_PROTO] = {FORM_ANY, parse_choice},
 		[KEY_DNS] = {FORM_ANY, parse_choice},
 		[KEY_ON_DENY] = {FORM_ANY, parse_choice},
+		[KEY_ON_DENY_NET] = {FORM_ANY, parse_choice},
 		[KEY_ON_READ] = {FORM_ANY, parse_choice},
 	};
 	enum parse_form wanted = types[key->type].form;

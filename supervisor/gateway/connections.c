@@ -282,10 +282,13 @@ static struct policy_observed record_observe(const struct egress_client *client,
 static enum policy_on_deny record_find_on_deny(const struct egress_client *client, const struct connection *conn,
 					       const struct control_record *record)
 {
+	enum policy_on_deny mode;
+
 	/* The close record repeats a denial. */
 	if (!conn || conn->pidfd < 0 || !record_is_denied(record) || record->event == CONTROL_EVENT_CLOSE)
 		return ON_DENY_UNSET;
-	return policy_find_on_deny(client->sandbox->policy, record->rule[0] ? record->rule : NULL);
+	mode = policy_find_on_deny(client->sandbox->policy, record->rule[0] ? record->rule : NULL);
+	return mode == ON_DENY_ASK_FILE ? ON_DENY_ERRNO : mode; /* egress does not ask */
 }
 
 static int record_write_to_log(const struct egress_client *client, const struct connection *conn,

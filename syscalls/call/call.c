@@ -53,8 +53,14 @@ int call_commit_record(struct call *call)
 
 	if (call->committed)
 		return 0;
+	if (!call_passes_gate(call)) {
+		call_fail(call, -ECANCELED);
+		return -ECANCELED;
+	}
 	if (call->decision.verdict == VERDICT_DENY && !probe_was_refused(call))
 		call->on_deny = policy_find_on_deny(call->sandbox->policy, call->decision.rule);
+	if (call->on_deny == ON_DENY_ASK_FILE && !call->answer)
+		call->on_deny = ON_DENY_ERRNO; /* nobody was asked, because this kind of call is not asked about */
 	call_fill_record(call, &record);
 	r = audit_begin_record(call->sandbox->audit, &record, &call->slot);
 	if (r < 0) {

@@ -108,6 +108,23 @@ enum outcome_kind {
 	OUTCOME_MAX,
 };
 
+/* What the answer to a question decided about a call that the policy denies ("on_deny": "ask-file"). */
+struct call_answer {
+	const char *word;   /* static; "allow", "deny", "timeout" …: callgate-audit(5) */
+	bool kills;         /* the answer ends the process */
+	int64_t uid;        /* owner of the answer's file; -1: nobody has answered */
+	uint64_t asked_ns;  /* how long the question was open */
+	const char *rule, *reason; /* of the denial */
+};
+
+/*
+ * Holds a call back before its first effect: before its record, and before it writes target memory. passes() is asked
+ * at each of these moments; once it returned true, it must go on to. False: the call fails and has no effect.
+ */
+struct call_gate {
+	bool (*passes)(struct call_gate *gate, const struct call *call);
+};
+
 struct exec_plan; /* execve.h */
 
 /* supervisor/outcome.c has a table of all kinds: how each responds, and which members it owns. */
@@ -142,6 +159,11 @@ struct call {
 	int fetched;
 	struct policy_decision decision;
 	enum policy_on_deny on_deny; /* of a recorded denial; ON_DENY_UNSET: no denial, or an expected one */
+	struct call_gate *gate;            /* borrowed; NULL: none */
+	const struct call_answer *answer;  /* borrowed; NULL: nobody was asked */
+	struct {
+		uint64_t flags, mode, resolve;
+	} how; /* of openat2, copied from target memory */
 	struct outcome outcome;
 	struct audit_slot slot;
 	struct call_net net;
@@ -162,7 +184,13 @@ int call_refuse(struct call *call, int error, const char *rule, const char *reas
 /* True when the call is performed although the judged policy denies it: --mode observe. */
 static inline bool call_is_observed(const struct call *call)
 {
-	return call->decision.verdict != VERDICT_DENY && call->decision.observed.error;
+	return call->decision.verdict != VERDICT_DENY && call->decision.observed.error && !call->answer;
+}
+
+/* True unless a gate holds the call back. */
+static inline bool call_passes_gate(const struct call *call)
+{
+	return !call->gate || call->gate->passes(call->gate, call);
 }
 
 /* Writes the call's audit record. On failure returns -errno and sets the outcome; the call must then have no effect. */

@@ -26,9 +26,14 @@ static inline int decode_struct(const struct call *call, unsigned arg, void *out
 /* Works as copy_struct_from_user() (openat2 …): -EINVAL below min, -E2BIG for a non-zero tail; pads with zeros. */
 int decode_extensible_struct(const struct call *call, unsigned arg, void *out, size_t ksize, size_t usize, size_t min);
 
-/* Writes an output argument. 0 or -EFAULT. Calls with an output have no side effect, so nothing is checked before. */
+/*
+ * Writes an output argument. 0, -EFAULT, or -ECANCELED: the gate holds the call back. Calls with an output have no side
+ * effect, so nothing else is checked before.
+ */
 static inline int decode_write_output(const struct call *call, uint64_t addr, const void *from, size_t len)
 {
+	if (!call_passes_gate(call))
+		return -ECANCELED;
 	return memory_copy_out(call->sandbox->guest, call->tid, addr, from, len);
 }
 

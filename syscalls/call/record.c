@@ -118,6 +118,15 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 		record->rule = call->decision.observed.rule;
 		record->reason = call->decision.observed.reason;
 	}
+	if (call->answer) {
+		record->on_deny = policy_on_deny_get_name(ON_DENY_ASK_FILE);
+		record->answer = call->answer->word;
+		record->answered_by = call->answer->uid;
+		record->asked_ns = call->answer->asked_ns;
+		record->verdict = call->decision.verdict == VERDICT_DENY ? VERDICT_DENY : VERDICT_ASK;
+		record->rule = call->answer->rule;
+		record->reason = call->answer->reason;
+	}
 	if (call->decision.verdict == VERDICT_DENY ||
 	    (call->decision.verdict == VERDICT_KILL && kind == OUTCOME_ERROR))
 		record->effect = AUDIT_REFUSED;

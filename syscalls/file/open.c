@@ -438,6 +438,9 @@ void sys_openat2(struct call *call)
 	if (r == 0)
 		r = open_check_flags(&request);
 	/* EAGAIN, "not cached", is always correct: the program tries again without the flag (openat2(2)). */
+	call->how.flags = how.flags;
+	call->how.mode = how.mode;
+	call->how.resolve = how.resolve;
 	if (r == 0 && how.resolve & RESOLVE_CACHED)
 		r = -EAGAIN;
 	if (r < 0)

@@ -93,6 +93,7 @@ keeper/keeper.sh
 keeper/terminal.sh
 limits/*.sh
 supervisor/affinity.sh
+supervisor/ask-file.sh
 syscalls/async.sh
 syscalls/diff-*.sh
 syscalls/errnos.sh

@@ -23,6 +23,7 @@ LIVE_TESTS = \
 	tests/live/attacks/terminal.sh \
 	tests/live/attacks/traced-end.sh \
 	tests/live/supervisor/affinity.sh \
+	tests/live/supervisor/ask-file.sh \
 	tests/live/supervisor/on-deny.sh \
 	tests/live/as-user.sh \
 	tests/live/cli/bad-input.sh \

@@ -33,6 +33,9 @@ tests_unit_base_test_text_LDADD = libcallgate_base.a $(JANSSON_LIBS) $(UNIT_LIBS
 UNIT_TESTS += tests/unit/supervisor/test_notify
 tests_unit_supervisor_test_notify_LDADD = $(tests_unit_supervisor_test_trace_LDADD) -lpthread
 
+UNIT_TESTS += tests/unit/supervisor/test_ask_directory
+tests_unit_supervisor_test_ask_directory_LDADD = libcallgate_supervisor.a libcallgate_base.a $(UNIT_LIBS)
+
 UNIT_TESTS += tests/unit/supervisor/test_watchdog
 tests_unit_supervisor_test_watchdog_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
 	$(UNIT_LIBS)

@@ -18,6 +18,8 @@ static const struct rig_file files[] = {
 		      "\"deny\": [{\"host\": \"b.test\", \"on_deny\": \"errno\"}, {\"host\": \"c.test\"}]}}"},
 	{"over.json", "{\"name\": \"over\", \"extends\": [\"base.json\"], \"on_deny\": \"kill\", \"filesystem\": {"
 		      "\"deny\": [{\"path\": \"/usr/x\", \"on_deny\": \"errno\"}]}}"},
+	{"asks.json", "{\"filesystem\": {\"deny\": [{\"path\": \"**/.env\", \"on_deny\": \"ask-file\"}]}}"},
+	{"asks-always.json", "{\"on_deny\": \"ask-file\"}"},
 	{"plain.json", "{\"filesystem\": {\"read\": [\"/usr\"]}}"},
 	{NULL, NULL},
 };
@@ -79,6 +81,24 @@ START_TEST(test_later_file_decides)
 }
 END_TEST
 
+START_TEST(test_asking)
+{
+	struct policy *policy = load_with(files, "asks.json");
+
+	ck_assert(policy_asks_about_denials(policy));
+	ck_assert_int_eq(mode_of(policy, "/a/.env", POLICY_READ), ON_DENY_ASK_FILE);
+	ck_assert_int_eq(mode_of(policy, "/a", POLICY_READ), ON_DENY_ERRNO);
+	policy_free(policy);
+	policy = load_with(files, "asks-always.json");
+	ck_assert(policy_asks_about_denials(policy));
+	ck_assert_int_eq(mode_of(policy, "/a", POLICY_READ), ON_DENY_ASK_FILE);
+	policy_free(policy);
+	policy = load_with(files, "base.json");
+	ck_assert(!policy_asks_about_denials(policy));
+	policy_free(policy);
+}
+END_TEST
+
 START_TEST(test_decoys)
 {
 	struct policy *policy = load_with(files, "base.json");
@@ -121,6 +141,7 @@ int main(void)
 
 	tcase_add_test(all, test_rules_and_default);
 	tcase_add_test(all, test_later_file_decides);
+	tcase_add_test(all, test_asking);
 	tcase_add_test(all, test_decoys);
 	tcase_add_test(all, test_show_keeps_modes);
 	suite_add_tcase(suite, all);

@@ -1,0 +1,133 @@
+/* --ask DIR: the directory for questions about denied calls, and the policy of those that an answer allows. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "cli/load.h"
+#include "cli/run/private.h"
+#include "supervisor/ask/directory.h"
+
+static int ask_refuse(struct run *run, const char *why)
+{
+	return run_report_refusal(run, "ask_failed", "--ask %s: %s", run->options.ask, why);
+}
+
+/* Makes the directory if it is missing, and resolves it. Owned by the caller; NULL: a refusal was reported. */
+static char *ask_find_directory(struct run *run)
+{
+	const struct places places =
+		cli_collect_policy_places(&run->options.policy, &run->host, run->program.policy, run->setup.policy);
+	const char *named = run->options.ask;
+	struct places_refusal why = {""};
+	char *real = NULL;
+
+	if (mkdir(named, 0700) < 0 && errno != EEXIST)
+		return (void)ask_refuse(run, strerror(errno)), NULL;
+	if (places_judge_path(&places, PLACES_CONTENT, named, &real, &why) < 0)
+		(void)ask_refuse(run, why.text);
+	else if (!real)
+		(void)ask_refuse(run, strerror(ENOENT));
+	return real;
+}
+
+/* The rule by which the program may see the directory, or something in it. NULL: there is none. */
+static const char *ask_find_grant(const struct policy *policy, const char *real)
+{
+	size_t count;
+	const struct policy_mount *mount = policy ? policy_get_mounts(policy, &count) : NULL;
+
+	for (size_t i = 0; mount && i < count; i++) {
+		const char *host = mount[i].host;
+
+		if (mount[i].kind != POLICY_MOUNT_TREE || !host)
+			continue;
+		if (path_is_below(host, real) || (!mount[i].filtered && path_is_below(real, host)))
+			return mount[i].rule ? mount[i].rule : mount[i].virt;
+		if (mount[i].filtered && path_is_below(real, host) && policy_get_rights(policy, real, strlen(real)))
+			return mount[i].rule;
+	}
+	return NULL;
+}
+
+static int ask_check_owner(struct run *run, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return ask_refuse(run, strerror(errno));
+	if (st.st_uid != geteuid())
+		return ask_refuse(run, "another user owns it, and could answer; name a directory of the run's user");
+	if (st.st_mode & (S_IWGRP | S_IWOTH))
+		return ask_refuse(run, "other users can write there, and could answer; chmod 700, or name another one");
+	return 0;
+}
+
+static int ask_lock(struct run *run, int fd)
+{
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return ask_refuse(run, errno == EWOULDBLOCK ? "another run asks there; name another directory"
+							    : strerror(errno));
+	if (ask_directory_has_files(fd))
+		return ask_refuse(run, "it has questions or answers of another run; remove them, or name another one");
+	return 0;
+}
+
+int run_open_ask_directory(struct run *run)
+{
+	_cleanup_free_ char *real = ask_find_directory(run);
+	_cleanup_close_ int fd = -1;
+	const char *grant;
+
+	if (!real)
+		return CLI_ERROR;
+	grant = ask_find_grant(run->program.policy, real);
+	if (grant)
+		return run_report_refusal(run, "ask_failed",
+					  "--ask %s: %s lets the program reach it; name a directory that it cannot see",
+					  run->options.ask, grant);
+	fd = io_open_without_links(real, O_RDONLY | O_DIRECTORY);
+	if (fd < 0)
+		return ask_refuse(run, strerror(-fd));
+	if (ask_check_owner(run, fd) != 0 || ask_lock(run, fd) != 0)
+		return CLI_ERROR;
+	run->ask.dir = steal_pointer(&real);
+	run->ask.dir_fd = steal_fd(&fd);
+	return 0;
+}
+
+int run_load_ask_policy(struct run *run)
+{
+	const char *const hidden[] = {run->ask.dir, run->program.log, NULL};
+	const struct policy_observe observe = {.judged = run->program.policy, .hidden = hidden};
+
+	if (!run->options.ask) {
+		if (policy_asks_about_denials(run->program.policy) && !run->options.quiet && !run->options.observe)
+			cli_note("callgate: the policy would ask about denied calls (\"on_deny\": \"ask-file\"), "
+				 "and no directory for questions is named: they are denied; add --ask DIR");
+		return 0;
+	}
+	if (!policy_asks_about_denials(run->program.policy) && !run->options.quiet)
+		cli_note("callgate: --ask %s: no rule of the policy has \"on_deny\": \"ask-file\", so nothing is "
+			 "asked",
+			 run->options.ask);
+	if (cli_load_observing_policy(&run->options.policy, "run", &run->host, &observe, &run->ask.policy) < 0)
+		return ask_refuse(run, "the policy of approved calls cannot be made: nothing was run");
+	return 0;
+}
+
+void run_release_ask(struct run *run)
+{
+	cleanup_close(&run->ask.dir_fd);
+	free(run->ask.dir);
+	if (!run->ask.policy)
+		return;
+	policy_free(run->ask.policy);
+	run->program.policy = NULL; /* the other one owned it */
+}

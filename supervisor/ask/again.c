@@ -1,0 +1,175 @@
+#include "supervisor/ask/again.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "supervisor/ask/key.h"
+#include "supervisor/dispatch-call.h"
+#include "supervisor/outcome.h"
+#include "syscalls/account/probes.h"
+#include "syscalls/table/handlers.h"
+
+/* Holds back a call in the second view, until its key is the one that was approved. */
+struct again_gate {
+	struct call_gate gate; /* first: again_gate_passes() gets its address */
+	uint64_t start_ns;     /* when the notification was received; 0: now */
+	const char *approved;  /* NULL: nothing passes; only the key is wanted */
+	bool reached;          /* the call would have had an effect; `key` is set */
+	bool passed;
+	char key[SHA256_HEX_SIZE];
+};
+
+static bool again_gate_passes(struct call_gate *gate, const struct call *call)
+{
+	struct again_gate *own = (struct again_gate *)gate;
+
+	if (own->passed)
+		return true;
+	if (!ask_key_compute(call, own->key))
+		return false;
+	own->reached = true;
+	own->passed = own->approved && strcmp(own->key, own->approved) == 0;
+	return own->passed;
+}
+
+/* ---- the second view ---- */
+
+struct again_first {
+	const struct policy *policy;
+	struct view *view;
+};
+
+static struct again_first again_enter_second_view(const struct asker_options *second, struct sandbox *sandbox)
+{
+	const struct again_first first = {sandbox->policy, sandbox->view};
+
+	sandbox->policy = second->policy;
+	sandbox->view = second->view;
+	view_note_name_change(sandbox->view); /* names may have changed by way of the first view */
+	return first;
+}
+
+static void again_leave_second_view(struct sandbox *sandbox, const struct again_first *first)
+{
+	sandbox->policy = first->policy;
+	sandbox->view = first->view;
+	view_note_name_change(sandbox->view);
+}
+
+/* Judges the call of a notification anew, in the second view. False: its thread is dead. */
+static bool again_judge(struct dispatch *dispatch, const struct seccomp_notif *notification, struct again_gate *gate,
+			const struct call_answer *answer)
+{
+	struct call *call = dispatch->call;
+
+	dispatch_begin_call(dispatch, notification, table_find_row(notification->data.nr));
+	call->start_ns = gate->start_ns ? gate->start_ns : call->start_ns;
+	call->gate = &gate->gate;
+	call->answer = answer;
+	if (!dispatch_find_task(call))
+		return false;
+	if (call->decision.verdict != VERDICT_DENY)
+		dispatch_judge_call(call);
+	dispatch_refuse_traced_call(call);
+	return call->outcome.kind != OUTCOME_GONE;
+}
+
+/* ---- whether to ask ---- */
+
+/* True when a relative path led nowhere: an answer may have given the program a directory outside of the first view. */
+static bool again_starts_outside(const struct call *call)
+{
+	for (unsigned i = 0; i < call->paths; i++)
+		if (!call->path[i].null && !call->path[i].error && call->path[i].len && call->path[i].text[0] != '/' &&
+		    !call->place[i].mount && call->outcome.value == -ENOENT)
+			return true;
+	return false;
+}
+
+bool again_may_be_asked(const struct dispatch *dispatch)
+{
+	const struct call *call = dispatch->call;
+	const struct syscall_row *row = call->row;
+
+	if (call->outcome.kind != OUTCOME_ERROR || !table_get_handler(row) || row->basis == BASIS_EXEC ||
+	    row->intent == INTENT_NET || row->intent == INTENT_SERVE || call->task->pidfd < 0)
+		return false;
+	if (call->decision.verdict != VERDICT_DENY)
+		return again_starts_outside(call);
+	return policy_find_on_deny(call->sandbox->policy, call->decision.rule) == ON_DENY_ASK_FILE &&
+	       !probe_was_refused(call);
+}
+
+/* Names of files only: /proc and terminals show the run itself, devices are shared with the host. */
+static bool again_names_files(const struct call *call)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof(call->place) / sizeof(call->place[0]); i++) {
+		const struct mount *mount = call->place[i].mount;
+
+		if (!mount)
+			continue;
+		any = true;
+		if (call->place[i].magic || mount->flags & (MOUNT_PROC | MOUNT_PTS | MOUNT_TTY | MOUNT_DEVICE))
+			return false;
+	}
+	return any && !call->net.host[0];
+}
+
+/*
+ * Whether the call, judged in the second view, would be performed there. Not if that policy denies it as well
+ * (secrets), or if it would fail: then the denial alone is told, and whether the object exists is not.
+ */
+static bool again_would_perform(const struct call *call, struct again_gate *gate)
+{
+	enum outcome_kind kind = call->outcome.kind;
+
+	if (call->decision.verdict == VERDICT_DENY || !again_names_files(call))
+		return false;
+	if (gate->reached)
+		return kind == OUTCOME_ERROR;
+	if (kind == OUTCOME_FD || kind == OUTCOME_PATHFD || kind == OUTCOME_BLOCKING || kind == OUTCOME_VALUE)
+		(void)again_gate_passes(&gate->gate, call);
+	return gate->reached;
+}
+
+bool again_preview(struct dispatch *dispatch, const struct asker_options *second,
+		   const struct seccomp_notif *notification, char ret_key[SHA256_HEX_SIZE])
+{
+	struct again_gate gate = {.gate.passes = again_gate_passes};
+	struct sandbox *sandbox = dispatch->sandbox;
+	const struct again_first first = again_enter_second_view(second, sandbox);
+	bool asks = again_judge(dispatch, notification, &gate, NULL) && again_would_perform(dispatch->call, &gate);
+
+	outcome_release(&dispatch->call->outcome);
+	dispatch->call->gate = NULL;
+	again_leave_second_view(sandbox, &first);
+	if (asks)
+		memcpy(ret_key, gate.key, sizeof(gate.key));
+	return asks;
+}
+
+/* ---- performing ---- */
+
+enum again_result again_perform(struct dispatch *dispatch, const struct asker_options *second,
+				const struct seccomp_notif *notification, const struct again_approval *approval)
+{
+	struct again_gate gate = {
+		.gate.passes = again_gate_passes, .start_ns = approval->start_ns, .approved = approval->key};
+	struct sandbox *sandbox = dispatch->sandbox;
+	const struct again_first first = again_enter_second_view(second, sandbox);
+	bool alive = again_judge(dispatch, notification, &gate, approval->answer);
+	struct call *call = dispatch->call;
+
+	if (alive && call->decision.verdict != VERDICT_DENY)
+		(void)again_gate_passes(&gate.gate, call); /* an open for reading is held back only now */
+	if (gate.passed)
+		dispatch_finish_call(dispatch, notification);
+	else
+		outcome_release(&call->outcome);
+	call->gate = NULL;
+	call->answer = NULL;
+	again_leave_second_view(sandbox, &first);
+	return gate.passed ? AGAIN_PERFORMED : alive ? AGAIN_CHANGED : AGAIN_DEAD;
+}

@@ -1,0 +1,35 @@
+/*
+ * Judges a denied call again, under the second policy and in the second view, and performs it if its key was approved.
+ * For ask.c, in the supervisor thread. Works on dispatch->call.
+ */
+#ifndef CALLGATE_SUPERVISOR_ASK_AGAIN_H
+#define CALLGATE_SUPERVISOR_ASK_AGAIN_H
+
+#include "base/sha256.h"
+#include "supervisor/ask/ask.h"
+
+enum again_result {
+	AGAIN_PERFORMED, /* and answered */
+	AGAIN_CHANGED,   /* the call is another one than was approved; nothing has happened */
+	AGAIN_DEAD,      /* nobody waits for the call; nothing has happened */
+};
+
+/* What was approved. Borrowed. */
+struct again_approval {
+	const char *key;
+	const struct call_answer *answer; /* for the record */
+	uint64_t start_ns;                /* when the call was received */
+};
+
+/* True for a call that may be asked about, as far as the first judgement tells. */
+bool again_may_be_asked(const struct dispatch *dispatch);
+
+/* Judges the call without performing it. True: it would be performed; ret_key is the question's key. */
+bool again_preview(struct dispatch *dispatch, const struct asker_options *second,
+		   const struct seccomp_notif *notification, char ret_key[SHA256_HEX_SIZE]);
+
+/* Performs the call, and responds, if its key is the approved one. */
+enum again_result again_perform(struct dispatch *dispatch, const struct asker_options *second,
+				const struct seccomp_notif *notification, const struct again_approval *approval);
+
+#endif

@@ -1,0 +1,346 @@
+#include "supervisor/ask/ask.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "supervisor/ask/again.h"
+#include "supervisor/ask/directory.h"
+#include "supervisor/ask/question.h"
+#include "supervisor/dispatch-call.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+
+struct question {
+	struct question *next;
+	uint64_t number;
+	uint64_t asked_ns; /* io_read_clock_ns() when it was asked */
+	struct seccomp_notif notification;
+	char key[SHA256_HEX_SIZE];
+	struct call *denied; /* the call as the policy denies it; owned; its task is `task` */
+	struct task task;    /* a copy, because the thread may die; exe is owned */
+	struct call_answer answer;
+};
+
+struct asker {
+	struct asker_options options;
+	struct question *questions; /* in the order in which they were asked */
+	struct question *changed;   /* approved calls that were not what was asked about */
+	unsigned open;
+	uint64_t number;  /* of the last question */
+	uint64_t tick_ns; /* when ask_serve is due */
+	struct call_answer answer; /* of the call that is being finished, when it has no question */
+	struct {
+		char key[SHA256_HEX_SIZE];
+		uid_t uid;
+	} always[ASK_QUESTIONS_MAX]; /* answered with "allow-always" */
+	size_t alwayses;
+};
+
+int asker_create(const struct asker_options *options, struct asker **ret_asker)
+{
+	struct asker *asker = calloc(1, sizeof(*asker));
+
+	if (!asker)
+		return -ENOMEM;
+	asker->options = *options;
+	*ret_asker = asker;
+	return 0;
+}
+
+void asker_free(struct asker *asker)
+{
+	free(asker);
+}
+
+/* ---- asking ---- */
+
+/*
+ * Of a call that is no denial, because the directory from which its path starts is not in the first view: makes it the
+ * denial of what the path leads to. False: the policy grants that, or its denial is not asked about.
+ */
+static bool ask_deny_from_outside(const struct dispatch *dispatch, struct call *denied)
+{
+	const struct policy_observed *observed = &dispatch->call->decision.observed;
+
+	if (denied->decision.verdict == VERDICT_DENY)
+		return true;
+	if (!observed->error ||
+	    policy_find_on_deny(dispatch->sandbox->policy, observed->rule) != ON_DENY_ASK_FILE)
+		return false;
+	(void)call_refuse(denied, -ENOENT, observed->rule, observed->reason);
+	denied->decision.want = dispatch->call->decision.want;
+	return true;
+}
+
+/* Finishes a denial: it is recorded with its answer, and the call fails. */
+static void ask_deny(struct dispatch *dispatch, const struct question *question)
+{
+	struct call *own = dispatch->call;
+	struct task *task = tree_find_task(dispatch->sandbox->tree, question->task.tid);
+
+	if (task && call_is_valid(question->denied)) /* else the copy, with which no signal is sent */
+		question->denied->task = task;
+	dispatch->call = question->denied;
+	dispatch_finish_call(dispatch, &question->notification);
+	dispatch->call = own;
+}
+
+static void question_free(struct question *question)
+{
+	if (!question)
+		return;
+	free(question->denied);
+	free(question->task.exe);
+	free(question);
+}
+
+static struct question *question_create(const struct seccomp_notif *notification, const char *key,
+					const struct call *denied)
+{
+	struct question *question = calloc(1, sizeof(*question));
+
+	if (!question)
+		return NULL;
+	question->notification = *notification;
+	memcpy(question->key, key, sizeof(question->key));
+	question->task = *denied->task;
+	question->task.pidfd = -1;
+	question->task.next = NULL;
+	question->task.changing_limit = NULL;
+	question->task.exe = strdup(denied->task->exe);
+	question->answer = (struct call_answer){
+		.uid = -1, .rule = denied->decision.rule, .reason = denied->decision.reason};
+	if (question->task.exe)
+		return question;
+	question_free(question);
+	return NULL;
+}
+
+/* Writes the question. ASK_NONE, or why nothing was asked. */
+static enum ask_word ask_write(struct asker *asker, uint64_t number, const struct call *denied,
+			       const struct call *asked)
+{
+	const struct question_origin origin = {asker->options.run_id, number, asker->options.timeout_ns / NS_PER_MS};
+	_cleanup_free_ char *text = NULL;
+
+	if (asker->open >= ASK_QUESTIONS_MAX)
+		return ASK_TOO_MANY;
+	if (ask_directory_is_gone(asker->options.dir_fd))
+		return ASK_GONE;
+	text = question_make_text(&origin, denied, asked);
+	if (!text || ask_directory_write_question(asker->options.dir_fd, number, text, strlen(text)) < 0)
+		return ASK_UNWRITABLE;
+	return ASK_NONE;
+}
+
+static void ask_append(struct asker *asker, struct question *question)
+{
+	struct question **last = &asker->questions;
+
+	while (*last)
+		last = &(*last)->next;
+	*last = question;
+	if (asker->open++ == 0)
+		asker->tick_ns = 0;
+}
+
+/* Opens a question about `denied`, which it takes then. ASK_NONE, or why nothing was asked. */
+static enum ask_word ask_open(struct asker *asker, const struct seccomp_notif *notification, const char *key,
+			      struct call *denied, const struct call *asked)
+{
+	struct question *question = question_create(notification, key, denied);
+	enum ask_word word = question ? ask_write(asker, asker->number + 1, denied, asked) : ASK_UNWRITABLE;
+
+	if (word != ASK_NONE) {
+		question_free(question);
+		return word;
+	}
+	question->number = ++asker->number;
+	question->asked_ns = io_read_clock_ns();
+	question->denied = denied;
+	denied->task = &question->task;
+	denied->answer = &question->answer;
+	ask_append(asker, question);
+	return ASK_NONE;
+}
+
+static bool ask_is_always_allowed(const struct asker *asker, const char *key, uid_t *ret_uid)
+{
+	for (size_t i = 0; i < asker->alwayses; i++)
+		if (strcmp(asker->always[i].key, key) == 0) {
+			*ret_uid = asker->always[i].uid;
+			return true;
+		}
+	return false;
+}
+
+static bool ask_perform_always(struct dispatch *dispatch, const struct seccomp_notif *notification, const char *key,
+			       const struct call *denied)
+{
+	struct call_answer *answer = &dispatch->asker->answer;
+	uid_t uid;
+
+	if (!ask_is_always_allowed(dispatch->asker, key, &uid))
+		return false;
+	*answer = (struct call_answer){.word = ask_word_get_name(ASK_ALLOW_ALWAYS), .uid = uid,
+				       .rule = denied->decision.rule, .reason = denied->decision.reason};
+	return again_perform(dispatch, &dispatch->asker->options, notification,
+			     &(struct again_approval){key, answer, denied->start_ns}) == AGAIN_PERFORMED;
+}
+
+/* Makes the denied call dispatch->call again. Its task was looked up once more meanwhile. */
+static void ask_restore_denied(struct dispatch *dispatch, struct call *denied)
+{
+	struct call *other = dispatch->call;
+
+	dispatch->call = denied;
+	denied->task = tree_find_task(dispatch->sandbox->tree, denied->tid);
+	if (!denied->task) {
+		denied->task = other->task;
+		(void)call_set_gone(denied);
+	}
+	free(other);
+}
+
+bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *notification)
+{
+	struct asker *asker = dispatch->asker;
+	struct call *denied = dispatch->call, *other;
+	char key[SHA256_HEX_SIZE];
+	enum ask_word word;
+
+	if (!asker || !again_may_be_asked(dispatch) || !(other = calloc(1, sizeof(*other))))
+		return false;
+	dispatch->call = other;
+	if (!again_preview(dispatch, &asker->options, notification, key) || !ask_deny_from_outside(dispatch, denied)) {
+		ask_restore_denied(dispatch, denied);
+		return false;
+	}
+	if (ask_perform_always(dispatch, notification, key, denied)) {
+		free(denied);
+		return true;
+	}
+	word = ask_open(asker, notification, key, denied, other);
+	if (word == ASK_NONE)
+		return true;
+	asker->answer = (struct call_answer){.word = ask_word_get_name(word), .uid = -1,
+					     .rule = denied->decision.rule, .reason = denied->decision.reason};
+	denied->answer = &asker->answer;
+	ask_restore_denied(dispatch, denied);
+	return false;
+}
+
+/* ---- answers ---- */
+
+/* Keeps an "allow-always". When there is no room, only this question is allowed. */
+static void ask_note_always(struct asker *asker, const struct question *question)
+{
+	if (asker->alwayses == sizeof(asker->always) / sizeof(asker->always[0]))
+		return;
+	memcpy(asker->always[asker->alwayses].key, question->key, sizeof(question->key));
+	asker->always[asker->alwayses++].uid = (uid_t)question->answer.uid;
+}
+
+/* What has become of a question. ASK_NONE: it stays open. */
+static enum ask_word ask_find_end(const struct asker *asker, struct question *question, uint64_t now_ns, bool gone)
+{
+	enum ask_word word;
+	uid_t uid = 0;
+
+	if (!call_is_valid(question->denied))
+		return ASK_WITHDRAWN;
+	if (gone)
+		return ASK_GONE;
+	word = ask_directory_read_answer(asker->options.dir_fd, question->number, &uid);
+	if (word != ASK_NONE && word != ASK_UNREADABLE)
+		question->answer.uid = uid;
+	if (word == ASK_NONE && now_ns - question->asked_ns >= asker->options.timeout_ns)
+		return ASK_TIMEOUT;
+	return word;
+}
+
+/* Ends a question that was taken out of the list. */
+static void ask_end_question(struct dispatch *dispatch, struct question *question, enum ask_word word, uint64_t now_ns)
+{
+	struct asker *asker = dispatch->asker;
+	enum again_result result = AGAIN_DEAD;
+
+	ask_directory_remove(asker->options.dir_fd, question->number);
+	question->answer.word = ask_word_get_name(word);
+	question->answer.kills = word == ASK_KILL;
+	question->answer.asked_ns = now_ns - question->asked_ns;
+	if (word == ASK_ALLOW_ALWAYS)
+		ask_note_always(asker, question);
+	if (word == ASK_ALLOW || word == ASK_ALLOW_ALWAYS)
+		result = again_perform(dispatch, &asker->options, &question->notification,
+				       &(struct again_approval){question->key, &question->answer,
+								question->denied->start_ns});
+	if (result == AGAIN_CHANGED) {
+		question->next = asker->changed;
+		asker->changed = question;
+		return;
+	}
+	if (result == AGAIN_DEAD)
+		ask_deny(dispatch, question);
+	question_free(question);
+}
+
+int ask_serve(struct dispatch *dispatch)
+{
+	struct asker *asker = dispatch->asker;
+	struct question **link;
+	uint64_t now_ns;
+	bool gone;
+
+	if (!asker || !asker->questions)
+		return -1;
+	now_ns = io_read_clock_ns();
+	if (now_ns < asker->tick_ns)
+		return (int)((asker->tick_ns - now_ns) / NS_PER_MS) + 1;
+	asker->tick_ns = now_ns + ASK_TICK_MS * NS_PER_MS;
+	gone = ask_directory_is_gone(asker->options.dir_fd);
+	link = &asker->questions;
+	while (*link) {
+		struct question *question = *link;
+		enum ask_word word = ask_find_end(asker, question, now_ns, gone);
+
+		if (word == ASK_NONE) {
+			link = &question->next;
+			continue;
+		}
+		*link = question->next;
+		asker->open--;
+		ask_end_question(dispatch, question, word, now_ns);
+	}
+	return asker->questions ? ASK_TICK_MS : -1;
+}
+
+bool ask_take_changed(struct asker *asker, struct seccomp_notif *ret_notification)
+{
+	struct question *question = asker ? asker->changed : NULL;
+
+	if (!question)
+		return false;
+	asker->changed = question->next;
+	*ret_notification = question->notification;
+	question_free(question);
+	return true;
+}
+
+void ask_withdraw_all(struct dispatch *dispatch)
+{
+	struct asker *asker = dispatch->asker;
+	uint64_t now_ns = io_read_clock_ns();
+
+	while (asker && asker->questions) {
+		struct question *question = asker->questions;
+
+		asker->questions = question->next;
+		asker->open--;
+		ask_end_question(dispatch, question, ASK_WITHDRAWN, now_ns);
+	}
+}

@@ -1,0 +1,55 @@
+/*
+ * "on_deny": "ask-file": a denied call waits, its notification without a response, while a question about it is in the
+ * directory of --ask. An answer may allow it; then it is judged and performed under a second policy and view, those of
+ * --mode observe: so secrets, and whatever observing refuses, stay denied without a question.
+ *
+ * The arguments are in memory that the program may change meanwhile. So the approved call is judged again, and
+ * performed only if its key (key.h) is that of the question; otherwise it is handled like a new call.
+ *
+ * Called by dispatch.c and loop.c in the supervisor thread, which never waits for an answer: it looks for answers every
+ * ASK_TICK_MS while a question is open.
+ */
+#ifndef CALLGATE_SUPERVISOR_ASK_ASK_H
+#define CALLGATE_SUPERVISOR_ASK_ASK_H
+
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "supervisor/dispatch.h"
+
+#define ASK_QUESTIONS_MAX 256u /* open questions of a run; a further denial is not asked about */
+#define ASK_TICK_MS 50
+
+struct asker;
+
+/* Borrowed while the asker exists. */
+struct asker_options {
+	const struct policy *policy; /* the second policy, which observes */
+	struct view *view;           /* its view */
+	int dir_fd;
+	uint64_t timeout_ns;
+	const char *run_id;
+};
+
+/* 0 with an owned asker, or -ENOMEM. */
+int asker_create(const struct asker_options *options, struct asker **ret_asker);
+/* All questions must have been withdrawn. */
+void asker_free(struct asker *asker);
+
+/*
+ * After dispatch->call was denied, and before that is recorded: true when a question is open, or an earlier answer
+ * allowed the call and it was performed. False: the denial is to be finished as usual.
+ */
+bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *notification);
+
+/* Handles answers, deadlines and calls that have ended. Returns the milliseconds until it is due again; -1: never. */
+int ask_serve(struct dispatch *dispatch);
+
+/* Takes a notification whose call was approved and is another one by now: it is to be dispatched again. False: none. */
+bool ask_take_changed(struct asker *asker, struct seccomp_notif *ret_notification);
+
+/* At the end of the run: withdraws all questions. Their calls are denied on record. */
+void ask_withdraw_all(struct dispatch *dispatch);
+
+#endif

@@ -1,0 +1,141 @@
+#include "supervisor/ask/directory.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#define ANSWER_MAX_BYTES 256u /* of an answer that is read; the first word decides */
+#define NAME_BYTES 40u
+
+static const char *const ask_words[ASK_WORD_MAX] = {
+	[ASK_NONE] = "none",           [ASK_ALLOW] = "allow",           [ASK_ALLOW_ALWAYS] = "allow-always",
+	[ASK_DENY] = "deny",           [ASK_KILL] = "kill",             [ASK_MALFORMED] = "malformed",
+	[ASK_UNREADABLE] = "unreadable", [ASK_TIMEOUT] = "timeout",     [ASK_GONE] = "directory_gone",
+	[ASK_TOO_MANY] = "too_many",   [ASK_UNWRITABLE] = "unwritable", [ASK_WITHDRAWN] = "withdrawn",
+};
+
+const char *ask_word_get_name(enum ask_word word)
+{
+	return ask_words[word];
+}
+
+enum ask_word ask_word_parse(const char *text, size_t len)
+{
+	static const char blanks[] = " \t\r\n";
+	size_t word = 0;
+
+	if (len == 0)
+		return ASK_NONE;
+	while (word < len && !memchr(blanks, text[word], sizeof(blanks) - 1))
+		word++;
+	for (enum ask_word each = ASK_ALLOW; each <= ASK_KILL; each++)
+		if (strlen(ask_words[each]) == word && memcmp(ask_words[each], text, word) == 0)
+			return each;
+	return ASK_MALFORMED;
+}
+
+static void directory_write_name(char name[NAME_BYTES], uint64_t number, const char *end)
+{
+	(void)snprintf(name, NAME_BYTES, "%" PRIu64 ".%s", number, end);
+}
+
+/* O_NONBLOCK: a FIFO of that name must not block the supervisor. */
+enum ask_word ask_directory_read_answer(int dir_fd, uint64_t number, uid_t *ret_uid)
+{
+	_cleanup_close_ int fd = -1;
+	char name[NAME_BYTES], text[ANSWER_MAX_BYTES];
+	struct stat st;
+	enum ask_word word;
+	ssize_t got;
+
+	directory_write_name(name, number, "answer");
+	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? ASK_NONE : ASK_UNREADABLE;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return ASK_UNREADABLE;
+	got = read(fd, text, sizeof(text));
+	if (got < 0)
+		return ASK_UNREADABLE;
+	word = ask_word_parse(text, (size_t)got); /* ASK_NONE: the shell has made the file and not written it yet */
+	if (word != ASK_NONE)
+		*ret_uid = st.st_uid;
+	return word;
+}
+
+int ask_directory_write_question(int dir_fd, uint64_t number, const char *text, size_t len)
+{
+	_cleanup_close_ int fd = -1;
+	char name[NAME_BYTES], part[NAME_BYTES];
+	int r;
+
+	directory_write_name(name, number, "answer");
+	if (unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT)
+		return -errno;
+	directory_write_name(name, number, "json");
+	directory_write_name(part, number, "part");
+	fd = openat(dir_fd, part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	r = fchmod(fd, 0600) < 0 ? -errno : io_write_all(fd, text, len); /* the umask is that of the last caller */
+	if (r == 0 && renameat(dir_fd, part, dir_fd, name) < 0)
+		r = -errno;
+	if (r < 0)
+		(void)unlinkat(dir_fd, part, 0);
+	return r;
+}
+
+void ask_directory_remove(int dir_fd, uint64_t number)
+{
+	char name[NAME_BYTES];
+
+	directory_write_name(name, number, "json");
+	(void)unlinkat(dir_fd, name, 0); /* ENOENT: the user has removed it */
+	directory_write_name(name, number, "answer");
+	(void)unlinkat(dir_fd, name, 0);
+}
+
+bool ask_directory_is_gone(int dir_fd)
+{
+	struct stat st;
+
+	return fstat(dir_fd, &st) < 0 || st.st_nlink == 0;
+}
+
+static bool directory_is_own_name(const char *name)
+{
+	static const char *const ends[] = {".json", ".answer", ".part"};
+	const char *end = name;
+
+	while (isdigit((unsigned char)*end))
+		end++;
+	for (size_t i = 0; end > name && i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (strcmp(end, ends[i]) == 0)
+			return true;
+	return false;
+}
+
+bool ask_directory_has_files(int dir_fd)
+{
+	int copy = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_closedir_ DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	const struct dirent *entry;
+
+	if (!dir) {
+		close_fd(&copy);
+		return false;
+	}
+	while ((entry = readdir(dir)))
+		if (directory_is_own_name(entry->d_name))
+			return true;
+	return false;
+}

@@ -1,0 +1,107 @@
+#include "supervisor/ask/key.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+
+static void key_add(struct buf *bytes, const void *from, size_t len)
+{
+	buf_add(bytes, &len, sizeof(len));
+	buf_add(bytes, from, len);
+}
+
+/* The object that an open has opened. */
+static int key_get_opened_fd(const struct call *call, unsigned i)
+{
+	enum outcome_kind kind = call->outcome.kind;
+
+	return i == 0 && (kind == OUTCOME_FD || kind == OUTCOME_PATHFD || kind == OUTCOME_BLOCKING) ? call->outcome.fd
+												      : -1;
+}
+
+/* Device and inode number tell whether the same object is at a name still. A name without an object has zeros. */
+static void key_add_object(struct buf *bytes, const struct call *call, unsigned i)
+{
+	const struct place *place = &call->place[i];
+	int opened = key_get_opened_fd(call, i);
+	_cleanup_close_ int fd = opened >= 0 ? -1 : view_open_place(place, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
+	struct stat st = {0};
+	struct {
+		uint64_t dev, ino, type;
+	} object = {0};
+
+	if (fstat(opened >= 0 ? opened : fd, &st) == 0) {
+		object.dev = st.st_dev;
+		object.ino = st.st_ino;
+		object.type = st.st_mode & S_IFMT;
+	}
+	key_add(bytes, &object, sizeof(object));
+}
+
+static void key_add_path(struct buf *bytes, const struct call *call, unsigned i)
+{
+	const struct call_path *path = &call->path[i];
+	const unsigned char null = path->null;
+
+	key_add(bytes, &null, sizeof(null));
+	key_add(bytes, path->text, path->null || path->error ? 0 : path->len);
+}
+
+static void key_add_place(struct buf *bytes, const struct call *call, unsigned i)
+{
+	const struct place *place = &call->place[i];
+	const unsigned char magic = place->magic;
+
+	key_add(bytes, place->virt, place->virt_len);
+	key_add(bytes, &magic, sizeof(magic));
+	key_add_object(bytes, call, i);
+}
+
+/* An open that creates nothing ignores its mode, which is a register that the caller has not set. */
+static bool key_ignores_mode(const struct call *call)
+{
+	for (unsigned i = 0; i < 6; i++)
+		if (call->row->arg[i].kind == ARG_OPENFLAGS)
+			return !(call_get_uint(call, i) & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY)));
+	return false;
+}
+
+/* Pointers are left out, because what they point to is in the key, and registers that are no arguments. */
+static void key_add_registers(struct buf *bytes, const struct call *call)
+{
+	const bool skips_mode = key_ignores_mode(call);
+	uint64_t arg[6] = {0};
+
+	for (unsigned i = 0; i < 6; i++) {
+		enum arg_kind kind = call->row->arg[i].kind;
+
+		if (kind != ARG_NONE && kind != ARG_PTR && kind != ARG_PATH && kind != ARG_PATH_NULL &&
+		    kind != ARG_TEXT && !(kind == ARG_MODE && skips_mode))
+			arg[i] = call->arg[i];
+	}
+	key_add(bytes, arg, sizeof(arg));
+}
+
+bool ask_key_compute(const struct call *call, char ret_key[SHA256_HEX_SIZE])
+{
+	_cleanup_buf_ struct buf bytes = {0};
+
+	key_add(&bytes, call->row->name, strlen(call->row->name));
+	key_add_registers(&bytes, call);
+	key_add(&bytes, &call->how, sizeof(call->how));
+	key_add(&bytes, &call->decision.want, sizeof(call->decision.want));
+	key_add(&bytes, call->text, call->text_len);
+	for (unsigned i = 0; i < call->paths; i++)
+		key_add_path(&bytes, call, i);
+	for (unsigned i = 0; i < sizeof(call->place) / sizeof(call->place[0]); i++)
+		if (call->place[i].mount)
+			key_add_place(&bytes, call, i);
+	if (bytes.failed)
+		return false;
+	sha256_hash_bytes(bytes.data, bytes.len, ret_key);
+	return true;
+}

@@ -1,0 +1,16 @@
+/* What a question asks, as a digest: two calls with the same key ask the same question. */
+#ifndef CALLGATE_SUPERVISOR_ASK_KEY_H
+#define CALLGATE_SUPERVISOR_ASK_KEY_H
+
+#include <stdbool.h>
+
+#include "base/sha256.h"
+#include "syscalls/call/call.h"
+
+/*
+ * The key of a judged call: which call, its registers, every byte of its paths and text, the names that they resolved
+ * to, the rights that were judged, and which object is at each name. False: out of memory.
+ */
+bool ask_key_compute(const struct call *call, char ret_key[SHA256_HEX_SIZE]);
+
+#endif

@@ -1,0 +1,84 @@
+#include "supervisor/ask/question.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "audit/clock.h"
+#include "base/cleanup.h"
+#include "supervisor/report.h"
+
+static json_t *question_make_time(void)
+{
+	struct audit_clock clock = {.second = -1};
+	const char *time;
+
+	(void)audit_clock_read(&clock, &time);
+	return json_stringn(time, AUDIT_TIME_LEN);
+}
+
+static json_t *question_make_value(const struct audit_arg *arg)
+{
+	char text[32];
+
+	switch (arg->kind) {
+	case AUDIT_ARG_INT:
+		return json_integer((json_int_t)arg->value);
+	case AUDIT_ARG_HEX:
+		(void)snprintf(text, sizeof(text), "0x%" PRIx64, arg->value);
+		return json_string(text);
+	case AUDIT_ARG_MODE:
+		(void)snprintf(text, sizeof(text), "%#" PRIo64, arg->value);
+		return json_string(text);
+	case AUDIT_ARG_TEXT:
+	default:
+		return report_make_text_json(arg->text);
+	}
+}
+
+static json_t *question_make_args(const struct audit_record *record)
+{
+	json_t *args = json_object();
+
+	for (size_t i = 0; i < record->args; i++)
+		(void)json_object_set_new(args, record->arg[i].name, question_make_value(&record->arg[i]));
+	return args;
+}
+
+static json_t *question_make_how_to_answer(uint64_t number)
+{
+	return json_sprintf("write allow, allow-always, deny or kill to the file %" PRIu64 ".answer beside this one: "
+			    "echo allow >%" PRIu64 ".answer",
+			    number, number);
+}
+
+char *question_make_text(const struct question_origin *origin, const struct call *denied, const struct call *asked)
+{
+	const char right[] = {asked->decision.want & POLICY_EXEC    ? 'x'
+			      : asked->decision.want & POLICY_WRITE ? 'w'
+								    : 'r',
+			      '\0'};
+	struct audit_record record;
+	json_t *object;
+	char *text;
+
+	call_fill_record(asked, &record); /* its texts end with NUL */
+	object = json_pack("{s:I, s:o, s:s, s:i, s:i, s:o*, s:o, s:s, s:o, s:o, s:o, s:o*, s:o*, s:s, s:o, s:s, s:s?, "
+			   "s:I, s:o}",
+			   "seq", (json_int_t)origin->number, "time", question_make_time(), "run", origin->run_id,
+			   "pid", (int)record.pid, "tid", (int)record.tid, "host_pid",
+			   record.host_pid > 0 ? json_integer(record.host_pid) : NULL, "exe",
+			   report_make_text_json(record.exe), "syscall", record.syscall, "args",
+			   question_make_args(&record), "path", report_make_text_json(record.path), "resolved",
+			   report_make_text_json(record.resolved), "path2",
+			   record.path2 ? report_make_text_json(record.path2) : NULL, "resolved2",
+			   record.resolved2 ? report_make_text_json(record.resolved2) : NULL, "right", right, "rule",
+			   report_make_text_json(denied->decision.rule), "reason", denied->decision.reason, "errno",
+			   denied->decision.error > 0 ? strerrorname_np(denied->decision.error) : NULL, "timeout_ms",
+			   (json_int_t)origin->timeout_ms, "how_to_answer",
+			   question_make_how_to_answer(origin->number));
+	text = object ? json_dumps(object, JSON_INDENT(2)) : NULL;
+	json_decref(object);
+	return text;
+}

@@ -1,0 +1,23 @@
+/* The text of a question file, for people and scripts: callgate-policy(5), ASKING. */
+#ifndef CALLGATE_SUPERVISOR_ASK_QUESTION_H
+#define CALLGATE_SUPERVISOR_ASK_QUESTION_H
+
+#include <stdint.h>
+
+#include "syscalls/call/call.h"
+
+/* Where a question comes from. Borrowed. */
+struct question_origin {
+	const char *run_id;
+	uint64_t number;
+	uint64_t timeout_ms;
+};
+
+/*
+ * Makes the JSON object of a question. denied: the call as the policy denies it. asked: the same call as it would be
+ * performed; its paths are resolved. All texts of the program are escaped as in the log. The text is owned by the
+ * caller; NULL: out of memory.
+ */
+char *question_make_text(const struct question_origin *origin, const struct call *denied, const struct call *asked);
+
+#endif

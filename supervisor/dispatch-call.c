@@ -1,0 +1,199 @@
+/* One call: begins it, judges it, records and performs it. For dispatch.c and ask/ only. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "supervisor/dispatch-call.h"
+#include "supervisor/on-deny.h"
+#include "supervisor/outcome.h"
+#include "syscalls/account/decoys.h"
+#include "syscalls/account/denial-text.h"
+#include "syscalls/account/denials.h"
+#include "syscalls/account/probes.h"
+#include "syscalls/arch/arch.h"
+#include "syscalls/call/decode.h"
+#include "syscalls/table/handlers.h"
+
+/* Resets only members that are read before they are written: the texts make the struct too large to clear. */
+void dispatch_begin_call(struct dispatch *dispatch, const struct seccomp_notif *notification,
+			 const struct syscall_row *row)
+{
+	struct call *call = dispatch->call;
+
+	memset(call, 0, offsetof(struct call, net));
+	call->sandbox = dispatch->sandbox;
+	call->id = notification->id;
+	call->tid = (pid_t)notification->pid;
+	call->row = row;
+	memcpy(call->arg, notification->data.args, sizeof(call->arg));
+	call->start_ns = io_read_clock_ns();
+	call->place[0].mount = NULL;
+	call->place[1].mount = NULL;
+	call->place[0].virt_len = call->place[1].virt_len = 0;
+	call->net.host[0] = '\0';
+	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "bad_argument"};
+	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -ENOSYS, .fd = -1};
+}
+
+/* Refuses unlisted numbers and calls of other architectures (int 0x80, x32) with ENOSYS, as a kernel without them. */
+void dispatch_refuse_unlisted_call(struct dispatch *dispatch, const struct seccomp_notif *notification)
+{
+	static struct syscall_row row = {.class = ROW_REFUSE, .error = ENOSYS};
+	static char name[32];
+	bool native = notification->data.arch == arch_get_audit_arch();
+
+	(void)snprintf(name, sizeof(name), "%s_%d", native ? "syscall" : "foreign", notification->data.nr);
+	row.name = name;
+	dispatch_begin_call(dispatch, notification, &row);
+	call_refuse(dispatch->call, -ENOSYS, NULL, native ? "unlisted_syscall" : "foreign_architecture");
+}
+
+void dispatch_judge_call(struct call *call)
+{
+	syscall_fn *handler = table_get_handler(call->row);
+	int r;
+
+	if (!handler) {
+		call_refuse(call, -(call->row->error ? call->row->error : ENOSYS), NULL, "refused_syscall");
+		return;
+	}
+	r = decode_call_args(call);
+	if (!call_is_valid(call)) {
+		/* The target thread died, and its pid may be reused, so the memory may have been another process's. */
+		call->outcome.kind = OUTCOME_GONE;
+		return;
+	}
+	if (r == -EPERM || r == -ESRCH) {
+		call_refuse(call, -EPERM, NULL, "memory_unreadable");
+		return;
+	}
+	if (r < 0) {
+		call_fail(call, r);
+		return;
+	}
+	handler(call);
+	if (call->outcome.kind == OUTCOME_CONTINUE && !outcome_may_continue(call))
+		call_refuse(call, -EPERM, NULL, "continue_forbidden");
+}
+
+static void dispatch_count_redirect(struct call_counts *counts, const struct mount *mount, const char *op)
+{
+	size_t i = 0;
+
+	while (i < counts->redirects && (counts->redirect[i].mount != mount || strcmp(counts->redirect[i].op, op) != 0))
+		i++;
+	if (i == REDIRECTS_MAX)
+		return;
+	if (i == counts->redirects)
+		counts->redirect[counts->redirects++] = (struct redirect){.mount = mount, .op = op};
+	counts->redirect[i].count++;
+}
+
+static void dispatch_count_call(struct dispatch *dispatch)
+{
+	const struct call *call = dispatch->call;
+	bool denied = call->decision.verdict == VERDICT_DENY;
+	size_t rows;
+	const struct syscall_row *first = table_get_rows(&rows);
+
+	dispatch->counts.judged++;
+	dispatch->counts.denied += denied;
+	dispatch->counts.allowed += !denied;
+	dispatch->counts.observed += call_is_observed(call);
+	dispatch->counts.approved += !denied && call->answer;
+	dispatch->counts.expected += denied && probe_was_refused(call);
+	if (call->row >= first && call->row < first + rows)
+		dispatch->counts.by_row[call->row - first]++;
+	for (unsigned i = 0; !denied && i < call->paths; i++)
+		if (call->place[i].mount && call->place[i].mount->flags & MOUNT_REDIRECT)
+			dispatch_count_redirect(&dispatch->counts, call->place[i].mount, denial_get_operation(call));
+}
+
+/*
+ * Sets call->task. False: the target thread is dead, and no response is due. If the thread cannot be looked up (no
+ * memory, no descriptor), its call is refused, and only its pid is recorded.
+ */
+bool dispatch_find_task(struct call *call)
+{
+	static char no_exe[] = "";
+	static struct task unknown = {.pidfd = -1, .exe = no_exe};
+
+	call->task = tree_find_task(call->sandbox->tree, call->tid);
+	if (call->task)
+		return true;
+	if (!call_is_valid(call))
+		return false;
+	unknown.tid = unknown.tgid = call->tid;
+	call->task = &unknown;
+	call_refuse(call, -EPERM, NULL, "caller_unknown");
+	return true;
+}
+
+/* Refuses a call for which the supervisor would have to seize a thread that another process of the run traces. */
+void dispatch_refuse_traced_call(struct call *call)
+{
+	enum outcome_kind kind = call->outcome.kind;
+
+	if (kind != OUTCOME_EXEC && kind != OUTCOME_PATHFD && kind != OUTCOME_MAP && kind != OUTCOME_FETCH)
+		return;
+	if (!ptrace_is_traced(call->sandbox, call->tid))
+		return;
+	outcome_release(&call->outcome);
+	call_refuse(call, -EPERM, NULL, kind == OUTCOME_EXEC ? "exec_of_traced" : "traced");
+}
+
+/*
+ * Whether the call gets a descriptor of a decoy. A descriptor opened with O_PATH counts, because /proc/self/fd opens it
+ * again for reading. Where reading this decoy ends the run, the call fails.
+ */
+static bool dispatch_reads_decoy(struct dispatch *dispatch)
+{
+	struct call *call = dispatch->call;
+	enum outcome_kind kind = call->outcome.kind;
+
+	if (call->decision.verdict != VERDICT_PROVIDE || strcmp(call->decision.reason, "decoy") != 0 ||
+	    (kind != OUTCOME_FD && kind != OUTCOME_PATHFD))
+		return false;
+	if (policy_decoy_kills(call->sandbox->policy, call->decision.rule)) {
+		outcome_release(&call->outcome);
+		call->decision.verdict = VERDICT_KILL;
+		(void)call_fail(call, -EACCES);
+		dispatch->decoy_ends = true;
+	}
+	return true;
+}
+
+/* Does what the policy says about a recorded denial or the reading of a decoy, before the target gets its response. */
+static void dispatch_follow_record(struct dispatch *dispatch, bool decoy)
+{
+	struct call *call = dispatch->call;
+
+	if (decoy) {
+		decoys_add(call->sandbox->decoys, call);
+		if (dispatch->decoy_ends)
+			on_deny_signal_process(call->task, SIGKILL);
+	} else if (call->on_deny == ON_DENY_ASK_FILE) {
+		if (call->answer->kills)
+			on_deny_signal_process(call->task, SIGKILL);
+	} else if (call->on_deny > ON_DENY_ERRNO) {
+		on_deny_apply(call->sandbox->stops, call->on_deny, call->task, call->slot.seq);
+	}
+}
+
+/* Records the verdict, then performs the outcome. A call that cannot be recorded fails and is not performed. */
+void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp_notif *notification)
+{
+	struct call *call = dispatch->call;
+	bool decoy = dispatch_reads_decoy(dispatch);
+
+	dispatch_count_call(dispatch);
+	if (call->outcome.kind == OUTCOME_BLOCKING)
+		interrupted_note_waiting_open(&dispatch->interrupted, notification);
+	if (call->outcome.kind != OUTCOME_GONE)
+		(void)call_commit_record(call); /* on failure the outcome is set to the error */
+	dispatch_follow_record(dispatch, decoy);
+	cpu_before_response(dispatch->cpu, call);
+	outcome_perform(dispatch);
+}
