@@ -1,6 +1,7 @@
 // Opens pages of `callgate audit report` in headless Chromium: report-browser.js DIRECTORY, where are real.html (a run),
-// two.html (two runs), hostile.html with strings.json, large.html (500,000 records). NODE_PATH names the directory of
-// playwright-core and axe-core. SCREENSHOTS names a directory for pictures.
+// two.html (two runs), many.html (three), hostile.html with strings.json, strange.html (an edited log), large.html
+// (500,000 records). NODE_PATH names the directory of playwright-core and axe-core. SCREENSHOTS names a directory for
+// pictures.
 'use strict';
 const fs = require('fs');
 const path = require('path');
@@ -62,6 +63,13 @@ async function filter(page, selector, value) {
 	return found(page);
 }
 
+/* Clears the filters, and waits until the list has all records. */
+async function clear(page, all) {
+	await page.click('#clear');
+	await page.waitForFunction((n) => document.querySelector('#found').textContent.replace(/,/g, '').startsWith(n + ' '),
+		String(all), {timeout: 10000});
+}
+
 async function accessible(page, name) {
 	await page.evaluate(axe.source);
 	const result = await page.evaluate(() => window.axe.run(document, {resultTypes: ['violations']}));
@@ -84,9 +92,7 @@ async function tryReal(browser) {
 	const refused = await filter(page, '#filter-verdict', 'denied');
 	check(refused > 0 && refused < all, 'real: ' + refused + ' denied of ' + all);
 	check((await page.$$('#grid .line')).length === (await page.$$('#grid .line.denied')).length, 'real: not only denials');
-	await page.click('#clear');
-	await page.waitForFunction((n) => document.querySelector('#found').textContent.replace(/,/g, '').startsWith(n + ' '),
-		String(all));
+	await clear(page, all);
 	check(await filter(page, '#filter-text', 'PASSWD') > 0, 'real: search finds nothing');
 	await page.fill('#filter-text', '');
 
@@ -102,7 +108,7 @@ async function tryReal(browser) {
 	await page.keyboard.press('Enter');
 	await page.waitForFunction(() => document.activeElement.id === 'grid');
 	check(await found(page) < all, 'real: a file of the tree chooses its records');
-	await page.click('#clear');
+	await clear(page, all);
 
 	/* The list by keyboard, and the address that it makes. */
 	await page.focus('#grid');
@@ -211,6 +217,19 @@ async function tryHostile(browser) {
 	await page.context().close();
 }
 
+/* An edited log, with JSON of other types than callgate writes; and three runs. */
+async function tryStrange(browser) {
+	for (const [name, link, title] of [['strange.html', '#record=20', 'Record 20'],
+		['many.html', '#record=2.1', 'Record 1 of run 2']]) {
+		const page = await open(browser, name, 'dark', link);
+		check((await page.textContent('#detail h3')) === title, name + ': deep link');
+		check(await found(page) > 1000, name + ': only ' + await found(page) + ' records');
+		check(await page.isHidden('#compare'), name + ': a comparison');
+		quiet(page, name);
+		await page.context().close();
+	}
+}
+
 async function tryLarge(browser) {
 	const begun = Date.now();
 	const page = await open(browser, 'large.html');
@@ -225,7 +244,7 @@ async function tryLarge(browser) {
 		slowest.push([Date.now() - from, Math.max(0, ...await page.evaluate(() => window.longTasks))]);
 	}
 	await page.evaluate(() => { window.longTasks.length = 0; });
-	await page.click('#clear');
+	await clear(page, 500000);
 	await page.focus('#grid');
 	await page.keyboard.press('End');
 	await page.waitForFunction(() => location.hash === '#record=500000', null, {timeout: 10000})
@@ -252,7 +271,8 @@ async function tryLarge(browser) {
 	const browser = await chromium.launch({executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: ['--no-sandbox',
 		'--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update',
 		'--disable-sync']});
-	for (const [name, one] of [['real', tryReal], ['two', tryTwo], ['hostile', tryHostile], ['large', tryLarge]]) {
+	for (const [name, one] of [['real', tryReal], ['two', tryTwo], ['hostile', tryHostile],
+		['strange', tryStrange], ['large', tryLarge]]) {
 		const begun = Date.now();
 		await one(browser).catch((error) => check(false, name + ': ' + error.message));
 		console.log(name + ': ' + (Date.now() - begun) + ' ms');

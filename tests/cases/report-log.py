@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Makes logs for tests of `callgate audit report`: hostile FILE, or large FILE RECORDS [RUN]."""
+"""Makes logs for tests of `callgate audit report`: hostile FILE, strange FILE, or large FILE RECORDS [RUN]."""
 import json
 import random
 import sys
@@ -111,8 +111,34 @@ def large_records(count, seed):
                "ns": int(pick.lognormvariate(9, 1))}
 
 
+STRANGE = """
+{"seq":0,"time":7,"type":"header","run":"strange","command":"x","layers":[null,1],"policy":null}
+{"seq":1,"time":"x","pid":"5","path":3,"verdict":"deny","syscall":4,"args":null}
+{"seq":99999999999999999,"time":"2026-99-99T00:00:00Z","pid":99999999999999,"ppid":2,"verdict":"allow",
+"syscall":"open","args":"x","path":"/a/","right":"q","ns":-4,"ret":"7"}
+{"seq":-9223372036854775807,"time":"9999-12-31T23:59:59.9Z","verdict":"deny","event":{"a":1},"host":"h","port":-1}
+{"seq":7,"time":"0000-01-01T00:00:00Z","pid":1,"ppid":2,"syscall":"open","verdict":"allow","ns":1,"ret":1}
+{"seq":8,"pid":2,"ppid":1,"syscall":"open","verdict":"kill","path":"relative","right":"r","resolved":null}
+{"seq":5,"type":"trailer","status":{},"exit_code":"<b>"}
+"""
+
+
+def strange(path):
+    """An edited log: JSON of other types than callgate writes, and a chain of 30,000 processes."""
+    with open(path, "w", encoding="ascii") as out:
+        lines = STRANGE.replace(',\n"', ',"').strip().split("\n")
+        out.write("\n".join(lines[:-1]) + "\n")
+        for i in range(30000):
+            out.write(json.dumps({"seq": 10 + i, "time": when(i), "pid": i + 4, "ppid": i + 3, "exe": "/bin/a", "ns": 1,
+                                  "syscall": "openat", "path": "/d" * min(i, 2000), "right": "r", "verdict": "allow",
+                                  "ret": 3}, separators=(",", ":")) + "\n")
+        out.write(lines[-1] + "\n")
+
+
 if sys.argv[1] == "strings":
     print(json.dumps(hostile()))
+elif sys.argv[1] == "strange":
+    strange(sys.argv[2])
 elif sys.argv[1] == "hostile":
     corpus = hostile()
     write(sys.argv[2], hostile_records(corpus), corpus[0] + "0123456789abcdef", ["sh", "-c"] + corpus[:9])

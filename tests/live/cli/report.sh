@@ -75,6 +75,8 @@ if command -v node >/dev/null; then
 	engine one "q.applyFilter({run: -1}) && Object.fromEntries(q.getRecord($seq - 1).fields).time" "\"$time\""
 	engine one 'q.summarise(0).programs.map((one) => one.name.split("/").pop()).sort()' \
 		'["cat","dash","mkdir","mv","true"]'
+	engine one '((all) => all.list[all.list[all.roots[0]].children[0]].ppid === all.list[all.roots[0]].pid)(
+		q.getProcesses(0))' true
 	engine one 'q.getProcesses(0).total' "$(jq -s '[.[] | select(.pid) | .pid] | unique | length' "$T/one.log")"
 	engine one "q.getFiles(-1, '$W/', [1], 0, 9).children.map((one) => one.label).sort()" '["copy","d"]'
 	engine one "q.getFiles(-1, '/etc/', [3], 0, 9).children.map((one) => one.label)" '["shadow"]'
@@ -118,6 +120,17 @@ page hostile "$T/strings.json"
 # What is offered to be copied is one line of visible characters.
 about hostile '[.denials[].suggest // "" | select(test("[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]"))] | length' | grep -qx 0 ||
 	fail "a suggestion has control characters"
+
+"$PYTHON" "$SRC/tests/cases/report-log.py" strange "$T/strange.log"
+report -o "$T/strange.html" "$T/strange.log" || fail "JSON of other types"
+page strange
+if command -v node >/dev/null; then
+	engine strange 'q.getProcesses(0).lost' 3
+	engine strange 'q.applyFilter({run: -1, verdict: "denied"}).count' 3
+fi
+report -o "$T/many.html" "$T/strange.log" "$T/one.log" "$T/hostile.log" "$T/two.log" || fail "four runs"
+page many "$T/strings.json"
+[ "$(about many '.runs | length')" = 4 ] || fail "four runs: $(about many '.runs | length')"
 
 # ---- long logs ----
 

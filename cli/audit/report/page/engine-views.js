@@ -26,23 +26,25 @@ function getProcesses(run) {
 			one.exe = textOf(pathIdOf(i, false)) || one.exe;
 		}
 	}
-	const roots = [];
-	for (const one of processes.values()) {
-		const parent = one.ppid !== one.pid && processes.get(one.run + ':' + one.ppid);
-		(parent ? parent.children : roots).push(one);
-	}
-	return cutCircles(roots, processes.size);
+	return linkProcesses([...processes.values()], new Map([...processes.keys()].map((key, i) => [key, i])));
 }
 
-/* An edited log may have processes that are each other's parent; they become roots. */
-function cutCircles(roots, total) {
+/* Children and roots are places in the list: an answer that is nested as deep as the processes could not be sent. */
+function linkProcesses(list, places) {
+	const roots = [];
+	list.forEach((one, i) => {
+		const parent = one.ppid === one.pid ? undefined : places.get(one.run + ':' + one.ppid);
+		(parent === undefined ? roots : list[parent].children).push(i);
+	});
+	/* An edited log may have processes that are each other's parent: no root leads to them. */
 	let reached = 0;
 	const walk = [...roots];
 	while (walk.length > 0) {
 		reached++;
-		walk.push(...walk.pop().children);
+		for (const child of list[walk.pop()].children)
+			walk.push(child);
 	}
-	return {roots, total, lost: total - reached};
+	return {list, roots, total: list.length, lost: list.length - reached};
 }
 
 /* ---- network ---- */

@@ -56,10 +56,11 @@ async function drawRows() {
 
 function scrollTo(place) {
 	const grid = byId('grid'), top = place * ROW_HEIGHT, height = grid.clientHeight - 2 * ROW_HEIGHT;
-	if (top < grid.scrollTop)
-		grid.scrollTop = top;
-	else if (top > grid.scrollTop + height)
-		grid.scrollTop = top - height;
+	const away = Math.max(grid.scrollTop - top, top - grid.scrollTop - height);
+	if (away > 2 * ROW_HEIGHT)
+		grid.scrollTop = top - height / 2; /* far away: with what was before and after */
+	else if (away > 0)
+		grid.scrollTop += top < grid.scrollTop ? -away : away;
 }
 
 async function choose(place) {

@@ -1,7 +1,8 @@
 /* ---- summary ---- */
 
 function commandOf(run) {
-	return ((run.header || {}).command || []).join(' ');
+	const command = asObject(run.header).command;
+	return Array.isArray(command) ? command.join(' ') : '';
 }
 
 function shortName(run, index) {
@@ -56,7 +57,7 @@ function sentences(run, facts, denials) {
 }
 
 function layersOf(header) {
-	const layers = Object.entries(header.layers || {});
+	const layers = Object.entries(asObject(header.layers)).map(([name, layer]) => [name, asObject(layer)]);
 	const line = ([name, layer]) => el('li', null, el(layer.active ? 'span.chip.good' : 'span.chip.warn', null,
 		layer.active ? 'active' : 'not active'), ' ', data(name), layer.why ? [': ', data(layer.why)] : null);
 	const active = layers.filter(([, layer]) => layer.active).length;
@@ -69,7 +70,7 @@ for (const name of ['memory', 'disk', 'file_size', 'audit', 'stdout', 'stderr'])
 	LIMIT_UNITS[name] = bytes;
 
 function limitsOf(run) {
-	const limits = Object.entries((run.result || {}).limits || {});
+	const limits = Object.entries(asObject(asObject(run.result).limits)).map(([name, one]) => [name, asObject(one)]);
 	const set = limits.filter(([, one]) => one.limit !== null || one.hit);
 	const value = (name, one) => (typeof one === 'number' ? (LIMIT_UNITS[name] || number)(one) : 'none');
 	const line = ([name, one]) => el('li', null, one.hit ? [el('span.chip.bad', null, 'hit'), ' '] : null, data(name), ': ',
@@ -82,11 +83,11 @@ function limitsOf(run) {
 }
 
 function changesOf(run) {
-	const changes = (run.result || {}).changes || [];
-	if (!changes.length)
+	const changes = asObject(run.result).changes;
+	if (!Array.isArray(changes) || !changes.length)
 		return null;
 	return el('details', null, el('summary', null, amount(changes.length, 'file') + ' changed, as the result lists them'),
-		el('ul.plain-list', null, changes.slice(0, 500).map((one) => el('li', null, data(one.kind), ' ', data(one.path),
+		el('ul.plain-list', null, changes.slice(0, 500).map(asObject).map((one) => el('li', null, data(one.kind), ' ', data(one.path),
 			one.size ? ' (' + bytes(one.size) + ')' : ''))));
 }
 
@@ -95,7 +96,7 @@ function fact(name, ...value) {
 }
 
 function runCard(run, index, facts) {
-	const header = run.header || {}, policy = header.policy || {};
+	const header = asObject(run.header), policy = asObject(header.policy);
 	const denials = state.denials.filter((one) => one.run === index);
 	return el('article.card', {'aria-label': 'Run ' + plain(run.id)},
 		state.runs.length > 1 ? el('h3', null, 'Run ' + (state.runs.length === 2 ? 'AB'[index] : index + 1)) : null,

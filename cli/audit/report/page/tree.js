@@ -120,11 +120,11 @@ function processItem(one) {
 }
 
 async function showProcesses() {
-	const {roots, total, lost} = await ask('getProcesses', state.run);
+	const {list, roots, total, lost} = await ask('getProcesses', state.run);
 	const made = tree({label: 'Processes', empty: 'No process is on record.',
 		load: async (item, from) => {
 			const all = item ? item.children : roots;
-			return {children: all.slice(from, from + TREE_PAGE).map(processItem), total: all.length};
+			return {children: all.slice(from, from + TREE_PAGE).map((i) => processItem(list[i])), total: all.length};
 		},
 		choose: (item) => showRecords({pid: item.pid, run: item.run})});
 	await made.ready;

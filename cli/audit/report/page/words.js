@@ -45,6 +45,11 @@ function bytes(value) {
 	return number(value) + ' B';
 }
 
+/* For what an edited log may have in place of an object. */
+function asObject(value) {
+	return value && typeof value === 'object' ? value : {};
+}
+
 /* "a, b and 3 more" of texts of records. */
 function listOf(items, total, most = 4) {
 	const shown = items.slice(0, most), more = total - shown.length;

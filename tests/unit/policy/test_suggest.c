@@ -1,0 +1,90 @@
+/* What would allow a denial, from what a call or a record tells. tests/unit/syscalls/test_denials.c has more paths. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "policy/paths/suggest.h"
+#include "policy/policy.h"
+#include "tests/unit/unit.h"
+
+static mode_t everything_is_a_file(void *ctx, const char *path)
+{
+	(void)ctx;
+	return strcmp(path, "/") == 0 ? S_IFDIR : S_IFREG;
+}
+
+static const struct {
+	struct suggest_denial denial;
+	const char *suggest;
+} cases[] = {
+	{{.reason = "no_rule", .host = "a.test", .port = 80}, "--allow-host a.test:80"},
+	{{.reason = "no_rule", .host = "a.test"}, "--allow-host a.test:443"},
+	{{.reason = "no_rule", .host = "::1", .port = 80}, "--allow-host [::1]:80"},
+	{{.reason = "port_not_granted", .host = "a.test", .port = 81}, "--allow-host a.test:81"},
+	{{.reason = "no_rule", .host = "0.0.0.0", .port = 8000, .serves = true}, "--listen 8000"},
+	{{.reason = "no_rule", .host = "0.0.0.0", .serves = true}, "--listen 0"},
+	{{.reason = "path_not_granted", .host = "a.test", .port = 80, .request = "GET a.test:80/x"},
+	 "--allow 'GET a.test:80/x'"},
+	{{.reason = "denied_addr", .host = "a.test", .port = 80, .dropped = "10.0.0.1 private"},
+	 "--allow-private a.test:80"},
+	{{.reason = "denied_addr", .host = "a.test", .port = 80, .dropped = "169.254.1.1 metadata"}, NULL},
+	{{.reason = "cap_rate", .host = "a.test", .port = 80}, NULL},
+	{{.reason = "path_not_granted", .host = "a.test", .port = 80, .request = "GET a.test:80/'x"}, NULL},
+	{{.reason = "path_not_granted", .host = "a.test", .port = 80, .request = "GET a.test:80/**"}, NULL},
+	{{.reason = "no_rule", .host = "a'; id #", .port = 80}, NULL},
+	{{.reason = "no_rule", .host = "*.test", .port = 80}, NULL},
+	{{.reason = "denied_by_rule", .rule = "p.json: network.deny[0]", .host = "a.test", .port = 80},
+	 "drop or narrow the rule \"p.json: network.deny[0]\""},
+	{{.reason = "denied_by_rule", .host = "a.test", .port = 80}, NULL},
+	{{.reason = "not_granted", .want = POLICY_READ, .resolved = "/srv", .written = "/srv/data/in"},
+	 "-r /srv/data/in"},
+	{{.reason = "not_granted", .want = POLICY_READ, .resolved = "/srv/a", .written = "/srv/b/../a"}, "-r /srv/a"},
+	{{.reason = "not_granted", .want = POLICY_READ, .resolved = "/srv/a", .written = "a"}, "-r /srv/a"},
+	{{.reason = "not_granted", .want = POLICY_READ, .resolved = "/srv/it's"}, "-r '/srv/it'\\''s'"},
+	{{.reason = "read_only", .want = POLICY_WRITE, .resolved = "/srv/d/x", .names = true}, "-W /srv/d"},
+	{{.reason = "not_executable", .want = POLICY_EXEC, .resolved = "/opt/tool"}, "-x /opt/tool"},
+	{{.reason = "not_granted", .want = POLICY_READ}, NULL},
+	{{.reason = "not_granted", .resolved = "/srv/a"}, NULL},
+	{{.reason = "outside_run"}, NULL},
+	{{0}, NULL},
+};
+
+START_TEST(test_grant)
+{
+	const struct suggest_host host = {.type = everything_is_a_file};
+	const char *why = NULL;
+	char *suggest = suggest_make_grant(&host, &cases[_i].denial, &why);
+
+	if (cases[_i].suggest) {
+		ck_assert_ptr_nonnull(suggest);
+		ck_assert_str_eq(suggest, cases[_i].suggest);
+	} else {
+		ck_assert_ptr_null(suggest);
+	}
+	ck_assert_ptr_null(why);
+	free(suggest);
+}
+END_TEST
+
+START_TEST(test_refused)
+{
+	const struct suggest_host host = {.type = everything_is_a_file};
+	const struct suggest_denial denial = {.reason = "not_granted", .want = POLICY_READ, .resolved = "/etc/shadow"};
+	const char *why = NULL;
+
+	ck_assert_ptr_null(suggest_make_grant(&host, &denial, &why));
+	ck_assert_ptr_nonnull(why);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("suggest");
+	TCase *tcase = tcase_create("suggest");
+
+	tcase_add_loop_test(tcase, test_grant, 0, sizeof(cases) / sizeof(cases[0]));
+	tcase_add_test(tcase, test_refused);
+	suite_add_tcase(suite, tcase);
+	return unit_run(suite);
+}
