@@ -200,6 +200,19 @@ int audit_reader_read_line(struct audit_reader *reader, struct audit_line *ret_l
 	return r < 0 ? r : 1;
 }
 
+void audit_reader_seek(struct audit_reader *reader, uint64_t offset, uint64_t number)
+{
+	reader->at = reader->len = 0;
+	reader->offset = offset;
+	reader->number = number - 1;
+	reader->torn = 0;
+}
+
+int audit_reader_get_fd(const struct audit_reader *reader)
+{
+	return reader->fd;
+}
+
 uint64_t audit_reader_get_torn_bytes(const struct audit_reader *reader)
 {
 	return reader->torn;

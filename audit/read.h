@@ -42,6 +42,15 @@ int audit_reader_read_line(struct audit_reader *reader, struct audit_line *ret_l
 int audit_reader_read_text(struct audit_reader *reader, struct audit_line *ret_line);
 int audit_reader_parse_line(struct audit_reader *reader, struct audit_line *line);
 
+/*
+ * Goes back to the start of the line with this number, at this offset: to read a line again, or to go on at the end of
+ * a log that grows.
+ */
+void audit_reader_seek(struct audit_reader *reader, uint64_t offset, uint64_t number);
+
+/* Returns the file's descriptor, borrowed. */
+int audit_reader_get_fd(const struct audit_reader *reader);
+
 /* Returns the length of the incomplete last line that a killed writer left, without the NULs of unused space. */
 uint64_t audit_reader_get_torn_bytes(const struct audit_reader *reader);
 

@@ -7,12 +7,16 @@
 #include "base/text.h"
 
 enum scan_kind {
-	SCAN_SKIP,
 	SCAN_TEXT,
 	SCAN_NUMBER,
+	SCAN_INT,      /* a number that may be negative */
+	SCAN_DECIMAL,  /* any number; its digits are kept as a text */
 	SCAN_FLAG,     /* true or false */
 	SCAN_RESOLVED, /* a text or null */
-	SCAN_RET,      /* a number or null */
+	SCAN_RET,      /* a number that may be negative, or null */
+	SCAN_NS,       /* a number or null */
+	SCAN_STATUS,   /* a number; of a trailer a text, which is not kept */
+	SCAN_BYTES,    /* a number that says that the record counts bytes */
 	SCAN_ARGS,     /* an object of numbers and texts */
 };
 
@@ -27,22 +31,27 @@ static const struct scan_field {
 } fields[] = {
 #define FIELD(name, kind, at) {name, sizeof(name) - 1, kind, at}
 	FIELD("seq", SCAN_NUMBER, AT(seq)),
-	FIELD("time", SCAN_SKIP, 0),
-	FIELD("mono_ns", SCAN_SKIP, 0),
-	FIELD("run", SCAN_SKIP, 0),
-	FIELD("pid", SCAN_SKIP, 0),
-	FIELD("tid", SCAN_SKIP, 0),
-	FIELD("ppid", SCAN_SKIP, 0),
-	FIELD("host_pid", SCAN_SKIP, 0),
+	FIELD("time", SCAN_TEXT, AT(time)),
+	FIELD("mono_ns", SCAN_NUMBER, AT(mono_ns)),
+	FIELD("run", SCAN_TEXT, AT(run)),
+	FIELD("pid", SCAN_INT, AT(pid)),
+	FIELD("tid", SCAN_INT, AT(tid)),
+	FIELD("ppid", SCAN_INT, AT(ppid)),
+	FIELD("host_pid", SCAN_INT, AT(host_pid)),
 	FIELD("exe", SCAN_TEXT, AT(exe)),
 	FIELD("syscall", SCAN_TEXT, AT(syscall)),
 	FIELD("event", SCAN_TEXT, AT(event)),
-	FIELD("conn", SCAN_SKIP, 0),
+	FIELD("conn", SCAN_NUMBER, AT(conn)),
 	FIELD("host", SCAN_TEXT, AT(host)),
 	FIELD("port", SCAN_NUMBER, AT(port)),
 	FIELD("proto", SCAN_TEXT, AT(proto)),
+	FIELD("address", SCAN_TEXT, AT(address)),
+	FIELD("real", SCAN_TEXT, AT(real)),
+	FIELD("dropped", SCAN_TEXT, AT(dropped)),
+	FIELD("sni", SCAN_TEXT, AT(sni)),
+	FIELD("alpn", SCAN_TEXT, AT(alpn)),
 	FIELD("method", SCAN_TEXT, AT(method)),
-	FIELD("args", SCAN_ARGS, AT(target)),
+	FIELD("args", SCAN_ARGS, 0),
 	FIELD("path", SCAN_TEXT, AT(path[0].written)),
 	FIELD("truncated", SCAN_FLAG, AT(truncated)),
 	FIELD("resolved", SCAN_RESOLVED, AT(path[0])),
@@ -50,20 +59,28 @@ static const struct scan_field {
 	FIELD("resolved2", SCAN_RESOLVED, AT(path[1])),
 	FIELD("loader", SCAN_TEXT, AT(path[2].written)),
 	FIELD("loader_resolved", SCAN_RESOLVED, AT(path[2])),
+	FIELD("credential", SCAN_TEXT, AT(credential)),
+	FIELD("status", SCAN_STATUS, AT(status)),
+	FIELD("cause", SCAN_TEXT, AT(cause)),
+	FIELD("count", SCAN_NUMBER, AT(count)),
+	FIELD("bytes_up", SCAN_BYTES, AT(bytes_up)),
+	FIELD("bytes_down", SCAN_BYTES, AT(bytes_down)),
+	FIELD("dns_ms", SCAN_DECIMAL, AT(dns_ms)),
+	FIELD("connect_ms", SCAN_DECIMAL, AT(connect_ms)),
+	FIELD("duration_ms", SCAN_DECIMAL, AT(duration_ms)),
 	FIELD("right", SCAN_TEXT, AT(right)),
 	FIELD("verdict", SCAN_TEXT, AT(verdict)),
-	FIELD("effect", SCAN_SKIP, 0),
+	FIELD("effect", SCAN_TEXT, AT(effect)),
 	FIELD("observed", SCAN_FLAG, AT(observed)),
-	FIELD("on_deny", SCAN_SKIP, 0),
-	FIELD("answer", SCAN_SKIP, 0),
-	FIELD("answered_by", SCAN_SKIP, 0),
-	FIELD("asked_ns", SCAN_SKIP, 0),
+	FIELD("on_deny", SCAN_TEXT, AT(on_deny)),
+	FIELD("answer", SCAN_TEXT, AT(answer)),
+	FIELD("answered_by", SCAN_TEXT, AT(answered_by)),
+	FIELD("asked_ns", SCAN_NUMBER, AT(asked_ns)),
 	FIELD("rule", SCAN_TEXT, AT(rule)),
 	FIELD("reason", SCAN_TEXT, AT(reason)),
-	FIELD("ret", SCAN_RET, AT(has_ret)),
+	FIELD("ret", SCAN_RET, AT(ret)),
 	FIELD("errno", SCAN_TEXT, AT(error)),
-	FIELD("ns", SCAN_SKIP, 0),
-	FIELD("count", SCAN_NUMBER, AT(count)),
+	FIELD("ns", SCAN_NS, AT(ns)),
 	FIELD("type", SCAN_TEXT, AT(type)),
 #undef FIELD
 };
@@ -139,22 +156,50 @@ static bool scan_take_number(struct scan_cursor *cursor, uint64_t *ret_number)
 		cursor->at++;
 	}
 	*ret_number = number;
-	return cursor->at > start;
+	return cursor->at > start && (*start != '0' || cursor->at == start + 1);
+}
+
+/* Takes a number of 64 bits that may be negative. */
+static bool scan_take_int(struct scan_cursor *cursor, int64_t *ret_number)
+{
+	bool negative = scan_take(cursor, '-');
+	uint64_t number;
+
+	if (!scan_take_number(cursor, &number) || number > INT64_MAX)
+		return false;
+	*ret_number = negative ? -(int64_t)number : (int64_t)number;
+	return true;
+}
+
+/* Takes a number with or without decimal places. */
+static bool scan_take_decimal(struct scan_cursor *cursor, struct scan_text *ret_digits)
+{
+	const char *start = cursor->at, *places;
+	int64_t number;
+
+	if (!scan_take_int(cursor, &number))
+		return false;
+	if (scan_take(cursor, '.')) {
+		for (places = cursor->at; cursor->at < cursor->end && *cursor->at >= '0' && *cursor->at <= '9';)
+			cursor->at++;
+		if (cursor->at == places)
+			return false;
+	}
+	*ret_digits = (struct scan_text){start, (size_t)(cursor->at - start)};
+	return true;
 }
 
 /* Skips a value: a text, a word or a number. */
 static bool scan_skip_value(struct scan_cursor *cursor)
 {
-	const char *start = cursor->at;
 	struct scan_text text;
+	uint64_t large;
 
-	if (start < cursor->end && *start == '"')
+	if (cursor->at < cursor->end && *cursor->at == '"')
 		return scan_take_text(cursor, &text);
-	while (cursor->at < cursor->end && ((*cursor->at >= '0' && *cursor->at <= '9') ||
-					    (*cursor->at >= 'a' && *cursor->at <= 'z') || *cursor->at == '-' ||
-					    *cursor->at == '.'))
-		cursor->at++;
-	return cursor->at > start;
+	if (SCAN_TAKE_WORD(cursor, "true") || SCAN_TAKE_WORD(cursor, "false") || SCAN_TAKE_WORD(cursor, "null"))
+		return true;
+	return scan_take_decimal(cursor, &text) || scan_take_number(cursor, &large);
 }
 
 /* Takes `"name":`. *ret_name is the name. */
@@ -166,9 +211,10 @@ static bool scan_take_name(struct scan_cursor *cursor, struct scan_text *ret_nam
 	return true;
 }
 
-/* Takes the arguments of a call. Only `target` of symlink(2) is kept. */
-static bool scan_take_args(struct scan_cursor *cursor, struct scan_text *target)
+/* Takes the arguments of a call. Of symlink(2) also `target`. */
+static bool scan_take_args(struct scan_cursor *cursor, struct scan_record *record)
 {
+	const char *start = cursor->at;
 	struct scan_text name;
 
 	if (!scan_take(cursor, '{'))
@@ -176,10 +222,12 @@ static bool scan_take_args(struct scan_cursor *cursor, struct scan_text *target)
 	while (scan_take_name(cursor, &name)) {
 		bool wanted = scan_text_is(&name, "target");
 
-		if (wanted ? !scan_take_text(cursor, target) : !scan_skip_value(cursor))
+		if (wanted ? !scan_take_text(cursor, &record->target) : !scan_skip_value(cursor))
 			return false;
-		if (scan_take(cursor, '}'))
+		if (scan_take(cursor, '}')) {
+			record->args = (struct scan_text){start, (size_t)(cursor->at - start)};
 			return true;
+		}
 		if (!scan_take(cursor, ','))
 			return false;
 	}
@@ -192,14 +240,20 @@ static bool scan_take_resolved(struct scan_cursor *cursor, struct scan_path *pat
 	return path->unresolved || scan_take_text(cursor, &path->resolved);
 }
 
-static bool scan_take_ret(struct scan_cursor *cursor, bool *ret_has)
+static bool scan_take_ret(struct scan_cursor *cursor, struct scan_record *record)
 {
-	uint64_t number;
-
 	if (SCAN_TAKE_WORD(cursor, "null"))
 		return true;
-	*ret_has = true;
-	return scan_take_number(cursor, &number);
+	record->has_ret = true;
+	return scan_take_int(cursor, &record->ret);
+}
+
+static bool scan_take_ns(struct scan_cursor *cursor, struct scan_record *record)
+{
+	if (SCAN_TAKE_WORD(cursor, "null"))
+		return true;
+	record->has_ns = true;
+	return scan_take_number(cursor, &record->ns);
 }
 
 /* Takes an error: its name, or its number if it has no name. */
@@ -232,17 +286,27 @@ static bool scan_take_value(struct scan_cursor *cursor, const struct scan_field 
 					      : scan_take_text(cursor, (void *)to);
 	case SCAN_NUMBER:
 		return scan_take_number(cursor, (void *)to);
+	case SCAN_STATUS:
+		return scan_take_number(cursor, (void *)to) || scan_skip_value(cursor);
+	case SCAN_BYTES:
+		record->has_bytes = true;
+		return scan_take_number(cursor, (void *)to);
+	case SCAN_INT:
+		return scan_take_int(cursor, (void *)to);
+	case SCAN_DECIMAL:
+		return scan_take_decimal(cursor, (void *)to);
 	case SCAN_FLAG:
 		return scan_take_flag(cursor, (void *)to);
 	case SCAN_RESOLVED:
 		return scan_take_resolved(cursor, (void *)to);
 	case SCAN_RET:
-		return scan_take_ret(cursor, (void *)to);
+		return scan_take_ret(cursor, record);
+	case SCAN_NS:
+		return scan_take_ns(cursor, record);
 	case SCAN_ARGS:
-		return scan_take_args(cursor, (void *)to);
-	case SCAN_SKIP:
+		return scan_take_args(cursor, record);
 	default:
-		return scan_skip_value(cursor);
+		return false;
 	}
 }
 
@@ -314,6 +378,29 @@ int scan_line_or_parse(struct audit_reader *reader, struct audit_line *line, cha
 	return scan_line(*buffer, strlen(*buffer), ret_record) < 0 ? 1 : 0;
 }
 
+bool scan_next_arg(struct scan_text *rest, struct scan_text *ret_name, struct scan_text *ret_value)
+{
+	struct scan_cursor cursor = {rest->at, rest->at ? rest->at + rest->len : NULL};
+	const char *value;
+
+	if (!rest->at || rest->len < 2)
+		return false;
+	cursor.at++; /* the brace or comma */
+	if (!scan_take_name(&cursor, ret_name))
+		return false;
+	value = cursor.at;
+	if (cursor.at < cursor.end && *value == '"') {
+		if (!scan_take_text(&cursor, ret_value))
+			return false;
+	} else if (scan_skip_value(&cursor)) {
+		*ret_value = (struct scan_text){value, (size_t)(cursor.at - value)};
+	} else {
+		return false;
+	}
+	*rest = (struct scan_text){cursor.at, (size_t)(cursor.end - cursor.at)};
+	return true;
+}
+
 bool scan_text_is(const struct scan_text *text, const char *word)
 {
 	return text->at && strlen(word) == text->len && memcmp(text->at, word, text->len) == 0;
@@ -377,6 +464,8 @@ static size_t scan_undo_escape(const char **at, const char *end, char *out)
 	if (*at >= end || **at != 'u' || (unit = scan_read_hex(*at + 1, end)) < 0)
 		return 0;
 	*at += 5;
+	if (unit == 0 || (unit >= 0xdc00 && unit <= 0xdfff)) /* no text of a log: the writer escapes NUL itself */
+		return 0;
 	if (unit < 0xd800 || unit > 0xdbff)
 		return scan_put_utf8(out, (uint32_t)unit);
 	if (end - *at < 6 || (*at)[0] != '\\' || (*at)[1] != 'u' || (low = scan_read_hex(*at + 2, end)) < 0xdc00 ||
@@ -384,6 +473,44 @@ static size_t scan_undo_escape(const char **at, const char *end, char *out)
 		return 0;
 	*at += 6;
 	return scan_put_utf8(out, 0x10000u + ((uint32_t)(unit - 0xd800) << 10) + (uint32_t)(low - 0xdc00));
+}
+
+ssize_t scan_get_json_text(const struct scan_text *text, char *out)
+{
+	const char *at = text->at, *end = at + text->len, *slash;
+	char *start = out;
+
+	while ((slash = memchr(at, '\\', (size_t)(end - at)))) {
+		size_t put;
+
+		memcpy(out, at, (size_t)(slash - at));
+		out += slash - at;
+		at = slash + 1;
+		put = scan_undo_escape(&at, end, out);
+		if (put == 0)
+			return -EBADMSG;
+		out += put;
+	}
+	memcpy(out, at, (size_t)(end - at));
+	return out + (end - at) - start;
+}
+
+bool scan_line_is_sound(const char *text, size_t len)
+{
+	const char *end = text + len;
+	bool ascii = true;
+	char escaped[4];
+
+	for (const char *at = text; at < end;) {
+		unsigned char byte = (unsigned char)*at++;
+
+		if (byte < 0x20)
+			return false;
+		ascii = ascii && byte < 0x80;
+		if (byte == '\\' && scan_undo_escape(&at, end, escaped) == 0)
+			return false;
+	}
+	return ascii || text_is_utf8(text, len);
 }
 
 int scan_get_bytes(const struct scan_text *text, char *out, size_t cap)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "audit/read.h"
 
@@ -32,15 +33,25 @@ struct scan_record {
 	struct scan_text type;    /* type of a header or trailer; records have none */
 	struct scan_text syscall; /* the system call; a record about a connection has `event` */
 	struct scan_text event;
+	struct scan_text time, run;
+	struct scan_text args;    /* the whole object, with its braces: valid JSON except for the texts in it */
 	struct scan_text target;  /* "target" of "args": of a symbolic link */
 	struct scan_path path[SCAN_PATHS];
 	struct scan_text host, proto, method;
-	struct scan_text verdict, rule, reason, right, error;
+	struct scan_text address, real, dropped, sni, alpn, credential, cause;
+	struct scan_text answer, answered_by; /* of a call that was asked about */
+	struct scan_text verdict, effect, on_deny, rule, reason, right, error;
 	struct scan_text exe; /* absent when a compact log leaves it out */
-	uint64_t port;
+	struct scan_text dns_ms, connect_ms, duration_ms; /* numbers, as in the line */
+	int64_t pid, tid, ppid, host_pid; /* 0: the line has none */
+	uint64_t asked_ns, mono_ns, port, conn, status, bytes_up, bytes_down; /* 0: the line has none */
 	uint64_t count;  /* 0: the line has none */
+	int64_t ret;     /* if has_ret */
+	uint64_t ns;     /* if has_ns */
 	bool truncated;
 	bool has_ret;    /* the line has "ret": the call succeeded */
+	bool has_ns;     /* the outcome of the call is on record */
+	bool has_bytes;  /* the line has bytes_up */
 	bool observed;   /* the judged policy denies the call, which was performed: --mode observe */
 };
 
@@ -54,6 +65,24 @@ int scan_line(const char *text, size_t len, struct scan_record *ret_record);
  */
 int scan_line_or_parse(struct audit_reader *reader, struct audit_line *line, char **buffer,
 		       struct scan_record *ret_record);
+
+/*
+ * Takes the next argument of a record: its name, and its value without quotes. *rest begins as record->args and becomes
+ * what is left. False at the end.
+ */
+bool scan_next_arg(struct scan_text *rest, struct scan_text *ret_name, struct scan_text *ret_value);
+
+/*
+ * True if the line is valid JSON, once scan_line has accepted it: texts are UTF-8 without control characters and with
+ * valid escapes.
+ */
+bool scan_line_is_sound(const char *text, size_t len);
+
+/*
+ * Writes a text without the escapes of JSON: UTF-8 in which the log's own escapes stay (callgate-audit(5), TEXT). out
+ * must hold text->len bytes. Returns the length, without a NUL; -EBADMSG: no valid text.
+ */
+ssize_t scan_get_json_text(const struct scan_text *text, char *out);
 
 /* Writes a text without its escapes, NUL-terminated. Returns the length; -ENAMETOOLONG: does not fit in `cap`. */
 int scan_get_bytes(const struct scan_text *text, char *out, size_t cap);

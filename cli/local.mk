@@ -13,9 +13,48 @@ CALLGATE_SOURCES += \
 CALLGATE_SOURCES += \
 	cli/audit/audit.c \
 	cli/audit/audit.h \
-	cli/audit/lines.c \
+	cli/audit/diff.c \
+	cli/audit/fields.c \
+	cli/audit/fields.h \
+	cli/audit/filter.c \
+	cli/audit/filter.h \
+	cli/audit/follow.c \
+	cli/audit/follow.h \
+	cli/audit/histogram.c \
+	cli/audit/histogram.h \
+	cli/audit/logs.c \
+	cli/audit/logs.h \
+	cli/audit/refusals.c \
+	cli/audit/refusals.h \
+	cli/audit/rules.c \
+	cli/audit/rules.h \
 	cli/audit/show.c \
-	cli/audit/stats.c
+	cli/audit/stats-print.c \
+	cli/audit/stats.c \
+	cli/audit/stats.h \
+	cli/audit/tally.c \
+	cli/audit/tally.h \
+	cli/audit/time.c \
+	cli/audit/time.h \
+	cli/audit/top-screen.c \
+	cli/audit/top.c \
+	cli/audit/top.h \
+	cli/audit/tree.c
+CALLGATE_SOURCES += \
+	cli/audit/export/columns.c \
+	cli/audit/export/columns.h \
+	cli/audit/export/csv.c \
+	cli/audit/export/export.c \
+	cli/audit/export/export.h \
+	cli/audit/export/json.c \
+	cli/audit/export/json.h \
+	cli/audit/export/jsonl.c \
+	cli/audit/export/ocsf.c \
+	cli/audit/export/otlp.c \
+	cli/audit/export/perfetto.c \
+	cli/audit/export/sqlite-file.c \
+	cli/audit/export/sqlite-file.h \
+	cli/audit/export/sqlite.c
 CALLGATE_SOURCES += \
 	cli/audit/report/denials.c \
 	cli/audit/report/logs.c \

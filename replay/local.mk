@@ -1,5 +1,7 @@
 libcallgate_replay_a_SOURCES += \
 	replay/judge.c \
+	replay/label.c \
+	replay/label.h \
 	replay/log.c \
 	replay/log.h \
 	replay/query.h \

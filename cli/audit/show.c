@@ -1,166 +1,235 @@
 /* callgate audit show: prints one line for each record, or with --json the log's own lines. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/audit/audit.h"
 
 #define TIME_OF_DAY_OFFSET 11 /* offset of the time of day in a time of RFC 3339 */
-#define TIME_OF_DAY_LEN 15  /* characters printed of the time of day: to the microsecond */
+#define TIME_OF_DAY_LEN 15    /* characters printed of the time of day: to the microsecond */
 
-struct show_run {
-	const struct audit_filter *filter;
-	bool json, everything; /* everything: no filter was given, so header and trailer are printed, too */
-	bool failed;           /* stdout cannot be written */
+struct show {
+	struct audit_filter filter;
+	bool json, follow, tree;
+	bool everything; /* no filter was given, so headers and trailers are printed, too */
+	bool several;    /* several logs: each line says of which run it is */
+	struct buf line; /* owned */
 };
 
-static void show_text_field(const json_t *line, const char *before, const char *key)
+static void show_text(struct buf *out, const char *before, const struct scan_text *text)
+{
+	if (!text->at)
+		return;
+	buf_puts(out, before);
+	audit_put_text(out, text);
+}
+
+static void show_number(struct buf *out, const char *before, uint64_t number)
+{
+	if (number)
+		buf_printf(out, "%s%llu", before, (unsigned long long)number);
+}
+
+/* Adds what the call returned. */
+static void show_outcome(struct buf *out, const struct scan_record *record)
+{
+	if (record->error.at)
+		show_text(out, " = ", &record->error);
+	else if (record->has_ret)
+		buf_printf(out, " = %lld", (long long)record->ret);
+	else
+		buf_puts(out, " = ?"); /* the call has not returned yet, or the writer died before */
+}
+
+/* Adds " key=value" for each argument. */
+static void show_call_arguments(struct buf *out, const struct scan_record *record)
+{
+	struct scan_text name, value;
+
+	for (struct scan_text rest = record->args; scan_next_arg(&rest, &name, &value);) {
+		show_text(out, " ", &name);
+		show_text(out, "=", &value);
+	}
+}
+
+/* Adds a record about a connection: endpoint, request, then details. */
+static void show_connection(struct buf *out, const struct scan_record *record)
+{
+	show_text(out, " ", &record->host);
+	show_number(out, ":", record->port);
+	show_text(out, " ", &record->method);
+	show_text(out, " ", &record->path[0].written);
+	buf_puts(out, record->truncated ? "..." : "");
+	show_text(out, " proto=", &record->proto);
+	show_text(out, " address=", &record->address);
+	show_text(out, " real=", &record->real);
+	show_text(out, " dropped=", &record->dropped);
+	show_text(out, " sni=", &record->sni);
+	show_text(out, " alpn=", &record->alpn);
+	show_text(out, " credential=", &record->credential);
+	show_text(out, " cause=", &record->cause);
+	show_number(out, " conn=", record->conn);
+	show_number(out, " status=", record->status);
+	show_number(out, " count=", record->count);
+	if (record->has_bytes)
+		buf_printf(out, " bytes_up=%llu bytes_down=%llu", (unsigned long long)record->bytes_up,
+			   (unsigned long long)record->bytes_down);
+}
+
+static void show_paths(struct buf *out, const struct scan_record *record)
+{
+	for (size_t i = 0; i < SCAN_PATHS; i++) {
+		show_text(out, i == SCAN_PATHS - 1 ? " loader " : " ", &record->path[i].written);
+		show_text(out, " => ", &record->path[i].resolved);
+	}
+	show_text(out, " on ", &record->host);
+}
+
+static void show_record(struct buf *out, const struct scan_record *record)
+{
+	const struct scan_text *verdict = &record->verdict;
+	struct scan_text time = {0};
+	size_t start;
+
+	if (record->time.at && record->time.len > TIME_OF_DAY_OFFSET)
+		time = (struct scan_text){record->time.at + TIME_OF_DAY_OFFSET, record->time.len - TIME_OF_DAY_OFFSET};
+	if (time.len > TIME_OF_DAY_LEN)
+		time.len = TIME_OF_DAY_LEN;
+	buf_printf(out, "%7llu ", (unsigned long long)record->seq);
+	audit_put_text(out, &time);
+	buf_printf(out, " %7lld ", (long long)record_get_tid(record));
+	start = out->len;
+	audit_put_text(out, verdict);
+	buf_printf(out, "%*s", out->len < start + 8 ? (int)(start + 8 - out->len) : 0, "");
+	show_text(out, " ", record_get_call(record));
+	if (record_names_network(record))
+		show_connection(out, record);
+	else
+		show_paths(out, record);
+	show_call_arguments(out, record);
+	show_outcome(out, record);
+	show_text(out, "  ", &record->reason);
+	show_text(out, "  [", &record->rule);
+	buf_puts(out, record->rule.at ? "]\n" : "\n");
+}
+
+static void show_json_field(struct buf *out, const json_t *line, const char *before, const char *key)
 {
 	_cleanup_free_ char *text = audit_get_field_for_display(line, key);
 
 	if (text)
-		(void)text_printf(stdout, "%s%s", before, text);
+		buf_printf(out, "%s%s", before, text);
 }
 
-static void show_outcome(const json_t *line)
-{
-	const json_t *error = json_object_get(line, "errno"), *ret = json_object_get(line, "ret");
-
-	if (json_is_string(error))
-		(void)text_printf(stdout, " = %.20s", json_string_value(error));
-	else if (json_is_integer(error) || json_is_integer(ret))
-		(void)text_printf(stdout, " = %lld", (long long)json_integer_value(json_is_integer(ret) ? ret : error));
-	else
-		(void)text_printf(stdout, " = ?"); /* the writer died before the call returned */
-}
-
-/* Prints " key=value", if the object has this field. */
-static void show_named_field(const json_t *object, const char *key)
-{
-	const json_t *value = json_object_get(object, key);
-
-	if (value)
-		(void)text_printf(stdout, " %s=", key);
-	if (json_is_integer(value))
-		(void)text_printf(stdout, "%lld", (long long)json_integer_value(value));
-	else
-		show_text_field(object, "", key);
-}
-
-static void show_call_arguments(const json_t *line)
-{
-	json_t *args = json_object_get(line, "args");
-	const char *key;
-	json_t *value;
-
-	json_object_foreach(args, key, value)
-		if (key[strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0')
-			show_named_field(args, key); /* callgate writes no other names: the log was edited */
-}
-
-/* Prints a record about a connection: endpoint, request, then details. */
-static void show_connection(const json_t *line)
-{
-	static const char *const keys[] = {"proto",      "address", "real", "dropped", "sni",   "alpn",
-					   "credential", "cause",   "conn", "status",  "count", "bytes_up",
-					   "bytes_down"};
-
-	show_text_field(line, " ", "host");
-	if (json_is_integer(json_object_get(line, "port")))
-		(void)text_printf(stdout, ":%lld", audit_get_field_number(line, "port"));
-	show_text_field(line, " ", "method");
-	show_text_field(line, " ", "path");
-	if (json_is_true(json_object_get(line, "truncated")))
-		(void)text_printf(stdout, "...");
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		show_named_field(line, keys[i]);
-}
-
-static void show_paths(const json_t *line)
-{
-	show_text_field(line, " ", "path");
-	show_text_field(line, " => ", "resolved");
-	show_text_field(line, " ", "path2");
-	show_text_field(line, " => ", "resolved2");
-	show_text_field(line, " on ", "host");
-}
-
-static void show_record(const json_t *line)
-{
-	bool event = json_object_get(line, "event") != NULL;
-	const char *time = json_string_value(json_object_get(line, "time"));
-	const char *verdict = json_string_value(json_object_get(line, "verdict"));
-
-	(void)text_printf(stdout, "%7lld %.*s %7lld %-8.8s", audit_get_field_number(line, "seq"), TIME_OF_DAY_LEN,
-			  time && strlen(time) > TIME_OF_DAY_OFFSET ? time + TIME_OF_DAY_OFFSET : "",
-			  (long long)audit_line_get_tid(line), verdict ? verdict : "");
-	show_text_field(line, " ", event ? "event" : "syscall");
-	if (event || json_object_get(line, "port")) /* a network event, or a call such as connect(2) */
-		show_connection(line);
-	else
-		show_paths(line);
-	show_call_arguments(line);
-	show_outcome(line);
-	show_text_field(line, "  ", "reason");
-	show_text_field(line, "  [", "rule");
-	(void)text_printf(stdout, "%s\n", json_object_get(line, "rule") ? "]" : "");
-}
-
-static void show_header_or_trailer(const json_t *line)
+static void show_header_or_trailer(struct buf *out, const json_t *line)
 {
 	bool header = strcmp(audit_line_get_type(line), "header") == 0;
 
-	show_text_field(line, header ? "# run " : "# ended: ", header ? "run" : "status");
-	show_text_field(line, " at ", "time");
+	show_json_field(out, line, header ? "# run " : "# ended: ", header ? "run" : "status");
+	show_json_field(out, line, " at ", "time");
 	if (!header)
-		(void)text_printf(stdout, ", %lld records", audit_get_field_number(line, "records"));
-	show_text_field(json_object_get(line, "policy"), ", policy ", "name");
-	show_text_field(line, ", workdir ", "workdir");
-	(void)text_printf(stdout, "\n");
+		buf_printf(out, ", %lld records", audit_get_field_number(line, "records"));
+	show_json_field(out, json_object_get(line, "policy"), ", policy ", "name");
+	show_json_field(out, line, ", workdir ", "workdir");
+	buf_puts(out, "\n");
 }
 
-/* Whether the line has control characters, such as a tab between two JSON tokens. In JSON strings they are escaped. */
-static bool show_line_has_controls(const struct audit_line *line)
+void audit_print_json_line(const struct audit_entry *entry)
 {
-	for (size_t i = 0; i < line->len; i++)
-		if ((unsigned char)line->text[i] < 0x20)
-			return true;
-	return false;
+	_cleanup_buf_ struct buf line = {0};
+
+	audit_put_text(&line, &(struct scan_text){entry->text, entry->len});
+	buf_puts(&line, "\n");
+	if (!line.failed)
+		(void)fwrite(line.data, 1, line.len, stdout); /* audit_flush_stdout() reports failures */
 }
 
-/* Prints the line's JSON, made again for lines of compact logs and for edited lines with control characters. */
-static void show_line_as_json(const struct audit_line *line)
+static bool show_entry(void *ctx, const struct audit_entry *entry)
 {
-	bool rewrite = line->filled || show_line_has_controls(line);
-	_cleanup_free_ char *text = rewrite ? json_dumps(line->json, JSON_COMPACT) : strndup(line->text, line->len);
+	struct show *show = ctx;
+	struct buf *out = &show->line;
 
-	if (text)
-		(void)text_print(stdout, text, false);
-	(void)putchar('\n');
-}
-
-static void show_line(void *ctx, const struct audit_line *line)
-{
-	struct show_run *show = ctx;
-	bool record = strcmp(audit_line_get_type(line->json), "record") == 0;
-
-	if (show->failed || !(record ? audit_filter_matches(show->filter, line->json) : show->everything))
-		return;
-	if (show->json)
-		show_line_as_json(line);
-	else if (record)
-		show_record(line->json);
+	if (entry->json ? !show->everything : !audit_filter_matches(&show->filter, entry))
+		return true;
+	if (show->json) {
+		audit_print_json_line(entry);
+		return !ferror(stdout);
+	}
+	out->len = 0;
+	if (show->several)
+		buf_printf(out, "%-*s ", AUDIT_RUN_SHOWN_MAX, entry->log->run);
+	if (entry->json)
+		show_header_or_trailer(out, entry->json);
 	else
-		show_header_or_trailer(line->json);
-	show->failed = ferror(stdout) != 0; /* nothing more can be written */
+		show_record(out, &entry->record);
+	if (out->failed)
+		return false;
+	(void)fwrite(out->data, 1, out->len, stdout);
+	return !ferror(stdout); /* else nothing more can be written */
 }
 
-int audit_show_log(const char *path, const struct audit_filter *filter, bool json)
+/* While following: what was read reaches the reader of stdout before waiting for more. */
+static bool show_wait(void *ctx)
 {
-	struct show_run show = {.filter = filter, .json = json};
+	(void)ctx;
+	return fflush(stdout) == 0 && !ferror(stdout);
+}
 
-	show.everything = !filter->denied && !filter->syscall && !filter->by_path && filter->pid < 0 &&
-			  !filter->event && !filter->host;
-	return audit_flush_stdout(audit_read_lines(path, show_line, &show));
+#define AT(member) offsetof(struct show, member)
+
+static int show_parse_options(int argc, char **argv, struct show *show)
+{
+	static const struct cli_option table[] = {
+		CLI_FLAG("follow", 'f', "go on while the run does", AT(follow)),
+		CLI_FLAG("tree", 0, "the processes as a tree, with what each did", AT(tree)),
+		CLI_FLAG("json", 0, "the log's own lines", AT(json)),
+		AUDIT_FILTER_OPTIONS(AT(filter)),
+		{0},
+	};
+	const struct cli_syntax syntax = {
+		.verb = "audit",
+		.usage = "Usage: callgate audit show [OPTION...] LOG...\n\n"
+			 "Prints the records of runs, one a line. Options that select records are combined.\n\n",
+		.mixed = true,
+		.table = {{NULL, table, show}},
+	};
+
+	return cli_parse_options(argc, argv, &syntax);
+}
+
+static int show_print(struct show *show, const char *const *paths)
+{
+	const struct audit_reading reading = {
+		.paths = paths, .follow = show->follow, .each = show_entry, .idle = show_wait, .ctx = show};
+	int status;
+
+	if (show->tree && (show->follow || show->json)) {
+		cli_print_error("audit", "--tree is for logs as they are: leave out %s",
+				show->follow ? "-f" : "--json");
+		return CLI_ERROR;
+	}
+	if (show->tree)
+		return audit_print_tree(paths, &show->filter);
+	show->everything = audit_filter_is_empty(&show->filter);
+	show->several = paths[1] != NULL;
+	status = audit_read_logs(&reading);
+	if (show->line.failed)
+		status = cli_fail_no_memory("audit");
+	return audit_flush_stdout(status);
+}
+
+int audit_main_show(int argc, char **argv)
+{
+	struct show show = {0};
+	int status = show_parse_options(argc, argv, &show);
+	const char *const *paths = status == CLI_PARSED ? audit_get_paths(argv, "show") : NULL;
+
+	if (status == CLI_PARSED)
+		status = paths ? show_print(&show, paths) : CLI_ERROR;
+	buf_release(&show.line);
+	audit_filter_release(&show.filter);
+	return status;
 }

@@ -1,246 +1,188 @@
-/* callgate audit stats: counts by system call, event, host, verdict, reason and program, and the time spent judging. */
+/* callgate audit stats: counts by system call, event, host, verdict, reason and program, and how long calls took. */
+#include "cli/audit/stats.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/text.h"
-#include "cli/audit/audit.h"
 
-#define STATS_ROWS_MAX 15 /* rows that are printed of a long table; --json prints all */
+#define HISTOGRAMS_MAX 1000u /* of each table; there are fewer system calls */
 
-enum stats_table { STATS_SYSCALL, STATS_EVENT, STATS_HOST, STATS_VERDICT, STATS_REASON, STATS_EXE, STATS_MAX };
-
-struct stats {
-	const struct audit_filter *filter;
-	json_t *table[STATS_MAX]; /* owned; each maps a name to its counters */
-	json_t *header, *trailer; /* owned, or NULL */
-	uint64_t records, denied, unfinished;
-};
-
-/* Adds to a counter. Not checked: when memory runs out, the count is too low. */
-static void stats_add_to_counter(json_t *counters, const char *name, int64_t by)
+/* The item of a name in a table; NULL: no such name, or no memory. */
+static struct tally_item *stats_find_item(struct stats *stats, enum stats_table table, const struct scan_text *name)
 {
-	json_t *counter = json_object_get(counters, name);
+	_cleanup_buf_ struct buf text = {0};
+	struct tally_item *item;
 
-	if (counter)
-		(void)json_integer_set(counter, json_integer_value(counter) + by);
-	else
-		(void)json_object_set_new(counters, name, json_integer(by));
+	if (!name->at)
+		return NULL;
+	audit_put_text(&text, name);
+	item = text.failed ? NULL : tally_find(&stats->table[table], text.data ? text.data : "", text.len);
+	stats->failed = stats->failed || !item;
+	return item;
 }
 
-/* The counters of a name, created at first use; NULL: no name or no memory. */
-static json_t *stats_find_counters(json_t *counters, const char *name)
+/* Counts a record by its system call or event. */
+static void stats_count_call(struct stats *stats, enum stats_table table, const struct scan_text *name,
+			     const struct scan_record *record)
 {
-	json_t *entry = name ? json_object_get(counters, name) : NULL;
+	struct tally_item *item = stats_find_item(stats, table, name);
 
-	if (entry || !name)
-		return entry;
-	entry = json_object();
-	return json_object_set_new(counters, name, entry) < 0 ? NULL : entry;
-}
-
-/* Counts a record by the name in its field `key`: "syscall" or "event". */
-static void stats_count_call(json_t *counters, const json_t *line, const char *key)
-{
-	_cleanup_free_ char *name = audit_get_field_for_display(line, key);
-	json_t *entry = stats_find_counters(counters, name);
-	long long ns = audit_get_field_number(line, "ns"), more;
-
-	if (!entry)
+	if (!item)
 		return;
-	more = ns - audit_get_field_number(entry, "ns_max");
-	stats_add_to_counter(entry, "count", 1);
-	stats_add_to_counter(entry, "denied", audit_record_is_denied(line));
-	stats_add_to_counter(entry, "ns_total", ns);
-	stats_add_to_counter(entry, "ns_max", more > 0 ? more : 0);
+	item->count[STATS_COUNT]++;
+	item->count[STATS_DENIED] += record_is_denied(record);
+	if (!item->data && stats->table[table].items <= HISTOGRAMS_MAX)
+		item->data = calloc(1, sizeof(struct histogram));
+	if (item->data && record->has_ns)
+		histogram_add(item->data, record->ns);
 }
 
 /* Counts the traffic that egress recorded, and denials, also of system calls, because these never reach egress. */
-static void stats_count_host(json_t *hosts, const json_t *line)
+static void stats_count_host(struct stats *stats, const struct scan_record *record)
 {
-	const char *event = json_string_value(json_object_get(line, "event"));
-	bool has_host = event || json_object_get(line, "port");
-	_cleanup_free_ char *name = has_host ? audit_get_field_for_display(line, "host") : NULL;
-	json_t *entry = stats_find_counters(hosts, name);
+	struct tally_item *item =
+		record_names_network(record) ? stats_find_item(stats, STATS_HOST, &record->host) : NULL;
 
-	if (!entry)
+	if (!item)
 		return;
-	stats_add_to_counter(entry, "connections", event && strcmp(event, "close") == 0);
-	stats_add_to_counter(entry, "requests", event && strcmp(event, "request") == 0);
-	stats_add_to_counter(entry, "denied", audit_record_is_denied(line));
-	stats_add_to_counter(entry, "bytes_up", event ? audit_get_field_number(line, "bytes_up") : 0);
-	stats_add_to_counter(entry, "bytes_down", event ? audit_get_field_number(line, "bytes_down") : 0);
+	item->count[HOST_CONNECTIONS] += scan_text_is(&record->event, "close");
+	item->count[HOST_REQUESTS] += scan_text_is(&record->event, "request");
+	item->count[HOST_DENIED] += record_is_denied(record);
+	item->count[HOST_UP] += record->bytes_up;
+	item->count[HOST_DOWN] += record->bytes_down;
 }
 
-static void stats_count_text(json_t *counters, const json_t *line, const char *key)
+static void stats_count_text(struct stats *stats, enum stats_table table, const struct scan_text *text)
 {
-	_cleanup_free_ char *name = audit_get_field_for_display(line, key);
+	struct tally_item *item = stats_find_item(stats, table, text);
 
-	if (name)
-		stats_add_to_counter(counters, name, 1);
+	if (item)
+		item->count[STATS_COUNT]++;
 }
 
-static void stats_count_line(void *ctx, const struct audit_line *line)
+static void stats_take_end(struct stats *stats, const struct audit_entry *entry)
+{
+	struct stats_log *log = &stats->log[entry->log->index];
+	json_t **end = strcmp(audit_line_get_type(entry->json), "header") == 0 ? &log->header : &log->trailer;
+	json_t *copy = json_deep_copy(entry->json);
+
+	json_decref(*end);
+	*end = copy;
+}
+
+static void stats_count_record(struct stats *stats, const struct scan_record *record)
+{
+	bool denied = record_is_denied(record);
+
+	stats->records++;
+	stats->denied += denied;
+	stats->unfinished += !record->has_ns;
+	if (record->has_ns && record->syscall.at)
+		histogram_add(&stats->latency, record->ns);
+	stats_count_call(stats, STATS_SYSCALL, &record->syscall, record);
+	stats_count_call(stats, STATS_EVENT, &record->event, record);
+	stats_count_host(stats, record);
+	stats_count_text(stats, STATS_VERDICT, &record->verdict);
+	stats_count_text(stats, STATS_EXE, &record->exe);
+	if (denied)
+		stats_count_text(stats, STATS_REASON, &record->reason);
+	if ((denied || record->observed) && refusals_add(&stats->denials, record) < 0)
+		stats->failed = true;
+	if (rules_count(&stats->rules, record) < 0)
+		stats->failed = true;
+}
+
+static bool stats_take_entry(void *ctx, const struct audit_entry *entry)
 {
 	struct stats *stats = ctx;
-	const char *type = audit_line_get_type(line->json);
 
-	if (strcmp(type, "record") != 0) {
-		json_t **end = strcmp(type, "header") == 0 ? &stats->header : &stats->trailer;
-
-		json_decref(*end);
-		*end = json_incref(line->json);
-		return;
-	}
-	if (!audit_filter_matches(stats->filter, line->json))
-		return;
-	stats->records++;
-	stats->denied += audit_record_is_denied(line->json);
-	stats->unfinished += json_is_null(json_object_get(line->json, "ns"));
-	stats_count_call(stats->table[STATS_SYSCALL], line->json, "syscall");
-	stats_count_call(stats->table[STATS_EVENT], line->json, "event");
-	stats_count_host(stats->table[STATS_HOST], line->json);
-	stats_count_text(stats->table[STATS_VERDICT], line->json, "verdict");
-	stats_count_text(stats->table[STATS_EXE], line->json, "exe");
-	if (audit_record_is_denied(line->json))
-		stats_count_text(stats->table[STATS_REASON], line->json, "reason");
+	if (entry->json)
+		stats_take_end(stats, entry);
+	else if (audit_filter_matches(&stats->filter, entry))
+		stats_count_record(stats, &entry->record);
+	return !stats->failed;
 }
 
-struct stats_row {
-	const char *name;
-	const json_t *value;
-	int64_t count;
-};
+#define AT(member) offsetof(struct stats, member)
 
-static int stats_compare_rows(const void *a, const void *b)
+static int stats_parse_options(int argc, char **argv, struct stats *stats)
 {
-	const struct stats_row *one = a, *other = b;
+	static const struct cli_option table[] = {
+		CLI_FLAG("json", 0, "print one JSON object", AT(json)),
+		AUDIT_FILTER_OPTIONS(AT(filter)),
+		{0},
+	};
+	const struct cli_syntax syntax = {
+		.verb = "audit",
+		.usage = "Usage: callgate audit stats [OPTION...] LOG...\n\n"
+			 "Counts the records of runs. Options that select records are combined.\n\n",
+		.mixed = true,
+		.table = {{NULL, table, stats},
+			  {"\nThe policy whose rules are looked for in the logs, to list those that were never used:\n",
+			   cli_get_policy_table(), &stats->policy}},
+	};
 
-	if (one->count != other->count)
-		return one->count < other->count ? 1 : -1;
-	return strcmp(one->name, other->name);
+	return cli_parse_options(argc, argv, &syntax);
 }
 
-/* The counters, sorted by count, largest first. Owned by the caller; NULL: no memory. */
-static struct stats_row *stats_sort_counters(json_t *counters, size_t *ret_count)
+static int stats_read(struct stats *stats, const char *const *paths)
 {
-	struct stats_row *rows = calloc(json_object_size(counters) + 1, sizeof(*rows));
-	size_t at = 0;
-	const char *name;
-	json_t *value;
+	const struct audit_reading reading = {.paths = paths, .each = stats_take_entry, .ctx = stats};
+	int status, found = CLI_OK;
 
-	if (!rows)
-		return NULL;
-	json_object_foreach(counters, name, value) {
-		const json_t *counter = json_object_get(value, "count"), *hosts = json_object_get(value, "connections");
-
-		counter = counter ? counter : hosts ? hosts : value;
-		rows[at++] = (struct stats_row){.name = name, .value = value, .count = json_integer_value(counter)};
-	}
-	qsort(rows, at, sizeof(*rows), stats_compare_rows);
-	*ret_count = at;
-	return rows;
+	while (paths[stats->logs])
+		stats->logs++;
+	stats->log = calloc(stats->logs, sizeof(*stats->log));
+	if (!stats->log)
+		return cli_fail_no_memory("audit");
+	for (size_t i = 0; i < stats->logs; i++)
+		stats->log[i].path = paths[i];
+	status = audit_read_logs(&reading);
+	if (stats->failed)
+		return cli_fail_no_memory("audit");
+	if (stats->log[0].header)
+		found = rules_find_unused(&stats->rules, &stats->policy, stats->log[0].header);
+	if (found != CLI_OK)
+		return found;
+	if (stats->json)
+		stats_print_json(stats);
+	else
+		stats_print(stats);
+	return audit_flush_stdout(status);
 }
 
-static void stats_print_count(const struct stats_row *row)
+static void stats_release(struct stats *stats)
 {
-	(void)text_printf(stdout, "%9lld  %s\n", (long long)row->count, row->name);
-}
-
-static void stats_print_call(const struct stats_row *row)
-{
-	(void)text_printf(stdout, "%9lld %8lld %10.1f %10.1f  %.40s\n", (long long)row->count,
-			  audit_get_field_number(row->value, "denied"),
-			  (double)audit_get_field_number(row->value,
-						     "ns_total") / 1000.0 / (double)(row->count ? row->count : 1),
-			  (double)audit_get_field_number(row->value, "ns_max") / 1000.0, row->name);
-}
-
-static void stats_print_host(const struct stats_row *row)
-{
-	(void)text_printf(stdout, "%9lld %8lld %8lld %12lld %12lld  %s\n", (long long)row->count,
-			  audit_get_field_number(row->value, "requests"), audit_get_field_number(row->value, "denied"),
-			  audit_get_field_number(row->value, "bytes_up"),
-			  audit_get_field_number(row->value, "bytes_down"), row->name);
-}
-
-static const struct stats_layout {
-	const char *name; /* key of the table in the output of --json */
-	const char *heading;
-	size_t most; /* largest number of rows of the table to print */
-	void (*print)(const struct stats_row *row);
-} stats_tables[STATS_MAX] = {
-	[STATS_SYSCALL] = {"by_syscall", "    calls   denied    mean us     max us  system call", SIZE_MAX,
-			   stats_print_call},
-	[STATS_EVENT] = {"by_event", "    count   denied    mean us     max us  event", SIZE_MAX, stats_print_call},
-	[STATS_HOST] = {"by_host", "    conns requests   denied     bytes up   bytes down  host", STATS_ROWS_MAX,
-			stats_print_host},
-	[STATS_VERDICT] = {"by_verdict", "verdicts", STATS_ROWS_MAX, stats_print_count},
-	[STATS_REASON] = {"by_reason", "reasons of denials", STATS_ROWS_MAX, stats_print_count},
-	[STATS_EXE] = {"by_exe", "programs", STATS_ROWS_MAX, stats_print_count},
-};
-
-static void stats_print_table(const struct stats_layout *table, json_t *counters)
-{
-	size_t found = 0;
-	_cleanup_free_ struct stats_row *rows = stats_sort_counters(counters, &found);
-
-	if (!rows || found == 0)
-		return;
-	(void)text_printf(stdout, "\n%s\n", table->heading);
-	for (size_t i = 0; i < found && i < table->most; i++)
-		table->print(&rows[i]);
-	if (found > table->most)
-		(void)text_printf(stdout, "           and %zu more\n", found - table->most);
-}
-
-static void stats_print(const struct stats *stats)
-{
-	_cleanup_free_ char *run = audit_get_field_for_display(stats->header, "run");
-	_cleanup_free_ char *status = audit_get_field_for_display(stats->trailer, "status");
-
-	(void)text_printf(stdout, "run %s: %s\n%llu records, %llu denied", run ? run : "?",
-		     status ? status : "no trailer: it still goes on, or its end was not recorded",
-		     (unsigned long long)stats->records, (unsigned long long)stats->denied);
-	if (stats->unfinished > 0)
-		(void)text_printf(stdout, ", %llu without outcome", (unsigned long long)stats->unfinished);
-	(void)text_printf(stdout, "\n");
 	for (enum stats_table i = 0; i < STATS_MAX; i++)
-		stats_print_table(&stats_tables[i], stats->table[i]);
+		tally_release(&stats->table[i]);
+	for (size_t i = 0; stats->log && i < stats->logs; i++) {
+		json_decref(stats->log[i].header);
+		json_decref(stats->log[i].trailer);
+	}
+	free(stats->log);
+	refusals_release(&stats->denials);
+	rules_release(&stats->rules);
+	cli_policy_options_release(&stats->policy);
+	audit_filter_release(&stats->filter);
 }
 
-static void stats_print_json(const struct stats *stats)
+int audit_main_stats(int argc, char **argv)
 {
-	json_t *all = json_pack("{s:O?, s:O?, s:I, s:I, s:I}", "header", stats->header, "trailer", stats->trailer,
-				"records", (json_int_t)stats->records, "denied", (json_int_t)stats->denied,
-				"unfinished", (json_int_t)stats->unfinished);
-	_cleanup_free_ char *text = NULL;
-
-	for (enum stats_table i = 0; i < STATS_MAX; i++)
-		(void)json_object_set(all, stats_tables[i].name, stats->table[i]);
-	text = json_dumps(all, JSON_COMPACT);
-	if (text && text_print(stdout, text, false) == 0)
-		(void)putchar('\n');
-	json_decref(all);
-}
-
-int audit_print_stats(const char *path, const struct audit_filter *filter, bool json)
-{
-	struct stats stats = {.filter = filter};
+	struct stats *stats = calloc(1, sizeof(*stats)); /* a histogram is large for a stack */
+	const char *const *paths;
 	int status;
 
-	for (enum stats_table i = 0; i < STATS_MAX; i++)
-		stats.table[i] = json_object();
-	status = audit_read_lines(path, stats_count_line, &stats);
-	if (json)
-		stats_print_json(&stats);
-	else
-		stats_print(&stats);
-	status = audit_flush_stdout(status);
-	for (enum stats_table i = 0; i < STATS_MAX; i++)
-		json_decref(stats.table[i]);
-	json_decref(stats.header);
-	json_decref(stats.trailer);
+	if (!stats)
+		return cli_fail_no_memory("audit");
+	status = stats_parse_options(argc, argv, stats);
+	if (status == CLI_PARSED) {
+		paths = audit_get_paths(argv, "stats");
+		status = paths ? stats_read(stats, paths) : CLI_ERROR;
+	}
+	stats_release(stats);
+	free(stats);
 	return status;
 }

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/texthash.h"
-#include "cli/audit/audit.h"
+#include "cli/audit/fields.h"
 #include "cli/cli.h"
 
 /* Fixed keys, so that equal texts of both logs have equal hashes. A collision only makes two calls look alike. */
@@ -22,28 +22,29 @@ static uint64_t trail_hash_text(const char *text)
 	return texthash_compute(&trail_hash, 0, text, strlen(text));
 }
 
-/* Adds a path without the parts that differ from run to run: the working directory and pids below /proc. */
-static void trail_add_path(const struct trail *trail, struct buf *out, const char *path)
+void trail_put_path(struct buf *out, const char *workdir, const char *path)
 {
-	size_t len = trail->workdir ? strlen(trail->workdir) : 0;
+	size_t len = workdir ? strlen(workdir) : 0;
 
-	if (len > 1 && strncmp(path, trail->workdir, len) == 0 && (path[len] == '/' || path[len] == '\0')) {
-		buf_printf(out, " @workdir%s", path + len);
+	if (len > 1 && strncmp(path, workdir, len) == 0 && (path[len] == '/' || path[len] == '\0')) {
+		buf_printf(out, "@workdir%s", path + len);
 		return;
 	}
 	if (strncmp(path, "/proc/", 6) == 0 && path[6] >= '0' && path[6] <= '9') {
-		buf_printf(out, " /proc/PID%s", path + 6 + strspn(path + 6, "0123456789"));
+		buf_printf(out, "/proc/PID%s", path + 6 + strspn(path + 6, "0123456789"));
 		return;
 	}
-	buf_printf(out, " %s", path);
+	buf_puts(out, path);
 }
 
 static void trail_add_field(const struct trail *trail, struct buf *out, const json_t *line, const char *key)
 {
 	_cleanup_free_ char *text = audit_get_field_for_display(line, key);
 
-	if (text)
-		trail_add_path(trail, out, text);
+	if (!text)
+		return;
+	buf_puts(out, " ");
+	trail_put_path(out, trail->workdir, text);
 }
 
 /*

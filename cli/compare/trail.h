@@ -36,6 +36,10 @@ int trail_read_log(const char *path, struct trail *ret_trail);
 void trail_release(struct trail *trail);
 #define _cleanup_trail_ __attribute__((cleanup(trail_release)))
 
+/* Adds a path without the parts that differ from run to run: the working directory (NULL: unknown), pids in /proc. */
+struct buf;
+void trail_put_path(struct buf *out, const char *workdir, const char *path);
+
 /*
  * Lists the children of a process by ascending pid; with TRAIL_NONE the processes whose parent is not on record. Owned
  * by the caller; NULL: no memory.

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "cli/replay/replay.h"
+#include "replay/label.h"
 
 struct replay_options {
 	struct cli_policy_options policy;
@@ -34,41 +35,16 @@ static int replay_set_fail_on(const struct cli_given *given, void *fail_on)
 
 /* ---- comparing rules ---- */
 
-/* Copies a rule's label without its file and its number in the list: "filesystem.read /usr". Returns the length. */
-static size_t replay_strip_label(const char *label, size_t len, char *out, size_t cap)
-{
-	const char *colon = memmem(label, len, ": ", 2), *end = label + len, *open;
-	size_t at = 0;
-
-	if (colon)
-		label = colon + 2;
-	open = memchr(label, '[', (size_t)(end - label));
-	while (label < end && at < cap) {
-		if (label == open) {
-			const char *digits = open + 1;
-
-			while (digits < end && *digits >= '0' && *digits <= '9')
-				digits++;
-			if (digits > open + 1 && digits < end && *digits == ']') {
-				label = digits + 1;
-				continue;
-			}
-		}
-		out[at++] = *label++;
-	}
-	return at;
-}
-
 /* Whether two rules have the same key and text, wherever they stand in their policies. */
 static bool replay_rule_is_same(const char *recorded, size_t len, const char *rule)
 {
-	char one[1024], other[1024];
+	char one[LABEL_STRIPPED_MAX], other[LABEL_STRIPPED_MAX];
 	size_t one_len, other_len, rule_len = strlen(rule);
 
 	if (len == rule_len && memcmp(recorded, rule, len) == 0)
 		return true;
-	one_len = replay_strip_label(recorded, len, one, sizeof(one));
-	other_len = replay_strip_label(rule, rule_len, other, sizeof(other));
+	one_len = label_strip(recorded, len, one, sizeof(one));
+	other_len = label_strip(rule, rule_len, other, sizeof(other));
 	return one_len == other_len && memcmp(one, other, one_len) == 0;
 }
 

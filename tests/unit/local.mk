@@ -183,6 +183,13 @@ tests_unit_policy_test_peek_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/cli/test_align
 tests_unit_cli_test_align_SOURCES = tests/unit/cli/test_align.c cli/compare/align.c cli/compare/align.h
 tests_unit_cli_test_align_LDADD = $(UNIT_LIBS)
+UNIT_TESTS += tests/unit/cli/test_tally
+tests_unit_cli_test_tally_SOURCES = tests/unit/cli/test_tally.c cli/audit/histogram.c cli/audit/histogram.h \
+	cli/audit/tally.c cli/audit/tally.h cli/audit/time.c cli/audit/time.h
+tests_unit_cli_test_tally_LDADD = $(UNIT_LIBS)
+UNIT_TESTS += tests/unit/audit/test_scan
+tests_unit_audit_test_scan_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
+	$(UNIT_LIBS) $(JANSSON_LIBS)
 UNIT_TESTS += tests/unit/cli/test_real
 tests_unit_cli_test_real_SOURCES = tests/unit/cli/test_real.c cli/host/real.c cli/host/real.h
 tests_unit_cli_test_real_LDADD = $(POLICY_TEST_LIBS)

@@ -1,0 +1,272 @@
+/* callgate audit diff: what one run did and another did not. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/audit/audit.h"
+#include "cli/audit/tally.h"
+#include "cli/compare/trail.h"
+
+/* Exit statuses of callgate audit diff. */
+enum { DIFF_EQUAL = 0, DIFF_DIFFERENT = 1 };
+
+enum diff_kind { DIFF_READ, DIFF_WRITE, DIFF_EXEC, DIFF_NETWORK, DIFF_PROGRAM, DIFF_DENIAL, DIFF_MAX };
+
+static const char *const diff_names[DIFF_MAX] = {
+	[DIFF_READ] = "read", [DIFF_WRITE] = "write", [DIFF_EXEC] = "exec",
+	[DIFF_NETWORK] = "network", [DIFF_PROGRAM] = "program", [DIFF_DENIAL] = "denied",
+};
+
+struct diff {
+	struct audit_filter filter;
+	bool json;
+	struct tally object[DIFF_MAX]; /* count[i]: how often in log i */
+	char *workdir[2];              /* owned; NULL: not known */
+	char *run[2];                  /* owned */
+	uint64_t records[2], denied[2];
+	bool failed; /* no memory */
+};
+
+static void diff_count(struct diff *diff, enum diff_kind kind, const struct buf *object, size_t log)
+{
+	struct tally_item *item = object->failed ? NULL : tally_find(&diff->object[kind], object->data, object->len);
+
+	if (item)
+		item->count[log]++;
+	else
+		diff->failed = true;
+}
+
+static void diff_put_path(const struct diff *diff, struct buf *out, const struct scan_text *path, size_t log)
+{
+	_cleanup_buf_ struct buf text = {0};
+
+	audit_put_text(&text, path);
+	trail_put_path(out, diff->workdir[log], text.data ? text.data : "");
+	out->failed = out->failed || text.failed;
+}
+
+static void diff_count_paths(struct diff *diff, const struct scan_record *record, size_t log)
+{
+	bool exec = scan_text_is(&record->right, "x"), write = scan_text_is(&record->right, "w");
+
+	for (size_t i = 0; record->right.at && i < 2; i++) {
+		_cleanup_buf_ struct buf object = {0};
+		bool known;
+		const struct scan_text *path = record_get_path(&record->path[i], &known);
+
+		if (!known)
+			continue;
+		diff_put_path(diff, &object, path, log);
+		diff_count(diff, exec ? DIFF_EXEC : write ? DIFF_WRITE : DIFF_READ, &object, log);
+	}
+}
+
+static void diff_count_denial(struct diff *diff, const struct scan_record *record, size_t log)
+{
+	_cleanup_buf_ struct buf object = {0};
+	bool known;
+	const struct scan_text *path = record_get_path(&record->path[0], &known);
+
+	audit_put_text(&object, record_get_call(record));
+	if (path->at && !record_names_network(record)) {
+		buf_puts(&object, " ");
+		diff_put_path(diff, &object, path, log);
+	} else if (record_names_network(record)) {
+		buf_puts(&object, " ");
+		(void)audit_put_object(&object, record);
+	}
+	buf_puts(&object, ": ");
+	audit_put_text(&object, &record->reason);
+	diff_count(diff, DIFF_DENIAL, &object, log);
+}
+
+static void diff_count_program(struct diff *diff, const struct scan_record *record, size_t log)
+{
+	_cleanup_buf_ struct buf object = {0};
+
+	if (!record->exe.at)
+		return;
+	diff_put_path(diff, &object, &record->exe, log);
+	diff_count(diff, DIFF_PROGRAM, &object, log);
+}
+
+static void diff_count_endpoint(struct diff *diff, const struct scan_record *record, size_t log)
+{
+	_cleanup_buf_ struct buf object = {0};
+
+	if (scan_text_is(&record->event, "close"))
+		return;
+	(void)audit_put_object(&object, record);
+	if (object.len > 0)
+		diff_count(diff, DIFF_NETWORK, &object, log);
+}
+
+static bool diff_take_entry(void *ctx, const struct audit_entry *entry)
+{
+	struct diff *diff = ctx;
+	const struct scan_record *record = &entry->record;
+	size_t log = entry->log->index;
+
+	if (entry->json && strcmp(audit_line_get_type(entry->json), "header") == 0) {
+		free(diff->workdir[log]);
+		free(diff->run[log]);
+		diff->workdir[log] = audit_get_field_for_display(entry->json, "workdir");
+		diff->run[log] = audit_get_field_for_display(entry->json, "run");
+	}
+	if (!audit_filter_matches(&diff->filter, entry))
+		return true;
+	diff->records[log]++;
+	diff->denied[log] += record_is_denied(record);
+	diff_count_program(diff, record, log);
+	if (record_is_denied(record))
+		diff_count_denial(diff, record, log);
+	else if (record_names_network(record))
+		diff_count_endpoint(diff, record, log);
+	else if (record->has_ret) /* what failed was not done */
+		diff_count_paths(diff, record, log);
+	return !diff->failed;
+}
+
+/* ---- output ---- */
+
+static size_t diff_count_objects(const struct tally *tally, size_t log)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < tally->items; i++)
+		count += tally->item[i]->count[log] > 0 && tally->item[i]->count[!log] == 0;
+	return count;
+}
+
+static bool diff_is_equal(const struct diff *diff)
+{
+	for (enum diff_kind kind = 0; kind < DIFF_MAX; kind++)
+		if (diff_count_objects(&diff->object[kind], 0) + diff_count_objects(&diff->object[kind], 1) > 0)
+			return false;
+	return true;
+}
+
+static void diff_print_kind(enum diff_kind kind, const struct tally *tally, char sign)
+{
+	_cleanup_free_ struct tally_item **sorted = tally_sort(tally, TALLY_COUNTS);
+	size_t log = sign == '+';
+
+	for (size_t i = 0; sorted && i < tally->items; i++)
+		if (sorted[i]->count[log] > 0 && sorted[i]->count[!log] == 0)
+			(void)text_printf(stdout, "%c %-7s %7llu  %s\n", sign, diff_names[kind],
+					  (unsigned long long)sorted[i]->count[log], sorted[i]->name);
+}
+
+static void diff_print(const struct diff *diff, const char *const *paths)
+{
+	if (diff_is_equal(diff))
+		return;
+	for (size_t log = 0; log < 2; log++)
+		(void)text_printf(stdout, "%s %s: run %s, %llu records, %llu denied\n", log ? "+++" : "---", paths[log],
+				  diff->run[log] ? diff->run[log] : "?", (unsigned long long)diff->records[log],
+				  (unsigned long long)diff->denied[log]);
+	for (enum diff_kind kind = 0; kind < DIFF_MAX; kind++) {
+		diff_print_kind(kind, &diff->object[kind], '-');
+		diff_print_kind(kind, &diff->object[kind], '+');
+	}
+}
+
+static json_t *diff_make_kind_json(const struct tally *tally)
+{
+	_cleanup_free_ struct tally_item **sorted = tally_sort(tally, TALLY_COUNTS);
+	json_t *only[2] = {json_object(), json_object()};
+	json_int_t both = 0;
+
+	for (size_t i = 0; sorted && i < tally->items; i++) {
+		const uint64_t *count = sorted[i]->count;
+
+		if (count[0] > 0 && count[1] > 0)
+			both++;
+		else
+			(void)json_object_set_new(only[count[0] == 0], sorted[i]->name,
+						  json_integer((json_int_t)(count[0] + count[1])));
+	}
+	return json_pack("{s:o, s:o, s:I}", "only_first", only[0], "only_other", only[1], "both", both);
+}
+
+static int diff_print_json(const struct diff *diff)
+{
+	json_t *all = json_object();
+
+	for (size_t log = 0; log < 2; log++)
+		(void)json_object_set_new(all, log ? "other" : "first",
+					  json_pack("{s:s?, s:I, s:I}", "run", diff->run[log], "records",
+						    (json_int_t)diff->records[log], "denied",
+						    (json_int_t)diff->denied[log]));
+	for (enum diff_kind kind = 0; kind < DIFF_MAX; kind++)
+		(void)json_object_set_new(all, diff_names[kind], diff_make_kind_json(&diff->object[kind]));
+	return cli_print_json("audit", all);
+}
+
+/* ---- the verb ---- */
+
+#define AT(member) offsetof(struct diff, member)
+
+static int diff_parse_options(int argc, char **argv, struct diff *diff)
+{
+	static const struct cli_option table[] = {
+		CLI_FLAG("json", 0, "print one JSON object", AT(json)),
+		AUDIT_FILTER_OPTIONS(AT(filter)),
+		{0},
+	};
+	const struct cli_syntax syntax = {
+		.verb = "audit",
+		.usage = "Usage: callgate audit diff [OPTION...] LOG LOG\n\n"
+			 "Prints what one run did (-) and the other did not, and the reverse (+): paths that were read,\n"
+			 "written and executed, endpoints, programs, and denials, each with a count.\n\n",
+		.epilogue = "\nExit status: 0 no difference; 1 a difference; 125 an error.\n",
+		.mixed = true,
+		.table = {{NULL, table, diff}},
+	};
+
+	return cli_parse_options(argc, argv, &syntax);
+}
+
+static int diff_compare(struct diff *diff, const char *const *paths)
+{
+	const struct audit_reading reading = {.paths = paths, .each = diff_take_entry, .ctx = diff};
+	int status;
+
+	if (!paths[1] || paths[2]) {
+		cli_print_error("audit", "diff takes two logs; see callgate audit diff --help");
+		return CLI_ERROR;
+	}
+	status = audit_read_logs(&reading);
+	if (diff->failed)
+		return cli_fail_no_memory("audit");
+	if (status != CLI_OK)
+		return status; /* what a damaged log lacks is no difference */
+	if (diff->json)
+		status = diff_print_json(diff);
+	else
+		diff_print(diff, paths);
+	status = audit_flush_stdout(status);
+	return status != CLI_OK ? status : diff_is_equal(diff) ? DIFF_EQUAL : DIFF_DIFFERENT;
+}
+
+int audit_main_diff(int argc, char **argv)
+{
+	struct diff diff = {0};
+	int status = diff_parse_options(argc, argv, &diff);
+	const char *const *paths = status == CLI_PARSED ? audit_get_paths(argv, "diff") : NULL;
+
+	if (status == CLI_PARSED)
+		status = paths ? diff_compare(&diff, paths) : CLI_ERROR;
+	for (enum diff_kind kind = 0; kind < DIFF_MAX; kind++)
+		tally_release(&diff.object[kind]);
+	for (size_t log = 0; log < 2; log++) {
+		free(diff.workdir[log]);
+		free(diff.run[log]);
+	}
+	audit_filter_release(&diff.filter);
+	return status;
+}

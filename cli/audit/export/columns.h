@@ -1,0 +1,25 @@
+/* The columns of a record in tables: CSV and SQLite. */
+#ifndef CALLGATE_CLI_AUDIT_EXPORT_COLUMNS_H
+#define CALLGATE_CLI_AUDIT_EXPORT_COLUMNS_H
+
+#include "cli/audit/logs.h"
+
+enum column_type {
+	COLUMN_TEXT,
+	COLUMN_INTEGER,
+	COLUMN_REAL,
+};
+
+/* A field of a record as a column. */
+struct column_value {
+	bool present;
+	int64_t number;        /* of COLUMN_INTEGER */
+	struct scan_text text; /* of COLUMN_TEXT: with the escapes of JSON; of COLUMN_REAL: digits */
+};
+
+size_t columns_count(void);
+const char *column_get_name(size_t column);
+enum column_type column_get_type(size_t column);
+struct column_value column_get_value(size_t column, const struct audit_entry *entry);
+
+#endif

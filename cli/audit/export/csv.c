@@ -1,0 +1,103 @@
+/* CSV as of RFC 4180: a heading, then a row for each record. Texts are as in the log, without the escapes of JSON. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/audit/export/columns.h"
+#include "cli/audit/export/export.h"
+
+/* Room for the texts of a record, which have a limited length. */
+struct csv {
+	char text[AUDIT_LINE_MAX_BYTES * 2];
+};
+
+static void csv_put_quoted(struct buf *line, const char *text, size_t len)
+{
+	const char *quote;
+
+	buf_puts(line, "\"");
+	while ((quote = memchr(text, '"', len))) {
+		buf_add(line, text, (size_t)(quote - text) + 1);
+		buf_puts(line, "\"");
+		len -= (size_t)(quote - text) + 1;
+		text = quote + 1;
+	}
+	buf_add(line, text, len);
+	buf_puts(line, "\"");
+}
+
+/* Adds a text. An empty one is quoted: what is missing is empty without quotes. */
+static void csv_put_text(struct buf *line, const char *text, size_t len)
+{
+	bool plain = len > 0 && text[0] != ' ' && text[len - 1] != ' ';
+
+	for (size_t i = 0; plain && i < len; i++)
+		plain = text[i] != '"' && text[i] != ',' && text[i] != '\n' && text[i] != '\r';
+	if (plain)
+		buf_add(line, text, len);
+	else
+		csv_put_quoted(line, text, len);
+}
+
+static int csv_put_value(struct export *export, size_t column, const struct column_value *value)
+{
+	struct csv *csv = export->state;
+	ssize_t len;
+
+	if (!value->present)
+		return 0;
+	if (column_get_type(column) == COLUMN_INTEGER) {
+		buf_printf(&export->line, "%lld", (long long)value->number);
+		return 0;
+	}
+	if (strcmp(column_get_name(column), "args") == 0) { /* JSON, whose escapes are part of the text */
+		csv_put_text(&export->line, value->text.at, value->text.len);
+		return 0;
+	}
+	if (value->text.len > sizeof(csv->text))
+		return -E2BIG;
+	len = scan_get_json_text(&value->text, csv->text);
+	if (len < 0)
+		return (int)len;
+	csv_put_text(&export->line, csv->text, (size_t)len);
+	return 0;
+}
+
+/* Writes the row. To a terminal without controls and other invisible characters. */
+static int csv_flush(struct export *export)
+{
+	buf_puts(&export->line, "\r\n");
+	if (!export->terminal || export->line.failed)
+		return export_flush_line(export);
+	(void)text_print(export->out, export->line.data, true);
+	export->line.len = 0;
+	return 0;
+}
+
+static int csv_begin(struct export *export)
+{
+	export->state = malloc(sizeof(struct csv));
+	if (!export->state)
+		return -ENOMEM;
+	for (size_t i = 0; i < columns_count(); i++)
+		buf_printf(&export->line, "%s%s", i > 0 ? "," : "", column_get_name(i));
+	return csv_flush(export);
+}
+
+static int csv_entry(struct export *export, const struct audit_entry *entry)
+{
+	int r = 0;
+
+	if (entry->json)
+		return 0;
+	for (size_t i = 0; i < columns_count() && r == 0; i++) {
+		struct column_value value = column_get_value(i, entry);
+
+		buf_puts(&export->line, i > 0 ? "," : "");
+		r = csv_put_value(export, i, &value);
+	}
+	return r < 0 ? r : csv_flush(export);
+}
+
+const struct export_format export_csv = {.name = "csv", .begin = csv_begin, .entry = csv_entry};

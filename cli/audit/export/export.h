@@ -1,0 +1,34 @@
+/* Declarations shared by the source files of `callgate audit export`: a format each. */
+#ifndef CALLGATE_CLI_AUDIT_EXPORT_EXPORT_H
+#define CALLGATE_CLI_AUDIT_EXPORT_EXPORT_H
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "cli/audit/audit.h"
+
+struct export {
+	FILE *out; /* write failures are looked for once, at the end */
+	bool terminal; /* out is a terminal */
+	bool several;  /* several logs */
+	struct buf line; /* room for what is written at once */
+	uint64_t records;
+	void *state; /* the format's own; freed with free(3) */
+};
+
+/* A format. All functions return 0 or -errno, and may be NULL, except entry. */
+struct export_format {
+	const char *name;
+	bool needs_file; /* the output must be a regular file */
+	int (*begin)(struct export *export);
+	int (*entry)(struct export *export, const struct audit_entry *entry); /* called for headers and trailers, too */
+	int (*end)(struct export *export);
+	void (*release)(struct export *export); /* called in any case after begin */
+};
+
+extern const struct export_format export_jsonl, export_csv, export_sqlite, export_ocsf, export_otlp, export_perfetto;
+
+/* Writes export->line, and empties it. 0 or -ENOMEM. */
+int export_flush_line(struct export *export);
+
+#endif

@@ -1,0 +1,11 @@
+/* JSON lines: the log's own lines, with headers and trailers, several logs in one. Compact logs are written out. */
+#include "cli/audit/export/export.h"
+
+static int jsonl_entry(struct export *export, const struct audit_entry *entry)
+{
+	audit_put_text(&export->line, &(struct scan_text){entry->text, entry->len});
+	buf_puts(&export->line, "\n");
+	return export_flush_line(export);
+}
+
+const struct export_format export_jsonl = {.name = "jsonl", .entry = jsonl_entry};

@@ -1,0 +1,195 @@
+/*
+ * A trace in the JSON format that Perfetto, Chrome and Speedscope open: processes and threads as tracks, calls as
+ * slices, denials as instants. Times are microseconds since the first header, with three decimal places.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/audit/export/export.h"
+#include "cli/audit/export/json.h"
+#include "cli/audit/tally.h"
+
+#define PIDS_MAX_BITS 22u /* of a pid: PID_MAX_LIMIT */
+#define CONN_TRACKS (UINT64_C(1) << 30) /* "threads" from here on are connections */
+
+struct perfetto {
+	struct tally tracks; /* by pid and thread; count[0]: 1; count[1]: end of the last slice, in ns */
+	struct tally programs; /* by pid; data: the program, owned */
+	uint64_t start_ns;
+	bool any; /* an event was written */
+};
+
+static int perfetto_begin(struct export *export)
+{
+	export->state = calloc(1, sizeof(struct perfetto));
+	buf_puts(&export->line, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+	return export->state ? export_flush_line(export) : -ENOMEM;
+}
+
+static void perfetto_begin_event(struct export *export, const char *phase, uint64_t pid, uint64_t track)
+{
+	struct perfetto *state = export->state;
+
+	buf_printf(&export->line, "%s{\"ph\":\"%s\",\"pid\":%llu,\"tid\":%llu", state->any ? ",\n" : "", phase,
+		   (unsigned long long)pid, (unsigned long long)track);
+	state->any = true;
+}
+
+/* Of several logs, each has its own range of pids. */
+static uint64_t perfetto_get_pid(const struct export *export, const struct audit_entry *entry)
+{
+	uint64_t pid = (uint64_t)entry->record.pid & ((UINT64_C(1) << PIDS_MAX_BITS) - 1);
+
+	return export->several ? (entry->log->index + 1) << PIDS_MAX_BITS | pid : pid;
+}
+
+/* Names the process's track after its program, when it is first seen and after each exec. */
+static int perfetto_name_process(struct export *export, const struct audit_entry *entry, uint64_t pid)
+{
+	struct perfetto *state = export->state;
+	const struct scan_text *exe = &entry->record.exe;
+	struct scan_text name = json_get_basename(exe);
+	struct tally_item *item = tally_find(&state->programs, (const char *)&pid, sizeof(pid));
+
+	if (!item)
+		return -ENOMEM;
+	if (!exe->at || (item->data && strlen(item->data) == exe->len && memcmp(item->data, exe->at, exe->len) == 0))
+		return 0;
+	free(item->data);
+	item->data = strndup(exe->at, exe->len);
+	perfetto_begin_event(export, "M", pid, pid);
+	json_put_text(&export->line, ",\"name\":\"process_name\",\"args\":{\"name\":", &name);
+	buf_puts(&export->line, "}}");
+	if (export->several) {
+		perfetto_begin_event(export, "M", pid, pid);
+		buf_printf(&export->line, ",\"name\":\"process_labels\",\"args\":{\"labels\":\"run %s\"}}",
+			   entry->log->run);
+	}
+	return item->data ? 0 : -ENOMEM;
+}
+
+/* The track of a record: its thread, or its connection. */
+static struct tally_item *perfetto_find_track(struct export *export, const struct scan_record *record, uint64_t pid,
+					      uint64_t *ret_track)
+{
+	struct perfetto *state = export->state;
+	uint64_t key[2] = {pid, record->event.at ? CONN_TRACKS + record->conn : (uint64_t)record_get_tid(record)};
+	struct tally_item *item;
+
+	if (!record->event.at && export->several)
+		key[1] |= pid & ~((UINT64_C(1) << PIDS_MAX_BITS) - 1);
+	*ret_track = key[1];
+	item = tally_find(&state->tracks, (const char *)key, sizeof(key));
+	if (!item || item->count[0] || !record->event.at)
+		return item;
+	item->count[0] = 1;
+	perfetto_begin_event(export, "M", pid, key[1]);
+	buf_printf(&export->line, ",\"name\":\"thread_name\",\"args\":{\"name\":\"connection %llu ",
+		   (unsigned long long)record->conn);
+	audit_put_endpoint(&export->line, record);
+	buf_puts(&export->line, "\"}}");
+	return item;
+}
+
+static void perfetto_put_args(struct buf *out, const struct audit_entry *entry)
+{
+	const struct scan_record *record = &entry->record;
+	bool known;
+	const struct scan_text *path = record_get_path(&record->path[0], &known);
+
+	buf_printf(out, ",\"args\":{\"seq\":%llu", (unsigned long long)record->seq);
+	json_put_text(out, ",\"verdict\":", &record->verdict);
+	json_put_text(out, ",\"path\":", path);
+	json_put_text(out, ",\"path2\":", &record->path[1].written);
+	json_put_text(out, ",\"host\":", &record->host);
+	if (record->port)
+		json_put_int(out, ",\"port\":", (int64_t)record->port);
+	json_put_text(out, ",\"method\":", &record->method);
+	json_put_text(out, ",\"rule\":", &record->rule);
+	json_put_text(out, ",\"reason\":", &record->reason);
+	json_put_text(out, ",\"errno\":", &record->error);
+	if (record->has_ret)
+		json_put_int(out, ",\"ret\":", record->ret);
+	if (record->has_ns)
+		json_put_int(out, ",\"ns\":", (int64_t)record->ns);
+	buf_puts(out, "}}");
+}
+
+/*
+ * Writes a call. A record's time lies a little after the receipt of the call, from which its duration counts: a slice
+ * that would begin before the end of the one before on its track begins there.
+ */
+static void perfetto_put_call(struct export *export, const struct audit_entry *entry, struct tally_item *item,
+			      uint64_t pid, uint64_t track)
+{
+	const struct perfetto *state = export->state;
+	const struct scan_record *record = &entry->record;
+	struct buf *out = &export->line;
+	uint64_t ns = record->has_ns ? record->ns : 0;
+	uint64_t at = entry->time_ns > state->start_ns ? entry->time_ns - state->start_ns : 0;
+
+	/* A connection's end has the duration of all of it. */
+	if (scan_text_is(&record->event, "close"))
+		ns = 0;
+	if (at < item->count[1])
+		at = item->count[1];
+	item->count[1] = at + ns;
+	perfetto_begin_event(export, "X", pid, track);
+	json_put_us(out, ",\"ts\":", at);
+	json_put_us(out, ",\"dur\":", ns);
+	buf_puts(out, ",\"cat\":\"");
+	buf_puts(out, record->event.at ? "network\"" : "call\"");
+	json_put_text(out, ",\"name\":", record_get_call(record));
+	perfetto_put_args(out, entry);
+	if (!record_is_denied(record))
+		return;
+	perfetto_begin_event(export, "i", pid, track);
+	json_put_us(out, ",\"ts\":", at);
+	buf_puts(out, ",\"s\":\"t\",\"cat\":\"denied\",\"name\":\"denied ");
+	audit_put_text(out, record_get_call(record));
+	buf_puts(out, "\"");
+	perfetto_put_args(out, entry);
+}
+
+static int perfetto_entry(struct export *export, const struct audit_entry *entry)
+{
+	struct perfetto *state = export->state;
+	uint64_t pid, track;
+	struct tally_item *item;
+	int r;
+
+	if (state->start_ns == 0)
+		state->start_ns = entry->time_ns;
+	if (entry->json)
+		return 0;
+	pid = perfetto_get_pid(export, entry);
+	r = perfetto_name_process(export, entry, pid);
+	item = r == 0 ? perfetto_find_track(export, &entry->record, pid, &track) : NULL;
+	if (!item)
+		return -ENOMEM;
+	perfetto_put_call(export, entry, item, pid, track);
+	return export_flush_line(export);
+}
+
+static int perfetto_end(struct export *export)
+{
+	const struct perfetto *state = export->state;
+
+	buf_printf(&export->line, "\n],\"otherData\":{\"start_ns\":\"%llu\",\"source\":\"callgate audit\"}}\n",
+		   (unsigned long long)state->start_ns);
+	return 0;
+}
+
+static void perfetto_release(struct export *export)
+{
+	struct perfetto *state = export->state;
+
+	if (!state)
+		return;
+	tally_release(&state->tracks);
+	tally_release(&state->programs);
+}
+
+const struct export_format export_perfetto = {.name = "perfetto", .begin = perfetto_begin, .entry = perfetto_entry,
+					      .end = perfetto_end, .release = perfetto_release};

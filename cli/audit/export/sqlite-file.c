@@ -1,0 +1,428 @@
+#include "cli/audit/export/sqlite-file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEADER_BYTES 100u /* of the file, at the beginning of page 1 */
+#define LEAF 0x0du        /* types of pages of a table */
+#define INTERIOR 0x05u
+#define LEAF_START 8u      /* bytes of a page before the pointers to its cells */
+#define INTERIOR_START 12u
+#define VARINT_MAX 9u
+#define PAYLOAD_MAX (1u << 30)
+#define PAGES_MAX 0xfffffffeu
+#define OVERFLOW_BYTES (SQLITE_PAGE_BYTES - 4u) /* of a payload on an overflow page */
+#define LOCAL_MAX (SQLITE_PAGE_BYTES - 35u) /* bytes of a payload that fit on a leaf */
+#define LOCAL_MIN ((SQLITE_PAGE_BYTES - 12u) * 32u / 255u - 23u)
+
+static void put_16(uint8_t *out, size_t value)
+{
+	out[0] = (uint8_t)(value >> 8);
+	out[1] = (uint8_t)value;
+}
+
+static void put_32(uint8_t *out, uint32_t value)
+{
+	put_16(out, value >> 16);
+	put_16(out + 2, value & 0xffff);
+}
+
+/* Writes a number of 1 to 9 bytes, seven bits in each, and eight in the ninth. Returns the length. */
+static size_t put_varint(uint8_t *out, uint64_t value)
+{
+	size_t len = 1;
+
+	if (value >> 56) {
+		out[8] = (uint8_t)value;
+		value >>= 8;
+		for (size_t i = 8; i-- > 0; value >>= 7)
+			out[i] = (uint8_t)(0x80 | (value & 0x7f));
+		return VARINT_MAX;
+	}
+	while (value >> (7 * len))
+		len++;
+	for (size_t i = len; i-- > 0; value >>= 7)
+		out[i] = (uint8_t)((value & 0x7f) | (i + 1 < len ? 0x80 : 0));
+	return len;
+}
+
+static uint32_t sqlite_write_page(struct sqlite_file *file, const uint8_t bytes[SQLITE_PAGE_BYTES])
+{
+	(void)fwrite(bytes, 1, SQLITE_PAGE_BYTES, file->out); /* the caller of sqlite_file_end asks ferror(3) */
+	return ++file->pages;
+}
+
+/* ---- pages of tables ---- */
+
+static void page_clear(struct sqlite_page *page)
+{
+	memset(page, 0, sizeof(*page));
+	page->top = SQLITE_PAGE_BYTES;
+}
+
+static int page_has_room(const struct sqlite_page *page, size_t start, size_t len)
+{
+	return start + 2 * (page->cells + 1) + len <= page->top;
+}
+
+/* Returns where to write a cell of this length, behind whose pointer is already in place. */
+static uint8_t *page_add_cell(struct sqlite_page *page, size_t start, size_t len)
+{
+	page->top -= len;
+	put_16(page->bytes + start + 2 * page->cells++, page->top);
+	return page->bytes + page->top;
+}
+
+/* Fills in the page's header, at `at` in the page. */
+static void page_finish(struct sqlite_page *page, size_t at, unsigned type)
+{
+	page->bytes[at] = (uint8_t)type;
+	put_16(page->bytes + at + 3, page->cells);
+	put_16(page->bytes + at + 5, page->top);
+}
+
+static void level_add_cell(struct sqlite_level *level, uint32_t child, int64_t rowid)
+{
+	uint8_t cell[4 + VARINT_MAX];
+	size_t len = 4 + put_varint(cell + 4, (uint64_t)rowid);
+
+	put_32(cell, child);
+	memcpy(page_add_cell(&level->page, INTERIOR_START, len), cell, len);
+}
+
+static uint32_t level_write(struct sqlite_file *file, struct sqlite_level *level, uint32_t right)
+{
+	page_finish(&level->page, 0, INTERIOR);
+	put_32(level->page.bytes + 8, right);
+	return sqlite_write_page(file, level->page.bytes);
+}
+
+/*
+ * Adds a page to a level of the tree. The last page below a level has no cell: it is the page's right pointer if no
+ * further one comes. A full page is written without its last cell, whose child becomes the right pointer, so that the
+ * next page, too, has a cell at least.
+ */
+static int level_add_child(struct sqlite_file *file, size_t at, uint32_t child, int64_t rowid)
+{
+	for (;; at++) {
+		struct sqlite_level *level = &file->level[at];
+		uint32_t written = 0;
+		int64_t written_rowid = 0;
+
+		if (at == SQLITE_LEVELS_MAX)
+			return -EFBIG;
+		if (at == file->levels) {
+			file->levels++;
+			memset(level, 0, sizeof(*level));
+			page_clear(&level->page);
+		}
+		if (level->child && !page_has_room(&level->page, INTERIOR_START, 4 + VARINT_MAX)) {
+			level->page.cells--;
+			level->page.top += 4;
+			/* the cell's key has the length that it was written with */
+			for (const uint8_t *key = level->page.bytes + level->page.top; level->page.top++, *key & 0x80;)
+				key++;
+			written = level_write(file, level, level->before);
+			written_rowid = level->before_rowid;
+			page_clear(&level->page);
+		}
+		if (level->child) {
+			level_add_cell(level, level->child, level->child_rowid);
+			level->before = level->child;
+			level->before_rowid = level->child_rowid;
+		}
+		level->child = child;
+		level->child_rowid = rowid;
+		if (!written)
+			return file->pages < PAGES_MAX ? 0 : -EFBIG;
+		child = written;
+		rowid = written_rowid;
+	}
+}
+
+static int leaf_write(struct sqlite_file *file)
+{
+	uint32_t page;
+
+	page_finish(&file->leaf, 0, LEAF);
+	page = sqlite_write_page(file, file->leaf.bytes);
+	page_clear(&file->leaf);
+	return level_add_child(file, 0, page, file->rowid);
+}
+
+void sqlite_table_begin(struct sqlite_file *file)
+{
+	page_clear(&file->leaf);
+	file->rowid = 0;
+	file->levels = 0;
+}
+
+int sqlite_table_end(struct sqlite_file *file, const char *name, const char *sql)
+{
+	uint32_t root;
+	int r = 0;
+
+	if (file->levels == 0) { /* one leaf is the whole table */
+		page_finish(&file->leaf, 0, LEAF);
+		root = sqlite_write_page(file, file->leaf.bytes);
+	} else {
+		r = file->leaf.cells > 0 ? leaf_write(file) : 0;
+		for (size_t at = 0; r == 0 && at + 1 < file->levels; at++) {
+			struct sqlite_level *level = &file->level[at];
+
+			r = level_add_child(file, at + 1, level_write(file, level, level->child), level->child_rowid);
+		}
+		if (r < 0)
+			return r;
+		root = file->level[file->levels - 1].page.cells > 0
+			       ? level_write(file, &file->level[file->levels - 1], file->level[file->levels - 1].child)
+			       : file->level[file->levels - 1].child;
+	}
+	file->object[file->objects++] = (struct sqlite_object){"table", name, sql, root};
+	return r;
+}
+
+/* ---- rows ---- */
+
+/* The type of an integer in a row's header, and its bytes. */
+static unsigned integer_get_type(int64_t value, size_t *ret_bytes)
+{
+	static const struct {
+		unsigned bits;
+		size_t bytes;
+	} types[] = {{8, 1}, {16, 2}, {24, 3}, {32, 4}, {48, 6}, {64, 8}};
+
+	*ret_bytes = 0;
+	if (value == 0 || value == 1)
+		return value == 0 ? 8 : 9;
+	for (unsigned i = 0; i < 5; i++) {
+		int64_t limit = INT64_C(1) << (types[i].bits - 1);
+
+		if (value >= -limit && value < limit) {
+			*ret_bytes = types[i].bytes;
+			return i + 1;
+		}
+	}
+	*ret_bytes = 8;
+	return 6;
+}
+
+static void put_big_endian(uint8_t *out, uint64_t value, size_t bytes)
+{
+	for (size_t i = bytes; i-- > 0; value >>= 8)
+		out[i] = (uint8_t)value;
+}
+
+/* The type of a value in a row's header, and its bytes. */
+static uint64_t value_get_type(const struct sqlite_value *value, size_t *ret_bytes)
+{
+	*ret_bytes = 0;
+	switch (value->type) {
+	case SQLITE_INTEGER:
+		return integer_get_type(value->integer, ret_bytes);
+	case SQLITE_REAL:
+		*ret_bytes = 8;
+		return 7;
+	case SQLITE_TEXT:
+		*ret_bytes = value->len;
+		return 13 + 2 * (uint64_t)value->len;
+	case SQLITE_NULL:
+	default:
+		return 0;
+	}
+}
+
+static void value_put(uint8_t *out, const struct sqlite_value *value, size_t bytes)
+{
+	uint64_t bits;
+
+	switch (value->type) {
+	case SQLITE_INTEGER:
+		put_big_endian(out, (uint64_t)value->integer, bytes);
+		break;
+	case SQLITE_REAL:
+		memcpy(&bits, &value->real, sizeof(bits));
+		put_big_endian(out, bits, bytes);
+		break;
+	case SQLITE_TEXT:
+		if (bytes > 0)
+			memcpy(out, value->text, bytes);
+		break;
+	case SQLITE_NULL:
+	default:
+		break;
+	}
+}
+
+/* Encodes a row into file->payload. Returns its length, or -errno. */
+static ssize_t row_encode(struct sqlite_file *file, const struct sqlite_value *values, size_t count)
+{
+	size_t types = 0, body = 0, bytes, head, at;
+	uint8_t scratch[VARINT_MAX];
+
+	for (size_t i = 0; i < count; i++) {
+		types += put_varint(scratch, value_get_type(&values[i], &bytes));
+		body += bytes;
+	}
+	head = types + 1;
+	if (head > 0x7f) /* the length of the header counts its own bytes */
+		head++;
+	if (head > 0x3fff || body > PAYLOAD_MAX)
+		return -EFBIG;
+	if (head + body > file->payload_cap) {
+		uint8_t *grown = realloc(file->payload, 2 * (head + body));
+
+		if (!grown)
+			return -ENOMEM;
+		file->payload = grown;
+		file->payload_cap = 2 * (head + body);
+	}
+	at = put_varint(file->payload, head);
+	body = head;
+	for (size_t i = 0; i < count; i++) {
+		at += put_varint(file->payload + at, value_get_type(&values[i], &bytes));
+		value_put(file->payload + body, &values[i], bytes);
+		body += bytes;
+	}
+	return (ssize_t)body;
+}
+
+/* Writes the part of a payload that does not fit on the leaf to a chain of pages. Returns the first one. */
+static uint32_t row_write_overflow(struct sqlite_file *file, const uint8_t *payload, size_t len)
+{
+	uint32_t first = file->pages + 1;
+	uint8_t page[SQLITE_PAGE_BYTES];
+
+	while (len > 0) {
+		size_t piece = len < OVERFLOW_BYTES ? len : OVERFLOW_BYTES;
+
+		memset(page, 0, sizeof(page));
+		put_32(page, len > piece ? file->pages + 2 : 0);
+		memcpy(page + 4, payload, piece);
+		(void)sqlite_write_page(file, page);
+		payload += piece;
+		len -= piece;
+	}
+	return first;
+}
+
+/* How many bytes of a payload are kept on the leaf. */
+static size_t row_get_local_bytes(size_t len)
+{
+	size_t local;
+
+	if (len <= LOCAL_MAX)
+		return len;
+	local = LOCAL_MIN + (len - LOCAL_MIN) % OVERFLOW_BYTES;
+	return local <= LOCAL_MAX ? local : LOCAL_MIN;
+}
+
+int sqlite_table_add(struct sqlite_file *file, const struct sqlite_value *values, size_t count)
+{
+	ssize_t payload = row_encode(file, values, count);
+	uint8_t head[2 * VARINT_MAX], *cell;
+	size_t len = (size_t)payload, local, head_len, cell_len;
+	int r = 0;
+
+	if (payload < 0)
+		return (int)payload;
+	local = row_get_local_bytes(len);
+	head_len = put_varint(head, len);
+	head_len += put_varint(head + head_len, (uint64_t)file->rowid + 1);
+	cell_len = head_len + local + (local < len ? 4 : 0);
+	if (!page_has_room(&file->leaf, LEAF_START, cell_len))
+		r = leaf_write(file);
+	if (r < 0)
+		return r;
+	file->rowid++;
+	cell = page_add_cell(&file->leaf, LEAF_START, cell_len);
+	memcpy(cell, head, head_len);
+	memcpy(cell + head_len, file->payload, local);
+	if (local < len)
+		put_32(cell + head_len + local, row_write_overflow(file, file->payload + local, len - local));
+	return 0;
+}
+
+/* ---- the file ---- */
+
+void sqlite_file_begin(struct sqlite_file *file, FILE *out)
+{
+	static const uint8_t none[SQLITE_PAGE_BYTES];
+
+	memset(file, 0, sizeof(*file));
+	file->out = out;
+	(void)sqlite_write_page(file, none); /* page 1 is written at the end */
+}
+
+void sqlite_file_add_view(struct sqlite_file *file, const char *name, const char *sql)
+{
+	file->object[file->objects++] = (struct sqlite_object){"view", name, sql, 0};
+}
+
+static void file_put_header(const struct sqlite_file *file, uint8_t *header)
+{
+	memcpy(header, "SQLite format 3", 16);
+	put_16(header + 16, SQLITE_PAGE_BYTES);
+	header[18] = header[19] = 1; /* the file has no write-ahead log */
+	header[21] = 64;             /* fixed: fractions of payloads */
+	header[22] = header[23] = 32;
+	put_32(header + 24, 1); /* counter of changes */
+	put_32(header + 28, file->pages);
+	put_32(header + 40, 1); /* counter of changes of the schema */
+	put_32(header + 44, 4); /* format of the schema */
+	put_32(header + 56, 1); /* UTF-8 */
+	put_32(header + 92, 1); /* the number of pages is valid for this counter of changes */
+	put_32(header + 96, 3040001);
+}
+
+/* Makes page 1: the header of the file, and the table of its objects. */
+static int file_make_first_page(struct sqlite_file *file, struct sqlite_page *page)
+{
+	page_clear(page);
+	for (size_t i = 0; i < file->objects; i++) {
+		const struct sqlite_object *object = &file->object[i];
+		const struct sqlite_value values[] = {
+			{.type = SQLITE_TEXT, .text = object->type, .len = strlen(object->type)},
+			{.type = SQLITE_TEXT, .text = object->name, .len = strlen(object->name)},
+			{.type = SQLITE_TEXT, .text = object->name, .len = strlen(object->name)},
+			{.type = SQLITE_INTEGER, .integer = object->root},
+			{.type = SQLITE_TEXT, .text = object->sql, .len = strlen(object->sql)},
+		};
+		ssize_t len = row_encode(file, values, sizeof(values) / sizeof(values[0]));
+		uint8_t head[2 * VARINT_MAX], *cell;
+		size_t head_len;
+
+		if (len < 0)
+			return (int)len;
+		head_len = put_varint(head, (uint64_t)len);
+		head_len += put_varint(head + head_len, i + 1);
+		if (!page_has_room(page, HEADER_BYTES + LEAF_START, head_len + (size_t)len))
+			return -EFBIG;
+		cell = page_add_cell(page, HEADER_BYTES + LEAF_START, head_len + (size_t)len);
+		memcpy(cell, head, head_len);
+		memcpy(cell + head_len, file->payload, (size_t)len);
+	}
+	page_finish(page, HEADER_BYTES, LEAF);
+	file_put_header(file, page->bytes);
+	return 0;
+}
+
+int sqlite_file_end(struct sqlite_file *file)
+{
+	struct sqlite_page page;
+	int r = file_make_first_page(file, &page);
+
+	if (r < 0)
+		return r;
+	if (fseeko(file->out, 0, SEEK_SET) < 0)
+		return -errno;
+	(void)fwrite(page.bytes, 1, sizeof(page.bytes), file->out);
+	return 0;
+}
+
+void sqlite_file_release(struct sqlite_file *file)
+{
+	free(file->payload);
+	file->payload = NULL;
+}

@@ -1,0 +1,72 @@
+/*
+ * Writes a database file of SQLite 3 (sqlite.org/fileformat2.html) row by row, in one pass and constant memory. It is
+ * only written, never read: without the library, which would add 1.9 MB to a program that is started for every run.
+ */
+#ifndef CALLGATE_CLI_AUDIT_EXPORT_SQLITE_FILE_H
+#define CALLGATE_CLI_AUDIT_EXPORT_SQLITE_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define SQLITE_PAGE_BYTES 4096u
+#define SQLITE_LEVELS_MAX 8u /* each page of a higher level has at least 200 below it */
+#define SQLITE_OBJECTS_MAX 8u
+
+enum sqlite_type { SQLITE_NULL, SQLITE_INTEGER, SQLITE_REAL, SQLITE_TEXT };
+
+struct sqlite_value {
+	enum sqlite_type type;
+	int64_t integer;
+	double real;
+	const char *text; /* UTF-8; borrowed */
+	size_t len;
+};
+
+struct sqlite_page {
+	uint8_t bytes[SQLITE_PAGE_BYTES];
+	size_t cells;
+	size_t top; /* offset of the lowest cell */
+};
+
+/* A table while its rows are written. Only one at a time. */
+struct sqlite_level {
+	struct sqlite_page page;
+	uint32_t child;       /* the last page below, which has no cell yet; 0: none */
+	int64_t child_rowid;  /* its last row */
+	uint32_t before;      /* the page below of the last cell, and its last row */
+	int64_t before_rowid;
+};
+
+struct sqlite_object {
+	const char *type, *name, *sql; /* borrowed until sqlite_file_end */
+	uint32_t root;                 /* 0: a view */
+};
+
+struct sqlite_file {
+	FILE *out; /* borrowed; seekable */
+	uint32_t pages;
+	struct sqlite_page leaf;
+	int64_t rowid; /* of the last row */
+	struct sqlite_level level[SQLITE_LEVELS_MAX];
+	size_t levels;
+	struct sqlite_object object[SQLITE_OBJECTS_MAX];
+	size_t objects;
+	uint8_t *payload; /* owned: a row */
+	size_t payload_cap;
+};
+
+/* Begins a file in an empty seekable stream. */
+void sqlite_file_begin(struct sqlite_file *file, FILE *out);
+/* Begins a table. Its first column is no INTEGER PRIMARY KEY. */
+void sqlite_table_begin(struct sqlite_file *file);
+/* Adds a row. 0, -ENOMEM, or -EFBIG. */
+int sqlite_table_add(struct sqlite_file *file, const struct sqlite_value *values, size_t count);
+/* Ends the table, which `sql` creates. Texts are borrowed until sqlite_file_end. 0 or -EFBIG. */
+int sqlite_table_end(struct sqlite_file *file, const char *name, const char *sql);
+void sqlite_file_add_view(struct sqlite_file *file, const char *name, const char *sql);
+/* Ends the file. 0, or -errno; errors of writing are the stream's. */
+int sqlite_file_end(struct sqlite_file *file);
+void sqlite_file_release(struct sqlite_file *file);
+
+#endif

@@ -1,0 +1,235 @@
+#include "cli/audit/filter.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/audit/fields.h"
+#include "policy/network/net.h"
+
+/* ---- options ---- */
+
+int audit_set_words(const struct cli_given *given, void *list)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_,";
+
+	if (!given->value[0] || strspn(given->value, allowed) < strlen(given->value))
+		return cli_refuse_value(given, "not a list of names, separated by commas");
+	return cli_set_text(given, list);
+}
+
+static int audit_compile_glob(const struct cli_given *given, struct arena *arena, struct glob *ret_glob)
+{
+	const char *pattern = given->value;
+	char *anywhere = *pattern == '/' ? arena_dup(arena, pattern + 1) : arena_printf(arena, "**/%s", pattern);
+
+	if (anywhere && glob_compile(arena, anywhere, true, ret_glob) == 0)
+		return 0;
+	return cli_refuse_value(given, "not a pattern: * stands for text within a name, ** for any directories");
+}
+
+int audit_set_path(const struct cli_given *given, void *all)
+{
+	struct audit_filter *filter = all;
+
+	filter->by_path = true;
+	return audit_compile_glob(given, &filter->arena, &filter->path);
+}
+
+int audit_set_program(const struct cli_given *given, void *all)
+{
+	struct audit_filter *filter = all;
+
+	filter->by_program = true;
+	return audit_compile_glob(given, &filter->arena, &filter->program);
+}
+
+int audit_set_event(const struct cli_given *given, void *event)
+{
+	static const char *const names[] = {"open", "request", "close", "dns", "any"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(given->value, names[i]) == 0)
+			return cli_set_text(given, event);
+	return cli_refuse_value(given, "not one of open, request, close, dns and any");
+}
+
+int audit_set_pid(const struct cli_given *given, void *pid)
+{
+	uint64_t number;
+
+	if (text_parse_number(given->value, 1, INT32_MAX, &number) < 0)
+		return cli_refuse_value(given, "not a process id");
+	*(int64_t *)pid = (int64_t)number;
+	return 0;
+}
+
+/* As text_parse_duration, and also takes microseconds and nanoseconds: "500us". */
+static int audit_parse_duration(const char *text, uint64_t *ret_ns)
+{
+	size_t len = strlen(text);
+	uint64_t number, unit = len > 2 && strcmp(text + len - 2, "us") == 0 ? 1000 : 1;
+	char digits[20];
+
+	if (len < 3 || len - 2 >= sizeof(digits) || (unit == 1 && strcmp(text + len - 2, "ns") != 0))
+		return text_parse_duration(text, ret_ns);
+	memcpy(digits, text, len - 2);
+	digits[len - 2] = '\0';
+	if (text_parse_number(digits, 0, INT64_MAX / 1000, &number) < 0)
+		return -EINVAL;
+	*ret_ns = number * unit;
+	return 0;
+}
+
+/* Whether the text is the beginning of a time such as 2026-11-21T02:28:18.308; of a fraction any digits. */
+static bool audit_is_begun_time(const char *text)
+{
+	static const char shape[] = "0000-00-00T00:00:00.000000000";
+	size_t len = strlen(text);
+
+	if (len < 4 || len >= sizeof(shape))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (shape[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != shape[i])
+			return false;
+	return true;
+}
+
+int audit_set_time(const struct cli_given *given, void *all)
+{
+	struct audit_filter *filter = all;
+	size_t len = strlen(given->value);
+	uint64_t *after = given->which ? &filter->until_ns : &filter->since_ns;
+
+	*(given->which ? &filter->until : &filter->since) = given->value;
+	if (given->value[0] == '+' && audit_parse_duration(given->value + 1, after) == 0)
+		return 0;
+	if (len > 10 && given->value[10] == ' ')
+		given->value[10] = 'T';
+	if (len > 19 && given->value[len - 1] == 'Z')
+		given->value[len - 1] = '\0';
+	if (audit_is_begun_time(given->value))
+		return 0;
+	return cli_refuse_value(given, "not a time in UTC, such as 2026-11-21T02:28:18 or its beginning, nor +5s");
+}
+
+int audit_set_slower(const struct cli_given *given, void *slower_ns)
+{
+	if (audit_parse_duration(given->value, slower_ns) == 0 && *(uint64_t *)slower_ns > 0)
+		return 0;
+	return cli_refuse_value(given, "not a time such as 500us, 2ms or 1s");
+}
+
+void audit_filter_release(struct audit_filter *filter)
+{
+	arena_release(&filter->arena);
+}
+
+/* ---- records ---- */
+
+static bool filter_match_word(const char *list, const struct scan_text *text)
+{
+	if (!text->at)
+		return false;
+	for (const char *word = list; *word;) {
+		size_t len = strcspn(word, ",");
+
+		if (len > 0 && len == text->len && memcmp(word, text->at, len) == 0)
+			return true;
+		word += len + (word[len] == ',');
+	}
+	return false;
+}
+
+static bool filter_match_glob(const struct glob *glob, const struct scan_text *text)
+{
+	char path[PATH_MAX + 1];
+	int len = text->at ? scan_get_bytes(text, path, sizeof(path)) : -1;
+	size_t slashes = 0;
+
+	if (len < 0)
+		return false;
+	while (slashes < (size_t)len && path[slashes] == '/')
+		slashes++;
+	return glob_matches(glob, path + slashes, (size_t)len - slashes);
+}
+
+static bool filter_match_path(const struct glob *glob, const struct scan_record *record)
+{
+	for (size_t i = 0; i < SCAN_PATHS; i++) {
+		const struct scan_path *path = &record->path[i];
+
+		if (filter_match_glob(glob, path->resolved.at ? &path->resolved : &path->written))
+			return true;
+	}
+	return false;
+}
+
+static bool filter_match_host(const char *pattern, const struct scan_record *record)
+{
+	char host[NET_HOST_MAX];
+
+	return record_names_network(record) && record->host.at &&
+	       scan_get_bytes(&record->host, host, sizeof(host)) > 0 && net_host_matches(pattern, host);
+}
+
+static bool filter_match_text(const char *wanted, const struct scan_text *text)
+{
+	char bytes[4096];
+
+	return text->at && scan_get_bytes(text, bytes, sizeof(bytes)) >= 0 && strstr(bytes, wanted);
+}
+
+static bool filter_match_pid(int64_t pid, const struct scan_record *record)
+{
+	return record->pid == pid || record->host_pid == pid || record->tid == pid;
+}
+
+static bool filter_match_event(const char *event, const struct scan_record *record)
+{
+	return record->event.at && (strcmp(event, "any") == 0 || scan_text_is(&record->event, event));
+}
+
+/* Compares the record's time with a time that may be only the beginning of one: that much is compared. */
+static int filter_compare_time(const struct audit_entry *entry, const char *time, uint64_t after_ns)
+{
+	const struct scan_text *own = &entry->record.time;
+	size_t len = strlen(time);
+	uint64_t limit;
+
+	if (time[0] != '+')
+		return own->at && own->len >= len ? memcmp(own->at, time, len) : -1;
+	limit = entry->log->start_ns + after_ns;
+	return entry->time_ns < limit ? -1 : entry->time_ns > limit;
+}
+
+static bool filter_match_times(const struct audit_filter *filter, const struct audit_entry *entry)
+{
+	return (!filter->since || filter_compare_time(entry, filter->since, filter->since_ns) >= 0) &&
+	       (!filter->until || filter_compare_time(entry, filter->until, filter->until_ns) <= 0);
+}
+
+bool audit_filter_matches(const struct audit_filter *filter, const struct audit_entry *entry)
+{
+	const struct scan_record *record = &entry->record;
+
+	return !entry->json && (!filter->denied || record_is_denied(record)) &&
+	       (!filter->verdict || filter_match_word(filter->verdict, &record->verdict)) &&
+	       (!filter->call || filter_match_word(filter->call, &record->syscall)) &&
+	       (!filter->error || filter_match_word(filter->error, &record->error)) &&
+	       (!filter->event || filter_match_event(filter->event, record)) &&
+	       (!filter->pid || filter_match_pid(filter->pid, record)) &&
+	       (!filter->slower_ns || (record->has_ns && record->ns > filter->slower_ns)) &&
+	       filter_match_times(filter, entry) && (!filter->rule || filter_match_text(filter->rule, &record->rule)) &&
+	       (!filter->host || filter_match_host(filter->host, record)) &&
+	       (!filter->by_program || filter_match_glob(&filter->program, &record->exe)) &&
+	       (!filter->by_path || filter_match_path(&filter->path, record));
+}
+
+bool audit_filter_is_empty(const struct audit_filter *filter)
+{
+	return !filter->denied && !filter->verdict && !filter->call && !filter->error && !filter->event &&
+	       !filter->pid && !filter->slower_ns && !filter->since && !filter->until && !filter->rule &&
+	       !filter->host && !filter->by_program && !filter->by_path;
+}

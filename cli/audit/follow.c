@@ -1,0 +1,64 @@
+#include "cli/audit/follow.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#define CHECK_EVERY_NS 500000000u
+#define UNLOCKED_MAX_NS 2000000000u /* time for callgate to end the log of a killed supervisor */
+
+/*
+ * Whether a process holds a lock of flock(2) on the file. The writer of a log holds one; to try for it oneself would
+ * keep callgate from ending the log.
+ */
+static bool follow_is_locked(const struct stat *file)
+{
+	_cleanup_fclose_ FILE *locks = fopen("/proc/locks", "re");
+	char line[256];
+
+	while (locks && fgets(line, sizeof(line), locks)) {
+		const char *kind = strstr(line, "FLOCK");
+		unsigned major_number, minor_number;
+		unsigned long inode;
+
+		if (kind && sscanf(kind, "FLOCK %*s %*s %*d %x:%x:%lu", &major_number, &minor_number, &inode) == 3 &&
+		    makedev(major_number, minor_number) == file->st_dev && inode == file->st_ino)
+			return true;
+	}
+	return false;
+}
+
+static void follow_watch_writer(struct follow *follow, const struct stat *file, uint64_t now)
+{
+	if (follow_is_locked(file)) {
+		follow->locked = true;
+		follow->unlocked_ns = 0;
+	} else if (follow->locked && follow->unlocked_ns == 0) {
+		follow->unlocked_ns = now;
+	} else if (follow->locked && now - follow->unlocked_ns > UNLOCKED_MAX_NS) {
+		follow->abandoned = true;
+	}
+}
+
+struct audit_reader *follow_check_log(struct follow *follow, const char *path, int fd)
+{
+	uint64_t now = io_read_clock_ns();
+	struct stat file, named;
+	struct audit_reader *next;
+
+	if (fstat(fd, &file) < 0 || now - follow->checked_ns < CHECK_EVERY_NS)
+		return NULL;
+	follow->checked_ns = now;
+	if (stat(path, &named) == 0 && S_ISREG(named.st_mode) && named.st_size > 0 &&
+	    (named.st_ino != file.st_ino || named.st_dev != file.st_dev) && audit_reader_open(path, &next) == 0) {
+		follow->locked = false;
+		follow->unlocked_ns = 0;
+		return next;
+	}
+	follow_watch_writer(follow, &file, now);
+	return NULL;
+}

@@ -1,0 +1,50 @@
+#include "cli/audit/histogram.h"
+
+#define PART_BITS 5u /* HISTOGRAM_PARTS is 1 << PART_BITS */
+
+_Static_assert(HISTOGRAM_PARTS == 1u << PART_BITS, "the bits of a part");
+
+static unsigned histogram_find_bucket(uint64_t value)
+{
+	unsigned shift;
+
+	if (value < HISTOGRAM_PARTS)
+		return (unsigned)value;
+	shift = 63u - (unsigned)__builtin_clzll(value) - PART_BITS;
+	return (shift + 1) * HISTOGRAM_PARTS + (unsigned)((value >> shift) - HISTOGRAM_PARTS);
+}
+
+/* The largest value in a bucket. */
+static uint64_t histogram_get_end(unsigned bucket)
+{
+	unsigned shift = bucket / HISTOGRAM_PARTS;
+
+	if (shift == 0)
+		return bucket;
+	shift--;
+	return ((uint64_t)(bucket % HISTOGRAM_PARTS + HISTOGRAM_PARTS + 1) << shift) - 1;
+}
+
+void histogram_add(struct histogram *histogram, uint64_t value)
+{
+	histogram->bucket[histogram_find_bucket(value)]++;
+	histogram->count++;
+	histogram->total += value;
+	if (value > histogram->max)
+		histogram->max = value;
+}
+
+uint64_t histogram_get_percentile(const struct histogram *histogram, unsigned permille)
+{
+	uint64_t rank = (uint64_t)(((unsigned __int128)histogram->count * permille + 999) / 1000), seen = 0;
+
+	for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		seen += histogram->bucket[i];
+		if (seen >= rank && seen > 0) {
+			uint64_t end = histogram_get_end(i);
+
+			return end < histogram->max ? end : histogram->max;
+		}
+	}
+	return histogram->max;
+}

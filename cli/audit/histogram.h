@@ -1,0 +1,22 @@
+/* A histogram of durations in constant memory. Percentiles are at most 1/HISTOGRAM_PARTS too large. */
+#ifndef CALLGATE_CLI_AUDIT_HISTOGRAM_H
+#define CALLGATE_CLI_AUDIT_HISTOGRAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HISTOGRAM_PARTS 32u /* each power of two is divided in so many equal parts */
+#define HISTOGRAM_BUCKETS ((64 - 5 + 1) * HISTOGRAM_PARTS)
+
+/* Zero-initialise. */
+struct histogram {
+	uint64_t count, total, max; /* exact */
+	uint64_t bucket[HISTOGRAM_BUCKETS];
+};
+
+void histogram_add(struct histogram *histogram, uint64_t value);
+
+/* The smallest value that `permille` of 1,000 values do not exceed, up to the error above; 0: no values. */
+uint64_t histogram_get_percentile(const struct histogram *histogram, unsigned permille);
+
+#endif

@@ -1,0 +1,49 @@
+/* Reads one log or several, merged by time, at the speed of audit/scan.h and in constant memory. */
+#ifndef CALLGATE_CLI_AUDIT_LOGS_H
+#define CALLGATE_CLI_AUDIT_LOGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "audit/read.h"
+#include "audit/scan.h"
+
+#define AUDIT_RUN_SHOWN_MAX 8 /* characters of a run's id that records have */
+
+/* One of the logs that are read. */
+struct audit_log {
+	const char *path;
+	size_t index;  /* in the list of logs */
+	json_t *header; /* the last header line that was read; borrowed by callers, like all that is in here */
+	char run[AUDIT_RUN_SHOWN_MAX * 4 + 1]; /* the beginning of the run's id, safe for a terminal */
+	uint64_t start_ns; /* time of the header, in nanoseconds since the epoch */
+};
+
+/* One line. All is borrowed until the next one is read. */
+struct audit_entry {
+	const struct audit_log *log;
+	const char *text; /* valid JSON. Of a compact log: with what earlier lines say */
+	size_t len;
+	const json_t *json; /* of a header or trailer, and NULL for a record */
+	struct scan_record record; /* if json is NULL */
+	uint64_t time_ns; /* nanoseconds since the epoch; 0: the line has no valid time */
+};
+
+struct audit_reading {
+	const char *const *paths; /* NULL-ended */
+	bool follow; /* go on when a log ends without a trailer, until it has one or its writer has gone */
+	/* Called for each line. False ends reading. */
+	bool (*each)(void *ctx, const struct audit_entry *entry);
+	/* With follow: called when there is nothing to read, at least ten times a second. False ends reading. May be NULL. */
+	bool (*idle)(void *ctx);
+	void *ctx;
+};
+
+/*
+ * Reads all lines that can be parsed. Reports damaged lines and incomplete last lines on stderr. CLI_OK, or CLI_ERROR
+ * when a log could not be read or a line was damaged.
+ */
+int audit_read_logs(const struct audit_reading *reading);
+
+#endif

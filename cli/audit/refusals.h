@@ -1,0 +1,31 @@
+/* Groups denials by what was refused, and finds what would allow each group. */
+#ifndef CALLGATE_CLI_AUDIT_REFUSALS_H
+#define CALLGATE_CLI_AUDIT_REFUSALS_H
+
+#include <jansson.h>
+
+#include "audit/scan.h"
+#include "cli/audit/tally.h"
+
+/* Zero-initialise; refusals_release releases. */
+struct refusals {
+	struct tally group; /* data: a struct refusal_group; count[0]: how often */
+	struct query *query; /* room for one record; owned */
+};
+
+struct refusal_group {
+	const char *op;      /* read, write, exec, net, listen or other; static */
+	char *target;        /* all texts are owned, safe for a terminal; NULL: none */
+	char *reason, *rule;
+	char *suggest;       /* an option of callgate run that allows it */
+	const char *why_not; /* static: why nothing is suggested; NULL: not known */
+};
+
+/* Adds the record of a denial. 0 or -ENOMEM. */
+int refusals_add(struct refusals *refusals, const struct scan_record *record);
+
+/* The groups as a JSON array, the most frequent first. Owned by the caller; NULL: no memory. */
+json_t *refusals_make_json(const struct refusals *refusals);
+void refusals_release(struct refusals *refusals);
+
+#endif

@@ -1,0 +1,95 @@
+#include "cli/audit/rules.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/audit/fields.h"
+#include "policy/match.h"
+#include "replay/label.h"
+
+int rules_count(struct rules *rules, const struct scan_record *record)
+{
+	_cleanup_buf_ struct buf label = {0};
+	struct tally_item *item;
+
+	if (!record->rule.at)
+		return 0;
+	audit_put_text(&label, &record->rule);
+	item = label.failed ? NULL : tally_find(&rules->used, label.data ? label.data : "", label.len);
+	if (!item)
+		return -ENOMEM;
+	item->count[0] += record->count ? record->count : 1;
+	return 0;
+}
+
+/* The labels that records have, without their files and numbers: in another file a rule has another number. */
+static bool rules_collect_stripped(const struct rules *rules, struct tally *stripped)
+{
+	char text[LABEL_STRIPPED_MAX];
+
+	for (size_t i = 0; i < rules->used.items; i++) {
+		const struct tally_item *item = rules->used.item[i];
+
+		if (!tally_find(stripped, text, label_strip(item->name, item->len, text, sizeof(text))))
+			return false;
+	}
+	return true;
+}
+
+static json_t *rules_list_unused(const struct tally *stripped, const struct policy *policy)
+{
+	const struct policy_question question = {.kind = POLICY_QUESTION_PATH, .path = "/"};
+	struct policy_rule_label rule;
+	struct tally listed = {0};
+	json_t *unused = json_array();
+
+	for (size_t at = 0; unused && policy_match_next_rule(policy, &question, &at, &rule);) {
+		_cleanup_free_ char *shown = malloc(strlen(rule.label) * TEXT_ESCAPE_MAX + 1);
+		char text[LABEL_STRIPPED_MAX];
+		struct tally_item *item;
+		size_t len;
+
+		if (!shown)
+			continue;
+		shown[text_escape_for_json(shown, rule.label, strlen(rule.label))] = '\0';
+		len = label_strip(shown, strlen(shown), text, sizeof(text));
+		if (tally_look_up(stripped, text, len))
+			continue;
+		item = tally_find(&listed, shown, strlen(shown)); /* @interpreter makes several rules with one label */
+		if (item && item->count[0]++ == 0)
+			(void)json_array_append_new(unused, json_string(shown));
+	}
+	tally_release(&listed);
+	return unused;
+}
+
+int rules_find_unused(struct rules *rules, const struct cli_policy_options *options, const json_t *header)
+{
+	const json_t *command = json_object_get(header, "command"), *of_run = json_object_get(header, "policy");
+	const char *program = json_string_value(json_array_get(command, 0));
+	const char *sha256 = json_string_value(json_object_get(of_run, "sha256"));
+	_cleanup_host_ struct cli_host host = {0};
+	_cleanup_policy_ struct policy *policy = NULL;
+	struct tally stripped = {0};
+
+	if (options->names.count == 0)
+		return CLI_OK;
+	if (cli_load_policy_without_run(options, "audit", program, &host, &policy) != CLI_OK)
+		return CLI_ERROR;
+	if (policy_compute_sha256(policy) == 0)
+		rules->same_policy = sha256 && strcmp(sha256, policy_get_settings(policy)->sha256) == 0;
+	if (rules_collect_stripped(rules, &stripped))
+		rules->unused = rules_list_unused(&stripped, policy);
+	tally_release(&stripped);
+	return rules->unused ? CLI_OK : cli_fail_no_memory("audit");
+}
+
+void rules_release(struct rules *rules)
+{
+	tally_release(&rules->used);
+	json_decref(rules->unused);
+}

@@ -1,0 +1,236 @@
+/* Prints the counts of `callgate audit stats`. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/audit/stats.h"
+
+#define ROWS_MAX 15 /* rows that are printed of a long table; --json prints all */
+
+static double stats_get_us(uint64_t ns)
+{
+	return (double)ns / 1000.0;
+}
+
+static void stats_print_count(const struct tally_item *item)
+{
+	(void)text_printf(stdout, "%9llu  %s\n", (unsigned long long)item->count[STATS_COUNT], item->name);
+}
+
+static void stats_print_times(const struct histogram *times)
+{
+	(void)text_printf(stdout, " %9.1f %9.1f %9.1f %9.1f %10.1f",
+			  stats_get_us(times->total) / (double)(times->count ? times->count : 1),
+			  stats_get_us(histogram_get_percentile(times, 500)),
+			  stats_get_us(histogram_get_percentile(times, 900)),
+			  stats_get_us(histogram_get_percentile(times, 990)), stats_get_us(times->max));
+}
+
+static void stats_print_call(const struct tally_item *item)
+{
+	(void)text_printf(stdout, "%9llu %8llu", (unsigned long long)item->count[STATS_COUNT],
+			  (unsigned long long)item->count[STATS_DENIED]);
+	if (item->data)
+		stats_print_times(item->data);
+	(void)text_printf(stdout, "  %.40s\n", item->name);
+}
+
+static void stats_print_host(const struct tally_item *item)
+{
+	const uint64_t *count = item->count;
+
+	(void)text_printf(stdout, "%9llu %8llu %8llu %12llu %12llu  %s\n", (unsigned long long)count[HOST_CONNECTIONS],
+			  (unsigned long long)count[HOST_REQUESTS], (unsigned long long)count[HOST_DENIED],
+			  (unsigned long long)count[HOST_UP], (unsigned long long)count[HOST_DOWN], item->name);
+}
+
+#define CALL_HEADING "    calls   denied   mean us    p50 us    p90 us    p99 us     max us  "
+
+static const struct stats_layout {
+	const char *name; /* key of the table in the output of --json */
+	const char *heading;
+	size_t most; /* largest number of rows of the table to print */
+	void (*print)(const struct tally_item *item);
+} stats_tables[STATS_MAX] = {
+	[STATS_SYSCALL] = {"by_syscall", CALL_HEADING "system call", SIZE_MAX, stats_print_call},
+	[STATS_EVENT] = {"by_event", CALL_HEADING "event", SIZE_MAX, stats_print_call},
+	[STATS_HOST] = {"by_host", "    conns requests   denied     bytes up   bytes down  host", ROWS_MAX,
+			stats_print_host},
+	[STATS_VERDICT] = {"by_verdict", "verdicts", ROWS_MAX, stats_print_count},
+	[STATS_REASON] = {"by_reason", "reasons of denials", ROWS_MAX, stats_print_count},
+	[STATS_EXE] = {"by_exe", "programs", ROWS_MAX, stats_print_count},
+};
+
+static void stats_print_table(const struct stats_layout *layout, const struct tally *tally)
+{
+	_cleanup_free_ struct tally_item **sorted = tally_sort(tally, STATS_COUNT);
+
+	if (!sorted || tally->items == 0)
+		return;
+	(void)text_printf(stdout, "\n%s\n", layout->heading);
+	for (size_t i = 0; i < tally->items && i < layout->most; i++)
+		layout->print(sorted[i]);
+	if (tally->items > layout->most)
+		(void)text_printf(stdout, "           and %zu more\n", tally->items - layout->most);
+}
+
+static void stats_print_denials(const struct refusals *denials)
+{
+	_cleanup_free_ struct tally_item **sorted = tally_sort(&denials->group, 0);
+	size_t groups = denials->group.items;
+
+	if (!sorted || groups == 0)
+		return;
+	(void)text_printf(stdout, "\n   denied  what was refused, and what would allow it\n");
+	for (size_t i = 0; i < groups && i < ROWS_MAX; i++) {
+		const struct refusal_group *group = sorted[i]->data;
+
+		if (!group) {
+			stats_print_count(sorted[i]);
+			continue;
+		}
+		(void)text_printf(stdout, "%9llu  %s %s: %s%s%s\n", (unsigned long long)sorted[i]->count[0], group->op,
+				  group->target ? group->target : "", group->reason ? group->reason : "denied",
+				  group->rule && group->rule[0] ? ", " : "", group->rule ? group->rule : "");
+		if (group->suggest || group->why_not)
+			(void)text_printf(stdout, "           %s%s\n", group->suggest ? "" : "no option: ",
+					  group->suggest ? group->suggest : group->why_not);
+	}
+	if (groups > ROWS_MAX)
+		(void)text_printf(stdout, "           and %zu more\n", groups - ROWS_MAX);
+}
+
+static void stats_print_rules(const struct rules *rules)
+{
+	_cleanup_free_ struct tally_item **sorted = tally_sort(&rules->used, 0);
+	size_t unused = json_array_size(rules->unused);
+
+	if (sorted && rules->used.items > 0) {
+		(void)text_printf(stdout, "\nrules that decided\n");
+		for (size_t i = 0; i < rules->used.items && i < ROWS_MAX; i++)
+			stats_print_count(sorted[i]);
+		if (rules->used.items > ROWS_MAX)
+			(void)text_printf(stdout, "           and %zu more\n", rules->used.items - ROWS_MAX);
+	}
+	if (!rules->unused)
+		return;
+	(void)text_printf(stdout, "\n%zu rules that were never used%s\n", unused,
+			  rules->same_policy ? "" : " (the logs are of another policy)");
+	for (size_t i = 0; i < unused; i++)
+		(void)text_printf(stdout, "           %s\n", json_string_value(json_array_get(rules->unused, i)));
+}
+
+void stats_print(const struct stats *stats)
+{
+	for (size_t i = 0; i < stats->logs; i++) {
+		_cleanup_free_ char *run = audit_get_field_for_display(stats->log[i].header, "run");
+		_cleanup_free_ char *status = audit_get_field_for_display(stats->log[i].trailer, "status");
+
+		(void)text_printf(stdout, "run %s: %s\n", run ? run : "?",
+				  status ? status : "no trailer: it still goes on, or its end was not recorded");
+	}
+	(void)text_printf(stdout, "%llu records, %llu denied", (unsigned long long)stats->records,
+			  (unsigned long long)stats->denied);
+	if (stats->unfinished > 0)
+		(void)text_printf(stdout, ", %llu without outcome", (unsigned long long)stats->unfinished);
+	if (stats->latency.count > 0) {
+		(void)text_printf(stdout, "\nsystem calls: mean, p50, p90, p99 and max in us:");
+		stats_print_times(&stats->latency);
+	}
+	(void)text_printf(stdout, "\n");
+	for (enum stats_table i = 0; i < STATS_MAX; i++)
+		stats_print_table(&stats_tables[i], &stats->table[i]);
+	stats_print_denials(&stats->denials);
+	stats_print_rules(&stats->rules);
+}
+
+/* ---- JSON ---- */
+
+static void stats_add_times(json_t *object, const struct histogram *times)
+{
+	static const struct {
+		const char *key;
+		unsigned permille;
+	} percentiles[] = {{"ns_p50", 500}, {"ns_p90", 900}, {"ns_p99", 990}};
+
+	(void)json_object_set_new(object, "ns_total", json_integer((json_int_t)times->total));
+	(void)json_object_set_new(object, "ns_max", json_integer((json_int_t)times->max));
+	for (size_t i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]); i++)
+		(void)json_object_set_new(
+			object, percentiles[i].key,
+			json_integer((json_int_t)histogram_get_percentile(times, percentiles[i].permille)));
+}
+
+static json_t *stats_make_item_json(enum stats_table table, const struct tally_item *item)
+{
+	const uint64_t *count = item->count;
+	json_t *object;
+
+	if (table == STATS_HOST)
+		return json_pack("{s:I, s:I, s:I, s:I, s:I}", "connections", (json_int_t)count[HOST_CONNECTIONS],
+				 "requests", (json_int_t)count[HOST_REQUESTS], "denied",
+				 (json_int_t)count[HOST_DENIED], "bytes_up", (json_int_t)count[HOST_UP], "bytes_down",
+				 (json_int_t)count[HOST_DOWN]);
+	if (table != STATS_SYSCALL && table != STATS_EVENT)
+		return json_integer((json_int_t)count[STATS_COUNT]);
+	object = json_pack("{s:I, s:I}", "count", (json_int_t)count[STATS_COUNT], "denied",
+			   (json_int_t)count[STATS_DENIED]);
+	if (item->data)
+		stats_add_times(object, item->data);
+	return object;
+}
+
+static json_t *stats_make_table_json(enum stats_table table, const struct tally *tally)
+{
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < tally->items; i++)
+		(void)json_object_set_new(object, tally->item[i]->name,
+					   stats_make_item_json(table, tally->item[i]));
+	return object;
+}
+
+static json_t *stats_make_logs_json(const struct stats *stats)
+{
+	json_t *logs = json_array();
+
+	for (size_t i = 0; i < stats->logs; i++)
+		(void)json_array_append_new(logs, json_pack("{s:O?, s:O?}", "header", stats->log[i].header, "trailer",
+							    stats->log[i].trailer));
+	return logs;
+}
+
+static json_t *stats_make_rules_json(const struct rules *rules)
+{
+	json_t *used = json_object();
+
+	for (size_t i = 0; i < rules->used.items; i++)
+		(void)json_object_set_new(used, rules->used.item[i]->name,
+					   json_integer((json_int_t)rules->used.item[i]->count[0]));
+	return json_pack("{s:o, s:O?, s:b}", "used", used, "unused", rules->unused, "same_policy",
+			 (int)rules->same_policy);
+}
+
+void stats_print_json(const struct stats *stats)
+{
+	/* Of several logs, header and trailer are those of the first. */
+	json_t *all = json_pack("{s:O?, s:O?, s:I, s:I, s:I}", "header", stats->log[0].header, "trailer",
+				stats->log[0].trailer, "records", (json_int_t)stats->records, "denied",
+				(json_int_t)stats->denied, "unfinished", (json_int_t)stats->unfinished);
+	json_t *latency = json_object();
+	_cleanup_free_ char *text = NULL;
+
+	for (enum stats_table i = 0; i < STATS_MAX; i++)
+		(void)json_object_set_new(all, stats_tables[i].name,
+					  stats_make_table_json(i, &stats->table[i]));
+	stats_add_times(latency, &stats->latency);
+	(void)json_object_set_new(all, "latency", latency);
+	(void)json_object_set_new(all, "denials", refusals_make_json(&stats->denials));
+	(void)json_object_set_new(all, "rules", stats_make_rules_json(&stats->rules));
+	(void)json_object_set_new(all, "logs", stats_make_logs_json(stats));
+	text = json_dumps(all, JSON_COMPACT);
+	if (text && text_print(stdout, text, false) == 0)
+		(void)putchar('\n');
+	json_decref(all);
+}

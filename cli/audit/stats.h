@@ -1,0 +1,39 @@
+/* Declarations shared by the source files of `callgate audit stats`. */
+#ifndef CALLGATE_CLI_AUDIT_STATS_H
+#define CALLGATE_CLI_AUDIT_STATS_H
+
+#include "cli/audit/audit.h"
+#include "cli/audit/refusals.h"
+#include "cli/audit/histogram.h"
+#include "cli/audit/rules.h"
+
+enum stats_table { STATS_SYSCALL, STATS_EVENT, STATS_HOST, STATS_VERDICT, STATS_REASON, STATS_EXE, STATS_MAX };
+
+struct stats_log {
+	const char *path;
+	json_t *header, *trailer; /* owned, or NULL */
+};
+
+struct stats {
+	struct audit_filter filter;
+	struct cli_policy_options policy;
+	bool json;
+	struct tally table[STATS_MAX]; /* of calls and events, data is a struct histogram */
+	struct histogram latency;      /* of all system calls */
+	struct refusals denials;
+	struct rules rules;
+	struct stats_log *log; /* owned: one for each path */
+	size_t logs;
+	uint64_t records, denied, unfinished;
+	bool failed; /* memory ran out */
+};
+
+/* What tally_item.count[] holds in the tables. */
+enum { STATS_COUNT = 0, STATS_DENIED = 1, HOST_CONNECTIONS = 0, HOST_DENIED = 1, HOST_REQUESTS = 2, HOST_UP = 3,
+       HOST_DOWN = 4 };
+
+/* Print what was counted. */
+void stats_print(const struct stats *stats);
+void stats_print_json(const struct stats *stats);
+
+#endif

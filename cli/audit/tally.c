@@ -1,0 +1,122 @@
+#include "cli/audit/tally.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+static uint32_t *tally_find_slot(const struct tally *tally, const char *name, size_t len)
+{
+	size_t at = texthash_compute(&tally->hash, 0, name, len) & (tally->slots - 1);
+
+	while (tally->slot[at]) {
+		const struct tally_item *item = tally->item[tally->slot[at] - 1];
+
+		if (item->len == len && memcmp(item->name, name, len) == 0)
+			break;
+		at = (at + 1) & (tally->slots - 1);
+	}
+	return &tally->slot[at];
+}
+
+/* Keeps at least half of the slots free. */
+static bool tally_grow(struct tally *tally)
+{
+	size_t slots = tally->slots ? tally->slots * 2 : 64;
+	uint32_t *slot, *old = tally->slot;
+
+	if (tally->slots > 2 * tally->items + 2)
+		return true;
+	slot = calloc(slots, sizeof(*slot));
+	if (!slot)
+		return false;
+	if (!old)
+		texthash_init(&tally->hash);
+	tally->slot = slot;
+	tally->slots = slots;
+	for (size_t i = 0; i < tally->items; i++)
+		*tally_find_slot(tally, tally->item[i]->name, tally->item[i]->len) = (uint32_t)i + 1;
+	free(old);
+	return true;
+}
+
+static struct tally_item *tally_add(struct tally *tally, uint32_t *slot, const char *name, size_t len)
+{
+	struct tally_item *item;
+
+	if (!array_reserve(&tally->item, tally->items, &tally->room))
+		return NULL;
+	item = calloc(1, sizeof(*item) + len + 1);
+	if (!item)
+		return NULL;
+	item->name = (char *)(item + 1);
+	item->len = len;
+	memcpy(item->name, name, len);
+	tally->item[tally->items++] = item;
+	tally->bytes += len;
+	*slot = (uint32_t)tally->items;
+	return item;
+}
+
+struct tally_item *tally_find(struct tally *tally, const char *name, size_t len)
+{
+	uint32_t *slot;
+
+	if (!tally_grow(tally))
+		return NULL;
+	slot = tally_find_slot(tally, name, len);
+	if (*slot)
+		return tally->item[*slot - 1];
+	if (tally->items >= TALLY_ITEMS_MAX || tally->bytes + len > TALLY_BYTES_MAX) {
+		if (tally->others)
+			return tally->others;
+		name = TALLY_OTHERS;
+		len = sizeof(TALLY_OTHERS) - 1;
+		slot = tally_find_slot(tally, name, len);
+		tally->others = *slot ? tally->item[*slot - 1] : tally_add(tally, slot, name, len);
+		return tally->others;
+	}
+	return tally_add(tally, slot, name, len);
+}
+
+struct tally_item *tally_look_up(const struct tally *tally, const char *name, size_t len)
+{
+	const uint32_t *slot = tally->slots ? tally_find_slot(tally, name, len) : NULL;
+
+	return slot && *slot ? tally->item[*slot - 1] : NULL;
+}
+
+static int tally_compare(const void *a, const void *b, void *which)
+{
+	const struct tally_item *one = *(struct tally_item *const *)a, *other = *(struct tally_item *const *)b;
+	size_t by = *(size_t *)which, len = one->len < other->len ? one->len : other->len;
+	int order;
+
+	if (by < TALLY_COUNTS && one->count[by] != other->count[by])
+		return one->count[by] < other->count[by] ? 1 : -1;
+	order = memcmp(one->name, other->name, len);
+	return order ? order : (one->len > other->len) - (one->len < other->len);
+}
+
+struct tally_item **tally_sort(const struct tally *tally, size_t which)
+{
+	struct tally_item **sorted = calloc(tally->items + 1, sizeof(struct tally_item *));
+
+	if (!sorted)
+		return NULL;
+	if (tally->items > 0)
+		memcpy(sorted, tally->item, tally->items * sizeof(struct tally_item *));
+	qsort_r(sorted, tally->items, sizeof(struct tally_item *), tally_compare, &which);
+	return sorted;
+}
+
+void tally_release(struct tally *tally)
+{
+	for (size_t i = 0; i < tally->items; i++) {
+		free(tally->item[i]->data);
+		free(tally->item[i]);
+	}
+	free(tally->item);
+	free(tally->slot);
+	*tally = (struct tally){0};
+}

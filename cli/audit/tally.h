@@ -1,0 +1,45 @@
+/* Counts by name, in bounded memory. The names come from programs, so the hash has a random key. */
+#ifndef CALLGATE_CLI_AUDIT_TALLY_H
+#define CALLGATE_CLI_AUDIT_TALLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/texthash.h"
+
+#define TALLY_COUNTS 6
+#define TALLY_ITEMS_MAX 200000u /* further names are one item, whose name is TALLY_OTHERS */
+#define TALLY_BYTES_MAX (64u << 20) /* of all names */
+#define TALLY_OTHERS "(others)"
+
+struct tally_item {
+	char *name; /* NUL-terminated, and may contain other NULs */
+	size_t len;
+	uint64_t count[TALLY_COUNTS]; /* the user of the tally says what each one means */
+	void *data;                   /* the user's; freed with free(3) */
+};
+
+/* Zero-initialise; tally_release releases. */
+struct tally {
+	struct texthash hash;
+	struct tally_item **item; /* in the order in which the names were added */
+	size_t items, room, bytes;
+	uint32_t *slot; /* open addressing: index of the item plus 1; 0: free */
+	size_t slots;   /* a power of two */
+	struct tally_item *others; /* in item[], too; NULL: there was room for all */
+};
+
+/* Finds the item of a name, added with zeroes at first use. NULL: no memory. */
+struct tally_item *tally_find(struct tally *tally, const char *name, size_t len);
+/* As tally_find, but NULL for a name that was not added. */
+struct tally_item *tally_look_up(const struct tally *tally, const char *name, size_t len);
+
+/*
+ * All items, by descending count[which], then by name. Owned by the caller, the items are not; NULL: no memory. With
+ * which == TALLY_COUNTS by name alone.
+ */
+struct tally_item **tally_sort(const struct tally *tally, size_t which);
+void tally_release(struct tally *tally);
+
+#endif

@@ -1,0 +1,109 @@
+/* The terminal of `callgate audit top`: ECMA-48 sequences that every terminal of today understands. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/audit/top.h"
+
+/* The second screen, no cursor, no wrapping of long lines; and back. */
+#define SCREEN_BEGIN "\033[?1049h\033[?25l\033[?7l"
+#define SCREEN_END "\033[?7h\033[?25h\033[?1049l"
+#define SCREEN_HOME "\033[H\033[2J"
+
+#define ROWS_ONCE 10u
+#define ROWS_FALLBACK 24u
+#define ROWS_OF_HEADINGS 7u /* two lines about all, a heading for each table, a spare line */
+
+static const int top_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
+static volatile sig_atomic_t top_signal;
+
+static void top_note_signal(int number)
+{
+	top_signal = number;
+}
+
+static void top_write(const char *sequence)
+{
+	(void)fputs(sequence, stdout); /* audit_flush_stdout() reports failures */
+	(void)fflush(stdout);
+}
+
+void top_begin_screen(void)
+{
+	const struct sigaction action = {.sa_handler = top_note_signal};
+	struct sigaction before;
+
+	for (size_t i = 0; i < sizeof(top_signals) / sizeof(top_signals[0]); i++)
+		if (sigaction(top_signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			(void)sigaction(top_signals[i], &action, NULL);
+	top_write(SCREEN_BEGIN);
+}
+
+void top_end_screen(void)
+{
+	const struct sigaction standard = {.sa_handler = SIG_DFL};
+
+	top_write(SCREEN_END);
+	for (size_t i = 0; i < sizeof(top_signals) / sizeof(top_signals[0]); i++)
+		(void)sigaction(top_signals[i], &standard, NULL);
+	if (top_signal && top_signal != SIGINT)
+		(void)raise(top_signal);
+}
+
+bool top_check_signals(void)
+{
+	if (top_signal != SIGTSTP)
+		return top_signal != 0;
+	top_signal = 0;
+	top_write(SCREEN_END);
+	(void)raise(SIGSTOP);
+	top_write(SCREEN_BEGIN);
+	return false;
+}
+
+static size_t top_get_rows(void)
+{
+	struct winsize size;
+	size_t rows = ROWS_FALLBACK;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0)
+		rows = size.ws_row;
+	return rows > ROWS_OF_HEADINGS + TOP_MAX ? (rows - ROWS_OF_HEADINGS) / TOP_MAX : 1;
+}
+
+static void top_draw_table(struct top *top, enum top_table table, size_t rows, bool screen)
+{
+	static const char *const titles[TOP_MAX] = {
+		[TOP_PATH] = "paths", [TOP_PROCESS] = "processes", [TOP_HOST] = "endpoints", [TOP_DENIAL] = "denials"};
+	struct tally *tally = &top->table[table];
+	_cleanup_free_ struct tally_item **sorted = tally_sort(tally, screen ? TOP_RECENT : TOP_TOTAL);
+
+	(void)text_printf(stdout, "    calls   denied  %s\n", titles[table]);
+	for (size_t i = 0; sorted && i < tally->items && i < rows; i++)
+		(void)text_printf(stdout, "%9llu %8llu  %s\n", (unsigned long long)sorted[i]->count[TOP_TOTAL],
+				  (unsigned long long)sorted[i]->count[TOP_DENIED], sorted[i]->name);
+	for (size_t i = 0; screen && i < tally->items; i++)
+		tally->item[i]->count[TOP_RECENT] -= (tally->item[i]->count[TOP_RECENT] + 3) / 4;
+}
+
+void top_draw(struct top *top, bool screen)
+{
+	uint64_t last = top->last_ns / 1000000000, complete = last ? top->second[(last - 1) % TOP_SECONDS] : 0;
+	double seconds = (double)(top->last_ns - top->first_ns) / 1e9;
+	size_t rows = screen ? top_get_rows() : ROWS_ONCE;
+
+	if (screen)
+		(void)fputs(SCREEN_HOME, stdout);
+	(void)text_printf(stdout, "%llu calls, %llu denied, in %.1f s\n", (unsigned long long)top->records,
+			  (unsigned long long)top->denied, seconds);
+	(void)text_printf(stdout, "calls a second: %s%llu, %.0f on average, %llu at most\n",
+			  screen ? "last " : "at the end ", (unsigned long long)complete,
+			  (double)top->records / (seconds > 1 ? seconds : 1), (unsigned long long)top->peak);
+	for (enum top_table i = 0; i < TOP_MAX; i++)
+		top_draw_table(top, i, rows, screen);
+	(void)fflush(stdout);
+}

@@ -1,0 +1,173 @@
+/* callgate audit top: what a run does now. */
+#include "cli/audit/top.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#define REFRESH_NS 1000000000u
+#define LOOK_EVERY 4096u /* records between two looks at the clock */
+
+static void top_count(struct top *top, enum top_table table, const struct buf *name, bool denied)
+{
+	struct tally_item *item = name->failed ? NULL
+					       : tally_find(&top->table[table], name->data ? name->data : "",
+							    name->len);
+
+	if (!item) {
+		top->failed = true;
+		return;
+	}
+	item->count[TOP_TOTAL]++;
+	item->count[TOP_RECENT] += 16; /* top_draw() lets it decay */
+	item->count[TOP_DENIED] += denied;
+}
+
+static void top_count_process(struct top *top, const struct audit_entry *entry, bool denied)
+{
+	_cleanup_buf_ struct buf name = {0};
+
+	if (!entry->record.pid)
+		return;
+	buf_printf(&name, "%7lld ", (long long)entry->record.pid);
+	audit_put_text(&name, &entry->record.exe);
+	top_count(top, TOP_PROCESS, &name, denied);
+}
+
+static void top_count_objects(struct top *top, const struct scan_record *record, bool denied)
+{
+	_cleanup_buf_ struct buf name = {0};
+
+	if (record_names_network(record)) {
+		audit_put_endpoint(&name, record);
+		top_count(top, TOP_HOST, &name, denied);
+	} else if (audit_put_object(&name, record)) {
+		top_count(top, TOP_PATH, &name, denied);
+	}
+}
+
+static void top_count_denial(struct top *top, const struct scan_record *record)
+{
+	_cleanup_buf_ struct buf name = {0};
+
+	audit_put_text(&name, record_get_call(record));
+	buf_puts(&name, " ");
+	if (!audit_put_object(&name, record))
+		audit_put_text(&name, &record->args);
+	buf_puts(&name, ": ");
+	audit_put_text(&name, &record->reason);
+	top_count(top, TOP_DENIAL, &name, true);
+}
+
+static void top_count_time(struct top *top, uint64_t ns)
+{
+	uint64_t second = ns / 1000000000, last = top->last_ns / 1000000000;
+	uint64_t *count = &top->second[second % TOP_SECONDS];
+
+	if (top->first_ns == 0)
+		top->first_ns = ns;
+	if (second > last) {
+		if (second - last >= TOP_SECONDS)
+			memset(top->second, 0, sizeof(top->second));
+		for (uint64_t i = last + 1; i <= second && second - last < TOP_SECONDS; i++)
+			top->second[i % TOP_SECONDS] = 0;
+	}
+	if (ns > top->last_ns)
+		top->last_ns = ns;
+	if (second + TOP_SECONDS > top->last_ns / 1000000000 && ++*count > top->peak)
+		top->peak = *count;
+}
+
+/* Draws the screen if it is time to. False: a signal asks to end. */
+static bool top_refresh(void *ctx)
+{
+	struct top *top = ctx;
+	uint64_t now = io_read_clock_ns();
+
+	if (top->once)
+		return true;
+	if (top_check_signals())
+		return false;
+	if (now - top->drawn_ns < REFRESH_NS)
+		return true;
+	top->drawn_ns = now;
+	top_draw(top, true);
+	return !ferror(stdout);
+}
+
+static bool top_take_entry(void *ctx, const struct audit_entry *entry)
+{
+	struct top *top = ctx;
+	bool denied;
+
+	if (!audit_filter_matches(&top->filter, entry))
+		return true;
+	denied = record_is_denied(&entry->record);
+	top->records++;
+	top->denied += denied;
+	if (entry->time_ns)
+		top_count_time(top, entry->time_ns);
+	top_count_process(top, entry, denied);
+	top_count_objects(top, &entry->record, denied);
+	if (denied)
+		top_count_denial(top, &entry->record);
+	return !top->failed && (top->records % LOOK_EVERY != 0 || top_refresh(top));
+}
+
+#define AT(member) offsetof(struct top, member)
+
+static int top_parse_options(int argc, char **argv, struct top *top)
+{
+	static const struct cli_option table[] = {
+		CLI_FLAG("once", 0, "print what is in the logs and end, as without a terminal", AT(once)),
+		AUDIT_FILTER_OPTIONS(AT(filter)),
+		{0},
+	};
+	const struct cli_syntax syntax = {
+		.verb = "audit",
+		.usage = "Usage: callgate audit top [OPTION...] LOG...\n\n"
+			 "Shows each second what a run does: calls a second, busiest paths, processes and endpoints,\n"
+			 "denials. Ends with the run, or at ^C.\n\n",
+		.mixed = true,
+		.table = {{NULL, table, top}},
+	};
+
+	return cli_parse_options(argc, argv, &syntax);
+}
+
+static int top_run(struct top *top, const char *const *paths)
+{
+	const struct audit_reading reading = {
+		.paths = paths, .follow = !top->once, .each = top_take_entry, .idle = top_refresh, .ctx = top};
+	int status;
+
+	if (!top->once)
+		top_begin_screen();
+	status = audit_read_logs(&reading);
+	if (!top->once)
+		top_end_screen();
+	if (top->failed)
+		return cli_fail_no_memory("audit");
+	top_draw(top, false);
+	return audit_flush_stdout(status);
+}
+
+int audit_main_top(int argc, char **argv)
+{
+	struct top top = {0};
+	int status = top_parse_options(argc, argv, &top);
+	const char *const *paths = status == CLI_PARSED ? audit_get_paths(argv, "top") : NULL;
+
+	top.once = top.once || !isatty(STDOUT_FILENO);
+	if (status == CLI_PARSED)
+		status = paths ? top_run(&top, paths) : CLI_ERROR;
+	for (enum top_table i = 0; i < TOP_MAX; i++)
+		tally_release(&top.table[i]);
+	audit_filter_release(&top.filter);
+	return status;
+}

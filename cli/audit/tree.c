@@ -1,0 +1,208 @@
+/* callgate audit show --tree: which process started which, and what each did. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/audit/audit.h"
+#include "cli/audit/tally.h"
+
+#define NO_PARENT SIZE_MAX
+#define PROCESSES_MAX (TALLY_ITEMS_MAX / 2) /* each has an item of its pid and one of its parent's */
+#define DEPTH_MAX 200u     /* deeper processes are not indented further */
+#define PROGRAMS_SHOWN 4u
+
+struct process {
+	size_t log;
+	int64_t pid, ppid;
+	size_t parent, first_child, last_child, next; /* indices of processes; NO_PARENT: none */
+	uint64_t calls, denied;
+	size_t programs; /* how many were executed, one after the other */
+	char *program;   /* the names of the first ones, " -> " between them; owned */
+	char *last;      /* the last one; owned */
+};
+
+struct tree {
+	const struct audit_filter *filter;
+	struct process *process; /* owned */
+	size_t processes, room;
+	struct tally latest; /* "log pid": count[0] is the index of the latest process with this pid, plus 1 */
+	size_t root_first, root_last;
+	bool failed; /* no memory */
+	uint64_t left_out;
+};
+
+static struct tally_item *tree_find_latest(struct tree *tree, size_t log, int64_t pid)
+{
+	char key[48];
+	int len = snprintf(key, sizeof(key), "%zu %lld", log, (long long)pid);
+
+	return tree->processes < PROCESSES_MAX ? tally_find(&tree->latest, key, (size_t)len)
+					       : tally_look_up(&tree->latest, key, (size_t)len);
+}
+
+static bool process_runs(const struct process *process, const struct scan_text *exe)
+{
+	return process->last && exe->at && strlen(process->last) == exe->len &&
+	       memcmp(process->last, exe->at, exe->len) == 0;
+}
+
+/*
+ * Whether a record is of a process that is known by its pid. Another parent and another program: the number was given
+ * to a new process. Another parent alone: the old one has ended.
+ */
+static bool process_is_of(const struct process *process, const struct scan_record *record)
+{
+	return process->ppid == record->ppid || record->ppid == 0 || process->ppid == 0 ||
+	       process_runs(process, &record->exe);
+}
+
+static void tree_link(struct tree *tree, size_t index)
+{
+	struct process *process = &tree->process[index];
+	size_t *first = process->parent == NO_PARENT ? &tree->root_first
+						     : &tree->process[process->parent].first_child;
+	size_t *last = process->parent == NO_PARENT ? &tree->root_last : &tree->process[process->parent].last_child;
+
+	process->next = NO_PARENT;
+	if (*last == NO_PARENT)
+		*first = index;
+	else
+		tree->process[*last].next = index;
+	*last = index;
+}
+
+static struct process *tree_add_process(struct tree *tree, const struct audit_entry *entry, struct tally_item *latest)
+{
+	const struct scan_record *record = &entry->record;
+	const struct tally_item *parent = tree_find_latest(tree, entry->log->index, record->ppid);
+	struct process *process;
+
+	if (tree->processes >= PROCESSES_MAX || !parent ||
+	    !array_reserve(&tree->process, tree->processes, &tree->room)) {
+		tree->failed = tree->failed || tree->processes < PROCESSES_MAX;
+		return NULL;
+	}
+	process = &tree->process[tree->processes];
+	*process = (struct process){.log = entry->log->index, .pid = record->pid, .ppid = record->ppid,
+				    .parent = parent->count[0] && record->ppid ? parent->count[0] - 1 : NO_PARENT,
+				    .first_child = NO_PARENT, .last_child = NO_PARENT};
+	latest->count[0] = ++tree->processes;
+	tree_link(tree, tree->processes - 1);
+	return process;
+}
+
+/* The process of a record; NULL: none, or no memory. */
+static struct process *tree_find_process(struct tree *tree, const struct audit_entry *entry)
+{
+	const struct scan_record *record = &entry->record;
+	struct tally_item *latest;
+
+	if (!record->pid)
+		return NULL; /* it is not known which process asked for a name */
+	latest = tree_find_latest(tree, entry->log->index, record->pid);
+	if (!latest) {
+		tree->failed = tree->failed || tree->processes < PROCESSES_MAX;
+		return NULL;
+	}
+	if (latest->count[0] && process_is_of(&tree->process[latest->count[0] - 1], record))
+		return &tree->process[latest->count[0] - 1];
+	return tree_add_process(tree, entry, latest);
+}
+
+static void process_note_program(struct process *process, const struct scan_text *exe)
+{
+	_cleanup_buf_ struct buf name = {0};
+
+	if (!exe->at || process_runs(process, exe))
+		return;
+	free(process->last);
+	process->last = strndup(exe->at, exe->len);
+	if (++process->programs > PROGRAMS_SHOWN)
+		return;
+	buf_puts(&name, process->program ? process->program : "");
+	buf_puts(&name, process->program ? " -> " : "");
+	audit_put_text(&name, exe);
+	free(process->program);
+	process->program = buf_take_text(&name);
+}
+
+static bool tree_take_entry(void *ctx, const struct audit_entry *entry)
+{
+	struct tree *tree = ctx;
+	struct process *process = entry->json ? NULL : tree_find_process(tree, entry);
+
+	if (!process) {
+		tree->left_out += !entry->json && tree->processes >= PROCESSES_MAX;
+		return !tree->failed;
+	}
+	process_note_program(process, &entry->record.exe);
+	if (audit_filter_matches(tree->filter, entry)) {
+		process->calls++;
+		process->denied += record_is_denied(&entry->record);
+	}
+	return true;
+}
+
+static void process_print(const struct process *process, size_t depth)
+{
+	(void)text_printf(stdout, "%*s%lld  %s", (int)(2 * (depth < DEPTH_MAX ? depth : DEPTH_MAX)), "",
+			  (long long)process->pid, process->program ? process->program : "?");
+	if (process->programs > PROGRAMS_SHOWN)
+		(void)text_printf(stdout, " and %zu more", process->programs - PROGRAMS_SHOWN);
+	(void)text_printf(stdout, "  %llu calls", (unsigned long long)process->calls);
+	if (process->denied > 0)
+		(void)text_printf(stdout, ", %llu denied", (unsigned long long)process->denied);
+	(void)text_printf(stdout, "\n");
+}
+
+/* Prints the processes, each before its children, in the order of their first records. */
+static void tree_print(const struct tree *tree, const char *const *paths)
+{
+	size_t at = tree->root_first, depth = 0, log = SIZE_MAX;
+
+	while (at != NO_PARENT) {
+		const struct process *process = &tree->process[at];
+
+		if (depth == 0 && process->log != log && paths[1])
+			(void)text_printf(stdout, "%s:\n", paths[process->log]);
+		if (depth == 0)
+			log = process->log;
+		process_print(process, depth);
+		if (process->first_child != NO_PARENT) {
+			at = process->first_child;
+			depth++;
+			continue;
+		}
+		while (at != NO_PARENT && tree->process[at].next == NO_PARENT) {
+			at = tree->process[at].parent;
+			depth -= at != NO_PARENT;
+		}
+		at = at == NO_PARENT ? NO_PARENT : tree->process[at].next;
+	}
+}
+
+int audit_print_tree(const char *const *paths, const struct audit_filter *filter)
+{
+	struct tree tree = {.filter = filter, .root_first = NO_PARENT, .root_last = NO_PARENT};
+	const struct audit_reading reading = {.paths = paths, .each = tree_take_entry, .ctx = &tree};
+	int status = audit_read_logs(&reading);
+
+	if (tree.failed)
+		status = cli_fail_no_memory("audit");
+	else
+		tree_print(&tree, paths);
+	if (tree.left_out > 0)
+		cli_print_error("audit", "%llu records are of processes past the %u that are listed",
+				(unsigned long long)tree.left_out, PROCESSES_MAX);
+	for (size_t i = 0; i < tree.processes; i++) {
+		free(tree.process[i].program);
+		free(tree.process[i].last);
+	}
+	free(tree.process);
+	tally_release(&tree.latest);
+	return audit_flush_stdout(status);
+}

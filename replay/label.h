@@ -1,0 +1,15 @@
+/* The labels of rules in records, such as "data.json: filesystem.read[1] /usr/share". */
+#ifndef CALLGATE_REPLAY_LABEL_H
+#define CALLGATE_REPLAY_LABEL_H
+
+#include <stddef.h>
+
+#define LABEL_STRIPPED_MAX 1024
+
+/*
+ * Copies a label without its file and its number in the list, "filesystem.read /usr/share": what stays the same when
+ * rules move. Returns the length, at most `cap`.
+ */
+size_t label_strip(const char *label, size_t len, char *out, size_t cap);
+
+#endif
