@@ -17,6 +17,7 @@ libcallgate_audit_a_SOURCES += \
 	audit/read.h \
 	audit/record.h \
 	audit/recover.c \
+	audit/scan-text.c \
 	audit/scan.c \
 	audit/scan.h
 EXTRA_DIST += audit/README.md

@@ -33,6 +33,7 @@ struct scan_record {
 	struct scan_text type;    /* type of a header or trailer; records have none */
 	struct scan_text syscall; /* the system call; a record about a connection has `event` */
 	struct scan_text event;
+	struct scan_text prev, outcomes; /* of the hash chain */
 	struct scan_text time, run;
 	struct scan_text args;    /* the whole object, with its braces: valid JSON except for the texts in it */
 	struct scan_text target;  /* "target" of "args": of a symbolic link */

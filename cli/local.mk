@@ -29,6 +29,8 @@ CALLGATE_SOURCES += \
 	cli/audit/rules.c \
 	cli/audit/rules.h \
 	cli/audit/show.c \
+	cli/audit/source.c \
+	cli/audit/source.h \
 	cli/audit/stats-print.c \
 	cli/audit/stats.c \
 	cli/audit/stats.h \
@@ -54,6 +56,8 @@ CALLGATE_SOURCES += \
 	cli/audit/export/perfetto.c \
 	cli/audit/export/sqlite-file.c \
 	cli/audit/export/sqlite-file.h \
+	cli/audit/export/sqlite-row.c \
+	cli/audit/export/sqlite-row.h \
 	cli/audit/export/sqlite.c
 CALLGATE_SOURCES += \
 	cli/audit/report/denials.c \

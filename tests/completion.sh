@@ -50,6 +50,11 @@ offers github-read run --profile gith
 offers stats audit st
 offers report audit rep
 offers --records audit report --rec
+offers export audit ex
+offers --tree audit show --t
+offers --errno audit stats --er
+offers perfetto audit export --format p
+offers deny audit top --verdict d
 offers diff policy d
 offers --flatten policy minimise --fl
 offers denied replay --fail-on d

@@ -188,7 +188,7 @@ static json_t *diff_make_kind_json(const struct tally *tally)
 			both++;
 		else
 			(void)json_object_set_new(only[count[0] == 0], sorted[i]->name,
-						  json_integer((json_int_t)(count[0] + count[1])));
+						  json_integer((json_int_t)count[count[0] == 0]));
 	}
 	return json_pack("{s:o, s:o, s:I}", "only_first", only[0], "only_other", only[1], "both", both);
 }
@@ -221,8 +221,8 @@ static int diff_parse_options(int argc, char **argv, struct diff *diff)
 	const struct cli_syntax syntax = {
 		.verb = "audit",
 		.usage = "Usage: callgate audit diff [OPTION...] LOG LOG\n\n"
-			 "Prints what one run did (-) and the other did not, and the reverse (+): paths that were read,\n"
-			 "written and executed, endpoints, programs, and denials, each with a count.\n\n",
+			 "Prints what one run did (-) and the other did not, and the reverse (+), with counts: paths\n"
+			 "that were read, written and executed, endpoints, programs, denials.\n\n",
 		.epilogue = "\nExit status: 0 no difference; 1 a difference; 125 an error.\n",
 		.mixed = true,
 		.table = {{NULL, table, diff}},

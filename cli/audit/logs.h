@@ -13,7 +13,7 @@
 
 /* One of the logs that are read. */
 struct audit_log {
-	const char *path;
+	const char *path; /* as the user named it, also of the files in which it goes on */
 	size_t index;  /* in the list of logs */
 	json_t *header; /* the last header line that was read; borrowed by callers, like all that is in here */
 	char run[AUDIT_RUN_SHOWN_MAX * 4 + 1]; /* the beginning of the run's id, safe for a terminal */
@@ -31,11 +31,12 @@ struct audit_entry {
 };
 
 struct audit_reading {
-	const char *const *paths; /* NULL-ended */
+	/* NULL-ended. A log goes on in the file that its last line names, unless that one is in the list, too. */
+	const char *const *paths;
 	bool follow; /* go on when a log ends without a trailer, until it has one or its writer has gone */
 	/* Called for each line. False ends reading. */
 	bool (*each)(void *ctx, const struct audit_entry *entry);
-	/* With follow: called when there is nothing to read, at least ten times a second. False ends reading. May be NULL. */
+	/* With follow: called each time that there is nothing to read. False ends reading. May be NULL. */
 	bool (*idle)(void *ctx);
 	void *ctx;
 };

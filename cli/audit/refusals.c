@@ -9,19 +9,19 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cli/audit/fields.h"
+#include "cli/cli.h"
 #include "policy/paths/suggest.h"
 #include "policy/policy.h"
-#include "replay/query.h"
+#include "supervisor/report.h"
 #include "syscalls/table/table.h"
 
 /* ---- what to suggest ---- */
 
-static mode_t refusal_get_host_type(void *ctx, const char *path)
+/* The host is not asked, because the log may be from another machine: what is in the log as refused was there. */
+static mode_t refusal_get_type(void *ctx, const char *path)
 {
-	struct stat status;
-
 	(void)ctx;
-	return stat(path, &status) < 0 ? 0 : status.st_mode & S_IFMT;
+	return strcmp(path, "/") == 0 ? S_IFDIR : S_IFREG;
 }
 
 static const struct syscall_row *refusal_find_row(const struct scan_record *record)
@@ -42,79 +42,75 @@ static bool refusal_changes_name(const struct scan_record *record)
 	struct scan_text rest = record->args, name, value;
 	char digits[24];
 
-	if (row && row->intent == INTENT_NAME)
-		return true;
-	while (scan_next_arg(&rest, &name, &value))
+	if (!row || row->intent == INTENT_NAME)
+		return row != NULL;
+	while (strncmp(row->name, "open", 4) == 0 && scan_next_arg(&rest, &name, &value))
 		if (scan_text_is(&name, "flags") && scan_get_bytes(&value, digits, sizeof(digits)) > 0)
 			return strtoull(digits, NULL, 16) & O_CREAT;
 	return false;
 }
 
-static bool refusal_has_reason(const struct scan_record *record, const char *const *reasons)
+static unsigned refusal_get_right(const struct scan_record *record)
 {
-	for (; *reasons; reasons++)
-		if (scan_text_is(&record->reason, *reasons))
-			return true;
-	return false;
+	return scan_text_is(&record->right, "x")   ? POLICY_EXEC
+	       : scan_text_is(&record->right, "w") ? POLICY_WRITE
+	       : scan_text_is(&record->right, "r") ? POLICY_READ
+						   : 0;
 }
 
-/* Suggests the option for a path; denial_suggest_grant() in syscalls/account/denial-text.c does so in the run. */
-static char *refusal_suggest_path(const struct scan_record *record, const struct query *query, const char **ret_why)
+/* The bytes of a text, owned by the caller; NULL: the record does not have it, or no memory. */
+static char *refusal_copy_bytes(const struct scan_text *text)
 {
-	static const char *const by_grant[] = {"not_granted", "read_only", "not_executable", "not_public", NULL};
-	const struct suggest_host host = {.home = getenv("HOME"), .type = refusal_get_host_type};
-	const struct query_path *asked = &query->path[query->paths > 1 ? 1 : 0];
-	_cleanup_buf_ struct buf option = {0};
-	char path[PATH_MAX];
-	char *slash;
+	char *bytes = text->at ? malloc(text->len + 5) : NULL;
 
-	if (!refusal_has_reason(record, by_grant) || query->redirected)
+	if (bytes && scan_get_bytes(text, bytes, text->len + 5) < 0) {
+		free(bytes);
 		return NULL;
-	memcpy(path, asked->path, asked->len);
-	path[asked->len] = '\0';
-	slash = strrchr(path, '/');
-	if (asked->want & POLICY_WRITE && slash && refusal_changes_name(record))
-		slash[slash == path] = '\0';
-	*ret_why = suggest_shorten_path(&host, path, asked->want);
-	if (*ret_why)
-		return NULL;
-	buf_puts(&option, asked->want & POLICY_EXEC ? "-x " : asked->want & POLICY_WRITE ? "-W " : "-r ");
-	suggest_put_word(&option, path);
-	return buf_take_text(&option);
+	}
+	return bytes;
 }
 
-/* Suggests the option for an endpoint or a request. */
-static char *refusal_suggest_endpoint(const struct scan_record *record, const struct query *query)
+/* The request of an event, as --allow takes it: without its query. Owned; NULL: the record is about none. */
+static char *refusal_describe_request(const struct scan_record *record)
 {
-	static const char *const by_rule[] = {"no_rule", "port_not_granted", "method_not_granted", "path_not_granted",
-					      NULL};
-	_cleanup_buf_ struct buf option = {0};
-	const char *open = strchr(query->host, ':') ? "[" : "", *shut = *open ? "]" : "";
+	_cleanup_free_ char *host = refusal_copy_bytes(&record->host), *path = NULL, *method = NULL;
+	bool v6 = host && strchr(host, ':');
 
-	if (!refusal_has_reason(record, by_rule) || strpbrk(query->host, "'\n*") || query->udp)
+	path = refusal_copy_bytes(&record->path[0].written);
+	method = refusal_copy_bytes(&record->method);
+	if (!scan_text_is(&record->event, "request") || !host || !path || !method)
 		return NULL;
-	if (query->kind == QUERY_LISTEN)
-		buf_printf(&option, "--listen %u", query->any_port ? 0 : query->port);
-	else if (query->kind == QUERY_REQUEST && !strpbrk(query->request, "'\n*"))
-		buf_printf(&option, "--allow '%s %s%s%s:%u%s'", query->method, open, query->host, shut, query->port,
-			   query->request);
-	else if (query->kind == QUERY_CONNECT || query->kind == QUERY_NAME)
-		buf_printf(&option, "--allow-host %s%s%s:%u", open, query->host, shut,
-			   query->port ? query->port : 443);
-	return buf_take_text(&option);
+	return cli_format("%s %s%s%s:%llu%.*s", method, v6 ? "[" : "", host, v6 ? "]" : "",
+			  (unsigned long long)record->port, (int)strcspn(path, "?"), path);
 }
 
-static void refusal_set_suggestion(struct refusal_group *group, const struct scan_record *record,
-				  const struct query *query)
+/* Sets group->suggest or group->why_not, as the supervisor does for the result. */
+static void refusal_set_suggestion(struct refusal_group *group, const struct scan_record *record)
 {
-	if (scan_text_is(&record->reason, "not_observed"))
-		group->suggest = strdup("--allow-risky");
-	else if (scan_text_is(&record->reason, "denied_by_rule"))
-		group->why_not = "a deny beats everything; drop or narrow the rule";
-	else if (query->kind == QUERY_PATHS && query->paths > 0)
-		group->suggest = refusal_suggest_path(record, query, &group->why_not);
-	else if (query->kind != QUERY_OTHER)
-		group->suggest = refusal_suggest_endpoint(record, query);
+	const struct suggest_host machine = {.type = refusal_get_type};
+	const struct syscall_row *row = refusal_find_row(record);
+	const struct scan_path *path = &record->path[record->path[1].written.at ? 1 : 0];
+	bool known;
+	const struct scan_text *canonical = record_get_path(path, &known);
+	_cleanup_free_ char *host = refusal_copy_bytes(&record->host), *resolved = NULL, *written = NULL;
+	_cleanup_free_ char *reason = refusal_copy_bytes(&record->reason), *rule = NULL, *request = NULL;
+	_cleanup_free_ char *dropped = refusal_copy_bytes(&record->dropped);
+	struct suggest_denial denial = {
+		.reason = reason, .want = refusal_get_right(record), .names = refusal_changes_name(record)};
+
+	denial.rule = rule = refusal_copy_bytes(&record->rule);
+	if (record_names_network(record)) {
+		denial.host = host;
+		denial.serves = row && row->intent == INTENT_SERVE;
+		denial.request = request = refusal_describe_request(record);
+		denial.dropped = dropped;
+		/* bind(2) judges a port that the program names, so the kernel chose the port of listen(2). */
+		denial.port = scan_text_is(&record->syscall, "listen") ? 0 : (unsigned)record->port;
+	} else if (!host && known) { /* with a host, it is a redirected place, which cannot be granted by its name */
+		denial.resolved = resolved = refusal_copy_bytes(canonical);
+		denial.written = written = refusal_copy_bytes(&path->written);
+	}
+	group->suggest = suggest_make_grant(&machine, &denial, &group->why_not);
 }
 
 /* ---- groups ---- */
@@ -142,7 +138,7 @@ static char *refusal_copy_text(const struct scan_text *text)
 	return buf_take_text(&copy);
 }
 
-static void refusal_fill_group(struct refusal_group *group, const struct scan_record *record, struct query *query)
+static void refusal_fill_group(struct refusal_group *group, const struct scan_record *record)
 {
 	_cleanup_buf_ struct buf target = {0};
 
@@ -155,8 +151,7 @@ static void refusal_fill_group(struct refusal_group *group, const struct scan_re
 	group->target = buf_take_text(&target);
 	group->reason = refusal_copy_text(&record->reason);
 	group->rule = refusal_copy_text(&record->rule);
-	if (query_read_record(record, query) == 0)
-		refusal_set_suggestion(group, record, query);
+	refusal_set_suggestion(group, record);
 }
 
 int refusals_add(struct refusals *refusals, const struct scan_record *record)
@@ -164,7 +159,8 @@ int refusals_add(struct refusals *refusals, const struct scan_record *record)
 	_cleanup_buf_ struct buf key = {0};
 	struct tally_item *item;
 
-	buf_printf(&key, "%s\n", refusal_get_op(record));
+	/* To make or remove a name needs another grant than to write the file. */
+	buf_printf(&key, "%s%s\n", refusal_get_op(record), refusal_changes_name(record) ? " name" : "");
 	if (!audit_put_object(&key, record)) {
 		audit_put_text(&key, record_get_call(record));
 		audit_put_text(&key, &record->args);
@@ -173,9 +169,7 @@ int refusals_add(struct refusals *refusals, const struct scan_record *record)
 	audit_put_text(&key, &record->reason);
 	buf_puts(&key, "\n");
 	audit_put_text(&key, &record->rule);
-	if (!refusals->query)
-		refusals->query = calloc(1, sizeof(*refusals->query));
-	item = key.failed || !refusals->query ? NULL : tally_find(&refusals->group, key.data, key.len);
+	item = key.failed ? NULL : tally_find(&refusals->group, key.data, key.len);
 	if (!item)
 		return -ENOMEM;
 	item->count[0] += record->count ? record->count : 1;
@@ -184,7 +178,7 @@ int refusals_add(struct refusals *refusals, const struct scan_record *record)
 	item->data = calloc(1, sizeof(struct refusal_group));
 	if (!item->data)
 		return -ENOMEM;
-	refusal_fill_group(item->data, record, refusals->query);
+	refusal_fill_group(item->data, record);
 	return 0;
 }
 
@@ -199,10 +193,10 @@ json_t *refusals_make_json(const struct refusals *refusals)
 
 		group = group ? group : &none;
 		(void)json_array_append_new(
-			list, json_pack("{s:I, s:s, s:s?, s:s?, s:s?, s:s?, s:s?}", "count",
+			list, json_pack("{s:I, s:s, s:s?, s:s?, s:s?, s:o, s:s?}", "count",
 					(json_int_t)sorted[i]->count[0], "op", group->op, "target", group->target,
-					"reason", group->reason, "rule", group->rule, "suggest", group->suggest,
-					"suggest_reason", group->why_not));
+					"reason", group->reason, "rule", group->rule, "suggest",
+					report_make_text_json(group->suggest), "suggest_reason", group->why_not));
 	}
 	free(sorted);
 	return list;
@@ -221,5 +215,4 @@ void refusals_release(struct refusals *refusals)
 		free(group->suggest);
 	}
 	tally_release(&refusals->group);
-	free(refusals->query);
 }

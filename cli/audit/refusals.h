@@ -10,7 +10,6 @@
 /* Zero-initialise; refusals_release releases. */
 struct refusals {
 	struct tally group; /* data: a struct refusal_group; count[0]: how often */
-	struct query *query; /* room for one record; owned */
 };
 
 struct refusal_group {

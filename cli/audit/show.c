@@ -124,13 +124,21 @@ static void show_json_field(struct buf *out, const json_t *line, const char *bef
 		buf_printf(out, "%s%s", before, text);
 }
 
-static void show_header_or_trailer(struct buf *out, const json_t *line)
+/* Adds a line about the log itself: a header, a trailer, the name of the next file. */
+static void show_line_of_log(struct buf *out, const json_t *line)
 {
-	bool header = strcmp(audit_line_get_type(line), "header") == 0;
+	const char *type = audit_line_get_type(line);
+	bool trailer = strcmp(type, "trailer") == 0;
 
-	show_json_field(out, line, header ? "# run " : "# ended: ", header ? "run" : "status");
+	if (strcmp(type, "header") == 0)
+		show_json_field(out, line, "# run ", "run");
+	else if (trailer)
+		show_json_field(out, line, "# ended: ", "status");
+	else
+		show_json_field(out, line, "# ", "type");
+	show_json_field(out, line, ": ", "next");
 	show_json_field(out, line, " at ", "time");
-	if (!header)
+	if (trailer)
 		buf_printf(out, ", %lld records", audit_get_field_number(line, "records"));
 	show_json_field(out, json_object_get(line, "policy"), ", policy ", "name");
 	show_json_field(out, line, ", workdir ", "workdir");
@@ -162,7 +170,7 @@ static bool show_entry(void *ctx, const struct audit_entry *entry)
 	if (show->several)
 		buf_printf(out, "%-*s ", AUDIT_RUN_SHOWN_MAX, entry->log->run);
 	if (entry->json)
-		show_header_or_trailer(out, entry->json);
+		show_line_of_log(out, entry->json);
 	else
 		show_record(out, &entry->record);
 	if (out->failed)

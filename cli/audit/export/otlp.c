@@ -15,7 +15,8 @@
 #define BYTES_A_LINE (1u << 20)
 
 struct otlp {
-	const struct audit_log *log; /* the run of the open line; NULL: no line is open */
+	const struct audit_log *log; /* the run of the open line */
+	bool open;                   /* a line is open */
 	unsigned records;            /* on the open line */
 };
 
@@ -23,9 +24,9 @@ static void otlp_close_line(struct export *export)
 {
 	struct otlp *state = export->state;
 
-	if (state->log)
+	if (state->open)
 		buf_puts(&export->line, "]}]}]}\n");
-	state->log = NULL;
+	state->open = false;
 }
 
 static void otlp_put_attribute(struct buf *out, const char *key, const char *text)
@@ -53,6 +54,7 @@ static void otlp_open_line(struct export *export, const struct audit_log *log)
 	buf_puts(out, "]},\"scopeLogs\":[{\"scope\":{\"name\":\"callgate.audit\",\"version\":\"" PACKAGE_VERSION
 		      "\"},\"logRecords\":[");
 	state->log = log;
+	state->open = true;
 	state->records = 0;
 }
 
@@ -135,7 +137,7 @@ static int otlp_entry(struct export *export, const struct audit_entry *entry)
 		otlp_close_line(export);
 	if (entry->json)
 		return export_flush_line(export);
-	if (!state->log) {
+	if (!state->open) {
 		int r = export_flush_line(export);
 
 		if (r < 0)

@@ -9,8 +9,6 @@
 #define INTERIOR 0x05u
 #define LEAF_START 8u      /* bytes of a page before the pointers to its cells */
 #define INTERIOR_START 12u
-#define VARINT_MAX 9u
-#define PAYLOAD_MAX (1u << 30)
 #define PAGES_MAX 0xfffffffeu
 #define OVERFLOW_BYTES (SQLITE_PAGE_BYTES - 4u) /* of a payload on an overflow page */
 #define LOCAL_MAX (SQLITE_PAGE_BYTES - 35u) /* bytes of a payload that fit on a leaf */
@@ -26,25 +24,6 @@ static void put_32(uint8_t *out, uint32_t value)
 {
 	put_16(out, value >> 16);
 	put_16(out + 2, value & 0xffff);
-}
-
-/* Writes a number of 1 to 9 bytes, seven bits in each, and eight in the ninth. Returns the length. */
-static size_t put_varint(uint8_t *out, uint64_t value)
-{
-	size_t len = 1;
-
-	if (value >> 56) {
-		out[8] = (uint8_t)value;
-		value >>= 8;
-		for (size_t i = 8; i-- > 0; value >>= 7)
-			out[i] = (uint8_t)(0x80 | (value & 0x7f));
-		return VARINT_MAX;
-	}
-	while (value >> (7 * len))
-		len++;
-	for (size_t i = len; i-- > 0; value >>= 7)
-		out[i] = (uint8_t)((value & 0x7f) | (i + 1 < len ? 0x80 : 0));
-	return len;
 }
 
 static uint32_t sqlite_write_page(struct sqlite_file *file, const uint8_t bytes[SQLITE_PAGE_BYTES])
@@ -84,8 +63,8 @@ static void page_finish(struct sqlite_page *page, size_t at, unsigned type)
 
 static void level_add_cell(struct sqlite_level *level, uint32_t child, int64_t rowid)
 {
-	uint8_t cell[4 + VARINT_MAX];
-	size_t len = 4 + put_varint(cell + 4, (uint64_t)rowid);
+	uint8_t cell[4 + SQLITE_VARINT_MAX];
+	size_t len = 4 + sqlite_put_varint(cell + 4, (uint64_t)rowid);
 
 	put_32(cell, child);
 	memcpy(page_add_cell(&level->page, INTERIOR_START, len), cell, len);
@@ -117,7 +96,7 @@ static int level_add_child(struct sqlite_file *file, size_t at, uint32_t child, 
 			memset(level, 0, sizeof(*level));
 			page_clear(&level->page);
 		}
-		if (level->child && !page_has_room(&level->page, INTERIOR_START, 4 + VARINT_MAX)) {
+		if (level->child && !page_has_room(&level->page, INTERIOR_START, 4 + SQLITE_VARINT_MAX)) {
 			level->page.cells--;
 			level->page.top += 4;
 			/* the cell's key has the length that it was written with */
@@ -185,109 +164,6 @@ int sqlite_table_end(struct sqlite_file *file, const char *name, const char *sql
 
 /* ---- rows ---- */
 
-/* The type of an integer in a row's header, and its bytes. */
-static unsigned integer_get_type(int64_t value, size_t *ret_bytes)
-{
-	static const struct {
-		unsigned bits;
-		size_t bytes;
-	} types[] = {{8, 1}, {16, 2}, {24, 3}, {32, 4}, {48, 6}, {64, 8}};
-
-	*ret_bytes = 0;
-	if (value == 0 || value == 1)
-		return value == 0 ? 8 : 9;
-	for (unsigned i = 0; i < 5; i++) {
-		int64_t limit = INT64_C(1) << (types[i].bits - 1);
-
-		if (value >= -limit && value < limit) {
-			*ret_bytes = types[i].bytes;
-			return i + 1;
-		}
-	}
-	*ret_bytes = 8;
-	return 6;
-}
-
-static void put_big_endian(uint8_t *out, uint64_t value, size_t bytes)
-{
-	for (size_t i = bytes; i-- > 0; value >>= 8)
-		out[i] = (uint8_t)value;
-}
-
-/* The type of a value in a row's header, and its bytes. */
-static uint64_t value_get_type(const struct sqlite_value *value, size_t *ret_bytes)
-{
-	*ret_bytes = 0;
-	switch (value->type) {
-	case SQLITE_INTEGER:
-		return integer_get_type(value->integer, ret_bytes);
-	case SQLITE_REAL:
-		*ret_bytes = 8;
-		return 7;
-	case SQLITE_TEXT:
-		*ret_bytes = value->len;
-		return 13 + 2 * (uint64_t)value->len;
-	case SQLITE_NULL:
-	default:
-		return 0;
-	}
-}
-
-static void value_put(uint8_t *out, const struct sqlite_value *value, size_t bytes)
-{
-	uint64_t bits;
-
-	switch (value->type) {
-	case SQLITE_INTEGER:
-		put_big_endian(out, (uint64_t)value->integer, bytes);
-		break;
-	case SQLITE_REAL:
-		memcpy(&bits, &value->real, sizeof(bits));
-		put_big_endian(out, bits, bytes);
-		break;
-	case SQLITE_TEXT:
-		if (bytes > 0)
-			memcpy(out, value->text, bytes);
-		break;
-	case SQLITE_NULL:
-	default:
-		break;
-	}
-}
-
-/* Encodes a row into file->payload. Returns its length, or -errno. */
-static ssize_t row_encode(struct sqlite_file *file, const struct sqlite_value *values, size_t count)
-{
-	size_t types = 0, body = 0, bytes, head, at;
-	uint8_t scratch[VARINT_MAX];
-
-	for (size_t i = 0; i < count; i++) {
-		types += put_varint(scratch, value_get_type(&values[i], &bytes));
-		body += bytes;
-	}
-	head = types + 1;
-	if (head > 0x7f) /* the length of the header counts its own bytes */
-		head++;
-	if (head > 0x3fff || body > PAYLOAD_MAX)
-		return -EFBIG;
-	if (head + body > file->payload_cap) {
-		uint8_t *grown = realloc(file->payload, 2 * (head + body));
-
-		if (!grown)
-			return -ENOMEM;
-		file->payload = grown;
-		file->payload_cap = 2 * (head + body);
-	}
-	at = put_varint(file->payload, head);
-	body = head;
-	for (size_t i = 0; i < count; i++) {
-		at += put_varint(file->payload + at, value_get_type(&values[i], &bytes));
-		value_put(file->payload + body, &values[i], bytes);
-		body += bytes;
-	}
-	return (ssize_t)body;
-}
-
 /* Writes the part of a payload that does not fit on the leaf to a chain of pages. Returns the first one. */
 static uint32_t row_write_overflow(struct sqlite_file *file, const uint8_t *payload, size_t len)
 {
@@ -320,16 +196,16 @@ static size_t row_get_local_bytes(size_t len)
 
 int sqlite_table_add(struct sqlite_file *file, const struct sqlite_value *values, size_t count)
 {
-	ssize_t payload = row_encode(file, values, count);
-	uint8_t head[2 * VARINT_MAX], *cell;
+	ssize_t payload = sqlite_encode_row(&file->row, values, count);
+	uint8_t head[2 * SQLITE_VARINT_MAX], *cell;
 	size_t len = (size_t)payload, local, head_len, cell_len;
 	int r = 0;
 
 	if (payload < 0)
 		return (int)payload;
 	local = row_get_local_bytes(len);
-	head_len = put_varint(head, len);
-	head_len += put_varint(head + head_len, (uint64_t)file->rowid + 1);
+	head_len = sqlite_put_varint(head, len);
+	head_len += sqlite_put_varint(head + head_len, (uint64_t)file->rowid + 1);
 	cell_len = head_len + local + (local < len ? 4 : 0);
 	if (!page_has_room(&file->leaf, LEAF_START, cell_len))
 		r = leaf_write(file);
@@ -338,9 +214,9 @@ int sqlite_table_add(struct sqlite_file *file, const struct sqlite_value *values
 	file->rowid++;
 	cell = page_add_cell(&file->leaf, LEAF_START, cell_len);
 	memcpy(cell, head, head_len);
-	memcpy(cell + head_len, file->payload, local);
+	memcpy(cell + head_len, file->row.bytes, local);
 	if (local < len)
-		put_32(cell + head_len + local, row_write_overflow(file, file->payload + local, len - local));
+		put_32(cell + head_len + local, row_write_overflow(file, file->row.bytes + local, len - local));
 	return 0;
 }
 
@@ -389,19 +265,19 @@ static int file_make_first_page(struct sqlite_file *file, struct sqlite_page *pa
 			{.type = SQLITE_INTEGER, .integer = object->root},
 			{.type = SQLITE_TEXT, .text = object->sql, .len = strlen(object->sql)},
 		};
-		ssize_t len = row_encode(file, values, sizeof(values) / sizeof(values[0]));
-		uint8_t head[2 * VARINT_MAX], *cell;
+		ssize_t len = sqlite_encode_row(&file->row, values, sizeof(values) / sizeof(values[0]));
+		uint8_t head[2 * SQLITE_VARINT_MAX], *cell;
 		size_t head_len;
 
 		if (len < 0)
 			return (int)len;
-		head_len = put_varint(head, (uint64_t)len);
-		head_len += put_varint(head + head_len, i + 1);
+		head_len = sqlite_put_varint(head, (uint64_t)len);
+		head_len += sqlite_put_varint(head + head_len, i + 1);
 		if (!page_has_room(page, HEADER_BYTES + LEAF_START, head_len + (size_t)len))
 			return -EFBIG;
 		cell = page_add_cell(page, HEADER_BYTES + LEAF_START, head_len + (size_t)len);
 		memcpy(cell, head, head_len);
-		memcpy(cell + head_len, file->payload, (size_t)len);
+		memcpy(cell + head_len, file->row.bytes, (size_t)len);
 	}
 	page_finish(page, HEADER_BYTES, LEAF);
 	file_put_header(file, page->bytes);
@@ -423,6 +299,6 @@ int sqlite_file_end(struct sqlite_file *file)
 
 void sqlite_file_release(struct sqlite_file *file)
 {
-	free(file->payload);
-	file->payload = NULL;
-}
+	free(file->row.bytes);
+	file->row = (struct sqlite_row){NULL, 0};
+	}

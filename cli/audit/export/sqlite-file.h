@@ -5,23 +5,13 @@
 #ifndef CALLGATE_CLI_AUDIT_EXPORT_SQLITE_FILE_H
 #define CALLGATE_CLI_AUDIT_EXPORT_SQLITE_FILE_H
 
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
+
+#include "cli/audit/export/sqlite-row.h"
 
 #define SQLITE_PAGE_BYTES 4096u
 #define SQLITE_LEVELS_MAX 8u /* each page of a higher level has at least 200 below it */
 #define SQLITE_OBJECTS_MAX 8u
-
-enum sqlite_type { SQLITE_NULL, SQLITE_INTEGER, SQLITE_REAL, SQLITE_TEXT };
-
-struct sqlite_value {
-	enum sqlite_type type;
-	int64_t integer;
-	double real;
-	const char *text; /* UTF-8; borrowed */
-	size_t len;
-};
 
 struct sqlite_page {
 	uint8_t bytes[SQLITE_PAGE_BYTES];
@@ -52,8 +42,7 @@ struct sqlite_file {
 	size_t levels;
 	struct sqlite_object object[SQLITE_OBJECTS_MAX];
 	size_t objects;
-	uint8_t *payload; /* owned: a row */
-	size_t payload_cap;
+	struct sqlite_row row; /* the last one */
 };
 
 /* Begins a file in an empty seekable stream. */

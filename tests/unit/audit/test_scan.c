@@ -7,14 +7,15 @@
 #include "tests/unit/unit.h"
 
 static const char call[] =
-	"{\"seq\":2,\"time\":\"2026-11-21T02:28:18.308088736Z\",\"mono_ns\":4014744492952,\"run\":\"7f3a9c21\",\"pid\":4711,"
-	"\"tid\":4713,\"ppid\":4700,\"host_pid\":99,\"exe\":\"/usr/bin/x\",\"syscall\":\"symlinkat\",\"args\":{\"target\":"
-	"\"a\\\\\\\\b\\u001b\",\"n\":-5,\"flags\":\"0x80000\"},\"path\":\"/etc/x\",\"resolved\":null,\"right\":\"w\",\"verdict\":"
-	"\"deny\",\"effect\":\"refused\",\"on_deny\":\"kill\",\"reason\":\"not_granted\",\"errno\":\"ENOENT\"         ,\"ns\":3150"
-	"          }";
-static const char end[] = "{\"seq\":4,\"event\":\"close\",\"conn\":1,\"host\":\"api.test\",\"port\":8080,\"proto\":\"http\","
-			  "\"status\":200,\"cause\":\"server\",\"count\":3,\"bytes_up\":0,\"bytes_down\":202,"
-			  "\"dns_ms\":0.005,\"duration_ms\":8.499,\"verdict\":\"allow\",\"ret\":-1,\"ns\":null}";
+	"{\"seq\":2,\"time\":\"2026-11-21T02:28:18.308088736Z\",\"mono_ns\":4014744492952,\"run\":\"7f3a9c21\","
+	"\"pid\":4711,\"tid\":4713,\"ppid\":4700,\"host_pid\":99,\"exe\":\"/usr/bin/x\",\"syscall\":\"symlinkat\","
+	"\"args\":{\"target\":\"a\\\\\\\\b\\u001b\",\"n\":-5,\"flags\":\"0x80000\"},\"path\":\"/etc/x\","
+	"\"resolved\":null,\"right\":\"w\",\"verdict\":\"deny\",\"effect\":\"refused\",\"on_deny\":\"kill\","
+	"\"reason\":\"not_granted\",      \"errno\":\"ENOENT\"         ,\"ns\":3150          }";
+static const char end[] =
+	"{\"seq\":4,\"event\":\"close\",\"conn\":1,\"host\":\"api.test\",\"port\":8080,\"proto\":\"http\","
+	"\"status\":200,\"cause\":\"server\",\"count\":3,\"bytes_up\":0,\"bytes_down\":202,\"dns_ms\":0.005,"
+	"\"duration_ms\":8.499,\"verdict\":\"allow\",\"ret\":-1,\"ns\":null}";
 
 static bool text_is(struct scan_text text, const char *wanted)
 {
@@ -87,8 +88,9 @@ START_TEST(test_no_json)
 		"{\"seq\":1,\"x\":1-2}", "{\"seq\":1,\"x\":truefalse}", "{\"seq\":1,\"x\":maybe}",
 		"{\"seq\":1,\"args\":{\"a\":0x5}}", "{\"seq\":1,\"pid\":1,\"pid\":1}", "{\"seq\":1,}", "{\"seq\":1",
 		"{\"seq\":1}x", "[\"seq\"]", "{\"seq\":1,\"path\":\"a\nb\"}", "{\"seq\":1,\"path\":\"\\q\"}",
-		"{\"seq\":1,\"path\":\"\\u12\"}", "{\"seq\":1,\"path\":\"\\udc00\"}", "{\"seq\":1,\"path\":\"\\ud800x\"}",
-		"{\"seq\":1,\"path\":\"\\u0000\"}", "{\"seq\":1,\"path\":\"\xff\"}", "{\"seq\":1,\"path\":\"\xc0\xaf\"}",
+		"{\"seq\":1,\"path\":\"\\u12\"}", "{\"seq\":1,\"path\":\"\\udc00\"}",
+		"{\"seq\":1,\"path\":\"\\ud800x\"}", "{\"seq\":1,\"path\":\"\\u0000\"}",
+		"{\"seq\":1,\"path\":\"\xff\"}", "{\"seq\":1,\"path\":\"\xc0\xaf\"}",
 		"{\"seq\":1,\"path\":\"\xed\xa0\x80\"}", "{\"seq\":1,\"ret\":9999999999999999999}"};
 	struct scan_record record;
 

@@ -1,0 +1,315 @@
+#include "cli/audit/source.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "cli/audit/time.h"
+#include "cli/cli.h"
+
+#define DAMAGED_LINES_REPORTED_MAX 10
+
+static const char *source_get_error_text(int error)
+{
+	switch (error) {
+	case -ENOMSG:
+		return "this is not an audit log: it does not begin with a header line";
+	case -ESPIPE:
+		return "not a regular file";
+	case -E2BIG:
+		return "a line is too long for an audit log";
+	case -ELOOP:
+		return "the file that its last line names is not the next one of this log";
+	case -EMFILE:
+		return "too many logs at once; see ulimit -n";
+	default:
+		return strerror(-error);
+	}
+}
+
+static void source_end(struct source *source, int error)
+{
+	source->state = SOURCE_ENDED;
+	source->error = error;
+}
+
+static void source_report_damage(struct source *source)
+{
+	if (source->damaged++ < DAMAGED_LINES_REPORTED_MAX)
+		cli_print_error("audit", "%s:%llu: not a line of an audit log: the file was edited or is damaged",
+				source->file, (unsigned long long)source->line.number);
+}
+
+static void source_take_header(struct source *source, json_t *header)
+{
+	const json_t *run = json_object_get(header, "run");
+	const char *id = json_is_string(run) ? json_string_value(run) : "";
+	size_t len = strnlen(id, AUDIT_RUN_SHOWN_MAX);
+
+	while (len > 0 && ((unsigned char)id[len] & 0xc0) == 0x80)
+		len--;
+	json_decref(source->log.header);
+	source->log.header = json_incref(header);
+	source->compact = json_is_true(json_object_get(header, "compact"));
+	source->number = (long long)json_integer_value(json_object_get(header, "file"));
+	source->log.start_ns = source->entry.time_ns;
+	(void)snprintf(source->log.run, sizeof(source->log.run), "%.*s", (int)len, id);
+	for (char *c = source->log.run; *c; c++)
+		if ((unsigned char)*c <= ' ' || *c == 0x7f || (unsigned char)*c >= 0x80)
+			*c = '?'; /* callgate writes hexadecimal digits */
+}
+
+/* Notes the file in which the log goes on: it is beside this one. */
+static void source_note_next(struct source *source, const char *name)
+{
+	const char *slash = strrchr(source->file, '/');
+
+	if (!name || !*name || strchr(name, '/'))
+		return;
+	free(source->next);
+	source->next = cli_format("%.*s%s", slash ? (int)(slash + 1 - source->file) : 0, source->file, name);
+}
+
+/* Takes a header, trailer or other line about the log itself, whose JSON is in line.json. */
+static void source_take_end(struct source *source)
+{
+	const char *type = audit_line_get_type(source->line.json), *time;
+
+	time = json_string_value(json_object_get(source->line.json, "time"));
+	source->entry.json = source->line.json;
+	source->entry.time_ns = time ? audit_parse_time(time, strlen(time)) : 0;
+	if (strcmp(type, "header") == 0)
+		source_take_header(source, source->line.json);
+	else if (strcmp(type, "trailer") == 0)
+		source->follow.ended = true;
+	else if (strcmp(type, "next") == 0)
+		source_note_next(source, json_string_value(json_object_get(source->line.json, "next")));
+}
+
+static void source_set_text(struct source *source, const char *text, size_t len)
+{
+	source->entry.text = text;
+	source->entry.len = len;
+}
+
+/* Takes a line that scan_line does not read as it is. 0, or -EBADMSG: no line of a log. */
+static int source_parse_line(struct source *source)
+{
+	struct audit_entry *entry = &source->entry;
+
+	if (audit_reader_parse_line(source->reader, &source->line) < 0)
+		return -EBADMSG;
+	if (!source->line.filled && scan_line_is_sound(source->line.text, source->line.len)) {
+		if (strcmp(audit_line_get_type(source->line.json), "record") != 0) {
+			source_take_end(source);
+			return 0;
+		}
+		/* The line was read again: before, its writer was storing the outcome. */
+		if (scan_line(entry->text, entry->len, &entry->record) == 0)
+			return 0;
+	}
+	free(source->buffer);
+	source->buffer = json_dumps(source->line.json, JSON_COMPACT);
+	if (!source->buffer)
+		return -ENOMEM;
+	source_set_text(source, source->buffer, strlen(source->buffer));
+	if (strcmp(audit_line_get_type(source->line.json), "record") != 0) {
+		source_take_end(source);
+		return 0;
+	}
+	return scan_line(entry->text, entry->len, &entry->record);
+}
+
+/* Makes `entry` from `line`. 0, or -EBADMSG: no line of a log. */
+static int source_take_line(struct source *source)
+{
+	struct audit_entry *entry = &source->entry;
+	int r;
+
+	entry->json = NULL;
+	source_set_text(source, source->line.text, source->line.len);
+	if (source->compact || source->line.number == 1 || !scan_line_is_sound(entry->text, entry->len) ||
+	    scan_line(entry->text, entry->len, &entry->record) < 0 || entry->record.type.at) {
+		r = source_parse_line(source);
+		if (r < 0)
+			return r;
+	}
+	if (!entry->json)
+		entry->time_ns = entry->record.time.at
+					 ? audit_parse_time(entry->record.time.at, entry->record.time.len)
+					 : 0;
+	return 0;
+}
+
+/* Followed: a call that is under way gets a little time to get its outcome, before its record is shown without it. */
+static bool source_holds_line(struct source *source)
+{
+	const struct audit_entry *entry = &source->entry;
+
+	if (!source->follow.wanted || entry->json || entry->record.has_ns || source->held == source->line.number)
+		return false;
+	source->held = source->line.number;
+	audit_reader_seek(source->reader, source->line.offset, source->line.number);
+	return true;
+}
+
+/* Whether a file is read as a log of its own. */
+static bool source_is_named(const struct source *source, const char *path)
+{
+	struct stat file, other;
+
+	if (stat(path, &file) < 0)
+		return false;
+	for (size_t i = 0; source->paths[i]; i++)
+		if (stat(source->paths[i], &other) == 0 && file.st_ino == other.st_ino && file.st_dev == other.st_dev)
+			return true;
+	return false;
+}
+
+/* Goes on in another file. Takes reader and path. */
+static void source_change_file(struct source *source, struct audit_reader *reader, char *path)
+{
+	audit_reader_free(source->reader);
+	free(source->file);
+	source->reader = reader;
+	source->file = path;
+	source->held = 0;
+}
+
+/* Goes on in the file that the last line named. 1, or 0 if that one is read as another log; or -errno. */
+static int source_open_next(struct source *source)
+{
+	_cleanup_free_ char *path = steal_pointer(&source->next);
+	struct audit_reader *reader;
+	int r;
+
+	if (source_is_named(source, path))
+		return 0;
+	r = audit_reader_open(path, &reader);
+	if (r < 0) {
+		cli_print_error("audit", "%s goes on in %s: %s", source->file, path, strerror(-r));
+		return r;
+	}
+	source_change_file(source, reader, steal_pointer(&path));
+	return 1;
+}
+
+/* Reads the first line of a further file. Its number must be larger: an edited log could lead in a circle. */
+static void source_begin_next(struct source *source)
+{
+	long long number = source->number;
+
+	source_advance(source);
+	if (source->state == SOURCE_READING && source->number <= number)
+		source_end(source, -ELOOP);
+}
+
+/* The log has no further line now. */
+static void source_reach_end(struct source *source)
+{
+	uint64_t torn = audit_reader_get_torn_bytes(source->reader);
+	int r = source->next ? source_open_next(source) : 0;
+
+	if (r > 0)
+		source_begin_next(source);
+	if (r < 0)
+		source_end(source, -ECANCELED);
+	if (r != 0)
+		return;
+	if (source->follow.wanted && !source->follow.ended && !source->follow.abandoned) {
+		audit_reader_seek(source->reader, source->line.offset, source->line.number);
+		source->state = SOURCE_WAITING;
+		return;
+	}
+	source_end(source, source->line.number == 1 ? -ENOMSG : 0);
+	if (torn > 0 && source->error == 0)
+		cli_print_error("audit",
+				"%s: %llu bytes at the end are no whole line: the writer was killed in the middle of a "
+				"record, whose call was never carried out",
+				source->file, (unsigned long long)torn);
+}
+
+void source_advance(struct source *source)
+{
+	int r;
+
+	source->state = SOURCE_READING;
+	while ((r = audit_reader_read_text(source->reader, &source->line)) == 1) {
+		r = source_take_line(source);
+		if (r == -ENOMEM)
+			break;
+		if (source->line.number == 1 &&
+		    (r < 0 || strcmp(audit_line_get_type(source->line.json), "header") != 0)) {
+			source_end(source, -ENOMSG);
+			return;
+		}
+		if (r == 0 && source_holds_line(source)) {
+			source->state = SOURCE_WAITING;
+			return;
+		}
+		if (r == 0)
+			return;
+		source_report_damage(source);
+	}
+	if (r == 0)
+		source_reach_end(source);
+	else
+		source_end(source, r);
+}
+
+void source_open(struct source *source, const struct audit_reading *reading, size_t index)
+{
+	const char *path = reading->paths[index];
+	int r;
+
+	*source = (struct source){.log = {.path = path, .index = index}, .follow = {.wanted = reading->follow},
+				  .paths = reading->paths, .file = strdup(path)};
+	source->entry.log = &source->log;
+	r = source->file ? audit_reader_open(path, &source->reader) : -ENOMEM;
+	if (r < 0)
+		source_end(source, r);
+	else
+		source_advance(source);
+}
+
+void source_resume(struct source *source)
+{
+	struct audit_reader *next;
+
+	source_advance(source);
+	if (source->state != SOURCE_WAITING)
+		return;
+	next = follow_check_log(&source->follow, source->file, audit_reader_get_fd(source->reader));
+	if (next) {
+		source_advance(source); /* what was written before the file was renamed */
+		if (source->state != SOURCE_WAITING) {
+			audit_reader_free(next);
+			return;
+		}
+		source_change_file(source, next, strdup(source->file));
+		if (!source->file)
+			source_end(source, -ENOMEM);
+		else
+			source_advance(source);
+	} else if (source->follow.abandoned) {
+		source_advance(source);
+	}
+}
+
+int source_close(struct source *source)
+{
+	if (source->error < 0 && source->error != -ECANCELED) /* of which there was a message */
+		cli_print_error("audit", "%s: %s", source->log.path, source_get_error_text(source->error));
+	else if (source->damaged > DAMAGED_LINES_REPORTED_MAX)
+		cli_print_error("audit", "%s: %llu damaged lines altogether", source->log.path,
+				(unsigned long long)source->damaged);
+	audit_reader_free(source->reader);
+	json_decref(source->log.header);
+	free(source->buffer);
+	free(source->file);
+	free(source->next);
+	return source->error < 0 || source->damaged > 0 ? CLI_ERROR : CLI_OK;
+}

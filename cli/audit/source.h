@@ -1,0 +1,44 @@
+/* One of the logs that logs.c merges: its files one after the other, line by line. */
+#ifndef CALLGATE_CLI_AUDIT_SOURCE_H
+#define CALLGATE_CLI_AUDIT_SOURCE_H
+
+#include "cli/audit/follow.h"
+#include "cli/audit/logs.h"
+
+enum source_state {
+	SOURCE_READING, /* `entry` is the next line */
+	SOURCE_WAITING, /* followed: there is no further line yet */
+	SOURCE_ENDED,
+};
+
+struct source {
+	struct audit_log log;
+	struct audit_reader *reader; /* owned */
+	struct audit_entry entry;
+	struct audit_line line;
+	char *buffer; /* owned: the text of a line that was written anew */
+	enum source_state state;
+	bool compact;
+	char *file;    /* owned: the path of the file that is read */
+	long long number; /* of the file in the log, by its header */
+	char *next;    /* owned: the path of the file in which the log goes on */
+	const char *const *paths; /* of all logs */
+	uint64_t held; /* followed: number of the line whose outcome was waited for; lines begin with 1 */
+	struct follow follow;
+	uint64_t damaged;
+	int error; /* -errno: reading failed */
+};
+
+/* Opens a log and reads its first line. source_close releases, in any case. */
+void source_open(struct source *source, const struct audit_reading *reading, size_t index);
+
+/* Reads the next line into `entry`, or sets another state. */
+void source_advance(struct source *source);
+
+/* In state SOURCE_WAITING: reads on, perhaps in the file that has taken the log's name. */
+void source_resume(struct source *source);
+
+/* Reports how reading ended. Returns CLI_OK or CLI_ERROR. */
+int source_close(struct source *source);
+
+#endif
