@@ -53,6 +53,7 @@ CALLGATE_SOURCES += \
 	cli/audit/export/jsonl.c \
 	cli/audit/export/ocsf.c \
 	cli/audit/export/otlp.c \
+	cli/audit/export/output.c \
 	cli/audit/export/perfetto.c \
 	cli/audit/export/sqlite-file.c \
 	cli/audit/export/sqlite-file.h \

@@ -2,7 +2,6 @@
 #include "cli/audit/audit.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/text.h"
@@ -47,14 +46,6 @@ static int audit_refuse_verb(const char *name)
 	else
 		cli_print_error("audit", name ? "unknown verb \"%s\"" : "no verb given", name);
 	return cli_fail_usage("audit");
-}
-
-const char *const *audit_get_paths(char **argv, const char *verb)
-{
-	if (argv[optind])
-		return (const char *const *)argv + optind;
-	cli_print_error("audit", "%s needs a log; see callgate audit %s --help", verb, verb);
-	return NULL;
 }
 
 int cli_main_audit(int argc, char **argv)

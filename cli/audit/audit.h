@@ -12,12 +12,6 @@ int audit_main_stats(int argc, char **argv);
 int audit_main_diff(int argc, char **argv);
 int audit_main_export(int argc, char **argv);
 
-/* The logs that the command line names after its options. NULL, with a message: it names none. */
-const char *const *audit_get_paths(char **argv, const char *verb);
-
-/* Prints a line as JSON, which has the same meaning; safe for a terminal. */
-void audit_print_json_line(const struct audit_entry *entry);
-
 /* Prints the processes of the logs as a tree, with counts. CLI_OK or CLI_ERROR. */
 int audit_print_tree(const char *const *paths, const struct audit_filter *filter);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "audit/read.h"
 #include "base/buf.h"
@@ -120,4 +121,12 @@ int audit_flush_stdout(int status)
 		return status;
 	cli_print_error("audit", "cannot write to standard output: %s", strerror(errno));
 	return CLI_ERROR;
+}
+
+const char *const *audit_get_paths(char **argv, const char *verb)
+{
+	if (argv[optind])
+		return (const char *const *)argv + optind;
+	cli_print_error("audit", "%s needs a log; see callgate audit %s --help", verb, verb);
+	return NULL;
 }

@@ -145,14 +145,15 @@ static void show_line_of_log(struct buf *out, const json_t *line)
 	buf_puts(out, "\n");
 }
 
-void audit_print_json_line(const struct audit_entry *entry)
+/* Prints a line as JSON, which has the same meaning; safe for a terminal. */
+static void show_json_line(const struct audit_entry *entry)
 {
 	_cleanup_buf_ struct buf line = {0};
 
 	audit_put_text(&line, &(struct scan_text){entry->text, entry->len});
 	buf_puts(&line, "\n");
 	if (!line.failed)
-		(void)fwrite(line.data, 1, line.len, stdout); /* audit_flush_stdout() reports failures */
+		(void)text_print(stdout, line.data, true); /* audit_flush_stdout() reports failures */
 }
 
 static bool show_entry(void *ctx, const struct audit_entry *entry)
@@ -163,7 +164,7 @@ static bool show_entry(void *ctx, const struct audit_entry *entry)
 	if (entry->json ? !show->everything : !audit_filter_matches(&show->filter, entry))
 		return true;
 	if (show->json) {
-		audit_print_json_line(entry);
+		show_json_line(entry);
 		return !ferror(stdout);
 	}
 	out->len = 0;
@@ -175,7 +176,7 @@ static bool show_entry(void *ctx, const struct audit_entry *entry)
 		show_record(out, &entry->record);
 	if (out->failed)
 		return false;
-	(void)fwrite(out->data, 1, out->len, stdout);
+	(void)text_print(stdout, out->data, true);
 	return !ferror(stdout); /* else nothing more can be written */
 }
 

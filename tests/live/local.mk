@@ -27,6 +27,8 @@ LIVE_TESTS = \
 	tests/live/supervisor/on-deny.sh \
 	tests/live/as-user.sh \
 	tests/live/cli/bad-input.sh \
+	tests/live/cli/audit-export.sh \
+	tests/live/cli/audit-read.sh \
 	tests/live/cli/minimise.sh \
 	tests/live/cli/replay.sh \
 	tests/live/cli/report.sh \
@@ -219,6 +221,7 @@ EXTRA_DIST += tests/live/net-server.py tests/live/net.sh tests/cases/net-grpc.py
 EXTRA_DIST += tests/cases/attack-net-h2.py tests/cases/attack-net-listener.py tests/cases/threat-datagrams.py \
 	tests/cases/threat-outsiders.py
 EXTRA_DIST += tests/cases/net-crowd.py tests/cases/net-negative.py
+EXTRA_DIST += tests/cases/audit-export.py tests/cases/audit-hostile.py
 EXTRA_DIST += tests/cases/replay-ops.py tests/cases/net-python.py tests/cases/net-node.js tests/cases/NetJava.java
 EXTRA_DIST += tests/cases/net-packages.py tests/cases/net-pinned.py tests/cases/net-answers.py
 EXTRA_DIST += tests/cases/net-git.py tests/cases/net-static.c tests/cases/net-go.go

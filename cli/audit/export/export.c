@@ -2,13 +2,9 @@
 #include "cli/audit/export/export.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/cleanup.h"
 
 #define OUTPUT_BUFFER_BYTES (1u << 20)
 
@@ -28,16 +24,6 @@ struct export_run {
 	int error; /* of the format */
 };
 
-int export_flush_line(struct export *export)
-{
-	if (export->line.failed)
-		return -ENOMEM;
-	if (export->line.len > 0)
-		(void)fwrite(export->line.data, 1, export->line.len, export->out);
-	export->line.len = 0;
-	return 0;
-}
-
 static bool export_take_entry(void *ctx, const struct audit_entry *entry)
 {
 	struct export_run *run = ctx;
@@ -48,74 +34,6 @@ static bool export_take_entry(void *ctx, const struct audit_entry *entry)
 	run->error = run->options->format->entry(&run->export, entry);
 	return run->error == 0 && !ferror(run->export.out);
 }
-
-/* ---- the output ---- */
-
-struct output {
-	const char *shown; /* for messages */
-	char *path;        /* where it goes; owned; NULL: it is no regular file */
-	char *temporary;   /* owned */
-	FILE *file;        /* owned, unless it is stdout */
-};
-
-static int output_open_stream(struct output *output, int fd)
-{
-	output->file = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!output->file) {
-		cleanup_close(&fd);
-		return -errno;
-	}
-	return 0;
-}
-
-/* Opens a new file, which gets its name when it is complete; or stdout, or what is no regular file. 0 or -errno. */
-static int output_open(struct output *output, const char *path, const struct export_format *format)
-{
-	struct stat status;
-	bool exists = path && stat(path, &status) == 0;
-
-	output->shown = path ? path : "standard output";
-	if (!path) {
-		output->file = stdout;
-		return 0;
-	}
-	if (exists && S_ISDIR(status.st_mode))
-		return -EISDIR;
-	if (exists && !S_ISREG(status.st_mode))
-		return format->needs_file ? -ESPIPE
-					  : output_open_stream(output, open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY));
-	output->path = exists ? realpath(path, NULL) : strdup(path); /* a link stays one */
-	output->temporary = output->path ? cli_format("%s.XXXXXX", output->path) : NULL;
-	if (!output->temporary)
-		return -errno;
-	return output_open_stream(output, mkostemp(output->temporary, O_CLOEXEC));
-}
-
-/* Closes the output; `keep`: a file gets its name. 0 or -errno. */
-static int output_close(struct output *output, bool keep)
-{
-	int r = 0;
-
-	if (output->file) {
-		if (ferror(output->file) || fflush(output->file) != 0)
-			r = errno ? -errno : -EIO;
-		if (r == 0 && output->path && keep && fsync(fileno(output->file)) < 0 && errno != EINVAL)
-			r = -errno;
-		if (output->file != stdout && fclose(output->file) != 0 && r == 0)
-			r = -errno;
-	}
-	if (output->temporary && output->file) {
-		if (r == 0 && keep && rename(output->temporary, output->path) < 0)
-			r = -errno;
-		if (r < 0 || !keep)
-			(void)unlink(output->temporary); /* there is a message about the first failure */
-	}
-	free(output->path);
-	free(output->temporary);
-	return r;
-}
-
-/* ---- the verb ---- */
 
 static int export_set_format(const struct cli_given *given, void *format)
 {
@@ -177,7 +95,7 @@ static int export_run(const struct export_options *options, const char *const *p
 	struct export_run run = {.options = options, .export = {.several = paths[1] != NULL}};
 	const char *path = options->output && strcmp(options->output, "-") != 0 ? options->output : NULL;
 	struct output output = {0};
-	int status, r = output_open(&output, path, options->format);
+	int status, r = output_open(&output, path, options->format->needs_file);
 
 	if (r < 0) {
 		cli_print_error("audit", "%s: %s", output.shown, r == -ESPIPE ? "not a regular file" : strerror(-r));

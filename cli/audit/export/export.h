@@ -28,6 +28,24 @@ struct export_format {
 
 extern const struct export_format export_jsonl, export_csv, export_sqlite, export_ocsf, export_otlp, export_perfetto;
 
+/* ---- output.c ---- */
+
+struct output {
+	const char *shown; /* for messages */
+	char *path;        /* where it goes; owned; NULL: it is no regular file */
+	char *temporary;   /* owned */
+	FILE *file;        /* owned, unless it is stdout */
+};
+
+/*
+ * Opens a new file, which gets its name when it is complete; or stdout (path NULL), or what is no regular file. 0, or
+ * -errno: -ESPIPE for the latter with needs_file. output_close closes, in any case.
+ */
+int output_open(struct output *output, const char *path, bool needs_file);
+
+/* Closes the output; `keep`: a file gets its name. 0 or -errno. */
+int output_close(struct output *output, bool keep);
+
 /* Writes export->line, and empties it. 0 or -ENOMEM. */
 int export_flush_line(struct export *export);
 

@@ -1,0 +1,75 @@
+/* Where an export goes: a file that gets its name when it is complete, or a stream. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/audit/export/export.h"
+
+int export_flush_line(struct export *export)
+{
+	if (export->line.failed)
+		return -ENOMEM;
+	if (export->line.len > 0)
+		(void)fwrite(export->line.data, 1, export->line.len, export->out);
+	export->line.len = 0;
+	return 0;
+}
+
+static int output_open_stream(struct output *output, int fd)
+{
+	output->file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!output->file) {
+		cleanup_close(&fd);
+		return -errno;
+	}
+	return 0;
+}
+
+int output_open(struct output *output, const char *path, bool needs_file)
+{
+	struct stat status;
+	bool exists = path && stat(path, &status) == 0;
+
+	output->shown = path ? path : "standard output";
+	if (!path) {
+		output->file = stdout;
+		return 0;
+	}
+	if (exists && S_ISDIR(status.st_mode))
+		return -EISDIR;
+	if (exists && !S_ISREG(status.st_mode))
+		return needs_file ? -ESPIPE
+					  : output_open_stream(output, open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY));
+	output->path = exists ? realpath(path, NULL) : strdup(path); /* a link stays one */
+	output->temporary = output->path ? cli_format("%s.XXXXXX", output->path) : NULL;
+	if (!output->temporary)
+		return -errno;
+	return output_open_stream(output, mkostemp(output->temporary, O_CLOEXEC));
+}
+
+int output_close(struct output *output, bool keep)
+{
+	int r = 0;
+
+	if (output->file) {
+		if (ferror(output->file) || fflush(output->file) != 0)
+			r = errno ? -errno : -EIO;
+		if (r == 0 && output->path && keep && fsync(fileno(output->file)) < 0 && errno != EINVAL)
+			r = -errno;
+		if (output->file != stdout && fclose(output->file) != 0 && r == 0)
+			r = -errno;
+	}
+	if (output->temporary && output->file) {
+		if (r == 0 && keep && rename(output->temporary, output->path) < 0)
+			r = -errno;
+		if (r < 0 || !keep)
+			(void)unlink(output->temporary); /* there is a message about the first failure */
+	}
+	free(output->path);
+	free(output->temporary);
+	return r;
+}
