@@ -74,7 +74,7 @@ static const struct scan_field {
 	FIELD("observed", SCAN_FLAG, AT(observed)),
 	FIELD("on_deny", SCAN_TEXT, AT(on_deny)),
 	FIELD("answer", SCAN_TEXT, AT(answer)),
-	FIELD("answered_by", SCAN_TEXT, AT(answered_by)),
+	FIELD("answered_by", SCAN_DECIMAL, AT(answered_by)),
 	FIELD("asked_ns", SCAN_NUMBER, AT(asked_ns)),
 	FIELD("rule", SCAN_TEXT, AT(rule)),
 	FIELD("reason", SCAN_TEXT, AT(reason)),

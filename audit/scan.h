@@ -40,10 +40,10 @@ struct scan_record {
 	struct scan_path path[SCAN_PATHS];
 	struct scan_text host, proto, method;
 	struct scan_text address, real, dropped, sni, alpn, credential, cause;
-	struct scan_text answer, answered_by; /* of a call that was asked about */
+	struct scan_text answer; /* of a call that was asked about */
 	struct scan_text verdict, effect, on_deny, rule, reason, right, error;
 	struct scan_text exe; /* absent when a compact log leaves it out */
-	struct scan_text dns_ms, connect_ms, duration_ms; /* numbers, as in the line */
+	struct scan_text answered_by, dns_ms, connect_ms, duration_ms; /* numbers, as in the line */
 	int64_t pid, tid, ppid, host_pid; /* 0: the line has none */
 	uint64_t asked_ns, mono_ns, port, conn, status, bytes_up, bytes_down; /* 0: the line has none */
 	uint64_t count;  /* 0: the line has none */

@@ -98,7 +98,8 @@ def jsonl():
 
 
 INTEGERS = {"seq", "mono_ns", "pid", "tid", "ppid", "host_pid", "conn", "port", "truncated", "status", "count",
-            "bytes_up", "bytes_down", "observed", "ret", "ns"}
+            "bytes_up", "bytes_down", "observed", "ret", "ns",
+            "asked_ns", "answered_by"}
 REALS = {"dns_ms", "connect_ms", "duration_ms"}
 
 

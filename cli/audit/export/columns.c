@@ -1,5 +1,6 @@
 #include "cli/audit/export/columns.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/audit/fields.h"
@@ -8,6 +9,7 @@ enum column_kind {
 	FIELD_TEXT,
 	FIELD_RAW,      /* JSON, as a text: its quotes are no escapes */
 	FIELD_DECIMAL,
+	FIELD_DIGITS,   /* an integer that may be 0, as a text */
 	FIELD_UNSIGNED, /* 0: the record has none */
 	FIELD_SIGNED,   /* 0: the record has none */
 	FIELD_SEQ,
@@ -70,6 +72,9 @@ static const struct column {
 	{"effect", FIELD_TEXT, AT(effect)},
 	{"observed", FIELD_FLAG, AT(observed)},
 	{"on_deny", FIELD_TEXT, AT(on_deny)},
+	{"answer", FIELD_TEXT, AT(answer)},
+	{"answered_by", FIELD_DIGITS, AT(answered_by)},
+	{"asked_ns", FIELD_UNSIGNED, AT(asked_ns)},
 	{"rule", FIELD_TEXT, AT(rule)},
 	{"reason", FIELD_TEXT, AT(reason)},
 	{"ret", FIELD_RET, 0},
@@ -100,6 +105,7 @@ enum column_type column_get_type(size_t column)
 		return COLUMN_TEXT;
 	case FIELD_UNSIGNED:
 	case FIELD_SIGNED:
+	case FIELD_DIGITS:
 	case FIELD_SEQ:
 	case FIELD_TID:
 	case FIELD_BYTES:
@@ -119,6 +125,14 @@ static struct column_value column_make_text(const struct scan_text *text)
 static struct column_value column_make_number(bool present, uint64_t number)
 {
 	return (struct column_value){.present = present, .number = (int64_t)(number < INT64_MAX ? number : INT64_MAX)};
+}
+
+static struct column_value column_make_digits(const struct scan_text *digits)
+{
+	char text[24];
+	bool present = digits->at && scan_get_bytes(digits, text, sizeof(text)) > 0;
+
+	return (struct column_value){.present = present, .number = present ? strtoll(text, NULL, 10) : 0};
 }
 
 static struct column_value column_make_resolved(const struct scan_path *path)
@@ -156,6 +170,8 @@ struct column_value column_get_value(size_t column, const struct audit_entry *en
 	case FIELD_SIGNED:
 		return (struct column_value){.present = *(const int64_t *)field != 0,
 					     .number = *(const int64_t *)field};
+	case FIELD_DIGITS:
+		return column_make_digits(field);
 	case FIELD_RESOLVED:
 		/* The path of a request is none of the file system. */
 		return record->event.at ? column_make_text(&((const struct scan_path *)field)->resolved)
