@@ -11,9 +11,28 @@
  * and "<L16>" for 16 of base64 in lines of 70.
  */
 static const struct decoy {
-	const char *name; /* name of the file; "*x" matches any name that ends in x, "x*" any that begins with x */
+	/* name of the file: "*x" matches each that ends in x, "x*" each that begins with x, "/d/x" the end of a path */
+	const char *name;
 	const char *text;
 } decoys[] = {
+	{"/.aws/config", "[default]\nregion = eu-central-1\naws_access_key_id = AKIA<U16>\n"
+			 "aws_secret_access_key = <B40>\n"},
+	{"/.kube/config", "apiVersion: v1\nkind: Config\ncurrent-context: prod\nclusters:\n- name: prod\n"
+			  "  cluster: {server: https://10.0.12.4:6443}\ncontexts:\n- name: prod\n"
+			  "  context: {cluster: prod, user: admin}\nusers:\n- name: admin\n  user: {token: <B120>}\n"},
+	{"/.docker/config.json", "{\"auths\": {\"registry.internal\": {\"auth\": \"Y2k6<B44>\"}}}\n"},
+	{"/.cargo/credentials.toml", "[registry]\ntoken = \"cio<B32>\"\n"},
+	{"application_default_credentials.json",
+	 "{\n  \"client_id\": \"764086051850-<U32>.apps.googleusercontent.com\",\n  \"client_secret\": \"d-<B22>\",\n"
+	 "  \"refresh_token\": \"1//0<B64>\",\n  \"type\": \"authorized_user\"\n}\n"},
+	{"*.pub", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI<B43> ci@build\n"},
+	{"shadow", "root:$6$<B16>$<B86>:19700:0:99999:7:::\ndaemon:*:19700:0:99999:7:::\n"},
+	{".pgpass", "db.internal:5432:app:app:<B24>\n"},
+	{".my.cnf", "[client]\nuser = app\nhost = db.internal\npassword = <B24>\n"},
+	{".vault-token", "hvs.<B90>\n"},
+	{"hosts.yml", "github.com:\n    user: ci\n    oauth_token: gho_<U36>\n    git_protocol: https\n"},
+	{"*_history", "cd /srv/app\ngit pull\nmysql -h db.internal -u app -p<B20>\n"
+		      "export AWS_SECRET_ACCESS_KEY=<B40>\n./deploy.sh prod\n"},
 	{"credentials", "[default]\naws_access_key_id = AKIA<U16>\naws_secret_access_key = <B40>\n"},
 	{"id_*", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA<L352>\n"
 		 "-----END OPENSSH PRIVATE KEY-----\n"},
@@ -27,10 +46,13 @@ static const struct decoy {
 	{"*", "token = <B43>\n"},
 };
 
-static bool decoy_matches(const char *pattern, const char *name)
+static bool decoy_matches(const char *pattern, const char *path)
 {
-	size_t len = strlen(pattern), name_len = strlen(name);
+	const char *name = strrchr(path, '/') + 1;
+	size_t len = strlen(pattern), name_len = strlen(name), path_len = strlen(path);
 
+	if (pattern[0] == '/')
+		return path_len >= len && strcmp(path + path_len - len, pattern) == 0;
 	if (pattern[0] == '*')
 		return name_len >= len - 1 && strcmp(name + name_len - (len - 1), pattern + 1) == 0;
 	if (pattern[len - 1] == '*')
@@ -63,7 +85,6 @@ static void decoy_generate(struct buf *out, char kind, unsigned long count, uint
 
 const char *decoy_make_text(struct arena *arena, const char *path)
 {
-	const char *name = strrchr(path, '/') + 1;
 	uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
 	const struct decoy *decoy = decoys;
 	_cleanup_buf_ struct buf out = {0};
@@ -73,7 +94,7 @@ const char *decoy_make_text(struct arena *arena, const char *path)
 	for (const char *c = path; *c; c++)
 		state = (state ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
 	state |= 1; /* from state 0 the generator yields only 0 */
-	while (!decoy_matches(decoy->name, name)) /* the last pattern matches every name */
+	while (!decoy_matches(decoy->name, path)) /* the last pattern matches every name */
 		decoy++;
 	for (text = decoy->text; *text; text = *end ? end + 1 : end) {
 		size_t len = strcspn(text, "<");

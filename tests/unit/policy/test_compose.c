@@ -490,6 +490,55 @@ START_TEST(test_decoys_differ)
 }
 END_TEST
 
+/* Each kind looks like a file of that name. */
+START_TEST(test_decoy_kinds)
+{
+	static const struct {
+		const char *path, *begin, *part;
+	} kinds[] = {
+		{"/h/.aws/credentials", "[default]\n", "aws_access_key_id = AKIA"},
+		{"/h/.aws/config", "[default]\n", "region = "},
+		{"/h/.kube/config", "apiVersion: v1\n", "users:\n"},
+		{"/h/.docker/config.json", "{\"auths\": {", "\"auth\": \""},
+		{"/h/.cargo/credentials.toml", "[registry]\n", "token = \"cio"},
+		{"/h/.config/gcloud/application_default_credentials.json", "{\n", "\"refresh_token\": \"1//0"},
+		{"/h/.ssh/id_ed25519", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEA", "-----END"},
+		{"/h/.ssh/id_ed25519.pub", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI", " ci@build\n"},
+		{"/etc/shadow", "root:$6$", ":0:99999:7:::\n"},
+		{"/h/server.pem", "-----BEGIN PRIVATE KEY-----\n", "-----END PRIVATE KEY-----\n"},
+		{"/h/.env", "DATABASE_URL=", "API_TOKEN="},
+		{"/h/.env.production", "DATABASE_URL=", "API_TOKEN="},
+		{"/h/.pgpass", "db.internal:5432:", ":"},
+		{"/h/.my.cnf", "[client]\n", "password = "},
+		{"/h/.netrc", "machine ", " password "},
+		{"/h/.npmrc", "//registry.npmjs.org/", "_authToken=npm_"},
+		{"/h/.pypirc", "[pypi]\n", "pypi-AgEI"},
+		{"/h/.vault-token", "hvs.", "\n"},
+		{"/h/.config/gh/hosts.yml", "github.com:\n", "oauth_token: gho_"},
+		{"/h/.bash_history", "cd ", "AWS_SECRET_ACCESS_KEY="},
+		{"/h/.git-credentials", "https://ci:ghp_", "@github.com\n"},
+		{"/h/service.json", "{\"token\": \"", "\"}"},
+		{"/h/config", "token = ", "\n"},
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct rig rig = {0};
+		struct policy *policy = NULL;
+		char *text = NULL;
+		const char *content;
+
+		ck_assert_int_gt(asprintf(&text, "{\"filesystem\": {\"decoy\": [\"%s\"]}}", kinds[i].path), 0);
+		ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
+		content = mount_at(policy, kinds[i].path)->text;
+		ck_assert_msg(strncmp(content, kinds[i].begin, strlen(kinds[i].begin)) == 0, "%s", content);
+		ck_assert_msg(strstr(content, kinds[i].part) && !strchr(content, '<'), "%s", content);
+		free(text);
+		policy_free(policy);
+		rig_done(&rig);
+	}
+}
+END_TEST
+
 START_TEST(test_lines)
 {
 	static const char text[] = "{\n \"a\": {\"x\": [1, {\"}\": \"]\\\"\"}, -2.5e3, true],\n \"\\u0062\\/\": "
@@ -581,6 +630,7 @@ int main(void)
 	tcase_add_loop_test(tcase, test_narrow, 0, sizeof(narrows) / sizeof(narrows[0]));
 	tcase_add_test(tcase, test_suggest);
 	tcase_add_test(tcase, test_decoys_differ);
+	tcase_add_test(tcase, test_decoy_kinds);
 	tcase_add_test(tcase, test_lines);
 	tcase_add_test(tcase, test_quick);
 	suite_add_tcase(suite, tcase);
