@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/batch/batch.h"
+#include "cli/load.h"
 #include "cli/options.h"
 
 #define POLICIES_MAX 16u
@@ -83,6 +84,35 @@ static int compare_parse_options(int argc, char **argv, struct compare *compare)
 	else
 		return CLI_PARSED;
 	return CLI_ERROR;
+}
+
+/*
+ * Loads a policy as a run will, so that its mistakes are told before anything is run. Without the working directory,
+ * because each run gets a copy of it.
+ */
+static bool compare_check_policy(const char *option, const char *value, const char *program)
+{
+	_cleanup_policy_ struct policy *policy = NULL;
+	struct cli_policy_options options = {0};
+	struct cli_host host = {0};
+	char *name = strcmp(option, "-p") == 0 && !strchr(value, '/') ? cli_format("./%s", value) : strdup(value);
+	bool valid = cli_list_add_owned(&options.names, name) == 0 && cli_host_init(&host, program) == 0;
+
+	if (!valid)
+		(void)cli_fail_no_memory("compare");
+	valid = valid && cli_load_policy(&options, "compare", &host, NULL, &policy, NULL) == 0;
+	cli_host_release(&host);
+	cli_policy_options_release(&options);
+	return valid;
+}
+
+static bool compare_check_policies(const struct compare *compare, const char *program)
+{
+	bool valid = true;
+
+	for (size_t i = 0; i < compare->option.count; i += 2)
+		valid = compare_check_policy(compare->option.item[i], compare->option.item[i + 1], program) && valid;
+	return valid;
 }
 
 /* Creates the directory of all runs. False with a message. */
@@ -228,7 +258,8 @@ int cli_main_compare(int argc, char **argv)
 {
 	struct compare compare = {0};
 	int status = compare_parse_options(argc, argv, &compare);
-	bool done = status == CLI_PARSED && compare_make_dir(&compare);
+	bool done = status == CLI_PARSED && compare_check_policies(&compare, argv[optind]) &&
+		    compare_make_dir(&compare);
 	size_t policies = compare.option.count / 2;
 
 	for (size_t i = 0; done && i < policies; i++)

@@ -247,6 +247,15 @@ static size_t plan_read_items(struct plan *plan, const struct plan_place *spot, 
 	return count;
 }
 
+static void plan_check_timeout(const struct plan *plan, const struct plan_place *spot)
+{
+	struct plan_place at = spot_get_member(spot, plan->json, "timeout");
+	uint64_t ns;
+
+	if (plan->timeout && strcmp(plan->timeout, "none") != 0 && text_parse_duration(plan->timeout, &ns) < 0)
+		spot_refuse(&at, "write a time such as \"10s\", \"2m\" or \"none\"");
+}
+
 static void plan_read_all(struct plan *plan, const struct plan_place *spot)
 {
 	static const char *const names[] = {"version", "name", "programs", "inputs", "policies", "repetitions", "seed",
@@ -262,6 +271,7 @@ static void plan_read_all(struct plan *plan, const struct plan_place *spot)
 	plan->repetitions = (unsigned)spot_read_number(spot, plan->json, "repetitions", PLAN_REPETITIONS_MAX, 1);
 	plan->seed = spot_read_number(spot, plan->json, "seed", INT32_MAX, 0);
 	plan->timeout = spot_read_text(spot, plan->json, "timeout", false);
+	plan_check_timeout(plan, spot);
 	plan->programs = plan_read_items(plan, spot, "programs", sizeof(*plan->program), &plan->program,
 					 plan_read_program);
 	plan->policies = plan_read_items(plan, spot, "policies", sizeof(*plan->policy), &plan->policy,
@@ -296,8 +306,11 @@ int plan_load(const char *path, struct plan *ret_plan)
 	ret_plan->json = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
 	spot.text = text;
 	if (!json_is_object(ret_plan->json)) {
-		cli_print_error("experiment", "%s:%d: %s", path, error.line > 0 && !ret_plan->json ? error.line : 1,
-				ret_plan->json ? "write an object" : error.text);
+		if (ret_plan->json)
+			cli_print_error("experiment", "%s:1: write an object", path);
+		else
+			cli_print_error("experiment", "%s:%d:%d: not valid JSON: %s", path, error.line, error.column,
+					error.text);
 		return -EINVAL;
 	}
 	plan_read_all(ret_plan, &spot);

@@ -139,6 +139,86 @@ refused full-stdout-doctor 125 'standard output' full_doctor
 full_stdout() { timeout 20 "$CALLGATE" run --profile minimal "$@" -- /bin/echo hello >/dev/full; }
 refused full-stdout-json 125 'standard output|stdout|No space' full_stdout --json
 
+# ---- plans, policies, case files and logs: one message each that says where; nothing is half-written ----
+LINES_MAX=1
+cd "$T" || die "cd"
+mkdir "$T/in" "$T/in/dir"
+printf '{"a": [1' >"$T/in/cut"
+echo '[]' >"$T/in/list"
+echo 7 >"$T/in/number"
+printf '{"version": 1, "x": "a\0b"}' >"$T/in/nul"
+: >"$T/in/empty"
+printf '\377\376\001x' >"$T/in/bytes"
+head -c 20000000 /dev/zero | tr '\0' ' ' >"$T/in/huge"
+ln -s loop "$T/in/loop"
+echo '{"version":1,"filesystem":{"read":["/usr"]}}' >"$T/in/pol"
+echo '{"cases":[{"open":"/usr","verdict":"allow"}]}' >"$T/in/cases"
+run -x /bin/true --audit "$T/in/log" -- /bin/true || fail "no log"
+for what in cut list number nul empty bytes huge loop dir missing; do
+	bad=in/$what
+	refused "plan-$what" 125 "$bad" cg experiment run "$bad" -o made
+	refused "results-$what" 125 "$bad" cg experiment report "$bad"
+	refused "cases-$what" 125 "$bad" cg policy test in/pol "$bad"
+	refused "policy-of-cases-$what" 125 "$bad" cg policy test "$bad" in/cases
+	refused "log-$what" 125 "$bad" cg replay "$bad" -p in/pol
+	refused "policy-of-replay-$what" 125 "$bad" cg replay in/log -p "$bad"
+	refused "log-to-minimise-$what" 125 "$bad" cg policy minimise in/pol "$bad" -o made
+	refused "minimise-$what" 125 "$bad" cg policy minimise "$bad" in/log -o made
+	refused "diff-$what" 125 "$bad" cg policy diff in/pol "$bad"
+	refused "fmt-$what" 125 "$bad" cg policy fmt "$bad"
+	refused "compare-$what" 125 "$bad" cg compare -p in/pol -p "$bad" --keep made -- /bin/true
+	[ ! -e made ] || die "$what: left $(find made)"
+done
+# damaged NAME PATTERN: the log in/NAME is refused, at its line.
+damaged()
+{
+	refused "replay-$1" 125 "$2" cg replay "in/$1" -p in/pol
+	refused "minimise-$1" 125 "$2" cg policy minimise in/pol "in/$1" -o made
+	[ ! -e made ] || die "$1: left made"
+}
+head -c -40 in/log >in/torn && damaged torn "in/torn:[0-9]+: .*incomplete"
+sed 's/"seq":2,/"seq":"x",/' in/log >in/typed && damaged typed "in/typed:[0-9]+: not a line"
+sed '2s/^/{/' in/log >in/braces && damaged braces "in/braces:2: not a line"
+(cat in/log && printf '\0\0\n') >in/zeros && damaged zeros "in/zeros:[0-9]+:"
+# plan TEXT PATTERN: the members of a plan whose program and policy are right, and what is said of them.
+plan()
+{
+	printf '{"version": 1, "programs": [{"name": "a", "command": ["true"]%s}], "policies": [{"name": "p", %s}]%s}' \
+		"$1" "$2" "$3" >in/plan
+	refused "plan $*" 125 "$4" cg experiment run in/plan -o made
+	[ ! -e made ] || die "plan $*: left made"
+}
+plan '' '"file": "none"' '' 'in/plan:1: policies\[0\].file: .*none: No such file'
+plan '' '"file": "cut"' '' 'in/cut:1:8: not valid JSON'
+plan '' '"file": "pol"' ', "timeout": "soon"' 'in/plan:1: timeout: write a time'
+plan '' '"file": "pol"' ', "repetitions": -1' 'in/plan:1: repetitions'
+plan '' '"file": "pol"' ', "frob": 1' 'in/plan:1: frob: unknown key'
+plan ', "workdir": "none"' '"file": "pol"' '' 'in/plan:1: programs\[0\].workdir: .*No such file'
+plan '' '"file": "pol"' ', "inputs": [{"name": "i", "file": "none"}]' 'in/plan:1: inputs\[0\].file'
+# Output that cannot be written.
+full() { timeout 20 "$CALLGATE" "$@" >/dev/full; }
+refused full-replay 125 'standard output' full replay in/log -p in/pol
+refused full-diff 125 'standard output' full policy diff in/pol in/pol
+refused full-fmt 125 'standard output' full policy fmt in/pol
+refused full-test 125 'standard output' full policy test in/pol in/cases
+refused full-compare 125 'standard output' full compare -p in/pol -p in/pol -- /bin/true
+plan ', "workdir": "none"' '"file": "pol"' '' 'none'
+sed -i 's/, "workdir": "none"//' in/plan
+refused output-is-file 125 'in/pol' cg experiment run in/plan -o in/pol
+# Not a byte in any file; the messages go through a pipe, because they are kept in one.
+small()
+{
+	(ulimit -f 0 && exec timeout 20 "$CALLGATE" "$@") 2>&1 | cat >&2
+	return "${PIPESTATUS[0]}"
+}
+cp in/pol in/kept && printf ' ' >>in/kept && cp in/kept in/before
+refused small-fmt 125 'in/kept' small policy fmt -w in/kept
+cmp -s in/kept in/before || fail "fmt -w: the file changed though it could not be written"
+LINES_MAX=4 refused small-minimise 125 'in/small' small policy minimise in/pol in/log -o in/small
+left=$(find in -name 'kept?*' -o -name 'small*')
+[ -z "$left" ] || fail "half-written: $left"
+LINES_MAX=2
+
 # callgate inside of callgate: there is a listener already
 LINES_MAX=4
 nested()

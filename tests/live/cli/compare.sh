@@ -74,7 +74,7 @@ refused()
 refused 'two policies' -p "$loose" -- true
 refused 'no program' -p "$loose" -p "$strict"
 refused 'does not exist yet' --keep "$T/kept" -p "$loose" -p "$strict" -- true
-refused 'nothing to compare' -p "$loose" -p "$T/none.json" -- true
+refused 'nothing to compare' -p "$loose" -p "$loose" --run-option=--frob -- true
 refused 'none.json' -p "$loose" -p "$T/none.json" -- true
 refused 'No such file' -w "$T/none" -p "$loose" -p "$strict" -- true
 

@@ -132,7 +132,7 @@ refused()
 	grep -qE -- "$pattern" "$T/out" || fail "$text: $(cat "$T/out")"
 	[ ! -e "$T/bad" ] || [ -z "$(ls "$T/bad/cells")" ] || fail "$text: something was run"
 }
-refused 'bad.json:2: ' '{'
+refused 'bad.json:2:0: not valid JSON' '{'
 refused 'bad.json:1: write an object' '[]'
 refused 'bad.json:2: version' '{
 "version": 2, "programs": [{"name": "a", "command": ["true"]}], "policies": [{"name": "p", "profile": "minimal"}]}'
