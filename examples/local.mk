@@ -4,6 +4,10 @@ EXTRA_DIST += \
 	examples/analysis/policy.json \
 	examples/analysis/run.sh \
 	examples/analysis/sales.csv \
+	examples/ask/README.md \
+	examples/ask/answer.sh \
+	examples/ask/policy.json \
+	examples/ask/run.sh \
 	examples/c-build/Makefile \
 	examples/c-build/README.md \
 	examples/c-build/main.c \
@@ -11,6 +15,11 @@ EXTRA_DIST += \
 	examples/c-build/run.sh \
 	examples/c-build/words.c \
 	examples/c-build/words.h \
+	examples/denials/README.md \
+	examples/denials/policy.json \
+	examples/denials/report.sh \
+	examples/denials/run.sh \
+	examples/denials/wider.json \
 	examples/experiment/README.md \
 	examples/experiment/base.json \
 	examples/experiment/plan.json \

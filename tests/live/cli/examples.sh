@@ -48,6 +48,17 @@ says node '[0-9]+ kinds of files; /etc/shadow: ENOENT'
 kept node report.json
 jq -e '[.sums[].files] | add > 0' "$T/out-node/report.json" >/dev/null || fail "node: report.json counts nothing"
 
+example denials
+says denials yes
+says denials '.*draft[.]txt.*'
+says denials '.*denied_by_rule.*'
+says denials 'not there: report[.]txt'
+example ask
+says ask 'allow: .*/cat wants to openat /etc/debian_version [(]r[)]'
+says ask 'read: /etc/debian_version'
+says ask 'deny: .*/ls wants to .* /var/log [(]r[)]'
+says ask 'denied: /var/log'
+
 example replay
 says replay 'newly denied: [1-9]'
 says replay 'runs under the small policy: .*'
