@@ -1,4 +1,4 @@
-// Opens pages of `callgate audit report` in headless Chromium: report-browser.js DIRECTORY, where are real.html (a run),
+// Opens pages of `callgate audit report` in headless Chromium: report-browser.js DIRECTORY with real.html (one run),
 // two.html (two runs), many.html (three), hostile.html with strings.json, strange.html (an edited log), large.html
 // (500,000 records). NODE_PATH names the directory of playwright-core and axe-core. SCREENSHOTS names a directory for
 // pictures.
@@ -91,7 +91,8 @@ async function tryReal(browser) {
 	await screenshot(page, 'report-light');
 	const refused = await filter(page, '#filter-verdict', 'denied');
 	check(refused > 0 && refused < all, 'real: ' + refused + ' denied of ' + all);
-	check((await page.$$('#grid .line')).length === (await page.$$('#grid .line.denied')).length, 'real: not only denials');
+	check((await page.$$('#grid .line')).length === (await page.$$('#grid .line.denied')).length,
+		'real: not only denials');
 	await clear(page, all);
 	check(await filter(page, '#filter-text', 'PASSWD') > 0, 'real: search finds nothing');
 	await page.fill('#filter-text', '');
@@ -164,7 +165,7 @@ async function tryTwo(browser) {
 	await page.selectOption('#run-select', '1');
 	await page.waitForFunction(() => document.querySelectorAll('#summary-body article').length === 1);
 	await accessible(page, 'two');
-	await page.evaluate(() => { location.hash = ''; scrollTo(0, 0); document.querySelector('#compare').scrollIntoView(); });
+	await page.evaluate(() => document.querySelector('#compare').scrollIntoView());
 	await screenshot(page, 'report-compare');
 	quiet(page, 'two');
 	await page.context().close();
@@ -261,16 +262,17 @@ async function tryLarge(browser) {
 		.catch(() => check(false, 'large: the browser does not tell of long tasks'));
 	const longest = Math.max(...slowest.map((one) => one[1]), scrolling);
 	check(longest <= LONGEST_TASK_MS, 'large: a task of ' + longest + ' ms');
-	console.log('500,000 records: shown after ' + ready + ' ms (longest task ' + Math.round(loading) + ' ms); a filter takes ' +
-		Math.max(...slowest.map((one) => one[0])) + ' ms at most, the longest task meanwhile ' + Math.round(longest) + ' ms');
+	console.log('500,000 records: shown after ' + ready + ' ms (longest task ' + Math.round(loading) + ' ms); a filter ' +
+		'takes ' + Math.max(...slowest.map((one) => one[0])) + ' ms at most, the longest task meanwhile ' +
+		Math.round(longest) + ' ms');
 	quiet(page, 'large');
 	await page.context().close();
 }
 
 (async () => {
-	const browser = await chromium.launch({executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: ['--no-sandbox',
-		'--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update',
-		'--disable-sync']});
+	const browser = await chromium.launch({executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: [
+		'--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+		'--disable-component-update', '--disable-sync']});
 	for (const [name, one] of [['real', tryReal], ['two', tryTwo], ['hostile', tryHostile],
 		['strange', tryStrange], ['large', tryLarge]]) {
 		const begun = Date.now();

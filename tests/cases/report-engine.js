@@ -5,7 +5,8 @@ const fs = require('fs');
 
 const page = fs.readFileSync(process.argv[2], 'utf8');
 const script = page.slice(page.lastIndexOf('<script>') + 8, page.lastIndexOf('</script>'));
-const begin = script.indexOf('function createEngine()'), end = script.indexOf('\n}\n', script.indexOf('return {questions'));
+const begin = script.indexOf('function createEngine()');
+const end = script.indexOf('\n}\n', script.indexOf('return {questions'));
 const createEngine = new Function(script.slice(begin, end + 3) + 'return createEngine;')();
 const q = createEngine().questions;
 

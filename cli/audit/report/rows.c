@@ -81,7 +81,7 @@ static uint32_t rows_add_call(struct report_texts *texts, const json_t *line)
 
 static bool rows_has_column(const char *key)
 {
-	static const char *const others[] = {"syscall", "event", "mono_ns", NULL};
+	static const char *const others[] = {"syscall", "event", "mono_ns", "prev", NULL};
 
 	for (size_t i = 0; i < REPORT_COLUMNS; i++)
 		if (strcmp(column_names[i], key) == 0)
@@ -92,7 +92,7 @@ static bool rows_has_column(const char *key)
 	return false;
 }
 
-/* The fields that have no column, as a JSON object. */
+/* The fields that have no column, as a JSON object. Hashes of a chain say nothing to a reader, and do not compress. */
 static uint32_t rows_add_rest(struct report_texts *texts, const json_t *line)
 {
 	json_t *rest = json_copy((json_t *)(uintptr_t)line); /* does not change the line */

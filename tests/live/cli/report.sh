@@ -128,6 +128,10 @@ if command -v node >/dev/null; then
 	engine strange 'q.getProcesses(0).lost' 3
 	engine strange 'q.applyFilter({run: -1, verdict: "denied"}).count' 3
 fi
+# A chain of hashes would be most of a page.
+jq -c '.prev = "hash-\(.seq)"' "$T/hostile.log" >"$T/chained.log"
+report -o "$T/chained.html" "$T/chained.log" || fail "a log with hashes"
+grep -q "hash-7" "$T/chained.html" && fail "the page has the hashes of the records"
 report -o "$T/many.html" "$T/strange.log" "$T/one.log" "$T/hostile.log" "$T/two.log" || fail "four runs"
 page many "$T/strings.json"
 [ "$(about many '.runs | length')" = 4 ] || fail "four runs: $(about many '.runs | length')"

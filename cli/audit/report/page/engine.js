@@ -105,8 +105,8 @@ function overview() {
 	const span = about.runs.map(() => 0);
 	for (let i = 0; i < count; i++)
 		span[column.run[i]] = Math.max(span[column.run[i]], column.time[i]);
-	return {about, count, span, runStart, calls: valuesOf('call'), programs: valuesOf('exe'),
-		reasons: valuesOf('reason'), hosts: valuesOf('host'), errors: valuesOf('errno'),
+	return {about, count, span, runStart, verdicts: valuesOf('verdict'), calls: valuesOf('call'),
+		programs: valuesOf('exe'), reasons: valuesOf('reason'), hosts: valuesOf('host'), errors: valuesOf('errno'),
 		denials: about.denials.map((one) => ({...one, call: textOf(one.call), target: textOf(one.target),
 			resolved: textOf(one.resolved), reason: textOf(one.reason), rule: textOf(one.rule),
 			errno: textOf(one.errno), exe: textOf(one.exe)}))};

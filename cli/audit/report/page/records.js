@@ -10,7 +10,8 @@ const filter = {run: -1, text: '', verdict: '', call: '', exe: '', errno: '', re
 
 function lineOf(row, place) {
 	const cells = [el('span.n', null, String(row.seq)), el('span.n', null, duration(row.time)),
-		el('span.n', null, String(row.pid || '')), el('span', null, data(row.call, 60)), el('span', null, data(row.verdict, 20)),
+		el('span.n', null, String(row.pid || '')), el('span', null, data(row.call, 60)),
+		el('span', null, data(row.verdict, 20)),
 		el('span', null, data(row.object, 300)), el('span', null, data(row.outcome, 40)),
 		el('span.n', null, duration(row.ns))];
 	cells.forEach((cell) => cell.setAttribute('role', 'gridcell'));
@@ -85,12 +86,13 @@ function showDetail(record) {
 	const field = (name) => (record.fields.find((one) => one[0] === name) || [])[1];
 	const path = field('resolved') || field('path');
 	history.replaceState(null, '', addressOf(record));
-	fill(byId('detail'), el('h3', null, 'Record ' + record.seq + (state.runs.length > 1 ? ' of run ' + (record.run + 1) : '')),
+	const ofRun = state.runs.length > 1 ? ' of run ' + (record.run + 1) : '';
+	fill(byId('detail'), el('h3', null, 'Record ' + record.seq + ofRun),
 		el('div.row', null, el('button', {type: 'button', onclick: () => copyText(String(location.href))}, 'Copy link'),
 			field('pid') ? el('button', {type: 'button', onclick: () => setFilter({pid: Number(field('pid'))})},
 				'Only this process') : null,
-			path && String(path).startsWith('/') ? el('button', {type: 'button', onclick: () => setFilter({under: String(path)})},
-				'Only this path') : null),
+			path && String(path).startsWith('/') ? el('button', {type: 'button',
+				onclick: () => setFilter({under: String(path)})}, 'Only this path') : null),
 		el('dl', null, record.fields.map(([name, text]) => [el('dt', null, data(name)), el('dd', null, value(text))])));
 }
 
@@ -124,8 +126,7 @@ function makeFilters(overview) {
 	form.addEventListener('submit', (event) => event.preventDefault());
 	fill(form, inputOf('text', 'Search paths, hosts, programs, rules, arguments', 'search',
 		(value) => setFilter({text: value}), true),
-	optionsOf('verdict', 'Verdict', [], [['denied', 'denied'], ['allow', 'allow'], ['redirect', 'redirect'],
-		['provide', 'provide'], ['network', 'network events']]),
+	optionsOf('verdict', 'Verdict', overview.verdicts, [['denied', 'all denials'], ['network', 'network events']]),
 	optionsOf('call', 'Call', overview.calls), optionsOf('exe', 'Program', overview.programs),
 	optionsOf('host', 'Host', overview.hosts), optionsOf('errno', 'Error', overview.errors),
 	optionsOf('reason', 'Reason', overview.reasons),
@@ -162,7 +163,7 @@ async function setFilter(changes) {
 	byId('grid').scrollTop = 0;
 	fill(byId('found'), number(count) + ' of ' + amount(state.count, 'record'),
 		filter.under ? el('span', null, ', about ', data(filter.under, 200)) : null,
-		filter.to > filter.from ? el('span', null, ', between ' + duration(filter.from) + ' and ' + duration(filter.to)) : null);
+		filter.to > filter.from ? ', between ' + duration(filter.from) + ' and ' + duration(filter.to) : null);
 	await drawRows();
 }
 

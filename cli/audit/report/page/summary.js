@@ -73,8 +73,8 @@ function limitsOf(run) {
 	const limits = Object.entries(asObject(asObject(run.result).limits)).map(([name, one]) => [name, asObject(one)]);
 	const set = limits.filter(([, one]) => one.limit !== null || one.hit);
 	const value = (name, one) => (typeof one === 'number' ? (LIMIT_UNITS[name] || number)(one) : 'none');
-	const line = ([name, one]) => el('li', null, one.hit ? [el('span.chip.bad', null, 'hit'), ' '] : null, data(name), ': ',
-		value(name, one.limit), typeof (one.peak ?? one.used) === 'number'
+	const line = ([name, one]) => el('li', null, one.hit ? [el('span.chip.bad', null, 'hit'), ' '] : null, data(name),
+		': ', value(name, one.limit), typeof (one.peak ?? one.used) === 'number'
 			? ', at most ' + value(name, one.peak ?? one.used) + ' used' : null);
 	if (!run.result)
 		return ['Not in the log; ', el('span.t', null, '--result'), ' adds the result of the run, which has them.'];
@@ -87,8 +87,8 @@ function changesOf(run) {
 	if (!Array.isArray(changes) || !changes.length)
 		return null;
 	return el('details', null, el('summary', null, amount(changes.length, 'file') + ' changed, as the result lists them'),
-		el('ul.plain-list', null, changes.slice(0, 500).map(asObject).map((one) => el('li', null, data(one.kind), ' ', data(one.path),
-			one.size ? ' (' + bytes(one.size) + ')' : ''))));
+		el('ul.plain-list', null, changes.slice(0, 500).map(asObject).map((one) => el('li', null, data(one.kind), ' ',
+			data(one.path),			one.size ? ' (' + bytes(one.size) + ')' : ''))));
 }
 
 function fact(name, ...value) {

@@ -45,8 +45,8 @@ function showDenials() {
 	denialRow) : el('p.quiet', null, 'Nothing that matters.'),
 	state.about.denials_unlisted ? el('p.notice', null, amount(state.about.denials_unlisted, 'attempt') +
 		' of further kinds are not listed here; they are among the records.') : null,
-	expected.length ? el('details', null, el('summary', null, amount(expected.length, 'kind') + ' that every program does ' +
-		'without, which do not count'), longTable('Expected refusals', heads, expected, denialRow)) : null);
+	expected.length ? el('details', null, el('summary', null, amount(expected.length, 'kind') + ' that every program ' +
+		'does without, which do not count'), longTable('Expected refusals', heads, expected, denialRow)) : null);
 }
 
 /* ---- network ---- */
@@ -62,7 +62,8 @@ function endpointRow(one) {
 	return el('tr', null, el('td', null, data(one.host), one.port ? ':' + one.port : '',
 		state.runs.length > 1 ? el('div.quiet', null, 'run ' + (one.run + 1)) : null),
 	el('td', null, data(one.proto)), el('td.n', null, number(one.opened)), el('td', null, requests),
-	el('td.n', null, one.denied ? el('span.chip.bad', null, number(one.denied)) : '0'), el('td.n', null, number(one.failed)),
+	el('td.n', null, one.denied ? el('span.chip.bad', null, number(one.denied)) : '0'),
+	el('td.n', null, number(one.failed)),
 	el('td.n', null, bytes(one.up)), el('td.n', null, bytes(one.down)),
 	el('td', null, el('button', {type: 'button', 'aria-label': 'Records of ' + plain(one.host),
 		onclick: () => showRecords({host: one.host, run: state.runs.length > 1 ? one.run : -1})}, 'Records')));
@@ -71,7 +72,7 @@ function endpointRow(one) {
 async function showNetwork() {
 	const endpoints = await ask('getEndpoints', state.run);
 	endpoints.sort((a, b) => b.requests + b.opened + b.denied - a.requests - a.opened - a.denied);
-	fill(byId('network-body'), endpoints.length ? longTable('Endpoints that the program contacted, asked for or listened on',
+	fill(byId('network-body'), endpoints.length ? longTable('Endpoints that the program contacted or asked for',
 		['Endpoint', 'Protocol', '#Connections', 'Requests', '#Denied', '#Failed', '#Sent', '#Received', 'Records'],
 		endpoints, endpointRow) : el('p.quiet', null, 'The program asked for nothing on the network.'));
 }
@@ -88,9 +89,9 @@ async function showLatency() {
 		return element;
 	};
 	const bound = (bin) => (bin.most === Infinity ? 'longer' : 'to ' + duration(bin.most));
-	fill(byId('latency-body'), el('p', null, 'Time from a notification to its response: half of ' + amount(all.count, 'call') +
-		' took at most ' + duration(all.p50) + ', 90 % ' + duration(all.p90) + ', 99 % ' + duration(all.p99) +
-		', the longest ' + duration(all.max) + '.'),
+	fill(byId('latency-body'), el('p', null, 'Time from a notification to its response: half of ' +
+		amount(all.count, 'call') + ' took at most ' + duration(all.p50) + ', 90 % ' + duration(all.p90) +
+		', 99 % ' + duration(all.p99) + ', the longest ' + duration(all.max) + '.'),
 	table('Histogram', ['Time', '#Calls', '#Denied', 'Share'], used.map((bin) => el('tr', null, el('td', null, bound(bin)),
 		el('td.n', null, number(bin.allowed + bin.denied)), el('td.n', null, number(bin.denied)),
 		el('td', null, bar('bar', bin.allowed), bar('bar.denied', bin.denied))))),

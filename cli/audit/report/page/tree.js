@@ -3,8 +3,8 @@
 const TREE_PAGE = 200; /* children that are shown at once */
 
 /*
- * tree({label, load, draw, choose}): load(item, from) promises {children, total}, of the root with item null; draw(item)
- * returns the nodes of a line; choose(item) is called by Enter and by a double click.
+ * tree({label, empty, load, choose}): load(item, from) promises {children, total}, of the root with item null; a child
+ * is {item, branch, nodes}. choose(item) is called by Enter and by a double click. empty: shown without children.
  */
 function tree(options) {
 	const root = el('ul', {role: 'tree', 'aria-label': options.label});
