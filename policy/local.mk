@@ -31,6 +31,7 @@ libcallgate_policy_a_SOURCES += \
 	policy/network/show.c \
 	policy/network/text.c \
 	policy/network/warn.c \
+	policy/parse/after.c \
 	policy/parse/errors.c \
 	policy/parse/format.c \
 	policy/parse/format.h \
@@ -54,6 +55,8 @@ libcallgate_policy_a_SOURCES += \
 	policy/parse/source.c \
 	policy/parse/source.h \
 	policy/parse/vars.c \
+	policy/paths/after.c \
+	policy/paths/after-rules.c \
 	policy/paths/below.c \
 	policy/paths/below.h \
 	policy/paths/canon.c \

@@ -89,7 +89,8 @@ static bool match_range(const struct net_range *range, const struct policy_quest
 /* True for a rule that has a part in decisions. */
 static bool match_is_in_force(const struct rule *rule)
 {
-	return !rule->overridden && (kind_is_deny(rule->kind) || rule->node != TREE_NONE);
+	return !rule->overridden && !kind_is_after(rule->kind) &&
+	       (kind_is_deny(rule->kind) || rule->node != TREE_NONE);
 }
 
 static bool match_get_net_rule(const struct policy *policy, const struct policy_question *question, size_t at,

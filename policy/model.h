@@ -53,6 +53,12 @@ struct rule {
 	bool observing;      /* the rule was made for an observing policy: parse/observe.c */
 	enum policy_on_deny on_deny;
 	bool kills;          /* RULE_DECOY: reading it ends the run */
+	unsigned after;      /* RULE_AFTER_READ, RULE_AFTER_WRITE: index of the entry */
+};
+
+/* An entry of "after_read". Its paths are rules of the kinds RULE_AFTER_READ and RULE_AFTER_WRITE. */
+struct policy_after {
+	const struct source_after *from;
 };
 
 /* What a denial by one rule does to the process. */
@@ -80,6 +86,11 @@ struct policy {
 	size_t host_paths;
 	struct policy_mode *mode; /* rules with "on_deny" */
 	size_t modes;
+	struct policy_after *after; /* "after_read" */
+	size_t afters;
+	uint32_t after_network;  /* the entries with "network": "none" */
+	uint32_t after_write;    /* the entries with "write" */
+	uint32_t *fired;         /* the set of fired entries; NULL: the policy has no entries */
 	unsigned phases; /* bits 1 << enum policy_phase: the phases for which some file has rules */
 	const char **warning;
 	size_t warnings;
@@ -94,6 +105,8 @@ struct path_rules {
 	const struct rule *publish;    /* the innermost RULE_PUBLIC, unless a RULE_PRIVATE is at it or below; or NULL */
 	const struct rule *withhold;   /* the innermost RULE_PRIVATE, unless `publish` is below it; or NULL */
 	const struct tree_node *remap; /* the innermost remapped mount that contains the path; NULL: none */
+	uint32_t after_read;  /* entries of after_read that reading the path fires */
+	uint32_t after_write; /* entries of after_read whose "write" has the path */
 };
 struct path_rules policy_find_rules(const struct policy *policy, const char *path, size_t len);
 
@@ -112,6 +125,8 @@ struct compiler {
 	bool incomplete;
 };
 
+/* parse/errors.c: adds a warning about something that is valid but probably a mistake. */
+__attribute__((format(printf, 2, 3))) void compiler_add_warning(struct compiler *compiler, const char *format, ...);
 __attribute__((format(printf, 3, 4))) void compiler_add_error(struct compiler *compiler, const char *where,
 							  const char *format, ...);
 /* paths/host-paths.c: adds a host path of a rule or setting to policy->host_path. Borrows `where` and `text`. */
@@ -162,6 +177,12 @@ void compile_observing_network(struct compiler *compiler);
 void net_check_agreement(struct compiler *compiler);
 /* network/warn.c: adds warnings about rules that are valid but probably a mistake. */
 void net_warn_of_mistakes(struct compiler *compiler);
+/* paths/after-rules.c: sets policy->after, before compile_rules. */
+void compile_after(struct compiler *compiler, struct source *const *sources, size_t count);
+/* paths/after-rules.c: adds what is redirected to @scratch to entries that name it, and warns about paths without effect. */
+void compile_after_paths(struct compiler *compiler);
+/* paths/after.c: the label of the first fired entry that closes a path to writing; NULL: none does. */
+const char *policy_after_closes(const struct policy *policy, const struct path_rules *finding);
 /* modes.c: sets policy->mode. */
 void compile_modes(struct compiler *compiler);
 /* parse/settings.c: sets the environment, limits, audit log and user. */

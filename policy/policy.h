@@ -259,6 +259,39 @@ struct policy_decision policy_decide_access(const struct policy *policy, const c
 struct policy_decision policy_decide_place(const struct policy *policy, const char *path, size_t len, unsigned want,
 					      bool shown);
 
+/*
+ * ---- after_read: what the run loses when one of its processes has read a file (paths/after.c) ----
+ *
+ * A set of entries has the bit 1 << index of each. An entry fires once, for the whole run, and nothing takes that back.
+ * The set of fired entries is the only part of a policy that changes after loading: the functions that judge apply it.
+ */
+
+#define POLICY_AFTER_MAX 32 /* entries of a policy */
+
+/* The number of entries. */
+size_t policy_count_after(const struct policy *policy);
+/* The name of an entry in records and denials: "data.json: after_read[0]". Owned by the policy. */
+const char *policy_get_after_label(const struct policy *policy, unsigned index);
+/* Why the entry is there, for people, or NULL. */
+const char *policy_get_after_because(const struct policy *policy, unsigned index);
+
+/* The entries that reading a canonical virtual path fires, whether they have fired already or not. */
+uint32_t policy_find_after_read(const struct policy *policy, const char *path, size_t len);
+/* The same for the path and everything that could be below it: a directory that is renamed takes all of it along. */
+uint32_t policy_find_after_read_below(const struct policy *policy, const char *path, size_t len);
+
+/* Entries fire. In a run with --mode observe those of the judged policy do. */
+void policy_fire_after(const struct policy *policy, uint32_t entries);
+uint32_t policy_get_fired_after(const struct policy *policy);
+
+/* The fired entries that close this path to writing. */
+uint32_t policy_find_closed_writing(const struct policy *policy, const char *path, size_t len);
+/* The entries, fired or not, that have a "write", and those that close the network. */
+uint32_t policy_find_after_writing(const struct policy *policy);
+uint32_t policy_find_after_network(const struct policy *policy);
+/* The name of the fired entry that closes the network; NULL: none has. */
+const char *policy_find_closed_network(const struct policy *policy);
+
 /* True when a glob grants something at or below this directory, or could: then the directory must be visible. */
 bool policy_may_grant_below(const struct policy *policy, const char *path, size_t len);
 

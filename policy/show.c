@@ -100,6 +100,33 @@ static int show_append_path(json_t *list, const struct rule *rule)
 	return item ? ret : json_array_append(list, path) | ret;
 }
 
+/* Adds a path to its entry of "after_read", which show_after() has made. */
+static int show_after_path(json_t *root, const struct rule *rule)
+{
+	json_t *entry = json_array_get(json_object_get(root, "after_read"), rule->after);
+
+	if (rule->kind == RULE_AFTER_WRITE)
+		entry = json_object_get(entry, "then");
+	return show_append_path(show_get_member(entry, rule->kind == RULE_AFTER_WRITE ? "write" : "paths", true), rule);
+}
+
+static int show_after(json_t *root, const struct policy *policy)
+{
+	json_t *list = policy->afters ? show_get_member(root, "after_read", true) : NULL;
+	int ret = 0;
+
+	for (size_t i = 0; i < policy->afters; i++) {
+		const struct source_after *after = policy->after[i].from;
+		json_t *entry = json_pack("{s:[], s:{s:s*}, s:s*}", "paths", "then", "network",
+					  after->network ? "none" : NULL, "because", after->because);
+
+		ret |= json_array_append_new(list, entry);
+		if (after->write)
+			ret |= show_get_member(json_object_get(entry, "then"), "write", true) ? 0 : -1;
+	}
+	return ret;
+}
+
 static int show_rule(json_t *root, const struct rule *rule)
 {
 	static const char *const lists[RULE_MAX] = {
@@ -107,7 +134,11 @@ static int show_rule(json_t *root, const struct rule *rule)
 		[RULE_DENY] = "deny", [RULE_DECOY] = "decoy", [RULE_EXEC_DENY] = "deny",
 		[RULE_PUBLIC] = "public", [RULE_PRIVATE] = "private",
 	};
-	json_t *section = show_get_member(root, rule->kind == RULE_EXEC_DENY ? "exec" : "filesystem", false), *item;
+	json_t *section, *item;
+
+	if (kind_is_after(rule->kind))
+		return show_after_path(root, rule);
+	section = show_get_member(root, rule->kind == RULE_EXEC_DENY ? "exec" : "filesystem", false);
 
 	if (rule->kind == RULE_PROVIDE) {
 		json_auto_t *name = show_text(rule->name.shown);
@@ -216,6 +247,7 @@ char *policy_make_json(const struct policy *policy)
 					   json_string(policy_on_deny_get_name(policy->settings.on_deny)));
 	if (policy->settings.user)
 		ret |= json_object_set_new(root, "user", json_string(policy->settings.user));
+	ret |= show_after(root, policy);
 	for (size_t i = 0; i < policy->rule_count; i++)
 		if (!show_rule_has_no_effect(policy, &policy->rule[i]))
 			ret |= show_rule(root, &policy->rule[i]);

@@ -140,7 +140,8 @@ static void paths_add_aliases(struct paths_search *paths, const struct policy *p
 		const char *anchor[3];
 		size_t anchors = paths_get_anchors(rule, anchor);
 
-		for (unsigned name = 0; kind_is_deny(rule->kind) && name < 2 && node->alias[name]; name++)
+		for (unsigned name = 0; kind_is_deny(rule->kind) && !kind_is_after(rule->kind) && name < 2 &&
+				        node->alias[name]; name++)
 			for (size_t j = 0; j < anchors; j++)
 				paths_add_deny_below(paths, rule, anchor[j], node->alias[name], virt);
 	}
@@ -152,8 +153,8 @@ static void paths_add_rules(struct paths_search *paths, const struct policy *pol
 		const struct rule *rule = &policy->rule[i];
 		const char *anchor[3];
 
-		if (rule->overridden || kind_is_deny(rule->kind) != deny)
-			continue;
+		if (rule->overridden || kind_is_deny(rule->kind) != deny || kind_is_after(rule->kind))
+			continue; /* after_read is compared with the settings */
 		if (!deny && rule->literal && (rule->host || kind_is_substitute(rule->kind)))
 			paths_add_rule_at(paths, rule, rule->literal);
 		for (size_t j = deny ? paths_get_anchors(rule, anchor) : 0; j-- > 0;)

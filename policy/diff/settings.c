@@ -20,6 +20,7 @@ enum settings_class {
 	SETTING_LESS,    /* a policy that has it grants less */
 	SETTING_CAP,     /* an upper bound; without it there is no bound */
 	SETTING_RULE_CAP, /* as SETTING_CAP, where both policies have the rule */
+	SETTING_WHOLE,   /* an object that is compared as one value; a policy that has it grants less */
 };
 
 /* Classes by key, without the texts in brackets. The first item that a key begins with counts. */
@@ -31,6 +32,7 @@ static const struct {
 	{"version", SETTING_NONE},
 	{"audit.", SETTING_NEUTRAL},
 	{"on_deny", SETTING_NEUTRAL},
+	{"after_read[]", SETTING_WHOLE},
 	{"filesystem.redirect[].to", SETTING_ENTRY},
 	{"filesystem.provide[]", SETTING_ENTRY},
 	{"filesystem.", SETTING_NONE},
@@ -104,7 +106,8 @@ static void settings_add_object(struct settings_rows *rows, const char *key, con
 static const char *settings_name_item(struct arena *arena, const json_t *item)
 {
 	static const char *const members[] = {"path", "from", "host", NULL};
-	const json_t *port = json_object_get(item, "port"), *named_by = item;
+	const json_t *port = json_object_get(item, "port"), *paths = json_object_get(item, "paths"),
+		     *named_by = paths ? paths : item;
 	_cleanup_free_ char *text = NULL, *ports = port ? json_dumps(port, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
 
 	for (const char *const *name = members; json_is_object(item) && *name; name++)
@@ -133,7 +136,7 @@ static const char *settings_name_once(struct settings_rows *rows, const char *ke
 
 static void settings_add_value(struct settings_rows *rows, const char *key, const char *shape, const json_t *value)
 {
-	if (json_is_object(value)) {
+	if (json_is_object(value) && strcmp(shape, "after_read[]") != 0) {
 		settings_add_object(rows, key, shape, value);
 	} else if (json_is_array(value)) {
 		shape = arena_printf(rows->arena, "%s[]", shape);
@@ -150,6 +153,16 @@ static int settings_compare_keys(const void *left, const void *right)
 	return strcmp(((const struct settings_row *)left)->key, ((const struct settings_row *)right)->key);
 }
 
+/* Removes what is for people from the values that are compared as a whole. */
+static void settings_drop_reasons(json_t *root)
+{
+	size_t i;
+	json_t *entry;
+
+	json_array_foreach (json_object_get(root, "after_read"), i, entry)
+		(void)json_object_del(entry, "because");
+}
+
 /* Collects the settings of a policy. `json` keeps their values. */
 static void settings_collect(struct arena *arena, const struct policy *policy, json_t **json,
 			     struct settings_rows *rows)
@@ -160,6 +173,7 @@ static void settings_collect(struct arena *arena, const struct policy *policy, j
 	rows->arena = arena;
 	if (!*json)
 		(void)arena_fail(arena);
+	settings_drop_reasons(*json);
 	settings_add_object(rows, "", "", *json);
 	if (rows->count > 0)
 		qsort(rows->row, rows->count, sizeof(*rows->row), settings_compare_keys);
@@ -214,6 +228,8 @@ static enum diff_direction settings_get_direction(enum settings_class class, con
 		return settings_get_bound(second) > settings_get_bound(first) ? DIFF_WIDER : DIFF_NARROWER;
 	case SETTING_VALUE:
 		return second ? DIFF_UNKNOWN : DIFF_NARROWER;
+	case SETTING_WHOLE:
+		return first && second ? DIFF_UNKNOWN : second ? DIFF_NARROWER : DIFF_WIDER;
 	case SETTING_UNKNOWN:
 	case SETTING_ENTRY:
 		break;

@@ -155,6 +155,14 @@ static struct net_verdict judge_note_observed(struct net_verdict verdict, const 
 	return verdict;
 }
 
+/* The fired entry of after_read that closes the network; NULL: none. Unlike policy_find_closed_network(), of this policy. */
+static const char *judge_find_closed(const struct policy *policy)
+{
+	uint32_t closed = policy->fired ? *policy->fired & policy->after_network : 0;
+
+	return closed ? policy_get_after_label(policy, (unsigned)__builtin_ctz(closed)) : NULL;
+}
+
 static struct net_verdict judge_connect(const struct policy *policy, const char *host, unsigned port, bool udp)
 {
 	const struct net_deny *deny = judge_find_deny(policy, host, port, false);
@@ -162,6 +170,8 @@ static struct net_verdict judge_connect(const struct policy *policy, const char 
 	const struct net_rule *rule;
 	size_t at = 0;
 
+	if (judge_find_closed(policy))
+		return (struct net_verdict){.label = judge_find_closed(policy), .reason = "after_read"};
 	if (deny)
 		return judge_make_denial(deny);
 	rule = judge_find_next_match(policy, &at, host, port, udp, &reason);
@@ -264,6 +274,8 @@ static struct net_verdict judge_request(const struct policy *policy, const char 
 	bool some = false;
 	size_t at = 0;
 
+	if (judge_find_closed(policy))
+		return (struct net_verdict){.label = judge_find_closed(policy), .reason = "after_read"};
 	if (deny)
 		return judge_make_denial(deny);
 	if (strcmp(method, "CONNECT") == 0 || strcmp(method, "TRACE") == 0)
@@ -318,6 +330,8 @@ struct net_verdict policy_net_judge_url(const struct policy *policy, const struc
 
 static struct net_verdict judge_listen(const struct policy *policy, unsigned port)
 {
+	if (judge_find_closed(policy))
+		return (struct net_verdict){.label = judge_find_closed(policy), .reason = "after_read"};
 	for (size_t i = 0; i < policy->network.listens; i++) {
 		const struct net_range *range = &policy->network.listen[i];
 

@@ -1,21 +1,7 @@
 /* Warns about network rules that are valid but probably a mistake. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "policy/model.h"
-
-__attribute__((format(printf, 2, 3))) static void net_warn_print(struct compiler *compiler, const char *format, ...)
-{
-	struct policy *policy = compiler->policy;
-	char text[sizeof(((struct policy_error *)NULL)->text)];
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(text, sizeof(text), format, args); /* a long warning is cut */
-	va_end(args);
-	ARENA_APPEND(&policy->arena, policy->warning, policy->warnings, arena_dup(&policy->arena, text));
-}
 
 /*
  * True for hosting services that serve many customers' sites at one address. Without TLS interception only the SNI is
@@ -62,24 +48,24 @@ void net_warn_of_mistakes(struct compiler *compiler)
 		const struct net_rule *rule = &network->rule[i];
 
 		if (rule->proto == NET_HTTPS && rule->http_count == 0 && net_warn_host_is_shared(rule->host))
-			net_warn_print(compiler,
+			compiler_add_warning(compiler,
 				       "%s: warning: %s is served together with other customers' sites, which TLS "
 				       "pass-through can reach; add \"http\" rules, so that the requests are judged",
 				       rule->where, rule->host);
 		if (net_warn_is_denied(network, rule))
-			net_warn_print(compiler, "%s: warning: allows nothing: a deny rule beats it", rule->where);
+			compiler_add_warning(compiler, "%s: warning: allows nothing: a deny rule beats it", rule->where);
 	}
 	for (size_t i = 0; i < network->fixeds && network->said == NET_SAID; i++)
 		if (!net_warn_has_rule(network, network->fixed[i].host))
-			net_warn_print(compiler, "%s: warning: no rule allows %s", network->fixed[i].where,
+			compiler_add_warning(compiler, "%s: warning: no rule allows %s", network->fixed[i].where,
 				       network->fixed[i].host);
 	for (size_t i = 0; i < network->secrets && network->said == NET_UNSAID; i++)
-		net_warn_print(compiler, "%s: warning: nothing allows a connection, so the program gets no placeholder",
+		compiler_add_warning(compiler, "%s: warning: nothing allows a connection, so the program gets no placeholder",
 			       network->secret[i].where);
 	for (size_t i = 0; i < network->secrets && network->said == NET_SAID; i++)
 		for (const char *const *host = network->secret[i].hosts; *host; host++)
 			if (!net_warn_has_rule(network, *host))
-				net_warn_print(compiler,
+				compiler_add_warning(compiler,
 					       "%s: warning: no rule allows %s, to which the secret might be sent",
 					       network->secret[i].where, *host);
 }

@@ -51,3 +51,15 @@ void compiler_add_error(struct compiler *compiler, const char *where, const char
 	policy_errors_add(compiler->errors, "%s: %s", where, message);
 	compiler->failed = true;
 }
+
+void compiler_add_warning(struct compiler *compiler, const char *format, ...)
+{
+	struct policy *policy = compiler->policy;
+	char text[sizeof(((struct policy_error *)NULL)->text)];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args); /* a long warning is cut */
+	va_end(args);
+	ARENA_APPEND(&policy->arena, policy->warning, policy->warnings, arena_dup(&policy->arena, text));
+}

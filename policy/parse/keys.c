@@ -124,6 +124,15 @@ static const struct policy_key keys[] = {
 	{"phases", "run", KEY_PHASE, KEY_ID_PHASE_RUN, "for the program"},
 
 	{"", "on_deny", KEY_ON_DENY, KEY_ID_ON_DENY, "what a denial does to the process; default: errno"},
+
+	{"", "after_read", KEY_OBJECTS, KEY_ID_AFTER, "what the run loses once one of its processes has read a file"},
+	{"after_read[]", "paths", KEY_PATHS, KEY_ID_AFTER_READ, "reading one of these, or listing it, fires the entry"},
+	{"after_read[]", "then", KEY_OBJECT, KEY_ID_NONE, "what holds from then on; at least one of its keys"},
+	{"after_read[].then", "network", KEY_CLOSED, KEY_ID_AFTER_NETWORK, "\"none\": no network, open connections end"},
+	{"after_read[].then", "write", KEY_PATHS, KEY_ID_AFTER_WRITE,
+	 "all that may still be written, of what filesystem.write grants; @scratch: what is redirected there"},
+	{"after_read[]", "because", KEY_STRING, KEY_ID_NONE, "for people: why the entry is there"},
+	{"after_read[]", "disabled", KEY_STRING, KEY_ID_NONE, "why the entry is not applied"},
 };
 /* clang-format on */
 
@@ -158,10 +167,12 @@ const char *const *policy_key_words(enum key_type type)
 	static const char *const protos[] = {"https", "http", "tcp", "udp", NULL};
 	static const char *const answers[] = {"synthetic", "real", NULL};
 	static const char *const without_ask[] = {"errno", "kill", "stop", NULL};
+	static const char *const closed[] = {"none", NULL};
 	static const char *const *const words[KEY_TYPE_MAX] = {
 		[KEY_DEFAULT] = defaults, [KEY_PROTO] = protos, [KEY_DNS] = answers,
 		[KEY_ON_DENY] = policy_on_deny_names, [KEY_ON_DENY_NET] = without_ask,
 		[KEY_ON_READ] = policy_on_read_names,
+		[KEY_CLOSED] = closed,
 	};
 
 	return words[type];
@@ -199,6 +210,7 @@ const char *policy_key_get_expected_text(enum key_type type)
 		[KEY_ON_DENY] = "\"errno\", \"kill\", \"stop\" or \"ask-file\"",
 		[KEY_ON_DENY_NET] = "\"errno\", \"kill\" or \"stop\"",
 		[KEY_ON_READ] = "\"flag\" or \"kill\"",
+		[KEY_CLOSED] = "\"none\"",
 	};
 
 	return words[type];

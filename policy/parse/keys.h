@@ -29,12 +29,13 @@ enum key_type {
 	KEY_PROXY,    /* true, false or "env" */
 	KEY_SECRETS,  /* an object with variables as names; values are objects with the rows of section NAME{} */
 	KEY_PHASE,    /* an object with those top keys for which policy_key_may_be_in_phase is true */
-	KEY_DEFAULT,  /* KEY_DEFAULT, KEY_PROTO and KEY_DNS: one of the words of policy_key_words */
+	KEY_DEFAULT,  /* KEY_DEFAULT, KEY_PROTO, KEY_DNS and KEY_CLOSED: one of the words of policy_key_words */
 	KEY_PROTO,
 	KEY_DNS,
 	KEY_ON_DENY,  /* as these, and KEY_ON_READ: what happens to the process */
 	KEY_ON_DENY_NET, /* what egress denies cannot be asked about */
 	KEY_ON_READ,
+	KEY_CLOSED,   /* "none" */
 	KEY_TYPE_MAX,
 };
 
@@ -45,7 +46,8 @@ enum key_id {
 	KEY_ID_ON_DENY, KEY_ID_NAME, KEY_ID_EXTENDS, KEY_ID_WORKDIR, KEY_ID_USER, KEY_ID_REQUIRE,
 	/* rules of "filesystem", in the order of enum rule_kind */
 	KEY_ID_READ, KEY_ID_WRITE, KEY_ID_EXEC, KEY_ID_DENY, KEY_ID_REDIRECT, KEY_ID_PROVIDE, KEY_ID_DECOY,
-	KEY_ID_EXEC_DENY, KEY_ID_PUBLIC, KEY_ID_PRIVATE,
+	KEY_ID_EXEC_DENY, KEY_ID_PUBLIC, KEY_ID_PRIVATE, KEY_ID_AFTER_READ, KEY_ID_AFTER_WRITE,
+	KEY_ID_AFTER, KEY_ID_AFTER_NETWORK, /* an entry of "after_read"; its "network" */
 	KEY_ID_ENV_PASS, KEY_ID_ENV_SET,
 	KEY_ID_LIMIT, /* the limit that has the name of the key */
 	KEY_ID_PROCESS_MAX,

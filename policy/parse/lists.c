@@ -4,7 +4,7 @@
 #include "policy/parse/layer-names.h"
 #include "policy/parse/parser.h"
 
-_Static_assert(KEY_ID_PRIVATE - KEY_ID_READ == RULE_PRIVATE, "the kinds of rules and their keys have one order");
+_Static_assert(KEY_ID_AFTER_WRITE - KEY_ID_READ == RULE_AFTER_WRITE, "rules and their keys have one order");
 
 static struct source_rule *lists_add_rule(struct parser *parser, enum rule_kind kind, const char *path)
 {
@@ -20,6 +20,8 @@ static struct source_rule *lists_add_rule(struct parser *parser, enum rule_kind 
 	rule = source_add_rule(parser->arena, parser->source, kind);
 	rule->path = parser_keep_text(parser, path);
 	rule->key = parser_keep_key(parser);
+	rule->after = parser->after;
+	rule->left_out = parser->after && parser->after->disabled;
 	return rule;
 }
 
@@ -58,6 +60,11 @@ static void lists_take_members(struct parser *parser, const json_t *value, struc
 		parser_fail(parser, "exec calls cannot be asked about; write \"errno\", \"kill\" or \"stop\"");
 		parser_leave_member(parser);
 	}
+	if (rule->on_deny && kind_is_after(rule->kind)) {
+		(void)parser_enter_member(parser, value, "on_deny");
+		parser_fail(parser, "is for grants and denials; the paths of after_read deny nothing");
+		parser_leave_member(parser);
+	}
 	if (on_read && rule->kind != RULE_DECOY) {
 		(void)parser_enter_member(parser, value, "on_read");
 		parser_fail(parser, "is for filesystem.decoy; write it there");
@@ -67,6 +74,8 @@ static void lists_take_members(struct parser *parser, const json_t *value, struc
 
 void parser_read_paths(struct parser *parser, const struct policy_key *key, const json_t *list)
 {
+	if (key->id == KEY_ID_AFTER_WRITE)
+		parser->after->write = true;
 	PARSER_EACH (parser, list, item) {
 		const char *text = json_is_object(item.value) ? lists_get_path_of_object(parser, item.value)
 							      : parser_get_text(parser, KEY_PATH, item.value);
@@ -109,6 +118,10 @@ static void lists_add_redirect(struct parser *parser, const json_t *object)
 
 void parser_read_objects(struct parser *parser, const struct policy_key *key, const json_t *list)
 {
+	if (key->id == KEY_ID_AFTER && json_array_size(list) > POLICY_AFTER_MAX) {
+		parser_fail(parser, "more than %d entries; name more paths in one entry", POLICY_AFTER_MAX);
+		return;
+	}
 	if (key->id != KEY_ID_REDIRECT && json_array_size(list) > NET_RULES_MAX) {
 		parser_fail(parser, "more than %d rules in one list; use wildcards", NET_RULES_MAX);
 		return;
@@ -116,6 +129,10 @@ void parser_read_objects(struct parser *parser, const struct policy_key *key, co
 	PARSER_EACH (parser, list, item) {
 		if (!json_is_object(item.value)) {
 			parser_fail_type(parser, KEY_OBJECT, item.value);
+			continue;
+		}
+		if (key->id == KEY_ID_AFTER) {
+			parser_read_after(parser, key, item.value);
 			continue;
 		}
 		parser_read_section(parser, key, "[]", item.value);

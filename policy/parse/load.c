@@ -200,12 +200,14 @@ static void load_compile_files(struct loader *loader)
 {
 	struct compiler *compiler = &loader->compiler;
 
+	compile_after(compiler, loader->source, loader->count);
 	compile_rules(compiler, loader->source, loader->count);
 	compile_rule_paths(compiler);
 	compiler->incomplete = compiler->failed;
 	compile_rule_tree(compiler);
 	compile_mounts(compiler);
 	compile_remaps(compiler);
+	compile_after_paths(compiler);
 	compile_settings(compiler, loader->source, loader->count);
 }
 

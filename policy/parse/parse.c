@@ -47,6 +47,8 @@ static void parse_choice(struct parser *parser, const struct policy_key *key, co
 			continue;
 		if (key->id == KEY_ID_ON_DENY)
 			parser->source->on_deny = parser_find_on_deny(value);
+		if (key->id == KEY_ID_AFTER_NETWORK)
+			parser->after->network = true;
 		return;
 	}
 	if (text)
@@ -164,6 +166,7 @@ static void parse_value(struct parser *parser, const struct policy_key *key, con
 		[KEY_ON_DENY] = {FORM_ANY, parse_choice},
 		[KEY_ON_DENY_NET] = {FORM_ANY, parse_choice},
 		[KEY_ON_READ] = {FORM_ANY, parse_choice},
+		[KEY_CLOSED] = {FORM_ANY, parse_choice},
 	};
 	enum parse_form wanted = types[key->type].form;
 

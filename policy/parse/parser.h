@@ -29,6 +29,7 @@ struct parser {
 	struct locate_path at; /* position of the current value */
 	struct locate_memo memo;
 	parser_reader *read_value; /* parse.c sets it; parser_read_members calls it for each member */
+	struct source_after *after; /* the entry of "after_read" that is being read; NULL: none */
 	bool in_phase; /* the source is one of "phases" */
 	bool too_many_rules; /* SOURCE_RULES_MAX was passed, and there was a message */
 	bool failed;   /* there was an error, even if `errors` was full and has no message */
@@ -86,6 +87,8 @@ parser_reader parser_read_network, parser_read_listen, parser_read_addresses, pa
 void parser_read_net_text(struct parser *parser, const struct policy_key *key, const char *text);
 /* implemented in net-rule.c: reads an object of network.allow or network.deny */
 parser_reader parser_read_net_rule;
+/* implemented in after.c: reads an object of after_read */
+void parser_read_after(struct parser *parser, const struct policy_key *key, const json_t *object);
 /* implemented in secrets.c: reads the object "secrets" */
 parser_reader parser_read_secrets;
 

@@ -15,6 +15,8 @@ static const unsigned rules_vars_flags[RULE_MAX] = {
 	[RULE_REDIRECT] = VARS_WORKDIR,
 	[RULE_PROVIDE] = VARS_WORKDIR,
 	[RULE_DECOY] = VARS_WORKDIR,
+	[RULE_AFTER_READ] = VARS_GLOB | VARS_WORKDIR | VARS_MANY | VARS_DEEP,
+	[RULE_AFTER_WRITE] = VARS_GLOB | VARS_WORKDIR | VARS_SCRATCH,
 };
 
 /* The rule whose path vars_expand_path is expanding. */
@@ -27,7 +29,7 @@ struct rule_expansion {
 /* False with a message when a rule of this kind may not change the path: "/", /proc, /dev or the workdir. */
 static bool rules_check_path(struct compiler *compiler, const struct source_rule *from, const char *path)
 {
-	bool deny = kind_is_deny(from->kind);
+	bool deny = kind_is_deny(from->kind) && from->kind != RULE_AFTER_READ;
 
 	if (!deny && path_is_below(path, "/proc"))
 		compiler_add_error(compiler, from->path.where, "%s: the program has its own /proc; remove the rule",
@@ -54,6 +56,15 @@ static void rules_take_target(struct compiler *compiler, void *ctx, const struct
 	rule->to = *expanded;
 }
 
+static unsigned rules_find_after(const struct policy *policy, const struct source_after *after)
+{
+	unsigned index = 0;
+
+	while (index + 1 < policy->afters && policy->after[index].from != after)
+		index++;
+	return index;
+}
+
 static void rules_take_path(struct compiler *compiler, void *ctx, const struct expanded_path *expanded)
 {
 	const struct rule_expansion *pending = ctx;
@@ -72,6 +83,7 @@ static void rules_take_path(struct compiler *compiler, void *ctx, const struct e
 	rule->because = from->because;
 	rule->on_deny = from->on_deny;
 	rule->kills = from->kills;
+	rule->after = from->after ? rules_find_after(policy, from->after) : 0;
 	rule->name = *expanded;
 	rule->node = TREE_NONE;
 	rule->content = from->kind == RULE_DECOY ? decoy_make_text(&policy->arena, expanded->path) : from->to.text;

@@ -26,13 +26,21 @@ enum rule_kind {
 	RULE_EXEC_DENY,
 	RULE_PUBLIC,  /* grants what everybody on the host may read */
 	RULE_PRIVATE, /* takes a path out of RULE_PUBLIC; other grants still apply */
+	RULE_AFTER_READ,  /* after_read[].paths: reading a match fires the entry */
+	RULE_AFTER_WRITE, /* after_read[].then.write: what may still be written afterwards */
 	RULE_MAX,
 };
 
-/* True for rules that take rights away: at and below every match, even if nothing exists there yet. */
+/* True for rules of after_read, which neither grant nor deny anything before their entry has fired. */
+static inline bool kind_is_after(enum rule_kind kind)
+{
+	return kind == RULE_AFTER_READ || kind == RULE_AFTER_WRITE;
+}
+
+/* True for rules that grant nothing. They apply at and below every match, even if nothing exists there yet. */
 static inline bool kind_is_deny(enum rule_kind kind)
 {
-	return kind == RULE_DENY || kind == RULE_EXEC_DENY || kind == RULE_PRIVATE;
+	return kind == RULE_DENY || kind == RULE_EXEC_DENY || kind == RULE_PRIVATE || kind_is_after(kind);
 }
 
 /* True for substitutes: the policy itself decides what the path shows. False for grants and denies. */
@@ -52,8 +60,19 @@ struct source_text {
 	const char *where;
 };
 
+/* An entry of "after_read"; its paths are among the rules. */
+struct source_after {
+	const char *label; /* name of the entry in records: "data.json: after_read[0]" */
+	const char *where;
+	const char *because;
+	bool network; /* "network": "none" */
+	bool write;   /* has "write" */
+	bool disabled;
+};
+
 struct source_rule {
 	enum rule_kind kind;
+	const struct source_after *after; /* the entry of a rule of after_read */
 	struct source_text path; /* the path of the rule; of a redirect: "from" */
 	struct source_text to;   /* redirect: "to"; provide: content or, with `to_file`, a name for policy_host.load */
 	bool to_file;
@@ -90,6 +109,8 @@ struct source {
 	struct source *phase[POLICY_PHASE_MAX]; /* the sources of "phases"; NULL: no such member */
 	struct source_rule *rule;
 	size_t rule_count;
+	struct source_after **after;
+	size_t after_count;
 	struct source_env *env;
 	size_t env_count;
 	struct policy_limits limits;

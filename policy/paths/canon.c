@@ -223,8 +223,11 @@ static void canon_resolve_rule(struct compiler *compiler, struct rule *rule)
 {
 	canon_split_name(compiler, rule);
 	if (rule->pattern &&
-	    glob_compile(&compiler->policy->arena, rule->pattern, kind_is_deny(rule->kind), &rule->glob) < 0)
+	    glob_compile(&compiler->policy->arena, rule->pattern,
+			 kind_is_deny(rule->kind) && rule->kind != RULE_AFTER_WRITE, &rule->glob) < 0)
 		compiler_add_error(compiler, rule->where, "more than %d names in a glob; shorten it", GLOB_PARTS_MAX);
+	if (rule->name.place == PLACE_SCRATCH)
+		return; /* compile_after_paths() */
 	if (rule->literal && rule->name.place == PLACE_WORKDIR)
 		canon_resolve_workdir(compiler, rule);
 	else if (rule->literal)

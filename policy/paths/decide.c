@@ -31,12 +31,23 @@ static bool decide_shows_substitute(const struct tree_node *node)
 	return node->remapped && node->verdict != VERDICT_ALLOW && node->deny && node->deny->observing;
 }
 
+static void decide_apply_after_glob(struct path_rules *finding, const struct rule *rule)
+{
+	uint32_t bit = UINT32_C(1) << rule->after;
+
+	if (rule->kind == RULE_AFTER_READ)
+		finding->after_read |= bit;
+	else
+		finding->after_write |= bit;
+}
+
 /* Applies the rules of one tree node on the path. `rest` is the part of the path below the node. */
 static void decide_apply_node(const struct tree_node *node, const char *rest, size_t rest_len,
 			      struct path_rules *finding)
 {
 	if (node->remapped) { /* a mount with other content: grants of the directories above do not apply to it */
 		finding->rights = 0;
+		finding->after_write = 0;
 		memset(finding->grant, 0, sizeof(finding->grant));
 		finding->publish = finding->withhold = NULL;
 		if (finding->deny && finding->deny->observing && node->verdict != VERDICT_ALLOW)
@@ -44,6 +55,8 @@ static void decide_apply_node(const struct tree_node *node, const char *rest, si
 		finding->remap = node;
 	}
 	finding->rights |= node->rights;
+	finding->after_read |= node->after_read;
+	finding->after_write |= node->after_write;
 	for (unsigned i = 0; i < 3; i++)
 		if (node->grant[i])
 			finding->grant[i] = node->grant[i];
@@ -57,7 +70,9 @@ static void decide_apply_node(const struct tree_node *node, const char *rest, si
 
 		if (!glob_matches(&rule->glob, rest, rest_len))
 			continue;
-		if (rule->kind == RULE_DENY) {
+		if (kind_is_after(rule->kind)) {
+			decide_apply_after_glob(finding, rule);
+		} else if (rule->kind == RULE_DENY) {
 			finding->deny = rule;
 		} else if (rule->kind == RULE_EXEC_DENY) {
 			finding->exec_deny = rule;
@@ -83,6 +98,8 @@ static void decide_apply_name_denies(const struct tree *tree, uint64_t hash, con
 	decide_set_denies(finding, tree->node[index].deny, tree->node[index].exec_deny);
 	if (tree->node[index].withhold)
 		decide_withhold(finding, tree->node[index].withhold);
+	finding->after_read |= tree->node[index].after_read;
+	finding->after_write |= tree->node[index].after_write;
 }
 
 /* Applies the rules of all nodes on the path. *ret_remap_end: length of the path of the innermost remapped mount. */
@@ -121,7 +138,10 @@ static struct path_rules decide_walk_path(const struct tree *tree, const char *p
 	return finding;
 }
 
-/* Applies the deny rules for alias + rest, another path of the same object. If that is too long, denies everything. */
+/*
+ * Applies the deny rules and after_read for alias + rest, another path of the same object. If that is too long, denies
+ * everything.
+ */
 static void decide_apply_alias_denies(const struct tree *tree, const char *alias, const char *rest, size_t rest_len,
 				      struct path_rules *finding)
 {
@@ -143,6 +163,8 @@ static void decide_apply_alias_denies(const struct tree *tree, const char *alias
 	decide_set_denies(finding, other.deny, other.exec_deny);
 	if (other.withhold)
 		decide_withhold(finding, other.withhold);
+	finding->after_read |= other.after_read;
+	finding->after_write |= other.after_write;
 }
 
 struct path_rules policy_find_rules(const struct policy *policy, const char *path, size_t len)
@@ -179,6 +201,7 @@ static struct policy_decision decide_access(const struct policy *policy, const c
 {
 	struct path_rules finding = policy_find_rules(policy, path, len);
 	unsigned bit = want & POLICY_EXEC ? 2 : want & POLICY_WRITE ? 1 : 0;
+	const char *closed;
 	enum verdict verdict = finding.remap ? finding.remap->verdict : VERDICT_ALLOW;
 	const char *reason = finding.rights & POLICY_PUBLIC ? "public"
 			     : verdict == VERDICT_ALLOW     ? "granted"
@@ -193,6 +216,10 @@ static struct policy_decision decide_access(const struct policy *policy, const c
 					   finding.withhold ? "private" : "not_granted");
 	if (want & POLICY_WRITE && !(finding.rights & POLICY_WRITE))
 		return decide_make_refusal(want, EROFS, finding.grant[0], "read_only");
+	closed = policy->fired && want & POLICY_WRITE ? policy_after_closes(policy, &finding) : NULL;
+	if (closed)
+		return (struct policy_decision){.verdict = VERDICT_DENY, .error = EROFS, .rule = closed,
+						.reason = "after_read", .want = want};
 	if (want & POLICY_EXEC && finding.exec_deny)
 		return decide_make_refusal(want, EACCES, finding.exec_deny, "exec_denied_by_rule");
 	if (want & POLICY_EXEC && !(finding.rights & POLICY_EXEC))

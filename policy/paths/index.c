@@ -9,7 +9,11 @@ static void index_set_deny(struct tree_node *node, const struct rule *rule)
 				   : rule->kind == RULE_PRIVATE ? &node->withhold
 								: &node->exec_deny;
 
-	if (!*slot)
+	if (rule->kind == RULE_AFTER_READ)
+		node->after_read |= UINT32_C(1) << rule->after;
+	else if (rule->kind == RULE_AFTER_WRITE)
+		node->after_write |= UINT32_C(1) << rule->after;
+	else if (!*slot)
 		*slot = rule;
 }
 
@@ -83,12 +87,14 @@ void compile_rule_tree(struct compiler *compiler)
 
 		if (rule->overridden)
 			continue;
+		if (rule->name.place == PLACE_SCRATCH) /* compile_after_paths() */
+			continue;
 		if (kind_is_deny(rule->kind)) {
 			if (!rule->literal && !index_add_name(policy, rule))
 				(void)index_add_rule(policy, "/", rule);
 			if (rule->literal)
 				(void)index_add_rule(policy, rule->literal, rule);
-			if (rule->alias)
+			if (rule->alias && rule->kind != RULE_AFTER_WRITE) /* a link permits no writing elsewhere */
 				(void)index_add_rule(policy, rule->alias, rule);
 			if (rule_get_other_path(rule))
 				(void)index_add_rule(policy, rule_get_other_path(rule), rule);

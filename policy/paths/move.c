@@ -175,6 +175,8 @@ static bool move_rule_matters(const struct rule *rule, unsigned rights)
 	case RULE_PROVIDE:
 	case RULE_DECOY:
 	case RULE_PRIVATE: /* what may be written may also be read, private or not */
+	case RULE_AFTER_READ: /* a rename counts as reading: policy_find_after_read_below() */
+	case RULE_AFTER_WRITE:
 	case RULE_MAX:
 		break;
 	}

@@ -37,6 +37,8 @@ struct tree_node {
 	uint32_t mount;              /* used while compiling: index + 1 of the mount at this node; 0: none */
 	const struct rule *publish;  /* the RULE_PUBLIC for this subtree */
 	const struct rule *withhold; /* the RULE_PRIVATE for this subtree or, below TREE_NAMES, for this name */
+	uint32_t after_read;         /* entries of after_read whose "paths" contain the subtree, or the name */
+	uint32_t after_write;        /* entries of after_read whose "write" contains the subtree, or the name */
 	const char *alias[2];        /* remapped: other paths of the same object; deny rules for them apply here */
 };
 

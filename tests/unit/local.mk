@@ -170,6 +170,10 @@ tests_unit_policy_test_bounds_SOURCES = tests/unit/policy/test_bounds.c $(POLICY
 tests_unit_policy_test_bounds_LDADD = $(POLICY_TEST_LIBS)
 tests_unit_policy_test_host_paths_SOURCES = tests/unit/policy/test_host_paths.c $(POLICY_RIG)
 tests_unit_policy_test_host_paths_LDADD = $(POLICY_TEST_LIBS)
+UNIT_TESTS += tests/unit/policy/test_after
+tests_unit_policy_test_after_SOURCES = tests/unit/policy/test_after.c $(POLICY_RIG)
+tests_unit_policy_test_after_LDADD = $(POLICY_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/policy/test_modes
 tests_unit_policy_test_modes_SOURCES = tests/unit/policy/test_modes.c $(POLICY_RIG)
 tests_unit_policy_test_modes_LDADD = $(POLICY_TEST_LIBS)

@@ -48,6 +48,10 @@ static json_t *section_of(const char *section)
 		return at(schema, "$defs", "rule");
 	if (strcmp(section, "paths[].also_grants") == 0)
 		return at(at(at(schema, "$defs", "rule"), "properties", NULL), "also_grants", NULL);
+	if (strcmp(section, "after_read[]") == 0)
+		return at(at(schema, "properties", "after_read"), "items", NULL);
+	if (strcmp(section, "after_read[].then") == 0)
+		return at(at(section_of("after_read[]"), "properties", NULL), "then", NULL);
 	if (strcmp(section, "secrets{}") == 0)
 		return at(at(schema, "properties", "secrets"), "additionalProperties", NULL);
 	if (strncmp(section, "network", 7) == 0)
@@ -144,6 +148,8 @@ START_TEST(test_every_property_is_a_key)
 	check_section("network.deny[]");
 	check_section("network.pool");
 	check_section("secrets{}");
+	check_section("after_read[]");
+	check_section("after_read[].then");
 }
 END_TEST
 

@@ -1,0 +1,31 @@
+/* Reads the entries of "after_read". Their paths become rules, which lists.c reads. */
+#include "policy/parse/parser.h"
+
+static void after_check(struct parser *parser, const json_t *object, const struct source_after *after)
+{
+	if (json_array_size(json_object_get(object, "paths")) == 0)
+		parser_fail(parser, "lacks \"paths\"; name what must not leave the run: {\"paths\": [\"/data/secret\"], "
+				    "\"then\": {\"network\": \"none\"}}");
+	if (!json_object_get(object, "then"))
+		parser_fail(parser, "lacks \"then\"; write {\"network\": \"none\"}, {\"write\": [...]} or both");
+	else if (!after->network && !after->write && json_object_size(json_object_get(object, "then")) == 0)
+		parser_fail(parser, "has an empty \"then\"; write \"network\": \"none\", \"write\": [...] or both");
+}
+
+void parser_read_after(struct parser *parser, const struct policy_key *key, const json_t *object)
+{
+	struct source *source = parser->source;
+	struct source_after *after = arena_alloc(parser->arena, sizeof(*after));
+	const char *because = json_string_value(json_object_get(object, "because"));
+
+	after->label = parser_make_label(parser, NULL);
+	after->where = parser_keep_text(parser, "").where;
+	after->because = because ? arena_dup(parser->arena, because) : NULL;
+	after->disabled = json_object_get(object, "disabled") != NULL;
+	parser->after = after;
+	parser_read_section(parser, key, "[]", object);
+	parser->after = NULL;
+	after_check(parser, object, after);
+	if (!after->disabled)
+		ARENA_APPEND(parser->arena, source->after, source->after_count, after);
+}

@@ -1,0 +1,86 @@
+/* Compiles the entries of after_read. compile_rules() makes rules of their paths, index.c puts these into the tree. */
+#include "base/path.h"
+#include "policy/model.h"
+#include "policy/paths/below.h"
+
+#define AFTER_BIT(index) (UINT32_C(1) << (index))
+
+
+static void after_add(struct compiler *compiler, const struct source_after *from)
+{
+	struct policy *policy = compiler->policy;
+
+	if (policy->afters == POLICY_AFTER_MAX) {
+		compiler_add_error(compiler, from->where, "more than %d entries in all files; name more paths in one",
+				   POLICY_AFTER_MAX);
+		return;
+	}
+	policy->after_network |= from->network ? AFTER_BIT(policy->afters) : 0;
+	policy->after_write |= from->write ? AFTER_BIT(policy->afters) : 0;
+	ARENA_APPEND(&policy->arena, policy->after, policy->afters, (struct policy_after){from});
+}
+
+void compile_after(struct compiler *compiler, struct source *const *sources, size_t count)
+{
+	struct policy *policy = compiler->policy;
+
+	if (policy_is_observing(policy)) /* the judged policy has the entries */
+		return;
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < sources[i]->after_count; j++)
+			after_add(compiler, sources[i]->after[j]);
+	if (policy->afters)
+		policy->fired = arena_alloc(&policy->arena, sizeof(*policy->fired));
+}
+
+/* Adds the names in the view that lead to the path of a rule in the scratch space. Returns how many. */
+static size_t after_add_scratch(struct policy *policy, const struct rule *rule)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < policy->mount_count; i++) {
+		const struct policy_mount *mount = &policy->mount[i];
+		const char *rest = mount->redirect ? path_rest_below(rule->name.path, mount->host) : NULL;
+		const char *virt = mount->virt;
+
+		if (!mount->redirect || (!rest && !path_is_below(mount->host, rule->name.path)))
+			continue;
+		if (rest && *rest)
+			virt = arena_concat_texts(&policy->arena, mount->virt, "/", rest, (char *)NULL);
+		policy->tree.node[tree_add_path(&policy->tree, &policy->arena, virt)].after_write |=
+			AFTER_BIT(rule->after);
+		found++;
+	}
+	return found;
+}
+
+/* True when some file at or below the rule's path may be written before the entry fires. */
+static bool after_may_be_written(const struct policy *policy, const struct rule *rule)
+{
+	const char *path = rule->literal ? rule->literal : "/";
+
+	return policy_may_write(policy, path);
+}
+
+void compile_after_paths(struct compiler *compiler)
+{
+	struct policy *policy = compiler->policy;
+
+	for (size_t i = 0; i < policy->rule_count; i++) {
+		const struct rule *rule = &policy->rule[i];
+
+		if (rule->kind != RULE_AFTER_WRITE || rule->overridden)
+			continue;
+		if (rule->name.place == PLACE_SCRATCH && rule->pattern) {
+			compiler_add_error(compiler, rule->where, "\"%s\" is a glob; below @scratch name a directory",
+					   rule->name.shown);
+		} else if (rule->name.place == PLACE_SCRATCH) {
+			if (after_add_scratch(policy, rule) == 0)
+				compiler_add_warning(compiler, "%s: warning: no redirect leads to %s, so it permits no "
+							       "writing", rule->where, rule->name.shown);
+		} else if (!after_may_be_written(policy, rule)) {
+			compiler_add_warning(compiler, "%s: warning: %s permits no writing: filesystem.write does not "
+						       "grant it", rule->where, rule->name.shown);
+		}
+	}
+}

@@ -1,0 +1,122 @@
+/* after_read: which entries a read fires, and what is closed when they have fired. */
+#include <limits.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "policy/model.h"
+#include "policy/paths/explain.h"
+
+#define AFTER_BIT(index) (UINT32_C(1) << (index))
+
+
+size_t policy_count_after(const struct policy *policy)
+{
+	return policy_get_judged(policy)->afters;
+}
+
+const char *policy_get_after_label(const struct policy *policy, unsigned index)
+{
+	return policy_get_judged(policy)->after[index].from->label;
+}
+
+const char *policy_get_after_because(const struct policy *policy, unsigned index)
+{
+	return policy_get_judged(policy)->after[index].from->because;
+}
+
+uint32_t policy_find_after_read(const struct policy *policy, const char *path, size_t len)
+{
+	const struct policy *judged = policy_get_judged(policy);
+
+	return judged->fired ? policy_find_rules(judged, path, len).after_read : 0;
+}
+
+/* True when the rule may match something below the directory `path`, at the rule's path `literal`. */
+static bool after_may_match_below(const struct rule *rule, const char *literal, const char *path)
+{
+	const char *rest = path_rest_below(path, literal);
+
+	if (path_is_below(literal, path))
+		return true;
+	return rest && rule->pattern && glob_may_match_below(&rule->glob, rest, strlen(rest));
+}
+
+/* The same for a path and, where it is in a remapped mount, the other names of that. */
+static bool after_may_match_any(const struct policy *policy, const struct rule *rule, const char *path)
+{
+	const char *literals[] = {rule->literal ? rule->literal : "/", rule->alias, rule_get_other_path(rule)};
+	char host[PATH_MAX];
+	bool mapped = policy_map_to_host(policy, path, host) > 0;
+
+	for (size_t i = 0; i < sizeof(literals) / sizeof(literals[0]); i++)
+		if (literals[i] && (after_may_match_below(rule, literals[i], path) ||
+				    (mapped && after_may_match_below(rule, literals[i], host))))
+			return true;
+	return false;
+}
+
+uint32_t policy_find_after_read_below(const struct policy *policy, const char *path, size_t len)
+{
+	const struct policy *judged = policy_get_judged(policy);
+	uint32_t found = policy_find_after_read(policy, path, len);
+
+	for (size_t i = 0; judged->fired && i < judged->rule_count; i++) {
+		const struct rule *rule = &judged->rule[i];
+
+		if (rule->kind == RULE_AFTER_READ && !rule->overridden && after_may_match_any(judged, rule, path))
+			found |= AFTER_BIT(rule->after);
+	}
+	return found;
+}
+
+void policy_fire_after(const struct policy *policy, uint32_t entries)
+{
+	const struct policy *judged = policy_get_judged(policy);
+
+	if (judged->fired)
+		*judged->fired |= entries;
+}
+
+uint32_t policy_get_fired_after(const struct policy *policy)
+{
+	const struct policy *judged = policy_get_judged(policy);
+
+	return judged->fired ? *judged->fired : 0;
+}
+
+uint32_t policy_find_after_writing(const struct policy *policy)
+{
+	return policy_get_judged(policy)->after_write;
+}
+
+uint32_t policy_find_after_network(const struct policy *policy)
+{
+	return policy_get_judged(policy)->after_network;
+}
+
+/* The name of the first entry in a set; NULL: the set is empty. */
+static const char *after_get_first_label(const struct policy *policy, uint32_t entries)
+{
+	return entries ? policy->after[__builtin_ctz(entries)].from->label : NULL;
+}
+
+const char *policy_after_closes(const struct policy *policy, const struct path_rules *finding)
+{
+	return after_get_first_label(policy, *policy->fired & policy->after_write & ~finding->after_write);
+}
+
+uint32_t policy_find_closed_writing(const struct policy *policy, const char *path, size_t len)
+{
+	const struct policy *judged = policy_get_judged(policy);
+
+	if (!judged->fired || !(*judged->fired & judged->after_write))
+		return 0;
+	return *judged->fired & judged->after_write & ~policy_find_rules(judged, path, len).after_write;
+}
+
+const char *policy_find_closed_network(const struct policy *policy)
+{
+	const struct policy *judged = policy_get_judged(policy);
+
+	return judged->fired ? after_get_first_label(judged, *judged->fired & judged->after_network) : NULL;
+}
