@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -197,6 +198,29 @@ static void job_interrupt_if_needed(struct blocking_job *job)
 		atomic_store(&job->interrupted, true);
 	if (!answer_is_awaited(&job->answer) || atomic_load(&job->interrupted))
 		(void)pthread_kill(job->thread, SIGUSR1);
+}
+
+bool blocking_serves_thread(const struct blocking *blocking, pid_t tid)
+{
+	for (const struct blocking_job *job = blocking->jobs; job; job = job->next)
+		if (job->tid == tid && !atomic_load(&job->done))
+			return true;
+	return false;
+}
+
+void blocking_end_network(const struct blocking *blocking)
+{
+	for (const struct blocking_job *job = blocking->jobs; job; job = job->next) {
+		int domain = AF_UNSPEC;
+		socklen_t len = sizeof(domain);
+
+		/* The worker closes its descriptor before it is done: then this fails, or is about another file of ours. */
+		if (!job->work || atomic_load(&job->done) ||
+		    getsockopt(job->fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0)
+			continue;
+		if (domain == AF_INET || domain == AF_INET6)
+			(void)shutdown(job->fd, SHUT_RDWR);
+	}
 }
 
 /* Checks the next `most` jobs, and interrupts those that must end. */

@@ -32,6 +32,11 @@ void blocking_free(struct blocking *blocking);
  */
 int blocking_start_call(struct blocking *blocking, struct call *call);
 
+/* Whether a worker performs a call of this thread. */
+bool blocking_serves_thread(const struct blocking *blocking, pid_t tid);
+/* Ends what workers send on internet sockets: shutdown(2), so that they fail with EPIPE. */
+void blocking_end_network(const struct blocking *blocking);
+
 /*
  * Interrupts threads whose target thread no longer waits, at most 64 at each tick. True while there are calls: then it
  * must be called again after BLOCKING_TICK_MS.

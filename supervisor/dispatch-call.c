@@ -8,6 +8,7 @@
 #include "supervisor/dispatch-call.h"
 #include "supervisor/on-deny.h"
 #include "supervisor/outcome.h"
+#include "syscalls/account/after.h"
 #include "syscalls/account/decoys.h"
 #include "syscalls/account/denial-text.h"
 #include "syscalls/account/denials.h"
@@ -182,11 +183,42 @@ static void dispatch_follow_record(struct dispatch *dispatch, bool decoy)
 	}
 }
 
+/*
+ * True: the call fires entries of after_read, and is made again when the run has lost what they take. If that was
+ * tried, and something may be left, the call is refused.
+ */
+static bool dispatch_fires_after(struct dispatch *dispatch)
+{
+	struct call *call = dispatch->call;
+	struct after *after = call->sandbox->after;
+
+	/* A call that has failed natively has read nothing: the file does not exist. */
+	if (!call->after && !call->committed && call->outcome.kind != OUTCOME_ERROR)
+		call->after = after_find_due(call);
+	call->after_checked = true;
+	if (!call->after || !dispatch->closing)
+		return false;
+	outcome_release(&call->outcome);
+	if (after->refused == call->tid) {
+		after->refused = 0;
+		call_refuse(call, -EACCES,
+			    policy_get_after_label(call->sandbox->policy, (unsigned)__builtin_ctz(call->after)),
+			    "after_read_incomplete");
+		return false;
+	}
+	closing_start(dispatch->closing, call);
+	return true;
+}
+
 /* Records the verdict, then performs the outcome. A call that cannot be recorded fails and is not performed. */
 void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
 	struct call *call = dispatch->call;
-	bool decoy = dispatch_reads_decoy(dispatch);
+	bool decoy;
+
+	if (call->sandbox->after && dispatch_fires_after(dispatch))
+		return;
+	decoy = dispatch_reads_decoy(dispatch);
 
 	dispatch_count_call(dispatch);
 	if (call->outcome.kind == OUTCOME_BLOCKING)

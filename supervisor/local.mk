@@ -45,6 +45,11 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/gateway/start.h \
 	supervisor/gateway/summary.c \
 	supervisor/gateway/truststore.c \
+	supervisor/closing/closing.c \
+	supervisor/closing/closing.h \
+	supervisor/closing/freeze.c \
+	supervisor/closing/held.c \
+	supervisor/closing/private.h \
 	supervisor/interrupted.c \
 	supervisor/interrupted.h \
 	supervisor/launch.c \
@@ -93,6 +98,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/trace/pending.c \
 	supervisor/trace/private.h \
 	supervisor/trace/stop.c \
+	supervisor/trace/take.c \
 	supervisor/trace/trace.c \
 	supervisor/trace/trace.h \
 	supervisor/trace/verify.c \

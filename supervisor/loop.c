@@ -25,6 +25,7 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 #define TIMER_NEVER UINT64_MAX
+#define CLOSING_TICK_MS 2
 
 int loop_watch_fd(const struct supervisor *supervisor, int fd, unsigned events, void *mark)
 {
@@ -67,12 +68,17 @@ unsigned supervise_read_control(int control_fd)
 /* SIGCHLD reports exits and ptrace stops, and waitpid returns both. */
 static void loop_reap_children(struct supervisor *supervisor)
 {
+	struct closing *closing = supervisor->dispatch.closing;
 	int status;
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
+		if (closing && WIFSTOPPED(status) && closing_on_stop(closing, pid, status))
+			continue;
 		if (trace_on_wait_status(supervisor->dispatch.tracer, pid, status))
 			continue;
+		if (closing)
+			closing_forget_thread(closing, pid);
 		if (!WIFEXITED(status) && !WIFSIGNALED(status))
 			continue;
 		trace_forget_thread(supervisor->dispatch.tracer, pid);
@@ -193,7 +199,9 @@ static void loop_on_listener(struct supervisor *supervisor, short events)
 static bool loop_poll_once(struct supervisor *supervisor, int timeout_ms)
 {
 	enum { LISTENER, REST };
-	struct pollfd ready[] = {[LISTENER] = {.fd = supervisor->listener_fd, .events = POLLIN},
+	const struct closing *closing = supervisor->dispatch.closing;
+	bool receives = !closing || !closing_is_waiting(closing);
+	struct pollfd ready[] = {[LISTENER] = {.fd = receives ? supervisor->listener_fd : -1, .events = POLLIN},
 				 [REST] = {.fd = supervisor->epoll_fd, .events = POLLIN}};
 
 	if (poll(ready, sizeof(ready) / sizeof(ready[0]), timeout_ms) <= 0)
@@ -313,6 +321,10 @@ void loop_run(struct supervisor *supervisor)
 				     loop_get_shorter_wait(limits_get_wait_ms(supervisor->limits, supervisor->now_ns),
 							   wait_ms));
 		wait_ms = loop_handle_due_work(supervisor);
+		if (supervisor->dispatch.closing && closing_is_waiting(supervisor->dispatch.closing)) {
+			closing_continue(supervisor->dispatch.closing);
+			wait_ms = loop_get_shorter_wait(wait_ms, CLOSING_TICK_MS);
+		}
 		if (supervisor->dispatch.decoy_ends)
 			supervisor->ended = supervisor->report->decoy_ended = true;
 		if (limits_measure_due(supervisor->limits, supervisor->now_ns) != LIMIT_MAX)

@@ -19,6 +19,7 @@
 #include "supervisor/status.h"
 #include "supervisor/loop.h"
 #include "supervisor/watchdog.h"
+#include "syscalls/account/after.h"
 #include "syscalls/account/changes.h"
 #include "syscalls/account/decoys.h"
 #include "syscalls/account/denials.h"
@@ -138,6 +139,11 @@ static int supervise_build_all(struct supervisor *supervisor)
 				    .traces_bounded = process->layers->layer[LAYER_PIDNS].active ||
 						      process->layers->layer[LAYER_LANDLOCK].active,
 				    .uid = geteuid(), .gid = getegid()};
+	if (policy_count_after(process->policy) > 0) {
+		sandbox->after = supervisor->report->after = after_create();
+		if (!sandbox->after)
+			return -ENOMEM;
+	}
 	r = tree_create(getpid(), options->view, supervisor->epoll_fd, &sandbox->tree);
 	if (r == 0)
 		tree_set_host_pidns(sandbox->tree, namespaces->host_proc_fd, namespaces->host_pidns_fd);
@@ -158,6 +164,10 @@ static int supervise_build_all(struct supervisor *supervisor)
 		r = blocking_create(&dispatch->blocking);
 	if (r == 0 && process->egress->active)
 		r = egress_client_start(sandbox, process->egress, options->guest, &dispatch->egress);
+	if (r == 0 && options->traits & RUN_AFTER)
+		r = closing_create(&(const struct closing_options){sandbox, dispatch->tracer, dispatch->blocking,
+								    dispatch->egress},
+				   &dispatch->closing);
 	view_set_run_root(options->view, getpid());
 	if (options->ask)
 		view_set_run_root(options->ask->view, getpid());
@@ -215,6 +225,7 @@ static void supervise_free(struct supervisor *supervisor)
 	forks_free(supervisor->sandbox.forks);
 	memfds_free(supervisor->sandbox.memfds);
 	cpu_free(supervisor->dispatch.cpu);
+	closing_free(supervisor->dispatch.closing);
 	tracer_free(supervisor->dispatch.tracer);
 	interrupted_release(&supervisor->dispatch.interrupted);
 	asker_free(supervisor->dispatch.asker);
@@ -299,6 +310,7 @@ void supervise_report_release(struct supervise_report *report)
 	changes_free(report->changes);
 	denials_free(report->denials);
 	decoys_free(report->decoys);
+	after_free(report->after);
 	network_report_release(&report->network);
 	free(report->calls.by_row);
 }

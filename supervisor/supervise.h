@@ -40,6 +40,7 @@ struct supervise_report {
 	struct changes *changes; /* owned by the report */
 	struct denials *denials; /* owned by the report */
 	struct decoys *decoys;   /* owned by the report */
+	struct after *after;     /* owned by the report; NULL: the policy has no after_read */
 	bool decoy_ended;        /* the reading of a decoy ended the run */
 	struct network_report network; /* owned by the report */
 	struct sink sink;              /* what was sent of the denials */

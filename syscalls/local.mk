@@ -1,4 +1,6 @@
 libcallgate_syscalls_a_SOURCES += \
+	syscalls/account/after.c \
+	syscalls/account/after.h \
 	syscalls/account/changes-private.h \
 	syscalls/account/changes-report.c \
 	syscalls/account/changes.c \

@@ -15,6 +15,7 @@
 
 #define MESSAGES_PER_TURN_MAX 256 /* messages that are read at a time, so that notifications do not wait */
 #define END_RUN_TIMEOUT_MS 2000
+#define END_NETWORK_TIMEOUT_MS 2000
 
 int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control_fd, struct egress_client **ret_client)
 {
@@ -295,6 +296,8 @@ void egress_client_end_run(struct egress_client *client)
 
 	connects_fail_all(client, -ECONNABORTED); /* the calling threads are dead */
 	client->ending = true;
+	if (client->line.fd < 0)
+		return;
 	if (egress_line_send(&client->line, &end, -1) < 0)
 		client_close_line(client, "egress_failed");
 	while (client->line.fd >= 0 && (now = io_read_clock_ns()) < until) {
@@ -304,6 +307,29 @@ void egress_client_end_run(struct egress_client *client)
 		egress_client_exchange_messages(client);
 	}
 	client_close_line(client, "run_ended");
+}
+
+/* Waits until egress has closed its end: it has left its loop, so it moves no more bytes. False: it has not. */
+static bool client_await_end(struct egress_client *client)
+{
+	uint64_t until = io_read_clock_ns() + END_NETWORK_TIMEOUT_MS * UINT64_C(1000000), now;
+	struct pollfd line = {.fd = client->line.fd, .events = POLLRDHUP};
+
+	if (shutdown(client->line.fd, SHUT_WR) < 0)
+		return false;
+	while ((now = io_read_clock_ns()) < until) {
+		if (poll(&line, 1, (int)((until - now) / 1000000) + 1) > 0 && line.revents & (POLLHUP | POLLRDHUP))
+			return true;
+	}
+	return false;
+}
+
+bool egress_client_end_network(struct egress_client *client)
+{
+	bool ended = client->line.fd < 0 || client_await_end(client);
+
+	client_close_line(client, "after_read");
+	return ended;
 }
 
 /* ---- for the result ---- */

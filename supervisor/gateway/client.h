@@ -48,6 +48,13 @@ int egress_client_send_udp_socket(void *client, const struct control_connect *en
 
 /* Called after the program's end: egress closes everything, and its last records are taken. Waits up to 2 s. */
 void egress_client_end_run(struct egress_client *client);
+/*
+ * Ends the network of the run at once: egress closes all connections and ends; connects that wait fail with ENETDOWN.
+ * False: egress has not closed its end within 2 s.
+ */
+bool egress_client_end_network(struct egress_client *client);
+/* Whether a connect(2) of this thread waits for egress. */
+bool egress_client_serves_thread(const struct egress_client *client, pid_t tid);
 /* For inet.h. False: egress has died or broken the protocol; every connect is refused (ENETDOWN, "egress_failed"). */
 bool egress_client_is_alive(const void *client);
 /* For inet.h: adds a refusal that egress does not know of to the result. */

@@ -204,6 +204,14 @@ void connects_fail_all(struct egress_client *client, int error)
 		connect_end_call(client, &client->connects.first, error);
 }
 
+bool egress_client_serves_thread(const struct egress_client *client, pid_t tid)
+{
+	for (const struct pending_connect *pending = client->connects.first; pending; pending = pending->next)
+		if (pending->tid == tid)
+			return true;
+	return false;
+}
+
 /* Whether a signal other than SIGKILL is pending. */
 static bool connect_is_interrupted(const struct pending_connect *pending)
 {

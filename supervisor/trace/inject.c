@@ -1,8 +1,12 @@
 /* Injected system calls. A seized thread, stopped behind its own call, runs other calls by single steps. */
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -10,11 +14,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/io.h"
 #include "base/procstat.h"
 #include "supervisor/trace/private.h"
 
 #define STACK_ALIGN 16u
+#define VDSO_BYTES_MAX 65536u
+#define MAPS_BYTES_MAX (8u << 20)
 #define STEP_YIELDS_MAX 200u           /* a step takes microseconds if the thread gets a CPU */
 #define STEP_MAX_NS UINT64_C(2000000000) /* none of the injected calls can block, so a longer step is an attack */
 #define STARVED_STEP_MAX_NS UINT64_C(10000000000) /* most time for a thread of low priority on a busy machine */
@@ -123,9 +130,20 @@ int64_t inject_syscall_with_args(struct injection *injection, long nr, const uin
 	return r < 0 ? r : arch_get_result(&regs);
 }
 
-int inject_prepare_thread(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection)
+/* Blocks all signals but those that the kernel forces on a thread. */
+static int inject_block_signals(struct injection *injection)
 {
 	uint64_t mask = ~(FAULT_SIGNALS | SIGNAL_BIT(SIGTRAP));
+	pid_t tid = injection->pending->tid;
+
+	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(mask), &injection->mask) < 0)
+		return -errno;
+	mask |= injection->mask & FAULT_SIGNALS;
+	return ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask) < 0 ? -errno : 0;
+}
+
+int inject_prepare_thread(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection)
+{
 	int r;
 
 	*ret_injection =
@@ -135,16 +153,71 @@ int inject_prepare_thread(const struct tracer *tracer, const struct pending *pen
 		return r;
 	if (!arch_is_last_call(&ret_injection->behind, pending->row->nr))
 		return -EINTR; /* killed: only that can make the thread leave its call */
-	if (ptrace(PTRACE_GETSIGMASK, pending->tid, sizeof(mask), &ret_injection->mask) < 0)
-		return -errno;
-	mask |= ret_injection->mask & FAULT_SIGNALS; /* all signals but these are blocked */
-	return ptrace(PTRACE_SETSIGMASK, pending->tid, sizeof(mask), &mask) < 0 ? -errno : 0;
+	return inject_block_signals(ret_injection);
+}
+
+/* Finds a system call instruction in the vDSO, which every program has. The address behind it; 0: there is none. */
+static uint64_t inject_find_vdso_call(const struct injection *injection)
+{
+	_cleanup_free_ uint8_t *code = malloc(VDSO_BYTES_MAX);
+	_cleanup_free_ char *text = NULL;
+	uint64_t start = 0, end = 0;
+	char path[48];
+	ssize_t len;
+	size_t at, size;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", injection->pending->tid);
+	if (!code || io_read_file(AT_FDCWD, path, MAPS_BYTES_MAX, &text, &size) < 0)
+		return 0;
+	for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+		const char *name = strstr(line, "[vdso]"), *next = strchr(line, '\n');
+
+		if (name && (!next || name < next))
+			(void)sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end);
+	}
+	if (end <= start)
+		return 0;
+	len = injection->tracer->sandbox->guest->read(injection->pending->tid, start, code,
+						      end - start < VDSO_BYTES_MAX ? end - start : VDSO_BYTES_MAX);
+	at = len > 0 ? arch_find_call(code, (size_t)len, false) : 0;
+	return at ? start + at : 0;
+}
+
+/* Where to inject: the thread is behind a system call instruction mostly, because it waits in a call. */
+static uint64_t inject_find_call(const struct injection *injection)
+{
+	uint64_t pc = arch_get_pc(&injection->before);
+	uint8_t code[4];
+
+	if (memory_copy_in(injection->tracer->sandbox->guest, injection->pending->tid, pc - sizeof(code), code,
+			   sizeof(code)) == 0 &&
+	    arch_find_call(code, sizeof(code), true))
+		return pc;
+	return inject_find_vdso_call(injection);
+}
+
+int inject_prepare_anywhere(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection)
+{
+	uint64_t at;
+	int r;
+
+	*ret_injection = (struct injection){.tracer = tracer, .pending = pending, .anywhere = true,
+					    .end_ns = io_read_clock_ns() + STRAY_STOPS_NS};
+	r = arch_read_regs(pending->tid, &ret_injection->before);
+	if (r < 0)
+		return r;
+	at = inject_find_call(ret_injection);
+	if (!at)
+		return -ENOEXEC;
+	ret_injection->behind = ret_injection->before;
+	arch_set_pc(&ret_injection->behind, at);
+	return inject_block_signals(ret_injection);
 }
 
 int inject_restore_thread(struct injection *injection)
 {
 	const struct pending *pending = injection->pending;
-	int r = arch_write_regs(pending->tid, &injection->behind);
+	int r = arch_write_regs(pending->tid, injection->anywhere ? &injection->before : &injection->behind);
 
 	if (ptrace(PTRACE_SETSIGMASK, pending->tid, sizeof(injection->mask), &injection->mask) < 0)
 		r = -errno;

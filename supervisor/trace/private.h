@@ -155,6 +155,8 @@ struct injection {
 	const struct tracer *tracer;
 	const struct pending *pending;
 	struct arch_regs behind;   /* the thread's registers behind its own call */
+	struct arch_regs before;   /* what inject_restore_thread() sets; of inject_prepare_thread(): `behind` */
+	bool anywhere;             /* `before` is set */
 	uint64_t mask;             /* the thread's signal mask */
 	bool held[INJECT_SIGNALS]; /* signals that came meanwhile, and are sent again at the end */
 	uint64_t end_ns;           /* until this time more than STRAYS_MAX stray stops are tolerated */
@@ -163,13 +165,18 @@ struct injection {
 
 /* Prepares the thread. 0; -errno: the thread is unchanged. */
 int inject_prepare_thread(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection);
+/*
+ * Prepares a thread that is stopped anywhere, by a system call instruction of its own code. inject_restore_thread() puts
+ * ret_injection->before back, so that the thread goes on as if nothing had happened. 0 or -errno, as above.
+ */
+int inject_prepare_anywhere(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection);
 /* Makes the thread run one system call. Returns its result, or -ESRCH. */
 int64_t inject_syscall(struct injection *injection, long nr, uint64_t a, uint64_t b, uint64_t c);
 int64_t inject_syscall_with_args(struct injection *injection, long nr, const uint64_t arg[6]);
 /* Makes a whole injection: `run` makes the calls; its result, or -errno, is returned, and set for the thread's call. */
 int64_t inject_run_and_set_result(const struct tracer *tracer, const struct pending *pending,
 				  int64_t (*run)(struct injection *));
-/* Sets the thread's registers to injection->behind. 0; -errno: the thread is dead. */
+/* Sets the thread's registers to injection->behind, or `before`. 0; -errno: the thread is dead. */
 int inject_restore_thread(struct injection *injection);
 /* An address in the thread's stack with room for `size` bytes. */
 uint64_t inject_find_stack_room(const struct injection *injection, size_t size);

@@ -44,6 +44,19 @@ size_t tracer_count_pending(const struct tracer *tracer)
 	return count;
 }
 
+bool trace_is_busy(const struct tracer *tracer)
+{
+	for (const struct pending *pending = tracer->pending; pending; pending = pending->next)
+		if (pending->state == PENDING_ANSWERED || pending->state == PENDING_RUNNING)
+			return true;
+	return tracer->later != NULL;
+}
+
+bool trace_has_thread(const struct tracer *tracer, pid_t tid)
+{
+	return pending_find_newest(tracer, tid) != NULL;
+}
+
 static int trace_start_exec(struct tracer *tracer, struct call *call)
 {
 	const struct exec_plan *plan = call->outcome.exec;

@@ -48,6 +48,27 @@ bool trace_is_restarted_exec(struct tracer *tracer, pid_t tid, int nr, const __u
  */
 bool trace_on_wait_status(struct tracer *tracer, pid_t pid, int status);
 
+/* Whether a seized thread is about to stop by itself, or is in an exec. While one is, no other thread may be seized. */
+bool trace_is_busy(const struct tracer *tracer);
+/* Whether the thread is seized for a call. */
+bool trace_has_thread(const struct tracer *tracer, pid_t tid);
+
+/* What a stopped thread is made to give up. */
+struct trace_loss {
+	int *fd;
+	size_t fds;
+	struct trace_range {
+		uint64_t start, len;
+	} *range; /* mappings */
+	size_t ranges;
+};
+
+/*
+ * Makes a stopped thread, seized by this process, replace descriptors by one at which every call fails and nothing is
+ * read, and make mappings inaccessible. Then the thread is where it was. 0; -errno: some are left.
+ */
+int trace_take_away(const struct tracer *tracer, pid_t tid, pid_t tgid, const struct trace_loss *loss);
+
 /* The number of calls that are being handled, or wait for their restart. For tests. */
 size_t tracer_count_pending(const struct tracer *tracer);
 

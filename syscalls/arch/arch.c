@@ -1,5 +1,6 @@
 #include <elf.h>
 #include <errno.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
@@ -53,6 +54,23 @@ void arch_rewind_call(struct arch_regs *regs, int nr, const uint64_t arg[6])
 	regs->word[arch_layout.number] = (uint64_t)nr;
 	for (unsigned i = 0; i < 6; i++)
 		regs->word[arch_layout.arg[i]] = arg[i];
+}
+
+size_t arch_find_call(const uint8_t *code, size_t len, bool end)
+{
+	const size_t bytes = arch_layout.call_bytes;
+
+	for (size_t at = end && len > bytes ? len - bytes : 0; at + bytes <= len; at++)
+		if (memcmp(code + at, arch_layout.call, bytes) == 0)
+			return at + bytes;
+	return 0;
+}
+
+void arch_set_pc(struct arch_regs *regs, uint64_t pc)
+{
+	regs->word[arch_layout.pc] = pc;
+	if (arch_layout.last_number != arch_layout.number)
+		regs->word[arch_layout.last_number] = UINT64_MAX;
 }
 
 bool arch_is_last_call(const struct arch_regs *regs, int nr)

@@ -18,6 +18,7 @@ const struct arch_layout arch_layout = {
 	.result = 0,
 	.arg = {0, 1, 2, 3, 4, 5},
 	.call_bytes = 4, /* of "svc #0" */
+	.call = {0x01, 0x00, 0x00, 0xd4},
 	.red_zone_bytes = 0, /* AAPCS64 has none; Apple's does */
 };
 

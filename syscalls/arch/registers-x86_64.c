@@ -19,6 +19,7 @@ const struct arch_layout arch_layout = {
 	.result = REG(rax),
 	.arg = {REG(rdi), REG(rsi), REG(rdx), REG(r10), REG(r8), REG(r9)},
 	.call_bytes = 2, /* of "syscall", and of "int 0x80", which the filter never lets come this far */
+	.call = {0x0f, 0x05},
 	.red_zone_bytes = 128, /* System V ABI, AMD64 supplement, 3.2.2 */
 };
 

@@ -13,6 +13,7 @@ struct arch_layout {
 	unsigned result;
 	unsigned arg[6];
 	unsigned call_bytes; /* length of the system call instruction */
+	uint8_t call[4];     /* the instruction */
 	size_t red_zone_bytes;
 };
 

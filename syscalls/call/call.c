@@ -2,6 +2,7 @@
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 
+#include "syscalls/account/after.h"
 #include "syscalls/account/denials.h"
 #include "syscalls/account/probes.h"
 #include "syscalls/call/call.h"
@@ -57,6 +58,8 @@ int call_commit_record(struct call *call)
 		call_fail(call, -ECANCELED);
 		return -ECANCELED;
 	}
+	if (call->sandbox->after && (call->after || (call->after = after_find_due(call)) != 0))
+		return call->outcome.kind == OUTCOME_ERROR ? call_fail(call, -EINTR) : -EINTR;
 	if (call->decision.verdict == VERDICT_DENY && !probe_was_refused(call))
 		call->on_deny = policy_find_on_deny(call->sandbox->policy, call->decision.rule);
 	if (call->on_deny == ON_DENY_ASK_FILE && !call->answer)

@@ -43,6 +43,7 @@ struct sandbox {
 	struct changes *changes;   /* changes.h: files that the run changed in granted trees */
 	struct denials *denials;   /* denials.h: denied attempts, for the result */
 	struct decoys *decoys;     /* decoys.h: decoys that were read, for the result */
+	struct after *after;       /* after.h: what after_read has done; NULL: the policy has none */
 	const struct stop_notices *stops; /* supervisor/on-deny.h; NULL: nobody is told of stopped processes */
 	struct disk *disk;         /* disk.h; NULL: disk space is not limited */
 	struct limit_events notes;
@@ -152,6 +153,7 @@ struct call {
 	uint64_t start_ns;
 	size_t text_len;
 	int text_error; /* -errno of the copy, like call_path.error */
+	uint32_t after; /* entries of after_read that the call fires, before it may be performed; see after.h */
 	bool committed; /* the audit record was written */
 	bool no_wait;   /* a restarted open: it fails with EINTR where it would wait (interrupted.h) */
 	/* restarted after OUTCOME_FETCH: `fetched` is the target's descriptor, owned, or -errno (descriptor.h) */
@@ -193,7 +195,10 @@ static inline bool call_passes_gate(const struct call *call)
 	return !call->gate || call->gate->passes(call->gate, call);
 }
 
-/* Writes the call's audit record. On failure returns -errno and sets the outcome; the call must then have no effect. */
+/*
+ * Writes the call's audit record. On failure returns -errno and sets the outcome; the call must then have no effect. So
+ * it is with a call that fires an entry of after_read: call->after is set, and the call is made again later.
+ */
 int call_commit_record(struct call *call);
 
 /* Fills an audit record with texts that are borrowed from the call. Used by call_commit_record(). */

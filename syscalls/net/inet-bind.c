@@ -82,6 +82,8 @@ static void bind_judge_address(struct call *call, const struct inet_socket *sock
 	const struct inet *inet = call->sandbox->inet;
 
 	inet_record_endpoint(call, asked, NULL, !socket->kind.stream);
+	if (inet_refuse_closed(call, -EACCES))
+		return;
 	if (!inet_is_any(asked) && !inet_is_loopback(asked) && !inet_is_own_pool_address(inet, asked))
 		target_fail_call(call, -EADDRNOTAVAIL);
 	else if (bind_judge_port(call, asked->port) && call_commit_record(call) == 0)

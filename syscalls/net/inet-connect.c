@@ -216,6 +216,8 @@ static void inet_connect_stream(struct call *call, struct inet_socket *socket, c
 
 	inet_judge_address(inet, to, false, &route);
 	inet_record_endpoint(call, to, route.host, false);
+	if (inet_refuse_closed(call, -ECONNREFUSED))
+		return;
 	switch (route.place) {
 	case INET_ENDPOINT:
 	case INET_PROXY:

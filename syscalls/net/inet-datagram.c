@@ -191,6 +191,8 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 	}
 	r = inet_judge_datagram(inet, &to, &route, &at);
 	inet_record_endpoint(call, &to, route.host, true);
+	if (inet_refuse_closed(call, -ECONNREFUSED))
+		return -ECONNREFUSED;
 	if (r == -ENOENT) {
 		inet_refuse_call(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		return -ECONNREFUSED;
@@ -231,6 +233,8 @@ void inet_connect_datagram(struct call *call, const struct inet_socket *socket, 
 	int r = inet_judge_datagram(inet, to, &route, &at);
 
 	inet_record_endpoint(call, to, route.host, true);
+	if (inet_refuse_closed(call, -ECONNREFUSED))
+		return;
 	if (r == -ENOENT && !inet_is_harmless_connect(inet, to, &route)) {
 		inet_refuse_call(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		return;

@@ -89,6 +89,9 @@ void inet_allow_call(struct call *call, const struct net_verdict *verdict);
 /* Refuses the call, and reports the denial for the result. error is -errno. */
 void inet_refuse_call(struct call *call, int error, const char *rule, const char *reason);
 
+/* Refuses the call if an entry of after_read has closed the network. error is -errno. True: refused. */
+bool inet_refuse_closed(struct call *call, int error);
+
 /* The run's own address among the pool's synthetic addresses. */
 struct inet_address inet_get_pool_address(const struct inet *inet, int family);
 /* The loopback address to which the run's sockets are really bound. v6: the address that stands for ::1. */

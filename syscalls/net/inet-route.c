@@ -132,6 +132,16 @@ void inet_allow_call(struct call *call, const struct net_verdict *verdict)
 	call->decision.observed = verdict->observed;
 }
 
+bool inet_refuse_closed(struct call *call, int error)
+{
+	const struct policy *policy = call->sandbox->policy;
+	const char *label = policy_is_observing(policy) ? NULL : policy_find_closed_network(policy);
+
+	if (label)
+		inet_refuse_call(call, error, label, "after_read");
+	return label != NULL;
+}
+
 void inet_refuse_call(struct call *call, int error, const char *rule, const char *reason)
 {
 	const struct inet_options *options = &call->sandbox->inet->options;

@@ -21,6 +21,7 @@ enum row_place {
 #define NET .intent = INTENT_NET
 #define SERVES .intent = INTENT_SERVE
 #define PROCESS .intent = INTENT_PROCESS
+#define CONTENT(kind) .content = CONTENT_##kind
 #define OPENS .eintr = EINTR_OPEN
 #define WAITS .eintr = EINTR_MAY
 #define WAITS_IF(name) .eintr = EINTR_MAY, .waits = waits_##name

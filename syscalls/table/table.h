@@ -55,6 +55,14 @@ enum row_intent {
 	INTENT_MAX,
 };
 
+/* What a call tells the program of the object of its path, or could make it tell by another name: after_read. */
+enum row_content {
+	CONTENT_NONE,
+	CONTENT_READ,  /* with the right to read: its content, or the names in it */
+	CONTENT_RUN,   /* the program that it executes */
+	CONTENT_MOVED, /* gives the object of the first path another name */
+};
+
 /* What the dispatcher does before a call is judged. A call that a hook continues is neither judged nor recorded. */
 enum row_hook {
 	HOOK_NONE,
@@ -93,6 +101,8 @@ enum run_trait {
 	RUN_ROUTES = 1 << 12,
 	/* unix datagram sockets: the policy asks for them, and pidfd_getfd(2) works, so that all messages are judged */
 	RUN_DATAGRAMS = 1 << 14,
+	/* the policy has after_read: all messages are judged, so that no descriptor is in flight that would be closed */
+	RUN_AFTER = 1 << 15,
 	RUN_STANDINS = 1 << 13, /* without RUN_ROUTES: sends that may be requests to a stand-in socket are notified */
 };
 
@@ -168,6 +178,7 @@ struct syscall_row {
 	enum row_basis basis;
 	enum row_eintr eintr; /* for notified calls */
 	enum row_intent intent;
+	enum row_content content;
 	int error;
 	unsigned judged_in; /* ROW_FILTER: runs with one of these traits ignore `allow` */
 	unsigned self;      /* roles (enum self_role) that may make the call with any registers */

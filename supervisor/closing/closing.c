@@ -1,0 +1,281 @@
+#include "supervisor/closing/closing.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "supervisor/answer.h"
+#include "supervisor/closing/private.h"
+#include "syscalls/account/after.h"
+
+#define BUSY_MAX_NS UINT64_C(3000000000) /* most time for traced calls to end before the run is stopped */
+
+/* A thread that stops later, when its wait ends. */
+struct closing_waiting {
+	struct closing_waiting *next;
+	pid_t tid, tgid;
+};
+
+struct closing {
+	struct closing_options options;
+	struct call *call;   /* owned: a copy of the call that waits, and later for the records of other threads */
+	struct task task;    /* call->task: has no descriptor */
+	char *exe;           /* owned: task.exe */
+	bool waiting;
+	bool answered;       /* the waiting call has got its response */
+	uint32_t entries;    /* that the waiting call fires */
+	uint64_t until_ns;
+	struct closing_waiting *late;
+};
+
+int closing_create(const struct closing_options *options, struct closing **ret_closing)
+{
+	struct closing *closing = calloc(1, sizeof(*closing));
+
+	if (!closing)
+		return -ENOMEM;
+	closing->options = *options;
+	closing->call = calloc(1, sizeof(*closing->call));
+	if (!closing->call) {
+		free(closing);
+		return -ENOMEM;
+	}
+	closing->call->sandbox = options->sandbox;
+	*ret_closing = closing;
+	return 0;
+}
+
+void closing_free(struct closing *closing)
+{
+	if (!closing)
+		return;
+	while (closing->late)
+		closing_forget_thread(closing, closing->late->tid);
+	free(closing->call);
+	free(closing->exe);
+	free(closing);
+}
+
+/* Sets whom records are about. */
+static void closing_set_task(struct closing *closing, const struct task *task, pid_t tid)
+{
+	static char unknown[] = "";
+
+	free(closing->exe);
+	closing->exe = task ? strdup(task->exe) : NULL;
+	closing->task = task ? *task : (struct task){.tid = tid, .tgid = tid};
+	closing->task.pidfd = -1;
+	closing->task.exe = closing->exe ? closing->exe : unknown;
+	closing->call->task = &closing->task;
+	closing->call->tid = tid;
+}
+
+void closing_start(struct closing *closing, struct call *call)
+{
+	closing->waiting = true;
+	closing->entries = call->after;
+	closing->until_ns = io_read_clock_ns() + BUSY_MAX_NS;
+	closing->call->id = call->id;
+	closing_set_task(closing, call->task, call->tid);
+	after_fire(call, call->after);
+}
+
+bool closing_is_waiting(const struct closing *closing)
+{
+	return closing->waiting;
+}
+
+/* ---- one thread ---- */
+
+static void closing_record(struct closing *closing, pid_t tid, const char *label, const char *what, const char *path)
+{
+	closing_set_task(closing, tree_find_task(closing->options.sandbox->tree, tid), tid);
+	after_record_loss(closing->call, label, what, path);
+}
+
+static void closing_record_kill(struct closing *closing, pid_t tid)
+{
+	closing->options.sandbox->after->processes++;
+	closing_record(closing, tid, policy_get_after_label(closing->options.sandbox->policy,
+							    (unsigned)__builtin_ctz(closing->entries)),
+		       "killed", NULL);
+}
+
+static int closing_take_items(struct closing *closing, pid_t tid, pid_t tgid, const struct held_list *list)
+{
+	_cleanup_free_ int *fd = calloc(list->count, sizeof(*fd));
+	_cleanup_free_ struct trace_range *range = calloc(list->count, sizeof(*range));
+	struct trace_loss loss = {.fd = fd, .range = range};
+	struct after *after = closing->options.sandbox->after;
+
+	if (!fd || !range)
+		return -ENOMEM;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct held_item *item = &list->item[i];
+
+		closing_record(closing, tid, item->label, item->what, item->path);
+		if (item->mapping)
+			range[loss.ranges++] = (struct trace_range){item->start, item->len};
+		else
+			fd[loss.fds++] = item->fd;
+	}
+	after->descriptors += loss.fds;
+	after->mappings += loss.ranges;
+	return trace_take_away(closing->options.tracer, tid, tgid, &loss);
+}
+
+/* Makes a stopped thread give up all that it has to, and looks whether it has. 0 or -errno. */
+static int closing_clear_thread(struct closing *closing, pid_t tid, pid_t tgid, const struct held_sockets *sockets)
+{
+	struct held_list list = {.count = 0};
+	int r = held_find(closing->options.sandbox, tid, sockets, &list);
+
+	if (r == 0 && list.count > 0) {
+		r = closing_take_items(closing, tid, tgid, &list);
+		held_list_release(&list);
+		if (r == 0)
+			r = held_find(closing->options.sandbox, tid, sockets, &list);
+		if (r == 0 && list.count > 0)
+			r = -EBUSY;
+	}
+	held_list_release(&list);
+	return r;
+}
+
+/* ---- threads that stop later ---- */
+
+static int closing_add_late(struct closing *closing, const struct frozen *thread)
+{
+	struct closing_waiting *late = malloc(sizeof(*late));
+
+	if (!late)
+		return -ENOMEM;
+	*late = (struct closing_waiting){closing->late, thread->tid, thread->tgid};
+	closing->late = late;
+	return 0;
+}
+
+void closing_forget_thread(struct closing *closing, pid_t tid)
+{
+	for (struct closing_waiting **at = &closing->late; *at; at = &(*at)->next) {
+		struct closing_waiting *late = *at;
+
+		if (late->tid != tid)
+			continue;
+		*at = late->next;
+		free(late);
+		return;
+	}
+}
+
+static const struct closing_waiting *closing_find_late(const struct closing *closing, pid_t tid)
+{
+	const struct closing_waiting *late = closing->late;
+
+	while (late && late->tid != tid)
+		late = late->next;
+	return late;
+}
+
+/* Lists the sockets if the network is closed. 0 or -errno. */
+static int closing_list_sockets(const struct closing *closing, struct held_sockets *sockets, bool *ret_closed)
+{
+	*sockets = (struct held_sockets){.count = 0};
+	*ret_closed = policy_find_closed_network(closing->options.sandbox->policy) != NULL;
+	return *ret_closed ? held_list_sockets(sockets) : 0;
+}
+
+bool closing_on_stop(struct closing *closing, pid_t tid, int status)
+{
+	const struct closing_waiting *late = closing->late ? closing_find_late(closing, tid) : NULL;
+	struct held_sockets sockets;
+	bool closed;
+	pid_t tgid;
+	int r;
+
+	if (!late)
+		return false;
+	tgid = late->tgid;
+	r = closing_list_sockets(closing, &sockets, &closed);
+	if (r == 0)
+		r = closing_clear_thread(closing, tid, tgid, closed ? &sockets : NULL);
+	held_sockets_release(&sockets);
+	closing_forget_thread(closing, tid);
+	if (r < 0) {
+		(void)kill(tgid, SIGKILL); /* seized, so the pid is not reused */
+		closing_record_kill(closing, tid);
+	}
+	return !trace_on_wait_status(closing->options.tracer, tid, status) || true;
+}
+
+/* ---- the whole run ---- */
+
+/* The caller is interrupted by now: it makes its call again when it goes on. */
+static void closing_answer_caller(void *ctx, pid_t tid)
+{
+	struct closing *closing = ctx;
+
+	(void)tid;
+	closing->answered = true;
+	(void)answer_with_error(closing->options.sandbox->listener_fd, closing->call->id, ANSWER_RESTART);
+}
+
+static void closing_kill(struct closing *closing, struct freeze *freeze, pid_t tgid)
+{
+	freeze_kill_process(freeze, tgid);
+	closing_record_kill(closing, tgid);
+}
+
+static void closing_clear_threads(struct closing *closing, struct freeze *freeze, const struct held_sockets *sockets)
+{
+	for (size_t i = 0; i < freeze->count; i++) {
+		const struct frozen thread = freeze->thread[i];
+		int r = 0;
+
+		if (thread.state == FROZEN_STOPPED)
+			r = closing_clear_thread(closing, thread.tid, thread.tgid, sockets);
+		else if (thread.state == FROZEN_WAITING)
+			r = closing_add_late(closing, &thread);
+		if (r < 0 || thread.state == FROZEN_ASKED)
+			closing_kill(closing, freeze, thread.tgid);
+	}
+}
+
+/* True: nothing is left by which data could leave the run. */
+static bool closing_clear_run(struct closing *closing)
+{
+	struct held_sockets sockets;
+	struct freeze freeze;
+	bool closed, done;
+
+	done = freeze_run(&freeze, &closing->options, closing->call->tid, closing_answer_caller, closing);
+	if (policy_find_closed_network(closing->options.sandbox->policy) && closing->options.egress) {
+		blocking_end_network(closing->options.blocking);
+		done = egress_client_end_network(closing->options.egress) && done;
+	}
+	done = closing_list_sockets(closing, &sockets, &closed) == 0 && done;
+	closing_clear_threads(closing, &freeze, closed ? &sockets : NULL);
+	held_sockets_release(&sockets);
+	done = freeze_await_killed(&freeze) && done;
+	freeze_end(&freeze, closing->options.tracer);
+	return done;
+}
+
+void closing_continue(struct closing *closing)
+{
+	struct after *after = closing->options.sandbox->after;
+	const pid_t caller = closing->call->tid;
+
+	if (trace_is_busy(closing->options.tracer) && io_read_clock_ns() < closing->until_ns)
+		return;
+	closing->waiting = closing->answered = false;
+	if (!trace_is_busy(closing->options.tracer) && closing_clear_run(closing))
+		after->done |= closing->entries;
+	else
+		after->refused = caller;
+	if (!closing->answered) /* not interrupted, so the kernel would not make the call again */
+		(void)answer_with_error(closing->options.sandbox->listener_fd, closing->call->id, -EINTR);
+}

@@ -1,0 +1,47 @@
+/*
+ * Takes away what the run loses when an entry of after_read fires (syscalls/account/after.h). All threads of the run are
+ * stopped, then each gives up the descriptors and mappings by which it could write a file that is closed now, and its
+ * internet sockets; egress ends. Where that is not possible, the process is killed. Only then the call that fired the
+ * entry is made again.
+ *
+ * Used by dispatch.c and loop.c, in the supervisor thread. While a call waits, no other notification is received.
+ */
+#ifndef CALLGATE_SUPERVISOR_CLOSING_CLOSING_H
+#define CALLGATE_SUPERVISOR_CLOSING_CLOSING_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "supervisor/blocking.h"
+#include "supervisor/gateway/client.h"
+#include "supervisor/trace/trace.h"
+#include "syscalls/call/call.h"
+
+struct closing;
+
+struct closing_options {
+	struct sandbox *sandbox; /* with `after` */
+	struct tracer *tracer;
+	struct blocking *blocking;
+	struct egress_client *egress; /* NULL: no network */
+};
+
+/* Borrows what the options point to. 0 or -errno. */
+int closing_create(const struct closing_options *options, struct closing **ret_closing);
+void closing_free(struct closing *closing);
+
+/* Fires the entries of call->after, and keeps the call, which gets its response later. */
+void closing_start(struct closing *closing, struct call *call);
+/* Whether a call waits: then closing_continue() is to be called at each turn of the loop, and nothing is received. */
+bool closing_is_waiting(const struct closing *closing);
+void closing_continue(struct closing *closing);
+
+/*
+ * To be called for each stop, before the tracer. True: the thread had been waiting for a response, or for its vfork
+ * child, when the others were stopped; it has given up its part now, and goes on.
+ */
+bool closing_on_stop(struct closing *closing, pid_t tid, int status);
+/* To be called for each exit. */
+void closing_forget_thread(struct closing *closing, pid_t tid);
+
+#endif

@@ -1,0 +1,261 @@
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/procstat.h"
+#include "base/proctree.h"
+#include "supervisor/closing/private.h"
+
+#define FREEZE_MAX_NS UINT64_C(3000000000)
+#define KILL_MAX_NS UINT64_C(2000000000)
+#define WAITING_AFTER_NS UINT64_C(5000000) /* a thread that has not stopped by then may be in a vfork(2) */
+#define SIGNALS_MAX 64u    /* signals that a thread may get before it stops */
+#define TIDS_MAX 4194304u /* PID_MAX_LIMIT */
+#define PAUSE_NS 100000
+
+static bool freeze_has_seen(const struct freeze *freeze, pid_t tid)
+{
+	return freeze->seen[(unsigned)tid / 64] >> ((unsigned)tid % 64) & 1;
+}
+
+static void freeze_mark(struct freeze *freeze, pid_t tid)
+{
+	freeze->seen[(unsigned)tid / 64] ^= UINT64_C(1) << ((unsigned)tid % 64);
+}
+
+static int freeze_add(struct freeze *freeze, pid_t tid, pid_t tgid, enum frozen_state state)
+{
+	if (freeze->count == freeze->room) {
+		size_t room = freeze->room ? 2 * freeze->room : 64;
+		struct frozen *more = reallocarray(freeze->thread, room, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		freeze->thread = more;
+		freeze->room = room;
+	}
+	freeze->thread[freeze->count++] = (struct frozen){.tid = tid, .tgid = tgid, .state = state};
+	freeze_mark(freeze, tid);
+	return 0;
+}
+
+/* A thread that has exited, or is about to be reaped, runs no instruction and holds no descriptor any more. */
+static bool freeze_is_dead(pid_t tid)
+{
+	struct procstat stat;
+
+	return procstat_read(tid, &stat) < 0 || stat.state == 'Z' || stat.state == 'X';
+}
+
+/* ---- asking threads to stop ---- */
+
+/* Seizes a thread, unless the tracer has it, and interrupts it. A thread that another process traces is killed. */
+static int freeze_ask(struct freeze *freeze, const struct tracer *tracer, pid_t tid, pid_t tgid)
+{
+	if (!trace_has_thread(tracer, tid) && ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_EXITKILL) < 0) {
+		if (errno == ESRCH || freeze_is_dead(tid))
+			return 0;
+		(void)kill(tgid, SIGKILL);
+		return freeze_add(freeze, tid, tgid, FROZEN_KILLED);
+	}
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
+		return 0; /* dead */
+	return freeze_add(freeze, tid, tgid, FROZEN_ASKED);
+}
+
+/* Asks the threads of a process that are not in the list yet. *ret_new: there were some. */
+static int freeze_ask_process(struct freeze *freeze, const struct tracer *tracer, pid_t tgid, bool *ret_new)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	const struct dirent *entry;
+	char path[48];
+	size_t before = freeze->count;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", tgid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid <= 0 || (unsigned)tid >= TIDS_MAX || freeze_has_seen(freeze, tid))
+			continue;
+		if (freeze_ask(freeze, tracer, tid, tgid) < 0)
+			return -ENOMEM;
+	}
+	*ret_new |= freeze->count > before;
+	return 0;
+}
+
+static int freeze_ask_new(struct freeze *freeze, const struct tracer *tracer, bool *ret_new)
+{
+	struct proctree tree;
+	int r = proctree_read(&tree);
+
+	*ret_new = false;
+	proctree_mark_descendants(&tree, getpid());
+	for (size_t i = 0; r == 0 && i < tree.count; i++)
+		if (tree.entry[i].place == PROCTREE_BELOW)
+			r = freeze_ask_process(freeze, tracer, tree.entry[i].pid, ret_new);
+	proctree_release(&tree);
+	return r;
+}
+
+/* ---- waiting until they have ---- */
+
+/* Whether the thread waits for its vfork child, in a wait that only SIGKILL ends. It holds no file's lock or buffer. */
+static bool freeze_waits_for_child(pid_t tid)
+{
+	unsigned long long flags = 0;
+	long nr = -1;
+	char text[256];
+
+	if (procstat_read_file(tid, "syscall", text, sizeof(text)) <= 0 || sscanf(text, "%ld 0x%llx", &nr, &flags) != 2)
+		return false;
+#ifdef SYS_vfork
+	if (nr == SYS_vfork)
+		return true;
+#endif
+	return nr == SYS_clone && flags & UINT64_C(0x4000); /* CLONE_VFORK */
+}
+
+/*
+ * A thread that was about to get a signal gets it, and stops before the handler's first instruction: to keep the signal
+ * would lose what it tells (the address of a fault).
+ */
+static void freeze_pass_signal(struct frozen *thread, int number)
+{
+	thread->signals++;
+	(void)ptrace(PTRACE_INTERRUPT, thread->tid, 0, 0);
+	(void)ptrace(PTRACE_CONT, thread->tid, 0, (long)number);
+}
+
+/* Takes the stop of a thread, if there is one. Exits are left to the loop, which reaps. */
+static void freeze_check(struct freeze *freeze, struct frozen *thread)
+{
+	siginfo_t info = {0};
+	int status;
+
+	if (waitid(P_PID, (id_t)thread->tid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) < 0) {
+		thread->state = FROZEN_GONE;
+		freeze_mark(freeze, thread->tid);
+		return;
+	}
+	if (info.si_pid != thread->tid) {
+		if (freeze_is_dead(thread->tid))
+			thread->state = FROZEN_GONE;
+		return;
+	}
+	if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) {
+		thread->state = FROZEN_GONE;
+		return;
+	}
+	info.si_pid = 0;
+	if (waitid(P_PID, (id_t)thread->tid, &info, WSTOPPED | WNOHANG | __WALL) < 0 || info.si_pid != thread->tid)
+		return;
+	status = W_STOPCODE(info.si_status);
+	if (status >> 16 == 0 && thread->signals < SIGNALS_MAX) {
+		freeze_pass_signal(thread, WSTOPSIG(status));
+		return;
+	}
+	thread->state = FROZEN_STOPPED;
+	thread->status = status;
+}
+
+/* Whether no thread is left that was asked and may still run. */
+static bool freeze_check_all(struct freeze *freeze, const struct closing_options *options, pid_t caller, bool late)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < freeze->count; i++) {
+		struct frozen *thread = &freeze->thread[i];
+
+		if (thread->state == FROZEN_ASKED)
+			freeze_check(freeze, thread);
+		if (thread->state == FROZEN_ASKED && thread->tid != caller &&
+		    (blocking_serves_thread(options->blocking, thread->tid) ||
+		     (options->egress && egress_client_serves_thread(options->egress, thread->tid)) ||
+		     (late && freeze_waits_for_child(thread->tid))))
+			thread->state = FROZEN_WAITING;
+		all = all && thread->state != FROZEN_ASKED;
+	}
+	return all;
+}
+
+/* True: all threads that there are have stopped, or wait. */
+static bool freeze_until(struct freeze *freeze, const struct closing_options *options, pid_t caller,
+			 void (*asked)(void *ctx, pid_t tid), void *ctx)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	uint64_t begin_ns = io_read_clock_ns(), now_ns = begin_ns;
+	bool fresh = true, stopped = false;
+
+	for (unsigned round = 0; (fresh || !stopped) && now_ns < freeze->until_ns; round++) {
+		/* Only a list that was begun when all known threads had stopped proves that there are no others. */
+		if (freeze_ask_new(freeze, options->tracer, &fresh) < 0)
+			return false;
+		if (asked && freeze_has_seen(freeze, caller)) {
+			asked(ctx, caller);
+			asked = NULL;
+		}
+		fresh = fresh || !stopped;
+		stopped = freeze_check_all(freeze, options, caller, now_ns - begin_ns > WAITING_AFTER_NS);
+		if (!stopped && round > 2)
+			(void)nanosleep(&pause, NULL);
+		now_ns = io_read_clock_ns();
+	}
+	return stopped && !fresh;
+}
+
+bool freeze_run(struct freeze *freeze, const struct closing_options *options, pid_t caller,
+		void (*asked)(void *ctx, pid_t tid), void *ctx)
+{
+	*freeze = (struct freeze){.seen = calloc(TIDS_MAX / 64, sizeof(*freeze->seen)),
+				  .until_ns = io_read_clock_ns() + FREEZE_MAX_NS};
+	return freeze->seen && freeze_until(freeze, options, caller, asked, ctx);
+}
+
+/* ---- the end ---- */
+
+void freeze_kill_process(struct freeze *freeze, pid_t tgid)
+{
+	(void)kill(tgid, SIGKILL); /* its threads are seized, so the pid is not reused */
+	for (size_t i = 0; i < freeze->count; i++)
+		if (freeze->thread[i].tgid == tgid && freeze->thread[i].state != FROZEN_GONE)
+			freeze->thread[i].state = FROZEN_KILLED;
+}
+
+bool freeze_await_killed(struct freeze *freeze)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	uint64_t until_ns = io_read_clock_ns() + KILL_MAX_NS;
+	bool alive = true;
+
+	while (alive && io_read_clock_ns() < until_ns) {
+		alive = false;
+		for (size_t i = 0; i < freeze->count; i++)
+			alive = alive || (freeze->thread[i].state == FROZEN_KILLED &&
+					  !freeze_is_dead(freeze->thread[i].tid));
+		if (alive)
+			(void)nanosleep(&pause, NULL);
+	}
+	return !alive;
+}
+
+void freeze_end(struct freeze *freeze, struct tracer *tracer)
+{
+	for (size_t i = 0; i < freeze->count; i++)
+		if (freeze->thread[i].state == FROZEN_STOPPED)
+			(void)trace_on_wait_status(tracer, freeze->thread[i].tid, freeze->thread[i].status);
+	free(freeze->thread);
+	free(freeze->seen);
+	*freeze = (struct freeze){.count = 0};
+}

@@ -1,0 +1,322 @@
+/* What a thread holds by which data could leave the run: descriptors and mappings for writing, internet sockets. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fdinfo.h"
+#include "base/io.h"
+#include "supervisor/closing/private.h"
+
+#define MAPS_BYTES_MAX (32u << 20)
+#define DELETED " (deleted)"
+
+/* ---- internet sockets ---- */
+
+static int held_compare(const void *a, const void *b)
+{
+	const uint64_t *one = a, *other = b;
+
+	return (*one > *other) - (*one < *other);
+}
+
+static int held_add_socket(struct held_sockets *sockets, uint64_t ino)
+{
+	uint64_t *more;
+
+	if (sockets->count % 256 == 0) {
+		more = reallocarray(sockets->ino, sockets->count + 256, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		sockets->ino = more;
+	}
+	sockets->ino[sockets->count++] = ino;
+	return 0;
+}
+
+/* The tenth field of each line but the first: proc_pid_net(5). */
+static int held_parse_sockets(const char *text, struct held_sockets *sockets)
+{
+	for (const char *line = strchr(text, '\n'); line && line[1]; line = strchr(line + 1, '\n')) {
+		uint64_t ino;
+
+		if (sscanf(line + 1, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64, &ino) != 1)
+			return -EBADMSG;
+		if (ino && held_add_socket(sockets, ino) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int held_list_sockets(struct held_sockets *ret_sockets)
+{
+	static const char *const files[] = {"/proc/self/net/tcp", "/proc/self/net/tcp6", "/proc/self/net/udp",
+					    "/proc/self/net/udp6"};
+	int r = 0;
+
+	*ret_sockets = (struct held_sockets){.count = 0};
+	for (size_t i = 0; r == 0 && i < sizeof(files) / sizeof(files[0]); i++) {
+		_cleanup_free_ char *text = NULL;
+		size_t len;
+
+		r = io_read_file(AT_FDCWD, files[i], MAPS_BYTES_MAX, &text, &len);
+		if (r == -ENOENT) /* without IPv6 */
+			r = 0;
+		else if (r == 0)
+			r = held_parse_sockets(text, ret_sockets);
+	}
+	if (ret_sockets->count > 0)
+		qsort(ret_sockets->ino, ret_sockets->count, sizeof(*ret_sockets->ino), held_compare);
+	return r;
+}
+
+void held_sockets_release(struct held_sockets *sockets)
+{
+	free(sockets->ino);
+	*sockets = (struct held_sockets){.count = 0};
+}
+
+static bool held_is_inet(const struct held_sockets *sockets, uint64_t ino)
+{
+	return sockets->count > 0 && bsearch(&ino, sockets->ino, sockets->count, sizeof(ino), held_compare);
+}
+
+/* ---- the list ---- */
+
+static int held_add(struct held_list *list, struct held_item item, const char *path)
+{
+	struct held_item *more;
+
+	if (list->count % 64 == 0) {
+		more = reallocarray(list->item, list->count + 64, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		list->item = more;
+	}
+	item.path = path ? strdup(path) : NULL;
+	if (path && !item.path)
+		return -ENOMEM;
+	list->item[list->count++] = item;
+	return 0;
+}
+
+void held_list_release(struct held_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->item[i].path);
+	free(list->item);
+	*list = (struct held_list){.count = 0};
+}
+
+/* ---- files ---- */
+
+/* The device of memfds, System V shared memory and shared anonymous memory: the kernel's own tmpfs. */
+static dev_t held_get_memory_device(void)
+{
+	static dev_t device;
+	_cleanup_close_ int fd = device ? -1 : memfd_create("", MFD_CLOEXEC);
+	struct stat status;
+
+	if (fd >= 0 && fstat(fd, &status) == 0)
+		device = status.st_dev;
+	return device;
+}
+
+/* Devices through which nothing leaves: null, zero, full, random, urandom; the run's terminals. */
+static bool held_is_harmless_device(const struct stat *status)
+{
+	unsigned number = major(status->st_rdev), minor_number = minor(status->st_rdev);
+
+	if (!S_ISCHR(status->st_mode))
+		return false;
+	if (number == 1)
+		return minor_number == 3 || minor_number == 5 || (minor_number >= 7 && minor_number <= 9);
+	return (number == 5 && (minor_number == 0 || minor_number == 2)) || (number >= 136 && number <= 143);
+}
+
+/*
+ * The entries that close the file which the kernel calls `text`. A file that has no name in the view is closed by all
+ * entries with "write". That of a removed file counts as it was.
+ */
+static uint32_t held_find_closed(const struct sandbox *sandbox, char *text, bool removed, char virt[PATH_MAX])
+{
+	const struct policy *policy = sandbox->policy;
+	size_t len = strlen(text);
+	int named;
+
+	if (removed && len > strlen(DELETED) && strcmp(text + len - strlen(DELETED), DELETED) == 0)
+		text[len -= strlen(DELETED)] = '\0';
+	named = view_name_host_path(sandbox->view, text, len, virt, PATH_MAX);
+	if (named < 0) {
+		(void)snprintf(virt, PATH_MAX, "%s", text);
+		return policy_get_fired_after(policy) & policy_find_after_writing(policy);
+	}
+	return policy_find_closed_writing(policy, virt, (size_t)named);
+}
+
+static const char *held_get_label(const struct sandbox *sandbox, uint32_t entries)
+{
+	return policy_get_after_label(sandbox->policy, (unsigned)__builtin_ctz(entries));
+}
+
+static int held_check_socket(const struct sandbox *sandbox, int fd, uint64_t ino, const struct held_sockets *sockets,
+			     struct held_list *list)
+{
+	if (!sockets || !held_is_inet(sockets, ino))
+		return 0;
+	return held_add(list, (struct held_item){.fd = fd, .what = "socket_closed",
+						 .label = policy_find_closed_network(sandbox->policy)}, NULL);
+}
+
+static int held_check_fd(const struct sandbox *sandbox, pid_t tid, int fd, const struct held_sockets *sockets,
+			 struct held_list *list)
+{
+	char path[64], text[PATH_MAX], virt[PATH_MAX];
+	struct fdinfo info;
+	struct stat status;
+	uint32_t closed;
+	ssize_t len;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", tid, fd);
+	if (fdinfo_read(tid, fd, &info) < 0)
+		return -EIO;
+	if (info.flags & O_PATH)
+		return 0;
+	if (stat(path, &status) < 0)
+		return -errno;
+	if (S_ISSOCK(status.st_mode))
+		return held_check_socket(sandbox, fd, status.st_ino, sockets, list);
+	if ((info.flags & O_ACCMODE) == O_RDONLY || status.st_dev == held_get_memory_device() ||
+	    held_is_harmless_device(&status))
+		return 0;
+	len = readlink(path, text, sizeof(text) - 1);
+	if (len < 0)
+		return -errno;
+	text[len] = '\0';
+	if (text[0] != '/') /* a pipe, an eventfd: no file */
+		return 0;
+	closed = held_find_closed(sandbox, text, status.st_nlink == 0, virt);
+	return closed ? held_add(list, (struct held_item){.fd = fd, .what = "descriptor_closed",
+							  .label = held_get_label(sandbox, closed)}, virt)
+		      : 0;
+}
+
+static int held_check_fds(const struct sandbox *sandbox, pid_t tid, const struct held_sockets *sockets,
+			  struct held_list *list)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	const struct dirent *entry;
+	char path[48];
+	int r = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", tid);
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while (r == 0 && (errno = 0, entry = readdir(dir)))
+		if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
+			r = held_check_fd(sandbox, tid, (int)strtol(entry->d_name, NULL, 10), sockets, list);
+	return r == 0 ? -errno : r;
+}
+
+/* ---- mappings ---- */
+
+/* A line of /proc/PID/maps or smaps that begins a mapping. */
+struct held_mapping {
+	uint64_t start, end;
+	bool shared, file;
+	char *path; /* points into the line */
+};
+
+/* Cuts the line at its end. False: not the first line of a mapping. */
+static bool held_parse_mapping(char *line, struct held_mapping *ret_mapping)
+{
+	unsigned dev_major, dev_minor;
+	uint64_t ino;
+	char rights[5];
+	int name = 0;
+
+	*ret_mapping = (struct held_mapping){.start = 0};
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %x:%x %" SCNu64 " %n", &ret_mapping->start,
+		   &ret_mapping->end, rights, &dev_major, &dev_minor, &ino, &name) != 6)
+		return false;
+	ret_mapping->shared = rights[3] == 's';
+	ret_mapping->file = ino != 0 && makedev(dev_major, dev_minor) != held_get_memory_device();
+	ret_mapping->path = line + name;
+	return true;
+}
+
+static int held_add_mapping(const struct sandbox *sandbox, const struct held_mapping *mapping, struct held_list *list)
+{
+	char text[PATH_MAX], virt[PATH_MAX];
+	size_t len = strlen(mapping->path);
+	bool removed = len > strlen(DELETED) && strcmp(mapping->path + len - strlen(DELETED), DELETED) == 0;
+	uint32_t closed;
+
+	if (len >= sizeof(text))
+		return -ENAMETOOLONG;
+	memcpy(text, mapping->path, len + 1);
+	closed = held_find_closed(sandbox, text, removed, virt);
+	if (!closed)
+		return 0;
+	return held_add(list, (struct held_item){.mapping = true, .start = mapping->start,
+						 .len = mapping->end - mapping->start, .what = "mapping_closed",
+						 .label = held_get_label(sandbox, closed)}, virt);
+}
+
+/* Whether a file is mapped shared. Most processes have no such mapping, and smaps takes long. */
+static int held_shares_files(pid_t tid)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[48], *rest, *line;
+	struct held_mapping mapping;
+	size_t len;
+	int r;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", tid);
+	r = io_read_file(AT_FDCWD, path, MAPS_BYTES_MAX, &text, &len);
+	for (line = r == 0 ? strtok_r(text, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
+		if (held_parse_mapping(line, &mapping) && mapping.shared && mapping.file)
+			return 1;
+	return r;
+}
+
+/* VmFlags has "mw" for what may be written, or made writable by mprotect(2). */
+static int held_check_mappings(const struct sandbox *sandbox, pid_t tid, struct held_list *list)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[48], *rest, *line;
+	struct held_mapping mapping = {.start = 0}, next;
+	size_t len;
+	int r = held_shares_files(tid);
+
+	if (r <= 0)
+		return r;
+	(void)snprintf(path, sizeof(path), "/proc/%d/smaps", tid);
+	r = io_read_file(AT_FDCWD, path, MAPS_BYTES_MAX, &text, &len);
+	for (line = r == 0 ? strtok_r(text, "\n", &rest) : NULL; r == 0 && line; line = strtok_r(NULL, "\n", &rest)) {
+		if (held_parse_mapping(line, &next))
+			mapping = next;
+		else if (strncmp(line, "VmFlags:", 8) == 0 && mapping.shared && mapping.file && strstr(line, " mw"))
+			r = held_add_mapping(sandbox, &mapping, list);
+	}
+	return r;
+}
+
+int held_find(const struct sandbox *sandbox, pid_t tid, const struct held_sockets *sockets,
+	      struct held_list *ret_list)
+{
+	const struct policy *policy = sandbox->policy;
+	bool writing = policy_get_fired_after(policy) & policy_find_after_writing(policy);
+	int r = writing ? held_check_mappings(sandbox, tid, ret_list) : 0;
+
+	return r < 0 ? r : held_check_fds(sandbox, tid, sockets, ret_list);
+}

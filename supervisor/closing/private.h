@@ -1,0 +1,77 @@
+/* Shared by the files of closing/ only. */
+#ifndef CALLGATE_SUPERVISOR_CLOSING_PRIVATE_H
+#define CALLGATE_SUPERVISOR_CLOSING_PRIVATE_H
+
+#include <stdint.h>
+
+#include "supervisor/closing/closing.h"
+
+/* ---- freeze.c: stops all threads of the run ---- */
+
+enum frozen_state {
+	FROZEN_ASKED,   /* seized and interrupted; it stops before it runs another instruction of the program */
+	FROZEN_STOPPED,
+	FROZEN_WAITING, /* asked, and in a wait that does nothing: it stops later (closing_on_stop) */
+	FROZEN_KILLED,
+	FROZEN_GONE,
+};
+
+struct frozen {
+	pid_t tid, tgid;
+	enum frozen_state state;
+	int status;       /* FROZEN_STOPPED: the wait status of the stop */
+	unsigned signals; /* how many signals were delivered before it stopped */
+};
+
+struct freeze {
+	struct frozen *thread; /* owned */
+	size_t count, room;
+	uint64_t *seen;        /* owned: bits of the thread ids in `thread` */
+	uint64_t until_ns;
+};
+
+/*
+ * Stops every thread of the run, also those that are made meanwhile. `waits` tells whether a thread waits for a response
+ * of the supervisor. True: none is left that runs. False: there was no end of new threads, or some did not stop; those
+ * in FROZEN_ASKED have to be killed.
+ */
+bool freeze_run(struct freeze *freeze, const struct closing_options *options, pid_t caller,
+		void (*asked)(void *ctx, pid_t tid), void *ctx);
+/* Kills a process and all its threads in the list. */
+void freeze_kill_process(struct freeze *freeze, pid_t tgid);
+/* Whether every killed thread is dead, within the time. */
+bool freeze_await_killed(struct freeze *freeze);
+/* Lets all threads go on. */
+void freeze_end(struct freeze *freeze, struct tracer *tracer);
+
+/* ---- held.c: what a thread holds that it has to give up ---- */
+
+struct held_item {
+	bool mapping;
+	int fd;
+	uint64_t start, len;
+	const char *label; /* of the entry */
+	const char *what;  /* static, for the record */
+	char *path;        /* owned; NULL: no path */
+};
+
+struct held_list {
+	struct held_item *item; /* owned */
+	size_t count;
+};
+
+/* The inode numbers of the internet sockets of the network namespace that are bound or connected, sorted. */
+struct held_sockets {
+	uint64_t *ino; /* owned */
+	size_t count;
+};
+
+/* 0 or -errno. */
+int held_list_sockets(struct held_sockets *ret_sockets);
+void held_sockets_release(struct held_sockets *sockets);
+/* Lists what a stopped thread has to give up. sockets NULL: the network is open. 0 or -errno; release it in any case. */
+int held_find(const struct sandbox *sandbox, pid_t tid, const struct held_sockets *sockets,
+	      struct held_list *ret_list);
+void held_list_release(struct held_list *list);
+
+#endif

@@ -1,0 +1,87 @@
+/* Takes descriptors and mappings away from a stopped thread, by injected calls. All of these are native for it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "supervisor/trace/private.h"
+
+/*
+ * Opens what replaces descriptors: the read end of a pipe without a writer. Reading finds the end of file, writing fails
+ * with EBADF, socket calls fail with ENOTSOCK. Returns its number, or -errno.
+ */
+static int64_t take_open_replacement(struct injection *injection, uint64_t addr)
+{
+	const struct tracer *tracer = injection->tracer;
+	pid_t tid = injection->pending->tid;
+	int ends[2] = {-1, -1};
+	int64_t r = inject_write_memory(tracer, tid, addr, ends, sizeof(ends));
+
+	if (r == 0)
+		r = inject_syscall(injection, SYS_pipe2, addr, O_CLOEXEC, 0);
+	if (r == 0)
+		r = memory_copy_in(tracer->sandbox->guest, tid, addr, ends, sizeof(ends));
+	if (r < 0)
+		return r;
+	(void)inject_syscall(injection, SYS_close, (uint64_t)ends[1], 0, 0);
+	return ends[0];
+}
+
+/* What a socket has queued is dropped, instead of being sent after the close. Fails for other descriptors. */
+static void take_linger(struct injection *injection, uint64_t addr, int fd)
+{
+	const struct linger now = {.l_onoff = 1};
+	const uint64_t arg[6] = {(uint64_t)fd, SOL_SOCKET, SO_LINGER, addr, sizeof(now), 0};
+
+	if (inject_write_memory(injection->tracer, injection->pending->tid, addr, &now, sizeof(now)) == 0)
+		(void)inject_syscall_with_args(injection, SYS_setsockopt, arg);
+}
+
+/* Without a replacement (a full descriptor table), the descriptor is closed. */
+static int64_t take_descriptor(struct injection *injection, uint64_t addr, int fd, int64_t replacement)
+{
+	take_linger(injection, addr, fd);
+	if (replacement < 0)
+		return inject_syscall(injection, SYS_close, (uint64_t)fd, 0, 0);
+	return inject_syscall(injection, SYS_dup3, (uint64_t)replacement, (uint64_t)fd, O_CLOEXEC);
+}
+
+/* The addresses stay occupied, so that nothing else comes to be where the program has pointers to. */
+static int64_t take_mapping(struct injection *injection, const struct trace_range *range)
+{
+	const uint64_t arg[6] = {range->start, range->len, PROT_NONE,
+				 MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS | MAP_NORESERVE, UINT64_MAX, 0};
+	int64_t r = inject_syscall_with_args(injection, SYS_mmap, arg);
+
+	return r >= 0 || r < -4095 ? 0 : r; /* an address may be negative as a number */
+}
+
+static int64_t take_all(struct injection *injection, const struct trace_loss *loss)
+{
+	uint64_t addr = inject_find_stack_room(injection, sizeof(struct linger));
+	int64_t replacement = -1, r = 0;
+
+	for (size_t i = 0; r >= 0 && i < loss->ranges; i++)
+		r = take_mapping(injection, &loss->range[i]);
+	if (r >= 0 && loss->fds > 0)
+		replacement = take_open_replacement(injection, addr);
+	for (size_t i = 0; r >= 0 && i < loss->fds; i++)
+		r = take_descriptor(injection, addr, loss->fd[i], replacement);
+	if (replacement >= 0)
+		(void)inject_syscall(injection, SYS_close, (uint64_t)replacement, 0, 0);
+	return r < 0 ? r : 0;
+}
+
+int trace_take_away(const struct tracer *tracer, pid_t tid, pid_t tgid, const struct trace_loss *loss)
+{
+	struct pending thread = {.tid = tid, .tgid = tgid};
+	struct injection injection;
+	int r = inject_prepare_anywhere(tracer, &thread, &injection), restored;
+
+	if (r < 0)
+		return r;
+	r = (int)take_all(&injection, loss);
+	restored = inject_restore_thread(&injection);
+	return r < 0 ? r : restored;
+}

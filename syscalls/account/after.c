@@ -1,0 +1,132 @@
+#include "syscalls/account/after.h"
+
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "syscalls/call/call.h"
+#include "syscalls/exec/execve.h"
+
+struct after *after_create(void)
+{
+	return calloc(1, sizeof(struct after));
+}
+
+void after_free(struct after *after)
+{
+	for (size_t i = 0; after && i < after->count; i++) {
+		free(after->fired[i].path);
+		free(after->fired[i].exe);
+	}
+	free(after);
+}
+
+/* ---- which entries a call fires ---- */
+
+static uint32_t after_find_text(const struct call *call, const char *virt)
+{
+	return virt ? policy_find_after_read(call->sandbox->policy, virt, strlen(virt)) : 0;
+}
+
+static uint32_t after_find_executed(const struct call *call)
+{
+	const struct exec_plan *plan = call->outcome.exec;
+	uint32_t found = after_find_text(call, call->place[0].virt);
+
+	if (call->outcome.kind == OUTCOME_EXEC && plan)
+		found |= after_find_text(call, plan->virt) | after_find_text(call, plan->loader_virt);
+	return found;
+}
+
+/* A renamed directory takes along all that is below it. */
+static uint32_t after_find_moved(const struct call *call, unsigned place)
+{
+	return policy_find_after_read_below(call->sandbox->policy, call->place[place].virt,
+					    call->place[place].virt_len);
+}
+
+static uint32_t after_find(const struct call *call)
+{
+	bool exchange = call->row->arg[4].kind == ARG_FLAGS && call->arg[4] & RENAME_EXCHANGE;
+
+	if (call->decision.verdict == VERDICT_DENY || !call->place[0].mount)
+		return 0;
+	switch (call->row->content) {
+	case CONTENT_READ:
+		return call->decision.want & POLICY_READ ? after_find_text(call, call->place[0].virt) : 0;
+	case CONTENT_RUN:
+		return after_find_executed(call);
+	case CONTENT_MOVED:
+		return after_find_moved(call, 0) | (exchange && call->place[1].mount ? after_find_moved(call, 1) : 0);
+	case CONTENT_NONE:
+	default:
+		return 0;
+	}
+}
+
+uint32_t after_find_due(struct call *call)
+{
+	uint32_t due = after_find(call) & ~call->sandbox->after->done;
+
+	if (!due || !policy_is_observing(call->sandbox->policy))
+		return due;
+	after_fire(call, due);
+	call->sandbox->after->done |= due;
+	return 0;
+}
+
+/* ---- records ---- */
+
+/* Writes a record of what after_read does. Its number; 0: it could not be written. */
+static uint64_t after_record(const struct call *call, const char *label, enum verdict verdict, const char *reason,
+			     const char *path)
+{
+	const struct audit_net event = {.event = "after_read"};
+	struct audit_record record = {.pid = call->task->tgid, .tid = call->tid, .ppid = call->task->ppid,
+				      .host_pid = call->task->host_pid, .exe = call->task->exe, .net = &event,
+				      .verdict = verdict, .effect = AUDIT_PERFORMED, .rule = label, .reason = reason,
+				      .resolved = path, .resolved_len = path ? strlen(path) : 0,
+				      .path = path, .path_len = path ? strlen(path) : 0};
+	struct audit_slot slot = {0};
+
+	if (audit_begin_record(call->sandbox->audit, &record, &slot) < 0)
+		return 0;
+	audit_end_record(call->sandbox->audit, slot, 0, 0);
+	return slot.seq;
+}
+
+static void after_note(struct call *call, unsigned entry)
+{
+	struct after *after = call->sandbox->after;
+	const char *path = call->place[0].virt;
+	struct after_fired fired = {.entry = entry, .pid = call->task->tgid, .host_pid = call->task->host_pid};
+
+	fired.seq = after_record(call, policy_get_after_label(call->sandbox->policy, entry), VERDICT_ALLOW, "fired",
+				 path);
+	fired.path = strdup(path);
+	fired.exe = strdup(call->task->exe);
+	if (after->count < POLICY_AFTER_MAX && fired.path && fired.exe) {
+		after->fired[after->count++] = fired;
+		return;
+	}
+	free(fired.path);
+	free(fired.exe);
+}
+
+void after_fire(struct call *call, uint32_t entries)
+{
+	const struct policy *policy = call->sandbox->policy;
+	uint32_t fresh = entries & ~policy_get_fired_after(policy);
+
+	policy_fire_after(policy, entries);
+	for (unsigned i = 0; i < POLICY_AFTER_MAX; i++)
+		if (fresh & UINT32_C(1) << i)
+			after_note(call, i);
+}
+
+void after_record_loss(const struct call *call, const char *label, const char *what, const char *path)
+{
+	bool killed = strcmp(what, "killed") == 0;
+
+	(void)after_record(call, label, killed ? VERDICT_KILL : VERDICT_DENY, what, path);
+}

@@ -1,0 +1,52 @@
+/*
+ * after_read during a run: which calls fire an entry of the policy, and what was done about it, for the result. A call
+ * that fires entries is neither recorded nor performed before the run has lost what they take (supervisor/after.h); then
+ * it is made again. For the supervisor thread only.
+ */
+#ifndef CALLGATE_SYSCALLS_ACCOUNT_AFTER_H
+#define CALLGATE_SYSCALLS_ACCOUNT_AFTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "policy/policy.h"
+
+struct call;
+
+/* An entry that has fired. */
+struct after_fired {
+	unsigned entry; /* index in the policy */
+	uint64_t seq;   /* number of the record */
+	pid_t pid;
+	pid_t host_pid; /* as in struct decoy_read */
+	char *path;     /* canonical virtual path that was read; owned */
+	char *exe;      /* owned */
+};
+
+struct after {
+	uint32_t done;   /* entries that have fired, and whose consequences are complete */
+	pid_t refused;   /* thread whose next call that fires an entry is refused: the consequences are incomplete */
+	size_t count;
+	struct after_fired fired[POLICY_AFTER_MAX];
+	uint64_t descriptors, mappings, processes; /* closed, unmapped, killed */
+};
+
+/* NULL: no memory. */
+struct after *after_create(void);
+void after_free(struct after *after);
+
+/*
+ * The entries that the allowed call fires and whose consequences are not complete. In a run with --mode observe they
+ * have none: the entries are noted, and the result is 0.
+ */
+uint32_t after_find_due(struct call *call);
+
+/* Notes that the call fires these entries, writes their records, and has the policy apply them. */
+void after_fire(struct call *call, uint32_t entries);
+
+/* Records that something was taken away: a descriptor of the file `path` (may be NULL), or the process itself. */
+void after_record_loss(const struct call *call, const char *label, const char *what, const char *path);
+
+#endif
