@@ -135,6 +135,7 @@ json_t *result_make_json(const struct keeper_options *options, struct keeper_out
 	(void)json_object_set_new(result, "denials_unlisted",
 				  json_integer(json_integer_value(json_object_get(report, "denials_unlisted"))));
 	(void)json_object_set_new(result, "decoys", result_get_field(report, "decoys", json_array));
+	(void)json_object_set_new(result, "after_read", result_get_field(report, "after_read", json_array));
 	(void)json_object_set_new(result, "redirects", result_get_field(report, "redirects", json_array));
 	(void)json_object_set_new(result, "network", result_get_field(report, "network", json_array));
 	(void)json_object_set_new(result, "network_unlisted",
@@ -165,10 +166,11 @@ json_t *result_make_json(const struct keeper_options *options, struct keeper_out
 
 json_t *result_make_error(const char *run_id, int exit_code, const char *code, const char *message)
 {
-	return json_pack("{s:s, s:s?, s:s, s:i, s:n, s:i, s:[], s:[], s:[], s:[], s:[], s:o, s:o}", "schema",
+	return json_pack("{s:s, s:s?, s:s, s:i, s:n, s:i, s:[], s:[], s:[], s:[], s:[], s:[], s:o, s:o}", "schema",
 			 RESULT_SCHEMA, "run_id", run_id, "status", run_status_get_name(RUN_ERROR), "exit_code",
-			 exit_code, "signal", "duration_ms", 0, "denials", "decoys", "redirects", "network", "changes",
-			 "calls", result_make_no_calls(), "error", result_make_error_object(code, message));
+			 exit_code, "signal", "duration_ms", 0, "denials", "decoys", "after_read", "redirects",
+			 "network", "changes", "calls", result_make_no_calls(), "error",
+			 result_make_error_object(code, message));
 }
 
 void result_set_error(json_t *result, const char *code, const char *message)

@@ -177,7 +177,7 @@ int process_run_program(struct process *process)
 	error = process_supervise_program(process, &fallback, traits);
 	if (error < 0)
 		return process_fail(process, "supervisor_failed", "supervision failed: %s", strerror(-error));
-	process->result = report_make_json(&process->report, process->view);
+	process->result = report_make_json(&process->report, process->view, process->options->policy);
 	if (!process->result)
 		return process_fail(process, "out_of_memory", "no memory for the result");
 	if (process->report.start_error)

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "syscalls/account/after.h"
 #include "syscalls/account/changes.h"
 #include "syscalls/account/decoys.h"
 #include "syscalls/account/denials.h"
@@ -72,6 +73,26 @@ static json_t *report_make_decoys(const struct decoys *decoys)
 					read->host_pid > 0 ? json_integer(read->host_pid) : NULL, "exe",
 					report_make_text_json(read->exe), "count", (json_int_t)read->count,
 					"killed", (int)read->killed));
+	return list;
+}
+
+static json_t *report_make_after(const struct after *after, const struct policy *policy)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; after && i < after->count; i++) {
+		const struct after_fired *fired = &after->fired[i];
+
+		(void)json_array_append_new(
+			list, json_pack("{s:I, s:s, s:s*, s:o, s:i, s:o*, s:o, s:I, s:I, s:I}", "seq",
+					(json_int_t)fired->seq, "rule", policy_get_after_label(policy, fired->entry),
+					"because", policy_get_after_because(policy, fired->entry), "path",
+					report_make_text_json(fired->path), "pid", (int)fired->pid, "host_pid",
+					fired->host_pid > 0 ? json_integer(fired->host_pid) : NULL, "exe",
+					report_make_text_json(fired->exe), "descriptors",
+					(json_int_t)fired->descriptors, "mappings", (json_int_t)fired->mappings,
+					"processes", (json_int_t)fired->processes));
+	}
 	return list;
 }
 
@@ -154,7 +175,7 @@ static json_t *report_get_list_or_empty(json_t *list)
 	return list ? json_incref(list) : json_array();
 }
 
-json_t *report_make_json(const struct supervise_report *report, const struct view *view)
+json_t *report_make_json(const struct supervise_report *report, const struct view *view, const struct policy *policy)
 {
 	const struct network_report *network = &report->network;
 	uint64_t unlisted = 0;
@@ -170,6 +191,7 @@ json_t *report_make_json(const struct supervise_report *report, const struct vie
 			  "network_advice", report_get_list_or_empty(network->advice), "decoys",
 			  report->decoys ? report_make_decoys(report->decoys) : json_array());
 
+	(void)json_object_set_new(object, "after_read", report_make_after(report->after, policy));
 	if (report->decoy_ended)
 		(void)json_object_set_new(object, "ended_by", json_string(REPORT_ENDED_BY_DECOY));
 	else if (report->ended_by != LIMIT_MAX)

@@ -11,11 +11,12 @@
 
 /*
  * {"wait_status", "usage", "calls", "denials", "denials_unlisted", "redirects", "network", "network_unlisted",
- * "network_advice", "network_budgets", "decoys", "changes"} of a finished run, and "network_denied", the
+ * "network_advice", "network_budgets", "decoys", "after_read", "changes"} of a finished run, and "network_denied", the
  * number of refusals by
  * egress. Owned by the caller; NULL when memory ran out.
  */
-json_t *report_make_json(const struct supervise_report *report, const struct view *view);
+json_t *report_make_json(const struct supervise_report *report, const struct view *view,
+			 const struct policy *policy);
 
 /* Bytes as a JSON string, escaped losslessly as in the audit log (base/text.h); null for NULL. Owned. */
 json_t *report_make_text_json(const char *bytes);

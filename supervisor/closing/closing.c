@@ -90,18 +90,15 @@ bool closing_is_waiting(const struct closing *closing)
 
 /* ---- one thread ---- */
 
-static void closing_record(struct closing *closing, pid_t tid, const char *label, const char *what, const char *path)
+static void closing_record(struct closing *closing, pid_t tid, unsigned entry, enum after_loss loss, const char *path)
 {
 	closing_set_task(closing, tree_find_task(closing->options.sandbox->tree, tid), tid);
-	after_record_loss(closing->call, label, what, path);
+	after_record_loss(closing->call, entry, loss, path);
 }
 
 static void closing_record_kill(struct closing *closing, pid_t tid)
 {
-	closing->options.sandbox->after->processes++;
-	closing_record(closing, tid, policy_get_after_label(closing->options.sandbox->policy,
-							    (unsigned)__builtin_ctz(closing->entries)),
-		       "killed", NULL);
+	closing_record(closing, tid, (unsigned)__builtin_ctz(closing->entries), AFTER_PROCESS, NULL);
 }
 
 static int closing_take_items(struct closing *closing, pid_t tid, pid_t tgid, const struct held_list *list)
@@ -109,21 +106,18 @@ static int closing_take_items(struct closing *closing, pid_t tid, pid_t tgid, co
 	_cleanup_free_ int *fd = calloc(list->count, sizeof(*fd));
 	_cleanup_free_ struct trace_range *range = calloc(list->count, sizeof(*range));
 	struct trace_loss loss = {.fd = fd, .range = range};
-	struct after *after = closing->options.sandbox->after;
 
 	if (!fd || !range)
 		return -ENOMEM;
 	for (size_t i = 0; i < list->count; i++) {
 		const struct held_item *item = &list->item[i];
 
-		closing_record(closing, tid, item->label, item->what, item->path);
+		closing_record(closing, tid, item->entry, item->loss, item->path);
 		if (item->mapping)
 			range[loss.ranges++] = (struct trace_range){item->start, item->len};
 		else
 			fd[loss.fds++] = item->fd;
 	}
-	after->descriptors += loss.fds;
-	after->mappings += loss.ranges;
 	return trace_take_away(closing->options.tracer, tid, tgid, &loss);
 }
 
@@ -208,7 +202,8 @@ bool closing_on_stop(struct closing *closing, pid_t tid, int status)
 		(void)kill(tgid, SIGKILL); /* seized, so the pid is not reused */
 		closing_record_kill(closing, tid);
 	}
-	return !trace_on_wait_status(closing->options.tracer, tid, status) || true;
+	(void)trace_on_wait_status(closing->options.tracer, tid, status);
+	return true;
 }
 
 /* ---- the whole run ---- */
@@ -252,11 +247,11 @@ static bool closing_clear_run(struct closing *closing)
 	bool closed, done;
 
 	done = freeze_run(&freeze, &closing->options, closing->call->tid, closing_answer_caller, closing);
-	if (policy_find_closed_network(closing->options.sandbox->policy) && closing->options.egress) {
+	done = closing_list_sockets(closing, &sockets, &closed) == 0 && done;
+	if (closed && closing->options.egress) { /* which unlists the sockets that were connected to it */
 		blocking_end_network(closing->options.blocking);
 		done = egress_client_end_network(closing->options.egress) && done;
 	}
-	done = closing_list_sockets(closing, &sockets, &closed) == 0 && done;
 	closing_clear_threads(closing, &freeze, closed ? &sockets : NULL);
 	held_sockets_release(&sockets);
 	done = freeze_await_killed(&freeze) && done;

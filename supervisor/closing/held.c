@@ -162,9 +162,9 @@ static uint32_t held_find_closed(const struct sandbox *sandbox, char *text, bool
 	return policy_find_closed_writing(policy, virt, (size_t)named);
 }
 
-static const char *held_get_label(const struct sandbox *sandbox, uint32_t entries)
+static unsigned held_get_first(uint32_t entries)
 {
-	return policy_get_after_label(sandbox->policy, (unsigned)__builtin_ctz(entries));
+	return (unsigned)__builtin_ctz(entries);
 }
 
 static int held_check_socket(const struct sandbox *sandbox, int fd, uint64_t ino, const struct held_sockets *sockets,
@@ -172,8 +172,10 @@ static int held_check_socket(const struct sandbox *sandbox, int fd, uint64_t ino
 {
 	if (!sockets || !held_is_inet(sockets, ino))
 		return 0;
-	return held_add(list, (struct held_item){.fd = fd, .what = "socket_closed",
-						 .label = policy_find_closed_network(sandbox->policy)}, NULL);
+	return held_add(list, (struct held_item){.fd = fd, .loss = AFTER_SOCKET,
+						 .entry = held_get_first(policy_get_fired_after(sandbox->policy) &
+									 policy_find_after_network(sandbox->policy))},
+			NULL);
 }
 
 static int held_check_fd(const struct sandbox *sandbox, pid_t tid, int fd, const struct held_sockets *sockets,
@@ -204,8 +206,8 @@ static int held_check_fd(const struct sandbox *sandbox, pid_t tid, int fd, const
 	if (text[0] != '/') /* a pipe, an eventfd: no file */
 		return 0;
 	closed = held_find_closed(sandbox, text, status.st_nlink == 0, virt);
-	return closed ? held_add(list, (struct held_item){.fd = fd, .what = "descriptor_closed",
-							  .label = held_get_label(sandbox, closed)}, virt)
+	return closed ? held_add(list, (struct held_item){.fd = fd, .loss = AFTER_DESCRIPTOR,
+							  .entry = held_get_first(closed)}, virt)
 		      : 0;
 }
 
@@ -268,8 +270,8 @@ static int held_add_mapping(const struct sandbox *sandbox, const struct held_map
 	if (!closed)
 		return 0;
 	return held_add(list, (struct held_item){.mapping = true, .start = mapping->start,
-						 .len = mapping->end - mapping->start, .what = "mapping_closed",
-						 .label = held_get_label(sandbox, closed)}, virt);
+						 .len = mapping->end - mapping->start, .loss = AFTER_MAPPING,
+						 .entry = held_get_first(closed)}, virt);
 }
 
 /* Whether a file is mapped shared. Most processes have no such mapping, and smaps takes long. */

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "supervisor/closing/closing.h"
+#include "syscalls/account/after.h"
 
 /* ---- freeze.c: stops all threads of the run ---- */
 
@@ -50,8 +51,8 @@ struct held_item {
 	bool mapping;
 	int fd;
 	uint64_t start, len;
-	const char *label; /* of the entry */
-	const char *what;  /* static, for the record */
+	unsigned entry;    /* index of the entry that takes it */
+	enum after_loss loss;
 	char *path;        /* owned; NULL: no path */
 };
 

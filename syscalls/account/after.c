@@ -124,9 +124,29 @@ void after_fire(struct call *call, uint32_t entries)
 			after_note(call, i);
 }
 
-void after_record_loss(const struct call *call, const char *label, const char *what, const char *path)
+static void after_count(struct after *after, unsigned entry, enum after_loss loss)
 {
-	bool killed = strcmp(what, "killed") == 0;
+	for (size_t i = 0; i < after->count; i++) {
+		struct after_fired *fired = &after->fired[i];
 
-	(void)after_record(call, label, killed ? VERDICT_KILL : VERDICT_DENY, what, path);
+		if (fired->entry != entry)
+			continue;
+		fired->descriptors += loss == AFTER_DESCRIPTOR || loss == AFTER_SOCKET;
+		fired->mappings += loss == AFTER_MAPPING;
+		fired->processes += loss == AFTER_PROCESS;
+	}
+}
+
+void after_record_loss(const struct call *call, unsigned entry, enum after_loss loss, const char *path)
+{
+	static const char *const reasons[AFTER_LOSS_MAX] = {
+		[AFTER_DESCRIPTOR] = "descriptor_closed",
+		[AFTER_SOCKET] = "socket_closed",
+		[AFTER_MAPPING] = "mapping_closed",
+		[AFTER_PROCESS] = "killed",
+	};
+
+	after_count(call->sandbox->after, entry, loss);
+	(void)after_record(call, policy_get_after_label(call->sandbox->policy, entry),
+			   loss == AFTER_PROCESS ? VERDICT_KILL : VERDICT_DENY, reasons[loss], path);
 }

@@ -23,6 +23,7 @@ struct after_fired {
 	pid_t host_pid; /* as in struct decoy_read */
 	char *path;     /* canonical virtual path that was read; owned */
 	char *exe;      /* owned */
+	uint64_t descriptors, mappings, processes; /* closed, made inaccessible, killed */
 };
 
 struct after {
@@ -30,7 +31,6 @@ struct after {
 	pid_t refused;   /* thread whose next call that fires an entry is refused: the consequences are incomplete */
 	size_t count;
 	struct after_fired fired[POLICY_AFTER_MAX];
-	uint64_t descriptors, mappings, processes; /* closed, unmapped, killed */
 };
 
 /* NULL: no memory. */
@@ -46,7 +46,9 @@ uint32_t after_find_due(struct call *call);
 /* Notes that the call fires these entries, writes their records, and has the policy apply them. */
 void after_fire(struct call *call, uint32_t entries);
 
-/* Records that something was taken away: a descriptor of the file `path` (may be NULL), or the process itself. */
-void after_record_loss(const struct call *call, const char *label, const char *what, const char *path);
+enum after_loss { AFTER_DESCRIPTOR, AFTER_SOCKET, AFTER_MAPPING, AFTER_PROCESS, AFTER_LOSS_MAX };
+
+/* Records and counts that an entry took something from call->task. path: of the file, or NULL. */
+void after_record_loss(const struct call *call, unsigned entry, enum after_loss loss, const char *path);
 
 #endif

@@ -1,0 +1,130 @@
+#!/bin/bash
+# after_read: reading a file takes writing and the network from the whole run, before the descriptor is given out: by
+# whatever name, whatever is open already, whoever has it.
+. "$(dirname "$0")/../lib.sh"
+. "$SRC/tests/live/net.sh"
+need jq python3
+cp "$SRC/tests/live/supervisor/after-read.py" "$T/after-read.py" || die "cp"
+EXECS='["/usr", "/bin", "/lib", "/lib64"]'
+
+# policy THEN [NETWORK]: the policy of the runs below; "secret" fires it.
+policy()
+{
+	local network=${2:-none}
+	[ "$network" != none ] || network='"none"'
+	cat >"$T/p.json" <<END
+{"version": 1, "filesystem": {"read": ["/usr", "/bin", "/lib", "/lib64", "/etc", "$T/after-read.py"], "exec": $EXECS,
+"write": ["@workdir"], "redirect": [{"from": "/keep", "to": "@scratch/keep"}]},
+"after_read": [{"paths": ["@workdir/data/secret"], "then": $1, "because": "it must not leave"}], "network": $network}
+END
+}
+
+# prepare: what the runs find in their workdir.
+prepare()
+{
+	rm -rf "$T/w"
+	mkdir -p "$T/w/data/secret" "$T/w/out" || die "mkdir"
+	echo SECRET >"$T/w/data/secret/key" && echo other >"$T/w/data/other" && echo plain >"$T/w/out/plain"
+}
+
+# runs [OPTION…] -- SCENARIO…: its output is $T/said, its result $T/result, its log $T/audit.
+runs()
+{
+	local options
+	take_options "$@"
+	shift $((${#options[@]} + 1))
+	prepare
+	rm -f "$T/audit"
+	cg run -p "$T/p.json" "${options[@]}" --audit "$T/audit" -e PATH=/usr/bin:/bin -e SECRET=data/secret/key -e OUT=out \
+		-e KEEP=/keep --json -w "$T/w" -- "$PYTHON" "$T/after-read.py" "$@" >"$T/result" 2>"$T/err" ||
+		true
+	jq -r .stdout "$T/result" >"$T/said"
+}
+
+# said LINE…: exactly that.
+said()
+{
+	diff <(printf '%s\n' "$@") <(sed '/^$/d' "$T/said") >"$T/diff" || fail "said otherwise: $(cat "$T/diff") $(
+		jq -c '[.status, .exit_code, .signal, .stderr, .denials, .error]' "$T/result") $(cat "$T/err")"
+}
+
+# record COUNT FILTER: so many records fulfil it; "+": at least one.
+record()
+{
+	local count
+	count=$(jq -s "[.[] | select($2)] | length" "$T/audit")
+	[ "$count" = "$1" ] || { [ "$1" = + ] && [ "$count" -gt 0 ]; } || fail "$count records, not $1, with $2"
+}
+
+# ---- files ----
+policy '{"write": ["@scratch"]}'
+runs -- files
+said SECRET "write: OSError 9" "read: b''" "ftruncate: OSError 22" "fallocate: OSError 9" "copy_file_range: OSError 22" \
+	"sendfile: OSError 9" "deleted: OSError 9" "open: OSError 30" "append: OSError 30" "truncate: OSError 30" \
+	"mkdir: OSError 30" "unlink: OSError 30" "rename: OSError 30" "link: OSError 30" "symlink: OSError 30" \
+	"chmod: OSError 30" "utime: OSError 30" "fchmod: OSError 30" "reopen: OSError 30" "fifo: OSError 30" "kept: 4" \
+	"keep:" "memfd: 1" "pipe: 1" "null: 1" "plain: plain"
+[ "$(cat "$T/w/out/fd")" = before ] || fail "was written: $(cat "$T/w/out/fd")"
+record 1 '.event == "after_read" and .reason == "fired" and .rule == "p.json: after_read[0]"'
+record 2 '.event == "after_read" and .reason == "descriptor_closed"'
+record + '.syscall == "mkdir" and .reason == "after_read" and .rule == "p.json: after_read[0]" and .errno == "EROFS"'
+jq -e '.after_read | length == 1 and .[0].rule == "p.json: after_read[0]" and .[0].descriptors == 2' "$T/result" \
+	>/dev/null || fail "not in the result: $(jq -c .after_read "$T/result")"
+# The descriptor is given out after all has been closed.
+jq -se '(map(.event == "after_read") | rindex(true)) < (map(.resolved == "/work/data/secret/key" or
+	(.path == "data/secret/key" and .syscall == "openat")) | index(true))' "$T/audit" >/dev/null ||
+	fail "the read is on record before what it closes"
+
+runs -- mapping
+said "b'\\x00'" SECRET "-11 0"
+[ "$(head -c 1 "$T/w/out/mapped" | tr '\0' 0)" = 0 ] || fail "the mapping was written"
+record 6 '.event == "after_read" and .reason == "mapping_closed"' # of three processes
+
+# ---- other names ----
+for how in link rename directory list opath fd symlink; do
+	runs -- names "$how"
+	[ "$(tail -n 1 <(sed '/^$/d' "$T/said"))" = "after: OSError 30" ] || fail "$how does not fire: $(cat "$T/said" "$T/err")"
+done
+# Without "write", a rename fires and is performed.
+policy '{"network": "none"}'
+for how in link rename directory; do
+	runs -- names "$how"
+	said "moved:" "after:"
+	record 1 '.event == "after_read" and .reason == "fired"'
+done
+policy '{"write": ["@scratch"]}'
+runs -- names stat
+said "7 True" other "after:"
+policy '{"write": []}'
+sed -i "s|@workdir/data/secret\"|/usr/bin/true\"|" "$T/p.json"
+runs -- names exec /usr/bin/true
+said "after: OSError 30"
+
+# ---- other processes ----
+policy '{"write": ["@scratch"]}'
+runs -- processes
+said SECRET "stay: True grown before: True" "alive: 6"
+record 0 '.event == "after_read" and .reason == "killed"'
+for _ in 1 2 3; do
+	runs -- fork_race
+	said SECRET "stay: True grown before: True"
+done
+runs -- in_flight
+said "for writing: PermissionError 1" "for reading: 1" SECRET "arrived: plain" "write: OSError 9" "message: 1"
+
+# ---- the network ----
+net_servers echo
+policy '{"network": "none"}' "{\"allow\": [{\"host\": \"echo.test\", \"port\": $(net_port echo), \"proto\": \"tcp\",
+	\"private\": true}], \"resolve\": {\"echo.test\": \"127.0.0.1\"}, \"listen\": [8000]}"
+runs -- network echo.test "$(net_port echo)"
+said before SECRET "send: OSError 88" "receive: b''" "loopback: OSError 88" "accepted: OSError 88" "accept: OSError 88" \
+	"connect: ConnectionRefusedError 111" "endpoint: ConnectionRefusedError 111" "bind: PermissionError 13" \
+	"listen: PermissionError 13" "unix: 1" "write:"
+record + '.event == "after_read" and .reason == "socket_closed"'
+record + '.syscall == "connect" and .reason == "after_read"'
+grep -q secret "$NET/access" && fail "it was sent"
+
+# ---- nothing fires, nothing changes; observing closes nothing ----
+runs --mode observe -- files
+grep -q '^write: 1$' "$T/said" || fail "observing closes: $(cat "$T/said")"
+record 1 '.event == "after_read" and .reason == "fired"'
