@@ -40,6 +40,9 @@ int fdinfo_read_at(int proc_fd, const char *path, struct fdinfo *ret_info)
 	info.identified = at && sscanf(at, "\nmnt_id:\t%d\nino:\t%lu", &info.mount, &info.ino) == 2;
 	at = strstr(text, "\ntty-index:\t");
 	info.master = at && sscanf(at, "\ntty-index:\t%u", &info.terminal) == 1;
+	at = strstr(text, "\nscm_fds: ");
+	if (at && sscanf(at, "\nscm_fds: %u", &info.queued) != 1)
+		return -ESRCH;
 	at = strstr(text, "\nPid:\t");
 	if (at && sscanf(at, "\nPid:\t%d", &info.pid) != 1)
 		return -ESRCH;

@@ -12,6 +12,7 @@ struct fdinfo {
 	unsigned long ino;
 	bool master;       /* the descriptor is a pseudoterminal master, and `terminal` its number */
 	unsigned terminal;
+	unsigned queued;   /* descriptors that a unix socket has in its queue: SCM_RIGHTS, since Linux 5.6 */
 	pid_t pid;         /* the process of a pidfd; -1: already reaped; 0: the descriptor is no pidfd */
 };
 

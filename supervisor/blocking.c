@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -19,6 +18,7 @@
 
 #define BLOCKING_STACK_BYTES (64u * 1024)
 #define DESCRIPTORS_PER_CALL 4u /* for each call: two that it takes, and two for other uses */
+#define INTERRUPT_MAX_NS UINT64_C(1000000000)
 #define CHECKS_PER_TICK_MAX 64u       /* jobs checked at a tick: each check delays notifications by some microseconds */
 
 /* One call that a worker thread performs. */
@@ -31,6 +31,7 @@ struct blocking_job {
 	struct call_work *work; /* OUTCOME_WORK: performed on fd; else NULL */
 	int open_flags;
 	bool cloexec;
+	bool has_work; /* OUTCOME_WORK */
 	bool no_wait; /* a restarted open: see call.h */
 	atomic_bool interrupted; /* a signal is pending for the target thread, or the call is a restarted open */
 	atomic_bool done;        /* the thread is about to end */
@@ -175,7 +176,7 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 	if (!job)
 		return -ENOMEM;
 	*job = (struct blocking_job){.answer = answer_make_for_later(call), .tid = call->tid, .fd = call->outcome.fd,
-			    .work = call->outcome.work,
+			    .work = call->outcome.work, .has_work = call->outcome.work != NULL,
 			    .open_flags = call->outcome.open_flags, .cloexec = call->outcome.fd_cloexec,
 			    .no_wait = call->no_wait, .interrupted = call->no_wait};
 	r = job_start_thread(job);
@@ -208,19 +209,24 @@ bool blocking_serves_thread(const struct blocking *blocking, pid_t tid)
 	return false;
 }
 
-void blocking_end_network(const struct blocking *blocking)
+bool blocking_interrupt_work(struct blocking *blocking)
 {
-	for (const struct blocking_job *job = blocking->jobs; job; job = job->next) {
-		int domain = AF_UNSPEC;
-		socklen_t len = sizeof(domain);
+	uint64_t until_ns = io_read_clock_ns() + INTERRUPT_MAX_NS;
+	bool left = true;
 
-		/* The worker closes its descriptor before it is done: then this fails, or is about another file of ours. */
-		if (!job->work || atomic_load(&job->done) ||
-		    getsockopt(job->fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0)
-			continue;
-		if (domain == AF_INET || domain == AF_INET6)
-			(void)shutdown(job->fd, SHUT_RDWR);
+	while (left && io_read_clock_ns() < until_ns) {
+		left = false;
+		for (struct blocking_job *job = blocking->jobs; job; job = job->next) {
+			if (!job->has_work || atomic_load(&job->done))
+				continue;
+			left = true;
+			atomic_store(&job->interrupted, true);
+			(void)pthread_kill(job->thread, SIGUSR1); /* it is not joined yet */
+		}
+		if (left)
+			(void)usleep(100);
 	}
+	return !left;
 }
 
 /* Checks the next `most` jobs, and interrupts those that must end. */

@@ -34,8 +34,11 @@ int blocking_start_call(struct blocking *blocking, struct call *call);
 
 /* Whether a worker performs a call of this thread. */
 bool blocking_serves_thread(const struct blocking *blocking, pid_t tid);
-/* Ends what workers send on internet sockets: shutdown(2), so that they fail with EPIPE. */
-void blocking_end_network(const struct blocking *blocking);
+/*
+ * Interrupts all connects and sends of workers, as a signal would, and waits for them: the target makes the call again.
+ * Opens of FIFOs go on. False: some have not ended within a second.
+ */
+bool blocking_interrupt_work(struct blocking *blocking);
 
 /*
  * Interrupts threads whose target thread no longer waits, at most 64 at each tick. True while there are calls: then it

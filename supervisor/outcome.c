@@ -58,7 +58,7 @@ bool outcome_may_continue(const struct call *call)
 	enum row_basis basis = call->row->basis;
 
 	return basis == BASIS_REGS || (basis == BASIS_MOUNTNS && view_is_attached(call->sandbox->view)) ||
-	       (basis == BASIS_NETNS && !call->sandbox->datagrams && !call->sandbox->after && (!inet || inet_has_own_netns(inet)));
+	       (basis == BASIS_NETNS && !call->sandbox->datagrams && (!inet || inet_has_own_netns(inet)));
 }
 
 /* answer.c checks the row's basis once more. */

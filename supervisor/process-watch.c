@@ -112,11 +112,6 @@ static const char *process_find_cwd(const struct process *process, char path[PAT
 	return policy_get_settings(options->policy)->workdir;
 }
 
-static bool process_enforces_after_read(const struct policy *policy)
-{
-	return policy_count_after(policy) > 0 && !policy_is_observing(policy);
-}
-
 static int process_build_filter(struct process *process, const struct rlimits_fallback *fallback, unsigned *ret_traits)
 {
 	const struct process_options *options = process->options;
@@ -138,8 +133,7 @@ static int process_build_filter(struct process *process, const struct rlimits_fa
 		      (cpu_can_pin() ? RUN_PINNED : 0u) | (routes ? RUN_ROUTES : RUN_STANDINS) |
 		      (filter_can_wait_killable() ? RUN_RESTART : 0u) | (inet ? RUN_INET : 0u) |
 		      (inet && alone ? RUN_UDP : 0u) | (inet && !alone ? RUN_LISTENERS : 0u) |
-		      ((inet || datagrams) && direct ? RUN_MESSAGES : 0u) | (datagrams ? RUN_DATAGRAMS : 0u) |
-		      (process_enforces_after_read(options->policy) ? RUN_AFTER : 0u);
+		      ((inet || datagrams) && direct ? RUN_MESSAGES : 0u) | (datagrams ? RUN_DATAGRAMS : 0u);
 	error = filter_build_program(*ret_traits, &process->filter);
 	if (error < 0)
 		return process_fail(process, "filter_failed", "cannot build the seccomp filter: %s", strerror(-error));

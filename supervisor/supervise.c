@@ -164,7 +164,7 @@ static int supervise_build_all(struct supervisor *supervisor)
 		r = blocking_create(&dispatch->blocking);
 	if (r == 0 && process->egress->active)
 		r = egress_client_start(sandbox, process->egress, options->guest, &dispatch->egress);
-	if (r == 0 && options->traits & RUN_AFTER)
+	if (r == 0 && sandbox->after && !policy_is_observing(process->policy))
 		r = closing_create(&(const struct closing_options){sandbox, dispatch->tracer, dispatch->blocking,
 								    dispatch->egress},
 				   &dispatch->closing);

@@ -248,10 +248,10 @@ static bool closing_clear_run(struct closing *closing)
 
 	done = freeze_run(&freeze, &closing->options, closing->call->tid, closing_answer_caller, closing);
 	done = closing_list_sockets(closing, &sockets, &closed) == 0 && done;
-	if (closed && closing->options.egress) { /* which unlists the sockets that were connected to it */
-		blocking_end_network(closing->options.blocking);
+	/* A send may read the program's memory late, and carry descriptors. */
+	done = blocking_interrupt_work(closing->options.blocking) && done;
+	if (closed && closing->options.egress) /* which unlists the sockets that were connected to it */
 		done = egress_client_end_network(closing->options.egress) && done;
-	}
 	closing_clear_threads(closing, &freeze, closed ? &sockets : NULL);
 	held_sockets_release(&sockets);
 	done = freeze_await_killed(&freeze) && done;

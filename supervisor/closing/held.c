@@ -167,14 +167,20 @@ static unsigned held_get_first(uint32_t entries)
 	return (unsigned)__builtin_ctz(entries);
 }
 
-static int held_check_socket(const struct sandbox *sandbox, int fd, uint64_t ino, const struct held_sockets *sockets,
-			     struct held_list *list)
+/*
+ * A unix socket goes with the descriptors that are in flight in its queue, one of which may be for writing. A listener's
+ * queue counts those of connections that were not accepted yet.
+ */
+static int held_check_socket(const struct sandbox *sandbox, int fd, uint64_t ino, unsigned queued,
+			     const struct held_sockets *sockets, struct held_list *list)
 {
-	if (!sockets || !held_is_inet(sockets, ino))
+	uint32_t entries = policy_get_fired_after(sandbox->policy);
+
+	if (sockets && held_is_inet(sockets, ino))
+		entries &= policy_find_after_network(sandbox->policy);
+	else if (queued == 0)
 		return 0;
-	return held_add(list, (struct held_item){.fd = fd, .loss = AFTER_SOCKET,
-						 .entry = held_get_first(policy_get_fired_after(sandbox->policy) &
-									 policy_find_after_network(sandbox->policy))},
+	return held_add(list, (struct held_item){.fd = fd, .loss = AFTER_SOCKET, .entry = held_get_first(entries)},
 			NULL);
 }
 
@@ -195,7 +201,7 @@ static int held_check_fd(const struct sandbox *sandbox, pid_t tid, int fd, const
 	if (stat(path, &status) < 0)
 		return -errno;
 	if (S_ISSOCK(status.st_mode))
-		return held_check_socket(sandbox, fd, status.st_ino, sockets, list);
+		return held_check_socket(sandbox, fd, status.st_ino, info.queued, sockets, list);
 	if ((info.flags & O_ACCMODE) == O_RDONLY || status.st_dev == held_get_memory_device() ||
 	    held_is_harmless_device(&status))
 		return 0;

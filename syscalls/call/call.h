@@ -154,6 +154,7 @@ struct call {
 	size_t text_len;
 	int text_error; /* -errno of the copy, like call_path.error */
 	uint32_t after; /* entries of after_read that the call fires, before it may be performed; see after.h */
+	bool after_checked; /* the call is over: it fires nothing any more */
 	bool committed; /* the audit record was written */
 	bool no_wait;   /* a restarted open: it fails with EINTR where it would wait (interrupted.h) */
 	/* restarted after OUTCOME_FETCH: `fetched` is the target's descriptor, owned, or -errno (descriptor.h) */

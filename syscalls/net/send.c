@@ -37,7 +37,7 @@ static bool send_copy_sender(struct call *call, unsigned flags, struct sender *r
 		return false;
 	}
 	/* Without a network and datagrams no socket of the run sends to addresses: see syscalls.def. */
-	if (!call->sandbox->inet && !call->sandbox->datagrams && !call->sandbox->after) {
+	if (!call->sandbox->inet && !call->sandbox->datagrams) {
 		call_continue(call);
 		return false;
 	}
@@ -48,7 +48,7 @@ static bool send_copy_sender(struct call *call, unsigned flags, struct sender *r
 	 * Netlink sockets exist only with RUN_ROUTES, in the run's own network namespace. With datagrams nothing is
 	 * continued: another thread could replace the descriptor by a datagram socket, which finds sockets by path.
 	 */
-	if (domain == AF_NETLINK && !call->sandbox->datagrams && !call->sandbox->after) {
+	if (domain == AF_NETLINK && !call->sandbox->datagrams) {
 		call_continue(call);
 		return false;
 	}
@@ -59,7 +59,7 @@ static bool send_copy_sender(struct call *call, unsigned flags, struct sender *r
 		call_fail(call, -EOPNOTSUPP);
 		return false;
 	}
-	if (!call->sandbox->datagrams && !call->sandbox->after && inet_has_own_netns(call->sandbox->inet) &&
+	if (!call->sandbox->datagrams && inet_has_own_netns(call->sandbox->inet) &&
 	    (ret_sender->stream || domain == AF_UNIX)) {
 		call_continue(call);
 		return false;

@@ -101,8 +101,6 @@ enum run_trait {
 	RUN_ROUTES = 1 << 12,
 	/* unix datagram sockets: the policy asks for them, and pidfd_getfd(2) works, so that all messages are judged */
 	RUN_DATAGRAMS = 1 << 14,
-	/* the policy has after_read: all messages are judged, so that no descriptor is in flight that would be closed */
-	RUN_AFTER = 1 << 15,
 	RUN_STANDINS = 1 << 13, /* without RUN_ROUTES: sends that may be requests to a stand-in socket are notified */
 };
 

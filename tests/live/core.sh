@@ -92,6 +92,7 @@ egress/static.sh
 keeper/keeper.sh
 keeper/terminal.sh
 limits/*.sh
+supervisor/after-read.sh
 supervisor/affinity.sh
 supervisor/ask-file.sh
 syscalls/async.sh

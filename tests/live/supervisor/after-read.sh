@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 . "$SRC/tests/live/net.sh"
 need jq python3
-cp "$SRC/tests/live/supervisor/after-read.py" "$T/after-read.py" || die "cp"
+cp "$SRC/tests/cases/after-read.py" "$T/after-read.py" || die "cp"
 EXECS='["/usr", "/bin", "/lib", "/lib64"]'
 
 # policy THEN [NETWORK]: the policy of the runs below; "secret" fires it.
@@ -110,7 +110,8 @@ for _ in 1 2 3; do
 	said SECRET "stay: True grown before: True"
 done
 runs -- in_flight
-said "for writing: PermissionError 1" "for reading: 1" SECRET "arrived: plain" "write: OSError 9" "message: 1"
+said "for writing: 1" "listener: 1" SECRET "received: OSError 88" "accepted: OSError 88" "other: 1 y"
+record 2 '.event == "after_read" and .reason == "socket_closed"'
 
 # ---- the network ----
 net_servers echo

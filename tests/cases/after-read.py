@@ -206,17 +206,21 @@ def scenario_fork_race():
 
 
 def scenario_in_flight():
-    """Descriptors that are in flight in a unix socket."""
+    """Descriptors that are in flight in the queues of unix sockets."""
     near, far = socket.socketpair()
     fd = opened("flight")
     tries("for writing", lambda: socket.send_fds(near, [b"x"], [fd]))
-    reading = os.open(os.path.join(OUT, "plain"), os.O_RDONLY)
-    tries("for reading", lambda: socket.send_fds(near, [b"x"], [reading]))
+    server, client = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+    server.bind("\0flight")
+    server.listen()
+    client.connect("\0flight")
+    tries("listener", lambda: socket.send_fds(client, [b"x"], [fd]))
+    os.close(fd)
+    other = socket.socketpair()
     print(read_secret())
-    got = socket.recv_fds(far, 1, 4)[1]
-    tries("arrived", lambda: os.pread(got[0], 5, 0).decode())
-    tries("write", lambda: os.write(got[0], b"x"))
-    tries("message", lambda: near.send(b"y"))
+    tries("received", lambda: socket.recv_fds(far, 1, 4)[1])
+    tries("accepted", lambda: server.accept())
+    tries("other", lambda: f"{other[0].send(b'y')} {other[1].recv(1).decode()}")
 
 
 def scenario_names():
