@@ -211,7 +211,35 @@ static bool scan_take_name(struct scan_cursor *cursor, struct scan_text *ret_nam
 	return true;
 }
 
-/* Takes the arguments of a call. Of symlink(2) also `target`. */
+/* Takes flags: "0x80000". */
+static bool scan_take_flags(struct scan_cursor *cursor, uint64_t *ret_flags)
+{
+	struct scan_text text;
+	uint64_t flags = 0;
+
+	if (!scan_take_text(cursor, &text) || text.len < 3 || text.len > 18 || memcmp(text.at, "0x", 2) != 0)
+		return false;
+	for (size_t i = 2; i < text.len; i++) {
+		int digit = text_parse_hex_digit(text.at[i]);
+
+		if (digit < 0)
+			return false;
+		flags = flags << 4 | (unsigned)digit;
+	}
+	*ret_flags = flags;
+	return true;
+}
+
+/* Takes an argument of a call. `target` of symlink(2) and `flags` have members of their own. */
+static bool scan_take_arg(struct scan_cursor *cursor, const struct scan_text *name, struct scan_record *record)
+{
+	if (scan_text_is(name, "target"))
+		return scan_take_text(cursor, &record->target);
+	if (scan_text_is(name, "flags") && cursor->at < cursor->end && *cursor->at == '"')
+		return scan_take_flags(cursor, &record->flags);
+	return scan_skip_value(cursor);
+}
+
 static bool scan_take_args(struct scan_cursor *cursor, struct scan_record *record)
 {
 	const char *start = cursor->at;
@@ -220,9 +248,7 @@ static bool scan_take_args(struct scan_cursor *cursor, struct scan_record *recor
 	if (!scan_take(cursor, '{'))
 		return false;
 	while (scan_take_name(cursor, &name)) {
-		bool wanted = scan_text_is(&name, "target");
-
-		if (wanted ? !scan_take_text(cursor, &record->target) : !scan_skip_value(cursor))
+		if (!scan_take_arg(cursor, &name, record))
 			return false;
 		if (scan_take(cursor, '}')) {
 			record->args = (struct scan_text){start, (size_t)(cursor->at - start)};

@@ -179,10 +179,11 @@ void net_check_agreement(struct compiler *compiler);
 void net_warn_of_mistakes(struct compiler *compiler);
 /* paths/after-rules.c: sets policy->after, before compile_rules. */
 void compile_after(struct compiler *compiler, struct source *const *sources, size_t count);
-/* paths/after-rules.c: adds what is redirected to @scratch to entries that name it, and warns about paths without effect. */
+/*
+ * paths/after-rules.c: adds what is redirected to @scratch to entries that name it, and warns about paths without
+ * effect.
+ */
 void compile_after_paths(struct compiler *compiler);
-/* paths/after.c: the label of the first fired entry that closes a path to writing; NULL: none does. */
-const char *policy_after_closes(const struct policy *policy, const struct path_rules *finding);
 /* modes.c: sets policy->mode. */
 void compile_modes(struct compiler *compiler);
 /* parse/settings.c: sets the environment, limits, audit log and user. */

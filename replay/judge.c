@@ -95,6 +95,11 @@ void query_judge_free(struct query_judge *judge)
 	free(judge);
 }
 
+const struct policy *query_judge_get_policy(const struct query_judge *judge)
+{
+	return judge->policy;
+}
+
 static bool judge_is_shown(const struct query_judge *judge, const char *path)
 {
 	return tree_find_path(&judge->shown, path) != NULL;

@@ -1,4 +1,5 @@
 libcallgate_replay_a_SOURCES += \
+	replay/after.c \
 	replay/judge.c \
 	replay/label.c \
 	replay/label.h \

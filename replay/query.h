@@ -53,6 +53,9 @@ struct query {
 	bool run_file; /* callgate provided it for the network, whatever the rules say of its name */
 	bool opens;    /* it was opened: a directory that was may have been listed */
 	bool renames;  /* path[0] gets the name path[1] */
+	/* what the call did as to after_read, if it was performed: query_fire() */
+	enum { QUERY_READS_NOTHING, QUERY_READS, QUERY_MOVES, QUERY_EXCHANGES } content;
+	bool failed;   /* it was allowed, and failed */
 	size_t paths;
 	size_t target_len; /* 0: no symbolic link is made */
 	unsigned port;
@@ -90,6 +93,16 @@ struct query_answer {
 
 /* Judges anything but QUERY_OTHER. */
 void query_judge(const struct query_judge *judge, const struct query *query, struct query_answer *ret_answer);
+
+/*
+ * after_read: the entries of the judge's policy that the call of an allowed answer fires have fired from now on, for the
+ * answers to all later questions. The second function is for the records of entries that fired in the run, which come
+ * before the record of the call. Call one of them for each record, in the order of the log.
+ */
+void query_fire(const struct query_judge *judge, const struct query *query, const struct query_answer *answer);
+bool query_fire_event(const struct query_judge *judge, const struct scan_record *record);
+/* The policy of a judge. Borrowed. */
+const struct policy *query_judge_get_policy(const struct query_judge *judge);
 
 /* A path below /bin, /lib and their like, as it is where these are links to /usr. False: it is not below any. */
 bool query_follow_merged_usr(const char *path, char out[PATH_MAX]);

@@ -1,5 +1,6 @@
 /* From a record to a question. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -202,7 +203,7 @@ static int record_take_paths(const struct scan_record *record, unsigned right, s
 /* What the rules about endpoints answer (policy/network/judge.c); all other refusals have another cause. */
 static const char *const rule_reasons[] = {"no_rule",	    "port_not_granted", "proto_not_granted",
 					   "denied_by_rule", "method_not_granted", "path_not_granted",
-					   "upgrade_not_granted", NULL};
+					   "upgrade_not_granted", "after_read", NULL};
 
 static bool record_is_loopback(const char *host)
 {
@@ -213,6 +214,16 @@ static bool record_is_loopback(const char *host)
 		return false;
 	class = net_address_get_class((const struct sockaddr *)&address);
 	return class && strcmp(class, "loopback") == 0;
+}
+
+/* Whether the address is the run's own, or of a port that the kernel chooses. */
+static bool record_is_within(const struct scan_record *record)
+{
+	char host[NET_HOST_MAX];
+
+	return record->port == 0 ||
+	       (scan_text_is(&record->syscall, "connect") && scan_get_bytes(&record->host, host, sizeof(host)) >= 0 &&
+		record_is_loopback(host));
 }
 
 static int record_take_request(const struct scan_record *record, struct query *query)
@@ -240,6 +251,9 @@ static int record_take_network(const struct scan_record *record, struct query *q
 
 	if (scan_text_is(&record->event, "close"))
 		return record_set_other(&(struct scan_text){NULL, 0}, "close", query);
+	/* Within the run no rule decides, until an entry of after_read has fired. */
+	if (scan_text_is(&record->reason, "after_read") && record_is_within(record))
+		return record_set_other(&record->reason, "within_run", query);
 	if (!by_rules || (query->allowed ? record_has_word(&record->reason, rule_reasons)
 					 : !record_has_word(&record->reason, rule_reasons)))
 		return record_set_other(query->allowed ? &(struct scan_text){NULL, 0} : &record->reason, "within_run",
@@ -273,6 +287,31 @@ static bool record_is_run_file(const struct scan_record *record, const struct qu
 	       (!query->allowed && !record->rule.at && record_has_word(&record->reason, refusals));
 }
 
+/*
+ * Flags tell whether an open for writing reads as well. The log lacks those of openat2(2), which counts as reading:
+ * what is fired too early denies more than the run would.
+ */
+static bool record_reads(const struct scan_record *record)
+{
+	static const char *const opens[] = {"open", "openat", "creat", NULL};
+
+	if (record_has_word(&record->syscall, opens))
+		return scan_text_is(&record->right, "r") ||
+		       (!scan_text_is(&record->syscall, "creat") && (record->flags & O_ACCMODE) != O_WRONLY);
+	return scan_text_is(&record->syscall, "openat2") || scan_text_is(&record->syscall, "inotify_add_watch") ||
+	       record_begins_with(&record->syscall, "exec");
+}
+
+static void record_take_content(const struct scan_record *record, struct query *query)
+{
+	query->failed = query->allowed && record->error.at;
+	query->content = record_reads(record) ? QUERY_READS : QUERY_READS_NOTHING;
+	if (query->renames || record_begins_with(&record->syscall, "link"))
+		query->content = scan_text_is(&record->syscall, "renameat2") && record->flags & RENAME_EXCHANGE
+					 ? QUERY_EXCHANGES
+					 : QUERY_MOVES;
+}
+
 int query_read_record(const struct scan_record *record, struct query *ret_query)
 {
 	struct query *query = ret_query;
@@ -293,6 +332,7 @@ int query_read_record(const struct scan_record *record, struct query *ret_query)
 	query->run_file = record_is_run_file(record, query);
 	query->opens = record->has_ret && record_begins_with(&record->syscall, "open");
 	query->renames = record_begins_with(&record->syscall, "rename");
+	record_take_content(record, query);
 	if (!record->verdict.at || (!record->syscall.at && !record->event.at))
 		return -EBADMSG;
 	if (right)

@@ -88,7 +88,11 @@ static int logs_take_header(void *ctx, const json_t *header)
 static int logs_take_record(void *ctx, const struct scan_record *record)
 {
 	struct logs_walk *walk = ctx;
-	int r = query_read_record(record, &walk->query);
+	int r;
+
+	if (query_fire_event(walk->judge, record)) /* no access of the program */
+		return 0;
+	r = query_read_record(record, &walk->query);
 
 	return r < 0 ? r : walk->each(walk->ctx, walk->log, walk->judge, record, &walk->query);
 }

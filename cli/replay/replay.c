@@ -80,6 +80,7 @@ static int replay_judge_record(void *ctx, const struct replay_log *log, const st
 	if (query->kind == QUERY_OTHER)
 		return replay_report_add(report, REPLAY_UNKNOWN, log, record, query, NULL);
 	query_judge(judge, query, &answer);
+	query_fire(judge, query, &answer);
 	if (!answer.certain)
 		return replay_report_add(report, REPLAY_UNKNOWN, log, record, query, &answer);
 	if (answer.allow != query->allowed)

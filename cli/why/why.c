@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "cli/load.h"
 #include "cli/why/ask.h"
 #include "cli/why/net.h"
@@ -16,7 +17,32 @@ struct why_options {
 	const char *text; /* argument of the option; NULL: no question was given */
 	enum why_kind kind;
 	bool json;
+	uint64_t after; /* entries of after_read that have fired */
 };
+
+/* --after-read N: bit N. Whether the policy has the entry is checked when the policy is loaded. */
+static int why_set_after(const struct cli_given *given, void *after)
+{
+	uint64_t index;
+
+	if (text_parse_number(given->value, 0, POLICY_AFTER_MAX - 1, &index) < 0)
+		return cli_refuse_value(given, "no number of an entry of after_read, such as 0");
+	*(uint64_t *)after |= UINT64_C(1) << index;
+	return 0;
+}
+
+/* Has the entries of --after-read fired. False with a message: the policy lacks one. */
+static bool why_fire_after(const struct policy *policy, uint64_t entries)
+{
+	const size_t count = policy_count_after(policy);
+
+	policy_fire_after(policy, (uint32_t)entries);
+	if (count == POLICY_AFTER_MAX || entries >> count == 0)
+		return true;
+	cli_print_error("why", "--after-read %d: the policy has %zu entries of after_read, counted from 0",
+			63 - __builtin_clzll(entries), count);
+	return false;
+}
 
 /* Sets the question. given->which is its enum why_kind. */
 static int why_set_question(const struct cli_given *given, void *all)
@@ -57,6 +83,32 @@ static const char *why_find_consequence(const struct policy *policy, const struc
 	return NULL;
 }
 
+/* The entries of after_read that an allowed access fires, and that have not fired yet. */
+static uint32_t why_find_fired(const struct policy *policy, const struct why_path *question)
+{
+	if (question->decision.verdict == VERDICT_DENY || question->want == POLICY_WRITE)
+		return 0;
+	return policy_find_after_read(policy, question->resolved, strlen(question->resolved)) &
+	       ~policy_get_fired_after(policy);
+}
+
+static void why_put_fired(struct buf *text, const struct policy *policy, uint32_t entries)
+{
+	for (unsigned i = 0; i < POLICY_AFTER_MAX; i++)
+		if (entries & UINT32_C(1) << i)
+			buf_printf(text, "  would fire %s\n", policy_get_after_label(policy, i));
+}
+
+static json_t *why_make_fired(const struct policy *policy, uint32_t entries)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < POLICY_AFTER_MAX; i++)
+		if (entries & UINT32_C(1) << i)
+			(void)json_array_append_new(list, json_string(policy_get_after_label(policy, i)));
+	return list;
+}
+
 static int why_print_text(const struct policy *policy, const struct why_path *question, const char *suggest,
 			  const char *suggest_why)
 {
@@ -75,6 +127,7 @@ static int why_print_text(const struct policy *policy, const struct why_path *qu
 		buf_printf(&text, "  errno     %s\n", strerrorname_np(decision->error));
 	if (then)
 		buf_printf(&text, "  then      %s\n", then);
+	why_put_fired(&text, policy, why_find_fired(policy, question));
 	buf_printf(&text, "  mount     %s\n", why_get_text_or_none(question->mount ? question->mount->virt : NULL));
 	buf_printf(&text, "  host      %s\n", why_get_text_or_none(question->host));
 	if (suggest)
@@ -97,7 +150,7 @@ static int why_print_json(const struct policy *policy, const struct why_path *qu
 {
 	const struct policy_decision *decision = &question->decision;
 	json_t *object =
-		json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s?}", "verdict",
+		json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s?, s:o}", "verdict",
 			  verdict_get_name(decision->verdict), "op", why_get_want_name(question->want), "path",
 			  why_make_json_string(question->asked), "resolved", why_make_json_string(question->resolved),
 			  "rule", why_make_json_string(decision->rule), "reason", decision->reason, "errno",
@@ -105,7 +158,8 @@ static int why_print_json(const struct policy *policy, const struct why_path *qu
 			  why_make_json_string(question->mount ? question->mount->virt : NULL), "host",
 			  why_make_json_string(question->host), "suggest", why_make_json_string(suggest),
 			  "suggest_reason", why_make_json_string(suggest_why), "then",
-			  why_find_consequence(policy, decision));
+			  why_find_consequence(policy, decision), "fires",
+			  why_make_fired(policy, why_find_fired(policy, question)));
 
 	return cli_print_json("why", object);
 }
@@ -137,6 +191,8 @@ static int why_parse_options(int argc, char **argv, struct cli_policy_options *o
 		{"listen", 0, "PORT", "listening at PORT of the run's own loopback; 0: any that the kernel chooses",
 		 why_set_question, 0, WHY_LISTEN},
 		{"url", 0, "'METHOD URL'", "making a request: 'GET https://HOST/PATH'", why_set_question, 0, WHY_URL},
+		{"after-read", 0, "N", "as when entry N of after_read (from 0) has fired; can be repeated",
+		 why_set_after, offsetof(struct why_options, after), 0},
 		CLI_FLAG("json", 0, "one JSON object", offsetof(struct why_options, json)),
 		{0},
 	};
@@ -167,6 +223,8 @@ int cli_main_why(int argc, char **argv)
 	if (exit_code != CLI_PARSED)
 		return exit_code;
 	if (cli_load_policy_without_run(&options, "why", argv[optind], &host, &policy) != CLI_OK)
+		return CLI_ERROR;
+	if (!why_fire_after(policy, question.after))
 		return CLI_ERROR;
 	if (question.kind == WHY_LISTEN)
 		return why_answer_listen(policy, question.text, question.json);

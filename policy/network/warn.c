@@ -53,15 +53,17 @@ void net_warn_of_mistakes(struct compiler *compiler)
 				       "pass-through can reach; add \"http\" rules, so that the requests are judged",
 				       rule->where, rule->host);
 		if (net_warn_is_denied(network, rule))
-			compiler_add_warning(compiler, "%s: warning: allows nothing: a deny rule beats it", rule->where);
+			compiler_add_warning(compiler, "%s: warning: allows nothing: a deny rule beats it",
+					     rule->where);
 	}
 	for (size_t i = 0; i < network->fixeds && network->said == NET_SAID; i++)
 		if (!net_warn_has_rule(network, network->fixed[i].host))
 			compiler_add_warning(compiler, "%s: warning: no rule allows %s", network->fixed[i].where,
 				       network->fixed[i].host);
 	for (size_t i = 0; i < network->secrets && network->said == NET_UNSAID; i++)
-		compiler_add_warning(compiler, "%s: warning: nothing allows a connection, so the program gets no placeholder",
-			       network->secret[i].where);
+		compiler_add_warning(compiler,
+				     "%s: warning: nothing allows a connection, so the program gets no placeholder",
+				     network->secret[i].where);
 	for (size_t i = 0; i < network->secrets && network->said == NET_SAID; i++)
 		for (const char *const *host = network->secret[i].hosts; *host; host++)
 			if (!net_warn_has_rule(network, *host))

@@ -4,8 +4,8 @@
 static void after_check(struct parser *parser, const json_t *object, const struct source_after *after)
 {
 	if (json_array_size(json_object_get(object, "paths")) == 0)
-		parser_fail(parser, "lacks \"paths\"; name what must not leave the run: {\"paths\": [\"/data/secret\"], "
-				    "\"then\": {\"network\": \"none\"}}");
+		parser_fail(parser, "lacks \"paths\"; write {\"paths\": [\"/data/secret\"], \"then\": "
+				    "{\"network\": \"none\"}}");
 	if (!json_object_get(object, "then"))
 		parser_fail(parser, "lacks \"then\"; write {\"network\": \"none\"}, {\"write\": [...]} or both");
 	else if (!after->network && !after->write && json_object_size(json_object_get(object, "then")) == 0)

@@ -100,11 +100,6 @@ static const char *after_get_first_label(const struct policy *policy, uint32_t e
 	return entries ? policy->after[__builtin_ctz(entries)].from->label : NULL;
 }
 
-const char *policy_after_closes(const struct policy *policy, const struct path_rules *finding)
-{
-	return after_get_first_label(policy, *policy->fired & policy->after_write & ~finding->after_write);
-}
-
 uint32_t policy_find_closed_writing(const struct policy *policy, const char *path, size_t len)
 {
 	const struct policy *judged = policy_get_judged(policy);

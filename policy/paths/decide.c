@@ -197,6 +197,14 @@ static struct policy_decision decide_make_refusal(unsigned want, int error, cons
 					.reason = reason, .want = want};
 }
 
+/* The label of the first fired entry of after_read that closes a path to writing; NULL: none does. */
+static const char *decide_find_closed(const struct policy *policy, const struct path_rules *finding)
+{
+	uint32_t closed = policy->fired ? *policy->fired & policy->after_write & ~finding->after_write : 0;
+
+	return closed ? policy->after[__builtin_ctz(closed)].from->label : NULL;
+}
+
 static struct policy_decision decide_access(const struct policy *policy, const char *path, size_t len, unsigned want)
 {
 	struct path_rules finding = policy_find_rules(policy, path, len);
@@ -216,7 +224,7 @@ static struct policy_decision decide_access(const struct policy *policy, const c
 					   finding.withhold ? "private" : "not_granted");
 	if (want & POLICY_WRITE && !(finding.rights & POLICY_WRITE))
 		return decide_make_refusal(want, EROFS, finding.grant[0], "read_only");
-	closed = policy->fired && want & POLICY_WRITE ? policy_after_closes(policy, &finding) : NULL;
+	closed = want & POLICY_WRITE ? decide_find_closed(policy, &finding) : NULL;
 	if (closed)
 		return (struct policy_decision){.verdict = VERDICT_DENY, .error = EROFS, .rule = closed,
 						.reason = "after_read", .want = want};

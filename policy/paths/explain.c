@@ -93,6 +93,11 @@ char *policy_suggest_grant(const struct policy_decision *decision, const struct 
 			*ret_why = NULL;
 		return NULL;
 	}
+	if (strcmp(decision->reason, "after_read") == 0) {
+		if (asprintf(ret_why, "it is closed after what was read; add it to \"write\" of %s", decision->rule) < 0)
+			*ret_why = NULL;
+		return NULL;
+	}
 	(void)snprintf(grant, sizeof(grant), "%s", path);
 	why = suggest_shorten_path(host, grant, want);
 	if (why) {

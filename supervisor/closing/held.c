@@ -168,8 +168,8 @@ static unsigned held_get_first(uint32_t entries)
 }
 
 /*
- * A unix socket goes with the descriptors that are in flight in its queue, one of which may be for writing. A listener's
- * queue counts those of connections that were not accepted yet.
+ * A unix socket goes with the descriptors that are in flight in its queue, one of which may be for writing. For a
+ * listener the kernel counts those of connections that were not accepted yet (unix_show_fdinfo() in net/unix/af_unix.c).
  */
 static int held_check_socket(const struct sandbox *sandbox, int fd, uint64_t ino, unsigned queued,
 			     const struct held_sockets *sockets, struct held_list *list)

@@ -32,9 +32,9 @@ struct freeze {
 };
 
 /*
- * Stops every thread of the run, also those that are made meanwhile. `waits` tells whether a thread waits for a response
- * of the supervisor. True: none is left that runs. False: there was no end of new threads, or some did not stop; those
- * in FROZEN_ASKED have to be killed.
+ * Stops every thread of the run, also those that are made meanwhile. Calls `asked` once, when the thread `caller`,
+ * which waits for a response of the supervisor, will stop at that response. True: none is left that runs. False: there
+ * was no end of new threads, or some did not stop; those in FROZEN_ASKED have to be killed.
  */
 bool freeze_run(struct freeze *freeze, const struct closing_options *options, pid_t caller,
 		void (*asked)(void *ctx, pid_t tid), void *ctx);
@@ -70,7 +70,10 @@ struct held_sockets {
 /* 0 or -errno. */
 int held_list_sockets(struct held_sockets *ret_sockets);
 void held_sockets_release(struct held_sockets *sockets);
-/* Lists what a stopped thread has to give up. sockets NULL: the network is open. 0 or -errno; release it in any case. */
+/*
+ * Lists what a stopped thread has to give up. sockets NULL: the network is open. 0 or -errno; *ret_list begins empty,
+ * and is to be released in both cases.
+ */
 int held_find(const struct sandbox *sandbox, pid_t tid, const struct held_sockets *sockets,
 	      struct held_list *ret_list);
 void held_list_release(struct held_list *list);

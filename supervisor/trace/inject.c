@@ -196,7 +196,8 @@ static uint64_t inject_find_call(const struct injection *injection)
 	return inject_find_vdso_call(injection);
 }
 
-int inject_prepare_anywhere(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection)
+int inject_prepare_anywhere(const struct tracer *tracer, const struct pending *pending,
+			    struct injection *ret_injection)
 {
 	uint64_t at;
 	int r;

@@ -166,10 +166,11 @@ struct injection {
 /* Prepares the thread. 0; -errno: the thread is unchanged. */
 int inject_prepare_thread(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection);
 /*
- * Prepares a thread that is stopped anywhere, by a system call instruction of its own code. inject_restore_thread() puts
- * ret_injection->before back, so that the thread goes on as if nothing had happened. 0 or -errno, as above.
+ * Prepares a thread that is stopped anywhere, by a system call instruction of its own code. inject_restore_thread()
+ * puts ret_injection->before back, so that the thread goes on as if nothing had happened. 0 or -errno, as above.
  */
-int inject_prepare_anywhere(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection);
+int inject_prepare_anywhere(const struct tracer *tracer, const struct pending *pending,
+			    struct injection *ret_injection);
 /* Makes the thread run one system call. Returns its result, or -ESRCH. */
 int64_t inject_syscall(struct injection *injection, long nr, uint64_t a, uint64_t b, uint64_t c);
 int64_t inject_syscall_with_args(struct injection *injection, long nr, const uint64_t arg[6]);

@@ -8,8 +8,8 @@
 #include "supervisor/trace/private.h"
 
 /*
- * Opens what replaces descriptors: the read end of a pipe without a writer. Reading finds the end of file, writing fails
- * with EBADF, socket calls fail with ENOTSOCK. Returns its number, or -errno.
+ * Opens what replaces descriptors: the read end of a pipe without a writer. Reading finds the end of file, writing
+ * fails with EBADF, socket calls fail with ENOTSOCK. Returns its number, or -errno.
  */
 static int64_t take_open_replacement(struct injection *injection, uint64_t addr)
 {

@@ -1,7 +1,7 @@
 /*
  * after_read during a run: which calls fire an entry of the policy, and what was done about it, for the result. A call
- * that fires entries is neither recorded nor performed before the run has lost what they take (supervisor/after.h); then
- * it is made again. For the supervisor thread only.
+ * that fires entries is neither recorded nor performed before the run has lost what they take (supervisor/closing/);
+ * then it is made again. For the supervisor thread only.
  */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_AFTER_H
 #define CALLGATE_SYSCALLS_ACCOUNT_AFTER_H

@@ -1,6 +1,6 @@
 """What a program tries to keep when an entry of after_read fires: after-read.py SCENARIO. Each tells its result.
 
-SECRET, OUT and KEEP of the environment are the file that fires it, a directory that is closed then, and one that is not.
+SECRET, OUT and KEEP of the environment: the file that fires it, a directory that is closed then, and one that is not.
 """
 import ctypes
 import mmap

@@ -35,8 +35,8 @@ runs()
 	shift $((${#options[@]} + 1))
 	prepare
 	rm -f "$T/audit"
-	cg run -p "$T/p.json" "${options[@]}" --audit "$T/audit" -e PATH=/usr/bin:/bin -e SECRET=data/secret/key -e OUT=out \
-		-e KEEP=/keep --json -w "$T/w" -- "$PYTHON" "$T/after-read.py" "$@" >"$T/result" 2>"$T/err" ||
+	cg run -p "$T/p.json" "${options[@]}" --audit "$T/audit" -e PATH=/usr/bin:/bin -e SECRET=data/secret/key \
+		-e OUT=out -e KEEP=/keep --json -w "$T/w" -- "$PYTHON" "$T/after-read.py" "$@" >"$T/result" 2>"$T/err" ||
 		true
 	jq -r .stdout "$T/result" >"$T/said"
 }
@@ -59,8 +59,8 @@ record()
 # ---- files ----
 policy '{"write": ["@scratch"]}'
 runs -- files
-said SECRET "write: OSError 9" "read: b''" "ftruncate: OSError 22" "fallocate: OSError 9" "copy_file_range: OSError 22" \
-	"sendfile: OSError 9" "deleted: OSError 9" "open: OSError 30" "append: OSError 30" "truncate: OSError 30" \
+said SECRET "write: OSError 9" "read: b''" "ftruncate: OSError 22" "fallocate: OSError 9" \
+	"copy_file_range: OSError 22" "sendfile: OSError 9" "deleted: OSError 9" "open: OSError 30" "append: OSError 30" "truncate: OSError 30" \
 	"mkdir: OSError 30" "unlink: OSError 30" "rename: OSError 30" "link: OSError 30" "symlink: OSError 30" \
 	"chmod: OSError 30" "utime: OSError 30" "fchmod: OSError 30" "reopen: OSError 30" "fifo: OSError 30" "kept: 4" \
 	"keep:" "memfd: 1" "pipe: 1" "null: 1" "plain: plain"
@@ -83,7 +83,8 @@ record 6 '.event == "after_read" and .reason == "mapping_closed"' # of three pro
 # ---- other names ----
 for how in link rename directory list opath fd symlink; do
 	runs -- names "$how"
-	[ "$(tail -n 1 <(sed '/^$/d' "$T/said"))" = "after: OSError 30" ] || fail "$how does not fire: $(cat "$T/said" "$T/err")"
+	[ "$(tail -n 1 <(sed '/^$/d' "$T/said"))" = "after: OSError 30" ] ||
+		fail "$how does not fire: $(cat "$T/said" "$T/err")"
 done
 # Without "write", a rename fires and is performed.
 policy '{"network": "none"}'
@@ -118,8 +119,8 @@ net_servers echo
 policy '{"network": "none"}' "{\"allow\": [{\"host\": \"echo.test\", \"port\": $(net_port echo), \"proto\": \"tcp\",
 	\"private\": true}], \"resolve\": {\"echo.test\": \"127.0.0.1\"}, \"listen\": [8000]}"
 runs -- network echo.test "$(net_port echo)"
-said before SECRET "send: OSError 88" "receive: b''" "loopback: OSError 88" "accepted: OSError 88" "accept: OSError 88" \
-	"connect: ConnectionRefusedError 111" "endpoint: ConnectionRefusedError 111" "bind: PermissionError 13" \
+said before SECRET "send: OSError 88" "receive: b''" "loopback: OSError 88" "accepted: OSError 88" \
+	"accept: OSError 88" "connect: ConnectionRefusedError 111" "endpoint: ConnectionRefusedError 111" "bind: PermissionError 13" \
 	"listen: PermissionError 13" "unix: 1" "write:"
 record + '.event == "after_read" and .reason == "socket_closed"'
 record + '.syscall == "connect" and .reason == "after_read"'
@@ -129,3 +130,34 @@ grep -q secret "$NET/access" && fail "it was sent"
 runs --mode observe -- files
 grep -q '^write: 1$' "$T/said" || fail "observing closes: $(cat "$T/said")"
 record 1 '.event == "after_read" and .reason == "fired"'
+
+# ---- why, replay ----
+policy '{"write": ["@scratch"]}'
+runs -- names fd
+cp "$T/audit" "$T/fired"
+cg replay "$T/fired" -p "$T/p.json" --json >"$T/replay" || fail "replay fails"
+jq -e '.newly_denied.count == 0 and .newly_allowed.count == 0 and .other_rule.count == 0' "$T/replay" >/dev/null ||
+	fail "the same policy, and not the same verdicts: $(cat "$T/replay")"
+jq 'del(.after_read)' "$T/p.json" >"$T/plain.json"
+cg replay "$T/fired" -p "$T/plain.json" --json >"$T/replay" || fail "replay fails"
+jq -e '.newly_denied.count == 0 and .newly_allowed.count == 1' "$T/replay" >/dev/null ||
+	fail "without after_read: $(cat "$T/replay")"
+mv "$T/p.json" "$T/after.json" && mv "$T/plain.json" "$T/p.json"
+runs -- names fd
+[ "$(tail -n 1 <(sed '/^$/d' "$T/said"))" = "after:" ] || fail "without after_read something is closed"
+cg replay "$T/audit" -p "$T/after.json" --json >"$T/replay" || fail "replay fails"
+jq -e '.newly_denied.count == 1 and .newly_denied.groups[0].now == "after.json: after_read[0]"' "$T/replay" >/dev/null ||
+	fail "with after_read: $(cat "$T/replay")"
+why() { cg why -p "$T/after.json" -w "$T/w" "$@"; }
+[ "$(why --open data/secret/key --json | jq -c .fires)" = '["after.json: after_read[0]"]' ] || fail "why: fires"
+[ "$(why --open data/other --json | jq -c .fires)" = '[]' ] || fail "why: fires"
+why --open out/x:w >/dev/null || fail "why: writing is denied before"
+why --open out/x:w --after-read 0 --json | jq -e '.rule == "after.json: after_read[0]" and .errno == "EROFS" and
+	.suggest == null' >/dev/null || fail "why: writing after"
+why --open /keep/x:w --after-read 0 >/dev/null || fail "why: what remains"
+why --open /keep/x:w --after-read 1 >/dev/null 2>"$T/err"
+grep -q 'after-read 1: the policy has 1' "$T/err" || fail "why: an entry that is not there: $(cat "$T/err")"
+cg policy diff "$T/after.json" "$T/p.json" --no-new-access >"$T/diff" && fail "diff: dropping the entry is no new access"
+grep -q 'after_read' "$T/diff" || fail "diff: $(cat "$T/diff")"
+cg policy fmt "$T/after.json" >"$T/fmt.json" || fail "fmt fails"
+cg policy diff "$T/after.json" "$T/fmt.json" --no-new-access >"$T/diff" || fail "fmt changes it: $(cat "$T/diff")"

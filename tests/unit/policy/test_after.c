@@ -12,11 +12,13 @@
 
 static const char usual[] =
 	"{\"filesystem\": {\"read\": [\"/data\", \"/usr\", \"/lib\"], \"write\": [\"@workdir\", \"/srv/out\"],"
-	"  \"redirect\": [{\"from\": \"/tmp\", \"to\": \"@scratch/tmp\"}, {\"from\": \"/alias\", \"to\": \"/data/secret\"}]},"
+	"  \"redirect\": [{\"from\": \"/tmp\", \"to\": \"@scratch/tmp\"},"
+	"  {\"from\": \"/alias\", \"to\": \"/data/secret\"}]},"
 	" \"network\": {\"allow\": [{\"host\": \"a.test\", \"http\": [\"GET /a\"]}], \"listen\": [8000]},"
 	" \"after_read\": ["
 	"  {\"paths\": [\"/data/secret\", \"**/.env\", \"/usr/k*/x\", \"/lib/keys\"],"
-	"   \"then\": {\"network\": \"none\", \"write\": [\"@scratch\", \"/srv/out/kept\"]}, \"because\": \"it is secret\"},"
+	"   \"then\": {\"network\": \"none\", \"write\": [\"@scratch\", \"/srv/out/kept\"]},"
+	"   \"because\": \"it is secret\"},"
 	"  {\"paths\": [\"@workdir/in\"], \"then\": {\"network\": \"none\"}},"
 	"  {\"paths\": [\"/data/other\"], \"then\": {\"write\": []}}]}";
 

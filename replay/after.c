@@ -1,0 +1,72 @@
+/* Follows which entries of after_read a recorded run would have fired under the judge's policy. */
+#include <string.h>
+
+#include "replay/query.h"
+
+/* A right to write may come with one to read; a call that only writes says so by its flags. */
+static uint32_t after_find_path(const struct policy *policy, const struct query *query, size_t at)
+{
+	const struct query_path *path = &query->path[at];
+
+	return policy_find_after_read(policy, path->path, path->len);
+}
+
+static uint32_t after_find_moved(const struct policy *policy, const struct query *query, size_t at)
+{
+	return policy_find_after_read_below(policy, query->path[at].path, query->path[at].len);
+}
+
+void query_fire(const struct query_judge *judge, const struct query *query, const struct query_answer *answer)
+{
+	const struct policy *policy = query_judge_get_policy(judge);
+	uint32_t found = 0;
+
+	if (policy_count_after(policy) == 0 || query->kind != QUERY_PATHS || !answer->certain || !answer->allow)
+		return;
+	if (query->content == QUERY_READS && !query->failed && !query->absent) {
+		for (size_t i = 0; i < query->paths; i++)
+			found |= after_find_path(policy, query, i);
+	} else if (query->content >= QUERY_MOVES) {
+		found = after_find_moved(policy, query, 0);
+		if (query->content == QUERY_EXCHANGES && query->paths > 1)
+			found |= after_find_moved(policy, query, 1);
+	}
+	policy_fire_after(policy, found);
+}
+
+/* Whether the record is about this entry, wherever its policy lies: "data.json: after_read[0]". */
+static bool after_is_entry(const struct scan_record *record, const char *label)
+{
+	const char *key = strstr(label, ": after_read[");
+	char rule[512];
+	const char *recorded;
+
+	if (scan_get_bytes(&record->rule, rule, sizeof(rule)) < 0)
+		return false;
+	recorded = strstr(rule, ": after_read[");
+	return key && recorded && strcmp(key, recorded) == 0;
+}
+
+bool query_fire_event(const struct query_judge *judge, const struct scan_record *record)
+{
+	const struct policy *policy = query_judge_get_policy(judge);
+	const size_t count = policy_count_after(policy);
+	char path[PATH_MAX];
+	uint32_t found, below;
+	int len;
+
+	if (!scan_text_is(&record->event, "after_read"))
+		return false;
+	if (count == 0 || !scan_text_is(&record->reason, "fired"))
+		return true;
+	len = scan_get_bytes(&record->path[0].written, path, sizeof(path));
+	if (len <= 0)
+		return true;
+	found = policy_find_after_read(policy, path, (size_t)len);
+	below = policy_find_after_read_below(policy, path, (size_t)len); /* the call was perhaps a rename(2) */
+	for (unsigned i = 0; i < count; i++)
+		if (below & UINT32_C(1) << i && after_is_entry(record, policy_get_after_label(policy, i)))
+			found |= UINT32_C(1) << i;
+	policy_fire_after(policy, found);
+	return true;
+}
