@@ -94,7 +94,8 @@ char *policy_suggest_grant(const struct policy_decision *decision, const struct 
 		return NULL;
 	}
 	if (strcmp(decision->reason, "after_read") == 0) {
-		if (asprintf(ret_why, "it is closed after what was read; add it to \"write\" of %s", decision->rule) < 0)
+		if (asprintf(ret_why, "what was read before has closed it; add it to \"write\" of %s",
+			     decision->rule) < 0)
 			*ret_why = NULL;
 		return NULL;
 	}

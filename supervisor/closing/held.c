@@ -169,7 +169,7 @@ static unsigned held_get_first(uint32_t entries)
 
 /*
  * A unix socket goes with the descriptors that are in flight in its queue, one of which may be for writing. For a
- * listener the kernel counts those of connections that were not accepted yet (unix_show_fdinfo() in net/unix/af_unix.c).
+ * listener the kernel counts those of connections that were not accepted yet: unix_show_fdinfo().
  */
 static int held_check_socket(const struct sandbox *sandbox, int fd, uint64_t ino, unsigned queued,
 			     const struct held_sockets *sockets, struct held_list *list)
