@@ -60,10 +60,11 @@ record()
 policy '{"write": ["@scratch"]}'
 runs -- files
 said SECRET "write: OSError 9" "read: b''" "ftruncate: OSError 22" "fallocate: OSError 9" \
-	"copy_file_range: OSError 22" "sendfile: OSError 9" "deleted: OSError 9" "open: OSError 30" "append: OSError 30" \
-	"truncate: OSError 30" 	"mkdir: OSError 30" "unlink: OSError 30" "rename: OSError 30" "link: OSError 30" "symlink: OSError 30" \
-	"chmod: OSError 30" "utime: OSError 30" "fchmod: OSError 30" "reopen: OSError 30" "fifo: OSError 30" "kept: 4" \
-	"keep:" "memfd: 1" "pipe: 1" "null: 1" "plain: plain"
+	"copy_file_range: OSError 22" "sendfile: OSError 9" "deleted: OSError 9" "open: OSError 30" \
+	"append: OSError 30" "truncate: OSError 30" "mkdir: OSError 30" "unlink: OSError 30" \
+	"rename: OSError 30" "link: OSError 30" "symlink: OSError 30" "chmod: OSError 30" \
+	"utime: OSError 30" "fchmod: OSError 30" "reopen: OSError 30" "fifo: OSError 30" "kept: 4" "keep:" \
+	"memfd: 1" "pipe: 1" "null: 1" "plain: plain"
 [ "$(cat "$T/w/out/fd")" = before ] || fail "was written: $(cat "$T/w/out/fd")"
 record 1 '.event == "after_read" and .reason == "fired" and .rule == "p.json: after_read[0]"'
 record 2 '.event == "after_read" and .reason == "descriptor_closed"'
@@ -121,7 +122,7 @@ policy '{"network": "none"}' "{\"allow\": [{\"host\": \"echo.test\", \"port\": $
 runs -- network echo.test "$(net_port echo)"
 said before SECRET "send: OSError 88" "receive: b''" "loopback: OSError 88" "accepted: OSError 88" \
 	"accept: OSError 88" "connect: ConnectionRefusedError 111" "endpoint: ConnectionRefusedError 111" \
-	"bind: PermissionError 13" 	"listen: PermissionError 13" "unix: 1" "write:"
+	"bind: PermissionError 13" "listen: PermissionError 13" "unix: 1" "write:"
 record + '.event == "after_read" and .reason == "socket_closed"'
 record + '.syscall == "connect" and .reason == "after_read"'
 grep -q secret "$NET/access" && fail "it was sent"
