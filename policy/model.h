@@ -184,6 +184,8 @@ void compile_after(struct compiler *compiler, struct source *const *sources, siz
  * effect.
  */
 void compile_after_paths(struct compiler *compiler);
+/* modes.c, after compile_modes: refuses after_read together with "ask-file". */
+void modes_check_after(struct compiler *compiler);
 /* modes.c: sets policy->mode. */
 void compile_modes(struct compiler *compiler);
 /* parse/settings.c: sets the environment, limits, audit log and user. */

@@ -57,6 +57,16 @@ bool policy_acts_on_denials(const struct policy *policy)
 	return policy->modes > 0 || policy->settings.on_deny > ON_DENY_ERRNO;
 }
 
+void modes_check_after(struct compiler *compiler)
+{
+	const struct policy *policy = compiler->policy;
+
+	if (policy->afters > 0 && policy_asks_about_denials(policy))
+		compiler_add_error(compiler, policy->after[0].from->where,
+				   "cannot stand in one policy with \"on_deny\": \"ask-file\", because an answer "
+				   "could permit what an entry has closed; remove one of the two");
+}
+
 bool policy_asks_about_denials(const struct policy *policy)
 {
 	for (size_t i = 0; i < policy->modes; i++)

@@ -223,6 +223,7 @@ static void load_compile_policy(struct loader *loader)
 	compiler->incomplete = incomplete;
 	compile_network(compiler, loader->source, loader->count);
 	compile_modes(compiler);
+	modes_check_after(compiler);
 }
 
 /*

@@ -233,6 +233,12 @@ START_TEST(test_mistakes)
 	check_fails("{\"after_read\": [{\"paths\": [{\"path\": \"/a\", \"on_deny\": \"kill\"}], \"then\": "
 		    "{\"write\": []}}]}", "deny nothing");
 	check_fails("{\"after_read\": [\"/a\"]}", "must be an object");
+	check_fails("{\"on_deny\": \"ask-file\", \"after_read\": [{\"paths\": [\"/a\"], \"then\": "
+		    "{\"write\": []}}]}",
+		    "after_read[0]: cannot stand in one policy with");
+	check_fails("{\"filesystem\": {\"deny\": [{\"path\": \"/b\", \"on_deny\": \"ask-file\"}]}, "
+		    "\"after_read\": [{\"paths\": [\"/a\"], \"then\": {\"write\": []}}]}",
+		    "cannot stand in one policy with");
 	check_fails("{\"phases\": {\"run\": {\"after_read\": []}}}", "is for the whole policy");
 }
 END_TEST
