@@ -1,4 +1,5 @@
 #include "audit/scan.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
