@@ -1,9 +1,10 @@
 #include "audit/scan.h"
-#include "base/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/text.h"
 
 enum scan_kind {
 	SCAN_TEXT,
