@@ -64,7 +64,7 @@ struct answer answer_make_for_later(const struct call *call);
 bool answer_is_awaited(const struct answer *answer);
 /*
  * Responds with a value, -errno or ANSWER_RESTART (recorded as EINTR) and ends the record. Call it once. Returns the
- * clock, read before the response: the target thread may then run at once, in place of this one.
+ * clock as it was read before the response: after the response the target thread may run on this CPU at once.
  */
 uint64_t answer_send_and_end_record(const struct answer *answer, int64_t result);
 

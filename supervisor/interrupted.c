@@ -97,7 +97,8 @@ static void interrupted_read_stack_slots(const struct memory_ops *guest, pid_t t
 					 uint64_t slot[INTERRUPTED_STACK_SLOTS])
 {
 	memset(slot, 0, INTERRUPTED_STACK_SLOTS * sizeof(slot[0]));
-	(void)guest->read(tid, stack, slot, INTERRUPTED_STACK_SLOTS * sizeof(slot[0])); /* as much as the stack has */
+	/* Reads less at the end of the stack. */
+	(void)guest->read(tid, stack, slot, INTERRUPTED_STACK_SLOTS * sizeof(slot[0]));
 }
 
 /*

@@ -10,7 +10,7 @@
 #include "supervisor/process.h"
 #include "view/tree.h"
 
-/* Tells the keeper of stopped processes, which tells the user. Both are borrowed. */
+/* Where the supervisor tells the keeper of stopped processes; the keeper tells the user. Both members are borrowed. */
 struct stop_notices {
 	struct run_counters *counters;
 	int control_fd;

@@ -79,7 +79,7 @@ struct process_options {
 	int control_fd;
 	int report_fd;            /* a memfd shared with the keeper */
 	enum sink_kind sink_kind; /* --audit-sink */
-	int sink_fd;              /* its socket, borrowed; -1: SINK_NONE */
+	int sink_fd;              /* the sink's socket, borrowed; -1: SINK_NONE */
 	struct run_counters *counters;
 	struct cgroup *cgroup;    /* borrowed; NULL: no control group */
 	struct egress_side *egress; /* released by the process */

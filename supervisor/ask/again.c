@@ -9,7 +9,7 @@
 #include "syscalls/account/probes.h"
 #include "syscalls/table/handlers.h"
 
-/* Holds back a call in the second view, until its key is the one that was approved. */
+/* Lets a call in the second view have an effect only if its key is the one that was approved. */
 struct again_gate {
 	struct call_gate gate; /* first: again_gate_passes() gets its address */
 	uint64_t start_ns;     /* when the notification was received; 0: now */
@@ -76,7 +76,10 @@ static bool again_judge(struct dispatch *dispatch, const struct seccomp_notif *n
 
 /* ---- whether to ask ---- */
 
-/* True when a relative path led nowhere: an answer may have given the program a directory outside of the first view. */
+/*
+ * True when a relative path failed with ENOENT, because the first view does not show the directory where it starts. An
+ * answer may have given the program that directory.
+ */
 static bool again_starts_outside(const struct call *call)
 {
 	for (unsigned i = 0; i < call->paths; i++)
@@ -100,7 +103,10 @@ bool again_may_be_asked(const struct dispatch *dispatch)
 	       !probe_was_refused(call);
 }
 
-/* Names of files only: /proc and terminals show the run itself, devices are shared with the host. */
+/*
+ * Whether the call names files and nothing else. Calls on other objects are not asked about: /proc and terminals show
+ * the run itself, and devices are shared with the host.
+ */
 static bool again_names_files(const struct call *call)
 {
 	bool any = false;
@@ -118,8 +124,9 @@ static bool again_names_files(const struct call *call)
 }
 
 /*
- * Whether the call, judged in the second view, would be performed there. Not if that policy denies it as well
- * (secrets), or if it would fail: then the denial alone is told, and whether the object exists is not.
+ * Whether the call, judged in the second view, would be performed there. False if the second policy denies it as well
+ * (secrets), or if it would fail. The program then gets the denial alone, which does not tell whether the object
+ * exists.
  */
 static bool again_would_perform(const struct call *call, struct again_gate *gate)
 {
@@ -163,7 +170,8 @@ enum again_result again_perform(struct dispatch *dispatch, const struct asker_op
 	struct call *call = dispatch->call;
 
 	if (alive && call->decision.verdict != VERDICT_DENY)
-		(void)again_gate_passes(&gate.gate, call); /* an open for reading is held back only now */
+		/* An open for reading has no effect before this, so its handler asked no gate. */
+		(void)again_gate_passes(&gate.gate, call);
 	if (gate.passed)
 		dispatch_finish_call(dispatch, notification);
 	else

@@ -32,7 +32,7 @@ struct asker {
 	unsigned open;
 	uint64_t number;  /* of the last question */
 	uint64_t tick_ns; /* when ask_serve is due */
-	struct call_answer answer; /* of the call that is being finished, when it has no question */
+	struct call_answer answer; /* the answer on record of a call for which no question was opened */
 	struct {
 		char key[SHA256_HEX_SIZE];
 		uid_t uid;
@@ -59,8 +59,9 @@ void asker_free(struct asker *asker)
 /* ---- asking ---- */
 
 /*
- * Of a call that is no denial, because the directory from which its path starts is not in the first view: makes it the
- * denial of what the path leads to. False: the policy grants that, or its denial is not asked about.
+ * If the directory where a path starts is not in the first view, the call fails with ENOENT, which is no denial. Makes
+ * `denied` the denial of the object that the path leads to in the second view. False: the policy grants that object, or
+ * its denial is not asked about.
  */
 static bool ask_deny_from_outside(const struct dispatch *dispatch, struct call *denied)
 {
@@ -82,7 +83,7 @@ static void ask_deny(struct dispatch *dispatch, const struct question *question)
 	struct call *own = dispatch->call;
 	struct task *task = tree_find_task(dispatch->sandbox->tree, question->task.tid);
 
-	if (task && call_is_valid(question->denied)) /* else the copy, with which no signal is sent */
+	if (task && call_is_valid(question->denied)) /* else the question's copy stays: no thread waits for this call */
 		question->denied->task = task;
 	dispatch->call = question->denied;
 	dispatch_finish_call(dispatch, &question->notification);
@@ -192,7 +193,10 @@ static bool ask_perform_always(struct dispatch *dispatch, const struct seccomp_n
 			     &(struct again_approval){key, answer, denied->start_ns}) == AGAIN_PERFORMED;
 }
 
-/* Makes the denied call dispatch->call again. Its task was looked up once more meanwhile. */
+/*
+ * Makes the denied call dispatch->call again. Looks its task up again, because the pointer was valid only until the
+ * second judgement looked the task up.
+ */
 static void ask_restore_denied(struct dispatch *dispatch, struct call *denied)
 {
 	struct call *other = dispatch->call;

@@ -86,7 +86,8 @@ int ask_directory_write_question(int dir_fd, uint64_t number, const char *text, 
 	fd = openat(dir_fd, part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	r = fchmod(fd, 0600) < 0 ? -errno : io_write_all(fd, text, len); /* the umask is that of the last caller */
+	/* The umask that openat(2) applied may be that of a target thread. */
+	r = fchmod(fd, 0600) < 0 ? -errno : io_write_all(fd, text, len);
 	if (r == 0 && renameat(dir_fd, part, dir_fd, name) < 0)
 		r = -errno;
 	if (r < 0)

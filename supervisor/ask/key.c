@@ -14,7 +14,7 @@ static void key_add(struct buf *bytes, const void *from, size_t len)
 	buf_add(bytes, from, len);
 }
 
-/* The object that an open has opened. */
+/* The descriptor of the object at path i, if the call has opened it; else -1. */
 static int key_get_opened_fd(const struct call *call, unsigned i)
 {
 	enum outcome_kind kind = call->outcome.kind;
@@ -23,7 +23,10 @@ static int key_get_opened_fd(const struct call *call, unsigned i)
 												      : -1;
 }
 
-/* Device and inode number tell whether the same object is at a name still. A name without an object has zeros. */
+/*
+ * Adds device and inode number of the object at path i: they tell whether the name still leads to the same object. A
+ * name without an object has zeros.
+ */
 static void key_add_object(struct buf *bytes, const struct call *call, unsigned i)
 {
 	const struct place *place = &call->place[i];
@@ -70,7 +73,7 @@ static bool key_ignores_mode(const struct call *call)
 	return false;
 }
 
-/* Pointers are left out, because what they point to is in the key, and registers that are no arguments. */
+/* Leaves out registers that are no arguments, and pointers: what they point to is added by itself. */
 static void key_add_registers(struct buf *bytes, const struct call *call)
 {
 	const bool skips_mode = key_ignores_mode(call);

@@ -215,7 +215,8 @@ bool cpu_on_notification(struct cpu *placement, const struct syscall_row *row, c
 	placement_pause_until(placement, io_read_clock_ns() + READ_MASK_PAUSE_NS);
 	if (row->hook == HOOK_SET_AFFINITY) {
 		placement->off = true;
-		placement->affinity.late = 0; /* a mask of one CPU may be the run's own from now on */
+		/* No more scans: from now on the program may have set a mask of one CPU itself. */
+		placement->affinity.late = 0;
 	}
 	return placement_may_continue(row, notification);
 }
@@ -244,7 +245,10 @@ void cpu_before_response(struct cpu *placement, const struct call *call)
 		placement_hide_masks(placement);
 		placement_pause_until(placement, call->start_ns + READ_STATUS_PAUSE_NS);
 	} else if (call->outcome.kind == OUTCOME_EXEC && call->tid != call->task->tgid) {
-		/* After the exec the thread has the pid of its leader, but still its own CPU affinity mask. */
+		/*
+		 * Unpinned before the exec, because after it the thread has the pid of its leader, but still its own
+		 * CPU affinity mask.
+		 */
 		placement_unpin_run(placement, false);
 	} else if (placement->pinned) {
 		placement->calls++;

@@ -135,7 +135,10 @@ static int client_learn_real_address(struct egress_client *client, const struct 
 		address = (const struct sockaddr *)&v6;
 	if (!client_permits_real_address(client, name->host, address))
 		return -EBADMSG;
-	/* Another name keeps an address that it has. An address that cannot be stored is refused as unknown. */
+	/*
+	 * An address that stands for another name already keeps that name. If the address cannot be stored, connecting
+	 * to it is refused, because its name is unknown.
+	 */
 	(void)pool_learn_real_address(client->pool, address, name->host);
 	return 0;
 }

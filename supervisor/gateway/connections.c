@@ -181,7 +181,7 @@ static const char *const event_name[CONTROL_EVENT_MAX] = {
 	[CONTROL_EVENT_OPEN] = "open", [CONTROL_EVENT_REQUEST] = "request", [CONTROL_EVENT_CLOSE] = "close",
 	[CONTROL_EVENT_DNS] = "dns"};
 
-/* Whether a text looks like a code of egress, so that it has no bytes of the program's or a server's choice. */
+/* Whether a text has only the characters of egress' codes, so that the program or a server cannot have written it. */
 static bool record_text_is_code(const char *text)
 {
 	return text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_./-")] == '\0';
@@ -258,7 +258,7 @@ static struct audit_net record_make_audit_net(const struct connection *conn, con
 
 /*
  * What the judged policy says of a connection or request that egress allows: --mode observe. Judged here, because
- * egress has the observing policy only. error 0: nothing.
+ * egress has the observing policy only. `error` is 0 if the judged policy denies nothing.
  */
 static struct policy_observed record_observe(const struct egress_client *client, const struct control_record *record)
 {
@@ -271,14 +271,17 @@ static struct policy_observed record_observe(const struct egress_client *client,
 	if (!request)
 		return policy_net_judge_connect(policy, record->host, record->port, strcmp(record->proto, "udp") == 0)
 			.observed;
-	/* Without the mark of a query: no normalised path has a "?". */
+	/* Cuts off the "?…" that stands for a query in a record. A normalised path has no other "?". */
 	(void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(record->path, "?"), record->path);
 	return policy_net_judge_request(policy, record->host, record->port, record->method, path,
 					strcmp(record->proto, "websocket") == 0)
 		.observed;
 }
 
-/* What the denial does to the process of the connection. Of names and datagrams the process is not known. */
+/*
+ * What the denial does to the process of the connection. ON_DENY_UNSET for names and datagrams, whose process is not
+ * known.
+ */
 static enum policy_on_deny record_find_on_deny(const struct egress_client *client, const struct connection *conn,
 					       const struct control_record *record)
 {
@@ -354,7 +357,7 @@ static void record_put_target(char *text, size_t size, const struct control_reco
 /* The option that would grant the target, owned by the caller. NULL: there is no such option. */
 static char *record_suggest_grant(const struct control_record *record, const char *target)
 {
-	const struct suggest_host none = {0}; /* is asked about paths only */
+	const struct suggest_host none = {0}; /* suggest_make_grant() uses it for paths only */
 	const struct suggest_denial denial = {
 		.reason = record->reason, .host = record_stands_for_others(record) ? NULL : record->host,
 		.port = record->port, .dropped = record->dropped,

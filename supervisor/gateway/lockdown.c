@@ -41,7 +41,7 @@ static void lockdown_reset_signals(void)
 
 	(void)setsid(); /* cannot fail: a forked child leads no process group */
 	for (int number = 1; number < _NSIG; number++)
-		(void)signal(number, SIG_DFL); /* EINVAL for SIGKILL, SIGSTOP and those of glibc */
+		(void)signal(number, SIG_DFL); /* EINVAL for SIGKILL, SIGSTOP and glibc's own signals */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);

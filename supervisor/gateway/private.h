@@ -113,7 +113,7 @@ enum connection_step {
 	STEP_NAME,      /* a record: a name was refused */
 	STEP_OPEN,      /* a record: an upstream connection was granted */
 	STEP_REQUEST,   /* a record: a request was granted */
-	STEP_REFUSAL,   /* a record: either was refused */
+	STEP_REFUSAL,   /* a record: a connection or a request was refused */
 	STEP_CLOSE,     /* the last record */
 	STEP_CONNECTED, /* CONTROL_CONNECTED without an error */
 	STEP_FAILED,    /* CONTROL_CONNECTED with an error */

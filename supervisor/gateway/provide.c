@@ -58,7 +58,10 @@ static bool provide_name_is_real(const struct policy *policy, const char *host)
 	return false;
 }
 
-/* Provides /etc/hosts: every exact name that may be resolved. Egress resolves names with real addresses. */
+/*
+ * Provides /etc/hosts with every exact name that may be resolved, except names with real addresses, which egress
+ * resolves.
+ */
 static int provide_hosts_file(const struct policy *policy, const struct pool *pool, struct egress_side *side)
 {
 	_cleanup_buf_ struct buf buf = {0};

@@ -29,7 +29,10 @@
 #define SAMPLE_INTERVAL_MAX_NS (100 * NS_PER_MS)
 #define TASKS_INTERVAL_NS (500 * NS_PER_MS)
 #define TASKS_FIRST_SAMPLE_NS (20 * NS_PER_MS) /* late, so that no sample is taken in a short run */
-/* Sampling takes at most 1/20 of a CPU. But a program that makes samples costly cannot delay them beyond this. */
+/*
+ * Sampling takes at most 1/20 of a CPU. But a program that makes samples costly cannot delay the next sample beyond
+ * COSTLY_SAMPLE_INTERVAL_MAX_NS.
+ */
 #define SAMPLE_COST_FACTOR 20
 #define COSTLY_SAMPLE_INTERVAL_MAX_NS (200 * NS_PER_MS)
 

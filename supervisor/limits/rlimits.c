@@ -40,7 +40,7 @@ static uint64_t rlimits_get_data_bytes(uint64_t memory)
 	return memory < UINT64_MAX - slack ? memory + slack : memory;
 }
 
-/* Limits address space, and so page tables: no counter has mappings of zero pages and of files. */
+/* Limits address space, and so page tables: no counter shows mappings of zero pages and of files. */
 static uint64_t rlimits_get_space_bytes(uint64_t memory)
 {
 	uint64_t tables = rlimits_get_data_bytes(memory);

@@ -82,7 +82,7 @@ int fetch_start_call(struct tracer *tracer, const struct call *call)
 	r = pending_seize_with_carrier(tracer, call, steal_fd(&far), &pending);
 	if (r < 0)
 		return r;
-	pending->kind = PENDING_FETCH; /* NOLINT(clang-analyzer-core*): it takes a failure for 0 */
+	pending->kind = PENDING_FETCH; /* NOLINT(clang-analyzer-core*): the analyzer takes a failure for 0 */
 	tracer->fetches++;
 	pending->wanted = (int)call->outcome.value;
 	pending->near_fd = steal_fd(&near);

@@ -127,7 +127,7 @@ int64_t pathfd_give_to_thread(const struct tracer *tracer, const struct pending 
 
 /*
  * Maps a file in place of anonymous memory by mmap(2). Another thread may use the file's descriptor meanwhile, which
- * does no harm: the file stays counted.
+ * does no harm: the file's bytes stay counted as memory (memfds.h).
  */
 static int64_t pathfd_map_carrier(struct injection *injection)
 {

@@ -145,7 +145,7 @@ int pending_seize_and_interrupt(struct tracer *tracer, const struct call *call, 
 		free(text);
 		return r;
 	}
-	pending->text = text; /* NOLINT(clang-analyzer-core*): it takes a failure for 0 */
+	pending->text = text; /* NOLINT(clang-analyzer-core*): the analyzer takes a failure for 0 */
 	pending->state = state;
 	pending->row = call->row;
 	pending->decision = call->decision;

@@ -55,7 +55,10 @@ static const char *verify_program_file(pid_t pid, const struct exec_image *image
 	return st.st_dev == image->dev && st.st_ino == image->ino ? NULL : "exec_mismatch";
 }
 
-/* Verifies the loader: it runs before the program, which alone proves nothing (threat 2 of doc/security.md). */
+/*
+ * Verifies the loader, which runs before the program. That the program is approved proves nothing about its loader
+ * (threat 2 of doc/security.md).
+ */
 static const char *verify_loader_file(pid_t pid, const struct exec_plan *plan, uint64_t base)
 {
 	struct exec_image found = {0};
