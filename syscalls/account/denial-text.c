@@ -123,8 +123,9 @@ static mode_t host_type(void *ctx, const char *path)
 }
 
 /*
- * Adds the refused path. Below a redirect the run's own places have all rights but exec, which is granted for the whole
- * redirect. A host place has the rights of the host's path, and its path in the view cannot be granted.
+ * Adds the refused path. A redirect to a place of the run's own gives all rights but exec, which can only be granted
+ * for the whole redirect. A redirect to a host path gives the rights of that host path, and its path in the view cannot
+ * be granted.
  */
 static void denial_describe_path(const struct call *call, struct suggest_denial *denial)
 {
@@ -156,7 +157,10 @@ char *denial_suggest_grant(const struct call *call, const char **ret_why)
 	if (call->net.host[0]) {
 		denial.host = call->net.host;
 		denial.serves = call->row->intent == INTENT_SERVE;
-		/* bind(2) judges a port that the program names, so the kernel chose the port of listen(2). */
+		/*
+		 * A port that the program names is judged by bind(2). So the port of a refused listen(2) was chosen by
+		 * the kernel, and the suggestion is for any port.
+		 */
 		denial.port = strcmp(call->row->name, "listen") == 0 ? 0 : call->net.record.port;
 	} else if (!mount || !denial_get_resolved(call) ||
 		   mount->flags & (MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED)) {

@@ -4,7 +4,7 @@
 
 #include "syscalls/call/call.h"
 
-#define DENIAL_TARGET_MAX 512 /* bytes; for calls without a path, the others borrow the path */
+#define DENIAL_TARGET_MAX 512 /* bytes; only written for calls without a path: other targets borrow the path */
 
 /* Attempts with equal keys are one denial with a count. Borrows from the call and from the caller's text. */
 struct denial_key {

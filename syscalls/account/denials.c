@@ -120,7 +120,7 @@ static bool denial_fill_from_call(struct denial *item, const struct call *call, 
 
 static bool denial_fill_from_event(struct denial *item, const struct denial *event)
 {
-	bool unsuggested = false; /* a denial without a suggestion is worth keeping, so this is ignored */
+	bool unsuggested = false; /* ignored: a denial is kept even without memory for its suggestion */
 
 	*item = *event;
 	item->suggest = denial_copy_text(event->suggest, &unsuggested);

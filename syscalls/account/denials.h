@@ -43,7 +43,7 @@ struct denial {
 
 struct denials *denials_create(void);
 void denials_free(struct denials *denials);
-/* From now on each attempt is told to the system's log, too. Borrows. */
+/* Lets each attempt from now on be sent to the system's log, too. Borrows the sink. */
 struct sink;
 void denials_set_sink(struct denials *denials, struct sink *sink);
 /* Adds the call's refusal, after it was recorded. Never fails: without memory it is only counted. */

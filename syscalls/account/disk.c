@@ -297,7 +297,7 @@ struct disk_removal disk_begin_removal(const struct call *call, int dirfd, const
 	return removal;
 }
 
-/* Keeps a descriptor of an unlinked file, which keeps its blocks until it is closed. */
+/* Holds an unlinked file, so that it is measured: the file keeps its blocks until the last process has closed it. */
 static void disk_hold_unlinked_file(struct disk *disk, int fd, const struct stat *status)
 {
 	struct disk_file *file = status->st_nlink == 0 ? disk_files_find(&disk->files, status) : NULL;

@@ -119,8 +119,9 @@ struct call_answer {
 };
 
 /*
- * Holds a call back before its first effect: before its record, and before it writes target memory. passes() is asked
- * at each of these moments; once it returned true, it must go on to. False: the call fails and has no effect.
+ * Holds a call back before its first effect: before its record, and before it writes target memory. passes() is called
+ * at each of these moments. Once it has returned true, it must return true for the rest of the call. False: the call
+ * fails and has no effect.
  */
 struct call_gate {
 	bool (*passes)(struct call_gate *gate, const struct call *call);

@@ -29,7 +29,7 @@ struct exec_plan {
 	char *loader;             /* the loader's path in PT_INTERP, for the record; NULL: no loader */
 	char *loader_virt;        /* the loader's virtual path */
 	char *virt;               /* virtual path of `image`, for the record and tree_note_exec */
-	/* the program's path does not lead the kernel to `image`: restart with these */
+	/* the program's path does not lead the kernel to `image`: the call is restarted with the members below */
 	bool detour;
 	/* the kernel's path of the file to exec; for a script, of the last interpreter */
 	char *host;

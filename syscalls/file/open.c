@@ -20,7 +20,7 @@
 #define OPEN_TRIES 16 /* attempts; EEXIST if a name appears and vanishes faster than it can be opened or made */
 #define TMPFILE_FLAG ((unsigned)O_TMPFILE & ~(unsigned)O_DIRECTORY)
 
-/* not for opening a pinned object again */
+/* flags that the supervisor's open of a pinned object must not have */
 #define FIRST_OPEN_FLAGS ((unsigned)(O_NOFOLLOW | O_CREAT | O_EXCL))
 /* O_LARGEFILE, which is 0 in glibc: the first value on x86-64, the second on aarch64. The other value is O_NOFOLLOW. */
 #define LARGEFILE_FLAGS (0100000u | 0400000u)
@@ -177,7 +177,7 @@ static bool open_may_block(const struct call *call, const struct stat *status, u
 		return false;
 	if (S_ISFIFO(status->st_mode))
 		return (flags & O_ACCMODE) != O_RDWR;
-	/* file_pin_path opens an object without a name. */
+	/* No worker is needed for an object without a name: file_pin_path() opens it. */
 	return S_ISCHR(status->st_mode) && !call->place[0].magic && !(mount && mount->flags & MOUNT_DEVICE);
 }
 

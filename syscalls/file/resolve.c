@@ -274,7 +274,9 @@ int file_refuse_unpublic(struct call *call, const struct stat *status, mode_t ne
 	return resolve_refuse_unpublic(call, place);
 }
 
-/* The host has nothing there either: the call fails as it does natively, and counts as allowed. */
+/*
+ * Fails the call with ENOENT, as natively, because nothing exists at the path. The call counts as allowed. Returns -1.
+ */
 static int resolve_fail_absent(struct call *call)
 {
 	call->decision = (struct policy_decision){
@@ -293,7 +295,8 @@ static int resolve_fail(struct call *call, const struct place *place, unsigned w
 		return -1;
 	if (error == -EACCES && view_is_withheld(place))
 		return resolve_refuse_unpublic(call, place);
-	if (error == -ENOENT && call_is_observed(call)) /* also under the judged policy nothing is there */
+	/* With --mode observe: nothing exists at the path, whatever the judged policy says. */
+	if (error == -ENOENT && call_is_observed(call))
 		return resolve_fail_absent(call);
 	/* In a granted tree, an absent name is not denied, even if a rule denies such names (as all .env). */
 	if (error == -ENOENT && place->mount && !(place->mount->flags & (MOUNT_SKELETON | MOUNT_PROC)) &&
@@ -316,7 +319,10 @@ static bool resolve_judge_place(struct call *call, const struct place *place, un
 	return call->decision.verdict != VERDICT_DENY;
 }
 
-/* Whether its holder has this access. 0; -EACCES; -EAGAIN: the descriptor is of another object now. */
+/*
+ * Whether the descriptor that the link /proc/PID/fd/N stands for was opened with the access of open_flags. 0; -EACCES;
+ * -EAGAIN: the descriptor refers to another object by now.
+ */
 static int magic_check_access(const struct place *place, int pin, int open_flags)
 {
 	const char *thread = strstr(place->rest, "/task/"), *number = strstr(place->rest, "/fd/");
@@ -475,8 +481,8 @@ static void resolve_set_own_place(const struct call *call, int fd, struct place 
 }
 
 /*
- * Resolves "." in a removed directory: the object of the descriptor or cwd. Nothing is in it, or can be again. -1 with
- * the outcome set: the path is not ".", or the directory is not removed.
+ * Resolves "." in a removed directory: the object of the descriptor or cwd. The directory is empty, and nothing can be
+ * made in it. -1 with the outcome set: the path is not ".", or the directory is not removed.
  */
 static int resolve_own_directory(struct call *call, unsigned i, int open_flags, const struct file_question *question)
 {
@@ -719,7 +725,7 @@ int file_pin_create_target(struct call *call, unsigned i, unsigned follow, const
 	fd = name_pin_absent(call, i, base, follow, ret_name);
 	if (fd >= 0)
 		return fd;
-	call->decision = before; /* the walk may lead to another path */
+	call->decision = before; /* judged anew below, because the walk may lead to another path */
 	if (resolve_walk_and_judge(call, i, base, follow | VIEW_ABSENT, POLICY_WRITE) < 0)
 		return -1;
 	fd = view_open_parent(place, ret_name);

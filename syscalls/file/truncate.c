@@ -93,7 +93,7 @@ static bool allocate_check_file(struct call *call, int pin, struct stat *status)
 	else if (__builtin_add_overflow(offset, len, &end))
 		call_fail(call, -EFBIG);
 	else if (!disk_file_is_watched(call, status))
-		return true; /* a file on tmpfs is counted elsewhere */
+		return true; /* a file that is not watched, such as a memfd, counts as memory */
 	else
 		return (mode & FALLOC_FL_KEEP_SIZE || !truncate_exceeds_limit(call, status, end)) &&
 		       disk_admit_bytes(call, allocate_get_growth(status, mode, offset, len)) == 0 &&

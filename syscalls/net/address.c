@@ -41,8 +41,8 @@ bool net_allow_socket(struct call *call)
 }
 
 /*
- * False, with the outcome set, for a socket of another family, which must not look at the path: tcp_v4_connect(),
- * __ip6_datagram_connect(), inet_bind_sk(). Only with a network can the run have one.
+ * False, with the outcome set, for an internet socket, for which the kernel does not look at the path:
+ * tcp_v4_connect(), __ip6_datagram_connect(), inet_bind_sk(). A run without a network has no internet sockets.
  */
 static bool net_takes_unix_address(struct call *call, int len)
 {

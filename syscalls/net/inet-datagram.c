@@ -240,7 +240,7 @@ void inet_connect_datagram(struct call *call, const struct inet_socket *socket, 
 		return;
 	}
 	inet_allow_call(call, route.place == INET_ENDPOINT ? &route.verdict : NULL);
-	if (r < 0) /* to a socket at which sends fail with ECONNREFUSED */
+	if (r < 0) /* connects to a socket at which sends fail with ECONNREFUSED */
 		at = inet_make_v4(inet->options.loopback, inet->options.sink_port);
 	r = inet_prepare_socket(inet, socket, &at);
 	if (r < 0)

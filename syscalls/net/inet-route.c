@@ -83,7 +83,7 @@ void inet_judge_address(struct inet *inet, const struct inet_address *address, b
 	const struct pool *pool = inet->options.pool;
 	struct sockaddr_storage storage;
 	const struct sockaddr *at = (const struct sockaddr *)&storage;
-	bool own, known, any; /* any: an observing policy allows every endpoint, but this may be the run's own */
+	bool own, known, any; /* any: a rule for every endpoint allows it, but it may be the run's own */
 
 	*ret_route = (struct inet_route){.place = INET_NOWHERE};
 	(void)inet_write_sockaddr(address->family, address, &storage);

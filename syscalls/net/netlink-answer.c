@@ -217,7 +217,7 @@ static void answer_address(struct answer_writer *writer, const struct netlink_fa
 {
 	const struct in_addr lo = {.s_addr = htonl(INADDR_LOOPBACK)};
 
-	/* the kernel answers an IPv6 request for one address; no known tool makes one */
+	/* the kernel answers an IPv6 request for one address, but no known tool makes such a request */
 	if (!(writer->flags & NLM_F_MULTI)) {
 		answer_write_error(writer, -EOPNOTSUPP);
 		return;

@@ -21,7 +21,10 @@
 #include "syscalls/process/target.h"
 
 #define STANDIN_NAME_TRIES 64
-/* messages in a request; tools send one. A stand-in's next request waits for the loop's next turn */
+/*
+ * Most messages of a request that are answered; tools send one. A stand-in's next request is answered at the loop's
+ * next turn.
+ */
 #define REQUEST_MESSAGES_MAX 8
 #define AUTO_PORT_FIRST (-4097) /* as netlink_autobind(): ports from here downwards are no process ids */
 

@@ -97,7 +97,8 @@ static int send_route_message(struct call *call, const struct sender *sender, st
 		return 0;
 	if (sender->domain == AF_UNIX)
 		return send_route_unix(call, sender, message, ret_to, ret_len);
-	if (sender->domain == AF_NETLINK) { /* to others than the kernel it takes a privilege, which no sender has */
+	/* Sending to others than the kernel takes a privilege, which no sender has. */
+	if (sender->domain == AF_NETLINK) {
 		*ret_to = message->name;
 		*ret_len = (socklen_t)message->name_len;
 		return 0;

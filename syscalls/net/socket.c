@@ -39,7 +39,7 @@ static void socket_refuse_call(struct call *call)
 
 	if (call->sandbox->inet && (family == AF_INET || family == AF_INET6))
 		socket_refuse_inet_type(call);
-	else if (family == AF_UNIX) /* without RUN_DATAGRAMS, or of a type that has another name */
+	else if (family == AF_UNIX) /* SOCK_DGRAM without RUN_DATAGRAMS, or SOCK_RAW, which means the same */
 		call_refuse(call, -EACCES, NULL, "unix_datagram_not_offered");
 	else
 		net_refuse_family(call, family, family == AF_INET || family == AF_INET6 ? -EACCES : -EAFNOSUPPORT);

@@ -24,7 +24,7 @@ struct connection {
 	pid_t listener_pid; /* 0: not known */
 };
 
-/* Both lists are rings: the counts go on, and entries begin to be overwritten. */
+/* Both arrays are rings: the counts never stop growing, and a new entry overwrites the oldest. */
 struct peers {
 	int diag_fd; /* NETLINK_SOCK_DIAG; -1: the kernel has none */
 	uint32_t sequence;
@@ -71,7 +71,7 @@ static bool listener_has_address(const struct listener *listener, const struct s
 	       memcmp(&listener->name, &address->name, address->len) == 0;
 }
 
-/* The newest of the last `most` entries comes first, so that what was reused has its newest owner. */
+/* Searches from the newest entry: an older one may be of an earlier socket that had the same address. */
 static pid_t peers_find_listener(const struct peers *peers, const struct sockets_address *address, int type)
 {
 	for (unsigned i = 0; i < peers->listeners && i < PEERS_LISTENERS_MAX; i++) {

@@ -10,7 +10,9 @@
 
 #include "syscalls/net/unix-sockets.h"
 
-/* The newest ones are known; of others the process is not told. */
+/*
+ * Only the newest listeners and connections are kept: peers_find_process() does not know the processes of older ones.
+ */
 #define PEERS_LISTENERS_MAX 1024u
 #define PEERS_CONNECTIONS_MAX 4096u
 

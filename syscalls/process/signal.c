@@ -126,7 +126,10 @@ static void signal_members(struct call *call, struct group_signal *work, int sig
 		return;
 	}
 	target_allow_call(call);
-	/* In one step, with the right sender. Not for -1, whose result would tell of processes outside the run. */
+	/*
+	 * The kernel signals all members in one step, with the right sender. Not for pid -1: the result would tell
+	 * whether there are processes outside the run.
+	 */
 	if (r == 0 && call->sandbox->signals_bounded && !work->everyone) {
 		call_continue(call);
 		return;

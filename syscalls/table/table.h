@@ -39,7 +39,8 @@ enum row_basis {
 
 /* Whether a signal whose handler lacks SA_RESTART natively ends the call with EINTR. */
 enum row_eintr {
-	EINTR_NEVER, /* never; if a signal ends the call before it is received, the call is restarted (interrupted.h) */
+	/* never; a call that a signal ends before its notification is received is restarted (interrupted.h) */
+	EINTR_NEVER,
 	EINTR_OPEN,  /* only while it waits for the other end of a FIFO: restarted, and then it does not wait */
 	EINTR_MAY,   /* at any time, because the call may wait: the program gets EINTR, the call is not restarted */
 };

@@ -69,7 +69,7 @@ const struct row_term allow_getsockopt[] = {
 	OPTION(SO_MEMINFO), END,
 };
 
-/* Not if memory is sampled, because no process's statistics contain a socket's buffers. */
+/* Native unless memory is sampled, because no process's statistics contain a socket's buffers. */
 const struct row_term allow_setsockopt_buffers[] = {OPTION(SO_SNDBUF), OPTION(SO_RCVBUF), END};
 
 const struct row_term allow_setsockopt[] = {
@@ -82,7 +82,7 @@ const struct row_term allow_setsockopt[] = {
 	END,
 };
 
-/* Not with RUN_DATAGRAMS: see setsockopt.c. */
+/* Native unless the run has RUN_DATAGRAMS: see setsockopt.c. */
 const struct row_term allow_setsockopt_credentials[] = {OPTION(SO_PASSCRED), END};
 
 /* If the policy has a network: options of the program's own connections. */

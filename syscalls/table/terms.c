@@ -41,7 +41,7 @@ const struct row_term allow_fcntl[] = {
 	COMMAND(F_GET_RW_HINT), COMMAND(F_GET_FILE_RW_HINT), COMMAND(F_DUPFD_QUERY), COMMAND(F_CREATED_QUERY), END,
 };
 
-/* Not if memory is sampled, because no process's statistics contain a pipe's buffers. */
+/* Native unless memory is sampled, because no process's statistics contain a pipe's buffers. */
 const struct row_term allow_fcntl_pipes[] = {COMMAND(F_SETPIPE_SZ), END};
 
 /* If memory is sampled, these are notified: the dispatcher counts and continues them (locks.h). */
