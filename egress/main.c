@@ -277,7 +277,10 @@ static void egress_on_message(struct egress *egress, const struct control_messag
 	} else if (message->type == CONTROL_ACK) {
 		line_acknowledge_record(egress->line, &message->ack);
 	} else if (message->type == CONTROL_END) {
-		/* Begun from the loop: a connection may just be being accepted that is not stored yet. */
+		/*
+		 * The end begins in a timer callback, because this message may be read while a connection is accepted
+		 * that is not stored yet.
+		 */
 		egress->end_timer.fire = egress_on_end_begin_due;
 		loop_set_timer(egress->loop, &egress->end_timer, 0);
 	} else if (message->type == CONTROL_CONNECT) {

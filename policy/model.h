@@ -121,7 +121,7 @@ struct compiler {
 	const struct policy_host *host;
 	struct policy_errors *errors;
 	bool failed; /* a message was added to `errors` */
-	/* Something wrong was left out: what seems to be missing may be what was left out. */
+	/* A wrong part of a policy was left out: what seems to be missing may be in that part, and is not reported. */
 	bool incomplete;
 };
 

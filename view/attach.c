@@ -461,8 +461,8 @@ static void attach_make_nolinks_copy(struct attach_state *attach)
 		const struct attached_mount *piece = &attach->piece[i];
 
 		/*
-		 * Not /proc and terminals: /proc/self depends on the reader. Not mounts that are elsewhere: they, like
-		 * the terminal of --tty, have no path below the root.
+		 * Leaves out /proc and terminals, because /proc/self depends on the reader, and mounts that are
+		 * `elsewhere`, because they have no path below the root, like the terminal of --tty.
 		 */
 		if ((piece->copy_fd >= 0 || piece->own) && !piece->elsewhere &&
 		    !(piece->mount->flags & (MOUNT_PROC | MOUNT_PTS)))

@@ -234,7 +234,8 @@ static int build_mount_opened(struct build_state *build, const struct policy_mou
 	if (fd == -ENOTDIR)
 		return build_mount_file(build, grant->virt, grant->host, -1, flags, grant->rule);
 	if (fd < 0)
-		return fd == -ENOENT || fd == -EACCES ? 0 : fd; /* the user cannot reach it */
+		/* The user cannot reach the object, so it is left out. */
+		return fd == -ENOENT || fd == -EACCES ? 0 : fd;
 	return build_mount_dir(build, grant, fd, flags);
 }
 
@@ -293,7 +294,7 @@ static int build_mount_overlay_at(struct build_state *build, const struct policy
 	if (overlays_has_mount_below(&build->overlays, host))
 		return build_mount_overlays_below(build, &part, flags);
 	r = build_mount_overlay(build, &part, flags);
-	return r == -EAGAIN ? 0 : r; /* without an overlay the mount around it shows it, read-only */
+	return r == -EAGAIN ? 0 : r; /* without an overlay the outer mount shows the entry, read-only */
 }
 
 /* Mounts overlays over the directories in a granted directory. 0 or -errno. */
@@ -458,7 +459,10 @@ static int build_mount_run_files(struct build_state *build)
 
 /* ---- /dev, /proc and the root ---- */
 
-/* Makes an own /dev, even if "/" is granted: the host's has the caller's terminal. Devices are granted by name. */
+/*
+ * Makes a /dev of the view's own, even if "/" is granted: the host's /dev has callgate's terminal. Devices are granted
+ * by name.
+ */
 static int build_mount_dev(const struct build_state *build)
 {
 	struct place place;

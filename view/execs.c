@@ -195,7 +195,9 @@ static int execs_take_redirects(const struct execs_visit *execs)
 	return r;
 }
 
-/* Takes the own loaders, which need only POLICY_READ: loader_get_required_right() in syscalls/exec/execve.c. */
+/*
+ * Takes the system's loaders, for which POLICY_READ is enough: loader_get_required_right() in syscalls/exec/execve.c.
+ */
 static int execs_take_loaders(const struct execs_visit *execs)
 {
 	static const char *const own[] = ELF_LOADERS;

@@ -71,7 +71,10 @@ static int overlay_use_tmpfs(struct overlays *overlays)
 	return overlays->dir_fd < 0 ? -errno : 0;
 }
 
-/* Opens it by its path: a descriptor of the keeper is of a mount in another namespace, which overlays refuse. */
+/*
+ * Opens the directory of the upper layers by its path: the mount of the keeper's descriptor is in another namespace,
+ * which overlays refuse.
+ */
 static int overlay_open_upper(const char *scratch)
 {
 	_cleanup_close_ int fd = io_open_without_links(scratch, O_RDONLY | O_DIRECTORY);

@@ -45,9 +45,9 @@ static void start_write_proc_link(char link[64], pid_t pid, const char *leaf)
 }
 
 /*
- * Finds out which directory it is. link: its link below /proc, or "" if *ret_copy can be used. *ret_copy: a duplicate
- * of the task's descriptor, owned by the caller, or -1. If a pidfd gave it, the task is alive and its pid was not
- * reused.
+ * Identifies the directory of descriptor fd or, for AT_FDCWD, the cwd. link: the directory's link below /proc, or "" if
+ * *ret_copy can be used. *ret_copy: a duplicate of the task's descriptor, owned by the caller, or -1. If a pidfd gave
+ * the duplicate, the task is alive and its pid was not reused.
  */
 static int start_identify_dir(const struct view *view, const struct task *task, int fd, struct statx *ret_object,
 			     char link[64], int *ret_copy)

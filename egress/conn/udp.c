@@ -346,7 +346,10 @@ static struct udp_flow *flow_find_or_create(struct udp_relay *relay, const struc
 
 /* ---- the program's end ---- */
 
-/* Whether the program sent it: without a network namespace other users of this machine can send to the socket, too. */
+/*
+ * Whether `client` is a socket of the program: without a network namespace other users of this machine can send to the
+ * relay, too.
+ */
 static bool udp_is_from_program(const struct udp_relay *relay, const struct sockaddr_storage *client)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)client;

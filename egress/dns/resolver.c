@@ -11,7 +11,10 @@
 
 #define QUESTIONS_MAX 8192 /* most pending questions of all connections and the name server; few enough for a list */
 
-/* A pending resolver_ask_name(). All of a name share a query, so that a thousand connects to it need one lookup. */
+/*
+ * A pending resolver_ask_name(). All questions about a name share one query, so that a thousand connects to the name
+ * need one lookup.
+ */
 struct resolver_question {
 	struct resolver *resolver;
 	struct resolver_question *next; /* next question in the list of the query */

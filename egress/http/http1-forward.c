@@ -226,7 +226,7 @@ static void http1_on_upstream_reopened(struct conn *conn, int error, const char 
 		http1_judge_request(conn);
 	} else if (channel_start_tls(&conn->upstream, tls_create_client(conn->egress->tls, conn->host,
 									conn->alpn)) < 0) {
-		upstream_failed(conn, -ENOMEM, "tls_failed"); /* offers the former ALPN protocol */
+		upstream_failed(conn, -ENOMEM, "tls_failed"); /* TLS with the former ALPN protocol could not be added */
 	} else {
 		http1->phase = HTTP1_SHAKING;
 		conn_set_limit(conn, CONN_HANDSHAKE_MS, "upstream_timeout");

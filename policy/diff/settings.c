@@ -11,7 +11,7 @@
 #include "policy/diff/diff.h"
 
 enum settings_class {
-	SETTING_NONE,    /* a grant, which witnesses show, or a name */
+	SETTING_NONE,    /* not compared: a grant, whose difference witnesses show, or a name */
 	SETTING_NEUTRAL,
 	SETTING_UNKNOWN,
 	SETTING_ENTRY,   /* DIFF_UNKNOWN where both policies have the entry; otherwise witnesses show the difference */

@@ -287,7 +287,7 @@ static struct net_verdict judge_request(const struct policy *policy, const char 
 		}
 		some = true;
 		if (judge_http_allows(rule, method, path, upgrade, &closest))
-			return judge_make_grant(rule); /* this rule is more specific than one without "http" */
+			return judge_make_grant(rule); /* takes precedence over `any`, which allows every request */
 		if (rule->http_count == 0 && !any)
 			any = rule;
 	}

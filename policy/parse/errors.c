@@ -27,7 +27,7 @@ void policy_errors_add(struct policy_errors *errors, const char *format, ...)
 	for (; *text; text++)
 		if ((unsigned char)*text < 0x20 || *text == 0x7f)
 			*text = '?';
-	/* Each phase of a policy is compiled, and has the mistakes of the whole. */
+	/* Keeps a message once: each phase of a policy is compiled, and has the mistakes of the whole policy. */
 	for (size_t i = 0; i < errors->count; i++)
 		if (strcmp(grown[i].text, grown[errors->count].text) == 0)
 			return;

@@ -32,8 +32,8 @@ enum key_type {
 	KEY_DEFAULT,  /* KEY_DEFAULT, KEY_PROTO, KEY_DNS and KEY_CLOSED: one of the words of policy_key_words */
 	KEY_PROTO,
 	KEY_DNS,
-	KEY_ON_DENY,  /* as these, and KEY_ON_READ: what happens to the process */
-	KEY_ON_DENY_NET, /* what egress denies cannot be asked about */
+	KEY_ON_DENY,  /* KEY_ON_DENY, KEY_ON_DENY_NET and KEY_ON_READ: a word for what happens to the process */
+	KEY_ON_DENY_NET, /* without "ask-file", because what egress denies is not asked about */
 	KEY_ON_READ,
 	KEY_CLOSED,   /* "none" */
 	KEY_TYPE_MAX,

@@ -211,7 +211,10 @@ static void load_compile_files(struct loader *loader)
 	compile_settings(compiler, loader->source, loader->count);
 }
 
-/* Compiles also what has mistakes, without the wrong parts: each mistake of meaning is told with those of form. */
+/*
+ * Compiles also a policy with mistakes, without its wrong parts, so that mistakes in meaning are reported together with
+ * mistakes in form.
+ */
 static void load_compile_policy(struct loader *loader)
 {
 	struct compiler *compiler = &loader->compiler;
