@@ -65,7 +65,10 @@ static void namespaces_start_network_thread(struct namespaces *namespaces)
 		layers_set_state(namespaces->layers, LAYER_NETNS, false, "no thread can be made for it");
 }
 
-/* Waits for that thread, which keeps its capabilities: so before namespaces_enter_view() drops ours. */
+/*
+ * Waits until the thread that makes the network namespace has ended, because it keeps its capabilities. So this is
+ * called before namespaces_enter_view() drops those of this thread.
+ */
 static void namespaces_enter_network(struct namespaces *namespaces)
 {
 	_cleanup_close_ int fd = -1;

@@ -28,7 +28,10 @@ bool privs_have_capability(int cap)
 	return privs_read_capabilities(data) == 0 && data[CAP_TO_INDEX(cap)].effective & CAP_TO_MASK(cap);
 }
 
-/* Drops all, up to EINVAL: their number is not known here. Without CAP_SETPCAP only no_new_privs protects. */
+/*
+ * Drops all capabilities from the bounding set, up to EINVAL, because their number is not known here. Without
+ * CAP_SETPCAP none can be dropped, and only no_new_privs protects.
+ */
 void privs_drop_bounding_set(void)
 {
 	int held;

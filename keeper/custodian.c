@@ -122,7 +122,7 @@ static int custodian_place_fd(int fd, int to)
 	return fd < 0 ? -1 : dup2(fd, to);
 }
 
-#define CUSTODIAN_FD 3 /* of its socket; then those of the directories */
+#define CUSTODIAN_FD 3 /* descriptor of its socket; the descriptors of the directories follow */
 #define CUSTODIAN_FDS_END (CUSTODIAN_FD + 1 + CUSTODIAN_DIRS)
 
 /* Keeps only the socket and the directories, drops privileges, and handles requests. */

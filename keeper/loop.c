@@ -146,12 +146,12 @@ static void loop_tell_stops(struct keeper *keeper)
 
 /*
  * Handles a byte of the supervisor: a process was stopped; or the process tree is dead and the report is written. The
- * supervisor exits later (mounts).
+ * supervisor itself exits later, because its mounts must be released first.
  */
 static void loop_on_supervisor_byte(struct keeper *keeper)
 {
 	const struct keeper_options *options = keeper->options;
-	/* Otherwise a file in the scratch directory may still hold output. */
+	/* If false, a file in the scratch directory may still hold output, so that not all of it may be removed. */
 	bool all = options->show && options->stdout_bytes == CAPTURE_NO_LIMIT &&
 		   options->stderr_bytes == CAPTURE_NO_LIMIT && !options->output;
 	char byte;

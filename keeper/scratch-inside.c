@@ -89,7 +89,8 @@ int scratch_make_dirs(struct scratch *scratch)
 		if (scratch_dirs[i].always)
 			error = scratch_make_marked_dir(scratch, i);
 		else if (scratch->reusable)
-			(void)scratch_set_mark(scratch, i); /* exists only if an earlier run's policy wanted it */
+			/* Fails unless an earlier run's policy wanted this directory. */
+			(void)scratch_set_mark(scratch, i);
 	return error;
 }
 

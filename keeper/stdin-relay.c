@@ -114,7 +114,7 @@ void stdin_relay_move_bytes(struct stdin_relay *relay)
 	}
 	if (moved > 0 || (moved < 0 && (errno == EAGAIN || errno == EINTR)))
 		return;
-	/* It was the end of input, or EPIPE, because the program has closed its stdin. */
+	/* The input has ended, or write(2) failed with EPIPE, because the program has closed its stdin. */
 	if (relay->terminal && !out) {
 		stdin_relay_send_eof(relay);
 	} else {

@@ -19,7 +19,10 @@
 struct query_judge {
 	const struct policy *policy;
 	struct arena arena;
-	/* What the view shows as directories and links, whatever is granted there. has_grant: a directory. */
+	/*
+	 * The directories and links that the view shows, whatever is granted at them. A node with has_grant is a
+	 * directory.
+	 */
 	struct tree shown;
 };
 
@@ -35,7 +38,10 @@ static void judge_add_name(struct query_judge *judge, const char *path)
 	}
 }
 
-/* The names on the way of a rule's path, which may be links: view_add_links() in view/nodes.c. */
+/*
+ * Adds the path of a rule as it was written, whose components may be links (view_add_links() in view/nodes.c), and the
+ * path to which the policy's links lead.
+ */
 static void judge_add_way(struct query_judge *judge, const char *written)
 {
 	char path[PATH_MAX];
@@ -105,7 +111,10 @@ static bool judge_is_shown(const struct query_judge *judge, const char *path)
 	return tree_find_path(&judge->shown, path) != NULL;
 }
 
-/* A name that is shown because something is below, and no link that the policy knows. */
+/*
+ * Whether the view shows this name as a directory: something is shown below it, and it is no link that the policy
+ * knows.
+ */
 static bool judge_is_directory(const struct query_judge *judge, const char *path)
 {
 	const struct tree_node *node = tree_find_path(&judge->shown, path);
@@ -132,7 +141,9 @@ static struct policy_decision judge_path(const struct query_judge *judge, const 
 	return decision;
 }
 
-/* The length of the name in `written` behind the components that it has in common with the canonical path. */
+/*
+ * The length of `written` up to the end of its first component that the canonical path does not have. 0: there is none.
+ */
 static size_t judge_get_fork(const char *written, const struct query_path *path)
 {
 	size_t same = 0, at = 0;
@@ -141,7 +152,7 @@ static size_t judge_get_fork(const char *written, const struct query_path *path)
 		if (written[at++] == '/')
 			same = at;
 	if (!written[at] && (at == path->len || path->path[at] == '/'))
-		return 0; /* the written path is on the way of the canonical one */
+		return 0; /* `written` is the canonical path or an ancestor of it */
 	return same + strcspn(written + same, "/");
 }
 
@@ -171,13 +182,14 @@ bool query_follow_merged_usr(const char *path, char out[PATH_MAX])
 	return false;
 }
 
-/* What judge_find_visible_link says of a written path. */
+/* What judge_find_visible_link() finds out about a link. */
 enum link_sight { LINK_HIDDEN, LINK_VISIBLE, LINK_KNOWN };
 
 /*
- * A link that was followed must be visible. It is the first name that the written path does not have in common with the
- * canonical one, which has no links, or one below. LINK_KNOWN: it is one of the view's own links. LINK_HIDDEN: the view
- * shows none of the names that could be the link.
+ * A link that the run followed must be visible under the policy, too. The canonical path has no links, so the link is
+ * the first component of the written path that the canonical path does not have (`len`: up to its end), or one below.
+ * LINK_VISIBLE: the policy lets the program read the link. LINK_KNOWN: it is one of the view's own links. LINK_HIDDEN:
+ * the view shows none of the names that could be the link.
  */
 static enum link_sight judge_find_visible_link(const struct query_judge *judge, const char *written, size_t len,
 					       struct policy_decision *ret_decision)
@@ -194,7 +206,8 @@ static enum link_sight judge_find_visible_link(const struct query_judge *judge, 
 		*ret_decision = judge_path(judge, name, len, POLICY_READ);
 		if (ret_decision->verdict == VERDICT_DENY)
 			return LINK_HIDDEN;
-		if (strcmp(ret_decision->reason, "ancestor") != 0) /* that is a directory, perhaps with the link */
+		/* "ancestor": a directory, below which the link may be */
+		if (strcmp(ret_decision->reason, "ancestor") != 0)
 			return LINK_VISIBLE;
 		if (!written[len])
 			break;
@@ -221,7 +234,7 @@ static bool judge_hides_link(const struct query_judge *judge, const struct query
 	return false;
 }
 
-/* What rules say of the directory that a name is in. */
+/* Judges reading of the directory that a name is in. */
 static struct policy_decision judge_parent(const struct query_judge *judge, const struct query_path *path)
 {
 	size_t len = (size_t)((const char *)memrchr(path->path, '/', path->len) - path->path);
@@ -232,19 +245,20 @@ static struct policy_decision judge_parent(const struct query_judge *judge, cons
 enum judged { JUDGED_ALLOWED, JUDGED_DENIED, JUDGED_UNKNOWN };
 
 /*
- * What becomes of a denial where nothing exists: outside of all grants the call fails as it would natively, which is no
- * denial (resolve_fail() in syscalls/file/resolve.c).
+ * Judges a denied path at which the run found no file. Outside of all grants the call fails as it would natively, which
+ * is no denial (resolve_fail() in syscalls/file/resolve.c).
  */
 static enum judged judge_absent(const struct query_judge *judge, const struct query *query,
 				const struct query_path *path, const struct policy_decision *decision)
 {
-	if (query->redirected || query->paths > 1) /* elsewhere; or which of the two names is missing? */
+	/* The file was missing at another path, or it is unknown which of the names was missing. */
+	if (query->redirected || query->paths > 1)
 		return JUDGED_UNKNOWN;
 	if (decision->error == ENOENT || policy_find_mount(judge->policy, path->path) == NULL)
 		return JUDGED_ALLOWED;
 	if (judge_parent(judge, path).error == EACCES)
 		return JUDGED_DENIED;
-	return JUDGED_UNKNOWN; /* whether the file is looked for before the rules are asked depends on the call */
+	return JUDGED_UNKNOWN; /* some calls look for the file before they ask the rules, others after that */
 }
 
 /* Whether the name leads to another object than in the run: a redirect is new, or gone. */
@@ -260,7 +274,7 @@ static enum judged judge_denial(const struct query_judge *judge, const struct qu
 				const char **ret_why)
 {
 	*ret_why = "absent";
-	/* What may be read is found to be there before it is found to be read-only. */
+	/* A file that may be read is found to exist before the call is refused because of a read-only mount. */
 	if (query->there && decision->error == EROFS)
 		return JUDGED_ALLOWED;
 	return query->absent ? judge_absent(judge, query, path, decision) : JUDGED_DENIED;
@@ -313,7 +327,7 @@ static void answer_add(struct query_answer *answer, bool allow, size_t at, const
 	answer->rule[answer->rules++] = rule;
 }
 
-/* The checks of directories that move and links that are made, as far as rules decide them. */
+/* Judges the renames of directories and the making of symbolic links, as far as rules decide them. */
 static void judge_moves(const struct query_judge *judge, const struct query *query, struct query_answer *answer)
 {
 	const char *from = query->path[0].path, *to = query->path[1].path, *rule;
@@ -335,7 +349,7 @@ static void judge_moves(const struct query_judge *judge, const struct query *que
 		answer_set_unknown(answer, "moved_directory");
 }
 
-/* Of a name that does not exist in a denied directory, the run recorded the rule about the directory. */
+/* Adds the rule that denies the directory of a path: the run recorded that rule if the name did not exist. */
 static void judge_add_parent_rule(const struct query_judge *judge, const struct query_path *path,
 				  struct query_answer *answer, size_t at)
 {

@@ -10,7 +10,7 @@ struct log_walk {
 	const struct replay_reader *reader;
 	struct replay_log_state *state;
 	struct audit_reader *lines;
-	char *buffer; /* owned; a line that was written anew */
+	char *buffer; /* owned; room for a line that scan_line_or_parse() writes anew */
 	uint64_t next_seq;
 	bool ended; /* a trailer was read */
 };
@@ -32,7 +32,7 @@ static int log_take_header(struct log_walk *walk, struct audit_line *line)
 	return walk->reader->header ? walk->reader->header(walk->reader->ctx, line->json) : 0;
 }
 
-/* A lost line shows in the numbers of those behind it. Whether lines were changed, issue 16's hash chain will tell. */
+/* A lost line shows in the sequence numbers of the lines after it. Lines that were changed are not found here. */
 static int log_check_order(struct log_walk *walk, const struct audit_line *line, const struct scan_record *record)
 {
 	uint64_t wanted = walk->next_seq;

@@ -13,8 +13,8 @@ struct replay_reader {
 	const char *path;   /* of the log; borrowed */
 	bool allow_damaged; /* go on behind damage */
 	/*
-	 * Called first, with the header, and then for each record; all texts are borrowed until it returns. 0 or -errno,
-	 * which ends reading. NULL: not wanted.
+	 * Called first, with the header, and then for each record; all texts are borrowed until the function returns. 0
+	 * or -errno, which ends reading. NULL: not wanted.
 	 */
 	int (*header)(void *ctx, const json_t *header);
 	int (*record)(void *ctx, const struct scan_record *record);

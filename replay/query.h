@@ -20,22 +20,22 @@
 #include "policy/policy.h"
 
 enum query_kind {
-	QUERY_OTHER,   /* no rule decided: `why` */
+	QUERY_OTHER,   /* no question to the rules; `why` is the reason */
 	QUERY_PATHS,   /* all of path[] must be allowed */
 	QUERY_CONNECT, /* host, port, udp */
-	QUERY_LISTEN,  /* port; any_port: of listen(2), which a rule for port 0 allows, too */
+	QUERY_LISTEN,  /* port; any_port: the call was listen(2), which a rule for port 0 allows, too */
 	QUERY_REQUEST, /* host, port, method, request, upgrade */
-	QUERY_NAME,    /* host: may its name be resolved */
+	QUERY_NAME,    /* host: whether its name may be resolved */
 	QUERY_KIND_MAX,
 };
 
-#define QUERY_PATHS_MAX 4 /* a script, its interpreter, the loader; one more where a walk was stopped on the way */
+#define QUERY_PATHS_MAX 4 /* a script, its interpreter, its loader; one more if a walk was refused before its end */
 #define QUERY_WORD_MAX 40 /* a reason */
 
 struct query_path {
 	unsigned want;      /* one POLICY_ right */
 	size_t len;
-	size_t written_len; /* 0: the path as the program wrote it tells nothing about links */
+	size_t written_len; /* 0: `written` is not set, because it would tell nothing about links */
 	char path[PATH_MAX];    /* canonical, in the view of the run */
 	char written[PATH_MAX]; /* absolute and normalised, where it differs from path: a link was followed */
 };
@@ -46,12 +46,12 @@ struct query {
 	char why[QUERY_WORD_MAX]; /* QUERY_OTHER: the reason on record, or "no_path", "close" */
 	bool allowed;  /* by the verdict on record */
 	bool absent;   /* the run found that no such file exists */
-	bool there;    /* the run failed because it exists: making it (EEXIST), writing to a directory (EISDIR) */
-	bool redirected; /* the file was another one than its name says */
+	bool there; /* the call failed because the file exists: making it (EEXIST), writing to a directory (EISDIR) */
+	bool redirected; /* the name led to a file at another host path */
 	bool public;   /* the file was read by a "public" rule: everybody on the host may read it */
 	bool unpublic; /* a "public" rule matched, but not everybody on the host may read the file */
-	bool run_file; /* callgate provided it for the network, whatever the rules say of its name */
-	bool opens;    /* it was opened: a directory that was may have been listed */
+	bool run_file; /* callgate provided the file for the network, whatever the rules say of its name */
+	bool opens;    /* the call opened the file: if it is a directory, it may have been listed */
 	bool renames;  /* path[0] gets the name path[1] */
 	/* what the call did as to after_read, if it was performed: query_fire() */
 	enum { QUERY_READS_NOTHING, QUERY_READS, QUERY_MOVES, QUERY_EXCHANGES } content;
@@ -68,7 +68,7 @@ struct query {
 	struct query_path path[QUERY_PATHS_MAX];
 };
 
-/* Fills *ret_query. 0, or -EBADMSG: the record has texts that no log has. */
+/* Fills *ret_query. 0, or -EBADMSG: the record is not one that callgate writes. */
 int query_read_record(const struct scan_record *record, struct query *ret_query);
 
 /* A policy with the names that its view shows. */
@@ -78,11 +78,11 @@ struct query_judge;
 int query_judge_create(const struct policy *policy, struct query_judge **ret_judge);
 void query_judge_free(struct query_judge *judge);
 
-#define QUERY_RULES_MAX (2 * QUERY_PATHS_MAX) /* of a name and of its directory */
+#define QUERY_RULES_MAX (2 * QUERY_PATHS_MAX) /* for each path the rule of the name and that of its directory */
 
 struct query_answer {
-	bool certain;     /* false: the rest does not count */
-	const char *why;  /* not certain: a word that says what the rules do not tell. Static */
+	bool certain;     /* false: more than the rules decides, and only `why` counts */
+	const char *why;  /* if not certain: a word for what decides besides the rules. Static */
 	bool allow;
 	const char *reason;
 	size_t at;        /* QUERY_PATHS: the path that decided */

@@ -33,9 +33,9 @@ static int record_set_other(const struct scan_text *reason, const char *otherwis
 
 /* What the functions below return besides 0 and -EBADMSG. */
 enum {
-	RECORD_UNRESOLVED = 1, /* a path is missing, or nobody knows where it leads */
-	RECORD_OF_PROC,        /* in /proc, where no rule grants */
-	RECORD_OF_TERMINAL,    /* of a pseudoterminal, which the run made or did not */
+	RECORD_UNRESOLVED = 1, /* the record lacks a path, or does not tell where it leads */
+	RECORD_OF_PROC,        /* a path is in /proc, about which rules do not decide */
+	RECORD_OF_TERMINAL,    /* a path is a pseudoterminal's, about which rules do not decide */
 };
 
 /* Adds a canonical path. */
@@ -57,7 +57,10 @@ static int record_add_path(struct query *query, const struct scan_text *text, un
 	return 0;
 }
 
-/* Keeps the path as it was written, if it is absolute and led elsewhere. ret_lexical: ".." could mean anything. */
+/*
+ * Keeps the path as the program wrote it, if it is absolute and its links led to another path. Leaves out paths with
+ * ".." after a name, which may be a link.
+ */
 static int record_note_written(struct query_path *path, const struct scan_text *written)
 {
 	char text[PATH_MAX];
@@ -72,7 +75,7 @@ static int record_note_written(struct query_path *path, const struct scan_text *
 	return 0;
 }
 
-/* The path that a record names, with what it was resolved to. */
+/* Adds a path of a record: the canonical path and, if that differs, the path as the program wrote it. */
 static int record_take_path(struct query *query, const struct scan_path *path, unsigned want)
 {
 	const struct scan_text *canonical = path->resolved.at ? &path->resolved : &path->written;
@@ -87,8 +90,8 @@ static int record_take_path(struct query *query, const struct scan_path *path, u
 }
 
 /*
- * What follows, in a path as it was written, the component that is the last of a canonical path. NULL: it is in there
- * not once, or several times.
+ * What follows, in the written path, the last component of the canonical path. NULL: the written path does not have
+ * that component, or has it several times.
  */
 static const char *record_find_rest(const char *canonical, const char *written)
 {
@@ -107,9 +110,9 @@ static const char *record_find_rest(const char *canonical, const char *written)
 }
 
 /*
- * A walk that was refused on the way has the name that it came to in "resolved", not the whole path. Adds that name, to
- * be read, and then the whole path. Which links a view that goes on would find there is not known: the rest is taken as
- * it was written.
+ * If a walk was refused before its end, "resolved" has the name at which it was refused, not the whole path. Adds that
+ * name, to be read, and then the whole path: that name and the rest of the written path. A view that lets the walk go
+ * on might find links in the rest, which are not known.
  */
 static int record_take_stopped_path(struct query *query, const struct scan_path *path, unsigned want)
 {
@@ -150,7 +153,10 @@ static unsigned record_get_right(const struct scan_record *record)
 	return 0;
 }
 
-/* Of openat2(2) an absolute path may begin at a directory: RESOLVE_IN_ROOT. */
+/*
+ * Whether the walk was refused before its end. False for openat2(2), whose absolute path may begin at a directory
+ * (RESOLVE_IN_ROOT).
+ */
 static bool record_stopped_on_the_way(const struct scan_record *record, const struct query *query)
 {
 	return !query->allowed && !record->observed && !scan_text_is(&record->syscall, "openat2") &&
@@ -200,7 +206,10 @@ static int record_take_paths(const struct scan_record *record, unsigned right, s
 
 /* ---- the network ---- */
 
-/* What the rules about endpoints answer (policy/network/judge.c); all other refusals have another cause. */
+/*
+ * The reasons for which rules about endpoints refuse (policy/network/judge.c). Refusals with another reason have
+ * another cause.
+ */
 static const char *const rule_reasons[] = {"no_rule",	    "port_not_granted", "proto_not_granted",
 					   "denied_by_rule", "method_not_granted", "path_not_granted",
 					   "upgrade_not_granted", "after_read", NULL};
@@ -230,7 +239,7 @@ static int record_take_request(const struct scan_record *record, struct query *q
 {
 	if (record->truncated)
 		return record_set_other(&(struct scan_text){NULL, 0}, "truncated", query);
-	/* By a proxy, for an endpoint that needs TLS. */
+	/* A proxy refused a request without TLS to an endpoint that needs TLS. */
 	if (!query->allowed && scan_text_is(&record->reason, "proto_not_granted"))
 		return record_set_other(&record->reason, "", query);
 	query->kind = QUERY_REQUEST;
@@ -240,7 +249,7 @@ static int record_take_request(const struct scan_record *record, struct query *q
 	    scan_get_bytes(&record->method, query->method, sizeof(query->method)) < 0 ||
 	    scan_get_bytes(&record->path[0].written, query->request, sizeof(query->request)) < 0)
 		return -EBADMSG;
-	query->request[strcspn(query->request, "?")] = '\0'; /* of a query the log says only that there was one */
+	query->request[strcspn(query->request, "?")] = '\0'; /* the log tells only whether there was a query */
 	return 0;
 }
 
@@ -278,7 +287,10 @@ static int record_take_network(const struct scan_record *record, struct query *q
 
 /* ---- the record ---- */
 
-/* Where rules decide, a file that may only be read has a rule that says so. */
+/*
+ * Whether the file was one that callgate provided for the network. For any other file, a refusal to write or to execute
+ * it has a rule.
+ */
 static bool record_is_run_file(const struct scan_record *record, const struct query *query)
 {
 	static const char *const refusals[] = {"read_only", "not_executable", NULL};
