@@ -47,7 +47,10 @@ struct places cli_collect_policy_places(const struct cli_policy_options *options
 		.policy = {policy, host->other, further}, .workdir = options->workdir, .real = &host->real};
 }
 
-/* Loads the policy and, if it has phases, the other phase's: what that one may write counts as writable, too. */
+/*
+ * Loads the policy and, if it has phases, that of the other phase: what the other phase may write counts as writable,
+ * too.
+ */
 static int load_policy_phases(const char *const *names, const struct policy_cli *cli, struct cli_host *host,
 			      struct policy **ret_policy, struct policy_errors *errors)
 {

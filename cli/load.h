@@ -24,7 +24,7 @@ int cli_load_policy(const struct cli_policy_options *options, const char *verb, 
 int cli_load_observing_policy(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
 			      const struct policy_observe *observe, struct policy **ret_policy);
 
-/* As cli_load_policy without a run and without messages: for a policy that is an attempt. 0 or -errno. */
+/* As cli_load_policy without a run and without messages, to try whether a policy is valid. 0 or -errno. */
 int cli_try_policy(const struct cli_policy_options *options, struct cli_host *host, struct policy **ret_policy);
 
 /* As cli_load_policy, for verbs without a run: also initialises `host` and reports void grants. CLI_OK or CLI_ERROR. */

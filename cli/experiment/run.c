@@ -114,7 +114,7 @@ static pid_t cell_start_run(const struct experiment *experiment, const struct ce
 		return -ENOMEM;
 	run.program = (const char *const *)command.item;
 	if (io_remove_tree(AT_FDCWD, dir) < 0 && errno != ENOENT)
-		return -errno; /* removes what an earlier run left that was killed */
+		return -errno; /* what a killed run left cannot be removed */
 	return mkdir(dir, 0777) < 0 ? -errno : batch_start_run(&run);
 }
 

@@ -139,10 +139,10 @@ int minimise_change_rules(struct minimise *all)
 	size_t before;
 	int r;
 
-	do { /* what one rule has become can make another one superfluous */
+	do { /* a rule that was narrowed can make another rule superfluous */
 		before = all->dropped + all->narrowed;
 		r = minimise_try_all_rules(all);
 	} while (r == 0 && all->dropped + all->narrowed > before);
-	/* every change was tried, and so is the policy that comes of them all */
+	/* Each change was tried when it was made. Now the policy with all changes is checked, too. */
 	return r == 0 ? minimise_find_losses(all, NULL, NULL) : r;
 }

@@ -144,7 +144,7 @@ static json_t *narrow_make_entry(const json_t *entry, const char *path)
 		return json_string(path);
 	copy = json_deep_copy(entry);
 	(void)json_object_set_new(copy, "path", json_string(path));
-	(void)json_object_del(copy, "also_grants"); /* it was about the wider path */
+	(void)json_object_del(copy, "also_grants"); /* this member was about the wider path */
 	return copy;
 }
 

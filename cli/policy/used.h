@@ -1,7 +1,7 @@
 /*
- * The accesses that recorded runs used, each once, for callgate policy minimise. A policy loses an access when it
- * denies it, or of a directory that was opened only lists what is granted below; or when the answer is certain and was
- * not, or was and is not: then the name leads to another object.
+ * The accesses that recorded runs used, each once, for callgate policy minimise. A changed policy loses an access in
+ * three cases: it denies the access; it lists of a directory that was opened only what is granted below; or its answer
+ * is certain where that of the unchanged policy was not, or the reverse, because the name then leads to another object.
  */
 #ifndef CALLGATE_CLI_POLICY_USED_H
 #define CALLGATE_CLI_POLICY_USED_H

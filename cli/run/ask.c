@@ -129,5 +129,5 @@ void run_release_ask(struct run *run)
 	if (!run->ask.policy)
 		return;
 	policy_free(run->ask.policy);
-	run->program.policy = NULL; /* the other one owned it */
+	run->program.policy = NULL; /* the observing policy owned the program's policy, and has freed it */
 }

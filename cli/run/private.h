@@ -47,7 +47,7 @@ struct run {
 	bool in_setup; /* true in the setup's process, where `program` is the setup's phase: run/setup.c */
 	int result_fd;               /* where the setup's process writes its result; -1 in other processes */
 	struct {
-		struct policy *policy; /* observes; owns program.policy, which it judges by; NULL: nothing is asked */
+		struct policy *policy; /* the observing policy; owns program.policy; NULL: nothing is asked */
 		char *dir;             /* canonical path */
 		int dir_fd;            /* the directory of --ask, which is locked; -1: nothing is asked */
 	} ask;

@@ -49,7 +49,10 @@ static void why_follow_host_links(const struct policy *policy, struct why_path *
 	(void)snprintf(question->resolved, PATH_MAX, "%s", real); /* outside the view: judged by the host path */
 }
 
-/* Denies by its mode what only a "public" rule grants, as open_public() in view/open.c does in a run. */
+/*
+ * Denies an object that only a "public" rule grants, if not everybody on the host may read it, as open_public() in
+ * view/open.c does in a run.
+ */
 static void why_check_public(const struct policy *policy, struct why_path *question)
 {
 	char path[PATH_MAX];

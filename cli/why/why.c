@@ -71,7 +71,10 @@ static const char *why_get_want_name(unsigned want)
 	return want == POLICY_EXEC ? "exec" : want == POLICY_WRITE ? "write" : "read";
 }
 
-/* What follows besides the errno or the descriptor: "kill". NULL: nothing. */
+/*
+ * What a denial, or the reading of a decoy, does besides returning an errno or a descriptor: "kill", "stop", "flag" …
+ * NULL: nothing.
+ */
 static const char *why_find_consequence(const struct policy *policy, const struct policy_decision *decision)
 {
 	enum policy_on_deny mode = policy_find_on_deny(policy, decision->rule);
