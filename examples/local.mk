@@ -39,6 +39,11 @@ EXTRA_DIST += \
 	examples/hostile/others.py \
 	examples/hostile/policy.json \
 	examples/hostile/run.sh \
+	examples/learn/README.md \
+	examples/learn/policy.json \
+	examples/learn/run.sh \
+	examples/learn/work/fruit.txt \
+	examples/learn/work/words.py \
 	examples/node/README.md \
 	examples/node/policy.json \
 	examples/node/run.sh \

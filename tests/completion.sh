@@ -73,6 +73,9 @@ offers --json doctor --j
 offers --run-option compare --run
 offers ls compare l
 offers --static learn --st
+offers --merge learn --me
+offers python learn --profile py
+offers ls learn -o policy.json -- l
 offers report experiment rep
 offers --shard experiment run --sh
 offers ls run -- l

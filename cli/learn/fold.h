@@ -1,7 +1,7 @@
 /*
  * From what a program asked for to the rules of a policy. Each path that the policy does not grant yet belongs to one
  * of three tiers: granted; left out, as a rule with "disabled", unless --allow-risky is given; never granted. What is
- * granted is folded by the rules of callgate(1), LEARNING.
+ * granted is folded by the rules of callgate(1).
  */
 #ifndef CALLGATE_CLI_LEARN_FOLD_H
 #define CALLGATE_CLI_LEARN_FOLD_H

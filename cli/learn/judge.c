@@ -225,7 +225,7 @@ int learn_deny_secrets(struct learn *learn)
 
 /* ---- how many files that is ---- */
 
-static int judge_count_mount(const struct judge *judge, const struct policy_mount *mount, uint64_t *granted)
+static void judge_count_mount(const struct judge *judge, const struct policy_mount *mount, uint64_t *granted)
 {
 	char *const paths[] = {(char *)(uintptr_t)mount->host, NULL};
 	FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV | FTS_NOSTAT, NULL);
@@ -248,30 +248,38 @@ static int judge_count_mount(const struct judge *judge, const struct policy_moun
 	}
 	if (walk)
 		(void)fts_close(walk);
-	return 0;
 }
 
-int learn_count_files(struct learn *learn, uint64_t *ret_granted, uint64_t *ret_used)
+static void judge_count_files(const struct judge *judge, uint64_t *granted)
 {
-	_cleanup_judge_ struct judge *judge = NULL;
-	int r = judge_load(learn, NULL, &judge);
-	const struct policy_mount *mount;
-	size_t count = 0;
+	size_t count;
+	const struct policy_mount *mount = policy_get_mounts(judge->policy, &count);
 
-	*ret_granted = *ret_used = 0;
-	if (r < 0 || !judge)
-		return r;
-	mount = policy_get_mounts(judge->policy, &count);
 	for (size_t i = 0; i < count; i++)
 		/* The working directory is the program's own, and so is what is redirected. */
 		if (mount[i].kind == POLICY_MOUNT_TREE && !mount[i].create && !mount[i].redirect)
-			r = judge_count_mount(judge, &mount[i], ret_granted);
+			judge_count_mount(judge, &mount[i], granted);
+}
+
+int learn_count_files(struct learn *learn, struct learn_files *ret_files)
+{
+	_cleanup_judge_ struct judge *judge = NULL, *base = NULL;
+	int r = judge_load(learn, NULL, &judge);
+
+	*ret_files = (struct learn_files){0};
+	if (r == 0 && learn->base)
+		r = judge_load(learn, learn->base, &base);
+	if (r < 0)
+		return r;
+	judge_count_files(judge, &ret_files->granted);
+	if (base)
+		judge_count_files(base, &ret_files->by_profile);
 	for (size_t i = 0; i < learn->needs.count; i++) {
 		const char *path = learn->needs.need[i].path;
 		struct stat status;
 
 		if (!path_is_below(path, learn->virt) && lstat(path, &status) == 0 && !S_ISDIR(status.st_mode))
-			*ret_used += !!(policy_get_rights(judge->policy, path, strlen(path)) & POLICY_READ);
+			ret_files->used += !!(policy_get_rights(judge->policy, path, strlen(path)) & POLICY_READ);
 	}
-	return r;
+	return 0;
 }

@@ -85,8 +85,15 @@ int learn_count_unmet(struct learn *learn, const char *profile, size_t *ret_coun
  * --allow-risky is given. 0 or -errno, with a message printed.
  */
 int learn_deny_secrets(struct learn *learn);
-/* Counts the files that the policy lets be read, and those of them that the program asked for. 0 or -errno. */
-int learn_count_files(struct learn *learn, uint64_t *ret_granted, uint64_t *ret_used);
+/* Numbers of files outside the working directory. */
+struct learn_files {
+	uint64_t granted;    /* the policy lets them be read */
+	uint64_t by_profile; /* of these, the profile alone does; 0 with --merge */
+	uint64_t used;       /* of these, the program asked for them */
+};
+
+/* Counts them. 0 or -errno. */
+int learn_count_files(struct learn *learn, struct learn_files *ret_files);
 
 /* ---- endpoints.c ---- */
 

@@ -77,15 +77,16 @@ static void report_print_ends(const struct learn *learn)
 	}
 }
 
-static json_t *report_make_json(const struct learn *learn, uint64_t granted, uint64_t used)
+static json_t *report_make_json(const struct learn *learn, const struct learn_files *files)
 {
 	json_t *extends = json_object_get(learn->draft.root, "extends");
 
 	const bool good = json_array_size(learn->bugs) == 0 && !learn_ends_differ(learn);
 
-	return json_pack("{s:s, s:O?, s:I, s:I, s:I, s:O, s:O, s:O, s:O, s:o, s:b, s:i, s:O?, s:O?}", "policy",
+	return json_pack("{s:s, s:O?, s:I, s:I, s:I, s:I, s:O, s:O, s:O, s:O, s:o, s:b, s:i, s:O?, s:O?}", "policy",
 			 learn->output, "extends", extends, "rules", (json_int_t)draft_count_rules(&learn->draft),
-			 "files_granted", (json_int_t)granted, "files_used", (json_int_t)used, "left_out",
+			 "files_granted", (json_int_t)files->granted, "files_by_profile",
+			 (json_int_t)files->by_profile, "files_used", (json_int_t)files->used, "left_out",
 			 learn->draft.left, "never_granted", learn->draft.refused, "unmet", learn->unmet, "denials",
 			 learn->bugs, "verified", learn->proof ? json_boolean(good) : json_null(), "observed",
 			 learn->observed, "rounds", (int)learn->rounds, "exit_code",
@@ -93,10 +94,13 @@ static json_t *report_make_json(const struct learn *learn, uint64_t granted, uin
 			 json_object_get(learn->proof, "exit_code"));
 }
 
-static void report_print_text(const struct learn *learn, uint64_t granted, uint64_t used)
+static void report_print_text(const struct learn *learn, const struct learn_files *files)
 {
-	(void)printf("%s: %zu rules; %" PRIu64 " files can be read, %" PRIu64 " were\n", learn->output,
-		     draft_count_rules(&learn->draft), granted, used);
+	(void)printf("%s: %zu rules; %" PRIu64 " files can be read, %" PRIu64 " were", learn->output,
+		     draft_count_rules(&learn->draft), files->granted, files->used);
+	if (learn->base)
+		(void)printf("; the profile %s alone grants %" PRIu64, learn->base, files->by_profile);
+	(void)printf("\n");
 	if (learn->proof && json_array_size(learn->bugs) == 0 && !learn_ends_differ(learn))
 		(void)printf("verified: the program %s under it %s\n", learn->observed ? "was observed" : "ran",
 			     learn->expected ? "and was denied only what is left out" : "without a denial");
@@ -104,21 +108,21 @@ static void report_print_text(const struct learn *learn, uint64_t granted, uint6
 
 int learn_report(struct learn *learn)
 {
-	uint64_t granted, used;
+	struct learn_files files;
 	int r;
 
-	if (learn_count_files(learn, &granted, &used) < 0)
+	if (learn_count_files(learn, &files) < 0)
 		return CLI_ERROR;
 	report_print_refusals(learn);
 	report_print_unmet(learn);
 	report_print_bugs(learn);
 	report_print_ends(learn);
 	if (learn->json) {
-		r = cli_print_json("learn", report_make_json(learn, granted, used));
+		r = cli_print_json("learn", report_make_json(learn, &files));
 		if (r != CLI_OK)
 			return r;
 	} else {
-		report_print_text(learn, granted, used);
+		report_print_text(learn, &files);
 	}
 	return json_array_size(learn->bugs) > 0 || learn_ends_differ(learn) ? 1 : CLI_OK;
 }

@@ -58,6 +58,11 @@ says ask 'allow: .*/cat wants to openat /etc/debian_version [(]r[)]'
 says ask 'read: /etc/debian_version'
 says ask 'deny: .*/ls wants to .* /var/log [(]r[)]'
 says ask 'denied: /var/log'
+example learn
+says learn 'verified: the program ran under it without a denial'
+says learn 'deny read .*/[.]env'
+says learn 'deny exec /usr/bin/sort'
+says learn '3 words, the first is apple'
 
 example replay
 says replay 'newly denied: [1-9]'
