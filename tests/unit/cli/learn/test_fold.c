@@ -246,6 +246,8 @@ END_TEST
 /* That the program tried to read the secret makes it no less one. */
 START_TEST(nor_one_that_was_asked_for)
 {
+	_cleanup_free_ char *dir = make_path("data");
+
 	make_file("data/.env");
 	make_file("data/x");
 	ask("data/.env", POLICY_READ);
@@ -253,7 +255,7 @@ START_TEST(nor_one_that_was_asked_for)
 	fold(false);
 	assert_rule("read", "data/.env", false);
 	assert_rule("read", "data/.only-the-directory*", true);
-	ck_assert_ptr_null(find_rule("read", make_path("data")));
+	ck_assert_ptr_null(find_rule("read", dir));
 }
 END_TEST
 
