@@ -269,7 +269,7 @@ int learn_count_files(struct learn *learn, struct learn_files *ret_files)
 	*ret_files = (struct learn_files){0};
 	if (r == 0 && learn->base)
 		r = judge_load(learn, learn->base, &base);
-	if (r < 0)
+	if (r < 0 || !judge)
 		return r;
 	judge_count_files(judge, &ret_files->granted);
 	if (base)

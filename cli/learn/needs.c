@@ -101,7 +101,7 @@ static int needs_add_paths(struct needs *needs, const struct query *query, uint6
 		if (needs->count > NEEDS_PATHS_MAX)
 			return -E2BIG;
 		need->want |= want;
-		need->opened |= strncmp(call, "open", 4) == 0;
+		need->opened |= strncmp(call, "open", 4) == 0 || strcmp(call, "inotify_add_watch") == 0;
 		if (need_note_origin(&need->origin, seq, call, exe, want > need->strongest) < 0)
 			return -ENOMEM;
 		if (want > need->strongest)

@@ -27,7 +27,7 @@ struct need {
 	char *written;  /* the program's name for it, where that leads through a link; owned; NULL: the same */
 	unsigned want;  /* POLICY_ rights */
 	unsigned strongest; /* the right that `origin` asked for */
-	bool opened;    /* by open(2) and its like: the entries of a directory were read */
+	bool opened;    /* by open(2) and its like, or watched: the names in a directory were read */
 	struct need_origin origin;
 };
 

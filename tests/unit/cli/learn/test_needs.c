@@ -35,6 +35,7 @@ START_TEST(the_same_path_is_one_need)
 	_cleanup_free_ char *text = NULL;
 
 	ask_path(&needs, "/a", POLICY_READ, "newfstatat", "/bin/x", 7);
+	ck_assert(!needs.need[0].opened);
 	ask_path(&needs, "/a", POLICY_READ, "openat", "/bin/y", 9);
 	ck_assert_uint_eq(needs.count, 1);
 	ck_assert(needs.need[0].opened);
