@@ -143,15 +143,15 @@ def run_case(case, base, data, seconds):
 
 def write_table(path, rows):
     lines = ["# Learnt policies", "",
-             "Made by `tests/programs/learn.py --light --heavy --table doc/learnt.md`; do not edit. Each program was",
-             "learnt by `callgate learn` and ran again under its policy, without a denial but of what is left out, and",
-             "with the same end. Nobody tuned `callgate learn` for one of them.", "",
+             "Made by `tests/programs/learn.py --light --heavy --table doc/learnt.md`; do not edit. Each program",
+             "was learnt by `callgate learn` and ran again under its policy, without a denial but of what is left",
+             "out, and with the same end.", "",
              "* **rules**: grants of the policy; **left out**: rules with \"disabled\".",
-             "* **exposed**: files outside the working directory that can be read and that the profile it extends does",
-             "  not grant already; **all**: with those of the profile, which are mostly those of `/usr/lib`.",
+             "* **exposed**: files outside the working directory that can be read and that the profile which it",
+             "  extends does not grant already; **all**: with those of the profile, mostly of `/usr/lib`.",
              "* **used**: how many of all were asked for. **rounds**: how often it ran under the policy.", "",
-             "No policy lets any of the planted secrets be read: 21 names of 20 kinds, each in the working directory",
-             "and twice beside data that the program read.", "",
+             "No policy lets any of the planted secrets be read: 21 names of 20 kinds, each in the working",
+             "directory and twice beside data that the program read.", "",
              "| program | result | extends | rules | left out | exposed | all | used | rounds | seconds |",
              "|---|---|---|---|---|---|---|---|---|---|"]
     for name, result, report, took, _ in sorted(rows):
