@@ -218,10 +218,18 @@ static void closing_answer_caller(void *ctx, pid_t tid)
 	(void)answer_with_error(closing->options.sandbox->listener_fd, closing->call->id, ANSWER_RESTART);
 }
 
-static void closing_kill(struct closing *closing, struct freeze *freeze, pid_t tgid)
+/* Records each process that was killed, also those that another process traced (freeze.c). */
+static void closing_record_kills(struct closing *closing, const struct freeze *freeze)
 {
-	freeze_kill_process(freeze, tgid);
-	closing_record_kill(closing, tgid);
+	for (size_t i = 0; i < freeze->count; i++) {
+		size_t first = 0;
+
+		while (first < i && (freeze->thread[first].tgid != freeze->thread[i].tgid ||
+				     freeze->thread[first].state != FROZEN_KILLED))
+			first++;
+		if (freeze->thread[i].state == FROZEN_KILLED && first == i)
+			closing_record_kill(closing, freeze->thread[i].tgid);
+	}
 }
 
 static void closing_clear_threads(struct closing *closing, struct freeze *freeze, const struct held_sockets *sockets)
@@ -235,8 +243,9 @@ static void closing_clear_threads(struct closing *closing, struct freeze *freeze
 		else if (thread.state == FROZEN_WAITING)
 			r = closing_add_late(closing, &thread);
 		if (r < 0 || thread.state == FROZEN_ASKED)
-			closing_kill(closing, freeze, thread.tgid);
+			freeze_kill_process(freeze, thread.tgid);
 	}
+	closing_record_kills(closing, freeze);
 }
 
 /* True: nothing is left by which data could leave the run. */

@@ -179,6 +179,23 @@ def scenario_processes():
         os.kill(pid, signal.SIGKILL)
 
 
+def scenario_traced():
+    """A process that another one traces cannot be stopped by callgate."""
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    fd = opened("traced")
+    pid = os.fork()
+    if pid == 0:
+        libc.ptrace(0, 0, None, None)  # PTRACE_TRACEME
+        os.kill(os.getpid(), signal.SIGSTOP)
+        writes(fd)
+    os.waitpid(pid, 0)
+    libc.ptrace(7, pid, None, None)  # PTRACE_CONT
+    time.sleep(0.2)
+    print(read_secret())
+    print("stay:", sizes_stay(["traced"]), "grown before:", size("traced") > 0)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+
+
 def scenario_fork_race():
     """Writers that fork all the time while the secret is read."""
     fd = opened("race")

@@ -107,6 +107,12 @@ policy '{"write": ["@scratch"]}'
 runs -- processes
 said SECRET "stay: True grown before: True" "alive: 6"
 record 0 '.event == "after_read" and .reason == "killed"'
+runs -- traced
+# Without a pid namespace and Landlock nothing can be traced.
+grep -q "^PermissionError\|^OSError" "$T/said" || {
+	said SECRET "stay: True grown before: True" "-9"
+	record 1 '.event == "after_read" and .reason == "killed" and .verdict == "kill"'
+}
 for _ in 1 2 3; do
 	runs -- fork_race
 	said SECRET "stay: True grown before: True"
