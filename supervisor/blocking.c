@@ -221,7 +221,7 @@ bool blocking_interrupt_work(struct blocking *blocking)
 				continue;
 			left = true;
 			atomic_store(&job->interrupted, true);
-			(void)pthread_kill(job->thread, SIGUSR1); /* it is not joined yet */
+			(void)pthread_kill(job->thread, SIGUSR1); /* the thread still exists: it is not joined yet */
 		}
 		if (left)
 			(void)usleep(100);

@@ -28,8 +28,8 @@ struct redirect {
 /* Judged calls, for the result. */
 struct call_counts {
 	uint64_t judged, allowed, denied;
-	uint64_t observed; /* of the allowed ones: the judged policy denies them */
-	uint64_t approved; /* of the allowed ones: the policy denies them, and the answer to a question allowed them */
+	uint64_t observed; /* allowed calls that the judged policy denies */
+	uint64_t approved; /* allowed calls that the policy denies, and the answer to a question allowed */
 	uint64_t expected; /* denied calls that are probes: account/probes.h */
 	uint64_t *by_row;  /* count of each row, indexed as table_get_rows(); owned */
 	struct redirect redirect[REDIRECTS_MAX];

@@ -41,7 +41,8 @@ static int process_check_log_place(struct process *process, const char *path)
 	whole = len + snprintf(virt + len, sizeof(virt) - (size_t)len, "%s%s", len > 1 ? "/" : "", name);
 	if (whole >= (int)sizeof(virt))
 		return process_fail_log_write(process, path, ENAMETOOLONG);
-	if (policy_is_observing(policy)) /* may write every directory, but for this name: policy_observe.hidden */
+	/* An observing policy lets every directory be written, but not this name: policy_observe.hidden. */
+	if (policy_is_observing(policy))
 		len = whole;
 	if ((policy_get_rights(policy, virt, (size_t)len) | policy_get_rights(policy, virt, (size_t)whole)) &
 	    POLICY_WRITE)

@@ -7,7 +7,7 @@
 #include "supervisor/supervise.h"
 #include "view/view.h"
 
-#define REPORT_ENDED_BY_DECOY "decoy" /* "ended_by", where it is not a limit */
+#define REPORT_ENDED_BY_DECOY "decoy" /* value of "ended_by" if a decoy, and not a limit, ended the run */
 
 /*
  * {"wait_status", "usage", "calls", "denials", "denials_unlisted", "redirects", "network", "network_unlisted",

@@ -13,7 +13,7 @@
 
 #define BUSY_MAX_NS UINT64_C(3000000000) /* most time for traced calls to end before the run is stopped */
 
-/* A thread that stops later, when its wait ends. */
+/* A thread that does not stop while the run is stopped, but later, when its wait ends. */
 struct closing_waiting {
 	struct closing_waiting *next;
 	pid_t tid, tgid;
@@ -26,7 +26,7 @@ struct closing {
 	char *exe;           /* owned: task.exe */
 	bool waiting;
 	bool answered;       /* the waiting call has got its response */
-	uint32_t entries;    /* that the waiting call fires */
+	uint32_t entries;    /* the entries that the waiting call fires */
 	uint64_t until_ns;
 	struct closing_waiting *late;
 };
@@ -59,7 +59,7 @@ void closing_free(struct closing *closing)
 	free(closing);
 }
 
-/* Sets whom records are about. */
+/* Sets the thread that the next records are about. task NULL: only its tid is known. */
 static void closing_set_task(struct closing *closing, const struct task *task, pid_t tid)
 {
 	static char unknown[] = "";
@@ -121,7 +121,7 @@ static int closing_take_items(struct closing *closing, pid_t tid, pid_t tgid, co
 	return trace_take_away(closing->options.tracer, tid, tgid, &loss);
 }
 
-/* Makes a stopped thread give up all that it has to, and looks whether it has. 0 or -errno. */
+/* Takes from a stopped thread all that it must not hold any more, and checks that nothing is left. 0 or -errno. */
 static int closing_clear_thread(struct closing *closing, pid_t tid, pid_t tgid, const struct held_sockets *sockets)
 {
 	struct held_list list = {.count = 0};
@@ -208,7 +208,10 @@ bool closing_on_stop(struct closing *closing, pid_t tid, int status)
 
 /* ---- the whole run ---- */
 
-/* The caller is interrupted by now: it makes its call again when it goes on. */
+/*
+ * Responds to the call that fired the entries. Its thread was interrupted before, so it stops at the response, and
+ * makes the call again when it is resumed.
+ */
 static void closing_answer_caller(void *ctx, pid_t tid)
 {
 	struct closing *closing = ctx;
@@ -259,7 +262,11 @@ static bool closing_clear_run(struct closing *closing)
 	done = closing_list_sockets(closing, &sockets, &closed) == 0 && done;
 	/* A send may read the program's memory late, and carry descriptors. */
 	done = blocking_interrupt_work(closing->options.blocking) && done;
-	if (closed && closing->options.egress) /* which unlists the sockets that were connected to it */
+	/*
+	 * Called after the sockets were listed: the end of egress closes connections, whose sockets would be missing in
+	 * the list.
+	 */
+	if (closed && closing->options.egress)
 		done = egress_client_end_network(closing->options.egress) && done;
 	closing_clear_threads(closing, &freeze, closed ? &sockets : NULL);
 	held_sockets_release(&sockets);

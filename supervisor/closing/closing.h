@@ -30,15 +30,15 @@ struct closing_options {
 int closing_create(const struct closing_options *options, struct closing **ret_closing);
 void closing_free(struct closing *closing);
 
-/* Fires the entries of call->after, and keeps the call, which gets its response later. */
+/* Fires the entries of call->after, and keeps the call waiting. closing_continue() responds to it. */
 void closing_start(struct closing *closing, struct call *call);
 /* Whether a call waits: then closing_continue() is to be called at each turn of the loop, and nothing is received. */
 bool closing_is_waiting(const struct closing *closing);
 void closing_continue(struct closing *closing);
 
 /*
- * To be called for each stop, before the tracer. True: the thread had been waiting for a response, or for its vfork
- * child, when the others were stopped; it has given up its part now, and goes on.
+ * To be called for each stop, before the tracer. True: while the other threads were stopped, this thread waited for a
+ * response or for its vfork child. What it must not hold any more has been taken from it now, and it goes on.
  */
 bool closing_on_stop(struct closing *closing, pid_t tid, int status);
 /* To be called for each exit. */

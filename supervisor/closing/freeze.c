@@ -18,7 +18,7 @@
 
 #define FREEZE_MAX_NS UINT64_C(3000000000)
 #define KILL_MAX_NS UINT64_C(2000000000)
-#define WAITING_AFTER_NS UINT64_C(5000000) /* a thread that has not stopped by then may be in a vfork(2) */
+#define WAITING_AFTER_NS UINT64_C(5000000) /* after this time a thread that has not stopped may be in a vfork(2) */
 #define SIGNALS_MAX 64u    /* signals that a thread may get before it stops */
 #define TIDS_MAX 4194304u /* PID_MAX_LIMIT */
 #define PAUSE_NS 100000
@@ -49,7 +49,10 @@ static int freeze_add(struct freeze *freeze, pid_t tid, pid_t tgid, enum frozen_
 	return 0;
 }
 
-/* A thread that has exited, or is about to be reaped, runs no instruction and holds no descriptor any more. */
+/*
+ * Whether the thread has exited, or is about to be reaped: then it runs no instruction and holds no descriptor any
+ * more.
+ */
 static bool freeze_is_dead(pid_t tid)
 {
 	struct procstat stat;
@@ -73,7 +76,7 @@ static int freeze_ask(struct freeze *freeze, const struct tracer *tracer, pid_t 
 	return freeze_add(freeze, tid, tgid, FROZEN_ASKED);
 }
 
-/* Asks the threads of a process that are not in the list yet. *ret_new: there were some. */
+/* Asks those threads of a process to stop that are not in the list yet. *ret_new: there were such threads. */
 static int freeze_ask_process(struct freeze *freeze, const struct tracer *tracer, pid_t tgid, bool *ret_new)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
@@ -109,9 +112,12 @@ static int freeze_ask_new(struct freeze *freeze, const struct tracer *tracer, bo
 	return r;
 }
 
-/* ---- waiting until they have ---- */
+/* ---- waiting until all threads have stopped ---- */
 
-/* Whether the thread waits for its vfork child, in a wait that only SIGKILL ends. It holds no file's lock or buffer. */
+/*
+ * Whether the thread waits for its vfork child, in a wait that only SIGKILL ends. Such a thread holds no lock or buffer
+ * of a file.
+ */
 static bool freeze_waits_for_child(pid_t tid)
 {
 	unsigned long long flags = 0;
@@ -128,8 +134,8 @@ static bool freeze_waits_for_child(pid_t tid)
 }
 
 /*
- * A thread that was about to get a signal gets it, and stops before the handler's first instruction: to keep the signal
- * would lose what it tells (the address of a fault).
+ * Delivers the signal that a thread was about to get, and makes the thread stop before the first instruction of the
+ * handler. Keeping the signal for later would lose what comes with it (the address of a fault).
  */
 static void freeze_pass_signal(struct frozen *thread, int number)
 {
@@ -170,7 +176,7 @@ static void freeze_check(struct freeze *freeze, struct frozen *thread)
 	thread->status = status;
 }
 
-/* Whether no thread is left that was asked and may still run. */
+/* Whether no thread is left that was asked to stop and may still run. */
 static bool freeze_check_all(struct freeze *freeze, const struct closing_options *options, pid_t caller, bool late)
 {
 	bool all = true;
@@ -190,7 +196,10 @@ static bool freeze_check_all(struct freeze *freeze, const struct closing_options
 	return all;
 }
 
-/* True: all threads that there are have stopped, or wait. */
+/*
+ * Asks all threads to stop, until no new thread appears and all have stopped or wait: true. False: the time is over, or
+ * no memory.
+ */
 static bool freeze_until(struct freeze *freeze, const struct closing_options *options, pid_t caller,
 			 void (*asked)(void *ctx, pid_t tid), void *ctx)
 {
@@ -199,7 +208,10 @@ static bool freeze_until(struct freeze *freeze, const struct closing_options *op
 	bool fresh = true, stopped = false;
 
 	for (unsigned round = 0; (fresh || !stopped) && now_ns < freeze->until_ns; round++) {
-		/* Only a list that was begun when all known threads had stopped proves that there are no others. */
+		/*
+		 * That there are no other threads is proved only by a list that was begun after all known threads had
+		 * stopped.
+		 */
 		if (freeze_ask_new(freeze, options->tracer, &fresh) < 0)
 			return false;
 		if (asked && freeze_has_seen(freeze, caller)) {

@@ -42,7 +42,7 @@ static int held_add_socket(struct held_sockets *sockets, uint64_t ino)
 	return 0;
 }
 
-/* The tenth field of each line but the first: proc_pid_net(5). */
+/* Adds the tenth field, the inode number, of each line but the first: proc_pid_net(5). */
 static int held_parse_sockets(const char *text, struct held_sockets *sockets)
 {
 	for (const char *line = strchr(text, '\n'); line && line[1]; line = strchr(line + 1, '\n')) {
@@ -130,7 +130,7 @@ static dev_t held_get_memory_device(void)
 	return device;
 }
 
-/* Devices through which nothing leaves: null, zero, full, random, urandom; the run's terminals. */
+/* Whether no data can leave the run through the device: null, zero, full, random, urandom; the run's terminals. */
 static bool held_is_harmless_device(const struct stat *status)
 {
 	unsigned number = major(status->st_rdev), minor_number = minor(status->st_rdev);
@@ -144,7 +144,7 @@ static bool held_is_harmless_device(const struct stat *status)
 
 /*
  * The entries that close the file which the kernel calls `text`. A file that has no name in the view is closed by all
- * entries with "write". That of a removed file counts as it was.
+ * entries with "write". A removed file is closed by the name that it had.
  */
 static uint32_t held_find_closed(const struct sandbox *sandbox, char *text, bool removed, char virt[PATH_MAX])
 {
@@ -168,8 +168,8 @@ static unsigned held_get_first(uint32_t entries)
 }
 
 /*
- * A unix socket goes with the descriptors that are in flight in its queue, one of which may be for writing. For a
- * listener the kernel counts those of connections that were not accepted yet: unix_show_fdinfo().
+ * Lists a unix socket if descriptors are in flight in its queue, because one of them may be for writing. For a listener
+ * the kernel counts the descriptors of connections that were not accepted yet: unix_show_fdinfo().
  */
 static int held_check_socket(const struct sandbox *sandbox, int fd, uint64_t ino, unsigned queued,
 			     const struct held_sockets *sockets, struct held_list *list)
@@ -209,7 +209,7 @@ static int held_check_fd(const struct sandbox *sandbox, pid_t tid, int fd, const
 	if (len < 0)
 		return -errno;
 	text[len] = '\0';
-	if (text[0] != '/') /* a pipe, an eventfd: no file */
+	if (text[0] != '/') /* a pipe, an eventfd or the like, which is no file */
 		return 0;
 	closed = held_find_closed(sandbox, text, status.st_nlink == 0, virt);
 	return closed ? held_add(list, (struct held_item){.fd = fd, .loss = AFTER_DESCRIPTOR,
@@ -244,7 +244,7 @@ struct held_mapping {
 	char *path; /* points into the line */
 };
 
-/* Cuts the line at its end. False: not the first line of a mapping. */
+/* Parses the first line of a mapping. False: the line is another one. */
 static bool held_parse_mapping(char *line, struct held_mapping *ret_mapping)
 {
 	unsigned dev_major, dev_minor;
@@ -280,7 +280,10 @@ static int held_add_mapping(const struct sandbox *sandbox, const struct held_map
 						 .entry = held_get_first(closed)}, virt);
 }
 
-/* Whether a file is mapped shared. Most processes have no such mapping, and smaps takes long. */
+/*
+ * Whether a file is mapped shared: 1, 0 or -errno. Most processes have no such mapping, which spares them smaps, whose
+ * reading takes long.
+ */
 static int held_shares_files(pid_t tid)
 {
 	_cleanup_free_ char *text = NULL;
@@ -297,7 +300,10 @@ static int held_shares_files(pid_t tid)
 	return r;
 }
 
-/* VmFlags has "mw" for what may be written, or made writable by mprotect(2). */
+/*
+ * Lists shared mappings of closed files. VmFlags has "mw" for a mapping that may be written, or made writable by
+ * mprotect(2).
+ */
 static int held_check_mappings(const struct sandbox *sandbox, pid_t tid, struct held_list *list)
 {
 	_cleanup_free_ char *text = NULL;

@@ -12,7 +12,8 @@
 enum frozen_state {
 	FROZEN_ASKED,   /* seized and interrupted; it stops before it runs another instruction of the program */
 	FROZEN_STOPPED,
-	FROZEN_WAITING, /* asked, and in a wait that does nothing: it stops later (closing_on_stop) */
+	/* asked to stop, but waits in the kernel without doing anything: it stops later (closing_on_stop) */
+	FROZEN_WAITING,
 	FROZEN_KILLED,
 	FROZEN_GONE,
 };
@@ -21,7 +22,7 @@ struct frozen {
 	pid_t tid, tgid;
 	enum frozen_state state;
 	int status;       /* FROZEN_STOPPED: the wait status of the stop */
-	unsigned signals; /* how many signals were delivered before it stopped */
+	unsigned signals; /* how many signals were delivered to the thread before it stopped */
 };
 
 struct freeze {
@@ -33,25 +34,25 @@ struct freeze {
 
 /*
  * Stops every thread of the run, also those that are made meanwhile. Calls `asked` once, when the thread `caller`,
- * which waits for a response of the supervisor, will stop at that response. True: none is left that runs. False: there
- * was no end of new threads, or some did not stop; those in FROZEN_ASKED have to be killed.
+ * which waits for a response of the supervisor, will stop at that response. True: no thread runs any more. False: new
+ * threads were made without end, or some threads did not stop: those in FROZEN_ASKED have to be killed.
  */
 bool freeze_run(struct freeze *freeze, const struct closing_options *options, pid_t caller,
 		void (*asked)(void *ctx, pid_t tid), void *ctx);
 /* Kills a process and all its threads in the list. */
 void freeze_kill_process(struct freeze *freeze, pid_t tgid);
-/* Whether every killed thread is dead, within the time. */
+/* Waits for the killed threads, a limited time. Returns whether all are dead. */
 bool freeze_await_killed(struct freeze *freeze);
 /* Lets all threads go on. */
 void freeze_end(struct freeze *freeze, struct tracer *tracer);
 
-/* ---- held.c: what a thread holds that it has to give up ---- */
+/* ---- held.c: what has to be taken from a thread ---- */
 
 struct held_item {
 	bool mapping;
 	int fd;
 	uint64_t start, len;
-	unsigned entry;    /* index of the entry that takes it */
+	unsigned entry;    /* index of the entry of after_read because of which the item is taken */
 	enum after_loss loss;
 	char *path;        /* owned; NULL: no path */
 };
@@ -71,8 +72,8 @@ struct held_sockets {
 int held_list_sockets(struct held_sockets *ret_sockets);
 void held_sockets_release(struct held_sockets *sockets);
 /*
- * Lists what a stopped thread has to give up. sockets NULL: the network is open. 0 or -errno; *ret_list begins empty,
- * and is to be released in both cases.
+ * Lists what has to be taken from a stopped thread. sockets NULL: the network is open. 0 or -errno; *ret_list begins
+ * empty, and is to be released in both cases.
  */
 int held_find(const struct sandbox *sandbox, pid_t tid, const struct held_sockets *sockets,
 	      struct held_list *ret_list);

@@ -152,7 +152,7 @@ int inject_prepare_thread(const struct tracer *tracer, const struct pending *pen
 	if (r < 0)
 		return r;
 	if (!arch_is_last_call(&ret_injection->behind, pending->row->nr))
-		return -EINTR; /* killed: only that can make the thread leave its call */
+		return -EINTR; /* the thread was killed: nothing else makes it leave its call */
 	return inject_block_signals(ret_injection);
 }
 
@@ -183,7 +183,7 @@ static uint64_t inject_find_vdso_call(const struct injection *injection)
 	return at ? start + at : 0;
 }
 
-/* Where to inject: the thread is behind a system call instruction mostly, because it waits in a call. */
+/* Finds where to inject a call: mostly the thread is behind a system call instruction, because it waits in a call. */
 static uint64_t inject_find_call(const struct injection *injection)
 {
 	uint64_t pc = arch_get_pc(&injection->before);

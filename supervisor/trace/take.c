@@ -1,4 +1,4 @@
-/* Takes descriptors and mappings away from a stopped thread, by injected calls. All of these are native for it. */
+/* Takes descriptors and mappings away from a stopped thread, by injected calls, all of which the filter lets pass. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -28,7 +28,10 @@ static int64_t take_open_replacement(struct injection *injection, uint64_t addr)
 	return ends[0];
 }
 
-/* What a socket has queued is dropped, instead of being sent after the close. Fails for other descriptors. */
+/*
+ * Makes a socket drop the bytes in its send queue when it is closed, instead of sending them after that. Fails for
+ * other descriptors.
+ */
 static void take_linger(struct injection *injection, uint64_t addr, int fd)
 {
 	const struct linger now = {.l_onoff = 1};
@@ -38,7 +41,7 @@ static void take_linger(struct injection *injection, uint64_t addr, int fd)
 		(void)inject_syscall_with_args(injection, SYS_setsockopt, arg);
 }
 
-/* Without a replacement (a full descriptor table), the descriptor is closed. */
+/* Replaces the descriptor. Without a replacement, because the descriptor table was full, closes it. */
 static int64_t take_descriptor(struct injection *injection, uint64_t addr, int fd, int64_t replacement)
 {
 	take_linger(injection, addr, fd);
@@ -47,14 +50,17 @@ static int64_t take_descriptor(struct injection *injection, uint64_t addr, int f
 	return inject_syscall(injection, SYS_dup3, (uint64_t)replacement, (uint64_t)fd, O_CLOEXEC);
 }
 
-/* The addresses stay occupied, so that nothing else comes to be where the program has pointers to. */
+/*
+ * Replaces the mapping by inaccessible memory. So its addresses stay occupied: no later mapping appears where the
+ * program still has pointers to this one.
+ */
 static int64_t take_mapping(struct injection *injection, const struct trace_range *range)
 {
 	const uint64_t arg[6] = {range->start, range->len, PROT_NONE,
 				 MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS | MAP_NORESERVE, UINT64_MAX, 0};
 	int64_t r = inject_syscall_with_args(injection, SYS_mmap, arg);
 
-	return r >= 0 || r < -4095 ? 0 : r; /* an address may be negative as a number */
+	return r >= 0 || r < -4095 ? 0 : r; /* an address may be a negative number that is no -errno */
 }
 
 static int64_t take_all(struct injection *injection, const struct trace_loss *loss)

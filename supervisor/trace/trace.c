@@ -10,7 +10,7 @@
 #include "supervisor/blocking.h"
 #include "supervisor/trace/private.h"
 
-#define FETCH_DESCRIPTOR_SHARE 8u /* fetches use 1/8 of our descriptors: each keeps one, its call needs more */
+#define FETCH_DESCRIPTOR_SHARE 8u /* fetches use 1/8 of our descriptors: a fetch keeps one, and its call needs more */
 #define OTHER_CALLS_MAX 4096 /* calls of signal handlers after which a restarted call counts as abandoned (longjmp) */
 
 int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer)

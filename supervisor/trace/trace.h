@@ -65,7 +65,8 @@ struct trace_loss {
 
 /*
  * Makes a stopped thread, seized by this process, replace descriptors by one at which every call fails and nothing is
- * read, and make mappings inaccessible. Then the thread is where it was. 0; -errno: some are left.
+ * read, and make mappings inaccessible. Afterwards the thread is stopped where it was before. 0; -errno: some
+ * descriptors or mappings are left.
  */
 int trace_take_away(const struct tracer *tracer, pid_t tid, pid_t tgid, const struct trace_loss *loss);
 
