@@ -32,7 +32,7 @@ void descriptors_detach_stdio(bool with_stderr)
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null_fd < 0)
-		return; /* without /dev/null they stay shared with the keeper, and unused */
+		return; /* without /dev/null these descriptors stay shared with the keeper, and unused */
 	(void)dup2(null_fd, 0);
 	(void)dup2(null_fd, 1);
 	if (!with_stderr)

@@ -58,7 +58,7 @@ enum policy_on_deny {
 	ON_DENY_UNSET,
 	ON_DENY_ERRNO, /* nothing */
 	ON_DENY_KILL,  /* SIGKILL */
-	ON_DENY_STOP,  /* SIGSTOP: somebody may look at it with a debugger, and continue it */
+	ON_DENY_STOP,  /* SIGSTOP: the user may look at the process with a debugger, and continue it */
 	/* the call waits for the answer to a question file (supervisor/ask/), if it is one that names files */
 	ON_DENY_ASK_FILE,
 	ON_DENY_MAX,
@@ -280,13 +280,13 @@ uint32_t policy_find_after_read(const struct policy *policy, const char *path, s
 /* The same for the path and everything that could be below it: a directory that is renamed takes all of it along. */
 uint32_t policy_find_after_read_below(const struct policy *policy, const char *path, size_t len);
 
-/* Entries fire. In a run with --mode observe those of the judged policy do. */
+/* Marks entries as fired. In a run with --mode observe: those of the judged policy. */
 void policy_fire_after(const struct policy *policy, uint32_t entries);
 uint32_t policy_get_fired_after(const struct policy *policy);
 
 /* The fired entries that close this path to writing. */
 uint32_t policy_find_closed_writing(const struct policy *policy, const char *path, size_t len);
-/* The entries, fired or not, that have a "write", and those that close the network. */
+/* The entries, fired or not: those that have a "write"; those that close the network. */
 uint32_t policy_find_after_writing(const struct policy *policy);
 uint32_t policy_find_after_network(const struct policy *policy);
 /* The name of the fired entry that closes the network; NULL: none has. */

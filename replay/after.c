@@ -3,7 +3,7 @@
 
 #include "replay/query.h"
 
-/* A right to write may come with one to read; a call that only writes says so by its flags. */
+/* The entries that reading path[at] of a question fires. */
 static uint32_t after_find_path(const struct policy *policy, const struct query *query, size_t at)
 {
 	const struct query_path *path = &query->path[at];
@@ -34,7 +34,7 @@ void query_fire(const struct query_judge *judge, const struct query *query, cons
 	policy_fire_after(policy, found);
 }
 
-/* Whether the record is about this entry, wherever its policy lies: "data.json: after_read[0]". */
+/* Whether the record is about this entry ("data.json: after_read[0]"). The name of the policy's file may differ. */
 static bool after_is_entry(const struct scan_record *record, const char *label)
 {
 	const char *key = strstr(label, ": after_read[");

@@ -53,11 +53,11 @@ struct query {
 	bool run_file; /* callgate provided the file for the network, whatever the rules say of its name */
 	bool opens;    /* the call opened the file: if it is a directory, it may have been listed */
 	bool renames;  /* path[0] gets the name path[1] */
-	/* what the call did as to after_read, if it was performed: query_fire() */
+	/* what the call did, as far as that can fire an entry of after_read: query_fire() */
 	enum { QUERY_READS_NOTHING, QUERY_READS, QUERY_MOVES, QUERY_EXCHANGES } content;
-	bool failed;   /* it was allowed, and failed */
+	bool failed;   /* the call was allowed, and failed */
 	size_t paths;
-	size_t target_len; /* 0: no symbolic link is made */
+	size_t target_len; /* 0: the call makes no symbolic link */
 	unsigned port;
 	bool udp, upgrade, any_port;
 	bool plain; /* QUERY_REQUEST: without TLS */
@@ -95,16 +95,20 @@ struct query_answer {
 void query_judge(const struct query_judge *judge, const struct query *query, struct query_answer *ret_answer);
 
 /*
- * after_read: the entries of the judge's policy that the call of an allowed answer fires have fired from now on, for the
- * answers to all later questions. The second function is for the records of entries that fired in the run, which come
- * before the record of the call. Call one of them for each record, in the order of the log.
+ * after_read: query_fire() marks the entries of the judge's policy that a call fires, if the answer allows the call.
+ * They count as fired in the answers to all later questions. query_fire_event() does so for the record of an entry that
+ * fired in the run, which comes before the record of the call. Call one of them for each record, in the order of the
+ * log.
  */
 void query_fire(const struct query_judge *judge, const struct query *query, const struct query_answer *answer);
 bool query_fire_event(const struct query_judge *judge, const struct scan_record *record);
 /* The policy of a judge. Borrowed. */
 const struct policy *query_judge_get_policy(const struct query_judge *judge);
 
-/* A path below /bin, /lib and their like, as it is where these are links to /usr. False: it is not below any. */
+/*
+ * Writes the path below /usr that a path below /bin, /lib and the like has where these are links to /usr. False: the
+ * path is below none of them.
+ */
 bool query_follow_merged_usr(const char *path, char out[PATH_MAX]);
 
 /* The path or endpoint, for reports: "/etc/passwd", "api.test:443", "GET api.test:443/x". Length, cut to `cap`. */

@@ -87,8 +87,8 @@ static int compare_parse_options(int argc, char **argv, struct compare *compare)
 }
 
 /*
- * Loads a policy as a run will, so that its mistakes are told before anything is run. Without the working directory,
- * because each run gets a copy of it.
+ * Loads a policy as a run will, so that its mistakes are reported before anything is run. Leaves out the working
+ * directory, because each run gets a copy of it.
  */
 static bool compare_check_policy(const char *option, const char *value, const char *program)
 {

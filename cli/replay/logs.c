@@ -90,7 +90,8 @@ static int logs_take_record(void *ctx, const struct scan_record *record)
 	struct logs_walk *walk = ctx;
 	int r;
 
-	if (query_fire_event(walk->judge, record)) /* no access of the program */
+	/* The record is of what after_read did, not of an access by the program. */
+	if (query_fire_event(walk->judge, record))
 		return 0;
 	r = query_read_record(record, &walk->query);
 

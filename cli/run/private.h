@@ -29,7 +29,7 @@ void run_phase_release(struct run_phase *part);
 /* A file that callgate writes when the run has ended. */
 struct run_end_file {
 	int dir_fd;     /* its directory */
-	int content_fd; /* a memfd for what will be in it */
+	int content_fd; /* a memfd for the content of the file */
 	char *name;     /* NULL: there is no such file */
 };
 #define RUN_END_FILE_NONE (struct run_end_file){.dir_fd = -1, .content_fd = -1}

@@ -31,7 +31,7 @@ static int why_set_after(const struct cli_given *given, void *after)
 	return 0;
 }
 
-/* Has the entries of --after-read fired. False with a message: the policy lacks one. */
+/* Marks the entries of --after-read as fired. False with a message: the policy lacks one. */
 static bool why_fire_after(const struct policy *policy, uint64_t entries)
 {
 	const size_t count = policy_count_after(policy);

@@ -231,7 +231,7 @@ void parser_read_strings(struct parser *parser, const struct policy_key *key, co
 	struct source *source = parser->source;
 
 	if (key->id == KEY_ID_NONE)
-		return; /* net-rule.c or secrets.c reads it with its object */
+		return; /* net-rule.c or secrets.c reads this list with the object that has it */
 	PARSER_EACH (parser, list, item) {
 		const char *text = parser_get_text(parser, KEY_STRING, item.value);
 

@@ -365,7 +365,7 @@ int policy_load(const char *const *names, const struct policy_cli *cli, const st
 		loader.compiler.policy->judged = cli->observe->judged;
 	ret = load_and_compile(&loader, names, cli, false);
 	if (ret < 0 && loader.compiler.policy)
-		loader.compiler.policy->judged = NULL; /* the caller still owns it */
+		loader.compiler.policy->judged = NULL; /* the caller still owns the judged policy */
 	if (ret < 0)
 		policy_free(loader.compiler.policy);
 	else

@@ -78,7 +78,7 @@ static void parse_amount(struct parser *parser, const struct policy_key *key, co
 	const char *text = parser_get_amount_text(value, number);
 
 	if (key->id == KEY_ID_NONE)
-		return; /* net-rule.c reads it with its rule */
+		return; /* net-rule.c reads this value with its rule */
 	if (!text)
 		parser_fail_type(parser, key->type, value);
 	else if (policy_limit_parse_value(which, text, &limit, why, sizeof(why)) < 0)

@@ -41,7 +41,7 @@ static bool after_may_match_below(const struct rule *rule, const char *literal, 
 	return rest && rule->pattern && glob_may_match_below(&rule->glob, rest, strlen(rest));
 }
 
-/* The same for a path and, where it is in a remapped mount, the other names of that. */
+/* True when the rule may match something below `path` or, where that is in a remapped mount, below its other names. */
 static bool after_may_match_any(const struct policy *policy, const struct rule *rule, const char *path)
 {
 	const char *literals[] = {rule->literal ? rule->literal : "/", rule->alias, rule_get_other_path(rule)};

@@ -38,7 +38,7 @@ static uint32_t after_find_executed(const struct call *call)
 	return found;
 }
 
-/* A renamed directory takes along all that is below it. */
+/* The entries that renaming a place fires: a directory takes everything below it along. */
 static uint32_t after_find_moved(const struct call *call, unsigned place)
 {
 	return policy_find_after_read_below(call->sandbox->policy, call->place[place].virt,
@@ -77,7 +77,7 @@ uint32_t after_find_due(struct call *call)
 
 /* ---- records ---- */
 
-/* Writes a record of what after_read does. Its number; 0: it could not be written. */
+/* Writes a record of what after_read does. Returns the number of the record; 0: it could not be written. */
 static uint64_t after_record(const struct call *call, const char *label, enum verdict verdict, const char *reason,
 			     const char *path)
 {

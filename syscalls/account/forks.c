@@ -167,7 +167,8 @@ bool forks_admit_thread(struct forks *forks, pid_t tid, uint64_t now_ns)
 
 	forks_forget_finished(forks, tid, now_ns, forks->pending_forks == forks->cap);
 	if (!room || (members >= forks->peak && now_ns - forks->counted_ns > RECOUNT_NS)) {
-		forks_forget_finished(forks, tid, now_ns, true); /* before the count, which includes their tasks */
+		/* Called before the count, which includes the tasks of these forks. */
+		forks_forget_finished(forks, tid, now_ns, true);
 		room = forks_count_tasks(forks, now_ns);
 		room = room && forks->counted + forks->admitted < forks->max;
 	}
