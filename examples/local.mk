@@ -1,4 +1,8 @@
 EXTRA_DIST += \
+	examples/audit/README.md \
+	examples/audit/job.sh \
+	examples/audit/policy.json \
+	examples/audit/run.sh \
 	examples/analysis/README.md \
 	examples/analysis/analyse.py \
 	examples/analysis/policy.json \

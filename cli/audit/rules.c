@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "audit/read.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -67,8 +69,23 @@ static json_t *rules_list_unused(const struct tally *stripped, const struct poli
 	return unused;
 }
 
-int rules_find_unused(struct rules *rules, const struct cli_policy_options *options, const json_t *header)
+/* The workdir of the recorded run, owned by the caller; NULL: it is no directory here. */
+static char *rules_find_workdir(const json_t *header)
 {
+	size_t len;
+	char *workdir = audit_line_get_bytes(header, "workdir", &len);
+	struct stat status;
+
+	if (workdir && stat(workdir, &status) == 0 && S_ISDIR(status.st_mode))
+		return workdir;
+	free(workdir);
+	return NULL;
+}
+
+int rules_find_unused(struct rules *rules, const struct cli_policy_options *given, const json_t *header)
+{
+	struct cli_policy_options options = *given; /* a copy that borrows */
+	_cleanup_free_ char *workdir = rules_find_workdir(header);
 	const json_t *command = json_object_get(header, "command"), *of_run = json_object_get(header, "policy");
 	const char *program = json_string_value(json_array_get(command, 0));
 	const char *sha256 = json_string_value(json_object_get(of_run, "sha256"));
@@ -76,9 +93,11 @@ int rules_find_unused(struct rules *rules, const struct cli_policy_options *opti
 	_cleanup_policy_ struct policy *policy = NULL;
 	struct tally stripped = {0};
 
-	if (options->names.count == 0)
+	if (options.names.count == 0)
 		return CLI_OK;
-	if (cli_load_policy_without_run(options, "audit", program, &host, &policy) != CLI_OK)
+	if (!options.workdir && workdir)
+		options.workdir_named = options.workdir = workdir;
+	if (cli_load_policy_without_run(&options, "audit", program, &host, &policy) != CLI_OK)
 		return CLI_ERROR;
 	if (policy_compute_sha256(policy) == 0)
 		rules->same_policy = sha256 && strcmp(sha256, policy_get_settings(policy)->sha256) == 0;

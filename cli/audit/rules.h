@@ -22,7 +22,7 @@ int rules_count(struct rules *rules, const struct scan_record *record);
  * Lists the rules of the named policy that no record has, if the user named one; `header` is a log's. CLI_OK, or
  * CLI_ERROR with a message.
  */
-int rules_find_unused(struct rules *rules, const struct cli_policy_options *options, const json_t *header);
+int rules_find_unused(struct rules *rules, const struct cli_policy_options *given, const json_t *header);
 void rules_release(struct rules *rules);
 
 #endif

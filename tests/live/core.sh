@@ -72,6 +72,7 @@ chosen=()
 names="attacks/denied-names.sh
 attacks/host-names.sh
 attacks/proc-net.sh
+cli/audit-read.sh
 cli/bad-input.sh
 cli/examples.sh
 cli/learn.sh

@@ -191,6 +191,10 @@ UNIT_TESTS += tests/unit/cli/test_tally
 tests_unit_cli_test_tally_SOURCES = tests/unit/cli/test_tally.c cli/audit/histogram.c cli/audit/histogram.h \
 	cli/audit/tally.c cli/audit/tally.h cli/audit/time.c cli/audit/time.h
 tests_unit_cli_test_tally_LDADD = $(UNIT_LIBS)
+UNIT_TESTS += tests/unit/cli/test_sqlite_file
+tests_unit_cli_test_sqlite_file_SOURCES = tests/unit/cli/test_sqlite_file.c cli/audit/export/sqlite-file.c \
+	cli/audit/export/sqlite-file.h cli/audit/export/sqlite-row.c cli/audit/export/sqlite-row.h
+tests_unit_cli_test_sqlite_file_LDADD = $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/audit/test_scan
 tests_unit_audit_test_scan_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
 	$(UNIT_LIBS) $(JANSSON_LIBS)

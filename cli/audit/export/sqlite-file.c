@@ -26,8 +26,20 @@ static void put_32(uint8_t *out, uint32_t value)
 	put_16(out + 2, value & 0xffff);
 }
 
+/* The number of the page that is written after this one. SQLite locks bytes of the lock page, and never uses it. */
+static uint32_t sqlite_get_next_page(uint32_t page)
+{
+	return page + 1 == SQLITE_LOCK_PAGE ? page + 2 : page + 1;
+}
+
 static uint32_t sqlite_write_page(struct sqlite_file *file, const uint8_t bytes[SQLITE_PAGE_BYTES])
 {
+	static const uint8_t none[SQLITE_PAGE_BYTES];
+
+	if (file->pages + 1 == SQLITE_LOCK_PAGE) {
+		(void)fwrite(none, 1, SQLITE_PAGE_BYTES, file->out);
+		file->pages++;
+	}
 	(void)fwrite(bytes, 1, SQLITE_PAGE_BYTES, file->out); /* the caller of sqlite_file_end asks ferror(3) */
 	return ++file->pages;
 }
@@ -167,14 +179,14 @@ int sqlite_table_end(struct sqlite_file *file, const char *name, const char *sql
 /* Writes the part of a payload that does not fit on the leaf to a chain of pages. Returns the first one. */
 static uint32_t row_write_overflow(struct sqlite_file *file, const uint8_t *payload, size_t len)
 {
-	uint32_t first = file->pages + 1;
+	uint32_t first = sqlite_get_next_page(file->pages);
 	uint8_t page[SQLITE_PAGE_BYTES];
 
 	while (len > 0) {
 		size_t piece = len < OVERFLOW_BYTES ? len : OVERFLOW_BYTES;
 
 		memset(page, 0, sizeof(page));
-		put_32(page, len > piece ? file->pages + 2 : 0);
+		put_32(page, len > piece ? sqlite_get_next_page(sqlite_get_next_page(file->pages)) : 0);
 		memcpy(page + 4, payload, piece);
 		(void)sqlite_write_page(file, page);
 		payload += piece;

@@ -10,6 +10,7 @@
 #include "cli/audit/export/sqlite-row.h"
 
 #define SQLITE_PAGE_BYTES 4096u
+#define SQLITE_LOCK_PAGE ((1u << 30) / SQLITE_PAGE_BYTES + 1) /* the page with the bytes that SQLite locks */
 #define SQLITE_LEVELS_MAX 8u /* each page of a higher level has at least 200 below it */
 #define SQLITE_OBJECTS_MAX 8u
 

@@ -64,6 +64,13 @@ says learn 'deny read .*/[.]env'
 says learn 'deny exec /usr/bin/sort'
 says learn '3 words, the first is apple'
 
+if command -v sqlite3 >/dev/null; then
+	example audit out-audit
+	says audit '\+ denied +1  openat /etc/gai.conf: not_granted'
+	says audit 'denied: /etc/shadow 1'
+	says audit '[0-9]+ rules that were never used'
+	kept audit runs.sqlite trace.json
+fi
 example replay
 says replay 'newly denied: [1-9]'
 says replay 'runs under the small policy: .*'
