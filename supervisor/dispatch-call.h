@@ -9,7 +9,10 @@
 /* Begins the call of a notification: resets dispatch->call. */
 void dispatch_begin_call(struct dispatch *dispatch, const struct seccomp_notif *notification,
 			 const struct syscall_row *row);
-/* The same for an unlisted number or a call of another architecture (int 0x80, x32): ENOSYS, as on an older kernel. */
+/*
+ * Begins a call with an unlisted number or of another architecture (int 0x80, x32), and refuses it with ENOSYS, as an
+ * older kernel does.
+ */
 void dispatch_refuse_unlisted_call(struct dispatch *dispatch, const struct seccomp_notif *notification);
 
 /*

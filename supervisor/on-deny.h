@@ -22,7 +22,7 @@ struct stop_notices {
  */
 void on_deny_apply(const struct stop_notices *stops, enum policy_on_deny mode, const struct task *task, uint64_t seq);
 
-/* The same for the process of a pidfd (borrowed), whose pid outside the run is host_pid. */
+/* Like on_deny_apply(), for the process of a pidfd (borrowed), whose pid outside the run is host_pid. */
 void on_deny_apply_to_pidfd(const struct stop_notices *stops, enum policy_on_deny mode, int pidfd, pid_t host_pid,
 			    uint64_t seq);
 

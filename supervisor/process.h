@@ -69,7 +69,7 @@ struct process_options {
 	struct privs_user user;
 	int stdio_fd[3];          /* the program's; owned by the process */
 	bool tty;                 /* stdio_fd are a terminal that callgate made for the run */
-	enum view_overlay overlay; /* whose writes go to the scratch directory */
+	enum view_overlay overlay; /* which grants have overlays: their writes go to the scratch directory */
 	/*
 	 * The keeper's orders, one byte each. SIGTSTP stops the program's process group, by SIGSTOP because SIGTSTP
 	 * does not stop an orphaned group. SIGCONT continues it. RUN_ASK plus a signal's number sends that signal to

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#define ANSWER_MAX_BYTES 256u /* of an answer that is read; the first word decides */
+#define ANSWER_MAX_BYTES 256u /* most bytes of an answer that are read; its first word decides */
 #define NAME_BYTES 40u
 
 static const char *const ask_words[ASK_WORD_MAX] = {

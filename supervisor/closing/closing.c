@@ -287,6 +287,6 @@ void closing_continue(struct closing *closing)
 		after->done |= closing->entries;
 	else
 		after->refused = caller;
-	if (!closing->answered) /* not interrupted, so the kernel would not make the call again */
+	if (!closing->answered) /* the thread was not interrupted: the kernel would not restart the call */
 		(void)answer_with_error(closing->options.sandbox->listener_fd, closing->call->id, -EINTR);
 }

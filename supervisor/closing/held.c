@@ -244,7 +244,7 @@ struct held_mapping {
 	char *path; /* points into the line */
 };
 
-/* Parses the first line of a mapping. False: the line is another one. */
+/* Parses a line, if it is the first one of a mapping. False: it is not. */
 static bool held_parse_mapping(char *line, struct held_mapping *ret_mapping)
 {
 	unsigned dev_major, dev_minor;

@@ -419,7 +419,7 @@ int limits_get_oom_fd(const struct limits *limits)
 
 void limits_read_oom_event(struct limits *limits)
 {
-	limits_read_cgroup(limits); /* reads the event, too */
+	limits_read_cgroup(limits); /* limits_read_cgroup() also reads the event of an OOM kill */
 }
 
 void limits_measure_final(struct limits *limits)

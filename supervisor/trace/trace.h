@@ -36,8 +36,8 @@ int trace_start_call(struct tracer *tracer, struct call *call);
 bool trace_take_fetched_fd(struct tracer *tracer, pid_t tid, int nr, const __u64 *args, int *ret_fd);
 
 /*
- * To be called for every other notification, before decoding. True: it is a restarted exec that was approved, and is to
- * be continued with CONTINUE_VERIFIED. False: the call is to be judged.
+ * To be called before decoding, for every notification for which trace_take_fetched_fd() returned false. True: it is a
+ * restarted exec that was approved, and is to be continued with CONTINUE_VERIFIED. False: the call is to be judged.
  */
 bool trace_is_restarted_exec(struct tracer *tracer, pid_t tid, int nr, const __u64 *args);
 

@@ -36,7 +36,7 @@ struct denial {
 	uint64_t count;
 	bool observed; /* performed all the same: --mode observe */
 	enum policy_on_deny on_deny; /* what became of the process */
-	const char *answer;          /* static; to the question about the first attempt; NULL: nobody was asked */
+	const char *answer; /* the answer to the question about the first attempt; static; NULL: nobody was asked */
 	char *suggest; /* a grant that would allow the attempt, e.g. "-r /srv/data", or NULL */
 	const char *suggest_why; /* why no grant is suggested, static, or NULL */
 };

@@ -26,7 +26,7 @@ struct disk {
 	const volatile uint64_t *outside;
 	/* the disk is not limited: only files on tmpfs and ramfs are counted, for the limit of memory */
 	bool only_memory;
-	uint64_t names_bytes; /* of names that were made, less those removed */
+	uint64_t names_bytes; /* bytes counted for names that were made, less those for removed names */
 	uint64_t attributes_bytes;
 	uint64_t peak_bytes;
 	uint64_t next_ns;  /* when files are measured next, if one can grow */

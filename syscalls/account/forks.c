@@ -154,7 +154,7 @@ static bool forks_count_tasks(struct forks *forks, uint64_t now_ns)
 		return false;
 	forks->counted = tasks;
 	forks->counted_ns = now_ns;
-	forks->admitted = forks->pending_forks; /* some are counted twice: the limit still holds */
+	forks->admitted = forks->pending_forks; /* a pending fork may be counted twice: the limit still holds */
 	if (tasks > forks->peak)
 		forks->peak = tasks;
 	return true;

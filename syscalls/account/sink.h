@@ -26,7 +26,7 @@ struct sink {
 	uint64_t tokens;    /* datagrams that may be sent now, in units of 1/1,000,000,000 */
 	uint64_t last_ns;   /* when tokens were added last; 0: never */
 	uint64_t sent, dropped;
-	uint64_t untold;    /* of the dropped ones, those that no message has told of */
+	uint64_t untold;    /* dropped denials that no message has told of yet */
 };
 
 /* One denied attempt. All texts may be hostile, and are escaped. NULL: unknown. */

@@ -198,8 +198,8 @@ static inline bool call_passes_gate(const struct call *call)
 }
 
 /*
- * Writes the call's audit record. On failure returns -errno and sets the outcome; the call must then have no effect. So
- * it is with a call that fires an entry of after_read: call->after is set, and the call is made again later.
+ * Writes the call's audit record. On failure returns -errno and sets the outcome; the call must then have no effect. It
+ * fails, too, if the call fires an entry of after_read: call->after is set, and the call is made again later.
  */
 int call_commit_record(struct call *call);
 

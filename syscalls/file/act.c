@@ -23,8 +23,8 @@ int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags)
 }
 
 /*
- * A device is shared with the host. A device without a virtual name is the terminal of the user who started callgate. A
- * slave that the program has made belongs to the run alone.
+ * Refuses devices, because they are shared with the host. A device without a virtual name is the terminal of the user
+ * who started callgate. A slave that the program has made is not refused: it belongs to the run alone.
  */
 int file_refuse_foreign_object(struct call *call, int fd)
 {

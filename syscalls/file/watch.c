@@ -27,7 +27,10 @@ static bool watch_may_name(const struct call *call, int object)
 	return !(place->mount->flags & (MOUNT_FILTERED | MOUNT_PTS) && view_has_standin(place));
 }
 
-/* Checks in the kernel's order: no known bit, the descriptor, two exclusive bits. A descriptor, or -1, outcome set. */
+/*
+ * Checks in the kernel's order that the mask has a known bit, the descriptor, and that the mask does not have two
+ * exclusive bits. Returns a duplicate of the descriptor, or -1 with the outcome set.
+ */
 static int watch_copy_inotify(struct call *call, unsigned mask)
 {
 	_cleanup_close_ int watch = -1;

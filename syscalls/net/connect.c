@@ -108,7 +108,10 @@ static void connect_abstract(struct call *call, const struct sockaddr_storage *n
 		connect_perform(call, steal_fd(&copy), &address, steal_fd(&pin));
 }
 
-/* AF_UNSPEC takes the peer from a datagram socket. True: the socket is a unix socket, and the outcome is set. */
+/*
+ * Performs connect(2) with AF_UNSPEC, which removes the peer of a datagram socket. True: the socket is a unix socket,
+ * and the outcome is set.
+ */
 static bool connect_dissolve(struct call *call)
 {
 	const struct sockaddr none = {.sa_family = AF_UNSPEC};

@@ -100,7 +100,8 @@ static int standin_bind_name(int fd)
 		/* Random: other runs may share the network namespace, and must not learn a pid. */
 		if (getrandom(&like.nl_groups, sizeof(like.nl_groups), 0) != (ssize_t)sizeof(like.nl_groups))
 			return -EAGAIN;
-		like.nl_pad = (unsigned short)((like.nl_groups >> 24) << 8); /* the first byte of the name is 0 */
+		/* The low byte is 0: an abstract name begins with NUL. */
+		like.nl_pad = (unsigned short)((like.nl_groups >> 24) << 8);
 		memcpy(&name, &like, sizeof(like));
 		if (bind(fd, (const struct sockaddr *)&name, sizeof(like)) == 0)
 			return 0;
