@@ -21,7 +21,7 @@
 
 /* How the id maps of the new user namespace are written. */
 struct id_mapping {
-	bool ours; /* the child itself writes them: without privileges it may only map its own ids */
+	bool ours; /* the child itself writes the maps: without privileges it may only map its own ids */
 	uid_t uid;
 	gid_t gid;
 };

@@ -18,7 +18,7 @@
 struct namespaces {
 	struct layers *layers; /* in shared memory, borrowed */
 	unsigned refused;      /* LAYER_BITs of namespaces that must not be tried (again) */
-	unsigned made;         /* LAYER_BITs of the namespaces that were made; in the supervisor: that it is in */
+	unsigned made; /* LAYER_BITs of the namespaces that were made; in the supervisor: those in which it is */
 	uint64_t tasks_most;   /* limit of tasks for pidmax.h, when uid 0 runs; 0: pidmax.h is not used */
 	bool tasks_bound;      /* in the supervisor: the limit of tasks is in effect */
 	bool net_may_wait;     /* nothing needs the network namespace before namespaces_enter_view() */

@@ -47,7 +47,7 @@ struct keeper_options {
 	bool interactive;         /* relay stdin to the program */
 	bool output;              /* --output: the workdir is read after the run */
 	bool tty;                 /* give the program a terminal */
-	enum view_overlay overlay; /* whose writes go to the scratch directory */
+	enum view_overlay overlay; /* which grants have overlays: their writes go to the scratch directory */
 	pid_t parent;             /* --die-with-parent: getppid() at the start; 0: without that option */
 	bool status_line;         /* show a status line on stderr, which is a terminal */
 	bool status_shares_terminal; /* the program's stdout is a terminal, too */

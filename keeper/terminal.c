@@ -72,7 +72,8 @@ static void terminal_find_own_terminal(struct terminal *terminal, bool keys)
 	if (!keys || !isatty(STDIN_FILENO))
 		return;
 	if (terminal_is_in_background(STDIN_FILENO))
-		(void)raise(SIGTTOU); /* a background terminal has the modes of the shell's line editor */
+		/* Stops in the background, where the terminal has the modes of the shell's line editor. */
+		(void)raise(SIGTTOU);
 	if (tcgetattr(STDIN_FILENO, &terminal->modes) == 0)
 		terminal->keys_fd = STDIN_FILENO;
 }

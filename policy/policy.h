@@ -191,7 +191,7 @@ const char *policy_phase_get_name(enum policy_phase phase);
  * do, except secrets and `hidden`. The *judged* policy, that of the user, judges each access for the record.
  */
 struct policy_observe {
-	struct policy *judged;     /* the policy of the user; the observing policy owns it when that has been loaded */
+	struct policy *judged; /* the policy of the user; owned by the observing policy once that policy is loaded */
 	const char *const *hidden; /* canonical host paths that are denied, such as the log; NULL-ended */
 	bool risky;                /* secrets may be read */
 	bool network;              /* every public endpoint may be reached */
@@ -215,7 +215,8 @@ struct policy_cli {
 	bool no_net;              /* --no-net */
 	enum policy_phase phase;  /* the phase that the policy is compiled for */
 	const struct policy_observe *observe; /* NULL: the policy is enforced */
-	struct policy_draft *draft; /* from policy_peek_user() for the same names and host; emptied. NULL: none */
+	/* from policy_peek_user() for the same names and host; policy_load() empties it. NULL: none */
+	struct policy_draft *draft;
 };
 
 /*
@@ -277,7 +278,10 @@ const char *policy_get_after_because(const struct policy *policy, unsigned index
 
 /* The entries that reading a canonical virtual path fires, whether they have fired already or not. */
 uint32_t policy_find_after_read(const struct policy *policy, const char *path, size_t len);
-/* The same for the path and everything that could be below it: a directory that is renamed takes all of it along. */
+/*
+ * The entries that reading the path, or anything that could be below it, fires: a directory that is renamed takes
+ * everything below it along.
+ */
 uint32_t policy_find_after_read_below(const struct policy *policy, const char *path, size_t len);
 
 /* Marks entries as fired. In a run with --mode observe: those of the judged policy. */

@@ -11,7 +11,7 @@
 
 struct replay_reader {
 	const char *path;   /* of the log; borrowed */
-	bool allow_damaged; /* go on behind damage */
+	bool allow_damaged; /* go on reading after damage */
 	/*
 	 * Called first, with the header, and then for each record; all texts are borrowed until the function returns. 0
 	 * or -errno, which ends reading. NULL: not wanted.

@@ -247,7 +247,8 @@ struct task *tree_find_task(struct tree *tree, pid_t tid)
 		tree->seen++;
 		task->host_pid = tree_get_host_pid(tree, task);
 	} else {
-		const struct task *leader = tree_find_task(tree, task->tgid); /* also counts the process */
+		/* Adds the leader, too, and so counts the process. */
+		const struct task *leader = tree_find_task(tree, task->tgid);
 
 		task->host_pid = leader ? leader->host_pid : 0;
 	}

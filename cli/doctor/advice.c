@@ -6,7 +6,8 @@
 #include "base/buf.h"
 #include "cli/doctor/doctor.h"
 
-#define TRAITS_NESTED (TRAIT_LISTENER | TRAIT_GVISOR) /* in a sandbox beyond container settings */
+/* callgate runs in a sandbox that container settings do not change */
+#define TRAITS_NESTED (TRAIT_LISTENER | TRAIT_GVISOR)
 #define TRAITS_CONFINED (TRAITS_CONTAINER | TRAIT_FILTERED)
 
 /* One piece of advice. It is given when a probe in `about` found its feature missing and all conditions hold. */

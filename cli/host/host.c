@@ -26,7 +26,7 @@
 struct cli_host_note {
 	struct cli_host_note *next;
 	const char *path, *text;
-	bool told; /* of a void grant: the user was told */
+	bool told; /* the user was told that the grant is void */
 };
 
 /* Finds the note for a path, borrowed; NULL: there is none. */

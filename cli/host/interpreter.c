@@ -164,7 +164,7 @@ static void interpreter_add_installation(struct cli_interpreter *found, const ch
 				     "known here",
 				     real, program);
 	else if (!program_strip_directory(real, "bin", prefix))
-		interpreter_add_prefix(found, real); /* not in a "bin" directory: only the file itself */
+		interpreter_add_prefix(found, real); /* the file is not in a "bin" directory: adds the file alone */
 	else if (interpreter_is_system_prefix(prefix))
 		interpreter_add_parts(found, family, prefix, real);
 	else

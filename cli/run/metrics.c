@@ -26,7 +26,10 @@ static void metrics_put_label(struct buf *out, const char *name, const char *val
 	buf_puts(out, "\"");
 }
 
-/* One sample. label NULL: it has none. A value that is not a number, as of what was not measured, is left out. */
+/*
+ * Writes one sample. label NULL: the sample has no label. Writes nothing if the value is not a number, because it was
+ * not measured.
+ */
 static void metrics_put_sample(struct buf *out, const char *name, const char *label, const char *value,
 			       const json_t *number, double scale)
 {
@@ -58,7 +61,7 @@ static void metrics_put_info(struct buf *out, const json_t *result)
 	buf_puts(out, "} 1\n");
 }
 
-/* A family of one sample without labels. `sample` is its name, for counters with "_total". */
+/* Writes a family of one sample without labels. `sample` is the sample's name, which for counters ends in "_total". */
 static void metrics_put_single(struct buf *out, const char *name, const char *sample, const char *help,
 			       const json_t *number, double scale)
 {

@@ -296,7 +296,7 @@ int run_program_to_end(struct run *run)
 	struct keeper_options keeper;
 	int exit_code;
 
-	account_end_helper(); /* loading the policy again after a setup may have started it */
+	account_end_helper(); /* loading the policy again after a setup may have started the process */
 	run->layers = layers_create(options->policy.without, policy_get_settings(run->program.policy)->required);
 	if (!run->layers)
 		return run_refuse_no_memory(run);

@@ -91,8 +91,8 @@ void conn_send_connected(struct conn *conn, int error);
 #define CONN_HEADERS_MS 30000
 #define CONN_IDLE_MS 300000
 #define CONN_ARRIVE_MS 10000 /* from CONNECTED until the socket arrives */
-#define CONN_MAX 4096 /* or fewer by RLIMIT_NOFILE; one more evicts the one that was idle longest */
-#define CONN_EVICT_MS 5000 /* idle time that permits an eviction; otherwise the new one is refused */
+#define CONN_MAX 4096 /* most connections, or fewer by RLIMIT_NOFILE; one more closes the longest idle one */
+#define CONN_EVICT_MS 5000 /* a new connection may evict one that was idle so long; if there is none, it is refused */
 #define CONN_BUFFER (64 * 1024) /* bytes buffered in each direction; allocated at first use */
 
 /*

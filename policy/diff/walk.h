@@ -24,9 +24,9 @@
 struct walk_pattern {
 	struct glob glob; /* the glob from "/" on; ends in "**" when the pattern also matches everything below */
 	/*
-	 * Facts about all paths below a match, in the lower half: those that become true and those that become false.
-	 * Only for patterns that end in "**". Patterns of the same effect share a fact, which keeps the number of
-	 * states small.
+	 * Facts about all paths below a match, in the lower 32 bits: those that become true and those that become
+	 * false. Only for patterns that end in "**". Patterns of the same effect share a fact, which keeps the number
+	 * of states small.
 	 */
 	uint64_t sets, clears;
 	uint64_t unless; /* the pattern has no effect where one of these facts is true */
@@ -38,8 +38,8 @@ struct walk {
 	size_t patterns;
 	uint64_t stop; /* below a path where all these facts are true nothing is searched; 0: search everywhere */
 	/*
-	 * Called for each path, which begins with "/" and fits in PATH_MAX. Returns bits of the upper half: paths with
-	 * different bits are different states, even if all patterns have the same positions.
+	 * Called for each path, which begins with "/" and fits in PATH_MAX. Returns facts in the upper 32 bits: paths
+	 * with different ones are different states, even if all patterns have the same positions.
 	 */
 	uint64_t (*visit)(void *ctx, const char *path);
 	void *ctx;

@@ -155,7 +155,7 @@ static struct net_verdict judge_note_observed(struct net_verdict verdict, const 
 	return verdict;
 }
 
-/* As policy_find_closed_network(), but of this policy, also where it is an observing one. */
+/* Like policy_find_closed_network(), but asks `policy` itself, even if that is an observing one. */
 static const char *judge_find_closed(const struct policy *policy)
 {
 	uint32_t closed = policy->fired ? *policy->fired & policy->after_network : 0;

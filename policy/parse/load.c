@@ -190,7 +190,7 @@ static void load_set_workdir(struct loader *loader)
 	compiler->policy->settings.home = host->home ? arena_dup(&compiler->policy->arena, host->home) : NULL;
 	if (named)
 		vars_expand_path(compiler, named, 0, load_take_workdir, (void *)(uintptr_t)named);
-	if (!compiler->policy->settings.workdir) /* also after a wrong one: the rules may have more mistakes */
+	if (!compiler->policy->settings.workdir) /* also in place of a wrong one, to find mistakes in rules */
 		vars_expand_path(compiler, &fixed, 0, load_take_workdir, &fixed);
 }
 

@@ -245,7 +245,7 @@ static void net_rule_add_deny(struct parser *parser, const json_t *object)
 	const char *reason = json_string_value(json_object_get(object, "reason"));
 
 	if (net_rule_has_member(object, "port")) {
-		/* on failure the parser knows */
+		/* On failure the function adds a message to the parser. */
 		(void)net_rule_get_ports(parser, parser_enter_member(parser, object, "port"), &deny.port, &deny.ports);
 		parser_leave_member(parser);
 	}
