@@ -80,10 +80,10 @@ static int log_map_window(struct audit *audit, uint64_t start, uint64_t end)
 /* Moves the window so that len bytes and a trailer fit, or changes to pwrite(2) for good. 0 or -errno. */
 static int log_move_window(struct audit *audit, size_t len)
 {
-	uint64_t start = audit->shared->end / PAGE_BYTES * PAGE_BYTES, end = 0;
+	uint64_t start = audit->end / PAGE_BYTES * PAGE_BYTES, end = 0;
 	int r;
 
-	r = log_allocate_chunk(audit, start, audit->shared->end - start + len + LOG_TRAILER_BYTES, &end);
+	r = log_allocate_chunk(audit, start, audit->end - start + len + LOG_TRAILER_BYTES, &end);
 	if (r == -EOPNOTSUPP || r == -ENOSYS || r == -EINVAL) {
 		audit->direct = true;
 		return 0;
@@ -121,17 +121,17 @@ int log_write_line(int fd, const char *line, size_t len, uint64_t end)
 
 int log_append_by_pwrite(struct audit *audit, const char *line, size_t len)
 {
-	uint64_t end = audit->shared->end;
+	uint64_t end = audit->end;
 	int r = log_write_line(audit->fd, line, len, end);
 
 	if (r == 0)
-		__atomic_store_n(&audit->shared->end, end + len, __ATOMIC_RELEASE);
+		audit->end = end + len;
 	return r;
 }
 
 int log_append_line(struct audit *audit, const char *line, size_t len)
 {
-	uint64_t end = audit->shared->end;
+	uint64_t end = audit->end;
 
 	if (!audit->direct && (!audit->window || end + len + LOG_TRAILER_BYTES > audit->window_end)) {
 		int r = log_move_window(audit, len);
@@ -142,14 +142,88 @@ int log_append_line(struct audit *audit, const char *line, size_t len)
 	if (audit->direct)
 		return log_append_by_pwrite(audit, line, len);
 	memcpy(audit->window + (end - audit->window_start), line, len);
-	/* The end moves after the copy. When the writer is killed before, readers ignore the bytes past the end. */
-	__atomic_store_n(&audit->shared->end, end + len, __ATOMIC_RELEASE);
+	audit->end = end + len;
 	return 0;
 }
 
-bool log_is_in_window(const struct audit *audit, uint64_t offset, size_t len)
+char *log_find_in_window(const struct audit *audit, uint64_t offset, size_t len)
 {
 	/* The order matters: the window may move at any time, unless this thread is the writer. */
-	return pthread_equal(pthread_self(), audit->writer) && audit->window && offset >= audit->window_start &&
-	       offset + len <= audit->window_end;
+	if (!pthread_equal(pthread_self(), audit->writer) || !audit->window ||
+	    offset < audit->base + audit->window_start || offset + len > audit->base + audit->window_end)
+		return NULL;
+	return audit->window + (offset - audit->base - audit->window_start);
+}
+
+/* Finds the file and the place in it. -1: the file is closed. */
+static int log_find_file(const struct audit *audit, uint64_t offset, off_t *ret_place)
+{
+	*ret_place = (off_t)(offset - audit->base);
+	if (offset >= audit->base)
+		return audit->fd;
+	for (size_t i = 0; i < audit->olders; i++) {
+		const struct log_older *older = &audit->older[i];
+
+		*ret_place = (off_t)(offset - older->base);
+		if (offset >= older->base && offset < older->end)
+			return older->fd;
+	}
+	return -1;
+}
+
+int log_read_at(const struct audit *audit, char *bytes, size_t len, uint64_t offset)
+{
+	off_t place;
+	int fd = log_find_file(audit, offset, &place);
+	ssize_t n = TEMP_FAILURE_RETRY(pread(fd, bytes, len, place));
+
+	return n == (ssize_t)len ? 0 : n < 0 ? -errno : -EIO;
+}
+
+int log_write_at(const struct audit *audit, const char *bytes, size_t len, uint64_t offset)
+{
+	char *mapped = log_find_in_window(audit, offset, len);
+	off_t place;
+	ssize_t n;
+	int fd;
+
+	if (mapped) {
+		memcpy(mapped, bytes, len);
+		return 0;
+	}
+	fd = log_find_file(audit, offset, &place);
+	n = TEMP_FAILURE_RETRY(pwrite(fd, bytes, len, place));
+	return n == (ssize_t)len ? 0 : n < 0 ? -errno : -EIO;
+}
+
+/* Whether an outcome of a record in the file is to come. */
+static bool log_needs_file(const struct audit *audit, const struct log_older *older)
+{
+	const struct chain *chain = &audit->chain;
+
+	for (size_t i = 0; i < chain->late_count; i++)
+		if (chain->late[i].offset >= older->base && chain->late[i].offset < older->end)
+			return true;
+	return false;
+}
+
+void log_close_older(struct audit *audit)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < audit->olders; i++) {
+		struct log_older older = audit->older[i];
+
+		if (log_needs_file(audit, &older))
+			audit->older[kept++] = older;
+		else
+			(void)close(older.fd);
+	}
+	audit->olders = kept;
+}
+
+void log_keep_error(struct audit *audit, int error)
+{
+	if (error < 0 && audit->error == 0)
+		audit->error = error;
 }

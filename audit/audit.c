@@ -2,9 +2,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "audit/log.h"
@@ -13,47 +10,27 @@
 /* The first window is one page: freeing unused space may take a disk longer than a short run itself. */
 #define WINDOW_FIRST_BYTES (4u << 10)
 
-/*
- * Creates the file; or opens an empty one, as mktemp(1) makes it, if it belongs to the effective user, has one link,
- * and is not behind a symbolic link. Locks it, which tells audit_recover_log that the log is still being written.
- * *ret_made, also set on failure: this function created the file.
- */
-static int audit_open_file(const char *path, bool *ret_made)
-{
-	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
-	struct stat file;
-
-	*ret_made = fd >= 0;
-	if (fd < 0 && errno == EEXIST) {
-		fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-		if (fd < 0 || fstat(fd, &file) < 0)
-			return -errno;
-		if (!S_ISREG(file.st_mode) || file.st_size != 0 || file.st_nlink != 1 || file.st_uid != geteuid())
-			return -EEXIST;
-	}
-	if (fd < 0)
-		return -errno;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-		return -EBUSY;
-	return steal_fd(&fd);
-}
-
 static void audit_free(struct audit *audit)
 {
 	if (!audit)
 		return;
 	log_unmap_window(audit);
 	close_fd(&audit->fd);
-	if (audit->shared)
-		(void)munmap(audit->shared, sizeof(*audit->shared));
 	encoder_release(&audit->encoder);
+	for (size_t i = 0; i < audit->olders; i++)
+		close_fd(&audit->older[i].fd);
+	free(audit->older);
+	free(audit->path);
+	free(audit->current);
+	free(audit->header);
+	free(audit->key);
+	chain_release(&audit->chain);
 	free(audit);
 }
 
 static int audit_create(const struct audit_header *header, struct audit **ret_audit)
 {
 	struct audit *audit = calloc(1, sizeof(*audit));
-	void *shared;
 	int r;
 
 	if (!audit)
@@ -61,35 +38,26 @@ static int audit_create(const struct audit_header *header, struct audit **ret_au
 	audit->fd = -1;
 	audit->record_allowed = header->record_allowed;
 	audit->chunk_bytes = WINDOW_FIRST_BYTES;
-	r = encoder_init(&audit->encoder, header->run_id, header->compact);
-	shared = mmap(NULL, sizeof(*audit->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared != MAP_FAILED)
-		audit->shared = shared;
-	if (r < 0 || shared == MAP_FAILED) {
+	audit->seq = UINT64_MAX; /* the header is line 0 */
+	r = chain_init(&audit->chain);
+	if (r == 0)
+		r = encoder_init(&audit->encoder, header->run_id, header->compact);
+	if (r < 0) {
 		audit_free(audit);
-		return -ENOMEM;
+		return r;
 	}
 	*ret_audit = audit;
 	return 0;
 }
 
-static int audit_write_header(struct audit *audit, const struct audit_header *header)
+/* Writes the first header. */
+static int audit_begin_log(struct audit *audit, const struct audit_header *header)
 {
-	_cleanup_free_ char *line = NULL;
-	size_t len;
-
-	line = lines_make_header(&audit->encoder, header, 0, &len);
-	return line ? log_append_by_pwrite(audit, line, len) : -ENOMEM;
-}
-
-int audit_make_log_file(const char *path)
-{
-	bool made = false;
-	int fd = audit_open_file(path, &made);
-
-	if (fd < 0 && made)
-		(void)unlink(path);
-	return fd;
+	audit->header = lines_make_header(header);
+	audit->key = header->key ? strdup(header->key) : NULL;
+	if (!audit->header || (header->key && !audit->key))
+		return -ENOMEM;
+	return log_write_header(audit, NULL);
 }
 
 int audit_start_log(int fd, const struct audit_header *header, struct audit **ret_audit)
@@ -101,7 +69,7 @@ int audit_start_log(int fd, const struct audit_header *header, struct audit **re
 	if (r < 0)
 		return r;
 	audit->fd = steal_fd(&owned);
-	r = audit_write_header(audit, header);
+	r = audit_begin_log(audit, header);
 	if (r < 0) {
 		audit_free(audit);
 		return r;
@@ -110,24 +78,81 @@ int audit_start_log(int fd, const struct audit_header *header, struct audit **re
 	return 0;
 }
 
+/* Notes the path for the files to come. -EEXIST when the first of them exists. */
+static int audit_prepare_rotation(struct audit *audit, const char *path, const struct audit_header *header)
+{
+	_cleanup_free_ char *next = NULL;
+
+	audit->path = strdup(path);
+	audit->current = strdup(path);
+	if (!audit->path || !audit->current || asprintf(&next, "%s.1", path) < 0)
+		return -ENOMEM;
+	audit->rotate_bytes = header->rotate_bytes;
+	audit->ret_file = header->ret_file;
+	return header->rotate_bytes && faccessat(AT_FDCWD, next, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? -EEXIST : 0;
+}
+
 int audit_open_log(const char *path, const struct audit_header *header, struct audit **ret_audit)
 {
+	struct audit *audit;
 	bool made = false;
-	int fd, r;
+	int r = audit_create(header, &audit);
 
-	if (!path)
-		return audit_create(header, ret_audit);
-	fd = audit_open_file(path, &made);
-	r = fd < 0 ? fd : audit_start_log(fd, header, ret_audit);
-	if (r < 0 && made)
+	if (r < 0)
+		return r;
+	if (!path) {
+		audit->seq = 0; /* there is no header */
+		*ret_audit = audit;
+		return 0;
+	}
+	r = audit_prepare_rotation(audit, path, header);
+	if (r == 0)
+		r = audit->fd = log_open_file(path, &made);
+	if (r >= 0)
+		r = audit_begin_log(audit, header);
+	if (r == 0) {
+		*ret_audit = audit;
+		return 0;
+	}
+	audit_free(audit);
+	if (made)
 		(void)unlink(path);
 	return r;
 }
 
+/* Appends a record. It also has the hashes of earlier records that were finished late. */
+static int audit_append_record(struct audit *audit, const struct audit_record *record, struct audit_slot *slot)
+{
+	char outcomes[CHAIN_OUTCOMES_MAX * CHAIN_OUTCOME_BYTES];
+	struct line_links links = {.outcomes = outcomes};
+	uint64_t start;
+	size_t len, room, count;
+	int r = chain_prepare(audit);
+
+	if (r == 0)
+		r = log_rotate(audit);
+	slot->seq = audit->seq + 1;
+	if (r == 0)
+		r = chain_write_outcomes(audit, outcomes, CHAIN_OUTCOMES_MAX, &count, &links.outcomes_len);
+	if (r < 0)
+		return r;
+	links.prev = chain_get_prev(&audit->chain);
+	start = audit->end;
+	r = encode_record(&audit->encoder, record, &links, slot->seq, start, &len, &room);
+	if (r == 0)
+		r = log_append_line(audit, audit->encoder.line, len);
+	if (r < 0)
+		return r;
+	start += audit->base;
+	slot->offset = start + room;
+	chain_drop_outcomes(audit, count);
+	compact_remember_process(&audit->encoder, record);
+	return chain_add_line(audit, start, len, false);
+}
+
 int audit_begin_record(struct audit *audit, const struct audit_record *record, struct audit_slot *ret_slot)
 {
-	struct audit_slot slot = {.seq = audit->shared->seq + 1};
-	size_t len, room;
+	struct audit_slot slot = {.seq = audit->seq + 1};
 	int r;
 
 	if (!audit->record_allowed && record->verdict != VERDICT_DENY && record->verdict != VERDICT_KILL &&
@@ -139,68 +164,75 @@ int audit_begin_record(struct audit *audit, const struct audit_record *record, s
 		/* Store the writer only when it changed, since worker threads read it. */
 		if (!pthread_equal(audit->writer, pthread_self()))
 			audit->writer = pthread_self();
-		r = encode_record(&audit->encoder, record, slot.seq, audit->shared->end, &len, &room);
-		if (r < 0)
-			return r;
-		slot.offset = audit->shared->end + room;
-		r = log_append_line(audit, audit->encoder.line, len);
+		r = audit_append_record(audit, record, &slot);
 		if (r < 0) {
-			audit->error = audit->error ? audit->error : r;
+			log_keep_error(audit, r);
 			return r;
 		}
-		compact_remember_process(&audit->encoder, record);
 	}
-	audit->shared->seq = slot.seq;
-	audit->shared->records++;
+	audit->seq = slot.seq;
+	audit->records++;
 	*ret_slot = slot;
 	return 0;
 }
 
 void audit_end_record(struct audit *audit, struct audit_slot slot, int64_t ret, uint64_t ns)
 {
-	char room[AUDIT_OUTCOME_BYTES + 2];
+	if (slot.seq != 0 && audit->fd >= 0)
+		chain_end_record(audit, slot, ret, ns);
+}
 
-	if (slot.seq == 0 || audit->fd < 0)
-		return;
-	if (log_is_in_window(audit, slot.offset, sizeof(room))) {
-		outcome_store(&audit->encoder, audit->window + (slot.offset - audit->window_start), ret, ns);
-		return;
-	}
-	outcome_write_unknown(room);
-	outcome_store(&audit->encoder, room, ret, ns);
-	/* The blocks are allocated. If the write fails all the same, "ret": null stays: the outcome is unknown. */
-	(void)!pwrite(audit->fd, room, AUDIT_OUTCOME_BYTES, (off_t)slot.offset);
+static int audit_write_trailer(struct audit *audit, const struct audit_trailer *trailer)
+{
+	struct line_links links = {.prev = audit->chain.head};
+	_cleanup_free_ char *line = NULL, *outcomes = NULL;
+	size_t len, count;
+	int r;
+
+	/* Cuts off unused space, and perhaps a record for which audit_begin_record did not return. */
+	if (ftruncate(audit->fd, (off_t)audit->end) < 0)
+		return -errno;
+	r = chain_seal_all(audit);
+	if (r < 0)
+		return r;
+	outcomes = malloc(audit->chain.late_count * CHAIN_OUTCOME_BYTES + 1);
+	if (!outcomes)
+		return -ENOMEM;
+	r = chain_write_outcomes(audit, outcomes, SIZE_MAX, &count, &links.outcomes_len);
+	if (r < 0)
+		return r;
+	links.outcomes = outcomes;
+	line = lines_make_trailer(&audit->encoder.clock, audit->encoder.run, audit->encoder.run_len, trailer, &links,
+				  audit->file, audit->seq + 1, audit->records, &len);
+	return log_append_whole_line(audit, line, len);
 }
 
 int audit_close(struct audit *audit, const struct audit_trailer *trailer)
 {
-	_cleanup_free_ char *line = NULL;
-	struct log_shared *shared = audit->shared;
-	size_t len;
-	int r = 0;
+	int r = audit->fd >= 0 && trailer ? audit_write_trailer(audit, trailer) : 0;
 
-	if (audit->fd >= 0 && trailer && !shared->closed) {
-		shared->closed = true;
-		/* Cuts off unused space, and perhaps a record for which audit_begin_record did not return. */
-		if (ftruncate(audit->fd, (off_t)shared->end) < 0)
-			r = -errno;
-		line = lines_make_trailer(&audit->encoder.clock, audit->encoder.run, audit->encoder.run_len, trailer,
-					   shared->seq + 1, shared->records, &len);
-		if (r == 0)
-			r = line ? log_append_by_pwrite(audit, line, len) : -ENOMEM;
-	}
 	audit_free(audit);
 	return r;
 }
 
 uint64_t audit_get_size(const struct audit *audit)
 {
-	return audit->shared->end;
+	return audit->base + audit->end;
+}
+
+const char *audit_get_path(const struct audit *audit)
+{
+	return audit->current;
+}
+
+int audit_get_rotation_error(const struct audit *audit)
+{
+	return audit->rotation_error;
 }
 
 uint64_t audit_count_records(const struct audit *audit)
 {
-	return audit->shared->records;
+	return audit->records;
 }
 
 int audit_get_error(const struct audit *audit)

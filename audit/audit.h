@@ -30,6 +30,9 @@ struct audit_header {
 	const char *layers_make_json; /* JSON object that tells which sandbox layers are active */
 	bool record_allowed;
 	bool compact; /* records leave out what earlier lines say: callgate-audit(5) */
+	const char *key; /* public key with which the log is signed, in base64; NULL: it is not signed */
+	uint64_t rotate_bytes; /* begin another file when this one has so many bytes; 0: never */
+	volatile unsigned *ret_file; /* receives the number of the file that is written; NULL: nobody asks */
 };
 
 struct audit_trailer {
@@ -37,12 +40,14 @@ struct audit_trailer {
 	int exit_code; /* -1: the program did not exit */
 	int signal;    /* 0: no signal ended the program */
 	uint64_t judged, allowed, denied;
+	uint64_t recovered; /* lines that were not sealed when their writer died; 0: it ended the log itself */
 };
 
 /*
  * Creates the log and writes its header. Without a path, records are only counted. Returns 0 with a log owned by the
  * caller, or -errno: -EEXIST when the file exists, unless it is an empty regular file of the effective user with one
- * link; -EBUSY when it is locked.
+ * link; -EBUSY when it is locked. With rotate_bytes, the log goes on in files with ".1", ".2" and so on behind the
+ * path, which is looked up for each. "PATH.1" must not exist. When a file cannot be made, the last one grows on.
  */
 int audit_open_log(const char *path, const struct audit_header *header, struct audit **ret_audit);
 
@@ -78,6 +83,11 @@ uint64_t audit_count_records(const struct audit *audit);
 
 /* Returns the size of the log in bytes; 0 when records are only counted. */
 uint64_t audit_get_size(const struct audit *audit);
+
+/* Returns the path of the file that is written. Borrowed. NULL: there is no file, or only its descriptor is known. */
+const char *audit_get_path(const struct audit *audit);
+/* Returns the error that keeps the log from going on in another file; 0: none. */
+int audit_get_rotation_error(const struct audit *audit);
 
 /* Returns the first error of audit_begin_record, or 0. */
 int audit_get_error(const struct audit *audit);

@@ -60,6 +60,12 @@ void compact_remember_process(struct encoder *encoder, const struct audit_record
 		.pid = record->pid, .ppid = record->ppid, .host_pid = record->host_pid, .exe = copy};
 }
 
+void compact_forget_processes(struct encoder *encoder)
+{
+	for (unsigned i = 0; encoder->processes && i < ENCODER_PROCESSES; i++)
+		encoder->processes[i].pid = 0;
+}
+
 int compact_create_processes(struct encoder *encoder)
 {
 	encoder->processes = calloc(ENCODER_PROCESSES, sizeof(*encoder->processes));

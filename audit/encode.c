@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "audit/encode.h"
+#include "audit/hash.h"
 #include "audit/put.h"
 #include "base/text.h"
 
@@ -138,14 +139,17 @@ static char *encode_process(char *out, const struct audit_record *record, size_t
 	return put_field(out, ",\"exe\":\"", record->exe, exe_len);
 }
 
-static char *encode_first_fields(struct encoder *encoder, char *out, const struct audit_record *record, uint64_t seq,
-		     const struct encode_lengths *len)
+static char *encode_first_fields(struct encoder *encoder, char *out, const struct audit_record *record,
+				 const struct line_links *links, uint64_t seq, const struct encode_lengths *len)
 {
 	const char *time;
 	uint64_t mono_ns = audit_clock_read(&encoder->clock, &time);
 
-	out = put_uint(PUT(out, "{\"seq\":"), seq);
-	out = put_bytes(PUT(out, ",\"time\":\""), time, AUDIT_TIME_LEN);
+	out = put_uint(PUT(out, HASH_LINE_START), seq);
+	out = put_bytes(PUT(out, HASH_LINE_PREV), links->prev, HASH_DIGITS);
+	if (links->outcomes_len > 0)
+		out = put_bytes(PUT(out, "\",\"outcomes\":\""), links->outcomes, links->outcomes_len);
+	out = put_bytes(PUT(out, "\",\"time\":\""), time, AUDIT_TIME_LEN);
 	*out++ = '"';
 	if (!encoder->processes) {
 		out = put_uint(PUT(out, ",\"mono_ns\":"), mono_ns);
@@ -270,20 +274,20 @@ static char *encode_answer(char *out, const struct audit_record *record)
 	return net_put_number(out, ",\"asked_ns\":", record->asked_ns);
 }
 
-int encode_record(struct encoder *encoder, const struct audit_record *record, uint64_t seq, uint64_t offset,
-		  size_t *ret_len, size_t *ret_room)
+int encode_record(struct encoder *encoder, const struct audit_record *record, const struct line_links *links,
+		  uint64_t seq, uint64_t offset, size_t *ret_len, size_t *ret_room)
 {
 	const struct encode_lengths len = {put_measure_text(record->exe), put_measure_text(record->syscall),
 					   put_measure_text(record->host), put_measure_text(record->rule),
 					   put_measure_text(record->reason), put_measure_text(record->loader),
 					   put_measure_text(record->loader_resolved)};
-	int r = encode_reserve_line(encoder, encode_get_max_bytes(record, &len));
+	int r = encode_reserve_line(encoder, encode_get_max_bytes(record, &len) + links->outcomes_len);
 	size_t in_page;
 	char *out;
 
 	if (r < 0)
 		return r;
-	out = encode_first_fields(encoder, encoder->line, record, seq, &len);
+	out = encode_first_fields(encoder, encoder->line, record, links, seq, &len);
 	if (record->net)
 		out = encode_net(out, record->net);
 	out = encode_args(out, record);

@@ -53,6 +53,13 @@ struct encoder {
 	} verdict[VERDICT_MAX], error[AUDIT_ERRNO_MAX + 1];
 };
 
+/* What a line says of others, for the chain: chain.h. */
+struct line_links {
+	const char *prev;     /* HASH_DIGITS digits, or HASH_BLANK */
+	const char *outcomes; /* text of "outcomes" */
+	size_t outcomes_len;  /* 0: left out */
+};
+
 /* Initialises an encoder. 0 or -ENOMEM. compact: lines leave out what earlier lines say. */
 int encoder_init(struct encoder *encoder, const char *run_id, bool compact);
 void encoder_release(struct encoder *encoder);
@@ -61,14 +68,16 @@ void encoder_release(struct encoder *encoder);
  * Makes the line of a record that will begin at `offset` in the file. Returns 0 with the length of the line and the
  * offset of the outcome in it, or -ENOMEM. The text is encoder->line, valid until the next encode_record.
  */
-int encode_record(struct encoder *encoder, const struct audit_record *record, uint64_t seq, uint64_t offset,
-		  size_t *ret_len, size_t *ret_room);
+int encode_record(struct encoder *encoder, const struct audit_record *record, const struct line_links *links,
+		  uint64_t seq, uint64_t offset, size_t *ret_len, size_t *ret_room);
 
 /* In compact.c: what the line of a record leaves out in a compact log. */
 int compact_create_processes(struct encoder *encoder); /* returns 0 or -ENOMEM */
 void compact_free_processes(struct encoder *encoder);
 bool compact_omits_process(const struct encoder *encoder, const struct audit_record *record);
 bool compact_omits_effect(const struct encoder *encoder, const struct audit_record *record);
+/* Call this when a file begins, whose readers may not have those before. */
+void compact_forget_processes(struct encoder *encoder);
 /* Call this when a record is on file: later records may leave out what it says of its process. */
 void compact_remember_process(struct encoder *encoder, const struct audit_record *record);
 
@@ -76,9 +85,18 @@ void compact_remember_process(struct encoder *encoder, const struct audit_record
 void outcome_store(const struct encoder *encoder, char *room, int64_t ret, uint64_t ns);
 void outcome_write_unknown(char room[AUDIT_OUTCOME_BYTES]);
 
-/* In lines.c: make the first and the last line of a run, owned by the caller. NULL when out of memory. */
-char *lines_make_header(struct encoder *encoder, const struct audit_header *header, uint64_t seq, size_t *ret_len);
+/*
+ * In lines.c: make the lines that are no records, owned by the caller. NULL when out of memory. lines_make_header makes
+ * what the headers of all files have in common, lines_make_first a header, lines_make_next the last line of a file that
+ * goes on in another one. The trailer has its own hash, and a blank for the signature: sign.h.
+ */
+char *lines_make_header(const struct audit_header *header);
+char *lines_make_first(struct encoder *encoder, const char *header, const char *key, const char *previous,
+		       const struct line_links *links, unsigned file, uint64_t seq, size_t *ret_len);
+char *lines_make_next(struct encoder *encoder, const char *next, const struct line_links *links, uint64_t seq,
+		      size_t *ret_len);
 char *lines_make_trailer(struct audit_clock *clock, const char *run, size_t run_len,
-			 const struct audit_trailer *trailer, uint64_t seq, uint64_t records, size_t *ret_len);
+			 const struct audit_trailer *trailer, const struct line_links *links, unsigned file,
+			 uint64_t seq, uint64_t records, size_t *ret_len);
 
 #endif

@@ -1,9 +1,11 @@
-/* Makes the first and the last line of a run. No system call waits for these lines, so speed does not matter. */
+/* Makes the lines that are no records. They are rare, so their speed does not matter. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 #include "audit/encode.h"
+#include "audit/hash.h"
+#include "audit/sign.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -48,13 +50,21 @@ static void lines_add_command(struct buf *buf, const char *const *argv)
 		buf_printf(buf, ",\"command_omitted\":%zu", omitted);
 }
 
-static void lines_begin_object(struct buf *buf, struct audit_clock *clock, uint64_t seq, const char *type)
+static void lines_begin_object(struct buf *buf, struct audit_clock *clock, const struct line_links *links,
+			       uint64_t seq, const char *type)
 {
 	const char *time;
 	uint64_t mono_ns = audit_clock_read(clock, &time);
 
-	buf_printf(buf, "{\"seq\":%llu,\"time\":\"%.*s\",\"mono_ns\":%llu,\"type\":\"%s\"", (unsigned long long)seq,
-		   AUDIT_TIME_LEN, time, (unsigned long long)mono_ns, type);
+	buf_printf(buf, HASH_LINE_START "%llu" HASH_LINE_PREV "%.*s\"", (unsigned long long)seq, HASH_DIGITS,
+		   links->prev);
+	if (links->outcomes_len > 0) {
+		buf_puts(buf, ",\"outcomes\":\"");
+		buf_add(buf, links->outcomes, links->outcomes_len);
+		buf_puts(buf, "\"");
+	}
+	buf_printf(buf, ",\"time\":\"%.*s\",\"mono_ns\":%llu,\"type\":\"%s\"", AUDIT_TIME_LEN, time,
+		   (unsigned long long)mono_ns, type);
 }
 
 static char *lines_end_object(struct buf *buf, size_t *ret_len)
@@ -64,12 +74,11 @@ static char *lines_end_object(struct buf *buf, size_t *ret_len)
 	return buf_take_text(buf);
 }
 
-char *lines_make_header(struct encoder *encoder, const struct audit_header *header, uint64_t seq, size_t *ret_len)
+char *lines_make_header(const struct audit_header *header)
 {
 	_cleanup_buf_ struct buf buf = {0};
 	struct utsname machine;
 
-	lines_begin_object(&buf, &encoder->clock, seq, "header");
 	lines_add_text(&buf, ",\"run\":", header->run_id ? header->run_id : "");
 	lines_add_text(&buf, ",\"version\":", PACKAGE_VERSION);
 	lines_add_command(&buf, header->argv);
@@ -89,15 +98,53 @@ char *lines_make_header(struct encoder *encoder, const struct audit_header *head
 	buf_printf(&buf, ",\"record_allowed\":%s", header->record_allowed ? "true" : "false");
 	if (header->compact)
 		buf_puts(&buf, ",\"compact\":true");
-	return lines_end_object(&buf, ret_len);
+	return buf_take_text(&buf);
 }
 
-char *lines_make_trailer(struct audit_clock *clock, const char *run, size_t run_len,
-			 const struct audit_trailer *trailer, uint64_t seq, uint64_t records, size_t *ret_len)
+char *lines_make_first(struct encoder *encoder, const char *header, const char *key, const char *previous,
+		       const struct line_links *links, unsigned file, uint64_t seq, size_t *ret_len)
 {
 	_cleanup_buf_ struct buf buf = {0};
 
-	lines_begin_object(&buf, clock, seq, "trailer");
+	lines_begin_object(&buf, &encoder->clock, links, seq, "header");
+	buf_puts(&buf, header);
+	buf_printf(&buf, ",\"file\":%u", file);
+	lines_add_text(&buf, ",\"previous\":", previous);
+	lines_add_text(&buf, ",\"key\":", key);
+	return lines_end_object(&buf, ret_len);
+}
+
+char *lines_make_next(struct encoder *encoder, const char *next, const struct line_links *links, uint64_t seq,
+		      size_t *ret_len)
+{
+	_cleanup_buf_ struct buf buf = {0};
+
+	lines_begin_object(&buf, &encoder->clock, links, seq, "next");
+	buf_puts(&buf, ",\"run\":\"");
+	buf_add(&buf, encoder->run, encoder->run_len);
+	buf_puts(&buf, "\"");
+	lines_add_text(&buf, ",\"next\":", next);
+	return lines_end_object(&buf, ret_len);
+}
+
+/* Adds the hash of the line so far, and the blank for the signature. */
+static void lines_add_head(struct buf *buf)
+{
+	char head[HASH_DIGITS];
+
+	if (buf->failed)
+		return;
+	hash_line(buf->data, buf->len, true, head);
+	buf_printf(buf, ",\"head\":\"%.*s\",\"signature\":\"%s\"", HASH_DIGITS, head, SIGN_BLANK);
+}
+
+char *lines_make_trailer(struct audit_clock *clock, const char *run, size_t run_len,
+			 const struct audit_trailer *trailer, const struct line_links *links, unsigned file,
+			 uint64_t seq, uint64_t records, size_t *ret_len)
+{
+	_cleanup_buf_ struct buf buf = {0};
+
+	lines_begin_object(&buf, clock, links, seq, "trailer");
 	buf_puts(&buf, ",\"run\":\"");
 	buf_add(&buf, run, run_len);
 	buf_puts(&buf, "\"");
@@ -109,5 +156,9 @@ char *lines_make_trailer(struct audit_clock *clock, const char *run, size_t run_
 	buf_printf(&buf, ",\"records\":%llu,\"judged\":%llu,\"allowed\":%llu,\"denied\":%llu",
 		   (unsigned long long)records, (unsigned long long)trailer->judged,
 		   (unsigned long long)trailer->allowed, (unsigned long long)trailer->denied);
+	if (trailer->recovered > 0)
+		buf_printf(&buf, ",\"recovered\":%llu", (unsigned long long)trailer->recovered);
+	buf_printf(&buf, ",\"file\":%u", file);
+	lines_add_head(&buf);
 	return lines_end_object(&buf, ret_len);
 }

@@ -8,80 +8,152 @@
 #include "audit/encode.h"
 #include "audit/log.h"
 #include "audit/read.h"
+#include "audit/scan.h"
+#include "audit/verify.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 
 struct recover_log {
-	uint64_t seq, records, denied;
+	int fd;
+	struct verify verify;
+	uint64_t denied;
+	uint64_t sealed;      /* lines whose hash another line had when the writer died */
 	bool header, trailer; /* trailer: the last line is a trailer */
 	char run[AUDIT_RUN_MAX * TEXT_ESCAPE_MAX];
 	size_t run_len;
+	char head[HASH_DIGITS]; /* of the last line */
+	uint64_t seq;           /* its number */
+	char *line;             /* its text; owned */
+	size_t cap;
 };
 
-static void recover_read_run(struct recover_log *log, const json_t *line)
+static int recover_read_header(struct recover_log *log, struct audit_reader *reader, struct audit_line *line)
 {
+	_cleanup_free_ char *run = NULL;
 	size_t len;
-	_cleanup_free_ char *run = audit_line_get_bytes(line, "run", &len);
+	int r = audit_reader_parse_line(reader, line);
 
+	if (r < 0 || strcmp(audit_line_get_type(line->json), "header") != 0)
+		return -EBADMSG;
+	run = audit_line_get_bytes(line->json, "run", &len);
 	if (run)
 		log->run_len = text_escape_for_json(log->run, run, len < AUDIT_RUN_MAX ? len : AUDIT_RUN_MAX);
+	log->header = true;
+	return 0;
 }
 
-static void recover_read_line(struct recover_log *log, const struct audit_line *line)
+/* Copies the line, with its newline. */
+static int recover_copy_line(struct recover_log *log, const struct audit_line *line)
 {
-	const char *type = audit_line_get_type(line->json);
-	const char *verdict = json_string_value(json_object_get(line->json, "verdict"));
+	if (line->len + 1 > log->cap) {
+		char *copy = realloc(log->line, line->len + 1);
 
-	log->seq = (uint64_t)json_integer_value(json_object_get(line->json, "seq"));
-	log->trailer = strcmp(type, "trailer") == 0;
-	if (strcmp(type, "header") == 0) {
-		log->header = true;
-		recover_read_run(log, line->json);
+		if (!copy)
+			return -ENOMEM;
+		log->line = copy;
+		log->cap = line->len + 1;
 	}
-	if (strcmp(type, "record") != 0)
-		return;
-	log->records++;
-	if (verdict && (strcmp(verdict, verdict_get_name(VERDICT_DENY)) == 0 ||
-			strcmp(verdict, verdict_get_name(VERDICT_KILL)) == 0))
+	memcpy(log->line, line->text, line->len);
+	log->line[line->len] = '\n';
+	return 0;
+}
+
+/* Fills in the hash of the line before where it is not on file yet. */
+static int recover_seal_line(struct recover_log *log, const struct scan_record *record, const struct audit_line *line)
+{
+	size_t start = hash_get_prev_offset(record->seq);
+
+	if (line->len < start + HASH_DIGITS || log->verify.is_broken)
+		return 0;
+	if (!memchr(log->line + start, '-', HASH_DIGITS)) {
+		log->sealed = log->verify.lines;
+		return 0;
+	}
+	memcpy(log->line + start, log->head, HASH_DIGITS);
+	return pwrite(log->fd, log->head, HASH_DIGITS, (off_t)(line->offset + start)) == HASH_DIGITS ? 0 : -EIO;
+}
+
+static int recover_read_line(struct recover_log *log, const struct audit_line *line)
+{
+	struct scan_record record;
+	int r = scan_line(line->text, line->len, &record);
+
+	log->trailer = r == 0 && scan_text_is(&record.type, "trailer");
+	if (r == 0 && (scan_text_is(&record.verdict, verdict_get_name(VERDICT_DENY)) ||
+		       scan_text_is(&record.verdict, verdict_get_name(VERDICT_KILL))))
 		log->denied++;
+	r = recover_copy_line(log, line);
+	if (r == 0 && log->verify.lines == 0)
+		verify_resume(&log->verify, log->line, line->len + 1);
+	if (r == 0)
+		r = recover_seal_line(log, &record, line);
+	if (r < 0)
+		return r;
+	hash_line(log->line, line->len + 1, true, log->head);
+	r = verify_add_line(&log->verify, log->line, line->len + 1);
+	log->seq = log->verify.is_broken ? record.seq : log->verify.last.place.seq;
+	return r;
 }
 
 /* Reads the log. 0 with the end of the last complete line, or -errno: -EBADMSG for a file that is no log. */
-static int recover_read_log(int fd, struct recover_log *log, uint64_t *ret_end)
+static int recover_read_log(struct recover_log *log, uint64_t *ret_end)
 {
 	struct audit_reader *reader;
 	struct audit_line line;
-	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3), r;
+	int copy = fcntl(log->fd, F_DUPFD_CLOEXEC, 3), r, more;
 
 	if (copy < 0)
 		return -errno;
 	r = audit_reader_create(copy, &reader);
 	if (r < 0)
 		return r;
-	while ((r = audit_reader_read_line(reader, &line)) != 0) {
-		if (r == 1)
-			recover_read_line(log, &line);
-		if ((r < 0 && r != -EBADMSG) || !log->header)
-			break;
+	verify_begin_file(&log->verify);
+	while ((more = audit_reader_read_text(reader, &line)) == 1 && r == 0) {
+		if (!log->header)
+			r = recover_read_header(log, reader, &line);
+		if (r == 0)
+			r = recover_read_line(log, &line);
 	}
 	*ret_end = line.offset;
 	audit_reader_free(reader);
-	if (r == 0 || log->header)
-		return log->header ? r : -EBADMSG;
-	return r < 0 ? r : -EBADMSG;
+	if (r == 0)
+		r = more;
+	return r == 0 && !log->header ? -EBADMSG : r;
 }
 
-static int recover_append_trailer(int fd, const struct recover_log *log, uint64_t end, const char *status)
+/* The hashes of records that got their outcomes after they were sealed. Owned by the caller; NULL: no memory. */
+static char *recover_make_outcomes(const struct verify *verify)
 {
-	struct audit_trailer trailer = {
-		.status = status, .exit_code = -1, .judged = log->records, .denied = log->denied};
+	_cleanup_buf_ struct buf buf = {0};
+
+	buf_puts(&buf, "");
+	for (size_t i = 0; i < verify->late_count; i++)
+		buf_printf(&buf, "%s%llu:%.*s", i > 0 ? " " : "", (unsigned long long)verify->late[i].place.seq,
+			   HASH_DIGITS, verify->late[i].hash);
+	return buf_take_text(&buf);
+}
+
+static int recover_append_trailer(const struct recover_log *log, uint64_t end, const char *status)
+{
+	const struct verify *verify = &log->verify;
+	/* Each file has a header, and all but the last one a line that names the next. */
+	uint64_t records = log->seq - 2 * (uint64_t)verify->file_number;
+	struct audit_trailer trailer = {.status = status, .exit_code = -1, .judged = records, .denied = log->denied,
+					.recovered = verify->lines - log->sealed};
+	struct line_links links = {.prev = log->head};
 	struct audit_clock clock = {.second = -1};
-	_cleanup_free_ char *line = NULL;
+	_cleanup_free_ char *line = NULL, *outcomes = recover_make_outcomes(verify);
 	size_t len;
 
-	trailer.allowed = log->records - log->denied;
-	line = lines_make_trailer(&clock, log->run, log->run_len, &trailer, log->seq + 1, log->records, &len);
-	return line ? log_write_line(fd, line, len, end) : -ENOMEM;
+	if (!outcomes)
+		return -ENOMEM;
+	links.outcomes = outcomes;
+	links.outcomes_len = strlen(outcomes);
+	trailer.allowed = records - log->denied;
+	line = lines_make_trailer(&clock, log->run, log->run_len, &trailer, &links, verify->file_number,
+				  log->seq + 1, records, &len);
+	return line ? log_write_line(log->fd, line, len, end) : -ENOMEM;
 }
 
 int audit_recover_log(const char *path, const char *status)
@@ -93,16 +165,19 @@ int audit_recover_log(const char *path, const char *status)
 
 int audit_recover_fd(int fd, const char *status)
 {
-	struct recover_log log = {0};
+	struct recover_log log = {.fd = fd};
 	uint64_t end = 0;
 	int r;
 
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		return -EBUSY; /* another process is still writing the log */
-	r = recover_read_log(fd, &log, &end);
-	if (r < 0)
-		return r;
-	if (ftruncate(fd, (off_t)end) < 0)
-		return -errno;
-	return log.trailer ? 0 : recover_append_trailer(fd, &log, end, status);
+	verify_init(&log.verify);
+	r = recover_read_log(&log, &end);
+	if (r == 0 && ftruncate(fd, (off_t)end) < 0)
+		r = -errno;
+	if (r == 0 && !log.trailer)
+		r = recover_append_trailer(&log, end, status);
+	verify_release(&log.verify);
+	free(log.line);
+	return r;
 }

@@ -30,6 +30,8 @@ libcallgate_base_a_SOURCES += \
 	base/sha256.c \
 	base/sha256.h \
 	base/shown.c \
+	base/signing.c \
+	base/signing.h \
 	base/text.c \
 	base/text.h \
 	base/texthash.h \

@@ -2,6 +2,7 @@ bin_PROGRAMS += callgate
 CALLGATE_SOURCES += \
 	cli/check.c \
 	cli/cli.h \
+	cli/key.c \
 	cli/load.c \
 	cli/load.h \
 	cli/main.c \
@@ -41,7 +42,9 @@ CALLGATE_SOURCES += \
 	cli/audit/top-screen.c \
 	cli/audit/top.c \
 	cli/audit/top.h \
-	cli/audit/tree.c
+	cli/audit/tree.c \
+	cli/audit/verify.c \
+	cli/audit/verify.h
 CALLGATE_SOURCES += \
 	cli/audit/export/columns.c \
 	cli/audit/export/columns.h \

@@ -16,6 +16,7 @@
 #include "confine/cgroup.h"
 #include "confine/descriptors.h"
 #include "confine/scheduling.h"
+#include "keeper/evidence.h"
 #include "keeper/private.h"
 #include "supervisor/process.h"
 
@@ -44,6 +45,8 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 		.audit_path = options->audit_path,
 		.audit_fd = options->audit_fd,
 		.audit_earlier = options->audit_earlier,
+		.rotate_bytes = options->rotate_bytes,
+		.sign_path = options->sign_path,
 		.ask = {options->ask.policy, options->ask.dir_fd, options->ask.timeout_ns},
 		.layers = options->layers,
 		.namespaces = namespaces,
@@ -159,9 +162,9 @@ static void keeper_send_ready(const struct fork_descriptors *ends)
 }
 
 /*
- * Does slow work while the supervisor starts: creates the scratch directories, computes the policy's digest, which the
- * first record of the log needs, and removes what dead runs left. `again`: the work is done, and only the message that
- * the directories exist is sent to another supervisor.
+ * Does slow work while the supervisor starts: creates the scratch directories, computes the policy's digest and makes
+ * the key, which the first line of the log needs, and removes what dead runs left. `again`: the work is done, and only
+ * the message that the directories exist is sent to another supervisor.
  */
 static void keeper_prepare_run(struct keeper *keeper, struct fork_descriptors *ends, bool again)
 {
@@ -175,6 +178,8 @@ static void keeper_prepare_run(struct keeper *keeper, struct fork_descriptors *e
 	if (again || ends->prepare_error < 0)
 		return;
 	ends->prepare_error = policy_compute_sha256(options->policy);
+	if (ends->prepare_error == 0)
+		ends->prepare_error = evidence_make_key(keeper);
 	if (ends->prepare_error == 0) {
 		memcpy(keeper->counters->policy_sha256, policy_get_settings(options->policy)->sha256,
 		       sizeof(keeper->counters->policy_sha256));
@@ -215,6 +220,8 @@ static int keeper_fork_supervisor(struct keeper *keeper, struct fork_descriptors
 		if (keeper->batch)
 			scheduling_set_normal(); /* the child would inherit SCHED_BATCH */
 		keeper->supervisor_pid = namespaces_fork_supervisor(&namespaces);
+		if (keeper->supervisor_pid == 0 && keeper->key)
+			signing_wipe_key(keeper->key);
 		if (keeper->supervisor_pid == 0)
 			keeper_run_supervisor(keeper, ends, &namespaces);
 		if (keeper->supervisor_pid > 0 && !namespaces.lost) /* if lost, no process is left to read this */

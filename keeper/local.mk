@@ -3,6 +3,8 @@ libcallgate_keeper_a_SOURCES += \
 	keeper/capture.h \
 	keeper/custodian.c \
 	keeper/custodian.h \
+	keeper/evidence.c \
+	keeper/evidence.h \
 	keeper/fork.c \
 	keeper/input.c \
 	keeper/input.h \

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "audit/audit.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "keeper/evidence.h"
 #include "keeper/private.h"
 #include "supervisor/report.h"
 
@@ -32,6 +34,17 @@ json_t *keeper_read_report(const struct keeper *keeper)
 	return report;
 }
 
+static int keeper_recover_log(const struct keeper *keeper)
+{
+	const char *status = run_status_get_name(keeper->outcome->ending.status);
+	_cleanup_free_ char *path = NULL;
+
+	if (keeper->options->audit_fd >= 0)
+		return audit_recover_fd(keeper->options->audit_fd, status);
+	path = evidence_make_path(keeper);
+	return path ? audit_recover_log(path, status) : -ENOMEM;
+}
+
 /* The outcome after the supervisor's death. If the keeper killed it, the reason is the status, otherwise an error. */
 static void keeper_judge_supervisor_death(struct keeper *keeper)
 {
@@ -45,11 +58,7 @@ static void keeper_judge_supervisor_death(struct keeper *keeper)
 		outcome->error_code = "supervisor_died";
 	}
 	if (keeper->options->audit_path)
-		recovered = keeper->options->audit_fd >= 0
-				    ? audit_recover_fd(keeper->options->audit_fd,
-						       run_status_get_name(outcome->ending.status))
-				    : audit_recover_log(keeper->options->audit_path,
-						    run_status_get_name(outcome->ending.status));
+		recovered = keeper_recover_log(keeper);
 	if (outcome->error_code)
 		(void)snprintf(outcome->message, sizeof(outcome->message),
 			       "the supervisor died (%s %d%s); the program and everything it started were killed%s%s",

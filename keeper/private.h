@@ -2,6 +2,7 @@
 #ifndef CALLGATE_KEEPER_PRIVATE_H
 #define CALLGATE_KEEPER_PRIVATE_H
 
+#include "base/signing.h"
 #include "keeper/run.h"
 #include "keeper/stdin-relay.h"
 #include "keeper/terminal.h"
@@ -26,6 +27,7 @@ struct keeper {
 	int report_fd;         /* a memfd to which the supervisor writes its report */
 	struct run_counters *counters; /* on a page shared with the supervisor */
 	int signal_fd;
+	struct signing_key *key; /* signs the log; owned; NULL: there is no log. evidence.h */
 	uint64_t start_ns;
 	uint64_t until_ns;           /* when the run's time limit ends; 0: no limit */
 	uint64_t kill_tree_ns; /* when the supervisor's descendants are killed; 0: the run is not to end */

@@ -116,10 +116,24 @@ static json_t *result_make_termination(const struct keeper_outcome *outcome)
 			 (int)(outcome->end != RUN_END_NONE));
 }
 
+/* The JSON of the log. head, lines and key identify a signed log: callgate-audit(5). */
+static json_t *result_make_audit(const struct keeper_options *options, const struct keeper_outcome *outcome)
+{
+	json_t *records = json_object_get(outcome->report, "records");
+	json_t *audit = json_pack("{s:o, s:O}", "file", report_make_text_json(options->audit_path), "records",
+				  records ? records : json_null());
+
+	if (outcome->log_end.lines > 0) {
+		(void)json_object_set_new(audit, "lines", json_integer((json_int_t)outcome->log_end.lines));
+		(void)json_object_set_new(audit, "head", json_string(outcome->log_end.head));
+		(void)json_object_set_new(audit, "key", json_string(outcome->log_key));
+	}
+	return audit;
+}
+
 json_t *result_make_json(const struct keeper_options *options, struct keeper_outcome *outcome)
 {
 	json_t *result = json_object(), *report = outcome->report;
-	json_t *records = json_object_get(report, "records");
 
 	(void)json_object_set_new(result, "schema", json_string(RESULT_SCHEMA));
 	(void)json_object_set_new(result, "run_id", json_string(options->scratch->id));
@@ -155,9 +169,7 @@ json_t *result_make_json(const struct keeper_options *options, struct keeper_out
 					    report_make_text_json(policy_get_settings(options->policy)->name), "sha256",
 					    policy_get_settings(options->policy)->sha256));
 	(void)json_object_set_new(result, "enforcement", layers_make_json(options->layers));
-	(void)json_object_set_new(result, "audit",
-				  json_pack("{s:o, s:O}", "file", report_make_text_json(options->audit_path), "records",
-					    records ? records : json_null()));
+	(void)json_object_set_new(result, "audit", result_make_audit(options, outcome));
 	if (json_object_get(report, "audit_sink"))
 		(void)json_object_set(result, "audit_sink", json_object_get(report, "audit_sink"));
 	(void)json_object_set_new(result, "error", result_make_error_object(outcome->error_code, outcome->message));

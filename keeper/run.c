@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -15,6 +16,7 @@
 #include "confine/namespaces.h"
 #include "confine/scheduling.h"
 #include "confine/selffilter.h"
+#include "keeper/evidence.h"
 #include "keeper/private.h"
 #include "policy/network/net.h"
 #include "supervisor/cpu/cpu.h"
@@ -143,8 +145,21 @@ static void keeper_end_failed_start(struct keeper *keeper, const char *step, int
 		keeper_explain_failure(keeper->outcome, step, error);
 }
 
+/* Signs the log. If that fails, the result has neither its head nor its key. */
+static void keeper_complete_log(struct keeper *keeper)
+{
+	struct keeper_outcome *outcome = keeper->outcome;
+	int error = evidence_sign_log(keeper);
+
+	if (error == 0 || error == -EBADMSG || outcome->error_code) /* EBADMSG: the log has no end, which is told */
+		return;
+	outcome->error_code = "audit_failed";
+	(void)snprintf(outcome->message, sizeof(outcome->message), "cannot sign the log: %s", strerror(-error));
+}
+
 static void keeper_release(struct keeper *keeper)
 {
+	evidence_release(keeper);
 	stdin_relay_release(&keeper->input);
 	terminal_release(&keeper->terminal);
 	cleanup_close(&keeper->supervisor_pidfd);
@@ -185,6 +200,8 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 	if (options->wall_ns && options->wall_ns < UINT64_MAX - keeper.start_ns)
 		keeper.until_ns = keeper.start_ns + options->wall_ns;
 	if (error == 0)
+		error = evidence_prepare(&keeper);
+	if (error == 0)
 		error = keeper_prepare_and_fork(&keeper, &step);
 	egress_side_close_handed_fds(&keeper.egress);
 	if (error == 0)
@@ -199,6 +216,7 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 		terminal_set_raw_mode(&keeper.terminal);
 		keeper_run_loop(&keeper);
 		keeper_judge_outcome(&keeper);
+		keeper_complete_log(&keeper);
 	} else {
 		keeper_end_failed_start(&keeper, step, error);
 	}

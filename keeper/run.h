@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "audit/sign.h"
 #include "confine/layers.h"
 #include "confine/privs.h"
 #include "keeper/capture.h"
@@ -31,6 +32,9 @@ struct keeper_options {
 	const char *audit_path;   /* path of the audit log; NULL: no log */
 	int audit_fd;             /* passed on in struct process_options */
 	const char *audit_earlier; /* passed on in struct process_options */
+	uint64_t rotate_bytes;     /* passed on in struct process_options */
+	int sign_fd;               /* file with the private key for the log; -1: a key is made */
+	const char *sign_path;     /* its canonical path, which no grant may cover; passed on; NULL: none */
 	enum sink_kind sink_kind; /* passed on in struct process_options, like the next one */
 	int sink_fd;
 	struct {
@@ -68,6 +72,8 @@ struct keeper_outcome {
 	struct capture out, err;
 	char out_name[SCRATCH_ID_SIZE + 16], err_name[SCRATCH_ID_SIZE + 16]; /* names of the spill files */
 	json_t *report;         /* owned: the supervisor's report (report.h); NULL: it left none */
+	struct sign_end log_end; /* the end of the log; lines is 0: no log, or it was not signed */
+	char log_key[SIGNING_KEY_TEXT]; /* the public key of its signature */
 	bool decoy;             /* callgate killed the program because a decoy was read */
 	const char *error_code; /* NULL: none; borrowed from the report or static */
 	char message[1280];

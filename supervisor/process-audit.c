@@ -52,12 +52,28 @@ static int process_check_log_place(struct process *process, const char *path)
 	return 0;
 }
 
+/* Refuses a key that the program could read or write. */
+static int process_check_key_place(struct process *process, const char *path)
+{
+	char virt[PATH_MAX];
+	int len = view_name_host_path(process->view, path, strlen(path), virt, sizeof(virt));
+
+	if (len < 0 || (policy_is_observing(process->options->policy) ? 0
+			: policy_get_rights(process->options->policy, virt, (size_t)len)) == 0)
+		return 0;
+	return process_fail(process, "audit_failed",
+			    "the key %s is in the program's reach, as %s; choose a place that no rule grants", path,
+			    virt);
+}
+
 int process_open_log_dir(struct process *process)
 {
 	const struct process_options *options = process->options;
 	_cleanup_free_ char *copy = NULL;
 	const char *slash;
 
+	if (options->sign_path && process_check_key_place(process, options->sign_path) < 0)
+		return -1;
 	if (options->audit_earlier && process_check_log_place(process, options->audit_earlier) < 0)
 		return -1;
 	if (options->audit_path && process_check_log_place(process, options->audit_path) < 0)
@@ -87,7 +103,11 @@ static int process_make_log(struct process *process)
 					    .workdir = policy_get_settings(options->policy)->workdir,
 					    .layers_make_json = layers,
 					    .record_allowed = policy_get_settings(options->policy)->audit_allowed,
-					    .compact = policy_get_settings(options->policy)->audit_compact};
+					    .compact = policy_get_settings(options->policy)->audit_compact,
+					    .key = options->counters->audit_key[0] ? options->counters->audit_key
+										   : NULL,
+					    .rotate_bytes = options->rotate_bytes,
+					    .ret_file = &options->counters->audit_file};
 	int error;
 
 	json_decref(enforcement);

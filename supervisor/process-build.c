@@ -48,7 +48,12 @@ int process_await_digest(struct process *process)
 		error = process_read_keeper_message(process);
 	(void)close(process->options->keeper_ready_fd);
 	if (error < 0)
-		return process_fail(process, "out_of_memory", "no memory for the policy's digest");
+		return error == -EBADMSG
+			       ? process_fail(process, "audit_failed",
+					      "the file of --sign-key is no Ed25519 private key; callgate key new "
+					      "makes one")
+			       : process_fail(process, "out_of_memory",
+					      "no memory for the policy's digest or the log's key");
 	return 0;
 }
 

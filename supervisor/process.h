@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/sha256.h"
+#include "base/signing.h"
 #include "confine/layers.h"
 #include "confine/namespaces.h"
 #include "confine/privs.h"
@@ -34,6 +35,8 @@ struct process_scratch {
 /* A page that keeper and supervisor share: the policy's digest, counters for the status line, bytes on disk. */
 struct run_counters {
 	char policy_sha256[SHA256_HEX_SIZE]; /* written by the keeper, for the log, before the keeper sets `sealed` */
+	char audit_key[SIGNING_KEY_TEXT]; /* public key of the log, written before `sealed` is set; "": none */
+	volatile unsigned audit_file; /* number of the log's file that is written; written by the supervisor */
 	bool sealed;
 	volatile uint64_t judged, denied;
 	volatile uint64_t connections;    /* connections through egress that are open now */
@@ -59,6 +62,8 @@ struct process_options {
 	/* from audit_make_log_file(), borrowed; then audit_path is canonical. -1: the log is not made yet */
 	int audit_fd;
 	const char *audit_earlier; /* the log of the run's setup, checked like audit_path; NULL: there is no such log */
+	uint64_t rotate_bytes;     /* --audit-rotate; 0: never */
+	const char *sign_path;     /* the file of the log's private key, which no grant may cover; NULL: none */
 	struct {
 		const struct policy *policy; /* borrowed; observes: ask/ask.h */
 		int dir_fd;                  /* borrowed; -1: no denial is asked about */

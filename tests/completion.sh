@@ -58,6 +58,9 @@ offers deny audit top --verdict d
 offers diff policy d
 offers --flatten policy minimise --fl
 offers denied replay --fail-on d
+offers new key n
+offers --sign-key run --sig
+offers --key audit verify --k
 offers --check policy fmt --ch
 offers --coverage policy test --cov
 offers junit policy test --format j

@@ -17,6 +17,7 @@ static const struct audit_verb {
 	{"stats", audit_main_stats, "how many, of what, how long they took; unused rules; what would allow denials"},
 	{"diff", audit_main_diff, "what one run did and another did not"},
 	{"report", audit_main_report, "one page for a browser"},
+	{"verify", audit_main_verify, "whether the lines are as callgate wrote them; the first that is not"},
 	{"export", audit_main_export, "the records as JSON lines, CSV, SQLite, OCSF, OTLP or Perfetto"},
 };
 

@@ -10,6 +10,7 @@
 #define GRACE_DEFAULT_NS UINT64_C(2000000000)                    /* default of --kill-after and --grace */
 #define STATUS_EVERY_DEFAULT_NS UINT64_C(1000000000)
 #define ASK_TIMEOUT_DEFAULT_NS UINT64_C(60000000000)             /* default of --ask-timeout */
+#define ROTATE_MIN_BYTES (64u << 10)
 #define TIME_MAX_NS (UINT64_C(24) * 3600 * 1000000000) /* maximum of all times of these options */
 
 static int run_set_events(const struct cli_given *given, void *all)
@@ -46,6 +47,16 @@ static int run_set_status_fd(const struct cli_given *given, void *status_fd)
 	if (text_parse_number(given->value, 0, INT_MAX, &fd) < 0 || fcntl((int)fd, F_GETFD) < 0)
 		return cli_refuse_value(given, "must be the number of an open file descriptor");
 	*(int *)status_fd = (int)fd;
+	return 0;
+}
+
+static int run_set_rotate(const struct cli_given *given, void *rotate_bytes)
+{
+	uint64_t bytes;
+
+	if (text_parse_size(given->value, &bytes) < 0 || bytes < ROTATE_MIN_BYTES)
+		return cli_refuse_value(given, "must be a size of at least 64K");
+	*(uint64_t *)rotate_bytes = bytes;
 	return 0;
 }
 
@@ -86,6 +97,10 @@ static const struct cli_option run_table[] = {
 	 FIELD_OFFSET(ask_timeout_ns), 0},
 	CLI_FLAG("json", 0, "print one JSON result on stdout instead of the program's output", FIELD_OFFSET(json)),
 	CLI_TEXT("audit", "FILE", "write one audit record per decision to FILE", FIELD_OFFSET(audit)),
+	{"audit-rotate", 0, "SIZE", "go on in FILE.1, FILE.2 ... when a file of the log has SIZE (at least 64K)",
+	 run_set_rotate, FIELD_OFFSET(rotate_bytes), 0},
+	CLI_TEXT("sign-key", "FILE", "sign the log with this key of callgate key new (default: one made for the run)",
+		 FIELD_OFFSET(sign_key)),
 	CLI_TEXT("audit-sink", "KIND[:PATH]",
 		 "tell each denial to the system's log, too: syslog or journald, at its usual socket or PATH",
 		 FIELD_OFFSET(sink)),

@@ -15,6 +15,8 @@ struct run_options {
 	struct cli_list artifact;
 	const char *output; /* --output; NULL: nothing is kept */
 	const char *audit;  /* --audit; NULL: the policy's file, if any */
+	uint64_t rotate_bytes; /* --audit-rotate; 0: never */
+	const char *sign_key;  /* --sign-key; NULL: a key is made for the run */
 	const char *setup;  /* --setup: a shell command; NULL: none */
 	const char *ask;  /* --ask: the directory for questions; NULL: none */
 	uint64_t ask_timeout_ns;

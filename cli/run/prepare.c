@@ -328,6 +328,28 @@ static int prepare_make_log(struct run *run, const char *named, struct run_phase
 	return 0;
 }
 
+/* Opens the private key while the caller's rights are there. The keeper reads it. */
+static int prepare_open_key(struct run *run)
+{
+	const char *named = run->options.sign_key;
+	struct stat file;
+
+	if (!named)
+		return 0;
+	run->sign_fd = open(named, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	run->sign_path = realpath(named, NULL);
+	if (run->sign_fd < 0 || !run->sign_path || fstat(run->sign_fd, &file) < 0)
+		return run_report_refusal(run, "audit_failed", "cannot read the key %s: %s", named, strerror(errno));
+	if (!S_ISREG(file.st_mode) || file.st_mode & 077)
+		return run_report_refusal(run, "audit_failed",
+					  S_ISREG(file.st_mode)
+						  ? "the key %s can be read or written by others; chmod 600 it, or "
+						    "make a new one if it may have been read"
+						  : "the key %s is not a regular file",
+					  named);
+	return 0;
+}
+
 /* Judges and creates the log. The setup has its own log next to the program's. */
 static int prepare_make_logs(struct run *run)
 {
@@ -336,7 +358,16 @@ static int prepare_make_logs(struct run *run)
 	int exit_code;
 
 	if (!named)
-		return 0;
+		return run->options.sign_key || run->options.rotate_bytes
+			       ? run_report_refusal(run, "audit_failed",
+						    "--sign-key and --audit-rotate are for a log; add --audit FILE")
+			       : 0;
+	if (run->options.rotate_bytes && run->user.set)
+		return run_report_refusal(run, "audit_failed",
+					  "--audit-rotate needs a directory in which the run's user may make files, so "
+					  "it does not go with --user; leave out one of them");
+	if (prepare_open_key(run) != 0)
+		return CLI_ERROR;
 	if (prepare_judge_parent(run, "the log", named, &run->program.log) != 0)
 		return CLI_ERROR;
 	if (!run->program.log)

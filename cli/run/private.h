@@ -58,6 +58,8 @@ struct run {
 	int output_fd;
 	struct run_end_file metrics; /* of --metrics */
 	enum sink_kind sink_kind;    /* of --audit-sink */
+	int sign_fd;                 /* of --sign-key; -1: none */
+	char *sign_path;             /* its canonical path; owned */
 	int sink_fd;
 	struct custodian custodian;
 	struct layers *layers;

@@ -30,6 +30,7 @@ LIVE_TESTS = \
 	tests/live/cli/bad-input.sh \
 	tests/live/cli/audit-export.sh \
 	tests/live/cli/audit-read.sh \
+	tests/live/cli/audit-verify.sh \
 	tests/live/cli/minimise.sh \
 	tests/live/cli/replay.sh \
 	tests/live/cli/report.sh \
@@ -222,6 +223,7 @@ EXTRA_DIST += tests/live/net-server.py tests/live/net.sh tests/cases/net-grpc.py
 EXTRA_DIST += tests/cases/attack-net-h2.py tests/cases/attack-net-listener.py tests/cases/threat-datagrams.py \
 	tests/cases/threat-outsiders.py
 EXTRA_DIST += tests/cases/net-crowd.py tests/cases/net-negative.py
+EXTRA_DIST += tests/verify-random.py tests/verify_log.py
 EXTRA_DIST += tests/cases/audit-export.py tests/cases/audit-hostile.py
 EXTRA_DIST += tests/cases/replay-ops.py tests/cases/net-python.py tests/cases/net-node.js tests/cases/NetJava.java
 EXTRA_DIST += tests/cases/after-read.py

@@ -85,6 +85,11 @@ UNIT_TESTS += tests/unit/audit/test_audit_kill
 tests_unit_audit_test_audit_kill_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
 	$(UNIT_LIBS)
 
+# Writes logs for tests/verify-random.py.
+check_PROGRAMS += tests/unit/audit/make-log
+tests_unit_audit_make_log_SOURCES = tests/unit/audit/make-log.c
+tests_unit_audit_make_log_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS)
+
 UNIT_TESTS += tests/unit/syscalls/test_refusals
 EXTRA_DIST += tests/unit/syscalls/stub-call.h
 tests_unit_syscalls_test_refusals_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a \

@@ -51,6 +51,8 @@ round()
 	[ -z "$missing" ] || fail "performed and not in the log after $1 s: $missing"
 	[ "$(wc -l <"$T/effects")" -gt 1 ] || fail "no effects at all"
 	grep -q 'bad line' "$T/logged" && fail "a torn line was left in the log"
+	"$CALLGATE" audit verify --json "$T/audit" >"$T/verified" || fail "verify: $(cat "$T/verified")"
+	[ "$(jq .recovered "$T/verified")" -ge 1 ] || fail "not told that the log was recovered: $(cat "$T/verified")"
 	echo "after $1 s: $(wc -l <"$T/effects") effects, $(wc -l <"$T/audit") records"
 }
 

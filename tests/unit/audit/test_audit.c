@@ -289,7 +289,7 @@ static void step_through(int64_t ret, unsigned *ret_states)
 	int status;
 
 	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
-	len = (size_t)(audit->shared->end - slot.offset);
+	len = (size_t)(audit->end - slot.offset);
 	line = audit->window + (slot.offset - audit->window_start);
 	while (line[-1] != '\n') {
 		line--;
@@ -405,14 +405,15 @@ START_TEST(test_existing_files)
 }
 END_TEST
 
-/* As keeper and supervisor do: the parent opens, the child writes and is killed, the parent closes. */
-START_TEST(test_closed_by_the_parent)
+/* As keeper and supervisor do: the child writes and is killed, the parent ends the log. */
+START_TEST(test_ended_by_the_parent)
 {
-	struct audit *audit = open_log();
 	pid_t child = fork();
 	int status;
 
 	if (child == 0) {
+		struct audit *audit = open_log();
+
 		for (int i = 0; i < 1000; i++) {
 			struct audit_record rec = record("/a", 2);
 			struct audit_slot slot;
@@ -425,8 +426,7 @@ START_TEST(test_closed_by_the_parent)
 	}
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert(WIFSIGNALED(status));
-	ck_assert_uint_eq(audit_count_records(audit), 1000);
-	close_log(audit);
+	ck_assert_int_eq(audit_recover_log(path, "error"), 0);
 	ck_assert_uint_eq(check_whole(), 1002);
 }
 END_TEST
@@ -743,7 +743,7 @@ START_TEST(test_recover)
 
 	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 	ck_assert_int_eq(audit_recover_log(path, "error"), -EBUSY); /* still being written */
-	ck_assert_int_eq(ftruncate(audit->fd, (off_t)audit->shared->end), 0);
+	ck_assert_int_eq(ftruncate(audit->fd, (off_t)audit->end), 0);
 	ck_assert_int_eq(audit_close(audit, NULL), 0);
 	append_bytes(tails[_i].bytes, tails[_i].len);
 	ck_assert_int_eq(audit_recover_log(path, "killed"), 0);
@@ -817,7 +817,7 @@ int main(void)
 	tcase_add_test(tests, test_denials_only);
 	tcase_add_test(tests, test_counted_only);
 	tcase_add_test(tests, test_existing_files);
-	tcase_add_test(tests, test_closed_by_the_parent);
+	tcase_add_test(tests, test_ended_by_the_parent);
 	tcase_add_loop_test(tests, test_size_limit, 0, 2);
 	tcase_add_test(tests, test_full_disk);
 	tcase_add_test(tests, test_without_fallocate);

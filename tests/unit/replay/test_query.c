@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "audit/encode.h"
+#include "audit/hash.h"
 #include "audit/scan.h"
 #include "base/text.h"
 #include "policy/paths/move.h"
@@ -35,9 +36,10 @@ static struct policy *load(struct rig *rig, const char *text)
 /* The record's line, with its outcome. */
 static void encode(const struct audit_record *record, int64_t ret)
 {
+	const struct line_links links = {.prev = HASH_BLANK};
 	size_t room;
 
-	ck_assert_int_eq(encode_record(&encoder, record, 1, 0, &line_len, &room), 0);
+	ck_assert_int_eq(encode_record(&encoder, record, &links, 1, 0, &line_len, &room), 0);
 	line = encoder.line;
 	outcome_store(&encoder, line + room, ret, 1000);
 	line_len--; /* the newline */

@@ -1,0 +1,258 @@
+#include "audit/chain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/encode.h"
+#include "audit/log.h"
+#include "audit/put.h"
+
+int chain_init(struct chain *chain)
+{
+	memset(chain, 0, sizeof(*chain));
+	memset(chain->head, '0', sizeof(chain->head));
+	return -pthread_mutex_init(&chain->lock, NULL);
+}
+
+void chain_release(struct chain *chain)
+{
+	free(chain->late);
+	free(chain->buffer);
+	chain->late = NULL;
+	chain->buffer = NULL;
+	(void)pthread_mutex_destroy(&chain->lock);
+}
+
+/* Returns the text of a line: where it is mapped, else a copy that is valid until the next call. NULL: errno is set. */
+static const char *chain_read_line(struct audit *audit, uint64_t offset, size_t len)
+{
+	struct chain *chain = &audit->chain;
+	const char *mapped = log_find_in_window(audit, offset, len);
+	int r;
+
+	if (mapped)
+		return mapped;
+	if (len > chain->buffer_bytes) {
+		char *buffer = realloc(chain->buffer, len);
+
+		if (!buffer)
+			return NULL;
+		chain->buffer = buffer;
+		chain->buffer_bytes = len;
+	}
+	r = log_read_at(audit, chain->buffer, len, offset);
+	errno = -r;
+	return r < 0 ? NULL : chain->buffer;
+}
+
+static struct chain_line *chain_find_line(struct chain *chain, uint64_t seq)
+{
+	return &chain->waiting[seq % CHAIN_WAITING];
+}
+
+/* Makes the oldest line that waits the head, and puts its hash into the line behind it. */
+static int chain_seal_oldest(struct audit *audit, bool finished)
+{
+	struct chain *chain = &audit->chain;
+	const struct chain_line *line = chain_find_line(chain, chain->sealed);
+	const char *text = chain_read_line(audit, line->offset, line->len);
+
+	if (!text)
+		return -errno;
+	hash_line(text, line->len, finished, chain->head);
+	chain->sealed++;
+	if (chain->sealed == chain->lines)
+		return 0;
+	line = chain_find_line(chain, chain->sealed);
+	return log_write_at(audit, chain->head, HASH_DIGITS, line->offset + hash_get_prev_offset(chain->sealed));
+}
+
+static int chain_advance(struct audit *audit)
+{
+	struct chain *chain = &audit->chain;
+	int r = 0;
+
+	while (r == 0 && chain->sealed < chain->lines &&
+	       __atomic_load_n(&chain_find_line(chain, chain->sealed)->state, __ATOMIC_ACQUIRE) & 1)
+		r = chain_seal_oldest(audit, true);
+	return r;
+}
+
+static int chain_reserve_late(struct chain *chain)
+{
+	size_t cap = chain->late_cap ? 2 * chain->late_cap : 16;
+	struct chain_late *late;
+
+	if (chain->late_count < chain->late_cap)
+		return 0;
+	late = reallocarray(chain->late, cap, sizeof(*late));
+	if (!late)
+		return -ENOMEM;
+	chain->late = late;
+	chain->late_cap = cap;
+	return 0;
+}
+
+/* Seals the oldest line that waits; if it is not finished, as one whose outcome comes later. */
+static int chain_seal_in_any_state(struct audit *audit)
+{
+	struct chain *chain = &audit->chain;
+	struct chain_line *line = chain_find_line(chain, chain->sealed);
+	bool finished;
+	int r;
+
+	(void)pthread_mutex_lock(&chain->lock);
+	finished = line->state & 1;
+	r = finished ? 0 : chain_reserve_late(chain);
+	if (r == 0 && !finished) {
+		chain->late[chain->late_count++] =
+			(struct chain_late){.seq = chain->sealed, .offset = line->offset, .len = line->len};
+		line->state = UINT64_MAX; /* from now on, workers find it in `late` only */
+	}
+	(void)pthread_mutex_unlock(&chain->lock);
+	return r < 0 ? r : chain_seal_oldest(audit, finished);
+}
+
+int chain_prepare(struct audit *audit)
+{
+	struct chain *chain = &audit->chain;
+	int r = chain_advance(audit);
+
+	return r == 0 && chain->lines - chain->sealed == CHAIN_WAITING ? chain_seal_in_any_state(audit) : r;
+}
+
+int chain_seal_all(struct audit *audit)
+{
+	int r = 0;
+
+	while (r == 0 && audit->chain.sealed < audit->chain.lines)
+		r = chain_seal_in_any_state(audit);
+	return r;
+}
+
+const char *chain_get_prev(const struct chain *chain)
+{
+	return chain->sealed == chain->lines ? chain->head : HASH_BLANK;
+}
+
+int chain_add_line(struct audit *audit, uint64_t offset, size_t len, bool finished)
+{
+	struct chain *chain = &audit->chain;
+	struct chain_line *line = chain_find_line(chain, chain->lines);
+
+	line->offset = offset;
+	line->len = len;
+	__atomic_store_n(&line->state, chain->lines++ << 1 | finished, __ATOMIC_RELEASE);
+	return finished ? chain_advance(audit) : 0;
+}
+
+/* ---- outcomes of lines that were sealed without ---- */
+
+static struct chain_late *chain_find_late(struct chain *chain, uint64_t seq)
+{
+	for (size_t i = 0; i < chain->late_count; i++)
+		if (chain->late[i].seq == seq)
+			return &chain->late[i];
+	return NULL;
+}
+
+/* Moves the finished lines, of which there are chain->finished, to the front. */
+static void chain_sort_late(struct chain *chain)
+{
+	size_t front = 0;
+
+	for (size_t i = 0; i < chain->late_count && front < chain->finished; i++) {
+		struct chain_late late = chain->late[i];
+
+		if (!late.finished)
+			continue;
+		chain->late[i] = chain->late[front];
+		chain->late[front++] = late;
+	}
+}
+
+int chain_write_outcomes(struct audit *audit, char *out, size_t max, size_t *ret_count, size_t *ret_len)
+{
+	struct chain *chain = &audit->chain;
+	const char *start = out;
+	int r = 0;
+
+	*ret_count = *ret_len = 0;
+	if (__atomic_load_n(&chain->finished, __ATOMIC_ACQUIRE) == 0)
+		return 0;
+	(void)pthread_mutex_lock(&chain->lock);
+	chain_sort_late(chain);
+	for (size_t i = 0; r == 0 && i < chain->finished && i < max; i++) {
+		const struct chain_late *late = &chain->late[i];
+		const char *text = chain_read_line(audit, late->offset, late->len);
+
+		if (i > 0)
+			*out++ = ' ';
+		out = put_uint(out, late->seq);
+		*out++ = ':';
+		if (text)
+			hash_line(text, late->len, true, out);
+		r = text ? 0 : -errno;
+		out += HASH_DIGITS;
+		++*ret_count;
+	}
+	(void)pthread_mutex_unlock(&chain->lock);
+	*ret_len = (size_t)(out - start);
+	return r;
+}
+
+void chain_drop_outcomes(struct audit *audit, size_t count)
+{
+	struct chain *chain = &audit->chain;
+
+	if (count == 0)
+		return;
+	(void)pthread_mutex_lock(&chain->lock);
+	/* Since chain_write_outcomes, workers have at most finished further lines, which did not move. */
+	memmove(chain->late, chain->late + count, (chain->late_count - count) * sizeof(*chain->late));
+	chain->late_count -= count;
+	__atomic_sub_fetch(&chain->finished, count, __ATOMIC_RELEASE);
+	log_close_older(audit);
+	(void)pthread_mutex_unlock(&chain->lock);
+}
+
+static void chain_store_outcome(struct audit *audit, uint64_t offset, int64_t ret, uint64_t ns)
+{
+	char room[AUDIT_OUTCOME_BYTES + 2];
+	char *mapped = log_find_in_window(audit, offset, sizeof(room));
+
+	if (mapped) {
+		outcome_store(&audit->encoder, mapped, ret, ns);
+		return;
+	}
+	outcome_write_unknown(room);
+	outcome_store(&audit->encoder, room, ret, ns);
+	/* The blocks are allocated. If the write fails all the same, "ret": null stays: the outcome is unknown. */
+	(void)log_write_at(audit, room, AUDIT_OUTCOME_BYTES, offset);
+}
+
+void chain_end_record(struct audit *audit, struct audit_slot slot, int64_t ret, uint64_t ns)
+{
+	struct chain *chain = &audit->chain;
+	struct chain_line *line = chain_find_line(chain, slot.seq);
+	bool writer = pthread_equal(pthread_self(), audit->writer);
+	struct chain_late *late = NULL;
+
+	if (writer && line->state == slot.seq << 1) {
+		chain_store_outcome(audit, slot.offset, ret, ns);
+		__atomic_store_n(&line->state, line->state | 1, __ATOMIC_RELEASE);
+		log_keep_error(audit, chain_advance(audit));
+		return;
+	}
+	(void)pthread_mutex_lock(&chain->lock);
+	if (__atomic_load_n(&line->state, __ATOMIC_ACQUIRE) == slot.seq << 1) {
+		chain_store_outcome(audit, slot.offset, ret, ns);
+		__atomic_store_n(&line->state, slot.seq << 1 | 1, __ATOMIC_RELEASE);
+	} else if ((late = chain_find_late(chain, slot.seq)) && !late->finished) {
+		chain_store_outcome(audit, slot.offset, ret, ns);
+		late->finished = true;
+		__atomic_add_fetch(&chain->finished, 1, __ATOMIC_RELEASE);
+	}
+	(void)pthread_mutex_unlock(&chain->lock);
+}

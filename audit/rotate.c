@@ -1,0 +1,118 @@
+/* Headers, and the change from one file of a log to the next. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "audit/log.h"
+#include "base/cleanup.h"
+
+int log_append_whole_line(struct audit *audit, const char *line, size_t len)
+{
+	uint64_t offset = audit->base + audit->end;
+	int r = line ? log_append_by_pwrite(audit, line, len) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	audit->seq++;
+	return chain_add_line(audit, offset, len, true);
+}
+
+int log_write_header(struct audit *audit, const char *previous)
+{
+	const struct line_links links = {.prev = audit->chain.head};
+	_cleanup_free_ char *line = NULL;
+	size_t len;
+
+	line = lines_make_first(&audit->encoder, audit->header, audit->key, previous, &links, audit->file,
+				audit->seq + 1, &len);
+	return log_append_whole_line(audit, line, len);
+}
+
+static const char *rotate_get_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Ends the current file with a line that names the next one. */
+static int rotate_end_file(struct audit *audit, const char *next)
+{
+	const struct line_links links = {.prev = audit->chain.head};
+	_cleanup_free_ char *line = NULL;
+	size_t len;
+
+	/* Unused space is cut off. The space for a trailer, which is always there, has room for the line. */
+	if (ftruncate(audit->fd, (off_t)audit->end) < 0)
+		return -errno;
+	log_unmap_window(audit);
+	line = lines_make_next(&audit->encoder, rotate_get_name(next), &links, audit->seq + 1, &len);
+	return log_append_whole_line(audit, line, len);
+}
+
+/* Makes fd the current file. The one before stays open for outcomes that are to come. */
+static int rotate_switch_file(struct audit *audit, int fd)
+{
+	struct log_older *older;
+
+	(void)pthread_mutex_lock(&audit->chain.lock);
+	older = reallocarray(audit->older, audit->olders + 1, sizeof(*older));
+	if (!older) {
+		(void)pthread_mutex_unlock(&audit->chain.lock);
+		return -ENOMEM;
+	}
+	audit->older = older;
+	audit->older[audit->olders++] =
+		(struct log_older){.fd = audit->fd, .base = audit->base, .end = audit->base + audit->end};
+	audit->base += audit->end;
+	audit->end = 0;
+	audit->fd = fd;
+	audit->file++;
+	log_close_older(audit);
+	(void)pthread_mutex_unlock(&audit->chain.lock);
+	return 0;
+}
+
+static int rotate_begin_file(struct audit *audit, char **next)
+{
+	_cleanup_free_ char *previous = steal_pointer(&audit->current);
+	int r;
+
+	audit->current = steal_pointer(next);
+	compact_forget_processes(&audit->encoder);
+	r = log_write_header(audit, rotate_get_name(previous));
+	if (r == 0 && audit->ret_file)
+		*audit->ret_file = audit->file;
+	return r;
+}
+
+int log_rotate(struct audit *audit)
+{
+	_cleanup_free_ char *next = NULL;
+	_cleanup_close_ int fd = -1;
+	bool made = false;
+	int r;
+
+	if (!audit->rotate_bytes || audit->end < audit->rotate_bytes)
+		return 0;
+	if (asprintf(&next, "%s.%u", audit->path, audit->file + 1) < 0) {
+		next = NULL;
+		return -ENOMEM;
+	}
+	fd = log_open_file(next, &made);
+	if (fd < 0) { /* the log goes on in this file */
+		audit->rotation_error = fd;
+		audit->rotate_bytes = 0;
+		return 0;
+	}
+	r = chain_seal_all(audit);
+	if (r == 0)
+		r = rotate_end_file(audit, next);
+	if (r == 0)
+		r = rotate_switch_file(audit, fd);
+	if (r < 0)
+		return r;
+	(void)steal_fd(&fd);
+	return rotate_begin_file(audit, &next);
+}

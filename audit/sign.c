@@ -1,0 +1,106 @@
+#include "audit/sign.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "audit/read.h"
+#include "base/cleanup.h"
+
+#define SIGN_FIRST_BYTES 4096u
+
+size_t sign_write_text(const struct sign_subject *subject, char out[SIGN_TEXT_MAX])
+{
+	int len = snprintf(out, SIGN_TEXT_MAX, "callgate audit log 1\nrun %s\nfile %u\nrecords %llu\nhead %.*s\n",
+			   subject->run, subject->file, (unsigned long long)subject->records, HASH_DIGITS,
+			   subject->head);
+
+	return len > 0 && len < SIGN_TEXT_MAX ? (size_t)len : 0;
+}
+
+/* Reads the last line, which ends at `size`. Owned by the caller. 0 or -errno. */
+static int sign_read_last_line(int fd, uint64_t size, char **ret_line, size_t *ret_len)
+{
+	for (uint64_t want = SIGN_FIRST_BYTES;; want *= 4) {
+		uint64_t bytes = want < size ? want : size;
+		_cleanup_free_ char *tail = malloc(bytes);
+		const char *newline;
+
+		if (!tail)
+			return -ENOMEM;
+		if (bytes < SIGN_END_BYTES ||
+		    TEMP_FAILURE_RETRY(pread(fd, tail, bytes, (off_t)(size - bytes))) != (ssize_t)bytes ||
+		    tail[bytes - 1] != '\n')
+			return -EBADMSG;
+		newline = memrchr(tail, '\n', bytes - 1);
+		if (newline || bytes == size) {
+			*ret_len = newline ? (size_t)(tail + bytes - newline - 1) : bytes;
+			memmove(tail, tail + bytes - *ret_len, *ret_len);
+			*ret_line = steal_pointer(&tail);
+			return 0;
+		}
+		if (want > AUDIT_LINE_MAX_BYTES)
+			return -EBADMSG;
+	}
+}
+
+/* Fills in the subject and the end from the trailer. The head is in the line. 0 or -EBADMSG. */
+static int sign_read_trailer(const char *line, size_t len, struct sign_subject *subject, struct sign_end *end)
+{
+	static const char blank[] = SIGN_KEY SIGN_BLANK "\"}\n";
+	const char *last = line + len - SIGN_END_BYTES;
+	json_t *json;
+	int r = -EBADMSG;
+
+	if (len < SIGN_END_BYTES || memcmp(last, SIGN_HEAD_KEY, sizeof(SIGN_HEAD_KEY) - 1) != 0 ||
+	    memcmp(line + len - sizeof(blank) + 1, blank, sizeof(blank) - 1) != 0)
+		return r;
+	json = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
+	if (json && strcmp(audit_line_get_type(json), "trailer") == 0) {
+		subject->file = (unsigned)json_integer_value(json_object_get(json, "file"));
+		subject->records = (uint64_t)json_integer_value(json_object_get(json, "records"));
+		subject->head = last + sizeof(SIGN_HEAD_KEY) - 1;
+		end->lines = (uint64_t)json_integer_value(json_object_get(json, "seq")) + 1;
+		end->records = subject->records;
+		r = 0;
+	}
+	json_decref(json);
+	return r;
+}
+
+int sign_trailer(int fd, const struct signing_key *key, const char *run, struct sign_end *ret_end)
+{
+	struct sign_subject subject = {.run = run};
+	struct sign_end end = {0};
+	uint8_t signature[SIGNING_SIGNATURE_BYTES];
+	char text[SIGN_TEXT_MAX], digits[SIGNING_SIGNATURE_TEXT];
+	_cleanup_free_ char *line = NULL;
+	struct stat file;
+	size_t len, text_len, place;
+	int r;
+
+	if (fstat(fd, &file) < 0)
+		return -errno;
+	r = sign_read_last_line(fd, (uint64_t)file.st_size, &line, &len);
+	if (r == 0)
+		r = sign_read_trailer(line, len, &subject, &end);
+	if (r < 0)
+		return r;
+	text_len = sign_write_text(&subject, text);
+	if (text_len == 0)
+		return -EBADMSG;
+	signing_sign(key, text, text_len, signature);
+	(void)signing_write_base64(digits, signature, sizeof(signature));
+	place = len - 3 - SIGN_DIGITS;
+	memcpy(line + place, digits, SIGN_DIGITS);
+	if (pwrite(fd, digits, SIGN_DIGITS, (off_t)((uint64_t)file.st_size - len + place)) != (ssize_t)SIGN_DIGITS)
+		return errno ? -errno : -EIO;
+	hash_line(line, len, true, end.head);
+	end.head[HASH_DIGITS] = '\0';
+	*ret_end = end;
+	return 0;
+}

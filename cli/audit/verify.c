@@ -1,0 +1,389 @@
+/* callgate audit verify: checks that logs are as callgate wrote them, and says where they are not. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "audit/verify.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/text.h"
+#include "cli/audit/audit.h"
+#include "cli/audit/verify.h"
+#include "supervisor/report.h"
+
+#define BUFFER_BYTES (1u << 20)
+#define LINE_MAX_BYTES (16u << 20) /* a trailer has the hashes of all outcomes that came late */
+
+/* A file that was read. */
+struct verify_file {
+	dev_t device;
+	ino_t inode;
+	bool followed; /* because the file before names it */
+};
+
+struct verify_run {
+	const struct verify_options *options;
+	uint8_t key[SIGNING_KEY_BYTES];
+	bool has_key;
+	struct verify verify;
+	bool begun;
+	char **path; /* of the files of this log; owned array of owned texts */
+	size_t paths;
+	struct verify_file *file; /* owned */
+	size_t read;
+	char *buffer; /* owned */
+	size_t cap;
+	int status; /* the worst so far */
+};
+
+static int verify_fail(const char *path, int error)
+{
+	cli_print_error("audit", "%s: %s", path,
+			error == -ENOMSG ? "this is not an audit log: it does not begin with a header line"
+			: error == -E2BIG ? "a line is too long for an audit log"
+					  : strerror(-error));
+	return CLI_ERROR;
+}
+
+/* ---- what is printed ---- */
+
+static const struct {
+	int status;
+	const char *text; /* what people read; %s is "record 5" or "a line" */
+} verify_kinds[VERIFY_KIND_MAX] = {
+	[VERIFY_INTACT] = {CLI_OK, "intact"},
+	[VERIFY_EDITED] = {VERIFY_STATUS_BROKEN, "was edited"},
+	[VERIFY_DELETED] = {VERIFY_STATUS_BROKEN, "deleted"},
+	[VERIFY_INSERTED] = {VERIFY_STATUS_BROKEN, "was inserted: callgate did not write it here"},
+	[VERIFY_REORDERED] = {VERIFY_STATUS_BROKEN, "stands before an earlier one: lines were reordered"},
+	[VERIFY_LOST_SEGMENT] = {VERIFY_STATUS_BROKEN, "lost with a piece of the file"},
+	[VERIFY_LOST_FILE] = {VERIFY_STATUS_BROKEN, "a file of the log is missing"},
+	[VERIFY_UNHASHED] = {VERIFY_STATUS_BROKEN, "lacks the hash of the line before"},
+	[VERIFY_FOREIGN_FILE] = {VERIFY_STATUS_BROKEN, "this file belongs to another run"},
+	[VERIFY_REWRITTEN] = {VERIFY_STATUS_BROKEN, "is not the one that was anchored: the log was rewritten"},
+	[VERIFY_FOREIGN_KEY] = {VERIFY_STATUS_KEY, "signed with another key, of another run or time"},
+	[VERIFY_SIGNATURE] = {VERIFY_STATUS_KEY, "the signature is wrong"},
+	[VERIFY_TRUNCATED] = {VERIFY_STATUS_TRUNCATED, "truncated: the anchor has seen more lines"},
+	[VERIFY_OPEN_END] = {VERIFY_STATUS_OPEN,
+			     "no trailer: the writer was killed, or lines were cut off; without an anchor it cannot be "
+			     "told which"},
+	[VERIFY_UNSIGNED] = {VERIFY_STATUS_OPEN,
+			     "in order, but not signed: callgate was killed before, or the log was rewritten; it "
+			     "cannot be told which"},
+};
+
+static void verify_print_missing(const struct verify_finding *finding)
+{
+	if (finding->first == finding->last)
+		(void)text_printf(stdout, "line %" PRIu64 " of the run is missing here", finding->first);
+	else
+		(void)text_printf(stdout, "lines %" PRIu64 " to %" PRIu64 " of the run are missing here",
+				  finding->first, finding->last);
+	(void)text_printf(stdout, " (seq %" PRIu64 "): %s", finding->first, verify_kinds[finding->kind].text);
+}
+
+static void verify_print_for_people(const struct verify_run *run, const struct verify_finding *finding, uint64_t tail)
+{
+	const struct verify *verify = &run->verify;
+	const struct verify_place *place = &finding->place;
+	bool placed = place->number > 0;
+
+	(void)text_printf(stdout, "%s", run->path[placed ? place->file : 0]);
+	(void)text_printf(stdout, placed ? ":%" PRIu64 ": " : ": ", place->number);
+	if (finding->last > 0 || finding->kind == VERIFY_DELETED)
+		verify_print_missing(finding);
+	else if (placed)
+		(void)text_printf(stdout, "line with seq %" PRIu64 " %s", place->seq, verify_kinds[finding->kind].text);
+	else
+		(void)text_printf(stdout, "%s", verify_kinds[finding->kind].text);
+	if (finding->kind == VERIFY_LOST_FILE && verify->next_name[0])
+		(void)text_printf(stdout, ": %s", verify->next_name);
+	(void)text_printf(stdout, "; run %s, %" PRIu64 " records, %zu file%s", verify->run, verify->records, run->paths,
+			  run->paths == 1 ? "" : "s");
+	if (tail > 0 && finding->kind == VERIFY_OPEN_END)
+		(void)text_printf(stdout, ", unsealed tail of %" PRIu64 " line%s", tail, tail == 1 ? "" : "s");
+	if (verify->recovered > 0)
+		(void)text_printf(stdout, ", ended by callgate after its supervisor died: the last %" PRIu64
+				  " were sealed only then", verify->recovered);
+	if (finding->kind == VERIFY_INTACT)
+		(void)text_printf(stdout, ", signed by %s%s", verify->key_text,
+				  run->has_key ? "" : " (so says the log: compare with the result, or use --key)");
+	(void)text_printf(stdout, "\n");
+}
+
+static void verify_print_json(const struct verify_run *run, const struct verify_finding *finding, uint64_t tail)
+{
+	const struct verify *verify = &run->verify;
+	json_t *found = json_object(), *files = json_array(), *result;
+	_cleanup_free_ char *text = NULL;
+
+	for (size_t i = 0; i < run->paths; i++)
+		(void)json_array_append_new(files, report_make_text_json(run->path[i]));
+	if (finding->place.number > 0)
+		(void)json_object_update_new(
+			found, json_pack("{s:o, s:I, s:I}", "file",
+					 report_make_text_json(run->path[finding->place.file]), "line",
+					 (json_int_t)finding->place.number, "seq", (json_int_t)finding->place.seq));
+	if (finding->last > 0 || finding->kind == VERIFY_DELETED)
+		(void)json_object_update_new(found, json_pack("{s:I, s:I}", "first", (json_int_t)finding->first, "last",
+							      (json_int_t)finding->last));
+	result = json_pack("{s:s, s:b, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:s, s:b, s:s%}", "verdict",
+			   verify_get_name(finding->kind), "intact", finding->kind == VERIFY_INTACT, "found", found,
+			   "files", files, "run", verify->run, "lines", (json_int_t)verify->lines, "records",
+			   (json_int_t)verify->records, "unsealed", (json_int_t)tail, "recovered",
+			   (json_int_t)verify->recovered, "key", verify->key_text, "key_given", (int)run->has_key,
+			   "head", verify->last.hash, (size_t)HASH_DIGITS);
+	text = result ? json_dumps(result, JSON_COMPACT) : NULL;
+	(void)text_printf(stdout, "%s\n", text ? text : "{}");
+	json_decref(result);
+}
+
+/* ---- one log ---- */
+
+static void verify_end_log(struct verify_run *run)
+{
+	struct verify_finding finding;
+	uint64_t tail;
+	int status;
+
+	if (!run->begun)
+		return;
+	finding = verify_finish(&run->verify, run->has_key ? run->key : NULL, &tail);
+	status = verify_kinds[finding.kind].status;
+	if (run->options->json)
+		verify_print_json(run, &finding, tail);
+	else
+		verify_print_for_people(run, &finding, tail);
+	if (status != CLI_OK && (run->status == CLI_OK || status < run->status))
+		run->status = status;
+	verify_release(&run->verify);
+	for (size_t i = 0; i < run->paths; i++)
+		free(run->path[i]);
+	run->paths = 0;
+	run->begun = false;
+}
+
+/* Whether the line is the header of the first file of a run: then another log begins. */
+static bool verify_begins_run(const char *text, size_t len)
+{
+	json_t *json = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+	bool begins = json && strcmp(audit_line_get_type(json), "header") == 0 &&
+		      json_integer_value(json_object_get(json, "file")) == 0 &&
+		      json_integer_value(json_object_get(json, "seq")) == 0;
+
+	json_decref(json);
+	return begins;
+}
+
+static int verify_begin_log_file(struct verify_run *run, const char *path, const char *text, size_t len)
+{
+	char **paths;
+	char *copy;
+
+	if (run->begun && verify_begins_run(text, len))
+		verify_end_log(run);
+	if (!run->begun)
+		verify_init(&run->verify);
+	run->begun = true;
+	paths = reallocarray(run->path, run->paths + 1, sizeof(*paths));
+	copy = paths ? strdup(path) : NULL;
+	run->path = paths ? paths : run->path;
+	if (!copy)
+		return -ENOMEM;
+	run->path[run->paths++] = copy;
+	verify_begin_file(&run->verify);
+	return 0;
+}
+
+/* Reads more of the file behind the `have` bytes at `*at`, which move to the front. Returns the number of bytes. */
+static ssize_t verify_read_more(struct verify_run *run, int fd, size_t *at, size_t have)
+{
+	ssize_t n;
+
+	memmove(run->buffer, run->buffer + *at, have);
+	*at = 0;
+	if (have == run->cap) {
+		char *buffer = run->cap < LINE_MAX_BYTES ? realloc(run->buffer, 2 * run->cap) : NULL;
+
+		if (!buffer)
+			return run->cap < LINE_MAX_BYTES ? -ENOMEM : -E2BIG;
+		run->buffer = buffer;
+		run->cap *= 2;
+	}
+	n = TEMP_FAILURE_RETRY(read(fd, run->buffer + have, run->cap - have));
+	return n < 0 ? -errno : n;
+}
+
+/* Counts the bytes of an incomplete line: those up to the last that is not NUL, which is unused space. */
+static uint64_t verify_measure_torn(const char *text, size_t len, uint64_t before)
+{
+	while (len > 0 && text[len - 1] == '\0')
+		len--;
+	return len > 0 ? before + len : 0;
+}
+
+/* Reads the lines of a file. 0 or -errno. */
+static int verify_read_lines(struct verify_run *run, int fd, const char *path)
+{
+	size_t at = 0, len = 0;
+	bool first = true;
+	uint64_t torn = 0;
+
+	for (;;) {
+		char *text = run->buffer + at, *newline = memchr(text, '\n', len);
+		size_t line = newline ? (size_t)(newline - text) + 1 : 0;
+		ssize_t n;
+		int r = 0;
+
+		if (newline) {
+			r = first ? verify_begin_log_file(run, path, text, line) : 0;
+			first = false;
+			if (r == 0)
+				r = verify_add_line(&run->verify, text, line);
+			if (r < 0)
+				return r;
+			at += line;
+			len -= line;
+			continue;
+		}
+		/* Behind the last line of a killed writer there is unused space, of any length. */
+		if (len > 0 && !first && *text == '\0' && memchr(text, '\0', len) && text[len - 1] == '\0' &&
+		    verify_measure_torn(text, len, 0) == 0)
+			len = 0;
+		n = verify_read_more(run, fd, &at, len);
+		if (n < 0)
+			return (int)n;
+		if (n == 0)
+			break;
+		len += (size_t)n;
+	}
+	if (first && !(run->begun && run->verify.next_name[0]))
+		return -ENOMSG;
+	if (first)
+		verify_begin_file(&run->verify);
+	torn = verify_measure_torn(run->buffer + at, len, 0);
+	verify_end_file(&run->verify, torn);
+	return 0;
+}
+
+/* Reads a file, once. *ret_next: the path of the file that it names as the next one; owned; NULL: none. */
+static int verify_read_file(struct verify_run *run, const char *path, bool followed, char **ret_next)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	const char *slash = strrchr(path, '/');
+	struct verify_file *all;
+	struct stat file;
+	int r;
+
+	*ret_next = NULL;
+	if (fd < 0 || fstat(fd, &file) < 0)
+		return -errno;
+	for (size_t i = 0; i < run->read; i++)
+		if ((followed || run->file[i].followed) && run->file[i].device == file.st_dev &&
+		    run->file[i].inode == file.st_ino)
+			return 0;
+	all = reallocarray(run->file, run->read + 1, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	run->file = all;
+	run->file[run->read++] = (struct verify_file){file.st_dev, file.st_ino, followed};
+	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	r = verify_read_lines(run, fd, path);
+	if (r == 0 && !run->verify.is_broken && run->verify.next_name[0] && !strchr(run->verify.next_name, '/'))
+		*ret_next = cli_format("%.*s%s", slash ? (int)(slash - path + 1) : 0, path, run->verify.next_name);
+	return r;
+}
+
+/* Reads a file, and those that follow it in the same directory. */
+static int verify_read_log(struct verify_run *run, const char *path)
+{
+	_cleanup_free_ char *next = NULL;
+	int r = verify_read_file(run, path, false, &next);
+
+	while (r == 0 && next) {
+		_cleanup_free_ char *now = steal_pointer(&next);
+
+		r = verify_read_file(run, now, true, &next);
+		if (r == -ENOENT) {
+			r = 0; /* it is missing, which verify_finish says */
+			break;
+		}
+		if (r < 0)
+			return verify_fail(now, r);
+	}
+	return r < 0 ? verify_fail(path, r) : CLI_OK;
+}
+
+static int verify_load_key(struct verify_run *run)
+{
+	const char *named = run->options->key;
+	_cleanup_free_ char *text = NULL;
+	size_t len = 0;
+	int r;
+
+	if (!named)
+		return CLI_OK;
+	run->has_key = true;
+	if (signing_parse_public(named, strlen(named), run->key) == 0)
+		return CLI_OK;
+	r = io_read_file(AT_FDCWD, named, 4096, &text, &len);
+	if (r == 0 && signing_parse_public(text, len, run->key) == 0)
+		return CLI_OK;
+	cli_print_error("audit", "--key %s: %s", named,
+			r < 0 ? strerror(-r) : "not an Ed25519 public key; callgate key new writes FILE.pub");
+	return CLI_ERROR;
+}
+
+int audit_verify_logs(char **paths, size_t count, const struct verify_options *options)
+{
+	struct verify_run run = {.options = options, .cap = BUFFER_BYTES};
+	int status = verify_load_key(&run);
+
+	run.buffer = malloc(run.cap);
+	if (!run.buffer)
+		status = cli_fail_no_memory("audit");
+	for (size_t i = 0; status == CLI_OK && i < count; i++)
+		status = verify_read_log(&run, paths[i]);
+	verify_end_log(&run);
+	free(run.path);
+	free(run.file);
+	free(run.buffer);
+	return audit_flush_stdout(status == CLI_OK ? run.status : status);
+}
+
+static const char usage[] =
+	"Usage: callgate audit verify [OPTION...] LOG...\n\n"
+	"Checks that the lines of a log are as callgate wrote them. Names the first that is not.\n\n";
+
+int audit_main_verify(int argc, char **argv)
+{
+	static const struct cli_option table[] = {
+		CLI_TEXT("key", "PUB", "the public key, a file or 44 characters; default: the one in the log",
+			 offsetof(struct verify_options, key)),
+		CLI_FLAG("json", 0, "one object for each log", offsetof(struct verify_options, json)),
+		{0},
+	};
+	struct verify_options options = {.key = NULL};
+	const struct cli_syntax syntax = {
+		.verb = "audit",
+		.usage = usage,
+		.epilogue = "\nExit status: 0 intact, 1 broken, 2 wrong key or signature, 3 truncated (by an anchor),\n"
+			    "4 no end or not signed, which cannot be told from truncation, 125 error.\n",
+		.mixed = true,
+		.table = {{NULL, table, &options}},
+	};
+	int status = cli_parse_options(argc, argv, &syntax);
+
+	if (status != CLI_PARSED)
+		return status;
+	if (optind >= argc) {
+		cli_print_error("audit", "verify: no log given; name the files that run --audit wrote");
+		return CLI_ERROR;
+	}
+	return audit_verify_logs(argv + optind, (size_t)(argc - optind), &options);
+}

@@ -1,0 +1,87 @@
+#include "keeper/evidence.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "audit/sign.h"
+#include "base/cleanup.h"
+
+int evidence_prepare(struct keeper *keeper)
+{
+	void *page;
+
+	if (!keeper->options->audit_path)
+		return 0;
+	page = mmap(NULL, sizeof(*keeper->key), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		return -errno;
+	keeper->key = page;
+	/* Children get zeros. A second supervisor, for which a kernel before 4.14 copies the page, wipes its copy. */
+	(void)madvise(page, sizeof(*keeper->key), MADV_WIPEONFORK);
+	(void)madvise(page, sizeof(*keeper->key), MADV_DONTDUMP);
+	return 0;
+}
+
+static int evidence_read_key(struct keeper *keeper)
+{
+	char pem[SIGNING_PEM_BYTES];
+	ssize_t n = TEMP_FAILURE_RETRY(pread(keeper->options->sign_fd, pem, sizeof(pem), 0));
+	int r = n < 0 ? -errno : signing_parse_private(pem, (size_t)n, keeper->key);
+
+	explicit_bzero(pem, sizeof(pem));
+	return r;
+}
+
+int evidence_make_key(struct keeper *keeper)
+{
+	int r;
+
+	if (!keeper->key)
+		return 0;
+	r = keeper->options->sign_fd >= 0 ? evidence_read_key(keeper) : signing_make_key(keeper->key);
+	if (r == 0)
+		memcpy(keeper->counters->audit_key, keeper->key->public_text, sizeof(keeper->key->public_text));
+	return r;
+}
+
+char *evidence_make_path(const struct keeper *keeper)
+{
+	const unsigned file = keeper->counters->audit_file;
+	char *path = NULL;
+
+	if (file == 0)
+		return strdup(keeper->options->audit_path);
+	return asprintf(&path, "%s.%u", keeper->options->audit_path, file) < 0 ? NULL : path;
+}
+
+int evidence_sign_log(struct keeper *keeper)
+{
+	const struct keeper_options *options = keeper->options;
+	_cleanup_close_ int opened = -1;
+	_cleanup_free_ char *path = NULL;
+	int fd = options->audit_fd;
+
+	if (!keeper->key)
+		return 0;
+	path = evidence_make_path(keeper);
+	if (!path)
+		return -ENOMEM;
+	if (fd < 0)
+		fd = opened = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	memcpy(keeper->outcome->log_key, keeper->key->public_text, sizeof(keeper->outcome->log_key));
+	return fd < 0 ? -errno : sign_trailer(fd, keeper->key, options->scratch->id, &keeper->outcome->log_end);
+}
+
+void evidence_release(struct keeper *keeper)
+{
+	if (!keeper->key)
+		return;
+	signing_wipe_key(keeper->key);
+	(void)munmap(keeper->key, sizeof(*keeper->key));
+	keeper->key = NULL;
+}
