@@ -4,7 +4,7 @@
 Usage: tests/sample.py [--count N] [--seed SEED] [FOLDER...]
 
 A comment comes with the declaration, field or statement that it is written at and the function or structure around it,
-a name with its kind and file. The tests
+a name with its declaration, kind and file. The tests
 and the benchmarks are left out. The seed is printed, and the same seed draws the same sample from the same tree.
 """
 import argparse
@@ -48,12 +48,18 @@ def comment_with_place(text, match):
     return where + match.group() + "\n" + " ".join(declaration.group(1).split())[:200]
 
 
-def name_of(kind, match):
-    """The name as it is given to the reader: a field with its structure. None for a local variable."""
-    if kind != "field":
-        return match.group(1)
-    where = enclosing_name(match.string, match.start())
-    return f"{where}: {match.group(1)}" if where.startswith("struct") else None
+def declaration_of(kind, match):
+    """The name as it is given to the reader: declared, a field or enumerator with its structure. None: a local one."""
+    text = match.string
+    if kind == "function":
+        return " ".join(match.group().split("\n{")[0].split())
+    line = " ".join(text[text.rfind("\n", 0, match.start()) + 1:].split("\n", 1)[0].split("/*")[0].split())
+    if kind in ("macro", "struct"):
+        return line.rstrip("{ ")
+    where = enclosing_name(text, match.start())
+    if kind == "field":
+        return f"{where}: {line}" if where.startswith("struct") else None
+    return f"{where}: {line}" if where else line
 
 
 def collect(folders):
@@ -63,8 +69,8 @@ def collect(folders):
         text, where = path.read_text(encoding="utf-8"), path.relative_to(TOP)
         comments += [f"{where}\n{comment_with_place(text, match)}" for match in COMMENT.finditer(text)
                      if len(match.group().split()) >= 6]
-        found = {(kind, name_of(kind, match)) for kind, pattern in NAMES for match in pattern.finditer(text)}
-        names |= {f"{name} ({kind}, {where})" for kind, name in found if name}
+        found = {(kind, declaration_of(kind, match)) for kind, pattern in NAMES for match in pattern.finditer(text)}
+        names |= {f"{declaration} ({kind}, {where})" for kind, declaration in found if declaration}
     return comments, sorted(names)
 
 

@@ -73,14 +73,17 @@ static const char *why_get_want_name(unsigned want)
 
 /*
  * What a denial, or the reading of a decoy, does besides returning an errno or a descriptor: "kill", "stop", "flag" …
- * NULL: nothing.
+ * NULL: nothing. An exec is never asked about.
  */
-static const char *why_find_consequence(const struct policy *policy, const struct policy_decision *decision)
+static const char *why_find_consequence(const struct policy *policy, const struct why_path *question)
 {
+	const struct policy_decision *decision = &question->decision;
 	enum policy_on_deny mode = policy_find_on_deny(policy, decision->rule);
 
 	if (decision->verdict == VERDICT_DENY)
-		return mode > ON_DENY_ERRNO ? policy_on_deny_get_name(mode) : NULL;
+		return mode == ON_DENY_ERRNO || (mode == ON_DENY_ASK_FILE && question->want == POLICY_EXEC)
+			       ? NULL
+			       : policy_on_deny_get_name(mode);
 	if (strcmp(decision->reason, "decoy") == 0)
 		return policy_decoy_kills(policy, decision->rule) ? "kill" : "flag";
 	return NULL;
@@ -116,7 +119,7 @@ static int why_print_text(const struct policy *policy, const struct why_path *qu
 			  const char *suggest_why)
 {
 	const struct policy_decision *decision = &question->decision;
-	const char *then = why_find_consequence(policy, decision);
+	const char *then = why_find_consequence(policy, question);
 	_cleanup_buf_ struct buf text = {0};
 
 	buf_printf(&text, "%s %s %s\n", verdict_get_name(decision->verdict), why_get_want_name(question->want),
@@ -161,7 +164,7 @@ static int why_print_json(const struct policy *policy, const struct why_path *qu
 			  why_make_json_string(question->mount ? question->mount->virt : NULL), "host",
 			  why_make_json_string(question->host), "suggest", why_make_json_string(suggest),
 			  "suggest_reason", why_make_json_string(suggest_why), "then",
-			  why_find_consequence(policy, decision), "fires",
+			  why_find_consequence(policy, question), "fires",
 			  why_make_fired(policy, why_find_fired(policy, question)));
 
 	return cli_print_json("why", object);

@@ -21,6 +21,7 @@ enum settings_class {
 	SETTING_CAP,     /* an upper bound; without it there is no bound */
 	SETTING_RULE_CAP, /* as SETTING_CAP, where both policies have the rule */
 	SETTING_WHOLE,   /* an object that is compared as one value; a policy that has it grants less */
+	SETTING_ON_DENY, /* "ask-file" may grant more, since an answer can allow; other modes only end a process */
 };
 
 /* Classes by key, without the texts in brackets. The first item that a key begins with counts. */
@@ -31,7 +32,7 @@ static const struct {
 	{"name", SETTING_NONE},
 	{"version", SETTING_NONE},
 	{"audit.", SETTING_NEUTRAL},
-	{"on_deny", SETTING_NEUTRAL},
+	{"on_deny", SETTING_ON_DENY},
 	{"after_read[]", SETTING_WHOLE},
 	{"filesystem.redirect[].to", SETTING_ENTRY},
 	{"filesystem.provide[]", SETTING_ENTRY},
@@ -213,6 +214,11 @@ static uint64_t settings_get_bound(const json_t *value)
 	return number;
 }
 
+static bool settings_asks(const json_t *mode)
+{
+	return mode && strcmp(json_string_value(mode), policy_on_deny_get_name(ON_DENY_ASK_FILE)) == 0;
+}
+
 static enum diff_direction settings_get_direction(enum settings_class class, const json_t *first, const json_t *second)
 {
 	switch (class) {
@@ -226,6 +232,10 @@ static enum diff_direction settings_get_direction(enum settings_class class, con
 	case SETTING_CAP:
 	case SETTING_RULE_CAP:
 		return settings_get_bound(second) > settings_get_bound(first) ? DIFF_WIDER : DIFF_NARROWER;
+	case SETTING_ON_DENY:
+		return settings_asks(first) == settings_asks(second) ? DIFF_NEUTRAL
+		       : settings_asks(second)                       ? DIFF_WIDER
+								     : DIFF_NARROWER;
 	case SETTING_VALUE:
 		return second ? DIFF_UNKNOWN : DIFF_NARROWER;
 	case SETTING_WHOLE:
