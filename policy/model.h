@@ -103,7 +103,7 @@ struct path_rules {
 	const struct rule *deny;
 	const struct rule *exec_deny;
 	const struct rule *publish;    /* the innermost RULE_PUBLIC, unless a RULE_PRIVATE is at it or below; or NULL */
-	const struct rule *withhold;   /* the innermost RULE_PRIVATE, unless `publish` is below it; or NULL */
+	const struct rule *withhold;   /* a RULE_PRIVATE with a glob, or the innermost without `publish` below */
 	const struct tree_node *remap; /* the innermost remapped mount that contains the path; NULL: none */
 	uint32_t after_read;  /* entries of after_read that reading the path fires */
 	uint32_t after_write; /* entries of after_read whose "write" has the path */

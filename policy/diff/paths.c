@@ -13,6 +13,7 @@ enum path_fact {
 	FACT_DENIED,
 	FACT_EXEC_DENIED,
 	FACT_PRIVATE,
+	FACT_WITHHELD, /* private by a rule with a glob, which public does not override */
 	FACT_PUBLIC,
 	FACT_READ,
 	FACT_WRITE,
@@ -52,10 +53,12 @@ static enum path_fact paths_get_fact(enum rule_kind kind)
 }
 
 /* Adds the pattern of a rule. Rules at one path must be added in the order of decide.c: mounts, grants, denies. */
-static void paths_add_pattern(struct paths_search *paths, enum path_fact fact, struct glob glob, bool has_glob)
+static void paths_add_pattern(struct paths_search *paths, enum rule_kind kind, struct glob glob, bool has_glob)
 {
+	enum path_fact fact = kind == RULE_PRIVATE && has_glob ? FACT_WITHHELD : paths_get_fact(kind);
 	uint64_t denied = paths_get_bit(paths, FACT_DENIED), public = paths_get_bit(paths, FACT_PUBLIC),
-		 private = paths_get_bit(paths, FACT_PRIVATE), exec_denied = paths_get_bit(paths, FACT_EXEC_DENIED);
+		 private = paths_get_bit(paths, FACT_PRIVATE), exec_denied = paths_get_bit(paths, FACT_EXEC_DENIED),
+		 withheld = paths_get_bit(paths, FACT_WITHHELD);
 	struct walk_pattern pattern = {glob, paths_get_bit(paths, fact), 0, denied};
 
 	if (fact == FACT_OTHER) /* grants above a redirect do not apply below it */
@@ -63,12 +66,12 @@ static void paths_add_pattern(struct paths_search *paths, enum path_fact fact, s
 				 paths_get_bit(paths, FACT_WRITE) | paths_get_bit(paths, FACT_EXEC);
 	else if (fact == FACT_PUBLIC) /* the innermost of public and private applies */
 		pattern.clears = private;
-	else if (fact == FACT_PRIVATE)
+	else if (fact == FACT_PRIVATE || fact == FACT_WITHHELD)
 		pattern.clears = public;
 	else if (fact == FACT_DENIED)
 		pattern.clears = ~UINT64_C(0) >> (64 - FACT_MAX) << (paths->side * FACT_MAX);
-	if (fact == FACT_PRIVATE && has_glob)
-		pattern.unless |= private;
+	if (fact == FACT_WITHHELD || fact == FACT_PUBLIC)
+		pattern.unless |= withheld;
 	if (fact == FACT_EXEC_DENIED)
 		pattern.unless |= exec_denied;
 	ARENA_APPEND(paths_get_arena(paths), paths->pattern, paths->patterns, pattern);
@@ -80,7 +83,7 @@ static void paths_add_rule_at(struct paths_search *paths, const struct rule *rul
 	struct glob head = walk_split_path(paths_get_arena(paths), literal ? literal : "/", !rule->pattern);
 	struct glob whole = rule->pattern ? walk_join_globs(paths_get_arena(paths), &head, &rule->glob) : head;
 
-	paths_add_pattern(paths, paths_get_fact(rule->kind), whole, rule->pattern);
+	paths_add_pattern(paths, rule->kind, whole, rule->pattern);
 }
 
 /* Gets the literal paths of a deny rule, as compile_rule_tree uses them. */
@@ -112,7 +115,7 @@ static void paths_add_rest_of_glob(struct paths_search *paths, const struct rule
 		struct glob tail = {rule->glob.part + next, rule->glob.parts - next};
 
 		if (glob_matches(&before, path, strlen(path)))
-			paths_add_pattern(paths, paths_get_fact(rule->kind),
+			paths_add_pattern(paths, rule->kind,
 					  walk_join_globs(paths_get_arena(paths), &head, &tail), true);
 	}
 }
@@ -169,7 +172,7 @@ static void paths_add_policy(struct paths_search *paths, unsigned side)
 	paths->side = side;
 	for (size_t i = 0; i < policy->mount_count; i++)
 		if (tree_find_path(&policy->tree, policy->mount[i].virt)->remapped)
-			paths_add_pattern(paths, FACT_OTHER,
+			paths_add_pattern(paths, RULE_REDIRECT,
 					  walk_split_path(paths_get_arena(paths), policy->mount[i].virt, true), false);
 	paths_add_rules(paths, policy, false);
 	paths_add_rules(paths, policy, true);

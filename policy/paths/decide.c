@@ -13,15 +13,24 @@ static void decide_set_denies(struct path_rules *finding, const struct rule *den
 	finding->exec_deny = exec_deny ? exec_deny : finding->exec_deny;
 }
 
+/* True when a private rule with a glob matches. Where in the path its glob matches is not known: it always holds. */
+static bool decide_is_withheld_by_glob(const struct path_rules *finding)
+{
+	return finding->withhold && finding->withhold->pattern;
+}
+
 static void decide_publish(struct path_rules *finding, const struct rule *rule)
 {
+	if (decide_is_withheld_by_glob(finding))
+		return;
 	finding->publish = rule;
 	finding->withhold = NULL;
 }
 
 static void decide_withhold(struct path_rules *finding, const struct rule *rule)
 {
-	finding->withhold = rule;
+	if (!decide_is_withheld_by_glob(finding))
+		finding->withhold = rule;
 	finding->publish = NULL;
 }
 
@@ -49,7 +58,9 @@ static void decide_apply_node(const struct tree_node *node, const char *rest, si
 		finding->rights = 0;
 		finding->after_write = 0;
 		memset(finding->grant, 0, sizeof(finding->grant));
-		finding->publish = finding->withhold = NULL;
+		finding->publish = NULL;
+		if (!decide_is_withheld_by_glob(finding))
+			finding->withhold = NULL;
 		if (finding->deny && finding->deny->observing && node->verdict != VERDICT_ALLOW)
 			finding->deny = NULL;
 		finding->remap = node;

@@ -68,6 +68,12 @@ static const struct scene scenes[] = {
 		{"/etc/x/.pw", 'r', DENY(ENOENT), "private[2]"}, {"/etc/plain/.pw", 'r', ALLOW, "read[1]"},
 		{"/etc/p", 'r', DENY(ENOENT), "private[3]"}, {"/etc/p/named", 'r', ALLOW, "read[0]"},
 		{"/etcx", 'r', DENY(ENOENT), NULL}}},
+	{"private by a glob", "{\"filesystem\": {\"public\": [\"/etc\", \"/etc/x.key/b\", \"/etc/.pw\"],"
+			      "\"private\": [\"**/*.key\", \"**/.pw\", \"/etc/k*\", \"/etc/k1/in\"]}}",
+	 NULL, NULL, {
+		{"/etc/x", 'r', ALLOW, "public[0]"}, {"/etc/x.key", 'r', DENY(ENOENT), "private[0]"},
+		{"/etc/a/x.key/y", 'r', DENY(ENOENT), "private[0]"}, {"/etc/x.key/b", 'r', DENY(ENOENT), "private[0]"},
+		{"/etc/.pw", 'r', DENY(ENOENT), "private[1]"}, {"/etc/k1/in/x", 'r', DENY(ENOENT), "private[2]"}}},
 	{"public, redirected", "{\"filesystem\": {\"public\": [\"/srv\"], \"private\": [\"/srv/key\"],"
 			       "\"redirect\": [{\"from\": \"/r\", \"to\": \"/srv\"}]}}",
 	 NULL, NULL, {
