@@ -271,9 +271,7 @@ static void endpoints_compare_listen(struct diff_search *search)
 
 			endpoints_ask_listen(search, first);
 			endpoints_ask_listen(search, last);
-			if (first > 0)
-				endpoints_ask_listen(search, first - 1);
-			if (last < UINT16_MAX)
+			if (last < UINT16_MAX) /* below a range, another one ends or there is no difference */
 				endpoints_ask_listen(search, last + 1);
 		}
 	}
