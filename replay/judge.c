@@ -261,12 +261,13 @@ static enum judged judge_absent(const struct query_judge *judge, const struct qu
 	return JUDGED_UNKNOWN; /* some calls look for the file before they ask the rules, others after that */
 }
 
-/* Whether the name leads to another object than in the run: a redirect is new, or gone. */
+/* Whether the name leads to another object than in the run: a redirect is new, or gone. One to itself is none. */
 static bool judge_leads_elsewhere(const struct query_judge *judge, const struct query *query, const char *path)
 {
 	const struct policy_mount *mount = policy_find_mount(judge->policy, path);
+	bool redirected = mount && mount->redirect && strcmp(mount->virt, mount->host) != 0;
 
-	return query->allowed && (mount && mount->redirect) != query->redirected;
+	return query->allowed && redirected != query->redirected;
 }
 
 static enum judged judge_denial(const struct query_judge *judge, const struct query *query,
