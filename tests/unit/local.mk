@@ -388,3 +388,6 @@ tests_unit_cli_test_minimise_LDADD = libcallgate_replay.a libcallgate_view.a lib
 UNIT_TESTS += tests/unit/replay/test_query
 tests_unit_replay_test_query_SOURCES = tests/unit/replay/test_query.c $(POLICY_RIG)
 tests_unit_replay_test_query_LDADD = libcallgate_replay.a libcallgate_view.a libcallgate_audit.a $(POLICY_TEST_LIBS)
+UNIT_TESTS += tests/unit/replay/test_same
+tests_unit_replay_test_same_SOURCES = tests/unit/replay/test_same.c $(POLICY_GENERATE) $(POLICY_RIG)
+tests_unit_replay_test_same_LDADD = $(tests_unit_replay_test_query_LDADD) $(JANSSON_LIBS)

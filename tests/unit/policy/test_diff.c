@@ -159,6 +159,8 @@ static const struct {
 	 "{\"filesystem\": {\"read\": [\"/d/*.csv\"]}}", "open", "/d/secret.csv:r"},
 	{"{\"filesystem\": {\"read\": [\"/d/**/*.c\"], \"deny\": [\"/d/**/t_*\"]}}",
 	 "{\"filesystem\": {\"read\": [\"/d/**/*.c\"]}}", "open", "/d/t_.c:r"},
+	{"{\"filesystem\": {\"read\": [\"/d/a*\"], \"deny\": [\"/d/*b\", \"/d/*x*\"]}}",
+	 "{\"filesystem\": {\"read\": [\"/d/a*\"], \"deny\": [\"/d/*x*\"]}}", "open", "/d/ab:r"},
 	/* a deny holds under a redirect, and the whole path below it has to be found */
 	{"{\"filesystem\": {\"read\": [\"/srv\"], \"redirect\": [{\"from\": \"/m\", \"to\": \"/srv\"}], "
 	 "\"deny\": [\"/srv/k/e/y\"]}}",
@@ -168,6 +170,9 @@ static const struct {
 	 "\"deny\": [\"/srv/*/k/y\"]}}",
 	 "{\"filesystem\": {\"read\": [\"/srv/a\"], \"redirect\": [{\"from\": \"/m\", \"to\": \"/srv/a\"}]}}", "open",
 	 "/m/k/y:r"},
+	/* a deny in the workdir holds for its host path as well */
+	{"{\"filesystem\": {\"read\": [\"@workdir\", \"/scratch/run/work\"], \"deny\": [\"@workdir/k\"]}}",
+	 "{\"filesystem\": {\"read\": [\"@workdir\", \"/scratch/run/work\"]}}", "open", "/scratch/run/work/k:r"},
 	/* the host's file instead of a provided one */
 	{"{\"filesystem\": {\"provide\": {\"/etc/passwd\": \"x\"}}}", "{\"filesystem\": {\"read\": [\"/etc/passwd\"]}}",
 	 "open", "/etc/passwd:r"},
@@ -182,6 +187,7 @@ static const struct {
 	 "\"proto\": \"http\", \"http\": [\"GET /b\"]}]}}", "url", "GET http://a.test:81/a/x.js"},
 	{"{\"network\": {\"allow\": [{\"host\": \"a.test\", \"proto\": \"udp\", \"port\": 53}]}}", "{}", "connect",
 	 "a.test:53/udp"},
+	{"{\"network\": {\"listen\": [\"5-6\", \"8-9\"]}}", "{\"network\": {\"listen\": [\"5-9\"]}}", "listen", "7"},
 	{"{\"network\": {\"listen\": [\"9000-9010\"]}}", "{\"network\": {\"listen\": [\"9000-9009\"]}}",
 	 "listen", "9010"},
 	{"{\"network\": {\"allow\": [{\"host\": \"a.test\"}], \"deny\": [{\"host\": \"a.test\", \"port\": [443]}]}}",

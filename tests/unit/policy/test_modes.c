@@ -21,6 +21,7 @@ static const struct rig_file files[] = {
 	{"asks.json", "{\"filesystem\": {\"deny\": [{\"path\": \"**/.env\", \"on_deny\": \"ask-file\"}]}}"},
 	{"asks-always.json", "{\"on_deny\": \"ask-file\"}"},
 	{"plain.json", "{\"filesystem\": {\"read\": [\"/usr\"]}}"},
+	{"rule.json", "{\"exec\": {\"deny\": [{\"path\": \"/x\", \"on_deny\": \"kill\"}]}}"},
 	{NULL, NULL},
 };
 
@@ -67,6 +68,9 @@ START_TEST(test_rules_and_default)
 	policy = load_with(files, "plain.json");
 	ck_assert(!policy_acts_on_denials(policy));
 	ck_assert_int_eq(mode_of(policy, "/none", POLICY_READ), ON_DENY_ERRNO);
+	policy_free(policy);
+	policy = load_with(files, "rule.json");
+	ck_assert(policy_acts_on_denials(policy));
 	policy_free(policy);
 }
 END_TEST

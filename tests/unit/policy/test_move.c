@@ -157,6 +157,55 @@ START_TEST(test_link_below_root_mount)
 }
 END_TEST
 
+/* More names than there is room for are any name; the rule that names the path decides for a link. */
+START_TEST(test_many_names)
+{
+	char text[2048] = "{\"filesystem\": {\"write\": [\"@workdir\"], \"deny\": [\"@workdir/*/hooks\"";
+	struct rig rig = {.workdir = "/home/u/proj"};
+	size_t len = strlen(text);
+	const char *rule = NULL;
+	struct policy_move move;
+	struct policy *policy;
+
+	for (unsigned i = 0; i < POLICY_MOVE_NAMES + 1; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, ", \"@workdir/.git/n%u\"", i);
+	(void)snprintf(text + len, sizeof(text) - len, "]}}");
+	policy = load(&rig, text);
+	policy_compare_below(policy, "/work/a", "/work/.git", &move);
+	ck_assert_int_eq(move.kind, POLICY_MOVE_ANY);
+	ck_assert(!policy_link_is_allowed(policy, "/work/.git", "x", &rule));
+	ck_assert_ptr_nonnull(strstr(rule, "/.git/n0"));
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
+/* What a later file replaces by a redirect does not count. */
+START_TEST(test_overridden)
+{
+	static const struct rig_file files[] = {
+		{"base.json", "{\"filesystem\": {\"write\": [\"@workdir\", \"/data/x\", \"/data/y/z\"]}}"},
+		{"p.json", "{\"extends\": [\"base.json\"], \"filesystem\": {\"read\": [\"/data\"],"
+			   " \"redirect\": [{\"from\": \"/data/x\", \"to\": \"@scratch/x\"}]}}"},
+		{NULL, NULL}};
+	static const char *const names[] = {"p.json", NULL};
+	struct rig rig = {.files = files};
+	struct policy_move move;
+	struct policy *policy;
+	const char *rule;
+
+	ck_assert_int_eq(rig_load_names(&rig, names, NULL, &policy), 0);
+	policy_compare_below(policy, "/data", "/data/other", &move);
+	ck_assert_int_eq(move.kind, POLICY_MOVE_NAMED);
+	ck_assert_uint_eq(move.count, 1);
+	ck_assert_uint_eq(move.name[0].len, 1);
+	ck_assert_int_eq(*move.name[0].name, 'y');
+	ck_assert(policy_link_is_allowed(policy, "/data/x", "y", &rule));
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
 /* ---- random policies ---- */
 
 static uint32_t seed = 20261123;
@@ -321,6 +370,8 @@ int main(void)
 	tcase_add_test(all, test_shapes);
 	tcase_add_test(all, test_links);
 	tcase_add_test(all, test_link_below_root_mount);
+	tcase_add_test(all, test_many_names);
+	tcase_add_test(all, test_overridden);
 	tcase_add_test(all, test_oracle);
 	tcase_set_timeout(all, 60);
 	suite_add_tcase(suite, all);

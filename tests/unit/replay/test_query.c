@@ -349,6 +349,18 @@ static const struct answer_case cases[] = {
 	 "\"loader_resolved\":\"/usr/lib/ld.so\","
 	 "\"right\":\"x\",\"verdict\":\"allow\",\"ret\":0",
 	 "deny", NULL},
+	{"{\"filesystem\": {\"write\": [\"/b\"], \"read\": [\"/a\"]}}",
+	 "\"syscall\":\"rename\",\"path\":\"/a/1\",\"path2\":\"/b/1\",\"right\":\"w\",\"verdict\":\"allow\",\"ret\":0",
+	 "deny", "/a"},
+	{"{\"filesystem\": {\"exec\": [\"/usr/bin\"], \"read\": [\"/usr/lib\", \"/opt\"]}}",
+	 "\"syscall\":\"execve\",\"path\":\"/usr/bin/x\",\"loader\":\"/opt/ld.so\","
+	 "\"loader_resolved\":\"/usr/lib/ld.so\",\"right\":\"x\",\"verdict\":\"allow\",\"ret\":0",
+	 "deny", "/usr/lib"},
+	{"{\"filesystem\": {\"read\": [\"/usr\"]}}",
+	 "\"syscall\":\"execve\",\"path\":\"/usr/bin/x\",\"loader\":\"/lib64/ld-linux-x86-64.so.2\","
+	 "\"loader_resolved\":\"/usr/lib/ld.so\",\"right\":\"r\",\"verdict\":\"deny\",\"rule\":\"x\","
+	 "\"reason\":\"denied_by_rule\"",
+	 "deny", "/usr"},
 	/* a link that leads from a denied name */
 	{"{\"filesystem\": {\"write\": [\"/a\"], \"deny\": [\"/a/git/hooks\"]}}",
 	 "\"syscall\":\"symlink\",\"args\":{\"target\":\"/a/other\"},\"path\":\"/a/git\",\"right\":\"w\","
@@ -365,6 +377,10 @@ static const struct answer_case cases[] = {
 	{READ_USR, "\"syscall\":\"mkdir\",\"path\":\"/usr/x\",\"right\":\"w\",\"verdict\":\"allow\","
 	 "\"errno\":\"EEXIST\"",
 	 "allow", "/usr"},
+	{"{\"filesystem\": {\"read\": [\"/usr\"], \"deny\": [\"/usr/x\"]}}",
+	 "\"syscall\":\"mkdir\",\"path\":\"/usr/x\",\"right\":\"w\",\"verdict\":\"allow\","
+	 "\"errno\":\"EEXIST\"", "deny",
+	 "/usr/x"},
 	/* what no rule decided */
 	{READ_USR, "\"syscall\":\"kill\",\"args\":{\"pid\":1,\"sig\":9},\"verdict\":\"deny\","
 	 "\"reason\":\"outside_run\"",
