@@ -39,8 +39,8 @@ REPORT = """# What the unit tests notice
   doc/mutants.md` writes this page from `tests/mutants.txt`: %d mutants, %d alive.
 * **Branches** of `policy/` that its unit tests take: `tests/branches.py BUILDDIR` counts them, and
   its head says what counts. The issue asks for 95 %%; it was 95.1 %% in November 2026.
-* **Properties** of made-up policies and questions: `tests/unit/policy/test_properties`,
-  `tests/unit/replay/test_same`, `tests/unit/cli/test_minimise`. `make check` tries the same seeds
+* **Properties** of made-up policies and questions: `tests/unit/policy/test_properties.c`,
+  `tests/unit/replay/test_same.c`, `tests/unit/cli/test_minimise.c`. `make check` tries the same seeds
   each time; with `CALLGATE_SEEDS=50` in the environment they try 50 times as many, from a random
   start that is printed, and that `CALLGATE_START` repeats.
 
