@@ -40,9 +40,9 @@ REPORT = """# What the unit tests notice
 * **Branches** of `policy/` that its unit tests take: `tests/branches.py BUILDDIR` counts them, and
   its head says what counts. The issue asks for 95 %%; it was 95.1 %% in November 2026.
 * **Properties** of made-up policies and questions: `tests/unit/policy/test_properties.c`,
-  `tests/unit/replay/test_same.c`, `tests/unit/cli/test_minimise.c`. `make check` tries the same seeds
-  each time; with `CALLGATE_SEEDS=50` in the environment they try 50 times as many, from a random
-  start that is printed, and that `CALLGATE_START` repeats.
+  `tests/unit/replay/test_same.c`, `tests/unit/cli/test_minimise.c`. `make check` tries the same
+  seeds each time; with `CALLGATE_SEEDS=50` in the environment they try 50 times as many, from a
+  random start that is printed, and that `CALLGATE_START` repeats.
 
 | | place | was | became | killed by |
 |---|---|---|---|---|
