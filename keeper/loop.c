@@ -136,11 +136,14 @@ static void loop_tell_stops(struct keeper *keeper)
 	for (; keeper->stops_told < stops; keeper->stops_told++) {
 		const struct run_stop *stop = &keeper->counters->stop[keeper->stops_told % RUN_STOPS_KEPT];
 
-		(void)dprintf(STDERR_FILENO,
-			      "callgate: process %d was denied a call (record %" PRIu64 ") and is stopped; look at it: "
-			      "gdb -p %d; go on: kill -CONT %d%s\n",
-			      stop->host_pid, stop->seq, stop->host_pid, stop->host_pid,
-			      keeper->options->tty ? "\r" : "");
+		char text[200];
+		int len = snprintf(text, sizeof(text),
+				   "callgate: process %d was denied a call (record %" PRIu64 ") and is stopped; look "
+				   "at it: gdb -p %d; go on: kill -CONT %d%s\n",
+				   stop->host_pid, stop->seq, stop->host_pid, stop->host_pid,
+				   keeper->options->tty ? "\r" : "");
+
+		(void)!write(STDERR_FILENO, text, (size_t)len); /* only numbers, and a carriage return in raw mode */
 	}
 }
 

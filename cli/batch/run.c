@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "cli/batch/batch.h"
 #include "cli/cli.h"
 
@@ -22,7 +23,7 @@
 /* Ends the run's process with a message. Its standard error is BATCH_MESSAGES. */
 __attribute__((noreturn)) static void batch_fail(const char *what, int error)
 {
-	(void)dprintf(STDERR_FILENO, "callgate: %s: %s\n", what, strerror(error));
+	(void)text_printf(stderr, "callgate: %s: %s\n", what, strerror(error));
 	_exit(BATCH_FAILED);
 }
 

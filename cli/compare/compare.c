@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "cli/batch/batch.h"
 #include "cli/load.h"
 #include "cli/options.h"
@@ -204,7 +205,7 @@ static int compare_print_text(const struct compare *compare, json_t *const *diff
 	for (size_t i = 1; r == 0 && i < compare->runs; i++)
 		r = compare_print_differences(stdout, &compare->run[0], &compare->run[i], differences[i]);
 	if (compare->keep && r == 0)
-		(void)printf("kept in %s\n", compare->keep);
+		(void)text_printf(stdout, "kept in %s\n", compare->keep);
 	if (r == 0 && fflush(stdout) == 0)
 		return CLI_OK;
 	cli_print_error("compare", "cannot write to standard output: %s", strerror(errno));

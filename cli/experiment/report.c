@@ -113,8 +113,8 @@ static int report_print_table(const struct report_summary *summary, size_t count
 		if ((int)strlen(summary[i].policy) > policy_width)
 			policy_width = (int)strlen(summary[i].policy);
 	}
-	(void)printf("%-*s  %-*s %6s %6s %9s %9s %10s %9s\n", program_width, "program", policy_width, "policy", "runs",
-		     "ok", "denials", "calls", "time ms", "slowdown");
+	(void)text_printf(stdout, "%-*s  %-*s %6s %6s %9s %9s %10s %9s\n", program_width, "program", policy_width,
+			  "policy", "runs", "ok", "denials", "calls", "time ms", "slowdown");
 	for (size_t i = 0; i < count; i++)
 		(void)text_printf(stdout, "%-*s  %-*s %6zu %6zu %9.1f %9.0f %10.1f %9.2f\n", program_width,
 				  summary[i].program, policy_width, summary[i].policy, summary[i].runs, summary[i].ok,

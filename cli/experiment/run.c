@@ -1,6 +1,8 @@
 /* Runs cells, several at once. A finished cell stays finished whatever happens to this process. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -11,6 +13,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "cli/batch/batch.h"
 #include "cli/experiment/cells.h"
 #include "cli/experiment/experiment.h"
@@ -60,15 +63,17 @@ static void experiment_show_progress(const struct experiment *experiment)
 	uint64_t spent_s = (io_read_clock_ns() - experiment->start_ns) / NS_PER_S;
 	uint64_t left_s = done ? spent_s * (experiment->wanted - done) / done : 0;
 
+	char text[160], left[48] = "";
+	int len;
+
 	if (!experiment->shows_progress)
 		return;
-	(void)fprintf(stderr, "\r[%.*s%.*s] %zu of %zu, %zu failed", (int)filled, "####################",
-		      (int)(BAR_CELLS - filled), "....................", done, experiment->wanted, experiment->failed);
 	if (done > 0)
-		(void)fprintf(stderr, ", %llu:%02llu left", (unsigned long long)(left_s / 60),
-			      (unsigned long long)(left_s % 60));
-	(void)fprintf(stderr, "   %s", done == experiment->wanted ? "\n" : "");
-	(void)fflush(stderr);
+		(void)snprintf(left, sizeof(left), ", %" PRIu64 ":%02" PRIu64 " left", left_s / 60, left_s % 60);
+	len = snprintf(text, sizeof(text), "\r[%.*s%.*s] %zu of %zu, %zu failed%s   %s", (int)filled,
+		       "####################", (int)(BAR_CELLS - filled), "....................", done,
+		       experiment->wanted, experiment->failed, left, done == experiment->wanted ? "\n" : "");
+	(void)!write(STDERR_FILENO, text, (size_t)len); /* not by text_printf(), which escapes the carriage return */
 }
 
 /* Ends the line of the progress bar, because a message follows. */
@@ -291,9 +296,10 @@ static int experiment_perform(struct experiment *experiment)
 	experiment_run_cells(experiment);
 	r = experiment_write_rows(experiment);
 	if (!options->quiet)
-		(void)printf("%zu cells: %zu run, %zu failed, %zu were there already or are of other shards\n",
-			     experiment->cells, experiment->finished, experiment->failed,
-			     experiment->cells - experiment->wanted);
+		(void)text_printf(stdout,
+				  "%zu cells: %zu run, %zu failed, %zu were there already or are of other shards\n",
+				  experiment->cells, experiment->finished, experiment->failed,
+				  experiment->cells - experiment->wanted);
 	return r < 0 || experiment->failed > 0 || experiment->stopped ? CLI_ERROR : CLI_OK;
 }
 

@@ -96,14 +96,15 @@ static json_t *report_make_json(const struct learn *learn, const struct learn_fi
 
 static void report_print_text(const struct learn *learn, const struct learn_files *files)
 {
-	(void)printf("%s: %zu rules; %" PRIu64 " files can be read, %" PRIu64 " were", learn->output,
-		     draft_count_rules(&learn->draft), files->granted, files->used);
+	(void)text_printf(stdout, "%s: %zu rules; %" PRIu64 " files can be read, %" PRIu64 " were", learn->output,
+			  draft_count_rules(&learn->draft), files->granted, files->used);
 	if (learn->base)
-		(void)printf("; the profile %s alone grants %" PRIu64, learn->base, files->by_profile);
-	(void)printf("\n");
+		(void)text_printf(stdout, "; the profile %s alone grants %" PRIu64, learn->base, files->by_profile);
+	(void)text_printf(stdout, "\n");
 	if (learn->proof && json_array_size(learn->bugs) == 0 && !learn_ends_differ(learn))
-		(void)printf("verified: the program %s under it %s\n", learn->observed ? "was observed" : "ran",
-			     learn->expected ? "and was denied only what is left out" : "without a denial");
+		(void)text_printf(stdout, "verified: the program %s under it %s\n",
+				  learn->observed ? "was observed" : "ran",
+				  learn->expected ? "and was denied only what is left out" : "without a denial");
 }
 
 int learn_report(struct learn *learn)

@@ -55,7 +55,8 @@ BUILD_PACKAGES="gcc=gcc libc6-dev make=make autoconf=autoconf automake=automake 
 	libseccomp-dev libjansson-dev nettle-dev libssl-dev libnghttp2-dev libidn2-dev libpsl-dev libelf-dev
 	libunistring-dev"
 # Tools of ./check, and the programs that the tests run inside.
-CHECK_PACKAGES="check clang=clang clang-tidy=clang-tidy cppcheck=cppcheck shellcheck=shellcheck codespell=codespell
+CHECK_PACKAGES="check clang=clang libclang-rt-dev clang-tidy=clang-tidy cppcheck=cppcheck shellcheck=shellcheck
+	codespell=codespell
 	valgrind=valgrind mandoc=mandoc gcc-aarch64-linux-gnu=aarch64-linux-gnu-gcc libc6-dev-arm64-cross xz-utils=xz
 	git=git nodejs=node podman=podman rsync=rsync zip=zip unzip=unzip sqlite3=sqlite3 vim=vim perl=perl
 	python3-venv procps=ps nginx-light=nginx nghttp2-server=nghttpd openssh-server=sshd openssh-client=ssh

@@ -49,7 +49,9 @@ class Case:
             sys.exit(f"{self.name}: what is {', '.join(sorted(unknown))}?")
 
     def missing(self):
-        return [tool for tool in self.head.get("needs", "").split() if not shutil.which(tool, path=PATH)]
+        """What "needs" lists and is not there: programs in PATH, and files, as absolute globs."""
+        return [name for name in self.head.get("needs", "").split()
+                if not (glob.glob(name) if name.startswith("/") else shutil.which(name, path=PATH))]
 
     def cache(self):
         """The directory that "fetch" filled, made by the first run that needs it; None when it cannot be."""
