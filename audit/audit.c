@@ -37,6 +37,7 @@ static int audit_create(const struct audit_header *header, struct audit **ret_au
 		return -ENOMEM;
 	audit->fd = -1;
 	audit->record_allowed = header->record_allowed;
+	audit->progress = header->progress;
 	audit->chunk_bytes = WINDOW_FIRST_BYTES;
 	audit->seq = UINT64_MAX; /* the header is line 0 */
 	r = chain_init(&audit->chain);

@@ -21,6 +21,16 @@ struct audit_slot {
 	uint64_t seq;    /* number of the record; 0: the call is not recorded, and audit_end_record does nothing */
 };
 
+/* How far the log is, told on demand to another process that shares this memory. */
+struct audit_progress {
+	uint32_t state; /* AUDIT_PROGRESS_* */
+	uint64_t lines; /* sealed lines */
+	char head[64];  /* hash of the last of them */
+};
+
+#define AUDIT_PROGRESS_ASKED 1u /* the writer tells at the next line, and sets the other state */
+#define AUDIT_PROGRESS_TOLD 2u
+
 struct audit_header {
 	const char *run_id;
 	const char *const *argv; /* the program and its arguments, NULL-ended */
@@ -32,6 +42,7 @@ struct audit_header {
 	bool compact; /* records leave out what earlier lines say: callgate-audit(5) */
 	const char *key; /* public key with which the log is signed, in base64; NULL: it is not signed */
 	uint64_t rotate_bytes; /* begin another file when this one has so many bytes; 0: never */
+	struct audit_progress *progress; /* NULL: nobody asks */
 	volatile unsigned *ret_file; /* receives the number of the file that is written; NULL: nobody asks */
 };
 

@@ -51,6 +51,17 @@ static struct chain_line *chain_find_line(struct chain *chain, uint64_t seq)
 	return &chain->waiting[seq % CHAIN_WAITING];
 }
 
+static void chain_tell_progress(const struct audit *audit)
+{
+	struct audit_progress *progress = audit->progress;
+
+	if (!progress || __atomic_load_n(&progress->state, __ATOMIC_ACQUIRE) != AUDIT_PROGRESS_ASKED)
+		return;
+	progress->lines = audit->chain.sealed;
+	memcpy(progress->head, audit->chain.head, sizeof(progress->head));
+	__atomic_store_n(&progress->state, AUDIT_PROGRESS_TOLD, __ATOMIC_RELEASE);
+}
+
 /* Makes the oldest line that waits the head, and puts its hash into the line behind it. */
 static int chain_seal_oldest(struct audit *audit, bool finished)
 {
@@ -62,6 +73,7 @@ static int chain_seal_oldest(struct audit *audit, bool finished)
 		return -errno;
 	hash_line(text, line->len, finished, chain->head);
 	chain->sealed++;
+	chain_tell_progress(audit);
 	if (chain->sealed == chain->lines)
 		return 0;
 	line = chain_find_line(chain, chain->sealed);

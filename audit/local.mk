@@ -4,6 +4,8 @@ libcallgate_audit_a_SOURCES += \
 	audit/audit.h \
 	audit/chain.c \
 	audit/chain.h \
+	audit/checkpoint.c \
+	audit/checkpoint.h \
 	audit/clock.c \
 	audit/clock.h \
 	audit/compact.c \

@@ -20,6 +20,7 @@ struct audit {
 	uint64_t rotate_bytes; /* 0: all is in one file */
 	int rotation_error;
 	volatile unsigned *ret_file;
+	struct audit_progress *progress;
 	char *header; /* what all headers have in common; owned */
 	char *key;    /* audit_header.key; owned */
 	struct log_older {

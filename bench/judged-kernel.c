@@ -65,6 +65,25 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	return 0;
 }
 
+/*
+ * Hash nothing. valgrind knows no SHA instructions, so it would count the generic implementation: 25,000 instructions a
+ * record. With SHA instructions it is about 0.25 us.
+ */
+void __wrap_nettle_sha256_update(void *context, size_t len, const unsigned char *bytes);
+void __wrap_nettle_sha256_digest(void *context, size_t len, unsigned char *ret_digest);
+void __wrap_nettle_sha256_update(void *context, size_t len, const unsigned char *bytes)
+{
+	(void)context;
+	(void)len;
+	(void)bytes;
+}
+
+void __wrap_nettle_sha256_digest(void *context, size_t len, unsigned char *ret_digest)
+{
+	(void)context;
+	memset(ret_digest, 0, len);
+}
+
 /* A microsecond later at each look: what is done again after some time must not depend on the machine's load. */
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ret_now)
 {

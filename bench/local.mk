@@ -21,7 +21,8 @@ bench_egress_LDADD = $(EGRESS_LIBS)
 check_PROGRAMS += bench-instructions
 bench_instructions_SOURCES = bench/judged-calls.c bench/judged-calls.h bench/judged-kernel.c bench/judged-tree.c
 bench_instructions_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_FLAGS='"$(CFLAGS) $(MODE_CFLAGS)"'
-bench_instructions_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=syscall -Wl,--wrap=ioctl -Wl,--wrap=clock_gettime
+bench_instructions_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=syscall -Wl,--wrap=ioctl -Wl,--wrap=clock_gettime \
+	-Wl,--wrap=nettle_sha256_update -Wl,--wrap=nettle_sha256_digest
 bench_instructions_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a libcallgate_audit.a \
 	libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS)
 dist_noinst_SCRIPTS += bench/instructions

@@ -12,6 +12,8 @@ CALLGATE_SOURCES += \
 	cli/parse.c \
 	cli/show.c
 CALLGATE_SOURCES += \
+	cli/audit/anchor.c \
+	cli/audit/anchor.h \
 	cli/audit/audit.c \
 	cli/audit/audit.h \
 	cli/audit/diff.c \
@@ -190,6 +192,7 @@ CALLGATE_SOURCES += \
 	cli/replay/report.c
 CALLGATE_SOURCES += \
 	cli/run/ask.c \
+	cli/run/anchor.c \
 	cli/run/end-file.c \
 	cli/run/metrics.c \
 	cli/run/metrics.h \

@@ -47,6 +47,7 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 		.audit_earlier = options->audit_earlier,
 		.rotate_bytes = options->rotate_bytes,
 		.sign_path = options->sign_path,
+		.anchor_path = options->anchor_path,
 		.ask = {options->ask.policy, options->ask.dir_fd, options->ask.timeout_ns},
 		.layers = options->layers,
 		.namespaces = namespaces,

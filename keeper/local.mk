@@ -1,4 +1,6 @@
 libcallgate_keeper_a_SOURCES += \
+	keeper/anchor.c \
+	keeper/anchor.h \
 	keeper/capture.c \
 	keeper/capture.h \
 	keeper/custodian.c \

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "keeper/anchor.h"
 #include "keeper/progress.h"
 #include "supervisor/limits/killtree.h"
 
@@ -260,6 +261,7 @@ static void loop_check_deadlines(struct keeper *keeper)
 
 	if (keeper->ask_until_ns && now >= keeper->ask_until_ns)
 		loop_end_grace(keeper);
+	anchor_check(keeper, now);
 	if (keeper->exited)
 		return;
 	if (now >= loop_get_wall_ns(keeper))
@@ -287,6 +289,8 @@ static int loop_get_timeout_ms(const struct keeper *keeper)
 					: keeper->kill_tree_ns;
 		if (progress_get_next_ns(keeper) < until)
 			until = progress_get_next_ns(keeper);
+		if (anchor_get_next_ns(keeper) < until)
+			until = anchor_get_next_ns(keeper);
 	}
 	if (until == UINT64_MAX)
 		return -1;

@@ -27,6 +27,8 @@ struct keeper {
 	int report_fd;         /* a memfd to which the supervisor writes its report */
 	struct run_counters *counters; /* on a page shared with the supervisor */
 	int signal_fd;
+	uint64_t anchor_next_ns; /* when a checkpoint may be due; 0: never */
+	uint64_t anchor_lines;   /* in the last checkpoint */
 	struct signing_key *key; /* signs the log; owned; NULL: there is no log. evidence.h */
 	uint64_t start_ns;
 	uint64_t until_ns;           /* when the run's time limit ends; 0: no limit */

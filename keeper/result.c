@@ -127,6 +127,12 @@ static json_t *result_make_audit(const struct keeper_options *options, const str
 		(void)json_object_set_new(audit, "lines", json_integer((json_int_t)outcome->log_end.lines));
 		(void)json_object_set_new(audit, "head", json_string(outcome->log_end.head));
 		(void)json_object_set_new(audit, "key", json_string(outcome->log_key));
+		if (options->anchor_fd >= 0)
+			(void)json_object_set_new(audit, "anchor",
+						  json_pack("{s:I, s:I, s:I}", "checkpoints",
+							    (json_int_t)outcome->anchored, "skipped",
+							    (json_int_t)outcome->anchors_skipped, "lines",
+							    (json_int_t)outcome->anchored_lines));
 	}
 	return audit;
 }

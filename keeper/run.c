@@ -16,6 +16,7 @@
 #include "confine/namespaces.h"
 #include "confine/scheduling.h"
 #include "confine/selffilter.h"
+#include "keeper/anchor.h"
 #include "keeper/evidence.h"
 #include "keeper/private.h"
 #include "policy/network/net.h"
@@ -151,6 +152,9 @@ static void keeper_complete_log(struct keeper *keeper)
 	struct keeper_outcome *outcome = keeper->outcome;
 	int error = evidence_sign_log(keeper);
 
+	if (error == 0)
+		anchor_end(keeper);
+
 	if (error == 0 || error == -EBADMSG || outcome->error_code) /* EBADMSG: the log has no end, which is told */
 		return;
 	outcome->error_code = "audit_failed";
@@ -214,6 +218,7 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 		error = selffilter_install(SELF_KEEPER);
 	if (error == 0) {
 		terminal_set_raw_mode(&keeper.terminal);
+		anchor_begin(&keeper);
 		keeper_run_loop(&keeper);
 		keeper_judge_outcome(&keeper);
 		keeper_complete_log(&keeper);

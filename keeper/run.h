@@ -33,6 +33,9 @@ struct keeper_options {
 	int audit_fd;             /* passed on in struct process_options */
 	const char *audit_earlier; /* passed on in struct process_options */
 	uint64_t rotate_bytes;     /* passed on in struct process_options */
+	int anchor_fd;             /* where checkpoints of the log go; -1: nowhere */
+	const char *anchor_path;   /* if it is a file; passed on; NULL: it is none */
+	uint64_t anchor_every_lines, anchor_every_ns; /* one of them is 0 */
 	int sign_fd;               /* file with the private key for the log; -1: a key is made */
 	const char *sign_path;     /* its canonical path, which no grant may cover; passed on; NULL: none */
 	enum sink_kind sink_kind; /* passed on in struct process_options, like the next one */
@@ -73,6 +76,7 @@ struct keeper_outcome {
 	char out_name[SCRATCH_ID_SIZE + 16], err_name[SCRATCH_ID_SIZE + 16]; /* names of the spill files */
 	json_t *report;         /* owned: the supervisor's report (report.h); NULL: it left none */
 	struct sign_end log_end; /* the end of the log; lines is 0: no log, or it was not signed */
+	uint64_t anchored, anchored_lines, anchors_skipped; /* checkpoints that were written, or could not be */
 	char log_key[SIGNING_KEY_TEXT]; /* the public key of its signature */
 	bool decoy;             /* callgate killed the program because a decoy was read */
 	const char *error_code; /* NULL: none; borrowed from the report or static */

@@ -74,6 +74,8 @@ int process_open_log_dir(struct process *process)
 
 	if (options->sign_path && process_check_key_place(process, options->sign_path) < 0)
 		return -1;
+	if (options->anchor_path && process_check_log_place(process, options->anchor_path) < 0)
+		return -1;
 	if (options->audit_earlier && process_check_log_place(process, options->audit_earlier) < 0)
 		return -1;
 	if (options->audit_path && process_check_log_place(process, options->audit_path) < 0)
@@ -107,6 +109,7 @@ static int process_make_log(struct process *process)
 					    .key = options->counters->audit_key[0] ? options->counters->audit_key
 										   : NULL,
 					    .rotate_bytes = options->rotate_bytes,
+					    .progress = &options->counters->progress,
 					    .ret_file = &options->counters->audit_file};
 	int error;
 

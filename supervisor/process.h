@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "audit/audit.h"
 #include "base/sha256.h"
 #include "base/signing.h"
 #include "confine/layers.h"
@@ -36,6 +37,7 @@ struct process_scratch {
 struct run_counters {
 	char policy_sha256[SHA256_HEX_SIZE]; /* written by the keeper, for the log, before the keeper sets `sealed` */
 	char audit_key[SIGNING_KEY_TEXT]; /* public key of the log, written before `sealed` is set; "": none */
+	struct audit_progress progress; /* of the log, for the keeper's checkpoints */
 	volatile unsigned audit_file; /* number of the log's file that is written; written by the supervisor */
 	bool sealed;
 	volatile uint64_t judged, denied;
@@ -63,6 +65,7 @@ struct process_options {
 	int audit_fd;
 	const char *audit_earlier; /* the log of the run's setup, checked like audit_path; NULL: there is no such log */
 	uint64_t rotate_bytes;     /* --audit-rotate; 0: never */
+	const char *anchor_path;   /* the file for checkpoints, checked like audit_path; NULL: none */
 	const char *sign_path;     /* the file of the log's private key, which no grant may cover; NULL: none */
 	struct {
 		const struct policy *policy; /* borrowed; observes: ask/ask.h */

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "cli/audit/anchor.h"
 #include "cli/audit/audit.h"
 #include "cli/audit/verify.h"
 #include "supervisor/report.h"
@@ -31,6 +32,7 @@ struct verify_run {
 	uint8_t key[SIGNING_KEY_BYTES];
 	bool has_key;
 	struct verify verify;
+	struct anchor anchor;
 	bool begun;
 	char **path; /* of the files of this log; owned array of owned texts */
 	size_t paths;
@@ -43,6 +45,8 @@ struct verify_run {
 
 static int verify_fail(const char *path, int error)
 {
+	if (error == -ECANCELED) /* with a message */
+		return CLI_ERROR;
 	cli_print_error("audit", "%s: %s", path,
 			error == -ENOMSG ? "this is not an audit log: it does not begin with a header line"
 			: error == -E2BIG ? "a line is too long for an audit log"
@@ -107,6 +111,9 @@ static void verify_print_for_people(const struct verify_run *run, const struct v
 			  run->paths == 1 ? "" : "s");
 	if (tail > 0 && finding->kind == VERIFY_OPEN_END)
 		(void)text_printf(stdout, ", unsealed tail of %" PRIu64 " line%s", tail, tail == 1 ? "" : "s");
+	if (run->anchor.count > 0)
+		(void)text_printf(stdout, ", %" PRIu64 " checkpoints agree, the last at line %" PRIu64,
+				  run->anchor.count, run->anchor.lines);
 	if (verify->recovered > 0)
 		(void)text_printf(stdout, ", ended by callgate after its supervisor died: the last %" PRIu64
 				  " were sealed only then", verify->recovered);
@@ -132,11 +139,12 @@ static void verify_print_json(const struct verify_run *run, const struct verify_
 	if (finding->last > 0 || finding->kind == VERIFY_DELETED)
 		(void)json_object_update_new(found, json_pack("{s:I, s:I}", "first", (json_int_t)finding->first, "last",
 							      (json_int_t)finding->last));
-	result = json_pack("{s:s, s:b, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:s, s:b, s:s%}", "verdict",
+	result = json_pack("{s:s, s:b, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:s, s:b, s:I, s:I, s:s%}", "verdict",
 			   verify_get_name(finding->kind), "intact", finding->kind == VERIFY_INTACT, "found", found,
 			   "files", files, "run", verify->run, "lines", (json_int_t)verify->lines, "records",
 			   (json_int_t)verify->records, "unsealed", (json_int_t)tail, "recovered",
 			   (json_int_t)verify->recovered, "key", verify->key_text, "key_given", (int)run->has_key,
+			   "checkpoints", (json_int_t)run->anchor.count, "anchored", (json_int_t)run->anchor.lines,
 			   "head", verify->last.hash, (size_t)HASH_DIGITS);
 	text = result ? json_dumps(result, JSON_COMPACT) : NULL;
 	(void)text_printf(stdout, "%s\n", text ? text : "{}");
@@ -154,6 +162,7 @@ static void verify_end_log(struct verify_run *run)
 	if (!run->begun)
 		return;
 	finding = verify_finish(&run->verify, run->has_key ? run->key : NULL, &tail);
+	anchor_judge(&run->anchor, &run->verify, &finding);
 	status = verify_kinds[finding.kind].status;
 	if (run->options->json)
 		verify_print_json(run, &finding, tail);
@@ -162,6 +171,7 @@ static void verify_end_log(struct verify_run *run)
 	if (status != CLI_OK && (run->status == CLI_OK || status < run->status))
 		run->status = status;
 	verify_release(&run->verify);
+	anchor_close(&run->anchor);
 	for (size_t i = 0; i < run->paths; i++)
 		free(run->path[i]);
 	run->paths = 0;
@@ -227,6 +237,20 @@ static uint64_t verify_measure_torn(const char *text, size_t len, uint64_t befor
 	return len > 0 ? before + len : 0;
 }
 
+static int verify_compare_anchor(struct verify_run *run)
+{
+	int r = 0;
+
+	if (run->anchor.path && !run->anchor.file)
+		r = anchor_open(&run->anchor, &run->verify, run->has_key ? run->key : NULL);
+	if (r == 0 && run->anchor.has_next)
+		r = anchor_compare(&run->anchor, &run->verify);
+	if (r < 0)
+		cli_print_error("audit", "--anchor %s: %s", run->anchor.path,
+				r == -EBADMSG ? "not checkpoints of an audit log" : strerror(-r));
+	return r < 0 ? -ECANCELED : 0;
+}
+
 /* Reads the lines of a file. 0 or -errno. */
 static int verify_read_lines(struct verify_run *run, int fd, const char *path)
 {
@@ -245,6 +269,8 @@ static int verify_read_lines(struct verify_run *run, int fd, const char *path)
 			first = false;
 			if (r == 0)
 				r = verify_add_line(&run->verify, text, line);
+			if (r == 0)
+				r = verify_compare_anchor(run);
 			if (r < 0)
 				return r;
 			at += line;
@@ -341,7 +367,7 @@ static int verify_load_key(struct verify_run *run)
 
 int audit_verify_logs(char **paths, size_t count, const struct verify_options *options)
 {
-	struct verify_run run = {.options = options, .cap = BUFFER_BYTES};
+	struct verify_run run = {.options = options, .anchor.path = options->anchor, .cap = BUFFER_BYTES};
 	int status = verify_load_key(&run);
 
 	run.buffer = malloc(run.cap);
@@ -365,6 +391,8 @@ int audit_main_verify(int argc, char **argv)
 	static const struct cli_option table[] = {
 		CLI_TEXT("key", "PUB", "the public key, a file or 44 characters; default: the one in the log",
 			 offsetof(struct verify_options, key)),
+		CLI_TEXT("anchor", "FILE", "compare with the checkpoints that run --anchor FILE has put there",
+			 offsetof(struct verify_options, anchor)),
 		CLI_FLAG("json", 0, "one object for each log", offsetof(struct verify_options, json)),
 		{0},
 	};

@@ -10,6 +10,7 @@
 #define GRACE_DEFAULT_NS UINT64_C(2000000000)                    /* default of --kill-after and --grace */
 #define STATUS_EVERY_DEFAULT_NS UINT64_C(1000000000)
 #define ASK_TIMEOUT_DEFAULT_NS UINT64_C(60000000000)             /* default of --ask-timeout */
+#define EVERY_MIN_NS UINT64_C(100000000)
 #define ROTATE_MIN_BYTES (64u << 10)
 #define TIME_MAX_NS (UINT64_C(24) * 3600 * 1000000000) /* maximum of all times of these options */
 
@@ -60,6 +61,19 @@ static int run_set_rotate(const struct cli_given *given, void *rotate_bytes)
 	return 0;
 }
 
+/* Sets lines, or the time behind them in the structure. */
+static int run_set_every(const struct cli_given *given, void *field)
+{
+	uint64_t *every = field;
+
+	every[0] = every[1] = 0;
+	if (text_parse_number(given->value, 1, UINT32_MAX, &every[0]) == 0)
+		return 0;
+	if (text_parse_duration(given->value, &every[1]) < 0 || every[1] < EVERY_MIN_NS || every[1] > TIME_MAX_NS)
+		return cli_refuse_value(given, "must be a number of lines, or a time of 100ms to 24h");
+	return 0;
+}
+
 /* Sets a time of 0 to 24 hours. */
 static int run_set_time(const struct cli_given *given, void *time_ns)
 {
@@ -101,6 +115,11 @@ static const struct cli_option run_table[] = {
 	 run_set_rotate, FIELD_OFFSET(rotate_bytes), 0},
 	CLI_TEXT("sign-key", "FILE", "sign the log with this key of callgate key new (default: one made for the run)",
 		 FIELD_OFFSET(sign_key)),
+	CLI_TEXT("anchor", "PLACE",
+		 "put signed checkpoints of the log there: FILE, fd:N or command:COMMAND, which reads them",
+		 FIELD_OFFSET(anchor)),
+	{"anchor-every", 0, "N|TIME", "how often: after N lines (default 1000) or each TIME, such as 5s", run_set_every,
+	 FIELD_OFFSET(anchor_every_lines), 0},
 	CLI_TEXT("audit-sink", "KIND[:PATH]",
 		 "tell each denial to the system's log, too: syslog or journald, at its usual socket or PATH",
 		 FIELD_OFFSET(sink)),

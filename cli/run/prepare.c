@@ -358,15 +358,22 @@ static int prepare_make_logs(struct run *run)
 	int exit_code;
 
 	if (!named)
-		return run->options.sign_key || run->options.rotate_bytes
+		return run->options.sign_key || run->options.rotate_bytes || run->options.anchor
 			       ? run_report_refusal(run, "audit_failed",
-						    "--sign-key and --audit-rotate are for a log; add --audit FILE")
+						    "--sign-key, --anchor and --audit-rotate are for a log; add "
+						    "--audit FILE")
 			       : 0;
 	if (run->options.rotate_bytes && run->user.set)
 		return run_report_refusal(run, "audit_failed",
 					  "--audit-rotate needs a directory in which the run's user may make files, so "
 					  "it does not go with --user; leave out one of them");
 	if (prepare_open_key(run) != 0)
+		return CLI_ERROR;
+	if (run->options.anchor && run_anchor_is_file(run->options.anchor) &&
+	    (prepare_judge_parent(run, "--anchor", run->options.anchor, &run->anchor_path) != 0 || !run->anchor_path))
+		return run_report_refusal(run, "audit_failed", "--anchor %s: %s", run->options.anchor,
+					  strerror(ENOENT));
+	if (run->options.anchor && run_open_anchor(run) != 0)
 		return CLI_ERROR;
 	if (prepare_judge_parent(run, "the log", named, &run->program.log) != 0)
 		return CLI_ERROR;

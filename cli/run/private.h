@@ -59,6 +59,8 @@ struct run {
 	struct run_end_file metrics; /* of --metrics */
 	enum sink_kind sink_kind;    /* of --audit-sink */
 	int sign_fd;                 /* of --sign-key; -1: none */
+	int anchor_fd;               /* of --anchor; -1: none */
+	char *anchor_path;           /* if it is a file; owned; NULL: it is none */
 	char *sign_path;             /* its canonical path; owned */
 	int sink_fd;
 	struct custodian custodian;
@@ -66,6 +68,11 @@ struct run {
 	char *user_path; /* PATH at the start, because the run wipes its environment; NULL: not set */
 	pid_t parent; /* getppid() when callgate was started */
 };
+
+/* Whether --anchor names a file, and not a descriptor or a command. */
+bool run_anchor_is_file(const char *named);
+/* Opens the place of --anchor; for a file, anchor_path was set. 0, or an exit status after run_report_refusal. */
+int run_open_anchor(struct run *run);
 
 /* Reports that the run cannot begin, on stderr, as a result and to --status-fd. Returns the exit status. */
 __attribute__((format(printf, 3, 4))) int run_report_refusal(struct run *run, const char *code, const char *format,

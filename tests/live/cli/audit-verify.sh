@@ -81,6 +81,39 @@ rm "$T/many.log.1"
 verdict lost_file "$T/many.log" "$T/many.log.2"
 cg run -w "$W" --audit "$T/many.log.1" --audit-rotate 1K -- /bin/true 2>/dev/null && fail "a size below 64K"
 
+# ---- checkpoints outside ----
+cg run -w "$W" --profile python --audit "$T/anchored.log" --anchor "$T/anchor" --anchor-every 100 --json -- \
+	python3 "$W/calls.py" >"$T/result" 2>"$T/err" || fail "anchor: $(cat "$T/err")"
+[ "$(jq .audit.anchor.checkpoints "$T/result")" -ge 1 ] || fail "no checkpoint: $(jq -c .audit "$T/result")"
+[ "$(tail -n 4 "$T/anchor" | head -n 1)" = "$(jq .audit.lines "$T/result")" ] ||
+	fail "the last checkpoint: $(cat "$T/anchor")"
+tail -n 3 "$T/anchor" | head -n 1 | base64 -d | od -An -tx1 | tr -d ' \n' >"$T/digits"
+[ "$(cat "$T/digits")" = "$(jq -r .audit.head "$T/result")" ] || fail "the hash of the last checkpoint"
+verdict intact "$T/anchored.log" --anchor "$T/anchor"
+head -n -3 "$T/anchored.log" >"$T/cut.log"
+verdict open_end "$T/cut.log"
+verdict truncated "$T/cut.log" --anchor "$T/anchor"
+verify "$T/cut.log" --anchor "$T/anchor" >"$T/out"
+[ $? -eq 3 ] || fail "the exit status of a truncated log"
+# Rewritten and signed anew, by another run of the same key: the checkpoints are not of this run, and say nothing.
+verdict intact "$T/own.log" --anchor "$T/anchor"
+sed 's/^callgate.audit.*/x/' "$T/anchor" >"$T/bad"
+verify "$T/anchored.log" --anchor "$T/bad" >"$T/out" 2>&1 && fail "a file without checkpoints"
+sed "2s/.*/3/" "$T/anchor" >"$T/forged"
+verdict signature "$T/anchored.log" --anchor "$T/forged"
+# A reader that does not read makes nothing wait. A command gets the last checkpoint.
+cg run -w "$W" --audit "$T/slow.log" --anchor "command:sleep 2" -- /bin/true || fail "a slow reader"
+cg run -w "$W" --audit "$T/command.log" --anchor "command:cat >$T/got" -- /bin/true || fail "a command"
+for _ in $(seq 20); do
+	[ -s "$T/got" ] && break
+	sleep 0.1
+done
+verdict intact "$T/command.log" --anchor "$T/got"
+cg run -w "$W" --audit "$T/fd.log" --anchor fd:7 -- /bin/true 7>"$T/seven" || fail "a descriptor"
+verdict intact "$T/fd.log" --anchor "$T/seven"
+refused 'program' --anchor "$W/anchor"
+refused 'Bad file descriptor' --anchor fd:77
+
 # ---- what is printed is harmless ----
 sed 's/"run":"/&\\u001b[31m\\u202e/' "$T/own.log" >"$T/hostile.log"
 verify "$T/hostile.log" >"$T/out"

@@ -1,0 +1,36 @@
+/*
+ * Checkpoints of a log, in the form of C2SP's tlog-checkpoint and signed-note: origin, number of lines, hash of the
+ * last line, signature. callgate-audit(5), CHAIN.
+ */
+#ifndef CALLGATE_AUDIT_CHECKPOINT_H
+#define CALLGATE_AUDIT_CHECKPOINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "audit/hash.h"
+#include "base/signing.h"
+
+#define CHECKPOINT_MAX 1024
+#define CHECKPOINT_ORIGIN "callgate/audit/" /* before the run id */
+
+/* Writes a checkpoint. head: HASH_DIGITS digits. Returns its length; 0: the run id is too long. */
+size_t checkpoint_write(const struct signing_key *key, const char *run, uint64_t lines, const char *head,
+			char out[CHECKPOINT_MAX]);
+
+struct checkpoint {
+	char run[129];
+	uint64_t lines;
+	char head[HASH_DIGITS];
+	bool is_signed; /* by the key */
+};
+
+/*
+ * Reads the next checkpoint of a file of them. public: the key that must have signed it. 1 with a checkpoint; 0 at the
+ * end; -EBADMSG: not a checkpoint of an audit log.
+ */
+int checkpoint_read(FILE *file, const uint8_t public[SIGNING_KEY_BYTES], struct checkpoint *ret_checkpoint);
+
+#endif

@@ -1,0 +1,73 @@
+#include "keeper/anchor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "audit/checkpoint.h"
+#include "base/io.h"
+
+#define ANCHOR_LOOK_NS UINT64_C(100000000) /* how often lines are counted */
+#define ANCHOR_END_MS 1000
+
+void anchor_begin(struct keeper *keeper)
+{
+	if (keeper->options->anchor_fd < 0 || !keeper->key)
+		return;
+	keeper->anchor_next_ns = keeper->start_ns + (keeper->options->anchor_every_ns ? keeper->options->anchor_every_ns
+										      : ANCHOR_LOOK_NS);
+	__atomic_store_n(&keeper->counters->progress.state, AUDIT_PROGRESS_ASKED, __ATOMIC_RELEASE);
+}
+
+static void anchor_write(struct keeper *keeper, uint64_t lines, const char *head, int wait_ms)
+{
+	struct pollfd place = {.fd = keeper->options->anchor_fd, .events = POLLOUT};
+	struct keeper_outcome *outcome = keeper->outcome;
+	char text[CHECKPOINT_MAX];
+	size_t len = checkpoint_write(keeper->key, keeper->options->scratch->id, lines, head, text);
+
+	/* A pipe that is ready takes the whole text: it is shorter than PIPE_BUF. */
+	if (len > 0 && poll(&place, 1, wait_ms) > 0 && place.revents & POLLOUT &&
+	    write(place.fd, text, len) == (ssize_t)len) {
+		outcome->anchored++;
+		outcome->anchored_lines = lines;
+		return;
+	}
+	outcome->anchors_skipped++;
+}
+
+void anchor_check(struct keeper *keeper, uint64_t now_ns)
+{
+	struct audit_progress *progress = &keeper->counters->progress;
+	uint64_t every = keeper->options->anchor_every_ns, least = every ? 1 : keeper->options->anchor_every_lines;
+	char head[HASH_DIGITS];
+	uint64_t lines;
+
+	if (keeper->anchor_next_ns == 0 || now_ns < keeper->anchor_next_ns)
+		return;
+	keeper->anchor_next_ns = now_ns + (every ? every : ANCHOR_LOOK_NS);
+	if (__atomic_load_n(&progress->state, __ATOMIC_ACQUIRE) != AUDIT_PROGRESS_TOLD)
+		return;
+	lines = progress->lines;
+	memcpy(head, progress->head, sizeof(head));
+	__atomic_store_n(&progress->state, AUDIT_PROGRESS_ASKED, __ATOMIC_RELEASE);
+	if (lines < keeper->anchor_lines + least)
+		return;
+	keeper->anchor_lines = lines;
+	anchor_write(keeper, lines, head, 0);
+}
+
+uint64_t anchor_get_next_ns(const struct keeper *keeper)
+{
+	return keeper->anchor_next_ns ? keeper->anchor_next_ns : UINT64_MAX;
+}
+
+void anchor_end(struct keeper *keeper)
+{
+	const struct sign_end *end = &keeper->outcome->log_end;
+
+	if (keeper->options->anchor_fd >= 0 && keeper->key && end->lines > 0)
+		anchor_write(keeper, end->lines, end->head, ANCHOR_END_MS);
+}
