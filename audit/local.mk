@@ -11,6 +11,8 @@ libcallgate_audit_a_SOURCES += \
 	audit/compact.c \
 	audit/encode.c \
 	audit/encode.h \
+	audit/envelope.c \
+	audit/envelope.h \
 	audit/expand.h \
 	audit/file.c \
 	audit/finding.c \

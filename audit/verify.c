@@ -305,7 +305,7 @@ static void verify_break(struct verify *verify, struct verify_line *line, const 
 
 		verify->broken_file = (unsigned)json_integer_value(json_object_get(json, "file"));
 		verify_copy_text(json, "run", run, sizeof(run));
-		verify->broken_foreign = verify->lines > 0 && strcmp(run, verify->run) != 0;
+		verify->broken_foreign = verify->lines > 0 && run[0] && strcmp(run, verify->run) != 0;
 		json_decref(json);
 	}
 	verify->repaired_trailer =
@@ -365,7 +365,7 @@ static int verify_accept(struct verify *verify, struct verify_line *line, struct
 		memcpy(verify->before_blank, verify->last.hash, HASH_DIGITS);
 	}
 	verify_take_outcomes(verify, rest);
-	if (line->header)
+	if (line->header && json)
 		verify_take_header(verify, line, json);
 	else if (line->trailer && line->sound)
 		verify_take_trailer(verify, json, text, len);

@@ -1,5 +1,6 @@
 bin_PROGRAMS += callgate
 CALLGATE_SOURCES += \
+	cli/attest.c \
 	cli/check.c \
 	cli/cli.h \
 	cli/key.c \
@@ -193,6 +194,8 @@ CALLGATE_SOURCES += \
 CALLGATE_SOURCES += \
 	cli/run/ask.c \
 	cli/run/anchor.c \
+	cli/run/attest.c \
+	cli/run/attest.h \
 	cli/run/end-file.c \
 	cli/run/metrics.c \
 	cli/run/metrics.h \

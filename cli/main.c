@@ -22,6 +22,7 @@ static const struct verb {
 	{"experiment", cli_main_experiment, "run programs, inputs and policies by a plan, and report"},
 	{"replay", cli_main_replay, "judge a recorded run by another policy, and list what changes"},
 	{"learn", cli_main_learn, "run a program, and write the policy that it needs"},
+	{"attest", cli_main_attest, "verify the attestation of a run"},
 	{"key", cli_main_key, "make the keys that sign logs"},
 	{"doctor", cli_main_doctor, "report what this machine offers a run, and how to get the rest"},
 };

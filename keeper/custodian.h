@@ -1,7 +1,7 @@
 /*
  * The custodian: with --user, a process without capabilities that keeps the uid of the user who started callgate. It
- * does what the run's user may not: it stores files in the directories of --output and --metrics, and removes empty
- * control groups at the end. It receives open files, directories and names, and exits when the keeper does.
+ * does what the run's user may not: it stores files in the directories of --output, --metrics and --attest, and removes
+ * empty control groups at the end. It receives open files, directories and names, and exits when the keeper does.
  */
 #ifndef CALLGATE_KEEPER_CUSTODIAN_H
 #define CALLGATE_KEEPER_CUSTODIAN_H
@@ -13,6 +13,7 @@
 enum custodian_dir {
 	CUSTODIAN_OUTPUT,  /* of --output */
 	CUSTODIAN_METRICS, /* of the file of --metrics */
+	CUSTODIAN_ATTEST,  /* of the file of --attest */
 	CUSTODIAN_DIRS,
 };
 

@@ -77,11 +77,10 @@ int evidence_sign_log(struct keeper *keeper)
 	return fd < 0 ? -errno : sign_trailer(fd, keeper->key, options->scratch->id, &keeper->outcome->log_end);
 }
 
-void evidence_release(struct keeper *keeper)
+void evidence_release_key(struct signing_key *key)
 {
-	if (!keeper->key)
+	if (!key)
 		return;
-	signing_wipe_key(keeper->key);
-	(void)munmap(keeper->key, sizeof(*keeper->key));
-	keeper->key = NULL;
+	signing_wipe_key(key);
+	(void)munmap(key, sizeof(*key));
 }

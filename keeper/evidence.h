@@ -16,6 +16,6 @@ int evidence_sign_log(struct keeper *keeper);
 /* Returns the path of the log's last file. Owned by the caller; NULL: no memory. */
 char *evidence_make_path(const struct keeper *keeper);
 /* Wipes and frees the key. */
-void evidence_release(struct keeper *keeper);
+void evidence_release_key(struct signing_key *key);
 
 #endif

@@ -163,7 +163,7 @@ static void keeper_complete_log(struct keeper *keeper)
 
 static void keeper_release(struct keeper *keeper)
 {
-	evidence_release(keeper);
+	keeper->outcome->key = steal_pointer(&keeper->key);
 	stdin_relay_release(&keeper->input);
 	terminal_release(&keeper->terminal);
 	cleanup_close(&keeper->supervisor_pidfd);

@@ -59,6 +59,8 @@ offers diff policy d
 offers --flatten policy minimise --fl
 offers denied replay --fail-on d
 offers new key n
+offers verify attest v
+offers --attest run --att
 offers --sign-key run --sig
 offers --key audit verify --k
 offers --check policy fmt --ch

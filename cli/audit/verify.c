@@ -365,7 +365,7 @@ static int verify_load_key(struct verify_run *run)
 	return CLI_ERROR;
 }
 
-int audit_verify_logs(char **paths, size_t count, const struct verify_options *options)
+int audit_verify_logs(char **paths, size_t count, const struct verify_options *options, char *ret_head)
 {
 	struct verify_run run = {.options = options, .anchor.path = options->anchor, .cap = BUFFER_BYTES};
 	int status = verify_load_key(&run);
@@ -375,6 +375,8 @@ int audit_verify_logs(char **paths, size_t count, const struct verify_options *o
 		status = cli_fail_no_memory("audit");
 	for (size_t i = 0; status == CLI_OK && i < count; i++)
 		status = verify_read_log(&run, paths[i]);
+	if (ret_head && run.begun)
+		(void)snprintf(ret_head, HASH_DIGITS + 1, "%.*s", HASH_DIGITS, run.verify.last.hash);
 	verify_end_log(&run);
 	free(run.path);
 	free(run.file);
@@ -413,5 +415,5 @@ int audit_main_verify(int argc, char **argv)
 		cli_print_error("audit", "verify: no log given; name the files that run --audit wrote");
 		return CLI_ERROR;
 	}
-	return audit_verify_logs(argv + optind, (size_t)(argc - optind), &options);
+	return audit_verify_logs(argv + optind, (size_t)(argc - optind), &options, NULL);
 }

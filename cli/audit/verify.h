@@ -21,6 +21,7 @@ struct verify_options {
 	bool json;
 };
 
-int audit_verify_logs(char **paths, size_t count, const struct verify_options *options);
+/* Verifies logs, and prints what was found. ret_head: 65 bytes for the hash of the last line of one log; NULL: none. */
+int audit_verify_logs(char **paths, size_t count, const struct verify_options *options, char *ret_head);
 
 #endif

@@ -115,6 +115,8 @@ static const struct cli_option run_table[] = {
 	 run_set_rotate, FIELD_OFFSET(rotate_bytes), 0},
 	CLI_TEXT("sign-key", "FILE", "sign the log with this key of callgate key new (default: one made for the run)",
 		 FIELD_OFFSET(sign_key)),
+	CLI_TEXT("attest", "FILE", "write a signed statement of what ran, and how, to FILE (with --audit)",
+		 FIELD_OFFSET(attest)),
 	CLI_TEXT("anchor", "PLACE",
 		 "put signed checkpoints of the log there: FILE, fd:N or command:COMMAND, which reads them",
 		 FIELD_OFFSET(anchor)),

@@ -17,6 +17,7 @@ struct run_options {
 	const char *audit;  /* --audit; NULL: the policy's file, if any */
 	uint64_t rotate_bytes; /* --audit-rotate; 0: never */
 	const char *sign_key;  /* --sign-key; NULL: a key is made for the run */
+	const char *attest;    /* --attest; NULL: none */
 	const char *anchor;    /* --anchor; NULL: none */
 	uint64_t anchor_every_lines; /* --anchor-every; 0 with anchor_every_ns, which stands behind */
 	uint64_t anchor_every_ns;

@@ -358,9 +358,10 @@ static int prepare_make_logs(struct run *run)
 	int exit_code;
 
 	if (!named)
-		return run->options.sign_key || run->options.rotate_bytes || run->options.anchor
+		return run->options.sign_key || run->options.rotate_bytes || run->options.anchor ||
+				       run->options.attest
 			       ? run_report_refusal(run, "audit_failed",
-						    "--sign-key, --anchor and --audit-rotate are for a log; add "
+						    "--sign-key, --attest, --anchor and --audit-rotate need a log; add "
 						    "--audit FILE")
 			       : 0;
 	if (run->options.rotate_bytes && run->user.set)
@@ -405,20 +406,19 @@ static int prepare_connect_sink(struct run *run)
 	return 0;
 }
 
-/* Opens the directory of --metrics. */
-static int prepare_open_metrics(struct run *run)
+/* Opens the directory of a file that is written at the end. code: that of the error. */
+static int prepare_open_end_file(struct run *run, const char *option, const char *named, const char *code,
+				 struct run_end_file *file)
 {
-	const char *named = run->options.metrics;
 	_cleanup_free_ char *path = NULL;
 	int error;
 
-	if (prepare_judge_parent(run, "--metrics", named, &path) != 0)
+	if (prepare_judge_parent(run, option, named, &path) != 0)
 		return CLI_ERROR;
-	error = path ? run_end_file_open(path, &run->metrics) : -ENOENT;
+	error = path ? run_end_file_open(path, file) : -ENOENT;
 	if (error < 0)
-		return run_report_refusal(run, "metrics_failed",
-					  "--metrics %s: %s; name a file in a directory that can be written", named,
-					  strerror(-error));
+		return run_report_refusal(run, code, "%s %s: %s; name a file in a directory that can be written",
+					  option, named, strerror(-error));
 	return 0;
 }
 
@@ -439,7 +439,7 @@ int run_start_custodian(struct run *run)
 	const char *why;
 	bool self_filter =
 		!(run->options.policy.without & LAYER_BIT(LAYER_SELF_FILTER)) && selffilter_is_possible(&why);
-	const int dir_fd[CUSTODIAN_DIRS] = {run->output_fd, run->metrics.dir_fd};
+	const int dir_fd[CUSTODIAN_DIRS] = {run->output_fd, run->metrics.dir_fd, run->attest.dir_fd};
 	int error = custodian_start(dir_fd, self_filter, &run->custodian);
 
 	return error < 0 ? run_report_refusal(run, "user_failed", "cannot start the custodian: %s",
@@ -477,6 +477,8 @@ int run_prepare(struct run *run)
 	/* Inputs are copied before the policy is loaded: its rules may name the copies (-x @workdir/tool). */
 	if (options->input.count && prepare_copy_inputs(run) != 0)
 		return CLI_ERROR;
+	if (options->attest)
+		run_hash_inputs(run);
 	close_fd(&run->workdir_fd);
 	if (prepare_load_policies(run) != 0)
 		return CLI_ERROR;
@@ -491,7 +493,11 @@ int run_prepare(struct run *run)
 		return CLI_ERROR;
 	if (options->sink && prepare_connect_sink(run) != 0)
 		return CLI_ERROR;
-	if (options->metrics && prepare_open_metrics(run) != 0)
+	if (options->metrics && prepare_open_end_file(run, "--metrics", options->metrics, "metrics_failed",
+						      &run->metrics) != 0)
+		return CLI_ERROR;
+	if (options->attest && prepare_open_end_file(run, "--attest", options->attest, "attest_failed",
+						     &run->attest) != 0)
 		return CLI_ERROR;
 	if (options->ask && prepare_call_with_user_ids(run, run_open_ask_directory) != 0)
 		return CLI_ERROR;

@@ -34,6 +34,8 @@ struct run_end_file {
 };
 #define RUN_END_FILE_NONE (struct run_end_file){.dir_fd = -1, .content_fd = -1}
 
+struct keeper_outcome;
+
 /* Everything that a run owns, in one structure, so that it is released wherever the run fails. */
 struct run {
 	struct run_options options;
@@ -57,6 +59,8 @@ struct run {
 	int workdir_fd; /* open while the run is prepared */
 	int output_fd;
 	struct run_end_file metrics; /* of --metrics */
+	struct run_end_file attest;  /* of --attest */
+	json_t *inputs;              /* with --attest: names and digests of the inputs; owned */
 	enum sink_kind sink_kind;    /* of --audit-sink */
 	int sign_fd;                 /* of --sign-key; -1: none */
 	int anchor_fd;               /* of --anchor; -1: none */
@@ -68,6 +72,10 @@ struct run {
 	char *user_path; /* PATH at the start, because the run wipes its environment; NULL: not set */
 	pid_t parent; /* getppid() when callgate was started */
 };
+
+/* --attest: hashes the copies of the inputs; writes the file, a failure of which becomes the result's error. */
+void run_hash_inputs(struct run *run);
+void run_write_attestation(struct run *run, const struct keeper_outcome *outcome, json_t *result);
 
 /* Whether --anchor names a file, and not a descriptor or a command. */
 bool run_anchor_is_file(const char *named);

@@ -47,6 +47,8 @@ static void run_release(struct run *run)
 	cleanup_close(&run->anchor_fd);
 	free(run->anchor_path);
 	run_end_file_release(&run->metrics);
+	run_end_file_release(&run->attest);
+	json_decref(run->inputs);
 	free(run->workdir);
 	free(run->user_path);
 	cleanup_close(&run->workdir_fd);
@@ -126,7 +128,8 @@ static int run_prepare_and_watch(struct run *run)
 int cli_main_run(int argc, char **argv)
 {
 	struct run run = {.parent = getppid(), .workdir_fd = -1, .output_fd = -1, .result_fd = -1,
-			  .metrics = RUN_END_FILE_NONE, .sink_fd = -1, .sign_fd = -1, .anchor_fd = -1, .ask.dir_fd = -1,
+			  .metrics = RUN_END_FILE_NONE, .attest = RUN_END_FILE_NONE,
+			  .sink_fd = -1, .sign_fd = -1, .anchor_fd = -1, .ask.dir_fd = -1,
 			  .program = RUN_PHASE_NONE, .setup = RUN_PHASE_NONE};
 	int exit_code = run_parse_options(argc, argv, &run.options);
 	const char *path = getenv("PATH");

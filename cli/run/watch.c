@@ -260,6 +260,7 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 		watch_keep_artifacts(run, result);
 	if (run->setup_result)
 		(void)json_object_set(result, "setup", run->setup_result);
+	run_write_attestation(run, outcome, result);
 	watch_write_metrics(run, result);
 	exit_code = (int)json_integer_value(json_object_get(result, "exit_code"));
 	if ((run->options.json || run->in_setup) && run_print_result(run, result) != CLI_OK)

@@ -31,6 +31,7 @@ LIVE_TESTS = \
 	tests/live/cli/audit-export.sh \
 	tests/live/cli/audit-read.sh \
 	tests/live/cli/audit-verify.sh \
+	tests/live/cli/attest.sh \
 	tests/live/cli/minimise.sh \
 	tests/live/cli/replay.sh \
 	tests/live/cli/report.sh \

@@ -1,0 +1,7 @@
+/* What `callgate run --attest` and `callgate attest` have in common. */
+#ifndef CALLGATE_CLI_RUN_ATTEST_H
+#define CALLGATE_CLI_RUN_ATTEST_H
+
+#define ATTEST_PREDICATE "https://callgate.dev/run/v1" /* a name; nothing is at that address */
+
+#endif
