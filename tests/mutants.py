@@ -30,7 +30,7 @@ SOURCES = ["cli/policy/attempt.c", "cli/policy/drop.c", "cli/policy/narrow.c", "
 ARCHIVES = ["libcallgate_view.a", "libcallgate_audit.a"]
 HELPERS = {name: ["generate"] for name in ("test_properties", "test_same", "test_minimise")}
 WRAPPED = {"test_memory": ["-Wl,--wrap=" + name for name in ("calloc", "realloc", "mmap", "arena_alloc")]}
-LIBRARIES = ["jansson", "nettle", "libidn2", "libpsl", "check"]
+LIBRARIES = ["jansson", "hogweed", "nettle", "libidn2", "libpsl", "check"]
 
 REPORT = """# What the unit tests notice
 
@@ -38,7 +38,7 @@ REPORT = """# What the unit tests notice
   in one place at a time, and the first unit test that notices. `tests/mutants.py BUILDDIR
   doc/mutants.md` writes this page from `tests/mutants.txt`: %d mutants, %d alive.
 * **Branches** of `policy/` that its unit tests take: `tests/branches.py BUILDDIR` counts them, and
-  its head says what counts. The issue asks for 95 %%; it was 95.1 %% in November 2026.
+  its head says what counts. The issue asks for 95 %%; it was 95.2 %% in November 2026.
 * **Properties** of made-up policies and questions: `tests/unit/policy/test_properties.c`,
   `tests/unit/replay/test_same.c`, `tests/unit/cli/test_minimise.c`. `make check` tries the same
   seeds each time; with `CALLGATE_SEEDS=50` in the environment they try 50 times as many, from a
