@@ -117,8 +117,9 @@ static const char *verify_get_unfinished(struct verify_line *line)
 	return line->unfinished;
 }
 
-/* Reads the beginning of a line. *ret_outcomes is behind the hash. */
-static void verify_parse_line(struct verify_line *line, const char *text, size_t len, struct verify_text *ret_rest)
+/* Reads the beginning of a line. *ret_rest is behind the hash. expected: the hash that it has in most cases. */
+static void verify_parse_line(struct verify_line *line, const char *text, size_t len, const char *expected,
+			      struct verify_text *ret_rest)
 {
 	struct verify_text rest = {text, text + len};
 	uint64_t number;
@@ -130,13 +131,14 @@ static void verify_parse_line(struct verify_line *line, const char *text, size_t
 	if (!VERIFY_TAKE(&rest, HASH_LINE_PREV) || rest.end - rest.at <= HASH_DIGITS || rest.at[HASH_DIGITS] != '"')
 		return;
 	memcpy(line->prev, rest.at, HASH_DIGITS);
-	line->blank = verify_is_blank(line->prev);
-	if (!line->blank && !verify_is_digits(line->prev)) {
-		line->unhashed = false;
-		return;
-	}
 	line->unhashed = false;
-	line->known = true;
+	line->known = memcmp(line->prev, expected, HASH_DIGITS) == 0;
+	if (!line->known) {
+		line->blank = verify_is_blank(line->prev);
+		line->known = line->blank || verify_is_digits(line->prev);
+	}
+	if (!line->known)
+		return;
 	rest.at += HASH_DIGITS + 1;
 	*ret_rest = rest;
 	if (VERIFY_TAKE(&rest, ",\"outcomes\":\"")) {
@@ -396,7 +398,7 @@ void verify_resume(struct verify *verify, const char *text, size_t len)
 	struct verify_line line = {.known = false};
 	struct verify_text rest;
 
-	verify_parse_line(&line, text, len, &rest);
+	verify_parse_line(&line, text, len, verify->last.hash, &rest);
 	if (!line.known)
 		return;
 	verify->last.place.seq = line.place.seq - 1;
@@ -426,7 +428,7 @@ int verify_add_line(struct verify *verify, const char *text, size_t len)
 	line.place.file = verify->files - 1;
 	line.place.number = ++verify->number;
 	verify->bytes += len;
-	verify_parse_line(&line, text, len, &rest);
+	verify_parse_line(&line, text, len, verify->last.hash, &rest);
 	verify_hash_line(&line, text, len);
 	line.signed_end = verify_ends_as_trailer(text, len);
 	if (line.trailer)

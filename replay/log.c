@@ -1,16 +1,23 @@
 #include "replay/log.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit/verify.h"
 #include "base/cleanup.h"
+
+#define LOG_FILES_MAX 100000u /* a file may name an earlier one as the next */
 
 struct log_walk {
 	const struct replay_reader *reader;
 	struct replay_log_state *state;
 	struct audit_reader *lines;
 	char *buffer; /* owned; room for a line that scan_line_or_parse() writes anew */
+	struct verify verify; /* not used when damage is allowed */
+	char *next;   /* owned; the path of the file in which the log goes on; NULL: none */
+	bool goes_on; /* the file is not the log's first */
 	uint64_t next_seq;
 	bool ended; /* a trailer was read */
 };
@@ -28,11 +35,13 @@ static int log_take_header(struct log_walk *walk, struct audit_line *line)
 {
 	if (audit_reader_parse_line(walk->lines, line) < 0 || strcmp(audit_line_get_type(line->json), "header") != 0)
 		return -ENOMSG;
+	if (walk->goes_on)
+		return 0;
 	walk->next_seq = 1;
 	return walk->reader->header ? walk->reader->header(walk->reader->ctx, line->json) : 0;
 }
 
-/* A lost line shows in the sequence numbers of the lines after it. Lines that were changed are not found here. */
+/* A lost line shows in the sequence numbers of the lines after it. Lines that were changed are found at the end. */
 static int log_check_order(struct log_walk *walk, const struct audit_line *line, const struct scan_record *record)
 {
 	uint64_t wanted = walk->next_seq;
@@ -41,6 +50,21 @@ static int log_check_order(struct log_walk *walk, const struct audit_line *line,
 	if (walk->ended)
 		return log_note_damage(walk, line->number, "a line behind the trailer");
 	return record->seq == wanted ? 0 : log_note_damage(walk, line->number, "records are missing before this line");
+}
+
+/* Notes the file in which the log goes on: it is beside this one. */
+static int log_note_next(struct log_walk *walk, struct audit_line *line)
+{
+	const char *path = walk->reader->path, *slash = strrchr(path, '/'), *name;
+
+	if (audit_reader_parse_line(walk->lines, line) < 0)
+		return log_note_damage(walk, line->number, "not a line of an audit log");
+	name = json_string_value(json_object_get(line->json, "next"));
+	if (!name || !*name || strchr(name, '/'))
+		return log_note_damage(walk, line->number, "not a line of an audit log");
+	free(walk->next);
+	walk->next = NULL;
+	return asprintf(&walk->next, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name) < 0 ? -ENOMEM : 0;
 }
 
 static int log_take_record(struct log_walk *walk, struct audit_line *line)
@@ -54,6 +78,8 @@ static int log_take_record(struct log_walk *walk, struct audit_line *line)
 		r = log_check_order(walk, line, &record);
 	if (r < 0)
 		return r;
+	if (scan_text_is(&record.type, "next"))
+		return log_note_next(walk, line);
 	if (record.type.at) {
 		walk->ended = scan_text_is(&record.type, "trailer");
 		return walk->ended ? 0 : log_note_damage(walk, line->number, "a second header");
@@ -70,21 +96,79 @@ static int log_check_end(struct log_walk *walk, uint64_t line)
 	return walk->ended ? 0 : log_note_damage(walk, line, "there is no trailer: the run goes on, or was killed");
 }
 
+/* Says what `callgate audit verify` would say. */
+static int log_check_chain(struct log_walk *walk)
+{
+	static const char *const texts[VERIFY_KIND_MAX] = {
+		[VERIFY_EDITED] = "this line was edited",
+		[VERIFY_DELETED] = "lines are missing before this one",
+		[VERIFY_INSERTED] = "this line was inserted",
+		[VERIFY_REORDERED] = "lines were reordered",
+		[VERIFY_UNHASHED] = "this line lacks the hash of the line before",
+		[VERIFY_SIGNATURE] = "the signature is wrong",
+		[VERIFY_UNSIGNED] = "the log is not signed",
+	};
+	struct verify_finding finding;
+	uint64_t tail;
+
+	if (walk->reader->allow_damaged)
+		return 0;
+	finding = verify_finish(&walk->verify, NULL, &tail);
+	if (finding.kind == VERIFY_INTACT)
+		return 0;
+	return log_note_damage(walk, finding.place.number,
+			       texts[finding.kind] ? texts[finding.kind] : "callgate audit verify finds it broken");
+}
+
+static int log_take_line(struct log_walk *walk, struct audit_line *line)
+{
+	/* The newline is behind the text. */
+	int r = walk->reader->allow_damaged ? 0 : verify_add_line(&walk->verify, line->text, line->len + 1);
+
+	if (r < 0)
+		return r;
+	return line->number == 1 ? log_take_header(walk, line) : log_take_record(walk, line);
+}
+
+static int log_read_file(struct log_walk *walk, const char *path)
+{
+	struct audit_line line;
+	int r = audit_reader_open(path, &walk->lines);
+
+	if (r < 0)
+		return r;
+	verify_begin_file(&walk->verify);
+	while (r == 0 && (r = audit_reader_read_text(walk->lines, &line)) == 1)
+		r = log_take_line(walk, &line);
+	if (r == 0 && line.number == 1)
+		r = -ENOMSG;
+	if (r == 0 && !walk->next)
+		r = log_check_end(walk, line.number);
+	verify_end_file(&walk->verify, audit_reader_get_torn_bytes(walk->lines));
+	audit_reader_free(walk->lines);
+	return r;
+}
+
 int replay_read_log(const struct replay_reader *reader, struct replay_log_state *ret_state)
 {
 	struct log_walk walk = {.reader = reader, .state = ret_state};
-	struct audit_line line;
 	int r;
 
 	*ret_state = (struct replay_log_state){0};
-	r = audit_reader_open(reader->path, &walk.lines);
-	if (r < 0)
-		return r;
-	while (r == 0 && (r = audit_reader_read_text(walk.lines, &line)) == 1)
-		r = line.number == 1 ? log_take_header(&walk, &line) : log_take_record(&walk, &line);
+	verify_init(&walk.verify);
+	r = log_read_file(&walk, reader->path);
+	for (unsigned files = 1; r == 0 && walk.next && files < LOG_FILES_MAX; files++) {
+		_cleanup_free_ char *path = steal_pointer(&walk.next);
+
+		walk.goes_on = true;
+		r = log_read_file(&walk, path);
+		if (r == -ENOENT)
+			r = log_note_damage(&walk, 1, "the file in which the log goes on is missing");
+	}
 	if (r == 0)
-		r = line.number == 1 ? -ENOMSG : log_check_end(&walk, line.number);
+		r = log_check_chain(&walk);
+	verify_release(&walk.verify);
+	free(walk.next);
 	free(walk.buffer);
-	audit_reader_free(walk.lines);
 	return r;
 }

@@ -99,7 +99,7 @@ static int replay_parse_options(int argc, char **argv, struct replay_options *op
 		 "exit with 1 when something is newly denied, newly allowed, or any\n"
 		 "(either, or by another rule); can be repeated",
 		 replay_set_fail_on, offsetof(struct replay_options, fail_on), 0},
-		CLI_FLAG("allow-damaged", 0, "take logs that are torn or lack records",
+		CLI_FLAG("allow-damaged", 0, "take logs that are torn, lack records or fail audit verify",
 			 offsetof(struct replay_options, allow_damaged)),
 		CLI_FLAG("list", 0, "every record that changes or is not replayable, one line of JSON each",
 			 offsetof(struct replay_options, list)),
