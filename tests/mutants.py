@@ -122,7 +122,9 @@ class Workshop:
                 return process.wait(timeout=120) == 0
             except subprocess.TimeoutExpired:
                 return False
-            finally: # a child that loops is left; check(3) gives each a process group of its own
+            finally: # a child that loops is left; check gives each a process group of its own
+                process.kill() # which would start the next child
+                process.wait()
                 subprocess.run(["pkill", "-KILL", "-s", str(process.pid)], check=False)
 
 
