@@ -127,7 +127,7 @@ static int audit_append_record(struct audit *audit, const struct audit_record *r
 	char outcomes[CHAIN_OUTCOMES_MAX * CHAIN_OUTCOME_BYTES];
 	struct line_links links = {.outcomes = outcomes};
 	uint64_t start;
-	size_t len, room, count;
+	size_t len, room, count = 0;
 	int r = chain_prepare(audit);
 
 	if (r == 0)

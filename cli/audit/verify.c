@@ -372,7 +372,7 @@ int audit_verify_logs(char **paths, size_t count, const struct verify_options *o
 
 	run.buffer = malloc(run.cap);
 	if (!run.buffer)
-		status = cli_fail_no_memory("audit");
+		return cli_fail_no_memory("audit");
 	for (size_t i = 0; status == CLI_OK && i < count; i++)
 		status = verify_read_log(&run, paths[i]);
 	if (ret_head && run.begun)
