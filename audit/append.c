@@ -13,10 +13,10 @@
 #include "audit/log.h"
 
 #define PAGE_BYTES AUDIT_PAGE_BYTES
-#define WINDOW_MAX_BYTES (1u << 20)
+#define LOG_MMAP_WINDOW_BYTES_MAX (1u << 20)
 
 /* True when `end` is past RLIMIT_FSIZE. Checked before each write: writing past that limit raises SIGXFSZ. */
-static bool log_exceeds_file_limit(uint64_t end)
+static bool log_exceeds_rlimit_fsize(uint64_t end)
 {
 	struct rlimit limit;
 
@@ -25,7 +25,7 @@ static bool log_exceeds_file_limit(uint64_t end)
 
 static int log_allocate_range(int fd, uint64_t start, uint64_t end)
 {
-	if (log_exceeds_file_limit(end))
+	if (log_exceeds_rlimit_fsize(end))
 		return -EFBIG;
 	return TEMP_FAILURE_RETRY(fallocate(fd, 0, (off_t)start, (off_t)(end - start))) < 0 ? -errno : 0;
 }
@@ -49,15 +49,15 @@ static int log_allocate_chunk(struct audit *audit, uint64_t start, uint64_t leas
 	}
 }
 
-void log_unmap_window(struct audit *audit)
+void log_munmap_window(struct audit *audit)
 {
-	if (audit->window)
-		(void)munmap(audit->window, audit->window_end - audit->window_start);
-	audit->window = NULL;
+	if (audit->mmap_window)
+		(void)munmap(audit->mmap_window, audit->window_end - audit->window_start);
+	audit->mmap_window = NULL;
 }
 
 /* Replaces the window by a mapping of [start, end). 0; 1 when the file cannot be mapped; -ENOSPC or -ENOMEM. */
-static int log_map_window(struct audit *audit, uint64_t start, uint64_t end)
+static int log_mmap_window(struct audit *audit, uint64_t start, uint64_t end)
 {
 	char *window = mmap(NULL, end - start, PROT_READ | PROT_WRITE, MAP_SHARED, audit->fd, (off_t)start);
 
@@ -70,30 +70,30 @@ static int log_map_window(struct audit *audit, uint64_t start, uint64_t end)
 		(void)munmap(window, end - start);
 		return error == ENOMEM ? -ENOMEM : -ENOSPC;
 	}
-	log_unmap_window(audit);
-	audit->window = window;
+	log_munmap_window(audit);
+	audit->mmap_window = window;
 	audit->window_start = start;
 	audit->window_end = end;
 	return 0;
 }
 
 /* Moves the window so that len bytes and a trailer fit, or changes to pwrite(2) for good. 0 or -errno. */
-static int log_move_window(struct audit *audit, size_t len)
+static int log_move_mmap_window(struct audit *audit, size_t len)
 {
 	uint64_t start = audit->end / PAGE_BYTES * PAGE_BYTES, end = 0;
 	int r;
 
 	r = log_allocate_chunk(audit, start, audit->end - start + len + LOG_TRAILER_BYTES, &end);
 	if (r == -EOPNOTSUPP || r == -ENOSYS || r == -EINVAL) {
-		audit->direct = true;
+		audit->writes_by_pwrite = true;
 		return 0;
 	}
 	if (r < 0)
 		return r;
-	r = log_map_window(audit, start, end);
+	r = log_mmap_window(audit, start, end);
 	if (r > 0)
-		audit->direct = true;
-	else if (r == 0 && audit->chunk_bytes < WINDOW_MAX_BYTES)
+		audit->writes_by_pwrite = true;
+	else if (r == 0 && audit->chunk_bytes < LOG_MMAP_WINDOW_BYTES_MAX)
 		audit->chunk_bytes *= 4;
 	return r < 0 ? r : 0;
 }
@@ -102,7 +102,7 @@ int log_write_line(int fd, const char *line, size_t len, uint64_t end)
 {
 	size_t done = 0;
 
-	if (log_exceeds_file_limit(end + len))
+	if (log_exceeds_rlimit_fsize(end + len))
 		return -EFBIG;
 	while (done < len) {
 		ssize_t n = pwrite(fd, line + done, len - done, (off_t)(end + done));
@@ -133,15 +133,15 @@ int log_append_line(struct audit *audit, const char *line, size_t len)
 {
 	uint64_t end = audit->end;
 
-	if (!audit->direct && (!audit->window || end + len + LOG_TRAILER_BYTES > audit->window_end)) {
-		int r = log_move_window(audit, len);
+	if (!audit->writes_by_pwrite && (!audit->mmap_window || end + len + LOG_TRAILER_BYTES > audit->window_end)) {
+		int r = log_move_mmap_window(audit, len);
 
 		if (r < 0)
 			return r;
 	}
-	if (audit->direct)
+	if (audit->writes_by_pwrite)
 		return log_append_by_pwrite(audit, line, len);
-	memcpy(audit->window + (end - audit->window_start), line, len);
+	memcpy(audit->mmap_window + (end - audit->window_start), line, len);
 	audit->end = end + len;
 	return 0;
 }
@@ -149,10 +149,10 @@ int log_append_line(struct audit *audit, const char *line, size_t len)
 char *log_find_in_window(const struct audit *audit, uint64_t offset, size_t len)
 {
 	/* The order matters: the window may move at any time, unless this thread is the writer. */
-	if (!pthread_equal(pthread_self(), audit->writer) || !audit->window ||
+	if (!pthread_equal(pthread_self(), audit->writer) || !audit->mmap_window ||
 	    offset < audit->base + audit->window_start || offset + len > audit->base + audit->window_end)
 		return NULL;
-	return audit->window + (offset - audit->base - audit->window_start);
+	return audit->mmap_window + (offset - audit->base - audit->window_start);
 }
 
 /* Finds the file and the place in it. -1: the file is closed. */

@@ -8,13 +8,13 @@
 #include "base/cleanup.h"
 
 /* The first window is one page: freeing unused space may take a disk longer than a short run itself. */
-#define WINDOW_FIRST_BYTES (4u << 10)
+#define LOG_MMAP_WINDOW_BYTES_FIRST (4u << 10)
 
 static void audit_free(struct audit *audit)
 {
 	if (!audit)
 		return;
-	log_unmap_window(audit);
+	log_munmap_window(audit);
 	close_fd(&audit->fd);
 	encoder_release(&audit->encoder);
 	for (size_t i = 0; i < audit->olders; i++)
@@ -38,7 +38,7 @@ static int audit_create(const struct audit_header *header, struct audit **ret_au
 	audit->fd = -1;
 	audit->record_allowed = header->record_allowed;
 	audit->progress = header->progress;
-	audit->chunk_bytes = WINDOW_FIRST_BYTES;
+	audit->chunk_bytes = LOG_MMAP_WINDOW_BYTES_FIRST;
 	audit->seq = UINT64_MAX; /* the header is line 0 */
 	r = chain_init(&audit->chain);
 	if (r == 0)

@@ -37,7 +37,7 @@ struct audit_header {
 	const char *policy_name;
 	const char *policy_sha256;
 	const char *workdir;
-	const char *layers_make_json; /* JSON object that tells which sandbox layers are active */
+	const char *layers_json; /* JSON object that tells which sandbox layers are active */
 	bool record_allowed;
 	bool compact; /* records leave out what earlier lines say: callgate-audit(5) */
 	const char *key; /* public key with which the log is signed, in base64; NULL: it is not signed */

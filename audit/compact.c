@@ -14,7 +14,7 @@
 static struct encoder_process *compact_find_process_slot(const struct encoder *encoder,
 							 const struct audit_record *record)
 {
-	return &encoder->processes[(unsigned)record->pid % ENCODER_PROCESSES];
+	return &encoder->processes[(unsigned)record->pid % ENCODER_PROCESS_SLOTS];
 }
 
 /* Only records of system calls leave fields out: a record of a connection may have no process. */
@@ -62,19 +62,19 @@ void compact_remember_process(struct encoder *encoder, const struct audit_record
 
 void compact_forget_processes(struct encoder *encoder)
 {
-	for (unsigned i = 0; encoder->processes && i < ENCODER_PROCESSES; i++)
+	for (unsigned i = 0; encoder->processes && i < ENCODER_PROCESS_SLOTS; i++)
 		encoder->processes[i].pid = 0;
 }
 
 int compact_create_processes(struct encoder *encoder)
 {
-	encoder->processes = calloc(ENCODER_PROCESSES, sizeof(*encoder->processes));
+	encoder->processes = calloc(ENCODER_PROCESS_SLOTS, sizeof(*encoder->processes));
 	return encoder->processes ? 0 : -ENOMEM;
 }
 
 void compact_free_processes(struct encoder *encoder)
 {
-	for (unsigned i = 0; encoder->processes && i < ENCODER_PROCESSES; i++)
+	for (unsigned i = 0; encoder->processes && i < ENCODER_PROCESS_SLOTS; i++)
 		free(encoder->processes[i].exe);
 	free(encoder->processes);
 	encoder->processes = NULL;
@@ -91,7 +91,7 @@ static void expand_begin_log(struct compact_reader *reader, const json_t *header
 		return;
 	reader->processes = json_object();
 	if (json_is_string(run))
-		reader->run = json_stringn(json_string_value(run), strnlen(json_string_value(run), AUDIT_RUN_MAX));
+		reader->run = json_stringn(json_string_value(run), strnlen(json_string_value(run), AUDIT_RUN_ID_BYTES));
 }
 
 /* A record with "ppid" has all fields of its process. They hold until the next record of that pid with "ppid". */

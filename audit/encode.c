@@ -197,8 +197,8 @@ static char *net_put_ms(char *out, const char *key, uint64_t us)
 static char *encode_net(char *out, const struct audit_net *net)
 {
 	out = net_put_text(out, ",\"event\":\"", net->event);
-	if (net->conn)
-		out = net_put_number(out, ",\"conn\":", net->conn);
+	if (net->conn_id)
+		out = net_put_number(out, ",\"conn\":", net->conn_id);
 	out = net_put_text(out, ",\"host\":\"", net->host);
 	if (net->port)
 		out = net_put_number(out, ",\"port\":", net->port);
@@ -216,8 +216,8 @@ static char *encode_net(char *out, const struct audit_net *net)
 	if (net->status)
 		out = net_put_number(out, ",\"status\":", net->status);
 	out = net_put_text(out, ",\"cause\":\"", net->cause);
-	if (net->count > 1)
-		out = net_put_number(out, ",\"count\":", net->count);
+	if (net->refusal_count > 1)
+		out = net_put_number(out, ",\"count\":", net->refusal_count);
 	if (net->has_bytes) {
 		out = net_put_number(out, ",\"bytes_up\":", net->bytes_up);
 		out = net_put_number(out, ",\"bytes_down\":", net->bytes_down);
@@ -249,7 +249,7 @@ static size_t encode_get_max_bytes(const struct audit_record *record, const stru
 		text += strlen(record->arg[i].name) + record->arg[i].text_len;
 	if (record->net)
 		text += encode_measure_net_texts(record->net);
-	return text * TEXT_ESCAPE_MAX + RECORD_FIXED_BYTES;
+	return text * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + RECORD_FIXED_BYTES;
 }
 
 static int encode_reserve_line(struct encoder *encoder, size_t bytes)
@@ -269,8 +269,8 @@ static int encode_reserve_line(struct encoder *encoder, size_t bytes)
 static char *encode_answer(char *out, const struct audit_record *record)
 {
 	out = put_field(out, ",\"answer\":\"", record->answer, strlen(record->answer));
-	if (record->answered_by >= 0)
-		out = net_put_number(out, ",\"answered_by\":", (uint64_t)record->answered_by);
+	if (record->answered_by_uid >= 0)
+		out = net_put_number(out, ",\"answered_by\":", (uint64_t)record->answered_by_uid);
 	return net_put_number(out, ",\"asked_ns\":", record->asked_ns);
 }
 
@@ -299,7 +299,7 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, co
 		out = encode_path(out, &encode_paths[2], record->loader, len.loader, record->loader_resolved,
 				  len.loader_resolved);
 	out = put_field(out, ",\"host\":\"", record->host, len.host);
-	out = encode_right(out, record->right);
+	out = encode_right(out, record->access_right);
 	out = encode_name(out, ",\"verdict\":\"", &encoder->verdict[record->verdict]);
 	if (!compact_omits_effect(encoder, record))
 		out = encode_name(out, ",\"effect\":\"", &encode_effects[record->effect]);
@@ -330,7 +330,7 @@ int encoder_init(struct encoder *encoder, const char *run_id, bool compact)
 	memset(encoder, 0, sizeof(*encoder));
 	encoder->clock.second = -1;
 	if (run_id)
-		encoder->run_len = text_escape_for_json(encoder->run, run_id, strnlen(run_id, AUDIT_RUN_MAX));
+		encoder->run_len = text_escape_for_json(encoder->run, run_id, strnlen(run_id, AUDIT_RUN_ID_BYTES));
 	for (unsigned i = 0; i < VERDICT_MAX; i++) {
 		encoder->verdict[i].text = verdict_get_name((enum verdict)i);
 		encoder->verdict[i].len = strlen(encoder->verdict[i].text);

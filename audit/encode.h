@@ -23,21 +23,21 @@
  * that is killed between two steps leaves a line that lacks a value, but can be parsed. The space lies within one page
  * of the file, so that a page fault never splits a store.
  */
-#define AUDIT_OUTCOME_VALUE 8
-#define AUDIT_OUTCOME_NS 31
+#define AUDIT_OUTCOME_VALUE_OFFSET 8
+#define AUDIT_OUTCOME_NS_OFFSET 31
 #define AUDIT_OUTCOME_BYTES 45
 #define AUDIT_PAGE_BYTES 4096u
 
 #define AUDIT_ERRNO_MAX 133 /* EHWPOISON, the highest errno of the kernel */
-#define AUDIT_RUN_MAX 8     /* bytes of the run id in each line; the header has the whole id */
+#define AUDIT_RUN_ID_BYTES 8     /* bytes of the run id in each line; the header has the whole id */
 
-#define ENCODER_PROCESSES 64u
+#define ENCODER_PROCESS_SLOTS 64u
 
 struct encoder {
 	char *line; /* the log line that is being made; owned */
 	size_t cap;
 	struct audit_clock clock;
-	char run[AUDIT_RUN_MAX * 6];
+	char run[AUDIT_RUN_ID_BYTES * 6];
 	size_t run_len;
 	/*
 	 * What the log says of processes so far: a hash table by pid, one entry in each slot. Owned. NULL: the log is

@@ -8,7 +8,7 @@
 /* Starts zero-initialised. */
 struct compact_reader {
 	json_t *processes; /* pid to the process fields of its last record; owned; NULL: the log is not compact */
-	json_t *run;       /* the run id, cut to AUDIT_RUN_MAX bytes; owned */
+	json_t *run;       /* the run id, cut to AUDIT_RUN_ID_BYTES bytes; owned */
 };
 
 /* Call this for each line in order: restores what is left out, if memory allows. True: a record of a compact log. */

@@ -159,7 +159,7 @@ static bool finding_ends_well(const struct verify *verify)
 	if (!json || verify->last.header || verify->last.next)
 		return json != NULL;
 	return verify->text_len > AUDIT_OUTCOME_BYTES + 2 &&
-	       memcmp(ret + AUDIT_OUTCOME_NS - sizeof(ns) + 1, ns, sizeof(ns) - 1) == 0;
+	       memcmp(ret + AUDIT_OUTCOME_NS_OFFSET - sizeof(ns) + 1, ns, sizeof(ns) - 1) == 0;
 }
 
 struct verify_finding verify_finish(const struct verify *verify, const uint8_t *key, uint64_t *ret_tail)

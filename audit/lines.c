@@ -16,7 +16,7 @@
 static void lines_add_text(struct buf *buf, const char *key, const char *text)
 {
 	size_t len = text ? strlen(text) : 0;
-	_cleanup_free_ char *escaped = malloc(len * TEXT_ESCAPE_MAX + 1);
+	_cleanup_free_ char *escaped = malloc(len * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + 1);
 
 	if (text && !escaped)
 		buf->failed = true;
@@ -91,9 +91,9 @@ char *lines_make_header(const struct audit_header *header)
 		lines_add_text(&buf, ",\"kernel\":", machine.release);
 		lines_add_text(&buf, ",\"machine\":", machine.machine);
 	}
-	if (header->layers_make_json && *header->layers_make_json) {
+	if (header->layers_json && *header->layers_json) {
 		buf_puts(&buf, ",\"layers\":");
-		buf_puts(&buf, header->layers_make_json);
+		buf_puts(&buf, header->layers_json);
 	}
 	buf_printf(&buf, ",\"record_allowed\":%s", header->record_allowed ? "true" : "false");
 	if (header->compact)

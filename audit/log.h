@@ -29,12 +29,12 @@ struct audit {
 	} *older; /* files before the one that is written; owned; chain.lock holds them for workers */
 	size_t olders;
 	bool record_allowed;
-	bool direct; /* write by pwrite(2): the file system lacks fallocate(2) or shared mappings */
+	bool writes_by_pwrite; /* write by pwrite(2): the file system lacks fallocate(2) or shared mappings */
 	uint64_t end;     /* length of all complete lines of the file */
 	uint64_t seq;     /* number of the last line */
 	uint64_t records; /* in all files of the run */
 	/* The mapped part of the file, where lines are appended. pwrite(2) writes outcomes of lines before it. */
-	char *window;
+	char *mmap_window;
 	uint64_t window_start;
 	uint64_t window_end;
 	size_t chunk_bytes; /* size of the next window in bytes */
@@ -70,6 +70,6 @@ int log_write_header(struct audit *audit, const char *previous);
 int log_open_file(const char *path, bool *ret_made);
 /* Keeps the first error, for audit_get_error. 0 is none. */
 void log_keep_error(struct audit *audit, int error);
-void log_unmap_window(struct audit *audit);
+void log_munmap_window(struct audit *audit);
 
 #endif

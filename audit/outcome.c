@@ -10,8 +10,9 @@
 #define OUTCOME_NS_MAX 99999999999999   /* the largest time that fits: 27 hours */
 
 static const char outcome_empty[AUDIT_OUTCOME_BYTES + 1] = "\"ret\":  null             ,\"ns\":null          ";
-_Static_assert(AUDIT_OUTCOME_VALUE + OUTCOME_VALUE_BYTES + 6 == AUDIT_OUTCOME_NS, "the drawing in encode.h is wrong");
-_Static_assert(AUDIT_OUTCOME_NS + OUTCOME_NS_BYTES == AUDIT_OUTCOME_BYTES, "the drawing in encode.h is wrong");
+_Static_assert(AUDIT_OUTCOME_VALUE_OFFSET + OUTCOME_VALUE_BYTES + 6 == AUDIT_OUTCOME_NS_OFFSET,
+	       "the drawing in encode.h is wrong");
+_Static_assert(AUDIT_OUTCOME_NS_OFFSET + OUTCOME_NS_BYTES == AUDIT_OUTCOME_BYTES, "the drawing in encode.h is wrong");
 
 typedef uint64_t outcome_word8 __attribute__((aligned(1), may_alias));
 typedef uint64_t outcome_word16 __attribute__((vector_size(16), aligned(1), may_alias)); /* stored by movups or str q */
@@ -46,8 +47,9 @@ static void outcome_store_value(char *room, const char *text)
 	memcpy(first, text, sizeof(first));
 	if (text[OUTCOME_VALUE_BYTES - 1] == '"')
 		first[sizeof(first) - 1] = '"';
-	outcome_store_16_bytes(room + AUDIT_OUTCOME_VALUE, first);
-	outcome_store_16_bytes(room + AUDIT_OUTCOME_VALUE + OUTCOME_VALUE_BYTES - 16, text + OUTCOME_VALUE_BYTES - 16);
+	outcome_store_16_bytes(room + AUDIT_OUTCOME_VALUE_OFFSET, first);
+	outcome_store_16_bytes(room + AUDIT_OUTCOME_VALUE_OFFSET + OUTCOME_VALUE_BYTES - 16,
+			       text + OUTCOME_VALUE_BYTES - 16);
 }
 
 static void outcome_store_error(const struct encoder *encoder, char *room, uint64_t error)
@@ -88,7 +90,7 @@ void outcome_store(const struct encoder *encoder, char *room, int64_t ret, uint6
 	/* put_uint() writes at most OUTCOME_NS_BYTES digits here. */
 	(void)put_uint(text, ns <= OUTCOME_NS_MAX ? ns : OUTCOME_NS_MAX);
 	memcpy(text + OUTCOME_NS_BYTES, "}\n", 2);
-	outcome_store_16_bytes(room + AUDIT_OUTCOME_NS, text);
+	outcome_store_16_bytes(room + AUDIT_OUTCOME_NS_OFFSET, text);
 }
 
 void outcome_write_unknown(char room[AUDIT_OUTCOME_BYTES])

@@ -18,7 +18,7 @@ struct audit_reader {
 	size_t cap, len, at;
 	uint64_t offset; /* offset of buffer[0] in the file */
 	uint64_t number;
-	uint64_t torn;
+	uint64_t torn_bytes;
 	json_t *json; /* the JSON of the last line that was parsed */
 	struct compact_reader compact;
 };
@@ -151,11 +151,11 @@ static int reader_measure_tail(struct audit_reader *reader)
 		if (n <= 0)
 			break;
 	}
-	reader->torn = last;
+	reader->torn_bytes = last;
 	return (int)n;
 }
 
-int audit_reader_read_text(struct audit_reader *reader, struct audit_line *ret_line)
+int audit_reader_read_unparsed(struct audit_reader *reader, struct audit_line *ret_line)
 {
 	size_t len = 0;
 	int r;
@@ -185,14 +185,14 @@ int audit_reader_parse_line(struct audit_reader *reader, struct audit_line *line
 		reader->json = reader_reread_line(reader, line);
 	if (!reader->json)
 		return -EBADMSG;
-	line->filled = expand_line(&reader->compact, reader->json);
+	line->has_expanded_fields = expand_line(&reader->compact, reader->json);
 	line->json = reader->json;
 	return 0;
 }
 
 int audit_reader_read_line(struct audit_reader *reader, struct audit_line *ret_line)
 {
-	int r = audit_reader_read_text(reader, ret_line);
+	int r = audit_reader_read_unparsed(reader, ret_line);
 
 	if (r <= 0)
 		return r;
@@ -205,7 +205,7 @@ void audit_reader_seek(struct audit_reader *reader, uint64_t offset, uint64_t nu
 	reader->at = reader->len = 0;
 	reader->offset = offset;
 	reader->number = number - 1;
-	reader->torn = 0;
+	reader->torn_bytes = 0;
 }
 
 int audit_reader_get_fd(const struct audit_reader *reader)
@@ -215,7 +215,7 @@ int audit_reader_get_fd(const struct audit_reader *reader)
 
 uint64_t audit_reader_get_torn_bytes(const struct audit_reader *reader)
 {
-	return reader->torn;
+	return reader->torn_bytes;
 }
 
 const char *audit_line_get_type(const json_t *line)
@@ -243,7 +243,7 @@ char *audit_line_get_bytes(const json_t *line, const char *key, size_t *ret_len)
 	return bytes;
 }
 
-char *audit_line_get_resolved(const json_t *line, int second, size_t *ret_len)
+char *audit_line_get_resolved_path(const json_t *line, int second, size_t *ret_len)
 {
 	const char *key = second ? "resolved2" : "resolved";
 	char *bytes;

@@ -18,7 +18,7 @@ struct audit_line {
 	json_t *json;     /* a JSON object; borrowed, valid until the next call */
 	const char *text; /* the line without its newline; borrowed like json */
 	size_t len;
-	bool filled; /* `json` has fields from earlier lines of a compact log, `text` has not */
+	bool has_expanded_fields; /* `json` has fields from earlier lines of a compact log, `text` has not */
 	uint64_t number; /* number of the line, from 1 */
 	uint64_t offset; /* offset of the line in the file */
 };
@@ -39,7 +39,7 @@ int audit_reader_read_line(struct audit_reader *reader, struct audit_line *ret_l
  * As audit_reader_read_line, but does not parse the line: ret_line->json is NULL. When a caller does not understand the
  * text, audit_reader_parse_line makes the JSON: 0 or -EBADMSG. Text and JSON are valid until the next call.
  */
-int audit_reader_read_text(struct audit_reader *reader, struct audit_line *ret_line);
+int audit_reader_read_unparsed(struct audit_reader *reader, struct audit_line *ret_line);
 int audit_reader_parse_line(struct audit_reader *reader, struct audit_line *line);
 
 /*
@@ -63,7 +63,7 @@ const char *audit_line_get_type(const json_t *line);
  */
 char *audit_line_get_bytes(const json_t *line, const char *key, size_t *ret_len);
 /* As audit_line_get_bytes for "resolved" (second: "resolved2"), which is absent when it equals the absolute path. */
-char *audit_line_get_resolved(const json_t *line, int second, size_t *ret_len);
+char *audit_line_get_resolved_path(const json_t *line, int second, size_t *ret_len);
 /* Returns the thread id of a record, even where the log leaves it out because it equals the pid. */
 int64_t audit_line_get_tid(const json_t *line);
 

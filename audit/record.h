@@ -34,10 +34,10 @@ struct audit_arg {
 /* The fields of a record about a connection. It has "event" in place of "syscall". */
 struct audit_net {
 	const char *event; /* "open", "request", "close", "dns" */
-	uint64_t conn;     /* 0: left out */
+	uint64_t conn_id;     /* 0: left out */
 	unsigned port;     /* 0: left out */
 	unsigned status;   /* 0: left out */
-	uint64_t count;    /* 0 and 1: left out */
+	uint64_t refusal_count;    /* 0 and 1: left out */
 	/* NULL or "" leaves the field out. The texts are not trusted. */
 	const char *host, *address, *proto, *real, *dropped, *sni, *alpn, *method, *path, *credential, *cause;
 	bool truncated; /* `path` is truncated */
@@ -69,13 +69,14 @@ struct audit_record {
 	size_t resolved2_len;
 	const char *loader;          /* of an approved exec: the ELF interpreter as the file names it */
 	const char *loader_resolved; /* its canonical virtual path */
-	char right;                  /* what rules were asked for on the path last judged: 'r', 'w', 'x'; 0: nothing */
+	/* what rules were asked for on the path last judged: 'r', 'w', 'x'; 0: nothing */
+	char access_right;
 	enum verdict verdict;
 	enum audit_effect effect;
 	bool observed; /* the judged policy denies the call, and it is performed all the same: --mode observe */
 	const char *on_deny; /* of a denial: what it does to the process, besides the errno; NULL: nothing */
 	const char *answer;  /* to the question whether the call may be performed; NULL: nobody was asked */
-	int64_t answered_by; /* with `answer`: the uid that answered; -1: nobody has */
+	int64_t answered_by_uid; /* with `answer`: the uid that answered; -1: nobody has */
 	uint64_t asked_ns;   /* with `answer`: how long the question was open */
 	const char *rule;
 	const char *reason;

@@ -20,7 +20,7 @@ struct recover_log {
 	uint64_t denied;
 	uint64_t sealed;      /* lines whose hash another line had when the writer died */
 	bool header, trailer; /* trailer: the last line is a trailer */
-	char run[AUDIT_RUN_MAX * TEXT_ESCAPE_MAX];
+	char run[AUDIT_RUN_ID_BYTES * TEXT_ESCAPED_BYTES_PER_BYTE_MAX];
 	size_t run_len;
 	char head[HASH_DIGITS]; /* of the last line */
 	uint64_t seq;           /* its number */
@@ -38,7 +38,7 @@ static int recover_read_header(struct recover_log *log, struct audit_reader *rea
 		return -EBADMSG;
 	run = audit_line_get_bytes(line->json, "run", &len);
 	if (run)
-		log->run_len = text_escape_for_json(log->run, run, len < AUDIT_RUN_MAX ? len : AUDIT_RUN_MAX);
+		log->run_len = text_escape_for_json(log->run, run, len < AUDIT_RUN_ID_BYTES ? len : AUDIT_RUN_ID_BYTES);
 	log->header = true;
 	return 0;
 }
@@ -77,7 +77,7 @@ static int recover_seal_line(struct recover_log *log, const struct scan_record *
 static int recover_read_line(struct recover_log *log, const struct audit_line *line)
 {
 	struct scan_record record;
-	int r = scan_line(line->text, line->len, &record);
+	int r = scan_parse_line_fast(line->text, line->len, &record);
 
 	log->trailer = r == 0 && scan_text_is(&record.type, "trailer");
 	if (r == 0 && (scan_text_is(&record.verdict, verdict_get_name(VERDICT_DENY)) ||
@@ -109,7 +109,7 @@ static int recover_read_log(struct recover_log *log, uint64_t *ret_end)
 	if (r < 0)
 		return r;
 	verify_begin_file(&log->verify);
-	while ((more = audit_reader_read_text(reader, &line)) == 1 && r == 0) {
+	while ((more = audit_reader_read_unparsed(reader, &line)) == 1 && r == 0) {
 		if (!log->header)
 			r = recover_read_header(log, reader, &line);
 		if (r == 0)

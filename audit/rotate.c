@@ -46,7 +46,7 @@ static int rotate_end_file(struct audit *audit, const char *next)
 	/* Unused space is cut off. The space for a trailer, which is always there, has room for the line. */
 	if (ftruncate(audit->fd, (off_t)audit->end) < 0)
 		return -errno;
-	log_unmap_window(audit);
+	log_munmap_window(audit);
 	line = lines_make_next(&audit->encoder, rotate_get_name(next), &links, audit->seq + 1, &len);
 	return log_append_whole_line(audit, line, len);
 }

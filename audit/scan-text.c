@@ -99,7 +99,7 @@ ssize_t scan_get_json_text(const struct scan_text *text, char *out)
 	return out + (end - at) - start;
 }
 
-bool scan_line_is_sound(const char *text, size_t len)
+bool scan_line_is_valid_json_text(const char *text, size_t len)
 {
 	const char *end = text + len;
 	bool ascii = true;

@@ -12,8 +12,8 @@ enum scan_kind {
 	SCAN_INT,      /* a number that may be negative */
 	SCAN_DECIMAL,  /* any number; its digits are kept as a text */
 	SCAN_FLAG,     /* true or false */
-	SCAN_RESOLVED, /* a text or null */
-	SCAN_RET,      /* a number that may be negative, or null */
+	SCAN_TEXT_OR_NULL, /* a text or null */
+	SCAN_NUMBER_OR_NULL,      /* a number that may be negative, or null */
 	SCAN_NS,       /* a number or null */
 	SCAN_STATUS,   /* a number; of a trailer a text, which is not kept */
 	SCAN_BYTES,    /* a number that says that the record counts bytes */
@@ -27,7 +27,7 @@ static const struct scan_field {
 	const char *name;
 	size_t len;
 	enum scan_kind kind;
-	size_t at;
+	size_t offset_in_record;
 } fields[] = {
 #define FIELD(name, kind, at) {name, sizeof(name) - 1, kind, at}
 	FIELD("seq", SCAN_NUMBER, AT(seq)),
@@ -56,15 +56,15 @@ static const struct scan_field {
 	FIELD("args", SCAN_ARGS, 0),
 	FIELD("path", SCAN_TEXT, AT(path[0].written)),
 	FIELD("truncated", SCAN_FLAG, AT(truncated)),
-	FIELD("resolved", SCAN_RESOLVED, AT(path[0])),
+	FIELD("resolved", SCAN_TEXT_OR_NULL, AT(path[0])),
 	FIELD("path2", SCAN_TEXT, AT(path[1].written)),
-	FIELD("resolved2", SCAN_RESOLVED, AT(path[1])),
+	FIELD("resolved2", SCAN_TEXT_OR_NULL, AT(path[1])),
 	FIELD("loader", SCAN_TEXT, AT(path[2].written)),
-	FIELD("loader_resolved", SCAN_RESOLVED, AT(path[2])),
+	FIELD("loader_resolved", SCAN_TEXT_OR_NULL, AT(path[2])),
 	FIELD("credential", SCAN_TEXT, AT(credential)),
 	FIELD("status", SCAN_STATUS, AT(status)),
 	FIELD("cause", SCAN_TEXT, AT(cause)),
-	FIELD("count", SCAN_NUMBER, AT(count)),
+	FIELD("count", SCAN_NUMBER, AT(refusal_count)),
 	FIELD("bytes_up", SCAN_BYTES, AT(bytes_up)),
 	FIELD("bytes_down", SCAN_BYTES, AT(bytes_down)),
 	FIELD("dns_ms", SCAN_DECIMAL, AT(dns_ms)),
@@ -80,7 +80,7 @@ static const struct scan_field {
 	FIELD("asked_ns", SCAN_NUMBER, AT(asked_ns)),
 	FIELD("rule", SCAN_TEXT, AT(rule)),
 	FIELD("reason", SCAN_TEXT, AT(reason)),
-	FIELD("ret", SCAN_RET, AT(ret)),
+	FIELD("ret", SCAN_NUMBER_OR_NULL, AT(ret)),
 	FIELD("errno", SCAN_TEXT, AT(error)),
 	FIELD("ns", SCAN_NS, AT(ns)),
 	FIELD("type", SCAN_TEXT, AT(type)),
@@ -100,7 +100,7 @@ static void scan_skip_blanks(struct scan_cursor *cursor)
 		cursor->at++;
 }
 
-static bool scan_take(struct scan_cursor *cursor, char byte)
+static bool scan_accept_byte(struct scan_cursor *cursor, char byte)
 {
 	if (cursor->at >= cursor->end || *cursor->at != byte)
 		return false;
@@ -118,11 +118,11 @@ static bool scan_quote_is_escaped(const char *start, const char *quote)
 }
 
 /* Takes a string. Its text is without the quotes. */
-static bool scan_take_text(struct scan_cursor *cursor, struct scan_text *ret_text)
+static bool scan_read_text(struct scan_cursor *cursor, struct scan_text *ret_text)
 {
 	const char *start = cursor->at + 1, *quote = start;
 
-	if (!scan_take(cursor, '"'))
+	if (!scan_accept_byte(cursor, '"'))
 		return false;
 	while ((quote = memchr(quote, '"', (size_t)(cursor->end - quote)))) {
 		if (quote == start || quote[-1] != '\\' || !scan_quote_is_escaped(start, quote))
@@ -136,17 +136,17 @@ static bool scan_take_text(struct scan_cursor *cursor, struct scan_text *ret_tex
 	return true;
 }
 
-static bool scan_take_word(struct scan_cursor *cursor, const char *word, size_t len)
+static bool scan_accept_word(struct scan_cursor *cursor, const char *word, size_t len)
 {
 	if ((size_t)(cursor->end - cursor->at) < len || memcmp(cursor->at, word, len) != 0)
 		return false;
 	cursor->at += len;
 	return true;
 }
-#define SCAN_TAKE_WORD(cursor, word) scan_take_word((cursor), "" word, sizeof(word) - 1)
+#define SCAN_ACCEPT_WORD(cursor, word) scan_accept_word((cursor), "" word, sizeof(word) - 1)
 
 /* Takes a number that is not negative. False when it needs more than 64 bits. */
-static bool scan_take_number(struct scan_cursor *cursor, uint64_t *ret_number)
+static bool scan_read_number(struct scan_cursor *cursor, uint64_t *ret_number)
 {
 	const char *start = cursor->at;
 	uint64_t number = 0;
@@ -162,26 +162,26 @@ static bool scan_take_number(struct scan_cursor *cursor, uint64_t *ret_number)
 }
 
 /* Takes a number of 64 bits that may be negative. */
-static bool scan_take_int(struct scan_cursor *cursor, int64_t *ret_number)
+static bool scan_read_int(struct scan_cursor *cursor, int64_t *ret_number)
 {
-	bool negative = scan_take(cursor, '-');
+	bool negative = scan_accept_byte(cursor, '-');
 	uint64_t number;
 
-	if (!scan_take_number(cursor, &number) || number > INT64_MAX)
+	if (!scan_read_number(cursor, &number) || number > INT64_MAX)
 		return false;
 	*ret_number = negative ? -(int64_t)number : (int64_t)number;
 	return true;
 }
 
 /* Takes a number with or without decimal places. */
-static bool scan_take_decimal(struct scan_cursor *cursor, struct scan_text *ret_digits)
+static bool scan_read_decimal(struct scan_cursor *cursor, struct scan_text *ret_digits)
 {
 	const char *start = cursor->at, *places;
 	int64_t number;
 
-	if (!scan_take_int(cursor, &number))
+	if (!scan_read_int(cursor, &number))
 		return false;
-	if (scan_take(cursor, '.')) {
+	if (scan_accept_byte(cursor, '.')) {
 		for (places = cursor->at; cursor->at < cursor->end && *cursor->at >= '0' && *cursor->at <= '9';)
 			cursor->at++;
 		if (cursor->at == places)
@@ -198,28 +198,28 @@ static bool scan_skip_value(struct scan_cursor *cursor)
 	uint64_t large;
 
 	if (cursor->at < cursor->end && *cursor->at == '"')
-		return scan_take_text(cursor, &text);
-	if (SCAN_TAKE_WORD(cursor, "true") || SCAN_TAKE_WORD(cursor, "false") || SCAN_TAKE_WORD(cursor, "null"))
+		return scan_read_text(cursor, &text);
+	if (SCAN_ACCEPT_WORD(cursor, "true") || SCAN_ACCEPT_WORD(cursor, "false") || SCAN_ACCEPT_WORD(cursor, "null"))
 		return true;
-	return scan_take_decimal(cursor, &text) || scan_take_number(cursor, &large);
+	return scan_read_decimal(cursor, &text) || scan_read_number(cursor, &large);
 }
 
 /* Takes `"name":`. *ret_name is the name. */
-static bool scan_take_name(struct scan_cursor *cursor, struct scan_text *ret_name)
+static bool scan_read_name(struct scan_cursor *cursor, struct scan_text *ret_name)
 {
-	if (!scan_take_text(cursor, ret_name) || !scan_take(cursor, ':'))
+	if (!scan_read_text(cursor, ret_name) || !scan_accept_byte(cursor, ':'))
 		return false;
 	scan_skip_blanks(cursor);
 	return true;
 }
 
 /* Takes flags: "0x80000". */
-static bool scan_take_flags(struct scan_cursor *cursor, uint64_t *ret_flags)
+static bool scan_read_flags(struct scan_cursor *cursor, uint64_t *ret_flags)
 {
 	struct scan_text text;
 	uint64_t flags = 0;
 
-	if (!scan_take_text(cursor, &text) || text.len < 3 || text.len > 18 || memcmp(text.at, "0x", 2) != 0)
+	if (!scan_read_text(cursor, &text) || text.len < 3 || text.len > 18 || memcmp(text.at, "0x", 2) != 0)
 		return false;
 	for (size_t i = 2; i < text.len; i++) {
 		int digit = text_parse_hex_digit(text.at[i]);
@@ -233,106 +233,106 @@ static bool scan_take_flags(struct scan_cursor *cursor, uint64_t *ret_flags)
 }
 
 /* Takes an argument of a call. `target` of symlink(2) and `flags` have members of their own. */
-static bool scan_take_arg(struct scan_cursor *cursor, const struct scan_text *name, struct scan_record *record)
+static bool scan_store_arg(struct scan_cursor *cursor, const struct scan_text *name, struct scan_record *record)
 {
 	if (scan_text_is(name, "target"))
-		return scan_take_text(cursor, &record->target);
+		return scan_read_text(cursor, &record->symlink_target);
 	if (scan_text_is(name, "flags") && cursor->at < cursor->end && *cursor->at == '"')
-		return scan_take_flags(cursor, &record->flags);
+		return scan_read_flags(cursor, &record->flags);
 	return scan_skip_value(cursor);
 }
 
-static bool scan_take_args(struct scan_cursor *cursor, struct scan_record *record)
+static bool scan_read_args(struct scan_cursor *cursor, struct scan_record *record)
 {
 	const char *start = cursor->at;
 	struct scan_text name;
 
-	if (!scan_take(cursor, '{'))
+	if (!scan_accept_byte(cursor, '{'))
 		return false;
-	while (scan_take_name(cursor, &name)) {
-		if (!scan_take_arg(cursor, &name, record))
+	while (scan_read_name(cursor, &name)) {
+		if (!scan_store_arg(cursor, &name, record))
 			return false;
-		if (scan_take(cursor, '}')) {
+		if (scan_accept_byte(cursor, '}')) {
 			record->args = (struct scan_text){start, (size_t)(cursor->at - start)};
 			return true;
 		}
-		if (!scan_take(cursor, ','))
+		if (!scan_accept_byte(cursor, ','))
 			return false;
 	}
 	return false;
 }
 
-static bool scan_take_resolved(struct scan_cursor *cursor, struct scan_path *path)
+static bool scan_read_resolved(struct scan_cursor *cursor, struct scan_path *path)
 {
-	path->unresolved = SCAN_TAKE_WORD(cursor, "null");
-	return path->unresolved || scan_take_text(cursor, &path->resolved);
+	path->unresolved = SCAN_ACCEPT_WORD(cursor, "null");
+	return path->unresolved || scan_read_text(cursor, &path->resolved);
 }
 
-static bool scan_take_ret(struct scan_cursor *cursor, struct scan_record *record)
+static bool scan_read_ret(struct scan_cursor *cursor, struct scan_record *record)
 {
-	if (SCAN_TAKE_WORD(cursor, "null"))
+	if (SCAN_ACCEPT_WORD(cursor, "null"))
 		return true;
 	record->has_ret = true;
-	return scan_take_int(cursor, &record->ret);
+	return scan_read_int(cursor, &record->ret);
 }
 
-static bool scan_take_ns(struct scan_cursor *cursor, struct scan_record *record)
+static bool scan_read_ns(struct scan_cursor *cursor, struct scan_record *record)
 {
-	if (SCAN_TAKE_WORD(cursor, "null"))
+	if (SCAN_ACCEPT_WORD(cursor, "null"))
 		return true;
 	record->has_ns = true;
-	return scan_take_number(cursor, &record->ns);
+	return scan_read_number(cursor, &record->ns);
 }
 
 /* Takes an error: its name, or its number if it has no name. */
-static bool scan_take_error(struct scan_cursor *cursor, struct scan_text *error)
+static bool scan_read_error(struct scan_cursor *cursor, struct scan_text *error)
 {
 	const char *start = cursor->at;
 	uint64_t number;
 
 	if (cursor->at < cursor->end && *start == '"')
-		return scan_take_text(cursor, error);
-	if (!scan_take_number(cursor, &number))
+		return scan_read_text(cursor, error);
+	if (!scan_read_number(cursor, &number))
 		return false;
 	*error = (struct scan_text){start, (size_t)(cursor->at - start)};
 	return true;
 }
 
-static bool scan_take_flag(struct scan_cursor *cursor, bool *ret_flag)
+static bool scan_read_bool(struct scan_cursor *cursor, bool *ret_flag)
 {
-	*ret_flag = SCAN_TAKE_WORD(cursor, "true");
-	return *ret_flag || SCAN_TAKE_WORD(cursor, "false");
+	*ret_flag = SCAN_ACCEPT_WORD(cursor, "true");
+	return *ret_flag || SCAN_ACCEPT_WORD(cursor, "false");
 }
 
-static bool scan_take_value(struct scan_cursor *cursor, const struct scan_field *field, struct scan_record *record)
+static bool scan_read_value(struct scan_cursor *cursor, const struct scan_field *field, struct scan_record *record)
 {
-	char *to = (char *)record + field->at;
+	char *to = (char *)record + field->offset_in_record;
 
 	switch (field->kind) {
 	case SCAN_TEXT:
-		return field->at == AT(error) ? scan_take_error(cursor, (void *)to)
-					      : scan_take_text(cursor, (void *)to);
+		return field->offset_in_record == AT(error) ? scan_read_error(cursor, (void *)to)
+					      : scan_read_text(cursor, (void *)to);
 	case SCAN_NUMBER:
-		return scan_take_number(cursor, (void *)to);
+		return scan_read_number(cursor, (void *)to);
 	case SCAN_STATUS:
-		return scan_take_number(cursor, (void *)to) || scan_skip_value(cursor);
+		return scan_read_number(cursor, (void *)to) || scan_skip_value(cursor);
 	case SCAN_BYTES:
 		record->has_bytes = true;
-		return scan_take_number(cursor, (void *)to);
+		return scan_read_number(cursor, (void *)to);
 	case SCAN_INT:
-		return scan_take_int(cursor, (void *)to);
+		return scan_read_int(cursor, (void *)to);
 	case SCAN_DECIMAL:
-		return scan_take_decimal(cursor, (void *)to);
+		return scan_read_decimal(cursor, (void *)to);
 	case SCAN_FLAG:
-		return scan_take_flag(cursor, (void *)to);
-	case SCAN_RESOLVED:
-		return scan_take_resolved(cursor, (void *)to);
-	case SCAN_RET:
-		return scan_take_ret(cursor, record);
+		return scan_read_bool(cursor, (void *)to);
+	case SCAN_TEXT_OR_NULL:
+		return scan_read_resolved(cursor, (void *)to);
+	case SCAN_NUMBER_OR_NULL:
+		return scan_read_ret(cursor, record);
 	case SCAN_NS:
-		return scan_take_ns(cursor, record);
+		return scan_read_ns(cursor, record);
 	case SCAN_ARGS:
-		return scan_take_args(cursor, record);
+		return scan_read_args(cursor, record);
 	default:
 		return false;
 	}
@@ -354,46 +354,46 @@ static size_t scan_find_field(const struct scan_cursor *cursor, size_t next)
 	return FIELDS;
 }
 
-static bool scan_take_field(struct scan_cursor *cursor, size_t *next, uint64_t *seen, struct scan_record *record)
+static bool scan_read_field(struct scan_cursor *cursor, size_t *next, uint64_t *seen, struct scan_record *record)
 {
 	size_t field = scan_find_field(cursor, *next);
 	struct scan_text name;
 
 	if (field == FIELDS)
-		return scan_take_name(cursor, &name) && scan_skip_value(cursor);
-	if (!scan_take(cursor, '"') || *seen & UINT64_C(1) << field)
+		return scan_read_name(cursor, &name) && scan_skip_value(cursor);
+	if (!scan_accept_byte(cursor, '"') || *seen & UINT64_C(1) << field)
 		return false; /* no name, or the line has the field twice */
 	cursor->at += fields[field].len + 2; /* the name, its quote and the colon */
 	scan_skip_blanks(cursor);
 	*seen |= UINT64_C(1) << field;
 	*next = field + 1;
-	return scan_take_value(cursor, &fields[field], record);
+	return scan_read_value(cursor, &fields[field], record);
 }
 
-int scan_line(const char *text, size_t len, struct scan_record *ret_record)
+int scan_parse_line_fast(const char *text, size_t len, struct scan_record *ret_record)
 {
 	struct scan_cursor cursor = {text, text + len};
 	uint64_t seen = 0;
 	size_t next = 0;
 
 	memset(ret_record, 0, sizeof(*ret_record));
-	if (!scan_take(&cursor, '{'))
+	if (!scan_accept_byte(&cursor, '{'))
 		return -EBADMSG;
-	while (scan_take_field(&cursor, &next, &seen, ret_record)) {
+	while (scan_read_field(&cursor, &next, &seen, ret_record)) {
 		scan_skip_blanks(&cursor);
-		if (scan_take(&cursor, '}'))
+		if (scan_accept_byte(&cursor, '}'))
 			return cursor.at == cursor.end && seen & 1 ? 0 : -EBADMSG;
-		if (!scan_take(&cursor, ','))
+		if (!scan_accept_byte(&cursor, ','))
 			break;
 		scan_skip_blanks(&cursor); /* the writer moves an outcome behind a page's end */
 	}
 	return -EBADMSG;
 }
 
-int scan_line_or_parse(struct audit_reader *reader, struct audit_line *line, char **buffer,
+int scan_line_else_parse_json(struct audit_reader *reader, struct audit_line *line, char **buffer,
 		       struct scan_record *ret_record)
 {
-	int r = scan_line(line->text, line->len, ret_record);
+	int r = scan_parse_line_fast(line->text, line->len, ret_record);
 
 	if (r == 0)
 		return 0;
@@ -404,7 +404,7 @@ int scan_line_or_parse(struct audit_reader *reader, struct audit_line *line, cha
 	*buffer = json_dumps(line->json, JSON_COMPACT);
 	if (!*buffer)
 		return -ENOMEM;
-	return scan_line(*buffer, strlen(*buffer), ret_record) < 0 ? 1 : 0;
+	return scan_parse_line_fast(*buffer, strlen(*buffer), ret_record) < 0 ? 1 : 0;
 }
 
 bool scan_next_arg(struct scan_text *rest, struct scan_text *ret_name, struct scan_text *ret_value)
@@ -415,11 +415,11 @@ bool scan_next_arg(struct scan_text *rest, struct scan_text *ret_name, struct sc
 	if (!rest->at || rest->len < 2)
 		return false;
 	cursor.at++; /* the brace or comma */
-	if (!scan_take_name(&cursor, ret_name))
+	if (!scan_read_name(&cursor, ret_name))
 		return false;
 	value = cursor.at;
 	if (cursor.at < cursor.end && *value == '"') {
-		if (!scan_take_text(&cursor, ret_value))
+		if (!scan_read_text(&cursor, ret_value))
 			return false;
 	} else if (scan_skip_value(&cursor)) {
 		*ret_value = (struct scan_text){value, (size_t)(cursor.at - value)};

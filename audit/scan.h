@@ -1,7 +1,7 @@
 /*
  * Reads the line of a record without making JSON objects: about twenty times as fast as read.h, for verbs that read
  * whole logs. It understands what encode.c writes. Other JSON of the same meaning must first be written compactly
- * (scan_line_or_parse). The contents are not trusted.
+ * (scan_line_else_parse_json). The contents are not trusted.
  */
 #ifndef CALLGATE_AUDIT_SCAN_H
 #define CALLGATE_AUDIT_SCAN_H
@@ -36,7 +36,7 @@ struct scan_record {
 	struct scan_text prev, outcomes; /* of the hash chain */
 	struct scan_text time, run;
 	struct scan_text args;    /* the whole object, with its braces: valid JSON except for the texts in it */
-	struct scan_text target;  /* "target" of "args": of a symbolic link */
+	struct scan_text symlink_target;  /* "target" of "args": of a symbolic link */
 	struct scan_path path[SCAN_PATHS];
 	struct scan_text host, proto, method;
 	struct scan_text address, real, dropped, sni, alpn, credential, cause;
@@ -47,7 +47,7 @@ struct scan_record {
 	int64_t pid, tid, ppid, host_pid; /* 0: the line has none */
 	uint64_t asked_ns, mono_ns, port, conn, status, bytes_up, bytes_down; /* 0: the line has none */
 	uint64_t flags;   /* "flags" of "args": of an open or a rename; 0: the call has none */
-	uint64_t count;  /* 0: the line has none */
+	uint64_t refusal_count;  /* 0: the line has none */
 	int64_t ret;     /* if has_ret */
 	uint64_t ns;     /* if has_ns */
 	bool truncated;
@@ -58,14 +58,14 @@ struct scan_record {
 };
 
 /* Scans a line. 0, or -EBADMSG: not a line as encode.c writes it. *ret_record borrows from text. */
-int scan_line(const char *text, size_t len, struct scan_record *ret_record);
+int scan_parse_line_fast(const char *text, size_t len, struct scan_record *ret_record);
 
 /*
- * Scans a line that audit_reader_read_text returned. If that fails, jansson parses the line, writes it compactly to
+ * Scans a line that audit_reader_read_unparsed returned. If that fails, jansson parses the line, writes it compactly to
  * *buffer (owned and freed by the caller), and this is scanned. 0; 1: a line that only jansson reads, such as a header,
  * is in line->json; -EBADMSG: no line of a log; -ENOMEM.
  */
-int scan_line_or_parse(struct audit_reader *reader, struct audit_line *line, char **buffer,
+int scan_line_else_parse_json(struct audit_reader *reader, struct audit_line *line, char **buffer,
 		       struct scan_record *ret_record);
 
 /*
@@ -75,10 +75,10 @@ int scan_line_or_parse(struct audit_reader *reader, struct audit_line *line, cha
 bool scan_next_arg(struct scan_text *rest, struct scan_text *ret_name, struct scan_text *ret_value);
 
 /*
- * True if the line is valid JSON, once scan_line has accepted it: texts are UTF-8 without control characters and with
- * valid escapes.
+ * True if the line is valid JSON, once scan_parse_line_fast has accepted it: texts are UTF-8 without control characters
+ * and with valid escapes.
  */
-bool scan_line_is_sound(const char *text, size_t len);
+bool scan_line_is_valid_json_text(const char *text, size_t len);
 
 /*
  * Writes a text without the escapes of JSON: UTF-8 in which the log's own escapes stay (callgate-audit(5), TEXT). out

@@ -15,7 +15,7 @@
 #include "base/ending.h"
 #include "config.h"
 
-#define VARIABLES_MAX 16
+#define HELPER_VARIABLES_MAX 16
 
 static char helper_path[PATH_MAX];
 static char helper_error[PATH_MAX + 256];
@@ -32,7 +32,7 @@ static int helper_explain_failure(int error, const char **ret_why)
 
 static void helper_add_variables(const char *const *names, char **envp, size_t *count)
 {
-	for (; *names && *count < VARIABLES_MAX; names++) {
+	for (; *names && *count < HELPER_VARIABLES_MAX; names++) {
 		const char *value = getenv(*names);
 
 		if (value && asprintf(&envp[*count], "%s=%s", *names, value) >= 0)
@@ -45,7 +45,7 @@ static int helper_spawn_process(const char *role, const char *const *variables, 
 {
 	static const char *const tools[] = {"ASAN_OPTIONS", "UBSAN_OPTIONS",     "LSAN_OPTIONS",
 					    "GCOV_PREFIX",  "GCOV_PREFIX_STRIP", NULL};
-	char *argv[] = {helper_path, strdupa(role), NULL}, *envp[VARIABLES_MAX + 1] = {NULL};
+	char *argv[] = {helper_path, strdupa(role), NULL}, *envp[HELPER_VARIABLES_MAX + 1] = {NULL};
 	posix_spawn_file_actions_t actions;
 	size_t count = 0;
 	int error;
@@ -67,11 +67,11 @@ static int helper_spawn_process(const char *role, const char *const *variables, 
 
 int helper_start(const char *role, const char *const *variables, struct helper *ret_helper, const char **ret_why)
 {
-	struct helper helper = HELPER_NONE;
+	struct helper helper = HELPER_INIT;
 	int pair[2], error;
 
-	if (installed_find_file(HELPER_FILE, helper_path) < 0) {
-		(void)snprintf(helper_error, sizeof(helper_error), "cannot go on: " INSTALLED_WRITABLE, helper_path);
+	if (installed_find_file(HELPER_FILE_NAME, helper_path) < 0) {
+		(void)snprintf(helper_error, sizeof(helper_error), "cannot go on: " INSTALLED_UNTRUSTED, helper_path);
 		*ret_why = helper_error;
 		return -EPERM;
 	}
@@ -120,5 +120,5 @@ void helper_stop(struct helper *helper)
 		(void)kill(helper->pid, SIGKILL); /* SIGKILL also ends a stopped helper, which has nothing to save */
 	while (helper->pid > 0 && waitpid(helper->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	*helper = (struct helper)HELPER_NONE;
+	*helper = (struct helper)HELPER_INIT;
 }

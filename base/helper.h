@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define HELPER_FILE "callgate-egress"
+#define HELPER_FILE_NAME "callgate-egress"
 #define HELPER_FD 3 /* the descriptor of the socket in the started process */
 #define HELPER_VERSION_SIZE 32
 
@@ -17,7 +17,7 @@ struct helper {
 	pid_t pid; /* the helper process; 0: none is running */
 	int fd;    /* the parent's end of the socket to the helper: AF_UNIX, SOCK_SEQPACKET */
 };
-#define HELPER_NONE {.fd = -1}
+#define HELPER_INIT {.fd = -1}
 
 /*
  * Starts callgate-egress in a role, with no environment but `variables` (NULL-ended), as far as they are set. It is
@@ -37,9 +37,9 @@ void helper_stop(struct helper *helper);
 /* ---- the role "accounts": one query, one reply ---- */
 
 enum account_kind {
-	ACCOUNT_UID,   /* finds an account by its id */
-	ACCOUNT_USER,  /* finds an account by its name */
-	ACCOUNT_GROUP, /* finds a group's id by its name */
+	ACCOUNT_LOOKUP_BY_UID,   /* finds an account by its id */
+	ACCOUNT_LOOKUP_BY_NAME,  /* finds an account by its name */
+	ACCOUNT_LOOKUP_GROUP_BY_NAME, /* finds a group's id by its name */
 	ACCOUNT_KIND_MAX,
 };
 
@@ -53,7 +53,7 @@ struct account_query {
 struct account_reply {
 	uint32_t found;               /* 0: no such account or group */
 	uint32_t uid, gid;            /* ids of the account; `gid` alone for a group */
-	char text[ACCOUNT_TEXT_SIZE]; /* the account's name */
+	char account_name[ACCOUNT_TEXT_SIZE]; /* the account's name */
 	char home[PATH_MAX];          /* the account's home directory */
 };
 

@@ -36,7 +36,7 @@ bool installed_get_sibling_path(const char *name, char ret_path[PATH_MAX])
 	return slash != NULL;
 }
 
-static void installed_add_group(struct trusted_writers *writers, const char *path)
+static void installed_add_group_with_write_right(struct trusted_writers *writers, const char *path)
 {
 	struct stat st;
 
@@ -53,8 +53,8 @@ static bool installed_get_writers(struct trusted_writers *ret_writers)
 	if (stat("/proc/self/exe", &st) < 0 || !installed_get_sibling_path(".", dir))
 		return false;
 	writers.owner = st.st_uid;
-	installed_add_group(&writers, "/proc/self/exe");
-	installed_add_group(&writers, dir);
+	installed_add_group_with_write_right(&writers, "/proc/self/exe");
+	installed_add_group_with_write_right(&writers, dir);
 	*ret_writers = writers;
 	return true;
 }

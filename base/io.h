@@ -11,7 +11,7 @@
 int io_write_all(int fd, const void *bytes, size_t len);
 
 /* For openat2(2): follow no symbolic links, and stay below the directory. */
-#define RESOLVE_STRICT (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
+#define IO_RESOLVE_BELOW (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 
 /* openat2(2) with O_CLOEXEC. A descriptor owned by the caller, or -errno. */
 int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve);

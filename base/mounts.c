@@ -68,7 +68,7 @@ int mounts_create_fs(const char *type, const char *const *options, size_t count)
 }
 
 /* Sets one layer of an overlay, by the path of its descriptor in /proc, which needs no escapes. */
-static int mounts_set_layer(int fs, const char *key, int dir_fd)
+static int mounts_set_overlay_layer(int fs, const char *key, int dir_fd)
 {
 	char path[32];
 
@@ -80,12 +80,12 @@ static int mounts_set_layer(int fs, const char *key, int dir_fd)
 static int mounts_open_overlay(int lower_fd, int upper_fd, int work_fd, bool user_xattr)
 {
 	_cleanup_close_ int fs = (int)syscall(SYS_fsopen, "overlay", FSOPEN_CLOEXEC);
-	int r = fs < 0 ? -errno : mounts_set_layer(fs, "lowerdir", lower_fd), mount_fd;
+	int r = fs < 0 ? -errno : mounts_set_overlay_layer(fs, "lowerdir", lower_fd), mount_fd;
 
 	if (r == 0)
-		r = mounts_set_layer(fs, "upperdir", upper_fd);
+		r = mounts_set_overlay_layer(fs, "upperdir", upper_fd);
 	if (r == 0)
-		r = mounts_set_layer(fs, "workdir", work_fd);
+		r = mounts_set_overlay_layer(fs, "workdir", work_fd);
 	/* Without redirect_dir, renaming a directory of the lower layer fails with EXDEV. */
 	if (r == 0 && syscall(SYS_fsconfig, fs, user_xattr ? FSCONFIG_SET_FLAG : FSCONFIG_SET_STRING,
 			      user_xattr ? "userxattr" : "redirect_dir", user_xattr ? NULL : "on", 0) < 0)
@@ -144,7 +144,7 @@ static void mounts_unescape_text(char *text)
 	*out = '\0';
 }
 
-bool mounts_parse_line(char *line, struct mounts_line *ret_line)
+bool mounts_parse_mountinfo_line(char *line, struct mountinfo_line *ret_line)
 {
 	char *field[5], *rest = strstr(line, " - ");
 
@@ -157,10 +157,10 @@ bool mounts_parse_line(char *line, struct mounts_line *ret_line)
 		if (!field[i])
 			return false;
 	}
-	*ret_line = (struct mounts_line){.root = field[3], .point = field[4], .type = strsep(&rest, " ")};
+	*ret_line = (struct mountinfo_line){.root = field[3], .mount_point = field[4], .type = strsep(&rest, " ")};
 	(void)strsep(&rest, " "); /* skips the mount source, which may be empty */
 	ret_line->options = rest ? rest : "";
 	mounts_unescape_text(ret_line->root);
-	mounts_unescape_text(ret_line->point);
+	mounts_unescape_text(ret_line->mount_point);
 	return true;
 }

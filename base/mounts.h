@@ -40,13 +40,13 @@ int mounts_restrict_copy(int mount_fd, unsigned flags);
 int mounts_attach_copy(int mount_fd, int dirfd, const char *path);
 
 /* One line of /proc/PID/mountinfo: proc_pid_mountinfo(5). */
-struct mounts_line {
+struct mountinfo_line {
 	char *root;  /* the directory of the file system that is mounted at `point` */
-	char *point; /* path of the mount point */
+	char *mount_point; /* path of the mount point */
 	const char *type, *options; /* the file system's type and its mount options */
 };
 
 /* Splits a line of mountinfo in place. False when the line has another form. */
-bool mounts_parse_line(char *line, struct mounts_line *ret_line);
+bool mounts_parse_mountinfo_line(char *line, struct mountinfo_line *ret_line);
 
 #endif

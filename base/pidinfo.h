@@ -7,14 +7,14 @@
 
 /* PIDFD_GET_INFO, Linux 6.13: pids and credentials of a pidfd's process. The first version of struct pidfd_info. */
 struct pidinfo {
-	uint64_t mask; /* in: the fields wanted (PIDINFO_PID); out: the fields that the kernel set */
+	uint64_t mask; /* in: the fields wanted (PIDINFO_MASK_PID); out: the fields that the kernel set */
 	uint64_t cgroup;
 	uint32_t pid, tgid, ppid;
 	uint32_t ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
 	uint32_t spare0;
 };
 
-#define PIDINFO_PID 1u
+#define PIDINFO_MASK_PID 1u
 #define PIDFD_INFO_IOCTL _IOWR(0xFF, 11, struct pidinfo)
 
 /* NS_GET_PID_IN_PIDNS, Linux 6.11: translates a pid of the caller's pid namespace into the descriptor's namespace. */

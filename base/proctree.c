@@ -8,13 +8,14 @@
 #include "base/cleanup.h"
 #include "base/procstat.h"
 
-#define GROWTH_ENTRIES 256u
+#define PROCTREE_GROWTH_ENTRIES 256u
 
 static int proctree_add_entry(struct proctree *tree, pid_t pid, pid_t parent)
 {
-	if (tree->count % GROWTH_ENTRIES == 0) {
+	if (tree->count % PROCTREE_GROWTH_ENTRIES == 0) {
 		/* Need not double: the three system calls that read an entry cost more than realloc(3). */
-		struct proctree_entry *more = reallocarray(tree->entry, tree->count + GROWTH_ENTRIES, sizeof(*more));
+		struct proctree_entry *more =
+			reallocarray(tree->entry, tree->count + PROCTREE_GROWTH_ENTRIES, sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
@@ -70,26 +71,26 @@ struct proctree_entry *proctree_find_entry(const struct proctree *tree, pid_t pi
 }
 
 /* Follows the chain of parents until an entry whose place is known, or the root. */
-static enum proctree_place proctree_find_place(const struct proctree *tree, const struct proctree_entry *entry,
+static enum proctree_place proctree_classify_by_parents(const struct proctree *tree, const struct proctree_entry *entry,
 					     pid_t root)
 {
 	for (size_t steps = 0; entry && entry->pid != root && steps <= tree->count; steps++) {
 		if (entry->place != PROCTREE_UNKNOWN)
 			return entry->place;
 		if (entry->parent == root)
-			return PROCTREE_BELOW;
+			return PROCTREE_DESCENDANT;
 		entry = proctree_find_entry(tree, entry->parent);
 	}
-	return PROCTREE_ELSEWHERE;
+	return PROCTREE_NOT_DESCENDANT;
 }
 
 void proctree_mark_descendants(struct proctree *tree, pid_t root)
 {
 	for (size_t i = 0; i < tree->count; i++)
-		tree->entry[i].place = tree->entry[i].pid == root ? PROCTREE_ELSEWHERE : PROCTREE_UNKNOWN;
+		tree->entry[i].place = tree->entry[i].pid == root ? PROCTREE_NOT_DESCENDANT : PROCTREE_UNKNOWN;
 	for (size_t i = 0; i < tree->count; i++) {
 		struct proctree_entry *entry = &tree->entry[i];
-		enum proctree_place place = proctree_find_place(tree, entry, root);
+		enum proctree_place place = proctree_classify_by_parents(tree, entry, root);
 
 		/* The place is also that of all ancestors on the way: set it there, so that later walks stop early. */
 		for (; entry && entry->place == PROCTREE_UNKNOWN; entry = proctree_find_entry(tree, entry->parent))
@@ -111,7 +112,7 @@ size_t proctree_list_descendants(pid_t root, pid_t *out, size_t cap)
 	(void)proctree_read(&all); /* proctree_read() may fail: then the list of processes is incomplete */
 	proctree_mark_descendants(&all, root);
 	for (size_t i = 0; i < all.count; i++) {
-		if (all.entry[i].place != PROCTREE_BELOW)
+		if (all.entry[i].place != PROCTREE_DESCENDANT)
 			continue;
 		if (found < cap)
 			out[found] = all.entry[i].pid;

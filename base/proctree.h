@@ -8,8 +8,8 @@
 
 enum proctree_place {
 	PROCTREE_UNKNOWN,
-	PROCTREE_BELOW, /* a descendant of the root, not the root itself */
-	PROCTREE_ELSEWHERE,
+	PROCTREE_DESCENDANT, /* a descendant of the root, not the root itself */
+	PROCTREE_NOT_DESCENDANT,
 };
 
 struct proctree_entry {
@@ -32,7 +32,7 @@ int proctree_read_at(int proc_fd, struct proctree *ret_tree);
 
 /*
  * Sets each entry's place by its chain of parents, in O(n log n), since a hostile program may make many processes. A
- * circular chain is PROCTREE_ELSEWHERE: it can occur because /proc is not read atomically.
+ * circular chain is PROCTREE_NOT_DESCENDANT: it can occur because /proc is not read atomically.
  */
 void proctree_mark_descendants(struct proctree *tree, pid_t root);
 

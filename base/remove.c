@@ -19,15 +19,15 @@
  */
 struct removal {
 	int top_fd;
-	uint64_t next;	 /* the next name for a subdirectory that is moved into the top directory */
-	uint64_t steps;	 /* removals and renames in this pass; 0: the pass made no progress */
+	uint64_t next_name_number;	 /* the next name for a subdirectory that is moved into the top directory */
+	uint64_t progress_steps;	 /* removals and renames in this pass; 0: the pass made no progress */
 	int err;	 /* the first error of this removal pass as -errno, or 0 */
 };
 
-static void removal_count_result(struct removal *removal, int err)
+static void removal_note_step_or_error(struct removal *removal, int err)
 {
 	if (err == 0)
-		removal->steps++;
+		removal->progress_steps++;
 	else if (removal->err == 0)
 		removal->err = err;
 }
@@ -73,7 +73,7 @@ static int removal_remove_entry(int dirfd, const char *name)
 }
 
 /* Moves a non-empty directory into the top directory, under a new name. */
-static int removal_move_up(struct removal *removal, int dirfd, const char *name)
+static int removal_move_to_top_dir(struct removal *removal, int dirfd, const char *name)
 {
 	char fresh[32];
 
@@ -81,7 +81,7 @@ static int removal_move_up(struct removal *removal, int dirfd, const char *name)
 	if (fchmodat(dirfd, name, 0700, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	do {
-		(void)snprintf(fresh, sizeof(fresh), "%llx", (unsigned long long)removal->next++);
+		(void)snprintf(fresh, sizeof(fresh), "%llx", (unsigned long long)removal->next_name_number++);
 		if (renameat2(dirfd, name, removal->top_fd, fresh, RENAME_NOREPLACE) == 0)
 			return 0;
 	} while (errno == EEXIST);
@@ -190,7 +190,7 @@ static void removal_empty_subdir(struct removal *removal, const char *name)
 	int err;
 
 	if (!dir) {
-		removal_count_result(removal, -errno);
+		removal_note_step_or_error(removal, -errno);
 		return;
 	}
 	while ((entry = readdir(dir))) {
@@ -198,13 +198,13 @@ static void removal_empty_subdir(struct removal *removal, const char *name)
 			continue;
 		err = removal_remove_entry(dirfd(dir), entry->d_name);
 		if (err == -ENOTEMPTY)
-			err = removal_move_up(removal, dirfd(dir), entry->d_name);
+			err = removal_move_to_top_dir(removal, dirfd(dir), entry->d_name);
 		if (err == -EXDEV)
 			err = removal_remove_nested(dirfd(dir), entry->d_name);
-		removal_count_result(removal, err);
+		removal_note_step_or_error(removal, err);
 	}
 	if (unlinkat(removal->top_fd, name, AT_REMOVEDIR) == 0)
-		removal->steps++;
+		removal->progress_steps++;
 	/* otherwise readdir(3) skipped entries, since the directory changed: the next pass removes them */
 }
 
@@ -224,7 +224,7 @@ static bool removal_empty_top(struct removal *removal, DIR *top)
 		if (err == -ENOTEMPTY)
 			removal_empty_subdir(removal, entry->d_name);
 		else
-			removal_count_result(removal, err);
+			removal_note_step_or_error(removal, err);
 	}
 	return empty;
 }
@@ -242,10 +242,10 @@ int io_remove_tree(int dirfd, const char *name)
 	if (!top)
 		return -errno;
 	do {
-		removal.steps = 0;
+		removal.progress_steps = 0;
 		removal.err = 0;
 		if (removal_empty_top(&removal, top))
 			return unlinkat(dirfd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
-	} while (removal.steps > 0);
+	} while (removal.progress_steps > 0);
 	return removal.err ? removal.err : -ENOTEMPTY;
 }

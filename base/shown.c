@@ -43,7 +43,7 @@ size_t text_escape_for_display(char *out, const char *bytes, size_t len, bool li
 
 int text_print(FILE *out, const char *text, bool lines)
 {
-	char shown[PIECE_BYTES * TEXT_ESCAPE_MAX];
+	char shown[PIECE_BYTES * TEXT_ESCAPED_BYTES_PER_BYTE_MAX];
 	size_t len = strlen(text), piece;
 
 	for (; len > 0; text += piece, len -= piece) {

@@ -7,7 +7,7 @@
 static const char text_hex[] = "0123456789abcdef";
 
 /* Unicode Standard, table 3-7: which second bytes are valid after a first byte. */
-static bool text_is_second_byte(unsigned char first, unsigned char second)
+static bool text_is_valid_second_utf8_byte(unsigned char first, unsigned char second)
 {
 	switch (first) {
 	case 0xe0:
@@ -36,7 +36,7 @@ size_t text_decode_utf8(const char *bytes, size_t len, uint32_t *ret_point, size
 	if (at[0] < 0xc2 || at[0] > 0xf4)
 		return 0;
 	for (; have < size && have < len && (at[have] & 0xc0) == 0x80; have++) {
-		if (have == 1 && !text_is_second_byte(at[0], at[1]))
+		if (have == 1 && !text_is_valid_second_utf8_byte(at[0], at[1]))
 			break;
 		point = point << 6 | (at[have] & 0x3fu);
 	}
@@ -91,7 +91,7 @@ size_t text_put_unicode(char *out, uint32_t point)
 }
 
 /* Writes a byte as "\\xHH", which a JSON reader decodes to \xHH. */
-static size_t text_put_byte(char *out, unsigned char byte)
+static size_t text_put_hex_escaped_byte(char *out, unsigned char byte)
 {
 	memcpy(out, "\\\\x", 3);
 	out[3] = text_hex[byte >> 4];
@@ -133,7 +133,7 @@ size_t text_escape_for_json(char *out, const char *bytes, size_t len)
 		size = text_decode_utf8(bytes + i, len - i, &point, &bad);
 		if (size == 0) {
 			size = 1;
-			out += text_put_byte(out, at[i]);
+			out += text_put_hex_escaped_byte(out, at[i]);
 		} else if (text_is_invisible(point)) {
 			out += text_put_unicode(out, point);
 		} else {

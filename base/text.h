@@ -9,14 +9,14 @@
 #include <stdio.h>
 
 /* Most bytes that text_escape_for_json makes of one: 0xff becomes "\\xff" in JSON, a control byte "\u001b". */
-#define TEXT_ESCAPE_MAX 6
+#define TEXT_ESCAPED_BYTES_PER_BYTE_MAX 6
 
 /*
  * Writes bytes as the inside of a JSON string, so that the decoded text maps back to the bytes without loss:
  *   valid UTF-8                stays; text_is_invisible() characters are \u-escaped, so a record stays one line
  *   a backslash                becomes two in the *decoded* text
  *   a byte that is not UTF-8   becomes \xHH in the *decoded* text
- * Returns the bytes written; out must hold len * TEXT_ESCAPE_MAX.
+ * Returns the bytes written; out must hold len * TEXT_ESCAPED_BYTES_PER_BYTE_MAX.
  */
 size_t text_escape_for_json(char *out, const char *bytes, size_t len);
 
@@ -32,7 +32,7 @@ bool text_is_invisible(uint32_t point);
 /*
  * Escapes bytes for display: controls and text_is_invisible() characters become \uXXXX (so JSON keeps its meaning),
  * bytes that are not UTF-8 become \xHH. lines: '\n' and '\t' stay. Returns the bytes written; out must hold
- * len * TEXT_ESCAPE_MAX.
+ * len * TEXT_ESCAPED_BYTES_PER_BYTE_MAX.
  */
 size_t text_escape_for_display(char *out, const char *bytes, size_t len, bool lines);
 

@@ -9,7 +9,7 @@
 
 struct texthash {
 	uint64_t seed;
-	uint64_t factor; /* odd multiplier of the hash */
+	uint64_t random_factor; /* odd multiplier of the hash */
 };
 
 static inline void texthash_init(struct texthash *hash)
@@ -19,7 +19,7 @@ static inline void texthash_init(struct texthash *hash)
 	/* If getrandom(2) fails, the constants are the key: the hash works, but a program could make texts collide. */
 	(void)!getrandom(key, sizeof(key), GRND_NONBLOCK);
 	hash->seed = key[0];
-	hash->factor = key[1] | 1;
+	hash->random_factor = key[1] | 1;
 }
 
 static inline uint64_t texthash_compute(const struct texthash *hash, uint64_t start, const char *text, size_t len)
@@ -28,12 +28,12 @@ static inline uint64_t texthash_compute(const struct texthash *hash, uint64_t st
 
 	for (; len >= sizeof(word); text += sizeof(word), len -= sizeof(word)) {
 		memcpy(&word, text, sizeof(word));
-		value = (value ^ word) * hash->factor;
+		value = (value ^ word) * hash->random_factor;
 		value ^= value >> 29;
 	}
 	word = 0;
 	memcpy(&word, text, len);
-	value = (value ^ word) * hash->factor;
+	value = (value ^ word) * hash->random_factor;
 	return value ^ value >> 32;
 }
 

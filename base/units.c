@@ -10,7 +10,7 @@
 
 struct unit {
 	const char *name;
-	uint64_t factor;
+	uint64_t multiplier;
 };
 
 static const struct unit sizes[5] = {
@@ -30,7 +30,7 @@ static const struct unit durations[5] = {
 };
 
 /* Parses decimal digits and moves *text past them. False when there are none or the number overflows. */
-static bool text_take_digits(const char **text, uint64_t *ret_value)
+static bool text_parse_digits(const char **text, uint64_t *ret_value)
 {
 	const char *at = *text;
 	uint64_t value = 0;
@@ -58,7 +58,7 @@ int text_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *re
 {
 	uint64_t value;
 
-	if (!text_take_digits(&text, &value) || *text || value < min || value > max)
+	if (!text_parse_digits(&text, &value) || *text || value < min || value > max)
 		return -EINVAL;
 	*ret_value = value;
 	return 0;
@@ -69,10 +69,10 @@ int text_parse_size(const char *text, uint64_t *ret_bytes)
 	const struct unit *unit;
 	uint64_t value;
 
-	if (!text_take_digits(&text, &value))
+	if (!text_parse_digits(&text, &value))
 		return -EINVAL;
 	unit = text_find_unit(text, sizes);
-	if (!unit || __builtin_mul_overflow(value, unit->factor, &value))
+	if (!unit || __builtin_mul_overflow(value, unit->multiplier, &value))
 		return -EINVAL;
 	*ret_bytes = value;
 	return 0;
@@ -83,27 +83,27 @@ int text_parse_duration(const char *text, uint64_t *ret_ns)
 	const struct unit *unit;
 	uint64_t whole, fraction = 0, scale = 1;
 
-	if (!text_take_digits(&text, &whole))
+	if (!text_parse_digits(&text, &whole))
 		return -EINVAL;
 	if (*text == '.') {
 		const char *digits = ++text;
 
-		if (!text_take_digits(&text, &fraction) || text - digits > 6)
+		if (!text_parse_digits(&text, &fraction) || text - digits > 6)
 			return -EINVAL;
 		for (; digits < text; digits++)
 			scale *= 10;
 	}
 	unit = text_find_unit(text, durations);
 	/* The fraction has at most six digits, so fraction * factor (below 1e6 * 3.6e12) cannot overflow. */
-	if (!unit || __builtin_mul_overflow(whole, unit->factor, &whole) ||
-	    __builtin_add_overflow(whole, fraction * unit->factor / scale, &whole))
+	if (!unit || __builtin_mul_overflow(whole, unit->multiplier, &whole) ||
+	    __builtin_add_overflow(whole, fraction * unit->multiplier / scale, &whole))
 		return -EINVAL;
 	*ret_ns = whole;
 	return 0;
 }
 
 /* The Levenshtein distance of a and b. Each has at most NEAREST_WORD_MAX bytes. */
-static size_t text_measure_distance(const char *a, size_t a_len, const char *b, size_t b_len)
+static size_t text_compute_edit_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	size_t row[NEAREST_WORD_MAX + 1], diagonal, above;
 
@@ -132,7 +132,7 @@ const char *text_find_nearest(const char *word, const char *const *words)
 		other = strlen(*words);
 		if (other > NEAREST_WORD_MAX)
 			continue;
-		edits = text_measure_distance(word, len, *words, other);
+		edits = text_compute_edit_distance(word, len, *words, other);
 		if (edits < best && edits < MIN(len, other)) { /* a word in which every letter differs is not similar */
 			best = edits;
 			nearest = *words;

@@ -47,7 +47,7 @@ static void stand_still(struct view *view)
 	view->nolinks_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	for (size_t i = 0; i < view->mounts; i++)
 		if (!(view->mount[i]->flags & (MOUNT_SKELETON | MOUNT_PROC)))
-			view->mount[i]->flags |= MOUNT_NOLINKS;
+			view->mount[i]->flags |= MOUNT_HAS_NOSYMFOLLOW_COPY;
 }
 
 static struct run *start(const char *text, const char *name)
@@ -65,7 +65,7 @@ static struct run *start(const char *text, const char *name)
 					    .policy_name = name,
 					    .policy_sha256 = "",
 					    .workdir = judged_top,
-					    .layers_make_json = "{}",
+					    .layers_json = "{}",
 					    .record_allowed = true};
 	int r;
 
@@ -77,7 +77,7 @@ static struct run *start(const char *text, const char *name)
 	if (r < 0)
 		judged_die(error.text, -r);
 	stand_still(run->sandbox.view);
-	run->sandbox.view->bases = calloc(1, sizeof(struct start_dirs));
+	run->sandbox.view->start_dir_cache = calloc(1, sizeof(struct start_dirs));
 	r = audit_open_log(log, &header, &run->sandbox.audit);
 	if (r < 0)
 		judged_die(log, -r);
@@ -85,7 +85,7 @@ static struct run *start(const char *text, const char *name)
 		judged_die("tree", ENOMEM);
 	run->sandbox.denials = denials_create();
 	run->sandbox.policy = run->policy;
-	run->sandbox.guest = &judged_guest;
+	run->sandbox.target_memory = &judged_guest;
 	run->sandbox.listener_fd = -1;
 	run->task = (struct task){.tid = getpid(), .tgid = getpid(), .ppid = 1, .pidfd = PIDFD, .exe = exe};
 	(void)close(options.scratch_fd);
@@ -109,8 +109,8 @@ static __attribute__((noinline)) int64_t judge(struct run *run, int number, cons
 	call->place[0].mount = call->place[1].mount = NULL;
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "bad_argument"};
 	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -ENOSYS, .fd = -1};
-	call->committed = false;
-	if (decode_call_args(call) < 0 || !call_is_valid(call))
+	call->record_was_written = false;
+	if (decode_call_args(call) < 0 || !call_is_awaited(call))
 		judged_die("decode", EINVAL);
 	table_get_handler(call->row)(call);
 	if (call_commit_record(call) < 0)

@@ -156,7 +156,7 @@ int cli_main_attest(int argc, char **argv)
 	};
 	int status = cli_parse_options(argc, argv, &syntax);
 
-	if (status != CLI_PARSED)
+	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	if (argc - optind == 2 && strcmp(argv[optind], "verify") == 0 && options.key)
 		return attest_verify(argv[optind + 1], &options);

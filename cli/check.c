@@ -33,7 +33,7 @@ static int check_policy(const char *name)
 	int ret = cli_host_init(&host, NULL);
 
 	if (ret == 0)
-		ret = cli_host_set_places(&host, NULL, NULL);
+		ret = cli_host_set_workdir_and_scratch(&host, NULL, NULL);
 	/* Checks both phases: a rule may conflict with the others in one of them only. */
 	for (enum policy_phase phase = 0; phase < POLICY_PHASE_MAX && (ret == 0 || ret == -EINVAL); phase++) {
 		int r = policy_load(names, &(struct policy_cli){.phase = phase}, &host.policy, &policies[phase],
@@ -44,7 +44,7 @@ static int check_policy(const char *name)
 	if (ret == 0)
 		check_print_warnings(policies);
 	if (ret == 0)
-		cli_policy_warn_missing(NULL, &host, policies[POLICY_PHASE_RUN], false);
+		cli_warn_missing_grants(NULL, &host, policies[POLICY_PHASE_RUN], false);
 	cli_print_policy_errors(NULL, &errors);
 	if (ret == -ENOMEM)
 		(void)cli_fail_no_memory("check");
@@ -69,7 +69,7 @@ int cli_main_check(int argc, char **argv)
 	};
 	int parsed = cli_parse_options(argc, argv, &syntax), status = CLI_OK;
 
-	if (parsed != CLI_PARSED)
+	if (parsed != CLI_OPTIONS_PARSED)
 		return parsed;
 	if (optind == argc) {
 		cli_print_error("check", "no policy given");

@@ -72,7 +72,7 @@ int cli_main_key(int argc, char **argv)
 	};
 	int status = cli_parse_options(argc, argv, &syntax);
 
-	if (status != CLI_PARSED)
+	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	if (argc - optind == 2 && strcmp(argv[optind], "new") == 0)
 		return key_make_files(argv[optind + 1]);

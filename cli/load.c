@@ -13,7 +13,7 @@
 #define DEFAULT_PROFILE "minimal"
 
 /* The rule that grants the program. A relative name is below the workdir, because the program is started there. */
-static char *load_make_program_rule(struct cli_host *host)
+static char *load_make_rule_for_program(struct cli_host *host)
 {
 	const char *program = host->program, *found = cli_host_find_program(host);
 	char path[PATH_MAX];
@@ -36,15 +36,15 @@ static int load_add_exec_rules(const struct cli_policy_options *options, struct 
 			return -ENOMEM;
 	if (options->names.count || !host->program)
 		return 0;
-	rule = load_make_program_rule(host);
+	rule = load_make_rule_for_program(host);
 	return rule ? cli_list_add_owned(exec, rule) : 0;
 }
 
-struct places cli_collect_policy_places(const struct cli_policy_options *options, struct cli_host *host,
+struct places cli_collect_writable_places(const struct cli_policy_options *options, struct cli_host *host,
 				const struct policy *policy, const struct policy *further)
 {
 	return (struct places){
-		.policy = {policy, host->other, further}, .workdir = options->workdir, .real = &host->real};
+		.policy = {policy, host->other, further}, .workdir = options->workdir, .path_cache = &host->real};
 }
 
 /*
@@ -69,15 +69,15 @@ static int load_policy_phases(const char *const *names, const struct policy_cli 
 }
 
 /* Judges a path that a profile or @interpreter names, and the version manager's directory in which it was found. */
-static int load_judge_optional(const struct places *places, const struct cli_host *host, const char *path,
+static int load_judge_optional_grant(const struct places *places, const struct cli_host *host, const char *path,
 			       struct places_refusal *ret_why)
 {
 	const char *manager = host->interpreter ? interpreter_find_manager(host->interpreter, path) : NULL;
 	struct places_refusal why = {""};
 
-	if (manager && places_judge_path(places, PLACES_GRANT, manager, NULL, &why) < 0)
+	if (manager && places_judge_path(places, PLACES_AS_GRANT, manager, NULL, &why) < 0)
 		return places_refuse(ret_why, "is in %.400s, which %.500s", manager, why.text);
-	return places_judge_path(places, PLACES_GRANT, path, NULL, ret_why);
+	return places_judge_path(places, PLACES_AS_GRANT, path, NULL, ret_why);
 }
 
 /*
@@ -88,7 +88,7 @@ static int load_judge_optional(const struct places *places, const struct cli_hos
 static int load_make_grants_void(const struct cli_policy_options *options, struct cli_host *host,
 			    const struct policy *policy)
 {
-	const struct places places = cli_collect_policy_places(options, host, policy, NULL);
+	const struct places places = cli_collect_writable_places(options, host, policy, NULL);
 	int again = 0;
 	size_t count;
 	const struct policy_host_path *way = policy_get_host_paths(policy, &count);
@@ -97,7 +97,7 @@ static int load_make_grants_void(const struct cli_policy_options *options, struc
 		struct places_refusal why = {""};
 		int refused = 0;
 
-		if (way[i].optional && load_judge_optional(&places, host, way[i].text, &why) < 0)
+		if (way[i].drops_grant_if_bad && load_judge_optional_grant(&places, host, way[i].text, &why) < 0)
 			refused = cli_host_make_grant_void(host, way[i].text, why.text);
 		again = refused < 0 ? refused : refused || again;
 	}
@@ -113,9 +113,9 @@ static int load_judge_policy(const struct places *places, const struct policy *p
 
 	for (size_t i = 0; i < count; i++) {
 		bool command = way[i].kind == POLICY_HOST_PATH_COMMAND;
-		enum places_use use = way[i].kind == POLICY_HOST_PATH_GRANT ? PLACES_GRANT : PLACES_CONTENT;
+		enum places_use use = way[i].kind == POLICY_HOST_PATH_GRANT ? PLACES_AS_GRANT : PLACES_AS_CONTENT;
 		struct places_refusal why = {""};
-		int error = way[i].optional ? 0
+		int error = way[i].drops_grant_if_bad ? 0
 			    : command       ? places_judge_command(places, way[i].text, &why)
 					    : places_judge_path(places, use, way[i].text, NULL, &why);
 
@@ -132,7 +132,7 @@ static int load_judge_paths(const struct cli_policy_options *options, struct cli
 			    const struct policy *policy,
 			    struct policy_errors *errors)
 {
-	const struct places places = cli_collect_policy_places(options, host, policy, NULL);
+	const struct places places = cli_collect_writable_places(options, host, policy, NULL);
 	struct places_refusal why = {""};
 	int ways = load_judge_policy(&places, policy, errors), other = 0, files, workdir = 0;
 
@@ -140,13 +140,13 @@ static int load_judge_paths(const struct cli_policy_options *options, struct cli
 		other = load_judge_policy(&places, host->other, errors);
 	files = cli_host_judge_files(host, &places, errors);
 	if (options->workdir)
-		workdir = places_judge_path(&places, PLACES_GRANT, options->workdir_named, NULL, &why);
+		workdir = places_judge_path(&places, PLACES_AS_GRANT, options->workdir_named, NULL, &why);
 	if (workdir < 0)
 		policy_errors_add(errors, "-w %s: %s", options->workdir_named, why.text);
 	return ways < 0 || other < 0 || files < 0 || workdir < 0 ? -EINVAL : 0;
 }
 
-static const char *const *load_get_names(const struct cli_policy_options *options)
+static const char *const *load_get_policy_names(const struct cli_policy_options *options)
 {
 	static const char *const usual[] = {DEFAULT_PROFILE, NULL};
 
@@ -154,7 +154,7 @@ static const char *const *load_get_names(const struct cli_policy_options *option
 }
 
 /* The command line as the policy's last file. exec: load_add_exec_rules(). Borrows. */
-static struct policy_cli load_make_cli(const struct cli_policy_options *options, const struct cli_list *exec)
+static struct policy_cli load_make_policy_cli(const struct cli_policy_options *options, const struct cli_list *exec)
 {
 	struct policy_cli cli = options->cli;
 
@@ -178,11 +178,11 @@ int cli_load_observing_policy(const struct cli_policy_options *options, const ch
 	struct policy_cli cli;
 	int ret = load_add_exec_rules(options, host, &exec);
 
-	cli = load_make_cli(options, &exec);
+	cli = load_make_policy_cli(options, &exec);
 	cli.draft = NULL;
 	cli.observe = observe;
 	if (ret == 0)
-		ret = policy_load(load_get_names(options), &cli, &host->policy, ret_policy, &errors);
+		ret = policy_load(load_get_policy_names(options), &cli, &host->policy, ret_policy, &errors);
 	cli_print_policy_errors(verb, &errors);
 	if (ret == -ENOMEM)
 		(void)cli_fail_no_memory(verb);
@@ -193,15 +193,15 @@ int cli_load_observing_policy(const struct cli_policy_options *options, const ch
 static int load_compile(const struct cli_policy_options *options, struct cli_host *host, const char *scratch,
 			struct policy **ret_policy, struct policy_errors *errors)
 {
-	const char *const *names = load_get_names(options);
+	const char *const *names = load_get_policy_names(options);
 	_cleanup_list_ struct cli_list exec = {0};
 	_cleanup_policy_ struct policy *policy = NULL;
 	struct policy_cli cli;
-	int ret = cli_host_set_places(host, options->workdir, scratch);
+	int ret = cli_host_set_workdir_and_scratch(host, options->workdir, scratch);
 
 	if (ret == 0)
 		ret = load_add_exec_rules(options, host, &exec);
-	cli = load_make_cli(options, &exec);
+	cli = load_make_policy_cli(options, &exec);
 	if (ret == 0)
 		ret = load_policy_phases(names, &cli, host, &policy, errors);
 	while (ret == 0 && (ret = load_make_grants_void(options, host, policy)) > 0) {
@@ -216,7 +216,7 @@ static int load_compile(const struct cli_policy_options *options, struct cli_hos
 	return ret;
 }
 
-int cli_try_policy(const struct cli_policy_options *options, struct cli_host *host, struct policy **ret_policy)
+int cli_try_to_load_policy(const struct cli_policy_options *options, struct cli_host *host, struct policy **ret_policy)
 {
 	_cleanup_policy_errors_ struct policy_errors errors = {0};
 
@@ -248,7 +248,7 @@ int cli_load_policy_without_run(const struct cli_policy_options *options, const 
 	return CLI_OK;
 }
 
-void cli_policy_warn_missing(const char *verb, const struct cli_host *host, const struct policy *policy, bool own)
+void cli_warn_missing_grants(const char *verb, const struct cli_host *host, const struct policy *policy, bool own)
 {
 	static const char command_line[] = "command line";
 	size_t count;
@@ -257,7 +257,7 @@ void cli_policy_warn_missing(const char *verb, const struct cli_host *host, cons
 	for (size_t i = 0; i < count; i++) {
 		const char *path = way[i].text;
 
-		if (way[i].kind != POLICY_HOST_PATH_GRANT || way[i].optional ||
+		if (way[i].kind != POLICY_HOST_PATH_GRANT || way[i].drops_grant_if_bad ||
 		    (own && strncmp(way[i].where, command_line, strlen(command_line)) != 0) ||
 		    (host->policy.workdir && path_is_below(path, host->policy.workdir)) ||
 		    (host->policy.scratch && path_is_below(path, host->policy.scratch)))

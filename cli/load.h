@@ -25,7 +25,7 @@ int cli_load_observing_policy(const struct cli_policy_options *options, const ch
 			      const struct policy_observe *observe, struct policy **ret_policy);
 
 /* As cli_load_policy without a run and without messages, to try whether a policy is valid. 0 or -errno. */
-int cli_try_policy(const struct cli_policy_options *options, struct cli_host *host, struct policy **ret_policy);
+int cli_try_to_load_policy(const struct cli_policy_options *options, struct cli_host *host, struct policy **ret_policy);
 
 /* As cli_load_policy, for verbs without a run: also initialises `host` and reports void grants. CLI_OK or CLI_ERROR. */
 int cli_load_policy_without_run(const struct cli_policy_options *options, const char *verb, const char *program,
@@ -35,10 +35,10 @@ int cli_load_policy_without_run(const struct cli_policy_options *options, const 
  * Warns of each granted path that does not exist, because nothing is granted then. Leaves out the paths of profiles and
  * those in the workdir. `own`: warns only of paths from the command line.
  */
-void cli_policy_warn_missing(const char *verb, const struct cli_host *host, const struct policy *policy, bool own);
+void cli_warn_missing_grants(const char *verb, const struct cli_host *host, const struct policy *policy, bool own);
 
 /* Collects where a program may write: by `policy`, its other phase, `further` (may be NULL) and -w. Borrows. */
-struct places cli_collect_policy_places(const struct cli_policy_options *options, struct cli_host *host,
+struct places cli_collect_writable_places(const struct cli_policy_options *options, struct cli_host *host,
 				const struct policy *policy, const struct policy *further);
 
 #endif

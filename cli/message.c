@@ -39,7 +39,7 @@ void cli_print_policy_errors(const char *verb, const struct policy_errors *error
 }
 
 /* Finds the end of FILE in a message "FILE:LINE: …". NULL: the message names no line. *ret_line: the number. */
-static const char *message_find_line(const char *text, int *ret_line)
+static const char *message_find_end_of_file_name(const char *text, int *ret_line)
 {
 	for (const char *at = strchr(text, ':'); at && at[1] != ' '; at = strchr(at + 1, ':')) {
 		size_t digits = strspn(at + 1, "0123456789");
@@ -71,7 +71,7 @@ static json_t *message_make_error_json(const char *text)
 {
 	static const char command_line[] = "command line: ";
 	int line = 0;
-	const char *end = message_find_line(text, &line), *rest = text, *colon;
+	const char *end = message_find_end_of_file_name(text, &line), *rest = text, *colon;
 	size_t key;
 
 	if (end) {
@@ -144,7 +144,7 @@ int cli_print_json(const char *verb, json_t *value)
 
 int cli_print_version(void)
 {
-	return cli_print_text("", filter_is_open() ? "callgate " PACKAGE_VERSION
+	return cli_print_text("", filter_allows_all_calls() ? "callgate " PACKAGE_VERSION
 						" with an open filter: IT CONFINES NOTHING\n"
 					      : "callgate " PACKAGE_VERSION "\n");
 }

@@ -31,7 +31,7 @@ void cli_policy_options_release(struct cli_policy_options *options)
  */
 static bool options_paths_are_same(const char *value, const char *text)
 {
-	struct cli_real real = {0};
+	struct cli_path_cache real = {0};
 	_cleanup_free_ char *resolved = cli_real_resolve_path(&real, value),
 			    *found = cli_real_resolve_path(&real, text);
 
@@ -93,14 +93,14 @@ static int options_set_workdir(const struct cli_given *given, void *all)
 /* Sets the limit given->which. --output-limit sets two limits, those of stdout and of stderr. */
 static int options_set_limit(const struct cli_given *given, void *all)
 {
-	enum policy_limit last = given->which == POLICY_LIMIT_STDOUT ? POLICY_LIMIT_STDERR : given->which;
+	enum policy_limit last = given->option_value == POLICY_LIMIT_STDOUT ? POLICY_LIMIT_STDERR : given->option_value;
 	struct cli_policy_options *options = all;
 	uint64_t amount = 0;
 	char why[160];
 
-	if (policy_limit_parse_value(given->which, given->value, &amount, why, sizeof(why)) < 0)
+	if (policy_limit_parse_value(given->option_value, given->value, &amount, why, sizeof(why)) < 0)
 		return cli_refuse_value(given, "%s", why);
-	for (enum policy_limit limit = given->which; limit <= last; limit++) {
+	for (enum policy_limit limit = given->option_value; limit <= last; limit++) {
 		*policy_limit_get_field(&options->cli.limits, limit) = amount;
 		options->cli.limits_given |= POLICY_LIMIT_BIT(limit);
 	}
@@ -121,7 +121,7 @@ static int options_add_layers(const struct cli_given *given, void *layers)
 			  nearest ? "\"?" : "");
 		return -EINVAL;
 	}
-	if (named & ~given->which)
+	if (named & ~given->option_value)
 		return cli_refuse_value(given, "nothing runs without seccomp_notify, no_new_privs and capabilities");
 	*(unsigned *)layers |= named;
 	return 0;
@@ -195,7 +195,7 @@ const struct cli_option *cli_get_policy_table(void)
 		LIMIT_OPTION("output-limit", 0, "SIZE", "show at most SIZE of stdout and of stderr: 64K, 1M", STDOUT),
 		LIMIT_OPTION("audit-limit", 0, "SIZE", "end the run when its audit log is larger", AUDIT),
 		{"require", 0, "LAYERS", "refuse to run without these layers: landlock,namespaces,...",
-		 options_add_layers, FIELD_OFFSET(cli.required), ~0U},
+		 options_add_layers, FIELD_OFFSET(cli.required_layers), ~0U},
 		{"phase", 0, "setup|run", "apply the policy's rules for this phase; default run", options_set_phase, 0,
 		 0},
 		{"user", 0, "UID[:GID]", "as root: run as this user, without supplementary groups; ids or names",

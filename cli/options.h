@@ -13,7 +13,7 @@ struct cli_given {
 	const char *verb;
 	const char *option; /* name of the option for messages: "-r", or "--cpu" if it has no letter */
 	char *value;        /* the option's argument, in main's argv; NULL: the option takes none */
-	unsigned which;     /* `which` of the option's row */
+	unsigned option_value;     /* `which` of the option's row */
 };
 
 /* A row of a table of options. A row without a name ends the table. */
@@ -23,8 +23,8 @@ struct cli_option {
 	const char *argument; /* the argument's name in --help; NULL: the option takes no argument */
 	const char *help;     /* text in --help: one or more lines */
 	int (*set)(const struct cli_given *given, void *field); /* 0, -ENOMEM, or -EINVAL with a message printed */
-	size_t field;         /* offset of the option's value in the structure that the table fills */
-	unsigned which;       /* tells options with the same `set` apart */
+	size_t field_offset;         /* offset of the option's value in the structure that the table fills */
+	unsigned option_value;       /* tells options with the same `set` apart */
 };
 
 /* Setters for the usual types of options, and macros for rows with them. The type of `field` is beside each setter. */
@@ -54,10 +54,10 @@ struct cli_syntax {
 };
 
 /*
- * Parses the options; the arguments begin at argv[optind]. CLI_PARSED, or the exit status after --help, --version or a
- * message. Messages are not getopt_long(3)'s own, which print argv unescaped.
+ * Parses the options; the arguments begin at argv[optind]. CLI_OPTIONS_PARSED, or the exit status after --help,
+ * --version or a message. Messages are not getopt_long(3)'s own, which print argv unescaped.
  */
-#define CLI_PARSED (-1)
+#define CLI_OPTIONS_PARSED (-1)
 int cli_parse_options(int argc, char **argv, const struct cli_syntax *syntax);
 
 /* A NULL-ended list of owned strings that grows. Zero-initialise. */

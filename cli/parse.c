@@ -21,7 +21,7 @@ static const struct cli_option common_options[] = {
 /* The option tables of a verb in the form that getopt_long(3) takes. */
 struct option_parser {
 	const struct cli_option *row[OPTIONS_MAX];
-	char *fills[OPTIONS_MAX]; /* the structure that the row's table fills */
+	char *target_of_option[OPTIONS_MAX]; /* the structure that the row's table fills */
 	struct option longs[OPTIONS_MAX + 1];
 	char shorts[2 * OPTIONS_MAX + 2];
 	size_t count;
@@ -48,7 +48,7 @@ static void parse_add_option_table(struct option_parser *parser, const struct cl
 		parser->count++;
 		assert(i < OPTIONS_MAX);
 		parser->row[i] = row;
-		parser->fills[i] = fills;
+		parser->target_of_option[i] = fills;
 		parser->longs[i] = (struct option){
 			row->name, row->argument ? required_argument : no_argument, NULL, LONG_OPTION_BASE + (int)i};
 		if (row->letter)
@@ -127,33 +127,34 @@ static int parse_print_help(const struct cli_syntax *syntax)
 	return cli_print_buf(syntax->verb, &text);
 }
 
-/* Sets one option. CLI_PARSED, or the exit status after a message. */
+/* Sets one option. CLI_OPTIONS_PARSED, or the exit status after a message. */
 static int parse_set_option(const struct option_parser *parser, const char *verb, size_t i)
 {
 	const struct cli_option *row = parser->row[i];
 	const char letter[] = {'-', row->letter, '\0'};
 	char name[32];
-	const struct cli_given given = {verb, row->letter ? letter : name, optarg, row->which};
+	const struct cli_given given = {verb, row->letter ? letter : name, optarg, row->option_value};
 	int error;
 
 	(void)snprintf(name, sizeof(name), "--%s", row->name);
-	error = row->set(&given, parser->fills[i] + row->field);
+	error = row->set(&given, parser->target_of_option[i] + row->field_offset);
 	if (error == -ENOMEM)
 		return cli_fail_no_memory(verb);
-	return error < 0 ? CLI_ERROR : CLI_PARSED;
+	return error < 0 ? CLI_ERROR : CLI_OPTIONS_PARSED;
 }
 
 int cli_parse_options(int argc, char **argv, const struct cli_syntax *syntax)
 {
 	struct option_parser parser = {.shorts = ""};
-	int opt, status = CLI_PARSED;
+	int opt, status = CLI_OPTIONS_PARSED;
 
 	(void)snprintf(parser.shorts, sizeof(parser.shorts), "%s", syntax->mixed ? "" : "+");
 	parse_add_option_table(&parser, syntax, 0, common_options, NULL);
 	for (size_t i = 0; i < TABLES_MAX; i++)
 		parse_add_option_table(&parser, syntax, i, syntax->table[i].options, syntax->table[i].fills);
 	opterr = 0;
-	while (status == CLI_PARSED && (opt = getopt_long(argc, argv, parser.shorts, parser.longs, NULL)) != -1) {
+	while (status == CLI_OPTIONS_PARSED &&
+	       (opt = getopt_long(argc, argv, parser.shorts, parser.longs, NULL)) != -1) {
 		size_t i = parse_find_row(&parser, opt);
 
 		if (i == parser.count) /* getopt_long(3) returned '?' */

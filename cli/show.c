@@ -19,7 +19,7 @@ int cli_main_show(int argc, char **argv)
 	_cleanup_policy_ struct policy *policy = NULL;
 	int status = cli_parse_options(argc, argv, &syntax);
 
-	if (status != CLI_PARSED)
+	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	if (cli_load_policy_without_run(&options, "show", argv[optind], &host, &policy) != CLI_OK)
 		return CLI_ERROR;

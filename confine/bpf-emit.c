@@ -21,22 +21,22 @@ static size_t bpf_emit_return(struct bpf *bpf, uint32_t action)
 {
 	size_t i = 0, at;
 
-	while (i < bpf->returns && bpf->last[i].action != action)
+	while (i < bpf->shared_return_count && bpf->last[i].action != action)
 		i++;
-	if (i < bpf->returns && bpf->len - bpf->last[i].at - 1 <= JUMP_DISTANCE_MAX)
+	if (i < bpf->shared_return_count && bpf->len - bpf->last[i].at - 1 <= JUMP_DISTANCE_MAX)
 		return bpf->last[i].at;
 	at = bpf_emit_instruction(bpf, BPF_RET | BPF_K, action, 0, 0);
 	if (i == BPF_SHARED_RETURNS_MAX)
 		return at;
 	bpf->last[i].action = action;
 	bpf->last[i].at = at;
-	if (i == bpf->returns)
-		bpf->returns++;
+	if (i == bpf->shared_return_count)
+		bpf->shared_return_count++;
 	return at;
 }
 
 /* Returns the position to jump to for this target. If it is too far, emits an unconditional jump on the way. */
-static size_t bpf_resolve_target(struct bpf *bpf, struct bpf_target target)
+static size_t bpf_get_position_of_target(struct bpf *bpf, struct bpf_target target)
 {
 	size_t over = bpf->len - target.at - 1;
 
@@ -49,7 +49,7 @@ static size_t bpf_resolve_target(struct bpf *bpf, struct bpf_target target)
 struct bpf_target bpf_emit_jump(struct bpf *bpf, unsigned comparison, uint32_t value, struct bpf_target yes,
 				struct bpf_target no)
 {
-	size_t to_yes = bpf_resolve_target(bpf, yes), to_no = bpf_resolve_target(bpf, no);
+	size_t to_yes = bpf_get_position_of_target(bpf, yes), to_no = bpf_get_position_of_target(bpf, no);
 
 	return (struct bpf_target){.at = bpf_emit_instruction(bpf, BPF_JMP | comparison | BPF_K, value,
 							      bpf->len - to_yes - 1, bpf->len - to_no - 1)};
@@ -102,7 +102,7 @@ static struct bpf_target bpf_emit_term(struct bpf *bpf, const struct row_term *t
 	return next;
 }
 
-struct bpf_target bpf_emit_leaf(struct bpf *bpf, const struct bpf_leaf *leaf)
+struct bpf_target bpf_emit_call_decision(struct bpf *bpf, const struct bpf_call_decision *leaf)
 {
 	struct bpf_target next = bpf_make_return_target(leaf->action);
 

@@ -22,7 +22,7 @@ struct bpf {
 		uint32_t action;
 		size_t at;
 	} last[BPF_SHARED_RETURNS_MAX]; /* where the nearest return of each action is; other actions are not shared */
-	size_t returns;
+	size_t shared_return_count;
 };
 
 /* The target of a jump: a return of `action`, or the instruction at `at`. */
@@ -46,6 +46,6 @@ struct bpf_target bpf_emit_load(struct bpf *bpf, size_t offset);
 struct bpf_target bpf_emit_word_test(struct bpf *bpf, size_t offset, bool load, uint32_t mask, uint32_t value,
 				     struct bpf_target yes, struct bpf_target no);
 /* Emits the decision for one system call number. The accumulator may hold anything. */
-struct bpf_target bpf_emit_leaf(struct bpf *bpf, const struct bpf_leaf *leaf);
+struct bpf_target bpf_emit_call_decision(struct bpf *bpf, const struct bpf_call_decision *leaf);
 
 #endif

@@ -7,98 +7,102 @@
 #include "confine/bpf-emit.h"
 #include "syscalls/arch/arch.h"
 
-#define BY_TERMS UINT32_MAX /* stands for an action where the arguments decide */
+#define BPF_ACTION_BY_TERMS UINT32_MAX /* stands for an action where the arguments decide */
 
 /*
  * System call numbers are divided into groups that have one action in common. Exceptions in a group are compared one by
  * one: one instruction each, where a group of their own would take two. More of them would slow the search down.
  */
-#define GROUP_EXCEPTIONS_MAX 4
+#define BPF_GROUP_EXCEPTIONS_MAX 4
 
-struct bpf_plan {
-	const struct bpf_tree *tree;
-	uint32_t action[BPF_NR_END]; /* action of each number, or BY_TERMS */
-	int first[BPF_NR_END];       /* first number of each group */
-	uint32_t common[BPF_NR_END]; /* common action of each group; BY_TERMS: the group is a single number */
+struct bpf_call_groups {
+	const struct bpf_decisions *tree;
+	uint32_t action[BPF_CALL_NUMBERS_END]; /* action of each number, or BPF_ACTION_BY_TERMS */
+	int first_number[BPF_CALL_NUMBERS_END];       /* first number of each group */
+	/* common action of each group; BPF_ACTION_BY_TERMS: the group is a single number */
+	uint32_t common_action[BPF_CALL_NUMBERS_END];
 	size_t groups;
 };
 
 /* Returns the end of a group that begins at `first` and has this common action. */
-static int bpf_find_group_end(const struct bpf_plan *plan, int first, uint32_t common)
+static int bpf_find_end_of_call_group(const struct bpf_call_groups *plan, int first, uint32_t common)
 {
 	int end = first, exceptions = 0;
 
-	for (int nr = first; nr < BPF_NR_END && exceptions <= GROUP_EXCEPTIONS_MAX; nr++) {
+	for (int nr = first; nr < BPF_CALL_NUMBERS_END && exceptions <= BPF_GROUP_EXCEPTIONS_MAX; nr++) {
 		if (plan->action[nr] == common)
 			end = nr + 1;
 		else
 			exceptions++;
 	}
-	return common == BY_TERMS || end == first ? first + 1 : end;
+	return common == BPF_ACTION_BY_TERMS || end == first ? first + 1 : end;
 }
 
-static void bpf_plan_groups(struct bpf_plan *plan)
+static void bpf_divide_calls_into_groups(struct bpf_call_groups *plan)
 {
 	int end;
 
-	for (int nr = 0; nr < BPF_NR_END; nr = end) {
+	for (int nr = 0; nr < BPF_CALL_NUMBERS_END; nr = end) {
 		uint32_t common = plan->action[nr];
 
-		end = bpf_find_group_end(plan, nr, common);
+		end = bpf_find_end_of_call_group(plan, nr, common);
 		/* The first number may be an exception itself. */
-		if (end < BPF_NR_END && bpf_find_group_end(plan, nr, plan->action[nr + 1]) > end) {
+		if (end < BPF_CALL_NUMBERS_END && bpf_find_end_of_call_group(plan, nr, plan->action[nr + 1]) > end) {
 			common = plan->action[nr + 1];
-			end = bpf_find_group_end(plan, nr, common);
+			end = bpf_find_end_of_call_group(plan, nr, common);
 		}
-		plan->first[plan->groups] = nr;
-		plan->common[plan->groups++] = common;
+		plan->first_number[plan->groups] = nr;
+		plan->common_action[plan->groups++] = common;
 	}
 }
 
-static struct bpf_target bpf_emit_syscall_decision(struct bpf *bpf, const struct bpf_plan *plan, int nr)
+static struct bpf_target bpf_emit_syscall_decision(struct bpf *bpf, const struct bpf_call_groups *plan, int nr)
 {
-	struct bpf_leaf leaf;
+	struct bpf_call_decision leaf;
 
-	if (plan->action[nr] != BY_TERMS)
+	if (plan->action[nr] != BPF_ACTION_BY_TERMS)
 		return bpf_make_return_target(plan->action[nr]);
 	leaf = plan->tree->leaf(plan->tree->ctx, nr);
-	return bpf_emit_leaf(bpf, &leaf);
+	return bpf_emit_call_decision(bpf, &leaf);
 }
 
-static struct bpf_target bpf_emit_group_decision(struct bpf *bpf, const struct bpf_plan *plan, size_t group)
+static struct bpf_target bpf_emit_decision_of_call_group(struct bpf *bpf, const struct bpf_call_groups *plan,
+							 size_t group)
 {
-	int first = plan->first[group], end = group + 1 < plan->groups ? plan->first[group + 1] : BPF_NR_END;
+	int first = plan->first_number[group],
+	    end = group + 1 < plan->groups ? plan->first_number[group + 1] : BPF_CALL_NUMBERS_END;
 	struct bpf_target next;
 
-	if (plan->common[group] == BY_TERMS)
+	if (plan->common_action[group] == BPF_ACTION_BY_TERMS)
 		return bpf_emit_syscall_decision(bpf, plan, first);
-	next = bpf_make_return_target(plan->common[group]);
+	next = bpf_make_return_target(plan->common_action[group]);
 	for (int nr = first; nr < end; nr++)
-		if (plan->action[nr] != plan->common[group])
+		if (plan->action[nr] != plan->common_action[group])
 			next = bpf_emit_jump(bpf, BPF_JEQ, (uint32_t)nr, bpf_emit_syscall_decision(bpf, plan, nr),
 					     next);
 	return next;
 }
 
 /* Emits the binary search among `count` groups. The accumulator holds the system call number. */
-static struct bpf_target bpf_emit_search(struct bpf *bpf, const struct bpf_plan *plan, size_t group, size_t count)
+static struct bpf_target bpf_emit_binary_search_of_groups(struct bpf *bpf, const struct bpf_call_groups *plan,
+							  size_t group, size_t count)
 {
 	size_t low = count / 2;
 	struct bpf_target above, below;
 
 	if (count == 1)
-		return bpf_emit_group_decision(bpf, plan, group);
-	above = bpf_emit_search(bpf, plan, group + low, count - low);
-	below = bpf_emit_search(bpf, plan, group, low);
-	return bpf_emit_jump(bpf, BPF_JGE, (uint32_t)plan->first[group + low], above, below);
+		return bpf_emit_decision_of_call_group(bpf, plan, group);
+	above = bpf_emit_binary_search_of_groups(bpf, plan, group + low, count - low);
+	below = bpf_emit_binary_search_of_groups(bpf, plan, group, low);
+	return bpf_emit_jump(bpf, BPF_JGE, (uint32_t)plan->first_number[group + low], above, below);
 }
 
-static void bpf_emit_program(struct bpf *bpf, const struct bpf_plan *plan)
+static void bpf_emit_program(struct bpf *bpf, const struct bpf_call_groups *plan)
 {
-	const struct bpf_target foreign = bpf_make_return_target(plan->tree->foreign);
-	struct bpf_target next = bpf_emit_search(bpf, plan, 0, plan->groups);
+	const struct bpf_target foreign = bpf_make_return_target(plan->tree->foreign_arch_action);
+	struct bpf_target next = bpf_emit_binary_search_of_groups(bpf, plan, 0, plan->groups);
 
-	next = bpf_emit_jump(bpf, BPF_JGE, BPF_NR_END, foreign, next);
+	next = bpf_emit_jump(bpf, BPF_JGE, BPF_CALL_NUMBERS_END, foreign, next);
 	next = bpf_emit_load(bpf, offsetof(struct seccomp_data, nr));
 	(void)bpf_emit_word_test(bpf, offsetof(struct seccomp_data, arch), true, UINT32_MAX, arch_get_audit_arch(),
 				 next, foreign);
@@ -114,21 +118,21 @@ static void bpf_reverse_program(struct bpf *bpf)
 	}
 }
 
-int bpf_build_program(const struct bpf_tree *tree, struct sock_fprog *ret_program)
+int bpf_build_program(const struct bpf_decisions *tree, struct sock_fprog *ret_program)
 {
 	struct bpf bpf = {.code = malloc(BPF_MAXINSNS * sizeof(*bpf.code))}; /* most pages stay untouched */
-	struct bpf_plan plan;
+	struct bpf_call_groups plan;
 
 	if (!bpf.code)
 		return -ENOMEM;
 	plan.tree = tree;
 	plan.groups = 0;
-	for (int nr = 0; nr < BPF_NR_END; nr++) {
-		struct bpf_leaf leaf = tree->leaf(tree->ctx, nr);
+	for (int nr = 0; nr < BPF_CALL_NUMBERS_END; nr++) {
+		struct bpf_call_decision leaf = tree->leaf(tree->ctx, nr);
 
-		plan.action[nr] = leaf.lists ? BY_TERMS : leaf.action;
+		plan.action[nr] = leaf.lists ? BPF_ACTION_BY_TERMS : leaf.action;
 	}
-	bpf_plan_groups(&plan);
+	bpf_divide_calls_into_groups(&plan);
 	bpf_emit_program(&bpf, &plan);
 	if (bpf.len > BPF_MAXINSNS) {
 		free(bpf.code);

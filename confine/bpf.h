@@ -8,23 +8,25 @@
 
 #include "syscalls/table/table.h"
 
-#define BPF_NR_END 512 /* one past the numbers that a row can have; x32 calls (0x40000000 and up) count as foreign */
-#define BPF_LISTS_MAX (1 + ROW_MORE_MAX) /* lists of terms: row->allow and row->more */
+/* one past the numbers that a row can have; x32 calls (0x40000000 and up) count as foreign */
+#define BPF_CALL_NUMBERS_END 512
+#define BPF_TERM_LISTS_MAX (1 + ROW_MORE_TERMS_MAX) /* lists of terms: row->allow and row->more */
 
 /* The decision for a number: allow, if all comparisons of any term of any list are true; else `action`. */
-struct bpf_leaf {
-	const struct row_term *terms[BPF_LISTS_MAX];
+struct bpf_call_decision {
+	const struct row_term *terms[BPF_TERM_LISTS_MAX];
 	size_t lists;
 	uint32_t action;
 };
 
-struct bpf_tree {
+struct bpf_decisions {
 	const void *ctx;
-	struct bpf_leaf (*leaf)(const void *ctx, int nr);
-	uint32_t foreign; /* the action for numbers from BPF_NR_END on, and for other architectures */
+	struct bpf_call_decision (*leaf)(const void *ctx, int nr);
+	/* the action for numbers from BPF_CALL_NUMBERS_END on, and for other architectures */
+	uint32_t foreign_arch_action;
 };
 
 /* Builds the filter. 0 with ret_program->filter owned by the caller (free(3)), -ENOMEM, or -E2BIG. */
-int bpf_build_program(const struct bpf_tree *tree, struct sock_fprog *ret_program);
+int bpf_build_program(const struct bpf_decisions *tree, struct sock_fprog *ret_program);
 
 #endif

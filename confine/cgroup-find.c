@@ -39,7 +39,7 @@ static bool cgroup_list_has_word(const char *list, const char *word)
 }
 
 /* Gets the path of a group below a mount point. False: the group is not below the root of the mount. */
-static bool cgroup_locate_group(const struct mounts_line *mount, const char *group, char *out)
+static bool cgroup_get_path_below_mount(const struct mountinfo_line *mount, const char *group, char *out)
 {
 	size_t root = strcmp(mount->root, "/") == 0 ? 0 : strlen(mount->root);
 	const char *rest = group + root;
@@ -51,7 +51,7 @@ static bool cgroup_locate_group(const struct mounts_line *mount, const char *gro
 		return false;
 	if (strcmp(rest, "/") == 0)
 		rest = "";
-	return snprintf(out, PATH_MAX, "%s%s", mount->point, rest) < PATH_MAX;
+	return snprintf(out, PATH_MAX, "%s%s", mount->mount_point, rest) < PATH_MAX;
 }
 
 /* Finds this process's group in the hierarchy of a controller ("": version 2). Owned by the caller; NULL: none. */
@@ -72,7 +72,7 @@ static char *cgroup_find_own_group(const char *self, const char *controller)
 	return NULL;
 }
 
-static void cgroup_add_mount(const struct mounts_line *mount, const char *self, struct cgroup_own_dirs *places)
+static void cgroup_add_mount(const struct mountinfo_line *mount, const char *self, struct cgroup_own_dirs *places)
 {
 	bool v2 = strcmp(mount->type, "cgroup2") == 0;
 
@@ -83,24 +83,24 @@ static void cgroup_add_mount(const struct mounts_line *mount, const char *self, 
 		if (*place || (!v2 && !cgroup_list_has_word(mount->options, v1_names[c])))
 			continue;
 		group = cgroup_find_own_group(self, v2 ? "" : v1_names[c]);
-		if (!group || !cgroup_locate_group(mount, group, place))
+		if (!group || !cgroup_get_path_below_mount(mount, group, place))
 			*place = '\0';
 		else if (v2)
 			/* v2_top has room for it: the mount point is a part of `v2`, which has the same size */
-			(void)snprintf(places->v2_top, sizeof(places->v2_top), "%s", mount->point);
+			(void)snprintf(places->v2_top, sizeof(places->v2_top), "%s", mount->mount_point);
 	}
 }
 
-void cgroup_find_places(const char *self, const char *mountinfo, struct cgroup_own_dirs *ret_places)
+void cgroup_find_own_dirs(const char *self, const char *mountinfo, struct cgroup_own_dirs *ret_places)
 {
 	_cleanup_free_ char *copy = strdup(mountinfo);
 	char *save = NULL;
 
 	memset(ret_places, 0, sizeof(*ret_places));
 	for (char *line = copy ? strtok_r(copy, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
-		struct mounts_line mount;
+		struct mountinfo_line mount;
 
-		if (mounts_parse_line(line, &mount) &&
+		if (mounts_parse_mountinfo_line(line, &mount) &&
 		    (strcmp(mount.type, "cgroup2") == 0 || strcmp(mount.type, "cgroup") == 0))
 			cgroup_add_mount(&mount, self, ret_places);
 	}

@@ -17,7 +17,7 @@
 
 #define MAKE_ATTEMPTS 50    /* another run may remove the directory between two steps */
 #define REMOVE_ATTEMPTS 200 /* one each millisecond: a process leaves its group a little after it was reaped */
-#define PROCS_LIST_BYTES (1u << 20)
+#define CGROUP_PROCS_BYTES_MAX (1u << 20)
 
 const struct cgroup_files cgroup_v1_files = {
 	.name = {[CGROUP_FD_PROCS] = "cgroup.procs",
@@ -47,12 +47,12 @@ static int cgroup_write_number(int dirfd, const char *name, uint64_t value)
 /* Kills the processes that were left when keeper and supervisor died: all members of a leaf belong to its run. */
 static void cgroup_kill_members(int leaf_fd)
 {
-	_cleanup_free_ char *list = malloc(PROCS_LIST_BYTES);
+	_cleanup_free_ char *list = malloc(CGROUP_PROCS_BYTES_MAX);
 	char *save = NULL;
 
 	if (io_write_once(leaf_fd, "cgroup.kill", "1") == 0)
 		return;
-	if (!list || io_read_once(leaf_fd, "cgroup.procs", list, PROCS_LIST_BYTES) < 0)
+	if (!list || io_read_once(leaf_fd, "cgroup.procs", list, CGROUP_PROCS_BYTES_MAX) < 0)
 		return;
 	for (char *line = strtok_r(list, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		pid_t pid = (pid_t)strtol(line, NULL, 10);
@@ -63,7 +63,7 @@ static void cgroup_kill_members(int leaf_fd)
 }
 
 /* Removes the leaves whose lock is free, because their keepers are dead. */
-static void cgroup_sweep_leaves(int base_fd)
+static void cgroup_sweep_dead_leaves(int base_fd)
 {
 	int list_fd = openat(base_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_closedir_ DIR *dir = list_fd < 0 ? NULL : fdopendir(list_fd);
@@ -86,14 +86,14 @@ static void cgroup_sweep_leaves(int base_fd)
  * Removes the empty callgate-UID directories of all users. With --user, or below the root group, a keeper without
  * capabilities cannot remove its own. So the next run does, while it still has its capabilities.
  */
-static void cgroup_sweep_user_dirs(int parent_fd)
+static void cgroup_sweep_uid_dirs(int parent_fd)
 {
 	int list_fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_closedir_ DIR *dir = list_fd < 0 ? NULL : fdopendir(list_fd);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)) != NULL)
-		if (strncmp(entry->d_name, CGROUP_BASE_PREFIX, strlen(CGROUP_BASE_PREFIX)) == 0)
+		if (strncmp(entry->d_name, CGROUP_UID_DIR_PREFIX, strlen(CGROUP_UID_DIR_PREFIX)) == 0)
 			/* EBUSY or ENOTEMPTY: a run still uses the group. */
 			(void)unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR);
 }
@@ -107,23 +107,23 @@ static int cgroup_make_dirs(struct cgroup_leaf *leaf, const char *parent, const 
 	fd[CGROUP_FD_PARENT] = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd[CGROUP_FD_PARENT] < 0)
 		return -errno;
-	cgroup_sweep_user_dirs(fd[CGROUP_FD_PARENT]);
+	cgroup_sweep_uid_dirs(fd[CGROUP_FD_PARENT]);
 	if (mkdirat(fd[CGROUP_FD_PARENT], base, 0755) < 0 && errno != EEXIST)
 		return -errno;
-	fd[CGROUP_FD_BASE] = openat(fd[CGROUP_FD_PARENT], base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd[CGROUP_FD_BASE] < 0)
+	fd[CGROUP_FD_UID_DIR] = openat(fd[CGROUP_FD_PARENT], base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd[CGROUP_FD_UID_DIR] < 0)
 		return -errno;
-	if (geteuid() != options->uid && fchown(fd[CGROUP_FD_BASE], options->uid, options->gid) < 0)
+	if (geteuid() != options->uid && fchown(fd[CGROUP_FD_UID_DIR], options->uid, options->gid) < 0)
 		return -errno;
-	cgroup_sweep_leaves(fd[CGROUP_FD_BASE]);
+	cgroup_sweep_dead_leaves(fd[CGROUP_FD_UID_DIR]);
 	if (leaf->files == &cgroup_v2_files)
-		error = cgroup_v2_enable_controllers(fd[CGROUP_FD_BASE], leaf->controllers);
+		error = cgroup_v2_enable_controllers(fd[CGROUP_FD_UID_DIR], leaf->controllers);
 	/* EEXIST: this run made the leaf in the round before (run IDs are random), when a sweep held its lock. */
-	if (error == 0 && mkdirat(fd[CGROUP_FD_BASE], name, 0755) < 0 && errno != EEXIST)
+	if (error == 0 && mkdirat(fd[CGROUP_FD_UID_DIR], name, 0755) < 0 && errno != EEXIST)
 		error = -errno;
 	if (error < 0)
 		return error;
-	fd[CGROUP_FD_LEAF] = openat(fd[CGROUP_FD_BASE], name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd[CGROUP_FD_LEAF] = openat(fd[CGROUP_FD_UID_DIR], name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd[CGROUP_FD_LEAF] < 0)
 		return -errno;
 	if (flock(fd[CGROUP_FD_LEAF], LOCK_EX | LOCK_NB) < 0)
@@ -238,14 +238,14 @@ void cgroup_remove_leaf(struct cgroup_leaf *leaf, const char *base, const char *
 	const int *fd = leaf->fd;
 
 	for (int i = 0; fd[CGROUP_FD_LEAF] >= 0 && i < REMOVE_ATTEMPTS; i++) {
-		if (unlinkat(fd[CGROUP_FD_BASE], name, AT_REMOVEDIR) == 0 || errno != EBUSY)
+		if (unlinkat(fd[CGROUP_FD_UID_DIR], name, AT_REMOVEDIR) == 0 || errno != EBUSY)
 			break;
 		if (i == 0)
 			cgroup_kill_members(fd[CGROUP_FD_LEAF]);
 		(void)nanosleep(&moment, NULL);
 	}
 	/* callgate-UID stays if it has leaves of other runs, or if removing it takes capabilities (root group). */
-	if (fd[CGROUP_FD_BASE] >= 0)
+	if (fd[CGROUP_FD_UID_DIR] >= 0)
 		(void)unlinkat(fd[CGROUP_FD_PARENT], base, AT_REMOVEDIR);
 	cgroup_close_leaf(leaf);
 }

@@ -14,7 +14,7 @@ struct cgroup_own_dirs {
 };
 
 /* Finds the directories from the texts of /proc/self/cgroup and /proc/self/mountinfo. */
-void cgroup_find_places(const char *self, const char *mountinfo, struct cgroup_own_dirs *ret_places);
+void cgroup_find_own_dirs(const char *self, const char *mountinfo, struct cgroup_own_dirs *ret_places);
 
 /* The directory in which the leaf is made. */
 struct cgroup_parent {
@@ -33,12 +33,12 @@ int cgroup_v2_enable_controllers(int dirfd, unsigned controllers);
 /* Version 2: opens a descriptor that becomes readable when memory.events (events_fd) changes; or -errno. */
 int cgroup_v2_open_oom_event(int events_fd);
 
-#define CGROUP_BASE_PREFIX "callgate-" /* followed by the uid of the run: the directory that has the leaves */
+#define CGROUP_UID_DIR_PREFIX "callgate-" /* followed by the uid of the run: the directory that has the leaves */
 
 /* The open descriptors of a leaf. Only the keeper uses the first three. */
 enum cgroup_fd {
 	CGROUP_FD_PARENT,
-	CGROUP_FD_BASE, /* the directory callgate-UID */
+	CGROUP_FD_UID_DIR, /* the directory callgate-UID */
 	CGROUP_FD_LEAF, /* holds a lock, which tells that the keeper is alive */
 	CGROUP_FD_PROCS,
 	CGROUP_FD_KILL,

@@ -42,7 +42,7 @@ const struct cgroup_files cgroup_v2_files = {
 
 #define CONTAINER_LEAF "callgate-init"
 #define MOVE_ATTEMPTS 10 /* rounds of moving: processes may fork meanwhile */
-#define PROCS_LIST_BYTES 65536
+#define CGROUP_PROCS_BYTES_MAX 65536
 
 static const char *const controller_names[CGROUP_CONTROLLERS] = {[CGROUP_MEMORY] = "memory", [CGROUP_PIDS] = "pids"};
 
@@ -80,7 +80,7 @@ int cgroup_v2_enable_controllers(int dirfd, unsigned controllers)
 	return 0;
 }
 
-static bool cgroup_file_is_max(int dirfd, const char *name)
+static bool cgroup_limit_file_is_max(int dirfd, const char *name)
 {
 	char text[64];
 
@@ -91,19 +91,19 @@ static bool cgroup_file_is_max(int dirfd, const char *name)
 /* True when the own group has limits that would not apply to a sibling. pids.max does not count: it is copied. */
 static bool cgroup_has_limits(int own_fd)
 {
-	return !cgroup_file_is_max(own_fd, "memory.max") || !cgroup_file_is_max(own_fd, "memory.high") ||
-	       !cgroup_file_is_max(own_fd, "memory.swap.max") || !cgroup_file_is_max(own_fd, "cpu.max");
+	return !cgroup_limit_file_is_max(own_fd, "memory.max") || !cgroup_limit_file_is_max(own_fd, "memory.high") ||
+	       !cgroup_limit_file_is_max(own_fd, "memory.swap.max") || !cgroup_limit_file_is_max(own_fd, "cpu.max");
 }
 
 /* Tries whether children of a directory can be made and have the controllers. 0 or -errno. */
-static int cgroup_try_parent(int dirfd, unsigned controllers)
+static int cgroup_try_dir_as_parent(int dirfd, unsigned controllers)
 {
 	if (faccessat(dirfd, ".", W_OK, AT_EACCESS) < 0)
 		return -errno;
 	return cgroup_v2_enable_controllers(dirfd, controllers);
 }
 
-static int cgroup_try_sibling(const struct cgroup_own_dirs *places, int own_fd, unsigned controllers,
+static int cgroup_try_parent_of_own_group(const struct cgroup_own_dirs *places, int own_fd, unsigned controllers,
 			      struct cgroup_parent *parent)
 {
 	_cleanup_close_ int up_fd = -1;
@@ -113,7 +113,7 @@ static int cgroup_try_sibling(const struct cgroup_own_dirs *places, int own_fd, 
 	if (strcmp(places->v2, places->v2_top) == 0 || cgroup_has_limits(own_fd))
 		return -EBUSY;
 	up_fd = openat(own_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	error = up_fd < 0 ? -errno : cgroup_try_parent(up_fd, controllers);
+	error = up_fd < 0 ? -errno : cgroup_try_dir_as_parent(up_fd, controllers);
 	if (error < 0)
 		return error;
 	(void)snprintf(parent->dir, sizeof(parent->dir), "%.*s", (int)(strrchr(places->v2, '/') - places->v2),
@@ -126,16 +126,16 @@ static int cgroup_try_sibling(const struct cgroup_own_dirs *places, int own_fd, 
 /* Moves the processes of a group into a leaf below it, except kernel threads and processes that have ended. */
 static void cgroup_move_processes(int own_fd, int leaf_fd)
 {
-	_cleanup_free_ char *list = malloc(PROCS_LIST_BYTES);
+	_cleanup_free_ char *list = malloc(CGROUP_PROCS_BYTES_MAX);
 	char *save = NULL;
 
-	if (!list || io_read_once(own_fd, "cgroup.procs", list, PROCS_LIST_BYTES) < 0)
+	if (!list || io_read_once(own_fd, "cgroup.procs", list, CGROUP_PROCS_BYTES_MAX) < 0)
 		return;
 	for (char *pid = strtok_r(list, "\n", &save); pid; pid = strtok_r(NULL, "\n", &save))
 		(void)io_write_once(leaf_fd, "cgroup.procs", pid);
 }
 
-static int cgroup_try_container(const struct cgroup_own_dirs *places, int own_fd, unsigned controllers)
+static int cgroup_try_own_group_of_container(const struct cgroup_own_dirs *places, int own_fd, unsigned controllers)
 {
 	_cleanup_close_ int leaf_fd = -1;
 	int error = -EBUSY;
@@ -149,7 +149,7 @@ static int cgroup_try_container(const struct cgroup_own_dirs *places, int own_fd
 		return -errno;
 	for (int round = 0; error == -EBUSY && round < MOVE_ATTEMPTS; round++) {
 		cgroup_move_processes(own_fd, leaf_fd);
-		error = cgroup_try_parent(own_fd, controllers);
+		error = cgroup_try_dir_as_parent(own_fd, controllers);
 	}
 	return error;
 }
@@ -159,13 +159,13 @@ int cgroup_v2_find_parent(const struct cgroup_own_dirs *places, struct cgroup_pa
 {
 	_cleanup_close_ int own_fd = open(places->v2, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	unsigned controllers = own_fd < 0 ? 0 : cgroup_get_controllers(own_fd, "cgroup.controllers");
-	int error = own_fd < 0 ? -errno : cgroup_try_parent(own_fd, controllers);
+	int error = own_fd < 0 ? -errno : cgroup_try_dir_as_parent(own_fd, controllers);
 
 	*ret_parent = (struct cgroup_parent){.controllers = controllers};
-	if (error < 0 && own_fd >= 0 && cgroup_try_sibling(places, own_fd, controllers, ret_parent) == 0)
+	if (error < 0 && own_fd >= 0 && cgroup_try_parent_of_own_group(places, own_fd, controllers, ret_parent) == 0)
 		return 0;
 	if (error == -EBUSY)
-		error = cgroup_try_container(places, own_fd, controllers);
+		error = cgroup_try_own_group_of_container(places, own_fd, controllers);
 	if (error == 0) {
 		(void)snprintf(ret_parent->dir, sizeof(ret_parent->dir), "%s", places->v2);
 		return 0;

@@ -109,7 +109,7 @@ static void cgroup_add_leaves(struct cgroup *cgroup, const struct cgroup_options
 		(void)snprintf(why, size, "/proc/self/cgroup and mountinfo cannot be read");
 		return;
 	}
-	cgroup_find_places(self, mounts, places);
+	cgroup_find_own_dirs(self, mounts, places);
 	if (places->v2[0] && cgroup_v2_find_parent(places, &parent, why, size) == 0)
 		(void)cgroup_add_leaf(cgroup, &cgroup_v2_files, &parent, options, why, size);
 	cgroup_add_v1_leaves(cgroup, places, options, why, size);
@@ -139,14 +139,14 @@ static void cgroup_report_layer(const struct cgroup *cgroup, struct layers *laye
  * user namespace and uid, but not for root. Judging forks is worse: a signal can make a fork fail with EINTR before its
  * notification is received, and a shell then gives up.
  */
-static bool cgroup_has_other_task_limit(const struct cgroup_options *options)
+static bool cgroup_tasks_are_limited_otherwise(const struct cgroup_options *options)
 {
 	const struct layers *layers = options->layers;
 
-	if (!layers_is_wanted(layers, LAYER_USERNS) || !layers_is_wanted(layers, LAYER_PIDNS) ||
-	    !layers_is_wanted(layers, LAYER_MOUNTNS))
+	if (!layers_wants_layer(layers, LAYER_USERNS) || !layers_wants_layer(layers, LAYER_PIDNS) ||
+	    !layers_wants_layer(layers, LAYER_MOUNTNS))
 		return false;
-	return options->uid != 0 || pidmax_is_possible(options->limits->pids);
+	return options->uid != 0 || pidmax_limit_is_supported(options->limits->pids);
 }
 
 /* True when a limit needs control groups: making and joining them takes tens of ms, most of a short run. */
@@ -154,10 +154,10 @@ static bool cgroup_is_needed(const struct cgroup_options *options)
 {
 	const struct policy_limits *limits = options->limits;
 
-	if (!layers_is_wanted(options->layers, LAYER_CGROUPS))
+	if (!layers_wants_layer(options->layers, LAYER_CGROUPS))
 		return false;
-	if (limits->memory_bytes || limits->cpu_ns || options->layers->required & LAYER_BIT(LAYER_CGROUPS) ||
-	    (limits->pids && !cgroup_has_other_task_limit(options)))
+	if (limits->memory_bytes || limits->cpu_ns || options->layers->required_layers & LAYER_BIT(LAYER_CGROUPS) ||
+	    (limits->pids && !cgroup_tasks_are_limited_otherwise(options)))
 		return true;
 	layers_set_state(options->layers, LAYER_CGROUPS, false, "no limit asks for them");
 	return false;
@@ -176,7 +176,7 @@ struct cgroup *cgroup_create(const struct cgroup_options *options)
 		return NULL;
 	}
 	(void)snprintf(cgroup->name, sizeof(cgroup->name), "%s", options->run_id); /* a run id fits in `name` */
-	(void)snprintf(cgroup->base, sizeof(cgroup->base), CGROUP_BASE_PREFIX "%u", (unsigned)options->uid);
+	(void)snprintf(cgroup->base, sizeof(cgroup->base), CGROUP_UID_DIR_PREFIX "%u", (unsigned)options->uid);
 	cgroup_add_leaves(cgroup, options, why, sizeof(why));
 	cgroup_report_layer(cgroup, options->layers, why);
 	if (cgroup->leaves > 0)
@@ -185,9 +185,9 @@ struct cgroup *cgroup_create(const struct cgroup_options *options)
 	return NULL;
 }
 
-_Static_assert(LEAVES_MAX <= CGROUP_BASES_MAX, "CGROUP_BASES_MAX is large enough");
+_Static_assert(LEAVES_MAX <= CGROUP_UID_DIRS_MAX, "CGROUP_UID_DIRS_MAX is large enough");
 
-size_t cgroup_get_bases(const struct cgroup *cgroup, int parent_fds[CGROUP_BASES_MAX], const char **ret_name)
+size_t cgroup_get_uid_dirs(const struct cgroup *cgroup, int parent_fds[CGROUP_UID_DIRS_MAX], const char **ret_name)
 {
 	size_t count = 0;
 
@@ -282,7 +282,7 @@ void cgroup_read_usage(const struct cgroup *cgroup, struct cgroup_usage *ret_usa
 	}
 }
 
-static void cgroup_write_leaves(const struct cgroup *cgroup, enum cgroup_fd which, const char *digit)
+static void cgroup_write_digit_to_leaves(const struct cgroup *cgroup, enum cgroup_fd which, const char *digit)
 {
 	for (size_t i = 0; cgroup && i < cgroup->leaves; i++)
 		if (cgroup->leaf[i].fd[which] >= 0)
@@ -291,10 +291,10 @@ static void cgroup_write_leaves(const struct cgroup *cgroup, enum cgroup_fd whic
 
 void cgroup_kill_all(const struct cgroup *cgroup)
 {
-	cgroup_write_leaves(cgroup, CGROUP_FD_KILL, "1");
+	cgroup_write_digit_to_leaves(cgroup, CGROUP_FD_KILL, "1");
 }
 
 void cgroup_forbid_forks(const struct cgroup *cgroup)
 {
-	cgroup_write_leaves(cgroup, CGROUP_FD_PIDS_LIMIT, "0");
+	cgroup_write_digit_to_leaves(cgroup, CGROUP_FD_PIDS_LIMIT, "0");
 }

@@ -5,14 +5,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FD_TABLE_SIZE 1024
+#define DESCRIPTOR_TABLE_ENTRIES 1024
 
 static int descriptors_compare(const void *left, const void *right)
 {
 	return *(const int *)left - *(const int *)right;
 }
 
-void descriptors_keep_only(int *keep, size_t count)
+void descriptors_close_all_but(int *keep, size_t count)
 {
 	unsigned from = 3;
 
@@ -41,9 +41,9 @@ void descriptors_detach_stdio(bool with_stderr)
 		(void)close(null_fd);
 }
 
-void descriptors_make_room(void)
+void descriptors_enlarge_table(void)
 {
-	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FD_TABLE_SIZE - 1);
+	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, DESCRIPTOR_TABLE_ENTRIES - 1);
 
 	if (fd >= 0)
 		(void)close(fd); /* closing the descriptor does not shrink the table of descriptors */

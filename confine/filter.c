@@ -8,10 +8,11 @@
 #include "confine/filter.h"
 
 /*
- * The filter notifies calls of another architecture or with nr >= BPF_NR_END. Then it searches the system call number.
- * The end of the search allows, returns an errno, notifies, or tests the terms of a row and notifies when none is true.
- * Numbers that are always allowed cost nothing: Linux caches them (5.11, seccomp_cache_prepare). doc/architecture.md
- * says why libseccomp is not used; tests/unit/confine/test_filter.c compares the filter with that of libseccomp.
+ * The filter notifies calls of another architecture or with nr >= BPF_CALL_NUMBERS_END. Then it searches the system
+ * call number. The end of the search allows, returns an errno, notifies, or tests the terms of a row and notifies when
+ * none is true. Numbers that are always allowed cost nothing: Linux caches them (5.11, seccomp_cache_prepare).
+ * doc/architecture.md says why libseccomp is not used; tests/unit/confine/test_filter.c compares the filter with that
+ * of libseccomp.
  */
 
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
@@ -26,51 +27,53 @@ static const bool filter_open = false;
 #endif
 
 /* Makes the decision for a row with terms. What is not allowed is notified, even if always denied: for the record. */
-static struct bpf_leaf filter_make_terms_leaf(unsigned traits, const struct syscall_row *row)
+static struct bpf_call_decision filter_make_terms_leaf(unsigned traits, const struct syscall_row *row)
 {
-	struct bpf_leaf leaf = {.action = SECCOMP_RET_USER_NOTIF};
+	struct bpf_call_decision leaf = {.action = SECCOMP_RET_USER_NOTIF};
 
 	if (row->allow && !(row->judged_in & traits))
 		leaf.terms[leaf.lists++] = row->allow;
-	for (const struct row_more *more = row->more; more && more->terms; more++)
-		if ((traits & more->in) == more->in && !(traits & more->not_in))
+	for (const struct row_more_terms *more = row->more; more && more->terms; more++)
+		if ((traits & more->in) == more->in && !(traits & more->not_in_runs))
 			leaf.terms[leaf.lists++] = more->terms;
 	/* A call that is allowed with any arguments needs no comparison: so Linux caches it. */
 	if (leaf.lists > 0 && !leaf.terms[0]->compare[0].mask)
-		return (struct bpf_leaf){.action = SECCOMP_RET_ALLOW};
+		return (struct bpf_call_decision){.action = SECCOMP_RET_ALLOW};
 	return leaf;
 }
 
-static struct bpf_leaf filter_make_leaf(const void *ctx, int nr)
+static struct bpf_call_decision filter_make_call_decision(const void *ctx, int nr)
 {
 	const unsigned *traits = ctx;
 	const struct syscall_row *row = table_find_row(nr);
 
 	if (!row)
-		return (struct bpf_leaf){.action = SECCOMP_RET_USER_NOTIF};
-	if (row->class == ROW_NATIVE || (row->class == ROW_PRIVATE && *traits & RUN_OWN_IPC))
-		return (struct bpf_leaf){.action = SECCOMP_RET_ALLOW};
-	if (row->class == ROW_QUIET)
-		return (struct bpf_leaf){.action = SECCOMP_RET_ERRNO | ((uint32_t)row->error & SECCOMP_RET_DATA)};
+		return (struct bpf_call_decision){.action = SECCOMP_RET_USER_NOTIF};
+	if (row->class == ROW_NATIVE || (row->class == ROW_NATIVE_IN_OWN_IPC && *traits & RUN_OWN_IPC))
+		return (struct bpf_call_decision){.action = SECCOMP_RET_ALLOW};
+	if (row->class == ROW_REFUSE_UNRECORDED)
+		return (struct bpf_call_decision){.action = SECCOMP_RET_ERRNO |
+							    ((uint32_t)row->error & SECCOMP_RET_DATA)};
 	return filter_make_terms_leaf(*traits, row);
 }
 
 bool filter_may_notify(unsigned traits, int nr)
 {
-	if (filter_is_open())
+	if (filter_allows_all_calls())
 		return false;
-	return nr < 0 || nr >= BPF_NR_END || filter_make_leaf(&traits, nr).action == SECCOMP_RET_USER_NOTIF;
+	return nr < 0 || nr >= BPF_CALL_NUMBERS_END ||
+	       filter_make_call_decision(&traits, nr).action == SECCOMP_RET_USER_NOTIF;
 }
 
 bool filter_notifies_call(unsigned traits, int nr, const uint64_t arg[6])
 {
-	struct bpf_leaf verdict;
+	struct bpf_call_decision verdict;
 
 	if (!filter_may_notify(traits, nr))
 		return false;
-	if (nr < 0 || nr >= BPF_NR_END)
+	if (nr < 0 || nr >= BPF_CALL_NUMBERS_END)
 		return true;
-	verdict = filter_make_leaf(&traits, nr);
+	verdict = filter_make_call_decision(&traits, nr);
 	for (unsigned i = 0; i < verdict.lists; i++)
 		if (table_terms_match(verdict.terms[i], arg))
 			return false;
@@ -85,13 +88,13 @@ bool filter_can_wait_killable(void)
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, NULL) < 0 && errno == EFAULT;
 }
 
-bool filter_is_open(void)
+bool filter_allows_all_calls(void)
 {
 	return filter_open;
 }
 
 /* Builds a filter that allows everything. */
-static int filter_build_open_program(struct sock_fprog *ret_program)
+static int filter_build_allow_all_program(struct sock_fprog *ret_program)
 {
 	struct sock_filter *code = calloc(1, sizeof(*code));
 
@@ -104,9 +107,11 @@ static int filter_build_open_program(struct sock_fprog *ret_program)
 
 int filter_build_program(unsigned traits, struct sock_fprog *ret_program)
 {
-	const struct bpf_tree tree = {.ctx = &traits, .leaf = filter_make_leaf, .foreign = SECCOMP_RET_USER_NOTIF};
+	const struct bpf_decisions tree = {
+		.ctx = &traits, .leaf = filter_make_call_decision, .foreign_arch_action = SECCOMP_RET_USER_NOTIF};
 
-	return filter_is_open() ? filter_build_open_program(ret_program) : bpf_build_program(&tree, ret_program);
+	return filter_allows_all_calls() ? filter_build_allow_all_program(ret_program)
+					 : bpf_build_program(&tree, ret_program);
 }
 
 int filter_install(const struct sock_fprog *program)

@@ -9,7 +9,7 @@
 #include "syscalls/table/table.h"
 
 /* True in a test build (--enable-open-filter), whose filter allows every call. Messages must tell the user so. */
-bool filter_is_open(void);
+bool filter_allows_all_calls(void);
 
 /* Builds the filter for a run with these traits (enum run_trait). 0 with ret_program->filter owned, or -errno. */
 int filter_build_program(unsigned traits, struct sock_fprog *ret_program);

@@ -20,7 +20,7 @@
 #define SCOPE_SIGNAL (1ULL << 1)
 #define SELF_LOG_SAME_EXEC_OFF 1u    /* ABI 7, Linux 6.15; logging after an exec is off by default */
 #define SELF_LOG_SUBDOMAINS_OFF 4u
-#define ABI_LOG 7
+#define LANDLOCK_ABI_LOG 7
 
 /* The rights that each ABI adds. */
 static const struct {
@@ -58,7 +58,7 @@ struct landlock_rights landlock_get_rights(int abi)
 
 struct landlock_ruleset {
 	int fd;
-	unsigned places;
+	unsigned rule_count;
 };
 
 /* Adds an executable file. Executing takes both rights: do_open_execat() in the kernel opens the file for reading. */
@@ -68,7 +68,7 @@ static int landlock_allow_exec_file(void *ctx, int fd)
 	const struct landlock_path_beneath_attr rule = {
 		.allowed_access = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE, .parent_fd = fd};
 
-	ruleset->places++;
+	ruleset->rule_count++;
 	return syscall(SYS_landlock_add_rule, ruleset->fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0u) < 0 ? -errno : 0;
 }
 
@@ -82,14 +82,14 @@ int landlock_build_ruleset(const struct view *view, int abi, unsigned *ret_place
 
 	if (fd < 0)
 		return -errno;
-	r = view_visit_execs(view, landlock_allow_exec_file, &ruleset);
+	r = view_visit_executable_files(view, landlock_allow_exec_file, &ruleset);
 	if (r < 0)
 		return r;
-	*ret_places = ruleset.places;
+	*ret_places = ruleset.rule_count;
 	return steal_fd(&fd);
 }
 
-int landlock_build_own_ruleset(int abi, bool read_files)
+int landlock_build_egress_ruleset(int abi, bool read_files)
 {
 	struct landlock_rights handled = landlock_get_rights(abi);
 	struct landlock_path_beneath_attr all = {
@@ -112,7 +112,7 @@ int landlock_build_own_ruleset(int abi, bool read_files)
 
 int landlock_enter_domain(int ruleset_fd)
 {
-	unsigned quiet = landlock_get_abi() < ABI_LOG ? 0 : SELF_LOG_SAME_EXEC_OFF | SELF_LOG_SUBDOMAINS_OFF;
+	unsigned quiet = landlock_get_abi() < LANDLOCK_ABI_LOG ? 0 : SELF_LOG_SAME_EXEC_OFF | SELF_LOG_SUBDOMAINS_OFF;
 
 	return syscall(SYS_landlock_restrict_self, ruleset_fd, quiet) < 0 ? -errno : 0;
 }

@@ -36,7 +36,7 @@ int landlock_build_ruleset(const struct view *view, int abi, unsigned *ret_place
  * As landlock_build_ruleset, for egress and resolver. Their domain denies files (with read_files: only writing),
  * listening on TCP ports, and signals and abstract unix sockets to processes outside. Connecting by TCP is allowed.
  */
-int landlock_build_own_ruleset(int abi, bool read_files);
+int landlock_build_egress_ruleset(int abi, bool read_files);
 
 /*
  * Restricts the calling thread and its future children for good, without audit messages for denials. no_new_privs must

@@ -11,8 +11,8 @@ struct layers *layers_create(unsigned without, unsigned required)
 
 	if (layers == MAP_FAILED)
 		return NULL;
-	layers->without = without;
-	layers->required = required;
+	layers->switched_off = without;
+	layers->required_layers = required;
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
 		layers_set_state(layers, layer, false,
 			   without & LAYER_BIT(layer) ? "switched off by --without" : "not tried");
@@ -25,9 +25,9 @@ void layers_free(struct layers *layers)
 		(void)munmap(layers, sizeof(*layers));
 }
 
-bool layers_is_wanted(const struct layers *layers, enum layer layer)
+bool layers_wants_layer(const struct layers *layers, enum layer layer)
 {
-	return !(layers->without & LAYER_BIT(layer));
+	return !(layers->switched_off & LAYER_BIT(layer));
 }
 
 void layers_set_state(struct layers *layers, enum layer layer, bool active, const char *format, ...)
@@ -43,7 +43,7 @@ void layers_set_state(struct layers *layers, enum layer layer, bool active, cons
 enum layer layers_find_missing(const struct layers *layers)
 {
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
-		if ((layers->required & LAYER_BIT(layer)) && !layers->layer[layer].active)
+		if ((layers->required_layers & LAYER_BIT(layer)) && !layers->layer[layer].active)
 			return layer;
 	return LAYER_MAX;
 }

@@ -8,8 +8,8 @@
 #include "policy/parse/layer-names.h"
 
 struct layers {
-	unsigned without;  /* LAYER_BITs that the user switched off */
-	unsigned required; /* LAYER_BITs whose absence is an error */
+	unsigned switched_off;  /* LAYER_BITs that the user switched off */
+	unsigned required_layers; /* LAYER_BITs whose absence is an error */
 	struct {
 		bool active;
 		char why[200]; /* one sentence without a full stop: what the layer does, or why it is inactive */
@@ -21,7 +21,7 @@ struct layers *layers_create(unsigned without, unsigned required);
 void layers_free(struct layers *layers);
 
 /* True unless the user switched the layer off. */
-bool layers_is_wanted(const struct layers *layers, enum layer layer);
+bool layers_wants_layer(const struct layers *layers, enum layer layer);
 
 /* Sets the state of a layer, and its reason. */
 __attribute__((format(printf, 4, 5))) void layers_set_state(struct layers *layers, enum layer layer, bool active,

@@ -21,7 +21,7 @@
 
 /* How the id maps of the new user namespace are written. */
 struct id_mapping {
-	bool ours; /* the child itself writes the maps: without privileges it may only map its own ids */
+	bool is_written_by_child; /* the child itself writes the maps: without privileges it may only map its own ids */
 	uid_t uid;
 	gid_t gid;
 };
@@ -36,25 +36,28 @@ static pid_t namespaces_call_clone(unsigned long flags)
 	return (pid_t)syscall(SYS_clone, flags | SIGCHLD, 0L, 0L, tid_address, 0L);
 }
 
-/* In the keeper: writes the id maps. Root can do so at once; others wait for NOTE_MAP, when the child is dumpable. */
+/*
+ * In the keeper: writes the id maps. Root can do so at once; others wait for NOTE_WRITE_ID_MAPS, when the child is
+ * dumpable.
+ */
 static void namespaces_write_maps(struct namespaces *namespaces, pid_t child)
 {
-	struct namespaces_note note = {.kind = NOTE_MAP};
+	struct namespaces_note note = {.kind = NOTE_WRITE_ID_MAPS};
 
-	if (geteuid() != 0 && !namespaces_await_note(namespaces, -1, namespaces->end_fd, -1, &note))
+	if (geteuid() != 0 && !namespaces_await_note(namespaces, -1, namespaces->run_end_signal_fd, -1, &note))
 		return; /* the child is dead, or the run must end: the loop of the keeper handles both */
-	note = (struct namespaces_note){.kind = NOTE_MAPPED, .value = namespaces_write_id_maps(child)};
+	note = (struct namespaces_note){.kind = NOTE_ID_MAPS_WRITTEN, .value = namespaces_write_id_maps(child)};
 	(void)namespaces_send_note(namespaces->peer_fd, &note);
 }
 
 /* In the child: waits for the id maps. False: the child must exit, and has told the keeper why. */
 static bool namespaces_await_maps(struct namespaces *namespaces, const struct id_mapping *mapping)
 {
-	struct namespaces_note note = {.kind = NOTE_MAP};
+	struct namespaces_note note = {.kind = NOTE_WRITE_ID_MAPS};
 
 	/* The /proc files of an undumpable process belong to root. The supervisor resets the flag at once. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	if (mapping->ours) {
+	if (mapping->is_written_by_child) {
 		note.value = namespaces_write_own_id_map("self", mapping->uid, mapping->gid);
 	} else {
 		if (mapping->uid != 0 && !namespaces_send_note(namespaces->peer_fd, &note))
@@ -68,13 +71,14 @@ static bool namespaces_await_maps(struct namespaces *namespaces, const struct id
 	return note.value == 0;
 }
 
-static void namespaces_begin_supervisor(struct namespaces *namespaces, unsigned made, const struct id_mapping *mapping)
+static void namespaces_prepare_cloned_child(struct namespaces *namespaces, unsigned made,
+					    const struct id_mapping *mapping)
 {
-	if (made & USERNS && !mapping->ours)
+	if (made & USERNS && !mapping->is_written_by_child)
 		privs_drop_bounding_set(); /* uses the time in which the keeper writes the id maps */
 	if (made & USERNS && !namespaces_await_maps(namespaces, mapping))
 		_exit(1);
-	namespaces_set_made(namespaces, made);
+	namespaces_mark_layers_made(namespaces, made);
 	if (made & LAYER_BIT(LAYER_NETNS))
 		namespaces_raise_own_loopback(namespaces);
 }
@@ -88,7 +92,7 @@ pid_t namespaces_fork_with_peer(struct namespaces *namespaces, unsigned long fla
 		return -errno;
 	/* The child inherits these descriptors of the keeper's namespaces. */
 	namespaces->host_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (namespaces_find_wanted(namespaces) & LAYER_BIT(LAYER_PIDNS))
+	if (namespaces_find_layers_to_try(namespaces) & LAYER_BIT(LAYER_PIDNS))
 		namespaces->host_pidns_fd = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
 	pid = flags ? namespaces_call_clone(flags) : fork();
 	if (pid == 0) {
@@ -107,7 +111,7 @@ pid_t namespaces_fork_with_peer(struct namespaces *namespaces, unsigned long fla
 
 pid_t namespaces_clone_wanted(struct namespaces *namespaces, unsigned wanted)
 {
-	const struct id_mapping mapping = {.ours = !privs_have_capability(CAP_SETUID) ||
+	const struct id_mapping mapping = {.is_written_by_child = !privs_have_capability(CAP_SETUID) ||
 						!privs_have_capability(CAP_SETGID),
 					.uid = geteuid(),
 					.gid = getegid()};
@@ -115,14 +119,14 @@ pid_t namespaces_clone_wanted(struct namespaces *namespaces, unsigned wanted)
 	pid_t pid;
 
 	/* Making a network namespace takes as long as making all others. */
-	namespaces->net_later =
-		namespaces->net_may_wait && (wanted & before) == before && wanted & LAYER_BIT(LAYER_NETNS);
-	if (namespaces->net_later)
+	namespaces->network_is_made_in_thread =
+		namespaces->netns_may_be_made_later && (wanted & before) == before && wanted & LAYER_BIT(LAYER_NETNS);
+	if (namespaces->network_is_made_in_thread)
 		made &= ~LAYER_BIT(LAYER_NETNS);
 	pid = namespaces_fork_with_peer(namespaces, namespaces_get_flags(made));
 	if (pid == 0)
-		namespaces_begin_supervisor(namespaces, made, &mapping);
-	else if (pid > 0 && made & USERNS && !mapping.ours)
+		namespaces_prepare_cloned_child(namespaces, made, &mapping);
+	else if (pid > 0 && made & USERNS && !mapping.is_written_by_child)
 		namespaces_write_maps(namespaces, pid);
 	return pid;
 }

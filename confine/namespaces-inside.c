@@ -55,28 +55,28 @@ static void *namespaces_run_network_thread(void *ctx)
 /* Starts a thread that makes the network namespace, if nothing needs it at once: it takes as long as all others. */
 static void namespaces_start_network_thread(struct namespaces *namespaces)
 {
-	if (!namespaces->net_later)
+	if (!namespaces->network_is_made_in_thread)
 		return;
-	namespaces->net_later =
+	namespaces->network_is_made_in_thread =
 		pthread_create(&namespaces->net_thread, NULL, namespaces_run_network_thread, namespaces) == 0;
-	if (namespaces->net_later)
-		scheduling_move_thread_away(namespaces->net_thread);
+	if (namespaces->network_is_made_in_thread)
+		scheduling_move_self_off_this_cpu(namespaces->net_thread);
 	else
 		layers_set_state(namespaces->layers, LAYER_NETNS, false, "no thread can be made for it");
 }
 
 /*
  * Waits until the thread that makes the network namespace has ended, because it keeps its capabilities. So this is
- * called before namespaces_enter_view() drops those of this thread.
+ * called before namespaces_enter_view_drop_caps() drops those of this thread.
  */
-static void namespaces_enter_network(struct namespaces *namespaces)
+static void namespaces_await_network_thread(struct namespaces *namespaces)
 {
 	_cleanup_close_ int fd = -1;
 	int error;
 
-	if (!namespaces->net_later)
+	if (!namespaces->network_is_made_in_thread)
 		return;
-	namespaces->net_later = false;
+	namespaces->network_is_made_in_thread = false;
 	scheduling_restore_thread(namespaces->net_thread); /* its CPU may be busy, and this CPU becomes idle */
 	error = -pthread_join(namespaces->net_thread, NULL);
 	if (error == 0)
@@ -84,7 +84,7 @@ static void namespaces_enter_network(struct namespaces *namespaces)
 	if (error >= 0 && setns(fd, CLONE_NEWNET) < 0)
 		error = -errno;
 	if (error >= 0)
-		namespaces_set_network(namespaces, namespaces->loopback);
+		namespaces_mark_network_made(namespaces, namespaces->loopback);
 	else
 		layers_set_state(namespaces->layers, LAYER_NETNS, false, "refused by the system: %s", strerror(-error));
 }
@@ -101,7 +101,7 @@ static int namespaces_prepare_proc(struct namespaces *namespaces)
 {
 	int fd;
 
-	if (!(namespaces->made & PIDNS)) {
+	if (!(namespaces->made_layers & PIDNS)) {
 		fd = namespaces->proc_fd = mounts_clone_tree(AT_FDCWD, "/proc");
 		return fd < 0 ? namespaces_report_failure(namespaces, MOUNTNS, "copy the mount of /proc", fd) : 0;
 	}
@@ -112,7 +112,7 @@ static int namespaces_prepare_proc(struct namespaces *namespaces)
 	if (namespaces->proc_fd < 0)
 		return namespaces_report_failure(namespaces, PIDNS, "mount a /proc of its own", namespaces->proc_fd);
 	/* From Linux 5.8. On older kernels the program uses the supervisor's procfs; opening its files is judged. */
-	if (namespaces->narrow_proc)
+	if (namespaces->wants_procfs_of_run_only)
 		namespaces->program_proc_fd =
 			mounts_create_fs("proc", processes_only, sizeof(processes_only) / sizeof(processes_only[0]));
 	return 0;
@@ -131,9 +131,9 @@ static void namespaces_prepare_terminals(struct namespaces *namespaces)
 int namespaces_prepare_mounts(struct namespaces *namespaces)
 {
 	namespaces_start_network_thread(namespaces);
-	namespaces->tasks_bound =
-		namespaces->made & PIDNS && namespaces->tasks_most && pidmax_set_limit(namespaces->tasks_most) == 0;
-	if (!(namespaces->made & MOUNTNS))
+	namespaces->task_limit_in_effect = namespaces->made_layers & PIDNS && namespaces->task_limit &&
+					   pidmax_set_limit(namespaces->task_limit) == 0;
+	if (!(namespaces->made_layers & MOUNTNS))
 		return 0;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return namespaces_report_failure(namespaces, MOUNTNS | PIDNS, "make the mounts private", -errno);
@@ -145,7 +145,7 @@ int namespaces_prepare_mounts(struct namespaces *namespaces)
 	return namespaces_prepare_proc(namespaces);
 }
 
-int namespaces_enter_view(struct namespaces *namespaces, struct view *view)
+int namespaces_enter_view_drop_caps(struct namespaces *namespaces, struct view *view)
 {
 	const struct view_attach_fds mounts = {.tmpfs_fd = namespaces->tmpfs_fd,
 					   .proc_fd = namespaces->proc_fd,
@@ -154,9 +154,9 @@ int namespaces_enter_view(struct namespaces *namespaces, struct view *view)
 	const char *what;
 	int r = 0;
 
-	if (namespaces->made & MOUNTNS)
+	if (namespaces->made_layers & MOUNTNS)
 		r = view_attach_mounts(view, &mounts, &what);
-	namespaces_enter_network(namespaces);
+	namespaces_await_network_thread(namespaces);
 	if (r < 0)
 		return namespaces_report_failure(namespaces, MOUNTNS | PIDNS, what, r);
 	r = privs_drop_all();

@@ -7,9 +7,10 @@
 /* ---- namespaces-note.c: messages between the keeper and its child while the namespaces are made ---- */
 
 enum namespaces_note_kind {
-	NOTE_MAP,    /* to the keeper: the user namespace is made; write its id maps */
-	NOTE_MAPPED, /* from the keeper: value is the result of writing the id maps, 0 or -errno */
-	NOTE_CHILD,  /* from the intermediate process: value is the pid of the supervisor as the keeper sees it */
+	NOTE_WRITE_ID_MAPS,    /* to the keeper: the user namespace is made; write its id maps */
+	NOTE_ID_MAPS_WRITTEN, /* from the keeper: value is the result of writing the id maps, 0 or -errno */
+	/* from the intermediate process: value is the pid of the supervisor as the keeper sees it */
+	NOTE_SUPERVISOR_PID,
 	NOTE_INTERMEDIATE_FAILED, /* the intermediate process cannot make `layers`; it has forked nothing, and exits */
 	NOTE_SUPERVISOR_FAILED,   /* the supervisor cannot use `layers`, and exits */
 	NOTE_SUPERVISOR_READY,
@@ -50,7 +51,7 @@ pid_t namespaces_clone_wanted(struct namespaces *namespaces, unsigned wanted);
 bool namespaces_unshare_wanted(struct namespaces *namespaces);
 
 /* Returns the LAYER_BITs of the namespaces that may be tried; stores in the layers why the others may not. */
-unsigned namespaces_find_wanted(struct namespaces *namespaces);
+unsigned namespaces_find_layers_to_try(struct namespaces *namespaces);
 
 /* Maps only this uid and gid. `process`: its name in /proc. 0 or -errno, as namespaces_write_id_maps. */
 int namespaces_write_own_id_map(const char *process, uid_t uid, gid_t gid);
@@ -59,11 +60,11 @@ int namespaces_write_own_id_map(const char *process, uid_t uid, gid_t gid);
 unsigned long namespaces_get_flags(unsigned layers);
 
 /* Adds LAYER_BITs to namespaces->made and marks these layers as active. */
-void namespaces_set_made(struct namespaces *namespaces, unsigned made);
+void namespaces_mark_layers_made(struct namespaces *namespaces, unsigned made);
 
 /* Raises the loopback interface of the network namespace of this process, and marks that namespace as made. */
 void namespaces_raise_own_loopback(struct namespaces *namespaces);
 /* Marks the network namespace as made; loopback: 0, or -errno when the interface stays down. */
-void namespaces_set_network(struct namespaces *namespaces, int loopback);
+void namespaces_mark_network_made(struct namespaces *namespaces, int loopback);
 
 #endif

@@ -47,16 +47,16 @@ static void namespaces_leave_out_layer(struct namespaces *namespaces, unsigned *
 	*wanted &= ~LAYER_BIT(layer);
 }
 
-unsigned namespaces_find_wanted(struct namespaces *namespaces)
+unsigned namespaces_find_layers_to_try(struct namespaces *namespaces)
 {
 	unsigned wanted = 0;
 
 	for (enum layer layer = LAYER_USERNS; layer <= LAYER_CGROUPNS; layer++) {
-		if (namespaces->refused & LAYER_BIT(layer) || !layers_is_wanted(namespaces->layers, layer))
+		if (namespaces->refused_layers & LAYER_BIT(layer) || !layers_wants_layer(namespaces->layers, layer))
 			continue;
 		wanted |= LAYER_BIT(layer);
 		/* Only checked when one clone(2) for all has failed: then each is tried alone, with a reason. */
-		if (namespaces->singly && !namespaces_kernel_has_layer(layer))
+		if (namespaces->unshare_one_by_one && !namespaces_kernel_has_layer(layer))
 			namespaces_leave_out_layer(namespaces, &wanted, layer, "not in this kernel");
 	}
 	if (!(wanted & LAYER_BIT(LAYER_USERNS)) && !privs_have_capability(CAP_SYS_ADMIN))
@@ -135,9 +135,9 @@ int namespaces_raise_loopback(int socket_fd)
 	return socket_fd < 0 || ioctl(socket_fd, SIOCSIFFLAGS, &lo) < 0 ? -errno : 0;
 }
 
-void namespaces_set_network(struct namespaces *namespaces, int loopback)
+void namespaces_mark_network_made(struct namespaces *namespaces, int loopback)
 {
-	namespaces_set_made(namespaces, LAYER_BIT(LAYER_NETNS));
+	namespaces_mark_layers_made(namespaces, LAYER_BIT(LAYER_NETNS));
 	if (loopback < 0)
 		layers_set_state(namespaces->layers, LAYER_NETNS, true,
 			   "there is no interface at all: the loopback stays down (%s)", strerror(-loopback));
@@ -147,12 +147,12 @@ void namespaces_raise_own_loopback(struct namespaces *namespaces)
 {
 	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	namespaces_set_network(namespaces, namespaces_raise_loopback(fd));
+	namespaces_mark_network_made(namespaces, namespaces_raise_loopback(fd));
 }
 
-void namespaces_set_made(struct namespaces *namespaces, unsigned made)
+void namespaces_mark_layers_made(struct namespaces *namespaces, unsigned made)
 {
-	namespaces->made |= made;
+	namespaces->made_layers |= made;
 	for (enum layer layer = LAYER_USERNS; layer <= LAYER_CGROUPNS; layer++)
 		if (made & LAYER_BIT(layer))
 			layers_set_state(namespaces->layers, layer, true, "%s", namespace_kinds[layer].active);
@@ -170,7 +170,7 @@ unsigned long namespaces_get_flags(unsigned layers)
 
 static bool namespaces_unshare_user(struct namespaces *namespaces)
 {
-	struct namespaces_note note = {.kind = NOTE_MAP};
+	struct namespaces_note note = {.kind = NOTE_WRITE_ID_MAPS};
 
 	if (unshare(CLONE_NEWUSER) < 0) {
 		namespaces_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYER_BIT(LAYER_USERNS),
@@ -186,7 +186,7 @@ static bool namespaces_unshare_user(struct namespaces *namespaces)
 				  "its id map cannot be written: %s", strerror(-note.value));
 		return false;
 	}
-	namespaces_set_made(namespaces, LAYER_BIT(LAYER_USERNS));
+	namespaces_mark_layers_made(namespaces, LAYER_BIT(LAYER_USERNS));
 	return true;
 }
 
@@ -198,11 +198,11 @@ static int namespaces_unshare_singly(struct namespaces *namespaces, unsigned wan
 	for (enum layer layer = LAYER_MOUNTNS; layer <= LAYER_CGROUPNS; layer++) {
 		if (!(wanted & LAYER_BIT(layer)))
 			continue;
-		if (layer == LAYER_PIDNS && !(namespaces->made & LAYER_BIT(LAYER_MOUNTNS))) {
+		if (layer == LAYER_PIDNS && !(namespaces->made_layers & LAYER_BIT(LAYER_MOUNTNS))) {
 			layers_set_state(namespaces->layers, layer, false,
 					 "takes a mount namespace, for a /proc of its own");
 		} else if (unshare(namespace_kinds[layer].flag) == 0) {
-			namespaces_set_made(namespaces, LAYER_BIT(layer));
+			namespaces_mark_layers_made(namespaces, LAYER_BIT(layer));
 		} else {
 			first = first ? first : errno;
 			layers_set_state(namespaces->layers, layer, false, "refused by the system: %s",
@@ -214,19 +214,19 @@ static int namespaces_unshare_singly(struct namespaces *namespaces, unsigned wan
 
 bool namespaces_unshare_wanted(struct namespaces *namespaces)
 {
-	unsigned wanted = namespaces_find_wanted(namespaces);
+	unsigned wanted = namespaces_find_layers_to_try(namespaces);
 	int error;
 
-	namespaces->made = 0;
+	namespaces->made_layers = 0;
 	if (wanted & LAYER_BIT(LAYER_USERNS) && !namespaces_unshare_user(namespaces))
 		return false;
 	error = namespaces_unshare_singly(namespaces, wanted);
-	if (!(namespaces->made & ~LAYER_BIT(LAYER_USERNS))) {
+	if (!(namespaces->made_layers & ~LAYER_BIT(LAYER_USERNS))) {
 		namespaces_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYERS_NAMESPACES,
 				  "refused by the system: %s", strerror(error));
 		return false;
 	}
-	if (namespaces->made & LAYER_BIT(LAYER_NETNS))
+	if (namespaces->made_layers & LAYER_BIT(LAYER_NETNS))
 		namespaces_raise_own_loopback(namespaces);
 	return true;
 }

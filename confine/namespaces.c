@@ -19,13 +19,13 @@
 
 /* After this time the keeper goes on to its loop: the supervisor may hang on a file system, until the time limit. */
 #define READY_TIMEOUT_MS 10000
-#define END_TIMEOUT_MS 1000 /* for a child that should exit; after that it is killed */
+#define NAMESPACES_CHILD_EXIT_TIMEOUT_MS 1000 /* for a child that should exit; after that it is killed */
 
 /* CAP_SETFCAP: since Linux 5.12 mapping uid 0 needs it. */
-const int namespaces_caps[NAMESPACES_CAPS] = {CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_NET_ADMIN, CAP_NET_BIND_SERVICE,
+const int namespaces_caps[NAMESPACES_CAPS_COUNT] = {CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_NET_ADMIN, CAP_NET_BIND_SERVICE,
 					      CAP_SETUID,    CAP_SETGID,     CAP_SETPCAP,   CAP_SETFCAP};
 
-size_t namespaces_list_caps(size_t count, bool overlays, int ret_caps[NAMESPACES_CAPS_MOST])
+size_t namespaces_get_needed_caps(size_t count, bool overlays, int ret_caps[NAMESPACES_CAPS_COUNT_MAX])
 {
 	static const int of_overlays[] = {CAP_DAC_OVERRIDE, CAP_CHOWN, CAP_FOWNER, CAP_FSETID, CAP_MKNOD};
 
@@ -37,7 +37,7 @@ size_t namespaces_list_caps(size_t count, bool overlays, int ret_caps[NAMESPACES
 
 static void namespaces_refuse_layers(struct namespaces *namespaces, const struct namespaces_note *note)
 {
-	namespaces->refused |= note->layers;
+	namespaces->refused_layers |= note->layers;
 	for (enum layer layer = LAYER_USERNS; layer <= LAYER_CGROUPNS; layer++)
 		if (note->layers & LAYER_BIT(layer))
 			layers_set_state(namespaces->layers, layer, false, "%s", note->why);
@@ -46,7 +46,7 @@ static void namespaces_refuse_layers(struct namespaces *namespaces, const struct
 /* The intermediate process, a child of the keeper. Returns only in the supervisor. */
 static void namespaces_run_intermediate(struct namespaces *namespaces, pid_t keeper)
 {
-	struct namespaces_note note = {.kind = NOTE_CHILD};
+	struct namespaces_note note = {.kind = NOTE_SUPERVISOR_PID};
 	pid_t pid;
 
 	/* A stopped process would keep its ends of the pipes open after the death of the keeper. */
@@ -79,7 +79,7 @@ static void namespaces_reap_child(pid_t pid)
 	_cleanup_close_ int pidfd = namespaces_open_pidfd(pid);
 	struct pollfd end = {.fd = pidfd, .events = POLLIN};
 
-	if (poll(&end, 1, END_TIMEOUT_MS) <= 0)
+	if (poll(&end, 1, NAMESPACES_CHILD_EXIT_TIMEOUT_MS) <= 0)
 		(void)kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -98,16 +98,16 @@ static void namespaces_handle_supervisor_note(struct namespaces *namespaces, con
  * again with fewer layers, or -errno. If the process was killed or the run is to end: namespaces->lost, and its own
  * pid.
  */
-static pid_t namespaces_serve_intermediate(struct namespaces *namespaces, pid_t between)
+static pid_t namespaces_await_intermediate_fork(struct namespaces *namespaces, pid_t between)
 {
 	_cleanup_close_ int pidfd = namespaces_open_pidfd(between);
-	struct namespaces_note note = {.kind = NOTE_MAP};
+	struct namespaces_note note = {.kind = NOTE_WRITE_ID_MAPS};
 	pid_t result = between;
 
-	while (note.kind != NOTE_CHILD && note.kind != NOTE_INTERMEDIATE_FAILED &&
-	       namespaces_await_note(namespaces, pidfd, namespaces->end_fd, -1, &note)) {
-		if (note.kind == NOTE_MAP) {
-			struct namespaces_note mapped = {.kind = NOTE_MAPPED,
+	while (note.kind != NOTE_SUPERVISOR_PID && note.kind != NOTE_INTERMEDIATE_FAILED &&
+	       namespaces_await_note(namespaces, pidfd, namespaces->run_end_signal_fd, -1, &note)) {
+		if (note.kind == NOTE_WRITE_ID_MAPS) {
+			struct namespaces_note mapped = {.kind = NOTE_ID_MAPS_WRITTEN,
 							 .value = namespaces_write_id_maps(between)};
 
 			(void)namespaces_send_note(namespaces->peer_fd,
@@ -115,14 +115,14 @@ static pid_t namespaces_serve_intermediate(struct namespaces *namespaces, pid_t 
 		} else if (note.kind == NOTE_INTERMEDIATE_FAILED) {
 			namespaces_refuse_layers(namespaces, &note);
 			result = 0;
-		} else if (note.kind == NOTE_CHILD) {
+		} else if (note.kind == NOTE_SUPERVISOR_PID) {
 			result = note.value;
 		} else {
 			namespaces_handle_supervisor_note(namespaces, &note);
 		}
 	}
-	namespaces->lost = result == between;
-	if (namespaces->lost)
+	namespaces->intermediate_was_killed = result == between;
+	if (namespaces->intermediate_was_killed)
 		(void)kill(between, SIGKILL);
 	else
 		namespaces_reap_child(between);
@@ -134,20 +134,21 @@ pid_t namespaces_fork_supervisor(struct namespaces *namespaces)
 	pid_t keeper = getpid(), pid = 0;
 
 	while (pid == 0) {
-		unsigned wanted = namespaces_find_wanted(namespaces);
+		unsigned wanted = namespaces_find_layers_to_try(namespaces);
 
 		close_fd(&namespaces->peer_fd);
-		namespaces->made = 0;
-		namespaces->supervisor_ready = namespaces->supervisor_failed = namespaces->net_later = false;
+		namespaces->made_layers = 0;
+		namespaces->supervisor_ready = namespaces->supervisor_failed = namespaces->network_is_made_in_thread =
+			false;
 		if (wanted == 0) {
 			pid = fork();
 			return pid < 0 ? -errno : pid;
 		}
-		if (!namespaces->singly) {
+		if (!namespaces->unshare_one_by_one) {
 			pid = namespaces_clone_wanted(namespaces, wanted);
 			if (pid >= 0)
 				return pid;
-			namespaces->singly = true;
+			namespaces->unshare_one_by_one = true;
 			pid = 0;
 			continue;
 		}
@@ -157,16 +158,16 @@ pid_t namespaces_fork_supervisor(struct namespaces *namespaces)
 			return 0;
 		}
 		if (pid > 0)
-			pid = namespaces_serve_intermediate(namespaces, pid);
+			pid = namespaces_await_intermediate_fork(namespaces, pid);
 	}
 	return pid;
 }
 
-bool namespaces_must_fork_again(struct namespaces *namespaces, pid_t child, int stop_fd)
+bool namespaces_await_supervisor_or_retry(struct namespaces *namespaces, pid_t child, int stop_fd)
 {
 	struct namespaces_note note;
 
-	if (namespaces->peer_fd < 0 || namespaces->supervisor_ready || namespaces->lost)
+	if (namespaces->peer_fd < 0 || namespaces->supervisor_ready || namespaces->intermediate_was_killed)
 		return false;
 	/* No pidfd: only the child has the other end, so its death is an end of file. */
 	if (!namespaces->supervisor_failed && namespaces_await_note(namespaces, -1, stop_fd, READY_TIMEOUT_MS, &note))

@@ -17,24 +17,29 @@
 
 struct namespaces {
 	struct layers *layers; /* in shared memory, borrowed */
-	unsigned refused;      /* LAYER_BITs of namespaces that must not be tried (again) */
-	unsigned made; /* LAYER_BITs of the namespaces that were made; in the supervisor: those in which it is */
-	uint64_t tasks_most;   /* limit of tasks for pidmax.h, when uid 0 runs; 0: pidmax.h is not used */
-	bool tasks_bound;      /* in the supervisor: the limit of tasks is in effect */
-	bool net_may_wait;     /* nothing needs the network namespace before namespaces_enter_view() */
-	bool net_later;        /* a thread makes the network namespace: see namespaces-inside.c */
+	unsigned refused_layers;      /* LAYER_BITs of namespaces that must not be tried (again) */
+	unsigned made_layers; /* LAYER_BITs of the namespaces that were made; in the supervisor: those in which it is */
+	uint64_t task_limit;   /* limit of tasks for pidmax.h, when uid 0 runs; 0: pidmax.h is not used */
+	bool task_limit_in_effect;      /* in the supervisor: the limit of tasks is in effect */
+	/* nothing needs the network namespace before namespaces_enter_view_drop_caps() */
+	bool netns_may_be_made_later;
+	bool network_is_made_in_thread;        /* a thread makes the network namespace: see namespaces-inside.c */
 	pthread_t net_thread;
 	int net_fd, loopback; /* results of net_thread: a descriptor, 0, or -errno */
-	bool singly;          /* clone(2) with the flags of all namespaces failed: they are made one by one */
+	/* clone(2) with the flags of all namespaces failed: they are made one by one */
+	bool unshare_one_by_one;
 	int peer_fd;          /* socket between keeper and child until the supervisor is ready; -1: none */
-	/* In the keeper: notes of the supervisor that may arrive before NOTE_CHILD of the intermediate process. */
+	/*
+	 * In the keeper: notes of the supervisor that may arrive before NOTE_SUPERVISOR_PID of the intermediate
+	 * process.
+	 */
 	bool supervisor_ready, supervisor_failed;
-	int end_fd;        /* in the keeper: readable when a signal ends the run; -1: none */
+	int run_end_signal_fd;        /* in the keeper: readable when a signal ends the run; -1: none */
 	uint64_t until_ns; /* in the keeper: the end of the time limit, CLOCK_MONOTONIC; 0: no limit */
-	bool lost;         /* the intermediate process was killed: namespaces_fork_supervisor() */
+	bool intermediate_was_killed;         /* the intermediate process was killed: namespaces_fork_supervisor() */
 	/* In the supervisor, set by namespaces_prepare_mounts(): */
 	int tmpfs_fd, proc_fd; /* detached mounts; -1: the run has no mount namespace */
-	bool narrow_proc;      /* input: also mount a procfs that shows only the processes of the run */
+	bool wants_procfs_of_run_only;      /* input: also mount a procfs that shows only the processes of the run */
 	int program_proc_fd;   /* the procfs that narrow_proc asks for; -1: none, the program uses proc_fd */
 	int pts_fd;            /* a detached devpts for the run; -1: none */
 	int host_root_fd;      /* "/" of the keeper; -1: the run has no mount namespace */
@@ -44,24 +49,25 @@ struct namespaces {
 
 #define NAMESPACES_NONE                                                                              \
 	{                                                                                            \
-		.peer_fd = -1, .end_fd = -1, .tmpfs_fd = -1, .proc_fd = -1, .program_proc_fd = -1,   \
+		.peer_fd = -1, .run_end_signal_fd = -1, .tmpfs_fd = -1, .proc_fd = -1, .program_proc_fd = -1,   \
 		.pts_fd = -1, .host_root_fd = -1, .host_proc_fd = -1, .host_pidns_fd = -1                          \
 	}
 
 /* Capabilities that keeper and supervisor need while namespaces are made: see privs_keep_capabilities(). */
 extern const int namespaces_caps[];
-#define NAMESPACES_CAPS 8u
+#define NAMESPACES_CAPS_COUNT 8u
 #define NAMESPACES_SUPERVISOR_CAPS 2u /* how many of the first capabilities the supervisor needs */
 #define NAMESPACES_LOOPBACK_CAPS 3u   /* how many of the first are needed until the network namespace is made */
 #define NAMESPACES_NETWORK_CAPS 4u    /* how many of the first are needed to set addresses in the network namespace */
 
 /*
- * Gets the capabilities that the supervisor needs until namespaces_enter_view(): the first `count` of namespaces_caps
- * and, with overlays, those with which an overlay copies files to its upper layer. The overlay keeps these; the kernel
- * first checks the rights of the program itself (ovl_permission() in fs/overlayfs/inode.c). Returns their number.
+ * Gets the capabilities that the supervisor needs until namespaces_enter_view_drop_caps(): the first `count` of
+ * namespaces_caps and, with overlays, those with which an overlay copies files to its upper layer. The overlay keeps
+ * these; the kernel first checks the rights of the program itself (ovl_permission() in fs/overlayfs/inode.c). Returns
+ * their number.
  */
-#define NAMESPACES_CAPS_MOST 16u
-size_t namespaces_list_caps(size_t count, bool overlays, int ret_caps[NAMESPACES_CAPS_MOST]);
+#define NAMESPACES_CAPS_COUNT_MAX 16u
+size_t namespaces_get_needed_caps(size_t count, bool overlays, int ret_caps[NAMESPACES_CAPS_COUNT_MAX]);
 
 /*
  * As fork(2), into the wanted namespaces that can be made. Returns the pid of the child in the keeper, 0 in the child,
@@ -72,13 +78,13 @@ size_t namespaces_list_caps(size_t count, bool overlays, int ret_caps[NAMESPACES
 pid_t namespaces_fork_supervisor(struct namespaces *namespaces);
 
 /* In the keeper: waits until the supervisor is ready, failed or died, or stop_fd is readable. True: fork again. */
-bool namespaces_must_fork_again(struct namespaces *namespaces, pid_t child, int stop_fd);
+bool namespaces_await_supervisor_or_retry(struct namespaces *namespaces, pid_t child, int stop_fd);
 
 /* In the child, at first: makes a tmpfs, a procfs, and all mounts private. 0; -errno: the child must exit. */
 int namespaces_prepare_mounts(struct namespaces *namespaces);
 
 /* In the child, then: makes the view its root (view_attach_mounts), drops all capabilities. 0; -errno: it must exit. */
-int namespaces_enter_view(struct namespaces *namespaces, struct view *view);
+int namespaces_enter_view_drop_caps(struct namespaces *namespaces, struct view *view);
 
 /*
  * In the child, at last: tells the keeper that it is ready. The keeper then drops its capabilities and installs its

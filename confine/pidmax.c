@@ -8,17 +8,17 @@
 
 #include "base/io.h"
 
-#define OWN_TASKS 2 /* the supervisor and its watchdog thread, as rlimits.c counts them */
+#define PIDMAX_SUPERVISOR_TASKS 2 /* the supervisor and its watchdog thread, as rlimits.c counts them */
 /* The kernel wants at least 301. Close to the 300 reserved pids the limit would be very inexact. */
-#define TASKS_LEAST 1024
-#define TASKS_MOST 4000000 /* PID_MAX_LIMIT is 4194304 */
+#define PIDMAX_TASKS_MIN 1024
+#define PIDMAX_TASKS_MAX 4000000 /* PID_MAX_LIMIT is 4194304 */
 
-bool pidmax_is_possible(uint64_t tasks)
+bool pidmax_limit_is_supported(uint64_t tasks)
 {
 	struct utsname name;
 	int major = 0, minor = 0;
 
-	if (tasks < TASKS_LEAST || tasks > TASKS_MOST || uname(&name) < 0)
+	if (tasks < PIDMAX_TASKS_MIN || tasks > PIDMAX_TASKS_MAX || uname(&name) < 0)
 		return false;
 	return sscanf(name.release, "%d.%d", &major, &minor) == 2 && (major > 6 || (major == 6 && minor >= 14));
 }
@@ -27,9 +27,9 @@ int pidmax_set_limit(uint64_t tasks)
 {
 	char text[24];
 
-	if (!pidmax_is_possible(tasks) || getpid() != 1)
+	if (!pidmax_limit_is_supported(tasks) || getpid() != 1)
 		return -EOPNOTSUPP;
 	/* + 1: pids are lower than pid_max. */
-	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)tasks + OWN_TASKS + 1);
+	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)tasks + PIDMAX_SUPERVISOR_TASKS + 1);
 	return io_write_once(AT_FDCWD, "/proc/sys/kernel/pid_max", text);
 }

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* True when the version of the kernel allows a limit of so many tasks: in older kernels pid_max is global. */
-bool pidmax_is_possible(uint64_t tasks);
+bool pidmax_limit_is_supported(uint64_t tasks);
 
 /* Sets the limit. Called in the first process of a pid namespace, with CAP_SYS_ADMIN over it. 0 or -errno. */
 int pidmax_set_limit(uint64_t tasks);

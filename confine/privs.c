@@ -102,7 +102,7 @@ int privs_become_user(const struct privs_user *user)
 	return privs_is_user(user) ? 0 : -EPERM; /* check that uid, gid and groups have really changed */
 }
 
-int privs_borrow_user(const struct privs_user *user, struct privs_saved_ids *ret_before)
+int privs_set_effective_user(const struct privs_user *user, struct privs_saved_ids *ret_before)
 {
 	struct privs_saved_ids before = {.borrowed = user->set, .uid = geteuid(), .gid = getegid()};
 	int error;
@@ -121,14 +121,14 @@ int privs_borrow_user(const struct privs_user *user, struct privs_saved_ids *ret
 	if (before.groups < 0 || setgroups(0, NULL) < 0 || setegid(user->gid) < 0 || seteuid(user->uid) < 0) {
 		error = -errno;
 		/* A second failure is ignored: the caller gets the first error. */
-		(void)privs_restore_own_user(&before);
+		(void)privs_restore_effective_user(&before);
 		return error;
 	}
 	*ret_before = before;
 	return 0;
 }
 
-int privs_restore_own_user(struct privs_saved_ids *before)
+int privs_restore_effective_user(struct privs_saved_ids *before)
 {
 	int error = 0;
 

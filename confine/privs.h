@@ -20,7 +20,7 @@ struct privs_user {
  */
 int privs_become_user(const struct privs_user *user);
 
-/* The ids and groups that privs_restore_own_user() restores. */
+/* The ids and groups that privs_restore_effective_user() restores. */
 struct privs_saved_ids {
 	bool borrowed;
 	uid_t uid;
@@ -30,12 +30,12 @@ struct privs_saved_ids {
 };
 
 /*
- * Sets effective uid, gid and groups to those of the user, until privs_restore_own_user(): files are made, and access
- * is checked, as that user. Does nothing when the user is not set. 0, or -errno with nothing changed.
+ * Sets effective uid, gid and groups to those of the user, until privs_restore_effective_user(): files are made, and
+ * access is checked, as that user. Does nothing when the user is not set. 0, or -errno with nothing changed.
  */
-int privs_borrow_user(const struct privs_user *user, struct privs_saved_ids *ret_before);
-/* Undoes privs_borrow_user, and frees. 0; on -errno the process must exit. */
-int privs_restore_own_user(struct privs_saved_ids *before);
+int privs_set_effective_user(const struct privs_user *user, struct privs_saved_ids *ret_before);
+/* Undoes privs_set_effective_user, and frees. 0; on -errno the process must exit. */
+int privs_restore_effective_user(struct privs_saved_ids *before);
 
 /*
  * Sets no_new_privs, locks the securebits and empties the bounding set if permitted, drops all capabilities and checks

@@ -12,7 +12,7 @@ static bool scheduling_get_other_cpus(cpu_set_t *ret_all, cpu_set_t *ret_others)
 	return CPU_COUNT(ret_others) > 0;
 }
 
-void scheduling_move_task_away(pid_t tid, struct scheduling_saved_affinity *ret_moved)
+void scheduling_move_task_off_this_cpu(pid_t tid, struct scheduling_saved_affinity *ret_moved)
 {
 	cpu_set_t others;
 
@@ -27,7 +27,7 @@ void scheduling_restore_task(const struct scheduling_saved_affinity *moved)
 		(void)sched_setaffinity(moved->tid, sizeof(moved->before), &moved->before); /* ESRCH: the task ended */
 }
 
-void scheduling_move_thread_away(pthread_t thread)
+void scheduling_move_self_off_this_cpu(pthread_t thread)
 {
 	cpu_set_t all, others;
 
@@ -44,14 +44,14 @@ void scheduling_restore_thread(pthread_t thread)
 }
 
 /* Changes nothing when the user has set another policy than SCHED_OTHER. */
-bool scheduling_set_batch(void)
+bool scheduling_set_sched_batch(void)
 {
 	const struct sched_param none = {.sched_priority = 0};
 
 	return sched_getscheduler(0) == SCHED_OTHER && sched_setscheduler(0, SCHED_BATCH, &none) == 0;
 }
 
-void scheduling_set_normal(void)
+void scheduling_set_sched_other(void)
 {
 	const struct sched_param none = {.sched_priority = 0};
 

@@ -22,16 +22,16 @@ struct scheduling_saved_affinity {
 };
 
 /* Excludes the CPU of the caller from the affinity of a task. */
-void scheduling_move_task_away(pid_t tid, struct scheduling_saved_affinity *ret_moved);
+void scheduling_move_task_off_this_cpu(pid_t tid, struct scheduling_saved_affinity *ret_moved);
 /* Restores the affinity of a task. */
 void scheduling_restore_task(const struct scheduling_saved_affinity *moved);
 
-/* As scheduling_move_task_away, for a thread of this process. */
-void scheduling_move_thread_away(pthread_t thread);
+/* As scheduling_move_task_off_this_cpu, for a thread of this process. */
+void scheduling_move_self_off_this_cpu(pthread_t thread);
 void scheduling_restore_thread(pthread_t thread);
 
-/* Sets SCHED_BATCH: waking up, the caller preempts no other task. True: scheduling_set_normal() must undo it. */
-bool scheduling_set_batch(void);
-void scheduling_set_normal(void);
+/* Sets SCHED_BATCH: waking up, the caller preempts no other task. True: scheduling_set_sched_other() must undo it. */
+bool scheduling_set_sched_batch(void);
+void scheduling_set_sched_other(void);
 
 #endif

@@ -24,29 +24,30 @@
 #define SECCOMP_FILTER_FLAG_TSYNC_ESRCH (1UL << 4) /* flag of Linux 5.7, which older headers lack */
 #endif
 
-static struct bpf_leaf selffilter_make_leaf(const void *ctx, int nr)
+static struct bpf_call_decision selffilter_make_call_decision(const void *ctx, int nr)
 {
 	const unsigned *roles = ctx;
 	const struct syscall_row *row = table_find_row(nr);
 	const struct row_term *terms = NULL;
 
 	if (!row)
-		return (struct bpf_leaf){.action = SECCOMP_RET_ERRNO | ENOSYS};
-	if (row->self == SELF_NEVER)
-		return (struct bpf_leaf){.action = SECCOMP_RET_KILL_PROCESS};
+		return (struct bpf_call_decision){.action = SECCOMP_RET_ERRNO | ENOSYS};
+	if (row->self == SELF_ROLE_OF_NO_PROCESS)
+		return (struct bpf_call_decision){.action = SECCOMP_RET_KILL_PROCESS};
 	if (row->self & *roles)
-		return (struct bpf_leaf){.action = SECCOMP_RET_ALLOW};
+		return (struct bpf_call_decision){.action = SECCOMP_RET_ALLOW};
 	for (const struct self_terms *self = row->self_terms; self && self->roles; self++)
 		if (self->roles & *roles)
 			terms = self->terms;
 	if (!terms)
-		return (struct bpf_leaf){.action = SECCOMP_RET_ERRNO | ENOSYS};
-	return (struct bpf_leaf){.terms = {terms}, .lists = 1, .action = SECCOMP_RET_ERRNO | EPERM};
+		return (struct bpf_call_decision){.action = SECCOMP_RET_ERRNO | ENOSYS};
+	return (struct bpf_call_decision){.terms = {terms}, .lists = 1, .action = SECCOMP_RET_ERRNO | EPERM};
 }
 
 int selffilter_build(unsigned roles, struct sock_fprog *ret_program)
 {
-	const struct bpf_tree tree = {.ctx = &roles, .leaf = selffilter_make_leaf, .foreign = SECCOMP_RET_KILL_PROCESS};
+	const struct bpf_decisions tree = {
+		.ctx = &roles, .leaf = selffilter_make_call_decision, .foreign_arch_action = SECCOMP_RET_KILL_PROCESS};
 
 	return bpf_build_program(&tree, ret_program);
 }
@@ -68,7 +69,7 @@ int selffilter_install(unsigned roles)
 	return error;
 }
 
-bool selffilter_is_possible(const char **ret_why)
+bool selffilter_works_in_this_build(const char **ret_why)
 {
 	*ret_why = "this build has a sanitizer, which makes calls of its own";
 	return !SANITIZED;

@@ -18,6 +18,6 @@ int selffilter_build(unsigned roles, struct sock_fprog *ret_program);
 int selffilter_install(unsigned roles);
 
 /* False in builds with sanitizers, which make calls of their own; *ret_why (static) says so. */
-bool selffilter_is_possible(const char **ret_why);
+bool selffilter_works_in_this_build(const char **ret_why);
 
 #endif

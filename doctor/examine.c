@@ -17,11 +17,11 @@
 #define TRIAL_TIMEOUT_MS 2000
 #define KILL_TIMEOUT_MS 2000
 
-#define PROBE_TEXT(name, text) text,
+#define PROBE_NAME_OF_LIST(name, text) text,
 
 const char *probe_get_name(enum probe probe)
 {
-	static const char *const names[PROBE_MAX] = {PROBES(PROBE_TEXT)};
+	static const char *const names[PROBE_MAX] = {FOR_EACH_PROBE(PROBE_NAME_OF_LIST)};
 
 	return names[probe];
 }
@@ -29,10 +29,10 @@ const char *probe_get_name(enum probe probe)
 const char *finding_get_state_name(enum finding_state state)
 {
 	static const char *const words[FINDING_STATE_MAX] = {
-		[FINDING_NONE] = "unknown",
+		[FINDING_NOT_REPORTED] = "unknown",
 		[FINDING_WORKS] = "works",
-		[FINDING_LACKS] = "lacks",
-		[FINDING_WARNS] = "warns",
+		[FINDING_FAILS] = "lacks",
+		[FINDING_CAVEAT] = "warns",
 	};
 
 	return words[state];
@@ -41,7 +41,7 @@ const char *finding_get_state_name(enum finding_state state)
 struct trial {
 	enum probe first, last; /* the first and last probe that the trial reports */
 	void (*run)(struct doctor *doctor);
-	bool plain; /* run the trial without privileges, as callgate run would */
+	bool without_privileges; /* run the trial without privileges, as callgate run would */
 };
 
 static const struct trial trials[] = {
@@ -70,25 +70,25 @@ static _Noreturn void doctor_run_trial_child(struct doctor *doctor, const struct
 	(void)setpgid(0, 0); /* its own process group: a hanging trial is killed together with its children */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
 		_exit(1);
-	if (trial->plain && privs_drop_all() < 0)
+	if (trial->without_privileges && privs_drop_all() < 0)
 		_exit(1);
 	trial->run(doctor);
 	_exit(0);
 }
 
 /* Reports the probes that a trial has not reported before it ended. */
-static void doctor_report_missing(struct doctor *doctor, const struct trial *trial, int ended, int status)
+static void doctor_report_unreported_probes(struct doctor *doctor, const struct trial *trial, int ended, int status)
 {
 	for (enum probe probe = trial->first; probe <= trial->last; probe++) {
-		if (doctor->finding[probe].state != FINDING_NONE)
+		if (doctor->finding[probe].state != FINDING_NOT_REPORTED)
 			continue;
 		if (ended == -ETIMEDOUT)
-			finding_set_state(doctor, probe, FINDING_LACKS, ETIMEDOUT, "the trial hung and was killed");
+			finding_set_state(doctor, probe, FINDING_FAILS, ETIMEDOUT, "the trial hung and was killed");
 		else if (ended == 0 && WIFSIGNALED(status))
-			finding_set_state(doctor, probe, FINDING_LACKS, EPERM, "the trial was killed by SIG%s",
+			finding_set_state(doctor, probe, FINDING_FAILS, EPERM, "the trial was killed by SIG%s",
 				    sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?");
 		else
-			finding_set_state(doctor, probe, FINDING_LACKS, ECHILD, "the trial could not be made");
+			finding_set_state(doctor, probe, FINDING_FAILS, ECHILD, "the trial could not be made");
 	}
 }
 
@@ -100,13 +100,13 @@ static void doctor_fork_trial(struct doctor *doctor, const struct trial *trial)
 	if (pid == 0)
 		doctor_run_trial_child(doctor, trial, parent);
 	ended = pid < 0 ? -ECHILD : probe_wait_for_child(pid, TRIAL_TIMEOUT_MS, &status);
-	doctor_report_missing(doctor, trial, ended, status);
+	doctor_report_unreported_probes(doctor, trial, ended, status);
 	(void)killtree(KILL_TIMEOUT_MS, __WALL); /* kills what the trial left; only uninterruptible sleep survives */
 }
 
 static bool doctor_probe_works(const struct doctor *doctor, enum probe probe)
 {
-	return doctor->finding[probe].state == FINDING_WORKS || doctor->finding[probe].state == FINDING_WARNS;
+	return doctor->finding[probe].state == FINDING_WORKS || doctor->finding[probe].state == FINDING_CAVEAT;
 }
 
 bool doctor_can_run(const struct doctor *doctor)
@@ -141,15 +141,15 @@ static void doctor_set_expected_layers(struct doctor *doctor)
 
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
 		if (doctor_probe_works(doctor, doctor_get_layer_probe(layer)))
-			doctor->expected |= LAYER_BIT(layer);
+			doctor->expected_layers |= LAYER_BIT(layer);
 	/* Removes layers that this build does not have. */
-	if (!selffilter_is_possible(&why))
-		doctor->expected &= ~LAYER_BIT(LAYER_SELF_FILTER);
-	if (filter_is_open())
-		doctor->expected &= ~LAYER_BIT(LAYER_SECCOMP);
+	if (!selffilter_works_in_this_build(&why))
+		doctor->expected_layers &= ~LAYER_BIT(LAYER_SELF_FILTER);
+	if (filter_allows_all_calls())
+		doctor->expected_layers &= ~LAYER_BIT(LAYER_SECCOMP);
 	/* A pid namespace needs a new procfs. */
 	if (!doctor_probe_works(doctor, PROBE_FRESHPROC) || !doctor_probe_works(doctor, PROBE_MOUNTNS))
-		doctor->expected &= ~LAYER_BIT(LAYER_PIDNS);
+		doctor->expected_layers &= ~LAYER_BIT(LAYER_PIDNS);
 }
 
 struct doctor *doctor_run_all_trials(void)

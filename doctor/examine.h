@@ -10,7 +10,7 @@
 #include "policy/parse/layer-names.h"
 
 /* The probes, with their names in messages and --json, in the order of the output. */
-#define PROBES(PROBE) \
+#define FOR_EACH_PROBE(PROBE) \
 	PROBE(KERNEL, "kernel") \
 	PROBE(OUTER, "outer_filter")      /* seccomp filters that are already on this process */ \
 	PROBE(FILTER, "seccomp_filter")   /* a seccomp filter can be installed */ \
@@ -33,14 +33,14 @@
 	PROBE(CORE, "core_pattern") \
 	PROBE(LIBRARIES, "libraries")
 
-#define PROBE_CONSTANT(name, text) PROBE_##name,
-enum probe { PROBES(PROBE_CONSTANT) PROBE_MAX };
+#define PROBE_ENUMERATOR_OF_LIST(name, text) PROBE_##name,
+enum probe { FOR_EACH_PROBE(PROBE_ENUMERATOR_OF_LIST) PROBE_MAX };
 
 enum finding_state {
-	FINDING_NONE, /* the trial reported nothing */
+	FINDING_NOT_REPORTED, /* the trial reported nothing */
 	FINDING_WORKS,
-	FINDING_LACKS,
-	FINDING_WARNS, /* the feature works, with a caveat */
+	FINDING_FAILS,
+	FINDING_CAVEAT, /* the feature works, with a caveat */
 	FINDING_STATE_MAX,
 };
 
@@ -52,18 +52,18 @@ struct finding {
 
 /* Traits of the machine that the advice depends on, besides the findings. */
 enum machine_trait {
-	TRAIT_FILTERED = 1 << 0, /* this process has a seccomp filter */
-	TRAIT_LISTENER = 1 << 1, /* this process has a seccomp filter with a listener */
-	TRAIT_CALLGATE = 1 << 2, /* this process has a seccomp filter like callgate's */
+	TRAIT_SECCOMP_FILTER = 1 << 0, /* this process has a seccomp filter */
+	TRAIT_SECCOMP_LISTENER = 1 << 1, /* this process has a seccomp filter with a listener */
+	TRAIT_IN_CALLGATE = 1 << 2, /* this process has a seccomp filter like callgate's */
 	TRAIT_DOCKER = 1 << 3,
 	TRAIT_PODMAN = 1 << 4,
 	TRAIT_KUBERNETES = 1 << 5,
 	TRAIT_WSL = 1 << 6,
 	TRAIT_GVISOR = 1 << 7,
-	TRAIT_YAMA = 1 << 8,          /* ptrace_scope is above 1 */
+	TRAIT_YAMA_RESTRICTS_PTRACE = 1 << 8,          /* ptrace_scope is above 1 */
 	TRAIT_APPARMOR = 1 << 9,      /* AppArmor denies user namespaces to programs without a profile */
-	TRAIT_MAX_USERNS = 1 << 10,   /* user.max_user_namespaces is 0 */
-	TRAIT_USERNS_CLONE = 1 << 11, /* kernel.unprivileged_userns_clone is 0 */
+	TRAIT_MAX_USERNS_0 = 1 << 10,   /* user.max_user_namespaces is 0 */
+	TRAIT_USERNS_CLONE_0 = 1 << 11, /* kernel.unprivileged_userns_clone is 0 */
 	TRAIT_CHROOT = 1 << 12,       /* the root directory is not a mount point: no user namespaces */
 	TRAIT_CGROUP2 = 1 << 13,      /* there is a cgroup v2 hierarchy with controllers */
 	TRAIT_SYSTEMD = 1 << 14,      /* systemd runs, and could delegate a control group */
@@ -73,7 +73,7 @@ enum machine_trait {
 struct doctor {
 	struct finding finding[PROBE_MAX];
 	unsigned traits;          /* bits of enum machine_trait */
-	unsigned expected;        /* LAYER_BITs of the layers that a run should have */
+	unsigned expected_layers;        /* LAYER_BITs of the layers that a run should have */
 	bool refused_pidfd_getfd; /* a filter on this process refuses pidfd_getfd(2) */
 };
 

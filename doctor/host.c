@@ -73,12 +73,12 @@ void probe_resolve_beneath(struct doctor *doctor)
 	_cleanup_close_ int outside = -1;
 
 	if (inside < 0) {
-		probe_set_lacking(doctor, PROBE_BENEATH, errno, "openat2 (Linux 5.6) fails");
+		probe_set_failing(doctor, PROBE_BENEATH, errno, "openat2 (Linux 5.6) fails");
 		return;
 	}
 	outside = (int)syscall(SYS_openat2, root, "..", &how, sizeof(how));
 	if (outside >= 0 || errno != EXDEV)
-		finding_set_state(doctor, PROBE_BENEATH, FINDING_LACKS, EXDEV,
+		finding_set_state(doctor, PROBE_BENEATH, FINDING_FAILS, EXDEV,
 				  "openat2 does not keep beneath a directory");
 	else
 		finding_set_state(doctor, PROBE_BENEATH, FINDING_WORKS, 0,
@@ -109,7 +109,7 @@ void probe_procfs(struct doctor *doctor)
 	if (probe_get_mount_options("/", options, sizeof(options)) == -ENOENT)
 		doctor->traits |= TRAIT_CHROOT;
 	if (!probe_read_first_line("/proc/self/stat", stat, sizeof(stat))) {
-		probe_set_lacking(doctor, PROBE_PROC, errno, "/proc is not mounted, or another");
+		probe_set_failing(doctor, PROBE_PROC, errno, "/proc is not mounted, or another");
 		return;
 	}
 	options[0] = '\0';
@@ -118,7 +118,7 @@ void probe_procfs(struct doctor *doctor)
 	if (hidden)
 		hidden[strcspn(hidden, ",")] = '\0';
 	if (hidden && strcmp(hidden, "hidepid=0") != 0 && strcmp(hidden, "hidepid=off") != 0)
-		finding_set_state(doctor, PROBE_PROC, FINDING_WARNS, 0,
+		finding_set_state(doctor, PROBE_PROC, FINDING_CAVEAT, 0,
 			    "mounted with %s: shows processes of our own user, which those of a run are", hidden);
 	else
 		finding_set_state(doctor, PROBE_PROC, FINDING_WORKS, 0, "shows processes");
@@ -130,7 +130,7 @@ struct filesystem {
 	bool slow;
 };
 
-static struct filesystem probe_name_filesystem(long type)
+static struct filesystem probe_get_filesystem_of_type(long type)
 {
 	static const struct filesystem known[] = {
 		{0x01021994, "tmpfs", false}, {0xef53, "ext4", false},       {0x58465342, "xfs", false},
@@ -156,20 +156,21 @@ void probe_scratch_base(struct doctor *doctor)
 	bool little;
 
 	if (ret < 0) {
-		finding_set_state(doctor, PROBE_SCRATCH, FINDING_LACKS, -ret, "%s", error.text);
+		finding_set_state(doctor, PROBE_SCRATCH, FINDING_FAILS, -ret, "%s", error.text);
 		return;
 	}
 	(void)fstatfs(scratch.fd, &fs); /* on failure `fs` is zero, which means no free space */
-	kind = probe_name_filesystem(fs.f_type);
+	kind = probe_get_filesystem_of_type(fs.f_type);
 	bytes = (uint64_t)fs.f_bavail * (uint64_t)fs.f_frsize;
 	little = bytes < LOW_SPACE_BYTES;
-	finding_set_state(doctor, PROBE_SCRATCH, little || kind.slow || scratch.notice ? FINDING_WARNS : FINDING_WORKS,
-			  0, "%s: %s, %llu MiB free%s%s", scratch.notice ? scratch.notice : scratch.base, kind.name,
-			  (unsigned long long)(bytes >> 20), little ? ": little" : "",
+	finding_set_state(doctor, PROBE_SCRATCH,
+			  little || kind.slow || scratch.base_notice ? FINDING_CAVEAT : FINDING_WORKS, 0,
+			  "%s: %s, %llu MiB free%s%s", scratch.base_notice ? scratch.base_notice : scratch.base,
+			  kind.name, (unsigned long long)(bytes >> 20), little ? ": little" : "",
 			  kind.slow ? ": slow, a local TMPDIR is better" : "");
 	ret = scratch_remove_run(&scratch);
 	if (ret < 0)
-		probe_set_lacking(doctor, PROBE_SCRATCH, -ret, "a scratch directory can be made but not removed");
+		probe_set_failing(doctor, PROBE_SCRATCH, -ret, "a scratch directory can be made but not removed");
 }
 
 /*
@@ -183,9 +184,9 @@ void probe_core_pattern(struct doctor *doctor)
 	char pattern[160];
 
 	if (!probe_read_first_line("/proc/sys/kernel/core_pattern", pattern, sizeof(pattern)))
-		finding_set_state(doctor, PROBE_CORE, FINDING_WARNS, 0, "kernel.core_pattern cannot be read");
+		finding_set_state(doctor, PROBE_CORE, FINDING_CAVEAT, 0, "kernel.core_pattern cannot be read");
 	else if (pattern[0] == '@' || (pattern[0] == '|' && !kept))
-		finding_set_state(doctor, PROBE_CORE, FINDING_WARNS, 0,
+		finding_set_state(doctor, PROBE_CORE, FINDING_CAVEAT, 0,
 			    "a crash of the program starts or calls \"%.80s\" outside of the run, with its memory "
 			    "for input",
 			    pattern + 1);
@@ -216,7 +217,7 @@ void probe_cgroups(struct doctor *doctor)
 		.run_id = id, .uid = geteuid(), .gid = getegid(), .limits = &limits, .layers = layers};
 	cgroup = cgroup_create(&options);
 	if (!layers->layer[LAYER_CGROUPS].active)
-		finding_set_state(doctor, PROBE_CGROUPS, FINDING_LACKS, EACCES, "%s", layers->layer[LAYER_CGROUPS].why);
+		finding_set_state(doctor, PROBE_CGROUPS, FINDING_FAILS, EACCES, "%s", layers->layer[LAYER_CGROUPS].why);
 	else
 		finding_set_state(doctor, PROBE_CGROUPS, FINDING_WORKS, 0, "made, limited and removed: %s",
 			    layers->layer[LAYER_CGROUPS].why);

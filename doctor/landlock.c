@@ -43,28 +43,28 @@ void probe_landlock(struct doctor *doctor)
 	_cleanup_close_ int fd = -1;
 	int error;
 
-	if (abi == -EOPNOTSUPP && doctor->traits & TRAIT_CALLGATE) {
-		finding_set_state(doctor, PROBE_LANDLOCK, FINDING_LACKS, EACCES,
+	if (abi == -EOPNOTSUPP && doctor->traits & TRAIT_IN_CALLGATE) {
+		finding_set_state(doctor, PROBE_LANDLOCK, FINDING_FAILS, EACCES,
 			    "a callgate run refuses it to its program, whose files come from the run's supervisor");
 		return;
 	}
 	if (abi < 0) {
-		finding_set_state(doctor, PROBE_LANDLOCK, FINDING_LACKS, -abi, "%s",
+		finding_set_state(doctor, PROBE_LANDLOCK, FINDING_FAILS, -abi, "%s",
 				  probe_explain_landlock_errno(-abi));
 		return;
 	}
 	error = probe_enter_domain(abi);
 	if (error < 0) {
-		finding_set_state(doctor, PROBE_LANDLOCK, FINDING_LACKS, -error, "%s",
+		finding_set_state(doctor, PROBE_LANDLOCK, FINDING_FAILS, -error, "%s",
 				  probe_explain_landlock_errno(-error));
 		return;
 	}
 	fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0)
-		finding_set_state(doctor, PROBE_LANDLOCK, FINDING_LACKS, EACCES,
+		finding_set_state(doctor, PROBE_LANDLOCK, FINDING_FAILS, EACCES,
 				  "a domain was entered but refuses nothing");
 	else if (abi >= 6 && (kill(getppid(), 0) == 0 || errno != EPERM))
-		finding_set_state(doctor, PROBE_LANDLOCK, FINDING_LACKS, EPERM,
+		finding_set_state(doctor, PROBE_LANDLOCK, FINDING_FAILS, EPERM,
 				  "a domain was entered but lets signals out");
 	else
 		finding_set_state(doctor, PROBE_LANDLOCK, FINDING_WORKS, 0, "ABI %d: files%s are refused%s", abi,

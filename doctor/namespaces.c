@@ -27,13 +27,13 @@
 
 enum namespaces_step {
 	STEP_USER,
-	STEP_MAP,
-	STEP_MOUNT,
+	STEP_WRITE_ID_MAPS,
+	STEP_MOUNT_NAMESPACE,
 	STEP_TMPFS,
-	STEP_BIND,
-	STEP_ROOT,
+	STEP_COPY_MOUNTS,
+	STEP_CHANGE_ROOT,
 	STEP_PID,
-	STEP_PROC,
+	STEP_MOUNT_PROC,
 	STEP_IPC,
 	STEP_UTS,
 	STEP_NET,
@@ -48,14 +48,15 @@ static const struct {
 	const char *works; /* for the last step of a probe: the finding when all its steps worked */
 } steps[STEP_MAX] = {
 	[STEP_USER] = {PROBE_USERNS, "cannot be made", NULL},
-	[STEP_MAP] = {PROBE_USERNS, "its user ids cannot be mapped", "made, with its ids mapped"},
-	[STEP_MOUNT] = {PROBE_MOUNTNS, "cannot be made", NULL},
+	[STEP_WRITE_ID_MAPS] = {PROBE_USERNS, "its user ids cannot be mapped", "made, with its ids mapped"},
+	[STEP_MOUNT_NAMESPACE] = {PROBE_MOUNTNS, "cannot be made", NULL},
 	[STEP_TMPFS] = {PROBE_MOUNTNS, "made, but a tmpfs cannot be mounted in it", NULL},
-	[STEP_BIND] = {PROBE_MOUNTNS, "made, but no mounts can be copied in it (Linux 5.12)", NULL},
-	[STEP_ROOT] = {PROBE_MOUNTNS, "made, but its root cannot be changed",
-		       "made, with copies of mounts in a root of its own"},
+	[STEP_COPY_MOUNTS] = {PROBE_MOUNTNS, "made, but no mounts can be copied in it (Linux 5.12)", NULL},
+	[STEP_CHANGE_ROOT] = {PROBE_MOUNTNS, "made, but its root cannot be changed",
+			      "made, with copies of mounts in a root of its own"},
 	[STEP_PID] = {PROBE_PIDNS, "cannot be made", "made"},
-	[STEP_PROC] = {PROBE_FRESHPROC, "none can be mounted", "one was mounted that shows the new processes alone"},
+	[STEP_MOUNT_PROC] = {PROBE_FRESHPROC, "none can be mounted",
+			     "one was mounted that shows the new processes alone"},
 	[STEP_IPC] = {PROBE_IPCNS, "cannot be made", "made"},
 	[STEP_UTS] = {PROBE_UTSNS, "cannot be made", "made"},
 	[STEP_NET] = {PROBE_NETNS, "cannot be made", NULL},
@@ -63,7 +64,7 @@ static const struct {
 	[STEP_CGROUP] = {PROBE_CGROUPNS, "cannot be made", "made"},
 };
 
-struct trial_page {
+struct trial_shared_page {
 	volatile int unshared; /* 1: the parent must write the id maps; 2: unsharing failed */
 	volatile int mapped;
 	volatile int error[STEP_MAX]; /* errno of each step, 0: it worked; -1: not reached */
@@ -73,7 +74,7 @@ struct trial_page {
 
 /* ---- in the namespaces ---- */
 
-static int probe_unshare_namespace(const struct trial_page *page, int flag)
+static int probe_unshare_namespace(const struct trial_shared_page *page, int flag)
 {
 	if (page->cloned && flag & CLONED_NAMESPACES)
 		return 0;
@@ -88,7 +89,7 @@ static int probe_raise_loopback(void)
 }
 
 /* Makes what view/attach.c makes: a detached tmpfs, and in it a copy of mounts. Returns the tmpfs or -errno. */
-static int probe_make_tree(struct trial_page *page)
+static int probe_make_tree(struct trial_shared_page *page)
 {
 	int r = mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? -errno : 0;
 	_cleanup_close_ int copy = -1, tmpfs = r < 0 ? r : mounts_create_fs("tmpfs", NULL, 0);
@@ -102,23 +103,23 @@ static int probe_make_tree(struct trial_page *page)
 		r = -errno;
 	if (r == 0)
 		r = mounts_attach_copy(copy, tmpfs, "copy");
-	page->error[STEP_BIND] = -r;
+	page->error[STEP_COPY_MOUNTS] = -r;
 	return steal_fd(&tmpfs);
 }
 
 /* In the new pid namespace: mounts a procfs, which must show this process by its pid there, 1 or 2. */
-static _Noreturn void probe_mount_proc(struct trial_page *page, int tmpfs)
+static _Noreturn void probe_mount_proc(struct trial_shared_page *page, int tmpfs)
 {
 	int proc = mounts_create_fs("proc", NULL, 0), r = proc < 0 ? proc : mounts_attach_copy(proc, tmpfs, "proc");
 	char self[16] = "";
 
-	page->error[STEP_PROC] = -r;
+	page->error[STEP_MOUNT_PROC] = -r;
 	page->proc_is_fresh = r == 0 && getpid() <= 2 && readlinkat(tmpfs, "proc/self", self, sizeof(self) - 1) == 1 &&
 			      strtol(self, NULL, 10) == getpid();
 	_exit(0);
 }
 
-static void probe_make_pidns(struct trial_page *page, int tmpfs)
+static void probe_make_pidns(struct trial_shared_page *page, int tmpfs)
 {
 	pid_t pid;
 	int status;
@@ -145,16 +146,16 @@ static int probe_change_root(int tmpfs)
 }
 
 /* Makes a user namespace. False when that failed: then no other namespace can be made. */
-static bool probe_make_userns(struct trial_page *page)
+static bool probe_make_userns(struct trial_shared_page *page)
 {
 	page->error[STEP_USER] = probe_unshare_namespace(page, CLONE_NEWUSER);
 	page->unshared = page->error[STEP_USER] ? 2 : 1;
 	if (page->error[STEP_USER])
 		return privs_have_capability(CAP_SYS_ADMIN);
-	return probe_await_change(&page->mapped, 0, STEP_TIMEOUT_MS) && page->error[STEP_MAP] == 0;
+	return probe_await_change_of_word(&page->mapped, 0, STEP_TIMEOUT_MS) && page->error[STEP_WRITE_ID_MAPS] == 0;
 }
 
-static _Noreturn void probe_run_namespaces_child(struct trial_page *page)
+static _Noreturn void probe_run_namespaces_child(struct trial_shared_page *page)
 {
 	int tmpfs = -1;
 
@@ -166,12 +167,12 @@ static _Noreturn void probe_run_namespaces_child(struct trial_page *page)
 	if (page->error[STEP_NET] == 0)
 		page->error[STEP_LOOPBACK] = probe_raise_loopback();
 	page->error[STEP_CGROUP] = probe_unshare_namespace(page, CLONE_NEWCGROUP);
-	page->error[STEP_MOUNT] = probe_unshare_namespace(page, CLONE_NEWNS);
-	if (page->error[STEP_MOUNT] == 0)
+	page->error[STEP_MOUNT_NAMESPACE] = probe_unshare_namespace(page, CLONE_NEWNS);
+	if (page->error[STEP_MOUNT_NAMESPACE] == 0)
 		tmpfs = probe_make_tree(page);
 	probe_make_pidns(page, tmpfs);
-	if (page->error[STEP_BIND] == 0)
-		page->error[STEP_ROOT] = probe_change_root(tmpfs);
+	if (page->error[STEP_COPY_MOUNTS] == 0)
+		page->error[STEP_CHANGE_ROOT] = probe_change_root(tmpfs);
 	_exit(0);
 }
 
@@ -180,9 +181,9 @@ static _Noreturn void probe_run_namespaces_child(struct trial_page *page)
 static void probe_find_userns_traits(struct doctor *doctor)
 {
 	if (probe_read_number("/proc/sys/user/max_user_namespaces") == 0)
-		doctor->traits |= TRAIT_MAX_USERNS;
+		doctor->traits |= TRAIT_MAX_USERNS_0;
 	if (probe_read_number("/proc/sys/kernel/unprivileged_userns_clone") == 0)
-		doctor->traits |= TRAIT_USERNS_CLONE;
+		doctor->traits |= TRAIT_USERNS_CLONE_0;
 	if (probe_read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") > 0)
 		doctor->traits |= TRAIT_APPARMOR;
 }
@@ -192,18 +193,18 @@ static const char *probe_explain_errno(const struct doctor *doctor, enum namespa
 {
 	unsigned traits = doctor->traits;
 
-	if (step == STEP_PROC)
+	if (step == STEP_MOUNT_PROC)
 		return "parts of /proc are covered, as in containers";
 	if (error == EINVAL)
 		return "the kernel is built without it";
 	if ((error == ENOSPC || error == EUSERS) && step == STEP_USER)
-		return traits & TRAIT_MAX_USERNS ? "user.max_user_namespaces is 0"
+		return traits & TRAIT_MAX_USERNS_0 ? "user.max_user_namespaces is 0"
 						 : "as many as may be, or too deep, are there";
 	if (error == ENOSPC)
 		return "its limit below /proc/sys/user is reached";
-	if (error == ENOSYS || ((error == EPERM || error == EACCES) && traits & TRAIT_FILTERED))
+	if (error == ENOSYS || ((error == EPERM || error == EACCES) && traits & TRAIT_SECCOMP_FILTER))
 		return "a filter above refuses it (a container's seccomp profile)";
-	if (traits & TRAIT_USERNS_CLONE && step == STEP_USER)
+	if (traits & TRAIT_USERNS_CLONE_0 && step == STEP_USER)
 		return "kernel.unprivileged_userns_clone is 0";
 	if (traits & TRAIT_APPARMOR)
 		return "AppArmor keeps user namespaces from programs without a profile";
@@ -212,25 +213,25 @@ static const char *probe_explain_errno(const struct doctor *doctor, enum namespa
 	return "refused, perhaps by a security module";
 }
 
-static void probe_report_namespaces(struct doctor *doctor, const struct trial_page *page)
+static void probe_report_namespaces(struct doctor *doctor, const struct trial_shared_page *page)
 {
-	int user = page->error[STEP_USER] ? page->error[STEP_USER] : page->error[STEP_MAP];
+	int user = page->error[STEP_USER] ? page->error[STEP_USER] : page->error[STEP_WRITE_ID_MAPS];
 
 	for (enum namespaces_step step = 0; step < STEP_MAX; step++) {
 		enum probe probe = steps[step].probe;
 		int error = page->error[step];
 
-		if (doctor->finding[probe].state != FINDING_NONE)
+		if (doctor->finding[probe].state != FINDING_NOT_REPORTED)
 			continue;
 		if (error > 0)
-			finding_set_state(doctor, probe, FINDING_LACKS, error, "%s: %s (%s)", steps[step].fails,
+			finding_set_state(doctor, probe, FINDING_FAILS, error, "%s: %s (%s)", steps[step].fails,
 				    probe_explain_errno(doctor, step, error), strerror(error));
-		else if (error < 0 && step != STEP_MAP)
-			finding_set_state(doctor, probe, FINDING_LACKS, user > 0 ? user : ECHILD, "not tried: %s",
+		else if (error < 0 && step != STEP_WRITE_ID_MAPS)
+			finding_set_state(doctor, probe, FINDING_FAILS, user > 0 ? user : ECHILD, "not tried: %s",
 				    page->error[STEP_IPC] < 0 ? "it takes a user namespace"
 							      : "what comes before it failed");
-		else if (step == STEP_PROC && !page->proc_is_fresh)
-			finding_set_state(doctor, probe, FINDING_LACKS, EIO,
+		else if (step == STEP_MOUNT_PROC && !page->proc_is_fresh)
+			finding_set_state(doctor, probe, FINDING_FAILS, EIO,
 					  "one was mounted but shows other processes");
 		else if (steps[step].works)
 			finding_set_state(doctor, probe, FINDING_WORKS, 0, "%s", steps[step].works);
@@ -239,7 +240,7 @@ static void probe_report_namespaces(struct doctor *doctor, const struct trial_pa
 
 void probe_namespaces(struct doctor *doctor)
 {
-	struct trial_page *page = probe_map_shared(sizeof(*page));
+	struct trial_shared_page *page = probe_map_shared(sizeof(*page));
 	pid_t pid;
 	int status;
 
@@ -258,8 +259,8 @@ void probe_namespaces(struct doctor *doctor)
 		probe_run_namespaces_child(page);
 	if (pid < 0)
 		return;
-	if (probe_await_change(&page->unshared, 0, STEP_TIMEOUT_MS) && page->unshared == 1)
-		page->error[STEP_MAP] = -namespaces_write_id_maps(pid);
+	if (probe_await_change_of_word(&page->unshared, 0, STEP_TIMEOUT_MS) && page->unshared == 1)
+		page->error[STEP_WRITE_ID_MAPS] = -namespaces_write_id_maps(pid);
 	page->mapped = 1;
 	if (probe_wait_for_child(pid, STEP_TIMEOUT_MS, &status) == 0 && page->unshared)
 		probe_report_namespaces(doctor, page);

@@ -29,9 +29,9 @@ void finding_set_state(struct doctor *doctor, enum probe probe, enum finding_sta
 	finding->state = state;
 }
 
-void probe_set_lacking(struct doctor *doctor, enum probe probe, int error, const char *what)
+void probe_set_failing(struct doctor *doctor, enum probe probe, int error, const char *what)
 {
-	finding_set_state(doctor, probe, FINDING_LACKS, error, "%s: %s", what, strerror(error));
+	finding_set_state(doctor, probe, FINDING_FAILS, error, "%s: %s", what, strerror(error));
 }
 
 /* Sleeps between two polls. pidfds, which need no polling, may not be available. */
@@ -66,7 +66,7 @@ void *probe_map_shared(size_t size)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-bool probe_await_change(const volatile int *word, int value, unsigned timeout_ms)
+bool probe_await_change_of_word(const volatile int *word, int value, unsigned timeout_ms)
 {
 	uint64_t end = io_read_clock_ns() + (uint64_t)timeout_ms * 1000000;
 

@@ -12,8 +12,8 @@ __attribute__((format(printf, 5, 6))) void finding_set_state(struct doctor *doct
 						       enum finding_state state, int error, const char *format,
 						       ...);
 
-/* Sets FINDING_LACKS, with a message that ends in the text of `error`, a positive errno. */
-void probe_set_lacking(struct doctor *doctor, enum probe probe, int error, const char *what);
+/* Sets FINDING_FAILS, with a message that ends in the text of `error`, a positive errno. */
+void probe_set_failing(struct doctor *doctor, enum probe probe, int error, const char *what);
 
 /* Waits for a child and reaps it; after the timeout kills it. 0 with its status, -ETIMEDOUT or -ECHILD. */
 int probe_wait_for_child(pid_t pid, unsigned timeout_ms, int *ret_status);
@@ -22,7 +22,7 @@ int probe_wait_for_child(pid_t pid, unsigned timeout_ms, int *ret_status);
 void *probe_map_shared(size_t size);
 
 /* Waits until `word` is not `value`. False after the timeout. */
-bool probe_await_change(const volatile int *word, int value, unsigned timeout_ms);
+bool probe_await_change_of_word(const volatile int *word, int value, unsigned timeout_ms);
 
 /* Reads the first line of a file of /proc or /sys, cut to size. False when it cannot be read. */
 bool probe_read_first_line(const char *path, char *out, size_t size);

@@ -37,12 +37,12 @@ static void probe_report_ptrace_error(struct doctor *doctor, enum probe probe, i
 	long scope = probe_read_number(YAMA_SCOPE_FILE);
 
 	if (scope > 1) {
-		doctor->traits |= TRAIT_YAMA;
-		finding_set_state(doctor, probe, FINDING_LACKS, error,
+		doctor->traits |= TRAIT_YAMA_RESTRICTS_PTRACE;
+		finding_set_state(doctor, probe, FINDING_FAILS, error,
 			    "%s: kernel.yama.ptrace_scope is %ld, which leaves this to %s", what, scope,
 			    scope == 2 ? "CAP_SYS_PTRACE" : "nobody");
 	} else {
-		probe_set_lacking(doctor, probe, error, what);
+		probe_set_failing(doctor, probe, error, what);
 	}
 }
 
@@ -69,7 +69,7 @@ void probe_target_memory(struct doctor *doctor)
 	if (error)
 		probe_report_ptrace_error(doctor, PROBE_MEMORY, error, "a child's memory cannot be read and written");
 	else if (here != 'a' + 1 || word != 'a')
-		finding_set_state(doctor, PROBE_MEMORY, FINDING_LACKS, EIO,
+		finding_set_state(doctor, PROBE_MEMORY, FINDING_FAILS, EIO,
 			    "a child's memory reads other than it was written");
 	else
 		finding_set_state(doctor, PROBE_MEMORY, FINDING_WORKS, 0, "a child's memory was read and written");
@@ -86,7 +86,7 @@ static _Noreturn void probe_exec_child(const volatile int *go)
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	for (int fd = 0; fd < 3; fd++)
 		(void)(null_fd >= 0 ? dup2(null_fd, fd) : close(fd));
-	if (probe_await_change(go, 0, STEP_TIMEOUT_MS))
+	if (probe_await_change_of_word(go, 0, STEP_TIMEOUT_MS))
 		(void)execve("/proc/self/exe", argv, envp);
 	_exit(127);
 }
@@ -108,14 +108,14 @@ void probe_ptrace(struct doctor *doctor)
 	if (ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL) < 0)
 		probe_report_ptrace_error(doctor, PROBE_TRACE, errno, "a child cannot be traced");
 	*go = 1;
-	if (doctor->finding[PROBE_TRACE].state == FINDING_NONE) {
+	if (doctor->finding[PROBE_TRACE].state == FINDING_NOT_REPORTED) {
 		if (probe_wait_for_child(pid, STEP_TIMEOUT_MS, &status) == 0 &&
 		    status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
 			finding_set_state(doctor, PROBE_TRACE, FINDING_WORKS, 0,
 				    "an exec was stopped before its first instruction%s",
 				    scope == 1 ? "; Yama allows it for descendants (ptrace_scope 1)" : "");
 		else
-			finding_set_state(doctor, PROBE_TRACE, FINDING_LACKS, ECHILD,
+			finding_set_state(doctor, PROBE_TRACE, FINDING_FAILS, ECHILD,
 					  "the stop of an exec was not seen");
 	}
 	probe_end_child(pid);

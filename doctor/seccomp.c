@@ -70,10 +70,10 @@ static const char *probe_explain_seccomp_errno(int error)
 void probe_seccomp_filter(struct doctor *doctor)
 {
 	if (probe_install_filter(0, SECCOMP_RET_ERRNO | ENOTTY) < 0)
-		finding_set_state(doctor, PROBE_FILTER, FINDING_LACKS, errno, "%s: %s",
+		finding_set_state(doctor, PROBE_FILTER, FINDING_FAILS, errno, "%s: %s",
 				  probe_explain_seccomp_errno(errno), strerror(errno));
 	else if (syscall(SYS_getppid) >= 0 || errno != ENOTTY)
-		finding_set_state(doctor, PROBE_FILTER, FINDING_LACKS, ENOTTY,
+		finding_set_state(doctor, PROBE_FILTER, FINDING_FAILS, ENOTTY,
 				  "a filter is installed but does nothing");
 	else
 		finding_set_state(doctor, PROBE_FILTER, FINDING_WORKS, 0, "a filter was installed and refused a call");
@@ -83,7 +83,7 @@ void probe_seccomp_filter(struct doctor *doctor)
 
 enum { KILLABLE = 1 << 0, SYNC = 1 << 1 };
 
-struct listener_page {
+struct listener_shared_page {
 	volatile int listener; /* the listener's descriptor; -2: no filter yet; -1: the filter failed with `error` */
 	volatile int error;
 	volatile int extras; /* the features that work: KILLABLE, SYNC */
@@ -94,7 +94,7 @@ struct listener_page {
 };
 
 /* The child that makes the notified call. It shares the descriptor table, as a program does before its filter. */
-static _Noreturn void probe_run_listener_child(struct listener_page *page)
+static _Noreturn void probe_run_listener_child(struct listener_shared_page *page)
 {
 	long listener = probe_install_filter(SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
 					     SECCOMP_RET_USER_NOTIF);
@@ -124,7 +124,7 @@ static int probe_receive_notification(int listener, struct seccomp_notif *ret_no
 }
 
 /* Receives a notification of the child and responds. Returns the step that failed, or NULL. */
-static const char *probe_respond_to_child(struct listener_page *page, int fd, pid_t pid, int *ret_error)
+static const char *probe_respond_to_child(struct listener_shared_page *page, int fd, pid_t pid, int *ret_error)
 {
 	struct seccomp_notif notification;
 	int listener = page->listener, status;
@@ -168,20 +168,20 @@ static bool probe_is_inside_callgate(void)
 static void probe_report_no_listener(struct doctor *doctor, int error)
 {
 	if (probe_is_inside_callgate())
-		doctor->traits |= TRAIT_CALLGATE | TRAIT_LISTENER;
+		doctor->traits |= TRAIT_IN_CALLGATE | TRAIT_SECCOMP_LISTENER;
 	if (error == EBUSY)
-		doctor->traits |= TRAIT_LISTENER;
-	if (doctor->traits & TRAIT_CALLGATE)
-		finding_set_state(doctor, PROBE_LISTENER, FINDING_LACKS, error,
+		doctor->traits |= TRAIT_SECCOMP_LISTENER;
+	if (doctor->traits & TRAIT_IN_CALLGATE)
+		finding_set_state(doctor, PROBE_LISTENER, FINDING_FAILS, error,
 			    "this is a program of a callgate run, which listens already");
 	else
-		finding_set_state(doctor, PROBE_LISTENER, FINDING_LACKS, error, "%s: %s",
+		finding_set_state(doctor, PROBE_LISTENER, FINDING_FAILS, error, "%s: %s",
 				  probe_explain_seccomp_errno(error), strerror(error));
 }
 
 void probe_seccomp_listener(struct doctor *doctor)
 {
-	struct listener_page *page = probe_map_shared(sizeof(*page));
+	struct listener_shared_page *page = probe_map_shared(sizeof(*page));
 	_cleanup_close_ int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const char *failed;
 	struct stat st;
@@ -190,11 +190,11 @@ void probe_seccomp_listener(struct doctor *doctor)
 
 	if (!page || fstat(fd, &st) < 0)
 		return;
-	*page = (struct listener_page){.listener = -2, .device = st.st_dev, .inode = st.st_ino};
+	*page = (struct listener_shared_page){.listener = -2, .device = st.st_dev, .inode = st.st_ino};
 	pid = syscall(SYS_clone, (unsigned long)(CLONE_FILES | SIGCHLD), 0L, 0L, 0L, 0L);
 	if (pid == 0)
 		probe_run_listener_child(page);
-	if (pid < 0 || !probe_await_change(&page->listener, -2, STEP_TIMEOUT_MS))
+	if (pid < 0 || !probe_await_change_of_word(&page->listener, -2, STEP_TIMEOUT_MS))
 		return;
 	if (page->listener < 0) {
 		probe_report_no_listener(doctor, page->error);
@@ -202,10 +202,10 @@ void probe_seccomp_listener(struct doctor *doctor)
 	}
 	failed = probe_respond_to_child(page, fd, (pid_t)pid, &error);
 	if (failed)
-		probe_set_lacking(doctor, PROBE_LISTENER, -error, failed);
+		probe_set_failing(doctor, PROBE_LISTENER, -error, failed);
 	else
 		finding_set_state(doctor, PROBE_LISTENER,
-				  page->extras == (KILLABLE | SYNC) ? FINDING_WORKS : FINDING_WARNS, 0,
+				  page->extras == (KILLABLE | SYNC) ? FINDING_WORKS : FINDING_CAVEAT, 0,
 				  "a call was received, answered, and given a descriptor%s%s",
 				  page->extras & SYNC ? "" : "; without SYNC_WAKE_UP (Linux 6.6): slower",
 				  page->extras & KILLABLE ? ""
@@ -216,7 +216,7 @@ void probe_seccomp_listener(struct doctor *doctor)
 /* ---- filters on this process ---- */
 
 /* Tries the calls that the profile of a container may refuse. `refused`: the names of those that failed. */
-static void probe_try_calls(char *refused, size_t size)
+static void probe_find_refused_calls(char *refused, size_t size)
 {
 	char from = 1, to = 0;
 	const struct iovec local = {&to, 1}, remote = {&from, 1};
@@ -248,20 +248,20 @@ static int probe_count_filters(void)
 
 void probe_outer_filter(struct doctor *doctor)
 {
-	bool taken = doctor->traits & TRAIT_LISTENER, callgate = doctor->traits & TRAIT_CALLGATE;
+	bool taken = doctor->traits & TRAIT_SECCOMP_LISTENER, callgate = doctor->traits & TRAIT_IN_CALLGATE;
 	char refused[120] = "";
 	int filters = probe_count_filters();
 
 	if (filters <= 0) {
-		finding_set_state(doctor, PROBE_OUTER, filters < 0 ? FINDING_WARNS : FINDING_WORKS, 0, "%s",
+		finding_set_state(doctor, PROBE_OUTER, filters < 0 ? FINDING_CAVEAT : FINDING_WORKS, 0, "%s",
 			    filters < 0 ? "/proc does not tell whether a seccomp filter is on this process"
 					: "no seccomp filter is on this process");
 		return;
 	}
-	doctor->traits |= TRAIT_FILTERED;
-	probe_try_calls(refused, sizeof(refused));
+	doctor->traits |= TRAIT_SECCOMP_FILTER;
+	probe_find_refused_calls(refused, sizeof(refused));
 	doctor->refused_pidfd_getfd = strstr(refused, "pidfd_getfd") != NULL;
-	finding_set_state(doctor, PROBE_OUTER, taken || *refused ? FINDING_WARNS : FINDING_WORKS, 0, "%s%s%s%s",
+	finding_set_state(doctor, PROBE_OUTER, taken || *refused ? FINDING_CAVEAT : FINDING_WORKS, 0, "%s%s%s%s",
 		    callgate ? "the filter of a callgate run is on this process"
 		    : taken  ? "a process above listens to this one's calls: callgate or a container's agent"
 			     : "a seccomp filter is on this process: a container's profile",

@@ -17,18 +17,18 @@ static const struct control_rule {
 	unsigned phases;         /* phases in which the message may come */
 	enum control_phase next; /* the phase that begins with the message; CONTROL_STARTING: the phase stays */
 } rules[] = {
-	[CONTROL_GUEST] = {0, CONTROL_FDS_MAX, CONTROL_EGRESS, IN_PHASE(STARTING), CONTROL_RUNNING},
+	[CONTROL_PROGRAM_SOCKETS] = {0, CONTROL_FDS_MAX, CONTROL_EGRESS, IN_PHASE(STARTING), CONTROL_RUNNING},
 	[CONTROL_CONNECT] = {sizeof(struct control_connect), 0, CONTROL_EGRESS, IN_PHASE(RUNNING), 0},
-	[CONTROL_UDP] = {sizeof(struct control_connect), 1, CONTROL_EGRESS, IN_PHASE(RUNNING), 0},
+	[CONTROL_UDP_ENDPOINT] = {sizeof(struct control_connect), 1, CONTROL_EGRESS, IN_PHASE(RUNNING), 0},
 	[CONTROL_CANCEL] = {sizeof(struct control_id), 0, CONTROL_EGRESS, IN_PHASE(RUNNING), 0},
-	[CONTROL_ACK] = {sizeof(struct control_ack), 0, CONTROL_EGRESS, IN_PHASE(RUNNING) | IN_PHASE(ENDING), 0},
+	[CONTROL_RECORD_ACK] = {sizeof(struct control_ack), 0, CONTROL_EGRESS, IN_PHASE(RUNNING) | IN_PHASE(ENDING), 0},
 	[CONTROL_END] = {0, 0, CONTROL_EGRESS, IN_PHASE(STARTING) | IN_PHASE(RUNNING), CONTROL_ENDING},
 
 	[CONTROL_READY] = {0, 0, CONTROL_SUPERVISOR, IN_PHASE(STARTING), CONTROL_RUNNING},
-	[CONTROL_NAME] = {sizeof(struct control_name), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
+	[CONTROL_NAME_APPROVED] = {sizeof(struct control_name), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
 	[CONTROL_CONNECTED] = {sizeof(struct control_connected), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
 	[CONTROL_RECORD] = {sizeof(struct control_record), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
-	[CONTROL_DONE] = {sizeof(struct control_done), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
+	[CONTROL_REQUEST_DONE] = {sizeof(struct control_done), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == CONTROL_TYPE_MAX, "each message has its rule");
 
@@ -84,8 +84,8 @@ int control_send_message(int fd, const struct control_message *message, const in
 
 static bool control_record_is_valid(const struct control_record *record)
 {
-	return record->event < CONTROL_EVENT_MAX && HAS_NUL(record->host) && HAS_NUL(record->real) &&
-		HAS_NUL(record->dropped) &&
+	return record->event < CONTROL_EVENT_MAX && HAS_NUL(record->host) && HAS_NUL(record->real_address) &&
+		HAS_NUL(record->undialled_addresses) &&
 	       HAS_NUL(record->sni) && HAS_NUL(record->alpn) && HAS_NUL(record->proto) && HAS_NUL(record->method) &&
 	       HAS_NUL(record->path) && HAS_NUL(record->rule) && HAS_NUL(record->reason) &&
 		       HAS_NUL(record->credential) &&
@@ -97,9 +97,9 @@ static bool control_message_is_valid(const struct control_message *message, size
 	if (len < CONTROL_HEAD_SIZE || message->version != CONTROL_VERSION || message->type >= CONTROL_TYPE_MAX ||
 	    len != control_get_message_size((enum control_type)message->type))
 		return false;
-	if (message->type == CONTROL_CONNECT || message->type == CONTROL_UDP)
+	if (message->type == CONTROL_CONNECT || message->type == CONTROL_UDP_ENDPOINT)
 		return HAS_NUL(message->connect.host) && HAS_NUL(message->connect.exe);
-	if (message->type == CONTROL_NAME)
+	if (message->type == CONTROL_NAME_APPROVED)
 		return HAS_NUL(message->name.host);
 	return message->type != CONTROL_RECORD || control_record_is_valid(&message->record);
 }

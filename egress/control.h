@@ -23,44 +23,47 @@
 
 enum control_type {
 	/* from the supervisor to egress */
-	CONTROL_GUEST,     /* brings descriptors: TCP listener, DNS UDP socket, DNS TCP listener */
+	CONTROL_PROGRAM_SOCKETS,     /* brings descriptors: TCP listener, DNS UDP socket, DNS TCP listener */
 	CONTROL_CONNECT,   /* struct control_connect: a connection is announced */
 	/*
 	 * struct control_connect with a descriptor: the socket on which datagrams of all the program's sockets to that
 	 * endpoint arrive
 	 */
-	CONTROL_UDP,
+	CONTROL_UDP_ENDPOINT,
 	CONTROL_CANCEL,    /* struct control_id: the program no longer waits, and its socket will not come */
-	CONTROL_ACK,       /* struct control_ack: a record was written, or could not be */
+	CONTROL_RECORD_ACK,       /* struct control_ack: a record was written, or could not be */
 	CONTROL_END,       /* egress is to close everything, send the close records and exit */
 	/* from egress to the supervisor */
-	CONTROL_READY,     /* egress has the descriptors of CONTROL_GUEST and is ready */
-	CONTROL_NAME,      /* struct control_name: a name got an address. Sent before the DNS answer */
+	CONTROL_READY,     /* egress has the descriptors of CONTROL_PROGRAM_SOCKETS and is ready */
+	CONTROL_NAME_APPROVED,      /* struct control_name: a name got an address. Sent before the DNS answer */
 	CONTROL_CONNECTED, /* struct control_connected: the upstream is connected, or not */
 	CONTROL_RECORD,    /* struct control_record: to be written to the audit log */
-	CONTROL_DONE,      /* struct control_done: the outcome of a recorded request */
+	CONTROL_REQUEST_DONE,      /* struct control_done: the outcome of a recorded request */
 	CONTROL_TYPE_MAX,
 };
 
 struct control_id {
-	uint64_t conn;
+	uint64_t conn_id;
 };
 
 struct control_connect {
-	uint64_t conn;       /* number of the connection, chosen by the supervisor, never used twice */
+	uint64_t conn_id;       /* number of the connection, chosen by the supervisor, never used twice */
 	int32_t pid;
 	uint16_t port;       /* destination port, host order */
-	uint16_t source_port; /* source port of the program's socket, host order; 0 for CONTROL_UDP */
+	uint16_t source_port; /* source port of the program's socket, host order; 0 for CONTROL_UDP_ENDPOINT */
 	uint8_t family;      /* AF_INET or AF_INET6, as the program sees the connection */
 	char host[NET_HOST_MAX]; /* name that the address stands for; "" for a proxy: see CONTROL_PORT_* */
 	char exe[256];
 };
-/* Destination ports at the run's own address (POOL_OWN) that lead to the proxies, if the policy offers them. */
+/*
+ * Destination ports at the run's own address (POOL_INDEX_OF_PROXIES) that lead to the proxies, if the policy offers
+ * them.
+ */
 #define CONTROL_PORT_HTTP_PROXY 3128
 #define CONTROL_PORT_SOCKS 1080
 
 struct control_connected {
-	uint64_t conn;
+	uint64_t conn_id;
 	int32_t error; /* 0 or -errno for the program: ECONNREFUSED, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH … */
 };
 
@@ -81,7 +84,7 @@ enum control_event {
 /* One audit record. Empty texts are left out of it. All texts end in NUL; the log escapes control characters. */
 struct control_record {
 	uint64_t id;   /* number of this record, for ACK and DONE */
-	uint64_t conn; /* number of the connection; 0 for CONTROL_EVENT_DNS */
+	uint64_t conn_id; /* number of the connection; 0 for CONTROL_EVENT_DNS */
 	uint8_t event;
 	uint8_t wants_ack, allow;
 	uint8_t truncated; /* the path was longer than `path` has room for */
@@ -89,11 +92,11 @@ struct control_record {
 	int32_t pid;
 	uint32_t status;   /* HTTP status: in the close record of HTTP, and of a refused request */
 	int32_t error;     /* -errno of a refused or failed connection; 0: not known */
-	uint32_t count;    /* for CONTROL_EVENT_DNS, how many refusals since the last record; else 1 */
+	uint32_t refusal_count;    /* for CONTROL_EVENT_DNS, how many refusals since the last record; else 1 */
 	uint64_t bytes_up, bytes_down, dns_us, connect_us, duration_us;
 	char host[NET_HOST_MAX];
-	char real[64];      /* the address that was dialled, with port */
-	char dropped[256];  /* addresses that may not be dialled: "10.0.0.1 private, ::1 loopback" */
+	char real_address[64];      /* the address that was dialled, with port */
+	char undialled_addresses[256];  /* addresses that may not be dialled: "10.0.0.1 private, ::1 loopback" */
 	char sni[NET_HOST_MAX];
 	char alpn[16];
 	char proto[16];     /* https, http, tcp, udp, h2, websocket, proxy, socks or dns */
@@ -136,7 +139,7 @@ enum control_side { CONTROL_SUPERVISOR, CONTROL_EGRESS };
 /* The phase of one side, by the messages that it has received. It starts with the first and never goes back. */
 enum control_phase {
 	CONTROL_STARTING,
-	CONTROL_RUNNING, /* egress has received CONTROL_GUEST; the supervisor has received CONTROL_READY */
+	CONTROL_RUNNING, /* egress has received CONTROL_PROGRAM_SOCKETS; the supervisor has received CONTROL_READY */
 	CONTROL_ENDING,  /* egress has received CONTROL_END */
 	CONTROL_PHASE_MAX,
 };

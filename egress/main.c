@@ -24,10 +24,10 @@
 #include "egress/tls/context.h"
 
 #define RESERVED_FDS 96  /* descriptors for everything except connections: control line, listener, names, dialling */
-#define END_DELIVER_MS 300       /* time after the program's end to deliver what the program sent */
-#define END_RECORDS_MS 1500 /* time after the program's end for the supervisor to take the last records */
-#define END_POLL_MS 5
-#define ACCEPTS_MAX 64 /* most connections accepted in one round of the loop */
+#define END_DELIVER_BYTES_MAX_MS 300       /* time after the program's end to deliver what the program sent */
+#define END_DELIVER_RECORDS_MAX_MS 1500 /* time after the program's end for the supervisor to take the last records */
+#define END_POLL_INTERVAL_MS 5
+#define ACCEPTS_PER_ROUND_MAX 64 /* most connections accepted in one round of the loop */
 #define ACCEPT_PAUSE_MS 100   /* pause of accepting while no file descriptor is free */
 
 /* ---- connections of the program ---- */
@@ -43,22 +43,22 @@ static void egress_on_upstream_opened(struct conn *conn, int error, const char *
 	conn_send_connected(conn, error);
 	if (error < 0)
 		conn_close(conn, "refused", reason, true);
-	else if (conn->arrived)
+	else if (conn->client_was_accepted)
 		conn_start_first_mode(conn);
 	else
-		conn_set_limit(conn, CONN_ARRIVE_MS, "cancelled");
+		conn_set_limit(conn, CONN_CLIENT_SOCKET_TIMEOUT_MS, "cancelled");
 }
 
 /* Evicts the longest idle connection, so that idle ones do not block a new one. False: there is no room. */
 static bool evict_idle_conn(struct egress *egress)
 {
-	uint64_t oldest_ns = loop_get_now_ns(egress->loop) - CONN_EVICT_MS * (uint64_t)NS_PER_MS;
+	uint64_t oldest_ns = loop_get_now_ns(egress->loop) - CONN_EVICT_AFTER_IDLE_MS * (uint64_t)NS_PER_MS;
 	struct conn *oldest = NULL;
 
 	if (egress->conns_count < egress->conns_max)
 		return true;
 	for (struct conn *conn = egress->conns; conn; conn = conn->next) {
-		if (!conn->arrived || conn->active_ns >= oldest_ns)
+		if (!conn->client_was_accepted || conn->active_ns >= oldest_ns)
 			continue;
 		oldest = conn;
 		oldest_ns = conn->active_ns;
@@ -78,7 +78,7 @@ static void egress_on_connect(struct egress *egress, const struct control_connec
 		conn_close(former, "cancelled", NULL, true);
 	conn = conn_create(egress, connect, modes);
 	if (!conn) { /* otherwise the supervisor would wait for an answer for ever */
-		line_report_gone(egress->line);
+		line_report_lost(egress->line);
 		return;
 	}
 	if (reason) {
@@ -130,7 +130,7 @@ static void accept_connections(struct egress *egress, int most)
 		}
 		/* Nagle's algorithm would wait for the peer's delayed ACK, 40 ms. Best effort: affects latency only. */
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-		conn_take_socket(conn, fd);
+		conn_set_accepted_socket(conn, fd);
 	}
 }
 
@@ -138,7 +138,7 @@ static void listener_on_ready(struct watch *watch)
 {
 	struct egress *egress = container_of(watch, struct egress, listener);
 
-	accept_connections(egress, ACCEPTS_MAX);
+	accept_connections(egress, ACCEPTS_PER_ROUND_MAX);
 }
 
 static void listener_on_pause_due(struct timer *timer)
@@ -190,12 +190,12 @@ static void take_program_sockets(struct egress *egress, int *fds, size_t count)
 	static const struct control_message ready = {.version = CONTROL_VERSION, .type = CONTROL_READY};
 
 	if (listener_start_accepting(egress, fds[0]) < 0) {
-		line_report_gone(egress->line);
+		line_report_lost(egress->line);
 		egress_close_fds(fds, count);
 		return;
 	}
 	if (dns_server_create(egress, fds[1], fds[2], &egress->dns) < 0)
-		line_report_gone(egress->line);
+		line_report_lost(egress->line);
 	else
 		(void)line_send_message(egress->line, &ready); /* without a supervisor the process ends */
 }
@@ -210,27 +210,27 @@ static void close_conns(struct egress *egress)
 static void close_flushed_conns(struct egress *egress)
 {
 	for (struct conn *conn = egress->conns; conn; conn = conn->next)
-		if (conn->client.ended && (conn->upstream.shut || conn->upstream.watch.fd < 0))
+		if (conn->client.ended && (conn->upstream.fin_was_sent || conn->upstream.watch.fd < 0))
 			conn_close(conn, "end", NULL, false);
 }
 
-static void egress_check_end(struct egress *egress)
+static void egress_stop_when_finished(struct egress *egress)
 {
 	uint64_t passed_ms = (loop_get_now_ns(egress->loop) - egress->end_ns) / NS_PER_MS;
 
-	if (passed_ms < END_DELIVER_MS)
+	if (passed_ms < END_DELIVER_BYTES_MAX_MS)
 		close_flushed_conns(egress);
 	else
 		close_conns(egress);
-	if ((!egress->conns && line_is_idle(egress->line)) || passed_ms >= END_RECORDS_MS)
+	if ((!egress->conns && line_queue_is_empty(egress->line)) || passed_ms >= END_DELIVER_RECORDS_MAX_MS)
 		loop_stop(egress->loop);
 	else
-		loop_set_timer(egress->loop, &egress->end_timer, END_POLL_MS);
+		loop_set_timer(egress->loop, &egress->end_timer, END_POLL_INTERVAL_MS);
 }
 
 static void egress_on_end_due(struct timer *timer)
 {
-	egress_check_end(container_of(timer, struct egress, end_timer));
+	egress_stop_when_finished(container_of(timer, struct egress, end_timer));
 }
 
 /*
@@ -247,12 +247,12 @@ static void egress_on_end_begin_due(struct timer *timer)
 	listener_stop_accepting(egress);
 	udp_close_all_endpoints(egress);
 	for (struct conn *conn = egress->conns; conn; conn = conn->next) {
-		if (conn->arrived)
+		if (conn->client_was_accepted)
 			conn_pump_mode(conn);
 		else
 			conn_close(conn, "cancelled", NULL, true);
 	}
-	egress_check_end(egress);
+	egress_stop_when_finished(egress);
 }
 
 static void egress_on_cancel(struct egress *egress, uint64_t id)
@@ -261,7 +261,7 @@ static void egress_on_cancel(struct egress *egress, uint64_t id)
 
 	while (conn && conn->id != id)
 		conn = conn->next;
-	if (conn && !conn->arrived)
+	if (conn && !conn->client_was_accepted)
 		conn_close(conn, "cancelled", NULL, true);
 }
 
@@ -269,12 +269,12 @@ static void egress_on_message(struct egress *egress, const struct control_messag
 {
 	if (!control_admits_message(CONTROL_EGRESS, &egress->phase, message, fds_count)) {
 		egress_close_fds(fds, fds_count);
-		line_report_gone(egress->line);
-	} else if (message->type == CONTROL_GUEST) {
+		line_report_lost(egress->line);
+	} else if (message->type == CONTROL_PROGRAM_SOCKETS) {
 		take_program_sockets(egress, fds, fds_count);
-	} else if (message->type == CONTROL_UDP) {
+	} else if (message->type == CONTROL_UDP_ENDPOINT) {
 		udp_open_endpoint(egress, &message->connect, fds[0]);
-	} else if (message->type == CONTROL_ACK) {
+	} else if (message->type == CONTROL_RECORD_ACK) {
 		line_acknowledge_record(egress->line, &message->ack);
 	} else if (message->type == CONTROL_END) {
 		/*
@@ -286,16 +286,16 @@ static void egress_on_message(struct egress *egress, const struct control_messag
 	} else if (message->type == CONTROL_CONNECT) {
 		egress_on_connect(egress, &message->connect);
 	} else if (message->type == CONTROL_CANCEL) {
-		egress_on_cancel(egress, message->id.conn);
+		egress_on_cancel(egress, message->id.conn_id);
 	}
 }
 
-static void egress_on_drained(struct egress *egress)
+static void egress_resume_stalled_conns(struct egress *egress)
 {
 	for (struct conn *conn = egress->conns; conn; conn = conn->next) {
-		if (!conn->stalled)
+		if (!conn->waits_for_control_line)
 			continue;
-		conn->stalled = false;
+		conn->waits_for_control_line = false;
 		conn_pump_mode(conn);
 	}
 }
@@ -327,7 +327,7 @@ static size_t egress_raise_fd_limit(void)
 static int egress_set_up(struct egress *egress)
 {
 	static const struct line_events events = {
-		.message = egress_on_message, .drained = egress_on_drained, .gone = egress_on_line_gone};
+		.message = egress_on_message, .drained = egress_resume_stalled_conns, .gone = egress_on_line_gone};
 	const struct egress_options *options = egress->options;
 	int error;
 

@@ -33,12 +33,12 @@ static bool capture_can_splice(const struct capture_options *options)
 int capture_init_from(struct capture *capture, const struct capture_options *options, int fd)
 {
 	*capture = (struct capture){.options = *options, .pipe_fd = fd, .spill_fd = -1};
-	capture->pending = malloc(CAPTURE_CHUNK_BYTES);
-	if (!capture->pending) {
+	capture->bytes_to_forward = malloc(CAPTURE_CHUNK_BYTES);
+	if (!capture->bytes_to_forward) {
 		capture_release(capture);
 		return -ENOMEM;
 	}
-	capture->left_bytes = options->limit_bytes;
+	capture->bytes_left_of_limit = options->limit_bytes;
 	capture->forward_step = capture_get_forward_step(options->forward_fd);
 	return 0;
 }
@@ -53,7 +53,7 @@ int capture_init(struct capture *capture, const struct capture_options *options,
 	/* Set only for the keeper's end: each end of a pipe is a file description with its own O_NONBLOCK. */
 	(void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
 	error = capture_init_from(capture, options, fds[0]);
-	capture->splices = error == 0 && capture_can_splice(options);
+	capture->uses_splice = error == 0 && capture_can_splice(options);
 	if (error < 0)
 		(void)close(fds[1]);
 	else
@@ -65,7 +65,7 @@ void capture_release(struct capture *capture)
 {
 	cleanup_close(&capture->pipe_fd);
 	cleanup_close(&capture->spill_fd);
-	free(capture->pending);
+	free(capture->bytes_to_forward);
 	free(capture->kept);
 	*capture = (struct capture){.pipe_fd = -1, .spill_fd = -1};
 }
@@ -101,13 +101,13 @@ static void capture_open_spill_file(struct capture *capture)
 		capture_spill_bytes(capture, capture->kept, capture->kept_len);
 }
 
-int capture_spill_all(struct capture *capture)
+int capture_ensure_spill_file(struct capture *capture)
 {
 	capture_open_spill_file(capture);
 	return -capture->spill_error;
 }
 
-static bool capture_keep_bytes(struct capture *capture, const char *bytes, size_t len)
+static bool capture_keep_bytes_in_memory(struct capture *capture, const char *bytes, size_t len)
 {
 	size_t room = capture->kept_room ? capture->kept_room : 4096;
 	char *more;
@@ -127,11 +127,11 @@ static bool capture_keep_bytes(struct capture *capture, const char *bytes, size_
 }
 
 /* Counts a chunk, keeps and queues what is within the limit. Past the limit the spill file gets the chunk as well. */
-static void capture_take_chunk(struct capture *capture, size_t len)
+static void capture_keep_and_queue_chunk(struct capture *capture, size_t len)
 {
 	const struct capture_options *options = &capture->options;
-	bool fits = len <= capture->left_bytes && (!options->keep ||
-						   capture_keep_bytes(capture, capture->pending, len));
+	bool fits = len <= capture->bytes_left_of_limit &&
+		    (!options->keep || capture_keep_bytes_in_memory(capture, capture->bytes_to_forward, len));
 	size_t shown = len;
 
 	capture->bytes += len;
@@ -139,34 +139,36 @@ static void capture_take_chunk(struct capture *capture, size_t len)
 		if (!capture->truncated)
 			capture_open_spill_file(capture);
 		capture->truncated = true;
-		capture_spill_bytes(capture, capture->pending, len);
-		shown = len <= capture->left_bytes ? 0 /* no memory to keep the chunk */ : (size_t)capture->left_bytes;
-		if (options->keep && shown > 0 && !capture_keep_bytes(capture, capture->pending, shown))
+		capture_spill_bytes(capture, capture->bytes_to_forward, len);
+		shown = len <= capture->bytes_left_of_limit ? 0 /* no memory to keep the chunk */
+							    : (size_t)capture->bytes_left_of_limit;
+		if (options->keep && shown > 0 &&
+		    !capture_keep_bytes_in_memory(capture, capture->bytes_to_forward, shown))
 			shown = 0;
 	}
 	/* Once a byte was left out, by the limit or for lack of memory, nothing more is kept or forwarded. */
-	capture->left_bytes = fits ? capture->left_bytes - len : 0;
+	capture->bytes_left_of_limit = fits ? capture->bytes_left_of_limit - len : 0;
 	capture->pending_at = 0;
 	capture->pending_end = options->forward_fd >= 0 ? shown : 0;
 }
 
 static bool capture_read_pipe(struct capture *capture)
 {
-	ssize_t got = read(capture->pipe_fd, capture->pending, CAPTURE_CHUNK_BYTES);
+	ssize_t got = read(capture->pipe_fd, capture->bytes_to_forward, CAPTURE_CHUNK_BYTES);
 
 	if (got > 0)
-		capture_take_chunk(capture, (size_t)got);
+		capture_keep_and_queue_chunk(capture, (size_t)got);
 	else if (got == 0 || (errno != EAGAIN && errno != EINTR)) /* EIO: the slave side of the terminal is closed */
 		(void)close(steal_fd(&capture->pipe_fd));
 	return got > 0;
 }
 
 /* Handles a failed write. At EPIPE closes the pipe, so that the program gets EPIPE too. Else the pipe is drained. */
-static void capture_fail_forward(struct capture *capture, int error)
+static void capture_handle_forward_error(struct capture *capture, int error)
 {
 	capture->forward_error = error;
 	capture->options.forward_fd = -1;
-	capture->splices = capture->full = false;
+	capture->uses_splice = capture->forward_pipe_is_full = false;
 	capture->pending_at = capture->pending_end;
 	if (error == EPIPE) {
 		capture->reader_gone = true;
@@ -189,20 +191,21 @@ static bool capture_splice(struct capture *capture)
 	else if (moved == 0)
 		(void)close(steal_fd(&capture->pipe_fd));
 	else if (errno == EAGAIN)
-		capture->full = !capture->full;
+		capture->forward_pipe_is_full = !capture->forward_pipe_is_full;
 	else if (errno == EINVAL || errno == ENOSYS)
-		capture->splices = capture->full = false; /* read(2) and write(2) are used from now on */
+		/* read(2) and write(2) are used from now on */
+		capture->uses_splice = capture->forward_pipe_is_full = false;
 	else if (errno != EINTR)
-		capture_fail_forward(capture, errno);
+		capture_handle_forward_error(capture, errno);
 	if (moved >= 0)
-		capture->full = false;
+		capture->forward_pipe_is_full = false;
 	return moved > 0;
 }
 
-static bool capture_write_pending(struct capture *capture)
+static bool capture_forward_pending_bytes(struct capture *capture)
 {
 	size_t left = capture->pending_end - capture->pending_at;
-	ssize_t put = write(capture->options.forward_fd, capture->pending + capture->pending_at,
+	ssize_t put = write(capture->options.forward_fd, capture->bytes_to_forward + capture->pending_at,
 			    left < capture->forward_step ? left : capture->forward_step);
 
 	if (put >= 0) {
@@ -211,42 +214,43 @@ static bool capture_write_pending(struct capture *capture)
 	}
 	if (errno == EAGAIN || errno == EINTR)
 		return false;
-	capture_fail_forward(capture, errno);
+	capture_handle_forward_error(capture, errno);
 	return true;
 }
 
-static bool capture_has_pending(const struct capture *capture)
+static bool capture_has_bytes_to_forward(const struct capture *capture)
 {
 	return capture->pending_at < capture->pending_end;
 }
 
-void capture_fill_poll(const struct capture *capture, struct pollfd *ret_poll)
+void capture_get_pollfd(const struct capture *capture, struct pollfd *ret_poll)
 {
-	bool out = capture_has_pending(capture) || (capture->splices && capture->full && capture->pipe_fd >= 0);
+	bool out = capture_has_bytes_to_forward(capture) ||
+		   (capture->uses_splice && capture->forward_pipe_is_full && capture->pipe_fd >= 0);
 
 	/* The pipe is not read while bytes are pending: a slow reader slows the program, as without callgate. */
 	*ret_poll = (struct pollfd){.fd = out ? capture->options.forward_fd : capture->pipe_fd,
 				    .events = out ? POLLOUT : POLLIN};
 }
 
-bool capture_move_chunk(struct capture *capture)
+bool capture_read_or_forward_chunk(struct capture *capture)
 {
-	if (capture_has_pending(capture))
-		return capture_write_pending(capture);
-	if (capture->splices && capture->pipe_fd >= 0)
+	if (capture_has_bytes_to_forward(capture))
+		return capture_forward_pending_bytes(capture);
+	if (capture->uses_splice && capture->pipe_fd >= 0)
 		return capture_splice(capture);
 	return capture->pipe_fd >= 0 && capture_read_pipe(capture);
 }
 
 bool capture_has_ended(const struct capture *capture)
 {
-	return capture->pipe_fd < 0 && !capture_has_pending(capture);
+	return capture->pipe_fd < 0 && !capture_has_bytes_to_forward(capture);
 }
 
 void capture_stop_forwarding(struct capture *capture)
 {
 	capture->options.forward_fd = -1;
-	capture->splices = capture->full = false;
+	capture->uses_splice = capture->forward_pipe_is_full = false;
 	capture->pending_at = capture->pending_end = 0;
 	while (capture->pipe_fd >= 0 && capture_read_pipe(capture))
 		;

@@ -28,17 +28,18 @@ struct capture {
 	char *kept;  /* the bytes kept in memory; owned */
 	size_t kept_len, kept_room;
 	uint64_t bytes;      /* how much the program wrote */
-	uint64_t left_bytes; /* what is left of the limit */
+	uint64_t bytes_left_of_limit; /* what is left of the limit */
 	bool truncated;
 	bool reader_gone;  /* forwarding failed with EPIPE, so the pipe was closed: the program gets EPIPE as well */
 	int forward_error; /* errno of a failed write to forward_fd, after which the pipe is only drained; 0: none */
 	int spill_fd;
 	int spill_error; /* errno of a failed write: the spill file is incomplete; 0: none */
 	uint64_t spilled_bytes;
-	bool splices; /* splice(2) moves the bytes to forward_fd: only where nothing is kept and there is no limit */
-	bool full;    /* splice(2) found that forward_fd is full */
+	/* splice(2) moves the bytes to forward_fd: only where nothing is kept and there is no limit */
+	bool uses_splice;
+	bool forward_pipe_is_full;    /* splice(2) found that forward_fd is full */
 	size_t forward_step; /* bytes that write(2) takes without blocking when poll(2) calls forward_fd writable */
-	char *pending;       /* CAPTURE_CHUNK_BYTES for what was read and is to be forwarded */
+	char *bytes_to_forward;       /* CAPTURE_CHUNK_BYTES for what was read and is to be forwarded */
 	size_t pending_at, pending_end;
 };
 
@@ -50,10 +51,10 @@ void capture_release(struct capture *capture);
 
 /* The descriptor to poll: the pipe (-1 when it has ended), or forward_fd while bytes are to be forwarded. */
 struct pollfd;
-void capture_fill_poll(const struct capture *capture, struct pollfd *ret_poll);
+void capture_get_pollfd(const struct capture *capture, struct pollfd *ret_poll);
 
 /* To be called when the polled descriptor is ready. Moves at most one chunk. True: bytes were moved. */
-bool capture_move_chunk(struct capture *capture);
+bool capture_read_or_forward_chunk(struct capture *capture);
 
 /* True when the program has closed the stream and everything that was read has been forwarded. */
 bool capture_has_ended(const struct capture *capture);
@@ -62,6 +63,6 @@ bool capture_has_ended(const struct capture *capture);
 void capture_stop_forwarding(struct capture *capture);
 
 /* Makes sure that the spill file exists and holds all bytes. 0 or -errno. */
-int capture_spill_all(struct capture *capture);
+int capture_ensure_spill_file(struct capture *capture);
 
 #endif

@@ -22,7 +22,7 @@
 /* The first byte of a request to the custodian. */
 enum custodian_request { REQUEST_STORE = 's', REQUEST_REMOVE = 'r' };
 
-#define REMOVALS_MAX 8 /* more than the cgroup hierarchies of a machine */
+#define CUSTODIAN_REMOVALS_MAX 8 /* more than the cgroup hierarchies of a machine */
 #define REMOVAL_NAME_SIZE 64
 
 /* Room for the control message (cmsg(3)) that passes one descriptor. */
@@ -58,7 +58,7 @@ static bool custodian_receive_request(int fd, char *name, size_t size, int *ret_
 }
 
 /* text: a byte that is the directory's number, and the path of the file in it. */
-static int custodian_store_fd(const int dir_fd[CUSTODIAN_DIRS], int from, const char *text)
+static int custodian_perform_store_request(const int dir_fd[CUSTODIAN_DIRS], int from, const char *text)
 {
 	const unsigned dir = (unsigned char)text[0] - (unsigned)'0';
 	struct stat st;
@@ -74,7 +74,7 @@ struct custodian_removals {
 	struct {
 		int parent_fd;
 		char name[REMOVAL_NAME_SIZE];
-	} item[REMOVALS_MAX];
+	} item[CUSTODIAN_REMOVALS_MAX];
 };
 
 /* Takes parent_fd. Accepts only names of control groups: the keeper runs as another user and is not trusted. */
@@ -82,8 +82,8 @@ static int custodian_add_removal(struct custodian_removals *removals, int parent
 {
 	_cleanup_close_ int fd = parent_fd;
 
-	if (fd < 0 || removals->count == REMOVALS_MAX || strlen(name) >= REMOVAL_NAME_SIZE || strchr(name, '/') ||
-	    strncmp(name, CGROUP_BASE_PREFIX, strlen(CGROUP_BASE_PREFIX)) != 0)
+	if (fd < 0 || removals->count == CUSTODIAN_REMOVALS_MAX || strlen(name) >= REMOVAL_NAME_SIZE ||
+	    strchr(name, '/') || strncmp(name, CGROUP_UID_DIR_PREFIX, strlen(CGROUP_UID_DIR_PREFIX)) != 0)
 		return -EINVAL;
 	removals->item[removals->count].parent_fd = steal_fd(&fd);
 	memcpy(removals->item[removals->count++].name, name, strlen(name) + 1);
@@ -102,7 +102,7 @@ static _Noreturn void custodian_main(int fd, const int dir_fd[CUSTODIAN_DIRS])
 		if (text[0] == REQUEST_REMOVE)
 			error = custodian_add_removal(&removals, steal_fd(&from), text + 1);
 		else if (text[0] == REQUEST_STORE)
-			error = custodian_store_fd(dir_fd, from, text + 1);
+			error = custodian_perform_store_request(dir_fd, from, text + 1);
 		cleanup_close(&from);
 		if (send(fd, &error, sizeof(error), MSG_NOSIGNAL) < 0)
 			break; /* the keeper died */

@@ -40,11 +40,11 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 			    .fd = options->scratch->fd},
 		.keeper_ready_fd = ends->ready_pipe[0],
 		.argv = options->argv,
-		.preferred = options->preferred,
+		.version_manager_program = options->version_manager_program,
 		.workdir_host = options->workdir_host,
 		.audit_path = options->audit_path,
 		.audit_fd = options->audit_fd,
-		.audit_earlier = options->audit_earlier,
+		.setup_audit_path = options->setup_audit_path,
 		.rotate_bytes = options->rotate_bytes,
 		.sign_path = options->sign_path,
 		.anchor_path = options->anchor_path,
@@ -74,7 +74,7 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 	memcpy(keep, own, sizeof(own));
 	descriptors_detach_stdio(true);
 	/* Closes the keeper's end of control_fd, too, so that the supervisor sees EOF when the keeper dies. */
-	descriptors_keep_only(keep, count + cgroup_get_fds(keeper->cgroup, keep + count));
+	descriptors_close_all_but(keep, count + cgroup_get_fds(keeper->cgroup, keep + count));
 	exit_quickly(process_main(&process)); /* the keeper flushed stdio before the fork */
 }
 
@@ -92,7 +92,7 @@ static int keeper_make_shared_memory(struct keeper *keeper)
 /* Creates the pseudoterminal of --tty. On it stdout and stderr are one stream, which is captured as stdout. */
 static int keeper_make_terminal(struct keeper *keeper, const struct capture_options *out, int stdio_fd[3])
 {
-	int error = terminal_open(&keeper->terminal, keeper->options->show, &stdio_fd[0]), fd = -1;
+	int error = terminal_open(&keeper->terminal, keeper->options->forwards_output, &stdio_fd[0]), fd = -1;
 
 	for (size_t i = 1; error == 0 && i < 3; i++) {
 		stdio_fd[i] = fcntl(stdio_fd[0], F_DUPFD_CLOEXEC, 3);
@@ -111,10 +111,10 @@ static int keeper_make_terminal(struct keeper *keeper, const struct capture_opti
 static struct capture_options keeper_make_capture_options(const struct keeper_options *options, const char *stream,
 						     int forward_fd, uint64_t limit_bytes, char *name, size_t size)
 {
-	(void)snprintf(name, size, "%s%s%s.%s", options->scratch->id, options->part ? "." : "",
-		       options->part ? options->part : "", stream);
-	return (struct capture_options){.forward_fd = options->show ? forward_fd : -1,
-					.keep = !options->show || limit_bytes != CAPTURE_NO_LIMIT,
+	(void)snprintf(name, size, "%s%s%s.%s", options->scratch->id, options->setup_name ? "." : "",
+		       options->setup_name ? options->setup_name : "", stream);
+	return (struct capture_options){.forward_fd = options->forwards_output ? forward_fd : -1,
+					.keep = !options->forwards_output || limit_bytes != CAPTURE_NO_LIMIT,
 					.limit_bytes = limit_bytes,
 					.spill_dirfd = options->scratch->fd,
 					.spill_name = name};
@@ -149,14 +149,15 @@ static void keeper_add_redirect_dirs(const struct keeper_options *options)
 	const struct policy_mount *mount = policy_get_mounts(options->policy, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		const char *name = mount[i].create ? path_rest_below(mount[i].host, options->scratch->path) : NULL;
+		const char *name =
+			mount[i].create_host_path ? path_rest_below(mount[i].host, options->scratch->path) : NULL;
 
 		if (name && *name && !strchr(name, '/'))
 			scratch_add_dir(options->scratch, name);
 	}
 }
 
-static void keeper_send_ready(const struct fork_descriptors *ends)
+static void keeper_send_prepare_result(const struct fork_descriptors *ends)
 {
 	/* EPIPE: the supervisor is dead, which the loop handles */
 	(void)!write(ends->ready_pipe[1], &ends->prepare_error, sizeof(ends->prepare_error));
@@ -175,7 +176,7 @@ static void keeper_prepare_run(struct keeper *keeper, struct fork_descriptors *e
 		ends->prepare_error = scratch_make_dirs(options->scratch);
 		keeper_add_redirect_dirs(options);
 	}
-	keeper_send_ready(ends);
+	keeper_send_prepare_result(ends);
 	if (again || ends->prepare_error < 0)
 		return;
 	ends->prepare_error = policy_compute_sha256(options->policy);
@@ -186,13 +187,13 @@ static void keeper_prepare_run(struct keeper *keeper, struct fork_descriptors *e
 		       sizeof(keeper->counters->policy_sha256));
 		__atomic_store_n(&keeper->counters->sealed, true, __ATOMIC_RELEASE);
 	}
-	keeper_send_ready(ends);
+	keeper_send_prepare_result(ends);
 	if (options->scratch_dirs_pending)
-		scratch_sweep_base(options->scratch);
+		scratch_remove_old_files(options->scratch);
 }
 
 /* A signalfd that is readable when a signal is to end the run. It is not read. Ignored signals do not count. */
-static int keeper_open_end_signals(void)
+static int keeper_open_signalfd_for_run_end(void)
 {
 	sigset_t ending;
 
@@ -207,35 +208,37 @@ static int keeper_open_end_signals(void)
 /* Forks the supervisor into the namespaces that can be created, and again without a namespace that it could not use. */
 static int keeper_fork_supervisor(struct keeper *keeper, struct fork_descriptors *ends)
 {
-	_cleanup_close_ int end_fd = keeper_open_end_signals(); /* -1: signals are noticed only after the fork */
+	/* -1: signals are noticed only after the fork */
+	_cleanup_close_ int end_fd = keeper_open_signalfd_for_run_end();
 	struct namespaces namespaces = NAMESPACES_NONE;
 	bool again = false;
 
-	namespaces.end_fd = end_fd;
-	namespaces.until_ns = keeper->until_ns;
+	namespaces.run_end_signal_fd = end_fd;
+	namespaces.until_ns = keeper->time_limit_end_ns;
 	namespaces.layers = keeper->options->layers;
-	namespaces.net_may_wait = !keeper->egress.active;
+	namespaces.netns_may_be_made_later = !keeper->egress.active;
 	if (!cgroup_has_controller(keeper->cgroup, CGROUP_PIDS))
-		namespaces.tasks_most = policy_get_settings(keeper->options->policy)->limits.pids;
+		namespaces.task_limit = policy_get_settings(keeper->options->policy)->limits.pids;
 	do {
-		if (keeper->batch)
-			scheduling_set_normal(); /* the child would inherit SCHED_BATCH */
+		if (keeper->has_sched_batch)
+			scheduling_set_sched_other(); /* the child would inherit SCHED_BATCH */
 		keeper->supervisor_pid = namespaces_fork_supervisor(&namespaces);
 		if (keeper->supervisor_pid == 0 && keeper->key)
 			signing_wipe_key(keeper->key);
 		if (keeper->supervisor_pid == 0)
 			keeper_run_supervisor(keeper, ends, &namespaces);
-		if (keeper->supervisor_pid > 0 && !namespaces.lost) /* if lost, no process is left to read this */
+		/* if lost, no process is left to read this */
+		if (keeper->supervisor_pid > 0 && !namespaces.intermediate_was_killed)
 			keeper_prepare_run(keeper, ends, again);
 		again = true;
-		keeper->batch = scheduling_set_batch();
+		keeper->has_sched_batch = scheduling_set_sched_batch();
 	} while (keeper->supervisor_pid > 0 &&
-		 namespaces_must_fork_again(&namespaces, keeper->supervisor_pid, keeper->signal_fd));
+		 namespaces_await_supervisor_or_retry(&namespaces, keeper->supervisor_pid, keeper->signal_fd));
 	namespaces_release(&namespaces);
 	return keeper->supervisor_pid < 0 ? keeper->supervisor_pid : 0;
 }
 
-static int keeper_make_fork_ends(struct keeper *keeper, struct fork_descriptors *ends)
+static int keeper_make_supervisor_descriptors(struct keeper *keeper, struct fork_descriptors *ends)
 {
 	int pair[2], error = keeper_make_streams(keeper, ends->stdio_fd);
 
@@ -255,7 +258,7 @@ int keeper_prepare_and_fork(struct keeper *keeper, const char **ret_step)
 	struct fork_descriptors ends = {.stdio_fd = {-1, -1, -1}, .control_fd = -1, .ready_pipe = {-1, -1}};
 	const int *const opened[] = {&ends.stdio_fd[0], &ends.stdio_fd[1], &ends.stdio_fd[2],
 				     &ends.control_fd,  &ends.ready_pipe[0], &ends.ready_pipe[1]};
-	int error = keeper_make_fork_ends(keeper, &ends);
+	int error = keeper_make_supervisor_descriptors(keeper, &ends);
 
 	*ret_step = keeper->options->tty ? "make a terminal for the program (/dev/ptmx, devpts)" : "make the pipes";
 	if (error == 0) {

@@ -15,11 +15,11 @@
 
 /* Limits for copying a directory. A larger directory had better be granted than copied for each run. */
 #define INPUT_ENTRIES_MAX 100000u
-#define INPUT_ENTRIES_TEXT "100000"
+#define INPUT_ENTRIES_MAX_TEXT "100000"
 #define INPUT_BYTES_MAX (UINT64_C(4) << 30)
-#define INPUT_BYTES_TEXT "4G"
+#define INPUT_BYTES_MAX_TEXT "4G"
 #define INPUT_DEPTH_MAX 64u
-#define NAME_TAKEN_TEXT "the workdir has a file of this name already; rename one of them"
+#define INPUT_NAME_TAKEN_MESSAGE "the workdir has a file of this name already; rename one of them"
 
 static int input_set_error(struct policy_error *ret_error, const char *path, int error, const char *what)
 {
@@ -35,13 +35,14 @@ static int input_open_file(const struct input_file *file)
 
 	if (file->path)
 		return io_open_without_links(file->path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
-	return stat(file->named, &st) < 0 ? -errno : -EINVAL; /* -EINVAL: it exists, but has no path, as a pipe */
+	/* -EINVAL: it exists, but has no path, as a pipe */
+	return stat(file->path_as_given, &st) < 0 ? -errno : -EINVAL;
 }
 
 /* The state of copying what one --input names. */
-struct input_copy {
+struct input_copy_state {
 	const struct privs_user *user;
-	const char *named;   /* as the user named it, for messages */
+	const char *path_as_given;   /* as the user named it, for messages */
 	struct stat workdir; /* the workdir, which must not be in the tree that is copied into it */
 	unsigned entries, depth;
 	uint64_t left_bytes;
@@ -49,16 +50,16 @@ struct input_copy {
 };
 
 /* Sets a message about `name`, an entry of the directory being copied; NULL: about that directory. */
-static int input_set_error_at(const struct input_copy *input, const char *name, int error, const char *what)
+static int input_set_error_at(const struct input_copy_state *input, const char *name, int error, const char *what)
 {
 	char path[512];
 
-	(void)snprintf(path, sizeof(path), "%s%s%s", input->named, name ? ": " : "", name ? name : "");
+	(void)snprintf(path, sizeof(path), "%s%s%s", input->path_as_given, name ? ": " : "", name ? name : "");
 	return input_set_error(input->ret_error, path, error, what);
 }
 
 /* Sets the permissions, times and owner of a copy. 0 or -errno. */
-static int input_set_attributes(const struct input_copy *input, int fd, const struct stat *st)
+static int input_set_attributes(const struct input_copy_state *input, int fd, const struct stat *st)
 {
 	const struct timespec times[2] = {st->st_atim, st->st_mtim};
 
@@ -68,7 +69,8 @@ static int input_set_attributes(const struct input_copy *input, int fd, const st
 	return 0;
 }
 
-static int input_copy_regular(struct input_copy *input, int from, const struct stat *st, int to_dirfd, const char *name)
+static int input_copy_regular(struct input_copy_state *input, int from, const struct stat *st, int to_dirfd,
+			      const char *name)
 {
 	_cleanup_close_ int to = -1;
 	uint64_t copied = 0;
@@ -88,7 +90,7 @@ static int input_copy_regular(struct input_copy *input, int from, const struct s
  * Whether a symbolic link leads to a name in the copied tree: its target is relative and does not go above the root of
  * the tree. depth: levels between the root and the link's directory.
  */
-static bool input_link_stays(const char *target, unsigned depth)
+static bool input_link_stays_in_tree(const char *target, unsigned depth)
 {
 	unsigned at = depth;
 
@@ -109,7 +111,7 @@ static bool input_link_stays(const char *target, unsigned depth)
 }
 
 /* Copies a symbolic link as a link, without following it. A link that leads out of the tree is an error. */
-static int input_copy_link(struct input_copy *input, int from_dirfd, int to_dirfd, const char *name)
+static int input_copy_link(struct input_copy_state *input, int from_dirfd, int to_dirfd, const char *name)
 {
 	char target[PATH_MAX];
 	ssize_t len = readlinkat(from_dirfd, name, target, sizeof(target) - 1);
@@ -117,7 +119,7 @@ static int input_copy_link(struct input_copy *input, int from_dirfd, int to_dirf
 	if (len < 0)
 		return input_set_error_at(input, name, -errno, NULL);
 	target[len] = '\0';
-	if (!input_link_stays(target, input->depth - 1))
+	if (!input_link_stays_in_tree(target, input->depth - 1))
 		return input_set_error_at(input, name, -EXDEV,
 					  "is a link that leads out of the directory; remove it, or "
 					  "grant the directory with -r");
@@ -127,16 +129,17 @@ static int input_copy_link(struct input_copy *input, int from_dirfd, int to_dirf
 	return 0;
 }
 
-static int input_copy_tree(struct input_copy *input, int from, const struct stat *st, int to_dirfd, const char *name);
+static int input_copy_tree(struct input_copy_state *input, int from, const struct stat *st, int to_dirfd,
+			   const char *name);
 
-static int input_copy_entry(struct input_copy *input, int from_dirfd, int to_dirfd, const char *name)
+static int input_copy_entry(struct input_copy_state *input, int from_dirfd, int to_dirfd, const char *name)
 {
 	_cleanup_close_ int from = -1;
 	struct stat st;
 	int error;
 
 	if (++input->entries > INPUT_ENTRIES_MAX)
-		return input_set_error_at(input, NULL, -E2BIG, "has more than " INPUT_ENTRIES_TEXT
+		return input_set_error_at(input, NULL, -E2BIG, "has more than " INPUT_ENTRIES_MAX_TEXT
 							  " files; grant it with -r instead");
 	if (fstatat(from_dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return input_set_error_at(input, name, -errno, NULL);
@@ -152,12 +155,12 @@ static int input_copy_entry(struct input_copy *input, int from_dirfd, int to_dir
 		return input_copy_tree(input, from, &st, to_dirfd, name);
 	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > input->left_bytes)
 		return input_set_error_at(input, name, -EFBIG,
-					  "does not fit: --input copies at most " INPUT_BYTES_TEXT);
+					  "does not fit: --input copies at most " INPUT_BYTES_MAX_TEXT);
 	error = input_copy_regular(input, from, &st, to_dirfd, name);
 	return error < 0 ? input_set_error_at(input, name, error, NULL) : 0;
 }
 
-static int input_copy_entries(struct input_copy *input, int from, int to)
+static int input_copy_entries(struct input_copy_state *input, int from, int to)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	struct dirent *entry;
@@ -172,7 +175,8 @@ static int input_copy_entries(struct input_copy *input, int from, int to)
 	return error == 0 && errno ? input_set_error_at(input, NULL, -errno, NULL) : error;
 }
 
-static int input_copy_tree(struct input_copy *input, int from, const struct stat *st, int to_dirfd, const char *name)
+static int input_copy_tree(struct input_copy_state *input, int from, const struct stat *st, int to_dirfd,
+			   const char *name)
 {
 	_cleanup_close_ int to = -1;
 	int error;
@@ -197,7 +201,7 @@ static int input_copy_tree(struct input_copy *input, int from, const struct stat
 /* The name of the copy. From the canonical path, because a directory may be named as "." or with a "/" at its end. */
 static const char *input_get_name(const struct input_file *file)
 {
-	const char *path = file->path ? file->path : file->named, *slash = strrchr(path, '/');
+	const char *path = file->path ? file->path : file->path_as_given, *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
 }
@@ -205,9 +209,9 @@ static const char *input_get_name(const struct input_file *file)
 static int input_copy_file(int workdir_fd, const struct input_file *file, const struct privs_user *user,
 			  struct policy_error *ret_error)
 {
-	struct input_copy input = {
-		.user = user, .named = file->named, .left_bytes = UINT64_MAX, .ret_error = ret_error};
-	const char *path = file->named;
+	struct input_copy_state input = {
+		.user = user, .path_as_given = file->path_as_given, .left_bytes = UINT64_MAX, .ret_error = ret_error};
+	const char *path = file->path_as_given;
 	const char *slash = strrchr(path, '/');
 	_cleanup_close_ int from = input_open_file(file);
 	struct stat st;
@@ -226,12 +230,13 @@ static int input_copy_file(int workdir_fd, const struct input_file *file, const 
 		if (*input_get_name(file) == '\0')
 			return input_set_error(ret_error, path, -EINVAL, "is the root; name a directory below it");
 		if (faccessat(workdir_fd, input_get_name(file), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-			return input_set_error(ret_error, path, -EEXIST, NAME_TAKEN_TEXT);
+			return input_set_error(ret_error, path, -EEXIST, INPUT_NAME_TAKEN_MESSAGE);
 		input.left_bytes = INPUT_BYTES_MAX;
 		return input_copy_tree(&input, from, &st, workdir_fd, input_get_name(file));
 	}
 	error = input_copy_regular(&input, from, &st, workdir_fd, slash ? slash + 1 : path);
-	return error < 0 ? input_set_error(ret_error, path, error, error == -EEXIST ? NAME_TAKEN_TEXT : NULL) : 0;
+	return error < 0 ? input_set_error(ret_error, path, error, error == -EEXIST ? INPUT_NAME_TAKEN_MESSAGE : NULL)
+			 : 0;
 }
 
 int input_copy_files(int workdir_fd, const struct input_file *files, size_t count, const struct privs_user *user,

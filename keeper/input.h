@@ -9,7 +9,7 @@
 
 /* A file as the user named it, and its canonical path, which is NULL if there is no such file. */
 struct input_file {
-	const char *named;
+	const char *path_as_given;
 	char *path;
 };
 

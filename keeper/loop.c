@@ -18,12 +18,12 @@
  * Time that the supervisor has to kill the process tree and to write its report, after the order to end the run. It may
  * be late because it waits in a system call for a hanging disk; then the keeper kills the process tree itself.
  */
-#define KILL_SUPERVISOR_NS UINT64_C(10000000000)
-#define KILL_SUPERVISOR_AGAIN_NS UINT64_C(1000000000) /* the supervisor's time after a second signal */
-#define KILL_TREE_NS UINT64_C(500000000)
+#define KILL_SUPERVISOR_AFTER_NS UINT64_C(10000000000)
+#define KILL_SUPERVISOR_AFTER_2ND_SIGNAL_NS UINT64_C(1000000000) /* the supervisor's time after a second signal */
+#define KILL_TREE_TIMEOUT_NS UINT64_C(500000000)
 
 /* timeout(1) sends its signal to the command and to its process group. Two signals within this time count as one. */
-#define SAME_SIGNAL_NS UINT64_C(250000000)
+#define SIGNALS_COUNT_AS_ONE_WITHIN_NS UINT64_C(250000000)
 
 enum loop_source { SOURCE_SIGNAL, SOURCE_SUPERVISOR, SOURCE_REPORT, SOURCE_OUT, SOURCE_ERR, SOURCE_INPUT, SOURCE_MAX };
 
@@ -32,9 +32,9 @@ static void loop_end_run(struct keeper *keeper, unsigned end)
 {
 	unsigned char byte = (unsigned char)end;
 
-	if (keeper->end != RUN_END_NONE || keeper->exited) {
+	if (keeper->end != RUN_END_NOT_ORDERED || keeper->supervisor_exited) {
 		if (end != RUN_END_TIMEOUT) {
-			if (!keeper->exited)
+			if (!keeper->supervisor_exited)
 				(void)kill(keeper->supervisor_pid, SIGKILL);
 			capture_stop_forwarding(&keeper->outcome->out);
 			capture_stop_forwarding(&keeper->outcome->err);
@@ -42,15 +42,15 @@ static void loop_end_run(struct keeper *keeper, unsigned end)
 		return;
 	}
 	keeper->end = end;
-	keeper->kill_supervisor_ns = io_read_clock_ns() + KILL_SUPERVISOR_NS;
-	keeper->kill_tree_ns = io_read_clock_ns() + KILL_TREE_NS;
+	keeper->kill_supervisor_ns = io_read_clock_ns() + KILL_SUPERVISOR_AFTER_NS;
+	keeper->kill_tree_ns = io_read_clock_ns() + KILL_TREE_TIMEOUT_NS;
 	(void)!write(keeper->control_fd, &byte, 1); /* EPIPE: the supervisor has just exited */
 }
 
 /* Sends the supervisor an order that does not end the run; see supervisor/process.h. */
 static void loop_send_order(const struct keeper *keeper, unsigned char order)
 {
-	if (!keeper->exited && keeper->end == RUN_END_NONE)
+	if (!keeper->supervisor_exited && keeper->end == RUN_END_NOT_ORDERED)
 		(void)!write(keeper->control_fd, &order, 1); /* EPIPE: the supervisor has just exited */
 }
 
@@ -58,48 +58,49 @@ static void loop_send_order(const struct keeper *keeper, unsigned char order)
  * Asks the program to end by itself. The run is ended after the grace time, or when this function is called again. why:
  * RUN_END_TIMEOUT or a signal's number.
  */
-static void loop_ask_to_end(struct keeper *keeper, unsigned why)
+static void loop_ask_program_to_end(struct keeper *keeper, unsigned why)
 {
 	const struct keeper_options *options = keeper->options;
 	bool timeout = why == RUN_END_TIMEOUT;
 	uint64_t grace_ns = timeout ? options->grace_ns : options->kill_after_ns;
 
-	if (grace_ns == 0 || keeper->asked || keeper->end != RUN_END_NONE || keeper->exited) {
-		loop_end_run(keeper, keeper->asked ? keeper->asked : why);
+	if (grace_ns == 0 || keeper->asked_to_end_by || keeper->end != RUN_END_NOT_ORDERED ||
+	    keeper->supervisor_exited) {
+		loop_end_run(keeper, keeper->asked_to_end_by ? keeper->asked_to_end_by : why);
 		return;
 	}
-	keeper->asked = why;
-	keeper->asked_ns = io_read_clock_ns();
-	keeper->ask_until_ns = keeper->asked_ns + grace_ns;
-	loop_send_order(keeper, (unsigned char)(timeout ? RUN_ASK_TIMEOUT : RUN_ASK + why));
+	keeper->asked_to_end_by = why;
+	keeper->asked_to_end_ns = io_read_clock_ns();
+	keeper->grace_end_ns = keeper->asked_to_end_ns + grace_ns;
+	loop_send_order(keeper, (unsigned char)(timeout ? RUN_BYTE_ASK_TO_END_TIMEOUT : RUN_BYTE_ASK_TO_END + why));
 }
 
 static void loop_on_end_signal(struct keeper *keeper, unsigned number)
 {
-	bool again = keeper->asked && keeper->asked != RUN_END_TIMEOUT;
+	bool again = keeper->asked_to_end_by && keeper->asked_to_end_by != RUN_END_TIMEOUT;
 
-	if (again && io_read_clock_ns() - keeper->asked_ns < SAME_SIGNAL_NS)
+	if (again && io_read_clock_ns() - keeper->asked_to_end_ns < SIGNALS_COUNT_AS_ONE_WITHIN_NS)
 		return;
-	again = again && keeper->end == RUN_END_NONE;
-	loop_ask_to_end(keeper, number);
-	if (again && keeper->end != RUN_END_NONE)
-		keeper->kill_supervisor_ns = io_read_clock_ns() + KILL_SUPERVISOR_AGAIN_NS;
+	again = again && keeper->end == RUN_END_NOT_ORDERED;
+	loop_ask_program_to_end(keeper, number);
+	if (again && keeper->end != RUN_END_NOT_ORDERED)
+		keeper->kill_supervisor_ns = io_read_clock_ns() + KILL_SUPERVISOR_AFTER_2ND_SIGNAL_NS;
 }
 
 static void loop_on_continue(struct keeper *keeper)
 {
-	if (!keeper->exited)
+	if (!keeper->supervisor_exited)
 		terminal_set_raw_mode(&keeper->terminal);
 	terminal_update_size(&keeper->terminal);
 	loop_send_order(keeper, SIGCONT);
 }
 
 /* Stops the program and then this process, by SIGTSTP because the kernel ignores that in an orphaned process group. */
-static void loop_on_stop(struct keeper *keeper)
+static void loop_on_sigtstp(struct keeper *keeper)
 {
 	sigset_t set;
 
-	progress_clear_line(keeper);
+	progress_clear_status_line(keeper);
 	loop_send_order(keeper, SIGTSTP);
 	terminal_leave_raw_mode(&keeper->terminal);
 	(void)sigemptyset(&set);
@@ -119,7 +120,7 @@ static void loop_on_signal(struct keeper *keeper)
 	if (info.ssi_signo == SIGWINCH)
 		terminal_update_size(&keeper->terminal);
 	else if (info.ssi_signo == SIGTSTP)
-		loop_on_stop(keeper);
+		loop_on_sigtstp(keeper);
 	else if (info.ssi_signo == SIGCONT)
 		loop_on_continue(keeper);
 	else
@@ -127,15 +128,16 @@ static void loop_on_signal(struct keeper *keeper)
 }
 
 /* Says of each process that "on_deny" has stopped how to look at it, and how to go on. */
-static void loop_tell_stops(struct keeper *keeper)
+static void loop_print_stopped_processes(struct keeper *keeper)
 {
 	const uint64_t stops = keeper->counters->stops;
 
-	progress_clear_line(keeper);
-	if (stops - keeper->stops_told > RUN_STOPS_KEPT)
-		keeper->stops_told = stops - RUN_STOPS_KEPT;
-	for (; keeper->stops_told < stops; keeper->stops_told++) {
-		const struct run_stop *stop = &keeper->counters->stop[keeper->stops_told % RUN_STOPS_KEPT];
+	progress_clear_status_line(keeper);
+	if (stops - keeper->stops_printed > RUN_STOPPED_PROCESSES_KEPT_MAX)
+		keeper->stops_printed = stops - RUN_STOPPED_PROCESSES_KEPT_MAX;
+	for (; keeper->stops_printed < stops; keeper->stops_printed++) {
+		const struct run_stop *stop =
+			&keeper->counters->stop[keeper->stops_printed % RUN_STOPPED_PROCESSES_KEPT_MAX];
 
 		char text[200];
 		int len = snprintf(text, sizeof(text),
@@ -156,26 +158,26 @@ static void loop_on_supervisor_byte(struct keeper *keeper)
 {
 	const struct keeper_options *options = keeper->options;
 	/* If false, a file in the scratch directory may still hold output, so that not all of it may be removed. */
-	bool all = options->show && options->stdout_bytes == CAPTURE_NO_LIMIT &&
-		   options->stderr_bytes == CAPTURE_NO_LIMIT && !options->output;
+	bool all = options->forwards_output && options->stdout_bytes == CAPTURE_NO_LIMIT &&
+		   options->stderr_bytes == CAPTURE_NO_LIMIT && !options->keeps_output_files;
 	char byte;
 	ssize_t got = read(keeper->control_fd, &byte, 1);
 
-	if (got == 1 && byte == RUN_SAYS_STOPPED) {
-		loop_tell_stops(keeper);
+	if (got == 1 && byte == RUN_BYTE_PROCESS_STOPPED) {
+		loop_print_stopped_processes(keeper);
 		return;
 	}
-	keeper->reported = true;
+	keeper->report_was_written = true;
 	if (got != 1)
 		return;
-	options->scratch->ended_well = keeper->end == RUN_END_NONE;
-	if (!options->part)
+	options->scratch->may_be_reused_after_run = keeper->end == RUN_END_NOT_ORDERED;
+	if (!options->setup_name)
 		scratch_remove_empty_dirs(options->scratch, all);
-	keeper->early = keeper_read_report(keeper);
+	keeper->report_before_exit = keeper_read_report(keeper);
 }
 
 /* Drops output that its reader does not take at once, because the user wants the run to end. */
-static void loop_drop_unread(struct keeper *keeper)
+static void loop_drop_output_without_reader(struct keeper *keeper)
 {
 	struct pollfd reader = {.fd = STDOUT_FILENO, .events = POLLOUT};
 
@@ -189,15 +191,15 @@ static void loop_on_supervisor_exit(struct keeper *keeper)
 		keeper->supervisor_status = SIGKILL; /* cannot happen; counts as the supervisor's death */
 	keeper->egress_failed = !egress_side_end_process(&keeper->egress, &keeper->egress_status);
 	/* The supervisor's children are now this process's. Those that survive are in uninterruptible sleep. */
-	(void)killtree(KEEPER_KILL_TIMEOUT_MS, 0);
-	keeper->exited = true;
+	(void)killtree(KEEPER_KILL_TREE_TIMEOUT_MS, 0);
+	keeper->supervisor_exited = true;
 	keeper->outcome->duration_ns = io_read_clock_ns() - keeper->start_ns;
-	if (keeper->end != RUN_END_NONE)
-		loop_drop_unread(keeper);
+	if (keeper->end != RUN_END_NOT_ORDERED)
+		loop_drop_output_without_reader(keeper);
 }
 
 /* Ends the run when the spill files reach their own limit or, together with all other files, the disk limit. */
-static void loop_check_spill_size(struct keeper *keeper)
+static void loop_check_spill_files_limit(struct keeper *keeper)
 {
 	const struct capture *out = &keeper->outcome->out, *err = &keeper->outcome->err;
 	uint64_t spilled = out->spilled_bytes + err->spilled_bytes;
@@ -207,17 +209,17 @@ static void loop_check_spill_size(struct keeper *keeper)
 	keeper->counters->spilled_bytes = spilled;
 	if (disk && spilled + keeper->counters->disk_bytes > disk)
 		full = true;
-	if (full && spilled > 0 && keeper->end == RUN_END_NONE && !keeper->exited)
-		loop_end_run(keeper, RUN_END_OUTPUT);
+	if (full && spilled > 0 && keeper->end == RUN_END_NOT_ORDERED && !keeper->supervisor_exited)
+		loop_end_run(keeper, RUN_END_OUTPUT_LIMIT);
 }
 
 static void loop_on_output(struct keeper *keeper, struct capture *capture)
 {
 	size_t before = capture->pending_at;
 
-	progress_clear_line(keeper);
-	(void)capture_move_chunk(capture); /* if nothing was moved, the stream is polled again */
-	loop_check_spill_size(keeper);
+	progress_clear_status_line(keeper);
+	(void)capture_read_or_forward_chunk(capture); /* if nothing was moved, the stream is polled again */
+	loop_check_spill_files_limit(keeper);
 	if (capture->reader_gone && keeper->options->tty) {
 		/* Hangs up the program's terminal: the program gets SIGHUP, where a pipe would give EPIPE. */
 		stdin_relay_release(&keeper->input);
@@ -231,44 +233,45 @@ static void loop_on_input(struct keeper *keeper)
 	struct stdin_relay *relay = &keeper->input;
 
 	stdin_relay_move_bytes(relay);
-	if (relay->escaped) {
-		relay->escaped = false;
+	if (relay->escape_was_typed) {
+		relay->escape_was_typed = false;
 		loop_end_run(keeper, SIGTERM);
 	}
 }
 
 /* When the time limit ends the run; UINT64_MAX: no limit, or the end of the run has been asked for already. */
-static uint64_t loop_get_wall_ns(const struct keeper *keeper)
+static uint64_t loop_get_time_limit_end_ns(const struct keeper *keeper)
 {
-	if (!keeper->until_ns || keeper->end != RUN_END_NONE || keeper->asked == RUN_END_TIMEOUT)
+	if (!keeper->time_limit_end_ns || keeper->end != RUN_END_NOT_ORDERED ||
+	    keeper->asked_to_end_by == RUN_END_TIMEOUT)
 		return UINT64_MAX;
-	return keeper->until_ns;
+	return keeper->time_limit_end_ns;
 }
 
 /* Ends the run after the grace time, in which the program was asked to end by itself. */
-static void loop_end_grace(struct keeper *keeper)
+static void loop_end_run_after_grace_time(struct keeper *keeper)
 {
-	keeper->ask_until_ns = 0;
-	if (keeper->exited)
-		loop_drop_unread(keeper);
-	else if (keeper->end == RUN_END_NONE)
-		loop_end_run(keeper, keeper->asked);
+	keeper->grace_end_ns = 0;
+	if (keeper->supervisor_exited)
+		loop_drop_output_without_reader(keeper);
+	else if (keeper->end == RUN_END_NOT_ORDERED)
+		loop_end_run(keeper, keeper->asked_to_end_by);
 }
 
 static void loop_check_deadlines(struct keeper *keeper)
 {
 	uint64_t now = io_read_clock_ns();
 
-	if (keeper->ask_until_ns && now >= keeper->ask_until_ns)
-		loop_end_grace(keeper);
+	if (keeper->grace_end_ns && now >= keeper->grace_end_ns)
+		loop_end_run_after_grace_time(keeper);
 	anchor_check(keeper, now);
-	if (keeper->exited)
+	if (keeper->supervisor_exited)
 		return;
-	if (now >= loop_get_wall_ns(keeper))
-		loop_ask_to_end(keeper, RUN_END_TIMEOUT);
-	if (keeper->kill_tree_ns && !keeper->reported && now >= keeper->kill_tree_ns) {
-		killtree_kill_below(keeper->supervisor_pid);
-		keeper->kill_tree_ns = io_read_clock_ns() + KILL_TREE_NS;
+	if (now >= loop_get_time_limit_end_ns(keeper))
+		loop_ask_program_to_end(keeper, RUN_END_TIMEOUT);
+	if (keeper->kill_tree_ns && !keeper->report_was_written && now >= keeper->kill_tree_ns) {
+		killtree_kill_descendants_once(keeper->supervisor_pid);
+		keeper->kill_tree_ns = io_read_clock_ns() + KILL_TREE_TIMEOUT_NS;
 	}
 	if (keeper->kill_supervisor_ns && now >= keeper->kill_supervisor_ns)
 		(void)kill(keeper->supervisor_pid, SIGKILL);
@@ -278,13 +281,13 @@ static void loop_check_deadlines(struct keeper *keeper)
 /* Timeout of poll(2) until the next deadline; -1: none. */
 static int loop_get_timeout_ms(const struct keeper *keeper)
 {
-	uint64_t now = io_read_clock_ns(), until = keeper->ask_until_ns ? keeper->ask_until_ns : UINT64_MAX;
+	uint64_t now = io_read_clock_ns(), until = keeper->grace_end_ns ? keeper->grace_end_ns : UINT64_MAX;
 
-	if (!keeper->exited) {
-		if (loop_get_wall_ns(keeper) < until)
-			until = loop_get_wall_ns(keeper);
+	if (!keeper->supervisor_exited) {
+		if (loop_get_time_limit_end_ns(keeper) < until)
+			until = loop_get_time_limit_end_ns(keeper);
 		if (keeper->kill_supervisor_ns)
-			until = keeper->reported || keeper->kill_supervisor_ns < keeper->kill_tree_ns
+			until = keeper->report_was_written || keeper->kill_supervisor_ns < keeper->kill_tree_ns
 					? keeper->kill_supervisor_ns
 					: keeper->kill_tree_ns;
 		if (progress_get_next_ns(keeper) < until)
@@ -306,16 +309,17 @@ void keeper_run_loop(struct keeper *keeper)
 	struct pollfd poll_set[SOURCE_MAX];
 
 	progress_start(keeper);
-	while (!keeper->exited || !capture_has_ended(&outcome->out) || !capture_has_ended(&outcome->err)) {
+	while (!keeper->supervisor_exited || !capture_has_ended(&outcome->out) || !capture_has_ended(&outcome->err)) {
 		poll_set[SOURCE_SIGNAL] = (struct pollfd){.fd = keeper->signal_fd, .events = POLLIN};
-		poll_set[SOURCE_SUPERVISOR] =
-			(struct pollfd){.fd = keeper->exited ? -1 : keeper->supervisor_pidfd, .events = POLLIN};
+		poll_set[SOURCE_SUPERVISOR] = (struct pollfd){
+			.fd = keeper->supervisor_exited ? -1 : keeper->supervisor_pidfd, .events = POLLIN};
 		poll_set[SOURCE_REPORT] = (struct pollfd){
-			.fd = keeper->exited || keeper->reported ? -1 : keeper->control_fd, .events = POLLIN};
-		capture_fill_poll(&outcome->out, &poll_set[SOURCE_OUT]);
-		capture_fill_poll(&outcome->err, &poll_set[SOURCE_ERR]);
-		stdin_relay_fill_poll(&keeper->input, &poll_set[SOURCE_INPUT]);
-		if (keeper->exited)
+			.fd = keeper->supervisor_exited || keeper->report_was_written ? -1 : keeper->control_fd,
+			.events = POLLIN};
+		capture_get_pollfd(&outcome->out, &poll_set[SOURCE_OUT]);
+		capture_get_pollfd(&outcome->err, &poll_set[SOURCE_ERR]);
+		stdin_relay_get_pollfd(&keeper->input, &poll_set[SOURCE_INPUT]);
+		if (keeper->supervisor_exited)
 			poll_set[SOURCE_INPUT].fd = -1;
 		if (poll(poll_set, SOURCE_MAX, loop_get_timeout_ms(keeper)) < 0 && errno != EINTR)
 			loop_end_run(keeper, SIGTERM); /* cannot happen with valid descriptors; do not spin */
@@ -333,5 +337,5 @@ void keeper_run_loop(struct keeper *keeper)
 		if (poll_set[SOURCE_SUPERVISOR].revents)
 			loop_on_supervisor_exit(keeper);
 	}
-	progress_clear_line(keeper);
+	progress_clear_status_line(keeper);
 }

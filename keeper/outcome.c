@@ -51,9 +51,9 @@ static void keeper_judge_supervisor_death(struct keeper *keeper)
 	struct keeper_outcome *outcome = keeper->outcome;
 	int status = keeper->supervisor_status, recovered = 0;
 
-	outcome->ending = run_ending(keeper->end, RUN_END_NONE, LIMIT_MAX, SIGKILL, false);
+	outcome->ending = run_ending(keeper->end, RUN_END_NOT_ORDERED, LIMIT_MAX, SIGKILL, false);
 	outcome->end = keeper->end;
-	if (keeper->end == RUN_END_NONE) {
+	if (keeper->end == RUN_END_NOT_ORDERED) {
 		outcome->ending = (struct run_ending){.status = RUN_ERROR, .exit_code = RUN_EXIT_ERROR};
 		outcome->error_code = "supervisor_died";
 	}
@@ -107,9 +107,9 @@ static void keeper_judge_egress_death(const struct keeper *keeper)
 }
 
 /* Takes the supervisor's report, which counts only if the supervisor then exited with status 0. NULL: none. */
-static json_t *keeper_take_report(struct keeper *keeper)
+static json_t *keeper_get_valid_report(struct keeper *keeper)
 {
-	json_t *early = steal_pointer(&keeper->early);
+	json_t *early = steal_pointer(&keeper->report_before_exit);
 
 	if (WIFEXITED(keeper->supervisor_status) && WEXITSTATUS(keeper->supervisor_status) == 0)
 		return early ? early : keeper_read_report(keeper);
@@ -123,7 +123,7 @@ void keeper_judge_outcome(struct keeper *keeper)
 	json_t *error, *calls;
 	int wait_status;
 
-	outcome->report = keeper_take_report(keeper);
+	outcome->report = keeper_get_valid_report(keeper);
 	if (!outcome->report) {
 		keeper_judge_supervisor_death(keeper);
 		return;
@@ -131,16 +131,16 @@ void keeper_judge_outcome(struct keeper *keeper)
 	error = json_object_get(outcome->report, "error");
 	calls = json_object_get(outcome->report, "calls");
 	wait_status = (int)json_integer_value(json_object_get(outcome->report, "wait_status"));
-	outcome->asked = (unsigned)json_integer_value(json_object_get(outcome->report, "asked"));
-	outcome->decoy = keeper_was_ended_by_decoy(outcome->report);
-	if (outcome->decoy && keeper->end == RUN_END_NONE)
+	outcome->asked_to_end_by = (unsigned)json_integer_value(json_object_get(outcome->report, "asked"));
+	outcome->was_killed_for_decoy = keeper_was_ended_by_decoy(outcome->report);
+	if (outcome->was_killed_for_decoy && keeper->end == RUN_END_NOT_ORDERED)
 		keeper->end = SIGKILL;
-	outcome->end = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL ? keeper->end : RUN_END_NONE;
-	outcome->ending = run_ending(keeper->end, outcome->asked, keeper_find_limit(outcome->report), wait_status,
-				     json_integer_value(json_object_get(calls, "denied")) >
-						     json_integer_value(json_object_get(calls, "expected")) ||
-					     json_integer_value(json_object_get(outcome->report,
-										"network_denied")) > 0);
+	outcome->end = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL ? keeper->end : RUN_END_NOT_ORDERED;
+	outcome->ending =
+		run_ending(keeper->end, outcome->asked_to_end_by, keeper_find_limit(outcome->report), wait_status,
+			   json_integer_value(json_object_get(calls, "denied")) >
+					   json_integer_value(json_object_get(calls, "expected")) ||
+				   json_integer_value(json_object_get(outcome->report, "network_denied")) > 0);
 	if (error) {
 		outcome->error_code = json_string_value(json_object_get(error, "code"));
 		(void)snprintf(outcome->message, sizeof(outcome->message), "%s",
@@ -153,7 +153,7 @@ void keeper_judge_outcome(struct keeper *keeper)
 }
 
 /* True if a seccomp filter of a container or another callgate is on this process: it may deny what a run needs. */
-static bool keeper_is_filtered(void)
+static bool keeper_is_under_seccomp_filter(void)
 {
 	_cleanup_free_ char *status = NULL;
 	size_t len;
@@ -164,7 +164,7 @@ static bool keeper_is_filtered(void)
 
 void keeper_explain_failure(struct keeper_outcome *outcome, const char *step, int error)
 {
-	bool filtered = (error == -EPERM || error == -ENOSYS || error == -EACCES) && keeper_is_filtered();
+	bool filtered = (error == -EPERM || error == -ENOSYS || error == -EACCES) && keeper_is_under_seccomp_filter();
 
 	if (error == -EOWNERDEAD) {
 		(void)snprintf(outcome->message, sizeof(outcome->message),

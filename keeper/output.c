@@ -56,7 +56,7 @@ static bool output_matches_globs(const struct output_options *options, const cha
 static int output_keep_file(const struct output_options *options, int workdir_fd, const char *rest)
 {
 	_cleanup_close_ int from =
-		openat2_call(workdir_fd, rest, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, RESOLVE_STRICT);
+		openat2_call(workdir_fd, rest, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, IO_RESOLVE_BELOW);
 	struct stat st;
 	int error;
 

@@ -9,7 +9,7 @@
 #include "supervisor/gateway/start.h"
 #include "supervisor/supervise.h"
 
-#define KEEPER_KILL_TIMEOUT_MS 10000
+#define KEEPER_KILL_TREE_TIMEOUT_MS 10000
 
 struct keeper {
 	const struct keeper_options *options;
@@ -25,29 +25,31 @@ struct keeper {
 	int supervisor_status; /* wait status, from waitpid(2) */
 	int control_fd;        /* the keeper's end of a socket pair with the supervisor */
 	int report_fd;         /* a memfd to which the supervisor writes its report */
-	struct run_counters *counters; /* on a page shared with the supervisor */
+	struct run_shared_page *counters; /* on a page shared with the supervisor */
 	int signal_fd;
 	uint64_t anchor_next_ns; /* when a checkpoint may be due; 0: never */
 	uint64_t anchor_lines;   /* in the last checkpoint */
 	struct signing_key *key; /* signs the log; owned; NULL: there is no log. evidence.h */
 	uint64_t start_ns;
-	uint64_t until_ns;           /* when the run's time limit ends; 0: no limit */
+	uint64_t time_limit_end_ns;           /* when the run's time limit ends; 0: no limit */
 	uint64_t kill_tree_ns; /* when the supervisor's descendants are killed; 0: the run is not to end */
 	uint64_t kill_supervisor_ns; /* when the supervisor is killed; 0: the run is not to end */
-	unsigned asked;        /* why the program was asked to end: RUN_END_TIMEOUT or a signal number; 0: not asked */
-	uint64_t asked_ns;     /* when the program was asked to end */
-	uint64_t ask_until_ns; /* when the grace time ends; 0: the program was not asked to end, or it has ended */
+	/* why the program was asked to end: RUN_END_TIMEOUT or a signal number; 0: not asked */
+	unsigned asked_to_end_by;
+	uint64_t asked_to_end_ns;     /* when the program was asked to end */
+	uint64_t grace_end_ns; /* when the grace time ends; 0: the program was not asked to end, or it has ended */
 	unsigned end;  /* why the supervisor was told to end the run: RUN_END_* or a signal number */
-	bool batch;    /* the keeper has SCHED_BATCH, until it has dropped its privileges */
-	bool reported; /* the supervisor has written its report, or died before */
-	json_t *early; /* owned: the report, read before the supervisor exits; used only if its exit status is 0 */
-	bool exited;   /* the supervisor has exited, and its process tree is dead */
+	bool has_sched_batch;    /* the keeper has SCHED_BATCH, until it has dropped its privileges */
+	bool report_was_written; /* the supervisor has written its report, or died before */
+	/* owned: the report, read before the supervisor exits; used only if its exit status is 0 */
+	json_t *report_before_exit;
+	bool supervisor_exited;   /* the supervisor has exited, and its process tree is dead */
 	struct progress {
 		uint64_t line_ns, json_ns; /* when the status line and the line of JSON are due; UINT64_MAX: never */
 		bool line_is_free;         /* the output on the terminal ends with a newline */
 		bool line_is_shown;        /* the status line is on the terminal */
 	} progress; /* progress.h */
-	uint64_t stops_told; /* how many of run_counters.stops were told on stderr */
+	uint64_t stops_printed; /* how many of run_shared_page.stops were told on stderr */
 };
 
 /*

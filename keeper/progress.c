@@ -10,9 +10,9 @@
 #include "base/proctree.h"
 #include "keeper/result.h"
 
-#define LINE_FIRST_NS UINT64_C(2000000000)
-#define LINE_EVERY_NS UINT64_C(500000000)
-#define CLEAR_LINE "\r\033[K"
+#define STATUS_LINE_FIRST_NS UINT64_C(2000000000)
+#define STATUS_LINE_EVERY_NS UINT64_C(500000000)
+#define TERMINAL_CLEAR_LINE "\r\033[K"
 #define PROCESSES_MAX 4096u /* most processes whose memory is added up */
 
 void progress_start(struct keeper *keeper)
@@ -21,7 +21,7 @@ void progress_start(struct keeper *keeper)
 
 	keeper->progress = (struct progress){.line_ns = UINT64_MAX, .json_ns = UINT64_MAX, .line_is_free = true};
 	if (options->status_line)
-		keeper->progress.line_ns = keeper->start_ns + LINE_FIRST_NS;
+		keeper->progress.line_ns = keeper->start_ns + STATUS_LINE_FIRST_NS;
 	if (options->status_fd >= 0 && options->status_every_ns)
 		keeper->progress.json_ns = keeper->start_ns + options->status_every_ns;
 }
@@ -52,9 +52,9 @@ static size_t progress_measure_memory(const struct keeper *keeper, uint64_t *ret
 }
 
 /* Kept short, so that the line does not wrap and can be cleared. */
-static void progress_show_line(struct keeper *keeper, uint64_t now_ns)
+static void progress_show_status_line(struct keeper *keeper, uint64_t now_ns)
 {
-	const struct run_counters *counters = keeper->counters;
+	const struct run_shared_page *counters = keeper->counters;
 	char text[160], network[48] = "";
 	uint64_t bytes;
 	int len;
@@ -65,7 +65,7 @@ static void progress_show_line(struct keeper *keeper, uint64_t now_ns)
 	if (counters->connections || counters->network_denied)
 		(void)snprintf(network, sizeof(network), ", net %" PRIu64 " open", counters->connections);
 	len = snprintf(text, sizeof(text),
-		       CLEAR_LINE "callgate: %" PRIu64 " s, %" PRIu64 "M, %" PRIu64 " calls judged, %" PRIu64
+		       TERMINAL_CLEAR_LINE "callgate: %" PRIu64 " s, %" PRIu64 "M, %" PRIu64 " calls judged, %" PRIu64
 		       " denied%s",
 		       (now_ns - keeper->start_ns) / 1000000000, bytes >> 20, counters->judged,
 		       counters->denied + counters->network_denied, network);
@@ -76,7 +76,7 @@ static void progress_show_line(struct keeper *keeper, uint64_t now_ns)
 static void progress_write_json(struct keeper *keeper, uint64_t now_ns)
 {
 	struct pollfd reader = {.fd = keeper->options->status_fd, .events = POLLOUT};
-	const struct run_counters *counters = keeper->counters;
+	const struct run_shared_page *counters = keeper->counters;
 	struct result_progress progress = {
 		.run_id = keeper->options->scratch->id,
 		.duration_ms = (now_ns - keeper->start_ns) / 1000000,
@@ -98,8 +98,8 @@ void progress_report_due(struct keeper *keeper, uint64_t now_ns)
 	struct progress *progress = &keeper->progress;
 
 	if (now_ns >= progress->line_ns) {
-		progress->line_ns = now_ns + LINE_EVERY_NS;
-		progress_show_line(keeper, now_ns);
+		progress->line_ns = now_ns + STATUS_LINE_EVERY_NS;
+		progress_show_status_line(keeper, now_ns);
 	}
 	if (now_ns >= progress->json_ns) {
 		progress->json_ns = now_ns + keeper->options->status_every_ns;
@@ -107,10 +107,11 @@ void progress_report_due(struct keeper *keeper, uint64_t now_ns)
 	}
 }
 
-void progress_clear_line(struct keeper *keeper)
+void progress_clear_status_line(struct keeper *keeper)
 {
 	if (keeper->progress.line_is_shown)
-		(void)!write(STDERR_FILENO, CLEAR_LINE, sizeof(CLEAR_LINE) - 1); /* EIO: the terminal hung up */
+		/* EIO: the terminal hung up */
+		(void)!write(STDERR_FILENO, TERMINAL_CLEAR_LINE, sizeof(TERMINAL_CLEAR_LINE) - 1);
 	keeper->progress.line_is_shown = false;
 }
 
@@ -119,5 +120,5 @@ void progress_note_output(struct keeper *keeper, const struct capture *capture, 
 	const bool err = capture == &keeper->outcome->err;
 
 	if (capture->pending_at > pending_before && (err || keeper->options->status_shares_terminal))
-		keeper->progress.line_is_free = capture->pending[capture->pending_at - 1] == '\n';
+		keeper->progress.line_is_free = capture->bytes_to_forward[capture->pending_at - 1] == '\n';
 }

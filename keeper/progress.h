@@ -17,7 +17,7 @@ uint64_t progress_get_next_ns(const struct keeper *keeper);
 void progress_report_due(struct keeper *keeper, uint64_t now_ns);
 
 /* Removes the status line from the terminal. To be called before anything else is written there, and at the end. */
-void progress_clear_line(struct keeper *keeper);
+void progress_clear_status_line(struct keeper *keeper);
 
 /* Notes what was forwarded to a terminal: there is no status line while the last line of the output is unfinished. */
 void progress_note_output(struct keeper *keeper, const struct capture *capture, size_t pending_before);

@@ -18,13 +18,13 @@ static json_t *result_get_field(json_t *report, const char *name, json_t *(*othe
 	return value ? json_incref(value) : otherwise();
 }
 
-static json_t *result_make_no_calls(void)
+static json_t *result_make_empty_calls_json(void)
 {
 	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:{}}", "judged", 0, "allowed", 0, "denied", 0,
 			 "expected", 0, "observed", 0, "restarted", 0, "interrupted", 0, "by_syscall");
 }
 
-static json_t *result_make_no_usage(void)
+static json_t *result_make_empty_usage_json(void)
 {
 	return json_pack("{s:n, s:n, s:n, s:n}", "cpu_user_ms", "cpu_sys_ms", "max_rss_bytes", "processes");
 }
@@ -77,11 +77,11 @@ static void result_set_stream(json_t *result, const char *name, struct capture *
 	size_t len = 0;
 
 	text = utf8_copy_repaired(capture->kept ? capture->kept : "", capture->kept_len, &len, &changed);
-	if (changed && !options->show)
-		(void)capture_spill_all(capture); /* on failure spill_fd stays -1 */
+	if (changed && !options->forwards_output)
+		(void)capture_ensure_spill_file(capture); /* on failure spill_fd stays -1 */
 	if (capture->spill_fd >= 0)
-		path = scratch_keep_file(options->scratch, capture->options.spill_name);
-	if (!options->show)
+		path = scratch_move_file_to_results(options->scratch, capture->options.spill_name);
+	if (!options->forwards_output)
 		(void)json_object_set_new(result, name, text ? json_stringn(text, len) : json_null());
 	(void)snprintf(key, sizeof(key), "%s_bytes", name);
 	(void)json_object_set_new(result, key, json_integer((json_int_t)capture->bytes));
@@ -106,14 +106,18 @@ static json_t *result_make_error_object(const char *code, const char *message)
 /* The JSON of how callgate ended the run or asked the program to end; null: it did neither. */
 static json_t *result_make_termination(const struct keeper_outcome *outcome)
 {
-	unsigned why = outcome->asked ? outcome->asked : outcome->end;
+	unsigned why = outcome->asked_to_end_by ? outcome->asked_to_end_by : outcome->end;
 	bool timeout = why == RUN_END_TIMEOUT;
 
-	if (why == RUN_END_NONE || why == RUN_END_OUTPUT)
+	if (why == RUN_END_NOT_ORDERED || why == RUN_END_OUTPUT_LIMIT)
 		return json_null();
-	return json_pack("{s:s, s:o, s:b}", "cause", timeout ? "timeout" : outcome->decoy ? "decoy" : "signal", "sent",
-			 outcome->asked ? json_integer(timeout ? SIGTERM : (json_int_t)why) : json_null(), "killed",
-			 (int)(outcome->end != RUN_END_NONE));
+	return json_pack("{s:s, s:o, s:b}", "cause",
+			 timeout                         ? "timeout"
+			 : outcome->was_killed_for_decoy ? "decoy"
+							 : "signal",
+			 "sent",
+			 outcome->asked_to_end_by ? json_integer(timeout ? SIGTERM : (json_int_t)why) : json_null(),
+			 "killed", (int)(outcome->end != RUN_END_NOT_ORDERED));
 }
 
 /* The JSON of the log. head, lines and key identify a signed log: callgate-audit(5). */
@@ -166,8 +170,8 @@ json_t *result_make_json(const struct keeper_options *options, struct keeper_out
 	(void)json_object_set_new(result, "changes_unlisted",
 				  json_integer(json_integer_value(json_object_get(report, "changes_unlisted"))));
 	(void)json_object_set_new(result, "limits", result_make_limits(options, outcome));
-	(void)json_object_set_new(result, "usage", result_get_field(report, "usage", result_make_no_usage));
-	(void)json_object_set_new(result, "calls", result_get_field(report, "calls", result_make_no_calls));
+	(void)json_object_set_new(result, "usage", result_get_field(report, "usage", result_make_empty_usage_json));
+	(void)json_object_set_new(result, "calls", result_get_field(report, "calls", result_make_empty_calls_json));
 	if (policy_get_settings(options->policy)->sha256[0] == '\0')
 		(void)policy_compute_sha256(options->policy); /* the run failed before the keeper computed it */
 	(void)json_object_set_new(result, "policy",
@@ -187,7 +191,7 @@ json_t *result_make_error(const char *run_id, int exit_code, const char *code, c
 	return json_pack("{s:s, s:s?, s:s, s:i, s:n, s:i, s:[], s:[], s:[], s:[], s:[], s:[], s:o, s:o}", "schema",
 			 RESULT_SCHEMA, "run_id", run_id, "status", run_status_get_name(RUN_ERROR), "exit_code",
 			 exit_code, "signal", "duration_ms", 0, "denials", "decoys", "after_read", "redirects",
-			 "network", "changes", "calls", result_make_no_calls(), "error",
+			 "network", "changes", "calls", result_make_empty_calls_json(), "error",
 			 result_make_error_object(code, message));
 }
 

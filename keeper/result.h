@@ -8,7 +8,10 @@
 
 #define RESULT_SCHEMA "callgate-result/1"
 
-/* The result of a run; owned; NULL: no memory. Output past its limit or not UTF-8 is in a file (scratch_keep_file). */
+/*
+ * The result of a run; owned; NULL: no memory. Output past its limit or not UTF-8 is in a file
+ * (scratch_move_file_to_results).
+ */
 json_t *result_make_json(const struct keeper_options *options, struct keeper_outcome *outcome);
 
 /* The result of a run that never began. run_id may be NULL. Owned by the caller; NULL: no memory. */

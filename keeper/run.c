@@ -58,7 +58,7 @@ static int keeper_set_death_signal(const struct keeper *keeper)
 	return getppid() == keeper->options->parent ? 0 : -EOWNERDEAD;
 }
 
-static int keeper_prepare_process(struct keeper *keeper)
+static int keeper_prepare_own_process(struct keeper *keeper)
 {
 	static const struct rlimit one_byte = {1, 1}, no_core = {0, 0}; /* the same limits as in launch.c */
 	int error;
@@ -69,7 +69,7 @@ static int keeper_prepare_process(struct keeper *keeper)
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return -errno;
 	/* privs_drop_all() drops these capabilities after the supervisor was forked into its namespaces. */
-	error = privs_keep_capabilities(&keeper->options->user, namespaces_caps, NAMESPACES_CAPS, false);
+	error = privs_keep_capabilities(&keeper->options->user, namespaces_caps, NAMESPACES_CAPS_COUNT, false);
 	if (error == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) /* after the change of uid, which resets this flag */
 		error = -errno;
 	if (error == 0)
@@ -94,9 +94,9 @@ static struct cgroup *keeper_make_cgroup(const struct keeper_options *options)
 /* Lets the custodian remove the control group directories at the end, because the run's user may not. */
 static void keeper_hand_over_cgroup(const struct cgroup *cgroup, const struct custodian *custodian)
 {
-	int parent_fds[CGROUP_BASES_MAX];
+	int parent_fds[CGROUP_UID_DIRS_MAX];
 	const char *name = "";
-	size_t count = custodian->pid > 0 ? cgroup_get_bases(cgroup, parent_fds, &name) : 0;
+	size_t count = custodian->pid > 0 ? cgroup_get_uid_dirs(cgroup, parent_fds, &name) : 0;
 
 	for (size_t i = 0; i < count; i++)
 		/* A failure leaves an empty control group behind. */
@@ -108,9 +108,9 @@ static void keeper_plan_self_filter(const struct policy *policy, struct layers *
 {
 	const char *why;
 
-	if (!layers_is_wanted(layers, LAYER_SELF_FILTER))
+	if (!layers_wants_layer(layers, LAYER_SELF_FILTER))
 		return;
-	if (selffilter_is_possible(&why))
+	if (selffilter_works_in_this_build(&why))
 		layers_set_state(layers, LAYER_SELF_FILTER, true,
 			   "keeper%s supervisor can only make the calls that they need",
 			   policy_net_is_enabled(policy) ? ", egress, resolver and" : " and");
@@ -125,7 +125,7 @@ static int keeper_start_egress(struct keeper *keeper)
 	const struct egress_start_options wanted = {.policy = options->policy,
 						    .layers = options->layers,
 						    .run_id = options->scratch->id,
-						    .read = options->read,
+						    .read = options->egress_host_data,
 						    .user = options->user};
 	struct policy_error problem;
 	int error = egress_start(&wanted, &keeper->egress, &problem);
@@ -141,7 +141,7 @@ static void keeper_end_failed_start(struct keeper *keeper, const char *step, int
 	if (keeper->supervisor_pid > 0)
 		(void)kill(keeper->supervisor_pid, SIGKILL);
 	(void)egress_side_end_process(&keeper->egress, &keeper->egress_status);
-	(void)killtree(KEEPER_KILL_TIMEOUT_MS, 0);
+	(void)killtree(KEEPER_KILL_TREE_TIMEOUT_MS, 0);
 	if (!keeper->outcome->message[0])
 		keeper_explain_failure(keeper->outcome, step, error);
 }
@@ -199,20 +199,20 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 	keeper_plan_self_filter(options->policy, options->layers);
 	error = keeper_start_egress(&keeper);
 	if (error == 0)
-		error = keeper_prepare_process(&keeper);
+		error = keeper_prepare_own_process(&keeper);
 	keeper.start_ns = io_read_clock_ns();
 	if (options->wall_ns && options->wall_ns < UINT64_MAX - keeper.start_ns)
-		keeper.until_ns = keeper.start_ns + options->wall_ns;
+		keeper.time_limit_end_ns = keeper.start_ns + options->wall_ns;
 	if (error == 0)
 		error = evidence_prepare(&keeper);
 	if (error == 0)
 		error = keeper_prepare_and_fork(&keeper, &step);
-	egress_side_close_handed_fds(&keeper.egress);
+	egress_side_close_fds_of_supervisor(&keeper.egress);
 	if (error == 0)
 		error = privs_drop_all();
 	environment_wipe_own(); /* the supervisor wipes its own copy */
-	if (keeper.batch)
-		scheduling_set_normal();
+	if (keeper.has_sched_batch)
+		scheduling_set_sched_other();
 	cpu_request_short_slice();
 	if (error == 0 && options->layers->layer[LAYER_SELF_FILTER].active)
 		error = selffilter_install(SELF_KEEPER);

@@ -27,11 +27,11 @@ struct keeper_options {
 	struct scratch *scratch;
 	bool scratch_dirs_pending;        /* the keeper is to call scratch_make_dirs() */
 	char *const *argv;        /* the program and its arguments, NULL-ended */
-	const char *preferred;    /* passed on in struct process_options */
+	const char *version_manager_program;    /* passed on in struct process_options */
 	const char *workdir_host; /* canonical host path of the workdir */
 	const char *audit_path;   /* path of the audit log; NULL: no log */
 	int audit_fd;             /* passed on in struct process_options */
-	const char *audit_earlier; /* passed on in struct process_options */
+	const char *setup_audit_path; /* passed on in struct process_options */
 	uint64_t rotate_bytes;     /* passed on in struct process_options */
 	int anchor_fd;             /* where checkpoints of the log go; -1: nowhere */
 	const char *anchor_path;   /* if it is a file; passed on; NULL: it is none */
@@ -45,14 +45,15 @@ struct keeper_options {
 		int dir_fd; /* -1: no denial is asked about */
 		uint64_t timeout_ns;
 	} ask;                    /* passed on in struct process_options */
-	const char *part; /* "setup", for the names of the setup's spill files; NULL: this is the program's phase */
+	/* "setup", for the names of the setup's spill files; NULL: this is the program's phase */
+	const char *setup_name;
 	struct layers *layers;    /* on a page shared with the supervisor */
-	struct egress_read *read; /* what was read for egress; NULL: egress_start() reads it */
+	struct egress_read *egress_host_data; /* what was read for egress; NULL: egress_start() reads it */
 	struct privs_user user;   /* the user of --user */
 	const struct custodian *custodian; /* custodian->pid is 0 without --user */
-	bool show;                /* forward the program's output as it comes; false: keep it */
+	bool forwards_output;                /* forward the program's output as it comes; false: keep it */
 	bool interactive;         /* relay stdin to the program */
-	bool output;              /* --output: the workdir is read after the run */
+	bool keeps_output_files;              /* --output: the workdir is read after the run */
 	bool tty;                 /* give the program a terminal */
 	enum view_overlay overlay; /* which grants have overlays: their writes go to the scratch directory */
 	pid_t parent;             /* --die-with-parent: getppid() at the start; 0: without that option */
@@ -69,7 +70,7 @@ struct keeper_options {
 
 struct keeper_outcome {
 	struct run_ending ending;
-	unsigned asked;         /* why the program was asked to end, as in struct supervise_report */
+	unsigned asked_to_end_by;         /* why the program was asked to end, as in struct supervise_report */
 	unsigned end;           /* why callgate killed the program: RUN_END_* or a signal number */
 	uint64_t duration_ns;
 	struct capture out, err;
@@ -79,7 +80,7 @@ struct keeper_outcome {
 	uint64_t anchored, anchored_lines, anchors_skipped; /* checkpoints that were written, or could not be */
 	struct signing_key *key; /* of a signed log, until keeper_outcome_release wipes it; owned */
 	char log_key[SIGNING_KEY_TEXT]; /* the public key of its signature */
-	bool decoy;             /* callgate killed the program because a decoy was read */
+	bool was_killed_for_decoy;             /* callgate killed the program because a decoy was read */
 	const char *error_code; /* NULL: none; borrowed from the report or static */
 	char message[1280];
 };

@@ -17,55 +17,56 @@
 #include "base/cleanup.h"
 #include "keeper/scratch-private.h"
 
-#define BASE_SUFFIX "-XXXXXX"       /* template of mkdtemp(3) */
-#define BASE_NUMBERS_MAX 64u             /* how many numbers are tried: -000000 to -000063 */
+#define SCRATCH_BASE_SUFFIX_TEMPLATE "-XXXXXX"       /* template of mkdtemp(3) */
+#define SCRATCH_BASE_NUMBERS_MAX 64u             /* how many numbers are tried: -000000 to -000063 */
 #define TMPDIR_ENTRIES_MAX 100000u    /* names read from TMPDIR: other users may have filled /tmp */
-#define WHY_SIZE 128
+#define SCRATCH_REASON_SIZE 128
 
 /* Opens a directory that only this user can enter. A descriptor owned by the caller, -EPERM with `why`, or -errno. */
-static int scratch_open_own_dir(const char *path, char why[WHY_SIZE])
+static int scratch_open_dir_of_this_user(const char *path, char why[SCRATCH_REASON_SIZE])
 {
 	_cleanup_close_ int fd = scratch_open_dir(AT_FDCWD, path);
 	struct stat st;
 
-	(void)snprintf(why, WHY_SIZE, "%s", fd < 0 ? strerror(-fd) : "");
+	(void)snprintf(why, SCRATCH_REASON_SIZE, "%s", fd < 0 ? strerror(-fd) : "");
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	if (st.st_uid == geteuid() && (st.st_mode & 077) == 0)
 		return steal_fd(&fd);
-	(void)snprintf(why, WHY_SIZE, "it belongs to another user or is open to others (uid %u, mode %04o)",
+	(void)snprintf(why, SCRATCH_REASON_SIZE, "it belongs to another user or is open to others (uid %u, mode %04o)",
 		       (unsigned)st.st_uid, (unsigned)(st.st_mode & 07777));
 	return -EPERM;
 }
 
 /* Opens the base by its usual name. 0 or -errno: -EPERM with `why`: the name is taken; -ENOENT: try again. */
-static int scratch_open_usual_base(struct scratch *scratch, char why[WHY_SIZE])
+static int scratch_open_usual_base(struct scratch *scratch, char why[SCRATCH_REASON_SIZE])
 {
 	int made = scratch_make_dir(AT_FDCWD, scratch->base, 0700);
 
 	if (made < 0 && made != -EEXIST)
 		return made;
-	scratch->base_fd = scratch_open_own_dir(scratch->base, why);
+	scratch->base_fd = scratch_open_dir_of_this_user(scratch->base, why);
 	if (scratch->base_fd >= 0)
 		return 0;
 	return scratch->base_fd == -ENOENT || made == 0 ? scratch->base_fd : -EPERM;
 }
 
 /* True when `name` has the form callgate-UID-XXXXXX. */
-static bool scratch_is_private_name(const char *name, const char *known)
+static bool scratch_is_private_base_name(const char *name, const char *known)
 {
 	size_t len = strlen(known);
 
-	return strncmp(name, known, len) == 0 && name[len] == '-' && strlen(name) == len + sizeof(BASE_SUFFIX) - 1;
+	return strncmp(name, known, len) == 0 && name[len] == '-' &&
+	       strlen(name) == len + sizeof(SCRATCH_BASE_SUFFIX_TEMPLATE) - 1;
 }
 
 /* The first directory by name that belongs to this user, so that all runs find the same. Owned; NULL: there is none. */
 static char *scratch_find_private_base(const char *dir, const char *known, bool *ret_listed)
 {
 	_cleanup_closedir_ DIR *entries = opendir(dir);
-	char path[PATH_MAX], why[WHY_SIZE];
+	char path[PATH_MAX], why[SCRATCH_REASON_SIZE];
 	const struct dirent *entry;
 	char *found = NULL;
 
@@ -73,10 +74,10 @@ static char *scratch_find_private_base(const char *dir, const char *known, bool 
 	for (unsigned i = 0; entries && i < TMPDIR_ENTRIES_MAX && (entry = readdir(entries)); i++) {
 		int fd, len;
 
-		if (!scratch_is_private_name(entry->d_name, known))
+		if (!scratch_is_private_base_name(entry->d_name, known))
 			continue;
 		len = snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-		fd = len < 0 || (size_t)len >= sizeof(path) ? -ENAMETOOLONG : scratch_open_own_dir(path, why);
+		fd = len < 0 || (size_t)len >= sizeof(path) ? -ENAMETOOLONG : scratch_open_dir_of_this_user(path, why);
 		if (fd < 0)
 			continue;
 		(void)close(fd);
@@ -91,16 +92,16 @@ static char *scratch_find_private_base(const char *dir, const char *known, bool 
 /* The base with the first number whose directory belongs to this user or can be created. Owned; NULL: none. */
 static char *scratch_find_numbered_base(const char *dir, const char *known)
 {
-	char why[WHY_SIZE];
+	char why[SCRATCH_REASON_SIZE];
 
-	for (unsigned i = 0; i < BASE_NUMBERS_MAX; i++) {
+	for (unsigned i = 0; i < SCRATCH_BASE_NUMBERS_MAX; i++) {
 		_cleanup_close_ int fd = -1;
 		char *path;
 
 		if (asprintf(&path, "%s/%s-%06u", dir, known, i) < 0)
 			return NULL;
 		(void)scratch_make_dir(AT_FDCWD, path, 0700); /* the directory may exist already */
-		fd = scratch_open_own_dir(path, why);
+		fd = scratch_open_dir_of_this_user(path, why);
 		if (fd >= 0)
 			return path;
 		free(path);
@@ -115,7 +116,7 @@ static char *scratch_make_private_base(const char *dir, const char *known)
 	bool listed;
 	char *found;
 
-	if (asprintf(&made, "%s/%s" BASE_SUFFIX, dir, known) < 0) {
+	if (asprintf(&made, "%s/%s" SCRATCH_BASE_SUFFIX_TEMPLATE, dir, known) < 0) {
 		made = NULL;
 		errno = ENOMEM;
 		return NULL;
@@ -135,7 +136,7 @@ static char *scratch_make_private_base(const char *dir, const char *known)
 static int scratch_open_private_base(struct scratch *scratch, const char *why)
 {
 	_cleanup_free_ char *dir = strdup(scratch->base), *known = NULL, *name = NULL;
-	char unused[WHY_SIZE];
+	char unused[SCRATCH_REASON_SIZE];
 	bool listed;
 	char *slash = dir ? strrchr(dir, '/') : NULL;
 
@@ -152,14 +153,14 @@ static int scratch_open_private_base(struct scratch *scratch, const char *why)
 		name = scratch_make_private_base(dir, known);
 	if (!name)
 		return -errno;
-	if (asprintf(&scratch->notice, "%s cannot be used as scratch space: %s; this run has %s", scratch->base, why,
-		     name) < 0) {
-		scratch->notice = NULL;
+	if (asprintf(&scratch->base_notice, "%s cannot be used as scratch space: %s; this run has %s", scratch->base,
+		     why, name) < 0) {
+		scratch->base_notice = NULL;
 		return -ENOMEM;
 	}
 	free(scratch->base);
 	scratch->base = steal_pointer(&name);
-	scratch->base_fd = scratch_open_own_dir(scratch->base, unused);
+	scratch->base_fd = scratch_open_dir_of_this_user(scratch->base, unused);
 	return scratch->base_fd < 0 ? scratch->base_fd : 0;
 }
 
@@ -167,7 +168,7 @@ int scratch_open_base(struct scratch *scratch, struct policy_error *ret_error)
 {
 	const char *tmpdir = getenv("TMPDIR");
 	_cleanup_free_ char *real = NULL;
-	char why[WHY_SIZE] = "";
+	char why[SCRATCH_REASON_SIZE] = "";
 	int error;
 
 	if (!tmpdir || tmpdir[0] != '/')

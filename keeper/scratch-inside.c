@@ -15,13 +15,13 @@
 #include "base/io.h"
 #include "keeper/scratch-private.h"
 
-#define SPARE_NAME "spare" /* name in the base of an unchanged directory for the next run */
+#define SCRATCH_SPARE_DIR_NAME "spare" /* name in the base of an unchanged directory for the next run */
 
 static const struct {
 	const char *name;
 	mode_t mode;
 	bool always;
-} scratch_dirs[SCRATCH_SUBDIRS] = {
+} scratch_dirs[SCRATCH_SUBDIRS_COUNT] = {
 	{"work", 0755, true}, {"tmp", 01777, true}, {"shm", 01777, true}, {"var-tmp", 01777, false}};
 
 int scratch_make_dir(int dirfd, const char *name, mode_t mode)
@@ -49,7 +49,7 @@ static size_t scratch_find_dir_index(const char *name)
 {
 	size_t i = 0;
 
-	while (i < SCRATCH_SUBDIRS && strcmp(scratch_dirs[i].name, name) != 0)
+	while (i < SCRATCH_SUBDIRS_COUNT && strcmp(scratch_dirs[i].name, name) != 0)
 		i++;
 	return i;
 }
@@ -70,7 +70,7 @@ static int scratch_set_mark(struct scratch *scratch, size_t i)
 	return 0;
 }
 
-static int scratch_make_marked_dir(struct scratch *scratch, size_t i)
+static int scratch_make_subdir_and_mark(struct scratch *scratch, size_t i)
 {
 	int error = scratch_make_dir(scratch->fd, scratch_dirs[i].name, scratch_dirs[i].mode);
 
@@ -85,9 +85,9 @@ int scratch_make_dirs(struct scratch *scratch)
 {
 	int error = 0;
 
-	for (size_t i = 0; error == 0 && i < SCRATCH_SUBDIRS; i++)
+	for (size_t i = 0; error == 0 && i < SCRATCH_SUBDIRS_COUNT; i++)
 		if (scratch_dirs[i].always)
-			error = scratch_make_marked_dir(scratch, i);
+			error = scratch_make_subdir_and_mark(scratch, i);
 		else if (scratch->reusable)
 			/* Fails unless an earlier run's policy wanted this directory. */
 			(void)scratch_set_mark(scratch, i);
@@ -98,10 +98,10 @@ void scratch_add_dir(struct scratch *scratch, const char *name)
 {
 	size_t i = scratch_find_dir_index(name);
 
-	if (i == SCRATCH_SUBDIRS)
+	if (i == SCRATCH_SUBDIRS_COUNT)
 		(void)scratch_make_dir(scratch->fd, name, 01777);
 	else if (!scratch_dirs[i].always && !scratch->mark[i].set)
-		(void)scratch_make_marked_dir(scratch, i);
+		(void)scratch_make_subdir_and_mark(scratch, i);
 }
 
 static bool scratch_is_same_time(const struct timespec *a, const struct timespec *b)
@@ -120,7 +120,7 @@ static bool scratch_is_same_mark(const struct scratch_mark *a, const struct scra
 }
 
 /* True when `allowed` accepts every name in the directory; `allowed` NULL: when the directory is empty. */
-static bool scratch_dir_holds_only(int fd, const struct scratch *scratch,
+static bool scratch_dir_has_only_allowed(int fd, const struct scratch *scratch,
 				   bool (*allowed)(const struct scratch *, const char *name))
 {
 	_Alignas(struct dirent64) char buffer[1024];
@@ -144,56 +144,56 @@ static bool scratch_subdir_is_unchanged(const struct scratch *scratch, const cha
 	_cleanup_close_ int fd = -1;
 	struct scratch_mark now;
 
-	if (i == SCRATCH_SUBDIRS || !scratch->mark[i].set)
+	if (i == SCRATCH_SUBDIRS_COUNT || !scratch->mark[i].set)
 		return false;
 	fd = scratch_open_dir(scratch->fd, name);
 	if (fd < 0)
 		return false;
 	scratch_read_mark(fd, &now);
-	return scratch_is_same_mark(&scratch->mark[i], &now) && scratch_dir_holds_only(fd, NULL, NULL);
+	return scratch_is_same_mark(&scratch->mark[i], &now) && scratch_dir_has_only_allowed(fd, NULL, NULL);
 }
 
 bool scratch_is_unchanged(const struct scratch *scratch)
 {
 	_cleanup_close_ int fd =
-		scratch->reusable && scratch->ended_well ? scratch_open_dir(scratch->fd, ".") : -1;
+		scratch->reusable && scratch->may_be_reused_after_run ? scratch_open_dir(scratch->fd, ".") : -1;
 
-	return fd >= 0 && scratch_dir_holds_only(fd, scratch, scratch_subdir_is_unchanged);
+	return fd >= 0 && scratch_dir_has_only_allowed(fd, scratch, scratch_subdir_is_unchanged);
 }
 
 bool scratch_leave_as_spare(const struct scratch *scratch)
 {
 	/* The exiting supervisor shares the lock. It does no harm if a sweep then removes the directory. */
 	(void)flock(scratch->fd, LOCK_UN);
-	return renameat(scratch->base_fd, scratch_get_run_name(scratch), scratch->base_fd, SPARE_NAME) == 0;
+	return renameat(scratch->base_fd, scratch_get_run_name(scratch), scratch->base_fd, SCRATCH_SPARE_DIR_NAME) == 0;
 }
 
 /* Only this user can have changed the directory; this check is against other software and other versions. */
-static bool scratch_subdir_is_valid(const struct scratch *scratch, const char *name)
+static bool scratch_spare_subdir_is_valid(const struct scratch *scratch, const char *name)
 {
 	size_t i = scratch_find_dir_index(name);
-	_cleanup_close_ int fd = i < SCRATCH_SUBDIRS ? scratch_open_dir(scratch->fd, name) : -1;
+	_cleanup_close_ int fd = i < SCRATCH_SUBDIRS_COUNT ? scratch_open_dir(scratch->fd, name) : -1;
 	struct scratch_mark now;
 
 	if (fd < 0)
 		return false;
 	scratch_read_mark(fd, &now);
 	return now.set && now.st.st_uid == geteuid() && now.st.st_mode == (S_IFDIR | scratch_dirs[i].mode) &&
-	       now.st.st_nlink <= 2 && scratch_dir_holds_only(fd, NULL, NULL);
+	       now.st.st_nlink <= 2 && scratch_dir_has_only_allowed(fd, NULL, NULL);
 }
 
-bool scratch_take_spare(struct scratch *scratch)
+bool scratch_reuse_spare_dir(struct scratch *scratch)
 {
 	const char *name = scratch_get_run_name(scratch);
 	_cleanup_close_ int fd = -1;
 	struct stat st;
 
-	if (!scratch->reusable || renameat(scratch->base_fd, SPARE_NAME, scratch->base_fd, name) < 0)
+	if (!scratch->reusable || renameat(scratch->base_fd, SCRATCH_SPARE_DIR_NAME, scratch->base_fd, name) < 0)
 		return false;
 	scratch->fd = scratch_open_dir(scratch->base_fd, name);
 	fd = scratch->fd < 0 ? -1 : scratch_open_dir(scratch->fd, ".");
 	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && st.st_mode == (S_IFDIR | 0700) &&
-	    scratch_dir_holds_only(fd, scratch, scratch_subdir_is_valid))
+	    scratch_dir_has_only_allowed(fd, scratch, scratch_spare_subdir_is_valid))
 		return true;
 	close_fd(&scratch->fd);
 	(void)io_remove_tree(scratch->base_fd, name); /* on failure the caller's mkdirat(2) will fail */

@@ -20,7 +20,7 @@ int scratch_open_base(struct scratch *scratch, struct policy_error *ret_error);
 const char *scratch_get_run_name(const struct scratch *scratch);
 
 /* Renames an earlier run's unchanged directory to this run's and sets scratch->fd. False: there is none to reuse. */
-bool scratch_take_spare(struct scratch *scratch);
+bool scratch_reuse_spare_dir(struct scratch *scratch);
 
 /* True when everything in the run's directory is as it was created, so that the next run may reuse the directory. */
 bool scratch_is_unchanged(const struct scratch *scratch);

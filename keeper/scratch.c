@@ -17,12 +17,12 @@
 #include "keeper/scratch-private.h"
 
 /* Names of runs' directories have a prefix, because earlier versions used ids without one and another kind of lock. */
-#define RUN_PREFIX "run-"
-#define RESULTS_DIR "results"   /* directory in the base for files that outlive their runs */
-#define DEAD_PREFIX "dead-" /* prefix of a dead run's directory that is being removed */
+#define SCRATCH_RUN_PREFIX "run-"
+#define SCRATCH_RESULTS_DIR "results"   /* directory in the base for files that outlive their runs */
+#define SCRATCH_DEAD_RUN_PREFIX "dead-" /* prefix of a dead run's directory that is being removed */
 #define CREATE_TRIES 100
-#define SWEEP_NS UINT64_C(500000000)
-#define RESULTS_AGE_S (7 * 24 * 3600)
+#define SCRATCH_SWEEP_TIME_MAX_NS UINT64_C(500000000)
+#define SCRATCH_RESULTS_KEPT_S (7 * 24 * 3600)
 
 /* Locks the base: shared to create a directory, exclusively to look for dead runs. Closing the descriptor unlocks. */
 static int scratch_lock_base(const struct scratch *scratch, int operation)
@@ -50,9 +50,9 @@ static bool scratch_run_is_dead(int base_fd, const char *name)
 
 static bool scratch_is_run_name(const char *name)
 {
-	const char *id = name + strlen(RUN_PREFIX);
+	const char *id = name + strlen(SCRATCH_RUN_PREFIX);
 
-	return strncmp(name, RUN_PREFIX, strlen(RUN_PREFIX)) == 0 &&
+	return strncmp(name, SCRATCH_RUN_PREFIX, strlen(SCRATCH_RUN_PREFIX)) == 0 &&
 	       strspn(id, "0123456789abcdef") == strlen(id) && strlen(id) == SCRATCH_ID_SIZE - 1;
 }
 
@@ -61,8 +61,8 @@ static void scratch_sweep_runs(const struct scratch *scratch)
 {
 	_cleanup_close_ int lock = scratch_lock_base(scratch, LOCK_EX | LOCK_NB);
 	_cleanup_closedir_ DIR *dir = NULL;
-	uint64_t end = io_read_clock_ns() + SWEEP_NS;
-	char dead[sizeof(DEAD_PREFIX) + NAME_MAX];
+	uint64_t end = io_read_clock_ns() + SCRATCH_SWEEP_TIME_MAX_NS;
+	char dead[sizeof(SCRATCH_DEAD_RUN_PREFIX) + NAME_MAX];
 	struct dirent *entry;
 	int fd = scratch_open_dir(scratch->base_fd, ".");
 
@@ -72,23 +72,23 @@ static void scratch_sweep_runs(const struct scratch *scratch)
 	while ((entry = readdir(dir))) {
 		if (!scratch_is_run_name(entry->d_name) || !scratch_run_is_dead(scratch->base_fd, entry->d_name))
 			continue;
-		(void)snprintf(dead, sizeof(dead), "%s%s", DEAD_PREFIX, entry->d_name);
+		(void)snprintf(dead, sizeof(dead), "%s%s", SCRATCH_DEAD_RUN_PREFIX, entry->d_name);
 		(void)renameat(scratch->base_fd, entry->d_name, scratch->base_fd, dead);
 	}
 	(void)close(steal_fd(&lock));
 	rewinddir(dir);
 	while ((entry = readdir(dir)) && io_read_clock_ns() < end)
-		if (strncmp(entry->d_name, DEAD_PREFIX, strlen(DEAD_PREFIX)) == 0)
+		if (strncmp(entry->d_name, SCRATCH_DEAD_RUN_PREFIX, strlen(SCRATCH_DEAD_RUN_PREFIX)) == 0)
 			(void)io_remove_tree(scratch->base_fd, entry->d_name); /* on failure the next run retries */
 }
 
 static void scratch_sweep_results(const struct scratch *scratch)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
-	time_t oldest = time(NULL) - RESULTS_AGE_S;
+	time_t oldest = time(NULL) - SCRATCH_RESULTS_KEPT_S;
 	struct dirent *entry;
 	struct stat st;
-	int fd = scratch_open_dir(scratch->base_fd, RESULTS_DIR);
+	int fd = scratch_open_dir(scratch->base_fd, SCRATCH_RESULTS_DIR);
 
 	dir = fd < 0 ? NULL : fdopendir(fd);
 	while (dir && (entry = readdir(dir)))
@@ -111,7 +111,7 @@ static int scratch_make_id(char id[SCRATCH_ID_SIZE])
 }
 
 /* Creates the run's directory, but no directory that only some runs need: creating one is slow (scratch-inside.c). */
-static int scratch_make_run(struct scratch *scratch)
+static int scratch_make_run_dir(struct scratch *scratch)
 {
 	_cleanup_close_ int base_lock = scratch_lock_base(scratch, LOCK_SH);
 	int error;
@@ -121,11 +121,11 @@ static int scratch_make_run(struct scratch *scratch)
 	error = scratch_make_id(scratch->id);
 	if (error < 0)
 		return error;
-	if (asprintf(&scratch->path, "%s/" RUN_PREFIX "%s", scratch->base, scratch->id) < 0) {
+	if (asprintf(&scratch->path, "%s/" SCRATCH_RUN_PREFIX "%s", scratch->base, scratch->id) < 0) {
 		scratch->path = NULL;
 		return -ENOMEM;
 	}
-	if (!scratch_take_spare(scratch)) {
+	if (!scratch_reuse_spare_dir(scratch)) {
 		error = scratch_make_dir(scratch->base_fd, scratch_get_run_name(scratch), 0700);
 		if (error < 0)
 			return error;
@@ -136,7 +136,7 @@ static int scratch_make_run(struct scratch *scratch)
 	return flock(scratch->fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
 }
 
-void scratch_sweep_base(const struct scratch *scratch)
+void scratch_remove_old_files(const struct scratch *scratch)
 {
 	scratch_sweep_runs(scratch);
 	scratch_sweep_results(scratch);
@@ -149,7 +149,7 @@ static void scratch_set_error(const struct scratch *scratch, int error, struct p
 		       scratch->base, strerror(-error));
 }
 
-static int scratch_create_run(bool reusable, struct scratch *ret_scratch, struct policy_error *ret_error)
+static int scratch_create_or_reuse_run_dir(bool reusable, struct scratch *ret_scratch, struct policy_error *ret_error)
 {
 	struct scratch scratch;
 	int error = -ENOENT;
@@ -160,7 +160,7 @@ static int scratch_create_run(bool reusable, struct scratch *ret_scratch, struct
 		ret_error->text[0] = '\0';
 		error = scratch_open_base(&scratch, ret_error);
 		if (error == 0) {
-			error = scratch_make_run(&scratch);
+			error = scratch_make_run_dir(&scratch);
 			if (error < 0)
 				scratch_set_error(&scratch, error, ret_error);
 		}
@@ -174,16 +174,16 @@ static int scratch_create_run(bool reusable, struct scratch *ret_scratch, struct
 
 int scratch_begin_run(struct scratch *ret_scratch, struct policy_error *ret_error)
 {
-	return scratch_create_run(true, ret_scratch, ret_error);
+	return scratch_create_or_reuse_run_dir(true, ret_scratch, ret_error);
 }
 
 int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error)
 {
-	int error = scratch_create_run(false, ret_scratch, ret_error);
+	int error = scratch_create_or_reuse_run_dir(false, ret_scratch, ret_error);
 
 	if (error < 0)
 		return error;
-	scratch_sweep_base(ret_scratch);
+	scratch_remove_old_files(ret_scratch);
 	error = scratch_make_dirs(ret_scratch);
 	if (error < 0) {
 		scratch_set_error(ret_scratch, error, ret_error);
@@ -192,16 +192,16 @@ int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error)
 	return error;
 }
 
-char *scratch_keep_file(const struct scratch *scratch, const char *name)
+char *scratch_move_file_to_results(const struct scratch *scratch, const char *name)
 {
 	char *path = NULL;
 	int moved = -1;
 
-	if (asprintf(&path, "%s/%s/%s", scratch->base, RESULTS_DIR, name) < 0)
+	if (asprintf(&path, "%s/%s/%s", scratch->base, SCRATCH_RESULTS_DIR, name) < 0)
 		return NULL;
 	/* Tries again when another run has just removed the empty directory of results. */
 	for (int i = 0; i < CREATE_TRIES && moved < 0; i++) {
-		(void)scratch_make_dir(scratch->base_fd, RESULTS_DIR, 0700); /* EEXIST is fine */
+		(void)scratch_make_dir(scratch->base_fd, SCRATCH_RESULTS_DIR, 0700); /* EEXIST is fine */
 		moved = renameat(scratch->fd, name, scratch->base_fd, path + strlen(scratch->base) + 1);
 		if (moved < 0 && errno != ENOENT)
 			break;
@@ -250,13 +250,13 @@ int scratch_remove_run(struct scratch *scratch)
 		error = 0;
 	cleanup_close(&scratch->fd); /* closed after the removal, because it holds the run's lock */
 	if (scratch->base_fd >= 0 && scratch->base) {
-		(void)unlinkat(scratch->base_fd, RESULTS_DIR, AT_REMOVEDIR); /* fails unless it is empty */
+		(void)unlinkat(scratch->base_fd, SCRATCH_RESULTS_DIR, AT_REMOVEDIR); /* fails unless it is empty */
 		(void)rmdir(scratch->base);
 	}
 	cleanup_close(&scratch->base_fd);
 	free(scratch->base);
 	free(scratch->path);
-	free(scratch->notice);
+	free(scratch->base_notice);
 	*scratch = (struct scratch){.base_fd = -1, .fd = -1};
 	return error;
 }

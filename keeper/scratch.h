@@ -12,7 +12,7 @@
 #include "policy/policy.h"
 
 #define SCRATCH_ID_SIZE 17 /* 16 random hexadecimal digits: each log line repeats the first 8 */
-#define SCRATCH_SUBDIRS 4
+#define SCRATCH_SUBDIRS_COUNT 4
 
 /* Attributes of a subdirectory before the program could change it. */
 struct scratch_mark {
@@ -25,12 +25,13 @@ struct scratch {
 	char id[SCRATCH_ID_SIZE]; /* the run_id in the result and the log */
 	char *base;               /* canonical host path of the directory of all runs */
 	char *path;               /* canonical host path of the run's directory: base/run-ID */
-	char *notice; /* why the base has another name than usual, to be reported once; NULL: it has its usual name */
+	/* why the base has another name than usual, to be reported once; NULL: it has its usual name */
+	char *base_notice;
 	int base_fd;
 	int fd; /* holds the lock. Children inherit it, so that the lock is held until the last of them has ended */
 	bool reusable;   /* the directory may be left to the next run if unchanged */
-	bool ended_well; /* the run ended by itself; otherwise its directory is not reused */
-	struct scratch_mark mark[SCRATCH_SUBDIRS];
+	bool may_be_reused_after_run; /* the run ended by itself; otherwise its directory is not reused */
+	struct scratch_mark mark[SCRATCH_SUBDIRS_COUNT];
 };
 
 /*
@@ -46,13 +47,16 @@ int scratch_make_dirs(struct scratch *scratch);
 void scratch_add_dir(struct scratch *scratch, const char *name);
 
 /* Removes directories of dead runs, for about half a second at most, and files in base/results older than a week. */
-void scratch_sweep_base(const struct scratch *scratch);
+void scratch_remove_old_files(const struct scratch *scratch);
 
-/* Calls scratch_begin_run(), scratch_sweep_base() and scratch_make_dirs(), with a directory that will not be reused. */
+/*
+ * Calls scratch_begin_run(), scratch_remove_old_files() and scratch_make_dirs(), with a directory that will not be
+ * reused.
+ */
 int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error);
 
 /* Moves a file of the run's directory to base/results, where it stays. Its host path, owned, or NULL with errno. */
-char *scratch_keep_file(const struct scratch *scratch, const char *name);
+char *scratch_move_file_to_results(const struct scratch *scratch, const char *name);
 
 /* Removes, between the phases of a run, the directories that the setup's view created. 0 or -errno. */
 int scratch_remove_view(const struct scratch *scratch);

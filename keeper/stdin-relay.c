@@ -41,7 +41,7 @@ void stdin_relay_release(struct stdin_relay *relay)
 	relay->from_fd = -1;
 }
 
-void stdin_relay_fill_poll(const struct stdin_relay *relay, struct pollfd *ret_poll)
+void stdin_relay_get_pollfd(const struct stdin_relay *relay, struct pollfd *ret_poll)
 {
 	bool pending = relay->at < relay->end;
 
@@ -56,17 +56,17 @@ static void stdin_relay_find_escape_keys(struct stdin_relay *relay)
 		uint64_t now;
 
 		if (relay->bytes[i] != ESCAPE_KEY) {
-			relay->escapes = 0;
+			relay->escape_keys_typed = 0;
 			continue;
 		}
 		now = io_read_clock_ns();
-		if (relay->escapes == 0 || now - relay->escape_ns > ESCAPE_WITHIN_NS) {
-			relay->escapes = 0;
-			relay->escape_ns = now;
+		if (relay->escape_keys_typed == 0 || now - relay->first_escape_key_ns > ESCAPE_WITHIN_NS) {
+			relay->escape_keys_typed = 0;
+			relay->first_escape_key_ns = now;
 		}
-		if (++relay->escapes == ESCAPE_KEYS_NEEDED) {
-			relay->escaped = true;
-			relay->escapes = 0;
+		if (++relay->escape_keys_typed == ESCAPE_KEYS_NEEDED) {
+			relay->escape_was_typed = true;
+			relay->escape_keys_typed = 0;
 		}
 	}
 }

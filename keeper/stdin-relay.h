@@ -17,9 +17,9 @@ struct stdin_relay {
 	size_t at, end;
 	bool terminal;      /* pipe_fd is the master side of the run's terminal */
 	bool line_begun;    /* the last byte read was not a newline */
-	bool escaped;       /* Ctrl-] was typed three times within a second; the caller clears it */
-	unsigned escapes;   /* how many Ctrl-] were typed in a row */
-	uint64_t escape_ns; /* when the first of them was typed */
+	bool escape_was_typed;       /* Ctrl-] was typed three times within a second; the caller clears it */
+	unsigned escape_keys_typed;   /* how many Ctrl-] were typed in a row */
+	uint64_t first_escape_key_ns; /* when the first of them was typed */
 	char bytes[65536];
 };
 
@@ -30,7 +30,7 @@ void stdin_relay_init_terminal(struct stdin_relay *relay, int from_fd, int maste
 void stdin_relay_release(struct stdin_relay *relay);
 
 /* What to poll: the input, or pipe_fd while bytes are to be written. fd -1 when the relay has ended. */
-void stdin_relay_fill_poll(const struct stdin_relay *relay, struct pollfd *ret_poll);
+void stdin_relay_get_pollfd(const struct stdin_relay *relay, struct pollfd *ret_poll);
 /* Moves bytes. To be called when the polled descriptor is ready. */
 void stdin_relay_move_bytes(struct stdin_relay *relay);
 

@@ -22,7 +22,7 @@ static int store_make_parents(int dirfd, char *path)
 		*slash = '\0';
 		if (mkdirat(dir, name, 0777) < 0 && errno != EEXIST)
 			return -errno;
-		next = openat2_call(dir, name, O_RDONLY | O_DIRECTORY, 0, RESOLVE_STRICT);
+		next = openat2_call(dir, name, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 		if (next < 0)
 			return next;
 		(void)close(dir);
@@ -55,7 +55,7 @@ static void store_remember_copy(const struct stat *st, const struct stat *copy, 
 	store_linked_count += more->rest != NULL;
 }
 
-static const char *store_get_last_name(const char *rest)
+static const char *store_get_last_component(const char *rest)
 {
 	const char *slash = strrchr(rest, '/');
 
@@ -74,11 +74,11 @@ static bool store_link_to_copy(int directory_fd, const struct stat *st, int dir,
 		linked++;
 	if (linked >= end || !(path = strdup(linked->rest)) || (from = store_make_parents(directory_fd, path)) < 0)
 		return false;
-	if (fstatat(from, store_get_last_name(linked->rest), &copy, AT_SYMLINK_NOFOLLOW) < 0 ||
+	if (fstatat(from, store_get_last_component(linked->rest), &copy, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    copy.st_dev != linked->copy_dev || copy.st_ino != linked->copy_ino ||
-	    linkat(from, store_get_last_name(linked->rest), dir, partial, 0) < 0)
+	    linkat(from, store_get_last_component(linked->rest), dir, partial, 0) < 0)
 		return false;
-	if (renameat(dir, partial, dir, store_get_last_name(rest)) == 0)
+	if (renameat(dir, partial, dir, store_get_last_component(rest)) == 0)
 		return true;
 	(void)unlinkat(dir, partial, 0);
 	return false;
@@ -87,7 +87,7 @@ static bool store_link_to_copy(int directory_fd, const struct stat *st, int dir,
 int store_file(int directory_fd, int from_fd, const struct stat *st, const char *rest)
 {
 	_cleanup_free_ char *path = strdup(rest);
-	const char *name = store_get_last_name(rest);
+	const char *name = store_get_last_component(rest);
 	const struct timespec times[2] = {st->st_atim, st->st_mtim};
 	_cleanup_close_ int dir = -1, to = -1;
 	char partial[] = ".callgate-partial";

@@ -60,8 +60,8 @@ static void summary_print_denials(FILE *out, const json_t *result, size_t most)
 		summary_print_line(out, "callgate: … and %zu other denials; --events blocked shows all", count - most);
 }
 
-static void summary_print_list(FILE *out, const json_t *list, const char *verb, const char *first, const char *between,
-			       const char *second)
+static void summary_print_json_list(FILE *out, const json_t *list, const char *verb, const char *first,
+				    const char *between, const char *second)
 {
 	json_t *item;
 	size_t i;
@@ -80,11 +80,11 @@ void summary_print_result(FILE *out, const json_t *result, enum summary_events e
 
 	if (events == SUMMARY_NONE)
 		return;
-	summary_print_denials(out, result, events == SUMMARY_SUMMARY ? SUMMARY_DENIALS_MAX : SIZE_MAX);
-	summary_print_list(out, json_object_get(result, "network_advice"), "", "host", ": ", "advice");
+	summary_print_denials(out, result, events == SUMMARY_FIRST_DENIALS ? SUMMARY_DENIALS_MAX : SIZE_MAX);
+	summary_print_json_list(out, json_object_get(result, "network_advice"), "", "host", ": ", "advice");
 	if (events == SUMMARY_ALL) {
-		summary_print_list(out, json_object_get(result, "redirects"), "redirected ", "from", " ", "to");
-		summary_print_list(out, json_object_get(result, "changes"), "changed ", "kind", " ", "path");
+		summary_print_json_list(out, json_object_get(result, "redirects"), "redirected ", "from", " ", "to");
+		summary_print_json_list(out, json_object_get(result, "changes"), "changed ", "kind", " ", "path");
 	}
 	if (probes > 0 && (events == SUMMARY_ALL || denied > 0))
 		summary_print_line(out, "callgate: not listed: %" JSON_INTEGER_FORMAT

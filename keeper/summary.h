@@ -7,8 +7,8 @@
 
 enum summary_events {
 	SUMMARY_NONE,
-	SUMMARY_SUMMARY, /* how many calls were denied, and the first few */
-	SUMMARY_BLOCKED, /* every distinct denial */
+	SUMMARY_FIRST_DENIALS, /* how many calls were denied, and the first few */
+	SUMMARY_ALL_DENIALS, /* every distinct denial */
 	SUMMARY_ALL,     /* redirects, changes and the number of calls as well */
 };
 

@@ -74,7 +74,7 @@ static void terminal_find_own_terminal(struct terminal *terminal, bool keys)
 	if (terminal_is_in_background(STDIN_FILENO))
 		/* Stops in the background, where the terminal has the modes of the shell's line editor. */
 		(void)raise(SIGTTOU);
-	if (tcgetattr(STDIN_FILENO, &terminal->modes) == 0)
+	if (tcgetattr(STDIN_FILENO, &terminal->modes_before_raw) == 0)
 		terminal->keys_fd = STDIN_FILENO;
 }
 
@@ -92,7 +92,7 @@ int terminal_open(struct terminal *terminal, bool keys, int *ret_slave_fd)
 	slave = ioctl(terminal->master_fd, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (slave < 0)
 		return -errno;
-	if (terminal->keys_fd >= 0 && tcsetattr(slave, TCSANOW, &terminal->modes) < 0)
+	if (terminal->keys_fd >= 0 && tcsetattr(slave, TCSANOW, &terminal->modes_before_raw) < 0)
 		return -errno;
 	error = terminal_copy_size(terminal);
 	if (error == 0)
@@ -116,12 +116,12 @@ int terminal_dup_master(const struct terminal *terminal)
 
 void terminal_set_raw_mode(struct terminal *terminal)
 {
-	struct termios modes = terminal->modes;
+	struct termios modes = terminal->modes_before_raw;
 
 	if (terminal->keys_fd < 0)
 		return;
 	terminal_saved.fd = terminal->keys_fd;
-	terminal_saved.modes = terminal->modes;
+	terminal_saved.modes = terminal->modes_before_raw;
 	terminal_saved.owner = getpid();
 	terminal_catch_crashes();
 	cfmakeraw(&modes);

@@ -13,7 +13,7 @@
  * by one madvise(2), which takes a quarter of the time of as many page faults.
  */
 #define CHUNK_BYTES ((size_t)524288)
-#define FIRST_BYTES ((size_t)49152)
+#define POPULATED_BYTES ((size_t)49152)
 
 struct arena_chunk {
 	struct arena_chunk *next;
@@ -22,7 +22,7 @@ struct arena_chunk {
 	alignas(max_align_t) unsigned char data[];
 };
 
-void *arena_fail(const struct arena *arena)
+void *arena_fail_no_memory(const struct arena *arena)
 {
 	if (arena->no_memory)
 		longjmp(*arena->no_memory, 1);
@@ -36,9 +36,10 @@ static struct arena_chunk *arena_add_chunk(struct arena *arena, size_t size)
 	struct arena_chunk *chunk = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (chunk == MAP_FAILED)
-		return arena_fail(arena);
+		return arena_fail_no_memory(arena);
 	if (!arena->chunk)
-		(void)madvise(chunk, FIRST_BYTES, MADV_POPULATE_WRITE); /* if this fails, page faults populate them */
+		/* if this fails, page faults populate them */
+		(void)madvise(chunk, POPULATED_BYTES, MADV_POPULATE_WRITE);
 	chunk->cap = bytes - sizeof(*chunk);
 	chunk->next = arena->chunk;
 	arena->chunk = chunk;
@@ -51,7 +52,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 	void *memory;
 
 	if (size > SIZE_MAX / 2)
-		return arena_fail(arena);
+		return arena_fail_no_memory(arena);
 	size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
 	if (!chunk || size > chunk->cap - chunk->used)
 		chunk = arena_add_chunk(arena, size);
@@ -104,7 +105,7 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 	len = vasprintf(&text, format, args);
 	va_end(args);
 	if (len < 0)
-		return arena_fail(arena);
+		return arena_fail_no_memory(arena);
 	copy = arena_dupn(arena, text, (size_t)len);
 	free(text);
 	return copy;
@@ -120,7 +121,7 @@ void *arena_grow_array(struct arena *arena, void *items, size_t count, size_t si
 	if (count % INITIAL_ITEMS || count & (count - 1)) /* only a full array has such a count */
 		return items;
 	if (__builtin_mul_overflow(count ? count * 2 : INITIAL_ITEMS, size, &bytes))
-		return arena_fail(arena);
+		return arena_fail_no_memory(arena);
 	grown = arena_alloc(arena, bytes);
 	if (grown && count)
 		memcpy(grown, items, count * size);

@@ -28,7 +28,7 @@ char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((
 void *arena_grow_array(struct arena *arena, void *items, size_t count, size_t size);
 
 /* Fails as an allocation would: jumps to arena->no_memory, or returns NULL. */
-void *arena_fail(const struct arena *arena);
+void *arena_fail_no_memory(const struct arena *arena);
 
 /* Appends an item to an array, by arena_grow_array. Only for an arena with no_memory set: the result is not checked. */
 #define ARENA_APPEND(arena, list, count, item) \

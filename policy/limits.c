@@ -12,18 +12,18 @@ enum limit_unit { UNIT_TIME, UNIT_SIZE, UNIT_COUNT };
 struct limit_row {
 	const char *name;
 	enum limit_unit unit;
-	size_t offset;
-	bool none; /* the value "none" is allowed */
+	size_t limits_offset;
+	bool may_be_none; /* the value "none" is allowed */
 	uint64_t least, most;
 	const char *least_text, *most_text; /* `least` and `most` as messages show them */
 };
 
 #define FIELD(name) offsetof(struct policy_limits, name)
-#define MOST_NS ((uint64_t)INT64_MAX)
-#define MOST_BYTES (UINT64_C(1) << 60)
-#define ANY_TIME 1, MOST_NS, "1ms", "2562047h"
-#define ANY_SIZE 1, MOST_BYTES, "1", "1048576T"
-#define SIZE_FROM(least, text) least, MOST_BYTES, text, "1048576T"
+#define LIMIT_NS_MAX ((uint64_t)INT64_MAX)
+#define LIMIT_BYTES_MAX (UINT64_C(1) << 60)
+#define ANY_TIME 1, LIMIT_NS_MAX, "1ms", "2562047h"
+#define ANY_SIZE 1, LIMIT_BYTES_MAX, "1", "1048576T"
+#define SIZE_FROM(least, text) least, LIMIT_BYTES_MAX, text, "1048576T"
 
 /*
  * Below the minimum, the C library does not even start, or the measurement is too coarse. The maximum of pids is the
@@ -32,7 +32,7 @@ struct limit_row {
 /* clang-format off */
 static const struct limit_row rows[] = {
 	[POLICY_LIMIT_WALL] = {"wall", UNIT_TIME, FIELD(wall_ns), true, ANY_TIME},
-	[POLICY_LIMIT_CPU] = {"cpu", UNIT_TIME, FIELD(cpu_ns), true, 10000000, MOST_NS, "10ms", "2562047h"},
+	[POLICY_LIMIT_CPU] = {"cpu", UNIT_TIME, FIELD(cpu_ns), true, 10000000, LIMIT_NS_MAX, "10ms", "2562047h"},
 	[POLICY_LIMIT_MEMORY] = {"memory", UNIT_SIZE, FIELD(memory_bytes), true, SIZE_FROM(1 << 20, "1M")},
 	[POLICY_LIMIT_PIDS] = {"pids", UNIT_COUNT, FIELD(pids), true, 1, 4194304, "1", "4194304"},
 	[POLICY_LIMIT_OPEN_FILES] = {"open_files", UNIT_COUNT, FIELD(open_files), true, 8, 1048576, "8", "1048576"},
@@ -40,7 +40,7 @@ static const struct limit_row rows[] = {
 	[POLICY_LIMIT_DISK] = {"disk", UNIT_SIZE, FIELD(disk_bytes), true, SIZE_FROM(64 << 10, "64K")},
 	[POLICY_LIMIT_STDOUT] = {"stdout", UNIT_SIZE, FIELD(stdout_bytes), false, ANY_SIZE},
 	[POLICY_LIMIT_STDERR] = {"stderr", UNIT_SIZE, FIELD(stderr_bytes), false, ANY_SIZE},
-	[POLICY_LIMIT_AUDIT] = {"audit", UNIT_SIZE, FIELD(audit_get_size), true, SIZE_FROM(64 << 10, "64K")},
+	[POLICY_LIMIT_AUDIT] = {"audit", UNIT_SIZE, FIELD(audit_log_bytes), true, SIZE_FROM(64 << 10, "64K")},
 };
 /* clang-format on */
 _Static_assert(sizeof(rows) / sizeof(rows[0]) == POLICY_LIMIT_MAX, "a row for each limit");
@@ -57,7 +57,7 @@ bool policy_limit_is_time(enum policy_limit which)
 
 uint64_t *policy_limit_get_field(struct policy_limits *limits, enum policy_limit which)
 {
-	return (uint64_t *)(void *)((char *)limits + rows[which].offset);
+	return (uint64_t *)(void *)((char *)limits + rows[which].limits_offset);
 }
 
 static const char *limit_get_expected_text(const struct limit_row *row)
@@ -68,7 +68,7 @@ static const char *limit_get_expected_text(const struct limit_row *row)
 		[UNIT_COUNT] = {"a number such as 64", "a number such as 64, or \"none\""},
 	};
 
-	return words[row->unit][row->none];
+	return words[row->unit][row->may_be_none];
 }
 
 /* Parses the value of a limit. 0 with a value above 0, or -EINVAL. */
@@ -91,7 +91,7 @@ int policy_limit_parse_value(enum policy_limit which, const char *text, uint64_t
 	const struct limit_row *row = &rows[which];
 	uint64_t value = 0;
 
-	if (row->none && strcmp(text, "none") == 0) {
+	if (row->may_be_none && strcmp(text, "none") == 0) {
 		*ret_value = 0;
 		return 0;
 	}
@@ -101,7 +101,7 @@ int policy_limit_parse_value(enum policy_limit which, const char *text, uint64_t
 	}
 	if (value < row->least || value > row->most) {
 		(void)snprintf(why, cap, "is out of range; write a %s from %s to %s%s", nouns[row->unit],
-			       row->least_text, row->most_text, row->none ? ", or \"none\"" : "");
+			       row->least_text, row->most_text, row->may_be_none ? ", or \"none\"" : "");
 		return -EINVAL;
 	}
 	*ret_value = value;

@@ -23,7 +23,7 @@ static bool match_path(const struct rule *rule, const char *path)
 	if (!kind_is_deny(rule->kind))
 		return false;
 	return (rule->alias && match_path_below(rule, rule->alias, path)) ||
-	       (rule_get_other_path(rule) && match_path_below(rule, rule_get_other_path(rule), path));
+	       (rule_get_denied_path(rule) && match_path_below(rule, rule_get_denied_path(rule), path));
 }
 
 /* A grant of reading matches an attempt to write, too: because of it the error is EROFS, not ENOENT. */
@@ -67,7 +67,7 @@ static bool match_net_rule(const struct policy *policy, const struct net_rule *r
 		return (rule->proto == NET_UDP) == question->udp;
 	if (rule->proto == NET_UDP)
 		return false;
-	return !policy_net_sees_requests(policy, rule, question->host, question->port) ||
+	return !policy_net_judges_requests(policy, rule, question->host, question->port) ||
 	       net_rule_allows_request(rule, question->method, question->path, question->upgrade);
 }
 
@@ -78,7 +78,7 @@ static bool match_deny(const struct net_deny *deny, const struct policy_question
 	       (!deny->ports || match_has_port(deny->port, deny->ports, question->port));
 }
 
-static bool match_range(const struct net_range *range, const struct policy_question *question)
+static bool match_range(const struct net_listen_range *range, const struct policy_question *question)
 {
 	return question->kind == POLICY_QUESTION_LISTEN && question->port >= range->first &&
 	       question->port <= range->last;
@@ -87,10 +87,10 @@ static bool match_range(const struct net_range *range, const struct policy_quest
 /* ---- all rules ---- */
 
 /* True for a rule that has a part in decisions. */
-static bool match_is_in_force(const struct rule *rule)
+static bool match_rule_has_part_in_decisions(const struct rule *rule)
 {
 	return !rule->overridden && !kind_is_after(rule->kind) &&
-	       (kind_is_deny(rule->kind) || rule->node != TREE_NONE);
+	       (kind_is_deny(rule->kind) || rule->tree_node_index != TREE_NONE);
 }
 
 static bool match_get_net_rule(const struct policy *policy, const struct policy_question *question, size_t at,
@@ -122,7 +122,7 @@ bool policy_match_next_rule(const struct policy *policy, const struct policy_que
 	for (; *at < policy->rule_count; ++*at) {
 		const struct rule *rule = &policy->rule[*at];
 
-		if (!match_is_in_force(rule))
+		if (!match_rule_has_part_in_decisions(rule))
 			continue;
 		*ret_rule = (struct policy_rule_label){rule->label, match_path_rule(policy, rule, question)};
 		++*at;

@@ -20,29 +20,31 @@
 
 /* The place that the path of a rule starts at. */
 enum rule_place {
-	PLACE_HOST,    /* "/": the path is absolute, the same on the host and in the view */
-	PLACE_WORKDIR, /* @workdir: the working directory */
-	PLACE_SCRATCH, /* @scratch: the scratch directory, which has no name in the view */
+	PATH_BASE_ROOT,    /* "/": the path is absolute, the same on the host and in the view */
+	PATH_BASE_WORKDIR, /* @workdir: the working directory */
+	PATH_BASE_SCRATCH, /* @scratch: the scratch directory, which has no name in the view */
 };
 
 /* The path of a rule, with its variables expanded. */
 struct expanded_path {
-	const char *path;  /* absolute and normalised, in the view (for PLACE_SCRATCH: on the host); may have globs */
-	const char *shown; /* as `callgate show` prints the path: with @workdir and @scratch */
+	/* absolute and normalised, in the view (for PATH_BASE_SCRATCH: on the host); may have globs */
+	const char *path;
+	const char *text_for_show; /* as `callgate show` prints the path: with @workdir and @scratch */
 	enum rule_place place;
 	bool interpreter;  /* the path began with @interpreter */
 };
 
 struct rule {
 	enum rule_kind kind;
-	size_t source;       /* index of the file that has the rule; rules of later files override earlier ones */
+	size_t source_index;       /* index of the file that has the rule; rules of later files override earlier ones */
 	bool profile;        /* the file of the rule is a profile */
 	const char *label;   /* name of the rule in records: "data.json: filesystem.read[1] /usr/share" */
 	const char *where;   /* "file:line: key" for messages */
 	const char *because; /* why the rule exists, for people; NULL: the policy does not say */
-	struct expanded_path name;
+	struct expanded_path expanded_name;
 	const char *literal; /* the path up to its first glob, canonical, in the view; NULL: it begins with "**" */
-	uint32_t node;       /* index of the tree node of `literal`; TREE_NONE: the rule is not in the tree */
+	/* index of the tree node of `literal`; TREE_NONE: the rule is not in the tree */
+	uint32_t tree_node_index;
 	const char *alias;   /* for deny rules: `literal` with its symbolic links unresolved, if that differs */
 	const char *host;    /* host path of `literal`, canonical; NULL: no such file, so the rule grants nothing */
 	const char *pattern; /* the path from its first glob on; NULL: the rule applies to the whole subtree */
@@ -50,10 +52,10 @@ struct rule {
 	struct expanded_path to;  /* RULE_REDIRECT: the target. Other kinds: to.path is NULL */
 	const char *content; /* RULE_PROVIDE, RULE_DECOY: the content of the file */
 	bool overridden;     /* a rule of a later file replaces this rule */
-	bool observing;      /* the rule was made for an observing policy: parse/observe.c */
+	bool is_of_observing_policy;      /* the rule was made for an observing policy: parse/observe.c */
 	enum policy_on_deny on_deny;
-	bool kills;          /* RULE_DECOY: reading it ends the run */
-	unsigned after;      /* RULE_AFTER_READ, RULE_AFTER_WRITE: index of the entry */
+	bool decoy_read_ends_run;          /* RULE_DECOY: reading it ends the run */
+	unsigned after_entry_index;      /* RULE_AFTER_READ, RULE_AFTER_WRITE: index of the entry */
 };
 
 /* An entry of "after_read". Its paths are rules of the kinds RULE_AFTER_READ and RULE_AFTER_WRITE. */
@@ -62,7 +64,7 @@ struct policy_after {
 };
 
 /* What a denial by one rule does to the process. */
-struct policy_mode {
+struct policy_rule_on_deny {
 	const char *label; /* of the rule */
 	enum policy_on_deny on_deny;
 };
@@ -84,7 +86,7 @@ struct policy {
 	struct policy_network network;
 	struct policy_host_path *host_path;
 	size_t host_paths;
-	struct policy_mode *mode; /* rules with "on_deny" */
+	struct policy_rule_on_deny *mode; /* rules with "on_deny" */
 	size_t modes;
 	struct policy_after *after; /* "after_read" */
 	size_t afters;
@@ -102,11 +104,12 @@ struct path_rules {
 	const struct rule *grant[3];   /* the rules that grant reading, writing, executing; NULL: none */
 	const struct rule *deny;
 	const struct rule *exec_deny;
-	const struct rule *publish;    /* the innermost RULE_PUBLIC, unless a RULE_PRIVATE is at it or below; or NULL */
-	const struct rule *withhold;   /* a RULE_PRIVATE with a glob, or the innermost without `publish` below */
+	/* the innermost RULE_PUBLIC, unless a RULE_PRIVATE is at it or below; or NULL */
+	const struct rule *public_rule;
+	const struct rule *private_rule;   /* a RULE_PRIVATE with a glob, or the innermost without `publish` below */
 	const struct tree_node *remap; /* the innermost remapped mount that contains the path; NULL: none */
-	uint32_t after_read;  /* entries of after_read that reading the path fires */
-	uint32_t after_write; /* entries of after_read whose "write" has the path */
+	uint32_t after_read_entries;  /* entries of after_read that reading the path fires */
+	uint32_t after_write_entries; /* entries of after_read whose "write" has the path */
 };
 struct path_rules policy_find_rules(const struct policy *policy, const char *path, size_t len);
 
@@ -135,11 +138,11 @@ void compiler_add_host_path(struct compiler *compiler, enum policy_host_path_kin
 
 /* parse/vars.c: what the path of a rule may contain. */
 enum vars_flag {
-	VARS_GLOB = 1 << 0,
-	VARS_DEEP = 1 << 1,    /* may begin with "**" and "/" */
-	VARS_SCRATCH = 1 << 2, /* may begin with @scratch */
-	VARS_WORKDIR = 1 << 3, /* may begin with @workdir */
-	VARS_MANY = 1 << 4,    /* may begin with @interpreter, which gives many paths */
+	VARS_ALLOW_GLOB = 1 << 0,
+	VARS_ALLOW_DEEP = 1 << 1,    /* may begin with "**" and "/" */
+	VARS_ALLOW_SCRATCH = 1 << 2, /* may begin with @scratch */
+	VARS_ALLOW_WORKDIR = 1 << 3, /* may begin with @workdir */
+	VARS_ALLOW_INTERPRETER = 1 << 4,    /* may begin with @interpreter, which gives many paths */
 };
 
 typedef void vars_take(struct compiler *compiler, void *ctx, const struct expanded_path *expanded);
@@ -162,7 +165,7 @@ void compile_rule_paths(struct compiler *compiler);
  * paths/index.c: the host path that a deny rule below the workdir denies, when it differs from the path in the view:
  * another grant may show the same file by that path. NULL otherwise. Borrowed.
  */
-const char *rule_get_other_path(const struct rule *rule);
+const char *rule_get_denied_path(const struct rule *rule);
 /* paths/index.c: fills policy->tree, except what depends on mounts. */
 void compile_rule_tree(struct compiler *compiler);
 /* paths/mounts.c: makes the mounts and links of the view, and marks the remapped mounts in the tree. */
@@ -174,7 +177,7 @@ void compile_network(struct compiler *compiler, struct source *const *sources, s
 /* network/observe.c: adds every public endpoint to the network of an observing policy. */
 void compile_observing_network(struct compiler *compiler);
 /* network/agree.c: reports contradictions between rules, secrets and fixed addresses. */
-void net_check_agreement(struct compiler *compiler);
+void net_check_contradictions(struct compiler *compiler);
 /* network/warn.c: adds warnings about rules that are valid but probably a mistake. */
 void net_warn_of_mistakes(struct compiler *compiler);
 /* paths/after-rules.c: sets policy->after, before compile_rules. */
@@ -184,10 +187,10 @@ void compile_after(struct compiler *compiler, struct source *const *sources, siz
  * effect.
  */
 void compile_after_paths(struct compiler *compiler);
-/* modes.c, after compile_modes: refuses after_read together with "ask-file". */
-void modes_check_after(struct compiler *compiler);
+/* modes.c, after compile_on_deny: refuses after_read together with "ask-file". */
+void on_deny_check_after(struct compiler *compiler);
 /* modes.c: sets policy->mode. */
-void compile_modes(struct compiler *compiler);
+void compile_on_deny(struct compiler *compiler);
 /* parse/settings.c: sets the environment, limits, audit log and user. */
 void compile_settings(struct compiler *compiler, struct source *const *sources, size_t count);
 

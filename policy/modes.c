@@ -13,35 +13,35 @@ const char *policy_on_deny_get_name(enum policy_on_deny mode)
 }
 
 /* Rules of one kind for one path decide alike, and any of them may be the one on record: the last mode is for all. */
-static void modes_set_for_path(struct policy *policy, const struct rule *said)
+static void on_deny_set_for_path(struct policy *policy, const struct rule *said)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		struct rule *rule = &policy->rule[i];
 
-		if (rule->kind == said->kind && strcmp(rule->name.path, said->name.path) == 0)
+		if (rule->kind == said->kind && strcmp(rule->expanded_name.path, said->expanded_name.path) == 0)
 			rule->on_deny = said->on_deny;
 	}
 }
 
-static void modes_add(struct policy *policy, const char *label, enum policy_on_deny mode)
+static void on_deny_add_rule(struct policy *policy, const char *label, enum policy_on_deny mode)
 {
 	if (mode != ON_DENY_UNSET)
-		ARENA_APPEND(&policy->arena, policy->mode, policy->modes, ((struct policy_mode){label, mode}));
+		ARENA_APPEND(&policy->arena, policy->mode, policy->modes, ((struct policy_rule_on_deny){label, mode}));
 }
 
-void compile_modes(struct compiler *compiler)
+void compile_on_deny(struct compiler *compiler)
 {
 	struct policy *policy = compiler->policy;
 
 	for (size_t i = policy->rule_count; i-- > 0;) /* backwards, so that what later rules say is kept */
 		if (policy->rule[i].on_deny != ON_DENY_UNSET)
-			modes_set_for_path(policy, &policy->rule[i]);
+			on_deny_set_for_path(policy, &policy->rule[i]);
 	for (size_t i = 0; i < policy->rule_count; i++)
-		modes_add(policy, policy->rule[i].label, policy->rule[i].on_deny);
+		on_deny_add_rule(policy, policy->rule[i].label, policy->rule[i].on_deny);
 	for (size_t i = 0; i < policy->network.rules; i++)
-		modes_add(policy, policy->network.rule[i].label, policy->network.rule[i].on_deny);
+		on_deny_add_rule(policy, policy->network.rule[i].label, policy->network.rule[i].on_deny);
 	for (size_t i = 0; i < policy->network.denies; i++)
-		modes_add(policy, policy->network.deny[i].label, policy->network.deny[i].on_deny);
+		on_deny_add_rule(policy, policy->network.deny[i].label, policy->network.deny[i].on_deny);
 }
 
 enum policy_on_deny policy_find_on_deny(const struct policy *policy, const char *rule)
@@ -57,7 +57,7 @@ bool policy_acts_on_denials(const struct policy *policy)
 	return policy->modes > 0 || policy->settings.on_deny > ON_DENY_ERRNO;
 }
 
-void modes_check_after(struct compiler *compiler)
+void on_deny_check_after(struct compiler *compiler)
 {
 	const struct policy *policy = compiler->policy;
 
@@ -75,10 +75,10 @@ bool policy_asks_about_denials(const struct policy *policy)
 	return policy->settings.on_deny == ON_DENY_ASK_FILE;
 }
 
-bool policy_decoy_kills(const struct policy *policy, const char *rule)
+bool policy_decoy_read_ends_run(const struct policy *policy, const char *rule)
 {
 	for (size_t i = 0; rule && i < policy->rule_count; i++)
-		if (policy->rule[i].kills && strcmp(policy->rule[i].label, rule) == 0)
+		if (policy->rule[i].decoy_read_ends_run && strcmp(policy->rule[i].label, rule) == 0)
 			return true;
 	return false;
 }

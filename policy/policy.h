@@ -47,7 +47,7 @@ struct policy_decision {
 	int error;          /* errno for the program when denied, else 0 */
 	const char *rule;   /* the rule, "python.json: filesystem.read[2] /usr"; NULL: no rule. Owned by the policy */
 	const char *reason; /* not_granted, private, read_only, denied_by_rule, not_executable, decoy …; static */
-	unsigned want;      /* the POLICY_ rights that rules were asked for; 0: no rule about a path decided */
+	unsigned wanted_rights;      /* the POLICY_ rights that rules were asked for; 0: no rule about a path decided */
 	struct policy_observed observed;
 };
 
@@ -81,7 +81,7 @@ bool policy_acts_on_denials(const struct policy *policy);
 bool policy_asks_about_denials(const struct policy *policy);
 
 /* Whether reading the decoy of this rule, named as in a record, ends the run. */
-bool policy_decoy_kills(const struct policy *policy, const char *rule);
+bool policy_decoy_read_ends_run(const struct policy *policy, const char *rule);
 
 /* What the host supplies while a policy is loaded. Loading does no other I/O. */
 struct policy_host {
@@ -142,7 +142,7 @@ struct policy_limits {
 	uint64_t open_files;      /* open descriptors of one process */
 	uint64_t file_size_bytes; /* size of the largest file */
 	uint64_t disk_bytes;      /* what the run adds to all granted trees and its scratch directory */
-	uint64_t audit_get_size;     /* size of the audit log */
+	uint64_t audit_log_bytes;     /* size of the audit log */
 };
 
 enum policy_limit {
@@ -193,8 +193,8 @@ const char *policy_phase_get_name(enum policy_phase phase);
 struct policy_observe {
 	struct policy *judged; /* the policy of the user; owned by the observing policy once that policy is loaded */
 	const char *const *hidden; /* canonical host paths that are denied, such as the log; NULL-ended */
-	bool risky;                /* secrets may be read */
-	bool network;              /* every public endpoint may be reached */
+	bool may_read_secrets;                /* secrets may be read */
+	bool reaches_public_endpoints;              /* every public endpoint may be reached */
 };
 
 /* The policy options of the command line. They act like a last file that extends the others. Lists are NULL-ended. */
@@ -206,7 +206,7 @@ struct policy_cli {
 	struct policy_limits limits; /* -t, -m, --cpu, --pids, … */
 	unsigned limits_given;    /* POLICY_LIMIT_BITs of the limits that were given */
 	const char *user;         /* --user, NULL: not given */
-	unsigned required;        /* --require: LAYER_BITs of policy/parse/layer-names.h */
+	unsigned required_layers;        /* --require: LAYER_BITs of policy/parse/layer-names.h */
 	const char *const *allow_host;    /* --allow-host HOST[:PORT] */
 	const char *const *allow_private; /* --allow-private HOST[:PORT] */
 	const char *const *listen;        /* --listen PORT|FIRST-LAST|* */
@@ -215,7 +215,7 @@ struct policy_cli {
 	bool no_net;              /* --no-net */
 	enum policy_phase phase;  /* the phase that the policy is compiled for */
 	const struct policy_observe *observe; /* NULL: the policy is enforced */
-	/* from policy_peek_user() for the same names and host; policy_load() empties it. NULL: none */
+	/* from policy_find_user() for the same names and host; policy_load() empties it. NULL: none */
 	struct policy_draft *draft;
 };
 
@@ -232,7 +232,7 @@ void policy_free(struct policy *policy);
  * caller, or NULL: "user" is not set, out of memory, or an error that policy_load will report. Returns the parsed files
  * for policy_cli.draft, which spares policy_load the parsing, or NULL. policy_draft_free frees them, used or not.
  */
-struct policy_draft *policy_peek_user(const char *const *names, const struct policy_host *host, char **ret_user);
+struct policy_draft *policy_find_user(const char *const *names, const struct policy_host *host, char **ret_user);
 void policy_draft_free(struct policy_draft *draft);
 
 /* Returns the policy of the user: for an observing policy the judged one, else the policy itself. */
@@ -285,16 +285,16 @@ uint32_t policy_find_after_read(const struct policy *policy, const char *path, s
 uint32_t policy_find_after_read_below(const struct policy *policy, const char *path, size_t len);
 
 /* Marks entries as fired. In a run with --mode observe: those of the judged policy. */
-void policy_fire_after(const struct policy *policy, uint32_t entries);
-uint32_t policy_get_fired_after(const struct policy *policy);
+void policy_fire_after_entries(const struct policy *policy, uint32_t entries);
+uint32_t policy_get_fired_after_entries(const struct policy *policy);
 
 /* The fired entries that close this path to writing. */
-uint32_t policy_find_closed_writing(const struct policy *policy, const char *path, size_t len);
+uint32_t policy_find_closers_of_writing(const struct policy *policy, const char *path, size_t len);
 /* The entries, fired or not: those that have a "write"; those that close the network. */
-uint32_t policy_find_after_writing(const struct policy *policy);
-uint32_t policy_find_after_network(const struct policy *policy);
+uint32_t policy_get_after_closing_writing(const struct policy *policy);
+uint32_t policy_get_after_closing_network(const struct policy *policy);
 /* The name of the fired entry that closes the network; NULL: none has. */
-const char *policy_find_closed_network(const struct policy *policy);
+const char *policy_find_closer_of_network(const struct policy *policy);
 
 /* True when a glob grants something at or below this directory, or could: then the directory must be visible. */
 bool policy_may_grant_below(const struct policy *policy, const char *path, size_t len);
@@ -308,14 +308,16 @@ enum policy_mount_kind {
 
 struct policy_mount {
 	enum policy_mount_kind kind;
-	const char *written; /* the path of the rule: variables expanded, globs cut after the last literal directory */
+	/* the path of the rule: variables expanded, globs cut after the last literal directory */
+	const char *rule_path;
 	const char *virt;    /* canonical virtual path */
 	const char *host;    /* POLICY_MOUNT_TREE: canonical host path */
-	const char *text;    /* POLICY_MOUNT_PROVIDE: the content */
-	size_t text_len;
-	bool filtered;       /* only globs grant at `virt`: names that match no glob must stay invisible */
+	const char *provided_text;    /* POLICY_MOUNT_PROVIDE: the content */
+	size_t provided_text_len;
+	bool has_globs_only;       /* only globs grant at `virt`: names that match no glob must stay invisible */
 	bool redirect;       /* made by a redirect rule: the verdict is VERDICT_REDIRECT */
-	bool create;         /* create the host directory when it is missing: a target below @scratch or @workdir */
+	/* create the host directory when it is missing: a target below @scratch or @workdir */
+	bool create_host_path;
 	const char *rule;    /* the rule that made the mount, as in struct policy_decision */
 };
 
@@ -361,7 +363,8 @@ struct policy_settings {
 	const char *user;    /* "USER[:GROUP]"; NULL: not set */
 	enum policy_on_deny on_deny; /* ON_DENY_UNSET: as ON_DENY_ERRNO */
 	struct policy_limits limits;
-	unsigned required;      /* LAYER_BITs of policy/parse/layer-names.h: "require" of all files, and --require */
+	/* LAYER_BITs of policy/parse/layer-names.h: "require" of all files, and --require */
+	unsigned required_layers;
 	const char *audit_file; /* NULL: not set */
 	bool audit_allowed;     /* record allowed calls as well as denied ones (default: true) */
 	bool audit_compact;     /* leave out of a record what earlier records have */

@@ -39,7 +39,7 @@ static json_t *show_get_member(json_t *object, const char *key, bool array)
 }
 
 /* Appends an item to an array, unless the array has an equal item. Takes the item. */
-static int show_append_unique(json_t *array, json_t *item)
+static int show_append_if_absent(json_t *array, json_t *item)
 {
 	for (size_t i = 0; item && i < json_array_size(array); i++) {
 		if (json_equal(json_array_get(array, i), item)) {
@@ -58,7 +58,8 @@ static bool show_rule_has_no_effect(const struct policy *policy, const struct ru
 	if (!kind_is_grant(rule->kind))
 		return false;
 	for (size_t i = 0; i < policy->rule_count; i++)
-		if (policy->rule[i].kind == RULE_DENY && strcmp(policy->rule[i].name.path, rule->name.path) == 0)
+		if (policy->rule[i].kind == RULE_DENY &&
+		    strcmp(policy->rule[i].expanded_name.path, rule->expanded_name.path) == 0)
 			return true;
 	return false;
 }
@@ -80,7 +81,7 @@ static size_t show_find_path(const json_t *list, const json_t *path)
 /* Appends the path of a rule, unless the list has it; as an object when a rule for the path has more members. */
 static int show_append_path(json_t *list, const struct rule *rule)
 {
-	json_auto_t *path = show_text(rule->name.shown), *members = json_object();
+	json_auto_t *path = show_text(rule->expanded_name.text_for_show), *members = json_object();
 	size_t at = show_find_path(list, path);
 	json_t *item = json_array_get(list, at);
 	int ret = 0;
@@ -89,7 +90,7 @@ static int show_append_path(json_t *list, const struct rule *rule)
 		ret |= json_object_set_new(members, "because", json_string(rule->because));
 	if (rule->on_deny)
 		ret |= json_object_set_new(members, "on_deny", json_string(policy_on_deny_get_name(rule->on_deny)));
-	if (rule->kills)
+	if (rule->decoy_read_ends_run)
 		ret |= json_object_set_new(members, "on_read", json_string("kill"));
 	if (json_is_object(item))
 		return ret | json_object_update_missing(item, members);
@@ -103,7 +104,7 @@ static int show_append_path(json_t *list, const struct rule *rule)
 /* Adds a path to its entry of "after_read", which show_after() has made. */
 static int show_after_path(json_t *root, const struct rule *rule)
 {
-	json_t *entry = json_array_get(json_object_get(root, "after_read"), rule->after);
+	json_t *entry = json_array_get(json_object_get(root, "after_read"), rule->after_entry_index);
 
 	if (rule->kind == RULE_AFTER_WRITE)
 		entry = json_object_get(entry, "then");
@@ -118,10 +119,10 @@ static int show_after(json_t *root, const struct policy *policy)
 	for (size_t i = 0; i < policy->afters; i++) {
 		const struct source_after *after = policy->after[i].from;
 		json_t *entry = json_pack("{s:[], s:{s:s*}, s:s*}", "paths", "then", "network",
-					  after->network ? "none" : NULL, "because", after->because);
+					  after->closes_network ? "none" : NULL, "because", after->because);
 
 		ret |= json_array_append_new(list, entry);
-		if (after->write)
+		if (after->closes_writing)
 			ret |= show_get_member(json_object_get(entry, "then"), "write", true) ? 0 : -1;
 	}
 	return ret;
@@ -141,7 +142,7 @@ static int show_rule(json_t *root, const struct rule *rule)
 	section = show_get_member(root, rule->kind == RULE_EXEC_DENY ? "exec" : "filesystem", false);
 
 	if (rule->kind == RULE_PROVIDE) {
-		json_auto_t *name = show_text(rule->name.shown);
+		json_auto_t *name = show_text(rule->expanded_name.text_for_show);
 
 		return json_object_set_new(show_get_member(section, "provide", false), json_string_value(name),
 					   json_string(rule->content));
@@ -149,13 +150,13 @@ static int show_rule(json_t *root, const struct rule *rule)
 	if (rule->kind != RULE_REDIRECT)
 		return show_append_path(show_get_member(section, lists[rule->kind], true), rule);
 	item = json_object();
-	if (json_object_set_new(item, "from", show_text(rule->name.shown)) < 0 ||
-	    json_object_set_new(item, "to", show_text(rule->to.shown)) < 0 ||
+	if (json_object_set_new(item, "from", show_text(rule->expanded_name.text_for_show)) < 0 ||
+	    json_object_set_new(item, "to", show_text(rule->to.text_for_show)) < 0 ||
 	    (rule->because && json_object_set_new(item, "because", json_string(rule->because)) < 0)) {
 		json_decref(item);
 		return -1;
 	}
-	return show_append_unique(show_get_member(section, "redirect", true), item);
+	return show_append_if_absent(show_get_member(section, "redirect", true), item);
 }
 
 static int show_env(json_t *root, const struct policy *policy)
@@ -254,7 +255,7 @@ char *policy_make_json(const struct policy *policy)
 	ret |= show_env(root, policy);
 	ret |= show_limits(root, policy->settings.limits);
 	ret |= show_audit(root, policy) | show_process(root, policy);
-	ret |= show_required_layers(root, policy->settings.required);
+	ret |= show_required_layers(root, policy->settings.required_layers);
 	ret |= policy_show_network(root, &policy->network);
 	if (ret)
 		return NULL;

@@ -11,31 +11,32 @@ static uint32_t after_find_path(const struct policy *policy, const struct query 
 	return policy_find_after_read(policy, path->path, path->len);
 }
 
-static uint32_t after_find_moved(const struct policy *policy, const struct query *query, size_t at)
+static uint32_t after_find_read_in_moved_dir(const struct policy *policy, const struct query *query, size_t at)
 {
 	return policy_find_after_read_below(policy, query->path[at].path, query->path[at].len);
 }
 
-void query_fire(const struct query_judge *judge, const struct query *query, const struct query_answer *answer)
+void query_fire_after_entries(const struct query_judge *judge, const struct query *query,
+			      const struct query_answer *answer)
 {
 	const struct policy *policy = query_judge_get_policy(judge);
 	uint32_t found = 0;
 
-	if (policy_count_after(policy) == 0 || query->kind != QUERY_PATHS || !answer->certain || !answer->allow)
+	if (policy_count_after(policy) == 0 || query->kind != QUERY_PATHS || !answer->is_certain || !answer->allow)
 		return;
-	if (query->content == QUERY_READS && !query->failed && !query->absent) {
+	if (query->content == QUERY_READS && !query->was_allowed_but_failed && !query->was_found_absent) {
 		for (size_t i = 0; i < query->paths; i++)
 			found |= after_find_path(policy, query, i);
 	} else if (query->content >= QUERY_MOVES) {
-		found = after_find_moved(policy, query, 0);
+		found = after_find_read_in_moved_dir(policy, query, 0);
 		if (query->content == QUERY_EXCHANGES && query->paths > 1)
-			found |= after_find_moved(policy, query, 1);
+			found |= after_find_read_in_moved_dir(policy, query, 1);
 	}
-	policy_fire_after(policy, found);
+	policy_fire_after_entries(policy, found);
 }
 
 /* Whether the record is about this entry ("data.json: after_read[0]"). The name of the policy's file may differ. */
-static bool after_is_entry(const struct scan_record *record, const char *label)
+static bool after_record_is_about_entry(const struct scan_record *record, const char *label)
 {
 	const char *key = strstr(label, ": after_read[");
 	char rule[512];
@@ -47,7 +48,7 @@ static bool after_is_entry(const struct scan_record *record, const char *label)
 	return key && recorded && strcmp(key, recorded) == 0;
 }
 
-bool query_fire_event(const struct query_judge *judge, const struct scan_record *record)
+bool query_fire_after_entry_of_event(const struct query_judge *judge, const struct scan_record *record)
 {
 	const struct policy *policy = query_judge_get_policy(judge);
 	const size_t count = policy_count_after(policy);
@@ -65,8 +66,8 @@ bool query_fire_event(const struct query_judge *judge, const struct scan_record 
 	found = policy_find_after_read(policy, path, (size_t)len);
 	below = policy_find_after_read_below(policy, path, (size_t)len); /* the call was perhaps a rename(2) */
 	for (unsigned i = 0; i < count; i++)
-		if (below & UINT32_C(1) << i && after_is_entry(record, policy_get_after_label(policy, i)))
+		if (below & UINT32_C(1) << i && after_record_is_about_entry(record, policy_get_after_label(policy, i)))
 			found |= UINT32_C(1) << i;
-	policy_fire_after(policy, found);
+	policy_fire_after_entries(policy, found);
 	return true;
 }

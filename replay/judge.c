@@ -28,7 +28,7 @@ struct query_judge {
 
 /* ---- the names that the view shows ---- */
 
-static void judge_add_name(struct query_judge *judge, const char *path)
+static void judge_add_shown_name(struct query_judge *judge, const char *path)
 {
 	uint32_t at = tree_add_path(&judge->shown, &judge->arena, arena_dup(&judge->arena, path));
 
@@ -39,39 +39,39 @@ static void judge_add_name(struct query_judge *judge, const char *path)
 }
 
 /*
- * Adds the path of a rule as it was written, whose components may be links (view_add_links() in view/nodes.c), and the
- * path to which the policy's links lead.
+ * Adds the path of a rule as it was written, whose components may be links (view_add_links_of_path() in view/nodes.c),
+ * and the path to which the policy's links lead.
  */
-static void judge_add_way(struct query_judge *judge, const char *written)
+static void judge_add_shown_path_and_target(struct query_judge *judge, const char *written)
 {
 	char path[PATH_MAX];
 
-	judge_add_name(judge, written);
+	judge_add_shown_name(judge, written);
 	if (policy_follow_links(judge->policy, written, path) > 0)
-		judge_add_name(judge, path);
+		judge_add_shown_name(judge, path);
 }
 
-static void judge_add_names(struct query_judge *judge)
+static void judge_add_names_of_view(struct query_judge *judge)
 {
 	size_t count;
 	const struct policy_mount *mount = policy_get_mounts(judge->policy, &count);
 	const struct policy_link *link;
 
 	for (size_t i = 0; i < count; i++) {
-		judge_add_name(judge, mount[i].virt);
-		if (mount[i].written)
-			judge_add_way(judge, mount[i].written);
+		judge_add_shown_name(judge, mount[i].virt);
+		if (mount[i].rule_path)
+			judge_add_shown_path_and_target(judge, mount[i].rule_path);
 	}
 	link = policy_get_links(judge->policy, &count);
 	for (size_t i = 0; i < count; i++) {
-		judge_add_way(judge, link[i].path);
-		judge_add_name(judge, link[i].target);
+		judge_add_shown_path_and_target(judge, link[i].path);
+		judge_add_shown_name(judge, link[i].target);
 	}
 	for (const char *const *device = view_fixed_devices; *device; device++)
-		judge_add_name(judge, *device);
+		judge_add_shown_name(judge, *device);
 	for (const struct view_fixed_link *fixed = view_fixed_links; fixed->path; fixed++)
-		judge_add_name(judge, fixed->path);
-	judge_add_name(judge, "/proc");
+		judge_add_shown_name(judge, fixed->path);
+	judge_add_shown_name(judge, "/proc");
 }
 
 int query_judge_create(const struct policy *policy, struct query_judge **ret_judge)
@@ -87,7 +87,7 @@ int query_judge_create(const struct policy *policy, struct query_judge **ret_jud
 		query_judge_free(judge);
 		return -ENOMEM;
 	}
-	judge_add_names(judge);
+	judge_add_names_of_view(judge);
 	judge->arena.no_memory = NULL;
 	*ret_judge = judge;
 	return 0;
@@ -132,19 +132,19 @@ static struct policy_decision judge_path(const struct query_judge *judge, const 
 	struct policy_decision decision;
 
 	if (strncmp(path, "/dev/", 5) == 0 && view_is_fixed_device(path))
-		return policy_decide_run_file(judge->policy, path, len, want, true);
+		return policy_decide_provided(judge->policy, path, len, want, true);
 	decision = policy_decide_access(judge->policy, path, len, want);
 	if (decision.verdict != VERDICT_DENY || decision.error != ENOENT)
 		return decision;
 	if (judge_is_shown(judge, path) || policy_may_grant_below(judge->policy, path, len))
-		return policy_decide_ancestor(want);
+		return policy_decide_dir_above_grant(want);
 	return decision;
 }
 
 /*
  * The length of `written` up to the end of its first component that the canonical path does not have. 0: there is none.
  */
-static size_t judge_get_fork(const char *written, const struct query_path *path)
+static size_t judge_get_len_to_fork(const char *written, const struct query_path *path)
 {
 	size_t same = 0, at = 0;
 
@@ -225,7 +225,7 @@ static bool judge_hides_link(const struct query_judge *judge, const struct query
 	if (path->written_len == 0 || strncmp(path->written, "/proc/", 6) == 0)
 		return false;
 	memcpy(written, path->written, path->written_len + 1);
-	for (unsigned links = 0; links < LINKS_MAX && (len = judge_get_fork(written, path)) > 0; links++) {
+	for (unsigned links = 0; links < LINKS_MAX && (len = judge_get_len_to_fork(written, path)) > 0; links++) {
 		enum link_sight sight = judge_find_visible_link(judge, written, len, ret_decision);
 
 		if (sight != LINK_KNOWN || !judge_follow_link(judge, written))
@@ -248,11 +248,11 @@ enum judged { JUDGED_ALLOWED, JUDGED_DENIED, JUDGED_UNKNOWN };
  * Judges a denied path at which the run found no file. Outside of all grants the call fails as it would natively, which
  * is no denial (resolve_fail() in syscalls/file/resolve.c).
  */
-static enum judged judge_absent(const struct query_judge *judge, const struct query *query,
+static enum judged judge_denial_of_missing_path(const struct query_judge *judge, const struct query *query,
 				const struct query_path *path, const struct policy_decision *decision)
 {
 	/* The file was missing at another path, or it is unknown which of the names was missing. */
-	if (query->redirected || query->paths > 1)
+	if (query->was_redirected || query->paths > 1)
 		return JUDGED_UNKNOWN;
 	if (decision->error == ENOENT || policy_find_mount(judge->policy, path->path) == NULL)
 		return JUDGED_ALLOWED;
@@ -262,12 +262,13 @@ static enum judged judge_absent(const struct query_judge *judge, const struct qu
 }
 
 /* Whether the name leads to another object than in the run: a redirect is new, or gone. One to itself is none. */
-static bool judge_leads_elsewhere(const struct query_judge *judge, const struct query *query, const char *path)
+static bool judge_redirect_differs_from_run(const struct query_judge *judge, const struct query *query,
+					    const char *path)
 {
 	const struct policy_mount *mount = policy_find_mount(judge->policy, path);
 	bool redirected = mount && mount->redirect && strcmp(mount->virt, mount->host) != 0;
 
-	return query->allowed && redirected != query->redirected;
+	return query->allowed && redirected != query->was_redirected;
 }
 
 static enum judged judge_denial(const struct query_judge *judge, const struct query *query,
@@ -276,9 +277,9 @@ static enum judged judge_denial(const struct query_judge *judge, const struct qu
 {
 	*ret_why = "absent";
 	/* A file that may be read is found to exist before the call is refused because of a read-only mount. */
-	if (query->there && decision->error == EROFS)
+	if (query->failed_because_exists && decision->error == EROFS)
 		return JUDGED_ALLOWED;
-	return query->absent ? judge_absent(judge, query, path, decision) : JUDGED_DENIED;
+	return query->was_found_absent ? judge_denial_of_missing_path(judge, query, path, decision) : JUDGED_DENIED;
 }
 
 static enum judged judge_one_path(const struct query_judge *judge, const struct query *query, size_t at,
@@ -287,33 +288,35 @@ static enum judged judge_one_path(const struct query_judge *judge, const struct 
 	const struct query_path *path = &query->path[at];
 
 	*ret_why = "elsewhere";
-	if (query->run_file && policy_net_is_enabled(judge->policy)) {
-		*ret_decision = policy_decide_run_file(judge->policy, path->path, path->len, path->want, false);
-	} else if (path->written_len && judge_leads_elsewhere(judge, query, path->written)) {
+	if (query->is_file_of_callgate && policy_net_is_enabled(judge->policy)) {
+		*ret_decision =
+			policy_decide_provided(judge->policy, path->path, path->len, path->wanted_rights, false);
+	} else if (path->written_len && judge_redirect_differs_from_run(judge, query, path->written)) {
 		ret_decision->verdict = VERDICT_ALLOW;
 		return JUDGED_UNKNOWN;
 	} else if (!judge_hides_link(judge, path, ret_decision)) {
-		*ret_decision = judge_path(judge, path->path, path->len, path->want);
+		*ret_decision = judge_path(judge, path->path, path->len, path->wanted_rights);
 	}
 	if (ret_decision->verdict == VERDICT_DENY)
 		return judge_denial(judge, query, path, ret_decision, ret_why);
-	if (at == 0 && judge_leads_elsewhere(judge, query, path->path))
+	if (at == 0 && judge_redirect_differs_from_run(judge, query, path->path))
 		return JUDGED_UNKNOWN;
 	*ret_why = "public";
 	if (strcmp(ret_decision->reason, "public") == 0)
-		return query->public ? JUDGED_ALLOWED : JUDGED_UNKNOWN;
-	return query->unpublic && strcmp(ret_decision->reason, "ancestor") == 0 ? JUDGED_UNKNOWN : JUDGED_ALLOWED;
+		return query->was_read_as_public ? JUDGED_ALLOWED : JUDGED_UNKNOWN;
+	return query->is_no_longer_public && strcmp(ret_decision->reason, "ancestor") == 0 ? JUDGED_UNKNOWN
+											   : JUDGED_ALLOWED;
 }
 
 /* ---- all paths of a call ---- */
 
 static void answer_set_unknown(struct query_answer *answer, const char *why)
 {
-	answer->certain = false;
+	answer->is_certain = false;
 	answer->why = why;
 }
 
-static void answer_add(struct query_answer *answer, bool allow, size_t at, const char *rule, const char *reason)
+static void answer_add_verdict(struct query_answer *answer, bool allow, size_t at, const char *rule, const char *reason)
 {
 	if (allow != answer->allow) { /* a denial counts more than any grant */
 		if (allow)
@@ -329,24 +332,25 @@ static void answer_add(struct query_answer *answer, bool allow, size_t at, const
 }
 
 /* Judges the renames of directories and the making of symbolic links, as far as rules decide them. */
-static void judge_moves(const struct query_judge *judge, const struct query *query, struct query_answer *answer)
+static void judge_dir_rename_or_symlink(const struct query_judge *judge, const struct query *query,
+					struct query_answer *answer)
 {
 	const char *from = query->path[0].path, *to = query->path[1].path, *rule;
 	struct policy_move move;
 	size_t count;
 	const struct policy_mount *mount = policy_get_mounts(judge->policy, &count);
 
-	if (query->target_len && !policy_link_is_allowed(judge->policy, from, query->target, &rule))
-		answer_add(answer, false, 0, rule, "leads_to_denied");
-	if (!query->renames || query->paths < 2 || query->absent)
+	if (query->target_len && !policy_link_is_allowed(judge->policy, from, query->symlink_target, &rule))
+		answer_add_verdict(answer, false, 0, rule, "leads_to_denied");
+	if (!query->is_rename || query->paths < 2 || query->was_found_absent)
 		return;
 	for (size_t i = 0; i < count; i++)
 		if (path_is_below(mount[i].virt, from) || path_is_below(mount[i].virt, to)) {
 			answer_set_unknown(answer, "holds_mount");
 			return;
 		}
-	policy_compare_below(judge->policy, from, to, &move);
-	if (move.kind != POLICY_MOVE_SAME)
+	policy_compare_rights(judge->policy, from, to, &move);
+	if (move.kind != POLICY_MOVE_RIGHTS_SAME)
 		answer_set_unknown(answer, "moved_directory");
 }
 
@@ -357,7 +361,7 @@ static void judge_add_parent_rule(const struct query_judge *judge, const struct 
 	struct policy_decision parent = judge_parent(judge, path);
 
 	if (parent.verdict == VERDICT_DENY && parent.error == EACCES)
-		answer_add(answer, false, at, parent.rule, parent.reason);
+		answer_add_verdict(answer, false, at, parent.rule, parent.reason);
 }
 
 static void judge_paths(const struct query_judge *judge, const struct query *query, struct query_answer *answer)
@@ -373,17 +377,17 @@ static void judge_paths(const struct query_judge *judge, const struct query *que
 		if (judged == JUDGED_UNKNOWN)
 			answer->why = why;
 		else if (judged == JUDGED_ALLOWED && decision.verdict == VERDICT_DENY)
-			answer_add(answer, true, i, query->there ? decision.rule : NULL,
-				   query->there ? "granted" : "absent");
+			answer_add_verdict(answer, true, i, query->failed_because_exists ? decision.rule : NULL,
+				   query->failed_because_exists ? "granted" : "absent");
 		else
-			answer_add(answer, judged == JUDGED_ALLOWED, i, decision.rule, decision.reason);
+			answer_add_verdict(answer, judged == JUDGED_ALLOWED, i, decision.rule, decision.reason);
 		if (judged == JUDGED_DENIED && decision.error == EACCES)
 			judge_add_parent_rule(judge, &query->path[i], answer, i);
 	}
 	if (answer->allow && unknown)
-		answer->certain = false;
+		answer->is_certain = false;
 	else if (answer->allow)
-		judge_moves(judge, query, answer);
+		judge_dir_rename_or_symlink(judge, query, answer);
 }
 
 /* ---- the network ---- */
@@ -403,10 +407,10 @@ static struct net_verdict judge_endpoint(const struct policy *policy, const stru
 	case QUERY_REQUEST:
 		return policy_net_judge_request(policy, query->host, query->port, query->method, query->request,
 						query->upgrade);
-	case QUERY_NAME:
+	case QUERY_RESOLVE_NAME:
 		return policy_net_judge_name(policy, query->host);
 	case QUERY_CONNECT:
-	case QUERY_OTHER:
+	case QUERY_RULES_DO_NOT_DECIDE:
 	case QUERY_PATHS:
 	case QUERY_KIND_MAX:
 	default:
@@ -418,13 +422,13 @@ void query_judge(const struct query_judge *judge, const struct query *query, str
 {
 	struct net_verdict verdict;
 
-	*ret_answer = (struct query_answer){.certain = true, .allow = true};
+	*ret_answer = (struct query_answer){.is_certain = true, .allow = true};
 	if (query->kind == QUERY_PATHS) {
 		judge_paths(judge, query, ret_answer);
 		return;
 	}
 	verdict = judge_endpoint(judge->policy, query);
-	answer_add(ret_answer, verdict.allow, 0, verdict.label, verdict.reason);
+	answer_add_verdict(ret_answer, verdict.allow, 0, verdict.label, verdict.reason);
 }
 
 size_t query_get_object(const struct query *query, size_t at, char *out, size_t cap)
@@ -434,7 +438,7 @@ size_t query_get_object(const struct query *query, size_t at, char *out, size_t 
 
 	if (query->kind == QUERY_PATHS)
 		len = snprintf(out, cap, "%s", query->path[at].path);
-	else if (query->kind == QUERY_NAME)
+	else if (query->kind == QUERY_RESOLVE_NAME)
 		len = snprintf(out, cap, "%s", query->host);
 	else
 		len = snprintf(out, cap, strchr(query->host, ':') ? "%s%s[%s]:%u%s" : "%s%s%s:%u%s", method,

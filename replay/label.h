@@ -4,12 +4,12 @@
 
 #include <stddef.h>
 
-#define LABEL_STRIPPED_MAX 1024
+#define LABEL_STRIPPED_SIZE 1024
 
 /*
  * Copies a label without its file and its number in the list, "filesystem.read /usr/share": what stays the same when
  * rules move. Returns the length, at most `cap`.
  */
-size_t label_strip(const char *label, size_t len, char *out, size_t cap);
+size_t label_strip_file_and_index(const char *label, size_t len, char *out, size_t cap);
 
 #endif

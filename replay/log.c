@@ -14,7 +14,7 @@ struct log_walk {
 	const struct replay_reader *reader;
 	struct replay_log_state *state;
 	struct audit_reader *lines;
-	char *buffer; /* owned; room for a line that scan_line_or_parse() writes anew */
+	char *buffer; /* owned; room for a line that scan_line_else_parse_json() writes anew */
 	struct verify verify; /* not used when damage is allowed */
 	char *next;   /* owned; the path of the file in which the log goes on; NULL: none */
 	bool goes_on; /* the file is not the log's first */
@@ -31,7 +31,7 @@ static int log_note_damage(struct log_walk *walk, uint64_t line, const char *wha
 	return walk->reader->allow_damaged ? 0 : -EBADMSG;
 }
 
-static int log_take_header(struct log_walk *walk, struct audit_line *line)
+static int log_handle_header(struct log_walk *walk, struct audit_line *line)
 {
 	if (audit_reader_parse_line(walk->lines, line) < 0 || strcmp(audit_line_get_type(line->json), "header") != 0)
 		return -ENOMSG;
@@ -67,10 +67,10 @@ static int log_note_next(struct log_walk *walk, struct audit_line *line)
 	return asprintf(&walk->next, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name) < 0 ? -ENOMEM : 0;
 }
 
-static int log_take_record(struct log_walk *walk, struct audit_line *line)
+static int log_handle_record(struct log_walk *walk, struct audit_line *line)
 {
 	struct scan_record record;
-	int r = scan_line_or_parse(walk->lines, line, &walk->buffer, &record);
+	int r = scan_line_else_parse_json(walk->lines, line, &walk->buffer, &record);
 
 	if (r == 1 || r == -EBADMSG)
 		return log_note_damage(walk, line->number, "not a line of an audit log");
@@ -127,7 +127,7 @@ static int log_take_line(struct log_walk *walk, struct audit_line *line)
 
 	if (r < 0)
 		return r;
-	return line->number == 1 ? log_take_header(walk, line) : log_take_record(walk, line);
+	return line->number == 1 ? log_handle_header(walk, line) : log_handle_record(walk, line);
 }
 
 static int log_read_file(struct log_walk *walk, const char *path)
@@ -138,7 +138,7 @@ static int log_read_file(struct log_walk *walk, const char *path)
 	if (r < 0)
 		return r;
 	verify_begin_file(&walk->verify);
-	while (r == 0 && (r = audit_reader_read_text(walk->lines, &line)) == 1)
+	while (r == 0 && (r = audit_reader_read_unparsed(walk->lines, &line)) == 1)
 		r = log_take_line(walk, &line);
 	if (r == 0 && line.number == 1)
 		r = -ENOMSG;

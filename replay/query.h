@@ -6,7 +6,8 @@
  * record names. The answer comes from the functions that the supervisor and egress ask (policy_decide_access,
  * policy_net_judge_*) and from the names that the policy's view would show.
  *
- * What rests on more than the rules is QUERY_OTHER, or an answer that is not `certain`, each with a word that says why.
+ * What rests on more than the rules is QUERY_RULES_DO_NOT_DECIDE, or an answer that is not `certain`, each with a word
+ * that says why.
  */
 #ifndef CALLGATE_REPLAY_QUERY_H
 #define CALLGATE_REPLAY_QUERY_H
@@ -20,20 +21,20 @@
 #include "policy/policy.h"
 
 enum query_kind {
-	QUERY_OTHER,   /* no question to the rules; `why` is the reason */
+	QUERY_RULES_DO_NOT_DECIDE,   /* no question to the rules; `why` is the reason */
 	QUERY_PATHS,   /* all of path[] must be allowed */
 	QUERY_CONNECT, /* host, port, udp */
 	QUERY_LISTEN,  /* port; any_port: the call was listen(2), which a rule for port 0 allows, too */
 	QUERY_REQUEST, /* host, port, method, request, upgrade */
-	QUERY_NAME,    /* host: whether its name may be resolved */
+	QUERY_RESOLVE_NAME,    /* host: whether its name may be resolved */
 	QUERY_KIND_MAX,
 };
 
 #define QUERY_PATHS_MAX 4 /* a script, its interpreter, its loader; one more if a walk was refused before its end */
-#define QUERY_WORD_MAX 40 /* a reason */
+#define QUERY_REASON_MAX 40 /* a reason */
 
 struct query_path {
-	unsigned want;      /* one POLICY_ right */
+	unsigned wanted_rights;      /* one POLICY_ right */
 	size_t len;
 	size_t written_len; /* 0: `written` is not set, because it would tell nothing about links */
 	char path[PATH_MAX];    /* canonical, in the view of the run */
@@ -43,28 +44,29 @@ struct query_path {
 /* Large: keep one and fill it for each record. */
 struct query {
 	enum query_kind kind;
-	char why[QUERY_WORD_MAX]; /* QUERY_OTHER: the reason on record, or "no_path", "close" */
+	char why[QUERY_REASON_MAX]; /* QUERY_RULES_DO_NOT_DECIDE: the reason on record, or "no_path", "close" */
 	bool allowed;  /* by the verdict on record */
-	bool absent;   /* the run found that no such file exists */
-	bool there; /* the call failed because the file exists: making it (EEXIST), writing to a directory (EISDIR) */
-	bool redirected; /* the name led to a file at another host path */
-	bool public;   /* the file was read by a "public" rule: everybody on the host may read it */
-	bool unpublic; /* a "public" rule matched, but not everybody on the host may read the file */
-	bool run_file; /* callgate provided the file for the network, whatever the rules say of its name */
-	bool opens;    /* the call opened the file: if it is a directory, it may have been listed */
-	bool renames;  /* path[0] gets the name path[1] */
-	/* what the call did, as far as that can fire an entry of after_read: query_fire() */
+	bool was_found_absent;   /* the run found that no such file exists */
+	/* the call failed because the file exists: making it (EEXIST), writing to a directory (EISDIR) */
+	bool failed_because_exists;
+	bool was_redirected; /* the name led to a file at another host path */
+	bool was_read_as_public;   /* the file was read by a "public" rule: everybody on the host may read it */
+	bool is_no_longer_public; /* a "public" rule matched, but not everybody on the host may read the file */
+	bool is_file_of_callgate; /* callgate provided the file for the network, whatever the rules say of its name */
+	bool is_open_call;    /* the call opened the file: if it is a directory, it may have been listed */
+	bool is_rename;  /* path[0] gets the name path[1] */
+	/* what the call did, as far as that can fire an entry of after_read: query_fire_after_entries() */
 	enum { QUERY_READS_NOTHING, QUERY_READS, QUERY_MOVES, QUERY_EXCHANGES } content;
-	bool failed;   /* the call was allowed, and failed */
+	bool was_allowed_but_failed;   /* the call was allowed, and failed */
 	size_t paths;
 	size_t target_len; /* 0: the call makes no symbolic link */
 	unsigned port;
 	bool udp, upgrade, any_port;
-	bool plain; /* QUERY_REQUEST: without TLS */
+	bool is_http_without_tls; /* QUERY_REQUEST: without TLS */
 	char host[NET_HOST_MAX];
 	char method[NET_METHOD_MAX];
 	char request[NET_PATH_MAX];
-	char target[PATH_MAX]; /* the text of the symbolic link */
+	char symlink_target[PATH_MAX]; /* the text of the symbolic link */
 	struct query_path path[QUERY_PATHS_MAX];
 };
 
@@ -81,7 +83,7 @@ void query_judge_free(struct query_judge *judge);
 #define QUERY_RULES_MAX (2 * QUERY_PATHS_MAX) /* for each path the rule of the name and that of its directory */
 
 struct query_answer {
-	bool certain;     /* false: more than the rules decides, and only `why` counts */
+	bool is_certain;     /* false: more than the rules decides, and only `why` counts */
 	const char *why;  /* if not certain: a word for what decides besides the rules. Static */
 	bool allow;
 	const char *reason;
@@ -91,17 +93,18 @@ struct query_answer {
 	size_t rules;
 };
 
-/* Judges anything but QUERY_OTHER. */
+/* Judges anything but QUERY_RULES_DO_NOT_DECIDE. */
 void query_judge(const struct query_judge *judge, const struct query *query, struct query_answer *ret_answer);
 
 /*
- * after_read: query_fire() marks the entries of the judge's policy that a call fires, if the answer allows the call.
- * They count as fired in the answers to all later questions. query_fire_event() does so for the record of an entry that
- * fired in the run, which comes before the record of the call. Call one of them for each record, in the order of the
- * log.
+ * after_read: query_fire_after_entries() marks the entries of the judge's policy that a call fires, if the answer
+ * allows the call. They count as fired in the answers to all later questions. query_fire_after_entry_of_event() does so
+ * for the record of an entry that fired in the run, which comes before the record of the call. Call one of them for
+ * each record, in the order of the log.
  */
-void query_fire(const struct query_judge *judge, const struct query *query, const struct query_answer *answer);
-bool query_fire_event(const struct query_judge *judge, const struct scan_record *record);
+void query_fire_after_entries(const struct query_judge *judge, const struct query *query,
+			      const struct query_answer *answer);
+bool query_fire_after_entry_of_event(const struct query_judge *judge, const struct scan_record *record);
 /* The policy of a judge. Borrowed. */
 const struct policy *query_judge_get_policy(const struct query_judge *judge);
 

@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "replay/query.h"
 
-static bool record_has_word(const struct scan_text *text, const char *const *words)
+static bool record_text_is_one_of(const struct scan_text *text, const char *const *words)
 {
 	for (; *words; words++)
 		if (scan_text_is(text, *words))
@@ -21,9 +21,9 @@ static bool record_begins_with(const struct scan_text *text, const char *word)
 	return text->at && text->len >= strlen(word) && memcmp(text->at, word, strlen(word)) == 0;
 }
 
-static int record_set_other(const struct scan_text *reason, const char *otherwise, struct query *query)
+static int record_set_rules_do_not_decide(const struct scan_text *reason, const char *otherwise, struct query *query)
 {
-	query->kind = QUERY_OTHER;
+	query->kind = QUERY_RULES_DO_NOT_DECIDE;
 	if (!reason->at || scan_get_bytes(reason, query->why, sizeof(query->why)) < 0)
 		(void)snprintf(query->why, sizeof(query->why), "%s", otherwise);
 	return 0;
@@ -33,9 +33,9 @@ static int record_set_other(const struct scan_text *reason, const char *otherwis
 
 /* What the functions below return besides 0 and -EBADMSG. */
 enum {
-	RECORD_UNRESOLVED = 1, /* the record lacks a path, or does not tell where it leads */
-	RECORD_OF_PROC,        /* a path is in /proc, about which rules do not decide */
-	RECORD_OF_TERMINAL,    /* a path is a pseudoterminal's, about which rules do not decide */
+	RECORD_PATH_IS_UNRESOLVED = 1, /* the record lacks a path, or does not tell where it leads */
+	RECORD_PATH_IS_BELOW_PROC,        /* a path is in /proc, about which rules do not decide */
+	RECORD_PATH_IS_TERMINAL,    /* a path is a pseudoterminal's, about which rules do not decide */
 };
 
 /* Adds a canonical path. */
@@ -47,11 +47,11 @@ static int record_add_path(struct query *query, const struct scan_text *text, un
 	if (len <= 0 || path->path[0] != '/')
 		return -EBADMSG;
 	if (path_is_below(path->path, "/proc"))
-		return RECORD_OF_PROC;
+		return RECORD_PATH_IS_BELOW_PROC;
 	if (path_is_below(path->path, "/dev/pts") || strcmp(path->path, "/dev/ptmx") == 0)
-		return RECORD_OF_TERMINAL;
+		return RECORD_PATH_IS_TERMINAL;
 	path->len = (size_t)len;
-	path->want = want;
+	path->wanted_rights = want;
 	path->written_len = 0;
 	query->paths++;
 	return 0;
@@ -61,7 +61,7 @@ static int record_add_path(struct query *query, const struct scan_text *text, un
  * Keeps the path as the program wrote it, if it is absolute and its links led to another path. Leaves out paths with
  * ".." after a name, which may be a link.
  */
-static int record_note_written(struct query_path *path, const struct scan_text *written)
+static int record_keep_written_path(struct query_path *path, const struct scan_text *written)
 {
 	char text[PATH_MAX];
 	bool lexical;
@@ -76,16 +76,16 @@ static int record_note_written(struct query_path *path, const struct scan_text *
 }
 
 /* Adds a path of a record: the canonical path and, if that differs, the path as the program wrote it. */
-static int record_take_path(struct query *query, const struct scan_path *path, unsigned want)
+static int record_read_path(struct query *query, const struct scan_path *path, unsigned want)
 {
 	const struct scan_text *canonical = path->resolved.at ? &path->resolved : &path->written;
 	int r;
 
 	if (path->unresolved || !canonical->at || canonical->len == 0 || canonical->at[0] != '/')
-		return RECORD_UNRESOLVED;
+		return RECORD_PATH_IS_UNRESOLVED;
 	r = record_add_path(query, canonical, want);
 	if (r == 0 && path->resolved.at)
-		r = record_note_written(&query->path[query->paths - 1], &path->written);
+		r = record_keep_written_path(&query->path[query->paths - 1], &path->written);
 	return r;
 }
 
@@ -114,10 +114,10 @@ static const char *record_find_rest(const char *canonical, const char *written)
  * name, to be read, and then the whole path: that name and the rest of the written path. A view that lets the walk go
  * on might find links in the rest, which are not known.
  */
-static int record_take_stopped_path(struct query *query, const struct scan_path *path, unsigned want)
+static int record_read_path_of_refused_walk(struct query *query, const struct scan_path *path, unsigned want)
 {
 	struct query_path *stop = &query->path[0], *whole = &query->path[1];
-	int len, r = record_take_path(query, path, want);
+	int len, r = record_read_path(query, path, want);
 	char written[PATH_MAX];
 	const char *rest;
 	bool lexical;
@@ -129,11 +129,11 @@ static int record_take_stopped_path(struct query *query, const struct scan_path 
 	rest = record_find_rest(stop->path, written);
 	len = rest ? path_join(stop->path, rest + strspn(rest, "/"), whole->path, PATH_MAX, &lexical) : -1;
 	if (len < 0 || !lexical)
-		return RECORD_UNRESOLVED;
+		return RECORD_PATH_IS_UNRESOLVED;
 	if ((size_t)len == stop->len)
 		return 0;
-	stop->want = POLICY_READ;
-	whole->want = want;
+	stop->wanted_rights = POLICY_READ;
+	whole->wanted_rights = want;
 	whole->len = (size_t)len;
 	whole->written_len = 0;
 	query->paths = 2;
@@ -157,7 +157,7 @@ static unsigned record_get_right(const struct scan_record *record)
  * Whether the walk was refused before its end. False for openat2(2), whose absolute path may begin at a directory
  * (RESOLVE_IN_ROOT).
  */
-static bool record_stopped_on_the_way(const struct scan_record *record, const struct query *query)
+static bool record_walk_was_refused(const struct scan_record *record, const struct query *query)
 {
 	return !query->allowed && !record->observed && !scan_text_is(&record->syscall, "openat2") &&
 	       !record->rule.at && scan_text_is(&record->reason, "not_granted") && !record->path[1].written.at;
@@ -175,33 +175,34 @@ static unsigned record_get_loader_right(const struct scan_path *loader)
 	return own ? POLICY_READ : POLICY_EXEC;
 }
 
-static int record_take_paths(const struct scan_record *record, unsigned right, struct query *query)
+static int record_read_paths(const struct scan_record *record, unsigned right, struct query *query)
 {
-	static const char *const words[] = {[RECORD_UNRESOLVED] = "unresolved", [RECORD_OF_PROC] = "proc",
-					    [RECORD_OF_TERMINAL] = "terminal"};
+	static const char *const words[] = {[RECORD_PATH_IS_UNRESOLVED] = "unresolved",
+					    [RECORD_PATH_IS_BELOW_PROC] = "proc",
+					    [RECORD_PATH_IS_TERMINAL] = "terminal"};
 	bool exec = record_begins_with(&record->syscall, "exec");
 	int r;
 
 	query->kind = QUERY_PATHS;
-	if (record_stopped_on_the_way(record, query))
-		r = record_take_stopped_path(query, &record->path[0], right);
+	if (record_walk_was_refused(record, query))
+		r = record_read_path_of_refused_walk(query, &record->path[0], right);
 	else
-		r = record_take_path(query, &record->path[0], exec ? POLICY_EXEC : right);
+		r = record_read_path(query, &record->path[0], exec ? POLICY_EXEC : right);
 	if (r == 0 && (record->path[1].written.at || record->path[1].resolved.at))
-		r = record_take_path(query, &record->path[1], right);
+		r = record_read_path(query, &record->path[1], right);
 	if (r == 0 && record->path[2].written.at)
-		r = record_take_path(query, &record->path[2], record_get_loader_right(&record->path[2]));
+		r = record_read_path(query, &record->path[2], record_get_loader_right(&record->path[2]));
 	if (r == 0 && scan_text_is(&record->syscall, "openat2"))
 		query->path[0].written_len = 0;
-	if (r == 0 && record->has_ret && record_begins_with(&record->syscall, "symlink") && record->target.at) {
-		int len = scan_get_bytes(&record->target, query->target, sizeof(query->target));
+	if (r == 0 && record->has_ret && record_begins_with(&record->syscall, "symlink") && record->symlink_target.at) {
+		int len = scan_get_bytes(&record->symlink_target, query->symlink_target, sizeof(query->symlink_target));
 
 		r = len < 0 ? -EBADMSG : 0;
 		query->target_len = len > 0 ? (size_t)len : 0;
 	}
 	if (r <= 0)
 		return r;
-	return record_set_other(&(struct scan_text){NULL, 0}, words[r], query);
+	return record_set_rules_do_not_decide(&(struct scan_text){NULL, 0}, words[r], query);
 }
 
 /* ---- the network ---- */
@@ -226,7 +227,7 @@ static bool record_is_loopback(const char *host)
 }
 
 /* Whether the address is the run's own, or of a port that the kernel chooses. */
-static bool record_is_within(const struct scan_record *record)
+static bool record_is_connect_within_run(const struct scan_record *record)
 {
 	char host[NET_HOST_MAX];
 
@@ -235,16 +236,16 @@ static bool record_is_within(const struct scan_record *record)
 		record_is_loopback(host));
 }
 
-static int record_take_request(const struct scan_record *record, struct query *query)
+static int record_read_request(const struct scan_record *record, struct query *query)
 {
 	if (record->truncated)
-		return record_set_other(&(struct scan_text){NULL, 0}, "truncated", query);
+		return record_set_rules_do_not_decide(&(struct scan_text){NULL, 0}, "truncated", query);
 	/* A proxy refused a request without TLS to an endpoint that needs TLS. */
 	if (!query->allowed && scan_text_is(&record->reason, "proto_not_granted"))
-		return record_set_other(&record->reason, "", query);
+		return record_set_rules_do_not_decide(&record->reason, "", query);
 	query->kind = QUERY_REQUEST;
 	query->upgrade = scan_text_is(&record->proto, "websocket");
-	query->plain = scan_text_is(&record->proto, "http");
+	query->is_http_without_tls = scan_text_is(&record->proto, "http");
 	if (!record->method.at || !record->path[0].written.at ||
 	    scan_get_bytes(&record->method, query->method, sizeof(query->method)) < 0 ||
 	    scan_get_bytes(&record->path[0].written, query->request, sizeof(query->request)) < 0)
@@ -253,33 +254,33 @@ static int record_take_request(const struct scan_record *record, struct query *q
 	return 0;
 }
 
-static int record_take_network(const struct scan_record *record, struct query *query)
+static int record_read_network(const struct scan_record *record, struct query *query)
 {
 	static const char *const listens[] = {"bind", "listen", NULL};
-	bool by_rules = record->rule.at || (!query->allowed && record_has_word(&record->reason, rule_reasons));
+	bool by_rules = record->rule.at || (!query->allowed && record_text_is_one_of(&record->reason, rule_reasons));
 
 	if (scan_text_is(&record->event, "close"))
-		return record_set_other(&(struct scan_text){NULL, 0}, "close", query);
+		return record_set_rules_do_not_decide(&(struct scan_text){NULL, 0}, "close", query);
 	/* Within the run no rule decides, until an entry of after_read has fired. */
-	if (scan_text_is(&record->reason, "after_read") && record_is_within(record))
-		return record_set_other(&record->reason, "within_run", query);
-	if (!by_rules || (query->allowed ? record_has_word(&record->reason, rule_reasons)
-					 : !record_has_word(&record->reason, rule_reasons)))
-		return record_set_other(query->allowed ? &(struct scan_text){NULL, 0} : &record->reason, "within_run",
-					query);
+	if (scan_text_is(&record->reason, "after_read") && record_is_connect_within_run(record))
+		return record_set_rules_do_not_decide(&record->reason, "within_run", query);
+	if (!by_rules || (query->allowed ? record_text_is_one_of(&record->reason, rule_reasons)
+					 : !record_text_is_one_of(&record->reason, rule_reasons)))
+		return record_set_rules_do_not_decide(query->allowed ? &(struct scan_text){NULL, 0} : &record->reason,
+						      "within_run", query);
 	if (scan_get_bytes(&record->host, query->host, sizeof(query->host)) < 0 || record->port > 65535)
 		return -EBADMSG;
 	query->port = (unsigned)record->port;
 	query->udp = scan_text_is(&record->proto, "udp");
 	if (scan_text_is(&record->event, "request"))
-		return record_take_request(record, query);
+		return record_read_request(record, query);
 	query->any_port = scan_text_is(&record->syscall, "listen");
 	if (scan_text_is(&record->event, "dns"))
-		query->kind = QUERY_NAME;
-	else if (record_has_word(&record->syscall, listens))
+		query->kind = QUERY_RESOLVE_NAME;
+	else if (record_text_is_one_of(&record->syscall, listens))
 		query->kind = QUERY_LISTEN;
 	else if (!record->rule.at && record_is_loopback(query->host))
-		return record_set_other(&(struct scan_text){NULL, 0}, "within_run", query);
+		return record_set_rules_do_not_decide(&(struct scan_text){NULL, 0}, "within_run", query);
 	else
 		query->kind = QUERY_CONNECT;
 	return 0;
@@ -291,34 +292,34 @@ static int record_take_network(const struct scan_record *record, struct query *q
  * Whether the file was one that callgate provided for the network. For any other file, a refusal to write or to execute
  * it has a rule.
  */
-static bool record_is_run_file(const struct scan_record *record, const struct query *query)
+static bool record_is_file_of_callgate(const struct scan_record *record, const struct query *query)
 {
 	static const char *const refusals[] = {"read_only", "not_executable", NULL};
 
 	return scan_text_is(&record->reason, "network") ||
-	       (!query->allowed && !record->rule.at && record_has_word(&record->reason, refusals));
+	       (!query->allowed && !record->rule.at && record_text_is_one_of(&record->reason, refusals));
 }
 
 /*
  * Flags tell whether an open for writing reads as well. The log lacks those of openat2(2), which counts as reading:
  * what is fired too early denies more than the run would.
  */
-static bool record_reads(const struct scan_record *record)
+static bool record_open_reads_content(const struct scan_record *record)
 {
 	static const char *const opens[] = {"open", "openat", "creat", NULL};
 
-	if (record_has_word(&record->syscall, opens))
+	if (record_text_is_one_of(&record->syscall, opens))
 		return scan_text_is(&record->right, "r") ||
 		       (!scan_text_is(&record->syscall, "creat") && (record->flags & O_ACCMODE) != O_WRONLY);
 	return scan_text_is(&record->syscall, "openat2") || scan_text_is(&record->syscall, "inotify_add_watch") ||
 	       record_begins_with(&record->syscall, "exec");
 }
 
-static void record_take_content(const struct scan_record *record, struct query *query)
+static void record_set_content_read(const struct scan_record *record, struct query *query)
 {
-	query->failed = query->allowed && record->error.at;
-	query->content = record_reads(record) ? QUERY_READS : QUERY_READS_NOTHING;
-	if (query->renames || record_begins_with(&record->syscall, "link"))
+	query->was_allowed_but_failed = query->allowed && record->error.at;
+	query->content = record_open_reads_content(record) ? QUERY_READS : QUERY_READS_NOTHING;
+	if (query->is_rename || record_begins_with(&record->syscall, "link"))
 		query->content = scan_text_is(&record->syscall, "renameat2") && record->flags & RENAME_EXCHANGE
 					 ? QUERY_EXCHANGES
 					 : QUERY_MOVES;
@@ -334,22 +335,23 @@ int query_read_record(const struct scan_record *record, struct query *ret_query)
 	query->udp = query->upgrade = query->any_port = false;
 	query->allowed = !scan_text_is(&record->verdict, "deny") && !scan_text_is(&record->verdict, "kill") &&
 			 !scan_text_is(&record->verdict, "ask");
-	query->absent = scan_text_is(&record->reason, "absent") ||
+	query->was_found_absent = scan_text_is(&record->reason, "absent") ||
 			(query->allowed && scan_text_is(&record->error, "ENOENT"));
-	query->there = query->allowed &&
+	query->failed_because_exists = query->allowed &&
 		       (scan_text_is(&record->error, "EEXIST") || scan_text_is(&record->error, "EISDIR"));
-	query->redirected = record->host.at && record->host.len && record->host.at[0] == '/';
-	query->public = scan_text_is(&record->reason, "public");
-	query->unpublic = scan_text_is(&record->reason, "not_public");
-	query->run_file = record_is_run_file(record, query);
-	query->opens = record->has_ret && record_begins_with(&record->syscall, "open");
-	query->renames = record_begins_with(&record->syscall, "rename");
-	record_take_content(record, query);
+	query->was_redirected = record->host.at && record->host.len && record->host.at[0] == '/';
+	query->was_read_as_public = scan_text_is(&record->reason, "public");
+	query->is_no_longer_public = scan_text_is(&record->reason, "not_public");
+	query->is_file_of_callgate = record_is_file_of_callgate(record, query);
+	query->is_open_call = record->has_ret && record_begins_with(&record->syscall, "open");
+	query->is_rename = record_begins_with(&record->syscall, "rename");
+	record_set_content_read(record, query);
 	if (!record->verdict.at || (!record->syscall.at && !record->event.at))
 		return -EBADMSG;
 	if (right)
-		return record_take_paths(record, right, query);
-	if (record->host.at && !query->redirected)
-		return record_take_network(record, query);
-	return record_set_other(&record->reason, record->path[0].written.at ? "not_judged" : "no_path", query);
+		return record_read_paths(record, right, query);
+	if (record->host.at && !query->was_redirected)
+		return record_read_network(record, query);
+	return record_set_rules_do_not_decide(&record->reason, record->path[0].written.at ? "not_judged" : "no_path",
+					      query);
 }

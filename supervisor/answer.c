@@ -54,8 +54,8 @@ static int answer_send_continue(int listener_fd, uint64_t id, bool permitted)
 
 static bool answer_may_continue(enum row_basis basis, enum continue_reason reason)
 {
-	return basis == BASIS_REGS || (basis == BASIS_EXEC && reason == CONTINUE_VERIFIED) ||
-	       ((basis == BASIS_NETNS || basis == BASIS_MOUNTNS) && reason == CONTINUE_BOUNDED);
+	return basis == BASIS_REGS || (basis == BASIS_EXEC && reason == CONTINUE_EXEC_VERIFIED) ||
+	       ((basis == BASIS_NETNS || basis == BASIS_MOUNTNS) && reason == CONTINUE_NAMESPACE_BOUNDED);
 }
 
 int answer_continue(int listener_fd, uint64_t id, const struct syscall_row *row, enum continue_reason reason)
@@ -63,7 +63,7 @@ int answer_continue(int listener_fd, uint64_t id, const struct syscall_row *row,
 	return answer_send_continue(listener_fd, id, row && answer_may_continue(row->basis, reason));
 }
 
-int answer_continue_hooked(int listener_fd, const struct seccomp_notif *notification, const struct syscall_row *row)
+int answer_continue_after_hook(int listener_fd, const struct seccomp_notif *notification, const struct syscall_row *row)
 {
 	uint64_t arg[6];
 
@@ -71,7 +71,7 @@ int answer_continue_hooked(int listener_fd, const struct seccomp_notif *notifica
 	return answer_send_continue(listener_fd, notification->id, row && table_row_allows(row, arg));
 }
 
-struct answer answer_make_for_later(const struct call *call)
+struct answer answer_make_for_later_response(const struct call *call)
 {
 	return (struct answer){
 		.sandbox = call->sandbox, .id = call->id, .start_ns = call->start_ns, .slot = call->slot};
@@ -91,7 +91,7 @@ uint64_t answer_send_and_end_record(const struct answer *answer, int64_t result)
 		(void)answer_with_error(listener_fd, answer->id, (int)result);
 	else
 		(void)answer_with_value(listener_fd, answer->id, result);
-	audit_end_record(answer->sandbox->audit, answer->slot, result == ANSWER_RESTART ? -EINTR : result,
+	audit_end_record(answer->sandbox->audit, answer->slot, result == ANSWER_ERESTARTSYS ? -EINTR : result,
 		  ended_ns - answer->start_ns);
 	return ended_ns;
 }

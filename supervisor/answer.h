@@ -16,7 +16,7 @@
 #include "syscalls/call/call.h"
 
 /* ERESTARTSYS of linux/errno.h: EINTR for the program, or the kernel restarts the call if SA_RESTART is set. */
-#define ANSWER_RESTART (-512)
+#define ANSWER_ERESTARTSYS (-512)
 
 /* ---- respond at once; the caller ends the record. 0 or more; -ENOENT: the call has ended already ---- */
 
@@ -35,18 +35,19 @@ int answer_add_descriptor(int listener_fd, uint64_t id, int fd, bool cloexec);
 
 /* Why a continue is safe although the program may have changed its memory since the verdict (TOCTOU). */
 enum continue_reason {
-	CONTINUE_ROW,      /* BASIS_REGS: the verdict rests on registers alone */
-	CONTINUE_BOUNDED,  /* BASIS_NETNS, BASIS_MOUNTNS: a namespace bounds what the call can reach */
-	CONTINUE_VERIFIED, /* BASIS_EXEC: the tracer verifies the new image before its first instruction */
+	CONTINUE_REGISTERS_JUDGED,      /* BASIS_REGS: the verdict rests on registers alone */
+	CONTINUE_NAMESPACE_BOUNDED,  /* BASIS_NETNS, BASIS_MOUNTNS: a namespace bounds what the call can reach */
+	CONTINUE_EXEC_VERIFIED, /* BASIS_EXEC: the tracer verifies the new image before its first instruction */
 };
 
 /*
- * Continues the call. No code but this function and answer_continue_hooked() does. If the row's basis does not permit
- * the reason, or is BASIS_MEMORY, the call gets EPERM instead, and -EPERM is returned.
+ * Continues the call. No code but this function and answer_continue_after_hook() does. If the row's basis does not
+ * permit the reason, or is BASIS_MEMORY, the call gets EPERM instead, and -EPERM is returned.
  */
 int answer_continue(int listener_fd, uint64_t id, const struct syscall_row *row, enum continue_reason reason);
 /* Continues a call that was notified for a hook only (enum row_hook): its registers must match the row's `allow`. */
-int answer_continue_hooked(int listener_fd, const struct seccomp_notif *notification, const struct syscall_row *row);
+int answer_continue_after_hook(int listener_fd, const struct seccomp_notif *notification,
+			       const struct syscall_row *row);
 
 /* ---- respond later ---- */
 
@@ -59,12 +60,12 @@ struct answer {
 };
 
 /* Keeps what a later response to the call needs. The call must be recorded already. */
-struct answer answer_make_for_later(const struct call *call);
+struct answer answer_make_for_later_response(const struct call *call);
 /* False: the target thread is dead, or a signal has ended its call. */
 bool answer_is_awaited(const struct answer *answer);
 /*
- * Responds with a value, -errno or ANSWER_RESTART (recorded as EINTR) and ends the record. Call it once. Returns the
- * clock as it was read before the response: after the response the target thread may run on this CPU at once.
+ * Responds with a value, -errno or ANSWER_ERESTARTSYS (recorded as EINTR) and ends the record. Call it once. Returns
+ * the clock as it was read before the response: after the response the target thread may run on this CPU at once.
  */
 uint64_t answer_send_and_end_record(const struct answer *answer, int64_t result);
 

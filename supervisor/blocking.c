@@ -17,9 +17,10 @@
 #include "syscalls/call/work.h"
 
 #define BLOCKING_STACK_BYTES (64u * 1024)
-#define DESCRIPTORS_PER_CALL 4u /* for each call: two that it takes, and two for other uses */
+#define BLOCKING_DESCRIPTORS_PER_CALL 4u /* for each call: two that it takes, and two for other uses */
 #define INTERRUPT_MAX_NS UINT64_C(1000000000)
-#define CHECKS_PER_TICK_MAX 64u       /* jobs checked at a tick: each check delays notifications by some microseconds */
+/* jobs checked at a tick: each check delays notifications by some microseconds */
+#define BLOCKING_CHECKS_PER_TICK_MAX 64u
 
 /* One call that a worker thread performs. */
 struct blocking_job {
@@ -28,10 +29,10 @@ struct blocking_job {
 	struct answer answer;
 	pid_t tid;
 	int fd;                 /* owned by the thread, like work */
-	struct call_work *work; /* OUTCOME_WORK: performed on fd; else NULL */
+	struct call_work *work; /* OUTCOME_BLOCKING_WORK: performed on fd; else NULL */
 	int open_flags;
 	bool cloexec;
-	bool has_work; /* OUTCOME_WORK */
+	bool has_work; /* OUTCOME_BLOCKING_WORK */
 	bool no_wait; /* a restarted open: see call.h */
 	atomic_bool interrupted; /* a signal is pending for the target thread, or the call is a restarted open */
 	atomic_bool done;        /* the thread is about to end */
@@ -40,7 +41,7 @@ struct blocking_job {
 struct blocking {
 	struct blocking_job *jobs;
 	unsigned count;
-	unsigned most;    /* most jobs at a time */
+	unsigned jobs_max;    /* most jobs at a time */
 	unsigned next;    /* index of the first job to be checked at the next tick */
 	uint64_t tick_ns; /* time of the next tick */
 };
@@ -50,7 +51,7 @@ static void job_on_wake_signal(int number)
 	(void)number; /* the handler exists so that a blocked system call ends with EINTR */
 }
 
-unsigned blocking_get_descriptor_share(unsigned parts)
+unsigned blocking_get_share_of_fd_limit(unsigned parts)
 {
 	struct rlimit limit;
 	uint64_t share = getrlimit(RLIMIT_NOFILE, &limit) < 0 ? 0 : limit.rlim_cur / parts;
@@ -69,9 +70,9 @@ int blocking_create(struct blocking **ret_blocking)
 		free(blocking);
 		return -EAGAIN;
 	}
-	blocking->most = blocking_get_descriptor_share(DESCRIPTORS_PER_CALL);
-	if (blocking->most > BLOCKING_MAX)
-		blocking->most = BLOCKING_MAX;
+	blocking->jobs_max = blocking_get_share_of_fd_limit(BLOCKING_DESCRIPTORS_PER_CALL);
+	if (blocking->jobs_max > BLOCKING_CALLS_MAX)
+		blocking->jobs_max = BLOCKING_CALLS_MAX;
 	*ret_blocking = blocking;
 	return 0;
 }
@@ -97,7 +98,7 @@ uint64_t blocking_read_pending_signals(pid_t tid)
 }
 
 /* Whether to repeat an interrupted system call. A stray signal does not end the call. */
-static bool job_may_retry(void *ctx)
+static bool blocking_job_may_retry_syscall(void *ctx)
 {
 	struct blocking_job *job = ctx;
 
@@ -105,14 +106,14 @@ static bool job_may_retry(void *ctx)
 }
 
 /* Opens the file and adds it to the target process. The target's descriptor or -errno. */
-static int job_open_file(struct blocking_job *job)
+static int blocking_job_open_for_target(struct blocking_job *job)
 {
 	struct file_link link = file_link(job->fd);
 	int fd;
 
 	do
 		fd = open(link.path, job->open_flags | O_CLOEXEC | O_NOCTTY);
-	while (fd < 0 && errno == EINTR && job_may_retry(job));
+	while (fd < 0 && errno == EINTR && blocking_job_may_retry_syscall(job));
 	return fd < 0 ? -errno
 		      : answer_add_descriptor(job->answer.sandbox->listener_fd, job->answer.id, fd, job->cloexec);
 }
@@ -122,12 +123,13 @@ static void *job_run_thread(void *argument)
 	struct blocking_job *job = argument;
 	int64_t result; /* a value or -errno */
 
-	result = job->work ? job->work->run(job->work, job->fd, job_may_retry, job) : job_open_file(job);
+	result = job->work ? job->work->run(job->work, job->fd, blocking_job_may_retry_syscall, job)
+			   : blocking_job_open_for_target(job);
 	/* Closed before the response, so that the target's descriptor is the only one when its call returns. */
 	(void)close(job->fd);
 	if (job->work)
 		job->work->free(job->work);
-	answer_send_and_end_record(&job->answer, result == -EINTR && !job->no_wait ? ANSWER_RESTART : result);
+	answer_send_and_end_record(&job->answer, result == -EINTR && !job->no_wait ? ANSWER_ERESTARTSYS : result);
 	atomic_store(&job->done, true);
 	return NULL;
 }
@@ -145,7 +147,7 @@ static int job_start_thread(struct blocking_job *job)
 	return -r;
 }
 
-static void blocking_join_ended(struct blocking *blocking)
+static void blocking_join_ended_threads(struct blocking *blocking)
 {
 	struct blocking_job **at = &blocking->jobs;
 
@@ -168,17 +170,22 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 	struct blocking_job *job;
 	int r;
 
-	if (blocking->count >= blocking->most)
-		blocking_join_ended(blocking);
-	if (blocking->count >= blocking->most)
+	if (blocking->count >= blocking->jobs_max)
+		blocking_join_ended_threads(blocking);
+	if (blocking->count >= blocking->jobs_max)
 		return call->outcome.kind == OUTCOME_BLOCKING ? -EMFILE : -EAGAIN;
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return -ENOMEM;
-	*job = (struct blocking_job){.answer = answer_make_for_later(call), .tid = call->tid, .fd = call->outcome.fd,
-			    .work = call->outcome.work, .has_work = call->outcome.work != NULL,
-			    .open_flags = call->outcome.open_flags, .cloexec = call->outcome.fd_cloexec,
-			    .no_wait = call->no_wait, .interrupted = call->no_wait};
+	*job = (struct blocking_job){.answer = answer_make_for_later_response(call),
+				     .tid = call->tid,
+				     .fd = call->outcome.fd,
+				     .work = call->outcome.work,
+				     .has_work = call->outcome.work != NULL,
+				     .open_flags = call->outcome.open_flags,
+				     .cloexec = call->outcome.fd_cloexec,
+				     .no_wait = call->fails_where_it_would_wait,
+				     .interrupted = call->fails_where_it_would_wait};
 	r = job_start_thread(job);
 	if (r < 0) {
 		free(job);
@@ -250,8 +257,8 @@ bool blocking_check_due_jobs(struct blocking *blocking)
 	if (now < blocking->tick_ns)
 		return true;
 	blocking->tick_ns = now + BLOCKING_TICK_MS * UINT64_C(1000000);
-	blocking_join_ended(blocking);
-	blocking_check_jobs(blocking, CHECKS_PER_TICK_MAX);
+	blocking_join_ended_threads(blocking);
+	blocking_check_jobs(blocking, BLOCKING_CHECKS_PER_TICK_MAX);
 	return blocking->jobs != NULL;
 }
 
@@ -260,8 +267,8 @@ void blocking_free(struct blocking *blocking)
 	if (!blocking)
 		return;
 	/* Every process of the run is dead, so no call is awaited and each worker ends when it is interrupted. */
-	while (blocking_join_ended(blocking), blocking->jobs) {
-		blocking_check_jobs(blocking, BLOCKING_MAX);
+	while (blocking_join_ended_threads(blocking), blocking->jobs) {
+		blocking_check_jobs(blocking, BLOCKING_CALLS_MAX);
 		(void)usleep(1000);
 	}
 	free(blocking);

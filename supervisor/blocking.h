@@ -15,20 +15,20 @@
  * Most calls at a time; further calls get EMFILE or EAGAIN. A shell may block on more than 64 FIFOs. The maximum is
  * lower if the supervisor may open few descriptors.
  */
-#define BLOCKING_MAX 1000
+#define BLOCKING_CALLS_MAX 1000
 
 struct blocking;
 
 /* The number of descriptors that the supervisor may open, divided by `parts`. */
-unsigned blocking_get_descriptor_share(unsigned parts);
+unsigned blocking_get_share_of_fd_limit(unsigned parts);
 
 int blocking_create(struct blocking **ret_blocking);
 /* Cancels the calls and waits for the threads. blocking may be NULL. */
 void blocking_free(struct blocking *blocking);
 
 /*
- * Starts the call of OUTCOME_BLOCKING or OUTCOME_WORK. 0: a thread has taken what the outcome owned; it responds and
- * ends the record. -errno: the caller must do so.
+ * Starts the call of OUTCOME_BLOCKING or OUTCOME_BLOCKING_WORK. 0: a thread has taken what the outcome owned; it
+ * responds and ends the record. -errno: the caller must do so.
  */
 int blocking_start_call(struct blocking *blocking, struct call *call);
 

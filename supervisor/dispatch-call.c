@@ -61,9 +61,9 @@ void dispatch_judge_call(struct call *call)
 		return;
 	}
 	r = decode_call_args(call);
-	if (!call_is_valid(call)) {
+	if (!call_is_awaited(call)) {
 		/* The target thread died, and its pid may be reused, so the memory may have been another process's. */
-		call->outcome.kind = OUTCOME_GONE;
+		call->outcome.kind = OUTCOME_TARGET_GONE;
 		return;
 	}
 	if (r == -EPERM || r == -ESRCH) {
@@ -85,7 +85,7 @@ static void dispatch_count_redirect(struct call_counts *counts, const struct mou
 
 	while (i < counts->redirects && (counts->redirect[i].mount != mount || strcmp(counts->redirect[i].op, op) != 0))
 		i++;
-	if (i == REDIRECTS_MAX)
+	if (i == COUNTED_REDIRECTS_MAX)
 		return;
 	if (i == counts->redirects)
 		counts->redirect[counts->redirects++] = (struct redirect){.mount = mount, .op = op};
@@ -103,8 +103,8 @@ static void dispatch_count_call(struct dispatch *dispatch)
 	dispatch->counts.denied += denied;
 	dispatch->counts.allowed += !denied;
 	dispatch->counts.observed += call_is_observed(call);
-	dispatch->counts.approved += !denied && call->answer;
-	dispatch->counts.expected += denied && probe_was_refused(call);
+	dispatch->counts.allowed_by_answer += !denied && call->answer;
+	dispatch->counts.expected_probes += denied && probe_was_refused(call);
 	if (call->row >= first && call->row < first + rows)
 		dispatch->counts.by_row[call->row - first]++;
 	for (unsigned i = 0; !denied && i < call->paths; i++)
@@ -124,7 +124,7 @@ bool dispatch_find_task(struct call *call)
 	call->task = tree_find_task(call->sandbox->tree, call->tid);
 	if (call->task)
 		return true;
-	if (!call_is_valid(call))
+	if (!call_is_awaited(call))
 		return false;
 	unknown.tid = unknown.tgid = call->tid;
 	call->task = &unknown;
@@ -137,7 +137,8 @@ void dispatch_refuse_traced_call(struct call *call)
 {
 	enum outcome_kind kind = call->outcome.kind;
 
-	if (kind != OUTCOME_EXEC && kind != OUTCOME_PATHFD && kind != OUTCOME_MAP && kind != OUTCOME_FETCH)
+	if (kind != OUTCOME_EXEC && kind != OUTCOME_OPATH_FD && kind != OUTCOME_MAP_MEMFD &&
+	    kind != OUTCOME_FETCH_DESCRIPTOR)
 		return;
 	if (!ptrace_is_traced(call->sandbox, call->tid))
 		return;
@@ -149,37 +150,37 @@ void dispatch_refuse_traced_call(struct call *call)
  * Whether the call gets a descriptor of a decoy. A descriptor opened with O_PATH counts, because /proc/self/fd opens it
  * again for reading. Where reading this decoy ends the run, the call fails.
  */
-static bool dispatch_reads_decoy(struct dispatch *dispatch)
+static bool dispatch_call_reads_decoy(struct dispatch *dispatch)
 {
 	struct call *call = dispatch->call;
 	enum outcome_kind kind = call->outcome.kind;
 
 	if (call->decision.verdict != VERDICT_PROVIDE || strcmp(call->decision.reason, "decoy") != 0 ||
-	    (kind != OUTCOME_FD && kind != OUTCOME_PATHFD))
+	    (kind != OUTCOME_FD && kind != OUTCOME_OPATH_FD))
 		return false;
-	if (policy_decoy_kills(call->sandbox->policy, call->decision.rule)) {
+	if (policy_decoy_read_ends_run(call->sandbox->policy, call->decision.rule)) {
 		outcome_release(&call->outcome);
 		call->decision.verdict = VERDICT_KILL;
 		(void)call_fail(call, -EACCES);
-		dispatch->decoy_ends = true;
+		dispatch->decoy_read_ends_run = true;
 	}
 	return true;
 }
 
 /* Does what the policy says about a recorded denial or the reading of a decoy, before the target gets its response. */
-static void dispatch_follow_record(struct dispatch *dispatch, bool decoy)
+static void dispatch_act_on_denial_or_decoy(struct dispatch *dispatch, bool decoy)
 {
 	struct call *call = dispatch->call;
 
 	if (decoy) {
 		decoys_add(call->sandbox->decoys, call);
-		if (dispatch->decoy_ends)
+		if (dispatch->decoy_read_ends_run)
 			on_deny_signal_process(call->task, SIGKILL);
 	} else if (call->on_deny == ON_DENY_ASK_FILE) {
 		if (call->answer->kills)
 			on_deny_signal_process(call->task, SIGKILL);
 	} else if (call->on_deny > ON_DENY_ERRNO) {
-		on_deny_apply(call->sandbox->stops, call->on_deny, call->task, call->slot.seq);
+		on_deny_kill_or_stop_process(call->sandbox->stops, call->on_deny, call->task, call->slot.seq);
 	}
 }
 
@@ -193,16 +194,17 @@ static bool dispatch_fires_after(struct dispatch *dispatch)
 	struct after *after = call->sandbox->after;
 
 	/* A call that has failed natively has read nothing: the file does not exist. */
-	if (!call->after && !call->committed && call->outcome.kind != OUTCOME_ERROR)
-		call->after = after_find_due(call);
-	call->after_checked = true;
-	if (!call->after || !dispatch->closing)
+	if (!call->after_entries_to_fire && !call->record_was_written && call->outcome.kind != OUTCOME_ERROR)
+		call->after_entries_to_fire = after_find_due(call);
+	call->after_entries_checked = true;
+	if (!call->after_entries_to_fire || !dispatch->closing)
 		return false;
 	outcome_release(&call->outcome);
 	if (after->refused == call->tid) {
 		after->refused = 0;
 		call_refuse(call, -EACCES,
-			    policy_get_after_label(call->sandbox->policy, (unsigned)__builtin_ctz(call->after)),
+			    policy_get_after_label(call->sandbox->policy,
+						   (unsigned)__builtin_ctz(call->after_entries_to_fire)),
 			    "after_read_incomplete");
 		return false;
 	}
@@ -218,14 +220,14 @@ void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp_notif 
 
 	if (call->sandbox->after && dispatch_fires_after(dispatch))
 		return;
-	decoy = dispatch_reads_decoy(dispatch);
+	decoy = dispatch_call_reads_decoy(dispatch);
 
 	dispatch_count_call(dispatch);
 	if (call->outcome.kind == OUTCOME_BLOCKING)
 		interrupted_note_waiting_open(&dispatch->interrupted, notification);
-	if (call->outcome.kind != OUTCOME_GONE)
+	if (call->outcome.kind != OUTCOME_TARGET_GONE)
 		(void)call_commit_record(call); /* on failure the outcome is set to the error */
-	dispatch_follow_record(dispatch, decoy);
-	cpu_before_response(dispatch->cpu, call);
+	dispatch_act_on_denial_or_decoy(dispatch, decoy);
+	cpu_update_placement_before_response(dispatch->cpu, call);
 	outcome_perform(dispatch);
 }

@@ -30,9 +30,9 @@ void dispatch_release(struct dispatch *dispatch)
 /* Closes the fetched descriptor, unless the handler took it. */
 static void dispatch_close_fetched_fd(struct call *call)
 {
-	if (call->again && call->fetched >= 0)
-		(void)close(call->fetched);
-	call->again = false;
+	if (call->has_fetched_fd && call->fetched_fd >= 0)
+		(void)close(call->fetched_fd);
+	call->has_fetched_fd = false;
 }
 
 /* Runs the row's hook. True: the call needs neither a verdict nor a record. */
@@ -44,13 +44,14 @@ static bool dispatch_run_hook(struct dispatch *dispatch, const struct syscall_ro
 
 	switch (row->hook) {
 	case HOOK_SIGRETURN:
-		interrupted_on_sigreturn(&dispatch->interrupted, sandbox->guest, sandbox->listener_fd, notification);
+		interrupted_on_sigreturn(&dispatch->interrupted, sandbox->target_memory, sandbox->listener_fd,
+					 notification);
 		return true;
 	case HOOK_GET_AFFINITY:
 	case HOOK_SET_AFFINITY:
-		return cpu_on_notification(dispatch->cpu, row, notification);
+		return cpu_unpin_before_affinity_call(dispatch->cpu, row, notification);
 	case HOOK_SEND:
-		return netlink_passes_send(sandbox->netlink, tid, row, notification->data.args);
+		return netlink_send_may_continue(sandbox->netlink, tid, row, notification->data.args);
 	case HOOK_RECORD_LOCK: /* dispatch_notification */
 	case HOOK_NONE:
 	default:
@@ -68,29 +69,29 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	int fetched = -1;
 	bool again;
 
-	dispatch->ended_ns = 0;
+	dispatch->last_response_ns = 0;
 	if (row && dispatch_run_hook(dispatch, row, notification)) {
-		(void)answer_continue_hooked(sandbox->listener_fd, notification, row);
+		(void)answer_continue_after_hook(sandbox->listener_fd, notification, row);
 		return;
 	}
 	again = trace_take_fetched_fd(dispatch->tracer, tid, data->nr, data->args, &fetched);
 	if (!again && trace_is_restarted_exec(dispatch->tracer, tid, data->nr, data->args)) {
-		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_VERIFIED);
+		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_EXEC_VERIFIED);
 		return;
 	}
 	/* Record locks up to the limit are continued here. Other commands, and further locks, are judged below. */
-	if (row && row->hook == HOOK_RECORD_LOCK && locks_must_admit_command(data->args[1]) &&
+	if (row && row->hook == HOOK_RECORD_LOCK && locks_command_needs_admission(data->args[1]) &&
 	    locks_admit_command(&sandbox->locks, data->args[1], io_read_clock_ns())) {
-		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_ROW);
+		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_REGISTERS_JUDGED);
 		return;
 	}
 	if (row)
 		dispatch_begin_call(dispatch, notification, row);
 	else
 		dispatch_refuse_unlisted_call(dispatch, notification);
-	call->no_wait = interrupted_is_restarted_open(&dispatch->interrupted, notification);
-	call->again = again;
-	call->fetched = fetched;
+	call->fails_where_it_would_wait = interrupted_is_restarted_open(&dispatch->interrupted, notification);
+	call->has_fetched_fd = again;
+	call->fetched_fd = fetched;
 	if (!dispatch_find_task(call)) {
 		dispatch_close_fetched_fd(call);
 		return;
@@ -99,7 +100,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		dispatch_judge_call(call);
 	dispatch_refuse_traced_call(call);
 	dispatch_close_fetched_fd(call);
-	if (call->outcome.kind == OUTCOME_FETCH) {
+	if (call->outcome.kind == OUTCOME_FETCH_DESCRIPTOR) {
 		/* The target thread sends the supervisor a descriptor; then its call is restarted and judged again. */
 		int r = trace_start_call(dispatch->tracer, call);
 

@@ -16,7 +16,7 @@
 #include "supervisor/trace/trace.h"
 #include "syscalls/call/call.h"
 
-#define REDIRECTS_MAX 64 /* most redirects whose uses are counted */
+#define COUNTED_REDIRECTS_MAX 64 /* most redirects whose uses are counted */
 
 /* How often a redirect of the policy was used for one kind of access. */
 struct redirect {
@@ -29,10 +29,10 @@ struct redirect {
 struct call_counts {
 	uint64_t judged, allowed, denied;
 	uint64_t observed; /* allowed calls that the judged policy denies */
-	uint64_t approved; /* allowed calls that the policy denies, and the answer to a question allowed */
-	uint64_t expected; /* denied calls that are probes: account/probes.h */
+	uint64_t allowed_by_answer; /* allowed calls that the policy denies, and the answer to a question allowed */
+	uint64_t expected_probes; /* denied calls that are probes: account/probes.h */
 	uint64_t *by_row;  /* count of each row, indexed as table_get_rows(); owned */
-	struct redirect redirect[REDIRECTS_MAX];
+	struct redirect redirect[COUNTED_REDIRECTS_MAX];
 	size_t redirects;
 };
 
@@ -44,10 +44,10 @@ struct dispatch {
 	struct cpu *cpu;              /* NULL: CPU placement is off */
 	struct asker *asker;          /* ask/ask.h; NULL: no denial is asked about */
 	struct closing *closing;      /* NULL: the policy has no after_read, or observes */
-	uint64_t ended_ns;            /* io_read_clock_ns() just before the last response; 0: unknown */
+	uint64_t last_response_ns;            /* io_read_clock_ns() just before the last response; 0: unknown */
 	struct call *call;            /* owned; reused for every notification, because it is large */
 	struct call_counts counts;
-	bool decoy_ends;              /* a decoy was read whose reading ends the run */
+	bool decoy_read_ends_run;              /* a decoy was read whose reading ends the run */
 	struct interrupted interrupted; /* dispatch_init() leaves `interrupted.traits` to the caller */
 };
 

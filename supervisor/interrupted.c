@@ -27,7 +27,7 @@ static bool interrupted_parse_stack_pointer(const char *text, int nr, uint64_t *
 	return *end == ' ';
 }
 
-static void interrupted_close_syscall_file(struct interrupted_source *source)
+static void interrupted_close_syscall_file(struct interrupted_proc_syscall *source)
 {
 	if (source->tid != 0)
 		(void)close(source->fd);
@@ -37,7 +37,8 @@ static void interrupted_close_syscall_file(struct interrupted_source *source)
 /* Reads /proc/TID/syscall. Its descriptor is kept open, because opening it takes as long as the rest of the restart. */
 static ssize_t interrupted_read_syscall_file(struct interrupted *interrupted, pid_t tid, char *text, size_t size)
 {
-	struct interrupted_source *source = &interrupted->source[(unsigned)tid % INTERRUPTED_SOURCES_MAX];
+	struct interrupted_proc_syscall *source =
+		&interrupted->proc_syscall_file[(unsigned)tid % INTERRUPTED_PROC_SYSCALLS_MAX];
 	ssize_t len = source->tid == tid ? pread(source->fd, text, size, 0) : -1;
 
 	if (len > 0)
@@ -63,26 +64,26 @@ static bool interrupted_read_stack_pointer(struct interrupted *interrupted, pid_
 
 void interrupted_release(struct interrupted *interrupted)
 {
-	for (unsigned i = 0; i < INTERRUPTED_SOURCES_MAX; i++)
-		interrupted_close_syscall_file(&interrupted->source[i]);
+	for (unsigned i = 0; i < INTERRUPTED_PROC_SYSCALLS_MAX; i++)
+		interrupted_close_syscall_file(&interrupted->proc_syscall_file[i]);
 }
 
 /*
  * Whether the call was notified, so that its EINTR came from the wait for the supervisor or from its response. A native
- * call's EINTR is kept. With FRAME_UNKNOWN the arguments may be wrong, so only the number counts.
+ * call's EINTR is kept. With FRAME_CALL_UNKNOWN the arguments may be wrong, so only the number counts.
  */
 static bool interrupted_call_was_notified(const struct interrupted *interrupted, const struct frame *frame,
 					  enum frame_kind kind)
 {
 	if (frame->nr < 0)
 		return true;
-	if (kind == FRAME_UNKNOWN)
+	if (kind == FRAME_CALL_UNKNOWN)
 		return filter_may_notify(interrupted->traits, frame->nr);
 	return filter_notifies_call(interrupted->traits, frame->nr, frame->arg);
 }
 
 /* Whether a signal may natively end the call with EINTR. */
-static enum row_eintr interrupted_get_native_eintr(const struct frame *frame)
+static enum row_eintr interrupted_get_eintr_of_call(const struct frame *frame)
 {
 	const struct syscall_row *row = frame->nr < 0 ? NULL : table_find_row(frame->nr);
 
@@ -106,10 +107,10 @@ static void interrupted_read_stack_slots(const struct memory_ops *guest, pid_t t
  * responds, a program runs handler after handler over the same call, and identifying the call each time would starve
  * the program. Calls at the same place, as in syscall(2), are distinguished by registers and return addresses.
  */
-static bool interrupted_was_left_before(const struct interrupted *interrupted, const struct memory_ops *guest,
+static bool interrupted_call_was_lost_before(const struct interrupted *interrupted, const struct memory_ops *guest,
 					pid_t tid, const struct frame *frame)
 {
-	const struct interrupted_left *left = &interrupted->last[(unsigned)tid % INTERRUPTED_LEFT_MAX];
+	const struct interrupted_lost_call *left = &interrupted->lost_call[(unsigned)tid % INTERRUPTED_LOST_CALLS_MAX];
 	uint64_t slot[INTERRUPTED_STACK_SLOTS];
 
 	if (left->tid != tid || left->frame.addr != frame->addr ||
@@ -119,12 +120,12 @@ static bool interrupted_was_left_before(const struct interrupted *interrupted, c
 	return memcmp(left->slot, slot, sizeof(slot)) == 0;
 }
 
-static void interrupted_note_left_call(struct interrupted *interrupted, const struct memory_ops *guest, pid_t tid,
+static void interrupted_remember_lost_call(struct interrupted *interrupted, const struct memory_ops *guest, pid_t tid,
 				       const struct frame *frame)
 {
-	struct interrupted_left *left = &interrupted->last[(unsigned)tid % INTERRUPTED_LEFT_MAX];
+	struct interrupted_lost_call *left = &interrupted->lost_call[(unsigned)tid % INTERRUPTED_LOST_CALLS_MAX];
 
-	interrupted->left++;
+	interrupted->lost++;
 	left->tid = tid;
 	left->frame = *frame;
 	interrupted_read_stack_slots(guest, tid, frame->stack, left->slot);
@@ -144,10 +145,10 @@ static void interrupted_remember_open(struct interrupted *interrupted, pid_t tid
 	struct interrupted_open *open = interrupted_find_open(interrupted, tid);
 
 	if (!open) {
-		open = &interrupted->open[interrupted->next++ % INTERRUPTED_OPENS_MAX];
+		open = &interrupted->open[interrupted->next_open_to_replace++ % INTERRUPTED_OPENS_MAX];
 		interrupted->opens += open->tid == 0;
 	}
-	*open = (struct interrupted_open){.tid = tid, .waited = waited, .nr = nr, .pc = pc};
+	*open = (struct interrupted_open){.tid = tid, .had_to_wait = waited, .nr = nr, .pc = pc};
 	memcpy(open->arg, args, sizeof(open->arg));
 }
 
@@ -171,8 +172,8 @@ bool interrupted_is_restarted_open(struct interrupted *interrupted, const struct
 	if (!open)
 		return false;
 	same = interrupted_is_same_open(open, data->nr, data->instruction_pointer, data->args);
-	waited = open->waited;
-	if (same || ++open->others > OTHER_CALLS_MAX)
+	waited = open->had_to_wait;
+	if (same || ++open->other_calls > OTHER_CALLS_MAX)
 		interrupted_forget_open(interrupted, open);
 	return same && !waited;
 }
@@ -190,7 +191,7 @@ static bool interrupted_open_has_waited(struct interrupted *interrupted, pid_t t
 {
 	struct interrupted_open *open = interrupted_find_open(interrupted, tid);
 
-	if (!open || !open->waited || !interrupted_is_same_open(open, frame->nr, frame->pc, frame->arg))
+	if (!open || !open->had_to_wait || !interrupted_is_same_open(open, frame->nr, frame->pc, frame->arg))
 		return false;
 	interrupted_forget_open(interrupted, open);
 	return true;
@@ -206,19 +207,21 @@ void interrupted_on_sigreturn(struct interrupted *interrupted, const struct memo
 	uint64_t stack;
 
 	if (!interrupted_read_stack_pointer(interrupted, tid, notification->data.nr, &stack) ||
-	    !frame_read(guest, tid, stack, &frame) || interrupted_was_left_before(interrupted, guest, tid, &frame))
+	    !frame_read_signal_frame(guest, tid, stack, &frame) ||
+	    interrupted_call_was_lost_before(interrupted, guest, tid, &frame))
 		return;
-	kind = frame_identify_call(guest, tid, &frame);
-	eintr = interrupted_get_native_eintr(&frame);
-	if (kind == FRAME_OTHER || eintr == EINTR_MAY || !interrupted_call_was_notified(interrupted, &frame, kind))
+	kind = frame_identify_interrupted_call(guest, tid, &frame);
+	eintr = interrupted_get_eintr_of_call(&frame);
+	if (kind == FRAME_NOT_BEHIND_CALL || eintr == EINTR_ANY_TIME ||
+	    !interrupted_call_was_notified(interrupted, &frame, kind))
 		return;
 	/* If the thread has died and its tid was reused, the memory that was read is another process's. */
 	if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &notification->id) < 0)
 		return;
-	if (kind == FRAME_CALL && eintr == EINTR_OPEN && interrupted_open_has_waited(interrupted, tid, &frame))
+	if (kind == FRAME_CALL_KNOWN && eintr == EINTR_OPEN && interrupted_open_has_waited(interrupted, tid, &frame))
 		return;
-	if (kind == FRAME_UNKNOWN || frame_restart_call(guest, tid, &frame) < 0) {
-		interrupted_note_left_call(interrupted, guest, tid, &frame);
+	if (kind == FRAME_CALL_UNKNOWN || frame_restart_call(guest, tid, &frame) < 0) {
+		interrupted_remember_lost_call(interrupted, guest, tid, &frame);
 		return;
 	}
 	interrupted->restarted++;

@@ -29,27 +29,27 @@
  */
 struct interrupted_open {
 	pid_t tid; /* 0: the entry is empty */
-	bool waited;
+	bool had_to_wait;
 	int nr;
 	uint64_t pc;
 	uint64_t arg[6];
-	unsigned others; /* calls of the thread since that open */
+	unsigned other_calls; /* calls of the thread since that open */
 };
 
-#define INTERRUPTED_LEFT_MAX 16u
+#define INTERRUPTED_LOST_CALLS_MAX 16u
 #define INTERRUPTED_STACK_SLOTS 16u
 
 /* Identifies the last call of a thread that could not be restarted. */
-struct interrupted_left {
+struct interrupted_lost_call {
 	pid_t tid; /* 0: the entry is empty */
 	struct frame frame;
 	uint64_t slot[INTERRUPTED_STACK_SLOTS]; /* top of the stack, with return addresses; 0 beyond its end */
 };
 
-#define INTERRUPTED_SOURCES_MAX 8u
+#define INTERRUPTED_PROC_SYSCALLS_MAX 8u
 
 /* An open /proc/TID/syscall of a thread that lately returned from a handler. Not readable after the thread's death. */
-struct interrupted_source {
+struct interrupted_proc_syscall {
 	pid_t tid; /* 0: the entry is empty */
 	int fd;    /* owned */
 };
@@ -58,12 +58,12 @@ struct interrupted_source {
 struct interrupted {
 	unsigned traits;    /* enum run_trait: which calls are notified */
 	uint64_t restarted; /* calls that were restarted */
-	uint64_t left;      /* calls that could not be restarted: FRAME_UNKNOWN of frame.h */
+	uint64_t lost;      /* calls that could not be restarted: FRAME_CALL_UNKNOWN of frame.h */
 	unsigned opens;     /* entries of open[] in use */
-	unsigned next;      /* entry of open[] to be replaced next */
+	unsigned next_open_to_replace;      /* entry of open[] to be replaced next */
 	struct interrupted_open open[INTERRUPTED_OPENS_MAX];
-	struct interrupted_source source[INTERRUPTED_SOURCES_MAX];
-	struct interrupted_left last[INTERRUPTED_LEFT_MAX];
+	struct interrupted_proc_syscall proc_syscall_file[INTERRUPTED_PROC_SYSCALLS_MAX];
+	struct interrupted_lost_call lost_call[INTERRUPTED_LOST_CALLS_MAX];
 };
 
 void interrupted_release(struct interrupted *interrupted);

@@ -22,14 +22,14 @@
 enum page_state { PAGE_STARTED, PAGE_READY, PAGE_FAILED };
 
 /* Shared by supervisor and child until the child's exec. The only channel that the filter does not see. */
-struct launch_page {
+struct launch_shared_page {
 	volatile int error;
 	volatile int step;
 	volatile int listener_fd;
 	_Atomic int state; /* enum page_state, a futex */
 };
 
-static void launch_post_state(struct launch_page *page, enum page_state state)
+static void launch_signal_state_to_parent(struct launch_shared_page *page, enum page_state state)
 {
 	page->state = (int)state;
 	/* wakes nothing if the parent does not wait yet */
@@ -38,11 +38,11 @@ static void launch_post_state(struct launch_page *page, enum page_state state)
 
 /* ---- the child: a raw clone(2) without CLONE_VM, so only async-signal-safe functions until its exec ---- */
 
-static _Noreturn void child_report_failure(struct launch_page *page, enum launch_step step, int error)
+static _Noreturn void child_report_failure(struct launch_shared_page *page, enum launch_step step, int error)
 {
 	page->step = (int)step;
 	page->error = error;
-	launch_post_state(page, PAGE_FAILED);
+	launch_signal_state_to_parent(page, PAGE_FAILED);
 	_exit(127);
 }
 
@@ -128,7 +128,8 @@ static int child_keep_only_stdio(const struct launch_options *options)
 	return syscall(SYS_close_range, 3U, ~0U, 0U) < 0 ? -errno : 0;
 }
 
-static _Noreturn void child_exec_program(const struct launch_options *options, struct launch_page *page, pid_t parent)
+static _Noreturn void child_exec_program(const struct launch_options *options, struct launch_shared_page *page,
+					 pid_t parent)
 {
 	sigset_t none;
 	int listener, error;
@@ -148,7 +149,7 @@ static _Noreturn void child_exec_program(const struct launch_options *options, s
 	if (error < 0)
 		child_report_failure(page, LAUNCH_SETUP, -error);
 	/* The execve waits for its verdict until the parent is ready. */
-	launch_post_state(page, PAGE_READY);
+	launch_signal_state_to_parent(page, PAGE_READY);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)execve(options->program, options->argv, options->envp);
@@ -160,7 +161,7 @@ static _Noreturn void child_exec_program(const struct launch_options *options, s
 /* ---- the parent ---- */
 
 /* Clones the child, with signals blocked, so that no handler of the supervisor runs in the child. */
-static pid_t launch_clone_child(const struct launch_options *options, struct launch_page *page)
+static pid_t launch_clone_child(const struct launch_options *options, struct launch_shared_page *page)
 {
 	sigset_t all, before;
 	pid_t parent = getpid();
@@ -189,7 +190,7 @@ static int launch_await_child(const struct launch *launch)
 {
 	/* how often the parent checks whether the child still lives */
 	const struct timespec timeout = {.tv_nsec = 50000000};
-	struct launch_page *page = launch->page;
+	struct launch_shared_page *page = launch->page;
 
 	while (page->state == PAGE_STARTED && !launch_child_has_ended(launch->pid))
 		(void)syscall(SYS_futex, &page->state, FUTEX_WAIT, PAGE_STARTED, &timeout, NULL, 0);
@@ -215,7 +216,7 @@ int launch_fork_child(const struct launch_options *options, struct launch *ret_l
 {
 	/* ret_error and ret_step point here if there is no memory for the page. */
 	static volatile int no_page[2] = {ENOMEM, LAUNCH_SETUP};
-	struct launch_page *page;
+	struct launch_shared_page *page;
 	pid_t pid;
 
 	*ret_launch = (struct launch){.pid = -1, .listener_fd = -1, .ret_error = &no_page[0], .ret_step = &no_page[1]};
@@ -229,17 +230,17 @@ int launch_fork_child(const struct launch_options *options, struct launch *ret_l
 	pid = launch_clone_child(options, page);
 	if (pid < 0)
 		return pid;
-	scheduling_move_task_away(pid, &ret_launch->aside);
+	scheduling_move_task_off_this_cpu(pid, &ret_launch->moved_child_affinity);
 	ret_launch->pid = pid;
 	return 0;
 }
 
 int launch_await_filter(const struct launch_options *options, struct launch *launch)
 {
-	struct launch_page *page = launch->page;
+	struct launch_shared_page *page = launch->page;
 	int error;
 
-	scheduling_restore_task(&launch->aside);
+	scheduling_restore_task(&launch->moved_child_affinity);
 	error = launch_await_child(launch);
 	launch->listener_fd = page->listener_fd; /* set even if the child failed later */
 	if (error < 0)

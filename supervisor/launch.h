@@ -38,16 +38,17 @@ struct launch_options {
 	bool tty;                 /* stdio_fd are a terminal, which becomes the controlling terminal */
 };
 
-struct launch_page;
+struct launch_shared_page;
 
 struct launch {
 	pid_t pid;
-	struct scheduling_saved_affinity aside; /* the child's CPU affinity, to be restored by launch_await_filter() */
+	/* the child's CPU affinity, to be restored by launch_await_filter() */
+	struct scheduling_saved_affinity moved_child_affinity;
 	int listener_fd;
 	/* On a page that is shared with the child until its exec: 0, or the errno of the failed step. */
 	volatile int *ret_error;
 	volatile int *ret_step;   /* enum launch_step */
-	struct launch_page *page; /* the page to which both pointers lead; released by launch_release */
+	struct launch_shared_page *page; /* the page to which both pointers lead; released by launch_release */
 };
 
 enum launch_step { LAUNCH_SETUP, LAUNCH_LANDLOCK, LAUNCH_FILTER, LAUNCH_EXEC };

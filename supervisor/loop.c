@@ -21,7 +21,7 @@
 #include "syscalls/net/netlink.h"
 
 #define EVENTS_PER_TURN_MAX 32
-#define POLL_MISSES_MAX 6u
+#define LOOP_EMPTY_POLLS_MAX 6u
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 #define TIMER_NEVER UINT64_MAX
@@ -55,7 +55,7 @@ int loop_open_descriptors(struct supervisor *supervisor)
 		     : loop_watch_fd(supervisor, supervisor->timer_fd, EPOLLIN | EPOLLET, &supervisor->timer_mark);
 }
 
-unsigned supervise_read_control(int control_fd)
+unsigned supervise_read_keeper_order(int control_fd)
 {
 	unsigned char byte;
 	ssize_t got = read(control_fd, &byte, 1);
@@ -82,9 +82,9 @@ static void loop_reap_children(struct supervisor *supervisor)
 		if (!WIFEXITED(status) && !WIFSIGNALED(status))
 			continue;
 		trace_forget_thread(supervisor->dispatch.tracer, pid);
-		if (pid == supervisor->launch.pid && !supervisor->reaped) {
+		if (pid == supervisor->launch.pid && !supervisor->program_was_reaped) {
 			supervisor->report->wait_status = status;
-			supervisor->reaped = true;
+			supervisor->program_was_reaped = true;
 			supervisor->ended = true;
 		}
 	}
@@ -102,29 +102,29 @@ static void loop_on_signal(struct supervisor *supervisor)
  * Sends a signal to the program's process group, as a terminal does, so that the program can end by itself. SIGCONT
  * makes a stopped group receive it, as timeout(1) does. Not sent to a program that has ended meanwhile.
  */
-static void loop_ask_to_end(struct supervisor *supervisor, unsigned order)
+static void loop_ask_program_to_end(struct supervisor *supervisor, unsigned order)
 {
-	int number = order == RUN_ASK_TIMEOUT ? SIGTERM : (int)order - RUN_ASK;
+	int number = order == RUN_BYTE_ASK_TO_END_TIMEOUT ? SIGTERM : (int)order - RUN_BYTE_ASK_TO_END;
 
 	loop_reap_children(supervisor);
-	if (supervisor->reaped)
+	if (supervisor->program_was_reaped)
 		return;
-	supervisor->report->asked = order == RUN_ASK_TIMEOUT ? RUN_END_TIMEOUT : (unsigned)number;
+	supervisor->report->asked_to_end_by = order == RUN_BYTE_ASK_TO_END_TIMEOUT ? RUN_END_TIMEOUT : (unsigned)number;
 	(void)kill(-supervisor->launch.pid, number);
 	(void)kill(-supervisor->launch.pid, SIGCONT);
 }
 
-static void loop_on_control(struct supervisor *supervisor)
+static void loop_on_keeper_order(struct supervisor *supervisor)
 {
-	unsigned end = supervise_read_control(supervisor->options->process->control_fd);
+	unsigned end = supervise_read_keeper_order(supervisor->options->process->control_fd);
 
-	if (end >= RUN_ASK && end < RUN_END_OUTPUT) {
-		loop_ask_to_end(supervisor, end);
+	if (end >= RUN_BYTE_ASK_TO_END && end < RUN_END_OUTPUT_LIMIT) {
+		loop_ask_program_to_end(supervisor, end);
 		return;
 	}
 	if (end == SIGTSTP || end == SIGCONT) {
 		/* The program leads its process group, so the number is not reused before the program is reaped. */
-		if (!supervisor->reaped)
+		if (!supervisor->program_was_reaped)
 			(void)kill(-supervisor->launch.pid, end == SIGCONT ? SIGCONT : SIGSTOP);
 		return;
 	}
@@ -137,7 +137,7 @@ static void loop_on_event(struct supervisor *supervisor, const struct epoll_even
 	if (event->data.ptr == &supervisor->signal_mark)
 		loop_on_signal(supervisor);
 	else if (event->data.ptr == &supervisor->control_mark)
-		loop_on_control(supervisor);
+		loop_on_keeper_order(supervisor);
 	else if (event->data.ptr == &supervisor->limits_mark)
 		limits_read_oom_event(supervisor->limits);
 	else if (event->data.ptr == &supervisor->network_mark)
@@ -183,8 +183,8 @@ static void loop_on_listener(struct supervisor *supervisor, short events)
 	watchdog_begin_notification(supervisor->watchdog);
 	dispatch_notification(dispatch, &notification);
 	watchdog_end_notification(supervisor->watchdog);
-	if (dispatch->ended_ns)
-		supervisor->now_ns = dispatch->ended_ns;
+	if (dispatch->last_response_ns)
+		supervisor->now_ns = dispatch->last_response_ns;
 }
 
 /* ---- waiting ---- */
@@ -196,7 +196,7 @@ static void loop_on_listener(struct supervisor *supervisor, short events)
  * poll(2) checks the listener before the other events, and those are handled first. So when a notification carries a
  * reused pid, the exit of its former owner has been handled.
  */
-static bool loop_poll_once(struct supervisor *supervisor, int timeout_ms)
+static bool loop_poll_listener_and_events(struct supervisor *supervisor, int timeout_ms)
 {
 	enum { LISTENER, REST };
 	const struct closing *closing = supervisor->dispatch.closing;
@@ -240,15 +240,15 @@ static void loop_wait_and_handle(struct supervisor *supervisor, int timeout_ms)
 {
 	uint64_t before_ns = supervisor->now_ns;
 
-	if (supervisor->skip > 0) {
-		supervisor->skip--;
-		(void)loop_poll_once(supervisor, loop_arm_timer(supervisor, timeout_ms));
-	} else if (loop_poll_once(supervisor, 0)) {
-		supervisor->misses = 0;
+	if (supervisor->turns_without_polling > 0) {
+		supervisor->turns_without_polling--;
+		(void)loop_poll_listener_and_events(supervisor, loop_arm_timer(supervisor, timeout_ms));
+	} else if (loop_poll_listener_and_events(supervisor, 0)) {
+		supervisor->empty_polls = 0;
 	} else {
-		supervisor->skip = 1u << supervisor->misses;
-		supervisor->misses += supervisor->misses < POLL_MISSES_MAX;
-		(void)loop_poll_once(supervisor, loop_arm_timer(supervisor, timeout_ms));
+		supervisor->turns_without_polling = 1u << supervisor->empty_polls;
+		supervisor->empty_polls += supervisor->empty_polls < LOOP_EMPTY_POLLS_MAX;
+		(void)loop_poll_listener_and_events(supervisor, loop_arm_timer(supervisor, timeout_ms));
 	}
 	if (supervisor->now_ns == before_ns)
 		supervisor->now_ns = io_read_clock_ns();
@@ -273,7 +273,7 @@ static int loop_serve_questions(struct supervisor *supervisor)
 		return -1;
 	watchdog_begin_notification(supervisor->watchdog);
 	wait_ms = ask_serve(dispatch);
-	while (ask_take_changed(dispatch->asker, &notification)) {
+	while (ask_pop_changed_question(dispatch->asker, &notification)) {
 		dispatch_notification(dispatch, &notification);
 		wait_ms = 0;
 	}
@@ -290,17 +290,18 @@ static int loop_handle_due_work(struct supervisor *supervisor)
 	/* If the epoll does not watch egress' socket, the socket is read at each tick. */
 	if (egress && egress_client_watch_socket(egress, supervisor->epoll_fd, &supervisor->network_mark) < 0)
 		wait_ms = loop_get_shorter_wait(wait_ms, BLOCKING_TICK_MS);
-	if (inet_end_connects(supervisor->sandbox.inet, supervisor->now_ns))
-		wait_ms = loop_get_shorter_wait(wait_ms, INET_TICK_MS);
+	if (inet_close_ended_connects(supervisor->sandbox.inet, supervisor->now_ns))
+		wait_ms = loop_get_shorter_wait(wait_ms, INET_CONNECT_CHECK_MS);
 	wait_ms = loop_get_shorter_wait(wait_ms, loop_serve_questions(supervisor));
-	wait_ms = loop_get_shorter_wait(wait_ms, cpu_after_wait(supervisor->dispatch.cpu, supervisor->now_ns));
+	wait_ms = loop_get_shorter_wait(wait_ms,
+					cpu_update_placement_after_wait(supervisor->dispatch.cpu, supervisor->now_ns));
 	return loop_get_shorter_wait(wait_ms,
 				 blocking_check_due_jobs(supervisor->dispatch.blocking) ? BLOCKING_TICK_MS : -1);
 }
 
 static void loop_share_counters(const struct supervisor *supervisor)
 {
-	struct run_counters *counters = supervisor->options->process->counters;
+	struct run_shared_page *counters = supervisor->options->process->counters;
 
 	counters->judged = supervisor->dispatch.counts.judged;
 	counters->denied = supervisor->dispatch.counts.denied;
@@ -308,7 +309,7 @@ static void loop_share_counters(const struct supervisor *supervisor)
 		egress_client_get_counts(supervisor->dispatch.egress, &counters->connections,
 					 &counters->network_denied);
 	if (supervisor->sandbox.disk)
-		counters->disk_bytes = disk_get_used_inside_bytes(supervisor->sandbox.disk);
+		counters->disk_bytes = disk_get_used_except_spilled_bytes(supervisor->sandbox.disk);
 }
 
 void loop_run(struct supervisor *supervisor)
@@ -317,15 +318,15 @@ void loop_run(struct supervisor *supervisor)
 
 	supervisor->now_ns = io_read_clock_ns();
 	while (!supervisor->ended) {
-		loop_wait_and_handle(supervisor,
-				     loop_get_shorter_wait(limits_get_wait_ms(supervisor->limits, supervisor->now_ns),
-							   wait_ms));
+		loop_wait_and_handle(supervisor, loop_get_shorter_wait(limits_get_next_measure_ms(supervisor->limits,
+												  supervisor->now_ns),
+								       wait_ms));
 		wait_ms = loop_handle_due_work(supervisor);
 		if (supervisor->dispatch.closing && closing_is_waiting(supervisor->dispatch.closing)) {
 			closing_continue(supervisor->dispatch.closing);
 			wait_ms = loop_get_shorter_wait(wait_ms, CLOSING_TICK_MS);
 		}
-		if (supervisor->dispatch.decoy_ends)
+		if (supervisor->dispatch.decoy_read_ends_run)
 			supervisor->ended = supervisor->report->decoy_ended = true;
 		if (limits_measure_due(supervisor->limits, supervisor->now_ns) != LIMIT_MAX)
 			supervisor->ended = true;

@@ -20,17 +20,18 @@ void on_deny_signal_process(const struct task *task, int number)
 }
 
 /* Never waits. If the keeper's socket is full, the keeper finds this stop when it reads the next byte. */
-static void on_deny_tell_keeper(const struct stop_notices *stops, pid_t host_pid, uint64_t seq)
+static void on_deny_report_stop_to_keeper(const struct stop_notices *stops, pid_t host_pid, uint64_t seq)
 {
-	struct run_counters *counters = stops->counters;
-	struct run_stop *stop = &counters->stop[counters->stops % RUN_STOPS_KEPT];
+	struct run_shared_page *counters = stops->counters;
+	struct run_stop *stop = &counters->stop[counters->stops % RUN_STOPPED_PROCESSES_KEPT_MAX];
 	struct pollfd control = {.fd = stops->control_fd, .events = POLLOUT};
 
 	stop->host_pid = host_pid;
 	stop->seq = seq;
 	counters->stops++;
 	if (poll(&control, 1, 0) > 0 && control.revents & POLLOUT)
-		(void)!write(stops->control_fd, (const char[]){RUN_SAYS_STOPPED}, 1); /* EPIPE: the keeper is dead */
+		/* EPIPE: the keeper is dead */
+		(void)!write(stops->control_fd, (const char[]){RUN_BYTE_PROCESS_STOPPED}, 1);
 }
 
 void on_deny_apply_to_pidfd(const struct stop_notices *stops, enum policy_on_deny mode, int pidfd, pid_t host_pid,
@@ -38,12 +39,13 @@ void on_deny_apply_to_pidfd(const struct stop_notices *stops, enum policy_on_den
 {
 	on_deny_signal_pidfd(pidfd, mode == ON_DENY_STOP ? SIGSTOP : SIGKILL);
 	if (mode == ON_DENY_STOP && stops)
-		on_deny_tell_keeper(stops, host_pid, seq);
+		on_deny_report_stop_to_keeper(stops, host_pid, seq);
 }
 
-void on_deny_apply(const struct stop_notices *stops, enum policy_on_deny mode, const struct task *task, uint64_t seq)
+void on_deny_kill_or_stop_process(const struct stop_notices *stops, enum policy_on_deny mode, const struct task *task,
+				  uint64_t seq)
 {
 	on_deny_signal_process(task, mode == ON_DENY_STOP ? SIGSTOP : SIGKILL);
 	if (mode == ON_DENY_STOP && stops)
-		on_deny_tell_keeper(stops, task->host_pid > 0 ? task->host_pid : task->tgid, seq);
+		on_deny_report_stop_to_keeper(stops, task->host_pid > 0 ? task->host_pid : task->tgid, seq);
 }

@@ -12,7 +12,7 @@
 
 /* Where the supervisor tells the keeper of stopped processes; the keeper tells the user. Both members are borrowed. */
 struct stop_notices {
-	struct run_counters *counters;
+	struct run_shared_page *counters;
 	int control_fd;
 };
 
@@ -20,9 +20,10 @@ struct stop_notices {
  * Kills or stops the process of a task whose notification has no response yet. seq: number of the denial's record.
  * stops NULL: the keeper is not told.
  */
-void on_deny_apply(const struct stop_notices *stops, enum policy_on_deny mode, const struct task *task, uint64_t seq);
+void on_deny_kill_or_stop_process(const struct stop_notices *stops, enum policy_on_deny mode, const struct task *task,
+				  uint64_t seq);
 
-/* Like on_deny_apply(), for the process of a pidfd (borrowed), whose pid outside the run is host_pid. */
+/* Like on_deny_kill_or_stop_process(), for the process of a pidfd (borrowed), whose pid outside the run is host_pid. */
 void on_deny_apply_to_pidfd(const struct stop_notices *stops, enum policy_on_deny mode, int pidfd, pid_t host_pid,
 			    uint64_t seq);
 

@@ -13,9 +13,9 @@
 /* The clock is read before the response: see answer_send_and_end_record. */
 static void outcome_send_result(struct dispatch *dispatch, int64_t result)
 {
-	const struct answer answer = answer_make_for_later(dispatch->call);
+	const struct answer answer = answer_make_for_later_response(dispatch->call);
 
-	dispatch->ended_ns = answer_send_and_end_record(&answer, result);
+	dispatch->last_response_ns = answer_send_and_end_record(&answer, result);
 }
 
 /* Completes the record of a call that has got its response. */
@@ -23,16 +23,16 @@ static void outcome_end_record(const struct dispatch *dispatch, int64_t result)
 {
 	const struct call *call = dispatch->call;
 
-	audit_end_record(call->sandbox->audit, call->slot, result, dispatch->ended_ns - call->start_ns);
+	audit_end_record(call->sandbox->audit, call->slot, result, dispatch->last_response_ns - call->start_ns);
 }
 
 /* Notes a descriptor for the meter of open files. The kernel uses the lowest free one: all lower ones are open. */
-static void outcome_note_descriptor(struct limit_events *notes, int number)
+static void outcome_count_open_files(struct rlimit_usage *notes, int number)
 {
 	if (number == -EMFILE)
-		notes->open_files_full = true;
+		notes->open_files_limit_hit = true;
 	if (number >= 0)
-		notes->files_opened++;
+		notes->files_opened_in_total++;
 	if (number >= 0 && (uint64_t)number + 1 > notes->open_files)
 		notes->open_files = (uint64_t)number + 1;
 }
@@ -42,13 +42,13 @@ static void outcome_send_descriptor(struct dispatch *dispatch)
 	struct call *call = dispatch->call;
 	int listener_fd = dispatch->sandbox->listener_fd, number;
 
-	dispatch->ended_ns = io_read_clock_ns();
+	dispatch->last_response_ns = io_read_clock_ns();
 	number = answer_add_descriptor(listener_fd, call->id, steal_fd(&call->outcome.fd), call->outcome.fd_cloexec);
 	if (number >= 0)
 		(void)answer_with_value(listener_fd, call->id, number);
 	else if (number != -EINTR) /* -EINTR: no response is due. EMFILE is never continued */
 		(void)answer_with_error(listener_fd, call->id, number);
-	outcome_note_descriptor(&call->sandbox->notes, number);
+	outcome_count_open_files(&call->sandbox->notes, number);
 	outcome_end_record(dispatch, number);
 }
 
@@ -58,7 +58,7 @@ bool outcome_may_continue(const struct call *call)
 	enum row_basis basis = call->row->basis;
 
 	return basis == BASIS_REGS || (basis == BASIS_MOUNTNS && view_is_attached(call->sandbox->view)) ||
-	       (basis == BASIS_NETNS && !call->sandbox->datagrams && (!inet || inet_has_own_netns(inet)));
+	       (basis == BASIS_NETNS && !call->sandbox->has_unix_datagrams && (!inet || inet_has_own_netns(inet)));
 }
 
 /* answer.c checks the row's basis once more. */
@@ -66,9 +66,9 @@ static void outcome_send_continue(struct dispatch *dispatch)
 {
 	const struct call *call = dispatch->call;
 
-	dispatch->ended_ns = io_read_clock_ns();
+	dispatch->last_response_ns = io_read_clock_ns();
 	(void)answer_continue(dispatch->sandbox->listener_fd, call->id, call->row,
-			      outcome_may_continue(call) ? CONTINUE_BOUNDED : CONTINUE_ROW);
+			      outcome_may_continue(call) ? CONTINUE_NAMESPACE_BOUNDED : CONTINUE_REGISTERS_JUDGED);
 	outcome_end_record(dispatch, 0);
 }
 
@@ -89,24 +89,24 @@ void outcome_perform(struct dispatch *dispatch)
 		outcome_send_continue(dispatch);
 		break;
 	case OUTCOME_EXEC:
-	case OUTCOME_PATHFD:
-	case OUTCOME_MAP:
+	case OUTCOME_OPATH_FD:
+	case OUTCOME_MAP_MEMFD:
 		r = trace_start_call(dispatch->tracer, call);
 		break;
 	case OUTCOME_BLOCKING:
-	case OUTCOME_WORK:
+	case OUTCOME_BLOCKING_WORK:
 		r = blocking_start_call(dispatch->blocking, call);
 		break;
-	case OUTCOME_EGRESS:
+	case OUTCOME_CONNECT_BY_EGRESS:
 		r = egress_client_start_connect(dispatch->egress, call);
 		break;
-	case OUTCOME_GONE:
+	case OUTCOME_TARGET_GONE:
 		r = -EINTR; /* has no effect, unless the target thread still waits */
 		break;
-	case OUTCOME_FETCH:
+	case OUTCOME_FETCH_DESCRIPTOR:
 	case OUTCOME_MAX:
 	default:
-		r = -EPERM; /* a bug: dispatch.c restarts calls with OUTCOME_FETCH, or makes them fail */
+		r = -EPERM; /* a bug: dispatch.c restarts calls with OUTCOME_FETCH_DESCRIPTOR, or makes them fail */
 	}
 	if (r < 0)
 		outcome_send_result(dispatch, r);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The texts of the kernel, including the spaces at the ends of lines. */
-#define PADDED(text, width) "%-" #width "s\n", text
+#define PROC_NET_PADDED_LINE(text, width) "%-" #width "s\n", text
 
 static char dev[] = "Inter-|   Receive                                                |  Transmit\n"
 		    " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo "
@@ -33,23 +33,26 @@ static void proc_net_write_addresses(const struct in6_addr *own)
 		       own ? " 01 80 00 80       lo\n" : "", 0);
 }
 
-const struct view_provided_file *proc_net_files(const struct in6_addr *own, size_t *ret_count)
+const struct view_provided_file *proc_net_get_provided_files(const struct in6_addr *own, size_t *ret_count)
 {
 	static struct view_provided_file file[] = {{net_dev, dev, 0},   {net_tcp, tcp, 0},   {net_tcp6, tcp6, 0},
 					     {net_udp, udp, 0},   {net_udp6, udp6, 0}, {net_unix, unix_sockets, 0},
 					     {net_route, route, 0}, {net_if_inet6, if_inet6, 0}};
 
 	(void)snprintf(tcp, sizeof(tcp),
-		       PADDED("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  "
-			    "timeout inode",
-			    149));
+		       PROC_NET_PADDED_LINE(
+			       "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  "
+			       "timeout inode",
+			       149));
 	(void)snprintf(udp, sizeof(udp),
-		       PADDED("   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  "
-			    "timeout inode ref pointer drops",
-			    127));
+		       PROC_NET_PADDED_LINE(
+			       "   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  "
+			       "timeout inode ref pointer drops",
+			       127));
 	(void)snprintf(route, sizeof(route),
-		       PADDED("Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT",
-			    127));
+		       PROC_NET_PADDED_LINE(
+			       "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT",
+			       127));
 	proc_net_write_addresses(own);
 	*ret_count = sizeof(file) / sizeof(file[0]);
 	for (size_t i = 0; i < *ret_count; i++)

@@ -11,6 +11,6 @@
 #include "view/view.h"
 
 /* own: the run's own IPv6 address of the pool, or NULL. The returned array is static. */
-const struct view_provided_file *proc_net_files(const struct in6_addr *own, size_t *ret_count);
+const struct view_provided_file *proc_net_get_provided_files(const struct in6_addr *own, size_t *ret_count);
 
 #endif

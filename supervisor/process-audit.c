@@ -19,7 +19,7 @@ static int process_fail_log_write(struct process *process, const char *path, int
 }
 
 /* Refuses a log that the program could write by a grant of the log's directory or name. */
-static int process_check_log_place(struct process *process, const char *path)
+static int process_check_log_is_not_granted(struct process *process, const char *path)
 {
 	_cleanup_free_ char *copy = strdup(path), *real = NULL;
 	char *slash = copy ? strrchr(copy, '/') : NULL, virt[PATH_MAX + NAME_MAX + 2];
@@ -35,7 +35,7 @@ static int process_check_log_place(struct process *process, const char *path)
 	real = process->options->audit_fd >= 0 && slash ? strdup(copy) : realpath(slash ? copy : ".", NULL);
 	if (!real)
 		return process_fail_log_write(process, path, errno);
-	len = view_name_host_path(process->view, real, strlen(real), virt, PATH_MAX);
+	len = view_find_virtual_path(process->view, real, strlen(real), virt, PATH_MAX);
 	if (len < 0)
 		return 0;
 	whole = len + snprintf(virt + len, sizeof(virt) - (size_t)len, "%s%s", len > 1 ? "/" : "", name);
@@ -56,7 +56,7 @@ static int process_check_log_place(struct process *process, const char *path)
 static int process_check_key_place(struct process *process, const char *path)
 {
 	char virt[PATH_MAX];
-	int len = view_name_host_path(process->view, path, strlen(path), virt, sizeof(virt));
+	int len = view_find_virtual_path(process->view, path, strlen(path), virt, sizeof(virt));
 
 	if (len < 0 || (policy_is_observing(process->options->policy) ? 0
 			: policy_get_rights(process->options->policy, virt, (size_t)len)) == 0)
@@ -74,11 +74,11 @@ int process_open_log_dir(struct process *process)
 
 	if (options->sign_path && process_check_key_place(process, options->sign_path) < 0)
 		return -1;
-	if (options->anchor_path && process_check_log_place(process, options->anchor_path) < 0)
+	if (options->anchor_path && process_check_log_is_not_granted(process, options->anchor_path) < 0)
 		return -1;
-	if (options->audit_earlier && process_check_log_place(process, options->audit_earlier) < 0)
+	if (options->setup_audit_path && process_check_log_is_not_granted(process, options->setup_audit_path) < 0)
 		return -1;
-	if (options->audit_path && process_check_log_place(process, options->audit_path) < 0)
+	if (options->audit_path && process_check_log_is_not_granted(process, options->audit_path) < 0)
 		return -1;
 	if (!options->audit_path || options->audit_fd >= 0)
 		return 0;
@@ -103,7 +103,7 @@ static int process_make_log(struct process *process)
 					    .policy_name = policy_get_settings(options->policy)->name,
 					    .policy_sha256 = options->counters->policy_sha256,
 					    .workdir = policy_get_settings(options->policy)->workdir,
-					    .layers_make_json = layers,
+					    .layers_json = layers,
 					    .record_allowed = policy_get_settings(options->policy)->audit_allowed,
 					    .compact = policy_get_settings(options->policy)->audit_compact,
 					    .key = options->counters->audit_key[0] ? options->counters->audit_key
@@ -136,12 +136,12 @@ bool process_policy_allows_native_fstat(const struct process_options *options)
  * Whether newfstatat and statx with a descriptor are native. They are if a path, which the program may pass too, tells
  * it no more than the view shows. The network namespace must be the run's own, because /proc/PID/net shows it.
  */
-static bool process_decide_native_fstat(const struct process *process)
+static bool process_fstat_is_native(const struct process *process)
 {
 	struct layers *layers = process->options->layers;
 	bool leave = layers->layer[LAYER_MOUNTNS].active && layers->layer[LAYER_PIDNS].active &&
 		     layers->layer[LAYER_NETNS].active && process_policy_allows_native_fstat(process->options) &&
-		     view_matches_kernel(process->view);
+		     view_native_stat_reveals_no_more(process->view);
 	char why[sizeof(layers->layer[0].why)];
 
 	if (!layers->layer[LAYER_MOUNTNS].active)
@@ -153,7 +153,7 @@ static bool process_decide_native_fstat(const struct process *process)
 
 int process_open_log(struct process *process)
 {
-	process->fstat_native = process_decide_native_fstat(process);
+	process->fstat_native = process_fstat_is_native(process);
 	return process_make_log(process);
 }
 
@@ -163,10 +163,10 @@ static unsigned process_read_run_end(const struct process *process)
 	struct pollfd control = {.fd = process->options->control_fd, .events = POLLIN};
 	unsigned end = process->report.end;
 
-	while (end == RUN_END_NONE && poll(&control, 1, 0) > 0) {
-		end = supervise_read_control(control.fd);
-		if (end == SIGTSTP || end == SIGCONT || (end >= RUN_ASK && end < RUN_END_OUTPUT))
-			end = RUN_END_NONE; /* bytes for a running program, but the program has ended */
+	while (end == RUN_END_NOT_ORDERED && poll(&control, 1, 0) > 0) {
+		end = supervise_read_keeper_order(control.fd);
+		if (end == SIGTSTP || end == SIGCONT || (end >= RUN_BYTE_ASK_TO_END && end < RUN_END_OUTPUT_LIMIT))
+			end = RUN_END_NOT_ORDERED; /* bytes for a running program, but the program has ended */
 	}
 	return end;
 }
@@ -175,8 +175,9 @@ void process_close_log(struct process *process)
 {
 	const struct supervise_report *report = &process->report;
 	struct run_ending ending =
-		run_ending(process_read_run_end(process), report->asked, report->ended_by, report->wait_status,
-			   report->calls.denied > report->calls.expected || report->network.denied > 0);
+		run_ending(process_read_run_end(process), report->asked_to_end_by, report->ended_by,
+			   report->wait_status,
+			   report->calls.denied > report->calls.expected_probes || report->network.denied > 0);
 	json_t *exit_code = json_object_get(process->result, "exit_code");
 	uint64_t records = audit_count_records(process->audit);
 	struct audit_trailer trailer;

@@ -71,7 +71,7 @@ int process_build_view(struct process *process)
 	if (ret < 0)
 		return process_fail(process, "view_failed", "%s",
 				    error.text[0] ? error.text : "cannot build the program's view of the file system");
-	ret = options->tty ? view_set_terminal(process->view, options->stdio_fd[0]) : 0;
+	ret = options->tty ? view_add_tty_terminal(process->view, options->stdio_fd[0]) : 0;
 	if (ret < 0)
 		return process_fail(process, "view_failed", "cannot show the program its terminal: %s",
 				    strerror(-ret));
@@ -112,7 +112,7 @@ int process_build_second_view(struct process *process)
 
 int process_join_views(struct process *process)
 {
-	int r = process->ask.view ? view_follow_first(process->ask.view, process->view) : 0;
+	int r = process->ask.view ? view_share_proc_of_first_view(process->ask.view, process->view) : 0;
 
 	if (r < 0)
 		return process_fail(process, "view_failed", "--ask: cannot join the views: %s", strerror(-r));
@@ -125,7 +125,7 @@ int process_build_landlock(struct process *process)
 	unsigned places = 0;
 	int abi;
 
-	if (!layers_is_wanted(layers, LAYER_LANDLOCK))
+	if (!layers_wants_layer(layers, LAYER_LANDLOCK))
 		return 0;
 	abi = landlock_get_abi();
 	if (abi < 0) {
@@ -148,7 +148,7 @@ int process_build_landlock(struct process *process)
 int process_open_program_sockets(struct process *process)
 {
 	const struct process_options *options = process->options;
-	bool own = options->namespaces->made & LAYER_BIT(LAYER_NETNS);
+	bool own = options->namespaces->made_layers & LAYER_BIT(LAYER_NETNS);
 	const char *step = "";
 	int error;
 
@@ -158,7 +158,7 @@ int process_open_program_sockets(struct process *process)
 	if (error == 0) {
 		step = "make the program's resolv.conf";
 		error = egress_provide_resolv_conf(options->egress, &process->guest,
-						   own || descriptor_can_copy_directly());
+						   own || descriptor_pidfd_getfd_works());
 	}
 	if (error < 0)
 		return process_fail(process, "network_failed", "cannot %s: %s", step, strerror(-error));
@@ -182,17 +182,17 @@ static void process_describe_network(const struct process *process)
  * Called when it is known whether the run has its own network namespace. Without a pid namespace, a process outside may
  * get the pid of a process of the run while its "net" is opened, which would then be the machine's.
  */
-static void process_show_network(struct process *process)
+static void process_set_network_of_view(struct process *process)
 {
 	const unsigned bounded = LAYER_BIT(LAYER_NETNS) | LAYER_BIT(LAYER_PIDNS);
-	bool own = (process->options->namespaces->made & bounded) == bounded;
+	bool own = (process->options->namespaces->made_layers & bounded) == bounded;
 	struct net_pool pool = policy_net_get_pool(process->options->policy);
 	const struct view_provided_file *file = NULL;
 	size_t count = 0;
 
-	pool_set_own_address((unsigned char *)&pool.v6, sizeof(pool.v6), pool.v6_bits);
+	pool_convert_to_own_address((unsigned char *)&pool.v6, sizeof(pool.v6), pool.v6_bits);
 	if (!own)
-		file = proc_net_files(process->options->egress->active ? &pool.v6 : NULL, &count);
+		file = proc_net_get_provided_files(process->options->egress->active ? &pool.v6 : NULL, &count);
 	view_set_network(process->view, file, count);
 }
 
@@ -201,7 +201,7 @@ int process_send_program_sockets(struct process *process)
 	const struct egress_side *egress = process->options->egress;
 	int error;
 
-	process_show_network(process);
+	process_set_network_of_view(process);
 	error = egress->active ? egress_send_program_sockets(egress, &process->guest) : 0;
 	if (egress->active)
 		process_describe_network(process);

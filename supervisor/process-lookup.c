@@ -56,9 +56,9 @@ static bool lookup_set_program(struct process *process, const char *path)
 }
 
 /* Sets the program that a version manager's shim would start. It may be granted, although the shim is not. */
-static bool lookup_set_shim_target(struct process *process)
+static bool lookup_use_version_manager_shim(struct process *process)
 {
-	const char *preferred = process->options->preferred;
+	const char *preferred = process->options->version_manager_program;
 
 	return preferred && lookup_judge_path(process, preferred) == LOOKUP_FOUND &&
 	       lookup_set_program(process, preferred);
@@ -81,13 +81,13 @@ static enum lookup_result lookup_search_path_env(struct process *process, const 
 				best = result;
 			if (result == LOOKUP_FOUND && lookup_set_program(process, path))
 				return LOOKUP_FOUND;
-			if (result == LOOKUP_REFUSED && lookup_set_shim_target(process))
+			if (result == LOOKUP_REFUSED && lookup_use_version_manager_shim(process))
 				return LOOKUP_FOUND;
 		}
 		if (*end == '\0')
 			break;
 	}
-	return best == LOOKUP_MISSING && lookup_set_shim_target(process) ? LOOKUP_FOUND : best;
+	return best == LOOKUP_MISSING && lookup_use_version_manager_shim(process) ? LOOKUP_FOUND : best;
 }
 
 /* A program that is started in place of a shim gets its own path as argv[0], as from the shim: python needs that. */
@@ -102,7 +102,7 @@ static int process_copy_argv(struct process *process)
 	if (!process->argv)
 		return process_fail(process, "out_of_memory", "no memory for the arguments");
 	memcpy(process->argv, options->argv, count * sizeof(*process->argv));
-	if (options->preferred && strcmp(process->program, options->preferred) == 0)
+	if (options->version_manager_program && strcmp(process->program, options->version_manager_program) == 0)
 		process->argv[0] = process->program;
 	return 0;
 }

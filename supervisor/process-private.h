@@ -18,7 +18,7 @@ struct process {
 	struct sock_fprog filter;
 	struct view *view;
 	struct asker_options ask;  /* its view is owned; NULL: no denial is asked about */
-	struct egress_guest guest;
+	struct egress_program_sockets guest;
 	int landlock_fd;   /* -1: no Landlock domain */
 	bool fstat_native; /* fstat is native: neither judged nor recorded */
 	int audit_dirfd;   /* directory of the log; -1: not open */

@@ -33,6 +33,6 @@ int process_send_result(const struct process *process)
 	if (!text || io_write_all(process->options->report_fd, text, strlen(text)) < 0)
 		return 1;
 	/* EPIPE: the keeper is dead */
-	(void)!write(process->options->control_fd, (const char[]){RUN_SAYS_REPORTED}, 1);
+	(void)!write(process->options->control_fd, (const char[]){RUN_BYTE_REPORT_COMPLETE}, 1);
 	return 0;
 }

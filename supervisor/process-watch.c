@@ -24,7 +24,7 @@ static const struct denial *process_find_exec_denial(const struct supervise_repo
 	return count > 0 && strcmp(denial->op, "exec") == 0 ? denial : NULL;
 }
 
-static void process_explain_exec(struct process *process, int error)
+static void process_explain_exec_failure(struct process *process, int error)
 {
 	const struct denial *denial = process_find_exec_denial(&process->report);
 	const char *program = process->program, *why = denial && denial->reason ? denial->reason : "not granted";
@@ -45,13 +45,13 @@ static void process_explain_exec(struct process *process, int error)
 }
 
 /* Explains in the result why the program could not be started. The report is kept: it has the denial. */
-static void process_explain_start(struct process *process)
+static void process_explain_start_failure(struct process *process)
 {
 	const struct supervise_report *report = &process->report;
 	int error = report->start_error;
 
 	if (report->start_step == LAUNCH_EXEC)
-		process_explain_exec(process, error);
+		process_explain_exec_failure(process, error);
 	else if (report->start_step == LAUNCH_FILTER && error == EBUSY)
 		(void)process_fail(process, "listener_present",
 				   "a seccomp listener watches this process already (callgate inside callgate, or a "
@@ -72,10 +72,10 @@ static void process_explain_start(struct process *process)
 }
 
 /* Decides how limits are enforced that no control group enforces, and describes that in the cgroups layer. */
-static struct rlimits_fallback process_choose_fallback(const struct process_options *options)
+static struct rlimits_without_cgroups process_choose_fallback(const struct process_options *options)
 {
 	const struct policy_limits *limits = &policy_get_settings(options->policy)->limits;
-	struct rlimits_fallback fallback = {.cpu = limits->cpu_ns &&
+	struct rlimits_without_cgroups fallback = {.cpu = limits->cpu_ns &&
 						   !cgroup_has_controller(options->cgroup, CGROUP_CPU)};
 	struct layers *layers = options->layers;
 	bool tasks = limits->pids && !cgroup_has_controller(options->cgroup, CGROUP_PIDS);
@@ -84,7 +84,7 @@ static struct rlimits_fallback process_choose_fallback(const struct process_opti
 	fallback.memory = limits->memory_bytes && !cgroup_has_controller(options->cgroup, CGROUP_MEMORY);
 	/* RLIMIT_NPROC counts by user and user namespace (Linux 5.14), and not for the machine's root. */
 	fallback.tasks = tasks && layers->layer[LAYER_USERNS].active && geteuid() != 0;
-	fallback.forks = tasks && !fallback.tasks && !options->namespaces->tasks_bound;
+	fallback.forks = tasks && !fallback.tasks && !options->namespaces->task_limit_in_effect;
 	if (!tasks && !fallback.memory && !fallback.cpu)
 		return fallback;
 	(void)snprintf(why, sizeof(why), "%s", layers->layer[LAYER_CGROUPS].why);
@@ -112,35 +112,38 @@ static const char *process_find_cwd(const struct process *process, char path[PAT
 	return policy_get_settings(options->policy)->workdir;
 }
 
-static int process_build_filter(struct process *process, const struct rlimits_fallback *fallback, unsigned *ret_traits)
+static int process_build_filter(struct process *process, const struct rlimits_without_cgroups *fallback,
+				unsigned *ret_traits)
 {
 	const struct process_options *options = process->options;
 	const bool inet = options->egress->active, alone = process->guest.own_netns;
 	const struct policy_limits *limits = &policy_get_settings(options->policy)->limits;
 	const unsigned bounded = LAYER_BIT(LAYER_NETNS) | LAYER_BIT(LAYER_PIDNS);
 	/* No control group counts what netlink sockets hold (0.2 MB each): native only without a limit of memory. */
-	const bool routes = (options->namespaces->made & bounded) == bounded && !limits->memory_bytes;
-	const bool direct = descriptor_can_copy_directly();
+	const bool routes = (options->namespaces->made_layers & bounded) == bounded && !limits->memory_bytes;
+	const bool direct = descriptor_pidfd_getfd_works();
 	const bool datagrams = direct && policy_get_settings(options->policy)->unix_datagrams;
 	const bool disk = limits->disk_bytes > 0 || fallback->memory;
 	int error;
 
 	/* No process shows the memory of System V IPC, so it would evade the limit where memory is sampled. */
 	*ret_traits = (options->layers->layer[LAYER_IPCNS].active && !fallback->memory ? RUN_OWN_IPC : 0u) |
-		      (view_has_terminals(process->view) ? RUN_TERMINAL : 0u) |
-		      (process->fstat_native ? RUN_FSTAT : 0u) | (fallback->forks ? RUN_FORKS : 0u) |
-		      (fallback->memory ? RUN_MEMORY : 0u) | (disk ? RUN_DISK : 0u) |
-		      (cpu_can_pin() ? RUN_PINNED : 0u) | (routes ? RUN_ROUTES : RUN_STANDINS) |
-		      (filter_can_wait_killable() ? RUN_RESTART : 0u) | (inet ? RUN_INET : 0u) |
-		      (inet && alone ? RUN_UDP : 0u) | (inet && !alone ? RUN_LISTENERS : 0u) |
-		      ((inet || datagrams) && direct ? RUN_MESSAGES : 0u) | (datagrams ? RUN_DATAGRAMS : 0u);
+		      (view_has_terminals(process->view) ? RUN_OWN_TERMINALS : 0u) |
+		      (process->fstat_native ? RUN_NATIVE_FSTAT : 0u) | (fallback->forks ? RUN_LIMITS_TASKS : 0u) |
+		      (fallback->memory ? RUN_SAMPLES_MEMORY : 0u) | (disk ? RUN_LIMITS_DISK : 0u) |
+		      (cpu_can_pin() ? RUN_SETS_AFFINITY : 0u) | (routes ? RUN_NATIVE_NETLINK : RUN_HAS_STANDINS) |
+		      (filter_can_wait_killable() ? RUN_RESTARTS_CALLS : 0u) | (inet ? RUN_HAS_TCP : 0u) |
+		      (inet && alone ? RUN_HAS_UDP : 0u) | (inet && !alone ? RUN_SHARED_NETNS : 0u) |
+		      ((inet || datagrams) && direct ? RUN_JUDGES_MESSAGES : 0u) |
+		      (datagrams ? RUN_HAS_UNIX_DATAGRAMS : 0u);
 	error = filter_build_program(*ret_traits, &process->filter);
 	if (error < 0)
 		return process_fail(process, "filter_failed", "cannot build the seccomp filter: %s", strerror(-error));
 	return 0;
 }
 
-static int process_supervise_program(struct process *process, const struct rlimits_fallback *fallback, unsigned traits)
+static int process_supervise_program(struct process *process, const struct rlimits_without_cgroups *fallback,
+				     unsigned traits)
 {
 	const struct process_options *options = process->options;
 	const int *stdio_fd = options->stdio_fd;
@@ -162,7 +165,7 @@ static int process_supervise_program(struct process *process, const struct rlimi
 
 int process_run_program(struct process *process)
 {
-	const struct rlimits_fallback fallback = process_choose_fallback(process->options);
+	const struct rlimits_without_cgroups fallback = process_choose_fallback(process->options);
 	unsigned traits;
 	int error = process_build_filter(process, &fallback, &traits);
 
@@ -175,6 +178,6 @@ int process_run_program(struct process *process)
 	if (!process->result)
 		return process_fail(process, "out_of_memory", "no memory for the result");
 	if (process->report.start_error)
-		process_explain_start(process);
+		process_explain_start_failure(process);
 	return 0;
 }

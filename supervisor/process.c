@@ -36,7 +36,7 @@ static void process_release_all(struct process *process)
  * Terminal signals reach the whole foreground process group, and SIGTERM may be sent to all processes of this name, but
  * only the keeper acts on them: it lets the program end by itself.
  */
-static void process_leave_terminal(void)
+static void process_ignore_terminal_signals(void)
 {
 	static const int ignored[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGTSTP, SIGTTOU, SIGPIPE, SIGIO, SIGXFSZ};
 	sigset_t none;
@@ -52,26 +52,26 @@ static void process_leave_terminal(void)
 static int process_give_up_privileges(struct process *process)
 {
 	const struct namespaces *namespaces = process->options->namespaces;
-	bool routes = process->options->egress->active && namespaces->made & LAYER_BIT(LAYER_NETNS);
+	bool routes = process->options->egress->active && namespaces->made_layers & LAYER_BIT(LAYER_NETNS);
 	size_t caps = routes ? NAMESPACES_NETWORK_CAPS : NAMESPACES_SUPERVISOR_CAPS;
-	int cap[NAMESPACES_CAPS_MOST];
+	int cap[NAMESPACES_CAPS_COUNT_MAX];
 	struct rlimit limit;
 	int error;
 
-	process_leave_terminal();
+	process_ignore_terminal_signals();
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return process_fail(process, "setup_failed", "cannot read the open files limit: %s",
 				    strerror(errno));
 	process->open_files = limit;
 	limit.rlim_cur = limit.rlim_max; /* each blocked open takes a descriptor of the supervisor */
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
-	descriptors_make_room();
+	descriptors_enlarge_table();
 	error = prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? -errno : 0;
-	caps = namespaces_list_caps(namespaces->net_later ? NAMESPACES_LOOPBACK_CAPS : caps,
+	caps = namespaces_get_needed_caps(namespaces->network_is_made_in_thread ? NAMESPACES_LOOPBACK_CAPS : caps,
 				    process->options->overlay != VIEW_OVERLAY_NONE, cap);
 	if (error == 0)
 		error = privs_keep_capabilities(&process->options->user, cap, caps, true);
-	if (error == 0 && !namespaces->made)
+	if (error == 0 && !namespaces->made_layers)
 		error = privs_drop_all();
 	if (error == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		error = -errno;
@@ -81,9 +81,10 @@ static int process_give_up_privileges(struct process *process)
 	layers_set_state(process->options->layers, LAYER_NO_NEW_PRIVS, true,
 		   "set-user-ID and file capabilities have no effect");
 	layers_set_state(process->options->layers, LAYER_CAPABILITIES, true, "none is held, not even by root");
-	layers_set_state(process->options->layers, LAYER_SECCOMP, !filter_is_open(), "%s",
-		   filter_is_open() ? "THE FIRST LOCK IS OFF in this build (--enable-open-filter): nothing is judged"
-				    : "calls that name paths, processes or sockets are performed by the supervisor");
+	layers_set_state(process->options->layers, LAYER_SECCOMP, !filter_allows_all_calls(), "%s",
+			 filter_allows_all_calls()
+				 ? "THE FIRST LOCK IS OFF in this build (--enable-open-filter): nothing is judged"
+				 : "calls that name paths, processes or sockets are performed by the supervisor");
 	process->envp = environment_build(process->options->policy, process->options->egress);
 	if (!process->envp)
 		return process_fail(process, "out_of_memory", "no memory for the environment");
@@ -107,18 +108,18 @@ static int process_check_layers(struct process *process)
 int process_main(const struct process_options *options)
 {
 	struct process process = {
-		.options = options, .landlock_fd = -1, .audit_dirfd = -1, .guest = EGRESS_GUEST_NONE};
+		.options = options, .landlock_fd = -1, .audit_dirfd = -1, .guest = EGRESS_PROGRAM_SOCKETS_INIT};
 	int status = 1;
 	bool ready, retry; /* retry: a namespace failed, and the keeper forks another supervisor without it */
 
-	options->namespaces->narrow_proc = process_policy_allows_native_fstat(options);
+	options->namespaces->wants_procfs_of_run_only = process_policy_allows_native_fstat(options);
 	ready = process_give_up_privileges(&process) == 0;
 	retry = ready && namespaces_prepare_mounts(options->namespaces) < 0;
 	ready = ready && !retry && process_open_program_sockets(&process) == 0 &&
 		process_await_scratch(&process) == 0 && process_build_view(&process) == 0 &&
 		process_build_second_view(&process) == 0 && process_open_log_dir(&process) == 0;
 	if (ready) /* from then on, no path leads to a file of the host */
-		retry = namespaces_enter_view(options->namespaces, process.view) < 0;
+		retry = namespaces_enter_view_drop_caps(options->namespaces, process.view) < 0;
 	ready = ready && !retry && process_join_views(&process) == 0 && process_build_landlock(&process) == 0 &&
 		process_send_program_sockets(&process) == 0 && process_check_layers(&process) == 0 &&
 		process_find_program(&process) == 0 && process_await_digest(&process) == 0 &&

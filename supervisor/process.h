@@ -27,14 +27,14 @@ struct process_scratch {
 	int fd;
 };
 
-#define RUN_STOPS_KEPT 16u
+#define RUN_STOPPED_PROCESSES_KEPT_MAX 16u
 
 /* What the process writes to control_fd. */
-#define RUN_SAYS_REPORTED '\0' /* the report is complete */
-#define RUN_SAYS_STOPPED 's'   /* run_counters.stops has changed */
+#define RUN_BYTE_REPORT_COMPLETE '\0' /* the report is complete */
+#define RUN_BYTE_PROCESS_STOPPED 's'   /* run_shared_page.stops has changed */
 
 /* A page that keeper and supervisor share: the policy's digest, counters for the status line, bytes on disk. */
-struct run_counters {
+struct run_shared_page {
 	char policy_sha256[SHA256_HEX_SIZE]; /* written by the keeper, for the log, before the keeper sets `sealed` */
 	char audit_key[SIGNING_KEY_TEXT]; /* public key of the log, written before `sealed` is set; "": none */
 	struct audit_progress progress; /* of the log, for the keeper's checkpoints */
@@ -49,7 +49,7 @@ struct run_counters {
 	struct run_stop {
 		volatile pid_t host_pid;
 		volatile uint64_t seq;   /* number of the denial's record */
-	} stop[RUN_STOPS_KEPT];
+	} stop[RUN_STOPPED_PROCESSES_KEPT_MAX];
 };
 
 struct process_options {
@@ -58,12 +58,14 @@ struct process_options {
 	/* the keeper writes an int to it (0 or -errno) when the directories are made, and when the digest is written */
 	int keeper_ready_fd;
 	char *const *argv;        /* the program's arguments, NULL-terminated */
-	const char *preferred;    /* the program that a version manager's shim of that name would start, or NULL */
+	/* the program that a version manager's shim of that name would start, or NULL */
+	const char *version_manager_program;
 	const char *workdir_host; /* canonical host path */
 	const char *audit_path;   /* NULL: no log is kept */
 	/* from audit_make_log_file(), borrowed; then audit_path is canonical. -1: the log is not made yet */
 	int audit_fd;
-	const char *audit_earlier; /* the log of the run's setup, checked like audit_path; NULL: there is no such log */
+	/* the log of the run's setup, checked like audit_path; NULL: there is no such log */
+	const char *setup_audit_path;
 	uint64_t rotate_bytes;     /* --audit-rotate; 0: never */
 	const char *anchor_path;   /* the file for checkpoints, checked like audit_path; NULL: none */
 	const char *sign_path;     /* the file of the log's private key, which no grant may cover; NULL: none */
@@ -80,15 +82,15 @@ struct process_options {
 	enum view_overlay overlay; /* which grants have overlays: their writes go to the scratch directory */
 	/*
 	 * The keeper's orders, one byte each. SIGTSTP stops the program's process group, by SIGSTOP because SIGTSTP
-	 * does not stop an orphaned group. SIGCONT continues it. RUN_ASK plus a signal's number sends that signal to
-	 * the group, so that the program can end by itself. Any other byte ends the run (run_ending), and so does the
-	 * hang-up when the keeper dies. The process writes bytes RUN_SAYS_*.
+	 * does not stop an orphaned group. SIGCONT continues it. RUN_BYTE_ASK_TO_END plus a signal's number sends that
+	 * signal to the group, so that the program can end by itself. Any other byte ends the run (run_ending), and so
+	 * does the hang-up when the keeper dies. The process writes bytes RUN_SAYS_*.
 	 */
 	int control_fd;
 	int report_fd;            /* a memfd shared with the keeper */
 	enum sink_kind sink_kind; /* --audit-sink */
 	int sink_fd;              /* the sink's socket, borrowed; -1: SINK_NONE */
-	struct run_counters *counters;
+	struct run_shared_page *counters;
 	struct cgroup *cgroup;    /* borrowed; NULL: no control group */
 	struct egress_side *egress; /* released by the process */
 };

@@ -20,9 +20,9 @@ json_t *report_make_text_json(const char *bytes)
 	if (!bytes)
 		return json_null();
 	len = strlen(bytes);
-	if (len > (SIZE_MAX - 2) / TEXT_ESCAPE_MAX)
+	if (len > (SIZE_MAX - 2) / TEXT_ESCAPED_BYTES_PER_BYTE_MAX)
 		return NULL;
-	json = malloc(len * TEXT_ESCAPE_MAX + 2);
+	json = malloc(len * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + 2);
 	if (!json)
 		return NULL;
 	json[0] = '"';
@@ -152,8 +152,8 @@ static json_t *report_make_calls(const struct supervise_report *report)
 
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "judged", (json_int_t)calls->judged,
 			 "allowed", (json_int_t)calls->allowed, "denied", (json_int_t)calls->denied, "expected",
-			 (json_int_t)calls->expected, "observed", (json_int_t)calls->observed, "approved",
-			 (json_int_t)calls->approved, "restarted",
+			 (json_int_t)calls->expected_probes, "observed", (json_int_t)calls->observed, "approved",
+			 (json_int_t)calls->allowed_by_answer, "restarted",
 			 (json_int_t)report->restarted, "interrupted", (json_int_t)report->interrupted, "by_syscall",
 			 report_make_syscall_counts(calls->by_row));
 }
@@ -180,16 +180,15 @@ json_t *report_make_json(const struct supervise_report *report, const struct vie
 	const struct network_report *network = &report->network;
 	uint64_t unlisted = 0;
 	json_t *denials = report->denials ? report_make_denials(report->denials, &unlisted) : json_array();
-	json_t *object =
-		json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:o, s:I, s:o, s:o}", "wait_status",
-			  report->wait_status, "asked", (int)report->asked, "usage", report_make_usage(report),
-			  "limits", limits_make_json(report->limit), "calls", report_make_calls(report), "denials",
-			  denials, "denials_unlisted", (json_int_t)unlisted, "redirects",
-			  report_make_redirects(&report->calls), "network", report_get_list_or_empty(network->list),
-			  "network_unlisted", (json_int_t)network->unlisted, "network_budgets",
-			  report_get_list_or_empty(network->budgets), "network_denied", (json_int_t)network->denied,
-			  "network_advice", report_get_list_or_empty(network->advice), "decoys",
-			  report->decoys ? report_make_decoys(report->decoys) : json_array());
+	json_t *object = json_pack(
+		"{s:i, s:i, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:o, s:I, s:o, s:o}", "wait_status",
+		report->wait_status, "asked", (int)report->asked_to_end_by, "usage", report_make_usage(report),
+		"limits", limits_make_json(report->limit), "calls", report_make_calls(report), "denials", denials,
+		"denials_unlisted", (json_int_t)unlisted, "redirects", report_make_redirects(&report->calls), "network",
+		report_get_list_or_empty(network->list), "network_unlisted", (json_int_t)network->unlisted_count,
+		"network_budgets", report_get_list_or_empty(network->budgets), "network_denied",
+		(json_int_t)network->denied, "network_advice", report_get_list_or_empty(network->advice), "decoys",
+		report->decoys ? report_make_decoys(report->decoys) : json_array());
 
 	(void)json_object_set_new(object, "after_read", report_make_after(report->after, policy));
 	if (report->decoy_ended)

@@ -23,9 +23,9 @@ struct run_ending run_ending(unsigned end, unsigned asked, enum limit_kind limit
 		ending.signal = WTERMSIG(wait_status);
 	/* If the signal was not SIGKILL, the program ended by itself at the moment of the timeout. */
 	if (ending.signal != SIGKILL)
-		end = RUN_END_NONE;
+		end = RUN_END_NOT_ORDERED;
 	/* The program ended after it was asked to: a timeout, or callgate's signal if that signal ended the program. */
-	if (end == RUN_END_NONE && (asked == RUN_END_TIMEOUT || (int)asked == ending.signal))
+	if (end == RUN_END_NOT_ORDERED && (asked == RUN_END_TIMEOUT || (int)asked == ending.signal))
 		end = asked;
 	ending.exit_code = ending.signal ? 128 + ending.signal : WEXITSTATUS(wait_status);
 	if (limit != LIMIT_MAX) {
@@ -39,10 +39,10 @@ struct run_ending run_ending(unsigned end, unsigned asked, enum limit_kind limit
 	} else if (end == RUN_END_TIMEOUT) {
 		ending.status = RUN_TIMEOUT;
 		ending.exit_code = RUN_EXIT_TIMEOUT;
-	} else if (end == RUN_END_OUTPUT) {
+	} else if (end == RUN_END_OUTPUT_LIMIT) {
 		ending.status = RUN_LIMIT;
 		ending.exit_code = RUN_EXIT_LIMIT;
-	} else if (end != RUN_END_NONE) {
+	} else if (end != RUN_END_NOT_ORDERED) {
 		ending.status = RUN_KILLED;
 		ending.signal = (int)end;
 		ending.exit_code = 128 + (int)end;

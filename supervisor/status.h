@@ -29,13 +29,16 @@ enum run_exit {
 };
 
 /* Why the keeper ended a run: the byte that it writes to the control pipe, one of these or a signal's number. */
-#define RUN_END_NONE 0
+#define RUN_END_NOT_ORDERED 0
 #define RUN_END_TIMEOUT 255
-#define RUN_END_OUTPUT 254 /* there is no room for more output */
+#define RUN_END_OUTPUT_LIMIT 254 /* there is no room for more output */
 
-/* Further bytes of the control pipe: RUN_ASK plus a signal's number, or RUN_ASK_TIMEOUT, which passes SIGTERM on. */
-#define RUN_ASK 128
-#define RUN_ASK_TIMEOUT RUN_ASK
+/*
+ * Further bytes of the control pipe: RUN_BYTE_ASK_TO_END plus a signal's number, or RUN_BYTE_ASK_TO_END_TIMEOUT, which
+ * passes SIGTERM on.
+ */
+#define RUN_BYTE_ASK_TO_END 128
+#define RUN_BYTE_ASK_TO_END_TIMEOUT RUN_BYTE_ASK_TO_END
 
 struct run_ending {
 	enum run_status status;

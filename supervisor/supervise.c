@@ -38,11 +38,11 @@
  * come a second later. If the supervisor is process 1, that is its pid namespace; else the program's process group,
  * whose number is not reused before the program is reaped.
  */
-static void supervise_kill_most(const struct supervisor *supervisor)
+static void supervise_kill_namespace_or_group(const struct supervisor *supervisor)
 {
 	if (getpid() == 1)
 		(void)kill(-1, SIGKILL);
-	else if (!supervisor->reaped)
+	else if (!supervisor->program_was_reaped)
 		(void)kill(-supervisor->launch.pid, SIGKILL);
 	cgroup_kill_all(supervisor->options->process->cgroup);
 }
@@ -54,8 +54,8 @@ static void supervise_kill_all(struct supervisor *supervisor)
 	pid_t pid;
 
 	cgroup_forbid_forks(supervisor->options->process->cgroup);
-	supervise_kill_most(supervisor);
-	if (!supervisor->reaped) {
+	supervise_kill_namespace_or_group(supervisor);
+	if (!supervisor->program_was_reaped) {
 		(void)kill(supervisor->launch.pid, SIGKILL);
 		/* Reaps any child: a process is reported after all its traced threads were reaped (ptrace(2)). */
 		do
@@ -63,7 +63,7 @@ static void supervise_kill_all(struct supervisor *supervisor)
 		while ((pid > 0 && (pid != supervisor->launch.pid || WIFSTOPPED(status))) ||
 		       (pid < 0 && errno == EINTR));
 		supervisor->report->wait_status = status;
-		supervisor->reaped = true;
+		supervisor->program_was_reaped = true;
 	}
 	(void)killtree(KILL_TIMEOUT_MS, __WALL);
 }
@@ -77,11 +77,11 @@ static int supervise_prepare_limits(struct supervisor *supervisor)
 	struct sandbox *sandbox = &supervisor->sandbox;
 	int r = 0;
 
-	if (policy->disk_bytes || traits & RUN_MEMORY)
+	if (policy->disk_bytes || traits & RUN_SAMPLES_MEMORY)
 		r = disk_create(policy->disk_bytes, &options->counters->spilled_bytes, &sandbox->disk);
-	if (r == 0 && traits & RUN_FORKS)
+	if (r == 0 && traits & RUN_LIMITS_TASKS)
 		r = forks_create(policy->pids, getpid(), &sandbox->forks);
-	if (r == 0 && traits & RUN_MEMORY)
+	if (r == 0 && traits & RUN_SAMPLES_MEMORY)
 		r = memfds_create(&sandbox->memfds);
 	locks_init(&sandbox->locks, options->namespaces->host_proc_fd);
 	if (r == 0)
@@ -95,7 +95,7 @@ static int supervise_prepare_limits(struct supervisor *supervisor)
 	return r;
 }
 
-static bool supervise_signals_are_bounded(const struct layers *layers)
+static bool supervise_signals_stay_in_run(const struct layers *layers)
 {
 	return layers->layer[LAYER_PIDNS].active ||
 	       (layers->layer[LAYER_LANDLOCK].active && landlock_get_abi() >= LANDLOCK_ABI_SIGNALS);
@@ -105,12 +105,12 @@ static int supervise_prepare_netlink(struct supervisor *supervisor)
 {
 	int r = netlink_create(&supervisor->sandbox.netlink);
 
-	return r < 0 ? r : loop_watch_fd(supervisor, netlink_event_fd(supervisor->sandbox.netlink), EPOLLIN,
+	return r < 0 ? r : loop_watch_fd(supervisor, netlink_get_epoll_fd(supervisor->sandbox.netlink), EPOLLIN,
 				      &supervisor->netlink_mark);
 }
 
 /* Builds everything that the supervisor needs. Meanwhile the program's child process prepares itself. */
-static int supervise_build_all(struct supervisor *supervisor)
+static int supervise_build_state(struct supervisor *supervisor)
 {
 	const struct supervise_options *options = supervisor->options;
 	const struct process_options *process = options->process;
@@ -132,10 +132,10 @@ static int supervise_build_all(struct supervisor *supervisor)
 	*sandbox = (struct sandbox){.policy = process->policy, .view = options->view, .audit = options->audit,
 				    .changes = supervisor->report->changes, .denials = supervisor->report->denials,
 				    .decoys = supervisor->report->decoys, .stops = &supervisor->stops,
-				    .guest = &memory_of_process, .listener_fd = -1,
-				    .datagrams = options->traits & RUN_DATAGRAMS,
+				    .target_memory = &memory_of_process, .listener_fd = -1,
+				    .has_unix_datagrams = options->traits & RUN_HAS_UNIX_DATAGRAMS,
 				    .private_ipc = options->traits & RUN_OWN_IPC,
-				    .signals_bounded = supervise_signals_are_bounded(process->layers),
+				    .signals_bounded = supervise_signals_stay_in_run(process->layers),
 				    .traces_bounded = process->layers->layer[LAYER_PIDNS].active ||
 						      process->layers->layer[LAYER_LANDLOCK].active,
 				    .uid = geteuid(), .gid = getegid()};
@@ -152,7 +152,7 @@ static int supervise_build_all(struct supervisor *supervisor)
 				   &sandbox->sockets);
 	if (r == 0)
 		r = peers_create(&sandbox->peers);
-	if (r == 0 && !(options->traits & RUN_ROUTES))
+	if (r == 0 && !(options->traits & RUN_NATIVE_NETLINK))
 		r = supervise_prepare_netlink(supervisor);
 	if (r == 0)
 		r = dispatch_init(dispatch, sandbox);
@@ -168,10 +168,10 @@ static int supervise_build_all(struct supervisor *supervisor)
 		r = closing_create(&(const struct closing_options){sandbox, dispatch->tracer, dispatch->blocking,
 								    dispatch->egress},
 				   &dispatch->closing);
-	view_set_run_root(options->view, getpid());
+	view_set_supervisor_pid(options->view, getpid());
 	if (options->ask)
-		view_set_run_root(options->ask->view, getpid());
-	if (r == 0 && options->traits & RUN_PINNED)
+		view_set_supervisor_pid(options->ask->view, getpid());
+	if (r == 0 && options->traits & RUN_SETS_AFFINITY)
 		r = cpu_create(sandbox->tree, cpu_open_loadavg(namespaces->host_proc_fd), &dispatch->cpu);
 	dispatch->interrupted.traits = options->traits;
 	if (r == 0)
@@ -186,7 +186,7 @@ static int supervise_build_all(struct supervisor *supervisor)
 /* Whether no process of the run is left, as at the end of most runs. Orphans are children of the supervisor. */
 static bool supervise_has_no_process_left(const struct supervisor *supervisor)
 {
-	return supervisor->reaped && waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD;
+	return supervisor->program_was_reaped && waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD;
 }
 
 static void supervise_run_program(struct supervisor *supervisor)
@@ -198,21 +198,21 @@ static void supervise_run_program(struct supervisor *supervisor)
 	cpu_pin_program(supervisor->dispatch.cpu, supervisor->launch.pid);
 	supervisor->listener_fd = supervisor->launch.listener_fd;
 	loop_run(supervisor);
-	if (supervisor->report->end != RUN_END_NONE || supervisor->report->decoy_ended)
-		supervise_kill_most(supervisor);
+	if (supervisor->report->end != RUN_END_NOT_ORDERED || supervisor->report->decoy_ended)
+		supervise_kill_namespace_or_group(supervisor);
 	watchdog_stop(supervisor->watchdog); /* its thread ends meanwhile; our exit would wait for it */
 	alone = supervise_has_no_process_left(supervisor);
 	if (!alone)
 		cpu_unpin_run(supervisor->dispatch.cpu);
 	/* Measured before the tree is killed, because an OOM kill of one of its processes counts too. */
-	supervisor->report->ended_by = limits_measure_at_end(
-		supervisor->limits, supervisor->reaped ? supervisor->report->wait_status : 0, alone);
+	supervisor->report->ended_by = limits_measure_before_final_kill(
+		supervisor->limits, supervisor->program_was_reaped ? supervisor->report->wait_status : 0, alone);
 	if (!alone)
 		supervise_kill_all(supervisor);
 	ask_withdraw_all(&supervisor->dispatch);
 	if (supervisor->dispatch.egress)
 		egress_client_end_run(supervisor->dispatch.egress);
-	sink_tell_rest(&supervisor->report->sink);
+	sink_send_count_of_dropped(&supervisor->report->sink);
 	limits_measure_final(supervisor->limits);
 }
 
@@ -246,7 +246,7 @@ static void supervise_fill_report(struct supervisor *supervisor)
 	report->calls = supervisor->dispatch.counts;
 	supervisor->dispatch.counts.by_row = NULL; /* owned by the report now */
 	report->restarted = supervisor->dispatch.interrupted.restarted;
-	report->interrupted = supervisor->dispatch.interrupted.left;
+	report->interrupted = supervisor->dispatch.interrupted.lost;
 	report->processes = supervisor->sandbox.tree ? tree_count_processes_seen(supervisor->sandbox.tree) : 0;
 	(void)getrusage(RUSAGE_CHILDREN, &report->usage);
 	if (supervisor->limits)
@@ -256,7 +256,7 @@ static void supervise_fill_report(struct supervisor *supervisor)
 		egress_client_make_report(supervisor->dispatch.egress, &report->network);
 	inet_free(supervisor->sandbox.inet);
 	egress_client_free(supervisor->dispatch.egress);
-	view_set_run_root(supervisor->options->view, 0);
+	view_set_supervisor_pid(supervisor->options->view, 0);
 	if (exit_runs_handlers)
 		supervise_free(supervisor);
 }
@@ -273,7 +273,7 @@ static int supervise_launch_and_run(struct supervisor *supervisor)
 	error = launch_fork_child(options, launch);
 	if (error == 0) {
 		cpu_request_short_slice();
-		r = supervise_build_all(supervisor);
+		r = supervise_build_state(supervisor);
 		/* The program was forked before and does not inherit this filter; worker threads do. */
 		if (r == 0 && supervisor->options->process->layers->layer[LAYER_SELF_FILTER].active)
 			r = selffilter_install(SELF_SUPERVISOR | (supervisor->dispatch.egress ? SELF_NETWORK : 0u));

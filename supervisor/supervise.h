@@ -22,7 +22,7 @@ struct supervise_options {
 	struct view *view;
 	const struct asker_options *ask; /* NULL: no denial is asked about */
 	struct audit *audit;
-	const struct egress_guest *guest; /* with a network: the sockets that egress listens on */
+	const struct egress_program_sockets *guest; /* with a network: the sockets that egress listens on */
 };
 
 struct supervise_report {
@@ -30,7 +30,7 @@ struct supervise_report {
 	enum launch_step start_step;
 	int wait_status; /* the program's */
 	unsigned end; /* byte of control_fd that ended the run; SIGKILL: the keeper died; 0: neither */
-	unsigned asked; /* why the program was asked to end: RUN_END_TIMEOUT or a signal; 0: it was not */
+	unsigned asked_to_end_by; /* why the program was asked to end: RUN_END_TIMEOUT or a signal; 0: it was not */
 	struct call_counts calls; /* its redirects borrow from the view */
 	uint64_t restarted, interrupted; /* calls that were restarted after a signal, and calls that could not be */
 	unsigned processes;
@@ -49,7 +49,7 @@ struct supervise_report {
 /* Returns 0 with a report, even if the program could not be started; -errno if supervision failed. */
 int supervise(const struct supervise_options *options, struct supervise_report *ret_report);
 /* Reads the next byte of a control_fd that poll(2) reports; SIGKILL after a hang-up. */
-unsigned supervise_read_control(int control_fd);
+unsigned supervise_read_keeper_order(int control_fd);
 void supervise_report_release(struct supervise_report *report);
 
 #endif

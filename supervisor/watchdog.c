@@ -18,10 +18,10 @@
  * The bits of `turn`. One word has them all, so that one atomic operation orders the start of a signal and the end of a
  * notification.
  */
-#define TURN_BUSY 1u    /* a notification is being handled */
-#define TURN_SENDING 2u /* set and cleared by the watching thread while it sends a signal */
-#define TURN_SENT 4u    /* a signal was sent and may be pending; cleared by the watched thread */
-#define TURN_COUNT_UNIT 8u    /* the bits from this one on count notifications */
+#define WATCHDOG_NOTIFICATION_HANDLED 1u    /* a notification is being handled */
+#define WATCHDOG_SENDING_SIGNAL 2u /* set and cleared by the watching thread while it sends a signal */
+#define WATCHDOG_SIGNAL_SENT 4u    /* a signal was sent and may be pending; cleared by the watched thread */
+#define WATCHDOG_NOTIFICATION_COUNT_UNIT 8u    /* the bits from this one on count notifications */
 
 struct watchdog {
 	pthread_t watched;
@@ -42,11 +42,11 @@ static bool watchdog_sleep(struct watchdog *watchdog)
 /* Sends the signal to the watched thread, unless the notification of `turn` has ended. */
 static void watchdog_interrupt_thread(struct watchdog *watchdog, uint64_t turn)
 {
-	if (!atomic_compare_exchange_strong(&watchdog->turn, &turn, turn | TURN_SENDING))
+	if (!atomic_compare_exchange_strong(&watchdog->turn, &turn, turn | WATCHDOG_SENDING_SIGNAL))
 		return;
 	(void)pthread_kill(watchdog->watched, SIGUSR1);
-	atomic_fetch_or(&watchdog->turn, TURN_SENT);
-	atomic_fetch_and(&watchdog->turn, ~(uint64_t)TURN_SENDING);
+	atomic_fetch_or(&watchdog->turn, WATCHDOG_SIGNAL_SENT);
+	atomic_fetch_and(&watchdog->turn, ~(uint64_t)WATCHDOG_SENDING_SIGNAL);
 }
 
 static void *watchdog_run_thread(void *argument)
@@ -62,9 +62,9 @@ static void *watchdog_run_thread(void *argument)
 	while (watchdog_sleep(watchdog)) {
 		uint64_t turn = atomic_load(&watchdog->turn);
 
-		if (turn & TURN_BUSY && turn / TURN_COUNT_UNIT == last)
+		if (turn & WATCHDOG_NOTIFICATION_HANDLED && turn / WATCHDOG_NOTIFICATION_COUNT_UNIT == last)
 			watchdog_interrupt_thread(watchdog, turn);
-		last = turn / TURN_COUNT_UNIT;
+		last = turn / WATCHDOG_NOTIFICATION_COUNT_UNIT;
 	}
 	return NULL;
 }
@@ -103,30 +103,31 @@ void watchdog_free(struct watchdog *watchdog)
 /*
  * Clears `remove` and adds `add`. Afterwards no signal is under way that was sent for the old state:
  *
- *   one being sent (TURN_SENDING)  is waited for
- *   one that was sent (TURN_SENT)  is delivered when the next system call returns: sched_yield
+ *   one being sent (WATCHDOG_SENDING_SIGNAL)  is waited for
+ *   one that was sent (WATCHDOG_SIGNAL_SENT)  is delivered when the next system call returns: sched_yield
  *   a new one                      cannot begin once the bits have changed
  */
-static void watchdog_change_turn(struct watchdog *watchdog, uint64_t remove, uint64_t add)
+static void watchdog_change_state_of_thread(struct watchdog *watchdog, uint64_t remove, uint64_t add)
 {
 	uint64_t turn = atomic_load(&watchdog->turn);
 
 	for (;;) {
-		if (turn & (TURN_SENDING | TURN_SENT))
+		if (turn & (WATCHDOG_SENDING_SIGNAL | WATCHDOG_SIGNAL_SENT))
 			(void)sched_yield();
-		if (turn & TURN_SENDING)
+		if (turn & WATCHDOG_SENDING_SIGNAL)
 			turn = atomic_load(&watchdog->turn);
-		else if (atomic_compare_exchange_weak(&watchdog->turn, &turn, (turn & ~(remove | TURN_SENT)) + add))
+		else if (atomic_compare_exchange_weak(&watchdog->turn, &turn,
+						      (turn & ~(remove | WATCHDOG_SIGNAL_SENT)) + add))
 			return;
 	}
 }
 
 void watchdog_begin_notification(struct watchdog *watchdog)
 {
-	watchdog_change_turn(watchdog, 0, TURN_BUSY);
+	watchdog_change_state_of_thread(watchdog, 0, WATCHDOG_NOTIFICATION_HANDLED);
 }
 
 void watchdog_end_notification(struct watchdog *watchdog)
 {
-	watchdog_change_turn(watchdog, TURN_BUSY, TURN_COUNT_UNIT);
+	watchdog_change_state_of_thread(watchdog, WATCHDOG_NOTIFICATION_HANDLED, WATCHDOG_NOTIFICATION_COUNT_UNIT);
 }

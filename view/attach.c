@@ -18,12 +18,13 @@
 #include "view/private.h"
 
 /* One mount of the view, while it is being attached. */
-struct attached_mount {
+struct attach_mount_state {
 	struct mount *mount;
 	int copy_fd;    /* the mount to attach; -1: its object is gone, or another mount has its path */
-	bool kept;      /* struct mount owns copy_fd */
+	bool mount_owns_copy_fd;      /* struct mount owns copy_fd */
 	bool own;       /* a file of the skeleton, which needs no mount */
-	bool elsewhere; /* attached below VIEW_MORE_*: its virtual path does not exist in the host tree around it */
+	/* attached below VIEW_MORE_*: its virtual path does not exist in the host tree around it */
+	bool has_no_virtual_path;
 };
 
 struct attach_state {
@@ -31,18 +32,19 @@ struct attach_state {
 	int tmpfs_fd;
 	int own_proc_fd;     /* a procfs for the supervisor alone; -1: it uses that of the program */
 	int root_fd;         /* "/" of the program */
-	int more_fd;         /* the directory VIEW_MORE_*, for mounts that are `elsewhere`; -1: not made yet */
-	const char *more;    /* path of that directory */
+	/* the directory VIEW_MORE_*, for mounts that are `elsewhere`; -1: not made yet */
+	int pathless_mounts_fd;
+	const char *pathless_mounts_dir;    /* path of that directory */
 	int empty_dir_fd, empty_file_fd; /* mode 0; -1: nothing was covered yet */
-	struct attached_mount *piece; /* parents before children */
-	size_t pieces;
-	const char *what; /* the step that failed, for the message */
+	struct attach_mount_state *mount_state; /* parents before children */
+	size_t mount_states;
+	const char *failed_step; /* the step that failed, for the message */
 };
 
 /* Stores the name of the step that failed. Returns error. */
 static int attach_note_failure(struct attach_state *attach, int error, const char *what)
 {
-	attach->what = what;
+	attach->failed_step = what;
 	return error;
 }
 
@@ -68,7 +70,7 @@ static int attach_copy_proc(int proc_fd)
 }
 
 /* Makes a detached copy of a mount, unless it has one. An object that has vanished meanwhile stays absent. */
-static int attach_copy_mount(struct attach_state *attach, struct attached_mount *piece, int proc_fd)
+static int attach_copy_mount(struct attach_state *attach, struct attach_mount_state *piece, int proc_fd)
 {
 	struct mount *mount = piece->mount;
 
@@ -77,19 +79,19 @@ static int attach_copy_mount(struct attach_state *attach, struct attached_mount 
 		return 0;
 	}
 	piece->own = mount->flags & MOUNT_SKELETON_FILE;
-	piece->kept = mount->flags & MOUNT_DETACHED;
+	piece->mount_owns_copy_fd = mount->flags & MOUNT_DETACHED;
 	if (piece->own)
 		return 0;
 	if (mount->flags & MOUNT_PROC)
 		piece->copy_fd = attach_copy_proc(proc_fd);
-	else if (piece->kept)
+	else if (piece->mount_owns_copy_fd)
 		piece->copy_fd = mount->fd;
 	else if (mount->copy_fd >= 0)
 		piece->copy_fd = steal_fd(&mount->copy_fd);
 	else
-		piece->copy_fd =
-			mounts_clone_restricted(mount->fd, mount->base,
-					view_get_restrictions(attach->view, mount->flags, mount->host, mount->virt));
+		piece->copy_fd = mounts_clone_restricted(mount->fd, mount->base,
+							 view_get_mount_restrictions(attach->view, mount->flags,
+										     mount->host, mount->virt));
 	return piece->copy_fd < 0 && piece->copy_fd != -ENOENT
 		       ? attach_note_failure(attach, piece->copy_fd, "copy a mount")
 		       : 0;
@@ -97,7 +99,7 @@ static int attach_copy_mount(struct attach_state *attach, struct attached_mount 
 
 static int attach_compare_depths(const void *a, const void *b)
 {
-	const struct attached_mount *one = a, *other = b;
+	const struct attach_mount_state *one = a, *other = b;
 	const struct mount *left = one->mount, *right = other->mount;
 
 	return (left->virt_len > right->virt_len) - (left->virt_len < right->virt_len);
@@ -108,16 +110,16 @@ static int attach_copy_mounts(struct attach_state *attach, int proc_fd)
 	const struct view *view = attach->view;
 	int r = 0;
 
-	attach->piece = calloc(view->mounts, sizeof(*attach->piece));
-	if (!attach->piece)
+	attach->mount_state = calloc(view->mounts, sizeof(*attach->mount_state));
+	if (!attach->mount_state)
 		return attach_note_failure(attach, -ENOMEM, "list the mounts");
 	for (size_t i = 0; i < view->mounts; i++)
 		if (view->mount[i] != view->root)
-			attach->piece[attach->pieces++] =
-				(struct attached_mount){.mount = view->mount[i], .copy_fd = -1};
-	qsort(attach->piece, attach->pieces, sizeof(*attach->piece), attach_compare_depths);
-	for (size_t i = 0; r == 0 && i < attach->pieces; i++)
-		r = attach_copy_mount(attach, &attach->piece[i], proc_fd);
+			attach->mount_state[attach->mount_states++] =
+				(struct attach_mount_state){.mount = view->mount[i], .copy_fd = -1};
+	qsort(attach->mount_state, attach->mount_states, sizeof(*attach->mount_state), attach_compare_depths);
+	for (size_t i = 0; r == 0 && i < attach->mount_states; i++)
+		r = attach_copy_mount(attach, &attach->mount_state[i], proc_fd);
 	return r;
 }
 
@@ -125,46 +127,48 @@ static int attach_copy_mounts(struct attach_state *attach, int proc_fd)
  * Makes the directory for mounts whose virtual path does not exist. It is a covered name in the view's own /dev, where
  * the kernel can reach it for exec and chdir. When the policy grants /dev, it lies outside of the root.
  */
-static int attach_make_more_dir(struct attach_state *attach)
+static int attach_make_dir_for_pathless_mounts(struct attach_state *attach)
 {
 	struct view *view = attach->view;
 	struct place place;
-	bool inside = view_locate_path(view, NULL, "/", VIEW_MORE_PATH, 0, &place) == 0 && place.mount == view->root;
+	bool inside = view_locate_path(view, NULL, "/", VIEW_PATHLESS_MOUNTS_PATH, 0, &place) == 0 &&
+		      place.mount == view->root;
 	int dirfd = inside ? view->root->fd : attach->tmpfs_fd;
-	const char *name = inside ? &VIEW_MORE_PATH[1] : VIEW_MORE_NAME;
+	const char *name = inside ? &VIEW_PATHLESS_MOUNTS_PATH[1] : VIEW_PATHLESS_MOUNTS_NAME;
 
 	if (mkdirat(dirfd, name, 0755) < 0)
 		return attach_note_failure(attach, -errno, "make a place for a mount");
-	attach->more = inside ? VIEW_MORE_PATH : "/" VIEW_MORE_NAME;
-	attach->more_fd =
-		openat2_call(inside ? attach->root_fd : dirfd, name, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
-	if (attach->more_fd < 0)
-		return attach_note_failure(attach, attach->more_fd, "open a place for a mount");
-	return inside && view_add_node(view, VIEW_MORE_PATH, NULL, NULL) < 0
+	attach->pathless_mounts_dir = inside ? VIEW_PATHLESS_MOUNTS_PATH : "/" VIEW_PATHLESS_MOUNTS_NAME;
+	attach->pathless_mounts_fd =
+		openat2_call(inside ? attach->root_fd : dirfd, name, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+	if (attach->pathless_mounts_fd < 0)
+		return attach_note_failure(attach, attach->pathless_mounts_fd, "open a place for a mount");
+	return inside && view_add_node(view, VIEW_PATHLESS_MOUNTS_PATH, NULL, NULL) < 0
 		       ? attach_note_failure(attach, -ENOMEM, "hide mounts")
 		       : 0;
 }
 
-static int attach_mount_elsewhere(struct attach_state *attach, struct attached_mount *piece, size_t index)
+static int attach_mount_without_virtual_path(struct attach_state *attach, struct attach_mount_state *piece,
+					     size_t index)
 {
 	struct mount *mount = piece->mount;
 	char name[32], *host = NULL;
-	int r = attach->more_fd < 0 ? attach_make_more_dir(attach) : 0;
+	int r = attach->pathless_mounts_fd < 0 ? attach_make_dir_for_pathless_mounts(attach) : 0;
 
 	if (r < 0)
 		return r;
 	(void)snprintf(name, sizeof(name), "%zu", index);
 	if (mount->flags & MOUNT_FILE)
-		r = mknodat(attach->more_fd, name, S_IFREG | 0444, 0);
+		r = mknodat(attach->pathless_mounts_fd, name, S_IFREG | 0444, 0);
 	else
-		r = mkdirat(attach->more_fd, name, 0755);
-	if (r < 0 || asprintf(&host, "%s/%s", attach->more, name) < 0)
+		r = mkdirat(attach->pathless_mounts_fd, name, 0755);
+	if (r < 0 || asprintf(&host, "%s/%s", attach->pathless_mounts_dir, name) < 0)
 		return attach_note_failure(attach, -errno, "make a place for a mount");
 	free(mount->host);
 	mount->host = host;
 	mount->host_len = strlen(host);
-	piece->elsewhere = true;
-	r = mounts_attach_copy(piece->copy_fd, attach->more_fd, name);
+	piece->has_no_virtual_path = true;
+	r = mounts_attach_copy(piece->copy_fd, attach->pathless_mounts_fd, name);
 	return r < 0 ? attach_note_failure(attach, r, "mount at another place") : 0;
 }
 
@@ -182,7 +186,7 @@ static bool attach_parents_are_skeleton(const struct view *view, const struct mo
 	return true;
 }
 
-static int attach_mount(struct attach_state *attach, struct attached_mount *piece, size_t index)
+static int attach_mount(struct attach_state *attach, struct attach_mount_state *piece, size_t index)
 {
 	const struct mount *mount = piece->mount;
 	_cleanup_close_ int point = -1;
@@ -194,10 +198,10 @@ static int attach_mount(struct attach_state *attach, struct attached_mount *piec
 	if (attach_parents_are_skeleton(attach->view, mount) &&
 	    mounts_attach_copy(piece->copy_fd, attach->root_fd, mount->virt + 1) == 0)
 		return 0;
-	point = openat2_call(attach->root_fd, mount->virt + 1, O_PATH | O_NOFOLLOW, 0, RESOLVE_STRICT);
+	point = openat2_call(attach->root_fd, mount->virt + 1, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
 	if (point < 0 || fstat(point, &st) < 0 || S_ISLNK(st.st_mode) ||
 	    S_ISDIR(st.st_mode) == !!(mount->flags & MOUNT_FILE))
-		return attach_mount_elsewhere(attach, piece, index);
+		return attach_mount_without_virtual_path(attach, piece, index);
 	r = mounts_attach_copy(piece->copy_fd, point, "");
 	return r < 0 ? attach_note_failure(attach, r, "mount in the program's root") : 0;
 }
@@ -207,7 +211,7 @@ static int attach_skeleton_part(struct attach_state *attach, const struct view_n
 {
 	_cleanup_close_ int copy = mounts_clone_tree(attach->view->root->fd, node->virt + 1);
 	_cleanup_close_ int point =
-		openat2_call(attach->root_fd, node->virt + 1, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+		openat2_call(attach->root_fd, node->virt + 1, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	int r = copy < 0 ? copy : point;
 
 	if (r >= 0)
@@ -221,7 +225,7 @@ static int attach_root_mount(struct attach_state *attach)
 	int r = 0;
 
 	if (view->top != view->root)
-		r = mounts_attach_copy(attach->piece[0].copy_fd, attach->tmpfs_fd, VIEW_ROOT_NAME);
+		r = mounts_attach_copy(attach->mount_state[0].copy_fd, attach->tmpfs_fd, VIEW_ROOT_NAME);
 	if (r < 0)
 		return attach_note_failure(attach, r, "mount the granted root");
 	attach->root_fd = openat(attach->tmpfs_fd, VIEW_ROOT_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -244,8 +248,8 @@ static int attach_all_mounts(struct attach_state *attach)
 	if (mkdirat(attach->tmpfs_fd, VIEW_STANDIN_NAME, 0755) < 0)
 		return attach_note_failure(attach, -errno, "make the program's root");
 	r = attach_root_mount(attach);
-	for (size_t i = 0; r == 0 && i < attach->pieces; i++)
-		r = attach_mount(attach, &attach->piece[i], i);
+	for (size_t i = 0; r == 0 && i < attach->mount_states; i++)
+		r = attach_mount(attach, &attach->mount_state[i], i);
 	return r;
 }
 
@@ -290,13 +294,13 @@ static int attach_second_procfs(struct attach_state *attach)
 	r = view_add_mount(view, "/proc", "/" VIEW_PROC_NAME "/proc", steal_fd(&copy), ".", MOUNT_PROC, NULL);
 	if (r < 0)
 		return r;
-	view->machine = view->mount[view->mounts - 1];
+	view->proc_files_of_no_process = view->mount[view->mounts - 1];
 	return steal_fd(&proc);
 }
 
 /* Finds or makes the held directory of a single file at its new path. */
-static int attach_hold_dir(struct attach_state *attach, const struct attached_mount *piece, const char *name,
-			   struct held_dir **ret_held)
+static int attach_find_or_make_held_dir(struct attach_state *attach, const struct attach_mount_state *piece,
+					const char *name, struct held_dir **ret_held)
 {
 	char key[PATH_MAX + 1];
 	int len = (int)(strrchr(name, '/') - name), fd;
@@ -305,10 +309,10 @@ static int attach_hold_dir(struct attach_state *attach, const struct attached_mo
 	*ret_held = view_find_held_dir(attach->view, key);
 	if (*ret_held)
 		return 0;
-	if (piece->elsewhere)
-		fd = fcntl(attach->more_fd, F_DUPFD_CLOEXEC, 3);
+	if (piece->has_no_virtual_path)
+		fd = fcntl(attach->pathless_mounts_fd, F_DUPFD_CLOEXEC, 3);
 	else
-		fd = openat2_call(attach->root_fd, len ? key + 2 : ".", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+		fd = openat2_call(attach->root_fd, len ? key + 2 : ".", O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	if (fd < 0)
 		return fd;
 	*ret_held = view_add_held_dir(attach->view, key, fd);
@@ -316,23 +320,24 @@ static int attach_hold_dir(struct attach_state *attach, const struct attached_mo
 }
 
 /* Makes the mount be opened through what was attached. */
-static int attach_hold_mount(struct attach_state *attach, struct attached_mount *piece, const char *name)
+static int attach_use_attached_descriptor(struct attach_state *attach, struct attach_mount_state *piece,
+					  const char *name)
 {
 	struct held_dir *held = NULL;
 	int r = 0;
 
-	if (piece->own || piece->kept)
+	if (piece->own || piece->mount_owns_copy_fd)
 		return 0; /* piece->mount->fd already refers to the attached mount */
 	if (piece->mount->flags & MOUNT_FILE)
-		r = attach_hold_dir(attach, piece, name, &held);
+		r = attach_find_or_make_held_dir(attach, piece, name, &held);
 	if (r < 0)
 		return r;
-	view_set_mount_fd(piece->mount, piece->copy_fd, held);
-	piece->kept = !held;
+	view_replace_mount_fd(piece->mount, piece->copy_fd, held);
+	piece->mount_owns_copy_fd = !held;
 	return 0;
 }
 
-static int attach_replace_text(char **slot, size_t *ret_len, const char *text)
+static int attach_replace_string(char **slot, size_t *ret_len, const char *text)
 {
 	char *copy = strdup(text);
 
@@ -345,21 +350,21 @@ static int attach_replace_text(char **slot, size_t *ret_len, const char *text)
 	return 0;
 }
 
-static int attach_reopen_mount(struct attach_state *attach, struct attached_mount *piece)
+static int attach_reopen_mount(struct attach_state *attach, struct attach_mount_state *piece)
 {
 	struct mount *mount = piece->mount;
-	const char *name = piece->elsewhere ? mount->host : mount->virt;
+	const char *name = piece->has_no_virtual_path ? mount->host : mount->virt;
 	int r;
 
-	if ((piece->copy_fd < 0 && !piece->own) || piece->elsewhere)
-		attach->view->incomplete = true;
+	if ((piece->copy_fd < 0 && !piece->own) || piece->has_no_virtual_path)
+		attach->view->lacks_some_mount = true;
 	if (piece->copy_fd < 0 && !piece->own)
 		return 0; /* opening below the old descriptor still fails with ENOENT */
-	r = attach_hold_mount(attach, piece, name);
+	r = attach_use_attached_descriptor(attach, piece, name);
 	if (r == 0 && mount->flags & MOUNT_FILE)
-		r = attach_replace_text(&mount->base, NULL, strrchr(name, '/') + 1);
+		r = attach_replace_string(&mount->base, NULL, strrchr(name, '/') + 1);
 	if (r == 0)
-		r = attach_replace_text(&mount->host, &mount->host_len, name);
+		r = attach_replace_string(&mount->host, &mount->host_len, name);
 	return r < 0 ? attach_note_failure(attach, r, "open a mount again") : 0;
 }
 
@@ -371,7 +376,7 @@ static int attach_reopen_mounts(struct attach_state *attach)
 	_cleanup_close_ int standin = openat(attach->tmpfs_fd, VIEW_STANDIN_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_close_ int proc = attach->own_proc_fd >= 0 ? attach_second_procfs(attach)
 							    : openat2_call(attach->root_fd, "proc",
-									   O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+									   O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	int r = 0;
 
 	if (standin < 0 || proc < 0)
@@ -380,11 +385,11 @@ static int attach_reopen_mounts(struct attach_state *attach)
 	view->standin_fd = steal_fd(&standin);
 	(void)close(view->proc_fd);
 	view->proc_fd = steal_fd(&proc);
-	for (size_t i = 0; r == 0 && i < attach->pieces; i++)
-		r = attach_reopen_mount(attach, &attach->piece[i]);
-	if (r == 0 && (attach_replace_text(&view->skeleton_host, NULL, skeleton) < 0 ||
-		       attach_replace_text(&view->standin_host, NULL, "/" VIEW_STANDIN_NAME) < 0 ||
-		       attach_replace_text(&view->root->host, &view->root->host_len, skeleton) < 0))
+	for (size_t i = 0; r == 0 && i < attach->mount_states; i++)
+		r = attach_reopen_mount(attach, &attach->mount_state[i]);
+	if (r == 0 && (attach_replace_string(&view->skeleton_host, NULL, skeleton) < 0 ||
+		       attach_replace_string(&view->standin_host, NULL, "/" VIEW_STANDIN_NAME) < 0 ||
+		       attach_replace_string(&view->root->host, &view->root->host_len, skeleton) < 0))
 		r = attach_note_failure(attach, -ENOMEM, "name the mounts again");
 	view->attached = r == 0;
 	return r;
@@ -413,7 +418,7 @@ static int attach_cover_path(void *ctx, const char *path)
 	/* /proc cannot be covered: the supervisor itself reads it. */
 	if (path[1] == '\0' || path_is_below(path, "/proc"))
 		return 0;
-	point = openat2_call(attach->root_fd, path + 1, O_PATH | O_NOFOLLOW, 0, RESOLVE_STRICT);
+	point = openat2_call(attach->root_fd, path + 1, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
 	if (point < 0 || fstat(point, &st) < 0 || S_ISLNK(st.st_mode))
 		return 0;
 	r = attach->empty_dir_fd < 0 ? attach_make_empty_objects(attach) : 0;
@@ -432,8 +437,10 @@ static int attach_cover_names(struct attach_state *attach)
 
 	for (unsigned i = 0; r == 0 && i < VIEW_BUCKETS; i++)
 		for (const struct view_node *node = view->bucket[i]; node && r == 0; node = node->next)
-			/* Not VIEW_MORE_PATH: the kernel must reach the mounts below it, for exec and chdir. */
-			if (node_is_covered(node) && strcmp(node->virt, VIEW_MORE_PATH) != 0)
+			/*
+			 * Not VIEW_PATHLESS_MOUNTS_PATH: the kernel must reach the mounts below it, for exec and chdir.
+			 */
+			if (node_is_covered(node) && strcmp(node->virt, VIEW_PATHLESS_MOUNTS_PATH) != 0)
 				r = attach_cover_path(attach, node->virt);
 	if (r == 0)
 		r = policy_visit_denies(view->policy, attach_cover_path, attach);
@@ -456,26 +463,31 @@ static void attach_make_nolinks_copy(struct attach_state *attach)
 		(void)mounts_attach_copy(copy, attach->tmpfs_fd, VIEW_NOLINKS_NAME); /* on failure, close(2) frees it */
 	view->nolinks_fd = steal_fd(&copy);
 	if (view->top == view->root)
-		view->root->flags |= MOUNT_NOLINKS;
-	for (size_t i = 0; i < attach->pieces; i++) {
-		const struct attached_mount *piece = &attach->piece[i];
+		view->root->flags |= MOUNT_HAS_NOSYMFOLLOW_COPY;
+	for (size_t i = 0; i < attach->mount_states; i++) {
+		const struct attach_mount_state *piece = &attach->mount_state[i];
 
 		/*
 		 * Leaves out /proc and terminals, because /proc/self depends on the reader, and mounts that are
 		 * `elsewhere`, because they have no path below the root, like the terminal of --tty.
 		 */
-		if ((piece->copy_fd >= 0 || piece->own) && !piece->elsewhere &&
+		if ((piece->copy_fd >= 0 || piece->own) && !piece->has_no_virtual_path &&
 		    !(piece->mount->flags & (MOUNT_PROC | MOUNT_PTS)))
-			piece->mount->flags |= MOUNT_NOLINKS;
+			piece->mount->flags |= MOUNT_HAS_NOSYMFOLLOW_COPY;
 	}
 }
 
 int view_attach_mounts(struct view *view, const struct view_attach_fds *mounts, const char **ret_what)
 {
-	struct attach_state attach = {
-		.view = view, .tmpfs_fd = mounts->tmpfs_fd, .root_fd = -1, .more_fd = -1, .more = "", .what = "",
-		.empty_dir_fd = -1, .empty_file_fd = -1,
-		.own_proc_fd = mounts->program_proc_fd >= 0 ? mounts->proc_fd : -1};
+	struct attach_state attach = {.view = view,
+				      .tmpfs_fd = mounts->tmpfs_fd,
+				      .root_fd = -1,
+				      .pathless_mounts_fd = -1,
+				      .pathless_mounts_dir = "",
+				      .failed_step = "",
+				      .empty_dir_fd = -1,
+				      .empty_file_fd = -1,
+				      .own_proc_fd = mounts->program_proc_fd >= 0 ? mounts->proc_fd : -1};
 	int r = attach_copy_mounts(&attach, mounts->program_proc_fd >= 0 ? mounts->program_proc_fd : mounts->proc_fd);
 
 	view->host_root_fd = fcntl(mounts->host_root_fd, F_DUPFD_CLOEXEC, 3);
@@ -491,15 +503,15 @@ int view_attach_mounts(struct view *view, const struct view_attach_fds *mounts, 
 		r = attach_cover_names(&attach);
 	if (r == 0)
 		attach_make_nolinks_copy(&attach);
-	for (size_t i = 0; i < attach.pieces; i++)
-		if (!attach.piece[i].kept)
-			cleanup_close(&attach.piece[i].copy_fd);
-	free(attach.piece);
+	for (size_t i = 0; i < attach.mount_states; i++)
+		if (!attach.mount_state[i].mount_owns_copy_fd)
+			cleanup_close(&attach.mount_state[i].copy_fd);
+	free(attach.mount_state);
 	cleanup_close(&attach.root_fd);
-	cleanup_close(&attach.more_fd);
+	cleanup_close(&attach.pathless_mounts_fd);
 	cleanup_close(&attach.empty_dir_fd);
 	cleanup_close(&attach.empty_file_fd);
-	*ret_what = attach.what;
+	*ret_what = attach.failed_step;
 	return r;
 }
 
@@ -532,8 +544,8 @@ static bool attach_mount_is_fixed(const struct view *view, const struct mount *m
 	size_t origin_len;
 
 	memcpy(place.virt, mount->virt, mount->virt_len + 1);
-	view_drop_component(&place);
-	if (view_set_place(view, &place) < 0)
+	view_drop_last_component(&place);
+	if (view_set_mount_of_place(view, &place) < 0)
 		return false;
 	if (place.mount->flags & (MOUNT_SKELETON | MOUNT_PRIVATE))
 		return true;
@@ -545,14 +557,14 @@ static bool attach_mount_is_fixed(const struct view *view, const struct mount *m
 	       strcmp(mount->origin + origin_len, rest) == 0;
 }
 
-bool view_matches_kernel(const struct view *view)
+bool view_native_stat_reveals_no_more(const struct view *view)
 {
-	if (!view->attached || !view->machine || view->incomplete || view->top != view->root)
+	if (!view->attached || !view->proc_files_of_no_process || view->lacks_some_mount || view->top != view->root)
 		return false;
 	if (!policy_grants_whole_trees(view->policy) || attach_has_covered_names(view))
 		return false;
 	for (size_t i = 0; i < view->mounts; i++)
-		if (view->mount[i] != view->root && view->mount[i] != view->machine &&
+		if (view->mount[i] != view->root && view->mount[i] != view->proc_files_of_no_process &&
 		    !attach_mount_is_fixed(view, view->mount[i]))
 			return false;
 	return true;

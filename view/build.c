@@ -41,7 +41,7 @@ static bool build_wants_overlay(const struct build_state *build, const struct po
 	const struct view_options *options = build->options;
 	bool own = path_is_below(grant->host, options->scratch_host) || path_is_below(grant->host, "/dev");
 
-	if (options->overlay == VIEW_OVERLAY_OUTSIDE && options->workdir_host)
+	if (options->overlay == VIEW_OVERLAY_OUTSIDE_WORKDIR && options->workdir_host)
 		own = own || path_is_below(grant->host, options->workdir_host);
 	return options->overlay != VIEW_OVERLAY_NONE && !own && policy_may_write(build->view->policy, grant->virt);
 }
@@ -52,12 +52,12 @@ static unsigned build_get_flags(const struct build_state *build, const struct po
 	bool reported = workdir && path_is_below(workdir, scratch) && path_is_below(grant->host, workdir);
 	unsigned flags = 0;
 
-	if (grant->filtered)
-		flags |= MOUNT_FILTERED;
+	if (grant->has_globs_only)
+		flags |= MOUNT_BY_GLOBS_ONLY;
 	if (grant->redirect)
 		flags |= MOUNT_REDIRECT;
 	if (policy_get_rights(build->view->policy, grant->virt, strlen(grant->virt)) & POLICY_PUBLIC)
-		flags |= MOUNT_PUBLIC;
+		flags |= MOUNT_HAS_PUBLIC_GRANT;
 	if (path_is_below(grant->host, scratch) && !reported)
 		flags |= MOUNT_PRIVATE;
 	if (build_wants_overlay(build, grant))
@@ -65,7 +65,7 @@ static unsigned build_get_flags(const struct build_state *build, const struct po
 	return flags;
 }
 
-unsigned view_get_restrictions(const struct view *view, unsigned flags, const char *host, const char *virt)
+unsigned view_get_mount_restrictions(const struct view *view, unsigned flags, const char *host, const char *virt)
 {
 	unsigned restrictions = MOUNTS_NO_SETID;
 
@@ -73,7 +73,7 @@ unsigned view_get_restrictions(const struct view *view, unsigned flags, const ch
 		return restrictions;
 	if (!path_is_below(host, "/dev")) /* a grant below /dev is a grant of devices */
 		restrictions |= MOUNTS_NO_DEVICES;
-	if (flags & (MOUNT_PROVIDED | MOUNT_UNWRITABLE) || !policy_may_write(view->policy, virt))
+	if (flags & (MOUNT_PROVIDED | MOUNT_LACKS_OVERLAY) || !policy_may_write(view->policy, virt))
 		restrictions |= MOUNTS_READ_ONLY;
 	return restrictions;
 }
@@ -122,7 +122,7 @@ static int build_open_dir(const struct build_state *build, const char *host)
 	const int root_fd = build->options->root_fd;
 	_cleanup_close_ int fd = root_fd < 0 ? io_open_without_links(host, O_PATH | O_DIRECTORY)
 					     : openat2_call(root_fd, host[1] ? host + 1 : ".", O_PATH | O_DIRECTORY, 0,
-							    RESOLVE_STRICT);
+							    IO_RESOLVE_BELOW);
 	int r;
 
 	if (fd == -ELOOP)
@@ -148,7 +148,7 @@ static int build_clone_mount(const struct build_state *build, const char *virt, 
 	at = io_open_without_links(host, O_PATH);
 	if (at < 0)
 		return at;
-	fd = mounts_clone_restricted(at, "", view_get_restrictions(build->view, flags, host, virt));
+	fd = mounts_clone_restricted(at, "", view_get_mount_restrictions(build->view, flags, host, virt));
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0)
@@ -164,7 +164,7 @@ static void build_get_parent_path(const char *path, char dir[PATH_MAX])
 }
 
 /* Finds or makes the held directory of a file. virt: the file is in the skeleton, where `host` may not exist yet. */
-static int build_hold_dir(const struct build_state *build, const char *host, const char *virt,
+static int build_find_or_make_held_dir(const struct build_state *build, const char *host, const char *virt,
 			  struct held_dir **ret_held)
 {
 	char name[PATH_MAX], dir[PATH_MAX];
@@ -176,7 +176,8 @@ static int build_hold_dir(const struct build_state *build, const char *host, con
 		return 0;
 	if (virt) {
 		build_get_parent_path(virt, dir);
-		fd = openat2_call(build->view->root->fd, *dir ? dir + 1 : ".", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+		fd = openat2_call(build->view->root->fd, *dir ? dir + 1 : ".", O_PATH | O_DIRECTORY, 0,
+				  IO_RESOLVE_BELOW);
 	} else {
 		fd = build_open_dir(build, *name ? name : "/");
 	}
@@ -192,10 +193,10 @@ static int build_mount_file(struct build_state *build, const char *virt, const c
 {
 	_cleanup_close_ int copy = copy_fd;
 	struct held_dir *held = NULL;
-	int r = build_hold_dir(build, host, NULL, &held);
+	int r = build_find_or_make_held_dir(build, host, NULL, &held);
 
 	if (r == 0)
-		r = view_add_listed_name(build->view, virt, S_IFREG, NULL);
+		r = view_add_entry_of_listing(build->view, virt, S_IFREG, NULL);
 	if (r == 0)
 		r = view_add_file(build->view, virt, host, held, flags, rule);
 	if (r == 0)
@@ -206,7 +207,7 @@ static int build_mount_file(struct build_state *build, const char *virt, const c
 static int build_mount_dir(struct build_state *build, const struct policy_mount *grant, int dir_fd, unsigned flags)
 {
 	_cleanup_close_ int fd = dir_fd;
-	int r = view_add_listed_name(build->view, grant->virt, S_IFDIR, NULL);
+	int r = view_add_entry_of_listing(build->view, grant->virt, S_IFDIR, NULL);
 
 	return r < 0 ? r
 		     : view_add_mount(build->view, grant->virt, grant->host, steal_fd(&fd), ".", flags, grant->rule);
@@ -227,7 +228,7 @@ static int build_mount_clone(struct build_state *build, const struct policy_moun
 	return build_mount_dir(build, grant, steal_fd(&fd), flags | MOUNT_DETACHED);
 }
 
-static int build_mount_opened(struct build_state *build, const struct policy_mount *grant, unsigned flags)
+static int build_mount_grant_by_opening(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
 	int fd = build_open_dir(build, grant->host);
 
@@ -246,7 +247,7 @@ static int build_mount_opened(struct build_state *build, const struct policy_mou
 /* Mounts an overlay over the granted directory. -EAGAIN: that is impossible. */
 static int build_mount_overlay(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
-	const unsigned restrictions = view_get_restrictions(build->view, flags, grant->host, grant->virt);
+	const unsigned restrictions = view_get_mount_restrictions(build->view, flags, grant->host, grant->virt);
 	_cleanup_close_ int lower = -1;
 	int fd;
 
@@ -260,7 +261,7 @@ static int build_mount_overlay(struct build_state *build, const struct policy_mo
 	return fd < 0 ? -EAGAIN : build_mount_dir(build, grant, fd, flags | MOUNT_DETACHED);
 }
 
-static bool build_may_overlay_below(const struct build_state *build, const char *virt)
+static bool build_overlay_is_possible_below(const struct build_state *build, const char *virt)
 {
 	static const char *const machine[] = {"/proc", "/sys", "/dev"};
 
@@ -289,7 +290,7 @@ static int build_mount_overlay_at(struct build_state *build, const struct policy
 		return -ENOMEM;
 	part.virt = virt;
 	part.host = host;
-	if (!build_may_overlay_below(build, virt))
+	if (!build_overlay_is_possible_below(build, virt))
 		return 0;
 	if (overlays_has_mount_below(&build->overlays, host))
 		return build_mount_overlays_below(build, &part, flags);
@@ -316,8 +317,8 @@ static int build_mount_plain(struct build_state *build, const struct policy_moun
 
 	if (r != -EAGAIN)
 		return r;
-	r = grant->create ? build_make_private_dir(grant->host) : 0;
-	return r < 0 ? r : build_mount_opened(build, grant, flags);
+	r = grant->create_host_path ? build_make_private_dir(grant->host) : 0;
+	return r < 0 ? r : build_mount_grant_by_opening(build, grant, flags);
 }
 
 /* Makes a missing directory that a run would make (@workdir/.tmp) in the scratch directory, and mounts that. */
@@ -357,7 +358,7 @@ static int build_mount_redirected(struct build_state *build, const struct policy
 
 	if (r != -EAGAIN)
 		return r;
-	if (grant->create && access(grant->host, F_OK) < 0)
+	if (grant->create_host_path && access(grant->host, F_OK) < 0)
 		return build_mount_missing(build, grant, flags);
 	if (build->options->tmpfs_fd >= 0 && overlays_has_mount_below(&build->overlays, grant->host)) {
 		if (!array_reserve(&build->split, build->splits, &build->split_room))
@@ -366,7 +367,7 @@ static int build_mount_redirected(struct build_state *build, const struct policy
 	} else if (dry) {
 		return build_refuse_dry_run(build, grant);
 	}
-	return build_mount_plain(build, grant, (flags & ~(unsigned)MOUNT_OVERLAY) | MOUNT_UNWRITABLE);
+	return build_mount_plain(build, grant, (flags & ~(unsigned)MOUNT_OVERLAY) | MOUNT_LACKS_OVERLAY);
 }
 
 /* Mounts the parts of split grants. Called after all grants: another grant may have the path of a part. */
@@ -403,15 +404,15 @@ static int build_mount_skeleton_file(struct build_state *build, const char *virt
 		r = -ENOMEM;
 	}
 	if (r == 0)
-		r = build_hold_dir(build, host, virt, &held);
+		r = build_find_or_make_held_dir(build, host, virt, &held);
 	return r < 0 ? r : view_add_file(build->view, virt, host, held, flags | MOUNT_SKELETON_FILE, rule);
 }
 
 /*
  * Adds a file with this content: in the skeleton or, in a granted tree, as read-only file `name` of the scratch space.
  */
-static int build_mount_text(struct build_state *build, const char *name, const char *virt, const void *text, size_t len,
-			    unsigned flags, const char *rule)
+static int build_mount_file_with_text(struct build_state *build, const char *name, const char *virt, const void *text,
+				      size_t len, unsigned flags, const char *rule)
 {
 	char host[PATH_MAX];
 	_cleanup_close_ int fd = -1;
@@ -432,7 +433,7 @@ static int build_mount_text(struct build_state *build, const char *name, const c
 	return build_mount_file(build, virt, host, -1, flags, rule);
 }
 
-static bool build_is_run_file(const struct build_state *build, const char *virt)
+static bool build_path_is_provided_file(const struct build_state *build, const char *virt)
 {
 	for (size_t i = 0; i < build->options->provides; i++)
 		if (strcmp(build->options->provide[i].virt, virt) == 0)
@@ -441,7 +442,7 @@ static bool build_is_run_file(const struct build_state *build, const char *virt)
 }
 
 /* Adds the files of view_options.provide, after the grants that they may lie in. 0, or -errno with a message. */
-static int build_mount_run_files(struct build_state *build)
+static int build_mount_provided_files(struct build_state *build)
 {
 	char name[40];
 	int r = 0;
@@ -450,7 +451,8 @@ static int build_mount_run_files(struct build_state *build)
 		const struct view_provided_file *file = &build->options->provide[i];
 
 		(void)snprintf(name, sizeof(name), "provided/run-%zu", i);
-		r = build_mount_text(build, name, file->virt, file->text, file->text_len, MOUNT_RUN_FILE, NULL);
+		r = build_mount_file_with_text(build, name, file->virt, file->text, file->text_len, MOUNT_CALLGATE_FILE,
+					       NULL);
 		if (r < 0)
 			(void)build_set_error(build, r, "cannot provide", file->virt);
 	}
@@ -539,24 +541,25 @@ static int build_mount_root(struct build_state *build)
 }
 
 /* Mounts one grant of the policy. index: its number, which names a provided file in the scratch directory. */
-static int build_mount_rule(struct build_state *build, const struct policy_mount *grant, size_t index)
+static int build_mount_grant_of_rule(struct build_state *build, const struct policy_mount *grant, size_t index)
 {
 	char name[32];
 	int r;
 
-	if (build_is_run_file(build, grant->virt))
+	if (build_path_is_provided_file(build, grant->virt))
 		return 0;
 	(void)snprintf(name, sizeof(name), "provided/%zu", index);
 	if (grant->kind == POLICY_MOUNT_PROVIDE)
-		r = build_mount_text(build, name, grant->virt, grant->text, grant->text_len, 0, grant->rule);
+		r = build_mount_file_with_text(build, name, grant->virt, grant->provided_text, grant->provided_text_len,
+					       0, grant->rule);
 	else
 		r = build_mount_grant(build, grant);
 	return r < 0 && !build->error->text[0] ? build_set_error(build, r, "cannot mount in the view", grant->virt) : r;
 }
 
 /* Adds the symbolic links that the host has in the paths of rules. */
-static int build_add_links(struct build_state *build, const struct policy *policy, const struct policy_mount *grant,
-			   size_t count)
+static int build_add_links_of_rule_paths(struct build_state *build, const struct policy *policy,
+					 const struct policy_mount *grant, size_t count)
 {
 	size_t links;
 	const struct policy_link *link = policy_get_links(policy, &links);
@@ -564,10 +567,10 @@ static int build_add_links(struct build_state *build, const struct policy *polic
 
 	for (size_t i = 0; r == 0 && i < count; i++)
 		/* A rule that was written by its canonical path leads through no link. */
-		if (grant[i].written && strcmp(grant[i].written, grant[i].virt) != 0)
-			r = view_add_links(build->view, grant[i].written);
+		if (grant[i].rule_path && strcmp(grant[i].rule_path, grant[i].virt) != 0)
+			r = view_add_links_of_path(build->view, grant[i].rule_path);
 	for (size_t i = 0; r == 0 && i < links; i++) /* links of rules whose mount is redundant */
-		r = view_add_links(build->view, link[i].path);
+		r = view_add_links_of_path(build->view, link[i].path);
 	if (r == 0)
 		r = view_add_merged_usr(build->view);
 	tdestroy(build->view->plain, free);
@@ -589,11 +592,11 @@ static int build_whole_view(struct build_state *build, const struct policy *poli
 	if (r < 0)
 		return build_set_error(build, r, "cannot make in the view", "/dev/pts");
 	for (size_t i = 0; r == 0 && i < count; i++)
-		r = build_mount_rule(build, &grant[i], i);
+		r = build_mount_grant_of_rule(build, &grant[i], i);
 	if (r == 0)
 		r = build_mount_split_grants(build);
 	if (r == 0)
-		r = build_mount_run_files(build);
+		r = build_mount_provided_files(build);
 	if (r < 0)
 		return r;
 	r = build_mount_proc(build);
@@ -602,7 +605,7 @@ static int build_whole_view(struct build_state *build, const struct policy *poli
 	if (r == 0)
 		r = build_mount_devices(build);
 	if (r == 0)
-		r = build_add_links(build, policy, grant, count);
+		r = build_add_links_of_rule_paths(build, policy, grant, count);
 	if (r == 0)
 		r = view_add_covered_names(build->view, build->options->scratch_base);
 	return r < 0 ? build_set_error(build, r, "cannot finish the view in", build->options->scratch_host) : 0;
@@ -663,9 +666,9 @@ void view_free(struct view *view)
 	view_mounts_free(view);
 	view_skeleton_names_free(view->shown);
 	terminals_free(view);
-	for (unsigned i = 0; view->bases && i < VIEW_START_DIRS; i++)
-		free(view->bases->name[i].virt);
-	free(view->bases);
+	for (unsigned i = 0; view->start_dir_cache && i < VIEW_START_DIRS_CACHED; i++)
+		free(view->start_dir_cache->name[i].virt);
+	free(view->start_dir_cache);
 	facts_free(view->facts);
 	free(view->skeleton_host);
 	free(view->standin_host);
@@ -676,9 +679,10 @@ void view_free(struct view *view)
 	free(view);
 }
 
-void view_set_run_root(struct view *view, pid_t root)
+void view_set_supervisor_pid(struct view *view, pid_t root)
 {
 	view->run_root = root;
-	if (root && !view->bases)
-		view->bases = calloc(1, sizeof(*view->bases)); /* out of memory: paths are not cached */
+	if (root && !view->start_dir_cache)
+		/* out of memory: paths are not cached */
+		view->start_dir_cache = calloc(1, sizeof(*view->start_dir_cache));
 }

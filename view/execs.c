@@ -15,7 +15,7 @@
 #define GLOB_FILES_MAX 64
 #define GLOB_ENTRIES_MAX 4096
 
-struct execs_visit {
+struct exec_files_visit {
 	const struct view *view;
 	int (*take)(void *ctx, int fd);
 	void *ctx;
@@ -29,7 +29,7 @@ static bool execs_locate_path(const struct view *view, const char *virt, struct 
 /* Opens the object of the host (O_PATH), not its stand-in directory. */
 static int execs_open_object(const struct place *place)
 {
-	return openat2_call(place->mount->fd, place->rest, O_PATH, 0, RESOLVE_STRICT);
+	return openat2_call(place->mount->fd, place->rest, O_PATH, 0, IO_RESOLVE_BELOW);
 }
 
 /*
@@ -46,13 +46,13 @@ static void execs_move_to_fixed_inode(const struct view *view, struct place *pla
 			return;
 		place->virt[len] = '\0';
 		place->virt_len = len;
-		if (view_set_place(view, place) < 0)
+		if (view_set_mount_of_place(view, place) < 0)
 			return; /* cannot happen: all ancestors of a place are places */
 	}
 }
 
 /* Passes one object to execs->take. Also returns 0 when nothing exists there. */
-static int execs_take_object(const struct execs_visit *execs, const struct place *place)
+static int execs_visit_object(const struct exec_files_visit *execs, const struct place *place)
 {
 	_cleanup_close_ int fd = execs_open_object(place);
 
@@ -62,8 +62,8 @@ static int execs_take_object(const struct execs_visit *execs, const struct place
 }
 
 /* The files that match one glob. They are taken only if there are not too many. */
-struct glob_match_list {
-	const struct execs_visit *execs;
+struct execs_glob_matches {
+	const struct exec_files_visit *execs;
 	const struct glob *glob;
 	const char *literal;
 	size_t entries, files;
@@ -71,7 +71,7 @@ struct glob_match_list {
 };
 
 /* Adds a file that matches the glob. -E2BIG: too many files match, or the program can make more of them. */
-static int match_add_file(struct glob_match_list *matches, const char *virt)
+static int execs_add_glob_match(struct execs_glob_matches *matches, const char *virt)
 {
 	const struct policy *policy = matches->execs->view->policy;
 	_cleanup_close_ int fd = -1;
@@ -92,9 +92,9 @@ static int match_add_file(struct glob_match_list *matches, const char *virt)
 	return 0;
 }
 
-static int match_scan_dir(struct glob_match_list *matches, const char *dir);
+static int execs_match_directory(struct execs_glob_matches *matches, const char *dir);
 
-static int match_check_entry(struct glob_match_list *matches, const char *dir, const struct dirent *entry)
+static int execs_match_directory_entry(struct execs_glob_matches *matches, const char *dir, const struct dirent *entry)
 {
 	char virt[PATH_MAX];
 	const char *rest;
@@ -108,15 +108,15 @@ static int match_check_entry(struct glob_match_list *matches, const char *dir, c
 		return 0; /* the path is longer than PATH_MAX */
 	rest = path_rest_below(virt, matches->literal);
 	if (glob_matches(matches->glob, rest, strlen(rest)))
-		r = match_add_file(matches, virt);
+		r = execs_add_glob_match(matches, virt);
 	if (r == 0 && entry->d_type != DT_REG && entry->d_type != DT_LNK &&
 	    glob_may_match_below(matches->glob, rest, strlen(rest)))
-		r = match_scan_dir(matches, virt);
+		r = execs_match_directory(matches, virt);
 	return r;
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the pattern has parts */
-static int match_scan_dir(struct glob_match_list *matches, const char *dir)
+static int execs_match_directory(struct execs_glob_matches *matches, const char *dir)
 {
 	_cleanup_closedir_ DIR *entries = NULL;
 	_cleanup_close_ int pin = -1, fd = -1;
@@ -135,28 +135,28 @@ static int match_scan_dir(struct glob_match_list *matches, const char *dir)
 		return -errno;
 	fd = -1;
 	while (r == 0 && (entry = readdir(entries)))
-		r = match_check_entry(matches, dir, entry);
+		r = execs_match_directory_entry(matches, dir, entry);
 	return r;
 }
 
-static bool glob_is_wide(const struct glob *glob)
+static bool execs_glob_is_too_wide(const struct glob *glob)
 {
 	for (size_t i = 0; i < glob->parts; i++)
-		if (glob->part[i].kind == GLOB_DEEP || glob->part[i].kind == GLOB_ANY)
+		if (glob->part[i].kind == GLOB_ANY_NAMES || glob->part[i].kind == GLOB_ONE_ANY_NAME)
 			return true;
 	return false;
 }
 
 /* Takes the files that match a glob. -E2BIG: take its literal directory instead. */
-static int execs_take_matches(const struct execs_visit *execs, const struct policy_exec *exec)
+static int execs_visit_glob_matches(const struct exec_files_visit *execs, const struct policy_exec *exec)
 {
-	struct glob_match_list matches = {.execs = execs, .glob = exec->glob, .literal = exec->virt};
+	struct execs_glob_matches matches = {.execs = execs, .glob = exec->glob, .literal = exec->virt};
 	int r;
 
-	if (glob_is_wide(exec->glob) ||
+	if (execs_glob_is_too_wide(exec->glob) ||
 	    policy_get_rights(execs->view->policy, exec->virt, strlen(exec->virt)) & POLICY_WRITE)
 		return -E2BIG;
-	r = match_scan_dir(&matches, matches.literal);
+	r = execs_match_directory(&matches, matches.literal);
 	for (size_t i = 0; r == 0 && i < matches.files; i++)
 		r = execs->take(execs->ctx, matches.fd[i]);
 	for (size_t i = 0; i < matches.files; i++)
@@ -164,24 +164,24 @@ static int execs_take_matches(const struct execs_visit *execs, const struct poli
 	return r;
 }
 
-static int execs_take_rule(const struct execs_visit *execs, const struct policy_exec *exec)
+static int execs_visit_rule(const struct exec_files_visit *execs, const struct policy_exec *exec)
 {
 	struct place place;
 	int r;
 
 	if (exec->glob) {
-		r = execs_take_matches(execs, exec);
+		r = execs_visit_glob_matches(execs, exec);
 		if (r != -E2BIG)
 			return r;
 	}
 	if (!execs_locate_path(execs->view, exec->virt, &place))
 		return 0;
 	execs_move_to_fixed_inode(execs->view, &place);
-	return execs_take_object(execs, &place);
+	return execs_visit_object(execs, &place);
 }
 
 /* Takes redirects whose target may be executed: in a mount namespace they are not below the grant of the target. */
-static int execs_take_redirects(const struct execs_visit *execs)
+static int execs_visit_redirects(const struct exec_files_visit *execs)
 {
 	const struct view *view = execs->view;
 	struct place place;
@@ -191,14 +191,14 @@ static int execs_take_redirects(const struct execs_visit *execs)
 		if (view->mount[i]->flags & MOUNT_REDIRECT &&
 		    policy_get_rights(view->policy, view->mount[i]->virt, view->mount[i]->virt_len) & POLICY_EXEC &&
 		    execs_locate_path(view, view->mount[i]->virt, &place))
-			r = execs_take_object(execs, &place);
+			r = execs_visit_object(execs, &place);
 	return r;
 }
 
 /*
  * Takes the system's loaders, for which POLICY_READ is enough: loader_get_required_right() in syscalls/exec/execve.c.
  */
-static int execs_take_loaders(const struct execs_visit *execs)
+static int execs_visit_system_loaders(const struct exec_files_visit *execs)
 {
 	static const char *const own[] = ELF_LOADERS;
 	int r = 0;
@@ -208,21 +208,21 @@ static int execs_take_loaders(const struct execs_visit *execs)
 
 		if (view_walk_path(execs->view, NULL, "/", own[i], VIEW_FOLLOW, &place) == 0 &&
 		    policy_get_rights(execs->view->policy, place.virt, place.virt_len) & POLICY_READ)
-			r = execs_take_object(execs, &place);
+			r = execs_visit_object(execs, &place);
 	}
 	return r;
 }
 
-int view_visit_execs(const struct view *view, int (*take)(void *ctx, int fd), void *ctx)
+int view_visit_executable_files(const struct view *view, int (*take)(void *ctx, int fd), void *ctx)
 {
-	const struct execs_visit execs = {view, take, ctx};
+	const struct exec_files_visit execs = {view, take, ctx};
 	struct policy_exec exec;
 	size_t at = 0;
 	int r = 0;
 
 	while (r == 0 && policy_get_next_exec(view->policy, &at, &exec))
-		r = execs_take_rule(&execs, &exec);
+		r = execs_visit_rule(&execs, &exec);
 	if (r == 0)
-		r = execs_take_redirects(&execs);
-	return r == 0 ? execs_take_loaders(&execs) : r;
+		r = execs_visit_redirects(&execs);
+	return r == 0 ? execs_visit_system_loaders(&execs) : r;
 }

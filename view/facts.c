@@ -20,15 +20,15 @@
 #include "base/path.h"
 #include "view/private.h"
 
-#define PROVIDED_DIR "provided" /* directory in the scratch directory; the keeper removes it between phases */
-#define FACTS_DIR PROVIDED_DIR "/facts"
+#define PROVIDED_FILES_DIR "provided" /* directory in the scratch directory; the keeper removes it between phases */
+#define FACTS_DIR PROVIDED_FILES_DIR "/facts"
 #define FIRST_MOUNT_ID 20u      /* first mount id in mountinfo */
-#define COUNTERS_MAX (64u << 10)
+#define FACTS_VMSTAT_BYTES_MAX (64u << 10)
 
 struct facts {
 	struct mount mount; /* the mount that shows FACTS_DIR; fd is -1 until facts_make_files() */
 	int scratch_fd;     /* borrowed */
-	const struct view_provided_file *given;
+	const struct view_provided_file *network_file;
 	size_t count;
 };
 
@@ -64,8 +64,8 @@ void facts_free(struct facts *facts)
 
 void view_set_network(struct view *view, const struct view_provided_file *file, size_t count)
 {
-	view->own_network = count == 0;
-	view->facts->given = file;
+	view->has_own_network = count == 0;
+	view->facts->network_file = file;
 	view->facts->count = count;
 }
 
@@ -76,13 +76,13 @@ const struct mount *facts_get_mount(const struct facts *facts)
 
 /* ---- content ---- */
 
-static void facts_write_counters(const struct view *view, struct buf *buf)
+static void facts_write_vmstat(const struct view *view, struct buf *buf)
 {
 	_cleanup_free_ char *text = NULL;
 	char *line, *rest;
 	size_t len;
 
-	if (io_read_file(view->proc_fd, "vmstat", COUNTERS_MAX, &text, &len) < 0)
+	if (io_read_file(view->proc_fd, "vmstat", FACTS_VMSTAT_BYTES_MAX, &text, &len) < 0)
 		return; /* the file stays empty */
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		buf_printf(buf, "%.*s 0\n", (int)strcspn(line, " "), line);
@@ -91,7 +91,8 @@ static void facts_write_counters(const struct view *view, struct buf *buf)
 /* True for a mount of a directory. Mounts of single files are not shown to the program as mounts. */
 static bool facts_lists_mount(const struct view *view, const struct mount *mount)
 {
-	return mount != view->machine && !(mount->flags & (MOUNT_FILE | MOUNT_SKELETON_FILE | MOUNT_DEVICE)) &&
+	return mount != view->proc_files_of_no_process &&
+	       !(mount->flags & (MOUNT_FILE | MOUNT_SKELETON_FILE | MOUNT_DEVICE)) &&
 	       (mount != view->root || view->top == view->root);
 }
 
@@ -135,7 +136,7 @@ static const char *facts_get_options(const struct view *view, const struct mount
 }
 
 /* Escapes a path as mangle_path() in fs/seq_file.c does. */
-static void facts_put_path(struct buf *buf, const char *path)
+static void facts_write_escaped_path(struct buf *buf, const char *path)
 {
 	for (; *path; path++)
 		if (strchr(" \t\n\\#", *path))
@@ -167,7 +168,7 @@ static void facts_write_mountinfo(const struct view *view, struct buf *buf, size
 
 	(void)fstat(mount->fd, &st); /* on failure the mount has vanished, and its device is 0:0 */
 	buf_printf(buf, "%zu %zu %u:%u / ", FIRST_MOUNT_ID + index, parent, major(st.st_dev), minor(st.st_dev));
-	facts_put_path(buf, mount->virt);
+	facts_write_escaped_path(buf, mount->virt);
 	buf_printf(buf, " %s - %s %s %.2s\n", options, type, facts_get_source(type), options);
 }
 
@@ -176,7 +177,7 @@ static void facts_write_mounts(const struct mount *mount, struct buf *buf, const
 	const char *type = facts_get_type(mount);
 
 	buf_printf(buf, "%s ", facts_get_source(type));
-	facts_put_path(buf, mount->virt);
+	facts_write_escaped_path(buf, mount->virt);
 	buf_printf(buf, " %s %s 0 0\n", type, options);
 }
 
@@ -185,13 +186,13 @@ static void facts_write_mountstats(const struct mount *mount, struct buf *buf)
 	const char *type = facts_get_type(mount);
 
 	buf_printf(buf, "device %s mounted on ", facts_get_source(type));
-	facts_put_path(buf, mount->virt);
+	facts_write_escaped_path(buf, mount->virt);
 	buf_printf(buf, " with fstype %s\n", type);
 }
 
 enum mount_table { TABLE_MOUNTS, TABLE_MOUNTINFO, TABLE_MOUNTSTATS };
 
-static void facts_write_table(const struct view *view, struct buf *buf, enum mount_table table)
+static void facts_write_mount_table(const struct view *view, struct buf *buf, enum mount_table table)
 {
 	for (size_t i = 0; i < view->mounts; i++) {
 		const struct mount *mount = view->mount[i];
@@ -212,7 +213,7 @@ static void facts_write_table(const struct view *view, struct buf *buf, enum mou
 static const char *const tables[] = {
 	[TABLE_MOUNTS] = "mounts", [TABLE_MOUNTINFO] = "mountinfo", [TABLE_MOUNTSTATS] = "mountstats"};
 
-bool facts_have_file(const struct facts *facts, const char *leaf, bool of_process)
+bool facts_provide_proc_file(const struct facts *facts, const char *leaf, bool of_process)
 {
 	if (!facts)
 		return false;
@@ -222,7 +223,7 @@ bool facts_have_file(const struct facts *facts, const char *leaf, bool of_proces
 		if (strcmp(leaf, tables[i]) == 0)
 			return true;
 	for (size_t i = 0; i < facts->count; i++)
-		if (path_is_below(facts->given[i].virt, leaf))
+		if (path_is_below(facts->network_file[i].virt, leaf))
 			return true;
 	return false;
 }
@@ -250,16 +251,17 @@ static int facts_make_all_files(const struct view *view, int dirfd)
 	_cleanup_buf_ struct buf buf = {0};
 	int r;
 
-	facts_write_counters(view, &buf);
+	facts_write_vmstat(view, &buf);
 	r = facts_make_file_from_buf(dirfd, "vmstat", &buf);
 	for (size_t i = 0; r == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {
-		facts_write_table(view, &buf, (enum mount_table)i);
+		facts_write_mount_table(view, &buf, (enum mount_table)i);
 		r = facts_make_file_from_buf(dirfd, tables[i], &buf);
 	}
 	if (r == 0 && facts->count && mkdirat(dirfd, "net", 0755) < 0)
 		r = -errno;
 	for (size_t i = 0; r == 0 && i < facts->count; i++)
-		r = facts_make_file(dirfd, facts->given[i].virt, facts->given[i].text, facts->given[i].text_len);
+		r = facts_make_file(dirfd, facts->network_file[i].virt, facts->network_file[i].text,
+				    facts->network_file[i].text_len);
 	return r;
 }
 
@@ -273,7 +275,7 @@ int facts_make_files(const struct view *view)
 	if (facts->mount.fd >= 0)
 		return 0;
 	old = umask(022); /* the umask is that of the task for which this thread last made a file */
-	r = mkdirat(facts->scratch_fd, PROVIDED_DIR, 0700) < 0 && errno != EEXIST ? -errno : 0;
+	r = mkdirat(facts->scratch_fd, PROVIDED_FILES_DIR, 0700) < 0 && errno != EEXIST ? -errno : 0;
 	(void)io_remove_tree(facts->scratch_fd, FACTS_DIR); /* left over when an earlier attempt failed */
 	if (r == 0 && mkdirat(facts->scratch_fd, FACTS_DIR, 0755) < 0)
 		r = -errno;

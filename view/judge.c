@@ -9,7 +9,7 @@ static struct policy_decision judge_make_denial(int error, const char *reason)
 	return (struct policy_decision){.verdict = VERDICT_DENY, .error = error, .reason = reason};
 }
 
-static struct policy_decision judge_make_provided(const char *reason)
+static struct policy_decision judge_make_provide_decision(const char *reason)
 {
 	return (struct policy_decision){.verdict = VERDICT_PROVIDE, .reason = reason};
 }
@@ -17,11 +17,11 @@ static struct policy_decision judge_make_provided(const char *reason)
 static struct policy_decision judge_proc_path(const struct view *view, const struct task *task,
 					      const struct place *place, unsigned want)
 {
-	const char *rest = view_get_proc_rest(place);
+	const char *rest = view_get_path_below_proc(place);
 	enum proc_kind kind;
 
 	if (place->magic) /* file_pin_path() checks the access mode of the descriptor that holds it */
-		return judge_make_provided("own_descriptor");
+		return judge_make_provide_decision("own_descriptor");
 	kind = proc_classify_path(view, task, rest);
 	if (kind == PROC_ABSENT)
 		return judge_make_denial(ENOENT, "proc_not_listed");
@@ -29,18 +29,19 @@ static struct policy_decision judge_proc_path(const struct view *view, const str
 		return judge_make_denial(EACCES, "not_executable");
 	if (want & POLICY_WRITE && !proc_file_is_writable(rest))
 		return judge_make_denial(EACCES, "proc_read_only");
-	return judge_make_provided("proc");
+	return judge_make_provide_decision("proc");
 }
 
 /* Refuses a write that must go to the scratch directory, when no overlay was possible there. */
-static struct policy_decision judge_overlay(const struct mount *mount, struct policy_decision decision, unsigned want)
+static struct policy_decision judge_write_without_overlay(const struct mount *mount, struct policy_decision decision,
+							  unsigned want)
 {
-	if (decision.verdict == VERDICT_DENY || !(want & POLICY_WRITE) || !(mount->flags & MOUNT_UNWRITABLE))
+	if (decision.verdict == VERDICT_DENY || !(want & POLICY_WRITE) || !(mount->flags & MOUNT_LACKS_OVERLAY))
 		return decision;
 	if (decision.observed.error)
 		return (struct policy_decision){.verdict = VERDICT_DENY, .error = decision.observed.error,
 						.rule = decision.observed.rule, .reason = decision.observed.reason,
-						.want = want};
+						.wanted_rights = want};
 	return judge_make_denial(EROFS, "no_overlay");
 }
 
@@ -51,16 +52,16 @@ struct policy_decision view_judge_place(const struct view *view, const struct ta
 
 	if (mount->flags & MOUNT_PROC)
 		return judge_proc_path(view, task, place, want);
-	if (mount->flags & MOUNT_PTS && terminals_hides_place(place, want & POLICY_WRITE))
+	if (mount->flags & MOUNT_PTS && terminals_place_is_foreign_slave(place, want & POLICY_WRITE))
 		return judge_make_denial(ENOENT, "not_granted");
-	if (mount->flags & MOUNT_PTS && want & POLICY_WRITE && terminals_is_directory(place))
+	if (mount->flags & MOUNT_PTS && want & POLICY_WRITE && terminals_place_is_dev_pts(place))
 		return judge_make_denial(EROFS, "read_only");
-	if (mount->flags & (MOUNT_DEVICE | MOUNT_RUN_FILE))
-		return policy_decide_run_file(view->policy, place->virt, place->virt_len, want,
+	if (mount->flags & (MOUNT_DEVICE | MOUNT_CALLGATE_FILE))
+		return policy_decide_provided(view->policy, place->virt, place->virt_len, want,
 					      mount->flags & MOUNT_DEVICE);
 	if (mount->flags & MOUNT_SKELETON && view_is_covered(place))
 		return judge_make_denial(ENOENT, "not_granted");
-	return judge_overlay(mount, policy_decide_place(view->policy, place->virt, place->virt_len, want,
+	return judge_write_without_overlay(mount, policy_decide_place(view->policy, place->virt, place->virt_len, want,
 							   mount->flags & MOUNT_SKELETON),
 			     want);
 }

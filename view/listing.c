@@ -17,7 +17,7 @@
 #include "view/private.h"
 
 /* Makes one entry. The target of a link does not matter: readlink(2) goes through the view. */
-static void listing_put_entry(int dirfd, const char *name, mode_t type)
+static void listing_make_entry(int dirfd, const char *name, mode_t type)
 {
 	struct stat old;
 
@@ -67,7 +67,7 @@ static void listing_add_host_entry(const struct listing *listing, int host_fd, c
 	    fstatat(host_fd, name, &entry, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	if (listing_shows_name(listing, name, entry.st_mode & S_IFMT))
-		listing_put_entry(listing->fd, name,
+		listing_make_entry(listing->fd, name,
 			  S_ISDIR(entry.st_mode) || S_ISLNK(entry.st_mode) ? entry.st_mode & S_IFMT : S_IFREG);
 }
 
@@ -75,7 +75,7 @@ static void listing_add_entry(void *ctx, const char *name, mode_t type)
 {
 	const struct listing *listing = ctx;
 
-	listing_put_entry(listing->fd, name, type);
+	listing_make_entry(listing->fd, name, type);
 }
 
 /* Adds the entries of /proc itself. */
@@ -85,12 +85,12 @@ static void listing_add_processes(struct listing *listing)
 
 	for (size_t i = 0; i < listing->members; i++) {
 		(void)snprintf(name, sizeof(name), "%d", listing->member[i]);
-		listing_put_entry(listing->fd, name, S_IFDIR);
+		listing_make_entry(listing->fd, name, S_IFDIR);
 	}
-	proc_visit_entries("", listing_add_entry, listing);
+	proc_visit_machine_entries("", listing_add_entry, listing);
 	proc_visit_machine_links(listing_add_entry, listing);
-	listing_put_entry(listing->fd, "self", S_IFLNK);
-	listing_put_entry(listing->fd, "thread-self", S_IFLNK);
+	listing_make_entry(listing->fd, "self", S_IFLNK);
+	listing_make_entry(listing->fd, "thread-self", S_IFLNK);
 }
 
 /* True for an entry that must be removed. In /proc only processes come and go. */
@@ -103,7 +103,7 @@ static bool listing_entry_is_stale(const struct listing *listing, int host_fd, c
 		return name[0] >= '1' && name[0] <= '9' &&
 		       !bsearch(&pid, listing->member, listing->members, sizeof(pid), listing_compare_pids);
 	if (listing->place->mount->flags & MOUNT_PTS)
-		return !terminals_shows_name(listing->view, name);
+		return !terminals_dev_pts_has_name(listing->view, name);
 	return fstatat(host_fd, name, &there, AT_SYMLINK_NOFOLLOW) < 0 ||
 	       !listing_shows_name(listing, name, there.st_mode & S_IFMT);
 }
@@ -124,7 +124,7 @@ static void listing_drop_stale_entries(const struct listing *listing, int host_f
 int view_open_standin(const struct place *place, int flags)
 {
 	return openat2_call(place->mount->view->standin_fd, place->virt_len > 1 ? place->virt + 1 : ".", flags, 0,
-			    RESOLVE_STRICT);
+			    IO_RESOLVE_BELOW);
 }
 
 int view_refresh_standin(const struct place *place)
@@ -142,7 +142,7 @@ int view_refresh_standin(const struct place *place)
 	fd = view_open_standin(place, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return fd;
-	host_fd = openat2_call(place->mount->fd, place->rest, O_RDONLY | O_DIRECTORY, 0, RESOLVE_STRICT);
+	host_fd = openat2_call(place->mount->fd, place->rest, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	if (host_fd < 0)
 		return host_fd;
 	host = fdopendir(host_fd);
@@ -159,9 +159,9 @@ int view_refresh_standin(const struct place *place)
 		listing.members = LISTING_PROCESSES_MAX;
 	old = umask(022); /* the umask is that of the task for which this thread last made a file */
 	listing_drop_stale_entries(&listing, dirfd(host));
-	if (place->mount->flags & MOUNT_PROC && proc_path_is_directory(view_get_proc_rest(place)))
-		proc_visit_entries(view_get_proc_rest(place), listing_add_entry, &listing);
-	else if (place->mount->flags & MOUNT_PROC && proc_path_is_net(view_get_proc_rest(place)))
+	if (place->mount->flags & MOUNT_PROC && proc_path_is_directory(view_get_path_below_proc(place)))
+		proc_visit_machine_entries(view_get_path_below_proc(place), listing_add_entry, &listing);
+	else if (place->mount->flags & MOUNT_PROC && proc_path_is_net(view_get_path_below_proc(place)))
 		proc_visit_net_entries(listing_add_entry, &listing);
 	else if (place->mount->flags & MOUNT_PROC)
 		listing_add_processes(&listing);

@@ -15,7 +15,7 @@
 
 struct held_dir *view_find_held_dir(const struct view *view, const char *name)
 {
-	for (size_t i = 0; i < view->helds; i++)
+	for (size_t i = 0; i < view->held_dir_count; i++)
 		if (view->held[i]->fd >= 0 && strcmp(view->held[i]->name, name) == 0)
 			return view->held[i];
 	return NULL;
@@ -24,7 +24,7 @@ struct held_dir *view_find_held_dir(const struct view *view, const char *name)
 struct held_dir *view_add_held_dir(struct view *view, const char *name, int fd)
 {
 	_cleanup_close_ int owned = fd;
-	struct held_dir **list = reallocarray(view->held, view->helds + 1, sizeof(struct held_dir *));
+	struct held_dir **list = reallocarray(view->held, view->held_dir_count + 1, sizeof(struct held_dir *));
 	struct held_dir *held = calloc(1, sizeof(*held) + strlen(name) + 1);
 
 	if (list)
@@ -35,17 +35,17 @@ struct held_dir *view_add_held_dir(struct view *view, const char *name, int fd)
 	}
 	memcpy(held->name, name, strlen(name) + 1);
 	held->fd = steal_fd(&owned);
-	view->held[view->helds++] = held;
+	view->held[view->held_dir_count++] = held;
 	return held;
 }
 
-void view_set_mount_fd(struct mount *mount, int fd, struct held_dir *held)
+void view_replace_mount_fd(struct mount *mount, int fd, struct held_dir *held)
 {
 	if (held)
-		held->users++;
+		held->use_count++;
 	if (!mount->held)
 		cleanup_close(&mount->fd);
-	else if (--mount->held->users == 0)
+	else if (--mount->held->use_count == 0)
 		close_fd(&mount->held->fd);
 	mount->held = held;
 	mount->fd = held ? held->fd : fd;
@@ -68,7 +68,7 @@ void view_mounts_free(struct view *view)
 	for (size_t i = 0; i < view->mounts; i++)
 		mount_free(view->mount[i]);
 	free(view->mount);
-	for (size_t i = 0; i < view->helds; i++) {
+	for (size_t i = 0; i < view->held_dir_count; i++) {
 		cleanup_close(&view->held[i]->fd);
 		free(view->held[i]);
 	}
@@ -116,7 +116,7 @@ int view_add_file(struct view *view, const char *virt, const char *host, struct 
 	int r = view_add_mount(view, virt, host, -1, strrchr(host, '/') + 1, flags | MOUNT_FILE, rule);
 
 	if (view->mounts > before)
-		view_set_mount_fd(view->mount[before], -1, held);
+		view_replace_mount_fd(view->mount[before], -1, held);
 	return r;
 }
 
@@ -207,20 +207,20 @@ bool view_has_node_below(const struct view *view, const char *virt)
 /* Moves the place of a file of /proc that callgate generates into the mount of such files. False: no such file. */
 static bool locate_find_fact_file(const struct view *view, struct place *place)
 {
-	const char *leaf = proc_skip_pid(place->rest);
+	const char *leaf = proc_get_path_below_pid(place->rest);
 	bool of_process = leaf != NULL;
 
 	if (!of_process)
 		leaf = place->rest;
-	if (!facts_have_file(view->facts, leaf, of_process))
+	if (!facts_provide_proc_file(view->facts, leaf, of_process))
 		return false;
 	place->mount = facts_get_mount(view->facts);
 	place->rest = leaf;
 	return true;
 }
 
-/* As view_set_place, for a caller that knows the deepest node on the path. */
-static int locate_set_mount(const struct view *view, struct place *place, const struct view_node *node)
+/* As view_set_mount_of_place, for a caller that knows the deepest node on the path. */
+static int locate_set_mount_of_place(const struct view *view, struct place *place, const struct view_node *node)
 {
 	const struct mount *mount = node && node->mount ? node->mount : (node ? view->root : view->top);
 	size_t skip = mount->virt_len;
@@ -237,14 +237,14 @@ static int locate_set_mount(const struct view *view, struct place *place, const 
 		place->rest = place->virt + skip + (skip > 1);
 	if (mount->flags & MOUNT_PROC && locate_find_fact_file(view, place))
 		return 0;
-	if (mount->flags & MOUNT_PROC && view->machine && proc_path_is_machine_wide(place->rest))
-		place->mount = view->machine;
+	if (mount->flags & MOUNT_PROC && view->proc_files_of_no_process && proc_path_is_of_no_process(place->rest))
+		place->mount = view->proc_files_of_no_process;
 	return 0;
 }
 
-int view_set_place(const struct view *view, struct place *place)
+int view_set_mount_of_place(const struct view *view, struct place *place)
 {
-	return locate_set_mount(view, place, locate_find_deepest_node(view, place));
+	return locate_set_mount_of_place(view, place, locate_find_deepest_node(view, place));
 }
 
 /* Finds the first link of the view on the path. Returns its length; 0: none, and *ret_node is the deepest node. */
@@ -321,7 +321,7 @@ int view_locate_path(const struct view *view, const struct task *task, const cha
 		int r;
 
 		if (prefix == 0)
-			return locate_set_mount(view, ret_place, node);
+			return locate_set_mount_of_place(view, ret_place, node);
 		r = locate_replace_link(ret_place, prefix, target);
 		if (r < 0)
 			return r;
@@ -329,7 +329,7 @@ int view_locate_path(const struct view *view, const struct task *task, const cha
 	return -ELOOP;
 }
 
-void place_fix_copy(struct place *copy, const struct place *from)
+void place_fix_rest_after_assignment(struct place *copy, const struct place *from)
 {
 	if (from->rest >= from->virt && from->rest < from->virt + sizeof(from->virt))
 		copy->rest = copy->virt + (from->rest - from->virt);
@@ -340,32 +340,32 @@ bool view_has_standin(const struct place *place)
 	const struct mount *mount = place->mount;
 
 	if (mount->flags & MOUNT_PROC) /* ".." in the procfs of the supervisor would lead past the allowlist */
-		return place->virt_len == mount->virt_len || proc_path_is_directory(view_get_proc_rest(place)) ||
-		       proc_path_is_net(view_get_proc_rest(place));
+		return place->virt_len == mount->virt_len || proc_path_is_directory(view_get_path_below_proc(place)) ||
+		       proc_path_is_net(view_get_path_below_proc(place));
 	if (mount->flags & MOUNT_PTS)
-		return terminals_is_directory(place);
-	return mount->flags & MOUNT_FILTERED && !(mount->flags & MOUNT_FILE) &&
+		return terminals_place_is_dev_pts(place);
+	return mount->flags & MOUNT_BY_GLOBS_ONLY && !(mount->flags & MOUNT_FILE) &&
 	       policy_get_rights(mount->view->policy, place->virt, place->virt_len) == 0;
 }
 
-bool view_is_public(const struct place *place)
+bool view_place_is_public_only(const struct place *place)
 {
 	unsigned rights;
 
-	if (place->magic || !(place->mount->flags & MOUNT_PUBLIC))
+	if (place->magic || !(place->mount->flags & MOUNT_HAS_PUBLIC_GRANT))
 		return false;
 	rights = policy_get_rights(place->mount->view->policy, place->virt, place->virt_len);
 	return rights == 0 || rights & POLICY_PUBLIC; /* 0: an ancestor of a grant */
 }
 
-bool view_may_read_public(const struct place *place)
+bool view_public_place_may_be_read(const struct place *place)
 {
 	return policy_get_rights(place->mount->view->policy, place->virt, place->virt_len) != 0;
 }
 
 bool view_get_nolinks_path(const struct place *place, int *ret_dirfd, const char **ret_path)
 {
-	if (place->magic || !(place->mount->flags & MOUNT_NOLINKS) || view_is_public(place))
+	if (place->magic || !(place->mount->flags & MOUNT_HAS_NOSYMFOLLOW_COPY) || view_place_is_public_only(place))
 		return false;
 	*ret_dirfd = place->mount->view->nolinks_fd;
 	*ret_path = place->virt_len > 1 ? place->virt + 1 : ".";
@@ -379,11 +379,12 @@ bool view_is_in_host_tree(const struct view *view, const char *virt)
 	return view_locate_path(view, NULL, "/", virt, 0, &place) < 0 || !(place.mount->flags & MOUNT_SKELETON);
 }
 
-bool view_is_nameless(const struct place *place)
+bool view_object_has_no_path(const struct place *place)
 {
 	const struct view *view = place->mount->view;
 
-	return !place->magic && (place->mount == view->machine || place->mount == facts_get_mount(view->facts));
+	return !place->magic &&
+	       (place->mount == view->proc_files_of_no_process || place->mount == facts_get_mount(view->facts));
 }
 
 int view_join_path(const char *virt, const char *rest, char *out, size_t cap)
@@ -422,7 +423,7 @@ int view_get_host_path(const struct place *place, char out[PATH_MAX])
 	return len < 0 ? len : 0;
 }
 
-void view_drop_component(struct place *place)
+void view_drop_last_component(struct place *place)
 {
 	while (place->virt_len > 1 && place->virt[place->virt_len - 1] != '/')
 		place->virt_len--;

@@ -38,7 +38,7 @@ static int links_add_link(struct view *view, const char *path, const char *targe
 		if (fd >= 0)
 			return 0;
 	}
-	r = view_add_listed_name(view, path, S_IFLNK, target);
+	r = view_add_entry_of_listing(view, path, S_IFLNK, target);
 	if (r == 0)
 		r = view_add_node(view, path, NULL, target);
 	return r == -EEXIST ? 0 : r;
@@ -69,7 +69,7 @@ static int links_read_target(struct view *view, const char *at, char target[PATH
 }
 
 /* Resolves as realpath(3), and adds each link on the way: /bin/sh has /bin -> usr/bin and /usr/bin/sh -> dash. */
-int view_add_links(struct view *view, const char *written)
+int view_add_links_of_path(struct view *view, const char *written)
 {
 	char at[PATH_MAX] = "/", todo[PATH_MAX * 2], rest[PATH_MAX * 2], target[PATH_MAX];
 	unsigned links = 0;
@@ -121,7 +121,7 @@ int view_add_merged_usr(struct view *view)
 		/* The link matters only if something is granted at its target or below. */
 		if (real && strcmp(real, links[i]) != 0 &&
 		    (view_is_in_host_tree(view, real) || faccessat(view->root->fd, real + 1, F_OK, 0) == 0))
-			r = view_add_links(view, links[i]);
+			r = view_add_links_of_path(view, links[i]);
 	}
 	return r;
 }
@@ -134,7 +134,7 @@ bool view_is_procfs(int fd)
 }
 
 /* Covers each virtual path that shows this host directory. */
-static int covered_hide_host_dir(struct view *view, const char *host)
+static int covered_cover_host_dir(struct view *view, const char *host)
 {
 	for (size_t i = 0; i < view->mounts; i++) {
 		const struct mount *mount = view->mount[i];
@@ -148,7 +148,7 @@ static int covered_hide_host_dir(struct view *view, const char *host)
 		if (r < 0)
 			return r;
 		place.virt_len = (size_t)r;
-		if (view_set_place(view, &place) < 0 || place.mount != mount)
+		if (view_set_mount_of_place(view, &place) < 0 || place.mount != mount)
 			continue; /* another mount is there: a redirected /tmp below a grant of "/" */
 		r = view_add_node(view, place.virt, NULL, NULL);
 		if (r < 0 && r != -EEXIST)
@@ -161,17 +161,17 @@ int view_add_covered_names(struct view *view, const char *scratch_base)
 {
 	_cleanup_fclose_ FILE *mounts = fopen("/proc/self/mountinfo", "re");
 	_cleanup_free_ char *line = NULL;
-	int r = covered_hide_host_dir(view, scratch_base);
+	int r = covered_cover_host_dir(view, scratch_base);
 	size_t cap = 0;
 
 	if (!mounts)
 		return -errno;
 	while (r == 0 && getline(&line, &cap, mounts) > 0) {
-		struct mounts_line mount;
+		struct mountinfo_line mount;
 
-		if (mounts_parse_line(line, &mount) && strcmp(mount.type, "proc") == 0 &&
-		    !path_is_below(mount.point, "/proc"))
-			r = covered_hide_host_dir(view, mount.point);
+		if (mounts_parse_mountinfo_line(line, &mount) && strcmp(mount.type, "proc") == 0 &&
+		    !path_is_below(mount.mount_point, "/proc"))
+			r = covered_cover_host_dir(view, mount.mount_point);
 	}
 	return r == 0 && ferror(mounts) ? -EIO : r;
 }

@@ -20,7 +20,7 @@ static int open_standin_dir(const struct place *place, int flags)
 	if (!(place->mount->flags & MOUNT_PROC)) {
 		/* Fails with ENOENT or ENOTDIR as the object of the host does. */
 		_cleanup_close_ int host =
-			openat2_call(place->mount->fd, place->rest, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+			openat2_call(place->mount->fd, place->rest, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 
 		if (host < 0)
 			return host;
@@ -47,7 +47,7 @@ static int open_public_parent(const struct place *place, int *ret_dir, const cha
 
 		if ((size_t)snprintf(name, sizeof(name), "%.*s", (int)(slash - at), at) >= sizeof(name))
 			return -ENAMETOOLONG;
-		next = openat2_call(dir < 0 ? place->mount->fd : dir, name, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+		next = openat2_call(dir < 0 ? place->mount->fd : dir, name, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 		if (next < 0)
 			return next;
 		cleanup_close(&dir);
@@ -70,7 +70,7 @@ static int open_public(const struct place *place, int flags)
 	const char *name = NULL;
 	int dir, r;
 
-	if (!(flags & O_PATH) && !view_may_read_public(place))
+	if (!(flags & O_PATH) && !view_public_place_may_be_read(place))
 		return -EACCES;
 	r = open_public_parent(place, &own, &name);
 	if (r < 0)
@@ -80,7 +80,7 @@ static int open_public(const struct place *place, int flags)
 		return -errno;
 	if (!(flags & O_PATH) && !(status.st_mode & S_IROTH))
 		return -EACCES;
-	fd = openat2_call(dir, name, flags, 0, RESOLVE_STRICT);
+	fd = openat2_call(dir, name, flags, 0, IO_RESOLVE_BELOW);
 	if (fd < 0 || flags & O_PATH)
 		return steal_fd(&fd);
 	if (fstat(fd, &status) < 0)
@@ -88,13 +88,13 @@ static int open_public(const struct place *place, int flags)
 	return status.st_mode & S_IROTH ? steal_fd(&fd) : -EACCES;
 }
 
-bool view_is_withheld(const struct place *place)
+bool view_place_is_refused_not_public(const struct place *place)
 {
 	_cleanup_close_ int fd = -1;
 
-	if (!place->mount || !view_is_public(place))
+	if (!place->mount || !view_place_is_public_only(place))
 		return false;
-	fd = openat2_call(place->mount->fd, place->rest, O_PATH | O_NOFOLLOW, 0, RESOLVE_STRICT);
+	fd = openat2_call(place->mount->fd, place->rest, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
 	return fd >= 0 && faccessat(fd, "", R_OK, AT_EMPTY_PATH) == 0;
 }
 
@@ -112,23 +112,23 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 	}
 	if (place->mount->flags & MOUNT_TTY && !(flags & O_PATH))
 		return flags & O_DIRECTORY ? -ENOTDIR : -ENXIO; /* only view_open_terminal() can open it */
-	if (place->mount->flags & MOUNT_PTS && !terminals_is_directory(place))
-		return terminals_open_place(place, flags);
+	if (place->mount->flags & MOUNT_PTS && !terminals_place_is_dev_pts(place))
+		return terminals_open_dev_pts_file(place, flags);
 	/*
 	 * After view_attach_mounts, an O_PATH descriptor is of the directory itself, not of its stand-in directory. A
 	 * caller that shows its entries to the program must check view_has_standin first: syscalls/file/watch.c is the
 	 * only one.
 	 */
-	if (place->mount->flags & (MOUNT_PROC | MOUNT_FILTERED | MOUNT_PTS) && view_has_standin(place) &&
-	    !(flags & O_PATH && view->attached && !view_is_nameless(place))) {
+	if (place->mount->flags & (MOUNT_PROC | MOUNT_BY_GLOBS_ONLY | MOUNT_PTS) && view_has_standin(place) &&
+	    !(flags & O_PATH && view->attached && !view_object_has_no_path(place))) {
 		int fd = open_standin_dir(place, flags);
 
 		/* The path is a file, which matches no glob: view_judge_place refuses its name. */
 		return fd == -ENOTDIR && !(flags & O_DIRECTORY) ? -ENOENT : fd;
 	}
-	if (view_is_public(place))
+	if (view_place_is_public_only(place))
 		return open_public(place, flags & ~O_CREAT); /* nothing may be created there */
-	return openat2_call(place->mount->fd, place->rest, flags, mode, RESOLVE_STRICT);
+	return openat2_call(place->mount->fd, place->rest, flags, mode, IO_RESOLVE_BELOW);
 }
 
 int view_open_parent(const struct place *place, const char **ret_name)
@@ -144,7 +144,7 @@ int view_open_parent(const struct place *place, const char **ret_name)
 	len = slash ? (size_t)(slash - place->rest) : 0;
 	memcpy(dir, place->rest, len);
 	dir[len] = '\0';
-	return openat2_call(place->mount->fd, len ? dir : ".", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+	return openat2_call(place->mount->fd, len ? dir : ".", O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 }
 
 int view_stat_place(const struct place *place, struct stat *ret_stat, int *ret_dirfd, const char **ret_path,
@@ -165,7 +165,7 @@ int view_get_nolinks_fd(const struct view *view)
 	return view->nolinks_fd;
 }
 
-uint64_t view_map_mount_id(const struct view *view, uint64_t copy_id)
+uint64_t view_get_mount_id_for_copy(const struct view *view, uint64_t copy_id)
 {
 	for (size_t i = 0; i < view->mount_ids; i++)
 		if (view->mount_id[i].copy_id == copy_id)
@@ -173,17 +173,17 @@ uint64_t view_map_mount_id(const struct view *view, uint64_t copy_id)
 	return 0;
 }
 
-void view_set_mount_id(struct view *view, uint64_t copy_id, uint64_t id)
+void view_set_mount_id_for_copy(struct view *view, uint64_t copy_id, uint64_t id)
 {
 	if (view->mount_ids < VIEW_MOUNT_IDS_MAX)
 		view->mount_id[view->mount_ids++] = (struct view_mount_id){.copy_id = copy_id, .id = id};
 }
 
-int view_name_host_path(const struct view *view, const char *host, size_t host_len, char *out, size_t cap)
+int view_find_virtual_path(const struct view *view, const char *host, size_t host_len, char *out, size_t cap)
 {
 	const struct mount *best = NULL;
 	const char *rest = path_rest_below(host, view->standin_host);
-	int len = view->first ? view_name_host_path(view->first, host, host_len, out, cap) : -ENOENT;
+	int len = view->first_view ? view_find_virtual_path(view->first_view, host, host_len, out, cap) : -ENOENT;
 
 	if (len >= 0)
 		return len;
@@ -210,7 +210,7 @@ static bool view_is_same_object(const struct stat *one, const struct stat *other
 	return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
 
-bool view_confirm_name(const struct view *view, const char *virt, const struct stat *expected)
+bool view_path_leads_to_object(const struct view *view, const char *virt, const struct stat *expected)
 {
 	_cleanup_close_ int fd = -1, standin = -1;
 	struct place place;

@@ -17,7 +17,7 @@
 #include "base/path.h"
 #include "view/overlay.h"
 
-#define UPPER_NAME "upper" /* directory in the scratch directory that has the upper layers */
+#define OVERLAY_UPPER_DIR_NAME "upper" /* directory in the scratch directory that has the upper layers */
 
 static int overlay_open_dir(int dirfd, const char *name, mode_t mode)
 {
@@ -41,7 +41,7 @@ static void overlay_copy_attributes(int upper_fd, int lower_fd)
 }
 
 /* Makes an overlay whose upper layer is in overlays->dir_fd. */
-static int overlay_create_in(struct overlays *overlays, int lower_fd, unsigned restrictions)
+static int overlay_create_in_dir_fd(struct overlays *overlays, int lower_fd, unsigned restrictions)
 {
 	_cleanup_close_ int dir = -1, upper = -1, work = -1;
 	char name[24];
@@ -79,7 +79,7 @@ static int overlay_open_upper(const char *scratch)
 {
 	_cleanup_close_ int fd = io_open_without_links(scratch, O_RDONLY | O_DIRECTORY);
 
-	return fd < 0 ? fd : overlay_open_dir(fd, UPPER_NAME, 0700);
+	return fd < 0 ? fd : overlay_open_dir(fd, OVERLAY_UPPER_DIR_NAME, 0700);
 }
 
 int overlay_create(struct overlays *overlays, const char *scratch, int lower_fd, unsigned restrictions)
@@ -88,10 +88,10 @@ int overlay_create(struct overlays *overlays, const char *scratch, int lower_fd,
 
 	if (overlays->dir_fd < 0)
 		overlays->dir_fd = overlay_open_upper(scratch);
-	r = overlays->dir_fd < 0 ? overlays->dir_fd : overlay_create_in(overlays, lower_fd, restrictions);
+	r = overlays->dir_fd < 0 ? overlays->dir_fd : overlay_create_in_dir_fd(overlays, lower_fd, restrictions);
 	if (r < 0 && overlays->dir_fd >= 0 && !overlays->in_tmpfs && overlays->made == 0 &&
 	    overlay_use_tmpfs(overlays) == 0)
-		r = overlay_create_in(overlays, lower_fd, restrictions);
+		r = overlay_create_in_dir_fd(overlays, lower_fd, restrictions);
 	overlays->made += r >= 0;
 	return r;
 }
@@ -105,13 +105,13 @@ int overlays_read_mount_points(struct overlays *overlays)
 	if (!mounts)
 		return -errno;
 	while (getline(&line, &cap, mounts) > 0) {
-		struct mounts_line mount;
+		struct mountinfo_line mount;
 
-		if (!mounts_parse_line(line, &mount))
+		if (!mounts_parse_mountinfo_line(line, &mount))
 			continue;
 		if (!array_reserve(&overlays->point, overlays->points, &overlays->room))
 			return -ENOMEM;
-		overlays->point[overlays->points] = strdup(mount.point);
+		overlays->point[overlays->points] = strdup(mount.mount_point);
 		if (!overlays->point[overlays->points])
 			return -ENOMEM;
 		overlays->points++;

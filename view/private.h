@@ -9,7 +9,7 @@
 
 #define VIEW_BUCKETS 512u
 #define VIEW_MOUNT_IDS_MAX 64u
-#define VIEW_START_DIRS 64u
+#define VIEW_START_DIRS_CACHED 64u
 #define VIEW_LINKS_MAX 40 /* as many as the kernel follows: path_resolution(7) */
 
 /* Names in the tmpfs of view_attach_mounts. VIEW_ROOT_NAME becomes the program's root; the others lie outside. */
@@ -17,9 +17,10 @@
 #define VIEW_STANDIN_NAME ".callgate-listings"
 #define VIEW_NOLINKS_NAME ".callgate-still"
 #define VIEW_EMPTY_NAME ".callgate-empty"
-#define VIEW_MORE_NAME ".callgate-more"
+#define VIEW_PATHLESS_MOUNTS_NAME ".callgate-more"
 #define VIEW_PROC_NAME ".callgate-proc"
-#define VIEW_MORE_PATH "/dev/.callgate" /* path of VIEW_MORE_NAME when it lies within the root of the program */
+/* path of VIEW_PATHLESS_MOUNTS_NAME when it lies within the root of the program */
+#define VIEW_PATHLESS_MOUNTS_PATH "/dev/.callgate"
 
 /* A name of the view that differs from the mount around it: a mount, a link, or a covered name. */
 struct view_node {
@@ -43,26 +44,26 @@ struct start_dir {
 	uint64_t mount, ino;
 	uint32_t major, minor;
 	uint64_t confirmed_ns;
-	unsigned changes;
+	unsigned name_changes_version;
 	size_t len;
 	char *virt; /* NULL: the slot is unused */
 };
 
 struct start_dirs {
 	unsigned changes; /* counts calls that changed names */
-	bool refused;     /* pidfd_getfd(2) is not permitted, as in some containers */
-	struct start_dir name[VIEW_START_DIRS];
+	bool pidfd_getfd_is_refused;     /* pidfd_getfd(2) is not permitted, as in some containers */
+	struct start_dir name[VIEW_START_DIRS_CACHED];
 };
 
 struct view {
 	const struct policy *policy;
 	pid_t run_root;           /* pid of the supervisor: the run is its descendants; 0: the program does not run */
 	struct skeleton_names *shown;
-	struct start_dirs *bases; /* NULL: directory paths are not cached */
+	struct start_dirs *start_dir_cache; /* NULL: directory paths are not cached */
 	struct mount **mount;     /* in the order in which they were added */
 	size_t mounts;
 	struct held_dir **held;       /* directories through which single files are opened */
-	size_t helds;
+	size_t held_dir_count;
 	void *plain;              /* used while building: a tsearch(3) tree of host paths that are no links */
 	struct mount *root;       /* the mount of the skeleton */
 	struct mount *top;        /* the mount of "/": the skeleton, or the host's "/" if the policy grants that */
@@ -70,18 +71,19 @@ struct view {
 	int standin_fd;           /* has the stand-in directories; before view_attach_mounts the skeleton */
 	char *standin_host;
 	int host_root_fd;         /* the host's "/", O_PATH; -1: use this process's root */
-	const struct view *first; /* view_follow_first(); NULL: this is the first view of the run */
+	const struct view *first_view; /* view_share_proc_of_first_view(); NULL: this is the first view of the run */
 	bool attached;            /* view_attach_mounts is done: the kernel resolves virtual paths */
 	int nolinks_fd;             /* a copy of the program's root, mounted with nosymfollow; -1: none */
-	bool incomplete;          /* some mount is not at its virtual path in the kernel */
+	bool lacks_some_mount;          /* some mount is not at its virtual path in the kernel */
 	int proc_fd;              /* O_PATH descriptor of the supervisor's /proc */
-	struct mount *machine;    /* files of /proc that belong to no process; NULL: the program's /proc has them */
+	/* files of /proc that belong to no process; NULL: the program's /proc has them */
+	struct mount *proc_files_of_no_process;
 	struct facts *facts;      /* the generated files of /proc: facts.c */
-	bool own_network;         /* the network of the run is its own: view_set_network() */
+	bool has_own_network;         /* the network of the run is its own: view_set_network() */
 	struct terminals *terminals; /* the pseudoterminals: terminals.c; NULL only while the view is made */
 	struct view_mount_id {
 		uint64_t copy_id, id;
-	} mount_id[VIEW_MOUNT_IDS_MAX]; /* maps mount ids: view_map_mount_id() */
+	} mount_id[VIEW_MOUNT_IDS_MAX]; /* maps mount ids: view_get_mount_id_for_copy() */
 	size_t mount_ids;
 	struct view_node *bucket[VIEW_BUCKETS]; /* last: the fields above, which every call reads, share cache lines */
 };
@@ -150,7 +152,7 @@ int view_add_node(struct view *view, const char *virt, struct mount *mount, cons
 const char *view_get_link_target(const struct task *task, const struct view_node *node, const char *virt,
 				 char buffer[64]);
 /* Sets mount and rest of a place by its virt: the mount with the longest path wins. 0; -ENOTDIR below a file. */
-int view_set_place(const struct view *view, struct place *place);
+int view_set_mount_of_place(const struct view *view, struct place *place);
 /* True for a place at or below a covered name. Nothing exists there, even if the policy grants it. */
 bool view_is_covered(const struct place *place);
 /* True when the path lies in a mount, and not in the skeleton. */
@@ -159,7 +161,7 @@ bool view_is_in_host_tree(const struct view *view, const char *virt);
 /* Writes virt + "/" + rest; rest may be "". Returns the length or -ENAMETOOLONG. */
 int view_join_path(const char *virt, const char *rest, char *out, size_t cap);
 /* Removes the last component from the virt of a place. */
-void view_drop_component(struct place *place);
+void view_drop_last_component(struct place *place);
 
 /* ---- locate.c: mounts ---- */
 
@@ -170,7 +172,7 @@ int view_add_mount(struct view *view, const char *virt, const char *host, int fd
 /* A directory through which single granted files are opened ("held directory"). */
 struct held_dir {
 	int fd; /* an O_PATH descriptor of the directory */
-	unsigned users;
+	unsigned use_count;
 	char name[]; /* host path of the directory; after view_attach_mounts "@" and its virtual path */
 };
 /* Finds the held directory of this name, or returns NULL. */
@@ -181,7 +183,7 @@ struct held_dir *view_add_held_dir(struct view *view, const char *name, int fd);
 int view_add_file(struct view *view, const char *virt, const char *host, struct held_dir *held, unsigned flags,
 		  const char *rule);
 /* Makes a mount be opened through fd (taken) from now on or, when `held` is not NULL, through that directory. */
-void view_set_mount_fd(struct mount *mount, int fd, struct held_dir *held);
+void view_replace_mount_fd(struct mount *mount, int fd, struct held_dir *held);
 void view_mounts_free(struct view *view);
 
 /* ---- open.c, walk.c ---- */
@@ -194,7 +196,7 @@ int view_stat_place(const struct place *place, struct stat *ret_stat, int *ret_d
 		    int *ret_fd);
 
 /* Takes the next component off a path. 1; 0 at the end of the path; -ENAMETOOLONG. *ret_last: only slashes follow. */
-int view_take_component(const char **todo, char name[NAME_MAX + 1], bool *ret_last);
+int view_read_next_component(const char **todo, char name[NAME_MAX + 1], bool *ret_last);
 
 /* ---- skeleton.c, listing.c: int is 0 or -errno ---- */
 
@@ -212,7 +214,7 @@ int view_skeleton_add_entry(const struct view *view, const char *virt, mode_t ty
 /* Makes a file of the skeleton with this content, and its missing ancestors. */
 int view_skeleton_add_file(const struct view *view, const char *virt, const void *text, size_t len);
 /* As view_skeleton_add_entry, but also in a MOUNT_PRIVATE tree. Does nothing in a tree of the host. */
-int view_add_listed_name(const struct view *view, const char *virt, mode_t type, const char *target);
+int view_add_entry_of_listing(const struct view *view, const char *virt, mode_t type, const char *target);
 /* Makes the stand-in directory of a place, and brings its entries up to date. */
 int view_refresh_standin(const struct place *place);
 /* Opens the stand-in directory of a place, which must exist. A descriptor owned by the caller, or -errno. */
@@ -221,9 +223,9 @@ int view_open_standin(const struct place *place, int flags);
 /* ---- building; each returns 0 or -errno ---- */
 
 /* Returns the MOUNTS_* flags for a mount of this host path at this virtual path. */
-unsigned view_get_restrictions(const struct view *view, unsigned flags, const char *host, const char *virt);
+unsigned view_get_mount_restrictions(const struct view *view, unsigned flags, const char *host, const char *virt);
 /* Adds the symbolic links that the host has in a path as the policy writes it: /lib for /usr/lib, /var/run for /run. */
-int view_add_links(struct view *view, const char *written);
+int view_add_links_of_path(struct view *view, const char *written);
 /* Adds the links /bin, /lib, /lib64 … of a merged /usr: programs name their loader /lib64/… */
 int view_add_merged_usr(struct view *view);
 /* Covers the scratch directories of all runs, and every procfs except /proc, in the mounts that were added so far. */
@@ -237,7 +239,7 @@ bool view_is_procfs(int fd);
 int facts_create(struct view *view, int scratch_fd);
 void facts_free(struct facts *facts);
 /* True when facts.c makes this file: below /proc ("vmstat") or, with of_process, below /proc/PID ("net/dev"). */
-bool facts_have_file(const struct facts *facts, const char *leaf, bool of_process);
+bool facts_provide_proc_file(const struct facts *facts, const char *leaf, bool of_process);
 /* Returns the mount of these files. It can be opened after facts_make_files(), which makes the files. */
 const struct mount *facts_get_mount(const struct facts *facts);
 /* Makes the files, unless they exist. 0 or -errno. */
@@ -251,16 +253,16 @@ int facts_make_files(const struct view *view);
 int terminals_add_to_view(struct view *view, int own_fd, bool mounts);
 void terminals_free(struct view *view);
 /* Opens a file of /dev/pts; opening ptmx makes a new pair. A descriptor owned by the caller, or -errno. */
-int terminals_open_place(const struct place *place, int flags);
+int terminals_open_dev_pts_file(const struct place *place, int flags);
 /* True for /dev/pts itself. */
-static inline bool terminals_is_directory(const struct place *place)
+static inline bool terminals_place_is_dev_pts(const struct place *place)
 {
 	return place->virt_len == place->mount->virt_len && !(place->mount->flags & MOUNT_FILE);
 }
 /* True for the slave of a pair that is not of the run. writes: also for every other name that a slave could have. */
-bool terminals_hides_place(const struct place *place, bool writes);
+bool terminals_place_is_foreign_slave(const struct place *place, bool writes);
 /* True when /dev/pts has an entry of this name. terminals_visit_entries calls `each` for all entries. */
-bool terminals_shows_name(const struct view *view,
+bool terminals_dev_pts_has_name(const struct view *view,
 			  const char *name);
 void terminals_visit_entries(const struct view *view, void (*each)(void *ctx, const char *name, mode_t type),
 			     void *ctx);
@@ -276,21 +278,21 @@ enum proc_kind {
 /* Returns the kind of a canonical path below /proc ("self" is resolved). task may be NULL. */
 enum proc_kind proc_classify_path(const struct view *view, const struct task *task, const char *rest);
 /* Returns the path below /proc of a place in /proc; "" for /proc itself. */
-static inline const char *view_get_proc_rest(const struct place *place)
+static inline const char *view_get_path_below_proc(const struct place *place)
 {
 	return place->virt_len > place->mount->virt_len ? place->virt + place->mount->virt_len + 1 : "";
 }
 
 /* Returns what follows PID/ or PID/task/TID/ in a path below /proc; NULL: it begins with neither. */
-const char *proc_skip_pid(const char *rest);
+const char *proc_get_path_below_pid(const char *rest);
 /* True for a path below /proc that belongs to no process. */
-bool proc_path_is_machine_wide(const char *rest);
+bool proc_path_is_of_no_process(const char *rest);
 /* True for a directory of files that belong to no process. */
 bool proc_path_is_directory(const char *rest);
 /* True when the file of a process may be opened for writing: its comm. */
 bool proc_file_is_writable(const char *rest);
 /* Calls `each` for the entries of /proc (rest "") or of a directory below it that belong to no process. */
-void proc_visit_entries(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
+void proc_visit_machine_entries(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
 /* Calls `each` for the links in /proc that lead to a file or directory of the calling process. */
 void proc_visit_machine_links(void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
 /* The directory "net" of a process or thread: is a path this directory? Calls `each` for its entries. */

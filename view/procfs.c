@@ -73,7 +73,7 @@ static pid_t proc_parse_pid(const char *text, const char **ret_leaf)
 	return (pid_t)pid;
 }
 
-const char *proc_skip_pid(const char *rest)
+const char *proc_get_path_below_pid(const char *rest)
 {
 	const char *leaf;
 
@@ -89,26 +89,29 @@ static bool proc_is_number(const char *text)
 	return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
-static bool proc_is_own_pid(const struct task *task, pid_t pid)
+static bool proc_pid_is_of_task(const struct task *task, pid_t pid)
 {
 	return task && (pid == task->tgid || pid == task->tid);
 }
 
 /* True for a file that facts.c makes, or that may be the file of the kernel because it only tells about the run. */
-static bool proc_is_shown(const struct view *view, const char *leaf)
+static bool proc_net_file_is_shown(const struct view *view, const char *leaf)
 {
-	return proc_list_has_name(fact_leaf, leaf) ? facts_have_file(view->facts, leaf, true)
-					   : proc_list_has_name(net_leaf, leaf) &&
-						     (view->own_network || facts_have_file(view->facts, leaf, true));
+	return proc_list_has_name(fact_leaf, leaf)
+		       ? facts_provide_proc_file(view->facts, leaf, true)
+		       : proc_list_has_name(net_leaf, leaf) &&
+				 (view->has_own_network || facts_provide_proc_file(view->facts, leaf, true));
 }
 
-static enum proc_kind proc_classify_leaf(const struct view *view, const struct task *task, pid_t pid, const char *leaf)
+static enum proc_kind proc_classify_process_file(const struct view *view, const struct task *task, pid_t pid,
+						 const char *leaf)
 {
 	if (*leaf == '\0' || strcmp(leaf, "fd") == 0 || strcmp(leaf, "fdinfo") == 0)
 		return PROC_DIR;
 	if (strcmp(leaf, "net") == 0)
-		return view->own_network || facts_have_file(view->facts, leaf, true) ? PROC_DIR : PROC_ABSENT;
-	if (proc_is_shown(view, leaf))
+		return view->has_own_network || facts_provide_proc_file(view->facts, leaf, true) ? PROC_DIR
+												 : PROC_ABSENT;
+	if (proc_net_file_is_shown(view, leaf))
 		return PROC_FILE;
 	if (proc_list_has_name(magic_leaf, leaf))
 		return PROC_MAGIC;
@@ -117,7 +120,7 @@ static enum proc_kind proc_classify_leaf(const struct view *view, const struct t
 	if (strncmp(leaf, "fdinfo/", 7) == 0 && proc_is_number(leaf + 7))
 		return PROC_FILE;
 	if (proc_list_has_name(process_leaf, leaf) ||
-	    (proc_is_own_pid(task, pid) && proc_list_has_name(own_leaf, leaf)))
+	    (proc_pid_is_of_task(task, pid) && proc_list_has_name(own_leaf, leaf)))
 		return PROC_FILE;
 	return PROC_ABSENT;
 }
@@ -130,21 +133,21 @@ enum proc_kind proc_classify_path(const struct view *view, const struct task *ta
 	if (strcmp(rest, "self") == 0 || strcmp(rest, "thread-self") == 0 || proc_list_has_name(machine_link, rest))
 		return PROC_FILE; /* view_get_link_target() returns the target */
 	if (strcmp(rest, "vmstat") == 0)
-		return facts_have_file(view->facts, rest, false) ? PROC_FILE : PROC_ABSENT;
+		return facts_provide_proc_file(view->facts, rest, false) ? PROC_FILE : PROC_ABSENT;
 	if (*rest == '\0' || proc_list_has_name(machine_leaf, rest))
 		return *rest && !proc_path_is_directory(rest) ? PROC_FILE : PROC_DIR;
 	pid = proc_parse_pid(rest, &leaf);
 	if (pid == 0 ||
-	    !(proc_is_own_pid(task, pid) || (view->run_root && proctree_is_descendant(pid, view->run_root))))
+	    !(proc_pid_is_of_task(task, pid) || (view->run_root && proctree_is_descendant(pid, view->run_root))))
 		return PROC_ABSENT;
 	if (strcmp(leaf, "task") == 0)
 		return PROC_DIR;
 	if (strncmp(leaf, "task/", 5) == 0) {
 		/* The kernel will check that tid is a thread of pid. */
 		tid = proc_parse_pid(leaf + 5, &leaf);
-		return tid == 0 ? PROC_ABSENT : proc_classify_leaf(view, task, pid, leaf);
+		return tid == 0 ? PROC_ABSENT : proc_classify_process_file(view, task, pid, leaf);
 	}
-	return proc_classify_leaf(view, task, pid, leaf);
+	return proc_classify_process_file(view, task, pid, leaf);
 }
 
 bool proc_file_is_writable(const char *rest)
@@ -162,12 +165,12 @@ bool proc_file_is_writable(const char *rest)
 	return strcmp(leaf, "comm") == 0;
 }
 
-bool proc_path_is_machine_wide(const char *rest)
+bool proc_path_is_of_no_process(const char *rest)
 {
 	return *rest != '.' && !isdigit((unsigned char)*rest);
 }
 
-void proc_visit_entries(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+void proc_visit_machine_entries(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
 {
 	for (const char *const *leaf = machine_leaf; *leaf; leaf++) {
 		const char *name = *rest ? path_rest_below(*leaf, rest) : *leaf;
@@ -179,7 +182,7 @@ void proc_visit_entries(const char *rest, void (*each)(void *ctx, const char *na
 
 bool proc_path_is_net(const char *rest)
 {
-	const char *leaf = proc_skip_pid(rest);
+	const char *leaf = proc_get_path_below_pid(rest);
 
 	return leaf && strcmp(leaf, "net") == 0;
 }

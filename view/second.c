@@ -9,7 +9,7 @@
 #include "view/private.h"
 
 /* The first mount at /proc. Later ones have only the files that belong to no process. */
-static struct mount *second_find_proc(const struct view *view)
+static struct mount *second_find_proc_mount(const struct view *view)
 {
 	for (size_t i = 0; i < view->mounts; i++)
 		if (view->mount[i]->flags & MOUNT_PROC)
@@ -17,10 +17,10 @@ static struct mount *second_find_proc(const struct view *view)
 	return NULL;
 }
 
-int view_follow_first(struct view *view, const struct view *first)
+int view_share_proc_of_first_view(struct view *view, const struct view *first)
 {
-	struct mount *own = second_find_proc(view);
-	const struct mount *proc = second_find_proc(first);
+	struct mount *own = second_find_proc_mount(view);
+	const struct mount *proc = second_find_proc_mount(first);
 	int proc_fd, mount_fd;
 
 	if (!own || !proc)
@@ -34,8 +34,8 @@ int view_follow_first(struct view *view, const struct view *first)
 	}
 	close_fd(&view->proc_fd);
 	view->proc_fd = proc_fd;
-	view_set_mount_fd(own, mount_fd, NULL);
-	view->machine = first->machine;
-	view->first = first;
+	view_replace_mount_fd(own, mount_fd, NULL);
+	view->proc_files_of_no_process = first->proc_files_of_no_process;
+	view->first_view = first;
 	return 0;
 }

@@ -16,9 +16,9 @@
 #include "view/private.h"
 
 #define SKELETON_BUCKETS 256u
-#define HOST_ANSWERS 64u
-#define HOST_ANSWER_BYTES 232u /* longer names are not kept */
-#define HOST_ANSWER_NS 10000000u
+#define HOST_LOOKUPS_CACHED 64u
+#define HOST_LOOKUP_PATH_BYTES_MAX 232u /* longer names are not kept */
+#define HOST_LOOKUP_VALID_NS 10000000u
 
 struct skeleton_name {
 	struct skeleton_name *next;
@@ -28,17 +28,17 @@ struct skeleton_name {
 };
 
 /* A cached answer: does the host have this name? */
-struct host_answer {
+struct host_lookup_result {
 	uint64_t until_ns;
 	bool absent;
 	size_t len;
-	char virt[HOST_ANSWER_BYTES];
+	char virt[HOST_LOOKUP_PATH_BYTES_MAX];
 };
 
 struct skeleton_names {
 	struct skeleton_name *bucket[SKELETON_BUCKETS];
-	struct host_answer answer[HOST_ANSWERS];
-	bool lost; /* memory ran out, so some names are missing */
+	struct host_lookup_result answer[HOST_LOOKUPS_CACHED];
+	bool is_incomplete; /* memory ran out, so some names are missing */
 };
 
 static struct skeleton_name *skeleton_find_name(const struct skeleton_names *shown, const char *virt, size_t len,
@@ -57,7 +57,7 @@ static void skeleton_add_name(struct skeleton_names *shown, const char *virt, si
 	if (!name) {
 		name = calloc(1, sizeof(*name) + len + 1);
 		if (!name) {
-			shown->lost = true;
+			shown->is_incomplete = true;
 			return;
 		}
 		name->len = len;
@@ -148,7 +148,7 @@ static int skeleton_make_dirs(const struct view *view, char *path)
 }
 
 /* Makes directories while the view is built, when none can be a link. On failure use skeleton_make_dirs(). */
-static int skeleton_make_new_dirs(const struct view *view, char *path)
+static int skeleton_make_dirs_without_links(const struct view *view, char *path)
 {
 	for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
 		if (slash)
@@ -167,9 +167,9 @@ static int skeleton_make_missing_dirs(const struct view *view, const char *virt,
 	_cleanup_close_ int fd = -1;
 
 	memcpy(path, virt, strlen(virt) + 1);
-	if (!view->run_root && skeleton_make_new_dirs(view, path) == 0)
+	if (!view->run_root && skeleton_make_dirs_without_links(view, path) == 0)
 		return 0;
-	fd = openat2_call(view->standin_fd, virt + 1, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+	fd = openat2_call(view->standin_fd, virt + 1, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	if (fd >= 0)
 		return 0;
 	memcpy(path, virt, strlen(virt) + 1);
@@ -251,7 +251,7 @@ int view_skeleton_add_file(const struct view *view, const char *virt, const void
 }
 
 /* Makes an entry and its ancestors in a private mount, such as a redirected /tmp: walks and listings find it. */
-static int skeleton_show_private_name(const struct place *place, mode_t type, const char *target)
+static int skeleton_make_private_mount_entry(const struct place *place, mode_t type, const char *target)
 {
 	char host[PATH_MAX];
 	struct stat there;
@@ -268,7 +268,7 @@ static int skeleton_show_private_name(const struct place *place, mode_t type, co
 	return lstat(host, &there) == 0 ? 0 : view_make_entry(AT_FDCWD, host, type, target);
 }
 
-int view_add_listed_name(const struct view *view, const char *virt, mode_t type, const char *target)
+int view_add_entry_of_listing(const struct view *view, const char *virt, mode_t type, const char *target)
 {
 	struct place place;
 
@@ -277,7 +277,7 @@ int view_add_listed_name(const struct view *view, const char *virt, mode_t type,
 	if (view_locate_path(view, NULL, "/", virt, 0, &place) < 0 || !(place.mount->flags & MOUNT_PRIVATE) ||
 	    place.mount->flags & MOUNT_FILE || place.virt_len == place.mount->virt_len)
 		return 0;
-	return skeleton_show_private_name(&place, type, target);
+	return skeleton_make_private_mount_entry(&place, type, target);
 }
 
 /* ---- names that do not exist ---- */
@@ -299,12 +299,12 @@ static size_t skeleton_find_missing_component(const struct skeleton_names *shown
 	return 0;
 }
 
-bool view_is_absent(const struct place *place)
+bool view_skeleton_place_is_absent(const struct place *place)
 {
 	const struct skeleton_names *shown = place->mount->view->shown;
 	size_t lacking;
 
-	if (!(place->mount->flags & MOUNT_SKELETON) || shown->lost)
+	if (!(place->mount->flags & MOUNT_SKELETON) || shown->is_incomplete)
 		return false;
 	lacking = skeleton_find_missing_component(shown, place->virt, place->virt_len);
 	/* With a longer component the kernel returns ENAMETOOLONG. */
@@ -335,15 +335,15 @@ static bool host_lacks_path(const struct view *view, const char *virt)
 /* The answer is cached: every process asks for the same absent names, as the loader does for its preload list. */
 bool view_is_absent_on_host(const struct view *view, const char *virt, size_t len)
 {
-	struct host_answer *answer = &view->shown->answer[view_hash_path(virt, len) % HOST_ANSWERS];
+	struct host_lookup_result *answer = &view->shown->answer[view_hash_path(virt, len) % HOST_LOOKUPS_CACHED];
 	uint64_t now;
 
-	if (len >= HOST_ANSWER_BYTES)
+	if (len >= HOST_LOOKUP_PATH_BYTES_MAX)
 		return host_lacks_path(view, virt);
 	now = io_read_clock_ns();
 	if (now >= answer->until_ns || answer->len != len || memcmp(answer->virt, virt, len) != 0) {
 		answer->absent = host_lacks_path(view, virt);
-		answer->until_ns = now + HOST_ANSWER_NS;
+		answer->until_ns = now + HOST_LOOKUP_VALID_NS;
 		answer->len = len;
 		memcpy(answer->virt, virt, len);
 	}

@@ -18,8 +18,8 @@
 
 void view_note_name_change(const struct view *view)
 {
-	if (view->bases)
-		view->bases->changes++;
+	if (view->start_dir_cache)
+		view->start_dir_cache->changes++;
 }
 
 static int start_get_identity(int dirfd, const char *path, int flags, struct statx *ret_object)
@@ -52,7 +52,7 @@ static void start_write_proc_link(char link[64], pid_t pid, const char *leaf)
 static int start_identify_dir(const struct view *view, const struct task *task, int fd, struct statx *ret_object,
 			     char link[64], int *ret_copy)
 {
-	struct start_dirs *bases = view->bases;
+	struct start_dirs *bases = view->start_dir_cache;
 	int r;
 
 	if (fd == AT_FDCWD) {
@@ -61,14 +61,14 @@ static int start_identify_dir(const struct view *view, const struct task *task, 
 	}
 	if (fd < 0)
 		return -EBADF;
-	if (task->pidfd >= 0 && bases && !bases->refused) {
+	if (task->pidfd >= 0 && bases && !bases->pidfd_getfd_is_refused) {
 		*ret_copy = (int)syscall(SYS_pidfd_getfd, task->pidfd, fd, 0);
 		link[0] = '\0';
 		if (*ret_copy >= 0)
 			return start_get_identity(*ret_copy, "", AT_EMPTY_PATH, ret_object);
 		if (errno == EBADF)
 			return -EBADF;
-		bases->refused = errno == EPERM || errno == ENOSYS;
+		bases->pidfd_getfd_is_refused = errno == EPERM || errno == ENOSYS;
 	}
 	(void)snprintf(link, 64, "%d/fd/%d", task->tid, fd);
 	r = start_get_identity(view->proc_fd, link, 0, ret_object);
@@ -79,16 +79,17 @@ static struct start_dir *start_get_slot(const struct view *view, const struct st
 {
 	uint64_t mixed = (object->stx_ino ^ object->stx_mnt_id << 32) * UINT64_C(0x9e3779b97f4a7c15);
 
-	return view->bases && object->stx_mask & STATX_MNT_ID ? &view->bases->name[mixed >> 58] : NULL;
+	return view->start_dir_cache && object->stx_mask & STATX_MNT_ID ? &view->start_dir_cache->name[mixed >> 58]
+									: NULL;
 }
-_Static_assert(VIEW_START_DIRS == 1u << (64 - 58), "the slot is the hash's highest bits");
+_Static_assert(VIEW_START_DIRS_CACHED == 1u << (64 - 58), "the slot is the hash's highest bits");
 
-static bool start_confirm_name(const struct view *view, const char *virt, const struct statx *object)
+static bool start_path_leads_to_dir(const struct view *view, const char *virt, const struct statx *object)
 {
 	struct stat expected = {.st_dev = makedev(object->stx_dev_major, object->stx_dev_minor),
 				.st_ino = object->stx_ino};
 
-	return view_confirm_name(view, virt, &expected);
+	return view_path_leads_to_object(view, virt, &expected);
 }
 
 /*
@@ -103,17 +104,18 @@ static int start_use_cached_name(const struct view *view, struct start_dir *name
 	if (!name->virt || name->ino != object->stx_ino || name->mount != object->stx_mnt_id || name->len >= cap ||
 	    name->major != object->stx_dev_major || name->minor != object->stx_dev_minor)
 		return -ENOENT;
-	if (name->changes != view->bases->changes || now - name->confirmed_ns > START_DIR_VALID_NS) {
-		if (!start_confirm_name(view, name->virt, object))
+	if (name->name_changes_version != view->start_dir_cache->changes ||
+	    now - name->confirmed_ns > START_DIR_VALID_NS) {
+		if (!start_path_leads_to_dir(view, name->virt, object))
 			return -ENOENT;
-		name->changes = view->bases->changes;
+		name->name_changes_version = view->start_dir_cache->changes;
 		name->confirmed_ns = now;
 	}
 	memcpy(out, name->virt, name->len + 1);
 	return (int)name->len;
 }
 
-static void start_cache_name(const struct view *view, struct start_dir *name, const struct statx *object,
+static void start_cache_path(const struct view *view, struct start_dir *name, const struct statx *object,
 			   const char *virt, size_t len)
 {
 	char *copy = strdup(virt);
@@ -126,7 +128,7 @@ static void start_cache_name(const struct view *view, struct start_dir *name, co
 				   .major = object->stx_dev_major,
 				   .minor = object->stx_dev_minor,
 				   .confirmed_ns = io_read_clock_ns(),
-				   .changes = view->bases->changes,
+				   .name_changes_version = view->start_dir_cache->changes,
 				   .len = len,
 				   .virt = copy};
 }
@@ -155,14 +157,14 @@ int view_get_start_dir(const struct view *view, const struct task *task, int fd,
 	if (len < 0)
 		return fd == AT_FDCWD ? -errno : -EBADF;
 	host[len] = '\0';
-	r = view_name_host_path(view, host, (size_t)len, out, cap);
+	r = view_find_virtual_path(view, host, (size_t)len, out, cap);
 	if (r < 0)
 		return r;
 	/* The link can be misleading ("x (deleted)", a rename at the same time): the path must lead to this object. */
-	if (!start_confirm_name(view, out, &object))
+	if (!start_path_leads_to_dir(view, out, &object))
 		return strncmp(out, "/proc/", 6) == 0 ? -ESRCH : -ENOENT; /* ESRCH: the process was reaped */
 	if (name)
-		start_cache_name(view, name, &object, out, (size_t)r);
+		start_cache_path(view, name, &object, out, (size_t)r);
 	return r;
 }
 
@@ -191,6 +193,6 @@ int view_get_deleted_start_dir(const struct view *view, const struct task *task,
 		return -ENOENT;
 	host[len - (ssize_t)(sizeof(deleted) - 1)] = '\0';
 	*strrchr(host, '/') = '\0';
-	r = view_name_host_path(view, *host ? host : "/", *host ? strlen(host) : 1, out, cap);
-	return r < 0 || start_confirm_name(view, out, &parent) ? r : -ENOENT;
+	r = view_find_virtual_path(view, *host ? host : "/", *host ? strlen(host) : 1, out, cap);
+	return r < 0 || start_path_leads_to_dir(view, out, &parent) ? r : -ENOENT;
 }

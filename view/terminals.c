@@ -26,26 +26,26 @@
 #endif
 
 #define DEVPTS_MAGIC 0x1cd1
-#define PAIRS_MAX 128u        /* pairs that have not ended; beyond that ENOSPC, as from the kernel */
-#define NUMBERS_TRIED 8       /* attempts to get a pair whose number no other pair of the run has */
+#define TERMINAL_PAIRS_MAX 128u        /* pairs that have not ended; beyond that ENOSPC, as from the kernel */
+#define TERMINAL_NUMBER_ATTEMPTS_MAX 8       /* attempts to get a pair whose number no other pair of the run has */
 /*
  * No new pair is made when the host has fewer than this left. It is twice the pty.reserve of the kernel, so that other
  * runs and containers still get pairs.
  */
-#define HOST_PAIRS_LEFT 2048u
+#define TERMINALS_LEFT_TO_HOST 2048u
 
 struct terminal_pair {
 	unsigned number;
 	int pin_fd; /* an O_PATH descriptor of the slave */
-	bool given; /* the terminal of --tty: not made by the program */
+	bool is_of_tty_option; /* the terminal of --tty: not made by the program */
 };
 
 struct terminals {
 	const struct mount *mount; /* the mount at /dev/pts; NULL: there is no devpts */
 	bool own;                  /* the devpts is an instance of the run's own */
-	bool named;                /* /dev/ptmx is known to make pairs of the instance at /dev/pts */
+	bool ptmx_is_of_dev_pts;                /* /dev/ptmx is known to make pairs of the instance at /dev/pts */
 	size_t pairs;
-	struct terminal_pair pair[PAIRS_MAX];
+	struct terminal_pair pair[TERMINAL_PAIRS_MAX];
 };
 
 /* ---- the pairs ---- */
@@ -93,12 +93,12 @@ static const struct terminal_pair *terminals_find_pair(const struct terminals *t
 }
 
 /* True when all pairs have an open master: then none can have ended, and there is no room. */
-static bool terminals_are_all_alive(const struct terminals *terminals)
+static bool terminals_are_all_in_use(const struct terminals *terminals)
 {
 	for (size_t i = 0; i < terminals->pairs; i++)
 		if (!pair_is_alive(&terminals->pair[i]))
 			return false;
-	return terminals->pairs == PAIRS_MAX;
+	return terminals->pairs == TERMINAL_PAIRS_MAX;
 }
 
 /* Parses the number from a name in /dev/pts, as devpts writes it. */
@@ -138,11 +138,11 @@ static bool terminals_host_has_room(void)
 			return true; /* not visible, as in some containers: the kernel's own limit applies */
 		value[i] = strtoul(text, NULL, 10);
 	}
-	return value[0] + HOST_PAIRS_LEFT <= value[1];
+	return value[0] + TERMINALS_LEFT_TO_HOST <= value[1];
 }
 
 /* True when /dev/ptmx makes pairs of the instance at /dev/pts. Makes a pair to find out. */
-static bool terminals_check_instance(const struct terminals *terminals)
+static bool terminals_ptmx_is_of_dev_pts(const struct terminals *terminals)
 {
 	_cleanup_close_ int master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), slave = -1;
 	struct stat instance, made;
@@ -166,15 +166,15 @@ static int terminals_open_ptmx(struct terminals *terminals, int flags)
 	/* Many instances have a ptmx of mode 000; then /dev/ptmx is the device for everybody. */
 	if (terminals->own || errno != EACCES)
 		return -errno;
-	if (!terminals->named && !terminals_check_instance(terminals))
+	if (!terminals->ptmx_is_of_dev_pts && !terminals_ptmx_is_of_dev_pts(terminals))
 		return -EACCES;
-	terminals->named = true;
+	terminals->ptmx_is_of_dev_pts = true;
 	fd = open("/dev/ptmx", own);
 	return fd < 0 ? -errno : fd;
 }
 
 /* Adds the pair of a new master. 0; -EEXIST: its number is that of another pair, or there is no room for it. */
-static int terminals_add_slave(struct terminals *terminals, int master_fd)
+static int terminals_add_pair_of_master(struct terminals *terminals, int master_fd)
 {
 	struct terminal_pair *pair;
 	unsigned number;
@@ -183,7 +183,7 @@ static int terminals_add_slave(struct terminals *terminals, int master_fd)
 	if (ioctl(master_fd, TIOCGPTN, &number) < 0)
 		return -errno;
 	terminals_drop_ended_pairs(terminals); /* an ended pair that is still counted may have had the number */
-	if (terminals_find_pair(terminals, number) || terminals->pairs == PAIRS_MAX)
+	if (terminals_find_pair(terminals, number) || terminals->pairs == TERMINAL_PAIRS_MAX)
 		return -EEXIST;
 	pair = &terminals->pair[terminals->pairs];
 	(void)snprintf(name, sizeof(name), "%u", number);
@@ -203,14 +203,14 @@ static int terminals_add_slave(struct terminals *terminals, int master_fd)
  */
 static int terminals_open_master(struct terminals *terminals, int flags)
 {
-	int taken[NUMBERS_TRIED], tries = 0, fd = -1, r = -EEXIST;
+	int taken[TERMINAL_NUMBER_ATTEMPTS_MAX], tries = 0, fd = -1, r = -EEXIST;
 
 	terminals_drop_ended_pairs(terminals);
-	if (terminals_are_all_alive(terminals) || (!terminals->own && !terminals_host_has_room()))
+	if (terminals_are_all_in_use(terminals) || (!terminals->own && !terminals_host_has_room()))
 		return -ENOSPC;
-	while (r == -EEXIST && tries < NUMBERS_TRIED) {
+	while (r == -EEXIST && tries < TERMINAL_NUMBER_ATTEMPTS_MAX) {
 		fd = terminals_open_ptmx(terminals, flags);
-		r = fd < 0 ? fd : terminals_add_slave(terminals, fd);
+		r = fd < 0 ? fd : terminals_add_pair_of_master(terminals, fd);
 		if (fd >= 0 && r < 0)
 			taken[tries++] = fd; /* stays open, so that the next pair gets another number */
 	}
@@ -223,7 +223,7 @@ static int terminals_open_master(struct terminals *terminals, int flags)
 
 /* ---- places ---- */
 
-int terminals_open_place(const struct place *place, int flags)
+int terminals_open_dev_pts_file(const struct place *place, int flags)
 {
 	struct terminals *terminals = place->mount->view->terminals;
 	const struct terminal_pair *pair;
@@ -233,14 +233,14 @@ int terminals_open_place(const struct place *place, int flags)
 		if (flags & O_DIRECTORY)
 			return -ENOTDIR;
 		if (flags & O_PATH)
-			return openat2_call(place->mount->fd, place->rest, flags, 0, RESOLVE_STRICT);
+			return openat2_call(place->mount->fd, place->rest, flags, 0, IO_RESOLVE_BELOW);
 		return terminals_open_master(terminals, flags);
 	}
 	pair = terminals_parse_number(place->rest, &number) ? terminals_find_pair(terminals, number) : NULL;
 	return pair ? pair_open_slave(pair, flags) : strchr(place->rest, '/') ? -ENOTDIR : -ENOENT;
 }
 
-bool terminals_hides_place(const struct place *place, bool writes)
+bool terminals_place_is_foreign_slave(const struct place *place, bool writes)
 {
 	const struct terminals *terminals = place->mount->view->terminals;
 	struct stat status;
@@ -253,7 +253,7 @@ bool terminals_hides_place(const struct place *place, bool writes)
 	return writes || fstatat(terminals->mount->fd, place->rest, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-bool terminals_shows_name(const struct view *view, const char *name)
+bool terminals_dev_pts_has_name(const struct view *view, const char *name)
 {
 	unsigned number;
 
@@ -292,7 +292,7 @@ bool view_terminal_is_from_program(const struct place *place, bool *ret_shared)
 		return false;
 	pair = terminals_find_pair(place->mount->view->terminals, number);
 	*ret_shared = !place->mount->view->terminals->own;
-	return pair && !pair->given;
+	return pair && !pair->is_of_tty_option;
 }
 
 bool view_has_terminals(const struct view *view)
@@ -318,7 +318,7 @@ static int terminals_add_ptmx(struct view *view)
 
 	if (view->terminals->own || (lstat("/dev/ptmx", &status) == 0 && S_ISLNK(status.st_mode))) {
 		r = view_add_node(view, "/dev/ptmx", NULL, "pts/ptmx");
-		return r < 0 ? r : view_add_listed_name(view, "/dev/ptmx", S_IFLNK, "pts/ptmx");
+		return r < 0 ? r : view_add_entry_of_listing(view, "/dev/ptmx", S_IFLNK, "pts/ptmx");
 	}
 	held = view_find_held_dir(view, "/dev");
 	dev = held ? -1 : io_open_without_links("/dev", O_PATH | O_DIRECTORY);
@@ -326,7 +326,7 @@ static int terminals_add_ptmx(struct view *view)
 		return dev;
 	if (!held && !(held = view_add_held_dir(view, "/dev", dev)))
 		return -ENOMEM;
-	r = view_add_listed_name(view, "/dev/ptmx", S_IFREG, NULL);
+	r = view_add_entry_of_listing(view, "/dev/ptmx", S_IFREG, NULL);
 	return r < 0 ? r : view_add_file(view, "/dev/ptmx", "/dev/ptmx", held, MOUNT_DEVICE | MOUNT_PTS, NULL);
 }
 
@@ -346,7 +346,7 @@ int terminals_add_to_view(struct view *view, int own_fd, bool mounts)
 		fd = io_open_without_links("/dev/pts", O_PATH | O_DIRECTORY);
 	if (!terminals_is_devpts(fd))
 		return 0;
-	r = view_add_listed_name(view, "/dev/pts", S_IFDIR, NULL);
+	r = view_add_entry_of_listing(view, "/dev/pts", S_IFDIR, NULL);
 	if (r == 0)
 		r = view_add_mount(view, "/dev/pts", "/dev/pts", steal_fd(&fd), ".", flags, NULL);
 	if (r < 0)
@@ -363,7 +363,7 @@ void terminals_free(struct view *view)
 	free(view->terminals);
 }
 
-int view_set_terminal(struct view *view, int terminal_fd)
+int view_add_tty_terminal(struct view *view, int terminal_fd)
 {
 	struct terminals *terminals = view->terminals;
 	struct terminal_pair *pair = &terminals->pair[terminals->pairs];
@@ -374,7 +374,7 @@ int view_set_terminal(struct view *view, int terminal_fd)
 	if (fstat(terminal_fd, &status) < 0)
 		return -errno;
 	*pair = (struct terminal_pair){
-		.number = minor(status.st_rdev), .pin_fd = open(path, O_PATH | O_CLOEXEC), .given = true};
+		.number = minor(status.st_rdev), .pin_fd = open(path, O_PATH | O_CLOEXEC), .is_of_tty_option = true};
 	if (pair->pin_fd < 0)
 		return -errno;
 	terminals->pairs++;

@@ -17,7 +17,7 @@
 #include "view/view.h"
 
 #define TREE_BUCKETS 256u
-#define TREE_SPARE_FDS 96 /* descriptors kept free for judging calls and for workers */
+#define TREE_FDS_LEFT_FREE 96 /* descriptors kept free for judging calls and for workers */
 
 struct tree {
 	pid_t root;
@@ -46,7 +46,7 @@ int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree *
 		return -ENOMEM;
 	tree->fd_end = INT_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= INT_MAX)
-		tree->fd_end = limit.rlim_cur > 2 * TREE_SPARE_FDS ? (int)limit.rlim_cur - TREE_SPARE_FDS
+		tree->fd_end = limit.rlim_cur > 2 * TREE_FDS_LEFT_FREE ? (int)limit.rlim_cur - TREE_FDS_LEFT_FREE
 								   : (int)limit.rlim_cur / 2;
 	tree->root = root;
 	tree->view = view;
@@ -124,7 +124,7 @@ static char *task_get_image_path(const struct tree *tree, pid_t tid)
 	if (len < 0)
 		return strdup("");
 	host[len] = '\0';
-	if (tree->view && view_name_host_path(tree->view, host, (size_t)len, virt, sizeof(virt)) >= 0)
+	if (tree->view && view_find_virtual_path(tree->view, host, (size_t)len, virt, sizeof(virt)) >= 0)
 		return strdup(virt);
 	return strdup(host);
 }
@@ -135,9 +135,9 @@ static struct task **tree_get_bucket(struct tree *tree, pid_t tid)
 }
 
 /* Gets the process and parent of a task: by PIDFD_GET_INFO (Linux 6.13), or from /proc. */
-static int task_ask_process_and_parent(struct task *task)
+static int task_read_process_and_parent(struct task *task)
 {
-	struct pidinfo info = {.mask = PIDINFO_PID};
+	struct pidinfo info = {.mask = PIDINFO_MASK_PID};
 	char text[4096];
 
 	if (task->pidfd >= 0 && ioctl(task->pidfd, PIDFD_INFO_IOCTL, &info) >= 0) {
@@ -153,9 +153,9 @@ static int task_ask_process_and_parent(struct task *task)
 }
 
 /* Fills in all fields of a task, except its pidfd. 0, -ESRCH or -ENOMEM. */
-static int task_fill_fields(const struct tree *tree, struct task *task)
+static int task_read_all_fields(const struct tree *tree, struct task *task)
 {
-	if (task_ask_process_and_parent(task) < 0)
+	if (task_read_process_and_parent(task) < 0)
 		return -ESRCH;
 	free(task->exe);
 	task->exe = task_get_image_path(tree, task->tid);
@@ -221,7 +221,7 @@ static struct task *task_create(const struct tree *tree, pid_t tid, int *ret_err
 	task->pidfd = -1;
 	*ret_error = task_watch_pidfd(tree, task);
 	if (*ret_error == 0)
-		*ret_error = task_fill_fields(tree, task);
+		*ret_error = task_read_all_fields(tree, task);
 	if (*ret_error == 0)
 		return task;
 	task_free(task);
@@ -241,7 +241,7 @@ struct task *tree_find_task(struct tree *tree, pid_t tid)
 	if (!task) {
 		/* No descriptor is left, or it is a thread before Linux 6.9: the entry is valid for this call only. */
 		tree->transient.tid = tid;
-		return error == -ESRCH || task_fill_fields(tree, &tree->transient) < 0 ? NULL : &tree->transient;
+		return error == -ESRCH || task_read_all_fields(tree, &tree->transient) < 0 ? NULL : &tree->transient;
 	}
 	if (task->tid == task->tgid) {
 		tree->seen++;
@@ -263,7 +263,7 @@ void tree_forget_task(struct tree *tree, struct task *task)
 		if (*at != task)
 			continue;
 		*at = task->next;
-		tree_end_limit_change(task);
+		tree_end_rlimit_nofile_change(task);
 		task_free(task);
 		return;
 	}
@@ -277,7 +277,7 @@ void tree_note_exec(struct tree *tree, pid_t tgid, const char *exe)
 	if (!task)
 		return;
 	/* After an exec by another thread, the leader has the descriptor table of that thread. */
-	task->room = (struct fd_table_state){0};
+	task->room = (struct fd_table_room){0};
 	copy = strdup(exe);
 	if (!copy)
 		return; /* out of memory: records keep the old path */
@@ -285,7 +285,7 @@ void tree_note_exec(struct tree *tree, pid_t tgid, const char *exe)
 	task->exe = copy;
 }
 
-unsigned tree_note_limit_change(struct tree *tree, struct task *task)
+unsigned tree_begin_rlimit_nofile_change(struct tree *tree, struct task *task)
 {
 	if (++tree->limit.changes == 0)
 		tree->limit.changes = 1;
@@ -299,7 +299,7 @@ unsigned tree_note_limit_change(struct tree *tree, struct task *task)
 	return tree->limit.changes;
 }
 
-unsigned tree_get_limit_generation(const struct tree *tree, const struct task *task)
+unsigned tree_get_nofile_limit_version(const struct tree *tree, const struct task *task)
 {
 	return tree->limit.changing || tree->limit.lost || task->pidfd < 0 ? 0 : tree->limit.changes;
 }

@@ -18,10 +18,10 @@
 struct tree;
 
 /* What syscalls/file/room.c knows about the descriptor table of a task. */
-struct fd_table_state {
+struct fd_table_room {
 	uint64_t until_ns; /* until then the table cannot be full */
-	uint64_t limit;    /* RLIMIT_NOFILE of the task */
-	unsigned changes;  /* tree_get_limit_generation() when the limit was read */
+	uint64_t nofile_limit;    /* RLIMIT_NOFILE of the task */
+	unsigned nofile_limit_version;  /* tree_get_nofile_limit_version() when the limit was read */
 };
 
 struct task {
@@ -31,8 +31,9 @@ struct task {
 	pid_t host_pid; /* pid in the pid namespace around the run; 0: the same pid, or unknown */
 	int pidfd; /* pidfd of the thread (PIDFD_THREAD) or of the process; -1: the entry is valid for this call only */
 	char *exe; /* virtual path of the executable; never NULL */
-	struct fd_table_state room;
-	unsigned *changing_limit; /* counter that tree_note_limit_change() has raised for the task; NULL: none */
+	struct fd_table_room room;
+	/* counter that tree_begin_rlimit_nofile_change() has raised for the task; NULL: none */
+	unsigned *changing_limit;
 	struct task *next; /* next task of the same bucket: tree.c */
 };
 
@@ -57,13 +58,13 @@ void tree_note_exec(struct tree *tree, pid_t tgid, const char *exe);
 
 /*
  * Call this before a call is continued by which the task changes an RLIMIT_NOFILE of the run. The change is done when
- * the task makes its next call. Returns the value of tree_get_limit_generation() until the next change; 0: unknown.
+ * the task makes its next call. Returns the value of tree_get_nofile_limit_version() until the next change; 0: unknown.
  */
-unsigned tree_note_limit_change(struct tree *tree, struct task *task);
+unsigned tree_begin_rlimit_nofile_change(struct tree *tree, struct task *task);
 /* Returns a number that stays the same while no RLIMIT_NOFILE of the run changes. 0: one may be changing now. */
-unsigned tree_get_limit_generation(const struct tree *tree, const struct task *task);
+unsigned tree_get_nofile_limit_version(const struct tree *tree, const struct task *task);
 /* Call this when the task makes another call or dies: its change of RLIMIT_NOFILE is done. */
-static inline void tree_end_limit_change(struct task *task)
+static inline void tree_end_rlimit_nofile_change(struct task *task)
 {
 	if (task->changing_limit)
 		--*task->changing_limit;

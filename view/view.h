@@ -23,21 +23,22 @@ struct held_dir; /* a directory through which files are opened: private.h */
 enum mount_flag {
 	MOUNT_SKELETON = 1 << 0, /* the skeleton: its directories are listed, but never written */
 	MOUNT_FILE = 1 << 1,     /* a single file: fd is its parent directory, base its name there */
-	MOUNT_FILTERED = 1 << 2, /* only globs grant names below: other names do not exist */
+	MOUNT_BY_GLOBS_ONLY = 1 << 2, /* only globs grant names below: other names do not exist */
 	MOUNT_REDIRECT = 1 << 3,
 	MOUNT_PROVIDED = 1 << 4,
 	MOUNT_DEVICE = 1 << 5,   /* a device such as /dev/null: data may be read and written, metadata not changed */
 	MOUNT_PROC = 1 << 6,     /* /proc: processes of the run, and files on an allowlist */
 	MOUNT_TTY = 1 << 7,      /* /dev/tty: view_open_terminal opens the controlling terminal of the task */
 	MOUNT_PRIVATE = 1 << 8,  /* in the scratch directory of the run: changes are not reported */
-	MOUNT_RUN_FILE = 1 << 9,      /* from view_options.provide: may be read unless a rule denies that */
-	MOUNT_NOLINKS = 1 << 10,   /* view_get_nolinks_path() works for this mount */
+	MOUNT_CALLGATE_FILE = 1 << 9,      /* from view_options.provide: may be read unless a rule denies that */
+	MOUNT_HAS_NOSYMFOLLOW_COPY = 1 << 10,   /* view_get_nolinks_path() works for this mount */
 	MOUNT_SKELETON_FILE = 1 << 11,     /* a file of the skeleton itself, which needs no mount */
-	MOUNT_PUBLIC = 1 << 14,      /* something below is granted by RULE_PUBLIC: view_is_public() */
+	/* something below is granted by RULE_PUBLIC: view_place_is_public_only() */
+	MOUNT_HAS_PUBLIC_GRANT = 1 << 14,
 	MOUNT_DETACHED = 1 << 12,    /* fd is a detached copy, which view_attach_mounts will mount */
 	MOUNT_PTS = 1 << 13,     /* /dev/pts and /dev/ptmx: the pseudoterminals of the run, terminals.c */
 	MOUNT_OVERLAY = 1 << 15,    /* an overlay: writes go to the scratch directory of the run: overlay.h */
-	MOUNT_UNWRITABLE = 1 << 16, /* an overlay was needed, but not possible: writing is refused */
+	MOUNT_LACKS_OVERLAY = 1 << 16, /* an overlay was needed, but not possible: writing is refused */
 };
 
 struct mount {
@@ -65,11 +66,12 @@ struct place {
 };
 
 /* Call this for a copy made by assignment. A rest that points into from->virt then points into copy->virt. */
-void place_fix_copy(struct place *copy, const struct place *from);
+void place_fix_rest_after_assignment(struct place *copy, const struct place *from);
 
 enum view_flag {
 	VIEW_FOLLOW = 1 << 0, /* follow a symbolic link in the last component */
-	VIEW_ABSENT = 1 << 1, /* the last component need not exist; a dangling link there resolves to its target */
+	/* the last component need not exist; a dangling link there resolves to its target */
+	VIEW_LAST_MAY_BE_ABSENT = 1 << 1,
 };
 
 /* A file that callgate provides. It replaces what the policy provides at that path. */
@@ -82,7 +84,7 @@ struct view_provided_file {
 /* Which grants get overlays: their writes go to the scratch directory, and the files of the host stay as they are. */
 enum view_overlay {
 	VIEW_OVERLAY_NONE,
-	VIEW_OVERLAY_OUTSIDE, /* all grants outside of the workdir: --mode observe */
+	VIEW_OVERLAY_OUTSIDE_WORKDIR, /* all grants outside of the workdir: --mode observe */
 	VIEW_OVERLAY_ALL,     /* all grants: --dry-run */
 };
 
@@ -107,7 +109,7 @@ int view_create(const struct policy *policy, const struct view_options *options,
 void view_free(struct view *view);
 
 /* Adds the terminal of --tty, the slave of a pseudoterminal (borrowed for the call), as /dev/tty and in /dev/pts. */
-int view_set_terminal(struct view *view, int terminal_fd);
+int view_add_tty_terminal(struct view *view, int terminal_fd);
 
 /*
  * Sets what /proc/PID/net shows. With files (`count`), only these: their virt is the path below /proc/PID ("net/dev"),
@@ -152,7 +154,7 @@ bool view_is_attached(const struct view *view);
  * done, the policy denies nothing within its grants, each mount is at its virtual path, and procfs shows only the
  * program's processes. No process outside the run can change that later. See doc/security.md.
  */
-bool view_matches_kernel(const struct view *view);
+bool view_native_stat_reveals_no_more(const struct view *view);
 
 /*
  * Calls take with an O_PATH descriptor (borrowed) of each file that the policy lets be executed, or of a directory
@@ -160,16 +162,16 @@ bool view_matches_kernel(const struct view *view);
  * some more may be, because of deny rules, or of globs on directories that the program can write. 0, -errno, or the
  * result of take when that is < 0.
  */
-int view_visit_execs(const struct view *view, int (*take)(void *ctx, int fd), void *ctx);
+int view_visit_executable_files(const struct view *view, int (*take)(void *ctx, int fd), void *ctx);
 
 /*
  * Lets a second view of the same run, which is not attached, find the processes and the directories of the program as
  * the first one does. After view_attach_mounts(first). Borrows `first`. 0 or -errno.
  */
-int view_follow_first(struct view *view, const struct view *first);
+int view_share_proc_of_first_view(struct view *view, const struct view *first);
 
 /* Sets the pid of the supervisor: /proc shows its descendants. 0: the program does not run. */
-void view_set_run_root(struct view *view, pid_t root);
+void view_set_supervisor_pid(struct view *view, pid_t root);
 
 /* ---- resolving paths ---- */
 
@@ -215,8 +217,8 @@ struct policy_decision view_judge_place(const struct view *view, const struct ta
 
 /*
  * Opens the object at a place by openat2(2), following no link. A descriptor owned by the caller, or -errno. ELOOP,
- * EXDEV and EAGAIN mean: use view_walk_path. Where view_is_public, EACCES for what not everybody on the host may reach
- * (S_IXOTH of each directory below the grant) or, without O_PATH, read (S_IROTH).
+ * EXDEV and EAGAIN mean: use view_walk_path. Where view_place_is_public_only, EACCES for what not everybody on the host
+ * may reach (S_IXOTH of each directory below the grant) or, without O_PATH, read (S_IROTH).
  */
 int view_open_place(const struct place *place, int flags, mode_t mode);
 
@@ -224,13 +226,16 @@ int view_open_place(const struct place *place, int flags, mode_t mode);
  * True for a place that is granted only by RULE_PUBLIC: view_open_place opens what everybody on the host may reach and
  * read. A caller with an O_PATH descriptor of such a place must see S_IROTH in the object's mode before it reads.
  */
-bool view_is_public(const struct place *place);
+bool view_place_is_public_only(const struct place *place);
 
-/* For a place of view_is_public: false for a private directory with a grant below, whose names are not shown. */
-bool view_may_read_public(const struct place *place);
+/*
+ * For a place of view_place_is_public_only: false for a private directory with a grant below, whose names are not
+ * shown.
+ */
+bool view_public_place_may_be_read(const struct place *place);
 
 /* True when view_open_place failed with EACCES only because the object is not public: the kernel would open it. */
-bool view_is_withheld(const struct place *place);
+bool view_place_is_refused_not_public(const struct place *place);
 
 /*
  * Gives a name for an object, for fstatat(2) and similar calls, so that it need not be opened. (*ret_dirfd, *ret_path),
@@ -245,10 +250,10 @@ int view_get_nolinks_fd(const struct view *view);
 
 /*
  * The copy for view_get_nolinks_path has other mount ids (statx(2), stx_mnt_id) than the program's mounts. Returns the
- * program's id for the mount id copy_id, as set by view_set_mount_id; 0: not set.
+ * program's id for the mount id copy_id, as set by view_set_mount_id_for_copy; 0: not set.
  */
-uint64_t view_map_mount_id(const struct view *view, uint64_t copy_id);
-void view_set_mount_id(struct view *view, uint64_t copy_id, uint64_t id);
+uint64_t view_get_mount_id_for_copy(const struct view *view, uint64_t copy_id);
+void view_set_mount_id_for_copy(struct view *view, uint64_t copy_id, uint64_t id);
 
 /* Opens the parent directory of a place (O_PATH). *ret_name: the last component. -EBUSY for the root of a mount. */
 int view_open_parent(const struct place *place, const char **ret_name);
@@ -260,24 +265,25 @@ int view_open_parent(const struct place *place, const char **ret_name);
 bool view_has_standin(const struct place *place);
 
 /* True when nothing exists at a place of the skeleton: every call fails with ENOENT. False: unknown. */
-bool view_is_absent(const struct place *place);
+bool view_skeleton_place_is_absent(const struct place *place);
 
 /* True when a mount, link or covered name is at this canonical path or below it: then it must not be moved. */
 bool view_has_node_below(const struct view *view, const char *virt);
 
 /* True when no path in the program's root leads to the object: the task needs a descriptor of it. */
-bool view_is_nameless(const struct place *place);
+bool view_object_has_no_path(const struct place *place);
 
 /* ---- names of the host ---- */
 
 /*
  * Gets the virtual path of a host path, by the mount with the longest path. Returns the length, or -ENOENT when the
- * view does not show it. Paths that the kernel reports, as the links of /proc, may be outdated: see view_confirm_name.
+ * view does not show it. Paths that the kernel reports, as the links of /proc, may be outdated: see
+ * view_path_leads_to_object.
  */
-int view_name_host_path(const struct view *view, const char *host, size_t host_len, char *out, size_t cap);
+int view_find_virtual_path(const struct view *view, const char *host, size_t host_len, char *out, size_t cap);
 
 /* True when the object at the canonical virtual path has the device and inode number of `expected`. */
-bool view_confirm_name(const struct view *view, const char *virt, const struct stat *expected);
+bool view_path_leads_to_object(const struct view *view, const char *virt, const struct stat *expected);
 
 /* Gets the path by which the kernel reaches a place from the root of this process. The length or -ENAMETOOLONG. */
 int view_get_kernel_path(const struct place *place, char *out, size_t cap);

@@ -16,7 +16,7 @@ struct walk_state {
 	char text[PATH_MAX * 2];
 };
 
-int view_take_component(const char **todo, char name[NAME_MAX + 1], bool *ret_last)
+int view_read_next_component(const char **todo, char name[NAME_MAX + 1], bool *ret_last)
 {
 	const char *end;
 	size_t len;
@@ -63,7 +63,7 @@ static int walk_enter_link(struct walk_state *walk, const char *target)
 		return -ENAMETOOLONG;
 	memcpy(walk->text, text, strlen(text) + 1);
 	walk->todo = walk->text;
-	view_drop_component(walk->place); /* goes from the link to its directory */
+	view_drop_last_component(walk->place); /* goes from the link to its directory */
 	if (*target == '/') {
 		walk->place->virt[1] = '\0';
 		walk->place->virt_len = 1;
@@ -87,8 +87,8 @@ static int walk_enter_magic_link(struct walk_state *walk, bool last)
 		return walk_enter_link(walk, "/");
 	if (fstatat(place->mount->fd, place->rest, &object, 0) < 0)
 		return -errno;
-	r = host[0] == '/' ? view_name_host_path(walk->view, host, (size_t)len, virt, sizeof(virt)) : -ENOENT;
-	if (r > 0 && view_confirm_name(walk->view, virt, &object)) {
+	r = host[0] == '/' ? view_find_virtual_path(walk->view, host, (size_t)len, virt, sizeof(virt)) : -ENOENT;
+	if (r > 0 && view_path_leads_to_object(walk->view, virt, &object)) {
 		if (++walk->links > VIEW_LINKS_MAX)
 			return -ELOOP;
 		memcpy(place->virt, virt, (size_t)r + 1);
@@ -123,19 +123,19 @@ static int walk_follow_link(struct walk_state *walk, int fd, const char *path)
 }
 
 /* Looks at the object at the current place. 0: go on; 1: it has no virtual path, and the walk ends; or -errno. */
-static int walk_check_object(struct walk_state *walk, bool last)
+static int walk_check_current_object(struct walk_state *walk, bool last)
 {
 	struct place *place = walk->place;
 	bool follow = !last || walk->flags & VIEW_FOLLOW || *walk->todo == '/';
 	_cleanup_close_ int fd = -1;
 	const char *path;
 	struct stat object;
-	int dirfd, r = view_set_place(walk->view, place);
+	int dirfd, r = view_set_mount_of_place(walk->view, place);
 
 	if (r < 0)
 		return r;
 	if (place->mount->flags & MOUNT_PROC) {
-		enum proc_kind kind = proc_classify_path(walk->view, walk->task, view_get_proc_rest(place));
+		enum proc_kind kind = proc_classify_path(walk->view, walk->task, view_get_path_below_proc(place));
 
 		if (kind == PROC_ABSENT)
 			return last ? 0 : -ENOENT; /* the caller will judge the last component, for the record */
@@ -144,19 +144,19 @@ static int walk_check_object(struct walk_state *walk, bool last)
 	}
 	r = view_stat_place(place, &object, &dirfd, &path, &fd);
 	if (r < 0)
-		return last && r == -ENOENT && walk->flags & VIEW_ABSENT ? 0 : r;
+		return last && r == -ENOENT && walk->flags & VIEW_LAST_MAY_BE_ABSENT ? 0 : r;
 	if (S_ISLNK(object.st_mode) && follow) {
 		r = walk_follow_link(walk, dirfd, path);
 		/* EINVAL: the link was replaced meanwhile. A program that goes on doing that gets ELOOP. */
-		return r == -EINVAL && ++walk->links <= VIEW_LINKS_MAX ? walk_check_object(walk, last) : r;
+		return r == -EINVAL && ++walk->links <= VIEW_LINKS_MAX ? walk_check_current_object(walk, last) : r;
 	}
 	if (!S_ISLNK(object.st_mode) && !S_ISDIR(object.st_mode) && (!last || *walk->todo == '/'))
 		return -ENOTDIR;
 	return 0;
 }
 
-/* Goes on by one component. Returns as walk_check_object. */
-static int walk_take_component(struct walk_state *walk, const char *name, bool last)
+/* Goes on by one component. Returns as walk_check_current_object. */
+static int walk_enter_component(struct walk_state *walk, const char *name, bool last)
 {
 	struct place *place = walk->place;
 	const struct view_node *node;
@@ -167,12 +167,12 @@ static int walk_take_component(struct walk_state *walk, const char *name, bool l
 	if (strcmp(name, ".") == 0)
 		return 0;
 	if (strcmp(name, "..") == 0) {
-		r = view_set_place(walk->view, place);
+		r = view_set_mount_of_place(walk->view, place);
 		/* "denied/name/.." would reveal whether `name` exists, so ".." needs a directory that may be read. */
 		if (r == 0 && !(place->mount->flags & MOUNT_PROC))
 			r = walk_check_readable(walk);
 		if (r == 0)
-			view_drop_component(place);
+			view_drop_last_component(place);
 		return r;
 	}
 	r = walk_add_component(place, name);
@@ -182,7 +182,7 @@ static int walk_take_component(struct walk_state *walk, const char *name, bool l
 	target = view_get_link_target(walk->task, node, place->virt, buffer);
 	if (target && (!last || walk->flags & VIEW_FOLLOW || *walk->todo == '/'))
 		return walk_enter_link(walk, target);
-	return walk_check_object(walk, last);
+	return walk_check_current_object(walk, last);
 }
 
 int view_walk_path(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
@@ -200,13 +200,13 @@ int view_walk_path(const struct view *view, const struct task *task, const char 
 	if ((size_t)snprintf(walk.text, sizeof(walk.text), "%s", path) >= sizeof(walk.text))
 		return -ENAMETOOLONG;
 	walk.todo = walk.text;
-	while (r == 0 && (next = view_take_component(&walk.todo, name, &last)) > 0)
-		r = walk_take_component(&walk, name, last);
+	while (r == 0 && (next = view_read_next_component(&walk.todo, name, &last)) > 0)
+		r = walk_enter_component(&walk, name, last);
 	if (r < 0 || next < 0)
 		return r < 0 ? r : next;
 	if (r == 1) {
 		ret_place->magic = true;
 		return 0;
 	}
-	return view_set_place(view, ret_place);
+	return view_set_mount_of_place(view, ret_place);
 }

@@ -56,7 +56,7 @@ static void diff_count_paths(struct diff *diff, const struct scan_record *record
 	for (size_t i = 0; record->right.at && i < 2; i++) {
 		_cleanup_buf_ struct buf object = {0};
 		bool known;
-		const struct scan_text *path = record_get_path(&record->path[i], &known);
+		const struct scan_text *path = record_get_path_argument(&record->path[i], &known);
 
 		if (!known)
 			continue;
@@ -69,7 +69,7 @@ static void diff_count_denial(struct diff *diff, const struct scan_record *recor
 {
 	_cleanup_buf_ struct buf object = {0};
 	bool known;
-	const struct scan_text *path = record_get_path(&record->path[0], &known);
+	const struct scan_text *path = record_get_path_argument(&record->path[0], &known);
 
 	audit_put_text(&object, record_get_call(record));
 	if (path->at && !record_names_network(record)) {
@@ -105,7 +105,7 @@ static void diff_count_endpoint(struct diff *diff, const struct scan_record *rec
 		diff_count(diff, DIFF_NETWORK, &object, log);
 }
 
-static bool diff_take_entry(void *ctx, const struct audit_entry *entry)
+static bool diff_on_entry(void *ctx, const struct audit_entry *entry)
 {
 	struct diff *diff = ctx;
 	const struct scan_record *record = &entry->record;
@@ -233,7 +233,7 @@ static int diff_parse_options(int argc, char **argv, struct diff *diff)
 
 static int diff_compare(struct diff *diff, const char *const *paths)
 {
-	const struct audit_reading reading = {.paths = paths, .each = diff_take_entry, .ctx = diff};
+	const struct audit_reading reading = {.paths = paths, .each = diff_on_entry, .ctx = diff};
 	int status;
 
 	if (!paths[1] || paths[2]) {
@@ -257,9 +257,9 @@ int audit_main_diff(int argc, char **argv)
 {
 	struct diff diff = {0};
 	int status = diff_parse_options(argc, argv, &diff);
-	const char *const *paths = status == CLI_PARSED ? audit_get_paths(argv, "diff") : NULL;
+	const char *const *paths = status == CLI_OPTIONS_PARSED ? audit_get_paths(argv, "diff") : NULL;
 
-	if (status == CLI_PARSED)
+	if (status == CLI_OPTIONS_PARSED)
 		status = paths ? diff_compare(&diff, paths) : CLI_ERROR;
 	for (enum diff_kind kind = 0; kind < DIFF_MAX; kind++)
 		tally_release(&diff.object[kind]);

@@ -26,7 +26,7 @@ char *audit_get_field_for_display(const json_t *line, const char *key)
 	bytes = audit_line_get_bytes(line, key, &len);
 	if (!bytes)
 		return NULL;
-	text = malloc(len * TEXT_ESCAPE_MAX + 1);
+	text = malloc(len * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + 1);
 	if (!text)
 		return NULL;
 	text[text_escape_for_json(text, bytes, len)] = '\0';
@@ -62,7 +62,7 @@ const struct scan_text *record_get_call(const struct scan_record *record)
 	return record->syscall.at ? &record->syscall : &record->event;
 }
 
-const struct scan_text *record_get_path(const struct scan_path *path, bool *ret_known)
+const struct scan_text *record_get_path_argument(const struct scan_path *path, bool *ret_known)
 {
 	*ret_known = path->resolved.at ||
 		     (path->written.at && path->written.len > 0 && path->written.at[0] == '/' && !path->unresolved);
@@ -81,7 +81,7 @@ void audit_put_text(struct buf *out, const struct scan_text *text)
 	buf_add(out, text->at, plain);
 	if (plain == text->len)
 		return;
-	escaped = malloc((text->len - plain) * TEXT_ESCAPE_MAX);
+	escaped = malloc((text->len - plain) * TEXT_ESCAPED_BYTES_PER_BYTE_MAX);
 	if (escaped)
 		buf_add(out, escaped,
 			text_escape_for_display(escaped, text->at + plain, text->len - plain, false));
@@ -102,7 +102,7 @@ void audit_put_endpoint(struct buf *out, const struct scan_record *record)
 bool audit_put_object(struct buf *out, const struct scan_record *record)
 {
 	bool known;
-	const struct scan_text *path = record_get_path(&record->path[0], &known);
+	const struct scan_text *path = record_get_path_argument(&record->path[0], &known);
 
 	if (record_names_network(record)) {
 		audit_put_text(out, &record->method);

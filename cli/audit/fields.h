@@ -32,7 +32,7 @@ const struct scan_text *record_get_call(const struct scan_record *record);
  * What a path leads to: the canonical path, or the path as the program wrote it. at is NULL without a path; *ret_known
  * is false if it was not resolved.
  */
-const struct scan_text *record_get_path(const struct scan_path *path, bool *ret_known);
+const struct scan_text *record_get_path_argument(const struct scan_path *path, bool *ret_known);
 
 /* Adds a text as the inside of a JSON string, which is safe for a terminal; nothing if the record has no such text. */
 void audit_put_text(struct buf *out, const struct scan_text *text);

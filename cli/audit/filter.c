@@ -29,7 +29,7 @@ static int audit_compile_glob(const struct cli_given *given, struct arena *arena
 	return cli_refuse_value(given, "not a pattern: * stands for text within a name, ** for any directories");
 }
 
-int audit_set_path(const struct cli_given *given, void *all)
+int audit_set_shown_path(const struct cli_given *given, void *all)
 {
 	struct audit_filter *filter = all;
 
@@ -45,7 +45,7 @@ int audit_set_program(const struct cli_given *given, void *all)
 	return audit_compile_glob(given, &filter->arena, &filter->program);
 }
 
-int audit_set_event(const struct cli_given *given, void *event)
+int audit_set_shown_event(const struct cli_given *given, void *event)
 {
 	static const char *const names[] = {"open", "request", "close", "dns", "any"};
 
@@ -55,7 +55,7 @@ int audit_set_event(const struct cli_given *given, void *event)
 	return cli_refuse_value(given, "not one of open, request, close, dns and any");
 }
 
-int audit_set_pid(const struct cli_given *given, void *pid)
+int audit_set_shown_pid(const struct cli_given *given, void *pid)
 {
 	uint64_t number;
 
@@ -83,7 +83,7 @@ static int audit_parse_duration(const char *text, uint64_t *ret_ns)
 }
 
 /* Whether the text is the beginning of a time such as 2026-11-21T02:28:18.308; of a fraction any digits. */
-static bool audit_is_begun_time(const char *text)
+static bool audit_is_time_prefix(const char *text)
 {
 	static const char shape[] = "0000-00-00T00:00:00.000000000";
 	size_t len = strlen(text);
@@ -100,21 +100,21 @@ int audit_set_time(const struct cli_given *given, void *all)
 {
 	struct audit_filter *filter = all;
 	size_t len = strlen(given->value);
-	uint64_t *after = given->which ? &filter->until_ns : &filter->since_ns;
+	uint64_t *after = given->option_value ? &filter->until_ns : &filter->since_ns;
 
-	*(given->which ? &filter->until : &filter->since) = given->value;
+	*(given->option_value ? &filter->until : &filter->since) = given->value;
 	if (given->value[0] == '+' && audit_parse_duration(given->value + 1, after) == 0)
 		return 0;
 	if (len > 10 && given->value[10] == ' ')
 		given->value[10] = 'T';
 	if (len > 19 && given->value[len - 1] == 'Z')
 		given->value[len - 1] = '\0';
-	if (audit_is_begun_time(given->value))
+	if (audit_is_time_prefix(given->value))
 		return 0;
 	return cli_refuse_value(given, "not a time in UTC, such as 2026-11-21T02:28:18 or its beginning, nor +5s");
 }
 
-int audit_set_slower(const struct cli_given *given, void *slower_ns)
+int audit_set_slower_than(const struct cli_given *given, void *slower_ns)
 {
 	if (audit_parse_duration(given->value, slower_ns) == 0 && *(uint64_t *)slower_ns > 0)
 		return 0;

@@ -8,8 +8,8 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#define CHECK_EVERY_NS 500000000u
-#define UNLOCKED_MAX_NS 2000000000u /* time for callgate to end the log of a killed supervisor */
+#define FOLLOW_CHECK_INTERVAL_NS 500000000u
+#define FOLLOW_WRITER_GONE_AFTER_NS 2000000000u /* time for callgate to end the log of a killed supervisor */
 
 /*
  * Whether a process holds a lock of flock(2) on the file. The writer of a log holds one; to try for it oneself would
@@ -39,8 +39,8 @@ static void follow_watch_writer(struct follow *follow, const struct stat *file, 
 		follow->unlocked_ns = 0;
 	} else if (follow->locked && follow->unlocked_ns == 0) {
 		follow->unlocked_ns = now;
-	} else if (follow->locked && now - follow->unlocked_ns > UNLOCKED_MAX_NS) {
-		follow->abandoned = true;
+	} else if (follow->locked && now - follow->unlocked_ns > FOLLOW_WRITER_GONE_AFTER_NS) {
+		follow->writer_is_gone = true;
 	}
 }
 
@@ -50,7 +50,7 @@ struct audit_reader *follow_check_log(struct follow *follow, const char *path, i
 	struct stat file, named;
 	struct audit_reader *next;
 
-	if (fstat(fd, &file) < 0 || now - follow->checked_ns < CHECK_EVERY_NS)
+	if (fstat(fd, &file) < 0 || now - follow->checked_ns < FOLLOW_CHECK_INTERVAL_NS)
 		return NULL;
 	follow->checked_ns = now;
 	if (stat(path, &named) == 0 && S_ISREG(named.st_mode) && named.st_size > 0 &&

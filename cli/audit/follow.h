@@ -9,8 +9,8 @@
 
 struct follow {
 	bool wanted;
-	bool ended;     /* a trailer was read */
-	bool abandoned; /* the writer has gone without a trailer */
+	bool has_trailer;     /* a trailer was read */
+	bool writer_is_gone; /* the writer has gone without a trailer */
 	bool locked;    /* the writer's lock was seen */
 	uint64_t checked_ns, unlocked_ns; /* CLOCK_MONOTONIC: of the last check; since when the lock has been missing */
 };

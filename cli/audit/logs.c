@@ -6,7 +6,7 @@
 #include "cli/audit/source.h"
 #include "cli/cli.h"
 
-#define IDLE_NS (100 * 1000 * 1000)
+#define FOLLOW_POLL_INTERVAL_NS (100 * 1000 * 1000)
 
 struct merge {
 	const struct audit_reading *reading;
@@ -75,7 +75,7 @@ static bool merge_pass_lines(struct merge *merge)
 /* Waits for further lines. False: there will be none, or nobody wants them. */
 static bool merge_wait(struct merge *merge)
 {
-	const struct timespec pause = {.tv_nsec = IDLE_NS};
+	const struct timespec pause = {.tv_nsec = FOLLOW_POLL_INTERVAL_NS};
 	bool waiting = false;
 
 	for (size_t i = 0; i < merge->sources; i++)

@@ -33,7 +33,8 @@ struct audit_entry {
 struct audit_reading {
 	/* NULL-ended. A log goes on in the file that its last line names, unless that one is in the list, too. */
 	const char *const *paths;
-	bool follow; /* go on when a log ends without a trailer, until it has one or its writer has gone */
+	/* go on when a log ends without a trailer, until it has one or its writer has gone */
+	bool follows_growing_logs;
 	/* Called for each line. False ends reading. */
 	bool (*each)(void *ctx, const struct audit_entry *entry);
 	/* With follow: called each time that there is nothing to read. False ends reading. May be NULL. */

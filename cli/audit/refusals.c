@@ -42,7 +42,7 @@ static bool refusal_changes_name(const struct scan_record *record)
 	struct scan_text rest = record->args, name, value;
 	char digits[24];
 
-	if (!row || row->intent == INTENT_NAME)
+	if (!row || row->intent == INTENT_CHANGE_NAME)
 		return row != NULL;
 	while (strncmp(row->name, "open", 4) == 0 && scan_next_arg(&rest, &name, &value))
 		if (scan_text_is(&name, "flags") && scan_get_bytes(&value, digits, sizeof(digits)) > 0)
@@ -91,7 +91,7 @@ static void refusal_set_suggestion(struct refusal_group *group, const struct sca
 	const struct syscall_row *row = refusal_find_row(record);
 	const struct scan_path *path = &record->path[record->path[1].written.at ? 1 : 0];
 	bool known;
-	const struct scan_text *canonical = record_get_path(path, &known);
+	const struct scan_text *canonical = record_get_path_argument(path, &known);
 	_cleanup_free_ char *host = refusal_copy_bytes(&record->host), *resolved = NULL, *written = NULL;
 	_cleanup_free_ char *reason = refusal_copy_bytes(&record->reason), *rule = NULL, *request = NULL;
 	_cleanup_free_ char *dropped = refusal_copy_bytes(&record->dropped);
@@ -172,7 +172,7 @@ int refusals_add(struct refusals *refusals, const struct scan_record *record)
 	item = key.failed ? NULL : tally_find(&refusals->group, key.data, key.len);
 	if (!item)
 		return -ENOMEM;
-	item->count[0] += record->count ? record->count : 1;
+	item->count[0] += record->refusal_count ? record->refusal_count : 1;
 	if (item->data || item == refusals->group.others)
 		return 0;
 	item->data = calloc(1, sizeof(struct refusal_group));

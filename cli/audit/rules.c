@@ -24,19 +24,19 @@ int rules_count(struct rules *rules, const struct scan_record *record)
 	item = label.failed ? NULL : tally_find(&rules->used, label.data ? label.data : "", label.len);
 	if (!item)
 		return -ENOMEM;
-	item->count[0] += record->count ? record->count : 1;
+	item->count[0] += record->refusal_count ? record->refusal_count : 1;
 	return 0;
 }
 
 /* The labels that records have, without their files and numbers: in another file a rule has another number. */
 static bool rules_collect_stripped(const struct rules *rules, struct tally *stripped)
 {
-	char text[LABEL_STRIPPED_MAX];
+	char text[LABEL_STRIPPED_SIZE];
 
 	for (size_t i = 0; i < rules->used.items; i++) {
 		const struct tally_item *item = rules->used.item[i];
 
-		if (!tally_find(stripped, text, label_strip(item->name, item->len, text, sizeof(text))))
+		if (!tally_find(stripped, text, label_strip_file_and_index(item->name, item->len, text, sizeof(text))))
 			return false;
 	}
 	return true;
@@ -50,15 +50,15 @@ static json_t *rules_list_unused(const struct tally *stripped, const struct poli
 	json_t *unused = json_array();
 
 	for (size_t at = 0; unused && policy_match_next_rule(policy, &question, &at, &rule);) {
-		_cleanup_free_ char *shown = malloc(strlen(rule.label) * TEXT_ESCAPE_MAX + 1);
-		char text[LABEL_STRIPPED_MAX];
+		_cleanup_free_ char *shown = malloc(strlen(rule.label) * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + 1);
+		char text[LABEL_STRIPPED_SIZE];
 		struct tally_item *item;
 		size_t len;
 
 		if (!shown)
 			continue;
 		shown[text_escape_for_json(shown, rule.label, strlen(rule.label))] = '\0';
-		len = label_strip(shown, strlen(shown), text, sizeof(text));
+		len = label_strip_file_and_index(shown, strlen(shown), text, sizeof(text));
 		if (tally_look_up(stripped, text, len))
 			continue;
 		item = tally_find(&listed, shown, strlen(shown)); /* @interpreter makes several rules with one label */

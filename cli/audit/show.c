@@ -14,8 +14,8 @@
 struct show {
 	struct audit_filter filter;
 	bool json, follow, tree;
-	bool everything; /* no filter was given, so headers and trailers are printed, too */
-	bool several;    /* several logs: each line says of which run it is */
+	bool has_no_filter; /* no filter was given, so headers and trailers are printed, too */
+	bool has_several_logs;    /* several logs: each line says of which run it is */
 	struct buf line; /* owned */
 };
 
@@ -73,7 +73,7 @@ static void show_connection(struct buf *out, const struct scan_record *record)
 	show_text(out, " cause=", &record->cause);
 	show_number(out, " conn=", record->conn);
 	show_number(out, " status=", record->status);
-	show_number(out, " count=", record->count);
+	show_number(out, " count=", record->refusal_count);
 	if (record->has_bytes)
 		buf_printf(out, " bytes_up=%llu bytes_down=%llu", (unsigned long long)record->bytes_up,
 			   (unsigned long long)record->bytes_down);
@@ -161,14 +161,14 @@ static bool show_entry(void *ctx, const struct audit_entry *entry)
 	struct show *show = ctx;
 	struct buf *out = &show->line;
 
-	if (entry->json ? !show->everything : !audit_filter_matches(&show->filter, entry))
+	if (entry->json ? !show->has_no_filter : !audit_filter_matches(&show->filter, entry))
 		return true;
 	if (show->json) {
 		show_json_line(entry);
 		return !ferror(stdout);
 	}
 	out->len = 0;
-	if (show->several)
+	if (show->has_several_logs)
 		buf_printf(out, "%-*s ", AUDIT_RUN_SHOWN_MAX, entry->log->run);
 	if (entry->json)
 		show_line_of_log(out, entry->json);
@@ -211,8 +211,11 @@ static int show_parse_options(int argc, char **argv, struct show *show)
 
 static int show_print(struct show *show, const char *const *paths)
 {
-	const struct audit_reading reading = {
-		.paths = paths, .follow = show->follow, .each = show_entry, .idle = show_wait, .ctx = show};
+	const struct audit_reading reading = {.paths = paths,
+					      .follows_growing_logs = show->follow,
+					      .each = show_entry,
+					      .idle = show_wait,
+					      .ctx = show};
 	int status;
 
 	if (show->tree && (show->follow || show->json)) {
@@ -222,8 +225,8 @@ static int show_print(struct show *show, const char *const *paths)
 	}
 	if (show->tree)
 		return audit_print_tree(paths, &show->filter);
-	show->everything = audit_filter_is_empty(&show->filter);
-	show->several = paths[1] != NULL;
+	show->has_no_filter = audit_filter_is_empty(&show->filter);
+	show->has_several_logs = paths[1] != NULL;
 	status = audit_read_logs(&reading);
 	if (show->line.failed)
 		status = cli_fail_no_memory("audit");
@@ -234,9 +237,9 @@ int audit_main_show(int argc, char **argv)
 {
 	struct show show = {0};
 	int status = show_parse_options(argc, argv, &show);
-	const char *const *paths = status == CLI_PARSED ? audit_get_paths(argv, "show") : NULL;
+	const char *const *paths = status == CLI_OPTIONS_PARSED ? audit_get_paths(argv, "show") : NULL;
 
-	if (status == CLI_PARSED)
+	if (status == CLI_OPTIONS_PARSED)
 		status = paths ? show_print(&show, paths) : CLI_ERROR;
 	buf_release(&show.line);
 	audit_filter_release(&show.filter);

@@ -38,12 +38,12 @@ static void source_end(struct source *source, int error)
 
 static void source_report_damage(struct source *source)
 {
-	if (source->damaged++ < DAMAGED_LINES_REPORTED_MAX)
+	if (source->damaged_lines++ < DAMAGED_LINES_REPORTED_MAX)
 		cli_print_error("audit", "%s:%llu: not a line of an audit log: the file was edited or is damaged",
 				source->file, (unsigned long long)source->line.number);
 }
 
-static void source_take_header(struct source *source, json_t *header)
+static void source_on_header(struct source *source, json_t *header)
 {
 	const json_t *run = json_object_get(header, "run");
 	const char *id = json_is_string(run) ? json_string_value(run) : "";
@@ -69,12 +69,12 @@ static void source_note_next(struct source *source, const char *name)
 
 	if (!name || !*name || strchr(name, '/'))
 		return;
-	free(source->next);
-	source->next = cli_format("%.*s%s", slash ? (int)(slash + 1 - source->file) : 0, source->file, name);
+	free(source->next_file);
+	source->next_file = cli_format("%.*s%s", slash ? (int)(slash + 1 - source->file) : 0, source->file, name);
 }
 
 /* Takes a header, trailer or other line about the log itself, whose JSON is in line.json. */
-static void source_take_end(struct source *source)
+static void source_on_trailer(struct source *source)
 {
 	const char *type = audit_line_get_type(source->line.json), *time;
 
@@ -82,9 +82,9 @@ static void source_take_end(struct source *source)
 	source->entry.json = source->line.json;
 	source->entry.time_ns = time ? audit_parse_time(time, strlen(time)) : 0;
 	if (strcmp(type, "header") == 0)
-		source_take_header(source, source->line.json);
+		source_on_header(source, source->line.json);
 	else if (strcmp(type, "trailer") == 0)
-		source->follow.ended = true;
+		source->follow.has_trailer = true;
 	else if (strcmp(type, "next") == 0)
 		source_note_next(source, json_string_value(json_object_get(source->line.json, "next")));
 }
@@ -95,20 +95,20 @@ static void source_set_text(struct source *source, const char *text, size_t len)
 	source->entry.len = len;
 }
 
-/* Takes a line that scan_line does not read as it is. 0, or -EBADMSG: no line of a log. */
+/* Takes a line that scan_parse_line_fast does not read as it is. 0, or -EBADMSG: no line of a log. */
 static int source_parse_line(struct source *source)
 {
 	struct audit_entry *entry = &source->entry;
 
 	if (audit_reader_parse_line(source->reader, &source->line) < 0)
 		return -EBADMSG;
-	if (!source->line.filled && scan_line_is_sound(source->line.text, source->line.len)) {
+	if (!source->line.has_expanded_fields && scan_line_is_valid_json_text(source->line.text, source->line.len)) {
 		if (strcmp(audit_line_get_type(source->line.json), "record") != 0) {
-			source_take_end(source);
+			source_on_trailer(source);
 			return 0;
 		}
 		/* The line was read again: before, its writer was storing the outcome. */
-		if (scan_line(entry->text, entry->len, &entry->record) == 0)
+		if (scan_parse_line_fast(entry->text, entry->len, &entry->record) == 0)
 			return 0;
 	}
 	free(source->buffer);
@@ -117,22 +117,22 @@ static int source_parse_line(struct source *source)
 		return -ENOMEM;
 	source_set_text(source, source->buffer, strlen(source->buffer));
 	if (strcmp(audit_line_get_type(source->line.json), "record") != 0) {
-		source_take_end(source);
+		source_on_trailer(source);
 		return 0;
 	}
-	return scan_line(entry->text, entry->len, &entry->record);
+	return scan_parse_line_fast(entry->text, entry->len, &entry->record);
 }
 
 /* Makes `entry` from `line`. 0, or -EBADMSG: no line of a log. */
-static int source_take_line(struct source *source)
+static int source_read_line(struct source *source)
 {
 	struct audit_entry *entry = &source->entry;
 	int r;
 
 	entry->json = NULL;
 	source_set_text(source, source->line.text, source->line.len);
-	if (source->compact || source->line.number == 1 || !scan_line_is_sound(entry->text, entry->len) ||
-	    scan_line(entry->text, entry->len, &entry->record) < 0 || entry->record.type.at) {
+	if (source->compact || source->line.number == 1 || !scan_line_is_valid_json_text(entry->text, entry->len) ||
+	    scan_parse_line_fast(entry->text, entry->len, &entry->record) < 0 || entry->record.type.at) {
 		r = source_parse_line(source);
 		if (r < 0)
 			return r;
@@ -149,9 +149,10 @@ static bool source_holds_line(struct source *source)
 {
 	const struct audit_entry *entry = &source->entry;
 
-	if (!source->follow.wanted || entry->json || entry->record.has_ns || source->held == source->line.number)
+	if (!source->follow.wanted || entry->json || entry->record.has_ns ||
+	    source->waited_for_line == source->line.number)
 		return false;
-	source->held = source->line.number;
+	source->waited_for_line = source->line.number;
 	audit_reader_seek(source->reader, source->line.offset, source->line.number);
 	return true;
 }
@@ -176,13 +177,13 @@ static void source_change_file(struct source *source, struct audit_reader *reade
 	free(source->file);
 	source->reader = reader;
 	source->file = path;
-	source->held = 0;
+	source->waited_for_line = 0;
 }
 
 /* Goes on in the file that the last line named. 1, or 0 if that one is read as another log; or -errno. */
 static int source_open_next(struct source *source)
 {
-	_cleanup_free_ char *path = steal_pointer(&source->next);
+	_cleanup_free_ char *path = steal_pointer(&source->next_file);
 	struct audit_reader *reader;
 	int r;
 
@@ -211,7 +212,7 @@ static void source_begin_next(struct source *source)
 static void source_reach_end(struct source *source)
 {
 	uint64_t torn = audit_reader_get_torn_bytes(source->reader);
-	int r = source->next ? source_open_next(source) : 0;
+	int r = source->next_file ? source_open_next(source) : 0;
 
 	if (r > 0)
 		source_begin_next(source);
@@ -219,7 +220,7 @@ static void source_reach_end(struct source *source)
 		source_end(source, -ECANCELED);
 	if (r != 0)
 		return;
-	if (source->follow.wanted && !source->follow.ended && !source->follow.abandoned) {
+	if (source->follow.wanted && !source->follow.has_trailer && !source->follow.writer_is_gone) {
 		audit_reader_seek(source->reader, source->line.offset, source->line.number);
 		source->state = SOURCE_WAITING;
 		return;
@@ -237,8 +238,8 @@ void source_advance(struct source *source)
 	int r;
 
 	source->state = SOURCE_READING;
-	while ((r = audit_reader_read_text(source->reader, &source->line)) == 1) {
-		r = source_take_line(source);
+	while ((r = audit_reader_read_unparsed(source->reader, &source->line)) == 1) {
+		r = source_read_line(source);
 		if (r == -ENOMEM)
 			break;
 		if (source->line.number == 1 &&
@@ -265,8 +266,10 @@ void source_open(struct source *source, const struct audit_reading *reading, siz
 	const char *path = reading->paths[index];
 	int r;
 
-	*source = (struct source){.log = {.path = path, .index = index}, .follow = {.wanted = reading->follow},
-				  .paths = reading->paths, .file = strdup(path)};
+	*source = (struct source){.log = {.path = path, .index = index},
+				  .follow = {.wanted = reading->follows_growing_logs},
+				  .paths = reading->paths,
+				  .file = strdup(path)};
 	source->entry.log = &source->log;
 	r = source->file ? audit_reader_open(path, &source->reader) : -ENOMEM;
 	if (r < 0)
@@ -294,7 +297,7 @@ void source_resume(struct source *source)
 			source_end(source, -ENOMEM);
 		else
 			source_advance(source);
-	} else if (source->follow.abandoned) {
+	} else if (source->follow.writer_is_gone) {
 		source_advance(source);
 	}
 }
@@ -303,13 +306,13 @@ int source_close(struct source *source)
 {
 	if (source->error < 0 && source->error != -ECANCELED) /* of which there was a message */
 		cli_print_error("audit", "%s: %s", source->log.path, source_get_error_text(source->error));
-	else if (source->damaged > DAMAGED_LINES_REPORTED_MAX)
+	else if (source->damaged_lines > DAMAGED_LINES_REPORTED_MAX)
 		cli_print_error("audit", "%s: %llu damaged lines altogether", source->log.path,
-				(unsigned long long)source->damaged);
+				(unsigned long long)source->damaged_lines);
 	audit_reader_free(source->reader);
 	json_decref(source->log.header);
 	free(source->buffer);
 	free(source->file);
-	free(source->next);
-	return source->error < 0 || source->damaged > 0 ? CLI_ERROR : CLI_OK;
+	free(source->next_file);
+	return source->error < 0 || source->damaged_lines > 0 ? CLI_ERROR : CLI_OK;
 }

@@ -21,11 +21,11 @@ struct source {
 	bool compact;
 	char *file;    /* owned: the path of the file that is read */
 	long long number; /* of the file in the log, by its header */
-	char *next;    /* owned: the path of the file in which the log goes on */
+	char *next_file;    /* owned: the path of the file in which the log goes on */
 	const char *const *paths; /* of all logs */
-	uint64_t held; /* followed: number of the line whose outcome was waited for; lines begin with 1 */
+	uint64_t waited_for_line; /* followed: number of the line whose outcome was waited for; lines begin with 1 */
 	struct follow follow;
-	uint64_t damaged;
+	uint64_t damaged_lines;
 	int error; /* -errno: reading failed */
 };
 

@@ -63,7 +63,7 @@ static void stats_count_text(struct stats *stats, enum stats_table table, const 
 		item->count[STATS_COUNT]++;
 }
 
-static void stats_take_end(struct stats *stats, const struct audit_entry *entry)
+static void stats_on_trailer(struct stats *stats, const struct audit_entry *entry)
 {
 	struct stats_log *log = &stats->log[entry->log->index];
 	json_t **end = strcmp(audit_line_get_type(entry->json), "header") == 0 ? &log->header : &log->trailer;
@@ -95,12 +95,12 @@ static void stats_count_record(struct stats *stats, const struct scan_record *re
 		stats->failed = true;
 }
 
-static bool stats_take_entry(void *ctx, const struct audit_entry *entry)
+static bool stats_on_entry(void *ctx, const struct audit_entry *entry)
 {
 	struct stats *stats = ctx;
 
 	if (entry->json)
-		stats_take_end(stats, entry);
+		stats_on_trailer(stats, entry);
 	else if (audit_filter_matches(&stats->filter, entry))
 		stats_count_record(stats, &entry->record);
 	return !stats->failed;
@@ -130,7 +130,7 @@ static int stats_parse_options(int argc, char **argv, struct stats *stats)
 
 static int stats_read(struct stats *stats, const char *const *paths)
 {
-	const struct audit_reading reading = {.paths = paths, .each = stats_take_entry, .ctx = stats};
+	const struct audit_reading reading = {.paths = paths, .each = stats_on_entry, .ctx = stats};
 	int status, found = CLI_OK;
 
 	while (paths[stats->logs])
@@ -178,7 +178,7 @@ int audit_main_stats(int argc, char **argv)
 	if (!stats)
 		return cli_fail_no_memory("audit");
 	status = stats_parse_options(argc, argv, stats);
-	if (status == CLI_PARSED) {
+	if (status == CLI_OPTIONS_PARSED) {
 		paths = audit_get_paths(argv, "stats");
 		status = paths ? stats_read(stats, paths) : CLI_ERROR;
 	}

@@ -14,9 +14,9 @@
 #define SCREEN_END "\033[?7h\033[?25h\033[?1049l"
 #define SCREEN_HOME "\033[H\033[2J"
 
-#define ROWS_ONCE 10u
-#define ROWS_FALLBACK 24u
-#define ROWS_OF_HEADINGS 7u /* two lines about all, a heading for each table, a spare line */
+#define TOP_ROWS_WITHOUT_SCREEN 10u
+#define TOP_ROWS_IF_SIZE_UNKNOWN 24u
+#define TOP_HEADING_ROWS 7u /* two lines about all, a heading for each table, a spare line */
 
 static const int top_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
 static volatile sig_atomic_t top_signal;
@@ -68,11 +68,11 @@ bool top_check_signals(void)
 static size_t top_get_rows(void)
 {
 	struct winsize size;
-	size_t rows = ROWS_FALLBACK;
+	size_t rows = TOP_ROWS_IF_SIZE_UNKNOWN;
 
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0)
 		rows = size.ws_row;
-	return rows > ROWS_OF_HEADINGS + TOP_MAX ? (rows - ROWS_OF_HEADINGS) / TOP_MAX : 1;
+	return rows > TOP_HEADING_ROWS + TOP_MAX ? (rows - TOP_HEADING_ROWS) / TOP_MAX : 1;
 }
 
 static void top_draw_table(struct top *top, enum top_table table, size_t rows, bool screen)
@@ -94,7 +94,7 @@ void top_draw(struct top *top, bool screen)
 {
 	uint64_t last = top->last_ns / 1000000000, complete = last ? top->second[(last - 1) % TOP_SECONDS] : 0;
 	double seconds = (double)(top->last_ns - top->first_ns) / 1e9;
-	size_t rows = screen ? top_get_rows() : ROWS_ONCE;
+	size_t rows = screen ? top_get_rows() : TOP_ROWS_WITHOUT_SCREEN;
 
 	if (screen)
 		(void)fputs(SCREEN_HOME, stdout);

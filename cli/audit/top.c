@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#define REFRESH_NS 1000000000u
-#define LOOK_EVERY 4096u /* records between two looks at the clock */
+#define TOP_REFRESH_INTERVAL_NS 1000000000u
+#define TOP_RECORDS_PER_CLOCK_READ 4096u /* records between two looks at the clock */
 
 static void top_count(struct top *top, enum top_table table, const struct buf *name, bool denied)
 {
@@ -93,14 +93,14 @@ static bool top_refresh(void *ctx)
 		return true;
 	if (top_check_signals())
 		return false;
-	if (now - top->drawn_ns < REFRESH_NS)
+	if (now - top->drawn_ns < TOP_REFRESH_INTERVAL_NS)
 		return true;
 	top->drawn_ns = now;
 	top_draw(top, true);
 	return !ferror(stdout);
 }
 
-static bool top_take_entry(void *ctx, const struct audit_entry *entry)
+static bool top_on_entry(void *ctx, const struct audit_entry *entry)
 {
 	struct top *top = ctx;
 	bool denied;
@@ -116,7 +116,7 @@ static bool top_take_entry(void *ctx, const struct audit_entry *entry)
 	top_count_objects(top, &entry->record, denied);
 	if (denied)
 		top_count_denial(top, &entry->record);
-	return !top->failed && (top->records % LOOK_EVERY != 0 || top_refresh(top));
+	return !top->failed && (top->records % TOP_RECORDS_PER_CLOCK_READ != 0 || top_refresh(top));
 }
 
 #define AT(member) offsetof(struct top, member)
@@ -142,8 +142,11 @@ static int top_parse_options(int argc, char **argv, struct top *top)
 
 static int top_run(struct top *top, const char *const *paths)
 {
-	const struct audit_reading reading = {
-		.paths = paths, .follow = !top->once, .each = top_take_entry, .idle = top_refresh, .ctx = top};
+	const struct audit_reading reading = {.paths = paths,
+					      .follows_growing_logs = !top->once,
+					      .each = top_on_entry,
+					      .idle = top_refresh,
+					      .ctx = top};
 	int status;
 
 	if (!top->once)
@@ -161,10 +164,10 @@ int audit_main_top(int argc, char **argv)
 {
 	struct top top = {0};
 	int status = top_parse_options(argc, argv, &top);
-	const char *const *paths = status == CLI_PARSED ? audit_get_paths(argv, "top") : NULL;
+	const char *const *paths = status == CLI_OPTIONS_PARSED ? audit_get_paths(argv, "top") : NULL;
 
 	top.once = top.once || !isatty(STDOUT_FILENO);
-	if (status == CLI_PARSED)
+	if (status == CLI_OPTIONS_PARSED)
 		status = paths ? top_run(&top, paths) : CLI_ERROR;
 	for (enum top_table i = 0; i < TOP_MAX; i++)
 		tally_release(&top.table[i]);

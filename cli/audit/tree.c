@@ -20,16 +20,17 @@ struct process {
 	int64_t pid, ppid;
 	size_t parent, first_child, last_child, next; /* indices of processes; NO_PARENT: none */
 	uint64_t calls, denied;
-	size_t programs; /* how many were executed, one after the other */
+	size_t program_count; /* how many were executed, one after the other */
 	char *program;   /* the names of the first ones, " -> " between them; owned */
-	char *last;      /* the last one; owned */
+	char *last_program;      /* the last one; owned */
 };
 
 struct tree {
 	const struct audit_filter *filter;
 	struct process *process; /* owned */
 	size_t processes, room;
-	struct tally latest; /* "log pid": count[0] is the index of the latest process with this pid, plus 1 */
+	/* "log pid": count[0] is the index of the latest process with this pid, plus 1 */
+	struct tally latest_by_log_and_pid;
 	size_t root_first, root_last;
 	bool failed; /* no memory */
 	uint64_t left_out;
@@ -40,14 +41,14 @@ static struct tally_item *tree_find_latest(struct tree *tree, size_t log, int64_
 	char key[48];
 	int len = snprintf(key, sizeof(key), "%zu %lld", log, (long long)pid);
 
-	return tree->processes < PROCESSES_MAX ? tally_find(&tree->latest, key, (size_t)len)
-					       : tally_look_up(&tree->latest, key, (size_t)len);
+	return tree->processes < PROCESSES_MAX ? tally_find(&tree->latest_by_log_and_pid, key, (size_t)len)
+					       : tally_look_up(&tree->latest_by_log_and_pid, key, (size_t)len);
 }
 
 static bool process_runs(const struct process *process, const struct scan_text *exe)
 {
-	return process->last && exe->at && strlen(process->last) == exe->len &&
-	       memcmp(process->last, exe->at, exe->len) == 0;
+	return process->last_program && exe->at && strlen(process->last_program) == exe->len &&
+	       memcmp(process->last_program, exe->at, exe->len) == 0;
 }
 
 /*
@@ -119,9 +120,9 @@ static void process_note_program(struct process *process, const struct scan_text
 
 	if (!exe->at || process_runs(process, exe))
 		return;
-	free(process->last);
-	process->last = strndup(exe->at, exe->len);
-	if (++process->programs > PROGRAMS_SHOWN)
+	free(process->last_program);
+	process->last_program = strndup(exe->at, exe->len);
+	if (++process->program_count > PROGRAMS_SHOWN)
 		return;
 	buf_puts(&name, process->program ? process->program : "");
 	buf_puts(&name, process->program ? " -> " : "");
@@ -130,7 +131,7 @@ static void process_note_program(struct process *process, const struct scan_text
 	process->program = buf_take_text(&name);
 }
 
-static bool tree_take_entry(void *ctx, const struct audit_entry *entry)
+static bool tree_on_entry(void *ctx, const struct audit_entry *entry)
 {
 	struct tree *tree = ctx;
 	struct process *process = entry->json ? NULL : tree_find_process(tree, entry);
@@ -151,8 +152,8 @@ static void process_print(const struct process *process, size_t depth)
 {
 	(void)text_printf(stdout, "%*s%lld  %s", (int)(2 * (depth < DEPTH_MAX ? depth : DEPTH_MAX)), "",
 			  (long long)process->pid, process->program ? process->program : "?");
-	if (process->programs > PROGRAMS_SHOWN)
-		(void)text_printf(stdout, " and %zu more", process->programs - PROGRAMS_SHOWN);
+	if (process->program_count > PROGRAMS_SHOWN)
+		(void)text_printf(stdout, " and %zu more", process->program_count - PROGRAMS_SHOWN);
 	(void)text_printf(stdout, "  %llu calls", (unsigned long long)process->calls);
 	if (process->denied > 0)
 		(void)text_printf(stdout, ", %llu denied", (unsigned long long)process->denied);
@@ -188,7 +189,7 @@ static void tree_print(const struct tree *tree, const char *const *paths)
 int audit_print_tree(const char *const *paths, const struct audit_filter *filter)
 {
 	struct tree tree = {.filter = filter, .root_first = NO_PARENT, .root_last = NO_PARENT};
-	const struct audit_reading reading = {.paths = paths, .each = tree_take_entry, .ctx = &tree};
+	const struct audit_reading reading = {.paths = paths, .each = tree_on_entry, .ctx = &tree};
 	int status = audit_read_logs(&reading);
 
 	if (tree.failed)
@@ -200,9 +201,9 @@ int audit_print_tree(const char *const *paths, const struct audit_filter *filter
 				(unsigned long long)tree.left_out, PROCESSES_MAX);
 	for (size_t i = 0; i < tree.processes; i++) {
 		free(tree.process[i].program);
-		free(tree.process[i].last);
+		free(tree.process[i].last_program);
 	}
 	free(tree.process);
-	tally_release(&tree.latest);
+	tally_release(&tree.latest_by_log_and_pid);
 	return audit_flush_stdout(status);
 }

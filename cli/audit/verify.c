@@ -409,7 +409,7 @@ int audit_main_verify(int argc, char **argv)
 	};
 	int status = cli_parse_options(argc, argv, &syntax);
 
-	if (status != CLI_PARSED)
+	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	if (optind >= argc) {
 		cli_print_error("audit", "verify: no log given; name the files that run --audit wrote");

@@ -10,9 +10,9 @@
 
 /* Files of a run's directory. */
 #define BATCH_WORKDIR "workdir"       /* the copy of the working directory, as the program left it */
-#define BATCH_LOG "audit.jsonl"       /* the run's audit log */
-#define BATCH_RESULT "result.json"    /* the result, as of callgate run --json */
-#define BATCH_MESSAGES "messages.txt" /* callgate's own messages */
+#define BATCH_LOG_FILE "audit.jsonl"       /* the run's audit log */
+#define BATCH_RESULT_FILE "result.json"    /* the result, as of callgate run --json */
+#define BATCH_MESSAGES_FILE "messages.txt" /* callgate's own messages */
 
 struct batch_run {
 	const char *dir;            /* the run's directory, which exists and is empty */
@@ -28,10 +28,10 @@ struct batch_run {
  */
 pid_t batch_start_run(const struct batch_run *run);
 
-/* Reads BATCH_RESULT in a run's directory. Owned by the caller; NULL: callgate failed before it wrote a result. */
+/* Reads BATCH_RESULT_FILE in a run's directory. Owned by the caller; NULL: callgate failed before it wrote a result. */
 json_t *batch_read_result(const char *dir);
 
-/* Prints callgate's own messages (BATCH_MESSAGES) of a run that has no result. */
+/* Prints callgate's own messages (BATCH_MESSAGES_FILE) of a run that has no result. */
 void batch_print_messages(const char *verb, const char *dir);
 
 /* Creates a directory for runs below $TMPDIR or /tmp. Owned by the caller; NULL with a message printed. */

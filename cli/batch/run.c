@@ -17,14 +17,14 @@
 #define RESULT_MAX_BYTES (UINT64_C(1) << 30)
 #define MESSAGES_MAX_BYTES (1u << 20)
 
-/* Exit status of a run's process that could not become callgate run. The reason is in BATCH_MESSAGES. */
-#define BATCH_FAILED CLI_ERROR
+/* Exit status of a run's process that could not become callgate run. The reason is in BATCH_MESSAGES_FILE. */
+#define BATCH_STATUS_NOT_STARTED CLI_ERROR
 
-/* Ends the run's process with a message. Its standard error is BATCH_MESSAGES. */
+/* Ends the run's process with a message. Its standard error is BATCH_MESSAGES_FILE. */
 __attribute__((noreturn)) static void batch_fail(const char *what, int error)
 {
 	(void)text_printf(stderr, "callgate: %s: %s\n", what, strerror(error));
-	_exit(BATCH_FAILED);
+	_exit(BATCH_STATUS_NOT_STARTED);
 }
 
 static void batch_redirect_fd(const char *dir, const char *name, int flags, int number)
@@ -55,7 +55,7 @@ static void batch_copy_workdir(const char *from, const char *to)
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (status != 0)
-		_exit(BATCH_FAILED); /* cp(1) has printed why */
+		_exit(BATCH_STATUS_NOT_STARTED); /* cp(1) has printed why */
 }
 
 static size_t batch_count_texts(const char *const *text)
@@ -88,11 +88,11 @@ static const char **batch_make_argv(const struct batch_run *run, const char *wor
 __attribute__((noreturn)) static void batch_become_run(const struct batch_run *run)
 {
 	_cleanup_free_ char *workdir = cli_format("%s/" BATCH_WORKDIR, run->dir),
-			    *log = cli_format("%s/" BATCH_LOG, run->dir);
+			    *log = cli_format("%s/" BATCH_LOG_FILE, run->dir);
 	const char **argv = workdir && log ? batch_make_argv(run, workdir, log) : NULL;
 
-	batch_redirect_fd(run->dir, BATCH_MESSAGES, O_WRONLY | O_CREAT | O_EXCL, STDERR_FILENO);
-	batch_redirect_fd(run->dir, BATCH_RESULT, O_WRONLY | O_CREAT | O_EXCL, STDOUT_FILENO);
+	batch_redirect_fd(run->dir, BATCH_MESSAGES_FILE, O_WRONLY | O_CREAT | O_EXCL, STDERR_FILENO);
+	batch_redirect_fd(run->dir, BATCH_RESULT_FILE, O_WRONLY | O_CREAT | O_EXCL, STDOUT_FILENO);
 	batch_redirect_fd("", run->input ? run->input : "/dev/null", O_RDONLY, STDIN_FILENO);
 	if (!argv)
 		batch_fail("prepare the run", ENOMEM);
@@ -115,7 +115,7 @@ pid_t batch_start_run(const struct batch_run *run)
 
 json_t *batch_read_result(const char *dir)
 {
-	_cleanup_free_ char *path = cli_format("%s/" BATCH_RESULT, dir), *text = NULL;
+	_cleanup_free_ char *path = cli_format("%s/" BATCH_RESULT_FILE, dir), *text = NULL;
 	size_t len = 0;
 
 	if (!path || io_read_file(AT_FDCWD, path, RESULT_MAX_BYTES, &text, &len) < 0)
@@ -125,7 +125,7 @@ json_t *batch_read_result(const char *dir)
 
 void batch_print_messages(const char *verb, const char *dir)
 {
-	_cleanup_free_ char *path = cli_format("%s/" BATCH_MESSAGES, dir), *text = NULL;
+	_cleanup_free_ char *path = cli_format("%s/" BATCH_MESSAGES_FILE, dir), *text = NULL;
 	char *rest = NULL;
 	size_t len = 0;
 

@@ -7,10 +7,10 @@ static bool align_have_equal_keys(const struct align_keys *first, size_t i, cons
 	return first->get(first->items, i) == second->get(second->items, j);
 }
 
-/* Whether the next ALIGN_JOIN keys of both sequences agree, or all that are left if both sequences end together. */
-static bool align_may_join(const struct align_keys *first, size_t i, const struct align_keys *second, size_t j)
+/* Whether the next ALIGN_KEYS_MIN keys of both sequences agree, or all that are left if both sequences end together. */
+static bool align_next_keys_agree(const struct align_keys *first, size_t i, const struct align_keys *second, size_t j)
 {
-	for (unsigned n = 0; n < ALIGN_JOIN; n++) {
+	for (unsigned n = 0; n < ALIGN_KEYS_MIN; n++) {
 		bool ended = i + n == first->count, other_ended = j + n == second->count;
 
 		if (ended || other_ended)
@@ -22,13 +22,13 @@ static bool align_may_join(const struct align_keys *first, size_t i, const struc
 }
 
 /* Finds how many items to leave out of each sequence until they agree again. False: they do not within ALIGN_WINDOW. */
-static bool align_find_join(const struct align_keys *first, size_t i, const struct align_keys *second, size_t j,
+static bool align_find_next_match(const struct align_keys *first, size_t i, const struct align_keys *second, size_t j,
 			    size_t *ret_skip, size_t *ret_other_skip)
 {
 	for (size_t sum = 1; sum <= ALIGN_WINDOW; sum++)
 		for (size_t skip = 0; skip <= sum; skip++)
 			if (skip <= first->count - i && sum - skip <= second->count - j &&
-			    align_may_join(first, i + skip, second, j + sum - skip)) {
+			    align_next_keys_agree(first, i + skip, second, j + sum - skip)) {
 				*ret_skip = skip;
 				*ret_other_skip = sum - skip;
 				return true;
@@ -48,13 +48,13 @@ void align_keys(const struct align_keys *first, const struct align_keys *second,
 			pair(ctx, i++, j++);
 			continue;
 		}
-		if (!align_find_join(first, i, second, j, &skip, &other_skip)) {
+		if (!align_find_next_match(first, i, second, j, &skip, &other_skip)) {
 			skip = first->count - i < ALIGN_WINDOW ? first->count - i : ALIGN_WINDOW;
 			other_skip = second->count - j < ALIGN_WINDOW ? second->count - j : ALIGN_WINDOW;
 		}
 		while (skip-- > 0)
-			pair(ctx, i++, ALIGN_NONE);
+			pair(ctx, i++, ALIGN_NO_PARTNER);
 		while (other_skip-- > 0)
-			pair(ctx, ALIGN_NONE, j++);
+			pair(ctx, ALIGN_NO_PARTNER, j++);
 	}
 }

@@ -22,8 +22,8 @@
 enum { COMPARE_EQUAL = 0, COMPARE_DIFFERENT = 1 };
 
 struct compare {
-	struct cli_list option; /* for each policy "-p" or "--profile", then its value */
-	struct cli_list passed; /* options that are passed to every run */
+	struct cli_list run_options; /* for each policy "-p" or "--profile", then its value */
+	struct cli_list options_of_all_runs; /* options that are passed to every run */
 	const char *workdir, *input, *keep;
 	bool json;
 	char *dir; /* directory of all runs; owned */
@@ -38,7 +38,7 @@ static int compare_add_policy(const struct cli_given *given, void *list)
 
 	if (options->count / 2 == POLICIES_MAX)
 		return cli_refuse_value(given, "more than %u policies; compare fewer at once", POLICIES_MAX);
-	if (cli_list_add_owned(options, strdup(given->which ? "--profile" : "-p")) < 0)
+	if (cli_list_add_owned(options, strdup(given->option_value ? "--profile" : "-p")) < 0)
 		return -ENOMEM;
 	return cli_list_add_owned(options, strdup(given->value));
 }
@@ -54,14 +54,14 @@ static int compare_parse_options(int argc, char **argv, struct compare *compare)
 {
 	static const struct cli_option table[] = {
 		{"policy", 'p', "FILE", "a policy; give two or more of -p and --profile", compare_add_policy,
-		 AT(option), 0},
-		{"profile", 0, "NAME", "a built-in profile, as a policy", compare_add_policy, AT(option), 1},
+		 AT(run_options), 0},
+		{"profile", 0, "NAME", "a built-in profile, as a policy", compare_add_policy, AT(run_options), 1},
 		{"workdir", 'w', "DIR", "each run gets a copy of DIR as its working directory (default: an empty one)",
 		 cli_set_text, AT(workdir), 0},
 		CLI_TEXT("input", "FILE", "each run reads FILE as its standard input (default: empty input)",
 			 AT(input)),
 		{"run-option", 0, "OPTION", "an option of callgate run for every run, such as --memory=1G (repeatable)",
-		 compare_add_option, AT(passed), 0},
+		 compare_add_option, AT(options_of_all_runs), 0},
 		CLI_TEXT("keep", "DIR", "keep logs, results and working directories in DIR, which must not exist",
 			 AT(keep)),
 		CLI_FLAG("json", 0, "print one JSON object", AT(json)),
@@ -76,14 +76,14 @@ static int compare_parse_options(int argc, char **argv, struct compare *compare)
 	};
 	int status = cli_parse_options(argc, argv, &syntax);
 
-	if (status != CLI_PARSED)
+	if (status != CLI_OPTIONS_PARSED)
 		return status;
-	if (compare->option.count < 4)
+	if (compare->run_options.count < 4)
 		cli_print_error("compare", "give two policies or more, each with -p or --profile");
 	else if (optind == argc)
 		cli_print_error("compare", "no program named; see callgate compare --help");
 	else
-		return CLI_PARSED;
+		return CLI_OPTIONS_PARSED;
 	return CLI_ERROR;
 }
 
@@ -111,8 +111,9 @@ static bool compare_check_policies(const struct compare *compare, const char *pr
 {
 	bool valid = true;
 
-	for (size_t i = 0; i < compare->option.count; i += 2)
-		valid = compare_check_policy(compare->option.item[i], compare->option.item[i + 1], program) && valid;
+	for (size_t i = 0; i < compare->run_options.count; i += 2)
+		valid = compare_check_policy(compare->run_options.item[i], compare->run_options.item[i + 1], program) &&
+			valid;
 	return valid;
 }
 
@@ -131,23 +132,23 @@ static bool compare_make_dir(struct compare *compare)
 }
 
 /* Makes the options of one run: its policy, then those of every run. Owned by the caller; the texts are borrowed. */
-static const char **compare_make_options(const struct compare *compare, size_t which)
+static const char **compare_make_run_options(const struct compare *compare, size_t which)
 {
-	const char **options = calloc(compare->passed.count + 3, sizeof(*options));
+	const char **options = calloc(compare->options_of_all_runs.count + 3, sizeof(*options));
 
 	if (!options)
 		return NULL;
-	options[0] = compare->option.item[2 * which];
-	options[1] = compare->option.item[2 * which + 1];
-	for (size_t i = 0; i < compare->passed.count; i++)
-		options[2 + i] = compare->passed.item[i];
+	options[0] = compare->run_options.item[2 * which];
+	options[1] = compare->run_options.item[2 * which + 1];
+	for (size_t i = 0; i < compare->options_of_all_runs.count; i++)
+		options[2 + i] = compare->options_of_all_runs.item[i];
 	return options;
 }
 
 /* Starts callgate run for one policy and waits for its end. 0 or -errno. */
 static int compare_perform_run(const struct compare *compare, size_t which, const char *dir, char *const *program)
 {
-	_cleanup_free_ const char **options = compare_make_options(compare, which);
+	_cleanup_free_ const char **options = compare_make_run_options(compare, which);
 	const struct batch_run batch = {.dir = dir, .workdir = compare->workdir, .options = options,
 					.program = (const char *const *)program, .input = compare->input};
 	int status = 0;
@@ -166,7 +167,7 @@ static int compare_perform_run(const struct compare *compare, size_t which, cons
 /* Reads a run's result. False with a message if callgate could not run the program at all. */
 static bool compare_read_run(struct compared *run)
 {
-	_cleanup_free_ char *log = cli_format("%s/" BATCH_LOG, run->dir);
+	_cleanup_free_ char *log = cli_format("%s/" BATCH_LOG_FILE, run->dir);
 
 	run->result = batch_read_result(run->dir);
 	if (log && run->result && access(log, F_OK) == 0)
@@ -187,7 +188,7 @@ static bool compare_run_once(struct compare *compare, size_t which, char *const 
 	int r;
 
 	compare->runs++;
-	run->policy = compare->option.item[2 * which + 1];
+	run->policy = compare->run_options.item[2 * which + 1];
 	run->dir = cli_format("%s/%zu", compare->dir, which + 1);
 	r = dir && run->dir ? compare_perform_run(compare, which, dir, program) : -ENOMEM;
 	if (r == 0 && rename(dir, run->dir) < 0)
@@ -233,7 +234,7 @@ static int compare_report(const struct compare *compare)
 	for (size_t i = 1; i < compare->runs; i++) {
 		differences[i] = compare_find_differences(&compare->run[0], &compare->run[i]);
 		failed = failed || !differences[i];
-		equal = equal && compare_found_nothing(differences[i]);
+		equal = equal && compare_found_no_difference(differences[i]);
 	}
 	status = failed ? cli_fail_no_memory("compare") : compare_print(compare, differences);
 	for (size_t i = 1; i < compare->runs; i++)
@@ -251,21 +252,21 @@ static void compare_release(struct compare *compare)
 	if (compare->dir && !compare->keep && io_remove_tree(AT_FDCWD, compare->dir) < 0)
 		cli_print_error("compare", "could not remove %s", compare->dir);
 	free(compare->dir);
-	cli_list_release(&compare->option);
-	cli_list_release(&compare->passed);
+	cli_list_release(&compare->run_options);
+	cli_list_release(&compare->options_of_all_runs);
 }
 
 int cli_main_compare(int argc, char **argv)
 {
 	struct compare compare = {0};
 	int status = compare_parse_options(argc, argv, &compare);
-	bool done = status == CLI_PARSED && compare_check_policies(&compare, argv[optind]) &&
+	bool done = status == CLI_OPTIONS_PARSED && compare_check_policies(&compare, argv[optind]) &&
 		    compare_make_dir(&compare);
-	size_t policies = compare.option.count / 2;
+	size_t policies = compare.run_options.count / 2;
 
 	for (size_t i = 0; done && i < policies; i++)
 		done = compare_run_once(&compare, i, argv + optind);
-	if (status == CLI_PARSED)
+	if (status == CLI_OPTIONS_PARSED)
 		status = done ? compare_report(&compare) : CLI_ERROR;
 	compare_release(&compare);
 	return status;

@@ -23,7 +23,7 @@ struct compared {
 json_t *compare_find_differences(const struct compared *first, const struct compared *other);
 
 /* True if compare_find_differences found no difference. */
-bool compare_found_nothing(const json_t *differences);
+bool compare_found_no_difference(const json_t *differences);
 
 /* Prints the comparison of two runs as text. 0 or -errno. */
 int compare_print_differences(FILE *out, const struct compared *first, const struct compared *other,

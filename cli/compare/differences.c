@@ -18,7 +18,8 @@ struct comparison {
 	const struct trail *trail, *other;
 	const struct trail_process *process, *other_process; /* the two processes whose steps are being aligned */
 	const size_t *child, *other_child;                   /* the lists of child processes that are being aligned */
-	size_t *partner; /* owned: for each process of the first run its partner in the other run; ALIGN_NONE: none */
+	/* owned: for each process of the first run its partner in the other run; ALIGN_NO_PARTNER: none */
+	size_t *partner;
 	struct difference verdict, outcome;
 	size_t calls, calls_only, calls_other, processes, processes_only, processes_other;
 	bool failed; /* memory ran out */
@@ -50,8 +51,8 @@ static void comparison_compare_steps(void *ctx, size_t first, size_t second)
 	struct comparison *comparison = ctx;
 	const struct trail_step *step, *other;
 
-	if (first == ALIGN_NONE || second == ALIGN_NONE) {
-		*(first == ALIGN_NONE ? &comparison->calls_other : &comparison->calls_only) += 1;
+	if (first == ALIGN_NO_PARTNER || second == ALIGN_NO_PARTNER) {
+		*(first == ALIGN_NO_PARTNER ? &comparison->calls_other : &comparison->calls_only) += 1;
 		return;
 	}
 	step = &comparison->process->step[first];
@@ -90,12 +91,12 @@ static void comparison_pair_children(void *ctx, size_t first, size_t second)
 {
 	struct comparison *comparison = ctx;
 
-	if (first != ALIGN_NONE && second != ALIGN_NONE)
+	if (first != ALIGN_NO_PARTNER && second != ALIGN_NO_PARTNER)
 		comparison->partner[comparison->child[first]] = comparison->other_child[second];
 }
 
 /* Makes two only children partners, whatever they do first. */
-static void comparison_pair_single(struct comparison *comparison, size_t count, size_t other_count)
+static void comparison_pair_only_children(struct comparison *comparison, size_t count, size_t other_count)
 {
 	if (count == 1 && other_count == 1)
 		comparison->partner[comparison->child[0]] = comparison->other_child[0];
@@ -118,7 +119,7 @@ static void comparison_align_children(struct comparison *comparison, size_t pare
 	comparison->child = child;
 	comparison->other_child = other_child;
 	align_keys(&keys, &other_keys, comparison_pair_children, comparison);
-	comparison_pair_single(comparison, count, other_count);
+	comparison_pair_only_children(comparison, count, other_count);
 }
 
 /* Finds all processes' partners. A parent is on record before its children, so its partner is known by then. */
@@ -132,12 +133,12 @@ static void comparison_align_processes(struct comparison *comparison)
 		return;
 	}
 	for (size_t i = 0; i < trail->processes; i++)
-		comparison->partner[i] = ALIGN_NONE;
-	comparison_align_children(comparison, TRAIL_NONE, TRAIL_NONE);
+		comparison->partner[i] = ALIGN_NO_PARTNER;
+	comparison_align_children(comparison, TRAIL_NO_PROCESS, TRAIL_NO_PROCESS);
 	for (size_t i = 0; i < trail->processes; i++) {
 		size_t partner = comparison->partner[i];
 
-		if (partner == ALIGN_NONE) {
+		if (partner == ALIGN_NO_PARTNER) {
 			comparison->processes_only++;
 			continue;
 		}
@@ -240,7 +241,7 @@ json_t *compare_find_differences(const struct compared *first, const struct comp
 	return differences;
 }
 
-bool compare_found_nothing(const json_t *differences)
+bool compare_found_no_difference(const json_t *differences)
 {
 	static const char *const members[] = {"first_verdict", "first_outcome", "status", "exit_code", "signal",
 					      "stdout", "stderr"};

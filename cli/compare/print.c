@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "cli/compare/compare.h"
 
-#define CHANGES_SHOWN 20u
-#define LINE_SHOWN 160
+#define PRINTED_CHANGES_MAX 20u
+#define PRINTED_LINE_BYTES_MAX 160
 
 static const char *print_get_text(const json_t *object, const char *key, const char *otherwise)
 {
@@ -67,7 +67,7 @@ static void print_member(FILE *out, const struct compared *run, const char *key)
 	print_value(out, json_object_get(run->result, key));
 }
 
-static void print_end(FILE *out, const struct compared *run)
+static void print_end_of_run(FILE *out, const struct compared *run)
 {
 	static const char *const keys[] = {"status", "exit_code", "signal"};
 
@@ -78,12 +78,12 @@ static void print_end(FILE *out, const struct compared *run)
 	}
 }
 
-/* The length of the line that begins at `text`, but at most LINE_SHOWN. */
+/* The length of the line that begins at `text`, but at most PRINTED_LINE_BYTES_MAX. */
 static int print_get_line_len(const char *text)
 {
 	size_t len = strcspn(text, "\n");
 
-	return (int)(len < LINE_SHOWN ? len : LINE_SHOWN);
+	return (int)(len < PRINTED_LINE_BYTES_MAX ? len : PRINTED_LINE_BYTES_MAX);
 }
 
 /* Whether two texts begin with the same whole line. */
@@ -95,7 +95,7 @@ static bool print_first_lines_are_equal(const char *text, const char *other)
 }
 
 /* Prints the first line in which two outputs differ. */
-static void print_output(FILE *out, const json_t *differences, const char *key)
+static void print_first_output_difference(FILE *out, const json_t *differences, const char *key)
 {
 	const json_t *output = json_object_get(differences, key);
 	const char *first = print_get_text(output, "first", ""), *other = print_get_text(output, "other", "");
@@ -117,31 +117,31 @@ static void print_changes(FILE *out, const json_t *differences)
 	const json_t *changes = json_object_get(differences, "changes");
 	size_t count = json_array_size(changes);
 
-	for (size_t i = 0; i < count && i < CHANGES_SHOWN; i++) {
+	for (size_t i = 0; i < count && i < PRINTED_CHANGES_MAX; i++) {
 		const json_t *change = json_array_get(changes, i);
 
 		(void)text_printf(out, "  file %s: first %s, other %s\n", print_get_text(change, "path", "?"),
 				  print_get_text(json_object_get(change, "first"), "kind", "untouched"),
 				  print_get_text(json_object_get(change, "other"), "kind", "untouched"));
 	}
-	if (count > CHANGES_SHOWN)
-		(void)text_printf(out, "  and %zu more files (--json lists them)\n", count - CHANGES_SHOWN);
+	if (count > PRINTED_CHANGES_MAX)
+		(void)text_printf(out, "  and %zu more files (--json lists them)\n", count - PRINTED_CHANGES_MAX);
 }
 
 int compare_print_differences(FILE *out, const struct compared *first, const struct compared *other,
 			      const json_t *differences)
 {
 	(void)text_printf(out, "first: %s\nother: %s\n", first->policy, other->policy);
-	if (compare_found_nothing(differences))
+	if (compare_found_no_difference(differences))
 		(void)text_printf(out, "  no difference in verdicts, outcomes, output and changes\n");
 	print_difference(out, "first verdict that differs", differences, "first_verdict");
 	print_difference(out, "first outcome that differs", differences, "first_outcome");
 	print_counts(out, "calls", json_object_get(differences, "calls"));
 	print_counts(out, "processes", json_object_get(differences, "processes"));
-	print_end(out, first);
-	print_end(out, other);
-	print_output(out, differences, "stdout");
-	print_output(out, differences, "stderr");
+	print_end_of_run(out, first);
+	print_end_of_run(out, other);
+	print_first_output_difference(out, differences, "stdout");
+	print_first_output_difference(out, differences, "stderr");
 	print_changes(out, differences);
 	return ferror(out) ? -EIO : 0;
 }

@@ -51,7 +51,7 @@ static void trail_add_field(const struct trail *trail, struct buf *out, const js
  * Adds the paths of a call as the program wrote them, because where they lead may depend on the policy. A call on a
  * descriptor has only a resolved path.
  */
-static void trail_add_paths(const struct trail *trail, struct buf *out, const json_t *line)
+static void trail_append_paths_of_call(const struct trail *trail, struct buf *out, const json_t *line)
 {
 	static const char *const keys[][2] = {{"path", "resolved"}, {"path2", "resolved2"}};
 
@@ -73,7 +73,7 @@ static char *trail_describe_step(const struct trail *trail, const json_t *line)
 		trail_add_field(trail, &text, line, of_network[i]);
 	if (json_is_integer(port))
 		buf_printf(&text, ":%lld", (long long)json_integer_value(port));
-	trail_add_paths(trail, &text, line);
+	trail_append_paths_of_call(trail, &text, line);
 	return buf_take_text(&text);
 }
 
@@ -90,12 +90,12 @@ static char *trail_get_error(const json_t *line)
 static struct trail_process *trail_find_process(struct trail *trail, const json_t *line)
 {
 	long long pid = audit_get_field_number(line, "pid"), ppid = audit_get_field_number(line, "ppid");
-	size_t parent = TRAIL_NONE;
+	size_t parent = TRAIL_NO_PROCESS;
 
 	for (size_t i = trail->processes; i-- > 0;) {
 		if (trail->process[i].pid == pid && (trail->process[i].ppid == ppid || ppid == 0))
 			return &trail->process[i];
-		if (trail->process[i].pid == ppid && parent == TRAIL_NONE)
+		if (trail->process[i].pid == ppid && parent == TRAIL_NO_PROCESS)
 			parent = i;
 	}
 	if (!array_reserve(&trail->process, trail->processes, &trail->room))

@@ -18,12 +18,12 @@ struct trail_step {
 struct trail_process {
 	uint64_t key; /* hash of what the process does first */
 	long long pid, ppid;
-	size_t parent; /* index in trail->process; TRAIL_NONE: the parent is not on record */
+	size_t parent; /* index in trail->process; TRAIL_NO_PROCESS: the parent is not on record */
 	struct trail_step *step;
 	size_t steps, room;
 };
 
-#define TRAIL_NONE SIZE_MAX
+#define TRAIL_NO_PROCESS SIZE_MAX
 
 struct trail {
 	struct trail_process *process; /* all processes, in the order of their first records */
@@ -41,8 +41,8 @@ struct buf;
 void trail_put_path(struct buf *out, const char *workdir, const char *path);
 
 /*
- * Lists the children of a process by ascending pid; with TRAIL_NONE the processes whose parent is not on record. Owned
- * by the caller; NULL: no memory.
+ * Lists the children of a process by ascending pid; with TRAIL_NO_PROCESS the processes whose parent is not on record.
+ * Owned by the caller; NULL: no memory.
  */
 size_t *trail_list_children(const struct trail *trail, size_t parent, size_t *ret_count);
 

@@ -7,8 +7,8 @@
 #include "cli/doctor/doctor.h"
 
 /* callgate runs in a sandbox that container settings do not change */
-#define TRAITS_NESTED (TRAIT_LISTENER | TRAIT_GVISOR)
-#define TRAITS_CONFINED (TRAITS_CONTAINER | TRAIT_FILTERED)
+#define TRAITS_NESTED (TRAIT_SECCOMP_LISTENER | TRAIT_GVISOR)
+#define TRAITS_CONFINED (TRAITS_CONTAINER | TRAIT_SECCOMP_FILTER)
 
 /* One piece of advice. It is given when a probe in `about` found its feature missing and all conditions hold. */
 struct advice {
@@ -25,7 +25,7 @@ struct advice {
 
 static bool advice_probe_failed(const struct doctor *doctor, enum probe probe)
 {
-	return doctor->finding[probe].state == FINDING_LACKS;
+	return doctor->finding[probe].state == FINDING_FAILS;
 }
 
 static bool advice_probe_is_refused(const struct doctor *doctor, enum probe probe)
@@ -35,7 +35,7 @@ static bool advice_probe_is_refused(const struct doctor *doctor, enum probe prob
 	return advice_probe_failed(doctor, probe) && (error == EPERM || error == EACCES || error == ENOSYS);
 }
 
-static bool advice_has_refusing_profile(const struct doctor *doctor)
+static bool advice_seccomp_profile_refuses(const struct doctor *doctor)
 {
 	static const enum probe probes[] = {PROBE_LISTENER, PROBE_MEMORY, PROBE_TRACE, PROBE_LANDLOCK, PROBE_USERNS};
 
@@ -45,7 +45,7 @@ static bool advice_has_refusing_profile(const struct doctor *doctor)
 	return doctor->refused_pidfd_getfd;
 }
 
-static void advice_write_profile(const struct doctor *doctor, struct buf *text)
+static void advice_write_seccomp_profile(const struct doctor *doctor, struct buf *text)
 {
 	buf_puts(text, "Let the container's seccomp profile allow what callgate uses. Take the runtime's own profile\n"
 		       "(Docker: https://github.com/moby/profiles, seccomp/default.json; Podman:\n"
@@ -108,20 +108,29 @@ static void advice_write_cgroups(const struct doctor *doctor, struct buf *text)
 	" > /etc/sysctl.d/50-callgate.conf\n"
 
 static const struct advice advices[] = {
-	{.title = "one listener only", .about = {PROBE_LISTENER}, .with = TRAIT_CALLGATE,
+	{.title = "one listener only",
+	 .about = {PROBE_LISTENER},
+	 .with = TRAIT_IN_CALLGATE,
 	 .text = "This is a program of a callgate run. Start callgate outside of it: runs do not nest,\n"
 		 "because the kernel allows one listener. One run may start any number of programs.\n"},
-	{.title = "one listener only", .about = {PROBE_LISTENER}, .with = TRAIT_LISTENER, .without = TRAIT_CALLGATE,
+	{.title = "one listener only",
+	 .about = {PROBE_LISTENER},
+	 .with = TRAIT_SECCOMP_LISTENER,
+	 .without = TRAIT_IN_CALLGATE,
 	 .text = "The kernel allows one listener. Start callgate outside of the sandbox that has it:\n"
 		 "another callgate, or a container whose system calls an agent handles.\n"
 		 "Without the agent's notifier:\n"
 		 "  Docker, Podman: a seccomp profile without \"listenerPath\" and SCMP_ACT_NOTIFY\n"
 		 "  LXD, Incus:     lxc config set NAME security.syscalls.intercept.mknod=false (and the others)\n"},
-	{.title = "gVisor", .about = {PROBE_LISTENER}, .with = TRAIT_GVISOR,
+	{.title = "gVisor",
+	 .about = {PROBE_LISTENER},
+	 .with = TRAIT_GVISOR,
 	 .text = "gVisor's kernel has no seccomp listener. Use another runtime for this container:\n"
 		 "  Docker:     docker run --runtime=runc ...\n"
 		 "  Kubernetes: runtimeClassName of a runc or Kata class\n"},
-	{.title = "WSL", .about = {PROBE_LISTENER, PROBE_LANDLOCK, PROBE_CGROUPS}, .with = TRAIT_WSL,
+	{.title = "WSL",
+	 .about = {PROBE_LISTENER, PROBE_LANDLOCK, PROBE_CGROUPS},
+	 .with = TRAIT_WSL,
 	 .text = "In Windows: wsl --set-version DISTRIBUTION 2 (version 1 has no seccomp listener), and wsl "
 		 "--update for\n"
 		 "a newer kernel. For control groups: [boot] systemd=true in /etc/wsl.conf, and in .wslconfig\n"
@@ -130,55 +139,84 @@ static const struct advice advices[] = {
 		 "then wsl --shutdown.\n"},
 	{.title = "seccomp profile",
 	 .about = {PROBE_LISTENER, PROBE_TRACE, PROBE_LANDLOCK, PROBE_USERNS, PROBE_OUTER},
-	 .with = TRAIT_FILTERED, .without = TRAITS_NESTED, .applies = advice_has_refusing_profile,
-	 .write = advice_write_profile,
+	 .with = TRAIT_SECCOMP_FILTER,
+	 .without = TRAITS_NESTED,
+	 .applies = advice_seccomp_profile_refuses,
+	 .write = advice_write_seccomp_profile,
 	 .docker = "  Docker:     docker run --security-opt seccomp=callgate.json --security-opt "
 		   "apparmor=unconfined ...\n",
 	 .podman = "  Podman:     podman run --security-opt seccomp=callgate.json ...\n",
 	 .kubernetes = "  Kubernetes: put it into /var/lib/kubelet/seccomp/ of the nodes; in the container's\n"
 		       "    securityContext: {seccompProfile: {type: Localhost, localhostProfile: callgate.json},\n"
 		       "                      appArmorProfile: {type: Unconfined}}\n"},
-	{.title = "ptrace_scope", .about = {PROBE_MEMORY, PROBE_TRACE}, .with = TRAIT_YAMA,
+	{.title = "ptrace_scope",
+	 .about = {PROBE_MEMORY, PROBE_TRACE},
+	 .with = TRAIT_YAMA_RESTRICTS_PTRACE,
 	 .text = "callgate traces its own descendants, which Yama allows up to ptrace_scope 1. On the host, as root:\n"
 		 "  sysctl -w kernel.yama.ptrace_scope=1\n"
 		 "A scope of 3 stays until the next boot: look for it in /etc/sysctl.d and the kernel's command "
 		 "line.\n"},
-	{.title = "scratch space", .about = {PROBE_SCRATCH},
+	{.title = "scratch space",
+	 .about = {PROBE_SCRATCH},
 	 .text = "Name a directory of your own on a local file system with free space: TMPDIR=/var/tmp callgate ...\n"
 		 "It may be mounted noexec.\n"},
 	{.title = "/proc", .about = {PROBE_PROC}, .text = "  mount -t proc proc /proc\n"},
-	{.title = "Landlock", .about = {PROBE_LANDLOCK}, .error = EOPNOTSUPP,
+	{.title = "Landlock",
+	 .about = {PROBE_LANDLOCK},
+	 .error = EOPNOTSUPP,
 	 .text = "Add landlock to the kernel's command line, in front of what /sys/kernel/security/lsm lists:\n"
 		 "  GRUB_CMDLINE_LINUX=\"lsm=landlock,yama,apparmor,bpf\" in /etc/default/grub, then "
 		 "update-grub, reboot\n"},
-	{.title = "Landlock", .about = {PROBE_LANDLOCK}, .without = TRAIT_FILTERED | TRAIT_GVISOR,
+	{.title = "Landlock",
+	 .about = {PROBE_LANDLOCK},
+	 .without = TRAIT_SECCOMP_FILTER | TRAIT_GVISOR,
 	 .error = ENOSYS,
 	 .text = "It takes Linux 5.13 or later, built with CONFIG_SECURITY_LANDLOCK.\n"},
-	{.title = "AppArmor", .about = {PROBE_USERNS, PROBE_MOUNTNS, PROBE_UTSNS, PROBE_NETNS}, .with = TRAIT_APPARMOR,
-	 .without = TRAIT_FILTERED, .write = advice_write_apparmor},
-	{.title = "user namespaces", .about = {PROBE_USERNS}, .with = TRAIT_MAX_USERNS, .without = TRAIT_LISTENER,
+	{.title = "AppArmor",
+	 .about = {PROBE_USERNS, PROBE_MOUNTNS, PROBE_UTSNS, PROBE_NETNS},
+	 .with = TRAIT_APPARMOR,
+	 .without = TRAIT_SECCOMP_FILTER,
+	 .write = advice_write_apparmor},
+	{.title = "user namespaces",
+	 .about = {PROBE_USERNS},
+	 .with = TRAIT_MAX_USERNS_0,
+	 .without = TRAIT_SECCOMP_LISTENER,
 	 .text = ADVICE_SYSCTL("user.max_user_namespaces=15000")},
-	{.title = "user namespaces", .about = {PROBE_USERNS}, .with = TRAIT_USERNS_CLONE,
-	 .without = TRAIT_LISTENER | TRAIT_MAX_USERNS, .text = ADVICE_SYSCTL("kernel.unprivileged_userns_clone=1")},
-	{.title = "chroot", .about = {PROBE_USERNS}, .with = TRAIT_CHROOT, .without = TRAIT_LISTENER,
+	{.title = "user namespaces",
+	 .about = {PROBE_USERNS},
+	 .with = TRAIT_USERNS_CLONE_0,
+	 .without = TRAIT_SECCOMP_LISTENER | TRAIT_MAX_USERNS_0,
+	 .text = ADVICE_SYSCTL("kernel.unprivileged_userns_clone=1")},
+	{.title = "chroot",
+	 .about = {PROBE_USERNS},
+	 .with = TRAIT_CHROOT,
+	 .without = TRAIT_SECCOMP_LISTENER,
 	 .text = "The kernel refuses user namespaces to processes in a chroot. Start callgate outside of it, or enter\n"
 		 "the directory as a mount instead: systemd-nspawn -D DIRECTORY, or unshare -m and pivot_root.\n"},
-	{.title = "a /proc of its own", .about = {PROBE_FRESHPROC}, .applies = advice_proc_is_masked,
+	{.title = "a /proc of its own",
+	 .about = {PROBE_FRESHPROC},
+	 .applies = advice_proc_is_masked,
 	 .text = "The kernel mounts a new /proc only where no part of the present one is covered.\n",
 	 .docker = "  Docker:     docker run --security-opt systempaths=unconfined ...\n",
 	 .podman = "  Podman:     podman run --security-opt unmask=ALL ...\n",
 	 .kubernetes = "  Kubernetes: in the pod hostUsers: false; in the container's\n"
 		       "    securityContext: {procMount: Unmasked}\n"},
-	{.title = "control groups", .about = {PROBE_CGROUPS}, .without = TRAITS_CONFINED | TRAITS_NESTED,
+	{.title = "control groups",
+	 .about = {PROBE_CGROUPS},
+	 .without = TRAITS_CONFINED | TRAITS_NESTED,
 	 .write = advice_write_cgroups},
-	{.title = "control groups", .about = {PROBE_CGROUPS}, .with = TRAITS_CONFINED, .without = TRAITS_NESTED,
+	{.title = "control groups",
+	 .about = {PROBE_CGROUPS},
+	 .with = TRAITS_CONFINED,
+	 .without = TRAITS_NESTED,
 	 .text = "Give the container a control group of its own that it may write (version 2):\n",
 	 .docker = "  Docker 28:  docker run --cgroupns=private --security-opt writable-cgroups=true ...\n",
 	 .podman = "  Podman:     podman run --cgroupns=private --systemd=always ...\n",
-	 .kubernetes =
-		 "  Kubernetes: cgroup_writable = true for the runtime in containerd's config.toml, or CRI-O's\n"
-		 "    annotation io.kubernetes.cri-o.cgroup2-mount-hierarchy-rw: \"true\"\n"},
-	{.title = "crash handler", .about = {PROBE_CORE}, .without = TRAIT_CALLGATE,
+	 .kubernetes = "  Kubernetes: cgroup_writable = true for the runtime in containerd's config.toml, or CRI-O's\n"
+		       "    annotation io.kubernetes.cri-o.cgroup2-mount-hierarchy-rw: \"true\"\n"},
+	{.title = "crash handler",
+	 .about = {PROBE_CORE},
+	 .without = TRAIT_IN_CALLGATE,
 	 .text = "To start no handler for crashes of the programs run here, on the host, as root:\n"
 		 "  sysctl -w kernel.core_pattern=core\n"},
 };
@@ -199,7 +237,7 @@ static void advice_write_runtime(const struct doctor *doctor, struct buf *text, 
 }
 
 /* The names of the probes in the advice's `about` whose finding is not FINDING_WORKS. */
-static json_t *advice_list_missing_findings(const struct doctor *doctor, const struct advice *advice)
+static json_t *advice_list_failing_probes(const struct doctor *doctor, const struct advice *advice)
 {
 	json_t *names = json_array();
 
@@ -216,7 +254,7 @@ json_t *doctor_make_advice(const struct doctor *doctor)
 
 	for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++) {
 		const struct advice *advice = &advices[i];
-		json_t *names = advice_list_missing_findings(doctor, advice);
+		json_t *names = advice_list_failing_probes(doctor, advice);
 		_cleanup_buf_ struct buf text = {0};
 
 		if (json_array_size(names) == 0 || !advice_applies(doctor, advice)) {

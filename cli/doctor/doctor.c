@@ -20,8 +20,9 @@ struct diagnosis {
 	struct doctor_run run;
 	json_t *advice;
 	bool works;            /* the real run succeeded or, if it was not tried, every run's requirements are met */
-	unsigned layers;       /* LAYER_BITs of the real run or, if it failed, of the layers expected by the trials */
-	unsigned contradicted; /* LAYER_BITs that differ between the real run and the trials */
+	/* LAYER_BITs of the real run or, if it failed, of the layers expected by the trials */
+	unsigned run_or_expected_layers;
+	unsigned run_contradicts_trials; /* LAYER_BITs that differ between the real run and the trials */
 };
 
 static int doctor_parse_options(int argc, char **argv, bool *ret_json)
@@ -53,10 +54,11 @@ static int doctor_make_diagnosis(struct diagnosis *diagnosis)
 		return -errno;
 	doctor_try_run(&diagnosis->run);
 	diagnosis->works = diagnosis->run.tried ? diagnosis->run.works : doctor_can_run(doctor);
-	diagnosis->layers = diagnosis->run.works ? diagnosis->run.active : doctor->expected;
+	diagnosis->run_or_expected_layers =
+		diagnosis->run.works ? diagnosis->run.active_layers : doctor->expected_layers;
 	/* A failed run may have ended before all its layers were in place: it does not contradict the trials. */
 	if (diagnosis->run.works)
-		diagnosis->contradicted = diagnosis->run.active ^ doctor->expected;
+		diagnosis->run_contradicts_trials = diagnosis->run.active_layers ^ doctor->expected_layers;
 	diagnosis->advice = doctor_make_advice(doctor);
 	return diagnosis->advice ? 0 : -ENOMEM;
 }
@@ -98,9 +100,9 @@ static void doctor_write_findings(const struct diagnosis *diagnosis, struct buf 
 					  : "lacks",
 		   diagnosis->run.works ? "true ran under the profile minimal" : diagnosis->run.message);
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
-		if (diagnosis->contradicted & LAYER_BIT(layer))
+		if (diagnosis->run_contradicts_trials & LAYER_BIT(layer))
 			buf_printf(text, "  %-16s %-7s the run %s %s, against the trial above: %s\n", "contradiction",
-				   "warns", diagnosis->run.active & LAYER_BIT(layer) ? "has" : "lacks",
+				   "warns", diagnosis->run.active_layers & LAYER_BIT(layer) ? "has" : "lacks",
 				   layer_get_name(layer), doctor_get_layer_reason(diagnosis, layer));
 }
 
@@ -112,15 +114,15 @@ static void doctor_write_layers(const struct diagnosis *diagnosis, struct buf *t
 		buf_printf(text, "\nNo run works here: %s\n", doctor_find_obstacle(diagnosis));
 		return;
 	}
-	buf_printf(text, "\nA run here has%s", diagnosis->layers == all ? " every layer:" : ":");
+	buf_printf(text, "\nA run here has%s", diagnosis->run_or_expected_layers == all ? " every layer:" : ":");
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
-		if (diagnosis->layers & LAYER_BIT(layer))
+		if (diagnosis->run_or_expected_layers & LAYER_BIT(layer))
 			buf_printf(text, " %s", layer_get_name(layer));
 	buf_puts(text, "\n");
-	if (diagnosis->layers != all)
+	if (diagnosis->run_or_expected_layers != all)
 		buf_puts(text, "It lacks:\n");
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
-		if (!(diagnosis->layers & LAYER_BIT(layer)))
+		if (!(diagnosis->run_or_expected_layers & LAYER_BIT(layer)))
 			buf_printf(text, "  %-16s %s\n", layer_get_name(layer),
 				   doctor_get_layer_reason(diagnosis, layer));
 }
@@ -176,12 +178,12 @@ static json_t *doctor_make_layers_json(const struct diagnosis *diagnosis)
 	json_t *object = json_object();
 
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
-		(void)json_object_set_new(object, layer_get_name(layer),
-					  json_pack("{s:b, s:b, s:o}", "active",
-						    (int)(diagnosis->works && diagnosis->layers & LAYER_BIT(layer)),
-						    "expected", (int)!!(diagnosis->doctor->expected & LAYER_BIT(layer)),
-						    "why",
-						    report_make_text_json(doctor_get_layer_reason(diagnosis, layer))));
+		(void)json_object_set_new(
+			object, layer_get_name(layer),
+			json_pack("{s:b, s:b, s:o}", "active",
+				  (int)(diagnosis->works && diagnosis->run_or_expected_layers & LAYER_BIT(layer)),
+				  "expected", (int)!!(diagnosis->doctor->expected_layers & LAYER_BIT(layer)), "why",
+				  report_make_text_json(doctor_get_layer_reason(diagnosis, layer))));
 	return object;
 }
 
@@ -191,7 +193,7 @@ static json_t *doctor_make_run_json(const struct diagnosis *diagnosis)
 	json_t *status = json_object_get(diagnosis->run.result, "status");
 
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
-		if (diagnosis->contradicted & LAYER_BIT(layer))
+		if (diagnosis->run_contradicts_trials & LAYER_BIT(layer))
 			(void)json_array_append_new(contradictions, json_string(layer_get_name(layer)));
 	return json_pack("{s:b, s:o, s:o}", "tried", (int)diagnosis->run.tried, "status",
 			 status ? json_incref(status) : json_null(), "contradictions", contradictions);
@@ -226,7 +228,7 @@ int cli_main_doctor(int argc, char **argv)
 	bool json = false;
 	int error, status = doctor_parse_options(argc, argv, &json);
 
-	if (status != CLI_PARSED)
+	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	if (optind < argc) {
 		cli_print_error("doctor", "%s: doctor takes no arguments", argv[optind]);

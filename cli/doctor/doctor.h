@@ -10,7 +10,7 @@
 struct doctor_run {
 	bool tried;        /* false: there was no run, and `message` says why */
 	bool works;        /* the program ended with exit status 0 */
-	unsigned active;   /* LAYER_BITs that the run had */
+	unsigned active_layers;   /* LAYER_BITs that the run had */
 	json_t *result;    /* the run's result (callgate run --json); owned; NULL: none */
 	char message[600]; /* why the run failed or was not tried, one line */
 };

@@ -15,7 +15,7 @@
 #include "supervisor/limits/killtree.h"
 
 #define DOCTOR_RUN_TIMEOUT_MS 5000
-#define DOCTOR_END_MS 1000
+#define DOCTOR_KILL_MS 1000
 #define DOCTOR_OUTPUT_BYTES_MAX (1u << 20)
 
 static const char *doctor_find_true(void)
@@ -75,7 +75,7 @@ static void doctor_explain_failure(struct doctor_run *run, const char *status)
 			       text ? (int)strcspn(text, "\n") : 0, text ? text : "");
 }
 
-static void doctor_judge_output(struct doctor_run *run, const struct buf *output)
+static void doctor_parse_run_result(struct doctor_run *run, const struct buf *output)
 {
 	json_t *enforcement;
 	const char *status;
@@ -92,7 +92,7 @@ static void doctor_judge_output(struct doctor_run *run, const struct buf *output
 	enforcement = json_object_get(run->result, "enforcement");
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
 		if (json_is_true(json_object_get(json_object_get(enforcement, layer_get_name(layer)), "active")))
-			run->active |= LAYER_BIT(layer);
+			run->active_layers |= LAYER_BIT(layer);
 }
 
 void doctor_try_run(struct doctor_run *ret_run)
@@ -117,10 +117,10 @@ void doctor_try_run(struct doctor_run *ret_run)
 	ret_run->tried = pid > 0;
 	if (pid > 0) {
 		doctor_read_output(read_fd, &output);
-		(void)probe_wait_for_child(pid, DOCTOR_END_MS, &status); /* the run's output says how the run ended */
-		(void)killtree(DOCTOR_END_MS, __WALL); /* a killed run's children are now this subreaper's */
+		(void)probe_wait_for_child(pid, DOCTOR_KILL_MS, &status); /* the run's output says how the run ended */
+		(void)killtree(DOCTOR_KILL_MS, __WALL); /* a killed run's children are now this subreaper's */
 	}
-	doctor_judge_output(ret_run, &output);
+	doctor_parse_run_result(ret_run, &output);
 }
 
 const char *doctor_run_get_layer_reason(const struct doctor_run *run, enum layer layer)

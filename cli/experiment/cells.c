@@ -57,9 +57,9 @@ static int parts_hash_input(const struct plan_input *input, char ret_digest[SHA2
 		buf_puts(&text, strrchr(input->file, '/')); /* the program sees the file's name */
 		r = digest_add_tree(&text, input->file);
 	}
-	if (r == 0 && input->standard) {
+	if (r == 0 && input->stdin_file) {
 		buf_add(&text, "", 1);
-		r = digest_add_tree(&text, input->standard);
+		r = digest_add_tree(&text, input->stdin_file);
 	}
 	return parts_finish_digest(&text, r, ret_digest);
 }
@@ -112,7 +112,7 @@ static int cell_compute_digest(const struct plan *plan, const struct plan_digest
 	return 0;
 }
 
-static int cells_fill(const struct plan *plan, const struct plan_digests *parts, struct cell *cell)
+static int cells_set_parts_and_digests(const struct plan *plan, const struct plan_digests *parts, struct cell *cell)
 {
 	size_t count = plan->programs * plan->inputs * plan->policies * plan->repetitions;
 	int r = 0;
@@ -141,7 +141,7 @@ struct cell *cells_create(const struct plan *plan, size_t *ret_count)
 	int r = cells ? plan_digests_create(plan, &parts) : -ENOMEM;
 
 	if (r == 0)
-		r = cells_fill(plan, &parts, cells);
+		r = cells_set_parts_and_digests(plan, &parts, cells);
 	plan_digests_release(&parts);
 	*ret_count = count;
 	if (r == 0)
@@ -157,7 +157,7 @@ struct cell *cells_create(const struct plan *plan, size_t *ret_count)
 /* ---- expanding the command line ---- */
 
 /* Replaces each NAME in braces by its value. Owned by the caller. */
-static char *cell_replace_names(const char *text, const char *const (*values)[2])
+static char *cell_replace_placeholders(const char *text, const char *const (*values)[2])
 {
 	struct buf out = {0};
 
@@ -187,7 +187,7 @@ int cell_expand_command(const struct plan *plan, const struct cell *cell, struct
 	(void)snprintf(seed, sizeof(seed), "%llu", (unsigned long long)cell_get_seed(plan, cell));
 	(void)snprintf(repetition, sizeof(repetition), "%u", cell->repetition);
 	for (size_t i = 0; r == 0 && i < cell->program->command.count; i++)
-		r = cli_list_add_owned(ret_command, cell_replace_names(cell->program->command.item[i], values));
+		r = cli_list_add_owned(ret_command, cell_replace_placeholders(cell->program->command.item[i], values));
 	return r;
 }
 
@@ -224,7 +224,7 @@ static json_int_t row_sum_bytes(const json_t *network, const char *key)
 	return sum;
 }
 
-static json_t *row_make_measured(const json_t *result)
+static json_t *row_make_measured_values(const json_t *result)
 {
 	const json_t *usage = json_object_get(result, "usage");
 	json_int_t cpu_ms = json_integer_value(json_object_get(usage, "cpu_user_ms")) +
@@ -251,5 +251,5 @@ json_t *cell_make_row(const struct plan *plan, const struct cell *cell, const js
 		(json_int_t)json_array_size(json_object_get(result, "changes")), "bytes_up",
 		row_sum_bytes(network, "bytes_up"), "bytes_down", row_sum_bytes(network, "bytes_down"), "stdout_bytes",
 		json_object_get(result, "stdout_bytes"), "stderr_bytes", json_object_get(result, "stderr_bytes"),
-		"measured", row_make_measured(result));
+		"measured", row_make_measured_values(result));
 }

@@ -25,7 +25,7 @@ static int digest_hash_file(const char *path, char ret_hex[SHA256_HEX_SIZE])
 }
 
 /* Adds the line of one file, directory or link. 0 or -errno. */
-static int digest_add_entry(struct buf *out, const FTSENT *entry, size_t root_len)
+static int digest_add_line_of_file(struct buf *out, const FTSENT *entry, size_t root_len)
 {
 	const char *name = entry->fts_path + root_len;
 	char hex[SHA256_HEX_SIZE] = "", target[PATH_MAX];
@@ -68,7 +68,7 @@ int digest_add_tree(struct buf *out, const char *path)
 	int r = tree ? 0 : -errno;
 
 	while (r == 0 && (errno = 0, entry = fts_read(tree))) {
-		r = digest_add_entry(out, entry, strlen(path));
+		r = digest_add_line_of_file(out, entry, strlen(path));
 		if (r < 0)
 			cli_print_error("experiment", "%s: %s", entry->fts_path, strerror(-r));
 	}
@@ -95,7 +95,7 @@ int digest_add_policy(struct buf *out, const struct cli_list *options)
 	for (size_t i = 0; i < options->count; i++)
 		argv[i + 1] = options->item[i];
 	optind = 0; /* makes getopt_long(3) start anew */
-	if (cli_parse_options((int)options->count + 1, argv, &syntax) != CLI_PARSED)
+	if (cli_parse_options((int)options->count + 1, argv, &syntax) != CLI_OPTIONS_PARSED)
 		return -EINVAL;
 	if (optind <= (int)options->count) {
 		cli_print_error(verb, "%s: \"options\" of a policy takes options of callgate run", argv[optind]);

@@ -110,7 +110,7 @@ int cli_main_experiment(int argc, char **argv)
 	int status = experiment_parse_options(argc, argv, &options);
 	char *verb = optind < argc ? argv[optind] : NULL;
 
-	if (status != CLI_PARSED)
+	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	if (!verb || (strcmp(verb, "run") != 0 && strcmp(verb, "report") != 0))
 		cli_print_error("experiment", "%s%s: say \"run\" or \"report\"", verb ? "unknown: " : "nothing asked",

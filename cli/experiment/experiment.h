@@ -18,8 +18,8 @@
  * A cell becomes finished by rename(2), and so do the files. Directories of several shards are merged by copying their
  * cells into one.
  */
-#define RESULTS_CELLS "cells"
-#define RESULTS_RUNNING "running"
+#define RESULTS_CELLS_DIR "cells"
+#define RESULTS_RUNNING_DIR "running"
 #define RESULTS_ROW "row.json"
 
 struct experiment_options {

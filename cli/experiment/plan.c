@@ -15,16 +15,16 @@
 #define PLAN_MAX_BYTES (16u << 20)
 
 /* The place in the plan that is being read, for messages. */
-struct plan_place {
+struct plan_position {
 	const char *file, *text;
 	struct locate_path at;
 	bool *failed;
 };
 
 /* The place of a member of an object (it may be missing), or of an item of an array. */
-static struct plan_place spot_get_member(const struct plan_place *spot, json_t *object, const char *name)
+static struct plan_position plan_position_of_member(const struct plan_position *spot, json_t *object, const char *name)
 {
-	struct plan_place inner = *spot;
+	struct plan_position inner = *spot;
 	size_t index = 0;
 	const char *key;
 	json_t *value;
@@ -34,21 +34,21 @@ static struct plan_place spot_get_member(const struct plan_place *spot, json_t *
 			break;
 		index++;
 	}
-	inner.at.step[inner.at.depth++] = (struct locate_step){.name = name, .index = index};
+	inner.at.steps[inner.at.depth++] = (struct locate_step){.name = name, .index = index};
 	return inner;
 }
 
-static struct plan_place spot_get_item(const struct plan_place *spot, size_t index)
+static struct plan_position plan_position_of_item(const struct plan_position *spot, size_t index)
 {
-	struct plan_place inner = *spot;
+	struct plan_position inner = *spot;
 
-	inner.at.step[inner.at.depth++] = (struct locate_step){.index = index};
+	inner.at.steps[inner.at.depth++] = (struct locate_step){.index = index};
 	return inner;
 }
 
-static void spot_refuse(const struct plan_place *spot, const char *message)
+static void plan_refuse(const struct plan_position *spot, const char *message)
 {
-	struct locate_memo memo = {0};
+	struct locate_last_search memo = {0};
 	char key[256];
 
 	(void)locate_print_path(&spot->at, key, sizeof(key));
@@ -58,7 +58,7 @@ static void spot_refuse(const struct plan_place *spot, const char *message)
 }
 
 /* Refuses members whose names are not in the list, which ends with NULL. */
-static void spot_check_names(const struct plan_place *spot, json_t *object, const char *const *names)
+static void plan_check_member_names(const struct plan_position *spot, json_t *object, const char *const *names)
 {
 	const char *key;
 	json_t *value;
@@ -69,50 +69,50 @@ static void spot_check_names(const struct plan_place *spot, json_t *object, cons
 		while (names[i] && strcmp(names[i], key) != 0)
 			i++;
 		if (!names[i]) {
-			struct plan_place inner = spot_get_member(spot, object, key);
+			struct plan_position inner = plan_position_of_member(spot, object, key);
 			const char *nearest = text_find_nearest(key, names);
 			_cleanup_free_ char *message =
 				nearest ? cli_format("unknown key; did you mean \"%s\"?", nearest) : NULL;
 
-			spot_refuse(&inner, message ? message : "unknown key");
+			plan_refuse(&inner, message ? message : "unknown key");
 		}
 	}
 }
 
 /* Reads a text member. NULL: it is missing, or of another type; with a message, unless it is optional and missing. */
-static const char *spot_read_text(const struct plan_place *spot, json_t *object, const char *name, bool required)
+static const char *plan_read_text(const struct plan_position *spot, json_t *object, const char *name, bool required)
 {
 	json_t *value = json_object_get(object, name);
-	struct plan_place inner = spot_get_member(spot, object, name);
+	struct plan_position inner = plan_position_of_member(spot, object, name);
 	const char *text = json_string_value(value);
 
 	if (text && *text && strlen(text) == json_string_length(value))
 		return text;
 	if (value || required)
-		spot_refuse(&inner, value ? "write a text that is not empty" : "missing");
+		plan_refuse(&inner, value ? "write a text that is not empty" : "missing");
 	return NULL;
 }
 
-static uint64_t spot_read_number(const struct plan_place *spot, json_t *object, const char *name, uint64_t most,
+static uint64_t plan_read_number(const struct plan_position *spot, json_t *object, const char *name, uint64_t most,
 				 uint64_t otherwise)
 {
 	json_t *value = json_object_get(object, name);
-	struct plan_place inner = spot_get_member(spot, object, name);
+	struct plan_position inner = plan_position_of_member(spot, object, name);
 
 	if (!value)
 		return otherwise;
 	if (json_is_integer(value) && json_integer_value(value) >= 0 && (uint64_t)json_integer_value(value) <= most)
 		return (uint64_t)json_integer_value(value);
-	spot_refuse(&inner, "write a whole number within its range");
+	plan_refuse(&inner, "write a whole number within its range");
 	return otherwise;
 }
 
 /* Reads a path of the plan and makes it absolute. Owned; NULL: the member is missing or was refused. */
-static char *spot_read_path(const struct plan_place *spot, json_t *object, const char *name, const char *dir,
+static char *plan_read_path(const struct plan_position *spot, json_t *object, const char *name, const char *dir,
 			    bool required)
 {
-	struct plan_place inner = spot_get_member(spot, object, name);
-	const char *text = spot_read_text(spot, object, name, required);
+	struct plan_position inner = plan_position_of_member(spot, object, name);
+	const char *text = plan_read_text(spot, object, name, required);
 	bool absolute = text && *text == '/';
 	_cleanup_free_ char *joined =
 		text ? cli_format("%s%s%s", absolute ? "" : dir, absolute ? "" : "/", text) : NULL;
@@ -121,77 +121,77 @@ static char *spot_read_path(const struct plan_place *spot, json_t *object, const
 	if (text && !path) {
 		_cleanup_free_ char *message = cli_format("%s: %s", joined ? joined : text, strerror(errno));
 
-		spot_refuse(&inner, message ? message : "no memory");
+		plan_refuse(&inner, message ? message : "no memory");
 	}
 	return path;
 }
 
 /* Reads a list of texts into `list`. */
-static void spot_read_texts(const struct plan_place *spot, json_t *object, const char *name, bool required,
+static void plan_read_texts(const struct plan_position *spot, json_t *object, const char *name, bool required,
 			    struct cli_list *list)
 {
 	json_t *value = json_object_get(object, name), *item;
-	struct plan_place inner = spot_get_member(spot, object, name);
+	struct plan_position inner = plan_position_of_member(spot, object, name);
 	size_t i;
 
 	if (!value && !required)
 		return;
 	if (!json_is_array(value) || (required && json_array_size(value) == 0)) {
-		spot_refuse(&inner, value ? "write a list of texts" : "missing: write a list of texts");
+		plan_refuse(&inner, value ? "write a list of texts" : "missing: write a list of texts");
 		return;
 	}
 	json_array_foreach(value, i, item) {
-		struct plan_place at = spot_get_item(&inner, i);
+		struct plan_position at = plan_position_of_item(&inner, i);
 
 		if (!json_is_string(item) || strlen(json_string_value(item)) != json_string_length(item))
-			spot_refuse(&at, "write a text");
+			plan_refuse(&at, "write a text");
 		else if (cli_list_add_owned(list, strdup(json_string_value(item))) < 0)
-			spot_refuse(&at, "no memory");
+			plan_refuse(&at, "no memory");
 	}
 }
 
 /* Reads the name of an item. No other item of the list may have the name, because names tell the rows apart. */
-static const char *spot_read_name(const struct plan_place *spot, json_t *list, size_t index)
+static const char *plan_read_unique_name(const struct plan_position *spot, json_t *list, size_t index)
 {
 	json_t *item = json_array_get(list, index);
-	const char *name = spot_read_text(spot, item, "name", true);
-	struct plan_place inner = spot_get_member(spot, item, "name");
+	const char *name = plan_read_text(spot, item, "name", true);
+	struct plan_position inner = plan_position_of_member(spot, item, "name");
 
 	for (size_t i = 0; name && i < index; i++) {
 		const char *other = json_string_value(json_object_get(json_array_get(list, i), "name"));
 
 		if (other && strcmp(other, name) == 0)
-			spot_refuse(&inner, "another item of the list has this name");
+			plan_refuse(&inner, "another item of the list has this name");
 	}
 	return name ? name : "";
 }
 
-static void plan_read_program(struct plan *plan, const struct plan_place *spot, json_t *list, size_t index)
+static void plan_read_program(struct plan *plan, const struct plan_position *spot, json_t *list, size_t index)
 {
 	static const char *const names[] = {"name", "command", "workdir", NULL};
 	struct plan_program *program = &plan->program[index];
 	json_t *item = json_array_get(list, index);
 
-	spot_check_names(spot, item, names);
-	program->name = spot_read_name(spot, list, index);
-	spot_read_texts(spot, item, "command", true, &program->command);
-	program->workdir = spot_read_path(spot, item, "workdir", plan->dir, false);
+	plan_check_member_names(spot, item, names);
+	program->name = plan_read_unique_name(spot, list, index);
+	plan_read_texts(spot, item, "command", true, &program->command);
+	program->workdir = plan_read_path(spot, item, "workdir", plan->dir, false);
 }
 
-static void plan_read_input(struct plan *plan, const struct plan_place *spot, json_t *list, size_t index)
+static void plan_read_input(struct plan *plan, const struct plan_position *spot, json_t *list, size_t index)
 {
 	static const char *const names[] = {"name", "file", "stdin", NULL};
 	struct plan_input *input = &plan->input[index];
 	json_t *item = json_array_get(list, index);
 
-	spot_check_names(spot, item, names);
-	input->name = spot_read_name(spot, list, index);
-	input->file = spot_read_path(spot, item, "file", plan->dir, false);
-	input->standard = spot_read_path(spot, item, "stdin", plan->dir, false);
+	plan_check_member_names(spot, item, names);
+	input->name = plan_read_unique_name(spot, list, index);
+	input->file = plan_read_path(spot, item, "file", plan->dir, false);
+	input->stdin_file = plan_read_path(spot, item, "stdin", plan->dir, false);
 }
 
 /* Adds an option of callgate run, and its value, which is taken. */
-static void policy_add_option(const struct plan_place *spot, struct plan_policy *policy, const char *option,
+static void policy_add_option(const struct plan_position *spot, struct plan_policy *policy, const char *option,
 			      char *value)
 {
 	if (!value)
@@ -199,78 +199,79 @@ static void policy_add_option(const struct plan_place *spot, struct plan_policy 
 	if (cli_list_add_owned(&policy->options, strdup(option)) == 0 &&
 	    cli_list_add_owned(&policy->options, value) == 0)
 		return;
-	spot_refuse(spot, "no memory");
+	plan_refuse(spot, "no memory");
 }
 
-static void plan_read_policy(struct plan *plan, const struct plan_place *spot, json_t *list, size_t index)
+static void plan_read_policy(struct plan *plan, const struct plan_position *spot, json_t *list, size_t index)
 {
 	static const char *const names[] = {"name", "file", "profile", "options", NULL};
 	struct plan_policy *policy = &plan->policy[index];
 	json_t *item = json_array_get(list, index);
-	const char *profile = spot_read_text(spot, item, "profile", false);
-	char *file = spot_read_path(spot, item, "file", plan->dir, false);
+	const char *profile = plan_read_text(spot, item, "profile", false);
+	char *file = plan_read_path(spot, item, "file", plan->dir, false);
 
-	spot_check_names(spot, item, names);
-	policy->name = spot_read_name(spot, list, index);
+	plan_check_member_names(spot, item, names);
+	policy->name = plan_read_unique_name(spot, list, index);
 	if (plan->timeout) /* added first, so that the policy's own options may override it */
 		policy_add_option(spot, policy, "-t", strdup(plan->timeout));
 	policy_add_option(spot, policy, "-p", file);
 	policy_add_option(spot, policy, "--profile", profile ? strdup(profile) : NULL);
 	if (!json_object_get(item, "file") && !profile)
-		spot_refuse(spot, "name a \"file\" or a \"profile\"");
-	spot_read_texts(spot, item, "options", false, &policy->options);
+		plan_refuse(spot, "name a \"file\" or a \"profile\"");
+	plan_read_texts(spot, item, "options", false, &policy->options);
 }
 
 /* Reads a list of objects. Returns how many, with a zeroed array for them, or 0 with a message. */
-static size_t plan_read_items(struct plan *plan, const struct plan_place *spot, const char *name, size_t size,
-			      void *ret_items, void (*read)(struct plan *, const struct plan_place *, json_t *, size_t))
+static size_t plan_read_items(struct plan *plan, const struct plan_position *spot, const char *name, size_t size,
+			      void *ret_items,
+			      void (*read)(struct plan *, const struct plan_position *, json_t *, size_t))
 {
 	json_t *list = json_object_get(plan->json, name);
-	struct plan_place inner = spot_get_member(spot, plan->json, name);
+	struct plan_position inner = plan_position_of_member(spot, plan->json, name);
 	size_t count = json_array_size(list);
 	void *items = calloc(count + 1, size);
 
 	if (!json_is_array(list) || count == 0 || count > PLAN_ITEMS_MAX || !items) {
 		free(items);
-		spot_refuse(&inner, list ? "write a list of 1 to 1000 objects" : "missing: write a list of objects");
+		plan_refuse(&inner, list ? "write a list of 1 to 1000 objects" : "missing: write a list of objects");
 		return 0;
 	}
 	memcpy(ret_items, &items, sizeof(items));
 	for (size_t i = 0; i < count; i++) {
-		struct plan_place at = spot_get_item(&inner, i);
+		struct plan_position at = plan_position_of_item(&inner, i);
 
 		if (json_is_object(json_array_get(list, i)))
 			read(plan, &at, list, i);
 		else
-			spot_refuse(&at, "write an object");
+			plan_refuse(&at, "write an object");
 	}
 	return count;
 }
 
-static void plan_check_timeout(const struct plan *plan, const struct plan_place *spot)
+static void plan_check_timeout(const struct plan *plan, const struct plan_position *spot)
 {
-	struct plan_place at = spot_get_member(spot, plan->json, "timeout");
+	struct plan_position at = plan_position_of_member(spot, plan->json, "timeout");
 	uint64_t ns;
 
 	if (plan->timeout && strcmp(plan->timeout, "none") != 0 && text_parse_duration(plan->timeout, &ns) < 0)
-		spot_refuse(&at, "write a time such as \"10s\", \"2m\" or \"none\"");
+		plan_refuse(&at, "write a time such as \"10s\", \"2m\" or \"none\"");
 }
 
-static void plan_read_all(struct plan *plan, const struct plan_place *spot)
+static void plan_read_all(struct plan *plan, const struct plan_position *spot)
 {
 	static const char *const names[] = {"version", "name", "programs", "inputs", "policies", "repetitions", "seed",
 					    "timeout", NULL};
 
-	spot_check_names(spot, plan->json, names);
+	plan_check_member_names(spot, plan->json, names);
 	if (json_integer_value(json_object_get(plan->json, "version")) != 1) {
-		struct plan_place at = spot_get_member(spot, plan->json, "version");
+		struct plan_position at = plan_position_of_member(spot, plan->json, "version");
 
-		spot_refuse(&at, "this callgate reads version 1");
+		plan_refuse(&at, "this callgate reads version 1");
 	}
-	(void)spot_read_text(spot, plan->json, "name", false);
-	plan->repetitions = (unsigned)spot_read_number(spot, plan->json, "repetitions", PLAN_REPETITIONS_MAX, 1);
-	plan->seed = spot_read_number(spot, plan->json, "seed", INT32_MAX, 0);
-	plan->timeout = spot_read_text(spot, plan->json, "timeout", false);
+	(void)plan_read_text(spot, plan->json, "name", false);
+	plan->repetitions = (unsigned)plan_read_number(spot, plan->json, "repetitions", PLAN_REPETITIONS_MAX, 1);
+	plan->seed = plan_read_number(spot, plan->json, "seed", INT32_MAX, 0);
+	plan->timeout = plan_read_text(spot, plan->json, "timeout", false);
 	plan_check_timeout(plan, spot);
 	plan->programs = plan_read_items(plan, spot, "programs", sizeof(*plan->program), &plan->program,
 					 plan_read_program);
@@ -292,7 +293,7 @@ int plan_load(const char *path, struct plan *ret_plan)
 	_cleanup_free_ char *text = NULL, *absolute = realpath(path, NULL);
 	bool failed = false;
 	json_error_t error;
-	struct plan_place spot = {.file = path, .failed = &failed};
+	struct plan_position spot = {.file = path, .failed = &failed};
 	size_t len = 0;
 	int r = absolute ? io_read_file(AT_FDCWD, absolute, PLAN_MAX_BYTES, &text, &len) : -errno;
 
@@ -325,7 +326,7 @@ void plan_release(struct plan *plan)
 	}
 	for (size_t i = 0; i < plan->inputs; i++) {
 		free(plan->input[i].file);
-		free(plan->input[i].standard);
+		free(plan->input[i].stdin_file);
 	}
 	for (size_t i = 0; i < plan->policies; i++)
 		cli_list_release(&plan->policy[i].options);

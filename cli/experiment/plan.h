@@ -17,7 +17,7 @@ struct plan_program {
 struct plan_input {
 	const char *name; /* name of the input; "": the plan has no inputs */
 	char *file;       /* absolute path of a file to copy into the working directory; NULL: none */
-	char *standard;   /* absolute path of a file for the standard input; NULL: it is empty */
+	char *stdin_file;   /* absolute path of a file for the standard input; NULL: it is empty */
 };
 
 struct plan_policy {

@@ -17,7 +17,7 @@ static const char *row_get_text(const json_t *row, const char *key)
 	return text ? text : "";
 }
 
-static double row_get_measured(const json_t *row, const char *key)
+static double row_get_measured_value(const json_t *row, const char *key)
 {
 	return json_number_value(json_object_get(json_object_get(row, "measured"), key));
 }
@@ -52,10 +52,10 @@ static void summary_fill(struct report_summary *summary, const json_t *rows, dou
 	json_array_foreach(rows, i, row) {
 		if (!row_is_of_summary(row, summary))
 			continue;
-		times[summary->runs++] = row_get_measured(row, "time_ms");
+		times[summary->runs++] = row_get_measured_value(row, "time_ms");
 		summary->ok += strcmp(row_get_text(row, "status"), "ok") == 0;
 		summary->denials += json_number_value(json_object_get(row, "denials"));
-		summary->calls += row_get_measured(row, "calls");
+		summary->calls += row_get_measured_value(row, "calls");
 	}
 	summary->denials /= (double)summary->runs;
 	summary->calls /= (double)summary->runs;
@@ -63,7 +63,7 @@ static void summary_fill(struct report_summary *summary, const json_t *rows, dou
 }
 
 /* Computes the slowdowns, over the first policy of the plan, which has the lowest index. */
-static void summaries_compare_times(struct report_summary *summary, size_t count)
+static void summaries_compute_slowdowns(struct report_summary *summary, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		for (size_t first = 0; first <= i; first++)
@@ -98,7 +98,7 @@ static struct report_summary *summaries_create(const json_t *rows, size_t *ret_c
 	}
 	for (i = 0; i < count; i++)
 		summary_fill(&summary[i], rows, times);
-	summaries_compare_times(summary, count);
+	summaries_compute_slowdowns(summary, count);
 	*ret_count = count;
 	return count ? summary : calloc(1, sizeof(*summary));
 }

@@ -66,7 +66,7 @@ static int rows_sort(json_t **rows)
 /* Adds the row of one cell. A directory without a row is a copy that is under way. 0, or -errno with a message. */
 static int rows_add_cell(const char *dir, const char *cell, json_t *rows)
 {
-	_cleanup_free_ char *path = cli_format("%s/" RESULTS_CELLS "/%s/" RESULTS_ROW, dir, cell), *text = NULL;
+	_cleanup_free_ char *path = cli_format("%s/" RESULTS_CELLS_DIR "/%s/" RESULTS_ROW, dir, cell), *text = NULL;
 	size_t len = 0;
 	int r = path ? io_read_file(AT_FDCWD, path, ROW_MAX_BYTES, &text, &len) : -ENOMEM;
 	json_t *row;
@@ -87,7 +87,7 @@ static int rows_add_cell(const char *dir, const char *cell, json_t *rows)
 
 int rows_load(const char *dir, json_t **ret_rows)
 {
-	_cleanup_free_ char *cells = cli_format("%s/" RESULTS_CELLS, dir);
+	_cleanup_free_ char *cells = cli_format("%s/" RESULTS_CELLS_DIR, dir);
 	_cleanup_closedir_ DIR *entries = cells ? opendir(cells) : NULL;
 	_cleanup_json_ json_t *rows = json_array();
 	const struct dirent *entry;

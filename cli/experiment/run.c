@@ -19,7 +19,7 @@
 #include "cli/experiment/experiment.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-#define BAR_CELLS 20u
+#define BAR_COLUMNS 20u
 
 struct job {
 	pid_t pid; /* pid of a cell's run; 0: the job is unused */
@@ -50,7 +50,7 @@ static bool cell_is_of_shard(const struct experiment *experiment, const struct c
 
 static bool cell_is_finished(const struct experiment *experiment, const struct cell *cell)
 {
-	_cleanup_free_ char *row = cli_format("%s/" RESULTS_CELLS "/%s/" RESULTS_ROW, experiment->options->dir,
+	_cleanup_free_ char *row = cli_format("%s/" RESULTS_CELLS_DIR "/%s/" RESULTS_ROW, experiment->options->dir,
 					      cell->digest);
 
 	return row && access(row, F_OK) == 0;
@@ -59,7 +59,7 @@ static bool cell_is_finished(const struct experiment *experiment, const struct c
 static void experiment_show_progress(const struct experiment *experiment)
 {
 	size_t done = experiment->finished + experiment->failed;
-	size_t filled = experiment->wanted ? done * BAR_CELLS / experiment->wanted : BAR_CELLS;
+	size_t filled = experiment->wanted ? done * BAR_COLUMNS / experiment->wanted : BAR_COLUMNS;
 	uint64_t spent_s = (io_read_clock_ns() - experiment->start_ns) / NS_PER_S;
 	uint64_t left_s = done ? spent_s * (experiment->wanted - done) / done : 0;
 
@@ -71,13 +71,13 @@ static void experiment_show_progress(const struct experiment *experiment)
 	if (done > 0)
 		(void)snprintf(left, sizeof(left), ", %" PRIu64 ":%02" PRIu64 " left", left_s / 60, left_s % 60);
 	len = snprintf(text, sizeof(text), "\r[%.*s%.*s] %zu of %zu, %zu failed%s   %s", (int)filled,
-		       "####################", (int)(BAR_CELLS - filled), "....................", done,
+		       "####################", (int)(BAR_COLUMNS - filled), "....................", done,
 		       experiment->wanted, experiment->failed, left, done == experiment->wanted ? "\n" : "");
 	(void)!write(STDERR_FILENO, text, (size_t)len); /* not by text_printf(), which escapes the carriage return */
 }
 
 /* Ends the line of the progress bar, because a message follows. */
-static void experiment_interrupt_progress(const struct experiment *experiment)
+static void experiment_end_progress_line(const struct experiment *experiment)
 {
 	if (experiment->shows_progress)
 		(void)fputc('\n', stderr);
@@ -107,13 +107,13 @@ static const char **cell_make_options(const struct cell *cell, const char *seed)
 /* Starts a cell's run. Returns its pid or -errno. */
 static pid_t cell_start_run(const struct experiment *experiment, const struct cell *cell)
 {
-	_cleanup_free_ char *dir = cell_get_dir(experiment, RESULTS_RUNNING, cell);
+	_cleanup_free_ char *dir = cell_get_dir(experiment, RESULTS_RUNNING_DIR, cell);
 	_cleanup_free_ char *seed = cli_format("CALLGATE_SEED=%llu",
 					       (unsigned long long)cell_get_seed(&experiment->plan, cell));
 	_cleanup_free_ const char **options = seed ? cell_make_options(cell, seed) : NULL;
 	_cleanup_list_ struct cli_list command = {0};
 	struct batch_run run = {.dir = dir, .workdir = cell->program->workdir, .options = options,
-				.input = cell->input->standard};
+				.input = cell->input->stdin_file};
 
 	if (!dir || !options || cell_expand_command(&experiment->plan, cell, &command) < 0)
 		return -ENOMEM;
@@ -124,10 +124,10 @@ static pid_t cell_start_run(const struct experiment *experiment, const struct ce
 }
 
 /* Writes a cell's row and moves the cell's directory to the finished ones. 0, or -errno with a message. */
-static int cell_keep_row(const struct experiment *experiment, const struct cell *cell, const char *dir,
+static int cell_store_row(const struct experiment *experiment, const struct cell *cell, const char *dir,
 			 const json_t *result)
 {
-	_cleanup_free_ char *finished = cell_get_dir(experiment, RESULTS_CELLS, cell),
+	_cleanup_free_ char *finished = cell_get_dir(experiment, RESULTS_CELLS_DIR, cell),
 			    *workdir = cli_format("%s/" BATCH_WORKDIR, dir);
 	_cleanup_json_ json_t *row = cell_make_row(&experiment->plan, cell, result);
 	_cleanup_free_ char *line = row ? json_dumps(row, JSON_COMPACT) : NULL;
@@ -157,19 +157,20 @@ static const char *result_get_status(const json_t *result)
 }
 
 /* Handles the end of a cell's run. A cell whose run failed in callgate itself is tried again by the next run. */
-static void cell_finish(struct experiment *experiment, const struct cell *cell)
+static void cell_handle_end_of_run(struct experiment *experiment, const struct cell *cell)
 {
-	_cleanup_free_ char *dir = cell_get_dir(experiment, RESULTS_RUNNING, cell);
+	_cleanup_free_ char *dir = cell_get_dir(experiment, RESULTS_RUNNING_DIR, cell);
 	_cleanup_json_ json_t *result = dir ? batch_read_result(dir) : NULL;
 
 	if (result && strcmp(result_get_status(result), "error") != 0) {
-		*(cell_keep_row(experiment, cell, dir, result) == 0 ? &experiment->finished : &experiment->failed) += 1;
+		*(cell_store_row(experiment, cell, dir, result) == 0 ? &experiment->finished : &experiment->failed) +=
+			1;
 		return;
 	}
 	experiment->failed++;
 	if (experiment->stopped)
 		return;
-	experiment_interrupt_progress(experiment);
+	experiment_end_progress_line(experiment);
 	cli_print_error("experiment", "program %s, input %s, policy %s, repetition %u: there is no result",
 			cell->program->name, *cell->input->name ? cell->input->name : "(none)", cell->policy->name,
 			cell->repetition);
@@ -190,8 +191,8 @@ static bool experiment_start_next(struct experiment *experiment, struct job *job
 	} while (!cell_is_of_shard(experiment, cell) || cell_is_finished(experiment, cell));
 	pid = cell_start_run(experiment, cell);
 	if (pid < 0) {
-		cli_print_error("experiment", "%s/" RESULTS_RUNNING "/%s: %s", experiment->options->dir, cell->digest,
-				strerror(-pid));
+		cli_print_error("experiment", "%s/" RESULTS_RUNNING_DIR "/%s: %s", experiment->options->dir,
+				cell->digest, strerror(-pid));
 		experiment->stopped = true;
 		experiment->failed++;
 		return false;
@@ -201,7 +202,7 @@ static bool experiment_start_next(struct experiment *experiment, struct job *job
 	return true;
 }
 
-static void experiment_wait_for_one(struct experiment *experiment)
+static void experiment_wait_for_one_job(struct experiment *experiment)
 {
 	int status;
 	pid_t pid = waitpid(-1, &status, 0); /* if interrupted (EINTR), the caller tries again */
@@ -215,7 +216,7 @@ static void experiment_wait_for_one(struct experiment *experiment)
 		job->pid = 0;
 		if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM))
 			experiment->stopped = true;
-		cell_finish(experiment, job->cell);
+		cell_handle_end_of_run(experiment, job->cell);
 	}
 }
 
@@ -227,7 +228,7 @@ static void experiment_run_cells(struct experiment *experiment)
 			if (experiment->job[i].pid == 0 && !experiment_start_next(experiment, &experiment->job[i]))
 				break;
 		if (experiment->running > 0)
-			experiment_wait_for_one(experiment);
+			experiment_wait_for_one_job(experiment);
 		experiment_show_progress(experiment);
 	} while (experiment->running > 0 || (experiment->next < experiment->cells && !experiment->stopped));
 }
@@ -277,7 +278,7 @@ static int experiment_write_rows(const struct experiment *experiment)
 	return r < 0 ? r : rows_write(experiment->options->dir, rows, experiment->options->csv);
 }
 
-static int experiment_perform(struct experiment *experiment)
+static int experiment_lock_and_run_cells(struct experiment *experiment)
 {
 	const struct experiment_options *options = experiment->options;
 	_cleanup_close_ int lock = -1;
@@ -286,7 +287,7 @@ static int experiment_perform(struct experiment *experiment)
 	experiment->job = calloc(options->jobs, sizeof(*experiment->job));
 	experiment->cell = cells_create(&experiment->plan, &experiment->cells);
 	if (!experiment->job || !experiment->cell || !results_make_dir(options->dir, "") ||
-	    !results_make_dir(options->dir, RESULTS_CELLS) || !results_make_dir(options->dir, RESULTS_RUNNING))
+	    !results_make_dir(options->dir, RESULTS_CELLS_DIR) || !results_make_dir(options->dir, RESULTS_RUNNING_DIR))
 		return CLI_ERROR;
 	lock = results_lock_shard(options);
 	if (lock < 0)
@@ -310,7 +311,7 @@ int experiment_run_plan(const struct experiment_options *options)
 
 	if (plan_load(options->plan, &experiment.plan) == 0) {
 		if (chdir(experiment.plan.dir) == 0)
-			status = experiment_perform(&experiment);
+			status = experiment_lock_and_run_cells(&experiment);
 		else
 			cli_print_error("experiment", "%s: %s", experiment.plan.dir, strerror(errno));
 	}

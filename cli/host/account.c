@@ -13,10 +13,10 @@
 
 #define BLANK " \t\n"
 
-/* The process that asks the name service: started by the first account_query(), ended by account_end_helper(). */
-static struct helper account_helper = HELPER_NONE;
+/* The process that asks the name service: started by the first account_query(), ended by account_end_lookups(). */
+static struct helper account_helper = HELPER_INIT;
 
-static int account_start_helper(void)
+static int account_start_lookups(void)
 {
 	static const char *const no_variables[] = {NULL};
 	const char *why; /* not reported: without a name service the account counts as missing */
@@ -27,24 +27,24 @@ static int account_start_helper(void)
 
 static int account_query(const struct account_query *query, struct account_reply *ret_reply)
 {
-	if ((account_helper.pid > 0 || account_start_helper() == 0) &&
+	if ((account_helper.pid > 0 || account_start_lookups() == 0) &&
 	    send(account_helper.fd, query, sizeof(*query), MSG_NOSIGNAL) == sizeof(*query) &&
 	    recv(account_helper.fd, ret_reply, sizeof(*ret_reply), 0) == sizeof(*ret_reply)) {
-		ret_reply->text[sizeof(ret_reply->text) - 1] = '\0';
+		ret_reply->account_name[sizeof(ret_reply->account_name) - 1] = '\0';
 		ret_reply->home[sizeof(ret_reply->home) - 1] = '\0';
 		return 0;
 	}
-	account_end_helper();
+	account_end_lookups();
 	return -EPIPE;
 }
 
-void account_end_helper(void)
+void account_end_lookups(void)
 {
 	helper_stop(&account_helper);
 }
 
 /* Whether this line of nsswitch.conf(5) has "files" as the only source of `database`. */
-static bool account_line_is_files_only(const char *line, const char *database)
+static bool nsswitch_line_has_only_files(const char *line, const char *database)
 {
 	size_t len = strlen(database);
 
@@ -58,25 +58,25 @@ static bool account_line_is_files_only(const char *line, const char *database)
 	return strncmp(line, "files", 5) == 0 && line[5 + strspn(line + 5, BLANK)] == '\0';
 }
 
-static bool account_uses_files_only(const char *database)
+static bool nsswitch_has_only_files(const char *database)
 {
 	_cleanup_fclose_ FILE *file = fopen("/etc/nsswitch.conf", "re");
 	bool found = false;
 	char line[256];
 
 	while (file && !found && fgets(line, sizeof(line), file))
-		found = account_line_is_files_only(line, database);
+		found = nsswitch_line_has_only_files(line, database);
 	return found;
 }
 
 /* Asks the name service. NULL: no such account, the service cannot be asked, or nsswitch.conf(5) has only files. */
-static const struct account_reply *account_ask_service(const char *database, enum account_kind kind, uint32_t id,
+static const struct account_reply *account_ask_name_service(const char *database, enum account_kind kind, uint32_t id,
 						       const char *name)
 {
 	static struct account_reply reply;
 	struct account_query query = {.kind = kind, .id = id};
 
-	if (account_uses_files_only(database) ||
+	if (nsswitch_has_only_files(database) ||
 	    (size_t)snprintf(query.text, sizeof(query.text), "%s", name) >= sizeof(query.text))
 		return NULL;
 	return account_query(&query, &reply) == 0 && reply.found ? &reply : NULL;
@@ -95,10 +95,10 @@ const struct account *account_find(const char *name, uid_t uid)
 		account = (struct account){found->pw_uid, found->pw_gid, found->pw_name, found->pw_dir};
 		return &account;
 	}
-	reply = name ? account_ask_service("passwd", ACCOUNT_USER, 0, name)
-		     : account_ask_service("passwd", ACCOUNT_UID, uid, "");
+	reply = name ? account_ask_name_service("passwd", ACCOUNT_LOOKUP_BY_NAME, 0, name)
+		     : account_ask_name_service("passwd", ACCOUNT_LOOKUP_BY_UID, uid, "");
 	if (reply)
-		account = (struct account){reply->uid, reply->gid, reply->text, reply->home};
+		account = (struct account){reply->uid, reply->gid, reply->account_name, reply->home};
 	return reply ? &account : NULL;
 }
 
@@ -110,7 +110,7 @@ int account_find_group(const char *name, gid_t *ret_gid)
 
 	while (file && (group = fgetgrent(file)) && strcmp(group->gr_name, name) != 0)
 		;
-	reply = group ? NULL : account_ask_service("group", ACCOUNT_GROUP, 0, name);
+	reply = group ? NULL : account_ask_name_service("group", ACCOUNT_LOOKUP_GROUP_BY_NAME, 0, name);
 	if (!group && !reply)
 		return -ENOENT;
 	*ret_gid = group ? group->gr_gid : reply->gid;

@@ -21,6 +21,6 @@ const struct account *account_find(const char *name, uid_t uid);
 /* Finds the gid of the group of this name. 0 or -ENOENT. */
 int account_find_group(const char *name, gid_t *ret_gid);
 /* Ends the process that asked the name service, if it was started. To be called before a run begins. */
-void account_end_helper(void);
+void account_end_lookups(void);
 
 #endif

@@ -20,10 +20,10 @@
 #define BLANKS " \t\r\n"
 
 /* The characters that end a word that is not quoted. */
-#define WORD_ENDS BLANKS ";|&()<>`=,"
+#define COMMAND_UNQUOTED_WORD_ENDS BLANKS ";|&()<>`=,"
 
 /* The characters that end a word of a command inside quotes. Variables have been expanded before. */
-#define QUOTED_WORD_ENDS WORD_ENDS "{}\"'$\\"
+#define QUOTED_WORD_ENDS COMMAND_UNQUOTED_WORD_ENDS "{}\"'$\\"
 
 #define SCRIPT_DEPTH_MAX 4 /* scripts whose "#!" lines lead from one to the next; the kernel follows five */
 
@@ -43,7 +43,7 @@ static int command_judge_word(const struct command *command, const char *word);
 /* Judges each word of a script's "#!" line, because env(1) can execute or read any of them. */
 static int command_judge_script(const struct command *command, const char *path)
 {
-	char line[PROGRAM_SCRIPT_LINE + 1], *save = NULL;
+	char line[PROGRAM_SCRIPT_LINE_BYTES + 1], *save = NULL;
 	struct command inner = {command->places, command->why, command->scripts + 1};
 	int ret = 0;
 
@@ -60,7 +60,7 @@ static int command_judge_file(const struct command *command, const char *path)
 	struct places_refusal why = {""};
 	struct stat st;
 
-	if (places_judge_path(command->places, PLACES_CONTENT, path, NULL, &why) < 0)
+	if (places_judge_path(command->places, PLACES_AS_CONTENT, path, NULL, &why) < 0)
 		return places_refuse(command->why, "%.400s %.500s", path, why.text);
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? command_judge_script(command, path) : 0;
 }
@@ -73,7 +73,7 @@ static char *command_get_path_dir(unsigned number)
 	return dir ? cli_format("%s%s", *dir == '/' ? "" : "/", dir) : NULL;
 }
 
-static int command_judge_in_path(const struct command *command, const char *name)
+static int command_judge_name_in_path_dirs(const struct command *command, const char *name)
 {
 	for (unsigned i = 0;; i++) {
 		_cleanup_free_ char *dir = command_get_path_dir(i), *file = dir ? cli_format("%s/%s", dir, name) : NULL;
@@ -116,7 +116,7 @@ static int command_judge_word(const struct command *command, const char *word)
 	ret = command_judge_file(command, path);
 	if (ret == 0 && strpbrk(path, "*?["))
 		ret = command_judge_pattern(command, path);
-	return ret < 0 || strchr(word, '/') ? ret : command_judge_in_path(command, word);
+	return ret < 0 || strchr(word, '/') ? ret : command_judge_name_in_path_dirs(command, word);
 }
 
 /* Replaces "$NAME" and "${NAME}" by the environment's value. Owned; NULL: no memory. */
@@ -152,7 +152,7 @@ static void command_unquote_word(const char **rest, char *word)
 	char quote = '\0';
 	const char *at = *rest;
 
-	for (; *at && (quote || !strchr(WORD_ENDS, *at)); at++) {
+	for (; *at && (quote || !strchr(COMMAND_UNQUOTED_WORD_ENDS, *at)); at++) {
 		if (quote ? *at == quote : *at == '\'' || *at == '"')
 			quote = quote ? '\0' : *at;
 		else if (*at == '\\' && quote != '\'' && at[1])
@@ -195,7 +195,7 @@ int places_judge_command(const struct places *places, const char *text, struct p
 
 		if (!dir)
 			return command_judge_words(&command, expanded);
-		if (places_judge_path(places, PLACES_CONTENT, dir, NULL, &why) < 0)
+		if (places_judge_path(places, PLACES_AS_CONTENT, dir, NULL, &why) < 0)
 			return places_refuse(ret_why, "PATH has %.400s, which %.500s", dir, why.text);
 	}
 }

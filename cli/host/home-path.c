@@ -13,9 +13,9 @@
 #include "policy/paths/explain.h"
 
 /* Directories below the home directory that tools install programs in, and what these programs need besides. */
-static const struct home_place {
+static const struct home_program_directory {
 	const char *bin;      /* where the programs are, relative to the home directory */
-	const char *more[3];  /* further directories to grant, where they exist */
+	const char *more_dirs_to_grant[3];  /* further directories to grant, where they exist */
 	const char *variable; /* environment variable to set to the first existing directory of `more`; NULL: none */
 } home_places[] = {
 	{".cargo/bin", {".rustup"}, "RUSTUP_HOME"},
@@ -33,7 +33,7 @@ struct home_advice {
 };
 
 /* Writes HOME/BELOW as a shell word: "~/.cargo/bin" or, with special characters, the whole path in quotes. */
-static void home_put_path(struct buf *out, const char *home, const char *below)
+static void home_put_quoted_path(struct buf *out, const char *home, const char *below)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@%";
 
@@ -59,7 +59,7 @@ static bool home_is_directory(const char *home, const char *below)
 }
 
 /* True when the policy lets programs in this host directory be executed and does not redirect the directory. */
-static bool home_is_granted(const struct policy *policy, const char *real)
+static bool home_directory_is_granted(const struct policy *policy, const char *real)
 {
 	char host[PATH_MAX];
 
@@ -71,14 +71,14 @@ static bool home_has_program(const char *dir, const char *program)
 {
 	_cleanup_free_ char *path = cli_format("%s/%s", dir, program);
 
-	return path && program_is_file(path);
+	return path && program_is_executable(path);
 }
 
 /*
  * The length of the path to grant for `below`: the parent of a "bin" of nvm or sdkman, which has its libraries there,
  * but not a parent that holds more, such as the home directory and ~/.local.
  */
-static size_t home_get_prefix_len(const char *below)
+static size_t home_get_len_to_grant(const char *below)
 {
 	const char *slash = strrchr(below, '/');
 
@@ -87,35 +87,37 @@ static size_t home_get_prefix_len(const char *below)
 	return (size_t)(slash - below);
 }
 
-static void home_put_known_place(struct home_advice *advice, const struct home_place *place)
+static void home_put_known_directory(struct home_advice *advice, const struct home_program_directory *place)
 {
 	const char *first = NULL;
 
-	for (size_t i = 0; i < sizeof(place->more) / sizeof(place->more[0]) && place->more[i]; i++) {
-		if (!home_is_directory(advice->home, place->more[i]))
+	for (size_t i = 0; i < sizeof(place->more_dirs_to_grant) / sizeof(place->more_dirs_to_grant[0]) &&
+			   place->more_dirs_to_grant[i];
+	     i++) {
+		if (!home_is_directory(advice->home, place->more_dirs_to_grant[i]))
 			continue;
-		first = first ? first : place->more[i];
+		first = first ? first : place->more_dirs_to_grant[i];
 		buf_puts(&advice->options, " -x ");
-		home_put_path(&advice->options, advice->home, place->more[i]);
+		home_put_quoted_path(&advice->options, advice->home, place->more_dirs_to_grant[i]);
 	}
 	if (first && place->variable) /* not every shell expands "~" after "=" */
 		buf_printf(&advice->options, " -e %s=\"$HOME/%s\"", place->variable, first);
 }
 
-static void home_put_options(struct home_advice *advice, const char *below)
+static void home_put_grant_options(struct home_advice *advice, const char *below)
 {
-	_cleanup_free_ char *prefix = strndup(below, home_get_prefix_len(below));
-	const struct home_place *known = NULL;
+	_cleanup_free_ char *prefix = strndup(below, home_get_len_to_grant(below));
+	const struct home_program_directory *known = NULL;
 
 	for (size_t i = 0; i < sizeof(home_places) / sizeof(home_places[0]); i++)
 		if (strcmp(home_places[i].bin, below) == 0)
 			known = &home_places[i];
-	if (!known || !path_is_below(below, known->more[0])) {
+	if (!known || !path_is_below(below, known->more_dirs_to_grant[0])) {
 		buf_puts(&advice->options, " -x ");
-		home_put_path(&advice->options, advice->home, prefix ? prefix : below);
+		home_put_quoted_path(&advice->options, advice->home, prefix ? prefix : below);
 	}
 	if (known)
-		home_put_known_place(advice, known);
+		home_put_known_directory(advice, known);
 }
 
 /* Adds a directory of PATH to the advice. False: it is not in the home directory, lacks the program, or is granted. */
@@ -126,12 +128,12 @@ static bool home_add_directory(struct home_advice *advice, const char *dir, cons
 
 	if (!real || !below || !*below || (program && !home_has_program(dir, program)))
 		return false;
-	if (!program && home_is_granted(advice->policy, real))
+	if (!program && home_directory_is_granted(advice->policy, real))
 		return false;
 	if (advice->dirs.len)
 		buf_puts(&advice->dirs, ", ");
-	home_put_path(&advice->dirs, advice->home, below);
-	home_put_options(advice, below);
+	home_put_quoted_path(&advice->dirs, advice->home, below);
+	home_put_grant_options(advice, below);
 	return true;
 }
 

@@ -26,7 +26,7 @@
 struct cli_host_note {
 	struct cli_host_note *next;
 	const char *path, *text;
-	bool told; /* the user was told that the grant is void */
+	bool was_reported; /* the user was told that the grant is void */
 };
 
 /* Finds the note for a path, borrowed; NULL: there is none. */
@@ -52,7 +52,7 @@ static int host_add_note(struct cli_host *host, struct cli_host_note **list, con
 
 /* ---- reading policy files ---- */
 
-static void host_note_proc_link(void *ctx, const char *link)
+static void host_set_link_in_proc(void *ctx, const char *link)
 {
 	bool *in_proc = ctx;
 
@@ -63,7 +63,7 @@ static void host_note_proc_link(void *ctx, const char *link)
  * Opens a file whose path cannot be resolved. It is accepted if the path as written equals the kernel's name of the
  * open file, so that no link was followed.
  */
-static int host_open_as_written(const char *path)
+static int host_open_without_following_links(const char *path)
 {
 	char here[PATH_MAX], rooted[PATH_MAX], link[sizeof("/proc/self/fd/") + 10], name[PATH_MAX];
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
@@ -84,7 +84,7 @@ static int host_open_as_written(const char *path)
 static int host_open_file(struct cli_host *host, const char *path)
 {
 	bool in_proc = false;
-	_cleanup_free_ char *real = cli_real_resolve_noting_links(&host->real, path, host_note_proc_link, &in_proc);
+	_cleanup_free_ char *real = cli_real_resolve_noting_links(&host->real, path, host_set_link_in_proc, &in_proc);
 	int fd;
 
 	if (real)
@@ -93,7 +93,7 @@ static int host_open_file(struct cli_host *host, const char *path)
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 		return fd < 0 ? -errno : fd;
 	}
-	return host_open_as_written(path);
+	return host_open_without_following_links(path);
 }
 
 /* Reads a file, once in a run. *ret_file: its path and text, borrowed. */
@@ -159,7 +159,7 @@ int cli_host_judge_files(const struct cli_host *host, const struct places *place
 	for (const struct cli_host_note *file = host->files; file; file = file->next) {
 		struct places_refusal why = {""};
 
-		if (places_judge_path(places, PLACES_CONTENT, file->path, NULL, &why) == 0)
+		if (places_judge_path(places, PLACES_AS_CONTENT, file->path, NULL, &why) == 0)
 			continue;
 		policy_errors_add(errors, "%s: %s", file->path, why.text);
 		ret = -EPERM;
@@ -169,7 +169,7 @@ int cli_host_judge_files(const struct cli_host *host, const struct places *place
 
 /* ---- generated files: machine:hostname and machine:hosts ---- */
 
-static int host_make_machine_file(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
+static int host_make_hostname_or_hosts(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
 {
 	_cleanup_buf_ struct buf text = {0};
 	char line[HOSTNAME_LINE_MAX];
@@ -192,7 +192,7 @@ static int host_make_machine_file(struct cli_host *host, const char *name, const
 /* ---- generated files: account:passwd and account:group ---- */
 
 /* The account name of host->uid, or "user". Looked up once, because the name service may be slow. NULL: no memory. */
-static const char *host_find_login(struct cli_host *host)
+static const char *host_find_account_name(struct cli_host *host)
 {
 	const struct account *user = host->login ? NULL : account_find(NULL, host->uid);
 	bool plain = user && *user->name && !strpbrk(user->name, ":\n"); /* would not break a field of passwd(5) */
@@ -204,7 +204,7 @@ static const char *host_find_login(struct cli_host *host)
 
 static int host_make_account_file(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
 {
-	const char *login = host->uid != 0 ? host_find_login(host) : NULL;
+	const char *login = host->uid != 0 ? host_find_account_name(host) : NULL;
 	_cleanup_buf_ struct buf text = {0};
 	int ret;
 
@@ -240,7 +240,7 @@ static int host_load_policy_text(void *ctx, const char *name, const char *from, 
 	if (strncmp(name, "account:", strlen("account:")) == 0)
 		ret = host_make_account_file(ctx, name, &file);
 	else if (strncmp(name, "machine:", strlen("machine:")) == 0)
-		ret = host_make_machine_file(ctx, name, &file);
+		ret = host_make_hostname_or_hosts(ctx, name, &file);
 	else if (strchr(name, '/') || (len > 5 && strcmp(name + len - 5, ".json") == 0))
 		ret = host_load_file(ctx, name, from, &file);
 	else
@@ -316,9 +316,9 @@ void cli_host_report_void_grants(struct cli_host *host)
 		cli_note("callgate: %s", note);
 	host->told = host->told || host->interpreter;
 	for (struct cli_host_note *refused = host->refused; refused; refused = refused->next) {
-		if (!refused->told)
+		if (!refused->was_reported)
 			cli_note("callgate: not granted: %s %s", refused->path, refused->text);
-		refused->told = true;
+		refused->was_reported = true;
 	}
 }
 
@@ -352,7 +352,7 @@ int cli_host_init(struct cli_host *host, const char *program)
 	return host->policy.home ? 0 : -ENOMEM;
 }
 
-int cli_host_set_places(struct cli_host *host, const char *workdir, const char *scratch)
+int cli_host_set_workdir_and_scratch(struct cli_host *host, const char *workdir, const char *scratch)
 {
 	cli_real_release(&host->real); /* a setup may have made links since the last load */
 	policy_free(host->other);

@@ -20,7 +20,8 @@ struct cli_host {
 	struct cli_host_note *files;   /* the files that were read: path and text; each is read once in a run */
 	struct cli_host_note *accounts; /* path and text of generated files such as account:passwd */
 	struct cli_host_note *refused; /* grants that are void: path and reason */
-	struct cli_real real;          /* a cache of symbolic links for one policy; cli_host_set_places() clears it */
+	/* a cache of symbolic links for one policy; cli_host_set_workdir_and_scratch() clears it */
+	struct cli_path_cache real;
 	uid_t uid; /* uid in account:passwd and account:group: callgate's own, until the run sets another */
 	gid_t gid;
 	const char *login;    /* the account name of uid; NULL: not looked up yet */
@@ -40,7 +41,7 @@ void cli_host_release(struct cli_host *host);
  * Sets the workdir (canonical host directory) and the scratch directory. To be called before each policy_load. With
  * `scratch` NULL the name of a directory that does not exist is used; with `workdir` NULL scratch/work. 0 or -ENOMEM.
  */
-int cli_host_set_places(struct cli_host *host, const char *workdir, const char *scratch);
+int cli_host_set_workdir_and_scratch(struct cli_host *host, const char *workdir, const char *scratch);
 
 /*
  * Makes the grant of this path void in later loads. `why` is the text that cli_host_report_void_grants() prints after

@@ -64,14 +64,14 @@ static void interpreter_add_root(struct cli_interpreter *found, const char *path
 	for (size_t i = 0; i < found->count; i++)
 		if (strcmp(found->root[i], path) == 0)
 			return;
-	found->place[found->count] = place ? arena_dup(found->arena, place) : NULL;
+	found->manager_dirs[found->count] = place ? arena_dup(found->arena, place) : NULL;
 	found->root[found->count] = arena_dup(found->arena, path);
 	if (found->root[found->count])
 		found->count++;
 }
 
 /* Sets the note on why an interpreter is left out. A note that is set already stays. */
-#define INTERPRETER_SET_NOTE(found, ...) \
+#define INTERPRETER_NOTE_WHY_LEFT_OUT(found, ...) \
 	((found)->note = (found)->note ? (found)->note : arena_printf((found)->arena, __VA_ARGS__))
 
 /* Adds an installation outside of /usr and /usr/local, if it is where interpreters are installed, or in the workdir. */
@@ -82,7 +82,7 @@ static void interpreter_add_prefix(struct cli_interpreter *found, const char *pa
 	if (real && managers_may_grant_prefix(real, found->home, found->workdir, &place))
 		interpreter_add_root(found, path, place);
 	else
-		INTERPRETER_SET_NOTE(found,
+		INTERPRETER_NOTE_WHY_LEFT_OUT(found,
 				     "@interpreter does not stand for %s, which is no place of the system's or of a "
 				     "known version manager; if it is the intended interpreter, grant it by its name "
 				     "(-r, -x)",
@@ -139,7 +139,7 @@ static bool interpreter_find_python_in(const char *dir, char out[PATH_MAX])
 	static const char *const names[] = {"python3", "python"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if ((size_t)snprintf(out, PATH_MAX, "%s/%s", dir, names[i]) < PATH_MAX && program_is_file(out))
+		if ((size_t)snprintf(out, PATH_MAX, "%s/%s", dir, names[i]) < PATH_MAX && program_is_executable(out))
 			return true;
 	return false;
 }
@@ -159,7 +159,7 @@ static void interpreter_add_installation(struct cli_interpreter *found, const ch
 			interpreter_add_installation(found, base, depth + 1);
 	}
 	if (!family)
-		INTERPRETER_SET_NOTE(found,
+		INTERPRETER_NOTE_WHY_LEFT_OUT(found,
 				     "@interpreter does not stand for %s, to which %s leads: that is no interpreter "
 				     "known here",
 				     real, program);
@@ -186,7 +186,7 @@ struct cli_interpreter *interpreter_find(struct arena *arena, const char *progra
 	found->home = home;
 	found->workdir = workdir;
 	if (unknown) {
-		INTERPRETER_SET_NOTE(found,
+		INTERPRETER_NOTE_WHY_LEFT_OUT(found,
 				     "@interpreter stands for nothing: the \"#!\" line of %s has options of env that "
 				     "are not understood; name the interpreter there",
 				     program);
@@ -215,7 +215,7 @@ struct cli_interpreter *interpreter_find(struct arena *arena, const char *progra
 const char *interpreter_find_manager(const struct cli_interpreter *interpreter, const char *path)
 {
 	for (size_t i = 0; i < interpreter->count; i++)
-		if (interpreter->place[i] && path_is_below(path, interpreter->root[i]))
-			return interpreter->place[i];
+		if (interpreter->manager_dirs[i] && path_is_below(path, interpreter->root[i]))
+			return interpreter->manager_dirs[i];
 	return NULL;
 }

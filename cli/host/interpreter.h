@@ -12,7 +12,7 @@
 struct cli_interpreter {
 	/* Absolute paths that exist, NULL-ended. A virtual environment comes before the one that it is based on. */
 	const char *root[INTERPRETER_ROOTS_MAX + 1];
-	const char *place[INTERPRETER_ROOTS_MAX]; /* for each root, its version manager's directory */
+	const char *manager_dirs[INTERPRETER_ROOTS_MAX]; /* for each root, its version manager's directory */
 	size_t count;
 	const char *note; /* why an interpreter that was found is left out, one line; NULL: nothing to report */
 	struct arena *arena;

@@ -8,14 +8,14 @@
 #include "cli/cli.h"
 
 /* A directory that holds one subdirectory for each version of an interpreter or for each environment. */
-struct manager_place {
+struct manager_directory {
 	const char *variable; /* environment variable with the directory's path; NULL: none */
 	const char *fallback; /* default path, absolute or relative to the home directory; NULL: none */
-	const char *below;    /* subdirectory that holds the versions; "": the directory holds them itself */
-	bool itself;          /* the directory itself is also an installation */
+	const char *versions_subdir;    /* subdirectory that holds the versions; "": the directory holds them itself */
+	bool is_installation_itself;          /* the directory itself is also an installation */
 };
 
-static const struct manager_place manager_places[] = {
+static const struct manager_directory manager_places[] = {
 	{"PYENV_ROOT", ".pyenv", "versions", false},
 	{"RBENV_ROOT", ".rbenv", "versions", false},
 	{"NODENV_ROOT", ".nodenv", "versions", false},
@@ -74,7 +74,7 @@ static bool managers_prefix_is_shared(const char *prefix)
 }
 
 /* Whether ROOT/BELOW leads to a directory that holds the prefix or, with `itself`, to the prefix. *ret_place: owned. */
-static bool managers_path_holds_prefix(const char *root, const char *below, const char *prefix, bool itself,
+static bool managers_path_contains_prefix(const char *root, const char *below, const char *prefix, bool itself,
 				       char **ret_place)
 {
 	_cleanup_free_ char *path = cli_format("%s/%s", root, below), *real = path ? realpath(path, NULL) : NULL;
@@ -86,27 +86,27 @@ static bool managers_path_holds_prefix(const char *root, const char *below, cons
 	return true;
 }
 
-static bool managers_place_holds_prefix(const char *root, const struct manager_place *place, const char *prefix,
-					char **ret_place)
+static bool managers_directory_contains_prefix(const char *root, const struct manager_directory *place,
+					       const char *prefix, char **ret_place)
 {
-	return managers_path_holds_prefix(root, place->below, prefix, false, ret_place) ||
-	       (place->itself && managers_path_holds_prefix(root, "", prefix, true, ret_place));
+	return managers_path_contains_prefix(root, place->versions_subdir, prefix, false, ret_place) ||
+	       (place->is_installation_itself && managers_path_contains_prefix(root, "", prefix, true, ret_place));
 }
 
-static bool managers_place_matches(const struct manager_place *place, const char *home, const char *prefix,
+static bool managers_directory_matches(const struct manager_directory *place, const char *home, const char *prefix,
 				   char **ret_place)
 {
 	const char *root = place->variable ? getenv(place->variable) : NULL;
 	_cleanup_free_ char *path = NULL;
 
-	if (root && root[0] == '/' && managers_place_holds_prefix(root, place, prefix, ret_place))
+	if (root && root[0] == '/' && managers_directory_contains_prefix(root, place, prefix, ret_place))
 		return true;
 	if (!place->fallback)
 		return false;
 	if (place->fallback[0] == '/')
-		return managers_place_holds_prefix(place->fallback, place, prefix, ret_place);
+		return managers_directory_contains_prefix(place->fallback, place, prefix, ret_place);
 	path = home ? cli_format("%s/%s", home, place->fallback) : NULL;
-	return path && managers_place_holds_prefix(path, place, prefix, ret_place);
+	return path && managers_directory_contains_prefix(path, place, prefix, ret_place);
 }
 
 bool managers_may_grant_prefix(const char *prefix, const char *named_home, const char *named_workdir, char **ret_place)
@@ -125,7 +125,7 @@ bool managers_may_grant_prefix(const char *prefix, const char *named_home, const
 		return true;
 	for (size_t i = 0; i < sizeof(manager_places) / sizeof(manager_places[0]) &&
 	     !managers_prefix_is_shared(prefix); i++)
-		if (managers_place_matches(&manager_places[i], home, prefix, ret_place))
+		if (managers_directory_matches(&manager_places[i], home, prefix, ret_place))
 			return true;
 	return false;
 }

@@ -10,7 +10,7 @@
 
 static bool places_path_is_writable(const struct places *places, const char *host)
 {
-	for (size_t i = 0; i < PLACES_POLICIES; i++)
+	for (size_t i = 0; i < PLACES_POLICIES_MAX; i++)
 		if (places->policy[i] && policy_host_path_is_writable(places->policy[i], host))
 			return true;
 	return false;
@@ -29,7 +29,7 @@ static bool places_path_is_in_workdir(const struct places *places, const char *h
  */
 static bool places_link_is_harmless(const struct places *places, const char *link, const char *host)
 {
-	for (size_t i = 0; i < PLACES_POLICIES; i++)
+	for (size_t i = 0; i < PLACES_POLICIES_MAX; i++)
 		if (places->policy[i] && policy_host_paths_are_writable(places->policy[i], link, host))
 			return true;
 	return !places_path_is_writable(places, link) && places_path_is_in_workdir(places, link) &&
@@ -42,7 +42,7 @@ static char *places_resolve_path(const struct places *places, const char *path)
 	_cleanup_free_ char *head = strdup(path);
 
 	while (head) {
-		_cleanup_free_ char *found = cli_real_resolve_path(places->real, *head ? head : "/");
+		_cleanup_free_ char *found = cli_real_resolve_path(places->path_cache, *head ? head : "/");
 		const char *rest = path + strlen(head);
 		char *slash = strrchr(head, '/');
 
@@ -61,12 +61,12 @@ struct places_judgement {
 	const struct places *places;
 	enum places_use use;
 	const char *path;
-	char *host; /* owned: the host path that `path` leads to, set by places_resolve_judged() */
+	char *host; /* owned: the host path that `path` leads to, set by places_resolve_and_judge_links() */
 	bool no_memory;
 	char link[PATH_MAX]; /* the first symbolic link that is refused; "": none */
 };
 
-static const char *places_resolve_judged(struct places_judgement *judging)
+static const char *places_resolve_and_judge_links(struct places_judgement *judging)
 {
 	if (!judging->host)
 		judging->host = places_resolve_path(judging->places, judging->path);
@@ -82,8 +82,8 @@ static void places_judge_link(void *ctx, const char *link)
 
 	if (judging->link[0] || !(places_path_is_writable(places, link) || places_path_is_in_workdir(places, link)))
 		return;
-	host = places_resolve_judged(judging);
-	if (judging->use == PLACES_GRANT && host && places_link_is_harmless(places, link, host))
+	host = places_resolve_and_judge_links(judging);
+	if (judging->use == PLACES_AS_GRANT && host && places_link_is_harmless(places, link, host))
 		return;
 	(void)snprintf(judging->link, sizeof(judging->link), "%s", link); /* fits: real.c has the same limit */
 }
@@ -99,13 +99,13 @@ int places_judge_path(const struct places *places, enum places_use use, const ch
 		judging.path = rooted;
 	}
 	if (judging.path)
-		found = cli_real_resolve_noting_links(places->real, judging.path, places_judge_link, &judging);
-	if (judging.path && use == PLACES_CONTENT)
-		(void)places_resolve_judged(&judging);
+		found = cli_real_resolve_noting_links(places->path_cache, judging.path, places_judge_link, &judging);
+	if (judging.path && use == PLACES_AS_CONTENT)
+		(void)places_resolve_and_judge_links(&judging);
 	host = judging.host;
 	if (!judging.path || judging.no_memory)
 		return places_refuse(ret_why, "cannot be resolved: %s", strerror(ENOMEM));
-	if (judging.link[0] && use == PLACES_GRANT)
+	if (judging.link[0] && use == PLACES_AS_GRANT)
 		return places_refuse(
 			ret_why,
 			"leads to %.440s by the symbolic link %.440s, which a run may have made; name that path "
@@ -117,7 +117,7 @@ int places_judge_path(const struct places *places, enum places_use use, const ch
 			"is reached by the symbolic link %.440s, which a run may have made; name %.440s instead, or "
 			"remove the link",
 			judging.link, host);
-	if (use == PLACES_CONTENT && places_path_is_writable(places, host))
+	if (use == PLACES_AS_CONTENT && places_path_is_writable(places, host))
 		return places_refuse(
 			ret_why,
 			"lies where a run may write, so that an earlier run may have made it; keep it elsewhere, or "

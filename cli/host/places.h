@@ -14,20 +14,20 @@
 #include "policy/policy.h"
 
 /* How many policies a run has: for its phase, for the other phase, and for the setup. */
-#define PLACES_POLICIES 3
+#define PLACES_POLICIES_MAX 3
 
 /* Where a program may write: what one of the policies allows, and in any case the workdir. Pointers are borrowed. */
 struct places {
-	const struct policy *policy[PLACES_POLICIES]; /* unused entries are NULL */
+	const struct policy *policy[PLACES_POLICIES_MAX]; /* unused entries are NULL */
 	const char *workdir;                          /* canonical; NULL: the run creates its workdir */
-	struct cli_real *real;
+	struct cli_path_cache *path_cache;
 };
 
 enum places_use {
 	/* granted, copied or written to: no link that a program may have made may lead elsewhere */
-	PLACES_GRANT,
+	PLACES_AS_GRANT,
 	/* a secret, or decides what is allowed: must not lie where a program may write */
-	PLACES_CONTENT,
+	PLACES_AS_CONTENT,
 };
 
 /* The part of a message that follows the path: "leads to …; remove the link or name …". */
@@ -47,8 +47,8 @@ int places_judge_path(const struct places *places, enum places_use use, const ch
 
 /*
  * Judges a shell command: the directories of PATH, the words that name a file by a path or in PATH, and the files that
- * a script's "#!" line names, each as PLACES_CONTENT. A relative path is below the root directory, where the command is
- * run. 0, or -EPERM with a text that names the file.
+ * a script's "#!" line names, each as PLACES_AS_CONTENT. A relative path is below the root directory, where the command
+ * is run. 0, or -EPERM with a text that names the file.
  */
 int places_judge_command(const struct places *places, const char *text, struct places_refusal *ret_why);
 

@@ -14,7 +14,7 @@
 
 #define VERSION_FILE_BYTES 65536
 
-bool program_is_file(const char *path)
+bool program_is_executable(const char *path)
 {
 	struct stat st;
 
@@ -99,17 +99,17 @@ static char *shim_read_chosen_versions(const struct shim_manager *manager, const
 }
 
 /* Finds ROOT/versions/VERSION/bin/NAME. Owned; NULL: it does not exist. */
-static char *shim_find_installed(const char *root, const char *version, const char *name)
+static char *shim_find_by_version(const char *root, const char *version, const char *name)
 {
 	_cleanup_free_ char *path = cli_format("%s/versions/%s/bin/%s", root, version, name);
 
 	if (strchr(version, '/') || strcmp(version, "..") == 0)
 		return NULL;
-	return path && program_is_file(path) ? steal_pointer(&path) : NULL;
+	return path && program_is_executable(path) ? steal_pointer(&path) : NULL;
 }
 
 /* Finds the program in the newest version that matches: "3.11" means the newest 3.11.*, as in pyenv. */
-static char *shim_find_newest(const char *root, const char *version, const char *name)
+static char *shim_find_by_newest_version(const char *root, const char *version, const char *name)
 {
 	char directory[PATH_MAX], best[NAME_MAX + 1] = "";
 	_cleanup_closedir_ DIR *dir = NULL;
@@ -123,10 +123,10 @@ static char *shim_find_newest(const char *root, const char *version, const char 
 		if (strncmp(entry->d_name, version, len) == 0 && entry->d_name[len] == '.' &&
 		    strverscmp(entry->d_name, best) > 0)
 			(void)snprintf(best, sizeof(best), "%s", entry->d_name); /* fits: a file name */
-	return *best ? shim_find_installed(root, best, name) : NULL;
+	return *best ? shim_find_by_version(root, best, name) : NULL;
 }
 
-static char *shim_find_managed(const struct shim_manager *manager, const char *root, const char *name)
+static char *shim_find_by_manager(const struct shim_manager *manager, const char *root, const char *name)
 {
 	_cleanup_free_ char *list = shim_read_chosen_versions(manager, root);
 	char *save = NULL;
@@ -137,9 +137,9 @@ static char *shim_find_managed(const struct shim_manager *manager, const char *r
 
 		if (strcmp(version, "system") == 0)
 			return NULL;
-		found = shim_find_installed(root, version, name);
+		found = shim_find_by_version(root, version, name);
 		if (!found)
-			found = shim_find_newest(root, version, name);
+			found = shim_find_by_newest_version(root, version, name);
 		if (found)
 			return found;
 	}
@@ -147,7 +147,7 @@ static char *shim_find_managed(const struct shim_manager *manager, const char *r
 }
 
 /* An asdf shim lists the versions that have the program: "# asdf-plugin: nodejs 18.0.0". Takes the first installed. */
-static char *shim_find_listed(const char *path, const char *root, const char *name)
+static char *shim_find_by_asdf_list(const char *path, const char *root, const char *name)
 {
 	static const char mark[] = "# asdf-plugin: ";
 	_cleanup_fclose_ FILE *file = fopen(path, "re");
@@ -161,7 +161,7 @@ static char *shim_find_listed(const char *path, const char *root, const char *na
 		    strchr(version, '/') || strcmp(plugin, "..") == 0 || strcmp(version, "..") == 0)
 			continue;
 		found = cli_format("%s/installs/%s/%s/bin/%s", root, plugin, version, name);
-		if (found && program_is_file(found))
+		if (found && program_is_executable(found))
 			return steal_pointer(&found);
 	}
 	return NULL;
@@ -182,7 +182,7 @@ static bool shim_find_target(const char *path, const char *name, char **ret_targ
 	manager = shim_find_manager(root);
 	if (!manager && !shim_root_has_file(root, "installs"))
 		return false;
-	*ret_target = manager ? shim_find_managed(manager, root, name) : shim_find_listed(path, root, name);
+	*ret_target = manager ? shim_find_by_manager(manager, root, name) : shim_find_by_asdf_list(path, root, name);
 	return true;
 }
 
@@ -205,7 +205,7 @@ char *program_find_executable(const char *name)
 	if (!*name)
 		return NULL;
 	if (strchr(name, '/'))
-		return program_is_file(name) ? strdup(name) : NULL;
+		return program_is_executable(name) ? strdup(name) : NULL;
 	for (unsigned i = 0;; i++) {
 		_cleanup_free_ char *dir = program_get_nth_path_dir(i);
 		_cleanup_free_ char *path = dir ? cli_format("%s/%s", *dir ? dir : ".", name) : NULL;
@@ -213,7 +213,7 @@ char *program_find_executable(const char *name)
 
 		if (!dir)
 			return NULL;
-		if (!path || !program_is_file(path))
+		if (!path || !program_is_executable(path))
 			continue;
 		if (!shim_find_target(path, name, &target))
 			return steal_pointer(&path);
@@ -226,11 +226,11 @@ char *program_find_executable(const char *name)
 /* ---- reading "#!" lines ---- */
 
 enum env_word_kind {
-	ENV_SKIP,     /* an option without a further word, or "NAME=VALUE" */
-	ENV_ARGUMENT, /* an option whose argument is the next word */
-	ENV_END,      /* the word "--", which ends the options */
-	ENV_PROGRAM,
-	ENV_UNKNOWN, /* an unknown option, or a change of PATH */
+	ENV_WORD_IS_SKIPPED,     /* an option without a further word, or "NAME=VALUE" */
+	ENV_WORD_WANTS_ARGUMENT, /* an option whose argument is the next word */
+	ENV_WORD_ENDS_OPTIONS,      /* the word "--", which ends the options */
+	ENV_WORD_IS_PROGRAM,
+	ENV_WORD_IS_UNKNOWN, /* an unknown option, or a change of PATH */
 };
 
 /* Classifies the options of env(1), GNU and BSD, that a "#!" line can use. */
@@ -240,32 +240,32 @@ static enum env_word_kind env_classify_option(const char *word)
 
 	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
 		if (strcmp(word, plain[i]) == 0)
-			return ENV_SKIP;
+			return ENV_WORD_IS_SKIPPED;
 	if (strcmp(word, "--") == 0)
-		return ENV_END;
+		return ENV_WORD_ENDS_OPTIONS;
 	if (strcmp(word, "-u") == 0 || strcmp(word, "--unset") == 0 || strcmp(word, "-C") == 0 ||
 	    strcmp(word, "--chdir") == 0)
-		return ENV_ARGUMENT;
+		return ENV_WORD_WANTS_ARGUMENT;
 	if (strncmp(word, "-C", 2) == 0 || strncmp(word, "--chdir=", 8) == 0)
-		return ENV_SKIP;
+		return ENV_WORD_IS_SKIPPED;
 	if (strncmp(word, "--unset=", 8) == 0)
-		return strcmp(word + 8, "PATH") == 0 ? ENV_UNKNOWN : ENV_SKIP;
+		return strcmp(word + 8, "PATH") == 0 ? ENV_WORD_IS_UNKNOWN : ENV_WORD_IS_SKIPPED;
 	if (strncmp(word, "-u", 2) == 0)
-		return strcmp(word + 2, "PATH") == 0 ? ENV_UNKNOWN : ENV_SKIP;
-	return word[0] == '-' ? ENV_UNKNOWN : ENV_PROGRAM;
+		return strcmp(word + 2, "PATH") == 0 ? ENV_WORD_IS_UNKNOWN : ENV_WORD_IS_SKIPPED;
+	return word[0] == '-' ? ENV_WORD_IS_UNKNOWN : ENV_WORD_IS_PROGRAM;
 }
 
 static enum env_word_kind env_classify_word(const char *word, bool options)
 {
-	enum env_word_kind kind = options ? env_classify_option(word) : ENV_PROGRAM;
+	enum env_word_kind kind = options ? env_classify_option(word) : ENV_WORD_IS_PROGRAM;
 
-	if (kind == ENV_PROGRAM && strchr(word, '='))
-		return strncmp(word, "PATH=", 5) == 0 ? ENV_UNKNOWN : ENV_SKIP;
+	if (kind == ENV_WORD_IS_PROGRAM && strchr(word, '='))
+		return strncmp(word, "PATH=", 5) == 0 ? ENV_WORD_IS_UNKNOWN : ENV_WORD_IS_SKIPPED;
 	return kind;
 }
 
 /* True for an absolute path or a name without "/". A relative path depends on the directory, which -C may change. */
-static bool env_program_is_certain(const char *program)
+static bool env_program_is_same_in_any_cwd(const char *program)
 {
 	return program[0] == '/' || !strchr(program, '/');
 }
@@ -281,12 +281,14 @@ static const char *env_parse_split_string(char *text)
 	for (char *word = strtok_r(text, " \t\r", &save); word; word = strtok_r(NULL, " \t\r", &save)) {
 		enum env_word_kind kind = env_classify_word(word, options);
 
-		if (kind == ENV_UNKNOWN || kind == ENV_PROGRAM)
-			return kind == ENV_PROGRAM && env_program_is_certain(word) ? word : NULL;
-		if (kind == ENV_ARGUMENT && (!(word = strtok_r(NULL, " \t\r", &save)) || strcmp(word, "PATH") == 0))
+		if (kind == ENV_WORD_IS_UNKNOWN || kind == ENV_WORD_IS_PROGRAM)
+			return kind == ENV_WORD_IS_PROGRAM && env_program_is_same_in_any_cwd(word) ? word : NULL;
+		if (kind == ENV_WORD_WANTS_ARGUMENT &&
+		    (!(word = strtok_r(NULL, " \t\r", &save)) || strcmp(word, "PATH") == 0))
 			return NULL;
 		/* options end at "--" and at the first "NAME=VALUE" */
-		options = options && kind != ENV_END && (word[0] == '-' || kind == ENV_ARGUMENT);
+		options =
+			options && kind != ENV_WORD_ENDS_OPTIONS && (word[0] == '-' || kind == ENV_WORD_WANTS_ARGUMENT);
 	}
 	return NULL;
 }
@@ -303,10 +305,10 @@ static const char *env_find_program(char *text)
 	return text[strcspn(text, " \t=")] || !*text || *text == '-' ? NULL : text;
 }
 
-bool program_read_script_line(const char *path, char line[PROGRAM_SCRIPT_LINE + 1])
+bool program_read_script_line(const char *path, char line[PROGRAM_SCRIPT_LINE_BYTES + 1])
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	ssize_t len = fd < 0 ? -1 : pread(fd, line, PROGRAM_SCRIPT_LINE, 0);
+	ssize_t len = fd < 0 ? -1 : pread(fd, line, PROGRAM_SCRIPT_LINE_BYTES, 0);
 
 	if (len < 2 || line[0] != '#' || line[1] != '!')
 		return false;
@@ -317,7 +319,7 @@ bool program_read_script_line(const char *path, char line[PROGRAM_SCRIPT_LINE + 
 
 char *program_find_script_interpreter(const char *path, bool *ret_unknown)
 {
-	char line[PROGRAM_SCRIPT_LINE + 1], *word, *rest;
+	char line[PROGRAM_SCRIPT_LINE_BYTES + 1], *word, *rest;
 	const char *name, *slash;
 
 	if (!program_read_script_line(path, line))

@@ -18,8 +18,8 @@ char *program_find_executable(const char *name);
 char *program_find_script_interpreter(const char *path, bool *ret_unknown);
 
 /* Reads the first line of a script that begins with "#!". False: the file does not begin so, or cannot be read. */
-#define PROGRAM_SCRIPT_LINE 256 /* bytes of the first line that the kernel reads (BINPRM_BUF_SIZE) */
-bool program_read_script_line(const char *path, char line[PROGRAM_SCRIPT_LINE + 1]);
+#define PROGRAM_SCRIPT_LINE_BYTES 256 /* bytes of the first line that the kernel reads (BINPRM_BUF_SIZE) */
+bool program_read_script_line(const char *path, char line[PROGRAM_SCRIPT_LINE_BYTES + 1]);
 
 /* The n-th directory of PATH; "": the current directory. Owned; NULL: PATH has no more directories, or no memory. */
 char *program_get_nth_path_dir(unsigned number);
@@ -27,6 +27,6 @@ char *program_get_nth_path_dir(unsigned number);
 /* "/opt/py/bin/python3" with `below` "bin" gives "/opt/py". False: the file is not in a directory of that name. */
 bool program_strip_directory(const char *path, const char *below, char out[PATH_MAX]);
 
-bool program_is_file(const char *path); /* true for a regular file that may be executed */
+bool program_is_executable(const char *path); /* true for a regular file that may be executed */
 
 #endif

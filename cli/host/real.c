@@ -12,10 +12,10 @@
 #define LINKS_MAX 40 /* symbolic links followed in one path: the kernel's limit (MAXSYMLINKS) */
 
 /* The cached lookup of a path whose directory is canonical. */
-struct cli_real_name {
-	struct cli_real_name *next; /* next entry of the same hash bucket */
-	bool exists;                /* the path exists, and this process may look it up */
-	const char *target;         /* target of the symbolic link; NULL: the path is no symbolic link */
+struct cli_path_lookup {
+	struct cli_path_lookup *next; /* next entry of the same hash bucket */
+	bool object_exists;                /* the path exists, and this process may look it up */
+	const char *link_target;         /* target of the symbolic link; NULL: the path is no symbolic link */
 	char path[];
 };
 
@@ -29,21 +29,23 @@ struct real_walk {
 };
 
 /* Looks up the path in the file system. */
-static void real_look_up(struct cli_real *real, struct cli_real_name *name)
+static void real_look_up(struct cli_path_cache *real, struct cli_path_lookup *name)
 {
 	char target[PATH_MAX];
 	ssize_t len = readlink(name->path, target, sizeof(target));
 
 	if (len > 0 && (size_t)len < sizeof(target))
-		name->target = arena_dupn(&real->arena, target, (size_t)len);
-	name->exists = name->target || (len < 0 && errno == EINVAL); /* EINVAL: the path exists and is no link */
+		name->link_target = arena_dupn(&real->arena, target, (size_t)len);
+	/* EINVAL: the path exists and is no link */
+	name->object_exists = name->link_target || (len < 0 && errno == EINVAL);
 }
 
 /* The lookup of the path walk->done, cached or new. NULL: no memory. */
-static const struct cli_real_name *real_find_name(struct cli_real *real, const struct real_walk *walk)
+static const struct cli_path_lookup *real_find_name(struct cli_path_cache *real, const struct real_walk *walk)
 {
-	struct cli_real_name **bucket = &real->bucket[(tree_hash_name(walk->done, walk->len) >> 48) % CLI_REAL_BUCKETS];
-	struct cli_real_name *name = *bucket;
+	struct cli_path_lookup **bucket =
+		&real->bucket[(tree_hash_name(walk->done, walk->len) >> 48) % CLI_REAL_BUCKETS];
+	struct cli_path_lookup *name = *bucket;
 
 	while (name && strcmp(name->path, walk->done) != 0)
 		name = name->next;
@@ -66,16 +68,16 @@ static void real_truncate_path(struct real_walk *walk, size_t len)
 }
 
 /* Resolves "..": `done` has no links, so the parent directory is its prefix. */
-static void real_leave_directory(struct real_walk *walk)
+static void real_walk_to_parent(struct real_walk *walk)
 {
 	if (walk->len)
 		real_truncate_path(walk, (size_t)(strrchr(walk->done, '/') - walk->done));
 }
 
-static bool real_add_path(struct cli_real *real, struct real_walk *walk, const char *path);
+static bool real_walk_absolute_path(struct cli_path_cache *real, struct real_walk *walk, const char *path);
 
 /* Continues with a link's target, from the directory that holds the link. */
-static bool real_follow_link(struct cli_real *real, struct real_walk *walk, const char *target)
+static bool real_follow_link(struct cli_path_cache *real, struct real_walk *walk, const char *target)
 {
 	char rooted[PATH_MAX];
 
@@ -83,18 +85,18 @@ static bool real_follow_link(struct cli_real *real, struct real_walk *walk, cons
 		return false;
 	if (target[0] == '/') {
 		real_truncate_path(walk, 0);
-		return real_add_path(real, walk, target);
+		return real_walk_absolute_path(real, walk, target);
 	}
 	while (strncmp(target, "../", 3) == 0) { /* `done` is known to be a directory: no lookup is needed */
-		real_leave_directory(walk);
+		real_walk_to_parent(walk);
 		target += 3;
 	}
 	return (size_t)snprintf(rooted, sizeof(rooted), "/%s", target) < sizeof(rooted) &&
-	       real_add_path(real, walk, rooted);
+	       real_walk_absolute_path(real, walk, rooted);
 }
 
 /* Adds a component "", "." or "..". It needs a directory before it: "file/" and "file/.." do not exist. */
-static bool real_add_dot_component(struct real_walk *walk, const char *text, size_t len)
+static bool real_walk_dot_component(struct real_walk *walk, const char *text, size_t len)
 {
 	char path[PATH_MAX + 2];
 
@@ -102,7 +104,7 @@ static bool real_add_dot_component(struct real_walk *walk, const char *text, siz
 	if (walk->len && access(path, F_OK) < 0 && errno != EACCES) /* EACCES: a directory without search permission */
 		return false;
 	if (len == 2 && text[0] == '.')
-		real_leave_directory(walk);
+		real_walk_to_parent(walk);
 	return true;
 }
 
@@ -112,9 +114,9 @@ static bool real_is_dot_component(const char *text, size_t len)
 }
 
 /* Adds one component other than "", "." and "..". */
-static bool real_add_component(struct cli_real *real, struct real_walk *walk, const char *text, size_t len)
+static bool real_walk_component(struct cli_path_cache *real, struct real_walk *walk, const char *text, size_t len)
 {
-	const struct cli_real_name *name;
+	const struct cli_path_lookup *name;
 	size_t before = walk->len;
 
 	if (before + len + 2 > sizeof(walk->done))
@@ -123,16 +125,16 @@ static bool real_add_component(struct cli_real *real, struct real_walk *walk, co
 	memcpy(walk->done + before + 1, text, len);
 	real_truncate_path(walk, before + 1 + len);
 	name = real_find_name(real, walk);
-	if (!name || !name->exists || !name->target)
-		return name && name->exists;
+	if (!name || !name->object_exists || !name->link_target)
+		return name && name->object_exists;
 	if (walk->passed)
 		walk->passed(walk->ctx, walk->done);
 	real_truncate_path(walk, before);
-	return real_follow_link(real, walk, name->target);
+	return real_follow_link(real, walk, name->link_target);
 }
 
 /* Adds the components of a path that begins with a slash. */
-static bool real_add_path(struct cli_real *real, struct real_walk *walk, const char *path)
+static bool real_walk_absolute_path(struct cli_path_cache *real, struct real_walk *walk, const char *path)
 {
 	const char *end;
 
@@ -141,8 +143,8 @@ static bool real_add_path(struct cli_real *real, struct real_walk *walk, const c
 
 		end = strchrnul(++path, '/');
 		len = (size_t)(end - path);
-		if (!(real_is_dot_component(path, len) ? real_add_dot_component(walk, path, len)
-						       : real_add_component(real, walk, path, len)))
+		if (!(real_is_dot_component(path, len) ? real_walk_dot_component(walk, path, len)
+						       : real_walk_component(real, walk, path, len)))
 			return false;
 		path = end;
 	} while (*end);
@@ -150,32 +152,32 @@ static bool real_add_path(struct cli_real *real, struct real_walk *walk, const c
 }
 
 /* Starts at the current directory, whose name from getcwd(2) has no links. */
-static bool real_begin_in_cwd(struct cli_real *real, struct real_walk *walk)
+static bool real_begin_in_cwd(struct cli_path_cache *real, struct real_walk *walk)
 {
 	char here[PATH_MAX];
 
-	return getcwd(here, sizeof(here)) && here[0] == '/' && real_add_path(real, walk, here);
+	return getcwd(here, sizeof(here)) && here[0] == '/' && real_walk_absolute_path(real, walk, here);
 }
 
-char *cli_real_resolve_noting_links(struct cli_real *real, const char *path,
+char *cli_real_resolve_noting_links(struct cli_path_cache *real, const char *path,
 				    void (*passed)(void *ctx, const char *link), void *ctx)
 {
 	struct real_walk walk = {.passed = passed, .ctx = ctx};
 
 	if (!*path || (path[0] != '/' && !real_begin_in_cwd(real, &walk)))
 		return NULL;
-	if (!(path[0] == '/' ? real_add_path(real, &walk, path) : real_follow_link(real, &walk, path)))
+	if (!(path[0] == '/' ? real_walk_absolute_path(real, &walk, path) : real_follow_link(real, &walk, path)))
 		return NULL;
 	return strdup(walk.len ? walk.done : "/");
 }
 
-char *cli_real_resolve_path(struct cli_real *real, const char *path)
+char *cli_real_resolve_path(struct cli_path_cache *real, const char *path)
 {
 	return cli_real_resolve_noting_links(real, path, NULL, NULL);
 }
 
-void cli_real_release(struct cli_real *real)
+void cli_real_release(struct cli_path_cache *real)
 {
 	arena_release(&real->arena);
-	*real = (struct cli_real){0};
+	*real = (struct cli_path_cache){0};
 }

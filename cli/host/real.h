@@ -6,22 +6,22 @@
 
 #define CLI_REAL_BUCKETS 512
 
-struct cli_real_name;
+struct cli_path_lookup;
 
 /*
  * A cache of path lookups; zero-initialise. Each name is looked up once, so that the policy compiler and
  * places_judge_path() see the same links even if another run changes them meanwhile. It is not needed for speed.
  */
-struct cli_real {
+struct cli_path_cache {
 	struct arena arena;
-	struct cli_real_name *bucket[CLI_REAL_BUCKETS]; /* a hash table of canonical paths */
+	struct cli_path_lookup *bucket[CLI_REAL_BUCKETS]; /* a hash table of canonical paths */
 };
 
 /* As realpath(path, NULL); NULL: the path does not exist. Owned. */
-char *cli_real_resolve_path(struct cli_real *real, const char *path);
+char *cli_real_resolve_path(struct cli_path_cache *real, const char *path);
 /* As cli_real_resolve_path. Calls `passed` with each symbolic link's canonical path, even if the link leads nowhere. */
-char *cli_real_resolve_noting_links(struct cli_real *real, const char *path,
+char *cli_real_resolve_noting_links(struct cli_path_cache *real, const char *path,
 				    void (*passed)(void *ctx, const char *link), void *ctx);
-void cli_real_release(struct cli_real *real);
+void cli_real_release(struct cli_path_cache *real);
 
 #endif

@@ -11,7 +11,7 @@
 #include "cli/learn/pattern.h"
 #include "policy/paths/secrets.h"
 
-#define DENY_ENTRIES_MAX 200000u
+#define FOLD_SCANNED_ENTRIES_MAX 200000u
 
 /* What the entry holds, for messages. *ret_everywhere: its name tells so wherever it is. Static; NULL: nothing. */
 static const char *deny_find_kind(const struct fold_place *place, const FTSENT *entry, const char **ret_everywhere)
@@ -26,7 +26,7 @@ static const char *deny_find_kind(const struct fold_place *place, const FTSENT *
 	return secret->kind;
 }
 
-static int deny_entry(struct draft *draft, const struct needs *needs, const struct fold_place *place,
+static int deny_if_secret_entry(struct draft *draft, const struct needs *needs, const struct fold_place *place,
 		      const FTSENT *entry, const char *rest)
 {
 	const char *everywhere, *kind = deny_find_kind(place, entry, &everywhere);
@@ -52,11 +52,11 @@ int fold_deny_secrets(struct draft *draft, const struct needs *needs, const stru
 	size_t entries = 0;
 	int r = 0;
 
-	while (walk && r == 0 && entries++ < DENY_ENTRIES_MAX && (entry = fts_read(walk))) {
+	while (walk && r == 0 && entries++ < FOLD_SCANNED_ENTRIES_MAX && (entry = fts_read(walk))) {
 		const char *rest = path_rest_below(entry->fts_path, place->workdir_host);
 
 		if (rest && *rest && entry->fts_info != FTS_DP)
-			r = deny_entry(draft, needs, place, entry, rest);
+			r = deny_if_secret_entry(draft, needs, place, entry, rest);
 	}
 	if (walk)
 		(void)fts_close(walk);

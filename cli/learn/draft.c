@@ -22,20 +22,20 @@ static const char *draft_get_right_name(unsigned right)
 int draft_init(struct draft *draft, const json_t *old, const char *name, const char *base)
 {
 	draft->refused = json_array();
-	draft->left = json_array();
+	draft->disabled_paths = json_array();
 	draft->root = old ? json_deep_copy(old)
 			  : json_pack("{s:i, s:s, s:s}", "version", 1, "name", name, "description",
 				      "Learnt by callgate learn: look at each rule, and at what it grants beside.");
 	if (draft->root && !old && base && json_object_set_new(draft->root, "extends", json_pack("[s]", base)) < 0)
 		return -ENOMEM;
-	return draft->root && draft->refused && draft->left ? 0 : -ENOMEM;
+	return draft->root && draft->refused && draft->disabled_paths ? 0 : -ENOMEM;
 }
 
 void draft_release(struct draft *draft)
 {
 	json_decref(draft->root);
 	json_decref(draft->refused);
-	json_decref(draft->left);
+	json_decref(draft->disabled_paths);
 	*draft = (struct draft){0};
 }
 
@@ -55,7 +55,7 @@ json_t *draft_get_list(struct draft *draft, const char *section, const char *key
 	return json_object_set_new(object, key, list) < 0 ? NULL : list;
 }
 
-int draft_offer_sockets(struct draft *draft)
+int draft_add_network_denying_all(struct draft *draft)
 {
 	if (json_object_get(draft->root, "network"))
 		return 0;
@@ -75,11 +75,11 @@ static json_t *draft_find_entry(const json_t *list, const char *path)
 	return NULL;
 }
 
-static json_t *draft_make_also(const struct scan_found *found)
+static json_t *draft_make_side_grants_json(const struct scan_found *found)
 {
 	json_t *names = json_array();
 
-	for (size_t i = 0; i < SCAN_NAMES && found->name[i]; i++)
+	for (size_t i = 0; i < SCAN_SENSITIVE_NAMES_MAX && found->name[i]; i++)
 		(void)json_array_append_new(names, report_make_text_json(found->name[i]));
 	return json_pack("{s:I, s:o}", "count", (json_int_t)(found->files - found->used), "names", names);
 }
@@ -99,7 +99,7 @@ int draft_add_path(struct draft *draft, unsigned right, const char *path, char *
 								     : 0;
 	entry = json_pack("{s:s, s:o}", "path", path, "because", report_make_text_json(because));
 	if (entry && found && found->files > found->used)
-		(void)json_object_set_new(entry, "also_grants", draft_make_also(found));
+		(void)json_object_set_new(entry, "also_grants", draft_make_side_grants_json(found));
 	if (entry && disabled)
 		(void)json_object_set_new(entry, "disabled", json_string(disabled));
 	return json_array_append_new(list, entry) < 0 ? -ENOMEM : 0;
@@ -119,7 +119,7 @@ int draft_add_deny(struct draft *draft, const char *pattern, const char *because
 		       : 0;
 }
 
-int draft_add_refused(struct draft *draft, unsigned right, const char *path, const char *why)
+int draft_add_ungrantable(struct draft *draft, unsigned right, const char *path, const char *why)
 {
 	json_t *text = report_make_text_json(path), *name = json_string(draft_get_right_name(right));
 	json_t *entry = json_pack("{s:o, s:o, s:s}", "path", text, "right", name, "why", why);
@@ -134,17 +134,17 @@ int draft_add_refused(struct draft *draft, unsigned right, const char *path, con
 	return json_array_append_new(draft->refused, entry) < 0 ? -ENOMEM : 0;
 }
 
-int draft_add_left(struct draft *draft, const char *path)
+int draft_add_disabled_path(struct draft *draft, const char *path)
 {
 	json_t *text = report_make_text_json(path);
 
 	if (!text)
 		return -ENOMEM;
-	if (draft_find_entry(draft->left, json_string_value(text))) {
+	if (draft_find_entry(draft->disabled_paths, json_string_value(text))) {
 		json_decref(text);
 		return 0;
 	}
-	return json_array_append_new(draft->left, text) < 0 ? -ENOMEM : 0;
+	return json_array_append_new(draft->disabled_paths, text) < 0 ? -ENOMEM : 0;
 }
 
 static size_t draft_count_list(const json_t *list)

@@ -15,7 +15,7 @@
 struct draft {
 	json_t *root;    /* owned */
 	json_t *refused; /* array of {"path", "right", "why"}: what no option grants; owned */
-	json_t *left;    /* array of paths whose rules were left out; owned */
+	json_t *disabled_paths;    /* array of paths whose rules were left out; owned */
 };
 
 /* `old`: the policy to add to, borrowed; NULL: a new one that extends `base` (NULL: nothing). 0 or -ENOMEM. */
@@ -34,10 +34,10 @@ int draft_add_path(struct draft *draft, unsigned right, const char *path, char *
 int draft_add_deny(struct draft *draft, const char *pattern, const char *because);
 
 /* Notes what is never granted. 0 or -ENOMEM. */
-int draft_add_refused(struct draft *draft, unsigned right, const char *path, const char *why);
+int draft_add_ungrantable(struct draft *draft, unsigned right, const char *path, const char *why);
 
 /* Notes a path whose rule has "disabled". 0 or -ENOMEM. */
-int draft_add_left(struct draft *draft, const char *path);
+int draft_add_disabled_path(struct draft *draft, const char *path);
 
 /* The array at "section" or, with a section of its own, at section.key; made where it is missing. NULL: no memory. */
 json_t *draft_get_list(struct draft *draft, const char *section, const char *key);
@@ -55,6 +55,6 @@ size_t draft_count_rules(const struct draft *draft);
 int draft_write(const struct draft *draft, const char *path, bool fresh);
 
 /* Makes the policy offer sockets, for endpoints that it does not grant. 0 or -ENOMEM. */
-int draft_offer_sockets(struct draft *draft);
+int draft_add_network_denying_all(struct draft *draft);
 
 #endif

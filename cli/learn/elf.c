@@ -89,7 +89,7 @@ static Elf *elf_open(int fd)
 }
 
 /* True for a library of the same kind of machine. */
-static bool elf_is_alike(const struct elf_file *file, const char *path)
+static bool elf_library_is_of_same_machine(const struct elf_file *file, const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	GElf_Ehdr header;
@@ -141,7 +141,7 @@ static int elf_try_file(struct elf_search *search, const struct elf_file *file, 
 	real = path ? realpath(path, NULL) : NULL;
 	if (!path)
 		return -ENOMEM;
-	if (!real || !elf_is_alike(file, real))
+	if (!real || !elf_library_is_of_same_machine(file, real))
 		return 0;
 	r = elf_search_add(search, real, path, POLICY_READ,
 			 cli_format("needed by %s as %s, found by %s", file->path, name, how));
@@ -212,7 +212,7 @@ static int elf_visit_dynamic(struct elf_search *search, struct elf_file *file, G
 	return r;
 }
 
-static int elf_take_runpath(struct elf_search *search, struct elf_file *file, const char *text)
+static int elf_use_runpath(struct elf_search *search, struct elf_file *file, const char *text)
 {
 	(void)search;
 	free(file->runpath);
@@ -220,7 +220,7 @@ static int elf_take_runpath(struct elf_search *search, struct elf_file *file, co
 	return file->runpath ? 0 : -ENOMEM;
 }
 
-static int elf_take_rpath(struct elf_search *search, struct elf_file *file, const char *text)
+static int elf_use_rpath(struct elf_search *search, struct elf_file *file, const char *text)
 {
 	(void)search;
 	free(file->rpath);
@@ -228,7 +228,7 @@ static int elf_take_rpath(struct elf_search *search, struct elf_file *file, cons
 	return file->rpath ? 0 : -ENOMEM;
 }
 
-static int elf_take_needed(struct elf_search *search, struct elf_file *file, const char *text)
+static int elf_add_needed_library(struct elf_search *search, struct elf_file *file, const char *text)
 {
 	return elf_find_library(search, file, text);
 }
@@ -248,7 +248,7 @@ static int elf_add_loader(struct elf_search *search, const struct elf_file *file
 {
 	_cleanup_free_ char *real = *loader == '/' ? realpath(loader, NULL) : NULL;
 
-	if (!real || !elf_is_alike(file, real)) {
+	if (!real || !elf_library_is_of_same_machine(file, real)) {
 		cli_print_error("learn", "warning: %s needs the loader %s, which is no ELF file of its kind",
 				file->path, loader);
 		return 0;
@@ -258,7 +258,7 @@ static int elf_add_loader(struct elf_search *search, const struct elf_file *file
 }
 
 /* The loader that PT_INTERP names. */
-static int elf_take_loader(struct elf_search *search, const struct elf_file *file)
+static int elf_add_loader_of_program(struct elf_search *search, const struct elf_file *file)
 {
 	size_t count = 0;
 	GElf_Phdr segment;
@@ -280,14 +280,14 @@ static int elf_take_loader(struct elf_search *search, const struct elf_file *fil
 
 static int elf_inspect_open(struct elf_search *search, struct elf_file *file)
 {
-	int r = elf_take_loader(search, file);
+	int r = elf_add_loader_of_program(search, file);
 
 	if (r == 0)
-		r = elf_visit_dynamic(search, file, DT_RPATH, elf_take_rpath);
+		r = elf_visit_dynamic(search, file, DT_RPATH, elf_use_rpath);
 	if (r == 0)
-		r = elf_visit_dynamic(search, file, DT_RUNPATH, elf_take_runpath);
+		r = elf_visit_dynamic(search, file, DT_RUNPATH, elf_use_runpath);
 	if (r == 0)
-		r = elf_visit_dynamic(search, file, DT_NEEDED, elf_take_needed);
+		r = elf_visit_dynamic(search, file, DT_NEEDED, elf_add_needed_library);
 	if (r == 0 && !search->rpath && !file->runpath) /* the program is inspected first */
 		search->rpath = strdup(file->rpath ? file->rpath : "");
 	return r;

@@ -22,16 +22,16 @@ static const char *endpoints_find_objection(const char *host)
 	return "the address is not public; a rule that names it lifts that";
 }
 
-static bool endpoint_is_same(const struct need_net *a, const struct need_net *b)
+static bool endpoint_is_same(const struct network_need *a, const struct network_need *b)
 {
 	return a->kind != QUERY_LISTEN && b->kind != QUERY_LISTEN && a->port == b->port && a->udp == b->udp &&
 	       strcmp(a->host, b->host) == 0;
 }
 
 /* "METHOD /path", where a segment that has a number is any segment. */
-static char *endpoints_make_request(const struct need_net *net, bool every)
+static char *endpoints_make_request(const struct network_need *net, bool every)
 {
-	_cleanup_free_ char *path = every ? strdup("/**") : pattern_blur_numbers(net->request);
+	_cleanup_free_ char *path = every ? strdup("/**") : pattern_replace_numbers(net->request);
 
 	if (!path)
 		return NULL;
@@ -56,12 +56,12 @@ static int endpoints_add_text(json_t *list, const char *text)
 }
 
 /* The requests to an endpoint. every: by method only. NULL: no memory. */
-static json_t *endpoints_list_requests(const struct needs *needs, const struct need_net *endpoint, bool every)
+static json_t *endpoints_list_requests(const struct needs *needs, const struct network_need *endpoint, bool every)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; list && i < needs->nets; i++) {
-		const struct need_net *net = &needs->net[i];
+		const struct network_need *net = &needs->net[i];
 		_cleanup_free_ char *text = NULL;
 
 		if (net->kind != QUERY_REQUEST || !endpoint_is_same(net, endpoint) || strchr(net->request, '*'))
@@ -74,14 +74,14 @@ static json_t *endpoints_list_requests(const struct needs *needs, const struct n
 }
 
 /* The value of "proto". NULL: what the port says by itself. Static. */
-static const char *endpoints_find_proto(const struct needs *needs, const struct need_net *endpoint)
+static const char *endpoints_find_proto(const struct needs *needs, const struct network_need *endpoint)
 {
 	const unsigned port = endpoint->port;
 
 	if (endpoint->udp)
 		return "udp";
 	for (size_t i = 0; i < needs->nets; i++) {
-		const struct need_net *net = &needs->net[i];
+		const struct network_need *net = &needs->net[i];
 
 		if (net->kind == QUERY_REQUEST && !net->upgrade && endpoint_is_same(net, endpoint))
 			return port == (net->plain ? 80 : 443) ? NULL : net->plain ? "http" : "https";
@@ -89,7 +89,7 @@ static const char *endpoints_find_proto(const struct needs *needs, const struct 
 	return port == 443 || port == 80 ? NULL : "tcp";
 }
 
-static json_t *endpoints_make_rule(const struct needs *needs, const struct need_net *endpoint, bool risky)
+static json_t *endpoints_make_rule(const struct needs *needs, const struct network_need *endpoint, bool risky)
 {
 	_cleanup_json_ json_t *requests = endpoints_list_requests(needs, endpoint, false);
 	_cleanup_free_ char *because = need_explain(&endpoint->origin);
@@ -127,7 +127,7 @@ bool learn_is_needless_udp(const struct needs *needs, const char *host, unsigned
 }
 
 /* The rule of the list for the endpoint, of an earlier policy perhaps. Borrowed; NULL: none. */
-static json_t *endpoints_find_rule(const json_t *list, const struct need_net *endpoint)
+static json_t *endpoints_find_rule(const json_t *list, const struct network_need *endpoint)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		json_t *rule = json_array_get(list, i);
@@ -143,7 +143,7 @@ static json_t *endpoints_find_rule(const json_t *list, const struct need_net *en
 }
 
 /* Adds a request to a rule that has others. */
-static int endpoints_add_request(json_t *rule, const struct need_net *net)
+static int endpoints_add_request(json_t *rule, const struct network_need *net)
 {
 	json_t *requests = json_object_get(rule, "http");
 	_cleanup_free_ char *text = NULL;
@@ -154,7 +154,7 @@ static int endpoints_add_request(json_t *rule, const struct need_net *net)
 	return text ? endpoints_add_text(requests, text) : -ENOMEM;
 }
 
-static int endpoints_add_endpoint(struct draft *draft, const struct needs *needs, const struct need_net *endpoint,
+static int endpoints_add_endpoint(struct draft *draft, const struct needs *needs, const struct network_need *endpoint,
 				  bool risky)
 {
 	json_t *list, *rule;
@@ -174,7 +174,7 @@ static int endpoints_add_endpoint(struct draft *draft, const struct needs *needs
 }
 
 /* listen(2) of a socket that is bound to no port that was named: any port that is free. */
-static int endpoints_add_port(struct draft *draft, const struct needs *needs, const struct need_net *net)
+static int endpoints_add_port(struct draft *draft, const struct needs *needs, const struct network_need *net)
 {
 	json_t *list = net->granted ? NULL : draft_get_list(draft, "network", "listen");
 	unsigned port = net->port;
@@ -196,10 +196,10 @@ static int endpoints_add_port(struct draft *draft, const struct needs *needs, co
 
 int learn_add_endpoints(struct draft *draft, const struct needs *needs, bool risky)
 {
-	int r = needs->sockets ? draft_offer_sockets(draft) : 0;
+	int r = needs->needs_socket ? draft_add_network_denying_all(draft) : 0;
 
 	for (size_t i = 0; r == 0 && i < needs->nets; i++) {
-		const struct need_net *net = &needs->net[i];
+		const struct network_need *net = &needs->net[i];
 
 		r = net->kind == QUERY_LISTEN ? endpoints_add_port(draft, needs, net)
 					      : endpoints_add_endpoint(draft, needs, net, risky);

@@ -35,7 +35,7 @@ static bool fold_is_directory(const struct fold *fold, const struct fold_item *i
 	return stat(host, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-int fold_unmet(struct draft *draft, const struct needs *needs, const struct packages *packages,
+int fold_add_rules_for_unmet(struct draft *draft, const struct needs *needs, const struct packages *packages,
 	       const struct fold_place *place, const struct unmet *unmet, size_t count, bool directories)
 {
 	struct fold fold = {.draft = draft, .needs = needs, .packages = packages, .place = place,
@@ -43,7 +43,7 @@ int fold_unmet(struct draft *draft, const struct needs *needs, const struct pack
 	int r = fold.item ? fold_collect_items(&fold, unmet, count) : -ENOMEM;
 
 	for (size_t i = 0; i < fold.items; i++) /* directories and links are not grouped */
-		fold.item[i].done = fold.item[i].unmet->link || fold_is_directory(&fold, &fold.item[i]);
+		fold.item[i].is_granted = fold.item[i].unmet->is_link_itself || fold_is_directory(&fold, &fold.item[i]);
 	if (r == 0)
 		r = groups_fold_units(&fold);
 	if (r == 0)
@@ -51,7 +51,8 @@ int fold_unmet(struct draft *draft, const struct needs *needs, const struct pack
 	if (r == 0)
 		r = groups_fold_suffixes(&fold);
 	for (size_t i = 0; r == 0 && i < fold.items; i++)
-		if (!fold.item[i].done || fold.item[i].unmet->link || fold_is_directory(&fold, &fold.item[i]))
+		if (!fold.item[i].is_granted || fold.item[i].unmet->is_link_itself ||
+		    fold_is_directory(&fold, &fold.item[i]))
 			r = singles_add(&fold, &fold.item[i], directories);
 	for (size_t i = 0; i < fold.items; i++)
 		free(fold.item[i].key);

@@ -23,14 +23,14 @@ struct fold_place {
 struct unmet {
 	const struct need *need;
 	unsigned right; /* one POLICY_ right */
-	bool link;      /* only the link in need->written is not shown */
+	bool is_link_itself;      /* only the link in need->written is not shown */
 };
 
 /*
  * Adds rules for what is unmet. directories: also for directories of which nothing below is granted; before, they are
  * left to a later call, because rules of files show the directories above them. 0 or -ENOMEM.
  */
-int fold_unmet(struct draft *draft, const struct needs *needs, const struct packages *packages,
+int fold_add_rules_for_unmet(struct draft *draft, const struct needs *needs, const struct packages *packages,
 	       const struct fold_place *place, const struct unmet *unmet, size_t count, bool directories);
 
 /* Adds rules that deny the secrets in the working directory that the program did not ask for. 0 or -ENOMEM. */

@@ -11,11 +11,11 @@
 #include "cli/learn/units.h"
 
 /* How many files of one place become one rule. */
-#define GROUPS_PACKAGE_FILES 2u
-#define GROUPS_LIBRARY_FILES 3u
-#define GROUPS_PROGRAMS 4u
-#define GROUPS_NUMBERED 2u
-#define GROUPS_SUFFIX 4u
+#define GROUPS_PACKAGE_FILES_MIN 2u
+#define GROUPS_LIBRARY_FILES_MIN 3u
+#define GROUPS_PROGRAMS_MIN 4u
+#define GROUPS_NUMBERED_PATHS_MIN 2u
+#define GROUPS_SUFFIX_PATHS_MIN 4u
 
 /* The reason of a rule for several items. Owned; NULL: no memory. */
 static char *groups_explain(const struct fold_item *item, size_t count, const char *of)
@@ -81,15 +81,15 @@ static int groups_try(struct fold *fold, struct fold_item *item, size_t count, c
 	int r = rules_try_group(fold, item->unmet->right, path, because_taken, UINT64_MAX, &added);
 
 	for (size_t i = 0; r == 0 && added && i < count; i++)
-		item[i].done = true;
+		item[i].is_granted = true;
 	return r;
 }
 
-static int groups_take_unit(struct fold *fold, struct fold_item *item, size_t count)
+static int groups_try_unit(struct fold *fold, struct fold_item *item, size_t count)
 {
-	const size_t least = item->unmet->right == POLICY_EXEC ? GROUPS_PROGRAMS
-			     : item->package                   ? GROUPS_PACKAGE_FILES
-							       : GROUPS_LIBRARY_FILES;
+	const size_t least = item->unmet->right == POLICY_EXEC ? GROUPS_PROGRAMS_MIN
+			     : item->package                   ? GROUPS_PACKAGE_FILES_MIN
+							       : GROUPS_LIBRARY_FILES_MIN;
 	_cleanup_free_ char *of = item->package ? cli_format("of package %s", item->package) : strdup("of a library");
 
 	return count < least ? 0
@@ -104,7 +104,7 @@ int groups_fold_units(struct fold *fold)
 	for (size_t i = 0; i < fold->items; i++) {
 		struct fold_item *item = &fold->item[i];
 
-		if (item->done || item->unmet->right == POLICY_WRITE ||
+		if (item->is_granted || item->unmet->right == POLICY_WRITE ||
 		    !unit_find(fold->packages, fold->place->home, item->unmet->need->path, &unit))
 			continue;
 		item->package = unit.package;
@@ -112,15 +112,15 @@ int groups_fold_units(struct fold *fold)
 		if (!item->key)
 			return -ENOMEM;
 	}
-	return groups_visit(fold, groups_take_unit);
+	return groups_visit(fold, groups_try_unit);
 }
 
 /* Names that differ in numbers only: the differing parts become "*". */
-static int groups_take_numbered(struct fold *fold, struct fold_item *item, size_t count)
+static int groups_try_numbered(struct fold *fold, struct fold_item *item, size_t count)
 {
-	_cleanup_free_ char *pattern = count < GROUPS_NUMBERED ? NULL : strdup(item->path);
+	_cleanup_free_ char *pattern = count < GROUPS_NUMBERED_PATHS_MIN ? NULL : strdup(item->path);
 
-	if (count < GROUPS_NUMBERED)
+	if (count < GROUPS_NUMBERED_PATHS_MIN)
 		return 0;
 	for (size_t i = 1; pattern && i < count; i++) {
 		char *merged = pattern_merge(pattern, item[i].path);
@@ -130,7 +130,7 @@ static int groups_take_numbered(struct fold *fold, struct fold_item *item, size_
 	}
 	if (!pattern)
 		return -ENOMEM;
-	return pattern_is_telling(pattern)
+	return pattern_components_have_letters(pattern)
 		       ? groups_try(fold, item, count, pattern, groups_explain(item, count, "that differ in numbers"))
 		       : 0;
 }
@@ -140,15 +140,16 @@ int groups_fold_numbers(struct fold *fold)
 	for (size_t i = 0; i < fold->items; i++) {
 		struct fold_item *item = &fold->item[i];
 
-		if (!item->done && pattern_has_number(item->path) && !(item->key = pattern_blur_numbers(item->path)))
+		if (!item->is_granted && pattern_has_number(item->path) &&
+		    !(item->key = pattern_replace_numbers(item->path)))
 			return -ENOMEM;
 	}
-	return groups_visit(fold, groups_take_numbered);
+	return groups_visit(fold, groups_try_numbered);
 }
 
-static int groups_take_suffix(struct fold *fold, struct fold_item *item, size_t count)
+static int groups_try_suffix(struct fold *fold, struct fold_item *item, size_t count)
 {
-	return count < GROUPS_SUFFIX ? 0
+	return count < GROUPS_SUFFIX_PATHS_MIN ? 0
 				     : groups_try(fold, item, count, item->key,
 						  groups_explain(item, count, "with one suffix"));
 }
@@ -160,12 +161,12 @@ int groups_fold_suffixes(struct fold *fold)
 		struct fold_item *item = &fold->item[i];
 		const char *name = strrchr(item->path, '/') + 1, *dot = strrchr(name, '.');
 
-		if (item->done || item->unmet->right != POLICY_READ || !dot || dot == name || !dot[1])
+		if (item->is_granted || item->unmet->right != POLICY_READ || !dot || dot == name || !dot[1])
 			continue;
 		item->key = cli_format("%.*s*%s", (int)(name - item->path), item->path, dot);
 		if (!item->key)
 			return -ENOMEM;
 	}
-	return groups_visit(fold, groups_take_suffix);
+	return groups_visit(fold, groups_try_suffix);
 }
 

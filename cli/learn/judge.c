@@ -12,7 +12,7 @@
 #include "cli/learn/learn.h"
 #include "policy/paths/secrets.h"
 
-#define COUNT_MAX 3000000u /* files of one policy */
+#define LEARN_COUNTED_FILES_MAX 3000000u /* files of one policy */
 
 /* A policy that is loaded as a run would load it. */
 struct judge {
@@ -74,15 +74,15 @@ static bool judge_denies(struct judge *judge, const struct need *need, unsigned 
 	query->kind = QUERY_PATHS;
 	query->allowed = true;
 	query->paths = 1;
-	query->path[0].want = right;
+	query->path[0].wanted_rights = right;
 	query->path[0].len = strlen(need->path);
 	memcpy(query->path[0].path, need->path, query->path[0].len + 1);
-	query->path[0].written_len = link && need->written ? strlen(need->written) : 0;
+	query->path[0].written_len = link && need->path_as_written ? strlen(need->path_as_written) : 0;
 	if (query->path[0].written_len)
-		memcpy(query->path[0].written, need->written, query->path[0].written_len + 1);
+		memcpy(query->path[0].written, need->path_as_written, query->path[0].written_len + 1);
 	query_judge(judge->judge, query, &answer);
 	/* Not certain: only everybody's files are granted ("public"), so this one is to be granted by its name. */
-	return !answer.certain || !answer.allow;
+	return !answer.is_certain || !answer.allow;
 }
 
 static int judge_add_unmet(struct unmet **list, size_t *count, size_t *room, struct unmet unmet)
@@ -94,7 +94,7 @@ static int judge_add_unmet(struct unmet **list, size_t *count, size_t *room, str
 }
 
 /* /proc is the run's own; what exists of it, and of its /dev, is not the policy's to say. */
-static bool judge_is_own(const char *path)
+static bool judge_path_is_of_run(const char *path)
 {
 	return path_is_below(path, "/proc") || strcmp(path, "/dev") == 0;
 }
@@ -107,18 +107,18 @@ static int judge_need(struct judge *judge, const struct need *need, struct unmet
 
 	for (size_t i = 0; r == 0 && i < sizeof(rights) / sizeof(rights[0]); i++) {
 		/* Each other right includes reading. */
-		if (!(need->want & rights[i]) ||
-		    (rights[i] == POLICY_READ && need->want & (POLICY_WRITE | POLICY_EXEC)))
+		if (!(need->rights & rights[i]) ||
+		    (rights[i] == POLICY_READ && need->rights & (POLICY_WRITE | POLICY_EXEC)))
 			continue;
 		if (!judge_denies(judge, need, rights[i], false))
 			continue;
 		denied = true;
 		r = judge_add_unmet(list, count, room, (struct unmet){.need = need, .right = rights[i]});
 	}
-	if (r == 0 && !denied && need->written && !judge_is_own(need->written) &&
+	if (r == 0 && !denied && need->path_as_written && !judge_path_is_of_run(need->path_as_written) &&
 	    judge_denies(judge, need, POLICY_READ, true))
 		r = judge_add_unmet(list, count, room,
-				    (struct unmet){.need = need, .right = POLICY_READ, .link = true});
+				    (struct unmet){.need = need, .right = POLICY_READ, .is_link_itself = true});
 	return r;
 }
 
@@ -131,7 +131,7 @@ static int judge_all(const struct learn *learn, const char *profile, struct unme
 	*ret_unmet = NULL;
 	*ret_count = 0;
 	for (size_t i = 0; r == 0 && i < learn->needs.count; i++)
-		if (!judge_is_own(learn->needs.need[i].path))
+		if (!judge_path_is_of_run(learn->needs.need[i].path))
 			r = judge_need(judge, &learn->needs.need[i], ret_unmet, ret_count, &room);
 	return r;
 }
@@ -141,7 +141,7 @@ int learn_find_unmet(struct learn *learn, struct unmet **ret_unmet, size_t *ret_
 	return judge_all(learn, NULL, ret_unmet, ret_count);
 }
 
-static bool judge_grants_net(struct judge *judge, const struct need_net *net)
+static bool judge_grants_net(struct judge *judge, const struct network_need *net)
 {
 	struct query *query = &judge->query;
 	struct query_answer answer;
@@ -157,7 +157,7 @@ static bool judge_grants_net(struct judge *judge, const struct need_net *net)
 	(void)snprintf(query->method, sizeof(query->method), "%s", net->method);
 	(void)snprintf(query->request, sizeof(query->request), "%s", net->request);
 	query_judge(judge->judge, query, &answer);
-	return answer.certain && answer.allow;
+	return answer.is_certain && answer.allow;
 }
 
 int learn_mark_granted(struct learn *learn)
@@ -225,14 +225,14 @@ int learn_deny_secrets(struct learn *learn)
 
 /* ---- how many files that is ---- */
 
-static void judge_count_mount(const struct judge *judge, const struct policy_mount *mount, uint64_t *granted)
+static void judge_count_files_of_mount(const struct judge *judge, const struct policy_mount *mount, uint64_t *granted)
 {
 	char *const paths[] = {(char *)(uintptr_t)mount->host, NULL};
 	FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV | FTS_NOSTAT, NULL);
 	char virt[PATH_MAX];
 	FTSENT *entry;
 
-	while (walk && *granted < COUNT_MAX && (entry = fts_read(walk))) {
+	while (walk && *granted < LEARN_COUNTED_FILES_MAX && (entry = fts_read(walk))) {
 		const char *rest = path_rest_below(entry->fts_path, mount->host);
 		int len;
 
@@ -257,8 +257,8 @@ static void judge_count_files(const struct judge *judge, uint64_t *granted)
 
 	for (size_t i = 0; i < count; i++)
 		/* The working directory is the program's own, and so is what is redirected. */
-		if (mount[i].kind == POLICY_MOUNT_TREE && !mount[i].create && !mount[i].redirect)
-			judge_count_mount(judge, &mount[i], granted);
+		if (mount[i].kind == POLICY_MOUNT_TREE && !mount[i].create_host_path && !mount[i].redirect)
+			judge_count_files_of_mount(judge, &mount[i], granted);
 }
 
 int learn_count_files(struct learn *learn, struct learn_files *ret_files)
@@ -273,7 +273,7 @@ int learn_count_files(struct learn *learn, struct learn_files *ret_files)
 		return r;
 	judge_count_files(judge, &ret_files->granted);
 	if (base)
-		judge_count_files(base, &ret_files->by_profile);
+		judge_count_files(base, &ret_files->granted_by_profile);
 	for (size_t i = 0; i < learn->needs.count; i++) {
 		const char *path = learn->needs.need[i].path;
 		struct stat status;

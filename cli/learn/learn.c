@@ -35,7 +35,7 @@ static int learn_set_runs(const struct cli_given *given, void *runs)
 #define AT(member) offsetof(struct learn, member)
 
 /* What does not go together. NULL: nothing. */
-static const char *learn_find_mistake(const struct learn *learn, int left)
+static const char *learn_find_option_conflict(const struct learn *learn, int left)
 {
 	return !learn->output                                 ? "name the policy to write with -o"
 	       : learn->fixed && left                         ? "--static runs nothing; leave out the program behind it"
@@ -85,7 +85,7 @@ static int learn_parse_options(int argc, char **argv, struct learn *learn)
 		.table = {{NULL, table, learn}},
 	};
 	int status = cli_parse_options(argc, argv, &syntax);
-	const char *mistake = status == CLI_PARSED ? learn_find_mistake(learn, argc - optind) : NULL;
+	const char *mistake = status == CLI_OPTIONS_PARSED ? learn_find_option_conflict(learn, argc - optind) : NULL;
 
 	if (mistake)
 		cli_print_error("learn", "%s", mistake);
@@ -141,10 +141,10 @@ int cli_main_learn(int argc, char **argv)
 			      .proof_ends = json_array(), .unmet = json_array()};
 	int status = learn_parse_options(argc, argv, &learn), r = -EINVAL;
 
-	if (status == CLI_PARSED) {
+	if (status == CLI_OPTIONS_PARSED) {
 		r = learn_prepare(&learn);
 		if (r == 0)
-			r = learn.fixed ? learn_from_file(&learn) : learn_from_runs(&learn);
+			r = learn.fixed ? learn_from_executable(&learn) : learn_from_runs(&learn);
 		if (r == 0)
 			r = learn_write(&learn);
 		status = r == 0 ? learn_report(&learn) : CLI_ERROR;

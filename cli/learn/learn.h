@@ -55,14 +55,14 @@ int learn_prepare(struct learn *learn);
 /* Makes the draft from runs of the program, and runs it under the draft unless --no-verify. */
 int learn_from_runs(struct learn *learn);
 /* Makes the draft from the program's file. */
-int learn_from_file(struct learn *learn);
+int learn_from_executable(struct learn *learn);
 
 /* ---- runs.c: each returns 0 or -errno, with a message printed ---- */
 
 /* Writes the files that all runs need. */
 int learn_prepare_runs(struct learn *learn);
 /* Runs the program once for each input in observe mode and adds what it asked for. */
-int learn_observe(struct learn *learn);
+int learn_from_observed_runs(struct learn *learn);
 /*
  * Runs the program under the policy that was learnt, and adds what it was denied. Sets proof, proof_ends and bugs. What
  * is written outside the copy of the working directory is kept apart by --dry-run or, where that cannot be, by
@@ -70,7 +70,7 @@ int learn_observe(struct learn *learn);
  */
 int learn_verify(struct learn *learn);
 /* True when a run of the verification ended otherwise than the learning run. */
-bool learn_ends_differ(const struct learn *learn);
+bool learn_run_ends_differ(const struct learn *learn);
 
 /* ---- judge.c ---- */
 
@@ -88,7 +88,7 @@ int learn_deny_secrets(struct learn *learn);
 /* Numbers of files outside the working directory. */
 struct learn_files {
 	uint64_t granted;    /* the policy lets them be read */
-	uint64_t by_profile; /* of these, the profile alone does; 0 with --merge */
+	uint64_t granted_by_profile; /* of these, the profile alone does; 0 with --merge */
 	uint64_t used;       /* of these, the program asked for them */
 };
 

@@ -44,8 +44,8 @@ static struct needs_entry *needs_make_entry(const char *path, const char *writte
 /* 0 or -ENOMEM. */
 static int need_init(struct need *need, const char *path, const char *written)
 {
-	*need = (struct need){.path = strdup(path), .written = *written ? strdup(written) : NULL};
-	return need->path && (need->written || !*written) ? 0 : -ENOMEM;
+	*need = (struct need){.path = strdup(path), .path_as_written = *written ? strdup(written) : NULL};
+	return need->path && (need->path_as_written || !*written) ? 0 : -ENOMEM;
 }
 
 static void need_release_origin(struct need_origin *origin)
@@ -56,7 +56,7 @@ static void need_release_origin(struct need_origin *origin)
 }
 
 /* Finds or adds a path. NULL: no memory. */
-static struct need *needs_get(struct needs *needs, const char *path, const char *written)
+static struct need *needs_find_or_add_path(struct needs *needs, const char *path, const char *written)
 {
 	_cleanup_free_ struct needs_entry *entry = needs_make_entry(path, written, needs->count);
 	struct needs_entry *const *found;
@@ -75,7 +75,7 @@ static struct need *needs_get(struct needs *needs, const char *path, const char 
 }
 
 /* better: replaces the first record by this one. */
-static int need_note_origin(struct need_origin *origin, uint64_t seq, const char *call, const char *exe, bool better)
+static int need_count_origin(struct need_origin *origin, uint64_t seq, const char *call, const char *exe, bool better)
 {
 	origin->count++;
 	if (origin->call && !better)
@@ -93,30 +93,31 @@ static int needs_add_paths(struct needs *needs, const struct query *query, uint6
 {
 	for (size_t i = 0; i < query->paths; i++) {
 		const struct query_path *path = &query->path[i];
-		const unsigned want = query->there ? POLICY_READ : path->want; /* what is there is not made again */
-		struct need *need = needs_get(needs, path->path, path->written_len ? path->written : "");
+		/* what is there is not made again */
+		const unsigned want = query->failed_because_exists ? POLICY_READ : path->wanted_rights;
+		struct need *need = needs_find_or_add_path(needs, path->path, path->written_len ? path->written : "");
 
 		if (!need)
 			return -ENOMEM;
 		if (needs->count > NEEDS_PATHS_MAX)
 			return -E2BIG;
-		need->want |= want;
-		need->opened |= strncmp(call, "open", 4) == 0 || strcmp(call, "inotify_add_watch") == 0;
-		if (need_note_origin(&need->origin, seq, call, exe, want > need->strongest) < 0)
+		need->rights |= want;
+		need->entries_were_read |= strncmp(call, "open", 4) == 0 || strcmp(call, "inotify_add_watch") == 0;
+		if (need_count_origin(&need->origin, seq, call, exe, want > need->strongest_right) < 0)
 			return -ENOMEM;
-		if (want > need->strongest)
-			need->strongest = want;
+		if (want > need->strongest_right)
+			need->strongest_right = want;
 	}
 	return 0;
 }
 
 int needs_add_path(struct needs *needs, const char *path, const char *written, unsigned want, const char *because)
 {
-	struct need *need = needs_get(needs, path, written && strcmp(path, written) != 0 ? written : "");
+	struct need *need = needs_find_or_add_path(needs, path, written && strcmp(path, written) != 0 ? written : "");
 
 	if (!need)
 		return -ENOMEM;
-	need->want |= want;
+	need->rights |= want;
 	if (!need->origin.text)
 		need->origin.text = strdup(because);
 	return need->origin.text ? 0 : -ENOMEM;
@@ -124,7 +125,7 @@ int needs_add_path(struct needs *needs, const char *path, const char *written, u
 
 /* ---- the network ---- */
 
-static bool net_is_query(const struct need_net *net, const struct query *query)
+static bool net_is_query(const struct network_need *net, const struct query *query)
 {
 	const bool request = query->kind == QUERY_REQUEST;
 
@@ -134,9 +135,9 @@ static bool net_is_query(const struct need_net *net, const struct query *query)
 	       (!request || (strcmp(net->method, query->method) == 0 && strcmp(net->request, query->request) == 0));
 }
 
-static struct need_net *needs_get_net(struct needs *needs, const struct query *query)
+static struct network_need *needs_get_net(struct needs *needs, const struct query *query)
 {
-	struct need_net *net;
+	struct network_need *net;
 
 	for (size_t i = 0; i < needs->nets; i++)
 		if (net_is_query(&needs->net[i], query))
@@ -144,8 +145,12 @@ static struct need_net *needs_get_net(struct needs *needs, const struct query *q
 	if (!array_reserve(&needs->net, needs->nets, &needs->net_room))
 		return NULL;
 	net = &needs->net[needs->nets];
-	*net = (struct need_net){.kind = query->kind, .port = query->port, .udp = query->udp,
-				 .upgrade = query->upgrade, .any_port = query->any_port, .plain = query->plain};
+	*net = (struct network_need){.kind = query->kind,
+				     .port = query->port,
+				     .udp = query->udp,
+				     .upgrade = query->upgrade,
+				     .any_port = query->any_port,
+				     .plain = query->is_http_without_tls};
 	net->host = strdup(query->host);
 	net->method = strdup(query->kind == QUERY_REQUEST ? query->method : "");
 	net->request = strdup(query->kind == QUERY_REQUEST ? query->request : "");
@@ -157,7 +162,7 @@ static int needs_add_net(struct needs *needs, const struct query *query, uint64_
 			 const char *exe)
 {
 	struct query port = *query;
-	struct need_net *net;
+	struct network_need *net;
 
 	if (query->kind == QUERY_LISTEN) {
 		port.host[0] = '\0';
@@ -166,22 +171,22 @@ static int needs_add_net(struct needs *needs, const struct query *query, uint64_
 	net = needs_get_net(needs, &port);
 	if (net && needs->nets > NEEDS_NETS_MAX)
 		return -E2BIG;
-	return net ? need_note_origin(&net->origin, seq, call, exe, false) : -ENOMEM;
+	return net ? need_count_origin(&net->origin, seq, call, exe, false) : -ENOMEM;
 }
 
 int needs_add_query(struct needs *needs, const struct query *query, uint64_t seq, const char *call, const char *exe)
 {
 	switch (query->kind) {
 	case QUERY_PATHS:
-		return query->absent ? 0 : needs_add_paths(needs, query, seq, call, exe);
+		return query->was_found_absent ? 0 : needs_add_paths(needs, query, seq, call, exe);
 	case QUERY_CONNECT:
 	case QUERY_REQUEST:
 	case QUERY_LISTEN:
 		return needs_add_net(needs, query, seq, call, exe);
-	case QUERY_OTHER:
-		needs->sockets |= strcmp(query->why, "network_not_granted") == 0;
+	case QUERY_RULES_DO_NOT_DECIDE:
+		needs->needs_socket |= strcmp(query->why, "network_not_granted") == 0;
 		return 0;
-	case QUERY_NAME:
+	case QUERY_RESOLVE_NAME:
 	case QUERY_KIND_MAX:
 	default:
 		return 0;
@@ -216,7 +221,7 @@ void needs_release(struct needs *needs)
 {
 	for (size_t i = 0; i < needs->count; i++) {
 		free(needs->need[i].path);
-		free(needs->need[i].written);
+		free(needs->need[i].path_as_written);
 		need_release_origin(&needs->need[i].origin);
 	}
 	for (size_t i = 0; i < needs->nets; i++) {

@@ -24,15 +24,15 @@ struct need_origin {
 /* A canonical path in the view of the run. */
 struct need {
 	char *path;     /* owned */
-	char *written;  /* the program's name for it, where that leads through a link; owned; NULL: the same */
-	unsigned want;  /* POLICY_ rights */
-	unsigned strongest; /* the right that `origin` asked for */
-	bool opened;    /* by open(2) and its like, or watched: the names in a directory were read */
+	char *path_as_written;  /* the program's name for it, where that leads through a link; owned; NULL: the same */
+	unsigned rights;  /* POLICY_ rights */
+	unsigned strongest_right; /* the right that `origin` asked for */
+	bool entries_were_read;    /* by open(2) and its like, or watched: the names in a directory were read */
 	struct need_origin origin;
 };
 
 /* An endpoint, a request, or a port that was listened on. */
-struct need_net {
+struct network_need {
 	enum query_kind kind; /* QUERY_CONNECT, QUERY_REQUEST, QUERY_LISTEN */
 	char *host;           /* owned; "" for a port */
 	unsigned port;
@@ -45,9 +45,9 @@ struct need_net {
 struct needs {
 	struct need *need;
 	size_t count, room;
-	struct need_net *net;
+	struct network_need *net;
 	size_t nets, net_room;
-	bool sockets; /* a socket was refused because the policy has no network at all */
+	bool needs_socket; /* a socket was refused because the policy has no network at all */
 	void *index; /* a tsearch(3) tree of needs by their paths */
 };
 

@@ -15,13 +15,13 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 
-#define DPKG_LISTS "/var/lib/dpkg/info"
+#define DPKG_FILE_LISTS_DIR "/var/lib/dpkg/info"
 #define RPM "/usr/bin/rpm"
 
 /* A path that some package lists. */
 struct packages_file {
 	const char *owner; /* name, or the first word of the names of several; NULL: of different packages */
-	bool several;
+	bool has_several_owners;
 	char path[];
 };
 
@@ -46,7 +46,7 @@ static const char *packages_add_name(struct packages *packages, const char *name
 }
 
 /* The first word of both names is the same. */
-static bool packages_are_related(const char *name, const char *other)
+static bool packages_share_first_word(const char *name, const char *other)
 {
 	size_t word = strcspn(name, "-");
 
@@ -54,22 +54,22 @@ static bool packages_are_related(const char *name, const char *other)
 }
 
 /* Notes that another package lists the path, too. */
-static int packages_share(struct packages *packages, struct packages_file *file, const char *owner)
+static int packages_add_second_owner(struct packages *packages, struct packages_file *file, const char *owner)
 {
 	if (!file->owner || strcmp(file->owner, owner) == 0)
 		return 0;
-	if (!packages_are_related(file->owner, owner)) {
+	if (!packages_share_first_word(file->owner, owner)) {
 		file->owner = NULL;
 		return 0;
 	}
-	if (!file->several)
+	if (!file->has_several_owners)
 		file->owner = packages_add_name(packages, file->owner, strcspn(file->owner, "-"));
-	file->several = true;
+	file->has_several_owners = true;
 	return file->owner ? 0 : -ENOMEM;
 }
 
 /* The name behind a merged /usr: lists have /lib/x for /usr/lib/x. */
-static bool packages_is_merged(const char *path)
+static bool packages_path_is_in_merged_usr(const char *path)
 {
 	static const char *const tops[] = {"/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/", "/libx32/"};
 
@@ -81,20 +81,20 @@ static bool packages_is_merged(const char *path)
 
 static int packages_add_file(struct packages *packages, const char *path, const char *owner)
 {
-	const char *prefix = packages_is_merged(path) ? "/usr" : "";
+	const char *prefix = packages_path_is_in_merged_usr(path) ? "/usr" : "";
 	const size_t len = strlen(prefix) + strlen(path) + 1;
 	struct packages_file *file = malloc(sizeof(*file) + len), *const *found;
 
 	if (!file)
 		return -ENOMEM;
 	file->owner = owner;
-	file->several = false;
+	file->has_several_owners = false;
 	(void)snprintf(file->path, len, "%s%s", prefix, path);
 	found = tsearch(file, &packages->tree, packages_compare_files);
 	if (found && *found == file)
 		return 0;
 	free(file);
-	return found ? packages_share(packages, *found, owner) : -ENOMEM;
+	return found ? packages_add_second_owner(packages, *found, owner) : -ENOMEM;
 }
 
 /* ---- dpkg ---- */
@@ -212,7 +212,7 @@ static const char *packages_find_rpm_database(void)
 
 int packages_read(const struct packages_source *source, struct packages **ret_packages)
 {
-	const struct packages_source system = {DPKG_LISTS, RPM, packages_find_rpm_database()};
+	const struct packages_source system = {DPKG_FILE_LISTS_DIR, RPM, packages_find_rpm_database()};
 	struct packages *packages = calloc(1, sizeof(*packages));
 	int r = packages ? 0 : -ENOMEM;
 
@@ -269,7 +269,7 @@ bool packages_find_directory(const struct packages *packages, const char *path, 
 		known |= file != NULL;
 		if (!file && !known)
 			continue; /* made by the package's scripts, in a directory further up */
-		if (!file || !file->owner || (inside && !packages_are_related(file->owner, *ret_name)))
+		if (!file || !file->owner || (inside && !packages_share_first_word(file->owner, *ret_name)))
 			return inside;
 		*ret_name = file->owner;
 		memcpy(ret_dir, dir, strlen(dir) + 1);

@@ -11,7 +11,7 @@
 #define PATTERN_LETTERS 3u
 #define TEMPORARY_DIGITS 5u
 #define RANDOM_CHANGES 2u
-#define RANDOM_PART 6u /* letters and digits of mkstemp(3) and its like */
+#define PATTERN_RANDOM_TEXT_LEN_MIN 6u /* letters and digits of mkstemp(3) and its like */
 
 static bool pattern_is_word(char byte)
 {
@@ -34,7 +34,7 @@ static bool pattern_is_random(const char *text, size_t len)
 		digits += pattern_get_class(text[i]) == CLASS_DIGIT;
 		changes += i > 0 && pattern_get_class(text[i]) != pattern_get_class(text[i - 1]);
 	}
-	return len >= RANDOM_PART && changes > (digits ? RANDOM_CHANGES : len / 2);
+	return len >= PATTERN_RANDOM_TEXT_LEN_MIN && changes > (digits ? RANDOM_CHANGES : len / 2);
 }
 
 /* The length of the number at `text`: a random word, digits, or 0. */
@@ -53,7 +53,7 @@ bool pattern_has_number(const char *path)
 }
 
 /* random: words that look random are numbers, too, where they begin behind a byte that is no letter. */
-static char *pattern_blur(const char *text, bool random)
+static char *pattern_replace_numbers_in_text(const char *text, bool random)
 {
 	_cleanup_buf_ struct buf out = {0};
 	char before = '/';
@@ -76,14 +76,14 @@ static char *pattern_blur(const char *text, bool random)
 	return buf_take_text(&out);
 }
 
-char *pattern_blur_numbers(const char *path)
+char *pattern_replace_numbers(const char *path)
 {
-	return pattern_blur(path, false);
+	return pattern_replace_numbers_in_text(path, false);
 }
 
-char *pattern_blur_name(const char *name)
+char *pattern_replace_random_in_name(const char *name)
 {
-	return pattern_blur(name, true);
+	return pattern_replace_numbers_in_text(name, true);
 }
 
 /* The length of what a program makes up anew in each run: many digits, or a random word; 0: it is none. */
@@ -125,7 +125,7 @@ char *pattern_merge(const char *a, const char *b)
 
 		if (left == right && memcmp(a, b, left) == 0)
 			buf_add(&out, a, left);
-		else if (part && (blurred = pattern_blur(part, false)))
+		else if (part && (blurred = pattern_replace_numbers_in_text(part, false)))
 			buf_puts(&out, blurred);
 		else
 			return NULL;
@@ -151,7 +151,7 @@ static bool pattern_is_telling_part(const char *part, size_t len)
 	       (star + 2 < part + len && star[1] == '.' && isalpha((unsigned char)star[2]));
 }
 
-bool pattern_is_telling(const char *pattern)
+bool pattern_components_have_letters(const char *pattern)
 {
 	while (*pattern) {
 		size_t len = strcspn(pattern, "/");

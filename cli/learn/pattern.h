@@ -8,10 +8,10 @@
 bool pattern_has_number(const char *path);
 
 /* Puts "*" in place of each number: "/d/tmp*", "/d/cpu*" and so on. Paths that differ in numbers only become equal. */
-char *pattern_blur_numbers(const char *path);
+char *pattern_replace_numbers(const char *path);
 
 /* The same for one name, where also a random part is a number. */
-char *pattern_blur_name(const char *name);
+char *pattern_replace_random_in_name(const char *name);
 
 /* Only what a program makes up anew in each run: five digits or more, and random words. */
 char *pattern_blur_temporary(const char *path);
@@ -20,7 +20,7 @@ char *pattern_blur_temporary(const char *path);
 char *pattern_merge(const char *a, const char *b);
 
 /* False for a pattern of which a component with "*", but for "**" at the end, says too little: "a*". */
-bool pattern_is_telling(const char *pattern);
+bool pattern_components_have_letters(const char *pattern);
 
 /* top + "/" + tail, either may be empty, with "${" escaped as in a policy. */
 char *pattern_escape(const char *top, const char *tail);

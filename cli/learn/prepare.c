@@ -14,8 +14,8 @@
 #include "cli/learn/tier.h"
 #include "policy/parse/format.h"
 
-#define OLD_MAX_BYTES (16u << 20)
-#define LEARN_WORKDIR "/work" /* without -w */
+#define EARLIER_POLICY_BYTES_MAX (16u << 20)
+#define LEARN_DEFAULT_WORKDIR "/work" /* without -w */
 
 static bool learn_is_same_file(const char *a, const char *b)
 {
@@ -70,12 +70,12 @@ static int learn_check_relative(const struct learn *learn)
 }
 
 /* Says where the earlier policy is wrong, by its own name and lines. */
-static int learn_check_old(const struct learn *learn)
+static int learn_check_earlier_policy(const struct learn *learn)
 {
 	_cleanup_policy_errors_ struct policy_errors errors = {0};
 	_cleanup_free_ char *text = NULL, *formatted = NULL;
 	size_t len;
-	int r = io_read_file(AT_FDCWD, learn->merge, OLD_MAX_BYTES, &text, &len);
+	int r = io_read_file(AT_FDCWD, learn->merge, EARLIER_POLICY_BYTES_MAX, &text, &len);
 
 	if (r == 0)
 		r = policy_format_text(learn->merge, text, &errors, &formatted);
@@ -85,14 +85,14 @@ static int learn_check_old(const struct learn *learn)
 	return r;
 }
 
-static int learn_read_old(struct learn *learn)
+static int learn_read_earlier_policy(struct learn *learn)
 {
 	json_error_t error;
 	int r;
 
 	if (!learn->merge)
 		return 0;
-	r = learn_check_old(learn);
+	r = learn_check_earlier_policy(learn);
 	if (r < 0)
 		return r;
 	learn->old = json_load_file(learn->merge, JSON_REJECT_DUPLICATES, &error);
@@ -161,7 +161,7 @@ static int learn_prepare_places(struct learn *learn)
 		r = learn_try_output(learn);
 	if (r < 0)
 		return r;
-	learn->virt = learn->workdir ? learn->workdir : LEARN_WORKDIR;
+	learn->virt = learn->workdir ? learn->workdir : LEARN_DEFAULT_WORKDIR;
 	learn->base = learn->merge ? NULL : learn->profile ? learn->profile : "minimal";
 	if (learn->base && strchr(learn->base, '/')) { /* relative to here, not to the policy that extends it */
 		learn->base_path = realpath(learn->base, NULL);
@@ -173,7 +173,7 @@ static int learn_prepare_places(struct learn *learn)
 }
 
 /* What the rules are made by, besides the runs: packages, and secrets that have several names. */
-static int learn_look_around(struct learn *learn)
+static int learn_read_packages_and_secrets(struct learn *learn)
 {
 	const char *const places[] = {learn->workdir, NULL};
 	int r = packages_read(NULL, &learn->packages);
@@ -185,11 +185,11 @@ static int learn_look_around(struct learn *learn)
 
 int learn_prepare(struct learn *learn)
 {
-	int r = learn_read_old(learn);
+	int r = learn_read_earlier_policy(learn);
 
 	if (r == 0)
 		r = learn_prepare_places(learn);
 	if (r == 0)
-		r = learn_look_around(learn);
+		r = learn_read_packages_and_secrets(learn);
 	return r < 0 ? r : learn_prepare_runs(learn);
 }

@@ -21,9 +21,10 @@ static void report_print_refusals(const struct learn *learn)
 		cli_note("callgate learn: never granted: %s (%s): %s", report_get_text(entry, "path"),
 			 report_get_text(entry, "right"), report_get_text(entry, "why"));
 	}
-	if (json_array_size(learn->draft.left) > 0)
+	if (json_array_size(learn->draft.disabled_paths) > 0)
 		cli_note("callgate learn: %zu rule%s left out, with \"disabled\"; --allow-risky grants them",
-			 json_array_size(learn->draft.left), json_array_size(learn->draft.left) == 1 ? " is" : "s are");
+			 json_array_size(learn->draft.disabled_paths),
+			 json_array_size(learn->draft.disabled_paths) == 1 ? " is" : "s are");
 }
 
 static void report_print_unmet(const struct learn *learn)
@@ -36,7 +37,7 @@ static void report_print_unmet(const struct learn *learn)
 	}
 }
 
-static void report_print_bugs(const struct learn *learn)
+static void report_print_wrong_denials(const struct learn *learn)
 {
 	for (size_t i = 0; i < json_array_size(learn->bugs); i++) {
 		const json_t *bug = json_array_get(learn->bugs, i);
@@ -81,15 +82,15 @@ static json_t *report_make_json(const struct learn *learn, const struct learn_fi
 {
 	json_t *extends = json_object_get(learn->draft.root, "extends");
 
-	const bool good = json_array_size(learn->bugs) == 0 && !learn_ends_differ(learn);
+	const bool good = json_array_size(learn->bugs) == 0 && !learn_run_ends_differ(learn);
 
 	return json_pack("{s:s, s:O?, s:I, s:I, s:I, s:I, s:O, s:O, s:O, s:O, s:o, s:b, s:i, s:O?, s:O?}", "policy",
 			 learn->output, "extends", extends, "rules", (json_int_t)draft_count_rules(&learn->draft),
 			 "files_granted", (json_int_t)files->granted, "files_by_profile",
-			 (json_int_t)files->by_profile, "files_used", (json_int_t)files->used, "left_out",
-			 learn->draft.left, "never_granted", learn->draft.refused, "unmet", learn->unmet, "denials",
-			 learn->bugs, "verified", learn->proof ? json_boolean(good) : json_null(), "observed",
-			 learn->observed, "rounds", (int)learn->rounds, "exit_code",
+			 (json_int_t)files->granted_by_profile, "files_used", (json_int_t)files->used, "left_out",
+			 learn->draft.disabled_paths, "never_granted", learn->draft.refused, "unmet", learn->unmet,
+			 "denials", learn->bugs, "verified", learn->proof ? json_boolean(good) : json_null(),
+			 "observed", learn->observed, "rounds", (int)learn->rounds, "exit_code",
 			 json_object_get(learn->result, "exit_code"), "verified_exit_code",
 			 json_object_get(learn->proof, "exit_code"));
 }
@@ -99,9 +100,10 @@ static void report_print_text(const struct learn *learn, const struct learn_file
 	(void)text_printf(stdout, "%s: %zu rules; %" PRIu64 " files can be read, %" PRIu64 " were", learn->output,
 			  draft_count_rules(&learn->draft), files->granted, files->used);
 	if (learn->base)
-		(void)text_printf(stdout, "; the profile %s alone grants %" PRIu64, learn->base, files->by_profile);
+		(void)text_printf(stdout, "; the profile %s alone grants %" PRIu64, learn->base,
+				  files->granted_by_profile);
 	(void)text_printf(stdout, "\n");
-	if (learn->proof && json_array_size(learn->bugs) == 0 && !learn_ends_differ(learn))
+	if (learn->proof && json_array_size(learn->bugs) == 0 && !learn_run_ends_differ(learn))
 		(void)text_printf(stdout, "verified: the program %s under it %s\n",
 				  learn->observed ? "was observed" : "ran",
 				  learn->expected ? "and was denied only what is left out" : "without a denial");
@@ -116,7 +118,7 @@ int learn_report(struct learn *learn)
 		return CLI_ERROR;
 	report_print_refusals(learn);
 	report_print_unmet(learn);
-	report_print_bugs(learn);
+	report_print_wrong_denials(learn);
 	report_print_ends(learn);
 	if (learn->json) {
 		r = cli_print_json("learn", report_make_json(learn, &files));
@@ -125,5 +127,5 @@ int learn_report(struct learn *learn)
 	} else {
 		report_print_text(learn, &files);
 	}
-	return json_array_size(learn->bugs) > 0 || learn_ends_differ(learn) ? 1 : CLI_OK;
+	return json_array_size(learn->bugs) > 0 || learn_run_ends_differ(learn) ? 1 : CLI_OK;
 }

@@ -11,7 +11,7 @@
 #define LEARN_PROOF_ROUNDS 3u /* each adds rules for what the verification was denied */
 
 /* A larger profile is extended when it leaves so many fewer needs. */
-#define LEARN_PROFILE_GAIN 12u
+#define LEARN_PROFILE_NEEDS_SAVED_MIN 12u
 
 /* Extends the profile that leaves the fewest needs, if it leaves many fewer than a smaller one. *ret_changed: it does.
  */
@@ -27,7 +27,7 @@ static int learn_choose_profile(struct learn *learn, bool *ret_changed)
 	r = learn_count_unmet(learn, learn->base, &least);
 	for (size_t i = 0; r == 0 && i < sizeof(larger) / sizeof(larger[0]); i++) {
 		r = learn_count_unmet(learn, larger[i], &count);
-		if (r < 0 || count + LEARN_PROFILE_GAIN > least)
+		if (r < 0 || count + LEARN_PROFILE_NEEDS_SAVED_MIN > least)
 			continue;
 		least = count;
 		learn->base = larger[i];
@@ -63,16 +63,16 @@ static int learn_note_unmet(struct learn *learn)
 
 		if (!path)
 			r = -ENOMEM;
-		else if (!learn_has_entry(learn->draft.left, path) && !learn_has_entry(learn->draft.refused, path) &&
-			 json_array_append_new(learn->unmet,
-					       json_pack("{s:O, s:s}", "path", path, "right", right)) < 0)
+		else if (!learn_has_entry(learn->draft.disabled_paths, path) &&
+			 !learn_has_entry(learn->draft.refused, path) &&
+			 json_array_append_new(learn->unmet, json_pack("{s:O, s:s}", "path", path, "right", right)) < 0)
 			r = -ENOMEM;
 	}
 	return r;
 }
 
 /* Adds rules until all is granted that may be. 0 or -errno, with a message. */
-static int learn_fold(struct learn *learn)
+static int learn_add_rules_until_granted(struct learn *learn)
 {
 	const struct fold_place place = {.home = learn->home, .workdir = learn->virt, .workdir_host = learn->workdir,
 					 .inodes = learn->inodes, .risky = learn->allow_risky};
@@ -93,7 +93,7 @@ static int learn_fold(struct learn *learn)
 		r = learn_find_unmet(learn, &unmet, &count);
 		if (r < 0 || count == 0)
 			break;
-		r = fold_unmet(&learn->draft, &learn->needs, learn->packages, &place, unmet, count,
+		r = fold_add_rules_for_unmet(&learn->draft, &learn->needs, learn->packages, &place, unmet, count,
 			       round > 0 && count == before);
 		before = count;
 	}
@@ -103,7 +103,7 @@ static int learn_fold(struct learn *learn)
 }
 
 /* Runs the program under the policy; what it is denied is learnt, and it runs again. */
-static int learn_prove(struct learn *learn)
+static int learn_verify_until_proven(struct learn *learn)
 {
 	int r = 0;
 
@@ -111,7 +111,7 @@ static int learn_prove(struct learn *learn)
 		r = learn_verify(learn);
 		if (r < 0 || json_array_size(learn->bugs) == 0 || learn->rounds == LEARN_PROOF_ROUNDS)
 			return r;
-		r = learn_fold(learn);
+		r = learn_add_rules_until_granted(learn);
 		if (r == 0)
 			r = draft_write(&learn->draft, learn->draft_path, false);
 	}
@@ -121,7 +121,7 @@ static int learn_prove(struct learn *learn)
 int learn_from_runs(struct learn *learn)
 {
 	bool changed = false;
-	int r = learn_observe(learn);
+	int r = learn_from_observed_runs(learn);
 
 	if (r == 0)
 		r = learn_choose_profile(learn, &changed);
@@ -130,18 +130,18 @@ int learn_from_runs(struct learn *learn)
 		json_array_clear(learn->own_refusals);
 		r = learn_prepare_runs(learn);
 		if (r == 0)
-			r = learn_observe(learn);
+			r = learn_from_observed_runs(learn);
 	}
 	if (r == 0)
-		r = learn_fold(learn);
+		r = learn_add_rules_until_granted(learn);
 	if (r == 0 && !learn->no_verify)
-		r = learn_prove(learn);
+		r = learn_verify_until_proven(learn);
 	return r;
 }
 
-int learn_from_file(struct learn *learn)
+int learn_from_executable(struct learn *learn)
 {
 	int r = learn_inspect_program(&learn->needs, learn->fixed);
 
-	return r < 0 ? r : learn_fold(learn);
+	return r < 0 ? r : learn_add_rules_until_granted(learn);
 }

@@ -37,12 +37,12 @@ const char *rules_get_name(const struct fold_place *place, const struct need *ne
 	_cleanup_free_ char *real = NULL, *target = NULL;
 
 	/* A link in the working directory is the program's to make: no rule may rest on where it leads. */
-	if (!need->written || rules_get_rest_in_workdir(place, need->written))
+	if (!need->path_as_written || rules_get_rest_in_workdir(place, need->path_as_written))
 		return need->path;
-	real = realpath(need->written, NULL);
+	real = realpath(need->path_as_written, NULL);
 	rules_get_host_path(place, need->path, host);
 	target = realpath(host, NULL);
-	return real && target && strcmp(real, target) == 0 ? need->written : need->path;
+	return real && target && strcmp(real, target) == 0 ? need->path_as_written : need->path;
 }
 
 /* As a policy writes the path: below @workdir or ~, with "$" escaped. Owned; NULL: no memory. */
@@ -65,7 +65,7 @@ int rules_refuse_unwritable(const struct fold *fold, const struct unmet *unmet, 
 								   : NULL;
 
 	*ret_refused = why != NULL;
-	return why ? draft_add_refused(fold->draft, unmet->right, path, why) : 0;
+	return why ? draft_add_ungrantable(fold->draft, unmet->right, path, why) : 0;
 }
 
 /* ---- objections ---- */
@@ -122,7 +122,7 @@ const char *rules_find_objection(const struct fold_place *place, const char *pat
 
 	if (tier_find(place->home, pattern, right, &why) != TIER_GRANTED)
 		return why;
-	if (!pattern_is_telling(pattern))
+	if (!pattern_components_have_letters(pattern))
 		return "a pattern for it would match too many names";
 	if (star && rules_may_name_system_secret(pattern))
 		return "it could be the name of a secret";
@@ -152,7 +152,7 @@ static int rules_put(const struct fold *fold, const struct unmet *unmet, const c
 {
 	_cleanup_free_ char *because = because_taken, *written = rules_write_path(fold->place, path);
 
-	if (!written || !because || (disabled && draft_add_left(fold->draft, unmet->need->path) < 0))
+	if (!written || !because || (disabled && draft_add_disabled_path(fold->draft, unmet->need->path) < 0))
 		return -ENOMEM;
 	return draft_add_path(fold->draft, unmet->right, written, steal_pointer(&because), found, disabled);
 }
@@ -255,7 +255,7 @@ int rules_sort_by_tier(const struct fold *fold, const struct unmet *unmet, bool 
 		tier = rules_find_tier_of_file(fold, host, unmet, &why);
 	*ret_done = tier != TIER_GRANTED;
 	if (tier == TIER_NEVER)
-		return draft_add_refused(fold->draft, unmet->right, path, why);
+		return draft_add_ungrantable(fold->draft, unmet->right, path, why);
 	if (tier == TIER_RISKY && risky && rules_is_link(host))
 		return rules_leave_out(fold, unmet, name, "a rule for a link grants what it leads to");
 	if (tier == TIER_RISKY)

@@ -12,7 +12,7 @@ struct fold_item {
 	const char *path;    /* in the view; as a rule would name it */
 	char *key;           /* items with equal keys become one rule in this step; owned; NULL: the item stays alone */
 	const char *package; /* of the unit in `key` */
-	bool done;
+	bool is_granted;
 };
 
 struct fold {

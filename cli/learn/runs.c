@@ -14,7 +14,7 @@
 #include "cli/run/private.h"
 #include "replay/log.h"
 
-#define WHERE_FILE "where.json" /* names the working directory of all runs, which are made in copies of it */
+#define RUNS_WORKDIR_FILE "where.json" /* names the working directory of all runs, which are made in copies of it */
 
 /* ---- the files ---- */
 
@@ -77,7 +77,7 @@ int learn_prepare_runs(struct learn *learn)
 		r = runs_add_env(&learn->draft, &learn->env);
 	if (r < 0)
 		return cli_fail_no_memory("learn"), r;
-	r = runs_write_json(learn, WHERE_FILE,
+	r = runs_write_json(learn, RUNS_WORKDIR_FILE,
 			    json_pack("{s:i, s:s, s:s}", "version", 1, "name", "where", "workdir", learn->virt));
 	/* Beside the policy that will be written, because it may name files relative to that place. */
 	return r < 0 ? r : draft_write(&learn->draft, learn->draft_path, false);
@@ -127,7 +127,7 @@ static int runs_wait(pid_t pid)
 }
 
 /* With --user, the user's group may pass through the directory, as it must to reach the working directory in it. */
-static int runs_let_user_pass(const struct learn *learn, const char *dir)
+static int runs_let_user_traverse_dir(const struct learn *learn, const char *dir)
 {
 	const char *text = json_string_value(json_object_get(learn->draft.root, "user"));
 	struct privs_user user = {0};
@@ -167,13 +167,13 @@ static int runs_perform(struct learn *learn, const char *policy, const char *inp
 			json_t **ret_result)
 {
 	_cleanup_free_ char *dir = cli_format("%s/%u", learn->dir, learn->next_run++),
-			    *where = cli_format("%s/" WHERE_FILE, learn->dir);
+			    *where = cli_format("%s/" RUNS_WORKDIR_FILE, learn->dir);
 	_cleanup_free_ const char **options = runs_make_options(learn, where, policy, observe);
 	const struct batch_run run = {.dir = dir, .workdir = learn->workdir, .options = options,
 				      .program = (const char *const *)learn->program, .input = input};
 	int r = dir && where && options ? 0 : -ENOMEM;
 
-	if (r == 0 && (mkdir(dir, 0700) < 0 || runs_let_user_pass(learn, dir) < 0))
+	if (r == 0 && (mkdir(dir, 0700) < 0 || runs_let_user_traverse_dir(learn, dir) < 0))
 		r = -errno;
 	if (r == 0)
 		r = runs_wait(batch_start_run(&run));
@@ -196,17 +196,17 @@ static int runs_perform(struct learn *learn, const char *policy, const char *inp
 
 struct runs_reader {
 	struct learn *learn;
-	bool denied; /* only what was denied: of a verification */
+	bool reads_denied_only; /* only what was denied: of a verification */
 	struct query query;
 };
 
-static int runs_take_record(void *ctx, const struct scan_record *record)
+static int runs_add_needs_of_record(void *ctx, const struct scan_record *record)
 {
 	struct runs_reader *reader = ctx;
 	char call[64] = "", exe[PATH_MAX] = "";
 	int r = query_read_record(record, &reader->query);
 
-	if (r < 0 || (reader->denied && reader->query.allowed))
+	if (r < 0 || (reader->reads_denied_only && reader->query.allowed))
 		return r;
 	(void)scan_get_bytes(&record->syscall, call, sizeof(call)); /* too long: no name of a call */
 	(void)scan_get_bytes(&record->exe, exe, sizeof(exe));
@@ -215,15 +215,15 @@ static int runs_take_record(void *ctx, const struct scan_record *record)
 
 static int runs_read_log(struct learn *learn, const char *dir, bool denied)
 {
-	_cleanup_free_ char *path = cli_format("%s/" BATCH_LOG, dir);
+	_cleanup_free_ char *path = cli_format("%s/" BATCH_LOG_FILE, dir);
 	_cleanup_free_ struct runs_reader *context = calloc(1, sizeof(*context));
-	const struct replay_reader reader = {.path = path, .record = runs_take_record, .ctx = context};
+	const struct replay_reader reader = {.path = path, .record = runs_add_needs_of_record, .ctx = context};
 	struct replay_log_state state = {0};
 	int r = path && context ? 0 : -ENOMEM;
 
 	if (r == 0) {
 		context->learn = learn;
-		context->denied = denied;
+		context->reads_denied_only = denied;
 		r = replay_read_log(&reader, &state);
 	}
 	if (r == -E2BIG)
@@ -238,7 +238,7 @@ static int runs_read_log(struct learn *learn, const char *dir, bool denied)
 /* ---- learning ---- */
 
 /* Keeps what callgate refused itself: the policy cannot grant it, so a verification is refused it as well. */
-static void runs_note_own_refusals(struct learn *learn)
+static void runs_keep_refusals_by_callgate(struct learn *learn)
 {
 	const json_t *denials = json_object_get(learn->result, "denials");
 
@@ -274,7 +274,7 @@ static int runs_keep_end(json_t *ends, size_t input, const json_t *result)
 		       : 0;
 }
 
-bool learn_ends_differ(const struct learn *learn)
+bool learn_run_ends_differ(const struct learn *learn)
 {
 	return learn->proof && !json_equal(learn->ends, learn->proof_ends);
 }
@@ -291,11 +291,11 @@ static int runs_observe_once(struct learn *learn, size_t at)
 	if (r == 0)
 		r = runs_read_log(learn, dir, false);
 	if (r == 0)
-		runs_note_own_refusals(learn);
+		runs_keep_refusals_by_callgate(learn);
 	return r < 0 ? r : runs_keep_end(learn->ends, at, learn->result);
 }
 
-int learn_observe(struct learn *learn)
+int learn_from_observed_runs(struct learn *learn)
 {
 	int r = 0;
 
@@ -353,7 +353,7 @@ static bool runs_is_own_refusal(const json_t *denial)
 }
 
 /* True for a denial that has nothing to do with the rules: it was refused in the learning run, too, or left out. */
-static bool runs_expect_denial(const struct learn *learn, const json_t *denial)
+static bool runs_denial_is_expected(const struct learn *learn, const json_t *denial)
 {
 	const char *resolved = json_string_value(json_object_get(denial, "resolved"));
 
@@ -367,8 +367,8 @@ static bool runs_expect_denial(const struct learn *learn, const json_t *denial)
 	}
 	if (runs_expect_connect(learn, denial) || runs_is_own_refusal(denial))
 		return true;
-	for (size_t i = 0; resolved && i < json_array_size(learn->draft.left); i++)
-		if (path_is_below(resolved, json_string_value(json_array_get(learn->draft.left, i))))
+	for (size_t i = 0; resolved && i < json_array_size(learn->draft.disabled_paths); i++)
+		if (path_is_below(resolved, json_string_value(json_array_get(learn->draft.disabled_paths, i))))
 			return true;
 	for (size_t i = 0; resolved && i < json_array_size(learn->draft.refused); i++)
 		if (path_is_below(resolved, json_string_value(json_object_get(
@@ -377,14 +377,14 @@ static bool runs_expect_denial(const struct learn *learn, const json_t *denial)
 	return false;
 }
 
-static int runs_collect_bugs(struct learn *learn)
+static int runs_collect_wrong_denials(struct learn *learn)
 {
 	const json_t *denials = json_object_get(learn->proof, "denials");
 
 	for (size_t i = 0; i < json_array_size(denials); i++) {
 		json_t *denial = json_array_get(denials, i);
 
-		if (runs_expect_denial(learn, denial))
+		if (runs_denial_is_expected(learn, denial))
 			learn->expected++;
 		else if (json_array_append(learn->bugs, denial) < 0)
 			return -ENOMEM;
@@ -407,7 +407,7 @@ static int runs_verify_once(struct learn *learn, size_t at)
 	if (learn->observed)
 		r = runs_perform(learn, learn->draft_path, input, true, &dir, &learn->proof);
 	if (r == 0)
-		r = runs_collect_bugs(learn);
+		r = runs_collect_wrong_denials(learn);
 	if (r == 0)
 		r = runs_keep_end(learn->proof_ends, at, learn->proof);
 	if (r == 0 && json_array_size(learn->bugs) > 0)

@@ -26,7 +26,7 @@ struct scan {
 };
 
 /* How much it would matter that a file can be read. */
-static unsigned scan_rank_file(const struct scan *scan, const char *path, const struct stat *status)
+static unsigned scan_rank_sensitivity(const struct scan *scan, const char *path, const struct stat *status)
 {
 	static const char *const telling[] = {"key", "secret", "token", "passw", "cred", "auth", "cert", "private"};
 	const struct secret_pattern *secret = secret_find_pattern(scan->scope->home, path);
@@ -45,21 +45,21 @@ static unsigned scan_rank_file(const struct scan *scan, const char *path, const 
 }
 
 /* Keeps the name if it is among the most sensitive. */
-static int scan_keep_name(struct scan_found *found, const char *path, unsigned rank)
+static int scan_keep_if_most_sensitive(struct scan_found *found, const char *path, unsigned rank)
 {
 	size_t at = 0;
 	char *copy;
 
-	while (at < SCAN_NAMES && found->name[at] && found->rank[at] >= rank)
+	while (at < SCAN_SENSITIVE_NAMES_MAX && found->name[at] && found->rank[at] >= rank)
 		at++;
-	if (at == SCAN_NAMES)
+	if (at == SCAN_SENSITIVE_NAMES_MAX)
 		return 0;
 	copy = strdup(path);
 	if (!copy)
 		return -ENOMEM;
-	free(found->name[SCAN_NAMES - 1]);
-	memmove(&found->name[at + 1], &found->name[at], (SCAN_NAMES - 1 - at) * sizeof(found->name[0]));
-	memmove(&found->rank[at + 1], &found->rank[at], (SCAN_NAMES - 1 - at) * sizeof(found->rank[0]));
+	free(found->name[SCAN_SENSITIVE_NAMES_MAX - 1]);
+	memmove(&found->name[at + 1], &found->name[at], (SCAN_SENSITIVE_NAMES_MAX - 1 - at) * sizeof(found->name[0]));
+	memmove(&found->rank[at + 1], &found->rank[at], (SCAN_SENSITIVE_NAMES_MAX - 1 - at) * sizeof(found->rank[0]));
 	found->name[at] = copy;
 	found->rank[at] = rank;
 	return 0;
@@ -76,7 +76,7 @@ static const char *scan_get_virt(const struct scan *scan, const char *path, char
 	return buffer;
 }
 
-static void scan_object(struct scan *scan, const char *why)
+static void scan_set_first_objection(struct scan *scan, const char *why)
 {
 	if (!scan->found->objection)
 		scan->found->objection = why;
@@ -96,7 +96,7 @@ static const char *scan_find_objection(const struct scan *scan, const struct sta
 
 static int scan_file(struct scan *scan, const char *path, const struct stat *status)
 {
-	const unsigned rank = scan_rank_file(scan, path, status);
+	const unsigned rank = scan_rank_sensitivity(scan, path, status);
 	char buffer[PATH_MAX];
 	const bool used = needs_have_path(scan->scope->needs, scan_get_virt(scan, path, buffer));
 	const char *objection = scan_find_objection(scan, status, rank, used);
@@ -104,8 +104,8 @@ static int scan_file(struct scan *scan, const char *path, const struct stat *sta
 	scan->found->files++;
 	scan->found->used += used;
 	if (objection)
-		scan_object(scan, objection);
-	return used ? 0 : scan_keep_name(scan->found, path, rank);
+		scan_set_first_objection(scan, objection);
+	return used ? 0 : scan_keep_if_most_sensitive(scan->found, path, rank);
 }
 
 /* Directories that nobody else may search hold private things, whatever these are. */
@@ -114,15 +114,15 @@ static void scan_directory(struct scan *scan, const char *path, const struct sta
 	const struct secret_pattern *secret = secret_find_pattern(scan->scope->home, path);
 
 	if (secret && secret->certainty == SECRET_CERTAIN)
-		scan_object(scan, "it holds a secret");
+		scan_set_first_objection(scan, "it holds a secret");
 	if (!(status->st_mode & S_IXOTH) && (status->st_uid != geteuid() || geteuid() == 0))
-		scan_object(scan, "it holds a directory that not everybody may search");
+		scan_set_first_objection(scan, "it holds a directory that not everybody may search");
 }
 
 static int scan_entry(struct scan *scan, const FTSENT *entry)
 {
 	if (++scan->entries > SCAN_ENTRIES_MAX) {
-		scan_object(scan, "it is too large to be looked at");
+		scan_set_first_objection(scan, "it is too large to be looked at");
 		return 1;
 	}
 	switch (entry->fts_info) {
@@ -135,7 +135,7 @@ static int scan_entry(struct scan *scan, const FTSENT *entry)
 	case FTS_DEFAULT:
 		return scan_file(scan, entry->fts_path, entry->fts_statp);
 	case FTS_DNR:
-		scan_object(scan, "it holds a directory that cannot be looked at");
+		scan_set_first_objection(scan, "it holds a directory that cannot be looked at");
 		return 0;
 	default:
 		return 0;
@@ -157,7 +157,7 @@ static int scan_tree(struct scan *scan, const char *path)
 }
 
 /* GLOB_PERIOD: "*" matches names with a leading dot, as in a rule; "." and "..", too, which no rule names. */
-static int scan_match(struct scan *scan, const char *path)
+static int scan_tree_of_glob_match(struct scan *scan, const char *path)
 {
 	const char *name = strrchr(path, '/');
 
@@ -194,14 +194,14 @@ int scan_grant(const struct scan_scope *scope, const char *path, const char *vir
 	if (!pattern || glob(pattern, GLOB_NOSORT | GLOB_PERIOD, NULL, &matches) == GLOB_NOSPACE)
 		r = -ENOMEM;
 	for (size_t i = 0; r == 0 && i < matches.gl_pathc; i++)
-		r = scan_match(&scan, matches.gl_pathv[i]);
+		r = scan_tree_of_glob_match(&scan, matches.gl_pathv[i]);
 	globfree(&matches);
 	return r;
 }
 
 void scan_found_release(struct scan_found *found)
 {
-	for (size_t i = 0; i < SCAN_NAMES; i++)
+	for (size_t i = 0; i < SCAN_SENSITIVE_NAMES_MAX; i++)
 		free(found->name[i]);
 	*found = (struct scan_found){0};
 }

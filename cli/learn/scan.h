@@ -9,13 +9,13 @@
 #include "cli/learn/inodes.h"
 #include "cli/learn/needs.h"
 
-#define SCAN_NAMES 5u
+#define SCAN_SENSITIVE_NAMES_MAX 5u
 #define SCAN_ENTRIES_MAX 300000u /* of one directory; a larger one is not granted as a whole */
 
 struct scan_found {
 	uint64_t files, used;    /* not directories; used: the program asked for them */
-	char *name[SCAN_NAMES];  /* the most sensitive of the unused ones, the worst first; owned */
-	unsigned rank[SCAN_NAMES];
+	char *name[SCAN_SENSITIVE_NAMES_MAX];  /* the most sensitive of the unused ones, the worst first; owned */
+	unsigned rank[SCAN_SENSITIVE_NAMES_MAX];
 	const char *objection;   /* why it should not be granted as a whole; static; NULL: nothing */
 };
 

@@ -20,7 +20,8 @@
  * Splits a path that does not exist into the nearest directory that does and the name in it. True when something is
  * named below that.
  */
-static bool singles_split_made(const struct fold *fold, const char *path, char dir[PATH_MAX], char name[NAME_MAX + 1])
+static bool singles_split_not_existing(const struct fold *fold, const char *path, char dir[PATH_MAX],
+				       char name[NAME_MAX + 1])
 {
 	char host[PATH_MAX], *slash;
 	struct stat status;
@@ -39,13 +40,13 @@ static bool singles_split_made(const struct fold *fold, const char *path, char d
  * A rule for a name that does not exist grants nothing, so the rule is a pattern in the nearest directory that does:
  * the first missing name, with "*" for its numbers and its end, and all below it if something below was asked for.
  */
-static int singles_add_made(const struct fold *fold, const struct fold_item *item)
+static int singles_add_not_existing(const struct fold *fold, const struct fold_item *item)
 {
 	_cleanup_free_ char *blurred = NULL, *pattern = NULL;
 	char dir[PATH_MAX], name[NAME_MAX + 1];
-	const bool below = singles_split_made(fold, item->unmet->need->path, dir, name);
+	const bool below = singles_split_not_existing(fold, item->unmet->need->path, dir, name);
 
-	blurred = pattern_blur_name(name);
+	blurred = pattern_replace_random_in_name(name);
 	if (!blurred)
 		return -ENOMEM;
 	pattern = cli_format("%s/%s%s%s", dir, blurred, *blurred && blurred[strlen(blurred) - 1] == '*' ? "" : "*",
@@ -91,16 +92,16 @@ static int singles_try_directory(const struct fold *fold, const struct fold_item
 }
 
 /* A directory whose entries were read. */
-static int singles_add_listed(const struct fold *fold, const struct fold_item *item)
+static int singles_add_listed_directory(const struct fold *fold, const struct fold_item *item)
 {
 	bool added = false;
-	int r = item->unmet->need->opened ? singles_try_directory(fold, item, &added) : 0;
+	int r = item->unmet->need->entries_were_read ? singles_try_directory(fold, item, &added) : 0;
 
 	return r < 0 || added ? r : rules_add_directory_only(fold, item->unmet->need);
 }
 
 /* A directory that was changed itself, as by chmod(2): a rule for it grants changing all that is in it. */
-static int singles_add_changed(const struct fold *fold, const struct fold_item *item)
+static int singles_add_changed_directory(const struct fold *fold, const struct fold_item *item)
 {
 	bool added;
 	int r = singles_try_directory(fold, item, &added);
@@ -133,12 +134,12 @@ int singles_add(const struct fold *fold, const struct fold_item *item, bool dire
 	rules_get_host_path(fold->place, need->path, host);
 	if (lstat(host, &status) < 0)
 		return rules_get_rest_in_workdir(fold->place, need->path) ? singles_add_in_workdir(fold, item)
-									  : singles_add_made(fold, item);
-	if (S_ISLNK(status.st_mode) && !item->unmet->link)
+									  : singles_add_not_existing(fold, item);
+	if (S_ISLNK(status.st_mode) && !item->unmet->is_link_itself)
 		return singles_add_link(fold, item, host);
 	if (!S_ISDIR(status.st_mode))
 		return rules_add(fold, item->unmet, item->path, false);
 	if (item->unmet->right != POLICY_READ)
-		return singles_add_changed(fold, item);
-	return directories ? singles_add_listed(fold, item) : 0;
+		return singles_add_changed_directory(fold, item);
+	return directories ? singles_add_listed_directory(fold, item) : 0;
 }

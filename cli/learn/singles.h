@@ -4,7 +4,7 @@
 
 #include "cli/learn/rules.h"
 
-/* directories: as of fold_unmet. 0 or -ENOMEM. */
+/* directories: as of fold_add_rules_for_unmet. 0 or -ENOMEM. */
 int singles_add(const struct fold *fold, const struct fold_item *item, bool directories);
 
 #endif

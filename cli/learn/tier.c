@@ -11,7 +11,7 @@
 #include "policy/paths/suggest.h"
 
 /* Secrets that are the machine's own: no program of a user has business with them. */
-static bool tier_is_of_machine(const struct secret_pattern *secret)
+static bool tier_secret_is_of_machine(const struct secret_pattern *secret)
 {
 	static const char *const kinds[] = {"password hashes", "who may become root", "socket of a service",
 					    "ssh host key",    "disk key"};
@@ -43,7 +43,7 @@ static const char *tier_get_rest_in_home(const char *home, const char *path)
 }
 
 /* What other programs than this one run or obey later: writing it is a way out of the sandbox. */
-static bool tier_is_obeyed(const char *home, const char *path)
+static bool tier_others_run_or_obey_path(const char *home, const char *path)
 {
 	static const char *const in_home[] = {"bin", ".local/bin", ".local/lib", ".local/share/applications",
 					      ".local/share/systemd", ".config/autostart", ".config/environment.d",
@@ -78,7 +78,7 @@ enum tier tier_find(const char *home, const char *path, unsigned right, const ch
 
 	(void)snprintf(copy, sizeof(copy), "%s", path);
 	*ret_why = suggest_shorten_path(&host, copy, right);
-	if (!*ret_why && right == POLICY_WRITE && tier_is_obeyed(home, path)) {
+	if (!*ret_why && right == POLICY_WRITE && tier_others_run_or_obey_path(home, path)) {
 		*ret_why = "other programs run it, or do what it says";
 		return TIER_RISKY;
 	}
@@ -86,7 +86,7 @@ enum tier tier_find(const char *home, const char *path, unsigned right, const ch
 		return TIER_GRANTED;
 	if (secret) {
 		*ret_why = secret->kind;
-		return tier_is_of_machine(secret) ? TIER_NEVER : TIER_RISKY;
+		return tier_secret_is_of_machine(secret) ? TIER_NEVER : TIER_RISKY;
 	}
 	/* What is installed may be read, but writing it is refused. All else that is refused is too much. */
 	(void)snprintf(copy, sizeof(copy), "%s", path);

@@ -22,13 +22,13 @@ static int minimise_load_text(void *ctx, const char *name, const char *from, cha
 	return -ENOMEM;
 }
 
-void minimise_watch_policy(struct minimise_runs *runs)
+void minimise_read_policy_from_memory(struct minimise_runs *runs)
 {
 	runs->load = runs->host.policy.load;
 	runs->host.policy.load = minimise_load_text;
 }
 
-static int minimise_stop(void *ctx, const struct query *query, const struct query_answer *answer)
+static int minimise_stop_at_lost_access(void *ctx, const struct query *query, const struct query_answer *answer)
 {
 	(void)ctx;
 	(void)query;
@@ -42,7 +42,7 @@ struct loss {
 	bool any;
 };
 
-static int minimise_take_loss(void *ctx, const struct query *query, const struct query_answer *answer)
+static int minimise_visit_lost_access(void *ctx, const struct query *query, const struct query_answer *answer)
 {
 	struct loss *loss = ctx;
 
@@ -61,19 +61,19 @@ static int minimise_judge_runs(struct minimise *all, struct minimise_runs *runs,
 		options.workdir = runs->workdir;
 		options.workdir_named = runs->workdir;
 	}
-	r = cli_try_policy(&options, &runs->host, &policy);
+	r = cli_try_to_load_policy(&options, &runs->host, &policy);
 	if (r == 0)
 		r = query_judge_create(policy, &judge);
 	if (r != 0)
 		return r;
-	r = used_find_losses(&runs->used, judge, minimise_take_loss, loss);
+	r = used_find_lost_accesses(&runs->used, judge, minimise_visit_lost_access, loss);
 	query_judge_free(judge);
 	return r < 0 ? r : 0;
 }
 
-int minimise_find_losses(struct minimise *all, minimise_loss_fn *each, void *ctx)
+int minimise_find_lost_accesses(struct minimise *all, minimise_loss_fn *each, void *ctx)
 {
-	struct loss loss = {each ? each : minimise_stop, ctx, false};
+	struct loss loss = {each ? each : minimise_stop_at_lost_access, ctx, false};
 	int r = 0;
 
 	free(all->text);
@@ -95,7 +95,7 @@ const char *minimise_get_text(const json_t *entry)
 	return json_string_value(entry);
 }
 
-size_t minimise_find_entry(const struct minimise_rule *rule)
+size_t minimise_get_index_of_entry(const struct minimise_rule *rule)
 {
 	size_t at = 0;
 
@@ -104,7 +104,7 @@ size_t minimise_find_entry(const struct minimise_rule *rule)
 	return at;
 }
 
-void minimise_print(const char *what, const struct minimise_rule *rule, const char *entry, const char *into)
+void minimise_print_change(const char *what, const struct minimise_rule *rule, const char *entry, const char *into)
 {
 	cli_note("%s %s %s%s%s", what, rule->key, entry, into ? " to " : "", into ? into : "");
 }

@@ -17,20 +17,20 @@
 /* The state of reading a file of cases. */
 struct cases_file {
 	const char *verb, *path, *text;
-	struct locate_memo memo;
+	struct locate_last_search last_search;
 	struct locate_path at; /* place of the current value */
 	bool failed;
 };
 
-static void cases_enter_value(struct cases_file *file, const char *name, size_t index)
+static void cases_enter_position(struct cases_file *file, const char *name, size_t index)
 {
-	file->at.step[file->at.depth++] = (struct locate_step){name, index};
+	file->at.steps[file->at.depth++] = (struct locate_step){name, index};
 }
 
 /* Prints a message about the current value. */
 __attribute__((format(printf, 2, 3))) static void cases_fail(struct cases_file *file, const char *format, ...)
 {
-	unsigned line = locate_find_line(file->text, &file->at, &file->memo);
+	unsigned line = locate_find_line(file->text, &file->at, &file->last_search);
 	_cleanup_free_ char *message = NULL;
 	char key[256];
 	va_list args;
@@ -65,7 +65,7 @@ static bool cases_is_verdict(const char *text)
 }
 
 /* Reads one member of a case. */
-static void cases_take_member(struct cases_file *file, struct policy_case *one, const char *name, const json_t *value)
+static void cases_read_member(struct cases_file *file, struct policy_case *one, const char *name, const json_t *value)
 {
 	static const char *const names[] = {"open", "exec", "connect", "listen", "url",
 					    "name", "verdict", "rule", "reason", NULL};
@@ -76,7 +76,7 @@ static void cases_take_member(struct cases_file *file, struct policy_case *one, 
 		cases_fail(file, "unknown key%s%s%s", nearest ? "; did you mean \"" : "", nearest ? nearest : "",
 			   nearest ? "\"?" : "; see callgate(1) for the keys known here");
 	else if (rule && json_is_null(value))
-		one->no_rule = true;
+		one->expects_no_rule = true;
 	else if (!text || !*text)
 		cases_fail(file, "must be a string that is not empty%s", rule ? ", or null for no rule" : "");
 	else if (question && one->text)
@@ -91,21 +91,21 @@ static void cases_take_member(struct cases_file *file, struct policy_case *one, 
 		one->verdict = text;
 }
 
-static void cases_take_case(struct cases_file *file, const json_t *object, struct policy_case *one)
+static void cases_read_case(struct cases_file *file, const json_t *object, struct policy_case *one)
 {
 	json_t *members = (json_t *)(uintptr_t)object, *value;
 	enum why_kind kind = 0;
 	const char *name;
 	size_t index = 0;
 
-	one->line = locate_find_line(file->text, &file->at, &file->memo);
+	one->line = locate_find_line(file->text, &file->at, &file->last_search);
 	if (!json_is_object(object)) {
 		cases_fail(file, "must be an object such as {\"open\": \"/etc/passwd\", \"verdict\": \"deny\"}");
 		return;
 	}
 	json_object_foreach (members, name, value) {
-		cases_enter_value(file, name, index++);
-		cases_take_member(file, one, name, value);
+		cases_enter_position(file, name, index++);
+		cases_read_member(file, one, name, value);
 		kind = one->text && one->text == json_string_value(value) ? one->kind : kind;
 		file->at.depth--;
 	}
@@ -133,7 +133,7 @@ static const json_t *cases_find_list(struct cases_file *file, const json_t *root
 		return NULL;
 	}
 	json_object_foreach (members, name, value) {
-		cases_enter_value(file, name, index++);
+		cases_enter_position(file, name, index++);
 		if (strcmp(name, "cases") == 0) {
 			list = value;
 			at = index - 1;
@@ -146,11 +146,11 @@ static const json_t *cases_find_list(struct cases_file *file, const json_t *root
 		cases_fail(file, "must have \"cases\", a list of at least one case");
 		return NULL;
 	}
-	cases_enter_value(file, "cases", at);
+	cases_enter_position(file, "cases", at);
 	return list;
 }
 
-static int cases_take_all(struct cases_file *file, const json_t *root, struct policy_cases *cases)
+static int cases_read_all(struct cases_file *file, const json_t *root, struct policy_cases *cases)
 {
 	const json_t *list = cases_find_list(file, root);
 
@@ -162,8 +162,8 @@ static int cases_take_all(struct cases_file *file, const json_t *root, struct po
 		bool failed = file->failed;
 
 		file->failed = false;
-		cases_enter_value(file, NULL, i);
-		cases_take_case(file, json_array_get(list, i), &cases->item[i]);
+		cases_enter_position(file, NULL, i);
+		cases_read_case(file, json_array_get(list, i), &cases->item[i]);
 		file->at.depth--;
 		file->failed |= failed;
 	}
@@ -189,7 +189,7 @@ int policy_cases_read(const char *verb, const char *path, struct policy_cases *r
 		cli_note("%s:%d:%d: not valid JSON: %s", path, error.line, error.column, error.text);
 		return -EINVAL;
 	}
-	ret = cases_take_all(&file, cases.json, &cases);
+	ret = cases_read_all(&file, cases.json, &cases);
 	if (ret == 0)
 		*ret_cases = cases;
 	else
@@ -223,7 +223,7 @@ bool policy_case_holds(const struct policy_case *expected, const struct why_answ
 
 	if (allow ? answer->verdict == VERDICT_DENY : strcmp(verdict_get_name(answer->verdict), expected->verdict) != 0)
 		return false;
-	if (expected->no_rule && answer->rule)
+	if (expected->expects_no_rule && answer->rule)
 		return false;
 	if (expected->rule && !(answer->rule && cases_has_words(answer->rule, expected->rule)))
 		return false;

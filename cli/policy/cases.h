@@ -10,7 +10,7 @@ struct policy_case {
 	const char *text;    /* argument of the question */
 	const char *verdict; /* expected verdict; "allow" accepts every verdict that allows */
 	const char *rule;    /* words that the deciding rule's text must have; NULL: any rule */
-	bool no_rule;        /* the file has "rule": null: no rule may have decided */
+	bool expects_no_rule;        /* the file has "rule": null: no rule may have decided */
 	const char *reason;  /* expected code of the reason; NULL: any */
 	unsigned line;
 };

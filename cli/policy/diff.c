@@ -10,8 +10,8 @@
 #include "policy/paths/host-paths.h"
 
 #define DIFF_VERB "policy diff"
-#define SHOWN_MAX 3 /* most examples shown for the same two rules */
-#define VALUE_MAX 60 /* columns shown of a setting's value */
+#define DIFF_EXAMPLES_SHOWN_MAX 3 /* most examples shown for the same two rules */
+#define DIFF_VALUE_COLUMNS_MAX 60 /* columns shown of a setting's value */
 
 #define _cleanup_diff_ __attribute__((cleanup(policy_diff_release)))
 
@@ -74,14 +74,14 @@ static void diff_confirm_all(struct policy *const policy[2], struct policy_diff 
 /* ---- printing differences ---- */
 
 /* Which of the two policies allows more. */
-static unsigned diff_get_winner(const struct diff_witness *witness)
+static unsigned diff_get_wider_policy(const struct diff_witness *witness)
 {
 	return witness->answer[1].level > witness->answer[0].level;
 }
 
 static void diff_print_finding(struct buf *text, const struct diff_witness *witness)
 {
-	unsigned more = diff_get_winner(witness);
+	unsigned more = diff_get_wider_policy(witness);
 	const struct diff_answer *allows = &witness->answer[more], *denies = &witness->answer[!more];
 
 	buf_printf(text, "%s %s by %s; %s: %s%s%s\n", more ? "+" : "-", witness->op,
@@ -94,7 +94,7 @@ static void diff_print_group(struct buf *text, const struct policy_diff *diff, s
 	unsigned shown = 0;
 
 	diff_print_finding(text, &diff->witness[first]);
-	for (size_t i = first; i < diff->witnesses && shown < SHOWN_MAX; i++) {
+	for (size_t i = first; i < diff->witnesses && shown < DIFF_EXAMPLES_SHOWN_MAX; i++) {
 		if (!diff_witnesses_agree(&diff->witness[first], &diff->witness[i]))
 			continue;
 		buf_printf(text, "    %s %s\n", diff->witness[i].option, diff->witness[i].text);
@@ -107,9 +107,9 @@ static void diff_print_setting(struct buf *text, const struct diff_setting *sett
 	buf_printf(text, "~ %s: ", setting->key);
 	for (unsigned side = 0; side < 2; side++) {
 		const char *value = setting->text[side] ? setting->text[side] : "not set";
-		bool cut = strlen(value) > VALUE_MAX;
+		bool cut = strlen(value) > DIFF_VALUE_COLUMNS_MAX;
 
-		buf_printf(text, "%.*s%s%s", VALUE_MAX, value, cut ? "..." : "", side == 0 ? " -> " : "");
+		buf_printf(text, "%.*s%s%s", DIFF_VALUE_COLUMNS_MAX, value, cut ? "..." : "", side == 0 ? " -> " : "");
 	}
 	buf_printf(text, " (%s)\n", diff_direction_get_name(setting->direction));
 }
@@ -125,7 +125,7 @@ static json_t *diff_make_group_json(const struct policy_diff *diff, size_t first
 	const struct diff_witness *witness = &diff->witness[first];
 	json_t *asked = json_array();
 
-	for (size_t i = first; i < diff->witnesses && json_array_size(asked) < SHOWN_MAX; i++)
+	for (size_t i = first; i < diff->witnesses && json_array_size(asked) < DIFF_EXAMPLES_SHOWN_MAX; i++)
 		if (diff_witnesses_agree(witness, &diff->witness[i]))
 			(void)json_array_append_new(asked, json_pack("{s:s}", diff->witness[i].option,
 								     diff->witness[i].text));
@@ -154,7 +154,7 @@ static json_t *diff_make_settings_json(const struct policy_diff *diff)
 }
 
 /* True for the first witness of its group. */
-static bool diff_begins_group(const struct policy_diff *diff, size_t at)
+static bool diff_witness_is_first_of_group(const struct policy_diff *diff, size_t at)
 {
 	for (size_t i = 0; i < at; i++)
 		if (diff_witnesses_agree(&diff->witness[i], &diff->witness[at]))
@@ -168,7 +168,7 @@ static size_t diff_report_side(struct diff_report *report, const struct policy_d
 	size_t groups = 0;
 
 	for (size_t i = 0; i < diff->witnesses; i++) {
-		if (diff_get_winner(&diff->witness[i]) != side || !diff_begins_group(diff, i))
+		if (diff_get_wider_policy(&diff->witness[i]) != side || !diff_witness_is_first_of_group(diff, i))
 			continue;
 		groups++;
 		diff_print_group(&report->text, diff, i);
@@ -283,7 +283,7 @@ static int diff_parse_options(int argc, char **argv, struct diff_options *option
 	};
 	int status = cli_parse_options(argc, argv, &syntax);
 
-	if (status != CLI_PARSED)
+	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	if (argc - optind < 2 || argc - optind > 3) {
 		cli_print_error(DIFF_VERB, "takes two policies, and -- PROGRAM for what @interpreter stands for");
@@ -292,7 +292,7 @@ static int diff_parse_options(int argc, char **argv, struct diff_options *option
 	options->name[0] = argv[optind];
 	options->name[1] = argv[optind + 1];
 	options->program = argv[optind + 2];
-	return CLI_PARSED;
+	return CLI_OPTIONS_PARSED;
 }
 
 int policy_main_diff(int argc, char **argv)
@@ -301,7 +301,7 @@ int policy_main_diff(int argc, char **argv)
 	struct diff_report report = {.options = &options};
 	int status = diff_parse_options(argc, argv, &options);
 
-	if (status == CLI_PARSED) {
+	if (status == CLI_OPTIONS_PARSED) {
 		report.phases = json_array();
 		status = diff_compare_policies(&report);
 		if (status == CLI_OK)

@@ -20,7 +20,7 @@ static const struct {
 	{"filesystem", "read", "filesystem.read", true},   {"filesystem", "public", "filesystem.public", true},
 	{"network", "allow", "network.allow", false},	   {"network", "listen", "network.listen", false},
 };
-#define LISTS (sizeof(lists) / sizeof(lists[0]))
+#define MINIMISE_LISTS_COUNT (sizeof(lists) / sizeof(lists[0]))
 
 struct rules {
 	struct minimise_rule *rule; /* array of rules; owned */
@@ -40,7 +40,7 @@ static bool minimise_may_change(const json_t *entry)
 
 static int minimise_list_rules(const struct minimise *all, struct rules *ret_rules)
 {
-	for (size_t i = 0; i < LISTS; i++) {
+	for (size_t i = 0; i < MINIMISE_LISTS_COUNT; i++) {
 		json_t *list = json_object_get(json_object_get(all->root, lists[i].section), lists[i].name);
 		struct minimise_rule *more =
 			reallocarray(ret_rules->rule, ret_rules->count + json_array_size(list) + 1, sizeof(*more));
@@ -70,15 +70,15 @@ static int minimise_compare_rules(const void *a, const void *b)
 /* Tries to drop a rule. True: it was dropped, because no used access needs it. */
 static bool minimise_drop_rule(struct minimise *all, struct minimise_rule *rule)
 {
-	size_t at = minimise_find_entry(rule);
+	size_t at = minimise_get_index_of_entry(rule);
 	json_t *entry = json_incref(rule->entry);
 	const char *text = minimise_get_text(entry);
 	bool dropped;
 
 	(void)json_array_remove(rule->list, at);
-	dropped = minimise_find_losses(all, NULL, NULL) == 0;
+	dropped = minimise_find_lost_accesses(all, NULL, NULL) == 0;
 	if (dropped)
-		minimise_print("dropped", rule, text ? text : "", NULL);
+		minimise_print_change("dropped", rule, text ? text : "", NULL);
 	else
 		(void)json_array_insert(rule->list, at, entry);
 	all->dropped += dropped;
@@ -98,7 +98,7 @@ static void minimise_drop_requests(struct minimise *all, struct minimise_rule *r
 	}
 }
 
-static int minimise_try_rules(struct minimise *all, struct rules *rules)
+static int minimise_drop_and_narrow_rules(struct minimise *all, struct rules *rules)
 {
 	int r = 0;
 
@@ -129,7 +129,7 @@ static int minimise_try_all_rules(struct minimise *all)
 	int r = minimise_list_rules(all, &rules);
 
 	if (r == 0)
-		r = minimise_try_rules(all, &rules);
+		r = minimise_drop_and_narrow_rules(all, &rules);
 	free(rules.rule);
 	return r;
 }
@@ -144,5 +144,5 @@ int minimise_change_rules(struct minimise *all)
 		r = minimise_try_all_rules(all);
 	} while (r == 0 && all->dropped + all->narrowed > before);
 	/* Each change was tried when it was made. Now the policy with all changes is checked, too. */
-	return r == 0 ? minimise_find_losses(all, NULL, NULL) : r;
+	return r == 0 ? minimise_find_lost_accesses(all, NULL, NULL) : r;
 }

@@ -19,7 +19,7 @@ struct fmt_options {
 };
 
 /* Formats one file. CLI_OK; 1: with --check, the file is not in canonical form; CLI_ERROR with a message. */
-static int fmt_take_text(const struct fmt_options *options, const char *path, const char *text, const char *formatted)
+static int fmt_output_text(const struct fmt_options *options, const char *path, const char *text, const char *formatted)
 {
 	bool same = strcmp(text, formatted) == 0;
 	int ret;
@@ -37,7 +37,7 @@ static int fmt_take_text(const struct fmt_options *options, const char *path, co
 	return ret < 0 ? CLI_ERROR : CLI_OK;
 }
 
-static int fmt_take_file(const struct fmt_options *options, const char *path)
+static int fmt_format_file(const struct fmt_options *options, const char *path)
 {
 	_cleanup_policy_errors_ struct policy_errors errors = {0};
 	_cleanup_free_ char *text = NULL, *formatted = NULL;
@@ -54,7 +54,7 @@ static int fmt_take_file(const struct fmt_options *options, const char *path)
 	cli_print_policy_errors(NULL, &errors);
 	if (ret == -ENOMEM)
 		return cli_fail_no_memory(VERB);
-	return ret < 0 ? CLI_ERROR : fmt_take_text(options, path, text, formatted);
+	return ret < 0 ? CLI_ERROR : fmt_output_text(options, path, text, formatted);
 }
 
 int policy_main_fmt(int argc, char **argv)
@@ -76,14 +76,14 @@ int policy_main_fmt(int argc, char **argv)
 	};
 	int status = cli_parse_options(argc, argv, &syntax);
 
-	if (status != CLI_PARSED)
+	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	if (optind == argc || (options.write && options.check)) {
 		cli_print_error(VERB, optind == argc ? "no file given" : "-w and --check contradict each other");
 		return cli_fail_usage(VERB);
 	}
 	for (status = CLI_OK; optind < argc; optind++) {
-		int one = fmt_take_file(&options, argv[optind]);
+		int one = fmt_format_file(&options, argv[optind]);
 
 		status = one > status ? one : status;
 	}

@@ -54,11 +54,11 @@ static struct minimise_runs *minimise_get_runs(struct minimise *all, const struc
 	runs->workdir = log->workdir ? strdup(log->workdir) : NULL;
 	if (cli_host_init(&runs->host, runs->program) < 0)
 		return NULL;
-	minimise_watch_policy(runs);
+	minimise_read_policy_from_memory(runs);
 	return runs;
 }
 
-static int minimise_take_record(void *ctx, const struct replay_log *log, const struct query_judge *judge,
+static int minimise_add_access(void *ctx, const struct replay_log *log, const struct query_judge *judge,
 				const struct scan_record *record, const struct query *query)
 {
 	struct minimise *all = ctx;
@@ -68,14 +68,14 @@ static int minimise_take_record(void *ctx, const struct replay_log *log, const s
 	(void)record;
 	if (!runs)
 		return -ENOMEM;
-	if (query->kind == QUERY_OTHER) {
+	if (query->kind == QUERY_RULES_DO_NOT_DECIDE) {
 		all->listens |= strcmp(query->why, "within_run") == 0;
 		return 0;
 	}
 	if (!query->allowed)
 		return 0;
 	query_judge(judge, query, &answer);
-	if (!answer.certain || answer.allow)
+	if (!answer.is_certain || answer.allow)
 		return used_add(&runs->used, query, &answer);
 	all->denied++;
 	return 0;
@@ -88,7 +88,7 @@ static int minimise_read_logs(struct minimise *all, char **paths, size_t count)
 	for (size_t i = 0; status == CLI_OK && i < count; i++) {
 		struct replay_log log = {.path = paths[i]};
 
-		status = replay_judge_log(VERB, &all->policy, all->allow_damaged, &log, minimise_take_record, all);
+		status = replay_judge_log(VERB, &all->policy, all->allow_damaged, &log, minimise_add_access, all);
 		replay_log_release(&log);
 	}
 	if (status == CLI_OK && all->denied > 0)
@@ -149,7 +149,7 @@ static int minimise_write_result(struct minimise *all)
 static int minimise_policy(struct minimise *all)
 {
 	size_t used = 0;
-	int r = minimise_find_losses(all, NULL, NULL);
+	int r = minimise_find_lost_accesses(all, NULL, NULL);
 
 	for (size_t i = 0; i < all->count; i++)
 		used += all->runs[i]->used.count;
@@ -197,7 +197,7 @@ static int minimise_parse_options(int argc, char **argv, struct minimise *all)
 	};
 	int status = cli_parse_options(argc, argv, &syntax);
 
-	if (status != CLI_PARSED || argc - optind >= 2)
+	if (status != CLI_OPTIONS_PARSED || argc - optind >= 2)
 		return status;
 	cli_print_error(VERB, optind == argc ? "no policy given"
 					     : "no log given; name the files that run --audit wrote");
@@ -209,7 +209,7 @@ int policy_main_minimise(int argc, char **argv)
 	struct minimise all = {.path = NULL};
 	int status = minimise_parse_options(argc, argv, &all);
 
-	if (status == CLI_PARSED) {
+	if (status == CLI_OPTIONS_PARSED) {
 		all.path = argv[optind];
 		status = cli_list_add_owned(&all.policy.names, strdup(all.path)) < 0 ? cli_fail_no_memory(VERB)
 										     : CLI_OK;

@@ -42,19 +42,19 @@ struct minimise_rule {
 /* ---- functions of attempt.c ---- */
 
 /* Lets the policy compiler read the policy from all->text instead of its file. To be called after cli_host_init. */
-void minimise_watch_policy(struct minimise_runs *runs);
+void minimise_read_policy_from_memory(struct minimise_runs *runs);
 
 typedef int minimise_loss_fn(void *ctx, const struct query *query, const struct query_answer *answer);
 /*
  * Compiles all->root, and calls `each` for each used access that it would deny (NULL: stops at the first). 0: there is
  * none; 1: there are; -errno: the policy is invalid.
  */
-int minimise_find_losses(struct minimise *all, minimise_loss_fn *each, void *ctx);
+int minimise_find_lost_accesses(struct minimise *all, minimise_loss_fn *each, void *ctx);
 
 /* The path or host of a rule's entry, borrowed; NULL: none. */
 const char *minimise_get_text(const json_t *entry);
-size_t minimise_find_entry(const struct minimise_rule *rule);
-void minimise_print(const char *what, const struct minimise_rule *rule, const char *entry, const char *into);
+size_t minimise_get_index_of_entry(const struct minimise_rule *rule);
+void minimise_print_change(const char *what, const struct minimise_rule *rule, const char *entry, const char *into);
 
 /* ---- functions of drop.c ---- */
 

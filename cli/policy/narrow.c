@@ -7,7 +7,7 @@
 #include "base/path.h"
 #include "cli/policy/minimise.h"
 
-#define SPLIT_MAX 8 /* most rules that may replace one rule */
+#define NARROWER_PATHS_MAX 8 /* most rules that may replace one rule */
 
 /* Paths, sorted by their components, so that what is below a directory follows it. */
 struct paths {
@@ -26,14 +26,14 @@ static void paths_release(struct paths *paths)
  * The path to grant for a denied access: the directory of a written file, because its name may differ in the next run;
  * a followed link itself, so that link and target are granted. "": no path can be named. Owned; NULL: no memory.
  */
-static char *paths_name_loss(const struct query *query, const struct query_answer *answer)
+static char *paths_get_path_to_grant(const struct query *query, const struct query_answer *answer)
 {
 	const struct query_path *lost = &query->path[answer->at];
 	char link[PATH_MAX];
 
-	if (query->kind != QUERY_PATHS || !answer->certain)
+	if (query->kind != QUERY_PATHS || !answer->is_certain)
 		return strdup("");
-	if (lost->want & POLICY_WRITE && lost->len > 1) {
+	if (lost->wanted_rights & POLICY_WRITE && lost->len > 1) {
 		size_t len = (size_t)((const char *)memrchr(lost->path, '/', lost->len) - lost->path);
 
 		return strndup(lost->path, len ? len : 1);
@@ -47,7 +47,7 @@ static int paths_add(void *ctx, const struct query *query, const struct query_an
 {
 	struct paths *paths = ctx;
 	char **list = reallocarray(paths->path, paths->count + 1, sizeof(*list));
-	char *path = list ? paths_name_loss(query, answer) : NULL;
+	char *path = list ? paths_get_path_to_grant(query, answer) : NULL;
 
 	if (list)
 		paths->path = list;
@@ -72,7 +72,7 @@ static int paths_compare(const void *a, const void *b)
 }
 
 /* The length of the longest directory that both paths are at or below. The first path is `len` long. */
-static size_t paths_get_common(const char *one, size_t len, const char *other)
+static size_t paths_get_common_dir_len(const char *one, size_t len, const char *other)
 {
 	size_t same = 0, at = 0;
 
@@ -85,12 +85,12 @@ static size_t paths_get_common(const char *one, size_t len, const char *other)
 }
 
 /* The length of the longest directory that the paths `first` to `last` - 1 are at or below. */
-static size_t paths_get_common_of(const struct paths *paths, size_t first, size_t last)
+static size_t paths_get_common_dir_len_of_all(const struct paths *paths, size_t first, size_t last)
 {
 	size_t len = strlen(paths->path[first]);
 
 	for (size_t i = first + 1; i < last; i++)
-		len = paths_get_common(paths->path[first], len, paths->path[i]);
+		len = paths_get_common_dir_len(paths->path[first], len, paths->path[i]);
 	return len;
 }
 
@@ -110,9 +110,9 @@ static size_t paths_end_of_child(const struct paths *paths, size_t first, size_t
  * Finds paths to replace a directory: the longest common directory of the used paths or, for each name in that, another
  * one. Returns their number; 0: they would grant as much as the directory.
  */
-static size_t paths_split(const struct paths *paths, const char *wide, char *narrow[SPLIT_MAX])
+static size_t paths_find_narrower_paths(const struct paths *paths, const char *wide, char *narrow[NARROWER_PATHS_MAX])
 {
-	size_t common = paths_get_common_of(paths, 0, paths->count), count = 0, last;
+	size_t common = paths_get_common_dir_len_of_all(paths, 0, paths->count), count = 0, last;
 
 	if (paths->path[0][0] != '/')
 		return 0;
@@ -123,10 +123,10 @@ static size_t paths_split(const struct paths *paths, const char *wide, char *nar
 	if (common == 0)
 		return 0;
 	for (size_t first = 0; first < paths->count; first = last) {
-		if (paths->path[first][common] == '\0' || count == SPLIT_MAX)
+		if (paths->path[first][common] == '\0' || count == NARROWER_PATHS_MAX)
 			break; /* the common directory itself is used */
 		last = paths_end_of_child(paths, first, common);
-		narrow[count++] = strndup(paths->path[first], paths_get_common_of(paths, first, last));
+		narrow[count++] = strndup(paths->path[first], paths_get_common_dir_len_of_all(paths, first, last));
 		if (last == paths->count)
 			return count;
 	}
@@ -151,7 +151,7 @@ static json_t *narrow_make_entry(const json_t *entry, const char *path)
 /* Replaces the wide rule by the narrow ones, unless a used access would then be denied. True: it was replaced. */
 static bool narrow_replace(struct minimise *all, struct minimise_rule *rule, char *const *narrow, size_t count)
 {
-	size_t at = minimise_find_entry(rule);
+	size_t at = minimise_get_index_of_entry(rule);
 	json_t *wide = json_incref(rule->entry);
 	_cleanup_buf_ struct buf text = {0};
 	bool replaced;
@@ -161,9 +161,9 @@ static bool narrow_replace(struct minimise *all, struct minimise_rule *rule, cha
 		(void)json_array_insert_new(rule->list, at + i, narrow_make_entry(wide, narrow[i]));
 		buf_printf(&text, "%s%s", i ? ", " : "", narrow[i]);
 	}
-	replaced = minimise_find_losses(all, NULL, NULL) == 0;
+	replaced = minimise_find_lost_accesses(all, NULL, NULL) == 0;
 	if (replaced) {
-		minimise_print("narrowed", rule, minimise_get_text(wide), text.data);
+		minimise_print_change("narrowed", rule, minimise_get_text(wide), text.data);
 		all->narrowed++;
 	} else {
 		for (size_t i = 0; i < count; i++)
@@ -177,12 +177,12 @@ static bool narrow_replace(struct minimise *all, struct minimise_rule *rule, cha
 /* Finds which used accesses would be denied without the rule, as paths without duplicates. 0 or -errno. */
 static int narrow_find_uses(struct minimise *all, const struct minimise_rule *rule, struct paths *paths)
 {
-	size_t at = minimise_find_entry(rule), count = 0;
+	size_t at = minimise_get_index_of_entry(rule), count = 0;
 	json_t *entry = json_incref(rule->entry);
 	int r;
 
 	(void)json_array_remove(rule->list, at);
-	r = minimise_find_losses(all, paths_add, paths);
+	r = minimise_find_lost_accesses(all, paths_add, paths);
 	(void)json_array_insert_new(rule->list, at, entry);
 	if (r < 0 || paths->count == 0)
 		return r < 0 ? r : 0;
@@ -200,9 +200,9 @@ static int narrow_find_uses(struct minimise *all, const struct minimise_rule *ru
 static int narrow_path(struct minimise *all, struct minimise_rule *rule);
 
 /* Narrows the rules, from `at` on, that replaced a wide one. 0 or -ENOMEM. */
-static int narrow_further(struct minimise *all, const struct minimise_rule *wide, size_t at, size_t count)
+static int narrow_replacement_rules(struct minimise *all, const struct minimise_rule *wide, size_t at, size_t count)
 {
-	json_t *entry[SPLIT_MAX];
+	json_t *entry[NARROWER_PATHS_MAX];
 	int r = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -219,29 +219,29 @@ static int narrow_path(struct minimise *all, struct minimise_rule *rule)
 {
 	const char *wide = minimise_get_text(rule->entry);
 	struct paths paths = {NULL, 0};
-	char *narrow[SPLIT_MAX];
-	size_t count = 0, at = minimise_find_entry(rule);
+	char *narrow[NARROWER_PATHS_MAX];
+	size_t count = 0, at = minimise_get_index_of_entry(rule);
 	int r;
 
 	if (!wide || wide[0] != '/' || strchr(wide, '*'))
 		return 0; /* a pattern or a variable says what the user meant */
 	r = narrow_find_uses(all, rule, &paths);
 	if (r == 0 && paths.count > 0)
-		count = paths_split(&paths, wide, narrow);
+		count = paths_find_narrower_paths(&paths, wide, narrow);
 	paths_release(&paths);
 	if (count > 0 && !(count == 1 && strcmp(narrow[0], wide) == 0) && narrow_replace(all, rule, narrow, count))
-		r = narrow_further(all, rule, at, count);
+		r = narrow_replacement_rules(all, rule, at, count);
 	while (count > 0)
 		free(narrow[--count]);
 	return r == -ENOMEM ? r : 0;
 }
 
 /* Tries to move a rule to the list "read". True: it was moved, because no used access needs more. */
-static bool narrow_right(struct minimise *all, struct minimise_rule *rule)
+static bool narrow_write_rule_to_read(struct minimise *all, struct minimise_rule *rule)
 {
 	json_t *filesystem = json_object_get(all->root, "filesystem"), *read = json_object_get(filesystem, "read");
 	json_t *entry = json_incref(rule->entry);
-	size_t at = minimise_find_entry(rule);
+	size_t at = minimise_get_index_of_entry(rule);
 	bool narrower;
 
 	if (!read) {
@@ -250,9 +250,9 @@ static bool narrow_right(struct minimise *all, struct minimise_rule *rule)
 	}
 	(void)json_array_remove(rule->list, at);
 	(void)json_array_append(read, entry);
-	narrower = minimise_find_losses(all, NULL, NULL) == 0;
+	narrower = minimise_find_lost_accesses(all, NULL, NULL) == 0;
 	if (narrower) {
-		minimise_print("narrowed", rule, minimise_get_text(entry), "read");
+		minimise_print_change("narrowed", rule, minimise_get_text(entry), "read");
 		all->narrowed++;
 		*rule = (struct minimise_rule){read, entry, "filesystem.read", "read"};
 	} else {
@@ -266,6 +266,6 @@ static bool narrow_right(struct minimise *all, struct minimise_rule *rule)
 int minimise_narrow_rule(struct minimise *all, struct minimise_rule *rule)
 {
 	if (strcmp(rule->right, "write") == 0 || strcmp(rule->right, "exec") == 0)
-		(void)narrow_right(all, rule);
+		(void)narrow_write_rule_to_read(all, rule);
 	return strcmp(rule->right, "public") == 0 ? 0 : narrow_path(all, rule);
 }

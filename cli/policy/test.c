@@ -20,7 +20,7 @@ struct test_options {
 struct test_rule {
 	const char *label;
 	size_t decided, matched;
-	bool counted; /* the rule was counted for the current question */
+	bool counted_for_question; /* the rule was counted for the current question */
 };
 
 struct test_run {
@@ -70,13 +70,13 @@ static void test_count_rules(struct test_run *run, const struct policy_question 
 	if (decided)
 		decided->decided++;
 	for (size_t i = 0; i < run->rules; i++)
-		run->rule[i].counted = false;
+		run->rule[i].counted_for_question = false;
 	for (size_t at = 0; policy_match_next_rule(run->policy, question, &at, &rule);) {
 		struct test_rule *counted = test_find_rule(run, rule.label);
 
-		if (!rule.matches || counted->counted)
+		if (!rule.matches || counted->counted_for_question)
 			continue;
-		counted->counted = true;
+		counted->counted_for_question = true;
 		counted->matched++;
 	}
 }
@@ -104,7 +104,7 @@ static void test_print_title(struct buf *text, const struct policy_case *one)
 	if (one->name)
 		buf_printf(text, "%s: ", one->name);
 	buf_printf(text, "%s %s: %s", why_kind_get_name(one->kind), one->text, one->verdict);
-	if (one->rule || one->no_rule)
+	if (one->rule || one->expects_no_rule)
 		buf_printf(text, " by %s", one->rule ? one->rule : "no rule");
 }
 
@@ -285,11 +285,11 @@ int policy_main_test(int argc, char **argv)
 	struct test_run run = {.options = &options};
 	int status = cli_parse_options(argc, argv, &syntax);
 
-	if (status == CLI_PARSED && (argc - optind < 2 || argc - optind > 3)) {
+	if (status == CLI_OPTIONS_PARSED && (argc - optind < 2 || argc - optind > 3)) {
 		cli_print_error(VERB, "takes a policy and a file of cases, and -- PROGRAM for @interpreter");
 		status = cli_fail_usage(VERB);
 	}
-	if (status == CLI_PARSED) {
+	if (status == CLI_OPTIONS_PARSED) {
 		run.policy_name = argv[optind];
 		run.cases_name = argv[optind + 1];
 		status = test_run_cases(&run, argv[optind + 2]);

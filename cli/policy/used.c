@@ -18,7 +18,8 @@ struct used_head {
 	enum query_kind kind;
 	bool absent, there, redirected, public, unpublic, run_file, renames, udp, upgrade, any_port;
 	bool certain; /* the policy that is to be minimised was certain of its answer */
-	bool lists;   /* the program may have listed a directory, of which the policy granted more than a stand-in */
+	/* the program may have listed a directory, of which the policy granted more than a stand-in */
+	bool may_have_listed_dir;
 	unsigned port;
 	size_t paths;
 };
@@ -30,7 +31,7 @@ static void used_pack_text(struct buf *buf, const char *text, size_t len)
 }
 
 /* True when the directory is only there because something is granted below: it lists nothing else. */
-static bool used_is_stand_in(const struct query_answer *answer)
+static bool used_answer_is_dir_above_grant(const struct query_answer *answer)
 {
 	return answer->allow && strcmp(answer->reason, "ancestor") == 0;
 }
@@ -41,31 +42,31 @@ static void used_pack(struct buf *buf, const struct query *query, const struct q
 
 	memset(&head, 0, sizeof(head)); /* clears the padding, too, because the bytes are compared */
 	head.kind = query->kind;
-	head.absent = query->absent;
-	head.there = query->there;
-	head.redirected = query->redirected;
-	head.public = query->public;
-	head.unpublic = query->unpublic;
-	head.run_file = query->run_file;
-	head.renames = query->renames;
+	head.absent = query->was_found_absent;
+	head.there = query->failed_because_exists;
+	head.redirected = query->was_redirected;
+	head.public = query->was_read_as_public;
+	head.unpublic = query->is_no_longer_public;
+	head.run_file = query->is_file_of_callgate;
+	head.renames = query->is_rename;
 	head.udp = query->udp;
 	head.upgrade = query->upgrade;
 	head.any_port = query->any_port;
-	head.certain = answer->certain;
-	head.lists = query->opens && answer->certain && !used_is_stand_in(answer);
+	head.certain = answer->is_certain;
+	head.may_have_listed_dir = query->is_open_call && answer->is_certain && !used_answer_is_dir_above_grant(answer);
 	head.port = query->port;
 	head.paths = query->paths;
 	buf_add(buf, &head, sizeof(head));
 	for (size_t i = 0; i < query->paths; i++) {
 		const struct query_path *path = &query->path[i];
 
-		buf_add(buf, &path->want, sizeof(path->want));
+		buf_add(buf, &path->wanted_rights, sizeof(path->wanted_rights));
 		buf_add(buf, &path->len, sizeof(path->len));
 		buf_add(buf, &path->written_len, sizeof(path->written_len));
 		used_pack_text(buf, path->path, path->len);
 		used_pack_text(buf, path->written, path->written_len);
 	}
-	used_pack_text(buf, query->target, query->target_len);
+	used_pack_text(buf, query->symlink_target, query->target_len);
 	if (query->kind == QUERY_PATHS)
 		return;
 	used_pack_text(buf, query->host, strlen(query->host));
@@ -75,17 +76,17 @@ static void used_pack(struct buf *buf, const struct query *query, const struct q
 	}
 }
 
-static void used_take(const char **at, void *to, size_t len)
+static void used_unpack_bytes(const char **at, void *to, size_t len)
 {
 	memcpy(to, *at, len);
 	*at += len;
 }
 
-static size_t used_take_text(const char **at, char *to)
+static size_t used_unpack_text(const char **at, char *to)
 {
 	size_t len = strlen(*at);
 
-	used_take(at, to, len + 1);
+	used_unpack_bytes(at, to, len + 1);
 	return len;
 }
 
@@ -95,16 +96,16 @@ static struct used_head used_unpack(const struct used_item *item, struct query *
 	const char *at = item->bytes;
 	struct used_head head;
 
-	used_take(&at, &head, sizeof(head));
+	used_unpack_bytes(&at, &head, sizeof(head));
 	query->kind = head.kind;
 	query->allowed = true;
-	query->absent = head.absent;
-	query->there = head.there;
-	query->redirected = head.redirected;
-	query->public = head.public;
-	query->unpublic = head.unpublic;
-	query->run_file = head.run_file;
-	query->renames = head.renames;
+	query->was_found_absent = head.absent;
+	query->failed_because_exists = head.there;
+	query->was_redirected = head.redirected;
+	query->was_read_as_public = head.public;
+	query->is_no_longer_public = head.unpublic;
+	query->is_file_of_callgate = head.run_file;
+	query->is_rename = head.renames;
 	query->udp = head.udp;
 	query->upgrade = head.upgrade;
 	query->any_port = head.any_port;
@@ -113,19 +114,19 @@ static struct used_head used_unpack(const struct used_item *item, struct query *
 	for (size_t i = 0; i < query->paths; i++) {
 		struct query_path *path = &query->path[i];
 
-		used_take(&at, &path->want, sizeof(path->want));
-		used_take(&at, &path->len, sizeof(path->len));
-		used_take(&at, &path->written_len, sizeof(path->written_len));
-		(void)used_take_text(&at, path->path);
-		(void)used_take_text(&at, path->written);
+		used_unpack_bytes(&at, &path->wanted_rights, sizeof(path->wanted_rights));
+		used_unpack_bytes(&at, &path->len, sizeof(path->len));
+		used_unpack_bytes(&at, &path->written_len, sizeof(path->written_len));
+		(void)used_unpack_text(&at, path->path);
+		(void)used_unpack_text(&at, path->written);
 	}
-	query->target_len = used_take_text(&at, query->target);
+	query->target_len = used_unpack_text(&at, query->symlink_target);
 	if (query->kind == QUERY_PATHS)
 		return head;
-	(void)used_take_text(&at, query->host);
+	(void)used_unpack_text(&at, query->host);
 	if (query->kind == QUERY_REQUEST) {
-		(void)used_take_text(&at, query->method);
-		(void)used_take_text(&at, query->request);
+		(void)used_unpack_text(&at, query->method);
+		(void)used_unpack_text(&at, query->request);
 	}
 	return head;
 }
@@ -188,12 +189,12 @@ static void used_judge_item(const void *node, VISIT visit, void *ctx)
 		return;
 	head = used_unpack(*(struct used_item *const *)node, query);
 	query_judge(walk->judge, query, &answer);
-	if (answer.certain != head.certain || (answer.certain && !answer.allow) ||
-	    (head.lists && used_is_stand_in(&answer)))
+	if (answer.is_certain != head.certain || (answer.is_certain && !answer.allow) ||
+	    (head.may_have_listed_dir && used_answer_is_dir_above_grant(&answer)))
 		walk->result = walk->each(walk->ctx, query, &answer);
 }
 
-int used_find_losses(const struct used *used, const struct query_judge *judge,
+int used_find_lost_accesses(const struct used *used, const struct query_judge *judge,
 		     int (*each)(void *ctx, const struct query *query, const struct query_answer *answer), void *ctx)
 {
 	struct used_walk walk = {used, judge, each, ctx, 0};

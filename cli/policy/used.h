@@ -23,7 +23,7 @@ void used_release(struct used *used);
  * Calls `each` with the answer for every access that the policy of `judge` loses, until `each` does not return 0.
  * Returns the last result of `each`, or 0.
  */
-int used_find_losses(const struct used *used, const struct query_judge *judge,
+int used_find_lost_accesses(const struct used *used, const struct query_judge *judge,
 		     int (*each)(void *ctx, const struct query *query, const struct query_answer *answer), void *ctx);
 
 #endif

@@ -28,7 +28,7 @@ void replay_log_release(struct replay_log *log)
 }
 
 /* The text of a member. Owned; NULL: no such text, or no memory. */
-static char *logs_get_text(const json_t *object, const char *key)
+static char *logs_copy_text_of_member(const json_t *object, const char *key)
 {
 	size_t len;
 
@@ -46,7 +46,7 @@ static char *logs_get_program(const json_t *header)
 /* Without -w: finds the directory that the run had as workdir, if it was a directory of the host. */
 static char *logs_find_workdir(const json_t *header)
 {
-	char *workdir = logs_get_text(header, "workdir");
+	char *workdir = logs_copy_text_of_member(header, "workdir");
 	struct stat status;
 
 	if (workdir && stat(workdir, &status) == 0 && S_ISDIR(status.st_mode) && strcmp(workdir, "/work") != 0)
@@ -55,12 +55,12 @@ static char *logs_find_workdir(const json_t *header)
 	return NULL;
 }
 
-static int logs_note_policy(struct logs_walk *walk, const json_t *header)
+static int logs_compare_policy_of_header(struct logs_walk *walk, const json_t *header)
 {
 	const json_t *policy = json_object_get(header, "policy");
 	const char *sha256 = json_string_value(json_object_get(policy, "sha256"));
 
-	walk->log->policy_name = logs_get_text(policy, "name");
+	walk->log->policy_name = logs_copy_text_of_member(policy, "name");
 	(void)snprintf(walk->log->sha256, sizeof(walk->log->sha256), "%s", sha256 ? sha256 : "");
 	if (policy_compute_sha256(walk->policy) < 0)
 		return -ENOMEM;
@@ -68,7 +68,7 @@ static int logs_note_policy(struct logs_walk *walk, const json_t *header)
 	return 0;
 }
 
-static int logs_take_header(void *ctx, const json_t *header)
+static int logs_load_policy_by_header(void *ctx, const json_t *header)
 {
 	struct logs_walk *walk = ctx;
 	struct replay_log *log = walk->log;
@@ -82,16 +82,16 @@ static int logs_take_header(void *ctx, const json_t *header)
 	r = cli_load_policy_without_run(&walk->options, walk->verb, log->program, &walk->host, &walk->policy);
 	walk->loading_failed = r != CLI_OK;
 	r = walk->loading_failed ? -ECANCELED : query_judge_create(walk->policy, &walk->judge);
-	return r < 0 ? r : logs_note_policy(walk, header);
+	return r < 0 ? r : logs_compare_policy_of_header(walk, header);
 }
 
-static int logs_take_record(void *ctx, const struct scan_record *record)
+static int logs_on_record(void *ctx, const struct scan_record *record)
 {
 	struct logs_walk *walk = ctx;
 	int r;
 
 	/* The record is of what after_read did, not of an access by the program. */
-	if (query_fire_event(walk->judge, record))
+	if (query_fire_after_entry_of_event(walk->judge, record))
 		return 0;
 	r = query_read_record(record, &walk->query);
 
@@ -119,7 +119,7 @@ int replay_judge_log(const char *verb, const struct cli_policy_options *options,
 		     struct replay_log *log, replay_judge_fn *judge, void *ctx)
 {
 	struct logs_walk *walk = calloc(1, sizeof(*walk));
-	struct replay_reader reader = {log->path, allow_damaged, logs_take_header, logs_take_record, walk};
+	struct replay_reader reader = {log->path, allow_damaged, logs_load_policy_by_header, logs_on_record, walk};
 	int r;
 
 	if (!walk)

@@ -38,13 +38,13 @@ static int replay_set_fail_on(const struct cli_given *given, void *fail_on)
 /* Whether two rules have the same key and text, wherever they stand in their policies. */
 static bool replay_rule_is_same(const char *recorded, size_t len, const char *rule)
 {
-	char one[LABEL_STRIPPED_MAX], other[LABEL_STRIPPED_MAX];
+	char one[LABEL_STRIPPED_SIZE], other[LABEL_STRIPPED_SIZE];
 	size_t one_len, other_len, rule_len = strlen(rule);
 
 	if (len == rule_len && memcmp(recorded, rule, len) == 0)
 		return true;
-	one_len = label_strip(recorded, len, one, sizeof(one));
-	other_len = label_strip(rule, rule_len, other, sizeof(other));
+	one_len = label_strip_file_and_index(recorded, len, one, sizeof(one));
+	other_len = label_strip_file_and_index(rule, rule_len, other, sizeof(other));
 	return one_len == other_len && memcmp(one, other, one_len) == 0;
 }
 
@@ -77,11 +77,11 @@ static int replay_judge_record(void *ctx, const struct replay_log *log, const st
 	struct replay_report *report = ctx;
 	struct query_answer answer;
 
-	if (query->kind == QUERY_OTHER)
+	if (query->kind == QUERY_RULES_DO_NOT_DECIDE)
 		return replay_report_add(report, REPLAY_UNKNOWN, log, record, query, NULL);
 	query_judge(judge, query, &answer);
-	query_fire(judge, query, &answer);
-	if (!answer.certain)
+	query_fire_after_entries(judge, query, &answer);
+	if (!answer.is_certain)
 		return replay_report_add(report, REPLAY_UNKNOWN, log, record, query, &answer);
 	if (answer.allow != query->allowed)
 		return replay_report_add(report, answer.allow ? REPLAY_ALLOWED : REPLAY_DENIED, log, record, query,
@@ -116,7 +116,7 @@ static int replay_parse_options(int argc, char **argv, struct replay_options *op
 	};
 	int status = cli_parse_options(argc, argv, &syntax);
 
-	if (status != CLI_PARSED || optind < argc)
+	if (status != CLI_OPTIONS_PARSED || optind < argc)
 		return status;
 	cli_print_error("replay", "no log given; name the files that run --audit wrote");
 	return cli_fail_usage("replay");
@@ -143,7 +143,7 @@ static int replay_logs(const struct replay_options *options, char **paths, size_
 		status = cli_print_text("replay", "");
 	else if (status == CLI_OK)
 		status = replay_report_print(report, logs, count, options->json);
-	for (unsigned change = 0; status == CLI_OK && change < REPLAY_CHANGES; change++)
+	for (unsigned change = 0; status == CLI_OK && change < REPLAY_CHANGE_MAX; change++)
 		if (options->fail_on >> change & 1 && replay_report_get_count(report, change) > 0)
 			status = 1;
 	for (size_t i = 0; i < read; i++)
@@ -158,7 +158,7 @@ int cli_main_replay(int argc, char **argv)
 	struct replay_options options = {.fail_on = 0};
 	int status = replay_parse_options(argc, argv, &options);
 
-	if (status == CLI_PARSED)
+	if (status == CLI_OPTIONS_PARSED)
 		status = replay_logs(&options, argv + optind, (size_t)(argc - optind));
 	cli_policy_options_release(&options.policy);
 	return status;

@@ -11,7 +11,7 @@ enum replay_change {
 	REPLAY_ALLOWED,    /* denied in the run, allowed by the new policy */
 	REPLAY_OTHER_RULE, /* the same verdict by another rule */
 	REPLAY_UNKNOWN,    /* the record does not tell enough to judge the access again */
-	REPLAY_CHANGES,
+	REPLAY_CHANGE_MAX,
 };
 
 /* ---- functions of logs.c ---- */

@@ -12,7 +12,7 @@
 #include "supervisor/report.h"
 
 #define GROUPS_MAX 10000u /* most groups; further records are one group for each kind of change */
-#define PREFIX_NAMES 3    /* components of a path by which records are grouped */
+#define GROUP_DEPTH 3    /* components of a path by which records are grouped */
 #define KEY_MAX (4 * 1024 + PATH_MAX)
 
 struct group {
@@ -26,18 +26,18 @@ struct group {
 };
 
 struct replay_report {
-	uint64_t same;
-	uint64_t count[REPLAY_CHANGES];
+	uint64_t same_count;
+	uint64_t count[REPLAY_CHANGE_MAX];
 	void *tree; /* all groups, sorted by key: tsearch(3) */
 	size_t groups;
-	struct group *probe; /* a group to search with, which has room for every key; owned */
+	struct group *search_group; /* a group to search with, which has room for every key; owned */
 	struct group *last;  /* the group of the last record: most records are like the one before */
-	bool list; /* print each record */
+	bool prints_each_record; /* print each record */
 };
 
 static const struct {
 	const char *key, *title;
-} changes[REPLAY_CHANGES] = {
+} changes[REPLAY_CHANGE_MAX] = {
 	[REPLAY_DENIED] = {"newly_denied", "newly denied"},
 	[REPLAY_ALLOWED] = {"newly_allowed", "newly allowed"},
 	[REPLAY_OTHER_RULE] = {"other_rule", "same verdict by another rule"},
@@ -48,12 +48,12 @@ struct replay_report *replay_report_create(bool list)
 {
 	struct replay_report *report = calloc(1, sizeof(*report));
 
-	if (report && !(report->probe = calloc(1, sizeof(*report->probe) + KEY_MAX))) {
+	if (report && !(report->search_group = calloc(1, sizeof(*report->search_group) + KEY_MAX))) {
 		free(report);
 		return NULL;
 	}
 	if (report)
-		report->list = list;
+		report->prints_each_record = list;
 	return report;
 }
 
@@ -71,7 +71,7 @@ void replay_report_free(struct replay_report *report)
 	if (!report)
 		return;
 	tdestroy(report->tree, group_free);
-	free(report->probe);
+	free(report->search_group);
 	free(report);
 }
 
@@ -116,7 +116,7 @@ static void key_add_scanned(struct key *key, const struct scan_text *text)
 }
 
 /*
- * The length of what records are grouped by: the directory of a path, at most PREFIX_NAMES deep, or a whole endpoint.
+ * The length of what records are grouped by: the directory of a path, at most GROUP_DEPTH deep, or a whole endpoint.
  */
 static size_t key_get_prefix_len(const struct query *query, const char *object, size_t len)
 {
@@ -125,7 +125,7 @@ static size_t key_get_prefix_len(const struct query *query, const char *object, 
 
 	if (query->kind != QUERY_PATHS)
 		return query->kind == QUERY_REQUEST ? strcspn(object, "/") : len;
-	for (size_t i = 1; i < len && names < PREFIX_NAMES; i++)
+	for (size_t i = 1; i < len && names < GROUP_DEPTH; i++)
 		if (object[i] == '/') {
 			end = i;
 			names++;
@@ -138,22 +138,24 @@ static const char *key_get_operation(const struct query *query, size_t at)
 	static const char *const names[] = {[QUERY_CONNECT] = "connect",
 					    [QUERY_LISTEN] = "listen",
 					    [QUERY_REQUEST] = "request",
-					    [QUERY_NAME] = "name"};
+					    [QUERY_RESOLVE_NAME] = "name"};
 
 	if (query->kind != QUERY_PATHS)
 		return names[query->kind];
-	return query->path[at].want & POLICY_EXEC ? "exec" : query->path[at].want & POLICY_WRITE ? "write" : "read";
+	return query->path[at].wanted_rights & POLICY_EXEC    ? "exec"
+	       : query->path[at].wanted_rights & POLICY_WRITE ? "write"
+							      : "read";
 }
 
 /* Makes the key of a record's group: operation, old rule, new rule or reason, prefix of the object. */
 static void key_make(struct key *key, const struct scan_record *record, const struct query *query,
 		     const struct query_answer *answer, const char *object, size_t len)
 {
-	const char *rule = answer && answer->certain && answer->rules ? answer->rule[0] : NULL;
+	const char *rule = answer && answer->is_certain && answer->rules ? answer->rule[0] : NULL;
 	char reason[64];
 
 	key->len = 0;
-	if (!answer || !answer->certain) {
+	if (!answer || !answer->is_certain) {
 		const char *why = answer ? answer->why : query->why;
 
 		key_add(key, why, strlen(why));
@@ -198,10 +200,10 @@ static struct group *report_find_group(struct replay_report *report, enum replay
 	if (report->last && report->last->change == change && report->last->key_len == key->len &&
 	    memcmp(report->last->key, key->text, key->len) == 0)
 		return report->last;
-	report->probe->change = change;
-	report->probe->key_len = key->len;
-	memcpy(report->probe->key, key->text, key->len);
-	found = tfind(report->probe, &report->tree, group_compare_keys);
+	report->search_group->change = change;
+	report->search_group->key_len = key->len;
+	memcpy(report->search_group->key, key->text, key->len);
+	found = tfind(report->search_group, &report->tree, group_compare_keys);
 	if (found)
 		return *found;
 	if (report->groups >= GROUPS_MAX) {
@@ -224,7 +226,7 @@ static struct group *report_find_group(struct replay_report *report, enum replay
 
 void replay_report_count_same(struct replay_report *report)
 {
-	report->same++;
+	report->same_count++;
 }
 
 uint64_t replay_report_get_count(const struct replay_report *report, enum replay_change change)
@@ -257,7 +259,9 @@ int replay_report_add(struct replay_report *report, enum replay_change change, c
 		      const struct scan_record *record, const struct query *query, const struct query_answer *answer)
 {
 	char object[PATH_MAX + NET_PATH_MAX];
-	size_t len = query->kind == QUERY_OTHER ? 0 : query_get_object(query, answer->at, object, sizeof(object));
+	size_t len = query->kind == QUERY_RULES_DO_NOT_DECIDE
+			     ? 0
+			     : query_get_object(query, answer->at, object, sizeof(object));
 	struct group *group;
 	struct key key;
 
@@ -275,7 +279,7 @@ int replay_report_add(struct replay_report *report, enum replay_change change, c
 	}
 	report->last = group;
 	report->count[change]++;
-	return report->list ? report_print_record(group, log, record->seq, object) : 0;
+	return report->prints_each_record ? report_print_record(group, log, record->seq, object) : 0;
 }
 
 /* ---- printing the report ---- */
@@ -285,7 +289,7 @@ struct listing {
 	size_t count;
 };
 
-static void listing_take(const void *node, VISIT visit, void *ctx)
+static void listing_add_group(const void *node, VISIT visit, void *ctx)
 {
 	struct listing *listing = ctx;
 
@@ -312,7 +316,7 @@ static const struct group **report_list_groups(const struct replay_report *repor
 
 	if (!listing.group)
 		return NULL;
-	twalk_r(report->tree, listing_take, &listing);
+	twalk_r(report->tree, listing_add_group, &listing);
 	qsort(listing.group, listing.count, sizeof(const struct group *), listing_compare);
 	*ret_count = listing.count;
 	return listing.group;
@@ -320,9 +324,9 @@ static const struct group **report_list_groups(const struct replay_report *repor
 
 static uint64_t report_count_records(const struct replay_report *report)
 {
-	uint64_t records = report->same;
+	uint64_t records = report->same_count;
 
-	for (unsigned i = 0; i < REPLAY_CHANGES; i++)
+	for (unsigned i = 0; i < REPLAY_CHANGE_MAX; i++)
 		records += report->count[i];
 	return records;
 }
@@ -351,7 +355,7 @@ static int report_print_text(const struct replay_report *report, const struct re
 			   logs[i].policy_name ? logs[i].policy_name : "without a name", logs[i].sha256,
 			   logs[i].same_policy ? ", the same policy" : "");
 	buf_printf(&text, "%llu records, %llu with the same verdict by the same rule\n",
-		   (unsigned long long)report_count_records(report), (unsigned long long)report->same);
+		   (unsigned long long)report_count_records(report), (unsigned long long)report->same_count);
 	for (size_t i = 0; i < group_count; i++) {
 		enum replay_change change = groups[i]->change;
 
@@ -388,11 +392,11 @@ static int report_print_json(const struct replay_report *report, const struct re
 {
 	json_t *list = json_array(), *root = json_pack("{s:s, s:I, s:I, s:o}", "schema", "callgate-replay/1", "records",
 						       (json_int_t)report_count_records(report), "same",
-						       (json_int_t)report->same, "logs", list);
+						       (json_int_t)report->same_count, "logs", list);
 
 	for (size_t i = 0; i < count; i++)
 		(void)json_array_append_new(list, report_make_log(&logs[i]));
-	for (unsigned change = 0; change < REPLAY_CHANGES; change++) {
+	for (unsigned change = 0; change < REPLAY_CHANGE_MAX; change++) {
 		json_t *items = json_array();
 
 		for (size_t i = 0; i < group_count; i++)

@@ -23,14 +23,14 @@ static int ask_refuse(struct run *run, const char *why)
 static char *ask_find_directory(struct run *run)
 {
 	const struct places places =
-		cli_collect_policy_places(&run->options.policy, &run->host, run->program.policy, run->setup.policy);
+		cli_collect_writable_places(&run->options.policy, &run->host, run->program.policy, run->setup.policy);
 	const char *named = run->options.ask;
 	struct places_refusal why = {""};
 	char *real = NULL;
 
 	if (mkdir(named, 0700) < 0 && errno != EEXIST)
 		return (void)ask_refuse(run, strerror(errno)), NULL;
-	if (places_judge_path(&places, PLACES_CONTENT, named, &real, &why) < 0)
+	if (places_judge_path(&places, PLACES_AS_CONTENT, named, &real, &why) < 0)
 		(void)ask_refuse(run, why.text);
 	else if (!real)
 		(void)ask_refuse(run, strerror(ENOENT));
@@ -48,9 +48,10 @@ static const char *ask_find_grant(const struct policy *policy, const char *real)
 
 		if (mount[i].kind != POLICY_MOUNT_TREE || !host)
 			continue;
-		if (path_is_below(host, real) || (!mount[i].filtered && path_is_below(real, host)))
+		if (path_is_below(host, real) || (!mount[i].has_globs_only && path_is_below(real, host)))
 			return mount[i].rule ? mount[i].rule : mount[i].virt;
-		if (mount[i].filtered && path_is_below(real, host) && policy_get_rights(policy, real, strlen(real)))
+		if (mount[i].has_globs_only && path_is_below(real, host) &&
+		    policy_get_rights(policy, real, strlen(real)))
 			return mount[i].rule;
 	}
 	return NULL;

@@ -57,5 +57,5 @@ void run_end_file_release(struct run_end_file *file)
 	cleanup_close(&file->dir_fd);
 	cleanup_close(&file->content_fd);
 	free(file->name);
-	*file = RUN_END_FILE_NONE;
+	*file = RUN_END_FILE_INIT;
 }

@@ -90,7 +90,7 @@ static void metrics_put_calls(struct buf *out, json_t *calls)
 }
 
 /* Counts the members of a list by a field. Each adds its "count", or 1. */
-static void metrics_put_counted(struct buf *out, const char *sample, const char *label, const json_t *list)
+static void metrics_put_counts_by_field(struct buf *out, const char *sample, const char *label, const json_t *list)
 {
 	json_t *sums = json_object(), *item, *sum;
 	const char *value;
@@ -118,7 +118,7 @@ static void metrics_put_network(struct buf *out, const json_t *list)
 	size_t i;
 
 	metrics_begin_family(out, "network_entries", "counter", "Connections and requests, by the decision on them.");
-	metrics_put_counted(out, "network_entries_total", "decision", list);
+	metrics_put_counts_by_field(out, "network_entries_total", "decision", list);
 	metrics_begin_family(out, "network_bytes", "counter", "Bytes through approved endpoints.");
 	for (size_t way = 0; way < sizeof(fields) / sizeof(fields[0]); way++) {
 		sum = json_integer(0);
@@ -199,9 +199,9 @@ char *metrics_make_text(const json_t *result, double end_time)
 	metrics_put_calls(&out, json_object_get(result, "calls"));
 	metrics_begin_family(&out, "denials", "counter",
 			     "Denied attempts that the result lists, by what was asked for.");
-	metrics_put_counted(&out, "denials_total", "op", json_object_get(result, "denials"));
+	metrics_put_counts_by_field(&out, "denials_total", "op", json_object_get(result, "denials"));
 	metrics_begin_family(&out, "changes", "gauge", "Files that the run changed, by how.");
-	metrics_put_counted(&out, "changes", "kind", json_object_get(result, "changes"));
+	metrics_put_counts_by_field(&out, "changes", "kind", json_object_get(result, "changes"));
 	metrics_put_network(&out, json_object_get(result, "network"));
 	metrics_put_limits(&out, json_object_get(result, "limits"));
 	metrics_put_layers(&out, json_object_get(result, "enforcement"));

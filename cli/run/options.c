@@ -12,12 +12,12 @@
 #define ASK_TIMEOUT_DEFAULT_NS UINT64_C(60000000000)             /* default of --ask-timeout */
 #define EVERY_MIN_NS UINT64_C(100000000)
 #define ROTATE_MIN_BYTES (64u << 10)
-#define TIME_MAX_NS (UINT64_C(24) * 3600 * 1000000000) /* maximum of all times of these options */
+#define TIME_OPTION_MAX_NS (UINT64_C(24) * 3600 * 1000000000) /* maximum of all times of these options */
 
 static int run_set_events(const struct cli_given *given, void *all)
 {
 	static const char *const names[] = {
-		[SUMMARY_NONE] = "none", [SUMMARY_SUMMARY] = "summary", [SUMMARY_BLOCKED] = "blocked",
+		[SUMMARY_NONE] = "none", [SUMMARY_FIRST_DENIALS] = "summary", [SUMMARY_ALL_DENIALS] = "blocked",
 		[SUMMARY_ALL] = "all",
 	};
 	struct run_options *options = all;
@@ -69,7 +69,8 @@ static int run_set_every(const struct cli_given *given, void *field)
 	every[0] = every[1] = 0;
 	if (text_parse_number(given->value, 1, UINT32_MAX, &every[0]) == 0)
 		return 0;
-	if (text_parse_duration(given->value, &every[1]) < 0 || every[1] < EVERY_MIN_NS || every[1] > TIME_MAX_NS)
+	if (text_parse_duration(given->value, &every[1]) < 0 || every[1] < EVERY_MIN_NS ||
+	    every[1] > TIME_OPTION_MAX_NS)
 		return cli_refuse_value(given, "must be a number of lines, or a time of 100ms to 24h");
 	return 0;
 }
@@ -81,7 +82,7 @@ static int run_set_time(const struct cli_given *given, void *time_ns)
 
 	if (text_parse_duration(given->value, &ns) < 0)
 		return cli_refuse_value(given, "is no time; write one such as 2s, 500ms or 0");
-	if (ns > TIME_MAX_NS)
+	if (ns > TIME_OPTION_MAX_NS)
 		return cli_refuse_value(given, "is out of range; write a time of at most 24h");
 	*(uint64_t *)time_ns = ns;
 	return 0;
@@ -98,13 +99,16 @@ static const struct cli_option run_table[] = {
 	 "observe: perform what the policy would deny, and say so in each record;\n"
 	 "what is written outside the workdir goes to a scratch directory",
 	 run_set_mode, FIELD_OFFSET(observe), 0},
-	CLI_FLAG("really", 0, "with --mode observe: write outside the workdir, too", FIELD_OFFSET(really)),
+	CLI_FLAG("really", 0, "with --mode observe: write outside the workdir, too",
+		 FIELD_OFFSET(writes_outside_workdir)),
 	CLI_FLAG("allow-risky", 0, "with --mode observe: read secrets, too (ssh, gpg, .env, histories, ...)",
 		 FIELD_OFFSET(allow_risky)),
-	CLI_FLAG("dry-run", 0, "change no file: all that is written goes to a scratch directory, and the\n"
+	CLI_FLAG("dry-run", 0,
+		 "change no file: all that is written goes to a scratch directory, and the\n"
 		 "result lists it",
 		 FIELD_OFFSET(dry_run)),
-	CLI_TEXT("ask", "DIR", "write a question to DIR for each call that the policy denies with \"on_deny\":\n"
+	CLI_TEXT("ask", "DIR",
+		 "write a question to DIR for each call that the policy denies with \"on_deny\":\n"
 		 "\"ask-file\", and wait for its answer, a file of DIR: allow, deny or kill",
 		 FIELD_OFFSET(ask)),
 	{"ask-timeout", 0, "TIME", "with --ask: deny what is not answered after TIME (default 60s)", run_set_time,
@@ -155,44 +159,43 @@ static const struct cli_option run_table[] = {
 	{0},
 };
 
-/* Refuses options that exclude each other or lack another. CLI_PARSED, or CLI_ERROR with a message. */
+/* Refuses options that exclude each other or lack another. CLI_OPTIONS_PARSED, or CLI_ERROR with a message. */
 static int run_check_options(const struct run_options *options, int left)
 {
-	const char *wrong = left == 0 ? "no program named; see callgate run --help"
-			    : options->setup && options->policy.phase_given
-				    ? "--setup goes through both phases; leave out --phase"
-			    : options->status && options->quiet
-				    ? "--status shows a line and --quiet shows none; leave out one of them"
-			    : options->status && options->tty
-				    ? "with --tty the terminal is the program's; use --status-fd instead of --status"
-			    : options->artifact.count > 0 && !options->output
-				    ? "--artifact chooses what --output keeps: name a directory with --output"
-			    : options->really && !options->observe ? "--really is for --mode observe; add that"
-			    : options->allow_risky && !options->observe
-				    ? "--allow-risky is for --mode observe; add that, or grant the files with -r"
-			    : options->really && options->dry_run
-				    ? "--really writes files and --dry-run does not; leave out one of them"
-			    : options->dry_run && options->input.count > 0 && options->policy.workdir
-				    ? "--input would write to the directory of -w, which --dry-run leaves as it is; "
-				      "leave out one of them"
-			    : options->dry_run && options->output
-				    ? "--dry-run leaves nothing that --output could keep; leave out one of them"
-			    : options->ask && options->observe
-				    ? "--mode observe performs what --ask would ask about; leave out one of them"
-			    : options->ask && options->dry_run
-				    ? "--dry-run changes no file, and what --ask allows would; leave out one of them"
-			    : options->ask && options->setup
-				    ? "--ask is for the program, not for --setup; run the setup by itself"
-			    : options->ask && options->ask_timeout_ns == 0
-				    ? "--ask-timeout 0 leaves no time for an answer; write one such as 60s"
-			    : options->setup && (options->dry_run || options->observe)
-				    ? "with --dry-run or --mode observe the program would not see what --setup has "
-				      "written; run one of the two, without --setup"
-				    : NULL;
+	const char *wrong =
+		left == 0                                       ? "no program named; see callgate run --help"
+		: options->setup && options->policy.phase_given ? "--setup goes through both phases; leave out --phase"
+		: options->status && options->quiet
+			? "--status shows a line and --quiet shows none; leave out one of them"
+		: options->status && options->tty
+			? "with --tty the terminal is the program's; use --status-fd instead of --status"
+		: options->artifact.count > 0 && !options->output
+			? "--artifact chooses what --output keeps: name a directory with --output"
+		: options->writes_outside_workdir && !options->observe ? "--really is for --mode observe; add that"
+		: options->allow_risky && !options->observe
+			? "--allow-risky is for --mode observe; add that, or grant the files with -r"
+		: options->writes_outside_workdir && options->dry_run
+			? "--really writes files and --dry-run does not; leave out one of them"
+		: options->dry_run && options->input.count > 0 && options->policy.workdir
+			? "--input would write to the directory of -w, which --dry-run leaves as it is; "
+			  "leave out one of them"
+		: options->dry_run && options->output
+			? "--dry-run leaves nothing that --output could keep; leave out one of them"
+		: options->ask && options->observe
+			? "--mode observe performs what --ask would ask about; leave out one of them"
+		: options->ask && options->dry_run
+			? "--dry-run changes no file, and what --ask allows would; leave out one of them"
+		: options->ask && options->setup ? "--ask is for the program, not for --setup; run the setup by itself"
+		: options->ask && options->ask_timeout_ns == 0
+			? "--ask-timeout 0 leaves no time for an answer; write one such as 60s"
+		: options->setup && (options->dry_run || options->observe)
+			? "with --dry-run or --mode observe the program would not see what --setup has "
+			  "written; run one of the two, without --setup"
+			: NULL;
 
 	if (wrong)
 		cli_print_error("run", "%s", wrong);
-	return wrong ? CLI_ERROR : CLI_PARSED;
+	return wrong ? CLI_ERROR : CLI_OPTIONS_PARSED;
 }
 
 int run_parse_options(int argc, char **argv, struct run_options *ret_options)
@@ -214,7 +217,7 @@ int run_parse_options(int argc, char **argv, struct run_options *ret_options)
 					.kill_after_ns = GRACE_DEFAULT_NS, .grace_ns = GRACE_DEFAULT_NS,
 					.ask_timeout_ns = ASK_TIMEOUT_DEFAULT_NS};
 	status = cli_parse_options(argc, argv, &syntax);
-	if (status != CLI_PARSED)
+	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	options->interactive = options->interactive || options->tty;
 	options->argv = argv + optind;

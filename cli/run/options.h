@@ -26,7 +26,8 @@ struct run_options {
 	uint64_t ask_timeout_ns;
 	bool observe;     /* --mode observe */
 	bool allow_risky; /* with --mode observe: secrets may be read */
-	bool really;      /* with --mode observe: writes outside the workdir are not kept in the scratch directory */
+	/* with --mode observe: writes outside the workdir are not kept in the scratch directory */
+	bool writes_outside_workdir;
 	bool dry_run;
 	bool json;
 	bool interactive;
@@ -45,7 +46,7 @@ struct run_options {
 	char **argv;   /* the program and its arguments, NULL-ended */
 };
 
-/* Returns CLI_PARSED, or the exit status: see cli_parse_options(). */
+/* Returns CLI_OPTIONS_PARSED, or the exit status: see cli_parse_options(). */
 int run_parse_options(int argc, char **argv, struct run_options *ret_options);
 void run_options_release(struct run_options *options);
 

@@ -63,13 +63,13 @@ static int prepare_user_directories(struct run *run)
 static int prepare_call_with_user_ids(struct run *run, int (*prepare)(struct run *run))
 {
 	struct privs_saved_ids before;
-	int exit_code, error = privs_borrow_user(&run->user, &before);
+	int exit_code, error = privs_set_effective_user(&run->user, &before);
 
 	if (error < 0)
 		return run_report_refusal(run, "user_failed", "cannot become user %u: %s", run->user.uid,
 					  strerror(-error));
 	exit_code = prepare(run);
-	error = privs_restore_own_user(&before);
+	error = privs_restore_effective_user(&before);
 	if (error < 0 && exit_code == 0)
 		exit_code = run_report_refusal(run, "user_failed", "cannot return from user %u: %s", run->user.uid,
 					       strerror(-error));
@@ -111,7 +111,7 @@ static int prepare_find_user(struct run *run)
 
 	/* Only root can change to another user. For all others prepare_confirm_user() refuses the change later. */
 	if (!options->cli.user && options->names.count > 0 && geteuid() == 0)
-		run->draft = policy_peek_user((const char *const *)options->names.item, &run->host.policy, &named);
+		run->draft = policy_find_user((const char *const *)options->names.item, &run->host.policy, &named);
 	if (prepare_look_up_user(run, named ? named : options->cli.user, &run->user) != 0)
 		return CLI_ERROR;
 	if (run->user.set) {
@@ -150,11 +150,11 @@ static int prepare_warn_workdir(struct run *run)
 
 void run_phase_release(struct run_phase *part)
 {
-	egress_read_release(&part->read);
+	egress_host_data_release(&part->host_data);
 	policy_free(part->policy);
 	cleanup_close(&part->audit_fd);
 	free(part->log);
-	*part = RUN_PHASE_NONE;
+	*part = RUN_PHASE_INIT;
 }
 
 int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy)
@@ -205,7 +205,7 @@ static int prepare_load_policies(struct run *run)
 
 static struct places prepare_collect_places(struct run *run)
 {
-	return cli_collect_policy_places(&run->options.policy, &run->host, run->program.policy, run->setup.policy);
+	return cli_collect_writable_places(&run->options.policy, &run->host, run->program.policy, run->setup.policy);
 }
 
 /*
@@ -220,7 +220,7 @@ static int prepare_judge_parent(struct run *run, const char *what, const char *p
 	_cleanup_free_ char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("."), *real = NULL;
 	struct places_refusal why = {""};
 
-	if (dir && places_judge_path(&places, PLACES_GRANT, dir, &real, &why) < 0)
+	if (dir && places_judge_path(&places, PLACES_AS_GRANT, dir, &real, &why) < 0)
 		return run_report_refusal(run, "path_refused", "%s %s: its directory %s", what, path, why.text);
 	*ret_path = real ? cli_format("%s/%s", strcmp(real, "/") == 0 ? "" : real, name) : NULL;
 	return dir && (!real || *ret_path) ? 0 : run_refuse_no_memory(run);
@@ -236,7 +236,7 @@ static int prepare_open_output(struct run *run)
 	struct policy_error error = {""};
 	struct places_refusal why = {""};
 
-	if (places_judge_path(&places, PLACES_GRANT, named, &path, &why) < 0)
+	if (places_judge_path(&places, PLACES_AS_GRANT, named, &path, &why) < 0)
 		return run_report_refusal(run, "path_refused", "--output %s %s", named, why.text);
 	while (len > 1 && named[len - 1] == '/')
 		len--;
@@ -253,7 +253,7 @@ static int prepare_open_output(struct run *run)
 	return run->output_fd < 0 ? run_report_refusal(run, "output_failed", "%s", error.text) : 0;
 }
 
-static void prepare_note_link(void *ctx, const char *link)
+static void prepare_note_link_was_passed(void *ctx, const char *link)
 {
 	bool *linked = ctx;
 
@@ -272,8 +272,9 @@ static int prepare_judge_inputs(struct run *run, struct input_file *file, size_t
 
 		free(file[i].path);
 		file[i].path = NULL;
-		if (places_judge_path(&places, PLACES_GRANT, file[i].named, &file[i].path, &why) < 0)
-			exit_code = run_report_refusal(run, "path_refused", "--input %s %s", file[i].named, why.text);
+		if (places_judge_path(&places, PLACES_AS_GRANT, file[i].path_as_given, &file[i].path, &why) < 0)
+			exit_code = run_report_refusal(run, "path_refused", "--input %s %s", file[i].path_as_given,
+						       why.text);
 	}
 	policy_free(run->program.policy);
 	policy_free(run->setup.policy);
@@ -292,9 +293,9 @@ static int prepare_copy_inputs(struct run *run)
 	if (!file)
 		return run_refuse_no_memory(run);
 	for (size_t i = 0; i < named->count; i++) {
-		file[i].named = named->item[i];
-		file[i].path =
-			cli_real_resolve_noting_links(&run->host.real, named->item[i], prepare_note_link, &linked);
+		file[i].path_as_given = named->item[i];
+		file[i].path = cli_real_resolve_noting_links(&run->host.real, named->item[i],
+							     prepare_note_link_was_passed, &linked);
 	}
 	if (linked)
 		exit_code = prepare_judge_inputs(run, file, named->count);
@@ -388,7 +389,7 @@ static int prepare_make_logs(struct run *run)
 }
 
 /* Connects to the system's log: --audit-sink. */
-static int prepare_connect_sink(struct run *run)
+static int prepare_connect_to_system_log(struct run *run)
 {
 	const char *named = run->options.sink, *path = NULL;
 
@@ -438,7 +439,7 @@ int run_start_custodian(struct run *run)
 {
 	const char *why;
 	bool self_filter =
-		!(run->options.policy.without & LAYER_BIT(LAYER_SELF_FILTER)) && selffilter_is_possible(&why);
+		!(run->options.policy.without & LAYER_BIT(LAYER_SELF_FILTER)) && selffilter_works_in_this_build(&why);
 	const int dir_fd[CUSTODIAN_DIRS] = {run->output_fd, run->metrics.dir_fd, run->attest.dir_fd};
 	int error = custodian_start(dir_fd, self_filter, &run->custodian);
 
@@ -450,12 +451,12 @@ int run_start_custodian(struct run *run)
  * With --mode observe: makes the observing policy the program's policy; it owns the judged policy. All checks were made
  * before with the judged policy, because an observing policy lets everything be written.
  */
-static int prepare_observe(struct run *run)
+static int prepare_observing_policy(struct run *run)
 {
 	const char *const hidden[] = {run->program.log, NULL};
 	const struct policy_observe observe = {.judged = run->program.policy, .hidden = hidden,
-					       .risky = run->options.allow_risky,
-					       .network = !run->options.policy.cli.no_net};
+					       .may_read_secrets = run->options.allow_risky,
+					       .reaches_public_endpoints = !run->options.policy.cli.no_net};
 	struct policy *policy;
 
 	if (!run->options.observe)
@@ -485,13 +486,13 @@ int run_prepare(struct run *run)
 	prepare_print_warnings(run);
 	/* Not with --setup, which may create the missing files. */
 	if (!options->quiet && !options->setup)
-		cli_policy_warn_missing("run", &run->host, run->program.policy, !options->verbose);
+		cli_warn_missing_grants("run", &run->host, run->program.policy, !options->verbose);
 	if (prepare_confirm_user(run) != 0 || prepare_call_with_user_ids(run, prepare_warn_workdir) != 0 ||
 	    prepare_make_logs(run) != 0)
 		return CLI_ERROR;
 	if (options->output && prepare_open_output(run) != 0)
 		return CLI_ERROR;
-	if (options->sink && prepare_connect_sink(run) != 0)
+	if (options->sink && prepare_connect_to_system_log(run) != 0)
 		return CLI_ERROR;
 	if (options->metrics && prepare_open_end_file(run, "--metrics", options->metrics, "metrics_failed",
 						      &run->metrics) != 0)
@@ -501,8 +502,8 @@ int run_prepare(struct run *run)
 		return CLI_ERROR;
 	if (options->ask && prepare_call_with_user_ids(run, run_open_ask_directory) != 0)
 		return CLI_ERROR;
-	if (prepare_observe(run) != 0 || run_load_ask_policy(run) != 0)
+	if (prepare_observing_policy(run) != 0 || run_load_ask_policy(run) != 0)
 		return CLI_ERROR;
-	account_end_helper();
+	account_end_lookups();
 	return run->user.set && run->user.uid != geteuid() ? run_start_custodian(run) : 0;
 }

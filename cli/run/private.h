@@ -18,11 +18,11 @@
 /* What each phase of a run, the setup and the program, has for itself. */
 struct run_phase {
 	struct policy *policy;
-	struct egress_read read; /* in a run with --setup: what was read for the network before the setup began */
+	struct egress_read host_data; /* in a run with --setup: what was read for the network before the setup began */
 	char *log;               /* path of the log, its directory canonical; NULL: no log */
 	int audit_fd;            /* the log if it has been created already, else -1 */
 };
-#define RUN_PHASE_NONE (struct run_phase){.audit_fd = -1}
+#define RUN_PHASE_INIT (struct run_phase){.audit_fd = -1}
 
 void run_phase_release(struct run_phase *part);
 
@@ -32,7 +32,7 @@ struct run_end_file {
 	int content_fd; /* a memfd for the content of the file */
 	char *name;     /* NULL: there is no such file */
 };
-#define RUN_END_FILE_NONE (struct run_end_file){.dir_fd = -1, .content_fd = -1}
+#define RUN_END_FILE_INIT (struct run_end_file){.dir_fd = -1, .content_fd = -1}
 
 struct keeper_outcome;
 

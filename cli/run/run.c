@@ -110,14 +110,14 @@ static int run_prepare_and_watch(struct run *run)
 	int exit_code;
 
 	if (!options->events_given && !options->quiet)
-		options->events = options->verbose         ? SUMMARY_BLOCKED
-				  : isatty(STDERR_FILENO) ? SUMMARY_SUMMARY
+		options->events = options->verbose         ? SUMMARY_ALL_DENIALS
+				  : isatty(STDERR_FILENO) ? SUMMARY_FIRST_DENIALS
 							  : SUMMARY_NONE;
 	exit_code = run_check_stdio(run);
 	if (exit_code == 0)
 		exit_code = run_prepare(run);
-	if (run->scratch.notice && !options->quiet)
-		cli_note("callgate: %s", run->scratch.notice);
+	if (run->scratch.base_notice && !options->quiet)
+		cli_note("callgate: %s", run->scratch.base_notice);
 	/* Not closed earlier, because a policy or an input may be read from one: "-p <(...)" is "-p /dev/fd/63". */
 	run_close_inherited_fds(run);
 	if (exit_code == 0 && (!options->setup || run_perform_setup(run, &exit_code)))
@@ -128,9 +128,9 @@ static int run_prepare_and_watch(struct run *run)
 int cli_main_run(int argc, char **argv)
 {
 	struct run run = {.parent = getppid(), .workdir_fd = -1, .output_fd = -1, .result_fd = -1,
-			  .metrics = RUN_END_FILE_NONE, .attest = RUN_END_FILE_NONE,
+			  .metrics = RUN_END_FILE_INIT, .attest = RUN_END_FILE_INIT,
 			  .sink_fd = -1, .sign_fd = -1, .anchor_fd = -1, .ask.dir_fd = -1,
-			  .program = RUN_PHASE_NONE, .setup = RUN_PHASE_NONE};
+			  .program = RUN_PHASE_INIT, .setup = RUN_PHASE_INIT};
 	int exit_code = run_parse_options(argc, argv, &run.options);
 	const char *path = getenv("PATH");
 
@@ -141,7 +141,7 @@ int cli_main_run(int argc, char **argv)
 
 		(void)run_print_result(&run, result); /* a failure adds nothing: the exit status is an error already */
 	}
-	if (exit_code == CLI_PARSED)
+	if (exit_code == CLI_OPTIONS_PARSED)
 		exit_code = run_prepare_and_watch(&run);
 	run_release(&run);
 	(void)fflush(NULL); /* errors were reported where the text was written */

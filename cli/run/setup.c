@@ -25,15 +25,15 @@ struct setup_child {
 	sigset_t mask;    /* signal mask before the setup */
 	int signal;       /* the last signal that asked for the end of the run; 0: none */
 	int status;       /* wait status, from waitpid(2) */
-	bool dumpable;    /* PR_GET_DUMPABLE before the setup */
+	bool was_dumpable;    /* PR_GET_DUMPABLE before the setup */
 };
 
 /* Makes the secrets refer to this policy, so that the other can be freed. Without a network frees the secrets. */
-static int setup_adopt_secrets(struct egress_read *read, const struct policy *policy)
+static int setup_bind_secrets(struct egress_read *read, const struct policy *policy)
 {
 	if (policy_net_is_enabled(policy))
-		return secrets_adopt_policy(read->secrets, policy);
-	egress_read_release(read);
+		return secrets_bind_to_policy(read->secrets, policy);
+	egress_host_data_release(read);
 	return 0;
 }
 
@@ -47,12 +47,12 @@ static int setup_turn_run_into_setup(struct run *run, pid_t waiting)
 	bool custodian = run->custodian.pid > 0;
 
 	argv[2] = (char *)(uintptr_t)run->options.setup; /* a text in main's argv, which is not written to */
-	run->setup.read.secrets = steal_pointer(&run->program.read.secrets);
-	if (setup_adopt_secrets(&run->setup.read, run->setup.policy) < 0)
+	run->setup.host_data.secrets = steal_pointer(&run->program.host_data.secrets);
+	if (setup_bind_secrets(&run->setup.host_data, run->setup.policy) < 0)
 		return run_report_refusal(run, "setup_failed", "the secrets of the setup cannot be handed over");
-	run_phase_release(&run->program); /* freed only now, because setup_adopt_secrets() has read its policy */
+	run_phase_release(&run->program); /* freed only now, because setup_bind_secrets() has read its policy */
 	run->program = run->setup;
-	run->setup = RUN_PHASE_NONE;
+	run->setup = RUN_PHASE_INIT;
 	run->options.argv = argv;
 	run->options.interactive = run->options.tty = false;
 	run->options.status_fd = -1;
@@ -107,7 +107,7 @@ static void setup_block_signals(struct setup_child *setup)
 }
 
 /* Stops the setup and this process at SIGTSTP, and continues the setup when this process is continued. */
-static void setup_stop_processes(const struct setup_child *setup)
+static void setup_stop_until_continued(const struct setup_child *setup)
 {
 	sigset_t set;
 
@@ -123,7 +123,7 @@ static void setup_stop_processes(const struct setup_child *setup)
 static void setup_handle_signal(struct setup_child *setup, int number)
 {
 	if (number == SIGTSTP) {
-		setup_stop_processes(setup);
+		setup_stop_until_continued(setup);
 	} else if (number != SIGCHLD) {
 		setup->signal = number;
 		(void)kill(setup->pid, number); /* ESRCH: the setup has just ended */
@@ -200,7 +200,7 @@ static int setup_reload_policy(struct run *run)
 
 	if (exit_code != 0)
 		return exit_code;
-	if (setup_adopt_secrets(&run->program.read, policy) < 0)
+	if (setup_bind_secrets(&run->program.host_data, policy) < 0)
 		return run_report_refusal(run, "policy_changed",
 					  "the policy's secrets have changed since they were read; try again");
 	policy_free(run->program.policy);
@@ -212,7 +212,7 @@ static int setup_reload_policy(struct run *run)
  * Reads from the host what both phases need. This is done before the setup, which could change the files, and only
  * once, because a secret can be read only once from a file descriptor. Both phases have the same secrets.
  */
-static int setup_read_host_ahead(struct run *run)
+static int setup_read_host_for_both_phases(struct run *run)
 {
 	struct policy_error error = {""};
 	bool network = policy_net_is_enabled(run->program.policy);
@@ -220,13 +220,13 @@ static int setup_read_host_ahead(struct run *run)
 
 	/* No other process may read the secrets, nor the environment, from this process's memory. */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* cannot fail */
-	r = egress_read(run->program.policy, true, &run->program.read, &error);
+	r = egress_read(run->program.policy, true, &run->program.host_data, &error);
 	if (r == 0)
-		r = egress_read(run->setup.policy, !network, &run->setup.read, &error);
+		r = egress_read(run->setup.policy, !network, &run->setup.host_data, &error);
 	if (r < 0)
 		return run_report_refusal(run, "setup_failed", "%s", error.text);
 	if (!network)
-		run->program.read.secrets = steal_pointer(&run->setup.read.secrets);
+		run->program.host_data.secrets = steal_pointer(&run->setup.host_data.secrets);
 	return 0;
 }
 
@@ -244,7 +244,7 @@ static int setup_fork_child(struct run *run, struct setup_child *setup)
 	setup->pid = fork();
 	if (setup->pid != 0)
 		return setup->pid < 0 ? -errno : 0;
-	if (setup->dumpable)
+	if (setup->was_dumpable)
 		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* the keeper opens files in its own /proc */
 	setup_run_child(run, waiting, &setup->mask);
 }
@@ -261,20 +261,20 @@ static int setup_await_result(struct run *run, struct setup_child *setup)
 
 bool run_perform_setup(struct run *run, int *ret_exit)
 {
-	struct setup_child setup = {.dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1};
+	struct setup_child setup = {.was_dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1};
 	int error;
 
 	*ret_exit = run_write_start_status(run);
 	if (*ret_exit == 0)
-		*ret_exit = setup_read_host_ahead(run);
+		*ret_exit = setup_read_host_for_both_phases(run);
 	if (*ret_exit != 0)
 		return false;
 	setup_block_signals(&setup);
 	error = setup_fork_child(run, &setup);
 	*ret_exit = error < 0 ? run_report_refusal(run, "setup_failed", "cannot start the setup: %s", strerror(-error))
 			      : setup_await_result(run, &setup);
-	if (setup.dumpable)
-		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* as it was before setup_read_host_ahead() */
+	if (setup.was_dumpable)
+		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* as it was before setup_read_host_for_both_phases() */
 	(void)sigprocmask(SIG_SETMASK, &setup.mask, NULL);
 	return *ret_exit == 0;
 }

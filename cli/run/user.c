@@ -69,7 +69,7 @@ int run_find_user(const char *option, const char *text, struct privs_user *ret_u
 			    error == -ERANGE ? "no group has that number" : "no such group");
 	user.set = user.uid != geteuid() || user.gid != getegid();
 	/* Tries the change of user: root in a container may lack the capabilities. */
-	if (user.set && (privs_borrow_user(&user, &before) < 0 || privs_restore_own_user(&before) < 0))
+	if (user.set && (privs_set_effective_user(&user, &before) < 0 || privs_restore_effective_user(&before) < 0))
 		return user_fail(ret_error,
 			    "%s %s: only root (with CAP_SETUID and CAP_SETGID) can run a program as another user; "
 			    "leave it out to run as yourself",

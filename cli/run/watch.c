@@ -18,8 +18,8 @@
 #include "keeper/output.h"
 #include "keeper/result.h"
 
-#define FDS_NEEDED 64           /* descriptors that callgate needs besides those of the view */
-#define START_MEMORY_BYTES (16 << 20) /* with a smaller memory limit some interpreters do not start */
+#define FDS_NEEDED_BESIDES_VIEW 64           /* descriptors that callgate needs besides those of the view */
+#define START_MEMORY_BYTES_MIN (16 << 20) /* with a smaller memory limit some interpreters do not start */
 #define JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* kept for --json where neither policy nor --output-limit has a limit */
 
 int run_print_result(const struct run *run, json_t *result)
@@ -93,7 +93,7 @@ int run_refuse_no_memory(struct run *run)
 	return run_report_refusal(run, "out_of_memory", "out of memory");
 }
 
-static void watch_keep_artifacts(struct run *run, json_t *result)
+static void watch_store_artifacts(struct run *run, json_t *result)
 {
 	const struct output_options options = {
 		.directory = run->options.output,
@@ -115,7 +115,7 @@ static void watch_keep_artifacts(struct run *run, json_t *result)
 	}
 }
 
-static void watch_check_stream(struct run *run, json_t *result, const char *name, const struct capture *capture)
+static void watch_report_stream(struct run *run, json_t *result, const char *name, const struct capture *capture)
 {
 	const char *path;
 	char message[256], key[32];
@@ -165,7 +165,7 @@ static void watch_put_amount(char *text, size_t size, const char *name, const js
 	(void)snprintf(text, size, unit ? "%.4g%c" : "%.4g", shown, unit ? units[unit - 1] : 0);
 }
 
-static void watch_report_hit(const char *name, const json_t *meter)
+static void watch_report_limit_reached(const char *name, const json_t *meter)
 {
 	const json_t *used = json_object_get(meter, "peak"), *most = json_object_get(meter, "limit");
 	char limit[32], amount[32] = "";
@@ -175,7 +175,7 @@ static void watch_report_hit(const char *name, const json_t *meter)
 		watch_put_amount(amount, sizeof(amount), name, used);
 	cli_print_error("run", "the run reached its limit: %s %s%s%s%s", name, limit, amount[0] ? ", used " : "",
 			amount,
-			strcmp(name, "memory") == 0 && json_integer_value(most) < START_MEMORY_BYTES
+			strcmp(name, "memory") == 0 && json_integer_value(most) < START_MEMORY_BYTES_MIN
 				? "; that is too small for most programs to start: use a larger -m"
 				: "");
 }
@@ -202,9 +202,9 @@ static void watch_report_limit(const json_t *result)
 	if (strcmp(status, "limit") != 0)
 		return;
 	json_object_foreach(limits, name, meter)
-		/* watch_check_stream() reports stdout and stderr. */
+		/* watch_report_stream() reports stdout and stderr. */
 		if (json_is_true(json_object_get(meter, "hit")) && strncmp(name, "std", 3) != 0)
-			watch_report_hit(name, meter);
+			watch_report_limit_reached(name, meter);
 }
 
 /* Adds a hint to the message of an error if the limit of descriptors is low: the view takes one for each mount. */
@@ -214,9 +214,9 @@ static void watch_add_fd_hint(const struct run *run, char *message, size_t size)
 	struct rlimit limit;
 
 	(void)policy_get_mounts(run->program.policy, &mounts);
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < mounts + FDS_NEEDED)
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < mounts + FDS_NEEDED_BESIDES_VIEW)
 		(void)snprintf(message + len, size - len, "; ulimit -n is %llu, this policy may need %zu",
-			       (unsigned long long)limit.rlim_max, mounts + FDS_NEEDED);
+			       (unsigned long long)limit.rlim_max, mounts + FDS_NEEDED_BESIDES_VIEW);
 }
 
 /*
@@ -254,10 +254,10 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 	watch_report_error(run, result, outcome);
 	if (!run->options.quiet)
 		watch_report_limit(result);
-	watch_check_stream(run, result, "stdout", &outcome->out);
-	watch_check_stream(run, result, "stderr", &outcome->err);
+	watch_report_stream(run, result, "stdout", &outcome->out);
+	watch_report_stream(run, result, "stderr", &outcome->err);
 	if (run->output_fd >= 0 && outcome->report)
-		watch_keep_artifacts(run, result);
+		watch_store_artifacts(run, result);
 	if (run->setup_result)
 		(void)json_object_set(result, "setup", run->setup_result);
 	run_write_attestation(run, outcome, result);
@@ -297,8 +297,8 @@ int run_program_to_end(struct run *run)
 	struct keeper_options keeper;
 	int exit_code;
 
-	account_end_helper(); /* loading the policy again after a setup may have started the process */
-	run->layers = layers_create(options->policy.without, policy_get_settings(run->program.policy)->required);
+	account_end_lookups(); /* loading the policy again after a setup may have started the process */
+	run->layers = layers_create(options->policy.without, policy_get_settings(run->program.policy)->required_layers);
 	if (!run->layers)
 		return run_refuse_no_memory(run);
 	keeper = (struct keeper_options){
@@ -306,11 +306,11 @@ int run_program_to_end(struct run *run)
 		.scratch = &run->scratch,
 		.scratch_dirs_pending = run->scratch_dirs_pending,
 		.argv = options->argv,
-		.preferred = run->in_setup ? NULL : cli_host_find_program(&run->host),
+		.version_manager_program = run->in_setup ? NULL : cli_host_find_program(&run->host),
 		.workdir_host = run->workdir,
 		.audit_path = run->program.log,
 		.audit_fd = run->program.audit_fd,
-		.audit_earlier = run->setup.log,
+		.setup_audit_path = run->setup.log,
 		.rotate_bytes = options->rotate_bytes,
 		.sign_fd = run->sign_fd,
 		.anchor_fd = run->in_setup ? -1 : run->anchor_fd,
@@ -322,17 +322,17 @@ int run_program_to_end(struct run *run)
 		.sink_fd = run->sink_fd,
 		.ask = {run->in_setup ? NULL : run->ask.policy, run->in_setup ? -1 : run->ask.dir_fd,
 			options->ask_timeout_ns},
-		.part = run->in_setup ? "setup" : NULL,
+		.setup_name = run->in_setup ? "setup" : NULL,
 		.layers = run->layers,
-		.read = options->setup ? &run->program.read : NULL,
+		.egress_host_data = options->setup ? &run->program.host_data : NULL,
 		.user = run->user,
 		.custodian = &run->custodian,
-		.show = !options->json,
+		.forwards_output = !options->json,
 		.interactive = options->interactive,
-		.output = run->output_fd >= 0,
+		.keeps_output_files = run->output_fd >= 0,
 		.tty = options->tty,
 		.overlay = options->dry_run                        ? VIEW_OVERLAY_ALL
-			   : options->observe && !options->really ? VIEW_OVERLAY_OUTSIDE
+			   : options->observe && !options->writes_outside_workdir ? VIEW_OVERLAY_OUTSIDE_WORKDIR
 								   : VIEW_OVERLAY_NONE,
 		.parent = options->die_with_parent ? run->parent : 0,
 		.status_line = watch_needs_status_line(options),

@@ -30,20 +30,21 @@ struct net_question {
 	char path[NET_PATH_MAX];
 	struct net_verdict verdict;
 	const struct net_rule *rule; /* the rule that allows the endpoint, also if the request is refused; NULL: none */
-	bool opened; /* callgate would see the requests: TLS interception, or plain HTTP */
-	struct net_known_address known[NET_ADDRESSES_MAX];
+	bool callgate_sees_requests; /* callgate would see the requests: TLS interception, or plain HTTP */
+	struct net_known_address known_addresses[NET_ADDRESSES_MAX];
 	size_t known_count;
-	const char *wrong; /* why the question is malformed; static */
-	const char *never; /* why no rule can allow one of the addresses; NULL: a rule can, or no address is known */
+	const char *mistake; /* why the question is malformed; static */
+	/* why no rule can allow one of the addresses; NULL: a rule can, or no address is known */
+	const char *why_never_allowed;
 };
 
 static const char not_a_port[] = "is no port from 0 to 65535";
 
 /* ---- parsing the question ---- */
 
-static int why_refuse(struct net_question *asked, const char *why)
+static int why_set_mistake(struct net_question *asked, const char *why)
 {
-	asked->wrong = why;
+	asked->mistake = why;
 	return -EINVAL;
 }
 
@@ -61,13 +62,13 @@ static int why_parse_authority(struct net_question *asked, const char *authority
 		host_len = (size_t)(colon - authority);
 		(void)snprintf(number, sizeof(number), "%.*s", (int)(len - host_len - 1), colon + 1);
 		if (text_parse_number(number, 1, 65535, &port) < 0)
-			return why_refuse(asked, "has no port from 1 to 65535");
+			return why_set_mistake(asked, "has no port from 1 to 65535");
 	}
 	if (port == 0)
-		return why_refuse(asked, "names no port; write HOST:PORT");
+		return why_set_mistake(asked, "names no port; write HOST:PORT");
 	asked->port = (unsigned)port;
 	if (net_host_canonicalise(authority, host_len, asked->host) < 0)
-		return why_refuse(asked, "names no host that a program could ask for");
+		return why_set_mistake(asked, "names no host that a program could ask for");
 	(void)snprintf(asked->endpoint, sizeof(asked->endpoint), strchr(asked->host, ':') ? "[%s]:%u" : "%s:%u",
 		       asked->host, asked->port);
 	return 0;
@@ -79,7 +80,7 @@ static int why_parse_connect(struct net_question *asked, const char *text)
 
 	asked->udp = strcmp(slash, "/udp") == 0;
 	if (*slash && !asked->udp && strcmp(slash, "/tcp") != 0)
-		return why_refuse(asked, "is no endpoint; write HOST:PORT or HOST:PORT/udp");
+		return why_set_mistake(asked, "is no endpoint; write HOST:PORT or HOST:PORT/udp");
 	return why_parse_authority(asked, text, (size_t)(slash - text), 0);
 }
 
@@ -99,7 +100,7 @@ static int why_parse_scheme(struct net_question *asked, const char **url)
 		asked->upgrade = schemes[i].upgrade;
 		return 0;
 	}
-	return why_refuse(asked, "is no request; write 'GET https://HOST/PATH' (or http, wss, ws)");
+	return why_set_mistake(asked, "is no request; write 'GET https://HOST/PATH' (or http, wss, ws)");
 }
 
 /* Parses "GET https://host/path"; the method may be omitted. */
@@ -110,7 +111,7 @@ static int why_parse_url(struct net_question *asked, const char *text)
 
 	asked->request = true;
 	if (method >= sizeof(asked->method))
-		return why_refuse(asked, "has a method that is too long to be one");
+		return why_set_mistake(asked, "has a method that is too long to be one");
 	(void)snprintf(asked->method, sizeof(asked->method), "%.*s", method ? (int)method : 3, method ? text : "GET");
 	if (why_parse_scheme(asked, &url) < 0)
 		return -EINVAL;
@@ -118,7 +119,7 @@ static int why_parse_url(struct net_question *asked, const char *text)
 	if (why_parse_authority(asked, url, (size_t)(end - url), asked->tls ? 443 : 80) < 0)
 		return -EINVAL;
 	if (net_path_normalise(*end == '/' ? end : "/", *end == '/' ? strlen(end) : 1, asked->path, NULL) < 0)
-		return why_refuse(asked, "has a path that is refused in every request (escaped dots or slashes, "
+		return why_set_mistake(asked, "has a path that is refused in every request (escaped dots or slashes, "
 						 "spaces, \"#\", too long)");
 	return 0;
 }
@@ -138,7 +139,7 @@ static void why_judge_endpoint(struct net_question *asked)
 	asked->rule = verdict->rule;
 	if (!verdict->allow)
 		return;
-	asked->opened = policy_net_sees_requests(policy, verdict->rule, asked->host, asked->port);
+	asked->callgate_sees_requests = policy_net_judges_requests(policy, verdict->rule, asked->host, asked->port);
 	if (asked->request)
 		*verdict = policy_net_judge_url(policy, &(struct net_request){asked->host, asked->port, asked->tls,
 									      asked->upgrade, asked->method,
@@ -171,7 +172,7 @@ static const char *why_describe_interception(const struct net_question *asked)
 		return "no: bytes pass as they are";
 	if (rule->proto == NET_HTTP)
 		return "yes: each request is judged";
-	return asked->opened ? "yes: TLS ends at callgate, each request is judged"
+	return asked->callgate_sees_requests ? "yes: TLS ends at callgate, each request is judged"
 			     : "no: only the name in the TLS handshake is checked";
 }
 
@@ -196,20 +197,21 @@ static size_t why_resolve_host(const struct net_question *asked, struct sockaddr
 
 static void why_judge_addresses(struct net_question *asked)
 {
-	enum net_lift lift = asked->rule && asked->rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE;
+	enum net_lifted_refusals lift =
+		asked->rule && asked->rule->private_addresses ? NET_LIFT_PRIVATE_AND_LOOPBACK : NET_LIFT_NONE;
 	struct sockaddr_storage address[NET_ADDRESSES_MAX] = {0};
 
 	asked->known_count = why_resolve_host(asked, address);
 	for (size_t i = 0; i < asked->known_count; i++) {
 		const struct sockaddr *at = (const struct sockaddr *)&address[i];
 		bool denied = !policy_net_judge_address(asked->policy, at, asked->port).allow;
-		struct net_known_address *known = &asked->known[i];
+		struct net_known_address *known = &asked->known_addresses[i];
 
 		net_address_format(at, known->text);
 		known->kind = denied ? "denied_by_rule" : net_address_get_class(at);
 		known->refused = denied || (known->kind && net_address_get_refusal_reason(at, lift));
-		if (!asked->never)
-			asked->never = net_address_get_refusal_reason(at, NET_LIFT_NAMED);
+		if (!asked->why_never_allowed)
+			asked->why_never_allowed = net_address_get_refusal_reason(at, NET_LIFT_PRIVATE_AND_LOOPBACK);
 	}
 }
 
@@ -218,7 +220,7 @@ static void why_print_addresses(struct buf *text, const struct net_question *ask
 	bool private = asked->verdict.rule && asked->verdict.rule->private_addresses;
 
 	for (size_t i = 0; i < asked->known_count; i++) {
-		const struct net_known_address *known = &asked->known[i];
+		const struct net_known_address *known = &asked->known_addresses[i];
 
 		buf_printf(text, "  address   %s: %s%s%s\n", known->text, known->kind ? known->kind : "",
 			   known->kind ? ", " : "",
@@ -243,8 +245,8 @@ static char *why_suggest_rule(const struct net_question *asked)
 		return NULL;
 	if (strcmp(asked->verdict.reason, "denied_by_rule") == 0)
 		return cli_format("no rule can: a deny beats everything; remove %s", asked->verdict.label);
-	if (asked->never)
-		return cli_format("no rule can: the address is never connected to (%s)", asked->never);
+	if (asked->why_never_allowed)
+		return cli_format("no rule can: the address is never connected to (%s)", asked->why_never_allowed);
 	if (strcmp(asked->verdict.reason, "proto_not_granted") == 0)
 		return strdup("one endpoint has one protocol; change the rule's \"proto\"");
 	if (asked->request)
@@ -254,7 +256,8 @@ static char *why_suggest_rule(const struct net_question *asked)
 		return cli_format("in a policy {\"version\": 1, \"network\": {\"allow\": [{\"host\": \"%s\", "
 				  "\"port\": %u, \"proto\": \"udp\"}]}}",
 				  asked->host, asked->port);
-	if (asked->known_count > 0 && asked->known[0].kind && strcmp(asked->known[0].kind, "loopback") == 0)
+	if (asked->known_count > 0 && asked->known_addresses[0].kind &&
+	    strcmp(asked->known_addresses[0].kind, "loopback") == 0)
 		return cli_format("--listen %u for a server of the run's own, or --allow-host %s for one of the host",
 				  asked->port, asked->endpoint);
 	return cli_format("--allow-host %s, or in a policy {\"version\": 1, \"network\": {\"allow\": "
@@ -277,7 +280,7 @@ static int why_print_text(const struct net_question *asked)
 		buf_printf(&text, "  opened    %s\n", why_describe_interception(asked));
 	else
 		buf_printf(&text, "  answer    %s\n",
-			   asked->opened ? "status 403 to the request" : "ECONNREFUSED to the connect");
+			   asked->callgate_sees_requests ? "status 403 to the request" : "ECONNREFUSED to the connect");
 	if (verdict->rule && verdict->rule->header)
 		buf_printf(&text, "  header    %s: %s\n", verdict->rule->header, verdict->rule->header_value);
 	why_print_addresses(&text, asked);
@@ -291,9 +294,10 @@ static json_t *why_make_addresses_json(const struct net_question *asked)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < asked->known_count; i++)
-		(void)json_array_append_new(list, json_pack("{s:s, s:s?, s:b}", "address", asked->known[i].text, "kind",
-							    asked->known[i].kind, "refused",
-							    (int)asked->known[i].refused));
+		(void)json_array_append_new(list,
+					    json_pack("{s:s, s:s?, s:b}", "address", asked->known_addresses[i].text,
+						      "kind", asked->known_addresses[i].kind, "refused",
+						      (int)asked->known_addresses[i].refused));
 	return list;
 }
 
@@ -308,9 +312,9 @@ static int why_print_json(const struct net_question *asked)
 			  asked->request ? "request" : "connect", "host", asked->host, "port", (int)asked->port,
 			  "proto", why_get_proto_name(asked), "method", asked->request ? asked->method : NULL, "path",
 			  asked->request ? asked->path : NULL, "rule", verdict->label, "reason", verdict->reason,
-			  "errno", verdict->allow || asked->opened ? NULL : "ECONNREFUSED", "opened", asked->opened,
-			  "header", rule ? rule->header : NULL, "addresses", why_make_addresses_json(asked), "suggest",
-			  suggestion);
+			  "errno", verdict->allow || asked->callgate_sees_requests ? NULL : "ECONNREFUSED", "opened",
+			  asked->callgate_sees_requests, "header", rule ? rule->header : NULL, "addresses",
+			  why_make_addresses_json(asked), "suggest", suggestion);
 
 	return cli_print_json("why", object);
 }
@@ -321,7 +325,7 @@ int why_answer_net(const struct policy *policy, const char *text, bool url, bool
 	int exit_code;
 
 	if ((url ? why_parse_url : why_parse_connect)(&asked, text) < 0) {
-		cli_print_error("why", "%s: %s", text, asked.wrong);
+		cli_print_error("why", "%s: %s", text, asked.mistake);
 		return CLI_ERROR;
 	}
 	why_judge_endpoint(&asked);
@@ -346,7 +350,7 @@ static int why_decide_listen(const struct policy *policy, const char *text, uint
 int why_decide_net(const struct policy *policy, enum why_kind kind, const char *text, struct net_verdict *ret_verdict,
 		   struct policy_question *ret_question, const char **ret_wrong)
 {
-	struct net_question asked = {.policy = policy, .wrong = not_a_port};
+	struct net_question asked = {.policy = policy, .mistake = not_a_port};
 	uint64_t port = 0;
 	int ret;
 
@@ -354,7 +358,7 @@ int why_decide_net(const struct policy *policy, enum why_kind kind, const char *
 		ret = why_decide_listen(policy, text, &port, &asked.verdict);
 	else
 		ret = (kind == WHY_URL ? why_parse_url : why_parse_connect)(&asked, text);
-	*ret_wrong = asked.wrong;
+	*ret_wrong = asked.mistake;
 	if (ret < 0)
 		return ret;
 	if (kind == WHY_LISTEN)

@@ -53,7 +53,7 @@ static void why_follow_host_links(const struct policy *policy, struct why_path *
  * Denies an object that only a "public" rule grants, if not everybody on the host may read it, as open_public() in
  * view/open.c does in a run.
  */
-static void why_check_public(const struct policy *policy, struct why_path *question)
+static void why_deny_unless_public(const struct policy *policy, struct why_path *question)
 {
 	char path[PATH_MAX];
 	size_t granted = strlen(question->mount && question->host[0] ? question->mount->host : question->host);
@@ -76,7 +76,7 @@ static void why_check_public(const struct policy *policy, struct why_path *quest
 	}
 }
 
-static mode_t why_host_type(void *ctx, const char *path)
+static mode_t why_get_host_file_type(void *ctx, const char *path)
 {
 	struct stat st;
 
@@ -92,7 +92,7 @@ int why_decide_path(const struct policy *policy, const char *text, bool exec, st
 	size_t named;
 	int len;
 
-	*question = (struct why_path){.want = why_split_path(text, exec, &named)};
+	*question = (struct why_path){.wanted_rights = why_split_path(text, exec, &named)};
 	if (named >= sizeof(path))
 		return -ENAMETOOLONG;
 	memcpy(path, text, named);
@@ -104,17 +104,17 @@ int why_decide_path(const struct policy *policy, const char *text, bool exec, st
 		return len;
 	why_follow_host_links(policy, question);
 	question->decision =
-		policy_decide_access(policy, question->resolved, strlen(question->resolved), question->want);
+		policy_decide_access(policy, question->resolved, strlen(question->resolved), question->wanted_rights);
 	question->mount = policy_find_mount(policy, question->resolved);
 	if (policy_map_to_host(policy, question->resolved, question->host) < 0)
 		question->host[0] = '\0';
-	why_check_public(policy, question);
+	why_deny_unless_public(policy, question);
 	return 0;
 }
 
 char *why_suggest_grant(const struct policy *policy, const struct why_path *question, char **ret_why)
 {
-	const struct suggest_host host = {.home = policy_get_settings(policy)->home, .type = why_host_type};
+	const struct suggest_host host = {.home = policy_get_settings(policy)->home, .type = why_get_host_file_type};
 
-	return policy_suggest_grant(&question->decision, &host, question->asked, question->want, ret_why);
+	return policy_suggest_grant(&question->decision, &host, question->asked, question->wanted_rights, ret_why);
 }

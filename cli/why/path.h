@@ -11,7 +11,7 @@ struct why_path {
 	char asked[PATH_MAX];    /* the question's path, made absolute */
 	char resolved[PATH_MAX]; /* canonical path in the view */
 	char host[PATH_MAX];     /* host path; "": the path leads to no file of the host */
-	unsigned want;
+	unsigned wanted_rights;
 	struct policy_decision decision;
 	const struct policy_mount *mount;
 };

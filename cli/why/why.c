@@ -36,7 +36,7 @@ static bool why_fire_after(const struct policy *policy, uint64_t entries)
 {
 	const size_t count = policy_count_after(policy);
 
-	policy_fire_after(policy, (uint32_t)entries);
+	policy_fire_after_entries(policy, (uint32_t)entries);
 	if (count == POLICY_AFTER_MAX || entries >> count == 0)
 		return true;
 	cli_print_error("why", "--after-read %d: the policy has %zu entries of after_read, counted from 0",
@@ -52,12 +52,12 @@ static int why_set_question(const struct cli_given *given, void *all)
 
 	if (question->text)
 		wrong = "more than one question; ask with one --open, --exec, --connect, --listen or --url";
-	else if (!*given->value && (given->which == WHY_OPEN || given->which == WHY_EXEC))
+	else if (!*given->value && (given->option_value == WHY_OPEN || given->option_value == WHY_EXEC))
 		wrong = "an empty path names nothing; write a path";
 	if (wrong)
 		cli_print_error("why", "%s", wrong);
 	question->text = given->value;
-	question->kind = given->which;
+	question->kind = given->option_value;
 	return wrong ? -EINVAL : 0;
 }
 
@@ -66,7 +66,7 @@ static const char *why_get_text_or_none(const char *text)
 	return text && *text ? text : "none";
 }
 
-static const char *why_get_want_name(unsigned want)
+static const char *why_get_right_name(unsigned want)
 {
 	return want == POLICY_EXEC ? "exec" : want == POLICY_WRITE ? "write" : "read";
 }
@@ -75,27 +75,27 @@ static const char *why_get_want_name(unsigned want)
  * What a denial, or the reading of a decoy, does besides returning an errno or a descriptor: "kill", "stop", "flag" …
  * NULL: nothing. An exec is never asked about.
  */
-static const char *why_find_consequence(const struct policy *policy, const struct why_path *question)
+static const char *why_get_effect_on_process(const struct policy *policy, const struct why_path *question)
 {
 	const struct policy_decision *decision = &question->decision;
 	enum policy_on_deny mode = policy_find_on_deny(policy, decision->rule);
 
 	if (decision->verdict == VERDICT_DENY)
-		return mode == ON_DENY_ERRNO || (mode == ON_DENY_ASK_FILE && question->want == POLICY_EXEC)
+		return mode == ON_DENY_ERRNO || (mode == ON_DENY_ASK_FILE && question->wanted_rights == POLICY_EXEC)
 			       ? NULL
 			       : policy_on_deny_get_name(mode);
 	if (strcmp(decision->reason, "decoy") == 0)
-		return policy_decoy_kills(policy, decision->rule) ? "kill" : "flag";
+		return policy_decoy_read_ends_run(policy, decision->rule) ? "kill" : "flag";
 	return NULL;
 }
 
 /* The entries of after_read that an allowed access fires, and that have not fired yet. */
 static uint32_t why_find_fired(const struct policy *policy, const struct why_path *question)
 {
-	if (question->decision.verdict == VERDICT_DENY || question->want == POLICY_WRITE)
+	if (question->decision.verdict == VERDICT_DENY || question->wanted_rights == POLICY_WRITE)
 		return 0;
 	return policy_find_after_read(policy, question->resolved, strlen(question->resolved)) &
-	       ~policy_get_fired_after(policy);
+	       ~policy_get_fired_after_entries(policy);
 }
 
 static void why_put_fired(struct buf *text, const struct policy *policy, uint32_t entries)
@@ -119,11 +119,11 @@ static int why_print_text(const struct policy *policy, const struct why_path *qu
 			  const char *suggest_why)
 {
 	const struct policy_decision *decision = &question->decision;
-	const char *then = why_find_consequence(policy, question);
+	const char *then = why_get_effect_on_process(policy, question);
 	_cleanup_buf_ struct buf text = {0};
 
-	buf_printf(&text, "%s %s %s\n", verdict_get_name(decision->verdict), why_get_want_name(question->want),
-		   question->asked);
+	buf_printf(&text, "%s %s %s\n", verdict_get_name(decision->verdict),
+		   why_get_right_name(question->wanted_rights), question->asked);
 	if (strcmp(question->asked, question->resolved) != 0)
 		buf_printf(&text, "  resolved  %s\n", question->resolved);
 	buf_printf(&text, "  rule      %s\n",
@@ -155,17 +155,16 @@ static int why_print_json(const struct policy *policy, const struct why_path *qu
 			  const char *suggest_why)
 {
 	const struct policy_decision *decision = &question->decision;
-	json_t *object =
-		json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s?, s:o}", "verdict",
-			  verdict_get_name(decision->verdict), "op", why_get_want_name(question->want), "path",
-			  why_make_json_string(question->asked), "resolved", why_make_json_string(question->resolved),
-			  "rule", why_make_json_string(decision->rule), "reason", decision->reason, "errno",
-			  why_make_json_string(decision->error ? strerrorname_np(decision->error) : NULL), "mount",
-			  why_make_json_string(question->mount ? question->mount->virt : NULL), "host",
-			  why_make_json_string(question->host), "suggest", why_make_json_string(suggest),
-			  "suggest_reason", why_make_json_string(suggest_why), "then",
-			  why_find_consequence(policy, question), "fires",
-			  why_make_fired(policy, why_find_fired(policy, question)));
+	json_t *object = json_pack(
+		"{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s?, s:o}", "verdict",
+		verdict_get_name(decision->verdict), "op", why_get_right_name(question->wanted_rights), "path",
+		why_make_json_string(question->asked), "resolved", why_make_json_string(question->resolved), "rule",
+		why_make_json_string(decision->rule), "reason", decision->reason, "errno",
+		why_make_json_string(decision->error ? strerrorname_np(decision->error) : NULL), "mount",
+		why_make_json_string(question->mount ? question->mount->virt : NULL), "host",
+		why_make_json_string(question->host), "suggest", why_make_json_string(suggest), "suggest_reason",
+		why_make_json_string(suggest_why), "then", why_get_effect_on_process(policy, question), "fires",
+		why_make_fired(policy, why_find_fired(policy, question)));
 
 	return cli_print_json("why", object);
 }
@@ -211,7 +210,7 @@ static int why_parse_options(int argc, char **argv, struct cli_policy_options *o
 	};
 	int status = cli_parse_options(argc, argv, &syntax);
 
-	if (status != CLI_PARSED || question->text)
+	if (status != CLI_OPTIONS_PARSED || question->text)
 		return status;
 	cli_print_error("why", "nothing asked; give --open PATH, --exec PATH, --connect HOST:PORT, --listen PORT or "
 		  "--url 'METHOD URL'");
@@ -226,7 +225,7 @@ int cli_main_why(int argc, char **argv)
 	_cleanup_policy_ struct policy *policy = NULL;
 	int exit_code = why_parse_options(argc, argv, &options, &question);
 
-	if (exit_code != CLI_PARSED)
+	if (exit_code != CLI_OPTIONS_PARSED)
 		return exit_code;
 	if (cli_load_policy_without_run(&options, "why", argv[optind], &host, &policy) != CLI_OK)
 		return CLI_ERROR;

@@ -8,15 +8,15 @@
 #include "base/cleanup.h"
 #include "egress/conn/sockaddr.h"
 
-enum net_lift address_get_rule_lift(const struct net_rule *rule, bool named)
+enum net_lifted_refusals address_get_lifted_refusals(const struct net_rule *rule, bool named)
 {
 	if (!rule || !rule->private_addresses)
 		return NET_LIFT_NONE;
-	return named ? NET_LIFT_NAMED : NET_LIFT_PRIVATE;
+	return named ? NET_LIFT_PRIVATE_AND_LOOPBACK : NET_LIFT_PRIVATE;
 }
 
 /* Copies an address without its port. An IPv4-mapped address becomes IPv4, as the kernel routes it by IPv4's tables. */
-static void address_unmap(const struct sockaddr *from, struct sockaddr_storage *ret)
+static void address_unmap_ipv4(const struct sockaddr *from, struct sockaddr_storage *ret)
 {
 	const uint8_t *bytes = sockaddr_get_bytes(from);
 	bool v4 = from->sa_family == AF_INET;
@@ -53,7 +53,7 @@ static bool address_family_can_bind_any(int family)
  * Asks the routing table, without sending a packet, whether the address belongs to this machine. For such an address
  * the kernel chooses the address itself as source, or the loopback device, whose MTU is larger than any other's.
  */
-static bool address_is_routed_here(const struct sockaddr_storage *address)
+static bool address_is_local_by_routing_table(const struct sockaddr_storage *address)
 {
 	_cleanup_close_ int fd = socket(address->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_storage to = *address, own = {0}, own_plain;
@@ -68,7 +68,7 @@ static bool address_is_routed_here(const struct sockaddr_storage *address)
 	if (getsockname(fd, (struct sockaddr *)(void *)&own, &own_len) < 0 ||
 	    getsockopt(fd, level, level == IPPROTO_IP ? IP_MTU : IPV6_MTU, &mtu, &mtu_len) < 0)
 		return true;
-	address_unmap((const struct sockaddr *)(const void *)&own, &own_plain);
+	address_unmap_ipv4((const struct sockaddr *)(const void *)&own, &own_plain);
 	return mtu >= 65535 || memcmp(&own_plain, address, sizeof(own_plain)) == 0;
 }
 
@@ -78,13 +78,13 @@ bool address_is_local(const struct sockaddr *address)
 
 	if (address->sa_family != AF_INET && address->sa_family != AF_INET6)
 		return true;
-	address_unmap(address, &bare);
+	address_unmap_ipv4(address, &bare);
 	return address_can_bind(&bare) &&
-	       (!address_family_can_bind_any(bare.ss_family) || address_is_routed_here(&bare));
+	       (!address_family_can_bind_any(bare.ss_family) || address_is_local_by_routing_table(&bare));
 }
 
 const char *address_get_refusal_reason(const struct policy *policy, const struct sockaddr *address, unsigned port,
-				   enum net_lift lift)
+				   enum net_lifted_refusals lift)
 {
 	const char *reason = net_address_get_refusal_reason(address, lift);
 
@@ -111,7 +111,7 @@ static void address_append_dropped(char *dropped, size_t cap, const struct socka
 }
 
 size_t address_filter_list(const struct policy *policy, struct sockaddr_storage *list, size_t count, unsigned port,
-		      enum net_lift lift, char *dropped, size_t cap)
+		      enum net_lifted_refusals lift, char *dropped, size_t cap)
 {
 	size_t kept = 0;
 

@@ -12,7 +12,7 @@
 #include "policy/network/net.h"
 
 /* The exceptions from the deny set that a rule (may be NULL) makes. named: the policy contains the address itself. */
-enum net_lift address_get_rule_lift(const struct net_rule *rule, bool named);
+enum net_lifted_refusals address_get_lifted_refusals(const struct net_rule *rule, bool named);
 
 /* Whether an address belongs to this machine. Asks the kernel each time, as interfaces change. */
 bool address_is_local(const struct sockaddr *address);
@@ -22,13 +22,13 @@ bool address_is_local(const struct sockaddr *address);
  * … NULL: it may be dialled.
  */
 const char *address_get_refusal_reason(const struct policy *policy, const struct sockaddr *address, unsigned port,
-				   enum net_lift lift);
+				   enum net_lifted_refusals lift);
 
 /*
  * Removes the addresses that may not be dialled, and returns how many are left, in the same order. Appends the removed
  * addresses to `dropped` (see dial.h), as far as whole entries fit.
  */
 size_t address_filter_list(const struct policy *policy, struct sockaddr_storage *list, size_t count, unsigned port,
-		      enum net_lift lift, char *dropped, size_t cap);
+		      enum net_lifted_refusals lift, char *dropped, size_t cap);
 
 #endif

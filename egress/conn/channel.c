@@ -18,7 +18,7 @@
  * Most bytes queued in channel->out. Above this limit the BIO asks OpenSSL to retry: a peer that requests key updates
  * without reading the replies must not fill memory.
  */
-#define CHANNEL_OUT_MAX (128 * 1024)
+#define CHANNEL_QUEUED_BYTES_MAX (128 * 1024)
 
 /*
  * How many reads one call into OpenSSL may make. OpenSSL goes on reading while records carry no data (tickets, key
@@ -60,7 +60,7 @@ static int channel_flush_ciphertext(struct channel *channel)
 static int bio_read(BIO *bio, char *data, size_t cap, size_t *ret_read)
 {
 	struct channel *channel = BIO_get_data(bio);
-	ssize_t got = (ssize_t)bytes_take(&channel->below, data, cap);
+	ssize_t got = (ssize_t)bytes_take(&channel->early_ciphertext, data, cap);
 
 	BIO_clear_retry_flags(bio);
 	if (!got && !channel->reads_left)
@@ -87,7 +87,7 @@ static int bio_write(BIO *bio, const char *data, size_t len, size_t *ret_written
 
 	BIO_clear_retry_flags(bio);
 	*ret_written = 0;
-	if (channel->shut) { /* an alert or a key update after the FIN cannot be sent */
+	if (channel->fin_was_sent) { /* an alert or a key update after the FIN cannot be sent */
 		*ret_written = len;
 		return 1;
 	}
@@ -100,7 +100,7 @@ static int bio_write(BIO *bio, const char *data, size_t len, size_t *ret_written
 		channel->error = error;
 		return 0;
 	}
-	if (bytes_count_left(&channel->out) + len > CHANNEL_OUT_MAX) {
+	if (bytes_count_left(&channel->out) + len > CHANNEL_QUEUED_BYTES_MAX) {
 		BIO_set_retry_write(bio);
 		*ret_written = (size_t)sent;
 		return sent > 0;
@@ -153,8 +153,8 @@ int channel_start_tls(struct channel *channel, SSL *ssl)
 	(void)SSL_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
 			   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	channel->ssl = ssl;
-	channel->below = channel->early;
-	channel->early = (struct bytes){0};
+	channel->early_ciphertext = channel->put_back_bytes;
+	channel->put_back_bytes = (struct bytes){0};
 	return 0;
 }
 
@@ -188,7 +188,7 @@ static int channel_prepare_tls_call(struct channel *channel)
 	return channel->error;
 }
 
-int channel_shake_hands(struct channel *channel)
+int channel_step_tls_handshake(struct channel *channel)
 {
 	int result, error = channel_prepare_tls_call(channel);
 
@@ -275,8 +275,8 @@ void channel_close(struct channel *channel, bool abort)
 	loop_close_watch(channel->loop, &channel->watch);
 	SSL_free(channel->ssl);
 	channel->ssl = NULL;
-	bytes_release(&channel->early);
-	bytes_release(&channel->below);
+	bytes_release(&channel->put_back_bytes);
+	bytes_release(&channel->early_ciphertext);
 	bytes_release(&channel->out);
 }
 
@@ -286,7 +286,7 @@ ssize_t channel_read(struct channel *channel, void *data, size_t cap)
 
 	if (cap > SSIZE_MAX)
 		cap = SSIZE_MAX;
-	got = (ssize_t)bytes_take(&channel->early, data, cap);
+	got = (ssize_t)bytes_take(&channel->put_back_bytes, data, cap);
 	if (!got) {
 		if (channel->ended)
 			return 0;
@@ -304,7 +304,7 @@ ssize_t channel_write(struct channel *channel, const void *data, size_t len)
 {
 	ssize_t sent;
 
-	if (channel->closing || channel->shut)
+	if (channel->closing || channel->fin_was_sent)
 		return -EPIPE;
 	sent = channel->ssl ? channel_tls_write(channel, data, len) : channel_send(channel->watch.fd, data, len);
 	if (sent > 0)
@@ -329,14 +329,15 @@ int channel_put_back_bytes(struct channel *channel, const void *data, size_t len
 	struct bytes early = {0};
 	int error = bytes_add(&early, data, len);
 
-	if (!error && channel->early.data)
-		error = bytes_add(&early, channel->early.data + channel->early.at, bytes_count_left(&channel->early));
+	if (!error && channel->put_back_bytes.data)
+		error = bytes_add(&early, channel->put_back_bytes.data + channel->put_back_bytes.at,
+				  bytes_count_left(&channel->put_back_bytes));
 	if (error) {
 		bytes_release(&early);
 		return error;
 	}
-	bytes_release(&channel->early);
-	channel->early = early;
+	bytes_release(&channel->put_back_bytes);
+	channel->put_back_bytes = early;
 	channel->bytes_in -= len; /* the bytes are counted again when they are read again */
 	return 0;
 }
@@ -345,7 +346,7 @@ int channel_half_close(struct channel *channel)
 {
 	int error;
 
-	if (channel->shut)
+	if (channel->fin_was_sent)
 		return 0;
 	if (channel->ssl && !channel->closing) {
 		error = channel_tls_close(channel);
@@ -358,17 +359,18 @@ int channel_half_close(struct channel *channel)
 		return error;
 	if (shutdown(channel->watch.fd, SHUT_WR) < 0)
 		return -errno;
-	channel->shut = true;
+	channel->fin_was_sent = true;
 	return 0;
 }
 
 /* SSL_has_pending() is not used: it counts an incomplete record, and the caller would spin until the rest arrives. */
 bool channel_has_bytes(const struct channel *channel)
 {
-	return channel->early.data || channel->below.data || (channel->ssl && SSL_pending(channel->ssl) > 0);
+	return channel->put_back_bytes.data || channel->early_ciphertext.data ||
+	       (channel->ssl && SSL_pending(channel->ssl) > 0);
 }
 
-void channel_set_wait(struct channel *channel, bool read, bool write)
+void channel_set_events(struct channel *channel, bool read, bool write)
 {
 	unsigned interest;
 

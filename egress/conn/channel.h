@@ -18,14 +18,14 @@ struct channel {
 	struct loop *loop;
 	struct watch watch; /* watches the socket; fd -1: closed */
 	SSL *ssl;           /* owned; NULL: the channel has no TLS */
-	struct bytes early; /* bytes that channel_put_back_bytes() put back */
-	struct bytes below; /* ciphertext: bytes that were put back before TLS was added */
+	struct bytes put_back_bytes; /* bytes that channel_put_back_bytes() put back */
+	struct bytes early_ciphertext; /* ciphertext: bytes that were put back before TLS was added */
 	struct bytes out;   /* ciphertext to send, for which the socket had no room */
 	int error;          /* the error that ended TLS; 0: none */
 	unsigned reads_left; /* how many reads OpenSSL may still make in this call */
 	bool ended;         /* the end of the peer's stream was read (half-close) */
 	bool closing;       /* close_notify was queued; it may still be in `out` */
-	bool shut;          /* the FIN was sent */
+	bool fin_was_sent;          /* the FIN was sent */
 	uint64_t bytes_in, bytes_out; /* bytes of application data, without the overhead of TLS */
 };
 
@@ -57,7 +57,7 @@ int channel_start_tls(struct channel *channel, SSL *ssl);
  * Makes one step of the TLS handshake, as server or client as `ssl` was set. 0, -EAGAIN, -EPROTO (see
  * tls_describe_error) or -errno of the socket.
  */
-int channel_shake_hands(struct channel *channel);
+int channel_step_tls_handshake(struct channel *channel);
 
 /* Whether bytes can be read although the socket may not be readable: bytes put back, or decrypted inside OpenSSL. */
 bool channel_has_bytes(const struct channel *channel);
@@ -66,6 +66,6 @@ bool channel_has_bytes(const struct channel *channel);
  * caller that stops reading before -EAGAIN must check channel_has_bytes before it waits to read. A handshake waits to
  * read.
  */
-void channel_set_wait(struct channel *channel, bool read, bool write);
+void channel_set_events(struct channel *channel, bool read, bool write);
 
 #endif

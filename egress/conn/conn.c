@@ -14,9 +14,9 @@ void conn_pump_mode(struct conn *conn)
 	if (conn->closed || !conn->mode)
 		return;
 	if (line_is_full(conn->egress->line)) { /* any further step may need to send a record */
-		conn->stalled = true;
-		channel_set_wait(&conn->client, false, false);
-		channel_set_wait(&conn->upstream, false, false);
+		conn->waits_for_control_line = true;
+		channel_set_events(&conn->client, false, false);
+		channel_set_events(&conn->upstream, false, false);
 		return;
 	}
 	conn->mode->pump(conn);
@@ -135,13 +135,13 @@ struct conn *conn_create(struct egress *egress, const struct control_connect *co
 		return NULL;
 	conn->egress = egress;
 	conn->modes = modes;
-	conn->id = connect->conn;
+	conn->id = connect->conn_id;
 	conn->pid = connect->pid;
 	conn->port = connect->port;
 	conn->source_port = connect->source_port;
 	conn->family = connect->family;
 	LINE_COPY(conn->host, connect->host);
-	conn->client.watch.fd = conn->upstream.watch.fd = conn->dialled.fd = -1;
+	conn->client.watch.fd = conn->upstream.watch.fd = conn->upstream_dial_result.fd = -1;
 	conn->client.loop = conn->upstream.loop = egress->loop;
 	conn->timer.fire = conn_on_limit_due;
 	conn->pump_timer.fire = conn_on_pump_due;
@@ -164,13 +164,13 @@ static void conn_stop_expecting_socket(struct conn *conn)
 		*expected = NULL;
 }
 
-void conn_take_socket(struct conn *conn, int fd)
+void conn_set_accepted_socket(struct conn *conn, int fd)
 {
 	conn_stop_expecting_socket(conn);
-	conn->arrived = true;
+	conn->client_was_accepted = true;
 	conn->active_ns = loop_get_now_ns(conn->egress->loop);
 	channel_init(&conn->client, conn->egress->loop, fd, conn_on_client_ready);
-	if (conn->answered)
+	if (conn->sent_connected)
 		conn_start_first_mode(conn);
 }
 
@@ -178,17 +178,17 @@ void conn_send_connected(struct conn *conn, int error)
 {
 	const struct control_message message = {.version = CONTROL_VERSION,
 						.type = CONTROL_CONNECTED,
-						.connected = {.conn = conn->id, .error = error}};
+						.connected = {.conn_id = conn->id, .error = error}};
 
-	if (conn->answered)
+	if (conn->sent_connected)
 		return;
-	conn->answered = true;
+	conn->sent_connected = true;
 	(void)line_send_message(conn->egress->line, &message); /* if the control socket has failed, the process ends */
 }
 
 static void conn_on_free_due(struct timer *timer)
 {
-	free(container_of(timer, struct conn, later));
+	free(container_of(timer, struct conn, refuse_or_free_timer));
 }
 
 void conn_drop_upstream(struct conn *conn, bool abort)
@@ -205,7 +205,7 @@ static void conn_write_close_record(struct conn *conn, const char *cause, const 
 
 	conn_init_record(conn, CONTROL_EVENT_CLOSE, &record);
 	record.allow = reason == NULL;
-	record.status = conn->status;
+	record.status = conn->http_status;
 	record.bytes_up = conn->bytes_up;
 	record.bytes_down = conn->bytes_down;
 	record.duration_us = (loop_get_now_ns(conn->egress->loop) - conn->start_ns) / 1000;
@@ -221,7 +221,7 @@ void conn_close(struct conn *conn, const char *cause, const char *reason, bool a
 	conn->closed = true;
 	conn_leave_mode(conn);
 	dial_cancel(conn->dial);
-	line_forget_answers(conn->egress->line, conn);
+	line_forget_ack_callbacks(conn->egress->line, conn);
 	budget_drop_connection(&conn->use);
 	conn_drop_upstream(conn, abort);
 	channel_close(&conn->client, abort);
@@ -232,14 +232,14 @@ void conn_close(struct conn *conn, const char *cause, const char *reason, bool a
 	if (conn->next)
 		conn->next->slot = conn->slot;
 	conn->egress->conns_count--;
-	conn->later.fire = conn_on_free_due;
-	loop_set_timer(conn->egress->loop, &conn->later, 0);
+	conn->refuse_or_free_timer.fire = conn_on_free_due;
+	loop_set_timer(conn->egress->loop, &conn->refuse_or_free_timer, 0);
 }
 
 static void conn_init_open_record(const struct conn *conn, struct control_record *ret_record)
 {
 	conn_init_record(conn, CONTROL_EVENT_OPEN, ret_record);
-	dial_fill_record(&conn->dialled, conn->port, ret_record);
+	dial_fill_record(&conn->upstream_dial_result, conn->port, ret_record);
 }
 
 void conn_write_refusal_record(struct conn *conn, const char *reason)
@@ -259,7 +259,7 @@ static void conn_report_open_result(struct conn *conn, int error, const char *re
 	answer(conn, error, reason);
 }
 
-static void conn_refuse_open(struct conn *conn, int error, const char *reason)
+static void conn_refuse_upstream(struct conn *conn, int error, const char *reason)
 {
 	conn_write_refusal_record(conn, reason);
 	budget_drop_connection(&conn->use);
@@ -269,19 +269,19 @@ static void conn_refuse_open(struct conn *conn, int error, const char *reason)
 	conn_report_open_result(conn, error, reason);
 }
 
-static void conn_on_refuse_due(struct timer *timer)
+static void conn_on_delayed_refusal_due(struct timer *timer)
 {
-	struct conn *conn = container_of(timer, struct conn, later);
+	struct conn *conn = container_of(timer, struct conn, refuse_or_free_timer);
 
-	conn_refuse_open(conn, conn->dialled.error, conn->dialled.reason);
+	conn_refuse_upstream(conn, conn->upstream_dial_result.error, conn->upstream_dial_result.reason);
 }
 
-static void conn_refuse_open_later(struct conn *conn, int error, const char *reason)
+static void conn_refuse_upstream_later(struct conn *conn, int error, const char *reason)
 {
-	conn->dialled.error = error;
-	conn->dialled.reason = reason;
-	conn->later.fire = conn_on_refuse_due;
-	loop_set_timer(conn->egress->loop, &conn->later, 0);
+	conn->upstream_dial_result.error = error;
+	conn->upstream_dial_result.reason = reason;
+	conn->refuse_or_free_timer.fire = conn_on_delayed_refusal_due;
+	loop_set_timer(conn->egress->loop, &conn->refuse_or_free_timer, 0);
 }
 
 static void conn_on_open_recorded(void *ctx, int error)
@@ -294,7 +294,7 @@ static void conn_on_open_recorded(void *ctx, int error)
 		conn_report_open_result(conn, -ENETDOWN, "not_recorded");
 		return;
 	}
-	conn->opened = true;
+	conn->open_record_written = true;
 	conn_report_open_result(conn, 0, NULL);
 }
 
@@ -304,10 +304,10 @@ static void conn_on_dialled(void *ctx, const struct dial_result *result)
 	struct control_record record;
 
 	conn->dial = NULL;
-	conn->dialled = *result;
-	conn->dialled.fd = -1;
+	conn->upstream_dial_result = *result;
+	conn->upstream_dial_result.fd = -1;
 	if (result->error < 0) {
-		conn_refuse_open(conn, result->error, result->reason ? result->reason : "connect_failed");
+		conn_refuse_upstream(conn, result->error, result->reason ? result->reason : "connect_failed");
 		return;
 	}
 	channel_init(&conn->upstream, conn->egress->loop, result->fd, conn_on_upstream_ready);
@@ -315,7 +315,7 @@ static void conn_on_dialled(void *ctx, const struct dial_result *result)
 	record.allow = 1;
 	LINE_COPY(record.reason, "granted");
 	if (line_send_record(conn->egress->line, &record, conn_on_open_recorded, conn, NULL) < 0)
-		conn_refuse_open(conn, -ENETDOWN, "not_recorded");
+		conn_refuse_upstream(conn, -ENETDOWN, "not_recorded");
 }
 
 void conn_open_upstream(struct conn *conn, const char *host, uint16_t port,
@@ -326,24 +326,24 @@ void conn_open_upstream(struct conn *conn, const char *host, uint16_t port,
 	if (conn->upstream.watch.fd >= 0)
 		conn_drop_upstream(conn, false);
 	budget_drop_connection(&conn->use);
-	memset(&conn->dialled, 0, sizeof(conn->dialled));
-	conn->dialled.fd = -1;
+	memset(&conn->upstream_dial_result, 0, sizeof(conn->upstream_dial_result));
+	conn->upstream_dial_result.fd = -1;
 	if (host != conn->host)
 		LINE_COPY(conn->host, host);
 	conn->port = port;
 	conn->rule = verdict.allow ? verdict.rule : NULL;
 	conn->answer = answer;
 	if (!conn->rule) {
-		conn_refuse_open_later(conn, -ECONNREFUSED, verdict.reason);
+		conn_refuse_upstream_later(conn, -ECONNREFUSED, verdict.reason);
 		return;
 	}
 	if (budget_add_connection(conn->egress->budgets, conn->rule, &conn->use) < 0) {
-		conn_refuse_open_later(conn, -ECONNREFUSED, "cap_connections");
+		conn_refuse_upstream_later(conn, -ECONNREFUSED, "cap_connections");
 		return;
 	}
 	conn->dial = dial_start(conn->egress, conn->host, port, conn->rule, conn_on_dialled, conn);
 	if (!conn->dial)
-		conn_refuse_open_later(conn, -ENETDOWN, "no_memory");
+		conn_refuse_upstream_later(conn, -ENETDOWN, "no_memory");
 }
 
 void conn_init_record(const struct conn *conn, enum control_event event, struct control_record *ret_record)
@@ -351,7 +351,7 @@ void conn_init_record(const struct conn *conn, enum control_event event, struct 
 	const char *proto = conn->rule ? net_proto_get_name(conn->rule->proto) : conn->mode ? conn->mode->name : "tcp";
 
 	*ret_record = (struct control_record){
-		.conn = conn->id, .pid = conn->pid, .event = (uint8_t)event, .port = conn->port, .count = 1};
+		.conn_id = conn->id, .pid = conn->pid, .event = (uint8_t)event, .port = conn->port, .refusal_count = 1};
 	LINE_COPY(ret_record->host, conn->host);
 	LINE_COPY(ret_record->proto, proto);
 	LINE_COPY(ret_record->sni, conn->sni);
@@ -360,9 +360,9 @@ void conn_init_record(const struct conn *conn, enum control_event event, struct 
 		LINE_COPY(ret_record->rule, conn->rule->label);
 }
 
-void conn_complete_record(struct conn *conn, uint64_t start_ns, struct control_done done)
+void conn_record_request_outcome(struct conn *conn, uint64_t start_ns, struct control_done done)
 {
-	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_DONE, .done = done};
+	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_REQUEST_DONE, .done = done};
 
 	message.done.duration_us = (loop_get_now_ns(conn->egress->loop) - start_ns) / 1000;
 	(void)line_send_message(conn->egress->line, &message); /* if the control socket fails, the process ends */

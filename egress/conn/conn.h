@@ -37,8 +37,8 @@ struct conn_mode {
 	uint64_t limit_ms;  /* time limit of the mode's first phase; 0: pump sets it */
 	const char *limit_cause; /* cause in the close record if limit_ms expires */
 	/*
-	 * Makes all progress that is possible, then sets what to wait for (channel_set_wait on both ends). Called when
-	 * an end is ready, a record is acknowledged, the upstream is connected or a budget allows bytes again.
+	 * Makes all progress that is possible, then sets what to wait for (channel_set_events on both ends). Called
+	 * when an end is ready, a record is acknowledged, the upstream is connected or a budget allows bytes again.
 	 */
 	void (*pump)(struct conn *conn);
 	void (*done)(struct conn *conn); /* frees what conn->state owns, if there is a state; may be NULL */
@@ -62,18 +62,19 @@ struct conn {
 	struct timer pump_timer; /* timer of conn_pump_mode_after() */
 	struct dial *dial;       /* the dial under way; NULL: none */
 	void (*answer)(struct conn *conn, int error, const char *reason); /* gets the result of conn_open_upstream() */
-	struct dial_result dialled; /* its fd is -1: `upstream` has the socket */
+	struct dial_result upstream_dial_result; /* its fd is -1: `upstream` has the socket */
 	char sni[NET_HOST_MAX], alpn[16];
 	uint64_t start_ns, active_ns; /* start_ns: when it was announced; active_ns: its last event, for eviction */
 	struct budget_use use;
-	unsigned status;         /* HTTP status for the close record; 0: none */
-	bool arrived;            /* the client's socket was accepted */
-	bool opened;             /* the "open" record is written */
-	bool answered;           /* the message CONNECTED was sent */
-	bool stalled;            /* to be pumped when the control line has room again */
+	unsigned http_status;         /* HTTP status for the close record; 0: none */
+	bool client_was_accepted;            /* the client's socket was accepted */
+	bool open_record_written;             /* the "open" record is written */
+	bool sent_connected;           /* the message CONNECTED was sent */
+	bool waits_for_control_line;            /* to be pumped when the control line has room again */
 	bool closed;
 	struct conn *next, **slot; /* links in the list egress->conns, also while closed */
-	struct timer later;      /* reports a refusal from the loop; when the connection is closed, frees it */
+	/* reports a refusal from the loop; when the connection is closed, frees it */
+	struct timer refuse_or_free_timer;
 	uint64_t bytes_up, bytes_down; /* bytes of earlier upstream connections */
 };
 
@@ -81,19 +82,20 @@ struct conn {
 struct conn *conn_create(struct egress *egress, const struct control_connect *connect,
 			 const struct conn_mode *const *modes);
 /* To be called when the connection's socket was accepted. Takes fd. */
-void conn_take_socket(struct conn *conn, int fd);
+void conn_set_accepted_socket(struct conn *conn, int fd);
 /* Sends CONNECTED with 0 or -errno to the supervisor. Does nothing the second time. */
 void conn_send_connected(struct conn *conn, int error);
 
 /* Time limits of a connection's phases. */
-#define CONN_PEEK_MS 10000
-#define CONN_HANDSHAKE_MS 10000
-#define CONN_HEADERS_MS 30000
-#define CONN_IDLE_MS 300000
-#define CONN_ARRIVE_MS 10000 /* from CONNECTED until the socket arrives */
+#define CONN_FIRST_BYTES_TIMEOUT_MS 10000
+#define CONN_TLS_HANDSHAKE_TIMEOUT_MS 10000
+#define CONN_HTTP_HEAD_TIMEOUT_MS 30000
+#define CONN_IDLE_TIMEOUT_MS 300000
+#define CONN_CLIENT_SOCKET_TIMEOUT_MS 10000 /* from CONNECTED until the socket arrives */
 #define CONN_MAX 4096 /* most connections, or fewer by RLIMIT_NOFILE; one more closes the longest idle one */
-#define CONN_EVICT_MS 5000 /* a new connection may evict one that was idle so long; if there is none, it is refused */
-#define CONN_BUFFER (64 * 1024) /* bytes buffered in each direction; allocated at first use */
+/* a new connection may evict one that was idle so long; if there is none, it is refused */
+#define CONN_EVICT_AFTER_IDLE_MS 5000
+#define CONN_BUFFER_BYTES (64 * 1024) /* bytes buffered in each direction; allocated at first use */
 
 /*
  * Ends the present mode with its state and timers, starts another mode and pumps it. Bytes that were read too early
@@ -135,7 +137,7 @@ void conn_init_record(const struct conn *conn, enum control_event event, struct 
 /* Writes the "open" record of a refused connection. */
 void conn_write_refusal_record(struct conn *conn, const char *reason);
 /* Completes a request's record with `done` and the time since start_ns. */
-void conn_complete_record(struct conn *conn, uint64_t start_ns, struct control_done done);
+void conn_record_request_outcome(struct conn *conn, uint64_t start_ns, struct control_done done);
 
 extern const struct conn_mode mode_hello, mode_relay, mode_tls, mode_http1, mode_http2, mode_proxy, mode_socks;
 

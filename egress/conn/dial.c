@@ -15,8 +15,8 @@
 #include "egress/dns/resolver.h"
 #include "egress/state.h"
 
-#define ATTEMPTS_MAX 8   /* addresses tried of up to 16 resolved ones; rarely more than three are needed */
-#define ATTEMPT_DELAY_MS 250      /* Connection Attempt Delay (RFC 8305, 5) */
+#define DIAL_ATTEMPTS_MAX 8   /* addresses tried of up to 16 resolved ones; rarely more than three are needed */
+#define DIAL_NEXT_ATTEMPT_DELAY_MS 250      /* Connection Attempt Delay (RFC 8305, 5) */
 
 struct dial_attempt {
 	struct dial *dial;
@@ -29,14 +29,15 @@ struct dial {
 	struct egress *egress;
 	char host[NET_HOST_MAX];
 	uint16_t port;
-	int type;
-	enum net_lift named, other; /* deny-set exceptions for addresses in the policy, and for resolved ones */
-	enum net_lift lift;         /* the exceptions for the addresses in `attempt` */
+	int socket_type;
+	/* deny-set exceptions for addresses in the policy, and for resolved ones */
+	enum net_lifted_refusals named, other;
+	enum net_lifted_refusals lift;         /* the exceptions for the addresses in `attempt` */
 	void (*answer)(void *ctx, const struct dial_result *result);
 	void *ctx;
-	uint64_t asked;             /* number of the pending question to the resolver; 0: none */
-	uint64_t since_ns;          /* when the lookup began, then when connecting began */
-	struct dial_attempt attempt[ATTEMPTS_MAX];
+	uint64_t resolver_question;             /* number of the pending question to the resolver; 0: none */
+	uint64_t started_ns;          /* when the lookup began, then when connecting began */
+	struct dial_attempt attempt[DIAL_ATTEMPTS_MAX];
 	size_t count, next, running;
 	struct timer timer;         /* fires when dialling starts, then for each further attempt */
 	struct dial_result result;
@@ -60,8 +61,8 @@ void dial_cancel(struct dial *dial)
 	for (size_t i = 0; i < dial->count; i++)
 		attempt_close_socket(&dial->attempt[i]);
 	loop_clear_timer(dial->egress->loop, &dial->timer);
-	if (dial->asked)
-		resolver_cancel_question(dial->egress->resolver, dial->asked);
+	if (dial->resolver_question)
+		resolver_cancel_question(dial->egress->resolver, dial->resolver_question);
 	free(dial);
 }
 
@@ -79,11 +80,11 @@ static void dial_report_result(struct dial *dial, int error, const char *reason)
 
 static uint64_t dial_get_elapsed_us(const struct dial *dial)
 {
-	return (io_read_clock_ns() - dial->since_ns) / 1000;
+	return (io_read_clock_ns() - dial->started_ns) / 1000;
 }
 
 /* Keeps the error that the program gets if no attempt succeeds. A server's error tells more than a missing route. */
-static void attempt_note_error(struct dial *dial, int error)
+static void dial_keep_most_telling_error(struct dial *dial, int error)
 {
 	bool here = error == -ENETUNREACH || error == -EADDRNOTAVAIL || error == -EAFNOSUPPORT ||
 		    error == -EHOSTUNREACH;
@@ -106,7 +107,7 @@ static void attempt_hand_over_socket(struct dial_attempt *attempt)
 	struct dial *dial = attempt->dial;
 	int on = 1;
 
-	if (dial->type == SOCK_STREAM) /* best effort: affects latency only */
+	if (dial->socket_type == SOCK_STREAM) /* best effort: affects latency only */
 		(void)setsockopt(attempt->watch.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	loop_remove_watch(dial->egress->loop, &attempt->watch);
 	dial->result.fd = attempt->watch.fd;
@@ -121,7 +122,7 @@ static void dial_start_next_attempt(struct dial *dial);
 
 static void attempt_give_up(struct dial_attempt *attempt, int error)
 {
-	attempt_note_error(attempt->dial, error);
+	dial_keep_most_telling_error(attempt->dial, error);
 	attempt_close_socket(attempt);
 	dial_start_next_attempt(attempt->dial);
 }
@@ -134,7 +135,7 @@ static void attempt_on_ready(struct watch *watch)
 
 	if (getsockopt(watch->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
 		error = errno;
-	if (!error && attempt->dial->type == SOCK_STREAM && dial_is_self_connect(watch->fd, &attempt->address))
+	if (!error && attempt->dial->socket_type == SOCK_STREAM && dial_is_self_connect(watch->fd, &attempt->address))
 		error = ECONNREFUSED;
 	if (error)
 		attempt_give_up(attempt, -error);
@@ -157,7 +158,7 @@ static int attempt_start_connect(struct dial_attempt *attempt)
 	/* The address is judged here and connected to without a copy in between. */
 	if (address_get_refusal_reason(dial->egress->policy, address, dial->port, dial->lift))
 		return -EACCES;
-	fd = socket(address->sa_family, dial->type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	fd = socket(address->sa_family, dial->socket_type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
 	attempt->watch.fd = fd;
@@ -168,7 +169,7 @@ static int attempt_start_connect(struct dial_attempt *attempt)
 		loop_close_watch(dial->egress->loop, &attempt->watch);
 		return error;
 	}
-	loop_set_timer(dial->egress->loop, &attempt->timer, DIAL_CONNECT_MS);
+	loop_set_timer(dial->egress->loop, &attempt->timer, DIAL_CONNECT_TIMEOUT_MS);
 	dial->running++;
 	return 0;
 }
@@ -185,11 +186,11 @@ static void dial_start_next_attempt(struct dial *dial)
 		int error = attempt_start_connect(&dial->attempt[dial->next++]);
 
 		if (error < 0) {
-			attempt_note_error(dial, error);
+			dial_keep_most_telling_error(dial, error);
 			continue;
 		}
 		if (dial->next < dial->count)
-			loop_set_timer(dial->egress->loop, &dial->timer, ATTEMPT_DELAY_MS);
+			loop_set_timer(dial->egress->loop, &dial->timer, DIAL_NEXT_ATTEMPT_DELAY_MS);
 		return;
 	}
 	if (dial->running)
@@ -203,7 +204,7 @@ static void dial_add_attempts(struct dial *dial, struct sockaddr_storage *list, 
 {
 	sa_family_t last = AF_UNSPEC;
 
-	while (count && dial->count < ATTEMPTS_MAX) {
+	while (count && dial->count < DIAL_ATTEMPTS_MAX) {
 		size_t pick = 0;
 
 		while (pick < count && list[pick].ss_family == last)
@@ -220,18 +221,19 @@ static void dial_add_attempts(struct dial *dial, struct sockaddr_storage *list, 
 	}
 }
 
-static void dial_try_addresses(struct dial *dial, struct sockaddr_storage *list, size_t count, enum net_lift lift)
+static void dial_try_addresses(struct dial *dial, struct sockaddr_storage *list, size_t count,
+			       enum net_lifted_refusals lift)
 {
 	dial->result.dns_us = dial_get_elapsed_us(dial);
 	dial->lift = lift;
-	count = address_filter_list(dial->egress->policy, list, count, dial->port, lift, dial->result.dropped,
-			       sizeof(dial->result.dropped));
+	count = address_filter_list(dial->egress->policy, list, count, dial->port, lift,
+				    dial->result.undialled_addresses, sizeof(dial->result.undialled_addresses));
 	if (count == 0) {
 		dial_report_result(dial, -ECONNREFUSED, "denied_addr");
 		return;
 	}
 	dial_add_attempts(dial, list, count);
-	dial->since_ns = io_read_clock_ns();
+	dial->started_ns = io_read_clock_ns();
 	dial_start_next_attempt(dial);
 }
 
@@ -240,7 +242,7 @@ static void dial_on_resolved(void *ctx, const struct resolver_answer *answer)
 	struct dial *dial = ctx;
 	struct sockaddr_storage list[RESOLVER_ADDRESSES_MAX];
 
-	dial->asked = 0;
+	dial->resolver_question = 0;
 	if (answer->error < 0) {
 		dial->result.dns_us = dial_get_elapsed_us(dial);
 		dial_report_result(dial, answer->error == -ETIMEDOUT ? -ETIMEDOUT : -EHOSTUNREACH, "dns_fail");
@@ -257,7 +259,7 @@ static void dial_on_start_due(struct timer *timer)
 	size_t count;
 
 	dial->timer.fire = dial_on_next_attempt_due;
-	dial->since_ns = io_read_clock_ns();
+	dial->started_ns = io_read_clock_ns();
 	/* Host names are canonical, so that a text that parses as an address is one. */
 	count = sockaddr_parse(dial->host, &list[0]) ?
 			1 :
@@ -266,8 +268,9 @@ static void dial_on_start_due(struct timer *timer)
 		dial_try_addresses(dial, list, count, dial->named);
 		return;
 	}
-	dial->asked = resolver_ask_name(dial->egress->resolver, dial->host, DIAL_DNS_MS, dial_on_resolved, dial);
-	if (!dial->asked)
+	dial->resolver_question =
+		resolver_ask_name(dial->egress->resolver, dial->host, DIAL_DNS_TIMEOUT_MS, dial_on_resolved, dial);
+	if (!dial->resolver_question)
 		dial_report_result(dial, -EAGAIN, "dns_fail");
 }
 
@@ -281,9 +284,9 @@ struct dial *dial_start(struct egress *egress, const char *host, uint16_t port, 
 	dial->egress = egress;
 	(void)snprintf(dial->host, sizeof(dial->host), "%s", host);
 	dial->port = port;
-	dial->type = rule && rule->proto == NET_UDP ? SOCK_DGRAM : SOCK_STREAM;
-	dial->named = address_get_rule_lift(rule, true);
-	dial->other = address_get_rule_lift(rule, false);
+	dial->socket_type = rule && rule->proto == NET_UDP ? SOCK_DGRAM : SOCK_STREAM;
+	dial->named = address_get_lifted_refusals(rule, true);
+	dial->other = address_get_lifted_refusals(rule, false);
 	dial->answer = answer;
 	dial->ctx = ctx;
 	dial->result.fd = -1;
@@ -298,10 +301,10 @@ void dial_fill_record(const struct dial_result *result, uint16_t port, struct co
 
 	record->dns_us = result->dns_us;
 	record->connect_us = result->connect_us;
-	LINE_COPY(record->dropped, result->dropped);
+	LINE_COPY(record->undialled_addresses, result->undialled_addresses);
 	if (result->error < 0 || result->address.ss_family == AF_UNSPEC)
 		return;
 	net_address_format((const struct sockaddr *)&result->address, text);
-	(void)snprintf(record->real, sizeof(record->real), strchr(text, ':') ? "[%s]:%u" : "%s:%u", text,
-		       (unsigned)port);
+	(void)snprintf(record->real_address, sizeof(record->real_address), strchr(text, ':') ? "[%s]:%u" : "%s:%u",
+		       text, (unsigned)port);
 }

@@ -10,8 +10,8 @@
 
 #include "policy/network/net.h"
 
-#define DIAL_DNS_MS 5000
-#define DIAL_CONNECT_MS 10000 /* time limit for each address; attempts start 250 ms apart (RFC 8305) */
+#define DIAL_DNS_TIMEOUT_MS 5000
+#define DIAL_CONNECT_TIMEOUT_MS 10000 /* time limit for each address; attempts start 250 ms apart (RFC 8305) */
 
 struct control_record;
 struct egress;
@@ -21,7 +21,7 @@ struct dial_result {
 	const char *reason;   /* static code: dns_fail, denied_addr, connect_failed, budget …; NULL: connected */
 	int fd;               /* the connected, non-blocking socket, which the callback owns */
 	struct sockaddr_storage address; /* the address that the socket is connected to */
-	char dropped[256];    /* addresses that may not be dialled: "10.0.0.1 private, …" */
+	char undialled_addresses[256];    /* addresses that may not be dialled: "10.0.0.1 private, …" */
 	uint64_t dns_us, connect_us;
 };
 

@@ -15,8 +15,8 @@ struct line_queued_message {
 	struct control_message message; /* allocated only up to control_get_message_size() */
 };
 
-struct line_waiting_answer {
-	struct line_waiting_answer *next;
+struct line_ack_callback {
+	struct line_ack_callback *next;
 	uint64_t id;
 	void (*answer)(void *ctx, int error);
 	void *ctx;
@@ -30,7 +30,7 @@ struct control_line {
 	size_t queued;
 	bool full, gone;
 	uint64_t last_id;
-	struct line_waiting_answer *waiting, **waiting_end; /* sorted by id, as the supervisor acknowledges */
+	struct line_ack_callback *waiting, **waiting_end; /* sorted by id, as the supervisor acknowledges */
 };
 
 static void line_on_ready(struct watch *watch);
@@ -67,7 +67,7 @@ void line_free(struct control_line *line)
 		line->first = next;
 	}
 	while (line->waiting) {
-		struct line_waiting_answer *next = line->waiting->next;
+		struct line_ack_callback *next = line->waiting->next;
 
 		free(line->waiting);
 		line->waiting = next;
@@ -80,12 +80,12 @@ bool line_is_full(const struct control_line *line)
 	return line->full;
 }
 
-bool line_is_idle(const struct control_line *line)
+bool line_queue_is_empty(const struct control_line *line)
 {
 	return !line->first;
 }
 
-void line_report_gone(struct control_line *line)
+void line_report_lost(struct control_line *line)
 {
 	if (line->gone)
 		return;
@@ -108,14 +108,14 @@ static int line_queue_message(struct control_line *line, const struct control_me
 	struct line_queued_message *entry = malloc(offsetof(struct line_queued_message, message) + size);
 
 	if (!entry) {
-		line_report_gone(line);
+		line_report_lost(line);
 		return -EPIPE;
 	}
 	entry->next = NULL;
 	memcpy((void *)&entry->message, message, size);
 	*line->end = entry;
 	line->end = &entry->next;
-	if (++line->queued >= LINE_FULL)
+	if (++line->queued >= LINE_STOP_READING_LENGTH)
 		line->full = true;
 	line_update_watch(line);
 	return 1;
@@ -134,7 +134,7 @@ int line_send_message(struct control_line *line, const struct control_message *m
 		return 0;
 	if (error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM)
 		return line_queue_message(line, message);
-	line_report_gone(line);
+	line_report_lost(line);
 	return -EPIPE;
 }
 
@@ -147,7 +147,7 @@ static void line_flush_queue(struct control_line *line)
 		if (error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM)
 			break;
 		if (error < 0) {
-			line_report_gone(line);
+			line_report_lost(line);
 			return;
 		}
 		line->first = entry->next;
@@ -156,7 +156,7 @@ static void line_flush_queue(struct control_line *line)
 		free(entry);
 		line->queued--;
 	}
-	if (line->full && line->queued <= LINE_EMPTY) {
+	if (line->full && line->queued <= LINE_RESUME_READING_LENGTH) {
 		line->full = false;
 		line->events.drained(line->egress);
 	}
@@ -174,7 +174,7 @@ void line_read_messages(struct control_line *line)
 		if (error == -EAGAIN)
 			return;
 		if (error < 0) {
-			line_report_gone(line);
+			line_report_lost(line);
 			return;
 		}
 		line->events.message(line->egress, &message, fds, count);
@@ -203,13 +203,13 @@ int line_send_record(struct control_line *line, struct control_record *record, v
 	record->id = ++line->last_id;
 	record->wants_ack = answer != NULL;
 	if (answer) {
-		struct line_waiting_answer *waiting = malloc(sizeof(*waiting));
+		struct line_ack_callback *waiting = malloc(sizeof(*waiting));
 
 		if (!waiting) {
-			line_report_gone(line);
+			line_report_lost(line);
 			return -ENOMEM;
 		}
-		*waiting = (struct line_waiting_answer){.id = record->id, .answer = answer, .ctx = ctx};
+		*waiting = (struct line_ack_callback){.id = record->id, .answer = answer, .ctx = ctx};
 		*line->waiting_end = waiting;
 		line->waiting_end = &waiting->next;
 	}
@@ -222,9 +222,9 @@ int line_send_record(struct control_line *line, struct control_record *record, v
 	return 0;
 }
 
-static void line_drop_waiting_answer(struct control_line *line, struct line_waiting_answer **slot)
+static void line_drop_ack_callback(struct control_line *line, struct line_ack_callback **slot)
 {
-	struct line_waiting_answer *waiting = *slot;
+	struct line_ack_callback *waiting = *slot;
 
 	*slot = waiting->next;
 	if (!waiting->next)
@@ -232,11 +232,11 @@ static void line_drop_waiting_answer(struct control_line *line, struct line_wait
 	free(waiting);
 }
 
-void line_forget_answers(struct control_line *line, const void *ctx)
+void line_forget_ack_callbacks(struct control_line *line, const void *ctx)
 {
-	for (struct line_waiting_answer **slot = &line->waiting; *slot;) {
+	for (struct line_ack_callback **slot = &line->waiting; *slot;) {
 		if ((*slot)->ctx == ctx)
-			line_drop_waiting_answer(line, slot);
+			line_drop_ack_callback(line, slot);
 		else
 			slot = &(*slot)->next;
 	}
@@ -244,13 +244,13 @@ void line_forget_answers(struct control_line *line, const void *ctx)
 
 void line_acknowledge_record(struct control_line *line, const struct control_ack *ack)
 {
-	struct line_waiting_answer **slot = &line->waiting, waiting;
+	struct line_ack_callback **slot = &line->waiting, waiting;
 
 	while (*slot && (*slot)->id != ack->id)
 		slot = &(*slot)->next;
 	if (!*slot)
 		return;
 	waiting = **slot;
-	line_drop_waiting_answer(line, slot);
+	line_drop_ack_callback(line, slot);
 	waiting.answer(waiting.ctx, ack->error);
 }

@@ -19,8 +19,8 @@ struct control_line;
 #define LINE_COPY(field, text) line_copy_text(field, sizeof(field), text)
 void line_copy_text(char *field, size_t size, const char *text);
 
-#define LINE_FULL 256  /* queue length at which reading stops */
-#define LINE_EMPTY 32  /* queue length at which reading resumes */
+#define LINE_STOP_READING_LENGTH 256  /* queue length at which reading stops */
+#define LINE_RESUME_READING_LENGTH 32  /* queue length at which reading resumes */
 
 /* Callbacks of the line's owner, main.c. */
 struct line_events {
@@ -40,23 +40,23 @@ void line_free(struct control_line *line);
  */
 int line_send_message(struct control_line *line, const struct control_message *message);
 bool line_is_full(const struct control_line *line);
-bool line_is_idle(const struct control_line *line); /* true if no message is queued */
+bool line_queue_is_empty(const struct control_line *line); /* true if no message is queued */
 
 /* Ends the process as if the supervisor had closed the line. */
-void line_report_gone(struct control_line *line);
+void line_report_lost(struct control_line *line);
 
 /* Reads pending messages now: a connection can be accepted before its announcement is read. */
 void line_read_messages(struct control_line *line);
 
 /*
  * Numbers a record and sends it. If `answer` is set, the supervisor is asked to acknowledge the record (wants_ack), and
- * `answer` is called once from the loop with 0 or -errno, unless line_forget_answers is called with that ctx before. 0
- * or -errno: then the line has failed, which ends the process, and `answer` is not called.
+ * `answer` is called once from the loop with 0 or -errno, unless line_forget_ack_callbacks is called with that ctx
+ * before. 0 or -errno: then the line has failed, which ends the process, and `answer` is not called.
  */
 int line_send_record(struct control_line *line, struct control_record *record, void (*answer)(void *ctx, int error),
 		     void *ctx, uint64_t *ret_id);
-void line_forget_answers(struct control_line *line, const void *ctx);
-/* Handles CONTROL_ACK: calls the answer of the acknowledged record. */
+void line_forget_ack_callbacks(struct control_line *line, const void *ctx);
+/* Handles CONTROL_RECORD_ACK: calls the answer of the acknowledged record. */
 void line_acknowledge_record(struct control_line *line, const struct control_ack *ack);
 
 #endif

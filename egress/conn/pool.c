@@ -7,7 +7,7 @@
 
 #include "egress/conn/sockaddr.h"
 
-#define POOL_REAL_MAX 4096u
+#define POOL_REAL_ADDRESSES_MAX 4096u
 
 /* An IPv6 address, or an IPv4 address mapped to IPv6, as a number. */
 typedef unsigned __int128 address_number;
@@ -21,15 +21,16 @@ struct pool_real_address {
 struct pool {
 	address_number v4, v6;         /* the first address of each family's range */
 	unsigned v4_free, v6_free;     /* number of address bits within the range */
-	uint32_t capacity;             /* most names that the pool can hold; their indices begin at POOL_FIRST */
-	uint32_t next;                 /* first position to try for a new name */
-	uint32_t from_policy;          /* number of names from the policy */
-	char *name[POOL_NAMES_MAX];    /* owned; position is index - POOL_FIRST; NULL: free */
-	struct pool_real_address real[POOL_REAL_MAX];
-	uint32_t reals;
+	/* most names that the pool can hold; their indices begin at POOL_FIRST_NAME_INDEX */
+	uint32_t names_max;
+	uint32_t next_index;                 /* first position to try for a new name */
+	uint32_t policy_name_count;          /* number of names from the policy */
+	char *name[POOL_NAMES_MAX];    /* owned; position is index - POOL_FIRST_NAME_INDEX; NULL: free */
+	struct pool_real_address real_addresses[POOL_REAL_ADDRESSES_MAX];
+	uint32_t real_address_count;
 };
 
-static address_number pool_convert_bytes(int family, const uint8_t *bytes)
+static address_number pool_address_bytes_to_number(int family, const uint8_t *bytes)
 {
 	address_number number = family == AF_INET ? 0xffff : 0;
 
@@ -38,11 +39,11 @@ static address_number pool_convert_bytes(int family, const uint8_t *bytes)
 	return number;
 }
 
-static bool pool_convert_address(const struct sockaddr *address, address_number *ret)
+static bool pool_sockaddr_to_number(const struct sockaddr *address, address_number *ret)
 {
 	if (!sockaddr_get_address_len(address->sa_family))
 		return false;
-	*ret = pool_convert_bytes(address->sa_family, sockaddr_get_bytes(address));
+	*ret = pool_address_bytes_to_number(address->sa_family, sockaddr_get_bytes(address));
 	return true;
 }
 
@@ -53,7 +54,7 @@ static bool pool_find_index(const struct pool *pool, const struct sockaddr *addr
 	unsigned free_bits;
 	bool v4;
 
-	if (!pool_convert_address(address, &number))
+	if (!pool_sockaddr_to_number(address, &number))
 		return false;
 	v4 = number >> 32 == 0xffff;
 	first = v4 ? pool->v4 : pool->v6;
@@ -75,11 +76,11 @@ void pool_make_address(const struct pool *pool, uint32_t index, int family, uint
 	sockaddr_set_port(ret, port);
 }
 
-void pool_set_own_address(unsigned char *address, size_t len, unsigned bits)
+void pool_convert_to_own_address(unsigned char *address, size_t len, unsigned bits)
 {
 	for (size_t i = bits; i < len * 8; i++)
 		address[i / 8] = (unsigned char)(address[i / 8] & ~(0x80u >> (i % 8)));
-	address[len - 1] |= POOL_OWN;
+	address[len - 1] |= POOL_INDEX_OF_PROXIES;
 }
 
 /* Finds the position of a name; pool->capacity: the name has none. */
@@ -87,7 +88,7 @@ static uint32_t pool_find_name_position(const struct pool *pool, const char *hos
 {
 	uint32_t position = 0;
 
-	while (position < pool->capacity && (!pool->name[position] || strcmp(pool->name[position], host) != 0))
+	while (position < pool->names_max && (!pool->name[position] || strcmp(pool->name[position], host) != 0))
 		position++;
 	return position;
 }
@@ -96,30 +97,30 @@ int pool_add_name(struct pool *pool, const char *host, uint32_t *ret_index)
 {
 	uint32_t position = pool_find_name_position(pool, host);
 
-	if (position == pool->capacity) {
-		while (pool->next < pool->capacity && pool->name[pool->next])
-			pool->next++;
-		if (pool->next >= pool->capacity)
+	if (position == pool->names_max) {
+		while (pool->next_index < pool->names_max && pool->name[pool->next_index])
+			pool->next_index++;
+		if (pool->next_index >= pool->names_max)
 			return -ENOSPC;
-		pool->name[pool->next] = strdup(host);
-		if (!pool->name[pool->next])
+		pool->name[pool->next_index] = strdup(host);
+		if (!pool->name[pool->next_index])
 			return -ENOMEM;
-		position = pool->next++;
+		position = pool->next_index++;
 	}
-	*ret_index = POOL_FIRST + position;
+	*ret_index = POOL_FIRST_NAME_INDEX + position;
 	return 0;
 }
 
-int pool_learn_name(struct pool *pool, uint32_t index, const char *host)
+int pool_set_name_at_index(struct pool *pool, uint32_t index, const char *host)
 {
-	uint32_t position = index - POOL_FIRST, known;
+	uint32_t position = index - POOL_FIRST_NAME_INDEX, known;
 	char canonical[NET_HOST_MAX];
 
-	if (index < POOL_FIRST || position >= pool->capacity ||
+	if (index < POOL_FIRST_NAME_INDEX || position >= pool->names_max ||
 	    net_host_canonicalise(host, strlen(host), canonical) < 0 || strcmp(canonical, host) != 0)
 		return -EBADMSG;
 	known = pool_find_name_position(pool, host);
-	if (known < pool->capacity || pool->name[position])
+	if (known < pool->names_max || pool->name[position])
 		return known == position ? 0 : -EBADMSG;
 	pool->name[position] = strdup(host);
 	return pool->name[position] ? 0 : -ENOMEM;
@@ -128,30 +129,30 @@ int pool_learn_name(struct pool *pool, uint32_t index, const char *host)
 /* Finds the name that a real address stands for; NULL: none. */
 static const char *pool_find_real_name(const struct pool *pool, address_number address)
 {
-	for (uint32_t i = 0; i < pool->reals; i++)
-		if (pool->real[i].address == address)
-			return pool->real[i].host;
+	for (uint32_t i = 0; i < pool->real_address_count; i++)
+		if (pool->real_addresses[i].address == address)
+			return pool->real_addresses[i].host;
 	return NULL;
 }
 
-int pool_learn_real_address(struct pool *pool, const struct sockaddr *address, const char *host)
+int pool_add_real_address(struct pool *pool, const struct sockaddr *address, const char *host)
 {
-	struct pool_real_address *real = &pool->real[pool->reals];
+	struct pool_real_address *real = &pool->real_addresses[pool->real_address_count];
 	address_number number;
 	const char *known;
 
-	if (pool_holds_address(pool, address) || !pool_convert_address(address, &number))
+	if (pool_holds_address(pool, address) || !pool_sockaddr_to_number(address, &number))
 		return -EEXIST;
 	known = pool_find_real_name(pool, number);
 	if (known)
 		return strcmp(known, host) == 0 ? 0 : -EEXIST;
-	if (pool->reals >= POOL_REAL_MAX)
+	if (pool->real_address_count >= POOL_REAL_ADDRESSES_MAX)
 		return -ENOSPC;
 	real->host = strdup(host);
 	if (!real->host)
 		return -ENOMEM;
 	real->address = number;
-	pool->reals++;
+	pool->real_address_count++;
 	return 0;
 }
 
@@ -161,9 +162,10 @@ const char *pool_find_name(const struct pool *pool, const struct sockaddr *addre
 	uint32_t index;
 
 	if (pool_find_index(pool, address, &index))
-		return index >= POOL_FIRST && index - POOL_FIRST < pool->capacity ? pool->name[index - POOL_FIRST] :
-										    NULL;
-	return pool_convert_address(address, &number) ? pool_find_real_name(pool, number) : NULL;
+		return index >= POOL_FIRST_NAME_INDEX && index - POOL_FIRST_NAME_INDEX < pool->names_max
+			       ? pool->name[index - POOL_FIRST_NAME_INDEX]
+			       : NULL;
+	return pool_sockaddr_to_number(address, &number) ? pool_find_real_name(pool, number) : NULL;
 }
 
 void pool_replace_address(const struct pool *pool, char host[NET_HOST_MAX])
@@ -184,16 +186,18 @@ bool pool_holds_address(const struct pool *pool, const struct sockaddr *address)
 	return pool_find_index(pool, address, &index);
 }
 
-bool pool_is_own_address(const struct pool *pool, const struct sockaddr *address)
+bool pool_is_address_of_run(const struct pool *pool, const struct sockaddr *address)
 {
 	uint32_t index;
 
-	return pool_find_index(pool, address, &index) && index == POOL_OWN;
+	return pool_find_index(pool, address, &index) && index == POOL_INDEX_OF_PROXIES;
 }
 
 const char *pool_get_policy_name(const struct pool *pool, uint32_t index)
 {
-	return index >= POOL_FIRST && index - POOL_FIRST < pool->from_policy ? pool->name[index - POOL_FIRST] : NULL;
+	return index >= POOL_FIRST_NAME_INDEX && index - POOL_FIRST_NAME_INDEX < pool->policy_name_count
+		       ? pool->name[index - POOL_FIRST_NAME_INDEX]
+		       : NULL;
 }
 
 /*
@@ -206,15 +210,15 @@ static void pool_set_ranges(struct pool *pool, const struct net_pool *range)
 
 	pool->v4_free = range->v4_bits < 32 ? 32 - range->v4_bits : 0;
 	pool->v6_free = range->v6_bits < 128 ? 128 - range->v6_bits : 0;
-	pool->v4 = pool_convert_bytes(AF_INET, (const uint8_t *)&range->v4);
+	pool->v4 = pool_address_bytes_to_number(AF_INET, (const uint8_t *)&range->v4);
 	pool->v4 = pool->v4 >> pool->v4_free << pool->v4_free;
-	pool->v6 = pool_convert_bytes(AF_INET6, range->v6.s6_addr);
+	pool->v6 = pool_address_bytes_to_number(AF_INET6, range->v6.s6_addr);
 	pool->v6 = pool->v6_free < 128 ? pool->v6 >> pool->v6_free << pool->v6_free : 0;
 	bits = pool->v4_free < pool->v6_free ? pool->v4_free : pool->v6_free;
 	if (bits > 4) /* in a smaller range there is room for the run's own addresses only */
-		pool->capacity = bits < 13 ? (1u << bits) - 1 - POOL_FIRST : POOL_NAMES_MAX;
-	if (pool->capacity > POOL_NAMES_MAX)
-		pool->capacity = POOL_NAMES_MAX;
+		pool->names_max = bits < 13 ? (1u << bits) - 1 - POOL_FIRST_NAME_INDEX : POOL_NAMES_MAX;
+	if (pool->names_max > POOL_NAMES_MAX)
+		pool->names_max = POOL_NAMES_MAX;
 }
 
 int pool_create(const struct policy *policy, struct pool **ret_pool)
@@ -241,7 +245,7 @@ int pool_create(const struct policy *policy, struct pool **ret_pool)
 		return error;
 	}
 	/* Names beyond the capacity have no address. The name server answers them with SERVFAIL. */
-	pool->from_policy = pool->next;
+	pool->policy_name_count = pool->next_index;
 	*ret_pool = pool;
 	return 0;
 }
@@ -252,7 +256,7 @@ void pool_free(struct pool *pool)
 		return;
 	for (size_t i = 0; i < POOL_NAMES_MAX; i++)
 		free(pool->name[i]);
-	for (size_t i = 0; i < pool->reals; i++)
-		free(pool->real[i].host);
+	for (size_t i = 0; i < pool->real_address_count; i++)
+		free(pool->real_addresses[i].host);
 	free(pool);
 }

@@ -1,7 +1,7 @@
 /*
  * Synthetic addresses: each approved name has an index, and each index one IPv4 and one IPv6 address of the policy's
  * pool. Called in the supervisor (connect and sendto) and in egress (DNS). Names without wildcards have the same index
- * in both processes, from the policy. Egress adds other names on demand and announces them by CONTROL_NAME.
+ * in both processes, from the policy. Egress adds other names on demand and announces them by CONTROL_NAME_APPROVED.
  */
 #ifndef CALLGATE_EGRESS_CONN_POOL_H
 #define CALLGATE_EGRESS_CONN_POOL_H
@@ -11,8 +11,8 @@
 
 #include "policy/network/net.h"
 
-#define POOL_FIRST 16u        /* index n is address n of the pool; the addresses below are the run's own */
-#define POOL_OWN 1u           /* index of the run's own address, where the proxies listen */
+#define POOL_FIRST_NAME_INDEX 16u        /* index n is address n of the pool; the addresses below are the run's own */
+#define POOL_INDEX_OF_PROXIES 1u           /* index of the run's own address, where the proxies listen */
 #define POOL_NAMES_MAX 4096u  /* most names; then pool_add_name fails with -ENOSPC */
 
 struct pool;
@@ -24,20 +24,23 @@ void pool_free(struct pool *pool);
 /* The index of a canonical name, added if it is new. The caller has judged the name. -ENOSPC: the pool is full. */
 int pool_add_name(struct pool *pool, const char *host, uint32_t *ret_index);
 /* In the supervisor: adds a name of egress. -EBADMSG: the index is out of range or belongs to another name. */
-int pool_learn_name(struct pool *pool, uint32_t index, const char *host);
+int pool_set_name_at_index(struct pool *pool, uint32_t index, const char *host);
 /* For "dns": "real": makes a real address stand for a name. -EEXIST: it stands for another name; -ENOSPC; -ENOMEM. */
-int pool_learn_real_address(struct pool *pool, const struct sockaddr *address, const char *host);
+int pool_add_real_address(struct pool *pool, const struct sockaddr *address, const char *host);
 
 /* The name that an address, synthetic or real, stands for. Borrowed; NULL: none. */
 const char *pool_find_name(const struct pool *pool, const struct sockaddr *address);
 /* For proxies: replaces an address that stands for a name by the name. Leaves other hosts as they are. */
 void pool_replace_address(const struct pool *pool, char host[NET_HOST_MAX]);
-/* Whether an address is in the pool, and whether it is the run's own (POOL_OWN). */
+/* Whether an address is in the pool, and whether it is the run's own (POOL_INDEX_OF_PROXIES). */
 bool pool_holds_address(const struct pool *pool, const struct sockaddr *address);
-bool pool_is_own_address(const struct pool *pool, const struct sockaddr *address);
+bool pool_is_address_of_run(const struct pool *pool, const struct sockaddr *address);
 
-/* Changes an address of a range of `bits` to the run's own in it, as pool_make_address(POOL_OWN) without a pool. */
-void pool_set_own_address(unsigned char *address, size_t len, unsigned bits);
+/*
+ * Changes an address of a range of `bits` to the run's own in it, as pool_make_address(POOL_INDEX_OF_PROXIES) without a
+ * pool.
+ */
+void pool_convert_to_own_address(unsigned char *address, size_t len, unsigned bits);
 
 /* The address of an index. family: AF_INET or AF_INET6; port: host order. */
 void pool_make_address(const struct pool *pool, uint32_t index, int family, uint16_t port,

@@ -6,29 +6,29 @@
 #include "egress/conn/conn.h"
 #include "egress/state.h"
 
-#define RELAY_BULK_BYTES (1024 * 1024)
-#define RELAY_ROUND_BYTES (2 * RELAY_BULK_BYTES) /* bytes moved in one direction in one round of the loop */
+#define RELAY_SHARED_BUFFER_BYTES (1024 * 1024)
+#define RELAY_ROUND_BYTES (2 * RELAY_SHARED_BUFFER_BYTES) /* bytes moved in one direction in one round of the loop */
 
 struct relay_direction {
 	struct bytes buffered;
-	bool bulk; /* the last read returned a full buffer */
+	bool uses_shared_buffer; /* the last read returned a full buffer */
 };
 
 struct relay {
 	struct relay_direction up, down;
-	const char *first_end; /* the end that closed first, for the close record */
+	const char *end_closed_first; /* the end that closed first, for the close record */
 };
 
 /* The result of moving the bytes of one direction. */
 struct relay_progress {
 	bool wants_read, wants_write;
-	uint64_t wait_ms;  /* time until the budget allows bytes again; 0: no wait */
+	uint64_t budget_wait_ms;  /* time until the budget allows bytes again; 0: no wait */
 	const char *cause; /* why the connection is to be closed; NULL: go on */
 	const char *reason;
 };
 
 /* Shared by all relays: egress has one thread, and no data stays in the array between calls. */
-static uint8_t bulk[RELAY_BULK_BYTES];
+static uint8_t bulk[RELAY_SHARED_BUFFER_BYTES];
 
 static void relay_set_end(struct relay_progress *progress, const char *cause, const char *reason)
 {
@@ -69,8 +69,8 @@ static bool relay_flush_buffer(struct bytes *buffered, struct channel *to, bool 
 }
 
 /*
- * How much to read at once: CONN_BUFFER, and for a bulk stream also what the peer's send buffer has room for, minus an
- * eighth for the kernel's overhead. Larger reads halve the CPU time of a bulk stream.
+ * How much to read at once: CONN_BUFFER_BYTES, and for a bulk stream also what the peer's send buffer has room for,
+ * minus an eighth for the kernel's overhead. Larger reads halve the CPU time of a bulk stream.
  */
 static size_t relay_get_read_size(const struct relay_direction *direction, const struct channel *to)
 {
@@ -78,17 +78,18 @@ static size_t relay_get_read_size(const struct relay_direction *direction, const
 	socklen_t len = sizeof(memory);
 	size_t room;
 
-	if (!direction->bulk || to->ssl || getsockopt(to->watch.fd, SOL_SOCKET, SO_MEMINFO, memory, &len) < 0 ||
-	    len < sizeof(memory) || memory[SK_MEMINFO_WMEM_QUEUED] > memory[SK_MEMINFO_SNDBUF])
-		return CONN_BUFFER;
-	room = CONN_BUFFER + (memory[SK_MEMINFO_SNDBUF] - memory[SK_MEMINFO_WMEM_QUEUED]) / 8 * 7;
+	if (!direction->uses_shared_buffer || to->ssl ||
+	    getsockopt(to->watch.fd, SOL_SOCKET, SO_MEMINFO, memory, &len) < 0 || len < sizeof(memory) ||
+	    memory[SK_MEMINFO_WMEM_QUEUED] > memory[SK_MEMINFO_SNDBUF])
+		return CONN_BUFFER_BYTES;
+	room = CONN_BUFFER_BYTES + (memory[SK_MEMINFO_SNDBUF] - memory[SK_MEMINFO_WMEM_QUEUED]) / 8 * 7;
 	return room < sizeof(bulk) ? room : sizeof(bulk);
 }
 
 /* Reads at most `want` bytes into `bulk`. 0: the stream has ended, or `progress` says what to wait for. */
 static size_t relay_read_bytes(struct conn *conn, size_t want, bool up, struct relay_progress *progress)
 {
-	ssize_t got = conn_read_bytes(conn, up, bulk, want, &progress->wait_ms);
+	ssize_t got = conn_read_bytes(conn, up, bulk, want, &progress->budget_wait_ms);
 
 	if (got == -EAGAIN)
 		progress->wants_read = true;
@@ -113,7 +114,7 @@ static size_t relay_move_bytes(struct conn *conn, struct relay_direction *direct
 
 		if (!got)
 			break;
-		direction->bulk = got >= CONN_BUFFER;
+		direction->uses_shared_buffer = got >= CONN_BUFFER_BYTES;
 		moved += got;
 		done = relay_write_bytes(to, bulk, got, up, progress);
 		if (done < got && !progress->cause && bytes_add(&direction->buffered, bulk + done, got - done))
@@ -132,7 +133,7 @@ static size_t relay_move_bytes(struct conn *conn, struct relay_direction *direct
 	return moved;
 }
 
-static void relay_set_waits(struct conn *conn, const struct relay_progress *up, const struct relay_progress *down)
+static void relay_set_events(struct conn *conn, const struct relay_progress *up, const struct relay_progress *down)
 {
 	const struct relay_progress *progress = up->cause ? up : down;
 	struct relay *relay = conn->state;
@@ -142,19 +143,21 @@ static void relay_set_waits(struct conn *conn, const struct relay_progress *up, 
 		conn_close(conn, progress->cause, progress->reason, true);
 		return;
 	}
-	if (!relay->first_end && (conn->client.ended || conn->upstream.ended))
-		relay->first_end = conn->client.ended ? "client" : "server";
-	if (conn->client.shut && conn->upstream.shut) {
-		conn_close(conn, relay->first_end, NULL, false);
+	if (!relay->end_closed_first && (conn->client.ended || conn->upstream.ended))
+		relay->end_closed_first = conn->client.ended ? "client" : "server";
+	if (conn->client.fin_was_sent && conn->upstream.fin_was_sent) {
+		conn_close(conn, relay->end_closed_first, NULL, false);
 		return;
 	}
-	wait_ms = !up->wait_ms || (down->wait_ms && down->wait_ms < up->wait_ms) ? down->wait_ms : up->wait_ms;
+	wait_ms = !up->budget_wait_ms || (down->budget_wait_ms && down->budget_wait_ms < up->budget_wait_ms)
+			  ? down->budget_wait_ms
+			  : up->budget_wait_ms;
 	if (channel_has_bytes(&conn->client) || channel_has_bytes(&conn->upstream))
 		conn_pump_mode_after(conn, wait_ms ? 1 : 0);
 	else if (wait_ms)
 		conn_pump_mode_after(conn, wait_ms);
-	channel_set_wait(&conn->client, up->wants_read, down->wants_write);
-	channel_set_wait(&conn->upstream, down->wants_read, up->wants_write);
+	channel_set_events(&conn->client, up->wants_read, down->wants_write);
+	channel_set_events(&conn->upstream, down->wants_read, up->wants_write);
 }
 
 static void relay_pump(struct conn *conn)
@@ -165,8 +168,8 @@ static void relay_pump(struct conn *conn)
 
 	moved += up.cause ? 0 : relay_move_bytes(conn, &relay->down, false, &down);
 	if (moved)
-		conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
-	relay_set_waits(conn, &up, &down);
+		conn_set_limit(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
+	relay_set_events(conn, &up, &down);
 }
 
 static void relay_free_buffers(struct conn *conn)
@@ -177,5 +180,9 @@ static void relay_free_buffers(struct conn *conn)
 	bytes_release(&relay->down.buffered);
 }
 
-const struct conn_mode mode_relay = {.name = "relay", .state_size = sizeof(struct relay), .limit_ms = CONN_IDLE_MS,
-				     .limit_cause = "idle_timeout", .pump = relay_pump, .done = relay_free_buffers};
+const struct conn_mode mode_relay = {.name = "relay",
+				     .state_size = sizeof(struct relay),
+				     .limit_ms = CONN_IDLE_TIMEOUT_MS,
+				     .limit_cause = "idle_timeout",
+				     .pump = relay_pump,
+				     .done = relay_free_buffers};

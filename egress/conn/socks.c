@@ -108,7 +108,7 @@ static int socks_handle_request(struct conn *conn)
 	}
 	socks->at += (size_t)size;
 	socks->asked = true;
-	conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout"); /* dialling has its own limits */
+	conn_set_limit(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout"); /* dialling has its own limits */
 	pool_replace_address(conn->egress->pool, request.host);
 	conn_open_upstream(conn, request.host, request.port, socks_on_upstream_opened);
 	return 1;
@@ -136,8 +136,11 @@ static void socks_pump(struct conn *conn)
 		}
 		socks->len += (size_t)got;
 	}
-	channel_set_wait(&conn->client, !socks->asked, false);
+	channel_set_events(&conn->client, !socks->asked, false);
 }
 
-const struct conn_mode mode_socks = {.name = "socks", .state_size = sizeof(struct socks), .limit_ms = CONN_PEEK_MS,
-				     .limit_cause = "header_timeout", .pump = socks_pump};
+const struct conn_mode mode_socks = {.name = "socks",
+				     .state_size = sizeof(struct socks),
+				     .limit_ms = CONN_FIRST_BYTES_TIMEOUT_MS,
+				     .limit_cause = "header_timeout",
+				     .pump = socks_pump};

@@ -14,23 +14,23 @@
 
 #define DATAGRAM_MAX 65536
 #define DATAGRAMS_PER_ROUND 64
-#define FLOW_WAITING_MAX 8 /* datagrams that a flow keeps while it is dialled; more are lost */
+#define UDP_FLOW_WAITING_DATAGRAMS_MAX 8 /* datagrams that a flow keeps while it is dialled; more are lost */
 
 /* A flow: the datagrams between one address of the program and one endpoint, with an upstream socket of its own. */
 struct udp_flow {
-	struct udp_flow *next;
+	struct udp_flow *next_flow;
 	struct udp_relay *relay;
 	struct sockaddr_storage client;
 	socklen_t client_len;
 	struct dial *dial;
-	struct watch upstream;
+	struct watch upstream_watch;
 	struct budget_use use;
-	struct timer idle; /* closes the idle flow, and then frees it */
+	struct timer idle_timer; /* closes the idle flow, and then frees it */
 	uint64_t active_ns;
 	struct {
 		uint8_t *data; /* owned */
 		size_t len;
-	} waiting[FLOW_WAITING_MAX]; /* datagrams that wait for the upstream socket */
+	} waiting[UDP_FLOW_WAITING_DATAGRAMS_MAX]; /* datagrams that wait for the upstream socket */
 	size_t waiting_count;
 };
 
@@ -38,17 +38,17 @@ struct udp_flow {
 struct udp_relay {
 	struct udp_relay *next;
 	struct egress *egress;
-	uint64_t conn;
+	uint64_t conn_id;
 	pid_t pid;
 	uint16_t port;
 	char host[NET_HOST_MAX];
 	const struct net_rule *rule;
-	struct watch program; /* socket for datagrams from and to the program */
+	struct watch program_watch; /* socket for datagrams from and to the program */
 	struct udp_flow *flows;
 	size_t flow_count;
 	enum { UDP_NEW, UDP_ASKED, UDP_OPEN, UDP_REFUSED } state; /* state of its "open" record */
 	uint64_t start_ns, bytes_up, bytes_down;
-	struct timer release; /* frees the relay after it was closed */
+	struct timer free_timer; /* frees the relay after it was closed */
 	bool closed;
 };
 
@@ -58,8 +58,11 @@ static uint8_t datagram[DATAGRAM_MAX];
 
 static void udp_init_record(const struct udp_relay *relay, enum control_event event, struct control_record *ret_record)
 {
-	*ret_record = (struct control_record){
-		.conn = relay->conn, .pid = relay->pid, .event = (uint8_t)event, .port = relay->port, .count = 1};
+	*ret_record = (struct control_record){.conn_id = relay->conn_id,
+					      .pid = relay->pid,
+					      .event = (uint8_t)event,
+					      .port = relay->port,
+					      .refusal_count = 1};
 	LINE_COPY(ret_record->host, relay->host);
 	LINE_COPY(ret_record->proto, "udp");
 	if (relay->rule)
@@ -72,7 +75,7 @@ static void udp_write_refusal_record(struct udp_relay *relay, const char *reason
 
 	udp_init_record(relay, CONTROL_EVENT_OPEN, &record);
 	LINE_COPY(record.reason, reason);
-	LINE_COPY(record.dropped, dropped);
+	LINE_COPY(record.undialled_addresses, dropped);
 	relay->state = UDP_REFUSED;
 	/* egress exits when this message to the supervisor fails */
 	(void)line_send_record(relay->egress->line, &record, NULL, NULL, NULL);
@@ -80,7 +83,7 @@ static void udp_write_refusal_record(struct udp_relay *relay, const char *reason
 
 static void flow_on_free_due(struct timer *timer)
 {
-	free(container_of(timer, struct udp_flow, idle));
+	free(container_of(timer, struct udp_flow, idle_timer));
 }
 
 static void flow_drop_waiting_datagrams(struct udp_flow *flow)
@@ -95,20 +98,20 @@ static void flow_close(struct udp_flow *flow)
 	struct udp_flow **slot = &relay->flows;
 
 	while (*slot != flow)
-		slot = &(*slot)->next;
-	*slot = flow->next;
+		slot = &(*slot)->next_flow;
+	*slot = flow->next_flow;
 	relay->flow_count--;
 	dial_cancel(flow->dial);
-	loop_close_watch(relay->egress->loop, &flow->upstream);
+	loop_close_watch(relay->egress->loop, &flow->upstream_watch);
 	budget_drop_connection(&flow->use);
 	flow_drop_waiting_datagrams(flow);
-	flow->idle.fire = flow_on_free_due;
-	loop_set_timer(relay->egress->loop, &flow->idle, 0);
+	flow->idle_timer.fire = flow_on_free_due;
+	loop_set_timer(relay->egress->loop, &flow->idle_timer, 0);
 }
 
 static void udp_on_relay_free_due(struct timer *timer)
 {
-	free(container_of(timer, struct udp_relay, release));
+	free(container_of(timer, struct udp_relay, free_timer));
 }
 
 static void udp_close_relay(struct udp_relay *relay, const char *cause, const char *reason)
@@ -124,8 +127,8 @@ static void udp_close_relay(struct udp_relay *relay, const char *cause, const ch
 	*slot = relay->next;
 	while (relay->flows)
 		flow_close(relay->flows);
-	line_forget_answers(relay->egress->line, relay);
-	loop_close_watch(relay->egress->loop, &relay->program);
+	line_forget_ack_callbacks(relay->egress->line, relay);
+	loop_close_watch(relay->egress->loop, &relay->program_watch);
 	udp_init_record(relay, CONTROL_EVENT_CLOSE, &record);
 	record.allow = reason == NULL;
 	record.bytes_up = relay->bytes_up;
@@ -134,8 +137,8 @@ static void udp_close_relay(struct udp_relay *relay, const char *cause, const ch
 	LINE_COPY(record.cause, cause);
 	LINE_COPY(record.reason, reason);
 	(void)line_send_record(relay->egress->line, &record, NULL, NULL, NULL);
-	relay->release.fire = udp_on_relay_free_due;
-	loop_set_timer(relay->egress->loop, &relay->release, 0);
+	relay->free_timer.fire = udp_on_relay_free_due;
+	loop_set_timer(relay->egress->loop, &relay->free_timer, 0);
 }
 
 /* ---- forwarding datagrams ---- */
@@ -144,7 +147,7 @@ static void udp_close_relay(struct udp_relay *relay, const char *cause, const ch
  * Charges a datagram to its rule's budget (egress/budget.h). *ret_pass: whether it is forwarded; otherwise it is
  * dropped. Returns false after closing the relay, because the rule's bytes for this direction are used up.
  */
-static bool flow_spend_budget(struct udp_flow *flow, bool up, size_t len, bool *ret_pass)
+static bool flow_charge_datagram_to_budget(struct udp_flow *flow, bool up, size_t len, bool *ret_pass)
 {
 	uint64_t wait_ms = 0;
 	size_t room =
@@ -162,7 +165,7 @@ static bool flow_spend_budget(struct udp_flow *flow, bool up, size_t len, bool *
 
 static void flow_on_idle_due(struct timer *timer)
 {
-	struct udp_flow *flow = container_of(timer, struct udp_flow, idle);
+	struct udp_flow *flow = container_of(timer, struct udp_flow, idle_timer);
 	uint64_t idle_ms = (loop_get_now_ns(flow->relay->egress->loop) - flow->active_ns) / NS_PER_MS;
 
 	if (idle_ms >= UDP_IDLE_MS)
@@ -173,7 +176,7 @@ static void flow_on_idle_due(struct timer *timer)
 
 static void flow_on_upstream_ready(struct watch *watch)
 {
-	struct udp_flow *flow = container_of(watch, struct udp_flow, upstream);
+	struct udp_flow *flow = container_of(watch, struct udp_flow, upstream_watch);
 	struct udp_relay *relay = flow->relay;
 
 	flow->active_ns = loop_get_now_ns(relay->egress->loop);
@@ -183,13 +186,13 @@ static void flow_on_upstream_ready(struct watch *watch)
 
 		if (got < 0 && errno == ECONNREFUSED) /* ICMP error of an earlier datagram: read on */
 			continue;
-		if (got < 0 || !flow_spend_budget(flow, false, (size_t)got, &pass))
+		if (got < 0 || !flow_charge_datagram_to_budget(flow, false, (size_t)got, &pass))
 			return;
 		if (!pass)
 			continue;
 		relay->bytes_down += (size_t)got;
 		/* The datagram is lost if the program's receive buffer is full, as without callgate. */
-		(void)sendto(relay->program.fd, datagram, (size_t)got, MSG_DONTWAIT | MSG_NOSIGNAL,
+		(void)sendto(relay->program_watch.fd, datagram, (size_t)got, MSG_DONTWAIT | MSG_NOSIGNAL,
 			     (const struct sockaddr *)&flow->client, flow->client_len);
 	}
 }
@@ -199,16 +202,16 @@ static bool flow_send_datagram(struct udp_flow *flow, const uint8_t *data, size_
 {
 	bool pass;
 
-	if (!flow_spend_budget(flow, true, len, &pass))
+	if (!flow_charge_datagram_to_budget(flow, true, len, &pass))
 		return false;
-	if (pass && send(flow->upstream.fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+	if (pass && send(flow->upstream_watch.fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
 		flow->relay->bytes_up += len;
 	return true;
 }
 
 static bool flow_is_open(const struct udp_flow *flow)
 {
-	return flow->upstream.fd >= 0 && flow->relay->state == UDP_OPEN;
+	return flow->upstream_watch.fd >= 0 && flow->relay->state == UDP_OPEN;
 }
 
 static void flow_send_waiting_datagrams(struct udp_flow *flow)
@@ -221,7 +224,7 @@ static void flow_send_waiting_datagrams(struct udp_flow *flow)
 	flow_drop_waiting_datagrams(flow);
 }
 
-static void flow_send_or_keep(struct udp_flow *flow, const uint8_t *data, size_t len)
+static void flow_send_or_queue_datagram(struct udp_flow *flow, const uint8_t *data, size_t len)
 {
 	uint8_t *copy;
 
@@ -230,7 +233,7 @@ static void flow_send_or_keep(struct udp_flow *flow, const uint8_t *data, size_t
 		(void)flow_send_datagram(flow, data, len); /* the caller checks relay->closed */
 		return;
 	}
-	copy = flow->waiting_count < FLOW_WAITING_MAX ? malloc(len + 1) : NULL;
+	copy = flow->waiting_count < UDP_FLOW_WAITING_DATAGRAMS_MAX ? malloc(len + 1) : NULL;
 	if (!copy)
 		return;
 	memcpy(copy, data, len);
@@ -250,7 +253,7 @@ static void udp_on_record_acknowledged(void *ctx, int error)
 	}
 	relay->state = UDP_OPEN;
 	for (struct udp_flow *flow = relay->flows, *next; flow && !relay->closed; flow = next) {
-		next = flow->next;
+		next = flow->next_flow;
 		flow_send_waiting_datagrams(flow);
 	}
 }
@@ -263,7 +266,7 @@ static void udp_record_dial_result(struct udp_relay *relay, const struct dial_re
 	if (result->error < 0) {
 		if (relay->state == UDP_NEW)
 			udp_write_refusal_record(relay, result->reason ? result->reason : "connect_failed",
-						 result->dropped);
+						 result->undialled_addresses);
 		return;
 	}
 	if (relay->state == UDP_ASKED || relay->state == UDP_OPEN)
@@ -283,8 +286,8 @@ static void flow_on_dialled(void *ctx, const struct dial_result *result)
 
 	flow->dial = NULL;
 	if (result->error == 0) {
-		flow->upstream = (struct watch){.fd = result->fd, .ready = flow_on_upstream_ready};
-		if (loop_add_watch(relay->egress->loop, &flow->upstream, EPOLLIN) < 0) {
+		flow->upstream_watch = (struct watch){.fd = result->fd, .ready = flow_on_upstream_ready};
+		if (loop_add_watch(relay->egress->loop, &flow->upstream_watch, EPOLLIN) < 0) {
 			flow_close(flow);
 			return;
 		}
@@ -300,7 +303,7 @@ static void flow_evict_oldest(struct udp_relay *relay)
 {
 	struct udp_flow *oldest = relay->flows;
 
-	for (struct udp_flow *flow = relay->flows; flow; flow = flow->next)
+	for (struct udp_flow *flow = relay->flows; flow; flow = flow->next_flow)
 		if (flow->active_ns < oldest->active_ns)
 			oldest = flow;
 	if (oldest)
@@ -314,7 +317,7 @@ static struct udp_flow *flow_find_or_create(struct udp_relay *relay, const struc
 	struct budget_use use;
 
 	while (flow && (flow->client_len != len || memcmp(&flow->client, client, len) != 0))
-		flow = flow->next;
+		flow = flow->next_flow;
 	if (flow || len > sizeof(flow->client))
 		return flow;
 	if (relay->flow_count >= UDP_FLOWS_MAX)
@@ -326,18 +329,18 @@ static struct udp_flow *flow_find_or_create(struct udp_relay *relay, const struc
 		budget_drop_connection(&use);
 		return NULL;
 	}
-	*flow = (struct udp_flow){.next = relay->flows,
+	*flow = (struct udp_flow){.next_flow = relay->flows,
 				  .relay = relay,
 				  .client_len = len,
-				  .upstream = {.fd = -1},
+				  .upstream_watch = {.fd = -1},
 				  .use = use,
-				  .idle = {.fire = flow_on_idle_due},
+				  .idle_timer = {.fire = flow_on_idle_due},
 				  .active_ns = loop_get_now_ns(relay->egress->loop)};
 	memcpy(&flow->client, client, len);
 	relay->flows = flow;
 	relay->flow_count++;
 	flow->dial = dial_start(relay->egress, relay->host, relay->port, relay->rule, flow_on_dialled, flow);
-	loop_set_timer(relay->egress->loop, &flow->idle, UDP_IDLE_MS);
+	loop_set_timer(relay->egress->loop, &flow->idle_timer, UDP_IDLE_MS);
 	if (flow->dial)
 		return flow;
 	flow_close(flow);
@@ -361,7 +364,7 @@ static bool udp_is_from_program(const struct udp_relay *relay, const struct sock
 
 static void udp_on_program_ready(struct watch *watch)
 {
-	struct udp_relay *relay = container_of(watch, struct udp_relay, program);
+	struct udp_relay *relay = container_of(watch, struct udp_relay, program_watch);
 
 	for (int n = 0; n < DATAGRAMS_PER_ROUND && !relay->closed; n++) {
 		struct sockaddr_storage client = {0};
@@ -376,7 +379,7 @@ static void udp_on_program_ready(struct watch *watch)
 			continue;
 		flow = flow_find_or_create(relay, (const struct sockaddr *)&client, len);
 		if (flow)
-			flow_send_or_keep(flow, datagram, (size_t)got);
+			flow_send_or_queue_datagram(flow, datagram, (size_t)got);
 		else if (relay->state == UDP_NEW)
 			udp_write_refusal_record(relay, "cap_connections", "");
 	}
@@ -391,7 +394,7 @@ void udp_open_endpoint(struct egress *egress, const struct control_connect *endp
 
 	if (!relay) {
 		(void)close(fd);
-		line_report_gone(egress->line);
+		line_report_lost(egress->line);
 		return;
 	}
 	for (const struct udp_relay *other = egress->udp; other; other = other->next)
@@ -400,18 +403,18 @@ void udp_open_endpoint(struct egress *egress, const struct control_connect *endp
 		reason = egress->ending ? "ending" : "too_many_connections";
 	*relay = (struct udp_relay){.next = egress->udp,
 				    .egress = egress,
-				    .conn = endpoint->conn,
+				    .conn_id = endpoint->conn_id,
 				    .pid = endpoint->pid,
 				    .port = endpoint->port,
 				    .rule = reason ? NULL : verdict.rule,
-				    .program = {.fd = fd, .ready = udp_on_program_ready},
+				    .program_watch = {.fd = fd, .ready = udp_on_program_ready},
 				    .start_ns = loop_get_now_ns(egress->loop)};
 	LINE_COPY(relay->host, endpoint->host);
 	egress->udp = relay;
 	if (reason) {
 		udp_write_refusal_record(relay, reason, "");
 		udp_close_relay(relay, "refused", reason);
-	} else if (loop_add_watch(egress->loop, &relay->program, EPOLLIN) < 0) {
+	} else if (loop_add_watch(egress->loop, &relay->program_watch, EPOLLIN) < 0) {
 		udp_close_relay(relay, "failed", "failed");
 	}
 }

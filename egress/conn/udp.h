@@ -13,7 +13,7 @@ struct egress;
 #define UDP_FLOWS_MAX 256   /* most client addresses of an endpoint; one more closes the flow that was idle longest */
 #define UDP_IDLE_MS 60000
 
-/* Handles CONTROL_UDP, a new endpoint. Takes fd. */
+/* Handles CONTROL_UDP_ENDPOINT, a new endpoint. Takes fd. */
 void udp_open_endpoint(struct egress *egress, const struct control_connect *endpoint, int fd);
 /* Closes all endpoints, each with its close record. */
 void udp_close_all_endpoints(struct egress *egress);

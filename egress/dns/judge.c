@@ -54,14 +54,14 @@ static void judge_synthetic_name(struct pool *pool, const struct dns_query *quer
 {
 	struct sockaddr_storage address;
 
-	if (pool_add_name(pool, verdict->host, &verdict->index) < 0) {
+	if (pool_add_name(pool, verdict->host, &verdict->pool_index) < 0) {
 		verdict_refuse_name(verdict, DNS_SERVFAIL, "pool_exhausted", verdict->rule->label);
 		return;
 	}
-	verdict->named = true;
-	pool_make_address(pool, verdict->index, AF_INET, 0, &address);
+	verdict->has_pool_addresses = true;
+	pool_make_address(pool, verdict->pool_index, AF_INET, 0, &address);
 	answer_add_address(query, &verdict->answer, &address);
-	pool_make_address(pool, verdict->index, AF_INET6, 0, &address);
+	pool_make_address(pool, verdict->pool_index, AF_INET6, 0, &address);
 	answer_add_address(query, &verdict->answer, &address);
 }
 
@@ -84,7 +84,7 @@ static void dns_judge_name(const struct policy *policy, struct pool *pool, const
 	else if (!query_asks_for_family(query, AF_INET) && !query_asks_for_family(query, AF_INET6))
 		return; /* NODATA; also for type HTTPS, whose answer could carry keys for Encrypted ClientHello */
 	else if (name.rule->dns_real)
-		verdict->real = true;
+		verdict->uses_real_addresses = true;
 	else
 		judge_synthetic_name(pool, query, verdict);
 }
@@ -115,13 +115,13 @@ void dns_judge_addresses(struct pool *pool, const struct dns_query *query, const
 {
 	bool others = false;
 
-	verdict->real = false;
+	verdict->uses_real_addresses = false;
 	for (size_t i = 0; i < count; i++) {
 		int error;
 
 		if (!query_asks_for_family(query, list[i].ss_family) || verdict->answer.count >= DNS_ANSWERS_MAX)
 			continue;
-		error = pool_learn_real_address(pool, (const struct sockaddr *)(const void *)&list[i], verdict->host);
+		error = pool_add_real_address(pool, (const struct sockaddr *)(const void *)&list[i], verdict->host);
 		if (error == 0)
 			answer_add_address(query, &verdict->answer, &list[i]);
 		else

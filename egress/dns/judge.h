@@ -22,9 +22,9 @@ struct dns_verdict {
 	char host[NET_HOST_MAX];     /* canonical name; "": none */
 	const struct net_rule *rule; /* the rule that allows the name */
 	/* the answer has the addresses of `index`, which the supervisor has to know before the program */
-	bool named;
-	uint32_t index;
-	bool real; /* there is no answer yet: the rule asks for real addresses (dns_judge_addresses) */
+	bool has_pool_addresses;
+	uint32_t pool_index;
+	bool uses_real_addresses; /* there is no answer yet: the rule asks for real addresses (dns_judge_addresses) */
 };
 
 void dns_judge_query(const struct policy *policy, struct pool *pool, const struct dns_query *query,

@@ -11,14 +11,14 @@ enum {
 	LABEL_MAX = 63,
 	NAME_WIRE_MAX = 255,
 	TYPE_OPT = 41,
-	EXTRAS_MAX = 4, /* most additional records of a query: one OPT, and unusual ones */
+	DNS_ADDITIONAL_RECORDS_MAX = 4, /* most additional records of a query: one OPT, and unusual ones */
 	FLAG_RESPONSE = 0x8000,
 	FLAG_OPCODE = 0x7800,
 	FLAG_RECURSION_DESIRED = 0x0100,
 	FLAG_RECURSION_AVAILABLE = 0x0080,
 	FLAG_CHECKING_DISABLED = 0x0010,
-	EDNS_DO = 0x8000,
-	EDNS_PAYLOAD = 1232,
+	EDNS_FLAG_DNSSEC_OK = 0x8000,
+	EDNS_UDP_PAYLOAD_BYTES = 1232,
 };
 
 struct dns_reader {
@@ -108,7 +108,7 @@ static bool read_additional_record(struct dns_reader *reader, struct dns_query *
 		return false;
 	query->edns = true;
 	query->edns_version = (uint8_t)high;
-	query->dnssec = low & EDNS_DO;
+	query->dnssec = low & EDNS_FLAG_DNSSEC_OK;
 	return true;
 }
 
@@ -117,8 +117,8 @@ static bool read_query_sections(struct dns_reader *reader, struct dns_query *que
 	uint16_t questions, answers, authorities, extras;
 
 	if (!read_uint16(reader, &questions) || !read_uint16(reader, &answers) || !read_uint16(reader, &authorities) ||
-	    !read_uint16(reader, &extras) || questions != 1 || answers || authorities || extras > EXTRAS_MAX ||
-	    !read_question(reader, query))
+	    !read_uint16(reader, &extras) || questions != 1 || answers || authorities ||
+	    extras > DNS_ADDITIONAL_RECORDS_MAX || !read_question(reader, query))
 		return false;
 	for (uint16_t i = 0; i < extras; i++)
 		if (!read_additional_record(reader, query))
@@ -196,9 +196,9 @@ static void write_opt_record(struct dns_writer *writer, const struct dns_query *
 {
 	write_bytes(writer, "", 1);
 	write_uint16(writer, TYPE_OPT);
-	write_uint16(writer, EDNS_PAYLOAD);
+	write_uint16(writer, EDNS_UDP_PAYLOAD_BYTES);
 	write_uint16(writer, (unsigned)code >> 4 << 8);
-	write_uint16(writer, query->dnssec ? EDNS_DO : 0);
+	write_uint16(writer, query->dnssec ? EDNS_FLAG_DNSSEC_OK : 0);
 	write_uint16(writer, 0);
 }
 
@@ -269,7 +269,7 @@ bool dns_parse_reverse_name(const char *name, struct sockaddr_storage *ret_addre
 	return true;
 }
 
-void dns_get_type_text(uint16_t type, char ret_text[DNS_TYPE_TEXT])
+void dns_get_type_text(uint16_t type, char ret_text[DNS_TYPE_TEXT_SIZE])
 {
 	static const struct {
 		uint16_t type;
@@ -282,5 +282,5 @@ void dns_get_type_text(uint16_t type, char ret_text[DNS_TYPE_TEXT])
 			memcpy(ret_text, known[i].name, sizeof(known[i].name));
 			return;
 		}
-	(void)snprintf(ret_text, DNS_TYPE_TEXT, "TYPE%u", (unsigned)type);
+	(void)snprintf(ret_text, DNS_TYPE_TEXT_SIZE, "TYPE%u", (unsigned)type);
 }

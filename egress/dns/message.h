@@ -13,7 +13,7 @@
 #define DNS_REPLY_MAX 512    /* every answer fits, so none is truncated */
 #define DNS_ANSWERS_MAX 8    /* addresses of an answer: 12 + 259 + 8 * 28 + 11 bytes fit */
 #define DNS_QUESTION_MAX 259
-#define DNS_TYPE_TEXT 12
+#define DNS_TYPE_TEXT_SIZE 12
 
 enum dns_type { DNS_A = 1, DNS_PTR = 12, DNS_AAAA = 28, DNS_ANY = 255 };
 enum dns_class { DNS_IN = 1, DNS_CLASS_ANY = 255 };
@@ -61,6 +61,6 @@ size_t dns_build_answer(const struct dns_query *query, const struct dns_answer *
 bool dns_parse_reverse_name(const char *name, struct sockaddr_storage *ret_address);
 
 /* The name of a query type, such as "AAAA", or "TYPE4711". */
-void dns_get_type_text(uint16_t type, char ret_text[DNS_TYPE_TEXT]);
+void dns_get_type_text(uint16_t type, char ret_text[DNS_TYPE_TEXT_SIZE]);
 
 #endif

@@ -12,9 +12,9 @@
 /* If the record cannot be sent, the control socket has failed, which ends the process. */
 static void refusals_write_pending(struct dns_refusals *refusals)
 {
-	if (refusals->more.count)
-		(void)line_send_record(refusals->egress->line, &refusals->more, NULL, NULL, NULL);
-	refusals->more.count = 0;
+	if (refusals->unwritten_count.refusal_count)
+		(void)line_send_record(refusals->egress->line, &refusals->unwritten_count, NULL, NULL, NULL);
+	refusals->unwritten_count.refusal_count = 0;
 }
 
 static void refusals_on_flush_due(struct timer *timer)
@@ -37,11 +37,11 @@ void dns_refusals_release(struct dns_refusals *refusals)
 static void refusal_fill_record(struct control_record *record, const struct dns_query *query, const char *reason,
 				const char *label)
 {
-	char type[DNS_TYPE_TEXT];
+	char type[DNS_TYPE_TEXT_SIZE];
 
 	memset(record, 0, sizeof(*record));
 	record->event = CONTROL_EVENT_DNS;
-	record->count = 1;
+	record->refusal_count = 1;
 	dns_get_type_text(query->type, type);
 	LINE_COPY(record->host, query->name[0] ? query->name : ".");
 	LINE_COPY(record->proto, "dns");
@@ -52,14 +52,14 @@ static void refusal_fill_record(struct control_record *record, const struct dns_
 
 static void refusal_count_unwritten(struct dns_refusals *refusals, const struct control_record *record)
 {
-	uint32_t before = refusals->more.count;
-	bool same = before == 0 || (strcmp(refusals->more.host, record->host) == 0 &&
-				    strcmp(refusals->more.reason, record->reason) == 0);
+	uint32_t before = refusals->unwritten_count.refusal_count;
+	bool same = before == 0 || (strcmp(refusals->unwritten_count.host, record->host) == 0 &&
+				    strcmp(refusals->unwritten_count.reason, record->reason) == 0);
 
-	refusals->more = *record;
-	refusals->more.count = before < UINT32_MAX ? before + 1 : before;
+	refusals->unwritten_count = *record;
+	refusals->unwritten_count.refusal_count = before < UINT32_MAX ? before + 1 : before;
 	if (!same)
-		LINE_COPY(refusals->more.reason, "rate_limited");
+		LINE_COPY(refusals->unwritten_count.reason, "rate_limited");
 	if (before == 0)
 		loop_set_timer(refusals->egress->loop, &refusals->timer, SECOND_MS);
 }
@@ -70,13 +70,13 @@ void dns_refusals_add(struct dns_refusals *refusals, const struct dns_query *que
 	uint64_t now = loop_get_now_ns(refusals->egress->loop);
 	struct control_record record;
 
-	if (now - refusals->second_ns >= SECOND_NS) {
-		refusals->second_ns = now;
-		refusals->written = 0;
+	if (now - refusals->second_start_ns >= SECOND_NS) {
+		refusals->second_start_ns = now;
+		refusals->written_in_second = 0;
 	}
 	refusal_fill_record(&record, query, reason, label);
-	if (refusals->written < DNS_REFUSALS_PER_SECOND) {
-		refusals->written++;
+	if (refusals->written_in_second < DNS_REFUSALS_PER_SECOND) {
+		refusals->written_in_second++;
 		(void)line_send_record(refusals->egress->line, &record, NULL, NULL, NULL);
 	} else {
 		refusal_count_unwritten(refusals, &record);

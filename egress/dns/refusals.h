@@ -18,9 +18,9 @@ struct egress;
 struct dns_refusals {
 	struct egress *egress;
 	struct timer timer;
-	uint64_t second_ns; /* start of the present second */
-	unsigned written;   /* number of records written in this second */
-	struct control_record more; /* counts the refusals without a record of their own; count 0: none */
+	uint64_t second_start_ns; /* start of the present second */
+	unsigned written_in_second;   /* number of records written in this second */
+	struct control_record unwritten_count; /* counts the refusals without a record of their own; count 0: none */
 };
 
 void dns_refusals_init(struct dns_refusals *refusals, struct egress *egress);

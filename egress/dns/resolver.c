@@ -9,7 +9,8 @@
 
 #include "egress/conn/sockaddr.h"
 
-#define QUESTIONS_MAX 8192 /* most pending questions of all connections and the name server; few enough for a list */
+/* most pending questions of all connections and the name server; few enough for a list */
+#define RESOLVER_QUESTIONS_MAX 8192
 
 /*
  * A pending resolver_ask_name(). All questions about a name share one query, so that a thousand connects to the name
@@ -26,7 +27,7 @@ struct resolver_question {
 
 struct resolver_pending_query {
 	struct resolver_pending_query *next;
-	struct resolver_query wire;
+	struct resolver_query message;
 	bool sent, answered; /* answered: the callbacks run, so a new question about the name needs a new query */
 	struct resolver_question *questions; /* NULL: all were cancelled, but the reply is still expected */
 };
@@ -94,7 +95,7 @@ static void send_queries(struct resolver *resolver)
 	for (struct resolver_pending_query *query = resolver->queries; query && !waits; query = query->next) {
 		if (query->sent)
 			continue;
-		if (send(resolver->watch.fd, &query->wire, sizeof(query->wire), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+		if (send(resolver->watch.fd, &query->message, sizeof(query->message), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
 			query->sent = true;
 		else /* if the resolver process is gone, reading will report it */
 			waits = true;
@@ -118,7 +119,7 @@ static void resolver_on_reply(struct resolver *resolver, const struct resolver_r
 	struct resolver_pending_query **slot = &resolver->queries, *query;
 	struct resolver_answer answer = {.error = reply->error, .count = reply->count};
 
-	while (*slot && (*slot)->wire.number != reply->number)
+	while (*slot && (*slot)->message.number != reply->number)
 		slot = &(*slot)->next;
 	if (!*slot)
 		return;
@@ -193,15 +194,15 @@ static struct resolver_pending_query *find_or_add_query(struct resolver *resolve
 {
 	struct resolver_pending_query *query = resolver->queries;
 
-	while (query && (query->answered || strcmp(query->wire.host, host) != 0))
+	while (query && (query->answered || strcmp(query->message.host, host) != 0))
 		query = query->next;
 	if (query || resolver->queries_count >= RESOLVER_QUERIES_MAX)
 		return query;
 	query = calloc(1, sizeof(*query));
 	if (!query)
 		return NULL;
-	query->wire.number = ++resolver->last_number;
-	(void)snprintf(query->wire.host, sizeof(query->wire.host), "%s", host);
+	query->message.number = ++resolver->last_number;
+	(void)snprintf(query->message.host, sizeof(query->message.host), "%s", host);
 	query->next = resolver->queries;
 	resolver->queries = query;
 	resolver->queries_count++;
@@ -211,7 +212,7 @@ static struct resolver_pending_query *find_or_add_query(struct resolver *resolve
 uint64_t resolver_ask_name(struct resolver *resolver, const char *host, uint64_t timeout_ms,
 			   void (*answer)(void *ctx, const struct resolver_answer *answer), void *ctx)
 {
-	bool room = resolver->questions_count < QUESTIONS_MAX && strlen(host) < NET_HOST_MAX;
+	bool room = resolver->questions_count < RESOLVER_QUESTIONS_MAX && strlen(host) < NET_HOST_MAX;
 	struct resolver_pending_query *query = room ? find_or_add_query(resolver, host) : NULL;
 	struct resolver_question *question = query ? calloc(1, sizeof(*question)) : NULL;
 

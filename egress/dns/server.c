@@ -31,11 +31,11 @@ struct dns_task {
 	struct dns_task *next;
 	struct dns_server *server;
 	struct dns_stream *stream; /* NULL: the query was a datagram from `from` */
-	struct sockaddr_storage from;
+	struct sockaddr_storage sender;
 	socklen_t from_len;
 	struct dns_query query;
 	struct dns_verdict verdict;
-	uint64_t asked;     /* number of the pending question to the resolver; 0: none */
+	uint64_t resolver_question;     /* number of the pending question to the resolver; 0: none */
 	struct timer timer; /* fires again and again until the control line is idle */
 	unsigned waited_ms;
 };
@@ -55,7 +55,8 @@ struct dns_server {
 	struct dns_task *tasks;
 	size_t tasks_count;
 	struct dns_streams streams;
-	uint8_t announced[POOL_NAMES_MAX]; /* enum dns_announcement_state of added names, by index - POOL_FIRST */
+	/* enum dns_announcement_state of added names, by index - POOL_FIRST_NAME_INDEX */
+	uint8_t announced[POOL_NAMES_MAX];
 };
 
 /* ---- sending answers ---- */
@@ -63,7 +64,7 @@ struct dns_server {
 static int server_announce_name(struct dns_server *server, uint32_t index, const struct sockaddr_storage *address,
 			 const char *host)
 {
-	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_NAME};
+	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_NAME_APPROVED};
 
 	message.name.index = index;
 	if (address)
@@ -82,7 +83,7 @@ static int server_announce_answer(struct dns_server *server, const struct dns_ve
 	uint8_t *announced;
 	int state = 0;
 
-	if (!verdict->named) {
+	if (!verdict->has_pool_addresses) {
 		for (size_t i = 0; verdict->rule && state >= 0 && i < verdict->answer.count; i++) {
 			int sent = server_announce_name(server, UINT32_MAX, &verdict->answer.address[i], verdict->host);
 
@@ -90,15 +91,15 @@ static int server_announce_answer(struct dns_server *server, const struct dns_ve
 		}
 		return state;
 	}
-	if (pool_get_policy_name(server->egress->pool, verdict->index))
+	if (pool_get_policy_name(server->egress->pool, verdict->pool_index))
 		return 0;
-	announced = &server->announced[verdict->index - POOL_FIRST];
+	announced = &server->announced[verdict->pool_index - POOL_FIRST_NAME_INDEX];
 	if (*announced == DNS_UNANNOUNCED) {
-		state = server_announce_name(server, verdict->index, NULL, verdict->host);
+		state = server_announce_name(server, verdict->pool_index, NULL, verdict->host);
 		if (state < 0)
 			return state;
 		*announced = state ? DNS_QUEUED : DNS_ANNOUNCED;
-	} else if (*announced == DNS_QUEUED && line_is_idle(server->egress->line)) {
+	} else if (*announced == DNS_QUEUED && line_queue_is_empty(server->egress->line)) {
 		*announced = DNS_ANNOUNCED;
 	}
 	return *announced == DNS_ANNOUNCED ? 0 : 1;
@@ -127,8 +128,8 @@ static void dns_task_free(struct dns_task *task)
 	*slot = task->next;
 	task->server->tasks_count--;
 	loop_clear_timer(task->server->egress->loop, &task->timer);
-	if (task->asked)
-		resolver_cancel_question(task->server->egress->resolver, task->asked);
+	if (task->resolver_question)
+		resolver_cancel_question(task->server->egress->resolver, task->resolver_question);
 	free(task);
 }
 
@@ -154,19 +155,19 @@ static void dns_task_send_answer(struct dns_task *task, const struct dns_answer 
 		len = dns_build_answer(&task->query, &failed, data, sizeof(data));
 	if (!stream) /* lost if the receive buffer is full: the program repeats the query */
 		(void)sendto(task->server->udp.watch.fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL,
-			     (const struct sockaddr *)(const void *)&task->from, task->from_len);
+			     (const struct sockaddr *)(const void *)&task->sender, task->from_len);
 	dns_task_free(task);
 	if (stream)
 		dns_stream_send_answer(stream, data, len);
 }
 
 /* Answers when the control line is idle: then the supervisor can read the announcements of the answer's addresses. */
-static void dns_task_on_hold_due(struct timer *timer)
+static void dns_task_on_announcement_poll_due(struct timer *timer)
 {
 	struct dns_task *task = container_of(timer, struct dns_task, timer);
 
 	task->waited_ms += ANNOUNCE_POLL_MS;
-	if (line_is_idle(task->server->egress->line))
+	if (line_queue_is_empty(task->server->egress->line))
 		dns_task_send_answer(task, &task->verdict.answer);
 	else if (task->waited_ms < ANNOUNCE_WAIT_MAX_MS)
 		loop_set_timer(task->server->egress->loop, &task->timer, ANNOUNCE_POLL_MS);
@@ -190,7 +191,7 @@ static void dns_task_answer_by_verdict(struct dns_task *task)
 	} else if (state < 0 || server->tasks_count > DNS_TASKS_MAX) {
 		dns_task_fail(task);
 	} else {
-		task->timer.fire = dns_task_on_hold_due;
+		task->timer.fire = dns_task_on_announcement_poll_due;
 		loop_set_timer(server->egress->loop, &task->timer, ANNOUNCE_POLL_MS);
 	}
 }
@@ -208,9 +209,9 @@ static void dns_task_judge_addresses(struct dns_task *task, struct sockaddr_stor
 	const struct egress *egress = task->server->egress;
 	char dropped[2] = ""; /* not used: the connection's "open" record lists the dropped addresses */
 
-	count = address_filter_list(egress->policy, list, count, 0, address_get_rule_lift(task->verdict.rule, named),
-				    dropped, sizeof(dropped));
-	task->verdict.real = false;
+	count = address_filter_list(egress->policy, list, count, 0,
+				    address_get_lifted_refusals(task->verdict.rule, named), dropped, sizeof(dropped));
+	task->verdict.uses_real_addresses = false;
 	if (count)
 		dns_judge_addresses(egress->pool, &task->query, list, count, &task->verdict);
 	else
@@ -222,7 +223,7 @@ static void dns_task_on_resolved(void *ctx, const struct resolver_answer *answer
 	struct dns_task *task = ctx;
 	struct sockaddr_storage list[RESOLVER_ADDRESSES_MAX];
 
-	task->asked = 0;
+	task->resolver_question = 0;
 	memcpy(list, answer->address, answer->count * sizeof(*list));
 	if (answer->error == 0)
 		dns_task_judge_addresses(task, list, answer->count, false);
@@ -243,9 +244,9 @@ static void dns_task_look_up_name(struct dns_task *task)
 		return;
 	}
 	if (task->server->tasks_count <= DNS_TASKS_MAX)
-		task->asked = resolver_ask_name(egress->resolver, task->verdict.host, DIAL_DNS_MS, dns_task_on_resolved,
-						task);
-	if (!task->asked)
+		task->resolver_question = resolver_ask_name(egress->resolver, task->verdict.host, DIAL_DNS_TIMEOUT_MS,
+							    dns_task_on_resolved, task);
+	if (!task->resolver_question)
 		dns_task_fail(task);
 }
 
@@ -266,7 +267,7 @@ static void dns_task_handle_query(struct dns_task *task, const uint8_t *data, si
 		return;
 	}
 	dns_judge_query(egress->policy, egress->pool, &task->query, &task->verdict);
-	if (task->verdict.real)
+	if (task->verdict.uses_real_addresses)
 		dns_task_look_up_name(task);
 	else
 		dns_task_answer_by_verdict(task);
@@ -282,7 +283,7 @@ static bool server_is_from_program(const struct dns_server *server, const struct
 {
 	const uint8_t *bytes = sockaddr_get_bytes(from);
 
-	if (pool_is_own_address(server->egress->pool, (const struct sockaddr *)(const void *)from))
+	if (pool_is_address_of_run(server->egress->pool, (const struct sockaddr *)(const void *)from))
 		return true;
 	if (from->ss_family == AF_INET)
 		return bytes[0] == 127;
@@ -347,7 +348,7 @@ static void server_on_udp_ready(struct watch *watch)
 									      : NULL;
 		if (!task)
 			continue;
-		task->from = from;
+		task->sender = from;
 		task->from_len = from_len;
 		dns_task_handle_query(task, data, (size_t)got);
 	}

@@ -19,9 +19,9 @@ struct dns_stream {
 	struct watch watch;
 	struct timer timer;
 	bool busy;  /* a query waits for its answer */
-	bool ended; /* the program has half-closed the stream */
+	bool program_half_closed; /* the program has half-closed the stream */
 	bool dead;  /* to be freed by stream_serve_queries() */
-	bool pumping;
+	bool is_in_pump;
 	size_t len;
 	uint8_t data[LENGTH_FIELD_BYTES + DNS_QUERY_MAX];
 };
@@ -57,7 +57,7 @@ static void stream_read_bytes(struct dns_stream *stream)
 	if (got > 0)
 		stream->len += (size_t)got;
 	else if (got == 0)
-		stream->ended = true;
+		stream->program_half_closed = true;
 	else if (errno != EAGAIN && errno != EINTR)
 		stream->dead = true;
 }
@@ -67,17 +67,17 @@ static void stream_serve_queries(struct dns_stream *stream)
 {
 	size_t len;
 
-	if (stream->pumping)
+	if (stream->is_in_pump)
 		return;
-	stream->pumping = true;
+	stream->is_in_pump = true;
 	while (!stream->dead && !stream->busy && (len = stream_get_query_len(stream))) {
 		stream->busy = true;
 		stream->streams->serve(stream->streams, stream, stream->data + LENGTH_FIELD_BYTES, len);
 		stream->len -= LENGTH_FIELD_BYTES + len;
 		memmove(stream->data, stream->data + LENGTH_FIELD_BYTES + len, stream->len);
 	}
-	stream->pumping = false;
-	if (!stream->busy && (stream->ended || stream->len == sizeof(stream->data)))
+	stream->is_in_pump = false;
+	if (!stream->busy && (stream->program_half_closed || stream->len == sizeof(stream->data)))
 		stream->dead = true; /* half-closed inside a query, or the query is longer than the buffer */
 	if (stream->dead) {
 		stream_free(stream);

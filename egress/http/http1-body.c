@@ -6,7 +6,7 @@
 
 #define CHUNK_DIGITS_MAX 15u      /* most digits of a chunk size, which is below 2^60 */
 #define CHUNK_EXTENSIONS_MAX 256u  /* most bytes of chunk extensions */
-#define TRAILERS_BYTES_MAX 8192u  /* most bytes of all trailers */
+#define CHUNK_TRAILERS_BYTES_MAX 8192u  /* most bytes of all trailers */
 
 enum {
 	SIZE,
@@ -23,10 +23,10 @@ enum {
 
 void http1_body_init(struct http1_body *body, const struct http1_head *head, bool request)
 {
-	*body = (struct http1_body){.framing = head->framing, .strict = request,
+	*body = (struct http1_body){.framing = head->framing, .is_of_request = request,
 				    .ended = head->framing == HTTP1_NO_BODY};
-	if (head->framing == HTTP1_LENGTH)
-		body->left = head->length;
+	if (head->framing == HTTP1_CONTENT_LENGTH)
+		body->unread_bytes = head->length;
 }
 
 static int http1_parse_hex_digit(char byte)
@@ -47,28 +47,28 @@ static int parse_size_byte(struct http1_body *body, char byte)
 	int value = http1_parse_hex_digit(byte);
 
 	if (value >= 0) {
-		if (++body->count > CHUNK_DIGITS_MAX)
+		if (++body->part_bytes_seen > CHUNK_DIGITS_MAX)
 			return -EBADMSG;
-		body->left = body->left << 4 | (unsigned)value;
+		body->unread_bytes = body->unread_bytes << 4 | (unsigned)value;
 		return SIZE;
 	}
-	if (!body->count)
+	if (!body->part_bytes_seen)
 		return -EBADMSG;
-	body->count = 0;
+	body->part_bytes_seen = 0;
 	if (byte == '\r')
 		return SIZE_LF;
 	/*
 	 * Chunk extensions are refused in requests: no program uses them, and lenient parsers miss line ends in them.
 	 * Old servers pad sizes with spaces.
 	 */
-	return body->strict || !memchr("; \t", byte, 3) ? -EBADMSG : EXTENSION;
+	return body->is_of_request || !memchr("; \t", byte, 3) ? -EBADMSG : EXTENSION;
 }
 
 static int parse_trailer_byte(struct http1_body *body, char byte)
 {
 	bool start = body->state == TRAILER_START;
 
-	if (++body->count > TRAILERS_BYTES_MAX)
+	if (++body->part_bytes_seen > CHUNK_TRAILERS_BYTES_MAX)
 		return -EMSGSIZE;
 	if (byte == '\r')
 		return start ? END_LF : TRAILER_LF;
@@ -84,10 +84,11 @@ static int parse_framing_byte(struct http1_body *body, char byte)
 	case EXTENSION:
 		if (byte == '\r')
 			return SIZE_LF;
-		return is_field_text_byte(byte) && ++body->count <= CHUNK_EXTENSIONS_MAX ? EXTENSION : -EBADMSG;
+		return is_field_text_byte(byte) && ++body->part_bytes_seen <= CHUNK_EXTENSIONS_MAX ? EXTENSION
+												   : -EBADMSG;
 	case SIZE_LF:
-		body->count = 0;
-		return byte != '\n' ? -EBADMSG : body->left ? DATA : TRAILER_START;
+		body->part_bytes_seen = 0;
+		return byte != '\n' ? -EBADMSG : body->unread_bytes ? DATA : TRAILER_START;
 	case DATA_CR:
 		return byte == '\r' ? DATA_LF : -EBADMSG;
 	case DATA_LF:
@@ -102,13 +103,13 @@ static int parse_framing_byte(struct http1_body *body, char byte)
 	}
 }
 
-static size_t take_content_bytes(struct http1_body *body, size_t len)
+static size_t body_consume_content_bytes(struct http1_body *body, size_t len)
 {
 	if (body->framing == HTTP1_UNTIL_CLOSE)
 		return len;
-	if (len > body->left)
-		len = (size_t)body->left;
-	body->left -= len;
+	if (len > body->unread_bytes)
+		len = (size_t)body->unread_bytes;
+	body->unread_bytes -= len;
 	return len;
 }
 
@@ -122,8 +123,8 @@ static ssize_t read_chunks(struct http1_body *body, const char *data, size_t len
 
 		if (body->state == DATA) {
 			*ret_part = data + at;
-			*ret_len = take_content_bytes(body, len - at);
-			if (!body->left)
+			*ret_len = body_consume_content_bytes(body, len - at);
+			if (!body->unread_bytes)
 				body->state = DATA_CR;
 			return (ssize_t)(at + *ret_len);
 		}
@@ -143,7 +144,7 @@ ssize_t http1_body_read(struct http1_body *body, const char *data, size_t len, c
 		return 0;
 	if (body->framing == HTTP1_CHUNKED)
 		return read_chunks(body, data, len, ret_part, ret_len);
-	*ret_len = take_content_bytes(body, len);
-	body->ended = body->framing == HTTP1_LENGTH && !body->left;
+	*ret_len = body_consume_content_bytes(body, len);
+	body->ended = body->framing == HTTP1_CONTENT_LENGTH && !body->unread_bytes;
 	return (ssize_t)*ret_len;
 }

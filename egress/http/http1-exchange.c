@@ -12,7 +12,7 @@ static void handle_request_head(struct conn *conn, size_t len)
 	struct http1_state *http1 = conn->state;
 	int error = http1_parse_request(bytes_get_text(&http1->from_client), len, &http1->head);
 
-	conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
+	conn_set_limit(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
 	http1->head_len = len;
 	http1->start_ns = loop_get_now_ns(conn->egress->loop);
 	http1->base_up = conn->bytes_up + conn->upstream.bytes_out;
@@ -21,7 +21,7 @@ static void handle_request_head(struct conn *conn, size_t len)
 		http1_body_init(&http1->up, &http1->head, true);
 		http1->client_keeps = http1->head.keep_alive;
 	}
-	if (!error && http1->proxied) {
+	if (!error && http1->is_by_proxy) {
 		http1_judge_proxy_request(conn);
 		return;
 	}
@@ -42,13 +42,13 @@ static enum http1_step check_idle_server(struct conn *conn)
 	int fill = http1_fill_input(conn, false);
 
 	if (!fill)
-		return HTTP1_STEP_NONE;
+		return HTTP1_STEP_NO_PROGRESS;
 	if (fill > 0)
 		return http1_close_conn(conn, "server", "bad_response", true);
-	if (!http1->proxied) /* the client sees what it would see without callgate */
+	if (!http1->is_by_proxy) /* the client sees what it would see without callgate */
 		return http1_close_conn(conn, "server", NULL, false);
 	conn_drop_upstream(conn, false);
-	return HTTP1_STEP_NONE;
+	return HTTP1_STEP_NO_PROGRESS;
 }
 
 enum http1_step http1_read_request(struct conn *conn)
@@ -63,13 +63,13 @@ enum http1_step http1_read_request(struct conn *conn)
 	else if (len < 0)
 		http1_refuse_malformed(conn, (int)len);
 	if (len)
-		return HTTP1_STEP_DONE;
+		return HTTP1_STEP_PROGRESS;
 	fill = http1_fill_input(conn, true);
 	if (fill > 0) {
 		if (!http1->head_len) /* first bytes of a request: the time limit covers its whole head */
-			conn_set_limit(conn, CONN_HEADERS_MS, "header_timeout");
+			conn_set_limit(conn, CONN_HTTP_HEAD_TIMEOUT_MS, "header_timeout");
 		http1->head_len = 1;
-		return HTTP1_STEP_DONE;
+		return HTTP1_STEP_PROGRESS;
 	}
 	if (fill == -ENODATA)
 		return http1_close_conn(conn, "client", NULL, false);
@@ -84,8 +84,8 @@ static enum http1_step read_client_ahead(struct conn *conn)
 	int fill = conn->client.ended ? 0 : http1_fill_input(conn, true);
 
 	if (!fill || fill == -ENODATA) /* a half-closed client still reads the response */
-		return HTTP1_STEP_NONE;
-	return fill > 0 ? HTTP1_STEP_DONE : http1_close_after_error(conn, fill, true);
+		return HTTP1_STEP_NO_PROGRESS;
+	return fill > 0 ? HTTP1_STEP_PROGRESS : http1_close_after_error(conn, fill, true);
 }
 
 static enum http1_step forward_request_body(struct conn *conn)
@@ -95,7 +95,7 @@ static enum http1_step forward_request_body(struct conn *conn)
 	int error;
 
 	if (!fill)
-		return HTTP1_STEP_NONE;
+		return HTTP1_STEP_NO_PROGRESS;
 	if (fill == -ENODATA) /* the request is cut off: the server must not take it for complete */
 		return http1_close_conn(conn, "client", NULL, true);
 	if (fill < 0)
@@ -107,24 +107,24 @@ static enum http1_step forward_request_body(struct conn *conn)
 	if (error == -EBADMSG || error == -EMSGSIZE)
 		http1_refuse_malformed(conn, error);
 	else if (error)
-		http1->up_lost = true;
-	return HTTP1_STEP_DONE;
+		http1->upstream_is_lost = true;
+	return HTTP1_STEP_PROGRESS;
 }
 
-enum http1_step http1_move_request(struct conn *conn)
+enum http1_step http1_step_request(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
 
-	if (http1->up_lost) { /* the server may have responded before it closed */
+	if (http1->upstream_is_lost) { /* the server may have responded before it closed */
 		bytes_release(&http1->to_server);
-		return HTTP1_STEP_NONE;
+		return HTTP1_STEP_NO_PROGRESS;
 	}
 	if (http1_flush_output(&http1->to_server, &conn->upstream) < 0) {
-		http1->up_lost = true;
-		return HTTP1_STEP_DONE;
+		http1->upstream_is_lost = true;
+		return HTTP1_STEP_PROGRESS;
 	}
 	if (http1->to_server.data)
-		return HTTP1_STEP_NONE;
+		return HTTP1_STEP_NO_PROGRESS;
 	return http1->up.ended ? read_client_ahead(conn) : forward_request_body(conn);
 }
 
@@ -158,13 +158,13 @@ static int pass_final_response(struct conn *conn, const struct http1_head *head)
 	bool old = http1->head.minor == 0;
 	const char *connection = NULL;
 
-	http1->answered = true;
-	conn->status = head->status;
+	http1->response_head_queued = true;
+	conn->http_status = head->status;
 	http1_body_init(&http1->down, head, false);
 	http1->down_as = head->framing == HTTP1_CHUNKED && old ? HTTP1_UNTIL_CLOSE : head->framing;
 	http1->server_keeps = head->keep_alive;
 	/* Servers echo "Connection: close". A server that has not read the whole body wants to close by itself. */
-	http1->client_keeps &= (head->keep_alive || (http1->closes && http1->up.ended)) &&
+	http1->client_keeps &= (head->keep_alive || (http1->server_told_to_close && http1->up.ended)) &&
 			       http1->down_as != HTTP1_UNTIL_CLOSE;
 	if (head->upgrade)
 		connection = "Upgrade";
@@ -175,26 +175,26 @@ static int pass_final_response(struct conn *conn, const struct http1_head *head)
 	return http1_queue_response(conn, head, connection);
 }
 
-static enum http1_step http1_take_response(struct conn *conn, size_t len)
+static enum http1_step http1_handle_response_head(struct conn *conn, size_t len)
 {
 	struct http1_state *http1 = conn->state;
 	struct bytes *in = &http1->from_server;
 	struct http1_head head;
 	int error = http1_parse_response(bytes_get_text(in), len, http1->request.method, &head);
 
-	if (!error && (head.status == 101) != (head.upgrade && http1->request.upgrade))
+	if (!error && (head.status == 101) != (head.upgrade && http1->request.asks_for_websocket))
 		error = -EPROTO;
 	if (error) {
 		http1_refuse_bad_response(conn);
-		return http1->phase == HTTP1_REFUSED ? HTTP1_STEP_DONE : HTTP1_STEP_OVER;
+		return http1->phase == HTTP1_SENDING_REFUSAL ? HTTP1_STEP_PROGRESS : HTTP1_STEP_CONN_ENDED;
 	}
 	if (head.status < 200 && head.status != 101)
 		error = pass_interim_response(conn, &head);
 	else
 		error = pass_final_response(conn, &head);
-	http1->server_scan = (struct http1_scan){0};
+	http1->server_scan = (struct http1_head_scan){0};
 	bytes_drop(in, len);
-	return error ? http1_close_conn(conn, "no_memory", NULL, true) : HTTP1_STEP_DONE;
+	return error ? http1_close_conn(conn, "no_memory", NULL, true) : HTTP1_STEP_PROGRESS;
 }
 
 static enum http1_step http1_await_response(struct conn *conn)
@@ -205,14 +205,14 @@ static enum http1_step http1_await_response(struct conn *conn)
 	int fill;
 
 	if (len > 0)
-		return http1_take_response(conn, (size_t)len);
+		return http1_handle_response_head(conn, (size_t)len);
 	if (len < 0) {
 		http1_refuse_bad_response(conn);
-		return http1->phase == HTTP1_REFUSED ? HTTP1_STEP_DONE : HTTP1_STEP_OVER;
+		return http1->phase == HTTP1_SENDING_REFUSAL ? HTTP1_STEP_PROGRESS : HTTP1_STEP_CONN_ENDED;
 	}
 	fill = http1_fill_input(conn, false);
 	if (fill >= 0)
-		return fill ? HTTP1_STEP_DONE : HTTP1_STEP_NONE;
+		return fill ? HTTP1_STEP_PROGRESS : HTTP1_STEP_NO_PROGRESS;
 	if (fill == -ENODATA) /* the client sees what it would see without callgate, and may retry */
 		return http1_close_conn(conn, "server", NULL, false);
 	return http1_close_after_error(conn, fill, false);
@@ -225,10 +225,10 @@ static enum http1_step return_response_body(struct conn *conn)
 	int error;
 
 	if (!fill)
-		return HTTP1_STEP_NONE;
+		return HTTP1_STEP_NO_PROGRESS;
 	if (fill == -ENODATA && http1->down.framing == HTTP1_UNTIL_CLOSE) {
 		http1->down.ended = true;
-		return HTTP1_STEP_DONE;
+		return HTTP1_STEP_PROGRESS;
 	}
 	if (fill == -ENODATA) /* the response is cut off: a reset tells the client */
 		return http1_close_conn(conn, "server", "truncated", true);
@@ -239,16 +239,16 @@ static enum http1_step return_response_body(struct conn *conn)
 		return http1_close_conn(conn, "no_memory", NULL, true);
 	if (error == -EBADMSG || error == -EMSGSIZE)
 		return http1_close_conn(conn, "server", "bad_response", true);
-	return error ? http1_close_conn(conn, "client_reset", NULL, true) : HTTP1_STEP_DONE;
+	return error ? http1_close_conn(conn, "client_reset", NULL, true) : HTTP1_STEP_PROGRESS;
 }
 
-enum http1_step http1_move_response(struct conn *conn)
+enum http1_step http1_step_response(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
 
 	if (http1_flush_output(&http1->to_client, &conn->client) < 0)
 		return http1_close_conn(conn, "client_reset", NULL, true);
-	if (http1->to_client.data || (http1->answered && http1->down.ended))
-		return HTTP1_STEP_NONE;
-	return http1->answered ? return_response_body(conn) : http1_await_response(conn);
+	if (http1->to_client.data || (http1->response_head_queued && http1->down.ended))
+		return HTTP1_STEP_NO_PROGRESS;
+	return http1->response_head_queued ? return_response_body(conn) : http1_await_response(conn);
 }

@@ -75,10 +75,12 @@ static int forward_head(struct conn *conn, struct buf *out)
 		return -ENOMEM;
 	http1_write_request(out, http1->request.method, http1->request.path, query, query_len, host.data);
 	error = forward_fields(conn, out);
-	if (http1->request.upgrade)
+	if (http1->request.asks_for_websocket)
 		buf_puts(out, "Upgrade: websocket\r\n");
 	http1_write_head_end(out, head->framing, head,
-			http1->request.upgrade ? "Upgrade" : http1->closes || !http1->client_keeps ? "close" : NULL);
+			     http1->request.asks_for_websocket                     ? "Upgrade"
+			     : http1->server_told_to_close || !http1->client_keeps ? "close"
+										   : NULL);
 	return error ? error : out->failed ? -ENOMEM : 0;
 }
 
@@ -110,7 +112,7 @@ static void http1_forward_request(struct conn *conn)
 		http1_refuse_bad_response(conn);
 		return;
 	}
-	http1->closes = http1->head.framing != HTTP1_NO_BODY;
+	http1->server_told_to_close = http1->head.framing != HTTP1_NO_BODY;
 	error = http1_queue_request(conn);
 	if (error) {
 		http1_record_outcome(conn, error);
@@ -123,7 +125,7 @@ static void http1_forward_request(struct conn *conn)
 	}
 	bytes_drop(&http1->from_client, http1->head_len);
 	http1->server_keeps = true;
-	http1->forwarded = true;
+	http1->request_head_queued = true;
 	http1->phase = HTTP1_EXCHANGE;
 }
 
@@ -136,7 +138,7 @@ static void http1_on_record_acknowledged(void *ctx, int error)
 		request_set_refusal(&http1->verdict, 503, "not_recorded");
 		http1_refuse_request(conn);
 	} else {
-		http1->open_record = true;
+		http1->record_awaits_outcome = true;
 		http1_forward_request(conn);
 	}
 	conn_pump_mode(conn);
@@ -153,11 +155,11 @@ void http1_judge_request(struct conn *conn)
 		http1_refuse_request(conn);
 		return;
 	}
-	http1->phase = HTTP1_ASKED;
+	http1->phase = HTTP1_AWAITING_RECORD_ACK;
 	request_write_record(conn, &http1->request, verdict, http1_on_record_acknowledged, conn, &http1->record_id);
 }
 
-int http1_fill_request(struct http1_state *http1, const struct http1_absolute *absolute)
+int http1_fill_request(struct http1_state *http1, const struct http1_absolute_target *absolute)
 {
 	const struct http1_head *head = &http1->head;
 	struct request *request = &http1->request;
@@ -171,11 +173,11 @@ int http1_fill_request(struct http1_state *http1, const struct http1_absolute *a
 	memcpy(request->method, head->method, head->method_len); /* shorter than NET_METHOD_MAX, zeroed before */
 	http1->target = absolute ? absolute->path : head->target;
 	http1->target_len = absolute ? absolute->path_len : head->target_len;
-	request->upgrade = head->upgrade;
-	request->body = head->framing != HTTP1_NO_BODY;
+	request->asks_for_websocket = head->upgrade;
+	request->has_body = head->framing != HTTP1_NO_BODY;
 	memcpy(request->authority, authority, authority_len);
 	error = net_path_normalise(http1->target, http1->target_len, request->path, &query);
-	request->query = !error && query;
+	request->has_query = !error && query;
 	return error == -ENAMETOOLONG ? -EMSGSIZE : error ? -EPROTO : 0;
 }
 
@@ -197,11 +199,11 @@ enum http1_step http1_continue_handshake(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
 	char chosen[sizeof(conn->alpn)];
-	int error = channel_shake_hands(&conn->upstream);
+	int error = channel_step_tls_handshake(&conn->upstream);
 
 	if (error == -EAGAIN) {
 		http1->server_waits = true;
-		return HTTP1_STEP_NONE;
+		return HTTP1_STEP_NO_PROGRESS;
 	}
 	if (!error)
 		tls_get_chosen_alpn(conn->upstream.ssl, chosen, sizeof(chosen));
@@ -209,11 +211,11 @@ enum http1_step http1_continue_handshake(struct conn *conn)
 		error = -EPROTO;
 	if (error) {
 		upstream_failed(conn, error, "tls_failed");
-		return HTTP1_STEP_DONE;
+		return HTTP1_STEP_PROGRESS;
 	}
-	conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
+	conn_set_limit(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
 	http1_judge_request(conn);
-	return HTTP1_STEP_DONE;
+	return HTTP1_STEP_PROGRESS;
 }
 
 static void http1_on_upstream_reopened(struct conn *conn, int error, const char *reason)
@@ -228,8 +230,8 @@ static void http1_on_upstream_reopened(struct conn *conn, int error, const char 
 									conn->alpn)) < 0) {
 		upstream_failed(conn, -ENOMEM, "tls_failed"); /* TLS with the former ALPN protocol could not be added */
 	} else {
-		http1->phase = HTTP1_SHAKING;
-		conn_set_limit(conn, CONN_HANDSHAKE_MS, "upstream_timeout");
+		http1->phase = HTTP1_UPSTREAM_HANDSHAKE;
+		conn_set_limit(conn, CONN_TLS_HANDSHAKE_TIMEOUT_MS, "upstream_timeout");
 	}
 	conn_pump_mode(conn);
 }
@@ -238,7 +240,7 @@ void http1_reopen_upstream(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
 
-	http1->phase = HTTP1_OPENING;
+	http1->phase = HTTP1_OPENING_UPSTREAM;
 	conn_open_upstream(conn, conn->host, conn->port, http1_on_upstream_reopened);
 }
 
@@ -262,7 +264,7 @@ static void proxy_on_upstream_opened(struct conn *conn, int error, const char *r
 }
 
 /* RFC 9112, 3.2.2 ignores Host in favour of the target. A Host that differs is refused: it may mislead the server. */
-static void proxy_handle_absolute(struct conn *conn, const struct http1_absolute *target)
+static void proxy_handle_absolute(struct conn *conn, const struct http1_absolute_target *target)
 {
 	struct http1_state *http1 = conn->state;
 	char host[NET_HOST_MAX], said[NET_HOST_MAX];
@@ -280,7 +282,7 @@ static void proxy_handle_absolute(struct conn *conn, const struct http1_absolute
 		http1_judge_request(conn);
 		return;
 	}
-	http1->phase = HTTP1_OPENING;
+	http1->phase = HTTP1_OPENING_UPSTREAM;
 	conn_open_upstream(conn, host, (uint16_t)port, proxy_on_upstream_opened);
 }
 
@@ -316,7 +318,7 @@ static void proxy_handle_connect(struct conn *conn)
 		return;
 	}
 	pool_replace_address(conn->egress->pool, host);
-	http1->phase = HTTP1_OPENING;
+	http1->phase = HTTP1_OPENING_UPSTREAM;
 	conn_open_upstream(conn, host, (uint16_t)port, tunnel_on_upstream_opened);
 }
 
@@ -329,17 +331,17 @@ enum http1_step http1_start_tunnel(struct conn *conn)
 	if (http1_flush_output(&http1->to_client, &conn->client) < 0)
 		return http1_close_conn(conn, "client_reset", NULL, true);
 	if (http1->to_client.data)
-		return HTTP1_STEP_NONE;
+		return HTTP1_STEP_NO_PROGRESS;
 	if (in->data && channel_put_back_bytes(&conn->client, bytes_get_text(in), bytes_count_left(in)) < 0)
 		return http1_close_conn(conn, "no_memory", NULL, true);
 	conn_start_first_mode(conn);
-	return HTTP1_STEP_OVER;
+	return HTTP1_STEP_CONN_ENDED;
 }
 
 void http1_judge_proxy_request(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
-	struct http1_absolute absolute;
+	struct http1_absolute_target absolute;
 	int error;
 
 	if (http1->head.method_len == 7 && memcmp(http1->head.method, "CONNECT", 7) == 0) {

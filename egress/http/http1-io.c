@@ -18,21 +18,22 @@ int http1_fill_input(struct conn *conn, bool from_client)
 	uint64_t wait_ms;
 	ssize_t got;
 
-	if (from->watch.fd < 0 || asked || bytes_count_left(in) == CONN_BUFFER)
+	if (from->watch.fd < 0 || asked || bytes_count_left(in) == CONN_BUFFER_BYTES)
 		return 0;
 	if (from->ended)
 		return -ENODATA;
-	if (bytes_reserve(in, CONN_BUFFER - bytes_count_left(in)) < 0)
+	if (bytes_reserve(in, CONN_BUFFER_BYTES - bytes_count_left(in)) < 0)
 		return -ENOMEM;
-	got = conn_read_bytes(conn, from_client, in->data + in->len, CONN_BUFFER - bytes_count_left(in), &wait_ms);
+	got = conn_read_bytes(conn, from_client, in->data + in->len, CONN_BUFFER_BYTES - bytes_count_left(in),
+			      &wait_ms);
 	if (got > 0)
 		in->len += (size_t)got;
 	if (!bytes_count_left(in)) /* freed to save memory: thousands of connections may be idle */
 		bytes_release(in);
 	if (got == -EAGAIN)
 		*(from_client ? &http1->client_waits : &http1->server_waits) = true;
-	if (got == -EBUSY && (!http1->wait_ms || wait_ms < http1->wait_ms))
-		http1->wait_ms = wait_ms;
+	if (got == -EBUSY && (!http1->budget_wait_ms || wait_ms < http1->budget_wait_ms))
+		http1->budget_wait_ms = wait_ms;
 	if (got == -EAGAIN || got == -EBUSY)
 		return 0;
 	return got > 0 ? 1 : got == 0 ? -ENODATA : (int)got;
@@ -47,7 +48,7 @@ int http1_flush_output(struct bytes *out, struct channel *to)
 
 static int out_add_chunk(struct bytes *out, const char *part, size_t len)
 {
-	char head[HTTP1_CHUNK_HEAD];
+	char head[HTTP1_CHUNK_HEAD_BYTES_MAX];
 	size_t head_len = http1_write_chunk_head(head, len);
 	int error = bytes_add(out, head, head_len);
 
@@ -75,7 +76,7 @@ int http1_forward_body(struct http1_body *body, enum http1_framing as, struct by
 {
 	int error = 0;
 
-	while (in->data && !body->ended && !error && out->len < CONN_BUFFER) {
+	while (in->data && !body->ended && !error && out->len < CONN_BUFFER_BYTES) {
 		const char *part;
 		size_t len;
 		ssize_t used = http1_body_read(body, bytes_get_text(in), bytes_count_left(in), &part, &len);
@@ -95,7 +96,7 @@ int http1_forward_body(struct http1_body *body, enum http1_framing as, struct by
 enum http1_step http1_close_conn(struct conn *conn, const char *cause, const char *reason, bool abort)
 {
 	conn_close(conn, cause, reason, abort);
-	return HTTP1_STEP_OVER;
+	return HTTP1_STEP_CONN_ENDED;
 }
 
 enum http1_step http1_close_after_error(struct conn *conn, int error, bool from_client)
@@ -111,10 +112,10 @@ void http1_record_outcome(struct conn *conn, int64_t result)
 {
 	struct http1_state *http1 = conn->state;
 
-	if (!http1->open_record)
+	if (!http1->record_awaits_outcome)
 		return;
-	http1->open_record = false;
-	conn_complete_record(conn, http1->start_ns, (struct control_done){
+	http1->record_awaits_outcome = false;
+	conn_record_request_outcome(conn, http1->start_ns, (struct control_done){
 		.id = http1->record_id, .result = result,
 		.bytes_up = conn->bytes_up + conn->upstream.bytes_out - http1->base_up,
 		.bytes_down = conn->bytes_down + conn->upstream.bytes_in - http1->base_down});
@@ -157,14 +158,14 @@ void http1_refuse_request(struct conn *conn)
 	_cleanup_buf_ struct buf out = {0};
 
 	http1->client_keeps &= http1->up.ended; /* the rest of a refused request is not read */
-	conn->status = http1->verdict.status;
-	http1->phase = HTTP1_REFUSED;
+	conn->http_status = http1->verdict.status;
+	http1->phase = HTTP1_SENDING_REFUSAL;
 	if (http1->client_keeps && http1->head_len)
 		bytes_drop(&http1->from_client, http1->head_len);
 	if (http1_write_refusal(&out, conn, &http1->request, &http1->verdict, http1->client_keeps) < 0 ||
 	    bytes_add(&http1->to_client, out.data, out.len) < 0)
 		http1->client_keeps = false; /* without memory no response is sent; the connection only ends */
-	conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
+	conn_set_limit(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
 }
 
 void http1_refuse_malformed(struct conn *conn, int error)
@@ -181,11 +182,11 @@ void http1_refuse_malformed(struct conn *conn, int error)
 		conn_drop_upstream(conn, true);
 		bytes_release(&http1->to_server);
 	}
-	if (!http1->answered) {
+	if (!http1->response_head_queued) {
 		http1_refuse_request(conn);
 		return;
 	}
-	http1->phase = HTTP1_REFUSED;
+	http1->phase = HTTP1_SENDING_REFUSAL;
 }
 
 void http1_refuse_bad_response(struct conn *conn)
@@ -201,19 +202,19 @@ void http1_refuse_bad_response(struct conn *conn)
 	http1_refuse_request(conn);
 }
 
-enum http1_step http1_start_linger(struct conn *conn, const char *cause, const char *reason)
+enum http1_step http1_start_discarding_input(struct conn *conn, const char *cause, const char *reason)
 {
 	struct http1_state *http1 = conn->state;
 
-	conn_drop_upstream(conn, http1->forwarded && !http1->up.ended);
-	http1->phase = HTTP1_LINGER;
+	conn_drop_upstream(conn, http1->request_head_queued && !http1->up.ended);
+	http1->phase = HTTP1_DISCARDING_INPUT_AT_END;
 	http1->cause = cause;
 	http1->reason = reason;
-	conn_set_limit(conn, HTTP1_LINGER_MS, cause);
-	return HTTP1_STEP_DONE;
+	conn_set_limit(conn, HTTP1_DISCARD_AT_END_MS, cause);
+	return HTTP1_STEP_PROGRESS;
 }
 
-enum http1_step http1_continue_linger(struct conn *conn)
+enum http1_step http1_continue_discarding_input(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
 	char dropped[4096];
@@ -225,6 +226,6 @@ enum http1_step http1_continue_linger(struct conn *conn)
 	got = channel_read(&conn->client, dropped, sizeof(dropped));
 	http1->client_waits = got == -EAGAIN;
 	if (got > 0)
-		return HTTP1_STEP_DONE;
-	return got == -EAGAIN ? HTTP1_STEP_NONE : http1_close_conn(conn, http1->cause, http1->reason, got < 0);
+		return HTTP1_STEP_PROGRESS;
+	return got == -EAGAIN ? HTTP1_STEP_NO_PROGRESS : http1_close_conn(conn, http1->cause, http1->reason, got < 0);
 }

@@ -15,23 +15,24 @@
 
 enum http1_phase {
 	HTTP1_IDLE,     /* reads the head of a request */
-	HTTP1_OPENING,  /* connects upstream: for a proxy, or again after a request with a body */
-	HTTP1_SHAKING,  /* TLS handshake with a new upstream */
+	HTTP1_OPENING_UPSTREAM,  /* connects upstream: for a proxy, or again after a request with a body */
+	HTTP1_UPSTREAM_HANDSHAKE,  /* TLS handshake with a new upstream */
 	HTTP1_TUNNEL,   /* sends the answer to CONNECT, then leaves HTTP */
-	HTTP1_ASKED,    /* waits for the acknowledgement of the request's record */
+	HTTP1_AWAITING_RECORD_ACK,    /* waits for the acknowledgement of the request's record */
 	HTTP1_EXCHANGE, /* forwards the body, returns the response */
-	HTTP1_REFUSED,  /* sends a refusal to the client */
-	HTTP1_LINGER, /* half-closed, waits for the client to close: closing with unread bytes sends a reset */
+	HTTP1_SENDING_REFUSAL,  /* sends a refusal to the client */
+	/* half-closed, waits for the client to close: closing with unread bytes sends a reset */
+	HTTP1_DISCARDING_INPUT_AT_END,
 };
 
-#define HTTP1_LINGER_MS 3000
+#define HTTP1_DISCARD_AT_END_MS 3000
 
 struct http1_state {
 	enum http1_phase phase;
-	bool proxied;
-	struct bytes from_client, from_server; /* bytes read and not parsed yet; at most CONN_BUFFER */
+	bool is_by_proxy;
+	struct bytes from_client, from_server; /* bytes read and not parsed yet; at most CONN_BUFFER_BYTES */
 	struct bytes to_client, to_server;     /* bytes to be sent */
-	struct http1_scan client_scan, server_scan;
+	struct http1_head_scan client_scan, server_scan;
 	struct http1_head head;      /* head of the request; borrows from from_client until it is forwarded */
 	size_t head_len;
 	const char *target;          /* the request's target in origin form */
@@ -41,23 +42,24 @@ struct http1_state {
 	struct http1_body up, down;  /* framing of request body and response body as received */
 	enum http1_framing down_as;  /* framing of the response towards the client */
 	bool client_keeps, server_keeps; /* the client's, or the server's, connection persists for another request */
-	bool closes;                 /* the server was sent "Connection: close", because the request has a body */
-	bool forwarded;              /* the request's head was queued for the server */
-	bool up_lost;                /* the server no longer reads the body */
-	bool answered;               /* the response's head was queued for the client */
-	bool open_record;            /* the request's record awaits its outcome */
+	/* the server was sent "Connection: close", because the request has a body */
+	bool server_told_to_close;
+	bool request_head_queued;              /* the request's head was queued for the server */
+	bool upstream_is_lost;                /* the server no longer reads the body */
+	bool response_head_queued;               /* the response's head was queued for the client */
+	bool record_awaits_outcome;            /* the request's record awaits its outcome */
 	uint64_t record_id, start_ns, base_up, base_down;
 	/* the following are valid in this round of the loop */
 	bool client_waits, server_waits; /* reading from this end would block */
-	uint64_t wait_ms;            /* time until the budget allows bytes again; 0: no wait */
-	const char *cause, *reason;  /* for the close record, after HTTP1_LINGER */
+	uint64_t budget_wait_ms;            /* time until the budget allows bytes again; 0: no wait */
+	const char *cause, *reason;  /* for the close record, after HTTP1_DISCARDING_INPUT_AT_END */
 };
 
 /* The result of one step of a connection. */
 enum http1_step {
-	HTTP1_STEP_NONE,  /* no progress is possible now */
-	HTTP1_STEP_DONE,  /* progress was made: take another step */
-	HTTP1_STEP_OVER,  /* the connection is closed or has another mode */
+	HTTP1_STEP_NO_PROGRESS,  /* no progress is possible now */
+	HTTP1_STEP_PROGRESS,  /* progress was made: take another step */
+	HTTP1_STEP_CONN_ENDED,  /* the connection is closed or has another mode */
 };
 
 /* ---- functions of http1-io.c ---- */
@@ -75,7 +77,7 @@ int http1_flush_output(struct bytes *out, struct channel *to);
  */
 int http1_forward_body(struct http1_body *body, enum http1_framing as, struct bytes *in, struct bytes *out,
 		    struct channel *to);
-/* Close the connection; http1_close_after_error: after an error of http1_fill_input. Return HTTP1_STEP_OVER. */
+/* Close the connection; http1_close_after_error: after an error of http1_fill_input. Return HTTP1_STEP_CONN_ENDED. */
 enum http1_step http1_close_conn(struct conn *conn, const char *cause, const char *reason, bool abort);
 enum http1_step http1_close_after_error(struct conn *conn, int error, bool from_client);
 
@@ -86,15 +88,15 @@ void http1_refuse_malformed(struct conn *conn, int error);
 /* Handles a malformed response: records the outcome and answers 502. */
 void http1_refuse_bad_response(struct conn *conn);
 /* When everything is sent: half-closes, waits until the client closes, then closes with cause and reason. */
-enum http1_step http1_start_linger(struct conn *conn, const char *cause, const char *reason);
-enum http1_step http1_continue_linger(struct conn *conn);
+enum http1_step http1_start_discarding_input(struct conn *conn, const char *cause, const char *reason);
+enum http1_step http1_continue_discarding_input(struct conn *conn);
 /* Completes the record of the request; does nothing the second time. result: an HTTP status or -errno. */
 void http1_record_outcome(struct conn *conn, int64_t result);
 
 /* ---- functions of http1-forward.c ---- */
 
 /* Fills http1->request from the head. absolute: target of a proxied request; may be NULL. 0, -EPROTO or -EMSGSIZE. */
-int http1_fill_request(struct http1_state *http1, const struct http1_absolute *absolute);
+int http1_fill_request(struct http1_state *http1, const struct http1_absolute_target *absolute);
 /* Judges and records http1->request. Then refuses or forwards it. */
 void http1_judge_request(struct conn *conn);
 
@@ -103,7 +105,7 @@ void http1_judge_request(struct conn *conn);
  * with a body. Uses TLS if the former connection did. Judges the request, or answers 502 or 504 if dialling fails.
  */
 void http1_reopen_upstream(struct conn *conn);
-/* In the phase HTTP1_SHAKING: continues the TLS handshake. */
+/* In the phase HTTP1_UPSTREAM_HANDSHAKE: continues the TLS handshake. */
 enum http1_step http1_continue_handshake(struct conn *conn);
 
 /* Judges a request of a proxy's client: CONNECT, or an absolute-form target. */
@@ -116,8 +118,8 @@ enum http1_step http1_start_tunnel(struct conn *conn);
 /* In the phase HTTP1_IDLE: reads a head and has it judged. */
 enum http1_step http1_read_request(struct conn *conn);
 /* In the phase HTTP1_EXCHANGE: forwards the body, and reads what the client sends after it. */
-enum http1_step http1_move_request(struct conn *conn);
+enum http1_step http1_step_request(struct conn *conn);
 /* In the phase HTTP1_EXCHANGE: returns the response. */
-enum http1_step http1_move_response(struct conn *conn);
+enum http1_step http1_step_response(struct conn *conn);
 
 #endif

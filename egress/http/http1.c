@@ -33,7 +33,7 @@ static int scan_line_byte(unsigned state, unsigned char byte, bool at_start)
 	return (int)(first ? FIRST : LINE);
 }
 
-ssize_t http1_find_head_end(struct http1_scan *scan, const char *data, size_t len)
+ssize_t http1_find_head_end(struct http1_head_scan *scan, const char *data, size_t len)
 {
 	while (scan->at < len) {
 		unsigned char byte = (unsigned char)data[scan->at];
@@ -63,7 +63,7 @@ const char *http1_get_error_reason(int error)
 static bool is_token_text(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		if (!text[i] || !strchr(REQUEST_TOKEN, text[i]))
+		if (!text[i] || !strchr(REQUEST_TOKEN_BYTES, text[i]))
 			return false;
 	return len > 0;
 }
@@ -74,7 +74,7 @@ static bool is_digit(char byte)
 }
 
 /* Takes the next word from a comma-separated list. False: none is left. */
-static bool http1_take_list_member(const char **list, size_t *len, const char **ret_word, size_t *ret_len)
+static bool http1_next_list_member(const char **list, size_t *len, const char **ret_word, size_t *ret_len)
 {
 	while (*len && memchr(", \t", **list, 3)) {
 		++*list;
@@ -175,7 +175,7 @@ static void read_connection_field(const struct http_field *field, struct http1_s
 	const char *list = field->value, *word;
 	size_t left = field->value_len, len;
 
-	while (http1_take_list_member(&list, &left, &word, &len)) {
+	while (http1_next_list_member(&list, &left, &word, &len)) {
 		seen->close |= http1_name_equals(word, len, "close");
 		seen->keep_alive |= http1_name_equals(word, len, "keep-alive");
 		seen->wants_upgrade |= http1_name_equals(word, len, "upgrade");
@@ -201,7 +201,7 @@ static int read_request_only_field(struct http1_head *head, const struct http_fi
 
 static int read_known_field(struct http1_head *head, const struct http_field *field, struct http1_seen_fields *seen)
 {
-	if (request_field_is_disguised(field->name, field->name_len))
+	if (request_field_disguises_framing(field->name, field->name_len))
 		return -EBADMSG;
 	if (http1_name_equals(field->name, field->name_len, "content-length"))
 		return read_content_length(head, field, seen);
@@ -221,11 +221,11 @@ static enum http1_framing http1_find_framing(const struct http1_head *head, cons
 	if (seen->chunked)
 		return HTTP1_CHUNKED;
 	if (head->has_length)
-		return head->length ? HTTP1_LENGTH : HTTP1_NO_BODY;
+		return head->length ? HTTP1_CONTENT_LENGTH : HTTP1_NO_BODY;
 	return seen->response ? HTTP1_UNTIL_CLOSE : HTTP1_NO_BODY;
 }
 
-static int http1_apply_fields(struct http1_head *head, bool response)
+static int http1_read_and_check_fields(struct http1_head *head, bool response)
 {
 	struct http1_seen_fields seen = {.response = response};
 
@@ -315,7 +315,7 @@ static int read_message_head(const char *data, size_t len, bool response, struct
 	error = response ? read_status_line(data, line, head) : read_request_line(data, line, head);
 	if (!error)
 		error = read_fields(data + line + 2, len - line - 2, head);
-	return error ? error : http1_apply_fields(head, response);
+	return error ? error : http1_read_and_check_fields(head, response);
 }
 
 int http1_parse_request(const char *data, size_t len, struct http1_head *ret_head)
@@ -349,7 +349,7 @@ int http1_parse_response(const char *data, size_t len, const char *method, struc
 	return 0;
 }
 
-bool http1_parse_absolute(const struct http1_head *head, struct http1_absolute *ret_parts)
+bool http1_parse_absolute(const struct http1_head *head, struct http1_absolute_target *ret_parts)
 {
 	const char *end = head->target + head->target_len;
 	const char *authority = head->target + 7, *path;
@@ -361,7 +361,7 @@ bool http1_parse_absolute(const struct http1_head *head, struct http1_absolute *
 			return false;
 	if (path == authority)
 		return false;
-	*ret_parts = (struct http1_absolute){.authority = authority, .authority_len = (size_t)(path - authority),
+	*ret_parts = (struct http1_absolute_target){.authority = authority, .authority_len = (size_t)(path - authority),
 					     .path = path < end ? path : "/",
 					     .path_len = path < end ? (size_t)(end - path) : 1};
 	return true;
@@ -402,7 +402,7 @@ static bool is_named_by_connection(const struct http1_head *head, const struct h
 
 		if (!http1_name_equals(head->field[i].name, head->field[i].name_len, "connection"))
 			continue;
-		while (http1_take_list_member(&list, &left, &word, &len))
+		while (http1_next_list_member(&list, &left, &word, &len))
 			if (len == field->name_len && strncasecmp(word, field->name, len) == 0)
 				return true;
 	}
@@ -431,7 +431,7 @@ void http1_write_head_end(struct buf *out, enum http1_framing framing, const str
 	buf_puts(out, "\r\n");
 }
 
-size_t http1_write_chunk_head(char out[HTTP1_CHUNK_HEAD], size_t len)
+size_t http1_write_chunk_head(char out[HTTP1_CHUNK_HEAD_BYTES_MAX], size_t len)
 {
-	return (size_t)snprintf(out, HTTP1_CHUNK_HEAD, "%zx\r\n", len);
+	return (size_t)snprintf(out, HTTP1_CHUNK_HEAD_BYTES_MAX, "%zx\r\n", len);
 }

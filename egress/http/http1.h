@@ -18,7 +18,7 @@
 #include "egress/http/request.h"
 
 /* State of the search for the end of a head; zeroed at the head's first byte. */
-struct http1_scan {
+struct http1_head_scan {
 	size_t at;
 	unsigned state;
 };
@@ -28,11 +28,11 @@ struct http1_scan {
  * line; 0: incomplete; or an error. Checks each byte once, and refuses control characters, bare LF and obs-fold as they
  * arrive.
  */
-ssize_t http1_find_head_end(struct http1_scan *scan, const char *data, size_t len);
+ssize_t http1_find_head_end(struct http1_head_scan *scan, const char *data, size_t len);
 
 enum http1_framing {
 	HTTP1_NO_BODY,
-	HTTP1_LENGTH,
+	HTTP1_CONTENT_LENGTH,
 	HTTP1_CHUNKED,
 	HTTP1_UNTIL_CLOSE, /* only in responses: the body ends with the connection */
 };
@@ -67,19 +67,19 @@ const char *http1_get_error_reason(int error);
 /*
  * The parts of an absolute-form target "http://host:port/path?query" (RFC 9112, 3.2.2), borrowed. False: another form.
  */
-struct http1_absolute {
+struct http1_absolute_target {
 	const char *authority, *path; /* path with query: "/…"; "/" if the target has none */
 	size_t authority_len, path_len;
 };
-bool http1_parse_absolute(const struct http1_head *head, struct http1_absolute *ret_parts);
+bool http1_parse_absolute(const struct http1_head *head, struct http1_absolute_target *ret_parts);
 
 struct http1_body {
 	enum http1_framing framing;
-	bool strict;     /* the body is a request's: chunk extensions are refused, not dropped */
+	bool is_of_request;     /* the body is a request's: chunk extensions are refused, not dropped */
 	bool ended;      /* the end of the body was read; for HTTP1_UNTIL_CLOSE the caller sets it */
 	unsigned state;
-	unsigned count;  /* digits of a chunk size, bytes of an extension, or bytes of trailers so far */
-	uint64_t left;   /* unread bytes of the body or chunk */
+	unsigned part_bytes_seen;  /* digits of a chunk size, bytes of an extension, or bytes of trailers so far */
+	uint64_t unread_bytes;   /* unread bytes of the body or chunk */
 };
 
 void http1_body_init(struct http1_body *body, const struct http1_head *head, bool request);
@@ -100,8 +100,8 @@ bool http1_field_is_forwarded(const struct http1_head *head, const struct http_f
 void http1_write_head_end(struct buf *out, enum http1_framing framing, const struct http1_head *head,
 			  const char *connection);
 /* Writes a chunk's size line; len > 0. HTTP1_CHUNK_END follows the chunk; HTTP1_CHUNK_LAST ends the body. */
-#define HTTP1_CHUNK_HEAD 20
-size_t http1_write_chunk_head(char out[HTTP1_CHUNK_HEAD], size_t len);
+#define HTTP1_CHUNK_HEAD_BYTES_MAX 20
+size_t http1_write_chunk_head(char out[HTTP1_CHUNK_HEAD_BYTES_MAX], size_t len);
 #define HTTP1_CHUNK_END "\r\n"
 #define HTTP1_CHUNK_LAST "0\r\n\r\n"
 

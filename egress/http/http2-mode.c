@@ -15,7 +15,7 @@
 /* Lets streams that wait for the budget try again. */
 static void resume_waiting_streams(struct http2_state *http2)
 {
-	http2->wait_ms = 0;
+	http2->budget_wait_ms = 0;
 	for (struct http2_stream *stream = http2->streams; stream; stream = stream->next) {
 		http2_resume_body(stream, true);
 		http2_resume_body(stream, false);
@@ -23,7 +23,7 @@ static void resume_waiting_streams(struct http2_state *http2)
 }
 
 /* False while a peer does not read interim responses and refusals, which flow control does not bound. */
-static bool session_has_room(nghttp2_session *to)
+static bool http2_session_has_queue_room(nghttp2_session *to)
 {
 	return nghttp2_session_get_outbound_queue_size(to) < HTTP2_QUEUED_FRAMES_MAX;
 }
@@ -35,8 +35,8 @@ static ssize_t session_read_bytes(struct http2_state *http2, struct channel *cha
 	ssize_t total = 0, got = -EAGAIN;
 
 	/* A few bytes can be a request and its cancellation, with a record each: stops if the control line is full. */
-	for (unsigned reads = 0; reads < HTTP2_READS_MAX && session_has_room(http2->client) &&
-	     session_has_room(http2->upstream) && !line_is_full(http2->conn->egress->line);
+	for (unsigned reads = 0; reads < HTTP2_READS_MAX && http2_session_has_queue_room(http2->client) &&
+	     http2_session_has_queue_room(http2->upstream) && !line_is_full(http2->conn->egress->line);
 	     reads++) {
 		got = channel_read(channel, data, sizeof(data));
 		if (got <= 0)
@@ -114,7 +114,7 @@ static void http2_pump(struct conn *conn)
 			return;
 		}
 	}
-	if (http2->wait_ms)
+	if (http2->budget_wait_ms)
 		resume_waiting_streams(http2);
 	if (!http2_step_once(http2, &moved))
 		return;
@@ -123,12 +123,12 @@ static void http2_pump(struct conn *conn)
 		return;
 	}
 	if (moved)
-		conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
-	room = session_has_room(http2->client) && session_has_room(http2->upstream);
-	channel_set_wait(&conn->client, room, http2->client_out.len > 0);
-	channel_set_wait(&conn->upstream, room, http2->upstream_out.len > 0);
-	if (moved || http2->wait_ms)
-		conn_pump_mode_after(conn, moved ? 0 : http2->wait_ms);
+		conn_set_limit(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
+	room = http2_session_has_queue_room(http2->client) && http2_session_has_queue_room(http2->upstream);
+	channel_set_events(&conn->client, room, http2->client_out.len > 0);
+	channel_set_events(&conn->upstream, room, http2->upstream_out.len > 0);
+	if (moved || http2->budget_wait_ms)
+		conn_pump_mode_after(conn, moved ? 0 : http2->budget_wait_ms);
 }
 
 static void http2_free_state(struct conn *conn)

@@ -37,7 +37,7 @@ static void outgoing_add_target(struct outgoing_fields *outgoing, const struct h
 	bool v6 = strchr(conn->host, ':') != NULL;
 
 	(void)snprintf(outgoing->path, sizeof(outgoing->path), "%s%s", stream->asked.path,
-		       stream->asked.query && query ? query : ""); /* fits: the head bounds path and query */
+		       stream->asked.has_query && query ? query : ""); /* fits: the head bounds path and query */
 	(void)snprintf(outgoing->authority, sizeof(outgoing->authority), conn->port == 443 ? "%s%s%s" : "%s%s%s:%u",
 		       v6 ? "[" : "", conn->host, v6 ? "]" : "", conn->port);
 	outgoing_add_text(outgoing, ":method", stream->asked.method, false);
@@ -144,7 +144,7 @@ static void http2_on_record_acknowledged(void *ctx, int error)
 	struct http2_stream *stream = ctx;
 	struct conn *conn = stream->http2->conn;
 
-	if (stream->gone) {
+	if (stream->closed_while_awaiting_ack) {
 		stream->phase = error == 0 ? HTTP2_FORWARDED : stream->phase;
 		http2_record_outcome(stream, -ECANCELED); /* a record of an allowed request needs an outcome */
 		http2_stream_free(stream);
@@ -187,9 +187,9 @@ static const char *http2_read_request(struct http2_stream *stream)
 		return "bad_request";
 	if (net_path_normalise(path, strlen(path), asked->path, &query) < 0)
 		return "bad_path";
-	asked->query = query != NULL;
+	asked->has_query = query != NULL;
 	for (size_t i = 0; i < head->count; i++)
-		if (request_field_is_disguised(head->field[i].name, head->field[i].name_len))
+		if (request_field_disguises_framing(head->field[i].name, head->field[i].name_len))
 			return "smuggling";
 	return NULL;
 }
@@ -204,7 +204,7 @@ static void http2_judge_request(struct http2_stream *stream)
 		return;
 	}
 	request_judge(conn, &stream->asked, stream->request.field, stream->request.count, &stream->verdict);
-	stream->phase = HTTP2_JUDGED;
+	stream->phase = HTTP2_AWAITING_RECORD_ACK;
 	if (!stream->verdict.allow) {
 		request_write_record(conn, &stream->asked, &stream->verdict, NULL, NULL, &stream->record_id);
 		http2_send_refusal(stream);
@@ -224,7 +224,7 @@ static void http2_judge_when_body_known(struct http2_stream *stream)
 
 	if (method && request_method_has_no_body(method) && !stream->up.ended && !stream->up.bytes.data)
 		return;
-	stream->asked.body = stream->up.bytes.data || !stream->up.ended;
+	stream->asked.has_body = stream->up.bytes.data || !stream->up.ended;
 	http2_judge_request(stream);
 }
 
@@ -265,7 +265,7 @@ static int client_on_frame(nghttp2_session *session, const nghttp2_frame *frame,
 {
 	struct http2_stream *stream = http2_find_frame_stream(user_data, session, frame);
 
-	if (stream && stream->phase == HTTP2_HEAD)
+	if (stream && stream->phase == HTTP2_RECEIVING_HEAD)
 		http2_judge_when_body_known(stream);
 	else if (stream)
 		http2_resume_body(stream, true);
@@ -280,8 +280,8 @@ static int client_on_close(nghttp2_session *session, int32_t id, uint32_t code, 
 	if (!stream)
 		return 0;
 	http2_drop_body(&stream->up, session, -1);
-	if (stream->phase == HTTP2_JUDGED && stream->verdict.allow) {
-		stream->gone = true;
+	if (stream->phase == HTTP2_AWAITING_RECORD_ACK && stream->verdict.allow) {
+		stream->closed_while_awaiting_ack = true;
 		return 0;
 	}
 	http2_record_outcome(stream, code == NGHTTP2_NO_ERROR && stream->status ? (int64_t)stream->status : -ECANCELED);

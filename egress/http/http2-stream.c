@@ -36,7 +36,7 @@ void http2_stream_free(struct http2_stream *stream)
 	while (*at != stream)
 		at = &(*at)->next;
 	*at = stream->next;
-	line_forget_answers(stream->http2->conn->egress->line, stream);
+	line_forget_ack_callbacks(stream->http2->conn->egress->line, stream);
 	http2_head_release(&stream->request);
 	http2_head_release(&stream->response);
 	http2_head_release(&stream->trailers);
@@ -98,9 +98,9 @@ void http2_resume_body(struct http2_stream *stream, bool up)
 	struct http2_body *body = up ? &stream->up : &stream->down;
 	int32_t id = up ? stream->upstream_id : stream->client_id;
 
-	if (!body->deferred || id < 0)
+	if (!body->waits_for_data || id < 0)
 		return;
-	body->deferred = false;
+	body->waits_for_data = false;
 	/* Fails only for a closed stream. */
 	(void)nghttp2_session_resume_data(up ? stream->http2->upstream : stream->http2->client, id);
 }
@@ -115,7 +115,7 @@ static size_t http2_get_allowed_bytes(struct http2_state *http2, bool up, size_t
 	if (want && !room && wait_ms == UINT64_MAX)
 		http2->reason = "cap_bytes";
 	else if (want && !room)
-		http2->wait_ms = wait_ms ? wait_ms : 1;
+		http2->budget_wait_ms = wait_ms ? wait_ms : 1;
 	return room;
 }
 
@@ -146,12 +146,12 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *out, siz
 	len = bytes_count_left(&body->bytes);
 	len = http2_get_allowed_bytes(http2, up, len < cap ? len : cap);
 	if (!len && !(body->ended && !body->bytes.data)) {
-		body->deferred = true;
+		body->waits_for_data = true;
 		return NGHTTP2_ERR_DEFERRED;
 	}
 	(void)bytes_take(&body->bytes, out, len);
 	budget_spend_bytes(&http2->conn->use, up, len);
-	body->moved += len;
+	body->bytes_moved += len;
 	http2_consume_bytes(up ? http2->client : http2->upstream, up ? stream->client_id : stream->upstream_id, len);
 	if (body->ended && !body->bytes.data)
 		*flags |= NGHTTP2_DATA_FLAG_EOF;
@@ -170,7 +170,7 @@ static int http2_on_data(nghttp2_session *session, uint8_t flags, int32_t id, co
 	bool up = session == http2->client;
 
 	(void)flags;
-	if (!stream || (up && (stream->phase == HTTP2_ANSWERED || stream->phase == HTTP2_ENDED))) {
+	if (!stream || (up && (stream->phase == HTTP2_REFUSED_BY_EGRESS || stream->phase == HTTP2_OUTCOME_RECORDED))) {
 		http2_consume_bytes(session, id, len); /* bytes of a body that is no longer wanted are dropped */
 		return 0;
 	}
@@ -248,10 +248,10 @@ void http2_record_outcome(struct http2_stream *stream, int64_t result)
 {
 	if (stream->phase != HTTP2_FORWARDED)
 		return;
-	stream->phase = HTTP2_ENDED;
-	conn_complete_record(stream->http2->conn, stream->start_ns, (struct control_done){
+	stream->phase = HTTP2_OUTCOME_RECORDED;
+	conn_record_request_outcome(stream->http2->conn, stream->start_ns, (struct control_done){
 		.id = stream->record_id, .result = result,
-		.bytes_up = stream->up.moved, .bytes_down = stream->down.moved});
+		.bytes_up = stream->up.bytes_moved, .bytes_down = stream->down.bytes_moved});
 }
 
 /* ---- the session towards the endpoint, whose responses are returned to the program ---- */
@@ -310,12 +310,12 @@ void http2_send_refusal(struct http2_stream *stream)
 	nghttp2_nv field[] = {http2_make_nv(&first, false), http2_make_nv(&type, false)};
 
 	(void)snprintf(status, sizeof(status), "%03u", stream->verdict.status % 1000);
-	stream->phase = HTTP2_ANSWERED;
+	stream->phase = HTTP2_REFUSED_BY_EGRESS;
 	http2_drop_body(&stream->up, stream->http2->client, stream->client_id);
 	if (!text || bytes_add(&stream->refusal, text, strlen(text)) < 0 ||
 	    nghttp2_submit_response(stream->http2->client, stream->client_id, field, 2, &body) != 0)
 		http2_reset_stream(stream, NGHTTP2_REFUSED_STREAM);
-	stream->http2->conn->status = stream->verdict.status;
+	stream->http2->conn->http_status = stream->verdict.status;
 }
 
 static int upstream_on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,

@@ -22,8 +22,8 @@
 struct http2_body {
 	struct bytes bytes;
 	bool ended;      /* no more bytes will be added */
-	bool deferred;   /* nghttp2 waits until http2_resume_body() is called */
-	uint64_t moved;  /* number of bytes that were sent */
+	bool waits_for_data;   /* nghttp2 waits until http2_resume_body() is called */
+	uint64_t bytes_moved;  /* number of bytes that were sent */
 };
 
 /* The header fields of one message. */
@@ -36,11 +36,11 @@ struct http2_head {
 };
 
 enum http2_phase {
-	HTTP2_HEAD,     /* the request is arriving */
-	HTTP2_JUDGED,   /* waits until the request's record is acknowledged */
+	HTTP2_RECEIVING_HEAD,     /* the request is arriving */
+	HTTP2_AWAITING_RECORD_ACK,   /* waits until the request's record is acknowledged */
 	HTTP2_FORWARDED,
-	HTTP2_ANSWERED, /* egress has answered with a refusal */
-	HTTP2_ENDED,    /* the outcome is recorded */
+	HTTP2_REFUSED_BY_EGRESS, /* egress has answered with a refusal */
+	HTTP2_OUTCOME_RECORDED,    /* the outcome is recorded */
 };
 
 struct http2_state;
@@ -52,7 +52,8 @@ struct http2_stream {
 	enum http2_phase phase;
 	struct http2_head request, response, trailers; /* response: an interim response until `status` is set */
 	struct http2_body up, down;
-	bool gone; /* the program closed the stream while its record was awaited; freed when that is acknowledged */
+	/* the program closed the stream while its record was awaited; freed when that is acknowledged */
+	bool closed_while_awaiting_ack;
 	struct request asked;
 	struct request_verdict verdict;
 	uint64_t record_id, start_ns;
@@ -70,7 +71,7 @@ struct http2_state {
 	nghttp2_session *client, *upstream;
 	struct http2_stream *streams;
 	struct http2_output client_out, upstream_out;
-	uint64_t wait_ms;  /* time until the budget allows bytes again; 0: no wait */
+	uint64_t budget_wait_ms;  /* time until the budget allows bytes again; 0: no wait */
 	const char *reason; /* why the connection is to be closed: the budget is spent */
 };
 

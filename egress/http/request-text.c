@@ -57,7 +57,7 @@ bool request_method_has_no_body(const char *method)
 }
 
 /* Maps a byte of a field name as lighttpd does for CGI variables; other servers map only "-". */
-static char fold_name_byte(char byte)
+static char request_map_name_byte_as_cgi(char byte)
 {
 	if (byte >= 'A' && byte <= 'Z')
 		return (char)(byte | 0x20);
@@ -69,7 +69,7 @@ bool request_field_is_read_as(const char *name, size_t len, const char *known)
 	if (len != strlen(known))
 		return false;
 	for (size_t i = 0; i < len; i++)
-		if (fold_name_byte(name[i]) != fold_name_byte(known[i]))
+		if (request_map_name_byte_as_cgi(name[i]) != request_map_name_byte_as_cgi(known[i]))
 			return false;
 	return true;
 }
@@ -84,7 +84,7 @@ static bool request_name_is_one_of(const char *name, size_t len, const char *con
 
 #define IS_ONE_OF(name, len, known) request_name_is_one_of(name, len, known, sizeof(known) / sizeof((known)[0]))
 
-bool request_field_is_disguised(const char *name, size_t len)
+bool request_field_disguises_framing(const char *name, size_t len)
 {
 	static const char *const framing[] = {"content-length", "transfer-encoding"};
 
@@ -131,7 +131,7 @@ static const char *const overriding_host[] = {
 	"proxy", /* CGI's HTTP_PROXY: the proxy of the server's own requests ("httpoxy") */
 };
 
-bool request_has_override(const struct net_rule *rule, const struct http_field *fields, size_t count)
+bool request_has_override_field(const struct net_rule *rule, const struct http_field *fields, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (IS_ONE_OF(fields[i].name, fields[i].name_len, overriding_host) ||

@@ -13,7 +13,7 @@
 #include "egress/state.h"
 
 /* Whether the request's authority is the host and port that the connection was approved for. */
-static bool request_is_for_connection(const struct conn *conn, const struct request *request)
+static bool request_host_is_of_connection(const struct conn *conn, const struct request *request)
 {
 	char host[NET_HOST_MAX];
 	unsigned port;
@@ -36,7 +36,7 @@ void request_set_refusal(struct request_verdict *verdict, unsigned status, const
 /* Whether a method is a token, and neither CONNECT nor TRACE, which are not forwarded (RFC 9110, 9.3.6 and 9.3.8). */
 static bool request_method_is_valid(const char *method)
 {
-	return *method && method[strspn(method, REQUEST_TOKEN)] == '\0' && strcasecmp(method, "CONNECT") != 0 &&
+	return *method && method[strspn(method, REQUEST_TOKEN_BYTES)] == '\0' && strcasecmp(method, "CONNECT") != 0 &&
 	       strcasecmp(method, "TRACE") != 0;
 }
 
@@ -48,7 +48,7 @@ void request_judge(struct conn *conn, const struct request *request, const struc
 	const char *reason;
 
 	*ret_verdict = (struct request_verdict){0};
-	if (!request_is_for_connection(conn, request)) {
+	if (!request_host_is_of_connection(conn, request)) {
 		request_set_refusal(ret_verdict, 421, "host_mismatch");
 		return;
 	}
@@ -61,17 +61,17 @@ void request_judge(struct conn *conn, const struct request *request, const struc
 		return;
 	}
 	verdict = policy_net_judge_request(egress->policy, conn->host, conn->port, request->method, request->path,
-				     request->upgrade);
+				     request->asks_for_websocket);
 	ret_verdict->label = verdict.label;
 	if (!verdict.allow) {
 		request_set_refusal(ret_verdict, 403, verdict.reason);
 		return;
 	}
-	if (request->body && request_method_has_no_body(request->method) && !verdict.rule->any_body) {
+	if (request->has_body && request_method_has_no_body(request->method) && !verdict.rule->any_body) {
 		request_set_refusal(ret_verdict, 403, "body_not_granted");
 		return;
 	}
-	if (request_has_override(verdict.rule, fields, count)) {
+	if (request_has_override_field(verdict.rule, fields, count)) {
 		request_set_refusal(ret_verdict, 403, "override_not_granted");
 		return;
 	}
@@ -102,7 +102,7 @@ static void describe_credential(const struct net_rule *rule, char *out, size_t c
 }
 
 /* Sets the record's path. The query may contain tokens and data, so the record tells only that there is one. */
-static void describe_path(const struct request *request, struct control_record *record)
+static void request_set_recorded_path(const struct request *request, struct control_record *record)
 {
 	static const char hidden[] = "?…";
 	size_t room = sizeof(record->path) - sizeof(hidden);
@@ -110,7 +110,7 @@ static void describe_path(const struct request *request, struct control_record *
 
 	record->truncated = len > room;
 	(void)snprintf(record->path, sizeof(record->path), "%.*s%s", (int)(len > room ? room : len), request->path,
-		       request->query ? hidden : "");
+		       request->has_query ? hidden : "");
 }
 
 void request_write_record(struct conn *conn, const struct request *request, const struct request_verdict *verdict,
@@ -122,10 +122,10 @@ void request_write_record(struct conn *conn, const struct request *request, cons
 	record.allow = verdict->allow;
 	record.status = verdict->allow ? 0 : verdict->status;
 	LINE_COPY(record.method, request->method);
-	describe_path(request, &record);
+	request_set_recorded_path(request, &record);
 	LINE_COPY(record.rule, verdict->label);
 	LINE_COPY(record.reason, verdict->reason);
-	if (request->upgrade)
+	if (request->asks_for_websocket)
 		LINE_COPY(record.proto, "websocket");
 	if (verdict->allow && verdict->rule && verdict->rule->header && conn->upstream.ssl)
 		describe_credential(verdict->rule, record.credential, sizeof(record.credential));
@@ -136,7 +136,7 @@ void request_write_record(struct conn *conn, const struct request *request, cons
 void request_put_json_text(struct buf *out, const char *key, const char *text)
 {
 	size_t len = text ? strlen(text) : 0;
-	_cleanup_free_ char *escaped = malloc(len * TEXT_ESCAPE_MAX + 1);
+	_cleanup_free_ char *escaped = malloc(len * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + 1);
 
 	if (!escaped) {
 		out->failed = true;

@@ -19,9 +19,9 @@ struct request {
 	char authority[NET_HOST_MAX + 6]; /* Host or :authority, as received */
 	char scheme[8];                   /* only in HTTP/2; otherwise "" */
 	char path[NET_PATH_MAX];          /* normalised; the query is appended when it is forwarded */
-	bool query;
-	bool upgrade;                     /* the request asks for an upgrade to a websocket */
-	bool body;                        /* the request has content, or may have */
+	bool has_query;
+	bool asks_for_websocket;                     /* the request asks for an upgrade to a websocket */
+	bool has_body;                        /* the request has content, or may have */
 };
 
 /* A header field. The texts are borrowed. */
@@ -41,7 +41,7 @@ struct request_verdict {
 };
 
 /* The bytes that methods and field names may have (token: RFC 9110, 5.6.2). */
-#define REQUEST_TOKEN "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define REQUEST_TOKEN_BYTES "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 /* Parses "host", "host:port" or "[address]:port" to a canonical host and a port. False: any other text. */
 bool request_parse_authority(const char *text, size_t len, unsigned default_port, char ret_host[NET_HOST_MAX],
@@ -92,13 +92,13 @@ bool request_method_has_no_body(const char *method);
 bool request_field_is_read_as(const char *name, size_t len, const char *known);
 
 /* Whether such a server, and no other, reads `name` as a framing field, as in "Content_Length". */
-bool request_field_is_disguised(const char *name, size_t len);
+bool request_field_disguises_framing(const char *name, size_t len);
 
 /*
  * Whether a request must be refused for one of its fields although the rule allows it (403 override_not_granted): some
  * servers take method, path or host from that field. This is the only list of those fields.
  */
-bool request_has_override(const struct net_rule *rule, const struct http_field *fields, size_t count);
+bool request_has_override_field(const struct net_rule *rule, const struct http_field *fields, size_t count);
 
 /*
  * Makes the rule's credential header. It is sent inside TLS only, to its host only, after the request is recorded.

@@ -65,7 +65,7 @@ static ssize_t basic_decode_base64(const char *text, size_t len, char **ret_plai
 	return got;
 }
 
-static char *basic_encode(const char *plain, size_t len, size_t *ret_len)
+static char *basic_encode_base64(const char *plain, size_t len, size_t *ret_len)
 {
 	size_t size = 6 + (len + 2) / 3 * 4;
 	char *value = malloc(size + 1);
@@ -94,7 +94,7 @@ static int fill_basic_credentials(const struct secrets *secrets, const char *hos
 	free(plain);
 	if (found <= 0)
 		return found;
-	*ret_value = basic_encode(filled, filled_len, ret_len);
+	*ret_value = basic_encode_base64(filled, filled_len, ret_len);
 	request_wipe_text(filled, filled_len);
 	return *ret_value ? 1 : -ENOMEM;
 }

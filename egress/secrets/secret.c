@@ -61,7 +61,7 @@ static int secret_wait_until_readable(int fd, uint64_t until_ns)
 /* Reads until the end of file, directly into the protected memory. */
 static const char *secret_read_all(struct secret *secret, int fd, const char *why)
 {
-	uint64_t until = io_read_clock_ns() + (uint64_t)SECRET_WAIT_MS * NS_PER_MS;
+	uint64_t until = io_read_clock_ns() + (uint64_t)SECRET_SOURCE_TIMEOUT_MS * NS_PER_MS;
 
 	for (;;) {
 		char more;
@@ -166,7 +166,7 @@ static const char *secret_wait_for_command(pid_t pid, uint64_t until_ns)
 
 static const char *secret_read_command(struct secret *secret, const char *command)
 {
-	uint64_t until = io_read_clock_ns() + (uint64_t)SECRET_WAIT_MS * NS_PER_MS;
+	uint64_t until = io_read_clock_ns() + (uint64_t)SECRET_SOURCE_TIMEOUT_MS * NS_PER_MS;
 	const char *why;
 	int pipe_fd[2], error;
 	pid_t pid;
@@ -351,7 +351,7 @@ int secrets_load(const struct policy *policy, struct secrets **ret_secrets, stru
 	return 0;
 }
 
-int secrets_adopt_policy(struct secrets *secrets, const struct policy *policy)
+int secrets_bind_to_policy(struct secrets *secrets, const struct policy *policy)
 {
 	size_t count;
 	const struct net_secret *list = policy_net_get_secrets(policy, &count);
@@ -555,7 +555,7 @@ static const struct secret *secrets_find_by_placeholder(const struct secrets *se
 }
 
 /* Replaces placeholders, except those of secrets for other hosts. Returns the number of replacements. */
-static size_t secrets_write_replaced(const struct secrets *secrets, const char *host, const char *text, size_t len,
+static size_t secrets_write_with_values(const struct secrets *secrets, const char *host, const char *text, size_t len,
 				   struct secret_text_writer *writer)
 {
 	size_t replaced = 0;
@@ -589,12 +589,12 @@ int secrets_replace_placeholders(const struct secrets *secrets, const char *host
 	struct secret_text_writer writer = {0};
 	int error;
 
-	if (!secrets || !secrets_write_replaced(secrets, host, text, len, &writer))
+	if (!secrets || !secrets_write_with_values(secrets, host, text, len, &writer))
 		return 0;
 	error = writer_allocate(&writer);
 	if (error)
 		return error;
-	(void)secrets_write_replaced(secrets, host, text, len, &writer);
+	(void)secrets_write_with_values(secrets, host, text, len, &writer);
 	*ret_text = writer.out;
 	*ret_len = writer.len;
 	return 1;

@@ -16,7 +16,7 @@ struct secrets;
 #define SECRET_VALUE_MAX 16384
 #define SECRET_TEXT_MAX 65536 /* most bytes of a text with values inserted */
 #define SECRET_PLACEHOLDER_SIZE 96
-#define SECRET_WAIT_MS 10000 /* time limit for a command, file or descriptor to deliver the value */
+#define SECRET_SOURCE_TIMEOUT_MS 10000 /* time limit for a command, file or descriptor to deliver the value */
 
 /*
  * Reads the values from their sources (env:, file:, fd:, command: by sh -c with a time limit), before privileges are
@@ -29,7 +29,7 @@ int secrets_load(const struct policy *policy, struct secrets **ret_secrets, stru
  * Lets the secrets borrow from another policy with the same secrets, and makes new placeholders. To be called before
  * the first policy is freed. 0; -ESTALE: the policy has other secrets; -EIO: no random bytes. secrets may be NULL.
  */
-int secrets_adopt_policy(struct secrets *secrets, const struct policy *policy);
+int secrets_bind_to_policy(struct secrets *secrets, const struct policy *policy);
 /*
  * Send the secrets to egress, over a SOCK_SEQPACKET socket, and receive them there, with the same policy. Sending waits
  * for room. *ret_secrets is owned, NULL if there are none, and borrows from the policy. 0 or -errno.

@@ -26,7 +26,7 @@
 struct leaf_certificate {
 	char host[NET_HOST_MAX];
 	X509 *certificate; /* NULL: the entry is free */
-	uint64_t used; /* value of ca->clock when it was last used; the smallest is replaced first */
+	uint64_t last_use; /* value of ca->clock when it was last used; the smallest is replaced first */
 };
 
 struct ca {
@@ -34,7 +34,7 @@ struct ca {
 	EVP_PKEY *leaf_key; /* the key of all leaves */
 	X509 *certificate;
 	char *pem;
-	uint64_t clock;
+	uint64_t use_counter;
 	struct leaf_certificate leaf[LEAVES_MAX]; /* entries are used from the front */
 };
 
@@ -194,13 +194,13 @@ static struct leaf_certificate *leaf_find(struct ca *ca, const char *host)
 	for (struct leaf_certificate *leaf = ca->leaf; leaf < ca->leaf + LEAVES_MAX; leaf++) {
 		if (!leaf->certificate || !strcmp(leaf->host, host))
 			return leaf;
-		if (leaf->used < oldest->used)
+		if (leaf->last_use < oldest->last_use)
 			oldest = leaf;
 	}
 	return oldest;
 }
 
-int ca_use_leaf(struct ca *ca, const char *host, SSL *ssl)
+int ca_set_leaf_certificate(struct ca *ca, const char *host, SSL *ssl)
 {
 	struct leaf_certificate *leaf = leaf_find(ca, host);
 
@@ -215,6 +215,6 @@ int ca_use_leaf(struct ca *ca, const char *host, SSL *ssl)
 		leaf->certificate = certificate;
 		(void)snprintf(leaf->host, sizeof(leaf->host), "%s", host);
 	}
-	leaf->used = ++ca->clock;
+	leaf->last_use = ++ca->use_counter;
 	return SSL_use_certificate(ssl, leaf->certificate) && SSL_use_PrivateKey(ssl, ca->leaf_key) ? 0 : -EIO;
 }

@@ -17,6 +17,6 @@ void ca_free(struct ca *ca);
 const char *ca_get_pem(const struct ca *ca);
 
 /* Sets the certificate of a server's SSL object: a leaf for a canonical name or address. 0 or -EIO. */
-int ca_use_leaf(struct ca *ca, const char *host, SSL *ssl);
+int ca_set_leaf_certificate(struct ca *ca, const char *host, SSL *ssl);
 
 #endif

@@ -76,7 +76,7 @@ SSL *tls_create_server(struct tls *tls, const char *host, const char *alpn)
 		return NULL;
 	SSL_set_accept_state(ssl);
 	/* the macro casts const away, but select_alpn() only reads */
-	if (SSL_set_app_data(ssl, (char *)(uintptr_t)alpn) && !ca_use_leaf(tls->ca, host, ssl))
+	if (SSL_set_app_data(ssl, (char *)(uintptr_t)alpn) && !ca_set_leaf_certificate(tls->ca, host, ssl))
 		return ssl;
 	SSL_free(ssl);
 	return NULL;
@@ -210,7 +210,7 @@ const char *tls_describe_error(SSL *ssl, bool server, int error, char text[TLS_E
 	return "upstream_tls";
 }
 
-static int warm_up_add_root(SSL *ssl, struct ca *ca)
+static int tls_warm_up_add_ca(SSL *ssl, struct ca *ca)
 {
 	BIO *bio = BIO_new_mem_buf(ca_get_pem(ca), -1);
 	X509 *root = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
@@ -224,7 +224,7 @@ static int warm_up_add_root(SSL *ssl, struct ca *ca)
 }
 
 /* Makes steps of both ends in turn until both handshakes are done. */
-static int warm_up_run_both_ends(SSL *client, SSL *server)
+static int tls_warm_up_step_both_ends(SSL *client, SSL *server)
 {
 	char byte = 'x';
 
@@ -243,11 +243,11 @@ static int warm_up_handshake(struct tls *tls, int version)
 	BIO *here = NULL, *there = NULL;
 	int error = -EIO;
 
-	if (client && server && !warm_up_add_root(client, tls->ca) && SSL_set_max_proto_version(client, version) &&
+	if (client && server && !tls_warm_up_add_ca(client, tls->ca) && SSL_set_max_proto_version(client, version) &&
 	    BIO_new_bio_pair(&here, 0, &there, 0)) {
 		SSL_set_bio(client, here, here);
 		SSL_set_bio(server, there, there);
-		error = warm_up_run_both_ends(client, server);
+		error = tls_warm_up_step_both_ends(client, server);
 	}
 	SSL_free(client);
 	SSL_free(server);

@@ -5,10 +5,10 @@
 
 enum {
 	RECORD_HANDSHAKE = 22,
-	RECORD_HEAD = 5,
+	TLS_RECORD_HEAD = 5,
 	RECORD_PAYLOAD_MAX = 16384, /* limit for a record in the clear (RFC 8446, 5.1) */
 	MESSAGE_CLIENT_HELLO = 1,
-	MESSAGE_HEAD = 4,
+	TLS_MESSAGE_HEAD = 4,
 	EXTENSION_SERVER_NAME = 0,
 	EXTENSION_ALPN = 16,
 	EXTENSION_ESNI = 0xffce, /* number in the drafts before Encrypted ClientHello */
@@ -138,7 +138,7 @@ static bool hello_read_message(struct byte_span body, struct hello *hello)
  * Joins the bytes of the ClientHello from its records. 1: complete; 0: more bytes are needed. The message must end
  * where its last record ends, because the server would read the rest under other rules.
  */
-static int gather_records(const uint8_t *data, size_t len, uint8_t *message, size_t *ret_len)
+static int hello_gather_tls_records(const uint8_t *data, size_t len, uint8_t *message, size_t *ret_len)
 {
 	size_t at = 0, have = 0;
 
@@ -147,21 +147,21 @@ static int gather_records(const uint8_t *data, size_t len, uint8_t *message, siz
 
 		if (data[at] != RECORD_HANDSHAKE || (room > 1 && data[at + 1] != 3))
 			return -EPROTO;
-		if (room < RECORD_HEAD)
+		if (room < TLS_RECORD_HEAD)
 			return 0;
 		payload = (size_t)data[at + 3] << 8 | data[at + 4];
 		if (payload == 0 || payload > RECORD_PAYLOAD_MAX)
 			return -EPROTO;
-		part = room - RECORD_HEAD < payload ? room - RECORD_HEAD : payload;
-		memcpy(message + have, data + at + RECORD_HEAD, part); /* fits: never more bytes than were read */
+		part = room - TLS_RECORD_HEAD < payload ? room - TLS_RECORD_HEAD : payload;
+		memcpy(message + have, data + at + TLS_RECORD_HEAD, part); /* fits: never more bytes than were read */
 		have += part;
-		at += RECORD_HEAD + part;
+		at += TLS_RECORD_HEAD + part;
 		if (have > 0 && message[0] != MESSAGE_CLIENT_HELLO)
 			return -EPROTO;
-		if (have < MESSAGE_HEAD)
+		if (have < TLS_MESSAGE_HEAD)
 			continue;
-		whole = MESSAGE_HEAD + ((size_t)message[1] << 16 | (size_t)message[2] << 8 | message[3]);
-		if (whole > HELLO_MAX)
+		whole = TLS_MESSAGE_HEAD + ((size_t)message[1] << 16 | (size_t)message[2] << 8 | message[3]);
+		if (whole > CLIENT_HELLO_BYTES_MAX)
 			return -EMSGSIZE;
 		if (have > whole || (have == whole && part < payload))
 			return -EPROTO;
@@ -175,16 +175,18 @@ static int gather_records(const uint8_t *data, size_t len, uint8_t *message, siz
 
 int hello_parse(const uint8_t *data, size_t len, struct hello *ret_hello)
 {
-	uint8_t message[HELLO_MAX];
+	uint8_t message[CLIENT_HELLO_BYTES_MAX];
 	struct hello hello = {0};
 	size_t have;
-	int whole = gather_records(data, len < HELLO_MAX ? len : HELLO_MAX, message, &have);
+	int whole = hello_gather_tls_records(data, len < CLIENT_HELLO_BYTES_MAX ? len : CLIENT_HELLO_BYTES_MAX, message,
+					     &have);
 
 	if (whole < 0)
 		return whole;
 	if (whole == 0)
-		return len < HELLO_MAX ? 0 : -EMSGSIZE;
-	if (!hello_read_message((struct byte_span){.at = message + MESSAGE_HEAD, .left = have - MESSAGE_HEAD}, &hello))
+		return len < CLIENT_HELLO_BYTES_MAX ? 0 : -EMSGSIZE;
+	if (!hello_read_message((struct byte_span){.at = message + TLS_MESSAGE_HEAD, .left = have - TLS_MESSAGE_HEAD},
+				&hello))
 		return -EPROTO;
 	*ret_hello = hello;
 	return 1;

@@ -11,7 +11,7 @@
 
 #include "policy/network/net.h"
 
-#define HELLO_MAX 16384 /* bytes of a ClientHello, in any number of records */
+#define CLIENT_HELLO_BYTES_MAX 16384 /* bytes of a ClientHello, in any number of records */
 
 struct hello {
 	char sni[NET_HOST_MAX]; /* canonical server name; "": none */

@@ -20,21 +20,21 @@
 #include "egress/tls/context.h"
 #include "egress/tls/hello.h"
 
-#define REFUSAL_DRAIN_MS 2000 /* time to read the answer, because closing with unread data sends a reset */
-#define REFUSAL_STATUS 502
-#define REFUSAL_DISCARDS_MAX 64
+#define REFUSAL_READ_TIMEOUT_MS 2000 /* time to read the answer, because closing with unread data sends a reset */
+#define REFUSAL_HTTP_STATUS 502
+#define REFUSAL_DISCARDED_READS_MAX 64
 
 struct tls_refusal {
 	struct bytes response;
 	const char *alpn;
-	bool requested; /* the program has sent bytes, so that it expects a response */
+	bool program_sent_bytes; /* the program has sent bytes, so that it expects a response */
 };
 
 /* Waits for bytes from one end. The other end is not read in the meantime. */
 static void intercept_await_bytes(struct channel *from, struct channel *other)
 {
-	channel_set_wait(from, true, false);
-	channel_set_wait(other, false, false);
+	channel_set_events(from, true, false);
+	channel_set_events(other, false, false);
 }
 
 /* Where a protocol is in a list such as "h2,http/1.1"; NULL: it is not there. */
@@ -51,7 +51,7 @@ static const char *alpn_find_protocol(const char *list, const char *name)
 /* The ALPN protocols that the program offers and egress can judge, in the program's order. */
 static const char *alpn_get_judgeable(const struct conn *conn)
 {
-	const struct bytes *early = &conn->client.early;
+	const struct bytes *early = &conn->client.put_back_bytes;
 	const char *h2, *http1;
 	struct hello hello;
 
@@ -70,7 +70,7 @@ static bool client_start_tls(struct conn *conn, const char *alpn)
 		conn_close(conn, "internal", "tls_failed", true);
 		return false;
 	}
-	conn_set_limit(conn, CONN_HANDSHAKE_MS, "handshake_timeout");
+	conn_set_limit(conn, CONN_TLS_HANDSHAKE_TIMEOUT_MS, "handshake_timeout");
 	return true;
 }
 
@@ -82,13 +82,13 @@ static bool client_shake_hands(struct conn *conn)
 
 	if (SSL_is_init_finished(conn->client.ssl))
 		return true;
-	error = channel_shake_hands(&conn->client);
+	error = channel_step_tls_handshake(&conn->client);
 	if (error == -EAGAIN) {
 		intercept_await_bytes(&conn->client, &conn->upstream);
 	} else if (error) {
 		conn_close(conn, "client", tls_describe_error(conn->client.ssl, true, error, text), false);
 	} else {
-		conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
+		conn_set_limit(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
 		/*
 		 * Without session tickets nothing is sent now, so the ACK of the program's Finished would be delayed by
 		 * 40 ms, and Nagle's algorithm in its kernel would hold the request back. Best effort.
@@ -110,7 +110,7 @@ static void write_http1_refusal(const struct conn *conn, const char *text, struc
 	buf_printf(ret_bytes,
 		   "HTTP/1.1 %d Bad Gateway\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
 		   "Connection: close\r\n\r\n",
-		   REFUSAL_STATUS, body.len);
+		   REFUSAL_HTTP_STATUS, body.len);
 	buf_add(ret_bytes, body.data, body.len);
 	ret_bytes->failed |= body.failed;
 }
@@ -142,10 +142,10 @@ static bool refusal_discard_input(struct conn *conn, struct tls_refusal *refusal
 	char data[4096];
 	ssize_t got = 1;
 
-	for (int i = 0; i < REFUSAL_DISCARDS_MAX && got > 0; i++) {
+	for (int i = 0; i < REFUSAL_DISCARDED_READS_MAX && got > 0; i++) {
 		got = channel_read(&conn->client, data, sizeof(data));
 		if (got > 0)
-			refusal->requested = true;
+			refusal->program_sent_bytes = true;
 	}
 	if (got > 0 && channel_has_bytes(&conn->client))
 		conn_pump_mode_after(conn, 0);
@@ -158,21 +158,21 @@ static void refusal_pump(struct conn *conn)
 	bool more;
 	int error = -EAGAIN;
 
-	channel_set_wait(&conn->upstream, false, false);
+	channel_set_events(&conn->upstream, false, false);
 	if ((!conn->client.ssl && !client_start_tls(conn, refusal->alpn)) || !client_shake_hands(conn))
 		return;
 	more = refusal_discard_input(conn, refusal);
-	if (refusal->requested && !conn->client.shut) {
+	if (refusal->program_sent_bytes && !conn->client.fin_was_sent) {
 		error = channel_write_bytes(&conn->client, &refusal->response);
 		if (!error)
 			error = channel_half_close(&conn->client);
 		if (!error)
-			conn_set_limit(conn, REFUSAL_DRAIN_MS, "refused");
+			conn_set_limit(conn, REFUSAL_READ_TIMEOUT_MS, "refused");
 	}
 	if (!more || (error && error != -EAGAIN))
 		conn_close(conn, "refused", "upstream_tls", refusal->response.data != NULL);
 	else
-		channel_set_wait(&conn->client, true, refusal->requested && !conn->client.shut);
+		channel_set_events(&conn->client, true, refusal->program_sent_bytes && !conn->client.fin_was_sent);
 }
 
 static void refusal_start(struct conn *conn, const char *list, const char *text)
@@ -181,7 +181,7 @@ static void refusal_start(struct conn *conn, const char *list, const char *text)
 	struct tls_refusal *refusal = calloc(1, sizeof(*refusal));
 	_cleanup_buf_ struct buf buf = {0};
 
-	conn->status = REFUSAL_STATUS;
+	conn->http_status = REFUSAL_HTTP_STATUS;
 	conn->state = refusal;
 	if (http1)
 		write_http1_refusal(conn, text, &buf);
@@ -204,7 +204,7 @@ static bool upstream_start_tls(struct conn *conn)
 		conn_close(conn, "internal", "tls_failed", true);
 		return false;
 	}
-	conn_set_limit(conn, CONN_HANDSHAKE_MS, "upstream_timeout");
+	conn_set_limit(conn, CONN_TLS_HANDSHAKE_TIMEOUT_MS, "upstream_timeout");
 	return true;
 }
 
@@ -217,7 +217,7 @@ static bool upstream_shake_hands(struct conn *conn)
 
 	if (SSL_is_init_finished(conn->upstream.ssl))
 		return true;
-	error = channel_shake_hands(&conn->upstream);
+	error = channel_step_tls_handshake(&conn->upstream);
 	if (error == -EAGAIN) {
 		intercept_await_bytes(&conn->upstream, &conn->client);
 		return false;
@@ -281,7 +281,7 @@ const struct conn_mode mode_tls = {.name = "tls", .pump = tls_pump, .done = refu
 
 struct hello_state {
 	size_t len;
-	uint8_t data[HELLO_MAX];
+	uint8_t data[CLIENT_HELLO_BYTES_MAX];
 };
 
 /* Sends a plaintext alert, which every TLS client understands (RFC 8446, 6). Best effort: the record has the reason. */
@@ -353,5 +353,8 @@ static void hello_pump(struct conn *conn)
 		hello_judge_client_hello(conn, state, &hello);
 }
 
-const struct conn_mode mode_hello = {.name = "tls", .state_size = sizeof(struct hello_state), .limit_ms = CONN_PEEK_MS,
-				     .limit_cause = "hello_timeout", .pump = hello_pump};
+const struct conn_mode mode_hello = {.name = "tls",
+				     .state_size = sizeof(struct hello_state),
+				     .limit_ms = CONN_FIRST_BYTES_TIMEOUT_MS,
+				     .limit_cause = "hello_timeout",
+				     .pump = hello_pump};

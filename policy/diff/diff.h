@@ -14,7 +14,7 @@
 /* How much an answer gives the program. */
 enum diff_level {
 	DIFF_DENIED,
-	DIFF_OTHER,  /* allowed, but on another object than the host has at that name: redirected, provided */
+	DIFF_OTHER_OBJECT,  /* allowed, but on another object than the host has at that name: redirected, provided */
 	DIFF_PUBLIC, /* allowed as far as everybody on the host may read it */
 	DIFF_ALLOWED,
 };
@@ -41,7 +41,7 @@ enum diff_direction {
 	DIFF_NEUTRAL,  /* nothing that is granted depends on it */
 	DIFF_NARROWER, /* the second policy grants less */
 	DIFF_WIDER,    /* the second policy grants more */
-	DIFF_UNKNOWN,  /* the meaning differs, and neither can be called more */
+	DIFF_UNORDERED,  /* the meaning differs, and neither can be called more */
 };
 const char *diff_direction_get_name(enum diff_direction direction);
 

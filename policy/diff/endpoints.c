@@ -14,7 +14,7 @@
 #include "policy/model.h"
 #include "policy/network/network.h"
 
-#define TEXT_MAX (NET_METHOD_MAX + NET_HOST_MAX + NET_PATH_MAX + 32)
+#define ENDPOINT_TEXT_SIZE (NET_METHOD_MAX + NET_HOST_MAX + NET_PATH_MAX + 32)
 
 /* A list of texts without duplicates. */
 struct endpoints_texts {
@@ -67,9 +67,10 @@ static struct diff_answer endpoints_make_answer(const struct policy *policy, str
 }
 
 /* Prints an endpoint: "api.test:443", with brackets around an IPv6 address. */
-static void endpoints_print(char out[TEXT_MAX], const struct endpoints_question *at, const char *suffix)
+static void endpoints_print(char out[ENDPOINT_TEXT_SIZE], const struct endpoints_question *at, const char *suffix)
 {
-	(void)snprintf(out, TEXT_MAX, strchr(at->host, ':') ? "[%s]:%u%s" : "%s:%u%s", at->host, at->port, suffix);
+	(void)snprintf(out, ENDPOINT_TEXT_SIZE, strchr(at->host, ':') ? "[%s]:%u%s" : "%s:%u%s", at->host, at->port,
+		       suffix);
 }
 
 /* ---- the hosts, ports and requests that are tried ---- */
@@ -132,7 +133,7 @@ static void endpoints_add_methods(struct diff_search *search, struct endpoints_t
 }
 
 /* True when the rule allows requests to the endpoint. */
-static bool endpoints_rule_takes_requests(const struct net_rule *rule, const struct endpoints_question *at)
+static bool endpoints_rule_allows_requests(const struct net_rule *rule, const struct endpoints_question *at)
 {
 	bool port = false;
 
@@ -153,7 +154,7 @@ static bool endpoints_collect_requests(struct endpoints_question *at, struct wal
 		for (size_t i = 0; i < network->rules; i++) {
 			const struct net_rule *rule = &network->rule[i];
 
-			if (!endpoints_rule_takes_requests(rule, at))
+			if (!endpoints_rule_allows_requests(rule, at))
 				continue;
 			some = true;
 			for (size_t j = 0; j < rule->http_count; j++) {
@@ -172,7 +173,7 @@ static bool endpoints_collect_requests(struct endpoints_question *at, struct wal
 
 static void endpoints_ask_connect(struct endpoints_question *at, bool udp)
 {
-	char text[TEXT_MAX];
+	char text[ENDPOINT_TEXT_SIZE];
 	struct diff_witness witness = {"connect", text, "connect", {{0}}};
 
 	endpoints_print(text, at, udp ? "/udp" : "");
@@ -186,7 +187,7 @@ static void endpoints_ask_connect(struct endpoints_question *at, bool udp)
 static void endpoints_ask_request(struct endpoints_question *at, const char *method, const char *path)
 {
 	const struct net_request request = {at->host, at->port, at->tls, at->upgrade, method, path};
-	char text[TEXT_MAX], endpoint[TEXT_MAX];
+	char text[ENDPOINT_TEXT_SIZE], endpoint[ENDPOINT_TEXT_SIZE];
 	struct diff_witness witness = {"url", text, "request", {{0}}};
 
 	endpoints_print(endpoint, at, "");

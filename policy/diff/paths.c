@@ -18,7 +18,7 @@ enum path_fact {
 	FACT_READ,
 	FACT_WRITE,
 	FACT_EXEC,
-	FACT_OTHER, /* the path is redirected or provided */
+	FACT_SUBSTITUTED, /* the path is redirected or provided */
 	FACT_MAX,
 };
 
@@ -43,10 +43,10 @@ static struct arena *paths_get_arena(const struct paths_search *paths)
 static enum path_fact paths_get_fact(enum rule_kind kind)
 {
 	static const enum path_fact facts[RULE_MAX] = {
-		[RULE_READ] = FACT_READ,         [RULE_WRITE] = FACT_WRITE,         [RULE_EXEC] = FACT_EXEC,
+		[RULE_READ] = FACT_READ,         [RULE_WRITE] = FACT_WRITE,           [RULE_EXEC] = FACT_EXEC,
 		[RULE_DENY] = FACT_DENIED,       [RULE_EXEC_DENY] = FACT_EXEC_DENIED, [RULE_PUBLIC] = FACT_PUBLIC,
-		[RULE_PRIVATE] = FACT_PRIVATE,   [RULE_REDIRECT] = FACT_OTHER,      [RULE_PROVIDE] = FACT_OTHER,
-		[RULE_DECOY] = FACT_OTHER,
+		[RULE_PRIVATE] = FACT_PRIVATE,   [RULE_REDIRECT] = FACT_SUBSTITUTED,  [RULE_PROVIDE] = FACT_SUBSTITUTED,
+		[RULE_DECOY] = FACT_SUBSTITUTED,
 	};
 
 	return facts[kind];
@@ -61,7 +61,7 @@ static void paths_add_pattern(struct paths_search *paths, enum rule_kind kind, s
 		 withheld = paths_get_bit(paths, FACT_WITHHELD);
 	struct walk_pattern pattern = {glob, paths_get_bit(paths, fact), 0, denied};
 
-	if (fact == FACT_OTHER) /* grants above a redirect do not apply below it */
+	if (fact == FACT_SUBSTITUTED) /* grants above a redirect do not apply below it */
 		pattern.clears = public | private | paths_get_bit(paths, FACT_READ) |
 				 paths_get_bit(paths, FACT_WRITE) | paths_get_bit(paths, FACT_EXEC);
 	else if (fact == FACT_PUBLIC) /* the innermost of public and private applies */
@@ -78,7 +78,7 @@ static void paths_add_pattern(struct paths_search *paths, enum rule_kind kind, s
 }
 
 /* Adds a rule at one of its literal paths. NULL: a rule with a leading "**", which begins at "/". */
-static void paths_add_rule_at(struct paths_search *paths, const struct rule *rule, const char *literal)
+static void paths_add_rule_at_literal_path(struct paths_search *paths, const struct rule *rule, const char *literal)
 {
 	struct glob head = walk_split_path(paths_get_arena(paths), literal ? literal : "/", !rule->pattern);
 	struct glob whole = rule->pattern ? walk_join_globs(paths_get_arena(paths), &head, &rule->glob) : head;
@@ -87,7 +87,7 @@ static void paths_add_rule_at(struct paths_search *paths, const struct rule *rul
 }
 
 /* Gets the literal paths of a deny rule, as compile_rule_tree uses them. */
-static size_t paths_get_anchors(const struct rule *rule, const char *ret_anchor[3])
+static size_t paths_get_literal_paths_of_deny(const struct rule *rule, const char *ret_anchor[3])
 {
 	size_t count = 0;
 
@@ -95,8 +95,8 @@ static size_t paths_get_anchors(const struct rule *rule, const char *ret_anchor[
 		ret_anchor[count++] = rule->literal;
 	if (rule->alias)
 		ret_anchor[count++] = rule->alias;
-	if (rule_get_other_path(rule))
-		ret_anchor[count++] = rule_get_other_path(rule);
+	if (rule_get_denied_path(rule))
+		ret_anchor[count++] = rule_get_denied_path(rule);
 	return count;
 }
 
@@ -111,7 +111,8 @@ static void paths_add_rest_of_glob(struct paths_search *paths, const struct rule
 
 	for (size_t i = 0; i < rule->glob.parts; i++) {
 		struct glob before = {rule->glob.part, i};
-		size_t next = i > 0 && rule->glob.part[i - 1].kind == GLOB_DEEP ? i - 1 : i; /* a "**" can match more */
+		/* a "**" can match more */
+		size_t next = i > 0 && rule->glob.part[i - 1].kind == GLOB_ANY_NAMES ? i - 1 : i;
 		struct glob tail = {rule->glob.part + next, rule->glob.parts - next};
 
 		if (glob_matches(&before, path, strlen(path)))
@@ -131,7 +132,7 @@ static void paths_add_deny_below(struct paths_search *paths, const struct rule *
 	if (above && rule->pattern)
 		paths_add_rest_of_glob(paths, rule, above, virt);
 	else if (rest && snprintf(moved, sizeof(moved), "%s%s%s", virt, *rest ? "/" : "", rest) < (int)sizeof(moved))
-		paths_add_rule_at(paths, rule, arena_dup(paths_get_arena(paths), moved));
+		paths_add_rule_at_literal_path(paths, rule, arena_dup(paths_get_arena(paths), moved));
 }
 
 /* Adds the deny rules for other paths of a redirected directory: these also apply under its virtual path. */
@@ -141,7 +142,7 @@ static void paths_add_aliases(struct paths_search *paths, const struct policy *p
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
 		const char *anchor[3];
-		size_t anchors = paths_get_anchors(rule, anchor);
+		size_t anchors = paths_get_literal_paths_of_deny(rule, anchor);
 
 		for (unsigned name = 0; kind_is_deny(rule->kind) && !kind_is_after(rule->kind) && name < 2 &&
 				        node->alias[name]; name++)
@@ -159,9 +160,9 @@ static void paths_add_rules(struct paths_search *paths, const struct policy *pol
 		if (rule->overridden || kind_is_deny(rule->kind) != deny || kind_is_after(rule->kind))
 			continue; /* after_read is compared with the settings */
 		if (!deny && rule->literal && (rule->host || kind_is_substitute(rule->kind)))
-			paths_add_rule_at(paths, rule, rule->literal);
-		for (size_t j = deny ? paths_get_anchors(rule, anchor) : 0; j-- > 0;)
-			paths_add_rule_at(paths, rule, anchor[j]);
+			paths_add_rule_at_literal_path(paths, rule, rule->literal);
+		for (size_t j = deny ? paths_get_literal_paths_of_deny(rule, anchor) : 0; j-- > 0;)
+			paths_add_rule_at_literal_path(paths, rule, anchor[j]);
 	}
 }
 
@@ -183,7 +184,7 @@ static void paths_add_policy(struct paths_search *paths, unsigned side)
 
 /* ---- witnesses ---- */
 
-static struct diff_answer paths_judge(const struct policy *policy, const char *path, unsigned want)
+static struct diff_answer paths_judge_right_on_path(const struct policy *policy, const char *path, unsigned want)
 {
 	struct policy_decision decision = policy_decide_access(policy, path, strlen(path), want);
 
@@ -191,7 +192,7 @@ static struct diff_answer paths_judge(const struct policy *policy, const char *p
 				    decision.reason};
 }
 
-static uint64_t paths_visit(void *ctx, const char *path)
+static uint64_t paths_compare_rights_on_path(void *ctx, const char *path)
 {
 	static const struct {
 		unsigned want;
@@ -207,7 +208,7 @@ static uint64_t paths_visit(void *ctx, const char *path)
 
 		(void)snprintf(text, sizeof(text), "%s%s", path, questions[i].suffix); /* cannot overflow */
 		for (unsigned side = 0; side < 2; side++)
-			witness.answer[side] = paths_judge(search->policy[side], path, questions[i].want);
+			witness.answer[side] = paths_judge_right_on_path(search->policy[side], path, questions[i].want);
 		diff_add_witness(search, &witness);
 	}
 	return (uint64_t)policy_get_rights(search->policy[0], path, strlen(path)) << 32 |
@@ -217,7 +218,7 @@ static uint64_t paths_visit(void *ctx, const char *path)
 void diff_compare_paths(struct diff_search *search)
 {
 	struct paths_search paths = {.search = search};
-	struct walk walk = {.arena = paths_get_arena(&paths), .visit = paths_visit, .ctx = search};
+	struct walk walk = {.arena = paths_get_arena(&paths), .visit = paths_compare_rights_on_path, .ctx = search};
 
 	for (unsigned side = 0; side < 2; side++) {
 		paths_add_policy(&paths, side);
@@ -225,7 +226,7 @@ void diff_compare_paths(struct diff_search *search)
 	}
 	walk.pattern = paths.pattern;
 	walk.patterns = paths.patterns;
-	(void)paths_visit(search, "/");
+	(void)paths_compare_rights_on_path(search, "/");
 	if (!walk_visit_paths(&walk))
 		search->diff->cut = true;
 }

@@ -11,16 +11,17 @@
 #include "policy/diff/diff.h"
 
 enum settings_class {
-	SETTING_NONE,    /* not compared: a grant, whose difference witnesses show, or a name */
+	SETTING_NOT_COMPARED,    /* not compared: a grant, whose difference witnesses show, or a name */
 	SETTING_NEUTRAL,
 	SETTING_UNKNOWN,
-	SETTING_ENTRY,   /* DIFF_UNKNOWN where both policies have the entry; otherwise witnesses show the difference */
-	SETTING_VALUE,   /* DIFF_UNKNOWN; a policy without it grants less */
-	SETTING_MORE,    /* a policy that has it grants more */
-	SETTING_LESS,    /* a policy that has it grants less */
-	SETTING_CAP,     /* an upper bound; without it there is no bound */
-	SETTING_RULE_CAP, /* as SETTING_CAP, where both policies have the rule */
-	SETTING_WHOLE,   /* an object that is compared as one value; a policy that has it grants less */
+	/* DIFF_UNORDERED where both policies have the entry; otherwise witnesses show the difference */
+	SETTING_LIST_ENTRY,
+	SETTING_UNORDERED_VALUE,   /* DIFF_UNORDERED; a policy without it grants less */
+	SETTING_GRANTS,    /* a policy that has it grants more */
+	SETTING_RESTRICTS,    /* a policy that has it grants less */
+	SETTING_UPPER_BOUND,     /* an upper bound; without it there is no bound */
+	SETTING_UPPER_BOUND_OF_RULE, /* as SETTING_UPPER_BOUND, where both policies have the rule */
+	SETTING_OBJECT_AS_ONE_VALUE,   /* an object that is compared as one value; a policy that has it grants less */
 	SETTING_ON_DENY, /* "ask-file" may grant more, since an answer can allow; other modes only end a process */
 };
 
@@ -29,34 +30,34 @@ static const struct {
 	const char *shape;
 	enum settings_class class;
 } classes[] = {
-	{"name", SETTING_NONE},
-	{"version", SETTING_NONE},
+	{"name", SETTING_NOT_COMPARED},
+	{"version", SETTING_NOT_COMPARED},
 	{"audit.", SETTING_NEUTRAL},
 	{"on_deny", SETTING_ON_DENY},
-	{"after_read[]", SETTING_WHOLE},
-	{"filesystem.redirect[].to", SETTING_ENTRY},
-	{"filesystem.provide[]", SETTING_ENTRY},
-	{"filesystem.", SETTING_NONE},
-	{"exec.", SETTING_NONE},
-	{"env.pass[]", SETTING_MORE},
-	{"env.set[]", SETTING_VALUE},
+	{"after_read[]", SETTING_OBJECT_AS_ONE_VALUE},
+	{"filesystem.redirect[].to", SETTING_LIST_ENTRY},
+	{"filesystem.provide[]", SETTING_LIST_ENTRY},
+	{"filesystem.", SETTING_NOT_COMPARED},
+	{"exec.", SETTING_NOT_COMPARED},
+	{"env.pass[]", SETTING_GRANTS},
+	{"env.set[]", SETTING_UNORDERED_VALUE},
 	{"limits.stdout", SETTING_NEUTRAL},
 	{"limits.stderr", SETTING_NEUTRAL},
-	{"limits.", SETTING_CAP},
-	{"require[]", SETTING_LESS},
-	{"secrets[].hosts[]", SETTING_MORE},
-	{"network.allow[].private", SETTING_MORE},
-	{"network.allow[].any_body", SETTING_MORE},
-	{"network.allow[].max_", SETTING_RULE_CAP},
-	{"network.allow[].requests_per_minute", SETTING_RULE_CAP},
-	{"network.allow[].dns", SETTING_ENTRY},
+	{"limits.", SETTING_UPPER_BOUND},
+	{"require[]", SETTING_RESTRICTS},
+	{"secrets[].hosts[]", SETTING_GRANTS},
+	{"network.allow[].private", SETTING_GRANTS},
+	{"network.allow[].any_body", SETTING_GRANTS},
+	{"network.allow[].max_", SETTING_UPPER_BOUND_OF_RULE},
+	{"network.allow[].requests_per_minute", SETTING_UPPER_BOUND_OF_RULE},
+	{"network.allow[].dns", SETTING_LIST_ENTRY},
 	{"network.allow[].credential", SETTING_UNKNOWN},
-	{"network.allow[].", SETTING_NONE},
-	{"network.deny[]", SETTING_NONE},
-	{"network.listen[]", SETTING_NONE},
-	{"network.default", SETTING_NONE},
+	{"network.allow[].", SETTING_NOT_COMPARED},
+	{"network.deny[]", SETTING_NOT_COMPARED},
+	{"network.listen[]", SETTING_NOT_COMPARED},
+	{"network.default", SETTING_NOT_COMPARED},
 	{"network.", SETTING_UNKNOWN},
-	{"network", SETTING_NONE}, /* the value "none" */
+	{"network", SETTING_NOT_COMPARED}, /* the value "none" */
 };
 
 /* Objects whose members are named by the user. */
@@ -78,7 +79,7 @@ struct settings_rows {
 
 static void settings_add_value(struct settings_rows *rows, const char *key, const char *shape, const json_t *value);
 
-static bool settings_is_named(const char *shape)
+static bool settings_object_has_free_names(const char *shape)
 {
 	for (const char *const *name = named; *name; name++)
 		if (strcmp(*name, shape) == 0)
@@ -89,7 +90,7 @@ static bool settings_is_named(const char *shape)
 static void settings_add_object(struct settings_rows *rows, const char *key, const char *shape, const json_t *object)
 {
 	struct arena *arena = rows->arena;
-	bool any = settings_is_named(shape);
+	bool any = settings_object_has_free_names(shape);
 	const char *name;
 	json_t *value;
 
@@ -120,11 +121,11 @@ static const char *settings_name_item(struct arena *arena, const json_t *item)
 				    json_object_get(item, "proto") ? json_string_value(json_object_get(item, "proto"))
 								   : "");
 	text = json_dumps(named_by, JSON_ENCODE_ANY | JSON_COMPACT);
-	return text ? arena_dup(arena, text) : arena_fail(arena);
+	return text ? arena_dup(arena, text) : arena_fail_no_memory(arena);
 }
 
 /* Names an item of a list. Several rules for one endpoint are told apart by a number. */
-static const char *settings_name_once(struct settings_rows *rows, const char *key, const json_t *list, size_t at)
+static const char *settings_name_uniquely(struct settings_rows *rows, const char *key, const json_t *list, size_t at)
 {
 	const char *name = settings_name_item(rows->arena, json_array_get(list, at));
 	unsigned before = 0;
@@ -142,7 +143,7 @@ static void settings_add_value(struct settings_rows *rows, const char *key, cons
 	} else if (json_is_array(value)) {
 		shape = arena_printf(rows->arena, "%s[]", shape);
 		for (size_t i = 0; i < json_array_size(value); i++)
-			settings_add_value(rows, settings_name_once(rows, key, value, i), shape,
+			settings_add_value(rows, settings_name_uniquely(rows, key, value, i), shape,
 					   json_array_get(value, i));
 	} else {
 		ARENA_APPEND(rows->arena, rows->row, rows->count, ((struct settings_row){key, shape, value}));
@@ -173,7 +174,7 @@ static void settings_collect(struct arena *arena, const struct policy *policy, j
 	*json = text ? json_loads(text, 0, NULL) : NULL;
 	rows->arena = arena;
 	if (!*json)
-		(void)arena_fail(arena);
+		(void)arena_fail_no_memory(arena);
 	settings_drop_reasons(*json);
 	settings_add_object(rows, "", "", *json);
 	if (rows->count > 0)
@@ -222,36 +223,36 @@ static bool settings_asks(const json_t *mode)
 static enum diff_direction settings_get_direction(enum settings_class class, const json_t *first, const json_t *second)
 {
 	switch (class) {
-	case SETTING_NONE:
+	case SETTING_NOT_COMPARED:
 	case SETTING_NEUTRAL:
 		return DIFF_NEUTRAL;
-	case SETTING_MORE:
+	case SETTING_GRANTS:
 		return second && !json_is_false(second) ? DIFF_WIDER : DIFF_NARROWER;
-	case SETTING_LESS:
+	case SETTING_RESTRICTS:
 		return second ? DIFF_NARROWER : DIFF_WIDER;
-	case SETTING_CAP:
-	case SETTING_RULE_CAP:
+	case SETTING_UPPER_BOUND:
+	case SETTING_UPPER_BOUND_OF_RULE:
 		return settings_get_bound(second) > settings_get_bound(first) ? DIFF_WIDER : DIFF_NARROWER;
 	case SETTING_ON_DENY:
 		return settings_asks(first) == settings_asks(second) ? DIFF_NEUTRAL
 		       : settings_asks(second)                       ? DIFF_WIDER
 								     : DIFF_NARROWER;
-	case SETTING_VALUE:
-		return second ? DIFF_UNKNOWN : DIFF_NARROWER;
-	case SETTING_WHOLE:
-		return first && second ? DIFF_UNKNOWN : second ? DIFF_NARROWER : DIFF_WIDER;
+	case SETTING_UNORDERED_VALUE:
+		return second ? DIFF_UNORDERED : DIFF_NARROWER;
+	case SETTING_OBJECT_AS_ONE_VALUE:
+		return first && second ? DIFF_UNORDERED : second ? DIFF_NARROWER : DIFF_WIDER;
 	case SETTING_UNKNOWN:
-	case SETTING_ENTRY:
+	case SETTING_LIST_ENTRY:
 		break;
 	}
-	return DIFF_UNKNOWN;
+	return DIFF_UNORDERED;
 }
 
 static const char *settings_print_value(struct arena *arena, const json_t *value)
 {
 	_cleanup_free_ char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
 
-	return !value ? NULL : text ? arena_dup(arena, text) : arena_fail(arena);
+	return !value ? NULL : text ? arena_dup(arena, text) : arena_fail_no_memory(arena);
 }
 
 /* Adds a difference: the rows of one setting in both policies. NULL: the policy does not have it. */
@@ -260,13 +261,13 @@ static void settings_add_difference(struct diff_search *search, const struct set
 {
 	struct policy_diff *diff = search->diff;
 	const struct settings_row *some = first ? first : second;
-	enum settings_class class = some ? settings_find_class(some->shape) : SETTING_NONE;
+	enum settings_class class = some ? settings_find_class(some->shape) : SETTING_NOT_COMPARED;
 	const json_t *value[2] = {first ? first->value : NULL, second ? second->value : NULL};
 	struct diff_setting setting = {.key = some ? some->key : NULL};
 
-	if (class == SETTING_NONE || (value[0] && value[1] && json_equal(value[0], value[1])))
+	if (class == SETTING_NOT_COMPARED || (value[0] && value[1] && json_equal(value[0], value[1])))
 		return;
-	if ((class == SETTING_RULE_CAP || class == SETTING_ENTRY) &&
+	if ((class == SETTING_UPPER_BOUND_OF_RULE || class == SETTING_LIST_ENTRY) &&
 	    !(settings_have_entry(&rows[0], some->key) && settings_have_entry(&rows[1], some->key)))
 		return;
 	for (unsigned side = 0; side < 2; side++)

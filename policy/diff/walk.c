@@ -5,14 +5,14 @@
 #include <string.h>
 
 #define NAME_BYTES_MAX 255
-#define SLOTS 65536  /* slots of the hash table of states: a power of two, at least twice WALK_STATES_MAX */
-#define STARS_MAX 4  /* stars of a name, up to which every subset of stars is tried */
-#define WILDS_MAX 64 /* names with "*" at one state, up to which all pairs are tried */
+#define HASH_TABLE_SLOTS 65536  /* slots of the hash table of states: a power of two, at least twice WALK_STATES_MAX */
+#define WALK_STARS_FILLED_MAX 4  /* stars of a name, up to which every subset of stars is tried */
+#define WALK_WILD_PARTS_PAIRED_MAX 64 /* names with "*" at one state, up to which all pairs are tried */
 
-_Static_assert(SLOTS >= 2 * WALK_STATES_MAX, "the table is never full");
+_Static_assert(HASH_TABLE_SLOTS >= 2 * WALK_STATES_MAX, "the table is never full");
 
 /* A position in a pattern: its part that must match the next name. */
-struct walk_place {
+struct walk_position {
 	uint32_t pattern, part;
 };
 
@@ -21,7 +21,7 @@ struct walk_state {
 	size_t places;
 	struct walk_state *next; /* next state of the queue */
 	const char *path;
-	struct walk_place place[]; /* in ascending order */
+	struct walk_position place[]; /* in ascending order */
 };
 
 /* The state of a search: struct walk says what is searched. */
@@ -31,7 +31,7 @@ struct walk_search {
 	struct walk_state *last; /* last state of the queue */
 	size_t states;
 	struct walk_state *draft; /* the state that is being made; has room for all positions */
-	const char *fresh;
+	const char *fresh_name;
 	const char **name; /* the names to try at the current state */
 	size_t names;
 };
@@ -43,9 +43,9 @@ static struct glob_part walk_make_part(const char *name, size_t len)
 	struct glob_part part = {GLOB_LITERAL, name, len};
 
 	if (len == 2 && memcmp(name, "**", 2) == 0)
-		part.kind = GLOB_DEEP;
+		part.kind = GLOB_ANY_NAMES;
 	else if (glob_is_wild(name, len))
-		part.kind = len == 1 ? GLOB_ANY : GLOB_WILD;
+		part.kind = len == 1 ? GLOB_ONE_ANY_NAME : GLOB_NAME_WITH_STAR;
 	return part;
 }
 
@@ -60,7 +60,7 @@ struct glob walk_split_path(struct arena *arena, const char *path, bool below)
 		ARENA_APPEND(arena, part, parts, walk_make_part(at, len));
 		at += len;
 	}
-	if (below && (parts == 0 || part[parts - 1].kind != GLOB_DEEP))
+	if (below && (parts == 0 || part[parts - 1].kind != GLOB_ANY_NAMES))
 		ARENA_APPEND(arena, part, parts, walk_make_part("**", 2));
 	return (struct glob){part, parts};
 }
@@ -79,14 +79,14 @@ struct glob walk_join_globs(struct arena *arena, const struct glob *a, const str
 /* ---- states ---- */
 
 /* Adds a position to the draft and, when its part is "**", which can match no name, the next one. Applies facts. */
-static void walk_add_place(struct walk_search *search, uint32_t pattern, uint32_t part)
+static void walk_add_position(struct walk_search *search, uint32_t pattern, uint32_t part)
 {
 	const struct walk_pattern *of = &search->walk->pattern[pattern];
 	struct walk_state *draft = search->draft;
 
 	for (; part < of->glob.parts; part++) {
-		struct walk_place place = {pattern, part};
-		bool deep = of->glob.part[part].kind == GLOB_DEEP, last = part + 1 == of->glob.parts;
+		struct walk_position place = {pattern, part};
+		bool deep = of->glob.part[part].kind == GLOB_ANY_NAMES, last = part + 1 == of->glob.parts;
 
 		if (deep && last) { /* everything below matches: keep the facts, not the position */
 			draft->facts = (draft->facts & ~of->clears) | of->sets;
@@ -102,7 +102,7 @@ static void walk_add_place(struct walk_search *search, uint32_t pattern, uint32_
 }
 
 /* Removes the positions of patterns that cannot make a difference any more. */
-static void walk_drop_places(struct walk_search *search)
+static void walk_drop_decided_positions(struct walk_search *search)
 {
 	struct walk_state *draft = search->draft;
 	size_t kept = 0;
@@ -132,7 +132,7 @@ static bool walk_states_are_equal(const struct walk_state *a, const struct walk_
 
 static size_t walk_get_state_bytes(size_t places)
 {
-	return sizeof(struct walk_state) + places * sizeof(struct walk_place);
+	return sizeof(struct walk_state) + places * sizeof(struct walk_position);
 }
 
 /* Queues the draft with its path, unless an equal state is known or nothing below can differ. False: too many. */
@@ -140,12 +140,12 @@ static bool walk_queue_draft(struct walk_search *search, const char *path)
 {
 	const struct walk_state *draft = search->draft;
 	uint64_t stop = search->walk->stop;
-	size_t at = walk_hash_state(draft) % SLOTS, bytes = walk_get_state_bytes(draft->places);
+	size_t at = walk_hash_state(draft) % HASH_TABLE_SLOTS, bytes = walk_get_state_bytes(draft->places);
 	struct walk_state *state;
 
 	if (stop && (draft->facts & stop) == stop)
 		return true;
-	for (; search->slot[at]; at = (at + 1) % SLOTS)
+	for (; search->slot[at]; at = (at + 1) % HASH_TABLE_SLOTS)
 		if (walk_states_are_equal(search->slot[at], draft))
 			return true;
 	if (search->states == WALK_STATES_MAX)
@@ -162,7 +162,7 @@ static bool walk_queue_draft(struct walk_search *search, const char *path)
 }
 
 /* Makes the draft the state that follows `state` after `name`. */
-static void walk_follow_name(struct walk_search *search, const struct walk_state *state, const char *name)
+static void walk_compute_state_after_name(struct walk_search *search, const struct walk_state *state, const char *name)
 {
 	search->draft->facts = state->facts & UINT32_MAX;
 	search->draft->places = 0;
@@ -170,12 +170,12 @@ static void walk_follow_name(struct walk_search *search, const struct walk_state
 		uint32_t pattern = state->place[i].pattern, part = state->place[i].part;
 		const struct glob_part *of = &search->walk->pattern[pattern].glob.part[part];
 
-		if (of->kind == GLOB_DEEP)
-			walk_add_place(search, pattern, part);
+		if (of->kind == GLOB_ANY_NAMES)
+			walk_add_position(search, pattern, part);
 		else if (glob_part_matches(of, name, strlen(name)))
-			walk_add_place(search, pattern, part + 1);
+			walk_add_position(search, pattern, part + 1);
 	}
-	walk_drop_places(search);
+	walk_drop_decided_positions(search);
 }
 
 /* ---- names ---- */
@@ -193,7 +193,7 @@ static void walk_add_name(struct walk_search *search, const char *name, size_t l
 }
 
 /* Adds a name made from a part with "*": star number i becomes "x" if bit i of `filled` is set, else "". */
-static void walk_add_filled(struct walk_search *search, const struct glob_part *part, unsigned filled)
+static void walk_add_name_with_filled_stars(struct walk_search *search, const struct glob_part *part, unsigned filled)
 {
 	char name[NAME_BYTES_MAX + 1];
 	size_t len = 0;
@@ -209,20 +209,20 @@ static void walk_add_filled(struct walk_search *search, const struct glob_part *
 		walk_add_name(search, name, len);
 }
 
-static void walk_add_wild(struct walk_search *search, const struct glob_part *part)
+static void walk_add_names_matching_part(struct walk_search *search, const struct glob_part *part)
 {
 	unsigned stars = 0;
 
 	for (size_t i = 0; i < part->len; i++)
 		stars += part->text[i] == '*';
-	walk_add_filled(search, part, 0);
-	walk_add_filled(search, part, ~0U);
-	for (unsigned filled = 1; stars <= STARS_MAX && filled + 1 < 1U << stars; filled++)
-		walk_add_filled(search, part, filled);
+	walk_add_name_with_filled_stars(search, part, 0);
+	walk_add_name_with_filled_stars(search, part, ~0U);
+	for (unsigned filled = 1; stars <= WALK_STARS_FILLED_MAX && filled + 1 < 1U << stars; filled++)
+		walk_add_name_with_filled_stars(search, part, filled);
 }
 
 /* Sets can[i][j] when the rest of a from i and the rest of b from j can match the same text. */
-static void walk_compare_wilds(const struct glob_part *a, const struct glob_part *b, bool can[][NAME_BYTES_MAX + 2])
+static void walk_match_two_parts(const struct glob_part *a, const struct glob_part *b, bool can[][NAME_BYTES_MAX + 2])
 {
 	for (size_t i = a->len + 1; i-- > 0;)
 		for (size_t j = b->len + 1; j-- > 0;) {
@@ -239,14 +239,14 @@ static void walk_compare_wilds(const struct glob_part *a, const struct glob_part
 }
 
 /* Adds the shortest name that matches two parts with "*", if one does; `filled`: with "x" where both have a star. */
-static void walk_add_common(struct walk_search *search, const struct glob_part *a, const struct glob_part *b,
+static void walk_add_name_of_both(struct walk_search *search, const struct glob_part *a, const struct glob_part *b,
 			    bool filled)
 {
 	bool can[NAME_BYTES_MAX + 2][NAME_BYTES_MAX + 2];
 	char name[3 * NAME_BYTES_MAX];
 	size_t len = 0, i = 0, j = 0;
 
-	walk_compare_wilds(a, b, can);
+	walk_match_two_parts(a, b, can);
 	while (can[0][0] && (i < a->len || j < b->len)) {
 		bool star_a = i < a->len && a->text[i] == '*', star_b = j < b->len && b->text[j] == '*';
 
@@ -270,26 +270,26 @@ static void walk_add_common(struct walk_search *search, const struct glob_part *
 /* Collects the names to try at a state. The fresh name is first, so that the simplest witnesses are found first. */
 static void walk_collect_names(struct walk_search *search, const struct walk_state *state)
 {
-	const struct glob_part *wild[WILDS_MAX];
+	const struct glob_part *wild[WALK_WILD_PARTS_PAIRED_MAX];
 	size_t wilds = 0;
 
 	search->names = 0;
 	search->name = NULL;
-	walk_add_name(search, search->fresh, strlen(search->fresh));
+	walk_add_name(search, search->fresh_name, strlen(search->fresh_name));
 	for (size_t i = 0; i < state->places; i++) {
-		const struct walk_place *place = &state->place[i];
+		const struct walk_position *place = &state->place[i];
 		const struct glob_part *part = &search->walk->pattern[place->pattern].glob.part[place->part];
 
 		if (part->kind == GLOB_LITERAL)
 			walk_add_name(search, part->text, part->len);
-		if (part->kind != GLOB_WILD || part->len > NAME_BYTES_MAX)
+		if (part->kind != GLOB_NAME_WITH_STAR || part->len > NAME_BYTES_MAX)
 			continue;
-		walk_add_wild(search, part);
+		walk_add_names_matching_part(search, part);
 		for (size_t j = 0; j < wilds; j++) {
-			walk_add_common(search, part, wild[j], false);
-			walk_add_common(search, part, wild[j], true);
+			walk_add_name_of_both(search, part, wild[j], false);
+			walk_add_name_of_both(search, part, wild[j], true);
 		}
-		if (wilds < WILDS_MAX)
+		if (wilds < WALK_WILD_PARTS_PAIRED_MAX)
 			wild[wilds++] = part;
 	}
 }
@@ -304,7 +304,7 @@ static const char *walk_find_fresh_name(const struct walk *walk)
 		for (size_t j = 0; j < walk->pattern[i].glob.parts; j++) {
 			const struct glob_part *part = &walk->pattern[i].glob.part[j];
 
-			if ((part->kind == GLOB_LITERAL || part->kind == GLOB_WILD) &&
+			if ((part->kind == GLOB_LITERAL || part->kind == GLOB_NAME_WITH_STAR) &&
 			    glob_part_matches(part, names[at], strlen(names[at]))) {
 				at++;
 				i = (size_t)-1; /* start again with the first pattern */
@@ -327,7 +327,7 @@ static bool walk_search_state(struct walk_search *search, const struct walk_stat
 
 		if (len < 0 || (size_t)len >= sizeof(path))
 			continue;
-		walk_follow_name(search, state, search->name[i]);
+		walk_compute_state_after_name(search, state, search->name[i]);
 		search->draft->facts |= search->walk->visit(search->walk->ctx, path);
 		if (!walk_queue_draft(search, path))
 			return false;
@@ -337,16 +337,16 @@ static bool walk_search_state(struct walk_search *search, const struct walk_stat
 
 bool walk_visit_paths(const struct walk *walk)
 {
-	struct walk_search search = {.walk = walk, .fresh = walk_find_fresh_name(walk)};
+	struct walk_search search = {.walk = walk, .fresh_name = walk_find_fresh_name(walk)};
 	size_t most = 0;
 
 	for (size_t i = 0; i < walk->patterns; i++)
 		most += walk->pattern[i].glob.parts;
-	search.slot = arena_alloc(walk->arena, SLOTS * sizeof(*search.slot));
+	search.slot = arena_alloc(walk->arena, HASH_TABLE_SLOTS * sizeof(*search.slot));
 	search.draft = arena_alloc(walk->arena, walk_get_state_bytes(most));
 	for (size_t i = 0; i < walk->patterns; i++)
-		walk_add_place(&search, (uint32_t)i, 0);
-	walk_drop_places(&search);
+		walk_add_position(&search, (uint32_t)i, 0);
+	walk_drop_decided_positions(&search);
 	if (!walk_queue_draft(&search, ""))
 		return false;
 	for (const struct walk_state *state = search.last; state; state = state->next)

@@ -5,7 +5,7 @@
 enum diff_level diff_get_level(enum verdict verdict, const char *reason)
 {
 	if (verdict == VERDICT_REDIRECT || verdict == VERDICT_PROVIDE)
-		return DIFF_OTHER;
+		return DIFF_OTHER_OBJECT;
 	if (verdict != VERDICT_ALLOW)
 		return DIFF_DENIED;
 	return strcmp(reason, "public") == 0 ? DIFF_PUBLIC : DIFF_ALLOWED;

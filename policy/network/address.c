@@ -5,7 +5,10 @@
 
 #include "policy/network/net.h"
 
-/* The weakest net_lift that permits a class, the strictest first: none, NET_LIFT_NAMED, NET_LIFT_PRIVATE. */
+/*
+ * The weakest net_lifted_refusals that permits a class, the strictest first: none, NET_LIFT_PRIVATE_AND_LOOPBACK,
+ * NET_LIFT_PRIVATE.
+ */
 enum lifted_by { BY_NOTHING, BY_NAME, BY_PRIVATE };
 
 struct address_block {
@@ -63,7 +66,7 @@ static const struct address_block blocks_v6[] = {
 /* IPv6 prefixes whose addresses contain an IPv4 address at an offset. */
 struct address_embedding {
 	unsigned char prefix[16];
-	unsigned bits;
+	unsigned prefix_bits;
 	unsigned offset;
 	unsigned char mask; /* XORed with each byte of the IPv4 address */
 };
@@ -109,7 +112,7 @@ static const struct address_block *address_find_embedded(const unsigned char *ad
 		const struct address_block *found;
 		unsigned char v4[4];
 
-		if (!address_has_prefix(address, embedding->prefix, embedding->bits))
+		if (!address_has_prefix(address, embedding->prefix, embedding->prefix_bits))
 			continue;
 		*ret_embedded = true;
 		for (size_t j = 0; j < sizeof(v4); j++)
@@ -159,11 +162,11 @@ const char *net_address_get_class(const struct sockaddr *address)
 	return block ? block->reason : NULL;
 }
 
-const char *net_address_get_refusal_reason(const struct sockaddr *address, enum net_lift lift)
+const char *net_address_get_refusal_reason(const struct sockaddr *address, enum net_lifted_refusals lift)
 {
 	const struct address_block *block = address_find_block(address);
 	bool lifted = block && ((lift == NET_LIFT_PRIVATE && block->lift == BY_PRIVATE) ||
-				(lift == NET_LIFT_NAMED && block->lift != BY_NOTHING));
+				(lift == NET_LIFT_PRIVATE_AND_LOOPBACK && block->lift != BY_NOTHING));
 
 	return block && !lifted ? block->reason : NULL;
 }

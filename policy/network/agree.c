@@ -92,14 +92,13 @@ static void agree_check_addresses(struct compiler *compiler, const struct net_fi
 		return;
 	for (size_t i = 0; i < fixed->addresses; i++) {
 		const struct sockaddr *address = (const struct sockaddr *)&fixed->address[i];
-		const char *refused =
-			net_address_get_refusal_reason(address,
-						       rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE);
+		const char *refused = net_address_get_refusal_reason(
+			address, rule->private_addresses ? NET_LIFT_PRIVATE_AND_LOOPBACK : NET_LIFT_NONE);
 		char text[NET_ADDRESS_TEXT];
 
 		lifts = lifts || net_address_get_class(address);
 		net_address_format(address, text);
-		if (refused && net_address_get_refusal_reason(address, NET_LIFT_NAMED))
+		if (refused && net_address_get_refusal_reason(address, NET_LIFT_PRIVATE_AND_LOOPBACK))
 			compiler_add_error(compiler, fixed->where, "%s is never connected to (%s); remove it", text,
 				      refused);
 		else if (refused)
@@ -113,7 +112,7 @@ static void agree_check_addresses(struct compiler *compiler, const struct net_fi
 			      "remove it");
 }
 
-void net_check_agreement(struct compiler *compiler)
+void net_check_contradictions(struct compiler *compiler)
 {
 	const struct policy_network *network = &compiler->policy->network;
 

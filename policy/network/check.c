@@ -92,7 +92,7 @@ static int check_literal_address(const struct net_rule *rule, char *why, size_t 
 	if (!net_address_parse(rule->host, &address))
 		return 0;
 	denied = net_address_get_class((const struct sockaddr *)&address);
-	never = net_address_get_refusal_reason((const struct sockaddr *)&address, NET_LIFT_NAMED);
+	never = net_address_get_refusal_reason((const struct sockaddr *)&address, NET_LIFT_PRIVATE_AND_LOOPBACK);
 	if (never)
 		(void)snprintf(why, cap, "names an address that is never connected to (%s); remove the rule", never);
 	else if (denied && !rule->private_addresses)

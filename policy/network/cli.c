@@ -51,7 +51,7 @@ static bool net_cli_add_rule(struct net_cli *cli, const char *host, uint16_t num
 	if (net_rule_check_fields(&rule, why, sizeof(why)) < 0)
 		return net_cli_fail(cli, why);
 	ARENA_APPEND(cli->arena, network->rule, network->rules, rule);
-	network->said = NET_SAID;
+	network->said = NET_SECTION_GIVEN;
 	return true;
 }
 
@@ -83,13 +83,13 @@ static bool net_cli_add_private(struct net_cli *cli)
 static bool net_cli_add_listen(struct net_cli *cli)
 {
 	struct policy_network *network = cli->network;
-	struct net_range range = {.label = net_cli_describe_option(cli)};
+	struct net_listen_range range = {.label = net_cli_describe_option(cli)};
 
 	if (net_range_parse(cli->text, &range) < 0)
 		return net_cli_fail(cli, "must be a port such as 8000, a range 9000-9010, 0 (any the kernel chooses) "
 					 "or \"*\"");
 	ARENA_APPEND(cli->arena, network->listen, network->listens, range);
-	network->said = NET_SAID;
+	network->said = NET_SECTION_GIVEN;
 	return true;
 }
 
@@ -188,13 +188,13 @@ int source_network_from_cli(struct arena *arena, const struct policy_cli *option
 			good = lists[i].add(&cli) && good;
 		}
 	}
-	if (options->no_net && source->network.said == NET_SAID) {
+	if (options->no_net && source->network.said == NET_SECTION_GIVEN) {
 		policy_errors_add(errors,
 				  "command line: --no-net: contradicts --allow-host, --allow and --listen; keep one of "
 				  "them");
 		good = false;
 	}
 	if (options->no_net)
-		source->network.said = NET_NOTHING;
+		source->network.said = NET_SECTION_NONE;
 	return good ? 0 : -EINVAL;
 }

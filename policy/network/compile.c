@@ -79,7 +79,7 @@ static void net_compile_add_secret(struct compiler *compiler, const struct sourc
 	network->secret[at] = secret;
 }
 
-static void net_compile_set_values(struct compiler *compiler, const struct source *source)
+static void net_compile_copy_single_values(struct compiler *compiler, const struct source *source)
 {
 	struct policy_network *network = &compiler->policy->network;
 	const struct policy_network *from = &source->network;
@@ -87,7 +87,7 @@ static void net_compile_set_values(struct compiler *compiler, const struct sourc
 	if (from->upstream_ca)
 		network->upstream_ca =
 			net_compile_find_file(compiler, source, from->upstream_ca, from->upstream_ca_where);
-	if (from->proxy != NET_PROXY_UNSAID)
+	if (from->proxy != NET_PROXY_NOT_GIVEN)
 		network->proxy = from->proxy;
 	if (from->pool.v4_bits) {
 		network->pool.v4 = from->pool.v4;
@@ -159,15 +159,16 @@ void compile_network(struct compiler *compiler, struct source *const *sources, s
 	for (size_t i = 0; i < count; i++) {
 		const struct policy_network *from = &sources[i]->network;
 
-		if (from->said == NET_NOTHING) /* "none" discards what earlier files have, except denies and secrets */
+		/* "none" discards what earlier files have, except denies and secrets */
+		if (from->said == NET_SECTION_NONE)
 			*network = (struct policy_network){.deny = network->deny,
 							   .denies = network->denies,
 							   .secret = network->secret,
 							   .secrets = network->secrets};
-		if (from->said != NET_UNSAID)
+		if (from->said != NET_SECTION_ABSENT)
 			network->said = from->said;
 		net_compile_add_lists(compiler, from);
-		net_compile_set_values(compiler, sources[i]);
+		net_compile_copy_single_values(compiler, sources[i]);
 		for (size_t j = 0; j < from->secrets; j++)
 			net_compile_add_secret(compiler, sources[i], from->secret[j]);
 	}
@@ -177,7 +178,7 @@ void compile_network(struct compiler *compiler, struct source *const *sources, s
 		compiler_add_error(compiler, "network.allow", "more than %d rules in all files together; use wildcards",
 			      NET_RULES_MAX);
 	else
-		net_check_agreement(compiler);
+		net_check_contradictions(compiler);
 	if (!compiler->failed)
 		net_warn_of_mistakes(compiler);
 	if (policy_is_observing(compiler->policy))

@@ -6,7 +6,7 @@
 #include "policy/arena.h"
 #include "policy/network/network.h"
 
-#define METHODS_MAX 256
+#define HTTP_METHODS_BYTES_MAX 256
 
 /* These checks return what is wrong, as the end of a message, or NULL. */
 static const char *http_rule_check_method(const char *method, size_t len)
@@ -34,7 +34,7 @@ static const char *http_rule_check_methods(const char *methods, size_t len)
 {
 	if (len == 1 && methods[0] == '*')
 		return NULL;
-	if (len > METHODS_MAX)
+	if (len > HTTP_METHODS_BYTES_MAX)
 		return "has more methods than there are";
 	for (size_t at = 0;; at++) {
 		const char *comma = memchr(methods + at, ',', len - at);
@@ -48,7 +48,7 @@ static const char *http_rule_check_methods(const char *methods, size_t len)
 }
 
 /* True when a "**" of the path is not a whole segment. */
-static bool http_rule_has_bad_stars(const char *path)
+static bool http_rule_has_partial_double_star(const char *path)
 {
 	const char *stars = path;
 
@@ -70,7 +70,7 @@ static const char *http_rule_check_path(const char *path, char *text, size_t cap
 		return "has no path that begins with \"/\"; write \"GET /path/**\", or \"GET /**\" for all";
 	if (strchr(path, '?'))
 		return "has a \"?\" in it; queries are not judged, leave it out";
-	if (http_rule_has_bad_stars(path))
+	if (http_rule_has_partial_double_star(path))
 		return "has \"**\" inside a segment; it stands alone between slashes";
 	ret = net_path_normalise(path, strlen(path), normal, NULL);
 	if (ret == -ENAMETOOLONG || strlen(path) > NET_PATH_MAX / 4)

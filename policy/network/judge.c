@@ -7,7 +7,7 @@
 
 bool policy_net_is_enabled(const struct policy *policy)
 {
-	return policy->network.said == NET_SAID;
+	return policy->network.said == NET_SECTION_GIVEN;
 }
 
 const struct net_rule *policy_net_get_rules(const struct policy *policy, size_t *ret_count)
@@ -40,12 +40,12 @@ const char *policy_net_get_upstream_ca(const struct policy *policy)
 
 bool policy_net_offers_proxy(const struct policy *policy)
 {
-	return policy->network.proxy == NET_PROXY_ON || policy->network.proxy == NET_PROXY_ENV;
+	return policy->network.proxy == NET_PROXY_ON || policy->network.proxy == NET_PROXY_ON_WITH_VARIABLES;
 }
 
 bool policy_net_sets_proxy_variables(const struct policy *policy)
 {
-	return policy->network.proxy == NET_PROXY_ENV;
+	return policy->network.proxy == NET_PROXY_ON_WITH_VARIABLES;
 }
 
 struct net_pool policy_net_get_pool(const struct policy *policy)
@@ -155,8 +155,8 @@ static struct net_verdict judge_note_observed(struct net_verdict verdict, const 
 	return verdict;
 }
 
-/* Like policy_find_closed_network(), but asks `policy` itself, even if that is an observing one. */
-static const char *judge_find_closed(const struct policy *policy)
+/* Like policy_find_closer_of_network(), but asks `policy` itself, even if that is an observing one. */
+static const char *judge_find_closer_of_network(const struct policy *policy)
 {
 	uint32_t closed = policy->fired ? *policy->fired & policy->after_network : 0;
 
@@ -170,8 +170,8 @@ static struct net_verdict judge_connect(const struct policy *policy, const char 
 	const struct net_rule *rule;
 	size_t at = 0;
 
-	if (judge_find_closed(policy))
-		return (struct net_verdict){.label = judge_find_closed(policy), .reason = "after_read"};
+	if (judge_find_closer_of_network(policy))
+		return (struct net_verdict){.label = judge_find_closer_of_network(policy), .reason = "after_read"};
 	if (deny)
 		return judge_make_denial(deny);
 	rule = judge_find_next_match(policy, &at, host, port, udp, &reason);
@@ -274,8 +274,8 @@ static struct net_verdict judge_request(const struct policy *policy, const char 
 	bool some = false;
 	size_t at = 0;
 
-	if (judge_find_closed(policy))
-		return (struct net_verdict){.label = judge_find_closed(policy), .reason = "after_read"};
+	if (judge_find_closer_of_network(policy))
+		return (struct net_verdict){.label = judge_find_closer_of_network(policy), .reason = "after_read"};
 	if (deny)
 		return judge_make_denial(deny);
 	if (strcmp(method, "CONNECT") == 0 || strcmp(method, "TRACE") == 0)
@@ -308,7 +308,8 @@ struct net_verdict policy_net_judge_request(const struct policy *policy, const c
 	return judge_note_observed(verdict, &judged, ECONNREFUSED);
 }
 
-bool policy_net_sees_requests(const struct policy *policy, const struct net_rule *rule, const char *host, unsigned port)
+bool policy_net_judges_requests(const struct policy *policy, const struct net_rule *rule, const char *host,
+				unsigned port)
 {
 	return rule->proto == NET_HTTP || (rule->proto == NET_HTTPS && policy_net_intercepts_tls(policy, host, port));
 }
@@ -322,18 +323,18 @@ struct net_verdict policy_net_judge_url(const struct policy *policy, const struc
 		return verdict;
 	if ((rule->proto == NET_HTTPS) != request->tls)
 		return (struct net_verdict){.label = verdict.label, .reason = "proto_not_granted"};
-	if (!policy_net_sees_requests(policy, rule, request->host, request->port))
+	if (!policy_net_judges_requests(policy, rule, request->host, request->port))
 		return verdict;
 	return policy_net_judge_request(policy, request->host, request->port, request->method, request->path,
-					request->upgrade);
+					request->asks_for_websocket);
 }
 
 static struct net_verdict judge_listen(const struct policy *policy, unsigned port)
 {
-	if (judge_find_closed(policy))
-		return (struct net_verdict){.label = judge_find_closed(policy), .reason = "after_read"};
+	if (judge_find_closer_of_network(policy))
+		return (struct net_verdict){.label = judge_find_closer_of_network(policy), .reason = "after_read"};
 	for (size_t i = 0; i < policy->network.listens; i++) {
-		const struct net_range *range = &policy->network.listen[i];
+		const struct net_listen_range *range = &policy->network.listen[i];
 
 		if (port >= range->first && port <= range->last)
 			return (struct net_verdict){.allow = true, .label = range->label, .reason = "granted"};

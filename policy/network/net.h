@@ -102,13 +102,13 @@ struct net_verdict policy_net_judge_request(const struct policy *policy, const c
 /* True when the "http" of a rule allows a request, or the rule has none. `path` is net_path_normalise()'s. */
 bool net_rule_allows_request(const struct net_rule *rule, const char *method, const char *path, bool upgrade);
 /* True when callgate judges each request to this endpoint of a rule: plain HTTP, or TLS is intercepted. */
-bool policy_net_sees_requests(const struct policy *policy, const struct net_rule *rule, const char *host,
+bool policy_net_judges_requests(const struct policy *policy, const struct net_rule *rule, const char *host,
 			      unsigned port);
 struct net_request {
 	const char *host; /* canonical */
 	unsigned port;
 	bool tls; /* https, wss */
-	bool upgrade;
+	bool asks_for_websocket;
 	const char *method;
 	const char *path; /* normalised */
 };
@@ -181,13 +181,14 @@ int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_MA
  */
 const char *net_address_get_class(const struct sockaddr *address);
 /* Classes that a rule permits besides public addresses. Never metadata, multicast, broadcast and unspecified. */
-enum net_lift {
+enum net_lifted_refusals {
 	NET_LIFT_NONE,
 	NET_LIFT_PRIVATE, /* "private": true: the classes private, documentation and benchmark */
-	NET_LIFT_NAMED,   /* "private": true, and the policy names the address: also loopback and link_local */
+	/* "private": true, and the policy names the address: also loopback and link_local */
+	NET_LIFT_PRIVATE_AND_LOOPBACK,
 };
 /* Returns the class that forbids to connect to an address; NULL: it may be connected to. */
-const char *net_address_get_refusal_reason(const struct sockaddr *address, enum net_lift lift);
+const char *net_address_get_refusal_reason(const struct sockaddr *address, enum net_lifted_refusals lift);
 /* Parses an address that inet_pton(3) accepts. False: it is no address. */
 bool net_address_parse(const char *text, struct sockaddr_storage *ret_address);
 /* Returns the 4 or 16 bytes of an AF_INET or AF_INET6 address, in network byte order. Borrowed. */

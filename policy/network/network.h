@@ -22,7 +22,7 @@ struct net_deny {
 };
 
 /* An item of network.listen. */
-struct net_range {
+struct net_listen_range {
 	uint16_t first, last;
 	const char *label;
 };
@@ -36,16 +36,16 @@ struct net_fixed_host {
 };
 
 enum net_section_state {
-	NET_UNSAID,  /* the file has no "network" */
-	NET_NOTHING, /* "none": discards the networks of earlier files */
-	NET_SAID,
+	NET_SECTION_ABSENT,  /* the file has no "network" */
+	NET_SECTION_NONE, /* "none": discards the networks of earlier files */
+	NET_SECTION_GIVEN,
 };
 
 enum net_proxy {
-	NET_PROXY_UNSAID,
+	NET_PROXY_NOT_GIVEN,
 	NET_PROXY_OFF,
 	NET_PROXY_ON,
-	NET_PROXY_ENV, /* a proxy is offered, and the environment of the program names it */
+	NET_PROXY_ON_WITH_VARIABLES, /* a proxy is offered, and the environment of the program names it */
 };
 
 /* The "network" and "secrets" of one file, or of all files merged. */
@@ -55,7 +55,7 @@ struct policy_network {
 	size_t rules;
 	struct net_deny *deny;
 	size_t denies;
-	struct net_range *listen;
+	struct net_listen_range *listen;
 	size_t listens;
 	struct net_fixed_host *fixed;
 	size_t fixeds;
@@ -86,7 +86,7 @@ bool net_is_wildcard(const char *pattern);
 /* Parses a port from 1 to 65535. 0 or -EINVAL. */
 int net_port_parse(const char *text, uint16_t *ret_port);
 /* Parses "8000", "9000-9010", "0" (a port that the kernel chooses) or "*"; sets first and last. 0 or -EINVAL. */
-int net_range_parse(const char *text, struct net_range *ret_range);
+int net_range_parse(const char *text, struct net_listen_range *ret_range);
 /* Parses "HOST[:PORT]"; the default port is 443. Returns as net_pattern_parse. */
 int net_endpoint_parse(const char *text, char ret_pattern[NET_HOST_MAX], uint16_t *ret_port, const char **ret_why);
 

@@ -4,12 +4,12 @@
  */
 #include "policy/model.h"
 
-#define EVERY_METHOD "*"
+#define ANY_HTTP_METHOD "*"
 
 /* Adds a rule for every public endpoint. port 0: every port. http: each request is judged. */
 static void observe_add_endpoints(struct compiler *compiler, enum net_proto proto, uint16_t port, bool http)
 {
-	static const struct net_http_rule any[] = {{EVERY_METHOD, "/**", false}, {"GET", "/**", true}};
+	static const struct net_http_rule any[] = {{ANY_HTTP_METHOD, "/**", false}, {"GET", "/**", true}};
 	struct policy_network *network = &compiler->policy->network;
 	struct net_rule rule = {
 		.index = network->rules,
@@ -35,9 +35,9 @@ static void observe_add_endpoints(struct compiler *compiler, enum net_proto prot
 void compile_observing_network(struct compiler *compiler)
 {
 	struct policy_network *network = &compiler->policy->network;
-	const struct net_range every = {.first = 0, .last = 65535, .label = "observe: every port"};
+	const struct net_listen_range every = {.first = 0, .last = 65535, .label = "observe: every port"};
 
-	if (network->said != NET_SAID)
+	if (network->said != NET_SECTION_GIVEN)
 		return;
 	observe_add_endpoints(compiler, NET_HTTPS, 443, true);
 	observe_add_endpoints(compiler, NET_HTTP, 80, true);

@@ -7,7 +7,7 @@
 
 #include "policy/model.h"
 
-#define ABSENT_TEXT_LEN UINT32_MAX /* stands for a NULL text where the length of a text is expected */
+#define PACK_LEN_OF_NULL_TEXT UINT32_MAX /* stands for a NULL text where the length of a text is expected */
 
 /* State of packing or unpacking. Both use the same functions, so that they cannot differ. */
 struct packer {
@@ -36,7 +36,7 @@ static void pack_bytes(struct packer *packer, void *bytes, size_t len)
 
 static void pack_text(struct packer *packer, const char **text)
 {
-	uint32_t len = packer->out && *text ? (uint32_t)strlen(*text) : ABSENT_TEXT_LEN;
+	uint32_t len = packer->out && *text ? (uint32_t)strlen(*text) : PACK_LEN_OF_NULL_TEXT;
 
 	PACK(packer, len);
 	if (packer->out) {
@@ -45,7 +45,7 @@ static void pack_text(struct packer *packer, const char **text)
 		return;
 	}
 	*text = NULL;
-	if (len == ABSENT_TEXT_LEN || packer->error < 0)
+	if (len == PACK_LEN_OF_NULL_TEXT || packer->error < 0)
 		return;
 	if (len > packer->left) {
 		packer->error = -EINVAL;
@@ -133,7 +133,7 @@ static void pack_deny(struct packer *packer, struct net_deny *deny)
 	PACK(packer, deny->on_deny);
 }
 
-static void pack_range(struct packer *packer, struct net_range *range)
+static void pack_range(struct packer *packer, struct net_listen_range *range)
 {
 	_Static_assert(sizeof(*range) == 16, "every field of a range is packed");
 	PACK(packer, range->first);

@@ -14,7 +14,7 @@ static bool net_path_is_unreserved(unsigned char c)
 }
 
 /* True for characters that need no escape in a path: RFC 3986, 3.3, pchar and "/". */
-static bool net_path_is_plain(unsigned char c)
+static bool net_path_char_needs_no_escape(unsigned char c)
 {
 	return net_path_is_unreserved(c) || (c && strchr("!$&'()*+,;=:@/", c));
 }
@@ -22,8 +22,8 @@ static bool net_path_is_plain(unsigned char c)
 struct path_writer {
 	char *out; /* has NET_PATH_MAX bytes */
 	size_t len;
-	size_t segment; /* start of the current segment, which is after its "/" */
-	bool escaped;   /* the current segment has a dot that was written as an escape */
+	size_t segment_start; /* start of the current segment, which is after its "/" */
+	bool segment_had_escaped_dot;   /* the current segment has a dot that was written as an escape */
 };
 
 static int net_path_put_escape(struct path_writer *writer, unsigned char c)
@@ -40,7 +40,7 @@ static int net_path_put_escape(struct path_writer *writer, unsigned char c)
 
 static int net_path_put_char(struct path_writer *writer, unsigned char c)
 {
-	if (!net_path_is_plain(c))
+	if (!net_path_char_needs_no_escape(c))
 		return net_path_put_escape(writer, c);
 	if (writer->len + 1 >= NET_PATH_MAX)
 		return -ENAMETOOLONG;
@@ -58,7 +58,7 @@ static int net_path_normalise_escape(struct path_writer *writer, const char *esc
 	if (c < 0x20 || c == 0x7f || c == '\\')
 		return -EINVAL;
 	if (c == '.')
-		writer->escaped = true;
+		writer->segment_had_escaped_dot = true;
 	return net_path_is_unreserved(c) ? net_path_put_char(writer, c) : net_path_put_escape(writer, c);
 }
 
@@ -66,7 +66,7 @@ static int net_path_normalise_escape(struct path_writer *writer, const char *esc
  * Overlong UTF-8 writes an ASCII character with more bytes than necessary (C0 AE, E0 80 AE, F0 80 80 AE …). When the
  * byte at `to` ends such a sequence, returns how many bytes of the sequence come before it. Else 0.
  */
-static size_t net_path_measure_overlong(const unsigned char *text, size_t to)
+static size_t net_path_count_overlong_bytes(const unsigned char *text, size_t to)
 {
 	static const unsigned char first[] = {0xe0, 0xf0, 0xf8, 0xfc};
 	size_t zeros = 0;
@@ -100,7 +100,7 @@ static bool net_path_decode(char *text, size_t *len)
 		text[to] = (char)(high << 4 | low);
 		at += 3;
 		some = true;
-		before = net_path_measure_overlong((const unsigned char *)text, to);
+		before = net_path_count_overlong_bytes((const unsigned char *)text, to);
 		if (before) {
 			text[to - before] = (char)((text[to - 1] & 1) << 6 | (text[to] & 0x3f));
 			to -= before;
@@ -152,18 +152,18 @@ static bool net_path_has_encoded_dots(const char *segment, size_t len)
  */
 static int net_path_end_segment(struct path_writer *writer, bool *ret_gone)
 {
-	const char *segment = writer->out + writer->segment;
-	size_t len = writer->len - writer->segment, dots = 0;
+	const char *segment = writer->out + writer->segment_start;
+	size_t len = writer->len - writer->segment_start, dots = 0;
 
 	*ret_gone = false;
 	while (dots < len && segment[dots] == '.')
 		dots++;
 	if (dots < len || dots == 0 || dots > 2)
 		return net_path_has_encoded_dots(segment, len) ? -EINVAL : 0;
-	if (writer->escaped)
+	if (writer->segment_had_escaped_dot)
 		return -EINVAL;
 	*ret_gone = true;
-	writer->len = writer->segment;
+	writer->len = writer->segment_start;
 	if (dots == 1)
 		return 0;
 	if (writer->len == 1)
@@ -178,8 +178,8 @@ static int net_path_begin_segment(struct path_writer *writer, bool gone)
 {
 	int ret = gone ? 0 : net_path_put_char(writer, '/');
 
-	writer->segment = writer->len;
-	writer->escaped = false;
+	writer->segment_start = writer->len;
+	writer->segment_had_escaped_dot = false;
 	return ret;
 }
 
@@ -257,11 +257,11 @@ static bool net_path_is_whole_segment(const struct match_state *matching)
 }
 
 /* Matches the next element of the pattern. False when the path differs. */
-static bool net_path_match_step(struct match_state *matching)
+static bool net_path_match_next_element(struct match_state *matching)
 {
 	const char *path = matching->path;
 
-	if (strncmp(matching->pattern, "/**", 3) == 0) { /* matches nothing, until net_path_match_longer() */
+	if (strncmp(matching->pattern, "/**", 3) == 0) { /* matches nothing, until net_path_backtrack_to_star() */
 		if (*path && *path != '/')
 			return false;
 		matching->deep_pattern = matching->pattern += 3;
@@ -285,7 +285,7 @@ static bool net_path_match_step(struct match_state *matching)
 }
 
 /* Backtracks: makes the latest star match more. False when no star can. */
-static bool net_path_match_longer(struct match_state *matching)
+static bool net_path_backtrack_to_star(struct match_state *matching)
 {
 	if (matching->one_pattern && *matching->one_path && !net_path_is_slash(matching->one_path)) {
 		matching->pattern = matching->one_pattern;
@@ -310,7 +310,7 @@ bool net_path_matches(const char *pattern, const char *path)
 	struct match_state matching = {.start = pattern, .pattern = pattern, .path = path};
 
 	while (*matching.pattern || *matching.path)
-		if (!net_path_match_step(&matching) && !net_path_match_longer(&matching))
+		if (!net_path_match_next_element(&matching) && !net_path_backtrack_to_star(&matching))
 			return false;
 	return true;
 }

@@ -19,7 +19,7 @@ bool net_is_address(const char *host)
 }
 
 /* True when a wildcard below the name would match hosts that anybody can register ("*.com"). */
-static bool pattern_is_public(const char *name)
+static bool net_pattern_is_public_suffix(const char *name)
 {
 	const psl_ctx_t *list = psl_builtin();
 
@@ -52,7 +52,7 @@ int net_pattern_parse(const char *text, char ret_pattern[NET_HOST_MAX], const ch
 		*ret_why = "is the run's own loopback; see \"listen\", or name the address \"127.0.0.1\"";
 	else if (stars && net_is_address(host))
 		*ret_why = "is a wildcard before an address; write the address alone";
-	else if (stars && pattern_is_public(host))
+	else if (stars && net_pattern_is_public_suffix(host))
 		*ret_why = "would be the hosts of anybody who registers a name there; name the domains";
 	else if (stars + strlen(host) >= NET_HOST_MAX)
 		*ret_why = "is longer than a host name can be";
@@ -91,10 +91,10 @@ int net_port_parse(const char *text, uint16_t *ret_port)
 	return 0;
 }
 
-int net_range_parse(const char *text, struct net_range *ret_range)
+int net_range_parse(const char *text, struct net_listen_range *ret_range)
 {
 	const char *dash = strchr(text, '-');
-	struct net_range range = {0};
+	struct net_listen_range range = {0};
 	char first[8];
 
 	if (strcmp(text, "*") == 0) {

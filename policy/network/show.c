@@ -91,7 +91,7 @@ static int net_show_deny(json_t *list, const struct net_deny *deny)
 	return json_array_append_new(list, object) | ret;
 }
 
-static json_t *net_show_range(const struct net_range *range)
+static json_t *net_show_range(const struct net_listen_range *range)
 {
 	if (range->first == 0 && range->last == 65535)
 		return json_string("*");
@@ -170,16 +170,16 @@ int policy_show_network(struct json_t *root, const struct policy_network *networ
 	json_t *object;
 	int ret = net_show_secrets(root, network);
 
-	if (network->said == NET_NOTHING)
+	if (network->said == NET_SECTION_NONE)
 		return ret | json_object_set_new(root, "network", json_string("none"));
-	if (network->said == NET_UNSAID)
+	if (network->said == NET_SECTION_ABSENT)
 		return ret;
 	object = json_object();
 	ret |= json_object_set_new(object, "default", json_string("deny"));
 	ret |= net_show_lists(object, network);
 	if (network->upstream_ca)
 		ret |= json_object_set_new(object, "upstream_ca", json_string(network->upstream_ca));
-	if (network->proxy == NET_PROXY_ENV)
+	if (network->proxy == NET_PROXY_ON_WITH_VARIABLES)
 		ret |= json_object_set_new(object, "proxy", json_string("env"));
 	else if (network->proxy == NET_PROXY_ON)
 		ret |= json_object_set_new(object, "proxy", json_true());

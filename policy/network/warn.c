@@ -7,7 +7,7 @@
  * True for hosting services that serve many customers' sites at one address. Without TLS interception only the SNI is
  * checked: the Host header inside may name another customer's site (domain fronting).
  */
-static bool net_warn_host_is_shared(const char *host)
+static bool net_warn_host_is_shared_hosting(const char *host)
 {
 	static const char *const shared[] = {
 		"**.akamai.net", "**.akamaiedge.net", "**.akamaihd.net", "**.akamaized.net", "**.amplifyapp.com",
@@ -44,10 +44,10 @@ void net_warn_of_mistakes(struct compiler *compiler)
 {
 	const struct policy_network *network = &compiler->policy->network;
 
-	for (size_t i = 0; i < network->rules && network->said == NET_SAID; i++) {
+	for (size_t i = 0; i < network->rules && network->said == NET_SECTION_GIVEN; i++) {
 		const struct net_rule *rule = &network->rule[i];
 
-		if (rule->proto == NET_HTTPS && rule->http_count == 0 && net_warn_host_is_shared(rule->host))
+		if (rule->proto == NET_HTTPS && rule->http_count == 0 && net_warn_host_is_shared_hosting(rule->host))
 			compiler_add_warning(compiler,
 				       "%s: warning: %s is served together with other customers' sites, which TLS "
 				       "pass-through can reach; add \"http\" rules, so that the requests are judged",
@@ -56,15 +56,15 @@ void net_warn_of_mistakes(struct compiler *compiler)
 			compiler_add_warning(compiler, "%s: warning: allows nothing: a deny rule beats it",
 					     rule->where);
 	}
-	for (size_t i = 0; i < network->fixeds && network->said == NET_SAID; i++)
+	for (size_t i = 0; i < network->fixeds && network->said == NET_SECTION_GIVEN; i++)
 		if (!net_warn_has_rule(network, network->fixed[i].host))
 			compiler_add_warning(compiler, "%s: warning: no rule allows %s", network->fixed[i].where,
 				       network->fixed[i].host);
-	for (size_t i = 0; i < network->secrets && network->said == NET_UNSAID; i++)
+	for (size_t i = 0; i < network->secrets && network->said == NET_SECTION_ABSENT; i++)
 		compiler_add_warning(compiler,
 				     "%s: warning: nothing allows a connection, so the program gets no placeholder",
 				     network->secret[i].where);
-	for (size_t i = 0; i < network->secrets && network->said == NET_SAID; i++)
+	for (size_t i = 0; i < network->secrets && network->said == NET_SECTION_GIVEN; i++)
 		for (const char *const *host = network->secret[i].hosts; *host; host++)
 			if (!net_warn_has_rule(network, *host))
 				compiler_add_warning(compiler,

@@ -8,7 +8,8 @@ static void after_check(struct parser *parser, const json_t *object, const struc
 				    "{\"network\": \"none\"}}");
 	if (!json_object_get(object, "then"))
 		parser_fail(parser, "lacks \"then\"; write {\"network\": \"none\"}, {\"write\": [...]} or both");
-	else if (!after->network && !after->write && json_object_size(json_object_get(object, "then")) == 0)
+	else if (!after->closes_network && !after->closes_writing &&
+		 json_object_size(json_object_get(object, "then")) == 0)
 		parser_fail(parser, "has an empty \"then\"; write \"network\": \"none\", \"write\": [...] or both");
 }
 

@@ -123,14 +123,14 @@ static json_t *format_order_path(const json_t *item)
 
 static json_t *format_order_list(const struct policy_key *key, const json_t *list)
 {
-	bool sorted = key->type == KEY_PATHS || key->type == KEY_LAYERS || key->type == KEY_LISTEN ||
+	bool sorted = key->type == KEY_PATH_LIST || key->type == KEY_LAYERS || key->type == KEY_LISTEN ||
 		      key->id == KEY_ID_ENV_PASS;
 	json_t *ordered = json_array();
 
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *item = json_array_get(list, i);
-		json_t *one = key->type == KEY_PATHS   ? format_order_path(item)
-			      : key->type == KEY_OBJECTS ? format_order_section(key, "[]", item)
+		json_t *one = key->type == KEY_PATH_LIST   ? format_order_path(item)
+			      : key->type == KEY_OBJECT_LIST ? format_order_section(key, "[]", item)
 							 : json_deep_copy(item);
 
 		if (sorted)
@@ -156,13 +156,13 @@ static json_t *format_order_value(const struct policy_key *key, const json_t *va
 
 /* ---- layout ---- */
 
-static void format_put_line(struct buf *out, unsigned depth)
+static void format_begin_line(struct buf *out, unsigned depth)
 {
 	buf_printf(out, "\n%*s", (int)(depth * INDENT), "");
 }
 
 /* Appends JSON on one line. */
-static void format_put_flat(struct buf *out, const json_t *value)
+static void format_put_on_one_line(struct buf *out, const json_t *value)
 {
 	_cleanup_free_ char *text = json_dumps(value, JSON_ENCODE_ANY);
 
@@ -191,7 +191,7 @@ static void format_put_value(struct buf *out, const json_t *value, unsigned dept
 	const char *name, *separator = "";
 
 	if (format_fits_line(value, depth, column)) {
-		format_put_flat(out, value);
+		format_put_on_one_line(out, value);
 		return;
 	}
 	buf_puts(out, json_is_object(value) ? "{" : "[");
@@ -200,18 +200,18 @@ static void format_put_value(struct buf *out, const json_t *value, unsigned dept
 		_cleanup_free_ char *key = json_dumps(quoted, JSON_ENCODE_ANY);
 
 		buf_puts(out, separator);
-		format_put_line(out, depth + 1);
+		format_begin_line(out, depth + 1);
 		buf_printf(out, "%s: ", key ? key : "");
 		format_put_value(out, member, depth + 1, (depth + 1) * INDENT + (key ? strlen(key) : 0) + 2);
 		separator = ",";
 	}
 	for (size_t i = 0; i < json_array_size(value); i++) {
 		buf_puts(out, separator);
-		format_put_line(out, depth + 1);
+		format_begin_line(out, depth + 1);
 		format_put_value(out, json_array_get(value, i), depth + 1, (depth + 1) * INDENT);
 		separator = ",";
 	}
-	format_put_line(out, depth);
+	format_begin_line(out, depth);
 	buf_puts(out, json_is_object(value) ? "}" : "]");
 }
 

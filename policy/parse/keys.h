@@ -13,12 +13,12 @@ enum key_type {
 	KEY_BOOL,
 	KEY_DURATION, /* "10s", a whole number of seconds, or "none" */
 	KEY_SIZE,     /* "1M" or a whole number of bytes */
-	KEY_AMOUNT,   /* a size as for KEY_SIZE, or "none" */
-	KEY_COUNT,    /* a whole number, or "none" */
+	KEY_SIZE_OR_NONE,   /* a size as for KEY_SIZE, or "none" */
+	KEY_NUMBER_OR_NONE,    /* a whole number, or "none" */
 	KEY_NUMBER,   /* a whole number from 0 */
-	KEY_STRINGS,  /* a list of strings */
-	KEY_PATHS,    /* a list of paths and globs: strings, or objects with the rows of section "paths[]" */
-	KEY_OBJECTS,  /* a list of objects; their members are the rows of section NAME[] */
+	KEY_STRING_LIST,  /* a list of strings */
+	KEY_PATH_LIST,    /* a list of paths and globs: strings, or objects with the rows of section "paths[]" */
+	KEY_OBJECT_LIST,  /* a list of objects; their members are the rows of section NAME[] */
 	KEY_TEXTS,    /* an object of strings, with any names */
 	KEY_PROVIDES, /* an object with paths as names; values are strings or objects with the rows of section NAME{} */
 	KEY_LAYERS,   /* a list of names of sandbox layers: layer-names.h */
@@ -29,7 +29,8 @@ enum key_type {
 	KEY_PROXY,    /* true, false or "env" */
 	KEY_SECRETS,  /* an object with variables as names; values are objects with the rows of section NAME{} */
 	KEY_PHASE,    /* an object with those top keys for which policy_key_may_be_in_phase is true */
-	KEY_DEFAULT,  /* KEY_DEFAULT, KEY_PROTO, KEY_DNS and KEY_CLOSED: one of the words of policy_key_words */
+	/* KEY_DEFAULT, KEY_PROTO, KEY_DNS and KEY_CLOSED: one of the words of policy_key_get_allowed_words */
+	KEY_DEFAULT,
 	KEY_PROTO,
 	KEY_DNS,
 	KEY_ON_DENY,  /* KEY_ON_DENY, KEY_ON_DENY_NET and KEY_ON_READ: a word for what happens to the process */
@@ -77,7 +78,7 @@ const struct policy_key *policy_key_find(const char *section, const char *name);
 bool policy_key_may_be_in_phase(const struct policy_key *key);
 
 /* The words allowed for a type that has words (KEY_DEFAULT to KEY_ON_READ), NULL-ended. Else NULL. */
-const char *const *policy_key_words(enum key_type type);
+const char *const *policy_key_get_allowed_words(enum key_type type);
 
 /* Describes the values of a type, for messages: "a list of paths". */
 const char *policy_key_get_expected_text(enum key_type type);

@@ -19,9 +19,9 @@ static struct source_rule *lists_add_rule(struct parser *parser, enum rule_kind 
 	}
 	rule = source_add_rule(parser->arena, parser->source, kind);
 	rule->path = parser_keep_text(parser, path);
-	rule->key = parser_keep_key(parser);
+	rule->key = parser_copy_key_for_message(parser);
 	rule->after = parser->after;
-	rule->left_out = parser->after && parser->after->disabled;
+	rule->is_contradiction = parser->after && parser->after->disabled;
 	return rule;
 }
 
@@ -32,7 +32,7 @@ static bool lists_is_disabled(const json_t *object)
 }
 
 /* Returns PATH of {"path": PATH, "because": ...}. NULL when the entry is disabled, or wrong (with a message). */
-static const char *lists_get_path_of_object(struct parser *parser, const json_t *object)
+static const char *lists_get_path_of_entry(struct parser *parser, const json_t *object)
 {
 	const json_t *path = json_object_get(object, "path");
 	const char *text = json_string_value(path);
@@ -44,7 +44,7 @@ static const char *lists_get_path_of_object(struct parser *parser, const json_t 
 }
 
 /* Reads the members of {"path": PATH, "because": ...} but for the path. rule NULL: the entry makes none. */
-static void lists_take_members(struct parser *parser, const json_t *value, struct source_rule *rule)
+static void lists_read_entry_members(struct parser *parser, const json_t *value, struct source_rule *rule)
 {
 	const char *because = json_string_value(json_object_get(value, "because"));
 	const char *on_read = json_string_value(json_object_get(value, "on_read"));
@@ -75,19 +75,19 @@ static void lists_take_members(struct parser *parser, const json_t *value, struc
 void parser_read_paths(struct parser *parser, const struct policy_key *key, const json_t *list)
 {
 	if (key->id == KEY_ID_AFTER_WRITE)
-		parser->after->write = true;
+		parser->after->closes_writing = true;
 	PARSER_EACH (parser, list, item) {
-		const char *text = json_is_object(item.value) ? lists_get_path_of_object(parser, item.value)
+		const char *text = json_is_object(item.value) ? lists_get_path_of_entry(parser, item.value)
 							      : parser_get_text(parser, KEY_PATH, item.value);
 
 		if (text)
-			lists_take_members(parser, item.value,
+			lists_read_entry_members(parser, item.value,
 					   lists_add_rule(parser, (enum rule_kind)(key->id - KEY_ID_READ), text));
 	}
 }
 
 /* Returns a member that every redirect must have; NULL with a message when it is missing. */
-static const json_t *lists_get_required(struct parser *parser, const json_t *object, const char *name)
+static const json_t *lists_get_required_member(struct parser *parser, const json_t *object, const char *name)
 {
 	const json_t *value = json_object_get(object, name);
 
@@ -101,8 +101,8 @@ static void lists_add_redirect(struct parser *parser, const json_t *object)
 	const json_t *from, *to;
 	struct source_rule *rule;
 
-	from = lists_get_required(parser, object, "from");
-	to = lists_get_required(parser, object, "to");
+	from = lists_get_required_member(parser, object, "from");
+	to = lists_get_required_member(parser, object, "to");
 	if (!json_string_length(from) || !json_string_length(to))
 		return; /* a message was added already */
 	if (lists_is_disabled(object))
@@ -110,7 +110,7 @@ static void lists_add_redirect(struct parser *parser, const json_t *object)
 	rule = lists_add_rule(parser, RULE_REDIRECT, json_string_value(from));
 	if (!rule)
 		return;
-	lists_take_members(parser, object, rule);
+	lists_read_entry_members(parser, object, rule);
 	(void)parser_enter_member(parser, object, "to");
 	rule->to = parser_keep_text(parser, json_string_value(to));
 	parser_leave_member(parser);
@@ -191,7 +191,7 @@ static void lists_add_provided(struct parser *parser, const struct policy_key *k
 	if (!rule)
 		return;
 	rule->to = (struct source_text){arena_dup(parser->arena, content), rule->path.where};
-	rule->to_file = file;
+	rule->has_provided_file = file;
 }
 
 void parser_read_provides(struct parser *parser, const struct policy_key *key, const json_t *object)

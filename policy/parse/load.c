@@ -37,7 +37,7 @@ static void load_add_error(struct loader *loader, const char *where, const char 
 	else if (error == -EFBIG)
 		compiler_add_error(compiler, where, "%s is too large for a policy", name);
 	else if (error == -ENOMEM)
-		(void)arena_fail(&compiler->policy->arena);
+		(void)arena_fail_no_memory(&compiler->policy->arena);
 	else
 		compiler_add_error(compiler, where, "cannot read %s: %s", name, strerror(-error));
 }
@@ -53,7 +53,7 @@ static bool load_has_source(const struct loader *loader, const char *path)
 	for (size_t i = loader->count; i > 0; i--) {
 		const struct source *source = loader->source[i - 1];
 
-		if (loader->network_only && source->network.said == NET_NOTHING)
+		if (loader->network_only && source->network.said == NET_SECTION_NONE)
 			return false;
 		if (strcmp(source->path, path) == 0 && (loader->network_only || !source->partial))
 			return true;
@@ -62,7 +62,7 @@ static bool load_has_source(const struct loader *loader, const char *path)
 }
 
 /* Empties a source except for its network: network.extends takes that alone, without secrets. */
-static void load_keep_network(struct source *source)
+static void load_drop_all_but_network(struct source *source)
 {
 	struct policy_network network = source->network;
 
@@ -72,7 +72,7 @@ static void load_keep_network(struct source *source)
 }
 
 /* Replaces "file:PATH", "account:…" and "machine:…" in provide rules by the content of the file. */
-static void load_provided_content(struct loader *loader, struct source *source)
+static void load_content_of_provide_rules(struct loader *loader, struct source *source)
 {
 	const struct policy_host *host = loader->compiler.host;
 	struct arena *arena = &loader->compiler.policy->arena;
@@ -83,7 +83,7 @@ static void load_provided_content(struct loader *loader, struct source *source)
 		const char *name;
 		int ret;
 
-		if (!rule->to_file)
+		if (!rule->has_provided_file)
 			continue;
 		name = arena_concat_texts(arena, strpbrk(rule->to.text, "/:") ? "" : "./", rule->to.text, (char *)NULL);
 		ret = host->load(host->ctx, name, source->path, &text, &path);
@@ -132,9 +132,9 @@ static void load_parsed_file(struct loader *loader, const char *name, const char
 	load_extended_files(loader, source, source->net_extends, source->net_extends_count, true);
 	loader->depth--;
 	if (loader->network_only)
-		load_keep_network(source);
+		load_drop_all_but_network(source);
 	if (!loader->peeking)
-		load_provided_content(loader, source);
+		load_content_of_provide_rules(loader, source);
 	load_add_source(loader, source);
 }
 
@@ -164,7 +164,7 @@ static void load_named_file(struct loader *loader, const char *where, const char
 
 /* ---- workdir ---- */
 
-static void load_take_workdir(struct compiler *compiler, void *ctx, const struct expanded_path *expanded)
+static void load_use_expanded_workdir(struct compiler *compiler, void *ctx, const struct expanded_path *expanded)
 {
 	const struct source_text *from = ctx;
 
@@ -189,9 +189,9 @@ static void load_set_workdir(struct loader *loader)
 	compiler->policy->workdir_host = arena_dup(&compiler->policy->arena, host->workdir);
 	compiler->policy->settings.home = host->home ? arena_dup(&compiler->policy->arena, host->home) : NULL;
 	if (named)
-		vars_expand_path(compiler, named, 0, load_take_workdir, (void *)(uintptr_t)named);
+		vars_expand_path(compiler, named, 0, load_use_expanded_workdir, (void *)(uintptr_t)named);
 	if (!compiler->policy->settings.workdir) /* also in place of a wrong one, to find mistakes in rules */
-		vars_expand_path(compiler, &fixed, 0, load_take_workdir, &fixed);
+		vars_expand_path(compiler, &fixed, 0, load_use_expanded_workdir, &fixed);
 }
 
 /* ---- phases, loading ---- */
@@ -225,8 +225,8 @@ static void load_compile_policy(struct loader *loader)
 		load_compile_files(loader);
 	compiler->incomplete = incomplete;
 	compile_network(compiler, loader->source, loader->count);
-	compile_modes(compiler);
-	modes_check_after(compiler);
+	compile_on_deny(compiler);
+	on_deny_check_after(compiler);
 }
 
 /*
@@ -250,9 +250,9 @@ static bool load_add_phase(struct loader *loader, enum policy_phase phase)
 		if (!source)
 			continue;
 		load_extended_files(loader, source, source->net_extends, source->net_extends_count, true);
-		load_provided_content(loader, source);
-		if (source->network.said != NET_UNSAID)
-			closed = source->network.said == NET_NOTHING;
+		load_content_of_provide_rules(loader, source);
+		if (source->network.said != NET_SECTION_ABSENT)
+			closed = source->network.said == NET_SECTION_NONE;
 		load_add_source(loader, source);
 	}
 	return closed;
@@ -274,7 +274,7 @@ static void load_all_sources(struct loader *loader, const char *const *names, co
 	if (!loader->peeking)
 		load_named_files(loader, names);
 	for (size_t i = 0; loader->peeking && i < loader->count; i++)
-		load_provided_content(loader, loader->source[i]); /* policy_peek_user left provided files out */
+		load_content_of_provide_rules(loader, loader->source[i]); /* policy_find_user left provided files out */
 	loader->peeking = false;
 	last = loader->count ? loader->source[loader->count - 1] : NULL;
 	compiler->policy->settings.name = !last ? "command line" : last->name ? last->name : last->label;
@@ -315,7 +315,7 @@ static int load_and_compile(struct loader *loader, const char *const *names, con
 	return compiler->failed ? -EINVAL : 0;
 }
 
-struct policy_draft *policy_peek_user(const char *const *names, const struct policy_host *host, char **ret_user)
+struct policy_draft *policy_find_user(const char *const *names, const struct policy_host *host, char **ret_user)
 {
 	struct policy_draft *draft = calloc(1, sizeof(*draft));
 	struct loader *loader = draft ? &draft->loader : NULL;

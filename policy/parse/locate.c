@@ -44,7 +44,7 @@ static void locate_skip_item(struct locate_cursor *cursor)
 }
 
 /* Moves from item `index` of a container to item `wanted`, and stores its place in memo. False: no such item. */
-static bool locate_find_item(struct locate_cursor *cursor, size_t wanted, size_t index, struct locate_memo *memo)
+static bool locate_find_item(struct locate_cursor *cursor, size_t wanted, size_t index, struct locate_last_search *memo)
 {
 	for (;; index++) {
 		locate_skip_space(cursor);
@@ -80,22 +80,22 @@ static bool locate_has_same_parent(const struct locate_path *path, const struct 
 	if (path->depth != parent->depth + 1)
 		return false;
 	for (size_t i = 0; i < parent->depth; i++)
-		if (path->step[i].index != parent->step[i].index)
+		if (path->steps[i].index != parent->steps[i].index)
 			return false;
 	return true;
 }
 
 /* Continues the last search, if that was in the same container and did not pass the wanted item. False otherwise. */
-static bool locate_find_next(const struct locate_path *path, struct locate_memo *memo)
+static bool locate_find_next(const struct locate_path *path, struct locate_last_search *memo)
 {
-	size_t wanted = path->step[path->depth - 1].index;
+	size_t wanted = path->steps[path->depth - 1].index;
 	struct locate_cursor cursor = {memo->at, memo->line};
 
 	return memo->at && locate_has_same_parent(path, &memo->parent) && wanted >= memo->index &&
 	       locate_find_item(&cursor, wanted, memo->index, memo);
 }
 
-unsigned locate_find_line(const char *text, const struct locate_path *path, struct locate_memo *memo)
+unsigned locate_find_line(const char *text, const struct locate_path *path, struct locate_last_search *memo)
 {
 	struct locate_cursor cursor = {text, 1};
 	unsigned found;
@@ -105,8 +105,8 @@ unsigned locate_find_line(const char *text, const struct locate_path *path, stru
 	locate_skip_space(&cursor);
 	found = cursor.line;
 	for (size_t i = 0; i < path->depth; i++) {
-		if (!locate_enter_item(&cursor, i > 0 && path->step[i - 1].name) ||
-		    !locate_find_item(&cursor, path->step[i].index, 0, memo)) {
+		if (!locate_enter_item(&cursor, i > 0 && path->steps[i - 1].name) ||
+		    !locate_find_item(&cursor, path->steps[i].index, 0, memo)) {
 			memo->at = NULL;
 			return found;
 		}
@@ -120,7 +120,7 @@ unsigned locate_find_line(const char *text, const struct locate_path *path, stru
 	return found;
 }
 
-static bool locate_is_plain(const char *name)
+static bool locate_name_needs_no_quotes(const char *name)
 {
 	return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$-")];
 }
@@ -139,9 +139,9 @@ size_t locate_print_path(const struct locate_path *path, char *out, size_t cap)
 	size_t used = 0;
 
 	for (size_t i = 0; i < path->depth; i++) {
-		const struct locate_step *step = &path->step[i];
+		const struct locate_step *step = &path->steps[i];
 
-		bool plain = step->name && locate_is_plain(step->name);
+		bool plain = step->name && locate_name_needs_no_quotes(step->name);
 		char index[24];
 
 		(void)snprintf(index, sizeof(index), "%zu", step->index); /* 24 bytes hold any index */

@@ -13,7 +13,7 @@ struct locate_step {
 };
 
 struct locate_path {
-	struct locate_step step[LOCATE_DEPTH_MAX];
+	struct locate_step steps[LOCATE_DEPTH_MAX];
 	size_t depth;
 };
 
@@ -21,7 +21,7 @@ struct locate_path {
  * The place where the last search ended. As items are looked up in order, the next search in the same container
  * continues there. Starts zero-initialised.
  */
-struct locate_memo {
+struct locate_last_search {
 	struct locate_path parent;
 	size_t index;
 	unsigned line;
@@ -32,7 +32,7 @@ struct locate_memo {
  * Returns the line (from 1) of a member or item, or, when that does not exist, of the innermost container that does.
  * The text must be valid JSON. A memo is only for one text.
  */
-unsigned locate_find_line(const char *text, const struct locate_path *path, struct locate_memo *memo);
+unsigned locate_find_line(const char *text, const struct locate_path *path, struct locate_last_search *memo);
 
 /*
  * Writes a path in the form of messages: filesystem.read[2], filesystem.provide["/etc/motd"]. Cut to `cap` bytes with

@@ -191,7 +191,7 @@ static void net_rule_parse_budget(struct parser *parser, const json_t *object, s
 			continue;
 		(void)parser_enter_member(parser, object, amounts[i].name);
 		parser_fail(parser, "must be %s",
-			    policy_key_get_expected_text(amounts[i].bytes ? KEY_AMOUNT : KEY_COUNT));
+			    policy_key_get_expected_text(amounts[i].bytes ? KEY_SIZE_OR_NONE : KEY_NUMBER_OR_NONE));
 		parser_leave_member(parser);
 	}
 }

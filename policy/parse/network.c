@@ -6,7 +6,7 @@
 #include "policy/parse/parser.h"
 
 /* Reads an item of network.listen: 8000, "9000-9010", "*", or 0 for a port that the kernel chooses. */
-static bool network_parse_range(const json_t *value, struct net_range *range)
+static bool network_parse_range(const json_t *value, struct net_listen_range *range)
 {
 	const char *text = json_string_value(value);
 	json_int_t number = json_integer_value(value);
@@ -24,7 +24,7 @@ void parser_read_listen(struct parser *parser, const struct policy_key *key, con
 
 	(void)key;
 	PARSER_EACH (parser, list, item) {
-		struct net_range range = {.label = parser_make_label(parser, NULL)};
+		struct net_listen_range range = {.label = parser_make_label(parser, NULL)};
 
 		if (!network_parse_range(item.value, &range))
 			parser_fail(parser, "must be a port such as 8000, a range \"9000-9010\", 0 (any the kernel "
@@ -140,7 +140,7 @@ void parser_read_proxy(struct parser *parser, const struct policy_key *key, cons
 	if (json_is_boolean(value))
 		network->proxy = json_is_true(value) ? NET_PROXY_ON : NET_PROXY_OFF;
 	else if (json_is_string(value) && strcmp(json_string_value(value), "env") == 0)
-		network->proxy = NET_PROXY_ENV;
+		network->proxy = NET_PROXY_ON_WITH_VARIABLES;
 	else
 		parser_fail_type(parser, key->type, value);
 }
@@ -150,9 +150,9 @@ void parser_read_network(struct parser *parser, const struct policy_key *key, co
 	struct policy_network *network = &parser->source->network;
 
 	if (json_is_string(value) && strcmp(json_string_value(value), "none") == 0) {
-		network->said = NET_NOTHING;
+		network->said = NET_SECTION_NONE;
 	} else if (json_is_object(value)) {
-		network->said = NET_SAID;
+		network->said = NET_SECTION_GIVEN;
 		parser_read_section(parser, key, "", value);
 	} else {
 		parser_fail_type(parser, key->type, value);

@@ -50,10 +50,10 @@ struct source *source_from_observe(struct arena *arena, const struct policy_obse
 	observe_add_rule(arena, source, RULE_EXEC, "workdir", "@workdir");
 	for (const char *const *hidden = observe->hidden; hidden && *hidden; hidden++)
 		observe_add_rule(arena, source, RULE_DENY, "hidden", *hidden);
-	for (size_t i = 0; i < count && !observe->risky; i++)
+	for (size_t i = 0; i < count && !observe->may_read_secrets; i++)
 		if (secret[i].certainty == SECRET_CERTAIN)
 			observe_deny_secret(arena, source, secret[i].pattern, home);
-	if (observe->network)
-		source->network.said = NET_SAID;
+	if (observe->reaches_public_endpoints)
+		source->network.said = NET_SECTION_GIVEN;
 	return source;
 }

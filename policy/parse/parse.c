@@ -38,17 +38,17 @@ static void parse_bool(struct parser *parser, const struct policy_key *key, cons
 		parser->source->flag[key->id - KEY_ID_AUDIT_ALLOWED] = json_is_true(value) ? FLAG_ON : FLAG_OFF;
 }
 
-static void parse_choice(struct parser *parser, const struct policy_key *key, const json_t *value)
+static void parse_one_of_words(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
 	const char *text = json_string_value(value);
 
-	for (const char *const *word = policy_key_words(key->type); text && *word; word++) {
+	for (const char *const *word = policy_key_get_allowed_words(key->type); text && *word; word++) {
 		if (strcmp(*word, text) != 0)
 			continue;
 		if (key->id == KEY_ID_ON_DENY)
 			parser->source->on_deny = parser_find_on_deny(value);
 		if (key->id == KEY_ID_AFTER_NETWORK)
-			parser->after->network = true;
+			parser->after->closes_network = true;
 		return;
 	}
 	if (text)
@@ -144,12 +144,12 @@ static void parse_value(struct parser *parser, const struct policy_key *key, con
 		[KEY_BOOL] = {FORM_BOOL, parse_bool},
 		[KEY_DURATION] = {FORM_ANY, parse_amount},
 		[KEY_SIZE] = {FORM_ANY, parse_amount},
-		[KEY_AMOUNT] = {FORM_ANY, parse_amount},
-		[KEY_COUNT] = {FORM_ANY, parse_amount},
+		[KEY_SIZE_OR_NONE] = {FORM_ANY, parse_amount},
+		[KEY_NUMBER_OR_NONE] = {FORM_ANY, parse_amount},
 		[KEY_NUMBER] = {FORM_ANY, parse_number},
-		[KEY_STRINGS] = {FORM_LIST, parser_read_strings},
-		[KEY_PATHS] = {FORM_LIST, parser_read_paths},
-		[KEY_OBJECTS] = {FORM_LIST, parser_read_objects},
+		[KEY_STRING_LIST] = {FORM_LIST, parser_read_strings},
+		[KEY_PATH_LIST] = {FORM_LIST, parser_read_paths},
+		[KEY_OBJECT_LIST] = {FORM_LIST, parser_read_objects},
 		[KEY_TEXTS] = {FORM_OBJECT, parser_read_env},
 		[KEY_PROVIDES] = {FORM_OBJECT, parser_read_provides},
 		[KEY_LAYERS] = {FORM_LIST, parser_read_layers},
@@ -160,13 +160,13 @@ static void parse_value(struct parser *parser, const struct policy_key *key, con
 		[KEY_PROXY] = {FORM_ANY, parser_read_proxy},
 		[KEY_SECRETS] = {FORM_OBJECT, parser_read_secrets},
 		[KEY_PHASE] = {FORM_OBJECT, parse_phase},
-		[KEY_DEFAULT] = {FORM_ANY, parse_choice},
-		[KEY_PROTO] = {FORM_ANY, parse_choice},
-		[KEY_DNS] = {FORM_ANY, parse_choice},
-		[KEY_ON_DENY] = {FORM_ANY, parse_choice},
-		[KEY_ON_DENY_NET] = {FORM_ANY, parse_choice},
-		[KEY_ON_READ] = {FORM_ANY, parse_choice},
-		[KEY_CLOSED] = {FORM_ANY, parse_choice},
+		[KEY_DEFAULT] = {FORM_ANY, parse_one_of_words},
+		[KEY_PROTO] = {FORM_ANY, parse_one_of_words},
+		[KEY_DNS] = {FORM_ANY, parse_one_of_words},
+		[KEY_ON_DENY] = {FORM_ANY, parse_one_of_words},
+		[KEY_ON_DENY_NET] = {FORM_ANY, parse_one_of_words},
+		[KEY_ON_READ] = {FORM_ANY, parse_one_of_words},
+		[KEY_CLOSED] = {FORM_ANY, parse_one_of_words},
 	};
 	enum parse_form wanted = types[key->type].form;
 
@@ -233,7 +233,7 @@ static json_t *parse_json(struct arena *arena, const char *text, json_error_t *r
 	parse_arena = NULL;
 	arena->no_memory = no_memory;
 	if (parse_has_no_memory)
-		(void)arena_fail(arena);
+		(void)arena_fail_no_memory(arena);
 	return root;
 }
 

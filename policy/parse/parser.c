@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "policy/parse/parser.h"
 
-#define SECTION_KEYS_MAX 64
+#define SECTION_MEMBER_NAMES_MAX 64
 
 bool parser_next_item(struct parser *parser, const json_t *container, struct parser_item *item)
 {
@@ -24,7 +24,7 @@ bool parser_next_item(struct parser *parser, const json_t *container, struct par
 		item->value = json_array_get(object, item->index);
 	}
 	if (item->value)
-		parser->at.step[parser->at.depth++] = (struct locate_step){item->name, item->index};
+		parser->at.steps[parser->at.depth++] = (struct locate_step){item->name, item->index};
 	return item->value;
 }
 
@@ -35,7 +35,7 @@ const json_t *parser_enter_member(struct parser *parser, const json_t *object, c
 	while (parser_next_item(parser, object, &item) && strcmp(item.name, name) != 0)
 		;
 	if (!item.value)
-		parser->at.step[parser->at.depth++] = (struct locate_step){name, item.index};
+		parser->at.steps[parser->at.depth++] = (struct locate_step){name, item.index};
 	return item.value;
 }
 
@@ -48,7 +48,7 @@ void parser_leave_member(struct parser *parser)
 static size_t parser_print_position(struct parser *parser, char *out, size_t cap)
 {
 	unsigned line = locate_find_line(parser->text, &parser->at, &parser->memo);
-	char key[PARSER_WHERE_MAX];
+	char key[PARSER_KEY_TEXT_MAX];
 	size_t len;
 
 	(void)locate_print_path(&parser->at, key, sizeof(key));
@@ -58,7 +58,7 @@ static size_t parser_print_position(struct parser *parser, char *out, size_t cap
 
 void parser_fail(struct parser *parser, const char *format, ...)
 {
-	char where[2 * PARSER_WHERE_MAX], message[PARSER_WHERE_MAX];
+	char where[2 * PARSER_KEY_TEXT_MAX], message[PARSER_KEY_TEXT_MAX];
 	va_list args;
 
 	va_start(args, format);
@@ -89,15 +89,15 @@ void parser_fail_type(struct parser *parser, enum key_type type, const json_t *v
 
 struct source_text parser_keep_text(struct parser *parser, const char *text)
 {
-	char where[2 * PARSER_WHERE_MAX];
+	char where[2 * PARSER_KEY_TEXT_MAX];
 	size_t len = parser_print_position(parser, where, sizeof(where));
 
 	return (struct source_text){arena_dup(parser->arena, text), arena_dupn(parser->arena, where, len)};
 }
 
-const char *parser_keep_key(struct parser *parser)
+const char *parser_copy_key_for_message(struct parser *parser)
 {
-	char key[PARSER_WHERE_MAX];
+	char key[PARSER_KEY_TEXT_MAX];
 
 	return arena_dupn(parser->arena, key, locate_print_path(&parser->at, key, sizeof(key)));
 }
@@ -135,7 +135,7 @@ enum policy_on_deny parser_find_on_deny(const json_t *value)
 
 const char *parser_make_label(struct parser *parser, const char *detail)
 {
-	char key[PARSER_WHERE_MAX];
+	char key[PARSER_KEY_TEXT_MAX];
 
 	(void)locate_print_path(&parser->at, key, sizeof(key));
 	return arena_printf(parser->arena, "%s: %s%s%s", parser->source->label, key, detail ? " " : "",
@@ -144,11 +144,11 @@ const char *parser_make_label(struct parser *parser, const char *detail)
 
 static void parser_fail_unknown(struct parser *parser, const char *section, const char *name)
 {
-	const char *names[SECTION_KEYS_MAX + 1] = {NULL}, *nearest;
+	const char *names[SECTION_MEMBER_NAMES_MAX + 1] = {NULL}, *nearest;
 	size_t count, used = 0;
 	const struct policy_key *keys = policy_key_get_all(&count);
 
-	for (size_t i = 0; i < count && used < SECTION_KEYS_MAX; i++)
+	for (size_t i = 0; i < count && used < SECTION_MEMBER_NAMES_MAX; i++)
 		if (strcmp(keys[i].section, section) == 0)
 			names[used++] = keys[i].name;
 	nearest = text_find_nearest(name, names);

@@ -15,7 +15,7 @@
 #include "policy/parse/source.h"
 
 /* Bytes of the longest key in a message, with its NUL. */
-#define PARSER_WHERE_MAX 512
+#define PARSER_KEY_TEXT_MAX 512
 
 struct parser;
 /* Reads a value of one type. parse.c has checked whether it is an object, an array or a boolean, as the type wants. */
@@ -27,7 +27,7 @@ struct parser {
 	struct policy_errors *errors;
 	struct source *source; /* the source that is being filled */
 	struct locate_path at; /* position of the current value */
-	struct locate_memo memo;
+	struct locate_last_search memo;
 	parser_reader *read_value; /* parse.c sets it; parser_read_members calls it for each member */
 	struct source_after *after; /* the entry of "after_read" that is being read; NULL: none */
 	bool in_phase; /* the source is one of "phases" */
@@ -61,7 +61,7 @@ void parser_fail_type(struct parser *parser, enum key_type type, const json_t *v
 /* Copies a text to the arena, together with its position. */
 struct source_text parser_keep_text(struct parser *parser, const char *text);
 /* Returns the key of the current value in the form of messages. In the arena. */
-const char *parser_keep_key(struct parser *parser);
+const char *parser_copy_key_for_message(struct parser *parser);
 /* Makes "data.json: network.allow[0] api.github.com:443"; `detail` is what follows the key, or NULL. In the arena. */
 const char *parser_make_label(struct parser *parser, const char *detail);
 

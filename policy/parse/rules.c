@@ -5,18 +5,18 @@
 #include "policy/model.h"
 
 static const unsigned rules_vars_flags[RULE_MAX] = {
-	[RULE_READ] = VARS_GLOB | VARS_WORKDIR | VARS_MANY,
-	[RULE_WRITE] = VARS_GLOB | VARS_WORKDIR | VARS_MANY,
-	[RULE_EXEC] = VARS_GLOB | VARS_WORKDIR | VARS_MANY,
-	[RULE_DENY] = VARS_GLOB | VARS_WORKDIR | VARS_MANY | VARS_DEEP,
-	[RULE_EXEC_DENY] = VARS_GLOB | VARS_WORKDIR | VARS_MANY | VARS_DEEP,
+	[RULE_READ] = VARS_ALLOW_GLOB | VARS_ALLOW_WORKDIR | VARS_ALLOW_INTERPRETER,
+	[RULE_WRITE] = VARS_ALLOW_GLOB | VARS_ALLOW_WORKDIR | VARS_ALLOW_INTERPRETER,
+	[RULE_EXEC] = VARS_ALLOW_GLOB | VARS_ALLOW_WORKDIR | VARS_ALLOW_INTERPRETER,
+	[RULE_DENY] = VARS_ALLOW_GLOB | VARS_ALLOW_WORKDIR | VARS_ALLOW_INTERPRETER | VARS_ALLOW_DEEP,
+	[RULE_EXEC_DENY] = VARS_ALLOW_GLOB | VARS_ALLOW_WORKDIR | VARS_ALLOW_INTERPRETER | VARS_ALLOW_DEEP,
 	[RULE_PUBLIC] = 0,
-	[RULE_PRIVATE] = VARS_GLOB | VARS_WORKDIR | VARS_MANY | VARS_DEEP,
-	[RULE_REDIRECT] = VARS_WORKDIR,
-	[RULE_PROVIDE] = VARS_WORKDIR,
-	[RULE_DECOY] = VARS_WORKDIR,
-	[RULE_AFTER_READ] = VARS_GLOB | VARS_WORKDIR | VARS_MANY | VARS_DEEP,
-	[RULE_AFTER_WRITE] = VARS_GLOB | VARS_WORKDIR | VARS_SCRATCH,
+	[RULE_PRIVATE] = VARS_ALLOW_GLOB | VARS_ALLOW_WORKDIR | VARS_ALLOW_INTERPRETER | VARS_ALLOW_DEEP,
+	[RULE_REDIRECT] = VARS_ALLOW_WORKDIR,
+	[RULE_PROVIDE] = VARS_ALLOW_WORKDIR,
+	[RULE_DECOY] = VARS_ALLOW_WORKDIR,
+	[RULE_AFTER_READ] = VARS_ALLOW_GLOB | VARS_ALLOW_WORKDIR | VARS_ALLOW_INTERPRETER | VARS_ALLOW_DEEP,
+	[RULE_AFTER_WRITE] = VARS_ALLOW_GLOB | VARS_ALLOW_WORKDIR | VARS_ALLOW_SCRATCH,
 };
 
 /* The rule whose path vars_expand_path is expanding. */
@@ -48,7 +48,7 @@ static bool rules_check_path(struct compiler *compiler, const struct source_rule
 	return false;
 }
 
-static void rules_take_target(struct compiler *compiler, void *ctx, const struct expanded_path *expanded)
+static void rules_set_target(struct compiler *compiler, void *ctx, const struct expanded_path *expanded)
 {
 	struct rule *rule = ctx;
 
@@ -65,7 +65,7 @@ static unsigned rules_find_after(const struct policy *policy, const struct sourc
 	return index;
 }
 
-static void rules_take_path(struct compiler *compiler, void *ctx, const struct expanded_path *expanded)
+static void rules_add_rule(struct compiler *compiler, void *ctx, const struct expanded_path *expanded)
 {
 	const struct rule_expansion *pending = ctx;
 	const struct source_rule *from = pending->from;
@@ -76,21 +76,21 @@ static void rules_take_path(struct compiler *compiler, void *ctx, const struct e
 		return;
 	ARENA_APPEND(&policy->arena, policy->rule, policy->rule_count, (struct rule){.kind = from->kind});
 	rule = &policy->rule[policy->rule_count - 1];
-	rule->source = pending->index;
+	rule->source_index = pending->index;
 	rule->profile = pending->source->profile;
-	rule->observing = pending->source->observing;
+	rule->is_of_observing_policy = pending->source->observing;
 	rule->where = from->path.where;
 	rule->because = from->because;
 	rule->on_deny = from->on_deny;
-	rule->kills = from->kills;
-	rule->after = from->after ? rules_find_after(policy, from->after) : 0;
-	rule->name = *expanded;
-	rule->node = TREE_NONE;
+	rule->decoy_read_ends_run = from->kills;
+	rule->after_entry_index = from->after ? rules_find_after(policy, from->after) : 0;
+	rule->expanded_name = *expanded;
+	rule->tree_node_index = TREE_NONE;
 	rule->content = from->kind == RULE_DECOY ? decoy_make_text(&policy->arena, expanded->path) : from->to.text;
 	rule->label = arena_concat_texts(&policy->arena, pending->source->label, ": ", from->key, " ", from->path.text,
 					 (char *)NULL);
 	if (from->kind == RULE_REDIRECT)
-		vars_expand_path(compiler, &from->to, VARS_WORKDIR | VARS_SCRATCH, rules_take_target, rule);
+		vars_expand_path(compiler, &from->to, VARS_ALLOW_WORKDIR | VARS_ALLOW_SCRATCH, rules_set_target, rule);
 }
 
 /*
@@ -99,13 +99,13 @@ static void rules_take_path(struct compiler *compiler, void *ctx, const struct e
  */
 static bool rules_later_overrides(const struct rule *later, const struct rule *rule)
 {
-	if (later->source <= rule->source)
+	if (later->source_index <= rule->source_index)
 		return false;
 	if (kind_is_substitute(rule->kind)
 		    ? !kind_is_substitute(later->kind) && later->kind != RULE_READ && later->kind != RULE_WRITE
 		    : !kind_is_grant(rule->kind) || !kind_is_substitute(later->kind))
 		return false;
-	return strcmp(later->name.path, rule->name.path) == 0;
+	return strcmp(later->expanded_name.path, rule->expanded_name.path) == 0;
 }
 
 /* Marks overridden rules. One rule of each pair is a substitute; there are few, so only these are compared. */
@@ -133,10 +133,10 @@ void compile_rules(struct compiler *compiler, struct source *const *sources, siz
 			struct rule_expansion pending = {sources[i], from, i};
 
 			/* In an observing policy other deny rules do not apply: the judged policy has them. */
-			if (from->left_out || (policy_is_observing(compiler->policy) && !sources[i]->observing &&
-					       kind_is_deny(from->kind)))
+			if (from->is_contradiction || (policy_is_observing(compiler->policy) &&
+						       !sources[i]->observing && kind_is_deny(from->kind)))
 				continue;
-			vars_expand_path(compiler, &from->path, rules_vars_flags[from->kind], rules_take_path,
+			vars_expand_path(compiler, &from->path, rules_vars_flags[from->kind], rules_add_rule,
 					 &pending);
 		}
 	}

@@ -10,7 +10,7 @@ static void settings_set_env(struct compiler *compiler, const struct source_env 
 	const char *value = from->value.text;
 	size_t at = 0;
 
-	if (value && !from->literal) {
+	if (value && !from->is_expanded) {
 		value = vars_expand_value(compiler, &from->value);
 		if (!value)
 			return;
@@ -52,7 +52,7 @@ void compile_settings(struct compiler *compiler, struct source *const *sources, 
 			if (sources[i]->limits_given & POLICY_LIMIT_BIT(which))
 				*policy_limit_get_field(&settings->limits, which) =
 					*policy_limit_get_field(&sources[i]->limits, which);
-		settings->required |= sources[i]->required;
+		settings->required_layers |= sources[i]->required;
 		for (size_t j = 0; j < sizeof(flag) / sizeof(flag[0]); j++)
 			if (sources[i]->flag[j] != FLAG_UNSAID)
 				*flag[j] = sources[i]->flag[j] == FLAG_ON;

@@ -12,7 +12,7 @@ struct source_rule *source_add_rule(struct arena *arena, struct source *source, 
 
 struct source_env *source_add_env(struct arena *arena, struct source *source)
 {
-	ARENA_APPEND(arena, source->env, source->env_count, (struct source_env){.literal = false});
+	ARENA_APPEND(arena, source->env, source->env_count, (struct source_env){.is_expanded = false});
 	return &source->env[source->env_count - 1];
 }
 
@@ -68,7 +68,7 @@ static bool source_add_cli_env(struct arena *arena, struct source *source, const
 	}
 	env = source_add_env(arena, source);
 	env->name = (struct source_text){name, "command line: -e"};
-	env->literal = true;
+	env->is_expanded = true;
 	if (equals)
 		env->value = (struct source_text){arena_dup(arena, equals + 1), "command line: -e"};
 	return true;
@@ -88,7 +88,7 @@ bool source_from_cli(struct arena *arena, const struct policy_cli *cli, struct p
 	good = source_network_from_cli(arena, cli, errors, source) == 0 && good;
 	source->limits = cli->limits;
 	source->limits_given = cli->limits_given;
-	source->required = cli->required;
+	source->required = cli->required_layers;
 	source->user = cli->user;
 	*ret_source = source;
 	return good;
@@ -160,7 +160,7 @@ static bool source_check_rules(struct source *source, struct policy_errors *erro
 				continue;
 			policy_errors_add(errors, "%s: %s %s (%s); keep one of the two rules", b->path.where,
 					  b->path.text, what, a->key);
-			b->left_out = true;
+			b->is_contradiction = true;
 			good = false;
 		}
 	}

@@ -65,8 +65,8 @@ struct source_after {
 	const char *label; /* name of the entry in records: "data.json: after_read[0]" */
 	const char *where;
 	const char *because;
-	bool network; /* "network": "none" */
-	bool write;   /* has "write" */
+	bool closes_network; /* "network": "none" */
+	bool closes_writing;   /* has "write" */
 	bool disabled;
 };
 
@@ -75,8 +75,8 @@ struct source_rule {
 	const struct source_after *after; /* the entry of a rule of after_read */
 	struct source_text path; /* the path of the rule; of a redirect: "from" */
 	struct source_text to;   /* redirect: "to"; provide: content or, with `to_file`, a name for policy_host.load */
-	bool to_file;
-	bool left_out;           /* contradicts an earlier rule of the file */
+	bool has_provided_file;
+	bool is_contradiction;           /* contradicts an earlier rule of the file */
 	const char *key;         /* "filesystem.read[1]" */
 	const char *because;     /* why the rule exists, for people; NULL: the policy does not say */
 	enum policy_on_deny on_deny;
@@ -86,7 +86,7 @@ struct source_rule {
 struct source_env {
 	struct source_text name;
 	struct source_text value; /* the value; when its text is NULL, the user's value is passed on */
-	bool literal;             /* from the command line: the shell has already expanded variables */
+	bool is_expanded;             /* from the command line: the shell has already expanded variables */
 };
 
 enum source_flag { FLAG_UNSAID, FLAG_OFF, FLAG_ON };

@@ -63,7 +63,7 @@ static char *vars_replace_env(struct compiler *compiler, const struct source_tex
 	}
 	buf_puts(&out, from);
 	done = buf_take_text(&out);
-	return done ? done : arena_fail(&compiler->policy->arena);
+	return done ? done : arena_fail_no_memory(&compiler->policy->arena);
 }
 
 /* ---- paths ---- */
@@ -77,7 +77,7 @@ static bool vars_check_component(struct compiler *compiler, const struct source_
 	else if (len > NAME_BYTES_MAX)
 		compiler_add_error(compiler, text->where, "has a name longer than %d bytes, which no file can have",
 			      NAME_BYTES_MAX);
-	else if (!(flags & VARS_GLOB) && glob_is_wild(name, len))
+	else if (!(flags & VARS_ALLOW_GLOB) && glob_is_wild(name, len))
 		compiler_add_error(compiler, text->where, "\"%s\" is a glob; one path is needed here", text->text);
 	else if (len > 2 && memmem(name, len, "**", 2))
 		compiler_add_error(compiler, text->where,
@@ -120,10 +120,10 @@ static bool vars_add_components(struct compiler *compiler, const struct source_t
 /* A path, split into the variable that it begins with, if any, and the rest. */
 struct vars_prefix {
 	enum rule_place place;
-	bool many;         /* the variable is @interpreter, which has many values */
+	bool is_interpreter;         /* the variable is @interpreter, which has many values */
 	const char *base;  /* the value of the variable; NULL: none, and `rest` is the whole path */
-	const char *shown; /* what `callgate show` prints for the variable; NULL: its value */
-	const char *rest;
+	const char *text_for_show; /* what `callgate show` prints for the variable; NULL: its value */
+	const char *rest_of_path;
 };
 
 static bool vars_refuse_prefix(struct compiler *compiler, const struct source_text *text, const char *path)
@@ -148,7 +148,7 @@ static bool vars_refuse_prefix(struct compiler *compiler, const struct source_te
 	return false;
 }
 
-static bool vars_has_prefix(const char *path, const char *word, const char **ret_rest)
+static bool vars_path_begins_with_variable(const char *path, const char *word, const char **ret_rest)
 {
 	size_t len = strlen(word);
 
@@ -164,22 +164,24 @@ static bool vars_parse_prefix(struct compiler *compiler, const struct source_tex
 	const struct policy_host *host = compiler->host;
 	const char *workdir = compiler->policy->settings.workdir;
 
-	*prefix = (struct vars_prefix){.place = PLACE_HOST, .rest = path};
-	if (flags & VARS_WORKDIR && vars_has_prefix(path, "@workdir", &prefix->rest)) {
-		*prefix = (struct vars_prefix){PLACE_WORKDIR, false, workdir, "@workdir", prefix->rest};
+	*prefix = (struct vars_prefix){.place = PATH_BASE_ROOT, .rest_of_path = path};
+	if (flags & VARS_ALLOW_WORKDIR && vars_path_begins_with_variable(path, "@workdir", &prefix->rest_of_path)) {
+		*prefix = (struct vars_prefix){PATH_BASE_WORKDIR, false, workdir, "@workdir", prefix->rest_of_path};
 		return true;
 	}
-	if (flags & VARS_SCRATCH && vars_has_prefix(path, "@scratch", &prefix->rest)) {
-		*prefix = (struct vars_prefix){PLACE_SCRATCH, false, host->scratch, "@scratch", prefix->rest};
+	if (flags & VARS_ALLOW_SCRATCH && vars_path_begins_with_variable(path, "@scratch", &prefix->rest_of_path)) {
+		*prefix =
+			(struct vars_prefix){PATH_BASE_SCRATCH, false, host->scratch, "@scratch", prefix->rest_of_path};
 		return true;
 	}
-	if (flags & VARS_MANY && vars_has_prefix(path, "@interpreter", &prefix->rest)) {
-		prefix->many = true;
+	if (flags & VARS_ALLOW_INTERPRETER &&
+	    vars_path_begins_with_variable(path, "@interpreter", &prefix->rest_of_path)) {
+		prefix->is_interpreter = true;
 		return true;
 	}
 	if (path[0] == '@')
 		return vars_refuse_prefix(compiler, text, path);
-	if (vars_has_prefix(path, "~", &prefix->rest)) {
+	if (vars_path_begins_with_variable(path, "~", &prefix->rest_of_path)) {
 		prefix->base = host->home;
 		if (host->home && !strchr(host->home, '*') && text_is_utf8(host->home, strlen(host->home)))
 			return true;
@@ -188,10 +190,10 @@ static bool vars_parse_prefix(struct compiler *compiler, const struct source_tex
 	}
 	if (path[0] == '/')
 		return true;
-	if (flags & VARS_DEEP && strncmp(path, "**/", 3) == 0 && path[3])
+	if (flags & VARS_ALLOW_DEEP && strncmp(path, "**/", 3) == 0 && path[3])
 		return true;
 	compiler_add_error(compiler, text->where, "\"%s\" is relative; write an absolute path, @workdir/... or ~/...%s",
-		      text->text, flags & VARS_DEEP ? ", or **/NAME for a name anywhere" : "");
+		      text->text, flags & VARS_ALLOW_DEEP ? ", or **/NAME for a name anywhere" : "");
 	return false;
 }
 
@@ -201,28 +203,29 @@ static void vars_make_path(struct compiler *compiler, const struct source_text *
 {
 	struct arena *arena = &compiler->policy->arena;
 	const char *base = prefix->base ? prefix->base : "";
-	struct expanded_path done = {.place = prefix->place, .interpreter = prefix->many};
+	struct expanded_path done = {.place = prefix->place, .interpreter = prefix->is_interpreter};
 	size_t base_len, len = 0;
 	char path[PATH_MAX];
 
-	if (!text_is_utf8(base, strlen(base)) || !text_is_utf8(prefix->rest, strlen(prefix->rest))) {
+	if (!text_is_utf8(base, strlen(base)) || !text_is_utf8(prefix->rest_of_path, strlen(prefix->rest_of_path))) {
 		compiler_add_error(compiler, text->where, "is not UTF-8; name its directory, or use a glob");
 		return;
 	}
 	if (!vars_add_components(compiler, text, base, flags, path, &len))
 		return;
 	base_len = len;
-	if (!vars_add_components(compiler, text, prefix->rest, flags, path, &len))
+	if (!vars_add_components(compiler, text, prefix->rest_of_path, flags, path, &len))
 		return;
 	if (len == 0)
 		done.path = arena_dupn(arena, "/", 1);
-	else if ((*base ? *base : *prefix->rest) != '/') /* a path that begins with "**" has no slash before it */
+	/* a path that begins with "**" has no slash before it */
+	else if ((*base ? *base : *prefix->rest_of_path) != '/')
 		done.path = arena_dupn(arena, path + 1, len - 1);
 	else
 		done.path = arena_dupn(arena, path, len);
-	done.shown = done.path;
-	if (prefix->shown)
-		done.shown = arena_concat_texts(arena, prefix->shown, path + base_len, (char *)NULL);
+	done.text_for_show = done.path;
+	if (prefix->text_for_show)
+		done.text_for_show = arena_concat_texts(arena, prefix->text_for_show, path + base_len, (char *)NULL);
 	take(compiler, ctx, &done);
 }
 
@@ -237,7 +240,7 @@ void vars_expand_path(struct compiler *compiler, const struct source_text *text,
 
 	if (!path || !vars_parse_prefix(compiler, text, path, flags, &prefix))
 		return;
-	if (!prefix.many) {
+	if (!prefix.is_interpreter) {
 		vars_make_path(compiler, text, &prefix, flags, take, ctx);
 		return;
 	}
@@ -250,7 +253,7 @@ void vars_expand_path(struct compiler *compiler, const struct source_text *text,
 
 /* ---- environment values ---- */
 
-static void vars_add_part(struct buf *out, const char *base, const char *rest, size_t rest_len)
+static void vars_append_entry(struct buf *out, const char *base, const char *rest, size_t rest_len)
 {
 	if (out->len)
 		buf_puts(out, ":");
@@ -272,7 +275,7 @@ static void vars_add_interpreters(struct compiler *compiler, struct buf *out, co
 		buf_add(&name, rest, rest_len);
 		real = name.data ? host->realpath(host->ctx, name.data) : NULL;
 		if (real)
-			vars_add_part(out, *roots, rest, rest_len);
+			vars_append_entry(out, *roots, rest, rest_len);
 	}
 }
 
@@ -292,16 +295,16 @@ const char *vars_expand_value(struct compiler *compiler, const struct source_tex
 		end = strchrnul(part, ':');
 		rest = part + strcspn(part, "/:");
 		if ((size_t)(rest - part) == strlen("@workdir") && strncmp(part, "@workdir", strlen("@workdir")) == 0)
-			vars_add_part(&out, compiler->policy->settings.workdir, rest, (size_t)(end - rest));
+			vars_append_entry(&out, compiler->policy->settings.workdir, rest, (size_t)(end - rest));
 		else if ((size_t)(rest - part) == strlen("@interpreter") &&
 			 strncmp(part, "@interpreter", strlen("@interpreter")) == 0)
 			vars_add_interpreters(compiler, &out, rest, (size_t)(end - rest));
 		else
-			vars_add_part(&out, "", part, (size_t)(end - part));
+			vars_append_entry(&out, "", part, (size_t)(end - part));
 		if (!*end)
 			break;
 	}
 	if (out.failed)
-		return arena_fail(&compiler->policy->arena);
+		return arena_fail_no_memory(&compiler->policy->arena);
 	return arena_dup(&compiler->policy->arena, out.data ? out.data : "");
 }

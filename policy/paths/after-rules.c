@@ -15,8 +15,8 @@ static void after_add(struct compiler *compiler, const struct source_after *from
 				   POLICY_AFTER_MAX);
 		return;
 	}
-	policy->after_network |= from->network ? AFTER_BIT(policy->afters) : 0;
-	policy->after_write |= from->write ? AFTER_BIT(policy->afters) : 0;
+	policy->after_network |= from->closes_network ? AFTER_BIT(policy->afters) : 0;
+	policy->after_write |= from->closes_writing ? AFTER_BIT(policy->afters) : 0;
 	ARENA_APPEND(&policy->arena, policy->after, policy->afters, (struct policy_after){from});
 }
 
@@ -34,21 +34,21 @@ void compile_after(struct compiler *compiler, struct source *const *sources, siz
 }
 
 /* Adds the names in the view that lead to the path of a rule in the scratch space. Returns how many. */
-static size_t after_add_scratch(struct policy *policy, const struct rule *rule)
+static size_t after_add_rule_of_scratch(struct policy *policy, const struct rule *rule)
 {
 	size_t found = 0;
 
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
-		const char *rest = mount->redirect ? path_rest_below(rule->name.path, mount->host) : NULL;
+		const char *rest = mount->redirect ? path_rest_below(rule->expanded_name.path, mount->host) : NULL;
 		const char *virt = mount->virt;
 
-		if (!mount->redirect || (!rest && !path_is_below(mount->host, rule->name.path)))
+		if (!mount->redirect || (!rest && !path_is_below(mount->host, rule->expanded_name.path)))
 			continue;
 		if (rest && *rest)
 			virt = arena_concat_texts(&policy->arena, mount->virt, "/", rest, (char *)NULL);
-		policy->tree.node[tree_add_path(&policy->tree, &policy->arena, virt)].after_write |=
-			AFTER_BIT(rule->after);
+		policy->tree.node[tree_add_path(&policy->tree, &policy->arena, virt)].after_write_entries |=
+			AFTER_BIT(rule->after_entry_index);
 		found++;
 	}
 	return found;
@@ -71,16 +71,18 @@ void compile_after_paths(struct compiler *compiler)
 
 		if (rule->kind != RULE_AFTER_WRITE || rule->overridden)
 			continue;
-		if (rule->name.place == PLACE_SCRATCH && rule->pattern) {
+		if (rule->expanded_name.place == PATH_BASE_SCRATCH && rule->pattern) {
 			compiler_add_error(compiler, rule->where, "\"%s\" is a glob; below @scratch name a directory",
-					   rule->name.shown);
-		} else if (rule->name.place == PLACE_SCRATCH) {
-			if (after_add_scratch(policy, rule) == 0)
-				compiler_add_warning(compiler, "%s: warning: no redirect leads to %s, so it permits no "
-							       "writing", rule->where, rule->name.shown);
+					   rule->expanded_name.text_for_show);
+		} else if (rule->expanded_name.place == PATH_BASE_SCRATCH) {
+			if (after_add_rule_of_scratch(policy, rule) == 0)
+				compiler_add_warning(compiler,
+						     "%s: warning: no redirect leads to %s, so it permits no "
+						     "writing",
+						     rule->where, rule->expanded_name.text_for_show);
 		} else if (!after_may_be_written(policy, rule)) {
 			compiler_add_warning(compiler, "%s: warning: %s permits no writing: filesystem.write does not "
-						       "grant it", rule->where, rule->name.shown);
+						       "grant it", rule->where, rule->expanded_name.text_for_show);
 		}
 	}
 }

@@ -28,7 +28,7 @@ uint32_t policy_find_after_read(const struct policy *policy, const char *path, s
 {
 	const struct policy *judged = policy_get_judged(policy);
 
-	return judged->fired ? policy_find_rules(judged, path, len).after_read : 0;
+	return judged->fired ? policy_find_rules(judged, path, len).after_read_entries : 0;
 }
 
 /* True when the rule may match something below the directory `path`, at the rule's path `literal`. */
@@ -44,7 +44,7 @@ static bool after_may_match_below(const struct rule *rule, const char *literal, 
 /* True when the rule may match something below `path` or, where that is in a remapped mount, below its other names. */
 static bool after_may_match_any(const struct policy *policy, const struct rule *rule, const char *path)
 {
-	const char *literals[] = {rule->literal ? rule->literal : "/", rule->alias, rule_get_other_path(rule)};
+	const char *literals[] = {rule->literal ? rule->literal : "/", rule->alias, rule_get_denied_path(rule)};
 	char host[PATH_MAX];
 	bool mapped = policy_map_to_host(policy, path, host) > 0;
 
@@ -64,12 +64,12 @@ uint32_t policy_find_after_read_below(const struct policy *policy, const char *p
 		const struct rule *rule = &judged->rule[i];
 
 		if (rule->kind == RULE_AFTER_READ && !rule->overridden && after_may_match_any(judged, rule, path))
-			found |= AFTER_BIT(rule->after);
+			found |= AFTER_BIT(rule->after_entry_index);
 	}
 	return found;
 }
 
-void policy_fire_after(const struct policy *policy, uint32_t entries)
+void policy_fire_after_entries(const struct policy *policy, uint32_t entries)
 {
 	const struct policy *judged = policy_get_judged(policy);
 
@@ -77,19 +77,19 @@ void policy_fire_after(const struct policy *policy, uint32_t entries)
 		*judged->fired |= entries;
 }
 
-uint32_t policy_get_fired_after(const struct policy *policy)
+uint32_t policy_get_fired_after_entries(const struct policy *policy)
 {
 	const struct policy *judged = policy_get_judged(policy);
 
 	return judged->fired ? *judged->fired : 0;
 }
 
-uint32_t policy_find_after_writing(const struct policy *policy)
+uint32_t policy_get_after_closing_writing(const struct policy *policy)
 {
 	return policy_get_judged(policy)->after_write;
 }
 
-uint32_t policy_find_after_network(const struct policy *policy)
+uint32_t policy_get_after_closing_network(const struct policy *policy)
 {
 	return policy_get_judged(policy)->after_network;
 }
@@ -100,16 +100,16 @@ static const char *after_get_first_label(const struct policy *policy, uint32_t e
 	return entries ? policy->after[__builtin_ctz(entries)].from->label : NULL;
 }
 
-uint32_t policy_find_closed_writing(const struct policy *policy, const char *path, size_t len)
+uint32_t policy_find_closers_of_writing(const struct policy *policy, const char *path, size_t len)
 {
 	const struct policy *judged = policy_get_judged(policy);
 
 	if (!judged->fired || !(*judged->fired & judged->after_write))
 		return 0;
-	return *judged->fired & judged->after_write & ~policy_find_rules(judged, path, len).after_write;
+	return *judged->fired & judged->after_write & ~policy_find_rules(judged, path, len).after_write_entries;
 }
 
-const char *policy_find_closed_network(const struct policy *policy)
+const char *policy_find_closer_of_network(const struct policy *policy)
 {
 	const struct policy *judged = policy_get_judged(policy);
 

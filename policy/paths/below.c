@@ -12,13 +12,13 @@ static bool below_grants_writing(const struct tree_node *node, bool *ret_glob)
 	*ret_glob = false;
 	if (node->rights & POLICY_WRITE)
 		return true;
-	for (size_t i = 0; i < node->globs; i++)
+	for (size_t i = 0; i < node->glob_rules; i++)
 		if (node->glob[i]->kind == RULE_WRITE)
 			return *ret_glob = true;
 	return false;
 }
 
-/* Writes the path of a node. False when it has none (TREE_NAMES: denied in every directory) or out is too small. */
+/* Writes the path of a node. False when it has none (TREE_ANY_DIR: denied in every directory) or out is too small. */
 static bool below_get_node_path(const struct tree *tree, uint32_t index, char out[PATH_MAX])
 {
 	size_t at = PATH_MAX - 1;
@@ -27,7 +27,7 @@ static bool below_get_node_path(const struct tree *tree, uint32_t index, char ou
 	for (; index != TREE_ROOT; index = tree->node[index].parent) {
 		const struct tree_node *node = &tree->node[index];
 
-		if (node->parent == TREE_NAMES || node->name_len + 1 > at)
+		if (node->parent == TREE_ANY_DIR || node->name_len + 1 > at)
 			return false;
 		at -= node->name_len;
 		memcpy(out + at, node->name, node->name_len);
@@ -82,7 +82,7 @@ int policy_visit_denies(const struct policy *policy, int (*take)(void *ctx, cons
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
-		const char *path[] = {rule->literal, rule_get_other_path(rule)};
+		const char *path[] = {rule->literal, rule_get_denied_path(rule)};
 		bool applies = !rule->overridden && !rule->pattern;
 		int r = 0;
 

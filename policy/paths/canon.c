@@ -57,9 +57,9 @@ static const char *canon_resolve_parent(struct compiler *compiler, const char *p
 /* Splits the path of a rule before its first component with a glob: "/usr/bin/py*" gives "/usr/bin" and "py*". */
 static void canon_split_name(struct compiler *compiler, struct rule *rule)
 {
-	const char *at = rule->name.path, *literal_end = at, *end;
+	const char *at = rule->expanded_name.path, *literal_end = at, *end;
 
-	rule->literal = rule->name.path;
+	rule->literal = rule->expanded_name.path;
 	if (at[0] != '/') {
 		rule->literal = NULL;
 		rule->pattern = at;
@@ -74,9 +74,9 @@ static void canon_split_name(struct compiler *compiler, struct rule *rule)
 	if (!*at)
 		return;
 	rule->pattern = strcmp(at, "**") == 0 ? NULL : at; /* "**" matches all below, as a rule without a glob does */
-	rule->literal = literal_end == rule->name.path ? "/"
-						       : arena_dupn(&compiler->policy->arena, rule->name.path,
-								    (size_t)(literal_end - rule->name.path));
+	rule->literal = literal_end == rule->expanded_name.path ? "/"
+						       : arena_dupn(&compiler->policy->arena, rule->expanded_name.path,
+								    (size_t)(literal_end - rule->expanded_name.path));
 }
 
 /* Maps a virtual path in the workdir to its host path. */
@@ -98,8 +98,8 @@ static const char *canon_map_workdir_to_virtual(struct compiler *compiler, const
 	if (rest)
 		return canon_join_paths(compiler, compiler->policy->settings.workdir, rest);
 	compiler_add_error(compiler, rule->where,
-		      "%s leads out of the workdir to %s by a symbolic link; name that path instead", rule->name.shown,
-		      host);
+			   "%s leads out of the workdir to %s by a symbolic link; name that path instead",
+			   rule->expanded_name.text_for_show, host);
 	return NULL;
 }
 
@@ -118,11 +118,11 @@ static void canon_add_host_path(struct compiler *compiler, const struct rule *ru
 {
 	compiler_add_host_path(compiler, POLICY_HOST_PATH_GRANT, rule->where, canon_choose_host_path(compiler, rule,
 												     path));
-	if ((rule->name.interpreter || rule->profile) && kind_is_grant(rule->kind))
-		compiler->policy->host_path[compiler->policy->host_paths - 1].optional = true;
+	if ((rule->expanded_name.interpreter || rule->profile) && kind_is_grant(rule->kind))
+		compiler->policy->host_path[compiler->policy->host_paths - 1].drops_grant_if_bad = true;
 }
 
-static bool canon_host_refuses_path(const struct policy_host *host, const char *path)
+static bool canon_grant_is_void(const struct policy_host *host, const char *path)
 {
 	return host->refused && host->refused(host->ctx, path);
 }
@@ -134,7 +134,7 @@ static void canon_resolve_workdir(struct compiler *compiler, struct rule *rule)
 
 	if (!deny)
 		canon_add_host_path(compiler, rule, host);
-	if (kind_is_grant(rule->kind) && canon_host_refuses_path(compiler->host, host)) {
+	if (kind_is_grant(rule->kind) && canon_grant_is_void(compiler->host, host)) {
 		rule->overridden = true;
 		return;
 	}
@@ -150,7 +150,7 @@ static void canon_resolve_workdir(struct compiler *compiler, struct rule *rule)
 		rule->alias = written;
 }
 
-static void canon_resolve_host(struct compiler *compiler, struct rule *rule)
+static void canon_resolve_on_host(struct compiler *compiler, struct rule *rule)
 {
 	const char *written = rule->literal;
 
@@ -158,7 +158,7 @@ static void canon_resolve_host(struct compiler *compiler, struct rule *rule)
 		canon_add_host_path(compiler, rule, written);
 	if (kind_is_grant(rule->kind)) {
 		rule->host =
-			canon_host_refuses_path(compiler->host, written) ? NULL : canon_resolve_path(compiler, written);
+			canon_grant_is_void(compiler->host, written) ? NULL : canon_resolve_path(compiler, written);
 		if (rule->host)
 			rule->literal = rule->host;
 	} else if (kind_is_deny(rule->kind)) {
@@ -174,16 +174,16 @@ static void canon_resolve_host(struct compiler *compiler, struct rule *rule)
 static void canon_resolve_target(struct compiler *compiler, struct rule *rule)
 {
 	switch (rule->to.place) {
-	case PLACE_SCRATCH:
+	case PATH_BASE_SCRATCH:
 		rule->host = rule->to.path;
 		return;
-	case PLACE_WORKDIR:
+	case PATH_BASE_WORKDIR:
 		rule->host = canon_map_workdir_to_host(compiler, rule->to.path);
 		compiler_add_host_path(compiler, POLICY_HOST_PATH_GRANT, rule->where, rule->host);
 		rule->host = canon_resolve_prefix(compiler, rule->host);
 		rule->alias = canon_map_workdir_to_virtual(compiler, rule, rule->host);
 		return;
-	case PLACE_HOST:
+	case PATH_BASE_ROOT:
 		break;
 	}
 	compiler_add_host_path(compiler, POLICY_HOST_PATH_GRANT, rule->where, rule->to.path);
@@ -200,8 +200,8 @@ static bool canon_host_path_is_shown(const struct policy *policy, const char *ho
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
 
-		if (kind_is_grant(rule->kind) && !rule->overridden && !rule->name.interpreter && !rule->pattern &&
-		    rule->host && path_is_below(host, rule->host))
+		if (kind_is_grant(rule->kind) && !rule->overridden && !rule->expanded_name.interpreter &&
+		    !rule->pattern && rule->host && path_is_below(host, rule->host))
 			return true;
 	}
 	return false;
@@ -213,7 +213,7 @@ static void canon_limit_interpreters(struct policy *policy)
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		struct rule *rule = &policy->rule[i];
 
-		if (rule->name.interpreter && kind_is_grant(rule->kind) && rule->host &&
+		if (rule->expanded_name.interpreter && kind_is_grant(rule->kind) && rule->host &&
 		    path_is_below(rule->host, policy->workdir_host) && !canon_host_path_is_shown(policy, rule->host))
 			rule->overridden = true;
 	}
@@ -226,12 +226,12 @@ static void canon_resolve_rule(struct compiler *compiler, struct rule *rule)
 	    glob_compile(&compiler->policy->arena, rule->pattern,
 			 kind_is_deny(rule->kind) && rule->kind != RULE_AFTER_WRITE, &rule->glob) < 0)
 		compiler_add_error(compiler, rule->where, "more than %d names in a glob; shorten it", GLOB_PARTS_MAX);
-	if (rule->name.place == PLACE_SCRATCH)
+	if (rule->expanded_name.place == PATH_BASE_SCRATCH)
 		return; /* compile_after_paths() */
-	if (rule->literal && rule->name.place == PLACE_WORKDIR)
+	if (rule->literal && rule->expanded_name.place == PATH_BASE_WORKDIR)
 		canon_resolve_workdir(compiler, rule);
 	else if (rule->literal)
-		canon_resolve_host(compiler, rule);
+		canon_resolve_on_host(compiler, rule);
 	if (rule->kind == RULE_REDIRECT)
 		canon_resolve_target(compiler, rule);
 }

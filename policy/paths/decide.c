@@ -16,38 +16,38 @@ static void decide_set_denies(struct path_rules *finding, const struct rule *den
 /* True when a private rule with a glob matches. Where in the path its glob matches is not known: it always holds. */
 static bool decide_is_withheld_by_glob(const struct path_rules *finding)
 {
-	return finding->withhold && finding->withhold->pattern;
+	return finding->private_rule && finding->private_rule->pattern;
 }
 
-static void decide_publish(struct path_rules *finding, const struct rule *rule)
+static void decide_apply_public_rule(struct path_rules *finding, const struct rule *rule)
 {
 	if (decide_is_withheld_by_glob(finding))
 		return;
-	finding->publish = rule;
-	finding->withhold = NULL;
+	finding->public_rule = rule;
+	finding->private_rule = NULL;
 }
 
-static void decide_withhold(struct path_rules *finding, const struct rule *rule)
+static void decide_apply_private_rule(struct path_rules *finding, const struct rule *rule)
 {
 	if (!decide_is_withheld_by_glob(finding))
-		finding->withhold = rule;
-	finding->publish = NULL;
+		finding->private_rule = rule;
+	finding->public_rule = NULL;
 }
 
 /* True when the policy shows something else in place of a secret: that may be read. */
 static bool decide_shows_substitute(const struct tree_node *node)
 {
-	return node->remapped && node->verdict != VERDICT_ALLOW && node->deny && node->deny->observing;
+	return node->remapped && node->verdict != VERDICT_ALLOW && node->deny && node->deny->is_of_observing_policy;
 }
 
 static void decide_apply_after_glob(struct path_rules *finding, const struct rule *rule)
 {
-	uint32_t bit = UINT32_C(1) << rule->after;
+	uint32_t bit = UINT32_C(1) << rule->after_entry_index;
 
 	if (rule->kind == RULE_AFTER_READ)
-		finding->after_read |= bit;
+		finding->after_read_entries |= bit;
 	else
-		finding->after_write |= bit;
+		finding->after_write_entries |= bit;
 }
 
 /* Applies the rules of one tree node on the path. `rest` is the part of the path below the node. */
@@ -56,27 +56,27 @@ static void decide_apply_node(const struct tree_node *node, const char *rest, si
 {
 	if (node->remapped) { /* a mount with other content: grants of the directories above do not apply to it */
 		finding->rights = 0;
-		finding->after_write = 0;
+		finding->after_write_entries = 0;
 		memset(finding->grant, 0, sizeof(finding->grant));
-		finding->publish = NULL;
+		finding->public_rule = NULL;
 		if (!decide_is_withheld_by_glob(finding))
-			finding->withhold = NULL;
-		if (finding->deny && finding->deny->observing && node->verdict != VERDICT_ALLOW)
+			finding->private_rule = NULL;
+		if (finding->deny && finding->deny->is_of_observing_policy && node->verdict != VERDICT_ALLOW)
 			finding->deny = NULL;
 		finding->remap = node;
 	}
 	finding->rights |= node->rights;
-	finding->after_read |= node->after_read;
-	finding->after_write |= node->after_write;
+	finding->after_read_entries |= node->after_read_entries;
+	finding->after_write_entries |= node->after_write_entries;
 	for (unsigned i = 0; i < 3; i++)
-		if (node->grant[i])
-			finding->grant[i] = node->grant[i];
+		if (node->grant_rules[i])
+			finding->grant[i] = node->grant_rules[i];
 	decide_set_denies(finding, decide_shows_substitute(node) ? NULL : node->deny, node->exec_deny);
-	if (node->publish)
-		decide_publish(finding, node->publish);
-	if (node->withhold)
-		decide_withhold(finding, node->withhold);
-	for (size_t i = 0; i < node->globs; i++) {
+	if (node->public_rule)
+		decide_apply_public_rule(finding, node->public_rule);
+	if (node->private_rule)
+		decide_apply_private_rule(finding, node->private_rule);
+	for (size_t i = 0; i < node->glob_rules; i++) {
 		const struct rule *rule = node->glob[i];
 
 		if (!glob_matches(&rule->glob, rest, rest_len))
@@ -88,7 +88,7 @@ static void decide_apply_node(const struct tree_node *node, const char *rest, si
 		} else if (rule->kind == RULE_EXEC_DENY) {
 			finding->exec_deny = rule;
 		} else if (rule->kind == RULE_PRIVATE) {
-			decide_withhold(finding, rule);
+			decide_apply_private_rule(finding, rule);
 		} else {
 			unsigned more = rule->kind == RULE_WRITE ? 1 : rule->kind == RULE_EXEC ? 2 : 0;
 
@@ -102,15 +102,15 @@ static void decide_apply_node(const struct tree_node *node, const char *rest, si
 static void decide_apply_name_denies(const struct tree *tree, uint64_t hash, const char *name, size_t len,
 				     struct path_rules *finding)
 {
-	uint32_t index = tree_find_child(tree, TREE_NAMES, hash, name, len);
+	uint32_t index = tree_find_child(tree, TREE_ANY_DIR, hash, name, len);
 
 	if (index == TREE_NONE)
 		return;
 	decide_set_denies(finding, tree->node[index].deny, tree->node[index].exec_deny);
-	if (tree->node[index].withhold)
-		decide_withhold(finding, tree->node[index].withhold);
-	finding->after_read |= tree->node[index].after_read;
-	finding->after_write |= tree->node[index].after_write;
+	if (tree->node[index].private_rule)
+		decide_apply_private_rule(finding, tree->node[index].private_rule);
+	finding->after_read_entries |= tree->node[index].after_read_entries;
+	finding->after_write_entries |= tree->node[index].after_write_entries;
 }
 
 /* Applies the rules of all nodes on the path. *ret_remap_end: length of the path of the innermost remapped mount. */
@@ -172,10 +172,10 @@ static void decide_apply_alias_denies(const struct tree *tree, const char *alias
 		name[alias_len++] = '/';
 	other = decide_walk_path(tree, name, alias_len + rest_len, &unused);
 	decide_set_denies(finding, other.deny, other.exec_deny);
-	if (other.withhold)
-		decide_withhold(finding, other.withhold);
-	finding->after_read |= other.after_read;
-	finding->after_write |= other.after_write;
+	if (other.private_rule)
+		decide_apply_private_rule(finding, other.private_rule);
+	finding->after_read_entries |= other.after_read_entries;
+	finding->after_write_entries |= other.after_write_entries;
 }
 
 struct path_rules policy_find_rules(const struct policy *policy, const char *path, size_t len)
@@ -185,9 +185,9 @@ struct path_rules policy_find_rules(const struct policy *policy, const char *pat
 
 	for (unsigned i = 0; finding.remap && i < 2 && finding.remap->alias[i]; i++)
 		decide_apply_alias_denies(&policy->tree, finding.remap->alias[i], path + end, len - end, &finding);
-	if (finding.publish && !(finding.rights & POLICY_READ)) {
+	if (finding.public_rule && !(finding.rights & POLICY_READ)) {
 		finding.rights |= POLICY_READ | POLICY_PUBLIC;
-		finding.grant[0] = finding.publish;
+		finding.grant[0] = finding.public_rule;
 	}
 	if (finding.deny)
 		finding.rights = 0;
@@ -205,13 +205,13 @@ static struct policy_decision decide_make_refusal(unsigned want, int error, cons
 						  const char *reason)
 {
 	return (struct policy_decision){.verdict = VERDICT_DENY, .error = error, .rule = rule ? rule->label : NULL,
-					.reason = reason, .want = want};
+					.reason = reason, .wanted_rights = want};
 }
 
 /* The label of the first fired entry of after_read that closes a path to writing; NULL: none does. */
-static const char *decide_find_closed(const struct policy *policy, const struct path_rules *finding)
+static const char *decide_find_closing_entry(const struct policy *policy, const struct path_rules *finding)
 {
-	uint32_t closed = policy->fired ? *policy->fired & policy->after_write & ~finding->after_write : 0;
+	uint32_t closed = policy->fired ? *policy->fired & policy->after_write & ~finding->after_write_entries : 0;
 
 	return closed ? policy->after[__builtin_ctz(closed)].from->label : NULL;
 }
@@ -229,28 +229,28 @@ static struct policy_decision decide_access(const struct policy *policy, const c
 
 	if (finding.deny)
 		return decide_make_refusal(want, EACCES, finding.deny,
-					   finding.deny->observing ? "not_observed" : "denied_by_rule");
+					   finding.deny->is_of_observing_policy ? "not_observed" : "denied_by_rule");
 	if (!finding.rights)
-		return decide_make_refusal(want, ENOENT, finding.withhold,
-					   finding.withhold ? "private" : "not_granted");
+		return decide_make_refusal(want, ENOENT, finding.private_rule,
+					   finding.private_rule ? "private" : "not_granted");
 	if (want & POLICY_WRITE && !(finding.rights & POLICY_WRITE))
 		return decide_make_refusal(want, EROFS, finding.grant[0], "read_only");
-	closed = want & POLICY_WRITE ? decide_find_closed(policy, &finding) : NULL;
+	closed = want & POLICY_WRITE ? decide_find_closing_entry(policy, &finding) : NULL;
 	if (closed)
 		return (struct policy_decision){.verdict = VERDICT_DENY, .error = EROFS, .rule = closed,
-						.reason = "after_read", .want = want};
+						.reason = "after_read", .wanted_rights = want};
 	if (want & POLICY_EXEC && finding.exec_deny)
 		return decide_make_refusal(want, EACCES, finding.exec_deny, "exec_denied_by_rule");
 	if (want & POLICY_EXEC && !(finding.rights & POLICY_EXEC))
 		return decide_make_refusal(want, EACCES, finding.grant[0], "not_executable");
 	return (struct policy_decision){.verdict = verdict,
 					.rule = finding.grant[bit] ? finding.grant[bit]->label : NULL,
-					.reason = reason, .want = want};
+					.reason = reason, .wanted_rights = want};
 }
 
 static bool decide_globs_grant_below(const struct tree_node *node, const char *rest, size_t rest_len)
 {
-	for (size_t i = 0; i < node->globs; i++) {
+	for (size_t i = 0; i < node->glob_rules; i++) {
 		const struct rule *rule = node->glob[i];
 
 		if (!kind_is_deny(rule->kind) &&
@@ -297,7 +297,7 @@ static struct policy_decision decide_place(const struct policy *policy, const ch
 	if (decision.verdict != VERDICT_DENY || decision.error == EACCES || policy_get_rights(policy, path, len) != 0 ||
 	    !(shown || policy_may_grant_below(policy, path, len)))
 		return decision;
-	return policy_decide_ancestor(want);
+	return policy_decide_dir_above_grant(want);
 }
 
 /* True for directories that every view has. */

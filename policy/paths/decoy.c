@@ -108,5 +108,5 @@ const char *decoy_make_text(struct arena *arena, const char *path)
 			decoy_generate(&out, kind, count, &state);
 		}
 	}
-	return out.failed ? arena_fail(arena) : arena_dupn(arena, out.data, out.len);
+	return out.failed ? arena_fail_no_memory(arena) : arena_dupn(arena, out.data, out.len);
 }

@@ -62,10 +62,10 @@ int policy_follow_links(const struct policy *policy, const char *path, char out[
 }
 
 /* Escapes `path` as JSON text, without quotes. Owned by the caller; NULL: out of memory. */
-static char *explain_escape(const char *path)
+static char *explain_escape_for_json(const char *path)
 {
 	size_t len = strlen(path);
-	char *text = malloc(len * TEXT_ESCAPE_MAX + 1);
+	char *text = malloc(len * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + 1);
 
 	if (text)
 		text[text_escape_for_json(text, path, len)] = '\0';
@@ -105,9 +105,9 @@ char *policy_suggest_grant(const struct policy_decision *decision, const struct 
 		*ret_why = strdup(why);
 		return NULL;
 	}
-	escaped = explain_escape(grant);
+	escaped = explain_escape_for_json(grant);
 	buf_printf(&buf, "%s ", option);
-	suggest_put_word(&buf, grant);
+	suggest_put_shell_word(&buf, grant);
 	buf_printf(&buf, ", or in a policy {\"version\": 1, \"filesystem\": {\"%s\": [\"%s\"]}}", list,
 		   escaped ? escaped : "");
 	return escaped ? buf_take_text(&buf) : NULL;

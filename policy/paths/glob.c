@@ -12,9 +12,12 @@ static int glob_compile_part(const char *name, size_t len, struct glob_part *par
 {
 	bool deep = memmem(name, len, "**", 2);
 
-	*part = (struct glob_part){deep ? GLOB_DEEP : glob_is_wild(name, len) ? GLOB_WILD : GLOB_LITERAL, name, len};
-	if (len == 1 && part->kind == GLOB_WILD)
-		part->kind = GLOB_ANY;
+	*part = (struct glob_part){deep                      ? GLOB_ANY_NAMES
+				   : glob_is_wild(name, len) ? GLOB_NAME_WITH_STAR
+							     : GLOB_LITERAL,
+				   name, len};
+	if (len == 1 && part->kind == GLOB_NAME_WITH_STAR)
+		part->kind = GLOB_ONE_ANY_NAME;
 	return len == 0 || (deep && len != 2) ? -EINVAL : 0;
 }
 
@@ -33,13 +36,13 @@ int glob_compile(struct arena *arena, const char *pattern, bool below, struct gl
 		if (ret < 0)
 			return ret;
 		/* a second "**" in a row adds nothing */
-		if (part[parts].kind != GLOB_DEEP || parts == 0 || part[parts - 1].kind != GLOB_DEEP)
+		if (part[parts].kind != GLOB_ANY_NAMES || parts == 0 || part[parts - 1].kind != GLOB_ANY_NAMES)
 			parts++;
 		if (!*end)
 			break;
 	}
-	if (below && part[parts - 1].kind != GLOB_DEEP)
-		part[parts++] = (struct glob_part){GLOB_DEEP, "**", 2};
+	if (below && part[parts - 1].kind != GLOB_ANY_NAMES)
+		part[parts++] = (struct glob_part){GLOB_ANY_NAMES, "**", 2};
 	copy = arena_alloc(arena, parts * sizeof(*copy));
 	if (!copy)
 		return -ENOMEM;
@@ -80,10 +83,10 @@ bool glob_part_matches(const struct glob_part *part, const char *name, size_t le
 	switch (part->kind) {
 	case GLOB_LITERAL:
 		return len == part->len && memcmp(name, part->text, len) == 0;
-	case GLOB_WILD:
+	case GLOB_NAME_WITH_STAR:
 		return glob_matches_wildcard(part->text, part->len, name, len);
-	case GLOB_ANY:
-	case GLOB_DEEP:
+	case GLOB_ONE_ANY_NAME:
+	case GLOB_ANY_NAMES:
 		return true;
 	}
 	return false;
@@ -107,7 +110,7 @@ bool glob_matches(const struct glob *glob, const char *path, size_t len)
 		in = 1; /* an empty path has no component */
 	while (in <= len) {
 		size = glob_get_component_len(path, len, in, &next);
-		if (at < glob->parts && glob->part[at].kind == GLOB_DEEP) {
+		if (at < glob->parts && glob->part[at].kind == GLOB_ANY_NAMES) {
 			deep = at++;
 			retry = in;
 			if (at == glob->parts)
@@ -124,7 +127,7 @@ bool glob_matches(const struct glob *glob, const char *path, size_t len)
 			return false;
 		}
 	}
-	while (at < glob->parts && glob->part[at].kind == GLOB_DEEP)
+	while (at < glob->parts && glob->part[at].kind == GLOB_ANY_NAMES)
 		at++;
 	return at == glob->parts;
 }
@@ -136,7 +139,7 @@ bool glob_may_match_below(const struct glob *glob, const char *path, size_t len)
 	for (; in <= len; at++, in = next) {
 		if (at == glob->parts)
 			return false;
-		if (glob->part[at].kind == GLOB_DEEP)
+		if (glob->part[at].kind == GLOB_ANY_NAMES)
 			return true;
 		size = glob_get_component_len(path, len, in, &next);
 		if (!glob_part_matches(&glob->part[at], path + in, size))

@@ -15,9 +15,9 @@
 
 enum glob_kind {
 	GLOB_LITERAL,
-	GLOB_ANY,  /* "*" */
-	GLOB_WILD, /* a component that contains "*" and other text */
-	GLOB_DEEP, /* "**" */
+	GLOB_ONE_ANY_NAME,  /* "*" */
+	GLOB_NAME_WITH_STAR, /* a component that contains "*" and other text */
+	GLOB_ANY_NAMES, /* "**" */
 };
 
 struct glob_part {

@@ -47,7 +47,7 @@ bool policy_host_path_is_writable(const struct policy *policy, const char *host)
 }
 
 /* True when the rule applies to this host path. */
-static bool ways_rule_matches_host_path(const struct rule *rule, const char *host)
+static bool host_path_rule_matches(const struct rule *rule, const char *host)
 {
 	const char *rest = path_rest_below(host, rule->host);
 
@@ -62,8 +62,8 @@ bool policy_host_paths_are_writable(const struct policy *policy, const char *hos
 		const struct rule *rule = &policy->rule[i];
 
 		together = rule->kind == RULE_WRITE && !rule->overridden && rule->host &&
-			   strcmp(rule->host, other) != 0 && ways_rule_matches_host_path(rule, host) &&
-			   ways_rule_matches_host_path(rule, other);
+			   strcmp(rule->host, other) != 0 && host_path_rule_matches(rule, host) &&
+			   host_path_rule_matches(rule, other);
 	}
 	return together && policy_host_path_is_writable(policy, host) && policy_host_path_is_writable(policy, other);
 }

@@ -16,7 +16,8 @@ enum policy_host_path_kind {
 struct policy_host_path {
 	enum policy_host_path_kind kind;
 	const char *where; /* "file:line: key", for messages */
-	bool optional;     /* a grant by a profile or @interpreter: a bad path drops the grant and is no error */
+	/* a grant by a profile or @interpreter: a bad path drops the grant and is no error */
+	bool drops_grant_if_bad;
 	const char *text;  /* the command; or a path with its links unresolved (CONTENT: may be relative) */
 };
 

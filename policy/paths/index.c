@@ -6,13 +6,13 @@
 static void index_set_deny(struct tree_node *node, const struct rule *rule)
 {
 	const struct rule **slot = rule->kind == RULE_DENY      ? &node->deny
-				   : rule->kind == RULE_PRIVATE ? &node->withhold
+				   : rule->kind == RULE_PRIVATE ? &node->private_rule
 								: &node->exec_deny;
 
 	if (rule->kind == RULE_AFTER_READ)
-		node->after_read |= UINT32_C(1) << rule->after;
+		node->after_read_entries |= UINT32_C(1) << rule->after_entry_index;
 	else if (rule->kind == RULE_AFTER_WRITE)
-		node->after_write |= UINT32_C(1) << rule->after;
+		node->after_write_entries |= UINT32_C(1) << rule->after_entry_index;
 	else if (!*slot)
 		*slot = rule;
 }
@@ -25,12 +25,12 @@ static void index_add_grant(struct tree_node *node, const struct rule *rule)
 		[RULE_EXEC] = POLICY_READ | POLICY_EXEC,
 	};
 
-	if (rule->kind == RULE_PUBLIC && !node->publish)
-		node->publish = rule;
+	if (rule->kind == RULE_PUBLIC && !node->public_rule)
+		node->public_rule = rule;
 	node->rights |= rights[rule->kind];
 	for (unsigned i = 0; i < 3; i++)
-		if (rights[rule->kind] & 1u << i && !node->grant[i])
-			node->grant[i] = rule;
+		if (rights[rule->kind] & 1u << i && !node->grant_rules[i])
+			node->grant_rules[i] = rule;
 }
 
 /* Finds the tree node of a path, or adds it. */
@@ -47,7 +47,7 @@ static struct tree_node *index_add_rule(struct policy *policy, const char *path,
 	struct tree_node *node = index_get_node(policy, path);
 
 	if (rule->pattern)
-		ARENA_APPEND(&policy->arena, node->glob, node->globs, rule);
+		ARENA_APPEND(&policy->arena, node->glob, node->glob_rules, rule);
 	else if (kind_is_deny(rule->kind))
 		index_set_deny(node, rule);
 	else
@@ -55,23 +55,24 @@ static struct tree_node *index_add_rule(struct policy *policy, const char *path,
 	return node;
 }
 
-/* Adds a rule that denies a name in every directory as a node below TREE_NAMES. False: another rule. */
+/* Adds a rule that denies a name in every directory as a node below TREE_ANY_DIR. False: another rule. */
 static bool index_add_name(struct policy *policy, const struct rule *rule)
 {
 	const struct glob *glob = &rule->glob;
 	uint32_t index;
 
-	if (glob->parts != 3 || glob->part[0].kind != GLOB_DEEP || glob->part[1].kind != GLOB_LITERAL ||
-	    glob->part[2].kind != GLOB_DEEP)
+	if (glob->parts != 3 || glob->part[0].kind != GLOB_ANY_NAMES || glob->part[1].kind != GLOB_LITERAL ||
+	    glob->part[2].kind != GLOB_ANY_NAMES)
 		return false;
-	index = tree_add_child(&policy->tree, &policy->arena, TREE_NAMES, glob->part[1].text, glob->part[1].len);
+	index = tree_add_child(&policy->tree, &policy->arena, TREE_ANY_DIR, glob->part[1].text, glob->part[1].len);
 	index_set_deny(&policy->tree.node[index], rule);
 	return true;
 }
 
-const char *rule_get_other_path(const struct rule *rule)
+const char *rule_get_denied_path(const struct rule *rule)
 {
-	bool other = kind_is_deny(rule->kind) && rule->name.place == PLACE_WORKDIR && rule->literal && rule->host;
+	bool other = kind_is_deny(rule->kind) && rule->expanded_name.place == PATH_BASE_WORKDIR && rule->literal &&
+		     rule->host;
 
 	return other && strcmp(rule->host, rule->literal) != 0 ? rule->host : NULL;
 }
@@ -87,7 +88,7 @@ void compile_rule_tree(struct compiler *compiler)
 
 		if (rule->overridden)
 			continue;
-		if (rule->name.place == PLACE_SCRATCH) /* compile_after_paths() */
+		if (rule->expanded_name.place == PATH_BASE_SCRATCH) /* compile_after_paths() */
 			continue;
 		if (kind_is_deny(rule->kind)) {
 			if (!rule->literal && !index_add_name(policy, rule))
@@ -96,13 +97,13 @@ void compile_rule_tree(struct compiler *compiler)
 				(void)index_add_rule(policy, rule->literal, rule);
 			if (rule->alias && rule->kind != RULE_AFTER_WRITE) /* a link permits no writing elsewhere */
 				(void)index_add_rule(policy, rule->alias, rule);
-			if (rule_get_other_path(rule))
-				(void)index_add_rule(policy, rule_get_other_path(rule), rule);
+			if (rule_get_denied_path(rule))
+				(void)index_add_rule(policy, rule_get_denied_path(rule), rule);
 		} else if (rule->literal && (rule->host || kind_is_substitute(rule->kind))) {
 			node = kind_is_substitute(rule->kind) ? index_get_node(policy, rule->literal)
 							: index_add_rule(policy, rule->literal, rule);
-			rule->node = (uint32_t)(node - policy->tree.node);
-			for (uint32_t at = rule->node; at != TREE_NONE && !policy->tree.node[at].has_grant;
+			rule->tree_node_index = (uint32_t)(node - policy->tree.node);
+			for (uint32_t at = rule->tree_node_index; at != TREE_NONE && !policy->tree.node[at].has_grant;
 			     at = policy->tree.node[at].parent)
 				policy->tree.node[at].has_grant = true;
 		}

@@ -9,33 +9,34 @@
 /* The path of a rule up to its first glob, before symbolic links were resolved. */
 static const char *mounts_get_unresolved_name(struct compiler *compiler, const struct rule *rule)
 {
-	size_t len = rule->pattern ? (size_t)(rule->pattern - rule->name.path) : strlen(rule->name.path);
-	if (rule->name.place == PLACE_WORKDIR)
+	size_t len =
+		rule->pattern ? (size_t)(rule->pattern - rule->expanded_name.path) : strlen(rule->expanded_name.path);
+	if (rule->expanded_name.place == PATH_BASE_WORKDIR)
 		return rule->literal; /* the view shows the links within the workdir as links */
-	if (!rule->pattern && len > 3 && strcmp(rule->name.path + len - 3, "/**") == 0)
+	if (!rule->pattern && len > 3 && strcmp(rule->expanded_name.path + len - 3, "/**") == 0)
 		len -= 2; /* a final "**" adds nothing */
-	if (len > 1 && rule->name.path[len - 1] == '/')
+	if (len > 1 && rule->expanded_name.path[len - 1] == '/')
 		len--;
-	if (!rule->name.path[len])
-		return rule->name.path;
-	return arena_dupn(&compiler->policy->arena, rule->name.path, len);
+	if (!rule->expanded_name.path[len])
+		return rule->expanded_name.path;
+	return arena_dupn(&compiler->policy->arena, rule->expanded_name.path, len);
 }
 
 static struct policy_mount mounts_make_from_rule(const struct rule *rule, const char *from)
 {
 	bool provide = rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
-	enum rule_place place = rule->kind == RULE_REDIRECT ? rule->to.place : rule->name.place;
+	enum rule_place place = rule->kind == RULE_REDIRECT ? rule->to.place : rule->expanded_name.place;
 
 	return (struct policy_mount){
 		.kind = provide ? POLICY_MOUNT_PROVIDE : POLICY_MOUNT_TREE,
-		.written = from,
+		.rule_path = from,
 		.virt = rule->literal,
 		.host = provide ? NULL : rule->host,
-		.text = provide ? rule->content : NULL,
-		.text_len = provide ? strlen(rule->content) : 0,
-		.filtered = rule->pattern != NULL,
+		.provided_text = provide ? rule->content : NULL,
+		.provided_text_len = provide ? strlen(rule->content) : 0,
+		.has_globs_only = rule->pattern != NULL,
 		.redirect = rule->kind == RULE_REDIRECT,
-		.create = !provide && place != PLACE_HOST,
+		.create_host_path = !provide && place != PATH_BASE_ROOT,
 		.rule = rule->label,
 	};
 }
@@ -62,16 +63,16 @@ static void mounts_merge_rule(struct compiler *compiler, struct policy_mount *mo
 			"another name by \"workdir\"",
 			mount->virt, mount->virt);
 	} else {
-		mount->filtered = mount->filtered && other.filtered;
-		if (strcmp(mount->written, mount->virt) == 0)
-			mount->written = other.written;
+		mount->has_globs_only = mount->has_globs_only && other.has_globs_only;
+		if (strcmp(mount->rule_path, mount->virt) == 0)
+			mount->rule_path = other.rule_path;
 	}
 }
 
 static void mounts_add_mount(struct compiler *compiler, const struct rule *rule, const char *from)
 {
 	struct policy *policy = compiler->policy;
-	struct tree_node *node = &policy->tree.node[rule->node];
+	struct tree_node *node = &policy->tree.node[rule->tree_node_index];
 
 	if (node->mount) {
 		mounts_merge_rule(compiler, &policy->mount[node->mount - 1], rule, from);
@@ -109,7 +110,7 @@ static bool mounts_have_same_content(const struct policy_mount *outer, const str
  * same for mount i. `virt` sorts after these mounts: only the last of them, or one that contains it, can contain
  * `virt`.
  */
-static size_t mounts_find_outer(const struct policy_mount *mounts, const size_t *outer, size_t count, const char *virt)
+static size_t mounts_find_parent(const struct policy_mount *mounts, const size_t *outer, size_t count, const char *virt)
 {
 	while (count > 0) {
 		const char *rest = path_rest_below(virt, mounts[count - 1].virt);
@@ -121,14 +122,14 @@ static size_t mounts_find_outer(const struct policy_mount *mounts, const size_t 
 	return count;
 }
 
-/* Removes redundant mounts, and fills outer[] for mounts_find_outer(). */
+/* Removes redundant mounts, and fills outer[] for mounts_find_parent(). */
 static void mounts_drop_redundant(struct policy *policy, size_t *outer)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
-		size_t in = mounts_find_outer(policy->mount, outer, kept, mount->virt);
+		size_t in = mounts_find_parent(policy->mount, outer, kept, mount->virt);
 		const struct policy_mount *holder = in ? &policy->mount[in - 1] : NULL;
 
 		/*
@@ -137,8 +138,8 @@ static void mounts_drop_redundant(struct policy *policy, size_t *outer)
 		 */
 		if (policy_is_observing(policy) && strcmp(mount->virt, policy->settings.workdir) == 0)
 			holder = NULL;
-		if (holder && !holder->filtered && !mount->redirect && mounts_have_same_content(holder, mount) &&
-		    (policy_is_observing(policy) || strcmp(mount->written, mount->virt) == 0))
+		if (holder && !holder->has_globs_only && !mount->redirect && mounts_have_same_content(holder, mount) &&
+		    (policy_is_observing(policy) || strcmp(mount->rule_path, mount->virt) == 0))
 			continue;
 		outer[kept] = in;
 		policy->mount[kept++] = *mount;
@@ -181,7 +182,7 @@ static void mounts_add_link(struct compiler *compiler, const struct rule *rule, 
 }
 
 /* Adds the mounts of substitutes (`made`: redirects, provided files, decoys), or those of grants. */
-static void mounts_add_all(struct compiler *compiler, bool made)
+static void mounts_add_substitutes_or_grants(struct compiler *compiler, bool made)
 {
 	for (size_t i = 0; i < compiler->policy->rule_count; i++) {
 		const struct rule *rule = &compiler->policy->rule[i];
@@ -198,7 +199,7 @@ static void mounts_add_all(struct compiler *compiler, bool made)
 }
 
 /* Sets the fields of tree nodes that depend on mounts. */
-static void mounts_mark_remaps(struct policy *policy, const size_t *outer)
+static void mounts_set_mount_fields_of_nodes(struct policy *policy, const size_t *outer)
 {
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
@@ -220,12 +221,12 @@ void compile_mounts(struct compiler *compiler)
 	size_t *outer = arena_alloc(&policy->arena, policy->rule_count * sizeof(*outer));
 
 	policy->mount = arena_alloc(&policy->arena, policy->rule_count * sizeof(*policy->mount));
-	mounts_add_all(compiler, true);
-	mounts_add_all(compiler, false);
+	mounts_add_substitutes_or_grants(compiler, true);
+	mounts_add_substitutes_or_grants(compiler, false);
 	if (policy->mount_count)
 		qsort(policy->mount, policy->mount_count, sizeof(*policy->mount), mounts_compare_names);
 	mounts_drop_redundant(policy, outer);
 	for (size_t i = 0; i < policy->tree.count; i++)
 		policy->tree.node[i].mount = 0;
-	mounts_mark_remaps(policy, outer);
+	mounts_set_mount_fields_of_nodes(policy, outer);
 }

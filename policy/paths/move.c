@@ -17,9 +17,9 @@
 #include "policy/paths/explain.h"
 #include "policy/paths/move.h"
 
-#define DIR_NAMES_MAX 3                 /* names of one directory: its own, and the aliases of its remapped mount */
-#define PENDING_MAX \
-	(DIR_NAMES_MAX * 3) /* a deny rule has up to three literal parts: literal, alias, rule_get_other_path() */
+#define DIR_PATHS_MAX 3                 /* names of one directory: its own, and the aliases of its remapped mount */
+#define MOVE_PENDING_PARTS_MAX \
+	(DIR_PATHS_MAX * 3) /* a deny rule has up to three literal parts: literal, alias, rule_get_denied_path() */
 #define MOVE_RIGHTS (POLICY_READ | POLICY_WRITE)
 
 _Static_assert(GLOB_PARTS_MAX + 2 <= 128, "a bit for each part, one added by glob_compile, and the end");
@@ -30,17 +30,18 @@ typedef unsigned __int128 move_positions;
 
 /* One of the two directories that are compared, with all paths by which rules can mean it. */
 struct compared_dir {
-	const char *name[DIR_NAMES_MAX];
-	size_t names;
+	const char *name[DIR_PATHS_MAX];
+	size_t path_count;
 	unsigned rights;  /* the rights from grants of whole trees */
-	size_t remap_len; /* length of the path of the innermost remapped mount: grants above it do not apply */
-	char alias[DIR_NAMES_MAX - 1][PATH_MAX];
+	/* length of the path of the innermost remapped mount: grants above it do not apply */
+	size_t remapped_mount_len;
+	char alias[DIR_PATHS_MAX - 1][PATH_MAX];
 };
 
 /* How far one rule matches the path of a directory. */
 struct rule_progress {
 	move_positions positions;
-	const char *pending[PENDING_MAX]; /* the rest of each literal part that lies below the directory */
+	const char *pending[MOVE_PENDING_PARTS_MAX]; /* the rest of each literal part that lies below the directory */
 	size_t pendings;
 };
 
@@ -48,7 +49,7 @@ struct rule_progress {
 static move_positions move_close_positions(const struct glob *glob, move_positions positions)
 {
 	for (size_t i = 0; i < glob->parts; i++)
-		if (positions & POSITION(i) && glob->part[i].kind == GLOB_DEEP)
+		if (positions & POSITION(i) && glob->part[i].kind == GLOB_ANY_NAMES)
 			positions |= POSITION(i + 1);
 	return positions;
 }
@@ -63,7 +64,7 @@ static move_positions move_find_positions(const struct glob *glob, const char *p
 		move_positions next = 0;
 
 		for (size_t i = 0; i < glob->parts; i++) {
-			if (now & POSITION(i) && glob->part[i].kind == GLOB_DEEP)
+			if (now & POSITION(i) && glob->part[i].kind == GLOB_ANY_NAMES)
 				next |= POSITION(i);
 			else if (now & POSITION(i) && glob_part_matches(&glob->part[i], path, len))
 				next |= POSITION(i + 1);
@@ -79,11 +80,11 @@ static move_positions move_find_positions(const struct glob *glob, const char *p
 /* Adds alias + rest as another path of the directory, unless it is too long: decide.c denies everything there. */
 static void move_add_alias(struct compared_dir *side, const char *alias, const char *rest)
 {
-	char *out = side->alias[side->names - 1];
+	char *out = side->alias[side->path_count - 1];
 	int len = snprintf(out, PATH_MAX, "%s%s", strcmp(alias, "/") == 0 && *rest ? "" : alias, rest);
 
 	if (len > 0 && len < PATH_MAX)
-		side->name[side->names++] = out;
+		side->name[side->path_count++] = out;
 }
 
 /* Collects what applies to everything below a directory, as decide_walk_path() of decide.c does for one path. */
@@ -95,15 +96,15 @@ static void move_describe_directory(const struct policy *policy, const char *pat
 	size_t end = 0, len;
 
 	side->name[0] = path;
-	side->names = 1;
+	side->path_count = 1;
 	side->rights = 0;
-	side->remap_len = 0;
+	side->remapped_mount_len = 0;
 	while (index != TREE_NONE) {
 		const struct tree_node *node = &tree->node[index];
 
 		if (node->remapped) {
 			remap = node;
-			side->remap_len = end;
+			side->remapped_mount_len = end;
 			side->rights = 0;
 		}
 		side->rights |= node->rights;
@@ -113,14 +114,14 @@ static void move_describe_directory(const struct policy *policy, const char *pat
 		index = tree_find_child(tree, index, tree_hash_name(path + end + 1, len), path + end + 1, len);
 		end += len + 1;
 	}
-	for (size_t i = 0; remap && i < DIR_NAMES_MAX - 1 && remap->alias[i]; i++)
-		move_add_alias(side, remap->alias[i], path + side->remap_len);
+	for (size_t i = 0; remap && i < DIR_PATHS_MAX - 1 && remap->alias[i]; i++)
+		move_add_alias(side, remap->alias[i], path + side->remapped_mount_len);
 }
 
 /* ---- rules ---- */
 
 /* Adds what one literal part of a rule (`anchor`) means at the directory `name`: positions, or a pending part. */
-static void move_add_literal(struct rule_progress *progress, const struct rule *rule, const char *anchor,
+static void move_add_literal_part_of_rule(struct rule_progress *progress, const struct rule *rule, const char *anchor,
 			     const char *name)
 {
 	const char *rest = path_rest_below(name, anchor);
@@ -137,21 +138,22 @@ static void move_add_literal(struct rule_progress *progress, const struct rule *
 		progress->pending[progress->pendings++] = rest;
 }
 
-static struct rule_progress move_follow_rule(const struct rule *rule, const struct compared_dir *side)
+static struct rule_progress move_match_rule_with_directory(const struct rule *rule, const struct compared_dir *side)
 {
 	struct rule_progress progress = {.pendings = 0};
 	bool deny = rule->kind == RULE_DENY;
 
 	/* A grant applies to the path in the view only. A grant from above a remapped mount does not apply below it. */
-	if (!deny && (side->remap_len > strlen(rule->literal) ||
-		      (side->remap_len && strncmp(rule->literal, side->name[0], side->remap_len) != 0)))
+	if (!deny &&
+	    (side->remapped_mount_len > strlen(rule->literal) ||
+	     (side->remapped_mount_len && strncmp(rule->literal, side->name[0], side->remapped_mount_len) != 0)))
 		return progress;
-	for (size_t i = 0; i < (deny ? side->names : 1); i++) {
-		move_add_literal(&progress, rule, rule->literal ? rule->literal : "/", side->name[i]);
+	for (size_t i = 0; i < (deny ? side->path_count : 1); i++) {
+		move_add_literal_part_of_rule(&progress, rule, rule->literal ? rule->literal : "/", side->name[i]);
 		if (deny && rule->alias)
-			move_add_literal(&progress, rule, rule->alias, side->name[i]);
-		if (rule_get_other_path(rule))
-			move_add_literal(&progress, rule, rule_get_other_path(rule), side->name[i]);
+			move_add_literal_part_of_rule(&progress, rule, rule->alias, side->name[i]);
+		if (rule_get_denied_path(rule))
+			move_add_literal_part_of_rule(&progress, rule, rule_get_denied_path(rule), side->name[i]);
 	}
 	return progress;
 }
@@ -188,11 +190,11 @@ static void move_add_name(struct policy_move *move, const char *name, size_t len
 	for (size_t i = 0; i < move->count; i++)
 		if (move->name[i].len == len && memcmp(move->name[i].name, name, len) == 0)
 			return;
-	if (move->kind == POLICY_MOVE_ANY || move->count == POLICY_MOVE_NAMES) {
-		move->kind = POLICY_MOVE_ANY;
+	if (move->kind == POLICY_MOVE_DIFFERS_ANYWHERE || move->count == POLICY_MOVE_NAMES_MAX) {
+		move->kind = POLICY_MOVE_DIFFERS_ANYWHERE;
 		return;
 	}
-	move->kind = POLICY_MOVE_NAMED;
+	move->kind = POLICY_MOVE_DIFFERS_IN_NAMES;
 	move->name[move->count].name = name;
 	move->name[move->count++].len = len;
 }
@@ -222,30 +224,30 @@ static void move_add_rule_differences(struct policy_move *move, const struct rul
 		if (part->kind == GLOB_LITERAL)
 			move_add_name(move, part->text, part->len);
 		else
-			move->kind = POLICY_MOVE_ANY;
+			move->kind = POLICY_MOVE_DIFFERS_ANYWHERE;
 	}
 	move_add_pending_names(move, from, to);
 	move_add_pending_names(move, to, from);
 }
 
-void policy_compare_below(const struct policy *policy, const char *from, const char *to, struct policy_move *ret_move)
+void policy_compare_rights(const struct policy *policy, const char *from, const char *to, struct policy_move *ret_move)
 {
 	struct compared_dir old, new;
 
-	ret_move->kind = POLICY_MOVE_SAME;
+	ret_move->kind = POLICY_MOVE_RIGHTS_SAME;
 	ret_move->count = 0;
 	move_describe_directory(policy, from, &old);
 	move_describe_directory(policy, to, &new);
 	if ((old.rights ^ new.rights) & MOVE_RIGHTS) {
-		ret_move->kind = POLICY_MOVE_ANY;
+		ret_move->kind = POLICY_MOVE_DIFFERS_ANYWHERE;
 		return;
 	}
-	for (size_t i = 0; i < policy->rule_count && ret_move->kind != POLICY_MOVE_ANY; i++) {
+	for (size_t i = 0; i < policy->rule_count && ret_move->kind != POLICY_MOVE_DIFFERS_ANYWHERE; i++) {
 		const struct rule *rule = &policy->rule[i];
 
 		if (move_rule_matters(rule, old.rights)) {
-			const struct rule_progress was = move_follow_rule(rule, &old);
-			const struct rule_progress will = move_follow_rule(rule, &new);
+			const struct rule_progress was = move_match_rule_with_directory(rule, &old);
+			const struct rule_progress will = move_match_rule_with_directory(rule, &new);
 
 			move_add_rule_differences(ret_move, rule, &was, &will);
 		}
@@ -262,34 +264,34 @@ bool policy_rights_differ(const struct policy *policy, const char *from, const c
 
 /* How the path of a directory leads a rule to deny names below it. A rule that begins with "**" denies anywhere. */
 enum denial_basis {
-	DENIAL_ELSEWHERE,
-	DENIAL_BY_GLOB, /* a "*" of the rule matches a name of the path */
-	DENIAL_BY_NAME, /* the rule contains the path literally */
+	DENIAL_NOT_BY_THIS_PATH,
+	DENIAL_BY_STAR_IN_RULE, /* a "*" of the rule matches a name of the path */
+	DENIAL_BY_LITERAL_PATH, /* the rule contains the path literally */
 };
 
 static enum denial_basis move_find_denial_basis(const struct rule *rule, const struct compared_dir *side)
 {
-	const struct rule_progress progress = move_follow_rule(rule, side);
-	enum denial_basis basis = DENIAL_ELSEWHERE;
+	const struct rule_progress progress = move_match_rule_with_directory(rule, side);
+	enum denial_basis basis = DENIAL_NOT_BY_THIS_PATH;
 	move_positions anywhere;
 
 	if (progress.pendings)
-		return DENIAL_BY_NAME;
+		return DENIAL_BY_LITERAL_PATH;
 	if (!rule->pattern)
-		return DENIAL_ELSEWHERE;
+		return DENIAL_NOT_BY_THIS_PATH;
 	anywhere = rule->literal ? 0 : move_find_positions(&rule->glob, "");
 	for (size_t i = 0; i < rule->glob.parts; i++) {
 		if (!(progress.positions & ~anywhere & POSITION(i)))
 			continue;
 		if (i > 0 && rule->glob.part[i - 1].kind == GLOB_LITERAL)
-			return DENIAL_BY_NAME;
-		basis = DENIAL_BY_GLOB;
+			return DENIAL_BY_LITERAL_PATH;
+		basis = DENIAL_BY_STAR_IN_RULE;
 	}
 	return basis;
 }
 
 /* True when the run can write at or below this host path, where a program outside the run would follow the link. */
-static bool move_is_writable_outside(const struct policy *policy, const char *path)
+static bool move_run_can_write_host_path(const struct policy *policy, const char *path)
 {
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
@@ -323,8 +325,8 @@ static bool move_target_denies_same(const struct policy *policy, const struct co
 
 	if (!move_get_link_target(side->name[0], text, target))
 		return false;
-	policy_compare_below(policy, side->name[0], target, &move);
-	return move.kind == POLICY_MOVE_SAME;
+	policy_compare_rights(policy, side->name[0], target, &move);
+	return move.kind == POLICY_MOVE_RIGHTS_SAME;
 }
 
 /* True when the run cannot write at or below the target of the link, by its virtual path or by a host path. */
@@ -332,9 +334,9 @@ static bool move_target_is_unwritable(const struct policy *policy, const struct 
 {
 	char target[PATH_MAX];
 
-	for (size_t i = 0; i < side->names; i++) {
-		if (!move_get_link_target(side->name[i], text, target) || move_is_writable_outside(policy, target) ||
-		    (i == 0 && policy_may_write(policy, target)))
+	for (size_t i = 0; i < side->path_count; i++) {
+		if (!move_get_link_target(side->name[i], text, target) ||
+		    move_run_can_write_host_path(policy, target) || (i == 0 && policy_may_write(policy, target)))
 			return false;
 	}
 	return true;
@@ -345,19 +347,19 @@ static bool move_text_stays_within(const struct compared_dir *side, const char *
 {
 	char target[PATH_MAX], remap[PATH_MAX];
 
-	(void)snprintf(remap, sizeof(remap), "%.*s", (int)side->remap_len, side->name[0]);
-	return side->names == 1 || *text == '/' ||
+	(void)snprintf(remap, sizeof(remap), "%.*s", (int)side->remapped_mount_len, side->name[0]);
+	return side->path_count == 1 || *text == '/' ||
 	       (move_get_link_target(side->name[0], text, target) &&
-		path_is_below(target, side->remap_len ? remap : "/"));
+		path_is_below(target, side->remapped_mount_len ? remap : "/"));
 }
 
 bool policy_link_is_allowed(const struct policy *policy, const char *path, const char *text, const char **ret_rule)
 {
-	enum denial_basis most = DENIAL_ELSEWHERE;
+	enum denial_basis most = DENIAL_NOT_BY_THIS_PATH;
 	struct compared_dir side;
 
 	move_describe_directory(policy, path, &side);
-	for (size_t i = 0; i < policy->rule_count && most != DENIAL_BY_NAME; i++) {
+	for (size_t i = 0; i < policy->rule_count && most != DENIAL_BY_LITERAL_PATH; i++) {
 		const struct rule *rule = &policy->rule[i];
 		enum denial_basis basis;
 
@@ -369,7 +371,7 @@ bool policy_link_is_allowed(const struct policy *policy, const char *path, const
 			*ret_rule = rule->label;
 		}
 	}
-	return most == DENIAL_ELSEWHERE ||
+	return most == DENIAL_NOT_BY_THIS_PATH ||
 	       (move_text_stays_within(&side, text) && move_target_denies_same(policy, &side, text)) ||
-	       (most == DENIAL_BY_GLOB && move_target_is_unwritable(policy, &side, text));
+	       (most == DENIAL_BY_STAR_IN_RULE && move_target_is_unwritable(policy, &side, text));
 }

@@ -10,12 +10,13 @@
 
 #include "policy/policy.h"
 
-#define POLICY_MOVE_NAMES 16 /* room in policy_move.name[]; more names than that make POLICY_MOVE_ANY */
+/* room in policy_move.name[]; more names than that make POLICY_MOVE_DIFFERS_ANYWHERE */
+#define POLICY_MOVE_NAMES_MAX 16
 
 enum policy_move_kind {
-	POLICY_MOVE_SAME,  /* every possible name below the directory has the same rights at both paths */
-	POLICY_MOVE_NAMED, /* rights can differ only at or below the entries in name[] */
-	POLICY_MOVE_ANY,   /* rights can differ at any name: the caller must list the directory */
+	POLICY_MOVE_RIGHTS_SAME,  /* every possible name below the directory has the same rights at both paths */
+	POLICY_MOVE_DIFFERS_IN_NAMES, /* rights can differ only at or below the entries in name[] */
+	POLICY_MOVE_DIFFERS_ANYWHERE,   /* rights can differ at any name: the caller must list the directory */
 };
 
 struct policy_move {
@@ -24,7 +25,7 @@ struct policy_move {
 	struct {
 		const char *name; /* a component of the path of a rule; borrowed from the policy, not NUL-terminated */
 		size_t len;
-	} name[POLICY_MOVE_NAMES];
+	} name[POLICY_MOVE_NAMES_MAX];
 };
 
 /*
@@ -32,7 +33,7 @@ struct policy_move {
  * about the direct entries: call again for each entry that is a directory. No I/O. Takes about as long as judging one
  * path for each rule.
  */
-void policy_compare_below(const struct policy *policy, const char *from, const char *to, struct policy_move *ret_move);
+void policy_compare_rights(const struct policy *policy, const char *from, const char *to, struct policy_move *ret_move);
 
 /* True when the rights to read or write two paths differ: an object must not be moved from one to the other. */
 bool policy_rights_differ(const struct policy *policy, const char *from, const char *to);

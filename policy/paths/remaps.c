@@ -12,22 +12,22 @@ static void remap_set_rights(struct tree_node *node, const struct rule *rule, un
 {
 	if (rights & POLICY_PUBLIC) { /* the target of the redirect is public */
 		rights &= ~(unsigned)(POLICY_READ | POLICY_PUBLIC);
-		node->publish = rule;
+		node->public_rule = rule;
 	}
 	node->rights = rights;
 	for (unsigned i = 0; i < 3; i++)
-		node->grant[i] = rights & 1u << i ? rule : NULL;
+		node->grant_rules[i] = rights & 1u << i ? rule : NULL;
 }
 
 /* Sets the rights of a redirect to @scratch or @workdir: read, write, and exec if a rule grants exec on this path. */
 static void remap_grant_scratch_or_workdir(struct tree_node *node, const struct rule *rule)
 {
-	const struct rule *exec = node->grant[2];
+	const struct rule *exec = node->grant_rules[2];
 
 	remap_set_rights(node, rule, POLICY_READ | POLICY_WRITE);
 	if (exec) {
 		node->rights |= POLICY_EXEC;
-		node->grant[2] = exec;
+		node->grant_rules[2] = exec;
 	}
 }
 
@@ -36,7 +36,7 @@ static bool remap_grant_host_target(struct compiler *compiler, struct tree_node 
 {
 	struct path_rules target = policy_find_rules(compiler->policy, rule->host, strlen(rule->host));
 
-	if (node->rights || node->globs || node->publish)
+	if (node->rights || node->glob_rules || node->public_rule)
 		compiler_add_error(compiler, rule->where, "%s is granted as well; grant the target %s instead",
 			      rule->literal, rule->host);
 	else if (target.deny)
@@ -68,7 +68,7 @@ static void remap_set_aliases(struct compiler *compiler, struct tree_node *node,
 		node->alias[count] = mount->host;
 }
 
-static void remap_check_denied(struct compiler *compiler, const struct rule *rule)
+static void remap_refuse_denied_target(struct compiler *compiler, const struct rule *rule)
 {
 	struct path_rules finding = policy_find_rules(compiler->policy, rule->literal, strlen(rule->literal));
 
@@ -97,7 +97,7 @@ void compile_remaps(struct compiler *compiler)
 			continue;
 		if (rule->kind == RULE_REDIRECT) {
 			node = tree_find_path(&policy->tree, rule->literal);
-			if (rule->to.place == PLACE_HOST)
+			if (rule->to.place == PATH_BASE_ROOT)
 				good = remap_grant_host_target(compiler, node, rule);
 			else
 				remap_grant_scratch_or_workdir(node, rule);
@@ -108,6 +108,6 @@ void compile_remaps(struct compiler *compiler)
 			continue;
 		}
 		if (good) /* otherwise this rule has a message already */
-			remap_check_denied(compiler, rule);
+			remap_refuse_denied_target(compiler, rule);
 	}
 }

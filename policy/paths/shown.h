@@ -11,26 +11,27 @@
 
 static inline struct policy_decision policy_make_denial(int error, const char *reason, unsigned want)
 {
-	return (struct policy_decision){.verdict = VERDICT_DENY, .error = error, .reason = reason, .want = want};
+	return (struct policy_decision){
+		.verdict = VERDICT_DENY, .error = error, .reason = reason, .wanted_rights = want};
 }
 
 /* Judges a directory that only exists because something below it is granted: it may be read. */
-static inline struct policy_decision policy_decide_ancestor(unsigned want)
+static inline struct policy_decision policy_decide_dir_above_grant(unsigned want)
 {
 	if (want & POLICY_EXEC)
 		return policy_make_denial(EACCES, "not_executable", want);
 	if (want & POLICY_WRITE)
 		return policy_make_denial(EROFS, "read_only", want);
-	return (struct policy_decision){.verdict = VERDICT_PROVIDE, .reason = "ancestor", .want = want};
+	return (struct policy_decision){.verdict = VERDICT_PROVIDE, .reason = "ancestor", .wanted_rights = want};
 }
 
 /* Judges a device, or a file that callgate provides: it may be read, a device also written, unless a rule denies it. */
-static inline struct policy_decision policy_decide_run_file(const struct policy *policy, const char *path, size_t len,
+static inline struct policy_decision policy_decide_provided(const struct policy *policy, const char *path, size_t len,
 							    unsigned want, bool device)
 {
 	struct policy_decision rule = policy_decide_access(policy, path, len, POLICY_READ);
 
-	rule.want = want;
+	rule.wanted_rights = want;
 	if (rule.verdict == VERDICT_DENY && rule.error == EACCES)
 		return rule;
 	if (want & POLICY_EXEC)
@@ -40,7 +41,7 @@ static inline struct policy_decision policy_decide_run_file(const struct policy 
 	if (rule.observed.error != EACCES)
 		rule.observed = (struct policy_observed){0};
 	return (struct policy_decision){.verdict = VERDICT_PROVIDE, .reason = device ? "device" : "network",
-					.want = want, .observed = rule.observed};
+					.wanted_rights = want, .observed = rule.observed};
 }
 
 #endif

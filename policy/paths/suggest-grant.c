@@ -113,6 +113,6 @@ char *suggest_make_grant(const struct suggest_host *host, const struct suggest_d
 	if (!denial->private_place && (*ret_why = suggest_shorten_path(host, path, denial->want)))
 		return NULL;
 	buf_puts(&buf, denial->want & POLICY_EXEC ? "-x " : denial->want & POLICY_WRITE ? "-W " : "-r ");
-	suggest_put_word(&buf, path);
+	suggest_put_shell_word(&buf, path);
 	return buf_take_text(&buf);
 }

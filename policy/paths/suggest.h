@@ -47,6 +47,6 @@ struct suggest_denial {
 char *suggest_make_grant(const struct suggest_host *host, const struct suggest_denial *denial, const char **ret_why);
 
 /* Adds a path, quoted for the shell if necessary: users paste suggestions there. */
-void suggest_put_word(struct buf *buf, const char *word);
+void suggest_put_shell_word(struct buf *buf, const char *word);
 
 #endif

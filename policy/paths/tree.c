@@ -63,7 +63,7 @@ uint32_t tree_add_child(struct tree *tree, struct arena *arena, uint32_t parent,
 		     ((struct tree_node){.parent = parent, .hash = hash, .name = name, .name_len = len,
 					 .verdict = VERDICT_ALLOW}));
 	tree_put_slot(tree, index);
-	if (parent == TREE_NAMES)
+	if (parent == TREE_ANY_DIR)
 		tree->names |= UINT64_C(1) << (hash >> 58);
 	return index;
 }

@@ -1,6 +1,6 @@
 /*
  * The rules as a tree of path components, stored in one hash table: judging a path takes one look-up for each
- * component. Built by index.c and mounts.c, read by decide.c and move.c. Nodes with the parent TREE_NAMES are apart
+ * component. Built by index.c and mounts.c, read by decide.c and move.c. Nodes with the parent TREE_ANY_DIR are apart
  * from the tree: each is a name that is denied in every directory.
  */
 #ifndef CALLGATE_POLICY_PATHS_TREE_H
@@ -17,7 +17,7 @@ struct rule;
 
 #define TREE_ROOT 0
 #define TREE_NONE UINT32_MAX
-#define TREE_NAMES (UINT32_MAX - 1)
+#define TREE_ANY_DIR (UINT32_MAX - 1)
 
 struct tree_node {
 	/* The fields that every look-up reads come first. */
@@ -28,17 +28,17 @@ struct tree_node {
 	size_t name_len;
 	const struct rule *deny;
 	const struct rule *exec_deny;
-	size_t globs;
-	const struct rule *grant[3]; /* rules that grant the whole subtree, for READ, WRITE, EXEC */
+	size_t glob_rules;
+	const struct rule *grant_rules[3]; /* rules that grant the whole subtree, for READ, WRITE, EXEC */
 	bool remapped;               /* a remapped mount is here: rights granted above do not apply below */
 	bool has_grant;              /* a rule grants something at this node or below */
 	const struct rule **glob;    /* rules with a glob that starts in this directory */
 	enum verdict verdict;        /* remapped: the verdict for what is allowed below */
 	uint32_t mount;              /* used while compiling: index + 1 of the mount at this node; 0: none */
-	const struct rule *publish;  /* the RULE_PUBLIC for this subtree */
-	const struct rule *withhold; /* the RULE_PRIVATE for this subtree or, below TREE_NAMES, for this name */
-	uint32_t after_read;         /* entries of after_read whose "paths" contain the subtree, or the name */
-	uint32_t after_write;        /* entries of after_read whose "write" contains the subtree, or the name */
+	const struct rule *public_rule;  /* the RULE_PUBLIC for this subtree */
+	const struct rule *private_rule; /* the RULE_PRIVATE for this subtree or, below TREE_ANY_DIR, for this name */
+	uint32_t after_read_entries;         /* entries of after_read whose "paths" contain the subtree, or the name */
+	uint32_t after_write_entries;        /* entries of after_read whose "write" contains the subtree, or the name */
 	const char *alias[2];        /* remapped: other paths of the same object; deny rules for them apply here */
 };
 
@@ -47,7 +47,7 @@ struct tree {
 	size_t count;
 	uint32_t *slot; /* hash table: indices into node[] */
 	size_t slots;   /* a power of two */
-	uint64_t names; /* Bloom filter of the nodes below TREE_NAMES: bit hash >> 58 is set */
+	uint64_t names; /* Bloom filter of the nodes below TREE_ANY_DIR: bit hash >> 58 is set */
 };
 
 /* A weak but fast hash: tree_find_child() also compares the names. */

@@ -10,38 +10,39 @@
 #include "syscalls/table/handlers.h"
 
 /* Lets a call in the second view have an effect only if its key is the one that was approved. */
-struct again_gate {
-	struct call_gate gate; /* first: again_gate_passes() gets its address */
+struct rejudge_gate {
+	struct call_gate gate; /* first: rejudge_gate_passes() gets its address */
 	uint64_t start_ns;     /* when the notification was received; 0: now */
-	const char *approved;  /* NULL: nothing passes; only the key is wanted */
+	const char *approved_key;  /* NULL: nothing passes; only the key is wanted */
 	bool reached;          /* the call would have had an effect; `key` is set */
 	bool passed;
 	char key[SHA256_HEX_SIZE];
 };
 
-static bool again_gate_passes(struct call_gate *gate, const struct call *call)
+static bool rejudge_gate_passes(struct call_gate *gate, const struct call *call)
 {
-	struct again_gate *own = (struct again_gate *)gate;
+	struct rejudge_gate *own = (struct rejudge_gate *)gate;
 
 	if (own->passed)
 		return true;
 	if (!ask_key_compute(call, own->key))
 		return false;
 	own->reached = true;
-	own->passed = own->approved && strcmp(own->key, own->approved) == 0;
+	own->passed = own->approved_key && strcmp(own->key, own->approved_key) == 0;
 	return own->passed;
 }
 
 /* ---- the second view ---- */
 
-struct again_first {
+struct rejudge_saved_first_view {
 	const struct policy *policy;
 	struct view *view;
 };
 
-static struct again_first again_enter_second_view(const struct asker_options *second, struct sandbox *sandbox)
+static struct rejudge_saved_first_view rejudge_enter_second_view(const struct asker_options *second,
+								 struct sandbox *sandbox)
 {
-	const struct again_first first = {sandbox->policy, sandbox->view};
+	const struct rejudge_saved_first_view first = {sandbox->policy, sandbox->view};
 
 	sandbox->policy = second->policy;
 	sandbox->view = second->view;
@@ -49,7 +50,7 @@ static struct again_first again_enter_second_view(const struct asker_options *se
 	return first;
 }
 
-static void again_leave_second_view(struct sandbox *sandbox, const struct again_first *first)
+static void rejudge_leave_second_view(struct sandbox *sandbox, const struct rejudge_saved_first_view *first)
 {
 	sandbox->policy = first->policy;
 	sandbox->view = first->view;
@@ -57,8 +58,8 @@ static void again_leave_second_view(struct sandbox *sandbox, const struct again_
 }
 
 /* Judges the call of a notification anew, in the second view. False: its thread is dead. */
-static bool again_judge(struct dispatch *dispatch, const struct seccomp_notif *notification, struct again_gate *gate,
-			const struct call_answer *answer)
+static bool rejudge_in_second_view(struct dispatch *dispatch, const struct seccomp_notif *notification,
+				   struct rejudge_gate *gate, const struct call_answer *answer)
 {
 	struct call *call = dispatch->call;
 
@@ -71,7 +72,7 @@ static bool again_judge(struct dispatch *dispatch, const struct seccomp_notif *n
 	if (call->decision.verdict != VERDICT_DENY)
 		dispatch_judge_call(call);
 	dispatch_refuse_traced_call(call);
-	return call->outcome.kind != OUTCOME_GONE;
+	return call->outcome.kind != OUTCOME_TARGET_GONE;
 }
 
 /* ---- whether to ask ---- */
@@ -80,16 +81,16 @@ static bool again_judge(struct dispatch *dispatch, const struct seccomp_notif *n
  * True when a relative path failed with ENOENT, because the first view does not show the directory where it starts. An
  * answer may have given the program that directory.
  */
-static bool again_starts_outside(const struct call *call)
+static bool rejudge_starts_outside(const struct call *call)
 {
 	for (unsigned i = 0; i < call->paths; i++)
-		if (!call->path[i].null && !call->path[i].error && call->path[i].len && call->path[i].text[0] != '/' &&
-		    !call->place[i].mount && call->outcome.value == -ENOENT)
+		if (!call->path[i].is_null_pointer && !call->path[i].error && call->path[i].len &&
+		    call->path[i].text[0] != '/' && !call->place[i].mount && call->outcome.value == -ENOENT)
 			return true;
 	return false;
 }
 
-bool again_may_be_asked(const struct dispatch *dispatch)
+bool rejudge_may_be_asked(const struct dispatch *dispatch)
 {
 	const struct call *call = dispatch->call;
 	const struct syscall_row *row = call->row;
@@ -98,7 +99,7 @@ bool again_may_be_asked(const struct dispatch *dispatch)
 	    row->intent == INTENT_NET || row->intent == INTENT_SERVE || call->task->pidfd < 0)
 		return false;
 	if (call->decision.verdict != VERDICT_DENY)
-		return again_starts_outside(call);
+		return rejudge_starts_outside(call);
 	return policy_find_on_deny(call->sandbox->policy, call->decision.rule) == ON_DENY_ASK_FILE &&
 	       !probe_was_refused(call);
 }
@@ -107,7 +108,7 @@ bool again_may_be_asked(const struct dispatch *dispatch)
  * Whether the call names files and nothing else. Calls on other objects are not asked about: /proc and terminals show
  * the run itself, and devices are shared with the host.
  */
-static bool again_names_files(const struct call *call)
+static bool rejudge_call_names_files(const struct call *call)
 {
 	bool any = false;
 
@@ -128,30 +129,31 @@ static bool again_names_files(const struct call *call)
  * (secrets), or if it would fail. The program then gets the denial alone, which does not tell whether the object
  * exists.
  */
-static bool again_would_perform(const struct call *call, struct again_gate *gate)
+static bool rejudge_would_perform(const struct call *call, struct rejudge_gate *gate)
 {
 	enum outcome_kind kind = call->outcome.kind;
 
-	if (call->decision.verdict == VERDICT_DENY || !again_names_files(call))
+	if (call->decision.verdict == VERDICT_DENY || !rejudge_call_names_files(call))
 		return false;
 	if (gate->reached)
 		return kind == OUTCOME_ERROR;
-	if (kind == OUTCOME_FD || kind == OUTCOME_PATHFD || kind == OUTCOME_BLOCKING || kind == OUTCOME_VALUE)
-		(void)again_gate_passes(&gate->gate, call);
+	if (kind == OUTCOME_FD || kind == OUTCOME_OPATH_FD || kind == OUTCOME_BLOCKING || kind == OUTCOME_VALUE)
+		(void)rejudge_gate_passes(&gate->gate, call);
 	return gate->reached;
 }
 
-bool again_preview(struct dispatch *dispatch, const struct asker_options *second,
+bool rejudge_without_performing(struct dispatch *dispatch, const struct asker_options *second,
 		   const struct seccomp_notif *notification, char ret_key[SHA256_HEX_SIZE])
 {
-	struct again_gate gate = {.gate.passes = again_gate_passes};
+	struct rejudge_gate gate = {.gate.passes = rejudge_gate_passes};
 	struct sandbox *sandbox = dispatch->sandbox;
-	const struct again_first first = again_enter_second_view(second, sandbox);
-	bool asks = again_judge(dispatch, notification, &gate, NULL) && again_would_perform(dispatch->call, &gate);
+	const struct rejudge_saved_first_view first = rejudge_enter_second_view(second, sandbox);
+	bool asks = rejudge_in_second_view(dispatch, notification, &gate, NULL) &&
+		    rejudge_would_perform(dispatch->call, &gate);
 
 	outcome_release(&dispatch->call->outcome);
 	dispatch->call->gate = NULL;
-	again_leave_second_view(sandbox, &first);
+	rejudge_leave_second_view(sandbox, &first);
 	if (asks)
 		memcpy(ret_key, gate.key, sizeof(gate.key));
 	return asks;
@@ -159,25 +161,25 @@ bool again_preview(struct dispatch *dispatch, const struct asker_options *second
 
 /* ---- performing ---- */
 
-enum again_result again_perform(struct dispatch *dispatch, const struct asker_options *second,
-				const struct seccomp_notif *notification, const struct again_approval *approval)
+enum rejudge_result rejudge_and_perform(struct dispatch *dispatch, const struct asker_options *second,
+				const struct seccomp_notif *notification, const struct rejudge_approval *approval)
 {
-	struct again_gate gate = {
-		.gate.passes = again_gate_passes, .start_ns = approval->start_ns, .approved = approval->key};
+	struct rejudge_gate gate = {
+		.gate.passes = rejudge_gate_passes, .start_ns = approval->start_ns, .approved_key = approval->key};
 	struct sandbox *sandbox = dispatch->sandbox;
-	const struct again_first first = again_enter_second_view(second, sandbox);
-	bool alive = again_judge(dispatch, notification, &gate, approval->answer);
+	const struct rejudge_saved_first_view first = rejudge_enter_second_view(second, sandbox);
+	bool alive = rejudge_in_second_view(dispatch, notification, &gate, approval->answer);
 	struct call *call = dispatch->call;
 
 	if (alive && call->decision.verdict != VERDICT_DENY)
 		/* An open for reading has no effect before this, so its handler asked no gate. */
-		(void)again_gate_passes(&gate.gate, call);
+		(void)rejudge_gate_passes(&gate.gate, call);
 	if (gate.passed)
 		dispatch_finish_call(dispatch, notification);
 	else
 		outcome_release(&call->outcome);
 	call->gate = NULL;
 	call->answer = NULL;
-	again_leave_second_view(sandbox, &first);
-	return gate.passed ? AGAIN_PERFORMED : alive ? AGAIN_CHANGED : AGAIN_DEAD;
+	rejudge_leave_second_view(sandbox, &first);
+	return gate.passed ? REJUDGE_PERFORMED : alive ? REJUDGE_CALL_CHANGED : REJUDGE_CALLER_IS_DEAD;
 }

@@ -8,28 +8,28 @@
 #include "base/sha256.h"
 #include "supervisor/ask/ask.h"
 
-enum again_result {
-	AGAIN_PERFORMED, /* and answered */
-	AGAIN_CHANGED,   /* the call is another one than was approved; nothing has happened */
-	AGAIN_DEAD,      /* nobody waits for the call; nothing has happened */
+enum rejudge_result {
+	REJUDGE_PERFORMED, /* and answered */
+	REJUDGE_CALL_CHANGED,   /* the call is another one than was approved; nothing has happened */
+	REJUDGE_CALLER_IS_DEAD,      /* nobody waits for the call; nothing has happened */
 };
 
 /* What was approved. Borrowed. */
-struct again_approval {
+struct rejudge_approval {
 	const char *key;
 	const struct call_answer *answer; /* for the record */
 	uint64_t start_ns;                /* when the call was received */
 };
 
 /* True for a call that may be asked about, as far as the first judgement tells. */
-bool again_may_be_asked(const struct dispatch *dispatch);
+bool rejudge_may_be_asked(const struct dispatch *dispatch);
 
 /* Judges the call without performing it. True: it would be performed; ret_key is the question's key. */
-bool again_preview(struct dispatch *dispatch, const struct asker_options *second,
+bool rejudge_without_performing(struct dispatch *dispatch, const struct asker_options *second,
 		   const struct seccomp_notif *notification, char ret_key[SHA256_HEX_SIZE]);
 
 /* Performs the call, and responds, if its key is the approved one. */
-enum again_result again_perform(struct dispatch *dispatch, const struct asker_options *second,
-				const struct seccomp_notif *notification, const struct again_approval *approval);
+enum rejudge_result rejudge_and_perform(struct dispatch *dispatch, const struct asker_options *second,
+				const struct seccomp_notif *notification, const struct rejudge_approval *approval);
 
 #endif

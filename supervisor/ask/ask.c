@@ -20,7 +20,7 @@ struct question {
 	uint64_t asked_ns; /* io_read_clock_ns() when it was asked */
 	struct seccomp_notif notification;
 	char key[SHA256_HEX_SIZE];
-	struct call *denied; /* the call as the policy denies it; owned; its task is `task` */
+	struct call *denied_call; /* the call as the policy denies it; owned; its task is `task` */
 	struct task task;    /* a copy, because the thread may die; exe is owned */
 	struct call_answer answer;
 };
@@ -28,8 +28,8 @@ struct question {
 struct asker {
 	struct asker_options options;
 	struct question *questions; /* in the order in which they were asked */
-	struct question *changed;   /* approved calls that were not what was asked about */
-	unsigned open;
+	struct question *changed_questions;   /* approved calls that were not what was asked about */
+	unsigned open_count;
 	uint64_t number;  /* of the last question */
 	uint64_t tick_ns; /* when ask_serve is due */
 	struct call_answer answer; /* the answer on record of a call for which no question was opened */
@@ -37,7 +37,7 @@ struct asker {
 		char key[SHA256_HEX_SIZE];
 		uid_t uid;
 	} always[ASK_QUESTIONS_MAX]; /* answered with "allow-always" */
-	size_t alwayses;
+	size_t always_count;
 };
 
 int asker_create(const struct asker_options *options, struct asker **ret_asker)
@@ -73,19 +73,20 @@ static bool ask_deny_from_outside(const struct dispatch *dispatch, struct call *
 	    policy_find_on_deny(dispatch->sandbox->policy, observed->rule) != ON_DENY_ASK_FILE)
 		return false;
 	(void)call_refuse(denied, -ENOENT, observed->rule, observed->reason);
-	denied->decision.want = dispatch->call->decision.want;
+	denied->decision.wanted_rights = dispatch->call->decision.wanted_rights;
 	return true;
 }
 
 /* Finishes a denial: it is recorded with its answer, and the call fails. */
-static void ask_deny(struct dispatch *dispatch, const struct question *question)
+static void ask_deny_call_of_question(struct dispatch *dispatch, const struct question *question)
 {
 	struct call *own = dispatch->call;
 	struct task *task = tree_find_task(dispatch->sandbox->tree, question->task.tid);
 
-	if (task && call_is_valid(question->denied)) /* else the question's copy stays: no thread waits for this call */
-		question->denied->task = task;
-	dispatch->call = question->denied;
+	/* else the question's copy stays: no thread waits for this call */
+	if (task && call_is_awaited(question->denied_call))
+		question->denied_call->task = task;
+	dispatch->call = question->denied_call;
 	dispatch_finish_call(dispatch, &question->notification);
 	dispatch->call = own;
 }
@@ -94,7 +95,7 @@ static void question_free(struct question *question)
 {
 	if (!question)
 		return;
-	free(question->denied);
+	free(question->denied_call);
 	free(question->task.exe);
 	free(question);
 }
@@ -122,13 +123,13 @@ static struct question *question_create(const struct seccomp_notif *notification
 }
 
 /* Writes the question. ASK_NONE, or why nothing was asked. */
-static enum ask_word ask_write(struct asker *asker, uint64_t number, const struct call *denied,
+static enum ask_word ask_write_question(struct asker *asker, uint64_t number, const struct call *denied,
 			       const struct call *asked)
 {
 	const struct question_origin origin = {asker->options.run_id, number, asker->options.timeout_ns / NS_PER_MS};
 	_cleanup_free_ char *text = NULL;
 
-	if (asker->open >= ASK_QUESTIONS_MAX)
+	if (asker->open_count >= ASK_QUESTIONS_MAX)
 		return ASK_TOO_MANY;
 	if (ask_directory_is_gone(asker->options.dir_fd))
 		return ASK_GONE;
@@ -138,23 +139,23 @@ static enum ask_word ask_write(struct asker *asker, uint64_t number, const struc
 	return ASK_NONE;
 }
 
-static void ask_append(struct asker *asker, struct question *question)
+static void ask_append_question(struct asker *asker, struct question *question)
 {
 	struct question **last = &asker->questions;
 
 	while (*last)
 		last = &(*last)->next;
 	*last = question;
-	if (asker->open++ == 0)
+	if (asker->open_count++ == 0)
 		asker->tick_ns = 0;
 }
 
 /* Opens a question about `denied`, which it takes then. ASK_NONE, or why nothing was asked. */
-static enum ask_word ask_open(struct asker *asker, const struct seccomp_notif *notification, const char *key,
+static enum ask_word ask_open_question(struct asker *asker, const struct seccomp_notif *notification, const char *key,
 			      struct call *denied, const struct call *asked)
 {
 	struct question *question = question_create(notification, key, denied);
-	enum ask_word word = question ? ask_write(asker, asker->number + 1, denied, asked) : ASK_UNWRITABLE;
+	enum ask_word word = question ? ask_write_question(asker, asker->number + 1, denied, asked) : ASK_UNWRITABLE;
 
 	if (word != ASK_NONE) {
 		question_free(question);
@@ -162,16 +163,16 @@ static enum ask_word ask_open(struct asker *asker, const struct seccomp_notif *n
 	}
 	question->number = ++asker->number;
 	question->asked_ns = io_read_clock_ns();
-	question->denied = denied;
+	question->denied_call = denied;
 	denied->task = &question->task;
 	denied->answer = &question->answer;
-	ask_append(asker, question);
+	ask_append_question(asker, question);
 	return ASK_NONE;
 }
 
 static bool ask_is_always_allowed(const struct asker *asker, const char *key, uid_t *ret_uid)
 {
-	for (size_t i = 0; i < asker->alwayses; i++)
+	for (size_t i = 0; i < asker->always_count; i++)
 		if (strcmp(asker->always[i].key, key) == 0) {
 			*ret_uid = asker->always[i].uid;
 			return true;
@@ -189,8 +190,8 @@ static bool ask_perform_always(struct dispatch *dispatch, const struct seccomp_n
 		return false;
 	*answer = (struct call_answer){.word = ask_word_get_name(ASK_ALLOW_ALWAYS), .uid = uid,
 				       .rule = denied->decision.rule, .reason = denied->decision.reason};
-	return again_perform(dispatch, &dispatch->asker->options, notification,
-			     &(struct again_approval){key, answer, denied->start_ns}) == AGAIN_PERFORMED;
+	return rejudge_and_perform(dispatch, &dispatch->asker->options, notification,
+			     &(struct rejudge_approval){key, answer, denied->start_ns}) == REJUDGE_PERFORMED;
 }
 
 /*
@@ -205,7 +206,7 @@ static void ask_restore_denied(struct dispatch *dispatch, struct call *denied)
 	denied->task = tree_find_task(dispatch->sandbox->tree, denied->tid);
 	if (!denied->task) {
 		denied->task = other->task;
-		(void)call_set_gone(denied);
+		(void)call_end_without_response(denied);
 	}
 	free(other);
 }
@@ -217,10 +218,11 @@ bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *not
 	char key[SHA256_HEX_SIZE];
 	enum ask_word word;
 
-	if (!asker || !again_may_be_asked(dispatch) || !(other = calloc(1, sizeof(*other))))
+	if (!asker || !rejudge_may_be_asked(dispatch) || !(other = calloc(1, sizeof(*other))))
 		return false;
 	dispatch->call = other;
-	if (!again_preview(dispatch, &asker->options, notification, key) || !ask_deny_from_outside(dispatch, denied)) {
+	if (!rejudge_without_performing(dispatch, &asker->options, notification, key) ||
+	    !ask_deny_from_outside(dispatch, denied)) {
 		ask_restore_denied(dispatch, denied);
 		return false;
 	}
@@ -228,7 +230,7 @@ bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *not
 		free(denied);
 		return true;
 	}
-	word = ask_open(asker, notification, key, denied, other);
+	word = ask_open_question(asker, notification, key, denied, other);
 	if (word == ASK_NONE)
 		return true;
 	asker->answer = (struct call_answer){.word = ask_word_get_name(word), .uid = -1,
@@ -241,21 +243,22 @@ bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *not
 /* ---- answers ---- */
 
 /* Keeps an "allow-always". When there is no room, only this question is allowed. */
-static void ask_note_always(struct asker *asker, const struct question *question)
+static void ask_remember_always_answer(struct asker *asker, const struct question *question)
 {
-	if (asker->alwayses == sizeof(asker->always) / sizeof(asker->always[0]))
+	if (asker->always_count == sizeof(asker->always) / sizeof(asker->always[0]))
 		return;
-	memcpy(asker->always[asker->alwayses].key, question->key, sizeof(question->key));
-	asker->always[asker->alwayses++].uid = (uid_t)question->answer.uid;
+	memcpy(asker->always[asker->always_count].key, question->key, sizeof(question->key));
+	asker->always[asker->always_count++].uid = (uid_t)question->answer.uid;
 }
 
 /* What has become of a question. ASK_NONE: it stays open. */
-static enum ask_word ask_find_end(const struct asker *asker, struct question *question, uint64_t now_ns, bool gone)
+static enum ask_word ask_find_why_question_ends(const struct asker *asker, struct question *question, uint64_t now_ns,
+						bool gone)
 {
 	enum ask_word word;
 	uid_t uid = 0;
 
-	if (!call_is_valid(question->denied))
+	if (!call_is_awaited(question->denied_call))
 		return ASK_WITHDRAWN;
 	if (gone)
 		return ASK_GONE;
@@ -271,25 +274,25 @@ static enum ask_word ask_find_end(const struct asker *asker, struct question *qu
 static void ask_end_question(struct dispatch *dispatch, struct question *question, enum ask_word word, uint64_t now_ns)
 {
 	struct asker *asker = dispatch->asker;
-	enum again_result result = AGAIN_DEAD;
+	enum rejudge_result result = REJUDGE_CALLER_IS_DEAD;
 
 	ask_directory_remove(asker->options.dir_fd, question->number);
 	question->answer.word = ask_word_get_name(word);
 	question->answer.kills = word == ASK_KILL;
 	question->answer.asked_ns = now_ns - question->asked_ns;
 	if (word == ASK_ALLOW_ALWAYS)
-		ask_note_always(asker, question);
+		ask_remember_always_answer(asker, question);
 	if (word == ASK_ALLOW || word == ASK_ALLOW_ALWAYS)
-		result = again_perform(dispatch, &asker->options, &question->notification,
-				       &(struct again_approval){question->key, &question->answer,
-								question->denied->start_ns});
-	if (result == AGAIN_CHANGED) {
-		question->next = asker->changed;
-		asker->changed = question;
+		result = rejudge_and_perform(dispatch, &asker->options, &question->notification,
+				       &(struct rejudge_approval){question->key, &question->answer,
+								question->denied_call->start_ns});
+	if (result == REJUDGE_CALL_CHANGED) {
+		question->next = asker->changed_questions;
+		asker->changed_questions = question;
 		return;
 	}
-	if (result == AGAIN_DEAD)
-		ask_deny(dispatch, question);
+	if (result == REJUDGE_CALLER_IS_DEAD)
+		ask_deny_call_of_question(dispatch, question);
 	question_free(question);
 }
 
@@ -310,26 +313,26 @@ int ask_serve(struct dispatch *dispatch)
 	link = &asker->questions;
 	while (*link) {
 		struct question *question = *link;
-		enum ask_word word = ask_find_end(asker, question, now_ns, gone);
+		enum ask_word word = ask_find_why_question_ends(asker, question, now_ns, gone);
 
 		if (word == ASK_NONE) {
 			link = &question->next;
 			continue;
 		}
 		*link = question->next;
-		asker->open--;
+		asker->open_count--;
 		ask_end_question(dispatch, question, word, now_ns);
 	}
 	return asker->questions ? ASK_TICK_MS : -1;
 }
 
-bool ask_take_changed(struct asker *asker, struct seccomp_notif *ret_notification)
+bool ask_pop_changed_question(struct asker *asker, struct seccomp_notif *ret_notification)
 {
-	struct question *question = asker ? asker->changed : NULL;
+	struct question *question = asker ? asker->changed_questions : NULL;
 
 	if (!question)
 		return false;
-	asker->changed = question->next;
+	asker->changed_questions = question->next;
 	*ret_notification = question->notification;
 	question_free(question);
 	return true;
@@ -344,7 +347,7 @@ void ask_withdraw_all(struct dispatch *dispatch)
 		struct question *question = asker->questions;
 
 		asker->questions = question->next;
-		asker->open--;
+		asker->open_count--;
 		ask_end_question(dispatch, question, ASK_WITHDRAWN, now_ns);
 	}
 }

@@ -47,7 +47,7 @@ bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *not
 int ask_serve(struct dispatch *dispatch);
 
 /* Takes a notification whose call was approved and is another one by now: it is to be dispatched again. False: none. */
-bool ask_take_changed(struct asker *asker, struct seccomp_notif *ret_notification);
+bool ask_pop_changed_question(struct asker *asker, struct seccomp_notif *ret_notification);
 
 /* At the end of the run: withdraws all questions. Their calls are denied on record. */
 void ask_withdraw_all(struct dispatch *dispatch);

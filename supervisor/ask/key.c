@@ -19,7 +19,7 @@ static int key_get_opened_fd(const struct call *call, unsigned i)
 {
 	enum outcome_kind kind = call->outcome.kind;
 
-	return i == 0 && (kind == OUTCOME_FD || kind == OUTCOME_PATHFD || kind == OUTCOME_BLOCKING) ? call->outcome.fd
+	return i == 0 && (kind == OUTCOME_FD || kind == OUTCOME_OPATH_FD || kind == OUTCOME_BLOCKING) ? call->outcome.fd
 												      : -1;
 }
 
@@ -48,10 +48,10 @@ static void key_add_object(struct buf *bytes, const struct call *call, unsigned 
 static void key_add_path(struct buf *bytes, const struct call *call, unsigned i)
 {
 	const struct call_path *path = &call->path[i];
-	const unsigned char null = path->null;
+	const unsigned char null = path->is_null_pointer;
 
 	key_add(bytes, &null, sizeof(null));
-	key_add(bytes, path->text, path->null || path->error ? 0 : path->len);
+	key_add(bytes, path->text, path->is_null_pointer || path->error ? 0 : path->len);
 }
 
 static void key_add_place(struct buf *bytes, const struct call *call, unsigned i)
@@ -96,8 +96,8 @@ bool ask_key_compute(const struct call *call, char ret_key[SHA256_HEX_SIZE])
 	key_add(&bytes, call->row->name, strlen(call->row->name));
 	key_add_registers(&bytes, call);
 	key_add(&bytes, &call->how, sizeof(call->how));
-	key_add(&bytes, &call->decision.want, sizeof(call->decision.want));
-	key_add(&bytes, call->text, call->text_len);
+	key_add(&bytes, &call->decision.wanted_rights, sizeof(call->decision.wanted_rights));
+	key_add(&bytes, call->text_arg, call->text_len);
 	for (unsigned i = 0; i < call->paths; i++)
 		key_add_path(&bytes, call, i);
 	for (unsigned i = 0; i < sizeof(call->place) / sizeof(call->place[0]); i++)

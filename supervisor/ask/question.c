@@ -55,8 +55,8 @@ static json_t *question_make_how_to_answer(uint64_t number)
 
 char *question_make_text(const struct question_origin *origin, const struct call *denied, const struct call *asked)
 {
-	const char right[] = {asked->decision.want & POLICY_EXEC    ? 'x'
-			      : asked->decision.want & POLICY_WRITE ? 'w'
+	const char right[] = {asked->decision.wanted_rights & POLICY_EXEC    ? 'x'
+			      : asked->decision.wanted_rights & POLICY_WRITE ? 'w'
 								    : 'r',
 			      '\0'};
 	struct audit_record record;

@@ -11,7 +11,8 @@
 #include "supervisor/closing/private.h"
 #include "syscalls/account/after.h"
 
-#define BUSY_MAX_NS UINT64_C(3000000000) /* most time for traced calls to end before the run is stopped */
+/* most time for traced calls to end before the run is stopped */
+#define CLOSING_AWAIT_TRACED_MAX_NS UINT64_C(3000000000)
 
 /* A thread that does not stop while the run is stopped, but later, when its wait ends. */
 struct closing_waiting {
@@ -25,10 +26,10 @@ struct closing {
 	struct task task;    /* call->task: has no descriptor */
 	char *exe;           /* owned: task.exe */
 	bool waiting;
-	bool answered;       /* the waiting call has got its response */
+	bool call_was_answered;       /* the waiting call has got its response */
 	uint32_t entries;    /* the entries that the waiting call fires */
 	uint64_t until_ns;
-	struct closing_waiting *late;
+	struct closing_waiting *late_threads;
 };
 
 int closing_create(const struct closing_options *options, struct closing **ret_closing)
@@ -52,8 +53,8 @@ void closing_free(struct closing *closing)
 {
 	if (!closing)
 		return;
-	while (closing->late)
-		closing_forget_thread(closing, closing->late->tid);
+	while (closing->late_threads)
+		closing_forget_thread(closing, closing->late_threads->tid);
 	free(closing->call);
 	free(closing->exe);
 	free(closing);
@@ -76,11 +77,11 @@ static void closing_set_task(struct closing *closing, const struct task *task, p
 void closing_start(struct closing *closing, struct call *call)
 {
 	closing->waiting = true;
-	closing->entries = call->after;
-	closing->until_ns = io_read_clock_ns() + BUSY_MAX_NS;
+	closing->entries = call->after_entries_to_fire;
+	closing->until_ns = io_read_clock_ns() + CLOSING_AWAIT_TRACED_MAX_NS;
 	closing->call->id = call->id;
 	closing_set_task(closing, call->task, call->tid);
-	after_fire(call, call->after);
+	after_fire(call, call->after_entries_to_fire);
 }
 
 bool closing_is_waiting(const struct closing *closing)
@@ -101,7 +102,7 @@ static void closing_record_kill(struct closing *closing, pid_t tid)
 	closing_record(closing, tid, (unsigned)__builtin_ctz(closing->entries), AFTER_PROCESS, NULL);
 }
 
-static int closing_take_items(struct closing *closing, pid_t tid, pid_t tgid, const struct held_list *list)
+static int closing_remove_held_items(struct closing *closing, pid_t tid, pid_t tgid, const struct held_list *list)
 {
 	_cleanup_free_ int *fd = calloc(list->count, sizeof(*fd));
 	_cleanup_free_ struct trace_range *range = calloc(list->count, sizeof(*range));
@@ -112,26 +113,27 @@ static int closing_take_items(struct closing *closing, pid_t tid, pid_t tgid, co
 	for (size_t i = 0; i < list->count; i++) {
 		const struct held_item *item = &list->item[i];
 
-		closing_record(closing, tid, item->entry, item->loss, item->path);
+		closing_record(closing, tid, item->after_entry, item->loss, item->path);
 		if (item->mapping)
 			range[loss.ranges++] = (struct trace_range){item->start, item->len};
 		else
 			fd[loss.fds++] = item->fd;
 	}
-	return trace_take_away(closing->options.tracer, tid, tgid, &loss);
+	return trace_remove_fds_and_mappings(closing->options.tracer, tid, tgid, &loss);
 }
 
 /* Takes from a stopped thread all that it must not hold any more, and checks that nothing is left. 0 or -errno. */
-static int closing_clear_thread(struct closing *closing, pid_t tid, pid_t tgid, const struct held_sockets *sockets)
+static int closing_remove_held_of_thread(struct closing *closing, pid_t tid, pid_t tgid,
+					 const struct held_sockets *sockets)
 {
 	struct held_list list = {.count = 0};
-	int r = held_find(closing->options.sandbox, tid, sockets, &list);
+	int r = held_list_what_thread_gives_up(closing->options.sandbox, tid, sockets, &list);
 
 	if (r == 0 && list.count > 0) {
-		r = closing_take_items(closing, tid, tgid, &list);
+		r = closing_remove_held_items(closing, tid, tgid, &list);
 		held_list_release(&list);
 		if (r == 0)
-			r = held_find(closing->options.sandbox, tid, sockets, &list);
+			r = held_list_what_thread_gives_up(closing->options.sandbox, tid, sockets, &list);
 		if (r == 0 && list.count > 0)
 			r = -EBUSY;
 	}
@@ -141,20 +143,20 @@ static int closing_clear_thread(struct closing *closing, pid_t tid, pid_t tgid, 
 
 /* ---- threads that stop later ---- */
 
-static int closing_add_late(struct closing *closing, const struct frozen *thread)
+static int closing_add_late_thread(struct closing *closing, const struct frozen *thread)
 {
 	struct closing_waiting *late = malloc(sizeof(*late));
 
 	if (!late)
 		return -ENOMEM;
-	*late = (struct closing_waiting){closing->late, thread->tid, thread->tgid};
-	closing->late = late;
+	*late = (struct closing_waiting){closing->late_threads, thread->tid, thread->tgid};
+	closing->late_threads = late;
 	return 0;
 }
 
 void closing_forget_thread(struct closing *closing, pid_t tid)
 {
-	for (struct closing_waiting **at = &closing->late; *at; at = &(*at)->next) {
+	for (struct closing_waiting **at = &closing->late_threads; *at; at = &(*at)->next) {
 		struct closing_waiting *late = *at;
 
 		if (late->tid != tid)
@@ -165,9 +167,9 @@ void closing_forget_thread(struct closing *closing, pid_t tid)
 	}
 }
 
-static const struct closing_waiting *closing_find_late(const struct closing *closing, pid_t tid)
+static const struct closing_waiting *closing_find_late_thread(const struct closing *closing, pid_t tid)
 {
-	const struct closing_waiting *late = closing->late;
+	const struct closing_waiting *late = closing->late_threads;
 
 	while (late && late->tid != tid)
 		late = late->next;
@@ -178,13 +180,13 @@ static const struct closing_waiting *closing_find_late(const struct closing *clo
 static int closing_list_sockets(const struct closing *closing, struct held_sockets *sockets, bool *ret_closed)
 {
 	*sockets = (struct held_sockets){.count = 0};
-	*ret_closed = policy_find_closed_network(closing->options.sandbox->policy) != NULL;
+	*ret_closed = policy_find_closer_of_network(closing->options.sandbox->policy) != NULL;
 	return *ret_closed ? held_list_sockets(sockets) : 0;
 }
 
 bool closing_on_stop(struct closing *closing, pid_t tid, int status)
 {
-	const struct closing_waiting *late = closing->late ? closing_find_late(closing, tid) : NULL;
+	const struct closing_waiting *late = closing->late_threads ? closing_find_late_thread(closing, tid) : NULL;
 	struct held_sockets sockets;
 	bool closed;
 	pid_t tgid;
@@ -195,7 +197,7 @@ bool closing_on_stop(struct closing *closing, pid_t tid, int status)
 	tgid = late->tgid;
 	r = closing_list_sockets(closing, &sockets, &closed);
 	if (r == 0)
-		r = closing_clear_thread(closing, tid, tgid, closed ? &sockets : NULL);
+		r = closing_remove_held_of_thread(closing, tid, tgid, closed ? &sockets : NULL);
 	held_sockets_release(&sockets);
 	closing_forget_thread(closing, tid);
 	if (r < 0) {
@@ -217,8 +219,8 @@ static void closing_answer_caller(void *ctx, pid_t tid)
 	struct closing *closing = ctx;
 
 	(void)tid;
-	closing->answered = true;
-	(void)answer_with_error(closing->options.sandbox->listener_fd, closing->call->id, ANSWER_RESTART);
+	closing->call_was_answered = true;
+	(void)answer_with_error(closing->options.sandbox->listener_fd, closing->call->id, ANSWER_ERESTARTSYS);
 }
 
 /* Records each process that was killed, also those that another process traced (freeze.c). */
@@ -235,30 +237,31 @@ static void closing_record_kills(struct closing *closing, const struct freeze *f
 	}
 }
 
-static void closing_clear_threads(struct closing *closing, struct freeze *freeze, const struct held_sockets *sockets)
+static void closing_remove_held_of_threads(struct closing *closing, struct freeze *freeze,
+					   const struct held_sockets *sockets)
 {
 	for (size_t i = 0; i < freeze->count; i++) {
 		const struct frozen thread = freeze->thread[i];
 		int r = 0;
 
 		if (thread.state == FROZEN_STOPPED)
-			r = closing_clear_thread(closing, thread.tid, thread.tgid, sockets);
+			r = closing_remove_held_of_thread(closing, thread.tid, thread.tgid, sockets);
 		else if (thread.state == FROZEN_WAITING)
-			r = closing_add_late(closing, &thread);
-		if (r < 0 || thread.state == FROZEN_ASKED)
+			r = closing_add_late_thread(closing, &thread);
+		if (r < 0 || thread.state == FROZEN_INTERRUPTED)
 			freeze_kill_process(freeze, thread.tgid);
 	}
 	closing_record_kills(closing, freeze);
 }
 
 /* True: nothing is left by which data could leave the run. */
-static bool closing_clear_run(struct closing *closing)
+static bool closing_remove_held_of_run(struct closing *closing)
 {
 	struct held_sockets sockets;
 	struct freeze freeze;
 	bool closed, done;
 
-	done = freeze_run(&freeze, &closing->options, closing->call->tid, closing_answer_caller, closing);
+	done = freeze_all_threads(&freeze, &closing->options, closing->call->tid, closing_answer_caller, closing);
 	done = closing_list_sockets(closing, &sockets, &closed) == 0 && done;
 	/* A send may read the program's memory late, and carry descriptors. */
 	done = blocking_interrupt_work(closing->options.blocking) && done;
@@ -268,10 +271,10 @@ static bool closing_clear_run(struct closing *closing)
 	 */
 	if (closed && closing->options.egress)
 		done = egress_client_end_network(closing->options.egress) && done;
-	closing_clear_threads(closing, &freeze, closed ? &sockets : NULL);
+	closing_remove_held_of_threads(closing, &freeze, closed ? &sockets : NULL);
 	held_sockets_release(&sockets);
 	done = freeze_await_killed(&freeze) && done;
-	freeze_end(&freeze, closing->options.tracer);
+	freeze_hand_stops_to_tracer(&freeze, closing->options.tracer);
 	return done;
 }
 
@@ -282,11 +285,11 @@ void closing_continue(struct closing *closing)
 
 	if (trace_is_busy(closing->options.tracer) && io_read_clock_ns() < closing->until_ns)
 		return;
-	closing->waiting = closing->answered = false;
-	if (!trace_is_busy(closing->options.tracer) && closing_clear_run(closing))
-		after->done |= closing->entries;
+	closing->waiting = closing->call_was_answered = false;
+	if (!trace_is_busy(closing->options.tracer) && closing_remove_held_of_run(closing))
+		after->completed_entries |= closing->entries;
 	else
 		after->refused = caller;
-	if (!closing->answered) /* the thread was not interrupted: the kernel would not restart the call */
+	if (!closing->call_was_answered) /* the thread was not interrupted: the kernel would not restart the call */
 		(void)answer_with_error(closing->options.sandbox->listener_fd, closing->call->id, -EINTR);
 }

@@ -18,19 +18,20 @@
 
 #define FREEZE_MAX_NS UINT64_C(3000000000)
 #define KILL_MAX_NS UINT64_C(2000000000)
-#define WAITING_AFTER_NS UINT64_C(5000000) /* after this time a thread that has not stopped may be in a vfork(2) */
+/* after this time a thread that has not stopped may be in a vfork(2) */
+#define FREEZE_COUNTS_AS_VFORK_AFTER_NS UINT64_C(5000000)
 #define SIGNALS_MAX 64u    /* signals that a thread may get before it stops */
 #define TIDS_MAX 4194304u /* PID_MAX_LIMIT */
-#define PAUSE_NS 100000
+#define FREEZE_POLL_PAUSE_NS 100000
 
 static bool freeze_has_seen(const struct freeze *freeze, pid_t tid)
 {
-	return freeze->seen[(unsigned)tid / 64] >> ((unsigned)tid % 64) & 1;
+	return freeze->seen_tid_bits[(unsigned)tid / 64] >> ((unsigned)tid % 64) & 1;
 }
 
-static void freeze_mark(struct freeze *freeze, pid_t tid)
+static void freeze_toggle_seen_bit(struct freeze *freeze, pid_t tid)
 {
-	freeze->seen[(unsigned)tid / 64] ^= UINT64_C(1) << ((unsigned)tid % 64);
+	freeze->seen_tid_bits[(unsigned)tid / 64] ^= UINT64_C(1) << ((unsigned)tid % 64);
 }
 
 static int freeze_add(struct freeze *freeze, pid_t tid, pid_t tgid, enum frozen_state state)
@@ -45,7 +46,7 @@ static int freeze_add(struct freeze *freeze, pid_t tid, pid_t tgid, enum frozen_
 		freeze->room = room;
 	}
 	freeze->thread[freeze->count++] = (struct frozen){.tid = tid, .tgid = tgid, .state = state};
-	freeze_mark(freeze, tid);
+	freeze_toggle_seen_bit(freeze, tid);
 	return 0;
 }
 
@@ -63,7 +64,7 @@ static bool freeze_is_dead(pid_t tid)
 /* ---- asking threads to stop ---- */
 
 /* Seizes a thread, unless the tracer has it, and interrupts it. A thread that another process traces is killed. */
-static int freeze_ask(struct freeze *freeze, const struct tracer *tracer, pid_t tid, pid_t tgid)
+static int freeze_seize_and_interrupt(struct freeze *freeze, const struct tracer *tracer, pid_t tid, pid_t tgid)
 {
 	if (!trace_has_thread(tracer, tid) && ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_EXITKILL) < 0) {
 		if (errno == ESRCH || freeze_is_dead(tid))
@@ -73,11 +74,11 @@ static int freeze_ask(struct freeze *freeze, const struct tracer *tracer, pid_t 
 	}
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
 		return 0; /* dead */
-	return freeze_add(freeze, tid, tgid, FROZEN_ASKED);
+	return freeze_add(freeze, tid, tgid, FROZEN_INTERRUPTED);
 }
 
 /* Asks those threads of a process to stop that are not in the list yet. *ret_new: there were such threads. */
-static int freeze_ask_process(struct freeze *freeze, const struct tracer *tracer, pid_t tgid, bool *ret_new)
+static int freeze_interrupt_process(struct freeze *freeze, const struct tracer *tracer, pid_t tgid, bool *ret_new)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	const struct dirent *entry;
@@ -91,14 +92,14 @@ static int freeze_ask_process(struct freeze *freeze, const struct tracer *tracer
 
 		if (tid <= 0 || (unsigned)tid >= TIDS_MAX || freeze_has_seen(freeze, tid))
 			continue;
-		if (freeze_ask(freeze, tracer, tid, tgid) < 0)
+		if (freeze_seize_and_interrupt(freeze, tracer, tid, tgid) < 0)
 			return -ENOMEM;
 	}
 	*ret_new |= freeze->count > before;
 	return 0;
 }
 
-static int freeze_ask_new(struct freeze *freeze, const struct tracer *tracer, bool *ret_new)
+static int freeze_interrupt_new_threads(struct freeze *freeze, const struct tracer *tracer, bool *ret_new)
 {
 	struct proctree tree;
 	int r = proctree_read(&tree);
@@ -106,8 +107,8 @@ static int freeze_ask_new(struct freeze *freeze, const struct tracer *tracer, bo
 	*ret_new = false;
 	proctree_mark_descendants(&tree, getpid());
 	for (size_t i = 0; r == 0 && i < tree.count; i++)
-		if (tree.entry[i].place == PROCTREE_BELOW)
-			r = freeze_ask_process(freeze, tracer, tree.entry[i].pid, ret_new);
+		if (tree.entry[i].place == PROCTREE_DESCENDANT)
+			r = freeze_interrupt_process(freeze, tracer, tree.entry[i].pid, ret_new);
 	proctree_release(&tree);
 	return r;
 }
@@ -139,7 +140,7 @@ static bool freeze_waits_for_child(pid_t tid)
  */
 static void freeze_pass_signal(struct frozen *thread, int number)
 {
-	thread->signals++;
+	thread->signal_count++;
 	(void)ptrace(PTRACE_INTERRUPT, thread->tid, 0, 0);
 	(void)ptrace(PTRACE_CONT, thread->tid, 0, (long)number);
 }
@@ -152,7 +153,7 @@ static void freeze_check(struct freeze *freeze, struct frozen *thread)
 
 	if (waitid(P_PID, (id_t)thread->tid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) < 0) {
 		thread->state = FROZEN_GONE;
-		freeze_mark(freeze, thread->tid);
+		freeze_toggle_seen_bit(freeze, thread->tid);
 		return;
 	}
 	if (info.si_pid != thread->tid) {
@@ -168,7 +169,7 @@ static void freeze_check(struct freeze *freeze, struct frozen *thread)
 	if (waitid(P_PID, (id_t)thread->tid, &info, WSTOPPED | WNOHANG | __WALL) < 0 || info.si_pid != thread->tid)
 		return;
 	status = W_STOPCODE(info.si_status);
-	if (status >> 16 == 0 && thread->signals < SIGNALS_MAX) {
+	if (status >> 16 == 0 && thread->signal_count < SIGNALS_MAX) {
 		freeze_pass_signal(thread, WSTOPSIG(status));
 		return;
 	}
@@ -184,14 +185,14 @@ static bool freeze_check_all(struct freeze *freeze, const struct closing_options
 	for (size_t i = 0; i < freeze->count; i++) {
 		struct frozen *thread = &freeze->thread[i];
 
-		if (thread->state == FROZEN_ASKED)
+		if (thread->state == FROZEN_INTERRUPTED)
 			freeze_check(freeze, thread);
-		if (thread->state == FROZEN_ASKED && thread->tid != caller &&
+		if (thread->state == FROZEN_INTERRUPTED && thread->tid != caller &&
 		    (blocking_serves_thread(options->blocking, thread->tid) ||
 		     (options->egress && egress_client_serves_thread(options->egress, thread->tid)) ||
 		     (late && freeze_waits_for_child(thread->tid))))
 			thread->state = FROZEN_WAITING;
-		all = all && thread->state != FROZEN_ASKED;
+		all = all && thread->state != FROZEN_INTERRUPTED;
 	}
 	return all;
 }
@@ -200,10 +201,10 @@ static bool freeze_check_all(struct freeze *freeze, const struct closing_options
  * Asks all threads to stop, until no new thread appears and all have stopped or wait: true. False: the time is over, or
  * no memory.
  */
-static bool freeze_until(struct freeze *freeze, const struct closing_options *options, pid_t caller,
+static bool freeze_try_until_none_runs(struct freeze *freeze, const struct closing_options *options, pid_t caller,
 			 void (*asked)(void *ctx, pid_t tid), void *ctx)
 {
-	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	const struct timespec pause = {.tv_nsec = FREEZE_POLL_PAUSE_NS};
 	uint64_t begin_ns = io_read_clock_ns(), now_ns = begin_ns;
 	bool fresh = true, stopped = false;
 
@@ -212,14 +213,15 @@ static bool freeze_until(struct freeze *freeze, const struct closing_options *op
 		 * That there are no other threads is proved only by a list that was begun after all known threads had
 		 * stopped.
 		 */
-		if (freeze_ask_new(freeze, options->tracer, &fresh) < 0)
+		if (freeze_interrupt_new_threads(freeze, options->tracer, &fresh) < 0)
 			return false;
 		if (asked && freeze_has_seen(freeze, caller)) {
 			asked(ctx, caller);
 			asked = NULL;
 		}
 		fresh = fresh || !stopped;
-		stopped = freeze_check_all(freeze, options, caller, now_ns - begin_ns > WAITING_AFTER_NS);
+		stopped =
+			freeze_check_all(freeze, options, caller, now_ns - begin_ns > FREEZE_COUNTS_AS_VFORK_AFTER_NS);
 		if (!stopped && round > 2)
 			(void)nanosleep(&pause, NULL);
 		now_ns = io_read_clock_ns();
@@ -227,12 +229,12 @@ static bool freeze_until(struct freeze *freeze, const struct closing_options *op
 	return stopped && !fresh;
 }
 
-bool freeze_run(struct freeze *freeze, const struct closing_options *options, pid_t caller,
+bool freeze_all_threads(struct freeze *freeze, const struct closing_options *options, pid_t caller,
 		void (*asked)(void *ctx, pid_t tid), void *ctx)
 {
-	*freeze = (struct freeze){.seen = calloc(TIDS_MAX / 64, sizeof(*freeze->seen)),
+	*freeze = (struct freeze){.seen_tid_bits = calloc(TIDS_MAX / 64, sizeof(*freeze->seen_tid_bits)),
 				  .until_ns = io_read_clock_ns() + FREEZE_MAX_NS};
-	return freeze->seen && freeze_until(freeze, options, caller, asked, ctx);
+	return freeze->seen_tid_bits && freeze_try_until_none_runs(freeze, options, caller, asked, ctx);
 }
 
 /* ---- the end ---- */
@@ -247,7 +249,7 @@ void freeze_kill_process(struct freeze *freeze, pid_t tgid)
 
 bool freeze_await_killed(struct freeze *freeze)
 {
-	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	const struct timespec pause = {.tv_nsec = FREEZE_POLL_PAUSE_NS};
 	uint64_t until_ns = io_read_clock_ns() + KILL_MAX_NS;
 	bool alive = true;
 
@@ -262,12 +264,12 @@ bool freeze_await_killed(struct freeze *freeze)
 	return !alive;
 }
 
-void freeze_end(struct freeze *freeze, struct tracer *tracer)
+void freeze_hand_stops_to_tracer(struct freeze *freeze, struct tracer *tracer)
 {
 	for (size_t i = 0; i < freeze->count; i++)
 		if (freeze->thread[i].state == FROZEN_STOPPED)
 			(void)trace_on_wait_status(tracer, freeze->thread[i].tid, freeze->thread[i].status);
 	free(freeze->thread);
-	free(freeze->seen);
+	free(freeze->seen_tid_bits);
 	*freeze = (struct freeze){.count = 0};
 }

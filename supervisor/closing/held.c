@@ -21,7 +21,7 @@
 
 /* ---- internet sockets ---- */
 
-static int held_compare(const void *a, const void *b)
+static int held_compare_uint64(const void *a, const void *b)
 {
 	const uint64_t *one = a, *other = b;
 
@@ -74,7 +74,7 @@ int held_list_sockets(struct held_sockets *ret_sockets)
 			r = held_parse_sockets(text, ret_sockets);
 	}
 	if (ret_sockets->count > 0)
-		qsort(ret_sockets->ino, ret_sockets->count, sizeof(*ret_sockets->ino), held_compare);
+		qsort(ret_sockets->ino, ret_sockets->count, sizeof(*ret_sockets->ino), held_compare_uint64);
 	return r;
 }
 
@@ -86,7 +86,7 @@ void held_sockets_release(struct held_sockets *sockets)
 
 static bool held_is_inet(const struct held_sockets *sockets, uint64_t ino)
 {
-	return sockets->count > 0 && bsearch(&ino, sockets->ino, sockets->count, sizeof(ino), held_compare);
+	return sockets->count > 0 && bsearch(&ino, sockets->ino, sockets->count, sizeof(ino), held_compare_uint64);
 }
 
 /* ---- the list ---- */
@@ -146,7 +146,8 @@ static bool held_is_harmless_device(const struct stat *status)
  * The entries that close the file which the kernel calls `text`. A file that has no name in the view is closed by all
  * entries with "write". A removed file is closed by the name that it had.
  */
-static uint32_t held_find_closed(const struct sandbox *sandbox, char *text, bool removed, char virt[PATH_MAX])
+static uint32_t held_find_entries_closing_path(const struct sandbox *sandbox, char *text, bool removed,
+					       char virt[PATH_MAX])
 {
 	const struct policy *policy = sandbox->policy;
 	size_t len = strlen(text);
@@ -154,15 +155,15 @@ static uint32_t held_find_closed(const struct sandbox *sandbox, char *text, bool
 
 	if (removed && len > strlen(DELETED) && strcmp(text + len - strlen(DELETED), DELETED) == 0)
 		text[len -= strlen(DELETED)] = '\0';
-	named = view_name_host_path(sandbox->view, text, len, virt, PATH_MAX);
+	named = view_find_virtual_path(sandbox->view, text, len, virt, PATH_MAX);
 	if (named < 0) {
 		(void)snprintf(virt, PATH_MAX, "%s", text);
-		return policy_get_fired_after(policy) & policy_find_after_writing(policy);
+		return policy_get_fired_after_entries(policy) & policy_get_after_closing_writing(policy);
 	}
-	return policy_find_closed_writing(policy, virt, (size_t)named);
+	return policy_find_closers_of_writing(policy, virt, (size_t)named);
 }
 
-static unsigned held_get_first(uint32_t entries)
+static unsigned held_get_first_entry(uint32_t entries)
 {
 	return (unsigned)__builtin_ctz(entries);
 }
@@ -174,14 +175,15 @@ static unsigned held_get_first(uint32_t entries)
 static int held_check_socket(const struct sandbox *sandbox, int fd, uint64_t ino, unsigned queued,
 			     const struct held_sockets *sockets, struct held_list *list)
 {
-	uint32_t entries = policy_get_fired_after(sandbox->policy);
+	uint32_t entries = policy_get_fired_after_entries(sandbox->policy);
 
 	if (sockets && held_is_inet(sockets, ino))
-		entries &= policy_find_after_network(sandbox->policy);
+		entries &= policy_get_after_closing_network(sandbox->policy);
 	else if (queued == 0)
 		return 0;
-	return held_add(list, (struct held_item){.fd = fd, .loss = AFTER_SOCKET, .entry = held_get_first(entries)},
-			NULL);
+	return held_add(
+		list, (struct held_item){.fd = fd, .loss = AFTER_SOCKET, .after_entry = held_get_first_entry(entries)},
+		NULL);
 }
 
 static int held_check_fd(const struct sandbox *sandbox, pid_t tid, int fd, const struct held_sockets *sockets,
@@ -211,9 +213,9 @@ static int held_check_fd(const struct sandbox *sandbox, pid_t tid, int fd, const
 	text[len] = '\0';
 	if (text[0] != '/') /* a pipe, an eventfd or the like, which is no file */
 		return 0;
-	closed = held_find_closed(sandbox, text, status.st_nlink == 0, virt);
+	closed = held_find_entries_closing_path(sandbox, text, status.st_nlink == 0, virt);
 	return closed ? held_add(list, (struct held_item){.fd = fd, .loss = AFTER_DESCRIPTOR,
-							  .entry = held_get_first(closed)}, virt)
+							  .after_entry = held_get_first_entry(closed)}, virt)
 		      : 0;
 }
 
@@ -272,19 +274,19 @@ static int held_add_mapping(const struct sandbox *sandbox, const struct held_map
 	if (len >= sizeof(text))
 		return -ENAMETOOLONG;
 	memcpy(text, mapping->path, len + 1);
-	closed = held_find_closed(sandbox, text, removed, virt);
+	closed = held_find_entries_closing_path(sandbox, text, removed, virt);
 	if (!closed)
 		return 0;
 	return held_add(list, (struct held_item){.mapping = true, .start = mapping->start,
 						 .len = mapping->end - mapping->start, .loss = AFTER_MAPPING,
-						 .entry = held_get_first(closed)}, virt);
+						 .after_entry = held_get_first_entry(closed)}, virt);
 }
 
 /*
  * Whether a file is mapped shared: 1, 0 or -errno. Most processes have no such mapping, which spares them smaps, whose
  * reading takes long.
  */
-static int held_shares_files(pid_t tid)
+static int held_maps_files_shared(pid_t tid)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[48], *rest, *line;
@@ -310,7 +312,7 @@ static int held_check_mappings(const struct sandbox *sandbox, pid_t tid, struct 
 	char path[48], *rest, *line;
 	struct held_mapping mapping = {.start = 0}, next;
 	size_t len;
-	int r = held_shares_files(tid);
+	int r = held_maps_files_shared(tid);
 
 	if (r <= 0)
 		return r;
@@ -325,11 +327,11 @@ static int held_check_mappings(const struct sandbox *sandbox, pid_t tid, struct 
 	return r;
 }
 
-int held_find(const struct sandbox *sandbox, pid_t tid, const struct held_sockets *sockets,
+int held_list_what_thread_gives_up(const struct sandbox *sandbox, pid_t tid, const struct held_sockets *sockets,
 	      struct held_list *ret_list)
 {
 	const struct policy *policy = sandbox->policy;
-	bool writing = policy_get_fired_after(policy) & policy_find_after_writing(policy);
+	bool writing = policy_get_fired_after_entries(policy) & policy_get_after_closing_writing(policy);
 	int r = writing ? held_check_mappings(sandbox, tid, ret_list) : 0;
 
 	return r < 0 ? r : held_check_fds(sandbox, tid, sockets, ret_list);

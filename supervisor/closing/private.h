@@ -10,7 +10,7 @@
 /* ---- freeze.c: stops all threads of the run ---- */
 
 enum frozen_state {
-	FROZEN_ASKED,   /* seized and interrupted; it stops before it runs another instruction of the program */
+	FROZEN_INTERRUPTED,   /* seized and interrupted; it stops before it runs another instruction of the program */
 	FROZEN_STOPPED,
 	/* asked to stop, but waits in the kernel without doing anything: it stops later (closing_on_stop) */
 	FROZEN_WAITING,
@@ -22,29 +22,29 @@ struct frozen {
 	pid_t tid, tgid;
 	enum frozen_state state;
 	int status;       /* FROZEN_STOPPED: the wait status of the stop */
-	unsigned signals; /* how many signals were delivered to the thread before it stopped */
+	unsigned signal_count; /* how many signals were delivered to the thread before it stopped */
 };
 
 struct freeze {
 	struct frozen *thread; /* owned */
 	size_t count, room;
-	uint64_t *seen;        /* owned: bits of the thread ids in `thread` */
+	uint64_t *seen_tid_bits;        /* owned: bits of the thread ids in `thread` */
 	uint64_t until_ns;
 };
 
 /*
  * Stops every thread of the run, also those that are made meanwhile. Calls `asked` once, when the thread `caller`,
  * which waits for a response of the supervisor, will stop at that response. True: no thread runs any more. False: new
- * threads were made without end, or some threads did not stop: those in FROZEN_ASKED have to be killed.
+ * threads were made without end, or some threads did not stop: those in FROZEN_INTERRUPTED have to be killed.
  */
-bool freeze_run(struct freeze *freeze, const struct closing_options *options, pid_t caller,
+bool freeze_all_threads(struct freeze *freeze, const struct closing_options *options, pid_t caller,
 		void (*asked)(void *ctx, pid_t tid), void *ctx);
 /* Kills a process and all its threads in the list. */
 void freeze_kill_process(struct freeze *freeze, pid_t tgid);
 /* Waits for the killed threads, a limited time. Returns whether all are dead. */
 bool freeze_await_killed(struct freeze *freeze);
 /* Lets all threads go on. */
-void freeze_end(struct freeze *freeze, struct tracer *tracer);
+void freeze_hand_stops_to_tracer(struct freeze *freeze, struct tracer *tracer);
 
 /* ---- held.c: what has to be taken from a thread ---- */
 
@@ -52,7 +52,7 @@ struct held_item {
 	bool mapping;
 	int fd;
 	uint64_t start, len;
-	unsigned entry;    /* index of the entry of after_read because of which the item is taken */
+	unsigned after_entry;    /* index of the entry of after_read because of which the item is taken */
 	enum after_loss loss;
 	char *path;        /* owned; NULL: no path */
 };
@@ -75,7 +75,7 @@ void held_sockets_release(struct held_sockets *sockets);
  * Lists what has to be taken from a stopped thread. sockets NULL: the network is open. 0 or -errno; *ret_list begins
  * empty, and is to be released in both cases.
  */
-int held_find(const struct sandbox *sandbox, pid_t tid, const struct held_sockets *sockets,
+int held_list_what_thread_gives_up(const struct sandbox *sandbox, pid_t tid, const struct held_sockets *sockets,
 	      struct held_list *ret_list);
 void held_list_release(struct held_list *list);
 

@@ -17,11 +17,12 @@
  * After unpinning, later scans find tasks that were being created. Delay of the first scan; the next waits ten times as
  * long.
  */
-#define LATE_SCANS 3u
-#define LATE_SCAN_FIRST_NS (5 * MS)
-#define SMALL_PID_MAX 8192
+#define AFFINITY_RESCANS_AFTER_UNPIN 3u
+#define AFFINITY_FIRST_RESCAN_DELAY_NS (5 * MS)
+#define PID_MAX_FOR_FULL_SCAN 8192
 #define TIME_SLICE_MIN_NS 100000u /* the kernel's minimum */
-#define WRAPPED_PIDS_MAX 4096 /* most pids above `from` that are scanned, after the kernel began again with low pids */
+/* most pids above `from` that are scanned, after the kernel began again with low pids */
+#define SCANNED_PIDS_AFTER_WRAP_MAX 4096
 
 static int affinity_get_mask(pid_t tid, cpu_set_t *ret_mask)
 {
@@ -48,7 +49,7 @@ static void affinity_restore_mask(const struct affinity *affinity, pid_t tid, co
 }
 
 /* Whether the pid still belongs to this task, even if it is a zombie. */
-static bool affinity_task_keeps_pid(const struct task *task)
+static bool affinity_pid_is_still_of_task(const struct task *task)
 {
 	return syscall(SYS_pidfd_send_signal, task->pidfd, 0, NULL, 0) == 0 || errno != ESRCH;
 }
@@ -82,9 +83,9 @@ struct load affinity_read_load(const struct affinity *affinity)
 
 /* ---- pinning ---- */
 
-void affinity_note_newest_pid(struct affinity *affinity, pid_t last)
+void affinity_set_newest_unpinned_pid(struct affinity *affinity, pid_t last)
 {
-	affinity->from = affinity->from_before = last;
+	affinity->newest_pid_before_pinning = affinity->from_before = last;
 }
 
 int affinity_pin_self(struct affinity *affinity)
@@ -94,7 +95,7 @@ int affinity_pin_self(struct affinity *affinity)
 
 	if (r < 0)
 		return r;
-	if (affinity->late == 0)
+	if (affinity->rescans_left == 0)
 		affinity->theirs = affinity->own;
 	CPU_ZERO(&affinity->cpu);
 	CPU_SET((size_t)here, &affinity->cpu);
@@ -125,7 +126,7 @@ int affinity_pin_task(const struct affinity *affinity, const struct task *task)
 	int r = task->pidfd < 0 ? -ENODEV : affinity_pin_pid(affinity, task->tid);
 
 	/* Checked after pinning: if the pid was reused meanwhile, its new task must not stay pinned. */
-	if (r == 0 && !affinity_task_keeps_pid(task)) {
+	if (r == 0 && !affinity_pid_is_still_of_task(task)) {
 		affinity_restore_mask(affinity, task->tid, &affinity->theirs);
 		return -ESRCH;
 	}
@@ -139,11 +140,11 @@ static void affinity_move_off_cpu(struct affinity *affinity, pid_t tid)
 {
 	cpu_set_t others;
 
-	if (!affinity->spread || !affinity_task_is_running(tid))
+	if (!affinity->moves_tasks_off_cpu || !affinity_task_is_running(tid))
 		return;
 	CPU_XOR(&others, &affinity->theirs, &affinity->cpu);
-	if (affinity->first_stays)
-		affinity->first_stays = false;
+	if (affinity->first_task_stays_on_cpu)
+		affinity->first_task_stays_on_cpu = false;
 	else if (CPU_COUNT(&others) > 0)
 		(void)affinity_set_mask(tid, &others);
 }
@@ -154,7 +155,7 @@ static void affinity_unpin_task(struct task *task, void *ctx)
 	struct affinity *affinity = ctx;
 	cpu_set_t now;
 
-	if (task->pidfd < 0 || !affinity_task_keeps_pid(task) || affinity_get_mask(task->tid, &now) < 0 ||
+	if (task->pidfd < 0 || !affinity_pid_is_still_of_task(task) || affinity_get_mask(task->tid, &now) < 0 ||
 	    !CPU_EQUAL(&now, &affinity->cpu))
 		return;
 	affinity_move_off_cpu(affinity, task->tid);
@@ -179,25 +180,28 @@ static void affinity_unpin_new_task(struct affinity *affinity, pid_t tid)
 void affinity_unpin_new_tasks(struct affinity *affinity)
 {
 	pid_t last = affinity_read_load(affinity).last, top = last;
-	pid_t first = affinity->from_before < affinity->from ? affinity->from_before : affinity->from;
+	pid_t first = affinity->from_before < affinity->newest_pid_before_pinning ? affinity->from_before
+										  : affinity->newest_pid_before_pinning;
 
-	if (affinity->scan_all && affinity->pid_max > 0) {
+	if (affinity->scan_every_pid && affinity->pid_max > 0) {
 		for (pid_t tid = 2; tid <= affinity->pid_max; tid++)
 			affinity_unpin_new_task(affinity, tid);
-		affinity->from = last < 0 ? affinity->from : last;
+		affinity->newest_pid_before_pinning = last < 0 ? affinity->newest_pid_before_pinning : last;
 	}
-	affinity->scan_all = false;
-	if (last < 0 || (last == affinity->from && last == affinity->from_before))
+	affinity->scan_every_pid = false;
+	if (last < 0 || (last == affinity->newest_pid_before_pinning && last == affinity->from_before))
 		return;
-	if (last < affinity->from) {
-		top = affinity->from < INT_MAX - WRAPPED_PIDS_MAX ? affinity->from + WRAPPED_PIDS_MAX : INT_MAX;
+	if (last < affinity->newest_pid_before_pinning) {
+		top = affinity->newest_pid_before_pinning < INT_MAX - SCANNED_PIDS_AFTER_WRAP_MAX
+			      ? affinity->newest_pid_before_pinning + SCANNED_PIDS_AFTER_WRAP_MAX
+			      : INT_MAX;
 		for (pid_t tid = 2; tid <= last; tid++)
 			affinity_unpin_new_task(affinity, tid);
 	}
 	for (pid_t tid = first + 1; tid <= top && tid > 0; tid++)
 		affinity_unpin_new_task(affinity, tid);
-	affinity->from_before = affinity->from;
-	affinity->from = last;
+	affinity->from_before = affinity->newest_pid_before_pinning;
+	affinity->newest_pid_before_pinning = last;
 }
 
 /*
@@ -206,25 +210,25 @@ void affinity_unpin_new_tasks(struct affinity *affinity)
  */
 void affinity_unpin_run(struct affinity *affinity, bool spread)
 {
-	affinity->spread = affinity->first_stays = spread;
+	affinity->moves_tasks_off_cpu = affinity->first_task_stays_on_cpu = spread;
 	tree_visit_tasks(affinity->tree, affinity_unpin_task, affinity);
 	affinity_unpin_self(affinity);
 	affinity_unpin_new_tasks(affinity);
-	affinity->spread = false;
-	affinity->late = LATE_SCANS;
-	affinity->late_step_ns = LATE_SCAN_FIRST_NS;
-	affinity->late_ns = io_read_clock_ns() + LATE_SCAN_FIRST_NS;
+	affinity->moves_tasks_off_cpu = false;
+	affinity->rescans_left = AFFINITY_RESCANS_AFTER_UNPIN;
+	affinity->late_step_ns = AFFINITY_FIRST_RESCAN_DELAY_NS;
+	affinity->late_ns = io_read_clock_ns() + AFFINITY_FIRST_RESCAN_DELAY_NS;
 }
 
 int affinity_rescan_if_due(struct affinity *affinity, uint64_t now_ns)
 {
-	if (affinity->late > 0 && now_ns >= affinity->late_ns) {
+	if (affinity->rescans_left > 0 && now_ns >= affinity->late_ns) {
 		affinity_unpin_new_tasks(affinity);
-		affinity->late--;
+		affinity->rescans_left--;
 		affinity->late_step_ns *= 10;
 		affinity->late_ns = now_ns + affinity->late_step_ns;
 	}
-	return affinity->late > 0 ? (int)((affinity->late_ns - now_ns) / MS) + 1 : -1;
+	return affinity->rescans_left > 0 ? (int)((affinity->late_ns - now_ns) / MS) + 1 : -1;
 }
 
 /* ---- creation ---- */
@@ -241,7 +245,7 @@ static pid_t affinity_read_small_pid_max(void)
 		return 0;
 	text[len] = '\0';
 	most = strtol(text, NULL, 10);
-	return most > 0 && most <= SMALL_PID_MAX ? (pid_t)most : 0;
+	return most > 0 && most <= PID_MAX_FOR_FULL_SCAN ? (pid_t)most : 0;
 }
 
 static int affinity_find_widest_mask(cpu_set_t *ret_whole)

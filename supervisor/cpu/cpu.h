@@ -42,11 +42,12 @@ void cpu_pin_program(struct cpu *cpu, pid_t program);
  * Called when a notification has arrived; row may be NULL. Unpins the run if the call reads or sets an affinity mask.
  * True: the call is to be continued without a record, because the filter would have allowed it.
  */
-bool cpu_on_notification(struct cpu *cpu, const struct syscall_row *row, const struct seccomp_notif *notification);
+bool cpu_unpin_before_affinity_call(struct cpu *cpu, const struct syscall_row *row,
+				    const struct seccomp_notif *notification);
 /* Called before the response is sent, while the call's task still waits. Pins or unpins the run if necessary. */
-void cpu_before_response(struct cpu *cpu, const struct call *call);
+void cpu_update_placement_before_response(struct cpu *cpu, const struct call *call);
 /* Called after each wait of the loop. Returns the timeout of the next wait in milliseconds; -1: no timeout. */
-int cpu_after_wait(struct cpu *cpu, uint64_t now_ns);
+int cpu_update_placement_after_wait(struct cpu *cpu, uint64_t now_ns);
 /* Restores all masks. */
 void cpu_unpin_run(struct cpu *cpu);
 /* Restores all masks and frees the object. */

@@ -5,10 +5,10 @@
 #include "base/procstat.h"
 #include "supervisor/cpu/private.h"
 
-#define DELAY_PER_CALL_NS (5 * US) /* run-queue delay that each call causes */
+#define RUN_QUEUE_DELAY_PER_CALL_NS (5 * US) /* run-queue delay that each call causes */
 
 /* Reads schedstat. Its second number is the run-queue delay; its third number is 0 if the kernel does not count. */
-static bool delays_read_file(int fd, uint64_t *ret_ns)
+static bool delays_read_schedstat(int fd, uint64_t *ret_ns)
 {
 	char text[96], *end;
 	ssize_t len = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
@@ -24,17 +24,17 @@ static bool delays_read_file(int fd, uint64_t *ret_ns)
 /* Reads a thread's delay. The file stays open, because opening is slow. It is empty after the thread's death. */
 static bool delays_read_caller(struct caller *caller, uint64_t *ret_ns)
 {
-	if (caller->fd >= 0 && delays_read_file(caller->fd, ret_ns))
+	if (caller->fd >= 0 && delays_read_schedstat(caller->fd, ret_ns))
 		return true;
 	cleanup_close(&caller->fd);
 	caller->fd = procstat_open_file(caller->tid, "schedstat");
-	return delays_read_file(caller->fd, ret_ns);
+	return delays_read_schedstat(caller->fd, ret_ns);
 }
 
 static void delays_replace_caller(struct caller *caller, pid_t tid)
 {
 	cleanup_close(&caller->fd);
-	*caller = (struct caller){.tid = tid, .called = tid > 0, .fd = -1};
+	*caller = (struct caller){.tid = tid, .called_since_sample = tid > 0, .fd = -1};
 }
 
 bool delays_init(struct delays *delays)
@@ -42,21 +42,21 @@ bool delays_init(struct delays *delays)
 	_cleanup_close_ int fd = procstat_open_file(getpid(), "schedstat");
 	uint64_t ns;
 
-	for (unsigned i = 0; i < CALLERS_MAX; i++)
+	for (unsigned i = 0; i < DELAYS_CALLERS_MAX; i++)
 		delays->caller[i].fd = -1;
-	return delays_read_file(fd, &ns);
+	return delays_read_schedstat(fd, &ns);
 }
 
 bool delays_note_calling_thread(struct delays *delays, pid_t tid)
 {
 	struct caller *caller = NULL;
 
-	for (unsigned i = 0; i < CALLERS_MAX; i++) {
+	for (unsigned i = 0; i < DELAYS_CALLERS_MAX; i++) {
 		if (delays->caller[i].tid == tid) {
-			delays->caller[i].called = true;
+			delays->caller[i].called_since_sample = true;
 			return false;
 		}
-		if (!delays->caller[i].called)
+		if (!delays->caller[i].called_since_sample)
 			caller = &delays->caller[i];
 	}
 	if (!caller)
@@ -68,16 +68,16 @@ bool delays_note_calling_thread(struct delays *delays, pid_t tid)
 	return true;
 }
 
-uint64_t delays_sample_callers(struct delays *delays, unsigned calls)
+uint64_t delays_sum_delays_of_callers(struct delays *delays, unsigned calls)
 {
-	uint64_t total_ns = 0, explained_ns = calls * DELAY_PER_CALL_NS, now;
+	uint64_t total_ns = 0, explained_ns = calls * RUN_QUEUE_DELAY_PER_CALL_NS, now;
 
-	for (unsigned i = 0; i < CALLERS_MAX; i++) {
+	for (unsigned i = 0; i < DELAYS_CALLERS_MAX; i++) {
 		struct caller *caller = &delays->caller[i];
 
-		if (!caller->called)
+		if (!caller->called_since_sample)
 			continue;
-		caller->called = false;
+		caller->called_since_sample = false;
 		if (!delays_read_caller(caller, &now) || now < caller->delay_ns)
 			continue;
 		total_ns += now - caller->delay_ns;
@@ -88,6 +88,6 @@ uint64_t delays_sample_callers(struct delays *delays, unsigned calls)
 
 void delays_forget_callers(struct delays *delays)
 {
-	for (unsigned i = 0; i < CALLERS_MAX; i++)
+	for (unsigned i = 0; i < DELAYS_CALLERS_MAX; i++)
 		delays_replace_caller(&delays->caller[i], 0);
 }

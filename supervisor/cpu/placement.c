@@ -9,32 +9,34 @@
 #include "supervisor/cpu/private.h"
 #include "syscalls/call/call.h"
 
-#define SAMPLE_MS 4
-#define SAMPLE_FIRST_MS 2 /* sampling interval until SAMPLE_FIRST_PERIOD_NS after pinning */
+#define DELAY_SAMPLE_INTERVAL_MS 4
+#define DELAY_SAMPLE_INTERVAL_FIRST_MS 2 /* sampling interval until SAMPLE_FIRST_PERIOD_NS after pinning */
 #define SAMPLE_FIRST_PERIOD_NS (20 * MS)
-#define SAMPLE_LATE_NS (20 * MS)  /* if a sample is later than this, pids may have been reused */
-#define IDLE_UNPIN_NS (32 * MS)         /* time without a call, after which the run is unpinned */
-#define RUN_QUEUE_DELAY_MAX_NS (800 * US)  /* run-queue delay above which the run is unpinned */
-#define PAUSE_RESET_NS (200 * MS)        /* time pinned, after which the next pause is PAUSE_FIRST_NS again */
-#define PAUSE_FIRST_NS (50 * MS)  /* before pinning again; four times as long each time, up to PAUSE_MAX_NS */
-#define PAUSE_MAX_NS (1000 * MS)
-#define BUSY_MACHINE_PAUSE_NS (10 * MS)      /* pause while the machine is busy */
-#define READ_MASK_PAUSE_NS (2 * MS)     /* pause for a thread that reads its mask */
-#define READ_STATUS_PAUSE_NS (200 * MS) /* pause for a program that opens a /proc status file */
+#define DELAY_SAMPLE_LATE_AFTER_NS (20 * MS)  /* if a sample is later than this, pids may have been reused */
+#define UNPIN_AFTER_IDLE_NS (32 * MS)         /* time without a call, after which the run is unpinned */
+#define UNPIN_ABOVE_RUN_QUEUE_DELAY_NS (800 * US)  /* run-queue delay above which the run is unpinned */
+/* time pinned, after which the next pause is PINNING_PAUSE_FIRST_NS again */
+#define PINNING_PAUSE_RESET_AFTER_NS (200 * MS)
+/* before pinning again; four times as long each time, up to PINNING_PAUSE_MAX_NS */
+#define PINNING_PAUSE_FIRST_NS (50 * MS)
+#define PINNING_PAUSE_MAX_NS (1000 * MS)
+#define PINNING_PAUSE_ON_BUSY_MACHINE_NS (10 * MS)      /* pause while the machine is busy */
+#define PINNING_PAUSE_FOR_MASK_READ_NS (2 * MS)     /* pause for a thread that reads its mask */
+#define PINNING_PAUSE_FOR_STATUS_READ_NS (200 * MS) /* pause for a program that opens a /proc status file */
 #define PINNED_TASKS_MAX 32u            /* most tasks of a run that is pinned */
 #define NEW_TASKS_SAMPLED_MAX 64               /* most new tasks whose state is read at a sample */
-#define READERS_MAX 8u
+#define MASK_READERS_MAX 8u
 
 struct cpu {
 	struct affinity affinity;
 	bool off; /* no pinning any more: the run sets masks itself, or the kernel does not report run-queue delays */
 	bool pinned;
 	uint64_t pinned_ns, sampled_ns;
-	unsigned calls;    /* calls since the last sample */
-	uint64_t idle_ns;  /* time without a call */
+	unsigned calls_since_sample;    /* calls since the last sample */
+	uint64_t time_without_call_ns;  /* time without a call */
 	uint64_t delay_ns; /* run-queue delay of the calling threads, halved at each sample */
 	struct delays delays;
-	pid_t reader[READERS_MAX]; /* threads that read a mask, and have made no other call since; 0: free */
+	pid_t reader[MASK_READERS_MAX]; /* threads that read a mask, and have made no other call since; 0: free */
 	unsigned next_reader;
 	uint64_t pause_ns; /* length of the next pause */
 	uint64_t paused_until_ns;
@@ -42,18 +44,18 @@ struct cpu {
 
 /* ---- pinning ---- */
 
-static void placement_pause_until(struct cpu *placement, uint64_t until_ns)
+static void placement_pause_pinning_until(struct cpu *placement, uint64_t until_ns)
 {
 	if (until_ns > placement->paused_until_ns)
 		placement->paused_until_ns = until_ns;
 }
 
-static void placement_pause_longer(struct cpu *placement, uint64_t now_ns)
+static void placement_pause_and_double(struct cpu *placement, uint64_t now_ns)
 {
 	uint64_t longer_ns = placement->pause_ns * 4;
 
-	placement_pause_until(placement, now_ns + placement->pause_ns);
-	placement->pause_ns = longer_ns < PAUSE_MAX_NS ? longer_ns : PAUSE_MAX_NS;
+	placement_pause_pinning_until(placement, now_ns + placement->pause_ns);
+	placement->pause_ns = longer_ns < PINNING_PAUSE_MAX_NS ? longer_ns : PINNING_PAUSE_MAX_NS;
 }
 
 /*
@@ -67,7 +69,7 @@ static bool placement_pin_self(struct cpu *placement, const struct load *load, u
 	if (load->last >= 0 && load->runnable <= (unsigned long)CPU_COUNT(&affinity->whole) + 1 &&
 	    affinity_pin_self(affinity) == 0)
 		return true;
-	placement_pause_until(placement, now_ns + BUSY_MACHINE_PAUSE_NS);
+	placement_pause_pinning_until(placement, now_ns + PINNING_PAUSE_ON_BUSY_MACHINE_NS);
 	return false;
 }
 
@@ -76,8 +78,8 @@ static void placement_start_sampling(struct cpu *placement, pid_t since, uint64_
 	placement->pinned = true;
 	placement->delays.since = since;
 	placement->pinned_ns = placement->sampled_ns = now_ns;
-	placement->calls = 0;
-	placement->idle_ns = 0;
+	placement->calls_since_sample = 0;
+	placement->time_without_call_ns = 0;
 	placement->delay_ns = 0;
 }
 
@@ -93,22 +95,22 @@ void cpu_pin_program(struct cpu *placement, pid_t program)
 	load = affinity_read_load(affinity);
 	if (!placement_pin_self(placement, &load, now_ns))
 		return;
-	affinity_note_newest_pid(affinity, program - 1);
+	affinity_set_newest_unpinned_pid(affinity, program - 1);
 	if (affinity_pin_pid(affinity, program) < 0)
 		affinity_unpin_self(affinity);
 	else
 		placement_start_sampling(placement, program - 1, now_ns);
 }
 
-struct running_survey {
+struct placement_running_tasks {
 	const struct task *caller; /* not counted as running */
 	pid_t last;                /* tasks with higher pids are not counted at all */
 	unsigned tasks, running;
 };
 
-static void placement_survey_task(struct task *task, void *ctx)
+static void placement_count_running_task(struct task *task, void *ctx)
 {
-	struct running_survey *survey = ctx;
+	struct placement_running_tasks *survey = ctx;
 
 	if (task->tid <= survey->last && ++survey->tasks <= PINNED_TASKS_MAX && survey->running < 2 &&
 	    task != survey->caller)
@@ -119,7 +121,7 @@ static void placement_pin_task(struct task *task, void *ctx)
 {
 	const struct cpu *placement = ctx;
 
-	for (unsigned i = 0; i < READERS_MAX; i++)
+	for (unsigned i = 0; i < MASK_READERS_MAX; i++)
 		if (placement->reader[i] == task->tid)
 			return;
 	(void)affinity_pin_task(&placement->affinity, task);
@@ -130,17 +132,17 @@ static void placement_pin_run(struct cpu *placement, const struct task *caller, 
 {
 	struct affinity *affinity = &placement->affinity;
 	struct load load = affinity_read_load(affinity);
-	struct running_survey survey = {.caller = caller, .last = INT_MAX};
+	struct placement_running_tasks survey = {.caller = caller, .last = INT_MAX};
 
-	tree_visit_tasks(affinity->tree, placement_survey_task, &survey);
+	tree_visit_tasks(affinity->tree, placement_count_running_task, &survey);
 	if (survey.tasks > PINNED_TASKS_MAX || survey.running > 0) {
-		placement_pause_longer(placement, now_ns);
+		placement_pause_and_double(placement, now_ns);
 		return;
 	}
 	if (!placement_pin_self(placement, &load, now_ns))
 		return;
-	if (affinity->late == 0)
-		affinity_note_newest_pid(affinity, load.last);
+	if (affinity->rescans_left == 0)
+		affinity_set_newest_unpinned_pid(affinity, load.last);
 	tree_visit_tasks(affinity->tree, placement_pin_task, placement);
 	placement_start_sampling(placement, load.last, now_ns);
 }
@@ -155,7 +157,7 @@ static void placement_unpin_run(struct cpu *placement, bool spread)
 		return;
 	placement->pinned = false;
 	delays_forget_callers(&placement->delays);
-	affinity->scan_all |= io_read_clock_ns() - placement->sampled_ns > SAMPLE_LATE_NS;
+	affinity->scan_every_pid |= io_read_clock_ns() - placement->sampled_ns > DELAY_SAMPLE_LATE_AFTER_NS;
 	affinity_unpin_run(affinity, spread);
 }
 
@@ -168,17 +170,17 @@ void cpu_unpin_run(struct cpu *placement)
 /* Called when more than one task is runnable. */
 static void placement_unpin_and_pause(struct cpu *placement, uint64_t now_ns)
 {
-	if (now_ns - placement->pinned_ns >= PAUSE_RESET_NS)
-		placement->pause_ns = PAUSE_FIRST_NS;
+	if (now_ns - placement->pinned_ns >= PINNING_PAUSE_RESET_AFTER_NS)
+		placement->pause_ns = PINNING_PAUSE_FIRST_NS;
 	placement_unpin_run(placement, true);
-	placement_pause_longer(placement, now_ns);
+	placement_pause_and_double(placement, now_ns);
 }
 
 /* Called before a mask is read: unpins all tasks, including tasks that inherited the pinned mask. */
-static void placement_hide_masks(struct cpu *placement)
+static void placement_unpin_before_mask_read(struct cpu *placement)
 {
 	placement_unpin_run(placement, false);
-	if (placement->affinity.late > 0)
+	if (placement->affinity.rescans_left > 0)
 		affinity_unpin_new_tasks(&placement->affinity);
 }
 
@@ -186,13 +188,13 @@ static void placement_hide_masks(struct cpu *placement)
 
 static void placement_forget_reader(struct cpu *placement, pid_t tid)
 {
-	for (unsigned i = 0; i < READERS_MAX; i++)
+	for (unsigned i = 0; i < MASK_READERS_MAX; i++)
 		if (placement->reader[i] == tid)
 			placement->reader[i] = 0;
 }
 
 /* Whether the call is about the calling thread's mask. Another thread might be pinned before the call is performed. */
-static bool placement_may_continue(const struct syscall_row *row, const struct seccomp_notif *notification)
+static bool placement_call_is_about_own_mask(const struct syscall_row *row, const struct seccomp_notif *notification)
 {
 	uint64_t arg[6];
 
@@ -202,27 +204,28 @@ static bool placement_may_continue(const struct syscall_row *row, const struct s
 	return table_row_allows(row, arg);
 }
 
-bool cpu_on_notification(struct cpu *placement, const struct syscall_row *row, const struct seccomp_notif *notification)
+bool cpu_unpin_before_affinity_call(struct cpu *placement, const struct syscall_row *row,
+				    const struct seccomp_notif *notification)
 {
 	pid_t tid;
 
 	if (!placement || !row || (row->hook != HOOK_GET_AFFINITY && row->hook != HOOK_SET_AFFINITY))
 		return false;
 	tid = (pid_t)notification->pid;
-	placement_hide_masks(placement);
+	placement_unpin_before_mask_read(placement);
 	placement_forget_reader(placement, tid);
-	placement->reader[placement->next_reader++ % READERS_MAX] = tid;
-	placement_pause_until(placement, io_read_clock_ns() + READ_MASK_PAUSE_NS);
+	placement->reader[placement->next_reader++ % MASK_READERS_MAX] = tid;
+	placement_pause_pinning_until(placement, io_read_clock_ns() + PINNING_PAUSE_FOR_MASK_READ_NS);
 	if (row->hook == HOOK_SET_AFFINITY) {
 		placement->off = true;
 		/* No more scans: from now on the program may have set a mask of one CPU itself. */
-		placement->affinity.late = 0;
+		placement->affinity.rescans_left = 0;
 	}
-	return placement_may_continue(row, notification);
+	return placement_call_is_about_own_mask(row, notification);
 }
 
 /* Whether the call opens /proc/PID/status or /proc/PID/task/TID/status, which show the mask. */
-static bool placement_opens_status(const struct call *call)
+static bool placement_call_opens_proc_status(const struct call *call)
 {
 	const char *virt = call->place[0].virt;
 	size_t len = call->place[0].virt_len;
@@ -231,7 +234,7 @@ static bool placement_opens_status(const struct call *call)
 	       memcmp(virt, "/proc/", 6) == 0 && memcmp(virt + len - 7, "/status", 7) == 0;
 }
 
-void cpu_before_response(struct cpu *placement, const struct call *call)
+void cpu_update_placement_before_response(struct cpu *placement, const struct call *call)
 {
 	struct affinity *affinity;
 
@@ -239,11 +242,11 @@ void cpu_before_response(struct cpu *placement, const struct call *call)
 		return;
 	affinity = &placement->affinity;
 	placement_forget_reader(placement, call->tid);
-	if (!placement->pinned && affinity->late > 0 && call->tid > affinity->from)
+	if (!placement->pinned && affinity->rescans_left > 0 && call->tid > affinity->newest_pid_before_pinning)
 		affinity_unpin_new_tasks(affinity);
-	if (placement_opens_status(call)) {
-		placement_hide_masks(placement);
-		placement_pause_until(placement, call->start_ns + READ_STATUS_PAUSE_NS);
+	if (placement_call_opens_proc_status(call)) {
+		placement_unpin_before_mask_read(placement);
+		placement_pause_pinning_until(placement, call->start_ns + PINNING_PAUSE_FOR_STATUS_READ_NS);
 	} else if (call->outcome.kind == OUTCOME_EXEC && call->tid != call->task->tgid) {
 		/*
 		 * Unpinned before the exec, because after it the thread has the pid of its leader, but still its own
@@ -251,7 +254,7 @@ void cpu_before_response(struct cpu *placement, const struct call *call)
 		 */
 		placement_unpin_run(placement, false);
 	} else if (placement->pinned) {
-		placement->calls++;
+		placement->calls_since_sample++;
 		if (delays_note_calling_thread(&placement->delays, call->tid))
 			(void)affinity_pin_task(affinity, call->task);
 	} else if (!placement->off && call->start_ns >= placement->paused_until_ns) {
@@ -265,44 +268,46 @@ void cpu_before_response(struct cpu *placement, const struct call *call)
 static bool placement_has_several_running(const struct cpu *placement, pid_t last)
 {
 	const struct affinity *affinity = &placement->affinity;
-	struct running_survey survey = {.last = affinity->from};
+	struct placement_running_tasks survey = {.last = affinity->newest_pid_before_pinning};
 
-	tree_visit_tasks(affinity->tree, placement_survey_task, &survey);
-	for (pid_t tid = affinity->from + 1; tid <= last && survey.running < 2; tid++)
+	tree_visit_tasks(affinity->tree, placement_count_running_task, &survey);
+	for (pid_t tid = affinity->newest_pid_before_pinning + 1; tid <= last && survey.running < 2; tid++)
 		survey.running += affinity_task_is_running(tid);
 	return survey.running > 1;
 }
 
-static void placement_sample_delay(struct cpu *placement, uint64_t now_ns)
+static void placement_sample_run_queue_delay(struct cpu *placement, uint64_t now_ns)
 {
 	struct affinity *affinity = &placement->affinity;
 	struct load load = affinity_read_load(affinity);
 	uint64_t window_ns = now_ns - placement->sampled_ns;
-	bool late = window_ns > SAMPLE_LATE_NS || load.last < affinity->from;
-	bool quiet = placement->calls == 0, crowded = quiet && load.runnable > 2;
-	bool many = load.last - affinity->from > NEW_TASKS_SAMPLED_MAX;
+	bool late = window_ns > DELAY_SAMPLE_LATE_AFTER_NS || load.last < affinity->newest_pid_before_pinning;
+	bool quiet = placement->calls_since_sample == 0, crowded = quiet && load.runnable > 2;
+	bool many = load.last - affinity->newest_pid_before_pinning > NEW_TASKS_SAMPLED_MAX;
 
-	affinity->scan_all |= late;
-	placement->delay_ns = placement->delay_ns / 2 + delays_sample_callers(&placement->delays, placement->calls);
+	affinity->scan_every_pid |= late;
+	placement->delay_ns = placement->delay_ns / 2 +
+			      delays_sum_delays_of_callers(&placement->delays, placement->calls_since_sample);
 	placement->sampled_ns = now_ns;
-	placement->calls = 0;
-	placement->idle_ns = quiet ? placement->idle_ns + window_ns : 0;
-	if (placement->delay_ns > RUN_QUEUE_DELAY_MAX_NS ||
+	placement->calls_since_sample = 0;
+	placement->time_without_call_ns = quiet ? placement->time_without_call_ns + window_ns : 0;
+	if (placement->delay_ns > UNPIN_ABOVE_RUN_QUEUE_DELAY_NS ||
 	    (crowded && !many && placement_has_several_running(placement, load.last)))
 		placement_unpin_and_pause(placement, now_ns);
-	else if (placement->idle_ns > IDLE_UNPIN_NS || late || (crowded && many))
+	else if (placement->time_without_call_ns > UNPIN_AFTER_IDLE_NS || late || (crowded && many))
 		placement_unpin_run(placement, false);
 }
 
-int cpu_after_wait(struct cpu *placement, uint64_t now_ns)
+int cpu_update_placement_after_wait(struct cpu *placement, uint64_t now_ns)
 {
 	int sample_ms;
 
 	if (!placement)
 		return -1;
-	sample_ms = now_ns - placement->pinned_ns < SAMPLE_FIRST_PERIOD_NS ? SAMPLE_FIRST_MS : SAMPLE_MS;
+	sample_ms = now_ns - placement->pinned_ns < SAMPLE_FIRST_PERIOD_NS ? DELAY_SAMPLE_INTERVAL_FIRST_MS
+									   : DELAY_SAMPLE_INTERVAL_MS;
 	if (placement->pinned && now_ns - placement->sampled_ns >= (uint64_t)sample_ms * MS)
-		placement_sample_delay(placement, now_ns);
+		placement_sample_run_queue_delay(placement, now_ns);
 	return placement->pinned ? sample_ms : affinity_rescan_if_due(&placement->affinity, now_ns);
 }
 
@@ -326,7 +331,7 @@ int cpu_create(struct tree *tree, int loadavg_fd, struct cpu **ret_cpu)
 		cleanup_close(&loadavg_fd);
 		return -ENOMEM;
 	}
-	placement->pause_ns = PAUSE_FIRST_NS;
+	placement->pause_ns = PINNING_PAUSE_FIRST_NS;
 	told = delays_init(&placement->delays);
 	placement->off = affinity_init(&placement->affinity, tree, loadavg_fd) < 0 || !told;
 	*ret_cpu = placement;

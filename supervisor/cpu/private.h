@@ -23,12 +23,12 @@ struct affinity {
 	cpu_set_t theirs; /* the mask of all tasks of the run before they were pinned */
 	cpu_set_t used;   /* CPUs to which the run has ever been pinned */
 	pid_t pid_max;    /* kernel.pid_max, if it is so small that pids are soon reused; else 0 */
-	bool scan_all;    /* pids may have been reused, so unpinning checks every pid */
-	pid_t from;       /* tasks with higher pids may have inherited the pinned mask */
+	bool scan_every_pid;    /* pids may have been reused, so unpinning checks every pid */
+	pid_t newest_pid_before_pinning;       /* tasks with higher pids may have inherited the pinned mask */
 	pid_t from_before; /* `from` before the last scan: a new task may become visible late */
-	bool spread;       /* unpinning moves all running tasks except the first to other CPUs */
-	bool first_stays;
-	unsigned late; /* number of scans for inherited masks that are still due after unpinning */
+	bool moves_tasks_off_cpu;       /* unpinning moves all running tasks except the first to other CPUs */
+	bool first_task_stays_on_cpu;
+	unsigned rescans_left; /* number of scans for inherited masks that are still due after unpinning */
 	uint64_t late_ns, late_step_ns;
 };
 
@@ -50,7 +50,7 @@ int affinity_pin_task(const struct affinity *affinity, const struct task *task);
 /* Like affinity_pin_task(), by the pid of a task that cannot have been reaped. */
 int affinity_pin_pid(const struct affinity *affinity, pid_t tid);
 /* Tasks with pids above `last` may inherit the pinned mask from now on. */
-void affinity_note_newest_pid(struct affinity *affinity, pid_t last);
+void affinity_set_newest_unpinned_pid(struct affinity *affinity, pid_t last);
 
 /* Restores all masks. affinity_rescan_if_due() must be called afterwards. spread: see struct affinity. */
 void affinity_unpin_run(struct affinity *affinity, bool spread);
@@ -61,11 +61,11 @@ int affinity_rescan_if_due(struct affinity *affinity, uint64_t now_ns);
 
 /* ---- delay.c ---- */
 
-#define CALLERS_MAX 8u
+#define DELAYS_CALLERS_MAX 8u
 
 struct caller {
 	pid_t tid;
-	bool called;       /* the thread has made a call since the last sample */
+	bool called_since_sample;       /* the thread has made a call since the last sample */
 	uint64_t delay_ns; /* the thread's run-queue delay from its creation to the last sample */
 	int fd;            /* /proc/TID/schedstat; -1: not opened yet */
 };
@@ -73,7 +73,7 @@ struct caller {
 /* Some of the threads that made calls. A few are enough, because all share one CPU. */
 struct delays {
 	pid_t since; /* threads with higher pids were created after pinning */
-	struct caller caller[CALLERS_MAX];
+	struct caller caller[DELAYS_CALLERS_MAX];
 };
 
 /* False: the kernel does not report run-queue delays. */
@@ -84,7 +84,7 @@ bool delays_note_calling_thread(struct delays *delays, pid_t tid);
  * Returns the run-queue delay of the calling threads since the last sample, minus 5 µs for each call: after a call, its
  * thread waits until the supervisor thread has left the CPU.
  */
-uint64_t delays_sample_callers(struct delays *delays, unsigned calls);
+uint64_t delays_sum_delays_of_callers(struct delays *delays, unsigned calls);
 /* Forgets all threads and closes their descriptors. */
 void delays_forget_callers(struct delays *delays);
 

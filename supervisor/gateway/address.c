@@ -29,7 +29,7 @@ static int address_draw_random(struct in_addr *ret_address)
 }
 
 /* Reserves an address by an abstract socket name. It is unique in the network namespace, and free after the close. */
-static int address_reserve_pair(struct in_addr address)
+static int address_reserve_loopback_pair(struct in_addr address)
 {
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
 	char text[INET_ADDRSTRLEN];
@@ -55,7 +55,7 @@ int egress_address_reserve(struct in_addr *ret_address, int *ret_fd)
 
 		if (error < 0)
 			return error;
-		fd = address_reserve_pair(*ret_address);
+		fd = address_reserve_loopback_pair(*ret_address);
 	}
 	if (fd < 0)
 		return fd;
@@ -77,7 +77,7 @@ int egress_address_bind_socket(struct in_addr address, uint16_t port, int type, 
 	return steal_fd(&fd);
 }
 
-int egress_address_bind_pair(struct in_addr address, uint16_t port, int ret_fd[2], uint16_t *ret_port)
+int egress_address_bind_udp_and_tcp(struct in_addr address, uint16_t port, int ret_fd[2], uint16_t *ret_port)
 {
 	int error = -EADDRINUSE;
 

@@ -14,7 +14,7 @@
 #include "supervisor/gateway/private.h"
 
 #define MESSAGES_PER_TURN_MAX 256 /* messages that are read at a time, so that notifications do not wait */
-#define END_RUN_TIMEOUT_MS 2000
+#define EGRESS_LAST_RECORDS_TIMEOUT_MS 2000
 #define END_NETWORK_TIMEOUT_MS 2000
 
 int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control_fd, struct egress_client **ret_client)
@@ -36,7 +36,7 @@ int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control
 	return 0;
 }
 
-int egress_client_start(struct sandbox *sandbox, struct egress_side *side, const struct egress_guest *guest,
+int egress_client_start(struct sandbox *sandbox, struct egress_side *side, const struct egress_program_sockets *guest,
 			struct egress_client **ret_client)
 {
 	struct inet_options options = {.policy = sandbox->policy,
@@ -61,7 +61,7 @@ int egress_client_start(struct sandbox *sandbox, struct egress_side *side, const
 	return inet_create(&options, &sandbox->inet);
 }
 
-static void client_close_line(struct egress_client *client, const char *cause)
+static void client_close_control_line(struct egress_client *client, const char *cause)
 {
 	if (client->line.fd < 0)
 		return;
@@ -75,7 +75,7 @@ void egress_client_free(struct egress_client *client)
 	if (!client)
 		return;
 	connects_fail_all(client, -ECONNABORTED);
-	client_close_line(client, "run_ended");
+	client_close_control_line(client, "run_ended");
 	summary_release(&client->summary);
 	pool_free(client->pool);
 	free(client->usage);
@@ -89,7 +89,8 @@ bool egress_client_is_alive(const void *client)
 
 unsigned egress_client_get_poll_events(const struct egress_client *client)
 {
-	return (client->line.count < LINE_QUEUE_MAX ? EPOLLIN : 0u) | (client->line.count > 0 ? EPOLLOUT : 0u);
+	return (client->line.count < EGRESS_LINE_MESSAGES_MAX ? EPOLLIN : 0u) |
+	       (client->line.count > 0 ? EPOLLOUT : 0u);
 }
 
 int egress_client_watch_socket(struct egress_client *client, int epoll_fd, void *mark)
@@ -108,7 +109,7 @@ int egress_client_watch_socket(struct egress_client *client, int epoll_fd, void 
 /* ---- messages of egress ---- */
 
 /* Whether a rule of the name has "dns": "real" and permits dialling the address. */
-static bool client_permits_real_address(const struct egress_client *client, const char *host,
+static bool client_policy_permits_real_address(const struct egress_client *client, const char *host,
 					const struct sockaddr *address)
 {
 	size_t count;
@@ -116,12 +117,13 @@ static bool client_permits_real_address(const struct egress_client *client, cons
 
 	for (size_t i = 0; i < count; i++, rule++)
 		if (rule->dns_real && net_host_matches(rule->host, host) &&
-		    !net_address_get_refusal_reason(address, rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE))
+		    !net_address_get_refusal_reason(address, rule->private_addresses ? NET_LIFT_PRIVATE_AND_LOOPBACK
+										     : NET_LIFT_NONE))
 			return true;
 	return false;
 }
 
-static int client_learn_real_address(struct egress_client *client, const struct control_name *name)
+static int client_add_real_address_to_pool(struct egress_client *client, const struct control_name *name)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET};
 	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
@@ -133,17 +135,17 @@ static int client_learn_real_address(struct egress_client *client, const struct 
 	memcpy(&v6.sin6_addr, name->address, sizeof(v6.sin6_addr));
 	if (name->address_family == AF_INET6)
 		address = (const struct sockaddr *)&v6;
-	if (!client_permits_real_address(client, name->host, address))
+	if (!client_policy_permits_real_address(client, name->host, address))
 		return -EBADMSG;
 	/*
 	 * An address that stands for another name already keeps that name. If the address cannot be stored, connecting
 	 * to it is refused, because its name is unknown.
 	 */
-	(void)pool_learn_real_address(client->pool, address, name->host);
+	(void)pool_add_real_address(client->pool, address, name->host);
 	return 0;
 }
 
-static int client_on_name_message(struct egress_client *client, const struct control_name *name)
+static int client_on_name_approved_message(struct egress_client *client, const struct control_name *name)
 {
 	char host[NET_HOST_MAX];
 
@@ -151,22 +153,22 @@ static int client_on_name_message(struct egress_client *client, const struct con
 	    !policy_net_judge_name(client->sandbox->policy, host).allow)
 		return -EBADMSG;
 	if (name->index == UINT32_MAX)
-		return client_learn_real_address(client, name);
-	return pool_learn_name(client->pool, name->index, host) == -EBADMSG ? -EBADMSG : 0;
+		return client_add_real_address_to_pool(client, name);
+	return pool_set_name_at_index(client->pool, name->index, host) == -EBADMSG ? -EBADMSG : 0;
 }
 
 /* Handles CONTROL_CONNECTED. The connection may be closed already. */
 static int client_on_connected(struct egress_client *client, const struct control_connected *connected)
 {
-	struct connection *conn = connections_find_by_id(&client->connections, connected->conn);
+	struct connection *conn = connections_find_by_id(&client->connections, connected->conn_id);
 	enum connection_step step = connected->error == 0 ? STEP_CONNECTED : STEP_FAILED;
 
-	if (connected->error > 0 || connected->error < -ERRNO_MAX || connected->conn == 0 ||
-	    connected->conn > client->connections.next || !connection_permits_step(conn, step))
+	if (connected->error > 0 || connected->error < -ERRNO_OF_PROGRAMS_MAX || connected->conn_id == 0 ||
+	    connected->conn_id > client->connections.next || !connection_permits_step(conn, step))
 		return -EBADMSG;
 	if (!conn)
 		return 0;
-	conn->answered = true;
+	conn->connect_was_answered = true;
 	connects_on_connected(client, conn->id, connected->error);
 	return 0;
 }
@@ -174,13 +176,13 @@ static int client_on_connected(struct egress_client *client, const struct contro
 /* Handles a message that control_admits_message() has accepted. */
 static int client_on_message(struct egress_client *client, const struct control_message *message)
 {
-	if (message->type == CONTROL_NAME)
-		return client_on_name_message(client, &message->name);
+	if (message->type == CONTROL_NAME_APPROVED)
+		return client_on_name_approved_message(client, &message->name);
 	if (message->type == CONTROL_CONNECTED)
 		return client_on_connected(client, &message->connected);
 	if (message->type == CONTROL_RECORD)
 		return connections_handle_record(client, &message->record);
-	if (message->type == CONTROL_DONE)
+	if (message->type == CONTROL_REQUEST_DONE)
 		return connections_end_request(client, &message->done);
 	return message->type == CONTROL_READY ? 0 : -EBADMSG;
 }
@@ -209,7 +211,7 @@ void egress_client_exchange_messages(void *context)
 	if (r == 0 && client->line.fd >= 0)
 		r = client_receive_messages(client);
 	if (r < 0)
-		client_close_line(client, client->ending ? "run_ended" : "egress_failed");
+		client_close_control_line(client, client->ending ? "run_ended" : "egress_failed");
 }
 
 int egress_client_check_connects(struct egress_client *client)
@@ -219,18 +221,18 @@ int egress_client_check_connects(struct egress_client *client)
 	if (client->line.count == 0)
 		return wait;
 	if (egress_line_send_queued(&client->line) < 0)
-		client_close_line(client, "egress_failed");
+		client_close_control_line(client, "egress_failed");
 	return wait >= 0 && wait < 100 ? wait : 100;
 }
 
 /* ---- messages to egress ---- */
 
-static int client_announce_connection(struct egress_client *client, enum control_type type,
+static int client_send_connection_to_egress(struct egress_client *client, enum control_type type,
 				      const struct control_connect *what, const struct connection *conn, int fd)
 {
 	struct control_message message = {.version = CONTROL_VERSION, .type = type, .connect = *what};
 
-	message.connect.conn = conn->id;
+	message.connect.conn_id = conn->id;
 	message.connect.pid = conn->pid;
 	(void)snprintf(message.connect.exe, sizeof(message.connect.exe), "%s", conn->exe); /* cut, for display */
 	return egress_line_send(&client->line, &message, fd);
@@ -240,12 +242,12 @@ static int client_check_queue_room(const struct egress_client *client)
 {
 	if (!client || client->line.fd < 0)
 		return -ENETDOWN;
-	return client->line.count < LINE_QUEUE_MAX ? 0 : -EAGAIN;
+	return client->line.count < EGRESS_LINE_MESSAGES_MAX ? 0 : -EAGAIN;
 }
 
 int egress_client_start_connect(struct egress_client *client, struct call *call)
 {
-	_cleanup_free_ struct inet_dial *what = steal_pointer(&call->outcome.egress);
+	_cleanup_free_ struct inet_egress_connect *what = steal_pointer(&call->outcome.egress);
 	_cleanup_close_ int fd = steal_fd(&call->outcome.fd);
 	struct connection *conn;
 	int r = client_check_queue_room(client);
@@ -268,8 +270,9 @@ int egress_client_start_connect(struct egress_client *client, struct call *call)
 		connections_remove(&client->connections, conn); /* egress does not know the connection yet */
 		return r;
 	}
-	if (client_announce_connection(client, CONTROL_CONNECT, &what->request, conn, -1) < 0)
-		client_close_line(client, "egress_failed"); /* client_close_line() responds to the call */
+	if (client_send_connection_to_egress(client, CONTROL_CONNECT, &what->request, conn, -1) < 0)
+		/* client_close_control_line() responds to the call */
+		client_close_control_line(client, "egress_failed");
 	return 0;
 }
 
@@ -283,11 +286,11 @@ int egress_client_send_udp_socket(void *context, const struct control_connect *e
 		r = connections_add(&client->connections, NULL, endpoint, &conn);
 	if (r < 0)
 		return r;
-	conn->answered = true; /* no connect(2) waits for a response */
-	r = client_announce_connection(client, CONTROL_UDP, endpoint, conn, fd);
+	conn->connect_was_answered = true; /* no connect(2) waits for a response */
+	r = client_send_connection_to_egress(client, CONTROL_UDP_ENDPOINT, endpoint, conn, fd);
 	if (r < 0) {
 		connections_remove(&client->connections, conn);
-		client_close_line(client, "egress_failed");
+		client_close_control_line(client, "egress_failed");
 	}
 	return r;
 }
@@ -295,21 +298,21 @@ int egress_client_send_udp_socket(void *context, const struct control_connect *e
 void egress_client_end_run(struct egress_client *client)
 {
 	const struct control_message end = {.version = CONTROL_VERSION, .type = CONTROL_END};
-	uint64_t until = io_read_clock_ns() + END_RUN_TIMEOUT_MS * UINT64_C(1000000), now;
+	uint64_t until = io_read_clock_ns() + EGRESS_LAST_RECORDS_TIMEOUT_MS * UINT64_C(1000000), now;
 
 	connects_fail_all(client, -ECONNABORTED); /* the calling threads are dead */
 	client->ending = true;
 	if (client->line.fd < 0)
 		return;
 	if (egress_line_send(&client->line, &end, -1) < 0)
-		client_close_line(client, "egress_failed");
+		client_close_control_line(client, "egress_failed");
 	while (client->line.fd >= 0 && (now = io_read_clock_ns()) < until) {
 		struct pollfd line = {.fd = client->line.fd, .events = (short)egress_client_get_poll_events(client)};
 
 		(void)poll(&line, 1, (int)((until - now) / 1000000) + 1);
 		egress_client_exchange_messages(client);
 	}
-	client_close_line(client, "run_ended");
+	client_close_control_line(client, "run_ended");
 }
 
 /* Waits until egress has closed its end: it has left its loop, so it moves no more bytes. False: it has not. */
@@ -331,7 +334,7 @@ bool egress_client_end_network(struct egress_client *client)
 {
 	bool ended = client->line.fd < 0 || client_await_end(client);
 
-	client_close_line(client, "after_read");
+	client_close_control_line(client, "after_read");
 	return ended;
 }
 
@@ -357,7 +360,7 @@ void egress_client_make_report(const struct egress_client *client, struct networ
 	*ret_report = (struct network_report){.list = json_incref(client->summary.list),
 					      .advice = json_incref(client->summary.advice),
 					      .budgets = usage_make_json(client->usage),
-					      .unlisted = client->summary.unlisted,
+					      .unlisted_count = client->summary.unlisted,
 					      .denied = client->denied};
 }
 

@@ -17,15 +17,15 @@ struct egress_client;
 struct pool;
 
 /* After this time a connect(2) of a nonblocking socket gets a response, whatever egress does. */
-#define EGRESS_HOLD_MS 250
+#define EGRESS_NONBLOCKING_CONNECT_MAX_MS 250
 /* waiting connects at a time; further ones get EAGAIN */
-#define EGRESS_PENDING_MAX 1024
+#define EGRESS_WAITING_CONNECTS_MAX 1024
 
 /*
  * Makes the client and sandbox->inet. Takes side's control_fd. 0, or -errno, perhaps with a client. inet_free() and
  * then egress_client_free() release them.
  */
-int egress_client_start(struct sandbox *sandbox, struct egress_side *side, const struct egress_guest *guest,
+int egress_client_start(struct sandbox *sandbox, struct egress_side *side, const struct egress_program_sockets *guest,
 			struct egress_client **ret_client);
 /* Makes only the client, without sandbox->inet. Takes pool and control_fd, also on failure. 0 or -ENOMEM. */
 int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control_fd, struct egress_client **ret_client);
@@ -41,7 +41,10 @@ void egress_client_exchange_messages(void *client);
 /* Ends connects that timed out or were interrupted. Milliseconds until the next call is due; -1: none. */
 int egress_client_check_connects(struct egress_client *client);
 
-/* Handles OUTCOME_EGRESS. 0: takes the outcome's descriptor, and responds and ends the record later. Else -errno. */
+/*
+ * Handles OUTCOME_CONNECT_BY_EGRESS. 0: takes the outcome's descriptor, and responds and ends the record later. Else
+ * -errno.
+ */
 int egress_client_start_connect(struct egress_client *client, struct call *call);
 /* For inet.h: sends egress a socket for the datagrams to an endpoint. Borrows fd. 0 or -errno. */
 int egress_client_send_udp_socket(void *client, const struct control_connect *endpoint, int fd);
@@ -73,7 +76,7 @@ struct network_report {
 	json_t *list;
 	json_t *advice;    /* [{host, reason, advice}] */
 	json_t *budgets;   /* the use of each rule's budget */
-	uint64_t unlisted; /* entries that are not in the list */
+	uint64_t unlisted_count; /* entries that are not in the list */
 	uint64_t denied; /* refusals by egress; refused connect(2) calls are counted as calls */
 };
 void egress_client_make_report(const struct egress_client *client, struct network_report *ret_report);

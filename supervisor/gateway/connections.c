@@ -32,7 +32,7 @@ int connections_add(struct connections *connections, const struct task *task, co
 {
 	struct connection *conn;
 
-	if (connections->count >= CONNS_MAX)
+	if (connections->count >= CONNECTIONS_OPEN_MAX)
 		return -EAGAIN;
 	conn = calloc(1, sizeof(*conn));
 	if (!conn)
@@ -131,48 +131,54 @@ static bool connection_is_proxy(const struct connection *conn)
 
 /* What the log has of a connection. */
 enum connection_state {
-	NO_CONNECTION, /* the connection was never announced, or is closed */
-	ANNOUNCED,
-	OPENED,
-	USED, /* opened, and a request or a refusal is recorded as well */
-	PROXY_ANNOUNCED,
-	PROXY_OPENED,
+	CONNECTION_UNKNOWN, /* the connection was never announced, or is closed */
+	CONNECTION_ANNOUNCED,
+	CONNECTION_OPENED,
+	CONNECTION_USED, /* opened, and a request or a refusal is recorded as well */
+	CONNECTION_PROXY_ANNOUNCED,
+	CONNECTION_PROXY_OPENED,
 };
 
 static enum connection_state connection_state(const struct connection *conn)
 {
 	if (!conn)
-		return NO_CONNECTION;
+		return CONNECTION_UNKNOWN;
 	if (connection_is_proxy(conn))
-		return conn->opened ? PROXY_OPENED : PROXY_ANNOUNCED;
+		return conn->opened ? CONNECTION_PROXY_OPENED : CONNECTION_PROXY_ANNOUNCED;
 	if (!conn->opened)
-		return ANNOUNCED;
-	return conn->listed ? USED : OPENED;
+		return CONNECTION_ANNOUNCED;
+	return conn->is_in_result ? CONNECTION_USED : CONNECTION_OPENED;
 }
 
 #define IN(state) (1u << (state))
-#define IN_CONNECTION (IN(ANNOUNCED) | IN(OPENED) | IN(USED) | IN(PROXY_ANNOUNCED) | IN(PROXY_OPENED))
+#define CONNECTION_STATES_KNOWN                                                                                       \
+	(IN(CONNECTION_ANNOUNCED) | IN(CONNECTION_OPENED) | IN(CONNECTION_USED) | IN(CONNECTION_PROXY_ANNOUNCED) | \
+	 IN(CONNECTION_PROXY_OPENED))
 
-static const struct connection_rule {
+static const struct connection_step_rule {
 	unsigned states;  /* connection states in which egress may report the step */
-	bool once;        /* not possible after the connect(2) got its response */
-	bool destination; /* the record names the connection's destination */
+	bool only_before_response;        /* not possible after the connect(2) got its response */
+	bool names_destination; /* the record names the connection's destination */
 } rules[] = {
-	[STEP_NAME] = {.states = IN(NO_CONNECTION)},
+	[STEP_NAME_REFUSED] = {.states = IN(CONNECTION_UNKNOWN)},
 	/* A second upstream connection is possible only after a request. */
-	[STEP_OPEN] = {.states = IN_CONNECTION & ~IN(OPENED), .destination = true},
-	[STEP_REQUEST] = {.states = IN(OPENED) | IN(USED) | IN(PROXY_OPENED), .destination = true},
-	[STEP_REFUSAL] = {.states = IN_CONNECTION},
-	[STEP_CLOSE] = {.states = IN_CONNECTION},
-	[STEP_CONNECTED] = {.states = IN_CONNECTION & ~IN(ANNOUNCED), .once = true},
+	[STEP_UPSTREAM_GRANTED] = {.states = CONNECTION_STATES_KNOWN & ~IN(CONNECTION_OPENED),
+				   .names_destination = true},
+	[STEP_REQUEST_GRANTED] = {.states = IN(CONNECTION_OPENED) | IN(CONNECTION_USED) | IN(CONNECTION_PROXY_OPENED),
+				  .names_destination = true},
+	[STEP_CONNECTION_REFUSED] = {.states = CONNECTION_STATES_KNOWN},
+	[STEP_LAST_RECORD] = {.states = CONNECTION_STATES_KNOWN},
+	[STEP_CONNECTED] = {.states = CONNECTION_STATES_KNOWN & ~IN(CONNECTION_ANNOUNCED),
+			    .only_before_response = true},
 	/* The connection may be closed already. */
-	[STEP_FAILED] = {.states = IN_CONNECTION | IN(NO_CONNECTION), .once = true},
+	[STEP_FAILED] = {.states = CONNECTION_STATES_KNOWN | IN(CONNECTION_UNKNOWN), .only_before_response = true},
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == STEP_MAX, "each step has its rule");
 
 bool connection_permits_step(const struct connection *conn, enum connection_step step)
 {
-	return rules[step].states & IN(connection_state(conn)) && !(rules[step].once && conn && conn->answered);
+	return rules[step].states & IN(connection_state(conn)) &&
+	       !(rules[step].only_before_response && conn && conn->connect_was_answered);
 }
 
 /* ---- records ---- */
@@ -203,7 +209,7 @@ static bool record_is_denied(const struct control_record *record)
 	return !record->allow && !record_has_failed(record);
 }
 
-static bool record_names_destination(const struct egress_client *client, const struct connection *conn,
+static bool record_is_for_announced_destination(const struct egress_client *client, const struct connection *conn,
 			   const struct control_record *record)
 {
 	if (connection_is_proxy(conn))
@@ -211,45 +217,58 @@ static bool record_names_destination(const struct egress_client *client, const s
 	return strcmp(record->host, conn->host) == 0 && record->port == conn->port;
 }
 
-static enum connection_step record_find_step(const struct control_record *record)
+static enum connection_step record_get_connection_step(const struct control_record *record)
 {
 	if (record->event == CONTROL_EVENT_DNS)
-		return STEP_NAME;
+		return STEP_NAME_REFUSED;
 	if (record->event == CONTROL_EVENT_CLOSE)
-		return STEP_CLOSE;
+		return STEP_LAST_RECORD;
 	if (!record->allow)
-		return STEP_REFUSAL;
-	return record->event == CONTROL_EVENT_OPEN ? STEP_OPEN : STEP_REQUEST;
+		return STEP_CONNECTION_REFUSED;
+	return record->event == CONTROL_EVENT_OPEN ? STEP_UPSTREAM_GRANTED : STEP_REQUEST_GRANTED;
 }
 
 /* Whether egress may ask for this record now. conn NULL: the connection is unknown. */
-static bool record_may_come_now(const struct egress_client *client, const struct connection *conn,
+static bool record_is_permitted_now(const struct egress_client *client, const struct connection *conn,
 				const struct control_record *record)
 {
-	enum connection_step step = record_find_step(record);
+	enum connection_step step = record_get_connection_step(record);
 
 	if (record->id <= client->last_record)
 		return false;
 	if (!record_text_is_code(record->reason) || !record_text_is_code(record->cause) ||
 	    !record_text_is_code(record->proto))
 		return false;
-	if (step == STEP_NAME && record->conn != 0)
+	if (step == STEP_NAME_REFUSED && record->conn_id != 0)
 		return false;
 	return connection_permits_step(conn, step) &&
-	       (!rules[step].destination || (conn && record_names_destination(client, conn, record)));
+	       (!rules[step].names_destination || (conn && record_is_for_announced_destination(client, conn, record)));
 }
 
 static struct audit_net record_make_audit_net(const struct connection *conn, const struct control_record *record)
 {
-	struct audit_net net = {
-		.event = event_name[record->event], .conn = record->conn, .port = record->port,
-		.status = record->status, .count = record->count, .host = record->host, .proto = record->proto,
-		.real = record->real, .dropped = record->dropped, .sni = record->sni, .alpn = record->alpn,
-		.method = record->method, .path = record->path, .credential = record->credential,
-		.cause = record->cause, .truncated = record->truncated != 0,
-		.has_bytes = record->event == CONTROL_EVENT_CLOSE, .bytes_up = record->bytes_up,
-		.bytes_down = record->bytes_down, .dns_us = record->dns_us, .connect_us = record->connect_us,
-		.duration_us = record->duration_us};
+	struct audit_net net = {.event = event_name[record->event],
+				.conn_id = record->conn_id,
+				.port = record->port,
+				.status = record->status,
+				.refusal_count = record->refusal_count,
+				.host = record->host,
+				.proto = record->proto,
+				.real = record->real_address,
+				.dropped = record->undialled_addresses,
+				.sni = record->sni,
+				.alpn = record->alpn,
+				.method = record->method,
+				.path = record->path,
+				.credential = record->credential,
+				.cause = record->cause,
+				.truncated = record->truncated != 0,
+				.has_bytes = record->event == CONTROL_EVENT_CLOSE,
+				.bytes_up = record->bytes_up,
+				.bytes_down = record->bytes_down,
+				.dns_us = record->dns_us,
+				.connect_us = record->connect_us,
+				.duration_us = record->duration_us};
 
 	if (conn && record->event == CONTROL_EVENT_OPEN)
 		net.address = conn->address;
@@ -260,7 +279,8 @@ static struct audit_net record_make_audit_net(const struct connection *conn, con
  * What the judged policy says of a connection or request that egress allows: --mode observe. Judged here, because
  * egress has the observing policy only. `error` is 0 if the judged policy denies nothing.
  */
-static struct policy_observed record_observe(const struct egress_client *client, const struct control_record *record)
+static struct policy_observed record_judge_by_judged_policy(const struct egress_client *client,
+							    const struct control_record *record)
 {
 	const struct policy *policy = client->sandbox->policy;
 	const bool request = record->event == CONTROL_EVENT_REQUEST;
@@ -297,7 +317,7 @@ static enum policy_on_deny record_find_on_deny(const struct egress_client *clien
 static int record_write_to_log(const struct egress_client *client, const struct connection *conn,
 			       const struct control_record *record, struct audit_slot *ret_slot)
 {
-	const struct policy_observed observed = record_observe(client, record);
+	const struct policy_observed observed = record_judge_by_judged_policy(client, record);
 	const struct audit_net net = record_make_audit_net(conn, record);
 	const enum policy_on_deny mode = record_find_on_deny(client, conn, record);
 	struct audit_record line = {.pid = conn ? conn->pid : 0, .tid = conn ? conn->pid : 0,
@@ -321,20 +341,26 @@ static int record_write_to_log(const struct egress_client *client, const struct 
 /* ---- the result ---- */
 
 /* Whether the record stands for a flood of refused names. Its name is the last of them. */
-static bool record_stands_for_others(const struct control_record *record)
+static bool record_is_for_flood_of_names(const struct control_record *record)
 {
 	return record->event == CONTROL_EVENT_DNS && strcmp(record->reason, "rate_limited") == 0;
 }
 
-static void record_add_to_summary(struct egress_client *client, const struct control_record *record)
+static void record_add_to_network_summary(struct egress_client *client, const struct control_record *record)
 {
 	/* For a DNS query `method` is the query type. */
 	const char *method = record->event == CONTROL_EVENT_DNS ? "" : record->method;
-	const struct summary_item item = {
-		.host = record_stands_for_others(record) ? "" : record->host, .method = method, .path = record->path,
-		.rule = record->rule, .reason = record->reason, .port = record->port, .status = record->status,
-		.allow = !record_is_denied(record), .bytes_up = record->bytes_up, .bytes_down = record->bytes_down,
-		.count = record->count ? record->count : 1};
+	const struct summary_item item = {.host = record_is_for_flood_of_names(record) ? "" : record->host,
+					  .method = method,
+					  .path = record->path,
+					  .rule = record->rule,
+					  .reason = record->reason,
+					  .port = record->port,
+					  .status = record->status,
+					  .allow = !record_is_denied(record),
+					  .bytes_up = record->bytes_up,
+					  .bytes_down = record->bytes_down,
+					  .count = record->refusal_count ? record->refusal_count : 1};
 
 	summary_add_entry(&client->summary, &item);
 }
@@ -351,7 +377,8 @@ static void record_put_target(char *text, size_t size, const struct control_reco
 	else if (record->port)
 		(void)snprintf(text, size, "%s%s%s:%u", open, record->host, shut, record->port);
 	else
-		(void)snprintf(text, size, "%s", record_stands_for_others(record) ? "(further names)" : record->host);
+		(void)snprintf(text, size, "%s",
+			       record_is_for_flood_of_names(record) ? "(further names)" : record->host);
 }
 
 /* The option that would grant the target, owned by the caller. NULL: there is no such option. */
@@ -359,8 +386,8 @@ static char *record_suggest_grant(const struct control_record *record, const cha
 {
 	const struct suggest_host none = {0}; /* suggest_make_grant() uses it for paths only */
 	const struct suggest_denial denial = {
-		.reason = record->reason, .host = record_stands_for_others(record) ? NULL : record->host,
-		.port = record->port, .dropped = record->dropped,
+		.reason = record->reason, .host = record_is_for_flood_of_names(record) ? NULL : record->host,
+		.port = record->port, .dropped = record->undialled_addresses,
 		.request = record->event == CONTROL_EVENT_REQUEST ? target : NULL};
 	const char *why = NULL;
 
@@ -377,7 +404,7 @@ static void record_add_denial(struct egress_client *client, const struct connect
 	struct denial item = {.seq = slot.seq, .event = event_name[record->event], .op = "net", .target = target,
 			      .exe = conn ? conn->exe : op, .pid = conn ? conn->pid : 0,
 			      .host_pid = conn ? conn->host_pid : 0, .observed = observed,
-			      .count = record->count ? record->count : 1,
+			      .count = record->refusal_count ? record->refusal_count : 1,
 			      .on_deny = mode};
 
 	record_put_target(target, sizeof(target), record);
@@ -398,7 +425,7 @@ static void record_add_denial(struct egress_client *client, const struct connect
 static void record_list_observed(struct egress_client *client, const struct connection *conn,
 				 const struct control_record *record, struct audit_slot slot)
 {
-	const struct policy_observed observed = record_observe(client, record);
+	const struct policy_observed observed = record_judge_by_judged_policy(client, record);
 	struct control_record denied;
 
 	if (!observed.error || record->event != CONTROL_EVENT_REQUEST)
@@ -418,7 +445,7 @@ static int64_t record_get_result_value(const struct control_record *record)
 		return record->status;
 	if (record->allow || record->event == CONTROL_EVENT_CLOSE)
 		return 0;
-	if (record->error < 0 && record->error >= -ERRNO_MAX)
+	if (record->error < 0 && record->error >= -ERRNO_OF_PROGRAMS_MAX)
 		return record->error;
 	return record->event == CONTROL_EVENT_DNS ? -ENOENT : -ECONNREFUSED;
 }
@@ -441,7 +468,7 @@ int connections_end_request(struct egress_client *client, const struct control_d
 {
 	struct request *const *found = tfind(&done->id, &client->connections.request_tree, connections_compare_ids);
 
-	if (!found || done->result < -ERRNO_MAX || done->result > 999)
+	if (!found || done->result < -ERRNO_OF_PROGRAMS_MAX || done->result > 999)
 		return -EBADMSG;
 	request_end_with_outcome(client, *found, done);
 	return 0;
@@ -458,19 +485,19 @@ static void connection_list_and_remove(struct egress_client *client, struct conn
 		request_end_with_outcome(client, conn->requests, &aborted);
 	if (conn->rule)
 		usage_end_connection(client->usage, conn->rule, record->bytes_up, record->bytes_down);
-	if (!conn->listed) {
+	if (!conn->is_in_result) {
 		if (!whole.rule[0] && conn->rule)
 			(void)snprintf(whole.rule, sizeof(whole.rule), "%s", conn->rule);
 		if (!whole.reason[0] && conn->opened)
 			(void)snprintf(whole.reason, sizeof(whole.reason), "granted");
-		record_add_to_summary(client, &whole);
+		record_add_to_network_summary(client, &whole);
 	}
 	connections_remove(&client->connections, conn);
 }
 
 static int record_send_acknowledgement(struct egress_client *client, const struct control_record *record, int error)
 {
-	const struct control_message ack = {.version = CONTROL_VERSION, .type = CONTROL_ACK,
+	const struct control_message ack = {.version = CONTROL_VERSION, .type = CONTROL_RECORD_ACK,
 					    .ack = {.id = record->id, .error = error}};
 
 	return record->wants_ack ? egress_line_send(&client->line, &ack, -1) : 0;
@@ -492,24 +519,25 @@ static int record_apply_open(struct egress_client *client, struct connection *co
 }
 
 /* Handles a record after it was written. -errno: egress must not do what it asked for. */
-static int record_apply_written(struct egress_client *client, struct connection *conn,
+static int record_apply_after_writing(struct egress_client *client, struct connection *conn,
 				const struct control_record *record, struct audit_slot slot)
 {
 	bool opens = record->event == CONTROL_EVENT_OPEN;
 	uint64_t took_us = opens ? record->dns_us + record->connect_us : record->duration_us;
 	/* The close record repeats the reason of a denial. */
-	bool repeats = conn && record->event == CONTROL_EVENT_CLOSE && strcmp(conn->denied, record->reason) == 0;
+	bool repeats =
+		conn && record->event == CONTROL_EVENT_CLOSE && strcmp(conn->last_denial_reason, record->reason) == 0;
 	struct request *request;
 	int r = 0;
 
 	if (conn && record->event == CONTROL_EVENT_REQUEST && record->allow) {
 		record_list_observed(client, conn, record, slot);
-		conn->listed = true;
+		conn->is_in_result = true;
 		r = request_add(&client->connections, conn, record, &request);
 		if (r == 0) {
 			request->slot = slot;
 			usage_count_request(client->usage, record->rule);
-			return 0; /* CONTROL_DONE ends the record */
+			return 0; /* CONTROL_REQUEST_DONE ends the record */
 		}
 	} else if (conn && opens && record->allow) {
 		r = record_apply_open(client, conn, record);
@@ -520,10 +548,10 @@ static int record_apply_written(struct egress_client *client, struct connection 
 					      record->rule[0] || !conn || !conn->rule ? record->rule : conn->rule,
 					      record);
 		}
-		record_add_to_summary(client, record);
+		record_add_to_network_summary(client, record);
 		if (conn) {
-			conn->listed = true;
-			memcpy(conn->denied, record->reason, sizeof(conn->denied));
+			conn->is_in_result = true;
+			memcpy(conn->last_denial_reason, record->reason, sizeof(conn->last_denial_reason));
 		}
 	}
 	audit_end_record(client->sandbox->audit, slot, r < 0 ? r : record_get_result_value(record),
@@ -533,20 +561,21 @@ static int record_apply_written(struct egress_client *client, struct connection 
 
 int connections_handle_record(struct egress_client *client, const struct control_record *record)
 {
-	struct connection *conn = record->conn ? connections_find_by_id(&client->connections, record->conn) : NULL;
+	struct connection *conn =
+		record->conn_id ? connections_find_by_id(&client->connections, record->conn_id) : NULL;
 	struct audit_slot slot = {0};
 	int r;
 
-	if (!record_may_come_now(client, conn, record))
+	if (!record_is_permitted_now(client, conn, record))
 		return -EBADMSG;
 	client->last_record = record->id;
 	if (client->ending && record->wants_ack)
 		return record_send_acknowledgement(client, record, -ESHUTDOWN);
 	r = record_write_to_log(client, conn, record, &slot);
 	if (r == 0)
-		r = record_apply_written(client, conn, record, slot);
+		r = record_apply_after_writing(client, conn, record, slot);
 	if (strcmp(record->reason, "client_rejected_ca") == 0 || strcmp(record->cause, "client_rejected_ca") == 0)
-		summary_add_advice(&client->summary, record->host, "client_rejected_ca");
+		summary_add_certificate_advice(&client->summary, record->host, "client_rejected_ca");
 	if (conn && record->event == CONTROL_EVENT_CLOSE)
 		connection_list_and_remove(client, conn, record);
 	return record_send_acknowledgement(client, record, r);
@@ -556,7 +585,7 @@ int connections_handle_record(struct egress_client *client, const struct control
 static void connection_write_close_record(struct egress_client *client, struct connection *conn, const char *cause)
 {
 	struct control_record record = {
-		.conn = conn->id, .event = CONTROL_EVENT_CLOSE, .allow = 1, .port = conn->port, .count = 1};
+		.conn_id = conn->id, .event = CONTROL_EVENT_CLOSE, .allow = 1, .port = conn->port, .refusal_count = 1};
 	struct audit_slot slot;
 
 	memcpy(record.host, conn->host, sizeof(record.host));

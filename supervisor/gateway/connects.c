@@ -19,20 +19,20 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 #define INTERRUPTION_CHECK_MS BLOCKING_TICK_MS
-#define INTERRUPTION_CHECKS_MAX 64u      /* connects checked for interruptions at a tick */
+#define CONNECT_INTERRUPTION_CHECKS_MAX 64u      /* connects checked for interruptions at a tick */
 #define HANDSHAKE_CHECK_MS 1      /* interval between checks of an unfinished handshake on loopback */
 
 struct pending_connect {
 	struct pending_connect *next;
 	struct answer answer;
 	uint64_t deadline_ns; /* 0: no deadline */
-	uint64_t conn;
+	uint64_t conn_id;
 	uint64_t cookie; /* the socket's SO_COOKIE */
 	pid_t tid;
 	int fd; /* a duplicate of the program's socket, owned */
 	bool nonblocking;
 	bool answered;  /* egress has an upstream connection; the handshake with its listener is under way */
-	bool started;   /* connect(2) to the listener was called here and has not failed */
+	bool connect_was_called;   /* connect(2) to the listener was called here and has not failed */
 	uint16_t source_port; /* the port that was announced to egress */
 	int domain; /* the socket's domain */
 	struct inet_address listener;
@@ -58,7 +58,7 @@ static uint64_t connect_get_timeout_ns(int fd)
 }
 
 /* Whether the socket is connected to egress' listener from the announced port. */
-static bool connect_leads_to_listener(const struct pending_connect *pending)
+static bool connect_socket_is_at_egress(const struct pending_connect *pending)
 {
 	struct sockaddr_storage own = {0}, peer = {0};
 	socklen_t own_len = sizeof(own), peer_len = sizeof(peer);
@@ -75,16 +75,16 @@ static bool connect_leads_to_listener(const struct pending_connect *pending)
  * Connects the socket to egress' listener. connect(2) also succeeds, once, if a connect that another thread began has
  * ended, and is -EALREADY before (net/ipv4/af_inet.c: SS_CONNECTING). Then the socket leads elsewhere: -EISCONN.
  */
-static int connect_socket_to_listener(struct pending_connect *pending)
+static int connect_socket_to_egress_listener(struct pending_connect *pending)
 {
 	struct sockaddr_storage address;
 	socklen_t len = inet_write_sockaddr(pending->domain, &pending->listener, &address);
 
 	if (connect(pending->fd, (const struct sockaddr *)&address, len) == 0)
-		return connect_leads_to_listener(pending) ? 0 : -EISCONN;
+		return connect_socket_is_at_egress(pending) ? 0 : -EISCONN;
 	if (errno == EINPROGRESS)
-		pending->started = true;
-	return errno == EALREADY && !pending->started ? -EISCONN : -errno;
+		pending->connect_was_called = true;
+	return errno == EALREADY && !pending->connect_was_called ? -EISCONN : -errno;
 }
 
 /*
@@ -101,7 +101,7 @@ static int connect_socket_without_blocking(struct pending_connect *pending, int 
 	if (!(flags & O_NONBLOCK) && fcntl(pending->fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -errno;
 	for (int i = 0; i < times && (i == 0 || r == -EINPROGRESS); i++)
-		r = connect_socket_to_listener(pending);
+		r = connect_socket_to_egress_listener(pending);
 	if (!(flags & O_NONBLOCK))
 		(void)fcntl(pending->fd, F_SETFL, flags);
 	return r == -EALREADY ? -EINPROGRESS : r;
@@ -124,7 +124,7 @@ static void connect_end_call(struct egress_client *client, struct pending_connec
 static void connect_cancel_at_egress(struct egress_client *client, struct pending_connect **at, int result)
 {
 	const struct control_message message = {
-		.version = CONTROL_VERSION, .type = CONTROL_CANCEL, .id = {.conn = (*at)->conn}};
+		.version = CONTROL_VERSION, .type = CONTROL_CANCEL, .id = {.conn_id = (*at)->conn_id}};
 
 	/* Egress is told first: after the close another process may get the port, and be taken for the program. */
 	(void)egress_line_send(&client->line, &message, -1); /* a failure is noticed at the next tick */
@@ -148,7 +148,7 @@ static void connect_stop_waiting(struct egress_client *client, struct pending_co
 	connect_end_or_cancel(client, at, r, result);
 }
 
-static void connect_to_listener(struct egress_client *client, struct pending_connect **at)
+static void connect_begin_to_egress_listener(struct egress_client *client, struct pending_connect **at)
 {
 	int r = connect_socket_without_blocking(*at, 2);
 
@@ -159,15 +159,16 @@ static void connect_to_listener(struct egress_client *client, struct pending_con
 		connect_end_call(client, at, -EINPROGRESS);
 }
 
-int connects_add_waiting(struct egress_client *client, const struct call *call, int fd, const struct inet_dial *what,
-	      const struct connection *conn)
+int connects_add_waiting(struct egress_client *client, const struct call *call, int fd,
+			 const struct inet_egress_connect *what, const struct connection *conn)
 {
 	_cleanup_close_ int owned = fd;
-	uint64_t wait_ns = what->nonblocking ? EGRESS_HOLD_MS * NS_PER_MS : connect_get_timeout_ns(fd);
+	uint64_t wait_ns =
+		what->nonblocking ? EGRESS_NONBLOCKING_CONNECT_MAX_MS * NS_PER_MS : connect_get_timeout_ns(fd);
 	uint64_t cookie = connect_get_socket_cookie(fd);
 	struct pending_connect *pending;
 
-	if (client->connects.count >= EGRESS_PENDING_MAX)
+	if (client->connects.count >= EGRESS_WAITING_CONNECTS_MAX)
 		return -EAGAIN;
 	for (const struct pending_connect *other = client->connects.first; other; other = other->next)
 		if (cookie && other->cookie == cookie)
@@ -176,7 +177,7 @@ int connects_add_waiting(struct egress_client *client, const struct call *call, 
 	if (!pending)
 		return -ENOMEM;
 	*pending = (struct pending_connect){
-		.next = client->connects.first, .answer = answer_make_for_later(call), .conn = conn->id,
+		.next = client->connects.first, .answer = answer_make_for_later_response(call), .conn_id = conn->id,
 		.deadline_ns = wait_ns ? call->start_ns + wait_ns : 0, .cookie = cookie, .tid = call->tid,
 		.fd = steal_fd(&owned), .nonblocking = what->nonblocking, .domain = what->domain,
 		.source_port = what->request.source_port, .listener = what->listener};
@@ -188,12 +189,12 @@ int connects_add_waiting(struct egress_client *client, const struct call *call, 
 void connects_on_connected(struct egress_client *client, uint64_t conn, int error)
 {
 	for (struct pending_connect **at = &client->connects.first; *at; at = &(*at)->next) {
-		if ((*at)->conn != conn)
+		if ((*at)->conn_id != conn)
 			continue;
 		if (error < 0)
 			connect_end_call(client, at, error);
 		else
-			connect_to_listener(client, at);
+			connect_begin_to_egress_listener(client, at);
 		return;
 	}
 }
@@ -233,11 +234,11 @@ static bool connect_check_one(struct egress_client *client, struct pending_conne
 		struct pollfd ready = {.fd = pending->fd, .events = POLLOUT};
 
 		if (poll(&ready, 1, 0) > 0)
-			connect_to_listener(client, at);
+			connect_begin_to_egress_listener(client, at);
 	} else if (pending->deadline_ns && now >= pending->deadline_ns && announced) {
 		connect_stop_waiting(client, at, -EINPROGRESS);
 	} else if (look && announced && connect_is_interrupted(pending)) {
-		connect_stop_waiting(client, at, ANSWER_RESTART);
+		connect_stop_waiting(client, at, ANSWER_ERESTARTSYS);
 	}
 	return client->connects.count < before;
 }
@@ -257,18 +258,18 @@ int connects_check_all(struct egress_client *client)
 {
 	struct connects *connects = &client->connects;
 	uint64_t now = io_read_clock_ns(), wait = UINT64_MAX;
-	bool looking = now >= connects->look_ns;
+	bool looking = now >= connects->next_check_ns;
 	size_t first = connects->looked < connects->count ? connects->looked : 0, at_index = 0;
 	struct pending_connect **at = &connects->first;
 
 	if (!connects->first)
 		return -1;
 	if (looking) {
-		connects->look_ns = now + INTERRUPTION_CHECK_MS * NS_PER_MS;
-		connects->looked = first + INTERRUPTION_CHECKS_MAX;
+		connects->next_check_ns = now + INTERRUPTION_CHECK_MS * NS_PER_MS;
+		connects->looked = first + CONNECT_INTERRUPTION_CHECKS_MAX;
 	}
 	for (; *at; at_index++) {
-		bool look = looking && at_index >= first && at_index - first < INTERRUPTION_CHECKS_MAX;
+		bool look = looking && at_index >= first && at_index - first < CONNECT_INTERRUPTION_CHECKS_MAX;
 
 		if (connect_check_one(client, at, now, look))
 			continue;

@@ -11,15 +11,15 @@
 #include "supervisor/gateway/start.h"
 #include "syscalls/net/inet-fence.h"
 
-#define GUARD_TRIES 32 /* a port may be in use at another address */
+#define PORT_GUARD_ATTEMPTS_MAX 32 /* a port may be in use at another address */
 
 /* Binds any unprivileged port. Without a network namespace, a guard keeps other processes from binding it. */
-static int program_side_bind_dns_any_port(struct egress_guest *guest)
+static int program_side_bind_dns_any_port(struct egress_program_sockets *guest)
 {
 	int r = -EADDRINUSE;
 
-	for (int i = 0; i < GUARD_TRIES && r == -EADDRINUSE; i++) {
-		r = egress_address_bind_pair(guest->loopback, 0, guest->dns_fd, &guest->dns_port);
+	for (int i = 0; i < PORT_GUARD_ATTEMPTS_MAX && r == -EADDRINUSE; i++) {
+		r = egress_address_bind_udp_and_tcp(guest->loopback, 0, guest->dns_fd, &guest->dns_port);
 		if (r < 0 || guest->own_netns)
 			return r;
 		r = guest->guard_fd = inet_fence_reserve_port(guest->dns_fd[0]);
@@ -32,7 +32,7 @@ static int program_side_bind_dns_any_port(struct egress_guest *guest)
 }
 
 /* Makes the DNS sockets: those bound by the keeper, else port 53, else any port, to which queries are led. */
-static int program_side_bind_dns(struct egress_side *side, struct egress_guest *guest)
+static int program_side_bind_dns(struct egress_side *side, struct egress_program_sockets *guest)
 {
 	int error;
 
@@ -42,14 +42,14 @@ static int program_side_bind_dns(struct egress_side *side, struct egress_guest *
 		guest->dns_port = DNS_PORT;
 		return 0;
 	}
-	error = egress_address_bind_pair(guest->loopback, DNS_PORT, guest->dns_fd, &guest->dns_port);
+	error = egress_address_bind_udp_and_tcp(guest->loopback, DNS_PORT, guest->dns_fd, &guest->dns_port);
 	if (error == -EACCES || error == -EADDRINUSE)
 		error = program_side_bind_dns_any_port(guest);
 	return error;
 }
 
 /* Makes a UDP socket connected to itself: others' datagrams get ECONNREFUSED, and its port cannot be bound again. */
-static int program_side_bind_udp_sink(struct egress_guest *guest)
+static int program_side_bind_udp_sink(struct egress_program_sockets *guest)
 {
 	struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr = guest->loopback};
 
@@ -61,13 +61,13 @@ static int program_side_bind_udp_sink(struct egress_guest *guest)
 }
 
 int egress_open_program_sockets(struct egress_side *side, const struct policy *policy, bool own_netns,
-			      struct egress_guest *ret_guest, const char **ret_step)
+			      struct egress_program_sockets *ret_guest, const char **ret_step)
 {
-	struct egress_guest guest = EGRESS_GUEST_NONE;
+	struct egress_program_sockets guest = EGRESS_PROGRAM_SOCKETS_INIT;
 	int error = 0;
 
 	guest.own_netns = own_netns;
-	guest.loopback = side->own;
+	guest.loopback = side->own_address;
 	if (own_netns) {
 		*ret_step = "make the pool's addresses local";
 		guest.loopback.s_addr = htonl(INADDR_LOOPBACK);
@@ -90,7 +90,7 @@ int egress_open_program_sockets(struct egress_side *side, const struct policy *p
 	return error;
 }
 
-int egress_provide_resolv_conf(struct egress_side *side, const struct egress_guest *guest, bool datagrams)
+int egress_provide_resolv_conf(struct egress_side *side, const struct egress_program_sockets *guest, bool datagrams)
 {
 	const struct in_addr any = {.s_addr = htonl(INADDR_LOOPBACK)};
 	char address[INET_ADDRSTRLEN], text[128];
@@ -100,20 +100,20 @@ int egress_provide_resolv_conf(struct egress_side *side, const struct egress_gue
 	return egress_side_add_file(side, "/etc/resolv.conf", text, strlen(text));
 }
 
-int egress_send_program_sockets(const struct egress_side *side, const struct egress_guest *guest)
+int egress_send_program_sockets(const struct egress_side *side, const struct egress_program_sockets *guest)
 {
-	const struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_GUEST};
+	const struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_PROGRAM_SOCKETS};
 	const int fds[CONTROL_FDS_MAX] = {guest->listener_fd, guest->dns_fd[0], guest->dns_fd[1]};
 
 	return control_send_message(side->control_fd, &message, fds, CONTROL_FDS_MAX);
 }
 
-void egress_program_side_release(struct egress_guest *guest)
+void egress_program_side_release(struct egress_program_sockets *guest)
 {
 	cleanup_close(&guest->listener_fd);
 	cleanup_close(&guest->dns_fd[0]);
 	cleanup_close(&guest->dns_fd[1]);
 	cleanup_close(&guest->sink_fd);
 	cleanup_close(&guest->guard_fd);
-	*guest = (struct egress_guest)EGRESS_GUEST_NONE;
+	*guest = (struct egress_program_sockets)EGRESS_PROGRAM_SOCKETS_INIT;
 }

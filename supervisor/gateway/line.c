@@ -12,7 +12,7 @@
 #include "base/io.h"
 #include "supervisor/gateway/private.h"
 
-#define EGRESS_STUCK_MS 10000 /* egress counts as dead if it reads nothing for this time */
+#define EGRESS_LINE_STUCK_AFTER_MS 10000 /* egress counts as dead if it reads nothing for this time */
 
 struct queued {
 	struct queued *next;
@@ -61,7 +61,7 @@ static int line_queue_message(struct egress_line *line, const struct control_mes
 	}
 	memcpy((char *)item + offsetof(struct queued, message), message, bytes);
 	if (!line->first)
-		line->stuck_ns = io_read_clock_ns();
+		line->last_progress_ns = io_read_clock_ns();
 	*line->last = item;
 	line->last = &item->next;
 	line->count++;
@@ -91,12 +91,14 @@ int egress_line_send_queued(struct egress_line *line)
 		int r = control_send_message(line->fd, &first->message, &first->fd, first->fd >= 0 ? 1 : 0);
 
 		if (line_error_is_temporary(r))
-			return io_read_clock_ns() - line->stuck_ns > EGRESS_STUCK_MS * UINT64_C(1000000) ? -ETIMEDOUT
+			return io_read_clock_ns() - line->last_progress_ns >
+					       EGRESS_LINE_STUCK_AFTER_MS * UINT64_C(1000000)
+				       ? -ETIMEDOUT
 				       : 0;
 		if (r < 0)
 			return r;
 		line_drop_first_message(line);
-		line->stuck_ns = io_read_clock_ns();
+		line->last_progress_ns = io_read_clock_ns();
 	}
 	return 0;
 }
@@ -106,7 +108,7 @@ int egress_line_receive(struct egress_line *line, struct control_message *ret_me
 	int fds[CONTROL_FDS_MAX], r;
 	size_t count;
 
-	if (line->count >= LINE_QUEUE_MAX)
+	if (line->count >= EGRESS_LINE_MESSAGES_MAX)
 		return -EAGAIN;
 	r = control_receive_message(line->fd, ret_message, fds, &count);
 	if (r < 0)

@@ -14,18 +14,18 @@
 #include "confine/selffilter.h"
 #include "supervisor/environment.h"
 
-#define KEPT_VARIABLES_MAX 4
+#define LOCKDOWN_KEPT_VARIABLES_MAX 4
 
 int lockdown_build_domain(unsigned role, bool self_filter, bool landlock, struct lockdown *ret_lockdown)
 {
 	const char *why;
 	/* With a sanitizer there is no Landlock domain, because the sanitizer reads /proc to find leaks. */
-	int abi = landlock && selffilter_is_possible(&why) ? landlock_get_abi() : -EOPNOTSUPP;
+	int abi = landlock && selffilter_works_in_this_build(&why) ? landlock_get_abi() : -EOPNOTSUPP;
 
 	*ret_lockdown = (struct lockdown){.role = role, .self_filter = self_filter, .landlock_fd = -1};
 	if (abi < 0)
 		return 0;
-	ret_lockdown->landlock_fd = landlock_build_own_ruleset(abi, role == SELF_RESOLVER);
+	ret_lockdown->landlock_fd = landlock_build_egress_ruleset(abi, role == SELF_RESOLVER);
 	return ret_lockdown->landlock_fd < 0 ? ret_lockdown->landlock_fd : 0;
 }
 
@@ -60,18 +60,18 @@ static int lockdown_set_limits(void)
 	return setrlimit(RLIMIT_NOFILE, &files) < 0 ? -errno : 0;
 }
 
-static int lockdown_keep_variables(const char *const *variables)
+static int lockdown_clear_other_variables(const char *const *variables)
 {
-	char *value[KEPT_VARIABLES_MAX] = {NULL};
+	char *value[LOCKDOWN_KEPT_VARIABLES_MAX] = {NULL};
 	int error = 0;
 
-	for (size_t i = 0; i < KEPT_VARIABLES_MAX && variables[i]; i++) {
+	for (size_t i = 0; i < LOCKDOWN_KEPT_VARIABLES_MAX && variables[i]; i++) {
 		const char *there = getenv(variables[i]);
 
 		value[i] = there ? strdup(there) : NULL;
 	}
 	environment_wipe_own();
-	for (size_t i = 0; i < KEPT_VARIABLES_MAX && variables[i]; i++) {
+	for (size_t i = 0; i < LOCKDOWN_KEPT_VARIABLES_MAX && variables[i]; i++) {
 		if (value[i] && setenv(variables[i], value[i], 1) < 0)
 			error = -ENOMEM;
 		free(value[i]);
@@ -96,10 +96,10 @@ int lockdown_drop_privileges(const struct lockdown *lockdown, const struct privs
 	if (error == 0 && getppid() != parent)
 		error = -ESRCH;
 	if (error == 0)
-		error = lockdown_keep_variables(variables);
+		error = lockdown_clear_other_variables(variables);
 	/* Without the filter, as in a build with a sanitizer, standard error is kept for the sanitizer. */
 	descriptors_detach_stdio(!lockdown->self_filter);
-	descriptors_keep_only(keep, count);
+	descriptors_close_all_but(keep, count);
 	return error;
 }
 

@@ -9,7 +9,7 @@
 
 /* ---- line.c: the control socket ---- */
 
-#define LINE_QUEUE_MAX 2048 /* messages; if more are queued, none is received until egress has read some */
+#define EGRESS_LINE_MESSAGES_MAX 2048 /* messages; if more are queued, none is received until egress has read some */
 
 struct queued;
 struct egress_line {
@@ -17,7 +17,7 @@ struct egress_line {
 	enum control_phase phase; /* decides which messages egress may send now */
 	struct queued *first, **last;
 	size_t count;
-	uint64_t stuck_ns; /* time when a message last left the queue; only while the queue is not empty */
+	uint64_t last_progress_ns; /* time when a message last left the queue; only while the queue is not empty */
 };
 
 /* Takes fd. */
@@ -37,7 +37,7 @@ int egress_line_receive(struct egress_line *line, struct control_message *ret_me
 /* ---- summary.c: the result's lists ---- */
 
 #define SUMMARY_MAX 1000
-#define ADVICE_MAX 100
+#define SUMMARY_ADVICE_ENTRIES_MAX 100
 
 struct summary {
 	json_t *list;   /* the entries of the result; owned, like `index` and `advice` */
@@ -58,7 +58,7 @@ void summary_init(struct summary *summary);
 void summary_release(struct summary *summary);
 /* Adds to the entry that is equal except for bytes and count, or makes a new entry. */
 void summary_add_entry(struct summary *summary, const struct summary_item *item);
-void summary_add_advice(struct summary *summary, const char *host, const char *reason);
+void summary_add_certificate_advice(struct summary *summary, const char *host, const char *reason);
 
 /* How far rules' budgets are used. A rule is identified by its label. free(3) releases it. */
 struct usage;
@@ -72,7 +72,7 @@ json_t *usage_make_json(const struct usage *usage);
 
 /* ---- connections.c: announced connections ---- */
 
-#define CONNS_MAX 2048    /* connections announced and not closed; more than egress permits (CONN_MAX) */
+#define CONNECTIONS_OPEN_MAX 2048    /* connections announced and not closed; more than egress permits (CONN_MAX) */
 #define REQUESTS_MAX 8192 /* requests recorded without an outcome */
 
 struct request {
@@ -94,9 +94,9 @@ struct connection {
 	int pidfd; /* owned: of process pid, where a rule has "on_deny"; -1: none */
 	uint16_t port;
 	bool opened;
-	bool answered;   /* the program's connect(2) got its response; always true for datagrams */
-	bool listed;     /* the result has an entry about this connection */
-	char denied[32]; /* the reason of its last denial */
+	bool connect_was_answered;   /* the program's connect(2) got its response; always true for datagrams */
+	bool is_in_result;     /* the result has an entry about this connection */
+	char last_denial_reason[32]; /* the reason of its last denial */
 	char address[NET_ADDRESS_TEXT];
 	char host[NET_HOST_MAX]; /* "": the proxy; its records name the destinations */
 };
@@ -110,11 +110,11 @@ struct connections {
 
 /* What egress reports about a connection, or about a name without one. */
 enum connection_step {
-	STEP_NAME,      /* a record: a name was refused */
-	STEP_OPEN,      /* a record: an upstream connection was granted */
-	STEP_REQUEST,   /* a record: a request was granted */
-	STEP_REFUSAL,   /* a record: a connection or a request was refused */
-	STEP_CLOSE,     /* the last record */
+	STEP_NAME_REFUSED,      /* a record: a name was refused */
+	STEP_UPSTREAM_GRANTED,      /* a record: an upstream connection was granted */
+	STEP_REQUEST_GRANTED,   /* a record: a request was granted */
+	STEP_CONNECTION_REFUSED,   /* a record: a connection or a request was refused */
+	STEP_LAST_RECORD,     /* the last record */
 	STEP_CONNECTED, /* CONTROL_CONNECTED without an error */
 	STEP_FAILED,    /* CONTROL_CONNECTED with an error */
 	STEP_MAX,
@@ -141,12 +141,12 @@ struct pending_connect;
 struct connects {
 	struct pending_connect *first;
 	size_t count, looked; /* looked: index of the connect that is checked next for interruptions */
-	uint64_t look_ns;     /* time of the next check */
+	uint64_t next_check_ns;     /* time of the next check */
 };
 
 /* Adds a connect that waits. Takes fd, a duplicate of the program's socket. 0 or -errno. */
-int connects_add_waiting(struct egress_client *client, const struct call *call, int fd, const struct inet_dial *what,
-			 const struct connection *conn);
+int connects_add_waiting(struct egress_client *client, const struct call *call, int fd,
+			 const struct inet_egress_connect *what, const struct connection *conn);
 /* Handles CONTROL_CONNECTED: connects the socket to egress' listener, or ends the call with the error. */
 void connects_on_connected(struct egress_client *client, uint64_t conn, int error);
 /* Ends all waiting connects with this error. */
@@ -154,7 +154,7 @@ void connects_fail_all(struct egress_client *client, int error);
 /* Checks the waiting connects. Returns the milliseconds until the next check; -1: no connect waits. */
 int connects_check_all(struct egress_client *client);
 
-#define ERRNO_MAX 133 /* EHWPOISON: higher numbers are internal to the kernel */
+#define ERRNO_OF_PROGRAMS_MAX 133 /* EHWPOISON: higher numbers are internal to the kernel */
 
 /* ---- client.c ---- */
 

@@ -143,26 +143,26 @@ static int program_run_egress(void)
 
 /* ---- the name service: looks up accounts of a policy and of --user ---- */
 
-static void program_put_account(const struct passwd *account, struct account_reply *reply)
+static void program_fill_account_reply(const struct passwd *account, struct account_reply *reply)
 {
-	reply->found = account && strlen(account->pw_name) < sizeof(reply->text) &&
+	reply->found = account && strlen(account->pw_name) < sizeof(reply->account_name) &&
 		       strlen(account->pw_dir) < sizeof(reply->home);
 	if (!reply->found)
 		return;
 	reply->uid = account->pw_uid;
 	reply->gid = account->pw_gid;
-	memcpy(reply->text, account->pw_name, strlen(account->pw_name) + 1);
+	memcpy(reply->account_name, account->pw_name, strlen(account->pw_name) + 1);
 	memcpy(reply->home, account->pw_dir, strlen(account->pw_dir) + 1);
 }
 
-static void program_find_account(const struct account_query *query, struct account_reply *reply)
+static void program_look_up_account(const struct account_query *query, struct account_reply *reply)
 {
-	const struct group *group = query->kind == ACCOUNT_GROUP ? getgrnam(query->text) : NULL;
+	const struct group *group = query->kind == ACCOUNT_LOOKUP_GROUP_BY_NAME ? getgrnam(query->text) : NULL;
 
-	if (query->kind == ACCOUNT_UID)
-		program_put_account(getpwuid(query->id), reply);
-	else if (query->kind == ACCOUNT_USER)
-		program_put_account(getpwnam(query->text), reply);
+	if (query->kind == ACCOUNT_LOOKUP_BY_UID)
+		program_fill_account_reply(getpwuid(query->id), reply);
+	else if (query->kind == ACCOUNT_LOOKUP_BY_NAME)
+		program_fill_account_reply(getpwnam(query->text), reply);
 	else
 		reply->found = group != NULL;
 	if (group)
@@ -170,7 +170,7 @@ static void program_find_account(const struct account_query *query, struct accou
 }
 
 /* Runs the name service, with the resolver's filter, because both use the C library's name service. */
-static int program_run_accounts(void)
+static int program_run_account_service(void)
 {
 	static const char *const variables[] = {NULL};
 	const struct privs_user same = {.set = false};
@@ -179,8 +179,8 @@ static int program_run_accounts(void)
 	int keep[] = {HELPER_FD, -1};
 	const char *why;
 
-	if (lockdown_build_domain(SELF_RESOLVER, selffilter_is_possible(&why), selffilter_is_possible(&why),
-				  &lockdown) < 0)
+	if (lockdown_build_domain(SELF_RESOLVER, selffilter_works_in_this_build(&why),
+				  selffilter_works_in_this_build(&why), &lockdown) < 0)
 		return EXIT_FAILURE;
 	keep[1] = lockdown.landlock_fd;
 	if (lockdown_drop_privileges(&lockdown, &same, getppid(), variables, keep, 2) < 0 ||
@@ -190,7 +190,7 @@ static int program_run_accounts(void)
 		struct account_reply reply = {0};
 
 		query.text[sizeof(query.text) - 1] = '\0';
-		program_find_account(&query, &reply);
+		program_look_up_account(&query, &reply);
 		if (send(HELPER_FD, &reply, sizeof(reply), MSG_NOSIGNAL) != sizeof(reply))
 			return EXIT_FAILURE;
 	}
@@ -202,7 +202,7 @@ static const struct {
 	int (*run)(void);
 } roles[] = {
 	{"egress", program_run_egress},
-	{"accounts", program_run_accounts},
+	{"accounts", program_run_account_service},
 };
 
 int main(int argc, char **argv)
@@ -216,6 +216,6 @@ int main(int argc, char **argv)
 		(void)syscall(SYS_close_range, HELPER_FD + 1, ~0u, 0u); /* closes what was inherited from callgate */
 		return roles[i].run();
 	}
-	(void)text_print(stderr, HELPER_FILE ": a part of callgate, which starts it; see callgate(1)\n", true);
+	(void)text_print(stderr, HELPER_FILE_NAME ": a part of callgate, which starts it; see callgate(1)\n", true);
 	return EXIT_FAILURE;
 }

@@ -27,7 +27,7 @@ static void java_add_store(struct java_search *search, const char *home, const c
 		if (strcmp(search->side->provide[i].virt, real) == 0)
 			return;
 	if (real && !search->bytes && search->error == 0)
-		search->error = truststore_make_jks(search->provide->trusted, &search->bytes, &search->len);
+		search->error = truststore_make_jks(search->provide->roots_and_run_ca, &search->bytes, &search->len);
 	if (real && search->error == 0)
 		search->error = egress_side_add_file(search->side, real, search->bytes, search->len);
 }

@@ -32,12 +32,13 @@ char *egress_read_system_roots(size_t *ret_len)
 	char *text = NULL;
 
 	for (size_t i = 0; i < BUNDLES_COUNT; i++)
-		if (io_read_file(AT_FDCWD, bundles[i], ROOTS_MAX, &text, ret_len) == 0)
+		if (io_read_file(AT_FDCWD, bundles[i], CA_CERTIFICATES_BYTES_MAX, &text, ret_len) == 0)
 			return text;
 	return NULL;
 }
 
-static void provide_put_address(struct buf *buf, const struct pool *pool, uint32_t index, int family, const char *host)
+static void provide_write_hosts_line(struct buf *buf, const struct pool *pool, uint32_t index, int family,
+				     const char *host)
 {
 	struct sockaddr_storage address;
 	char text[NET_ADDRESS_TEXT];
@@ -47,7 +48,7 @@ static void provide_put_address(struct buf *buf, const struct pool *pool, uint32
 	buf_printf(buf, "%s %s\n", text, host);
 }
 
-static bool provide_name_is_real(const struct policy *policy, const char *host)
+static bool provide_name_has_real_dns(const struct policy *policy, const char *host)
 {
 	size_t count;
 	const struct net_rule *rule = policy_net_get_rules(policy, &count);
@@ -71,11 +72,11 @@ static int provide_hosts_file(const struct policy *policy, const struct pool *po
 	buf_puts(&buf, "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n");
 	hostname_make_hosts_line(own);
 	buf_puts(&buf, own);
-	for (uint32_t index = POOL_FIRST; (host = pool_get_policy_name(pool, index)); index++) {
-		if (provide_name_is_real(policy, host) || !policy_net_judge_name(policy, host).allow)
+	for (uint32_t index = POOL_FIRST_NAME_INDEX; (host = pool_get_policy_name(pool, index)); index++) {
+		if (provide_name_has_real_dns(policy, host) || !policy_net_judge_name(policy, host).allow)
 			continue;
-		provide_put_address(&buf, pool, index, AF_INET, host);
-		provide_put_address(&buf, pool, index, AF_INET6, host);
+		provide_write_hosts_line(&buf, pool, index, AF_INET, host);
+		provide_write_hosts_line(&buf, pool, index, AF_INET6, host);
 	}
 	return buf.failed ? -ENOMEM : egress_side_add_file(side, "/etc/hosts", buf.data, buf.len);
 }
@@ -96,7 +97,8 @@ static int provide_ca_bundles(const struct egress_provide *provide, struct egres
 
 	for (size_t i = 0; error == 0 && i < BUNDLES_COUNT; i++)
 		if ((i == 0 || access(bundles[i], F_OK) == 0) && provide_resolve_path(bundles[i], path))
-			error = egress_side_add_file(side, path, provide->trusted, strlen(provide->trusted));
+			error = egress_side_add_file(side, path, provide->roots_and_run_ca,
+						     strlen(provide->roots_and_run_ca));
 	return error;
 }
 
@@ -121,7 +123,7 @@ static int provide_run_ca(const struct egress_provide *provide, struct egress_si
 	return error < 0 ? error : egress_provide_java_stores(provide, side);
 }
 
-static int provide_trusted_cas(struct egress_provide *provide, struct egress_side *side)
+static int provide_all_ca_certificates(struct egress_provide *provide, struct egress_side *side)
 {
 	_cleanup_buf_ struct buf buf = {0};
 	int error;
@@ -130,8 +132,8 @@ static int provide_trusted_cas(struct egress_provide *provide, struct egress_sid
 		return 0;
 	buf_printf(&buf, "%s%s%s", provide->roots ? provide->roots : "", provide->roots ? "\n" : "",
 		   provide->ca ? provide->ca : "");
-	provide->trusted = buf_take_text(&buf);
-	if (!provide->trusted)
+	provide->roots_and_run_ca = buf_take_text(&buf);
+	if (!provide->roots_and_run_ca)
 		return -ENOMEM;
 	error = provide_ca_bundles(provide, side);
 	return error < 0 || !provide->ca ? error : provide_run_ca(provide, side);
@@ -156,7 +158,7 @@ static int provide_proxy_variables(const struct pool *pool, struct egress_side *
 	struct sockaddr_storage own;
 	int error = 0;
 
-	pool_make_address(pool, POOL_OWN, AF_INET, 0, &own);
+	pool_make_address(pool, POOL_INDEX_OF_PROXIES, AF_INET, 0, &own);
 	net_address_format((const struct sockaddr *)&own, text);
 	(void)snprintf(http_url, sizeof(http_url), "http://%s:%d", text, CONTROL_PORT_HTTP_PROXY);
 	(void)snprintf(any_url, sizeof(any_url), "socks5h://%s:%d", text, CONTROL_PORT_SOCKS);
@@ -182,13 +184,13 @@ int egress_provide(struct egress_provide *provide, struct egress_side *side)
 	if (error == 0)
 		error = provide_hosts_file(provide->policy, pool, side);
 	if (error == 0)
-		error = provide_trusted_cas(provide, side);
+		error = provide_all_ca_certificates(provide, side);
 	if (error == 0)
 		error = provide_secret_placeholders(provide->secrets, side);
 	if (error == 0 && policy_net_sets_proxy_variables(provide->policy))
 		error = provide_proxy_variables(pool, side);
-	free(provide->trusted);
-	provide->trusted = NULL;
+	free(provide->roots_and_run_ca);
+	provide->roots_and_run_ca = NULL;
 	pool_free(pool);
 	return error;
 }

@@ -8,7 +8,7 @@
 #include "egress/secrets/secret.h"
 #include "supervisor/gateway/start.h"
 
-#define ROOTS_MAX (8u << 20) /* most bytes of a file of certificates */
+#define CA_CERTIFICATES_BYTES_MAX (8u << 20) /* most bytes of a file of certificates */
 #define DNS_PORT 53
 
 struct egress_provide {
@@ -16,7 +16,7 @@ struct egress_provide {
 	const struct secrets *secrets; /* NULL: no secrets */
 	const char *roots;             /* the system's certificates in PEM; NULL: none were found */
 	const char *ca;                /* the certificate of the run's authority in PEM; NULL: no TLS is intercepted */
-	char *trusted;                 /* `roots` and `ca` together, owned; NULL: neither exists */
+	char *roots_and_run_ca;                 /* `roots` and `ca` together, owned; NULL: neither exists */
 };
 
 /* Returns the system's certificates in PEM, owned; NULL: none were found. */
@@ -43,7 +43,7 @@ int truststore_make_jks(const char *pem, char **ret_bytes, size_t *ret_len);
 /* Reserves a free pair of addresses (127.x.y.z with an even z, and the next one) while *ret_fd is open. 0 or -errno. */
 int egress_address_reserve(struct in_addr *ret_address, int *ret_fd);
 /* Binds a UDP socket and a listening TCP socket to the same port; port 0: any free port. 0 or -errno. */
-int egress_address_bind_pair(struct in_addr address, uint16_t port, int ret_fd[2], uint16_t *ret_port);
+int egress_address_bind_udp_and_tcp(struct in_addr address, uint16_t port, int ret_fd[2], uint16_t *ret_port);
 /* Binds a socket of this type. Returns the descriptor or -errno. */
 int egress_address_bind_socket(struct in_addr address, uint16_t port, int type, uint16_t *ret_port);
 

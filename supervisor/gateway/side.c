@@ -46,7 +46,7 @@ int egress_side_add_variable(struct egress_side *side, const char *name, const c
 	return 0;
 }
 
-void egress_side_close_handed_fds(struct egress_side *side)
+void egress_side_close_fds_of_supervisor(struct egress_side *side)
 {
 	close_fd(&side->control_fd);
 	close_fd(&side->dns_fd[0]);
@@ -58,7 +58,7 @@ bool egress_side_end_process(struct egress_side *side, int *ret_status)
 	struct pollfd end = {.fd = side->pidfd, .events = POLLIN};
 	bool in_time = true;
 
-	egress_side_close_handed_fds(side);
+	egress_side_close_fds_of_supervisor(side);
 	*ret_status = 0;
 	if (side->pid > 0) {
 		in_time = side->pidfd >= 0 && poll(&end, 1, EGRESS_END_TIMEOUT_MS) > 0;
@@ -73,9 +73,9 @@ bool egress_side_end_process(struct egress_side *side, int *ret_status)
 
 void egress_side_release(struct egress_side *side)
 {
-	egress_side_close_handed_fds(side);
+	egress_side_close_fds_of_supervisor(side);
 	cleanup_close(&side->pidfd);
-	cleanup_close(&side->own_fd);
+	cleanup_close(&side->address_reserving_fd);
 	for (size_t i = 0; i < side->provides; i++) {
 		free(side->provide[i].virt);
 		free(side->provide[i].text);

@@ -22,7 +22,7 @@ struct egress_handover {
 	const struct egress_start_options *options;
 	struct secrets *secrets;
 	char *roots;    /* the system's certificates; owned */
-	char *upstream; /* `roots` and network.upstream_ca, owned; NULL: no certificates */
+	char *roots_and_upstream_ca; /* `roots` and network.upstream_ca, owned; NULL: no certificates */
 	struct handover_reply reply;
 };
 
@@ -53,7 +53,7 @@ static int start_read_upstream_ca(const char *path, char **ret_text, struct poli
 	_cleanup_close_ int fd = io_open_without_links(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
 	_cleanup_free_ char *text = NULL;
 	size_t len;
-	int r = fd < 0 ? fd : io_read_fd(fd, ROOTS_MAX, &text, &len);
+	int r = fd < 0 ? fd : io_read_fd(fd, CA_CERTIFICATES_BYTES_MAX, &text, &len);
 
 	if (r < 0) {
 		(void)snprintf(error->text, sizeof(error->text), "cannot read network.upstream_ca %s: %s", path,
@@ -84,28 +84,29 @@ int egress_read(const struct policy *policy, bool secrets, struct egress_read *r
 	return path ? start_read_upstream_ca(path, &ret_read->upstream_ca, ret_error) : 0;
 }
 
-void egress_read_release(struct egress_read *read)
+void egress_host_data_release(struct egress_read *read)
 {
 	secrets_free(read->secrets);
 	free(read->upstream_ca);
 	*read = (struct egress_read){NULL, NULL};
 }
 
-static int start_join_roots(struct egress_handover *baggage, const char *more)
+static int start_join_system_and_upstream_cas(struct egress_handover *baggage, const char *more)
 {
 	size_t len;
 
 	baggage->roots = egress_read_system_roots(&len);
 	if (!baggage->roots && !more)
 		return 0;
-	if (asprintf(&baggage->upstream, "%s\n%s", baggage->roots ? baggage->roots : "", more ? more : "") < 0) {
-		baggage->upstream = NULL; /* undefined after a failure */
+	if (asprintf(&baggage->roots_and_upstream_ca, "%s\n%s", baggage->roots ? baggage->roots : "",
+		     more ? more : "") < 0) {
+		baggage->roots_and_upstream_ca = NULL; /* undefined after a failure */
 		return -ENOMEM;
 	}
 	return 0;
 }
 
-static int start_read_host(struct egress_handover *baggage, struct policy_error *error)
+static int start_read_host_files_and_secrets(struct egress_handover *baggage, struct policy_error *error)
 {
 	const struct egress_start_options *options = baggage->options;
 	struct egress_read now = {NULL, NULL}, *read = options->read ? options->read : &now;
@@ -115,8 +116,8 @@ static int start_read_host(struct egress_handover *baggage, struct policy_error 
 		r = egress_read(options->policy, true, &now, error);
 	baggage->secrets = steal_pointer(&read->secrets);
 	if (r == 0)
-		r = start_join_roots(baggage, read->upstream_ca);
-	egress_read_release(read);
+		r = start_join_system_and_upstream_cas(baggage, read->upstream_ca);
+	egress_host_data_release(read);
 	return r < 0 ? start_set_error(error, r, "read the system's certificates") : 0;
 }
 
@@ -131,12 +132,12 @@ static int start_pack_policy(const struct egress_handover *baggage, struct hando
 
 	if (error == 0)
 		error = io_write_all(fd, buf.data, buf.len);
-	if (error == 0 && baggage->upstream)
-		error = io_write_all(fd, baggage->upstream, strlen(baggage->upstream));
+	if (error == 0 && baggage->roots_and_upstream_ca)
+		error = io_write_all(fd, baggage->roots_and_upstream_ca, strlen(baggage->roots_and_upstream_ca));
 	if (error < 0)
 		return error;
 	handover->policy_len = buf.len;
-	handover->roots_len = baggage->upstream ? strlen(baggage->upstream) : 0;
+	handover->roots_len = baggage->roots_and_upstream_ca ? strlen(baggage->roots_and_upstream_ca) : 0;
 	*ret_fd = steal_fd(&fd);
 	return 0;
 }
@@ -147,7 +148,7 @@ static int start_send_handover(struct egress_handover *baggage, const struct egr
 	struct handover handover = {
 		.keeper = getpid(), .user = options->user,
 		.self_filter = options->layers->layer[LAYER_SELF_FILTER].active,
-		.landlock = layers_is_wanted(options->layers, LAYER_LANDLOCK),
+		.landlock = layers_wants_layer(options->layers, LAYER_LANDLOCK),
 		.makes_ca = start_may_intercept_tls(options->policy)};
 	_cleanup_close_ int bytes_fd = -1;
 	int error = start_pack_policy(baggage, &handover, &bytes_fd);
@@ -161,7 +162,7 @@ static int start_send_handover(struct egress_handover *baggage, const struct egr
 	return error;
 }
 
-static int start_watch_egress(struct egress_side *side, const struct helper *egress, struct policy_error *error)
+static int start_open_pidfd_of_egress(struct egress_side *side, const struct helper *egress, struct policy_error *error)
 {
 	side->pid = egress->pid;
 	side->control_fd = egress->fd;
@@ -179,9 +180,9 @@ static int start_and_await_egress(struct egress_handover *baggage, struct egress
 	int r = helper_start("egress", variables, &egress, &why);
 
 	if (r == 0)
-		r = start_watch_egress(side, &egress, error);
+		r = start_open_pidfd_of_egress(side, &egress, error);
 	if (r == 0)
-		r = start_read_host(baggage, error);
+		r = start_read_host_files_and_secrets(baggage, error);
 	if (r == 0)
 		r = helper_await_version(&egress, &why);
 	if (r < 0 && why)
@@ -202,15 +203,16 @@ static int start_and_await_egress(struct egress_handover *baggage, struct egress
 static int start_reserve_address(struct egress_side *side)
 {
 	uint16_t port;
-	int error = egress_address_reserve(&side->own, &side->own_fd);
+	int error = egress_address_reserve(&side->own_address, &side->address_reserving_fd);
 
 	if (error == 0)
-		(void)egress_address_bind_pair(side->own, DNS_PORT, side->dns_fd,
+		(void)egress_address_bind_udp_and_tcp(side->own_address, DNS_PORT, side->dns_fd,
 					       &port); /* guest.c uses another port on failure */
 	return error;
 }
 
-static int start_network(struct egress_handover *baggage, struct egress_side *side, struct policy_error *error)
+static int start_egress_and_provide_files(struct egress_handover *baggage, struct egress_side *side,
+					  struct policy_error *error)
 {
 	struct egress_provide provide = {.policy = baggage->options->policy};
 	int r;
@@ -240,14 +242,14 @@ int egress_start(const struct egress_start_options *options, struct egress_side 
 	ret_error->text[0] = '\0';
 	if (!policy_net_is_enabled(options->policy)) {
 		if (options->read)
-			egress_read_release(options->read);
+			egress_host_data_release(options->read);
 		return 0;
 	}
 	ret_side->active = true;
-	r = start_network(&baggage, ret_side, ret_error);
+	r = start_egress_and_provide_files(&baggage, ret_side, ret_error);
 	secrets_free(baggage.secrets);
 	free(baggage.roots);
-	free(baggage.upstream);
+	free(baggage.roots_and_upstream_ca);
 	if (r < 0) {
 		(void)egress_side_end_process(ret_side, &status);
 		egress_side_release(ret_side);

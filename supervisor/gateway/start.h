@@ -30,11 +30,11 @@ struct egress_read {
 
 /*
  * Reads files and secrets from the host; nothing for a policy without a network. secrets false: the run's other phase
- * has read them. 0, or -errno with a message. egress_read_release() releases.
+ * has read them. 0, or -errno with a message. egress_host_data_release() releases.
  */
 int egress_read(const struct policy *policy, bool secrets, struct egress_read *ret_read,
 		struct policy_error *ret_error);
-void egress_read_release(struct egress_read *read);
+void egress_host_data_release(struct egress_read *read);
 
 struct egress_start_options {
 	const struct policy *policy;
@@ -51,20 +51,21 @@ struct egress_side {
 	int pidfd;
 	int control_fd;            /* the supervisor's end */
 	int dns_fd[2];             /* UDP and TCP at own:53, for runs without a network namespace; -1: refused */
-	struct in_addr own;        /* first loopback address of a run without a network namespace: see provide.h */
-	int own_fd;                /* the keeper's socket that reserves `own` */
+	/* first loopback address of a run without a network namespace: see provide.h */
+	struct in_addr own_address;
+	int address_reserving_fd;                /* the keeper's socket that reserves `own` */
 	struct view_provided_file *provide; /* owned array: resolv.conf, hosts, nsswitch.conf, CA bundle, … */
 	size_t provides;
 	struct egress_variable *variable; /* owned array: placeholders, SSL_CERT_FILE … */
 	size_t variables;
 };
-#define EGRESS_SIDE_NONE {.pidfd = -1, .control_fd = -1, .dns_fd = {-1, -1}, .own_fd = -1}
+#define EGRESS_SIDE_NONE {.pidfd = -1, .control_fd = -1, .dns_fd = {-1, -1}, .address_reserving_fd = -1}
 
 /* 0, even without a network (ret_side->active is false), or -errno with a message. egress_side_release() releases. */
 int egress_start(const struct egress_start_options *options, struct egress_side *ret_side,
 		 struct policy_error *ret_error);
 /* Called in the keeper after the fork of the supervisor: closes the descriptors that only the supervisor may hold. */
-void egress_side_close_handed_fds(struct egress_side *side);
+void egress_side_close_fds_of_supervisor(struct egress_side *side);
 /*
  * Called in the keeper after the supervisor's end, before it waits for arbitrary children: waits for egress, and kills
  * it after a second. False: egress had failed before; *ret_status is its wait status.
@@ -78,7 +79,7 @@ void egress_side_release(struct egress_side *side);
  * The supervisor keeps them open: without a network namespace, another process of the host could bind their ports after
  * egress has died.
  */
-struct egress_guest {
+struct egress_program_sockets {
 	bool own_netns;
 	struct in_addr loopback; /* 127.0.0.1 in the run's own network namespace, else side->own */
 	uint16_t listener_port;  /* egress' TCP listener at loopback */
@@ -87,20 +88,20 @@ struct egress_guest {
 	int listener_fd, dns_fd[2], sink_fd;
 	int guard_fd; /* protects an unprivileged dns_port: see inet_fence_reserve_port() */
 };
-#define EGRESS_GUEST_NONE {.listener_fd = -1, .dns_fd = {-1, -1}, .sink_fd = -1, .guard_fd = -1}
+#define EGRESS_PROGRAM_SOCKETS_INIT {.listener_fd = -1, .dns_fd = {-1, -1}, .sink_fd = -1, .guard_fd = -1}
 /*
  * Adds local routes for the pool if own_netns, and makes the sockets. 0, or -errno with *ret_step (static), the step
  * that failed. In both cases egress_program_side_release() releases.
  */
 int egress_open_program_sockets(struct egress_side *side, const struct policy *policy, bool own_netns,
-			      struct egress_guest *ret_guest, const char **ret_step);
+			      struct egress_program_sockets *ret_guest, const char **ret_step);
 /*
  * Provides resolv.conf(5). The server is guest->loopback if its port is 53, because musl compares the address of
  * replies; else 127.0.0.1, whose queries are led to dns_port. datagrams: false if the program has no UDP. 0 or -ENOMEM.
  */
-int egress_provide_resolv_conf(struct egress_side *side, const struct egress_guest *guest, bool datagrams);
-/* Sends duplicates of the sockets to egress (CONTROL_GUEST). 0 or -errno. */
-int egress_send_program_sockets(const struct egress_side *side, const struct egress_guest *guest);
-void egress_program_side_release(struct egress_guest *guest);
+int egress_provide_resolv_conf(struct egress_side *side, const struct egress_program_sockets *guest, bool datagrams);
+/* Sends duplicates of the sockets to egress (CONTROL_PROGRAM_SOCKETS). 0 or -errno. */
+int egress_send_program_sockets(const struct egress_side *side, const struct egress_program_sockets *guest);
+void egress_program_side_release(struct egress_program_sockets *guest);
 
 #endif

@@ -68,7 +68,7 @@ void summary_add_entry(struct summary *summary, const struct summary_item *item)
 	json_decref(entry);
 }
 
-void summary_add_advice(struct summary *summary, const char *host, const char *reason)
+void summary_add_certificate_advice(struct summary *summary, const char *host, const char *reason)
 {
 	static const char advice[] = "the program did not accept the certificate that callgate made for this host: it "
 				     "pins one, or has a trust store of its own. Let its TLS pass through: drop "
@@ -80,20 +80,20 @@ void summary_add_advice(struct summary *summary, const char *host, const char *r
 
 	for (size_t i = 0; i < json_array_size(summary->advice); i++)
 		known |= json_equal(json_array_get(summary->advice, i), item);
-	if (!known && json_array_size(summary->advice) < ADVICE_MAX)
+	if (!known && json_array_size(summary->advice) < SUMMARY_ADVICE_ENTRIES_MAX)
 		(void)json_array_append(summary->advice, item);
 	json_decref(item);
 }
 
-struct rule_usage {
+struct network_rule_usage {
 	uint64_t bytes_up, bytes_down, requests, connections, connections_peak;
 	bool up_hit, down_hit, requests_hit, rate_hit, connections_hit;
 };
 
 struct usage {
-	const struct net_rule *rule; /* the policy's rules */
+	const struct net_rule *policy_rules; /* the policy's rules */
 	size_t count;
-	struct rule_usage use[]; /* one for each rule, and one for labels without a rule */
+	struct network_rule_usage use[]; /* one for each rule, and one for labels without a rule */
 };
 
 struct usage *usage_create(const struct policy *policy)
@@ -104,23 +104,23 @@ struct usage *usage_create(const struct policy *policy)
 
 	if (!usage)
 		return NULL;
-	usage->rule = rules;
+	usage->policy_rules = rules;
 	usage->count = count;
 	return usage;
 }
 
-static struct rule_usage *usage_find_rule(struct usage *usage, const char *label)
+static struct network_rule_usage *usage_find_rule(struct usage *usage, const char *label)
 {
 	size_t i = 0;
 
-	while (i < usage->count && strcmp(usage->rule[i].label, label) != 0)
+	while (i < usage->count && strcmp(usage->policy_rules[i].label, label) != 0)
 		i++;
 	return &usage->use[i];
 }
 
 void usage_count_connection(struct usage *usage, const char *label)
 {
-	struct rule_usage *use = usage_find_rule(usage, label);
+	struct network_rule_usage *use = usage_find_rule(usage, label);
 
 	if (++use->connections > use->connections_peak)
 		use->connections_peak = use->connections;
@@ -133,7 +133,7 @@ void usage_count_request(struct usage *usage, const char *label)
 
 void usage_end_connection(struct usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down)
 {
-	struct rule_usage *use = usage_find_rule(usage, label);
+	struct network_rule_usage *use = usage_find_rule(usage, label);
 
 	use->connections -= use->connections > 0;
 	use->bytes_up = summary_add_saturating(use->bytes_up, bytes_up);
@@ -142,7 +142,7 @@ void usage_end_connection(struct usage *usage, const char *label, uint64_t bytes
 
 void usage_mark_hit_budget(struct usage *usage, const char *label, const struct control_record *record)
 {
-	struct rule_usage *use = usage_find_rule(usage, label);
+	struct network_rule_usage *use = usage_find_rule(usage, label);
 
 	if (strncmp(record->reason, "cap_", 4) != 0)
 		return;
@@ -167,8 +167,8 @@ json_t *usage_make_json(const struct usage *usage)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < usage->count; i++) {
-		const struct net_budget *budget = &usage->rule[i].budget;
-		const struct rule_usage *use = &usage->use[i];
+		const struct net_budget *budget = &usage->policy_rules[i].budget;
+		const struct network_rule_usage *use = &usage->use[i];
 		json_t *object = json_object();
 
 		usage_set_meter(object, "bytes_up", budget->bytes_up, use->bytes_up, use->up_hit);
@@ -179,7 +179,7 @@ json_t *usage_make_json(const struct usage *usage)
 		usage_set_meter(object, "connections", budget->connections, use->connections_peak,
 				use->connections_hit);
 		if (json_object_size(object) > 0) {
-			(void)json_object_set_new(object, "rule", report_make_text_json(usage->rule[i].label));
+			(void)json_object_set_new(object, "rule", report_make_text_json(usage->policy_rules[i].label));
 			(void)json_array_append(list, object);
 		}
 		json_decref(object);

@@ -56,7 +56,7 @@ static int held_read_option(int fd, int option)
 	return getsockopt(fd, SOL_SOCKET, option, &value, &len) == 0 ? value : 0;
 }
 
-static bool held_has_input(int fd)
+static bool held_fd_has_unread_input(int fd)
 {
 	struct pollfd ready = {.fd = fd, .events = POLLIN};
 
@@ -76,10 +76,10 @@ static uint64_t held_measure_socket(int fd)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, info, &len) < 0)
 		return UNIX_QUEUE_BYTES;
-	input = held_has_input(fd);
+	input = held_fd_has_unread_input(fd);
 	/* Each connection that is not accepted yet may be full, even if its other end is closed. */
 	if (input && held_read_option(fd, SO_ACCEPTCONN) && held_read_option(fd, SO_DOMAIN) == AF_UNIX)
-		return (uint64_t)(MEMFDS_BACKLOG_MAX + 1) * (UNIX_QUEUE_BYTES / 2);
+		return (uint64_t)(MEMFDS_UNIX_BACKLOG_MAX + 1) * (UNIX_QUEUE_BYTES / 2);
 	/* SIOCINQ reports only the first packet, which may be empty. */
 	if (info[MEMINFO_RMEM] == 0 && ((ioctl(fd, SIOCINQ, &inside) == 0 && inside > 0) ||
 					(input && held_read_option(fd, SO_TYPE) == SOCK_SEQPACKET)))
@@ -123,7 +123,7 @@ static uint64_t held_measure_inotify(int pidfd, pid_t pid, const char *name)
 }
 
 /* Whether the inode was counted before; remembers it. Without memory it counts again: the sum is never too low. */
-static bool held_inode_is_known(struct held_buffers *buffers, uint64_t inode)
+static bool held_inode_was_counted(struct held_buffers *buffers, uint64_t inode)
 {
 	uint64_t *item = malloc(sizeof(*item)), **found;
 
@@ -137,7 +137,7 @@ static bool held_inode_is_known(struct held_buffers *buffers, uint64_t inode)
 	return found != NULL;
 }
 
-static void held_add_descriptor(struct held_buffers *buffers, int pidfd, int number, bool is_pipe)
+static void held_add_buffer_of_descriptor(struct held_buffers *buffers, int pidfd, int number, bool is_pipe)
 {
 	_cleanup_close_ int fd = pidfd < 0 ? -1 : pidfd_getfd(pidfd, number, 0);
 
@@ -155,7 +155,7 @@ static int held_open_pidfd(pid_t pid)
 	return pidfd < 0 ? pidfd_open(pid, O_EXCL) : pidfd;
 }
 
-static void held_add_descriptor_table(struct held_buffers *buffers, pid_t pid)
+static void held_add_buffers_of_fd_table(struct held_buffers *buffers, pid_t pid)
 {
 	_cleanup_closedir_ DIR *dir = held_open_dir(pid, "fd");
 	_cleanup_close_ int pidfd = held_open_pidfd(pid);
@@ -171,8 +171,9 @@ static void held_add_descriptor_table(struct held_buffers *buffers, pid_t pid)
 			buffers->bytes += held_measure_inotify(pidfd, pid, entry->d_name);
 		else if (kind == KIND_EPOLL)
 			epolls++;
-		else if (kind != KIND_OTHER && !held_inode_is_known(buffers, inode))
-			held_add_descriptor(buffers, pidfd, (int)strtol(entry->d_name, NULL, 10), kind == KIND_PIPE);
+		else if (kind != KIND_OTHER && !held_inode_was_counted(buffers, inode))
+			held_add_buffer_of_descriptor(buffers, pidfd, (int)strtol(entry->d_name, NULL, 10),
+						      kind == KIND_PIPE);
 	}
 	/* Each epoll descriptor may watch all others. Counting its watches in fdinfo would take too long. */
 	buffers->bytes += epolls * entries * EPOLL_ITEM_BYTES;
@@ -184,10 +185,10 @@ void held_buffers_add_process(struct held_buffers *buffers, pid_t pid)
 	_cleanup_closedir_ DIR *dir = held_open_dir(pid, "task");
 	pid_t tid;
 
-	held_add_descriptor_table(buffers, pid);
+	held_add_buffers_of_fd_table(buffers, pid);
 	while ((tid = held_get_next_thread(dir)))
-		if (tid != pid && held_compare_tables(pid, tid) != HELD_TABLE_SHARED)
-			held_add_descriptor_table(buffers, tid);
+		if (tid != pid && held_compare_fd_tables(pid, tid) != HELD_TABLE_SHARED)
+			held_add_buffers_of_fd_table(buffers, tid);
 }
 
 void held_buffers_release(struct held_buffers *buffers)

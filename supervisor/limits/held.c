@@ -31,7 +31,7 @@ pid_t held_get_next_thread(DIR *dir)
 	return tid;
 }
 
-static uint64_t held_count_table(pid_t pid)
+static uint64_t held_count_descriptors_in_table(pid_t pid)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	struct stat status;
@@ -50,7 +50,7 @@ static uint64_t held_count_table(pid_t pid)
 	return count > 2 ? count - 2 : 0; /* "." and ".." */
 }
 
-enum held_table held_compare_tables(pid_t pid, pid_t tid)
+enum held_table held_compare_fd_tables(pid_t pid, pid_t tid)
 {
 	long r = syscall(SYS_kcmp, (long)pid, (long)tid, (long)KCMP_FILES, 0L, 0L);
 
@@ -60,16 +60,16 @@ enum held_table held_compare_tables(pid_t pid, pid_t tid)
 uint64_t held_count_descriptors(pid_t pid, uint64_t *ret_most)
 {
 	_cleanup_closedir_ DIR *dir = held_open_dir(pid, "task");
-	uint64_t sum = held_count_table(pid), unknown = 0;
+	uint64_t sum = held_count_descriptors_in_table(pid), unknown = 0;
 	pid_t tid;
 
 	while ((tid = held_get_next_thread(dir))) {
-		enum held_table table = tid != pid ? held_compare_tables(pid, tid) : HELD_TABLE_SHARED;
+		enum held_table table = tid != pid ? held_compare_fd_tables(pid, tid) : HELD_TABLE_SHARED;
 
 		if (table == HELD_TABLE_OWN)
-			sum += held_count_table(tid);
+			sum += held_count_descriptors_in_table(tid);
 		else if (table == HELD_TABLE_UNKNOWN)
-			unknown += held_count_table(tid);
+			unknown += held_count_descriptors_in_table(tid);
 	}
 	*ret_most = sum + unknown;
 	return sum;
@@ -88,7 +88,7 @@ uint64_t held_count_lines(pid_t pid, const char *leaf)
 	return lines;
 }
 
-pid_t held_find_shown_thread(pid_t pid, char state, uint64_t threads)
+pid_t held_find_thread_showing_memory(pid_t pid, char state, uint64_t threads)
 {
 	_cleanup_closedir_ DIR *dir = state == 'Z' && threads > 1 ? held_open_dir(pid, "task") : NULL;
 	struct procstat stat;

@@ -12,9 +12,9 @@
 #include <sys/types.h>
 
 /* Measured on Linux 6.18, x86-64; see doc/security.md, "What counts as memory". */
-#define HELD_DESCRIPTOR_BYTES 2048 /* an open file with its inode and name: 1.3 to 2.5 kB */
-#define HELD_AREA_BYTES 192        /* a mapping */
-#define HELD_TASK_BYTES 24576      /* a thread with its kernel stack */
+#define HELD_KERNEL_BYTES_PER_DESCRIPTOR 2048 /* an open file with its inode and name: 1.3 to 2.5 kB */
+#define HELD_KERNEL_BYTES_PER_MAPPING 192        /* a mapping */
+#define HELD_KERNEL_BYTES_PER_TASK 24576      /* a thread with its kernel stack */
 
 /* Opens a directory of /proc/PID. NULL: the directory cannot be read. */
 DIR *held_open_dir(pid_t pid, const char *leaf);
@@ -23,7 +23,7 @@ pid_t held_get_next_thread(DIR *dir);
 
 /* Whether thread tid shares the descriptor table of its process's main thread. Unknown where kcmp(2) is refused. */
 enum held_table { HELD_TABLE_SHARED, HELD_TABLE_OWN, HELD_TABLE_UNKNOWN };
-enum held_table held_compare_tables(pid_t pid, pid_t tid);
+enum held_table held_compare_fd_tables(pid_t pid, pid_t tid);
 
 /*
  * The number of descriptors in all tables of a process; 0 when they cannot be read. *ret_most also counts threads whose
@@ -38,7 +38,7 @@ uint64_t held_count_descriptors(pid_t pid, uint64_t *ret_most);
 uint64_t held_count_lines(pid_t pid, const char *leaf);
 
 /* The thread whose /proc/TID shows the memory of a process: pid, or another thread if the main thread is a zombie. */
-pid_t held_find_shown_thread(pid_t pid, char state, uint64_t threads);
+pid_t held_find_thread_showing_memory(pid_t pid, char state, uint64_t threads);
 
 /* held-buffers.c: the bytes in pipes and sockets. Each pipe or socket counts once. To be initialised with zeros. */
 struct held_buffers {
@@ -50,9 +50,9 @@ struct held_buffers {
  * The most bytes that one descriptor may hold: a unix socket or pipe; a TCP socket (with the usual net.ipv4.tcp_rmem
  * and tcp_wmem); a unix listener, or inotify with fs.inotify.max_queued_events.
  */
-#define HELD_BUFFER_BYTES (UINT64_C(256) << 10)
-#define HELD_BUFFER_INET_BYTES (UINT64_C(12) << 20)
-#define HELD_BUFFER_QUEUE_BYTES (UINT64_C(14) << 20)
+#define HELD_BUFFER_MAX_BYTES_UNIX (UINT64_C(256) << 10)
+#define HELD_BUFFER_MAX_BYTES_TCP (UINT64_C(12) << 20)
+#define HELD_BUFFER_MAX_BYTES_LISTENER (UINT64_C(14) << 20)
 
 /*
  * Adds the pipes, sockets, inotify and epoll descriptors of a process. Takes 5 µs for each pipe or socket. If

@@ -12,6 +12,6 @@
 int killtree(unsigned timeout_ms, int wait_flags);
 
 /* Kills the descendants of root once. Only root reaps them. */
-void killtree_kill_below(pid_t root);
+void killtree_kill_descendants_once(pid_t root);
 
 #endif

@@ -17,44 +17,45 @@
 #include "syscalls/call/call.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-#define MEASURE_NEVER UINT64_MAX
+#define LIMITS_MEASURE_NEVER UINT64_MAX
 
 #define CPU_INTERVAL_MIN_NS (5 * NS_PER_MS) /* shortest time between two measurements of cpu time */
 /* Longest intervals of cpu time samples: short enough to see short-lived children, long if few processes run. */
-#define CPU_BUSY_INTERVAL_NS (20 * NS_PER_MS)
-#define CPU_IDLE_INTERVAL_NS (500 * NS_PER_MS)
+#define CPU_SAMPLE_INTERVAL_BUSY_NS (20 * NS_PER_MS)
+#define CPU_SAMPLE_INTERVAL_IDLE_NS (500 * NS_PER_MS)
 /* Memory is sampled again before a process that writes 4 GB/s could use up the rest of the limit. */
-#define FILL_BYTES_PER_MS (UINT64_C(4) << 20)
+#define MEMORY_FILL_BYTES_PER_MS (UINT64_C(4) << 20)
 #define SAMPLE_INTERVAL_MIN_NS (2 * NS_PER_MS)
 #define SAMPLE_INTERVAL_MAX_NS (100 * NS_PER_MS)
 #define TASKS_INTERVAL_NS (500 * NS_PER_MS)
 #define TASKS_FIRST_SAMPLE_NS (20 * NS_PER_MS) /* late, so that no sample is taken in a short run */
 /*
  * Sampling takes at most 1/20 of a CPU. But a program that makes samples costly cannot delay the next sample beyond
- * COSTLY_SAMPLE_INTERVAL_MAX_NS.
+ * SAMPLE_INTERVAL_IF_COSTLY_MAX_NS.
  */
 #define SAMPLE_COST_FACTOR 20
-#define COSTLY_SAMPLE_INTERVAL_MAX_NS (200 * NS_PER_MS)
+#define SAMPLE_INTERVAL_IF_COSTLY_MAX_NS (200 * NS_PER_MS)
 
-#define FILES_RECOUNT_MIN 256 /* files that are opened before they are counted again, at least */
+#define OPEN_FILES_RECOUNT_AFTER_MIN 256 /* files that are opened before they are counted again, at least */
 
 struct limits {
 	const struct sandbox *sandbox;
 	struct cgroup *cgroup;
 	pid_t root_pid;
 	struct limit_meter meter[LIMIT_MAX];
-	enum limit_kind ended; /* the limit that ended the run, or LIMIT_MAX */
+	enum limit_kind limit_that_ended_run; /* the limit that ended the run, or LIMIT_MAX */
 	uint64_t cpus;
 	uint64_t next_ns; /* when cpu and memory are measured next */
-	uint64_t cost_ns; /* time that the last sample took */
+	uint64_t last_sample_took_ns; /* time that the last sample took */
 	struct sampler sampler;
 	uint64_t sampled_ns;  /* time of the last sample */
-	uint64_t lost_ns;     /* estimate of cpu time that was used, but that no sample showed */
-	uint64_t cpu_step_ns; /* longest interval until the next sample of cpu time */
-	uint64_t files_bytes; /* kernel memory of files that the supervisor opened, which no control group counts */
-	uint64_t files_at;    /* number of opened files at which they are counted again */
+	uint64_t cpu_ns_missed_by_samples;     /* estimate of cpu time that was used, but that no sample showed */
+	uint64_t cpu_interval_max_ns; /* longest interval until the next sample of cpu time */
+	/* kernel memory of files that the supervisor opened, which no control group counts */
+	uint64_t file_kernel_bytes;
+	uint64_t recount_at_files_opened;    /* number of opened files at which they are counted again */
 	bool sample_memory, sample_cpu;
-	bool alone;        /* no process is left to sample */
+	bool no_process_is_left;        /* no process is left to sample */
 	bool sample_tasks; /* RLIMIT_NPROC limits the tasks, but the kernel does not show its count */
 };
 
@@ -77,14 +78,14 @@ int limits_create(const struct sandbox *sandbox, struct cgroup *cgroup, struct l
 	limits->sandbox = sandbox;
 	limits->cgroup = cgroup;
 	limits->root_pid = getpid();
-	limits->ended = LIMIT_MAX;
-	limits->files_at = FILES_RECOUNT_MIN;
+	limits->limit_that_ended_run = LIMIT_MAX;
+	limits->recount_at_files_opened = OPEN_FILES_RECOUNT_AFTER_MIN;
 	limits->cpus = cpus > 0 ? (uint64_t)cpus : 1;
 	limits_meters_init(limits->meter, policy);
 	limits->sample_memory = policy->memory_bytes && !cgroup_has_controller(cgroup, CGROUP_MEMORY);
 	limits->sample_cpu = policy->cpu_ns && !cgroup_has_controller(cgroup, CGROUP_CPU);
 	limits->sample_tasks = policy->pids && !cgroup_has_controller(cgroup, CGROUP_PIDS) && !sandbox->forks;
-	limits->next_ns = policy->cpu_ns || limits->sample_memory ? 0 : MEASURE_NEVER;
+	limits->next_ns = policy->cpu_ns || limits->sample_memory ? 0 : LIMITS_MEASURE_NEVER;
 	if (limits->next_ns && limits->sample_tasks)
 		limits->next_ns = io_read_clock_ns() + TASKS_FIRST_SAMPLE_NS;
 	if (limits->sample_tasks)
@@ -110,10 +111,10 @@ static uint64_t limits_clamp_value(uint64_t value, uint64_t least, uint64_t most
 	return value < least ? least : value > most ? most : value;
 }
 
-static void limits_mark_exceeded(struct limit_meter *meter)
+static void limits_mark_meter_exceeded(struct limit_meter *meter)
 {
 	meter->hit = true;
-	meter->ends = true;
+	meter->ends_run = true;
 }
 
 /* ---- control groups ---- */
@@ -128,16 +129,17 @@ static void limits_read_cgroup(struct limits *limits)
 		return;
 	cgroup_read_usage(cgroup, &usage);
 	if (cgroup_has_controller(cgroup, CGROUP_MEMORY)) {
-		limits_set_usage(&meter[LIMIT_MEMORY], usage.memory_bytes + limits->files_bytes,
-		    (usage.memory_peak_bytes ? usage.memory_peak_bytes : usage.memory_bytes) + limits->files_bytes);
+		limits_set_usage(&meter[LIMIT_MEMORY], usage.memory_bytes + limits->file_kernel_bytes,
+				 (usage.memory_peak_bytes ? usage.memory_peak_bytes : usage.memory_bytes) +
+					 limits->file_kernel_bytes);
 		/* The kernel counts its own OOM kills here, and no other kills. */
 		if (usage.oom_kills > 0 && meter[LIMIT_MEMORY].limit)
-			limits_mark_exceeded(&meter[LIMIT_MEMORY]);
+			limits_mark_meter_exceeded(&meter[LIMIT_MEMORY]);
 	}
 	if (cgroup_has_controller(cgroup, CGROUP_CPU)) {
 		limits_set_usage(&meter[LIMIT_CPU], usage.cpu_ns, usage.cpu_ns);
 		if (meter[LIMIT_CPU].limit && usage.cpu_ns >= meter[LIMIT_CPU].limit)
-			limits_mark_exceeded(&meter[LIMIT_CPU]);
+			limits_mark_meter_exceeded(&meter[LIMIT_CPU]);
 	}
 	if (cgroup_has_controller(cgroup, CGROUP_PIDS)) {
 		limits_set_usage(&meter[LIMIT_PIDS], usage.pids, usage.pids_peak ? usage.pids_peak : usage.pids);
@@ -155,27 +157,28 @@ uint64_t limits_read_memory_bytes(void *opaque)
 
 /* ---- samples ---- */
 
-static uint64_t limits_get_max_buffer_bytes(const struct limits *limits)
+static uint64_t limits_get_buffer_bytes_per_fd(const struct limits *limits)
 {
 	const struct memfds *memfds = limits->sandbox->memfds;
 
-	if (memfds && memfds_have_queues(memfds))
-		return HELD_BUFFER_QUEUE_BYTES;
-	return limits->sandbox->inet ? HELD_BUFFER_INET_BYTES : HELD_BUFFER_BYTES;
+	if (memfds && memfds_run_has_kernel_queues(memfds))
+		return HELD_BUFFER_MAX_BYTES_LISTENER;
+	return limits->sandbox->inet ? HELD_BUFFER_MAX_BYTES_TCP : HELD_BUFFER_MAX_BYTES_UNIX;
 }
 
 static int limits_take_sample(struct limits *limits, struct sample *ret_sample)
 {
 	const struct memfds *memfds = limits->sandbox->memfds;
 	struct disk *disk = limits->sandbox->disk;
-	const struct sample_wanted wanted = {.root = limits->root_pid,
-					     .alone = limits->alone,
-					     .near_bytes = limits->sample_memory ? limits->meter[LIMIT_MEMORY].limit / 2
-										 : UINT64_MAX,
-					     .buffer_bytes = limits_get_max_buffer_bytes(limits),
-					     .enough_bytes = limits->meter[LIMIT_MEMORY].limit,
-					     .shared_bytes = (memfds ? memfds_measure_bytes(memfds) : 0) +
-							     (disk ? disk_measure_memory_bytes(disk) : 0)};
+	const struct sample_request wanted = {.root = limits->root_pid,
+					      .has_no_descendants = limits->no_process_is_left,
+					      .measure_exactly_from_bytes =
+						      limits->sample_memory ? limits->meter[LIMIT_MEMORY].limit / 2
+									    : UINT64_MAX,
+					      .buffer_bytes = limits_get_buffer_bytes_per_fd(limits),
+					      .page_tables_enough_bytes = limits->meter[LIMIT_MEMORY].limit,
+					      .shared_bytes = (memfds ? memfds_measure_bytes(memfds) : 0) +
+							      (disk ? disk_measure_memory_bytes(disk) : 0)};
 
 	return sample_measure_process_tree(&limits->sampler, &wanted, ret_sample);
 }
@@ -183,46 +186,47 @@ static int limits_take_sample(struct limits *limits, struct sample *ret_sample)
 static bool limits_sample_exceeds(const struct limits *limits, const struct sample *sample)
 {
 	return (limits->sample_memory && sample->memory_bytes > limits->meter[LIMIT_MEMORY].limit) ||
-	       (limits->sample_cpu && sample->cpu_ns + limits->lost_ns >= limits->meter[LIMIT_CPU].limit);
+	       (limits->sample_cpu &&
+		sample->cpu_ns + limits->cpu_ns_missed_by_samples >= limits->meter[LIMIT_CPU].limit);
 }
 
 /*
  * Estimates cpu time that no process shows: that of children whose parent ignores SIGCHLD. If much is lost, samples are
  * taken as often as possible, and every running process is assumed to have run since the last sample.
  */
-static uint64_t limits_guess_lost_time(struct limits *limits, const struct sample *sample, uint64_t since_ns)
+static uint64_t limits_estimate_lost_cpu_time(struct limits *limits, const struct sample *sample, uint64_t since_ns)
 {
 	uint64_t running = sample->running < limits->cpus ? sample->running : limits->cpus;
-	uint64_t seen = sample->cpu_ns + limits->lost_ns - limits->meter[LIMIT_CPU].used;
+	uint64_t seen = sample->cpu_ns + limits->cpu_ns_missed_by_samples - limits->meter[LIMIT_CPU].used;
 
-	if (sample->loses_time && sample->cpu_ns + limits->lost_ns >= limits->meter[LIMIT_CPU].used &&
+	if (sample->loses_time && sample->cpu_ns + limits->cpu_ns_missed_by_samples >= limits->meter[LIMIT_CPU].used &&
 	    running * since_ns > seen)
-		limits->lost_ns += running * since_ns - seen;
-	return limits->lost_ns;
+		limits->cpu_ns_missed_by_samples += running * since_ns - seen;
+	return limits->cpu_ns_missed_by_samples;
 }
 
 static void limits_read_cpu(struct limits *limits, const struct sample *sample, uint64_t now_ns)
 {
 	struct limit_meter *meter = &limits->meter[LIMIT_CPU];
 	uint64_t since_ns = now_ns - limits->sampled_ns;
-	uint64_t used = sample->cpu_ns + limits_guess_lost_time(limits, sample, since_ns);
+	uint64_t used = sample->cpu_ns + limits_estimate_lost_cpu_time(limits, sample, since_ns);
 
 	if (used < meter->used)
 		used = meter->used;
 	if (sample->loses_time)
-		limits->cpu_step_ns = CPU_INTERVAL_MIN_NS;
+		limits->cpu_interval_max_ns = CPU_INTERVAL_MIN_NS;
 	else if (sample->running > 0 || used - meter->used >= since_ns / 8)
-		limits->cpu_step_ns = CPU_BUSY_INTERVAL_NS;
+		limits->cpu_interval_max_ns = CPU_SAMPLE_INTERVAL_BUSY_NS;
 	else
-		limits->cpu_step_ns = limits_clamp_value(limits->cpu_step_ns * 2, CPU_BUSY_INTERVAL_NS,
-							 CPU_IDLE_INTERVAL_NS);
+		limits->cpu_interval_max_ns = limits_clamp_value(
+			limits->cpu_interval_max_ns * 2, CPU_SAMPLE_INTERVAL_BUSY_NS, CPU_SAMPLE_INTERVAL_IDLE_NS);
 	limits_set_usage(meter, used, used);
 	if (used >= meter->limit)
-		limits_mark_exceeded(meter);
+		limits_mark_meter_exceeded(meter);
 }
 
 /* A sample is not taken at one instant, so a sample that would end the run is repeated. */
-static void limits_read_sample(struct limits *limits)
+static void limits_take_and_apply_sample(struct limits *limits)
 {
 	uint64_t begin_ns = io_read_clock_ns();
 	struct limit_meter *meter = limits->meter;
@@ -232,14 +236,14 @@ static void limits_read_sample(struct limits *limits)
 		return;
 	if (limits_sample_exceeds(limits, &sample)) {
 		if (limits->sandbox->memfds)
-			memfds_sweep(limits->sandbox->memfds);
+			memfds_free_unused(limits->sandbox->memfds);
 		if (limits_take_sample(limits, &sample) < 0)
 			return;
 	}
 	if (limits->sample_memory) {
 		limits_set_usage(&meter[LIMIT_MEMORY], sample.memory_bytes, sample.memory_bytes);
 		if (sample.memory_bytes > meter[LIMIT_MEMORY].limit)
-			limits_mark_exceeded(&meter[LIMIT_MEMORY]);
+			limits_mark_meter_exceeded(&meter[LIMIT_MEMORY]);
 	}
 	if (limits->sample_cpu)
 		limits_read_cpu(limits, &sample, begin_ns);
@@ -248,7 +252,7 @@ static void limits_read_sample(struct limits *limits)
 	if (limits->sample_tasks && sample.tasks >= meter[LIMIT_PIDS].limit)
 		meter[LIMIT_PIDS].hit = true;
 	limits->sampled_ns = begin_ns;
-	limits->cost_ns = io_read_clock_ns() - begin_ns;
+	limits->last_sample_took_ns = io_read_clock_ns() - begin_ns;
 }
 
 static void limits_read_forks(struct limits *limits)
@@ -259,7 +263,7 @@ static void limits_read_forks(struct limits *limits)
 	if (!forks)
 		return;
 	limits_set_usage(meter, forks_get_task_count(forks), forks_get_peak(forks));
-	meter->hit |= forks_get_refused(forks) > 0;
+	meter->hit |= forks_get_refused_count(forks) > 0;
 }
 
 /* ---- when ---- */
@@ -271,26 +275,26 @@ static uint64_t limits_get_cpu_wait_ns(const struct limits *limits)
 	uint64_t left = meter->limit > meter->used ? meter->limit - meter->used : 0;
 
 	return limits_clamp_value(left / limits->cpus, CPU_INTERVAL_MIN_NS,
-				  limits->sample_cpu ? limits->cpu_step_ns : MEASURE_NEVER / 2);
+				  limits->sample_cpu ? limits->cpu_interval_max_ns : LIMITS_MEASURE_NEVER / 2);
 }
 
 static uint64_t limits_get_memory_wait_ns(const struct limits *limits)
 {
 	const struct limit_meter *meter = &limits->meter[LIMIT_MEMORY];
 	uint64_t left = meter->limit > meter->used ? meter->limit - meter->used : 0;
-	uint64_t wait = limits_clamp_value(left / FILL_BYTES_PER_MS * NS_PER_MS, SAMPLE_INTERVAL_MIN_NS,
+	uint64_t wait = limits_clamp_value(left / MEMORY_FILL_BYTES_PER_MS * NS_PER_MS, SAMPLE_INTERVAL_MIN_NS,
 					   SAMPLE_INTERVAL_MAX_NS);
-	uint64_t rest = limits->cost_ns * SAMPLE_COST_FACTOR;
+	uint64_t rest = limits->last_sample_took_ns * SAMPLE_COST_FACTOR;
 
-	if (rest > COSTLY_SAMPLE_INTERVAL_MAX_NS)
-		rest = limits->cost_ns > COSTLY_SAMPLE_INTERVAL_MAX_NS ? limits->cost_ns
-			: COSTLY_SAMPLE_INTERVAL_MAX_NS;
+	if (rest > SAMPLE_INTERVAL_IF_COSTLY_MAX_NS)
+		rest = limits->last_sample_took_ns > SAMPLE_INTERVAL_IF_COSTLY_MAX_NS ? limits->last_sample_took_ns
+			: SAMPLE_INTERVAL_IF_COSTLY_MAX_NS;
 	return wait < rest ? rest : wait;
 }
 
 static void limits_plan_next_measurement(struct limits *limits, uint64_t now_ns)
 {
-	uint64_t wait = MEASURE_NEVER;
+	uint64_t wait = LIMITS_MEASURE_NEVER;
 
 	if (limits->meter[LIMIT_CPU].limit)
 		wait = limits_get_cpu_wait_ns(limits);
@@ -298,15 +302,16 @@ static void limits_plan_next_measurement(struct limits *limits, uint64_t now_ns)
 		wait = limits_get_memory_wait_ns(limits);
 	if (limits->sample_tasks && TASKS_INTERVAL_NS < wait)
 		wait = TASKS_INTERVAL_NS;
-	limits->next_ns = wait >= MEASURE_NEVER - now_ns ? MEASURE_NEVER : now_ns + wait;
+	limits->next_ns = wait >= LIMITS_MEASURE_NEVER - now_ns ? LIMITS_MEASURE_NEVER : now_ns + wait;
 }
 
 static void limits_measure_all(struct limits *limits)
 {
 	limits_read_cgroup(limits);
 	/* Once a limit has ended the run, another sample would only delay the kill. */
-	if (limits->ended == LIMIT_MAX && (limits->sample_memory || limits->sample_cpu || limits->sample_tasks))
-		limits_read_sample(limits);
+	if (limits->limit_that_ended_run == LIMIT_MAX &&
+	    (limits->sample_memory || limits->sample_cpu || limits->sample_tasks))
+		limits_take_and_apply_sample(limits);
 	limits_read_forks(limits);
 }
 
@@ -319,18 +324,19 @@ static void limits_measure_all(struct limits *limits)
 static void limits_count_open_files(struct limits *limits)
 {
 	struct limit_meter *meter = &limits->meter[LIMIT_MEMORY];
-	uint64_t opened = limits->sandbox->notes.files_opened, held = 0, left;
+	uint64_t opened = limits->sandbox->notes.files_opened_in_total, held = 0, left;
 
-	if (!meter->limit || limits->sample_memory || opened < limits->files_at)
+	if (!meter->limit || limits->sample_memory || opened < limits->recount_at_files_opened)
 		return;
 	if (opened > 0 && sample_count_open_files(limits->root_pid, &held) < 0)
 		held = opened;
-	limits->files_bytes = (held < opened ? held : opened) * HELD_DESCRIPTOR_BYTES;
+	limits->file_kernel_bytes = (held < opened ? held : opened) * HELD_KERNEL_BYTES_PER_DESCRIPTOR;
 	limits_read_cgroup(limits);
-	if (limits->files_bytes > meter->limit)
-		limits_mark_exceeded(meter);
-	left = limits->files_bytes < meter->limit ? meter->limit - limits->files_bytes : 0;
-	limits->files_at = opened + FILES_RECOUNT_MIN + left / 4 / HELD_DESCRIPTOR_BYTES;
+	if (limits->file_kernel_bytes > meter->limit)
+		limits_mark_meter_exceeded(meter);
+	left = limits->file_kernel_bytes < meter->limit ? meter->limit - limits->file_kernel_bytes : 0;
+	limits->recount_at_files_opened =
+		opened + OPEN_FILES_RECOUNT_AFTER_MIN + left / 4 / HELD_KERNEL_BYTES_PER_DESCRIPTOR;
 }
 
 static void limits_read_disk(struct limits *limits, uint64_t now_ns)
@@ -341,14 +347,14 @@ static void limits_read_disk(struct limits *limits, uint64_t now_ns)
 
 	if (!disk)
 		return;
-	ends = disk_measure_due(disk, now_ns);
+	ends = disk_measure_due_files(disk, now_ns);
 	if (meter->limit)
 		limits_set_usage(meter, disk_get_used_bytes(disk), disk_get_peak_bytes(disk));
 	if (ends)
-		limits_mark_exceeded(meter);
+		limits_mark_meter_exceeded(meter);
 }
 
-static void limits_read_audit(struct limits *limits)
+static void limits_measure_log_size(struct limits *limits)
 {
 	struct limit_meter *meter = &limits->meter[LIMIT_AUDIT];
 	uint64_t bytes = limits->sandbox->audit ? audit_get_size(limits->sandbox->audit) : 0;
@@ -357,44 +363,44 @@ static void limits_read_audit(struct limits *limits)
 		return; /* no log is kept */
 	limits_set_usage(meter, bytes, bytes);
 	if (meter->limit && bytes > meter->limit)
-		limits_mark_exceeded(meter);
+		limits_mark_meter_exceeded(meter);
 }
 
 /* Reads which limits of single processes, which the kernel enforces, were hit according to the handlers. */
-static void limits_read_handler_notes(struct limits *limits, int wait_status)
+static void limits_read_rlimits_hit(struct limits *limits, int wait_status)
 {
-	const struct limit_events *notes = &limits->sandbox->notes;
+	const struct rlimit_usage *notes = &limits->sandbox->notes;
 	struct limit_meter *files = &limits->meter[LIMIT_OPEN_FILES], *size = &limits->meter[LIMIT_FILE_SIZE];
 
 	if (notes->open_files > 0)
 		limits_set_usage(files, notes->open_files, notes->open_files);
-	files->hit |= notes->open_files_full && files->limit;
-	size->hit |= notes->file_size_passed && size->limit;
+	files->hit |= notes->open_files_limit_hit && files->limit;
+	size->hit |= notes->file_size_limit_hit && size->limit;
 	/* A SIGXFSZ sent by another process of the run looks the same. */
 	if (size->limit && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGXFSZ)
-		limits_mark_exceeded(size);
+		limits_mark_meter_exceeded(size);
 }
 
-static enum limit_kind limits_find_exceeded(struct limits *limits)
+static enum limit_kind limits_find_limit_to_end_run(struct limits *limits)
 {
-	for (enum limit_kind kind = 0; kind < LIMIT_MAX && limits->ended == LIMIT_MAX; kind++)
-		if (limits->meter[kind].ends)
-			limits->ended = kind;
-	return limits->ended;
+	for (enum limit_kind kind = 0; kind < LIMIT_MAX && limits->limit_that_ended_run == LIMIT_MAX; kind++)
+		if (limits->meter[kind].ends_run)
+			limits->limit_that_ended_run = kind;
+	return limits->limit_that_ended_run;
 }
 
 enum limit_kind limits_measure_due(struct limits *limits, uint64_t now_ns)
 {
-	if (limits->ended != LIMIT_MAX)
-		return limits->ended;
+	if (limits->limit_that_ended_run != LIMIT_MAX)
+		return limits->limit_that_ended_run;
 	limits_read_disk(limits, now_ns);
-	limits_read_audit(limits);
+	limits_measure_log_size(limits);
 	limits_count_open_files(limits);
 	if (now_ns >= limits->next_ns) {
 		limits_measure_all(limits);
 		limits_plan_next_measurement(limits, now_ns);
 	}
-	return limits_find_exceeded(limits);
+	return limits_find_limit_to_end_run(limits);
 }
 
 bool limits_have_ended_run(void *opaque)
@@ -402,12 +408,12 @@ bool limits_have_ended_run(void *opaque)
 	return limits_measure_due(opaque, io_read_clock_ns()) != LIMIT_MAX;
 }
 
-int limits_get_wait_ms(const struct limits *limits, uint64_t now_ns)
+int limits_get_next_measure_ms(const struct limits *limits, uint64_t now_ns)
 {
 	int disk_ms = limits->sandbox->disk ? disk_get_next_measure_ms(limits->sandbox->disk, now_ns) : -1, own_ms = -1;
 	uint64_t left_ns = limits->next_ns > now_ns ? limits->next_ns - now_ns : 0;
 
-	if (limits->next_ns != MEASURE_NEVER)
+	if (limits->next_ns != LIMITS_MEASURE_NEVER)
 		own_ms = (int)limits_clamp_value((left_ns + NS_PER_MS - 1) / NS_PER_MS, 0, 3600000);
 	return (unsigned)own_ms < (unsigned)disk_ms ? own_ms : disk_ms; /* -1 is the largest as an unsigned number */
 }
@@ -424,15 +430,15 @@ void limits_read_oom_event(struct limits *limits)
 
 void limits_measure_final(struct limits *limits)
 {
-	limits_read_disk(limits, MEASURE_NEVER);
-	limits_read_audit(limits);
+	limits_read_disk(limits, LIMITS_MEASURE_NEVER);
+	limits_measure_log_size(limits);
 }
 
-enum limit_kind limits_measure_at_end(struct limits *limits, int wait_status, bool alone)
+enum limit_kind limits_measure_before_final_kill(struct limits *limits, int wait_status, bool alone)
 {
-	limits->alone = alone;
+	limits->no_process_is_left = alone;
 	limits_measure_all(limits);
 	limits_measure_final(limits);
-	limits_read_handler_notes(limits, wait_status);
-	return limits_find_exceeded(limits);
+	limits_read_rlimits_hit(limits, wait_status);
+	return limits_find_limit_to_end_run(limits);
 }

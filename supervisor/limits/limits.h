@@ -30,7 +30,7 @@ struct limit_meter {
 	uint64_t peak;
 	bool known;     /* false: used and peak are not measured */
 	bool hit;
-	bool ends;      /* the limit was hit and ends the run */
+	bool ends_run;      /* the limit was hit and ends the run */
 };
 
 struct cgroup;
@@ -48,7 +48,7 @@ void limits_free(struct limits *limits);
 enum limit_kind limits_measure_due(struct limits *limits, uint64_t now_ns);
 
 /* Milliseconds until the next measurement is due; -1: nothing is sampled. */
-int limits_get_wait_ms(const struct limits *limits, uint64_t now_ns);
+int limits_get_next_measure_ms(const struct limits *limits, uint64_t now_ns);
 
 /* A descriptor that becomes readable at an OOM kill; -1: none. */
 int limits_get_oom_fd(const struct limits *limits);
@@ -59,7 +59,7 @@ void limits_read_oom_event(struct limits *limits);
  * Makes the last measurement before the rest of the process tree is killed. wait_status: the program's; 0: not reaped.
  * alone: no process is left. Returns what limits_measure_due() does.
  */
-enum limit_kind limits_measure_at_end(struct limits *limits, int wait_status, bool alone);
+enum limit_kind limits_measure_before_final_kill(struct limits *limits, int wait_status, bool alone);
 
 /* Takes the final sample of disk use and log size, after the process tree was killed. */
 void limits_measure_final(struct limits *limits);

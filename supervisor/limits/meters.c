@@ -15,7 +15,7 @@ static const struct {
 	[LIMIT_OPEN_FILES] = {"open_files", offsetof(struct policy_limits, open_files)},
 	[LIMIT_FILE_SIZE] = {"file_size", offsetof(struct policy_limits, file_size_bytes)},
 	[LIMIT_DISK] = {"disk", offsetof(struct policy_limits, disk_bytes)},
-	[LIMIT_AUDIT] = {"audit", offsetof(struct policy_limits, audit_get_size)},
+	[LIMIT_AUDIT] = {"audit", offsetof(struct policy_limits, audit_log_bytes)},
 };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == LIMIT_MAX, "each kind has a name and a limit");
 

@@ -5,23 +5,23 @@
  * RLIMIT_DATA stops processes that grow faster than samples are taken. It is far above the memory limit, because
  * private writable memory counts even if it is never touched: a JVM's heap, each thread's stack.
  */
-#define DATA_LIMIT_MIN_BYTES (UINT64_C(256) << 20)
-#define DATA_SLACK_MAX_BYTES (UINT64_C(1) << 30)
+#define RLIMIT_DATA_SLACK_MIN_BYTES (UINT64_C(256) << 20)
+#define RLIMIT_DATA_SLACK_MAX_BYTES (UINT64_C(1) << 30)
 /* Pages of address space for one page of page tables. Tables get at least 1 GiB: .NET reserves 256 GiB. */
-#define PAGES_PER_TABLE_PAGE 512
+#define MAPPED_PAGES_PER_PAGE_TABLE 512
 #define PAGE_TABLES_MIN_BYTES (UINT64_C(1) << 30)
 /*
  * No process shows descriptors that are in flight in unix sockets, and such a socket can hold 200 kB. The kernel lets a
  * user have as many in flight as one process may have open (unix_attach_fds).
  */
 #define MEMORY_PER_DESCRIPTOR (UINT64_C(64) << 10)
-#define DESCRIPTORS_MIN 1024
+#define RLIMIT_NOFILE_MIN 1024
 /*
  * Queued signals and timers take 0.3 kB each and are counted by user, so the user's other processes need some as well.
  * The kernel's default grows with the machine's memory.
  */
-#define PENDING_SIGNALS_MAX 16384
-#define SUPERVISOR_TASKS 2 /* the supervisor and its watchdog, which belong to the same user */
+#define RLIMIT_SIGPENDING_MAX 16384
+#define RLIMIT_NPROC_SUPERVISOR_TASKS 2 /* the supervisor and its watchdog, which belong to the same user */
 
 /* Caps soft and hard limit, because a program may raise its soft limit up to the hard limit. */
 static struct rlimit rlimits_cap_both(uint64_t limit, rlim_t most)
@@ -33,21 +33,21 @@ static struct rlimit rlimits_cap_both(uint64_t limit, rlim_t most)
 
 static uint64_t rlimits_get_data_bytes(uint64_t memory)
 {
-	uint64_t slack = memory < DATA_SLACK_MAX_BYTES / 4 ? memory * 4 : DATA_SLACK_MAX_BYTES;
+	uint64_t slack = memory < RLIMIT_DATA_SLACK_MAX_BYTES / 4 ? memory * 4 : RLIMIT_DATA_SLACK_MAX_BYTES;
 
-	if (slack < DATA_LIMIT_MIN_BYTES)
-		slack = DATA_LIMIT_MIN_BYTES;
+	if (slack < RLIMIT_DATA_SLACK_MIN_BYTES)
+		slack = RLIMIT_DATA_SLACK_MIN_BYTES;
 	return memory < UINT64_MAX - slack ? memory + slack : memory;
 }
 
 /* Limits address space, and so page tables: no counter shows mappings of zero pages and of files. */
-static uint64_t rlimits_get_space_bytes(uint64_t memory)
+static uint64_t rlimits_get_address_space_bytes(uint64_t memory)
 {
 	uint64_t tables = rlimits_get_data_bytes(memory);
 
 	if (tables < PAGE_TABLES_MIN_BYTES)
 		tables = PAGE_TABLES_MIN_BYTES;
-	return tables < UINT64_MAX / PAGES_PER_TABLE_PAGE ? tables * PAGES_PER_TABLE_PAGE : UINT64_MAX;
+	return tables < UINT64_MAX / MAPPED_PAGES_PER_PAGE_TABLE ? tables * MAPPED_PAGES_PER_PAGE_TABLE : UINT64_MAX;
 }
 
 static struct launch_rlimit rlimits_cap_at_own(int resource, uint64_t limit)
@@ -67,8 +67,8 @@ static struct rlimit rlimits_make_open_files(const struct policy_limits *limits,
 		return rlimits_cap_both(limits->open_files, own->rlim_max);
 	if (!sampled || !limits->memory_bytes)
 		return *own;
-	if (most < DESCRIPTORS_MIN)
-		most = DESCRIPTORS_MIN;
+	if (most < RLIMIT_NOFILE_MIN)
+		most = RLIMIT_NOFILE_MIN;
 	return (struct rlimit){.rlim_cur = own->rlim_cur < most ? own->rlim_cur : most,
 			       .rlim_max = own->rlim_max < most ? own->rlim_max : most};
 }
@@ -80,14 +80,15 @@ static struct launch_rlimit rlimits_make_pending_signals(void)
 	struct rlimit own = {RLIM_INFINITY, RLIM_INFINITY};
 
 	(void)getrlimit(RLIMIT_SIGPENDING, &own); /* cannot fail */
-	result.limit = rlimits_cap_both(own.rlim_max / 2, PENDING_SIGNALS_MAX);
+	result.limit = rlimits_cap_both(own.rlim_max / 2, RLIMIT_SIGPENDING_MAX);
 	if (own.rlim_cur < result.limit.rlim_cur)
 		result.limit.rlim_cur = own.rlim_cur;
 	return result;
 }
 
 size_t rlimits_build(const struct policy_limits *limits, const struct rlimit *open_files,
-		     const struct rlimits_fallback *fallback, struct launch_rlimit ret_rlimit[LAUNCH_RLIMITS_MAX])
+		     const struct rlimits_without_cgroups *fallback,
+		     struct launch_rlimit ret_rlimit[LAUNCH_RLIMITS_MAX])
 {
 	struct launch_rlimit *at = ret_rlimit;
 
@@ -100,9 +101,9 @@ size_t rlimits_build(const struct policy_limits *limits, const struct rlimit *op
 		*at++ = rlimits_cap_at_own(RLIMIT_CPU, limits->cpu_ns / NS_PER_S + 2);
 	if (fallback->memory && limits->memory_bytes) {
 		*at++ = rlimits_cap_at_own(RLIMIT_DATA, rlimits_get_data_bytes(limits->memory_bytes));
-		*at++ = rlimits_cap_at_own(RLIMIT_AS, rlimits_get_space_bytes(limits->memory_bytes));
+		*at++ = rlimits_cap_at_own(RLIMIT_AS, rlimits_get_address_space_bytes(limits->memory_bytes));
 	}
-	if (fallback->tasks && limits->pids && limits->pids < UINT64_MAX - SUPERVISOR_TASKS)
-		*at++ = rlimits_cap_at_own(RLIMIT_NPROC, limits->pids + SUPERVISOR_TASKS);
+	if (fallback->tasks && limits->pids && limits->pids < UINT64_MAX - RLIMIT_NPROC_SUPERVISOR_TASKS)
+		*at++ = rlimits_cap_at_own(RLIMIT_NPROC, limits->pids + RLIMIT_NPROC_SUPERVISOR_TASKS);
 	return (size_t)(at - ret_rlimit);
 }

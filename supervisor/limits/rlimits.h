@@ -10,7 +10,7 @@
 #include "supervisor/launch.h"
 
 /* What has to be limited although no control group does. */
-struct rlimits_fallback {
+struct rlimits_without_cgroups {
 	bool cpu;    /* each process gets a resource limit; likewise for `memory` and `tasks` */
 	bool memory; /* also: calls that make memory which no process shows are judged */
 	bool tasks;  /* RLIMIT_NPROC, which counts by user; only with the run's own user namespace */
@@ -22,6 +22,7 @@ struct rlimits_fallback {
  * a limit. No limit exceeds callgate's own, because raising one needs a capability.
  */
 size_t rlimits_build(const struct policy_limits *limits, const struct rlimit *open_files,
-		     const struct rlimits_fallback *fallback, struct launch_rlimit ret_rlimit[LAUNCH_RLIMITS_MAX]);
+		     const struct rlimits_without_cgroups *fallback,
+		     struct launch_rlimit ret_rlimit[LAUNCH_RLIMITS_MAX]);
 
 #endif

@@ -16,11 +16,11 @@
 
 struct sample_process {
 	pid_t pid;
-	pid_t shown_by; /* the thread whose files in /proc show the memory: see held_find_shown_thread() */
+	pid_t shown_by; /* the thread whose files in /proc show the memory: see held_find_thread_showing_memory() */
 	struct procstat stat;
 	uint64_t own_ns; /* cpu time of the process's threads */
-	bool lends;      /* a vfork child runs in the process's memory */
-	bool borrows;    /* the process is a vfork child in its parent's memory */
+	bool lends_memory_to_vfork_child;      /* a vfork child runs in the process's memory */
+	bool borrows_memory_by_vfork;    /* the process is a vfork child in its parent's memory */
 };
 
 /* The memory of one process, in bytes. */
@@ -45,7 +45,7 @@ static bool sample_read_process(pid_t pid, struct sample_process *ret_process)
 	*ret_process = (struct sample_process){.pid = pid, .own_ns = sample_read_process_cpu_ns(pid)};
 	if (procstat_read(pid, stat) < 0)
 		return false;
-	ret_process->shown_by = held_find_shown_thread(pid, stat->state, stat->threads);
+	ret_process->shown_by = held_find_thread_showing_memory(pid, stat->state, stat->threads);
 	return ret_process->shown_by == pid || procstat_read(ret_process->shown_by, stat) == 0;
 }
 
@@ -61,7 +61,7 @@ static int sample_list_processes(pid_t root, struct sample_list *ret_list)
 	if (!list.process)
 		error = -ENOMEM;
 	for (size_t i = 0; error == 0 && i < tree.count; i++)
-		list.count += tree.entry[i].place == PROCTREE_BELOW &&
+		list.count += tree.entry[i].place == PROCTREE_DESCENDANT &&
 			      sample_read_process(tree.entry[i].pid, &list.process[list.count]);
 	proctree_release(&tree);
 	*ret_list = list;
@@ -112,16 +112,16 @@ static int sample_compare_pids(const void *a, const void *b)
  * Whether the process is a vfork child, which runs in its parent's memory while the parent waits. Its pages count as
  * the parent's. A parent waits for one such child at a time, so another child of the same size has its own memory.
  */
-static bool sample_borrows_memory(const struct sample_list *list, const struct sample_process *process)
+static bool sample_process_is_vfork_child(const struct sample_list *list, const struct sample_process *process)
 {
 	const struct sample_process key = {.pid = process->stat.parent};
 	struct sample_process *parent = bsearch(&key, list->process, list->count, sizeof(key), sample_compare_pids);
 
-	if (!parent || parent->lends || parent->stat.state != 'D' ||
+	if (!parent || parent->lends_memory_to_vfork_child || parent->stat.state != 'D' ||
 	    parent->stat.vsize_bytes != process->stat.vsize_bytes ||
 	    parent->stat.rss_pages != process->stat.rss_pages)
 		return false;
-	parent->lends = true;
+	parent->lends_memory_to_vfork_child = true;
 	return true;
 }
 
@@ -135,27 +135,27 @@ static uint64_t sample_measure_page_tables(const struct sample_list *list)
 	char text[4096];
 
 	for (size_t i = 0; i < list->count; i++)
-		if (!list->process[i].borrows &&
+		if (!list->process[i].borrows_memory_by_vfork &&
 		    procstat_read_file(list->process[i].shown_by, "status", text, sizeof(text)) > 0)
 			sum += sample_parse_kilobytes(text, "VmPTE");
 	return sum;
 }
 
 /* Measures memory exactly. Each address space counts once. */
-static uint64_t sample_measure_exact_memory(const struct sample_list *list, const struct sample_wanted *wanted)
+static uint64_t sample_measure_exact_memory(const struct sample_list *list, const struct sample_request *wanted)
 {
 	uint64_t tables, areas = 0;
 	struct process_memory sum = {0};
 
 	for (size_t i = 0; i < list->count; i++)
-		list->process[i].borrows = sample_borrows_memory(list, &list->process[i]);
+		list->process[i].borrows_memory_by_vfork = sample_process_is_vfork_child(list, &list->process[i]);
 	tables = sample_measure_page_tables(list);
-	if (tables > wanted->enough_bytes)
+	if (tables > wanted->page_tables_enough_bytes)
 		return tables;
 	for (size_t i = 0; i < list->count; i++) {
 		struct process_memory one;
 
-		if (list->process[i].borrows)
+		if (list->process[i].borrows_memory_by_vfork)
 			continue;
 		one = sample_read_process_memory(list->process[i].shown_by);
 		sum.private_bytes += one.private_bytes;
@@ -163,7 +163,7 @@ static uint64_t sample_measure_exact_memory(const struct sample_list *list, cons
 		areas += held_count_lines(list->process[i].shown_by, "maps");
 	}
 	/* Mapped shared pages may be part of wanted->shared_bytes: the larger of the two counts, not their sum. */
-	return tables + areas * HELD_AREA_BYTES + sum.private_bytes +
+	return tables + areas * HELD_KERNEL_BYTES_PER_MAPPING + sum.private_bytes +
 	       (sum.shared_bytes > wanted->shared_bytes ? sum.shared_bytes : wanted->shared_bytes);
 }
 
@@ -233,13 +233,13 @@ static void sampler_remember_usage(struct sampler *sampler, const struct sample_
  * Reads the root's reaped children first, then processes by ascending pid. So a process that is reaped meanwhile is
  * missed, and not counted twice.
  */
-int sample_measure_process_tree(struct sampler *sampler, const struct sample_wanted *wanted, struct sample *ret_sample)
+int sample_measure_process_tree(struct sampler *sampler, const struct sample_request *wanted, struct sample *ret_sample)
 {
 	struct sample sample = {.cpu_ns = sample_read_reaped_cpu_ns(), .memory_bytes = wanted->shared_bytes};
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
 	uint64_t size = 0, descriptors = 0, most = 0, kernel;
 	struct sample_list now = {0};
-	int error = wanted->alone ? 0 : sample_list_processes(wanted->root, &now);
+	int error = wanted->has_no_descendants ? 0 : sample_list_processes(wanted->root, &now);
 
 	if (error < 0) {
 		sample_list_release(&now);
@@ -251,7 +251,7 @@ int sample_measure_process_tree(struct sampler *sampler, const struct sample_wan
 
 		sample.cpu_ns += stat->child_ticks * tick_ns + now.process[i].own_ns;
 		sample.tasks += stat->threads;
-		if (wanted->near_bytes != UINT64_MAX)
+		if (wanted->measure_exactly_from_bytes != UINT64_MAX)
 			descriptors += held_count_descriptors(now.process[i].shown_by, &process_most);
 		most += process_most;
 		sample.memory_bytes += stat->rss_pages * page;
@@ -259,11 +259,11 @@ int sample_measure_process_tree(struct sampler *sampler, const struct sample_wan
 		size += stat->vsize_bytes;
 	}
 	/* Buffers, shared mappings and swap are measured only if they could reach near_bytes at all. */
-	kernel = sample.tasks * HELD_TASK_BYTES + descriptors * HELD_DESCRIPTOR_BYTES;
-	if (sample.memory_bytes + most * wanted->buffer_bytes > wanted->near_bytes)
+	kernel = sample.tasks * HELD_KERNEL_BYTES_PER_TASK + descriptors * HELD_KERNEL_BYTES_PER_DESCRIPTOR;
+	if (sample.memory_bytes + most * wanted->buffer_bytes > wanted->measure_exactly_from_bytes)
 		kernel += sample_measure_buffers(&now);
 	sample.memory_bytes += kernel;
-	if (sample.memory_bytes > wanted->near_bytes || size > wanted->near_bytes)
+	if (sample.memory_bytes > wanted->measure_exactly_from_bytes || size > wanted->measure_exactly_from_bytes)
 		sample.memory_bytes = kernel + sample_measure_exact_memory(&now, wanted);
 	sampler_remember_usage(sampler, &now);
 	/* /proc/PID/stat rounds each of the two times of children down, by up to one tick. */

@@ -10,11 +10,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct sample_wanted {
+struct sample_request {
 	pid_t root;             /* the calling process */
-	bool alone;             /* `root` has no descendants, so only reaped children count */
-	uint64_t near_bytes;    /* above this memory is measured exactly: pages that processes share count once */
-	uint64_t enough_bytes;  /* if page tables exceed this, mapped memory is not measured */
+	bool has_no_descendants;             /* `root` has no descendants, so only reaped children count */
+	/* above this memory is measured exactly: pages that processes share count once */
+	uint64_t measure_exactly_from_bytes;
+	uint64_t page_tables_enough_bytes;  /* if page tables exceed this, mapped memory is not measured */
 	uint64_t buffer_bytes;  /* most bytes that a descriptor can hold; decides whether buffers are measured */
 	uint64_t shared_bytes;  /* shared memory without a page in any process: syscalls/account/memfds.h */
 };
@@ -45,7 +46,8 @@ struct sample {
 };
 
 /* Takes a sample. 0, or -errno when /proc cannot be listed. */
-int sample_measure_process_tree(struct sampler *sampler, const struct sample_wanted *wanted, struct sample *ret_sample);
+int sample_measure_process_tree(struct sampler *sampler, const struct sample_request *wanted,
+				struct sample *ret_sample);
 
 /* Descriptors and memory areas of all descendants of root: an upper bound of their open files. 0 or -errno. */
 int sample_count_open_files(pid_t root, uint64_t *ret_files);

@@ -15,7 +15,7 @@ static int blob_read_argv(const struct call *call, uint64_t addr, struct buf *ar
 	uint64_t step[ARGV_POINTERS_PER_READ];
 
 	while (addr && argv->len / sizeof(*step) < ARGV_POINTERS_MAX) {
-		ssize_t got = call->sandbox->guest->read(call->tid, addr + argv->len, step, sizeof(step));
+		ssize_t got = call->sandbox->target_memory->read(call->tid, addr + argv->len, step, sizeof(step));
 		size_t have = got < 0 ? 0 : (size_t)got / sizeof(*step), used = 0;
 
 		if (have == 0)
@@ -90,7 +90,7 @@ int blob_build_for_exec(const struct call *call, const struct exec_plan *plan, s
 	return 0;
 }
 
-void blob_relocate_array(struct trace_blob *blob, uint64_t addr)
+void blob_relocate_argv_pointers(struct trace_blob *blob, uint64_t addr)
 {
 	uint64_t *pointer = (void *)blob->bytes; /* aligned, because malloc(3) made it */
 

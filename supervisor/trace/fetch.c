@@ -62,7 +62,7 @@ int fetch_make_thread_send(struct tracer *tracer, struct pending *pending)
 	r = fetch_send_message(&injection);
 	pending->fetched_fd = r < 0 ? r : fetch_receive_descriptor(pending->near_fd);
 	(void)close(steal_fd(&pending->near_fd));
-	arch_rewind_call(&injection.behind, pending->row->nr, pending->arg);
+	arch_rewind_call(&injection.registers_behind_call, pending->row->nr, pending->arg);
 	return inject_restore_thread(&injection);
 }
 
@@ -73,7 +73,7 @@ int fetch_start_call(struct tracer *tracer, const struct call *call)
 	struct pending *pending;
 	int pair[2], r;
 
-	if (tracer->fetches >= tracer->fetches_most)
+	if (tracer->fetches >= tracer->fetches_max)
 		return -EAGAIN;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
@@ -82,7 +82,8 @@ int fetch_start_call(struct tracer *tracer, const struct call *call)
 	r = pending_seize_with_carrier(tracer, call, steal_fd(&far), &pending);
 	if (r < 0)
 		return r;
-	pending->kind = PENDING_FETCH; /* NOLINT(clang-analyzer-core*): the analyzer takes a failure for 0 */
+	/* NOLINT(clang-analyzer-core*): the analyzer takes a failure for 0 */
+	pending->kind = PENDING_SEND_DESCRIPTOR_TO_US;
 	tracer->fetches++;
 	pending->wanted = (int)call->outcome.value;
 	pending->near_fd = steal_fd(&near);
@@ -92,9 +93,9 @@ int fetch_start_call(struct tracer *tracer, const struct call *call)
 
 bool trace_take_fetched_fd(struct tracer *tracer, pid_t tid, int nr, const __u64 *args, int *ret_fd)
 {
-	struct pending *pending = tracer->pending ? pending_find_restarted(tracer, tid, nr, args) : NULL;
+	struct pending *pending = tracer->pending ? pending_find_entry_of_restart(tracer, tid, nr, args) : NULL;
 
-	if (!pending || pending->kind != PENDING_FETCH)
+	if (!pending || pending->kind != PENDING_SEND_DESCRIPTOR_TO_US)
 		return false;
 	/* Returns a duplicate, because an older kernel may restart the call once more (skip_interrupt). */
 	*ret_fd = pending->fetched_fd < 0 ? pending->fetched_fd : fcntl(pending->fetched_fd, F_DUPFD_CLOEXEC, 0);

@@ -22,15 +22,16 @@
 #define STACK_ALIGN 16u
 #define VDSO_BYTES_MAX 65536u
 #define MAPS_BYTES_MAX (8u << 20)
-#define STEP_YIELDS_MAX 200u           /* a step takes microseconds if the thread gets a CPU */
-#define STEP_MAX_NS UINT64_C(2000000000) /* none of the injected calls can block, so a longer step is an attack */
-#define STARVED_STEP_MAX_NS UINT64_C(10000000000) /* most time for a thread of low priority on a busy machine */
+#define INJECT_STEP_YIELDS_MAX 200u           /* a step takes microseconds if the thread gets a CPU */
+/* none of the injected calls can block, so a longer step is an attack */
+#define INJECT_STEP_MAX_NS UINT64_C(2000000000)
+#define INJECT_STARVED_STEP_MAX_NS UINT64_C(10000000000) /* most time for a thread of low priority on a busy machine */
 /* More stray stops than STRAY_STOPS_MAX after this time are a flood of signals, or the program's code was changed. */
 #define STRAY_STOPS_NS UINT64_C(250000000)
 #define STRAY_STOPS_MAX 32u
 #define SIGNAL_BIT(number) (UINT64_C(1) << ((number) - 1))
 /* Signals that the kernel forces on a thread: if blocked, they kill it or reset its handler. SIGTRAP ends a step. */
-#define FAULT_SIGNALS                                                                                                \
+#define INJECT_FORCED_SIGNALS                                                                                    \
 	(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGSYS))
 
 /* Whether a step may take longer. False also if a limit has ended the run. */
@@ -43,8 +44,8 @@ static bool inject_step_may_wait(const struct injection *injection, uint64_t beg
 
 	if (sandbox->is_over && sandbox->is_over(sandbox->memory.meter))
 		return false;
-	return waited_ns < STEP_MAX_NS || (waited_ns < STARVED_STEP_MAX_NS && procstat_read(tid, &stat) == 0 &&
-					   stat.state == 'R');
+	return waited_ns < INJECT_STEP_MAX_NS ||
+	       (waited_ns < INJECT_STARVED_STEP_MAX_NS && procstat_read(tid, &stat) == 0 && stat.state == 'R');
 }
 
 /*
@@ -62,7 +63,7 @@ static int inject_await_stop(const struct injection *injection, int *ret_status)
 			return -ESRCH;
 		if (info.si_pid == tid)
 			break;
-		if (tries < STEP_YIELDS_MAX)
+		if (tries < INJECT_STEP_YIELDS_MAX)
 			(void)sched_yield();
 		else if (inject_step_may_wait(injection, begin_ns))
 			(void)nanosleep(&(const struct timespec){.tv_nsec = 50000}, NULL);
@@ -97,9 +98,9 @@ static int inject_single_step(struct injection *injection)
 		if (r < 0)
 			return r;
 		if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP &&
-		    arch_get_pc(&now) == arch_get_pc(&injection->behind))
+		    arch_get_pc(&now) == arch_get_pc(&injection->registers_behind_call))
 			return 0;
-		if (++injection->strays > STRAY_STOPS_MAX && io_read_clock_ns() > injection->end_ns)
+		if (++injection->stray_stops > STRAY_STOPS_MAX && io_read_clock_ns() > injection->end_ns)
 			return kill(tid, SIGKILL) < 0 ? -errno : -ESRCH;
 		if (status >> 16 != 0)
 			continue; /* a group stop, which is reported again after the detach */
@@ -107,7 +108,7 @@ static int inject_single_step(struct injection *injection)
 		if (WSTOPSIG(status) == SIGSTOP)
 			pass = SIGSTOP;
 		else
-			injection->held[(unsigned)WSTOPSIG(status) % INJECT_SIGNALS] = true;
+			injection->arrived_signals[(unsigned)WSTOPSIG(status) % INJECT_SIGNAL_NUMBERS_END] = true;
 	}
 }
 
@@ -118,7 +119,7 @@ int64_t inject_syscall(struct injection *injection, long nr, uint64_t a, uint64_
 
 int64_t inject_syscall_with_args(struct injection *injection, long nr, const uint64_t arg[6])
 {
-	struct arch_regs regs = injection->behind;
+	struct arch_regs regs = injection->registers_behind_call;
 	int r;
 
 	arch_rewind_call(&regs, (int)nr, arg);
@@ -133,12 +134,12 @@ int64_t inject_syscall_with_args(struct injection *injection, long nr, const uin
 /* Blocks all signals but those that the kernel forces on a thread. */
 static int inject_block_signals(struct injection *injection)
 {
-	uint64_t mask = ~(FAULT_SIGNALS | SIGNAL_BIT(SIGTRAP));
+	uint64_t mask = ~(INJECT_FORCED_SIGNALS | SIGNAL_BIT(SIGTRAP));
 	pid_t tid = injection->pending->tid;
 
-	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(mask), &injection->mask) < 0)
+	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(mask), &injection->signal_mask) < 0)
 		return -errno;
-	mask |= injection->mask & FAULT_SIGNALS;
+	mask |= injection->signal_mask & INJECT_FORCED_SIGNALS;
 	return ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask) < 0 ? -errno : 0;
 }
 
@@ -148,10 +149,10 @@ int inject_prepare_thread(const struct tracer *tracer, const struct pending *pen
 
 	*ret_injection =
 		(struct injection){.tracer = tracer, .pending = pending, .end_ns = io_read_clock_ns() + STRAY_STOPS_NS};
-	r = arch_read_regs(pending->tid, &ret_injection->behind);
+	r = arch_read_regs(pending->tid, &ret_injection->registers_behind_call);
 	if (r < 0)
 		return r;
-	if (!arch_is_last_call(&ret_injection->behind, pending->row->nr))
+	if (!arch_is_last_call(&ret_injection->registers_behind_call, pending->row->nr))
 		return -EINTR; /* the thread was killed: nothing else makes it leave its call */
 	return inject_block_signals(ret_injection);
 }
@@ -177,7 +178,7 @@ static uint64_t inject_find_vdso_call(const struct injection *injection)
 	}
 	if (end <= start)
 		return 0;
-	len = injection->tracer->sandbox->guest->read(injection->pending->tid, start, code,
+	len = injection->tracer->sandbox->target_memory->read(injection->pending->tid, start, code,
 						      end - start < VDSO_BYTES_MAX ? end - start : VDSO_BYTES_MAX);
 	at = len > 0 ? arch_find_call(code, (size_t)len, false) : 0;
 	return at ? start + at : 0;
@@ -186,10 +187,10 @@ static uint64_t inject_find_vdso_call(const struct injection *injection)
 /* Finds where to inject a call: mostly the thread is behind a system call instruction, because it waits in a call. */
 static uint64_t inject_find_call(const struct injection *injection)
 {
-	uint64_t pc = arch_get_pc(&injection->before);
+	uint64_t pc = arch_get_pc(&injection->regs_before);
 	uint8_t code[4];
 
-	if (memory_copy_in(injection->tracer->sandbox->guest, injection->pending->tid, pc - sizeof(code), code,
+	if (memory_copy_in(injection->tracer->sandbox->target_memory, injection->pending->tid, pc - sizeof(code), code,
 			   sizeof(code)) == 0 &&
 	    arch_find_call(code, sizeof(code), true))
 		return pc;
@@ -202,33 +203,34 @@ int inject_prepare_anywhere(const struct tracer *tracer, const struct pending *p
 	uint64_t at;
 	int r;
 
-	*ret_injection = (struct injection){.tracer = tracer, .pending = pending, .anywhere = true,
+	*ret_injection = (struct injection){.tracer = tracer, .pending = pending, .restores_before = true,
 					    .end_ns = io_read_clock_ns() + STRAY_STOPS_NS};
-	r = arch_read_regs(pending->tid, &ret_injection->before);
+	r = arch_read_regs(pending->tid, &ret_injection->regs_before);
 	if (r < 0)
 		return r;
 	at = inject_find_call(ret_injection);
 	if (!at)
 		return -ENOEXEC;
-	ret_injection->behind = ret_injection->before;
-	arch_set_pc(&ret_injection->behind, at);
+	ret_injection->registers_behind_call = ret_injection->regs_before;
+	arch_set_pc(&ret_injection->registers_behind_call, at);
 	return inject_block_signals(ret_injection);
 }
 
 int inject_restore_thread(struct injection *injection)
 {
 	const struct pending *pending = injection->pending;
-	int r = arch_write_regs(pending->tid, injection->anywhere ? &injection->before : &injection->behind);
+	int r = arch_write_regs(pending->tid, injection->restores_before ? &injection->regs_before
+									 : &injection->registers_behind_call);
 
-	if (ptrace(PTRACE_SETSIGMASK, pending->tid, sizeof(injection->mask), &injection->mask) < 0)
+	if (ptrace(PTRACE_SETSIGMASK, pending->tid, sizeof(injection->signal_mask), &injection->signal_mask) < 0)
 		r = -errno;
-	for (int number = 1; number < (int)INJECT_SIGNALS; number++)
-		if (injection->held[number])
+	for (int number = 1; number < (int)INJECT_SIGNAL_NUMBERS_END; number++)
+		if (injection->arrived_signals[number])
 			(void)syscall(SYS_tgkill, pending->tgid, pending->tid, number); /* fails for a dead thread */
 	return r;
 }
 
-int64_t inject_run_and_set_result(const struct tracer *tracer, const struct pending *pending,
+int64_t inject_calls_and_set_result(const struct tracer *tracer, const struct pending *pending,
 				  int64_t (*run)(struct injection *))
 {
 	struct injection injection;
@@ -237,7 +239,7 @@ int64_t inject_run_and_set_result(const struct tracer *tracer, const struct pend
 	if (result < 0)
 		return result;
 	result = run(&injection);
-	arch_set_result(&injection.behind, result);
+	arch_set_result(&injection.registers_behind_call, result);
 	(void)inject_restore_thread(&injection); /* fails only for a dead thread */
 	return result;
 }
@@ -245,7 +247,7 @@ int64_t inject_run_and_set_result(const struct tracer *tracer, const struct pend
 /* Writes target memory. Since Linux 6.5 process_vm_writev(2) does not grow a stack, but PTRACE_POKEDATA does. */
 int inject_write_memory(const struct tracer *tracer, pid_t tid, uint64_t addr, const void *bytes, size_t len)
 {
-	const struct memory_ops *guest = tracer->sandbox->guest;
+	const struct memory_ops *guest = tracer->sandbox->target_memory;
 
 	if (memory_copy_out(guest, tid, addr, bytes, len) == 0)
 		return 0;
@@ -256,7 +258,7 @@ int inject_write_memory(const struct tracer *tracer, pid_t tid, uint64_t addr, c
 
 uint64_t inject_find_stack_room(const struct injection *injection, size_t size)
 {
-	uint64_t addr = arch_get_stack(&injection->behind) - arch_get_red_zone_bytes() - size;
+	uint64_t addr = arch_get_stack(&injection->registers_behind_call) - arch_get_red_zone_bytes() - size;
 
 	return addr - addr % STACK_ALIGN;
 }

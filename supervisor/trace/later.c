@@ -7,7 +7,7 @@
 #include "supervisor/trace/private.h"
 
 /* The entry of an exec that another thread of the process is performing, or NULL. */
-static struct pending *later_find_exec(const struct tracer *tracer, pid_t tgid, pid_t tid)
+static struct pending *later_find_exec_of_other_thread(const struct tracer *tracer, pid_t tgid, pid_t tid)
 {
 	struct pending *pending = tracer->pending;
 
@@ -25,8 +25,8 @@ static void later_interrupt_exec(struct pending *busy)
 
 bool later_call_must_wait(const struct tracer *tracer, const struct call *call)
 {
-	return pending_is_stale(pending_find_newest(tracer, call->tid)) ||
-	       later_find_exec(tracer, call->task->tgid, call->tid);
+	return pending_tid_may_be_reused(pending_find_newest(tracer, call->tid)) ||
+	       later_find_exec_of_other_thread(tracer, call->task->tgid, call->tid);
 }
 
 void later_free(struct later *later)
@@ -36,9 +36,9 @@ void later_free(struct later *later)
 	free(later);
 }
 
-int later_queue_call(struct tracer *tracer, struct call *call)
+int later_queue_call_until_exec_ends(struct tracer *tracer, struct call *call)
 {
-	struct pending *busy = later_find_exec(tracer, call->task->tgid, call->tid);
+	struct pending *busy = later_find_exec_of_other_thread(tracer, call->task->tgid, call->tid);
 	struct later *later = calloc(1, sizeof(*later));
 
 	if (!later)
@@ -47,7 +47,7 @@ int later_queue_call(struct tracer *tracer, struct call *call)
 	call->outcome.exec = NULL;
 	call->outcome.fd = -1;
 	for (size_t i = 0; i < sizeof(call->place) / sizeof(call->place[0]); i++)
-		place_fix_copy(&later->call.place[i], &call->place[i]);
+		place_fix_rest_after_assignment(&later->call.place[i], &call->place[i]);
 	later->task = *call->task;
 	later->task.exe = NULL;
 	later->call.task = &later->task;
@@ -58,11 +58,11 @@ int later_queue_call(struct tracer *tracer, struct call *call)
 	return 0;
 }
 
-struct later *later_take_ready_call(struct tracer *tracer, bool *ret_awaited)
+struct later *later_dequeue_ready_call(struct tracer *tracer, bool *ret_awaited)
 {
 	for (struct later **link = &tracer->later; *link; link = &(*link)->next) {
 		struct later *later = *link;
-		struct answer answer = answer_make_for_later(&later->call);
+		struct answer answer = answer_make_for_later_response(&later->call);
 
 		*ret_awaited = answer_is_awaited(&answer);
 		if (*ret_awaited && later_call_must_wait(tracer, &later->call))
@@ -73,10 +73,10 @@ struct later *later_take_ready_call(struct tracer *tracer, bool *ret_awaited)
 	return NULL;
 }
 
-bool later_hold_stop(const struct tracer *tracer, struct pending *pending, int status)
+bool later_keep_stop_during_exec(const struct tracer *tracer, struct pending *pending, int status)
 {
 	pid_t pid = pending->tid;
-	struct pending *busy = pid == pending->tgid ? later_find_exec(tracer, pid, pid) : NULL;
+	struct pending *busy = pid == pending->tgid ? later_find_exec_of_other_thread(tracer, pid, pid) : NULL;
 
 	if (!busy)
 		return false;

@@ -52,7 +52,7 @@ static int64_t pathfd_read_message(const struct injection *injection, uint64_t a
 	struct fd_message message;
 	int number;
 
-	if (memory_copy_in(injection->tracer->sandbox->guest, injection->pending->tid, addr, &message,
+	if (memory_copy_in(injection->tracer->sandbox->target_memory, injection->pending->tid, addr, &message,
 			   sizeof(message)) < 0)
 		return -EFAULT;
 	if (message.header.msg_controllen < CMSG_LEN(sizeof(int)) || message.control.align.cmsg_type != SCM_RIGHTS)
@@ -70,7 +70,7 @@ static int pathfd_write_message(const struct injection *injection, uint64_t addr
 }
 
 /* Changes the thread's cwd to the directory that was added to the target. */
-static int64_t pathfd_change_directory(struct injection *injection)
+static int64_t pathfd_inject_fchdir(struct injection *injection)
 {
 	uint64_t directory = (uint64_t)injection->pending->carrier;
 	int64_t result = inject_syscall(injection, __NR_fchdir, directory, 0, 0);
@@ -80,7 +80,7 @@ static int64_t pathfd_change_directory(struct injection *injection)
 }
 
 /* Makes the added terminal the controlling terminal. A failure is ignored, as by open(2). */
-static int64_t pathfd_control_terminal(struct injection *injection)
+static int64_t pathfd_inject_set_terminal(struct injection *injection)
 {
 	uint64_t terminal = (uint64_t)injection->pending->carrier;
 
@@ -91,7 +91,7 @@ static int64_t pathfd_control_terminal(struct injection *injection)
 }
 
 /* Receives the descriptor from the carrier. Then replaces the carrier by it or, for a chdir, changes the cwd to it. */
-static int64_t pathfd_take_from_carrier(struct injection *injection)
+static int64_t pathfd_inject_receive_of_fd(struct injection *injection)
 {
 	uint64_t carrier = (uint64_t)injection->pending->carrier;
 	uint64_t addr = inject_find_stack_room(injection, sizeof(struct fd_message));
@@ -117,19 +117,19 @@ static int64_t pathfd_take_from_carrier(struct injection *injection)
 	return number;
 }
 
-int64_t pathfd_give_to_thread(const struct tracer *tracer, const struct pending *pending)
+int64_t pathfd_make_thread_receive_fd(const struct tracer *tracer, const struct pending *pending)
 {
 	if (pending->controlling)
-		return inject_run_and_set_result(tracer, pending, pathfd_control_terminal);
-	return inject_run_and_set_result(tracer, pending,
-					 pending->direct ? pathfd_change_directory : pathfd_take_from_carrier);
+		return inject_calls_and_set_result(tracer, pending, pathfd_inject_set_terminal);
+	return inject_calls_and_set_result(tracer, pending,
+					 pending->direct ? pathfd_inject_fchdir : pathfd_inject_receive_of_fd);
 }
 
 /*
  * Maps a file in place of anonymous memory by mmap(2). Another thread may use the file's descriptor meanwhile, which
  * does no harm: the file's bytes stay counted as memory (memfds.h).
  */
-static int64_t pathfd_map_carrier(struct injection *injection)
+static int64_t pathfd_inject_mmap_of_carrier(struct injection *injection)
 {
 	const struct pending *pending = injection->pending;
 	uint64_t arg[6];
@@ -146,7 +146,7 @@ static int64_t pathfd_map_carrier(struct injection *injection)
 	return result;
 }
 
-int64_t pathfd_map_for_thread(const struct tracer *tracer, const struct pending *pending)
+int64_t pathfd_make_thread_map_file(const struct tracer *tracer, const struct pending *pending)
 {
-	return inject_run_and_set_result(tracer, pending, pathfd_map_carrier);
+	return inject_calls_and_set_result(tracer, pending, pathfd_inject_mmap_of_carrier);
 }

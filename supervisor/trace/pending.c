@@ -24,7 +24,7 @@ bool pending_is_in_exec(const struct pending *pending)
 	return pending->plan && pending->state == PENDING_RUNNING;
 }
 
-bool pending_is_stale(const struct pending *pending)
+bool pending_tid_may_be_reused(const struct pending *pending)
 {
 	return pending && pending_is_in_exec(pending) && !pending->skip_interrupt;
 }
@@ -36,21 +36,21 @@ void pending_end_record(struct tracer *tracer, struct pending *pending, int64_t 
 }
 
 /* Releases what the entry holds for its call. */
-static void pending_release_call(struct tracer *tracer, struct pending *pending)
+static void pending_release_resources_of_call(struct tracer *tracer, struct pending *pending)
 {
 	exec_plan_free(steal_pointer(&pending->plan));
-	free(steal_pointer(&pending->text));
+	free(steal_pointer(&pending->path_as_written));
 	blob_release(&pending->blob);
 	pending->blob_addr = 0;
 	pending->skip_interrupt = false;
 	pending->direct = pending->controlling = false;
 	pending->other_calls = 0;
-	if (pending->kind == PENDING_FETCH) {
+	if (pending->kind == PENDING_SEND_DESCRIPTOR_TO_US) {
 		cleanup_close(&pending->near_fd);
 		cleanup_close(&pending->fetched_fd);
 		tracer->fetches--;
 	}
-	pending->kind = PENDING_EXEC;
+	pending->kind = PENDING_VERIFY_EXEC;
 }
 
 void pending_remove_entry(struct tracer *tracer, struct pending *pending)
@@ -60,7 +60,7 @@ void pending_remove_entry(struct tracer *tracer, struct pending *pending)
 	while (*link != pending)
 		link = &(*link)->next;
 	*link = pending->next;
-	pending_release_call(tracer, pending);
+	pending_release_resources_of_call(tracer, pending);
 	free(pending);
 }
 
@@ -70,11 +70,11 @@ void pending_end_and_remove(struct tracer *tracer, struct pending *pending, int6
 	pending_remove_entry(tracer, pending);
 }
 
-void pending_drop_call(struct tracer *tracer, struct pending *pending)
+void pending_end_call_and_detach(struct tracer *tracer, struct pending *pending)
 {
 	pending_end_record(tracer, pending, -EINTR);
-	pending_release_call(tracer, pending);
-	pending->state = PENDING_DROPPED;
+	pending_release_resources_of_call(tracer, pending);
+	pending->state = PENDING_TO_BE_DETACHED;
 	if (ptrace(PTRACE_INTERRUPT, pending->tid, 0, 0) < 0)
 		pending_remove_entry(tracer, pending); /* the thread is dead */
 }
@@ -93,7 +93,8 @@ static struct pending *pending_add_entry(struct tracer *tracer, const struct cal
 }
 
 /* The entry for a new call of a seized thread: a new entry if the newest waits for a restart, else the newest. */
-static struct pending *pending_reuse_entry(struct tracer *tracer, const struct call *call, struct pending *newest)
+static struct pending *pending_get_entry_for_new_call(struct tracer *tracer, const struct call *call,
+						      struct pending *newest)
 {
 	unsigned depth = 0;
 
@@ -102,7 +103,7 @@ static struct pending *pending_reuse_entry(struct tracer *tracer, const struct c
 	if (newest->state == PENDING_RESTARTED && depth < RESTARTS_PER_THREAD_MAX)
 		return pending_add_entry(tracer, call);
 	pending_end_record(tracer, newest, -EINTR);
-	pending_release_call(tracer, newest);
+	pending_release_resources_of_call(tracer, newest);
 	return newest;
 }
 
@@ -113,7 +114,8 @@ static struct pending *pending_reuse_entry(struct tracer *tracer, const struct c
 static int pending_seize_thread(struct tracer *tracer, const struct call *call, struct pending **ret_pending)
 {
 	struct pending *newest = pending_find_newest(tracer, call->tid);
-	struct pending *pending = newest ? pending_reuse_entry(tracer, call, newest) : pending_add_entry(tracer, call);
+	struct pending *pending =
+		newest ? pending_get_entry_for_new_call(tracer, call, newest) : pending_add_entry(tracer, call);
 
 	*ret_pending = pending;
 	if (!pending || newest)
@@ -124,8 +126,8 @@ static int pending_seize_thread(struct tracer *tracer, const struct call *call, 
 		pending_remove_entry(tracer, pending);
 		return error == EPERM ? -EACCES : -error;
 	}
-	if (!call_is_valid(call)) {
-		pending_drop_call(tracer, pending);
+	if (!call_is_awaited(call)) {
+		pending_end_call_and_detach(tracer, pending);
 		return -ESRCH;
 	}
 	return 0;
@@ -145,7 +147,7 @@ int pending_seize_and_interrupt(struct tracer *tracer, const struct call *call, 
 		free(text);
 		return r;
 	}
-	pending->text = text; /* NOLINT(clang-analyzer-core*): the analyzer takes a failure for 0 */
+	pending->path_as_written = text; /* NOLINT(clang-analyzer-core*): the analyzer takes a failure for 0 */
 	pending->state = state;
 	pending->row = call->row;
 	pending->decision = call->decision;
@@ -169,13 +171,13 @@ int pending_seize_with_carrier(struct tracer *tracer, const struct call *call, i
 	struct pending *pending = NULL;
 	int r;
 
-	r = pending_seize_and_interrupt(tracer, call, PENDING_ANSWERED, &pending);
+	r = pending_seize_and_interrupt(tracer, call, PENDING_RESPONDED, &pending);
 	if (!pending) /* r is not 0 */
 		return r;
 	r = answer_add_descriptor(tracer->sandbox->listener_fd, call->id, steal_fd(&owned), true);
 	if (r < 0) {
 		pending->slot.seq = 0; /* the caller ends the record */
-		pending_drop_call(tracer, pending);
+		pending_end_call_and_detach(tracer, pending);
 		return r;
 	}
 	pending->carrier = r;
@@ -189,11 +191,11 @@ static bool pending_matches_restart(const struct pending *pending, int nr, const
 	       memcmp(args, pending->restart_arg, sizeof(pending->restart_arg)) == 0;
 }
 
-struct pending *pending_find_restarted(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
+struct pending *pending_find_entry_of_restart(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
 {
 	struct pending *match = tracer->pending, *newest = pending_find_newest(tracer, tid);
 
-	if (pending_is_stale(newest))
+	if (pending_tid_may_be_reused(newest))
 		return NULL;
 	while (match && !(match->tid == tid && pending_matches_restart(match, nr, args)))
 		match = match->next;

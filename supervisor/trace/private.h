@@ -14,18 +14,18 @@
  */
 enum pending_state {
 	/* its response was -EINTR: at its stop the call is restarted, or performed by injected calls */
-	PENDING_ANSWERED,
+	PENDING_RESPONDED,
 	PENDING_RESTARTED, /* the thread will make the call again, perhaps after a signal handler */
 	PENDING_RUNNING,   /* the response was a continue: the thread stops when the call has ended */
-	PENDING_DROPPED,   /* nothing is left to do: the thread is detached at its stop */
+	PENDING_TO_BE_DETACHED,   /* nothing is left to do: the thread is detached at its stop */
 };
 
 /* What the tracer does for a call. */
 enum pending_kind {
-	PENDING_EXEC,   /* an exec with a plan; without a plan the tracer does nothing */
-	PENDING_PATHFD, /* an open with O_PATH, or a chdir: the thread receives a descriptor */
-	PENDING_MAP,    /* the thread maps the carrier */
-	PENDING_FETCH,  /* the thread sends its descriptor `wanted` through the carrier */
+	PENDING_VERIFY_EXEC,   /* an exec with a plan; without a plan the tracer does nothing */
+	PENDING_RECEIVE_DESCRIPTOR, /* an open with O_PATH, or a chdir: the thread receives a descriptor */
+	PENDING_MAP_FILE,    /* the thread maps the carrier */
+	PENDING_SEND_DESCRIPTOR_TO_US,  /* the thread sends its descriptor `wanted` through the carrier */
 };
 
 /* What an exec that is restarted with other arguments needs in target memory: the argument array, then texts. */
@@ -34,7 +34,7 @@ struct trace_blob {
 	size_t *budget;  /* sum of all blobs of the tracer, which includes len; NULL: no sum */
 	size_t len;
 	size_t host_at;  /* offset of the host path */
-	size_t pointers; /* array entries that point into the blob; offsets before blob_relocate_array() */
+	size_t pointers; /* array entries that point into the blob; offsets before blob_relocate_argv_pointers() */
 	bool has_argv;
 };
 
@@ -57,14 +57,16 @@ struct pending {
 	struct trace_blob blob;
 	uint64_t blob_addr;      /* address in target memory; 0: the blob is not written */
 	struct exec_plan *plan;  /* owned; NULL: not an exec */
-	int carrier;             /* descriptor in the target: a socket that carries another; PENDING_MAP: a file */
-	bool direct;             /* PENDING_PATHFD: the carrier itself is the directory of the chdir */
-	bool controlling;        /* PENDING_PATHFD: the carrier is a terminal, which becomes the controlling terminal */
+	int carrier;             /* descriptor in the target: a socket that carries another; PENDING_MAP_FILE: a file */
+	bool direct;             /* PENDING_RECEIVE_DESCRIPTOR: the carrier itself is the directory of the chdir */
+	/* PENDING_RECEIVE_DESCRIPTOR: the carrier is a terminal, which becomes the controlling terminal */
+	bool controlling;
 	bool cloexec;
-	int wanted;              /* PENDING_FETCH: the target's descriptor that is fetched */
-	int near_fd;             /* PENDING_FETCH: our end of the carrier, until the descriptor has come; owned */
-	int fetched_fd;          /* PENDING_FETCH: the fetched descriptor, owned, or -errno */
-	char *text;              /* the path as the program wrote it, for the record of a kill; owned */
+	int wanted;              /* PENDING_SEND_DESCRIPTOR_TO_US: the target's descriptor that is fetched */
+	/* PENDING_SEND_DESCRIPTOR_TO_US: our end of the carrier, until the descriptor has come; owned */
+	int near_fd;
+	int fetched_fd;          /* PENDING_SEND_DESCRIPTOR_TO_US: the fetched descriptor, owned, or -errno */
+	char *path_as_written;   /* the path as the program wrote it, for the record of a kill; owned */
 	struct policy_decision decision;
 	struct audit_slot slot;
 	uint64_t start_ns;
@@ -83,7 +85,7 @@ struct tracer {
 	struct later *later;
 	size_t blob_bytes; /* sum of all blobs */
 	unsigned fetches;  /* pending entries that fetch a descriptor, or hold a fetched one */
-	unsigned fetches_most; /* maximum of `fetches`, which leaves descriptors for other uses */
+	unsigned fetches_max; /* maximum of `fetches`, which leaves descriptors for other uses */
 };
 
 /* ---- pending.c: the list of calls ---- */
@@ -97,7 +99,7 @@ bool pending_is_in_exec(const struct pending *pending);
  * takes over its process's pid as tid, which the kernel reports a little later; the former tid may be reused meanwhile.
  * pending may be NULL: false.
  */
-bool pending_is_stale(const struct pending *pending);
+bool pending_tid_may_be_reused(const struct pending *pending);
 /* Completes the call's record. Only the first call has an effect. */
 void pending_end_record(struct tracer *tracer, struct pending *pending, int64_t ret);
 /* Calls pending_end_record() and pending_remove_entry(). */
@@ -115,9 +117,9 @@ int pending_seize_with_carrier(struct tracer *tracer, const struct call *call, i
  * The entry of the call that this notification restarts, or NULL. Removes newer entries of the thread: their signal
  * handlers were left by longjmp.
  */
-struct pending *pending_find_restarted(struct tracer *tracer, pid_t tid, int nr, const __u64 *args);
+struct pending *pending_find_entry_of_restart(struct tracer *tracer, pid_t tid, int nr, const __u64 *args);
 /* Ends the call and clears its entry. The thread is detached at its next stop. */
-void pending_drop_call(struct tracer *tracer, struct pending *pending);
+void pending_end_call_and_detach(struct tracer *tracer, struct pending *pending);
 /* Unlinks and frees an entry. Its thread must be detached or dead, or have another entry. */
 void pending_remove_entry(struct tracer *tracer, struct pending *pending);
 
@@ -130,7 +132,7 @@ void pending_remove_entry(struct tracer *tracer, struct pending *pending);
 int blob_build_for_exec(const struct call *call, const struct exec_plan *plan, size_t *budget,
 			struct trace_blob *ret_blob);
 /* Turns the array's offsets into addresses. To be called only once. */
-void blob_relocate_array(struct trace_blob *blob, uint64_t addr);
+void blob_relocate_argv_pointers(struct trace_blob *blob, uint64_t addr);
 void blob_release(struct trace_blob *blob);
 
 /* ---- verify.c: checks what an exec has loaded ---- */
@@ -144,23 +146,24 @@ const char *verify_exec_image(const struct memory_ops *guest, pid_t pid, const s
 /* ---- stop.c: handles stops of target threads ---- */
 
 void stop_on_exec(struct tracer *tracer, pid_t pid);
-void stop_on_other(struct tracer *tracer, pid_t pid, int status);
+void stop_on_stop_other_than_exec(struct tracer *tracer, pid_t pid, int status);
 
 /* ---- inject.c: injected system calls ---- */
 
-#define INJECT_SIGNALS 65u
+#define INJECT_SIGNAL_NUMBERS_END 65u
 
 /* Injected calls: single steps make a stopped thread, which is behind its system call instruction, run other calls. */
 struct injection {
 	const struct tracer *tracer;
 	const struct pending *pending;
-	struct arch_regs behind;   /* the thread's registers behind its own call */
-	struct arch_regs before;   /* what inject_restore_thread() sets; of inject_prepare_thread(): `behind` */
-	bool anywhere;             /* `before` is set */
-	uint64_t mask;             /* the thread's signal mask */
-	bool held[INJECT_SIGNALS]; /* signals that came meanwhile, and are sent again at the end */
+	struct arch_regs registers_behind_call;   /* the thread's registers behind its own call */
+	struct arch_regs regs_before;   /* what inject_restore_thread() sets; of inject_prepare_thread(): `behind` */
+	bool restores_before;             /* `before` is set */
+	uint64_t signal_mask;             /* the thread's signal mask */
+	/* signals that came meanwhile, and are sent again at the end */
+	bool arrived_signals[INJECT_SIGNAL_NUMBERS_END];
 	uint64_t end_ns;           /* until this time more than STRAYS_MAX stray stops are tolerated */
-	unsigned strays;           /* stops that no single step caused */
+	unsigned stray_stops;           /* stops that no single step caused */
 };
 
 /* Prepares the thread. 0; -errno: the thread is unchanged. */
@@ -175,7 +178,7 @@ int inject_prepare_anywhere(const struct tracer *tracer, const struct pending *p
 int64_t inject_syscall(struct injection *injection, long nr, uint64_t a, uint64_t b, uint64_t c);
 int64_t inject_syscall_with_args(struct injection *injection, long nr, const uint64_t arg[6]);
 /* Makes a whole injection: `run` makes the calls; its result, or -errno, is returned, and set for the thread's call. */
-int64_t inject_run_and_set_result(const struct tracer *tracer, const struct pending *pending,
+int64_t inject_calls_and_set_result(const struct tracer *tracer, const struct pending *pending,
 				  int64_t (*run)(struct injection *));
 /* Sets the thread's registers to injection->behind, or `before`. 0; -errno: the thread is dead. */
 int inject_restore_thread(struct injection *injection);
@@ -198,7 +201,7 @@ struct fd_message {
 /* Prepares a message for address addr, to send fd or to receive a descriptor. fd -1: a send of the message fails. */
 void fd_message_init(struct fd_message *message, uint64_t addr, int fd);
 
-/* ---- fetch.c: fetches descriptors (OUTCOME_FETCH) ---- */
+/* ---- fetch.c: fetches descriptors (OUTCOME_FETCH_DESCRIPTOR) ---- */
 
 /* Seizes the thread and adds a carrier for its descriptor. 0; -errno: nothing has begun. */
 int fetch_start_call(struct tracer *tracer, const struct call *call);
@@ -216,10 +219,10 @@ int pathfd_make_carrier(int fd);
  */
 int pathfd_open_directory(const struct call *call, int fd);
 /* Makes the stopped thread receive the descriptor from the carrier. Its number, or an -errno for the program. */
-int64_t pathfd_give_to_thread(const struct tracer *tracer, const struct pending *pending);
+int64_t pathfd_make_thread_receive_fd(const struct tracer *tracer, const struct pending *pending);
 
 /* Makes the stopped thread map its carrier. Returns the address, or an -errno for the program. */
-int64_t pathfd_map_for_thread(const struct tracer *tracer, const struct pending *pending);
+int64_t pathfd_make_thread_map_file(const struct tracer *tracer, const struct pending *pending);
 
 /*
  * ---- later.c: calls and stops that wait for another thread's exec ----
@@ -232,12 +235,12 @@ int64_t pathfd_map_for_thread(const struct tracer *tracer, const struct pending 
 /* Whether the call must wait for another thread's exec. */
 bool later_call_must_wait(const struct tracer *tracer, const struct call *call);
 /* Queues a copy of the call, and takes what its outcome owns. 0; -ENOMEM: nothing is taken. */
-int later_queue_call(struct tracer *tracer, struct call *call);
+int later_queue_call_until_exec_ends(struct tracer *tracer, struct call *call);
 /*
  * Removes a call from the queue that need not wait any longer, or that has ended meanwhile (*ret_awaited is false).
  * NULL: there is no such call. later_free() releases it.
  */
-struct later *later_take_ready_call(struct tracer *tracer, bool *ret_awaited);
+struct later *later_dequeue_ready_call(struct tracer *tracer, bool *ret_awaited);
 void later_free(struct later *later);
 void later_free_all(struct tracer *tracer);
 /*
@@ -245,6 +248,6 @@ void later_free_all(struct tracer *tracer);
  * A tracer that then resumed the leader would resume the new image, unverified. So a leader's stop is not handled while
  * another thread of its process is in an exec.
  */
-bool later_hold_stop(const struct tracer *tracer, struct pending *pending, int status);
+bool later_keep_stop_during_exec(const struct tracer *tracer, struct pending *pending, int status);
 
 #endif

@@ -69,9 +69,9 @@ static void stop_record_kill(struct tracer *tracer, const struct pending *pendin
 	if (!call->task)
 		return;
 	call->paths = 1;
-	call->path[0].len = strlen(pending->text);
+	call->path[0].len = strlen(pending->path_as_written);
 	/* fits: it was a call's path */
-	(void)snprintf(call->path[0].text, sizeof(call->path[0].text), "%s", pending->text);
+	(void)snprintf(call->path[0].text, sizeof(call->path[0].text), "%s", pending->path_as_written);
 	call->decision = (struct policy_decision){.verdict = VERDICT_KILL, .error = EACCES,
 						   .rule = pending->decision.rule, .reason = reason};
 	call->outcome.kind = OUTCOME_CONTINUE;
@@ -127,7 +127,7 @@ void stop_on_exec(struct tracer *tracer, pid_t pid)
 	unsigned long message;
 
 	if (pending && pending_is_in_exec(pending))
-		reason = verify_exec_image(tracer->sandbox->guest, pid, pending->plan);
+		reason = verify_exec_image(tracer->sandbox->target_memory, pid, pending->plan);
 	if (!reason) {
 		tree_note_exec(tracer->sandbox->tree, pid, pending->plan->virt);
 		pending_end_record(tracer, pending, 0);
@@ -173,7 +173,7 @@ static int stop_restart_call(struct tracer *tracer, struct pending *pending)
 		return -EINTR;
 	addr = arch_get_stack(&regs) - arch_get_red_zone_bytes() - pending->blob.len;
 	addr -= addr % STACK_ALIGN;
-	blob_relocate_array(&pending->blob, addr);
+	blob_relocate_argv_pointers(&pending->blob, addr);
 	r = inject_write_memory(tracer, pending->tid, addr, pending->blob.bytes, pending->blob.len);
 	if (r < 0) {
 		arch_set_result(&regs, r);
@@ -190,12 +190,12 @@ static void stop_after_response(struct tracer *tracer, struct pending *pending, 
 {
 	int64_t result;
 
-	if (pending->kind == PENDING_PATHFD) {
-		result = pathfd_give_to_thread(tracer, pending);
-	} else if (pending->kind == PENDING_MAP) {
-		result = pathfd_map_for_thread(tracer, pending);
+	if (pending->kind == PENDING_RECEIVE_DESCRIPTOR) {
+		result = pathfd_make_thread_receive_fd(tracer, pending);
+	} else if (pending->kind == PENDING_MAP_FILE) {
+		result = pathfd_make_thread_map_file(tracer, pending);
 	} else {
-		result = pending->kind == PENDING_FETCH ? fetch_make_thread_send(tracer, pending)
+		result = pending->kind == PENDING_SEND_DESCRIPTOR_TO_US ? fetch_make_thread_send(tracer, pending)
 							: stop_restart_call(tracer, pending);
 		if (result == 0) {
 			pending->state = PENDING_RESTARTED;
@@ -233,7 +233,7 @@ static void stop_after_continued_call(struct tracer *tracer, struct pending *pen
 	stop_end_call(tracer, pending, result, signal, group_stop);
 }
 
-void stop_on_other(struct tracer *tracer, pid_t pid, int status)
+void stop_on_stop_other_than_exec(struct tracer *tracer, pid_t pid, int status)
 {
 	bool event = status >> 16 != 0;
 	bool group_stop = status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP;
@@ -242,9 +242,9 @@ void stop_on_other(struct tracer *tracer, pid_t pid, int status)
 
 	if (!pending)
 		stop_detach_thread(pid, signal);
-	else if (later_hold_stop(tracer, pending, status))
+	else if (later_keep_stop_during_exec(tracer, pending, status))
 		return;
-	else if (pending->state == PENDING_ANSWERED)
+	else if (pending->state == PENDING_RESPONDED)
 		stop_after_response(tracer, pending, signal, group_stop);
 	else if (pending->state == PENDING_RESTARTED)
 		stop_resume_thread(pid, signal, group_stop);

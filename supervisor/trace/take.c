@@ -11,7 +11,7 @@
  * Opens what replaces descriptors: the read end of a pipe without a writer. Reading finds the end of file, writing
  * fails with EBADF, socket calls fail with ENOTSOCK. Returns its number, or -errno.
  */
-static int64_t take_open_replacement(struct injection *injection, uint64_t addr)
+static int64_t remove_open_replacement_fd(struct injection *injection, uint64_t addr)
 {
 	const struct tracer *tracer = injection->tracer;
 	pid_t tid = injection->pending->tid;
@@ -21,7 +21,7 @@ static int64_t take_open_replacement(struct injection *injection, uint64_t addr)
 	if (r == 0)
 		r = inject_syscall(injection, SYS_pipe2, addr, O_CLOEXEC, 0);
 	if (r == 0)
-		r = memory_copy_in(tracer->sandbox->guest, tid, addr, ends, sizeof(ends));
+		r = memory_copy_in(tracer->sandbox->target_memory, tid, addr, ends, sizeof(ends));
 	if (r < 0)
 		return r;
 	(void)inject_syscall(injection, SYS_close, (uint64_t)ends[1], 0, 0);
@@ -32,7 +32,7 @@ static int64_t take_open_replacement(struct injection *injection, uint64_t addr)
  * Makes a socket drop the bytes in its send queue when it is closed, instead of sending them after that. Fails for
  * other descriptors.
  */
-static void take_linger(struct injection *injection, uint64_t addr, int fd)
+static void remove_set_no_linger(struct injection *injection, uint64_t addr, int fd)
 {
 	const struct linger now = {.l_onoff = 1};
 	const uint64_t arg[6] = {(uint64_t)fd, SOL_SOCKET, SO_LINGER, addr, sizeof(now), 0};
@@ -42,9 +42,9 @@ static void take_linger(struct injection *injection, uint64_t addr, int fd)
 }
 
 /* Replaces the descriptor. Without a replacement, because the descriptor table was full, closes it. */
-static int64_t take_descriptor(struct injection *injection, uint64_t addr, int fd, int64_t replacement)
+static int64_t remove_descriptor(struct injection *injection, uint64_t addr, int fd, int64_t replacement)
 {
-	take_linger(injection, addr, fd);
+	remove_set_no_linger(injection, addr, fd);
 	if (replacement < 0)
 		return inject_syscall(injection, SYS_close, (uint64_t)fd, 0, 0);
 	return inject_syscall(injection, SYS_dup3, (uint64_t)replacement, (uint64_t)fd, O_CLOEXEC);
@@ -54,7 +54,7 @@ static int64_t take_descriptor(struct injection *injection, uint64_t addr, int f
  * Replaces the mapping by inaccessible memory. So its addresses stay occupied: no later mapping appears where the
  * program still has pointers to this one.
  */
-static int64_t take_mapping(struct injection *injection, const struct trace_range *range)
+static int64_t remove_mapping(struct injection *injection, const struct trace_range *range)
 {
 	const uint64_t arg[6] = {range->start, range->len, PROT_NONE,
 				 MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS | MAP_NORESERVE, UINT64_MAX, 0};
@@ -63,23 +63,23 @@ static int64_t take_mapping(struct injection *injection, const struct trace_rang
 	return r >= 0 || r < -4095 ? 0 : r; /* an address may be a negative number that is no -errno */
 }
 
-static int64_t take_all(struct injection *injection, const struct trace_loss *loss)
+static int64_t remove_fds_and_mappings(struct injection *injection, const struct trace_loss *loss)
 {
 	uint64_t addr = inject_find_stack_room(injection, sizeof(struct linger));
 	int64_t replacement = -1, r = 0;
 
 	for (size_t i = 0; r >= 0 && i < loss->ranges; i++)
-		r = take_mapping(injection, &loss->range[i]);
+		r = remove_mapping(injection, &loss->range[i]);
 	if (r >= 0 && loss->fds > 0)
-		replacement = take_open_replacement(injection, addr);
+		replacement = remove_open_replacement_fd(injection, addr);
 	for (size_t i = 0; r >= 0 && i < loss->fds; i++)
-		r = take_descriptor(injection, addr, loss->fd[i], replacement);
+		r = remove_descriptor(injection, addr, loss->fd[i], replacement);
 	if (replacement >= 0)
 		(void)inject_syscall(injection, SYS_close, (uint64_t)replacement, 0, 0);
 	return r < 0 ? r : 0;
 }
 
-int trace_take_away(const struct tracer *tracer, pid_t tid, pid_t tgid, const struct trace_loss *loss)
+int trace_remove_fds_and_mappings(const struct tracer *tracer, pid_t tid, pid_t tgid, const struct trace_loss *loss)
 {
 	struct pending thread = {.tid = tid, .tgid = tgid};
 	struct injection injection;
@@ -87,7 +87,7 @@ int trace_take_away(const struct tracer *tracer, pid_t tid, pid_t tgid, const st
 
 	if (r < 0)
 		return r;
-	r = (int)take_all(&injection, loss);
+	r = (int)remove_fds_and_mappings(&injection, loss);
 	restored = inject_restore_thread(&injection);
 	return r < 0 ? r : restored;
 }

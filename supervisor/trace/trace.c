@@ -10,7 +10,8 @@
 #include "supervisor/blocking.h"
 #include "supervisor/trace/private.h"
 
-#define FETCH_DESCRIPTOR_SHARE 8u /* fetches use 1/8 of our descriptors: a fetch keeps one, and its call needs more */
+/* fetches use 1/8 of our descriptors: a fetch keeps one, and its call needs more */
+#define FETCH_SHARE_OF_OWN_FDS_DIVISOR 8u
 #define OTHER_CALLS_MAX 4096 /* calls of signal handlers after which a restarted call counts as abandoned (longjmp) */
 
 int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer)
@@ -20,7 +21,7 @@ int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer)
 	if (!tracer)
 		return -ENOMEM;
 	tracer->sandbox = sandbox;
-	tracer->fetches_most = blocking_get_descriptor_share(FETCH_DESCRIPTOR_SHARE);
+	tracer->fetches_max = blocking_get_share_of_fd_limit(FETCH_SHARE_OF_OWN_FDS_DIVISOR);
 	*ret_tracer = tracer;
 	return 0;
 }
@@ -47,7 +48,7 @@ size_t tracer_count_pending(const struct tracer *tracer)
 bool trace_is_busy(const struct tracer *tracer)
 {
 	for (const struct pending *pending = tracer->pending; pending; pending = pending->next)
-		if (pending->state == PENDING_ANSWERED || pending->state == PENDING_RUNNING)
+		if (pending->state == PENDING_RESPONDED || pending->state == PENDING_RUNNING)
 			return true;
 	return tracer->later != NULL;
 }
@@ -60,10 +61,10 @@ bool trace_has_thread(const struct tracer *tracer, pid_t tid)
 static int trace_start_exec(struct tracer *tracer, struct call *call)
 {
 	const struct exec_plan *plan = call->outcome.exec;
-	enum pending_state state = plan->detour ? PENDING_ANSWERED : PENDING_RUNNING;
+	enum pending_state state = plan->needs_restart ? PENDING_RESPONDED : PENDING_RUNNING;
 	struct trace_blob blob = {0};
 	struct pending *pending;
-	int r = plan->detour ? blob_build_for_exec(call, plan, &tracer->blob_bytes, &blob) : 0;
+	int r = plan->needs_restart ? blob_build_for_exec(call, plan, &tracer->blob_bytes, &blob) : 0;
 
 	if (r == 0)
 		r = pending_seize_and_interrupt(tracer, call, state, &pending);
@@ -73,11 +74,11 @@ static int trace_start_exec(struct tracer *tracer, struct call *call)
 	}
 	pending->plan = steal_pointer(&call->outcome.exec); /* NOLINT(clang-analyzer-core*): it takes a failure for 0 */
 	pending->blob = blob;
-	if (plan->detour)
+	if (plan->needs_restart)
 		/* the call is restarted at its stop */
 		(void)answer_with_error(call->sandbox->listener_fd, call->id, -EINTR);
 	else
-		(void)answer_continue(tracer->sandbox->listener_fd, call->id, call->row, CONTINUE_VERIFIED);
+		(void)answer_continue(tracer->sandbox->listener_fd, call->id, call->row, CONTINUE_EXEC_VERIFIED);
 	return 0;
 }
 
@@ -85,11 +86,11 @@ static int trace_start_exec(struct tracer *tracer, struct call *call)
  * For an open with O_PATH, the thread receives the descriptor; for a chdir(2) it changes its cwd to it. For an open of
  * a terminal, the thread receives the terminal and makes it the controlling terminal.
  */
-static int trace_start_pathfd(struct tracer *tracer, struct call *call)
+static int trace_start_passing_descriptor(struct tracer *tracer, struct call *call)
 {
 	_cleanup_close_ int owned = steal_fd(&call->outcome.fd);
 	struct pending *pending;
-	const bool controlling = call->outcome.controlling;
+	const bool controlling = call->outcome.becomes_controlling_terminal;
 	int carrier = controlling ? steal_fd(&owned) : pathfd_open_directory(call, owned), r;
 	bool direct = carrier >= 0;
 
@@ -98,7 +99,7 @@ static int trace_start_pathfd(struct tracer *tracer, struct call *call)
 	r = carrier < 0 ? carrier : pending_seize_with_carrier(tracer, call, carrier, &pending);
 	if (r < 0)
 		return r;
-	pending->kind = PENDING_PATHFD; /* NOLINT(clang-analyzer-core*): as above */
+	pending->kind = PENDING_RECEIVE_DESCRIPTOR; /* NOLINT(clang-analyzer-core*): as above */
 	pending->direct = direct;
 	pending->controlling = controlling;
 	pending->cloexec = call->outcome.fd_cloexec;
@@ -113,7 +114,7 @@ static int trace_start_map(struct tracer *tracer, struct call *call)
 
 	if (r < 0)
 		return r == -EMFILE ? -ENOMEM : r; /* natively mmap needs no descriptor */
-	pending->kind = PENDING_MAP; /* NOLINT(clang-analyzer-core*): as above */
+	pending->kind = PENDING_MAP_FILE; /* NOLINT(clang-analyzer-core*): as above */
 	return 0;
 }
 
@@ -122,16 +123,16 @@ int trace_start_call(struct tracer *tracer, struct call *call)
 	int r;
 
 	if (later_call_must_wait(tracer, call))
-		return later_queue_call(tracer, call);
+		return later_queue_call_until_exec_ends(tracer, call);
 	if (call->outcome.kind == OUTCOME_EXEC)
 		return trace_start_exec(tracer, call);
-	if (call->outcome.kind == OUTCOME_FETCH)
+	if (call->outcome.kind == OUTCOME_FETCH_DESCRIPTOR)
 		r = fetch_start_call(tracer, call);
 	else
-		r = call->outcome.kind == OUTCOME_MAP ? trace_start_map(tracer, call)
-						      : trace_start_pathfd(tracer, call);
+		r = call->outcome.kind == OUTCOME_MAP_MEMFD ? trace_start_map(tracer, call)
+						      : trace_start_passing_descriptor(tracer, call);
 	if (r == 0)
-		/* The thread then stops for the tracer, which finishes the call: PENDING_ANSWERED. */
+		/* The thread then stops for the tracer, which finishes the call: PENDING_RESPONDED. */
 		(void)answer_with_error(call->sandbox->listener_fd, call->id, -EINTR);
 	return r;
 }
@@ -145,11 +146,11 @@ static void trace_handle_held_stops(struct tracer *tracer)
 		int status = pending->held_status;
 
 		pending->held_status = 0;
-		if (status == 0 || later_hold_stop(tracer, pending, status)) {
+		if (status == 0 || later_keep_stop_during_exec(tracer, pending, status)) {
 			pending = pending->next;
 			continue;
 		}
-		stop_on_other(tracer, pending->tid, status);
+		stop_on_stop_other_than_exec(tracer, pending->tid, status);
 		pending = tracer->pending; /* the entry may have been removed */
 	}
 }
@@ -160,11 +161,11 @@ static void trace_start_waiting_calls(struct tracer *tracer)
 	bool awaited;
 
 	trace_handle_held_stops(tracer);
-	while ((later = later_take_ready_call(tracer, &awaited))) {
-		struct answer answer = answer_make_for_later(&later->call);
+	while ((later = later_dequeue_ready_call(tracer, &awaited))) {
+		struct answer answer = answer_make_for_later_response(&later->call);
 		int r = awaited ? trace_start_call(tracer, &later->call) : -EINTR;
 
-		if (r < 0 && awaited && later->call.outcome.kind == OUTCOME_FETCH) { /* not recorded yet */
+		if (r < 0 && awaited && later->call.outcome.kind == OUTCOME_FETCH_DESCRIPTOR) { /* not recorded yet */
 			call_fail(&later->call, r);
 			(void)call_commit_record(&later->call); /* on failure the outcome is an error all the same */
 			answer.slot = later->call.slot;
@@ -176,35 +177,35 @@ static void trace_start_waiting_calls(struct tracer *tracer)
 }
 
 /* Handles a call of a seized thread that is not its restarted call. */
-static void trace_on_other_call(struct tracer *tracer, struct pending *pending)
+static void trace_on_call_of_signal_handler(struct tracer *tracer, struct pending *pending)
 {
-	if (pending->state == PENDING_DROPPED || pending_is_stale(pending))
+	if (pending->state == PENDING_TO_BE_DETACHED || pending_tid_may_be_reused(pending))
 		return;
 	/* A signal handler makes the call, before the restarted call. */
 	if (pending->state == PENDING_RESTARTED && ++pending->other_calls <= OTHER_CALLS_MAX)
 		return;
-	pending_drop_call(tracer, pending);
+	pending_end_call_and_detach(tracer, pending);
 	trace_start_waiting_calls(tracer);
 }
 
 bool trace_is_restarted_exec(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
 {
 	struct pending *newest = tracer->pending ? pending_find_newest(tracer, tid) : NULL;
-	struct pending *pending = newest ? pending_find_restarted(tracer, tid, nr, args) : NULL;
+	struct pending *pending = newest ? pending_find_entry_of_restart(tracer, tid, nr, args) : NULL;
 
 	/* Only an exec is continued, because its image is verified later. All other calls are judged again. */
 	if (pending && !(pending->plan && pending->row->basis == BASIS_EXEC)) {
-		pending_drop_call(tracer, pending);
+		pending_end_call_and_detach(tracer, pending);
 		return false;
 	}
 	if (!pending) {
 		if (newest)
-			trace_on_other_call(tracer, newest);
+			trace_on_call_of_signal_handler(tracer, newest);
 		return false;
 	}
 	/* A signal frame may have overwritten the blob. If this write fails, the kernel's read fails too (EFAULT). */
 	if (pending->blob_addr)
-		(void)memory_copy_out(tracer->sandbox->guest, tid, pending->blob_addr, pending->blob.bytes,
+		(void)memory_copy_out(tracer->sandbox->target_memory, tid, pending->blob_addr, pending->blob.bytes,
 				      pending->blob.len);
 	if (!pending->skip_interrupt && ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
 		return false; /* the thread is dead: no response reaches it */
@@ -217,7 +218,7 @@ bool trace_is_restarted_exec(struct tracer *tracer, pid_t tid, int nr, const __u
  * any thread whose exec was about to take the leader's pid. A thread does not die alone in its exec. So the leader's
  * held stop is obsolete too.
  */
-static void trace_forget_group(struct tracer *tracer, pid_t pid)
+static void trace_forget_exited_thread(struct tracer *tracer, pid_t pid)
 {
 	struct pending *next, *leader;
 
@@ -235,11 +236,11 @@ static void trace_forget_group(struct tracer *tracer, pid_t pid)
 bool trace_on_wait_status(struct tracer *tracer, pid_t pid, int status)
 {
 	if (!WIFSTOPPED(status))
-		trace_forget_group(tracer, pid);
+		trace_forget_exited_thread(tracer, pid);
 	else if (status >> 16 == PTRACE_EVENT_EXEC)
 		stop_on_exec(tracer, pid);
 	else
-		stop_on_other(tracer, pid, status);
+		stop_on_stop_other_than_exec(tracer, pid, status);
 	trace_start_waiting_calls(tracer);
 	return WIFSTOPPED(status);
 }

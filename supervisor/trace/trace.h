@@ -20,8 +20,8 @@ void tracer_free(struct tracer *tracer);
  * Seizes the target thread for what it has to do itself:
  *
  *   OUTCOME_EXEC           the exec is continued, and the new image verified at its stop (trace_on_wait_status)
- *   OUTCOME_PATHFD, _MAP   injected calls make the thread receive or map a descriptor
- *   OUTCOME_FETCH          injected calls make the thread send its descriptor, then the call is restarted
+ *   OUTCOME_OPATH_FD, _MAP   injected calls make the thread receive or map a descriptor
+ *   OUTCOME_FETCH_DESCRIPTOR          injected calls make the thread send its descriptor, then the call is restarted
  *                          (trace_take_fetched_fd). The call is not recorded before that
  *
  * 0: the tracer responds, perhaps after another thread's exec, ends the record and has taken what the outcome owned.
@@ -31,13 +31,14 @@ int trace_start_call(struct tracer *tracer, struct call *call);
 
 /*
  * To be called for every notification, before trace_is_restarted_exec(). True: the notification is the restarted call
- * of an OUTCOME_FETCH, and *ret_fd is the fetched descriptor, owned by the caller, or -errno.
+ * of an OUTCOME_FETCH_DESCRIPTOR, and *ret_fd is the fetched descriptor, owned by the caller, or -errno.
  */
 bool trace_take_fetched_fd(struct tracer *tracer, pid_t tid, int nr, const __u64 *args, int *ret_fd);
 
 /*
  * To be called before decoding, for every notification for which trace_take_fetched_fd() returned false. True: it is a
- * restarted exec that was approved, and is to be continued with CONTINUE_VERIFIED. False: the call is to be judged.
+ * restarted exec that was approved, and is to be continued with CONTINUE_EXEC_VERIFIED. False: the call is to be
+ * judged.
  */
 bool trace_is_restarted_exec(struct tracer *tracer, pid_t tid, int nr, const __u64 *args);
 
@@ -68,7 +69,7 @@ struct trace_loss {
  * read, and make mappings inaccessible. Afterwards the thread is stopped where it was before. 0; -errno: some
  * descriptors or mappings are left.
  */
-int trace_take_away(const struct tracer *tracer, pid_t tid, pid_t tgid, const struct trace_loss *loss);
+int trace_remove_fds_and_mappings(const struct tracer *tracer, pid_t tid, pid_t tgid, const struct trace_loss *loss);
 
 /* The number of calls that are being handled, or wait for their restart. For tests. */
 size_t tracer_count_pending(const struct tracer *tracer);

@@ -79,22 +79,22 @@ static const char *verify_loader_file(pid_t pid, const struct exec_plan *plan, u
  * Verifies the file name that the kernel used. The image of a script shows only its interpreter. The name distinguishes
  * the approved script from another script, which a thread could have named by rewriting the path (TOCTOU).
  */
-static const char *verify_exec_name(pid_t pid, const struct exec_plan *plan, uint64_t addr)
+static const char *verify_file_name_of_exec(pid_t pid, const struct exec_plan *plan, uint64_t addr)
 {
 	char name[PATH_MAX + 32];
 
-	if (plan->detour)
-		return NULL; /* the interpreter itself was executed: see verify_set_exec_name() */
+	if (plan->needs_restart)
+		return NULL; /* the interpreter itself was executed: see verify_restore_at_execfn() */
 	if (memory_copy_string(&memory_of_process, pid, addr, name, sizeof(name), -ENAMETOOLONG) < 0)
 		return "exec_unreadable";
 	return strcmp(name, plan->execfn) == 0 ? NULL : "exec_mismatch";
 }
 
 /* Sets AT_EXECFN to the name that the program gave. There is room, because the host path was padded. */
-static const char *verify_set_exec_name(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan,
+static const char *verify_restore_at_execfn(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan,
 					uint64_t addr)
 {
-	if (!plan->detour || memory_copy_out(guest, pid, addr, plan->execfn, strlen(plan->execfn) + 1) == 0)
+	if (!plan->needs_restart || memory_copy_out(guest, pid, addr, plan->execfn, strlen(plan->execfn) + 1) == 0)
 		return NULL;
 	return "exec_unreadable";
 }
@@ -134,7 +134,7 @@ static bool image_is_program(int maps_fd, const struct exec_plan *plan)
 }
 
 /* Whether this kernel puts the file name at the end of the stack. Checked on the supervisor's own stack. */
-static bool image_layout_is_known(void)
+static bool image_stack_layout_is_known(void)
 {
 	static _Thread_local enum { UNKNOWN, KNOWN, OTHER } layout;
 	uint64_t name = getauxval(AT_EXECFN);
@@ -152,13 +152,14 @@ static bool image_layout_is_known(void)
 }
 
 /* Whether the stack ends with the name. The byte before it must be 0: a longer name with the same end must not pass. */
-static bool image_has_name(const struct memory_ops *guest, pid_t pid, int maps_fd, uint64_t stack, const char *name)
+static bool image_stack_ends_with_file_name(const struct memory_ops *guest, pid_t pid, int maps_fd, uint64_t stack,
+					    const char *name)
 {
 	char found[1 + PATH_MAX + 32];
 	size_t len = 1 + strlen(name) + 1;
 	struct procmap map;
 
-	if (len > sizeof(found) || !image_layout_is_known() || !image_query_map(maps_fd, stack, 0, &map) ||
+	if (len > sizeof(found) || !image_stack_layout_is_known() || !image_query_map(maps_fd, stack, 0, &map) ||
 	    map.end < len + STACK_END_BYTES ||
 	    guest->read(pid, map.end - STACK_END_BYTES - len, found, len) != (ssize_t)len)
 		return false;
@@ -170,17 +171,17 @@ static bool image_has_name(const struct memory_ops *guest, pid_t pid, int maps_f
  * three mappings in one file of /proc (Linux 6.11); the other checks open two files and read a link. False: the other
  * checks decide.
  */
-static bool image_is_approved(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan)
+static bool image_is_approved_by_quick_check(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan)
 {
 	_cleanup_close_ int maps_fd = -1;
 	struct arch_regs regs;
 
-	if (plan->detour || !plan->has_interp || arch_read_regs(pid, &regs) < 0)
+	if (plan->needs_restart || !plan->has_interp || arch_read_regs(pid, &regs) < 0)
 		return false;
 	maps_fd = procstat_open_file(pid, "maps");
 	return maps_fd >= 0 && image_is_loader(maps_fd, arch_get_pc(&regs), &plan->interp) &&
 	       image_is_program(maps_fd, plan) &&
-	       image_has_name(guest, pid, maps_fd, arch_get_stack(&regs), plan->execfn);
+	       image_stack_ends_with_file_name(guest, pid, maps_fd, arch_get_stack(&regs), plan->execfn);
 }
 
 const char *verify_exec_image(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan)
@@ -188,7 +189,7 @@ const char *verify_exec_image(const struct memory_ops *guest, pid_t pid, const s
 	struct auxv_entries vector = {0};
 	const char *reason;
 
-	if (image_is_approved(guest, pid, plan))
+	if (image_is_approved_by_quick_check(guest, pid, plan))
 		return NULL;
 	reason = verify_program_file(pid, &plan->image);
 	if (!reason && verify_read_auxv(pid, &vector) < 0)
@@ -196,6 +197,6 @@ const char *verify_exec_image(const struct memory_ops *guest, pid_t pid, const s
 	if (!reason)
 		reason = verify_loader_file(pid, plan, vector.base);
 	if (!reason)
-		reason = verify_exec_name(pid, plan, vector.execfn);
-	return reason ? reason : verify_set_exec_name(guest, pid, plan, vector.execfn);
+		reason = verify_file_name_of_exec(pid, plan, vector.execfn);
+	return reason ? reason : verify_restore_at_execfn(guest, pid, plan, vector.execfn);
 }

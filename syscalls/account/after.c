@@ -39,7 +39,7 @@ static uint32_t after_find_executed(const struct call *call)
 }
 
 /* The entries that renaming a place fires: a directory takes everything below it along. */
-static uint32_t after_find_moved(const struct call *call, unsigned place)
+static uint32_t after_find_read_in_moved_dir(const struct call *call, unsigned place)
 {
 	return policy_find_after_read_below(call->sandbox->policy, call->place[place].virt,
 					    call->place[place].virt_len);
@@ -53,11 +53,12 @@ static uint32_t after_find(const struct call *call)
 		return 0;
 	switch (call->row->content) {
 	case CONTENT_READ:
-		return call->decision.want & POLICY_READ ? after_find_text(call, call->place[0].virt) : 0;
+		return call->decision.wanted_rights & POLICY_READ ? after_find_text(call, call->place[0].virt) : 0;
 	case CONTENT_RUN:
 		return after_find_executed(call);
 	case CONTENT_MOVED:
-		return after_find_moved(call, 0) | (exchange && call->place[1].mount ? after_find_moved(call, 1) : 0);
+		return after_find_read_in_moved_dir(call, 0) |
+		       (exchange && call->place[1].mount ? after_find_read_in_moved_dir(call, 1) : 0);
 	case CONTENT_NONE:
 	default:
 		return 0;
@@ -66,12 +67,12 @@ static uint32_t after_find(const struct call *call)
 
 uint32_t after_find_due(struct call *call)
 {
-	uint32_t due = after_find(call) & ~call->sandbox->after->done;
+	uint32_t due = after_find(call) & ~call->sandbox->after->completed_entries;
 
 	if (!due || !policy_is_observing(call->sandbox->policy))
 		return due;
 	after_fire(call, due);
-	call->sandbox->after->done |= due;
+	call->sandbox->after->completed_entries |= due;
 	return 0;
 }
 
@@ -116,9 +117,9 @@ static void after_note(struct call *call, unsigned entry)
 void after_fire(struct call *call, uint32_t entries)
 {
 	const struct policy *policy = call->sandbox->policy;
-	uint32_t fresh = entries & ~policy_get_fired_after(policy);
+	uint32_t fresh = entries & ~policy_get_fired_after_entries(policy);
 
-	policy_fire_after(policy, entries);
+	policy_fire_after_entries(policy, entries);
 	for (unsigned i = 0; i < POLICY_AFTER_MAX; i++)
 		if (fresh & UINT32_C(1) << i)
 			after_note(call, i);

@@ -32,8 +32,9 @@ struct moved_path {
 
 /* A renamed directory. */
 struct move {
-	struct moved_path *from; /* the directory's path when the run began; NULL: the run made the directory */
-	struct moved_path *to;   /* its present path; NULL: it was removed, and another directory has that path */
+	struct moved_path *first_path; /* the directory's path when the run began; NULL: the run made the directory */
+	/* its present path; NULL: it was removed, and another directory has that path */
+	struct moved_path *present_path;
 };
 
 struct changes {
@@ -42,17 +43,18 @@ struct changes {
 	size_t bytes; /* bytes of all paths */
 	uint64_t unlisted;
 	uint64_t listing_ns; /* time spent on listing renamed directories */
-	struct move *move;   /* renamed directories, owned; a later entry takes precedence over an earlier one */
+	/* renamed directories, owned; a later entry takes precedence over an earlier one */
+	struct move *directory_rename;
 	size_t moves, move_room;
 };
 
 /* Touches all below the renamed directories, by first and present path, and forgets the moves. 0 or -ENOMEM. */
-int changes_list_moved(struct changes *changes);
+int changes_list_all_renamed_trees(struct changes *changes);
 
 /* Whether changes of a mount are reported. False: private scratch space, /proc, /dev, files that callgate provides. */
 bool changes_mount_is_reported(const struct mount *mount);
 
 /* Fills the place of a touched path. */
-void changes_get_entry_place(const struct touched *entry, struct place *ret_place);
+void changes_get_touched_place(const struct touched *entry, struct place *ret_place);
 
 #endif

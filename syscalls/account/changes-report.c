@@ -53,14 +53,15 @@ static void changes_add_hash(const struct place *place, struct change *change, s
 }
 
 /* Whether a touched path has changed. True: *ret_change says how. */
-static bool changes_compare_touched(const struct touched *entry, struct change *ret_change, struct report *report)
+static bool changes_find_change_of_touched(const struct touched *entry, struct change *ret_change,
+					   struct report *report)
 {
 	_cleanup_close_ int fd = -1;
 	struct place place;
 	struct stat now;
 	bool present;
 
-	changes_get_entry_place(entry, &place);
+	changes_get_touched_place(entry, &place);
 	fd = view_open_place(&place, O_PATH | O_NOFOLLOW, 0);
 	present = fd >= 0 && fstat(fd, &now) == 0;
 	memset(ret_change, 0, sizeof(*ret_change));
@@ -88,7 +89,7 @@ static void changes_report_touched(const void *node, VISIT visit, void *closure)
 	struct change change;
 
 	if ((visit == postorder || visit == leaf) && changes_mount_is_reported(entry->mount) &&
-	    changes_compare_touched(entry, &change, report))
+	    changes_find_change_of_touched(entry, &change, report))
 		report->each(report->ctx, &change);
 }
 
@@ -96,12 +97,12 @@ int changes_report(struct changes *changes, const struct view *view,
 		   void (*each)(void *ctx, const struct change *change), void *ctx)
 {
 	struct report report = {.hash_bytes = CHANGES_HASH_TOTAL_BYTES, .each = each, .ctx = ctx};
-	int r = changes_list_moved(changes);
+	int r = changes_list_all_renamed_trees(changes);
 
 	(void)view; /* entries point to mounts of the view, which has to live until now */
 	if (r < 0)
 		return r;
-	report.hash_end_ns = io_read_clock_ns() + CHANGES_HASH_NS;
+	report.hash_end_ns = io_read_clock_ns() + CHANGES_HASH_TIME_MAX_NS;
 	twalk_r(changes->tree, changes_report_touched, &report);
 	return 0;
 }

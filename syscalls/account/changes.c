@@ -15,20 +15,21 @@
 #include "base/io.h"
 #include "syscalls/account/changes-private.h"
 
-#define MOVES_MAX 1024 /* every touch searches the moves; when there are more, the directories are listed at once */
+/* every touch searches the moves; when there are more, the directories are listed at once */
+#define DIRECTORY_RENAMES_MAX 1024
 
 /* Compares for tsearch(3) and tfind(3). */
-static int changes_compare_path(const void *path, const void *entry)
+static int changes_compare_path_with_touched(const void *path, const void *entry)
 {
 	return strcmp(path, ((const struct touched *)entry)->path);
 }
 
-static int changes_compare_entries(const void *a, const void *b)
+static int changes_compare_touched_paths(const void *a, const void *b)
 {
-	return changes_compare_path(((const struct touched *)a)->path, b);
+	return changes_compare_path_with_touched(((const struct touched *)a)->path, b);
 }
 
-static void changes_fill_first_state(struct touched *entry, const struct place *place)
+static void changes_read_state_before_touch(struct touched *entry, const struct place *place)
 {
 	_cleanup_close_ int fd = view_open_place(place, O_PATH | O_NOFOLLOW, 0);
 	struct stat now;
@@ -65,7 +66,7 @@ static struct touched *changes_make_touched(const struct place *place)
 	return entry;
 }
 
-void changes_get_entry_place(const struct touched *entry, struct place *ret_place)
+void changes_get_touched_place(const struct touched *entry, struct place *ret_place)
 {
 	ret_place->mount = entry->mount;
 	ret_place->magic = false;
@@ -84,13 +85,13 @@ bool changes_mount_is_reported(const struct mount *mount)
 /*
  * Finds or adds a place. A new entry gets the state of `source`; NULL: absent. 0, also if there is no room, or -ENOMEM.
  */
-static int changes_find_or_add(struct changes *changes, const struct place *place, const struct place *source)
+static int changes_find_or_add_touched(struct changes *changes, const struct place *place, const struct place *source)
 {
 	struct touched *entry;
 
-	if (tfind(place->virt, &changes->tree, changes_compare_path))
+	if (tfind(place->virt, &changes->tree, changes_compare_path_with_touched))
 		return 0;
-	if (changes->count >= CHANGES_MAX || place->virt_len > CHANGES_BYTES_MAX - changes->bytes) {
+	if (changes->count >= CHANGES_MAX || place->virt_len > CHANGES_PATHS_BYTES_MAX - changes->bytes) {
 		changes->unlisted++;
 		return 0;
 	}
@@ -98,8 +99,8 @@ static int changes_find_or_add(struct changes *changes, const struct place *plac
 	if (!entry)
 		return -ENOMEM;
 	if (source)
-		changes_fill_first_state(entry, source);
-	if (!tsearch(entry, &changes->tree, changes_compare_entries)) {
+		changes_read_state_before_touch(entry, source);
+	if (!tsearch(entry, &changes->tree, changes_compare_touched_paths)) {
 		free(entry);
 		return -ENOMEM;
 	}
@@ -132,7 +133,7 @@ static struct moved_path *moved_path_make_of_place(const struct place *place)
 }
 
 /* The part of `path` after the moved path: "" or "/…". NULL: `path` is neither the moved path nor below it. */
-static const char *moved_path_get_tail(const struct moved_path *moved, const char *path)
+static const char *moved_path_get_tail_of_path(const struct moved_path *moved, const char *path)
 {
 	if (!moved || strncmp(path, moved->path, moved->len) != 0 || (path[moved->len] && path[moved->len] != '/'))
 		return NULL;
@@ -163,98 +164,104 @@ static bool moved_path_fill_place_below(const struct moved_path *moved, const ch
 }
 
 /* The move with the longest matching path; by_to: its present path; else its first path. NULL: no move matches. */
-static struct move *changes_find_move(const struct changes *changes, const char *path, bool by_to)
+static struct move *changes_find_directory_rename(const struct changes *changes, const char *path, bool by_to)
 {
 	struct move *found = NULL;
 	size_t longest = 0;
 
 	for (size_t i = 0; i < changes->moves; i++) {
-		const struct moved_path *moved = by_to ? changes->move[i].to : changes->move[i].from;
+		const struct moved_path *moved =
+			by_to ? changes->directory_rename[i].present_path : changes->directory_rename[i].first_path;
 
-		if (moved_path_get_tail(moved, path) && moved->len >= longest) {
+		if (moved_path_get_tail_of_path(moved, path) && moved->len >= longest) {
 			longest = moved->len;
-			found = &changes->move[i];
+			found = &changes->directory_rename[i];
 		}
 	}
 	return found;
 }
 
 /* The path that the object at `path` had when the run began. False: the same path, or there was no object. */
-static bool changes_find_first_place(const struct changes *changes, const char *path, struct place *ret_place)
+static bool changes_find_place_at_run_start(const struct changes *changes, const char *path, struct place *ret_place)
 {
-	const struct move *move = changes_find_move(changes, path, true);
+	const struct move *move = changes_find_directory_rename(changes, path, true);
 
-	return move && move->from && moved_path_fill_place_below(move->from, path + move->to->len, ret_place) &&
-	       changes_find_move(changes, ret_place->virt, false) == move;
+	return move && move->first_path &&
+	       moved_path_fill_place_below(move->first_path, path + move->present_path->len, ret_place) &&
+	       changes_find_directory_rename(changes, ret_place->virt, false) == move;
 }
 
 /* Where the object that was at `place` when the run began is now: `place`, or *other; NULL: it is gone. */
-static const struct place *changes_find_place_now(const struct changes *changes, const struct place *place,
+static const struct place *changes_find_present_place(const struct changes *changes, const struct place *place,
 						  struct place *other)
 {
-	const struct move *move = changes_find_move(changes, place->virt, false);
+	const struct move *move = changes_find_directory_rename(changes, place->virt, false);
 
 	if (!move) /* NULL: another directory was renamed to here */
-		return changes_find_move(changes, place->virt, true) ? NULL : place;
-	if (!move->to || !moved_path_fill_place_below(move->to, place->virt + move->from->len, other))
+		return changes_find_directory_rename(changes, place->virt, true) ? NULL : place;
+	if (!move->present_path ||
+	    !moved_path_fill_place_below(move->present_path, place->virt + move->first_path->len, other))
 		return NULL;
-	return changes_find_move(changes, other->virt, true) == move ? other : NULL;
+	return changes_find_directory_rename(changes, other->virt, true) == move ? other : NULL;
 }
 
-static int changes_touch_name(struct changes *changes, const struct place *place)
+static int changes_touch_if_reported(struct changes *changes, const struct place *place)
 {
 	struct place other;
 
 	return changes_mount_is_reported(place->mount)
-		       ? changes_find_or_add(changes, place, changes_find_place_now(changes, place, &other))
+		       ? changes_find_or_add_touched(changes, place, changes_find_present_place(changes, place, &other))
 		       : 0;
 }
 
 /* Touches `place` and, as directories were renamed, the path that its object had when the run began. */
-static int changes_touch_moved(struct changes *changes, const struct place *place)
+static int changes_touch_first_and_present(struct changes *changes, const struct place *place)
 {
 	struct place first;
-	int r = changes_touch_name(changes, place);
+	int r = changes_touch_if_reported(changes, place);
 
-	return r == 0 && changes_find_first_place(changes, place->virt, &first) ? changes_touch_name(changes, &first)
-		: r;
+	return r == 0 && changes_find_place_at_run_start(changes, place->virt, &first)
+		       ? changes_touch_if_reported(changes, &first)
+		       : r;
 }
 
 int changes_touch_place(struct changes *changes, const struct place *place)
 {
 	if (changes->moves && place->mount && !place->magic)
-		return changes_touch_moved(changes, place);
-	return changes_mount_is_reported(place->mount) && !place->magic ? changes_find_or_add(changes, place, place)
-									: 0;
+		return changes_touch_first_and_present(changes, place);
+	return changes_mount_is_reported(place->mount) && !place->magic
+		       ? changes_find_or_add_touched(changes, place, place)
+		       : 0;
 }
 
 /* ---- after a rename ---- */
 
-static void changes_free_move_paths(struct move *move)
+static void changes_free_rename_paths(struct move *move)
 {
-	free(move->from);
-	free(move->to);
+	free(move->first_path);
+	free(move->present_path);
 }
 
-static void changes_forget_moves(struct changes *changes)
+static void changes_forget_directory_renames(struct changes *changes)
 {
 	for (size_t i = 0; i < changes->moves; i++)
-		changes_free_move_paths(&changes->move[i]);
-	free(changes->move);
-	changes->move = NULL;
+		changes_free_rename_paths(&changes->directory_rename[i]);
+	free(changes->directory_rename);
+	changes->directory_rename = NULL;
 	changes->moves = changes->move_room = 0;
 }
 
 /* The moved path of the directory at `place`, when the run began. *ret_moved NULL: the run made it. 0 or -ENOMEM. */
-static int moved_path_make_first(const struct changes *changes, const struct place *place,
+static int moved_path_make_of_run_start(const struct changes *changes, const struct place *place,
 				 struct moved_path **ret_moved)
 {
 	struct place first;
 
 	*ret_moved = NULL;
-	if (changes_find_first_place(changes, place->virt, &first))
+	if (changes_find_place_at_run_start(changes, place->virt, &first))
 		*ret_moved = moved_path_make_of_place(&first);
-	else if (!changes_find_move(changes, place->virt, true) && !changes_find_move(changes, place->virt, false))
+	else if (!changes_find_directory_rename(changes, place->virt, true) &&
+		 !changes_find_directory_rename(changes, place->virt, false))
 		*ret_moved = moved_path_make_of_place(place);
 	else
 		return 0;
@@ -262,77 +269,78 @@ static int moved_path_make_first(const struct changes *changes, const struct pla
 }
 
 /* Updates a move to a path at or below `from`, which was renamed to `to`. 1: updated; 0: not affected; or -ENOMEM. */
-static int changes_update_move_target(struct move *move, const struct place *from, const struct place *to)
+static int changes_update_rename_target(struct move *move, const struct place *from, const struct place *to)
 {
 	struct moved_path *now;
 
-	if (!moved_path_is_below(move->to, from))
+	if (!moved_path_is_below(move->present_path, from))
 		return 0;
 	now = moved_path_make(to->mount, (size_t)(to->rest - to->virt), to->virt, to->virt_len,
-		       move->to->path + from->virt_len);
+		       move->present_path->path + from->virt_len);
 	if (!now)
 		return -ENOMEM;
-	free(move->to);
-	move->to = now;
+	free(move->present_path);
+	move->present_path = now;
 	return 1;
 }
 
 /* Prepares the move of a directory that was at `from`; `to` is set later. *ret_add false: the move exists already. */
-static int changes_prepare_move(struct changes *changes, const struct place *from, struct move *ret_move, bool *ret_add)
+static int changes_prepare_directory_rename(struct changes *changes, const struct place *from, struct move *ret_move,
+					    bool *ret_add)
 {
-	const struct move *known = changes_find_move(changes, from->virt, true);
+	const struct move *known = changes_find_directory_rename(changes, from->virt, true);
 
-	*ret_add = !known || known->to->len != from->virt_len;
-	return *ret_add ? moved_path_make_first(changes, from, &ret_move->from) : 0;
+	*ret_add = !known || known->present_path->len != from->virt_len;
+	return *ret_add ? moved_path_make_of_run_start(changes, from, &ret_move->first_path) : 0;
 }
 
-static int changes_add_move(struct changes *changes, struct move *move, const struct place *to)
+static int changes_add_directory_rename(struct changes *changes, struct move *move, const struct place *to)
 {
-	move->to = moved_path_make_of_place(to);
-	if (!move->to || !array_reserve(&changes->move, changes->moves, &changes->move_room))
+	move->present_path = moved_path_make_of_place(to);
+	if (!move->present_path || !array_reserve(&changes->directory_rename, changes->moves, &changes->move_room))
 		return -ENOMEM;
-	changes->move[changes->moves++] = *move;
+	changes->directory_rename[changes->moves++] = *move;
 	*move = (struct move){0};
 	return 0;
 }
 
 /* A directory was renamed to `place`, where at most an empty directory or a file was: forgets moves to there. */
-static void changes_forget_replaced(struct changes *changes, const struct place *place)
+static void changes_forget_renames_to_place(struct changes *changes, const struct place *place)
 {
 	for (size_t i = 0; i < changes->moves; i++) {
-		struct move *move = &changes->move[i];
+		struct move *move = &changes->directory_rename[i];
 
-		if (moved_path_is_below(move->to, place)) {
-			free(move->to);
-			move->to = NULL;
+		if (moved_path_is_below(move->present_path, place)) {
+			free(move->present_path);
+			move->present_path = NULL;
 		}
 	}
 }
 
-static int changes_record_move(struct changes *changes, const struct place *from, const struct place *to, bool from_dir,
-		       bool to_dir)
+static int changes_record_directory_rename(struct changes *changes, const struct place *from, const struct place *to,
+					   bool from_dir, bool to_dir)
 {
 	struct move there = {0}, back = {0};
 	bool add_there = false, add_back = false;
-	int r = from_dir ? changes_prepare_move(changes, from, &there, &add_there) : 0;
+	int r = from_dir ? changes_prepare_directory_rename(changes, from, &there, &add_there) : 0;
 
 	if (r == 0 && to_dir)
-		r = changes_prepare_move(changes, to, &back, &add_back);
+		r = changes_prepare_directory_rename(changes, to, &back, &add_back);
 	if (!to_dir)
-		changes_forget_replaced(changes, to);
+		changes_forget_renames_to_place(changes, to);
 	if (!from_dir)
-		changes_forget_replaced(changes, from);
+		changes_forget_renames_to_place(changes, from);
 	for (size_t i = 0; r >= 0 && i < changes->moves; i++) {
-		r = from_dir ? changes_update_move_target(&changes->move[i], from, to) : 0;
+		r = from_dir ? changes_update_rename_target(&changes->directory_rename[i], from, to) : 0;
 		if (r == 0 && to_dir)
-			r = changes_update_move_target(&changes->move[i], to, from);
+			r = changes_update_rename_target(&changes->directory_rename[i], to, from);
 	}
 	if (r >= 0 && add_there)
-		r = changes_add_move(changes, &there, to);
+		r = changes_add_directory_rename(changes, &there, to);
 	if (r >= 0 && add_back)
-		r = changes_add_move(changes, &back, from);
-	changes_free_move_paths(&there);
-	changes_free_move_paths(&back);
+		r = changes_add_directory_rename(changes, &back, from);
+	changes_free_rename_paths(&there);
+	changes_free_rename_paths(&back);
 	return r < 0 ? r : 0;
 }
 
@@ -343,16 +351,16 @@ void changes_note_rename(struct changes *changes, const struct place *from, cons
 
 	if ((!from_dir && !to_dir) || (!reported && !changes->moves))
 		return;
-	if (changes_record_move(changes, from, to, from_dir, to_dir) < 0)
+	if (changes_record_directory_rename(changes, from, to, from_dir, to_dir) < 0)
 		changes->unlisted++;
-	else if (changes->moves >= MOVES_MAX && changes_list_moved(changes) < 0)
+	else if (changes->moves >= DIRECTORY_RENAMES_MAX && changes_list_all_renamed_trees(changes) < 0)
 		changes->unlisted++;
 }
 
 /* ---- listing renamed directories ---- */
 
 /* Walks breadth first: with one descriptor at a time, however deep the tree is. */
-struct move_walk {
+struct renamed_tree_walk {
 	struct changes *changes;
 	const struct move *move;
 	char **queue; /* directories to list, relative to move->to; owned */
@@ -361,7 +369,7 @@ struct move_walk {
 	struct place place; /* the present place; a member of the struct, because a place is large */
 };
 
-static int changes_queue_directory(struct move_walk *walk, const char *tail)
+static int changes_queue_directory(struct renamed_tree_walk *walk, const char *tail)
 {
 	if (!array_reserve(&walk->queue, walk->queued, &walk->cap))
 		return -ENOMEM;
@@ -379,7 +387,7 @@ static bool changes_entry_is_dir(int dirfd, const struct dirent *entry)
 }
 
 /* Touches the first and the present path of a name. A directory with a move of its own is listed by that move. */
-static int changes_list_name(struct move_walk *walk, int dirfd, const char *dir, const struct dirent *entry)
+static int changes_list_name(struct renamed_tree_walk *walk, int dirfd, const char *dir, const struct dirent *entry)
 {
 	_cleanup_free_ char *tail = NULL;
 	int r;
@@ -388,24 +396,24 @@ static int changes_list_name(struct move_walk *walk, int dirfd, const char *dir,
 		tail = NULL;
 		return -ENOMEM;
 	}
-	if (!moved_path_fill_place_below(walk->move->to, tail, &walk->place)) {
+	if (!moved_path_fill_place_below(walk->move->present_path, tail, &walk->place)) {
 		walk->changes->unlisted++;
 		return 0;
 	}
-	r = changes_touch_moved(walk->changes, &walk->place);
+	r = changes_touch_first_and_present(walk->changes, &walk->place);
 	if (r < 0 || !changes_entry_is_dir(dirfd, entry) ||
-	    changes_find_move(walk->changes, walk->place.virt, true) != walk->move)
+	    changes_find_directory_rename(walk->changes, walk->place.virt, true) != walk->move)
 		return r;
 	return changes_queue_directory(walk, tail);
 }
 
-static int changes_list_directory(struct move_walk *walk, const char *tail)
+static int changes_list_directory(struct renamed_tree_walk *walk, const char *tail)
 {
 	_cleanup_closedir_ DIR *stream = NULL;
 	const struct dirent *name;
 	int fd = -1, r = 0;
 
-	if (moved_path_fill_place_below(walk->move->to, tail, &walk->place))
+	if (moved_path_fill_place_below(walk->move->present_path, tail, &walk->place))
 		fd = view_open_place(&walk->place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd == -ENOENT || fd == -ENOTDIR)
 		return 0; /* the directory was removed since, and that touched each name */
@@ -419,7 +427,7 @@ static int changes_list_directory(struct move_walk *walk, const char *tail)
 	while (r == 0 && (name = readdir(stream))) {
 		if (strcmp(name->d_name, ".") == 0 || strcmp(name->d_name, "..") == 0)
 			continue;
-		if (++walk->entries > CHANGES_TREE_MAX || io_read_clock_ns() > walk->end_ns) {
+		if (++walk->entries > CHANGES_LISTED_ENTRIES_MAX || io_read_clock_ns() > walk->end_ns) {
 			walk->changes->unlisted++;
 			return 0;
 		}
@@ -428,7 +436,7 @@ static int changes_list_directory(struct move_walk *walk, const char *tail)
 	return r;
 }
 
-static int changes_list_move(struct move_walk *walk)
+static int changes_list_renamed_tree(struct renamed_tree_walk *walk)
 {
 	int r = changes_queue_directory(walk, "");
 
@@ -441,22 +449,24 @@ static int changes_list_move(struct move_walk *walk)
 	return r;
 }
 
-int changes_list_moved(struct changes *changes)
+int changes_list_all_renamed_trees(struct changes *changes)
 {
 	uint64_t begin_ns = io_read_clock_ns();
-	struct move_walk walk = {.changes = changes, .end_ns = begin_ns + CHANGES_TREE_NS - changes->listing_ns};
+	struct renamed_tree_walk walk = {.changes = changes,
+					 .end_ns = begin_ns + CHANGES_LISTING_TIME_MAX_NS - changes->listing_ns};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < changes->moves; i++) {
-		walk.move = &changes->move[i];
-		if (walk.move->to && changes_find_move(changes, walk.move->to->path, true) == walk.move)
-			r = changes_list_move(&walk);
+		walk.move = &changes->directory_rename[i];
+		if (walk.move->present_path &&
+		    changes_find_directory_rename(changes, walk.move->present_path->path, true) == walk.move)
+			r = changes_list_renamed_tree(&walk);
 	}
 	free(walk.queue);
-	changes_forget_moves(changes);
+	changes_forget_directory_renames(changes);
 	changes->listing_ns += io_read_clock_ns() - begin_ns;
-	if (changes->listing_ns > CHANGES_TREE_NS)
-		changes->listing_ns = CHANGES_TREE_NS;
+	if (changes->listing_ns > CHANGES_LISTING_TIME_MAX_NS)
+		changes->listing_ns = CHANGES_LISTING_TIME_MAX_NS;
 	return r;
 }
 
@@ -470,7 +480,7 @@ void changes_free(struct changes *changes)
 	if (!changes)
 		return;
 	tdestroy(changes->tree, free);
-	changes_forget_moves(changes);
+	changes_forget_directory_renames(changes);
 	free(changes);
 }
 

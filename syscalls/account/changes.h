@@ -19,13 +19,15 @@ struct change {
 };
 
 #define CHANGES_MAX 500000       /* most paths that are kept; further ones are only counted */
-#define CHANGES_BYTES_MAX (24u << 20) /* bytes of all paths; the keeper holds the report, in which they are escaped */
-#define CHANGES_TREE_MAX 200000  /* most entries of renamed directories that are listed */
-#define CHANGES_TREE_NS 3000000000u /* most time for all listings of a run, because notifications wait meanwhile */
+/* bytes of all paths; the keeper holds the report, in which they are escaped */
+#define CHANGES_PATHS_BYTES_MAX (24u << 20)
+#define CHANGES_LISTED_ENTRIES_MAX 200000  /* most entries of renamed directories that are listed */
+/* most time for all listings of a run, because notifications wait meanwhile */
+#define CHANGES_LISTING_TIME_MAX_NS 3000000000u
 #define CHANGES_HASH_FILE_BYTES (1ull << 30)  /* larger files are reported without a hash: they may be sparse */
 #define CHANGES_HASH_TOTAL_BYTES (4ull << 30) /* most bytes that a report hashes */
 /* most time that a report hashes; the keeper waits twice as long after a timeout */
-#define CHANGES_HASH_NS UINT64_C(5000000000)
+#define CHANGES_HASH_TIME_MAX_NS UINT64_C(5000000000)
 
 struct changes *changes_create(void);
 void changes_free(struct changes *changes);

@@ -46,7 +46,7 @@ static bool denial_wants_write(const struct call *call)
 		return true;
 	if (denial_find_arg(call, ARG_OPENFLAGS) >= 0)
 		return (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC);
-	return call->row->intent != INTENT_LOOK;
+	return call->row->intent != INTENT_READ_PATH;
 }
 
 const char *denial_get_operation(const struct call *call)
@@ -72,7 +72,7 @@ const char *denial_get_resolved(const struct call *call)
 }
 
 /* Writes the registers of a call without a path, as the log does: "tgid=1 sig=9". */
-static void denial_write_registers(const struct call *call, char text[DENIAL_TARGET_MAX])
+static void denial_write_argument_values(const struct call *call, char text[DENIAL_TARGET_BYTES_MAX])
 {
 	size_t len = 0;
 
@@ -85,18 +85,18 @@ static void denial_write_registers(const struct call *call, char text[DENIAL_TAR
 		if (kind == ARG_PTR || kind == ARG_TEXT)
 			continue;
 		if (kind == ARG_FLAGS || kind == ARG_ATFLAGS || kind == ARG_OPENFLAGS || kind == ARG_SIZE)
-			n = snprintf(text + len, DENIAL_TARGET_MAX - len, "%s%s=0x%llx", space, call->row->arg[i].name,
-				     (unsigned long long)call->arg[i]);
+			n = snprintf(text + len, DENIAL_TARGET_BYTES_MAX - len, "%s%s=0x%llx", space,
+				     call->row->arg[i].name, (unsigned long long)call->arg[i]);
 		else
-			n = snprintf(text + len, DENIAL_TARGET_MAX - len, "%s%s=%d", space, call->row->arg[i].name,
-				     call_get_int(call, i));
-		if (n < 0 || (size_t)n >= DENIAL_TARGET_MAX - len)
+			n = snprintf(text + len, DENIAL_TARGET_BYTES_MAX - len, "%s%s=%d", space,
+				     call->row->arg[i].name, call_get_int(call, i));
+		if (n < 0 || (size_t)n >= DENIAL_TARGET_BYTES_MAX - len)
 			return;
 		len += (size_t)n;
 	}
 }
 
-struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_MAX])
+struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_BYTES_MAX])
 {
 	const struct call_path *path = &call->path[denial_find_refused_path(call)];
 	struct denial_key key = {.syscall = call->row->name, .exe = call->task->exe, .target = text};
@@ -104,17 +104,17 @@ struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_MA
 	key.error = call_is_observed(call)               ? call->decision.observed.error
 		    : call->outcome.kind == OUTCOME_ERROR ? (int)-call->outcome.value : call->decision.error;
 	if (call->net.host[0])
-		(void)snprintf(text, DENIAL_TARGET_MAX, "%s:%u", call->net.host, call->net.record.port);
-	else if (call->paths > 0 && !path->null && path->len > 0)
+		(void)snprintf(text, DENIAL_TARGET_BYTES_MAX, "%s:%u", call->net.host, call->net.record.port);
+	else if (call->paths > 0 && !path->is_null_pointer && path->len > 0)
 		key.target = path->text;
 	else if (denial_get_resolved(call))
 		key.target = denial_get_resolved(call);
 	else
-		denial_write_registers(call, text);
+		denial_write_argument_values(call, text);
 	return key;
 }
 
-static mode_t host_type(void *ctx, const char *path)
+static mode_t denial_get_host_file_type(void *ctx, const char *path)
 {
 	const struct view *view = ctx;
 	struct stat st = {.st_mode = S_IFREG};
@@ -136,8 +136,8 @@ static void denial_describe_path(const struct call *call, struct suggest_denial 
 
 	denial->want = exec ? POLICY_EXEC : write ? POLICY_WRITE : POLICY_READ;
 	denial->resolved = denial_get_resolved(call);
-	denial->written = !asked->null && asked->len > 0 ? asked->text : NULL;
-	denial->names = call->row->intent == INTENT_NAME || denial_read_open_flags(call) & O_CREAT;
+	denial->written = !asked->is_null_pointer && asked->len > 0 ? asked->text : NULL;
+	denial->names = call->row->intent == INTENT_CHANGE_NAME || denial_read_open_flags(call) & O_CREAT;
 	if (mount->flags & MOUNT_REDIRECT) {
 		denial->private_place = true;
 		denial->resolved = exec && mount->flags & MOUNT_PRIVATE ? mount->virt : NULL;
@@ -148,7 +148,7 @@ char *denial_suggest_grant(const struct call *call, const char **ret_why)
 {
 	const struct policy *policy = call->sandbox->policy;
 	const struct suggest_host host = {.home = policy ? policy_get_settings(policy)->home : NULL,
-					  .type = host_type,
+					  .type = denial_get_host_file_type,
 					  .ctx = call->sandbox->view};
 	const struct mount *mount = call->place[denial_find_refused_path(call)].mount;
 	const struct policy_decision decision = denial_get_decision(call);

@@ -4,7 +4,7 @@
 
 #include "syscalls/call/call.h"
 
-#define DENIAL_TARGET_MAX 512 /* bytes; only written for calls without a path: other targets borrow the path */
+#define DENIAL_TARGET_BYTES_MAX 512 /* bytes; only written for calls without a path: other targets borrow the path */
 
 /* Attempts with equal keys are one denial with a count. Borrows from the call and from the caller's text. */
 struct denial_key {
@@ -16,7 +16,7 @@ struct denial_key {
 
 /* The call's refusal: by its decision or, of an observed call, by the judged policy. */
 struct policy_decision denial_get_decision(const struct call *call);
-struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_MAX]);
+struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_BYTES_MAX]);
 const char *denial_get_operation(const struct call *call);
 /* The canonical virtual path, borrowed from the call, or NULL. */
 const char *denial_get_resolved(const struct call *call);

@@ -118,7 +118,7 @@ static bool denial_fill_from_call(struct denial *item, const struct call *call, 
 				 decision.reason);
 }
 
-static bool denial_fill_from_event(struct denial *item, const struct denial *event)
+static bool denial_fill_from_egress_event(struct denial *item, const struct denial *event)
 {
 	bool unsuggested = false; /* ignored: a denial is kept even without memory for its suggestion */
 
@@ -148,20 +148,20 @@ void denials_set_sink(struct denials *denials, struct sink *sink)
 	denials->sink = sink;
 }
 
-static void denials_tell_call(struct denials *denials, const struct call *call, const struct denial_key *key)
+static void denials_send_call_to_sink(struct denials *denials, const struct call *call, const struct denial_key *key)
 {
 	const struct policy_decision decision = denial_get_decision(call);
 
-	sink_tell(denials->sink,
+	sink_send_denial(denials->sink,
 		  &(struct sink_denial){.call = key->syscall, .target = key->target, .exe = key->exe,
 					.rule = decision.rule, .reason = decision.reason, .pid = call->task->tgid,
 					.error = key->error, .seq = call->slot.seq, .count = 1},
 		  io_read_clock_ns());
 }
 
-static void denials_tell_event(struct denials *denials, const struct denial *event)
+static void denials_send_event_to_sink(struct denials *denials, const struct denial *event)
 {
-	sink_tell(denials->sink,
+	sink_send_denial(denials->sink,
 		  &(struct sink_denial){.call = event->event, .target = event->target, .exe = event->exe,
 					.rule = event->rule, .reason = event->reason, .pid = event->pid,
 					.error = event->error, .seq = event->seq, .count = event->count},
@@ -170,7 +170,7 @@ static void denials_tell_event(struct denials *denials, const struct denial *eve
 
 void denials_add(struct denials *denials, const struct call *call)
 {
-	char text[DENIAL_TARGET_MAX];
+	char text[DENIAL_TARGET_BYTES_MAX];
 	struct denial_key key;
 	struct denial *item;
 	size_t at;
@@ -179,7 +179,7 @@ void denials_add(struct denials *denials, const struct call *call)
 		return;
 	key = denial_key(call, text);
 	if (denials->sink)
-		denials_tell_call(denials, call, &key);
+		denials_send_call_to_sink(denials, call, &key);
 	item = denials_find(denials, &key, NULL, &at);
 	if (item)
 		item->count++;
@@ -197,10 +197,10 @@ void denials_add_event(struct denials *denials, const struct denial *event)
 	struct denial *item = denials_find(denials, &key, event, &at);
 
 	if (denials->sink)
-		denials_tell_event(denials, event);
+		denials_send_event_to_sink(denials, event);
 	if (item)
 		item->count += event->count;
-	else if (denials->count == DENIALS_MAX || !denial_fill_from_event(&denials->item[denials->count], event))
+	else if (denials->count == DENIALS_MAX || !denial_fill_from_egress_event(&denials->item[denials->count], event))
 		denials->unlisted += event->count;
 	else
 		denials->slot[at] = (uint16_t)++denials->count;

@@ -16,7 +16,7 @@ struct denials;
  * The reason of refusals that are expected: the C library makes such calls in every program, and works without them.
  * They are in the audit log, but not in the result, and do not affect the run's status. See also account/probes.h.
  */
-#define DENIAL_EXPECTED "expected_probe"
+#define DENIAL_REASON_PROBE "expected_probe"
 
 #define DENIALS_MAX 1000 /* distinct denials that are kept; more are only counted */
 

@@ -14,12 +14,12 @@
 #define BLOCK_BYTES 512 /* unit of st_blocks, for every file system: inode(7) */
 
 /* Pause before the next lease, after a lease was refused because the file is open. Each refusal doubles it. */
-#define LEASE_PAUSE_FIRST_NS UINT64_C(10000000)
-#define LEASE_PAUSE_MAX_NS UINT64_C(1000000000)
+#define LEASE_RETRY_PAUSE_FIRST_NS UINT64_C(10000000)
+#define LEASE_RETRY_PAUSE_MAX_NS UINT64_C(1000000000)
 
 /* Pause between two searches of all mappings. */
-#define SEARCH_PAUSE_NS UINT64_C(10000000)
-#define SEARCH_TIME_SHARE 20 /* a search takes at most 1/20 of the time */
+#define MAPPINGS_SEARCH_PAUSE_NS UINT64_C(10000000)
+#define MAPPINGS_SEARCH_TIME_DIVISOR 20 /* a search takes at most 1/20 of the time */
 
 static uint64_t disk_get_allocated_bytes(const struct stat *status)
 {
@@ -78,7 +78,7 @@ int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t
 	return 0;
 }
 
-void disk_files_note_change(struct disk_files *files, const struct stat *status)
+void disk_files_measure_by_status(struct disk_files *files, const struct stat *status)
 {
 	struct disk_file *file = disk_files_find(files, status);
 
@@ -90,8 +90,8 @@ static void disk_files_release_file(struct disk_files *files, struct disk_file *
 {
 	struct disk_file *last = files->held[--files->held_count];
 
-	files->held[file->held_at] = last;
-	last->held_at = file->held_at;
+	files->held[file->held_index] = last;
+	last->held_index = file->held_index;
 	(void)close(file->fd);
 	file->fd = -1;
 }
@@ -146,21 +146,21 @@ static bool disk_file_is_open_elsewhere(int fd, int lease)
  * unlinked file with undetected mappings (`hides`) may still exist, and mappings may fill its holes: they never make it
  * longer.
  */
-static void disk_files_settle_file(struct disk_files *files, struct disk_file *file, nlink_t names)
+static void disk_files_release_if_closed(struct disk_files *files, struct disk_file *file, nlink_t names)
 {
 	struct stat status;
 
 	file->unused = false;
 	if (names == 0 && !file->pinned) {
 		file->unused = !disk_file_is_open_elsewhere(file->fd, F_WRLCK);
-		if (file->unused && !file->hides)
+		if (file->unused && !file->lease_ignores_mappings)
 			disk_files_forget_file(files, file);
 	} else if (!disk_file_is_open_elsewhere(file->fd, F_RDLCK)) {
 		/* The file may have been written and closed since it was measured. */
 		if (fstat(file->fd, &status) < 0)
 			return;
 		disk_files_set_file_bytes(files, file, disk_get_allocated_bytes(&status));
-		if (!file->hides || file->bytes >= (uint64_t)status.st_size)
+		if (!file->lease_ignores_mappings || file->bytes >= (uint64_t)status.st_size)
 			disk_files_release_file(files, file);
 	}
 }
@@ -190,16 +190,17 @@ static void disk_files_forget_unused(struct disk_files *files)
 		for (size_t i = files->held_count; i > 0; i--)
 			if (files->held[i - 1]->unused)
 				disk_files_forget_file(files, files->held[i - 1]);
-	files->search_ns = start_ns + SEARCH_PAUSE_NS + (io_read_clock_ns() - start_ns) * SEARCH_TIME_SHARE;
+	files->next_search_ns =
+		start_ns + MAPPINGS_SEARCH_PAUSE_NS + (io_read_clock_ns() - start_ns) * MAPPINGS_SEARCH_TIME_DIVISOR;
 }
 
-void disk_files_sweep(struct disk_files *files, uint64_t now_ns)
+void disk_files_forget_unused_if_due(struct disk_files *files, uint64_t now_ns)
 {
-	if (now_ns >= files->search_ns)
+	if (now_ns >= files->next_search_ns)
 		disk_files_forget_unused(files);
 }
 
-bool disk_files_measure_held(struct disk_files *files, struct disk_file *file, uint64_t now_ns)
+bool disk_files_measure_growing_file(struct disk_files *files, struct disk_file *file, uint64_t now_ns)
 {
 	uint64_t before = file->bytes;
 	struct stat status;
@@ -212,36 +213,36 @@ bool disk_files_measure_held(struct disk_files *files, struct disk_file *file, u
 	if ((status.st_nlink > 0 && grown) || now_ns < file->next_lease_ns)
 		return grown;
 	file->next_lease_ns = now_ns + file->lease_pause_ns;
-	if (file->lease_pause_ns < LEASE_PAUSE_MAX_NS)
+	if (file->lease_pause_ns < LEASE_RETRY_PAUSE_MAX_NS)
 		file->lease_pause_ns *= 2;
-	disk_files_settle_file(files, file, status.st_nlink);
+	disk_files_release_if_closed(files, file, status.st_nlink);
 	return grown;
 }
 
-void disk_files_settle_all(struct disk_files *files)
+void disk_files_release_closed(struct disk_files *files)
 {
 	struct stat status;
 
 	for (size_t i = files->held_count; i > 0; i--)
 		if (fstat(files->held[i - 1]->fd, &status) == 0)
-			disk_files_settle_file(files, files->held[i - 1], status.st_nlink);
+			disk_files_release_if_closed(files, files->held[i - 1], status.st_nlink);
 	disk_files_forget_unused(files);
 }
 
 static int disk_files_make_room(struct disk_files *files)
 {
 	if (files->held_count >= files->held_max)
-		disk_files_settle_all(files);
+		disk_files_release_closed(files);
 	if (files->held_count >= files->held_max)
 		return -ENFILE;
 	return array_reserve(&files->held, files->held_count, &files->held_room) ? 0 : -ENOMEM;
 }
 
-int disk_files_hold(struct disk_files *files, struct disk_file *file, int fd, uint64_t now_ns)
+int disk_files_keep_descriptor(struct disk_files *files, struct disk_file *file, int fd, uint64_t now_ns)
 {
 	int r = file->fd < 0 ? disk_files_make_room(files) : 0;
 
-	file->lease_pause_ns = LEASE_PAUSE_FIRST_NS;
+	file->lease_pause_ns = LEASE_RETRY_PAUSE_FIRST_NS;
 	file->next_lease_ns = now_ns;
 	if (file->fd >= 0 || r < 0)
 		return r;
@@ -249,8 +250,8 @@ int disk_files_hold(struct disk_files *files, struct disk_file *file, int fd, ui
 	file->fd = open(file_link(fd).path, O_PATH | O_CLOEXEC);
 	if (file->fd < 0)
 		return -errno;
-	file->hides = disk_hides_mappings(file->fd);
-	file->held_at = files->held_count;
+	file->lease_ignores_mappings = disk_lease_ignores_mappings(file->fd);
+	file->held_index = files->held_count;
 	files->held[files->held_count++] = file;
 	return 0;
 }

@@ -14,11 +14,12 @@
 
 /* bytes of /proc/PID/maps; a process with longer maps counts as mapping an unlinked file */
 #define MAPS_MAX (4u << 20)
-#define SEARCH_TIME_MAX_NS UINT64_C(20000000) /* most time of a search, because limits are not checked meanwhile */
-#define SEARCH_ROUNDS_MAX 4
+/* most time of a search, because limits are not checked meanwhile */
+#define MAPPINGS_SEARCH_TIME_MAX_NS UINT64_C(20000000)
+#define MAPPINGS_SEARCH_ROUNDS_MAX 4
 
 /* Whether mappings are of another file than the opened one. The listed file systems map the opened file: statfs(2). */
-bool disk_hides_mappings(int fd)
+bool disk_lease_ignores_mappings(int fd)
 {
 	static const uint32_t open_ones[] = {
 		0xef53 /* ext2 to ext4 */, 0x58465342 /* xfs */,  0x9123683e /* btrfs */,  0x01021994 /* tmpfs */,
@@ -79,7 +80,7 @@ static int search_new_processes(struct proctree *known, uint64_t end_ns)
 	for (size_t i = 0; found == 0 && i < tree.count; i++) {
 		const struct proctree_entry *entry = &tree.entry[i], *before = proctree_find_entry(known, entry->pid);
 
-		if (entry->place != PROCTREE_BELOW || (before && before->place == PROCTREE_BELOW))
+		if (entry->place != PROCTREE_DESCENDANT || (before && before->place == PROCTREE_DESCENDANT))
 			continue;
 		fresh = true;
 		found = io_read_clock_ns() > end_ns || maps_unlinked_file(entry->pid);
@@ -92,11 +93,11 @@ static int search_new_processes(struct proctree *known, uint64_t end_ns)
 /* Repeats the search for new processes, because a fork during a search passes mappings on. */
 bool disk_has_unlinked_mapping(void)
 {
-	uint64_t end_ns = io_read_clock_ns() + SEARCH_TIME_MAX_NS;
+	uint64_t end_ns = io_read_clock_ns() + MAPPINGS_SEARCH_TIME_MAX_NS;
 	struct proctree known = {0};
 	int found = -EAGAIN;
 
-	for (int i = 0; found == -EAGAIN && i < SEARCH_ROUNDS_MAX; i++)
+	for (int i = 0; found == -EAGAIN && i < MAPPINGS_SEARCH_ROUNDS_MAX; i++)
 		found = search_new_processes(&known, end_ns);
 	proctree_release(&known);
 	return found != 0;

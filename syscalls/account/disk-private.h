@@ -13,11 +13,11 @@ struct disk_file {
 	uint64_t base_bytes; /* bytes before the run opened the file; not counted */
 	uint64_t bytes;      /* bytes when the file was last measured */
 	int fd;              /* O_PATH; open while the file can grow, or is unlinked but open elsewhere; -1: released */
-	size_t held_at;      /* index of the file in `held`, unless fd is -1 */
+	size_t held_index;      /* index of the file in `held`, unless fd is -1 */
 	uint64_t next_lease_ns;     /* time before which no lease is tried */
 	uint64_t lease_pause_ns;
 	bool in_memory; /* on tmpfs: disk_is_in_memory() */
-	bool hides;  /* leases do not detect the file's mappings: disk_hides_mappings() */
+	bool lease_ignores_mappings;  /* leases do not detect the file's mappings: disk_lease_ignores_mappings() */
 	bool pinned; /* the target has had an O_PATH descriptor, so an unlinked file may exist as long as the run */
 	bool unused; /* unlinked and not open, but it may be mapped */
 };
@@ -29,7 +29,7 @@ struct disk_files {
 	size_t held_count, held_room, held_max;
 	uint64_t bytes; /* sum of the growth of all files */
 	uint64_t memory_bytes; /* growth of files on tmpfs and ramfs */
-	uint64_t search_ns; /* time before which mappings are not searched */
+	uint64_t next_search_ns; /* time before which mappings are not searched */
 };
 
 void disk_files_release(struct disk_files *files);
@@ -41,21 +41,21 @@ int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t
 		   struct disk_file **ret_file);
 
 /* Makes an own descriptor of the file from fd, and keeps it. 0, -ENFILE (too many files can grow) or -errno. */
-int disk_files_hold(struct disk_files *files, struct disk_file *file, int fd, uint64_t now_ns);
+int disk_files_keep_descriptor(struct disk_files *files, struct disk_file *file, int fd, uint64_t now_ns);
 
 /* Measures a held file. True: it has grown. It may be released or removed: then held[held_at] is another file. */
-bool disk_files_measure_held(struct disk_files *files, struct disk_file *file, uint64_t now_ns);
+bool disk_files_measure_growing_file(struct disk_files *files, struct disk_file *file, uint64_t now_ns);
 
 /* To be called after all files were measured: removes unlinked files that no process has open or mapped. */
-void disk_files_sweep(struct disk_files *files, uint64_t now_ns);
+void disk_files_forget_unused_if_due(struct disk_files *files, uint64_t now_ns);
 
 /* Tries a lease on every held file now, regardless of its next_lease_ns. */
-void disk_files_settle_all(struct disk_files *files);
+void disk_files_release_closed(struct disk_files *files);
 
 /* ---- disk-mapped.c ---- */
 
 /* Whether the kernel grants a lease on the file although it is mapped. */
-bool disk_hides_mappings(int fd);
+bool disk_lease_ignores_mappings(int fd);
 /* Whether the file is on tmpfs or ramfs. */
 bool disk_is_in_memory(int fd);
 /*
@@ -65,6 +65,6 @@ bool disk_is_in_memory(int fd);
 bool disk_has_unlinked_mapping(void);
 
 /* Measures the file with this status, if it is in the tree. */
-void disk_files_note_change(struct disk_files *files, const struct stat *status);
+void disk_files_measure_by_status(struct disk_files *files, const struct stat *status);
 
 #endif

@@ -14,25 +14,25 @@
 #define MEASURE_PAUSE_MIN_NS UINT64_C(1000000)
 #define MEASURE_PAUSE_MAX_NS UINT64_C(100000000)
 /* Files that have not grown for this time are measured less often. */
-#define QUIET_AFTER_NS UINT64_C(1000000000)
-#define MEASURE_PAUSE_QUIET_NS UINT64_C(5000000)
-#define MEASURE_TIME_SHARE 20 /* measuring takes at most 1/20 of the time */
+#define DISK_FILES_IDLE_AFTER_NS UINT64_C(1000000000)
+#define DISK_MEASURE_PAUSE_IDLE_NS UINT64_C(5000000)
+#define DISK_MEASURE_TIME_DIVISOR 20 /* measuring takes at most 1/20 of the time */
 
-#define HELD_FILES_MAX 65536 /* most files that can grow at a time; each costs a descriptor */
+#define DISK_GROWING_FILES_MAX 65536 /* most files that can grow at a time; each costs a descriptor */
 
 struct disk {
 	struct disk_files files;
 	uint64_t limit_bytes;
-	const volatile uint64_t *outside;
+	const volatile uint64_t *spilled_bytes;
 	/* the disk is not limited: only files on tmpfs and ramfs are counted, for the limit of memory */
-	bool only_memory;
+	bool counts_only_memory_files;
 	uint64_t names_bytes; /* bytes counted for names that were made, less those for removed names */
 	uint64_t attributes_bytes;
 	uint64_t peak_bytes;
-	uint64_t next_ns;  /* when files are measured next, if one can grow */
-	uint64_t grown_ns; /* when a file was last found to have grown */
-	bool full;         /* more than DISK_FILES_MAX files */
-	bool over;
+	uint64_t next_measure_ns;  /* when files are measured next, if one can grow */
+	uint64_t last_growth_ns; /* when a file was last found to have grown */
+	bool too_many_files;         /* more than DISK_FILES_MAX files */
+	bool limit_exceeded;
 };
 
 int disk_create(uint64_t limit_bytes, const volatile uint64_t *outside, struct disk **ret_disk)
@@ -44,9 +44,10 @@ int disk_create(uint64_t limit_bytes, const volatile uint64_t *outside, struct d
 		return -ENOMEM;
 	(void)getrlimit(RLIMIT_NOFILE, &descriptors);
 	disk->limit_bytes = limit_bytes ? limit_bytes : UINT64_MAX;
-	disk->only_memory = !limit_bytes;
-	disk->outside = outside;
-	disk->files.held_max = descriptors.rlim_cur / 2 < HELD_FILES_MAX ? descriptors.rlim_cur / 2 : HELD_FILES_MAX;
+	disk->counts_only_memory_files = !limit_bytes;
+	disk->spilled_bytes = outside;
+	disk->files.held_max =
+		descriptors.rlim_cur / 2 < DISK_GROWING_FILES_MAX ? descriptors.rlim_cur / 2 : DISK_GROWING_FILES_MAX;
 	*ret_disk = disk;
 	return 0;
 }
@@ -61,7 +62,7 @@ void disk_free(struct disk *disk)
 
 /* ---- the sum ---- */
 
-uint64_t disk_get_used_inside_bytes(const struct disk *disk)
+uint64_t disk_get_used_except_spilled_bytes(const struct disk *disk)
 {
 	return disk->files.bytes + disk->names_bytes + disk->attributes_bytes;
 }
@@ -72,13 +73,13 @@ uint64_t disk_measure_memory_bytes(struct disk *disk)
 
 	for (size_t i = 0; i < disk->files.held_count; i++)
 		if (disk->files.held[i]->in_memory && fstat(disk->files.held[i]->fd, &status) == 0)
-			disk_files_note_change(&disk->files, &status);
+			disk_files_measure_by_status(&disk->files, &status);
 	return disk->files.memory_bytes;
 }
 
 uint64_t disk_get_used_bytes(const struct disk *disk)
 {
-	return disk_get_used_inside_bytes(disk) + (disk->outside ? *disk->outside : 0);
+	return disk_get_used_except_spilled_bytes(disk) + (disk->spilled_bytes ? *disk->spilled_bytes : 0);
 }
 
 uint64_t disk_get_peak_bytes(const struct disk *disk)
@@ -88,7 +89,7 @@ uint64_t disk_get_peak_bytes(const struct disk *disk)
 
 const char *disk_get_end_reason(const struct disk *disk)
 {
-	return disk->full ? "disk_files" : disk->over ? "disk_limit" : NULL;
+	return disk->too_many_files ? "disk_files" : disk->limit_exceeded ? "disk_limit" : NULL;
 }
 
 /* Compares the sum with the limit. If it is exceeded, files that were just closed are settled first. */
@@ -96,57 +97,57 @@ static void disk_compare_with_limit(struct disk *disk)
 {
 	uint64_t used = disk_get_used_bytes(disk);
 
-	if (used > disk->limit_bytes && !disk->over) {
-		disk_files_settle_all(&disk->files);
+	if (used > disk->limit_bytes && !disk->limit_exceeded) {
+		disk_files_release_closed(&disk->files);
 		used = disk_get_used_bytes(disk);
 	}
 	if (used > disk->peak_bytes)
 		disk->peak_bytes = used;
 	if (used > disk->limit_bytes)
-		disk->over = true;
+		disk->limit_exceeded = true;
 }
 
 /* The pause until files are measured again: so short that the run cannot pass the limit meanwhile. */
 static uint64_t disk_get_measure_pause_ns(const struct disk *disk, uint64_t now_ns, uint64_t took_ns)
 {
 	uint64_t used = disk_get_used_bytes(disk), left = used < disk->limit_bytes ? disk->limit_bytes - used : 0;
-	bool quiet = now_ns - disk->grown_ns > QUIET_AFTER_NS;
-	uint64_t wait = left / WRITE_BYTES_PER_MS_MAX * 1000000, least = quiet ? MEASURE_PAUSE_QUIET_NS
+	bool quiet = now_ns - disk->last_growth_ns > DISK_FILES_IDLE_AFTER_NS;
+	uint64_t wait = left / WRITE_BYTES_PER_MS_MAX * 1000000, least = quiet ? DISK_MEASURE_PAUSE_IDLE_NS
 		: MEASURE_PAUSE_MIN_NS;
 
-	if (least < took_ns * MEASURE_TIME_SHARE)
-		least = took_ns * MEASURE_TIME_SHARE;
+	if (least < took_ns * DISK_MEASURE_TIME_DIVISOR)
+		least = took_ns * DISK_MEASURE_TIME_DIVISOR;
 	if (wait > MEASURE_PAUSE_MAX_NS)
 		wait = MEASURE_PAUSE_MAX_NS;
 	return wait > least ? wait : least;
 }
 
-static void disk_measure_held_files(struct disk *disk, uint64_t now_ns)
+static void disk_measure_growing_files(struct disk *disk, uint64_t now_ns)
 {
 	struct disk_files *files = &disk->files;
 	uint64_t start_ns = io_read_clock_ns();
 
 	/* From the end, because the last file takes the place of a released file, and was measured already. */
 	for (size_t i = files->held_count; i > 0; i--)
-		if (disk_files_measure_held(files, files->held[i - 1], now_ns))
-			disk->grown_ns = start_ns;
-	disk->next_ns = start_ns + disk_get_measure_pause_ns(disk, start_ns, io_read_clock_ns() - start_ns);
-	disk_files_sweep(files, now_ns);
+		if (disk_files_measure_growing_file(files, files->held[i - 1], now_ns))
+			disk->last_growth_ns = start_ns;
+	disk->next_measure_ns = start_ns + disk_get_measure_pause_ns(disk, start_ns, io_read_clock_ns() - start_ns);
+	disk_files_forget_unused_if_due(files, now_ns);
 }
 
-bool disk_measure_due(struct disk *disk, uint64_t now_ns)
+bool disk_measure_due_files(struct disk *disk, uint64_t now_ns)
 {
-	if (disk->files.held_count > 0 && now_ns >= disk->next_ns)
-		disk_measure_held_files(disk, now_ns);
+	if (disk->files.held_count > 0 && now_ns >= disk->next_measure_ns)
+		disk_measure_growing_files(disk, now_ns);
 	disk_compare_with_limit(disk);
-	return disk->over || disk->full;
+	return disk->limit_exceeded || disk->too_many_files;
 }
 
 int disk_get_next_measure_ms(const struct disk *disk, uint64_t now_ns)
 {
 	if (disk->files.held_count == 0)
 		return -1;
-	return disk->next_ns <= now_ns ? 0 : (int)((disk->next_ns - now_ns + 999999) / 1000000);
+	return disk->next_measure_ns <= now_ns ? 0 : (int)((disk->next_measure_ns - now_ns + 999999) / 1000000);
 }
 
 /* ---- for handlers ---- */
@@ -161,7 +162,7 @@ int disk_admit_bytes(struct call *call, uint64_t bytes)
 	used = disk_get_used_bytes(disk);
 	if (used <= disk->limit_bytes && bytes <= disk->limit_bytes - used)
 		return 0;
-	disk->over = true;
+	disk->limit_exceeded = true;
 	return call_refuse(call, -EDQUOT, NULL, "disk_limit");
 }
 
@@ -176,7 +177,7 @@ static struct disk_file *disk_find_or_add_file(struct call *call, const struct s
 	if (file)
 		return file;
 	if (disk->files.count >= DISK_FILES_MAX) {
-		disk->full = true;
+		disk->too_many_files = true;
 		call_refuse(call, -EDQUOT, NULL, "disk_files");
 		return NULL;
 	}
@@ -187,12 +188,12 @@ static struct disk_file *disk_find_or_add_file(struct call *call, const struct s
 }
 
 /* Whether the file of fd counts. Also returns its status, and whether it is on tmpfs or ramfs. */
-static bool disk_file_is_counted(const struct disk *disk, int fd, struct stat *ret_status, bool *ret_in_memory)
+static bool disk_file_counts_for_limit(const struct disk *disk, int fd, struct stat *ret_status, bool *ret_in_memory)
 {
 	if (!disk || fstat(fd, ret_status) < 0 || !S_ISREG(ret_status->st_mode))
 		return false;
 	*ret_in_memory = disk_is_in_memory(fd);
-	return *ret_in_memory || !disk->only_memory;
+	return *ret_in_memory || !disk->counts_only_memory_files;
 }
 
 int disk_watch_file(struct call *call, int fd, bool made)
@@ -204,7 +205,7 @@ int disk_watch_file(struct call *call, int fd, bool made)
 	bool in_memory;
 	int r;
 
-	if (!disk_file_is_counted(disk, fd, &status, &in_memory))
+	if (!disk_file_counts_for_limit(disk, fd, &status, &in_memory))
 		return 0;
 	file = disk_find_or_add_file(call, &status, made ? 0 : (uint64_t)status.st_blocks * 512, in_memory);
 	if (!file)
@@ -212,21 +213,21 @@ int disk_watch_file(struct call *call, int fd, bool made)
 	if (made)
 		file->base_bytes = 0; /* the entry is of an older file with the same inode number */
 	now_ns = io_read_clock_ns();
-	r = disk_files_hold(&disk->files, file, fd, now_ns);
+	r = disk_files_keep_descriptor(&disk->files, file, fd, now_ns);
 	if (r < 0)
 		return call_fail(call, r);
-	if (disk->next_ns > now_ns + MEASURE_PAUSE_MIN_NS)
-		disk->next_ns = now_ns + MEASURE_PAUSE_MIN_NS;
+	if (disk->next_measure_ns > now_ns + MEASURE_PAUSE_MIN_NS)
+		disk->next_measure_ns = now_ns + MEASURE_PAUSE_MIN_NS;
 	return 0;
 }
 
-int disk_note_pin(struct call *call, int fd)
+int disk_note_opath_descriptor(struct call *call, int fd)
 {
 	struct disk_file *file;
 	struct stat status;
 	bool in_memory;
 
-	if (!disk_file_is_counted(call->sandbox->disk, fd, &status, &in_memory))
+	if (!disk_file_counts_for_limit(call->sandbox->disk, fd, &status, &in_memory))
 		return 0;
 	file = disk_find_or_add_file(call, &status, (uint64_t)status.st_blocks * 512, in_memory);
 	if (!file)
@@ -242,14 +243,14 @@ bool disk_file_is_watched(const struct call *call, const struct stat *status)
 	return disk && disk_files_find(&disk->files, status);
 }
 
-void disk_note_change(struct call *call, int fd)
+void disk_measure_changed_file(struct call *call, int fd)
 {
 	struct disk *disk = call->sandbox->disk;
 	struct stat status;
 
 	if (!disk || fstat(fd, &status) < 0)
 		return;
-	disk_files_note_change(&disk->files, &status);
+	disk_files_measure_by_status(&disk->files, &status);
 	disk_compare_with_limit(disk);
 }
 
@@ -265,7 +266,7 @@ void disk_set_xattr_bytes(struct call *call, uint64_t bytes)
 
 static uint64_t disk_get_name_bytes(bool directory)
 {
-	return DISK_NAME_BYTES + (directory ? DISK_DIRECTORY_BYTES : 0);
+	return DISK_BYTES_PER_NAME + (directory ? DISK_BYTES_PER_DIRECTORY : 0);
 }
 
 static bool disk_call_has_succeeded(const struct call *call)
@@ -275,7 +276,7 @@ static bool disk_call_has_succeeded(const struct call *call)
 	return outcome->kind == OUTCOME_FD || (outcome->kind == OUTCOME_VALUE && outcome->value >= 0);
 }
 
-void disk_count_name(struct call *call, mode_t type)
+void disk_count_new_name(struct call *call, mode_t type)
 {
 	if (call->sandbox->disk && disk_call_has_succeeded(call))
 		call->sandbox->disk->names_bytes +=
@@ -303,8 +304,8 @@ static void disk_hold_unlinked_file(struct disk *disk, int fd, const struct stat
 	struct disk_file *file = status->st_nlink == 0 ? disk_files_find(&disk->files, status) : NULL;
 
 	/* A file that cannot be held counts until the run ends. */
-	if (file && disk_files_hold(&disk->files, file, fd, 0) == 0)
-		(void)disk_files_measure_held(&disk->files, file, io_read_clock_ns());
+	if (file && disk_files_keep_descriptor(&disk->files, file, fd, 0) == 0)
+		(void)disk_files_measure_growing_file(&disk->files, file, io_read_clock_ns());
 }
 
 void disk_end_removal(struct call *call, struct disk_removal *removal)

@@ -9,8 +9,8 @@
 
 #include "syscalls/call/call.h"
 
-#define DISK_NAME_BYTES 1024      /* counted for an inode and its name */
-#define DISK_DIRECTORY_BYTES 4096 /* counted for a directory's first block, in addition to its name */
+#define DISK_BYTES_PER_NAME 1024      /* counted for an inode and its name */
+#define DISK_BYTES_PER_DIRECTORY 4096 /* counted for a directory's first block, in addition to its name */
 #define DISK_FILES_MAX 500000     /* most files that are kept; one more ends the run */
 
 struct disk;
@@ -26,7 +26,7 @@ void disk_free(struct disk *disk);
 /* ---- for supervisor/limits/ ---- */
 
 /* Measures files that are due; now_ns UINT64_MAX: all files. True: the run must end, see disk_get_end_reason(). */
-bool disk_measure_due(struct disk *disk, uint64_t now_ns);
+bool disk_measure_due_files(struct disk *disk, uint64_t now_ns);
 /* Milliseconds until files are to be measured; -1: no file can grow. */
 int disk_get_next_measure_ms(const struct disk *disk, uint64_t now_ns);
 /* The bytes that the run had added when they were last measured. */
@@ -34,7 +34,7 @@ uint64_t disk_get_used_bytes(const struct disk *disk);
 /* How many of the bytes of disk_get_used_bytes() are in files on tmpfs. Measures them now. */
 uint64_t disk_measure_memory_bytes(struct disk *disk);
 /* Like disk_get_used_bytes(), but without `outside`. */
-uint64_t disk_get_used_inside_bytes(const struct disk *disk);
+uint64_t disk_get_used_except_spilled_bytes(const struct disk *disk);
 /* The maximum of disk_get_used_bytes() so far. */
 uint64_t disk_get_peak_bytes(const struct disk *disk);
 /* Why the run must end: "disk_limit", "disk_files" (more than DISK_FILES_MAX), or NULL. Static. */
@@ -55,16 +55,16 @@ int disk_watch_file(struct call *call, int fd, bool made);
  * To be called before the target gets an O_PATH descriptor of the file of fd. Such a descriptor keeps the blocks of an
  * unlinked file, and no lease detects it. 0, or -1 with the call failed.
  */
-int disk_note_pin(struct call *call, int fd);
+int disk_note_opath_descriptor(struct call *call, int fd);
 
 /* To be called with the outcome set. On success a name of this type (S_IF*) was made; S_IFLNK: with call->text. */
-void disk_count_name(struct call *call, mode_t type);
+void disk_count_new_name(struct call *call, mode_t type);
 
 /* Whether the file is or was watched by disk_watch_file(). */
 bool disk_file_is_watched(const struct call *call, const struct stat *status);
 
 /* Measures a watched file whose blocks have changed (truncate, fallocate), for the next disk_admit_bytes(). */
-void disk_note_change(struct call *call, int fd);
+void disk_measure_changed_file(struct call *call, int fd);
 
 /* Sets the bytes of the run's extended attributes. Blocks may include some of them, which are counted twice then. */
 void disk_set_xattr_bytes(struct call *call, uint64_t bytes);

@@ -18,17 +18,19 @@
  * count and the forks admitted since exceed the limit.
  *
  * An admitted fork is pending until the thread is known to have made it, because the thread may not run for long after
- * the supervisor's response. The fork is over when the thread asks for another one, or when fork_is_over() says so.
+ * the supervisor's response. The fork is over when the thread asks for another one, or when pending_fork_is_over() says
+ * so.
  */
-#define FORK_RUN_NS UINT64_C(2000000)
-#define FORK_WAIT_NS UINT64_C(20000000)
+#define FORK_DONE_AFTER_CPU_NS UINT64_C(2000000)
+#define FORK_DONE_AFTER_WAIT_NS UINT64_C(20000000)
 /* far below the limit, tasks are counted this often, so that the peak is about right */
-#define RECOUNT_NS UINT64_C(50000000)
+#define RECOUNT_INTERVAL_NS UINT64_C(50000000)
 
 struct pending_fork {
 	pid_t tid;
 	uint64_t ns;     /* when the fork was admitted */
-	uint64_t run_ns; /* the thread's CPU time when it was first seen running after that; 0: not seen yet */
+	/* the thread's CPU time when it was first seen running after that; 0: not seen yet */
+	uint64_t cpu_ns_when_running;
 };
 
 struct forks {
@@ -72,7 +74,7 @@ uint64_t forks_get_peak(const struct forks *forks)
 	return forks->peak;
 }
 
-uint64_t forks_get_refused(const struct forks *forks)
+uint64_t forks_get_refused_count(const struct forks *forks)
 {
 	return forks->refused;
 }
@@ -99,9 +101,9 @@ static bool forks_read_cpu_ns(pid_t tid, uint64_t *ret_ns)
  * again, because the kernel restarts a fork that a signal interrupts (copy_process: ERESTARTNOINTR). In uninterruptible
  * sleep it may wait for a lock or for its vfork. If it is runnable, it must have run for longer than a fork takes.
  */
-static bool fork_is_over(struct pending_fork *pending, uint64_t now_ns)
+static bool pending_fork_is_over(struct pending_fork *pending, uint64_t now_ns)
 {
-	bool waited = now_ns - pending->ns > FORK_WAIT_NS;
+	bool waited = now_ns - pending->ns > FORK_DONE_AFTER_WAIT_NS;
 	struct procstat stat;
 	uint64_t run_ns;
 
@@ -111,18 +113,20 @@ static bool fork_is_over(struct pending_fork *pending, uint64_t now_ns)
 		return true;
 	if (!forks_read_cpu_ns(pending->tid, &run_ns))
 		return waited;
-	if (!pending->run_ns)
-		pending->run_ns = run_ns;
-	return run_ns > pending->run_ns + FORK_RUN_NS;
+	if (!pending->cpu_ns_when_running)
+		pending->cpu_ns_when_running = run_ns;
+	return run_ns > pending->cpu_ns_when_running + FORK_DONE_AFTER_CPU_NS;
 }
 
-/* Removes pending forks: that of `tid`, which asks again, and with `all` each fork that is over (fork_is_over). */
+/*
+ * Removes pending forks: that of `tid`, which asks again, and with `all` each fork that is over (pending_fork_is_over).
+ */
 static void forks_forget_finished(struct forks *forks, pid_t tid, uint64_t now_ns, bool all)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < forks->pending_forks; i++)
-		if (forks->pending[i].tid != tid && !(all && fork_is_over(&forks->pending[i], now_ns)))
+		if (forks->pending[i].tid != tid && !(all && pending_fork_is_over(&forks->pending[i], now_ns)))
 			forks->pending[kept++] = forks->pending[i];
 	forks->pending_forks = kept;
 }
@@ -146,7 +150,7 @@ static bool forks_count_tasks(struct forks *forks, uint64_t now_ns)
 	for (size_t i = 0; i < tree.count; i++) {
 		struct procstat stat;
 
-		if (tree.entry[i].place == PROCTREE_BELOW && procstat_read(tree.entry[i].pid, &stat) == 0)
+		if (tree.entry[i].place == PROCTREE_DESCENDANT && procstat_read(tree.entry[i].pid, &stat) == 0)
 			tasks += stat.threads;
 	}
 	proctree_release(&tree);
@@ -160,13 +164,13 @@ static bool forks_count_tasks(struct forks *forks, uint64_t now_ns)
 	return true;
 }
 
-bool forks_admit_thread(struct forks *forks, pid_t tid, uint64_t now_ns)
+bool forks_admit_fork_of_thread(struct forks *forks, pid_t tid, uint64_t now_ns)
 {
 	uint64_t members = forks->counted + forks->admitted;
 	bool room = members < forks->max;
 
 	forks_forget_finished(forks, tid, now_ns, forks->pending_forks == forks->cap);
-	if (!room || (members >= forks->peak && now_ns - forks->counted_ns > RECOUNT_NS)) {
+	if (!room || (members >= forks->peak && now_ns - forks->counted_ns > RECOUNT_INTERVAL_NS)) {
 		/* Called before the count, which includes the tasks of these forks. */
 		forks_forget_finished(forks, tid, now_ns, true);
 		room = forks_count_tasks(forks, now_ns);
@@ -182,12 +186,14 @@ bool forks_admit_thread(struct forks *forks, pid_t tid, uint64_t now_ns)
 	return true;
 }
 
-/* Judges a fork. It is notified only if the supervisor limits forks or memory (RUN_FORKS, RUN_MEMORY). */
+/*
+ * Judges a fork. It is notified only if the supervisor limits forks or memory (RUN_LIMITS_TASKS, RUN_SAMPLES_MEMORY).
+ */
 static void forks_judge_call(struct call *call)
 {
 	if (!table_row_allows(call->row, call->arg) || (!call->sandbox->forks && !call->sandbox->memfds))
 		call_refuse(call, -EPERM, NULL, "refused_syscall");
-	else if (call->sandbox->forks && !forks_admit_thread(call->sandbox->forks, call->tid, call->start_ns))
+	else if (call->sandbox->forks && !forks_admit_fork_of_thread(call->sandbox->forks, call->tid, call->start_ns))
 		call_refuse(call, -EAGAIN, NULL, "pids_limit");
 	else
 		target_allow_continue(call);

@@ -16,11 +16,11 @@ int forks_create(uint64_t max, pid_t root, struct forks **ret_forks);
 void forks_free(struct forks *forks);
 
 /* True: the thread may make one more task, for which room is reserved. */
-bool forks_admit_thread(struct forks *forks, pid_t tid, uint64_t now_ns);
+bool forks_admit_fork_of_thread(struct forks *forks, pid_t tid, uint64_t now_ns);
 
 /* The number of tasks at the last count; the maximum so far; the number of refused forks. */
 uint64_t forks_get_task_count(const struct forks *forks);
 uint64_t forks_get_peak(const struct forks *forks);
-uint64_t forks_get_refused(const struct forks *forks);
+uint64_t forks_get_refused_count(const struct forks *forks);
 
 #endif

@@ -10,12 +10,14 @@
 #include "syscalls/table/handlers.h"
 #include "syscalls/table/terms.h"
 
-#define LOCKS_ADDED_MAX 2u
-/* If the run holds so many locks, they are counted at most once in RECOUNT_NS: counting again would free few. */
-#define LOCKS_CROWDED (LOCKS_MAX / 4 * 3)
-#define RECOUNT_NS UINT64_C(100000000)
+#define LOCKS_PER_COMMAND_MAX 2u
+/*
+ * If the run holds so many locks, they are counted at most once in RECOUNT_INTERVAL_NS: counting again would free few.
+ */
+#define LOCKS_NEARLY_FULL (LOCKS_MAX / 4 * 3)
+#define RECOUNT_INTERVAL_NS UINT64_C(100000000)
 
-bool locks_must_admit_command(uint64_t command)
+bool locks_command_needs_admission(uint64_t command)
 {
 	return table_terms_match(allow_fcntl_locks, (const uint64_t[6]){0, command});
 }
@@ -25,7 +27,8 @@ bool locks_must_admit_command(uint64_t command)
  * POSIX …" waits for the lock on the line before. The process that set a POSIX lock lives as long as the lock
  * (allow_clone_sampled).
  */
-static void locks_count_line(const char *line, const struct proctree *tree, uint64_t *of_processes, uint64_t *of_files)
+static void locks_count_proc_locks_line(const char *line, const struct proctree *tree, uint64_t *of_processes,
+					uint64_t *of_files)
 {
 	const struct proctree_entry *owner;
 	char kind[16];
@@ -40,7 +43,7 @@ static void locks_count_line(const char *line, const struct proctree *tree, uint
 	if (strcmp(kind, "POSIX") != 0 || pid <= 0)
 		return;
 	owner = proctree_find_entry(tree, pid);
-	if (!owner || owner->place != PROCTREE_ELSEWHERE)
+	if (!owner || owner->place != PROCTREE_NOT_DESCENDANT)
 		++*of_processes;
 }
 
@@ -68,11 +71,11 @@ bool locks_count_in_file(int fd, int proc_fd, pid_t root, uint64_t *ret_of_proce
 	}
 	if (proctree_read_at(proc_fd, &tree) == 0)
 		proctree_mark_descendants(&tree, root);
-	while (lines < LOCKS_READ_MAX && fgets(line, sizeof(line), file)) {
-		locks_count_line(line, &tree, &of_processes, &of_files);
+	while (lines < PROC_LOCKS_LINES_MAX && fgets(line, sizeof(line), file)) {
+		locks_count_proc_locks_line(line, &tree, &of_processes, &of_files);
 		lines++;
 	}
-	whole = lines < LOCKS_READ_MAX && !ferror(file);
+	whole = lines < PROC_LOCKS_LINES_MAX && !ferror(file);
 	(void)fclose(file);
 	proctree_release(&tree);
 	*ret_of_processes = of_processes;
@@ -89,23 +92,25 @@ static void locks_recount(struct locks *locks, uint64_t now_ns)
 	locks->counted_ns = now_ns;
 	if (!locks_count_in_file(fd, locks->proc_fd, locks->root, &of_processes, &of_files))
 		return;
-	locks->held = of_processes + (of_files < locks->of_files ? of_files : locks->of_files);
-	locks->added = 0;
+	locks->locks_at_last_count =
+		of_processes + (of_files < locks->file_locks_max ? of_files : locks->file_locks_max);
+	locks->added_since_count_max = 0;
 }
 
 static bool locks_have_room(const struct locks *locks)
 {
-	return locks->held + locks->added + LOCKS_ADDED_MAX <= LOCKS_MAX;
+	return locks->locks_at_last_count + locks->added_since_count_max + LOCKS_PER_COMMAND_MAX <= LOCKS_MAX;
 }
 
 bool locks_admit_command(struct locks *locks, uint64_t command, uint64_t now_ns)
 {
-	if (!locks_have_room(locks) && (locks->held < LOCKS_CROWDED || now_ns - locks->counted_ns >= RECOUNT_NS))
+	if (!locks_have_room(locks) &&
+	    (locks->locks_at_last_count < LOCKS_NEARLY_FULL || now_ns - locks->counted_ns >= RECOUNT_INTERVAL_NS))
 		locks_recount(locks, now_ns);
 	if (!locks_have_room(locks))
 		return false;
-	locks->added += LOCKS_ADDED_MAX;
+	locks->added_since_count_max += LOCKS_PER_COMMAND_MAX;
 	if ((uint32_t)command == F_OFD_SETLK || (uint32_t)command == F_OFD_SETLKW)
-		locks->of_files += LOCKS_ADDED_MAX;
+		locks->file_locks_max += LOCKS_PER_COMMAND_MAX;
 	return true;
 }

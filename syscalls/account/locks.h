@@ -12,14 +12,14 @@
 
 #define LOCKS_MAX 16384u      /* locks of a run at a time; they take 4 MB */
 /* most lines of /proc/locks that are read; the time to read them grows with their square */
-#define LOCKS_READ_MAX 65536u
+#define PROC_LOCKS_LINES_MAX 65536u
 
 struct locks {
 	int proc_fd;         /* borrowed descriptor of a procfs that has "locks"; -1: /proc */
 	pid_t root;          /* the supervisor's pid in that procfs; its descendants' locks count */
-	uint64_t held;       /* locks at the last count */
-	uint64_t added;      /* upper bound of the locks added since the last count */
-	uint64_t of_files;   /* upper bound of the locks added by F_OFD_SETLK since the run began */
+	uint64_t locks_at_last_count;       /* locks at the last count */
+	uint64_t added_since_count_max;      /* upper bound of the locks added since the last count */
+	uint64_t file_locks_max;   /* upper bound of the locks added by F_OFD_SETLK since the run began */
 	uint64_t counted_ns; /* time of the last count */
 };
 
@@ -30,7 +30,7 @@ struct locks {
 void locks_init(struct locks *locks, int proc_fd);
 
 /* Whether a command (argument 1 of fcntl) must be admitted. */
-bool locks_must_admit_command(uint64_t command);
+bool locks_command_needs_admission(uint64_t command);
 
 /* True: the call may be made, and its locks are counted as added. */
 bool locks_admit_command(struct locks *locks, uint64_t command, uint64_t now_ns);

@@ -12,16 +12,16 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#define SWEEP_COUNT_FIRST 32
-#define SWEEP_BYTES (UINT64_C(4) << 20)
+#define MEMFDS_FIRST_SWEEP_COUNT 32
+#define MEMFDS_FIRST_SWEEP_BYTES (UINT64_C(4) << 20)
 
 struct memfds {
 	int fd[MEMFDS_MAX]; /* read-only descriptors */
 	size_t count;
 	/* The count and bytes at which a sweep is due. Until then our descriptors keep closed memfds alive. */
-	size_t sweep_at;
+	size_t sweep_at_count;
 	uint64_t sweep_bytes;
-	bool queues; /* the run has a unix listener or an inotify watch */
+	bool has_kernel_queues; /* the run has a unix listener or an inotify watch */
 };
 
 int memfds_create(struct memfds **ret_memfds)
@@ -30,8 +30,8 @@ int memfds_create(struct memfds **ret_memfds)
 
 	if (!memfds)
 		return -ENOMEM;
-	memfds->sweep_at = SWEEP_COUNT_FIRST;
-	memfds->sweep_bytes = SWEEP_BYTES;
+	memfds->sweep_at_count = MEMFDS_FIRST_SWEEP_COUNT;
+	memfds->sweep_bytes = MEMFDS_FIRST_SWEEP_BYTES;
 	*ret_memfds = memfds;
 	return 0;
 }
@@ -45,15 +45,15 @@ void memfds_free(struct memfds *memfds)
 	free(memfds);
 }
 
-void memfds_set_queues(struct memfds *memfds)
+void memfds_note_kernel_queues(struct memfds *memfds)
 {
 	if (memfds)
-		memfds->queues = true;
+		memfds->has_kernel_queues = true;
 }
 
-bool memfds_have_queues(const struct memfds *memfds)
+bool memfds_run_has_kernel_queues(const struct memfds *memfds)
 {
-	return memfds->queues;
+	return memfds->has_kernel_queues;
 }
 
 uint64_t memfds_measure_bytes(const struct memfds *memfds)
@@ -94,7 +94,7 @@ static bool memfds_is_unused(int fd)
 	return write_fd >= 0 && ftruncate(write_fd, 0) == 0;
 }
 
-void memfds_sweep(struct memfds *memfds)
+void memfds_free_unused(struct memfds *memfds)
 {
 	size_t kept = 0;
 
@@ -105,12 +105,12 @@ void memfds_sweep(struct memfds *memfds)
 			memfds->fd[kept++] = memfds->fd[i];
 	}
 	memfds->count = kept;
-	memfds->sweep_at = kept < SWEEP_COUNT_FIRST / 2 ? SWEEP_COUNT_FIRST : kept * 2;
-	if (memfds->sweep_at > MEMFDS_MAX)
-		memfds->sweep_at = MEMFDS_MAX;
+	memfds->sweep_at_count = kept < MEMFDS_FIRST_SWEEP_COUNT / 2 ? MEMFDS_FIRST_SWEEP_COUNT : kept * 2;
+	if (memfds->sweep_at_count > MEMFDS_MAX)
+		memfds->sweep_at_count = MEMFDS_MAX;
 	memfds->sweep_bytes = memfds_measure_bytes(memfds) * 2;
-	if (memfds->sweep_bytes < SWEEP_BYTES)
-		memfds->sweep_bytes = SWEEP_BYTES;
+	if (memfds->sweep_bytes < MEMFDS_FIRST_SWEEP_BYTES)
+		memfds->sweep_bytes = MEMFDS_FIRST_SWEEP_BYTES;
 }
 
 /*
@@ -137,12 +137,12 @@ static int memfds_make(struct memfds *memfds, const char *name, unsigned flags)
 /* Whether there is room for one more memfd. Sweeps first if a threshold is reached. */
 static bool memfds_have_room(struct memfds *memfds)
 {
-	if (memfds->count >= memfds->sweep_at || memfds_measure_bytes(memfds) >= memfds->sweep_bytes)
-		memfds_sweep(memfds);
+	if (memfds->count >= memfds->sweep_at_count || memfds_measure_bytes(memfds) >= memfds->sweep_bytes)
+		memfds_free_unused(memfds);
 	return memfds->count < MEMFDS_MAX;
 }
 
-/* memfd_create(2) is notified only if memory is sampled (RUN_MEMORY). */
+/* memfd_create(2) is notified only if memory is sampled (RUN_SAMPLES_MEMORY). */
 void sys_memfd_create(struct call *call)
 {
 	struct memfds *memfds = call->sandbox->memfds;
@@ -154,11 +154,11 @@ void sys_memfd_create(struct call *call)
 	} else if (!memfds_have_room(memfds)) {
 		call_refuse(call, -ENFILE, NULL, "memfds_limit");
 	} else {
-		target_allow_call(call);
+		target_allow_without_rule(call);
 		if (call_commit_record(call) < 0)
 			return;
 		if (fd == 0)
-			fd = memfds_make(memfds, call->text, flags);
+			fd = memfds_make(memfds, call->text_arg, flags);
 		call_return_fd(call, fd == -ENAMETOOLONG ? -EINVAL : fd, flags & MFD_CLOEXEC);
 	}
 }
@@ -188,7 +188,7 @@ static void memfds_map_shared_memory(struct call *call)
 		call_refuse(call, -ENOMEM, NULL, "memfds_limit");
 		return;
 	}
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	if (call_commit_record(call) < 0)
 		return;
 	/* mmap(2) checks the offset first, even for anonymous memory. */
@@ -196,7 +196,7 @@ static void memfds_map_shared_memory(struct call *call)
 												       call->arg[1]);
 	call_return_fd(call, fd, false);
 	if (fd >= 0)
-		call->outcome.kind = OUTCOME_MAP;
+		call->outcome.kind = OUTCOME_MAP_MEMFD;
 }
 
 /*
@@ -220,16 +220,16 @@ void sys_mmap(struct call *call)
 	}
 }
 
-bool memfds_is_zero_device(const struct call *call, const struct stat *status, int flags)
+bool memfds_opens_zero_device(const struct call *call, const struct stat *status, int flags)
 {
 	return call->sandbox->memfds && S_ISCHR(status->st_mode) && status->st_rdev == makedev(1, 5) &&
 	       (flags & O_ACCMODE) == O_RDWR;
 }
 
-void memfds_refuse_pages(struct call *call)
+void memfds_refuse_splice(struct call *call)
 {
-	call_refuse(call, -EINVAL, NULL, DENIAL_EXPECTED);
+	call_refuse(call, -EINVAL, NULL, DENIAL_REASON_PROBE);
 }
 
-HANDLER(sys_splice, memfds_refuse_pages(call))
-HANDLER(sys_vmsplice, memfds_refuse_pages(call))
+HANDLER(sys_splice, memfds_refuse_splice(call))
+HANDLER(sys_vmsplice, memfds_refuse_splice(call))

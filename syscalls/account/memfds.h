@@ -15,7 +15,7 @@
 #define MEMFDS_MAX 1024 /* memfds at a time; then memfd_create fails with ENFILE, and mmap with ENOMEM */
 
 /* Largest backlog of unix listeners if memory is sampled: each pending connection can hold 0.2 MB. */
-#define MEMFDS_BACKLOG_MAX 64
+#define MEMFDS_UNIX_BACKLOG_MAX 64
 
 struct call;
 struct memfds;
@@ -28,16 +28,16 @@ void memfds_free(struct memfds *memfds);
 uint64_t memfds_measure_bytes(const struct memfds *memfds);
 
 /* Frees the memfds that no process has any more. To be called before a limit is enforced. */
-void memfds_sweep(struct memfds *memfds);
+void memfds_free_unused(struct memfds *memfds);
 
 /* Notes that the run has a unix listener or an inotify watch, whose queues take kernel memory. memfds may be NULL. */
-void memfds_set_queues(struct memfds *memfds);
-bool memfds_have_queues(const struct memfds *memfds);
+void memfds_note_kernel_queues(struct memfds *memfds);
+bool memfds_run_has_kernel_queues(const struct memfds *memfds);
 
 /* Whether /dev/zero is opened with flags (O_*) that allow shared mappings, whose memory would not be measured. */
-bool memfds_is_zero_device(const struct call *call, const struct stat *status, int flags);
+bool memfds_opens_zero_device(const struct call *call, const struct stat *status, int flags);
 
 /* Refuses with EINVAL a call that would put pages into pipes or sockets. */
-void memfds_refuse_pages(struct call *call);
+void memfds_refuse_splice(struct call *call);
 
 #endif

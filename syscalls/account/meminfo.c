@@ -77,7 +77,7 @@ static int meminfo_make_file(const char *text)
 	return again < 0 ? -errno : again;
 }
 
-int meminfo_replace_by_limited(const struct call *call, int fd)
+int meminfo_replace_with_limited_file(const struct call *call, int fd)
 {
 	static const char total[] = "MemTotal:";
 	const struct sandbox *sandbox = call->sandbox;

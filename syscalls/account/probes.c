@@ -43,7 +43,7 @@ static const char *const probe_calls[] = {
 };
 
 /* Most refused names differ from each pattern before its first "*": fnmatch(3) of them all would take 3 us. */
-static bool probe_matches(const char *pattern, const char *path)
+static bool probe_pattern_matches_path(const char *pattern, const char *path)
 {
 	size_t head = strcspn(pattern, "*");
 
@@ -54,10 +54,11 @@ static bool probe_matches(const char *pattern, const char *path)
 	return path[head] == '\0' || (pattern[head - 1] == '/' && !strstr(path, "/../"));
 }
 
-static bool probe_names_path(const struct call *call, const char *path)
+static bool probe_list_has_path(const struct call *call, const char *path)
 {
 	for (size_t i = 0; path && i < sizeof(probes) / sizeof(probes[0]); i++)
-		if (probe_matches(probes[i].path, path) && strcmp(probes[i].op, denial_get_operation(call)) == 0)
+		if (probe_pattern_matches_path(probes[i].path, path) &&
+		    strcmp(probes[i].op, denial_get_operation(call)) == 0)
 			return true;
 	return false;
 }
@@ -67,7 +68,7 @@ bool probe_was_refused(const struct call *call)
 	const struct policy_decision decision = denial_get_decision(call);
 	const char *reason = decision.reason;
 
-	if (reason && strcmp(reason, DENIAL_EXPECTED) == 0)
+	if (reason && strcmp(reason, DENIAL_REASON_PROBE) == 0)
 		return true;
 	if (decision.verdict != VERDICT_DENY || decision.rule)
 		return false;
@@ -77,5 +78,5 @@ bool probe_was_refused(const struct call *call)
 	if (call->paths != 1)
 		return false;
 	/* A name that is not in the view has no canonical path. Its text is compared then. */
-	return probe_names_path(call, call->path[0].text) || probe_names_path(call, denial_get_resolved(call));
+	return probe_list_has_path(call, call->path[0].text) || probe_list_has_path(call, denial_get_resolved(call));
 }

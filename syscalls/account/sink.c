@@ -13,9 +13,9 @@
 #include "base/text.h"
 
 #define SINK_TEXT_MAX 512u /* bytes of one text; the rest is left out, since a datagram has its limits */
-#define SINK_SHOWN_MAX (SINK_TEXT_MAX * TEXT_ESCAPE_MAX + 1)
-#define SINK_MESSAGE_MAX (6u * SINK_SHOWN_MAX)
-#define SINK_TOKEN UINT64_C(1000000000)
+#define SINK_ESCAPED_TEXT_SIZE (SINK_TEXT_MAX * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + 1)
+#define SINK_MESSAGE_MAX (6u * SINK_ESCAPED_TEXT_SIZE)
+#define SINK_TOKENS_PER_MESSAGE UINT64_C(1000000000)
 #define SINK_PRIORITY (LOG_AUTHPRIV | LOG_WARNING)
 #define JOURNALD_PATH "/run/systemd/journal/socket"
 
@@ -57,22 +57,22 @@ int sink_connect(const char *path)
 /* Takes a token of the bucket. False: there is none. */
 static bool sink_may_send(struct sink *sink, uint64_t now_ns)
 {
-	const uint64_t most = SINK_BURST * SINK_TOKEN, passed_ns = now_ns - sink->last_ns;
+	const uint64_t most = SINK_BURST_MESSAGES_MAX * SINK_TOKENS_PER_MESSAGE, passed_ns = now_ns - sink->last_ns;
 
-	if (!sink->last_ns || passed_ns >= SINK_BURST / SINK_PER_SECOND * SINK_TOKEN)
+	if (!sink->last_ns || passed_ns >= SINK_BURST_MESSAGES_MAX / SINK_MESSAGES_PER_S * SINK_TOKENS_PER_MESSAGE)
 		sink->tokens = most;
 	else
-		sink->tokens += passed_ns * SINK_PER_SECOND;
+		sink->tokens += passed_ns * SINK_MESSAGES_PER_S;
 	sink->last_ns = now_ns;
 	if (sink->tokens > most)
 		sink->tokens = most;
-	if (sink->tokens < SINK_TOKEN)
+	if (sink->tokens < SINK_TOKENS_PER_MESSAGE)
 		return false;
-	sink->tokens -= SINK_TOKEN;
+	sink->tokens -= SINK_TOKENS_PER_MESSAGE;
 	return true;
 }
 
-static const char *sink_show(char out[SINK_SHOWN_MAX], const char *text)
+static const char *sink_show(char out[SINK_ESCAPED_TEXT_SIZE], const char *text)
 {
 	const size_t len = text ? strnlen(text, SINK_TEXT_MAX) : 0;
 
@@ -83,12 +83,14 @@ static const char *sink_show(char out[SINK_SHOWN_MAX], const char *text)
 /* The sentence that people read in the system's log. Returns its length. */
 static size_t sink_put_sentence(char *out, size_t size, const struct sink *sink, const struct sink_denial *denial)
 {
-	char target[SINK_SHOWN_MAX], exe[SINK_SHOWN_MAX], reason[SINK_SHOWN_MAX], times[40] = "", left[64] = "";
+	char target[SINK_ESCAPED_TEXT_SIZE], exe[SINK_ESCAPED_TEXT_SIZE], reason[SINK_ESCAPED_TEXT_SIZE],
+		times[40] = "", left[64] = "";
 
 	if (denial->count > 1)
 		(void)snprintf(times, sizeof(times), " (%" PRIu64 " times)", denial->count);
-	if (sink->untold)
-		(void)snprintf(left, sizeof(left), "; %" PRIu64 " denials before it were left out", sink->untold);
+	if (sink->dropped_not_reported)
+		(void)snprintf(left, sizeof(left), "; %" PRIu64 " denials before it were left out",
+			       sink->dropped_not_reported);
 	return (size_t)snprintf(out, size, "denied %s %s to %s[%d]: %s%s (run %s, record %" PRIu64 ")%s", denial->call,
 				sink_show(target, denial->target), sink_show(exe, denial->exe), denial->pid,
 				sink_show(reason, denial->reason), times, sink->run_id, denial->seq, left);
@@ -97,7 +99,8 @@ static size_t sink_put_sentence(char *out, size_t size, const struct sink *sink,
 /* Fields of a journal entry, a line each: no text has a newline once it is escaped. Returns the length. */
 static size_t sink_put_fields(char *out, size_t size, const struct sink *sink, const struct sink_denial *denial)
 {
-	char target[SINK_SHOWN_MAX], exe[SINK_SHOWN_MAX], rule[SINK_SHOWN_MAX], reason[SINK_SHOWN_MAX];
+	char target[SINK_ESCAPED_TEXT_SIZE], exe[SINK_ESCAPED_TEXT_SIZE], rule[SINK_ESCAPED_TEXT_SIZE],
+		reason[SINK_ESCAPED_TEXT_SIZE];
 
 	return (size_t)snprintf(out, size,
 				"PRIORITY=%d\nSYSLOG_IDENTIFIER=callgate\nCALLGATE_RUN=%s\nCALLGATE_RECORD=%" PRIu64
@@ -112,10 +115,10 @@ static size_t sink_put_fields(char *out, size_t size, const struct sink *sink, c
 static void sink_count_dropped(struct sink *sink, uint64_t count)
 {
 	sink->dropped += count;
-	sink->untold += count;
+	sink->dropped_not_reported += count;
 }
 
-void sink_tell(struct sink *sink, const struct sink_denial *denial, uint64_t now_ns)
+void sink_send_denial(struct sink *sink, const struct sink_denial *denial, uint64_t now_ns)
 {
 	char text[SINK_MESSAGE_MAX];
 	size_t len;
@@ -133,25 +136,25 @@ void sink_tell(struct sink *sink, const struct sink_denial *denial, uint64_t now
 		text[len++] = '\n';
 	if (write(sink->fd, text, len) == (ssize_t)len) {
 		sink->sent += denial->count;
-		sink->untold = 0;
+		sink->dropped_not_reported = 0;
 	} else {
 		sink_count_dropped(sink, denial->count); /* EAGAIN: the reader is slow; ECONNREFUSED: it is gone */
 	}
 }
 
-void sink_tell_rest(struct sink *sink)
+void sink_send_count_of_dropped(struct sink *sink)
 {
 	char text[160];
 	int len;
 
-	if (!sink || !sink->untold)
+	if (!sink || !sink->dropped_not_reported)
 		return;
 	len = sink->kind == SINK_JOURNALD
 		      ? snprintf(text, sizeof(text),
 				 "PRIORITY=%d\nSYSLOG_IDENTIFIER=callgate\nCALLGATE_RUN=%s\n"
 				 "MESSAGE=%" PRIu64 " denials were left out (run %s)\n",
-				 LOG_PRI(SINK_PRIORITY), sink->run_id, sink->untold, sink->run_id)
+				 LOG_PRI(SINK_PRIORITY), sink->run_id, sink->dropped_not_reported, sink->run_id)
 		      : snprintf(text, sizeof(text), "<%d>callgate: %" PRIu64 " denials were left out (run %s)",
-				 SINK_PRIORITY, sink->untold, sink->run_id);
+				 SINK_PRIORITY, sink->dropped_not_reported, sink->run_id);
 	(void)!write(sink->fd, text, (size_t)len); /* the result tells the number, too */
 }

@@ -1,7 +1,7 @@
 /*
  * Tells each denial to the system's log while the run lasts: --audit-sink. A datagram is sent without waiting, at most
- * SINK_BURST at once and SINK_PER_SECOND on average; what is left out is counted, and the audit log has it. The keeper
- * opens the socket; the supervisor thread sends.
+ * SINK_BURST_MESSAGES_MAX at once and SINK_MESSAGES_PER_S on average; what is left out is counted, and the audit log
+ * has it. The keeper opens the socket; the supervisor thread sends.
  */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_SINK_H
 #define CALLGATE_SYSCALLS_ACCOUNT_SINK_H
@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define SINK_BURST 100u
-#define SINK_PER_SECOND 50u
+#define SINK_BURST_MESSAGES_MAX 100u
+#define SINK_MESSAGES_PER_S 50u
 
 enum sink_kind {
 	SINK_NONE,
@@ -26,7 +26,7 @@ struct sink {
 	uint64_t tokens;    /* datagrams that may be sent now, in units of 1/1,000,000,000 */
 	uint64_t last_ns;   /* when tokens were added last; 0: never */
 	uint64_t sent, dropped;
-	uint64_t untold;    /* dropped denials that no message has told of yet */
+	uint64_t dropped_not_reported;    /* dropped denials that no message has told of yet */
 };
 
 /* One denied attempt. All texts may be hostile, and are escaped. NULL: unknown. */
@@ -45,9 +45,9 @@ enum sink_kind sink_parse(const char *text, const char **ret_path);
 int sink_connect(const char *path);
 
 /* Sends the denial, unless the limit or a full socket forbids that. now_ns: io_read_clock_ns(). sink may be NULL. */
-void sink_tell(struct sink *sink, const struct sink_denial *denial, uint64_t now_ns);
+void sink_send_denial(struct sink *sink, const struct sink_denial *denial, uint64_t now_ns);
 
 /* To be called at the end of the run: tells how many denials were left out since the last message. */
-void sink_tell_rest(struct sink *sink);
+void sink_send_count_of_dropped(struct sink *sink);
 
 #endif

@@ -15,12 +15,12 @@
 #include "syscalls/arch/insn.h"
 #include "syscalls/table/numbers.h"
 
-#define CALL_BYTES 4u
-#define CALL_WORD UINT32_C(0xd4000001) /* svc #0 */
+#define SYSCALL_INSN_BYTES 4u
+#define SYSCALL_INSN_WORD UINT32_C(0xd4000001) /* svc #0 */
 
 enum { WORD_X0 = 0, WORD_X8 = 8, WORD_SP = 31, WORD_PC = 32, WORDS = 33 };
 
-static_assert(WORDS <= FRAME_WORDS, "the registers fit");
+static_assert(WORDS <= FRAME_REGISTERS_MAX, "the registers fit");
 static_assert(offsetof(mcontext_t, sp) == offsetof(mcontext_t, regs) + WORD_SP * sizeof(uint64_t) &&
 		      offsetof(mcontext_t, pc) == offsetof(mcontext_t, regs) + WORD_PC * sizeof(uint64_t),
 	      "struct sigcontext");
@@ -30,18 +30,19 @@ static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t c
 	ssize_t got;
 
 	/* Retries with fewer bytes before the call, which may be at the start of a page. */
-	for (ret_code->begin = 0; ret_code->begin <= INSN_BEFORE; ret_code->begin += INSN_BEFORE / 2) {
-		got = guest->read(tid, call - INSN_BEFORE + ret_code->begin, ret_code->byte + ret_code->begin,
-				  sizeof(ret_code->byte) - ret_code->begin);
+	for (ret_code->begin = 0; ret_code->begin <= INSN_BYTES_BEFORE_CALL;
+	     ret_code->begin += INSN_BYTES_BEFORE_CALL / 2) {
+		got = guest->read(tid, call - INSN_BYTES_BEFORE_CALL + ret_code->begin,
+				  ret_code->byte + ret_code->begin, sizeof(ret_code->byte) - ret_code->begin);
 		if (got < 0)
 			continue;
 		ret_code->end = ret_code->begin + (size_t)got;
-		return ret_code->end >= INSN_BEFORE + CALL_BYTES ? 0 : -EFAULT;
+		return ret_code->end >= INSN_BYTES_BEFORE_CALL + SYSCALL_INSN_BYTES ? 0 : -EFAULT;
 	}
 	return -EFAULT;
 }
 
-bool frame_read(const struct memory_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame)
+bool frame_read_signal_frame(const struct memory_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame)
 {
 	ret_frame->addr = stack + sizeof(siginfo_t) + offsetof(ucontext_t, uc_mcontext.regs);
 	if (memory_copy_in(guest, tid, ret_frame->addr, ret_frame->word, WORDS * sizeof(uint64_t)) < 0)
@@ -51,29 +52,29 @@ bool frame_read(const struct memory_ops *guest, pid_t tid, uint64_t stack, struc
 	return ret_frame->word[WORD_X0] == (uint64_t)-EINTR;
 }
 
-enum frame_kind frame_identify_call(const struct memory_ops *guest, pid_t tid, struct frame *frame)
+enum frame_kind frame_identify_interrupted_call(const struct memory_ops *guest, pid_t tid, struct frame *frame)
 {
-	struct insn_held held = {.same = ~(UINT32_C(1) << WORD_X0)};
+	struct insn_register_values held = {.same = ~(UINT32_C(1) << WORD_X0)};
 	struct insn_code code;
 	uint32_t call;
 
-	if (frame_read_code(guest, tid, frame->pc - CALL_BYTES, &code) < 0)
-		return FRAME_OTHER;
-	memcpy(&call, &code.byte[INSN_BEFORE], sizeof(call));
-	if (call != CALL_WORD)
-		return FRAME_OTHER;
+	if (frame_read_code(guest, tid, frame->pc - SYSCALL_INSN_BYTES, &code) < 0)
+		return FRAME_NOT_BEHIND_CALL;
+	memcpy(&call, &code.byte[INSN_BYTES_BEFORE_CALL], sizeof(call));
+	if (call != SYSCALL_INSN_WORD)
+		return FRAME_NOT_BEHIND_CALL;
 	frame->nr = (int)(uint32_t)frame->word[WORD_X8];
 	memcpy(frame->arg, &frame->word[WORD_X0], sizeof(frame->arg));
 	/* rt_sigreturn has no arguments that could be lost. */
 	if (frame->nr == __SNR_rt_sigreturn)
-		return FRAME_CALL;
+		return FRAME_CALL_KNOWN;
 	memcpy(held.reg, frame->word, sizeof(held.reg));
-	return insn_aarch64_find_value(&code, WORD_X0, &held, &frame->arg[0]) ? FRAME_CALL : FRAME_UNKNOWN;
+	return insn_aarch64_find_value(&code, WORD_X0, &held, &frame->arg[0]) ? FRAME_CALL_KNOWN : FRAME_CALL_UNKNOWN;
 }
 
 int frame_restart_call(const struct memory_ops *guest, pid_t tid, const struct frame *frame)
 {
-	uint64_t pc = frame->pc - CALL_BYTES, first = frame->addr + WORD_X0 * sizeof(uint64_t);
+	uint64_t pc = frame->pc - SYSCALL_INSN_BYTES, first = frame->addr + WORD_X0 * sizeof(uint64_t);
 	int r = memory_copy_out(guest, tid, first, &frame->arg[0], sizeof(frame->arg[0]));
 
 	return r < 0 ? r : memory_copy_out(guest, tid, frame->addr + WORD_PC * sizeof(uint64_t), &pc, sizeof(pc));

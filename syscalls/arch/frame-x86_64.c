@@ -12,8 +12,8 @@
 #include "syscalls/arch/insn.h"
 #include "syscalls/table/numbers.h"
 
-#define CALL_BYTES 2u /* length of the instruction `syscall` (0f 05) */
-#define RESTORER_BYTES 32u
+#define SYSCALL_INSN_BYTES 2u /* length of the instruction `syscall` (0f 05) */
+#define SIGNAL_RESTORER_BYTES 32u
 #define STACK_SLOTS 16 /* words of the stack that are searched for a return address */
 #define BIT(reg) (UINT32_C(1) << (reg))
 
@@ -23,26 +23,26 @@ enum { RAX = 0, RCX = 1, RBX = 3, RBP = 5, R11 = 11, R12 = 12, R15 = 15 };
 static const unsigned char register_order[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
 					REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 
-static_assert(REG_RIP < FRAME_WORDS && sizeof(greg_t) == sizeof(uint64_t), "the registers fit");
+static_assert(REG_RIP < FRAME_REGISTERS_MAX && sizeof(greg_t) == sizeof(uint64_t), "the registers fit");
 static_assert(REG_RIP == REG_RAX + 3, "RAX to RIP are written in one piece");
 
 /* Reads the code around a system call instruction. 0 or -errno. */
 static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t call, struct insn_code *ret_code)
 {
-	uint64_t page = call & ~UINT64_C(4095), first = call - INSN_BEFORE;
+	uint64_t page = call & ~UINT64_C(4095), first = call - INSN_BYTES_BEFORE_CALL;
 	ssize_t got;
 
-	ret_code->begin = 0;
+	ret_code->readable_from = 0;
 	got = guest->read(tid, first, ret_code->byte, sizeof(ret_code->byte));
 	if (got < 0 && page > first) { /* the instruction is on the first page of a mapping */
-		ret_code->begin = (size_t)(page - first);
-		got = guest->read(tid, page, ret_code->byte + ret_code->begin,
-				  sizeof(ret_code->byte) - ret_code->begin);
+		ret_code->readable_from = (size_t)(page - first);
+		got = guest->read(tid, page, ret_code->byte + ret_code->readable_from,
+				  sizeof(ret_code->byte) - ret_code->readable_from);
 	}
 	if (got < 0)
 		return (int)got;
-	ret_code->end = ret_code->begin + (size_t)got;
-	return ret_code->end >= INSN_BEFORE + CALL_BYTES ? 0 : -EFAULT;
+	ret_code->end = ret_code->readable_from + (size_t)got;
+	return ret_code->end >= INSN_BYTES_BEFORE_CALL + SYSCALL_INSN_BYTES ? 0 : -EFAULT;
 }
 
 /*
@@ -52,10 +52,10 @@ static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t c
  */
 static bool frame_is_restorer(const struct memory_ops *guest, pid_t tid, const struct frame *frame)
 {
-	uint64_t restorer, call = frame->pc - CALL_BYTES;
+	uint64_t restorer, call = frame->pc - SYSCALL_INSN_BYTES;
 
 	return memory_copy_in(guest, tid, frame->word[REG_RSP] - sizeof(restorer), &restorer, sizeof(restorer)) == 0 &&
-	       call >= restorer && call - restorer <= RESTORER_BYTES;
+	       call >= restorer && call - restorer <= SIGNAL_RESTORER_BYTES;
 }
 
 /*
@@ -112,45 +112,45 @@ static size_t frame_find_called_function(const struct memory_ops *guest, pid_t t
 }
 
 /* The number of the system call, if its function returns to `back`, which is `depth` bytes up the stack; else -1. */
-static int frame_find_number_by_return(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
-		       const struct insn_code *code, uint64_t back, size_t depth, struct insn_held held)
+static int frame_find_syscall_by_return(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
+		       const struct insn_code *code, uint64_t back, size_t depth, struct insn_register_values held)
 {
-	uint64_t entry, call = frame->pc - CALL_BYTES;
+	uint64_t entry, call = frame->pc - SYSCALL_INSN_BYTES;
 	struct insn_code caller;
 	size_t len, before, stack;
 	unsigned from;
 	uint32_t nr;
 
 	len = frame_find_called_function(guest, tid, back, &entry);
-	if (len == 0 || entry >= call || call - entry > INSN_BEFORE - code->begin)
+	if (len == 0 || entry >= call || call - entry > INSN_BYTES_BEFORE_CALL - code->readable_from)
 		return -1;
 	before = (size_t)(call - entry);
-	if (!insn_x86_64_find_argument(&code->byte[INSN_BEFORE - before], before, RAX, &from, &stack) ||
+	if (!insn_x86_64_find_argument(&code->byte[INSN_BYTES_BEFORE_CALL - before], before, RAX, &from, &stack) ||
 	    stack != depth || frame_read_code(guest, tid, back - len, &caller) < 0)
 		return -1;
 	held.same = BIT(RBX) | BIT(RBP) | (BIT(R15 + 1) - BIT(R12)); /* callee-saved registers */
 	return insn_x86_64_find_value(&caller, from, &held, &nr) ? (int)nr : -1;
 }
 
-static int frame_find_number_by_caller(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
-			      const struct insn_code *code, const struct insn_held *held)
+static int frame_find_syscall_by_stack(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
+			      const struct insn_code *code, const struct insn_register_values *held)
 {
 	uint64_t slot[STACK_SLOTS];
 	ssize_t got = guest->read(tid, frame->word[REG_RSP], slot, sizeof(slot));
 	int nr = -1;
 
 	for (size_t i = 0; got > 0 && i < (size_t)got / sizeof(slot[0]) && nr < 0; i++)
-		nr = frame_find_number_by_return(guest, tid, frame, code, slot[i], i * sizeof(slot[0]), *held);
+		nr = frame_find_syscall_by_return(guest, tid, frame, code, slot[i], i * sizeof(slot[0]), *held);
 	return nr;
 }
 
 /* ---- the frame ---- */
 
-static int frame_find_number(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
+static int frame_find_syscall_number(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
 			const struct insn_code *code)
 {
 	/* All registers but the result and those that the syscall instruction overwrites. */
-	struct insn_held held = {.same = ~(BIT(RAX) | BIT(RCX) | BIT(R11))};
+	struct insn_register_values held = {.same = ~(BIT(RAX) | BIT(RCX) | BIT(R11))};
 	uint32_t nr;
 	int called_with;
 
@@ -158,11 +158,11 @@ static int frame_find_number(const struct memory_ops *guest, pid_t tid, const st
 		held.reg[i] = frame->word[register_order[i]];
 	if (insn_x86_64_find_value(code, RAX, &held, &nr))
 		return (int)nr;
-	called_with = frame_find_number_by_caller(guest, tid, frame, code, &held);
+	called_with = frame_find_syscall_by_stack(guest, tid, frame, code, &held);
 	return called_with < 0 && frame_is_restorer(guest, tid, frame) ? __SNR_rt_sigreturn : called_with;
 }
 
-bool frame_read(const struct memory_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame)
+bool frame_read_signal_frame(const struct memory_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame)
 {
 	ret_frame->addr = stack + offsetof(ucontext_t, uc_mcontext.gregs);
 	if (memory_copy_in(guest, tid, ret_frame->addr, ret_frame->word, (REG_RIP + 1) * sizeof(uint64_t)) < 0)
@@ -172,18 +172,18 @@ bool frame_read(const struct memory_ops *guest, pid_t tid, uint64_t stack, struc
 	return ret_frame->word[REG_RAX] == (uint64_t)-EINTR;
 }
 
-enum frame_kind frame_identify_call(const struct memory_ops *guest, pid_t tid, struct frame *frame)
+enum frame_kind frame_identify_interrupted_call(const struct memory_ops *guest, pid_t tid, struct frame *frame)
 {
 	static const unsigned char arguments[6] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
 	struct insn_code code;
 
-	if (frame_read_code(guest, tid, frame->pc - CALL_BYTES, &code) < 0 || code.byte[INSN_BEFORE] != 0x0f ||
-	    code.byte[INSN_BEFORE + 1] != 0x05)
-		return FRAME_OTHER;
+	if (frame_read_code(guest, tid, frame->pc - SYSCALL_INSN_BYTES, &code) < 0 ||
+	    code.byte[INSN_BYTES_BEFORE_CALL] != 0x0f || code.byte[INSN_BYTES_BEFORE_CALL + 1] != 0x05)
+		return FRAME_NOT_BEHIND_CALL;
 	for (unsigned i = 0; i < 6; i++)
 		frame->arg[i] = frame->word[arguments[i]];
-	frame->nr = frame_find_number(guest, tid, frame, &code);
-	return frame->nr < 0 ? FRAME_UNKNOWN : FRAME_CALL;
+	frame->nr = frame_find_syscall_number(guest, tid, frame, &code);
+	return frame->nr < 0 ? FRAME_CALL_UNKNOWN : FRAME_CALL_KNOWN;
 }
 
 int frame_restart_call(const struct memory_ops *guest, pid_t tid, const struct frame *frame)
@@ -192,7 +192,7 @@ int frame_restart_call(const struct memory_ops *guest, pid_t tid, const struct f
 
 	memcpy(word, &frame->word[REG_RAX], sizeof(word));
 	word[0] = (uint64_t)frame->nr;
-	word[REG_RIP - REG_RAX] -= CALL_BYTES;
+	word[REG_RIP - REG_RAX] -= SYSCALL_INSN_BYTES;
 	return memory_copy_out(guest, tid, frame->addr + REG_RAX * sizeof(uint64_t), word, sizeof(word));
 }
 

@@ -10,30 +10,31 @@
 
 #include "syscalls/call/memory.h"
 
-#define FRAME_WORDS 34 /* most registers of an architecture */
+#define FRAME_REGISTERS_MAX 34 /* most registers of an architecture */
 
 struct frame {
 	uint64_t addr; /* address of the registers in target memory */
-	uint64_t word[FRAME_WORDS]; /* the registers */
+	uint64_t word[FRAME_REGISTERS_MAX]; /* the registers */
 	uint64_t stack; /* stack pointer after the return */
 	uint64_t pc; /* instruction pointer after the return */
-	int nr; /* the system call's number; -1: unknown. Set, like `arg`, by frame_identify_call() */
+	int nr; /* the system call's number; -1: unknown. Set, like `arg`, by frame_identify_interrupted_call() */
 	uint64_t arg[6];
 };
 
 /* Reads the frame at the stack pointer. True: the thread will continue with EINTR. False: not so, or unreadable. */
-bool frame_read(const struct memory_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame);
+bool frame_read_signal_frame(const struct memory_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame);
 
 enum frame_kind {
-	FRAME_OTHER,   /* the thread does not continue behind a system call */
-	FRAME_CALL,    /* the system call `nr` can be restarted */
-	FRAME_UNKNOWN, /* the number (x86-64) or first argument (aarch64) of the call is lost; on aarch64 nr is set */
+	FRAME_NOT_BEHIND_CALL,   /* the thread does not continue behind a system call */
+	FRAME_CALL_KNOWN,    /* the system call `nr` can be restarted */
+	/* the number (x86-64) or first argument (aarch64) of the call is lost; on aarch64 nr is set */
+	FRAME_CALL_UNKNOWN,
 };
 
 /* Finds out which call ended with EINTR, by the code before the instruction pointer. */
-enum frame_kind frame_identify_call(const struct memory_ops *guest, pid_t tid, struct frame *frame);
+enum frame_kind frame_identify_interrupted_call(const struct memory_ops *guest, pid_t tid, struct frame *frame);
 
-/* Changes a FRAME_CALL so that the call is restarted, as if the signal had come before it. 0 or -errno. */
+/* Changes a FRAME_CALL_KNOWN so that the call is restarted, as if the signal had come before it. 0 or -errno. */
 int frame_restart_call(const struct memory_ops *guest, pid_t tid, const struct frame *frame);
 
 #endif

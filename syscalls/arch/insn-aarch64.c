@@ -82,25 +82,26 @@ static bool insn_copies_register(uint32_t word, unsigned reg, unsigned *ret_from
 	return (word & 0x7fe0ffe0) == 0x2a0003e0 && (word & 31) == reg;
 }
 
-static bool insn_is_entered_from_elsewhere(const struct insn_code *code, size_t from)
+static bool insn_has_jump_into_code(const struct insn_code *code, size_t from)
 {
-	for (size_t at = code->begin + (0 - code->begin) % 4; at + 4 <= code->end; at += 4) {
+	for (size_t at = code->readable_from + (0 - code->readable_from) % 4; at + 4 <= code->end; at += 4) {
 		int64_t target;
 
 		if (insn_get_branch_target(insn_read_word(code, at), at, &target) && target > (int64_t)from &&
-		    target <= (int64_t)INSN_BEFORE && (at < from || at > INSN_BEFORE))
+		    target <= (int64_t)INSN_BYTES_BEFORE_CALL && (at < from || at > INSN_BYTES_BEFORE_CALL))
 			return true;
 	}
 	return false;
 }
 
-bool insn_aarch64_find_value(const struct insn_code *code, unsigned reg, const struct insn_held *held,
+bool insn_aarch64_find_value(const struct insn_code *code, unsigned reg, const struct insn_register_values *held,
 			     uint64_t *ret_value)
 {
 	uint32_t written = 0;
 	unsigned from;
 
-	for (size_t at = INSN_BEFORE; at >= code->begin + 4 && at > INSN_BEFORE - 4 * SEARCHED_INSTRUCTIONS;) {
+	for (size_t at = INSN_BYTES_BEFORE_CALL;
+	     at >= code->readable_from + 4 && at > INSN_BYTES_BEFORE_CALL - 4 * SEARCHED_INSTRUCTIONS;) {
 		uint32_t word = insn_read_word(code, at -= 4), now = insn_get_written_registers(word);
 		bool is_wide = word >> 31;
 
@@ -108,7 +109,7 @@ bool insn_aarch64_find_value(const struct insn_code *code, unsigned reg, const s
 			written |= now;
 			continue;
 		}
-		if (insn_is_entered_from_elsewhere(code, at))
+		if (insn_has_jump_into_code(code, at))
 			return false;
 		if (insn_sets_constant(word, reg, ret_value))
 			return true;

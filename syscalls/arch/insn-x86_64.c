@@ -7,12 +7,13 @@
 enum { RAX = 0, RDX = 2, RSP = 4, NO_REGISTER = 16 };
 
 #define BIT(reg) (1u << (reg))
-#define BYTE_BITS(reg) (BIT(reg) | BIT((reg) & 3)) /* without REX, the registers 4 to 7 are ah, ch, dh and bh */
-#define SEARCHED_BYTES 64u	   /* most bytes between the setting of a register and the call */
+/* without REX, the registers 4 to 7 are ah, ch, dh and bh */
+#define BYTE_REGISTER_BITS(reg) (BIT(reg) | BIT((reg) & 3))
+#define SEARCHED_CODE_BYTES 64u	   /* most bytes between the setting of a register and the call */
 
 struct instruction {
 	size_t len;
-	uint32_t writes; /* one bit for each register */
+	uint32_t written_registers; /* one bit for each register */
 	bool sets_value; /* its only effect is that register `to` becomes `value` */
 	bool copies;	 /* its only effect is that register `to` becomes what `from` holds */
 	unsigned to, from;
@@ -74,34 +75,34 @@ static uint32_t decode_take_immediate(struct decoder *decoder)
 	return value;
 }
 
-static bool insn_set_value(struct decoder *decoder, struct instruction *ret, unsigned to, uint32_t value)
+static bool insn_describe_constant_load(struct decoder *decoder, struct instruction *ret, unsigned to, uint32_t value)
 {
 	ret->sets_value = true;
 	ret->to = to;
 	ret->value = value;
-	ret->writes = BIT(to);
+	ret->written_registers = BIT(to);
 	return decode_skip_bytes(decoder, 0);
 }
 
-static bool insn_set_copy(struct instruction *ret, unsigned to, unsigned from)
+static bool insn_describe_register_copy(struct instruction *ret, unsigned to, unsigned from)
 {
 	ret->copies = true;
 	ret->to = to;
 	ret->from = from;
-	ret->writes = BIT(to);
+	ret->written_registers = BIT(to);
 	return true;
 }
 
 /* The instruction writes to the register in ModRM.rm; if ModRM.rm is memory, to no register. */
-static bool insn_set_writes_rm(const struct decoder *decoder, struct instruction *ret)
+static bool insn_describe_write_to_modrm_rm(const struct decoder *decoder, struct instruction *ret)
 {
-	ret->writes = decode_is_register_operand(decoder) ? BIT(decoder->rm) : 0;
+	ret->written_registers = decode_is_register_operand(decoder) ? BIT(decoder->rm) : 0;
 	return true;
 }
 
-static bool insn_set_writes_reg(const struct decoder *decoder, struct instruction *ret)
+static bool insn_describe_write_to_modrm_reg(const struct decoder *decoder, struct instruction *ret)
 {
-	ret->writes = BIT(decoder->reg);
+	ret->written_registers = BIT(decoder->reg);
 	return true;
 }
 
@@ -122,15 +123,15 @@ static bool decode_two_byte_opcode(struct decoder *decoder, struct instruction *
 	case 0x70: case 0xc6: /* shuffles */
 		return decode_skip_bytes(decoder, 1);
 	case 0xaf: case 0xb6: case 0xb7: case 0xbe: case 0xbf: /* imul, movzx, movsx */
-		return insn_set_writes_reg(decoder, ret);
+		return insn_describe_write_to_modrm_reg(decoder, ret);
 	default:
 		break;
 	}
 	if ((op & 0xf0) == 0x40) /* cmovcc */
-		return insn_set_writes_reg(decoder, ret);
+		return insn_describe_write_to_modrm_reg(decoder, ret);
 	if ((op & 0xf0) != 0x90) /* setcc */
 		return false;
-	ret->writes = decode_is_register_operand(decoder) ? BYTE_BITS(decoder->rm) : 0;
+	ret->written_registers = decode_is_register_operand(decoder) ? BYTE_REGISTER_BITS(decoder->rm) : 0;
 	return true;
 }
 
@@ -147,13 +148,13 @@ static bool decode_arithmetic(struct decoder *decoder, uint8_t op, struct instru
 		return true;
 	to = to_reg ? decoder->reg : decoder->rm;
 	if ((op & 0xf9) == 0x31 && decode_is_register_operand(decoder) && decoder->reg == decoder->rm)
-		return insn_set_value(decoder, ret, to, 0);
-	ret->writes = BIT(to);
+		return insn_describe_constant_load(decoder, ret, to, 0);
+	ret->written_registers = BIT(to);
 	return true;
 }
 
 /* Decodes arithmetic and shifts with an immediate (80, 81, 83, c0, c1), and mov with an immediate (c6, c7). */
-static bool decode_immediate(struct decoder *decoder, uint8_t op, struct instruction *ret)
+static bool decode_insn_with_immediate(struct decoder *decoder, uint8_t op, struct instruction *ret)
 {
 	bool is_long = op == 0x81 || op == 0xc7, is_byte = op == 0x80 || op == 0xc0 || op == 0xc6;
 
@@ -162,9 +163,9 @@ static bool decode_immediate(struct decoder *decoder, uint8_t op, struct instruc
 	if (op == 0xc7 && (decoder->reg & 7) != 0)
 		return false;
 	if (op == 0xc7 && decode_is_register_operand(decoder))
-		return insn_set_value(decoder, ret, decoder->rm, decode_take_immediate(decoder));
+		return insn_describe_constant_load(decoder, ret, decoder->rm, decode_take_immediate(decoder));
 	if (decode_is_register_operand(decoder) && !(op < 0x90 && (decoder->reg & 7) == 7)) /* cmp */
-		ret->writes = is_byte ? BYTE_BITS(decoder->rm) : BIT(decoder->rm);
+		ret->written_registers = is_byte ? BYTE_REGISTER_BITS(decoder->rm) : BIT(decoder->rm);
 	return decode_skip_bytes(decoder, is_long ? 4 : 1);
 }
 
@@ -174,16 +175,17 @@ static bool decode_mov(struct decoder *decoder, uint8_t op, struct instruction *
 		return false;
 	switch (op) {
 	case 0x88:
-		ret->writes = decode_is_register_operand(decoder) ? BYTE_BITS(decoder->rm) : 0;
+		ret->written_registers = decode_is_register_operand(decoder) ? BYTE_REGISTER_BITS(decoder->rm) : 0;
 		return true;
 	case 0x89:
-		return !decode_is_register_operand(decoder) || insn_set_copy(ret, decoder->rm, decoder->reg);
+		return !decode_is_register_operand(decoder) ||
+		       insn_describe_register_copy(ret, decoder->rm, decoder->reg);
 	case 0x8a:
-		ret->writes = BYTE_BITS(decoder->reg);
+		ret->written_registers = BYTE_REGISTER_BITS(decoder->reg);
 		return true;
 	default: /* 8b */
-		return decode_is_register_operand(decoder) ? insn_set_copy(ret, decoder->reg, decoder->rm)
-							   : insn_set_writes_reg(decoder, ret);
+		return decode_is_register_operand(decoder) ? insn_describe_register_copy(ret, decoder->reg, decoder->rm)
+							   : insn_describe_write_to_modrm_reg(decoder, ret);
 	}
 }
 
@@ -191,14 +193,14 @@ static bool decode_one_byte_opcode(struct decoder *decoder, uint8_t op, struct i
 {
 	switch (op) {
 	case 0x63: /* movsxd */
-		return decode_modrm(decoder) && insn_set_writes_reg(decoder, ret);
+		return decode_modrm(decoder) && insn_describe_write_to_modrm_reg(decoder, ret);
 	case 0x8d: /* lea */
 		return decode_modrm(decoder) && !decode_is_register_operand(decoder) &&
-		       insn_set_writes_reg(decoder, ret);
+		       insn_describe_write_to_modrm_reg(decoder, ret);
 	case 0x68: case 0x6a: /* push $imm */
 		return decode_skip_bytes(decoder, op == 0x68 ? 4 : 1);
 	case 0x80: case 0x81: case 0x83: case 0xc0: case 0xc1: case 0xc6: case 0xc7:
-		return decode_immediate(decoder, op, ret);
+		return decode_insn_with_immediate(decoder, op, ret);
 	case 0x84: case 0x85: /* test */
 		return decode_modrm(decoder);
 	case 0x88: case 0x89: case 0x8a: case 0x8b:
@@ -206,7 +208,7 @@ static bool decode_one_byte_opcode(struct decoder *decoder, uint8_t op, struct i
 	case 0x90: /* nop */
 		return decoder->b == 0;
 	case 0x98: case 0x99: /* cltq, cqto */
-		ret->writes = BIT(op == 0x98 ? RAX : RDX);
+		ret->written_registers = BIT(op == 0x98 ? RAX : RDX);
 		return true;
 	case 0xa8: /* test $imm8,%al; 3c: cmp */
 	case 0x3c:
@@ -215,10 +217,10 @@ static bool decode_one_byte_opcode(struct decoder *decoder, uint8_t op, struct i
 	case 0x3d:
 		return decode_skip_bytes(decoder, 4);
 	case 0xd1: case 0xd3: /* shifts */
-		return decode_modrm(decoder) && insn_set_writes_rm(decoder, ret);
+		return decode_modrm(decoder) && insn_describe_write_to_modrm_rm(decoder, ret);
 	case 0xf7: /* not, neg */
 		return decode_modrm(decoder) && ((decoder->reg & 7) == 2 || (decoder->reg & 7) == 3) &&
-		       insn_set_writes_rm(decoder, ret);
+		       insn_describe_write_to_modrm_rm(decoder, ret);
 	default:
 		break;
 	}
@@ -227,14 +229,14 @@ static bool decode_one_byte_opcode(struct decoder *decoder, uint8_t op, struct i
 	if ((op & 0xf8) == 0x50) /* push */
 		return true;
 	if ((op & 0xf8) == 0x58) { /* pop */
-		ret->writes = BIT((op & 7u) | decoder->b);
+		ret->written_registers = BIT((op & 7u) | decoder->b);
 		return true;
 	}
 	if ((op & 0xf0) == 0x70) /* jcc rel8: the jump was not taken */
 		return decode_skip_bytes(decoder, 1);
 	if ((op & 0xf8) != 0xb8) /* mov $imm,%reg */
 		return false;
-	(void)insn_set_value(decoder, ret, (op & 7u) | decoder->b, decode_take_immediate(decoder));
+	(void)insn_describe_constant_load(decoder, ret, (op & 7u) | decoder->b, decode_take_immediate(decoder));
 	return decode_skip_bytes(decoder, decoder->wide ? 4 : 0);
 }
 
@@ -277,8 +279,8 @@ static bool opcode_takes_modrm(uint8_t op)
  */
 static bool insn_is_likely_operand(const struct insn_code *code, size_t at, bool jump)
 {
-	uint8_t before = at > code->begin ? code->byte[at - 1] : 0,
-		earlier = at > code->begin + 1 ? code->byte[at - 2] : 0;
+	uint8_t before = at > code->readable_from ? code->byte[at - 1] : 0,
+		earlier = at > code->readable_from + 1 ? code->byte[at - 2] : 0;
 
 	if ((earlier & 0xf0) == 0x70 || earlier == 0xeb) /* the offset of a short jump */
 		return false;
@@ -292,7 +294,7 @@ static bool insn_is_likely_operand(const struct insn_code *code, size_t at, bool
 
 /* The value of reg at `end`. False: the instruction at `at` does not set it, or a later one writes to it. */
 static bool insn_find_value_set_at(const struct insn_code *code, size_t at, size_t end, unsigned reg,
-			 const struct insn_held *held, uint32_t *ret_value)
+			 const struct insn_register_values *held, uint32_t *ret_value)
 {
 	struct instruction setting, later;
 	uint32_t writes = 0;
@@ -303,7 +305,7 @@ static bool insn_find_value_set_at(const struct insn_code *code, size_t at, size
 	for (size_t next_at = at + setting.len; next_at < end; next_at += later.len) {
 		if (!insn_decode(&code->byte[next_at], end - next_at, &later))
 			return false;
-		writes |= later.writes;
+		writes |= later.written_registers;
 	}
 	if (writes & BIT(reg))
 		return false;
@@ -318,10 +320,12 @@ static bool insn_find_value_set_at(const struct insn_code *code, size_t at, size
 }
 
 /* Tries every offset: instructions cannot be decoded backwards. All instructions found to set reg must agree. */
-static bool insn_find_setting(const struct insn_code *code, size_t end, unsigned reg, const struct insn_held *held,
-			 size_t *ret_at, uint32_t *ret_value)
+static bool insn_find_last_setter_of_register(const struct insn_code *code, size_t end, unsigned reg,
+					      const struct insn_register_values *held, size_t *ret_at,
+					      uint32_t *ret_value)
 {
-	size_t least = end > code->begin + SEARCHED_BYTES ? end - SEARCHED_BYTES : code->begin;
+	size_t least =
+		end > code->readable_from + SEARCHED_CODE_BYTES ? end - SEARCHED_CODE_BYTES : code->readable_from;
 	uint32_t value, found_value = 0;
 	bool found = false;
 
@@ -352,22 +356,22 @@ static size_t insn_get_jump_target(const struct insn_code *code, size_t at)
 	return target < 0 ? SIZE_MAX : (size_t)target;
 }
 
-bool insn_x86_64_find_value(const struct insn_code *code, unsigned reg, const struct insn_held *held,
+bool insn_x86_64_find_value(const struct insn_code *code, unsigned reg, const struct insn_register_values *held,
 			    uint32_t *ret_value)
 {
 	uint32_t value, other;
 	size_t from, at;
 
-	if (!insn_find_setting(code, INSN_BEFORE, reg, held, &from, &value))
+	if (!insn_find_last_setter_of_register(code, INSN_BYTES_BEFORE_CALL, reg, held, &from, &value))
 		return false;
 	/* Compilers merge equal tails: every jump to the instruction must come with the same value. */
-	for (at = code->begin; at < code->end; at++) {
+	for (at = code->readable_from; at < code->end; at++) {
 		size_t target = insn_get_jump_target(code, at), unused;
 
-		if (target != INSN_BEFORE || (at >= from && at <= INSN_BEFORE) || insn_is_likely_operand(code, at,
-													 true))
+		if (target != INSN_BYTES_BEFORE_CALL || (at >= from && at <= INSN_BYTES_BEFORE_CALL) ||
+		    insn_is_likely_operand(code, at, true))
 			continue;
-		if (!insn_find_setting(code, at, reg, held, &unused, &other) || other != value)
+		if (!insn_find_last_setter_of_register(code, at, reg, held, &unused, &other) || other != value)
 			return false;
 	}
 	*ret_value = value;
@@ -381,7 +385,7 @@ static int insn_get_stack_growth(const uint8_t *byte, const struct instruction *
 {
 	if (instruction->len == 4 && byte[0] == 0x48 && byte[1] == 0x83 && byte[2] == 0xec)
 		return (int8_t)byte[3];
-	if (instruction->writes & BIT(RSP))
+	if (instruction->written_registers & BIT(RSP))
 		return -1;
 	if (byte[0] == 0x68 || byte[0] == 0x6a || (byte[0] & 0xf8) == 0x50 ||
 	    ((byte[0] & 0xfe) == 0x40 && (byte[1] & 0xf8) == 0x50)) /* push */
@@ -409,7 +413,7 @@ bool insn_x86_64_find_argument(const uint8_t *byte, size_t len, unsigned reg, un
 		if (now.copies)
 			holds[now.to] = holds[now.from];
 		for (unsigned i = 0; i < 16; i++)
-			if (now.writes & BIT(i) && !(now.copies && i == now.to))
+			if (now.written_registers & BIT(i) && !(now.copies && i == now.to))
 				holds[i] = NO_REGISTER;
 		at += now.len;
 	}

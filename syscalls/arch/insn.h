@@ -11,26 +11,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INSN_BEFORE 128u /* bytes before the system call instruction: the range of a short jump */
-#define INSN_AFTER 128u
+#define INSN_BYTES_BEFORE_CALL 128u /* bytes before the system call instruction: the range of a short jump */
+#define INSN_BYTES_AFTER_CALL 128u
 #define INSN_REGISTERS 32u
 
-/* Code around a system call instruction, which is at byte[INSN_BEFORE]. */
+/* Code around a system call instruction, which is at byte[INSN_BYTES_BEFORE_CALL]. */
 struct insn_code {
-	uint8_t byte[INSN_BEFORE + INSN_AFTER];
-	size_t begin; /* bytes before this offset are unreadable */
+	uint8_t byte[INSN_BYTES_BEFORE_CALL + INSN_BYTES_AFTER_CALL];
+	size_t readable_from; /* bytes before this offset are unreadable */
 	size_t end;
 };
 
 /* The registers now, by number (0 is rax, 7 is rdi), and a bit for each that is unchanged since the call. */
-struct insn_held {
+struct insn_register_values {
 	uint64_t reg[INSN_REGISTERS];
 	uint32_t same;
 };
 
 
 /* The low word of register `reg` at the instruction. False: unknown, or different on two paths to the instruction. */
-bool insn_x86_64_find_value(const struct insn_code *code, unsigned reg, const struct insn_held *held,
+bool insn_x86_64_find_value(const struct insn_code *code, unsigned reg, const struct insn_register_values *held,
 			    uint32_t *ret_value);
 
 /*
@@ -40,7 +40,7 @@ bool insn_x86_64_find_value(const struct insn_code *code, unsigned reg, const st
 bool insn_x86_64_find_argument(const uint8_t *byte, size_t len, unsigned reg, unsigned *ret_from, size_t *ret_stack);
 
 /* Like insn_x86_64_find_value(), for the whole of register `reg` (0 to 30). */
-bool insn_aarch64_find_value(const struct insn_code *code, unsigned reg, const struct insn_held *held,
+bool insn_aarch64_find_value(const struct insn_code *code, unsigned reg, const struct insn_register_values *held,
 			     uint64_t *ret_value);
 
 #endif

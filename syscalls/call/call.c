@@ -43,7 +43,7 @@ int call_refuse(struct call *call, int error, const char *rule, const char *reas
 	call->decision.error = error < 0 ? -error : error;
 	call->decision.rule = rule;
 	call->decision.reason = reason;
-	call->decision.want = 0;
+	call->decision.wanted_rights = 0;
 	return call_fail(call, -call->decision.error);
 }
 
@@ -52,13 +52,14 @@ int call_commit_record(struct call *call)
 	struct audit_record record;
 	int r;
 
-	if (call->committed)
+	if (call->record_was_written)
 		return 0;
 	if (!call_passes_gate(call)) {
 		call_fail(call, -ECANCELED);
 		return -ECANCELED;
 	}
-	if (call->sandbox->after && !call->after_checked && (call->after || (call->after = after_find_due(call)) != 0))
+	if (call->sandbox->after && !call->after_entries_checked &&
+	    (call->after_entries_to_fire || (call->after_entries_to_fire = after_find_due(call)) != 0))
 		return call->outcome.kind == OUTCOME_ERROR ? call_fail(call, -EINTR) : -EINTR;
 	if (call->decision.verdict == VERDICT_DENY && !probe_was_refused(call))
 		call->on_deny = policy_find_on_deny(call->sandbox->policy, call->decision.rule);
@@ -73,13 +74,13 @@ int call_commit_record(struct call *call)
 		call_fail(call, r);
 		return r;
 	}
-	call->committed = true;
+	call->record_was_written = true;
 	if (call->decision.verdict == VERDICT_DENY || call_is_observed(call))
 		denials_add(call->sandbox->denials, call);
 	return 0;
 }
 
-bool call_is_valid(const struct call *call)
+bool call_is_awaited(const struct call *call)
 {
 	return ioctl(call->sandbox->listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id) == 0;
 }

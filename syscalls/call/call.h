@@ -18,18 +18,18 @@
 #include "view/view.h"
 
 /* How much of RLIMIT_NOFILE and RLIMIT_FSIZE target processes use, as far as handlers see it; for the result file. */
-struct limit_events {
+struct rlimit_usage {
 	uint64_t open_files;   /* lower bound of the highest descriptor number so far in any target process */
 	/* files that the supervisor has opened for targets so far, including those closed since */
-	uint64_t files_opened;
-	bool open_files_full;  /* a call failed with EMFILE */
-	bool file_size_passed; /* a call failed with EFBIG */
+	uint64_t files_opened_in_total;
+	bool open_files_limit_hit;  /* a call failed with EMFILE */
+	bool file_size_limit_hit; /* a call failed with EFBIG */
 };
 
-#define CALL_TABLES_MAX 16u
+#define CALL_FD_TABLES_MAX 16u
 
 /* O_PATH descriptor of /proc/TID/fd of a target thread. */
-struct task_table {
+struct task_fd_table {
 	pid_t tid; /* 0: the entry is empty */
 	int fd;
 };
@@ -46,9 +46,9 @@ struct sandbox {
 	struct after *after;       /* after.h: what after_read has done; NULL: the policy has none */
 	const struct stop_notices *stops; /* supervisor/on-deny.h; NULL: nobody is told of stopped processes */
 	struct disk *disk;         /* disk.h; NULL: disk space is not limited */
-	struct limit_events notes;
+	struct rlimit_usage notes;
 	/* file/room.c: descriptor tables of the threads that opened files last */
-	struct task_table table[CALL_TABLES_MAX];
+	struct task_fd_table fd_table[CALL_FD_TABLES_MAX];
 	uint64_t attribute_bytes;  /* file/xattr.c: bytes of extended attributes that the run has added */
 	struct forks *forks;       /* forks.h; NULL: the kernel limits the number of processes */
 	struct memfds *memfds;     /* memfds.h; NULL: the kernel limits memory */
@@ -62,14 +62,14 @@ struct sandbox {
 	struct sockets *sockets;   /* unix-sockets.h */
 	struct peers *peers;       /* unix-peers.h */
 	struct inet *inet;         /* inet.h; NULL: the run has no network */
-	struct netlink *netlink;   /* netlink.h; NULL: route queries are native (RUN_ROUTES) */
-	const struct memory_ops *guest;
+	struct netlink *netlink;   /* netlink.h; NULL: route queries are native (RUN_NATIVE_NETLINK) */
+	const struct memory_ops *target_memory;
 	int listener_fd;
-	bool datagrams;       /* RUN_DATAGRAMS */
+	bool has_unix_datagrams;       /* RUN_HAS_UNIX_DATAGRAMS */
 	bool private_ipc;     /* the run has its own IPC namespace, and its memory is bounded */
 	bool signals_bounded; /* the kernel confines signals to the run: a pid namespace, or Landlock's scope (ABI 6) */
 	bool traces_bounded;  /* the kernel confines ptrace(2) to the run: a pid namespace, or Landlock */
-	struct traces traces; /* ptrace.h: processes of the run that trace others */
+	struct traces trace_edges; /* ptrace.h: processes of the run that trace others */
 	uid_t uid;
 	gid_t gid;
 };
@@ -77,7 +77,7 @@ struct sandbox {
 struct call_path {
 	size_t len;
 	int dirfd;  /* AT_FDCWD if the row has no ARG_DIRFD before this path */
-	bool null;  /* the pointer was NULL (ARG_PATH_NULL) */
+	bool is_null_pointer;  /* the pointer was NULL (ARG_PATH_NULL) */
 	int error;  /* -errno of the copy; then text is "". Handlers check flags first, as the kernel does */
 	char text[PATH_MAX]; /* the path, copied from target memory */
 };
@@ -97,15 +97,15 @@ enum outcome_kind {
 	OUTCOME_CONTINUE,
 	OUTCOME_EXEC,     /* the exec continues and is verified, or is restarted with other arguments (execve.h) */
 	/* fd is an O_PATH descriptor, which ADDFD cannot inject: the tracer passes it; for chdir, fd is the new cwd */
-	OUTCOME_PATHFD,
-	OUTCOME_MAP,      /* mmap(2) of anonymous memory: an injected call maps fd instead (memfds.h) */
+	OUTCOME_OPATH_FD,
+	OUTCOME_MAP_MEMFD,      /* mmap(2) of anonymous memory: an injected call maps fd instead (memfds.h) */
 	OUTCOME_BLOCKING, /* the open may block: a cancellable worker reopens fd with open_flags and responds */
 	/* connect(2) of internet socket fd waits for egress' answer to the request in `egress` (inet.h) */
-	OUTCOME_EGRESS,
-	OUTCOME_WORK,     /* a call on fd may block: a worker performs `work` (work.h) */
+	OUTCOME_CONNECT_BY_EGRESS,
+	OUTCOME_BLOCKING_WORK,     /* a call on fd may block: a worker performs `work` (work.h) */
 	/* an injected call sends the target's descriptor `value` to us; then this call is restarted and judged */
-	OUTCOME_FETCH,
-	OUTCOME_GONE,     /* the target died or was interrupted, and waits for no response */
+	OUTCOME_FETCH_DESCRIPTOR,
+	OUTCOME_TARGET_GONE,     /* the target died or was interrupted, and waits for no response */
 	OUTCOME_MAX,
 };
 
@@ -136,10 +136,11 @@ struct outcome {
 	int fd;            /* owned; -1: unset */
 	int open_flags;    /* OUTCOME_BLOCKING */
 	bool fd_cloexec;   /* OUTCOME_FD: O_CLOEXEC in newfd_flags */
-	bool controlling;  /* OUTCOME_PATHFD: fd is a terminal, which becomes the session's controlling terminal */
+	/* OUTCOME_OPATH_FD: fd is a terminal, which becomes the session's controlling terminal */
+	bool becomes_controlling_terminal;
 	struct exec_plan *exec; /* OUTCOME_EXEC: owned */
-	struct inet_dial *egress; /* OUTCOME_EGRESS: owned */
-	struct call_work *work;   /* OUTCOME_WORK: owned */
+	struct inet_egress_connect *egress; /* OUTCOME_CONNECT_BY_EGRESS: owned */
+	struct call_work *work;   /* OUTCOME_BLOCKING_WORK: owned */
 };
 
 /* The large buffers come last, so that most calls touch few pages. */
@@ -154,13 +155,18 @@ struct call {
 	uint64_t start_ns;
 	size_t text_len;
 	int text_error; /* -errno of the copy, like call_path.error */
-	uint32_t after; /* entries of after_read that the call fires, before it may be performed; see after.h */
-	bool after_checked; /* the call is over: it fires nothing any more */
-	bool committed; /* the audit record was written */
-	bool no_wait;   /* a restarted open: it fails with EINTR where it would wait (interrupted.h) */
-	/* restarted after OUTCOME_FETCH: `fetched` is the target's descriptor, owned, or -errno (descriptor.h) */
-	bool again;
-	int fetched;
+	/* entries of after_read that the call fires, before it may be performed; see after.h */
+	uint32_t after_entries_to_fire;
+	bool after_entries_checked; /* the call is over: it fires nothing any more */
+	bool record_was_written; /* the audit record was written */
+	/* a restarted open: it fails with EINTR where it would wait (interrupted.h) */
+	bool fails_where_it_would_wait;
+	/*
+	 * restarted after OUTCOME_FETCH_DESCRIPTOR: `fetched` is the target's descriptor, owned, or -errno
+	 * (descriptor.h)
+	 */
+	bool has_fetched_fd;
+	int fetched_fd;
 	struct policy_decision decision;
 	enum policy_on_deny on_deny; /* of a recorded denial; ON_DENY_UNSET: no denial, or an expected one */
 	struct call_gate *gate;            /* borrowed; NULL: none */
@@ -173,7 +179,7 @@ struct call {
 	struct call_net net;
 	struct call_path path[2];
 	struct place place[2];  /* what path[i] resolved to, for the record */
-	char text[PATH_MAX]; /* the argument of kind ARG_TEXT, copied from target memory */
+	char text_arg[PATH_MAX]; /* the argument of kind ARG_TEXT, copied from target memory */
 };
 
 /* ---- the outcome: a handler calls one of these functions, once ---- */
@@ -207,12 +213,12 @@ int call_commit_record(struct call *call);
 void call_fill_record(const struct call *call, struct audit_record *ret_record);
 
 /* Whether the target still waits for this notification (SECCOMP_IOCTL_NOTIF_ID_VALID). */
-bool call_is_valid(const struct call *call);
+bool call_is_awaited(const struct call *call);
 
 /* No response is sent, because the task died or its call was interrupted. Returns -1. */
-static inline int call_set_gone(struct call *call)
+static inline int call_end_without_response(struct call *call)
 {
-	call->outcome.kind = OUTCOME_GONE;
+	call->outcome.kind = OUTCOME_TARGET_GONE;
 	return -1;
 }
 

@@ -10,7 +10,7 @@
  */
 static int decode_string(struct call *call, unsigned arg, char text[PATH_MAX], size_t *ret_len, int *ret_error)
 {
-	ssize_t len = memory_copy_string(call->sandbox->guest, call->tid, call->arg[arg], text, PATH_MAX,
+	ssize_t len = memory_copy_string(call->sandbox->target_memory, call->tid, call->arg[arg], text, PATH_MAX,
 					 -ENAMETOOLONG);
 
 	if (len < 0)
@@ -30,8 +30,8 @@ static int decode_path(struct call *call, unsigned arg, int dirfd)
 	path->len = 0;
 	path->error = 0;
 	path->text[0] = '\0';
-	path->null = call->arg[arg] == 0;
-	if (path->null && call->row->arg[arg].kind == ARG_PATH_NULL)
+	path->is_null_pointer = call->arg[arg] == 0;
+	if (path->is_null_pointer && call->row->arg[arg].kind == ARG_PATH_NULL)
 		return 0;
 	return decode_string(call, arg, path->text, &path->len, &path->error);
 }
@@ -41,7 +41,7 @@ int decode_call_args(struct call *call)
 	int dirfd = AT_FDCWD;
 
 	if (call->task)
-		tree_end_limit_change(call->task);
+		tree_end_rlimit_nofile_change(call->task);
 	call->paths = 0;
 	call->text_len = 0;
 	call->text_error = 0;
@@ -55,7 +55,7 @@ int decode_call_args(struct call *call)
 			r = decode_path(call, arg, dirfd);
 			dirfd = AT_FDCWD;
 		} else if (kind == ARG_TEXT) {
-			r = decode_string(call, arg, call->text, &call->text_len, &call->text_error);
+			r = decode_string(call, arg, call->text_arg, &call->text_len, &call->text_error);
 		}
 		if (r < 0)
 			return r;

@@ -14,7 +14,7 @@ int decode_call_args(struct call *call);
 /* Copies exactly len bytes from an address that a decoded struct contains (execve's argv, iovecs). 0 or -EFAULT. */
 static inline int decode_memory_at(const struct call *call, uint64_t addr, void *out, size_t len)
 {
-	return memory_copy_in(call->sandbox->guest, call->tid, addr, out, len);
+	return memory_copy_in(call->sandbox->target_memory, call->tid, addr, out, len);
 }
 
 /* Copies exactly len bytes of a struct or array argument. 0 or -EFAULT. */
@@ -34,7 +34,7 @@ static inline int decode_write_output(const struct call *call, uint64_t addr, co
 {
 	if (!call_passes_gate(call))
 		return -ECANCELED;
-	return memory_copy_out(call->sandbox->guest, call->tid, addr, from, len);
+	return memory_copy_out(call->sandbox->target_memory, call->tid, addr, from, len);
 }
 
 #endif

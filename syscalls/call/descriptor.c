@@ -21,41 +21,41 @@ static int descriptor_duplicate(const struct call *call, int fd)
 	return copy < 0 ? -errno : copy;
 }
 
-bool descriptor_can_copy_directly(void)
+bool descriptor_pidfd_getfd_works(void)
 {
 	return syscall(SYS_pidfd_getfd, -1, 0, 0) < 0 && errno == EBADF;
 }
 
-/* further: the call's second descriptor, which OUTCOME_FETCH does not support. */
+/* further: the call's second descriptor, which OUTCOME_FETCH_DESCRIPTOR does not support. */
 static int descriptor_copy_or_fetch(struct call *call, int fd, bool further)
 {
 	_cleanup_close_ int copy = descriptor_duplicate(call, fd);
 
-	if (!call_is_valid(call))
-		return call_set_gone(call);
+	if (!call_is_awaited(call))
+		return call_end_without_response(call);
 	if (copy >= 0)
 		return steal_fd(&copy);
 	if (copy == -EBADF)
 		return call_fail(call, copy);
-	if (further || ((call->sandbox->inet || call->sandbox->datagrams) && descriptor_can_copy_directly()))
+	if (further || ((call->sandbox->inet || call->sandbox->has_unix_datagrams) && descriptor_pidfd_getfd_works()))
 		return call_refuse(call, -EPERM, NULL, "descriptor_unreachable");
-	call->outcome.kind = OUTCOME_FETCH;
+	call->outcome.kind = OUTCOME_FETCH_DESCRIPTOR;
 	call->outcome.value = fd;
 	return -1;
 }
 
-void descriptor_keep_copy(struct call *call, int copy)
+void descriptor_keep_fetched_copy(struct call *call, int copy)
 {
-	call->again = true;
-	call->fetched = copy;
+	call->has_fetched_fd = true;
+	call->fetched_fd = copy;
 }
 
 int descriptor_copy(struct call *call, int fd)
 {
-	if (!call->again)
+	if (!call->has_fetched_fd)
 		return descriptor_copy_or_fetch(call, fd, false);
-	call->again = false;
-	return call->fetched < 0 ? call_fail(call, call->fetched) : call->fetched;
+	call->has_fetched_fd = false;
+	return call->fetched_fd < 0 ? call_fail(call, call->fetched_fd) : call->fetched_fd;
 }
 
 int descriptor_copy_second(struct call *call, int fd)

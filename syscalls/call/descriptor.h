@@ -5,23 +5,26 @@
 #include "syscalls/call/call.h"
 
 /*
- * A duplicate of a target's descriptor, owned by the caller, or -1 with the outcome set: EBADF, OUTCOME_GONE, or
- * OUTCOME_FETCH where pidfd_getfd(2) is refused. To be called before any effect: OUTCOME_FETCH restarts the call.
+ * A duplicate of a target's descriptor, owned by the caller, or -1 with the outcome set: EBADF, OUTCOME_TARGET_GONE, or
+ * OUTCOME_FETCH_DESCRIPTOR where pidfd_getfd(2) is refused. To be called before any effect: OUTCOME_FETCH_DESCRIPTOR
+ * restarts the call.
  */
 int descriptor_copy(struct call *call, int fd);
 
 /* The next descriptor_copy of this call, which must be of the same descriptor, returns this one. Takes copy. */
-void descriptor_keep_copy(struct call *call, int copy);
+void descriptor_keep_fetched_copy(struct call *call, int copy);
 
 /*
  * Whether pidfd_getfd(2) works. If not, targets send their descriptors by sendmsg(2), which the filter has to allow.
  * The program could send datagrams by it, unjudged, so it gets no UDP sockets without a network namespace. (TCP and
  * unix stream sockets ignore addresses.) If it works and the run has a network
- * or unix datagrams, OUTCOME_FETCH is not used.
+ * or unix datagrams, OUTCOME_FETCH_DESCRIPTOR is not used.
  */
-bool descriptor_can_copy_directly(void);
+bool descriptor_pidfd_getfd_works(void);
 
-/* A second duplicate for the same call. Fails with EPERM "descriptor_unreachable", never by OUTCOME_FETCH. */
+/*
+ * A second duplicate for the same call. Fails with EPERM "descriptor_unreachable", never by OUTCOME_FETCH_DESCRIPTOR.
+ */
 int descriptor_copy_second(struct call *call, int fd);
 
 #endif

@@ -2,7 +2,8 @@
 
 #include <fcntl.h>
 
-bool native_leads_to(const struct call *call, int dirfd, const char *text, unsigned flags, const struct stat *expected)
+bool native_path_leads_to_file(const struct call *call, int dirfd, const char *text, unsigned flags,
+			       const struct stat *expected)
 {
 	char path[PATH_MAX + 48];
 	struct stat st;

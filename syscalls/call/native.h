@@ -9,7 +9,8 @@
  * AT_SYMLINK_NOFOLLOW, and AT_EMPTY_PATH for dirfd itself. The path may change afterwards (TOCTOU). So a continued
  * execve is verified later, and chdir grants no access.
  */
-bool native_leads_to(const struct call *call, int dirfd, const char *text, unsigned flags, const struct stat *expected);
+bool native_path_leads_to_file(const struct call *call, int dirfd, const char *text, unsigned flags,
+			       const struct stat *expected);
 
 /* The file name that the kernel gives to an exec of path[0]: its text, or "/dev/fd/N[/text]" (alloc_bprm()). */
 void native_get_exec_path(const struct call *call, char *out, size_t cap);

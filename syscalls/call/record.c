@@ -37,7 +37,7 @@ static void record_fill_args(const struct call *call, struct audit_record *recor
 		enum arg_kind kind = call->row->arg[i].kind;
 		struct audit_arg *arg = &record->arg[record->args];
 
-		/* execve's argv is recorded as text: argv_record_texts() in exec/execve.c. */
+		/* execve's argv is recorded as text: argv_record_arguments() in exec/execve.c. */
 		if (kind == ARG_PTR && call->row->basis == BASIS_EXEC && call->text_len &&
 		    strcmp(call->row->arg[i].name, "argv") == 0)
 			kind = ARG_TEXT;
@@ -49,19 +49,19 @@ static void record_fill_args(const struct call *call, struct audit_record *recor
 		arg->kind = record_kinds[kind].kind;
 		arg->value = record_convert_value(kind, call->arg[i]);
 		if (kind == ARG_TEXT) {
-			arg->text = call->text;
+			arg->text = call->text_arg;
 			arg->text_len = call->text_len;
 		}
 		record->args++;
 	}
 }
 
-static void record_get_path(const struct call *call, unsigned i, const char **text, size_t *len, const char **resolved,
-			size_t *resolved_len)
+static void record_get_path_argument(const struct call *call, unsigned i, const char **text, size_t *len,
+				     const char **resolved, size_t *resolved_len)
 {
 	if (i >= call->paths)
 		return;
-	if (!call->path[i].null) {
+	if (!call->path[i].is_null_pointer) {
 		*text = call->path[i].text;
 		*len = call->path[i].len;
 	}
@@ -92,8 +92,9 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 	record->exe = call->task->exe;
 	record->syscall = call->row->name;
 	record_fill_args(call, record);
-	record_get_path(call, 0, &record->path, &record->path_len, &record->resolved, &record->resolved_len);
-	record_get_path(call, 1, &record->path2, &record->path2_len, &record->resolved2, &record->resolved2_len);
+	record_get_path_argument(call, 0, &record->path, &record->path_len, &record->resolved, &record->resolved_len);
+	record_get_path_argument(call, 1, &record->path2, &record->path2_len, &record->resolved2,
+				 &record->resolved2_len);
 	if (call->paths == 0 && call->place[0].mount) {
 		record->resolved = call->place[0].virt;
 		record->resolved_len = call->place[0].virt_len;
@@ -105,7 +106,7 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 		record->loader = call->outcome.exec->loader;
 		record->loader_resolved = call->outcome.exec->loader_virt;
 	}
-	record->right = record_get_right(call->decision.want);
+	record->access_right = record_get_right(call->decision.wanted_rights);
 	record->net = call->net.host[0] ? &call->net.record : NULL;
 	record->verdict = call->decision.verdict;
 	if (call->on_deny > ON_DENY_ERRNO)
@@ -121,7 +122,7 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 	if (call->answer) {
 		record->on_deny = policy_on_deny_get_name(ON_DENY_ASK_FILE);
 		record->answer = call->answer->word;
-		record->answered_by = call->answer->uid;
+		record->answered_by_uid = call->answer->uid;
 		record->asked_ns = call->answer->asked_ns;
 		record->verdict = call->decision.verdict == VERDICT_DENY ? VERDICT_DENY : VERDICT_ASK;
 		record->rule = call->answer->rule;

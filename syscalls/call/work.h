@@ -1,4 +1,4 @@
-/* A system call that may wait, so a thread of supervisor/blocking.c makes it (OUTCOME_WORK). */
+/* A system call that may wait, so a thread of supervisor/blocking.c makes it (OUTCOME_BLOCKING_WORK). */
 #ifndef CALLGATE_SYSCALLS_CALL_WORK_H
 #define CALLGATE_SYSCALLS_CALL_WORK_H
 

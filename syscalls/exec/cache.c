@@ -5,12 +5,12 @@
 
 #include "base/elf-machine.h"
 
-#define CACHE_PROGRAMS 64u
+#define EXEC_CACHE_PROGRAMS_MAX 64u
 /*
  * A file is kept this long after its last change: a second change may get the same ctime, which has a tick's
  * resolution.
  */
-#define CACHE_SETTLED_S 2
+#define EXEC_CACHE_FILE_AGE_MIN_S 2
 
 /* Identifies a version of a file: these fields differ if it is another file, or was changed. */
 struct file_version {
@@ -35,7 +35,7 @@ struct known_loader {
 static const char *const own_loaders[] = ELF_LOADERS;
 
 /* Thread-local, because only the supervisor thread judges execs. */
-static _Thread_local struct known_program programs[CACHE_PROGRAMS];
+static _Thread_local struct known_program programs[EXEC_CACHE_PROGRAMS_MAX];
 static _Thread_local struct known_loader loaders[sizeof(own_loaders) / sizeof(own_loaders[0])];
 
 static bool file_version_is_same_time(const struct timespec *one, const struct timespec *other)
@@ -64,12 +64,12 @@ static bool cache_may_keep_file(const struct call *call, const struct place *pla
 	if (place->magic || !place->mount || place->mount->flags & special ||
 	    policy_get_rights(call->sandbox->policy, place->virt, place->virt_len) & POLICY_WRITE)
 		return false;
-	return clock_gettime(CLOCK_REALTIME, &now) == 0 && st->st_ctim.tv_sec < now.tv_sec - CACHE_SETTLED_S;
+	return clock_gettime(CLOCK_REALTIME, &now) == 0 && st->st_ctim.tv_sec < now.tv_sec - EXEC_CACHE_FILE_AGE_MIN_S;
 }
 
 static struct known_program *cache_get_program_slot(const struct stat *st)
 {
-	return &programs[(st->st_ino ^ st->st_dev) % CACHE_PROGRAMS];
+	return &programs[(st->st_ino ^ st->st_dev) % EXEC_CACHE_PROGRAMS_MAX];
 }
 
 bool exec_cache_find_program(const struct place *place, const struct stat *st, struct exec_program *ret_program)

@@ -20,7 +20,7 @@ struct exec_program {
 /* What is kept of a loader of the ABI. */
 struct exec_loader {
 	struct exec_image image;
-	uint64_t page; /* see exec_plan.interp_page */
+	uint64_t first_page; /* see exec_plan.interp_page */
 	char virt[PATH_MAX]; /* the loader's canonical virtual path, for the record */
 };
 

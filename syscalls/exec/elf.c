@@ -7,7 +7,7 @@
 
 /* load_elf_phdrs() in fs/binfmt_elf.c refuses more than 64 KiB of program headers, so PN_XNUM never applies. */
 #define PHDR_BYTES_MAX 65536u
-#define PHDR_BATCH 16u
+#define PHDRS_PER_READ 16u
 #define ELF_PAGE 4096u
 
 /* An open file, and its first bytes, which mostly hold everything that is read. */
@@ -95,7 +95,7 @@ static int elf_inspect_phdr(const struct elf_source *source, const Elf64_Phdr *p
 
 static int elf_inspect_phdrs(const struct elf_source *source, const Elf64_Ehdr *ehdr, struct elf_facts *facts)
 {
-	Elf64_Phdr phdr[PHDR_BATCH];
+	Elf64_Phdr phdr[PHDRS_PER_READ];
 	size_t count = ehdr->e_phnum, batch;
 	bool loads = false;
 
@@ -104,7 +104,7 @@ static int elf_inspect_phdrs(const struct elf_source *source, const Elf64_Ehdr *
 	for (size_t i = 0; i < count; i += batch) {
 		int r;
 
-		batch = count - i < PHDR_BATCH ? count - i : PHDR_BATCH;
+		batch = count - i < PHDRS_PER_READ ? count - i : PHDRS_PER_READ;
 		r = elf_read(source, phdr, batch * sizeof(*phdr), ehdr->e_phoff + i * sizeof(*phdr));
 		for (size_t at = 0; r == 0 && at < batch; at++)
 			r = elf_inspect_phdr(source, &phdr[at], facts, &loads);

@@ -23,13 +23,13 @@
 #endif
 
 #define EXEC_SCRIPTS_MAX 5 /* exec_binprm() fails with ELOOP at a sixth "#!" */
-#define EXEC_INTERP_SLOT 1u /* index in call->path and call->place for interpreters and the loader */
+#define EXEC_INTERP_PATH_INDEX 1u /* index in call->path and call->place for interpreters and the loader */
 
 /* A regular file that its mode lets be executed. */
 struct exec_file {
 	int fd; /* readable, owned; -1 if the file is in the cache (`known`) */
 	struct stat st;
-	bool known;
+	bool is_from_cache;
 	bool reached; /* the kernel finds this file by the program's path */
 	struct exec_program program; /* set if the file is `known` */
 };
@@ -41,7 +41,7 @@ struct exec_attempt {
 	struct exec_args args;
 	char name[PATH_MAX + 32]; /* the name that the kernel gives to the exec (bprm->filename) */
 	struct exec_file file;    /* the program; then each interpreter of the chain */
-	unsigned at;              /* the file's index in call->path and call->place */
+	unsigned path_index;              /* the file's index in call->path and call->place */
 	struct place saved_place; /* place[1], path[1] and paths of the call while the loader is judged */
 	struct call_path saved_path;
 	unsigned saved_paths;
@@ -78,16 +78,16 @@ static int exec_open_pinned(struct call *call, int pin)
 	return fd;
 }
 
-struct status_question {
+struct exec_stat_question {
 	struct stat *st;
-	int asked; /* the dirfd of the successful question: see view_get_nolinks_path */
+	int asked_dirfd; /* the dirfd of the successful question: see view_get_nolinks_path */
 };
 
-static int exec_ask_by_name(void *ctx, int dirfd, const char *path, int at_flags)
+static int exec_stat_by_name(void *ctx, int dirfd, const char *path, int at_flags)
 {
-	struct status_question *question = ctx;
+	struct exec_stat_question *question = ctx;
 
-	question->asked = dirfd;
+	question->asked_dirfd = dirfd;
 	return fstatat(dirfd, path, question->st, at_flags | AT_NO_AUTOMOUNT) < 0 ? -errno : 0;
 }
 
@@ -97,20 +97,20 @@ static int exec_ask_by_name(void *ctx, int dirfd, const char *path, int at_flags
  */
 static int exec_find_cached(struct call *call, unsigned i, unsigned at_flags, struct exec_file *file)
 {
-	struct status_question status = {.st = &file->st, .asked = -1};
-	const struct file_question question = {.ask = exec_ask_by_name, .ctx = &status};
+	struct exec_stat_question status = {.st = &file->st, .asked_dirfd = -1};
+	const struct file_query question = {.ask = exec_stat_by_name, .ctx = &status};
 	const struct place *place = &call->place[i];
 	int still = view_get_nolinks_fd(call->sandbox->view);
 
 	file->fd = -1;
 	file->reached = false;
-	if (file_ask_by_path(call, i, POLICY_EXEC, at_flags, &question) < 0)
+	if (file_judge_and_query_path(call, i, POLICY_EXEC, at_flags, &question) < 0)
 		return -1;
-	file->known = exec_cache_find_program(place, &file->st, &file->program);
+	file->is_from_cache = exec_cache_find_program(place, &file->st, &file->program);
 	/* No link leads to place->virt. If that is the program's path, the kernel finds the file by it. */
-	file->reached =
-		file->known && still >= 0 && status.asked == still && strcmp(call->path[i].text, place->virt) == 0;
-	return file->known;
+	file->reached = file->is_from_cache && still >= 0 && status.asked_dirfd == still &&
+			strcmp(call->path[i].text, place->virt) == 0;
+	return file->is_from_cache;
 }
 
 /*
@@ -128,14 +128,14 @@ static int exec_open_file(struct call *call, unsigned i, int pin, struct exec_fi
 		return call_refuse(call, EACCES, NULL, "object_without_name");
 	if (exec_stat_pin(call, held, &file->st) < 0)
 		return -1;
-	file->known = exec_cache_find_program(&call->place[i], &file->st, &file->program);
-	if (!file->known)
+	file->is_from_cache = exec_cache_find_program(&call->place[i], &file->st, &file->program);
+	if (!file->is_from_cache)
 		file->fd = exec_open_pinned(call, held);
-	return file->known || file->fd >= 0 ? 0 : -1;
+	return file->is_from_cache || file->fd >= 0 ? 0 : -1;
 }
 
 /* Resolves and judges path i: the program, or a script's interpreter. 0, or -1 with the outcome set. */
-static int exec_find_path(struct call *call, unsigned i, unsigned at_flags, struct exec_file *ret_file)
+static int exec_find_file_by_path(struct call *call, unsigned i, unsigned at_flags, struct exec_file *ret_file)
 {
 	int pin, r = at_flags & AT_EXECVE_CHECK ? 0 : exec_find_cached(call, i, at_flags, ret_file);
 
@@ -148,14 +148,14 @@ static int exec_find_path(struct call *call, unsigned i, unsigned at_flags, stru
 /* Sets `text`, the path of an interpreter, as the call's second path. 0, or -1 with the outcome set. */
 static int interp_set_path(struct call *call, const char *text)
 {
-	struct call_path *path = &call->path[EXEC_INTERP_SLOT];
+	struct call_path *path = &call->path[EXEC_INTERP_PATH_INDEX];
 
 	if (!*text)
 		return call_fail(call, -EACCES); /* the kernel's errno: it resolves "" to the cwd */
 	(void)snprintf(path->text, sizeof(path->text), "%s", text); /* both have room for PATH_MAX bytes */
 	path->len = strlen(path->text);
 	path->dirfd = AT_FDCWD;
-	path->null = false;
+	path->is_null_pointer = false;
 	call->paths = 2;
 	return 0;
 }
@@ -171,7 +171,7 @@ static int exec_follow_shebang(struct exec_attempt *attempt, unsigned depth)
 	struct shebang line;
 	int r;
 
-	if (file->known)
+	if (file->is_from_cache)
 		return 0;
 	r = pread(file->fd, head, SHEBANG_HEAD_BYTES, 0) < 0 ? -errno : 0;
 	if (r == 0 && !shebang_has_mark(head))
@@ -183,10 +183,11 @@ static int exec_follow_shebang(struct exec_attempt *attempt, unsigned depth)
 	if (r != 0)
 		return call_fail(call, r);
 	cleanup_close(&file->fd);
-	if (interp_set_path(call, line.interp) < 0 || exec_find_path(call, EXEC_INTERP_SLOT, 0, file) < 0)
+	if (interp_set_path(call, line.interp) < 0 || exec_find_file_by_path(call, EXEC_INTERP_PATH_INDEX, 0, file) < 0)
 		return -1;
-	attempt->at = EXEC_INTERP_SLOT;
-	attempt->plan->detour |= !file->reached && !native_leads_to(call, AT_FDCWD, line.interp, 0, &file->st);
+	attempt->path_index = EXEC_INTERP_PATH_INDEX;
+	attempt->plan->needs_restart |=
+		!file->reached && !native_path_leads_to_file(call, AT_FDCWD, line.interp, 0, &file->st);
 	if (depth < EXEC_SCRIPTS_MAX)
 		return 1;
 	return call_fail(call, -ELOOP);
@@ -204,12 +205,12 @@ static unsigned loader_get_required_right(const char *interp)
 }
 
 /* Resolves, judges and inspects a loader that is not in the cache. 0, or -1 with the outcome set. */
-static int loader_find(struct call *call, const char *interp, struct exec_loader *ret_loader)
+static int exec_resolve_loader(struct call *call, const char *interp, struct exec_loader *ret_loader)
 {
-	_cleanup_close_ int pin = interp_set_path(call, interp) < 0
-					  ? -1
-					  : file_pin_path(call, EXEC_INTERP_SLOT, loader_get_required_right(interp),
-							  VIEW_FOLLOW, O_PATH | O_CLOEXEC);
+	_cleanup_close_ int pin = interp_set_path(call, interp) < 0 ? -1
+								    : file_pin_path(call, EXEC_INTERP_PATH_INDEX,
+										    loader_get_required_right(interp),
+										    VIEW_FOLLOW, O_PATH | O_CLOEXEC);
 	_cleanup_close_ int fd = -1;
 	struct elf_facts own = {0};
 	struct stat st;
@@ -222,18 +223,19 @@ static int loader_find(struct call *call, const char *interp, struct exec_loader
 		return -1;
 	r = elf_inspect_file(fd, &own);
 	if (r == 0)
-		r = exec_image_identify(fd, &st, &ret_loader->image);
+		r = exec_image_read_identity(fd, &st, &ret_loader->image);
 	if (r < 0) {
 		if (r == -ENOEXEC || r == -ENOTSUP)
 			r = st.st_size < (off_t)sizeof(Elf64_Ehdr) ? -EIO : -ELIBBAD;
 		return call_fail(call, r);
 	}
 	/* PT_INTERP cannot be replaced, so the kernel must find the loader by this path. */
-	if (!native_leads_to(call, AT_FDCWD, interp, 0, &st))
+	if (!native_path_leads_to_file(call, AT_FDCWD, interp, 0, &st))
 		return call_refuse(call, ENOEXEC, call->decision.rule, "loader_not_reachable");
-	ret_loader->page = own.first_vaddr;
-	memcpy(ret_loader->virt, call->place[EXEC_INTERP_SLOT].virt, call->place[EXEC_INTERP_SLOT].virt_len + 1);
-	exec_cache_keep_loader(call, &call->place[EXEC_INTERP_SLOT], interp, &st, ret_loader);
+	ret_loader->first_page = own.first_vaddr;
+	memcpy(ret_loader->virt, call->place[EXEC_INTERP_PATH_INDEX].virt,
+	       call->place[EXEC_INTERP_PATH_INDEX].virt_len + 1);
+	exec_cache_keep_loader(call, &call->place[EXEC_INTERP_PATH_INDEX], interp, &st, ret_loader);
 	return 0;
 }
 
@@ -245,18 +247,18 @@ static int loader_judge(struct exec_attempt *attempt, const char *interp)
 
 	if (!exec_cache_find_loader(interp, &loader)) {
 		/* Judging the loader overwrites the second path, which the record needs for the interpreter. */
-		attempt->saved_place = call->place[EXEC_INTERP_SLOT];
-		attempt->saved_path = call->path[EXEC_INTERP_SLOT];
+		attempt->saved_place = call->place[EXEC_INTERP_PATH_INDEX];
+		attempt->saved_path = call->path[EXEC_INTERP_PATH_INDEX];
 		attempt->saved_paths = call->paths;
-		if (loader_find(call, interp, &loader) < 0)
+		if (exec_resolve_loader(call, interp, &loader) < 0)
 			return -1;
-		call->place[EXEC_INTERP_SLOT] = attempt->saved_place;
-		call->path[EXEC_INTERP_SLOT] = attempt->saved_path;
+		call->place[EXEC_INTERP_PATH_INDEX] = attempt->saved_place;
+		call->path[EXEC_INTERP_PATH_INDEX] = attempt->saved_path;
 		call->paths = attempt->saved_paths;
 	}
 	plan->has_interp = true;
 	plan->interp = loader.image;
-	plan->interp_page = loader.page;
+	plan->interp_page = loader.first_page;
 	plan->loader = strdup(interp);
 	plan->loader_virt = strdup(loader.virt);
 	return plan->loader && plan->loader_virt ? 0 : call_fail(call, -ENOMEM);
@@ -271,23 +273,23 @@ static int exec_judge_elf(struct exec_attempt *attempt)
 
 	attempt->plan->image.dev = file->st.st_dev;
 	attempt->plan->image.ino = file->st.st_ino;
-	if (file->known)
+	if (file->is_from_cache)
 		return file->program.dynamic ? loader_judge(attempt, file->program.interp) : 0;
 	r = elf_inspect_file(file->fd, &facts);
 	if (r == -ENOTSUP)
 		return call_refuse(call, ENOEXEC, NULL, "foreign_binary");
 	if (r < 0)
 		return call_fail(call, r);
-	exec_cache_keep_program(call, &call->place[attempt->at], &file->st, &facts);
+	exec_cache_keep_program(call, &call->place[attempt->path_index], &file->st, &facts);
 	return facts.dynamic ? loader_judge(attempt, facts.interp) : 0;
 }
 
 /* ---- the plan ---- */
 
 /* Plans the names of the exec. Called before the loader is judged, which overwrites the second path. */
-static int exec_plan_name(struct exec_attempt *attempt)
+static int exec_plan_file_names(struct exec_attempt *attempt)
 {
-	const struct place *place = &attempt->call->place[attempt->at];
+	const struct place *place = &attempt->call->place[attempt->path_index];
 	struct exec_plan *plan = attempt->plan;
 	char host[PATH_MAX];
 	int r = view_get_kernel_path(place, host, sizeof(host));
@@ -306,31 +308,32 @@ static int exec_plan_name(struct exec_attempt *attempt)
  * Plans the arguments of a script: a restarted call runs the last interpreter, with the arguments the kernel would
  * make.
  */
-static int exec_plan_arguments(struct exec_attempt *attempt)
+static int exec_plan_script_arguments(struct exec_attempt *attempt)
 {
 	struct call *call = attempt->call;
 	struct fdinfo info;
 	int r = 0;
 
-	if (!attempt->plan->detour || attempt->at == 0)
+	if (!attempt->plan->needs_restart || attempt->path_index == 0)
 		return 0;
 	/* ENOENT: the script's descriptor is close-on-exec, so its interpreter could not open it. */
 	if (!strncmp(attempt->name, "/dev/fd/", 8) &&
 	    (fdinfo_read(call->tid, call->path[0].dirfd, &info) < 0 || info.flags & O_CLOEXEC))
 		r = call->path[0].dirfd >= 0 && call->path[0].text[0] != '/' ? -ENOENT : 0;
 	if (r == 0)
-		r = exec_args_take_texts(&attempt->args, &attempt->plan->argv_head);
+		r = exec_args_move_to_array(&attempt->args, &attempt->plan->argv_head);
 	return r < 0 ? call_fail(call, r) : 0;
 }
 
-static int exec_judge_chain(struct exec_attempt *attempt)
+static int exec_judge_interpreter_chain(struct exec_attempt *attempt)
 {
 	struct policy_decision first = attempt->call->decision;
 	int r;
 
 	for (unsigned depth = 0; (r = exec_follow_shebang(attempt, depth)) > 0; depth++)
 		;
-	if (r < 0 || exec_plan_name(attempt) < 0 || exec_judge_elf(attempt) < 0 || exec_plan_arguments(attempt) < 0)
+	if (r < 0 || exec_plan_file_names(attempt) < 0 || exec_judge_elf(attempt) < 0 ||
+	    exec_plan_script_arguments(attempt) < 0)
 		return -1;
 	attempt->call->decision = first;
 	return 0;
@@ -352,9 +355,10 @@ static void exec_judge_files(struct call *call, const struct exec_file *file, un
 	attempt->call = call;
 	attempt->file = *file;
 	native_get_exec_path(call, attempt->name, sizeof(attempt->name));
-	attempt->plan->detour =
-		!file->reached && !native_leads_to(call, call->path[0].dirfd, call->path[0].text, flags, &file->st);
-	if (exec_judge_chain(attempt) == 0) {
+	attempt->plan->needs_restart =
+		!file->reached &&
+		!native_path_leads_to_file(call, call->path[0].dirfd, call->path[0].text, flags, &file->st);
+	if (exec_judge_interpreter_chain(attempt) == 0) {
 		call->outcome.kind = OUTCOME_EXEC;
 		call->outcome.exec = steal_pointer(&attempt->plan);
 	}
@@ -366,31 +370,31 @@ static void exec_judge_files(struct call *call, const struct exec_file *file, un
 /* ---- the arguments, for the record ---- */
 
 #define ARGV_POINTERS_MAX 64u
-#define ARGV_TEXT_MAX 1024u /* bytes recorded of one argument, with its NUL */
-#define ARGV_CUT " ..."
+#define ARGV_RECORDED_BYTES_MAX 1024u /* bytes recorded of one argument, with its NUL */
+#define ARGV_CUT_MARK " ..."
 
 /* A copied part of target memory. The arguments mostly are adjacent, so one read copies many of them. */
-struct argv_window {
+struct argv_read_buffer {
 	uint64_t addr;
 	size_t len;
-	char bytes[2 * ARGV_TEXT_MAX];
+	char bytes[2 * ARGV_RECORDED_BYTES_MAX];
 };
 
-/* Adds a byte to call->text. False: only ARGV_CUT would still fit. */
+/* Adds a byte to call->text. False: only ARGV_CUT_MARK would still fit. */
 static bool argv_put_byte(struct call *call, char byte)
 {
-	if (call->text_len + sizeof(ARGV_CUT) >= sizeof(call->text))
+	if (call->text_len + sizeof(ARGV_CUT_MARK) >= sizeof(call->text_arg))
 		return false;
-	call->text[call->text_len++] = byte;
+	call->text_arg[call->text_len++] = byte;
 	return true;
 }
 
-#define ARGV_PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%_+=:,./-"
+#define ARGV_UNQUOTED_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%_+=:,./-"
 
 /* Adds an argument to call->text, quoted as for a shell. False: it does not fit. */
-static bool argv_put_text(struct call *call, const char *text)
+static bool argv_append_quoted_to_record(struct call *call, const char *text)
 {
-	bool plain = *text && !text[strspn(text, ARGV_PLAIN)];
+	bool plain = *text && !text[strspn(text, ARGV_UNQUOTED_BYTES)];
 	bool fits = call->text_len == 0 || argv_put_byte(call, ' ');
 
 	if (!plain)
@@ -407,24 +411,28 @@ static bool argv_put_text(struct call *call, const char *text)
 
 static size_t argv_read_bytes(const struct call *call, uint64_t addr, void *out, size_t len)
 {
-	ssize_t got = call->sandbox->guest->read(call->tid, addr, out, len);
+	ssize_t got = call->sandbox->target_memory->read(call->tid, addr, out, len);
 
 	return got < 0 ? 0 : (size_t)got;
 }
 
-/* Returns the text at addr, within the window, NUL-terminated and cut to ARGV_TEXT_MAX. NULL: it cannot be read. */
-static char *argv_read_text(const struct call *call, struct argv_window *window, uint64_t addr, bool *ret_whole)
+/*
+ * Returns the text at addr, within the window, NUL-terminated and cut to ARGV_RECORDED_BYTES_MAX. NULL: it cannot be
+ * read.
+ */
+static char *argv_read_argument(const struct call *call, struct argv_read_buffer *window, uint64_t addr,
+				bool *ret_whole)
 {
 	for (int tries = 0; tries < 2; tries++) {
 		size_t at = addr - window->addr < window->len ? (size_t)(addr - window->addr) : window->len;
-		size_t room = window->len - at < ARGV_TEXT_MAX ? window->len - at : ARGV_TEXT_MAX;
+		size_t room = window->len - at < ARGV_RECORDED_BYTES_MAX ? window->len - at : ARGV_RECORDED_BYTES_MAX;
 		char *text = window->bytes + at;
 
 		*ret_whole = room && memchr(text, '\0', room);
 		if (*ret_whole)
 			return text;
-		if (room == ARGV_TEXT_MAX) {
-			text[ARGV_TEXT_MAX - 1] = '\0';
+		if (room == ARGV_RECORDED_BYTES_MAX) {
+			text[ARGV_RECORDED_BYTES_MAX - 1] = '\0';
 			window->len = 0; /* the NUL overwrote a byte of the window */
 			return text;
 		}
@@ -439,7 +447,7 @@ static bool argv_put_texts(struct call *call, uint64_t argv)
 {
 	uint64_t pointer[ARGV_POINTERS_MAX];
 	size_t count = argv_read_bytes(call, argv, pointer, sizeof(pointer)) / sizeof(*pointer);
-	struct argv_window window;
+	struct argv_read_buffer window;
 
 	window.addr = window.len = 0; /* the bytes are left uninitialised */
 	for (size_t i = 0; i < count; i++) {
@@ -448,8 +456,8 @@ static bool argv_put_texts(struct call *call, uint64_t argv)
 
 		if (!pointer[i])
 			return true;
-		text = argv_read_text(call, &window, pointer[i], &whole);
-		if (!text || !argv_put_text(call, text) || !whole)
+		text = argv_read_argument(call, &window, pointer[i], &whole);
+		if (!text || !argv_append_quoted_to_record(call, text) || !whole)
 			return false;
 	}
 	return false;
@@ -459,14 +467,14 @@ static bool argv_put_texts(struct call *call, uint64_t argv)
  * Puts the arguments at argv, an address in target memory, into call->text for the record: separated by blanks, quoted
  * as for a shell, at most about 4 KiB. The kernel reads argv again, and the program may change it before that.
  */
-static void argv_record_texts(struct call *call, uint64_t argv)
+static void argv_record_arguments(struct call *call, uint64_t argv)
 {
 	call->text_len = 0;
 	if (argv && !argv_put_texts(call, argv)) {
-		memcpy(call->text + call->text_len, ARGV_CUT, sizeof(ARGV_CUT));
-		call->text_len += sizeof(ARGV_CUT) - 1;
+		memcpy(call->text_arg + call->text_len, ARGV_CUT_MARK, sizeof(ARGV_CUT_MARK));
+		call->text_len += sizeof(ARGV_CUT_MARK) - 1;
 	}
-	if (!call_is_valid(call))
+	if (!call_is_awaited(call))
 		call->text_len = 0; /* the tid may have been reused, so the text may be from another process */
 }
 
@@ -487,7 +495,7 @@ static int exec_pin_fd(struct call *call)
 	if (pin < 0)
 		return -1;
 	if (fstat(pin, &st) < 0 || !call->place[0].mount || call->place[0].magic ||
-	    !view_confirm_name(call->sandbox->view, call->place[0].virt, &st))
+	    !view_path_leads_to_object(call->sandbox->view, call->place[0].virt, &st))
 		return call_refuse(call, EACCES, NULL, "object_without_name");
 	return steal_fd(&pin);
 }
@@ -499,7 +507,7 @@ static void exec_find_and_judge(struct call *call, unsigned flags)
 	struct exec_file file;
 
 	if (by_fd ? pin < 0 || exec_open_file(call, 0, pin, &file) < 0
-		  : exec_find_path(call, 0, flags & (AT_SYMLINK_NOFOLLOW | AT_EXECVE_CHECK), &file) < 0)
+		  : exec_find_file_by_path(call, 0, flags & (AT_SYMLINK_NOFOLLOW | AT_EXECVE_CHECK), &file) < 0)
 		return;
 	if (!(flags & AT_EXECVE_CHECK)) {
 		exec_judge_files(call, &file, flags);
@@ -511,7 +519,7 @@ static void exec_find_and_judge(struct call *call, unsigned flags)
 
 void sys_execve(struct call *call)
 {
-	argv_record_texts(call, call->arg[1]);
+	argv_record_arguments(call, call->arg[1]);
 	exec_find_and_judge(call, 0);
 }
 
@@ -523,6 +531,6 @@ void sys_execveat(struct call *call)
 		call_fail(call, -EINVAL);
 		return;
 	}
-	argv_record_texts(call, call->arg[2]);
+	argv_record_arguments(call, call->arg[2]);
 	exec_find_and_judge(call, flags);
 }

@@ -30,7 +30,7 @@ struct exec_plan {
 	char *loader_virt;        /* the loader's virtual path */
 	char *virt;               /* virtual path of `image`, for the record and tree_note_exec */
 	/* the program's path does not lead the kernel to `image`: the call is restarted with the members below */
-	bool detour;
+	bool needs_restart;
 	/* the kernel's path of the file to exec; for a script, of the last interpreter */
 	char *host;
 	char *execfn;             /* AT_EXECFN for the new image: the path that the program gave */
@@ -41,7 +41,7 @@ struct exec_plan {
 void exec_plan_free(struct exec_plan *plan);
 
 /* Identifies a regular file; fd must be readable. 0 or -errno. */
-int exec_image_identify(int fd, const struct stat *st, struct exec_image *ret_image);
+int exec_image_read_identity(int fd, const struct stat *st, struct exec_image *ret_image);
 
 /*
  * Sets maps_* from the mapping that begins at `addr` in /proc/PID/maps; pid 0: this process's. 0; -ENOENT: no file is

@@ -92,7 +92,7 @@ int exec_maps_find_mapping(pid_t pid, uint64_t addr, struct exec_image *ret_imag
 	return r == -ENOTTY ? maps_find_by_text(steal_fd(&fd), addr, ret_image) : r;
 }
 
-int exec_image_identify(int fd, const struct stat *st, struct exec_image *ret_image)
+int exec_image_read_identity(int fd, const struct stat *st, struct exec_image *ret_image)
 {
 	struct cached_image *slot = &image_cache[(st->st_ino ^ st->st_dev) % IMAGE_CACHE_SLOTS];
 	struct exec_image image = {.dev = st->st_dev, .ino = st->st_ino};

@@ -70,7 +70,7 @@ int shebang_parse(const char head[SHEBANG_HEAD_BYTES], struct shebang *ret_sheba
 	return 0;
 }
 
-static int exec_args_push(struct exec_args *args, const char *text)
+static int exec_args_prepend(struct exec_args *args, const char *text)
 {
 	char *copy;
 
@@ -89,15 +89,15 @@ int exec_args_add_script(struct exec_args *args, const struct shebang *line, con
 
 	/* The name of a later script was added already, as the interpreter of the previous script. */
 	if (args->count == 0)
-		r = exec_args_push(args, name);
+		r = exec_args_prepend(args, name);
 	if (r == 0 && line->has_arg)
-		r = exec_args_push(args, line->arg);
+		r = exec_args_prepend(args, line->arg);
 	if (r == 0)
-		r = exec_args_push(args, line->interp);
+		r = exec_args_prepend(args, line->interp);
 	return r;
 }
 
-int exec_args_take_texts(struct exec_args *args, char ***ret_texts)
+int exec_args_move_to_array(struct exec_args *args, char ***ret_texts)
 {
 	char **texts = calloc(args->count + 1, sizeof(*texts));
 

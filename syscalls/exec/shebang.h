@@ -34,7 +34,7 @@ struct exec_args {
 int exec_args_add_script(struct exec_args *args, const struct shebang *line, const char *name);
 
 /* Returns the texts as an owned, NULL-terminated array of owned texts. 0 or -ENOMEM. */
-int exec_args_take_texts(struct exec_args *args, char ***ret_texts);
+int exec_args_move_to_array(struct exec_args *args, char ***ret_texts);
 
 void exec_args_release(struct exec_args *args);
 

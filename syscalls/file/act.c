@@ -17,7 +17,7 @@ int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags)
 
 	if (at_flags & AT_EMPTY_PATH && path->len == 0 && !path->error)
 		return file_pin_fd(call, path->dirfd, want);
-	if (path->null)
+	if (path->is_null_pointer)
 		return call_fail(call, -EFAULT);
 	return file_pin_path(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC);
 }
@@ -44,7 +44,7 @@ int file_refuse_foreign_object(struct call *call, int fd)
 	return steal_fd(&object);
 }
 
-int file_pin_metadata(struct call *call, unsigned at_flags)
+int file_pin_for_metadata_change(struct call *call, unsigned at_flags)
 {
 	return file_refuse_foreign_object(call, file_pin_at(call, 0, POLICY_WRITE, at_flags));
 }
@@ -56,7 +56,7 @@ bool file_fd_is_opath(const struct call *call, int fd)
 	return fdinfo_read(call->tid, fd, &info) < 0 || info.flags & O_PATH;
 }
 
-int file_pin_metadata_fd(struct call *call, int fd)
+int file_pin_fd_for_metadata_change(struct call *call, int fd)
 {
 	/* AT_FDCWD (negative) is not a descriptor for a call without a path. */
 	if (fd < 0 || file_fd_is_opath(call, fd))
@@ -80,7 +80,7 @@ static bool place_is_shown_elsewhere(const struct place *place, const struct pol
 	return false;
 }
 
-bool file_holds_mount(const struct call *call, const struct place *place)
+bool file_place_has_mount_below(const struct call *call, const struct place *place)
 {
 	size_t count;
 	const struct policy_mount *mount = policy_get_mounts(call->sandbox->policy, &count);
@@ -91,18 +91,18 @@ bool file_holds_mount(const struct call *call, const struct place *place)
 	return view_has_node_below(call->sandbox->view, place->virt) || place_is_shown_elsewhere(place, mount, count);
 }
 
-int file_check_link_text(struct call *call, const struct place *place, const char *text)
+int file_check_new_link_target(struct call *call, const struct place *place, const char *text)
 {
 	const char *rule;
 
-	if (file_holds_mount(call, place))
+	if (file_place_has_mount_below(call, place))
 		return call_refuse(call, -EBUSY, NULL, "holds_mount");
 	if (policy_link_is_allowed(call->sandbox->policy, place->virt, text, &rule))
 		return 0;
 	return call_refuse(call, -EACCES, rule, "leads_to_denied");
 }
 
-int file_check_link(struct call *call, const struct place *place, int dirfd, const char *name)
+int file_check_new_link_of_name(struct call *call, const struct place *place, int dirfd, const char *name)
 {
 	char text[PATH_MAX];
 	ssize_t len = readlinkat(dirfd, name, text, sizeof(text) - 1);
@@ -110,7 +110,7 @@ int file_check_link(struct call *call, const struct place *place, int dirfd, con
 	if (len < 0)
 		return call_fail(call, -errno);
 	text[len] = '\0';
-	return file_check_link_text(call, place, text);
+	return file_check_new_link_target(call, place, text);
 }
 
 int file_commit_change(struct call *call, unsigned i)

@@ -13,14 +13,14 @@
 #endif
 #define FCNTL_LAST_COMMAND F_SET_FILE_RW_HINT /* commands after this one do not exist, as on an older kernel */
 
-static void fcntl_refuse(struct call *call, unsigned command)
+static void fcntl_refuse_command(struct call *call, unsigned command)
 {
 	struct fdinfo info;
 
 	if (fdinfo_read(call->tid, call_get_int(call, 0), &info) < 0 || info.flags & O_PATH)
-		target_fail_call(call, -EBADF);
+		target_allow_but_fail(call, -EBADF);
 	else if (command > FCNTL_LAST_COMMAND)
-		target_fail_call(call, -EINVAL);
+		target_allow_but_fail(call, -EINVAL);
 	else
 		call_refuse(call, -EPERM, NULL, "refused_syscall");
 }
@@ -29,12 +29,12 @@ void sys_fcntl(struct call *call)
 {
 	unsigned command = call_get_uint(call, 1);
 
-	if (locks_must_admit_command(call->arg[1]))
+	if (locks_command_needs_admission(call->arg[1]))
 		call_refuse(call, -ENOLCK, NULL, "locks_limit");
 	else if (command == F_SETOWN)
-		owner_set(call, call_get_int(call, 2));
+		owner_set_by_setown(call, call_get_int(call, 2));
 	else if (command == F_SETOWN_EX)
-		owner_set_extended(call);
+		owner_set_by_setown_ex(call);
 	else
-		fcntl_refuse(call, command);
+		fcntl_refuse_command(call, command);
 }

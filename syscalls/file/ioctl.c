@@ -19,10 +19,10 @@
 #endif
 
 #define PTY_SLAVES_MAJOR 136u /* UNIX98_PTY_SLAVE_MAJOR of linux/major.h */
-#define PTMX_PEER_FLAGS (O_ACCMODE | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+#define TIOCGPTPEER_FLAGS (O_ACCMODE | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
 
 /* The kernel's errno for a descriptor that is not a master: ptm_open_peer() in drivers/tty/pty.c; tty_ioctl(2). */
-static int ioctl_not_a_master(const struct call *call)
+static int ioctl_get_error_of_non_master(const struct call *call)
 {
 	char path[64];
 	struct stat status;
@@ -36,18 +36,18 @@ static int ioctl_not_a_master(const struct call *call)
  * Opens the slave of the target's master, which Landlock would refuse to the program. If a thread replaces the
  * descriptor meanwhile, another of the run's slaves is opened.
  */
-static void ioctl_open_peer(struct call *call)
+static void ioctl_open_terminal_slave(struct call *call)
 {
-	int flags = call_get_int(call, 2) & PTMX_PEER_FLAGS, fd;
+	int flags = call_get_int(call, 2) & TIOCGPTPEER_FLAGS, fd;
 	struct fdinfo info;
 
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	if (fdinfo_read(call->tid, call_get_int(call, 0), &info) < 0)
 		fd = -EBADF;
 	else if (info.master)
 		fd = view_open_terminal(call->sandbox->view, info.terminal, flags);
 	else
-		fd = ioctl_not_a_master(call);
+		fd = ioctl_get_error_of_non_master(call);
 	if (fd < 0)
 		call_fail(call, fd == -ENXIO ? -EIO : fd);
 	else
@@ -60,7 +60,7 @@ void sys_ioctl(struct call *call)
 
 	switch (call_get_uint(call, 1)) {
 	case TIOCGPTPEER:
-		ioctl_open_peer(call);
+		ioctl_open_terminal_slave(call);
 		break;
 	case FIOSETOWN:
 	case SIOCSPGRP:
@@ -69,7 +69,7 @@ void sys_ioctl(struct call *call)
 	case SIOCETHTOOL:
 		if (net_check_socket(call) == 0)
 			/* the loopback interface has no settings, and gives this errno */
-			target_fail_call(call, -EOPNOTSUPP);
+			target_allow_but_fail(call, -EOPNOTSUPP);
 		else
 			call_refuse(call, -ENOTTY, NULL, "refused_syscall");
 		break;
@@ -77,7 +77,7 @@ void sys_ioctl(struct call *call)
 		if (interfaces_ioctl(call))
 			break;
 		if (fdinfo_read(call->tid, call_get_int(call, 0), &info) < 0 || info.flags & O_PATH)
-			target_fail_call(call, -EBADF);
+			target_allow_but_fail(call, -EBADF);
 		else
 			call_refuse(call, -ENOTTY, NULL, "refused_syscall");
 		break;

@@ -32,12 +32,12 @@ static bool chmod_refuse_setid(struct call *call, int object, mode_t mode)
 }
 
 /* Takes fd. Uses the link in /proc, because fchmod(2) takes no O_PATH descriptor. A symbolic link: EOPNOTSUPP. */
-static void chmod_end(struct call *call, int fd, mode_t mode)
+static void chmod_pinned_object(struct call *call, int fd, mode_t mode)
 {
 	_cleanup_close_ int object = fd;
 
-	if (object >= 0 && !chmod_refuse_setid(call, object, mode & 07777) && !terminal_refuse_mode(call, mode) &&
-	    file_commit_change(call, 0) == 0)
+	if (object >= 0 && !chmod_refuse_setid(call, object, mode & 07777) &&
+	    !terminal_refuse_shared_mode(call, mode) && file_commit_change(call, 0) == 0)
 		file_end_call(call, chmod(file_link(object).path, mode & 07777));
 }
 
@@ -46,7 +46,7 @@ static void chmod_path(struct call *call, mode_t mode, unsigned flags)
 	if (flags & ~META_AT_FLAGS)
 		call_fail(call, -EINVAL);
 	else
-		chmod_end(call, file_pin_metadata(call, flags), mode);
+		chmod_pinned_object(call, file_pin_for_metadata_change(call, flags), mode);
 }
 
 HANDLER(sys_chmod, chmod_path(call, call_get_uint(call, 1), 0))
@@ -55,11 +55,11 @@ HANDLER(sys_fchmodat2, chmod_path(call, call_get_uint(call, 2), call_get_uint(ca
 
 void sys_fchmod(struct call *call)
 {
-	chmod_end(call, file_pin_metadata_fd(call, call_get_int(call, 0)), call_get_uint(call, 1));
+	chmod_pinned_object(call, file_pin_fd_for_metadata_change(call, call_get_int(call, 0)), call_get_uint(call, 1));
 }
 
 /* Changes the owner. Takes fd. */
-static void chown_end(struct call *call, int fd, uid_t owner, gid_t group)
+static void chown_pinned_object(struct call *call, int fd, uid_t owner, gid_t group)
 {
 	_cleanup_close_ int object = fd;
 
@@ -72,28 +72,28 @@ static void chown_path(struct call *call, unsigned owner_arg, unsigned flags)
 	if (flags & ~META_AT_FLAGS)
 		call_fail(call, -EINVAL);
 	else
-		chown_end(call, file_pin_metadata(call, flags), call_get_uint(call, owner_arg),
+		chown_pinned_object(call, file_pin_for_metadata_change(call, flags), call_get_uint(call, owner_arg),
 			  call_get_uint(call, owner_arg + 1));
 }
 
 HANDLER(sys_chown, chown_path(call, 1, 0))
 HANDLER(sys_lchown, chown_path(call, 1, AT_SYMLINK_NOFOLLOW))
 HANDLER(sys_fchownat, chown_path(call, 2, call_get_uint(call, 4)))
-HANDLER(sys_fchown, chown_end(call, file_pin_metadata_fd(call, call_get_int(call, 0)), call_get_uint(call, 1),
-			      call_get_uint(call, 2)))
+HANDLER(sys_fchown, chown_pinned_object(call, file_pin_fd_for_metadata_change(call, call_get_int(call, 0)),
+					call_get_uint(call, 1), call_get_uint(call, 2)))
 
 /* times NULL: the present time. If the path is NULL, dirfd itself is meant: do_utimes() in fs/utimes.c. */
-static void times_set(struct call *call, const struct timespec *times, unsigned flags)
+static void times_set_timespecs(struct call *call, const struct timespec *times, unsigned flags)
 {
 	const struct call_path *path = &call->path[0];
 	_cleanup_close_ int fd = -1;
 
-	if (path->null && path->dirfd != AT_FDCWD)
-		fd = flags ? call_fail(call, -EINVAL) : file_pin_metadata_fd(call, path->dirfd);
-	else if (flags & ~META_AT_FLAGS || path->null)
+	if (path->is_null_pointer && path->dirfd != AT_FDCWD)
+		fd = flags ? call_fail(call, -EINVAL) : file_pin_fd_for_metadata_change(call, path->dirfd);
+	else if (flags & ~META_AT_FLAGS || path->is_null_pointer)
 		call_fail(call, flags & ~META_AT_FLAGS ? -EINVAL : -EFAULT);
 	else
-		fd = file_pin_metadata(call, flags);
+		fd = file_pin_for_metadata_change(call, flags);
 	if (fd >= 0 && file_commit_change(call, 0) == 0)
 		file_end_call(call, utimensat(fd, "", times, AT_EMPTY_PATH));
 }
@@ -104,13 +104,13 @@ void sys_utime(struct call *call)
 	struct utimbuf given;
 
 	if (call->arg[1] == 0) {
-		times_set(call, NULL, 0);
+		times_set_timespecs(call, NULL, 0);
 	} else if (decode_struct(call, 1, &given, sizeof(given)) < 0) {
 		call_fail(call, -EFAULT);
 	} else {
 		times[0].tv_sec = given.actime;
 		times[1].tv_sec = given.modtime;
-		times_set(call, times, 0);
+		times_set_timespecs(call, times, 0);
 	}
 }
 
@@ -130,7 +130,7 @@ static void times_set_timevals(struct call *call, unsigned arg)
 	if (r < 0)
 		call_fail(call, r);
 	else
-		times_set(call, call->arg[arg] ? times : NULL, 0);
+		times_set_timespecs(call, call->arg[arg] ? times : NULL, 0);
 }
 
 HANDLER(sys_utimes, times_set_timevals(call, 1))
@@ -141,14 +141,14 @@ void sys_utimensat(struct call *call)
 	struct timespec times[2];
 
 	if (call->arg[2] == 0) {
-		times_set(call, NULL, call_get_uint(call, 3));
+		times_set_timespecs(call, NULL, call_get_uint(call, 3));
 	} else if (decode_struct(call, 2, times, sizeof(times)) < 0) {
 		call_fail(call, -EFAULT);
 	} else if (times[0].tv_nsec == UTIME_OMIT && times[1].tv_nsec == UTIME_OMIT) {
 		call->decision.verdict = VERDICT_ALLOW;
 		call_return(call, 0); /* nothing changes, so the kernel ignores the path */
 	} else {
-		times_set(call, times, call_get_uint(call, 3));
+		times_set_timespecs(call, times, call_get_uint(call, 3));
 	}
 }
 
@@ -206,7 +206,7 @@ void sys_file_setattr(struct call *call)
 		call_fail(call, r);
 		return;
 	}
-	fd = file_pin_metadata(call, flags);
+	fd = file_pin_for_metadata_change(call, flags);
 	if (fd >= 0 && file_commit_change(call, 0) == 0)
 		file_end_call(call, syscall(__SNR_file_setattr, AT_FDCWD, file_link(fd).path, &attr, sizeof(attr), 0));
 }

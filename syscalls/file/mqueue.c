@@ -19,7 +19,7 @@ static int mqueue_check_call(struct call *call)
 {
 	if (!call->sandbox->private_ipc)
 		return call_refuse(call, -ENOSYS, NULL, "refused_syscall");
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	return 0;
 }
 
@@ -40,7 +40,7 @@ static int mqueue_open(struct call *call, int flags, struct mq_attr *given)
 		theirs.rlim_cur = own.rlim_max;
 	if (prlimit(0, RLIMIT_MSGQUEUE, &theirs, NULL) < 0)
 		return -errno;
-	fd = (int)syscall(SYS_mq_open, call->text, flags, call_get_uint(call, 2), given);
+	fd = (int)syscall(SYS_mq_open, call->text_arg, flags, call_get_uint(call, 2), given);
 	if (fd < 0)
 		fd = -errno;
 	(void)prlimit(0, RLIMIT_MSGQUEUE, &own, NULL); /* cannot fail: it is below the hard limit */
@@ -67,7 +67,8 @@ void sys_mq_open(struct call *call)
 		call_fail(call, r);
 		return;
 	}
-	if (file_refuse_setid(call, call_get_uint(call, 2)) || file_use_umask(call) < 0 || call_commit_record(call) < 0)
+	if (file_refuse_setid(call, call_get_uint(call, 2)) || file_set_umask_of_target(call) < 0 ||
+	    call_commit_record(call) < 0)
 		return;
 	/* the kernel always sets close-on-exec: ipc/mqueue.c */
 	call_return_fd(call, mqueue_open(call, flags & known, given), true);
@@ -80,5 +81,5 @@ void sys_mq_unlink(struct call *call)
 	if (call->text_error)
 		call_fail(call, call->text_error);
 	else if (call_commit_record(call) == 0)
-		file_end_call(call, syscall(SYS_mq_unlink, call->text));
+		file_end_call(call, syscall(SYS_mq_unlink, call->text_arg));
 }

@@ -14,20 +14,20 @@ static void names_make_dir(struct call *call, mode_t mode)
 	_cleanup_close_ int parent = -1;
 	const char *name;
 
-	parent = file_pin_new_name(call, 0, &name);
-	if (parent < 0 || disk_admit_bytes(call, DISK_NAME_BYTES + DISK_DIRECTORY_BYTES) < 0 ||
-	    file_use_umask(call) < 0 || file_commit_change(call, 0) < 0)
+	parent = file_pin_parent_of_new_name(call, 0, &name);
+	if (parent < 0 || disk_admit_bytes(call, DISK_BYTES_PER_NAME + DISK_BYTES_PER_DIRECTORY) < 0 ||
+	    file_set_umask_of_target(call) < 0 || file_commit_change(call, 0) < 0)
 		return;
 	/* As vfs_mkdir() in fs/namei.c. The directory inherits a set-group-ID bit of its parent nevertheless. */
 	file_end_call(call, mkdirat(parent, name, mode & (S_IRWXU | S_IRWXG | S_IRWXO | S_ISVTX)));
-	disk_count_name(call, S_IFDIR);
+	disk_count_new_name(call, S_IFDIR);
 }
 
 HANDLER(sys_mkdir, names_make_dir(call, call_get_uint(call, 1)))
 HANDLER(sys_mkdirat, names_make_dir(call, call_get_uint(call, 2)))
 
 /* Pins the directory for a new node. -1: the outcome is set. */
-static int names_pin_node_parent(struct call *call, mode_t mode, const char **ret_name)
+static int names_pin_parent_for_mknod(struct call *call, mode_t mode, const char **ret_name)
 {
 	/* As may_mknod() in fs/namei.c, except for devices, which are refused later. */
 	bool device = S_ISCHR(mode) || S_ISBLK(mode);
@@ -38,7 +38,7 @@ static int names_pin_node_parent(struct call *call, mode_t mode, const char **re
 		return call_fail(call, S_ISDIR(mode) ? -EPERM : -EINVAL);
 	if (file_refuse_setid(call, mode))
 		return -1;
-	parent = file_pin_new_name(call, 0, ret_name);
+	parent = file_pin_parent_of_new_name(call, 0, ret_name);
 	if (parent >= 0 && device)
 		return call_refuse(call, -EPERM, NULL, "device_node");
 	return steal_fd(&parent);
@@ -48,13 +48,13 @@ static void names_make_node(struct call *call, unsigned given_mode, dev_t device
 {
 	const char *name = "";
 	mode_t mode = (uint16_t)given_mode; /* umode_t: the kernel reads a 16-bit value */
-	_cleanup_close_ int parent = names_pin_node_parent(call, mode, &name);
+	_cleanup_close_ int parent = names_pin_parent_for_mknod(call, mode, &name);
 
-	if (parent < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 ||
+	if (parent < 0 || disk_admit_bytes(call, DISK_BYTES_PER_NAME) < 0 || file_set_umask_of_target(call) < 0 ||
 	    file_commit_change(call, 0) < 0)
 		return;
 	file_end_call(call, mknodat(parent, name, mode, device));
-	disk_count_name(call, mode);
+	disk_count_new_name(call, mode);
 }
 
 HANDLER(sys_mknod, names_make_node(call, call_get_uint(call, 1), call_get_uint(call, 2)))
@@ -69,13 +69,13 @@ void sys_symlink(struct call *call)
 	if (call->text_error || call->text_len == 0)
 		call_fail(call, call->text_error ? call->text_error : -ENOENT);
 	else
-		parent = file_pin_new_name(call, 0, &name);
+		parent = file_pin_parent_of_new_name(call, 0, &name);
 	if (parent < 0 ||
-	    (!file_name_is_refused(name) && file_check_link_text(call, &call->place[0], call->text) < 0) ||
-	    disk_admit_bytes(call, DISK_NAME_BYTES + call->text_len) < 0 || file_commit_change(call, 0) < 0)
+	    (!file_name_is_refused(name) && file_check_new_link_target(call, &call->place[0], call->text_arg) < 0) ||
+	    disk_admit_bytes(call, DISK_BYTES_PER_NAME + call->text_len) < 0 || file_commit_change(call, 0) < 0)
 		return;
-	file_end_call(call, symlinkat(call->text, parent, name));
-	disk_count_name(call, S_IFLNK);
+	file_end_call(call, symlinkat(call->text_arg, parent, name));
+	disk_count_new_name(call, S_IFLNK);
 }
 
 HANDLER(sys_symlinkat, sys_symlink(call))
@@ -99,17 +99,17 @@ static int names_check_link_source(struct call *call, int object)
 	if (decision.verdict == VERDICT_DENY) {
 		(void)call_refuse(call, from->mount == to->mount ? -decision.error : -EXDEV, decision.rule,
 				  decision.reason);
-		call->decision.want = decision.want;
+		call->decision.wanted_rights = decision.wanted_rights;
 		return -1;
 	}
 	/* EXDEV is native too: devices and /proc are on other mounts. */
 	if (from->mount->flags & (MOUNT_DEVICE | MOUNT_PROC))
 		return call_fail(call, -EXDEV);
-	return S_ISLNK(status.st_mode) ? file_check_link(call, to, object, "") : 0;
+	return S_ISLNK(status.st_mode) ? file_check_new_link_of_name(call, to, object, "") : 0;
 }
 
 /* Links between two mounts of the view that are on one mount of the host. */
-static int names_link_on_host(const struct call *call, int object, int parent, const char *name)
+static int names_link_between_mounts(const struct call *call, int object, int parent, const char *name)
 {
 	_cleanup_close_ int from = view_open_host_object(&call->place[0], object, false);
 	_cleanup_close_ int to = view_open_host_object(&call->place[1], parent, true);
@@ -132,13 +132,13 @@ static void names_link_path(struct call *call, unsigned flags)
 			     (flags & AT_EMPTY_PATH) | (flags & AT_SYMLINK_FOLLOW ? 0 : AT_SYMLINK_NOFOLLOW));
 	if (object < 0)
 		return;
-	parent = file_pin_new_name(call, 1, &name);
-	if (parent < 0 || names_check_link_source(call, object) < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 ||
-	    file_commit_change(call, 1) < 0)
+	parent = file_pin_parent_of_new_name(call, 1, &name);
+	if (parent < 0 || names_check_link_source(call, object) < 0 ||
+	    disk_admit_bytes(call, DISK_BYTES_PER_NAME) < 0 || file_commit_change(call, 1) < 0)
 		return;
 	r = linkat(AT_FDCWD, file_link(object).path, parent, name, AT_SYMLINK_FOLLOW);
-	file_end_call(call, r < 0 && errno == EXDEV ? names_link_on_host(call, object, parent, name) : r);
-	disk_count_name(call, S_IFREG);
+	file_end_call(call, r < 0 && errno == EXDEV ? names_link_between_mounts(call, object, parent, name) : r);
+	disk_count_new_name(call, S_IFREG);
 }
 
 HANDLER(sys_link, names_link_path(call, 0))
@@ -156,7 +156,7 @@ static void names_remove_name(struct call *call, unsigned flags)
 	else
 		parent = file_pin_parent(call, 0, &name);
 	busy = parent >= 0 && flags & AT_REMOVEDIR && !file_name_is_refused(name) &&
-	       file_holds_mount(call, &call->place[0]);
+	       file_place_has_mount_below(call, &call->place[0]);
 	if (busy)
 		call_fail(call, -EBUSY);
 	if (parent < 0 || busy || file_commit_change(call, 0) < 0)

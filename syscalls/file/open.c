@@ -21,7 +21,7 @@
 #define TMPFILE_FLAG ((unsigned)O_TMPFILE & ~(unsigned)O_DIRECTORY)
 
 /* flags that the supervisor's open of a pinned object must not have */
-#define FIRST_OPEN_FLAGS ((unsigned)(O_NOFOLLOW | O_CREAT | O_EXCL))
+#define OPEN_FLAGS_NOT_FOR_REOPEN ((unsigned)(O_NOFOLLOW | O_CREAT | O_EXCL))
 /* O_LARGEFILE, which is 0 in glibc: the first value on x86-64, the second on aarch64. The other value is O_NOFOLLOW. */
 #define LARGEFILE_FLAGS (0100000u | 0400000u)
 #define OPEN_HOW_MIN 24 /* OPEN_HOW_SIZE_VER0 */
@@ -56,9 +56,9 @@ static unsigned open_get_follow_flag(unsigned flags)
 }
 
 /* The flags for the supervisor's own open. */
-static int open_get_own_flags(unsigned flags)
+static int open_get_supervisor_open_flags(unsigned flags)
 {
-	return (int)((flags & ~FIRST_OPEN_FLAGS) | O_CLOEXEC | O_NOCTTY);
+	return (int)((flags & ~OPEN_FLAGS_NOT_FOR_REOPEN) | O_CLOEXEC | O_NOCTTY);
 }
 
 /* Ends the call with a descriptor of an existing object, or with -errno. */
@@ -66,8 +66,8 @@ static void open_end(struct call *call, int fd, unsigned flags)
 {
 	call_return_fd(call, fd, flags & O_CLOEXEC);
 	if (fd >= 0 && call->place[0].mount->flags & MOUNT_PTS && terminal_becomes_controlling(call, flags)) {
-		call->outcome.kind = OUTCOME_PATHFD;
-		call->outcome.controlling = true;
+		call->outcome.kind = OUTCOME_OPATH_FD;
+		call->outcome.becomes_controlling_terminal = true;
 	}
 }
 
@@ -85,35 +85,37 @@ static void open_end_new_file(struct call *call, int fd, unsigned flags)
 static void open_tmpfile(struct call *call, const struct open_request *request)
 {
 	_cleanup_close_ int dir = -1;
-	struct open_scope scope;
+	struct openat2_scope scope;
 	int fd;
 
-	if (file_refuse_setid(call, request->mode) || file_enter_scope(call, request, &scope) < 0)
+	if (file_refuse_setid(call, request->mode) || file_enter_openat2_scope(call, request, &scope) < 0)
 		return;
 	dir = file_pin_path(call, 0, POLICY_WRITE, open_get_follow_flag(request->flags),
 			    O_PATH | O_DIRECTORY | O_CLOEXEC);
-	dir = file_leave_scope(call, &scope, dir);
-	if (dir < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 ||
+	dir = file_leave_openat2_scope(call, &scope, dir);
+	if (dir < 0 || disk_admit_bytes(call, DISK_BYTES_PER_NAME) < 0 || file_set_umask_of_target(call) < 0 ||
 	    call_commit_record(call) < 0)
 		return;
-	fd = openat(dir, ".", open_get_own_flags(request->flags) | (int)(request->flags & O_EXCL), request->mode);
+	fd = openat(dir, ".", open_get_supervisor_open_flags(request->flags) | (int)(request->flags & O_EXCL),
+		    request->mode);
 	open_end_new_file(call, fd < 0 ? -errno : fd, request->flags);
 }
 
 /* Pins the directory for a new file. Copies the name, which may be a part of the scope's text. */
-static int open_pin_target(struct call *call, const struct open_request *request, char ret_name[NAME_MAX + 1])
+static int open_pin_parent_of_new_file(struct call *call, const struct open_request *request,
+				       char ret_name[NAME_MAX + 1])
 {
-	struct open_scope scope;
+	struct openat2_scope scope;
 	const char *name = "";
 	int parent;
 
-	if (file_enter_scope(call, request, &scope) < 0)
+	if (file_enter_openat2_scope(call, request, &scope) < 0)
 		return -1;
 	if (request->flags & O_EXCL)
-		parent = file_pin_new_name(call, 0, &name);
+		parent = file_pin_parent_of_new_name(call, 0, &name);
 	else
-		parent = file_pin_create_target(call, 0, open_get_follow_flag(request->flags), &name);
-	parent = file_leave_scope(call, &scope, parent);
+		parent = file_pin_parent_for_open_create(call, 0, open_get_follow_flag(request->flags), &name);
+	parent = file_leave_openat2_scope(call, &scope, parent);
 	if (parent >= 0 && snprintf(ret_name, NAME_MAX + 1, "%s", name) > NAME_MAX) {
 		close_fd(&parent);
 		call_fail(call, -ENAMETOOLONG);
@@ -126,20 +128,20 @@ static bool open_create_file(struct call *call, const struct open_request *reque
 {
 	unsigned flags = request->flags;
 	char name[NAME_MAX + 1];
-	_cleanup_close_ int parent = open_pin_target(call, request, name);
+	_cleanup_close_ int parent = open_pin_parent_of_new_file(call, request, name);
 	int fd;
 
 	if (parent < 0)
 		return true;
-	if (file_refuse_setid(call, request->mode) || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 ||
-	    file_use_umask(call) < 0 || file_commit_change(call, 0) < 0)
+	if (file_refuse_setid(call, request->mode) || disk_admit_bytes(call, DISK_BYTES_PER_NAME) < 0 ||
+	    file_set_umask_of_target(call) < 0 || file_commit_change(call, 0) < 0)
 		return true;
-	fd = openat(parent, name, open_get_own_flags(flags) | O_CREAT | O_EXCL | (int)(flags & O_NOFOLLOW),
+	fd = openat(parent, name, open_get_supervisor_open_flags(flags) | O_CREAT | O_EXCL | (int)(flags & O_NOFOLLOW),
 		    request->mode);
 	if (fd < 0 && errno == EEXIST && !(flags & O_EXCL))
 		return false;
 	open_end_new_file(call, fd < 0 ? -errno : fd, flags);
-	disk_count_name(call, S_IFREG);
+	disk_count_new_name(call, S_IFREG);
 	return true;
 }
 
@@ -147,11 +149,11 @@ static bool open_create_file(struct call *call, const struct open_request *reque
  * "name/" with O_CREAT is EISDIR, whether the name exists or not, unless its directory fails first (open_last_lookups()
  * in fs/namei.c). So only the directory is resolved.
  */
-static void open_refuse_slash(struct call *call, const struct open_request *request)
+static void open_refuse_trailing_slash(struct call *call, const struct open_request *request)
 {
 	struct call_path *path = &call->path[0], saved = *path;
 	_cleanup_close_ int fd = -1;
-	struct open_scope scope;
+	struct openat2_scope scope;
 
 	while (path->len > 1 && path->text[path->len - 1] == '/')
 		path->len--;
@@ -160,8 +162,8 @@ static void open_refuse_slash(struct call *call, const struct open_request *requ
 	if (path->len == 0)
 		path->text[path->len++] = '.';
 	path->text[path->len] = '\0';
-	if (file_enter_scope(call, request, &scope) == 0)
-		fd = file_leave_scope(call, &scope,
+	if (file_enter_openat2_scope(call, request, &scope) == 0)
+		fd = file_leave_openat2_scope(call, &scope,
 				      file_pin_path(call, 0, POLICY_READ, VIEW_FOLLOW, O_PATH | O_CLOEXEC));
 	*path = saved;
 	if (fd >= 0)
@@ -191,14 +193,14 @@ static int open_reopen_pinned(const struct call *call, int pin, const struct sta
 	int fd;
 
 	if (place->mount->flags & MOUNT_TTY)
-		return terminal_open_controlling(call, open_get_own_flags(flags));
+		return terminal_open_controlling(call, open_get_supervisor_open_flags(flags));
 	if (place->mount->flags & MOUNT_PTS) /* opening ptmx again would make another, unregistered pair */
-		return view_open_place(place, open_get_own_flags(flags), 0);
+		return view_open_place(place, open_get_supervisor_open_flags(flags), 0);
 	if (S_ISDIR(status->st_mode) && view_has_standin(place))
-		return view_open_place(place, open_get_own_flags(flags & ~(unsigned)O_TRUNC), 0);
+		return view_open_place(place, open_get_supervisor_open_flags(flags & ~(unsigned)O_TRUNC), 0);
 	if (flags & O_NOFOLLOW)
-		return view_open_place(place, open_get_own_flags(flags) | O_NOFOLLOW, 0);
-	fd = open(file_link(pin).path, open_get_own_flags(flags));
+		return view_open_place(place, open_get_supervisor_open_flags(flags) | O_NOFOLLOW, 0);
+	fd = open(file_link(pin).path, open_get_supervisor_open_flags(flags));
 	return fd < 0 ? -errno : fd;
 }
 
@@ -206,7 +208,7 @@ static int open_reopen_pinned(const struct call *call, int pin, const struct sta
 static void open_nameless_object(struct call *call, unsigned want, unsigned flags)
 {
 	_cleanup_close_ int fd =
-		file_pin_path(call, 0, want, VIEW_FOLLOW, open_get_own_flags(flags & ~(unsigned)O_TRUNC));
+		file_pin_path(call, 0, want, VIEW_FOLLOW, open_get_supervisor_open_flags(flags & ~(unsigned)O_TRUNC));
 	struct stat status;
 
 	if (fd < 0)
@@ -221,18 +223,18 @@ static void open_nameless_object(struct call *call, unsigned want, unsigned flag
  * Ends the call with an O_PATH descriptor. ADDFD cannot inject it, because its fget() fails with EBADF. A descriptor
  * for reading cannot replace it: links and sockets cannot be opened, and opening a FIFO wakes its writers.
  */
-static void open_end_path(struct call *call, int *pin, unsigned flags)
+static void open_end_with_opath_fd(struct call *call, int *pin, unsigned flags)
 {
 	const int kept = (int)(flags & (O_DIRECTORY | O_NOFOLLOW)); /* allowed with O_PATH */
 	int fd;
 
-	if (disk_note_pin(call, *pin) < 0)
+	if (disk_note_opath_descriptor(call, *pin) < 0)
 		return;
 	/* Opens again, because F_GETFL must show the flags, and stand-in directories must be updated. */
 	fd = call->place[0].magic ? steal_fd(pin) : view_open_place(&call->place[0], O_PATH | O_CLOEXEC | kept, 0);
 	call_return_fd(call, fd, flags & O_CLOEXEC);
 	if (fd >= 0)
-		call->outcome.kind = OUTCOME_PATHFD;
+		call->outcome.kind = OUTCOME_OPATH_FD;
 }
 
 /* Opens an existing object. Errors come in the order of do_open() in fs/namei.c. */
@@ -247,14 +249,14 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 	} else if (flags & O_DIRECTORY && !S_ISDIR(status.st_mode)) {
 		call_fail(call, -ENOTDIR);
 	} else if (flags & O_PATH) {
-		open_end_path(call, pin, flags);
+		open_end_with_opath_fd(call, pin, flags);
 	} else if (S_ISLNK(status.st_mode)) {
 		call_fail(call, -ELOOP);
-	} else if (terminal_is_foreign(call, &status)) {
+	} else if (terminal_is_not_of_run(call, &status)) {
 		call_refuse(call, -EACCES, NULL, "foreign_terminal");
-	} else if (file_refuse_unpublic(call, &status, S_IROTH) < 0) {
+	} else if (file_refuse_unless_public(call, &status, S_IROTH) < 0) {
 		return;
-	} else if (memfds_is_zero_device(call, &status, (int)flags)) {
+	} else if (memfds_opens_zero_device(call, &status, (int)flags)) {
 		call_refuse(call, -EACCES, NULL, "memory_limit");
 	} else if (want & POLICY_WRITE && (disk_admit_bytes(call, 0) < 0 || disk_watch_file(call, *pin, false) < 0 ||
 					   file_commit_change(call, 0) < 0)) {
@@ -262,16 +264,17 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 	} else if (open_may_block(call, &status, flags)) {
 		call_return_fd(call, steal_fd(pin), flags & O_CLOEXEC);
 		call->outcome.kind = OUTCOME_BLOCKING;
-		call->outcome.open_flags = open_get_own_flags(flags);
+		call->outcome.open_flags = open_get_supervisor_open_flags(flags);
 	} else if (call->place[0].magic) {
 		open_nameless_object(call, want, flags);
 	} else {
-		open_end(call, meminfo_replace_by_limited(call, open_reopen_pinned(call, *pin, &status, flags)), flags);
+		open_end(call, meminfo_replace_with_limited_file(call, open_reopen_pinned(call, *pin, &status, flags)),
+			 flags);
 	}
 }
 
 /* Opening a directory for writing fails with EISDIR, before EROFS. */
-static void open_check_dir(struct call *call, unsigned flags)
+static void open_check_write_to_directory(struct call *call, unsigned flags)
 {
 	struct outcome refused = call->outcome;
 	struct policy_decision decision = call->decision;
@@ -290,7 +293,7 @@ static void open_check_dir(struct call *call, unsigned flags)
 }
 
 /* The usual case: one strict open of an existing file, for reading. False: it may block, or the flags need more. */
-static bool open_to_read(struct call *call, const struct open_request *request)
+static bool open_try_simple_read(struct call *call, const struct open_request *request)
 {
 	const unsigned special = O_CREAT | O_TRUNC | O_PATH | TMPFILE_FLAG;
 	int fd;
@@ -299,13 +302,13 @@ static bool open_to_read(struct call *call, const struct open_request *request)
 	    path_needs_dir(call->path[0].text)) /* the needed O_DIRECTORY would show in F_GETFL */
 		return false;
 	fd = file_pin_path(call, 0, POLICY_READ, open_get_follow_flag(request->flags),
-			   open_get_own_flags(request->flags));
-	if (fd >= 0 && terminal_refuse_foreign(call, fd)) {
+			   open_get_supervisor_open_flags(request->flags));
+	if (fd >= 0 && terminal_refuse_if_not_of_run(call, fd)) {
 		cleanup_close(&fd);
 		return true;
 	}
 	if (fd >= 0) {
-		open_end(call, meminfo_replace_by_limited(call, fd), request->flags);
+		open_end(call, meminfo_replace_with_limited_file(call, fd), request->flags);
 		return true;
 	}
 	if (file_get_outcome_error(call) != -EINTR)
@@ -320,19 +323,19 @@ static bool open_existing_file(struct call *call, const struct open_request *req
 	unsigned flags = request->flags;
 	unsigned want = open_get_wanted_rights(flags);
 	_cleanup_close_ int pin = -1;
-	struct open_scope scope;
+	struct openat2_scope scope;
 
-	if (file_enter_scope(call, request, &scope) < 0)
+	if (file_enter_openat2_scope(call, request, &scope) < 0)
 		return true;
 	pin = file_pin_path(call, 0, want, open_get_follow_flag(flags),
 			    O_PATH | O_CLOEXEC | (int)(flags & (unsigned)O_DIRECTORY));
-	pin = file_leave_scope(call, &scope, pin);
+	pin = file_leave_openat2_scope(call, &scope, pin);
 	if (pin >= 0) {
 		open_pinned_object(call, &pin, want, flags);
 		return true;
 	}
 	if (file_get_outcome_error(call) == -EROFS && !(flags & O_CREAT))
-		open_check_dir(call, flags);
+		open_check_write_to_directory(call, flags);
 	return file_get_outcome_error(call) != -ENOENT || !(flags & O_CREAT);
 }
 
@@ -346,7 +349,7 @@ static void open_or_create(struct call *call, const struct open_request *request
 		return;
 	}
 	if (flags & O_CREAT && len && call->path[0].text[len - 1] == '/') {
-		open_refuse_slash(call, request);
+		open_refuse_trailing_slash(call, request);
 		return;
 	}
 	for (int tries = 0; tries < OPEN_TRIES; tries++) {
@@ -356,7 +359,7 @@ static void open_or_create(struct call *call, const struct open_request *request
 			file_reset_outcome(call);
 		if (open_create_file(call, request))
 			return;
-		if (!call->committed)
+		if (!call->record_was_written)
 			file_reset_outcome(call);
 	}
 	call_fail(call, -EEXIST);
@@ -367,7 +370,7 @@ static void file_open_by_request(struct call *call, const struct open_request *r
 	/* The kernel allocates a descriptor first (get_unused_fd_flags()): with a full table no file is changed. */
 	if (request->flags & (O_CREAT | O_TRUNC | TMPFILE_FLAG) && fd_table_is_full(call))
 		return;
-	if (!open_to_read(call, request))
+	if (!open_try_simple_read(call, request))
 		open_or_create(call, request);
 	/* With a full table, EMFILE replaces any other error. Checked last, so that a successful open costs nothing. */
 	if (file_get_outcome_error(call) && call->decision.verdict != VERDICT_DENY)

@@ -18,7 +18,7 @@
 #define OWNER_PROCESSES_MAX 4096u
 
 /* Whether a process of the run is in the group. Then all are: a group is of one session, which is the run's. */
-static bool owner_holds_group(const struct call *call, pid_t group)
+static bool owner_group_is_of_run(const struct call *call, pid_t group)
 {
 	_cleanup_free_ pid_t *member = calloc(OWNER_PROCESSES_MAX, sizeof(*member));
 	size_t count = member ? tree_list_processes(call->sandbox->tree, member, OWNER_PROCESSES_MAX) : 0;
@@ -36,13 +36,13 @@ static bool owner_judge(struct call *call, int type, pid_t who)
 	bool member;
 
 	if (type == F_OWNER_PGRP)
-		member = owner_holds_group(call, who);
+		member = owner_group_is_of_run(call, who);
 	else
 		member = target_is_self(call, who) || tree_pid_is_in_run(call->sandbox->tree, who);
 	if (member || who == 0)
-		target_allow_call(call);
+		target_allow_without_rule(call);
 	else
-		target_refuse_outsider(call);
+		target_refuse_pid_outside_run(call);
 	return member || who == 0;
 }
 
@@ -56,12 +56,12 @@ static bool owner_is_still_member(const struct call *call, const struct f_owner_
 	if (owner->pid == 0)
 		return true;
 	if (owner->type == F_OWNER_PGRP)
-		return owner_holds_group(call, owner->pid);
+		return owner_group_is_of_run(call, owner->pid);
 	return pidfd >= 0 && (syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0 || errno != ESRCH);
 }
 
 /* Sets the owner on a duplicate (taken). The record has the owner in place of its address, as F_SETOWN takes it. */
-static void owner_perform(struct call *call, int fd, const struct f_owner_ex *owner)
+static void owner_set_on_duplicate(struct call *call, int fd, const struct f_owner_ex *owner)
 {
 	const struct f_owner_ex nobody = {.type = F_OWNER_PID, .pid = 0};
 	_cleanup_close_ int copy = fd, pidfd = -1;
@@ -83,29 +83,29 @@ static void owner_perform(struct call *call, int fd, const struct f_owner_ex *ow
 }
 
 /* Reads the argument of F_SETOWN, which is not INT_MIN, as f_setown() in fs/fcntl.c does. */
-static struct f_owner_ex owner_read_number(pid_t who)
+static struct f_owner_ex owner_convert_setown_argument(pid_t who)
 {
 	return who < 0 ? (struct f_owner_ex){.type = F_OWNER_PGRP, .pid = -who}
 		       : (struct f_owner_ex){.type = F_OWNER_PID, .pid = who};
 }
 
-void owner_set(struct call *call, pid_t who)
+void owner_set_by_setown(struct call *call, pid_t who)
 {
 	struct f_owner_ex owner;
 
 	if (who == INT_MIN) {
-		target_fail_call(call, -EINVAL);
+		target_allow_but_fail(call, -EINVAL);
 		return;
 	}
-	owner = owner_read_number(who);
+	owner = owner_convert_setown_argument(who);
 	/* The kernel confines these signals too (Landlock: hook_file_send_sigiotask()), whoever has the pid now. */
 	if (!call->sandbox->signals_bounded && who != 0 && !target_is_self(call, who))
-		owner_perform(call, descriptor_copy(call, call_get_int(call, 0)), &owner);
+		owner_set_on_duplicate(call, descriptor_copy(call, call_get_int(call, 0)), &owner);
 	else if (owner_judge(call, (int)owner.type, owner.pid))
 		call_continue(call);
 }
 
-void owner_set_extended(struct call *call)
+void owner_set_by_setown_ex(struct call *call)
 {
 	struct f_owner_ex owner;
 	int r = decode_struct(call, 2, &owner, sizeof(owner));
@@ -113,9 +113,9 @@ void owner_set_extended(struct call *call)
 	if (r == 0 && (owner.type < F_OWNER_TID || owner.type > F_OWNER_PGRP))
 		r = -EINVAL;
 	if (r < 0)
-		target_fail_call(call, r);
+		target_allow_but_fail(call, r);
 	else
-		owner_perform(call, descriptor_copy(call, call_get_int(call, 0)), &owner);
+		owner_set_on_duplicate(call, descriptor_copy(call, call_get_int(call, 0)), &owner);
 }
 
 void owner_set_socket(struct call *call)
@@ -135,9 +135,9 @@ void owner_set_socket(struct call *call)
 	else if (r == 0 && who == INT_MIN)
 		r = -EINVAL;
 	if (r < 0) {
-		target_fail_call(call, r);
+		target_allow_but_fail(call, r);
 		return;
 	}
-	owner = owner_read_number(who);
-	owner_perform(call, steal_fd(&copy), &owner);
+	owner = owner_convert_setown_argument(who);
+	owner_set_on_duplicate(call, steal_fd(&copy), &owner);
 }

@@ -5,9 +5,9 @@
 #include "syscalls/call/call.h"
 
 /* F_SETOWN. who: a process; minus a process group; 0: no owner. */
-void owner_set(struct call *call, pid_t who);
+void owner_set_by_setown(struct call *call, pid_t who);
 /* F_SETOWN_EX, whose struct is in target memory. */
-void owner_set_extended(struct call *call);
+void owner_set_by_setown_ex(struct call *call);
 /* FIOSETOWN and SIOCSPGRP of sockets: like F_SETOWN, with the number in target memory. */
 void owner_set_socket(struct call *call);
 

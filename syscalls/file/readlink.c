@@ -26,7 +26,7 @@ static bool link_cut_deleted_suffix(char *host, size_t *len)
  * "/memfd:x (deleted)") keep their text. An object without a virtual path becomes "(unreachable)", the kernel's text
  * for an object outside a process's root.
  */
-static size_t link_map_to_virtual(const struct call *call, const struct stat *object, char *text, size_t len)
+static size_t link_replace_host_path(const struct call *call, const struct stat *object, char *text, size_t len)
 {
 	char virt[PATH_MAX];
 	bool deleted;
@@ -35,8 +35,8 @@ static size_t link_map_to_virtual(const struct call *call, const struct stat *ob
 	if (text[0] != '/' || strncmp(text, "/memfd:", 7) == 0)
 		return len;
 	deleted = object->st_nlink == 0 && link_cut_deleted_suffix(text, &len);
-	r = view_name_host_path(call->sandbox->view, text, len, virt, sizeof(virt));
-	if (r < 0 || (!deleted && !view_confirm_name(call->sandbox->view, virt, object)))
+	r = view_find_virtual_path(call->sandbox->view, text, len, virt, sizeof(virt));
+	if (r < 0 || (!deleted && !view_path_leads_to_object(call->sandbox->view, virt, object)))
 		r = snprintf(virt, sizeof(virt), "(unreachable)");
 	r = snprintf(text, PATH_MAX, "%s%s", virt, deleted ? DELETED_SUFFIX : "");
 	return r < PATH_MAX ? (size_t)r : PATH_MAX - 1;
@@ -66,18 +66,18 @@ ssize_t file_read_link_text(const struct call *call, const struct place *place, 
 		return snprintf(text, PATH_MAX, "/");
 	if (fstatat(place->mount->fd, place->rest, &object, 0) < 0)
 		return -errno;
-	return (ssize_t)link_map_to_virtual(call, &object, text, (size_t)len);
+	return (ssize_t)link_replace_host_path(call, &object, text, (size_t)len);
 }
 
-struct link_question {
+struct readlink_query {
 	const struct call *call;
 	size_t len;
 	char text[PATH_MAX];
 };
 
-static int readlink_ask_by_name(void *ctx, int dirfd, const char *path, int at_flags)
+static int readlink_read_by_name(void *ctx, int dirfd, const char *path, int at_flags)
 {
-	struct link_question *question = ctx;
+	struct readlink_query *question = ctx;
 	ssize_t len;
 
 	if (at_flags & AT_EMPTY_PATH)
@@ -93,15 +93,16 @@ static int readlink_ask_by_name(void *ctx, int dirfd, const char *path, int at_f
 static void readlink_path(struct call *call, uint64_t buffer, int size)
 {
 	bool empty = call->path[0].len == 0 && !call->path[0].error && call->path[0].dirfd != AT_FDCWD;
-	struct link_question link;
-	const struct file_question question = {.ask = readlink_ask_by_name, .ctx = &link};
+	struct readlink_query link;
+	const struct file_query question = {.ask = readlink_read_by_name, .ctx = &link};
 
 	if (size <= 0) {
 		call_fail(call, -EINVAL);
 		return;
 	}
 	link.call = call;
-	if (file_ask_by_path(call, 0, POLICY_READ, AT_SYMLINK_NOFOLLOW | (empty ? AT_EMPTY_PATH : 0), &question) < 0) {
+	if (file_judge_and_query_path(call, 0, POLICY_READ, AT_SYMLINK_NOFOLLOW | (empty ? AT_EMPTY_PATH : 0),
+				      &question) < 0) {
 		/* With an empty path, an object that is not a link is ENOENT. */
 		if (empty && file_get_outcome_error(call) == -EINVAL)
 			call_fail(call, -ENOENT);
@@ -125,8 +126,8 @@ static bool chdir_may_continue(struct call *call, const struct stat *status)
 {
 	const struct place *place = &call->place[0];
 
-	return view_is_attached(call->sandbox->view) && !view_is_nameless(place) &&
-	       native_leads_to(call, AT_FDCWD, call->path[0].text, 0, status);
+	return view_is_attached(call->sandbox->view) && !view_object_has_no_path(place) &&
+	       native_path_leads_to_file(call, AT_FDCWD, call->path[0].text, 0, status);
 }
 
 void sys_chdir(struct call *call)
@@ -138,14 +139,14 @@ void sys_chdir(struct call *call)
 		return;
 	if (fstat(pin, &status) < 0) {
 		call_fail(call, -errno);
-	} else if (file_refuse_unpublic(call, &status, S_IXOTH) < 0) {
+	} else if (file_refuse_unless_public(call, &status, S_IXOTH) < 0) {
 		return;
 	} else if (chdir_may_continue(call, &status)) {
 		call_continue(call);
 	} else if (access(file_link(pin).path, X_OK) < 0) {
 		call_fail(call, -errno); /* the errno of fchdir(2) */
 	} else {
-		call->outcome.kind = OUTCOME_PATHFD;
+		call->outcome.kind = OUTCOME_OPATH_FD;
 		call->outcome.fd = steal_fd(&pin);
 	}
 }
@@ -158,8 +159,8 @@ void sys_getcwd(struct call *call)
 	int len = view_get_start_dir(call->sandbox->view, call->task, AT_FDCWD, cwd, sizeof(cwd), &held);
 
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_cwd"};
-	if (!call_is_valid(call))
-		(void)call_set_gone(call);
+	if (!call_is_awaited(call))
+		(void)call_end_without_response(call);
 	else if (len < 0)
 		call_fail(call, len);
 	else if ((uint64_t)len + 1 > size)

@@ -20,16 +20,17 @@
 #define RENAME_DEPTH_MAX 128 /* most directories that are open while a tree is listed */
 
 /* One of the two names of a rename. */
-struct rename_end {
-	int parent; /* O_PATH descriptor of the name's directory */
+struct rename_operand {
+	int parent_fd; /* O_PATH descriptor of the name's directory */
 	const char *name;
-	char plain[NAME_MAX + 1]; /* the name without trailing slashes, so that fstatat follows no link */
+	/* the name without trailing slashes, so that fstatat follows no link */
+	char name_without_slashes[NAME_MAX + 1];
 	bool exists;
 	struct stat status; /* zeros if the name does not exist */
 };
 
 /* The paths of an object before and after a rename. */
-struct rename_pair {
+struct rename_tree_walk {
 	const struct policy *policy;
 	char from[PATH_MAX], to[PATH_MAX];
 	size_t from_len, to_len;
@@ -47,7 +48,7 @@ static bool rename_append_name(char *path, size_t *len, const char *name, size_t
 }
 
 /* Whether an object may move: a denied object must stay denied, and the program must be able to make the new name. */
-static bool rename_pair_may_move(struct rename_pair *pair)
+static bool rename_rights_permit_move(struct rename_tree_walk *pair)
 {
 	if (!policy_rights_differ(pair->policy, pair->from, pair->to))
 		return true;
@@ -57,7 +58,7 @@ static bool rename_pair_may_move(struct rename_pair *pair)
 	return false;
 }
 
-static bool rename_link_may_move(struct rename_pair *pair, int dirfd, const char *name)
+static bool rename_link_may_move(struct rename_tree_walk *pair, int dirfd, const char *name)
 {
 	char text[PATH_MAX];
 	ssize_t len = readlinkat(dirfd, name, text, sizeof(text) - 1);
@@ -68,16 +69,16 @@ static bool rename_link_may_move(struct rename_pair *pair, int dirfd, const char
 	return policy_link_is_allowed(pair->policy, pair->to, text, &pair->rule);
 }
 
-static bool rename_tree_may_move(struct rename_pair *pair, int dirfd, const char *name, unsigned depth);
+static bool rename_tree_may_move(struct rename_tree_walk *pair, int dirfd, const char *name, unsigned depth);
 
 /* Whether an entry of dirfd may move, with everything below it. The entry need not exist. */
-static bool rename_entry_may_move(struct rename_pair *pair, int dirfd, const char *name, unsigned depth)
+static bool rename_entry_and_tree_may_move(struct rename_tree_walk *pair, int dirfd, const char *name, unsigned depth)
 {
 	struct stat status;
 
 	if (fstatat(dirfd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT;
-	if (!rename_pair_may_move(pair))
+	if (!rename_rights_permit_move(pair))
 		return false;
 	if (S_ISLNK(status.st_mode))
 		return rename_link_may_move(pair, dirfd, name);
@@ -85,12 +86,13 @@ static bool rename_entry_may_move(struct rename_pair *pair, int dirfd, const cha
 											     depth + 1));
 }
 
-static bool rename_name_may_move(struct rename_pair *pair, int dirfd, const char *name, size_t len, unsigned depth)
+static bool rename_entry_by_name_may_move(struct rename_tree_walk *pair, int dirfd, const char *name, size_t len,
+					  unsigned depth)
 {
 	const size_t from_len = pair->from_len, to_len = pair->to_len;
 	bool may = rename_append_name(pair->from, &pair->from_len, name, len) &&
 		   rename_append_name(pair->to, &pair->to_len, name, len) &&
-		   rename_entry_may_move(pair, dirfd, pair->from + from_len + 1, depth);
+		   rename_entry_and_tree_may_move(pair, dirfd, pair->from + from_len + 1, depth);
 
 	pair->from[pair->from_len = from_len] = '\0';
 	pair->to[pair->to_len = to_len] = '\0';
@@ -98,7 +100,7 @@ static bool rename_name_may_move(struct rename_pair *pair, int dirfd, const char
 }
 
 /* Whether all entries of a directory may move. False if it cannot be read. */
-static bool rename_listed_may_move(struct rename_pair *pair, int dirfd, const char *name, unsigned depth)
+static bool rename_all_entries_may_move(struct rename_tree_walk *pair, int dirfd, const char *name, unsigned depth)
 {
 	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -112,36 +114,37 @@ static bool rename_listed_may_move(struct rename_pair *pair, int dirfd, const ch
 	}
 	while (may && (errno = 0, entry = readdir(dir))) {
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			may = rename_name_may_move(pair, fd, entry->d_name, strlen(entry->d_name), depth);
+			may = rename_entry_by_name_may_move(pair, fd, entry->d_name, strlen(entry->d_name), depth);
 	}
 	return may && errno == 0;
 }
 
 /* Whether everything below directory `name` of dirfd may move. Checks only names that the rules treat differently. */
-static bool rename_tree_may_move(struct rename_pair *pair, int dirfd, const char *name, unsigned depth)
+static bool rename_tree_may_move(struct rename_tree_walk *pair, int dirfd, const char *name, unsigned depth)
 {
 	_cleanup_close_ int fd = -1;
 	struct policy_move below;
 	bool may = true;
 
-	policy_compare_below(pair->policy, pair->from, pair->to, &below);
-	if (below.kind == POLICY_MOVE_SAME)
+	policy_compare_rights(pair->policy, pair->from, pair->to, &below);
+	if (below.kind == POLICY_MOVE_RIGHTS_SAME)
 		return true;
-	if (below.kind == POLICY_MOVE_ANY)
-		return rename_listed_may_move(pair, dirfd, name, depth);
+	if (below.kind == POLICY_MOVE_DIFFERS_ANYWHERE)
+		return rename_all_entries_may_move(pair, dirfd, name, depth);
 	fd = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	for (size_t i = 0; may && i < below.count; i++)
-		may = fd >= 0 && rename_name_may_move(pair, fd, below.name[i].name, below.name[i].len, depth);
+		may = fd >= 0 && rename_entry_by_name_may_move(pair, fd, below.name[i].name, below.name[i].len, depth);
 	return may;
 }
 
 /* Checks a directory. 0, or -1: EBUSY above a mount; EXDEV, after which mv copies, if rights below would change. */
-static int rename_check_dir(struct call *call, const struct rename_end *end, const struct place *from,
+static int rename_check_dir(struct call *call, const struct rename_operand *end, const struct place *from,
 			    const struct place *to)
 {
-	struct rename_pair pair = {.policy = call->sandbox->policy, .from_len = from->virt_len, .to_len = to->virt_len};
+	struct rename_tree_walk pair = {
+		.policy = call->sandbox->policy, .from_len = from->virt_len, .to_len = to->virt_len};
 
-	if (file_holds_mount(call, from) || file_holds_mount(call, to))
+	if (file_place_has_mount_below(call, from) || file_place_has_mount_below(call, to))
 		return call_refuse(call, -EBUSY, NULL, "holds_mount");
 	/* The scratch space is removed after the run: nothing that a rule denies may be moved there. */
 	if (to->mount->flags & MOUNT_PRIVATE && !(from->mount->flags & MOUNT_PRIVATE) &&
@@ -149,41 +152,43 @@ static int rename_check_dir(struct call *call, const struct rename_end *end, con
 		return call_refuse(call, -EXDEV, NULL, "ends_with_run");
 	memcpy(pair.from, from->virt, from->virt_len + 1);
 	memcpy(pair.to, to->virt, to->virt_len + 1);
-	if (rename_tree_may_move(&pair, end->parent, end->plain, 0))
+	if (rename_tree_may_move(&pair, end->parent_fd, end->name_without_slashes, 0))
 		return 0;
 	return call_refuse(call, -EXDEV, pair.rule, "rights_differ_below");
 }
 
 /* Checks whether the object of a name may move. 0, or -1 with the outcome set. */
-static int rename_check_object(struct call *call, const struct rename_end *end, unsigned from, unsigned to)
+static int rename_check_object(struct call *call, const struct rename_operand *end, unsigned from, unsigned to)
 {
 	if (S_ISDIR(end->status.st_mode))
 		return rename_check_dir(call, end, &call->place[from], &call->place[to]);
-	return S_ISLNK(end->status.st_mode) ? file_check_link(call, &call->place[to], end->parent, end->plain) : 0;
+	return S_ISLNK(end->status.st_mode)
+		       ? file_check_new_link_of_name(call, &call->place[to], end->parent_fd, end->name_without_slashes)
+		       : 0;
 }
 
-static void rename_stat_end(struct rename_end *end)
+static void rename_stat_object(struct rename_operand *end)
 {
 	size_t len = strcspn(end->name, "/");
 
 	if (len > NAME_MAX)
 		return; /* renameat2 fails with ENAMETOOLONG */
-	memcpy(end->plain, end->name, len);
-	end->plain[len] = '\0';
-	if (strcmp(end->plain, ".") == 0 || strcmp(end->plain, "..") == 0)
+	memcpy(end->name_without_slashes, end->name, len);
+	end->name_without_slashes[len] = '\0';
+	if (strcmp(end->name_without_slashes, ".") == 0 || strcmp(end->name_without_slashes, "..") == 0)
 		return; /* renameat2 fails with EBUSY */
-	end->exists = fstatat(end->parent, end->plain, &end->status, AT_SYMLINK_NOFOLLOW) == 0;
+	end->exists = fstatat(end->parent_fd, end->name_without_slashes, &end->status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* Judges both names, notes the change for `changes`, and commits the record. 0, or -1 with the outcome set. */
-static int rename_judge_and_record(struct call *call, struct rename_end end[2], unsigned flags)
+static int rename_judge_and_record(struct call *call, struct rename_operand end[2], unsigned flags)
 {
 	bool exchange = flags & RENAME_EXCHANGE;
 	int r;
 
 	view_note_name_change(call->sandbox->view);
-	rename_stat_end(&end[0]);
-	rename_stat_end(&end[1]);
+	rename_stat_object(&end[0]);
+	rename_stat_object(&end[1]);
 	if (!end[0].exists || (exchange && !end[1].exists) || file_name_is_refused(end[1].name))
 		return call_commit_record(call); /* renameat2 fails with the right errno */
 	if (rename_check_object(call, &end[0], 0, 1) < 0 || (exchange && rename_check_object(call, &end[1], 1, 0) < 0))
@@ -197,17 +202,17 @@ static int rename_judge_and_record(struct call *call, struct rename_end end[2], 
 }
 
 /* Renames between two mounts of the view that are on one mount of the host. */
-static long rename_on_host(const struct call *call, const struct rename_end end[2], unsigned flags)
+static long rename_between_mounts(const struct call *call, const struct rename_operand end[2], unsigned flags)
 {
-	_cleanup_close_ int from = view_open_host_object(&call->place[0], end[0].parent, true);
-	_cleanup_close_ int to = view_open_host_object(&call->place[1], end[1].parent, true);
+	_cleanup_close_ int from = view_open_host_object(&call->place[0], end[0].parent_fd, true);
+	_cleanup_close_ int to = view_open_host_object(&call->place[1], end[1].parent_fd, true);
 
 	errno = EXDEV;
 	return from < 0 || to < 0 ? -1 : syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags);
 }
 
 /* Refuses "." and "..". Called before the mounts and the names below them are checked. */
-static int rename_check_names(struct call *call, const struct rename_end end[2], unsigned flags)
+static int rename_refuse_dot_names(struct call *call, const struct rename_operand end[2], unsigned flags)
 {
 	for (unsigned i = 0; i < 2; i++)
 		if (file_name_is_refused(end[i].name) && strcspn(end[i].name, "/") <= 2)
@@ -226,7 +231,7 @@ static int rename_check_flags(struct call *call, unsigned flags)
 
 static void rename_path(struct call *call, unsigned flags)
 {
-	struct rename_end end[2] = {{.parent = -1}, {.parent = -1}};
+	struct rename_operand end[2] = {{.parent_fd = -1}, {.parent_fd = -1}};
 	struct disk_removal replaced = {.fd = -1};
 	_cleanup_close_ int from = -1, to = -1;
 	bool same;
@@ -234,17 +239,17 @@ static void rename_path(struct call *call, unsigned flags)
 
 	if (rename_check_flags(call, flags) < 0)
 		return;
-	end[0].parent = from = file_pin_parent(call, 0, &end[0].name);
+	end[0].parent_fd = from = file_pin_parent(call, 0, &end[0].name);
 	if (from < 0)
 		return;
-	end[1].parent = to = file_pin_parent(call, 1, &end[1].name);
-	if (to < 0 || rename_check_names(call, end, flags) < 0 || rename_judge_and_record(call, end, flags) < 0)
+	end[1].parent_fd = to = file_pin_parent(call, 1, &end[1].name);
+	if (to < 0 || rename_refuse_dot_names(call, end, flags) < 0 || rename_judge_and_record(call, end, flags) < 0)
 		return;
 	if (!(flags & RENAME_EXCHANGE) && end[1].exists)
-		replaced = disk_begin_removal(call, to, end[1].plain);
+		replaced = disk_begin_removal(call, to, end[1].name_without_slashes);
 	r = syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags);
 	if (r < 0 && errno == EXDEV)
-		r = rename_on_host(call, end, flags);
+		r = rename_between_mounts(call, end, flags);
 	/* If both names are of one file, the kernel returns 0 and does nothing. */
 	same = end[0].exists && end[1].exists && end[0].status.st_dev == end[1].status.st_dev &&
 	       end[0].status.st_ino == end[1].status.st_ino;

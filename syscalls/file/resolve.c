@@ -12,7 +12,7 @@
 #include "syscalls/file/resolve.h"
 #include "view/private.h"
 
-#define FILE_TRIES 16 /* attempts; ELOOP if a name changes faster than it can be resolved */
+#define FILE_RESOLVE_ATTEMPTS_MAX 16 /* attempts; ELOOP if a name changes faster than it can be resolved */
 
 /* ---- objects of the program's descriptors ---- */
 
@@ -34,16 +34,16 @@ int file_open_fd_object(struct call *call, int fd)
 		return call_fail(call, -EBADF);
 	file_write_fd_link(call, fd, leaf);
 	object = openat2_call(call->sandbox->view->proc_fd, leaf, O_PATH, 0, 0);
-	if (!call_is_valid(call)) {
+	if (!call_is_awaited(call)) {
 		cleanup_close(&object);
-		return call_set_gone(call);
+		return call_end_without_response(call);
 	}
 	if (object < 0)
 		return call_fail(call, object == -ENOENT ? -EBADF : object);
 	return object;
 }
 
-int file_ask_by_fd(struct call *call, int fd, const struct file_question *question)
+int file_query_fd_unjudged(struct call *call, int fd, const struct file_query *question)
 {
 	char leaf[64];
 	int r = -EBADF;
@@ -51,15 +51,15 @@ int file_ask_by_fd(struct call *call, int fd, const struct file_question *questi
 	if (fd >= 0) {
 		file_write_fd_link(call, fd, leaf);
 		r = question->ask(question->ctx, call->sandbox->view->proc_fd, leaf, 0);
-		if (!call_is_valid(call))
-			return call_set_gone(call);
+		if (!call_is_awaited(call))
+			return call_end_without_response(call);
 	}
 	if (r < 0)
 		call_fail(call, r == -ENOENT ? -EBADF : r);
 	return r < 0 ? -1 : 0;
 }
 
-bool file_is_held_for_writing(const struct call *call, int fd, int pin)
+bool file_fd_is_open_for_writing(const struct call *call, int fd, int pin)
 {
 	struct fdinfo held, own;
 
@@ -80,8 +80,8 @@ static int file_find_virtual_path(const struct call *call, int fd, const struct 
 	if (len <= 0 || host[0] != '/')
 		return -ENOENT;
 	host[len] = '\0';
-	r = view_name_host_path(view, host, (size_t)len, virt, PATH_MAX);
-	return r < 0 || !view_confirm_name(view, virt, object) ? -ENOENT : r;
+	r = view_find_virtual_path(view, host, (size_t)len, virt, PATH_MAX);
+	return r < 0 || !view_path_leads_to_object(view, virt, object) ? -ENOENT : r;
 }
 
 /* Judges an object by its virtual path. False: it is refused, or (*ret_named false) has no path. */
@@ -97,7 +97,7 @@ static bool file_judge_fd_object(struct call *call, int object, const struct sta
 		return false;
 	memcpy(place->virt, virt, (size_t)len + 1);
 	place->virt_len = (size_t)len;
-	if (view_set_place(call->sandbox->view, place) < 0)
+	if (view_set_mount_of_place(call->sandbox->view, place) < 0)
 		return false;
 	call->decision = view_judge_place(call->sandbox->view, call->task, place, want);
 	return call->decision.verdict != VERDICT_DENY;
@@ -119,7 +119,7 @@ int file_pin_fd(struct call *call, int fd, unsigned want)
 		return call_fail(call, -call->decision.error);
 	/* A file without a path may be the host's: the program gets only the access of its descriptor. */
 	if (want & POLICY_WRITE && (S_ISREG(status.st_mode) || (S_ISDIR(status.st_mode) && status.st_nlink > 0)) &&
-	    !file_is_held_for_writing(call, fd, object))
+	    !file_fd_is_open_for_writing(call, fd, object))
 		return call_refuse(call, -EACCES, NULL, "not_granted");
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_descriptor"};
 	return steal_fd(&object);
@@ -136,12 +136,12 @@ int file_get_outcome_error(const struct call *call)
 	return call->outcome.kind == OUTCOME_ERROR ? (int)call->outcome.value : 0;
 }
 
-int file_use_umask(struct call *call)
+int file_set_umask_of_target(struct call *call)
 {
 	long mask = tree_read_status(call->tid, "Umask", 8);
 
-	if (mask < 0 || !call_is_valid(call))
-		return call_set_gone(call);
+	if (mask < 0 || !call_is_awaited(call))
+		return call_end_without_response(call);
 	(void)umask((mode_t)mask);
 	return 0;
 }
@@ -157,13 +157,13 @@ bool file_refuse_setid(struct call *call, mode_t mode)
 /* ---- paths ---- */
 
 /* Whether a strict open failed with an error after which the path has to be walked. */
-static bool resolve_must_walk(int error)
+static bool resolve_error_requires_walk(int error)
 {
 	return error == -ELOOP || error == -EXDEV || error == -EAGAIN;
 }
 
 /* Whether dirfd is the /proc directory of a reaped process. Every name in it is ESRCH (proc_pid_permission()). */
-static bool resolve_is_reaped(const struct call *call, int dirfd)
+static bool resolve_dirfd_is_of_reaped_process(const struct call *call, int dirfd)
 {
 	char path[64];
 
@@ -183,9 +183,10 @@ static const char *start_skip_dots(const char *text)
 
 /*
  * A relative path from a removed directory. Only ".." leads anywhere: to the directory's former parent. The path is
- * shortened accordingly. resolve_own_directory() handles the directory itself (".").
+ * shortened accordingly. resolve_removed_directory() handles the directory itself (".").
  */
-static int start_at_parent(const struct call *call, struct call_path *path, char base[PATH_MAX], bool *ret_held)
+static int resolve_start_at_former_parent(const struct call *call, struct call_path *path, char base[PATH_MAX],
+					  bool *ret_held)
 {
 	const char *rest = start_skip_dots(path->text);
 	int r;
@@ -220,12 +221,13 @@ static int resolve_start_dir(struct call *call, struct call_path *path, char bas
 	}
 	r = view_get_start_dir(call->sandbox->view, call->task, path->dirfd, base, PATH_MAX, &held);
 	if (r == -ENOENT)
-		r = start_at_parent(call, path, base, &held);
-	if (!held && !call_is_valid(call))
+		r = resolve_start_at_former_parent(call, path, base, &held);
+	if (!held && !call_is_awaited(call))
 		/* The tid may have been reused, so /proc/TID may be of another task. */
-		return call_set_gone(call);
+		return call_end_without_response(call);
 	if (r < 0)
-		return call_fail(call, r == -ENOENT && resolve_is_reaped(call, path->dirfd) ? -ESRCH : r);
+		return call_fail(call,
+				 r == -ENOENT && resolve_dirfd_is_of_reaped_process(call, path->dirfd) ? -ESRCH : r);
 	return 0;
 }
 
@@ -248,30 +250,30 @@ static bool resolve_fail_denied(struct call *call, const struct place *place, un
 	if (decision.verdict != VERDICT_DENY || (error == -ENOENT && decision.error != EACCES))
 		return false;
 	call->decision = decision;
-	call->decision.want = want;
+	call->decision.wanted_rights = want;
 	call_fail(call, -decision.error);
 	return true;
 }
 
-static int resolve_refuse_unpublic(struct call *call, const struct place *place)
+static int resolve_refuse_object_not_public(struct call *call, const struct place *place)
 {
 	struct policy_decision granted =
 		policy_decide_access(call->sandbox->policy, place->virt, place->virt_len, POLICY_READ);
 
 	(void)call_refuse(call, -EACCES, granted.rule, "not_public");
-	call->decision.want = POLICY_READ;
+	call->decision.wanted_rights = POLICY_READ;
 	return -1;
 }
 
-int file_refuse_unpublic(struct call *call, const struct stat *status, mode_t needed)
+int file_refuse_unless_public(struct call *call, const struct stat *status, mode_t needed)
 {
 	const struct place *place = &call->place[0];
 
-	if (!place->mount || S_ISLNK(status->st_mode) || !view_is_public(place))
+	if (!place->mount || S_ISLNK(status->st_mode) || !view_place_is_public_only(place))
 		return 0;
-	if ((status->st_mode & needed) == needed && (!(needed & S_IROTH) || view_may_read_public(place)))
+	if ((status->st_mode & needed) == needed && (!(needed & S_IROTH) || view_public_place_may_be_read(place)))
 		return 0;
-	return resolve_refuse_unpublic(call, place);
+	return resolve_refuse_object_not_public(call, place);
 }
 
 /*
@@ -280,7 +282,7 @@ int file_refuse_unpublic(struct call *call, const struct stat *status, mode_t ne
 static int resolve_fail_absent(struct call *call)
 {
 	call->decision = (struct policy_decision){
-		.verdict = VERDICT_ALLOW, .reason = "absent", .want = call->decision.want};
+		.verdict = VERDICT_ALLOW, .reason = "absent", .wanted_rights = call->decision.wanted_rights};
 	return call_fail(call, -ENOENT);
 }
 
@@ -293,8 +295,8 @@ static int resolve_fail(struct call *call, const struct place *place, unsigned w
 {
 	if (resolve_fail_denied(call, place, want, error))
 		return -1;
-	if (error == -EACCES && view_is_withheld(place))
-		return resolve_refuse_unpublic(call, place);
+	if (error == -EACCES && view_place_is_refused_not_public(place))
+		return resolve_refuse_object_not_public(call, place);
 	/* With --mode observe: nothing exists at the path, whatever the judged policy says. */
 	if (error == -ENOENT && call_is_observed(call))
 		return resolve_fail_absent(call);
@@ -308,7 +310,7 @@ static int resolve_fail(struct call *call, const struct place *place, unsigned w
 		(void)call_refuse(call, error, NULL, "not_granted");
 	else
 		(void)resolve_fail_absent(call);
-	call->decision.want = want;
+	call->decision.wanted_rights = want;
 	return -1;
 }
 
@@ -323,7 +325,7 @@ static bool resolve_judge_place(struct call *call, const struct place *place, un
  * Whether the descriptor that the link /proc/PID/fd/N stands for was opened with the access of open_flags. 0; -EACCES;
  * -EAGAIN: the descriptor refers to another object by now.
  */
-static int magic_check_access(const struct place *place, int pin, int open_flags)
+static int file_fd_link_permits_access(const struct place *place, int pin, int open_flags)
 {
 	const char *thread = strstr(place->rest, "/task/"), *number = strstr(place->rest, "/fd/");
 	pid_t holder = (pid_t)strtol(thread ? thread + strlen("/task/") : place->rest, NULL, 10);
@@ -343,7 +345,7 @@ static int magic_check_access(const struct place *place, int pin, int open_flags
 }
 
 /* Opens an object without a name. Pins it first, because another thread can replace the descriptor. */
-static int magic_open_object(const struct call *call, const struct place *place, int open_flags)
+static int file_open_proc_fd_link(const struct call *call, const struct place *place, int open_flags)
 {
 	_cleanup_close_ int pin = view_open_place(place, O_PATH, 0);
 	char virt[PATH_MAX];
@@ -360,7 +362,7 @@ static int magic_open_object(const struct call *call, const struct place *place,
 		return -ENOTDIR;
 	if (open_flags & O_PATH)
 		return steal_fd(&pin);
-	r = S_ISFIFO(object.st_mode) ? 0 : magic_check_access(place, pin, open_flags);
+	r = S_ISFIFO(object.st_mode) ? 0 : file_fd_link_permits_access(place, pin, open_flags);
 	if (r < 0)
 		return r;
 	fd = open(file_link(pin).path, (open_flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL)) | O_CLOEXEC);
@@ -387,7 +389,7 @@ static bool resolve_may_block(const struct call *call, const struct place *place
 static int resolve_open_place(const struct call *call, const struct place *place, int open_flags)
 {
 	if (place->magic)
-		return magic_open_object(call, place, open_flags);
+		return file_open_proc_fd_link(call, place, open_flags);
 	/* The task determines which terminal /dev/tty is: see open_reopen_pinned() in open.c. */
 	if (place->mount->flags & MOUNT_TTY && !(open_flags & (O_PATH | O_DIRECTORY)))
 		return -EINTR;
@@ -401,13 +403,13 @@ static int resolve_open_place(const struct call *call, const struct place *place
  * question, or -errno. With O_DIRECTORY the question is about a descriptor.
  */
 static int resolve_open_or_ask(const struct call *call, const struct place *place, int open_flags,
-			  const struct file_question *question)
+			  const struct file_query *question)
 {
 	_cleanup_close_ int fd = -1;
 	const char *path;
 	int dirfd;
 
-	if (!place->magic && view_is_absent(place))
+	if (!place->magic && view_skeleton_place_is_absent(place))
 		return -ENOENT;
 	if (!question)
 		return resolve_open_place(call, place, open_flags);
@@ -424,7 +426,7 @@ static int resolve_walk_and_judge(struct call *call, unsigned i, const char *bas
 	int r = view_walk_path(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
 
 	if (r < 0) {
-		call->decision.want = 0; /* an earlier decision is not about the name where the walk ended */
+		call->decision.wanted_rights = 0; /* an earlier decision is not about the name where the walk ended */
 		return resolve_fail(call, place, want, r);
 	}
 	return resolve_judge_place(call, place, want) ? 0 : call_fail(call, -call->decision.error);
@@ -434,7 +436,7 @@ static int resolve_walk_and_judge(struct call *call, unsigned i, const char *bas
  * Returns -1. A lookup was denied at a directory on the path (/root/.cargo). But the whole path may not exist on the
  * host either, as most paths that a search of PATH tries: then the call fails natively. Not for calls that make a name.
  */
-static int resolve_check_whole(struct call *call, unsigned i, const char *base)
+static int resolve_fail_if_host_lacks_path(struct call *call, unsigned i, const char *base)
 {
 	const struct policy_decision *decision = &call->decision;
 	char whole[PATH_MAX];
@@ -452,14 +454,14 @@ static int resolve_check_whole(struct call *call, unsigned i, const char *base)
 
 /* Resolves a path with links or "..": canonicalises it, judges the canonical path, and opens exactly that path. */
 static int resolve_by_walk(struct call *call, unsigned i, const char *base, unsigned want, unsigned follow,
-			  int open_flags, const struct file_question *question)
+			  int open_flags, const struct file_query *question)
 {
 	struct place *place = &call->place[i];
 	int fd = -ELOOP;
 
-	for (int tries = 0; tries < FILE_TRIES && resolve_must_walk(fd); tries++) {
+	for (int tries = 0; tries < FILE_RESOLVE_ATTEMPTS_MAX && resolve_error_requires_walk(fd); tries++) {
 		if (resolve_walk_and_judge(call, i, base, follow, want) < 0)
-			return resolve_check_whole(call, i, base);
+			return resolve_fail_if_host_lacks_path(call, i, base);
 		fd = resolve_open_or_ask(call, place, open_flags, question);
 		if (fd == -ELOOP && open_flags & O_NOFOLLOW && !(open_flags & O_PATH))
 			break; /* the last name is a link, which may not be followed */
@@ -470,13 +472,13 @@ static int resolve_by_walk(struct call *call, unsigned i, const char *base, unsi
 }
 
 /* Sets the place of an object without a name: the path of its link in /proc. */
-static void resolve_set_own_place(const struct call *call, int fd, struct place *place)
+static void resolve_set_place_of_fd_link(const struct call *call, int fd, struct place *place)
 {
 	char leaf[64];
 
 	file_write_fd_link(call, fd, leaf);
 	place->virt_len = (size_t)snprintf(place->virt, sizeof(place->virt), "/proc/%s", leaf);
-	(void)view_set_place(call->sandbox->view, place); /* any place below /proc would do */
+	(void)view_set_mount_of_place(call->sandbox->view, place); /* any place below /proc would do */
 	place->magic = true;
 }
 
@@ -484,7 +486,7 @@ static void resolve_set_own_place(const struct call *call, int fd, struct place 
  * Resolves "." in a removed directory: the object of the descriptor or cwd. The directory is empty, and nothing can be
  * made in it. -1 with the outcome set: the path is not ".", or the directory is not removed.
  */
-static int resolve_own_directory(struct call *call, unsigned i, int open_flags, const struct file_question *question)
+static int resolve_removed_directory(struct call *call, unsigned i, int open_flags, const struct file_query *question)
 {
 	const struct call_path *path = &call->path[i];
 	struct place *place = &call->place[i];
@@ -505,7 +507,7 @@ static int resolve_own_directory(struct call *call, unsigned i, int open_flags, 
 	}
 	file_reset_outcome(call);
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_descriptor"};
-	resolve_set_own_place(call, path->dirfd, place);
+	resolve_set_place_of_fd_link(call, path->dirfd, place);
 	if (question)
 		fd = question->ask(question->ctx, object, "", AT_EMPTY_PATH);
 	else if (open_flags & O_PATH)
@@ -516,14 +518,14 @@ static int resolve_own_directory(struct call *call, unsigned i, int open_flags, 
 }
 
 static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags,
-			const struct file_question *question)
+			const struct file_query *question)
 {
 	struct place *place = &call->place[i];
 	char base[PATH_MAX];
 	int r, fd;
 
 	if (resolve_start_dir(call, &call->path[i], base) < 0)
-		return resolve_own_directory(call, i, open_flags, question);
+		return resolve_removed_directory(call, i, open_flags, question);
 	if (path_needs_dir(call->path[i].text)) {
 		follow |= VIEW_FOLLOW;
 		open_flags |= O_DIRECTORY;
@@ -534,7 +536,7 @@ static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned f
 		fd = resolve_open_or_ask(call, place, open_flags, question);
 		if (fd >= 0)
 			return fd;
-		if (!resolve_must_walk(fd) &&
+		if (!resolve_error_requires_walk(fd) &&
 		    !(fd == -ENOTDIR && open_flags & O_NOFOLLOW && open_flags & O_DIRECTORY) &&
 		    !(place->mount->flags & MOUNT_PROC))
 			return resolve_fail(call, place, want, fd);
@@ -548,8 +550,8 @@ int file_pin_path(struct call *call, unsigned i, unsigned want, unsigned follow,
 	return resolve_path(call, i, want, follow, open_flags, NULL);
 }
 
-int file_ask_by_path(struct call *call, unsigned i, unsigned want, unsigned at_flags,
-		     const struct file_question *question)
+int file_judge_and_query_path(struct call *call, unsigned i, unsigned want, unsigned at_flags,
+		     const struct file_query *question)
 {
 	const struct call_path *path = &call->path[i];
 	_cleanup_close_ int fd = -1;
@@ -562,7 +564,7 @@ int file_ask_by_path(struct call *call, unsigned i, unsigned want, unsigned at_f
 			call_fail(call, r);
 		return fd < 0 || r < 0 ? -1 : 0;
 	}
-	if (path->null)
+	if (path->is_null_pointer)
 		return call_fail(call, -EFAULT);
 	return resolve_path(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC,
 			    question);
@@ -603,7 +605,7 @@ static int place_append_name(struct place *place, const char *last)
 	size_t at = place->virt_len;
 
 	if (file_name_is_refused(last))
-		return view_set_place(place->mount->view, place);
+		return view_set_mount_of_place(place->mount->view, place);
 	if (at + 1 + len >= sizeof(place->virt))
 		return -ENAMETOOLONG;
 	if (at > 1)
@@ -611,17 +613,17 @@ static int place_append_name(struct place *place, const char *last)
 	memcpy(place->virt + at, last, len);
 	place->virt[at + len] = '\0';
 	place->virt_len = at + len;
-	return view_set_place(place->mount->view, place);
+	return view_set_mount_of_place(place->mount->view, place);
 }
 
 /* Opens a directory for making or removing names: the host's directory, not its stand-in. */
-static int name_open_dir(const struct place *place)
+static int name_open_host_directory(const struct place *place)
 {
 	const int flags = O_PATH | O_DIRECTORY;
 
 	if (place->magic || place->mount->flags & MOUNT_PROC || !view_has_standin(place))
 		return view_open_place(place, flags, 0);
-	return openat2_call(place->mount->fd, place->rest, flags, 0, RESOLVE_STRICT);
+	return openat2_call(place->mount->fd, place->rest, flags, 0, IO_RESOLVE_BELOW);
 }
 
 /* Opens the parent directory. *place: its canonical place. */
@@ -629,15 +631,15 @@ static int name_open_parent(struct call *call, const char *base, const char *par
 {
 	const struct view *view = call->sandbox->view;
 	int r = view_locate_path(view, call->task, base, parent, VIEW_FOLLOW, place);
-	int fd = r < 0 ? r : name_open_dir(place);
+	int fd = r < 0 ? r : name_open_host_directory(place);
 
 	/* ENOTDIR: the last component is a link, which O_DIRECTORY does not follow. */
-	if (fd >= 0 || (!resolve_must_walk(fd) && fd != -ENOTDIR))
+	if (fd >= 0 || (!resolve_error_requires_walk(fd) && fd != -ENOTDIR))
 		return fd;
 	fd = -ELOOP;
-	for (int tries = 0; tries < FILE_TRIES && resolve_must_walk(fd); tries++) {
+	for (int tries = 0; tries < FILE_RESOLVE_ATTEMPTS_MAX && resolve_error_requires_walk(fd); tries++) {
 		r = view_walk_path(view, call->task, base, parent, VIEW_FOLLOW, place);
-		fd = r < 0 ? r : name_open_dir(place);
+		fd = r < 0 ? r : name_open_host_directory(place);
 		if (r < 0)
 			return r;
 	}
@@ -645,14 +647,14 @@ static int name_open_parent(struct call *call, const char *base, const char *par
 }
 
 /* Returns -1. mkdir(".") in a removed directory is EEXIST, as in any directory. */
-static int name_fail_removed(struct call *call, const struct call_path *path)
+static int name_fail_in_removed_directory(struct call *call, const struct call_path *path)
 {
 	if (file_get_outcome_error(call) == -ENOENT && path->len && !*start_skip_dots(path->text))
 		return call_fail(call, -EEXIST);
 	return -1;
 }
 
-static int name_pin_parent(struct call *call, unsigned i, const char **ret_name, bool make)
+static int name_resolve_and_pin_parent(struct call *call, unsigned i, const char **ret_name, bool make)
 {
 	struct place *place = &call->place[i];
 	char base[PATH_MAX], parent[PATH_MAX];
@@ -662,7 +664,7 @@ static int name_pin_parent(struct call *call, unsigned i, const char **ret_name,
 	int r;
 
 	if (resolve_start_dir(call, &call->path[i], base) < 0)
-		return make ? name_fail_removed(call, &call->path[i]) : -1;
+		return make ? name_fail_in_removed_directory(call, &call->path[i]) : -1;
 	name_split_path(call->path[i].text, parent, ret_name);
 	r = fd = name_open_parent(call, base, parent, place);
 	if (r >= 0)
@@ -688,16 +690,17 @@ static int name_pin_parent(struct call *call, unsigned i, const char **ret_name,
 
 int file_pin_parent(struct call *call, unsigned i, const char **ret_name)
 {
-	return name_pin_parent(call, i, ret_name, false);
+	return name_resolve_and_pin_parent(call, i, ret_name, false);
 }
 
-int file_pin_new_name(struct call *call, unsigned i, const char **ret_name)
+int file_pin_parent_of_new_name(struct call *call, unsigned i, const char **ret_name)
 {
-	return name_pin_parent(call, i, ret_name, true);
+	return name_resolve_and_pin_parent(call, i, ret_name, true);
 }
 
 /* The usual new file: its path has no link, and its name is new. One strict openat2(2) opens the parent. -1: walk. */
-static int name_pin_absent(struct call *call, unsigned i, const char *base, unsigned follow, const char **ret_name)
+static int name_try_pin_parent_directly(struct call *call, unsigned i, const char *base, unsigned follow,
+					const char **ret_name)
 {
 	struct place *place = &call->place[i];
 	_cleanup_close_ int fd = -1;
@@ -713,7 +716,7 @@ static int name_pin_absent(struct call *call, unsigned i, const char *base, unsi
 	return steal_fd(&fd);
 }
 
-int file_pin_create_target(struct call *call, unsigned i, unsigned follow, const char **ret_name)
+int file_pin_parent_for_open_create(struct call *call, unsigned i, unsigned follow, const char **ret_name)
 {
 	struct place *place = &call->place[i];
 	const struct policy_decision before = call->decision;
@@ -722,11 +725,11 @@ int file_pin_create_target(struct call *call, unsigned i, unsigned follow, const
 
 	if (resolve_start_dir(call, &call->path[i], base) < 0)
 		return -1;
-	fd = name_pin_absent(call, i, base, follow, ret_name);
+	fd = name_try_pin_parent_directly(call, i, base, follow, ret_name);
 	if (fd >= 0)
 		return fd;
 	call->decision = before; /* judged anew below, because the walk may lead to another path */
-	if (resolve_walk_and_judge(call, i, base, follow | VIEW_ABSENT, POLICY_WRITE) < 0)
+	if (resolve_walk_and_judge(call, i, base, follow | VIEW_LAST_MAY_BE_ABSENT, POLICY_WRITE) < 0)
 		return -1;
 	fd = view_open_parent(place, ret_name);
 	return fd < 0 ? call_fail(call, fd) : fd;

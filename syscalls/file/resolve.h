@@ -22,7 +22,7 @@ int file_pin_path(struct call *call, unsigned i, unsigned want, unsigned follow,
  * A question about an object, answered by fstatat(2), faccessat(2) and their like. at_flags: AT_SYMLINK_NOFOLLOW, 0, or
  * AT_EMPTY_PATH with the path "". ask() returns 0 or -errno; ELOOP only for a link before the last name.
  */
-struct file_question {
+struct file_query {
 	int (*ask)(void *ctx, int dirfd, const char *path, int at_flags);
 	void *ctx;
 };
@@ -31,14 +31,14 @@ struct file_question {
  * Like file_pin_at(), but asks a question instead of returning a descriptor: by name where view_get_nolinks_path()
  * permits. Asks only after the decision. 0: answered, and the caller sets the outcome; -1: the outcome is set.
  */
-int file_ask_by_path(struct call *call, unsigned i, unsigned want, unsigned at_flags,
-		     const struct file_question *question);
+int file_judge_and_query_path(struct call *call, unsigned i, unsigned want, unsigned at_flags,
+		     const struct file_query *question);
 
 /*
  * Asks about the object of a program's descriptor by its link in /proc, without judging, as fstat(2) does. A duplicate
- * is not used: closing it would flush files of NFS and FUSE. Returns 0 or -1 like file_ask_by_path().
+ * is not used: closing it would flush files of NFS and FUSE. Returns 0 or -1 like file_judge_and_query_path().
  */
-int file_ask_by_fd(struct call *call, int fd, const struct file_question *question);
+int file_query_fd_unjudged(struct call *call, int fd, const struct file_query *question);
 
 /* Whether the kernel refuses to make, remove or change this last name: ".", ".." or too long. */
 bool file_name_is_refused(const char *last);
@@ -54,13 +54,13 @@ int file_pin_parent(struct call *call, unsigned i, const char **ret_name);
  * Like file_pin_parent(), for calls that make a name (mkdir, mknod, symlink, link). An existing name is EEXIST, even in
  * a read-only tree and for the root of a mount, as natively; mkdir -p relies on it.
  */
-int file_pin_new_name(struct call *call, unsigned i, const char **ret_name);
+int file_pin_parent_of_new_name(struct call *call, unsigned i, const char **ret_name);
 
 /*
  * For open(O_CREAT): resolves path[i], which need not exist, judges POLICY_WRITE and opens the parent. With VIEW_FOLLOW
  * a dangling link as the last name leads to its target. *ret_name borrows from call->place[i].
  */
-int file_pin_create_target(struct call *call, unsigned i, unsigned follow, const char **ret_name);
+int file_pin_parent_for_open_create(struct call *call, unsigned i, unsigned follow, const char **ret_name);
 
 /* Opens the object of a program's descriptor, or its cwd (AT_FDCWD), with O_PATH. Does not judge. */
 int file_open_fd_object(struct call *call, int fd);
@@ -73,7 +73,7 @@ int file_open_fd_object(struct call *call, int fd);
 int file_pin_fd(struct call *call, int fd, unsigned want);
 
 /* Whether the program's descriptor fd refers to the object pinned as `pin`, and was opened for writing. */
-bool file_is_held_for_writing(const struct call *call, int fd, int pin);
+bool file_fd_is_open_for_writing(const struct call *call, int fd, int pin);
 
 /* "/proc/self/fd/N": the path of our own descriptor, for system calls that take a path (chmod, setxattr, open). */
 struct file_link {
@@ -91,13 +91,13 @@ static inline struct file_link file_link(int fd)
  * Sets the umask of this thread (which did unshare(CLONE_FS)) to the task's, before a file is made. The mode itself is
  * not changed, because a default ACL replaces the umask. 0, or -1 with the outcome set.
  */
-int file_use_umask(struct call *call);
+int file_set_umask_of_target(struct call *call);
 
 /*
- * To be called before a pinned object at call->place[0] is read or entered. Where view_is_public(), everybody must have
- * this access (S_IROTH, S_IXOTH; 0: none is needed). 0, or -1 with the outcome set.
+ * To be called before a pinned object at call->place[0] is read or entered. Where view_place_is_public_only(),
+ * everybody must have this access (S_IROTH, S_IXOTH; 0: none is needed). 0, or -1 with the outcome set.
  */
-int file_refuse_unpublic(struct call *call, const struct stat *status, mode_t needed);
+int file_refuse_unless_public(struct call *call, const struct stat *status, mode_t needed);
 
 /* Refuses a mode with set-id bits with EPERM. True: refused. */
 bool file_refuse_setid(struct call *call, mode_t mode);
@@ -111,10 +111,13 @@ bool file_refuse_setid(struct call *call, mode_t mode);
 int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags);
 
 /* Like file_pin_at(), for a change of metadata: judges POLICY_WRITE, and calls file_refuse_foreign_object(). */
-int file_pin_metadata(struct call *call, unsigned at_flags);
+int file_pin_for_metadata_change(struct call *call, unsigned at_flags);
 
-/* Like file_pin_metadata(), for a call on a descriptor (fchmod, fsetxattr, utimensat without a path). O_PATH: EBADF. */
-int file_pin_metadata_fd(struct call *call, int fd);
+/*
+ * Like file_pin_for_metadata_change(), for a call on a descriptor (fchmod, fsetxattr, utimensat without a path).
+ * O_PATH: EBADF.
+ */
+int file_pin_fd_for_metadata_change(struct call *call, int fd);
 
 /*
  * Takes an object that was pinned for POLICY_WRITE, and returns it. -1: refused, because it is a device, or a file of
@@ -129,15 +132,16 @@ bool file_fd_is_opath(const struct call *call, int fd);
  * Whether a mount of the view is at the place or below it, or shows the place elsewhere (as a redirect's target). Then
  * it must not be renamed, replaced or removed (EBUSY): the grant's path would lead to another object.
  */
-bool file_holds_mount(const struct call *call, const struct place *place);
+bool file_place_has_mount_below(const struct call *call, const struct place *place);
 
 /*
  * To be called before a symbolic link is made at the place or moved there: programs outside the run would follow it.
  * EACCES if it leads from a denied name to elsewhere (policy_link_is_allowed); EBUSY at an ancestor of a mount of the
- * view. file_check_link() reads the target of `name` in dirfd ("": dirfd is the link). 0, or -1 with the outcome set.
+ * view. file_check_new_link_of_name() reads the target of `name` in dirfd ("": dirfd is the link). 0, or -1 with the
+ * outcome set.
  */
-int file_check_link_text(struct call *call, const struct place *place, const char *text);
-int file_check_link(struct call *call, const struct place *place, int dirfd, const char *name);
+int file_check_new_link_target(struct call *call, const struct place *place, const char *text);
+int file_check_new_link_of_name(struct call *call, const struct place *place, int dirfd, const char *name);
 
 /* ---- record, effect, outcome ---- */
 
@@ -172,19 +176,19 @@ struct open_request {
 };
 
 /*
- * openat2's resolve flags, relative to the view. file_enter_scope() resolves path[0] one component at a time, and
- * replaces it by the canonical virtual path, which the caller pins. 0, or -1 with the outcome set. file_leave_scope()
- * restores path[0] and returns the pinned fd (taken); -1: EAGAIN, openat2(2)'s errno for a race: fd is not at that
- * path.
+ * openat2's resolve flags, relative to the view. file_enter_openat2_scope() resolves path[0] one component at a time,
+ * and replaces it by the canonical virtual path, which the caller pins. 0, or -1 with the outcome set.
+ * file_leave_openat2_scope() restores path[0] and returns the pinned fd (taken); -1: EAGAIN, openat2(2)'s errno for a
+ * race: fd is not at that path.
  */
-struct open_scope {
-	bool active;
-	struct call_path saved;
+struct openat2_scope {
+	bool path_was_replaced;
+	struct call_path saved_path;
 	size_t canonical_len;
 	char canonical[PATH_MAX];
 };
-int file_enter_scope(struct call *call, const struct open_request *request, struct open_scope *ret_scope);
-int file_leave_scope(struct call *call, const struct open_scope *scope, int fd);
+int file_enter_openat2_scope(struct call *call, const struct open_request *request, struct openat2_scope *ret_scope);
+int file_leave_openat2_scope(struct call *call, const struct openat2_scope *scope, int fd);
 
 /* The target that the program reads in the link that is pinned as fd, at `place`. Its length, or -errno. */
 ssize_t file_read_link_text(const struct call *call, const struct place *place, int fd, char text[PATH_MAX]);

@@ -1,7 +1,7 @@
 /*
  * Whether a descriptor table is full. The program changes its table natively, so the kernel is asked, but not each
- * time: no thread gets more than one descriptor in ROOM_FD_NS, so a table with many free entries will not be full for
- * some time. The limit is kept until a process of the run sets a limit, which is notified.
+ * time: no thread gets more than one descriptor in FD_TABLE_FILL_NS_PER_FD, so a table with many free entries will not
+ * be full for some time. The limit is kept until a process of the run sets a limit, which is notified.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -15,8 +15,8 @@
 /*
  * 253 descriptors by one recvmsg(2), the fastest way, take 100 ns each. Threads that share a table wait for its lock.
  */
-#define ROOM_FD_NS 20u
-#define ROOM_ANSWER_MAX_NS 100000000u /* the kernel is asked again after this time */
+#define FD_TABLE_FILL_NS_PER_FD 20u
+#define FD_TABLE_RECHECK_MAX_NS 100000000u /* the kernel is asked again after this time */
 
 /*
  * The number of open descriptors: the size of /proc/TID/fd since Linux 6.2; 0 before. The directory is kept open, which
@@ -24,7 +24,7 @@
  */
 static uint64_t fd_table_count_open(const struct call *call)
 {
-	struct task_table *table = &call->sandbox->table[(unsigned)call->tid % CALL_TABLES_MAX];
+	struct task_fd_table *table = &call->sandbox->fd_table[(unsigned)call->tid % CALL_FD_TABLES_MAX];
 	char path[32];
 	struct stat status;
 
@@ -57,7 +57,7 @@ static bool fd_table_is_full_below(pid_t tid, uint64_t limit)
 }
 
 /* Whether the table has a free entry, or this is unknown. limit_known: room->limit is up to date. */
-static bool fd_table_has_room(const struct call *call, bool limit_known, struct fd_table_state *room)
+static bool fd_table_has_room(const struct call *call, bool limit_known, struct fd_table_room *room)
 {
 	struct rlimit limit;
 	uint64_t size, spare;
@@ -65,38 +65,39 @@ static bool fd_table_has_room(const struct call *call, bool limit_known, struct 
 	if (!limit_known) {
 		if (prlimit(call->tid, RLIMIT_NOFILE, NULL, &limit) < 0)
 			return true;
-		room->limit = limit.rlim_cur;
+		room->nofile_limit = limit.rlim_cur;
 	}
 	size = fd_table_count_open(call);
-	if (size >= room->limit)
+	if (size >= room->nofile_limit)
 		return false;
-	spare = room->limit - size;
+	spare = room->nofile_limit - size;
 	/* call->start_ns was read before the descriptors were counted. */
-	room->until_ns = call->start_ns + (spare < ROOM_ANSWER_MAX_NS / ROOM_FD_NS ? spare * ROOM_FD_NS
-					   : ROOM_ANSWER_MAX_NS);
+	room->until_ns = call->start_ns + (spare < FD_TABLE_RECHECK_MAX_NS / FD_TABLE_FILL_NS_PER_FD
+						   ? spare * FD_TABLE_FILL_NS_PER_FD
+						   : FD_TABLE_RECHECK_MAX_NS);
 	return true;
 }
 
 bool fd_table_is_full(struct call *call)
 {
-	struct fd_table_state *room = &call->task->room;
-	unsigned changes = tree_get_limit_generation(call->sandbox->tree, call->task);
-	bool known = changes && room->changes == changes;
+	struct fd_table_room *room = &call->task->room;
+	unsigned changes = tree_get_nofile_limit_version(call->sandbox->tree, call->task);
+	bool known = changes && room->nofile_limit_version == changes;
 
 	if (known && call->start_ns < room->until_ns)
 		return false;
 	room->until_ns = 0;
-	room->changes = changes;
+	room->nofile_limit_version = changes;
 	/* Before a table counts as full, the limit is read again: a process outside the run can raise it. */
 	if (fd_table_has_room(call, known, room) || (known && fd_table_has_room(call, false, room)) ||
-	    !fd_table_is_full_below(call->tid, room->limit) || !call_is_valid(call))
+	    !fd_table_is_full_below(call->tid, room->nofile_limit) || !call_is_awaited(call))
 		return false;
-	call->sandbox->notes.open_files_full = true;
+	call->sandbox->notes.open_files_limit_hit = true;
 	call_fail(call, -EMFILE);
 	return true;
 }
 
 void fd_table_note_limit_change(struct call *call)
 {
-	(void)tree_note_limit_change(call->sandbox->tree, call->task);
+	(void)tree_begin_rlimit_nofile_change(call->sandbox->tree, call->task);
 }

@@ -10,7 +10,7 @@
 
 #define SCOPE_FLAGS (RESOLVE_BENEATH | RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV)
 
-struct scope_walk {
+struct openat2_scope_walk {
 	const struct call *call;
 	uint64_t resolve;
 	bool follow_last;
@@ -26,7 +26,7 @@ struct scope_walk {
 };
 
 /* Makes `path` the present directory of the walk. It is absolute and canonical, or a name in the present directory. */
-static int scope_enter_dir(struct scope_walk *walk, const char *path)
+static int scope_enter_dir(struct openat2_scope_walk *walk, const char *path)
 {
 	char joined[PATH_MAX];
 	bool lexical;
@@ -38,14 +38,14 @@ static int scope_enter_dir(struct scope_walk *walk, const char *path)
 	return 0;
 }
 
-static int scope_enter_parent(struct scope_walk *walk)
+static int scope_enter_parent(struct openat2_scope_walk *walk)
 {
 	if (walk->resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT) && strcmp(walk->at, walk->root) == 0)
 		return walk->resolve & RESOLVE_BENEATH ? -EXDEV : 0;
 	return scope_enter_dir(walk, "..");
 }
 
-static int scope_enter_text(struct scope_walk *walk, const char *target)
+static int scope_push_link_target(struct openat2_scope_walk *walk, const char *target)
 {
 	char text[sizeof(walk->text)];
 
@@ -67,9 +67,9 @@ static int scope_enter_text(struct scope_walk *walk, const char *target)
 }
 
 /* Follows the link at the place. */
-static int scope_enter_link(struct scope_walk *walk, const struct place *place, int fd)
+static int scope_enter_link(struct openat2_scope_walk *walk, const struct place *place, int fd)
 {
-	const char *rest = view_get_proc_rest(place);
+	const char *rest = view_get_path_below_proc(place);
 	char target[PATH_MAX];
 	ssize_t len;
 
@@ -85,11 +85,11 @@ static int scope_enter_link(struct scope_walk *walk, const struct place *place, 
 	if (len < 0)
 		return (int)len;
 	target[len] = '\0';
-	return scope_enter_text(walk, target);
+	return scope_push_link_target(walk, target);
 }
 
 /* Checks RESOLVE_NO_XDEV. Directories of the skeleton stand for the host's, so their device is ignored. */
-static int scope_check_device(struct scope_walk *walk, const struct place *place, const struct stat *object)
+static int scope_check_no_xdev(struct openat2_scope_walk *walk, const struct place *place, const struct stat *object)
 {
 	bool own = place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC); /* on any host these are separate file systems */
 	bool crossed = own || (walk->has_device && walk->device != object->st_dev);
@@ -102,7 +102,7 @@ static int scope_check_device(struct scope_walk *walk, const struct place *place
 }
 
 /* Walks one component that is not "." or "..". */
-static int scope_walk_component(struct scope_walk *walk, const char *name, bool last, bool slash)
+static int scope_walk_component(struct openat2_scope_walk *walk, const char *name, bool last, bool slash)
 {
 	const struct sandbox *sandbox = walk->call->sandbox;
 	_cleanup_close_ int fd = -1;
@@ -128,18 +128,18 @@ static int scope_walk_component(struct scope_walk *walk, const char *name, bool 
 		return scope_enter_link(walk, &place, fd);
 	if (!last && !S_ISDIR(object.st_mode))
 		return -ENOTDIR;
-	r = scope_check_device(walk, &place, &object);
+	r = scope_check_no_xdev(walk, &place, &object);
 	return r < 0 ? r : scope_enter_dir(walk, name);
 }
 
-static int scope_walk_path(struct scope_walk *walk, bool *ret_slash)
+static int scope_walk_path(struct openat2_scope_walk *walk, bool *ret_slash)
 {
 	char name[NAME_MAX + 1];
 	bool last;
 	int r = 0, next;
 
 	*ret_slash = false;
-	while (r == 0 && (next = view_take_component(&walk->todo, name, &last)) != 0) {
+	while (r == 0 && (next = view_read_next_component(&walk->todo, name, &last)) != 0) {
 		if (next < 0)
 			return next;
 		*ret_slash = *walk->todo == '/';
@@ -152,7 +152,7 @@ static int scope_walk_path(struct scope_walk *walk, bool *ret_slash)
 }
 
 /* Finds the directory in which the walk starts. 0 or -errno. */
-static int scope_start(struct scope_walk *walk, const struct call_path *path)
+static int scope_start(struct openat2_scope_walk *walk, const struct call_path *path)
 {
 	bool absolute = path->text[0] == '/';
 	struct place place;
@@ -176,15 +176,15 @@ static int scope_start(struct scope_walk *walk, const struct call_path *path)
 		_cleanup_close_ int fd = view_open_place(&place, O_PATH | O_NOFOLLOW, 0);
 
 		if (fd >= 0 && fstat(fd, &object) == 0)
-			return scope_check_device(walk, &place, &object);
+			return scope_check_no_xdev(walk, &place, &object);
 	}
 	return 0;
 }
 
-int file_enter_scope(struct call *call, const struct open_request *request, struct open_scope *ret_scope)
+int file_enter_openat2_scope(struct call *call, const struct open_request *request, struct openat2_scope *ret_scope)
 {
 	struct call_path *path = &call->path[0];
-	struct scope_walk walk = {
+	struct openat2_scope_walk walk = {
 		.call = call,
 		.resolve = request->resolve,
 		.follow_last = !(request->flags & O_NOFOLLOW || (request->flags & O_CREAT && request->flags & O_EXCL)),
@@ -194,7 +194,7 @@ int file_enter_scope(struct call *call, const struct open_request *request, stru
 	bool slash = false;
 	int r;
 
-	ret_scope->active = false;
+	ret_scope->path_was_replaced = false;
 	if (!(request->resolve & SCOPE_FLAGS) || path->len == 0)
 		return 0;
 	memcpy(walk.text, path->text, path->len + 1);
@@ -202,29 +202,29 @@ int file_enter_scope(struct call *call, const struct open_request *request, stru
 	r = scope_start(&walk, path);
 	if (r == 0)
 		r = scope_walk_path(&walk, &slash);
-	if (!call_is_valid(call))
-		return call_set_gone(call);
+	if (!call_is_awaited(call))
+		return call_end_without_response(call);
 	if (r < 0)
 		return call_fail(call, r);
-	ret_scope->active = true;
-	ret_scope->saved = *path;
+	ret_scope->path_was_replaced = true;
+	ret_scope->saved_path = *path;
 	ret_scope->canonical_len = strlen(ret_scope->canonical);
 	path->dirfd = AT_FDCWD;
 	path->len = (size_t)snprintf(path->text, sizeof(path->text), "%s%s", ret_scope->canonical,
 				     slash && ret_scope->canonical_len > 1 ? "/" : "");
 	if (path->len < sizeof(path->text))
 		return 0;
-	*path = ret_scope->saved;
+	*path = ret_scope->saved_path;
 	return call_fail(call, -ENAMETOOLONG);
 }
 
-int file_leave_scope(struct call *call, const struct open_scope *scope, int fd)
+int file_leave_openat2_scope(struct call *call, const struct openat2_scope *scope, int fd)
 {
 	const struct place *place = &call->place[0];
 
-	if (!scope->active)
+	if (!scope->path_was_replaced)
 		return fd;
-	call->path[0] = scope->saved;
+	call->path[0] = scope->saved_path;
 	if (fd < 0 ||
 	    (place->virt_len == scope->canonical_len && memcmp(place->virt, scope->canonical, place->virt_len) == 0))
 		return fd;

@@ -22,10 +22,10 @@
 #include "syscalls/table/handlers.h"
 
 #define SENDFILE_CHUNK_BYTES 65536
-#define SENDFILE_MOST_BYTES (UINT64_C(1) << 20) /* most bytes in one call, because other calls wait meanwhile */
+#define SENDFILE_CALL_BYTES_MAX (UINT64_C(1) << 20) /* most bytes in one call, because other calls wait meanwhile */
 
 /* Whether fd is a nonblocking TCP socket. Unix sockets are refused: their reader may ask for the sender's pid. */
-static bool sendfile_may_write(int fd)
+static bool sendfile_target_is_supported(int fd)
 {
 	int domain = net_get_option(fd, SOL_SOCKET, SO_DOMAIN);
 
@@ -96,7 +96,8 @@ static int sendfile_put_offset(const struct sendfile_work *sending)
 		return lseek(sending->from_fd, sending->at, SEEK_SET) < 0 ? -errno : 0;
 	if (ioctl(sandbox->listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &sending->id) < 0)
 		return -EINTR;
-	return memory_copy_out(sandbox->guest, sending->tid, sending->pointer, &sending->at, sizeof(sending->at)) < 0
+	return memory_copy_out(sandbox->target_memory, sending->tid, sending->pointer, &sending->at,
+			       sizeof(sending->at)) < 0
 		       ? -EFAULT
 		       : 0;
 }
@@ -128,7 +129,7 @@ static int64_t sendfile_run_work(struct call_work *work, int fd, bool (*go_on)(v
 /* Reads the start offset from target memory or, if there is none, from the file. 0 or -errno. */
 static int sendfile_begin_call(const struct call *call, int from_fd, struct sendfile_work *sending)
 {
-	uint64_t count = call->arg[3] < SENDFILE_MOST_BYTES ? call->arg[3] : SENDFILE_MOST_BYTES;
+	uint64_t count = call->arg[3] < SENDFILE_CALL_BYTES_MAX ? call->arg[3] : SENDFILE_CALL_BYTES_MAX;
 	off_t at = 0;
 
 	if (call->arg[2] && decode_struct(call, 2, &at, sizeof(at)) < 0)
@@ -161,12 +162,12 @@ static void sendfile_move_to_thread(struct call *call, const struct sendfile_wor
 	}
 	*job = *sending;
 	job->from_fd = steal_fd(&from);
-	call->outcome.kind = OUTCOME_WORK;
+	call->outcome.kind = OUTCOME_BLOCKING_WORK;
 	call->outcome.fd = steal_fd(&to);
 	call->outcome.work = &job->work;
 }
 
-/* sendfile(2) is notified only if memory is sampled (RUN_MEMORY). */
+/* sendfile(2) is notified only if memory is sampled (RUN_SAMPLES_MEMORY). */
 void sys_sendfile(struct call *call)
 {
 	_cleanup_close_ int to_fd = -1, from_fd = -1;
@@ -176,19 +177,19 @@ void sys_sendfile(struct call *call)
 	int64_t result;
 	int error;
 
-	if (!descriptor_can_copy_directly()) { /* only one descriptor can be fetched from the target */
-		memfds_refuse_pages(call);
+	if (!descriptor_pidfd_getfd_works()) { /* only one descriptor can be fetched from the target */
+		memfds_refuse_splice(call);
 		return;
 	}
 	to_fd = descriptor_copy(call, call_get_int(call, 0));
 	from_fd = to_fd < 0 ? -1 : descriptor_copy_second(call, call_get_int(call, 1));
 	if (from_fd < 0)
 		return;
-	if (!sendfile_may_write(to_fd) || fstat(from_fd, &status) < 0 || !S_ISREG(status.st_mode)) {
-		memfds_refuse_pages(call);
+	if (!sendfile_target_is_supported(to_fd) || fstat(from_fd, &status) < 0 || !S_ISREG(status.st_mode)) {
+		memfds_refuse_splice(call);
 		return;
 	}
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	if (call_commit_record(call) < 0)
 		return;
 	result = sendfile_begin_call(call, from_fd, &sending);

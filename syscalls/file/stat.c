@@ -15,12 +15,12 @@
 #endif
 #define STAT_FLAGS (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE)
 
-static int stat_ask_by_name(void *ctx, int dirfd, const char *path, int at_flags)
+static int stat_by_name(void *ctx, int dirfd, const char *path, int at_flags)
 {
 	return fstatat(dirfd, path, ctx, at_flags | AT_NO_AUTOMOUNT) < 0 ? -errno : 0;
 }
 
-struct statx_question {
+struct statx_query {
 	unsigned flags; /* AT_STATX_* */
 	unsigned mask;
 	int nolinks_fd; /* descriptor of the tree without links: see view_get_nolinks_path */
@@ -31,9 +31,9 @@ struct statx_question {
 	} status;
 };
 
-static int statx_ask_by_name(void *ctx, int dirfd, const char *path, int at_flags)
+static int statx_by_name(void *ctx, int dirfd, const char *path, int at_flags)
 {
-	struct statx_question *question = ctx;
+	struct statx_query *question = ctx;
 
 	if (syscall(SYS_statx, dirfd, path, at_flags | AT_NO_AUTOMOUNT | (int)question->flags, question->mask,
 		    &question->status) < 0)
@@ -47,7 +47,7 @@ static int statx_ask_by_name(void *ctx, int dirfd, const char *path, int at_flag
  * that the program holds. It needs no right, and the kernel ignores other flags then (vfs_fstatat() in fs/stat.c). pin:
  * the question must not be asked by name.
  */
-static int stat_ask_object(struct call *call, unsigned flags, bool pin, const struct file_question *question)
+static int stat_judge_and_query_object(struct call *call, unsigned flags, bool pin, const struct file_query *question)
 {
 	const struct call_path *path = &call->path[0];
 	bool empty = path->len == 0 && flags & AT_EMPTY_PATH && !path->error;
@@ -56,12 +56,12 @@ static int stat_ask_object(struct call *call, unsigned flags, bool pin, const st
 
 	if (empty && path->dirfd >= 0) {
 		call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_descriptor"};
-		return file_ask_by_fd(call, path->dirfd, question);
+		return file_query_fd_unjudged(call, path->dirfd, question);
 	}
 	if (flags & ~(unsigned)STAT_FLAGS)
 		return call_fail(call, -EINVAL);
 	if (!pin)
-		return file_ask_by_path(call, 0, POLICY_READ, flags, question);
+		return file_judge_and_query_path(call, 0, POLICY_READ, flags, question);
 	fd = file_pin_at(call, 0, POLICY_READ, flags);
 	if (fd < 0)
 		return -1;
@@ -74,9 +74,9 @@ static int stat_ask_object(struct call *call, unsigned flags, bool pin, const st
 static void stat_object(struct call *call, unsigned flags, uint64_t buffer)
 {
 	struct stat status;
-	const struct file_question question = {.ask = stat_ask_by_name, .ctx = &status};
+	const struct file_query question = {.ask = stat_by_name, .ctx = &status};
 
-	if (stat_ask_object(call, flags, false, &question) == 0)
+	if (stat_judge_and_query_object(call, flags, false, &question) == 0)
 		file_end_call_with_output(call, buffer, &status, sizeof(status), 0);
 }
 
@@ -88,35 +88,35 @@ HANDLER(sys_newfstatat, stat_object(call, call_get_uint(call, 3), call->arg[2]))
  * statx always returns the mount's id. Asked by name, it is the id of the view's second copy of the mount. So the id of
  * the first copy is read once, by a descriptor. False: the outcome is set.
  */
-static bool statx_set_mount_id(struct call *call, unsigned flags, const struct file_question *question)
+static bool statx_set_mount_id(struct call *call, unsigned flags, const struct file_query *question)
 {
-	struct statx_question *statx = question->ctx;
+	struct statx_query *statx = question->ctx;
 	uint64_t still = statx->status.known.stx_mnt_id;
 
 	if (!(statx->status.known.stx_mask & STATX_MNT_ID))
 		return true;
-	statx->status.known.stx_mnt_id = view_map_mount_id(call->sandbox->view, still);
+	statx->status.known.stx_mnt_id = view_get_mount_id_for_copy(call->sandbox->view, still);
 	if (statx->status.known.stx_mnt_id)
 		return true;
-	if (stat_ask_object(call, flags, true, question) < 0)
+	if (stat_judge_and_query_object(call, flags, true, question) < 0)
 		return false;
-	view_set_mount_id(call->sandbox->view, still, statx->status.known.stx_mnt_id);
+	view_set_mount_id_for_copy(call->sandbox->view, still, statx->status.known.stx_mnt_id);
 	return true;
 }
 
 void sys_statx(struct call *call)
 {
 	unsigned flags = call_get_uint(call, 2);
-	struct statx_question statx = {.flags = flags & AT_STATX_SYNC_TYPE, .mask = call_get_uint(call, 3),
+	struct statx_query statx = {.flags = flags & AT_STATX_SYNC_TYPE, .mask = call_get_uint(call, 3),
 				       .nolinks_fd = view_get_nolinks_fd(call->sandbox->view)};
-	const struct file_question question = {.ask = statx_ask_by_name, .ctx = &statx};
+	const struct file_query question = {.ask = statx_by_name, .ctx = &statx};
 
 	/* Checked before the path, as in do_statx() in fs/stat.c. Bit 31 is STATX__RESERVED. */
 	if (statx.mask & 0x80000000u || (flags & AT_STATX_SYNC_TYPE) == AT_STATX_SYNC_TYPE) {
 		call_fail(call, -EINVAL);
 		return;
 	}
-	if (stat_ask_object(call, flags, statx.mask & STATX_MNT_ID_UNIQUE, &question) == 0 &&
+	if (stat_judge_and_query_object(call, flags, statx.mask & STATX_MNT_ID_UNIQUE, &question) == 0 &&
 	    (!statx.by_name || statx_set_mount_id(call, flags, &question)))
 		file_end_call_with_output(call, call->arg[4], &statx.status, sizeof(statx.status), 0);
 }
@@ -130,7 +130,7 @@ void sys_statfs(struct call *call)
 		file_end_call_with_output(call, call->arg[1], &status, sizeof(status), fstatfs(fd, &status));
 }
 
-struct access_question {
+struct access_query {
 	int mode;
 	unsigned flags; /* AT_EACCESS */
 	int answer;     /* 0 or -errno */
@@ -138,9 +138,9 @@ struct access_question {
 };
 
 /* Calls fstatat first, so that an error of the path is not taken for the answer. */
-static int access_ask_by_name(void *ctx, int dirfd, const char *path, int at_flags)
+static int access_check_by_name(void *ctx, int dirfd, const char *path, int at_flags)
 {
-	struct access_question *question = ctx;
+	struct access_query *question = ctx;
 
 	/* For R_OK only public objects need the status, and these are never asked about by name. */
 	if (question->mode & (*path ? W_OK | X_OK : R_OK | W_OK | X_OK) &&
@@ -158,7 +158,7 @@ static int access_ask_by_name(void *ctx, int dirfd, const char *path, int at_fla
  * Access that the policy does not grant is answered as on a read-only mount (EROFS; not for pipes, sockets and devices)
  * and as on a noexec mount (EACCES; for regular files only).
  */
-static int access_judge_by_policy(const struct call *call, const struct access_question *question)
+static int access_judge_by_policy(const struct call *call, const struct access_query *question)
 {
 	const struct place *place = &call->place[0];
 	const mode_t type = question->status.st_mode;
@@ -178,26 +178,27 @@ static int access_judge_by_policy(const struct call *call, const struct access_q
 }
 
 /* If only the public is granted, everybody must be allowed to read or enter the object. 0, or -1, outcome set. */
-static int access_to_public(struct call *call, const struct access_question *question)
+static int access_check_public_object(struct call *call, const struct access_query *question)
 {
 	const bool enters = question->mode & X_OK && S_ISDIR(question->status.st_mode);
 
 	if (question->answer < 0)
 		return 0;
-	return file_refuse_unpublic(call, &question->status,
+	return file_refuse_unless_public(call, &question->status,
 				    (question->mode & R_OK ? S_IROTH : 0) | (enters ? S_IXOTH : 0));
 }
 
 static void access_path(struct call *call, int mode, unsigned flags)
 {
-	struct access_question access = {.mode = mode, .flags = flags & AT_EACCESS};
-	const struct file_question question = {.ask = access_ask_by_name, .ctx = &access};
+	struct access_query access = {.mode = mode, .flags = flags & AT_EACCESS};
+	const struct file_query question = {.ask = access_check_by_name, .ctx = &access};
 
 	if (mode & ~(R_OK | W_OK | X_OK) || flags & ~(unsigned)(AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) {
 		call_fail(call, -EINVAL);
 		return;
 	}
-	if (file_ask_by_path(call, 0, POLICY_READ, flags, &question) == 0 && access_to_public(call, &access) == 0)
+	if (file_judge_and_query_path(call, 0, POLICY_READ, flags, &question) == 0 &&
+	    access_check_public_object(call, &access) == 0)
 		call_return_result(call, access.answer < 0 ? access.answer : access_judge_by_policy(call, &access));
 }
 

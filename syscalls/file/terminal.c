@@ -50,7 +50,7 @@ bool terminal_becomes_controlling(const struct call *call, unsigned flags)
 	return procstat_read(call->tid, &stat) == 0 && stat.session == call->task->tgid && stat.terminal == 0;
 }
 
-bool terminal_is_foreign(const struct call *call, const struct stat *status)
+bool terminal_is_not_of_run(const struct call *call, const struct stat *status)
 {
 	const struct place *place = &call->place[0];
 	unsigned number = major(status->st_rdev);
@@ -63,22 +63,22 @@ bool terminal_is_foreign(const struct call *call, const struct stat *status)
 	       (number >= PTY_SLAVE_MAJOR_FIRST && number <= PTY_SLAVE_MAJOR_LAST);
 }
 
-bool terminal_refuse_foreign(struct call *call, int fd)
+bool terminal_refuse_if_not_of_run(struct call *call, int fd)
 {
 	const struct mount *mount = call->place[0].mount;
 	struct stat status;
 
-	/* In a mount namespace no other mounts have devices: view_get_restrictions() in view/build.c. */
+	/* In a mount namespace no other mounts have devices: view_get_mount_restrictions() in view/build.c. */
 	if (mount && view_is_attached(call->sandbox->view) && strncmp(mount->origin, "/dev", strlen("/dev")) != 0)
 		return false;
 	/* Every open of a file comes here: lseek(2), which fails for terminals (ESPIPE), is cheaper. */
-	if (lseek(fd, 0, SEEK_CUR) >= 0 || fstat(fd, &status) < 0 || !terminal_is_foreign(call, &status))
+	if (lseek(fd, 0, SEEK_CUR) >= 0 || fstat(fd, &status) < 0 || !terminal_is_not_of_run(call, &status))
 		return false;
 	call_refuse(call, -EACCES, NULL, "foreign_terminal");
 	return true;
 }
 
-bool terminal_refuse_mode(struct call *call, mode_t mode)
+bool terminal_refuse_shared_mode(struct call *call, mode_t mode)
 {
 	bool shared;
 

@@ -16,15 +16,15 @@ int terminal_open_controlling(const struct call *call, int flags);
 bool terminal_becomes_controlling(const struct call *call, unsigned flags);
 
 /* Whether it is a terminal, pseudo or virtual, that is not the run's. place[0] is its name. */
-bool terminal_is_foreign(const struct call *call, const struct stat *status);
+bool terminal_is_not_of_run(const struct call *call, const struct stat *status);
 
 /* Refuses an open descriptor of a foreign terminal. Checks only where it may be a device. True: refused. */
-bool terminal_refuse_foreign(struct call *call, int fd);
+bool terminal_refuse_if_not_of_run(struct call *call, int fd);
 
 /*
  * Refuses a mode by which other users could open a slave that has a name on the host. Only the group's write access,
  * which mesg(1) and sshd(8) set, is allowed. True: refused.
  */
-bool terminal_refuse_mode(struct call *call, mode_t mode);
+bool terminal_refuse_shared_mode(struct call *call, mode_t mode);
 
 #endif

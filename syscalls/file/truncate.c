@@ -19,11 +19,11 @@ static bool truncate_exceeds_limit(struct call *call, const struct stat *status,
 
 	if (length <= status->st_size)
 		return false;
-	if (prlimit(call->tid, RLIMIT_FSIZE, NULL, &limit) < 0 || !call_is_valid(call))
-		return call_set_gone(call) < 0;
+	if (prlimit(call->tid, RLIMIT_FSIZE, NULL, &limit) < 0 || !call_is_awaited(call))
+		return call_end_without_response(call) < 0;
 	if (limit.rlim_cur == RLIM_INFINITY || (uint64_t)length <= limit.rlim_cur)
 		return false;
-	call->sandbox->notes.file_size_passed = true;
+	call->sandbox->notes.file_size_limit_hit = true;
 	/* The task still waits for this response, so its tid was not reused. */
 	(void)syscall(SYS_tgkill, call->task->tgid, call->tid, SIGXFSZ); /* fails for a dead thread */
 	call_fail(call, -EFBIG);
@@ -57,7 +57,7 @@ void sys_truncate(struct call *call)
 	if (fd < 0 || disk_watch_file(call, fd, false) < 0 || file_commit_change(call, 0) < 0)
 		return;
 	file_end_call(call, truncate(file_link(fd).path, length));
-	disk_note_change(call, fd);
+	disk_measure_changed_file(call, fd);
 }
 
 /* The most bytes that the range can add. A file whose blocks cover its size has no holes to fill. */
@@ -86,7 +86,7 @@ static bool allocate_check_file(struct call *call, int pin, struct stat *status)
 		call_fail(call, -errno);
 	else if (offset < 0 || len <= 0)
 		call_fail(call, -EINVAL);
-	else if (!file_is_held_for_writing(call, call_get_int(call, 0), pin))
+	else if (!file_fd_is_open_for_writing(call, call_get_int(call, 0), pin))
 		call_fail(call, -EBADF);
 	else if (!S_ISREG(status->st_mode))
 		call_fail(call, S_ISFIFO(status->st_mode) ? -ESPIPE : -ENODEV);
@@ -118,5 +118,5 @@ void sys_fallocate(struct call *call)
 	if (fd < 0 || call_commit_record(call) < 0)
 		return;
 	file_end_call(call, fallocate(fd, call_get_int(call, 1), (off_t)call->arg[2], (off_t)call->arg[3]));
-	disk_note_change(call, fd);
+	disk_measure_changed_file(call, fd);
 }

@@ -17,14 +17,14 @@
  * the pin may be of the host's directory (view_open_place), and for those without a virtual path. On EACCES programs
  * poll.
  */
-static bool watch_may_name(const struct call *call, int object)
+static bool watch_events_name_only_shown(const struct call *call, int object)
 {
 	const struct place *place = &call->place[0];
 	struct stat status;
 
 	if (place->magic)
 		return fstat(object, &status) == 0 && !S_ISDIR(status.st_mode);
-	return !(place->mount->flags & (MOUNT_FILTERED | MOUNT_PTS) && view_has_standin(place));
+	return !(place->mount->flags & (MOUNT_BY_GLOBS_ONLY | MOUNT_PTS) && view_has_standin(place));
 }
 
 /*
@@ -54,12 +54,12 @@ void sys_inotify_add_watch(struct call *call)
 		return;
 	object = file_pin_path(call, 0, POLICY_READ, mask & IN_DONT_FOLLOW ? 0 : VIEW_FOLLOW,
 			  O_PATH | O_CLOEXEC | (mask & IN_ONLYDIR ? O_DIRECTORY : 0));
-	if (object < 0 || (fstat(object, &status) == 0 && file_refuse_unpublic(call, &status, S_IROTH) < 0))
+	if (object < 0 || (fstat(object, &status) == 0 && file_refuse_unless_public(call, &status, S_IROTH) < 0))
 		return;
-	if (!watch_may_name(call, object)) {
+	if (!watch_events_name_only_shown(call, object)) {
 		call_refuse(call, -EACCES, NULL, "names_not_granted");
 	} else if (call_commit_record(call) == 0) {
-		memfds_set_queues(call->sandbox->memfds);
+		memfds_note_kernel_queues(call->sandbox->memfds);
 		/* Added without IN_DONT_FOLLOW, because the link in /proc to the pinned object must be followed. */
 		file_end_call(call, inotify_add_watch(watch, file_link(object).path, mask & ~(unsigned)IN_DONT_FOLLOW));
 	}

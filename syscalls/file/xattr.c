@@ -17,8 +17,9 @@
  * Most bytes of the extended attributes that a run adds. A file system in memory does not limit them, and since the
  * supervisor sets them, their memory is not charged to a control group of the run.
  */
-#define XATTR_RUN_BYTES_MAX (UINT64_C(16) << 20)
-#define XATTR_OVERHEAD_BYTES 256 /* memory of an attribute in addition to its value: the name and the kernel's data */
+#define XATTR_BYTES_OF_RUN_MAX (UINT64_C(16) << 20)
+/* memory of an attribute in addition to its value: the name and the kernel's data */
+#define XATTR_KERNEL_BYTES_PER_ATTRIBUTE 256
 
 /* The object of a call: path[0] with these AT_* flags, or the descriptor fd. */
 struct xattr_target {
@@ -46,10 +47,10 @@ static int xattr_pin_target(struct call *call, const struct xattr_target *target
 	int fd = target->by_fd ? target->fd : path->dirfd;
 
 	if (!target->by_fd && !empty)
-		return write ? file_pin_metadata(call, target->at_flags)
+		return write ? file_pin_for_metadata_change(call, target->at_flags)
 			     : file_pin_at(call, 0, POLICY_READ, target->at_flags);
 	if (write)
-		return file_pin_metadata_fd(call, fd);
+		return file_pin_fd_for_metadata_change(call, fd);
 	if (file_fd_is_opath(call, fd))
 		return call_fail(call, -EBADF);
 	return file_pin_fd(call, fd, POLICY_READ);
@@ -58,13 +59,13 @@ static int xattr_pin_target(struct call *call, const struct xattr_target *target
 /* The bytes that the attribute takes now; 0: the attribute does not exist. */
 static uint64_t xattr_measure_bytes(const struct call *call, int fd)
 {
-	ssize_t size = getxattr(file_link(fd).path, call->text, NULL, 0);
+	ssize_t size = getxattr(file_link(fd).path, call->text_arg, NULL, 0);
 
-	return size < 0 ? 0 : (uint64_t)size + XATTR_OVERHEAD_BYTES;
+	return size < 0 ? 0 : (uint64_t)size + XATTR_KERNEL_BYTES_PER_ATTRIBUTE;
 }
 
 /* Called after a success. Removals of older attributes count too, but the sum stays at least 0. */
-static void xattr_count_bytes(struct call *call, uint64_t before, uint64_t now)
+static void xattr_count_changed_bytes(struct call *call, uint64_t before, uint64_t now)
 {
 	uint64_t *sum = &call->sandbox->attribute_bytes;
 
@@ -80,7 +81,7 @@ static bool xattr_admit_bytes(struct call *call, uint64_t before, uint64_t now)
 
 	if (now <= before)
 		return true;
-	if (sum + now - before <= XATTR_RUN_BYTES_MAX)
+	if (sum + now - before <= XATTR_BYTES_OF_RUN_MAX)
 		return disk_admit_bytes(call, now - before) == 0;
 	call_refuse(call, -ENOSPC, NULL, "attributes_limit");
 	return false;
@@ -112,13 +113,13 @@ static void xattr_set(struct call *call, struct xattr_target target, uint64_t ad
 	    (fd = xattr_pin_target(call, &target, true)) < 0)
 		return;
 	before = xattr_measure_bytes(call, fd);
-	if (!xattr_admit_bytes(call, before, size + XATTR_OVERHEAD_BYTES) || disk_watch_file(call, fd, false) < 0 ||
-	    file_commit_change(call, 0) < 0)
+	if (!xattr_admit_bytes(call, before, size + XATTR_KERNEL_BYTES_PER_ATTRIBUTE) ||
+	    disk_watch_file(call, fd, false) < 0 || file_commit_change(call, 0) < 0)
 		return;
-	file_end_call(call, setxattr(file_link(fd).path, call->text, value, size, (int)flags));
+	file_end_call(call, setxattr(file_link(fd).path, call->text_arg, value, size, (int)flags));
 	if (file_get_outcome_error(call) == 0)
-		xattr_count_bytes(call, before, size + XATTR_OVERHEAD_BYTES);
-	disk_note_change(call, fd);
+		xattr_count_changed_bytes(call, before, size + XATTR_KERNEL_BYTES_PER_ATTRIBUTE);
+	disk_measure_changed_file(call, fd);
 }
 
 static void xattr_remove(struct call *call, struct xattr_target target)
@@ -131,13 +132,13 @@ static void xattr_remove(struct call *call, struct xattr_target target)
 	before = xattr_measure_bytes(call, fd);
 	if (file_commit_change(call, 0) < 0)
 		return;
-	file_end_call(call, removexattr(file_link(fd).path, call->text));
+	file_end_call(call, removexattr(file_link(fd).path, call->text_arg));
 	if (file_get_outcome_error(call) == 0)
-		xattr_count_bytes(call, before, 0);
+		xattr_count_changed_bytes(call, before, 0);
 }
 
 /* getxattr or, with `list`, listxattr, which has no name. */
-static void xattr_read(struct call *call, struct xattr_target target, bool list, uint64_t addr, uint64_t size)
+static void xattr_get_or_list(struct call *call, struct xattr_target target, bool list, uint64_t addr, uint64_t size)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *value = NULL;
@@ -154,12 +155,12 @@ static void xattr_read(struct call *call, struct xattr_target target, bool list,
 	}
 	fd = xattr_pin_target(call, &target, false);
 	/* Natively user attributes need a readable object; a list of names does not. */
-	if (fd < 0 || (!list && (fstat(fd, &status) < 0 || file_refuse_unpublic(call, &status, S_IROTH) < 0)))
+	if (fd < 0 || (!list && (fstat(fd, &status) < 0 || file_refuse_unless_public(call, &status, S_IROTH) < 0)))
 		return;
 	if (list)
 		len = listxattr(file_link(fd).path, value, size);
 	else
-		len = getxattr(file_link(fd).path, call->text, value, size);
+		len = getxattr(file_link(fd).path, call->text_arg, value, size);
 	file_end_call_with_output(call, addr, value, size && len > 0 ? (size_t)len : 0, len);
 }
 
@@ -176,11 +177,11 @@ HANDLER(sys_removexattr, xattr_remove(call, xattr_by_path))
 HANDLER(sys_lremovexattr, xattr_remove(call, xattr_by_link))
 HANDLER(sys_fremovexattr, xattr_remove(call, xattr_by_fd(call)))
 HANDLER(sys_removexattrat, xattr_remove(call, xattr_at(call)))
-HANDLER(sys_getxattr, xattr_read(call, xattr_by_path, false, call->arg[2], call->arg[3]))
-HANDLER(sys_lgetxattr, xattr_read(call, xattr_by_link, false, call->arg[2], call->arg[3]))
-HANDLER(sys_listxattr, xattr_read(call, xattr_by_path, true, call->arg[1], call->arg[2]))
-HANDLER(sys_llistxattr, xattr_read(call, xattr_by_link, true, call->arg[1], call->arg[2]))
-HANDLER(sys_listxattrat, xattr_read(call, xattr_at(call), true, call->arg[3], call->arg[4]))
+HANDLER(sys_getxattr, xattr_get_or_list(call, xattr_by_path, false, call->arg[2], call->arg[3]))
+HANDLER(sys_lgetxattr, xattr_get_or_list(call, xattr_by_link, false, call->arg[2], call->arg[3]))
+HANDLER(sys_listxattr, xattr_get_or_list(call, xattr_by_path, true, call->arg[1], call->arg[2]))
+HANDLER(sys_llistxattr, xattr_get_or_list(call, xattr_by_link, true, call->arg[1], call->arg[2]))
+HANDLER(sys_listxattrat, xattr_get_or_list(call, xattr_at(call), true, call->arg[3], call->arg[4]))
 
 /* struct xattr_args of linux/xattr.h (Linux 6.13). */
 struct xattr_value {
@@ -217,5 +218,5 @@ void sys_getxattrat(struct call *call)
 	if (args.flags)
 		call_fail(call, -EINVAL);
 	else
-		xattr_read(call, xattr_at(call), false, args.value, args.size);
+		xattr_get_or_list(call, xattr_at(call), false, args.value, args.size);
 }

@@ -34,7 +34,7 @@ bool net_allow_socket(struct call *call)
 {
 	int r = net_check_socket(call);
 
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	if (r < 0)
 		call_fail(call, r);
 	return r == 0;
@@ -44,7 +44,7 @@ bool net_allow_socket(struct call *call)
  * False, with the outcome set, for an internet socket, for which the kernel does not look at the path:
  * tcp_v4_connect(), __ip6_datagram_connect(), inet_bind_sk(). A run without a network has no internet sockets.
  */
-static bool net_takes_unix_address(struct call *call, int len)
+static bool net_socket_takes_unix_address(struct call *call, int len)
 {
 	_cleanup_close_ int copy = -1;
 	size_t least;
@@ -52,12 +52,12 @@ static bool net_takes_unix_address(struct call *call, int len)
 
 	if (!call->sandbox->inet)
 		return true;
-	target_allow_call(call);
-	copy = net_copy_domain(call, &domain);
+	target_allow_without_rule(call);
+	copy = net_copy_socket_of_any_family(call, &domain);
 	if (copy < 0)
 		return false;
 	if (domain != AF_INET && domain != AF_INET6) {
-		descriptor_keep_copy(call, steal_fd(&copy));
+		descriptor_keep_fetched_copy(call, steal_fd(&copy));
 		return true;
 	}
 	least = domain == AF_INET ? sizeof(struct sockaddr_in) : SOCKADDR_IN6_BYTES_MIN;
@@ -76,8 +76,8 @@ void net_judge_address(struct call *call, net_address_fn *judge_unix, net_addres
 	if (r == 0)
 		r = decode_struct(call, 1, &address, (size_t)len);
 	if (r < 0)
-		target_fail_call(call, r);
-	else if (address.ss_family == AF_UNIX && !net_takes_unix_address(call, len))
+		target_allow_but_fail(call, r);
+	else if (address.ss_family == AF_UNIX && !net_socket_takes_unix_address(call, len))
 		return;
 	else if (address.ss_family == AF_UNIX)
 		judge_unix(call, &address, len);
@@ -105,7 +105,7 @@ enum net_unix_kind net_read_unix_address(struct call *call, const struct sockadd
 	memcpy(path->text, text, path->len);
 	path->text[path->len] = '\0';
 	path->dirfd = AT_FDCWD;
-	path->null = false;
+	path->is_null_pointer = false;
 	path->error = 0;
 	call->paths = 1;
 	return abstract ? NET_UNIX_ABSTRACT : NET_UNIX_PATH;
@@ -127,7 +127,7 @@ void net_refuse_family(struct call *call, int family, int error)
 	call_refuse(call, error, NULL, network ? "network_not_granted" : "family_not_offered");
 }
 
-int net_copy_domain(struct call *call, int *ret_domain)
+int net_copy_socket_of_any_family(struct call *call, int *ret_domain)
 {
 	_cleanup_close_ int copy = descriptor_copy(call, call_get_int(call, 0));
 	int domain = copy < 0 ? -1 : net_get_option(copy, SOL_SOCKET, SO_DOMAIN);
@@ -141,9 +141,9 @@ int net_copy_domain(struct call *call, int *ret_domain)
 	return steal_fd(&copy);
 }
 
-int net_copy_any_socket(struct call *call, int *ret_domain)
+int net_copy_unix_or_inet_socket(struct call *call, int *ret_domain)
 {
-	_cleanup_close_ int copy = net_copy_domain(call, ret_domain);
+	_cleanup_close_ int copy = net_copy_socket_of_any_family(call, ret_domain);
 	int domain = *ret_domain;
 
 	if (copy < 0)
@@ -156,16 +156,16 @@ int net_copy_any_socket(struct call *call, int *ret_domain)
 
 int net_allow_and_copy_socket(struct call *call, int *ret_domain)
 {
-	return net_allow_socket(call) ? net_copy_any_socket(call, ret_domain) : -1;
+	return net_allow_socket(call) ? net_copy_unix_or_inet_socket(call, ret_domain) : -1;
 }
 
 int net_copy_socket(struct call *call)
 {
 	int domain;
-	_cleanup_close_ int copy = net_copy_any_socket(call, &domain);
+	_cleanup_close_ int copy = net_copy_unix_or_inet_socket(call, &domain);
 
 	if (copy < 0 || domain == AF_UNIX)
 		return steal_fd(&copy);
-	target_fail_call(call, -EAFNOSUPPORT);
+	target_allow_but_fail(call, -EAFNOSUPPORT);
 	return -1;
 }

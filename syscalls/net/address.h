@@ -11,7 +11,7 @@
 int net_check_socket(const struct call *call);
 /* Allows the call if argument 0 is a socket. False: the outcome is set. */
 bool net_allow_socket(struct call *call);
-/* Calls net_allow_socket(), then net_copy_any_socket(). */
+/* Calls net_allow_socket(), then net_copy_unix_or_inet_socket(). */
 int net_allow_and_copy_socket(struct call *call, int *ret_domain);
 
 /* Whether a socket is nonblocking. False if its flags cannot be read. */
@@ -65,8 +65,8 @@ void net_refuse_family(struct call *call, int family, int error);
 /* Duplicates the target's unix socket. Returns the duplicate, owned by the caller; or -1 with the outcome set. */
 int net_copy_socket(struct call *call);
 /* Like net_copy_socket(), for a unix socket or, when the run has a network, an internet socket. */
-int net_copy_any_socket(struct call *call, int *ret_domain);
+int net_copy_unix_or_inet_socket(struct call *call, int *ret_domain);
 /* Like net_copy_socket(), for a socket of any family, which the caller must judge. */
-int net_copy_domain(struct call *call, int *ret_domain);
+int net_copy_socket_of_any_family(struct call *call, int *ret_domain);
 
 #endif

@@ -17,7 +17,7 @@
 #include "syscalls/table/handlers.h"
 
 /* Makes the socket file in the view. Returns an O_PATH descriptor of it, or -errno. */
-static int bind_make_node(int parent, const char *name, int socket_fd)
+static int bind_make_socket_file(int parent, const char *name, int socket_fd)
 {
 	struct stat st;
 	int node;
@@ -35,7 +35,7 @@ static void bind_path(struct call *call)
 {
 	struct sockets *sockets = call->sandbox->sockets;
 	const char *name;
-	_cleanup_close_ int parent = file_pin_new_name(call, 0, &name), copy = -1;
+	_cleanup_close_ int parent = file_pin_parent_of_new_name(call, 0, &name), copy = -1;
 	int node, r;
 
 	if (parent < 0) {
@@ -48,17 +48,17 @@ static void bind_path(struct call *call)
 	r = sockets_has_name(copy) ? -EINVAL : sockets_make_room(sockets);
 	if (r < 0)
 		call_fail(call, r);
-	if (r < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 ||
+	if (r < 0 || disk_admit_bytes(call, DISK_BYTES_PER_NAME) < 0 || file_set_umask_of_target(call) < 0 ||
 	    file_commit_change(call, 0) < 0)
 		return;
-	r = node = bind_make_node(parent, name, copy);
+	r = node = bind_make_socket_file(parent, name, copy);
 	if (r >= 0) {
-		r = sockets_bind(sockets, copy, node, call->path[0].text);
+		r = sockets_bind_file(sockets, copy, node, call->path[0].text);
 		if (r < 0)
 			(void)unlinkat(parent, name, 0); /* fails only if the target has removed the file */
 	}
 	call_return_result(call, r < 0 ? r : 0);
-	disk_count_name(call, S_IFSOCK);
+	disk_count_new_name(call, S_IFSOCK);
 }
 
 /* Abstract names are private to the run, so no rule is about them. */
@@ -68,7 +68,7 @@ static void bind_abstract(struct call *call, const struct sockaddr_storage *addr
 	_cleanup_close_ int copy = -1;
 
 	memcpy(&name.name, address, sizeof(name.name));
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	copy = net_copy_socket(call);
 	if (copy >= 0 && call_commit_record(call) == 0)
 		call_return_result(call, sockets_bind_abstract(call->sandbox->sockets, copy, &name));
@@ -86,7 +86,7 @@ static void bind_unix(struct call *call, const struct sockaddr_storage *address,
 		break;
 	case NET_UNIX_INVALID:
 	default:
-		target_fail_call(call, -EINVAL);
+		target_allow_but_fail(call, -EINVAL);
 		break;
 	}
 }

@@ -61,7 +61,7 @@ static void connect_move_to_thread(struct call *call, int *fd, const struct sock
 	*connecting = (struct connecting){
 		.work = {.run = connect_run_work, .free = connect_free_work}, .address = *address,
 		.pin_fd = steal_fd(pin_fd)};
-	call->outcome.kind = OUTCOME_WORK;
+	call->outcome.kind = OUTCOME_BLOCKING_WORK;
 	call->outcome.fd = steal_fd(fd);
 	call->outcome.work = &connecting->work;
 }
@@ -69,7 +69,8 @@ static void connect_move_to_thread(struct call *call, int *fd, const struct sock
 /* ---- connect(2) ---- */
 
 /* Connects a judged socket (taken) to an address that needs pin_fd (taken). */
-static void connect_perform(struct call *call, int socket_fd, const struct sockets_address *address, int pin_fd)
+static void connect_commit_and_connect(struct call *call, int socket_fd, const struct sockets_address *address,
+				       int pin_fd)
 {
 	_cleanup_close_ int fd = socket_fd, pin = pin_fd;
 	int r;
@@ -88,11 +89,11 @@ static void connect_perform(struct call *call, int socket_fd, const struct socke
 static void connect_path(struct call *call)
 {
 	struct sockets_address address;
-	_cleanup_close_ int pin = unix_route_path(call, &address), copy = -1;
+	_cleanup_close_ int pin = unix_find_socket_of_path(call, &address), copy = -1;
 
 	copy = pin < 0 ? -1 : net_copy_socket(call);
 	if (copy >= 0)
-		connect_perform(call, steal_fd(&copy), &address, steal_fd(&pin));
+		connect_commit_and_connect(call, steal_fd(&copy), &address, steal_fd(&pin));
 }
 
 /* Abstract names are private to the run: only what it has bound is found. */
@@ -102,30 +103,31 @@ static void connect_abstract(struct call *call, const struct sockaddr_storage *n
 	_cleanup_close_ int pin = -1, copy = -1;
 
 	memcpy(&address.name, name, sizeof(address.name));
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	copy = net_copy_socket(call);
-	if (copy >= 0 && unix_route_abstract(call, copy, &address, &pin) == 0)
-		connect_perform(call, steal_fd(&copy), &address, steal_fd(&pin));
+	if (copy >= 0 && unix_find_abstract_socket(call, copy, &address, &pin) == 0)
+		connect_commit_and_connect(call, steal_fd(&copy), &address, steal_fd(&pin));
 }
 
 /*
  * Performs connect(2) with AF_UNSPEC, which removes the peer of a datagram socket. True: the socket is a unix socket,
  * and the outcome is set.
  */
-static bool connect_dissolve(struct call *call)
+static bool connect_clear_datagram_peer(struct call *call)
 {
 	const struct sockaddr none = {.sa_family = AF_UNSPEC};
 	int len = call_get_int(call, 2), domain;
 	sa_family_t family;
 	int copy;
 
-	if (!call->sandbox->datagrams || len < (int)sizeof(family) || len > (int)sizeof(struct sockaddr_storage) ||
-	    decode_struct(call, 1, &family, sizeof(family)) < 0 || family != AF_UNSPEC || net_check_socket(call) < 0)
+	if (!call->sandbox->has_unix_datagrams || len < (int)sizeof(family) ||
+	    len > (int)sizeof(struct sockaddr_storage) || decode_struct(call, 1, &family, sizeof(family)) < 0 ||
+	    family != AF_UNSPEC || net_check_socket(call) < 0)
 		return false;
-	target_allow_call(call);
-	copy = net_copy_domain(call, &domain);
+	target_allow_without_rule(call);
+	copy = net_copy_socket_of_any_family(call, &domain);
 	if (copy >= 0 && domain != AF_UNIX) {
-		descriptor_keep_copy(call, copy);
+		descriptor_keep_fetched_copy(call, copy);
 		return false;
 	}
 	if (copy >= 0 && call_commit_record(call) == 0)
@@ -144,7 +146,7 @@ static void connect_unix(struct call *call, const struct sockaddr_storage *addre
 		/* glibc tries the name service cache before passwd and DNS (nscd/nscd_helper.c). */
 		if (call->decision.verdict == VERDICT_DENY &&
 		    (strcmp(path, "/var/run/nscd/socket") == 0 || strcmp(path, "/run/nscd/socket") == 0))
-			call->decision.reason = DENIAL_EXPECTED;
+			call->decision.reason = DENIAL_REASON_PROBE;
 		break;
 	case NET_UNIX_ABSTRACT:
 		connect_abstract(call, address, len);
@@ -152,13 +154,13 @@ static void connect_unix(struct call *call, const struct sockaddr_storage *addre
 	case NET_UNIX_UNNAMED:
 	case NET_UNIX_INVALID:
 	default:
-		target_fail_call(call, -EINVAL);
+		target_allow_but_fail(call, -EINVAL);
 		break;
 	}
 }
 
 void sys_connect(struct call *call)
 {
-	if (!connect_dissolve(call))
+	if (!connect_clear_datagram_peer(call))
 		net_judge_address(call, connect_unix, netlink_connect, inet_connect);
 }

@@ -31,7 +31,7 @@ static void getsockopt_write_credentials(struct call *call, const struct ucred *
 }
 
 /* Continuing is safe: the process ids of a run are no secret to it. */
-static void getsockopt_tell_peer(struct call *call)
+static void getsockopt_answer_peercred(struct call *call)
 {
 	struct ucred credentials = {0};
 	socklen_t len = sizeof(credentials);
@@ -40,7 +40,7 @@ static void getsockopt_tell_peer(struct call *call)
 
 	if (!net_allow_socket(call))
 		return;
-	copy = net_copy_domain(call, &domain);
+	copy = net_copy_socket_of_any_family(call, &domain);
 	if (copy < 0)
 		return;
 	if (domain != AF_UNIX || getsockopt(copy, SOL_SOCKET, SO_PEERCRED, &credentials, &len) < 0 ||
@@ -48,14 +48,14 @@ static void getsockopt_tell_peer(struct call *call)
 		call_continue(call);
 		return;
 	}
-	credentials.pid = peers_find_process(call->sandbox->peers, copy);
+	credentials.pid = peers_find_peer_process(call->sandbox->peers, copy);
 	getsockopt_write_credentials(call, &credentials);
 }
 
 void sys_getsockopt(struct call *call)
 {
 	if (call_get_int(call, 1) == SOL_SOCKET && call_get_int(call, 2) == SO_PEERCRED)
-		getsockopt_tell_peer(call);
+		getsockopt_answer_peercred(call);
 	else
 		call_refuse(call, -ENOPROTOOPT, NULL, "refused_syscall");
 }

@@ -56,7 +56,8 @@ bool inet_is_same_address(const struct inet_address *a, const struct inet_addres
 }
 
 /* Checks the length as tcp_v4_connect(), __ip4_datagram_connect(), tcp_v6_connect() and __ip6_datagram_connect() do. */
-static int inet_read_by_family(int family, const struct sockaddr_storage *address, int len, struct inet_address *ret)
+static int inet_read_address_of_family(int family, const struct sockaddr_storage *address, int len,
+				       struct inet_address *ret)
 {
 	if ((size_t)len < (family == AF_INET ? sizeof(struct sockaddr_in) : SOCKADDR_IN6_BYTES_MIN))
 		return -EINVAL;
@@ -87,7 +88,7 @@ static void inet_replace_any_by_loopback(struct inet_address *address)
 		*address = (struct inet_address){.family = AF_INET6, .v6 = in6addr_loopback, .port = address->port};
 }
 
-int inet_read_peer_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
+int inet_read_connect_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		   struct inet_address *ret_address)
 {
 	struct inet_address peer = {.family = AF_UNSPEC};
@@ -101,9 +102,9 @@ int inet_read_peer_address(const struct inet_kind *kind, const struct sockaddr_s
 	}
 	/* only UDP sockets of AF_INET6 accept AF_INET addresses */
 	if (kind->domain == AF_INET6 && address->ss_family == AF_INET && !kind->stream)
-		r = kind->v6only ? -EAFNOSUPPORT : inet_read_by_family(AF_INET, address, len, &peer);
+		r = kind->v6only ? -EAFNOSUPPORT : inet_read_address_of_family(AF_INET, address, len, &peer);
 	else
-		r = inet_read_by_family(kind->domain, address, len, &peer);
+		r = inet_read_address_of_family(kind->domain, address, len, &peer);
 	if (r == 0)
 		r = inet_check_peer(kind, &peer);
 	if (r < 0)
@@ -114,7 +115,7 @@ int inet_read_peer_address(const struct inet_kind *kind, const struct sockaddr_s
 }
 
 /* udp_sendmsg() takes AF_UNSPEC for AF_INET. udpv6_sendmsg() takes it for no address. */
-int inet_read_target_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
+int inet_read_sendto_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		     struct inet_address *ret_address)
 {
 	struct sockaddr_storage copy = *address;
@@ -128,7 +129,7 @@ int inet_read_target_address(const struct inet_kind *kind, const struct sockaddr
 		   copy.ss_family != AF_INET6) {
 		return -EINVAL;
 	}
-	r = inet_read_peer_address(kind, &copy, len, &target);
+	r = inet_read_connect_address(kind, &copy, len, &target);
 	if (r == -EAFNOSUPPORT && kind->domain == AF_INET6)
 		r = -ENETUNREACH; /* the kernel's errno for IPv6-only sockets */
 	if (r == 0 && target.family != AF_UNSPEC && target.port == 0)
@@ -139,7 +140,7 @@ int inet_read_target_address(const struct inet_kind *kind, const struct sockaddr
 }
 
 /* Works as inet_bind_sk() and __inet_bind(), or inet6_bind_sk() and __inet6_bind(). */
-int inet_read_own_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
+int inet_read_bind_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		  struct inet_address *ret_address)
 {
 	bool v4 = kind->domain == AF_INET;
@@ -150,7 +151,7 @@ int inet_read_own_address(const struct inet_kind *kind, const struct sockaddr_st
 		inet_address_from_v4(address, &own); /* the kernel accepts AF_UNSPEC with INADDR_ANY for old programs */
 		r = own.v4.s_addr == INADDR_ANY ? 0 : -EAFNOSUPPORT;
 	} else {
-		r = inet_read_by_family(kind->domain, address, len, &own);
+		r = inet_read_address_of_family(kind->domain, address, len, &own);
 	}
 	if (r < 0)
 		return r;

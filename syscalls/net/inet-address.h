@@ -28,15 +28,15 @@ struct inet_address {
 };
 
 /* Reads an address as connect(2) does: "any" means loopback. 0, or the -errno for an address that it refuses. */
-int inet_read_peer_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
+int inet_read_connect_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		   struct inet_address *ret_address);
 
 /* Reads an address as sendto(2) does on a UDP socket. AF_UNSPEC: no address is given. */
-int inet_read_target_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
+int inet_read_sendto_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		     struct inet_address *ret_address);
 
 /* Reads an address as bind(2) does. */
-int inet_read_own_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
+int inet_read_bind_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		  struct inet_address *ret_address);
 
 /* Writes the sockaddr for a socket of this domain: on AF_INET6 an IPv4 address is IPv4-mapped. Returns its length. */

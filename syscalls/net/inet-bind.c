@@ -38,20 +38,20 @@ static int inet_bind_socket(struct call *call, const struct inet_socket *socket,
 {
 	const struct inet *inet = call->sandbox->inet;
 	struct inet_address real = bind_choose_real_address(inet, &socket->kind, asked);
-	int r = !inet->options.own_netns && !asked->port ? inet_forbid_reuse(socket) : 0;
+	int r = !inet->options.own_netns && !asked->port ? inet_forbid_port_reuse(socket) : 0;
 
 	if (r == -EADDRNOTAVAIL)
 		r = -EINVAL; /* the kernel's errno for binding a bound socket */
 	if (r == 0)
 		r = inet_bind_to_address(socket, &real);
 	if (r == -EADDRINUSE && !inet->options.own_netns) {
-		inet_listeners_prune(inet->listeners, call);
+		inet_listeners_close_orphans(inet->listeners, call);
 		r = inet_bind_to_address(socket, &real);
 	}
 	/* A bound UDP socket receives at once, so its port has to be granted now. A TCP port is judged at listen(2). */
 	if (r == 0 && !inet->options.own_netns && !socket->kind.stream &&
 	    policy_net_judge_listen(inet->options.policy, asked->port).allow)
-		r = inet_fence_admit_all(socket->fd);
+		r = inet_fence_remove_filter(socket->fd);
 	if (r == 0 && !inet_is_same_address(&real, asked))
 		inet_names_store(inet, socket, asked, NULL);
 	return r;
@@ -85,7 +85,7 @@ static void bind_judge_address(struct call *call, const struct inet_socket *sock
 	if (inet_refuse_closed(call, -EACCES))
 		return;
 	if (!inet_is_any(asked) && !inet_is_loopback(asked) && !inet_is_own_pool_address(inet, asked))
-		target_fail_call(call, -EADDRNOTAVAIL);
+		target_allow_but_fail(call, -EADDRNOTAVAIL);
 	else if (bind_judge_port(call, asked->port) && call_commit_record(call) == 0)
 		call_return_result(call, inet_bind_socket(call, socket, asked));
 }
@@ -98,9 +98,9 @@ void inet_bind(struct call *call, const struct sockaddr_storage *address, int le
 
 	if (!inet_copy_socket(call, &socket, -EINVAL))
 		return;
-	r = inet_read_own_address(&socket.kind, address, len, &asked);
+	r = inet_read_bind_address(&socket.kind, address, len, &asked);
 	if (r < 0)
-		target_fail_call(call, r);
+		target_allow_but_fail(call, r);
 	else
 		bind_judge_address(call, &socket, &asked);
 	(void)close(socket.fd);
@@ -116,7 +116,7 @@ static bool bind_judge_listen(struct call *call, const struct inet_address *boun
 	return bind_apply_verdict(call, &verdict);
 }
 
-static bool bind_is_private(const struct inet *inet, const struct inet_address *bound)
+static bool bind_address_is_of_run_only(const struct inet *inet, const struct inet_address *bound)
 {
 	return inet->options.own_netns ||
 	       (bound->family == AF_INET &&
@@ -134,7 +134,7 @@ static int bind_listen(struct call *call, const struct inet_socket *socket, stru
 		r = inet_read_bound(socket, bound);
 	if (r == 0 && bound->port != judged && !policy_net_judge_listen(inet->options.policy, 0).allow)
 		r = -EADDRINUSE; /* the judged port was stale: see inet_read_bound() */
-	if (r == 0 && !bind_is_private(inet, bound))
+	if (r == 0 && !bind_address_is_of_run_only(inet, bound))
 		r = -EADDRNOTAVAIL;
 	if (r == 0 && listen(socket->fd, call_get_int(call, 1)) < 0)
 		r = -errno;
@@ -150,7 +150,7 @@ void inet_listen(struct call *call, int copy)
 	int r;
 
 	if (!inet_read_kind(copy, &socket.kind) || !socket.kind.stream) {
-		target_fail_call(call, -EOPNOTSUPP);
+		target_allow_but_fail(call, -EOPNOTSUPP);
 		return;
 	}
 	r = inet_read_bound(&socket, &bound);

@@ -1,6 +1,6 @@
 /*
- * connect(2) of internet sockets. TCP to an approved endpoint goes through egress (OUTCOME_EGRESS). TCP on the run's
- * loopback is connected here: the duplicate, to an address made from the copied one. inet-datagram.c has UDP.
+ * connect(2) of internet sockets. TCP to an approved endpoint goes through egress (OUTCOME_CONNECT_BY_EGRESS). TCP on
+ * the run's loopback is connected here: the duplicate, to an address made from the copied one. inet-datagram.c has UDP.
  */
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -15,14 +15,14 @@
  * Binds the socket to the run's loopback address, from which alone egress accepts connections. A socket that is bound
  * to another address cannot be connected to egress.
  */
-static int inet_bind_source(const struct inet *inet, const struct inet_socket *socket, uint16_t *ret_port)
+static int inet_bind_to_run_loopback(const struct inet *inet, const struct inet_socket *socket, uint16_t *ret_port)
 {
 	const struct inet_address own = inet_make_v4(inet->options.loopback, 0);
 	struct inet_address bound = {.family = AF_UNSPEC};
 	int r = 0;
 
 	if (!inet->options.own_netns) /* egress would take another socket at the same port for the target's */
-		r = inet_forbid_reuse(socket);
+		r = inet_forbid_port_reuse(socket);
 	if (r == 0)
 		r = inet_bind_any_port(socket, &own);
 	if (r == 0)
@@ -35,11 +35,11 @@ static int inet_bind_source(const struct inet *inet, const struct inet_socket *s
 	return 0;
 }
 
-static struct inet_dial *inet_make_dial(const struct inet *inet, const struct inet_socket *socket,
+static struct inet_egress_connect *inet_make_egress_connect(const struct inet *inet, const struct inet_socket *socket,
 				   const struct inet_address *to, const struct inet_route *route,
 				   uint16_t source_port)
 {
-	struct inet_dial *dial = calloc(1, sizeof(*dial));
+	struct inet_egress_connect *dial = calloc(1, sizeof(*dial));
 	struct sockaddr_storage storage;
 
 	if (!dial)
@@ -47,7 +47,7 @@ static struct inet_dial *inet_make_dial(const struct inet *inet, const struct in
 	dial->request.family = (uint8_t)to->family;
 	dial->request.port = to->port;
 	dial->request.source_port = source_port;
-	if (route->place == INET_ENDPOINT)
+	if (route->kind == INET_ENDPOINT)
 		(void)snprintf(dial->request.host, sizeof(dial->request.host), "%s", route->host);
 	dial->listener = inet_make_v4(inet->options.loopback, inet->options.listener_port);
 	dial->domain = socket->kind.domain;
@@ -62,7 +62,7 @@ static void inet_connect_by_egress(struct call *call, struct inet_socket *socket
 {
 	const struct inet *inet = call->sandbox->inet;
 	struct inet_address own = inet_get_pool_address(inet, to->family);
-	struct inet_dial *dial = NULL;
+	struct inet_egress_connect *dial = NULL;
 	uint16_t port = 0;
 	int r;
 
@@ -71,15 +71,15 @@ static void inet_connect_by_egress(struct call *call, struct inet_socket *socket
 		return;
 	}
 	inet_allow_call(call, &route->verdict);
-	r = inet_bind_source(inet, socket, &port);
+	r = inet_bind_to_run_loopback(inet, socket, &port);
 	if (r == 0)
-		dial = inet_make_dial(inet, socket, to, route, port);
+		dial = inet_make_egress_connect(inet, socket, to, route, port);
 	if (!dial) {
 		call_fail(call, r < 0 ? r : -ENOMEM);
 		return;
 	}
 	inet_names_store(inet, socket, &own, to);
-	call->outcome.kind = OUTCOME_EGRESS;
+	call->outcome.kind = OUTCOME_CONNECT_BY_EGRESS;
 	call->outcome.fd = steal_fd(&socket->fd);
 	call->outcome.egress = dial;
 }
@@ -98,13 +98,13 @@ static void inet_connect_in_thread(struct call *call, struct inet_socket *socket
 		call_fail(call, -ENOMEM);
 		return;
 	}
-	call->outcome.kind = OUTCOME_WORK;
+	call->outcome.kind = OUTCOME_BLOCKING_WORK;
 	call->outcome.fd = steal_fd(&socket->fd);
 	call->outcome.work = work;
 }
 
 /* Connects to a socket of the run. Takes held_fd: the listener, or -1 where it need not be held. */
-static void inet_connect_within_run(struct call *call, struct inet_socket *socket, const struct inet_address *to,
+static void inet_connect_to_run_listener(struct call *call, struct inet_socket *socket, const struct inet_address *to,
 				    int held_fd)
 {
 	_cleanup_close_ int held = held_fd;
@@ -120,7 +120,8 @@ static void inet_connect_within_run(struct call *call, struct inet_socket *socke
 		inet_connect_in_thread(call, socket, to, steal_fd(&held));
 		return;
 	}
-	if (held >= 0 && !inet_listeners_keep_held(call->sandbox->inet->listeners, socket->fd, steal_fd(&held))) {
+	if (held >= 0 &&
+	    !inet_listeners_keep_for_connect(call->sandbox->inet->listeners, socket->fd, steal_fd(&held))) {
 		inet_end_tcp_connect(socket->fd);
 		r = -EAGAIN;
 	}
@@ -134,11 +135,11 @@ static int inet_hold_listener(struct call *call, const struct inet_address *to, 
 	bool v6 = to->family == AF_INET6;
 	struct inet_kind kind;
 	struct inet_address at = inet_make_loopback(inet, v6, to->port);
-	int held = inet_listeners_hold(inet->listeners, call, &at);
+	int held = inet_listeners_duplicate_socket_at(inet->listeners, call, &at);
 
 	if (held < 0 && v6) { /* an IPv4 listener that is dual-stack takes IPv6 connections as well */
 		at = inet_make_loopback(inet, false, to->port);
-		held = inet_listeners_hold(inet->listeners, call, &at);
+		held = inet_listeners_duplicate_socket_at(inet->listeners, call, &at);
 		if (held >= 0 && (!inet_read_kind(held, &kind) || kind.domain != AF_INET6))
 			close_fd(&held);
 	}
@@ -155,10 +156,10 @@ static void inet_connect_in_netns(struct call *call, struct inet_socket *socket,
 	if (inet_is_same_address(to, &listener) && to->port == inet->options.listener_port)
 		call_fail(call, -ECONNREFUSED);
 	else
-		inet_connect_within_run(call, socket, to, -1);
+		inet_connect_to_run_listener(call, socket, to, -1);
 }
 
-static void inet_connect_to_member(struct call *call, struct inet_socket *socket, const struct inet_address *to)
+static void inet_connect_to_run_socket(struct call *call, struct inet_socket *socket, const struct inet_address *to)
 {
 	const struct inet *inet = call->sandbox->inet;
 	_cleanup_close_ int held = -1;
@@ -179,7 +180,7 @@ static void inet_connect_to_member(struct call *call, struct inet_socket *socket
 	loopback = *to; /* natively source and destination are the same loopback address */
 	loopback.port = 0;
 	inet_names_store(inet, socket, &loopback, to);
-	inet_connect_within_run(call, socket, &at, steal_fd(&held));
+	inet_connect_to_run_listener(call, socket, &at, steal_fd(&held));
 }
 
 static void inet_connect_to_dns(struct call *call, struct inet_socket *socket, const struct inet_address *to)
@@ -187,7 +188,7 @@ static void inet_connect_to_dns(struct call *call, struct inet_socket *socket, c
 	const struct inet *inet = call->sandbox->inet;
 	struct inet_address at = inet_make_v4(inet->options.loopback, inet->options.dns_port);
 	uint16_t port = 0;
-	int r = inet_bind_source(inet, socket, &port);
+	int r = inet_bind_to_run_loopback(inet, socket, &port);
 
 	inet_allow_call(call, NULL);
 	if (r < 0) {
@@ -195,7 +196,7 @@ static void inet_connect_to_dns(struct call *call, struct inet_socket *socket, c
 		return;
 	}
 	inet_names_store(inet, socket, NULL, to);
-	inet_connect_within_run(call, socket, &at, -1);
+	inet_connect_to_run_listener(call, socket, &at, -1);
 }
 
 static void inet_disconnect_socket(struct call *call, const struct inet_socket *socket)
@@ -203,7 +204,7 @@ static void inet_disconnect_socket(struct call *call, const struct inet_socket *
 	const struct sockaddr none = {.sa_family = AF_UNSPEC};
 
 	inet_allow_call(call, NULL);
-	if (!inet_listeners_may_stop(call->sandbox->inet, socket->fd))
+	if (!inet_listeners_socket_may_stop(call->sandbox->inet, socket->fd))
 		call_fail(call, -EAGAIN);
 	else if (call_commit_record(call) == 0)
 		file_end_call(call, connect(socket->fd, &none, sizeof(none)));
@@ -218,7 +219,7 @@ static void inet_connect_stream(struct call *call, struct inet_socket *socket, c
 	inet_record_endpoint(call, to, route.host, false);
 	if (inet_refuse_closed(call, -ECONNREFUSED))
 		return;
-	switch (route.place) {
+	switch (route.kind) {
 	case INET_ENDPOINT:
 	case INET_PROXY:
 		inet_connect_by_egress(call, socket, to, &route);
@@ -226,10 +227,10 @@ static void inet_connect_stream(struct call *call, struct inet_socket *socket, c
 	case INET_DNS:
 		inet_connect_to_dns(call, socket, to);
 		break;
-	case INET_MEMBER:
-		inet_connect_to_member(call, socket, to);
+	case INET_TO_RUN_SOCKET:
+		inet_connect_to_run_socket(call, socket, to);
 		break;
-	case INET_NOWHERE:
+	case INET_TO_NOWHERE:
 	default:
 		inet_refuse_call(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		break;
@@ -245,7 +246,7 @@ void inet_connect(struct call *call, const struct sockaddr_storage *address, int
 
 	if (!inet_copy_socket(call, &socket, -EINVAL))
 		return;
-	r = inet_read_peer_address(&socket.kind, address, len, &to);
+	r = inet_read_connect_address(&socket.kind, address, len, &to);
 	if (r == 0 && to.family == AF_UNSPEC) {
 		inet_disconnect_socket(call, &socket);
 	} else if (socket.kind.stream && (size_t)len >= sizeof(address->ss_family) &&
@@ -257,9 +258,9 @@ void inet_connect(struct call *call, const struct sockaddr_storage *address, int
 		 */
 		to = inet_make_v4(inet->options.loopback, inet->options.listener_port);
 		inet_allow_call(call, NULL);
-		inet_connect_within_run(call, &socket, &to, -1);
+		inet_connect_to_run_listener(call, &socket, &to, -1);
 	} else if (r < 0) {
-		target_fail_call(call, r);
+		target_allow_but_fail(call, r);
 	} else if (socket.kind.stream) {
 		inet_connect_stream(call, &socket, &to);
 	} else {

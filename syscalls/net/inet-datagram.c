@@ -6,7 +6,7 @@
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 
-#define GUARD_BIND_TRIES 32 /* a port that is free at one address may be taken at another */
+#define ENDPOINT_BIND_ATTEMPTS_MAX 32 /* a port that is free at one address may be taken at another */
 
 /* Binds an endpoint's socket: in a network namespace to the synthetic address, the source address of replies. */
 static int endpoint_bind_socket(const struct inet *inet, const struct inet_address *address,
@@ -34,7 +34,7 @@ static int endpoint_make_socket(const struct inet *inet, const struct inet_addre
 {
 	int r = -EADDRINUSE;
 
-	for (int i = 0; i < GUARD_BIND_TRIES && r == -EADDRINUSE; i++) {
+	for (int i = 0; i < ENDPOINT_BIND_ATTEMPTS_MAX && r == -EADDRINUSE; i++) {
 		r = endpoint->fd = endpoint_bind_socket(inet, address, &endpoint->at);
 		if (r < 0 || inet->options.own_netns)
 			break;
@@ -88,7 +88,7 @@ static int endpoint_find_or_make(struct inet *inet, const char *host, const stru
 	return 0;
 }
 
-static void endpoint_prepare(struct inet *inet, const char *host, uint32_t index, uint16_t port)
+static void inet_endpoint_make_in_advance(struct inet *inet, const char *host, uint32_t index, uint16_t port)
 {
 	for (unsigned v6 = 0; v6 < 2; v6++) {
 		struct inet_address address, at;
@@ -101,30 +101,30 @@ static void endpoint_prepare(struct inet *inet, const char *host, uint32_t index
 	}
 }
 
-void inet_prepare_endpoints(struct inet *inet)
+void inet_make_endpoints_in_advance(struct inet *inet)
 {
 	size_t count;
 	const struct net_rule *rule = policy_net_get_rules(inet->options.policy, &count);
 
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; rule[i].proto == NET_UDP && j < rule[i].ports; j++)
-			for (uint32_t n = POOL_FIRST; pool_get_policy_name(inet->options.pool, n); n++)
+			for (uint32_t n = POOL_FIRST_NAME_INDEX; pool_get_policy_name(inet->options.pool, n); n++)
 				if (strcmp(pool_get_policy_name(inet->options.pool, n), rule[i].host) == 0)
-					endpoint_prepare(inet, rule[i].host, n, rule[i].port[j]);
+					inet_endpoint_make_in_advance(inet, rule[i].host, n, rule[i].port[j]);
 }
 
 /* Judges the destination `to`. 0 with the real address; -ENOENT: denied, see *route; else -errno: no endpoint made. */
-static int inet_judge_datagram(struct inet *inet, const struct inet_address *to, struct inet_route *route,
+static int inet_judge_datagram_destination(struct inet *inet, const struct inet_address *to, struct inet_route *route,
 			  struct inet_address *ret_at)
 {
 	inet_judge_address(inet, to, true, route);
-	switch (route->place) {
+	switch (route->kind) {
 	case INET_ENDPOINT:
 		return endpoint_find_or_make(inet, route->host, to, ret_at);
 	case INET_DNS:
 		*ret_at = inet_make_v4(inet->options.loopback, inet->options.dns_port);
 		return 0;
-	case INET_MEMBER:
+	case INET_TO_RUN_SOCKET:
 		/* if the run closed its socket, a process of the host could receive the datagrams */
 		if (!inet->options.own_netns) {
 			route->verdict = (struct net_verdict){.reason = "needs_network_namespace"};
@@ -133,7 +133,7 @@ static int inet_judge_datagram(struct inet *inet, const struct inet_address *to,
 		*ret_at = *to;
 		return 0;
 	case INET_PROXY:
-	case INET_NOWHERE:
+	case INET_TO_NOWHERE:
 	default:
 		return -ENOENT;
 	}
@@ -164,7 +164,7 @@ static int inet_prepare_socket(const struct inet *inet, const struct inet_socket
 		r = inet_undo_autobind(socket, &own);
 		if (r == 0)
 			r = inet_bind_any_port(socket, &own);
-		return r < 0 ? r : inet_fence_admit_endpoints(inet, socket->fd);
+		return r < 0 ? r : inet_fence_accept_from_endpoints(inet, socket->fd);
 	}
 	if (socket->kind.v6only && at->family == AF_INET)
 		/* fails on a bound socket, whose sends then fail */
@@ -178,9 +178,9 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 	struct inet *inet = call->sandbox->inet;
 	struct inet_address to, at;
 	struct inet_route route;
-	int r = inet_read_target_address(&socket->kind, address, len, &to);
+	int r = inet_read_sendto_address(&socket->kind, address, len, &to);
 
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	if (r == 0 && to.family == AF_UNSPEC) {
 		*ret_len = 0;
 		return 0;
@@ -189,7 +189,7 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 		call_fail(call, r);
 		return r;
 	}
-	r = inet_judge_datagram(inet, &to, &route, &at);
+	r = inet_judge_datagram_destination(inet, &to, &route, &at);
 	inet_record_endpoint(call, &to, route.host, true);
 	if (inet_refuse_closed(call, -ECONNREFUSED))
 		return -ECONNREFUSED;
@@ -201,7 +201,7 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 		inet_refuse_call(call, -ENETDOWN, route.verdict.label, "egress_failed");
 		return -ENETDOWN;
 	}
-	inet_allow_call(call, route.place == INET_ENDPOINT ? &route.verdict : NULL);
+	inet_allow_call(call, route.kind == INET_ENDPOINT ? &route.verdict : NULL);
 	r = inet_prepare_socket(inet, socket, &at);
 	if (r < 0) {
 		call_fail(call, r);
@@ -212,13 +212,13 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 }
 
 /* Whether a denial is not worth reporting: resolvers connect UDP sockets to sort addresses, and send nothing. */
-static bool inet_is_harmless_connect(const struct inet *inet, const struct inet_address *to,
+static bool inet_denied_connect_is_harmless(const struct inet *inet, const struct inet_address *to,
 				     const struct inet_route *route)
 {
 	struct sockaddr_storage storage;
 
 	(void)inet_write_sockaddr(to->family, to, &storage);
-	return route->place == INET_MEMBER ||
+	return route->kind == INET_TO_RUN_SOCKET ||
 	       pool_holds_address(inet->options.pool, (const struct sockaddr *)&storage) ||
 	       pool_find_name(inet->options.pool, (const struct sockaddr *)&storage);
 }
@@ -230,16 +230,16 @@ void inet_connect_datagram(struct call *call, const struct inet_socket *socket, 
 	struct sockaddr_storage storage;
 	struct inet_route route;
 	socklen_t len;
-	int r = inet_judge_datagram(inet, to, &route, &at);
+	int r = inet_judge_datagram_destination(inet, to, &route, &at);
 
 	inet_record_endpoint(call, to, route.host, true);
 	if (inet_refuse_closed(call, -ECONNREFUSED))
 		return;
-	if (r == -ENOENT && !inet_is_harmless_connect(inet, to, &route)) {
+	if (r == -ENOENT && !inet_denied_connect_is_harmless(inet, to, &route)) {
 		inet_refuse_call(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		return;
 	}
-	inet_allow_call(call, route.place == INET_ENDPOINT ? &route.verdict : NULL);
+	inet_allow_call(call, route.kind == INET_ENDPOINT ? &route.verdict : NULL);
 	if (r < 0) /* connects to a socket at which sends fail with ECONNREFUSED */
 		at = inet_make_v4(inet->options.loopback, inet->options.sink_port);
 	r = inet_prepare_socket(inet, socket, &at);

@@ -7,8 +7,8 @@
 #include "syscalls/net/inet-private.h"
 
 /* Most instructions before the ports. Two more follow for each port: the DNS port, and one for each endpoint. */
-#define FENCE_HEAD_MAX 9u
-#define FENCE_MAX (FENCE_HEAD_MAX + 2u * (1u + INET_ENDPOINTS_MAX))
+#define FENCE_HEAD_INSTRUCTIONS_MAX 9u
+#define FENCE_MAX (FENCE_HEAD_INSTRUCTIONS_MAX + 2u * (1u + INET_ENDPOINTS_MAX))
 
 _Static_assert(FENCE_MAX <= BPF_MAXINSNS, "a filter has room for all endpoints");
 
@@ -34,7 +34,7 @@ static void fence_emit_accept_if(struct fence *fence, uint32_t value)
 }
 
 /* Drops the datagram unless the BPF accumulator is `value`. */
-static void fence_emit_demand(struct fence *fence, uint32_t value)
+static void fence_emit_drop_unless_equal(struct fence *fence, uint32_t value)
 {
 	fence->code[fence->len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0);
 	fence_emit_drop(fence);
@@ -48,9 +48,9 @@ static void fence_build(const struct inet *inet, struct fence *fence)
 	fence->len = 0;
 	fence_emit_instruction(fence, BPF_LD | BPF_B | BPF_ABS, 0, net);
 	fence_emit_instruction(fence, BPF_ALU | BPF_RSH | BPF_K, 0, 4);
-	fence_emit_demand(fence, 4); /* egress sends from IPv4 addresses, to AF_INET6 sockets as well */
+	fence_emit_drop_unless_equal(fence, 4); /* egress sends from IPv4 addresses, to AF_INET6 sockets as well */
 	fence_emit_instruction(fence, BPF_LD | BPF_W | BPF_ABS, 0, net + 12);
-	fence_emit_demand(fence, ntohl(inet->options.loopback.s_addr));
+	fence_emit_drop_unless_equal(fence, ntohl(inet->options.loopback.s_addr));
 	fence_emit_instruction(fence, BPF_LD | BPF_H | BPF_ABS, 0, 0);
 	fence_emit_accept_if(fence, inet->options.dns_port);
 	for (size_t i = 0; i < inet->endpoints; i++)
@@ -73,7 +73,7 @@ int inet_fence_drop_all(int socket_fd)
 	return fence_attach_filter(socket_fd, &fence);
 }
 
-int inet_fence_admit_endpoints(const struct inet *inet, int socket_fd)
+int inet_fence_accept_from_endpoints(const struct inet *inet, int socket_fd)
 {
 	struct fence fence;
 	socklen_t len = 0; /* before the call: read no instructions; after it: the number of instructions */
@@ -85,7 +85,7 @@ int inet_fence_admit_endpoints(const struct inet *inet, int socket_fd)
 	return len == 0 || len == fence.len ? 0 : fence_attach_filter(socket_fd, &fence);
 }
 
-int inet_fence_admit_all(int socket_fd)
+int inet_fence_remove_filter(int socket_fd)
 {
 	const int unused = 0;
 
@@ -103,7 +103,7 @@ static int fence_set_reuseport(int socket_fd, int on)
  * Binds the guard to the socket's port. SO_REUSEPORT is on only meanwhile. It admits sockets of the same user only;
  * with SO_REUSEADDR, sockets of other users could bind the port as well (net/ipv4/udp.c: udp_lib_lport_inuse).
  */
-static int fence_bind_guard(int guard_fd, int socket_fd, const struct sockaddr_in *name)
+static int fence_bind_port_guard(int guard_fd, int socket_fd, const struct sockaddr_in *name)
 {
 	int r = fence_set_reuseport(guard_fd, 1), end;
 
@@ -132,6 +132,6 @@ int inet_fence_reserve_port(int socket_fd)
 	name.sin_addr.s_addr = INADDR_ANY;
 	r = inet_fence_drop_all(guard);
 	if (r == 0)
-		r = fence_bind_guard(guard, socket_fd, &name);
+		r = fence_bind_port_guard(guard, socket_fd, &name);
 	return r < 0 ? r : steal_fd(&guard);
 }

@@ -16,7 +16,7 @@ struct listener {
 	struct inet_address at;
 	ino_t ino;
 	pid_t tgid; /* the process that has the socket as its descriptor `number` */
-	int number;
+	int target_fd;
 	int held_fd; /* a duplicate of the socket if pidfd_getfd(2) is refused; else -1 */
 };
 
@@ -109,48 +109,48 @@ static bool listeners_find_holder(const struct call *call, struct listener *item
 		if (number < 0)
 			continue;
 		item->tgid = member[i];
-		item->number = number;
+		item->target_fd = number;
 		return true;
 	}
 	return false;
 }
 
 /* A duplicate of the item's socket, or -ENOENT. Without held_fd it may be another socket with a reused inode number. */
-static int listeners_duplicate_item(const struct call *call, struct listener *item)
+static int listeners_duplicate_socket(const struct call *call, struct listener *item)
 {
 	_cleanup_close_ int fd = -1;
 
 	if (item->held_fd >= 0)
 		return listeners_find_holder(call, item) ? fcntl(item->held_fd, F_DUPFD_CLOEXEC, 0) : -ENOENT;
-	fd = listeners_duplicate(item->tgid, item->number);
+	fd = listeners_duplicate(item->tgid, item->target_fd);
 	if (fd < 0 || listeners_get_inode(fd) != item->ino) {
 		close_fd(&fd);
-		fd = listeners_find_holder(call, item) ? listeners_duplicate(item->tgid, item->number) : -1;
+		fd = listeners_find_holder(call, item) ? listeners_duplicate(item->tgid, item->target_fd) : -1;
 	}
 	return fd >= 0 && listeners_get_inode(fd) == item->ino ? steal_fd(&fd) : -ENOENT;
 }
 
-static bool listeners_is_at(const struct listener *item, const struct inet_address *at)
+static bool listeners_has_address(const struct listener *item, const struct inet_address *at)
 {
 	return inet_is_same_address(&item->at, at) && item->at.port == at->port;
 }
 
-/* Like listeners_duplicate_item(), but -ENOENT unless the socket still listens at the item's address. */
-static int listeners_duplicate_live(const struct call *call, struct listener *item)
+/* Like listeners_duplicate_socket(), but -ENOENT unless the socket still listens at the item's address. */
+static int listeners_duplicate_if_listening(const struct call *call, struct listener *item)
 {
-	_cleanup_close_ int fd = listeners_duplicate_item(call, item);
+	_cleanup_close_ int fd = listeners_duplicate_socket(call, item);
 	struct inet_socket socket = {.fd = fd};
 	struct inet_address bound = {.family = AF_UNSPEC};
 
 	return fd >= 0 && inet_get_tcp_state(fd) == TCP_LISTEN && inet_read_bound(&socket, &bound) == 0 &&
-			       listeners_is_at(item, &bound)
+			       listeners_has_address(item, &bound)
 		       ? steal_fd(&fd)
 		       : -ENOENT;
 }
 
 /* ---- the list ---- */
 
-void inet_listeners_prune(struct inet_listeners *listeners, const struct call *call)
+void inet_listeners_close_orphans(struct inet_listeners *listeners, const struct call *call)
 {
 	for (size_t i = listeners->count; i-- > 0;) {
 		struct listener *item = &listeners->item[i];
@@ -164,7 +164,7 @@ void inet_listeners_prune(struct inet_listeners *listeners, const struct call *c
 static void listeners_make_room(struct inet_listeners *listeners, const struct call *call)
 {
 	for (size_t i = listeners->count; i-- > 0;) {
-		_cleanup_close_ int fd = listeners_duplicate_live(call, &listeners->item[i]);
+		_cleanup_close_ int fd = listeners_duplicate_if_listening(call, &listeners->item[i]);
 
 		if (fd < 0)
 			listeners_remove(listeners, i);
@@ -177,12 +177,12 @@ int inet_listeners_add(struct inet_listeners *listeners, const struct call *call
 	struct listener item = {.at = *at,
 				.ino = listeners_get_inode(socket_fd),
 				.tgid = call->task->tgid,
-				.number = call_get_int(call, 0),
+				.target_fd = call_get_int(call, 0),
 				.held_fd = -1};
-	_cleanup_close_ int again = listeners_duplicate(item.tgid, item.number);
+	_cleanup_close_ int again = listeners_duplicate(item.tgid, item.target_fd);
 
 	for (size_t i = listeners->count; i-- > 0;)
-		if (listeners_is_at(&listeners->item[i], at))
+		if (listeners_has_address(&listeners->item[i], at))
 			listeners_remove(listeners, i);
 	if (listeners->count == INET_LISTENERS_MAX)
 		listeners_make_room(listeners, call);
@@ -194,15 +194,16 @@ int inet_listeners_add(struct inet_listeners *listeners, const struct call *call
 	return 0;
 }
 
-int inet_listeners_hold(struct inet_listeners *listeners, const struct call *call, const struct inet_address *at)
+int inet_listeners_duplicate_socket_at(struct inet_listeners *listeners, const struct call *call,
+				       const struct inet_address *at)
 {
 	for (size_t i = listeners->count; i-- > 0;) {
 		struct listener *item = &listeners->item[i];
 		_cleanup_close_ int fd = -1;
 
-		if (!listeners_is_at(item, at))
+		if (!listeners_has_address(item, at))
 			continue;
-		fd = listeners_duplicate_live(call, item);
+		fd = listeners_duplicate_if_listening(call, item);
 		if (fd >= 0)
 			return steal_fd(&fd);
 		listeners_remove(listeners, i);
@@ -212,7 +213,7 @@ int inet_listeners_hold(struct inet_listeners *listeners, const struct call *cal
 
 /* ---- nonblocking connects in progress ---- */
 
-static void listeners_close_connects(struct inet_listeners *listeners)
+static void listeners_close_ended_connects(struct inet_listeners *listeners)
 {
 	for (size_t i = listeners->pending_connects; i-- > 0;) {
 		struct pending_connect *pending = &listeners->pending_connect[i];
@@ -225,12 +226,12 @@ static void listeners_close_connects(struct inet_listeners *listeners)
 	}
 }
 
-bool inet_listeners_keep_held(struct inet_listeners *listeners, int socket_fd, int held_fd)
+bool inet_listeners_keep_for_connect(struct inet_listeners *listeners, int socket_fd, int held_fd)
 {
 	_cleanup_close_ int held = held_fd;
 	_cleanup_close_ int copy = -1;
 
-	listeners_close_connects(listeners);
+	listeners_close_ended_connects(listeners);
 	if (inet_get_tcp_state(socket_fd) != TCP_SYN_SENT)
 		return true;
 	copy = fcntl(socket_fd, F_DUPFD_CLOEXEC, 0);
@@ -241,11 +242,11 @@ bool inet_listeners_keep_held(struct inet_listeners *listeners, int socket_fd, i
 	return true;
 }
 
-bool inet_listeners_end_connects(struct inet_listeners *listeners, uint64_t now_ns)
+bool inet_listeners_close_ended_connects(struct inet_listeners *listeners, uint64_t now_ns)
 {
 	if (listeners->pending_connects > 0 && now_ns >= listeners->tick_ns) {
-		listeners->tick_ns = now_ns + INET_TICK_MS * UINT64_C(1000000);
-		listeners_close_connects(listeners);
+		listeners->tick_ns = now_ns + INET_CONNECT_CHECK_MS * UINT64_C(1000000);
+		listeners_close_ended_connects(listeners);
 	}
 	return listeners->pending_connects > 0;
 }
@@ -256,7 +257,7 @@ struct connect_work {
 	struct call_work work;
 	struct sockaddr_storage address;
 	socklen_t len;
-	int held_fd; /* the listener to connect to, owned; -1: not held */
+	int listener_fd; /* the listener to connect to, owned; -1: not held */
 };
 
 static atomic_uint connecting_count; /* connects in threads that hold a listener */
@@ -270,7 +271,7 @@ static int64_t listeners_run_connect_work(struct call_work *work, int fd, bool (
 		r = connect(fd, (const struct sockaddr *)&connecting->address, connecting->len) < 0 ? -errno : 0;
 	while (r == -EINTR && go_on(ctx));
 	/* The listener is released next, so the pending connect must end. A restarted call connects again. */
-	if (r < 0 && connecting->held_fd >= 0 && inet_get_tcp_state(fd) == TCP_SYN_SENT)
+	if (r < 0 && connecting->listener_fd >= 0 && inet_get_tcp_state(fd) == TCP_SYN_SENT)
 		inet_end_tcp_connect(fd);
 	return r;
 }
@@ -279,8 +280,8 @@ static void listeners_free_connect_work(struct call_work *work)
 {
 	struct connect_work *connecting = (struct connect_work *)work;
 
-	if (connecting->held_fd >= 0) {
-		(void)close(connecting->held_fd);
+	if (connecting->listener_fd >= 0) {
+		(void)close(connecting->listener_fd);
 		atomic_fetch_sub(&connecting_count, 1);
 	}
 	free(connecting);
@@ -296,8 +297,8 @@ struct call_work *inet_listeners_make_connect_work(const struct sockaddr_storage
 	connecting->work = (struct call_work){.run = listeners_run_connect_work, .free = listeners_free_connect_work};
 	connecting->address = *address;
 	connecting->len = len;
-	connecting->held_fd = steal_fd(&held);
-	if (connecting->held_fd >= 0)
+	connecting->listener_fd = steal_fd(&held);
+	if (connecting->listener_fd >= 0)
 		atomic_fetch_add(&connecting_count, 1);
 	return &connecting->work;
 }
@@ -306,7 +307,7 @@ struct call_work *inet_listeners_make_connect_work(const struct sockaddr_storage
  * A held listener can still stop listening. So all nonblocking connects that are in progress are ended first, whichever
  * listener they are for. A connect in a thread cannot be ended here.
  */
-bool inet_listeners_may_stop(const struct inet *inet, int socket_fd)
+bool inet_listeners_socket_may_stop(const struct inet *inet, int socket_fd)
 {
 	struct inet_listeners *listeners = inet->listeners;
 
@@ -315,6 +316,6 @@ bool inet_listeners_may_stop(const struct inet *inet, int socket_fd)
 	for (size_t i = 0; i < listeners->pending_connects; i++)
 		if (inet_get_tcp_state(listeners->pending_connect[i].socket_fd) == TCP_SYN_SENT)
 			inet_end_tcp_connect(listeners->pending_connect[i].socket_fd);
-	listeners_close_connects(listeners);
+	listeners_close_ended_connects(listeners);
 	return atomic_load(&connecting_count) == 0;
 }

@@ -1,7 +1,7 @@
 /* The names of sockets as the target knows them, where they differ from the kernel's: see inet-private.h. */
 #include "syscalls/net/inet-private.h"
 
-#define NAMES_PORTS 65536u
+#define NAMES_ENTRIES_PER_TABLE 65536u
 #define NAMES_TABLES 4u
 
 struct names_entry {
@@ -10,7 +10,7 @@ struct names_entry {
 };
 
 struct inet_names {
-	struct names_entry entry[NAMES_TABLES][NAMES_PORTS]; /* pages of unused ports are never touched */
+	struct names_entry entry[NAMES_TABLES][NAMES_ENTRIES_PER_TABLE]; /* pages of unused ports are never touched */
 };
 
 struct inet_names *inet_names_create(void)
@@ -76,7 +76,7 @@ void inet_names_store(const struct inet *inet, const struct inet_socket *socket,
  * Translates a name that has no entry. The run's loopback becomes 127.0.0.1 or ::1. A synthetic address in the run's
  * namespace, as a source of datagrams, becomes the run's own synthetic address.
  */
-static bool names_translate_default(const struct inet *inet, bool peer, struct inet_address *told)
+static bool inet_translate_name_without_entry(const struct inet *inet, bool peer, struct inet_address *told)
 {
 	struct sockaddr_storage storage;
 	uint16_t port = told->port;
@@ -97,7 +97,7 @@ static bool names_translate_default(const struct inet *inet, bool peer, struct i
 	return true;
 }
 
-bool inet_translate_name(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address,
+bool inet_translate_name_for_target(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address,
 			 socklen_t *len)
 {
 	struct inet_socket socket = {.fd = socket_fd};
@@ -110,7 +110,7 @@ bool inet_translate_name(const struct inet *inet, int socket_fd, bool peer, stru
 	name = inet_names_get(inet->names, names_choose_table(inet, &socket.kind, &bound), bound.port, socket_fd, peer);
 	if (name)
 		told = *name;
-	else if (!names_translate_default(inet, peer, &told))
+	else if (!inet_translate_name_without_entry(inet, peer, &told))
 		return false;
 	if (socket.kind.domain == AF_INET && told.family != AF_INET)
 		return false;

@@ -60,7 +60,7 @@ int inet_bind_any_port(const struct inet_socket *socket, const struct inet_addre
  * Clears SO_REUSEADDR and SO_REUSEPORT, so that no other socket can bind the port of this socket. 0; -EADDRNOTAVAIL:
  * the option was set when the socket was bound, so the port may be shared; or another -errno.
  */
-int inet_forbid_reuse(const struct inet_socket *socket);
+int inet_forbid_port_reuse(const struct inet_socket *socket);
 
 /* ---- inet-route.c: where an address leads, and the decision of a call ---- */
 
@@ -68,13 +68,13 @@ enum inet_place {
 	INET_ENDPOINT, /* an endpoint of the policy: `host` is a name, or an address that the policy lists */
 	INET_PROXY,
 	INET_DNS,
-	INET_MEMBER,  /* a socket of the run, on the run's loopback */
-	INET_NOWHERE, /* denied, or unknown to the policy */
+	INET_TO_RUN_SOCKET,  /* a socket of the run, on the run's loopback */
+	INET_TO_NOWHERE, /* denied, or unknown to the policy */
 };
 
 struct inet_route {
-	enum inet_place place;
-	struct net_verdict verdict; /* set for INET_ENDPOINT and INET_NOWHERE */
+	enum inet_place kind;
+	struct net_verdict verdict; /* set for INET_ENDPOINT and INET_TO_NOWHERE */
 	const char *host;           /* borrowed, or points to `text` */
 	char text[NET_ADDRESS_TEXT];
 };
@@ -149,28 +149,29 @@ int inet_listeners_add(struct inet_listeners *listeners, const struct call *call
 		       const struct inet_address *at);
 
 /* A duplicate of the socket that listens at `at`, owned by the caller; or -ENOENT. */
-int inet_listeners_hold(struct inet_listeners *listeners, const struct call *call, const struct inet_address *at);
+int inet_listeners_duplicate_socket_at(struct inet_listeners *listeners, const struct call *call,
+				       const struct inet_address *at);
 
 /* Frees ports for EADDRINUSE: closes held listeners that no process of the run has any more. */
-void inet_listeners_prune(struct inet_listeners *listeners, const struct call *call);
+void inet_listeners_close_orphans(struct inet_listeners *listeners, const struct call *call);
 
 /*
  * Called after a nonblocking connect. Takes the held listener, and keeps it while the connect is in progress. False:
  * too many connects are in progress, so the caller must undo this connect.
  */
-bool inet_listeners_keep_held(struct inet_listeners *listeners, int socket_fd, int held_fd);
+bool inet_listeners_keep_for_connect(struct inet_listeners *listeners, int socket_fd, int held_fd);
 
 /* connect(2) in a thread. Takes held_fd, the listener to reach, or -1. NULL: no memory; held_fd is closed. */
 struct call_work *inet_listeners_make_connect_work(const struct sockaddr_storage *address, socklen_t len, int held_fd);
 
 /*
  * Closes the duplicates of sockets whose connect has ended: while they exist, the target's close(2) does not reach the
- * peer. Looks at most once in INET_TICK_MS. True: some connect is still in progress.
+ * peer. Looks at most once in INET_CONNECT_CHECK_MS. True: some connect is still in progress.
  */
-bool inet_listeners_end_connects(struct inet_listeners *listeners, uint64_t now_ns);
+bool inet_listeners_close_ended_connects(struct inet_listeners *listeners, uint64_t now_ns);
 
 /* Whether the socket may stop listening. It may not while a thread's connect waits for a shared loopback's listener. */
-bool inet_listeners_may_stop(const struct inet *inet, int socket_fd);
+bool inet_listeners_socket_may_stop(const struct inet *inet, int socket_fd);
 
 /* ---- inet-datagram.c: UDP ---- */
 
@@ -182,6 +183,6 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 
 void inet_endpoint_release(struct inet_endpoint *endpoint);
 /* Makes endpoints of exact names in advance, where sends are native and so cannot make them (descriptor.h). */
-void inet_prepare_endpoints(struct inet *inet);
+void inet_make_endpoints_in_advance(struct inet *inet);
 
 #endif

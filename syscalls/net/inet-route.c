@@ -17,7 +17,7 @@ struct inet_address inet_get_pool_address(const struct inet *inet, int family)
 	struct inet_address own = {.family = AF_UNSPEC};
 	struct sockaddr_storage storage;
 
-	pool_make_address(inet->options.pool, POOL_OWN, family, 0, &storage);
+	pool_make_address(inet->options.pool, POOL_INDEX_OF_PROXIES, family, 0, &storage);
 	(void)inet_read_socket_name(&storage, &own); /* cannot fail: pool_make_address() writes AF_INET or AF_INET6 */
 	return own;
 }
@@ -44,7 +44,7 @@ static void inet_judge_literal_address(struct inet *inet, const struct inet_addr
 	route->host = route->text;
 	route->verdict = policy_net_judge_connect(inet->options.policy, route->text, address->port, udp);
 	if (route->verdict.allow)
-		route->place = INET_ENDPOINT;
+		route->kind = INET_ENDPOINT;
 }
 
 /* Whether the policy lets the run listen at the port. If not, the host's loopback is meant, and refused. */
@@ -55,25 +55,25 @@ static bool inet_run_may_listen(const struct inet *inet, uint16_t port)
 }
 
 /* Routes loopback addresses and the run's own synthetic address, which stay within the run. False: another address. */
-static bool inet_judge_own_address(const struct inet *inet, const struct inet_address *address, bool own, bool udp,
+static bool inet_route_address_of_run(const struct inet *inet, const struct inet_address *address, bool own, bool udp,
 				   struct inet_route *route)
 {
 	/* Multicast stays in the run's own network namespace. Without one, packets to groups leave the machine. */
 	if (udp && inet->options.own_netns && inet_is_multicast(address)) {
-		route->place = INET_MEMBER;
+		route->kind = INET_TO_RUN_SOCKET;
 		return true;
 	}
 	if (!own && !inet_is_loopback(address))
 		return false;
 	if (own && !udp && policy_net_offers_proxy(inet->options.policy) &&
 	    (address->port == CONTROL_PORT_HTTP_PROXY || address->port == CONTROL_PORT_SOCKS))
-		route->place = INET_PROXY;
+		route->kind = INET_PROXY;
 	else if (address->port == 53)
-		route->place = INET_DNS;
+		route->kind = INET_DNS;
 	else if (route->verdict.label && strcmp(route->verdict.reason, "denied_by_rule") == 0)
-		route->place = INET_NOWHERE;
+		route->kind = INET_TO_NOWHERE;
 	else if (udp || inet_run_may_listen(inet, address->port))
-		route->place = INET_MEMBER;
+		route->kind = INET_TO_RUN_SOCKET;
 	return true;
 }
 
@@ -85,25 +85,25 @@ void inet_judge_address(struct inet *inet, const struct inet_address *address, b
 	const struct sockaddr *at = (const struct sockaddr *)&storage;
 	bool own, known, any; /* any: a rule for every endpoint allows it, but it may be the run's own */
 
-	*ret_route = (struct inet_route){.place = INET_NOWHERE};
+	*ret_route = (struct inet_route){.kind = INET_TO_NOWHERE};
 	(void)inet_write_sockaddr(address->family, address, &storage);
-	own = pool_is_own_address(pool, at);
+	own = pool_is_address_of_run(pool, at);
 	known = own || pool_holds_address(pool, at);
 	inet_judge_literal_address(inet, address, udp, ret_route);
-	any = ret_route->place == INET_ENDPOINT && !ret_route->verdict.rule->is_address;
-	if (ret_route->place == INET_ENDPOINT && !known && !any)
+	any = ret_route->kind == INET_ENDPOINT && !ret_route->verdict.rule->is_address;
+	if (ret_route->kind == INET_ENDPOINT && !known && !any)
 		return;
-	ret_route->place = INET_NOWHERE;
-	if (inet_judge_own_address(inet, address, own, udp, ret_route))
+	ret_route->kind = INET_TO_NOWHERE;
+	if (inet_route_address_of_run(inet, address, own, udp, ret_route))
 		return;
 	ret_route->host = inet_find_name(inet, at);
 	if (ret_route->host) {
 		ret_route->verdict = policy_net_judge_connect(policy, ret_route->host, address->port, udp);
-		ret_route->place = ret_route->verdict.allow ? INET_ENDPOINT : INET_NOWHERE;
+		ret_route->kind = ret_route->verdict.allow ? INET_ENDPOINT : INET_TO_NOWHERE;
 	} else {
 		ret_route->host = ret_route->text;
 		if (any && !known)
-			ret_route->place = INET_ENDPOINT;
+			ret_route->kind = INET_ENDPOINT;
 		if (known)
 			ret_route->verdict = (struct net_verdict){.reason = "address_unknown"};
 	}
@@ -124,7 +124,7 @@ void inet_record_endpoint(struct call *call, const struct inet_address *address,
 
 void inet_allow_call(struct call *call, const struct net_verdict *verdict)
 {
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	if (!verdict)
 		return;
 	call->decision.rule = verdict->label;
@@ -135,7 +135,7 @@ void inet_allow_call(struct call *call, const struct net_verdict *verdict)
 bool inet_refuse_closed(struct call *call, int error)
 {
 	const struct policy *policy = call->sandbox->policy;
-	const char *label = policy_is_observing(policy) ? NULL : policy_find_closed_network(policy);
+	const char *label = policy_is_observing(policy) ? NULL : policy_find_closer_of_network(policy);
 
 	if (label)
 		inet_refuse_call(call, error, label, "after_read");

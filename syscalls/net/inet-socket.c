@@ -30,7 +30,7 @@ bool inet_copy_socket(struct call *call, struct inet_socket *ret_socket, int oth
 	if (fd < 0)
 		return false;
 	if (!inet_read_kind(fd, &ret_socket->kind)) {
-		target_fail_call(call, net_get_option(fd, SOL_SOCKET, SO_DOMAIN) < 0 ? -ENOTSOCK : other);
+		target_allow_but_fail(call, net_get_option(fd, SOL_SOCKET, SO_DOMAIN) < 0 ? -ENOTSOCK : other);
 		return false;
 	}
 	ret_socket->fd = steal_fd(&fd);
@@ -84,7 +84,7 @@ int inet_bind_any_port(const struct inet_socket *socket, const struct inet_addre
 	return r == -EINVAL ? 0 : r;
 }
 
-/* Clears an option by which other sockets can bind the same port. 0 or -errno, as inet_forbid_reuse(). */
+/* Clears an option by which other sockets can bind the same port. 0 or -errno, as inet_forbid_port_reuse(). */
 static int inet_forbid_option(const struct inet_socket *socket, int name, bool bound)
 {
 	const int off = 0;
@@ -95,7 +95,7 @@ static int inet_forbid_option(const struct inet_socket *socket, int name, bool b
 	return shared && setsockopt(socket->fd, SOL_SOCKET, name, &off, sizeof(off)) < 0 ? -errno : 0;
 }
 
-int inet_forbid_reuse(const struct inet_socket *socket)
+int inet_forbid_port_reuse(const struct inet_socket *socket)
 {
 	struct inet_address bound = {.family = AF_UNSPEC};
 	int r = inet_read_bound(socket, &bound);

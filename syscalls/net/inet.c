@@ -19,8 +19,8 @@ int inet_create(const struct inet_options *options, struct inet **ret_inet)
 		inet_free(inet);
 		return -ENOMEM;
 	}
-	if (inet->options.own_netns && !descriptor_can_copy_directly())
-		inet_prepare_endpoints(inet);
+	if (inet->options.own_netns && !descriptor_pidfd_getfd_works())
+		inet_make_endpoints_in_advance(inet);
 	*ret_inet = inet;
 	return 0;
 }
@@ -36,9 +36,9 @@ void inet_free(struct inet *inet)
 	free(inet);
 }
 
-bool inet_end_connects(struct inet *inet, uint64_t now_ns)
+bool inet_close_ended_connects(struct inet *inet, uint64_t now_ns)
 {
-	return inet && inet_listeners_end_connects(inet->listeners, now_ns);
+	return inet && inet_listeners_close_ended_connects(inet->listeners, now_ns);
 }
 
 bool inet_has_own_netns(const struct inet *inet)

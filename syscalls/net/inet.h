@@ -12,7 +12,7 @@
 #include "syscalls/call/call.h"
 #include "syscalls/net/inet-address.h"
 
-#define INET_TICK_MS 10 /* how late the end of a nonblocking connect is noticed */
+#define INET_CONNECT_CHECK_MS 10 /* how late the end of a nonblocking connect is noticed */
 
 struct inet;
 
@@ -21,7 +21,7 @@ struct inet_options {
 	struct pool *pool;       /* borrowed */
 	/* the run has its own network namespace: it is alone on its loopback, and the pool's addresses are local */
 	bool own_netns;
-	struct in_addr loopback; /* see struct egress_guest */
+	struct in_addr loopback; /* see struct egress_program_sockets */
 	uint16_t listener_port, dns_port, sink_port;
 	void *egress; /* the first argument of the functions below */
 	void (*catch_up)(void *egress); /* reads what egress has sent, so that `pool` is up to date; may be NULL */
@@ -38,22 +38,25 @@ void inet_free(struct inet *inet);
 
 /*
  * The handlers of bind, connect and listen for AF_INET and AF_INET6. address: the copied address. copy: the duplicate
- * of the socket, borrowed. A TCP connect to an approved endpoint ends as OUTCOME_EGRESS: outcome.fd is the bound
- * duplicate, outcome.egress (owned) the request for egress.
+ * of the socket, borrowed. A TCP connect to an approved endpoint ends as OUTCOME_CONNECT_BY_EGRESS: outcome.fd is the
+ * bound duplicate, outcome.egress (owned) the request for egress.
  */
 void inet_connect(struct call *call, const struct sockaddr_storage *address, int len);
 void inet_bind(struct call *call, const struct sockaddr_storage *address, int len);
 void inet_listen(struct call *call, int copy);
 /* Whether the run has its own network namespace, so that the kernel keeps its sends inside. inet may be NULL. */
 bool inet_has_own_netns(const struct inet *inet);
-/* Ends connects that are over, at each turn of the loop. True: call again within INET_TICK_MS. inet may be NULL. */
-bool inet_end_connects(struct inet *inet, uint64_t now_ns);
+/*
+ * Ends connects that are over, at each turn of the loop. True: call again within INET_CONNECT_CHECK_MS. inet may be
+ * NULL.
+ */
+bool inet_close_ended_connects(struct inet *inet, uint64_t now_ns);
 /* Replaces a socket's name by the one that the target knows. peer: getpeername(2). True: it was replaced. */
-bool inet_translate_name(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address,
+bool inet_translate_name_for_target(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address,
 		    socklen_t *len);
 
-/* What a connect through egress needs (OUTCOME_EGRESS). */
-struct inet_dial {
+/* What a connect through egress needs (OUTCOME_CONNECT_BY_EGRESS). */
+struct inet_egress_connect {
 	struct control_connect request;
 	struct inet_address listener; /* where the target's socket is connected to, once the upstream is connected */
 	int domain;                   /* the domain of the target's socket */

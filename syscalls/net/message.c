@@ -31,7 +31,7 @@ void message_release(struct message *message)
 }
 
 /* Works as the kernel's import_iovec(). */
-static int message_sum_parts(struct message *message)
+static int message_check_parts_length(struct message *message)
 {
 	for (size_t i = 0; i < message->parts; i++) {
 		struct message_part *part = &message->part[i];
@@ -96,7 +96,7 @@ int message_from_memory(const struct call *call, uint64_t addr, struct message *
 	if (message->parts)
 		r = decode_memory_at(call, header.parts, message->part, message->parts * sizeof(*message->part));
 	if (r == 0)
-		r = message_sum_parts(message);
+		r = message_check_parts_length(message);
 	*ret_control = (struct message_part){.addr = header.control, .len = header.control ? header.control_len : 0};
 	return r;
 }
@@ -194,7 +194,8 @@ static int message_judge_control(struct call *call, int domain, struct message *
 	return 0;
 }
 
-int message_take_control(struct call *call, int domain, const struct message_part *control, struct message *message)
+int message_copy_control_data(struct call *call, int domain, const struct message_part *control,
+			      struct message *message)
 {
 	int r;
 

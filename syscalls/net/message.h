@@ -38,7 +38,8 @@ int message_from_memory(const struct call *call, uint64_t addr, struct message *
  * Copies the control data for a socket of this domain. Descriptors in it are duplicated; items that must not be sent
  * are refused. 0 or -errno; -ECHILD: the outcome is set (descriptor.h).
  */
-int message_take_control(struct call *call, int domain, const struct message_part *control, struct message *message);
+int message_copy_control_data(struct call *call, int domain, const struct message_part *control,
+			      struct message *message);
 
 void message_release(struct message *message);
 

@@ -34,7 +34,8 @@ static bool names_restore_name(const struct call *call, int socket_fd, bool peer
 	struct sockaddr_un name;
 
 	if (address->ss_family != AF_UNIX)
-		return call->sandbox->inet && inet_translate_name(call->sandbox->inet, socket_fd, peer, address, len);
+		return call->sandbox->inet &&
+		       inet_translate_name_for_target(call->sandbox->inet, socket_fd, peer, address, len);
 	memcpy(&name, address, sizeof(name));
 	if (!sockets_restore_name(&name, len))
 		return false;
@@ -43,23 +44,24 @@ static bool names_restore_name(const struct call *call, int socket_fd, bool peer
 }
 
 /* Answers getsockname(2); peer: getpeername(2). Continuing is safe, because a name grants nothing. */
-static void names_answer_call(struct call *call, bool peer)
+static void names_answer_getsockname(struct call *call, bool peer)
 {
 	struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
 	socklen_t len = sizeof(address);
 	_cleanup_close_ int copy = -1;
 	int domain, r;
 
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	if (netlink_get_name(call, peer, &address, &len)) {
 		names_write_address(call, &address, len);
 		return;
 	}
-	if ((!call->sandbox->inet && !sockets_have_renamed(call->sandbox->sockets)) || net_check_socket(call) < 0) {
+	if ((!call->sandbox->inet && !sockets_names_need_restoring(call->sandbox->sockets)) ||
+	    net_check_socket(call) < 0) {
 		call_continue(call);
 		return;
 	}
-	copy = net_copy_domain(call, &domain);
+	copy = net_copy_socket_of_any_family(call, &domain);
 	if (copy < 0)
 		return;
 	r = (peer ? getpeername : getsockname)(copy, (struct sockaddr *)&address, &len);
@@ -69,5 +71,5 @@ static void names_answer_call(struct call *call, bool peer)
 		call_continue(call);
 }
 
-HANDLER(sys_getsockname, names_answer_call(call, false))
-HANDLER(sys_getpeername, names_answer_call(call, true))
+HANDLER(sys_getsockname, names_answer_getsockname(call, false))
+HANDLER(sys_getpeername, names_answer_getsockname(call, true))

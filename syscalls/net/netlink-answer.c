@@ -156,7 +156,7 @@ static const void *answer_find_attribute(const unsigned char *body, size_t len, 
 	return NULL;
 }
 
-static void answer_link(struct answer_writer *writer, const unsigned char *body, size_t len)
+static void netlink_answer_getlink(struct answer_writer *writer, const unsigned char *body, size_t len)
 {
 	struct ifinfomsg asked;
 	const char *name;
@@ -213,7 +213,7 @@ static void answer_write_address(struct answer_writer *writer, int family, const
 	answer_end_message(writer);
 }
 
-static void answer_address(struct answer_writer *writer, const struct netlink_facts *facts, int family)
+static void netlink_answer_getaddr(struct answer_writer *writer, const struct netlink_facts *facts, int family)
 {
 	const struct in_addr lo = {.s_addr = htonl(INADDR_LOOPBACK)};
 
@@ -349,8 +349,8 @@ static bool answer_leads_to_run(const struct netlink_facts *facts, int family, c
 }
 
 /* Answers "ip route get": which route a packet to RTA_DST would take. */
-static void answer_lookup(struct answer_writer *writer, const struct netlink_facts *facts, const unsigned char *body,
-			  size_t len)
+static void netlink_answer_route_lookup(struct answer_writer *writer, const struct netlink_facts *facts,
+					const unsigned char *body, size_t len)
 {
 	size_t to_len = 0;
 	const void *to = len < sizeof(struct rtmsg) ? NULL : answer_find_attribute(body, len, sizeof(struct rtmsg),
@@ -379,13 +379,13 @@ static void answer_lookup(struct answer_writer *writer, const struct netlink_fac
 	answer_write_route(writer, family, &route);
 }
 
-static void answer_route(struct answer_writer *writer, const struct netlink_facts *facts, const unsigned char *body,
-			 size_t len)
+static void netlink_answer_getroute(struct answer_writer *writer, const struct netlink_facts *facts,
+				    const unsigned char *body, size_t len)
 {
 	int family = len ? body[0] : AF_UNSPEC;
 
 	if (!(writer->flags & NLM_F_MULTI)) {
-		answer_lookup(writer, facts, body, len);
+		netlink_answer_route_lookup(writer, facts, body, len);
 		return;
 	}
 	if (family == AF_UNSPEC || family == AF_INET)
@@ -416,11 +416,11 @@ static void answer_message(struct answer_writer *writer, const struct netlink_fa
 	}
 	writer->flags = dump ? NLM_F_MULTI : 0;
 	if (type == RTM_GETLINK)
-		answer_link(writer, body, len);
+		netlink_answer_getlink(writer, body, len);
 	else if (type == RTM_GETADDR)
-		answer_address(writer, facts, family);
+		netlink_answer_getaddr(writer, facts, family);
 	else if (type == RTM_GETROUTE)
-		answer_route(writer, facts, body, len);
+		netlink_answer_getroute(writer, facts, body, len);
 	else
 		answer_write_error(writer, -EOPNOTSUPP);
 	if (!dump && writer->request.nlmsg_flags & NLM_F_ACK && writer->flags != NLM_F_CAPPED)

@@ -31,12 +31,12 @@
 struct standin {
 	int fd; /* the supervisor's end, owned; -1: the slot is free */
 	ino_t inode; /* of the program's end: identifies the stand-in */
-	uint32_t port; /* nl_pid; 0: not chosen yet */
+	uint32_t nl_pid; /* nl_pid; 0: not chosen yet */
 };
 
 struct netlink {
 	int epoll_fd; /* watches all stand-ins; data.u32 is the slot */
-	unsigned used;
+	unsigned standins_used;
 	struct netlink_facts facts; /* facts.network false: not read yet, or no network */
 	struct standin standin[NETLINK_SOCKETS_MAX];
 };
@@ -66,7 +66,7 @@ static void standin_close(struct netlink *netlink, struct standin *standin)
 		return;
 	close_fd(&standin->fd);
 	*standin = (struct standin){.fd = -1};
-	netlink->used--;
+	netlink->standins_used--;
 }
 
 void netlink_free(struct netlink *netlink)
@@ -79,7 +79,7 @@ void netlink_free(struct netlink *netlink)
 	free(netlink);
 }
 
-int netlink_event_fd(const struct netlink *netlink)
+int netlink_get_epoll_fd(const struct netlink *netlink)
 {
 	return netlink->epoll_fd;
 }
@@ -112,7 +112,7 @@ static int standin_bind_name(int fd)
 }
 
 /* Takes *fd, the supervisor's end, into a free slot. program_fd: the program's end. 0 or -errno. */
-static int standin_take_slot(struct netlink *netlink, int *fd, int program_fd)
+static int standin_fill_slot(struct netlink *netlink, int *fd, int program_fd)
 {
 	struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP};
 	struct standin *standin = netlink->standin;
@@ -125,7 +125,7 @@ static int standin_take_slot(struct netlink *netlink, int *fd, int program_fd)
 	if (fstat(program_fd, &st) < 0 || epoll_ctl(netlink->epoll_fd, EPOLL_CTL_ADD, *fd, &event) < 0)
 		return -errno;
 	*standin = (struct standin){.fd = steal_fd(fd), .inode = st.st_ino};
-	netlink->used++;
+	netlink->standins_used++;
 	return 0;
 }
 
@@ -143,7 +143,7 @@ static int standin_make(struct netlink *netlink, int type)
 		return -errno;
 	r = standin_bind_name(own);
 	if (r == 0)
-		r = standin_take_slot(netlink, &own, program);
+		r = standin_fill_slot(netlink, &own, program);
 	return r < 0 ? r : steal_fd(&program);
 }
 
@@ -154,7 +154,7 @@ bool netlink_make_standin(struct call *call)
 	if (!call->sandbox->netlink || call_get_int(call, 0) != AF_NETLINK || call_get_int(call, 2) != NETLINK_ROUTE ||
 	    (kind != SOCK_RAW && kind != SOCK_DGRAM))
 		return false;
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	if (call_commit_record(call) < 0)
 		return true;
 	fd = standin_make(call->sandbox->netlink, type);
@@ -188,7 +188,7 @@ static struct standin *standin_find_by_fd(struct netlink *netlink, pid_t tid, in
 {
 	ino_t inode;
 
-	if (!netlink || !netlink->used)
+	if (!netlink || !netlink->standins_used)
 		return NULL;
 	inode = standin_read_inode(tid, fd);
 	for (unsigned i = 0; inode && i < NETLINK_SOCKETS_MAX; i++)
@@ -209,7 +209,7 @@ static struct standin *standin_find(const struct call *call)
 static bool standin_port_is_free(const struct netlink *netlink, uint32_t port)
 {
 	for (unsigned i = 0; i < NETLINK_SOCKETS_MAX; i++)
-		if (netlink->standin[i].fd >= 0 && netlink->standin[i].port == port)
+		if (netlink->standin[i].fd >= 0 && netlink->standin[i].nl_pid == port)
 			return false;
 	return true;
 }
@@ -220,12 +220,12 @@ static void standin_choose_port(const struct netlink *netlink, struct standin *s
 	int32_t other = AUTO_PORT_FIRST;
 
 	if (process && standin_port_is_free(netlink, process)) {
-		standin->port = process;
+		standin->nl_pid = process;
 		return;
 	}
 	while (!standin_port_is_free(netlink, (uint32_t)other))
 		other--;
-	standin->port = (uint32_t)other;
+	standin->nl_pid = (uint32_t)other;
 }
 
 /* ---- bind, connect ---- */
@@ -259,15 +259,15 @@ static void bind_standin(struct call *call, struct standin *standin, const struc
 {
 	const struct netlink *netlink = call->sandbox->netlink;
 
-	target_allow_call(call);
-	if (standin->port && name->nl_pid != standin->port && name->nl_pid) {
+	target_allow_without_rule(call);
+	if (standin->nl_pid && name->nl_pid != standin->nl_pid && name->nl_pid) {
 		call_fail(call, -EINVAL);
-	} else if (!standin->port && name->nl_pid && !standin_port_is_free(netlink, name->nl_pid)) {
+	} else if (!standin->nl_pid && name->nl_pid && !standin_port_is_free(netlink, name->nl_pid)) {
 		call_fail(call, -EADDRINUSE);
 	} else {
 		if (name->nl_pid)
-			standin->port = name->nl_pid;
-		else if (!standin->port)
+			standin->nl_pid = name->nl_pid;
+		else if (!standin->nl_pid)
 			standin_choose_port(netlink, standin, (uint32_t)call->task->tgid);
 		call_return(call, 0); /* ignores groups: no message is ever sent to them */
 	}
@@ -281,13 +281,13 @@ void netlink_bind(struct call *call, const struct sockaddr_storage *address, int
 
 	memcpy(&name, address, sizeof(name));
 	if ((size_t)len < sizeof(name)) {
-		target_fail_call(call, -EINVAL);
+		target_allow_but_fail(call, -EINVAL);
 	} else if (standin) {
 		bind_standin(call, standin, &name);
 	} else if (call->sandbox->netlink) {
-		target_fail_call(call, -EINVAL);
+		target_allow_but_fail(call, -EINVAL);
 	} else {
-		target_allow_call(call);
+		target_allow_without_rule(call);
 		copy = netlink_copy_socket(call);
 		if (copy >= 0 && call_commit_record(call) == 0)
 			call_return_result(call, netlink_bind_for_process(copy, &name, call->task->tgid));
@@ -313,13 +313,13 @@ void netlink_connect(struct call *call, const struct sockaddr_storage *address, 
 
 	memcpy(&peer, address, sizeof(peer));
 	if ((size_t)len < sizeof(peer) || (!standin && call->sandbox->netlink)) {
-		target_fail_call(call, -EINVAL);
+		target_allow_but_fail(call, -EINVAL);
 	} else if (standin) {
-		target_allow_call(call);
+		target_allow_without_rule(call);
 		call_return_result(call,
 				   peer.nl_pid || peer.nl_groups ? -EPERM : 0); /* already connected to the kernel */
 	} else {
-		target_allow_call(call);
+		target_allow_without_rule(call);
 		copy = netlink_copy_socket(call);
 		if (copy >= 0 && call_commit_record(call) == 0)
 			call_return_result(call, netlink_connect_for_process(copy, &peer, call->task->tgid));
@@ -335,19 +335,19 @@ bool netlink_get_name(const struct call *call, bool peer, struct sockaddr_storag
 
 	if (!standin)
 		return false;
-	name.nl_pid = peer ? 0 : standin->port;
+	name.nl_pid = peer ? 0 : standin->nl_pid;
 	*ret_address = (struct sockaddr_storage){0};
 	memcpy(ret_address, &name, sizeof(name));
 	*ret_len = sizeof(name);
 	return true;
 }
 
-static bool is_buffer_size(int level, int name)
+static bool standin_option_is_buffer_size(int level, int name)
 {
 	return level == SOL_SOCKET && (name == SO_SNDBUF || name == SO_RCVBUF);
 }
 
-static bool standin_ignores_option(int level, int name)
+static bool standin_option_has_no_effect(int level, int name)
 {
 	return level == SOL_NETLINK && name >= NETLINK_ADD_MEMBERSHIP && name <= NETLINK_GET_STRICT_CHK &&
 	       name != NETLINK_LISTEN_ALL_NSID;
@@ -358,9 +358,10 @@ bool netlink_set_option(struct call *call)
 {
 	int level = call_get_int(call, 1), name = call_get_int(call, 2);
 
-	if (!(is_buffer_size(level, name) || standin_ignores_option(level, name)) || !standin_find(call))
+	if (!(standin_option_is_buffer_size(level, name) || standin_option_has_no_effect(level, name)) ||
+	    !standin_find(call))
 		return false;
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	call_return_result(call, call_get_int(call, 4) < (int)sizeof(int) ? -EINVAL : 0);
 	return true;
 }
@@ -405,7 +406,7 @@ static void standin_answer_messages(const struct netlink *netlink, const struct 
 
 	do {
 		size_t answered =
-			netlink_answer(&netlink->facts, standin->port, request + at, len - at, answer, &used);
+			netlink_answer(&netlink->facts, standin->nl_pid, request + at, len - at, answer, &used);
 
 		if (answered)
 			standin_send_answer(standin->fd, answer, answered);
@@ -417,7 +418,7 @@ static void standin_answer_messages(const struct netlink *netlink, const struct 
 static void standin_answer_request(const struct netlink *netlink, struct standin *standin, uint32_t process,
 				   const unsigned char *request, size_t len)
 {
-	if (!standin->port)
+	if (!standin->nl_pid)
 		standin_choose_port(netlink, standin, process);
 	standin_answer_messages(netlink, standin, request, len);
 }
@@ -441,7 +442,7 @@ static void standin_serve_datagram(struct netlink *netlink, struct standin *stan
 	standin_answer_request(netlink, standin, 0, request, (size_t)got);
 }
 
-bool netlink_passes_send(struct netlink *netlink, pid_t tid, const struct syscall_row *row, const __u64 *arg)
+bool netlink_send_may_continue(struct netlink *netlink, pid_t tid, const struct syscall_row *row, const __u64 *arg)
 {
 	uint64_t args[6];
 
@@ -460,7 +461,7 @@ bool netlink_send_request(struct call *call)
 
 	if (!standin)
 		return false;
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	r = call->arg[2] > sizeof(request) ? -EMSGSIZE : 0;
 	if (r == 0 && len)
 		r = decode_memory_at(call, call->arg[1], request, len);

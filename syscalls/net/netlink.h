@@ -1,9 +1,9 @@
 /*
- * NETLINK_ROUTE sockets. In runs with RUN_ROUTES they are the kernel's: bind and connect are performed on a duplicate,
- * everything else is native. In other runs a socket of the kernel's would tell the machine's interfaces, so the program
- * gets a stand-in: one end of a pair of unix sockets. The supervisor answers at the other end (netlink-answer.h), and
- * the functions below tell the names and options of a netlink socket. Called by the socket handlers, and by the
- * supervisor's loop when a stand-in has a request; all in the supervisor thread.
+ * NETLINK_ROUTE sockets. In runs with RUN_NATIVE_NETLINK they are the kernel's: bind and connect are performed on a
+ * duplicate, everything else is native. In other runs a socket of the kernel's would tell the machine's interfaces, so
+ * the program gets a stand-in: one end of a pair of unix sockets. The supervisor answers at the other end
+ * (netlink-answer.h), and the functions below tell the names and options of a netlink socket. Called by the socket
+ * handlers, and by the supervisor's loop when a stand-in has a request; all in the supervisor thread.
  */
 #ifndef CALLGATE_SYSCALLS_NET_NETLINK_H
 #define CALLGATE_SYSCALLS_NET_NETLINK_H
@@ -19,12 +19,12 @@
 
 struct netlink;
 
-/* Called for runs without RUN_ROUTES. 0 or -errno. The caller owns the result. */
+/* Called for runs without RUN_NATIVE_NETLINK. 0 or -errno. The caller owns the result. */
 int netlink_create(struct netlink **ret_netlink);
 void netlink_free(struct netlink *netlink);
 
 /* Becomes readable when a stand-in has a request, which netlink_serve() answers. Borrowed. */
-int netlink_event_fd(const struct netlink *netlink);
+int netlink_get_epoll_fd(const struct netlink *netlink);
 void netlink_serve(struct netlink *netlink, const struct sandbox *sandbox);
 
 /* The addresses that stand-ins tell, borrowed. To be called only if sandbox->netlink is not NULL. */
@@ -40,7 +40,7 @@ void netlink_connect(struct call *call, const struct sockaddr_storage *address, 
  * Whether a notified sendto(2) is continued: it was notified only for stand-ins, and its socket is none. If another
  * thread replaces the descriptor meanwhile, nothing is gained, because any socket may send to its peer.
  */
-bool netlink_passes_send(struct netlink *netlink, pid_t tid, const struct syscall_row *row, const __u64 *arg);
+bool netlink_send_may_continue(struct netlink *netlink, pid_t tid, const struct syscall_row *row, const __u64 *arg);
 /* Performs sendto(2) on a stand-in: the answer arrives before the call returns. False: argument 0 is no stand-in. */
 bool netlink_send_request(struct call *call);
 

@@ -25,7 +25,7 @@ struct sender {
 };
 
 /* Duplicates argument 0 and reads its kind. flags: MSG_*. False: the outcome is set. */
-static bool send_copy_sender(struct call *call, unsigned flags, struct sender *ret_sender)
+static bool send_copy_socket(struct call *call, unsigned flags, struct sender *ret_sender)
 {
 	_cleanup_close_ int fd = -1;
 	int domain;
@@ -37,18 +37,19 @@ static bool send_copy_sender(struct call *call, unsigned flags, struct sender *r
 		return false;
 	}
 	/* Without a network and datagrams no socket of the run sends to addresses: see syscalls.def. */
-	if (!call->sandbox->inet && !call->sandbox->datagrams) {
+	if (!call->sandbox->inet && !call->sandbox->has_unix_datagrams) {
 		call_continue(call);
 		return false;
 	}
-	fd = net_copy_domain(call, &domain);
+	fd = net_copy_socket_of_any_family(call, &domain);
 	if (fd < 0)
 		return false;
 	/*
-	 * Netlink sockets exist only with RUN_ROUTES, in the run's own network namespace. With datagrams nothing is
-	 * continued: another thread could replace the descriptor by a datagram socket, which finds sockets by path.
+	 * Netlink sockets exist only with RUN_NATIVE_NETLINK, in the run's own network namespace. With datagrams
+	 * nothing is continued: another thread could replace the descriptor by a datagram socket, which finds sockets
+	 * by path.
 	 */
-	if (domain == AF_NETLINK && !call->sandbox->datagrams) {
+	if (domain == AF_NETLINK && !call->sandbox->has_unix_datagrams) {
 		call_continue(call);
 		return false;
 	}
@@ -59,7 +60,7 @@ static bool send_copy_sender(struct call *call, unsigned flags, struct sender *r
 		call_fail(call, -EOPNOTSUPP);
 		return false;
 	}
-	if (!call->sandbox->datagrams && inet_has_own_netns(call->sandbox->inet) &&
+	if (!call->sandbox->has_unix_datagrams && inet_has_own_netns(call->sandbox->inet) &&
 	    (ret_sender->stream || domain == AF_UNIX)) {
 		call_continue(call);
 		return false;
@@ -68,8 +69,8 @@ static bool send_copy_sender(struct call *call, unsigned flags, struct sender *r
 	return true;
 }
 
-/* As send_route_message(), for a unix socket and an address. */
-static int send_route_unix(struct call *call, const struct sender *sender, struct message *message,
+/* As send_judge_destination(), for a unix socket and an address. */
+static int send_judge_unix_destination(struct call *call, const struct sender *sender, struct message *message,
 			   struct sockaddr_storage *ret_to, socklen_t *ret_len)
 {
 	struct sockets_address address;
@@ -80,7 +81,8 @@ static int send_route_unix(struct call *call, const struct sender *sender, struc
 	}
 	if (sender->type != SOCK_DGRAM) /* the kernel ignores the address */
 		return 0;
-	if (unix_route_datagram(call, sender->fd, &message->name, message->name_len, &address, &message->pin_fd) < 0)
+	if (unix_find_datagram_destination(call, sender->fd, &message->name, message->name_len, &address,
+					   &message->pin_fd) < 0)
 		return -1;
 	*ret_to = (struct sockaddr_storage){.ss_family = AF_UNIX};
 	memcpy(ret_to, &address.name, sizeof(address.name));
@@ -89,14 +91,14 @@ static int send_route_unix(struct call *call, const struct sender *sender, struc
 }
 
 /* Judges the destination. *ret_len 0: the message goes to the connected peer. 0, or -errno with the outcome set. */
-static int send_route_message(struct call *call, const struct sender *sender, struct message *message,
+static int send_judge_destination(struct call *call, const struct sender *sender, struct message *message,
 		      struct sockaddr_storage *ret_to, socklen_t *ret_len)
 {
 	*ret_len = 0;
 	if (!message->name_len)
 		return 0;
 	if (sender->domain == AF_UNIX)
-		return send_route_unix(call, sender, message, ret_to, ret_len);
+		return send_judge_unix_destination(call, sender, message, ret_to, ret_len);
 	/* Sending to others than the kernel takes a privilege, which no sender has. */
 	if (sender->domain == AF_NETLINK) {
 		*ret_to = message->name;
@@ -115,22 +117,25 @@ static int send_read_message(struct call *call, const struct sender *sender, uin
 	int r = message_from_memory(call, addr, ret_message, &control);
 
 	if (r == 0 && !(sender->stream && sender->domain != AF_UNIX)) /* TCP ignores control data */
-		r = message_take_control(call, sender->domain, &control, ret_message);
+		r = message_copy_control_data(call, sender->domain, &control, ret_message);
 	return r;
 }
 
-/* Judges, commits and sends one message. Returns what transfer_send() does; -ECHILD: the outcome is set. */
-static int64_t send_one_message(struct call *call, struct sender *sender, struct message *message, int flags,
+/*
+ * Judges, commits and sends one message. Returns what transfer_send_without_waiting() does; -ECHILD: the outcome is
+ * set.
+ */
+static int64_t send_judge_commit_and_send(struct call *call, struct sender *sender, struct message *message, int flags,
 			uint64_t told_addr, bool wait)
 {
 	struct sockaddr_storage to;
 	struct transfer transfer = {
 		.message = message, .flags = flags, .stream = sender->stream, .told_addr = told_addr};
 
-	if (send_route_message(call, sender, message, &to, &transfer.to_len) < 0 || call_commit_record(call) < 0)
+	if (send_judge_destination(call, sender, message, &to, &transfer.to_len) < 0 || call_commit_record(call) < 0)
 		return -ECHILD;
 	transfer.to = transfer.to_len ? &to : NULL;
-	return transfer_send(call, &sender->fd, &transfer, wait);
+	return transfer_send_without_waiting(call, &sender->fd, &transfer, wait);
 }
 
 /* Ends the call, unless the outcome is set already, and releases the sender. */
@@ -142,32 +147,32 @@ static void send_end_call(struct call *call, struct sender *sender, int64_t r)
 }
 
 /* Performs sendto or sendmsg. header: the address of sendmsg's struct msghdr; unused if the message is in_registers. */
-static void send_single_message(struct call *call, int flags, uint64_t header, bool in_registers)
+static void send_message_of_call(struct call *call, int flags, uint64_t header, bool in_registers)
 {
 	struct sender sender = {.fd = -1};
 	struct message message = {.pin_fd = -1};
 	int64_t r;
 
-	if ((in_registers && netlink_send_request(call)) || !send_copy_sender(call, (unsigned)flags, &sender))
+	if ((in_registers && netlink_send_request(call)) || !send_copy_socket(call, (unsigned)flags, &sender))
 		return;
 	r = in_registers ? message_from_registers(call, &message) : send_read_message(call, &sender, header, &message);
 	if (r == 0)
-		r = send_one_message(call, &sender, &message, flags, 0, true);
+		r = send_judge_commit_and_send(call, &sender, &message, flags, 0, true);
 	send_end_call(call, &sender, r);
 	message_release(&message);
 }
 
-HANDLER(sys_sendto, send_single_message(call, call_get_int(call, 3), 0, true))
-HANDLER(sys_sendmsg, send_single_message(call, call_get_int(call, 2), call->arg[1], false))
+HANDLER(sys_sendto, send_message_of_call(call, call_get_int(call, 3), 0, true))
+HANDLER(sys_sendmsg, send_message_of_call(call, call_get_int(call, 2), call->arg[1], false))
 
 #define MMSGHDR_BYTES 64u /* size of struct user_mmsghdr: a msghdr of 56 bytes, and the length */
 #define MMSGHDR_LENGTH_AT 56u
 
 /*
- * Sends message i. Returns what send_one_message() does. Only the first message's address is on record, so a message to
- * another address ends the call. Programs have to expect that sendmmsg sends fewer messages than asked.
+ * Sends message i. Returns what send_judge_commit_and_send() does. Only the first message's address is on record, so a
+ * message to another address ends the call. Programs have to expect that sendmmsg sends fewer messages than asked.
  */
-static int64_t send_nth_message(struct call *call, struct sender *sender, unsigned i, struct message *first)
+static int64_t send_message_of_sendmmsg(struct call *call, struct sender *sender, unsigned i, struct message *first)
 {
 	uint64_t addr = call->arg[1] + (uint64_t)i * MMSGHDR_BYTES;
 	struct message message;
@@ -182,7 +187,8 @@ static int64_t send_nth_message(struct call *call, struct sender *sender, unsign
 		r = -EAGAIN;
 	}
 	if (r == 0)
-		r = send_one_message(call, sender, &message, call_get_int(call, 3), addr + MMSGHDR_LENGTH_AT, i == 0);
+		r = send_judge_commit_and_send(call, sender, &message, call_get_int(call, 3), addr + MMSGHDR_LENGTH_AT,
+					       i == 0);
 	message_release(&message);
 	if (r < 0)
 		return r;
@@ -197,12 +203,12 @@ void sys_sendmmsg(struct call *call)
 	unsigned count = call_get_uint(call, 2), sent = 0;
 	int64_t r = 0;
 
-	if (!send_copy_sender(call, call_get_uint(call, 3), &sender))
+	if (!send_copy_socket(call, call_get_uint(call, 3), &sender))
 		return;
 	if (count > SENDMMSG_MAX)
 		count = SENDMMSG_MAX;
 	while (r >= 0 && sent < count) {
-		r = send_nth_message(call, &sender, sent, &first);
+		r = send_message_of_sendmmsg(call, &sender, sent, &first);
 		if (r >= 0)
 			sent++;
 	}

@@ -97,7 +97,7 @@ void sys_setsockopt(struct call *call)
 
 	if (netlink_set_option(call))
 		return;
-	if (call->sandbox->datagrams && level == SOL_SOCKET && name == SO_PASSCRED) {
+	if (call->sandbox->has_unix_datagrams && level == SOL_SOCKET && name == SO_PASSCRED) {
 		sockopt_set_passcred(call);
 		return;
 	}

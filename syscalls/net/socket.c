@@ -39,7 +39,7 @@ static void socket_refuse_call(struct call *call)
 
 	if (call->sandbox->inet && (family == AF_INET || family == AF_INET6))
 		socket_refuse_inet_type(call);
-	else if (family == AF_UNIX) /* SOCK_DGRAM without RUN_DATAGRAMS, or SOCK_RAW, which means the same */
+	else if (family == AF_UNIX) /* SOCK_DGRAM without RUN_HAS_UNIX_DATAGRAMS, or SOCK_RAW, which means the same */
 		call_refuse(call, -EACCES, NULL, "unix_datagram_not_offered");
 	else
 		net_refuse_family(call, family, family == AF_INET || family == AF_INET6 ? -EACCES : -EAFNOSUPPORT);
@@ -50,7 +50,7 @@ static bool socket_is_shared_udp(const struct call *call)
 {
 	int domain = call_get_int(call, 0), protocol = call_get_int(call, 2);
 
-	return call->sandbox->inet && !inet_has_own_netns(call->sandbox->inet) && descriptor_can_copy_directly() &&
+	return call->sandbox->inet && !inet_has_own_netns(call->sandbox->inet) && descriptor_pidfd_getfd_works() &&
 	       (domain == AF_INET || domain == AF_INET6) &&
 	       (call_get_int(call, 1) & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) == SOCK_DGRAM &&
 	       (protocol == 0 || protocol == IPPROTO_UDP);
@@ -61,7 +61,7 @@ static void socket_make_udp(struct call *call)
 	_cleanup_close_ int fd = -1;
 	int type = call_get_int(call, 1), r;
 
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	if (call_commit_record(call) < 0)
 		return;
 	fd = socket(call_get_int(call, 0), type | SOCK_CLOEXEC, IPPROTO_UDP);
@@ -90,9 +90,12 @@ static void socket_listen_unix(struct call *call, int copy)
 	/* unsigned, because the kernel compares an unsigned backlog with somaxconn */
 	unsigned backlog = call_get_uint(call, 1);
 
-	/* Each pending connection holds what its client has sent; sampled memory counts MEMFDS_BACKLOG_MAX of them. */
-	if (call->sandbox->memfds && backlog > MEMFDS_BACKLOG_MAX)
-		backlog = MEMFDS_BACKLOG_MAX;
+	/*
+	 * Each pending connection holds what its client has sent; sampled memory counts MEMFDS_UNIX_BACKLOG_MAX of
+	 * them.
+	 */
+	if (call->sandbox->memfds && backlog > MEMFDS_UNIX_BACKLOG_MAX)
+		backlog = MEMFDS_UNIX_BACKLOG_MAX;
 
 	if (getsockname(copy, (struct sockaddr *)&name, &len) < 0)
 		call_fail(call, -errno);
@@ -101,10 +104,10 @@ static void socket_listen_unix(struct call *call, int copy)
 	else if (len <= offsetof(struct sockaddr_un, sun_path) ||
 		 getpeername(copy, (struct sockaddr *)&peer, &peer_len) == 0)
 		call_fail(call, -EINVAL); /* a connected socket stays connected, even when the peer has closed */
-	else if (!sockets_may_listen(call->sandbox->sockets, &name))
+	else if (!sockets_name_is_of_run_only(call->sandbox->sockets, &name))
 		call_refuse(call, -EACCES, NULL, "abstract_socket_not_granted");
 	else if (call_commit_record(call) == 0) {
-		memfds_set_queues(call->sandbox->memfds);
+		memfds_note_kernel_queues(call->sandbox->memfds);
 		peers_note_listener(call->sandbox->peers, copy, call->task->tgid);
 		file_end_call(call, listen(copy, (int)backlog));
 	}
@@ -126,7 +129,7 @@ void sys_shutdown(struct call *call)
 	int domain;
 	_cleanup_close_ int copy = net_allow_and_copy_socket(call, &domain);
 
-	if (copy >= 0 && domain != AF_UNIX && !inet_listeners_may_stop(call->sandbox->inet, copy))
+	if (copy >= 0 && domain != AF_UNIX && !inet_listeners_socket_may_stop(call->sandbox->inet, copy))
 		call_fail(call, -EAGAIN);
 	else if (copy >= 0 && call_commit_record(call) == 0)
 		file_end_call(call, shutdown(copy, call_get_int(call, 1)));

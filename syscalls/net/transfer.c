@@ -21,10 +21,10 @@ struct sending {
 	bool stream;
 	const struct memory_ops *memory;
 	pid_t tid, tgid;
-	uint64_t told_addr;
+	uint64_t msg_len_addr;
 	uint64_t sent;
 	uint8_t *buffer; /* owned */
-	size_t filled;   /* bytes in the buffer that are not sent yet */
+	size_t unsent_in_buffer;   /* bytes in the buffer that are not sent yet */
 };
 
 /* Reads up to len bytes of target memory from offset `sent` on, as many as are readable. -EFAULT: none. */
@@ -53,9 +53,9 @@ static ssize_t transfer_read_memory(const struct sending *sending, uint8_t *out,
 /* Sends the buffer with one sendmsg(2). */
 static ssize_t transfer_send_buffer(struct sending *sending, int fd, int more_flags)
 {
-	struct iovec part = {.iov_base = sending->buffer, .iov_len = sending->filled};
+	struct iovec part = {.iov_base = sending->buffer, .iov_len = sending->unsent_in_buffer};
 	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-	bool last = sending->sent + sending->filled >= sending->message.total;
+	bool last = sending->sent + sending->unsent_in_buffer >= sending->message.total;
 	int flags = sending->flags | MSG_NOSIGNAL | more_flags;
 	ssize_t r;
 
@@ -73,8 +73,8 @@ static ssize_t transfer_send_buffer(struct sending *sending, int fd, int more_fl
 	if (r < 0)
 		return -errno;
 	sending->sent += (uint64_t)r;
-	sending->filled -= (size_t)r;
-	memmove(sending->buffer, sending->buffer + r, sending->filled);
+	sending->unsent_in_buffer -= (size_t)r;
+	memmove(sending->buffer, sending->buffer + r, sending->unsent_in_buffer);
 	return r;
 }
 
@@ -93,7 +93,7 @@ static int transfer_fill_buffer(struct sending *sending)
 	r = transfer_read_memory(sending, sending->buffer, want);
 	if (r < 0 || (!sending->stream && (size_t)r < want))
 		return r < 0 ? (int)r : -EFAULT;
-	sending->filled = (size_t)r;
+	sending->unsent_in_buffer = (size_t)r;
 	return 0;
 }
 
@@ -101,13 +101,13 @@ static int transfer_fill_buffer(struct sending *sending)
  * Sends until all is sent, or `most` bytes of a stream, or an error. 0 or -errno. valid() is asked between reading
  * target memory and sending: the thread id may have been reused.
  */
-static int64_t transfer_until_done(struct sending *sending, int fd, int more_flags, uint64_t most,
+static int64_t transfer_send_until_done(struct sending *sending, int fd, int more_flags, uint64_t most,
 			    bool (*valid)(void *ctx), void *ctx)
 {
 	int64_t r = 0;
 
 	do {
-		if (!sending->filled)
+		if (!sending->unsent_in_buffer)
 			r = transfer_fill_buffer(sending);
 		if (r == 0 && !valid(ctx))
 			r = -EINTR;
@@ -137,10 +137,10 @@ static int64_t transfer_write_length(const struct sending *sending, int64_t r)
 {
 	uint32_t told = (uint32_t)r;
 
-	if (r < 0 || !sending->told_addr)
+	if (r < 0 || !sending->msg_len_addr)
 		return r;
 	/* The kernel ignores a fault here too: the message is sent. */
-	(void)memory_copy_out(sending->memory, sending->tid, sending->told_addr, &told, sizeof(told));
+	(void)memory_copy_out(sending->memory, sending->tid, sending->msg_len_addr, &told, sizeof(told));
 	return 1;
 }
 
@@ -150,7 +150,7 @@ static int64_t transfer_run_work(struct call_work *work, int fd, bool (*go_on)(v
 	int64_t r;
 
 	do
-		r = transfer_until_done(sending, fd, 0, UINT64_MAX, go_on, ctx);
+		r = transfer_send_until_done(sending, fd, 0, UINT64_MAX, go_on, ctx);
 	while (r == -EINTR && !sending->sent && go_on(ctx));
 	return transfer_write_length(sending, transfer_get_result(sending, r));
 }
@@ -174,7 +174,7 @@ static int64_t transfer_move_to_thread(struct call *call, int *fd, struct sendin
 	*moved = *sending;
 	moved->work = (struct call_work){.run = transfer_run_work, .free = transfer_free_work};
 	*sending = (struct sending){.message = {.pin_fd = -1}};
-	call->outcome.kind = OUTCOME_WORK;
+	call->outcome.kind = OUTCOME_BLOCKING_WORK;
 	call->outcome.fd = steal_fd(fd);
 	call->outcome.work = &moved->work;
 	return -EINPROGRESS;
@@ -182,12 +182,12 @@ static int64_t transfer_move_to_thread(struct call *call, int *fd, struct sendin
 
 /* ---- in the supervisor thread ---- */
 
-static bool transfer_is_valid(void *ctx)
+static bool transfer_call_is_awaited(void *ctx)
 {
-	return call_is_valid(ctx);
+	return call_is_awaited(ctx);
 }
 
-int64_t transfer_send(struct call *call, int *fd, const struct transfer *transfer, bool wait)
+int64_t transfer_send_without_waiting(struct call *call, int *fd, const struct transfer *transfer, bool wait)
 {
 	struct sending sending = {
 		.message = *transfer->message,
@@ -195,9 +195,9 @@ int64_t transfer_send(struct call *call, int *fd, const struct transfer *transfe
 		.stream = transfer->stream,
 		.tid = call->tid,
 		.to_len = transfer->to ? transfer->to_len : 0,
-		.memory = call->sandbox->guest,
+		.memory = call->sandbox->target_memory,
 		.tgid = call->task->tgid,
-		.told_addr = transfer->told_addr,
+		.msg_len_addr = transfer->told_addr,
 	};
 	int64_t r;
 
@@ -206,7 +206,8 @@ int64_t transfer_send(struct call *call, int *fd, const struct transfer *transfe
 		sending.to = *transfer->to;
 	r = !sending.stream && sending.message.total > TRANSFER_DATAGRAM_MAX
 		    ? -EMSGSIZE
-		    : transfer_until_done(&sending, *fd, MSG_DONTWAIT, TRANSFER_NOW_MAX, transfer_is_valid, call);
+		    : transfer_send_until_done(&sending, *fd, MSG_DONTWAIT, TRANSFER_BYTES_PER_TURN_MAX,
+					       transfer_call_is_awaited, call);
 	if ((r == -EAGAIN || (r == 0 && sending.stream && sending.sent < sending.message.total)) && wait &&
 	    !(sending.flags & MSG_DONTWAIT) && !net_is_nonblocking(*fd))
 		r = transfer_move_to_thread(call, fd, &sending);

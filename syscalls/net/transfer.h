@@ -7,10 +7,10 @@
 /* bytes; larger datagrams fail with EMSGSIZE. UDP allows at most 65,507 bytes anyway */
 #define TRANSFER_DATAGRAM_MAX (512u * 1024)
 /* bytes of a stream that are sent before other notifications get their turn */
-#define TRANSFER_NOW_MAX (1u << 20)
+#define TRANSFER_BYTES_PER_TURN_MAX (1u << 20)
 
 struct transfer {
-	struct message *message;           /* left empty: transfer_send() takes its content */
+	struct message *message;           /* left empty: transfer_send_without_waiting() takes its content */
 	const struct sockaddr_storage *to; /* NULL: the message goes to the connected peer */
 	socklen_t to_len;
 	int flags; /* MSG_*, from the target */
@@ -19,9 +19,9 @@ struct transfer {
 };
 
 /*
- * Sends what can be sent without waiting. Returns the bytes sent; -errno; or -EINPROGRESS: OUTCOME_WORK is set, which
- * has taken *fd. `wait` false: a full socket is -EAGAIN, as if it were nonblocking.
+ * Sends what can be sent without waiting. Returns the bytes sent; -errno; or -EINPROGRESS: OUTCOME_BLOCKING_WORK is
+ * set, which has taken *fd. `wait` false: a full socket is -EAGAIN, as if it were nonblocking.
  */
-int64_t transfer_send(struct call *call, int *fd, const struct transfer *transfer, bool wait);
+int64_t transfer_send_without_waiting(struct call *call, int *fd, const struct transfer *transfer, bool wait);
 
 #endif

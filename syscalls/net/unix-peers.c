@@ -109,7 +109,7 @@ static const struct connection *peers_find_connection(const struct peers *peers,
 /* ---- the socket that an accepted one is connected to: see sock_diag(7) ---- */
 
 /* The inode number in an answer about one socket; 0: there is none. */
-static ino_t diag_read_peer(const struct nlmsghdr *header)
+static ino_t peers_read_inode_in_answer(const struct nlmsghdr *header)
 {
 	const size_t head = sizeof(*header) + sizeof(struct unix_diag_msg); /* both are aligned */
 	const char *at = (const char *)header;
@@ -146,7 +146,7 @@ static ino_t diag_receive_peer(int fd, uint32_t sequence)
 		if (len < (ssize_t)sizeof(answer.header) || answer.header.nlmsg_len > (size_t)len)
 			return 0;
 	} while (answer.header.nlmsg_seq != sequence);
-	return diag_read_peer(&answer.header);
+	return peers_read_inode_in_answer(&answer.header);
 }
 
 static ino_t peers_ask_for_peer(struct peers *peers, ino_t ino)
@@ -166,7 +166,7 @@ static ino_t peers_ask_for_peer(struct peers *peers, ino_t ino)
 	return diag_receive_peer(peers->diag_fd, request.header.nlmsg_seq);
 }
 
-pid_t peers_find_process(struct peers *peers, int socket_fd)
+pid_t peers_find_peer_process(struct peers *peers, int socket_fd)
 {
 	const ino_t ino = net_get_inode(socket_fd);
 	const struct sockets_address own = {.ino = ino};

@@ -11,7 +11,8 @@
 #include "syscalls/net/unix-sockets.h"
 
 /*
- * Only the newest listeners and connections are kept: peers_find_process() does not know the processes of older ones.
+ * Only the newest listeners and connections are kept: peers_find_peer_process() does not know the processes of older
+ * ones.
  */
 #define PEERS_LISTENERS_MAX 1024u
 #define PEERS_CONNECTIONS_MAX 4096u
@@ -31,6 +32,6 @@ void peers_note_connection(struct peers *peers, int socket_fd, const struct sock
  * The process at the other end of a socket that the supervisor has connected; of a listening socket the process that
  * made it listen. 0: not known, because the client has closed its socket, or because of the limits above.
  */
-pid_t peers_find_process(struct peers *peers, int socket_fd);
+pid_t peers_find_peer_process(struct peers *peers, int socket_fd);
 
 #endif

@@ -10,7 +10,7 @@
 #include "syscalls/process/target.h"
 
 /* Finds the socket of the file `node`, as sockets_find_path(); or returns -1 with the outcome set. */
-static int unix_route_node(struct call *call, int node, struct sockets_address *ret_address)
+static int unix_find_socket_of_file(struct call *call, int node, struct sockets_address *ret_address)
 {
 	struct stat st;
 	int pin;
@@ -22,22 +22,22 @@ static int unix_route_node(struct call *call, int node, struct sockets_address *
 	pin = S_ISSOCK(st.st_mode) ? sockets_find_path(call->sandbox->sockets, &st, ret_address) : -ENOENT;
 	if (pin != -ENOENT)
 		return pin < 0 ? call_fail(call, pin) : pin;
-	if (S_ISSOCK(st.st_mode) && sockets_is_open(node))
+	if (S_ISSOCK(st.st_mode) && sockets_inode_has_open_socket(node))
 		return call_refuse(call, -EACCES, NULL, "unix_socket_not_granted");
 	return call_fail(call, -ECONNREFUSED); /* the kernel's errno for a stale socket file and for other files */
 }
 
-int unix_route_path(struct call *call, struct sockets_address *ret_address)
+int unix_find_socket_of_path(struct call *call, struct sockets_address *ret_address)
 {
 	_cleanup_close_ int node = file_pin_path(call, 0, POLICY_WRITE, VIEW_FOLLOW, O_PATH);
 
 	if (node >= 0)
-		return unix_route_node(call, node, ret_address);
+		return unix_find_socket_of_file(call, node, ret_address);
 	net_replace_error(call, -EROFS, -EACCES);
 	return -1;
 }
 
-int unix_route_abstract(struct call *call, int socket_fd, struct sockets_address *address, int *ret_pin_fd)
+int unix_find_abstract_socket(struct call *call, int socket_fd, struct sockets_address *address, int *ret_pin_fd)
 {
 	int r = sockets_find_abstract(call->sandbox->sockets, socket_fd, address, ret_pin_fd);
 
@@ -51,7 +51,7 @@ int unix_route_abstract(struct call *call, int socket_fd, struct sockets_address
  * recvfrom(2) is native, so it tells names as they are bound in the scratch directory. A datagram that answers such a
  * name goes to the name that the program has bound.
  */
-static struct sockets_address unix_route_read_name(const struct sockaddr_storage *name, int len)
+static struct sockets_address unix_restore_datagram_address(const struct sockaddr_storage *name, int len)
 {
 	struct sockets_address address = {.len = (socklen_t)len};
 
@@ -60,22 +60,22 @@ static struct sockets_address unix_route_read_name(const struct sockaddr_storage
 	return address;
 }
 
-int unix_route_datagram(struct call *call, int socket_fd, const struct sockaddr_storage *name, int len,
+int unix_find_datagram_destination(struct call *call, int socket_fd, const struct sockaddr_storage *name, int len,
 			struct sockets_address *ret_address, int *ret_pin_fd)
 {
 	struct sockaddr_storage restored = {.ss_family = AF_UNSPEC};
 
 	*ret_pin_fd = -1;
-	*ret_address = unix_route_read_name(name, len);
+	*ret_address = unix_restore_datagram_address(name, len);
 	memcpy(&restored, &ret_address->name, sizeof(ret_address->name));
 	if (name->ss_family != AF_UNIX)
 		return call_fail(call, -EINVAL);
 	switch (net_read_unix_address(call, &restored, (int)ret_address->len)) {
 	case NET_UNIX_PATH:
-		*ret_pin_fd = unix_route_path(call, ret_address);
+		*ret_pin_fd = unix_find_socket_of_path(call, ret_address);
 		return *ret_pin_fd < 0 ? -1 : 0;
 	case NET_UNIX_ABSTRACT:
-		return unix_route_abstract(call, socket_fd, ret_address, ret_pin_fd);
+		return unix_find_abstract_socket(call, socket_fd, ret_address, ret_pin_fd);
 	case NET_UNIX_UNNAMED:
 	case NET_UNIX_INVALID:
 	default:

@@ -13,17 +13,17 @@
  * Finds the socket at call->path[0]. Returns an O_PATH descriptor, owned by the caller, which must stay open while
  * *ret_address is used; or -1 with the outcome set.
  */
-int unix_route_path(struct call *call, struct sockets_address *ret_address);
+int unix_find_socket_of_path(struct call *call, struct sockets_address *ret_address);
 /*
  * Finds the socket of an abstract name and of socket_fd's type, as sockets_find_abstract(). 0; or -1 with the outcome
  * set.
  */
-int unix_route_abstract(struct call *call, int socket_fd, struct sockets_address *address, int *ret_pin_fd);
+int unix_find_abstract_socket(struct call *call, int socket_fd, struct sockets_address *address, int *ret_pin_fd);
 /*
  * Finds the socket to which a datagram is sent. `name` is its address in target memory, copied. As
- * unix_route_abstract().
+ * unix_find_abstract_socket().
  */
-int unix_route_datagram(struct call *call, int socket_fd, const struct sockaddr_storage *name, int len,
+int unix_find_datagram_destination(struct call *call, int socket_fd, const struct sockaddr_storage *name, int len,
 			struct sockets_address *ret_address, int *ret_pin_fd);
 
 #endif

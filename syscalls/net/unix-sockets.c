@@ -12,7 +12,7 @@
 
 #define SOCKETS_DIRECTORY "sockets"
 #define SOCKETS_PRUNE_MIN 16u
-#define NAME_AT offsetof(struct sockaddr_un, sun_path)
+#define SUN_PATH_OFFSET offsetof(struct sockaddr_un, sun_path)
 
 /*
  * A bound name must be one component in the scratch directory, and getsockname(2) returns it. So each '/' is stored as
@@ -39,9 +39,9 @@ struct sockets {
 	int scratch_fd; /* borrowed */
 	int dir_fd;     /* -1: the directory is not made yet */
 	bool own_netns;
-	bool renamed;
+	bool has_names_to_restore;
 	size_t count;
-	size_t prune_at;
+	size_t prune_at_count;
 	struct bound_socket bound[SOCKETS_MAX];
 };
 
@@ -54,7 +54,7 @@ int sockets_create(int scratch_fd, bool own_netns, struct sockets **ret_sockets)
 	sockets->scratch_fd = scratch_fd;
 	sockets->dir_fd = -1;
 	sockets->own_netns = own_netns;
-	sockets->prune_at = SOCKETS_PRUNE_MIN;
+	sockets->prune_at_count = SOCKETS_PRUNE_MIN;
 	*ret_sockets = sockets;
 	return 0;
 }
@@ -84,7 +84,7 @@ static struct sockets_address sockets_make_pin_address(int pin_fd)
 	size_t len = strlen(link.path); /* "/proc/self/fd/N": it fits */
 
 	memcpy(address.name.sun_path, link.path, len);
-	address.len = (socklen_t)(NAME_AT + len);
+	address.len = (socklen_t)(SUN_PATH_OFFSET + len);
 	return address;
 }
 
@@ -93,7 +93,7 @@ int sockets_connect(int socket_fd, const struct sockets_address *address)
 	return connect(socket_fd, (const struct sockaddr *)&address->name, address->len) < 0 ? -errno : 0;
 }
 
-bool sockets_is_open(int pin_fd)
+bool sockets_inode_has_open_socket(int pin_fd)
 {
 	/* connect fails with EPROTOTYPE if a socket is bound to the inode (unix_find_bsd), else with ECONNREFUSED. */
 	_cleanup_close_ int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -107,19 +107,19 @@ bool sockets_has_name(int socket_fd)
 	struct sockaddr_un own;
 	socklen_t len = sizeof(own);
 
-	return getsockname(socket_fd, (struct sockaddr *)&own, &len) == 0 && len > NAME_AT;
+	return getsockname(socket_fd, (struct sockaddr *)&own, &len) == 0 && len > SUN_PATH_OFFSET;
 }
 
-bool sockets_have_renamed(const struct sockets *sockets)
+bool sockets_names_need_restoring(const struct sockets *sockets)
 {
-	return sockets->renamed;
+	return sockets->has_names_to_restore;
 }
 
 bool sockets_restore_name(struct sockaddr_un *name, socklen_t *len)
 {
 	bool changed = false, abstract = name->sun_path[0] == NUL_REPLACEMENT;
 
-	if (name->sun_family != AF_UNIX || *len <= NAME_AT || !name->sun_path[0])
+	if (name->sun_family != AF_UNIX || *len <= SUN_PATH_OFFSET || !name->sun_path[0])
 		return false;
 	for (size_t i = 0; i < sizeof(name->sun_path); i++)
 		if (name->sun_path[i] == SLASH_REPLACEMENT || (abstract && name->sun_path[i] == NUL_REPLACEMENT)) {
@@ -136,14 +136,14 @@ static bool bound_is_gone(const struct bound_socket *bound)
 
 	if (bound->node_fd >= 0 && (fstat(bound->node_fd, &node) < 0 || node.st_nlink == 0))
 		return true;
-	return !sockets_is_open(bound->pin_fd);
+	return !sockets_inode_has_open_socket(bound->pin_fd);
 }
 
 int sockets_make_room(struct sockets *sockets)
 {
 	size_t kept = 0;
 
-	if (sockets->count < sockets->prune_at)
+	if (sockets->count < sockets->prune_at_count)
 		return 0;
 	for (size_t i = 0; i < sockets->count; i++) {
 		const struct bound_socket *bound = &sockets->bound[i];
@@ -154,9 +154,9 @@ int sockets_make_room(struct sockets *sockets)
 			sockets->bound[kept++] = *bound;
 	}
 	sockets->count = kept;
-	sockets->prune_at = kept < SOCKETS_PRUNE_MIN / 2 ? SOCKETS_PRUNE_MIN : kept * 2;
-	if (sockets->prune_at > SOCKETS_MAX)
-		sockets->prune_at = SOCKETS_MAX;
+	sockets->prune_at_count = kept < SOCKETS_PRUNE_MIN / 2 ? SOCKETS_PRUNE_MIN : kept * 2;
+	if (sockets->prune_at_count > SOCKETS_MAX)
+		sockets->prune_at_count = SOCKETS_MAX;
 	return kept < SOCKETS_MAX ? 0 : -ENOSPC;
 }
 
@@ -176,7 +176,7 @@ static int sockets_open_directory(struct sockets *sockets)
 /* text: a path, or an abstract name, which begins with NUL. */
 static struct sockets_address sockets_encode_name(const char *text, size_t len)
 {
-	struct sockets_address address = {.name = {.sun_family = AF_UNIX}, .len = (socklen_t)(NAME_AT + len)};
+	struct sockets_address address = {.name = {.sun_family = AF_UNIX}, .len = (socklen_t)(SUN_PATH_OFFSET + len)};
 
 	for (size_t i = 0; i < len; i++)
 		address.name.sun_path[i] = text[i] == '/' ? SLASH_REPLACEMENT : text[i] ? text[i] : NUL_REPLACEMENT;
@@ -208,7 +208,7 @@ static int sockets_bind_in_scratch(struct sockets *sockets, int socket_fd, const
 	return error ? -error : steal_fd(&pin);
 }
 
-int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char *text)
+int sockets_bind_file(struct sockets *sockets, int socket_fd, int node_fd, const char *text)
 {
 	_cleanup_close_ int node = node_fd;
 	struct bound_socket *bound = &sockets->bound[sockets->count];
@@ -225,7 +225,7 @@ int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char
 	*bound = (struct bound_socket){.node_fd = steal_fd(&node), .pin_fd = pin, .dev = st.st_dev, .ino = st.st_ino,
 				       .socket_ino = net_get_inode(socket_fd)};
 	sockets->count++;
-	sockets->renamed |= strchr(text, '/') != NULL;
+	sockets->has_names_to_restore |= strchr(text, '/') != NULL;
 	return 0;
 }
 
@@ -285,7 +285,8 @@ static bool sockets_name_is_used(struct sockets *sockets, const char *name, size
 	return false;
 }
 
-static int sockets_bind_name(struct sockets *sockets, int socket_fd, const char *name, size_t len, int type)
+static int sockets_bind_and_register_name(struct sockets *sockets, int socket_fd, const char *name, size_t len,
+					  int type)
 {
 	struct bound_socket *bound;
 	int pin = sockets_make_room(sockets);
@@ -298,12 +299,12 @@ static int sockets_bind_name(struct sockets *sockets, int socket_fd, const char 
 	*bound = (struct bound_socket){.node_fd = -1, .pin_fd = pin, .socket_ino = net_get_inode(socket_fd),
 				       .type = type, .name_len = len};
 	memcpy(bound->name, name, len);
-	sockets->renamed = true;
+	sockets->has_names_to_restore = true;
 	return 0;
 }
 
 /* As unix_autobind(): NUL and five hexadecimal digits, from a random one on. */
-static int sockets_choose_name(struct sockets *sockets, int socket_fd, int type)
+static int sockets_bind_to_unused_name(struct sockets *sockets, int socket_fd, int type)
 {
 	unsigned number;
 	char name[8];
@@ -313,14 +314,14 @@ static int sockets_choose_name(struct sockets *sockets, int socket_fd, int type)
 	do
 		(void)snprintf(name, sizeof(name), "%c%05x", '\0', number++ & 0xfffff); /* always fits */
 	while (sockets_name_is_used(sockets, name, 6, type)); /* SOCKETS_MAX times at most */
-	return sockets_bind_name(sockets, socket_fd, name, 6, type);
+	return sockets_bind_and_register_name(sockets, socket_fd, name, 6, type);
 }
 
 /* ---- abstract names ---- */
 
 int sockets_bind_abstract(struct sockets *sockets, int socket_fd, const struct sockets_address *address)
 {
-	const size_t len = address->len - NAME_AT;
+	const size_t len = address->len - SUN_PATH_OFFSET;
 	int type;
 
 	if (sockets->own_netns)
@@ -331,10 +332,10 @@ int sockets_bind_abstract(struct sockets *sockets, int socket_fd, const struct s
 	if (sockets_has_name(socket_fd))
 		return len ? -EINVAL : 0;
 	if (!len)
-		return sockets_choose_name(sockets, socket_fd, type);
+		return sockets_bind_to_unused_name(sockets, socket_fd, type);
 	if (sockets_name_is_used(sockets, address->name.sun_path, len, type))
 		return -EADDRINUSE;
-	return sockets_bind_name(sockets, socket_fd, address->name.sun_path, len, type);
+	return sockets_bind_and_register_name(sockets, socket_fd, address->name.sun_path, len, type);
 }
 
 int sockets_find_abstract(const struct sockets *sockets, int socket_fd, struct sockets_address *address,
@@ -345,7 +346,7 @@ int sockets_find_abstract(const struct sockets *sockets, int socket_fd, struct s
 	*ret_pin_fd = -1;
 	if (sockets->own_netns)
 		return 0;
-	i = sockets_find_name(sockets, address->name.sun_path, address->len - NAME_AT,
+	i = sockets_find_name(sockets, address->name.sun_path, address->len - SUN_PATH_OFFSET,
 			      net_get_option(socket_fd, SOL_SOCKET, SO_TYPE));
 	if (i == sockets->count)
 		return -ECONNREFUSED;
@@ -353,7 +354,7 @@ int sockets_find_abstract(const struct sockets *sockets, int socket_fd, struct s
 	return *ret_pin_fd < 0 ? *ret_pin_fd : 0;
 }
 
-bool sockets_may_listen(const struct sockets *sockets, const struct sockaddr_un *name)
+bool sockets_name_is_of_run_only(const struct sockets *sockets, const struct sockaddr_un *name)
 {
 	return name->sun_path[0] || sockets->own_netns;
 }

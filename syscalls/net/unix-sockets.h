@@ -36,7 +36,7 @@ void sockets_free(struct sockets *sockets);
 int sockets_make_room(struct sockets *sockets);
 
 /* Binds socket_fd and registers it as the socket of file node_fd (taken). text: the path in the call. 0 or -errno. */
-int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char *text);
+int sockets_bind_file(struct sockets *sockets, int socket_fd, int node_fd, const char *text);
 /* Binds socket_fd to an abstract name; if the address has only a family, to a name that is chosen. 0 or -errno. */
 int sockets_bind_abstract(struct sockets *sockets, int socket_fd, const struct sockets_address *address);
 
@@ -57,14 +57,14 @@ int sockets_find_abstract(const struct sockets *sockets, int socket_fd, struct s
 int sockets_connect(int socket_fd, const struct sockets_address *address);
 
 /* Whether an open socket is bound to the inode of pin_fd (O_PATH). Has no effect on that socket. */
-bool sockets_is_open(int pin_fd);
+bool sockets_inode_has_open_socket(int pin_fd);
 bool sockets_has_name(int socket_fd);
 
 /* Whether only the run finds a socket by `name`. Names that the kernel has chosen are the network namespace's. */
-bool sockets_may_listen(const struct sockets *sockets, const struct sockaddr_un *name);
+bool sockets_name_is_of_run_only(const struct sockets *sockets, const struct sockaddr_un *name);
 
 /* Whether the run has bound a name that getsockname(2) tells otherwise, so that it needs sockets_restore_name(). */
-bool sockets_have_renamed(const struct sockets *sockets);
+bool sockets_names_need_restoring(const struct sockets *sockets);
 
 /* Turns a name of getsockname(2) into the name that the program has bound. True: it was changed. */
 bool sockets_restore_name(struct sockaddr_un *name, socklen_t *len);

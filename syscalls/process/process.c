@@ -18,17 +18,17 @@
  * (coredump_pipe() in fs/coredump.c). launch.c sets it to 1, and it never changes: lowering it is accepted without
  * effect, and raising it fails as in the kernel.
  */
-static void limit_answer_core(struct call *call, pid_t pid, unsigned new_arg, uint64_t old_address)
+static void prlimit_answer_for_core(struct call *call, pid_t pid, unsigned new_arg, uint64_t old_address)
 {
 	struct rlimit now = {0, 0}, wanted;
 	_cleanup_close_ int member = pid == 0 || target_is_self(call, pid) ? -1 : target_open_pidfd(call, pid, false);
 	int r = decode_struct(call, new_arg, &wanted, sizeof(wanted));
 
 	if (pid != 0 && !target_is_self(call, pid) && member < 0) {
-		target_refuse_outsider(call);
+		target_refuse_pid_outside_run(call);
 		return;
 	}
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	if (r == 0 && prlimit(call->tid, RLIMIT_CORE, NULL, &now) < 0)
 		r = -errno;
 	if (r == 0 && wanted.rlim_cur > wanted.rlim_max)
@@ -41,10 +41,10 @@ static void limit_answer_core(struct call *call, pid_t pid, unsigned new_arg, ui
 }
 
 /* Continuing is safe whatever limits are in memory: without CAP_SYS_RESOURCE no hard limit can be raised. */
-static void limit_judge_call(struct call *call, pid_t pid, unsigned resource, unsigned new_arg, uint64_t old_address)
+static void prlimit_judge_call(struct call *call, pid_t pid, unsigned resource, unsigned new_arg, uint64_t old_address)
 {
 	if (resource == RLIMIT_CORE && call->arg[new_arg]) {
-		limit_answer_core(call, pid, new_arg, old_address);
+		prlimit_answer_for_core(call, pid, new_arg, old_address);
 		return;
 	}
 	if (resource == RLIMIT_NOFILE && call->arg[new_arg])
@@ -52,15 +52,15 @@ static void limit_judge_call(struct call *call, pid_t pid, unsigned resource, un
 	target_continue_if_member(call, pid == 0 ? call->tid : pid);
 }
 
-HANDLER(sys_prlimit64, limit_judge_call(call, call_get_int(call, 0), call_get_uint(call, 1), 2, call->arg[3]))
-HANDLER(sys_setrlimit, limit_judge_call(call, 0, call_get_uint(call, 0), 1, 0))
+HANDLER(sys_prlimit64, prlimit_judge_call(call, call_get_int(call, 0), call_get_uint(call, 1), 2, call->arg[3]))
+HANDLER(sys_setrlimit, prlimit_judge_call(call, 0, call_get_uint(call, 0), 1, 0))
 
 static void scheduling_judge_call(struct call *call)
 {
 	pid_t pid = call_get_int(call, 0);
 
 	if (pid < 0)
-		target_fail_call(call, -EINVAL);
+		target_allow_but_fail(call, -EINVAL);
 	else
 		target_continue_if_member(call, pid);
 }
@@ -76,7 +76,7 @@ void sys_sched_getaffinity(struct call *call)
 	long got = syscall(SYS_sched_getaffinity, call_get_int(call, 0), len, mask);
 	int r = got < 0 ? -errno : decode_write_output(call, call->arg[2], mask, (size_t)got);
 
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	call_return_result(call, r < 0 ? r : got);
 }
 
@@ -86,22 +86,22 @@ HANDLER(sys_sched_setparam, scheduling_judge_call(call))
 HANDLER(sys_sched_setscheduler, scheduling_judge_call(call))
 
 /* Judges a call about one process. Groups and users are refused: they may include processes outside the run. */
-static void priority_judge_call(struct call *call, int process, int last)
+static void setpriority_judge_call(struct call *call, int process, int last)
 {
 	int which = call_get_int(call, 0);
 
 	if (which == process)
 		target_continue_if_member(call, call_get_int(call, 1));
 	else if (which < process || which > last)
-		target_fail_call(call, -EINVAL);
+		target_allow_but_fail(call, -EINVAL);
 	else
 		call_refuse(call, -EPERM, NULL, "outside_run");
 }
 
-HANDLER(sys_setpriority, priority_judge_call(call, PRIO_PROCESS, PRIO_USER))
+HANDLER(sys_setpriority, setpriority_judge_call(call, PRIO_PROCESS, PRIO_USER))
 
 /* The range IOPRIO_WHO_PROCESS, IOPRIO_WHO_PGRP, IOPRIO_WHO_USER of linux/ioprio.h. */
-HANDLER(sys_ioprio_set, priority_judge_call(call, 1, 3))
+HANDLER(sys_ioprio_set, setpriority_judge_call(call, 1, 3))
 
 HANDLER(sys_get_robust_list, target_continue_if_member(call, call_get_int(call, 0)))
 
@@ -109,9 +109,9 @@ HANDLER(sys_get_robust_list, target_continue_if_member(call, call_get_int(call, 
  * PR_SET_DUMPABLE 0 is accepted without effect: it would make the process unreadable for the supervisor, and programs
  * as timeout(1) complain if it fails. There are no core files anyway; other processes of the user can still trace it.
  */
-static void prctl_accept_dumpable(struct call *call)
+static void prctl_accept_undumpable(struct call *call)
 {
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	if (call->arg[1] != 0) {
 		call_fail(call, -EINVAL);
 		return;
@@ -142,7 +142,7 @@ void sys_prctl(struct call *call)
 
 	/* PR_SET_MM is refused, because it forges /proc/PID/exe. */
 	if (option == PR_SET_DUMPABLE)
-		prctl_accept_dumpable(call);
+		prctl_accept_undumpable(call);
 	else if (option == PR_SET_PTRACER)
 		prctl_judge_ptracer(call);
 	else if (option == PR_SET_MM || option == PR_SCHED_CORE)

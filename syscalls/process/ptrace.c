@@ -34,7 +34,7 @@
 #define REQUEST_SEIZE 0x4206
 #define REQUEST_SECCOMP_GET_FILTER 0x420c
 #define REQUEST_SECCOMP_GET_METADATA 0x420d
-#define TRACEME_TID 0 /* trace_edge.tid of a PTRACE_TRACEME, which lasts as long as its target */
+#define TRACE_EDGE_TRACEME_TID 0 /* trace_edge.tid of a PTRACE_TRACEME, which lasts as long as its target */
 #define OPTION_SUSPEND_SECCOMP (UINT64_C(1) << 21)
 
 /* ---- which process traces which ---- */
@@ -52,7 +52,7 @@ static bool ptrace_thread_is_traced(pid_t tid)
 
 bool ptrace_is_traced(const struct sandbox *sandbox, pid_t tid)
 {
-	return sandbox->traces.count > 0 && ptrace_thread_is_traced(tid);
+	return sandbox->trace_edges.count > 0 && ptrace_thread_is_traced(tid);
 }
 
 /* Whether any thread of the process is traced now: threads and children may be traced from birth. */
@@ -112,7 +112,7 @@ static bool thread_exists(pid_t tgid, pid_t tid)
 
 static bool edge_is_over(const struct trace_edge *edge)
 {
-	return !process_exists(edge->tid == TRACEME_TID ? edge->target_tgid : edge->tgid);
+	return !process_exists(edge->tid == TRACE_EDGE_TRACEME_TID ? edge->target_tgid : edge->tgid);
 }
 
 static void forget_dead_processes(struct traces *traces)
@@ -128,13 +128,13 @@ static void forget_dead_processes(struct traces *traces)
 /* Whether `next` may overwrite `edge`: both of one thread, or `edge` of a dead thread of the same process. */
 static bool edge_is_replaced(const struct trace_edge *edge, const struct trace_edge *next)
 {
-	if (edge->tid == TRACEME_TID || next->tid == TRACEME_TID)
+	if (edge->tid == TRACE_EDGE_TRACEME_TID || next->tid == TRACE_EDGE_TRACEME_TID)
 		return edge->tid == next->tid && edge->target_tgid == next->target_tgid;
 	return edge->tgid == next->tgid && (edge->tid == next->tid || !thread_exists(edge->tgid, edge->tid));
 }
 
 /* Stores an edge. False: the table is full. The thread's own entry is replaced before a dead thread's entry. */
-static bool ptrace_remember_edge(struct traces *traces, const struct trace_edge *next)
+static bool ptrace_remember_attachment(struct traces *traces, const struct trace_edge *next)
 {
 	struct trace_edge *entry = NULL;
 
@@ -162,14 +162,14 @@ static const char *ptrace_find_refusal_reason(const struct traces *traces, pid_t
 	return process_has_traced(traces, target_tgid) ? "target_traces" : NULL;
 }
 
-static void ptrace_judge_edge(struct call *call, const struct trace_edge *edge)
+static void ptrace_judge_attachment(struct call *call, const struct trace_edge *edge)
 {
-	struct traces *traces = &call->sandbox->traces;
+	struct traces *traces = &call->sandbox->trace_edges;
 	const char *reason;
 
 	forget_dead_processes(traces);
 	reason = ptrace_find_refusal_reason(traces, edge->tgid, edge->target_tgid);
-	if (!reason && !ptrace_remember_edge(traces, edge))
+	if (!reason && !ptrace_remember_attachment(traces, edge))
 		reason = "tracers_limit";
 	if (reason)
 		call_refuse(call, -EPERM, NULL, reason);
@@ -183,11 +183,12 @@ static void ptrace_judge_attach(struct call *call)
 	long target_tgid = pid > 0 ? tree_read_status(pid, "Tgid", 10) : -ESRCH;
 
 	if (target_tgid <= 0 || !tree_pid_is_in_run(call->sandbox->tree, pid))
-		target_refuse_outsider(call);
+		target_refuse_pid_outside_run(call);
 	else if (target_tgid == call->task->tgid)
-		target_fail_call(call, -EPERM); /* a thread cannot trace its own process */
+		target_allow_but_fail(call, -EPERM); /* a thread cannot trace its own process */
 	else
-		ptrace_judge_edge(call, &(struct trace_edge){call->tid, call->task->tgid, pid, (pid_t)target_tgid});
+		ptrace_judge_attachment(call,
+					&(struct trace_edge){call->tid, call->task->tgid, pid, (pid_t)target_tgid});
 }
 
 /*
@@ -201,7 +202,7 @@ static void ptrace_judge_traceme(struct call *call)
 	if (parent <= 0 || !tree_pid_is_in_run(call->sandbox->tree, parent))
 		call_refuse(call, -EPERM, NULL, "outside_run"); /* the supervisor would be the tracer */
 	else
-		ptrace_judge_edge(call, &(struct trace_edge){TRACEME_TID, parent, call->tid, tgid});
+		ptrace_judge_attachment(call, &(struct trace_edge){TRACE_EDGE_TRACEME_TID, parent, call->tid, tgid});
 }
 
 /* Judges the requests that allow_ptrace does not let pass. */

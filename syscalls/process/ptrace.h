@@ -8,7 +8,10 @@
 
 #define TRACES_MAX 256u
 
-/* A thread that attached to another process, and the last task that it attached to. tid TRACEME_TID: PTRACE_TRACEME. */
+/*
+ * A thread that attached to another process, and the last task that it attached to. tid TRACE_EDGE_TRACEME_TID:
+ * PTRACE_TRACEME.
+ */
 struct trace_edge {
 	pid_t tid, tgid;
 	pid_t target, target_tgid;

@@ -42,8 +42,8 @@ static pid_t read_process_group(pid_t pid)
 	return procstat_read(pid, &stat) < 0 ? -ESRCH : stat.group;
 }
 
-struct group_signal {
-	bool everyone; /* all processes of the run except the caller's */
+struct signal_group_work {
+	bool is_whole_run; /* all processes of the run except the caller's */
 	pid_t group;
 	pid_t *pid; /* processes that are in the run now */
 	size_t count, room;
@@ -54,7 +54,7 @@ struct group_signal {
 };
 
 /* Lists the processes of the run. 0 or -ENOMEM. */
-static int signal_list_members(struct call *call, struct group_signal *work)
+static int signal_list_members(struct call *call, struct signal_group_work *work)
 {
 	do {
 		if (!array_reserve(&work->pid, work->count, &work->room))
@@ -64,7 +64,7 @@ static int signal_list_members(struct call *call, struct group_signal *work)
 	return 0;
 }
 
-static bool signal_was_sent_to(const struct group_signal *work, pid_t pid)
+static bool signal_was_sent_to(const struct signal_group_work *work, pid_t pid)
 {
 	for (size_t i = 0; i < work->done_count; i++)
 		if (work->done[i] == pid)
@@ -73,7 +73,7 @@ static bool signal_was_sent_to(const struct group_signal *work, pid_t pid)
 }
 
 /* Signals one process. target_open_pidfd() checks again that it is in the run, because the list may be outdated. */
-static void signal_member(struct call *call, struct group_signal *work, pid_t pid, int sig)
+static void signal_send_to_group_member(struct call *call, struct signal_group_work *work, pid_t pid, int sig)
 {
 	_cleanup_close_ int pidfd = target_open_pidfd(call, pid, false);
 
@@ -85,13 +85,13 @@ static void signal_member(struct call *call, struct group_signal *work, pid_t pi
 		work->sent = true;
 }
 
-static bool signal_targets_process(const struct call *call, const struct group_signal *work, pid_t pid)
+static bool signal_targets_process(const struct call *call, const struct signal_group_work *work, pid_t pid)
 {
-	return work->everyone ? pid != call->task->tgid : read_process_group(pid) == work->group;
+	return work->is_whole_run ? pid != call->task->tgid : read_process_group(pid) == work->group;
 }
 
 /* Signals processes that had not been signalled. True: there were such processes. */
-static bool signal_new_members(struct call *call, struct group_signal *work, int sig)
+static bool signal_send_to_new_members(struct call *call, struct signal_group_work *work, int sig)
 {
 	bool fresh = false;
 
@@ -103,13 +103,13 @@ static bool signal_new_members(struct call *call, struct group_signal *work, int
 		if (!array_reserve(&work->done, work->done_count, &work->done_room))
 			return false;
 		work->done[work->done_count++] = pid;
-		signal_member(call, work, pid, sig);
+		signal_send_to_group_member(call, work, pid, sig);
 		fresh = true;
 	}
 	return fresh;
 }
 
-static bool signal_targets_any(const struct call *call, const struct group_signal *work)
+static bool signal_has_any_target(const struct call *call, const struct signal_group_work *work)
 {
 	for (size_t i = 0; i < work->count; i++)
 		if (signal_targets_process(call, work, work->pid[i]))
@@ -117,20 +117,20 @@ static bool signal_targets_any(const struct call *call, const struct group_signa
 	return false;
 }
 
-static void signal_members(struct call *call, struct group_signal *work, int sig)
+static void signal_members(struct call *call, struct signal_group_work *work, int sig)
 {
 	int r = signal_list_members(call, work);
 
-	if (r == 0 && !signal_targets_any(call, work)) {
-		target_refuse_outsider(call);
+	if (r == 0 && !signal_has_any_target(call, work)) {
+		target_refuse_pid_outside_run(call);
 		return;
 	}
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	/*
 	 * The kernel signals all members in one step, with the right sender. Not for pid -1: the result would tell
 	 * whether there are processes outside the run.
 	 */
-	if (r == 0 && call->sandbox->signals_bounded && !work->everyone) {
+	if (r == 0 && call->sandbox->signals_bounded && !work->is_whole_run) {
 		call_continue(call);
 		return;
 	}
@@ -138,7 +138,7 @@ static void signal_members(struct call *call, struct group_signal *work, int sig
 		call_fail(call, r);
 	if (r < 0 || call_commit_record(call) < 0)
 		return;
-	for (int i = 0; i < SIGNAL_ROUNDS_MAX && signal_new_members(call, work, sig); i++)
+	for (int i = 0; i < SIGNAL_ROUNDS_MAX && signal_send_to_new_members(call, work, sig); i++)
 		if (sig == 0 || signal_list_members(call, work) < 0)
 			break;
 	/* kill(2) succeeds if at least one process was signalled. */
@@ -148,7 +148,7 @@ static void signal_members(struct call *call, struct group_signal *work, int sig
 /* which: the pid of kill(2). 0: the caller's group; -1: every process; below -1: the group with that number. */
 static void signal_group(struct call *call, pid_t which, int sig)
 {
-	struct group_signal work = {.everyone = which == -1, .last_error = -ESRCH};
+	struct signal_group_work work = {.is_whole_run = which == -1, .last_error = -ESRCH};
 
 	if (which == 0)
 		work.group = read_process_group(call->task->tgid);
@@ -157,7 +157,7 @@ static void signal_group(struct call *call, pid_t which, int sig)
 	else if (which != -1)
 		work.group = -ESRCH;
 	if (work.group < 0)
-		target_refuse_outsider(call);
+		target_refuse_pid_outside_run(call);
 	else
 		signal_members(call, &work, sig);
 	free(work.pid);
@@ -181,7 +181,7 @@ static bool signal_copy_info(struct call *call, unsigned arg, siginfo_t *info)
 	if (r == 0 && (info->si_code >= 0 || info->si_code == SI_TKILL))
 		r = -EPERM;
 	if (r < 0)
-		target_fail_call(call, r);
+		target_allow_but_fail(call, r);
 	return r == 0;
 }
 
@@ -191,11 +191,11 @@ static void signal_send_to_process(struct call *call, pid_t pid, int sig, const 
 	_cleanup_close_ int pidfd = target_open_pidfd(call, pid, false);
 
 	if (pidfd == -ESRCH) {
-		target_refuse_outsider(call);
+		target_refuse_pid_outside_run(call);
 	} else if (pidfd < 0) {
-		target_fail_call(call, pidfd);
+		target_allow_but_fail(call, pidfd);
 	} else {
-		target_allow_call(call);
+		target_allow_without_rule(call);
 		if (call_commit_record(call) == 0)
 			call_return_result(call, syscall(SYS_pidfd_send_signal, pidfd, sig, info, 0) < 0 ? -errno : 0);
 	}
@@ -212,14 +212,14 @@ static void signal_send_to_thread(struct call *call, pid_t tgid, pid_t tid, int 
 	/* Without a pidfd, the thread is checked to be in the run right before the signal is sent by its number. */
 	if (pidfd == -ESRCH || owner <= 0 || (tgid && owner != tgid) ||
 	    (by_number && !tree_pid_is_in_run(call->sandbox->tree, tid))) {
-		target_refuse_outsider(call);
+		target_refuse_pid_outside_run(call);
 		return;
 	}
 	if (pidfd < 0 && !by_number) {
-		target_fail_call(call, pidfd);
+		target_allow_but_fail(call, pidfd);
 		return;
 	}
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	if (call_commit_record(call) < 0)
 		return;
 	if (!by_number)
@@ -251,14 +251,14 @@ static void signal_process(struct call *call, unsigned info_arg)
 }
 
 /* tgkill(2), or rt_tgsigqueueinfo(2) if info_arg is not 0: the index of its siginfo argument. */
-static void signal_thread(struct call *call, unsigned info_arg)
+static void signal_perform_tgkill(struct call *call, unsigned info_arg)
 {
 	pid_t tgid = call_get_int(call, 0), tid = call_get_int(call, 1);
 	int sig = call_get_int(call, 2);
 	siginfo_t info;
 
 	if (tgid <= 0 || tid <= 0) {
-		target_fail_call(call, -EINVAL);
+		target_allow_but_fail(call, -EINVAL);
 	} else if (signal_may_continue(call, call->task->tgid, tgid)) { /* the kernel checks that tid belongs to tgid */
 		target_allow_continue(call);
 	} else if (!info_arg) {
@@ -271,15 +271,15 @@ static void signal_thread(struct call *call, unsigned info_arg)
 
 HANDLER(sys_kill, signal_process(call, 0))
 HANDLER(sys_rt_sigqueueinfo, signal_process(call, 2))
-HANDLER(sys_tgkill, signal_thread(call, 0))
-HANDLER(sys_rt_tgsigqueueinfo, signal_thread(call, 3))
+HANDLER(sys_tgkill, signal_perform_tgkill(call, 0))
+HANDLER(sys_rt_tgsigqueueinfo, signal_perform_tgkill(call, 3))
 
 void sys_tkill(struct call *call)
 {
 	pid_t tid = call_get_int(call, 0);
 
 	if (tid <= 0)
-		target_fail_call(call, -EINVAL);
+		target_allow_but_fail(call, -EINVAL);
 	else if (signal_may_continue(call, call->tid, tid))
 		target_allow_continue(call);
 	else
@@ -297,7 +297,7 @@ void sys_pidfd_open(struct call *call)
 	_cleanup_close_ int fd = -1;
 
 	if (pid <= 0 || flags & ~(unsigned)PIDFD_OPEN_FLAGS) {
-		target_fail_call(call, -EINVAL);
+		target_allow_but_fail(call, -EINVAL);
 		return;
 	}
 	fd = (int)syscall(SYS_pidfd_open, pid, flags);
@@ -305,10 +305,10 @@ void sys_pidfd_open(struct call *call)
 		fd = -errno;
 	if (!tree_pid_is_in_run(call->sandbox->tree,
 			    pid)) { /* checked after the descriptor is open, so that the pid is not reused */
-		target_refuse_outsider(call);
+		target_refuse_pid_outside_run(call);
 		return;
 	}
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	call_return_fd(call, fd < 0 ? fd : steal_fd(&fd), true);
 }
 
@@ -371,7 +371,7 @@ void sys_pidfd_send_signal(struct call *call)
 	pid_t pid = bad_flags ? -EINVAL : pidfd_read_process(call, call_get_int(call, 0), &of_thread);
 
 	if (pid < 0)
-		target_fail_call(call, pid);
+		target_allow_but_fail(call, pid);
 	/* the kernel confines signals even if a thread replaces the descriptor */
 	else if (signal_may_continue(call, -1, pid))
 		target_allow_continue(call);

@@ -5,12 +5,12 @@
 #include "base/cleanup.h"
 #include "syscalls/process/target.h"
 
-void target_allow_call(struct call *call)
+void target_allow_without_rule(struct call *call)
 {
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW};
 }
 
-void target_refuse_outsider(struct call *call)
+void target_refuse_pid_outside_run(struct call *call)
 {
 	call_refuse(call, -ESRCH, NULL, "outside_run");
 }
@@ -61,5 +61,5 @@ void target_continue_if_member(struct call *call, pid_t pid)
 	if (target_is_self(call, pid) || tree_pid_is_in_run(call->sandbox->tree, pid))
 		target_allow_continue(call);
 	else
-		target_refuse_outsider(call);
+		target_refuse_pid_outside_run(call);
 }

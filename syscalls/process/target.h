@@ -8,24 +8,24 @@
 #include "syscalls/call/call.h"
 
 /* Allows a call that no policy rule is about. */
-void target_allow_call(struct call *call);
+void target_allow_without_rule(struct call *call);
 
 /* Allows the call, and lets the kernel perform it. */
 static inline void target_allow_continue(struct call *call)
 {
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	call_continue(call);
 }
 
 /* Allows the call, but sets an error that the kernel would return. error is -errno. */
-static inline void target_fail_call(struct call *call, int error)
+static inline void target_allow_but_fail(struct call *call, int error)
 {
-	target_allow_call(call);
+	target_allow_without_rule(call);
 	call_fail(call, error);
 }
 
 /* Refuses with ESRCH "outside_run". */
-void target_refuse_outsider(struct call *call);
+void target_refuse_pid_outside_run(struct call *call);
 
 /* Whether pid is the target process or thread itself. */
 bool target_is_self(const struct call *call, pid_t pid);

@@ -2,8 +2,8 @@
 #include "syscalls/table/handlers.h"
 
 #define ROW(name, ...) sys_##name,
-#define EACH(name) NULL,
-#define UNLESS ROW
+#define EACH_OTHER_ROW(name) NULL,
+#define NATIVE_UNLESS ROW
 #define JUDGE ROW
 static syscall_fn *const handlers[] = {
 #include "syscalls/table/syscalls.def"

@@ -4,7 +4,7 @@
 
 #include "syscalls/table/table.h"
 
-#define UNLESS(name, ...) syscall_fn sys_##name;
+#define NATIVE_UNLESS(name, ...) syscall_fn sys_##name;
 #define JUDGE(name, ...) syscall_fn sys_##name;
 #define ROW(name, ...) syscall_fn sys_##name;
 #include "syscalls/table/syscalls.def"

@@ -7,7 +7,7 @@
 
 #define NR_MAX 512 /* above all numbers of x86-64 and aarch64; numbers of x32 begin at 0x40000000 and are denied */
 
-#define EACH(name) PLACE_##name,
+#define EACH_OTHER_ROW(name) PLACE_##name,
 enum row_place {
 #include "syscalls/table/syscalls.def"
 	PLACES
@@ -16,18 +16,18 @@ enum row_place {
 /* The columns of syscalls.def. */
 #define ARG(kind_, name_) {.kind = ARG_##kind_, .name = #name_}
 #define ARGS(...) .arg = {__VA_ARGS__}
-#define LOOKS .intent = INTENT_LOOK
-#define NAMES .intent = INTENT_NAME
+#define LOOKS .intent = INTENT_READ_PATH
+#define NAMES .intent = INTENT_CHANGE_NAME
 #define NET .intent = INTENT_NET
 #define SERVES .intent = INTENT_SERVE
 #define PROCESS .intent = INTENT_PROCESS
 #define CONTENT(kind) .content = CONTENT_##kind
 #define OPENS .eintr = EINTR_OPEN
-#define WAITS .eintr = EINTR_MAY
-#define WAITS_IF(name) .eintr = EINTR_MAY, .waits = waits_##name
+#define WAITS .eintr = EINTR_ANY_TIME
+#define WAITS_IF(name) .eintr = EINTR_ANY_TIME, .waits = waits_##name
 #define JUDGED_IN(runs) .judged_in = (runs)
-#define ALSO(in_, not_in_, terms_) {.in = (in_), .not_in = (not_in_), .terms = allow_##terms_}
-#define MORE(...) .more = (const struct row_more[]){__VA_ARGS__, {.terms = NULL}}
+#define ALSO(in_, not_in_, terms_) {.in = (in_), .not_in_runs = (not_in_), .terms = allow_##terms_}
+#define MORE(...) .more = (const struct row_more_terms[]){__VA_ARGS__, {.terms = NULL}}
 #define HOOK(name) .hook = HOOK_##name
 #define SELF(roles) .self = (roles)
 #define SELF_TERMS(name) .self_terms = self_##name
@@ -38,7 +38,7 @@ enum row_place {
 #define R SELF_RESOLVER
 #define N SELF_NETWORK
 #define ALL (K | S | C | E | R)
-#define NEVER SELF_NEVER
+#define NEVER SELF_ROLE_OF_NO_PROCESS
 
 /* The classes of syscalls.def, followed by the row's columns. */
 #define ENTRY(name_, class_, ...) \
@@ -46,13 +46,13 @@ enum row_place {
 #define NATIVE(name, ...) ENTRY(name, ROW_NATIVE, __VA_ARGS__)
 #define FILTERED(name, error_, basis_, terms_, ...) \
 	ENTRY(name, ROW_FILTER, .error = error_, .basis = basis_, .allow = allow_##terms_, __VA_ARGS__)
-#define UNLESS(name, runs, basis, ...) FILTERED(name, EPERM, basis, always, .judged_in = (runs), __VA_ARGS__)
+#define NATIVE_UNLESS(name, runs, basis, ...) FILTERED(name, EPERM, basis, always, .judged_in = (runs), __VA_ARGS__)
 #define FILTER(name, error, ...) FILTERED(name, error, BASIS_REGS, name, __VA_ARGS__)
 #define JUDGE(name, basis, ...) FILTERED(name, EPERM, basis, name, __VA_ARGS__)
 #define ROW(name, basis_, ...) ENTRY(name, ROW_NOTIFY, .basis = basis_, __VA_ARGS__)
 #define REFUSE(name, error_, ...) ENTRY(name, ROW_REFUSE, .error = error_, __VA_ARGS__)
-#define PRIVATE(name, error_, ...) ENTRY(name, ROW_PRIVATE, .error = error_, __VA_ARGS__)
-#define QUIET(name, error_, ...) ENTRY(name, ROW_QUIET, .error = error_, __VA_ARGS__)
+#define PRIVATE(name, error_, ...) ENTRY(name, ROW_NATIVE_IN_OWN_IPC, .error = error_, __VA_ARGS__)
+#define QUIET(name, error_, ...) ENTRY(name, ROW_REFUSE_UNRECORDED, .error = error_, __VA_ARGS__)
 
 static const struct syscall_row rows[] = {
 #include "syscalls/table/syscalls.def"
@@ -62,7 +62,7 @@ static const struct syscall_row rows[] = {
  * row->place by system call number. Calls that the architecture lacks get slots above NR_MAX. So each slot is
  * initialised once, and two rows with the same number cause a warning (-Woverride-init, an error in ./check).
  */
-#define EACH(name) [__SNR_##name >= 0 ? __SNR_##name : NR_MAX + (int)PLACE_##name] = PLACE_##name + 1,
+#define EACH_OTHER_ROW(name) [__SNR_##name >= 0 ? __SNR_##name : NR_MAX + (int)PLACE_##name] = PLACE_##name + 1,
 static const uint16_t places[NR_MAX + PLACES] = {
 #include "syscalls/table/syscalls.def"
 };

@@ -18,9 +18,9 @@ enum row_class {
 	ROW_FILTER,
 	ROW_NOTIFY, /* always notified and judged by its handler */
 	ROW_REFUSE, /* notified, recorded and refused with row->error */
-	ROW_PRIVATE, /* like ROW_NATIVE if the run has its own IPC namespace, else like ROW_REFUSE */
+	ROW_NATIVE_IN_OWN_IPC, /* like ROW_NATIVE if the run has its own IPC namespace, else like ROW_REFUSE */
 	/* refused with row->error by the filter, unrecorded: libraries try it at each thread or fork */
-	ROW_QUIET,
+	ROW_REFUSE_UNRECORDED,
 	ROW_CLASS_MAX,
 };
 
@@ -42,14 +42,15 @@ enum row_eintr {
 	/* never; a call that a signal ends before its notification is received is restarted (interrupted.h) */
 	EINTR_NEVER,
 	EINTR_OPEN,  /* only while it waits for the other end of a FIFO: restarted, and then it does not wait */
-	EINTR_MAY,   /* at any time, because the call may wait: the program gets EINTR, the call is not restarted */
+	/* at any time, because the call may wait: the program gets EINTR, the call is not restarted */
+	EINTR_ANY_TIME,
 };
 
 /* What a refused call does, for the wording of the summary of denials. No verdict rests on this. */
 enum row_intent {
 	INTENT_NONE,    /* if the call has a path: writes to its object, unless the open flags say otherwise */
-	INTENT_LOOK,    /* reads the object of a path */
-	INTENT_NAME,    /* creates or removes a name, for which its directory must be writable */
+	INTENT_READ_PATH,    /* reads the object of a path */
+	INTENT_CHANGE_NAME,    /* creates or removes a name, for which its directory must be writable */
 	INTENT_NET,
 	INTENT_SERVE,   /* accepts connections from the network */
 	INTENT_PROCESS,
@@ -78,31 +79,34 @@ enum row_hook {
 enum run_trait {
 	/* the run has its own IPC namespace and bounded memory: SysV IPC and POSIX queues are native */
 	RUN_OWN_IPC = 1 << 0,
-	/* newfstatat and statx with a descriptor and AT_EMPTY_PATH are native: see view_matches_kernel */
-	RUN_FSTAT = 1 << 1,
-	RUN_TERMINAL = 1 << 2,  /* the run can have terminals, and only its own: pairs of /dev/ptmx, --tty */
-	RUN_FORKS = 1 << 3,     /* the supervisor limits the number of tasks: calls that create a task are judged */
+	/* newfstatat and statx with a descriptor and AT_EMPTY_PATH are native: see view_native_stat_reveals_no_more */
+	RUN_NATIVE_FSTAT = 1 << 1,
+	RUN_OWN_TERMINALS = 1 << 2,  /* the run can have terminals, and only its own: pairs of /dev/ptmx, --tty */
+	/* the supervisor limits the number of tasks: calls that create a task are judged */
+	RUN_LIMITS_TASKS = 1 << 3,
 	/* the supervisor samples memory: calls that allocate memory which samples miss are judged (memfds.h) */
-	RUN_MEMORY = 1 << 4,
-	RUN_DISK = 1 << 5,      /* the supervisor limits disk use: fallocate is judged */
-	RUN_INET = 1 << 6,      /* the policy has a network: TCP sockets may be created */
-	RUN_UDP = 1 << 7,       /* UDP sockets may be created: only in the run's own network namespace (net/socket.c) */
+	RUN_SAMPLES_MEMORY = 1 << 4,
+	RUN_LIMITS_DISK = 1 << 5,      /* the supervisor limits disk use: fallocate is judged */
+	RUN_HAS_TCP = 1 << 6,      /* the policy has a network: TCP sockets may be created */
+	/* UDP sockets may be created: only in the run's own network namespace (net/socket.c) */
+	RUN_HAS_UDP = 1 << 7,
 	/* sendmsg and sendmmsg are judged, because they may contain an address; descriptor.h has the exception */
-	RUN_MESSAGES = 1 << 8,
-	RUN_LISTENERS = 1 << 9, /* the run has no network namespace: shutdown and some socket options are judged */
+	RUN_JUDGES_MESSAGES = 1 << 8,
+	RUN_SHARED_NETNS = 1 << 9, /* the run has no network namespace: shutdown and some socket options are judged */
 	/* the supervisor may set CPU affinity masks: calls that read or set a mask are notified (cpu/cpu.h) */
-	RUN_PINNED = 1 << 10,
+	RUN_SETS_AFFINITY = 1 << 10,
 	/* rt_sigreturn is notified, to restart interrupted calls (interrupted.h) */
-	RUN_RESTART = 1 << 11,
+	RUN_RESTARTS_CALLS = 1 << 11,
 	/*
 	 * NETLINK_ROUTE and SIOCGIF* are native. The run has its own network namespace; its own pid namespace, because
 	 * RTM_GETNSID tells whether a pid exists; and no limit of memory, because no control group counts what netlink
 	 * sockets queue. In other runs netlink.h and interfaces.h answer.
 	 */
-	RUN_ROUTES = 1 << 12,
+	RUN_NATIVE_NETLINK = 1 << 12,
 	/* unix datagram sockets: the policy asks for them, and pidfd_getfd(2) works, so that all messages are judged */
-	RUN_DATAGRAMS = 1 << 14,
-	RUN_STANDINS = 1 << 13, /* without RUN_ROUTES: sends that may be requests to a stand-in socket are notified */
+	RUN_HAS_UNIX_DATAGRAMS = 1 << 14,
+	/* without RUN_NATIVE_NETLINK: sends that may be requests to a stand-in socket are notified */
+	RUN_HAS_STANDINS = 1 << 13,
 };
 
 /* callgate's own processes. Each role has its own seccomp filter (confine/selffilter.h). */
@@ -114,7 +118,7 @@ enum self_role {
 	SELF_RESOLVER = 1 << 4, /* calls getaddrinfo(3): reads files, maps libraries, sends to name servers */
 	SELF_NETWORK = 1 << 5,  /* added to SELF_SUPERVISOR if the policy has a network */
 	/* no role: the call kills these processes; only an attacker has a use for it */
-	SELF_NEVER = 1 << 6,
+	SELF_ROLE_OF_NO_PROCESS = 1 << 6,
 };
 
 /* How an argument is decoded and recorded. */
@@ -153,12 +157,12 @@ struct row_term {
 	struct row_compare compare[ROW_COMPARES_MAX];
 };
 
-#define ROW_MORE_MAX 6
+#define ROW_MORE_TERMS_MAX 6
 
 /* Terms in addition to row->allow, for runs with all traits of `in` and none of `not_in`. terms NULL ends a table. */
-struct row_more {
+struct row_more_terms {
 	unsigned in;
-	unsigned not_in;
+	unsigned not_in_runs;
 	const struct row_term *terms;
 };
 
@@ -182,8 +186,8 @@ struct syscall_row {
 	unsigned judged_in; /* ROW_FILTER: runs with one of these traits ignore `allow` */
 	unsigned self;      /* roles (enum self_role) that may make the call with any registers */
 	const struct row_term *allow; /* ROW_FILTER: terms that the filter allows */
-	const struct row_term *waits; /* terms of EINTR_MAY; NULL: any registers */
-	const struct row_more *more;  /* ROW_FILTER: further terms, or NULL */
+	const struct row_term *waits; /* terms of EINTR_ANY_TIME; NULL: any registers */
+	const struct row_more_terms *more;  /* ROW_FILTER: further terms, or NULL */
 	const struct self_terms *self_terms; /* roles that may make the call with certain registers, or NULL */
 	struct {
 		enum arg_kind kind;

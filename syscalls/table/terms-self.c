@@ -38,14 +38,14 @@ static const struct row_term ioctls[] = {
 
 /* Threads only, in no new namespaces. glibc uses clone(2) where clone3(2) fails with ENOSYS, as under these filters. */
 static const struct row_term threads[] = {
-	BOTH(HAS(0, CLONE_THREAD | CLONE_VM | CLONE_SIGHAND),
+	TERM_OF_TWO(HAS(0, CLONE_THREAD | CLONE_VM | CLONE_SIGHAND),
 	     NONE(0, CLONE_UNTRACED | CLONE_PTRACE | CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET |
 			  CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)),
 	END,
 };
 
 /* PTRACE_* requests that supervisor/trace/ makes on target threads. */
-#define REQUEST(request) ONE(WHOLE(0, request))
+#define REQUEST(request) ONE(COMPARE_WHOLE_REGISTER(0, request))
 static const struct row_term requests[] = {
 	REQUEST(PTRACE_SEIZE), REQUEST(PTRACE_CONT), REQUEST(PTRACE_DETACH), REQUEST(PTRACE_INTERRUPT),
 	REQUEST(PTRACE_LISTEN), REQUEST(PTRACE_GETREGSET), REQUEST(PTRACE_SETREGSET), REQUEST(PTRACE_GETEVENTMSG),
@@ -60,12 +60,14 @@ static const struct row_term bytes_waiting[] = {ONE(IS(1, FIONREAD)), END};
 
 /* Compares the type argument of socket(2), without its flags. */
 #define SOCKET_TYPE_IS(kind) {1, 0xf, (kind)}
-#define INET_SOCKETS                                                                                         \
-	BOTH(IS(0, AF_INET), SOCKET_TYPE_IS(SOCK_STREAM)), BOTH(IS(0, AF_INET), SOCKET_TYPE_IS(SOCK_DGRAM)), \
-		BOTH(IS(0, AF_INET6), SOCKET_TYPE_IS(SOCK_STREAM)), BOTH(IS(0, AF_INET6), SOCKET_TYPE_IS(SOCK_DGRAM))
+#define INET_SOCKETS                                                       \
+	TERM_OF_TWO(IS(0, AF_INET), SOCKET_TYPE_IS(SOCK_STREAM)),          \
+		TERM_OF_TWO(IS(0, AF_INET), SOCKET_TYPE_IS(SOCK_DGRAM)),   \
+		TERM_OF_TWO(IS(0, AF_INET6), SOCKET_TYPE_IS(SOCK_STREAM)), \
+		TERM_OF_TWO(IS(0, AF_INET6), SOCKET_TYPE_IS(SOCK_DGRAM))
 static const struct row_term inet_sockets[] = {INET_SOCKETS, END};
 static const struct row_term resolver_sockets[] = {INET_SOCKETS, ONE(IS(0, AF_UNIX)),
-						   BOTH(IS(0, AF_NETLINK), IS(2, NETLINK_ROUTE)), END};
+						   TERM_OF_TWO(IS(0, AF_NETLINK), IS(2, NETLINK_ROUTE)), END};
 
 static const struct row_term own_umask[] = {ONE(IS(0, CLONE_FS)), END};
 static const struct row_term unix_sockets[] = {ONE(IS(0, AF_UNIX)), END};

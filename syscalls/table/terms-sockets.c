@@ -10,7 +10,7 @@
 #define SOCKET_TYPE_MASK 0xf /* SOCK_TYPE_MASK of include/linux/net.h; higher bits are SOCK_CLOEXEC and SOCK_NONBLOCK */
 
 /* Stream and seqpacket sockets. Datagram sockets are left out, because an unconnected one can send to any address. */
-#define UNIX_SOCKET_OF_TYPE(type) BOTH(IS(0, AF_UNIX), MASKED(1, SOCKET_TYPE_MASK, (type)))
+#define UNIX_SOCKET_OF_TYPE(type) TERM_OF_TWO(IS(0, AF_UNIX), COMPARE_MASKED(1, SOCKET_TYPE_MASK, (type)))
 
 const struct row_term allow_socket[] = {UNIX_SOCKET_OF_TYPE(SOCK_STREAM), UNIX_SOCKET_OF_TYPE(SOCK_SEQPACKET), END};
 const struct row_term allow_socketpair[] = {UNIX_SOCKET_OF_TYPE(SOCK_STREAM), UNIX_SOCKET_OF_TYPE(SOCK_SEQPACKET), END};
@@ -21,25 +21,27 @@ const struct row_term allow_socket_datagram[] = {UNIX_SOCKET_OF_TYPE(SOCK_DGRAM)
  * flags in the type argument, only the two known flags are allowed.
  */
 #define SOCKET_TYPE_BITS (~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK))
-#define SOCKET_OF(family, type, protocol) THREE(IS(0, family), MASKED(1, SOCKET_TYPE_BITS, (type)), IS(2, protocol))
+#define TERM_INET_SOCKET(family, type, protocol) \
+	TERM_OF_THREE(IS(0, family), COMPARE_MASKED(1, SOCKET_TYPE_BITS, (type)), IS(2, protocol))
 
 const struct row_term allow_socket_tcp[] = {
-	SOCKET_OF(AF_INET, SOCK_STREAM, 0), SOCKET_OF(AF_INET, SOCK_STREAM, IPPROTO_TCP),
-	SOCKET_OF(AF_INET6, SOCK_STREAM, 0), SOCKET_OF(AF_INET6, SOCK_STREAM, IPPROTO_TCP), END,
+	TERM_INET_SOCKET(AF_INET, SOCK_STREAM, 0), TERM_INET_SOCKET(AF_INET, SOCK_STREAM, IPPROTO_TCP),
+	TERM_INET_SOCKET(AF_INET6, SOCK_STREAM, 0), TERM_INET_SOCKET(AF_INET6, SOCK_STREAM, IPPROTO_TCP), END,
 };
 
 const struct row_term allow_socket_udp[] = {
-	SOCKET_OF(AF_INET, SOCK_DGRAM, 0), SOCKET_OF(AF_INET, SOCK_DGRAM, IPPROTO_UDP),
-	SOCKET_OF(AF_INET6, SOCK_DGRAM, 0), SOCKET_OF(AF_INET6, SOCK_DGRAM, IPPROTO_UDP), END,
+	TERM_INET_SOCKET(AF_INET, SOCK_DGRAM, 0), TERM_INET_SOCKET(AF_INET, SOCK_DGRAM, IPPROTO_UDP),
+	TERM_INET_SOCKET(AF_INET6, SOCK_DGRAM, 0), TERM_INET_SOCKET(AF_INET6, SOCK_DGRAM, IPPROTO_UDP), END,
 };
 
-const struct row_term allow_sendto[] = {BOTH(WHOLE(4, 0), NONE(3, MSG_FASTOPEN)), END};
+const struct row_term allow_sendto[] = {TERM_OF_TWO(COMPARE_WHOLE_REGISTER(4, 0), NONE(3, MSG_FASTOPEN)), END};
 /*
  * Sends without an address, except possible requests of musl's getifaddrs(3), which does not wait for the answer: 20
  * bytes without flags. No term says "not 20", so all lengths whose five low bits are those of 20 are notified.
  */
-#define SEND_WITH_LENGTH_BITS(mask, value) THREE(WHOLE(4, 0), NONE(3, MSG_FASTOPEN), MASKED(2, mask, value))
-#define SEND_WITH_FLAG(flag) BOTH(WHOLE(4, 0), MASKED(3, MSG_FASTOPEN | (flag), (flag)))
+#define SEND_WITH_LENGTH_BITS(mask, value) \
+	TERM_OF_THREE(COMPARE_WHOLE_REGISTER(4, 0), NONE(3, MSG_FASTOPEN), COMPARE_MASKED(2, mask, value))
+#define SEND_WITH_FLAG(flag) TERM_OF_TWO(COMPARE_WHOLE_REGISTER(4, 0), COMPARE_MASKED(3, MSG_FASTOPEN | (flag), (flag)))
 const struct row_term allow_sendto_other[] = {
 	SEND_WITH_LENGTH_BITS(1, 1),
 	SEND_WITH_LENGTH_BITS(2, 2),
@@ -54,7 +56,7 @@ const struct row_term allow_sendto_other[] = {
 const struct row_term allow_sendmsg[] = {ONE(NONE(2, MSG_FASTOPEN)), END};
 const struct row_term allow_sendmmsg[] = {ONE(NONE(3, MSG_FASTOPEN)), END};
 
-#define OPTION(name) BOTH(IS(1, SOL_SOCKET), IS(2, name))
+#define OPTION(name) TERM_OF_TWO(IS(1, SOL_SOCKET), IS(2, name))
 
 const struct row_term allow_getsockopt[] = {
 	OPTION(SO_ERROR), OPTION(SO_TYPE), OPTION(SO_DOMAIN), OPTION(SO_PROTOCOL), OPTION(SO_ACCEPTCONN),
@@ -82,11 +84,11 @@ const struct row_term allow_setsockopt[] = {
 	END,
 };
 
-/* Native unless the run has RUN_DATAGRAMS: see setsockopt.c. */
+/* Native unless the run has RUN_HAS_UNIX_DATAGRAMS: see setsockopt.c. */
 const struct row_term allow_setsockopt_credentials[] = {OPTION(SO_PASSCRED), END};
 
 /* If the policy has a network: options of the program's own connections. */
-#define AT(level, name) BOTH(IS(1, level), IS(2, name))
+#define AT(level, name) TERM_OF_TWO(IS(1, level), IS(2, name))
 
 const struct row_term allow_getsockopt_inet[] = {
 	OPTION(SO_BROADCAST), OPTION(SO_OOBINLINE), OPTION(SO_SNDLOWAT), OPTION(SO_REUSEPORT), OPTION(SO_COOKIE),
@@ -158,11 +160,11 @@ const struct row_term allow_setsockopt_own[] = {
 	AT(IPPROTO_IPV6, MCAST_LEAVE_GROUP), END,
 };
 
-/* ---- route queries, in runs with RUN_ROUTES (netlink.h) ---- */
+/* ---- route queries, in runs with RUN_NATIVE_NETLINK (netlink.h) ---- */
 
 const struct row_term allow_socket_netlink[] = {
-	SOCKET_OF(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE),
-	SOCKET_OF(AF_NETLINK, SOCK_DGRAM, NETLINK_ROUTE),
+	TERM_INET_SOCKET(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE),
+	TERM_INET_SOCKET(AF_NETLINK, SOCK_DGRAM, NETLINK_ROUTE),
 	END,
 };
 

@@ -15,7 +15,7 @@
 #include "base/procmap.h"
 #include "syscalls/table/terms.h"
 
-const struct row_term allow_always[] = {ONE(MASKED(0, 0, 0)), END};
+const struct row_term allow_always[] = {ONE(COMPARE_MASKED(0, 0, 0)), END};
 
 /* ---- descriptors ---- */
 
@@ -104,16 +104,16 @@ const struct row_term allow_ioctl_terminal[] = {
 };
 
 /* Path NULL and AT_EMPTY_PATH: the call has no path. */
-const struct row_term allow_newfstatat[] = {BOTH(WHOLE(1, 0), HAS(3, AT_EMPTY_PATH)), END};
-const struct row_term allow_statx[] = {BOTH(WHOLE(1, 0), HAS(2, AT_EMPTY_PATH)), END};
+const struct row_term allow_newfstatat[] = {TERM_OF_TWO(COMPARE_WHOLE_REGISTER(1, 0), HAS(3, AT_EMPTY_PATH)), END};
+const struct row_term allow_statx[] = {TERM_OF_TWO(COMPARE_WHOLE_REGISTER(1, 0), HAS(2, AT_EMPTY_PATH)), END};
 
 /*
  * fstat(3) of C libraries. The filter cannot tell whether the path is empty, so a program can use this call on any
  * path, unrecorded. For runs where the kernel's names are the view's. Other flags and AT_FDCWD are still judged.
  */
-#define DESCRIPTOR(n) MASKED(n, 0x80000000, 0)
-const struct row_term allow_newfstatat_fd[] = {BOTH(DESCRIPTOR(0), IS(3, AT_EMPTY_PATH)), END};
-const struct row_term allow_statx_fd[] = {BOTH(DESCRIPTOR(0), IS(2, AT_EMPTY_PATH)), END};
+#define COMPARE_IS_DESCRIPTOR(n) COMPARE_MASKED(n, 0x80000000, 0)
+const struct row_term allow_newfstatat_fd[] = {TERM_OF_TWO(COMPARE_IS_DESCRIPTOR(0), IS(3, AT_EMPTY_PATH)), END};
+const struct row_term allow_statx_fd[] = {TERM_OF_TWO(COMPARE_IS_DESCRIPTOR(0), IS(2, AT_EMPTY_PATH)), END};
 
 /* ---- processes ---- */
 
@@ -132,19 +132,20 @@ const struct row_term allow_clone[] = {ONE(NONE(0, CLONE_NOT_ALLOWED)), END};
  */
 const struct row_term allow_clone_sampled[] = {
 	ONE(NONE(0, CLONE_NOT_ALLOWED | CLONE_VFORK | CLONE_FILES)),
-	ONE(MASKED(0, (uint32_t)(CLONE_NOT_ALLOWED | CLONE_FILES | CLONE_VM), CLONE_VM)),
-	ONE(MASKED(0, (uint32_t)(CLONE_NOT_ALLOWED | CLONE_THREAD | CLONE_VM), CLONE_THREAD | CLONE_VM)),
+	ONE(COMPARE_MASKED(0, (uint32_t)(CLONE_NOT_ALLOWED | CLONE_FILES | CLONE_VM), CLONE_VM)),
+	ONE(COMPARE_MASKED(0, (uint32_t)(CLONE_NOT_ALLOWED | CLONE_THREAD | CLONE_VM), CLONE_THREAD | CLONE_VM)),
 	END,
 };
 
 /* If memory is sampled: private mappings, and mappings of files. flags is an unsigned long. */
 const struct row_term allow_mmap_sampled[] = {
-	ONE(MASKED(3, MAP_TYPE | MAP_HUGETLB, MAP_PRIVATE)),
-	ONE(MASKED(3, MAP_ANONYMOUS | MAP_HUGETLB, 0)),
+	ONE(COMPARE_MASKED(3, MAP_TYPE | MAP_HUGETLB, MAP_PRIVATE)),
+	ONE(COMPARE_MASKED(3, MAP_ANONYMOUS | MAP_HUGETLB, 0)),
 	END,
 };
 
-const struct row_term allow_unshare[] = {ONE(MASKED(0, ~(uint64_t)(CLONE_FILES | CLONE_FS | CLONE_SYSVSEM), 0)), END};
+const struct row_term allow_unshare[] = {ONE(COMPARE_MASKED(0, ~(uint64_t)(CLONE_FILES | CLONE_FS | CLONE_SYSVSEM), 0)),
+					 END};
 
 #define PERSONALITY_QUERY 0xffffffff
 
@@ -160,7 +161,7 @@ const struct row_term allow_personality[] = {
 	 SECCOMP_FILTER_FLAG_SPEC_ALLOW)
 
 const struct row_term allow_seccomp[] = {
-	BOTH(IS(0, SECCOMP_SET_MODE_FILTER), NONE(1, ~SECCOMP_FLAGS)),
+	TERM_OF_TWO(IS(0, SECCOMP_SET_MODE_FILTER), NONE(1, ~SECCOMP_FLAGS)),
 	ONE(IS(0, SECCOMP_SET_MODE_STRICT)),
 	ONE(IS(0, SECCOMP_GET_ACTION_AVAIL)),
 	ONE(IS(0, SECCOMP_GET_NOTIF_SIZES)),
@@ -187,18 +188,45 @@ const struct row_term allow_seccomp[] = {
  * run. PR_SET_SECCOMP takes no flags, so it cannot create a listener.
  */
 const struct row_term allow_prctl[] = {
-	OPTION(PR_SET_NAME), OPTION(PR_GET_NAME), OPTION(PR_SET_VMA), OPTION(PR_SET_PDEATHSIG),
-	OPTION(PR_GET_PDEATHSIG), OPTION(PR_GET_DUMPABLE), BOTH(IS(0, PR_SET_DUMPABLE), WHOLE(1, 1)),
-	OPTION(PR_SET_NO_NEW_PRIVS), OPTION(PR_GET_NO_NEW_PRIVS), OPTION(PR_SET_SECCOMP), OPTION(PR_GET_SECCOMP),
-	OPTION(PR_SET_CHILD_SUBREAPER), OPTION(PR_GET_CHILD_SUBREAPER), OPTION(PR_SET_TIMERSLACK),
-	OPTION(PR_GET_TIMERSLACK), THREE(IS(0, PR_SET_THP_DISABLE), WHOLE(1, 1), WHOLE(2, 0)),
-	OPTION(PR_GET_THP_DISABLE), OPTION(PR_CAPBSET_READ), OPTION(PR_CAPBSET_DROP), OPTION(PR_CAP_AMBIENT),
-	OPTION(PR_GET_KEEPCAPS), OPTION(PR_GET_SECUREBITS), OPTION(PR_GET_TID_ADDRESS), OPTION(PR_GET_SPECULATION_CTRL),
-	OPTION(PR_SET_SPECULATION_CTRL), OPTION(PR_GET_IO_FLUSHER), OPTION(PR_GET_TSC), OPTION(PR_GET_TIMING),
-	OPTION(PR_GET_AUXV), OPTION(PR_SET_MDWE), OPTION(PR_GET_MDWE), OPTION(PR_GET_MEMORY_MERGE),
+	OPTION(PR_SET_NAME),
+	OPTION(PR_GET_NAME),
+	OPTION(PR_SET_VMA),
+	OPTION(PR_SET_PDEATHSIG),
+	OPTION(PR_GET_PDEATHSIG),
+	OPTION(PR_GET_DUMPABLE),
+	TERM_OF_TWO(IS(0, PR_SET_DUMPABLE), COMPARE_WHOLE_REGISTER(1, 1)),
+	OPTION(PR_SET_NO_NEW_PRIVS),
+	OPTION(PR_GET_NO_NEW_PRIVS),
+	OPTION(PR_SET_SECCOMP),
+	OPTION(PR_GET_SECCOMP),
+	OPTION(PR_SET_CHILD_SUBREAPER),
+	OPTION(PR_GET_CHILD_SUBREAPER),
+	OPTION(PR_SET_TIMERSLACK),
+	OPTION(PR_GET_TIMERSLACK),
+	TERM_OF_THREE(IS(0, PR_SET_THP_DISABLE), COMPARE_WHOLE_REGISTER(1, 1), COMPARE_WHOLE_REGISTER(2, 0)),
+	OPTION(PR_GET_THP_DISABLE),
+	OPTION(PR_CAPBSET_READ),
+	OPTION(PR_CAPBSET_DROP),
+	OPTION(PR_CAP_AMBIENT),
+	OPTION(PR_GET_KEEPCAPS),
+	OPTION(PR_GET_SECUREBITS),
+	OPTION(PR_GET_TID_ADDRESS),
+	OPTION(PR_GET_SPECULATION_CTRL),
+	OPTION(PR_SET_SPECULATION_CTRL),
+	OPTION(PR_GET_IO_FLUSHER),
+	OPTION(PR_GET_TSC),
+	OPTION(PR_GET_TIMING),
+	OPTION(PR_GET_AUXV),
+	OPTION(PR_SET_MDWE),
+	OPTION(PR_GET_MDWE),
+	OPTION(PR_GET_MEMORY_MERGE),
 	/* The thread's own registers on aarch64. */
-	OPTION(PR_SVE_SET_VL), OPTION(PR_SVE_GET_VL), OPTION(PR_PAC_RESET_KEYS), OPTION(PR_SET_TAGGED_ADDR_CTRL),
-	OPTION(PR_GET_TAGGED_ADDR_CTRL), END,
+	OPTION(PR_SVE_SET_VL),
+	OPTION(PR_SVE_GET_VL),
+	OPTION(PR_PAC_RESET_KEYS),
+	OPTION(PR_SET_TAGGED_ADDR_CTRL),
+	OPTION(PR_GET_TAGGED_ADDR_CTRL),
+	END,
 };
 
 /*
@@ -214,21 +242,21 @@ const struct row_term allow_prctl_huge[] = {OPTION(PR_SET_THP_DISABLE), END};
 const struct row_term allow_move_pages[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_get_robust_list[] = {ONE(IS(0, 0)), END};
 /* All resources except RLIMIT_CORE (4) and RLIMIT_NOFILE (7): see sys_prlimit64. */
-#define FROM_0_TO_3(n) MASKED(n, LOW & ~3ULL, 0)
-#define FROM_8_TO_15(n) MASKED(n, LOW & ~7ULL, 8)
-const struct row_term allow_setrlimit[] = {ONE(FROM_0_TO_3(0)), ONE(IS(0, 5)), ONE(IS(0, 6)),
-					   ONE(FROM_8_TO_15(0)), END};
+#define COMPARE_FROM_0_TO_3(n) COMPARE_MASKED(n, LOW & ~3ULL, 0)
+#define COMPARE_FROM_8_TO_15(n) COMPARE_MASKED(n, LOW & ~7ULL, 8)
+const struct row_term allow_setrlimit[] = {ONE(COMPARE_FROM_0_TO_3(0)), ONE(IS(0, 5)), ONE(IS(0, 6)),
+					   ONE(COMPARE_FROM_8_TO_15(0)), END};
 const struct row_term allow_prlimit64[] = {
-	BOTH(IS(0, 0), WHOLE(2, 0)), /* new_limit is NULL: the call only reads the limit */
-	BOTH(IS(0, 0), FROM_0_TO_3(1)),
-	BOTH(IS(0, 0), IS(1, 5)),
-	BOTH(IS(0, 0), IS(1, 6)),
-	BOTH(IS(0, 0), FROM_8_TO_15(1)),
+	TERM_OF_TWO(IS(0, 0), COMPARE_WHOLE_REGISTER(2, 0)), /* new_limit is NULL: the call only reads the limit */
+	TERM_OF_TWO(IS(0, 0), COMPARE_FROM_0_TO_3(1)),
+	TERM_OF_TWO(IS(0, 0), IS(1, 5)),
+	TERM_OF_TWO(IS(0, 0), IS(1, 6)),
+	TERM_OF_TWO(IS(0, 0), COMPARE_FROM_8_TO_15(1)),
 	END,
 };
-const struct row_term allow_setpriority[] = {BOTH(IS(0, PRIO_PROCESS), IS(1, 0)), END};
-const struct row_term allow_ioprio_set[] = {BOTH(IS(0, IOPRIO_WHO_PROCESS), IS(1, 0)), END};
-const struct row_term allow_rt_sigreturn[] = {ONE(MASKED(0, 0, 0)), END}; /* matches always */
+const struct row_term allow_setpriority[] = {TERM_OF_TWO(IS(0, PRIO_PROCESS), IS(1, 0)), END};
+const struct row_term allow_ioprio_set[] = {TERM_OF_TWO(IS(0, IOPRIO_WHO_PROCESS), IS(1, 0)), END};
+const struct row_term allow_rt_sigreturn[] = {ONE(COMPARE_MASKED(0, 0, 0)), END}; /* matches always */
 const struct row_term allow_sched_setaffinity[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_sched_setattr[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_sched_setparam[] = {ONE(IS(0, 0)), END};
@@ -236,7 +264,7 @@ const struct row_term allow_sched_setscheduler[] = {ONE(IS(0, 0)), END};
 
 /* ---- ptrace: requests that act only on a task which the calling thread traces already ---- */
 
-#define REQUEST(request) ONE(WHOLE(0, request)) /* PTRACE_* requests are longs */
+#define REQUEST(request) ONE(COMPARE_WHOLE_REGISTER(0, request)) /* PTRACE_* requests are longs */
 
 /*
  * Numbers, because <sys/ptrace.h> and <linux/ptrace.h> clash and each lacks some requests. Left out: PTRACE_TRACEME
@@ -249,12 +277,12 @@ const struct row_term allow_ptrace[] = {
 	REQUEST(1), REQUEST(2), REQUEST(3), /* PEEKTEXT, PEEKDATA, PEEKUSER */
 	REQUEST(4), REQUEST(5), REQUEST(6), /* POKETEXT, POKEDATA, POKEUSER */
 	REQUEST(7), REQUEST(8), REQUEST(9), /* CONT, KILL, SINGLESTEP */
-	ONE(MASKED(0, ~UINT64_C(3), 12)),   /* 12 to 15: GETREGS, SETREGS, GETFPREGS, SETFPREGS */
+	ONE(COMPARE_MASKED(0, ~UINT64_C(3), 12)),   /* 12 to 15: GETREGS, SETREGS, GETFPREGS, SETFPREGS */
 	REQUEST(17), REQUEST(24),           /* DETACH, SYSCALL */
 	REQUEST(25), REQUEST(26),           /* GET_THREAD_AREA, SET_THREAD_AREA */
 	REQUEST(30), REQUEST(31),           /* ARCH_PRCTL, SYSEMU */
 	REQUEST(32), REQUEST(33),           /* SYSEMU_SINGLESTEP, SINGLEBLOCK */
-	BOTH(WHOLE(0, 0x4200), NONE(3, TRACE_SUSPEND_SECCOMP)), /* SETOPTIONS */
+	TERM_OF_TWO(COMPARE_WHOLE_REGISTER(0, 0x4200), NONE(3, TRACE_SUSPEND_SECCOMP)), /* SETOPTIONS */
 	REQUEST(0x4201), REQUEST(0x4202), REQUEST(0x4203),      /* GETEVENTMSG, GETSIGINFO, SETSIGINFO */
 	REQUEST(0x4204), REQUEST(0x4205),                       /* GETREGSET, SETREGSET */
 	REQUEST(0x4207), REQUEST(0x4208),                       /* INTERRUPT, LISTEN */

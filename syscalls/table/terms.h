@@ -51,14 +51,14 @@ extern const struct self_terms self_unshare[];
 
 /* Register n: its low word is v; the whole register is v; none of the bits is set; all bits are set. */
 #define IS(n, v) {(n), LOW, (uint32_t)(v)}
-#define WHOLE(n, v) {(n), UINT64_MAX, (uint64_t)(v)}
+#define COMPARE_WHOLE_REGISTER(n, v) {(n), UINT64_MAX, (uint64_t)(v)}
 #define NONE(n, bits) {(n), (uint32_t)(bits), 0}
 #define HAS(n, bits) {(n), (uint32_t)(bits), (uint32_t)(bits)}
-#define MASKED(n, mask, v) {(n), (mask), (v)}
+#define COMPARE_MASKED(n, mask, v) {(n), (mask), (v)}
 
 #define ONE(a) {1, {a}}
-#define BOTH(a, b) {2, {a, b}}
-#define THREE(a, b, c) {3, {a, b, c}}
+#define TERM_OF_TWO(a, b) {2, {a, b}}
+#define TERM_OF_THREE(a, b, c) {3, {a, b, c}}
 #define END {0, {{0, 0, 0}}}
 
 #endif

@@ -23,8 +23,8 @@ static const char *class_name(enum row_class class)
 {
 	static const char *const names[] = {
 		[ROW_NATIVE] = "native", [ROW_FILTER] = "filter", [ROW_NOTIFY] = "notify",
-		[ROW_REFUSE] = "refuse", [ROW_QUIET] = "quiet",
-		[ROW_PRIVATE] = "private",
+		[ROW_REFUSE] = "refuse", [ROW_REFUSE_UNRECORDED] = "quiet",
+		[ROW_NATIVE_IN_OWN_IPC] = "private",
 	};
 
 	return names[class];
@@ -41,7 +41,8 @@ static bool reachable(const struct syscall_row *row)
 {
 	bool probe = strcmp(row->name, "uretprobe") == 0 || strcmp(row->name, "uprobe") == 0;
 
-	return row->nr >= 0 && !probe && row->class != ROW_NATIVE && row->class != ROW_QUIET && !always_native(row);
+	return row->nr >= 0 && !probe && row->class != ROW_NATIVE && row->class != ROW_REFUSE_UNRECORDED &&
+	       !always_native(row);
 }
 
 static int list(bool all)

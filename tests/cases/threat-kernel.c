@@ -121,7 +121,7 @@ int threat_refusals(char **arg)
 
 	(void)arg; /* takes none */
 	for (size_t i = 0; i < count; i++)
-		if (rows[i].nr >= 0 && (rows[i].class == ROW_REFUSE || rows[i].class == ROW_QUIET) &&
+		if (rows[i].nr >= 0 && (rows[i].class == ROW_REFUSE || rows[i].class == ROW_REFUSE_UNRECORDED) &&
 		    !is_probe(&rows[i]))
 			threat_refused(rows[i].name, syscall(rows[i].nr, 0, 0, 0, 0, 0, 0), rows[i].error);
 	return threat_result();

@@ -27,7 +27,7 @@ static void read_fields(const json_t *line)
 		free(bytes);
 	}
 	for (int second = 0; second < 2; second++)
-		free(audit_line_get_resolved(line, second, &len));
+		free(audit_line_get_resolved_path(line, second, &len));
 	(void)audit_line_get_tid(line);
 	promise(audit_line_get_type(line) != NULL);
 }
@@ -41,7 +41,7 @@ static void scan_fields(const struct audit_line *line)
 	size_t len;
 	int got;
 
-	if (scan_line(line->text, line->len, &record) < 0 || !line->json)
+	if (scan_parse_line_fast(line->text, line->len, &record) < 0 || !line->json)
 		return;
 	promise((json_int_t)record.seq == json_integer_value(json_object_get(line->json, "seq")));
 	expected = audit_line_get_bytes(line->json, "path", &len);

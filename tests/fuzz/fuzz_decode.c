@@ -69,8 +69,8 @@ static void check_texts(const struct call *call)
 		promise(call->path[i].len < sizeof(call->path[i].text));
 		promise(strlen(call->path[i].text) == call->path[i].len);
 	}
-	promise(call->text_len < sizeof(call->text));
-	promise(call->text_len == 0 || strlen(call->text) == call->text_len);
+	promise(call->text_len < sizeof(call->text_arg));
+	promise(call->text_len == 0 || strlen(call->text_arg) == call->text_len);
 }
 
 static void check_structs(const struct call *call, size_t usize, size_t ksize, size_t min)
@@ -83,7 +83,7 @@ static void check_structs(const struct call *call, size_t usize, size_t ksize, s
 	promise(out[ksize] == 'x');
 	(void)decode_struct(call, 2, out, ksize);
 	promise(out[ksize] == 'x');
-	(void)memory_copy_string(call->sandbox->guest, call->tid, call->arg[3], out, ksize, -ENAMETOOLONG);
+	(void)memory_copy_string(call->sandbox->target_memory, call->tid, call->arg[3], out, ksize, -ENAMETOOLONG);
 	promise(out[ksize] == 'x');
 	(void)decode_write_output(call, call->arg[4], out, ksize);
 	free(out);
@@ -92,7 +92,7 @@ static void check_structs(const struct call *call, size_t usize, size_t ksize, s
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct call call; /* too large for a stack that ASan surrounds with red zones */
-	struct sandbox sandbox = {.guest = &ops};
+	struct sandbox sandbox = {.target_memory = &ops};
 	struct syscall_row row = {.nr = 0, .name = "fuzz"};
 
 	if (size < HEAD)

@@ -66,7 +66,7 @@ static void compare(const uint8_t *data, size_t size, const struct hello *hello)
 /* As it comes in over the network: no part of it is anything but the beginning of the same. */
 static void cut(const uint8_t *data, size_t size, int whole, const struct hello *hello)
 {
-	for (size_t len = 0; len < size && len < HELLO_MAX; len += 1 + size / 16) {
+	for (size_t len = 0; len < size && len < CLIENT_HELLO_BYTES_MAX; len += 1 + size / 16) {
 		struct hello part;
 		int so_far = hello_parse(data, len, &part);
 
@@ -82,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int whole = hello_parse(data, size, &hello);
 
 	promise(whole == 1 || whole == 0 || whole == -EPROTO || whole == -EMSGSIZE);
-	promise(whole != 0 || size < HELLO_MAX);
+	promise(whole != 0 || size < CLIENT_HELLO_BYTES_MAX);
 	if (whole != 0 || size == 0)
 		cut(data, size, whole, &hello);
 	if (whole != 1)

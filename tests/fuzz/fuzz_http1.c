@@ -100,7 +100,7 @@ static void check_name(const char *name, size_t len, bool response, unsigned see
 		"te", "trailer", "upgrade", "keep-alive", "proxy-connection", "http2-settings", "alt-svc"};
 	static const char *const once[4] = {"host", "content-length", "transfer-encoding", "connection"};
 
-	promise(len > 0 && strspn(name, REQUEST_TOKEN) >= len);
+	promise(len > 0 && strspn(name, REQUEST_TOKEN_BYTES) >= len);
 	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
 		promise(!is_named(name, len, never[i]));
 	for (size_t i = response; i < 4; i++) /* of a response "Host" is nothing */
@@ -213,7 +213,7 @@ static void write_head(struct buf *out, const struct http1_head *head, bool resp
 static void check_anew(const struct http1_head *head, bool response, const char *method)
 {
 	_cleanup_buf_ struct buf out = {0}, again = {0};
-	struct http1_scan scan = {0};
+	struct http1_head_scan scan = {0};
 	struct http1_head second;
 	struct opinion opinion;
 	ssize_t len;
@@ -225,7 +225,7 @@ static void check_anew(const struct http1_head *head, bool response, const char 
 	opinion = read_leniently(out.data, out.len);
 	promise(opinion.lengths + opinion.codings <= 1);
 	promise((opinion.codings == 1) == (head->framing == HTTP1_CHUNKED));
-	promise(opinion.lengths == 1 || head->framing != HTTP1_LENGTH);
+	promise(opinion.lengths == 1 || head->framing != HTTP1_CONTENT_LENGTH);
 	promise(response || opinion.hosts == 1);
 	if (opinion.lengths)
 		promise(strtoull(opinion.length, NULL, 10) == head->length);
@@ -291,7 +291,7 @@ static void check_body(const struct http1_head *head, bool request, const char *
 {
 	_cleanup_buf_ struct buf whole = {0}, pieces = {0}, chunk = {0}, again = {0};
 	const struct http1_head chunked = {.framing = HTTP1_CHUNKED};
-	char size[HTTP1_CHUNK_HEAD];
+	char size[HTTP1_CHUNK_HEAD_BYTES_MAX];
 	bool whole_ended = false, pieces_ended = false, again_ended = false;
 	int error = read_body(head, request, data, len, false, &whole, &whole_ended);
 
@@ -311,7 +311,7 @@ static void check_body(const struct http1_head *head, bool request, const char *
 
 static ssize_t scan_bytewise(const char *data, size_t len)
 {
-	struct http1_scan scan = {0};
+	struct http1_head_scan scan = {0};
 	ssize_t whole = 0;
 
 	for (size_t end = 0; end <= len && whole == 0; end++)
@@ -322,7 +322,7 @@ static ssize_t scan_bytewise(const char *data, size_t len)
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 {
 	const char *data = (const char *)input + 1, *method;
-	struct http1_scan scan = {0};
+	struct http1_head_scan scan = {0};
 	struct http1_head head;
 	bool response;
 	ssize_t len;

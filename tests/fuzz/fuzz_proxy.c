@@ -54,8 +54,8 @@ static void check_path(const char *text, size_t len)
 
 static void check_http(const char *data, size_t size)
 {
-	struct http1_scan scan = {0};
-	struct http1_absolute absolute;
+	struct http1_head_scan scan = {0};
+	struct http1_absolute_target absolute;
 	struct http1_head head;
 	ssize_t len = http1_find_head_end(&scan, data, size);
 

@@ -62,7 +62,7 @@ static const struct column {
 	{"credential", FIELD_TEXT, AT(credential)},
 	{"status", FIELD_UNSIGNED, AT(status)},
 	{"cause", FIELD_TEXT, AT(cause)},
-	{"count", FIELD_UNSIGNED, AT(count)},
+	{"count", FIELD_UNSIGNED, AT(refusal_count)},
 	{"bytes_up", FIELD_BYTES, AT(bytes_up)},
 	{"bytes_down", FIELD_BYTES, AT(bytes_down)},
 	{"dns_ms", FIELD_DECIMAL, AT(dns_ms)},
@@ -139,7 +139,7 @@ static struct column_value column_make_resolved(const struct scan_path *path)
 {
 	static const struct scan_text none = {NULL, 0};
 	bool known;
-	const struct scan_text *text = record_get_path(path, &known);
+	const struct scan_text *text = record_get_path_argument(path, &known);
 
 	return column_make_text(known ? text : &none);
 }

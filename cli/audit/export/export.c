@@ -24,7 +24,7 @@ struct export_run {
 	int error; /* of the format */
 };
 
-static bool export_take_entry(void *ctx, const struct audit_entry *entry)
+static bool export_on_entry(void *ctx, const struct audit_entry *entry)
 {
 	struct export_run *run = ctx;
 
@@ -73,7 +73,7 @@ static int export_parse_options(int argc, char **argv, struct export_options *op
 static int export_write(struct export_run *run, const char *const *paths)
 {
 	const struct export_format *format = run->options->format;
-	const struct audit_reading reading = {.paths = paths, .each = export_take_entry, .ctx = run};
+	const struct audit_reading reading = {.paths = paths, .each = export_on_entry, .ctx = run};
 	int status = CLI_OK;
 
 	run->error = format->begin ? format->begin(&run->export) : 0;
@@ -92,7 +92,7 @@ static int export_write(struct export_run *run, const char *const *paths)
 
 static int export_run(const struct export_options *options, const char *const *paths)
 {
-	struct export_run run = {.options = options, .export = {.several = paths[1] != NULL}};
+	struct export_run run = {.options = options, .export = {.has_several_logs = paths[1] != NULL}};
 	const char *path = options->output && strcmp(options->output, "-") != 0 ? options->output : NULL;
 	struct output output = {0};
 	int status, r = output_open(&output, path, options->format->needs_file);
@@ -122,7 +122,7 @@ static int export_check_options(const struct export_options *options)
 	else if (to_stdout && options->format->needs_file)
 		cli_print_error("audit", "%s is written to a file: name one with -o", options->format->name);
 	else
-		return CLI_PARSED;
+		return CLI_OPTIONS_PARSED;
 	return CLI_ERROR;
 }
 
@@ -132,9 +132,9 @@ int audit_main_export(int argc, char **argv)
 	const char *const *paths;
 	int status = export_parse_options(argc, argv, &options);
 
-	if (status == CLI_PARSED)
+	if (status == CLI_OPTIONS_PARSED)
 		status = export_check_options(&options);
-	if (status == CLI_PARSED) {
+	if (status == CLI_OPTIONS_PARSED) {
 		paths = audit_get_paths(argv, "export");
 		status = paths ? export_run(&options, paths) : CLI_ERROR;
 	}

@@ -10,7 +10,7 @@
 struct export {
 	FILE *out; /* write failures are looked for once, at the end */
 	bool terminal; /* out is a terminal */
-	bool several;  /* several logs */
+	bool has_several_logs;  /* several logs */
 	struct buf line; /* room for what is written at once */
 	uint64_t records;
 	void *state; /* the format's own; freed with free(3) */

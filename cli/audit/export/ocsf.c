@@ -130,7 +130,7 @@ static const char *ocsf_get_class_name(int class)
 static void ocsf_put_file(struct buf *out, const char *key, const struct scan_path *path, int type)
 {
 	bool known;
-	const struct scan_text *text = record_get_path(path, &known);
+	const struct scan_text *text = record_get_path_argument(path, &known);
 	struct scan_text name = json_get_basename(text->at ? text : &(struct scan_text){"", 0});
 
 	json_put_text(out, key, &name);
@@ -288,8 +288,8 @@ static void ocsf_put_outcome(struct buf *out, const struct scan_record *record)
 	}
 	if (record->has_ns)
 		json_put_int(out, ",\"duration\":", (int64_t)(record->ns / 1000000));
-	if (record->count)
-		json_put_int(out, ",\"count\":", (int64_t)record->count);
+	if (record->refusal_count)
+		json_put_int(out, ",\"count\":", (int64_t)record->refusal_count);
 }
 
 static int ocsf_entry(struct export *export, const struct audit_entry *entry)

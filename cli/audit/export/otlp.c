@@ -11,8 +11,8 @@
 #include "cli/audit/export/json.h"
 #include "config.h"
 
-#define RECORDS_A_LINE 256u
-#define BYTES_A_LINE (1u << 20)
+#define OTLP_RECORDS_PER_LINE_MAX 256u
+#define OTLP_BYTES_PER_LINE_MAX (1u << 20)
 
 struct otlp {
 	const struct audit_log *log; /* the run of the open line */
@@ -132,8 +132,8 @@ static int otlp_entry(struct export *export, const struct audit_entry *entry)
 	struct otlp *state = export->state;
 
 	/* A header may be of another run: what its log's resource says changes. */
-	if (entry->json || state->log != entry->log || state->records >= RECORDS_A_LINE ||
-	    export->line.len > BYTES_A_LINE)
+	if (entry->json || state->log != entry->log || state->records >= OTLP_RECORDS_PER_LINE_MAX ||
+	    export->line.len > OTLP_BYTES_PER_LINE_MAX)
 		otlp_close_line(export);
 	if (entry->json)
 		return export_flush_line(export);

@@ -11,7 +11,7 @@
 #include "cli/audit/tally.h"
 
 #define PIDS_MAX_BITS 22u /* of a pid: PID_MAX_LIMIT */
-#define CONN_TRACKS (UINT64_C(1) << 30) /* "threads" from here on are connections */
+#define PERFETTO_CONN_TRACK_FIRST (UINT64_C(1) << 30) /* "threads" from here on are connections */
 
 struct perfetto {
 	struct tally tracks; /* by pid and thread; count[0]: 1; count[1]: end of the last slice, in ns */
@@ -41,7 +41,7 @@ static uint64_t perfetto_get_pid(const struct export *export, const struct audit
 {
 	uint64_t pid = (uint64_t)entry->record.pid & ((UINT64_C(1) << PIDS_MAX_BITS) - 1);
 
-	return export->several ? (entry->log->index + 1) << PIDS_MAX_BITS | pid : pid;
+	return export->has_several_logs ? (entry->log->index + 1) << PIDS_MAX_BITS | pid : pid;
 }
 
 /* Names the process's track after its program, when it is first seen and after each exec. */
@@ -61,7 +61,7 @@ static int perfetto_name_process(struct export *export, const struct audit_entry
 	perfetto_begin_event(export, "M", pid, pid);
 	json_put_text(&export->line, ",\"name\":\"process_name\",\"args\":{\"name\":", &name);
 	buf_puts(&export->line, "}}");
-	if (export->several) {
+	if (export->has_several_logs) {
 		perfetto_begin_event(export, "M", pid, pid);
 		buf_printf(&export->line, ",\"name\":\"process_labels\",\"args\":{\"labels\":\"run %s\"}}",
 			   entry->log->run);
@@ -74,10 +74,11 @@ static struct tally_item *perfetto_find_track(struct export *export, const struc
 					      uint64_t *ret_track)
 {
 	struct perfetto *state = export->state;
-	uint64_t key[2] = {pid, record->event.at ? CONN_TRACKS + record->conn : (uint64_t)record_get_tid(record)};
+	uint64_t key[2] = {pid, record->event.at ? PERFETTO_CONN_TRACK_FIRST + record->conn
+						 : (uint64_t)record_get_tid(record)};
 	struct tally_item *item;
 
-	if (!record->event.at && export->several)
+	if (!record->event.at && export->has_several_logs)
 		key[1] |= pid & ~((UINT64_C(1) << PIDS_MAX_BITS) - 1);
 	*ret_track = key[1];
 	item = tally_find(&state->tracks, (const char *)key, sizeof(key));
@@ -96,7 +97,7 @@ static void perfetto_put_args(struct buf *out, const struct audit_entry *entry)
 {
 	const struct scan_record *record = &entry->record;
 	bool known;
-	const struct scan_text *path = record_get_path(&record->path[0], &known);
+	const struct scan_text *path = record_get_path_argument(&record->path[0], &known);
 
 	buf_printf(out, ",\"args\":{\"seq\":%llu", (unsigned long long)record->seq);
 	json_put_text(out, ",\"verdict\":", &record->verdict);

@@ -5,14 +5,14 @@
 #include <string.h>
 
 #define HEADER_BYTES 100u /* of the file, at the beginning of page 1 */
-#define LEAF 0x0du        /* types of pages of a table */
-#define INTERIOR 0x05u
-#define LEAF_START 8u      /* bytes of a page before the pointers to its cells */
-#define INTERIOR_START 12u
+#define SQLITE_LEAF_PAGE 0x0du        /* types of pages of a table */
+#define SQLITE_INTERIOR_PAGE 0x05u
+#define SQLITE_LEAF_HEAD_BYTES 8u      /* bytes of a page before the pointers to its cells */
+#define SQLITE_INTERIOR_HEAD_BYTES 12u
 #define PAGES_MAX 0xfffffffeu
-#define OVERFLOW_BYTES (SQLITE_PAGE_BYTES - 4u) /* of a payload on an overflow page */
-#define LOCAL_MAX (SQLITE_PAGE_BYTES - 35u) /* bytes of a payload that fit on a leaf */
-#define LOCAL_MIN ((SQLITE_PAGE_BYTES - 12u) * 32u / 255u - 23u)
+#define SQLITE_OVERFLOW_PAGE_BYTES (SQLITE_PAGE_BYTES - 4u) /* of a payload on an overflow page */
+#define SQLITE_ROW_BYTES_IN_PAGE_MAX (SQLITE_PAGE_BYTES - 35u) /* bytes of a payload that fit on a leaf */
+#define SQLITE_ROW_BYTES_IN_PAGE_MIN ((SQLITE_PAGE_BYTES - 12u) * 32u / 255u - 23u)
 
 static void put_16(uint8_t *out, size_t value)
 {
@@ -79,12 +79,12 @@ static void level_add_cell(struct sqlite_level *level, uint32_t child, int64_t r
 	size_t len = 4 + sqlite_put_varint(cell + 4, (uint64_t)rowid);
 
 	put_32(cell, child);
-	memcpy(page_add_cell(&level->page, INTERIOR_START, len), cell, len);
+	memcpy(page_add_cell(&level->page, SQLITE_INTERIOR_HEAD_BYTES, len), cell, len);
 }
 
 static uint32_t level_write(struct sqlite_file *file, struct sqlite_level *level, uint32_t right)
 {
-	page_finish(&level->page, 0, INTERIOR);
+	page_finish(&level->page, 0, SQLITE_INTERIOR_PAGE);
 	put_32(level->page.bytes + 8, right);
 	return sqlite_write_page(file, level->page.bytes);
 }
@@ -108,22 +108,23 @@ static int level_add_child(struct sqlite_file *file, size_t at, uint32_t child, 
 			memset(level, 0, sizeof(*level));
 			page_clear(&level->page);
 		}
-		if (level->child && !page_has_room(&level->page, INTERIOR_START, 4 + SQLITE_VARINT_MAX)) {
+		if (level->page_without_cell &&
+		    !page_has_room(&level->page, SQLITE_INTERIOR_HEAD_BYTES, 4 + SQLITE_VARINT_MAX)) {
 			level->page.cells--;
 			level->page.top += 4;
 			/* the cell's key has the length that it was written with */
 			for (const uint8_t *key = level->page.bytes + level->page.top; level->page.top++, *key & 0x80;)
 				key++;
-			written = level_write(file, level, level->before);
-			written_rowid = level->before_rowid;
+			written = level_write(file, level, level->last_cell_page);
+			written_rowid = level->last_cell_rowid;
 			page_clear(&level->page);
 		}
-		if (level->child) {
-			level_add_cell(level, level->child, level->child_rowid);
-			level->before = level->child;
-			level->before_rowid = level->child_rowid;
+		if (level->page_without_cell) {
+			level_add_cell(level, level->page_without_cell, level->child_rowid);
+			level->last_cell_page = level->page_without_cell;
+			level->last_cell_rowid = level->child_rowid;
 		}
-		level->child = child;
+		level->page_without_cell = child;
 		level->child_rowid = rowid;
 		if (!written)
 			return file->pages < PAGES_MAX ? 0 : -EFBIG;
@@ -136,7 +137,7 @@ static int leaf_write(struct sqlite_file *file)
 {
 	uint32_t page;
 
-	page_finish(&file->leaf, 0, LEAF);
+	page_finish(&file->leaf, 0, SQLITE_LEAF_PAGE);
 	page = sqlite_write_page(file, file->leaf.bytes);
 	page_clear(&file->leaf);
 	return level_add_child(file, 0, page, file->rowid);
@@ -155,20 +156,22 @@ int sqlite_table_end(struct sqlite_file *file, const char *name, const char *sql
 	int r = 0;
 
 	if (file->levels == 0) { /* one leaf is the whole table */
-		page_finish(&file->leaf, 0, LEAF);
+		page_finish(&file->leaf, 0, SQLITE_LEAF_PAGE);
 		root = sqlite_write_page(file, file->leaf.bytes);
 	} else {
 		r = file->leaf.cells > 0 ? leaf_write(file) : 0;
 		for (size_t at = 0; r == 0 && at + 1 < file->levels; at++) {
 			struct sqlite_level *level = &file->level[at];
 
-			r = level_add_child(file, at + 1, level_write(file, level, level->child), level->child_rowid);
+			r = level_add_child(file, at + 1, level_write(file, level, level->page_without_cell),
+					    level->child_rowid);
 		}
 		if (r < 0)
 			return r;
 		root = file->level[file->levels - 1].page.cells > 0
-			       ? level_write(file, &file->level[file->levels - 1], file->level[file->levels - 1].child)
-			       : file->level[file->levels - 1].child;
+			       ? level_write(file, &file->level[file->levels - 1],
+					     file->level[file->levels - 1].page_without_cell)
+			       : file->level[file->levels - 1].page_without_cell;
 	}
 	file->object[file->objects++] = (struct sqlite_object){"table", name, sql, root};
 	return r;
@@ -183,7 +186,7 @@ static uint32_t row_write_overflow(struct sqlite_file *file, const uint8_t *payl
 	uint8_t page[SQLITE_PAGE_BYTES];
 
 	while (len > 0) {
-		size_t piece = len < OVERFLOW_BYTES ? len : OVERFLOW_BYTES;
+		size_t piece = len < SQLITE_OVERFLOW_PAGE_BYTES ? len : SQLITE_OVERFLOW_PAGE_BYTES;
 
 		memset(page, 0, sizeof(page));
 		put_32(page, len > piece ? sqlite_get_next_page(sqlite_get_next_page(file->pages)) : 0);
@@ -200,10 +203,10 @@ static size_t row_get_local_bytes(size_t len)
 {
 	size_t local;
 
-	if (len <= LOCAL_MAX)
+	if (len <= SQLITE_ROW_BYTES_IN_PAGE_MAX)
 		return len;
-	local = LOCAL_MIN + (len - LOCAL_MIN) % OVERFLOW_BYTES;
-	return local <= LOCAL_MAX ? local : LOCAL_MIN;
+	local = SQLITE_ROW_BYTES_IN_PAGE_MIN + (len - SQLITE_ROW_BYTES_IN_PAGE_MIN) % SQLITE_OVERFLOW_PAGE_BYTES;
+	return local <= SQLITE_ROW_BYTES_IN_PAGE_MAX ? local : SQLITE_ROW_BYTES_IN_PAGE_MIN;
 }
 
 int sqlite_table_add(struct sqlite_file *file, const struct sqlite_value *values, size_t count)
@@ -219,12 +222,12 @@ int sqlite_table_add(struct sqlite_file *file, const struct sqlite_value *values
 	head_len = sqlite_put_varint(head, len);
 	head_len += sqlite_put_varint(head + head_len, (uint64_t)file->rowid + 1);
 	cell_len = head_len + local + (local < len ? 4 : 0);
-	if (!page_has_room(&file->leaf, LEAF_START, cell_len))
+	if (!page_has_room(&file->leaf, SQLITE_LEAF_HEAD_BYTES, cell_len))
 		r = leaf_write(file);
 	if (r < 0)
 		return r;
 	file->rowid++;
-	cell = page_add_cell(&file->leaf, LEAF_START, cell_len);
+	cell = page_add_cell(&file->leaf, SQLITE_LEAF_HEAD_BYTES, cell_len);
 	memcpy(cell, head, head_len);
 	memcpy(cell + head_len, file->row.bytes, local);
 	if (local < len)
@@ -274,7 +277,7 @@ static int file_make_first_page(struct sqlite_file *file, struct sqlite_page *pa
 			{.type = SQLITE_TEXT, .text = object->type, .len = strlen(object->type)},
 			{.type = SQLITE_TEXT, .text = object->name, .len = strlen(object->name)},
 			{.type = SQLITE_TEXT, .text = object->name, .len = strlen(object->name)},
-			{.type = SQLITE_INTEGER, .integer = object->root},
+			{.type = SQLITE_INTEGER, .integer = object->root_page},
 			{.type = SQLITE_TEXT, .text = object->sql, .len = strlen(object->sql)},
 		};
 		ssize_t len = sqlite_encode_row(&file->row, values, sizeof(values) / sizeof(values[0]));
@@ -285,13 +288,13 @@ static int file_make_first_page(struct sqlite_file *file, struct sqlite_page *pa
 			return (int)len;
 		head_len = sqlite_put_varint(head, (uint64_t)len);
 		head_len += sqlite_put_varint(head + head_len, i + 1);
-		if (!page_has_room(page, HEADER_BYTES + LEAF_START, head_len + (size_t)len))
+		if (!page_has_room(page, HEADER_BYTES + SQLITE_LEAF_HEAD_BYTES, head_len + (size_t)len))
 			return -EFBIG;
-		cell = page_add_cell(page, HEADER_BYTES + LEAF_START, head_len + (size_t)len);
+		cell = page_add_cell(page, HEADER_BYTES + SQLITE_LEAF_HEAD_BYTES, head_len + (size_t)len);
 		memcpy(cell, head, head_len);
 		memcpy(cell + head_len, file->row.bytes, (size_t)len);
 	}
-	page_finish(page, HEADER_BYTES, LEAF);
+	page_finish(page, HEADER_BYTES, SQLITE_LEAF_PAGE);
 	file_put_header(file, page->bytes);
 	return 0;
 }

@@ -23,15 +23,15 @@ struct sqlite_page {
 /* A table while its rows are written. Only one at a time. */
 struct sqlite_level {
 	struct sqlite_page page;
-	uint32_t child;       /* the last page below, which has no cell yet; 0: none */
+	uint32_t page_without_cell;       /* the last page below, which has no cell yet; 0: none */
 	int64_t child_rowid;  /* its last row */
-	uint32_t before;      /* the page below of the last cell, and its last row */
-	int64_t before_rowid;
+	uint32_t last_cell_page;      /* the page below of the last cell, and its last row */
+	int64_t last_cell_rowid;
 };
 
 struct sqlite_object {
 	const char *type, *name, *sql; /* borrowed until sqlite_file_end */
-	uint32_t root;                 /* 0: a view */
+	uint32_t root_page;                 /* 0: a view */
 };
 
 struct sqlite_file {

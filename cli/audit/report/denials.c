@@ -11,7 +11,7 @@
 #include "policy/paths/suggest.h"
 #include "syscalls/table/table.h"
 
-#define SLOTS 8192u /* a power of two, and more than REPORT_DENIALS_MAX */
+#define HASH_TABLE_SLOTS 8192u /* a power of two, and more than REPORT_DENIALS_MAX */
 
 /* What equal denials have in common: numbers of texts. */
 struct denial_key {
@@ -31,7 +31,7 @@ struct denial_group {
 
 struct report_denials {
 	struct denial_group group[REPORT_DENIALS_MAX];
-	uint16_t slot[SLOTS]; /* index into group + 1, by hash; 0: free */
+	uint16_t slot[HASH_TABLE_SLOTS]; /* index into group + 1, by hash; 0: free */
 	size_t count;
 	uint64_t unlisted;
 };
@@ -85,7 +85,7 @@ static bool denials_concerns_name(const json_t *line, const struct syscall_row *
 {
 	const char *flags = json_string_value(json_object_get(json_object_get(line, "args"), "flags"));
 
-	return row && (row->intent == INTENT_NAME || (strncmp(row->name, "open", 4) == 0 && flags &&
+	return row && (row->intent == INTENT_CHANGE_NAME || (strncmp(row->name, "open", 4) == 0 && flags &&
 						      strtoull(flags, NULL, 0) & O_CREAT));
 }
 
@@ -129,7 +129,7 @@ static void denials_suggest(struct denial_group *group, const json_t *line)
 	size_t len;
 
 	rule = audit_line_get_bytes(line, "rule", &len);
-	resolved = audit_line_get_resolved(line, second, &len);
+	resolved = audit_line_get_resolved_path(line, second, &len);
 	written = audit_line_get_bytes(line, second ? "path2" : "path", &len);
 	denial.rule = rule;
 	denial.names = denials_concerns_name(line, row);
@@ -184,7 +184,7 @@ static struct denial_group *denials_find_group(struct report_denials *denials, c
 	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++)
 		hash = (hash ^ part[i]) * 16777619u;
 	hash ^= hash >> 15;
-	for (size_t at = hash % SLOTS;; at = (at + 1) % SLOTS) {
+	for (size_t at = hash % HASH_TABLE_SLOTS;; at = (at + 1) % HASH_TABLE_SLOTS) {
 		slot = &denials->slot[at];
 		if (*slot == 0)
 			break;

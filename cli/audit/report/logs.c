@@ -66,7 +66,7 @@ static struct report_run *logs_find_run(struct report *report, const char *id)
 	return run;
 }
 
-static int logs_survey(struct report *report, struct report_log *log)
+static int logs_survey_one_log(struct report *report, struct report_log *log)
 {
 	struct audit_reader *reader;
 	struct audit_line line;
@@ -109,7 +109,7 @@ int report_survey_logs(struct report *report, struct report_log *logs, size_t co
 	uint64_t lines = 0, half = report->records_max / 2;
 
 	for (size_t i = 0; i < count; i++) {
-		if (logs_survey(report, &logs[i]) != CLI_OK)
+		if (logs_survey_one_log(report, &logs[i]) != CLI_OK)
 			return CLI_ERROR;
 		lines += logs[i].lines > 2 ? logs[i].lines - 2 : 0; /* without header and trailer */
 	}
@@ -179,7 +179,7 @@ static bool logs_skip_line(const struct report *report, struct report_run *run, 
 	struct scan_record record;
 
 	if (report->step == 1 || (run->records + 1) % report->step == 0 ||
-	    scan_line(line->text, line->len, &record) < 0 || record.type.at || !record.verdict.at ||
+	    scan_parse_line_fast(line->text, line->len, &record) < 0 || record.type.at || !record.verdict.at ||
 	    logs_is_important(&record))
 		return false;
 	run->records++;
@@ -197,7 +197,7 @@ int report_read_log(struct report *report, const struct report_log *log)
 	if (r < 0)
 		return logs_fail(log->path, r);
 	(void)json_array_append_new(run->logs, json_string(log->path));
-	while ((r = audit_reader_read_text(reader, &line)) == 1) {
+	while ((r = audit_reader_read_unparsed(reader, &line)) == 1) {
 		/* A line of a compact log is needed to understand later ones. */
 		compact = json_is_true(json_object_get(run->header, "compact"));
 		if (!compact && logs_skip_line(report, run, &line))

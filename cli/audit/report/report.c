@@ -197,7 +197,7 @@ static int report_write_file(struct report *report, const char *path, const stru
 }
 
 /* Says what the page does not show, or not as it was. Returns the exit status. */
-static int report_tell(const struct report *report, const char *path)
+static int report_print_what_is_left_out(const struct report *report, const char *path)
 {
 	uint64_t records = 0, damaged = 0;
 
@@ -251,13 +251,13 @@ static int report_make(const struct report_options *options, struct report_log *
 	if (status == CLI_OK)
 		status = report_write_file(&report, options->output, logs, count);
 	if (status == CLI_OK)
-		status = report_tell(&report, options->output);
+		status = report_print_what_is_left_out(&report, options->output);
 	report_release(&report);
 	return status;
 }
 
 /* Makes the report of these logs. */
-static int report_make_of(const struct report_options *options, char **argv, size_t count)
+static int report_make_of_named_logs(const struct report_options *options, char **argv, size_t count)
 {
 	_cleanup_free_ struct report_log *logs = NULL;
 
@@ -278,8 +278,9 @@ int audit_main_report(int argc, char **argv)
 	struct report_options options = {.records = REPORT_RECORDS_MAX};
 	int status = report_parse_options(argc, argv, &options);
 
-	if (status == CLI_PARSED)
-		status = report_make_of(&options, argv + optind, optind < argc ? (size_t)(argc - optind) : 0);
+	if (status == CLI_OPTIONS_PARSED)
+		status =
+			report_make_of_named_logs(&options, argv + optind, optind < argc ? (size_t)(argc - optind) : 0);
 	cli_list_release(&options.results);
 	return status;
 }

@@ -35,7 +35,7 @@ static struct audit_header header(void)
 				     .policy_name = "data",
 				     .policy_sha256 = "e3b0c44298fc1c149afbf4c8996fb924",
 				     .workdir = "/work",
-				     .layers_make_json = "{\"seccomp\":{\"active\":true}}",
+				     .layers_json = "{\"seccomp\":{\"active\":true}}",
 				     .record_allowed = true};
 }
 
@@ -192,7 +192,7 @@ START_TEST(test_hostile_text)
 		ck_assert_uint_eq(len, lens[i]);
 		ck_assert_mem_eq(text, texts[i], len);
 		free(text);
-		resolved = audit_line_get_resolved(line.json, 0, &resolved_len);
+		resolved = audit_line_get_resolved_path(line.json, 0, &resolved_len);
 		ck_assert_ptr_null(resolved); /* none was recorded */
 		for (size_t at = 0; at < line.len; at++)
 			if ((unsigned char)line.text[at] < 0x20) /* each assertion writes to a file: slow */
@@ -290,7 +290,7 @@ static void step_through(int64_t ret, unsigned *ret_states)
 
 	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 	len = (size_t)(audit->end - slot.offset);
-	line = audit->window + (slot.offset - audit->window_start);
+	line = audit->mmap_window + (slot.offset - audit->window_start);
 	while (line[-1] != '\n') {
 		line--;
 		len++;
@@ -440,7 +440,7 @@ START_TEST(test_size_limit)
 	uint64_t count = 0;
 	int r;
 
-	audit->direct = _i; /* both ways of writing */
+	audit->writes_by_pwrite = _i; /* both ways of writing */
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
 	small = limit;
 	small.rlim_cur = 200000;
@@ -480,7 +480,7 @@ static bool check_next(struct audit_reader *reader, pid_t pid, pid_t ppid, pid_t
 	struct audit_line line;
 
 	ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
-	ck_assert(line.filled);
+	ck_assert(line.has_expanded_fields);
 	ck_assert_int_eq(json_integer_value(json_object_get(line.json, "pid")), pid);
 	ck_assert_int_eq(json_integer_value(json_object_get(line.json, "ppid")), ppid);
 	ck_assert_int_eq(json_integer_value(json_object_get(line.json, "host_pid")), host_pid);
@@ -518,7 +518,7 @@ START_TEST(test_compact)
 	close_log(audit);
 	ck_assert_int_eq(audit_reader_open(path, &reader), 0);
 	ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
-	ck_assert(json_is_true(json_object_get(line.json, "compact")) && !line.filled);
+	ck_assert(json_is_true(json_object_get(line.json, "compact")) && !line.has_expanded_fields);
 	for (size_t i = 0; i < sizeof(who) / sizeof(who[0]); i++) {
 		bool left_out = check_next(reader, who[i].pid, who[i].ppid, who[i].host_pid, who[i].exe);
 
@@ -532,7 +532,7 @@ END_TEST
 /* An effect other than the verdict's usual one is written, and all fields of a record about a connection. */
 START_TEST(test_compact_keeps_unusual_effects)
 {
-	struct audit_net net = {.event = "open", .conn = 1};
+	struct audit_net net = {.event = "open", .conn_id = 1};
 	struct audit_record rec = record("/a", 2);
 	struct audit_header head = header();
 	struct audit_slot slot;
@@ -580,7 +580,7 @@ START_TEST(test_compact_after_a_full_log)
 	head.compact = true;
 	(void)unlink(path);
 	ck_assert_int_eq(audit_open_log(path, &head, &audit), 0);
-	audit->direct = true;
+	audit->writes_by_pwrite = true;
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
 	small = limit;
 	small.rlim_cur = audit_get_size(audit) + 100;
@@ -655,7 +655,7 @@ START_TEST(test_without_fallocate)
 		ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 		audit_end_record(audit, slot, -EPROTONOSUPPORT, 1);
 	}
-	ck_assert(audit->direct);
+	ck_assert(audit->writes_by_pwrite);
 	close_log(audit);
 	ck_assert_uint_eq(check_whole(), 1002);
 	(void)umount2(dir, MNT_DETACH);
@@ -692,7 +692,7 @@ START_TEST(test_workers)
 	pthread_t thread;
 
 	work.audit = open_log();
-	work.audit->direct = _i;
+	work.audit->writes_by_pwrite = _i;
 	work.ready = 0;
 	ck_assert_int_eq(pthread_create(&thread, NULL, end_records, &work), 0);
 	for (unsigned i = 0; i < WORK; i++) {

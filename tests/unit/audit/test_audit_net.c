@@ -18,7 +18,7 @@ static const char *const argv[] = {"curl", NULL};
 static struct audit *open_log(bool allowed)
 {
 	struct audit_header header = {.run_id = "7f3a9c21", .argv = argv, .policy_name = "p", .policy_sha256 = "0",
-				      .workdir = "/", .layers_make_json = "{}", .record_allowed = allowed};
+				      .workdir = "/", .layers_json = "{}", .record_allowed = allowed};
 	struct audit *audit;
 
 	(void)unlink(path);
@@ -33,7 +33,7 @@ static void add(struct audit *audit, const struct audit_net *net, enum verdict v
 				      .rule = "p.json: network.allow[0]", .reason = "granted", .net = net};
 	struct audit_slot slot;
 
-	if (!net->conn)
+	if (!net->conn_id)
 		record.pid = record.tid = record.ppid = 0;
 	ck_assert_int_eq(audit_begin_record(audit, &record, &slot), 0);
 	audit_end_record(audit, slot, ret, 12);
@@ -63,10 +63,10 @@ static char *only_line(struct audit *audit)
 START_TEST(test_all_fields)
 {
 	struct audit_net net = {.event = "request",
-				.conn = 3,
+				.conn_id = 3,
 				.port = 443,
 				.status = 403,
-				.count = 2,
+				.refusal_count = 2,
 				.host = "api.test",
 				.address = "198.18.0.16",
 				.proto = "https",
@@ -108,7 +108,7 @@ END_TEST
 /* Unknown values are left out. */
 START_TEST(test_few_fields)
 {
-	struct audit_net net = {.event = "dns", .host = "evil.test", .proto = "", .count = 1};
+	struct audit_net net = {.event = "dns", .host = "evil.test", .proto = "", .refusal_count = 1};
 	struct audit *audit = open_log(false);
 	char *text, *at;
 
@@ -133,7 +133,7 @@ START_TEST(test_hostile_texts)
 					    "\\",   "\xc2\x85",        "\xe2\x80\xa8", "\x7f"};
 	static char long_text[8192];
 	const char **text[11];
-	struct audit_net net = {.event = "request", .conn = 1};
+	struct audit_net net = {.event = "request", .conn_id = 1};
 	struct audit *audit = open_log(true);
 	struct audit_reader *reader;
 	struct audit_line line;
@@ -171,7 +171,7 @@ END_TEST
 /* With record_allowed false. */
 START_TEST(test_allowed_left_out)
 {
-	struct audit_net net = {.event = "request", .conn = 1, .host = "a.test"};
+	struct audit_net net = {.event = "request", .conn_id = 1, .host = "a.test"};
 	struct audit *audit = open_log(false);
 
 	add(audit, &net, VERDICT_ALLOW, 200);

@@ -26,13 +26,13 @@ START_TEST(test_fields_of_a_call)
 {
 	struct scan_record record;
 
-	ck_assert_int_eq(scan_line(call, strlen(call), &record), 0);
+	ck_assert_int_eq(scan_parse_line_fast(call, strlen(call), &record), 0);
 	ck_assert(text_is(record.time, "2026-11-21T02:28:18.308088736Z") && text_is(record.run, "7f3a9c21"));
 	ck_assert(record.mono_ns == 4014744492952 && record.pid == 4711 && record.tid == 4713 && record.ppid == 4700);
 	ck_assert(record.host_pid == 99 && record.has_ns && record.ns == 3150 && !record.has_ret);
 	ck_assert(text_is(record.effect, "refused") && text_is(record.on_deny, "kill") && record.path[0].unresolved);
 	ck_assert(text_is(record.error, "ENOENT") && text_is(record.reason, "not_granted"));
-	ck_assert(text_is(record.target, "a\\\\\\\\b\\u001b"));
+	ck_assert(text_is(record.symlink_target, "a\\\\\\\\b\\u001b"));
 }
 END_TEST
 
@@ -40,8 +40,8 @@ START_TEST(test_fields_of_a_connection)
 {
 	struct scan_record record;
 
-	ck_assert_int_eq(scan_line(end, strlen(end), &record), 0);
-	ck_assert(record.conn == 1 && record.port == 8080 && record.status == 200 && record.count == 3);
+	ck_assert_int_eq(scan_parse_line_fast(end, strlen(end), &record), 0);
+	ck_assert(record.conn == 1 && record.port == 8080 && record.status == 200 && record.refusal_count == 3);
 	ck_assert(record.has_bytes && record.bytes_up == 0 && record.bytes_down == 202);
 	ck_assert(text_is(record.dns_ms, "0.005") && text_is(record.duration_ms, "8.499") && !record.connect_ms.at);
 	ck_assert(record.has_ret && record.ret == -1 && !record.has_ns);
@@ -57,7 +57,7 @@ START_TEST(test_arguments_one_by_one)
 	struct scan_record record;
 	size_t count = 0;
 
-	ck_assert_int_eq(scan_line(call, strlen(call), &record), 0);
+	ck_assert_int_eq(scan_parse_line_fast(call, strlen(call), &record), 0);
 	for (rest = record.args; scan_next_arg(&rest, &name, &value); count++) {
 		ck_assert_uint_lt(count, 3);
 		ck_assert(text_is(name, wanted[count][0]) && text_is(value, wanted[count][1]));
@@ -80,7 +80,7 @@ START_TEST(test_texts_without_escapes)
 }
 END_TEST
 
-/* What scan_line and scan_line_is_sound take together is valid JSON. */
+/* What scan_parse_line_fast and scan_line_is_valid_json_text take together is valid JSON. */
 START_TEST(test_no_json)
 {
 	static const char *const lines[] = {
@@ -95,11 +95,12 @@ START_TEST(test_no_json)
 	struct scan_record record;
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		ck_assert_msg(!scan_line_is_sound(lines[i], strlen(lines[i])) ||
-				      scan_line(lines[i], strlen(lines[i]), &record) < 0,
+		ck_assert_msg(!scan_line_is_valid_json_text(lines[i], strlen(lines[i])) ||
+				      scan_parse_line_fast(lines[i], strlen(lines[i]), &record) < 0,
 			      "taken: %s", lines[i]);
-	ck_assert(scan_line_is_sound(call, strlen(call)) && scan_line_is_sound(end, strlen(end)));
-	ck_assert(scan_line_is_sound("{\"a\":\"\xe2\x80\xae\"}", 11)); /* a bidirectional control is valid UTF-8 */
+	ck_assert(scan_line_is_valid_json_text(call, strlen(call)) && scan_line_is_valid_json_text(end, strlen(end)));
+	/* a bidirectional control is valid UTF-8 */
+	ck_assert(scan_line_is_valid_json_text("{\"a\":\"\xe2\x80\xae\"}", 11));
 }
 END_TEST
 

@@ -10,8 +10,8 @@
 #include "tests/unit/unit.h"
 
 #define ROOT 50
-#define B PROCTREE_BELOW
-#define E PROCTREE_ELSEWHERE
+#define B PROCTREE_DESCENDANT
+#define E PROCTREE_NOT_DESCENDANT
 
 struct case_entry {
 	pid_t pid, parent;
@@ -45,7 +45,7 @@ START_TEST(marks_descendants)
 	}
 	proctree_mark_descendants(&tree, 12345);
 	for (size_t i = 0; i < tree.count; i++)
-		ck_assert_int_eq(entry[i].place, PROCTREE_ELSEWHERE);
+		ck_assert_int_eq(entry[i].place, PROCTREE_NOT_DESCENDANT);
 }
 END_TEST
 
@@ -64,7 +64,7 @@ START_TEST(marks_crowds)
 	}
 	proctree_mark_descendants(&tree, 99);
 	for (size_t i = 0; i < count; i++)
-		ck_assert_int_eq(tree.entry[i].place, PROCTREE_BELOW);
+		ck_assert_int_eq(tree.entry[i].place, PROCTREE_DESCENDANT);
 	proctree_release(&tree);
 	ck_assert_uint_eq(tree.count, 0);
 }
@@ -113,16 +113,16 @@ START_TEST(reads_processes)
 		ck_assert_int_gt(tree.entry[i].pid, tree.entry[i - 1].pid);
 	proctree_mark_descendants(&tree, getpid());
 	entry = entry_of(&tree, outer);
-	ck_assert(entry && entry->parent == getpid() && entry->place == PROCTREE_BELOW);
+	ck_assert(entry && entry->parent == getpid() && entry->place == PROCTREE_DESCENDANT);
 	entry = entry_of(&tree, inner);
-	ck_assert(entry && entry->parent == outer && entry->place == PROCTREE_BELOW);
+	ck_assert(entry && entry->parent == outer && entry->place == PROCTREE_DESCENDANT);
 	entry = entry_of(&tree, getpid());
-	ck_assert(entry && entry->parent == getppid() && entry->place == PROCTREE_ELSEWHERE);
+	ck_assert(entry && entry->parent == getppid() && entry->place == PROCTREE_NOT_DESCENDANT);
 	entry = entry_of(&tree, getppid());
-	ck_assert(!entry || entry->place == PROCTREE_ELSEWHERE);
+	ck_assert(!entry || entry->place == PROCTREE_NOT_DESCENDANT);
 	proctree_mark_descendants(&tree, outer);
-	ck_assert_int_eq(entry_of(&tree, outer)->place, PROCTREE_ELSEWHERE);
-	ck_assert_int_eq(entry_of(&tree, inner)->place, PROCTREE_BELOW);
+	ck_assert_int_eq(entry_of(&tree, outer)->place, PROCTREE_NOT_DESCENDANT);
+	ck_assert_int_eq(entry_of(&tree, inner)->place, PROCTREE_DESCENDANT);
 	proctree_release(&tree);
 	(void)kill(inner, SIGKILL);
 	(void)kill(outer, SIGKILL);

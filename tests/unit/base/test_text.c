@@ -41,7 +41,7 @@ START_TEST(test_escape)
 {
 	const struct escape_case *c = &escapes[_i];
 	size_t len = strlen(c->bytes);
-	char *out = malloc(len * TEXT_ESCAPE_MAX + 1);
+	char *out = malloc(len * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + 1);
 
 	out[text_escape_for_json(out, c->bytes, len)] = '\0';
 	ck_assert_str_eq(out, c->want);
@@ -62,7 +62,7 @@ static const struct escape_case shown[] = {
 START_TEST(test_show)
 {
 	const struct escape_case *c = &shown[_i];
-	char *out = malloc(strlen(c->bytes) * TEXT_ESCAPE_MAX + 1);
+	char *out = malloc(strlen(c->bytes) * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + 1);
 
 	out[text_escape_for_display(out, c->bytes, strlen(c->bytes), false)] = '\0';
 	ck_assert_str_eq(out, c->want);
@@ -75,7 +75,7 @@ END_TEST
 /* The result does not depend on where the pieces end. */
 START_TEST(test_print)
 {
-	char text[5000], all[sizeof(text) * TEXT_ESCAPE_MAX], *printed = NULL;
+	char text[5000], all[sizeof(text) * TEXT_ESCAPED_BYTES_PER_BYTE_MAX], *printed = NULL;
 	size_t len, size;
 	FILE *out = open_memstream(&printed, &size);
 
@@ -93,14 +93,14 @@ END_TEST
 /* bytes -> escape -> a JSON reader -> unescape gives the bytes back. */
 static void round_trip(const char *bytes, size_t len)
 {
-	char *out = malloc(len * TEXT_ESCAPE_MAX + 2);
+	char *out = malloc(len * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + 2);
 	json_t *text;
 	char *decoded;
 	size_t put;
 
 	out[0] = '"';
 	put = text_escape_for_json(out + 1, bytes, len);
-	ck_assert_uint_le(put, len * TEXT_ESCAPE_MAX);
+	ck_assert_uint_le(put, len * TEXT_ESCAPED_BYTES_PER_BYTE_MAX);
 	out[put + 1] = '"';
 	ck_assert_ptr_null(memchr(out, '\n', put + 2));
 	text = json_loadb(out, put + 2, JSON_DECODE_ANY, NULL);

@@ -23,15 +23,15 @@ static void note_pair(void *ctx, size_t first, size_t second)
 {
 	struct aligned *aligned = ctx;
 
-	if (first != ALIGN_NONE)
+	if (first != ALIGN_NO_PARTNER)
 		ck_assert_uint_eq(first, aligned->next++);
-	if (second != ALIGN_NONE)
+	if (second != ALIGN_NO_PARTNER)
 		ck_assert_uint_eq(second, aligned->next_second++);
-	if (first != ALIGN_NONE && second != ALIGN_NONE)
+	if (first != ALIGN_NO_PARTNER && second != ALIGN_NO_PARTNER)
 		ck_assert_int_eq(aligned->first[first], aligned->second[second]);
 	else
-		aligned->text[aligned->len++] = first == ALIGN_NONE ? '>' : '<';
-	aligned->text[aligned->len++] = first == ALIGN_NONE ? aligned->second[second] : aligned->first[first];
+		aligned->text[aligned->len++] = first == ALIGN_NO_PARTNER ? '>' : '<';
+	aligned->text[aligned->len++] = first == ALIGN_NO_PARTNER ? aligned->second[second] : aligned->first[first];
 }
 
 static void align_letters(const char *first, const char *second, struct aligned *ret_aligned)

@@ -23,7 +23,7 @@
 
 static const struct minimise *current;
 
-int cli_try_policy(const struct cli_policy_options *options, struct cli_host *host, struct policy **ret_policy)
+int cli_try_to_load_policy(const struct cli_policy_options *options, struct cli_host *host, struct policy **ret_policy)
 {
 	struct rig rig = {0};
 	int r = rig_load(&rig, current->text, NULL, ret_policy);
@@ -49,13 +49,13 @@ static void ask_path(uint64_t *state)
 	static const unsigned wants[] = {POLICY_READ, POLICY_READ, POLICY_WRITE, POLICY_EXEC};
 
 	question = (struct query){.kind = QUERY_PATHS, .allowed = true, .paths = 1};
-	question.path[0].want = wants[generate_number(state, 4)];
+	question.path[0].wanted_rights = wants[generate_number(state, 4)];
 	generate_path(state, question.path[0].path);
 	question.path[0].len = strlen(question.path[0].path);
-	question.absent = generate_number(state, 8) == 0;
-	question.opens = !question.absent && generate_number(state, 2);
-	question.redirected = generate_number(state, 4) == 0;
-	question.public = generate_number(state, 4) == 0;
+	question.was_found_absent = generate_number(state, 8) == 0;
+	question.is_open_call = !question.was_found_absent && generate_number(state, 2);
+	question.was_redirected = generate_number(state, 4) == 0;
+	question.was_read_as_public = generate_number(state, 4) == 0;
 }
 
 static void ask_endpoint(uint64_t *state)
@@ -105,7 +105,7 @@ static enum diff_level judge(const struct policy *policy)
 	struct net_verdict verdict;
 
 	if (question.kind == QUERY_PATHS) {
-		decision = policy_decide_access(policy, path->path, path->len, path->want);
+		decision = policy_decide_access(policy, path->path, path->len, path->wanted_rights);
 		return diff_get_level(decision.verdict, decision.reason);
 	}
 	if (question.kind == QUERY_CONNECT)
@@ -156,7 +156,7 @@ static void collect(uint64_t state, const struct policy *policy, struct used *us
 
 		ask(&state);
 		query_judge(judge, &question, &answer);
-		if (!answer.certain || answer.allow)
+		if (!answer.is_certain || answer.allow)
 			ck_assert_int_eq(used_add(used, &question, &answer), 0);
 	}
 	query_judge_free(judge);
@@ -180,11 +180,11 @@ static void check_kept(uint64_t state, const struct policy *before, const struct
 		ask(&state);
 		query_judge(old, &question, &was);
 		query_judge(new, &question, &is);
-		if (!was.certain || !was.allow)
+		if (!was.is_certain || !was.allow)
 			continue;
-		ck_assert_msg(is.certain && is.allow, "lost: %s%s", question.host, question.path[0].path);
-		if (judge(before) == DIFF_ALLOWED && !question.absent)
-			ck_assert_msg(judge(after) != DIFF_DENIED || (!question.opens && is_stand_in(&is)),
+		ck_assert_msg(is.is_certain && is.allow, "lost: %s%s", question.host, question.path[0].path);
+		if (judge(before) == DIFF_ALLOWED && !question.was_found_absent)
+			ck_assert_msg(judge(after) != DIFF_DENIED || (!question.is_open_call && is_stand_in(&is)),
 				      "lost: %s%s", question.host, question.path[0].path);
 	}
 	query_judge_free(old);
@@ -196,8 +196,8 @@ static void check_no_more(uint64_t *state, const struct policy *before, const st
 {
 	for (unsigned i = 0; i < 4 * QUESTIONS; i++) {
 		ask(state);
-		ck_assert_msg(judge(after) <= judge(before) || judge(after) == DIFF_OTHER, "more: %s%s", question.host,
-			      question.path[0].path);
+		ck_assert_msg(judge(after) <= judge(before) || judge(after) == DIFF_OTHER_OBJECT, "more: %s%s",
+			      question.host, question.path[0].path);
 	}
 }
 

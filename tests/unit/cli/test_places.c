@@ -62,7 +62,7 @@ static char *resolve(void *ctx, const char *path)
 	return cli_real_resolve_path(ctx, path);
 }
 
-static struct policy *load_policy(struct cli_real *real, const char *workdir)
+static struct policy *load_policy(struct cli_path_cache *real, const char *workdir)
 {
 	const struct policy_host host = {.ctx = real,
 					 .load = load,
@@ -124,7 +124,7 @@ static void judge(const struct places *places, enum places_use use, const char *
 
 START_TEST(test_ways)
 {
-	struct cli_real real = {0};
+	struct cli_path_cache real = {0};
 	struct policy *policy;
 	struct places places;
 	char path[PATH_MAX], workdir[PATH_MAX];
@@ -132,18 +132,18 @@ START_TEST(test_ways)
 	make_all();
 	(void)snprintf(workdir, sizeof(workdir), "%s/w", top);
 	policy = load_policy(&real, workdir);
-	places = (struct places){.policy = {NULL, policy}, .workdir = workdir, .real = &real};
+	places = (struct places){.policy = {NULL, policy}, .workdir = workdir, .path_cache = &real};
 	ck_assert_int_eq(chdir(top), 0);
 	for (size_t i = 0; i < 2 * COUNT(asked); i++) {
 		const char *name = asked[i / 2].path;
 
 		(void)snprintf(path, sizeof(path), "%s%s%s", i % 2 ? top : "", i % 2 ? "/" : "", name);
-		judge(&places, PLACES_GRANT, path, asked[i / 2].grant);
-		judge(&places, PLACES_CONTENT, path, asked[i / 2].content);
+		judge(&places, PLACES_AS_GRANT, path, asked[i / 2].grant);
+		judge(&places, PLACES_AS_CONTENT, path, asked[i / 2].content);
 	}
 	/* a workdir that may only be read: an earlier run may have written it all the same */
 	(void)snprintf(workdir, sizeof(workdir), "%s/ro", top);
-	judge(&places, PLACES_GRANT, "ro/out", false);
+	judge(&places, PLACES_AS_GRANT, "ro/out", false);
 	policy_free(policy);
 	cli_real_release(&real);
 	remove_all();
@@ -210,7 +210,7 @@ START_TEST(test_commands)
 					  "%/\\w/tool",       "cat '%/w/it s'",   "%/w/t*",
 					  "cat %/?/tool",     "~/w/tool",         "%/bin/script",
 					  "%/bin/env",        "script",           "env <x"};
-	struct cli_real real = {0};
+	struct cli_path_cache real = {0};
 	struct policy *policy;
 	struct places places;
 	char path[PATH_MAX];
@@ -218,7 +218,7 @@ START_TEST(test_commands)
 	make_all();
 	(void)snprintf(path, sizeof(path), "%s/w", top);
 	policy = load_policy(&real, path);
-	places = (struct places){.policy = {policy}, .workdir = path, .real = &real};
+	places = (struct places){.policy = {policy}, .workdir = path, .path_cache = &real};
 	ck_assert_int_eq(chdir(path), 0); /* where commands are not run */
 	set_variable("TOP", "");
 	set_variable("HOME", "");

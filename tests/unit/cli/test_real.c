@@ -105,7 +105,7 @@ static void remove_all(void)
 	ck_assert_int_eq(rmdir(top), 0);
 }
 
-static void same(struct cli_real *real, const char *path)
+static void same(struct cli_path_cache *real, const char *path)
 {
 	char *found = cli_real_resolve_path(real, path), *expected = realpath(path, NULL);
 
@@ -118,7 +118,7 @@ static void same(struct cli_real *real, const char *path)
 
 START_TEST(test_like_realpath)
 {
-	struct cli_real real = {0};
+	struct cli_path_cache real = {0};
 	char path[PATH_MAX];
 
 	make_all();
@@ -145,7 +145,7 @@ END_TEST
 /* More names than the table has room for at first. */
 START_TEST(test_many)
 {
-	struct cli_real real = {0};
+	struct cli_path_cache real = {0};
 	char path[64];
 
 	for (unsigned i = 0; i < 5000; i++) {

@@ -50,14 +50,14 @@ static bool oracle_own(unsigned traits, const struct syscall_row *row)
 }
 
 /* The same for terms of the row's `more`. */
-static bool oracle_also(unsigned traits, const struct row_more *more)
+static bool oracle_also(unsigned traits, const struct row_more_terms *more)
 {
-	return (more->in & ~traits) == 0 && (more->not_in & traits) == 0;
+	return (more->in & ~traits) == 0 && (more->not_in_runs & traits) == 0;
 }
 
 static bool oracle_native(unsigned traits, const struct syscall_row *row)
 {
-	return row->class == ROW_NATIVE || (row->class == ROW_PRIVATE && traits & RUN_OWN_IPC) ||
+	return row->class == ROW_NATIVE || (row->class == ROW_NATIVE_IN_OWN_IPC && traits & RUN_OWN_IPC) ||
 	       (oracle_own(traits, row) && row->allow->compare[0].mask == 0);
 }
 
@@ -68,11 +68,11 @@ static int oracle_add_row(scmp_filter_ctx filter, unsigned traits, const struct 
 
 	if (oracle_native(traits, row))
 		return seccomp_rule_add_exact_array(filter, SCMP_ACT_ALLOW, row->nr, 0, NULL);
-	if (row->class == ROW_QUIET)
+	if (row->class == ROW_REFUSE_UNRECORDED)
 		return seccomp_rule_add_exact_array(filter, SCMP_ACT_ERRNO((uint32_t)row->error), row->nr, 0, NULL);
 	if (oracle_own(traits, row))
 		r = oracle_add_terms(filter, row->nr, row->allow);
-	for (const struct row_more *more = row->more; r == 0 && more && more->terms; more++)
+	for (const struct row_more_terms *more = row->more; r == 0 && more && more->terms; more++)
 		if (oracle_also(traits, more))
 			r = oracle_add_terms(filter, row->nr, more->terms);
 	return r;

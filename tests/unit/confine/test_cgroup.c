@@ -20,7 +20,7 @@ static struct cgroup_own_dirs places;
 
 START_TEST(finds_hybrid)
 {
-	cgroup_find_places("8:pids:/\n4:memory:/jobs/a\n2:cpuacct,cpu:/x\n1:name=systemd:/y\n0::/\n",
+	cgroup_find_own_dirs("8:pids:/\n4:memory:/jobs/a\n2:cpuacct,cpu:/x\n1:name=systemd:/y\n0::/\n",
 			   "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct\n"
 			   "35 31 0:32 / /sys/fs/cgroup/memory rw,relatime shared:3 - cgroup cgroup rw,memory\n"
 			   "39 31 0:36 / /sys/fs/cgroup/pids rw,relatime - cgroup cgroup rw,pids\n"
@@ -36,7 +36,7 @@ END_TEST
 
 START_TEST(finds_slice)
 {
-	cgroup_find_places("0::/user.slice/user-1000.slice/user@1000.service/app.slice/term.scope\n",
+	cgroup_find_own_dirs("0::/user.slice/user-1000.slice/user@1000.service/app.slice/term.scope\n",
 			   "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n", &places);
 	ck_assert_str_eq(places.v2,
 			 "/sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service/app.slice/term.scope");
@@ -48,13 +48,13 @@ END_TEST
 /* A container: the mount shows a part of the hierarchy, or the own group is outside the namespace. */
 START_TEST(finds_in_container)
 {
-	cgroup_find_places("4:memory:/docker/abc/job\n0::/docker/abc\n",
+	cgroup_find_own_dirs("4:memory:/docker/abc/job\n0::/docker/abc\n",
 			   "7 6 0:1 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
 			   "8 6 0:2 /docker/abc /sys/fs/my\\040group rw - cgroup2 cgroup rw\n",
 			   &places);
 	ck_assert_str_eq(places.v1[CGROUP_MEMORY], "/sys/fs/cgroup/memory/job");
 	ck_assert_str_eq(places.v2, "/sys/fs/my group");
-	cgroup_find_places("4:memory:/docker/abcd\n0::/../x\n",
+	cgroup_find_own_dirs("4:memory:/docker/abcd\n0::/../x\n",
 			   "7 6 0:1 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
 			   "8 6 0:2 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n",
 			   &places);
@@ -66,7 +66,7 @@ END_TEST
 /* mount(2) takes an empty source, which mountinfo shows as two blanks. */
 START_TEST(finds_mount_without_source)
 {
-	cgroup_find_places("4:memory:/job\n",
+	cgroup_find_own_dirs("4:memory:/job\n",
 			   "7 6 0:1 / /sys/fs/cgroup/memory rw shared:3 - cgroup  rw,memory\n", &places);
 	ck_assert_str_eq(places.v1[CGROUP_MEMORY], "/sys/fs/cgroup/memory/job");
 }
@@ -74,9 +74,9 @@ END_TEST
 
 START_TEST(survives_nonsense)
 {
-	cgroup_find_places("", "", &places);
+	cgroup_find_own_dirs("", "", &places);
 	ck_assert_str_eq(places.v2, "");
-	cgroup_find_places("::\n0:\n:\n4:memory\n", " - \n1 2 3 - cgroup\n1 2 3 4 5 6 - cgroup2\n\n- - -\n", &places);
+	cgroup_find_own_dirs("::\n0:\n:\n4:memory\n", " - \n1 2 3 - cgroup\n1 2 3 4 5 6 - cgroup2\n\n- - -\n", &places);
 	ck_assert_str_eq(places.v2, "");
 	ck_assert_str_eq(places.v1[CGROUP_MEMORY], "");
 }

@@ -50,12 +50,12 @@ static void build(void)
 
 static void build_terminal(void)
 {
-	build_variant(RUN_TERMINAL);
+	build_variant(RUN_OWN_TERMINALS);
 }
 
 static void build_fstat(void)
 {
-	build_variant(RUN_FSTAT);
+	build_variant(RUN_NATIVE_FSTAT);
 }
 
 static void build_ipc(void)
@@ -65,42 +65,42 @@ static void build_ipc(void)
 
 static void build_memory(void)
 {
-	build_variant(RUN_MEMORY);
+	build_variant(RUN_SAMPLES_MEMORY);
 }
 
 static void build_inet(void)
 {
-	build_variant(RUN_INET | RUN_UDP | RUN_MESSAGES);
+	build_variant(RUN_HAS_TCP | RUN_HAS_UDP | RUN_JUDGES_MESSAGES);
 }
 
 static void build_tcp(void)
 {
-	build_variant(RUN_INET | RUN_LISTENERS);
+	build_variant(RUN_HAS_TCP | RUN_SHARED_NETNS);
 }
 
 static void build_routes(void)
 {
-	build_variant(RUN_ROUTES | RUN_MEMORY | RUN_INET);
+	build_variant(RUN_NATIVE_NETLINK | RUN_SAMPLES_MEMORY | RUN_HAS_TCP);
 }
 
 static void build_standins(void)
 {
-	build_variant(RUN_STANDINS);
+	build_variant(RUN_HAS_STANDINS);
 }
 
 static void build_pinned(void)
 {
-	build_variant(RUN_PINNED | RUN_RESTART);
+	build_variant(RUN_SETS_AFFINITY | RUN_RESTARTS_CALLS);
 }
 
 static void build_datagrams(void)
 {
-	build_variant(RUN_DATAGRAMS | RUN_MESSAGES);
+	build_variant(RUN_HAS_UNIX_DATAGRAMS | RUN_JUDGES_MESSAGES);
 }
 
 static void build_counted(void)
 {
-	build_variant(RUN_FORKS | RUN_DISK);
+	build_variant(RUN_LIMITS_TASKS | RUN_LIMITS_DISK);
 }
 
 static void drop(void)
@@ -153,11 +153,11 @@ static uint32_t expected(uint32_t nr, const uint64_t arg[6])
 		return NOTIFIED;
 	if (oracle_native(variant, row))
 		return NATIVELY;
-	if (row->class == ROW_QUIET)
+	if (row->class == ROW_REFUSE_UNRECORDED)
 		return SECCOMP_RET_ERRNO | (uint32_t)row->error;
 	if (oracle_own(variant, row) && any_holds(row->allow, arg))
 		return NATIVELY;
-	for (const struct row_more *more = row->more; more && more->terms; more++)
+	for (const struct row_more_terms *more = row->more; more && more->terms; more++)
 		if (oracle_also(variant, more) && any_holds(more->terms, arg))
 			return NATIVELY;
 	return NOTIFIED;

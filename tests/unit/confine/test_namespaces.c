@@ -47,8 +47,8 @@ static pid_t fork_there(struct namespaces *namespaces, int moment)
 	ck_assert_int_eq(pthread_atfork(NULL, after_fork, NULL), 0);
 	namespaces->layers = layers_create(0, 0);
 	ck_assert_ptr_nonnull(namespaces->layers);
-	namespaces->singly = true;
-	namespaces->end_fd = eventfd(moments[moment].told, EFD_CLOEXEC);
+	namespaces->unshare_one_by_one = true;
+	namespaces->run_end_signal_fd = eventfd(moments[moment].told, EFD_CLOEXEC);
 	if (moments[moment].limit_ms)
 		namespaces->until_ns = io_read_clock_ns() + moments[moment].limit_ms * NS_PER_MS;
 	pid = namespaces_fork_supervisor(namespaces);
@@ -61,7 +61,7 @@ static pid_t fork_there(struct namespaces *namespaces, int moment)
 static void end(struct namespaces *namespaces)
 {
 	ck_assert_int_eq(killtree(10000, 0), 0);
-	(void)close(namespaces->end_fd);
+	(void)close(namespaces->run_end_signal_fd);
 	layers_free(namespaces->layers);
 	namespaces_release(namespaces);
 }
@@ -73,12 +73,12 @@ START_TEST(an_intermediate_is_lost)
 	int status;
 
 	if (pid > 0 && signal_number) {
-		ck_assert(namespaces.lost);
-		ck_assert(!namespaces_must_fork_again(&namespaces, pid, -1));
+		ck_assert(namespaces.intermediate_was_killed);
+		ck_assert(!namespaces_await_supervisor_or_retry(&namespaces, pid, -1));
 		ck_assert_int_eq(waitpid(pid, &status, 0), pid); /* not reaped yet */
 		ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	} else if (pid > 0) {
-		ck_assert(!namespaces.lost);
+		ck_assert(!namespaces.intermediate_was_killed);
 		ck_assert_int_eq(waitpid(pid, &status, WNOHANG), 0);
 	}
 	end(&namespaces);
@@ -93,7 +93,7 @@ START_TEST(the_time_limit_counts)
 	uint64_t begin = io_read_clock_ns();
 
 	namespaces.until_ns = begin + 200 * NS_PER_MS;
-	ck_assert(!namespaces_must_fork_again(&namespaces, pid, -1));
+	ck_assert(!namespaces_await_supervisor_or_retry(&namespaces, pid, -1));
 	ck_assert_uint_lt(io_read_clock_ns() - begin, 8000 * NS_PER_MS);
 	end(&namespaces);
 }

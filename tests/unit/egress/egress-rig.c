@@ -96,7 +96,7 @@ int erig_accept(int server)
 
 static void deliver(struct egress_rig *rig, const struct control_message *message)
 {
-	struct control_message ack = {.version = CONTROL_VERSION, .type = CONTROL_ACK};
+	struct control_message ack = {.version = CONTROL_VERSION, .type = CONTROL_RECORD_ACK};
 	struct message *kept = malloc(sizeof(*kept));
 
 	kept->next = NULL;
@@ -192,7 +192,7 @@ static bool is_record(const struct control_message *message, const void *ctx)
 	const struct want *want = ctx;
 
 	return message->type == CONTROL_RECORD && message->record.event == want->event &&
-	       (!want->conn || message->record.conn == want->conn);
+	       (!want->conn || message->record.conn_id == want->conn);
 }
 
 struct control_record erig_record(struct egress_rig *rig, uint64_t conn, enum control_event event, size_t index)
@@ -217,7 +217,7 @@ size_t erig_records(struct egress_rig *rig, uint64_t conn, enum control_event ev
 static bool is_done(const struct control_message *message, const void *ctx)
 {
 	(void)ctx;
-	return message->type == CONTROL_DONE;
+	return message->type == CONTROL_REQUEST_DONE;
 }
 
 struct control_done erig_done(struct egress_rig *rig, size_t index)
@@ -227,7 +227,7 @@ struct control_done erig_done(struct egress_rig *rig, size_t index)
 
 static bool is_name(const struct control_message *message, const void *ctx)
 {
-	return message->type == CONTROL_NAME && strcmp(message->name.host, ctx) == 0;
+	return message->type == CONTROL_NAME_APPROVED && strcmp(message->name.host, ctx) == 0;
 }
 
 const char *erig_name(struct egress_rig *rig, const char *host, struct control_name *ret_name)
@@ -259,9 +259,10 @@ static void say(struct egress_rig *rig, const struct control_message *message, c
 
 static uint64_t announce(struct egress_rig *rig, const char *host, uint16_t port, uint16_t source, int fd)
 {
-	struct control_message message = {.version = CONTROL_VERSION, .type = fd < 0 ? CONTROL_CONNECT : CONTROL_UDP};
+	struct control_message message = {.version = CONTROL_VERSION,
+					  .type = fd < 0 ? CONTROL_CONNECT : CONTROL_UDP_ENDPOINT};
 
-	message.connect = (struct control_connect){.conn = ++rig->last,
+	message.connect = (struct control_connect){.conn_id = ++rig->last,
 						   .pid = getpid(),
 						   .port = port,
 						   .source_port = source,
@@ -291,7 +292,7 @@ uint64_t erig_udp(struct egress_rig *rig, const char *host, uint16_t port, struc
 
 static bool is_connected(const struct control_message *message, const void *ctx)
 {
-	return message->type == CONTROL_CONNECTED && message->connected.conn == *(const uint64_t *)ctx;
+	return message->type == CONTROL_CONNECTED && message->connected.conn_id == *(const uint64_t *)ctx;
 }
 
 int erig_connected(struct egress_rig *rig, uint64_t conn)
@@ -321,7 +322,7 @@ int erig_connect(struct egress_rig *rig, const char *host, uint16_t port)
 void erig_cancel(struct egress_rig *rig, uint64_t conn)
 {
 	const struct control_message message = {
-		.version = CONTROL_VERSION, .type = CONTROL_CANCEL, .id = {.conn = conn}};
+		.version = CONTROL_VERSION, .type = CONTROL_CANCEL, .id = {.conn_id = conn}};
 
 	say(rig, &message, NULL, 0);
 }
@@ -403,7 +404,7 @@ static bool is_ready(const struct control_message *message, const void *ctx)
 
 static void give_guest(struct egress_rig *rig)
 {
-	const struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_GUEST};
+	const struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_PROGRAM_SOCKETS};
 	int fds[CONTROL_FDS_MAX];
 
 	fds[0] = bound(SOCK_STREAM | SOCK_NONBLOCK, &rig->own, &rig->listener);

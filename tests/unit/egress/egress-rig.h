@@ -61,7 +61,7 @@ int erig_connected(struct egress_rig *rig, uint64_t conn);
 /* Connects a bound socket to egress' listener. 0 or -errno. */
 int erig_join(struct egress_rig *rig, int fd);
 void erig_cancel(struct egress_rig *rig, uint64_t conn);
-/* CONTROL_UDP: a socket at 127.0.0.1 whose port the program's datagrams go to. */
+/* CONTROL_UDP_ENDPOINT: a socket at 127.0.0.1 whose port the program's datagrams go to. */
 uint64_t erig_udp(struct egress_rig *rig, const char *host, uint16_t port, struct sockaddr_in *ret_at);
 
 /* The record of a connection (0: any) with that event, the index-th (from 0), waited for. */
@@ -70,7 +70,7 @@ struct control_record erig_record(struct egress_rig *rig, uint64_t conn, enum co
 size_t erig_records(struct egress_rig *rig, uint64_t conn, enum control_event event);
 /* The index-th DONE, waited for. */
 struct control_done erig_done(struct egress_rig *rig, size_t index);
-/* The name an index was given to (CONTROL_NAME), or "" when it has not come. */
+/* The name an index was given to (CONTROL_NAME_APPROVED), or "" when it has not come. */
 const char *erig_name(struct egress_rig *rig, const char *host, struct control_name *ret_name);
 
 /*

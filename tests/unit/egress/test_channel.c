@@ -170,7 +170,7 @@ START_TEST(test_tls_early)
 
 		tls_rig_init(&rig, 0);
 		ck_assert_int_eq(channel_start_tls(&rig.client, tls_create_client(tls, "a.test", "h2")), 0);
-		ck_assert_int_eq(channel_shake_hands(&rig.client), -EAGAIN);
+		ck_assert_int_eq(channel_step_tls_handshake(&rig.client), -EAGAIN);
 		got = channel_read(&rig.server, hello, part);
 		ck_assert_int_gt(got, 0);
 		ck_assert_int_eq(channel_put_back_bytes(&rig.server, hello, (size_t)got), 0);
@@ -306,15 +306,15 @@ START_TEST(test_tls_blocked)
 	ck_assert_uint_eq(rig.client.bytes_out, taken);
 	ck_assert_uint_lt(rig.client.out.len - rig.client.out.at, 20000);
 	ck_assert_int_eq(channel_half_close(&rig.client), -EAGAIN);
-	channel_set_wait(&rig.client, false, false);
+	channel_set_events(&rig.client, false, false);
 	ck_assert_uint_eq(rig.client.watch.interest, (unsigned)EPOLLOUT); /* there is still something to be sent */
 	while ((count = channel_read(&rig.server, data, 1 << 20)) != 0) {
 		ck_assert(count > 0 || count == -EAGAIN);
 		got += count > 0 ? (uint64_t)count : 0;
-		channel_set_wait(&rig.client, true, false); /* sends it, and the FIN after it */
+		channel_set_events(&rig.client, true, false); /* sends it, and the FIN after it */
 	}
 	ck_assert_uint_eq(got, taken);
-	ck_assert(rig.client.shut && !rig.client.out.data);
+	ck_assert(rig.client.fin_was_sent && !rig.client.out.data);
 	ck_assert_uint_eq(rig.client.watch.interest, (unsigned)EPOLLIN);
 	free(data);
 	tls_rig_done(&rig);
@@ -330,9 +330,9 @@ START_TEST(test_tls_wait_ended)
 	joined(&rig, 0);
 	ck_assert_int_eq(channel_half_close(&rig.client), 0);
 	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), 0);
-	channel_set_wait(&rig.server, true, false); /* would be readable for ever */
+	channel_set_events(&rig.server, true, false); /* would be readable for ever */
 	ck_assert_uint_eq(rig.server.watch.interest, 0);
-	channel_set_wait(&rig.server, true, true);
+	channel_set_events(&rig.server, true, true);
 	ck_assert_uint_eq(rig.server.watch.interest, (unsigned)EPOLLOUT);
 	tls_rig_done(&rig);
 }
@@ -348,7 +348,7 @@ START_TEST(test_tls_key_updates)
 	joined(&rig, 0);
 	for (int i = 0; i < 100000 && got == -EAGAIN; i++) {
 		if (SSL_key_update(rig.client.ssl, SSL_KEY_UPDATE_REQUESTED) != 1 ||
-		    channel_shake_hands(&rig.client) < 0)
+		    channel_step_tls_handshake(&rig.client) < 0)
 			break;
 		got = channel_read(&rig.server, data, sizeof(data));
 		ck_assert_uint_lt(rig.server.out.len - rig.server.out.at, 256 * 1024);
@@ -370,7 +370,7 @@ START_TEST(test_tls_tickets)
 	SSL_clear_options(rig.server.ssl, SSL_OP_NO_TICKET);
 	for (int i = 0; i < 120; i++) {
 		ck_assert_int_eq(SSL_new_session_ticket(rig.server.ssl), 1);
-		ck_assert_int_eq(channel_shake_hands(&rig.server), 0);
+		ck_assert_int_eq(channel_step_tls_handshake(&rig.server), 0);
 	}
 	ck_assert_int_eq(channel_write(&rig.server, "data", 4), 4);
 	while (got == -EAGAIN) {

@@ -138,8 +138,8 @@ START_TEST(answers)
 		ck_assert_msg(row[i].reason ? verdict.reason && strcmp(verdict.reason, row[i].reason) == 0 :
 					      !verdict.reason,
 			      "%s: %s", row[i].name, verdict.reason);
-		ck_assert(!verdict.real);
-		ck_assert(verdict.named == (row[i].text[0] != '\0' && row[i].type != 12 &&
+		ck_assert(!verdict.uses_real_addresses);
+		ck_assert(verdict.has_pool_addresses == (row[i].text[0] != '\0' && row[i].type != 12 &&
 					    strcasecmp(row[i].name, "localhost") != 0));
 	}
 }
@@ -193,22 +193,22 @@ START_TEST(real_addresses)
 	struct dns_query query;
 
 	ck_assert_str_eq(ask("real.test", 16, 0, &verdict).text, "");
-	ck_assert(!verdict.real);
+	ck_assert(!verdict.uses_real_addresses);
 	(void)ask("real.test", 255, 0, &verdict);
-	ck_assert(verdict.real);
+	ck_assert(verdict.uses_real_addresses);
 	first->sin_addr.s_addr = htonl(0x08080808);
 	((struct sockaddr_in6 *)&list[1])->sin6_addr.s6_addr[0] = 0x2a;
 	third->sin_addr.s_addr = htonl(0x09090909);
-	ck_assert_int_eq(pool_learn_real_address(pool, (const struct sockaddr *)&list[2], "b.test"), 0);
+	ck_assert_int_eq(pool_add_real_address(pool, (const struct sockaddr *)&list[2], "b.test"), 0);
 	ck_assert_int_eq(parse(bytes.at, bytes.len, &query), 0);
 	dns_judge_addresses(pool, &query, list, 3, &verdict);
-	ck_assert(!verdict.real && !verdict.named);
+	ck_assert(!verdict.uses_real_addresses && !verdict.has_pool_addresses);
 	ck_assert_uint_eq(verdict.answer.count, 2); /* not the one that is b.test's */
 	ck_assert_str_eq(pool_find_name(pool, (const struct sockaddr *)&list[0]), "real.test");
 	ck_assert_str_eq(pool_find_name(pool, (const struct sockaddr *)&list[2]), "b.test");
 	(void)ask("real.test", 255, 0, &verdict);
 	dns_judge_addresses(pool, &query, &list[2], 1, &verdict);
-	ck_assert(verdict.named);
+	ck_assert(verdict.has_pool_addresses);
 	ck_assert_uint_eq(verdict.answer.count, 2); /* the synthetic ones */
 }
 END_TEST
@@ -303,7 +303,7 @@ END_TEST
 
 START_TEST(types)
 {
-	char text[DNS_TYPE_TEXT];
+	char text[DNS_TYPE_TEXT_SIZE];
 
 	dns_get_type_text(28, text);
 	ck_assert_str_eq(text, "AAAA");

@@ -153,7 +153,7 @@ START_TEST(udp)
 	ck_assert_str_eq(record.host, "b.test");
 	ck_assert_str_eq(record.reason, "no_rule");
 	ck_assert_str_eq(record.method, "A");
-	ck_assert(!record.allow && record.count == 1);
+	ck_assert(!record.allow && record.refusal_count == 1);
 	ck_assert_str_eq(ask(fd, "x.wild.test", 1).text, "A 198.18.0.19 60");
 	name = named("x.wild.test");
 	ck_assert_uint_eq(name.index, 19);
@@ -261,8 +261,8 @@ START_TEST(rate_limit)
 	for (records = 0; counted < FLOOD; records++) {
 		const struct control_record record = erig_record(rig, 0, CONTROL_EVENT_DNS, records);
 
-		counted += record.count;
-		ck_assert_str_eq(record.reason, record.count > 1 ? "rate_limited" : "no_rule");
+		counted += record.refusal_count;
+		ck_assert_str_eq(record.reason, record.refusal_count > 1 ? "rate_limited" : "no_rule");
 	}
 	ck_assert_uint_eq(counted, FLOOD);
 	ck_assert_uint_le(records, 12 * (1 + (erig_ms() - from) / 1000));

@@ -8,7 +8,7 @@
 #include "tests/unit/unit.h"
 
 struct bytes {
-	uint8_t at[4 * HELLO_MAX];
+	uint8_t at[4 * CLIENT_HELLO_BYTES_MAX];
 	size_t len;
 };
 
@@ -336,16 +336,16 @@ END_TEST
 START_TEST(too_long)
 {
 	struct bytes extensions = {0}, bytes, parts;
-	static const uint8_t padding[HELLO_MAX - 100];
+	static const uint8_t padding[CLIENT_HELLO_BYTES_MAX - 100];
 	struct hello hello;
 
 	add_extension(&extensions, 21, padding, sizeof(padding));
 	bytes = made_of(&extensions, true);
-	ck_assert_uint_le(bytes.len, HELLO_MAX);
+	ck_assert_uint_le(bytes.len, CLIENT_HELLO_BYTES_MAX);
 	(void)must_parse(&bytes);
 	parts = in_records(&bytes, 100); /* the same in too many pieces */
-	ck_assert_int_eq(parse(parts.at, HELLO_MAX - 1, &hello), 0);
-	ck_assert_int_eq(parse(parts.at, HELLO_MAX, &hello), -EMSGSIZE);
+	ck_assert_int_eq(parse(parts.at, CLIENT_HELLO_BYTES_MAX - 1, &hello), 0);
+	ck_assert_int_eq(parse(parts.at, CLIENT_HELLO_BYTES_MAX, &hello), -EMSGSIZE);
 	ck_assert_int_eq(parse((const uint8_t *)"\x16\3\1\x40\0\1\1\0\0", 9, &hello), -EMSGSIZE);
 }
 END_TEST

@@ -30,7 +30,7 @@ static char *at_edge(const char *text, size_t len)
 
 static ssize_t scan_split(const char *data, size_t len, size_t cut)
 {
-	struct http1_scan scan = {0};
+	struct http1_head_scan scan = {0};
 	ssize_t first = http1_find_head_end(&scan, data, cut);
 
 	return first ? first : http1_find_head_end(&scan, data, len);
@@ -40,7 +40,7 @@ static ssize_t scan_split(const char *data, size_t len, size_t cut)
 static int request_n(const char *text, size_t len, struct http1_head *ret_head)
 {
 	const char *data = at_edge(text, len);
-	struct http1_scan scan = {0};
+	struct http1_head_scan scan = {0};
 	ssize_t whole = http1_find_head_end(&scan, data, len);
 
 	for (size_t cut = 0; cut <= len; cut++)
@@ -214,7 +214,7 @@ START_TEST(sound_requests_are_understood)
 	ck_assert_int_eq(request(POST "Content-Length: 0012\r\nExpect: 100-Continue\r\nConnection: x , CLOSE\r\n\r\n",
 				 &head),
 			 0);
-	ck_assert_int_eq(head.framing, HTTP1_LENGTH);
+	ck_assert_int_eq(head.framing, HTTP1_CONTENT_LENGTH);
 	ck_assert_uint_eq(head.length, 12);
 	ck_assert(head.expects && !head.keep_alive);
 
@@ -267,7 +267,7 @@ START_TEST(heads_have_limits)
 {
 	_cleanup_buf_ struct buf text = {0};
 	struct http1_head head;
-	struct http1_scan scan = {0};
+	struct http1_head_scan scan = {0};
 
 	buf_puts(&text, GET "Host: a\r\n");
 	for (size_t i = 1; i < HTTP_FIELDS_MAX; i++)
@@ -285,7 +285,7 @@ START_TEST(heads_have_limits)
 		buf_puts(&text, "x");
 	buf_puts(&text, "\r\n\r\n");
 	ck_assert_int_eq(http1_find_head_end(&scan, text.data, text.len), HTTP_HEAD_MAX);
-	scan = (struct http1_scan){0};
+	scan = (struct http1_head_scan){0};
 	memset(text.data + HTTP_HEAD_MAX - 4, 'x', 4);
 	ck_assert_int_eq(http1_find_head_end(&scan, text.data, HTTP_HEAD_MAX), -EMSGSIZE);
 }
@@ -366,7 +366,7 @@ START_TEST(absolute_targets_come_apart)
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		struct http1_head head = {.target = each[i].target, .target_len = strlen(each[i].target)};
-		struct http1_absolute parts;
+		struct http1_absolute_target parts;
 		bool absolute = http1_parse_absolute(&head, &parts);
 
 		ck_assert_msg(absolute == (each[i].authority != NULL), "%s", each[i].target);
@@ -392,8 +392,8 @@ struct response {
 #define OK "HTTP/1.1 200 OK\r\n"
 
 static const struct response responses[] = {
-	{OK "Content-Length: 5\r\n\r\n", "GET", 0, 200, HTTP1_LENGTH, 5, true},
-	{OK "Content-Length: 5\r\nContent-Length: 5\r\n\r\n", "GET", 0, 200, HTTP1_LENGTH, 5, true},
+	{OK "Content-Length: 5\r\n\r\n", "GET", 0, 200, HTTP1_CONTENT_LENGTH, 5, true},
+	{OK "Content-Length: 5\r\nContent-Length: 5\r\n\r\n", "GET", 0, 200, HTTP1_CONTENT_LENGTH, 5, true},
 	{OK "Content-Length: 5\r\n\r\n", "HEAD", 0, 200, HTTP1_NO_BODY, 5, true},
 	{OK "Content-Length: 0\r\n\r\n", "GET", 0, 200, HTTP1_NO_BODY, 0, true},
 	{OK "\r\n", "GET", 0, 200, HTTP1_UNTIL_CLOSE, 0, false},
@@ -404,12 +404,12 @@ static const struct response responses[] = {
 	{"HTTP/1.1 204 No Content\r\n\r\n", "GET", 0, 204, HTTP1_NO_BODY, 0, true},
 	{"HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\n\r\n", "GET", 0, 304, HTTP1_NO_BODY, 7, true},
 	{"HTTP/1.1 100 Continue\r\n\r\n", "POST", 0, 100, HTTP1_NO_BODY, 0, true},
-	{"HTTP/1.1 200\r\nContent-Length: 1\r\n\r\n", "GET", 0, 200, HTTP1_LENGTH, 1, true},
-	{"HTTP/1.1 200 \r\nContent-Length: 1\r\n\r\n", "GET", 0, 200, HTTP1_LENGTH, 1, true},
-	{"HTTP/1.1 200 Sch\xf6n\r\nContent-Length: 1\r\n\r\n", "GET", 0, 200, HTTP1_LENGTH, 1, true},
-	{"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\n", "GET", 0, 200, HTTP1_LENGTH, 1, false},
-	{"HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\n", "GET", 0, 200, HTTP1_LENGTH, 1,
-	 true},
+	{"HTTP/1.1 200\r\nContent-Length: 1\r\n\r\n", "GET", 0, 200, HTTP1_CONTENT_LENGTH, 1, true},
+	{"HTTP/1.1 200 \r\nContent-Length: 1\r\n\r\n", "GET", 0, 200, HTTP1_CONTENT_LENGTH, 1, true},
+	{"HTTP/1.1 200 Sch\xf6n\r\nContent-Length: 1\r\n\r\n", "GET", 0, 200, HTTP1_CONTENT_LENGTH, 1, true},
+	{"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\n", "GET", 0, 200, HTTP1_CONTENT_LENGTH, 1, false},
+	{"HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\n", "GET", 0, 200, HTTP1_CONTENT_LENGTH,
+	 1, true},
 	{"HTTP/1.0 200 OK\r\n\r\n", "GET", 0, 200, HTTP1_UNTIL_CLOSE, 0, false},
 	/* refused */
 	{"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "GET", -EBADMSG, 0, 0, 0, false},
@@ -433,7 +433,7 @@ START_TEST(responses_are_understood_or_refused)
 	const struct response *one = &responses[_i];
 	size_t len = strlen(one->text);
 	const char *data = at_edge(one->text, len);
-	struct http1_scan scan = {0};
+	struct http1_head_scan scan = {0};
 	struct http1_head head;
 	ssize_t whole = http1_find_head_end(&scan, data, len);
 	int error = whole > 0 ? http1_parse_response(data, (size_t)whole, one->method, &head) : (int)whole;
@@ -554,7 +554,7 @@ END_TEST
 
 START_TEST(lengths_end_where_they_say)
 {
-	struct http1_head head = {.framing = HTTP1_LENGTH, .has_length = true, .length = 5};
+	struct http1_head head = {.framing = HTTP1_CONTENT_LENGTH, .has_length = true, .length = 5};
 	const char *part;
 	size_t len;
 	struct http1_body body;
@@ -601,11 +601,11 @@ START_TEST(messages_are_written)
 	const struct http1_head head = {
 		.has_length = true, .length = 12, .status = 404, .phrase = "Gone?", .phrase_len = 5};
 	const struct http_field field = {.name = "X-AB", .name_len = 3, .value = "cde", .value_len = 2};
-	char size[HTTP1_CHUNK_HEAD];
+	char size[HTTP1_CHUNK_HEAD_BYTES_MAX];
 
 	http1_write_request(&out, "GET", "/a", "?b#", 2, "h:1");
 	http1_write_field(&out, &field);
-	http1_write_head_end(&out, HTTP1_LENGTH, &head, NULL);
+	http1_write_head_end(&out, HTTP1_CONTENT_LENGTH, &head, NULL);
 	ck_assert_str_eq(out.data, "GET /a?b HTTP/1.1\r\nHost: h:1\r\nX-A: cd\r\nContent-Length: 12\r\n\r\n");
 	out.len = 0;
 	http1_write_response(&out, &head);

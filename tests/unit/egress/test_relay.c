@@ -56,7 +56,7 @@ START_TEST(bytes_pass_both_ways_and_are_counted)
 	ck_assert_uint_eq(record.port, port);
 	ck_assert_str_eq(record.proto, "tcp");
 	ck_assert_int_eq(record.pid, getpid());
-	ck_assert_msg(strncmp(record.real, "127.0.0.1:", 10) == 0, "%s", record.real);
+	ck_assert_msg(strncmp(record.real_address, "127.0.0.1:", 10) == 0, "%s", record.real_address);
 	wire_say(upstream, "220 the server speaks first\r\n");
 	wire_hear_exactly(program, "220 the server speaks first\r\n");
 	wire_say(program, "HELO");

@@ -64,9 +64,9 @@ START_TEST(a_port_is_bound_for_both)
 	uint16_t port = 0, again = 0;
 
 	ck_assert_int_eq(egress_address_reserve(&own, &own_fd), 0);
-	ck_assert_int_eq(egress_address_bind_pair(own, 0, fd, &port), 0);
+	ck_assert_int_eq(egress_address_bind_udp_and_tcp(own, 0, fd, &port), 0);
 	ck_assert_uint_ne(port, 0);
-	ck_assert_int_eq(egress_address_bind_pair(own, port, other, &again), -EADDRINUSE);
+	ck_assert_int_eq(egress_address_bind_udp_and_tcp(own, port, other, &again), -EADDRINUSE);
 	(void)close(fd[0]);
 	(void)close(fd[1]);
 	(void)close(own_fd);
@@ -88,7 +88,7 @@ static void raise_loopback(void)
 static _Noreturn void try_guest(const struct policy *policy)
 {
 	struct egress_side side = EGRESS_SIDE_NONE;
-	struct egress_guest guest = EGRESS_GUEST_NONE;
+	struct egress_program_sockets guest = EGRESS_PROGRAM_SOCKETS_INIT;
 	struct sockaddr_in to = {.sin_family = AF_INET};
 	const char *step = "";
 	int fd;
@@ -138,16 +138,16 @@ START_TEST(nobody_is_at_the_sink)
 	struct rig rig = {0};
 	struct policy *policy = load(&rig);
 	struct egress_side side = EGRESS_SIDE_NONE;
-	struct egress_guest guest;
+	struct egress_program_sockets guest;
 	struct sockaddr_in to = {.sin_family = AF_INET};
 	const char *step = "";
 	struct pollfd readable;
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 	char byte;
 
-	ck_assert_int_eq(egress_address_reserve(&side.own, &side.own_fd), 0);
+	ck_assert_int_eq(egress_address_reserve(&side.own_address, &side.address_reserving_fd), 0);
 	ck_assert_msg(egress_open_program_sockets(&side, policy, false, &guest, &step) == 0, "%s", step);
-	ck_assert_uint_eq(guest.loopback.s_addr, side.own.s_addr);
+	ck_assert_uint_eq(guest.loopback.s_addr, side.own_address.s_addr);
 	to.sin_addr = guest.loopback;
 	to.sin_port = htons(guest.sink_port);
 	ck_assert_int_eq(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);

@@ -73,8 +73,8 @@ static void attempt(const struct case_of *of)
 	ck_assert_int_eq(channel_start_tls(&rig.server, server), 0);
 	ck_assert_int_eq(channel_start_tls(&rig.client, tls_create_client(tls, of->host, "h2,http/1.1")), 0);
 	for (here = -EAGAIN, there = -EAGAIN; here == -EAGAIN;
-	     there = there == -EAGAIN ? channel_shake_hands(&rig.server) : there)
-		here = channel_shake_hands(&rig.client);
+	     there = there == -EAGAIN ? channel_step_tls_handshake(&rig.server) : there)
+		here = channel_step_tls_handshake(&rig.client);
 	if (of->text) {
 		ck_assert_int_eq(here, -EPROTO);
 		/* asked late, the queue of errors is another's; what the verification said is not */
@@ -231,13 +231,13 @@ START_TEST(test_rejected)
 		ck_assert_int_eq(channel_start_tls(&rig.client, tls_create_client(tls, "a.test", "")), 0);
 		ck_assert_int_eq(channel_start_tls(&rig.server, tls_create_server(tls, i == 1 ? "b.test" : "a.test",
 										  "")), 0);
-		ck_assert_int_eq(channel_shake_hands(&rig.client), -EAGAIN);
-		ck_assert_int_eq(channel_shake_hands(&rig.server), -EAGAIN);
+		ck_assert_int_eq(channel_step_tls_handshake(&rig.client), -EAGAIN);
+		ck_assert_int_eq(channel_step_tls_handshake(&rig.server), -EAGAIN);
 		if (i < 2)
-			ck_assert_int_eq(channel_shake_hands(&rig.client), -EPROTO); /* it sends its alert */
+			ck_assert_int_eq(channel_step_tls_handshake(&rig.client), -EPROTO); /* it sends its alert */
 		else
 			channel_close(&rig.client, false); /* it is gone without a word */
-		there = channel_shake_hands(&rig.server);
+		there = channel_step_tls_handshake(&rig.server);
 		ck_assert_int_eq(there, i < 2 ? -EPROTO : -ECONNRESET);
 		ck_assert_str_eq(tls_describe_error(rig.server.ssl, true, there, text), "client_rejected_ca");
 		ck_assert_msg(strstr(text, "certificate") != NULL, "%s", text);
@@ -262,8 +262,8 @@ START_TEST(test_not_rejected)
 	tls_rig_init(&rig, 0);
 	ck_assert_int_eq(channel_start_tls(&rig.client, ssl), 0);
 	ck_assert_int_eq(channel_start_tls(&rig.server, tls_create_server(tls, "a.test", "")), 0);
-	ck_assert_int_eq(channel_shake_hands(&rig.client), -EAGAIN);
-	there = channel_shake_hands(&rig.server);
+	ck_assert_int_eq(channel_step_tls_handshake(&rig.client), -EAGAIN);
+	there = channel_step_tls_handshake(&rig.server);
 	ck_assert_str_eq(tls_describe_error(rig.server.ssl, true, there, text), "client_tls");
 	ck_assert_msg(strstr(text, "protocol") != NULL, "%s", text);
 	tls_rig_done(&rig);
@@ -441,7 +441,7 @@ START_TEST(test_locked_down)
 	int status;
 	pid_t pid;
 
-	if (!selffilter_is_possible(&why))
+	if (!selffilter_works_in_this_build(&why))
 		return;
 	pid = fork();
 	ck_assert_int_ge(pid, 0);

@@ -108,7 +108,7 @@ static int lock_down(void *ctx)
 	const char *why;
 
 	(void)ctx;
-	if (!selffilter_is_possible(&why))
+	if (!selffilter_works_in_this_build(&why))
 		return 0;
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : selffilter_install(SELF_EGRESS);
 }

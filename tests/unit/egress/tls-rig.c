@@ -82,9 +82,9 @@ void tls_rig_handshake(struct tls_rig *rig, int *ret_client, int *ret_server)
 	*ret_client = *ret_server = -EAGAIN;
 	for (int i = 0; i < ROUNDS && (*ret_client == -EAGAIN || *ret_server == -EAGAIN); i++) {
 		if (*ret_client == -EAGAIN)
-			*ret_client = channel_shake_hands(&rig->client);
+			*ret_client = channel_step_tls_handshake(&rig->client);
 		if (*ret_server == -EAGAIN)
-			*ret_server = channel_shake_hands(&rig->server);
+			*ret_server = channel_step_tls_handshake(&rig->server);
 		if (*ret_client && *ret_client != -EAGAIN && *ret_server == -EAGAIN && !tls_rig_pass(rig))
 			channel_close(&rig->client, false); /* it gives up: the other side is to notice */
 		(void)tls_rig_pass(rig);
@@ -105,7 +105,7 @@ void tls_rig_exchange(struct tls_rig *rig, struct channel *from, struct channel 
 
 		ck_assert_msg(done >= 0 || done == -EAGAIN, "write: %zd", done);
 		out += done > 0 ? (size_t)done : 0;
-		channel_set_wait(from, false, false);
+		channel_set_events(from, false, false);
 		(void)tls_rig_pass(rig);
 		done = channel_read(to, got + in, len - in);
 		ck_assert_msg(done > 0 || done == -EAGAIN, "read: %zd", done);

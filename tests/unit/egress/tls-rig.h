@@ -22,7 +22,7 @@ void tls_rig_init(struct tls_rig *rig, size_t step);
 void tls_rig_done(struct tls_rig *rig);
 /* Moves a step each way. False: nothing was there. */
 bool tls_rig_pass(struct tls_rig *rig);
-/* Both handshakes, to their ends: 0 or what channel_shake_hands said, of each. */
+/* Both handshakes, to their ends: 0 or what channel_step_tls_handshake said, of each. */
 void tls_rig_handshake(struct tls_rig *rig, int *ret_client, int *ret_server);
 /* Writes all of it on one, reads it on the other and compares. */
 void tls_rig_exchange(struct tls_rig *rig, struct channel *from, struct channel *to, size_t len);

@@ -56,10 +56,10 @@ static void say(const char *text)
 	for (;;) {
 		struct pollfd ready;
 
-		capture_fill_poll(&capture, &ready);
+		capture_get_pollfd(&capture, &ready);
 		if (ready.fd < 0 || poll(&ready, 1, 0) <= 0)
 			return;
-		(void)capture_move_chunk(&capture);
+		(void)capture_read_or_forward_chunk(&capture);
 	}
 }
 
@@ -83,9 +83,9 @@ START_TEST(test_keep)
 	ck_assert_int_lt(capture.spill_fd, 0);
 	(void)close(program_fd);
 	program_fd = -1;
-	(void)capture_move_chunk(&capture);
+	(void)capture_read_or_forward_chunk(&capture);
 	ck_assert(capture_has_ended(&capture));
-	ck_assert_int_eq(capture_spill_all(&capture), 0);
+	ck_assert_int_eq(capture_ensure_spill_file(&capture), 0);
 	check_spill("onetwo");
 }
 END_TEST
@@ -146,10 +146,10 @@ START_TEST(test_slow_reader)
 	begin(fds[1], false, CAPTURE_NO_LIMIT);
 	say(block);
 	say("more");
-	capture_fill_poll(&capture, &ready);
+	capture_get_pollfd(&capture, &ready);
 	ck_assert_int_eq(ready.fd, capture.pipe_fd);
 	say(block);
-	capture_fill_poll(&capture, &ready);
+	capture_get_pollfd(&capture, &ready);
 	ck_assert_int_eq(ready.fd, fds[1]);
 	ck_assert_int_eq(poll(&ready, 1, 0), 0);
 	(void)close(program_fd);
@@ -173,15 +173,15 @@ START_TEST(test_splice)
 	memset(text, 'x', sizeof(text));
 	ck_assert_int_eq(pipe(fds), 0);
 	begin(fds[1], false, CAPTURE_NO_LIMIT);
-	ck_assert(capture.splices);
+	ck_assert(capture.uses_splice);
 	ck_assert_int_eq(fcntl(program_fd, F_SETFL, O_NONBLOCK), 0);
 	for (;;) { /* until both pipes are full */
 		ssize_t put = write(program_fd, text, sizeof(text));
 
 		sent += put > 0 ? (size_t)put : 0;
-		capture_fill_poll(&capture, &ready);
+		capture_get_pollfd(&capture, &ready);
 		if (poll(&ready, 1, 0) > 0)
-			(void)capture_move_chunk(&capture);
+			(void)capture_read_or_forward_chunk(&capture);
 		else if (put < 0)
 			break;
 	}
@@ -190,9 +190,9 @@ START_TEST(test_splice)
 	(void)close(program_fd);
 	program_fd = -1;
 	while (!capture_has_ended(&capture) && taken <= sent) {
-		capture_fill_poll(&capture, &ready);
+		capture_get_pollfd(&capture, &ready);
 		if (poll(&ready, 1, 0) > 0)
-			(void)capture_move_chunk(&capture);
+			(void)capture_read_or_forward_chunk(&capture);
 		else
 			taken += (size_t)read(fds[0], got, sizeof(got));
 	}

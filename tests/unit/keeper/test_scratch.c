@@ -100,7 +100,7 @@ START_TEST(test_sweep_unlisted)
 	ck_assert_int_eq(chmod(base, 0777), 0);
 	ck_assert_ptr_null(opendir(where));
 	ck_assert_int_eq(scratch_create(&killed, &error), 0);
-	ck_assert_ptr_nonnull(killed.notice);
+	ck_assert_ptr_nonnull(killed.base_notice);
 	(void)close(killed.fd); /* as when its process ends */
 	ck_assert_int_eq(entries(killed.base), 1);
 	ck_assert_int_eq(scratch_create(&scratch, &error), 0);
@@ -110,7 +110,7 @@ START_TEST(test_sweep_unlisted)
 	ck_assert_int_eq(access(killed.base, F_OK), -1);
 	free(killed.path);
 	free(killed.base);
-	free(killed.notice);
+	free(killed.base_notice);
 	if (root)
 		ck_assert_int_eq(seteuid(0), 0);
 	ck_assert_int_eq(chmod(where, 0700), 0);
@@ -168,7 +168,7 @@ static void begin(struct scratch *ret_scratch)
 {
 	ck_assert_int_eq(scratch_begin_run(ret_scratch, &error), 0);
 	ck_assert_int_eq(scratch_make_dirs(ret_scratch), 0);
-	ret_scratch->ended_well = true;
+	ret_scratch->may_be_reused_after_run = true;
 }
 
 static bool is_left(void)
@@ -256,7 +256,7 @@ START_TEST(test_no_reuse_of_changed)
 	ck_assert_int_eq(faccessat(scratch.fd, "shm/x", F_OK, 0), -1);
 	ck_assert_int_eq(fstatat(scratch.fd, "tmp", &st, 0), 0);
 	ck_assert_uint_eq(st.st_mode & 07777, 01777);
-	scratch.ended_well = false;
+	scratch.may_be_reused_after_run = false;
 	ck_assert_int_eq(scratch_remove_run(&scratch), 0);
 	ck_assert_int_eq(access(base, F_OK), -1);
 }
@@ -292,7 +292,7 @@ START_TEST(test_keep)
 	fd = openat(scratch.fd, "raw", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	ck_assert_int_ge(fd, 0);
 	(void)close(fd);
-	path = scratch_keep_file(&scratch, "raw");
+	path = scratch_move_file_to_results(&scratch, "raw");
 	ck_assert_ptr_nonnull(path);
 	ck_assert_int_eq(scratch_remove_run(&scratch), 0);
 	ck_assert_int_eq(access(path, F_OK), 0);
@@ -336,9 +336,9 @@ START_TEST(test_foreign_base)
 	(void)snprintf(others, sizeof(others), "%s-AAAAAB", base);
 	ck_assert_int_eq(symlink("/", others), 0);
 	begin(&first);
-	ck_assert_ptr_nonnull(first.notice);
-	ck_assert_ptr_nonnull(strstr(first.notice, base));
-	ck_assert_ptr_nonnull(strstr(first.notice, first.base));
+	ck_assert_ptr_nonnull(first.base_notice);
+	ck_assert_ptr_nonnull(strstr(first.base_notice, base));
+	ck_assert_ptr_nonnull(strstr(first.base_notice, first.base));
 	ck_assert_uint_eq(strlen(first.base), strlen(base) + 7);
 	ck_assert_int_eq(scratch_create(&second, &error), 0);
 	ck_assert_str_eq(first.base, second.base);
@@ -355,9 +355,9 @@ START_TEST(test_foreign_base)
 	begin(&second);
 	ck_assert_str_eq(second.base, kept);
 	ck_assert_int_eq(entries(kept), 2); /* the reusable one is taken */
-	scratch_sweep_base(&second);
+	scratch_remove_old_files(&second);
 	ck_assert_int_eq(entries(kept), 1); /* and the dead run's is gone */
-	second.ended_well = false;
+	second.may_be_reused_after_run = false;
 	ck_assert_int_eq(scratch_remove_run(&second), 0);
 	ck_assert_int_eq(access(kept, F_OK), -1);
 }

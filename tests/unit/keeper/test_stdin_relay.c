@@ -47,7 +47,7 @@ static void pump(void)
 	struct pollfd ready;
 
 	for (;;) {
-		stdin_relay_fill_poll(&relay, &ready);
+		stdin_relay_get_pollfd(&relay, &ready);
 		if (ready.fd < 0 || poll(&ready, 1, 0) <= 0)
 			return;
 		stdin_relay_move_bytes(&relay);
@@ -85,7 +85,7 @@ START_TEST(a_pipe_ends_with_the_input)
 	type("some\035\035\035"); /* no escape keys on a pipe */
 	pump();
 	expect(read_fd, "some\035\035\035");
-	ck_assert(!relay.escaped);
+	ck_assert(!relay.escape_was_typed);
 	end_input();
 	pump();
 	expect(read_fd, "");
@@ -99,7 +99,7 @@ START_TEST(without_an_input_it_is_empty)
 	int read_fd;
 
 	ck_assert_int_eq(stdin_relay_init(&relay, -1, &read_fd), 0);
-	stdin_relay_fill_poll(&relay, &ready);
+	stdin_relay_get_pollfd(&relay, &ready);
 	ck_assert_int_eq(ready.fd, -1);
 	expect(read_fd, "");
 	cleanup_close(&read_fd);
@@ -153,23 +153,23 @@ START_TEST(three_escapes_are_the_way_out)
 	relay_to_a_terminal();
 	type("\035\035x\035");
 	pump();
-	ck_assert(!relay.escaped);
+	ck_assert(!relay.escape_was_typed);
 	type("\035");
 	pump();
-	ck_assert(!relay.escaped);
+	ck_assert(!relay.escape_was_typed);
 	type("\035");
 	pump();
-	ck_assert(relay.escaped);
-	relay.escaped = false;
+	ck_assert(relay.escape_was_typed);
+	relay.escape_was_typed = false;
 	type("\035\035");
 	pump();
-	relay.escape_ns -= 1100000000;
+	relay.first_escape_key_ns -= 1100000000;
 	type("\035");
 	pump();
-	ck_assert(!relay.escaped); /* too slow; this counts as the first of three */
+	ck_assert(!relay.escape_was_typed); /* too slow; this counts as the first of three */
 	type("\035\035");
 	pump();
-	ck_assert(relay.escaped);
+	ck_assert(relay.escape_was_typed);
 }
 END_TEST
 

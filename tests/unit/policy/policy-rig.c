@@ -126,7 +126,7 @@ struct policy_draft *rig_peek(struct rig *rig, const char *const *names, char **
 {
 	const struct policy_host host = host_of(rig);
 
-	return policy_peek_user(names, &host, ret_user);
+	return policy_find_user(names, &host, ret_user);
 }
 
 int rig_load_names(struct rig *rig, const char *const *names, const struct policy_cli *cli, struct policy **ret_policy)

@@ -33,7 +33,7 @@ int rig_load_names(struct rig *rig, const char *const *names, const struct polic
 /* Makes text of a shorter one: ' is written for ", and #N# for N times "a". Owned by the caller. */
 #define RIG_TEXT_MAX 200000
 char *rig_make_text(const char *text);
-/* policy_peek_user of them. */
+/* policy_find_user of them. */
 struct policy_draft *rig_peek(struct rig *rig, const char *const *names, char **ret_user);
 void rig_done(struct rig *rig);
 

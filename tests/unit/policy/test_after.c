@@ -64,14 +64,14 @@ static void check_writing(const struct policy *policy, const char *path, const c
 
 	if (!label) {
 		ck_assert_msg(decision.verdict != VERDICT_DENY, "%s: %s", path, decision.reason);
-		ck_assert_uint_eq(policy_find_closed_writing(policy, path, strlen(path)), 0);
+		ck_assert_uint_eq(policy_find_closers_of_writing(policy, path, strlen(path)), 0);
 		return;
 	}
 	ck_assert_msg(decision.verdict == VERDICT_DENY, "%s may be written", path);
 	ck_assert_int_eq(decision.error, EROFS);
 	ck_assert_str_eq(decision.reason, "after_read");
 	ck_assert_str_eq(decision.rule, label);
-	ck_assert_uint_ne(policy_find_closed_writing(policy, path, strlen(path)), 0);
+	ck_assert_uint_ne(policy_find_closers_of_writing(policy, path, strlen(path)), 0);
 }
 
 START_TEST(test_which_read_fires)
@@ -121,19 +121,19 @@ START_TEST(test_writing_after)
 {
 	struct policy *policy = load(usual);
 
-	ck_assert_uint_eq(policy_find_after_writing(policy), 1 | 4);
+	ck_assert_uint_eq(policy_get_after_closing_writing(policy), 1 | 4);
 	check_writing(policy, "/work/f", NULL);
-	policy_fire_after(policy, 2); /* the network only */
+	policy_fire_after_entries(policy, 2); /* the network only */
 	check_writing(policy, "/work/f", NULL);
-	policy_fire_after(policy, 1);
-	ck_assert_uint_eq(policy_get_fired_after(policy), 3);
+	policy_fire_after_entries(policy, 1);
+	ck_assert_uint_eq(policy_get_fired_after_entries(policy), 3);
 	check_writing(policy, "/work/f", "p.json: after_read[0]");
 	check_writing(policy, "/srv/out/f", "p.json: after_read[0]");
 	check_writing(policy, "/srv/out/kept/f", NULL);
 	check_writing(policy, "/tmp/f", NULL);
 	ck_assert_int_eq(decide(policy, "/work/f", POLICY_READ).verdict, VERDICT_ALLOW);
 	ck_assert_str_eq(decide(policy, "/usr/f", POLICY_WRITE).reason, "read_only"); /* denied before, as before */
-	policy_fire_after(policy, 4);
+	policy_fire_after_entries(policy, 4);
 	check_writing(policy, "/tmp/f", "p.json: after_read[2]");
 	check_writing(policy, "/srv/out/kept/f", "p.json: after_read[2]");
 	check_writing(policy, "/work/f", "p.json: after_read[0]");
@@ -145,11 +145,11 @@ START_TEST(test_network_after)
 {
 	struct policy *policy = load(usual);
 
-	policy_fire_after(policy, 4);
+	policy_fire_after_entries(policy, 4);
 	ck_assert(policy_net_judge_connect(policy, "a.test", 443, false).allow);
-	ck_assert_ptr_null(policy_find_closed_network(policy));
-	policy_fire_after(policy, 2);
-	ck_assert_str_eq(policy_find_closed_network(policy), "p.json: after_read[1]");
+	ck_assert_ptr_null(policy_find_closer_of_network(policy));
+	policy_fire_after_entries(policy, 2);
+	ck_assert_str_eq(policy_find_closer_of_network(policy), "p.json: after_read[1]");
 	ck_assert(!policy_net_judge_connect(policy, "a.test", 443, false).allow);
 	ck_assert_str_eq(policy_net_judge_connect(policy, "a.test", 443, false).label, "p.json: after_read[1]");
 	ck_assert(!policy_net_judge_listen(policy, 8000).allow);
@@ -167,9 +167,9 @@ START_TEST(test_show_keeps_entries)
 	ck_assert_uint_eq(policy_count_after(again), 3);
 	ck_assert_uint_eq(fires(again, "/work/in/.env"), 3);
 	ck_assert_uint_eq(fires(again, "/usr/lib/keys"), 1);
-	ck_assert_uint_eq(policy_find_after_writing(again), 1 | 4);
-	ck_assert_uint_eq(policy_find_after_network(again), 1 | 2);
-	policy_fire_after(again, 1);
+	ck_assert_uint_eq(policy_get_after_closing_writing(again), 1 | 4);
+	ck_assert_uint_eq(policy_get_after_closing_network(again), 1 | 2);
+	policy_fire_after_entries(again, 1);
 	check_writing(again, "/tmp/f", NULL);
 	check_writing(again, "/work/f", "p.json: after_read[0]");
 	twice = policy_make_json(again);
@@ -209,7 +209,7 @@ START_TEST(test_diff)
 	ck_assert_int_eq(compare("{" WRITABLE ENTRY("\"write\": []", "") "}", "{" WRITABLE "}", &count), DIFF_WIDER);
 	ck_assert_int_eq(compare("{" WRITABLE "}", "{" WRITABLE ENTRY("\"write\": []", "") "}", &count), DIFF_NARROWER);
 	ck_assert_int_eq(compare("{" WRITABLE ENTRY("\"write\": []", "") "}",
-				 "{" WRITABLE ENTRY("\"network\": \"none\"", "") "}", &count), DIFF_UNKNOWN);
+				 "{" WRITABLE ENTRY("\"network\": \"none\"", "") "}", &count), DIFF_UNORDERED);
 	(void)compare("{" WRITABLE ENTRY("\"write\": []", "") "}",
 		      "{" WRITABLE ENTRY("\"write\": []", ", \"because\": \"x\"") "}", &count);
 	ck_assert_uint_eq(count, 0);
@@ -259,8 +259,8 @@ START_TEST(test_warnings_and_disabled)
 	policy_free(policy);
 	policy = load("{}");
 	ck_assert_uint_eq(policy_count_after(policy), 0);
-	policy_fire_after(policy, 1);
-	ck_assert_uint_eq(policy_get_fired_after(policy), 0);
+	policy_fire_after_entries(policy, 1);
+	ck_assert_uint_eq(policy_get_fired_after_entries(policy), 0);
 	ck_assert_uint_eq(fires_below(policy, "/"), 0);
 	policy_free(policy);
 }

@@ -99,12 +99,12 @@ START_TEST(test_extends)
 	ck_assert(!policy_get_settings(policy)->audit_allowed);
 	ck_assert(policy_get_settings(policy)->audit_compact && policy_get_settings(policy)->audit_fstat);
 	/* all that any file asks for */
-	ck_assert_uint_eq(policy_get_settings(policy)->required, LAYER_BIT(LAYER_LANDLOCK) | LAYERS_NAMESPACES);
+	ck_assert_uint_eq(policy_get_settings(policy)->required_layers, LAYER_BIT(LAYER_LANDLOCK) | LAYERS_NAMESPACES);
 	ck_assert_str_eq(policy_get_settings(policy)->audit_file, "/var/log/srv/set/a");
 	ck_assert_str_eq(mount_at(policy, "/tmp")->host, "/scratch/run/work/.tmp");
-	ck_assert(mount_at(policy, "/tmp")->redirect && mount_at(policy, "/tmp")->create);
-	ck_assert_str_eq(mount_at(policy, "/etc/motd")->text, "b");
-	ck_assert_str_eq(mount_at(policy, "/usr/x")->text, "hello\n");
+	ck_assert(mount_at(policy, "/tmp")->redirect && mount_at(policy, "/tmp")->create_host_path);
+	ck_assert_str_eq(mount_at(policy, "/etc/motd")->provided_text, "b");
+	ck_assert_str_eq(mount_at(policy, "/usr/x")->provided_text, "hello\n");
 	ck_assert_int_eq(mount_at(policy, "/etc/passwd")->kind, POLICY_MOUNT_TREE);
 	ck_assert_int_eq(decide(policy, "/usr/bin/curl", POLICY_READ).error, 0);
 	ck_assert_str_eq(decide(policy, "/usr/bin/ls", POLICY_READ).rule, "base: filesystem.read[0] /usr");
@@ -125,7 +125,7 @@ START_TEST(test_limits)
 					  .open_files = 256,
 					  .file_size_bytes = 100u << 20,
 					  .disk_bytes = 1u << 30,
-					  .audit_get_size = 2ull << 30};
+					  .audit_log_bytes = 2ull << 30};
 	struct policy_limits fewer = all;
 	struct rig rig = {0}, other = {0}, third = {0};
 	struct policy *policy = load(&rig, "bounds.json", NULL);
@@ -179,7 +179,7 @@ START_TEST(test_command_line)
 				       .limits_given = POLICY_LIMIT_BIT(POLICY_LIMIT_WALL) |
 						       POLICY_LIMIT_BIT(POLICY_LIMIT_PIDS) |
 						       POLICY_LIMIT_BIT(POLICY_LIMIT_STDOUT),
-				       .required = LAYER_BIT(LAYER_CGROUPS)};
+				       .required_layers = LAYER_BIT(LAYER_CGROUPS)};
 	struct rig rig = {0};
 	struct policy *policy = load(&rig, "base", &cli);
 
@@ -194,7 +194,8 @@ START_TEST(test_command_line)
 	ck_assert_uint_eq(policy_get_settings(policy)->limits.stdout_bytes, 9);
 	ck_assert_uint_eq(policy_get_settings(policy)->limits.pids, 7);
 	ck_assert_uint_eq(policy_get_settings(policy)->limits.memory_bytes, 0); /* not among those given */
-	ck_assert_uint_eq(policy_get_settings(policy)->required, LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_CGROUPS));
+	ck_assert_uint_eq(policy_get_settings(policy)->required_layers,
+			  LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_CGROUPS));
 	ck_assert_str_eq(policy_get_settings(policy)->name, "base");
 	policy_free(policy);
 	rig_done(&rig);
@@ -258,7 +259,8 @@ START_TEST(test_show_is_a_fixed_point)
 		ck_assert_int_eq(policy_compute_sha256(policy), 0);
 		ck_assert_int_eq(policy_compute_sha256(again), 0);
 		ck_assert_str_eq(policy_get_settings(policy)->sha256, policy_get_settings(again)->sha256);
-		ck_assert_uint_eq(policy_get_settings(policy)->required, policy_get_settings(again)->required);
+		ck_assert_uint_eq(policy_get_settings(policy)->required_layers,
+				  policy_get_settings(again)->required_layers);
 		ck_assert_uint_eq(strlen(policy_get_settings(policy)->sha256), 64);
 		free(shown);
 		free(twice);
@@ -355,11 +357,11 @@ START_TEST(test_mounts)
 	ck_assert_ptr_null(mount_at(policy, "/missing"));
 	ck_assert_ptr_null(mount_at(policy, "/work/sub"));
 	ck_assert_ptr_nonnull(mount_at(policy, "/a-b"));
-	ck_assert(mount_at(policy, "/q")->filtered && !mount_at(policy, "/usr")->filtered);
-	ck_assert(mount_at(policy, "/work")->create && !mount_at(policy, "/usr")->create);
+	ck_assert(mount_at(policy, "/q")->has_globs_only && !mount_at(policy, "/usr")->has_globs_only);
+	ck_assert(mount_at(policy, "/work")->create_host_path && !mount_at(policy, "/usr")->create_host_path);
 	ck_assert_str_eq(mount_at(policy, "/work")->host, "/scratch/run/work");
 	ck_assert_str_eq(mount_at(policy, "/usr/tmp")->host, "/scratch/run/t");
-	ck_assert_str_eq(mount_at(policy, "/usr/lib")->written, "/lib");
+	ck_assert_str_eq(mount_at(policy, "/usr/lib")->rule_path, "/lib");
 	policy_free(policy);
 	rig_done(&rig);
 }
@@ -393,7 +395,7 @@ START_TEST(test_links)
 }
 END_TEST
 
-static mode_t host_type(void *ctx, const char *path)
+static mode_t denial_get_host_file_type(void *ctx, const char *path)
 {
 	(void)ctx;
 	if (strstr(path, "missing"))
@@ -435,7 +437,7 @@ static const struct {
 
 START_TEST(test_narrow)
 {
-	const struct suggest_host host = {.home = "/far/home", .type = host_type};
+	const struct suggest_host host = {.home = "/far/home", .type = denial_get_host_file_type};
 	char path[PATH_MAX];
 	const char *why;
 
@@ -449,7 +451,7 @@ END_TEST
 
 START_TEST(test_suggest)
 {
-	const struct suggest_host host = {.type = host_type};
+	const struct suggest_host host = {.type = denial_get_host_file_type};
 	char *why = NULL;
 	struct rig rig = {0};
 	struct policy *policy = load(&rig, "base", NULL);
@@ -481,10 +483,12 @@ START_TEST(test_decoys_differ)
 				  "\"/c/.env\", \"/d/any\"]}}",
 				  NULL, &policy),
 			 0);
-	ck_assert_ptr_nonnull(strstr(mount_at(policy, "/home/u/.aws/credentials")->text, "aws_secret_access_key = "));
-	ck_assert_ptr_nonnull(strstr(mount_at(policy, "/a/id_rsa")->text, "-----END OPENSSH PRIVATE KEY-----"));
-	ck_assert_str_ne(mount_at(policy, "/a/id_rsa")->text, mount_at(policy, "/b/id_rsa")->text);
-	ck_assert_uint_gt(mount_at(policy, "/d/any")->text_len, 20);
+	ck_assert_ptr_nonnull(
+		strstr(mount_at(policy, "/home/u/.aws/credentials")->provided_text, "aws_secret_access_key = "));
+	ck_assert_ptr_nonnull(
+		strstr(mount_at(policy, "/a/id_rsa")->provided_text, "-----END OPENSSH PRIVATE KEY-----"));
+	ck_assert_str_ne(mount_at(policy, "/a/id_rsa")->provided_text, mount_at(policy, "/b/id_rsa")->provided_text);
+	ck_assert_uint_gt(mount_at(policy, "/d/any")->provided_text_len, 20);
 	policy_free(policy);
 	rig_done(&rig);
 }
@@ -529,7 +533,7 @@ START_TEST(test_decoy_kinds)
 
 		ck_assert_int_gt(asprintf(&text, "{\"filesystem\": {\"decoy\": [\"%s\"]}}", kinds[i].path), 0);
 		ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
-		content = mount_at(policy, kinds[i].path)->text;
+		content = mount_at(policy, kinds[i].path)->provided_text;
 		ck_assert_msg(strncmp(content, kinds[i].begin, strlen(kinds[i].begin)) == 0, "%s", content);
 		ck_assert_msg(strstr(content, kinds[i].part) && !strchr(content, '<'), "%s", content);
 		free(text);
@@ -558,7 +562,7 @@ START_TEST(test_lines)
 	char out[64];
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		struct locate_memo memo = {.at = NULL};
+		struct locate_last_search memo = {.at = NULL};
 
 		/* whatever was looked for before */
 		for (size_t j = 0; j < sizeof(lines) / sizeof(lines[0]); j++) {

@@ -302,7 +302,7 @@ END_TEST
 
 static const char *get_content(const struct policy *policy, const char *path)
 {
-	return policy_find_mount(policy, path)->text;
+	return policy_find_mount(policy, path)->provided_text;
 }
 
 /* A key id has the letters of one, a key has lines as ssh-keygen(1) makes them. */

@@ -42,7 +42,7 @@ void *__real_arena_alloc(struct arena *arena, size_t size);
 void *__wrap_arena_alloc(struct arena *arena, size_t size);
 void *__wrap_arena_alloc(struct arena *arena, size_t size)
 {
-	return fails() ? arena_fail(arena) : __real_arena_alloc(arena, size);
+	return fails() ? arena_fail_no_memory(arena) : __real_arena_alloc(arena, size);
 }
 
 void *__real_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset);

@@ -110,11 +110,11 @@ START_TEST(test_decoys)
 
 	ck_assert_int_eq(decision.verdict, VERDICT_PROVIDE);
 	ck_assert_str_eq(decision.reason, "decoy");
-	ck_assert(!policy_decoy_kills(policy, decision.rule));
+	ck_assert(!policy_decoy_read_ends_run(policy, decision.rule));
 	decision = policy_decide_access(policy, "/home/u/key", 11, POLICY_READ);
 	ck_assert_str_eq(decision.reason, "decoy");
-	ck_assert(policy_decoy_kills(policy, decision.rule));
-	ck_assert(!policy_decoy_kills(policy, NULL));
+	ck_assert(policy_decoy_read_ends_run(policy, decision.rule));
+	ck_assert(!policy_decoy_read_ends_run(policy, NULL));
 	policy_free(policy);
 }
 END_TEST
@@ -128,7 +128,7 @@ START_TEST(test_show_keeps_modes)
 	ck_assert_ptr_nonnull(text);
 	again = load_with(shown, "shown.json");
 	check_base(again);
-	ck_assert(policy_decoy_kills(again, policy_decide_access(again, "/home/u/key", 11, POLICY_READ).rule));
+	ck_assert(policy_decoy_read_ends_run(again, policy_decide_access(again, "/home/u/key", 11, POLICY_READ).rule));
 	twice = policy_make_json(again);
 	ck_assert_str_eq(text, twice);
 	free(text);

@@ -1,4 +1,4 @@
-/* Rename of a directory: policy_compare_below()'s result, checked against judging every name below. */
+/* Rename of a directory: policy_compare_rights()'s result, checked against judging every name below. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,26 +32,26 @@ struct shape {
 START_TEST(test_shapes)
 {
 	static const struct shape shapes[] = {
-		{"", "/work/a", "/work/b", POLICY_MOVE_SAME, ""},
-		{"**/.env", "/work/a", "/work/b/c", POLICY_MOVE_SAME, ""},
-		{"**/*.pem", "/work/a", "/data/b", POLICY_MOVE_SAME, ""},
-		{"@workdir/.git/hooks", "/work/a", "/work/b", POLICY_MOVE_SAME, ""},
-		{"@workdir/.git/hooks", "/work/a", "/work/.git", POLICY_MOVE_NAMED, "hooks"},
-		{"@workdir/.git/hooks", "/work/.git", "/work/a", POLICY_MOVE_NAMED, "hooks"},
-		{"@workdir/a/b/c", "/work/x", "/work/a", POLICY_MOVE_NAMED, "b"},
-		{"@workdir/a/b/c", "/work/x", "/work/a/b", POLICY_MOVE_NAMED, "c"},
-		{"@workdir/*/hooks", "/work/a", "/work/b", POLICY_MOVE_SAME, ""},
-		{"@workdir/*/hooks", "/work/a", "/work/b/c", POLICY_MOVE_NAMED, "hooks"},
-		{"@workdir/a/*/hooks", "/work/x", "/work/a", POLICY_MOVE_ANY, ""},
-		{"**/.git/hooks", "/work/a", "/work/b", POLICY_MOVE_SAME, ""},
-		{"**/.git/hooks", "/work/a", "/work/b/.git", POLICY_MOVE_NAMED, "hooks"},
-		{"@workdir/src/**/*.pem", "/work/a", "/work/src/a", POLICY_MOVE_ANY, ""},
-		{"@workdir/**/*.pem", "/work/a", "/work/src/a", POLICY_MOVE_SAME, ""},
-		{"@workdir/**/*.pem", "/work/a", "/data/a", POLICY_MOVE_ANY, ""},
+		{"", "/work/a", "/work/b", POLICY_MOVE_RIGHTS_SAME, ""},
+		{"**/.env", "/work/a", "/work/b/c", POLICY_MOVE_RIGHTS_SAME, ""},
+		{"**/*.pem", "/work/a", "/data/b", POLICY_MOVE_RIGHTS_SAME, ""},
+		{"@workdir/.git/hooks", "/work/a", "/work/b", POLICY_MOVE_RIGHTS_SAME, ""},
+		{"@workdir/.git/hooks", "/work/a", "/work/.git", POLICY_MOVE_DIFFERS_IN_NAMES, "hooks"},
+		{"@workdir/.git/hooks", "/work/.git", "/work/a", POLICY_MOVE_DIFFERS_IN_NAMES, "hooks"},
+		{"@workdir/a/b/c", "/work/x", "/work/a", POLICY_MOVE_DIFFERS_IN_NAMES, "b"},
+		{"@workdir/a/b/c", "/work/x", "/work/a/b", POLICY_MOVE_DIFFERS_IN_NAMES, "c"},
+		{"@workdir/*/hooks", "/work/a", "/work/b", POLICY_MOVE_RIGHTS_SAME, ""},
+		{"@workdir/*/hooks", "/work/a", "/work/b/c", POLICY_MOVE_DIFFERS_IN_NAMES, "hooks"},
+		{"@workdir/a/*/hooks", "/work/x", "/work/a", POLICY_MOVE_DIFFERS_ANYWHERE, ""},
+		{"**/.git/hooks", "/work/a", "/work/b", POLICY_MOVE_RIGHTS_SAME, ""},
+		{"**/.git/hooks", "/work/a", "/work/b/.git", POLICY_MOVE_DIFFERS_IN_NAMES, "hooks"},
+		{"@workdir/src/**/*.pem", "/work/a", "/work/src/a", POLICY_MOVE_DIFFERS_ANYWHERE, ""},
+		{"@workdir/**/*.pem", "/work/a", "/work/src/a", POLICY_MOVE_RIGHTS_SAME, ""},
+		{"@workdir/**/*.pem", "/work/a", "/data/a", POLICY_MOVE_DIFFERS_ANYWHERE, ""},
 		/* the workdir by its host path, which is granted as well */
-		{"@workdir/.git/hooks", "/home/u/proj/a", "/home/u/proj/.git", POLICY_MOVE_NAMED, "hooks"},
-		{"@workdir/*/hooks", "/home/u/proj/a", "/data/a", POLICY_MOVE_NAMED, "hooks"},
-		{"/home/u/proj/.git/hooks", "/work/a", "/work/.git", POLICY_MOVE_NAMED, "hooks"},
+		{"@workdir/.git/hooks", "/home/u/proj/a", "/home/u/proj/.git", POLICY_MOVE_DIFFERS_IN_NAMES, "hooks"},
+		{"@workdir/*/hooks", "/home/u/proj/a", "/data/a", POLICY_MOVE_DIFFERS_IN_NAMES, "hooks"},
+		{"/home/u/proj/.git/hooks", "/work/a", "/work/.git", POLICY_MOVE_DIFFERS_IN_NAMES, "hooks"},
 	};
 
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
@@ -65,8 +65,8 @@ START_TEST(test_shapes)
 			"{\"filesystem\": {\"write\": [\"@workdir\", \"/data\", \"/home/u\"], \"deny\": [%s%s%s]}}",
 			*shapes[i].rule ? "\"" : "", shapes[i].rule, *shapes[i].rule ? "\"" : "");
 		policy = load(&rig, text);
-		policy_compare_below(policy, shapes[i].from, shapes[i].to, &move);
-		for (size_t j = 0; move.kind == POLICY_MOVE_NAMED && j < move.count; j++)
+		policy_compare_rights(policy, shapes[i].from, shapes[i].to, &move);
+		for (size_t j = 0; move.kind == POLICY_MOVE_DIFFERS_IN_NAMES && j < move.count; j++)
 			(void)snprintf(names + strlen(names), sizeof(names) - strlen(names), "%.*s",
 				       (int)move.name[j].len, move.name[j].name);
 		ck_assert_msg(move.kind == shapes[i].kind && strcmp(names, shapes[i].names) == 0, "%zu: %s: %d %s", i,
@@ -167,12 +167,12 @@ START_TEST(test_many_names)
 	struct policy_move move;
 	struct policy *policy;
 
-	for (unsigned i = 0; i < POLICY_MOVE_NAMES + 1; i++)
+	for (unsigned i = 0; i < POLICY_MOVE_NAMES_MAX + 1; i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, ", \"@workdir/.git/n%u\"", i);
 	(void)snprintf(text + len, sizeof(text) - len, "]}}");
 	policy = load(&rig, text);
-	policy_compare_below(policy, "/work/a", "/work/.git", &move);
-	ck_assert_int_eq(move.kind, POLICY_MOVE_ANY);
+	policy_compare_rights(policy, "/work/a", "/work/.git", &move);
+	ck_assert_int_eq(move.kind, POLICY_MOVE_DIFFERS_ANYWHERE);
 	ck_assert(!policy_link_is_allowed(policy, "/work/.git", "x", &rule));
 	ck_assert_ptr_nonnull(strstr(rule, "/.git/n0"));
 	policy_free(policy);
@@ -195,8 +195,8 @@ START_TEST(test_overridden)
 	const char *rule;
 
 	ck_assert_int_eq(rig_load_names(&rig, names, NULL, &policy), 0);
-	policy_compare_below(policy, "/data", "/data/other", &move);
-	ck_assert_int_eq(move.kind, POLICY_MOVE_NAMED);
+	policy_compare_rights(policy, "/data", "/data/other", &move);
+	ck_assert_int_eq(move.kind, POLICY_MOVE_DIFFERS_IN_NAMES);
 	ck_assert_uint_eq(move.count, 1);
 	ck_assert_uint_eq(move.name[0].len, 1);
 	ck_assert_int_eq(*move.name[0].name, 'y');
@@ -297,19 +297,19 @@ static bool is_told(const struct policy_move *move, const char *name)
 	for (size_t i = 0; i < move->count; i++)
 		if (move->name[i].len == strlen(name) && memcmp(move->name[i].name, name, strlen(name)) == 0)
 			return true;
-	return move->kind == POLICY_MOVE_ANY;
+	return move->kind == POLICY_MOVE_DIFFERS_ANYWHERE;
 }
 
 /*
  * Judges every name below: counts the names with other rights, and those of them that a walk does not visit when it
- * descends only where policy_compare_below() says (`reached`).
+ * descends only where policy_compare_rights() says (`reached`).
  */
 static void compare(const struct policy *policy, char *from, char *to, unsigned depth, bool reached, unsigned found[2])
 {
 	size_t from_len = strlen(from), to_len = strlen(to);
 	struct policy_move move;
 
-	policy_compare_below(policy, from, to, &move);
+	policy_compare_rights(policy, from, to, &move);
 	for (size_t i = 0; depth < DEPTH && i < WORDS; i++) {
 		bool told = reached && is_told(&move, words[i]);
 
@@ -342,19 +342,19 @@ START_TEST(test_oracle)
 			random_dir(to, sizeof(to));
 			if (!may_move(policy, from) || !may_move(policy, to))
 				continue;
-			policy_compare_below(policy, from, to, &move);
+			policy_compare_rights(policy, from, to, &move);
 			compare(policy, from, to, 0, true, found);
 			ck_assert_msg(found[1] == 0, "policy %u: %s to %s: %u of %u differences are not come to: %s", i,
 				      from, to, found[1], found[0], policy_make_json(policy));
 			pairs++;
 			differ += found[0] > 0;
-			same += move.kind == POLICY_MOVE_SAME;
-			listed += found[0] == 0 && move.kind == POLICY_MOVE_ANY;
+			same += move.kind == POLICY_MOVE_RIGHTS_SAME;
+			listed += found[0] == 0 && move.kind == POLICY_MOVE_DIFFERS_ANYWHERE;
 		}
 		policy_free(policy);
 		rig_done(&rig);
 	}
-	/* Every result occurs, and POLICY_MOVE_ANY is rare where no rights differ. */
+	/* Every result occurs, and POLICY_MOVE_DIFFERS_ANYWHERE is rare where no rights differ. */
 	ck_assert_uint_gt(pairs, 2000);
 	ck_assert_uint_gt(differ, pairs / 20);
 	ck_assert_uint_gt(same, pairs / 4);

@@ -11,16 +11,16 @@
 #include "policy/network/pack.h"
 #include "tests/unit/unit.h"
 
-#define TEXT_MAX 65536
+#define ENDPOINT_TEXT_SIZE 65536
 
 /* Policies are written with ' for ". */
 static const char *json(const char *text)
 {
-	static char out[4][TEXT_MAX];
+	static char out[4][ENDPOINT_TEXT_SIZE];
 	static unsigned next;
 	char *copy = out[next++ % 4];
 
-	ck_assert_uint_lt(strlen(text), TEXT_MAX);
+	ck_assert_uint_lt(strlen(text), ENDPOINT_TEXT_SIZE);
 	for (size_t i = 0; i == 0 || text[i - 1]; i++)
 		copy[i] = text[i] == '\'' ? '"' : text[i];
 	return copy;
@@ -789,7 +789,7 @@ END_TEST
 
 START_TEST(test_too_many)
 {
-	static char text[TEXT_MAX];
+	static char text[ENDPOINT_TEXT_SIZE];
 	struct rig rig = {0};
 	struct policy *policy;
 	size_t len = (size_t)snprintf(text, sizeof(text), "{'network': {'allow': [{'host': 'a.test'}");

@@ -109,7 +109,7 @@ static const struct {
 
 static const struct {
 	const char *address, *kind; /* NULL: public */
-	char lifted_by;             /* 'p': NET_LIFT_PRIVATE, 'n': NET_LIFT_NAMED, '-': nothing */
+	char lifted_by;             /* 'p': NET_LIFT_PRIVATE, 'n': NET_LIFT_PRIVATE_AND_LOOPBACK, '-': nothing */
 } addresses[] = {
 	{"8.8.8.8", NULL, 0}, {"1.1.1.1", NULL, 0}, {"100.63.255.255", NULL, 0}, {"100.128.0.0", NULL, 0},
 	{"172.15.255.255", NULL, 0}, {"172.32.0.0", NULL, 0}, {"198.17.255.255", NULL, 0}, {"198.20.0.0", NULL, 0},
@@ -273,7 +273,8 @@ START_TEST(test_address)
 	check_same(text, net_address_get_class(address), kind);
 	check_same(text, net_address_get_refusal_reason(address, NET_LIFT_NONE), kind);
 	check_same(text, net_address_get_refusal_reason(address, NET_LIFT_PRIVATE), by == 'p' ? NULL : kind);
-	check_same(text, net_address_get_refusal_reason(address, NET_LIFT_NAMED), by == '-' ? kind : NULL);
+	check_same(text, net_address_get_refusal_reason(address, NET_LIFT_PRIVATE_AND_LOOPBACK),
+		   by == '-' ? kind : NULL);
 }
 END_TEST
 
@@ -292,7 +293,7 @@ START_TEST(test_address_text)
 	ck_assert_str_eq(text, "2001:db8::1");
 	net_address_format(&other, text);
 	ck_assert_str_eq(text, "");
-	ck_assert_str_eq(net_address_get_refusal_reason(&other, NET_LIFT_NAMED), "unknown_family");
+	ck_assert_str_eq(net_address_get_refusal_reason(&other, NET_LIFT_PRIVATE_AND_LOOPBACK), "unknown_family");
 }
 END_TEST
 

@@ -22,7 +22,8 @@ static const char text[] =
 /* The judged policy and the observing one that owns it. */
 static struct policy *load_observing(struct rig *rig, const char *const *hidden, bool risky, bool network)
 {
-	struct policy_observe observe = {.hidden = hidden, .risky = risky, .network = network};
+	struct policy_observe observe = {
+		.hidden = hidden, .may_read_secrets = risky, .reaches_public_endpoints = network};
 	struct policy_cli cli = {.observe = &observe, .no_net = !network};
 	struct policy *policy;
 

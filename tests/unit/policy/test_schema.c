@@ -61,19 +61,29 @@ static json_t *section_of(const char *section)
 }
 
 static const char *const references[KEY_TYPE_MAX] = {
-	[KEY_STRING] = "#/$defs/string",     [KEY_PATH] = "#/$defs/path",   [KEY_BOOL] = "#/$defs/bool",
-	[KEY_DURATION] = "#/$defs/duration", [KEY_SIZE] = "#/$defs/size",
-	[KEY_AMOUNT] = "#/$defs/amount",     [KEY_COUNT] = "#/$defs/count",   [KEY_STRINGS] = "#/$defs/strings",
-	[KEY_PATHS] = "#/$defs/paths",	     [KEY_TEXTS] = "#/$defs/texts",
+	[KEY_STRING] = "#/$defs/string",
+	[KEY_PATH] = "#/$defs/path",
+	[KEY_BOOL] = "#/$defs/bool",
+	[KEY_DURATION] = "#/$defs/duration",
+	[KEY_SIZE] = "#/$defs/size",
+	[KEY_SIZE_OR_NONE] = "#/$defs/amount",
+	[KEY_NUMBER_OR_NONE] = "#/$defs/count",
+	[KEY_STRING_LIST] = "#/$defs/strings",
+	[KEY_PATH_LIST] = "#/$defs/paths",
+	[KEY_TEXTS] = "#/$defs/texts",
 	[KEY_NUMBER] = "#/$defs/number",
-	[KEY_LAYERS] = "#/$defs/layers",     [KEY_PORTS] = "#/$defs/ports",   [KEY_LISTEN] = "#/$defs/listen",
-	[KEY_ADDRESSES] = "#/$defs/addresses", [KEY_PROXY] = "#/$defs/proxy", [KEY_PHASE] = "#/$defs/phase",
+	[KEY_LAYERS] = "#/$defs/layers",
+	[KEY_PORTS] = "#/$defs/ports",
+	[KEY_LISTEN] = "#/$defs/listen",
+	[KEY_ADDRESSES] = "#/$defs/addresses",
+	[KEY_PROXY] = "#/$defs/proxy",
+	[KEY_PHASE] = "#/$defs/phase",
 };
 
 /* The words are the parser's. */
 static void check_words(enum key_type type, json_t *words)
 {
-	const char *const *known = policy_key_words(type);
+	const char *const *known = policy_key_get_allowed_words(type);
 	json_t *word;
 	size_t i;
 
@@ -90,13 +100,13 @@ static void check_type(const struct policy_key *key, json_t *property)
 		ck_assert_str_eq(json_string_value(json_object_get(property, "$ref")), references[key->type]);
 	else if (key->type == KEY_VERSION)
 		ck_assert_int_eq(json_integer_value(json_object_get(property, "const")), 1);
-	else if (policy_key_words(key->type))
+	else if (policy_key_get_allowed_words(key->type))
 		check_words(key->type, json_object_get(property, "enum"));
 	else if (key->type == KEY_NETWORK)
 		ck_assert_str_eq(
 			json_string_value(at(json_array_get(json_object_get(property, "anyOf"), 0), "const", NULL)),
 			"none");
-	else if (key->type == KEY_OBJECTS)
+	else if (key->type == KEY_OBJECT_LIST)
 		ck_assert_str_eq(type, "array");
 	else
 		ck_assert_str_eq(type, "object");

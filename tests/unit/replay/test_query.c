@@ -47,7 +47,7 @@ static void encode(const struct audit_record *record, int64_t ret)
 
 static void read_query(struct scan_record *ret_record)
 {
-	int r = scan_line(line, line_len, ret_record);
+	int r = scan_parse_line_fast(line, line_len, ret_record);
 
 	ck_assert_msg(r == 0, "%.*s", (int)line_len, line);
 	ck_assert_msg(query_read_record(ret_record, &query) == 0, "%.*s", (int)line_len, line);
@@ -66,7 +66,7 @@ static struct audit_record make_record(const struct policy_decision *decision, c
 				     .resolved_len = strlen(path), .verdict = decision->verdict,
 				     .effect = decision->verdict == VERDICT_DENY ? AUDIT_REFUSED : AUDIT_PERFORMED,
 				     .rule = decision->rule, .reason = decision->reason,
-				     .right = letter(decision->want)};
+				     .access_right = letter(decision->wanted_rights)};
 }
 
 static int64_t get_outcome(const struct policy_decision *decision)
@@ -97,7 +97,7 @@ START_TEST(test_texts)
 	for (int i = 0; i < 20000; i++) {
 		char text[200] = "/", back[400], *expected;
 		struct policy_decision decision = {.verdict = VERDICT_ALLOW, .rule = "p.json: filesystem.read[0] /",
-						   .reason = "granted", .want = POLICY_READ};
+						   .reason = "granted", .wanted_rights = POLICY_READ};
 		struct scan_record record;
 		struct audit_record written;
 		size_t len;
@@ -106,7 +106,7 @@ START_TEST(test_texts)
 		put_random_text(text + 1, sizeof(text) - 1);
 		written = make_record(&decision, text);
 		encode(&written, 0);
-		ck_assert_msg(scan_line(line, line_len, &record) == 0, "%.*s", (int)line_len, line);
+		ck_assert_msg(scan_parse_line_fast(line, line_len, &record) == 0, "%.*s", (int)line_len, line);
 		ck_assert_int_eq(scan_get_bytes(&record.path[0].written, back, sizeof(back)), (int)strlen(text));
 		ck_assert_str_eq(back, text);
 		json = json_loadb(line, line_len, JSON_REJECT_DUPLICATES, NULL);
@@ -124,7 +124,7 @@ END_TEST
 START_TEST(test_broken_lines)
 {
 	struct policy_decision decision = {
-		.verdict = VERDICT_DENY, .error = ENOENT, .reason = "not_granted", .want = POLICY_READ};
+		.verdict = VERDICT_DENY, .error = ENOENT, .reason = "not_granted", .wanted_rights = POLICY_READ};
 	struct audit_record written = make_record(&decision, "/a/\x1b\xff/b\"c");
 	unsigned read = 0;
 
@@ -138,7 +138,7 @@ START_TEST(test_broken_lines)
 		memcpy(copy, line, len);
 		for (int j = 0; len && j < (int)(random() % 3); j++)
 			copy[(size_t)random() % len] = "\"\\{}[],: 0a\0"[random() % 12];
-		if (scan_line(copy, len, &record) == 0) {
+		if (scan_parse_line_fast(copy, len, &record) == 0) {
 			json_t *json = json_loadb(copy, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
 
 			/* What jansson refuses besides: bytes and escapes that are no text. */
@@ -216,7 +216,7 @@ static void check_same(const struct query_judge *judge, const struct policy_deci
 	read_query(&record);
 	ck_assert_int_eq(query.kind, QUERY_PATHS);
 	query_judge(judge, &query, &answer);
-	ck_assert_msg(answer.certain && answer.allow == (decision->verdict != VERDICT_DENY), "%.*s", (int)line_len,
+	ck_assert_msg(answer.is_certain && answer.allow == (decision->verdict != VERDICT_DENY), "%.*s", (int)line_len,
 		      line);
 	for (size_t i = 0; i < answer.rules; i++)
 		found |= decision->rule ? answer.rule[i] && strcmp(answer.rule[i], decision->rule) == 0
@@ -230,7 +230,7 @@ static struct policy_decision decide(const struct policy *policy, const char *pa
 	struct policy_decision decision = policy_decide_access(policy, path, strlen(path), want);
 
 	if (strcmp(path, "/dev/null") == 0)
-		return policy_decide_run_file(policy, path, strlen(path), want, true);
+		return policy_decide_provided(policy, path, strlen(path), want, true);
 	return decision;
 }
 
@@ -457,9 +457,12 @@ START_TEST(test_cases)
 	line_len = (size_t)len;
 	ck_assert_int_eq(query_judge_create(policy, &judge), 0);
 	read_query(&record);
-	if (query.kind != QUERY_OTHER)
+	if (query.kind != QUERY_RULES_DO_NOT_DECIDE)
 		query_judge(judge, &query, &answer);
-	got = query.kind == QUERY_OTHER ? query.why : !answer.certain ? answer.why : answer.allow ? "allow" : "deny";
+	got = query.kind == QUERY_RULES_DO_NOT_DECIDE ? query.why
+	      : !answer.is_certain                    ? answer.why
+	      : answer.allow                          ? "allow"
+						      : "deny";
 	ck_assert_msg(strcmp(got, wanted->answer) == 0, "%s: %s for %s", wanted->line, got, wanted->answer);
 	if (wanted->rule)
 		ck_assert_msg(answer.rule[0] && strstr(answer.rule[0], wanted->rule), "%s: %s", wanted->line,

@@ -42,7 +42,7 @@ uint64_t client_rig_now_ms(void)
 
 static const char *const argv[] = {"rig", NULL};
 static const struct audit_header header = {.run_id = "rig", .argv = argv, .policy_name = "rig", .policy_sha256 = "",
-					   .workdir = "/", .layers_make_json = "{}", .record_allowed = true};
+					   .workdir = "/", .layers_json = "{}", .record_allowed = true};
 
 static void listen_on_loopback(struct client_rig *rig)
 {
@@ -153,7 +153,7 @@ void client_rig_start(struct client_rig *rig, int (*program)(void))
 static void judge(struct client_rig *rig, const struct seccomp_notif *notif)
 {
 	_cleanup_free_ struct call *call = calloc(1, sizeof(*call));
-	struct inet_dial *what = calloc(1, sizeof(*what));
+	struct inet_egress_connect *what = calloc(1, sizeof(*what));
 	struct audit_record record = {.pid = rig->pid, .tid = rig->pid, .syscall = "connect", .verdict = VERDICT_ALLOW,
 				      .effect = AUDIT_PERFORMED};
 	struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -164,7 +164,7 @@ static void judge(struct client_rig *rig, const struct seccomp_notif *notif)
 	ck_assert_int_ge(fd, 0);
 	(void)bind(fd, (struct sockaddr *)&own, sizeof(own)); /* the second time it is bound already */
 	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&own, &len), 0);
-	*what = (struct inet_dial){.request = {.port = CLIENT_RIG_PORT, .source_port = ntohs(own.sin_port),
+	*what = (struct inet_egress_connect){.request = {.port = CLIENT_RIG_PORT, .source_port = ntohs(own.sin_port),
 					       .family = AF_INET, .host = CLIENT_RIG_HOST},
 				   .listener = inet_make_v4(own.sin_addr, rig->listener_port), .domain = AF_INET,
 				   .nonblocking = fcntl(fd, F_GETFL) & O_NONBLOCK, .address = "198.18.0.16"};
@@ -173,7 +173,7 @@ static void judge(struct client_rig *rig, const struct seccomp_notif *notif)
 	call->tid = (pid_t)notif->pid;
 	call->task = &rig->task;
 	call->start_ns = io_read_clock_ns();
-	call->outcome = (struct outcome){.kind = OUTCOME_EGRESS, .fd = fd, .egress = what};
+	call->outcome = (struct outcome){.kind = OUTCOME_CONNECT_BY_EGRESS, .fd = fd, .egress = what};
 	ck_assert_int_eq(audit_begin_record(rig->sandbox.audit, &record, &call->slot), 0);
 	rig->calls++;
 	r = egress_client_start_connect(rig->client, call);
@@ -259,10 +259,10 @@ struct control_message client_rig_record(struct client_rig *rig, enum control_ev
 	struct control_message message = client_rig_message(CONTROL_RECORD);
 
 	message.record.id = ++rig->record_id;
-	message.record.conn = conn;
+	message.record.conn_id = conn;
 	message.record.event = (uint8_t)event;
 	message.record.allow = 1;
-	message.record.count = 1;
+	message.record.refusal_count = 1;
 	message.record.port = CLIENT_RIG_PORT;
 	(void)snprintf(message.record.host, sizeof(message.record.host), "%s", CLIENT_RIG_HOST);
 	(void)snprintf(message.record.reason, sizeof(message.record.reason), "granted");
@@ -275,11 +275,11 @@ void client_rig_open(struct client_rig *rig, uint64_t conn)
 
 	message.record.wants_ack = 1;
 	client_rig_send(rig, &message);
-	client_rig_expect(rig, CONTROL_ACK, &ack);
+	client_rig_expect(rig, CONTROL_RECORD_ACK, &ack);
 	ck_assert_uint_eq(ack.ack.id, message.record.id);
 	ck_assert_int_eq(ack.ack.error, 0);
 	message = client_rig_message(CONTROL_CONNECTED);
-	message.connected.conn = conn;
+	message.connected.conn_id = conn;
 	client_rig_send(rig, &message);
 }
 

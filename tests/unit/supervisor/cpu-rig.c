@@ -156,14 +156,14 @@ static void respond(struct task *caller, enum outcome_kind kind, const char *vir
 	call.outcome.kind = kind;
 	call.place[0].virt_len = strlen(virt);
 	(void)snprintf(call.place[0].virt, sizeof(call.place[0].virt), "%s", virt);
-	cpu_before_response(cpu, &call);
+	cpu_update_placement_before_response(cpu, &call);
 }
 
 void call_of(struct task *caller, int nr)
 {
 	const struct seccomp_notif notification = {.pid = (uint32_t)caller->tid, .data.nr = nr};
 
-	if (!cpu_on_notification(cpu, table_find_row(nr), &notification))
+	if (!cpu_unpin_before_affinity_call(cpu, table_find_row(nr), &notification))
 		respond(caller, nr == SYS_execve ? OUTCOME_EXEC : OUTCOME_VALUE, "");
 }
 
@@ -180,7 +180,7 @@ void call_opening(pid_t tid, const char *virt)
 void turn(void)
 {
 	now = io_read_clock_ns();
-	(void)cpu_after_wait(cpu, now);
+	(void)cpu_update_placement_after_wait(cpu, now);
 }
 
 void turns(unsigned ms)

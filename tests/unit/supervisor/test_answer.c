@@ -29,7 +29,7 @@
 
 static const char *const argv[] = {"test", NULL};
 static const struct audit_header header = {.run_id = "test", .argv = argv, .policy_name = "test", .policy_sha256 = "",
-					   .workdir = "/", .layers_make_json = "{}", .record_allowed = true};
+					   .workdir = "/", .layers_json = "{}", .record_allowed = true};
 static struct syscall_row row = {.name = "getpriority", .class = ROW_NOTIFY, .basis = BASIS_REGS};
 
 /* Shared with the program. */
@@ -123,7 +123,7 @@ START_TEST(test_later)
 	begin(4);
 	for (size_t i = 0; i < 4; i++) {
 		receive();
-		answer = answer_make_for_later(&call);
+		answer = answer_make_for_later_response(&call);
 		ck_assert(answer_is_awaited(&answer));
 		answer_send_and_end_record(&answer, results[i]);
 		ck_assert(!answer_is_awaited(&answer));
@@ -141,14 +141,14 @@ START_TEST(test_call_has_ended)
 
 	begin(1);
 	receive();
-	answer = answer_make_for_later(&call);
+	answer = answer_make_for_later_response(&call);
 	(void)kill(pid, SIGKILL);
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 	ck_assert(!answer_is_awaited(&answer));
 	ck_assert_int_eq(answer_add_descriptor(sandbox.listener_fd, call.id, open("/dev/null", O_RDONLY | O_CLOEXEC),
 					       true),
 			 -EINTR);
-	answer_send_and_end_record(&answer, ANSWER_RESTART);
+	answer_send_and_end_record(&answer, ANSWER_ERESTARTSYS);
 	(void)audit_close(sandbox.audit, NULL);
 	(void)close(sandbox.listener_fd);
 }
@@ -172,8 +172,8 @@ START_TEST(test_outcomes)
 	perform(OUTCOME_VALUE, 42);
 	perform(OUTCOME_ERROR, -EXDEV);
 	perform(OUTCOME_CONTINUE, 0);
-	perform(OUTCOME_FETCH, 0); /* never performed: EPERM */
-	perform(OUTCOME_GONE, 0);
+	perform(OUTCOME_FETCH_DESCRIPTOR, 0); /* never performed: EPERM */
+	perform(OUTCOME_TARGET_GONE, 0);
 	row.basis = BASIS_MEMORY;
 	perform(OUTCOME_CONTINUE, 0);
 	row.basis = BASIS_REGS;
@@ -192,7 +192,7 @@ START_TEST(test_outcomes)
 	ck_assert_int_eq(program->result[5], -EPERM);
 	ck_assert_int_gt(program->result[6], STDERR_FILENO);
 	ck_assert_int_eq(program->flags, FD_CLOEXEC);
-	ck_assert_uint_eq(sandbox.notes.files_opened, 1);
+	ck_assert_uint_eq(sandbox.notes.files_opened_in_total, 1);
 }
 END_TEST
 
@@ -209,18 +209,18 @@ START_TEST(test_release)
 {
 	static struct call_work work = {.free = free_work};
 	struct outcome outcome = {.kind = (enum outcome_kind)_i};
-	bool none = _i == OUTCOME_ERROR || _i == OUTCOME_VALUE || _i == OUTCOME_CONTINUE || _i == OUTCOME_FETCH ||
-		    _i == OUTCOME_GONE || _i == OUTCOME_EXEC;
+	bool none = _i == OUTCOME_ERROR || _i == OUTCOME_VALUE || _i == OUTCOME_CONTINUE ||
+		    _i == OUTCOME_FETCH_DESCRIPTOR || _i == OUTCOME_TARGET_GONE || _i == OUTCOME_EXEC;
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	outcome.fd = none ? -1 : fd;
 	outcome.exec = _i == OUTCOME_EXEC ? calloc(1, sizeof(*outcome.exec)) : NULL;
-	outcome.egress = _i == OUTCOME_EGRESS ? calloc(1, sizeof(*outcome.egress)) : NULL;
-	outcome.work = _i == OUTCOME_WORK ? &work : NULL;
+	outcome.egress = _i == OUTCOME_CONNECT_BY_EGRESS ? calloc(1, sizeof(*outcome.egress)) : NULL;
+	outcome.work = _i == OUTCOME_BLOCKING_WORK ? &work : NULL;
 	outcome_release(&outcome);
 	outcome_release(&outcome);
 	ck_assert_int_eq(fcntl(fd, F_GETFD) < 0, !none);
-	ck_assert_uint_eq(works_freed, _i == OUTCOME_WORK ? 1 : 0);
+	ck_assert_uint_eq(works_freed, _i == OUTCOME_BLOCKING_WORK ? 1 : 0);
 	ck_assert(outcome.fd == -1 && !outcome.exec && !outcome.egress && !outcome.work);
 }
 END_TEST

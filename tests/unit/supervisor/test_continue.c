@@ -34,7 +34,7 @@ static void play(volatile int *shared)
 	_exit(syscall(SYS_getpriority, 0, 0, 0) < 0 ? errno : 0);
 }
 
-/* The result of the child's call, and of answer_continue or, with terms, answer_continue_hooked. */
+/* The result of the child's call, and of answer_continue or, with terms, answer_continue_after_hook. */
 static int result_of(const struct syscall_row *row, int reason, int *ret_answer)
 {
 	volatile int *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -51,7 +51,7 @@ static int result_of(const struct syscall_row *row, int reason, int *ret_answer)
 	while (*shared < 0)
 		(void)usleep(1000);
 	ck_assert_int_eq(notify_receive(*shared, &notification), 0);
-	*ret_answer = row && row->allow ? answer_continue_hooked(*shared, &notification, row)
+	*ret_answer = row && row->allow ? answer_continue_after_hook(*shared, &notification, row)
 					: answer_continue(*shared, notification.id, row, (enum continue_reason)reason);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(close(*shared), 0);
@@ -64,7 +64,7 @@ START_TEST(only_what_does_not_rest_on_memory_is_continued)
 {
 	static const struct {
 		enum row_basis basis;
-		bool may[CONTINUE_VERIFIED + 1];
+		bool may[CONTINUE_EXEC_VERIFIED + 1];
 	} expected[] = {
 		{BASIS_REGS, {true, true, true}},      {BASIS_MOUNTNS, {false, true, false}},
 		{BASIS_MEMORY, {false, false, false}}, {BASIS_EXEC, {false, false, true}},
@@ -72,7 +72,7 @@ START_TEST(only_what_does_not_rest_on_memory_is_continued)
 	};
 
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
-		for (int reason = 0; reason <= CONTINUE_VERIFIED; reason++) {
+		for (int reason = 0; reason <= CONTINUE_EXEC_VERIFIED; reason++) {
 			const struct syscall_row row = {.class = ROW_NOTIFY, .basis = expected[i].basis};
 			bool may = expected[i].may[reason];
 			int answer;
@@ -87,7 +87,7 @@ START_TEST(an_unlisted_call_is_not_continued)
 {
 	int answer;
 
-	ck_assert_int_eq(result_of(NULL, CONTINUE_VERIFIED, &answer), EPERM);
+	ck_assert_int_eq(result_of(NULL, CONTINUE_EXEC_VERIFIED, &answer), EPERM);
 	ck_assert_int_eq(answer, -EPERM);
 }
 END_TEST
@@ -103,7 +103,7 @@ START_TEST(what_passes_is_what_the_row_says)
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		int answer;
 
-		ck_assert_int_eq(result_of(&row[i], CONTINUE_ROW, &answer), i == 0 ? 0 : EPERM);
+		ck_assert_int_eq(result_of(&row[i], CONTINUE_REGISTERS_JUDGED, &answer), i == 0 ? 0 : EPERM);
 		ck_assert_int_eq(answer, i == 0 ? 0 : -EPERM);
 	}
 }

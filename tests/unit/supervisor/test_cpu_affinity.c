@@ -48,7 +48,7 @@ START_TEST(unpins_heirs_that_come_late)
 		if (i == 1)
 			call(late[i], SYS_openat);
 		else
-			(void)cpu_after_wait(cpu, now);
+			(void)cpu_update_placement_after_wait(cpu, now);
 		ck_assert(is_mask(late[i], &full));
 	}
 	for (int i = 0; i < 3; i++)
@@ -68,7 +68,7 @@ START_TEST(looks_twice_at_each_number)
 	cpu_unpin_run(cpu);
 	ck_assert_int_eq(sched_setaffinity(made, sizeof(pinned), &pinned), 0);
 	now = io_read_clock_ns() + 600 * MS;
-	(void)cpu_after_wait(cpu, now);
+	(void)cpu_update_placement_after_wait(cpu, now);
 	ck_assert(is_mask(made, &full));
 	(void)kill(made, SIGKILL);
 }
@@ -113,7 +113,7 @@ START_TEST(stops_when_the_run_sets_a_mask)
 	ck_assert_int_eq(sched_setaffinity(own, sizeof(pinned), &pinned), 0);
 	for (int i = 0; i < 5; i++) {
 		now += 600 * MS;
-		(void)cpu_after_wait(cpu, now);
+		(void)cpu_update_placement_after_wait(cpu, now);
 		call(own, SYS_openat);
 	}
 	ck_assert(is_mask(own, &pinned));

@@ -228,10 +228,10 @@ END_TEST
 START_TEST(is_off_without_one)
 {
 	cpu_pin_program(NULL, task.tid);
-	ck_assert(!cpu_on_notification(NULL, NULL, NULL));
-	cpu_before_response(NULL, NULL);
+	ck_assert(!cpu_unpin_before_affinity_call(NULL, NULL, NULL));
+	cpu_update_placement_before_response(NULL, NULL);
 	cpu_unpin_run(NULL);
-	ck_assert_int_eq(cpu_after_wait(NULL, now), -1);
+	ck_assert_int_eq(cpu_update_placement_after_wait(NULL, now), -1);
 	cpu_free(NULL);
 	ck_assert_free();
 }

@@ -134,14 +134,14 @@ static uint64_t announced(void)
 	ck_assert_uint_eq(message.connect.port, CLIENT_RIG_PORT);
 	ck_assert_str_eq(message.connect.exe, "/bin/program");
 	ck_assert_int_eq(message.connect.pid, rig.pid);
-	return message.connect.conn;
+	return message.connect.conn_id;
 }
 
 static void answer(uint64_t conn, int error)
 {
 	struct control_message message = client_rig_message(CONTROL_CONNECTED);
 
-	message.connected.conn = conn;
+	message.connected.conn_id = conn;
 	message.connected.error = error;
 	client_rig_send(&rig, &message);
 }
@@ -212,7 +212,7 @@ START_TEST(test_held)
 	client_rig_start(&rig, connects_nonblocking);
 	conn = announced();
 	ck_assert_int_eq(client_rig_outcome(&rig), EINPROGRESS);
-	ck_assert_uint_ge(client_rig_now_ms() - start, EGRESS_HOLD_MS);
+	ck_assert_uint_ge(client_rig_now_ms() - start, EGRESS_NONBLOCKING_CONNECT_MAX_MS);
 	upstream = client_rig_accept(&rig);
 	client_rig_open(&rig, conn); /* late, and no mistake */
 	client_rig_close(&rig, conn);
@@ -242,7 +242,7 @@ START_TEST(test_killed_while_waiting)
 	conn = announced();
 	ck_assert_int_eq(kill(rig.pid, SIGKILL), 0);
 	client_rig_expect(&rig, CONTROL_CANCEL, &message);
-	ck_assert_uint_eq(message.id.conn, conn);
+	ck_assert_uint_eq(message.id.conn_id, conn);
 	answer(conn, -ECONNABORTED); /* the program is dead */
 	client_rig_close(&rig, conn);
 	ck_assert(egress_client_is_alive(rig.client));
@@ -370,7 +370,7 @@ static void lie_record(struct control_message *message, uint64_t conn, int which
 	else if (which == 1)
 		message->record.port = 444;
 	else if (which == 2)
-		message->record.conn = conn + 1;
+		message->record.conn_id = conn + 1;
 	else if (which == 3)
 		message->record.id = 0;
 	else if (which == 4)
@@ -378,7 +378,7 @@ static void lie_record(struct control_message *message, uint64_t conn, int which
 	else if (which == 5)
 		message->record.event = CONTROL_EVENT_DNS; /* of a connection */
 	else if (which == 6)
-		message->record.conn = 0;
+		message->record.conn_id = 0;
 	else if (which == 7)
 		(void)snprintf(message->record.reason, sizeof(message->record.reason), "a\n\"b");
 	else
@@ -402,20 +402,20 @@ static void lie_otherwise(struct control_message *message, uint64_t conn, int wh
 
 	if (which < 5) {
 		*message = client_rig_message(CONTROL_CONNECTED);
-		message->connected.conn = conn;
+		message->connected.conn_id = conn;
 		message->connected.error = errors[which];
 	} else if (which == 5) {
 		*message = client_rig_message(CONTROL_CONNECTED);
-		message->connected.conn = conn + 1;
+		message->connected.conn_id = conn + 1;
 		message->connected.error = -ECONNREFUSED;
 	} else if (which == 6) {
-		*message = client_rig_message(CONTROL_DONE);
+		*message = client_rig_message(CONTROL_REQUEST_DONE);
 		message->done.id = 1;
 	} else if (which < 13) {
 		static const char *const names[] = {"unapproved.test", "API.test",    "",
 						    "b.wild.test",     "a.wild.test", "a.wild.test"};
 
-		*message = client_rig_message(CONTROL_NAME);
+		*message = client_rig_message(CONTROL_NAME_APPROVED);
 		message->name.index = which < 10 ? 100 : UINT32_MAX;
 		(void)snprintf(message->name.host, sizeof(message->name.host), "%s", names[which - 7]);
 		message->name.address_family = which == 12 ? AF_UNIX : AF_INET;
@@ -423,7 +423,8 @@ static void lie_otherwise(struct control_message *message, uint64_t conn, int wh
 		if (which == 10)
 			message->name.index = 1; /* below what may be given */
 	} else {
-		static const enum control_type types[] = {CONTROL_ACK, CONTROL_END, CONTROL_READY /* once more */};
+		static const enum control_type types[] = {CONTROL_RECORD_ACK, CONTROL_END,
+							  CONTROL_READY /* once more */};
 
 		*message = client_rig_message(types[which - 13]);
 	}
@@ -462,7 +463,7 @@ START_TEST(test_said_twice)
 	} else {
 		message = client_rig_record(&rig, CONTROL_EVENT_REQUEST, conn);
 		client_rig_send(&rig, &message);
-		message = client_rig_message(CONTROL_DONE);
+		message = client_rig_message(CONTROL_REQUEST_DONE);
 		message.done.id = rig.record_id;
 		message.done.result = 200;
 		client_rig_send(&rig, &message);
@@ -492,7 +493,7 @@ END_TEST
 /* An egress that sends and does not read is not read either. Once it reads, it gets its replies in order. */
 START_TEST(test_flood)
 {
-	enum { FLOOD = 3 * LINE_QUEUE_MAX };
+	enum { FLOOD = 3 * EGRESS_LINE_MESSAGES_MAX };
 	uint64_t sent = 0, first = rig.record_id + 1;
 	int full = 0;
 
@@ -512,13 +513,13 @@ START_TEST(test_flood)
 		rig.record_id--;
 		full++;
 		client_rig_step(&rig);
-		ck_assert_uint_le(rig.client->line.count, LINE_QUEUE_MAX);
+		ck_assert_uint_le(rig.client->line.count, EGRESS_LINE_MESSAGES_MAX);
 	}
 	ck_assert_uint_lt(sent, FLOOD); /* it was stopped */
 	for (uint64_t i = 0; i < sent; i++) {
 		struct control_message ack;
 
-		client_rig_expect(&rig, CONTROL_ACK, &ack);
+		client_rig_expect(&rig, CONTROL_RECORD_ACK, &ack);
 		ck_assert_uint_eq(ack.ack.id, first + i);
 	}
 	ck_assert(egress_client_is_alive(rig.client));
@@ -552,7 +553,7 @@ static const json_t *entry(const json_t *list, size_t i, const char *path, const
 
 static void make_requests(uint64_t conn)
 {
-	struct control_message message, done = client_rig_message(CONTROL_DONE);
+	struct control_message message, done = client_rig_message(CONTROL_REQUEST_DONE);
 
 	for (int i = 0; i < 3; i++) {
 		message = request(conn, "GET", "/a");
@@ -726,7 +727,7 @@ START_TEST(test_full_log)
 		message.record.allow = 0;
 		message.record.wants_ack = 1;
 		client_rig_send(&rig, &message);
-		client_rig_expect(&rig, CONTROL_ACK, &ack);
+		client_rig_expect(&rig, CONTROL_RECORD_ACK, &ack);
 		if (ack.ack.error < 0)
 			break;
 	}
@@ -734,7 +735,7 @@ START_TEST(test_full_log)
 	message = client_rig_record(&rig, CONTROL_EVENT_OPEN, conn);
 	message.record.wants_ack = 1;
 	client_rig_send(&rig, &message);
-	client_rig_expect(&rig, CONTROL_ACK, &ack);
+	client_rig_expect(&rig, CONTROL_RECORD_ACK, &ack);
 	ck_assert_int_lt(ack.ack.error, 0);
 	answer(conn, 0); /* goes on nevertheless */
 	for (int i = 0; i < 100 && egress_client_is_alive(rig.client); i++)

@@ -114,7 +114,7 @@ static int approve_image(int fd, struct exec_plan *plan)
 	ck_assert_int_eq(elf_inspect_file(loader, &own), 0);
 	plan->interp_page = own.first_vaddr;
 	ck_assert_int_eq(fstat(loader, &st), 0);
-	return exec_image_identify(loader, &st, &plan->interp);
+	return exec_image_read_identity(loader, &st, &plan->interp);
 }
 
 /* Follows "#!" once, as the kernel would with the redirect in force. */
@@ -126,7 +126,7 @@ static int approve(const struct rig *rig, const char *text, struct exec_plan *pl
 	struct shebang line;
 	int r = 0;
 
-	plan->detour = to_host(rig, text, host);
+	plan->needs_restart = to_host(rig, text, host);
 	plan->virt = strdup(text);
 	plan->execfn = strdup(text);
 	fd = open(host, O_RDONLY | O_CLOEXEC);
@@ -135,9 +135,9 @@ static int approve(const struct rig *rig, const char *text, struct exec_plan *pl
 	ck_assert_int_ge(pread(fd, head, sizeof(head), 0), 0);
 	if (shebang_parse(head, &line) == 0) {
 		ck_assert_int_eq(exec_args_add_script(&args, &line, text), 0);
-		plan->detour |= to_host(rig, line.interp, host);
-		if (plan->detour)
-			r = exec_args_take_texts(&args, &plan->argv_head);
+		plan->needs_restart |= to_host(rig, line.interp, host);
+		if (plan->needs_restart)
+			r = exec_args_move_to_array(&args, &plan->argv_head);
 		exec_args_release(&args);
 		(void)close(fd);
 		fd = open(host, O_RDONLY | O_CLOEXEC);
@@ -179,7 +179,7 @@ static int judge_chdir(struct loop *loop)
 		return 0;
 	}
 	call->place[0].mount = &plain;
-	call->outcome.kind = OUTCOME_PATHFD;
+	call->outcome.kind = OUTCOME_OPATH_FD;
 	call->outcome.fd = open(host, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return call->outcome.fd < 0 ? -errno : 0;
 }
@@ -192,7 +192,7 @@ static int judge_exec(struct loop *loop)
 
 	ck_assert_ptr_nonnull(plan);
 	r = approve(loop->rig, call->path[0].text, plan);
-	if (r == -ENOENT && !plan->detour)
+	if (r == -ENOENT && !plan->needs_restart)
 		r = 0; /* continued: the exec fails in the kernel */
 	if (r < 0) {
 		exec_plan_free(plan);
@@ -213,7 +213,7 @@ static void fetch(struct loop *loop, __u64 id)
 
 	call->row = &row_fchmod;
 	call->outcome =
-		(struct outcome){.kind = OUTCOME_FETCH, .value = (int64_t)call->arg[0], .fd = -1};
+		(struct outcome){.kind = OUTCOME_FETCH_DESCRIPTOR, .value = (int64_t)call->arg[0], .fd = -1};
 	if (call->task)
 		r = trace_start_call(loop->tracer, call);
 	if (r < 0)
@@ -334,7 +334,7 @@ void rig_run(struct rig *rig, void (*guest)(void))
 				      .policy_name = "rig",
 				      .policy_sha256 = "",
 				      .workdir = "/",
-				      .layers_make_json = "{}",
+				      .layers_json = "{}",
 				      .record_allowed = true};
 	struct audit_trailer trailer = {.status = "ok", .exit_code = 0};
 	uint64_t end = io_read_clock_ns() + RIG_TIMEOUT_NS;
@@ -344,7 +344,7 @@ void rig_run(struct rig *rig, void (*guest)(void))
 	ck_assert_ptr_nonnull(loop);
 	ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
 	loop->rig = rig;
-	loop->sandbox.guest = &memory_of_process;
+	loop->sandbox.target_memory = &memory_of_process;
 	ck_assert_int_eq(audit_open_log(NULL, &header, &loop->sandbox.audit), 0);
 	ck_assert_int_eq(tree_create(getpid(), NULL, -1, &loop->sandbox.tree), 0);
 	loop->sandbox.denials = denials_create();

@@ -45,14 +45,14 @@ long tree_read_status(pid_t tid, const char *field, int base)
 	return strcmp(field, "Tgid") == 0 && kill(tid, 0) == 0 ? tid : -ESRCH;
 }
 
-unsigned tree_note_limit_change(struct tree *tree, struct task *task)
+unsigned tree_begin_rlimit_nofile_change(struct tree *tree, struct task *task)
 {
 	(void)tree;
 	(void)task;
 	return 0;
 }
 
-unsigned tree_get_limit_generation(const struct tree *tree, const struct task *task)
+unsigned tree_get_nofile_limit_version(const struct tree *tree, const struct task *task)
 {
 	(void)tree;
 	(void)task;
@@ -103,7 +103,7 @@ int call_commit_record(struct call *call)
 	return commit_error;
 }
 
-bool call_is_valid(const struct call *call)
+bool call_is_awaited(const struct call *call)
 {
 	(void)call;
 	return true;
@@ -122,7 +122,7 @@ static void run(syscall_fn *handler, uint64_t a, uint64_t b, uint64_t c, uint64_
 	uint64_t arg[6] = {a, b, c, d, fifth_argument};
 
 	memset(&call.outcome, 0, sizeof(call.outcome));
-	sandbox.guest = &memory_of_process;
+	sandbox.target_memory = &memory_of_process;
 	task.tid = getpid();
 	task.tgid = caller ? caller : getpid();
 	call.sandbox = &sandbox;

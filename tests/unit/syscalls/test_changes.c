@@ -425,7 +425,7 @@ END_TEST
 START_TEST(test_long_names_are_bounded)
 {
 	struct changes *changes = changes_create();
-	unsigned touches = CHANGES_BYTES_MAX / 4000 + 100;
+	unsigned touches = CHANGES_PATHS_BYTES_MAX / 4000 + 100;
 	char name[4001];
 
 	memset(name, 'n', sizeof(name));

@@ -143,7 +143,7 @@ END_TEST
 /* On record like any refusal, which is call.c's to see to; but the program was not denied anything. */
 START_TEST(test_expected)
 {
-	struct call *call = refused("openat", ENOENT, DENIAL_EXPECTED);
+	struct call *call = refused("openat", ENOENT, DENIAL_REASON_PROBE);
 	uint64_t unlisted;
 	size_t count;
 

@@ -73,7 +73,7 @@ static void fill(int fd, size_t bytes)
 
 static void expect_used(uint64_t least, uint64_t most)
 {
-	(void)disk_measure_due(disk, NEVER);
+	(void)disk_measure_due_files(disk, NEVER);
 	ck_assert_uint_ge(disk_get_used_bytes(disk), least);
 	ck_assert_uint_le(disk_get_used_bytes(disk), most);
 }
@@ -131,7 +131,7 @@ START_TEST(test_holes_cost_nothing)
 
 	ck_assert_int_eq(ftruncate(fd, 1 << 30), 0);
 	expect_used(0, 64 * KIB);
-	ck_assert(!disk_measure_due(disk, NEVER));
+	ck_assert(!disk_measure_due_files(disk, NEVER));
 	(void)close(fd);
 }
 END_TEST
@@ -174,7 +174,7 @@ START_TEST(test_unlinked)
 	for (int tries = 0; tries < 100 && disk_get_used_bytes(disk) > 0;
 	     tries++) { /* the last put of a socket's file is deferred */
 		(void)usleep(10000);
-		(void)disk_measure_due(disk, NEVER);
+		(void)disk_measure_due_files(disk, NEVER);
 	}
 	expect_used(0, 0);
 }
@@ -202,8 +202,8 @@ START_TEST(test_second_name_counts_once)
 	fill(fd, MIB);
 	(void)close(fd);
 	ck_assert_int_eq(linkat(dir_fd, "a", dir_fd, "b", 0), 0);
-	disk_count_name(&call, S_IFLNK);
-	expect_used(MIB + DISK_NAME_BYTES, MIB + 64 * KIB);
+	disk_count_new_name(&call, S_IFLNK);
+	expect_used(MIB + DISK_BYTES_PER_NAME, MIB + 64 * KIB);
 	drop("a");
 	expect_used(MIB, MIB + 64 * KIB);
 	drop("b");
@@ -216,24 +216,24 @@ START_TEST(test_names)
 	struct disk_removal removal;
 
 	for (int i = 0; i < 3; i++)
-		disk_count_name(&call, S_IFDIR);
-	ck_assert_uint_eq(disk_get_used_bytes(disk), 3 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
+		disk_count_new_name(&call, S_IFDIR);
+	ck_assert_uint_eq(disk_get_used_bytes(disk), 3 * (DISK_BYTES_PER_NAME + DISK_BYTES_PER_DIRECTORY));
 	call.outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -EEXIST};
-	disk_count_name(&call, S_IFDIR); /* it failed */
-	ck_assert_uint_eq(disk_get_used_bytes(disk), 3 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
+	disk_count_new_name(&call, S_IFDIR); /* it failed */
+	ck_assert_uint_eq(disk_get_used_bytes(disk), 3 * (DISK_BYTES_PER_NAME + DISK_BYTES_PER_DIRECTORY));
 	call.outcome = (struct outcome){.kind = OUTCOME_VALUE};
 	ck_assert_int_eq(mkdirat(dir_fd, "d", 0755), 0);
 	removal = disk_begin_removal(&call, dir_fd, "d");
 	ck_assert_int_eq(unlinkat(dir_fd, "d", AT_REMOVEDIR), 0);
 	disk_end_removal(&call, &removal);
-	ck_assert_uint_eq(disk_get_used_bytes(disk), 2 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
+	ck_assert_uint_eq(disk_get_used_bytes(disk), 2 * (DISK_BYTES_PER_NAME + DISK_BYTES_PER_DIRECTORY));
 	/* rename(2) over another name of the same file removes none */
 	(void)close(make("a", true));
 	ck_assert_int_eq(linkat(dir_fd, "a", dir_fd, "b", 0), 0);
 	removal = disk_begin_removal(&call, dir_fd, "b");
 	ck_assert_int_eq(renameat(dir_fd, "a", dir_fd, "b"), 0);
 	disk_end_removal(&call, &removal);
-	ck_assert_uint_eq(disk_get_used_bytes(disk), 2 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
+	ck_assert_uint_eq(disk_get_used_bytes(disk), 2 * (DISK_BYTES_PER_NAME + DISK_BYTES_PER_DIRECTORY));
 }
 END_TEST
 
@@ -244,9 +244,9 @@ START_TEST(test_limit)
 	ck_assert_int_eq(disk_admit_bytes(&call, LIMIT), 0);
 	ck_assert_ptr_null(disk_get_end_reason(disk));
 	fill(fd, LIMIT / 2);
-	ck_assert(!disk_measure_due(disk, NEVER));
+	ck_assert(!disk_measure_due_files(disk, NEVER));
 	fill(fd, LIMIT);
-	ck_assert(disk_measure_due(disk, NEVER));
+	ck_assert(disk_measure_due_files(disk, NEVER));
 	ck_assert_str_eq(disk_get_end_reason(disk), "disk_limit");
 	ck_assert_int_eq(disk_admit_bytes(&call, 0), -1);
 	expect(OUTCOME_ERROR, -EDQUOT, VERDICT_DENY);
@@ -260,16 +260,16 @@ START_TEST(test_admission)
 {
 	ck_assert_int_eq(disk_admit_bytes(&call, LIMIT + 1), -1);
 	expect(OUTCOME_ERROR, -EDQUOT, VERDICT_DENY);
-	ck_assert(disk_measure_due(disk, 0));
+	ck_assert(disk_measure_due_files(disk, 0));
 }
 END_TEST
 
 START_TEST(test_outside)
 {
 	outside = LIMIT;
-	ck_assert(!disk_measure_due(disk, 0));
+	ck_assert(!disk_measure_due_files(disk, 0));
 	outside = LIMIT + 1;
-	ck_assert(disk_measure_due(disk, 0));
+	ck_assert(disk_measure_due_files(disk, 0));
 	ck_assert_uint_eq(disk_get_peak_bytes(disk), LIMIT + 1);
 }
 END_TEST
@@ -280,12 +280,12 @@ START_TEST(test_pace)
 	int fd = make("a", true);
 	uint64_t now;
 
-	(void)disk_measure_due(disk, NEVER);
+	(void)disk_measure_due_files(disk, NEVER);
 	now = io_read_clock_ns();
 	ck_assert_int_ge(disk_get_next_measure_ms(disk, now), 0);
 	ck_assert_int_le(disk_get_next_measure_ms(disk, now), 5);
 	(void)usleep(1100000);
-	(void)disk_measure_due(disk, NEVER);
+	(void)disk_measure_due_files(disk, NEVER);
 	now = io_read_clock_ns();
 	ck_assert_int_ge(disk_get_next_measure_ms(disk, now), 4);
 	(void)close(fd);

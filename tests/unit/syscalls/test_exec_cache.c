@@ -164,7 +164,7 @@ static const char *installed_loader(void)
 
 START_TEST(remembers_loaders)
 {
-	const struct exec_loader known = {.image = {.dev = 1, .ino = 2, .maps_ino = 3}, .page = 0x4000};
+	const struct exec_loader known = {.image = {.dev = 1, .ino = 2, .maps_ino = 3}, .first_page = 0x4000};
 	const char *text = installed_loader();
 
 	if (!text)
@@ -176,7 +176,7 @@ START_TEST(remembers_loaders)
 	be_at("/ro/loader");
 	exec_cache_keep_loader(call, &place, text, &st, &known);
 	ck_assert(exec_cache_find_loader(text, &loader));
-	ck_assert_uint_eq(loader.page, known.page);
+	ck_assert_uint_eq(loader.first_page, known.first_page);
 	ck_assert_uint_eq(loader.image.maps_ino, 3);
 	/* as if the file had been replaced since */
 	st.st_ino++;

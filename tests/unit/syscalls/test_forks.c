@@ -66,9 +66,9 @@ static void teardown(void)
 START_TEST(counts_what_is_there)
 {
 	for (int i = 0; i < 100; i++)
-		ck_assert(forks_admit_thread(forks, sleeper, io_read_clock_ns()));
+		ck_assert(forks_admit_fork_of_thread(forks, sleeper, io_read_clock_ns()));
 	ck_assert_uint_eq(forks_get_task_count(forks), 2);
-	ck_assert_uint_eq(forks_get_refused(forks), 0);
+	ck_assert_uint_eq(forks_get_refused_count(forks), 0);
 }
 END_TEST
 
@@ -76,8 +76,8 @@ END_TEST
 START_TEST(asleep_is_done)
 {
 	for (int i = 0; i < 10; i++) {
-		ck_assert(forks_admit_thread(forks, sleeper, io_read_clock_ns()));
-		ck_assert(forks_admit_thread(forks, getpid(), io_read_clock_ns()));
+		ck_assert(forks_admit_fork_of_thread(forks, sleeper, io_read_clock_ns()));
+		ck_assert(forks_admit_fork_of_thread(forks, getpid(), io_read_clock_ns()));
 	}
 }
 END_TEST
@@ -91,13 +91,13 @@ START_TEST(starved_is_reserved)
 	end(sleeper);
 	sleeper = start(true);
 	/* four: two tasks, one that each of them is about to make */
-	ck_assert(forks_admit_thread(forks, runner, io_read_clock_ns()));
-	ck_assert(forks_admit_thread(forks, sleeper, io_read_clock_ns()));
-	ck_assert(!forks_admit_thread(forks, getppid(), io_read_clock_ns()));
-	ck_assert_uint_eq(forks_get_refused(forks), 1);
+	ck_assert(forks_admit_fork_of_thread(forks, runner, io_read_clock_ns()));
+	ck_assert(forks_admit_fork_of_thread(forks, sleeper, io_read_clock_ns()));
+	ck_assert(!forks_admit_fork_of_thread(forks, getppid(), io_read_clock_ns()));
+	ck_assert_uint_eq(forks_get_refused_count(forks), 1);
 	/* ... until they have run for longer than that takes */
 	do
-		admitted = usleep(1000) == 0 && forks_admit_thread(forks, getppid(), io_read_clock_ns());
+		admitted = usleep(1000) == 0 && forks_admit_fork_of_thread(forks, getppid(), io_read_clock_ns());
 	while (!admitted && ++tries < 5000);
 	ck_assert(admitted);
 }
@@ -107,8 +107,8 @@ END_TEST
 START_TEST(asks_again)
 {
 	for (int i = 0; i < 10; i++)
-		ck_assert(forks_admit_thread(forks, runner, io_read_clock_ns()));
-	ck_assert_uint_eq(forks_get_refused(forks), 0);
+		ck_assert(forks_admit_fork_of_thread(forks, runner, io_read_clock_ns()));
+	ck_assert_uint_eq(forks_get_refused_count(forks), 0);
 }
 END_TEST
 
@@ -117,11 +117,11 @@ START_TEST(gone_is_done)
 	pid_t gone = start(false);
 	uint64_t later;
 
-	ck_assert(forks_admit_thread(forks, gone, io_read_clock_ns()));
+	ck_assert(forks_admit_fork_of_thread(forks, gone, io_read_clock_ns()));
 	end(gone);
 	later = io_read_clock_ns() + 1000000000u;
 	for (int i = 0; i < 10; i++)
-		ck_assert(forks_admit_thread(forks, sleeper, later));
+		ck_assert(forks_admit_fork_of_thread(forks, sleeper, later));
 	ck_assert_uint_eq(forks_get_task_count(forks), 2);
 }
 END_TEST
@@ -135,10 +135,10 @@ START_TEST(many_are_remembered)
 	for (size_t i = 0; i < 40; i++)
 		child[i] = start(true);
 	for (size_t i = 0; i < 40; i++)
-		ck_assert(forks_admit_thread(wide, child[i], 1));
+		ck_assert(forks_admit_fork_of_thread(wide, child[i], 1));
 	for (size_t i = 0; i < 40; i++)
 		end(child[i]);
-	ck_assert(forks_admit_thread(wide, sleeper, io_read_clock_ns()));
+	ck_assert(forks_admit_fork_of_thread(wide, sleeper, io_read_clock_ns()));
 	forks_free(wide);
 }
 END_TEST
@@ -149,10 +149,10 @@ START_TEST(full_is_refused)
 
 	ck_assert_int_eq(forks_create(2, getpid(), &narrow), 0);
 	for (int i = 0; i < 3; i++)
-		ck_assert(!forks_admit_thread(narrow, sleeper, io_read_clock_ns()));
-	ck_assert_uint_eq(forks_get_refused(narrow), 3);
+		ck_assert(!forks_admit_fork_of_thread(narrow, sleeper, io_read_clock_ns()));
+	ck_assert_uint_eq(forks_get_refused_count(narrow), 3);
 	end(runner);
-	ck_assert(forks_admit_thread(narrow, sleeper, io_read_clock_ns()));
+	ck_assert(forks_admit_fork_of_thread(narrow, sleeper, io_read_clock_ns()));
 	runner = start(true);
 	forks_free(narrow);
 }

@@ -100,7 +100,7 @@ START_TEST(a_peer_is_read_as_the_kernel_reads_it)
 	struct inet_address got = {.family = -1};
 	struct sockaddr_storage address;
 	int len = make(&address, peers[_i].family, peers[_i].text) - peers[_i].cut;
-	int r = inet_read_peer_address(&peers[_i].kind, &address, len, &got);
+	int r = inet_read_connect_address(&peers[_i].kind, &address, len, &got);
 
 	ck_assert_int_eq(r, peers[_i].error);
 	if (peers[_i].want)
@@ -139,11 +139,11 @@ START_TEST(no_family_disconnects)
 	struct inet_address got;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		ck_assert_int_eq(inet_read_peer_address(&kinds[i], &address, sizeof(address), &got), 0);
+		ck_assert_int_eq(inet_read_connect_address(&kinds[i], &address, sizeof(address), &got), 0);
 		ck_assert_int_eq(got.family, AF_UNSPEC);
-		ck_assert_int_eq(inet_read_peer_address(&kinds[i], &address, 2, &got), 0);
-		ck_assert_int_eq(inet_read_peer_address(&kinds[i], &address, 1, &got), -EINVAL);
-		ck_assert_int_eq(inet_read_peer_address(&kinds[i], &address, 0, &got), -EINVAL);
+		ck_assert_int_eq(inet_read_connect_address(&kinds[i], &address, 2, &got), 0);
+		ck_assert_int_eq(inet_read_connect_address(&kinds[i], &address, 1, &got), -EINVAL);
+		ck_assert_int_eq(inet_read_connect_address(&kinds[i], &address, 0, &got), -EINVAL);
 	}
 }
 END_TEST
@@ -157,18 +157,18 @@ START_TEST(a_target_without_a_family)
 
 	(void)make4(&address, "192.0.2.1", 53);
 	address.ss_family = AF_UNSPEC;
-	ck_assert_int_eq(inet_read_target_address(&udp4, &address, 16, &got), 0);
+	ck_assert_int_eq(inet_read_sendto_address(&udp4, &address, 16, &got), 0);
 	ck_assert_str_eq(show(&got), "192.0.2.1 53");
-	ck_assert_int_eq(inet_read_target_address(&udp6, &address, 16, &got), 0);
+	ck_assert_int_eq(inet_read_sendto_address(&udp6, &address, 16, &got), 0);
 	ck_assert_str_eq(show(&got), "none");
 	(void)make4(&address, "192.0.2.1", 0);
-	ck_assert_int_eq(inet_read_target_address(&udp4, &address, 16, &got), -EINVAL);
+	ck_assert_int_eq(inet_read_sendto_address(&udp4, &address, 16, &got), -EINVAL);
 	(void)make4(&address, "192.0.2.1", 53);
-	ck_assert_int_eq(inet_read_target_address(&udp6, &address, 16, &got), 0);
+	ck_assert_int_eq(inet_read_sendto_address(&udp6, &address, 16, &got), 0);
 	ck_assert_str_eq(show(&got), "192.0.2.1 53");
 	address.ss_family = AF_UNIX;
-	ck_assert_int_eq(inet_read_target_address(&udp6, &address, 28, &got), -EINVAL);
-	ck_assert_int_eq(inet_read_target_address(&udp4, &address, 16, &got), -EAFNOSUPPORT);
+	ck_assert_int_eq(inet_read_sendto_address(&udp6, &address, 28, &got), -EINVAL);
+	ck_assert_int_eq(inet_read_sendto_address(&udp4, &address, 16, &got), -EAFNOSUPPORT);
 }
 END_TEST
 
@@ -199,7 +199,7 @@ START_TEST(an_own_address_is_read_as_the_kernel_reads_it)
 	struct sockaddr_storage address;
 	int len = make(&address, owns[_i].family, owns[_i].text) - owns[_i].cut;
 
-	ck_assert_int_eq(inet_read_own_address(&owns[_i].kind, &address, len, &got), owns[_i].error);
+	ck_assert_int_eq(inet_read_bind_address(&owns[_i].kind, &address, len, &got), owns[_i].error);
 	if (owns[_i].want)
 		ck_assert_str_eq(show(&got), owns[_i].want);
 }
@@ -234,12 +234,12 @@ START_TEST(any_may_be_bound_without_a_family)
 
 	(void)make4(&address, "0.0.0.0", 8000);
 	address.ss_family = AF_UNSPEC;
-	ck_assert_int_eq(inet_read_own_address(&tcp4, &address, 16, &got), 0);
+	ck_assert_int_eq(inet_read_bind_address(&tcp4, &address, 16, &got), 0);
 	ck_assert_str_eq(show(&got), "0.0.0.0 8000");
-	ck_assert_int_eq(inet_read_own_address(&tcp6, &address, 28, &got), -EAFNOSUPPORT);
+	ck_assert_int_eq(inet_read_bind_address(&tcp6, &address, 28, &got), -EAFNOSUPPORT);
 	(void)make4(&address, "127.0.0.1", 8000);
 	address.ss_family = AF_UNSPEC;
-	ck_assert_int_eq(inet_read_own_address(&tcp4, &address, 16, &got), -EAFNOSUPPORT);
+	ck_assert_int_eq(inet_read_bind_address(&tcp4, &address, 16, &got), -EAFNOSUPPORT);
 }
 END_TEST
 

@@ -76,23 +76,23 @@ static void check_family(int domain)
 	ck_assert(!arrives(dns, fd));
 	ck_assert(!arrives(other, fd));
 
-	ck_assert_int_eq(inet_fence_admit_endpoints(&inet, fd), 0);
+	ck_assert_int_eq(inet_fence_accept_from_endpoints(&inet, fd), 0);
 	ck_assert(arrives(dns, fd));
 	ck_assert(!arrives(endpoint, fd));
 
 	for (inet.endpoints = 0; inet.endpoints < INET_ENDPOINTS_MAX; inet.endpoints++)
 		inet.endpoint[inet.endpoints].at.port = port_of(inet.endpoints == 7 ? endpoint : dns);
-	ck_assert_int_eq(inet_fence_admit_endpoints(&inet, fd), 0);
-	ck_assert_int_eq(inet_fence_admit_endpoints(&inet, fd), 0);
+	ck_assert_int_eq(inet_fence_accept_from_endpoints(&inet, fd), 0);
+	ck_assert_int_eq(inet_fence_accept_from_endpoints(&inet, fd), 0);
 	ck_assert(arrives(endpoint, fd));
 	ck_assert(arrives(dns, fd));
 	ck_assert(!arrives(neighbour, fd));
 	ck_assert(!arrives(other, fd));
 	ck_assert(!arrives_v6(fd));
 
-	ck_assert_int_eq(inet_fence_admit_all(fd), 0);
-	ck_assert_int_eq(inet_fence_admit_all(fd), 0);
-	ck_assert_int_eq(inet_fence_admit_endpoints(&inet, fd), 0); /* stays open */
+	ck_assert_int_eq(inet_fence_remove_filter(fd), 0);
+	ck_assert_int_eq(inet_fence_remove_filter(fd), 0);
+	ck_assert_int_eq(inet_fence_accept_from_endpoints(&inet, fd), 0); /* stays open */
 	ck_assert(arrives(neighbour, fd));
 	ck_assert(arrives(other, fd));
 	(void)close(dns), (void)close(endpoint), (void)close(neighbour), (void)close(other), (void)close(fd);

@@ -36,7 +36,7 @@ static void catch_up(void *egress)
 {
 	(void)egress;
 	catches++;
-	ck_assert_int_eq(pool_learn_name(pool, POOL_FIRST + 3, "new.wild.test"), 0);
+	ck_assert_int_eq(pool_set_name_at_index(pool, POOL_FIRST_NAME_INDEX + 3, "new.wild.test"), 0);
 }
 
 static void set_up(bool own_netns)
@@ -77,9 +77,9 @@ static struct inet_address find(const char *what, int family, uint16_t port)
 {
 	struct inet_address address = {.family = AF_UNSPEC};
 	struct sockaddr_storage storage;
-	uint32_t index = strcmp(what, "own") == 0 ? POOL_OWN : strcmp(what, "unknown") == 0 ? 900 : 0;
+	uint32_t index = strcmp(what, "own") == 0 ? POOL_INDEX_OF_PROXIES : strcmp(what, "unknown") == 0 ? 900 : 0;
 
-	for (uint32_t i = POOL_FIRST; !index && pool_get_policy_name(pool, i); i++)
+	for (uint32_t i = POOL_FIRST_NAME_INDEX; !index && pool_get_policy_name(pool, i); i++)
 		if (strcmp(pool_get_policy_name(pool, i), what) == 0)
 			index = i;
 	if (index) {
@@ -101,35 +101,35 @@ static const struct {
 	bool udp;
 	enum inet_place place;
 	const char *host;
-	const char *reason; /* of INET_NOWHERE */
+	const char *reason; /* of INET_TO_NOWHERE */
 } routes[] = {
 	{"api.test", 443, false, INET_ENDPOINT, "api.test", NULL},
-	{"api.test", 80, false, INET_NOWHERE, "api.test", "port_not_granted"},
-	{"api.test", 443, true, INET_NOWHERE, "api.test", NULL}, /* HTTP/3 */
+	{"api.test", 80, false, INET_TO_NOWHERE, "api.test", "port_not_granted"},
+	{"api.test", 443, true, INET_TO_NOWHERE, "api.test", NULL}, /* HTTP/3 */
 	{"db.test", 5432, false, INET_ENDPOINT, "db.test", NULL},
 	{"time.test", 123, true, INET_ENDPOINT, "time.test", NULL},
-	{"time.test", 123, false, INET_NOWHERE, "time.test", NULL},
-	{"unknown", 443, false, INET_NOWHERE, NULL, "address_unknown"},
+	{"time.test", 123, false, INET_TO_NOWHERE, "time.test", NULL},
+	{"unknown", 443, false, INET_TO_NOWHERE, NULL, "address_unknown"},
 	{"192.0.2.7", 80, false, INET_ENDPOINT, "192.0.2.7", NULL},
-	{"192.0.2.7", 81, false, INET_NOWHERE, "192.0.2.7", "port_not_granted"},
-	{"192.0.2.8", 80, false, INET_NOWHERE, "192.0.2.8", "no_rule"},
-	{"8.8.8.8", 53, true, INET_NOWHERE, "8.8.8.8", "no_rule"},
-	{"2001:db8::1", 443, false, INET_NOWHERE, "2001:db8::1", "no_rule"},
-	{"127.0.0.1", 8000, false, INET_MEMBER, "127.0.0.1", NULL},
-	{"::1", 8000, false, INET_MEMBER, "::1", NULL},
-	{"own", 8000, false, INET_MEMBER, NULL, NULL},
-	{"127.0.0.1", 8001, false, INET_NOWHERE, "127.0.0.1", "port_not_granted"},
-	{"::1", 8001, false, INET_NOWHERE, "::1", "no_rule"},
+	{"192.0.2.7", 81, false, INET_TO_NOWHERE, "192.0.2.7", "port_not_granted"},
+	{"192.0.2.8", 80, false, INET_TO_NOWHERE, "192.0.2.8", "no_rule"},
+	{"8.8.8.8", 53, true, INET_TO_NOWHERE, "8.8.8.8", "no_rule"},
+	{"2001:db8::1", 443, false, INET_TO_NOWHERE, "2001:db8::1", "no_rule"},
+	{"127.0.0.1", 8000, false, INET_TO_RUN_SOCKET, "127.0.0.1", NULL},
+	{"::1", 8000, false, INET_TO_RUN_SOCKET, "::1", NULL},
+	{"own", 8000, false, INET_TO_RUN_SOCKET, NULL, NULL},
+	{"127.0.0.1", 8001, false, INET_TO_NOWHERE, "127.0.0.1", "port_not_granted"},
+	{"::1", 8001, false, INET_TO_NOWHERE, "::1", "no_rule"},
 	{"127.0.0.1", 6379, false, INET_ENDPOINT, "127.0.0.1", NULL}, /* named: the host's */
-	{"127.0.0.9", 8000, false, INET_NOWHERE, "127.0.0.9", "denied_by_rule"},
+	{"127.0.0.9", 8000, false, INET_TO_NOWHERE, "127.0.0.9", "denied_by_rule"},
 	{"127.0.0.1", 53, true, INET_DNS, NULL, NULL},
 	{"127.0.0.1", 53, false, INET_DNS, NULL, NULL},
 	{"127.7.8.10", 53, true, INET_DNS, NULL, NULL},
 	{"own", 53, true, INET_DNS, NULL, NULL},
 	{"own", CONTROL_PORT_HTTP_PROXY, false, INET_PROXY, NULL, NULL},
 	{"own", CONTROL_PORT_SOCKS, false, INET_PROXY, NULL, NULL},
-	{"own", CONTROL_PORT_SOCKS, true, INET_MEMBER, NULL, NULL},
-	{"127.0.0.1", CONTROL_PORT_SOCKS, false, INET_NOWHERE, NULL, NULL},
+	{"own", CONTROL_PORT_SOCKS, true, INET_TO_RUN_SOCKET, NULL, NULL},
+	{"127.0.0.1", CONTROL_PORT_SOCKS, false, INET_TO_NOWHERE, NULL, NULL},
 };
 
 static void check_route(size_t i, int family)
@@ -138,11 +138,11 @@ static void check_route(size_t i, int family)
 	struct inet_route route;
 
 	inet_judge_address(inet, &address, routes[i].udp, &route);
-	ck_assert_msg(route.place == routes[i].place, "%s %u: %d, %s", routes[i].what, routes[i].port, (int)route.place,
+	ck_assert_msg(route.kind == routes[i].place, "%s %u: %d, %s", routes[i].what, routes[i].port, (int)route.kind,
 		      route.verdict.reason ? route.verdict.reason : "no reason");
 	if (routes[i].host)
 		ck_assert_str_eq(route.host, routes[i].host);
-	if (route.place == INET_NOWHERE)
+	if (route.kind == INET_TO_NOWHERE)
 		ck_assert_ptr_nonnull(route.verdict.reason);
 	if (routes[i].reason)
 		ck_assert_str_eq(route.verdict.reason, routes[i].reason);
@@ -161,11 +161,11 @@ START_TEST(a_name_given_out_just_now_is_known)
 	struct inet_address address;
 	struct inet_route route;
 
-	pool_make_address(pool, POOL_FIRST + 3, AF_INET, 443, &late);
+	pool_make_address(pool, POOL_FIRST_NAME_INDEX + 3, AF_INET, 443, &late);
 	ck_assert(inet_read_socket_name(&late, &address));
 	inet_judge_address(inet, &address, false, &route);
 	ck_assert_uint_eq(catches, 1);
-	ck_assert_int_eq(route.place, INET_ENDPOINT);
+	ck_assert_int_eq(route.kind, INET_ENDPOINT);
 	ck_assert_str_eq(route.host, "new.wild.test");
 }
 END_TEST
@@ -219,7 +219,7 @@ START_TEST(loopback_is_called_loopback)
 			continue; /* a machine without IPv6 */
 		ck_assert_int_eq(inet_bind_to_address(&made, &address), 0);
 		ck_assert_int_eq(getsockname(made.fd, (struct sockaddr *)&storage, &len), 0);
-		ck_assert(inet_translate_name(inet, made.fd, false, &storage, &len));
+		ck_assert(inet_translate_name_for_target(inet, made.fd, false, &storage, &len));
 		ck_assert_int_eq(storage.ss_family, cases[i].domain);
 		if (cases[i].domain == AF_INET)
 			at = &((const struct sockaddr_in *)(const void *)&storage)->sin_addr;

@@ -81,7 +81,7 @@ START_TEST(what_cannot_be_read_is_not_counted)
 	FILE *file = fopen(path, "we");
 
 	ck_assert_ptr_nonnull(file);
-	for (unsigned i = 0; i < LOCKS_READ_MAX; i++)
+	for (unsigned i = 0; i < PROC_LOCKS_LINES_MAX; i++)
 		put(file, "1: ", "POSIX ", 1);
 	ck_assert_int_eq(fclose(file), 0);
 	ck_assert(!locks_count_in_file(open(path, O_RDONLY | O_CLOEXEC), -1, getpid(), &of_processes, &of_files));
@@ -91,11 +91,11 @@ END_TEST
 
 START_TEST(which_commands_count)
 {
-	ck_assert(locks_must_admit_command(F_SETLK) && locks_must_admit_command(F_SETLKW) &&
-		  locks_must_admit_command(F_OFD_SETLK) && locks_must_admit_command(F_OFD_SETLKW));
-	ck_assert(locks_must_admit_command(F_SETLK | UINT64_C(1) << 40)); /* the kernel takes an unsigned */
-	ck_assert(!locks_must_admit_command(F_GETLK) && !locks_must_admit_command(F_OFD_GETLK) &&
-		  !locks_must_admit_command(F_DUPFD));
+	ck_assert(locks_command_needs_admission(F_SETLK) && locks_command_needs_admission(F_SETLKW) &&
+		  locks_command_needs_admission(F_OFD_SETLK) && locks_command_needs_admission(F_OFD_SETLKW));
+	ck_assert(locks_command_needs_admission(F_SETLK | UINT64_C(1) << 40)); /* the kernel takes an unsigned */
+	ck_assert(!locks_command_needs_admission(F_GETLK) && !locks_command_needs_admission(F_OFD_GETLK) &&
+		  !locks_command_needs_admission(F_DUPFD));
 }
 END_TEST
 
@@ -107,13 +107,13 @@ START_TEST(room_is_found_again)
 	locks_init(&locks, -1);
 	for (unsigned i = 0; i < 4 * LOCKS_MAX; i++)
 		ck_assert(locks_admit_command(&locks, F_SETLK, i));
-	ck_assert_uint_eq(locks.of_files, 0);
+	ck_assert_uint_eq(locks.file_locks_max, 0);
 	/* Held when they were counted last, a moment ago: not counted again. */
-	locks = (struct locks){.proc_fd = -1, .root = getpid(), .held = LOCKS_MAX - 1};
+	locks = (struct locks){.proc_fd = -1, .root = getpid(), .locks_at_last_count = LOCKS_MAX - 1};
 	ck_assert(!locks_admit_command(&locks, F_OFD_SETLK, 1000));
-	ck_assert_uint_eq(locks.of_files, 0);
+	ck_assert_uint_eq(locks.file_locks_max, 0);
 	ck_assert(locks_admit_command(&locks, F_OFD_SETLK, UINT64_C(1000000000)));
-	ck_assert_uint_gt(locks.of_files, 0);
+	ck_assert_uint_gt(locks.file_locks_max, 0);
 }
 END_TEST
 

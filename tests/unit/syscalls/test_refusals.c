@@ -42,7 +42,7 @@ int file_pin_path(struct call *pinned, unsigned i, unsigned want, unsigned follo
 	return open(pin_object, open_flags | O_CLOEXEC);
 }
 
-int file_pin_new_name(struct call *pinned, unsigned i, const char **ret_name)
+int file_pin_parent_of_new_name(struct call *pinned, unsigned i, const char **ret_name)
 {
 	(void)i;
 	*ret_name = "name";
@@ -54,7 +54,7 @@ int file_pin_new_name(struct call *pinned, unsigned i, const char **ret_name)
 	return fcntl(directory_fd, F_DUPFD_CLOEXEC, 0);
 }
 
-int file_use_umask(struct call *pinned)
+int file_set_umask_of_target(struct call *pinned)
 {
 	(void)pinned;
 	return 0;
@@ -80,7 +80,7 @@ void file_end_call(struct call *ended, long result)
 }
 
 /* The caller is this process: its descriptors are ours. */
-bool descriptor_can_copy_directly(void)
+bool descriptor_pidfd_getfd_works(void)
 {
 	return true;
 }
@@ -100,7 +100,7 @@ int descriptor_copy(struct call *copied, int fd)
 }
 
 /* Not kept: descriptor_copy() above duplicates again. */
-void descriptor_keep_copy(struct call *kept, int copy)
+void descriptor_keep_fetched_copy(struct call *kept, int copy)
 {
 	(void)kept;
 	(void)close(copy);
@@ -373,7 +373,7 @@ START_TEST(what_the_run_binds_it_connects_to)
 	/* One that may wait is left to a thread, with descriptors of its own. */
 	client = socket(AF_UNIX, SOCK_STREAM, 0);
 	run(sys_connect, NUMBER(client), ADDRESS(&name), sizeof(name), 0);
-	expect(OUTCOME_WORK, 0, VERDICT_ALLOW);
+	expect(OUTCOME_BLOCKING_WORK, 0, VERDICT_ALLOW);
 	ck_assert_int_eq(call.outcome.work->run(call.outcome.work, call.outcome.fd, NULL, NULL), 0);
 	call.outcome.work->free(call.outcome.work);
 }

@@ -42,7 +42,7 @@ static void tell(const char *target, uint64_t now_ns)
 	const struct sink_denial denial = {.call = "openat", .target = target, .exe = "/bin/cat", .rule = "filesystem",
 					   .reason = "denied", .pid = 3, .error = 13, .seq = 17, .count = 1};
 
-	sink_tell(&sink, &denial, now_ns);
+	sink_send_denial(&sink, &denial, now_ns);
 }
 
 START_TEST(test_parse)
@@ -104,31 +104,34 @@ START_TEST(test_hostile_text)
 }
 END_TEST
 
-/* A flood is cut at SINK_BURST, goes on at SINK_PER_SECOND, and the next message says what was left out. */
+/*
+ * A flood is cut at SINK_BURST_MESSAGES_MAX, goes on at SINK_MESSAGES_PER_S, and the next message says what was left
+ * out.
+ */
 START_TEST(test_limit)
 {
 	unsigned received = 0;
 
 	open_sink(SINK_SYSLOG);
-	for (unsigned i = 0; i < SINK_BURST + 40; i++) {
+	for (unsigned i = 0; i < SINK_BURST_MESSAGES_MAX + 40; i++) {
 		tell("/x", SECOND);
 		received += read_message()[0] != '\0';
 	}
-	ck_assert_uint_eq(received, SINK_BURST);
-	ck_assert_uint_eq(sink.sent, SINK_BURST);
+	ck_assert_uint_eq(received, SINK_BURST_MESSAGES_MAX);
+	ck_assert_uint_eq(sink.sent, SINK_BURST_MESSAGES_MAX);
 	ck_assert_uint_eq(sink.dropped, 40);
-	tell("/x", SECOND + SECOND / SINK_PER_SECOND);
+	tell("/x", SECOND + SECOND / SINK_MESSAGES_PER_S);
 	ck_assert_ptr_nonnull(strstr(read_message(), "; 40 denials before it were left out"));
-	tell("/x", SECOND + SECOND / SINK_PER_SECOND);
+	tell("/x", SECOND + SECOND / SINK_MESSAGES_PER_S);
 	ck_assert_uint_eq(sink.dropped, 41);
-	sink_tell_rest(&sink);
+	sink_send_count_of_dropped(&sink);
 	ck_assert_str_eq(read_message(), "<84>callgate: 1 denials were left out (run r1)");
 	received = 0;
-	for (unsigned i = 0; i < 2 * SINK_BURST; i++) {
+	for (unsigned i = 0; i < 2 * SINK_BURST_MESSAGES_MAX; i++) {
 		tell("/x", 3600 * SECOND);
 		received += read_message()[0] != '\0';
 	}
-	ck_assert_uint_eq(received, SINK_BURST);
+	ck_assert_uint_eq(received, SINK_BURST_MESSAGES_MAX);
 	close_sink();
 }
 END_TEST
@@ -145,8 +148,8 @@ START_TEST(test_slow_reader)
 	tell("/x", 6000 * SECOND);
 	ck_assert_uint_eq(sink.sent + sink.dropped, 5001);
 	(void)close(sink.fd);
-	sink_tell(NULL, NULL, 0);
-	sink_tell_rest(NULL);
+	sink_send_denial(NULL, NULL, 0);
+	sink_send_count_of_dropped(NULL);
 }
 END_TEST
 

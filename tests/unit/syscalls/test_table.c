@@ -94,7 +94,7 @@ static void check_terms(const struct syscall_row *row)
 		      row->name);
 	while (row->more && row->more[more].terms)
 		more++;
-	ck_assert_msg(more <= ROW_MORE_MAX, "%s: more terms than a filter's leaf has room for", row->name);
+	ck_assert_msg(more <= ROW_MORE_TERMS_MAX, "%s: more terms than a filter's leaf has room for", row->name);
 	for (const struct row_term *term = row->allow; term->count; term++) {
 		ck_assert_uint_le(term->count, ROW_COMPARES_MAX);
 		for (unsigned i = 0; i < term->count; i++) {
@@ -117,8 +117,8 @@ START_TEST(each_class_has_what_it_needs)
 
 	for (size_t i = 0; i < count; i++) {
 		const struct syscall_row *row = &rows[i];
-		bool refused = row->class == ROW_REFUSE || row->class == ROW_PRIVATE || row->class == ROW_QUIET ||
-			       row->class == ROW_FILTER;
+		bool refused = row->class == ROW_REFUSE || row->class == ROW_NATIVE_IN_OWN_IPC ||
+			       row->class == ROW_REFUSE_UNRECORDED || row->class == ROW_FILTER;
 
 		ck_assert_int_lt(row->class, ROW_CLASS_MAX);
 		ck_assert_int_lt(row->intent, INTENT_MAX);
@@ -127,13 +127,13 @@ START_TEST(each_class_has_what_it_needs)
 		ck_assert_msg(!row->hook || row->judged_in || row->more, "%s: a hook for what is never notified",
 			      row->name);
 		ck_assert_msg(!(row->self && row->self_terms), "%s: whatever the registers, and some", row->name);
-		ck_assert_msg(!(row->self & SELF_NEVER) || row->self == SELF_NEVER, "%s: never, and by some",
-			      row->name);
+		ck_assert_msg(!(row->self & SELF_ROLE_OF_NO_PROCESS) || row->self == SELF_ROLE_OF_NO_PROCESS,
+			      "%s: never, and by some", row->name);
 		ck_assert_msg((row->error > 0) == refused, "%s: errno", row->name);
 		ck_assert_msg((row->allow != NULL) == (row->class == ROW_FILTER), "%s: terms", row->name);
 		if (row->class == ROW_FILTER)
 			check_terms(row);
-		if (row->class == ROW_QUIET)
+		if (row->class == ROW_REFUSE_UNRECORDED)
 			ck_assert_str_eq(row->name, "clone3"); /* whatever else is refused is on record */
 	}
 }
@@ -162,7 +162,7 @@ static void check_args(const struct syscall_row *row)
 	/* struct call has room for two paths and one text; audit records for AUDIT_ARGS_MAX arguments. */
 	ck_assert_uint_le(paths, 2);
 	ck_assert_uint_le(texts, 1);
-	if (row->class == ROW_REFUSE || row->class == ROW_PRIVATE)
+	if (row->class == ROW_REFUSE || row->class == ROW_NATIVE_IN_OWN_IPC)
 		ck_assert_msg(paths + texts == 0, "%s: memory of a refused call is not worth reading", row->name);
 	if (paths + texts)
 		ck_assert_msg(row->basis != BASIS_REGS, "%s: a verdict on a copied text may not be continued",
@@ -192,12 +192,12 @@ START_TEST(classes_are_as_documented)
 		{"fchmod", ROW_NOTIFY, 0},           {"fsetxattr", ROW_NOTIFY, 0},
 		{"fchmodat2", ROW_NOTIFY, 0},        {"kill", ROW_NOTIFY, 0},
 		{"connect", ROW_NOTIFY, 0},          {"listen", ROW_NOTIFY, 0},
-		{"pidfd_send_signal", ROW_NOTIFY, 0}, {"clone3", ROW_QUIET, ENOSYS},
+		{"pidfd_send_signal", ROW_NOTIFY, 0}, {"clone3", ROW_REFUSE_UNRECORDED, ENOSYS},
 		{"clone", ROW_FILTER, EPERM},        {"getsockopt", ROW_FILTER, EPERM},
 		{"io_uring_setup", ROW_REFUSE, ENOSYS}, {"userfaultfd", ROW_REFUSE, ENOSYS},
 		{"memfd_secret", ROW_REFUSE, ENOSYS}, {"process_madvise", ROW_REFUSE, ENOSYS},
 		{"open_tree_attr", ROW_REFUSE, ENOSYS}, {"move_mount", ROW_REFUSE, ENOSYS},
-		{"keyctl", ROW_REFUSE, ENOSYS},      {"shmget", ROW_PRIVATE, ENOSYS},
+		{"keyctl", ROW_REFUSE, ENOSYS},      {"shmget", ROW_NATIVE_IN_OWN_IPC, ENOSYS},
 		{"mount", ROW_REFUSE, EPERM},        {"setns", ROW_REFUSE, EPERM},
 		{"ptrace", ROW_FILTER, EPERM},       {"pidfd_getfd", ROW_REFUSE, EPERM},
 		{"process_vm_writev", ROW_NOTIFY, 0}, {"open_by_handle_at", ROW_REFUSE, EPERM},

@@ -163,22 +163,22 @@ START_TEST(changes_are_waited_for)
 	unsigned before, said;
 
 	ck_assert_int_eq(tree_create(getpid(), NULL, -1, &own), 0);
-	before = tree_get_limit_generation(own, &first);
+	before = tree_get_nofile_limit_version(own, &first);
 	ck_assert_uint_ne(before, 0);
-	said = tree_note_limit_change(own, &first);
+	said = tree_begin_rlimit_nofile_change(own, &first);
 	ck_assert_uint_ne(said, before);
-	ck_assert_uint_eq(tree_get_limit_generation(own, &second), 0);
-	tree_end_limit_change(&second);
-	ck_assert_uint_eq(tree_get_limit_generation(own, &second), 0);
-	ck_assert_uint_eq(tree_note_limit_change(own, &second), said + 1);
-	(void)tree_note_limit_change(own, &first);
-	tree_end_limit_change(&first);
-	ck_assert_uint_eq(tree_get_limit_generation(own, &first), 0);
-	tree_end_limit_change(&second);
-	ck_assert_uint_eq(tree_get_limit_generation(own, &first), said + 2);
-	ck_assert_uint_eq(tree_get_limit_generation(own, &unheld), 0);
-	ck_assert_uint_eq(tree_note_limit_change(own, &unheld), 0);
-	ck_assert_uint_eq(tree_get_limit_generation(own, &first), 0);
+	ck_assert_uint_eq(tree_get_nofile_limit_version(own, &second), 0);
+	tree_end_rlimit_nofile_change(&second);
+	ck_assert_uint_eq(tree_get_nofile_limit_version(own, &second), 0);
+	ck_assert_uint_eq(tree_begin_rlimit_nofile_change(own, &second), said + 1);
+	(void)tree_begin_rlimit_nofile_change(own, &first);
+	tree_end_rlimit_nofile_change(&first);
+	ck_assert_uint_eq(tree_get_nofile_limit_version(own, &first), 0);
+	tree_end_rlimit_nofile_change(&second);
+	ck_assert_uint_eq(tree_get_nofile_limit_version(own, &first), said + 2);
+	ck_assert_uint_eq(tree_get_nofile_limit_version(own, &unheld), 0);
+	ck_assert_uint_eq(tree_begin_rlimit_nofile_change(own, &unheld), 0);
+	ck_assert_uint_eq(tree_get_nofile_limit_version(own, &first), 0);
 	tree_free(own);
 }
 END_TEST

@@ -169,10 +169,12 @@ static void set_up(void)
 	make_file(globs, "a.csv");
 	make_file(globs, "secret.txt");
 	make_file(globs, "deep/b.csv");
-	grants[0] = (struct policy_mount){.kind = POLICY_MOUNT_TREE, .written = "/data", .virt = "/data", .host = data};
-	grants[1] = (struct policy_mount){.kind = POLICY_MOUNT_TREE, .virt = "/globs", .host = globs, .filtered = true};
+	grants[0] =
+		(struct policy_mount){.kind = POLICY_MOUNT_TREE, .rule_path = "/data", .virt = "/data", .host = data};
+	grants[1] = (struct policy_mount){
+		.kind = POLICY_MOUNT_TREE, .virt = "/globs", .host = globs, .has_globs_only = true};
 	grants[2] = (struct policy_mount){
-		.kind = POLICY_MOUNT_PROVIDE, .virt = "/etc/motd", .text = "hello", .text_len = 5};
+		.kind = POLICY_MOUNT_PROVIDE, .virt = "/etc/motd", .provided_text = "hello", .provided_text_len = 5};
 	make_view(&view);
 }
 
@@ -208,10 +210,10 @@ static const struct walk_case walks[] = {
 	{"/data/loop", VIEW_FOLLOW, -ELOOP, NULL},
 	{"/data/loop/x", 0, -ELOOP, NULL},
 	{"/data/dangling", VIEW_FOLLOW, -ENOENT, NULL},
-	{"/data/dangling", VIEW_FOLLOW | VIEW_ABSENT, 0, "/data/nowhere"},
-	{"/data/new", VIEW_ABSENT, 0, "/data/new"},
+	{"/data/dangling", VIEW_FOLLOW | VIEW_LAST_MAY_BE_ABSENT, 0, "/data/nowhere"},
+	{"/data/new", VIEW_LAST_MAY_BE_ABSENT, 0, "/data/new"},
 	{"/data/new", 0, -ENOENT, NULL},
-	{"/data/new/er", VIEW_ABSENT, -ENOENT, NULL},
+	{"/data/new/er", VIEW_LAST_MAY_BE_ABSENT, -ENOENT, NULL},
 	{"/data/file/", 0, -ENOTDIR, NULL},
 	{"/data/file/x", 0, -ENOTDIR, NULL},
 	{"/data/file/..", 0, -ENOTDIR, NULL},
@@ -269,13 +271,13 @@ START_TEST(names_map_back)
 	struct stat status;
 
 	path_to(path, data, "sub/inner");
-	ck_assert_int_gt(view_name_host_path(view, path, strlen(path), virt, sizeof(virt)), 0);
+	ck_assert_int_gt(view_find_virtual_path(view, path, strlen(path), virt, sizeof(virt)), 0);
 	ck_assert_str_eq(virt, "/data/sub/inner");
 	ck_assert_int_eq(stat(path, &status), 0);
-	ck_assert(view_confirm_name(view, virt, &status));
-	ck_assert(!view_confirm_name(view, "/data/file", &status));
-	ck_assert(!view_confirm_name(view, "/data/sub/inner (deleted)", &status));
-	ck_assert_int_eq(view_name_host_path(view, "/etc/shadow", 11, virt, sizeof(virt)), -ENOENT);
+	ck_assert(view_path_leads_to_object(view, virt, &status));
+	ck_assert(!view_path_leads_to_object(view, "/data/file", &status));
+	ck_assert(!view_path_leads_to_object(view, "/data/sub/inner (deleted)", &status));
+	ck_assert_int_eq(view_find_virtual_path(view, "/etc/shadow", 11, virt, sizeof(virt)), -ENOENT);
 }
 END_TEST
 
@@ -309,7 +311,7 @@ START_TEST(skeleton_lacks_what_is_absent)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		ck_assert_int_eq(view_locate_path(view, NULL, "/", cases[i].path, 0, &place), 0);
-		ck_assert_msg(view_is_absent(&place) == cases[i].lacks, "%s", cases[i].path);
+		ck_assert_msg(view_skeleton_place_is_absent(&place) == cases[i].lacks, "%s", cases[i].path);
 		ck_assert_msg(!cases[i].lacks || view_open_place(&place, O_PATH | O_NOFOLLOW, 0) == -ENOENT, "%s",
 			      cases[i].path);
 		if (cases[i].lacks)
@@ -357,7 +359,7 @@ START_TEST(bases_are_asked_anew)
 	bool held;
 
 	ck_assert_int_eq(tree_create(getpid(), view, -1, &tree), 0);
-	view_set_run_root(view, getpid());
+	view_set_supervisor_pid(view, getpid());
 	path_to(sub, data, "sub");
 	path_to(moved, data, "moved");
 	fd = open(sub, O_RDONLY | O_DIRECTORY);
@@ -396,7 +398,7 @@ START_TEST(bases_are_asked_anew)
 	ck_assert_int_eq(view_get_start_dir(view, &task, fd, name, sizeof(name), &held), -ENOTDIR);
 	(void)close(fd);
 	(void)close(other);
-	view_set_run_root(view, 0);
+	view_set_supervisor_pid(view, 0);
 	tree_free(tree);
 }
 END_TEST
@@ -533,7 +535,7 @@ START_TEST(proc_lists_the_run)
 	(void)snprintf(mine, sizeof(mine), "%d", pid);
 	(void)snprintf(parent, sizeof(parent), "%d", getppid());
 	ck_assert_int_eq(tree_create(getpid(), NULL, -1, &tree), 0);
-	view_set_run_root(view, getpid());
+	view_set_supervisor_pid(view, getpid());
 	ck_assert_int_eq(view_locate_path(view, NULL, "/", "/proc", 0, &place), 0);
 	fd = view_open_place(&place, O_RDONLY | O_DIRECTORY, 0);
 	ck_assert_int_ge(fd, 0);
@@ -549,7 +551,7 @@ START_TEST(proc_lists_the_run)
 	ck_assert_int_lt(faccessat(fd, mine, F_OK, 0), 0);
 	ck_assert_int_lt(faccessat(fd, parent, F_OK, 0), 0);
 	ck_assert_int_eq(faccessat(fd, "meminfo", F_OK, 0), 0);
-	view_set_run_root(view, 0);
+	view_set_supervisor_pid(view, 0);
 	tree_free(tree);
 }
 END_TEST

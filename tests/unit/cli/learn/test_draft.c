@@ -91,14 +91,14 @@ START_TEST(names_that_are_no_text_are_kept_as_text)
 	struct draft draft = {0};
 
 	ck_assert_int_eq(draft_init(&draft, NULL, "x", NULL), 0);
-	ck_assert_int_eq(draft_add_refused(&draft, POLICY_READ, "/d/\xff\n", "why"), 0);
-	ck_assert_int_eq(draft_add_refused(&draft, POLICY_READ, "/d/\xff\n", "why"), 0);
-	ck_assert_int_eq(draft_add_refused(&draft, POLICY_WRITE, "/d/\xff\n", "why"), 0);
-	ck_assert_int_eq(draft_add_left(&draft, "/d/\xff"), 0);
-	ck_assert_int_eq(draft_add_left(&draft, "/d/\xff"), 0);
+	ck_assert_int_eq(draft_add_ungrantable(&draft, POLICY_READ, "/d/\xff\n", "why"), 0);
+	ck_assert_int_eq(draft_add_ungrantable(&draft, POLICY_READ, "/d/\xff\n", "why"), 0);
+	ck_assert_int_eq(draft_add_ungrantable(&draft, POLICY_WRITE, "/d/\xff\n", "why"), 0);
+	ck_assert_int_eq(draft_add_disabled_path(&draft, "/d/\xff"), 0);
+	ck_assert_int_eq(draft_add_disabled_path(&draft, "/d/\xff"), 0);
 	ck_assert_uint_eq(json_array_size(draft.refused), 2);
-	ck_assert_uint_eq(json_array_size(draft.left), 1);
-	ck_assert_str_eq(json_string_value(json_array_get(draft.left, 0)), "/d/\\xff");
+	ck_assert_uint_eq(json_array_size(draft.disabled_paths), 1);
+	ck_assert_str_eq(json_string_value(json_array_get(draft.disabled_paths, 0)), "/d/\\xff");
 	draft_release(&draft);
 }
 END_TEST

@@ -107,12 +107,12 @@ START_TEST(runpath_with_origin)
 	ck_assert(run_shell("cc -o m m.c -La -lf "
 			    "-Wl,--enable-new-dtags,-rpath,'$ORIGIN/b:$ORIGIN/../'$(basename $PWD)'/a'"));
 	ck_assert_int_eq(inspect("m"), 0);
-	ck_assert_uint_eq(find_need("m")->want, POLICY_EXEC);
+	ck_assert_uint_eq(find_need("m")->rights, POLICY_EXEC);
 	need = find_need("a/libf.so.1.2");
 	ck_assert_ptr_nonnull(need);
-	ck_assert_uint_eq(need->want, POLICY_READ);
+	ck_assert_uint_eq(need->rights, POLICY_READ);
 	ck_assert_ptr_nonnull(strstr(need->origin.text, "DT_RUNPATH"));
-	ck_assert_ptr_nonnull(strstr(need->written, "/a/libf.so.1")); /* the link that the loader opens */
+	ck_assert_ptr_nonnull(strstr(need->path_as_written, "/a/libf.so.1")); /* the link that the loader opens */
 	ck_assert_uint_ge(needs.count, 4); /* with the loader and the C library */
 }
 END_TEST
@@ -159,7 +159,7 @@ START_TEST(scripts_have_interpreters)
 	ck_assert_int_eq(setenv("PATH", top, 1), 0);
 	write_script("run", "#! /bin/sh -e\nexit\n");
 	ck_assert_int_eq(inspect("run"), 0);
-	ck_assert_uint_eq(find_need("run")->want, POLICY_EXEC);
+	ck_assert_uint_eq(find_need("run")->rights, POLICY_EXEC);
 	ck_assert_uint_ge(needs.count, 3);
 	write_script("outer", "#!/usr/bin/env -S A=b run -x\n");
 	ck_assert_int_eq(inspect("outer"), 0);

@@ -141,7 +141,7 @@ START_TEST(sockets_and_ports)
 {
 	const json_t *listen;
 
-	needs.sockets = true;
+	needs.needs_socket = true;
 	ck_assert_int_eq(learn_add_endpoints(&draft, &needs, false), 0);
 	ck_assert_ptr_nonnull(json_object_get(draft.root, "network"));
 	ask(QUERY_LISTEN, "", 8000, "", "");

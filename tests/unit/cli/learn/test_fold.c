@@ -89,7 +89,7 @@ static void ask_as(const char *name, const char *written, unsigned right, const 
 	static struct query query;
 
 	query = (struct query){.kind = QUERY_PATHS, .paths = 1};
-	query.path[0].want = right;
+	query.path[0].wanted_rights = right;
 	query.path[0].len = (size_t)snprintf(query.path[0].path, PATH_MAX, *name == '/' ? "%s" : "%s/%s",
 					     *name == '/' ? name : top, name);
 	if (written)
@@ -120,14 +120,14 @@ static void fold(bool risky)
 	place = (struct fold_place){.home = home, .workdir = workdir, .workdir_host = workdir, .inodes = inodes,
 				    .risky = risky};
 	for (size_t i = 0; i < needs.count; i++) {
-		const unsigned want = needs.need[i].want;
+		const unsigned want = needs.need[i].rights;
 
 		unmet[i] = (struct unmet){.need = &needs.need[i], .right = want & POLICY_WRITE  ? POLICY_WRITE
 									   : want & POLICY_EXEC ? POLICY_EXEC
 												: POLICY_READ};
 	}
 	ck_assert_int_eq(fold_deny_secrets(&draft, &needs, &place), 0);
-	ck_assert_int_eq(fold_unmet(&draft, &needs, NULL, &place, unmet, needs.count, true), 0);
+	ck_assert_int_eq(fold_add_rules_for_unmet(&draft, &needs, NULL, &place, unmet, needs.count, true), 0);
 }
 
 /* ---- what came of it ---- */

@@ -15,7 +15,7 @@ static void ask_path(struct needs *needs, const char *path, unsigned want, const
 		     uint64_t seq)
 {
 	query = (struct query){.kind = QUERY_PATHS, .paths = 1};
-	query.path[0].want = want;
+	query.path[0].wanted_rights = want;
 	query.path[0].len = (size_t)snprintf(query.path[0].path, PATH_MAX, "%s", path);
 	ck_assert_int_eq(needs_add_query(needs, &query, seq, call, exe), 0);
 }
@@ -35,17 +35,17 @@ START_TEST(the_same_path_is_one_need)
 	_cleanup_free_ char *text = NULL;
 
 	ask_path(&needs, "/a", POLICY_READ, "newfstatat", "/bin/x", 7);
-	ck_assert(!needs.need[0].opened);
+	ck_assert(!needs.need[0].entries_were_read);
 	ask_path(&needs, "/a", POLICY_READ, "openat", "/bin/y", 9);
 	ck_assert_uint_eq(needs.count, 1);
-	ck_assert(needs.need[0].opened);
+	ck_assert(needs.need[0].entries_were_read);
 	text = need_explain(&needs.need[0].origin);
 	ck_assert_str_eq(text, "newfstatat by /bin/x, 2 times, first at record 7");
 	ask_path(&needs, "/a", POLICY_WRITE, "openat", "/bin/z", 12); /* what asks for more is named */
 	free(text);
 	text = need_explain(&needs.need[0].origin);
 	ck_assert_str_eq(text, "openat by /bin/z, 3 times, first at record 12");
-	ck_assert_uint_eq(needs.need[0].want, POLICY_READ | POLICY_WRITE);
+	ck_assert_uint_eq(needs.need[0].rights, POLICY_READ | POLICY_WRITE);
 	needs_release(&needs);
 }
 END_TEST
@@ -55,7 +55,7 @@ START_TEST(names_that_lead_through_links_are_kept_apart)
 	struct needs needs = {0};
 
 	query = (struct query){.kind = QUERY_PATHS, .paths = 1};
-	query.path[0].want = POLICY_READ;
+	query.path[0].wanted_rights = POLICY_READ;
 	(void)snprintf(query.path[0].path, PATH_MAX, "/real");
 	query.path[0].len = strlen(query.path[0].path);
 	query.path[0].written_len = (size_t)snprintf(query.path[0].written, PATH_MAX, "/link");
@@ -72,17 +72,17 @@ START_TEST(what_is_absent_is_no_need)
 {
 	struct needs needs = {0};
 
-	query = (struct query){.kind = QUERY_PATHS, .paths = 1, .absent = true};
+	query = (struct query){.kind = QUERY_PATHS, .paths = 1, .was_found_absent = true};
 	(void)snprintf(query.path[0].path, PATH_MAX, "/none");
 	for (int i = 0; i < 1000000; i++)
 		ck_assert_int_eq(needs_add_query(&needs, &query, 1, "openat", "/bin/x"), 0);
 	ck_assert_uint_eq(needs.count, 0);
 	/* What is there is not made again. */
-	query = (struct query){.kind = QUERY_PATHS, .paths = 1, .there = true};
-	query.path[0].want = POLICY_WRITE;
+	query = (struct query){.kind = QUERY_PATHS, .paths = 1, .failed_because_exists = true};
+	query.path[0].wanted_rights = POLICY_WRITE;
 	(void)snprintf(query.path[0].path, PATH_MAX, "/there");
 	ck_assert_int_eq(needs_add_query(&needs, &query, 1, "mkdir", "/bin/x"), 0);
-	ck_assert_uint_eq(needs.need[0].want, POLICY_READ);
+	ck_assert_uint_eq(needs.need[0].rights, POLICY_READ);
 	needs_release(&needs);
 }
 END_TEST
@@ -114,10 +114,10 @@ START_TEST(requests)
 	ck_assert_uint_eq(needs.nets, 4);
 	ck_assert_uint_eq(needs.net[0].origin.count, 2);
 	ck_assert_str_eq(needs.net[3].host, "");
-	ck_assert(!needs.sockets);
-	query = (struct query){.kind = QUERY_OTHER, .why = "network_not_granted"};
+	ck_assert(!needs.needs_socket);
+	query = (struct query){.kind = QUERY_RULES_DO_NOT_DECIDE, .why = "network_not_granted"};
 	ck_assert_int_eq(needs_add_query(&needs, &query, 1, "socket", ""), 0);
-	ck_assert(needs.sockets);
+	ck_assert(needs.needs_socket);
 	needs_release(&needs);
 }
 END_TEST
@@ -130,7 +130,7 @@ START_TEST(there_is_an_end)
 	int r = 0;
 
 	query = (struct query){.kind = QUERY_PATHS, .paths = 1};
-	query.path[0].want = POLICY_READ;
+	query.path[0].wanted_rights = POLICY_READ;
 	for (unsigned i = 0; r == 0 && i < NEEDS_PATHS_MAX + 10; i++) {
 		query.path[0].len = (size_t)snprintf(query.path[0].path, PATH_MAX, "/data/%u", i);
 		r = needs_add_query(&needs, &query, i, "openat", "/bin/x");
