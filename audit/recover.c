@@ -59,12 +59,21 @@ static int recover_copy_line(struct recover_log *log, const struct audit_line *l
 	return 0;
 }
 
-/* Fills in the hash of the line before where it is not on file yet. */
+/* Whether a line has the place of a hash at `start`. A writer that is killed may leave a part of the hash there. */
+static bool recover_has_place_of_hash(const char *line, size_t start)
+{
+	const size_t key = sizeof(HASH_LINE_PREV) - 1;
+
+	return start > key && memcmp(line + start - key, HASH_LINE_PREV, key) == 0 &&
+	       strspn(line + start, "-0123456789abcdef") == HASH_DIGITS && line[start + HASH_DIGITS] == '"';
+}
+
+/* Fills in the hash of the line before where it is not on file yet. A line without a place for it stays as it is. */
 static int recover_seal_line(struct recover_log *log, const struct scan_record *record, const struct audit_line *line)
 {
 	size_t start = hash_get_prev_offset(record->seq);
 
-	if (line->len < start + HASH_DIGITS || log->verify.is_broken)
+	if (line->len < start + HASH_DIGITS || log->verify.is_broken || !recover_has_place_of_hash(log->line, start))
 		return 0;
 	if (!memchr(log->line + start, '-', HASH_DIGITS)) {
 		log->sealed = log->verify.lines;
@@ -74,12 +83,13 @@ static int recover_seal_line(struct recover_log *log, const struct scan_record *
 	return pwrite(log->fd, log->head, HASH_DIGITS, (off_t)(line->offset + start)) == HASH_DIGITS ? 0 : -EIO;
 }
 
-static int recover_read_line(struct recover_log *log, const struct audit_line *line)
+static int recover_read_line(struct recover_log *log, struct audit_reader *reader, struct audit_line *line)
 {
 	struct scan_record record;
 	int r = scan_parse_line_fast(line->text, line->len, &record);
 
-	log->trailer = r == 0 && scan_text_is(&record.type, "trailer");
+	/* The fast scan takes bytes that are not UTF-8, with which the line would be no trailer for readers. */
+	log->trailer = r == 0 && scan_text_is(&record.type, "trailer") && audit_reader_parse_line(reader, line) == 0;
 	if (r == 0 && (scan_text_is(&record.verdict, verdict_get_name(VERDICT_DENY)) ||
 		       scan_text_is(&record.verdict, verdict_get_name(VERDICT_KILL))))
 		log->denied++;
@@ -113,7 +123,7 @@ static int recover_read_log(struct recover_log *log, uint64_t *ret_end)
 		if (!log->header)
 			r = recover_read_header(log, reader, &line);
 		if (r == 0)
-			r = recover_read_line(log, &line);
+			r = recover_read_line(log, reader, &line);
 	}
 	*ret_end = line.offset;
 	audit_reader_free(reader);
@@ -138,7 +148,9 @@ static int recover_append_trailer(const struct recover_log *log, uint64_t end, c
 {
 	const struct verify *verify = &log->verify;
 	/* Each file has a header, and all but the last one a line that names the next. */
-	uint64_t records = log->seq - 2 * (uint64_t)verify->file_number;
+	const uint64_t others = 2 * (uint64_t)verify->file_number;
+	/* Numbers of a log that was damaged may be anything. */
+	const uint64_t records = log->seq >= others + log->denied ? log->seq - others : log->denied;
 	struct audit_trailer trailer = {.status = status, .exit_code = -1, .judged = records, .denied = log->denied,
 					.recovered = verify->lines - log->sealed};
 	struct line_links links = {.prev = log->head};
