@@ -60,6 +60,7 @@ static struct report_run *logs_find_run(struct report *report, const char *id)
 	run += report->runs;
 	run->id = strdup(id);
 	run->logs = json_array();
+	verify_init(&run->verify);
 	if (!run->id || !run->logs)
 		return NULL;
 	report->runs++;
@@ -197,7 +198,11 @@ int report_read_log(struct report *report, const struct report_log *log)
 	if (r < 0)
 		return logs_fail(log->path, r);
 	(void)json_array_append_new(run->logs, json_string(log->path));
+	verify_begin_file(&run->verify);
 	while ((r = audit_reader_read_unparsed(reader, &line)) == 1) {
+		r = verify_add_line(&run->verify, line.text, line.len + 1); /* the newline is behind the text */
+		if (r < 0)
+			break;
 		/* A line of a compact log is needed to understand later ones. */
 		compact = json_is_true(json_object_get(run->header, "compact"));
 		if (!compact && logs_skip_line(report, run, &line))
@@ -207,6 +212,7 @@ int report_read_log(struct report *report, const struct report_log *log)
 		else
 			logs_add_line(report, run, &line);
 	}
+	verify_end_file(&run->verify, audit_reader_get_torn_bytes(reader));
 	run->torn += audit_reader_get_torn_bytes(reader);
 	audit_reader_free(reader);
 	return r < 0 ? logs_fail(log->path, r) : CLI_OK;

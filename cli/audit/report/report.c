@@ -102,12 +102,31 @@ static int report_add_result(struct report *report, const char *path)
 
 /* ---- the page ---- */
 
+/* What is known of the chain: a state, and a reason where it is neither intact nor missing. Owned; NULL: no memory. */
+static json_t *report_describe_chain(const struct report_run *run)
+{
+	uint64_t tail;
+	const struct verify_finding finding = verify_finish(&run->verify, NULL, &tail);
+	char why[96];
+
+	if (finding.kind == VERIFY_INTACT)
+		return json_pack("{s:s}", "state", "verified");
+	if (finding.kind == VERIFY_OPEN_END || finding.kind == VERIFY_UNSIGNED)
+		return json_pack("{s:s}", "state", verify_get_name(finding.kind));
+	if (finding.kind == VERIFY_UNHASHED && run->verify.lines == 0)
+		return json_pack("{s:s}", "state", "not_verified");
+	(void)snprintf(why, sizeof(why), "%s, line %llu (callgate audit verify tells more)",
+		       verify_get_name(finding.kind), (unsigned long long)finding.place.number);
+	return json_pack("{s:s, s:s}", "state", "broken", "why", why);
+}
+
 static json_t *report_describe_run(const struct report_run *run)
 {
-	return json_pack("{s:s, s:O, s:O?, s:O?, s:O?, s:I, s:I, s:I, s:I, s:{s:s}}", "id", run->id, "logs", run->logs,
+	return json_pack("{s:s, s:O, s:O?, s:O?, s:O?, s:I, s:I, s:I, s:I, s:o}", "id", run->id, "logs", run->logs,
 			 "header", run->header, "trailer", run->trailer, "result", run->result, "records",
 			 (json_int_t)run->records, "denied", (json_int_t)run->denied, "damaged",
-			 (json_int_t)run->damaged, "torn", (json_int_t)run->torn, "chain", "state", "not_verified");
+			 (json_int_t)run->damaged, "torn", (json_int_t)run->torn, "chain",
+			 report_describe_chain(run));
 }
 
 /* What the page says besides the records. Owned; NULL: no memory. */
@@ -225,6 +244,7 @@ static void report_release(struct report *report)
 		json_decref(report->run[i].header);
 		json_decref(report->run[i].trailer);
 		json_decref(report->run[i].logs);
+		verify_release(&report->run[i].verify);
 		json_decref(report->run[i].result);
 	}
 	report_texts_free(report->texts);

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "audit/verify.h"
+
 #define REPORT_RECORDS_MAX 500000u         /* records in a page; of longer logs it has a sample */
 #define REPORT_TEXT_BYTES_MAX (64u << 20)  /* bytes of distinct texts in a page; later texts are left out */
 #define REPORT_DENIALS_MAX 2000u           /* distinct denials that are listed; more are only counted */
@@ -93,6 +95,7 @@ struct report_run {
 	json_t *logs;     /* names of the logs, in order; owned */
 	json_t *result;   /* of --result; owned; NULL: none */
 	uint64_t records, denied, damaged, torn;
+	struct verify verify; /* of the chain of its logs */
 };
 
 struct report {

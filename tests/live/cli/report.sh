@@ -160,6 +160,14 @@ report -o "$T/damaged.html" "$T/damaged.log" 2>"$T/err" || status=$?
 head -c -400 "$T/one.log" >"$T/torn.log"
 report -o "$T/torn.html" "$T/torn.log" || fail "a log without an end"
 [ "$(about torn '[.runs[0].trailer, .runs[0].torn > 0]')" = "[null,true]" ] || fail "torn: $(about torn .runs)"
+[ "$(about torn '.runs[0].chain.state')" = '"open_end"' ] || fail "torn: the chain is $(about torn '.runs[0].chain')"
+# The chain of hashes: as callgate audit verify tells it.
+report -o "$T/whole.html" "$T/one.log" || fail "a whole log"
+[ "$(about whole '.runs[0].chain')" = '{"state":"verified"}' ] || fail "whole: $(about whole '.runs[0].chain')"
+sed '3s/"mono_ns":1*/"mono_ns":9/' "$T/one.log" >"$T/edited.log"
+report -o "$T/edited.html" "$T/edited.log" || fail "an edited log"
+[ "$(about edited '.runs[0].chain.why')" = '"edited, line 3 (callgate audit verify tells more)"' ] ||
+	fail "edited: $(about edited '.runs[0].chain')"
 echo '{"seq":0}' >"$T/other.log"
 refuses "does not begin with a header line" -o "$T/none.html" "$T/other.log"
 refuses "No such file" -o "$T/none.html" "$T/missing.log"

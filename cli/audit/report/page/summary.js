@@ -21,8 +21,10 @@ function statusChip(run) {
 }
 
 const CHAIN_TEXT = {
-	not_verified: 'Not verified: this page does not tell whether the log was edited.',
-	verified: 'Verified: the log is as the run wrote it.',
+	not_verified: 'The log has no chain of hashes: this page does not tell whether it was edited.',
+	verified: 'Verified: the log is as the run wrote it, if its key is the one in the result.',
+	open_end: 'In order so far, but without an end: the run goes on or was killed, or lines were cut off.',
+	unsigned: 'In order, but not signed: callgate was killed before, or the log was rewritten.',
 };
 
 function chainText(run) {
