@@ -86,7 +86,7 @@ static bool match_range(const struct net_listen_range *range, const struct polic
 
 /* ---- all rules ---- */
 
-/* True for a rule that has a part in decisions. */
+/* False for rules by which no access is decided: overridden ones, entries of after_read, grants without a tree node. */
 static bool match_rule_has_part_in_decisions(const struct rule *rule)
 {
 	return !rule->overridden && !kind_is_after(rule->kind) &&

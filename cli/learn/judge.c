@@ -267,8 +267,8 @@ int learn_count_files(struct learn *learn, struct learn_files *ret_files)
 	int r = judge_load(learn, NULL, &judge);
 
 	*ret_files = (struct learn_files){0};
-	if (r == 0 && learn->base)
-		r = judge_load(learn, learn->base, &base);
+	if (r == 0 && learn->base_profile)
+		r = judge_load(learn, learn->base_profile, &base);
 	if (r < 0 || !judge)
 		return r;
 	judge_count_files(judge, &ret_files->granted);

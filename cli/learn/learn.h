@@ -26,8 +26,8 @@ struct learn {
 	struct inodes *inodes; /* owned; NULL: not looked for yet */
 	bool replaces;      /* -o is the policy of --merge */
 	json_t *old;        /* the policy of --merge; owned; NULL: none */
-	const char *base;   /* the profile that is extended; NULL: with --merge */
-	char *base_path;    /* what `base` borrows where that is a file; owned */
+	const char *base_profile; /* its name or file, which the policy extends; NULL: with --merge */
+	char *base_path;    /* what `base_profile` borrows where that is a file; owned */
 	char *dir;          /* of all runs; owned */
 	char *draft_path;   /* where drafts are written to be judged; owned */
 	unsigned next_run;

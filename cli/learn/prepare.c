@@ -162,10 +162,11 @@ static int learn_prepare_places(struct learn *learn)
 	if (r < 0)
 		return r;
 	learn->virt = learn->workdir ? learn->workdir : LEARN_DEFAULT_WORKDIR;
-	learn->base = learn->merge ? NULL : learn->profile ? learn->profile : "minimal";
-	if (learn->base && strchr(learn->base, '/')) { /* relative to here, not to the policy that extends it */
-		learn->base_path = realpath(learn->base, NULL);
-		learn->base = learn->base_path ? learn->base_path : learn->base;
+	learn->base_profile = learn->merge ? NULL : learn->profile ? learn->profile : "minimal";
+	/* A file is named relative to here, not to the policy that extends it. */
+	if (learn->base_profile && strchr(learn->base_profile, '/')) {
+		learn->base_path = realpath(learn->base_profile, NULL);
+		learn->base_profile = learn->base_path ? learn->base_path : learn->base_profile;
 	}
 	learn->draft_path = cli_format("%s.learning-%d.json", learn->output, (int)getpid());
 	learn->dir = learn->draft_path ? batch_make_temporary_dir("learn") : NULL;

@@ -99,8 +99,8 @@ static void report_print_text(const struct learn *learn, const struct learn_file
 {
 	(void)text_printf(stdout, "%s: %zu rules; %" PRIu64 " files can be read, %" PRIu64 " were", learn->output,
 			  draft_count_rules(&learn->draft), files->granted, files->used);
-	if (learn->base)
-		(void)text_printf(stdout, "; the profile %s alone grants %" PRIu64, learn->base,
+	if (learn->base_profile)
+		(void)text_printf(stdout, "; the profile %s alone grants %" PRIu64, learn->base_profile,
 				  files->granted_by_profile);
 	(void)text_printf(stdout, "\n");
 	if (learn->proof && json_array_size(learn->bugs) == 0 && !learn_run_ends_differ(learn))

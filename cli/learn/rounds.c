@@ -24,13 +24,13 @@ static int learn_choose_profile(struct learn *learn, bool *ret_changed)
 	*ret_changed = false;
 	if (learn->merge || learn->profile)
 		return 0;
-	r = learn_count_unmet(learn, learn->base, &least);
+	r = learn_count_unmet(learn, learn->base_profile, &least);
 	for (size_t i = 0; r == 0 && i < sizeof(larger) / sizeof(larger[0]); i++) {
 		r = learn_count_unmet(learn, larger[i], &count);
 		if (r < 0 || count + LEARN_PROFILE_NEEDS_SAVED_MIN > least)
 			continue;
 		least = count;
-		learn->base = larger[i];
+		learn->base_profile = larger[i];
 		*ret_changed = true;
 	}
 	return r;

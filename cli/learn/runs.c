@@ -72,7 +72,7 @@ int learn_prepare_runs(struct learn *learn)
 	int r;
 
 	draft_release(&learn->draft);
-	r = draft_init(&learn->draft, learn->old, runs_get_name(learn), learn->base);
+	r = draft_init(&learn->draft, learn->old, runs_get_name(learn), learn->base_profile);
 	if (r == 0)
 		r = runs_add_env(&learn->draft, &learn->env);
 	if (r < 0)

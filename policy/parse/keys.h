@@ -18,16 +18,18 @@ enum key_type {
 	KEY_NUMBER,   /* a whole number from 0 */
 	KEY_STRING_LIST,  /* a list of strings */
 	KEY_PATH_LIST,    /* a list of paths and globs: strings, or objects with the rows of section "paths[]" */
-	KEY_OBJECT_LIST,  /* a list of objects; their members are the rows of section NAME[] */
+	/* NAME below is the key's own name, and a section is what the table of keys lists under such a name. */
+	KEY_OBJECT_LIST,  /* a list of objects, whose keys are those of section "NAME[]" */
 	KEY_TEXTS,    /* an object of strings, with any names */
-	KEY_PROVIDES, /* an object with paths as names; values are strings or objects with the rows of section NAME{} */
+	/* an object: its names are paths, its values strings or objects with the keys of section "NAME{}" */
+	KEY_PROVIDES,
 	KEY_LAYERS,   /* a list of names of sandbox layers: layer-names.h */
 	KEY_NETWORK,  /* an object as for KEY_OBJECT, or the string "none" */
 	KEY_PORTS,    /* a port or a list of ports */
 	KEY_LISTEN,   /* a list of ports, "FIRST-LAST" and "*" */
 	KEY_ADDRESSES, /* an object with hosts as names; values are addresses or lists of them */
 	KEY_PROXY,    /* true, false or "env" */
-	KEY_SECRETS,  /* an object with variables as names; values are objects with the rows of section NAME{} */
+	KEY_SECRETS,  /* an object: its names are variables, its values objects with the keys of section "NAME{}" */
 	KEY_PHASE,    /* an object with those top keys for which policy_key_may_be_in_phase is true */
 	/* KEY_DEFAULT, KEY_PROTO, KEY_DNS and KEY_CLOSED: one of the words of policy_key_get_allowed_words */
 	KEY_DEFAULT,

@@ -64,7 +64,8 @@ bool delays_note_calling_thread(struct delays *delays, pid_t tid)
 	delays_replace_caller(caller, tid);
 	if (tid > delays->since)
 		return false;
-	(void)delays_read_caller(caller, &caller->delay_ns); /* delay before the run was pinned does not count */
+	/* The delay before the run was pinned does not count. */
+	(void)delays_read_caller(caller, &caller->run_queue_delay_ns);
 	return true;
 }
 
@@ -78,10 +79,10 @@ uint64_t delays_sum_delays_of_callers(struct delays *delays, unsigned calls)
 		if (!caller->called_since_sample)
 			continue;
 		caller->called_since_sample = false;
-		if (!delays_read_caller(caller, &now) || now < caller->delay_ns)
+		if (!delays_read_caller(caller, &now) || now < caller->run_queue_delay_ns)
 			continue;
-		total_ns += now - caller->delay_ns;
-		caller->delay_ns = now;
+		total_ns += now - caller->run_queue_delay_ns;
+		caller->run_queue_delay_ns = now;
 	}
 	return total_ns > explained_ns ? total_ns - explained_ns : 0;
 }

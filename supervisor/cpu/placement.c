@@ -34,7 +34,7 @@ struct cpu {
 	uint64_t pinned_ns, sampled_ns;
 	unsigned calls_since_sample;    /* calls since the last sample */
 	uint64_t time_without_call_ns;  /* time without a call */
-	uint64_t delay_ns; /* run-queue delay of the calling threads, halved at each sample */
+	uint64_t run_queue_delay_ns; /* run-queue delay of the calling threads, halved at each sample */
 	struct delays delays;
 	pid_t reader[MASK_READERS_MAX]; /* threads that read a mask, and have made no other call since; 0: free */
 	unsigned next_reader;
@@ -80,7 +80,7 @@ static void placement_start_sampling(struct cpu *placement, pid_t since, uint64_
 	placement->pinned_ns = placement->sampled_ns = now_ns;
 	placement->calls_since_sample = 0;
 	placement->time_without_call_ns = 0;
-	placement->delay_ns = 0;
+	placement->run_queue_delay_ns = 0;
 }
 
 /* Pins the program. Its children inherit the mask, so forks and execs need no action. */
@@ -286,12 +286,12 @@ static void placement_sample_run_queue_delay(struct cpu *placement, uint64_t now
 	bool many = load.last - affinity->newest_pid_before_pinning > NEW_TASKS_SAMPLED_MAX;
 
 	affinity->scan_every_pid |= late;
-	placement->delay_ns = placement->delay_ns / 2 +
+	placement->run_queue_delay_ns = placement->run_queue_delay_ns / 2 +
 			      delays_sum_delays_of_callers(&placement->delays, placement->calls_since_sample);
 	placement->sampled_ns = now_ns;
 	placement->calls_since_sample = 0;
 	placement->time_without_call_ns = quiet ? placement->time_without_call_ns + window_ns : 0;
-	if (placement->delay_ns > UNPIN_ABOVE_RUN_QUEUE_DELAY_NS ||
+	if (placement->run_queue_delay_ns > UNPIN_ABOVE_RUN_QUEUE_DELAY_NS ||
 	    (crowded && !many && placement_has_several_running(placement, load.last)))
 		placement_unpin_and_pause(placement, now_ns);
 	else if (placement->time_without_call_ns > UNPIN_AFTER_IDLE_NS || late || (crowded && many))

@@ -66,7 +66,7 @@ int affinity_rescan_if_due(struct affinity *affinity, uint64_t now_ns);
 struct caller {
 	pid_t tid;
 	bool called_since_sample;       /* the thread has made a call since the last sample */
-	uint64_t delay_ns; /* the thread's run-queue delay from its creation to the last sample */
+	uint64_t run_queue_delay_ns; /* the thread's run-queue delay from its creation to the last sample */
 	int fd;            /* /proc/TID/schedstat; -1: not opened yet */
 };
 

@@ -16,20 +16,20 @@
 
 #define LOCKDOWN_KEPT_VARIABLES_MAX 4
 
-int lockdown_build_domain(unsigned role, bool self_filter, bool landlock, struct lockdown *ret_lockdown)
+int lockdown_build_domain(unsigned role, bool self_filter, bool landlock, struct egress_sandbox *ret_lockdown)
 {
 	const char *why;
 	/* With a sanitizer there is no Landlock domain, because the sanitizer reads /proc to find leaks. */
 	int abi = landlock && selffilter_works_in_this_build(&why) ? landlock_get_abi() : -EOPNOTSUPP;
 
-	*ret_lockdown = (struct lockdown){.role = role, .self_filter = self_filter, .landlock_fd = -1};
+	*ret_lockdown = (struct egress_sandbox){.role = role, .self_filter = self_filter, .landlock_fd = -1};
 	if (abi < 0)
 		return 0;
 	ret_lockdown->landlock_fd = landlock_build_egress_ruleset(abi, role == SELF_RESOLVER);
 	return ret_lockdown->landlock_fd < 0 ? ret_lockdown->landlock_fd : 0;
 }
 
-void lockdown_release(struct lockdown *lockdown)
+void lockdown_release(struct egress_sandbox *lockdown)
 {
 	close_fd(&lockdown->landlock_fd);
 }
@@ -79,7 +79,7 @@ static int lockdown_clear_other_variables(const char *const *variables)
 	return error;
 }
 
-int lockdown_drop_privileges(const struct lockdown *lockdown, const struct privs_user *user, pid_t parent,
+int lockdown_drop_privileges(const struct egress_sandbox *lockdown, const struct privs_user *user, pid_t parent,
 		   const char *const *variables, int *keep, size_t count)
 {
 	int error;
@@ -105,7 +105,7 @@ int lockdown_drop_privileges(const struct lockdown *lockdown, const struct privs
 
 int lockdown_enter_sandbox(void *ctx)
 {
-	struct lockdown *lockdown = ctx;
+	struct egress_sandbox *lockdown = ctx;
 	int error = lockdown->landlock_fd < 0 ? 0 : landlock_enter_domain(lockdown->landlock_fd);
 
 	lockdown_release(lockdown);

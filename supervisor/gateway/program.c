@@ -27,7 +27,7 @@
 static _Noreturn void program_run_resolver(const struct handover *handover, int fd, pid_t egress)
 {
 	static const char *const variables[] = {"RES_OPTIONS", "LOCALDOMAIN", NULL}; /* resolv.conf(5) */
-	struct lockdown lockdown;
+	struct egress_sandbox lockdown;
 	int keep[] = {fd, -1};
 
 	(void)prctl(PR_SET_NAME, "callgate-resolv"); /* the resolver has the command line of egress */
@@ -103,7 +103,7 @@ static int program_receive_secrets(const struct handover *handover, int bytes_fd
 
 /* Forks the resolver and gives up privileges. lockdown_enter_sandbox() follows when everything is open. */
 static int program_fork_and_drop_privileges(const struct handover *handover, int bytes_fd, int *ret_resolver_fd,
-				 struct lockdown *ret_lockdown)
+				 struct egress_sandbox *ret_lockdown)
 {
 	static const char *const variables[] = {NULL};
 	int keep[] = {HELPER_FD, bytes_fd, -1, -1}, error = program_fork_resolver(handover, ret_resolver_fd);
@@ -122,7 +122,7 @@ static int program_run_egress(void)
 	struct handover_reply reply = {0};
 	struct policy *policy = NULL;
 	struct handover handover;
-	struct lockdown lockdown;
+	struct egress_sandbox lockdown;
 	struct egress_options options = {
 		.control_fd = HELPER_FD, .lock_down = lockdown_enter_sandbox, .lock_ctx = &lockdown};
 	int bytes_fd, error, status;
@@ -175,7 +175,7 @@ static int program_run_account_service(void)
 	static const char *const variables[] = {NULL};
 	const struct privs_user same = {.set = false};
 	struct account_query query;
-	struct lockdown lockdown;
+	struct egress_sandbox lockdown;
 	int keep[] = {HELPER_FD, -1};
 	const char *why;
 

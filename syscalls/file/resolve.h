@@ -45,8 +45,8 @@ bool file_name_is_refused(const char *last);
 
 /*
  * For calls that remove or change a name: judges POLICY_WRITE on path[i] and opens its parent (O_PATH). *ret_name: the
- * last component as the program wrote it, with trailing slashes; borrowed from the call. If the kernel refuses the
- * name, reading the parent is judged.
+ * last component as the program wrote it, with trailing slashes; borrowed from the call. A name
+ * that the kernel refuses (file_name_is_refused) needs POLICY_READ on the parent only, as the errno tells no more.
  */
 int file_pin_parent(struct call *call, unsigned i, const char **ret_name);
 

@@ -240,7 +240,7 @@ static int serve(void)
 }
 
 /* In a child that is confined so: a byte for each attempt through the pipe. */
-static _Noreturn void try_all(struct lockdown *lockdown, int report_fd, int abi)
+static _Noreturn void try_all(struct egress_sandbox *lockdown, int report_fd, int abi)
 {
 	static const char *const variables[] = {NULL};
 	const struct privs_user same = {.set = false};
@@ -265,7 +265,7 @@ static _Noreturn void try_all(struct lockdown *lockdown, int report_fd, int abi)
 static void check_role(unsigned role, bool self_filter)
 {
 	int pipe_fd[2], listener = serve(), status, abi = landlock_get_abi();
-	struct lockdown lockdown;
+	struct egress_sandbox lockdown;
 	char got;
 	pid_t pid;
 
@@ -328,7 +328,7 @@ START_TEST(exec_kills)
 	const char *why;
 
 	for (size_t i = 0; i < 2 && selffilter_works_in_this_build(&why); i++) {
-		struct lockdown lockdown;
+		struct egress_sandbox lockdown;
 		int status;
 		pid_t pid;
 
@@ -362,7 +362,7 @@ START_TEST(it_dies_with_its_keeper)
 		pid_t self = getpid();
 
 		if (fork() == 0) {
-			const struct lockdown lockdown = {.landlock_fd = -1};
+			const struct egress_sandbox lockdown = {.landlock_fd = -1};
 			const struct privs_user same = {.set = false};
 			int keep[] = {pipe_fd[1], ready[1]};
 
