@@ -17,7 +17,7 @@
 
 static json_t *format_order_value(const struct policy_key *key, const json_t *value);
 
-/* Orders the members of an object that are rows of a section, as in the table. Returns a new value. */
+/* Returns a copy of the object with its keys in the order of the table of keys (keys.c); a key not there is left out. */
 static json_t *format_order_members(const char *section, const json_t *object)
 {
 	json_t *ordered = json_object();

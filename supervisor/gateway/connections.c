@@ -151,7 +151,7 @@ static enum connection_state connection_state(const struct connection *conn)
 }
 
 #define IN(state) (1u << (state))
-#define CONNECTION_STATES_KNOWN                                                                                       \
+#define CONNECTION_STATES_OF_ANNOUNCED                                                                            \
 	(IN(CONNECTION_ANNOUNCED) | IN(CONNECTION_OPENED) | IN(CONNECTION_USED) | IN(CONNECTION_PROXY_ANNOUNCED) | \
 	 IN(CONNECTION_PROXY_OPENED))
 
@@ -162,16 +162,16 @@ static const struct connection_step_rule {
 } rules[] = {
 	[STEP_NAME_REFUSED] = {.states = IN(CONNECTION_UNKNOWN)},
 	/* A second upstream connection is possible only after a request. */
-	[STEP_UPSTREAM_GRANTED] = {.states = CONNECTION_STATES_KNOWN & ~IN(CONNECTION_OPENED),
+	[STEP_UPSTREAM_GRANTED] = {.states = CONNECTION_STATES_OF_ANNOUNCED & ~IN(CONNECTION_OPENED),
 				   .names_destination = true},
 	[STEP_REQUEST_GRANTED] = {.states = IN(CONNECTION_OPENED) | IN(CONNECTION_USED) | IN(CONNECTION_PROXY_OPENED),
 				  .names_destination = true},
-	[STEP_CONNECTION_REFUSED] = {.states = CONNECTION_STATES_KNOWN},
-	[STEP_LAST_RECORD] = {.states = CONNECTION_STATES_KNOWN},
-	[STEP_CONNECTED] = {.states = CONNECTION_STATES_KNOWN & ~IN(CONNECTION_ANNOUNCED),
+	[STEP_CONNECTION_REFUSED] = {.states = CONNECTION_STATES_OF_ANNOUNCED},
+	[STEP_LAST_RECORD] = {.states = CONNECTION_STATES_OF_ANNOUNCED},
+	[STEP_CONNECTED] = {.states = CONNECTION_STATES_OF_ANNOUNCED & ~IN(CONNECTION_ANNOUNCED),
 			    .only_before_response = true},
 	/* The connection may be closed already. */
-	[STEP_FAILED] = {.states = CONNECTION_STATES_KNOWN | IN(CONNECTION_UNKNOWN), .only_before_response = true},
+	[STEP_FAILED] = {.states = CONNECTION_STATES_OF_ANNOUNCED | IN(CONNECTION_UNKNOWN), .only_before_response = true},
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == STEP_MAX, "each step has its rule");
 

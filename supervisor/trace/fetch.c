@@ -41,12 +41,12 @@ static int fetch_send_message(struct injection *injection)
 	struct fd_message message;
 	int64_t r;
 
-	fd_message_init(&message, addr, pending->wanted);
+	fd_message_init(&message, addr, pending->wanted_fd);
 	r = inject_write_memory(injection->tracer, pending->tid, addr, &message, sizeof(message));
 	if (r == 0)
-		r = inject_syscall(injection, __NR_sendmsg, (uint64_t)pending->carrier, addr,
+		r = inject_syscall(injection, __NR_sendmsg, (uint64_t)pending->carrier_fd, addr,
 				   MSG_DONTWAIT | MSG_NOSIGNAL);
-	(void)inject_syscall(injection, __NR_close, (uint64_t)pending->carrier, 0,
+	(void)inject_syscall(injection, __NR_close, (uint64_t)pending->carrier_fd, 0,
 			     0); /* fails only for a dead thread */
 	return r < 0 ? (int)r : 0;
 }
@@ -60,8 +60,8 @@ int fetch_make_thread_send(struct tracer *tracer, struct pending *pending)
 		return r;
 	/* After a failure the call is restarted too: the error becomes its result, and is recorded. */
 	r = fetch_send_message(&injection);
-	pending->fetched_fd = r < 0 ? r : fetch_receive_descriptor(pending->near_fd);
-	(void)close(steal_fd(&pending->near_fd));
+	pending->fetched_fd = r < 0 ? r : fetch_receive_descriptor(pending->own_end_of_carrier_fd);
+	(void)close(steal_fd(&pending->own_end_of_carrier_fd));
 	arch_rewind_call(&injection.registers_behind_call, pending->row->nr, pending->arg);
 	return inject_restore_thread(&injection);
 }
@@ -85,8 +85,8 @@ int fetch_start_call(struct tracer *tracer, const struct call *call)
 	/* NOLINT(clang-analyzer-core*): the analyzer takes a failure for 0 */
 	pending->kind = PENDING_SEND_DESCRIPTOR_TO_US;
 	tracer->fetches++;
-	pending->wanted = (int)call->outcome.value;
-	pending->near_fd = steal_fd(&near);
+	pending->wanted_fd = (int)call->outcome.value;
+	pending->own_end_of_carrier_fd = steal_fd(&near);
 	pending->fetched_fd = -1;
 	return 0;
 }

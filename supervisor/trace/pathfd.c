@@ -72,7 +72,7 @@ static int pathfd_write_message(const struct injection *injection, uint64_t addr
 /* Changes the thread's cwd to the directory that was added to the target. */
 static int64_t pathfd_inject_fchdir(struct injection *injection)
 {
-	uint64_t directory = (uint64_t)injection->pending->carrier;
+	uint64_t directory = (uint64_t)injection->pending->carrier_fd;
 	int64_t result = inject_syscall(injection, __NR_fchdir, directory, 0, 0);
 
 	(void)inject_syscall(injection, __NR_close, directory, 0, 0); /* fails only for a dead thread */
@@ -82,7 +82,7 @@ static int64_t pathfd_inject_fchdir(struct injection *injection)
 /* Makes the added terminal the controlling terminal. A failure is ignored, as by open(2). */
 static int64_t pathfd_inject_set_terminal(struct injection *injection)
 {
-	uint64_t terminal = (uint64_t)injection->pending->carrier;
+	uint64_t terminal = (uint64_t)injection->pending->carrier_fd;
 
 	(void)inject_syscall(injection, __NR_ioctl, terminal, TIOCSCTTY, 0);
 	if (!injection->pending->cloexec) /* the terminal was added with O_CLOEXEC */
@@ -93,7 +93,7 @@ static int64_t pathfd_inject_set_terminal(struct injection *injection)
 /* Receives the descriptor from the carrier. Then replaces the carrier by it or, for a chdir, changes the cwd to it. */
 static int64_t pathfd_inject_receive_of_fd(struct injection *injection)
 {
-	uint64_t carrier = (uint64_t)injection->pending->carrier;
+	uint64_t carrier = (uint64_t)injection->pending->carrier_fd;
 	uint64_t addr = inject_find_stack_room(injection, sizeof(struct fd_message));
 	bool enters = injection->pending->row->nr == __NR_chdir;
 	int64_t number = pathfd_write_message(injection, addr);
@@ -119,10 +119,10 @@ static int64_t pathfd_inject_receive_of_fd(struct injection *injection)
 
 int64_t pathfd_make_thread_receive_fd(const struct tracer *tracer, const struct pending *pending)
 {
-	if (pending->controlling)
+	if (pending->carrier_becomes_tty)
 		return inject_calls_and_set_result(tracer, pending, pathfd_inject_set_terminal);
-	return inject_calls_and_set_result(tracer, pending,
-					 pending->direct ? pathfd_inject_fchdir : pathfd_inject_receive_of_fd);
+	return inject_calls_and_set_result(
+		tracer, pending, pending->carrier_is_directory ? pathfd_inject_fchdir : pathfd_inject_receive_of_fd);
 }
 
 /*
@@ -138,10 +138,10 @@ static int64_t pathfd_inject_mmap_of_carrier(struct injection *injection)
 	memcpy(arg, pending->arg, sizeof(arg));
 	/* MAP_POPULATE is only a hint, and its work would take longer than a single step may. */
 	arg[3] &= ~(uint64_t)(MAP_ANONYMOUS | MAP_POPULATE);
-	arg[4] = (uint64_t)pending->carrier;
+	arg[4] = (uint64_t)pending->carrier_fd;
 	arg[5] = 0;
 	result = inject_syscall_with_args(injection, __NR_mmap, arg);
-	(void)inject_syscall(injection, __NR_close, (uint64_t)pending->carrier, 0,
+	(void)inject_syscall(injection, __NR_close, (uint64_t)pending->carrier_fd, 0,
 			     0); /* fails only for a dead thread */
 	return result;
 }

@@ -43,10 +43,10 @@ static void pending_release_resources_of_call(struct tracer *tracer, struct pend
 	blob_release(&pending->blob);
 	pending->blob_addr = 0;
 	pending->skip_interrupt = false;
-	pending->direct = pending->controlling = false;
+	pending->carrier_is_directory = pending->carrier_becomes_tty = false;
 	pending->other_calls = 0;
 	if (pending->kind == PENDING_SEND_DESCRIPTOR_TO_US) {
-		cleanup_close(&pending->near_fd);
+		cleanup_close(&pending->own_end_of_carrier_fd);
 		cleanup_close(&pending->fetched_fd);
 		tracer->fetches--;
 	}
@@ -180,7 +180,7 @@ int pending_seize_with_carrier(struct tracer *tracer, const struct call *call, i
 		pending_end_call_and_detach(tracer, pending);
 		return r;
 	}
-	pending->carrier = r;
+	pending->carrier_fd = r;
 	*ret_pending = pending;
 	return 0;
 }

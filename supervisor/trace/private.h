@@ -57,14 +57,16 @@ struct pending {
 	struct trace_blob blob;
 	uint64_t blob_addr;      /* address in target memory; 0: the blob is not written */
 	struct exec_plan *plan;  /* owned; NULL: not an exec */
-	int carrier;             /* descriptor in the target: a socket that carries another; PENDING_MAP_FILE: a file */
-	bool direct;             /* PENDING_RECEIVE_DESCRIPTOR: the carrier itself is the directory of the chdir */
+	/* descriptor in the target: a socket that carries another; PENDING_MAP_FILE: a file */
+	int carrier_fd;
+	/* PENDING_RECEIVE_DESCRIPTOR: the carrier itself is the directory of the chdir */
+	bool carrier_is_directory;
 	/* PENDING_RECEIVE_DESCRIPTOR: the carrier is a terminal, which becomes the controlling terminal */
-	bool controlling;
+	bool carrier_becomes_tty;
 	bool cloexec;
-	int wanted;              /* PENDING_SEND_DESCRIPTOR_TO_US: the target's descriptor that is fetched */
+	int wanted_fd;              /* PENDING_SEND_DESCRIPTOR_TO_US: the target's descriptor that is fetched */
 	/* PENDING_SEND_DESCRIPTOR_TO_US: our end of the carrier, until the descriptor has come; owned */
-	int near_fd;
+	int own_end_of_carrier_fd;
 	int fetched_fd;          /* PENDING_SEND_DESCRIPTOR_TO_US: the fetched descriptor, owned, or -errno */
 	char *path_as_written;   /* the path as the program wrote it, for the record of a kill; owned */
 	struct policy_decision decision;

@@ -100,8 +100,8 @@ static int trace_start_passing_descriptor(struct tracer *tracer, struct call *ca
 	if (r < 0)
 		return r;
 	pending->kind = PENDING_RECEIVE_DESCRIPTOR; /* NOLINT(clang-analyzer-core*): as above */
-	pending->direct = direct;
-	pending->controlling = controlling;
+	pending->carrier_is_directory = direct;
+	pending->carrier_becomes_tty = controlling;
 	pending->cloexec = call->outcome.fd_cloexec;
 	return 0;
 }

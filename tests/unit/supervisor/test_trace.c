@@ -551,7 +551,7 @@ static bool comes_again_as(const struct syscall_row *row, bool planned)
 	pending->state = PENDING_RESTARTED;
 	pending->skip_interrupt = true;
 	pending->row = row;
-	pending->near_fd = pending->fetched_fd = -1;
+	pending->own_end_of_carrier_fd = pending->fetched_fd = -1;
 	pending->plan = planned ? calloc(1, sizeof(*pending->plan)) : NULL;
 	tracer->pending = pending;
 	rerun = trace_is_restarted_exec(tracer, INT_MAX, row->nr, (const __u64[6]){0});
