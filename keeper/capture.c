@@ -127,8 +127,8 @@ static bool capture_keep_bytes_in_memory(struct capture *capture, const char *by
 }
 
 /*
- * Counts a chunk; keeps and queues its part within the limit. From the first chunk that passes the limit on, whole chunks
- * also go to the spill file, which begins with what was kept and so has all of the output.
+ * Counts a chunk; keeps and queues its part within the limit. From the first chunk that passes the limit on, whole
+ * chunks also go to the spill file, which begins with what was kept and so has all of the output.
  */
 static void capture_keep_and_queue_chunk(struct capture *capture, size_t len)
 {

@@ -17,7 +17,7 @@
 
 static json_t *format_order_value(const struct policy_key *key, const json_t *value);
 
-/* Returns a copy of the object with its keys in the order of the table of keys (keys.c); a key not there is left out. */
+/* Returns a copy of the object with its keys in the order of the table in keys.c; a key not there is left out. */
 static json_t *format_order_members(const char *section, const json_t *object)
 {
 	json_t *ordered = json_object();

@@ -171,7 +171,8 @@ static const struct connection_step_rule {
 	[STEP_CONNECTED] = {.states = CONNECTION_STATES_OF_ANNOUNCED & ~IN(CONNECTION_ANNOUNCED),
 			    .only_before_response = true},
 	/* The connection may be closed already. */
-	[STEP_FAILED] = {.states = CONNECTION_STATES_OF_ANNOUNCED | IN(CONNECTION_UNKNOWN), .only_before_response = true},
+	[STEP_FAILED] = {.states = CONNECTION_STATES_OF_ANNOUNCED | IN(CONNECTION_UNKNOWN),
+			 .only_before_response = true},
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == STEP_MAX, "each step has its rule");
 
