@@ -1,11 +1,14 @@
 /* Headers, and the change from one file of a log to the next. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "audit/log.h"
 #include "base/cleanup.h"
+
+#define ROTATE_HEADER_MORE_BYTES (64 << 10) /* hashes, names, and the space that is kept for a trailer */
 
 int log_append_whole_line(struct audit *audit, const char *line, size_t len)
 {
@@ -87,6 +90,16 @@ static int rotate_begin_file(struct audit *audit, char **next)
 	return r;
 }
 
+/* Reserves the space of the header, and of the line or trailer that ends the file. 0, also where that is impossible. */
+static int rotate_reserve_header(const struct audit *audit, int fd)
+{
+	const off_t bytes = (off_t)strlen(audit->header) + ROTATE_HEADER_MORE_BYTES;
+
+	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, bytes) < 0)
+		return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : -errno;
+	return 0;
+}
+
 int log_rotate(struct audit *audit)
 {
 	_cleanup_free_ char *next = NULL;
@@ -104,6 +117,14 @@ int log_rotate(struct audit *audit)
 	if (fd < 0) { /* the log goes on in this file */
 		audit->rotation_error = fd;
 		audit->rotate_bytes = 0;
+		return 0;
+	}
+	/* A file without its header would end the log for readers: it gets its space first, or the log goes on here. */
+	r = rotate_reserve_header(audit, fd);
+	if (r < 0) {
+		(void)unlink(next);
+		audit->rotation_error = r;
+		audit->rotate_bytes *= 2;
 		return 0;
 	}
 	r = chain_seal_all(audit);

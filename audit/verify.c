@@ -384,7 +384,8 @@ static int verify_accept(struct verify *verify, struct verify_line *line, struct
 
 static bool verify_fits(struct verify *verify, const struct verify_line *line)
 {
-	if (!line->known || verify->ended || line->place.seq != verify->last.place.seq + 1)
+	if (!line->known || verify->ended || line->place.seq != verify->last.place.seq + 1 ||
+	    (line->place.number == 1 && !line->header)) /* each file begins with a header */
 		return false;
 	if (line->blank)
 		return verify->blanks < CHAIN_WAITING && !line->trailer;

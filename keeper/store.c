@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -90,7 +91,7 @@ int store_file(int directory_fd, int from_fd, const struct stat *st, const char 
 	const char *name = store_get_last_component(rest);
 	const struct timespec times[2] = {st->st_atim, st->st_mtim};
 	_cleanup_close_ int dir = -1, to = -1;
-	char partial[] = ".callgate-partial";
+	char partial[48] = ".callgate-partial";
 	struct stat copy;
 	int error;
 
@@ -99,6 +100,8 @@ int store_file(int directory_fd, int from_fd, const struct stat *st, const char 
 	dir = store_make_parents(directory_fd, path);
 	if (dir < 0)
 		return dir;
+	if (st->st_nlink == 0) /* a memfd, whose directory other runs may use at the same time (--metrics) */
+		(void)snprintf(partial, sizeof(partial), ".callgate-partial-%llx", (unsigned long long)st->st_ino);
 	(void)unlinkat(dir, partial, 0); /* may be left from a run that was killed */
 	if (st->st_nlink > 1 && store_link_to_copy(directory_fd, st, dir, partial, rest))
 		return 0;

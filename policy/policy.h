@@ -288,6 +288,9 @@ uint32_t policy_find_after_read_below(const struct policy *policy, const char *p
 void policy_fire_after_entries(const struct policy *policy, uint32_t entries);
 uint32_t policy_get_fired_after_entries(const struct policy *policy);
 
+/* The entries that close this path to writing once they have fired. Paths with equal ones may have one file. */
+uint32_t policy_find_possible_closers_of_writing(const struct policy *policy, const char *path, size_t len);
+
 /* The fired entries that close this path to writing. */
 uint32_t policy_find_closers_of_writing(const struct policy *policy, const char *path, size_t len);
 /* The entries, fired or not: those that have a "write"; those that close the network. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,7 +24,9 @@ static _Noreturn void anchor_run_command(const char *command, int input_fd)
 	(void)setsid(); /* a Ctrl-C is for the run; the command ends when its input does */
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	if (dup2(input_fd, STDIN_FILENO) < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+	/* Other inherited descriptors may be of secrets and of readers that wait for an end of file. */
+	if (dup2(input_fd, STDIN_FILENO) < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ||
+	    syscall(SYS_close_range, 3U, ~0U, 0U) < 0)
 		_exit(126);
 	(void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 	_exit(127);

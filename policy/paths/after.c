@@ -100,6 +100,13 @@ static const char *after_get_first_label(const struct policy *policy, uint32_t e
 	return entries ? policy->after[__builtin_ctz(entries)].from->label : NULL;
 }
 
+uint32_t policy_find_possible_closers_of_writing(const struct policy *policy, const char *path, size_t len)
+{
+	const struct policy *judged = policy_get_judged(policy);
+
+	return judged->fired ? judged->after_write & ~policy_find_rules(judged, path, len).after_write_entries : 0;
+}
+
 uint32_t policy_find_closers_of_writing(const struct policy *policy, const char *path, size_t len)
 {
 	const struct policy *judged = policy_get_judged(policy);

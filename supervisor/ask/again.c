@@ -1,6 +1,7 @@
 #include "supervisor/ask/again.h"
 
 #include <errno.h>
+#include <nettle/sha2.h>
 #include <string.h>
 
 #include "supervisor/ask/key.h"
@@ -14,10 +15,16 @@ struct rejudge_gate {
 	struct call_gate gate; /* first: rejudge_gate_passes() gets its address */
 	uint64_t start_ns;     /* when the notification was received; 0: now */
 	const char *approved_key;  /* NULL: nothing passes; only the key is wanted */
+	struct sha256_ctx copied; /* hash of what was copied from the target */
 	bool reached;          /* the call would have had an effect; `key` is set */
 	bool passed;
 	char key[SHA256_HEX_SIZE];
 };
+
+static void rejudge_gate_note_copied(struct call_gate *gate, const void *bytes, size_t len)
+{
+	sha256_update(&((struct rejudge_gate *)gate)->copied, len, bytes);
+}
 
 static bool rejudge_gate_passes(struct call_gate *gate, const struct call *call)
 {
@@ -25,7 +32,7 @@ static bool rejudge_gate_passes(struct call_gate *gate, const struct call *call)
 
 	if (own->passed)
 		return true;
-	if (!ask_key_compute(call, own->key))
+	if (!ask_key_compute(call, &own->copied, own->key))
 		return false;
 	own->reached = true;
 	own->passed = own->approved_key && strcmp(own->key, own->approved_key) == 0;
@@ -65,6 +72,8 @@ static bool rejudge_in_second_view(struct dispatch *dispatch, const struct secco
 
 	dispatch_begin_call(dispatch, notification, table_find_row(notification->data.nr));
 	call->start_ns = gate->start_ns ? gate->start_ns : call->start_ns;
+	gate->gate.note_copied = rejudge_gate_note_copied;
+	sha256_init(&gate->copied);
 	call->gate = &gate->gate;
 	call->answer = answer;
 	if (!dispatch_find_task(call))

@@ -73,6 +73,19 @@ static bool key_ignores_mode(const struct call *call)
 	return false;
 }
 
+/*
+ * Adds what was copied from the target besides paths and texts, such as the value of an attribute. It is hashed in the
+ * order of copying, which a call that is made again keeps.
+ */
+static void key_add_copied(struct buf *bytes, const struct sha256_ctx *copied)
+{
+	uint8_t digest[SHA256_DIGEST_SIZE];
+	struct sha256_ctx context = *copied;
+
+	sha256_digest(&context, sizeof(digest), digest);
+	key_add(bytes, digest, sizeof(digest));
+}
+
 /* Leaves out registers that are no arguments, and pointers: what they point to is added by itself. */
 static void key_add_registers(struct buf *bytes, const struct call *call)
 {
@@ -89,7 +102,7 @@ static void key_add_registers(struct buf *bytes, const struct call *call)
 	key_add(bytes, arg, sizeof(arg));
 }
 
-bool ask_key_compute(const struct call *call, char ret_key[SHA256_HEX_SIZE])
+bool ask_key_compute(const struct call *call, const struct sha256_ctx *copied, char ret_key[SHA256_HEX_SIZE])
 {
 	_cleanup_buf_ struct buf bytes = {0};
 
@@ -98,6 +111,7 @@ bool ask_key_compute(const struct call *call, char ret_key[SHA256_HEX_SIZE])
 	key_add(&bytes, &call->how, sizeof(call->how));
 	key_add(&bytes, &call->decision.wanted_rights, sizeof(call->decision.wanted_rights));
 	key_add(&bytes, call->text_arg, call->text_len);
+	key_add_copied(&bytes, copied);
 	for (unsigned i = 0; i < call->paths; i++)
 		key_add_path(&bytes, call, i);
 	for (unsigned i = 0; i < sizeof(call->place) / sizeof(call->place[0]); i++)

@@ -2,6 +2,7 @@
 #ifndef CALLGATE_SUPERVISOR_ASK_KEY_H
 #define CALLGATE_SUPERVISOR_ASK_KEY_H
 
+#include <nettle/sha2.h>
 #include <stdbool.h>
 
 #include "base/sha256.h"
@@ -9,8 +10,9 @@
 
 /*
  * The key of a judged call: which call, its registers, every byte of its paths and text, the names that they resolved
- * to, the rights that were judged, and which object is at each name. False: out of memory.
+ * to, the rights that were judged, and which object is at each name. copied: the hash of what else was copied from the
+ * target (call_gate.note_copied). False: out of memory.
  */
-bool ask_key_compute(const struct call *call, char ret_key[SHA256_HEX_SIZE]);
+bool ask_key_compute(const struct call *call, const struct sha256_ctx *copied, char ret_key[SHA256_HEX_SIZE]);
 
 #endif

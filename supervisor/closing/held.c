@@ -274,7 +274,10 @@ static int held_add_mapping(const struct sandbox *sandbox, const struct held_map
 	if (len >= sizeof(text))
 		return -ENAMETOOLONG;
 	memcpy(text, mapping->path, len + 1);
-	closed = held_find_entries_closing_path(sandbox, text, removed, virt);
+	closed = removed ? held_find_entries_closing_path(sandbox, text, true, virt) : 0;
+	/* smaps does not tell a removed file "x" from a file called "x (deleted)": both readings of the name count. */
+	memcpy(text, mapping->path, len + 1);
+	closed |= held_find_entries_closing_path(sandbox, text, false, virt);
 	if (!closed)
 		return 0;
 	return held_add(list, (struct held_item){.mapping = true, .start = mapping->start,

@@ -14,7 +14,8 @@
 
 #define SINK_TEXT_MAX 512u /* bytes of one text; the rest is left out, since a datagram has its limits */
 #define SINK_ESCAPED_TEXT_SIZE (SINK_TEXT_MAX * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + 1)
-#define SINK_MESSAGE_MAX (6u * SINK_ESCAPED_TEXT_SIZE)
+/* The fields of a journal entry have four texts, its sentence three. */
+#define SINK_MESSAGE_MAX (9u * SINK_ESCAPED_TEXT_SIZE)
 #define SINK_TOKENS_PER_MESSAGE UINT64_C(1000000000)
 #define SINK_PRIORITY (LOG_AUTHPRIV | LOG_WARNING)
 #define JOURNALD_PATH "/run/systemd/journal/socket"

@@ -125,6 +125,8 @@ struct call_answer {
  */
 struct call_gate {
 	bool (*passes)(struct call_gate *gate, const struct call *call);
+	/* Gets all that decode_memory_at() copies from the target. */
+	void (*note_copied)(struct call_gate *gate, const void *bytes, size_t len);
 };
 
 struct exec_plan; /* execve.h */

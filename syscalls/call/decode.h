@@ -14,7 +14,11 @@ int decode_call_args(struct call *call);
 /* Copies exactly len bytes from an address that a decoded struct contains (execve's argv, iovecs). 0 or -EFAULT. */
 static inline int decode_memory_at(const struct call *call, uint64_t addr, void *out, size_t len)
 {
-	return memory_copy_in(call->sandbox->target_memory, call->tid, addr, out, len);
+	int r = memory_copy_in(call->sandbox->target_memory, call->tid, addr, out, len);
+
+	if (r == 0 && call->gate)
+		call->gate->note_copied(call->gate, out, len);
+	return r;
 }
 
 /* Copies exactly len bytes of a struct or array argument. 0 or -EFAULT. */

@@ -14,7 +14,7 @@ jq -es '[.[].event] as [$first] | [.[].event][-1] as $last | $first == "start" a
 	>/dev/null || fail "--status-fd: $(cat "$T/status")"
 lines=$(jq -c 'select(.event == "progress")' "$T/status" | wc -l)
 [ "$lines" -ge 3 ] || fail "--status-fd: $lines lines of progress in a second"
-jq -es 'map(select(.event == "progress")) | all(.duration_ms >= 0 and .memory_bytes > 0 and .processes >= 1) and
+jq -es 'map(select(.event == "progress")) | all(.duration_ms >= 0) and any(.memory_bytes > 0 and .processes >= 1) and
 	last.calls.judged > 0 and last.calls.denied == 1' "$T/status" >/dev/null ||
 	fail "--status-fd: progress is $(tail -n 2 "$T/status")"
 [ "$(run --status-fd 3 --status-every 0 -- sleep 1.2 3>&1 >/dev/null | wc -l)" = 2 ] || fail "--status-every 0"
