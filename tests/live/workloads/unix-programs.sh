@@ -51,12 +51,18 @@ os.unlink("log")
 EOS
 }
 
-same "a bus at a path" bash bus "unix:path=bus-socket"
-same "a bus at an abstract name" bash bus "unix:abstract=callgate-test-$$"
+# dbus-daemon does not start for a user who is in no file.
+same_bus()
+{
+	! getent passwd "$(id -u)" >/dev/null || same "$1" bash bus "$2"
+}
+
+same_bus "a bus at a path" "unix:path=bus-socket"
+same_bus "a bus at an abstract name" "unix:abstract=callgate-test-$$"
 CG_OPTIONS=(--without netns)
-same "a bus at a name of the table" bash bus "unix:abstract=callgate-test-$$"
+same_bus "a bus at a name of the table" "unix:abstract=callgate-test-$$-table"
 [ -z "${OUTER_FILTER:-}" ] || exit "$live_failed" # there are no datagram sockets
 echo '{"version": 1, "process": {"unix_datagrams": true}}' >"$T/datagrams.json"
 CG_OPTIONS=(-p "$T/datagrams.json")
 same "notifications and logs" "$PYTHON" receive.py
-same "a bus with datagrams" bash bus "unix:abstract=callgate-test-$$"
+same_bus "a bus with datagrams" "unix:abstract=callgate-test-$$-datagrams"
