@@ -168,3 +168,35 @@ cg policy diff "$T/after.json" "$T/p.json" --no-new-access >"$T/diff" && fail "d
 grep -q 'after_read' "$T/diff" || fail "diff: $(cat "$T/diff")"
 cg policy fmt "$T/after.json" >"$T/fmt.json" || fail "fmt fails"
 cg policy diff "$T/after.json" "$T/fmt.json" --no-new-access >"$T/diff" || fail "fmt changes it: $(cat "$T/diff")"
+
+# Other names of what is closed: a hard link made before, and a mapped file whose name looks like that of a removed one.
+mkdir -p "$T/w2/out"
+echo topsecret >"$T/w2/secret"
+cat >"$T/w2/aliases.py" <<'EOF'
+import mmap, os
+open("a", "w").write("before\n")
+for name in ("out/a", "b"):
+    try: os.link("a", name); print("linked", name)
+    except OSError as error: print(name, error.strerror)
+fd = os.open("x (deleted)", os.O_RDWR | os.O_CREAT)
+os.ftruncate(fd, 4096)
+mapped = mmap.mmap(fd, 4096)
+secret = open("secret").read().encode()
+open("out/kept", "wb").write(secret)
+for name in ("a", "b"):
+    try: open(name, "wb").write(secret); print("written", name)
+    except OSError as error: print(name, error.strerror)
+print(flush=True)
+mapped[:len(secret)] = secret
+EOF
+cat >"$T/aliases.json" <<'EOF'
+{"extends": ["python"], "filesystem": {"write": ["@workdir"]},
+ "after_read": [{"paths": ["@workdir/secret"], "then": {"write": ["@workdir/out"]}}]}
+EOF
+cg run -p "$T/aliases.json" -w "$T/w2" -- "$PYTHON" aliases.py >"$T/said" 2>/dev/null
+wanted="out/a Invalid cross-device link;linked b;a Read-only file system;b Read-only file system;;"
+[ "$(tr "\n" ";" <"$T/said")" = "$wanted" ] ||
+	fail "aliases: $(cat "$T/said")"
+[ "$(cat "$T/w2/out/kept")" = topsecret ] || fail "aliases: what remains cannot be written"
+! grep -q topsecret "$T/w2/a" "$T/w2/b" "$T/w2/x (deleted)" ||
+	fail "aliases: the secret is in $(grep -lr topsecret "$T/w2")"
