@@ -77,7 +77,7 @@ static void metrics_put_calls(struct buf *out, json_t *calls)
 {
 	static const char *const kinds[] = {"allowed", "denied", "expected", "observed", "restarted", "interrupted"};
 	const char *name;
-	json_t *count;
+	json_t *count, *by_syscall;
 
 	metrics_put_single(out, "calls_judged", "calls_judged_total", "System calls that were judged.",
 			   json_object_get(calls, "judged"), 1);
@@ -85,8 +85,10 @@ static void metrics_put_calls(struct buf *out, json_t *calls)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		metrics_put_sample(out, "calls_total", "kind", kinds[i], json_object_get(calls, kinds[i]), 1);
 	metrics_begin_family(out, "syscall_calls", "counter", "System calls that were judged, by their name.");
-	json_object_foreach(json_object_get(calls, "by_syscall"), name, count)
+	by_syscall = json_object_get(calls, "by_syscall");
+	json_object_foreach(by_syscall, name, count) {
 		metrics_put_sample(out, "syscall_calls_total", "syscall", name, count, 1);
+	}
 }
 
 /* Counts the members of a list by a field. Each adds its "count", or 1. */
@@ -105,8 +107,9 @@ static void metrics_put_counts_by_field(struct buf *out, const char *sample, con
 						  json_integer(json_integer_value(json_object_get(sums, value)) +
 							       (count ? json_integer_value(count) : 1)));
 	}
-	json_object_foreach(sums, value, sum)
+	json_object_foreach(sums, value, sum) {
 		metrics_put_sample(out, sample, label, value, sum, 1);
+	}
 	json_decref(sums);
 }
 

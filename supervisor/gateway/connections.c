@@ -416,7 +416,7 @@ static void record_add_denial(struct egress_client *client, const struct connect
 	suggestion = record_suggest_grant(record, target);
 	item.suggest = suggestion;
 	denials_add_event(client->sandbox->denials, &item);
-	if (mode > ON_DENY_ERRNO)
+	if (conn && mode > ON_DENY_ERRNO)
 		on_deny_apply_to_pidfd(client->sandbox->stops, mode, conn->pidfd,
 				       conn->host_pid > 0 ? conn->host_pid : conn->pid, slot.seq);
 	client->denied += observed ? 0 : item.count;

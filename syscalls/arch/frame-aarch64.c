@@ -30,13 +30,14 @@ static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t c
 	ssize_t got;
 
 	/* Retries with fewer bytes before the call, which may be at the start of a page. */
-	for (ret_code->begin = 0; ret_code->begin <= INSN_BYTES_BEFORE_CALL;
-	     ret_code->begin += INSN_BYTES_BEFORE_CALL / 2) {
-		got = guest->read(tid, call - INSN_BYTES_BEFORE_CALL + ret_code->begin,
-				  ret_code->byte + ret_code->begin, sizeof(ret_code->byte) - ret_code->begin);
+	for (ret_code->readable_from = 0; ret_code->readable_from <= INSN_BYTES_BEFORE_CALL;
+	     ret_code->readable_from += INSN_BYTES_BEFORE_CALL / 2) {
+		got = guest->read(tid, call - INSN_BYTES_BEFORE_CALL + ret_code->readable_from,
+				  ret_code->byte + ret_code->readable_from,
+				  sizeof(ret_code->byte) - ret_code->readable_from);
 		if (got < 0)
 			continue;
-		ret_code->end = ret_code->begin + (size_t)got;
+		ret_code->end = ret_code->readable_from + (size_t)got;
 		return ret_code->end >= INSN_BYTES_BEFORE_CALL + SYSCALL_INSN_BYTES ? 0 : -EFAULT;
 	}
 	return -EFAULT;

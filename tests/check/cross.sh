@@ -22,7 +22,7 @@ rm -rf "$out"
 mkdir -p "$include" || exit 99
 multiarch=$(gcc -print-multiarch)
 for header in seccomp.h seccomp-syscalls.h jansson.h jansson_config.h nettle openssl nghttp2 idn2.h \
-	libpsl.h gelf.h libelf.h \
+	libpsl.h gelf.h libelf.h gmp.h \
 	elfutils; do
 	# OpenSSL's are in two places; what configuration.h says holds for every 64-bit Linux.
 	for root in "/usr/include/$multiarch" /usr/include; do
