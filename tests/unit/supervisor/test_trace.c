@@ -587,7 +587,7 @@ int main(int argc, char **argv)
 		return play(argc, argv);
 	suite = suite_create("trace");
 	tcase = tcase_create("trace");
-	tcase_set_timeout(tcase, 90);
+	tcase_set_timeout(tcase, 180);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, exec_runs, 0, 2);
 	tcase_add_test(tcase, exec_fails_natively);

@@ -29,7 +29,7 @@
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif
-#define RIG_TIMEOUT_NS 60000000000u
+#define RIG_TIMEOUT_NS 160000000000u
 
 static const struct syscall_row row_execve = {
 	.nr = SYS_execve, .name = "execve", .basis = BASIS_EXEC,
