@@ -121,6 +121,8 @@ static int options_add_layers(const struct cli_given *given, void *layers)
 			  nearest ? "\"?" : "");
 		return -EINVAL;
 	}
+	if (named & ~given->option_value & LAYER_BIT(LAYER_KERNEL_READS))
+		return cli_refuse_value(given, "kernel-reads is only there with --judge changes; write --judge all");
 	if (named & ~given->option_value)
 		return cli_refuse_value(given, "nothing runs without seccomp_notify, no_new_privs and capabilities");
 	*(unsigned *)layers |= named;
@@ -132,6 +134,16 @@ static int options_set_user(const struct cli_given *given, void *user)
 	const char *wrong = policy_find_user_error(given->value);
 
 	return wrong ? cli_refuse_value(given, "%s; write UID, UID:GID or names", wrong) : cli_set_text(given, user);
+}
+
+static int options_set_judge(const struct cli_given *given, void *judge)
+{
+	for (unsigned i = 0; policy_judge_names[i]; i++)
+		if (strcmp(given->value, policy_judge_names[i]) == 0) {
+			*(enum policy_judge *)judge = (enum policy_judge)(POLICY_JUDGE_ALL + i);
+			return 0;
+		}
+	return cli_refuse_value(given, "must be all or changes");
 }
 
 static int options_set_phase(const struct cli_given *given, void *all)
@@ -196,6 +208,10 @@ const struct cli_option *cli_get_policy_table(void)
 		LIMIT_OPTION("audit-limit", 0, "SIZE", "end the run when its audit log is larger", AUDIT),
 		{"require", 0, "LAYERS", "refuse to run without these layers: landlock,namespaces,...",
 		 options_add_layers, FIELD_OFFSET(cli.required_layers), ~0U},
+		{"judge", 0, "all|changes",
+		 "changes: leave calls that only read to the kernel, unrecorded, where it\n"
+		 "denies what the policy denies; default all",
+		 options_set_judge, FIELD_OFFSET(cli.judge), 0},
 		{"phase", 0, "setup|run", "apply the policy's rules for this phase; default run", options_set_phase, 0,
 		 0},
 		{"user", 0, "UID[:GID]", "as root: run as this user, without supplementary groups; ids or names",

@@ -15,7 +15,9 @@ struct layers *layers_create(unsigned without, unsigned required)
 	layers->required_layers = required;
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
 		layers_set_state(layers, layer, false,
-			   without & LAYER_BIT(layer) ? "switched off by --without" : "not tried");
+			   without & LAYER_BIT(layer)     ? "switched off by --without"
+			   : layer == LAYER_KERNEL_READS ? ""
+							 : "not tried");
 	return layers;
 }
 
@@ -53,7 +55,8 @@ json_t *layers_make_json(const struct layers *layers)
 	json_t *object = json_object();
 
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
-		if (json_object_set_new(object, layer_get_name(layer),
+		if (layers->layer[layer].why[0] &&
+		    json_object_set_new(object, layer_get_name(layer),
 					json_pack("{s:b, s:s}", "active", (int)layers->layer[layer].active, "why",
 						  layers->layer[layer].why)) < 0) {
 			json_decref(object);

@@ -12,7 +12,8 @@ struct layers {
 	unsigned required_layers; /* LAYER_BITs whose absence is an error */
 	struct {
 		bool active;
-		char why[200]; /* one sentence without a full stop: what the layer does, or why it is inactive */
+		/* one sentence without a full stop: what the layer does, or why it is inactive; "": not shown */
+		char why[320];
 	} layer[LAYER_MAX];
 };
 

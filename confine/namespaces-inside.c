@@ -145,18 +145,34 @@ int namespaces_prepare_mounts(struct namespaces *namespaces)
 	return namespaces_prepare_proc(namespaces);
 }
 
+/*
+ * After the network namespace was made, because a run without it judges every call, and needs no covers then. 0 or
+ * -errno with *ret_what.
+ */
+static int namespaces_prepare_kernel_reads(struct namespaces *namespaces, struct view *view, const char **ret_what)
+{
+	const unsigned needed = MOUNTNS | PIDNS | LAYER_BIT(LAYER_NETNS);
+
+	if (!namespaces->wants_kernel_reads || (namespaces->made_layers & needed) != needed)
+		return 0;
+	*ret_what = "prepare the view for reading without judging";
+	return view_prepare_kernel_reads(view, &namespaces->kernel_reads_obstacle);
+}
+
 int namespaces_enter_view_drop_caps(struct namespaces *namespaces, struct view *view)
 {
 	const struct view_attach_fds mounts = {.tmpfs_fd = namespaces->tmpfs_fd,
 					   .proc_fd = namespaces->proc_fd,
 					   .program_proc_fd = namespaces->program_proc_fd,
 					   .host_root_fd = namespaces->host_root_fd};
-	const char *what;
+	const char *what = "";
 	int r = 0;
 
 	if (namespaces->made_layers & MOUNTNS)
 		r = view_attach_mounts(view, &mounts, &what);
 	namespaces_await_network_thread(namespaces);
+	if (r == 0)
+		r = namespaces_prepare_kernel_reads(namespaces, view, &what);
 	if (r < 0)
 		return namespaces_report_failure(namespaces, MOUNTNS | PIDNS, what, r);
 	r = privs_drop_all();

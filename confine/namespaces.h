@@ -40,6 +40,9 @@ struct namespaces {
 	/* In the supervisor, set by namespaces_prepare_mounts(): */
 	int tmpfs_fd, proc_fd; /* detached mounts; -1: the run has no mount namespace */
 	bool wants_procfs_of_run_only;      /* input: also mount a procfs that shows only the processes of the run */
+	bool wants_kernel_reads; /* input: also call view_prepare_kernel_reads() */
+	/* why view_prepare_kernel_reads() has returned 1; NULL: it has not. Borrowed from the view */
+	const char *kernel_reads_obstacle;
 	int program_proc_fd;   /* the procfs that narrow_proc asks for; -1: none, the program uses proc_fd */
 	int pts_fd;            /* a detached devpts for the run; -1: none */
 	int host_root_fd;      /* "/" of the keeper; -1: the run has no mount namespace */

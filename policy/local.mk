@@ -72,6 +72,8 @@ libcallgate_policy_a_SOURCES += \
 	policy/paths/glob.h \
 	policy/paths/index.c \
 	policy/paths/mounts.c \
+	policy/paths/reads.c \
+	policy/paths/reads.h \
 	policy/paths/move.c \
 	policy/paths/move.h \
 	policy/paths/remaps.c \

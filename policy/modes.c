@@ -1,4 +1,7 @@
-/* What follows a denial, or the reading of a decoy, besides its record: the modes of "on_deny" and "on_read". */
+/*
+ * What follows a denial, or the reading of a decoy, besides its record: the modes of "on_deny" and "on_read". And who
+ * judges what only reads: "judge".
+ */
 #include <string.h>
 
 #include "policy/model.h"
@@ -6,6 +9,19 @@
 const char *const policy_on_deny_names[] = {"errno", "kill", "stop", "ask-file", NULL};
 const char *const policy_on_read_names[] = {"flag", "kill", NULL};
 _Static_assert(sizeof(policy_on_deny_names) / sizeof(policy_on_deny_names[0]) == ON_DENY_MAX, "each mode has a name");
+
+const char *const policy_judge_names[] = {"all", "changes", NULL};
+_Static_assert(sizeof(policy_judge_names) / sizeof(policy_judge_names[0]) == POLICY_JUDGE_MAX, "each mode has a name");
+
+const char *policy_judge_get_name(enum policy_judge judge)
+{
+	return policy_judge_names[judge == POLICY_JUDGE_UNSET ? 0 : judge - POLICY_JUDGE_ALL];
+}
+
+enum policy_judge policy_get_judge(const struct policy *policy)
+{
+	return policy->settings.judge == POLICY_JUDGE_UNSET ? POLICY_JUDGE_ALL : policy->settings.judge;
+}
 
 const char *policy_on_deny_get_name(enum policy_on_deny mode)
 {

@@ -64,6 +64,21 @@ enum policy_on_deny {
 	ON_DENY_MAX,
 };
 
+/* Who judges calls that only read: "judge". */
+enum policy_judge {
+	POLICY_JUDGE_UNSET,   /* a file does not say; as POLICY_JUDGE_ALL */
+	POLICY_JUDGE_ALL,     /* the supervisor judges and records each call with a path */
+	POLICY_JUDGE_CHANGES, /* where possible, calls that only read are left to the kernel: paths/reads.h */
+	POLICY_JUDGE_MAX,
+};
+
+/* The words of "judge", NULL-ended: those of enum policy_judge from POLICY_JUDGE_ALL on. */
+extern const char *const policy_judge_names[];
+const char *policy_judge_get_name(enum policy_judge judge);
+
+/* POLICY_JUDGE_ALL or POLICY_JUDGE_CHANGES, as the policy asks. */
+enum policy_judge policy_get_judge(const struct policy *policy);
+
 /* The words of the policy, NULL-ended: those of enum policy_on_deny from ON_DENY_ERRNO on; those of "on_read". */
 extern const char *const policy_on_deny_names[], *const policy_on_read_names[];
 const char *policy_on_deny_get_name(enum policy_on_deny mode);
@@ -206,6 +221,7 @@ struct policy_cli {
 	struct policy_limits limits; /* -t, -m, --cpu, --pids, … */
 	unsigned limits_given;    /* POLICY_LIMIT_BITs of the limits that were given */
 	const char *user;         /* --user, NULL: not given */
+	enum policy_judge judge;  /* --judge */
 	unsigned required_layers;        /* --require: LAYER_BITs of policy/parse/layer-names.h */
 	const char *const *allow_host;    /* --allow-host HOST[:PORT] */
 	const char *const *allow_private; /* --allow-private HOST[:PORT] */
@@ -371,6 +387,7 @@ struct policy_settings {
 	const char *audit_file; /* NULL: not set */
 	bool audit_allowed;     /* record allowed calls as well as denied ones (default: true) */
 	bool audit_compact;     /* leave out of a record what earlier records have */
+	enum policy_judge judge; /* as the files say; see policy_get_judge() */
 	bool audit_fstat;       /* judge and record each newfstatat and statx used as fstat */
 	bool unix_datagrams;    /* unix datagram sockets among the run's processes */
 	char sha256[SHA256_HEX_SIZE]; /* of policy_make_json's text; "" before policy_compute_sha256() */

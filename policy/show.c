@@ -246,6 +246,8 @@ char *policy_make_json(const struct policy *policy)
 	if (policy->settings.on_deny)
 		ret |= json_object_set_new(root, "on_deny",
 					   json_string(policy_on_deny_get_name(policy->settings.on_deny)));
+	if (policy->settings.judge)
+		ret |= json_object_set_new(root, "judge", json_string(policy_judge_get_name(policy->settings.judge)));
 	if (policy->settings.user)
 		ret |= json_object_set_new(root, "user", json_string(policy->settings.user));
 	ret |= show_after(root, policy);

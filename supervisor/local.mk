@@ -80,6 +80,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/process-build.c \
 	supervisor/process-lookup.c \
 	supervisor/process-private.h \
+	supervisor/process-reads.c \
 	supervisor/process-result.c \
 	supervisor/process-watch.c \
 	supervisor/process.c \

@@ -10,7 +10,6 @@
 #include "audit/audit.h"
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "policy/paths/below.h"
 #include "supervisor/process-private.h"
 
 static int process_fail_log_write(struct process *process, const char *path, int error)
@@ -127,33 +126,9 @@ static int process_make_log(struct process *process)
 	return 0;
 }
 
-bool process_policy_allows_native_fstat(const struct process_options *options)
-{
-	return policy_grants_whole_trees(options->policy) && !policy_get_settings(options->policy)->audit_fstat;
-}
-
-/*
- * Whether newfstatat and statx with a descriptor are native. They are if a path, which the program may pass too, tells
- * it no more than the view shows. The network namespace must be the run's own, because /proc/PID/net shows it.
- */
-static bool process_fstat_is_native(const struct process *process)
-{
-	struct layers *layers = process->options->layers;
-	bool leave = layers->layer[LAYER_MOUNTNS].active && layers->layer[LAYER_PIDNS].active &&
-		     layers->layer[LAYER_NETNS].active && process_policy_allows_native_fstat(process->options) &&
-		     view_native_stat_reveals_no_more(process->view);
-	char why[sizeof(layers->layer[0].why)];
-
-	if (!layers->layer[LAYER_MOUNTNS].active)
-		return false;
-	(void)snprintf(why, sizeof(why), "%s", layers->layer[LAYER_MOUNTNS].why);
-	layers_set_state(layers, LAYER_MOUNTNS, true, "%.160s; fstat is %s", why, leave ? "left to it" : "judged");
-	return leave;
-}
-
 int process_open_log(struct process *process)
 {
-	process->fstat_native = process_fstat_is_native(process);
+	process_decide_native_fstat(process);
 	return process_make_log(process);
 }
 

@@ -21,6 +21,7 @@ struct process {
 	struct egress_program_sockets guest;
 	int landlock_fd;   /* -1: no Landlock domain */
 	bool fstat_native; /* fstat is native: neither judged nor recorded */
+	bool kernel_reads; /* calls that only read are native: "judge": "changes" */
 	int audit_dirfd;   /* directory of the log; -1: not open */
 	char *audit_name;  /* the log's path through audit_dirfd; NULL: no log is kept, or it is open */
 	struct audit *audit;
@@ -61,10 +62,20 @@ int process_send_program_sockets(struct process *process);
  */
 int process_find_program(struct process *process);
 
+/* ---- process-reads.c: the calls that are native because the kernel decides as the view does ---- */
+
+/* Sets what the namespaces have to prepare for them, as far as the policy permits them. At the start. */
+void process_prepare_native_reads(const struct process_options *options);
+/*
+ * Decides about "judge": "changes", and describes that in "enforcement". When the other layers are known, and before
+ * process_check_layers().
+ */
+void process_decide_kernel_reads(struct process *process);
+/* Decides whether fstat is native, and describes that in "enforcement". */
+void process_decide_native_fstat(struct process *process);
+
 /* ---- process-audit.c: the log ---- */
 
-/* Whether the policy permits fstat to be native. process_open_log() checks the sandbox layers as well. */
-bool process_policy_allows_native_fstat(const struct process_options *options);
 /* Opens the log's directory before the process changes its root. 0, or -1 with the error in the result. */
 int process_open_log_dir(struct process *process);
 /* Makes the log, with a header that needs everything else to be known. 0, or -1 with the error in the result. */

@@ -129,7 +129,8 @@ static int process_build_filter(struct process *process, const struct rlimits_wi
 	/* No process shows the memory of System V IPC, so it would evade the limit where memory is sampled. */
 	*ret_traits = (options->layers->layer[LAYER_IPCNS].active && !fallback->memory ? RUN_OWN_IPC : 0u) |
 		      (view_has_terminals(process->view) ? RUN_OWN_TERMINALS : 0u) |
-		      (process->fstat_native ? RUN_NATIVE_FSTAT : 0u) | (fallback->forks ? RUN_LIMITS_TASKS : 0u) |
+		      (process->fstat_native ? RUN_NATIVE_FSTAT : 0u) |
+		      (process->kernel_reads ? RUN_KERNEL_READS : 0u) | (fallback->forks ? RUN_LIMITS_TASKS : 0u) |
 		      (fallback->memory ? RUN_SAMPLES_MEMORY : 0u) | (disk ? RUN_LIMITS_DISK : 0u) |
 		      (cpu_can_pin() ? RUN_SETS_AFFINITY : 0u) | (routes ? RUN_NATIVE_NETLINK : RUN_HAS_STANDINS) |
 		      (filter_can_wait_killable() ? RUN_RESTARTS_CALLS : 0u) | (inet ? RUN_HAS_TCP : 0u) |

@@ -100,6 +100,9 @@ static int process_check_layers(struct process *process)
 
 	if (missing == LAYER_MAX)
 		return 0;
+	if (missing == LAYER_KERNEL_READS)
+		return process_fail(process, "layer_missing", "kernel-reads is required and not possible: %s",
+				    layers->layer[missing].why);
 	return process_fail(process, "layer_missing",
 			    "the layer %s is required and not active: %s; callgate doctor tells how to get it",
 			    layer_get_name(missing), layers->layer[missing].why);
@@ -112,7 +115,7 @@ int process_main(const struct process_options *options)
 	int status = 1;
 	bool ready, retry; /* retry: a namespace failed, and the keeper forks another supervisor without it */
 
-	options->namespaces->wants_procfs_of_run_only = process_policy_allows_native_fstat(options);
+	process_prepare_native_reads(options);
 	ready = process_give_up_privileges(&process) == 0;
 	retry = ready && namespaces_prepare_mounts(options->namespaces) < 0;
 	ready = ready && !retry && process_open_program_sockets(&process) == 0 &&
@@ -121,7 +124,10 @@ int process_main(const struct process_options *options)
 	if (ready) /* from then on, no path leads to a file of the host */
 		retry = namespaces_enter_view_drop_caps(options->namespaces, process.view) < 0;
 	ready = ready && !retry && process_join_views(&process) == 0 && process_build_landlock(&process) == 0 &&
-		process_send_program_sockets(&process) == 0 && process_check_layers(&process) == 0 &&
+		process_send_program_sockets(&process) == 0;
+	if (ready)
+		process_decide_kernel_reads(&process);
+	ready = ready && process_check_layers(&process) == 0 &&
 		process_find_program(&process) == 0 && process_await_digest(&process) == 0 &&
 		process_open_log(&process) == 0;
 	if (ready)

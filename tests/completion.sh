@@ -46,6 +46,8 @@ offers --no-net show --no
 offers --secret run --secr
 offers --setup run --set
 offers setup show --phase s
+offers changes run --judge c
+offers kernel-reads run --require kern
 offers github-read run --profile gith
 offers stats audit st
 offers report audit rep

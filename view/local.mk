@@ -6,6 +6,7 @@ libcallgate_view_a_SOURCES += \
 	view/fixed.c \
 	view/fixed.h \
 	view/judge.c \
+	view/kernel-reads.c \
 	view/listing.c \
 	view/locate.c \
 	view/nodes.c \

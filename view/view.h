@@ -157,6 +157,18 @@ bool view_is_attached(const struct view *view);
 bool view_native_stat_reveals_no_more(const struct view *view);
 
 /*
+ * "judge": "changes": prepares the attached view for a run in which the kernel decides about calls that only read.
+ * Called once, after view_attach_mounts and with its capabilities, when the policy asks for it and
+ * policy_find_read_obstacle() finds nothing. Returns 0: the kernel's answers are those of the view; 1: they are not,
+ * and *ret_reason is the rest of the sentence "every call is judged: ...", which names the rule or the path and is
+ * valid as long as the view; or -errno, after which only view_free may be called.
+ */
+int view_prepare_kernel_reads(struct view *view, const char **ret_reason);
+
+/* True after view_prepare_kernel_reads has returned 0. */
+bool view_kernel_judges_reads(const struct view *view);
+
+/*
  * Calls take with an O_PATH descriptor (borrowed) of each file that the policy lets be executed, or of a directory
  * above such files, and of the system's loaders that may be read. All existing files that may be executed are covered;
  * some more may be, because of deny rules, or of globs on directories that the program can write. 0, -errno, or the

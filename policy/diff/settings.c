@@ -22,6 +22,7 @@ enum settings_class {
 	SETTING_UPPER_BOUND,     /* an upper bound; without it there is no bound */
 	SETTING_UPPER_BOUND_OF_RULE, /* as SETTING_UPPER_BOUND, where both policies have the rule */
 	SETTING_OBJECT_AS_ONE_VALUE,   /* an object that is compared as one value; a policy that has it grants less */
+	SETTING_JUDGE, /* "changes" denies less where a process outside makes a denied name later, and records less */
 	SETTING_ON_DENY, /* "ask-file" may grant more, since an answer can allow; other modes only end a process */
 };
 
@@ -34,6 +35,7 @@ static const struct {
 	{"version", SETTING_NOT_COMPARED},
 	{"audit.", SETTING_NEUTRAL},
 	{"on_deny", SETTING_ON_DENY},
+	{"judge", SETTING_JUDGE},
 	{"after_read[]", SETTING_OBJECT_AS_ONE_VALUE},
 	{"filesystem.redirect[].to", SETTING_LIST_ENTRY},
 	{"filesystem.provide[]", SETTING_LIST_ENTRY},
@@ -215,9 +217,17 @@ static uint64_t settings_get_bound(const json_t *value)
 	return number;
 }
 
-static bool settings_asks(const json_t *mode)
+static bool settings_is_word(const json_t *value, const char *word)
 {
-	return mode && strcmp(json_string_value(mode), policy_on_deny_get_name(ON_DENY_ASK_FILE)) == 0;
+	return value && strcmp(json_string_value(value), word) == 0;
+}
+
+/* The direction of a setting whose value `word` grants more than any other, or none. */
+static enum diff_direction settings_compare_word(const json_t *first, const json_t *second, const char *word)
+{
+	bool had = settings_is_word(first, word), has = settings_is_word(second, word);
+
+	return had == has ? DIFF_NEUTRAL : has ? DIFF_WIDER : DIFF_NARROWER;
 }
 
 static enum diff_direction settings_get_direction(enum settings_class class, const json_t *first, const json_t *second)
@@ -234,9 +244,9 @@ static enum diff_direction settings_get_direction(enum settings_class class, con
 	case SETTING_UPPER_BOUND_OF_RULE:
 		return settings_get_bound(second) > settings_get_bound(first) ? DIFF_WIDER : DIFF_NARROWER;
 	case SETTING_ON_DENY:
-		return settings_asks(first) == settings_asks(second) ? DIFF_NEUTRAL
-		       : settings_asks(second)                       ? DIFF_WIDER
-								     : DIFF_NARROWER;
+		return settings_compare_word(first, second, policy_on_deny_get_name(ON_DENY_ASK_FILE));
+	case SETTING_JUDGE:
+		return settings_compare_word(first, second, policy_judge_get_name(POLICY_JUDGE_CHANGES));
 	case SETTING_UNORDERED_VALUE:
 		return second ? DIFF_UNORDERED : DIFF_NARROWER;
 	case SETTING_OBJECT_AS_ONE_VALUE:

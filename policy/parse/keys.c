@@ -125,6 +125,9 @@ static const struct policy_key keys[] = {
 
 	{"", "on_deny", KEY_ON_DENY, KEY_ID_ON_DENY, "what a denial does to the process; default: errno"},
 
+	{"", "judge", KEY_JUDGE, KEY_ID_JUDGE,
+	 "changes: leave calls that only read to the kernel, unrecorded, where it denies the same; default: all"},
+
 	{"", "after_read", KEY_OBJECT_LIST, KEY_ID_AFTER,
 	 "what the run loses once one of its processes has read a file"},
 	{"after_read[]", "paths", KEY_PATH_LIST, KEY_ID_AFTER_READ,
@@ -176,6 +179,7 @@ const char *const *policy_key_get_allowed_words(enum key_type type)
 		[KEY_ON_DENY] = policy_on_deny_names, [KEY_ON_DENY_NET] = without_ask,
 		[KEY_ON_READ] = policy_on_read_names,
 		[KEY_CLOSED] = closed,
+		[KEY_JUDGE] = policy_judge_names,
 	};
 
 	return words[type];
@@ -214,6 +218,7 @@ const char *policy_key_get_expected_text(enum key_type type)
 		[KEY_ON_DENY_NET] = "\"errno\", \"kill\" or \"stop\"",
 		[KEY_ON_READ] = "\"flag\" or \"kill\"",
 		[KEY_CLOSED] = "\"none\"",
+		[KEY_JUDGE] = "\"all\" or \"changes\"",
 	};
 
 	return words[type];

@@ -31,7 +31,7 @@ enum key_type {
 	KEY_PROXY,    /* true, false or "env" */
 	KEY_SECRETS,  /* an object: its names are variables, its values objects with the keys of section "NAME{}" */
 	KEY_PHASE,    /* an object with those top keys for which policy_key_may_be_in_phase is true */
-	/* KEY_DEFAULT, KEY_PROTO, KEY_DNS and KEY_CLOSED: one of the words of policy_key_get_allowed_words */
+	/* KEY_DEFAULT, KEY_PROTO, KEY_DNS, KEY_CLOSED, KEY_JUDGE: a word of policy_key_get_allowed_words */
 	KEY_DEFAULT,
 	KEY_PROTO,
 	KEY_DNS,
@@ -39,6 +39,7 @@ enum key_type {
 	KEY_ON_DENY_NET, /* without "ask-file", because what egress denies is not asked about */
 	KEY_ON_READ,
 	KEY_CLOSED,   /* "none" */
+	KEY_JUDGE,    /* "all" or "changes" */
 	KEY_TYPE_MAX,
 };
 
@@ -46,7 +47,8 @@ enum key_type {
 enum key_id {
 	KEY_ID_NONE, /* only the type is checked: the value is unused, or read by its type or with its object */
 	KEY_ID_COMMENT, /* a list whose items are checked as well, and not used */
-	KEY_ID_ON_DENY, KEY_ID_NAME, KEY_ID_EXTENDS, KEY_ID_WORKDIR, KEY_ID_USER, KEY_ID_REQUIRE,
+	KEY_ID_ON_DENY, KEY_ID_JUDGE,
+	KEY_ID_NAME, KEY_ID_EXTENDS, KEY_ID_WORKDIR, KEY_ID_USER, KEY_ID_REQUIRE,
 	/* rules of "filesystem", in the order of enum rule_kind */
 	KEY_ID_READ, KEY_ID_WRITE, KEY_ID_EXEC, KEY_ID_DENY, KEY_ID_REDIRECT, KEY_ID_PROVIDE, KEY_ID_DECOY,
 	KEY_ID_EXEC_DENY, KEY_ID_PUBLIC, KEY_ID_PRIVATE, KEY_ID_AFTER_READ, KEY_ID_AFTER_WRITE,
@@ -79,7 +81,7 @@ const struct policy_key *policy_key_find(const char *section, const char *name);
 /* True for a top key that is also allowed in a phase. */
 bool policy_key_may_be_in_phase(const struct policy_key *key);
 
-/* The words allowed for a type that has words (KEY_DEFAULT to KEY_ON_READ), NULL-ended. Else NULL. */
+/* The words allowed for a type that has words (KEY_DEFAULT to KEY_JUDGE), NULL-ended. Else NULL. */
 const char *const *policy_key_get_allowed_words(enum key_type type);
 
 /* Describes the values of a type, for messages: "a list of paths". */

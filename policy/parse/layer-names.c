@@ -21,6 +21,7 @@ static const char *const names[LAYER_MAX + 2] = {
 	[LAYER_NETNS] = "netns",
 	[LAYER_CGROUPNS] = "cgroupns",
 	[LAYER_CGROUPS] = "cgroups",
+	[LAYER_KERNEL_READS] = "kernel-reads",
 	[LAYER_MAX] = "namespaces",
 };
 

@@ -22,7 +22,10 @@ enum layer {
 	LAYER_NETNS,
 	LAYER_CGROUPNS,
 	LAYER_CGROUPS, /* cgroups: memory, pids and cpu are limited by control groups, not by rlimits and sampling */
+	/* kernel-reads: not a layer, but "judge": "changes" in effect; required and described like a layer */
+	LAYER_KERNEL_READS,
 	LAYER_MAX,
+	LAYER_MACHINE_MAX = LAYER_KERNEL_READS, /* the layers before it are those that a machine may offer */
 };
 
 #define LAYER_BIT(layer) (1u << (layer))

@@ -47,6 +47,8 @@ static void parse_one_of_words(struct parser *parser, const struct policy_key *k
 			continue;
 		if (key->id == KEY_ID_ON_DENY)
 			parser->source->on_deny = parser_find_on_deny(value);
+		if (key->id == KEY_ID_JUDGE)
+			parser->source->judge = parser_find_judge(value);
 		if (key->id == KEY_ID_AFTER_NETWORK)
 			parser->after->closes_network = true;
 		return;
@@ -167,6 +169,7 @@ static void parse_value(struct parser *parser, const struct policy_key *key, con
 		[KEY_ON_DENY_NET] = {FORM_ANY, parse_one_of_words},
 		[KEY_ON_READ] = {FORM_ANY, parse_one_of_words},
 		[KEY_CLOSED] = {FORM_ANY, parse_one_of_words},
+		[KEY_JUDGE] = {FORM_ANY, parse_one_of_words},
 	};
 	enum parse_form wanted = types[key->type].form;
 

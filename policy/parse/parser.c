@@ -123,14 +123,25 @@ const char *parser_get_text(struct parser *parser, enum key_type type, const jso
 	return json_string_value(value);
 }
 
-enum policy_on_deny parser_find_on_deny(const json_t *value)
+/* The position of a word in a list, from 1; 0: it is not there. */
+static unsigned parser_find_word(const json_t *value, const char *const *words)
 {
 	const char *text = json_string_value(value);
 
-	for (unsigned i = 0; text && policy_on_deny_names[i]; i++)
-		if (strcmp(policy_on_deny_names[i], text) == 0)
-			return (enum policy_on_deny)(i + 1);
-	return ON_DENY_UNSET;
+	for (unsigned i = 0; text && words[i]; i++)
+		if (strcmp(words[i], text) == 0)
+			return i + 1;
+	return 0;
+}
+
+enum policy_on_deny parser_find_on_deny(const json_t *value)
+{
+	return (enum policy_on_deny)parser_find_word(value, policy_on_deny_names);
+}
+
+enum policy_judge parser_find_judge(const json_t *value)
+{
+	return (enum policy_judge)parser_find_word(value, policy_judge_names);
 }
 
 const char *parser_make_label(struct parser *parser, const char *detail)

@@ -72,6 +72,8 @@ const char *parser_get_text(struct parser *parser, enum key_type type, const jso
 
 /* The mode that a value of KEY_ON_DENY names; ON_DENY_UNSET for NULL and other values. */
 enum policy_on_deny parser_find_on_deny(const json_t *value);
+/* The mode that the word stands for. POLICY_JUDGE_UNSET: another value. */
+enum policy_judge parser_find_judge(const json_t *value);
 
 /* Reads each member of an object by its row in keys.c. `section` names the rows of the object: "network.allow[]". */
 void parser_read_members(struct parser *parser, const char *section, const json_t *object);

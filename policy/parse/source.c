@@ -90,6 +90,7 @@ bool source_from_cli(struct arena *arena, const struct policy_cli *cli, struct p
 	source->limits_given = cli->limits_given;
 	source->required = cli->required_layers;
 	source->user = cli->user;
+	source->judge = cli->judge;
 	*ret_source = source;
 	return good;
 }

@@ -99,6 +99,7 @@ struct source {
 	struct source_text audit_file;
 	const char *user; /* NULL: not set */
 	enum policy_on_deny on_deny;
+	enum policy_judge judge;
 	struct source_text *extends;
 	size_t extends_count;
 	struct source_text *net_extends; /* network.extends */

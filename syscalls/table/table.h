@@ -103,6 +103,11 @@ enum run_trait {
 	 * sockets queue. In other runs netlink.h and interfaces.h answer.
 	 */
 	RUN_NATIVE_NETLINK = 1 << 12,
+	/*
+	 * The kernel decides about calls that only read, by the mounts of the view: "judge": "changes". Only where
+	 * view_kernel_judges_reads(), see supervisor/process-reads.c.
+	 */
+	RUN_KERNEL_READS = 1 << 15,
 	/* unix datagram sockets: the policy asks for them, and pidfd_getfd(2) works, so that all messages are judged */
 	RUN_HAS_UNIX_DATAGRAMS = 1 << 14,
 	/* without RUN_NATIVE_NETLINK: sends that may be requests to a stand-in socket are notified */

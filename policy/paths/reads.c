@@ -1,0 +1,69 @@
+#include "policy/paths/reads.h"
+
+#include <string.h>
+
+#include "policy/model.h"
+
+/*
+ * True for a grant with a glob whose directory is not readable as a whole by another rule. The view shows such a
+ * directory with a stand-in, and only a judged call finds the files that match.
+ */
+static bool reads_need_pattern(const struct policy *policy, const struct rule *rule)
+{
+	if (!kind_is_grant(rule->kind) || !rule->pattern || (rule->literal && !rule->host))
+		return false;
+	return !rule->literal || (policy_get_rights(policy, rule->literal, strlen(rule->literal)) &
+				  (POLICY_READ | POLICY_PUBLIC)) != POLICY_READ;
+}
+
+/* True for a rule by which reading can be denied. */
+static bool kind_denies_reading(enum rule_kind kind)
+{
+	return kind == RULE_DENY || kind == RULE_PRIVATE || kind == RULE_PUBLIC;
+}
+
+static const char *reads_explain_rule(const struct policy *policy, const struct rule *rule)
+{
+	if (rule->overridden)
+		return NULL;
+	if (rule->kind == RULE_DECOY)
+		return "is a decoy, and only a judged call tells that it is read";
+	if (rule->kind == RULE_AFTER_READ)
+		return "has an effect once it is read, which only a judged call tells";
+	if (kind_denies_reading(rule->kind) && rule->on_deny > ON_DENY_ERRNO)
+		return "has an \"on_deny\", and only a judged call tells that reading is denied";
+	if (reads_need_pattern(policy, rule))
+		return "grants a pattern, and a mount can only grant a whole tree";
+	return NULL;
+}
+
+static const char *reads_explain_settings(const struct policy *policy, const char **ret_setting)
+{
+	if (policy_is_observing(policy)) {
+		*ret_setting = "--mode observe";
+		return "records each call with the policy's verdict";
+	}
+	if (policy->settings.on_deny > ON_DENY_ERRNO) {
+		*ret_setting = "\"on_deny\"";
+		return "is not \"errno\", and only a judged call tells that reading is denied";
+	}
+	if (policy->settings.audit_fstat) {
+		*ret_setting = "\"audit.fstat\"";
+		return "asks to record what only reads";
+	}
+	return NULL;
+}
+
+bool policy_find_read_obstacle(const struct policy *policy, struct policy_read_obstacle *ret_obstacle)
+{
+	const char *rule = NULL, *why = reads_explain_settings(policy, &rule);
+
+	for (size_t i = 0; !why && i < policy->rule_count; i++) {
+		rule = policy->rule[i].label;
+		why = reads_explain_rule(policy, &policy->rule[i]);
+	}
+	if (!why)
+		return false;
+	*ret_obstacle = (struct policy_read_obstacle){rule, why};
+	return true;
+}

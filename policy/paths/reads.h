@@ -1,0 +1,24 @@
+/*
+ * "judge": "changes": whether a policy can do without judging the calls that only read. The supervisor asks before a
+ * run, `callgate check` and `callgate show` ask about the policy alone. Pure: the view decides about the rest
+ * (view_prepare_kernel_reads() in view/view.h).
+ */
+#ifndef CALLGATE_POLICY_PATHS_READS_H
+#define CALLGATE_POLICY_PATHS_READS_H
+
+#include "policy/policy.h"
+
+/* A rule or a setting that has an effect when the program reads, and that mounts cannot have. */
+struct policy_read_obstacle {
+	const char *rule; /* its name, with its place: "data.json: filesystem.decoy[0] ~/x". Owned by the policy */
+	const char *why;  /* the rest of a sentence: "is a decoy, and only a judged call tells …"; static */
+};
+
+/*
+ * Finds the first rule or setting because of which reading has to be judged. True with *ret_obstacle. False: mounts
+ * that show what is granted, with covers over what is denied, private or not public, decide about reading as the policy
+ * does. Does not ask for policy_get_judge().
+ */
+bool policy_find_read_obstacle(const struct policy *policy, struct policy_read_obstacle *ret_obstacle);
+
+#endif
