@@ -150,9 +150,26 @@ static void loop_print_stopped_processes(struct keeper *keeper)
 	}
 }
 
+/* Says once that an answer to a question of --ask cannot be read: the question stays open. */
+static void loop_print_forbidden_answer(struct keeper *keeper)
+{
+	char text[200];
+	int len;
+
+	if (!keeper->counters->forbidden_answer || keeper->forbidden_answer_printed)
+		return;
+	keeper->forbidden_answer_printed = true;
+	progress_clear_status_line(keeper);
+	len = snprintf(text, sizeof(text),
+		       "callgate: --ask: %" PRIu64 ".answer cannot be read by the run's user (uid %u): the "
+		       "question waits until it can; chmod a+r%s\n",
+		       keeper->counters->forbidden_answer, geteuid(), keeper->options->tty ? "\r" : "");
+	(void)!write(STDERR_FILENO, text, (size_t)len); /* only numbers, and a carriage return in raw mode */
+}
+
 /*
- * Handles a byte of the supervisor: a process was stopped; or the process tree is dead and the report is written. The
- * supervisor itself exits later, because its mounts must be released first.
+ * Handles a byte of the supervisor: a process was stopped, or an answer is forbidden; or the process tree is dead and
+ * the report is written. The supervisor itself exits later, because its mounts must be released first.
  */
 static void loop_on_supervisor_byte(struct keeper *keeper)
 {
@@ -163,8 +180,9 @@ static void loop_on_supervisor_byte(struct keeper *keeper)
 	char byte;
 	ssize_t got = read(keeper->control_fd, &byte, 1);
 
-	if (got == 1 && byte == RUN_BYTE_PROCESS_STOPPED) {
+	if (got == 1 && (byte == RUN_BYTE_PROCESS_STOPPED || byte == RUN_BYTE_ANSWER_FORBIDDEN)) {
 		loop_print_stopped_processes(keeper);
+		loop_print_forbidden_answer(keeper);
 		return;
 	}
 	keeper->report_was_written = true;

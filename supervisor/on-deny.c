@@ -19,19 +19,23 @@ void on_deny_signal_process(const struct task *task, int number)
 		(void)kill(task->tgid, number); /* a thread of the process waits for us, so its pid is not reused */
 }
 
-/* Never waits. If the keeper's socket is full, the keeper finds this stop when it reads the next byte. */
+void on_deny_send_byte_to_keeper(const struct stop_notices *stops, char byte)
+{
+	struct pollfd control = {.fd = stops->control_fd, .events = POLLOUT};
+
+	if (poll(&control, 1, 0) > 0 && control.revents & POLLOUT)
+		(void)!write(stops->control_fd, &byte, 1); /* EPIPE: the keeper is dead */
+}
+
 static void on_deny_report_stop_to_keeper(const struct stop_notices *stops, pid_t host_pid, uint64_t seq)
 {
 	struct run_shared_page *counters = stops->counters;
 	struct run_stop *stop = &counters->stop[counters->stops % RUN_STOPPED_PROCESSES_KEPT_MAX];
-	struct pollfd control = {.fd = stops->control_fd, .events = POLLOUT};
 
 	stop->host_pid = host_pid;
 	stop->seq = seq;
 	counters->stops++;
-	if (poll(&control, 1, 0) > 0 && control.revents & POLLOUT)
-		/* EPIPE: the keeper is dead */
-		(void)!write(stops->control_fd, (const char[]){RUN_BYTE_PROCESS_STOPPED}, 1);
+	on_deny_send_byte_to_keeper(stops, RUN_BYTE_PROCESS_STOPPED);
 }
 
 void on_deny_apply_to_pidfd(const struct stop_notices *stops, enum policy_on_deny mode, int pidfd, pid_t host_pid,

@@ -10,11 +10,20 @@
 #include "supervisor/process.h"
 #include "view/tree.h"
 
-/* Where the supervisor tells the keeper of stopped processes; the keeper tells the user. Both members are borrowed. */
+/*
+ * Where the supervisor tells the keeper of stopped processes, and of answers that it may not read. The keeper tells the
+ * user. Both members are borrowed.
+ */
 struct stop_notices {
 	struct run_shared_page *counters;
 	int control_fd;
 };
+
+/*
+ * Sends one of RUN_BYTE_*, and never waits. If the keeper's socket is full, the keeper finds what the byte is about
+ * when it reads the next one.
+ */
+void on_deny_send_byte_to_keeper(const struct stop_notices *stops, char byte);
 
 /*
  * Kills or stops the process of a task whose notification has no response yet. seq: number of the denial's record.

@@ -11,6 +11,7 @@
 #include "supervisor/ask/directory.h"
 #include "supervisor/ask/question.h"
 #include "supervisor/dispatch-call.h"
+#include "supervisor/on-deny.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 
@@ -251,10 +252,22 @@ static void ask_remember_always_answer(struct asker *asker, const struct questio
 	asker->always[asker->always_count++].uid = (uid_t)question->answer.uid;
 }
 
-/* What has become of a question. ASK_NONE: it stays open. */
-static enum ask_word ask_find_why_question_ends(const struct asker *asker, struct question *question, uint64_t now_ns,
-						bool gone)
+/* Has the user told, once a run, that an answer cannot be read. */
+static void ask_report_forbidden_answer(const struct dispatch *dispatch, uint64_t number)
 {
+	const struct stop_notices *notices = dispatch->sandbox->stops;
+
+	if (!notices || notices->counters->forbidden_answer)
+		return;
+	notices->counters->forbidden_answer = number;
+	on_deny_send_byte_to_keeper(notices, RUN_BYTE_ANSWER_FORBIDDEN);
+}
+
+/* What has become of a question. ASK_NONE: it stays open. */
+static enum ask_word ask_find_why_question_ends(const struct dispatch *dispatch, struct question *question,
+						uint64_t now_ns, bool gone)
+{
+	const struct asker *asker = dispatch->asker;
 	enum ask_word word;
 	uid_t uid = 0;
 
@@ -263,6 +276,10 @@ static enum ask_word ask_find_why_question_ends(const struct asker *asker, struc
 	if (gone)
 		return ASK_GONE;
 	word = ask_directory_read_answer(asker->options.dir_fd, question->number, &uid);
+	if (word == ASK_FORBIDDEN) {
+		ask_report_forbidden_answer(dispatch, question->number);
+		word = ASK_NONE;
+	}
 	if (word != ASK_NONE && word != ASK_UNREADABLE)
 		question->answer.uid = uid;
 	if (word == ASK_NONE && now_ns - question->asked_ns >= asker->options.timeout_ns)
@@ -313,7 +330,7 @@ int ask_serve(struct dispatch *dispatch)
 	link = &asker->questions;
 	while (*link) {
 		struct question *question = *link;
-		enum ask_word word = ask_find_why_question_ends(asker, question, now_ns, gone);
+		enum ask_word word = ask_find_why_question_ends(dispatch, question, now_ns, gone);
 
 		if (word == ASK_NONE) {
 			link = &question->next;

@@ -17,8 +17,9 @@
 #define NAME_BYTES 40u
 
 static const char *const ask_words[ASK_WORD_MAX] = {
-	[ASK_NONE] = "none",           [ASK_ALLOW] = "allow",           [ASK_ALLOW_ALWAYS] = "allow-always",
-	[ASK_DENY] = "deny",           [ASK_KILL] = "kill",             [ASK_MALFORMED] = "malformed",
+	[ASK_NONE] = "none",           [ASK_FORBIDDEN] = "forbidden",   [ASK_ALLOW] = "allow",
+	[ASK_ALLOW_ALWAYS] = "allow-always", [ASK_DENY] = "deny",       [ASK_KILL] = "kill",
+	[ASK_MALFORMED] = "malformed",
 	[ASK_UNREADABLE] = "unreadable", [ASK_TIMEOUT] = "timeout",     [ASK_GONE] = "directory_gone",
 	[ASK_TOO_MANY] = "too_many",   [ASK_UNWRITABLE] = "unwritable", [ASK_WITHDRAWN] = "withdrawn",
 };
@@ -60,7 +61,7 @@ enum ask_word ask_directory_read_answer(int dir_fd, uint64_t number, uid_t *ret_
 	directory_write_name(name, number, "answer");
 	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return errno == ENOENT ? ASK_NONE : ASK_UNREADABLE;
+		return errno == ENOENT ? ASK_NONE : errno == EACCES ? ASK_FORBIDDEN : ASK_UNREADABLE;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return ASK_UNREADABLE;
 	got = read(fd, text, sizeof(text));

@@ -12,6 +12,7 @@
 
 enum ask_word {
 	ASK_NONE,         /* there is no answer yet */
+	ASK_FORBIDDEN,    /* there is one that this user may not read: it counts as none until it can be read */
 	ASK_ALLOW,
 	ASK_ALLOW_ALWAYS, /* this question, and the same one again in this run */
 	ASK_DENY,
@@ -32,7 +33,10 @@ const char *ask_word_get_name(enum ask_word word);
 /* Reads the first word of a text: ASK_NONE for an empty text, else one of the words up to ASK_MALFORMED. */
 enum ask_word ask_word_parse(const char *text, size_t len);
 
-/* Looks for the answer to a question. *ret_uid: the owner of the file; untouched with ASK_NONE and ASK_UNREADABLE. */
+/*
+ * Looks for the answer to a question. *ret_uid: the owner of the file, set with the words from ASK_ALLOW to
+ * ASK_MALFORMED.
+ */
 enum ask_word ask_directory_read_answer(int dir_fd, uint64_t number, uid_t *ret_uid);
 
 /* Writes a question. It appears by rename, after an older answer of that number was removed. 0 or -errno. */

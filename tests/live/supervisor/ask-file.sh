@@ -350,6 +350,27 @@ starts -- sh -c "cat '$H/a' & sleep 0.5"
 asked 1
 ended '.status == "ok" and .denials[0].answer == "withdrawn"'
 
+# Another user's answer that the run's user may not read, as root writes it below "umask 077": said once, and no end.
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 "$T" "$T/w" "$H" && chmod 1777 "$T/tmp"
+	rm -rf "$Q" && mkdir -m 700 "$Q" && chown 54321 "$Q"
+	cg run --user 54321 -p "$T/p.json" --ask "$Q" -e PATH=/usr/bin:/bin --json -t 90 -w "$T/w" \
+		-- sh -c "cat '$H/a'; cat '$H/b'" >"$T/result" 2>"$T/err" &
+	run=$!
+	for n in 1 2; do
+		asked $n
+		(umask 077 && answer $n allow)
+		sleep 0.2
+		[ -e "$Q/$n.json" ] || fail "an answer that cannot be read ends question $n"
+		chmod a+r "$Q/$n.answer"
+	done
+	ended '.stdout == "text a\ntext b\n" and .calls.approved == 2'
+	[ "$(grep -c "1.answer cannot be read by the run's user (uid 54321)" "$T/err")" = 1 ] ||
+		fail "no message about an answer that cannot be read: $(cat "$T/err")"
+	[ "$(grep -c "cannot be read" "$T/err")" = 1 ] || fail "more than one message: $(cat "$T/err")"
+	rm -rf "$Q"
+fi
+
 # The directory is full.
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	mkdir -m 700 "$T/small"

@@ -86,6 +86,13 @@ START_TEST(test_answers)
 	ck_assert_int_eq(mkfifoat(dir_fd, "7.answer", 0600), 0);
 	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_UNREADABLE);
 	ck_assert_int_eq(unlinkat(dir_fd, "7.answer", 0), 0);
+	write_file("7.answer", "allow\n");
+	ck_assert_int_eq(fchmodat(dir_fd, "7.answer", 0, 0), 0);
+	ck_assert_int_eq(fchmod(dir_fd, 0755), 0);
+	ck_assert(getuid() != 0 || seteuid(54321) == 0); /* root may read everything */
+	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_FORBIDDEN);
+	ck_assert_int_eq(seteuid(getuid()), 0);
+	ck_assert_int_eq(unlinkat(dir_fd, "7.answer", 0), 0);
 	write_file("other", "allow");
 	ck_assert_int_eq(symlinkat("other", dir_fd, "7.answer"), 0);
 	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_UNREADABLE);
