@@ -14,6 +14,11 @@
 /* most time for traced calls to end before the run is stopped */
 #define CLOSING_AWAIT_TRACED_MAX_NS UINT64_C(3000000000)
 
+/*
+ * most time for what the stopped threads hold to be listed and taken away; a process that is not through then is killed
+ */
+#define CLOSING_TAKE_MAX_NS UINT64_C(2000000000)
+
 /* A thread that does not stop while the run is stopped, but later, when its wait ends. */
 struct closing_waiting {
 	struct closing_waiting *next;
@@ -28,7 +33,8 @@ struct closing {
 	bool waiting;
 	bool call_was_answered;       /* the waiting call has got its response */
 	uint32_t entries;    /* the entries that the waiting call fires */
-	uint64_t until_ns;
+	uint64_t until_ns;   /* when the run is stopped although traced calls have not ended */
+	uint64_t take_until_ns; /* CLOSING_TAKE_MAX_NS after it was stopped */
 	struct closing_waiting *late_threads;
 };
 
@@ -106,7 +112,7 @@ static int closing_remove_held_items(struct closing *closing, pid_t tid, pid_t t
 {
 	_cleanup_free_ int *fd = calloc(list->count, sizeof(*fd));
 	_cleanup_free_ struct trace_range *range = calloc(list->count, sizeof(*range));
-	struct trace_loss loss = {.fd = fd, .range = range};
+	struct trace_loss loss = {.fd = fd, .range = range, .until_ns = closing->take_until_ns};
 
 	if (!fd || !range)
 		return -ENOMEM;
@@ -126,14 +132,15 @@ static int closing_remove_held_items(struct closing *closing, pid_t tid, pid_t t
 static int closing_remove_held_of_thread(struct closing *closing, pid_t tid, pid_t tgid,
 					 const struct held_sockets *sockets)
 {
+	const struct sandbox *sandbox = closing->options.sandbox;
 	struct held_list list = {.count = 0};
-	int r = held_list_what_thread_gives_up(closing->options.sandbox, tid, sockets, &list);
+	int r = held_list_what_thread_gives_up(sandbox, tid, sockets, closing->take_until_ns, &list);
 
 	if (r == 0 && list.count > 0) {
 		r = closing_remove_held_items(closing, tid, tgid, &list);
 		held_list_release(&list);
 		if (r == 0)
-			r = held_list_what_thread_gives_up(closing->options.sandbox, tid, sockets, &list);
+			r = held_list_what_thread_gives_up(sandbox, tid, sockets, closing->take_until_ns, &list);
 		if (r == 0 && list.count > 0)
 			r = -EBUSY;
 	}
@@ -195,6 +202,7 @@ bool closing_on_stop(struct closing *closing, pid_t tid, int status)
 	if (!late)
 		return false;
 	tgid = late->tgid;
+	closing->take_until_ns = io_read_clock_ns() + CLOSING_TAKE_MAX_NS;
 	r = closing_list_sockets(closing, &sockets, &closed);
 	if (r == 0)
 		r = closing_remove_held_of_thread(closing, tid, tgid, closed ? &sockets : NULL);
@@ -240,6 +248,7 @@ static void closing_record_kills(struct closing *closing, const struct freeze *f
 static void closing_remove_held_of_threads(struct closing *closing, struct freeze *freeze,
 					   const struct held_sockets *sockets)
 {
+	closing->take_until_ns = io_read_clock_ns() + CLOSING_TAKE_MAX_NS;
 	for (size_t i = 0; i < freeze->count; i++) {
 		const struct frozen thread = freeze->thread[i];
 		int r = 0;

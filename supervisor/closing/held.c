@@ -16,7 +16,7 @@
 #include "base/io.h"
 #include "supervisor/closing/private.h"
 
-#define MAPS_BYTES_MAX (32u << 20)
+#define SOCKETS_BYTES_MAX (32u << 20)
 #define DELETED " (deleted)"
 
 /* ---- internet sockets ---- */
@@ -67,7 +67,7 @@ int held_list_sockets(struct held_sockets *ret_sockets)
 		_cleanup_free_ char *text = NULL;
 		size_t len;
 
-		r = io_read_file(AT_FDCWD, files[i], MAPS_BYTES_MAX, &text, &len);
+		r = io_read_file(AT_FDCWD, files[i], SOCKETS_BYTES_MAX, &text, &len);
 		if (r == -ENOENT) /* without IPv6 */
 			r = 0;
 		else if (r == 0)
@@ -219,8 +219,13 @@ static int held_check_fd(const struct sandbox *sandbox, pid_t tid, int fd, const
 		      : 0;
 }
 
+static int held_check_time(uint64_t until_ns)
+{
+	return io_read_clock_ns() < until_ns ? 0 : -ETIME;
+}
+
 static int held_check_fds(const struct sandbox *sandbox, pid_t tid, const struct held_sockets *sockets,
-			  struct held_list *list)
+			  uint64_t until_ns, struct held_list *list)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	const struct dirent *entry;
@@ -231,9 +236,13 @@ static int held_check_fds(const struct sandbox *sandbox, pid_t tid, const struct
 	dir = opendir(path);
 	if (!dir)
 		return -errno;
-	while (r == 0 && (errno = 0, entry = readdir(dir)))
-		if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
+	while (r == 0 && (errno = 0, entry = readdir(dir))) {
+		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
+			continue;
+		r = held_check_time(until_ns);
+		if (r == 0)
 			r = held_check_fd(sandbox, tid, (int)strtol(entry->d_name, NULL, 10), sockets, list);
+	}
 	return r == 0 ? -errno : r;
 }
 
@@ -243,7 +252,16 @@ static int held_check_fds(const struct sandbox *sandbox, pid_t tid, const struct
 struct held_mapping {
 	uint64_t start, end;
 	bool shared, file;
-	char *path; /* points into the line */
+	char *path; /* borrowed */
+};
+
+/* The mapping whose lines are read. */
+struct held_reading {
+	const struct sandbox *sandbox;
+	struct held_list *list;
+	struct held_mapping mapping;
+	/* mapping.path. What is longer is cut, and held_add_mapping() refuses it. */
+	char path[PATH_MAX + sizeof(DELETED)];
 };
 
 /* Parses a line, if it is the first one of a mapping. False: it is not. */
@@ -286,56 +304,75 @@ static int held_add_mapping(const struct sandbox *sandbox, const struct held_map
 }
 
 /*
- * Whether a file is mapped shared: 1, 0 or -errno. Most processes have no such mapping, which spares them smaps, whose
- * reading takes long.
+ * Calls `check` for each line of a file of /proc/TID, until that returns something else than 0, which is returned then;
+ * otherwise 0 or -errno.
  */
-static int held_maps_files_shared(pid_t tid)
+static int held_read_lines(pid_t tid, const char *name, uint64_t until_ns,
+			   int (*check)(struct held_reading *reading, char *line), struct held_reading *reading)
 {
-	_cleanup_free_ char *text = NULL;
-	char path[48], *rest, *line;
-	struct held_mapping mapping;
-	size_t len;
-	int r;
+	_cleanup_fclose_ FILE *file = NULL;
+	_cleanup_free_ char *line = NULL;
+	char path[48];
+	size_t size = 0;
+	int r = 0;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/maps", tid);
-	r = io_read_file(AT_FDCWD, path, MAPS_BYTES_MAX, &text, &len);
-	for (line = r == 0 ? strtok_r(text, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
-		if (held_parse_mapping(line, &mapping) && mapping.shared && mapping.file)
-			return 1;
-	return r;
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", tid, name);
+	file = fopen(path, "re");
+	if (!file)
+		return -errno;
+	while (r == 0 && (errno = 0, getline(&line, &size, file)) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		r = held_check_time(until_ns);
+		if (r == 0)
+			r = check(reading, line);
+	}
+	return r == 0 ? -errno : r;
+}
+
+/* Returns 1 if the line is of a file that is mapped shared. */
+static int held_check_maps_line(struct held_reading *reading, char *line)
+{
+	return held_parse_mapping(line, &reading->mapping) && reading->mapping.shared && reading->mapping.file;
+}
+
+/* VmFlags has "mw" for a mapping that may be written, or made writable by mprotect(2). */
+static int held_check_smaps_line(struct held_reading *reading, char *line)
+{
+	struct held_mapping next;
+
+	if (held_parse_mapping(line, &next)) {
+		reading->mapping = next;
+		(void)snprintf(reading->path, sizeof(reading->path), "%s", next.path);
+		reading->mapping.path = reading->path;
+		return 0;
+	}
+	if (strncmp(line, "VmFlags:", 8) != 0 || !reading->mapping.shared || !reading->mapping.file ||
+	    !strstr(line, " mw"))
+		return 0;
+	return held_add_mapping(reading->sandbox, &reading->mapping, reading->list);
 }
 
 /*
- * Lists shared mappings of closed files. VmFlags has "mw" for a mapping that may be written, or made writable by
- * mprotect(2).
+ * Lists shared mappings of closed files. Most processes have no shared mapping of a file, which spares them smaps,
+ * whose reading takes long.
  */
-static int held_check_mappings(const struct sandbox *sandbox, pid_t tid, struct held_list *list)
+static int held_check_mappings(const struct sandbox *sandbox, pid_t tid, uint64_t until_ns, struct held_list *list)
 {
-	_cleanup_free_ char *text = NULL;
-	char path[48], *rest, *line;
-	struct held_mapping mapping = {.start = 0}, next;
-	size_t len;
-	int r = held_maps_files_shared(tid);
+	struct held_reading reading = {.sandbox = sandbox, .list = list};
+	int r = held_read_lines(tid, "maps", until_ns, held_check_maps_line, &reading);
 
 	if (r <= 0)
 		return r;
-	(void)snprintf(path, sizeof(path), "/proc/%d/smaps", tid);
-	r = io_read_file(AT_FDCWD, path, MAPS_BYTES_MAX, &text, &len);
-	for (line = r == 0 ? strtok_r(text, "\n", &rest) : NULL; r == 0 && line; line = strtok_r(NULL, "\n", &rest)) {
-		if (held_parse_mapping(line, &next))
-			mapping = next;
-		else if (strncmp(line, "VmFlags:", 8) == 0 && mapping.shared && mapping.file && strstr(line, " mw"))
-			r = held_add_mapping(sandbox, &mapping, list);
-	}
-	return r;
+	reading.mapping = (struct held_mapping){.start = 0};
+	return held_read_lines(tid, "smaps", until_ns, held_check_smaps_line, &reading);
 }
 
 int held_list_what_thread_gives_up(const struct sandbox *sandbox, pid_t tid, const struct held_sockets *sockets,
-	      struct held_list *ret_list)
+				     uint64_t until_ns, struct held_list *ret_list)
 {
 	const struct policy *policy = sandbox->policy;
 	bool writing = policy_get_fired_after_entries(policy) & policy_get_after_closing_writing(policy);
-	int r = writing ? held_check_mappings(sandbox, tid, ret_list) : 0;
+	int r = writing ? held_check_mappings(sandbox, tid, until_ns, ret_list) : 0;
 
-	return r < 0 ? r : held_check_fds(sandbox, tid, sockets, ret_list);
+	return r < 0 ? r : held_check_fds(sandbox, tid, sockets, until_ns, ret_list);
 }

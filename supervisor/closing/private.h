@@ -72,11 +72,12 @@ struct held_sockets {
 int held_list_sockets(struct held_sockets *ret_sockets);
 void held_sockets_release(struct held_sockets *sockets);
 /*
- * Lists what has to be taken from a stopped thread. sockets NULL: the network is open. 0 or -errno; *ret_list begins
- * empty, and is to be released in both cases.
+ * Lists what has to be taken from a stopped thread. sockets NULL: the network is open. until_ns: when
+ * io_read_clock_ns() returns that, it gives up with -ETIME. 0 or -errno; *ret_list begins empty, and is to be released
+ * in both cases.
  */
 int held_list_what_thread_gives_up(const struct sandbox *sandbox, pid_t tid, const struct held_sockets *sockets,
-	      struct held_list *ret_list);
+				   uint64_t until_ns, struct held_list *ret_list);
 void held_list_release(struct held_list *list);
 
 #endif

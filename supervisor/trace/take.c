@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "base/io.h"
 #include "supervisor/trace/private.h"
 
 /*
@@ -69,11 +70,13 @@ static int64_t remove_fds_and_mappings(struct injection *injection, const struct
 	int64_t replacement = -1, r = 0;
 
 	for (size_t i = 0; r >= 0 && i < loss->ranges; i++)
-		r = remove_mapping(injection, &loss->range[i]);
+		r = io_read_clock_ns() < loss->until_ns ? remove_mapping(injection, &loss->range[i]) : -ETIME;
 	if (r >= 0 && loss->fds > 0)
 		replacement = remove_open_replacement_fd(injection, addr);
 	for (size_t i = 0; r >= 0 && i < loss->fds; i++)
-		r = remove_descriptor(injection, addr, loss->fd[i], replacement);
+		r = io_read_clock_ns() < loss->until_ns
+			    ? remove_descriptor(injection, addr, loss->fd[i], replacement)
+			    : -ETIME;
 	if (replacement >= 0)
 		(void)inject_syscall(injection, SYS_close, (uint64_t)replacement, 0, 0);
 	return r < 0 ? r : 0;

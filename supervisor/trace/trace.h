@@ -62,6 +62,7 @@ struct trace_loss {
 		uint64_t start, len;
 	} *range; /* mappings */
 	size_t ranges;
+	uint64_t until_ns; /* io_read_clock_ns() when the rest is left */
 };
 
 /*

@@ -179,6 +179,27 @@ def scenario_processes():
         os.kill(pid, signal.SIGKILL)
 
 
+def scenario_descriptors():
+    """More descriptors than can be looked through in time, each of which might be for writing."""
+    import resource
+    fd, most = opened("fd"), resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    ready = os.pipe()
+    for _ in range(max(1, 400000 // most)):
+        if os.fork() == 0:
+            null = os.open("/dev/null", os.O_RDONLY)
+            for number in range(20, most):
+                os.dup2(null, number)
+            os.dup2(fd, most - 1)
+            os.write(ready[1], b"r")
+            writes(most - 1)
+    for _ in range(max(1, 400000 // most)):
+        os.read(ready[0], 1)
+    begin = time.monotonic()
+    print(read_secret(), flush=True)
+    print(f"stay: {sizes_stay(['fd'])} in time: {time.monotonic() - begin < 12}", flush=True)
+
+
 def scenario_traced():
     """A process that another one traces cannot be stopped by callgate."""
     libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]

@@ -117,6 +117,12 @@ for _ in 1 2 3; do
 	runs -- fork_race
 	said SECRET "stay: True grown before: True"
 done
+# What is not looked through within two seconds is killed. (Where few descriptors are allowed, all can be.)
+if [ "$(ulimit -Hn)" -ge 10000 ]; then
+	runs -- descriptors
+	said SECRET "stay: True in time: True"
+	record + '.event == "after_read" and .reason == "killed" and .verdict == "kill"'
+fi
 runs -- in_flight
 said "for writing: 1" "listener: 1" SECRET "received: OSError 88" "accepted: OSError 88" "other: 1 y"
 record 2 '.event == "after_read" and .reason == "socket_closed"'
