@@ -97,7 +97,7 @@ uint64_t audit_get_size(const struct audit *audit);
 
 /* Returns the path of the file that is written. Borrowed. NULL: there is no file, or only its descriptor is known. */
 const char *audit_get_path(const struct audit *audit);
-/* Returns the error that keeps the log from going on in another file; 0: none. */
+/* Returns the last error that kept the log from going on in another file; 0: none. */
 int audit_get_rotation_error(const struct audit *audit);
 
 /* Returns the first error of audit_begin_record, or 0. */

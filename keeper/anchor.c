@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "audit/checkpoint.h"
@@ -21,21 +22,51 @@ void anchor_begin(struct keeper *keeper)
 	__atomic_store_n(&keeper->counters->progress.state, AUDIT_PROGRESS_ASKED, __ATOMIC_RELEASE);
 }
 
+/*
+ * Removes what a short write has left at the end of a file: half a checkpoint makes all after it unreadable. Leaves the
+ * file alone if another run has added to it since.
+ */
+static void anchor_cut_partial(int fd, off_t written)
+{
+	off_t end = lseek(fd, 0, SEEK_CUR);
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == end)
+		(void)!ftruncate(fd, end - written); /* on failure verify says that the file is damaged */
+}
+
+/* Writes the whole text or nothing, without waiting for longer than wait_ms. 0 or -errno. */
+static int anchor_write_text(int fd, const char *text, size_t len, int wait_ms)
+{
+	struct pollfd place = {.fd = fd, .events = POLLOUT};
+	ssize_t written;
+
+	if (poll(&place, 1, wait_ms) <= 0 || !(place.revents & POLLOUT))
+		return -EAGAIN;
+	written = write(fd, text, len); /* a pipe that is ready takes the whole text: it is shorter than PIPE_BUF */
+	if (written == (ssize_t)len)
+		return 0;
+	if (written < 0)
+		return -errno;
+	anchor_cut_partial(fd, written);
+	return -ENOSPC;
+}
+
 static void anchor_write(struct keeper *keeper, uint64_t lines, const char *head, int wait_ms)
 {
-	struct pollfd place = {.fd = keeper->options->anchor_fd, .events = POLLOUT};
 	struct keeper_outcome *outcome = keeper->outcome;
 	char text[CHECKPOINT_MAX];
 	size_t len = checkpoint_write(keeper->key, keeper->options->scratch->id, lines, head, text);
+	int r = len > 0 ? anchor_write_text(keeper->options->anchor_fd, text, len, wait_ms) : -EINVAL;
 
-	/* A pipe that is ready takes the whole text: it is shorter than PIPE_BUF. */
-	if (len > 0 && poll(&place, 1, wait_ms) > 0 && place.revents & POLLOUT &&
-	    write(place.fd, text, len) == (ssize_t)len) {
-		outcome->anchored++;
-		outcome->anchored_lines = lines;
+	if (r < 0) {
+		outcome->anchors_skipped++;
+		if (r != -EAGAIN)
+			outcome->anchor_error = r;
 		return;
 	}
-	outcome->anchors_skipped++;
+	outcome->anchored++;
+	outcome->anchored_lines = lines;
 }
 
 void anchor_check(struct keeper *keeper, uint64_t now_ns)

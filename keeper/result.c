@@ -120,6 +120,13 @@ static json_t *result_make_termination(const struct keeper_outcome *outcome)
 			 "killed", (int)(outcome->end != RUN_END_NOT_ORDERED));
 }
 
+static json_t *result_make_anchor(const struct keeper_outcome *outcome)
+{
+	return json_pack("{s:I, s:I, s:I, s:s*}", "checkpoints", (json_int_t)outcome->anchored, "skipped",
+			 (json_int_t)outcome->anchors_skipped, "lines", (json_int_t)outcome->anchored_lines, "error",
+			 outcome->anchor_error ? strerrorname_np(-outcome->anchor_error) : NULL);
+}
+
 /* The JSON of the log. head, lines and key identify a signed log: callgate-audit(5). */
 static json_t *result_make_audit(const struct keeper_options *options, const struct keeper_outcome *outcome)
 {
@@ -132,12 +139,10 @@ static json_t *result_make_audit(const struct keeper_options *options, const str
 		(void)json_object_set_new(audit, "head", json_string(outcome->log_end.head));
 		(void)json_object_set_new(audit, "key", json_string(outcome->log_key));
 		if (options->anchor_fd >= 0)
-			(void)json_object_set_new(audit, "anchor",
-						  json_pack("{s:I, s:I, s:I}", "checkpoints",
-							    (json_int_t)outcome->anchored, "skipped",
-							    (json_int_t)outcome->anchors_skipped, "lines",
-							    (json_int_t)outcome->anchored_lines));
+			(void)json_object_set_new(audit, "anchor", result_make_anchor(outcome));
 	}
+	if (json_object_get(outcome->report, "rotation_error"))
+		(void)json_object_set(audit, "rotation_error", json_object_get(outcome->report, "rotation_error"));
 	return audit;
 }
 

@@ -168,6 +168,9 @@ void process_close_log(struct process *process)
 		ending.exit_code = (int)json_integer_value(exit_code);
 		ending.status = ending.exit_code == RUN_EXIT_REFUSED ? RUN_DENIED : RUN_ERROR;
 	}
+	if (audit_get_rotation_error(process->audit) < 0)
+		(void)json_object_set_new(process->result, "rotation_error",
+					  json_string(strerrorname_np(-audit_get_rotation_error(process->audit))));
 	trailer = (struct audit_trailer){.status = run_status_get_name(ending.status), .exit_code = ending.exit_code,
 					 .signal = ending.signal, .judged = report->calls.judged,
 					 .allowed = report->calls.allowed - report->calls.observed,

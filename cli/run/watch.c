@@ -207,6 +207,22 @@ static void watch_report_limit(const json_t *result)
 			watch_report_limit_reached(name, meter);
 }
 
+/* Reports what the log of the run lacks: a rotation, or checkpoints. */
+static void watch_report_log(const struct run *run, const json_t *result)
+{
+	const json_t *audit = json_object_get(result, "audit"), *anchor = json_object_get(audit, "anchor");
+	const char *rotation = json_string_value(json_object_get(audit, "rotation_error"));
+	const char *error = json_string_value(json_object_get(anchor, "error"));
+
+	if (rotation)
+		cli_print_error("run", "--audit-rotate: the log could not go on in another file (%s), and is in a "
+				"larger one than wanted", rotation);
+	if (error)
+		cli_print_error("run", "--anchor %s: %" JSON_INTEGER_FORMAT " checkpoints are missing, the last one "
+				"because of %s", run->options.anchor,
+				json_integer_value(json_object_get(anchor, "skipped")), error);
+}
+
 /* Adds a hint to the message of an error if the limit of descriptors is low: the view takes one for each mount. */
 static void watch_add_fd_hint(const struct run *run, char *message, size_t size)
 {
@@ -252,8 +268,10 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 		watch_add_fd_hint(run, outcome->message, sizeof(outcome->message));
 	result = result_make_json(keeper, outcome);
 	watch_report_error(run, result, outcome);
-	if (!run->options.quiet)
+	if (!run->options.quiet) {
 		watch_report_limit(result);
+		watch_report_log(run, result);
+	}
 	watch_report_stream(run, result, "stdout", &outcome->out);
 	watch_report_stream(run, result, "stderr", &outcome->err);
 	if (run->output_fd >= 0 && outcome->report)

@@ -81,6 +81,42 @@ rm "$T/many.log.1"
 verdict lost_file "$T/many.log" "$T/many.log.2"
 cg run -w "$W" --audit "$T/many.log.1" --audit-rotate 1K -- /bin/true 2>/dev/null && fail "a size below 64K"
 
+# ---- a full disk ----
+# on_small SIZE COMMAND…: in a mount namespace in which $T/small is a tmpfs of SIZE.
+on_small()
+{
+	# shellcheck disable=SC2016 # the inner shell's
+	unshare -m sh -c 'mount -t tmpfs -o "size=$1,mode=700" none "$2/small" || exit 99; shift 2; "$@"' sh \
+		"$1" "$T" "${@:2}"
+}
+mkdir "$T/small" || die "mkdir"
+if on_small 64k true 2>/dev/null; then
+	cat >"$T/rotate.sh" <<'EOF'
+"$CALLGATE" run -w "$1/w" --profile python --audit "$1/small/log" --audit-rotate 64K --json -- \
+	python3 "$1/w/calls.py" >"$1/result" 2>"$1/err"
+ls "$1/small" >"$1/listed"
+"$CALLGATE" audit verify "$1/small/log" --json >"$1/verified"
+EOF
+	# There is room for the first file, but not for the next one's header: the log goes on in the first one.
+	CALLGATE=$CALLGATE on_small 104k sh "$T/rotate.sh" "$T"
+	jq -e '.audit.rotation_error == "ENOSPC"' "$T/result" >/dev/null ||
+		fail "rotation on a full disk: $(jq -c '[.status, .error, .audit]' "$T/result") $(cat "$T/err")"
+	grep -q -- "--audit-rotate: the log could not go on .*ENOSPC" "$T/err" || fail "not said: $(cat "$T/err")"
+	[ "$(cat "$T/listed")" = log ] || fail "rotation on a full disk leaves $(cat "$T/listed")"
+	jq -e '.verdict == "intact"' "$T/verified" >/dev/null || fail "full disk: $(cat "$T/verified")"
+	# Half a checkpoint is not left at the end of a file.
+	cat >"$T/anchor.sh" <<'EOF'
+head -c 4000 /dev/zero | tr '\0' '\n' >"$1/small/anchor"
+"$CALLGATE" run -w "$1/w" --audit "$1/short.log" --anchor "$1/small/anchor" --json -- /bin/true >"$1/result" 2>"$1/err"
+stat -c %s "$1/small/anchor" >"$1/size"
+EOF
+	CALLGATE=$CALLGATE on_small 4k sh "$T/anchor.sh" "$T"
+	jq -e '.exit_code == 0 and .audit.anchor == {"checkpoints": 0, "skipped": 1, "lines": 0, "error": "ENOSPC"}' \
+		"$T/result" >/dev/null || fail "an anchor on a full disk: $(jq -c .audit "$T/result") $(cat "$T/err")"
+	grep -q "1 checkpoints are missing.*ENOSPC" "$T/err" || fail "not said: $(cat "$T/err")"
+	[ "$(cat "$T/size")" = 4000 ] || fail "a part of a checkpoint is left: $(cat "$T/size") bytes"
+fi
+
 # ---- checkpoints outside ----
 cg run -w "$W" --profile python --audit "$T/anchored.log" --anchor "$T/anchor" --anchor-every 100 --json -- \
 	python3 "$W/calls.py" >"$T/result" 2>"$T/err" || fail "anchor: $(cat "$T/err")"
@@ -109,6 +145,15 @@ for _ in $(seq 20); do
 	sleep 0.1
 done
 verdict intact "$T/command.log" --anchor "$T/got"
+# It inherits nothing but its standard streams, so that it holds no pipe, secret or log open.
+cg run -w "$W" --audit "$T/inherits.log" --anchor "command:ls -l /proc/self/fd >$T/fds" -- \
+	/bin/true 7<"$T/key" 8<"$T/key" || fail "a command"
+for _ in $(seq 50); do
+	[ "$(wc -l <"$T/fds")" -gt 4 ] && break
+	sleep 0.05
+done
+[ "$(awk 'NR > 1 { print $9 }' "$T/fds" | tr '\n' ' ')" = "0 1 2 3 " ] || # 3 is the directory that ls reads
+	fail "the command inherits: $(cat "$T/fds")"
 cg run -w "$W" --audit "$T/fd.log" --anchor fd:7 -- /bin/true 7>"$T/seven" || fail "a descriptor"
 verdict intact "$T/fd.log" --anchor "$T/seven"
 refused 'program' --anchor "$W/anchor"
