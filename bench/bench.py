@@ -62,15 +62,14 @@ def prepare(place, options):
     chosen, impossible = workloads.choose(place, options.only, options.quick)
     if options.targets and not options.only:
         chosen = [workload for workload in chosen if workload.name in targets.WORKLOADS]
+    working = [rival for rival in working if any(sampling.fits(workload, rival) for workload in chosen)]
     if not chosen or not working:
         raise places.Failed("nothing to do: no workload and rival of these names that works here")
     facts = report.facts(place.source) | {"rounds": options.rounds, "quick": options.quick, "busy": options.busy}
     data = {
         "schema": report.SCHEMA,
         "facts": facts,
-        "rivals": {
-            rival.name: {"about": rival.about, "version": rival.version(), "rows": rival.rows} for rival in working
-        },
+        "rivals": {rival.name: {"about": rival.about, "version": rival.version()} for rival in working},
         "missing_rivals": {name: {"missing": reason} for name, reason in missing.items()},
         "missing_workloads": impossible,
         "workloads": {},
@@ -88,13 +87,14 @@ def arguments():
         description=__doc__, epilog=sampling.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--build", default=os.getcwd(), help="directory with callgate, bench-floor and bench-micro")
+    parser.add_argument("--fetched", metavar="DIR", help="what bench/fetch has fetched (BUILD/bench-fetched)")
     parser.add_argument("--before", metavar="DIR", help="build directory of an earlier callgate: a rival more")
     parser.add_argument(
         "--rounds", type=int, default=5,
         help=f"samples of a rival; up to {sampling.FINE} times as many of native, floor, callgate and the rivals that "
         f"a target names, {sampling.FINEST} times where samples are short",
     )
-    parser.add_argument("--only", metavar="REGEX", help="workloads whose name matches, or of this group")
+    parser.add_argument("--only", metavar="REGEX", help="workloads whose name matches, of this group, or: table")
     parser.add_argument("--rivals", metavar="LIST", help=", ".join(kind.name for kind in rivals.ALL))
     parser.add_argument("--json", metavar="FILE", help="write figures and facts to this file, row after row")
     parser.add_argument("--add", action="store_true", help="keep what FILE has of other workloads")
@@ -123,6 +123,7 @@ def arguments():
 def measured(place, options):
     """The run and the exit status; ends what it has started."""
     loops = [subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) for _ in range(options.busy)]
+    place.busy = {loop.pid for loop in loops}
     try:
         chosen, data = prepare(place, options)
         return all_rows(place, options, chosen, data)
@@ -142,7 +143,9 @@ def main():
     source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     places.watch_signals()
     try:
-        place = places.Place(os.path.abspath(options.build), source, options.before)
+        build = os.path.abspath(options.build)
+        fetched = os.path.abspath(options.fetched or os.path.join(build, "bench-fetched"))
+        place = places.Place(build, source, options.before, fetched)
     except OSError as error:
         sys.exit(f"bench: {error}")
     run, status = measured(place, options)

@@ -2,8 +2,8 @@
 check_PROGRAMS += bench-floor bench-micro
 bench_floor_SOURCES = bench/floor.c
 bench_micro_SOURCES = bench/micro.c bench/micro-operations.c bench/micro.h
-dist_noinst_SCRIPTS += bench/bench.py bench/compare bench/figures bench/plot bench/report.py bench/targets.py \
-	bench/soak.sh
+dist_noinst_SCRIPTS += bench/bench.py bench/compare bench/fetch bench/figures bench/plot bench/report.py \
+	bench/targets.py bench/soak.sh
 EXTRA_DIST += bench/README.md bench/estimate.py bench/figures.json bench/place.py bench/rivals.py bench/sampling.py \
 	bench/sizes.py bench/trees.py bench/workloads.py
 CLEANFILES += $(EXTRA_PROGRAMS)
@@ -11,6 +11,12 @@ CLEANFILES += $(EXTRA_PROGRAMS)
 .PHONY: bench
 bench: callgate$(EXEEXT) bench-floor$(EXEEXT) bench-micro$(EXEEXT)
 	$(top_srcdir)/bench/bench.py --build $(abs_top_builddir) $(BENCH_FLAGS)
+
+# The table of all rivals. What cannot be fetched is left out, with the reason.
+.PHONY: bench-rivals
+bench-rivals: callgate$(EXEEXT) bench-floor$(EXEEXT) bench-micro$(EXEEXT)
+	-$(top_srcdir)/bench/fetch bench-fetched
+	$(top_srcdir)/bench/bench.py --build $(abs_top_builddir) --only table $(BENCH_FLAGS)
 
 # Needs the check library: the made-up supervisor is the unit tests'.
 EXTRA_PROGRAMS += bench-egress

@@ -42,12 +42,13 @@ def watch_signals():
 
 
 class Place:
-    def __init__(self, build, source, before=None):
+    def __init__(self, build, source, before=None, fetched=""):
         self.before = os.path.abspath(before) if before else None
         if before:
             os.stat(os.path.join(before, "callgate"))
         self.callgate = os.path.join(build, "callgate")
-        self.source = source
+        self.source, self.fetched = source, fetched
+        self.path = f"{rivals.PATH}:{fetched}/rivals/node_modules/.bin"
         for name in ("callgate", "bench-micro", "bench-floor"):
             os.stat(os.path.join(build, name))
         self.root = os.path.realpath(tempfile.mkdtemp(prefix="callgate-bench-"))
@@ -57,6 +58,7 @@ class Place:
         self.tmp = self.sub("tmp")
         self.count = 0
         self.running = set()
+        self.busy = set()  # processes of --busy
         for name in ("bench-micro", "bench-floor"):  # a copy: the build directory may be closed to a sandbox
             shutil.copy2(os.path.join(build, name), self.tools)
         self.micro = os.path.join(self.tools, "bench-micro")
@@ -128,7 +130,7 @@ class Process:
         if late:
             raise Failed(f"{self.shown}: ran for more than {timeout} s")
         if status != 0:
-            raise Failed(f"{self.shown}: ended with {status}: {self.read(self.err)[-600:].strip()}")
+            raise Failed(f"{self.shown}: ended with {status}: {self.read(self.err)[:600].strip()}")
         return took
 
     def output(self):
@@ -172,10 +174,11 @@ def kill(pid):
         send(each, signal.SIGKILL)
 
 
-def end_children(patience):
-    """Waits until no descendant is left; orphans are reparented to us. patience: seconds until they are killed."""
+def end_children(patience, but=frozenset()):
+    """Waits until no descendant is left, but for these; orphans are reparented to us. patience: seconds until they are
+    killed."""
     began = time.monotonic()
-    while (mine := children(os.getpid())) and time.monotonic() < began + patience + 20:
+    while (mine := set(children(os.getpid())) - but) and time.monotonic() < began + patience + 20:
         if time.monotonic() >= began + patience:
             for pid in mine:
                 kill(pid)

@@ -3,10 +3,10 @@
 
 import argparse
 import json
+import math
 import os
 import platform
 import re
-import statistics
 import subprocess
 import sys
 import time
@@ -16,6 +16,7 @@ import estimate
 SCHEMA = "callgate-bench/1"
 BOUND = "bound"  # in the place of a rival's name: see Run.bound
 STARTED = ("start", "real")  # groups whose figures include the start
+SAID = 200  # characters of a reason
 
 
 class BadFile(Exception):
@@ -25,15 +26,14 @@ class BadFile(Exception):
 class Run:
     """One JSON file."""
 
-    def __init__(self, data):
-        self.data = data
+    def __init__(self, data, part=0.5):
+        self.data, self.part = data, part  # part: of the samples, those below the figure that is shown
         self.facts = data["facts"]
         self.rivals = data["rivals"]
         self.workloads = data["workloads"]
 
     def columns(self):
-        """The rivals that are not for some rows only."""
-        return [name for name, rival in self.rivals.items() if not rival.get("rows")]
+        return list(self.rivals)
 
     def samples(self, workload, rival):
         return self.workloads.get(workload, {}).get("samples", {}).get(rival, [])
@@ -42,7 +42,7 @@ class Run:
         if rival == BOUND:
             return self.bound(workload)
         samples = self.samples(workload, rival)
-        return statistics.median(samples) if samples else None
+        return quantile(samples, self.part) if samples else None
 
     def bound(self, workload):
         """
@@ -92,6 +92,13 @@ class Run:
         return [rival for rival, (_, blocks, _) in disk.items() if blocks]
 
 
+def quantile(samples, part):
+    """Between two samples it is interpolated. 0.5: the median."""
+    ordered = sorted(samples)
+    below, beyond = divmod(part * (len(ordered) - 1), 1)
+    return ordered[int(below)] + beyond * (ordered[math.ceil(below + beyond)] - ordered[int(below)])
+
+
 def number(value):
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0
 
@@ -100,7 +107,7 @@ def numbers(values):
     return isinstance(values, list) and bool(values) and all(number(value) for value in values)
 
 
-def load(path):
+def load(path, part=0.5):
     try:
         with open(path, encoding="utf-8") as file:
             data = json.load(file)
@@ -120,7 +127,7 @@ def load(path):
         rounds = workload.get("rounds", samples)
         if not isinstance(rounds, dict) or any(len(samples.get(who, ())) != len(rounds[who]) for who in rounds):
             raise BadFile(f"{path}: workload {name}: not a round to each sample")
-    return Run(data)
+    return Run(data, part)
 
 
 def save(path, data):
@@ -205,21 +212,17 @@ def line(row):
     return f"{row[0]:26} {row[1]:2} {middle} " + " ".join(f"{text:>8}" for text in row[-3:])
 
 
-def beside(run):
-    """A line for each rival that has no column."""
-    for rival in (name for name in run.rivals if name not in run.columns()):
-        found = [f"{name} {figure(run.median(name, rival))} {run.workloads[name]['unit']}"
-                 for name in run.workloads if run.samples(name, rival)]
-        if found:
-            yield f"{rival}: {', '.join(found)}"
+def left_out(name, reason):
+    return f"{name}: left out, {' '.join(reason.split())[:SAID]}"
 
 
 def remarks(run):
-    yield from beside(run)
-    yield from (f"{name}: left out, {rival['missing']}" for name, rival in run.data.get("missing_rivals", {}).items())
-    yield from (f"{name}: left out, {reason}" for name, reason in run.data.get("missing_workloads", {}).items())
+    for name, rival in run.data.get("missing_rivals", {}).items():
+        yield left_out(name, rival["missing"])
+    for name, reason in run.data.get("missing_workloads", {}).items():
+        yield left_out(name, reason)
     for name, workload in run.workloads.items():
-        yield from (f"{name}, {rival}: left out, {reason}" for rival, reason in workload.get("failed", {}).items())
+        yield from (left_out(f"{name}, {rival}", reason) for rival, reason in workload.get("failed", {}).items())
     cold = [f"{name} ({rival})" for name in run.workloads for rival in run.cold(name)]
     if cold:
         yield f"some samples read from the disk: {', '.join(cold)}"
@@ -270,10 +273,11 @@ def table(run):
 def main():
     parser = argparse.ArgumentParser(description="Shows the figures of a file that bench.py --json wrote.")
     parser.add_argument("--markdown", action="store_true", help="as a table for a document")
+    parser.add_argument("--p10", action="store_true", help="the tenth percentile in the place of medians")
     parser.add_argument("file")
     options = parser.parse_args()
     try:
-        run = load(options.file)
+        run = load(options.file, 0.1 if options.p10 else 0.5)
     except BadFile as error:
         sys.exit(f"report: {error}")
     if options.markdown:

@@ -1,6 +1,7 @@
 """Who is compared: how each runs a command, and why one of them cannot take part.
 
-Every rival runs the same command in the same working directory, with the same environment, and may write there.
+Every rival runs the same command in the same working directory, with the same environment, and may write there. A rival
+is an adapter of a few lines: the name of its tool, how its command line takes in another, what it needs.
 """
 
 import json
@@ -11,15 +12,14 @@ import shutil
 import subprocess
 
 EXTENDED = ("--profile", "extended")
-STARTS = ("true", "python imports")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Native:
     name, about = "native", "the command itself"
     tool = None
-    ours = False  # what it cannot do is an error
-    rows = ()  # takes part in these alone; empty: all
+    ours = False  # True: what it cannot do is an error
+    everywhere = True  # False: takes part only in the workloads of the table
 
     def __init__(self, place):
         self.place = place
@@ -30,7 +30,11 @@ class Native:
         return list(inner)
 
     def version(self):
-        return first_line([self.tool, "--version"]) if self.tool else ""
+        return first_line([self.found(), "--version"]) if self.tool else ""
+
+    def found(self):
+        """Where its tool is; None where it is not installed."""
+        return shutil.which(self.tool, path=self.place.path)
 
 
 class Floor(Native):
@@ -44,6 +48,7 @@ class Callgate(Native):
     name, about = "callgate", "callgate run --audit FILE --profile extended, data for Python, none for `true`"
     ours = True
     audit = True
+    judge = ()  # options
 
     def __init__(self, place):
         super().__init__(place)
@@ -53,7 +58,7 @@ class Callgate(Native):
     def command(self, workdir, inner, how=None, log=None):
         audit = ["--audit", log or self.place.fresh_log()] if self.audit else []
         grants = [] if how and how.bare else ["-x", self.place.tools, "-w", workdir]
-        return [self.tool, "run", *(how.options if how else EXTENDED), *grants, *audit, "--", *inner]
+        return [self.tool, "run", *self.judge, *(how.options if how else EXTENDED), *grants, *audit, "--", *inner]
 
 
 class Before(Callgate):
@@ -67,6 +72,14 @@ class Before(Callgate):
 
     def version(self):
         return f"{super().version()} of {self.place.before}"
+
+
+class Changes(Callgate):
+    """A run that would judge reading all the same is refused: it must not pass for one that does not."""
+
+    name, about = "changes", "callgate run --judge changes: what only looks is native, the rest judged and recorded"
+    ours, everywhere = False, False
+    judge = ("--judge", "changes", "--require", "kernel-reads")
 
 
 class Unlogged(Callgate):
@@ -83,6 +96,20 @@ class Bwrap(Native):
             "--tmpfs", "/tmp", "--ro-bind", self.place.tools, self.place.tools, "--bind", workdir, workdir,
             "--chdir", workdir, "--", *inner,
         ]
+
+
+class Firejail(Native):
+    name, about, tool = "firejail", "firejail --noprofile: namespaces, a filter; records no call", "firejail"
+    everywhere = False
+
+    def command(self, workdir, inner, how=None, log=None):
+        return [
+            "firejail", "--quiet", "--noprofile", "--net=none", "--private-dev", "--caps.drop=all", "--seccomp",
+            "--nonewprivs", "--read-only=/", f"--read-write={workdir}", "--", *inner,
+        ]
+
+    def version(self):
+        return " ".join(first_line(["firejail", "--version"]).split())
 
 
 class Proot(Native):
@@ -109,31 +136,37 @@ class Strace(Native):
 
 class Runsc(Native):
     name, tool = "runsc", "runsc"
+    platform = "ptrace"
     about = "gVisor: runsc --rootless --network=none --platform=ptrace do; what is written stays in memory"
 
     def command(self, workdir, inner, how=None, log=None):
-        return ["runsc", "--rootless", "--network=none", "--platform=ptrace", "do", "-cwd", workdir, *inner]
+        return ["runsc", "--rootless", "--network=none", f"--platform={self.platform}", "do", "-cwd", workdir, *inner]
+
+
+class Systrap(Runsc):
+    name, about, platform = "systrap", "gVisor with --platform=systrap, which Debian's of 2022 does not have", "systrap"
+    everywhere = False
 
 
 class Codex(Native):
     """Of the npm package @openai/codex. Its helpers may not lie below TMPDIR, so that is not where its home is."""
 
     name, about, tool = "codex", "codex sandbox: bubblewrap and a filter; judges and records no call", "codex"
-    rows = STARTS
+    everywhere = False
 
     def __init__(self, place):
         super().__init__(place)
         self.environment = {**place.environment, "TMPDIR": place.tmp}
 
     def command(self, workdir, inner, how=None, log=None):
-        return ["codex", "sandbox", "-c", 'sandbox_mode="workspace-write"', "--", *inner]
+        return [self.found(), "sandbox", "-c", 'sandbox_mode="workspace-write"', "--", *inner]
 
 
 class Srt(Native):
     """Of the npm package @anthropic-ai/sandbox-runtime, which wants Debian's ripgrep and socat."""
 
     name, about, tool = "srt", "sandbox-runtime: bubblewrap, a filter and proxies; judges and records no call", "srt"
-    rows = STARTS
+    everywhere = False
     SETTINGS = {
         "network": {"allowedDomains": [], "deniedDomains": []},
         "filesystem": {"denyRead": [], "allowWrite": ["."], "denyWrite": []},
@@ -146,13 +179,15 @@ class Srt(Native):
             json.dump(self.SETTINGS, out)
 
     def command(self, workdir, inner, how=None, log=None):
-        return ["srt", "-s", self.settings, "-c", shlex.join(inner)]
+        return [self.found(), "-s", self.settings, "-c", shlex.join(inner)]
 
     def version(self):
         return f"srt {super().version()}"
 
 
-ALL = (Native, Floor, Before, Callgate, Unlogged, Bwrap, Proot, Strace, Runsc, Codex, Srt)
+ALL = (
+    Native, Floor, Before, Callgate, Changes, Unlogged, Bwrap, Firejail, Proot, Strace, Runsc, Systrap, Codex, Srt,
+)
 
 
 def source_of(build):
@@ -178,7 +213,7 @@ def first_line(command):
 
 def why_not(rival):
     """None when it can run a command here, else the reason."""
-    if rival.tool and not shutil.which(rival.tool, path=PATH):
+    if rival.tool and not rival.found():
         return f"{rival.tool} is not installed"
     workdir = rival.place.workdir("start")
     try:
@@ -190,8 +225,8 @@ def why_not(rival):
         return f"does not start: {error}"
     except subprocess.TimeoutExpired:
         return "does not start: ran for 20 seconds"
-    said = (done.stderr or done.stdout).strip().splitlines()
-    return None if done.returncode == 0 else f"does not start: {said[-1] if said else done.returncode}"
+    said = " ".join((done.stderr or done.stdout).split())
+    return None if done.returncode == 0 else f"does not start: {said or done.returncode}"
 
 
 def choose(place, wanted):

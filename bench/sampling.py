@@ -29,6 +29,7 @@ FINE, FINEST = 5, 9
 SHORT = ("micro", "start")
 AROUND = 3  # what is done around a sample may take so many times the time that the budget allows the sample
 CLOSE = ("native", "floor", "callgate")
+ENDING = 2  # seconds that a rival's processes have for ending after it
 
 
 @dataclasses.dataclass
@@ -56,6 +57,7 @@ def sample(place, workload, rival):
     commands = [rival.command(folder, workload.command, workload) for folder in folders]
     running = [places.Process(place, *pair, rival.environment) for pair in zip(commands, folders)]
     took = max([process.began + process.wait(workload.timeout) for process in running]) - running[0].began
+    places.end_children(ENDING, place.busy)  # what a rival leaves running must not disturb the next one
     place.clear_logs()
     figure = float(running[0].output().split()[-1]) if workload.unit == "ns" else took * 1000 / workload.at_once
     read = [process.usage for process in running]
@@ -208,8 +210,8 @@ def blocks(workloads):
 
 
 def fits(workload, rival):
-    if rival.rows and workload.name not in rival.rows:
-        return False
     if workload.only:
         return rival.name in workload.only
+    if not rival.everywhere and not workload.table:
+        return False
     return {"floor": workload.floor, "nolog": workload.nolog}.get(rival.name, True)

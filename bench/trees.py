@@ -5,7 +5,6 @@ import shutil
 import subprocess
 
 IDENTITY = ["-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "gc.auto=0"]
-BUILT = (".git", "build", "autom4te.cache", "config.status", "config.log", "config.h", "*.o", "*.a", ".deps")
 WALK = """
 const fs = require('fs'), path = require('path');
 let files = 0, bytes = 0;
@@ -88,12 +87,10 @@ def database(place, workdir):
     write(os.path.join(workdir, "script.sql"), "\n".join(lines) + "\n")
 
 
-def project(place, workdir):
-    """A copy of callgate's own sources, configured natively; each sample copies "configured" and builds in the copy."""
-    built = shutil.ignore_patterns(*BUILT)
-    source, configured = os.path.join(workdir, "source"), os.path.join(workdir, "configured")
-    shutil.copytree(place.source, source, ignore=built, symlinks=True)
-    remove(os.path.join(source, "Makefile"))
-    os.makedirs(configured)
-    command = ["../source/configure", "-q", "--disable-dependency-tracking"]
-    subprocess.run(command, cwd=configured, env=place.environment, check=True, stdout=subprocess.DEVNULL)
+def fetched(name):
+    """A setup that copies what bench/fetch has brought: a sandbox sees only the working directory."""
+
+    def setup(place, workdir):
+        shutil.copytree(os.path.join(place.fetched, name), workdir, symlinks=True, dirs_exist_ok=True)
+
+    return setup

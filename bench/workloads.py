@@ -3,6 +3,8 @@
 micro: bench-micro prints nanoseconds an operation. start, real: milliseconds by the wall clock, start-up included.
 many: several sandboxes at once, wall time divided by their number. threads: threads inside one, nanoseconds an
 operation of them all. size: bytes, of callgate alone (see sizes.py). How they are sampled: sampling.py.
+
+Some workloads make the table in which every rival has a column ("table" is their name together).
 """
 
 import dataclasses
@@ -17,8 +19,10 @@ from rivals import EXTENDED
 
 PYTHON = "/usr/bin/python3"
 GIT = ("/usr/bin/git",)
+TABLE = "table"
 OURS = ("native", "before", "callgate")
-FAST = (*OURS, "bwrap")  # with the others it would take minutes
+STARTS = (*OURS, "changes", "bwrap")
+FAST = (*OURS, "changes", "bwrap")  # with the others it would take minutes
 DATA = ("--profile", "data")  # what Python programs are meant to run under; it hides nothing of what it grants
 IMPORTS = [PYTHON, "-c", "import json, ssl, sqlite3, email, asyncio"]
 PANDAS = """
@@ -29,6 +33,12 @@ print(frame.groupby("key").value.mean().sum())
 SPAWN = ["/bin/sh", "-c", "i=0; while [ $i -lt 200 ]; do /usr/bin/true; i=$((i+1)); done"]
 FIND = ["/usr/bin/find", "/usr/include", "/usr/lib/python3", "-type", "f", "-size", "+100k"]
 REFUSED = "/sys/bus/cpu/drivers_probe"  # it exists, no policy grants it, and natively not even root can read it
+PROFILES = (("python",), ("data",), ("extended",))  # `true` itself runs under minimal
+NETWORKS = (("python", "pypi"), ("extended", "npm"), ("extended", "debian"), ("extended", "github-read"))
+NPM_CI = (
+    "npm", "ci", "--offline", "--cache", "cache", "--ignore-scripts", "--no-audit", "--no-fund",
+    "--no-update-notifier", "--loglevel", "error",
+)
 POLICY = '{"version": 1, "name": "bench", "extends": ["extended"], %s}\n'
 
 
@@ -45,6 +55,7 @@ class Workload:
     options: tuple = EXTENDED  # of callgate run
     bare: bool = False  # callgate run gets these options and no others: no workdir, none of the bench's tools
     only: tuple = ()  # these rivals and no others; empty: all
+    table: bool = False  # every rival does it, unless only says otherwise
     needs: tuple = ()  # files that have to exist
     at_once: int = 1
     block: str = ""  # rows that are compared with each other are measured in the same rounds; empty: the row alone
@@ -55,9 +66,14 @@ class Workload:
     def unit(self):
         return "B" if self.sizes else "ns" if self.group in ("micro", "threads") else "ms"
 
+    def matches(self, pattern):
+        if pattern == TABLE:
+            return self.table
+        return re.search(pattern, self.name) or re.fullmatch(pattern, self.group)
+
     def why_not(self):
         missing = [path for path in self.needs if not os.path.exists(path)]
-        return f"{missing[0]} is not there" if missing else None
+        return f"{missing[0]} is not there (bench/fetch?)" if missing else None
 
 
 def again(*names):
@@ -118,36 +134,57 @@ def micro(place, quick):
 
 
 def start(place, quick):
-    """`true` as somebody types it; the others are what most rows run under."""
-    true = Workload("true", "start", ["/usr/bin/true"], floor=True, nolog=True, options=(), bare=True, block="start")
+    """`true` as somebody types it, and under each built-in profile. Those for the network grant no files."""
+    true = Workload("true", "start", ["/usr/bin/true"], floor=True, nolog=True, options=(), bare=True, block="start",
+                    table=True)
     yield true
-    yield dataclasses.replace(true, name="true, --json", options=("--json",), only=OURS)
-    yield dataclasses.replace(true, name="true, python", options=("--profile", "python", "-x", "/usr/bin/true"),
-                              only=OURS)
-    yield dataclasses.replace(true, name="true, extended", options=EXTENDED, bare=False, only=OURS)
+    yield dataclasses.replace(true, name="true, --json", options=("--json",), only=OURS, table=False)
+    for names in (*PROFILES, *NETWORKS):
+        options = [word for name in names for word in ("--profile", name)]
+        yield dataclasses.replace(true, name=f"true, {' '.join(names)}", options=(*options, "-x", "/usr/bin/true"),
+                                  only=STARTS)
 
 
 def python():
-    imports = Workload("python imports", "real", IMPORTS, floor=True, nolog=True, options=DATA, needs=(PYTHON,))
+    imports = Workload("python imports", "real", IMPORTS, floor=True, nolog=True, options=DATA, needs=(PYTHON,),
+                       table=True)
     needs = (PYTHON, "/usr/lib/python3/dist-packages/pandas")
-    pandas = Workload("pandas group-by", "real", [PYTHON, "-c", PANDAS], floor=True, options=DATA, needs=needs)
+    pandas = Workload("pandas group-by", "real", [PYTHON, "-c", PANDAS], floor=True, options=DATA, needs=needs,
+                      table=True)
     for one in (imports, pandas):
         yield one
-        yield dataclasses.replace(one, name=f"{one.name}, extended", options=EXTENDED, only=OURS)
+        yield dataclasses.replace(one, name=f"{one.name}, extended", options=EXTENDED, only=OURS, table=False)
+
+
+def fetched(place):
+    """What bench/fetch brings: packages of npm with an offline cache, and the sources of Lua."""
+    npm, lua = (os.path.join(place.fetched, name) for name in ("npm", "lua"))
+    return (
+        Workload(
+            "npm ci, 70 packages", "real", list(NPM_CI), setup=trees.fetched("npm"), prepare=again("node_modules"),
+            needs=("/usr/bin/npm", f"{npm}/package-lock.json"), table=True,
+        ),
+        Workload(
+            "make -j2, lua", "real", ["make", "-s", "-j2", "-C", "build/src", "linux"], floor=True, parallel=True,
+            setup=trees.fetched("lua"), prepare=copy_of("source", "build"),
+            needs=("/usr/bin/make", "/usr/bin/gcc", f"{lua}/source"), timeout=400, table=True,
+        ),
+    )
 
 
 def real(place, quick):
-    """bench-micro makes five rounds of its calls. The project is made in part: all of it takes half a minute."""
+    """bench-micro makes five rounds of its calls."""
     calls = 500 if quick else 4000
-    parts = ["libcallgate_base.a"] if quick else ["libcallgate_base.a", "libcallgate_policy.a"]
     yield from python()
 
     def work(name, *command, **more):
         return Workload(name, "real", list(command), floor=True, **more)
 
-    yield work("git status, 300 files", "git", "status", "--short", setup=trees.repository, needs=GIT, block="start")
-    yield work("200 x spawn true", *SPAWN)
-    yield work("find -size +100k", *FIND)
+    yield work("git status, 300 files", "git", "status", "--short", setup=trees.repository, needs=GIT, block="start",
+               table=True)
+    yield work("200 x spawn true", *SPAWN, table=True)
+    yield work("find -size +100k", *FIND, table=True)
+    yield from fetched(place)
     loop = [place.micro, "mixed", "/usr/bin/env", str(calls)]
     yield work(f"{calls * 5:,} x open, close, stat", *loop, nolog=True)
     yield work(
@@ -156,10 +193,6 @@ def real(place, quick):
     )
     yield work(
         "git gc", "git", "-C", "clone", "gc", "-q", setup=trees.origin, prepare=copy_of("origin", "clone"), needs=GIT,
-    )
-    yield work(
-        "make -j2", "make", "-s", "-j2", "-C", "build", *parts, setup=trees.project, parallel=True,
-        prepare=copy_of("configured", "build"), needs=("/usr/bin/make", "/usr/bin/gcc"), timeout=400,
     )
     yield work("node_modules walk", "node", "walk.js", setup=trees.node_modules, needs=("/usr/bin/node",))
     yield work(
@@ -198,8 +231,8 @@ def sizes(place, quick):
 
 
 def choose(place, pattern, quick):
-    """The workloads whose name or group matches, and {name: reason} of those that cannot run here."""
+    """The workloads whose name or group matches, or those of the table, and {name: reason} of what cannot run here."""
     every = [workload for kind in (micro, start, real, scaling, sizes) for workload in kind(place, quick)]
-    chosen = [one for one in every if not pattern or re.search(pattern, one.name) or re.fullmatch(pattern, one.group)]
+    chosen = [one for one in every if not pattern or one.matches(pattern)]
     missing = {one.name: one.why_not() for one in chosen if one.why_not()}
     return [one for one in chosen if one.name not in missing], missing

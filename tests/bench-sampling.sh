@@ -44,7 +44,7 @@ def fake(_, workload, rival):
 
 
 def rival(name):
-    return types.SimpleNamespace(name=name, ours=name == "callgate", rows=())
+    return types.SimpleNamespace(name=name, ours=name == "callgate", everywhere=True)
 
 
 def row(group, names, rounds=2, budget=12.0, named=(), **samples):
@@ -152,12 +152,28 @@ def chill():
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
+place = types.SimpleNamespace(
+    environment={}, workdir=lambda name: sys.argv[2], logs=sys.argv[2], running=set(), clear_logs=lambda: None,
+    busy=set())
+native = types.SimpleNamespace(command=lambda folder, command, how: command, environment={})
+
+# What a rival leaves running is ended before the next sample, other children of the bench are not.
+places.watch_signals()
+sampling.ENDING = 0
+loop = subprocess.Popen(["/bin/sleep", "60"])
+place.busy = {loop.pid}
+leaves = workloads.Workload("leaves", "real", ["/bin/sh", "-c", "sleep 60 & echo $! >left"])
+whole(place, leaves, native)
+with open(os.path.join(sys.argv[2], "left"), encoding="ascii") as file:
+    left = int(file.read())
+hold(not os.path.exists(f"/proc/{left}"), "a process outlives its sample")
+hold(loop.poll() is None, "a busy loop was ended")
+loop.kill()
+loop.wait()
+
 chill()
 subprocess.run(["/bin/cat", path], stdout=subprocess.DEVNULL, check=True)
 if resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock:
-    place = types.SimpleNamespace(
-        environment={}, workdir=lambda name: sys.argv[2], logs=sys.argv[2], running=set(), clear_logs=lambda: None)
-    native = types.SimpleNamespace(command=lambda folder, command, how: command, environment={})
     work = workloads.Workload("row", "real", ["/bin/cat", path])
     chill()
     hold(whole(place, work, native).cold, "a cold file is not noticed")

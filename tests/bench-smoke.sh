@@ -31,12 +31,13 @@ measure()
 		fail "bench.py $* ended with $?: $(cat "$file")"
 }
 
-measure table --only 'stat|true' --rivals native,floor,callgate,bwrap --json "$T/out.json"
+measure table --only '^(f?stat|git status.*|true(, --json)?|200 x spawn true)$' \
+	--rivals native,floor,callgate,bwrap --json "$T/out.json"
 for workload in stat fstat 'git status, 300 files' true 'true, --json' '200 x spawn true'; do
 	grep -q "^$workload .*[0-9]" "$T/table" || fail "no figure of $workload: $(cat "$T/table")"
 done
 measure all --only '^true$' # slow rivals do the least they can
-for rival in native floor callgate nolog bwrap proot strace runsc; do
+for rival in native floor callgate changes nolog bwrap firejail proot strace runsc systrap codex srt; do
 	grep -q "\<$rival\>" "$T/all" || fail "neither a figure of $rival nor why not: $(cat "$T/all")"
 done
 "$bench/compare" "$T/out.json" "$T/out.json" >"$T/compared" || fail "compare ended with $?: $(cat "$T/compared")"
