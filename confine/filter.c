@@ -37,8 +37,9 @@ static struct bpf_call_decision filter_make_terms_leaf(unsigned traits, const st
 		if ((traits & more->in) == more->in && !(traits & more->not_in_runs))
 			leaf.terms[leaf.lists++] = more->terms;
 	/* A call that is allowed with any arguments needs no comparison: so Linux caches it. */
-	if (leaf.lists > 0 && !leaf.terms[0]->compare[0].mask)
-		return (struct bpf_call_decision){.action = SECCOMP_RET_ALLOW};
+	for (unsigned i = 0; i < leaf.lists; i++)
+		if (!leaf.terms[i]->compare[0].mask)
+			return (struct bpf_call_decision){.action = SECCOMP_RET_ALLOW};
 	return leaf;
 }
 

@@ -28,6 +28,7 @@ enum row_place {
 #define JUDGED_IN(runs) .judged_in = (runs)
 #define ALSO(in_, not_in_, terms_) {.in = (in_), .not_in_runs = (not_in_), .terms = allow_##terms_}
 #define MORE(...) .more = (const struct row_more_terms[]){__VA_ARGS__, {.terms = NULL}}
+#define BY_KERNEL(terms) MORE(ALSO(RUN_KERNEL_READS, 0, terms))
 #define HOOK(name) .hook = HOOK_##name
 #define SELF(roles) .self = (roles)
 #define SELF_TERMS(name) .self_terms = self_##name

@@ -16,7 +16,7 @@ enum row_class {
 	ROW_NATIVE, /* always allowed by the filter, because no policy rule is about the call */
 	/* allowed by the filter if the registers match row->allow, else notified: judged by the handler or refused */
 	ROW_FILTER,
-	ROW_NOTIFY, /* always notified and judged by its handler */
+	ROW_NOTIFY, /* notified and judged by its handler, if the registers do not match row->more */
 	ROW_REFUSE, /* notified, recorded and refused with row->error */
 	ROW_NATIVE_IN_OWN_IPC, /* like ROW_NATIVE if the run has its own IPC namespace, else like ROW_REFUSE */
 	/* refused with row->error by the filter, unrecorded: libraries try it at each thread or fork */
@@ -192,7 +192,7 @@ struct syscall_row {
 	unsigned self;      /* roles (enum self_role) that may make the call with any registers */
 	const struct row_term *allow; /* ROW_FILTER: terms that the filter allows */
 	const struct row_term *waits; /* terms of EINTR_ANY_TIME; NULL: any registers */
-	const struct row_more_terms *more;  /* ROW_FILTER: further terms, or NULL */
+	const struct row_more_terms *more;  /* ROW_FILTER, ROW_NOTIFY: further terms, or NULL */
 	const struct self_terms *self_terms; /* roles that may make the call with certain registers, or NULL */
 	struct {
 		enum arg_kind kind;

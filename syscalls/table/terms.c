@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/procmap.h"
 #include "syscalls/table/terms.h"
@@ -114,6 +115,19 @@ const struct row_term allow_statx[] = {TERM_OF_TWO(COMPARE_WHOLE_REGISTER(1, 0),
 #define COMPARE_IS_DESCRIPTOR(n) COMPARE_MASKED(n, 0x80000000, 0)
 const struct row_term allow_newfstatat_fd[] = {TERM_OF_TWO(COMPARE_IS_DESCRIPTOR(0), IS(3, AT_EMPTY_PATH)), END};
 const struct row_term allow_statx_fd[] = {TERM_OF_TWO(COMPARE_IS_DESCRIPTOR(0), IS(2, AT_EMPTY_PATH)), END};
+
+/* ---- calls that only read, where the kernel decides about them: "judge": "changes" ---- */
+
+/* Flags of open(2) of which none is set in an open that changes nothing. O_TMPFILE has a bit besides O_DIRECTORY. */
+#define OPEN_CHANGES (O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
+
+const struct row_term allow_open_reads[] = {ONE(NONE(1, OPEN_CHANGES | O_PATH)), END};
+const struct row_term allow_open_opath[] = {ONE(HAS(1, O_PATH)), END};
+const struct row_term allow_openat_reads[] = {ONE(NONE(2, OPEN_CHANGES | O_PATH)), END};
+const struct row_term allow_openat_opath[] = {ONE(HAS(2, O_PATH)), END};
+
+const struct row_term allow_access_reads[] = {ONE(NONE(1, W_OK | X_OK)), END};
+const struct row_term allow_faccessat_reads[] = {ONE(NONE(2, W_OK | X_OK)), END};
 
 /* ---- processes ---- */
 

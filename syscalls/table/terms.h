@@ -17,7 +17,9 @@ extern const struct row_term allow_always[];
 #define FILTER(name, ...) extern const struct row_term allow_##name[];
 #define JUDGE FILTER
 #include "syscalls/table/syscalls.def"
+extern const struct row_term allow_access_reads[];
 extern const struct row_term allow_clone_sampled[];
+extern const struct row_term allow_faccessat_reads[];
 extern const struct row_term allow_fcntl_locks[];
 extern const struct row_term allow_fcntl_pipes[];
 extern const struct row_term allow_getsockopt_inet[];
@@ -26,6 +28,10 @@ extern const struct row_term allow_ioctl_interfaces[];
 extern const struct row_term allow_ioctl_terminal[];
 extern const struct row_term allow_mmap_sampled[];
 extern const struct row_term allow_newfstatat_fd[];
+extern const struct row_term allow_open_opath[];
+extern const struct row_term allow_open_reads[];
+extern const struct row_term allow_openat_opath[];
+extern const struct row_term allow_openat_reads[];
 extern const struct row_term allow_prctl_huge[];
 extern const struct row_term allow_sendto_other[];
 extern const struct row_term allow_setsockopt_alone[];

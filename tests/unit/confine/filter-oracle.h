@@ -57,6 +57,9 @@ static bool oracle_also(unsigned traits, const struct row_more_terms *more)
 
 static bool oracle_native(unsigned traits, const struct syscall_row *row)
 {
+	for (const struct row_more_terms *more = row->more; more && more->terms; more++)
+		if (oracle_also(traits, more) && more->terms->compare[0].mask == 0)
+			return true;
 	return row->class == ROW_NATIVE || (row->class == ROW_NATIVE_IN_OWN_IPC && traits & RUN_OWN_IPC) ||
 	       (oracle_own(traits, row) && row->allow->compare[0].mask == 0);
 }

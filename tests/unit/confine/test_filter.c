@@ -103,6 +103,16 @@ static void build_counted(void)
 	build_variant(RUN_LIMITS_TASKS | RUN_LIMITS_DISK);
 }
 
+static void build_reads(void)
+{
+	build_variant(RUN_KERNEL_READS | RUN_NATIVE_FSTAT);
+}
+
+static void build_limited_reads(void)
+{
+	build_variant(RUN_KERNEL_READS | RUN_LIMITS_DISK);
+}
+
 static void drop(void)
 {
 	free(program.filter);
@@ -194,16 +204,24 @@ START_TEST(x32_numbers_are_notified)
 }
 END_TEST
 
+/* The value that a list of terms compares this argument with, by the seed. */
+static void pick_value(const struct row_term *term, unsigned arg, unsigned seed, unsigned *n, uint64_t *value)
+{
+	for (; term && term->count; term++)
+		for (unsigned i = 0; i < term->count; i++)
+			if (term->compare[i].arg == arg && (*n)++ % 7 == seed % 7)
+				*value = term->compare[i].value;
+}
+
 /* Arguments near the terms' values: with one bit flipped in the low and the high word. */
 static uint64_t near_value(const struct syscall_row *row, unsigned arg, unsigned seed)
 {
 	uint64_t value = 0;
 	unsigned n = 0;
 
-	for (const struct row_term *term = row->allow; term->count; term++)
-		for (unsigned i = 0; i < term->count; i++)
-			if (term->compare[i].arg == arg && n++ % 7 == seed % 7)
-				value = term->compare[i].value;
+	pick_value(row->allow, arg, seed, &n, &value);
+	for (const struct row_more_terms *more = row->more; more && more->terms; more++)
+		pick_value(more->terms, arg, seed, &n, &value);
 	switch (seed / 7 % 4) {
 	case 1:
 		return value ^ 1ULL << seed / 28 % 64;
@@ -222,7 +240,7 @@ START_TEST(arguments_are_compared_as_the_terms_say)
 	const struct syscall_row *rows = table_get_rows(&count);
 
 	for (size_t i = 0; i < count; i++) {
-		if (rows[i].class != ROW_FILTER || rows[i].nr < 0)
+		if ((rows[i].class != ROW_FILTER && !rows[i].more) || rows[i].nr < 0)
 			continue;
 		for (unsigned seed = 0; seed < 20000; seed++) {
 			uint32_t nr = (uint32_t)rows[i].nr;
@@ -702,6 +720,114 @@ START_TEST(fstat_by_hand)
 }
 END_TEST
 
+#define TMPFILE_BIT 020000000u
+
+/* Calls that only read, where the kernel decides about them. */
+static const struct attempt reads[] = {
+	{"open", {4096, O_RDONLY}, true},
+	{"open", {4096, O_RDONLY | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_NOATIME}, true},
+	{"open", {4096, O_RDONLY | HIGH}, true},                 /* the kernel reads the low word only */
+	{"open", {4096, O_WRONLY}, false},
+	{"open", {4096, O_RDWR}, false},
+	{"open", {4096, O_ACCMODE}, false},
+	{"open", {4096, O_WRONLY | HIGH}, false},
+	{"open", {4096, O_RDONLY | O_CREAT}, false},
+	{"open", {4096, O_RDONLY | O_TRUNC}, false},
+	{"open", {4096, O_RDONLY | O_CREAT | O_EXCL | HIGH}, false},
+	{"open", {4096, O_RDONLY | TMPFILE_BIT}, false},
+	{"open", {4096, O_RDONLY | TMPFILE_BIT | O_DIRECTORY}, false},
+	{"openat", {(uint32_t)AT_FDCWD, 4096, O_RDONLY | O_CLOEXEC}, true},
+	{"openat", {3, 4096, O_RDONLY | O_DIRECTORY | O_NONBLOCK}, true},
+	{"openat", {3, 4096, O_RDONLY | HIGH}, true},
+	{"openat", {3, 4096, O_WRONLY | O_APPEND}, false},
+	{"openat", {3, 4096, O_RDWR}, false},
+	{"openat", {3, 4096, O_RDONLY | O_CREAT}, false},
+	{"openat", {3, 4096, O_RDONLY | O_TRUNC}, false},
+	{"openat", {3, 4096, O_TMPFILE | O_RDONLY}, false},
+	{"openat", {O_RDONLY, O_RDONLY, O_WRONLY}, false},
+	{"openat2", {3, 4096, 4096, 24}, false},
+	{"creat", {4096, 0}, false},
+	{"stat", {4096, 4096}, true},
+	{"lstat", {4096, 4096}, true},
+	{"newfstatat", {(uint64_t)AT_FDCWD, 4096, 4096, 0}, true},
+	{"newfstatat", {3, 4096, 4096, 0x1000}, true},
+	{"statx", {(uint64_t)AT_FDCWD, 4096, AT_SYMLINK_NOFOLLOW, 0xfff, 4096}, true},
+	{"access", {4096, F_OK}, true},
+	{"access", {4096, R_OK}, true},
+	{"access", {4096, W_OK}, false},
+	{"access", {4096, R_OK | X_OK}, false},
+	{"access", {4096, X_OK | HIGH}, false},
+	{"faccessat", {3, 4096, R_OK}, true},
+	{"faccessat", {3, 4096, R_OK | W_OK}, false},
+	{"faccessat2", {3, 4096, F_OK, AT_EACCESS}, true},
+	{"faccessat2", {3, 4096, X_OK, AT_EACCESS}, false},
+	{"readlink", {4096, 4096, 100}, true},
+	{"readlinkat", {3, 4096, 4096, 100}, true},
+	{"getcwd", {4096, 100}, true},
+	{"statfs", {4096, 4096}, true},
+	{"getxattr", {4096, 4096, 4096, 100}, true},
+	{"lgetxattr", {4096, 4096, 4096, 100}, true},
+	{"getxattrat", {3, 4096, 0, 4096, 4096, 16}, true},
+	{"listxattr", {4096, 4096, 100}, true},
+	{"llistxattr", {4096, 4096, 100}, true},
+	{"listxattrat", {3, 4096, 0, 4096, 100}, true},
+	{"file_getattr", {3, 4096, 4096, 24, 0}, true},
+	/* What changes, starts, or is told later. */
+	{"file_setattr", {3, 4096, 4096, 24, 0}, false},
+	{"setxattr", {4096, 4096, 4096, 1, 0}, false},
+	{"removexattr", {4096, 4096}, false},
+	{"truncate", {4096, 0}, false},
+	{"chmod", {4096, 0644}, false},
+	{"fchmod", {3, 0644}, false},
+	{"utimensat", {3, 0, 0, 0}, false},
+	{"mkdir", {4096, 0755}, false},
+	{"unlink", {4096}, false},
+	{"rename", {4096, 4096}, false},
+	{"linkat", {3, 4096, 3, 4096, 0}, false},
+	{"symlink", {4096, 4096}, false},
+	{"chdir", {4096}, false},
+	{"execve", {4096, 0, 0}, false},
+	{"inotify_add_watch", {3, 4096, 1}, false},
+	{"connect", {3, 4096, 16}, false},
+};
+
+START_TEST(reads_by_hand)
+{
+	static const struct attempt paths[] = {
+		{"open", {4096, O_PATH | O_DIRECTORY}, true},
+		{"open", {4096, O_PATH | O_CREAT | O_RDWR}, true}, /* the kernel drops all that O_PATH_FLAGS lacks */
+		{"openat", {3, 4096, O_PATH | O_NOFOLLOW | HIGH}, true},
+	};
+
+	try_attempts(reads, sizeof(reads) / sizeof(reads[0]));
+	try_attempts(paths, sizeof(paths) / sizeof(paths[0]));
+}
+END_TEST
+
+START_TEST(limited_reads_by_hand)
+{
+	static const struct attempt paths[] = {
+		{"open", {4096, O_PATH | O_DIRECTORY}, false},
+		{"openat", {3, 4096, O_PATH}, false},
+	};
+
+	try_attempts(reads, sizeof(reads) / sizeof(reads[0]));
+	try_attempts(paths, sizeof(paths) / sizeof(paths[0]));
+}
+END_TEST
+
+/* Without the trait all of them are judged. */
+START_TEST(reads_are_judged)
+{
+	for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++) {
+		struct attempt judged = reads[i];
+
+		judged.native = false;
+		try_attempts(&judged, 1);
+	}
+}
+END_TEST
+
 START_TEST(ipc_of_its_own_by_hand)
 {
 	static const char *const names[] = {"shmget",       "shmat",           "shmctl",     "shmdt",
@@ -721,7 +847,8 @@ int main(void)
 	TCase *tcase = tcase_create("filter");
 	TCase *terminal = tcase_create("terminal");
 	TCase *looks = tcase_create("fstat");
-	TCase *ipc = tcase_create("ipc");
+	TCase *ipc = tcase_create("ipc"), *kernel = tcase_create("kernel reads");
+	TCase *limited = tcase_create("kernel reads, disk is limited");
 	TCase *inet = tcase_create("inet"), *memory = tcase_create("memory is sampled");
 	TCase *tcp = tcase_create("tcp");
 	TCase *routes = tcase_create("routes"), *standins = tcase_create("stand-ins");
@@ -740,6 +867,7 @@ int main(void)
 	tcase_add_test(tcase, arguments_are_compared_as_the_terms_say);
 	tcase_add_test(tcase, attempts_by_hand);
 	tcase_add_test(tcase, the_program_stays_small);
+	tcase_add_test(tcase, reads_are_judged);
 	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(terminal, build_terminal, drop);
 	tcase_add_test(terminal, every_number_gets_the_verdict_of_its_row);
@@ -751,6 +879,16 @@ int main(void)
 	tcase_add_test(looks, arguments_are_compared_as_the_terms_say);
 	tcase_add_test(looks, fstat_by_hand);
 	suite_add_tcase(suite, looks);
+	tcase_set_timeout(kernel, 120);
+	tcase_add_checked_fixture(kernel, build_reads, drop);
+	tcase_add_test(kernel, every_number_gets_the_verdict_of_its_row);
+	tcase_add_test(kernel, arguments_are_compared_as_the_terms_say);
+	tcase_add_test(kernel, reads_by_hand);
+	tcase_add_test(kernel, the_program_stays_small);
+	suite_add_tcase(suite, kernel);
+	tcase_add_checked_fixture(limited, build_limited_reads, drop);
+	tcase_add_test(limited, limited_reads_by_hand);
+	suite_add_tcase(suite, limited);
 	tcase_add_checked_fixture(ipc, build_ipc, drop);
 	tcase_add_test(ipc, every_number_gets_the_verdict_of_its_row);
 	tcase_add_test(ipc, ipc_of_its_own_by_hand);

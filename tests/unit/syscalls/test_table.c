@@ -86,28 +86,33 @@ START_TEST(lookup_finds_each_row_and_nothing_else)
 }
 END_TEST
 
-static void check_terms(const struct syscall_row *row)
+static void check_terms(const struct syscall_row *row, const struct row_term *terms)
 {
-	unsigned more = 0;
-
-	ck_assert_msg(row->allow != NULL && row->allow->count > 0, "%s allows nothing: then it is no FILTER",
-		      row->name);
-	while (row->more && row->more[more].terms)
-		more++;
-	ck_assert_msg(more <= ROW_MORE_TERMS_MAX, "%s: more terms than a filter's leaf has room for", row->name);
-	for (const struct row_term *term = row->allow; term->count; term++) {
+	ck_assert_msg(terms != NULL && terms->count > 0, "%s has a list that allows nothing", row->name);
+	for (const struct row_term *term = terms; term->count; term++) {
 		ck_assert_uint_le(term->count, ROW_COMPARES_MAX);
 		for (unsigned i = 0; i < term->count; i++) {
 			const struct row_compare *compare = &term->compare[i];
 
 			ck_assert_uint_lt(compare->arg, 6);
 			/* "always" stands alone: what such a row says the filter may leave out (filter.h) */
-			ck_assert(compare->mask != 0 || (term == row->allow && term->count == 1 && term[1].count == 0));
+			ck_assert(compare->mask != 0 || (term == terms && term->count == 1 && term[1].count == 0));
 			ck_assert_msg((compare->value & ~compare->mask) == 0, "%s can never match", row->name);
 			for (unsigned j = 0; j < i; j++)
 				ck_assert_uint_ne(term->compare[j].arg, compare->arg);
 		}
 	}
+}
+
+static void check_all_terms(const struct syscall_row *row)
+{
+	unsigned more = 0;
+
+	if (row->class == ROW_FILTER)
+		check_terms(row, row->allow);
+	for (; row->more && row->more[more].terms; more++)
+		check_terms(row, row->more[more].terms);
+	ck_assert_msg(more <= ROW_MORE_TERMS_MAX, "%s: more terms than a filter's leaf has room for", row->name);
 }
 
 START_TEST(each_class_has_what_it_needs)
@@ -122,7 +127,8 @@ START_TEST(each_class_has_what_it_needs)
 
 		ck_assert_int_lt(row->class, ROW_CLASS_MAX);
 		ck_assert_int_lt(row->intent, INTENT_MAX);
-		ck_assert_msg(row->class == ROW_FILTER || (!row->judged_in && !row->more && !row->hook), "%s: traits",
+		ck_assert_msg(row->class == ROW_FILTER || (!row->judged_in && !row->hook), "%s: traits", row->name);
+		ck_assert_msg(row->class == ROW_FILTER || row->class == ROW_NOTIFY || !row->more, "%s: traits",
 			      row->name);
 		ck_assert_msg(!row->hook || row->judged_in || row->more, "%s: a hook for what is never notified",
 			      row->name);
@@ -131,8 +137,7 @@ START_TEST(each_class_has_what_it_needs)
 			      "%s: never, and by some", row->name);
 		ck_assert_msg((row->error > 0) == refused, "%s: errno", row->name);
 		ck_assert_msg((row->allow != NULL) == (row->class == ROW_FILTER), "%s: terms", row->name);
-		if (row->class == ROW_FILTER)
-			check_terms(row);
+		check_all_terms(row);
 		if (row->class == ROW_REFUSE_UNRECORDED)
 			ck_assert_str_eq(row->name, "clone3"); /* whatever else is refused is on record */
 	}
