@@ -80,10 +80,10 @@ static int log_mmap_window(struct audit *audit, uint64_t start, uint64_t end)
 /* Moves the window so that len bytes and a trailer fit, or changes to pwrite(2) for good. 0 or -errno. */
 static int log_move_mmap_window(struct audit *audit, size_t len)
 {
-	uint64_t start = audit->end / PAGE_BYTES * PAGE_BYTES, end = 0;
+	uint64_t start = audit->file_length / PAGE_BYTES * PAGE_BYTES, end = 0;
 	int r;
 
-	r = log_allocate_chunk(audit, start, audit->end - start + len + LOG_TRAILER_BYTES, &end);
+	r = log_allocate_chunk(audit, start, audit->file_length - start + len + LOG_TRAILER_BYTES, &end);
 	if (r == -EOPNOTSUPP || r == -ENOSYS || r == -EINVAL) {
 		audit->writes_by_pwrite = true;
 		return 0;
@@ -121,17 +121,17 @@ int log_write_line(int fd, const char *line, size_t len, uint64_t end)
 
 int log_append_by_pwrite(struct audit *audit, const char *line, size_t len)
 {
-	uint64_t end = audit->end;
+	uint64_t end = audit->file_length;
 	int r = log_write_line(audit->fd, line, len, end);
 
 	if (r == 0)
-		audit->end = end + len;
+		audit->file_length = end + len;
 	return r;
 }
 
 int log_append_line(struct audit *audit, const char *line, size_t len)
 {
-	uint64_t end = audit->end;
+	uint64_t end = audit->file_length;
 
 	if (!audit->writes_by_pwrite && (!audit->mmap_window || end + len + LOG_TRAILER_BYTES > audit->window_end)) {
 		int r = log_move_mmap_window(audit, len);
@@ -142,7 +142,7 @@ int log_append_line(struct audit *audit, const char *line, size_t len)
 	if (audit->writes_by_pwrite)
 		return log_append_by_pwrite(audit, line, len);
 	memcpy(audit->mmap_window + (end - audit->window_start), line, len);
-	audit->end = end + len;
+	audit->file_length = end + len;
 	return 0;
 }
 
@@ -150,22 +150,23 @@ char *log_find_in_window(const struct audit *audit, uint64_t offset, size_t len)
 {
 	/* The order matters: the window may move at any time, unless this thread is the writer. */
 	if (!pthread_equal(pthread_self(), audit->writer) || !audit->mmap_window ||
-	    offset < audit->base + audit->window_start || offset + len > audit->base + audit->window_end)
+	    offset < audit->bytes_in_earlier_files + audit->window_start ||
+	    offset + len > audit->bytes_in_earlier_files + audit->window_end)
 		return NULL;
-	return audit->mmap_window + (offset - audit->base - audit->window_start);
+	return audit->mmap_window + (offset - audit->bytes_in_earlier_files - audit->window_start);
 }
 
 /* Finds the file and the place in it. -1: the file is closed. */
 static int log_find_file(const struct audit *audit, uint64_t offset, off_t *ret_place)
 {
-	*ret_place = (off_t)(offset - audit->base);
-	if (offset >= audit->base)
+	*ret_place = (off_t)(offset - audit->bytes_in_earlier_files);
+	if (offset >= audit->bytes_in_earlier_files)
 		return audit->fd;
-	for (size_t i = 0; i < audit->olders; i++) {
-		const struct log_older *older = &audit->older[i];
+	for (size_t i = 0; i < audit->older_file_count; i++) {
+		const struct log_older_file *older = &audit->older_file[i];
 
-		*ret_place = (off_t)(offset - older->base);
-		if (offset >= older->base && offset < older->end)
+		*ret_place = (off_t)(offset - older->bytes_before);
+		if (offset >= older->bytes_before && offset < older->bytes_up_to_end)
 			return older->fd;
 	}
 	return -1;
@@ -197,32 +198,32 @@ int log_write_at(const struct audit *audit, const char *bytes, size_t len, uint6
 }
 
 /* Whether an outcome of a record in the file is to come. */
-static bool log_needs_file(const struct audit *audit, const struct log_older *older)
+static bool log_older_file_is_needed(const struct audit *audit, const struct log_older_file *older)
 {
 	const struct chain *chain = &audit->chain;
 
 	for (size_t i = 0; i < chain->late_count; i++)
-		if (chain->late[i].offset >= older->base && chain->late[i].offset < older->end)
+		if (chain->late[i].offset >= older->bytes_before && chain->late[i].offset < older->bytes_up_to_end)
 			return true;
 	return false;
 }
 
-void log_close_older(struct audit *audit)
+void log_close_older_files(struct audit *audit)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < audit->olders; i++) {
-		struct log_older older = audit->older[i];
+	for (size_t i = 0; i < audit->older_file_count; i++) {
+		struct log_older_file older = audit->older_file[i];
 
-		if (log_needs_file(audit, &older))
-			audit->older[kept++] = older;
+		if (log_older_file_is_needed(audit, &older))
+			audit->older_file[kept++] = older;
 		else
 			(void)close(older.fd);
 	}
-	audit->olders = kept;
+	audit->older_file_count = kept;
 }
 
-void log_keep_error(struct audit *audit, int error)
+void log_remember_error(struct audit *audit, int error)
 {
 	if (error < 0 && audit->error == 0)
 		audit->error = error;

@@ -17,11 +17,11 @@ static void audit_free(struct audit *audit)
 	log_munmap_window(audit);
 	close_fd(&audit->fd);
 	encoder_release(&audit->encoder);
-	for (size_t i = 0; i < audit->olders; i++)
-		close_fd(&audit->older[i].fd);
-	free(audit->older);
+	for (size_t i = 0; i < audit->older_file_count; i++)
+		close_fd(&audit->older_file[i].fd);
+	free(audit->older_file);
 	free(audit->path);
-	free(audit->current);
+	free(audit->current_path);
 	free(audit->header);
 	free(audit->key);
 	chain_release(&audit->chain);
@@ -36,7 +36,7 @@ static int audit_create(const struct audit_header *header, struct audit **ret_au
 	if (!audit)
 		return -ENOMEM;
 	audit->fd = -1;
-	audit->record_allowed = header->record_allowed;
+	audit->records_allowed_calls = header->records_allowed_calls;
 	audit->progress = header->progress;
 	audit->chunk_bytes = LOG_MMAP_WINDOW_BYTES_FIRST;
 	audit->seq = UINT64_MAX; /* the header is line 0 */
@@ -85,8 +85,8 @@ static int audit_prepare_rotation(struct audit *audit, const char *path, const s
 	_cleanup_free_ char *next = NULL;
 
 	audit->path = strdup(path);
-	audit->current = strdup(path);
-	if (!audit->path || !audit->current || asprintf(&next, "%s.1", path) < 0)
+	audit->current_path = strdup(path);
+	if (!audit->path || !audit->current_path || asprintf(&next, "%s.1", path) < 0)
 		return -ENOMEM;
 	audit->rotate_bytes = header->rotate_bytes;
 	audit->ret_file = header->ret_file;
@@ -124,7 +124,7 @@ int audit_open_log(const char *path, const struct audit_header *header, struct a
 /* Appends a record. It also has the hashes of earlier records that were finished late. */
 static int audit_append_record(struct audit *audit, const struct audit_record *record, struct audit_slot *slot)
 {
-	char outcomes[CHAIN_OUTCOMES_MAX * CHAIN_OUTCOME_BYTES];
+	char outcomes[CHAIN_OUTCOMES_MAX * CHAIN_OUTCOME_TEXT_BYTES];
 	struct line_links links = {.outcomes = outcomes};
 	uint64_t start;
 	size_t len, room, count = 0;
@@ -137,14 +137,14 @@ static int audit_append_record(struct audit *audit, const struct audit_record *r
 		r = chain_write_outcomes(audit, outcomes, CHAIN_OUTCOMES_MAX, &count, &links.outcomes_len);
 	if (r < 0)
 		return r;
-	links.prev = chain_get_prev(&audit->chain);
-	start = audit->end;
+	links.prev = chain_get_hash_for_next_line(&audit->chain);
+	start = audit->file_length;
 	r = encode_record(&audit->encoder, record, &links, slot->seq, start, &len, &room);
 	if (r == 0)
 		r = log_append_line(audit, audit->encoder.line, len);
 	if (r < 0)
 		return r;
-	start += audit->base;
+	start += audit->bytes_in_earlier_files;
 	slot->offset = start + room;
 	chain_drop_outcomes(audit, count);
 	compact_remember_process(&audit->encoder, record);
@@ -156,7 +156,7 @@ int audit_begin_record(struct audit *audit, const struct audit_record *record, s
 	struct audit_slot slot = {.seq = audit->seq + 1};
 	int r;
 
-	if (!audit->record_allowed && record->verdict != VERDICT_DENY && record->verdict != VERDICT_KILL &&
+	if (!audit->records_allowed_calls && record->verdict != VERDICT_DENY && record->verdict != VERDICT_KILL &&
 	    record->verdict != VERDICT_ASK) {
 		*ret_slot = (struct audit_slot){0};
 		return 0;
@@ -167,7 +167,7 @@ int audit_begin_record(struct audit *audit, const struct audit_record *record, s
 			audit->writer = pthread_self();
 		r = audit_append_record(audit, record, &slot);
 		if (r < 0) {
-			log_keep_error(audit, r);
+			log_remember_error(audit, r);
 			return r;
 		}
 	}
@@ -191,20 +191,20 @@ static int audit_write_trailer(struct audit *audit, const struct audit_trailer *
 	int r;
 
 	/* Cuts off unused space, and perhaps a record for which audit_begin_record did not return. */
-	if (ftruncate(audit->fd, (off_t)audit->end) < 0)
+	if (ftruncate(audit->fd, (off_t)audit->file_length) < 0)
 		return -errno;
 	r = chain_seal_all(audit);
 	if (r < 0)
 		return r;
-	outcomes = malloc(audit->chain.late_count * CHAIN_OUTCOME_BYTES + 1);
+	outcomes = malloc(audit->chain.late_count * CHAIN_OUTCOME_TEXT_BYTES + 1);
 	if (!outcomes)
 		return -ENOMEM;
 	r = chain_write_outcomes(audit, outcomes, SIZE_MAX, &count, &links.outcomes_len);
 	if (r < 0)
 		return r;
 	links.outcomes = outcomes;
-	line = lines_make_trailer(&audit->encoder.clock, audit->encoder.run, audit->encoder.run_len, trailer, &links,
-				  audit->file, audit->seq + 1, audit->records, &len);
+	line = lines_make_trailer(&audit->encoder.clock, audit->encoder.run, audit->encoder.run_id_len, trailer, &links,
+				  audit->file_number, audit->seq + 1, audit->records, &len);
 	return log_append_whole_line(audit, line, len);
 }
 
@@ -218,12 +218,12 @@ int audit_close(struct audit *audit, const struct audit_trailer *trailer)
 
 uint64_t audit_get_size(const struct audit *audit)
 {
-	return audit->base + audit->end;
+	return audit->bytes_in_earlier_files + audit->file_length;
 }
 
 const char *audit_get_path(const struct audit *audit)
 {
-	return audit->current;
+	return audit->current_path;
 }
 
 int audit_get_rotation_error(const struct audit *audit)

@@ -21,15 +21,16 @@ struct audit_slot {
 	uint64_t seq;    /* number of the record; 0: the call is not recorded, and audit_end_record does nothing */
 };
 
-/* How far the log is, told on demand to another process that shares this memory. */
+/* Progress of the log. The writer stores it on request, for another process that shares this memory. */
 struct audit_progress {
 	uint32_t state; /* AUDIT_PROGRESS_* */
 	uint64_t lines; /* sealed lines */
-	char head[64];  /* hash of the last of them */
+	char head[64];  /* hash of the last of these lines */
 };
 
-#define AUDIT_PROGRESS_ASKED 1u /* the writer tells at the next line, and sets the other state */
-#define AUDIT_PROGRESS_TOLD 2u
+/* set by the reader: the writer is to store its progress at the next line, and then sets AUDIT_PROGRESS_STORED */
+#define AUDIT_PROGRESS_REQUESTED 1u
+#define AUDIT_PROGRESS_STORED 2u
 
 struct audit_header {
 	const char *run_id;
@@ -38,12 +39,12 @@ struct audit_header {
 	const char *policy_sha256;
 	const char *workdir;
 	const char *layers_json; /* JSON object that tells which sandbox layers are active */
-	bool record_allowed;
+	bool records_allowed_calls;
 	bool compact; /* records leave out what earlier lines say: callgate-audit(5) */
 	const char *key; /* public key with which the log is signed, in base64; NULL: it is not signed */
-	uint64_t rotate_bytes; /* begin another file when this one has so many bytes; 0: never */
+	uint64_t rotate_bytes;           /* size at which the log goes on in another file; 0: never */
 	struct audit_progress *progress; /* NULL: nobody asks */
-	volatile unsigned *ret_file; /* receives the number of the file that is written; NULL: nobody asks */
+	volatile unsigned *ret_file;     /* where the writer stores the number of the current file; NULL: nowhere */
 };
 
 struct audit_trailer {
@@ -51,7 +52,8 @@ struct audit_trailer {
 	int exit_code; /* -1: the program did not exit */
 	int signal;    /* 0: no signal ended the program */
 	uint64_t judged, allowed, denied;
-	uint64_t recovered; /* lines that were not sealed when their writer died; 0: it ended the log itself */
+	/* lines whose hash no later line had when the writer died; 0: the writer ended the log itself */
+	uint64_t recovered;
 };
 
 /*

@@ -48,36 +48,36 @@ static const char *chain_read_line(struct audit *audit, uint64_t offset, size_t 
 
 static struct chain_line *chain_find_line(struct chain *chain, uint64_t seq)
 {
-	return &chain->waiting[seq % CHAIN_WAITING];
+	return &chain->waiting[seq % CHAIN_WAITING_LINES_MAX];
 }
 
-static void chain_tell_progress(const struct audit *audit)
+static void chain_store_progress(const struct audit *audit)
 {
 	struct audit_progress *progress = audit->progress;
 
-	if (!progress || __atomic_load_n(&progress->state, __ATOMIC_ACQUIRE) != AUDIT_PROGRESS_ASKED)
+	if (!progress || __atomic_load_n(&progress->state, __ATOMIC_ACQUIRE) != AUDIT_PROGRESS_REQUESTED)
 		return;
-	progress->lines = audit->chain.sealed;
+	progress->lines = audit->chain.sealed_lines;
 	memcpy(progress->head, audit->chain.head, sizeof(progress->head));
-	__atomic_store_n(&progress->state, AUDIT_PROGRESS_TOLD, __ATOMIC_RELEASE);
+	__atomic_store_n(&progress->state, AUDIT_PROGRESS_STORED, __ATOMIC_RELEASE);
 }
 
-/* Makes the oldest line that waits the head, and puts its hash into the line behind it. */
+/* Seals the oldest waiting line: its hash becomes the head of the chain, and is written into the next line. */
 static int chain_seal_oldest(struct audit *audit, bool finished)
 {
 	struct chain *chain = &audit->chain;
-	const struct chain_line *line = chain_find_line(chain, chain->sealed);
+	const struct chain_line *line = chain_find_line(chain, chain->sealed_lines);
 	const char *text = chain_read_line(audit, line->offset, line->len);
 
 	if (!text)
 		return -errno;
 	hash_line(text, line->len, finished, chain->head);
-	chain->sealed++;
-	chain_tell_progress(audit);
-	if (chain->sealed == chain->lines)
+	chain->sealed_lines++;
+	chain_store_progress(audit);
+	if (chain->sealed_lines == chain->lines)
 		return 0;
-	line = chain_find_line(chain, chain->sealed);
-	return log_write_at(audit, chain->head, HASH_DIGITS, line->offset + hash_get_prev_offset(chain->sealed));
+	line = chain_find_line(chain, chain->sealed_lines);
+	return log_write_at(audit, chain->head, HASH_DIGITS, line->offset + hash_get_prev_offset(chain->sealed_lines));
 }
 
 static int chain_advance(struct audit *audit)
@@ -85,16 +85,16 @@ static int chain_advance(struct audit *audit)
 	struct chain *chain = &audit->chain;
 	int r = 0;
 
-	while (r == 0 && chain->sealed < chain->lines &&
-	       __atomic_load_n(&chain_find_line(chain, chain->sealed)->state, __ATOMIC_ACQUIRE) & 1)
+	while (r == 0 && chain->sealed_lines < chain->lines &&
+	       __atomic_load_n(&chain_find_line(chain, chain->sealed_lines)->state, __ATOMIC_ACQUIRE) & 1)
 		r = chain_seal_oldest(audit, true);
 	return r;
 }
 
-static int chain_reserve_late(struct chain *chain)
+static int chain_reserve_late_line(struct chain *chain)
 {
 	size_t cap = chain->late_cap ? 2 * chain->late_cap : 16;
-	struct chain_late *late;
+	struct chain_late_line *late;
 
 	if (chain->late_count < chain->late_cap)
 		return 0;
@@ -106,21 +106,21 @@ static int chain_reserve_late(struct chain *chain)
 	return 0;
 }
 
-/* Seals the oldest line that waits; if it is not finished, as one whose outcome comes later. */
+/* Seals the oldest waiting line. If it has no outcome yet, it becomes a line whose outcome comes late. */
 static int chain_seal_in_any_state(struct audit *audit)
 {
 	struct chain *chain = &audit->chain;
-	struct chain_line *line = chain_find_line(chain, chain->sealed);
+	struct chain_line *line = chain_find_line(chain, chain->sealed_lines);
 	bool finished;
 	int r;
 
 	(void)pthread_mutex_lock(&chain->lock);
 	finished = line->state & 1;
-	r = finished ? 0 : chain_reserve_late(chain);
+	r = finished ? 0 : chain_reserve_late_line(chain);
 	if (r == 0 && !finished) {
 		chain->late[chain->late_count++] =
-			(struct chain_late){.seq = chain->sealed, .offset = line->offset, .len = line->len};
-		line->state = UINT64_MAX; /* from now on, workers find it in `late` only */
+			(struct chain_late_line){.seq = chain->sealed_lines, .offset = line->offset, .len = line->len};
+		line->state = UINT64_MAX; /* from now on, worker threads find this line in chain->late only */
 	}
 	(void)pthread_mutex_unlock(&chain->lock);
 	return r < 0 ? r : chain_seal_oldest(audit, finished);
@@ -131,21 +131,22 @@ int chain_prepare(struct audit *audit)
 	struct chain *chain = &audit->chain;
 	int r = chain_advance(audit);
 
-	return r == 0 && chain->lines - chain->sealed == CHAIN_WAITING ? chain_seal_in_any_state(audit) : r;
+	return r == 0 && chain->lines - chain->sealed_lines == CHAIN_WAITING_LINES_MAX ? chain_seal_in_any_state(audit)
+										       : r;
 }
 
 int chain_seal_all(struct audit *audit)
 {
 	int r = 0;
 
-	while (r == 0 && audit->chain.sealed < audit->chain.lines)
+	while (r == 0 && audit->chain.sealed_lines < audit->chain.lines)
 		r = chain_seal_in_any_state(audit);
 	return r;
 }
 
-const char *chain_get_prev(const struct chain *chain)
+const char *chain_get_hash_for_next_line(const struct chain *chain)
 {
-	return chain->sealed == chain->lines ? chain->head : HASH_BLANK;
+	return chain->sealed_lines == chain->lines ? chain->head : HASH_BLANK;
 }
 
 int chain_add_line(struct audit *audit, uint64_t offset, size_t len, bool finished)
@@ -159,9 +160,9 @@ int chain_add_line(struct audit *audit, uint64_t offset, size_t len, bool finish
 	return finished ? chain_advance(audit) : 0;
 }
 
-/* ---- outcomes of lines that were sealed without ---- */
+/* ---- outcomes of lines that were sealed before they had one ---- */
 
-static struct chain_late *chain_find_late(struct chain *chain, uint64_t seq)
+static struct chain_late_line *chain_find_late_line(struct chain *chain, uint64_t seq)
 {
 	for (size_t i = 0; i < chain->late_count; i++)
 		if (chain->late[i].seq == seq)
@@ -169,15 +170,18 @@ static struct chain_late *chain_find_late(struct chain *chain, uint64_t seq)
 	return NULL;
 }
 
-/* Moves the finished lines, of which there are chain->finished, to the front. */
-static void chain_sort_late(struct chain *chain)
+/*
+ * Moves those lines of chain->late that have their outcome, chain->finished_late_lines in number, to the front of the
+ * array.
+ */
+static void chain_sort_late_lines(struct chain *chain)
 {
 	size_t front = 0;
 
-	for (size_t i = 0; i < chain->late_count && front < chain->finished; i++) {
-		struct chain_late late = chain->late[i];
+	for (size_t i = 0; i < chain->late_count && front < chain->finished_late_lines; i++) {
+		struct chain_late_line late = chain->late[i];
 
-		if (!late.finished)
+		if (!late.has_outcome)
 			continue;
 		chain->late[i] = chain->late[front];
 		chain->late[front++] = late;
@@ -191,12 +195,12 @@ int chain_write_outcomes(struct audit *audit, char *out, size_t max, size_t *ret
 	int r = 0;
 
 	*ret_count = *ret_len = 0;
-	if (__atomic_load_n(&chain->finished, __ATOMIC_ACQUIRE) == 0)
+	if (__atomic_load_n(&chain->finished_late_lines, __ATOMIC_ACQUIRE) == 0)
 		return 0;
 	(void)pthread_mutex_lock(&chain->lock);
-	chain_sort_late(chain);
-	for (size_t i = 0; r == 0 && i < chain->finished && i < max; i++) {
-		const struct chain_late *late = &chain->late[i];
+	chain_sort_late_lines(chain);
+	for (size_t i = 0; r == 0 && i < chain->finished_late_lines && i < max; i++) {
+		const struct chain_late_line *late = &chain->late[i];
 		const char *text = chain_read_line(audit, late->offset, late->len);
 
 		if (i > 0)
@@ -221,11 +225,11 @@ void chain_drop_outcomes(struct audit *audit, size_t count)
 	if (count == 0)
 		return;
 	(void)pthread_mutex_lock(&chain->lock);
-	/* Since chain_write_outcomes, workers have at most finished further lines, which did not move. */
+	/* Since chain_write_outcomes, worker threads have at most finished further lines, which did not move. */
 	memmove(chain->late, chain->late + count, (chain->late_count - count) * sizeof(*chain->late));
 	chain->late_count -= count;
-	__atomic_sub_fetch(&chain->finished, count, __ATOMIC_RELEASE);
-	log_close_older(audit);
+	__atomic_sub_fetch(&chain->finished_late_lines, count, __ATOMIC_RELEASE);
+	log_close_older_files(audit);
 	(void)pthread_mutex_unlock(&chain->lock);
 }
 
@@ -249,22 +253,22 @@ void chain_end_record(struct audit *audit, struct audit_slot slot, int64_t ret, 
 	struct chain *chain = &audit->chain;
 	struct chain_line *line = chain_find_line(chain, slot.seq);
 	bool writer = pthread_equal(pthread_self(), audit->writer);
-	struct chain_late *late = NULL;
+	struct chain_late_line *late = NULL;
 
 	if (writer && line->state == slot.seq << 1) {
 		chain_store_outcome(audit, slot.offset, ret, ns);
 		__atomic_store_n(&line->state, line->state | 1, __ATOMIC_RELEASE);
-		log_keep_error(audit, chain_advance(audit));
+		log_remember_error(audit, chain_advance(audit));
 		return;
 	}
 	(void)pthread_mutex_lock(&chain->lock);
 	if (__atomic_load_n(&line->state, __ATOMIC_ACQUIRE) == slot.seq << 1) {
 		chain_store_outcome(audit, slot.offset, ret, ns);
 		__atomic_store_n(&line->state, slot.seq << 1 | 1, __ATOMIC_RELEASE);
-	} else if ((late = chain_find_late(chain, slot.seq)) && !late->finished) {
+	} else if ((late = chain_find_late_line(chain, slot.seq)) && !late->has_outcome) {
 		chain_store_outcome(audit, slot.offset, ret, ns);
-		late->finished = true;
-		__atomic_add_fetch(&chain->finished, 1, __ATOMIC_RELEASE);
+		late->has_outcome = true;
+		__atomic_add_fetch(&chain->finished_late_lines, 1, __ATOMIC_RELEASE);
 	}
 	(void)pthread_mutex_unlock(&chain->lock);
 }

@@ -9,27 +9,27 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#define CHECKPOINT_DASH "\xe2\x80\x94 " /* what a signature begins with: an em dash */
-#define CHECKPOINT_ED25519 1
-#define CHECKPOINT_ID_BYTES 4
+#define CHECKPOINT_SIGNATURE_START "\xe2\x80\x94 " /* what a signature begins with: an em dash */
+#define CHECKPOINT_KEY_TYPE_ED25519 1
+#define CHECKPOINT_KEY_ID_BYTES 4
 
 /* The id of a key: the first bytes of the SHA-256 of its name, a newline, its kind and itself. */
-static void checkpoint_make_id(const char *name, const uint8_t *public, uint8_t ret_id[CHECKPOINT_ID_BYTES])
+static void checkpoint_make_key_id(const char *name, const uint8_t *public, uint8_t ret_id[CHECKPOINT_KEY_ID_BYTES])
 {
-	static const uint8_t kind[] = {'\n', CHECKPOINT_ED25519};
+	static const uint8_t kind[] = {'\n', CHECKPOINT_KEY_TYPE_ED25519};
 	struct sha256_ctx context;
 
 	sha256_init(&context);
 	sha256_update(&context, strlen(name), (const uint8_t *)name);
 	sha256_update(&context, sizeof(kind), kind);
 	sha256_update(&context, SIGNING_KEY_BYTES, public);
-	sha256_digest(&context, CHECKPOINT_ID_BYTES, ret_id);
+	sha256_digest(&context, CHECKPOINT_KEY_ID_BYTES, ret_id);
 }
 
 size_t checkpoint_write(const struct signing_key *key, const char *run, uint64_t lines, const char *head,
-			char out[CHECKPOINT_MAX])
+			char out[CHECKPOINT_SIZE])
 {
-	uint8_t hash[BASE16_DECODE_LENGTH(HASH_DIGITS)], blob[CHECKPOINT_ID_BYTES + SIGNING_SIGNATURE_BYTES];
+	uint8_t hash[BASE16_DECODE_LENGTH(HASH_DIGITS)], blob[CHECKPOINT_KEY_ID_BYTES + SIGNING_SIGNATURE_BYTES];
 	char root[64], signature[128], name[256];
 	struct base16_decode_ctx context;
 	size_t hash_len = sizeof(hash);
@@ -40,47 +40,48 @@ size_t checkpoint_write(const struct signing_key *key, const char *run, uint64_t
 	    snprintf(name, sizeof(name), CHECKPOINT_ORIGIN "%s", run) >= (int)sizeof(name))
 		return 0;
 	(void)signing_write_base64(root, hash, SHA256_DIGEST_SIZE);
-	text = snprintf(out, CHECKPOINT_MAX, "%s\n%llu\n%s\n", name, (unsigned long long)lines, root);
-	checkpoint_make_id(name, key->public, blob);
-	signing_sign(key, out, (size_t)text, blob + CHECKPOINT_ID_BYTES);
+	text = snprintf(out, CHECKPOINT_SIZE, "%s\n%llu\n%s\n", name, (unsigned long long)lines, root);
+	checkpoint_make_key_id(name, key->public, blob);
+	signing_sign(key, out, (size_t)text, blob + CHECKPOINT_KEY_ID_BYTES);
 	(void)signing_write_base64(signature, blob, sizeof(blob));
-	all = snprintf(out + text, CHECKPOINT_MAX - (size_t)text, "\n" CHECKPOINT_DASH "%s %s\n", name, signature);
-	return (size_t)text + (size_t)all < CHECKPOINT_MAX ? (size_t)(text + all) : 0;
+	all = snprintf(out + text, CHECKPOINT_SIZE - (size_t)text, "\n" CHECKPOINT_SIGNATURE_START "%s %s\n", name,
+		       signature);
+	return (size_t)text + (size_t)all < CHECKPOINT_SIZE ? (size_t)(text + all) : 0;
 }
 
 /* Reads a line with its newline. Returns its length; 0: none, or one that is too long. */
-static size_t checkpoint_read_line(FILE *file, char line[CHECKPOINT_MAX])
+static size_t checkpoint_read_line(FILE *file, char line[CHECKPOINT_SIZE])
 {
-	size_t len = fgets(line, CHECKPOINT_MAX, file) ? strlen(line) : 0;
+	size_t len = fgets(line, CHECKPOINT_SIZE, file) ? strlen(line) : 0;
 
 	return len > 0 && line[len - 1] == '\n' ? len : 0;
 }
 
 static bool checkpoint_check_line(const char *line, const char *text, size_t len, const uint8_t *public)
 {
-	uint8_t blob[CHECKPOINT_ID_BYTES + SIGNING_SIGNATURE_BYTES + 4], id[CHECKPOINT_ID_BYTES];
+	uint8_t blob[CHECKPOINT_KEY_ID_BYTES + SIGNING_SIGNATURE_BYTES + 4], id[CHECKPOINT_KEY_ID_BYTES];
 	const char *blank = strrchr(line, ' ');
-	char name[CHECKPOINT_MAX];
+	char name[CHECKPOINT_SIZE];
 
 	if (!blank)
 		return false;
 	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, "\n"), text);
-	checkpoint_make_id(name, public, id);
+	checkpoint_make_key_id(name, public, id);
 	return signing_read_base64(blank + 1, strcspn(blank + 1, "\n"), blob, sizeof(blob)) ==
-		       CHECKPOINT_ID_BYTES + SIGNING_SIGNATURE_BYTES &&
-	       memcmp(blob, id, sizeof(id)) == 0 && signing_verify(public, text, len, blob + CHECKPOINT_ID_BYTES);
+		       CHECKPOINT_KEY_ID_BYTES + SIGNING_SIGNATURE_BYTES &&
+	       memcmp(blob, id, sizeof(id)) == 0 && signing_verify(public, text, len, blob + CHECKPOINT_KEY_ID_BYTES);
 }
 
 /* Reads the lines up to the blank one. Returns their length, or 0. */
-static size_t checkpoint_read_text(FILE *file, char text[CHECKPOINT_MAX])
+static size_t checkpoint_read_text(FILE *file, char text[CHECKPOINT_SIZE])
 {
-	char line[CHECKPOINT_MAX];
+	char line[CHECKPOINT_SIZE];
 	size_t len = 0, more;
 
 	while ((more = checkpoint_read_line(file, line)) > 0) {
 		if (more == 1)
 			return len;
-		if (len + more >= CHECKPOINT_MAX)
+		if (len + more >= CHECKPOINT_SIZE)
 			return 0;
 		memcpy(text + len, line, more + 1);
 		len += more;
@@ -106,7 +107,7 @@ static int checkpoint_parse_text(const char *text, struct checkpoint *checkpoint
 int checkpoint_read(FILE *file, const uint8_t public[SIGNING_KEY_BYTES], struct checkpoint *ret_checkpoint)
 {
 	struct checkpoint checkpoint = {.is_signed = false};
-	char text[CHECKPOINT_MAX], line[CHECKPOINT_MAX];
+	char text[CHECKPOINT_SIZE], line[CHECKPOINT_SIZE];
 	size_t len;
 	int next;
 
@@ -117,8 +118,8 @@ int checkpoint_read(FILE *file, const uint8_t public[SIGNING_KEY_BYTES], struct 
 	len = checkpoint_read_text(file, text);
 	if (len == 0 || checkpoint_parse_text(text, &checkpoint) < 0)
 		return -EBADMSG;
-	/* Signatures follow: others may have added theirs. */
-	while ((next = getc(file)) == (unsigned char)CHECKPOINT_DASH[0]) {
+	/* Further signatures may follow, added by others. */
+	while ((next = getc(file)) == (unsigned char)CHECKPOINT_SIGNATURE_START[0]) {
 		(void)ungetc(next, file);
 		if (checkpoint_read_line(file, line) == 0)
 			return -EBADMSG;

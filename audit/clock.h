@@ -6,7 +6,10 @@
 
 #define AUDIT_TIME_LEN 30 /* "2026-11-21T01:49:24.123456789Z" */
 
-/* Starts with second = -1. CLOCK_REALTIME is read once a second: times follow a clock that is set within one. */
+/*
+ * A new clock has second = -1. CLOCK_REALTIME is read once a second, so a change of the machine's time shows within a
+ * second.
+ */
 struct audit_clock {
 	int64_t wall_offset_ns; /* wall clock minus monotonic clock */
 	int64_t second;         /* Unix time of `text`, in whole seconds */

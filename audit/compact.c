@@ -18,7 +18,7 @@ static struct encoder_process *compact_find_process_slot(const struct encoder *e
 }
 
 /* Only records of system calls leave fields out: a record of a connection may have no process. */
-static bool compact_applies_to_record(const struct encoder *encoder, const struct audit_record *record)
+static bool compact_may_shorten_record(const struct encoder *encoder, const struct audit_record *record)
 {
 	return encoder->processes && record->syscall && record->pid > 0;
 }
@@ -27,7 +27,7 @@ bool compact_omits_process(const struct encoder *encoder, const struct audit_rec
 {
 	const struct encoder_process *known;
 
-	if (!compact_applies_to_record(encoder, record))
+	if (!compact_may_shorten_record(encoder, record))
 		return false;
 	known = compact_find_process_slot(encoder, record);
 	return known->pid == record->pid && known->ppid == record->ppid && known->host_pid == record->host_pid &&
@@ -38,7 +38,7 @@ bool compact_omits_effect(const struct encoder *encoder, const struct audit_reco
 {
 	bool refused = record->verdict == VERDICT_DENY || record->verdict == VERDICT_KILL;
 
-	return compact_applies_to_record(encoder, record) &&
+	return compact_may_shorten_record(encoder, record) &&
 	       record->effect == (refused ? AUDIT_REFUSED : AUDIT_PERFORMED);
 }
 
@@ -48,7 +48,7 @@ void compact_remember_process(struct encoder *encoder, const struct audit_record
 	struct encoder_process *known;
 	char *copy;
 
-	if (!compact_applies_to_record(encoder, record) || compact_omits_process(encoder, record))
+	if (!compact_may_shorten_record(encoder, record) || compact_omits_process(encoder, record))
 		return;
 	known = compact_find_process_slot(encoder, record);
 	known->pid = 0;
@@ -126,7 +126,7 @@ static void expand_restore_effect(json_t *record)
 		(void)json_object_set_new(record, "effect", json_string(refused ? "refused" : "performed"));
 }
 
-bool expand_line(struct compact_reader *reader, json_t *line)
+bool expand_compact_line(struct compact_reader *reader, json_t *line)
 {
 	const char *type = json_string_value(json_object_get(line, "type"));
 

@@ -109,7 +109,7 @@ static char *encode_path(char *out, const struct encode_path_keys *keys, const c
 	return put_field(out, keys->resolved, resolved, resolved_len);
 }
 
-static char *encode_right(char *out, char right)
+static char *encode_access_right(char *out, char right)
 {
 	if (!right)
 		return out;
@@ -153,7 +153,7 @@ static char *encode_first_fields(struct encoder *encoder, char *out, const struc
 	*out++ = '"';
 	if (!encoder->processes) {
 		out = put_uint(PUT(out, ",\"mono_ns\":"), mono_ns);
-		out = put_bytes(PUT(out, ",\"run\":\""), encoder->run, encoder->run_len);
+		out = put_bytes(PUT(out, ",\"run\":\""), encoder->run, encoder->run_id_len);
 		*out++ = '"';
 	}
 	if (record->pid > 0 || !record->net) /* it is not known which process asked for a name */
@@ -299,7 +299,7 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, co
 		out = encode_path(out, &encode_paths[2], record->loader, len.loader, record->loader_resolved,
 				  len.loader_resolved);
 	out = put_field(out, ",\"host\":\"", record->host, len.host);
-	out = encode_right(out, record->access_right);
+	out = encode_access_right(out, record->access_right);
 	out = encode_name(out, ",\"verdict\":\"", &encoder->verdict[record->verdict]);
 	if (!compact_omits_effect(encoder, record))
 		out = encode_name(out, ",\"effect\":\"", &encode_effects[record->effect]);
@@ -330,7 +330,7 @@ int encoder_init(struct encoder *encoder, const char *run_id, bool compact)
 	memset(encoder, 0, sizeof(*encoder));
 	encoder->clock.second = -1;
 	if (run_id)
-		encoder->run_len = text_escape_for_json(encoder->run, run_id, strnlen(run_id, AUDIT_RUN_ID_BYTES));
+		encoder->run_id_len = text_escape_for_json(encoder->run, run_id, strnlen(run_id, AUDIT_RUN_ID_BYTES));
 	for (unsigned i = 0; i < VERDICT_MAX; i++) {
 		encoder->verdict[i].text = verdict_get_name((enum verdict)i);
 		encoder->verdict[i].len = strlen(encoder->verdict[i].text);

@@ -38,7 +38,7 @@ struct encoder {
 	size_t cap;
 	struct audit_clock clock;
 	char run[AUDIT_RUN_ID_BYTES * 6];
-	size_t run_len;
+	size_t run_id_len;
 	/*
 	 * What the log says of processes so far: a hash table by pid, one entry in each slot. Owned. NULL: the log is
 	 * not compact.
@@ -53,7 +53,7 @@ struct encoder {
 	} verdict[VERDICT_MAX], error[AUDIT_ERRNO_MAX + 1];
 };
 
-/* What a line says of others, for the chain: chain.h. */
+/* What a line says about other lines of the chain: see chain.h. */
 struct line_links {
 	const char *prev;     /* HASH_DIGITS digits, or HASH_BLANK */
 	const char *outcomes; /* text of "outcomes" */
@@ -76,9 +76,9 @@ int compact_create_processes(struct encoder *encoder); /* returns 0 or -ENOMEM *
 void compact_free_processes(struct encoder *encoder);
 bool compact_omits_process(const struct encoder *encoder, const struct audit_record *record);
 bool compact_omits_effect(const struct encoder *encoder, const struct audit_record *record);
-/* Call this when a file begins, whose readers may not have those before. */
+/* To be called when a new file of the log begins: its readers may not have the files before. */
 void compact_forget_processes(struct encoder *encoder);
-/* Call this when a record is on file: later records may leave out what it says of its process. */
+/* To be called when a record is in the file: later records may leave out what it says of its process. */
 void compact_remember_process(struct encoder *encoder, const struct audit_record *record);
 
 /* In outcome.c: store the outcome into a line, even while another process maps the file; write an unknown outcome. */

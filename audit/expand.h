@@ -12,7 +12,7 @@ struct compact_reader {
 };
 
 /* Call this for each line in order: restores what is left out, if memory allows. True: a record of a compact log. */
-bool expand_line(struct compact_reader *reader, json_t *line);
+bool expand_compact_line(struct compact_reader *reader, json_t *line);
 void expand_free_fields(struct compact_reader *reader);
 
 #endif

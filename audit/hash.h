@@ -23,7 +23,7 @@ void hash_put_digits(char out[HASH_DIGITS], const uint8_t digest[SHA256_DIGEST_S
 /* Hashes the text of a line with its newline. Without `finished`, as if the outcome at its end was not known. */
 void hash_line(const char *text, size_t len, bool finished, char ret_digits[HASH_DIGITS]);
 
-/* Returns where the digits of the line before are in the line with this number. */
+/* Returns the offset, in the line with this number, of the digits of the line before. */
 size_t hash_get_prev_offset(uint64_t seq);
 
 #endif

@@ -1,4 +1,7 @@
-/* Makes the lines that are no records. They are rare, so their speed does not matter. */
+/*
+ * Makes the lines of a log that are not records, such as header and trailer. They are rare, so their speed does not
+ * matter.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -95,7 +98,7 @@ char *lines_make_header(const struct audit_header *header)
 		buf_puts(&buf, ",\"layers\":");
 		buf_puts(&buf, header->layers_json);
 	}
-	buf_printf(&buf, ",\"record_allowed\":%s", header->record_allowed ? "true" : "false");
+	buf_printf(&buf, ",\"record_allowed\":%s", header->records_allowed_calls ? "true" : "false");
 	if (header->compact)
 		buf_puts(&buf, ",\"compact\":true");
 	return buf_take_text(&buf);
@@ -121,7 +124,7 @@ char *lines_make_next(struct encoder *encoder, const char *next, const struct li
 
 	lines_begin_object(&buf, &encoder->clock, links, seq, "next");
 	buf_puts(&buf, ",\"run\":\"");
-	buf_add(&buf, encoder->run, encoder->run_len);
+	buf_add(&buf, encoder->run, encoder->run_id_len);
 	buf_puts(&buf, "\"");
 	lines_add_text(&buf, ",\"next\":", next);
 	return lines_end_object(&buf, ret_len);

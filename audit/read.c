@@ -17,7 +17,7 @@ struct audit_reader {
 	char *buffer; /* bytes read from the file; owned */
 	size_t cap, len, at;
 	uint64_t offset; /* offset of buffer[0] in the file */
-	uint64_t number;
+	uint64_t line_number;
 	uint64_t torn_bytes;
 	json_t *json; /* the JSON of the last line that was parsed */
 	struct compact_reader compact;
@@ -162,7 +162,7 @@ int audit_reader_read_unparsed(struct audit_reader *reader, struct audit_line *r
 
 	json_decref(reader->json);
 	reader->json = NULL;
-	*ret_line = (struct audit_line){.number = reader->number + 1, .offset = reader->offset + reader->at};
+	*ret_line = (struct audit_line){.line_number = reader->line_number + 1, .offset = reader->offset + reader->at};
 	r = reader_find_line(reader, &len);
 	if (r == 0)
 		return reader_measure_tail(reader);
@@ -172,7 +172,7 @@ int audit_reader_read_unparsed(struct audit_reader *reader, struct audit_line *r
 	ret_line->len = len;
 	if (memchr(ret_line->text, '\0', len)) /* an incomplete line: memcpy(3) may store its end first */
 		return reader_measure_tail(reader);
-	reader->number++;
+	reader->line_number++;
 	reader->at += len + 1;
 	return 1;
 }
@@ -185,7 +185,7 @@ int audit_reader_parse_line(struct audit_reader *reader, struct audit_line *line
 		reader->json = reader_reread_line(reader, line);
 	if (!reader->json)
 		return -EBADMSG;
-	line->has_expanded_fields = expand_line(&reader->compact, reader->json);
+	line->has_expanded_fields = expand_compact_line(&reader->compact, reader->json);
 	line->json = reader->json;
 	return 0;
 }
@@ -204,7 +204,7 @@ void audit_reader_seek(struct audit_reader *reader, uint64_t offset, uint64_t nu
 {
 	reader->at = reader->len = 0;
 	reader->offset = offset;
-	reader->number = number - 1;
+	reader->line_number = number - 1;
 	reader->torn_bytes = 0;
 }
 

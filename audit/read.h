@@ -19,7 +19,7 @@ struct audit_line {
 	const char *text; /* the line without its newline; borrowed like json */
 	size_t len;
 	bool has_expanded_fields; /* `json` has fields from earlier lines of a compact log, `text` has not */
-	uint64_t number; /* number of the line, from 1 */
+	uint64_t line_number;     /* number of the line, from 1 */
 	uint64_t offset; /* offset of the line in the file */
 };
 

@@ -69,13 +69,14 @@ struct audit_record {
 	size_t resolved2_len;
 	const char *loader;          /* of an approved exec: the ELF interpreter as the file names it */
 	const char *loader_resolved; /* its canonical virtual path */
-	/* what rules were asked for on the path last judged: 'r', 'w', 'x'; 0: nothing */
+	/* the right that the rules had to grant on the path judged last: 'r', 'w', 'x'; 0: none */
 	char access_right;
 	enum verdict verdict;
 	enum audit_effect effect;
 	bool observed; /* the judged policy denies the call, and it is performed all the same: --mode observe */
-	const char *on_deny; /* of a denial: what it does to the process, besides the errno; NULL: nothing */
-	const char *answer;  /* to the question whether the call may be performed; NULL: nobody was asked */
+	/* the answer to the question whether the call may be performed; NULL: no question was asked */
+	const char *on_deny;
+	const char *answer;      /* with `answer`: uid of the user who answered; -1: no answer came */
 	int64_t answered_by_uid; /* with `answer`: the uid that answered; -1: nobody has */
 	uint64_t asked_ns;   /* with `answer`: how long the question was open */
 	const char *rule;

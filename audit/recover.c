@@ -18,11 +18,11 @@ struct recover_log {
 	int fd;
 	struct verify verify;
 	uint64_t denied;
-	uint64_t sealed;      /* lines whose hash another line had when the writer died */
+	uint64_t sealed_lines; /* lines whose hash another line had when the writer died */
 	bool header, trailer; /* trailer: the last line is a trailer */
 	char run[AUDIT_RUN_ID_BYTES * TEXT_ESCAPED_BYTES_PER_BYTE_MAX];
 	size_t run_len;
-	char head[HASH_DIGITS]; /* of the last line */
+	char last_line_hash[HASH_DIGITS]; /* hash of the last line */
 	uint64_t seq;           /* its number */
 	char *line;             /* its text; owned */
 	size_t cap;
@@ -76,11 +76,12 @@ static int recover_seal_line(struct recover_log *log, const struct scan_record *
 	if (line->len < start + HASH_DIGITS || log->verify.is_broken || !recover_has_place_of_hash(log->line, start))
 		return 0;
 	if (!memchr(log->line + start, '-', HASH_DIGITS)) {
-		log->sealed = log->verify.lines;
+		log->sealed_lines = log->verify.lines;
 		return 0;
 	}
-	memcpy(log->line + start, log->head, HASH_DIGITS);
-	return pwrite(log->fd, log->head, HASH_DIGITS, (off_t)(line->offset + start)) == HASH_DIGITS ? 0 : -EIO;
+	memcpy(log->line + start, log->last_line_hash, HASH_DIGITS);
+	return pwrite(log->fd, log->last_line_hash, HASH_DIGITS, (off_t)(line->offset + start)) == HASH_DIGITS ? 0
+													       : -EIO;
 }
 
 static int recover_read_line(struct recover_log *log, struct audit_reader *reader, struct audit_line *line)
@@ -88,21 +89,21 @@ static int recover_read_line(struct recover_log *log, struct audit_reader *reade
 	struct scan_record record;
 	int r = scan_parse_line_fast(line->text, line->len, &record);
 
-	/* The fast scan takes bytes that are not UTF-8, with which the line would be no trailer for readers. */
+	/* The fast scan accepts bytes that are not UTF-8. A line with such bytes is no trailer for readers. */
 	log->trailer = r == 0 && scan_text_is(&record.type, "trailer") && audit_reader_parse_line(reader, line) == 0;
 	if (r == 0 && (scan_text_is(&record.verdict, verdict_get_name(VERDICT_DENY)) ||
 		       scan_text_is(&record.verdict, verdict_get_name(VERDICT_KILL))))
 		log->denied++;
 	r = recover_copy_line(log, line);
 	if (r == 0 && log->verify.lines == 0)
-		verify_resume(&log->verify, log->line, line->len + 1);
+		verify_start_at_header(&log->verify, log->line, line->len + 1);
 	if (r == 0)
 		r = recover_seal_line(log, &record, line);
 	if (r < 0)
 		return r;
-	hash_line(log->line, line->len + 1, true, log->head);
+	hash_line(log->line, line->len + 1, true, log->last_line_hash);
 	r = verify_add_line(&log->verify, log->line, line->len + 1);
-	log->seq = log->verify.is_broken ? record.seq : log->verify.last.place.seq;
+	log->seq = log->verify.is_broken ? record.seq : log->verify.last_line.place.seq;
 	return r;
 }
 
@@ -139,8 +140,8 @@ static char *recover_make_outcomes(const struct verify *verify)
 
 	buf_puts(&buf, "");
 	for (size_t i = 0; i < verify->late_count; i++)
-		buf_printf(&buf, "%s%llu:%.*s", i > 0 ? " " : "", (unsigned long long)verify->late[i].place.seq,
-			   HASH_DIGITS, verify->late[i].hash);
+		buf_printf(&buf, "%s%llu:%.*s", i > 0 ? " " : "", (unsigned long long)verify->late_outcome[i].place.seq,
+			   HASH_DIGITS, verify->late_outcome[i].hash);
 	return buf_take_text(&buf);
 }
 
@@ -149,11 +150,14 @@ static int recover_append_trailer(const struct recover_log *log, uint64_t end, c
 	const struct verify *verify = &log->verify;
 	/* Each file has a header, and all but the last one a line that names the next. */
 	const uint64_t others = 2 * (uint64_t)verify->file_number;
-	/* Numbers of a log that was damaged may be anything. */
+	/* A damaged log may contain any numbers. */
 	const uint64_t records = log->seq >= others + log->denied ? log->seq - others : log->denied;
-	struct audit_trailer trailer = {.status = status, .exit_code = -1, .judged = records, .denied = log->denied,
-					.recovered = verify->lines - log->sealed};
-	struct line_links links = {.prev = log->head};
+	struct audit_trailer trailer = {.status = status,
+					.exit_code = -1,
+					.judged = records,
+					.denied = log->denied,
+					.recovered = verify->lines - log->sealed_lines};
+	struct line_links links = {.prev = log->last_line_hash};
 	struct audit_clock clock = {.second = -1};
 	_cleanup_free_ char *line = NULL, *outcomes = recover_make_outcomes(verify);
 	size_t len;

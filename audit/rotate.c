@@ -8,11 +8,11 @@
 #include "audit/log.h"
 #include "base/cleanup.h"
 
-#define ROTATE_HEADER_MORE_BYTES (64 << 10) /* hashes, names, and the space that is kept for a trailer */
+#define ROTATE_HEADER_MORE_BYTES (64 << 10) /* room for a header's hashes and names, and for the trailer */
 
 int log_append_whole_line(struct audit *audit, const char *line, size_t len)
 {
-	uint64_t offset = audit->base + audit->end;
+	uint64_t offset = audit->bytes_in_earlier_files + audit->file_length;
 	int r = line ? log_append_by_pwrite(audit, line, len) : -ENOMEM;
 
 	if (r < 0)
@@ -27,7 +27,7 @@ int log_write_header(struct audit *audit, const char *previous)
 	_cleanup_free_ char *line = NULL;
 	size_t len;
 
-	line = lines_make_first(&audit->encoder, audit->header, audit->key, previous, &links, audit->file,
+	line = lines_make_first(&audit->encoder, audit->header, audit->key, previous, &links, audit->file_number,
 				audit->seq + 1, &len);
 	return log_append_whole_line(audit, line, len);
 }
@@ -47,7 +47,7 @@ static int rotate_end_file(struct audit *audit, const char *next)
 	size_t len;
 
 	/* Unused space is cut off. The space for a trailer, which is always there, has room for the line. */
-	if (ftruncate(audit->fd, (off_t)audit->end) < 0)
+	if (ftruncate(audit->fd, (off_t)audit->file_length) < 0)
 		return -errno;
 	log_munmap_window(audit);
 	line = lines_make_next(&audit->encoder, rotate_get_name(next), &links, audit->seq + 1, &len);
@@ -57,36 +57,38 @@ static int rotate_end_file(struct audit *audit, const char *next)
 /* Makes fd the current file. The one before stays open for outcomes that are to come. */
 static int rotate_switch_file(struct audit *audit, int fd)
 {
-	struct log_older *older;
+	struct log_older_file *older;
 
 	(void)pthread_mutex_lock(&audit->chain.lock);
-	older = reallocarray(audit->older, audit->olders + 1, sizeof(*older));
+	older = reallocarray(audit->older_file, audit->older_file_count + 1, sizeof(*older));
 	if (!older) {
 		(void)pthread_mutex_unlock(&audit->chain.lock);
 		return -ENOMEM;
 	}
-	audit->older = older;
-	audit->older[audit->olders++] =
-		(struct log_older){.fd = audit->fd, .base = audit->base, .end = audit->base + audit->end};
-	audit->base += audit->end;
-	audit->end = 0;
+	audit->older_file = older;
+	audit->older_file[audit->older_file_count++] =
+		(struct log_older_file){.fd = audit->fd,
+					.bytes_before = audit->bytes_in_earlier_files,
+					.bytes_up_to_end = audit->bytes_in_earlier_files + audit->file_length};
+	audit->bytes_in_earlier_files += audit->file_length;
+	audit->file_length = 0;
 	audit->fd = fd;
-	audit->file++;
-	log_close_older(audit);
+	audit->file_number++;
+	log_close_older_files(audit);
 	(void)pthread_mutex_unlock(&audit->chain.lock);
 	return 0;
 }
 
 static int rotate_begin_file(struct audit *audit, char **next)
 {
-	_cleanup_free_ char *previous = steal_pointer(&audit->current);
+	_cleanup_free_ char *previous = steal_pointer(&audit->current_path);
 	int r;
 
-	audit->current = steal_pointer(next);
+	audit->current_path = steal_pointer(next);
 	compact_forget_processes(&audit->encoder);
 	r = log_write_header(audit, rotate_get_name(previous));
 	if (r == 0 && audit->ret_file)
-		*audit->ret_file = audit->file;
+		*audit->ret_file = audit->file_number;
 	return r;
 }
 
@@ -107,9 +109,9 @@ int log_rotate(struct audit *audit)
 	bool made = false;
 	int r;
 
-	if (!audit->rotate_bytes || audit->end < audit->rotate_bytes)
+	if (!audit->rotate_bytes || audit->file_length < audit->rotate_bytes)
 		return 0;
-	if (asprintf(&next, "%s.%u", audit->path, audit->file + 1) < 0) {
+	if (asprintf(&next, "%s.%u", audit->path, audit->file_number + 1) < 0) {
 		next = NULL;
 		return -ENOMEM;
 	}
@@ -119,7 +121,10 @@ int log_rotate(struct audit *audit)
 		audit->rotate_bytes = 0;
 		return 0;
 	}
-	/* A file without its header would end the log for readers: it gets its space first, or the log goes on here. */
+	/*
+	 * Readers would take a file without a header for the end of the log. So its space is reserved first. If that
+	 * fails, the log goes on in this file.
+	 */
 	r = rotate_reserve_header(audit, fd);
 	if (r < 0) {
 		(void)unlink(next);

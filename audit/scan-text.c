@@ -1,4 +1,4 @@
-/* The texts of a line: comparing them, undoing their escapes, and whether they are valid. */
+/* Compares, unescapes and validates the texts of a log line. */
 #include <errno.h>
 #include <string.h>
 
@@ -68,7 +68,7 @@ static size_t scan_undo_escape(const char **at, const char *end, char *out)
 	if (*at >= end || **at != 'u' || (unit = scan_read_hex(*at + 1, end)) < 0)
 		return 0;
 	*at += 5;
-	if (unit == 0 || (unit >= 0xdc00 && unit <= 0xdfff)) /* no text of a log: the writer escapes NUL itself */
+	if (unit == 0 || (unit >= 0xdc00 && unit <= 0xdfff)) /* never in a log: the writer has another escape for NUL */
 		return 0;
 	if (unit < 0xd800 || unit > 0xdbff)
 		return scan_put_utf8(out, (uint32_t)unit);

@@ -9,15 +9,15 @@
 enum scan_kind {
 	SCAN_TEXT,
 	SCAN_NUMBER,
-	SCAN_INT,      /* a number that may be negative */
-	SCAN_DECIMAL,  /* any number; its digits are kept as a text */
-	SCAN_FLAG,     /* true or false */
-	SCAN_TEXT_OR_NULL, /* a text or null */
-	SCAN_NUMBER_OR_NULL,      /* a number that may be negative, or null */
-	SCAN_NS,       /* a number or null */
-	SCAN_STATUS,   /* a number; of a trailer a text, which is not kept */
-	SCAN_BYTES,    /* a number that says that the record counts bytes */
-	SCAN_ARGS,     /* an object of numbers and texts */
+	SCAN_INT,            /* a number that may be negative */
+	SCAN_DECIMAL,        /* any number; its digits are kept as a text */
+	SCAN_FLAG,           /* true or false */
+	SCAN_TEXT_OR_NULL,   /* a text or null */
+	SCAN_NUMBER_OR_NULL, /* a number that may be negative, or null */
+	SCAN_NS,             /* a number or null */
+	SCAN_STATUS,         /* "status": a number in a record; a text in a trailer, which is not stored */
+	SCAN_BYTES,          /* a number that says that the record counts bytes */
+	SCAN_ARGS,           /* an object of numbers and texts */
 };
 
 #define AT(member) offsetof(struct scan_record, member)
@@ -117,7 +117,7 @@ static bool scan_quote_is_escaped(const char *start, const char *quote)
 	return slashes % 2;
 }
 
-/* Takes a string. Its text is without the quotes. */
+/* Reads a string at the cursor. *ret_text is without the quotes. */
 static bool scan_read_text(struct scan_cursor *cursor, struct scan_text *ret_text)
 {
 	const char *start = cursor->at + 1, *quote = start;
@@ -145,7 +145,7 @@ static bool scan_accept_word(struct scan_cursor *cursor, const char *word, size_
 }
 #define SCAN_ACCEPT_WORD(cursor, word) scan_accept_word((cursor), "" word, sizeof(word) - 1)
 
-/* Takes a number that is not negative. False when it needs more than 64 bits. */
+/* Reads a number that is not negative. False when it needs more than 64 bits. */
 static bool scan_read_number(struct scan_cursor *cursor, uint64_t *ret_number)
 {
 	const char *start = cursor->at;
@@ -161,7 +161,7 @@ static bool scan_read_number(struct scan_cursor *cursor, uint64_t *ret_number)
 	return cursor->at > start && (*start != '0' || cursor->at == start + 1);
 }
 
-/* Takes a number of 64 bits that may be negative. */
+/* Reads a number of 64 bits that may be negative. */
 static bool scan_read_int(struct scan_cursor *cursor, int64_t *ret_number)
 {
 	bool negative = scan_accept_byte(cursor, '-');
@@ -173,7 +173,7 @@ static bool scan_read_int(struct scan_cursor *cursor, int64_t *ret_number)
 	return true;
 }
 
-/* Takes a number with or without decimal places. */
+/* Reads a number with or without decimal places. */
 static bool scan_read_decimal(struct scan_cursor *cursor, struct scan_text *ret_digits)
 {
 	const char *start = cursor->at, *places;
@@ -204,7 +204,7 @@ static bool scan_skip_value(struct scan_cursor *cursor)
 	return scan_read_decimal(cursor, &text) || scan_read_number(cursor, &large);
 }
 
-/* Takes `"name":`. *ret_name is the name. */
+/* Reads `"name":`. *ret_name is the name. */
 static bool scan_read_name(struct scan_cursor *cursor, struct scan_text *ret_name)
 {
 	if (!scan_read_text(cursor, ret_name) || !scan_accept_byte(cursor, ':'))
@@ -232,7 +232,7 @@ static bool scan_read_flags(struct scan_cursor *cursor, uint64_t *ret_flags)
 	return true;
 }
 
-/* Takes an argument of a call. `target` of symlink(2) and `flags` have members of their own. */
+/* Reads an argument of a call. `target` of symlink(2) and `flags` have fields of their own in the record. */
 static bool scan_store_arg(struct scan_cursor *cursor, const struct scan_text *name, struct scan_record *record)
 {
 	if (scan_text_is(name, "target"))
@@ -253,7 +253,7 @@ static bool scan_read_args(struct scan_cursor *cursor, struct scan_record *recor
 		if (!scan_store_arg(cursor, &name, record))
 			return false;
 		if (scan_accept_byte(cursor, '}')) {
-			record->args = (struct scan_text){start, (size_t)(cursor->at - start)};
+			record->args_object = (struct scan_text){start, (size_t)(cursor->at - start)};
 			return true;
 		}
 		if (!scan_accept_byte(cursor, ','))
@@ -284,7 +284,7 @@ static bool scan_read_ns(struct scan_cursor *cursor, struct scan_record *record)
 	return scan_read_number(cursor, &record->ns);
 }
 
-/* Takes an error: its name, or its number if it has no name. */
+/* Reads an error: its name, or its number if it has no name. */
 static bool scan_read_error(struct scan_cursor *cursor, struct scan_text *error)
 {
 	const char *start = cursor->at;
@@ -338,7 +338,10 @@ static bool scan_read_value(struct scan_cursor *cursor, const struct scan_field 
 	}
 }
 
-/* Finds the field whose name is at the cursor, beginning at index `next`. FIELDS: no verb needs this field. */
+/*
+ * Finds the field whose name is at the cursor, beginning at index `next` of the table. Returns FIELDS if the name is
+ * not in the table, because no verb needs that field.
+ */
 static size_t scan_find_field(const struct scan_cursor *cursor, size_t next)
 {
 	const char *name = cursor->at + 1; /* behind the quote */
@@ -385,7 +388,7 @@ int scan_parse_line_fast(const char *text, size_t len, struct scan_record *ret_r
 			return cursor.at == cursor.end && seen & 1 ? 0 : -EBADMSG;
 		if (!scan_accept_byte(&cursor, ','))
 			break;
-		scan_skip_blanks(&cursor); /* the writer moves an outcome behind a page's end */
+		scan_skip_blanks(&cursor); /* the writer inserts blanks so that no outcome crosses the end of a page */
 	}
 	return -EBADMSG;
 }
@@ -414,7 +417,7 @@ bool scan_next_arg(struct scan_text *rest, struct scan_text *ret_name, struct sc
 
 	if (!rest->at || rest->len < 2)
 		return false;
-	cursor.at++; /* the brace or comma */
+	cursor.at++; /* skips the brace or comma */
 	if (!scan_read_name(&cursor, ret_name))
 		return false;
 	value = cursor.at;

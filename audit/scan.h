@@ -33,14 +33,14 @@ struct scan_record {
 	struct scan_text type;    /* type of a header or trailer; records have none */
 	struct scan_text syscall; /* the system call; a record about a connection has `event` */
 	struct scan_text event;
-	struct scan_text prev, outcomes; /* of the hash chain */
+	struct scan_text prev, outcomes; /* the fields "prev" and "outcomes" of the hash chain */
 	struct scan_text time, run;
-	struct scan_text args;    /* the whole object, with its braces: valid JSON except for the texts in it */
+	struct scan_text args_object;     /* the whole object, with its braces: valid JSON except for the texts in it */
 	struct scan_text symlink_target;  /* "target" of "args": of a symbolic link */
 	struct scan_path path[SCAN_PATHS];
 	struct scan_text host, proto, method;
 	struct scan_text address, real, dropped, sni, alpn, credential, cause;
-	struct scan_text answer; /* of a call that was asked about */
+	struct scan_text answer; /* the answer to the question whether the call may be performed */
 	struct scan_text verdict, effect, on_deny, rule, reason, right, error;
 	struct scan_text exe; /* absent when a compact log leaves it out */
 	struct scan_text answered_by, dns_ms, connect_ms, duration_ms; /* numbers, as in the line */
@@ -69,8 +69,8 @@ int scan_line_else_parse_json(struct audit_reader *reader, struct audit_line *li
 		       struct scan_record *ret_record);
 
 /*
- * Takes the next argument of a record: its name, and its value without quotes. *rest begins as record->args and becomes
- * what is left. False at the end.
+ * Reads the next argument of a record: its name, and its value without quotes. *rest begins as record->args, and
+ * becomes the text behind the argument. False at the end.
  */
 bool scan_next_arg(struct scan_text *rest, struct scan_text *ret_name, struct scan_text *ret_value);
 

@@ -11,21 +11,21 @@
 #include "audit/read.h"
 #include "base/cleanup.h"
 
-#define SIGN_FIRST_BYTES 4096u
+#define SIGN_FIRST_READ_BYTES 4096u
 
-size_t sign_write_text(const struct sign_subject *subject, char out[SIGN_TEXT_MAX])
+size_t sign_write_text(const struct sign_subject *subject, char out[SIGN_TEXT_SIZE])
 {
-	int len = snprintf(out, SIGN_TEXT_MAX, "callgate audit log 1\nrun %s\nfile %u\nrecords %llu\nhead %.*s\n",
-			   subject->run, subject->file, (unsigned long long)subject->records, HASH_DIGITS,
-			   subject->head);
+	int len =
+		snprintf(out, SIGN_TEXT_SIZE, "callgate audit log 1\nrun %s\nfile %u\nrecords %llu\nhead %.*s\n",
+			 subject->run, subject->file, (unsigned long long)subject->records, HASH_DIGITS, subject->head);
 
-	return len > 0 && len < SIGN_TEXT_MAX ? (size_t)len : 0;
+	return len > 0 && len < SIGN_TEXT_SIZE ? (size_t)len : 0;
 }
 
 /* Reads the last line, which ends at `size`. Owned by the caller. 0 or -errno. */
 static int sign_read_last_line(int fd, uint64_t size, char **ret_line, size_t *ret_len)
 {
-	for (uint64_t want = SIGN_FIRST_BYTES;; want *= 4) {
+	for (uint64_t want = SIGN_FIRST_READ_BYTES;; want *= 4) {
 		uint64_t bytes = want < size ? want : size;
 		_cleanup_free_ char *tail = malloc(bytes);
 		const char *newline;
@@ -48,7 +48,7 @@ static int sign_read_last_line(int fd, uint64_t size, char **ret_line, size_t *r
 	}
 }
 
-/* Fills in the subject and the end from the trailer. The head is in the line. 0 or -EBADMSG. */
+/* Fills in the subject and the end from the trailer. The head points into the line. 0 or -EBADMSG. */
 static int sign_read_trailer(const char *line, size_t len, struct sign_subject *subject, struct sign_end *end)
 {
 	static const char blank[] = SIGN_KEY SIGN_BLANK "\"}\n";
@@ -77,7 +77,7 @@ int sign_trailer(int fd, const struct signing_key *key, const char *run, struct 
 	struct sign_subject subject = {.run = run};
 	struct sign_end end = {0};
 	uint8_t signature[SIGNING_SIGNATURE_BYTES];
-	char text[SIGN_TEXT_MAX], digits[SIGNING_SIGNATURE_TEXT];
+	char text[SIGN_TEXT_SIZE], digits[SIGNING_SIGNATURE_TEXT];
 	_cleanup_free_ char *line = NULL;
 	struct stat file;
 	size_t len, text_len, place;

@@ -1,6 +1,7 @@
 /*
- * The signature of a log: over the hash of its trailer, with the run, the number of the file and of the records, so
- * that it holds nowhere else. The keeper signs, when the supervisor, which has no private key, has ended the log.
+ * The signature of a log, by the key of the run. It signs the hash of the trailer with the run id and the numbers of
+ * the file and of the records, so that it is valid for no other log. The keeper signs after the supervisor, which has
+ * no private key, has ended the log.
  */
 #ifndef CALLGATE_AUDIT_SIGN_H
 #define CALLGATE_AUDIT_SIGN_H
@@ -22,7 +23,7 @@ _Static_assert(sizeof(SIGN_BLANK) == SIGNING_SIGNATURE_TEXT, "a blank is as long
 /* What ends a trailer, with the newline: its own hash and the signature. */
 #define SIGN_END_BYTES (sizeof(SIGN_HEAD_KEY) - 1 + HASH_DIGITS + sizeof(SIGN_KEY) - 1 + SIGN_DIGITS + 3)
 
-#define SIGN_TEXT_MAX 512
+#define SIGN_TEXT_SIZE 512
 
 /* What is signed. */
 struct sign_subject {
@@ -33,7 +34,7 @@ struct sign_subject {
 };
 
 /* Writes the text that is signed. Returns its length; 0: the run id is too long. */
-size_t sign_write_text(const struct sign_subject *subject, char out[SIGN_TEXT_MAX]);
+size_t sign_write_text(const struct sign_subject *subject, char out[SIGN_TEXT_SIZE]);
 
 /* Where the log ends: for the result and the last checkpoint. */
 struct sign_end {

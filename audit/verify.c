@@ -27,35 +27,35 @@ const char *verify_get_name(enum verify_kind kind)
 void verify_init(struct verify *verify)
 {
 	memset(verify, 0, sizeof(*verify));
-	memset(verify->last.hash, '0', HASH_DIGITS);
-	verify->last.place.seq = UINT64_MAX; /* the first line is 0 */
-	verify->last.has_unfinished = true;
+	memset(verify->last_line.hash, '0', HASH_DIGITS);
+	verify->last_line.place.seq = UINT64_MAX; /* the first line is 0 */
+	verify->last_line.has_hash_without_outcome = true;
 }
 
 void verify_release(struct verify *verify)
 {
-	free(verify->late);
-	free(verify->text);
-	verify->late = NULL;
-	verify->text = NULL;
+	free(verify->late_outcome);
+	free(verify->last_line_text);
+	verify->late_outcome = NULL;
+	verify->last_line_text = NULL;
 }
 
-/* ---- one line ---- */
+/* ---- reading one line ---- */
 
 struct verify_text {
 	const char *at, *end;
 };
 
-static bool verify_take(struct verify_text *text, const char *word, size_t len)
+static bool verify_accept_text(struct verify_text *text, const char *word, size_t len)
 {
 	if ((size_t)(text->end - text->at) < len || memcmp(text->at, word, len) != 0)
 		return false;
 	text->at += len;
 	return true;
 }
-#define VERIFY_TAKE(text, word) verify_take((text), "" word, sizeof(word) - 1)
+#define VERIFY_ACCEPT_TEXT(text, word) verify_accept_text((text), "" word, sizeof(word) - 1)
 
-static bool verify_take_number(struct verify_text *text, uint64_t *ret_number)
+static bool verify_read_number(struct verify_text *text, uint64_t *ret_number)
 {
 	const char *start = text->at;
 	uint64_t number = 0;
@@ -76,8 +76,8 @@ static bool verify_is_digits(const char digits[HASH_DIGITS])
 	return true;
 }
 
-/* A blank, or one that a killed writer was filling in. */
-static bool verify_is_blank(const char digits[HASH_DIGITS])
+/* Whether the digits are HASH_BLANK, or a part of it: a writer may have been killed while it replaced the blank. */
+static bool verify_is_hash_blank(const char digits[HASH_DIGITS])
 {
 	for (size_t i = 0; i < HASH_DIGITS; i++)
 		if (!((digits[i] >= '0' && digits[i] <= '9') || (digits[i] >= 'a' && digits[i] <= 'f') ||
@@ -94,30 +94,33 @@ static void verify_hash_line(struct verify_line *line, const char *text, size_t 
 
 	sha256_init(&context);
 	sha256_update(&context, len > end ? len - end : 0, (const uint8_t *)text);
-	line->before = context;
+	line->hash_state_before_outcome = context;
 	sha256_update(&context, len > end ? end : len, (const uint8_t *)text + (len > end ? len - end : 0));
 	sha256_digest(&context, sizeof(digest), digest);
 	hash_put_digits(line->hash, digest);
 }
 
 /* Computes the hash that the line had before its outcome was known, once. */
-static const char *verify_get_unfinished(struct verify_line *line)
+static const char *verify_get_hash_without_outcome(struct verify_line *line)
 {
 	char outcome[AUDIT_OUTCOME_BYTES + 2];
 	uint8_t digest[SHA256_DIGEST_SIZE];
 
-	if (!line->has_unfinished) {
+	if (!line->has_hash_without_outcome) {
 		outcome_write_unknown(outcome);
 		memcpy(outcome + AUDIT_OUTCOME_BYTES, "}\n", 2);
-		sha256_update(&line->before, sizeof(outcome), (const uint8_t *)outcome);
-		sha256_digest(&line->before, sizeof(digest), digest);
-		hash_put_digits(line->unfinished, digest);
-		line->has_unfinished = true;
+		sha256_update(&line->hash_state_before_outcome, sizeof(outcome), (const uint8_t *)outcome);
+		sha256_digest(&line->hash_state_before_outcome, sizeof(digest), digest);
+		hash_put_digits(line->hash_without_outcome, digest);
+		line->has_hash_without_outcome = true;
 	}
-	return line->unfinished;
+	return line->hash_without_outcome;
 }
 
-/* Reads the beginning of a line. *ret_rest is behind the hash. expected: the hash that it has in most cases. */
+/*
+ * Parses the beginning of a line. *ret_rest is the text behind the hash. expected: the hash of the line before, which
+ * most lines have.
+ */
 static void verify_parse_line(struct verify_line *line, const char *text, size_t len, const char *expected,
 			      struct verify_text *ret_rest)
 {
@@ -125,82 +128,83 @@ static void verify_parse_line(struct verify_line *line, const char *text, size_t
 	uint64_t number;
 
 	*ret_rest = rest;
-	if (!VERIFY_TAKE(&rest, HASH_LINE_START) || !verify_take_number(&rest, &line->place.seq))
+	if (!VERIFY_ACCEPT_TEXT(&rest, HASH_LINE_START) || !verify_read_number(&rest, &line->place.seq))
 		return;
-	line->unhashed = true;
-	if (!VERIFY_TAKE(&rest, HASH_LINE_PREV) || rest.end - rest.at <= HASH_DIGITS || rest.at[HASH_DIGITS] != '"')
+	line->lacks_hash = true;
+	if (!VERIFY_ACCEPT_TEXT(&rest, HASH_LINE_PREV) || rest.end - rest.at <= HASH_DIGITS ||
+	    rest.at[HASH_DIGITS] != '"')
 		return;
-	memcpy(line->prev, rest.at, HASH_DIGITS);
-	line->unhashed = false;
-	line->known = memcmp(line->prev, expected, HASH_DIGITS) == 0;
-	if (!line->known) {
-		line->blank = verify_is_blank(line->prev);
-		line->known = line->blank || verify_is_digits(line->prev);
+	memcpy(line->hash_of_previous, rest.at, HASH_DIGITS);
+	line->lacks_hash = false;
+	line->begins_like_log_line = memcmp(line->hash_of_previous, expected, HASH_DIGITS) == 0;
+	if (!line->begins_like_log_line) {
+		line->has_hash_blank = verify_is_hash_blank(line->hash_of_previous);
+		line->begins_like_log_line = line->has_hash_blank || verify_is_digits(line->hash_of_previous);
 	}
-	if (!line->known)
+	if (!line->begins_like_log_line)
 		return;
 	rest.at += HASH_DIGITS + 1;
 	*ret_rest = rest;
-	if (VERIFY_TAKE(&rest, ",\"outcomes\":\"")) {
+	if (VERIFY_ACCEPT_TEXT(&rest, ",\"outcomes\":\"")) {
 		rest.at = memchr(rest.at, '"', (size_t)(rest.end - rest.at));
 		if (!rest.at)
 			return;
 		rest.at++;
 	}
-	if (!VERIFY_TAKE(&rest, ",\"time\":\"") || rest.end - rest.at <= AUDIT_TIME_LEN)
+	if (!VERIFY_ACCEPT_TEXT(&rest, ",\"time\":\"") || rest.end - rest.at <= AUDIT_TIME_LEN)
 		return;
 	rest.at += AUDIT_TIME_LEN;
-	if (!VERIFY_TAKE(&rest, "\",\"mono_ns\":") || !verify_take_number(&rest, &number) ||
-	    !VERIFY_TAKE(&rest, ",\"type\":\""))
+	if (!VERIFY_ACCEPT_TEXT(&rest, "\",\"mono_ns\":") || !verify_read_number(&rest, &number) ||
+	    !VERIFY_ACCEPT_TEXT(&rest, ",\"type\":\""))
 		return;
-	line->header = VERIFY_TAKE(&rest, "header\"");
-	line->trailer = VERIFY_TAKE(&rest, "trailer\"");
-	line->next = VERIFY_TAKE(&rest, "next\"");
+	line->header = VERIFY_ACCEPT_TEXT(&rest, "header\"");
+	line->trailer = VERIFY_ACCEPT_TEXT(&rest, "trailer\"");
+	line->next = VERIFY_ACCEPT_TEXT(&rest, "next\"");
 }
 
-/* ---- outcomes that came late ---- */
+/* ---- outcomes of records that were sealed before they had one ---- */
 
-static int verify_add_late(struct verify *verify)
+static int verify_add_late_outcome(struct verify *verify)
 {
-	if (verify->late_count == VERIFY_LATE_MAX)
+	if (verify->late_count == VERIFY_LATE_OUTCOMES_MAX)
 		return -ENOMEM;
 	if (verify->late_count == verify->late_cap) {
 		size_t cap = verify->late_cap ? 2 * verify->late_cap : 16;
-		struct verify_late *late = reallocarray(verify->late, cap, sizeof(*late));
+		struct verify_late_outcome *late = reallocarray(verify->late_outcome, cap, sizeof(*late));
 
 		if (!late)
 			return -ENOMEM;
-		verify->late = late;
+		verify->late_outcome = late;
 		verify->late_cap = cap;
 	}
-	verify->late[verify->late_count].place = verify->last.place;
-	memcpy(verify->late[verify->late_count++].hash, verify->last.hash, HASH_DIGITS);
+	verify->late_outcome[verify->late_count].place = verify->last_line.place;
+	memcpy(verify->late_outcome[verify->late_count++].hash, verify->last_line.hash, HASH_DIGITS);
 	return 0;
 }
 
-static void verify_take_outcome(struct verify *verify, uint64_t seq, const char digits[HASH_DIGITS])
+static void verify_compare_late_outcome(struct verify *verify, uint64_t seq, const char digits[HASH_DIGITS])
 {
 	for (size_t i = 0; i < verify->late_count; i++) {
-		if (verify->late[i].place.seq != seq)
+		if (verify->late_outcome[i].place.seq != seq)
 			continue;
-		if (memcmp(verify->late[i].hash, digits, HASH_DIGITS) != 0 && verify->edited.number == 0)
-			verify->edited = verify->late[i].place;
-		verify->late[i] = verify->late[--verify->late_count];
+		if (memcmp(verify->late_outcome[i].hash, digits, HASH_DIGITS) != 0 && verify->edited_record.number == 0)
+			verify->edited_record = verify->late_outcome[i].place;
+		verify->late_outcome[i] = verify->late_outcome[--verify->late_count];
 		return;
 	}
 }
 
-/* Takes "outcomes" of a line that is in the chain. */
-static void verify_take_outcomes(struct verify *verify, struct verify_text rest)
+/* Reads "outcomes" of a line that fits into the chain. */
+static void verify_read_outcomes(struct verify *verify, struct verify_text rest)
 {
 	uint64_t seq;
 
-	if (!VERIFY_TAKE(&rest, ",\"outcomes\":\""))
+	if (!VERIFY_ACCEPT_TEXT(&rest, ",\"outcomes\":\""))
 		return;
-	while (verify_take_number(&rest, &seq) && VERIFY_TAKE(&rest, ":") && rest.end - rest.at > HASH_DIGITS) {
-		verify_take_outcome(verify, seq, rest.at);
+	while (verify_read_number(&rest, &seq) && VERIFY_ACCEPT_TEXT(&rest, ":") && rest.end - rest.at > HASH_DIGITS) {
+		verify_compare_late_outcome(verify, seq, rest.at);
 		rest.at += HASH_DIGITS;
-		if (!VERIFY_TAKE(&rest, " "))
+		if (!VERIFY_ACCEPT_TEXT(&rest, " "))
 			break;
 	}
 }
@@ -214,7 +218,7 @@ static void verify_copy_text(const json_t *object, const char *key, char *out, s
 	(void)snprintf(out, cap, "%s", text ? text : "");
 }
 
-static void verify_take_header(struct verify *verify, const struct verify_line *line, const json_t *json)
+static void verify_read_header(struct verify *verify, const struct verify_line *line, const json_t *json)
 {
 	char run[sizeof(verify->run)], key[sizeof(verify->key_text)];
 
@@ -226,22 +230,23 @@ static void verify_take_header(struct verify *verify, const struct verify_line *
 		memcpy(verify->key_text, key, sizeof(key));
 		return;
 	}
-	if (verify->foreign.number == 0 && (strcmp(run, verify->run) != 0 || strcmp(key, verify->key_text) != 0)) {
-		verify->foreign = line->place;
-		verify->foreign_key = strcmp(run, verify->run) == 0;
+	if (verify->foreign_header.number == 0 &&
+	    (strcmp(run, verify->run) != 0 || strcmp(key, verify->key_text) != 0)) {
+		verify->foreign_header = line->place;
+		verify->key_is_foreign = strcmp(run, verify->run) == 0;
 	}
 }
 
-static void verify_take_trailer(struct verify *verify, const json_t *json, const char *text, size_t len)
+static void verify_read_trailer(struct verify *verify, const json_t *json, const char *text, size_t len)
 {
 	const char *digits = text + len - 3 - SIGN_DIGITS;
 	uint8_t decoded[SIGNING_SIGNATURE_BYTES + 4];
 
-	verify->ended = true;
+	verify->has_trailer = true;
 	verify->trailer_records = (uint64_t)json_integer_value(json_object_get(json, "records"));
 	verify->trailer_file = (unsigned)json_integer_value(json_object_get(json, "file"));
 	verify->recovered = (uint64_t)json_integer_value(json_object_get(json, "recovered"));
-	memcpy(verify->head, text + len - SIGN_END_BYTES + sizeof(SIGN_HEAD_KEY) - 1, HASH_DIGITS);
+	memcpy(verify->trailer_hash, text + len - SIGN_END_BYTES + sizeof(SIGN_HEAD_KEY) - 1, HASH_DIGITS);
 	verify->is_signed = memcmp(digits, SIGN_BLANK, SIGN_DIGITS) != 0;
 	if (signing_read_base64(digits, SIGN_DIGITS, decoded, sizeof(decoded)) == SIGNING_SIGNATURE_BYTES)
 		memcpy(verify->signature, decoded, SIGNING_SIGNATURE_BYTES);
@@ -256,8 +261,11 @@ static bool verify_ends_as_trailer(const char *text, size_t len)
 	       memcmp(text + len - 3, "\"}\n", 3) == 0;
 }
 
-/* Whether a trailer has its own hash. prev: the hash that it is to have of the line before; NULL: as it is. */
-static bool verify_is_sound_trailer(const char *text, size_t len, const char *prev, uint64_t seq)
+/*
+ * Whether the hash that a trailer has of itself is right. prev: computes it as if the trailer had this hash of the line
+ * before; NULL: the trailer as it is.
+ */
+static bool verify_trailer_hash_is_right(const char *text, size_t len, const char *prev, uint64_t seq)
 {
 	size_t start = hash_get_prev_offset(seq), bytes = len - SIGN_END_BYTES;
 	char digits[HASH_DIGITS];
@@ -277,14 +285,14 @@ static bool verify_is_sound_trailer(const char *text, size_t len, const char *pr
 
 /* ---- the chain ---- */
 
-bool verify_has_head(struct verify *verify, const char digits[HASH_DIGITS])
+bool verify_last_line_has_hash(struct verify *verify, const char digits[HASH_DIGITS])
 {
-	return memcmp(digits, verify->last.hash, HASH_DIGITS) == 0 ||
-	       memcmp(digits, verify_get_unfinished(&verify->last), HASH_DIGITS) == 0;
+	return memcmp(digits, verify->last_line.hash, HASH_DIGITS) == 0 ||
+	       memcmp(digits, verify_get_hash_without_outcome(&verify->last_line), HASH_DIGITS) == 0;
 }
 
-/* Keeps the first line that does not fit, and what may explain it. */
-static void verify_break(struct verify *verify, struct verify_line *line, const char *text, size_t len)
+/* Remembers the line at which the chain breaks, and what may explain the break. */
+static void verify_remember_break(struct verify *verify, struct verify_line *line, const char *text, size_t len)
 {
 	size_t start = hash_get_prev_offset(line->place.seq);
 	char run[sizeof(verify->run)];
@@ -292,130 +300,130 @@ static void verify_break(struct verify *verify, struct verify_line *line, const 
 	uint8_t digest[SHA256_DIGEST_SIZE];
 
 	verify->is_broken = true;
-	verify->broken = *line;
-	memcpy(verify->expected, verify->last.hash, HASH_DIGITS);
-	if (!line->known)
+	verify->broken_line = *line;
+	memcpy(verify->expected_hash, verify->last_line.hash, HASH_DIGITS);
+	if (!line->begins_like_log_line)
 		return;
 	sha256_init(&context);
 	sha256_update(&context, start, (const uint8_t *)text);
-	sha256_update(&context, HASH_DIGITS, (const uint8_t *)verify->expected);
+	sha256_update(&context, HASH_DIGITS, (const uint8_t *)verify->expected_hash);
 	sha256_update(&context, len - start - HASH_DIGITS, (const uint8_t *)text + start + HASH_DIGITS);
 	sha256_digest(&context, sizeof(digest), digest);
-	hash_put_digits(verify->repaired, digest);
+	hash_put_digits(verify->repaired_hash, digest);
 	if (line->header) {
 		json_t *json = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
 
 		verify->broken_file = (unsigned)json_integer_value(json_object_get(json, "file"));
 		verify_copy_text(json, "run", run, sizeof(run));
-		verify->broken_foreign = verify->lines > 0 && run[0] && strcmp(run, verify->run) != 0;
+		verify->broken_header_is_of_other_run = verify->lines > 0 && run[0] && strcmp(run, verify->run) != 0;
 		json_decref(json);
 	}
-	verify->repaired_trailer =
-		line->trailer && verify_is_sound_trailer(text, len, verify->expected, line->place.seq);
+	verify->is_repaired_trailer =
+		line->trailer && verify_trailer_hash_is_right(text, len, verify->expected_hash, line->place.seq);
 }
 
-/* Collects what lines behind the break say about it. */
+/* Collects what the lines behind the break tell about it. */
 static void verify_add_after_break(struct verify *verify, struct verify_line *line)
 {
-	uint64_t want = verify->last.place.seq + 1, had = verify->broken.place.seq;
+	uint64_t want = verify->last_line.place.seq + 1, had = verify->broken_line.place.seq;
 
-	if (!verify->has_after) {
-		verify->after = *line;
-		verify->has_after = true;
+	if (!verify->has_line_after_broken) {
+		verify->line_after_broken = *line;
+		verify->has_line_after_broken = true;
 	}
-	if (!line->known)
+	if (!line->begins_like_log_line)
 		return;
-	if (verify->successor && line->place.seq == had)
-		verify->again = true;
-	if (line->place.seq == want && verify_has_head(verify, line->prev))
-		verify->successor = true;
-	if (verify->broken.known && line->place.seq >= want && line->place.seq < had)
-		verify->moved = true;
+	if (verify->later_follows_last && line->place.seq == had)
+		verify->broken_seq_occurs_again = true;
+	if (line->place.seq == want && verify_last_line_has_hash(verify, line->hash_of_previous))
+		verify->later_follows_last = true;
+	if (verify->broken_line.begins_like_log_line && line->place.seq >= want && line->place.seq < had)
+		verify->skipped_seq_comes_later = true;
 }
 
-static int verify_keep_text(struct verify *verify, const char *text, size_t len)
+static int verify_copy_line_text(struct verify *verify, const char *text, size_t len)
 {
 	if (len > verify->text_cap) {
-		char *copy = realloc(verify->text, 2 * len);
+		char *copy = realloc(verify->last_line_text, 2 * len);
 
 		if (!copy)
 			return -ENOMEM;
-		verify->text = copy;
+		verify->last_line_text = copy;
 		verify->text_cap = 2 * len;
 	}
-	memcpy(verify->text, text, len);
+	memcpy(verify->last_line_text, text, len);
 	verify->text_len = len;
 	return 0;
 }
 
-/* Adds a line that fits. */
-static int verify_accept(struct verify *verify, struct verify_line *line, struct verify_text rest, const char *text,
-			 size_t len)
+/* Adds a line that continues the chain. */
+static int verify_append_to_chain(struct verify *verify, struct verify_line *line, struct verify_text rest,
+				  const char *text, size_t len)
 {
-	bool late = !line->blank && memcmp(line->prev, verify->last.hash, HASH_DIGITS) != 0;
+	bool late = !line->has_hash_blank && memcmp(line->hash_of_previous, verify->last_line.hash, HASH_DIGITS) != 0;
 	json_t *json = NULL;
-	int r = late ? verify_add_late(verify) : 0;
+	int r = late ? verify_add_late_outcome(verify) : 0;
 
 	if (r == 0)
-		r = verify_keep_text(verify, text, len);
+		r = verify_copy_line_text(verify, text, len);
 	if (line->header || line->trailer || line->next)
 		json = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
-	if (!line->blank)
-		verify->sealed = verify->lines;
-	if (line->blank && verify->blanks++ == 0) {
+	if (!line->has_hash_blank)
+		verify->sealed_lines = verify->lines;
+	if (line->has_hash_blank && verify->blank_lines++ == 0) {
 		verify->first_blank = line->place;
-		memcpy(verify->before_blank, verify->last.hash, HASH_DIGITS);
+		memcpy(verify->hash_before_blank, verify->last_line.hash, HASH_DIGITS);
 	}
-	verify_take_outcomes(verify, rest);
+	verify_read_outcomes(verify, rest);
 	if (line->header && json)
-		verify_take_header(verify, line, json);
-	else if (line->trailer && line->sound)
-		verify_take_trailer(verify, json, text, len);
+		verify_read_header(verify, line, json);
+	else if (line->trailer && line->trailer_hash_is_right)
+		verify_read_trailer(verify, json, text, len);
 	verify->next_name[0] = '\0';
 	if (line->next)
 		verify_copy_text(json, "next", verify->next_name, sizeof(verify->next_name));
 	json_decref(json);
 	verify->records += !line->header && !line->trailer && !line->next;
 	verify->lines++;
-	memcpy(verify->previous_hash, line->prev, HASH_DIGITS);
-	verify->last = *line;
+	memcpy(verify->previous_hash, line->hash_of_previous, HASH_DIGITS);
+	verify->last_line = *line;
 	return r;
 }
 
-static bool verify_fits(struct verify *verify, const struct verify_line *line)
+static bool verify_line_continues_chain(struct verify *verify, const struct verify_line *line)
 {
-	if (!line->known || verify->ended || line->place.seq != verify->last.place.seq + 1 ||
+	if (!line->begins_like_log_line || verify->has_trailer || line->place.seq != verify->last_line.place.seq + 1 ||
 	    (line->place.number == 1 && !line->header)) /* each file begins with a header */
 		return false;
-	if (line->blank)
-		return verify->blanks < CHAIN_WAITING && !line->trailer;
-	if (verify->blanks > 0) /* the lines before would have been filled in first */
+	if (line->has_hash_blank)
+		return verify->blank_lines < CHAIN_WAITING_LINES_MAX && !line->trailer;
+	if (verify->blank_lines > 0) /* the writer would have replaced the blanks of earlier lines first */
 		return false;
-	return verify_has_head(verify, line->prev);
+	return verify_last_line_has_hash(verify, line->hash_of_previous);
 }
 
-void verify_resume(struct verify *verify, const char *text, size_t len)
+void verify_start_at_header(struct verify *verify, const char *text, size_t len)
 {
-	struct verify_line line = {.known = false};
+	struct verify_line line = {.begins_like_log_line = false};
 	struct verify_text rest;
 
-	verify_parse_line(&line, text, len, verify->last.hash, &rest);
-	if (!line.known)
+	verify_parse_line(&line, text, len, verify->last_line.hash, &rest);
+	if (!line.begins_like_log_line)
 		return;
-	verify->last.place.seq = line.place.seq - 1;
-	memcpy(verify->last.hash, line.prev, HASH_DIGITS);
+	verify->last_line.place.seq = line.place.seq - 1;
+	memcpy(verify->last_line.hash, line.hash_of_previous, HASH_DIGITS);
 }
 
 void verify_begin_file(struct verify *verify)
 {
-	verify->files++;
-	verify->number = 0;
+	verify->file_count++;
+	verify->line_number = 0;
 }
 
 void verify_end_file(struct verify *verify, uint64_t torn)
 {
-	verify->torn = torn;
-	if (verify->number == 0)
+	verify->torn_bytes = torn;
+	if (verify->line_number == 0)
 		verify->next_name[0] = '\0'; /* the file exists; its writer was killed before the header */
 }
 
@@ -424,25 +432,25 @@ int verify_add_line(struct verify *verify, const char *text, size_t len)
 	struct verify_line line;
 	struct verify_text rest;
 
-	memset(&line, 0, offsetof(struct verify_line, prev));
-	line.has_unfinished = false;
-	line.place.file = verify->files - 1;
-	line.place.number = ++verify->number;
+	memset(&line, 0, offsetof(struct verify_line, hash_of_previous));
+	line.has_hash_without_outcome = false;
+	line.place.file = verify->file_count - 1;
+	line.place.number = ++verify->line_number;
 	verify->bytes += len;
-	verify_parse_line(&line, text, len, verify->last.hash, &rest);
+	verify_parse_line(&line, text, len, verify->last_line.hash, &rest);
 	verify_hash_line(&line, text, len);
-	line.signed_end = verify_ends_as_trailer(text, len);
+	line.ends_like_trailer = verify_ends_as_trailer(text, len);
 	if (line.trailer)
-		line.sound = verify_is_sound_trailer(text, len, NULL, line.place.seq);
-	line.broken = memchr(text, '\0', len) != NULL;
-	if (line.broken)
-		line.known = line.unhashed = false;
+		line.trailer_hash_is_right = verify_trailer_hash_is_right(text, len, NULL, line.place.seq);
+	line.has_nul_bytes = memchr(text, '\0', len) != NULL;
+	if (line.has_nul_bytes)
+		line.begins_like_log_line = line.lacks_hash = false;
 	if (verify->is_broken) {
 		verify_add_after_break(verify, &line);
 		return 0;
 	}
-	if (verify_fits(verify, &line))
-		return verify_accept(verify, &line, rest, text, len);
-	verify_break(verify, &line, text, len);
+	if (verify_line_continues_chain(verify, &line))
+		return verify_append_to_chain(verify, &line, rest, text, len);
+	verify_remember_break(verify, &line, text, len);
 	return 0;
 }

@@ -22,14 +22,15 @@ enum verify_kind {
 	VERIFY_REORDERED,    /* the line stands before one that was written earlier */
 	VERIFY_LOST_SEGMENT, /* a piece of the file is missing, from the middle of one line to that of another */
 	VERIFY_LOST_FILE,    /* a file of a rotated log is missing */
-	VERIFY_UNHASHED,     /* the line lacks the hash of the line before, and is not at the end of a killed writer */
+	/* the line lacks the hash of the line before, and is not among the last lines of a killed writer */
+	VERIFY_UNHASHED,
 	VERIFY_FOREIGN_FILE, /* the file belongs to another run */
 	VERIFY_REWRITTEN,    /* the log is not the one that was anchored */
-	VERIFY_FOREIGN_KEY,  /* it was signed with another key */
+	VERIFY_FOREIGN_KEY,  /* the log was signed with another key */
 	VERIFY_SIGNATURE,    /* the signature is wrong */
 	VERIFY_TRUNCATED,    /* the anchor proves that there were more lines */
-	VERIFY_OPEN_END,     /* no trailer: killed, or cut off; it cannot be told */
-	VERIFY_UNSIGNED,     /* complete, without a signature: killed before it was signed, or rewritten */
+	VERIFY_OPEN_END,     /* no trailer: the writer was killed or the end was cut off, which look the same */
+	VERIFY_UNSIGNED,     /* complete, but without a signature: killed before it was signed, or rewritten */
 	VERIFY_KIND_MAX,
 };
 
@@ -37,71 +38,77 @@ enum verify_kind {
 const char *verify_get_name(enum verify_kind kind);
 
 struct verify_place {
-	unsigned file;   /* how many verify_begin_file calls were before */
-	uint64_t number; /* of the line in the file, from 1 */
+	unsigned file;   /* how often verify_begin_file was called before */
+	uint64_t number; /* number of the line in its file, from 1 */
 	uint64_t seq;
 };
 
 /* What is known of a line. */
 struct verify_line {
 	struct verify_place place;
-	bool known;      /* it begins as each line of a log */
-	bool unhashed;   /* it begins with a number, but has no hash */
-	bool blank;      /* the space for the hash is not filled in */
+	bool begins_like_log_line; /* the line begins like every line of a log */
+	bool lacks_hash;           /* the line begins with a number, but has no hash */
+	bool has_hash_blank;       /* the line has HASH_BLANK in place of the hash */
 	bool header, trailer, next;
-	bool broken;     /* has NUL: a line that was being written */
-	bool sound;      /* of a trailer: it has its own hash */
-	bool signed_end; /* it ends as a trailer */
-	char prev[HASH_DIGITS];       /* the hash of the line before, as it says */
+	bool has_nul_bytes;                 /* the line has NUL bytes: it was being written */
+	bool trailer_hash_is_right;         /* a trailer whose hash of itself is right */
+	bool ends_like_trailer;             /* the line ends like a trailer: with a hash and a signature */
+	char hash_of_previous[HASH_DIGITS]; /* the hash of the line before, as this line has it */
 	char hash[HASH_DIGITS];       /* its own */
-	char unfinished[HASH_DIGITS]; /* its own without the outcome; valid if has_unfinished */
-	bool has_unfinished;
-	struct sha256_ctx before; /* the hash up to the outcome */
+	char hash_without_outcome
+		[HASH_DIGITS]; /* hash of the line without its outcome; valid if has_hash_without_outcome */
+	bool has_hash_without_outcome;
+	struct sha256_ctx hash_state_before_outcome; /* state of the hash before the outcome is added */
 };
 
-struct verify_late {
+struct verify_late_outcome {
 	struct verify_place place;
 	char hash[HASH_DIGITS];
 };
 
-#define VERIFY_LATE_MAX 65536u
+#define VERIFY_LATE_OUTCOMES_MAX 65536u
 
 struct verify {
-	struct verify_line last;   /* the last line of the unbroken part */
-	struct verify_line broken; /* the line behind it, where the chain breaks */
+	struct verify_line last_line;   /* the last line of the unbroken part */
+	struct verify_line broken_line; /* the line behind it, where the chain breaks */
 	bool is_broken;
-	char *text; /* of `last`; owned */
+	char *last_line_text; /* of `last`; owned */
 	size_t text_len, text_cap;
-	char expected[HASH_DIGITS]; /* the hash that `last` has for the line behind it */
-	char repaired[HASH_DIGITS]; /* the hash of `broken`, if it had `expected` */
-	bool repaired_trailer;      /* a trailer with `expected` has its own hash */
+	char expected_hash[HASH_DIGITS]; /* the hash of `last`, which the next line should have had */
+	char repaired_hash[HASH_DIGITS]; /* hash that `broken` would have if it had `expected_hash` */
+	/* `broken`, if it had `expected_hash`, would be a trailer whose hash of itself is right */
+	bool is_repaired_trailer;
 	unsigned broken_file;       /* "file" of a header that is `broken` */
-	bool broken_foreign;        /* that header names another run */
-	struct verify_line after;   /* the line behind `broken` */
-	bool has_after, successor, again, moved; /* successor: a later line follows `last` */
+	bool broken_header_is_of_other_run;   /* that header names another run */
+	struct verify_line line_after_broken; /* the line behind `broken` */
+	/*
+	 * later_follows_last: a line behind the break has the number and the hash of the line that should follow `last`
+	 */
+	bool has_line_after_broken, later_follows_last, broken_seq_occurs_again, skipped_seq_comes_later;
 	uint64_t lines, records, bytes;
-	uint64_t sealed;                  /* lines whose hash another line has */
-	uint64_t blanks;                  /* lines with a blank at the end so far */
-	struct verify_place first_blank;  /* the first of them */
-	char before_blank[HASH_DIGITS];   /* the hash that it should have */
-	unsigned files;
-	uint64_t number; /* of the line that was added last, in its file */
-	uint64_t torn;
+	uint64_t sealed_lines;               /* lines whose hash a later line has */
+	uint64_t blank_lines;                /* how many of the last lines have HASH_BLANK */
+	struct verify_place first_blank;     /* the first of these lines */
+	char hash_before_blank[HASH_DIGITS]; /* the hash that first_blank should have */
+	unsigned file_count;
+	uint64_t line_number; /* number in its file of the line that was added last */
+	uint64_t torn_bytes;
 	char run[129];
-	char previous_hash[HASH_DIGITS]; /* the hash in `last`, of the line before it */
+	char previous_hash[HASH_DIGITS]; /* the hash of the line before `last`, as `last` has it */
 	char key_text[SIGNING_KEY_TEXT]; /* the key that the header names; "": none */
 	unsigned file_number;            /* "file" of the last header */
-	char next_name[256];             /* the file that the last line names */
-	struct verify_place foreign;     /* number 0: none */
-	bool foreign_key;
-	struct verify_late *late; /* outcomes that came after the hash; owned */
+	char next_name[256];             /* the file that the last line names as the next one */
+	struct verify_place foreign_header; /* number 0: none */
+	bool key_is_foreign;
+	struct verify_late_outcome *late_outcome; /* outcomes that came after the hash; owned */
 	size_t late_count, late_cap;
-	struct verify_place edited; /* a record whose late outcome is not the one that was hashed; number 0: none */
+	struct verify_place
+		edited_record; /* a record whose late outcome is not the one that was hashed; number 0: none */
 	/* The trailer. */
-	bool ended, is_signed;
+	bool has_trailer, is_signed;
 	uint64_t trailer_records, recovered;
 	unsigned trailer_file;
-	char head[HASH_DIGITS];
+	char trailer_hash[HASH_DIGITS];
 	uint8_t signature[SIGNING_SIGNATURE_BYTES];
 };
 
@@ -115,20 +122,28 @@ void verify_init(struct verify *verify);
 void verify_release(struct verify *verify);
 
 void verify_begin_file(struct verify *verify);
-/* Takes the header of a file whose predecessors are not read: the number and the hash before it are believed. */
-void verify_resume(struct verify *verify, const char *text, size_t len);
-/* Takes the next line, with its newline. 0 or -ENOMEM. */
+/*
+ * Starts at the header of a file whose predecessors are not read: its number and its hash of the line before are
+ * trusted.
+ */
+void verify_start_at_header(struct verify *verify, const char *text, size_t len);
+/* Adds the next line, with its newline. 0 or -ENOMEM. */
 int verify_add_line(struct verify *verify, const char *text, size_t len);
-/* Says how many bytes of an incomplete line are at the end of the file. Without any line, it is a file to be begun. */
+/*
+ * Ends a file. torn_bytes: length of the incomplete line at its end. A file without any line may be one whose writer
+ * was killed before the header.
+ */
 void verify_end_file(struct verify *verify, uint64_t torn);
 
 /*
- * Says what was found. key: the public key of the signature; NULL: the one that the header names. Lines that no later
- * line has the hash of are counted in *ret_tail: those of a killed writer.
+ * Returns what was found. key: the public key of the signature; NULL: the key that the header names. *ret_tail: the
+ * number of lines whose hash no later line has, as a killed writer leaves them.
  */
-struct verify_finding verify_finish(const struct verify *verify, const uint8_t *key, uint64_t *ret_tail);
+struct verify_finding verify_get_finding(const struct verify *verify, const uint8_t *key, uint64_t *ret_tail);
 
-/* Whether the last line has this hash, in either form. For checkpoints, which are of the line at that time. */
-bool verify_has_head(struct verify *verify, const char digits[HASH_DIGITS]);
+/*
+ * Whether the last line has this hash, with or without its outcome. For checkpoints, which name the hash at their time.
+ */
+bool verify_last_line_has_hash(struct verify *verify, const char digits[HASH_DIGITS]);
 
 #endif

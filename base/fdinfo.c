@@ -37,11 +37,11 @@ int fdinfo_read_at(int proc_fd, const char *path, struct fdinfo *ret_info)
 	if (!at || sscanf(at, "\nflags:\t%o", &info.flags) != 1)
 		return -ESRCH;
 	at = strstr(text, "\nmnt_id:\t");
-	info.identified = at && sscanf(at, "\nmnt_id:\t%d\nino:\t%lu", &info.mount, &info.ino) == 2;
+	info.has_mount_and_ino = at && sscanf(at, "\nmnt_id:\t%d\nino:\t%lu", &info.mount, &info.ino) == 2;
 	at = strstr(text, "\ntty-index:\t");
-	info.master = at && sscanf(at, "\ntty-index:\t%u", &info.terminal) == 1;
+	info.is_pty_master = at && sscanf(at, "\ntty-index:\t%u", &info.pty_number) == 1;
 	at = strstr(text, "\nscm_fds: ");
-	if (at && sscanf(at, "\nscm_fds: %u", &info.queued) != 1)
+	if (at && sscanf(at, "\nscm_fds: %u", &info.queued_fds) != 1)
 		return -ESRCH;
 	at = strstr(text, "\nPid:\t");
 	if (at && sscanf(at, "\nPid:\t%d", &info.pid) != 1)
@@ -52,5 +52,6 @@ int fdinfo_read_at(int proc_fd, const char *path, struct fdinfo *ret_info)
 
 bool fdinfo_is_same_file(const struct fdinfo *one, const struct fdinfo *other)
 {
-	return one->identified && other->identified && one->mount == other->mount && one->ino == other->ino;
+	return one->has_mount_and_ino && other->has_mount_and_ino && one->mount == other->mount &&
+	       one->ino == other->ino;
 }

@@ -51,7 +51,7 @@ struct account_query {
 };
 
 struct account_reply {
-	uint32_t found;               /* 0: no such account or group */
+	uint32_t was_found;           /* 0: no such account or group */
 	uint32_t uid, gid;            /* ids of the account; `gid` alone for a group */
 	char account_name[ACCOUNT_TEXT_SIZE]; /* the account's name */
 	char home[PATH_MAX];          /* the account's home directory */

@@ -18,7 +18,7 @@
 struct trusted_writers {
 	uid_t owner;
 	gid_t group[2];
-	unsigned groups;
+	unsigned group_count;
 };
 
 bool installed_get_sibling_path(const char *name, char ret_path[PATH_MAX])
@@ -41,7 +41,7 @@ static void installed_add_group_with_write_right(struct trusted_writers *writers
 	struct stat st;
 
 	if (stat(path, &st) == 0 && st.st_mode & S_IWGRP && !(st.st_mode & S_ISVTX))
-		writers->group[writers->groups++] = st.st_gid;
+		writers->group[writers->group_count++] = st.st_gid;
 }
 
 static bool installed_get_writers(struct trusted_writers *ret_writers)
@@ -64,7 +64,7 @@ static bool installed_group_may_write(const struct trusted_writers *writers, con
 {
 	if (lgetxattr(path, "system.posix_acl_access", NULL, 0) > 0)
 		return false;
-	for (unsigned i = 0; i < writers->groups; i++)
+	for (unsigned i = 0; i < writers->group_count; i++)
 		if (st->st_gid == writers->group[i])
 			return true;
 	return st->st_gid == 0;

@@ -21,15 +21,15 @@ struct removal {
 	int top_fd;
 	uint64_t next_name_number;	 /* the next name for a subdirectory that is moved into the top directory */
 	uint64_t progress_steps;	 /* removals and renames in this pass; 0: the pass made no progress */
-	int err;	 /* the first error of this removal pass as -errno, or 0 */
+	int first_error;                 /* the first error of this removal pass as -errno, or 0 */
 };
 
 static void removal_note_step_or_error(struct removal *removal, int err)
 {
 	if (err == 0)
 		removal->progress_steps++;
-	else if (removal->err == 0)
-		removal->err = err;
+	else if (removal->first_error == 0)
+		removal->first_error = err;
 }
 
 /* Opens a directory. Before that its owner gets all rights, where they are missing. A descriptor or -errno. */
@@ -243,9 +243,9 @@ int io_remove_tree(int dirfd, const char *name)
 		return -errno;
 	do {
 		removal.progress_steps = 0;
-		removal.err = 0;
+		removal.first_error = 0;
 		if (removal_empty_top(&removal, top))
 			return unlinkat(dirfd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 	} while (removal.progress_steps > 0);
-	return removal.err ? removal.err : -ENOTEMPTY;
+	return removal.first_error ? removal.first_error : -ENOTEMPTY;
 }

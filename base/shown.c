@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#define PIECE_BYTES 2048u /* how many bytes are escaped at a time */
+#define ESCAPED_PIECE_BYTES 2048u /* how many bytes are escaped at a time */
 
 /* Writes one character of `size` bytes, escaped if necessary. Returns the number of bytes written. */
 static size_t text_escape_character(char *out, const char *bytes, size_t size, uint32_t point, bool lines)
@@ -43,16 +43,16 @@ size_t text_escape_for_display(char *out, const char *bytes, size_t len, bool li
 
 int text_print(FILE *out, const char *text, bool lines)
 {
-	char shown[PIECE_BYTES * TEXT_ESCAPED_BYTES_PER_BYTE_MAX];
+	char shown[ESCAPED_PIECE_BYTES * TEXT_ESCAPED_BYTES_PER_BYTE_MAX];
 	size_t len = strlen(text), piece;
 
 	for (; len > 0; text += piece, len -= piece) {
 		size_t put;
 
 		piece = len;
-		if (piece > PIECE_BYTES) /* end the piece between two characters, not inside one */
-			for (piece = PIECE_BYTES;
-			     piece > PIECE_BYTES - 4 && ((unsigned char)text[piece] & 0xc0) == 0x80;)
+		if (piece > ESCAPED_PIECE_BYTES) /* end the piece between two characters, not inside one */
+			for (piece = ESCAPED_PIECE_BYTES;
+			     piece > ESCAPED_PIECE_BYTES - 4 && ((unsigned char)text[piece] & 0xc0) == 0x80;)
 				piece--;
 		put = text_escape_for_display(shown, text, piece, lines);
 		if (fwrite(shown, 1, put, out) != put)

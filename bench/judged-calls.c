@@ -66,7 +66,7 @@ static struct run *start(const char *text, const char *name)
 					    .policy_sha256 = "",
 					    .workdir = judged_top,
 					    .layers_json = "{}",
-					    .record_allowed = true};
+					    .records_allowed_calls = true};
 	int r;
 
 	(void)snprintf(run->scratch, sizeof(run->scratch), "%s/%s", judged_top, name);

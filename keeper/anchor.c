@@ -10,16 +10,16 @@
 #include "audit/checkpoint.h"
 #include "base/io.h"
 
-#define ANCHOR_LOOK_NS UINT64_C(100000000) /* how often lines are counted */
-#define ANCHOR_END_MS 1000
+#define ANCHOR_LINE_COUNT_INTERVAL_NS UINT64_C(100000000) /* interval between looks at the number of lines */
+#define ANCHOR_LAST_WRITE_TIMEOUT_MS 1000
 
-void anchor_begin(struct keeper *keeper)
+void anchor_request_first_progress(struct keeper *keeper)
 {
 	if (keeper->options->anchor_fd < 0 || !keeper->key)
 		return;
 	keeper->anchor_next_ns = keeper->start_ns + (keeper->options->anchor_every_ns ? keeper->options->anchor_every_ns
-										      : ANCHOR_LOOK_NS);
-	__atomic_store_n(&keeper->counters->progress.state, AUDIT_PROGRESS_ASKED, __ATOMIC_RELEASE);
+										      : ANCHOR_LINE_COUNT_INTERVAL_NS);
+	__atomic_store_n(&keeper->shared_page->progress.state, AUDIT_PROGRESS_REQUESTED, __ATOMIC_RELEASE);
 }
 
 /*
@@ -52,10 +52,10 @@ static int anchor_write_text(int fd, const char *text, size_t len, int wait_ms)
 	return -ENOSPC;
 }
 
-static void anchor_write(struct keeper *keeper, uint64_t lines, const char *head, int wait_ms)
+static void anchor_write_checkpoint(struct keeper *keeper, uint64_t lines, const char *head, int wait_ms)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
-	char text[CHECKPOINT_MAX];
+	char text[CHECKPOINT_SIZE];
 	size_t len = checkpoint_write(keeper->key, keeper->options->scratch->id, lines, head, text);
 	int r = len > 0 ? anchor_write_text(keeper->options->anchor_fd, text, len, wait_ms) : -EINVAL;
 
@@ -69,25 +69,25 @@ static void anchor_write(struct keeper *keeper, uint64_t lines, const char *head
 	outcome->anchored_lines = lines;
 }
 
-void anchor_check(struct keeper *keeper, uint64_t now_ns)
+void anchor_write_due_checkpoint(struct keeper *keeper, uint64_t now_ns)
 {
-	struct audit_progress *progress = &keeper->counters->progress;
+	struct audit_progress *progress = &keeper->shared_page->progress;
 	uint64_t every = keeper->options->anchor_every_ns, least = every ? 1 : keeper->options->anchor_every_lines;
 	char head[HASH_DIGITS];
 	uint64_t lines;
 
 	if (keeper->anchor_next_ns == 0 || now_ns < keeper->anchor_next_ns)
 		return;
-	keeper->anchor_next_ns = now_ns + (every ? every : ANCHOR_LOOK_NS);
-	if (__atomic_load_n(&progress->state, __ATOMIC_ACQUIRE) != AUDIT_PROGRESS_TOLD)
+	keeper->anchor_next_ns = now_ns + (every ? every : ANCHOR_LINE_COUNT_INTERVAL_NS);
+	if (__atomic_load_n(&progress->state, __ATOMIC_ACQUIRE) != AUDIT_PROGRESS_STORED)
 		return;
 	lines = progress->lines;
 	memcpy(head, progress->head, sizeof(head));
-	__atomic_store_n(&progress->state, AUDIT_PROGRESS_ASKED, __ATOMIC_RELEASE);
+	__atomic_store_n(&progress->state, AUDIT_PROGRESS_REQUESTED, __ATOMIC_RELEASE);
 	if (lines < keeper->anchor_lines + least)
 		return;
 	keeper->anchor_lines = lines;
-	anchor_write(keeper, lines, head, 0);
+	anchor_write_checkpoint(keeper, lines, head, 0);
 }
 
 uint64_t anchor_get_next_ns(const struct keeper *keeper)
@@ -95,10 +95,10 @@ uint64_t anchor_get_next_ns(const struct keeper *keeper)
 	return keeper->anchor_next_ns ? keeper->anchor_next_ns : UINT64_MAX;
 }
 
-void anchor_end(struct keeper *keeper)
+void anchor_write_last_checkpoint(struct keeper *keeper)
 {
 	const struct sign_end *end = &keeper->outcome->log_end;
 
 	if (keeper->options->anchor_fd >= 0 && keeper->key && end->lines > 0)
-		anchor_write(keeper, end->lines, end->head, ANCHOR_END_MS);
+		anchor_write_checkpoint(keeper, end->lines, end->head, ANCHOR_LAST_WRITE_TIMEOUT_MS);
 }

@@ -26,7 +26,7 @@ static bool capture_can_splice(const struct capture_options *options)
 {
 	struct stat st;
 
-	return !options->keep && options->limit_bytes == CAPTURE_NO_LIMIT && options->forward_fd >= 0 &&
+	return !options->keeps_in_memory && options->limit_bytes == CAPTURE_NO_LIMIT && options->forward_fd >= 0 &&
 	       fstat(options->forward_fd, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
@@ -66,7 +66,7 @@ void capture_release(struct capture *capture)
 	cleanup_close(&capture->pipe_fd);
 	cleanup_close(&capture->spill_fd);
 	free(capture->bytes_to_forward);
-	free(capture->kept);
+	free(capture->kept_bytes);
 	*capture = (struct capture){.pipe_fd = -1, .spill_fd = -1};
 }
 
@@ -98,7 +98,7 @@ static void capture_open_spill_file(struct capture *capture)
 	if (capture->spill_fd < 0)
 		capture->spill_error = errno;
 	else
-		capture_spill_bytes(capture, capture->kept, capture->kept_len);
+		capture_spill_bytes(capture, capture->kept_bytes, capture->kept_len);
 }
 
 int capture_ensure_spill_file(struct capture *capture)
@@ -115,13 +115,13 @@ static bool capture_keep_bytes_in_memory(struct capture *capture, const char *by
 	while (room - capture->kept_len < len)
 		room *= 2;
 	if (room > capture->kept_room) {
-		more = realloc(capture->kept, room);
+		more = realloc(capture->kept_bytes, room);
 		if (!more)
 			return false;
-		capture->kept = more;
+		capture->kept_bytes = more;
 		capture->kept_room = room;
 	}
-	memcpy(capture->kept + capture->kept_len, bytes, len);
+	memcpy(capture->kept_bytes + capture->kept_len, bytes, len);
 	capture->kept_len += len;
 	return true;
 }
@@ -133,11 +133,12 @@ static bool capture_keep_bytes_in_memory(struct capture *capture, const char *by
 static void capture_keep_and_queue_chunk(struct capture *capture, size_t len)
 {
 	const struct capture_options *options = &capture->options;
-	bool fits = len <= capture->bytes_left_of_limit &&
-		    (!options->keep || capture_keep_bytes_in_memory(capture, capture->bytes_to_forward, len));
+	bool fits =
+		len <= capture->bytes_left_of_limit &&
+		(!options->keeps_in_memory || capture_keep_bytes_in_memory(capture, capture->bytes_to_forward, len));
 	size_t shown = len;
 
-	capture->bytes += len;
+	capture->total_bytes += len;
 	if (!fits) {
 		if (!capture->truncated)
 			capture_open_spill_file(capture);
@@ -145,7 +146,7 @@ static void capture_keep_and_queue_chunk(struct capture *capture, size_t len)
 		capture_spill_bytes(capture, capture->bytes_to_forward, len);
 		shown = len <= capture->bytes_left_of_limit ? 0 /* no memory to keep the chunk */
 							    : (size_t)capture->bytes_left_of_limit;
-		if (options->keep && shown > 0 &&
+		if (options->keeps_in_memory && shown > 0 &&
 		    !capture_keep_bytes_in_memory(capture, capture->bytes_to_forward, shown))
 			shown = 0;
 	}
@@ -190,7 +191,7 @@ static bool capture_splice(struct capture *capture)
 			       SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 
 	if (moved > 0)
-		capture->bytes += (uint64_t)moved;
+		capture->total_bytes += (uint64_t)moved;
 	else if (moved == 0)
 		(void)close(steal_fd(&capture->pipe_fd));
 	else if (errno == EAGAIN)

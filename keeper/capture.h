@@ -16,7 +16,8 @@
 
 struct capture_options {
 	int forward_fd; /* borrowed, shared with other processes, so O_NONBLOCK is not set; -1: not forwarded */
-	bool keep;      /* keep bytes in memory up to the limit, so that a spill file can begin with the first byte */
+	/* keep bytes in memory up to the limit, so that a spill file can begin with the first byte */
+	bool keeps_in_memory;
 	uint64_t limit_bytes; /* most bytes to keep and forward, or CAPTURE_NO_LIMIT */
 	int spill_dirfd;      /* directory for the spill file, borrowed */
 	const char *spill_name;
@@ -25,9 +26,9 @@ struct capture_options {
 struct capture {
 	struct capture_options options;
 	int pipe_fd; /* reading end of the program's pipe, O_NONBLOCK, owned; -1: the stream has ended */
-	char *kept;  /* the bytes kept in memory; owned */
+	char *kept_bytes; /* the bytes kept in memory; owned */
 	size_t kept_len, kept_room;
-	uint64_t bytes;      /* how much the program wrote */
+	uint64_t total_bytes;         /* how much the program wrote */
 	uint64_t bytes_left_of_limit; /* what is left of the limit */
 	bool truncated;
 	bool reader_gone;  /* forwarding failed with EPIPE, so the pipe was closed: the program gets EPIPE as well */

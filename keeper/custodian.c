@@ -31,7 +31,7 @@ union custodian_control {
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-/* Receives a request: a text, and a descriptor or -1. False when the keeper has closed the socket. */
+/* Handles a request to store a file. text: a byte with the number of the directory, then the path of the file in it. */
 static bool custodian_receive_request(int fd, char *name, size_t size, int *ret_from)
 {
 	union custodian_control control = {.bytes = {0}};
@@ -58,12 +58,12 @@ static bool custodian_receive_request(int fd, char *name, size_t size, int *ret_
 }
 
 /* text: a byte that is the directory's number, and the path of the file in it. */
-static int custodian_perform_store_request(const int dir_fd[CUSTODIAN_DIRS], int from, const char *text)
+static int custodian_perform_store_request(const int dir_fd[CUSTODIAN_DIR_COUNT], int from, const char *text)
 {
 	const unsigned dir = (unsigned char)text[0] - (unsigned)'0';
 	struct stat st;
 
-	if (dir >= CUSTODIAN_DIRS || dir_fd[dir] < 0 || from < 0 || fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
+	if (dir >= CUSTODIAN_DIR_COUNT || dir_fd[dir] < 0 || from < 0 || fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
 		return -EINVAL;
 	return store_file(dir_fd[dir], from, &st, text + 1);
 }
@@ -90,7 +90,7 @@ static int custodian_add_removal(struct custodian_removals *removals, int parent
 	return 0;
 }
 
-static _Noreturn void custodian_main(int fd, const int dir_fd[CUSTODIAN_DIRS])
+static _Noreturn void custodian_main(int fd, const int dir_fd[CUSTODIAN_DIR_COUNT])
 {
 	struct custodian_removals removals = {.count = 0};
 	char text[2 + PATH_MAX];
@@ -123,12 +123,12 @@ static int custodian_place_fd(int fd, int to)
 }
 
 #define CUSTODIAN_FD 3 /* descriptor of its socket; the descriptors of the directories follow */
-#define CUSTODIAN_FDS_END (CUSTODIAN_FD + 1 + CUSTODIAN_DIRS)
+#define CUSTODIAN_FDS_END (CUSTODIAN_FD + 1 + CUSTODIAN_DIR_COUNT)
 
 /* Keeps only the socket and the directories, drops privileges, and handles requests. */
-static _Noreturn void custodian_isolate_and_serve(int fd, const int borrowed_fd[CUSTODIAN_DIRS], bool self_filter)
+static _Noreturn void custodian_isolate_and_serve(int fd, const int borrowed_fd[CUSTODIAN_DIR_COUNT], bool self_filter)
 {
-	int dir_fd[CUSTODIAN_DIRS];
+	int dir_fd[CUSTODIAN_DIR_COUNT];
 	sigset_t all;
 	bool failed;
 
@@ -136,10 +136,10 @@ static _Noreturn void custodian_isolate_and_serve(int fd, const int borrowed_fd[
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 	(void)setsid();
 	fd = fcntl(fd, F_DUPFD, CUSTODIAN_FDS_END);
-	for (int i = 0; i < CUSTODIAN_DIRS; i++)
+	for (int i = 0; i < CUSTODIAN_DIR_COUNT; i++)
 		dir_fd[i] = borrowed_fd[i] < 0 ? -1 : fcntl(borrowed_fd[i], F_DUPFD, CUSTODIAN_FDS_END);
 	failed = custodian_place_fd(fd, CUSTODIAN_FD) < 0 || syscall(SYS_close_range, 0U, 2U, 0U) < 0;
-	for (int i = 0; i < CUSTODIAN_DIRS; i++) {
+	for (int i = 0; i < CUSTODIAN_DIR_COUNT; i++) {
 		const int to = CUSTODIAN_FD + 1 + i;
 
 		dir_fd[i] = custodian_place_fd(dir_fd[i], to);
@@ -156,7 +156,7 @@ static _Noreturn void custodian_isolate_and_serve(int fd, const int borrowed_fd[
 	custodian_main(CUSTODIAN_FD, dir_fd);
 }
 
-int custodian_start(const int dir_fd[CUSTODIAN_DIRS], bool self_filter, struct custodian *ret_custodian)
+int custodian_start(const int dir_fd[CUSTODIAN_DIR_COUNT], bool self_filter, struct custodian *ret_custodian)
 {
 	int pair[2];
 	long pid;

@@ -14,11 +14,14 @@ enum custodian_dir {
 	CUSTODIAN_OUTPUT,  /* of --output */
 	CUSTODIAN_METRICS, /* of the file of --metrics */
 	CUSTODIAN_ATTEST,  /* of the file of --attest */
-	CUSTODIAN_DIRS,
+	CUSTODIAN_DIR_COUNT,
 };
 
 struct custodian {
-	pid_t pid; /* 0: none. waitpid(2) reports it only with __WALL, not as a process of the run */
+	/*
+	 * pid of the custodian; 0: there is none. waitpid(2) reports it only with __WALL, not as a process of the run
+	 */
+	pid_t pid;
 	int fd;
 };
 
@@ -26,7 +29,7 @@ struct custodian {
  * Forks the custodian from a process with one thread that has not changed its uid yet. dir_fd: directories, borrowed;
  * -1: none. self_filter: install the custodian's filter (selffilter.h). 0 or -errno.
  */
-int custodian_start(const int dir_fd[CUSTODIAN_DIRS], bool self_filter, struct custodian *ret_custodian);
+int custodian_start(const int dir_fd[CUSTODIAN_DIR_COUNT], bool self_filter, struct custodian *ret_custodian);
 
 /* Lets the custodian call store_file(). 0 or -errno; -EPIPE: the custodian died. */
 int custodian_store_file(const struct custodian *custodian, enum custodian_dir dir, int from_fd, const char *rest);

@@ -11,7 +11,7 @@
 #include "audit/sign.h"
 #include "base/cleanup.h"
 
-int evidence_prepare(struct keeper *keeper)
+int evidence_map_key_memory(struct keeper *keeper)
 {
 	void *page;
 
@@ -21,7 +21,7 @@ int evidence_prepare(struct keeper *keeper)
 	if (page == MAP_FAILED)
 		return -errno;
 	keeper->key = page;
-	/* Children get zeros. A second supervisor, for which a kernel before 4.14 copies the page, wipes its copy. */
+	/* Children get zeros. A kernel before 4.14 copies the page for a second supervisor, which wipes its copy. */
 	(void)madvise(page, sizeof(*keeper->key), MADV_WIPEONFORK);
 	(void)madvise(page, sizeof(*keeper->key), MADV_DONTDUMP);
 	return 0;
@@ -45,13 +45,13 @@ int evidence_make_key(struct keeper *keeper)
 		return 0;
 	r = keeper->options->sign_fd >= 0 ? evidence_read_key(keeper) : signing_make_key(keeper->key);
 	if (r == 0)
-		memcpy(keeper->counters->audit_key, keeper->key->public_text, sizeof(keeper->key->public_text));
+		memcpy(keeper->shared_page->audit_key, keeper->key->public_text, sizeof(keeper->key->public_text));
 	return r;
 }
 
-char *evidence_make_path(const struct keeper *keeper)
+char *evidence_make_log_path(const struct keeper *keeper)
 {
-	const unsigned file = keeper->counters->audit_file;
+	const unsigned file = keeper->shared_page->audit_file;
 	char *path = NULL;
 
 	if (file == 0)
@@ -68,7 +68,7 @@ int evidence_sign_log(struct keeper *keeper)
 
 	if (!keeper->key)
 		return 0;
-	path = evidence_make_path(keeper);
+	path = evidence_make_log_path(keeper);
 	if (!path)
 		return -ENOMEM;
 	if (fd < 0)

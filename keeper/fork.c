@@ -52,14 +52,14 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 		.layers = options->layers,
 		.namespaces = namespaces,
 		.user = options->user,
-		.tty = options->tty,
+		.tty = options->uses_terminal,
 		.overlay = options->overlay,
 		.stdio_fd = {ends->stdio_fd[0], ends->stdio_fd[1], ends->stdio_fd[2]},
 		.control_fd = ends->control_fd,
 		.report_fd = keeper->report_fd,
 		.sink_kind = options->sink_kind,
 		.sink_fd = options->sink_fd,
-		.counters = keeper->counters,
+		.counters = keeper->shared_page,
 		.cgroup = keeper->cgroup,
 		.egress = &keeper->egress,
 	};
@@ -80,11 +80,12 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 
 static int keeper_make_shared_memory(struct keeper *keeper)
 {
-	void *page = mmap(NULL, sizeof(*keeper->counters), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *page =
+		mmap(NULL, sizeof(*keeper->shared_page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (page == MAP_FAILED)
 		return -errno;
-	keeper->counters = page;
+	keeper->shared_page = page;
 	keeper->report_fd = memfd_create("callgate-report", MFD_CLOEXEC);
 	return keeper->report_fd < 0 ? -errno : 0;
 }
@@ -114,7 +115,7 @@ static struct capture_options keeper_make_capture_options(const struct keeper_op
 	(void)snprintf(name, size, "%s%s%s.%s", options->scratch->id, options->setup_name ? "." : "",
 		       options->setup_name ? options->setup_name : "", stream);
 	return (struct capture_options){.forward_fd = options->forwards_output ? forward_fd : -1,
-					.keep = !options->forwards_output || limit_bytes != CAPTURE_NO_LIMIT,
+					.keeps_in_memory = !options->forwards_output || limit_bytes != CAPTURE_NO_LIMIT,
 					.limit_bytes = limit_bytes,
 					.spill_dirfd = options->scratch->fd,
 					.spill_name = name};
@@ -124,17 +125,19 @@ static int keeper_make_streams(struct keeper *keeper, int stdio_fd[3])
 {
 	const struct keeper_options *options = keeper->options;
 	struct keeper_outcome *outcome = keeper->outcome;
-	const struct capture_options out = keeper_make_capture_options(options, "stdout", STDOUT_FILENO,
-		options->stdout_bytes, outcome->out_name, sizeof(outcome->out_name));
-	const struct capture_options err = keeper_make_capture_options(options, "stderr", STDERR_FILENO,
-		options->stderr_bytes, outcome->err_name, sizeof(outcome->err_name));
+	const struct capture_options out =
+		keeper_make_capture_options(options, "stdout", STDOUT_FILENO, options->stdout_limit_bytes,
+					    outcome->out_name, sizeof(outcome->out_name));
+	const struct capture_options err =
+		keeper_make_capture_options(options, "stderr", STDERR_FILENO, options->stderr_limit_bytes,
+					    outcome->err_name, sizeof(outcome->err_name));
 	int error;
 
-	if (options->tty) {
+	if (options->uses_terminal) {
 		error = keeper_make_terminal(keeper, &out, stdio_fd);
 		return error < 0 ? error : capture_init_from(&outcome->err, &err, -1);
 	}
-	error = stdin_relay_init(&keeper->input, options->interactive ? STDIN_FILENO : -1, &stdio_fd[0]);
+	error = stdin_relay_init(&keeper->input, options->relays_stdin ? STDIN_FILENO : -1, &stdio_fd[0]);
 	if (error == 0)
 		error = capture_init(&outcome->out, &out, &stdio_fd[1]);
 	if (error == 0)
@@ -183,9 +186,9 @@ static void keeper_prepare_run(struct keeper *keeper, struct fork_descriptors *e
 	if (ends->prepare_error == 0)
 		ends->prepare_error = evidence_make_key(keeper);
 	if (ends->prepare_error == 0) {
-		memcpy(keeper->counters->policy_sha256, policy_get_settings(options->policy)->sha256,
-		       sizeof(keeper->counters->policy_sha256));
-		__atomic_store_n(&keeper->counters->sealed, true, __ATOMIC_RELEASE);
+		memcpy(keeper->shared_page->policy_sha256, policy_get_settings(options->policy)->sha256,
+		       sizeof(keeper->shared_page->policy_sha256));
+		__atomic_store_n(&keeper->shared_page->sealed, true, __ATOMIC_RELEASE);
 	}
 	keeper_send_prepare_result(ends);
 	if (options->scratch_dirs_pending)
@@ -260,7 +263,8 @@ int keeper_prepare_and_fork(struct keeper *keeper, const char **ret_step)
 				     &ends.control_fd,  &ends.ready_pipe[0], &ends.ready_pipe[1]};
 	int error = keeper_make_supervisor_descriptors(keeper, &ends);
 
-	*ret_step = keeper->options->tty ? "make a terminal for the program (/dev/ptmx, devpts)" : "make the pipes";
+	*ret_step = keeper->options->uses_terminal ? "make a terminal for the program (/dev/ptmx, devpts)"
+						   : "make the pipes";
 	if (error == 0) {
 		*ret_step = "fork";
 		(void)fflush(NULL);

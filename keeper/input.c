@@ -39,10 +39,10 @@ static int input_open_file(const struct input_file *file)
 	return stat(file->path_as_given, &st) < 0 ? -errno : -EINVAL;
 }
 
-/* The state of copying what one --input names. */
+/* The state of copying the file or directory of one --input. */
 struct input_copy_state {
 	const struct privs_user *user;
-	const char *path_as_given;   /* as the user named it, for messages */
+	const char *path_as_given; /* the path as the user gave it, for messages */
 	struct stat workdir; /* the workdir, which must not be in the tree that is copied into it */
 	unsigned entries, depth;
 	uint64_t left_bytes;
@@ -147,7 +147,7 @@ static int input_copy_entry(struct input_copy_state *input, int from_dirfd, int 
 		return input_copy_link(input, from_dirfd, to_dirfd, name);
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
 		return input_set_error_at(input, name, -EINVAL, "is neither a regular file nor a directory");
-	/* Looked at again when it is open, because it may have been replaced since. */
+	/* Tested again once it is open, because the file may have been replaced. */
 	from = openat(from_dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (from < 0 || fstat(from, &st) < 0)
 		return input_set_error_at(input, name, -errno, NULL);

@@ -7,7 +7,7 @@
 #include "confine/privs.h"
 #include "policy/policy.h"
 
-/* A file as the user named it, and its canonical path, which is NULL if there is no such file. */
+/* A file of --input: its path as the user gave it, and its canonical path, which is NULL if there is no such file. */
 struct input_file {
 	const char *path_as_given;
 	char *path;

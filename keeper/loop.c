@@ -27,12 +27,12 @@
 
 enum loop_source { SOURCE_SIGNAL, SOURCE_SUPERVISOR, SOURCE_REPORT, SOURCE_OUT, SOURCE_ERR, SOURCE_INPUT, SOURCE_MAX };
 
-/* Orders the supervisor to end the run. The second time kills the supervisor and drops output that was not read yet. */
+/* Orders the supervisor to end the run. A second order kills the supervisor and drops output that was not read yet. */
 static void loop_end_run(struct keeper *keeper, unsigned end)
 {
 	unsigned char byte = (unsigned char)end;
 
-	if (keeper->end != RUN_END_NOT_ORDERED || keeper->supervisor_exited) {
+	if (keeper->end_reason != RUN_END_NOT_ORDERED || keeper->supervisor_exited) {
 		if (end != RUN_END_TIMEOUT) {
 			if (!keeper->supervisor_exited)
 				(void)kill(keeper->supervisor_pid, SIGKILL);
@@ -41,7 +41,7 @@ static void loop_end_run(struct keeper *keeper, unsigned end)
 		}
 		return;
 	}
-	keeper->end = end;
+	keeper->end_reason = end;
 	keeper->kill_supervisor_ns = io_read_clock_ns() + KILL_SUPERVISOR_AFTER_NS;
 	keeper->kill_tree_ns = io_read_clock_ns() + KILL_TREE_TIMEOUT_NS;
 	(void)!write(keeper->control_fd, &byte, 1); /* EPIPE: the supervisor has just exited */
@@ -50,7 +50,7 @@ static void loop_end_run(struct keeper *keeper, unsigned end)
 /* Sends the supervisor an order that does not end the run; see supervisor/process.h. */
 static void loop_send_order(const struct keeper *keeper, unsigned char order)
 {
-	if (!keeper->supervisor_exited && keeper->end == RUN_END_NOT_ORDERED)
+	if (!keeper->supervisor_exited && keeper->end_reason == RUN_END_NOT_ORDERED)
 		(void)!write(keeper->control_fd, &order, 1); /* EPIPE: the supervisor has just exited */
 }
 
@@ -64,7 +64,7 @@ static void loop_ask_program_to_end(struct keeper *keeper, unsigned why)
 	bool timeout = why == RUN_END_TIMEOUT;
 	uint64_t grace_ns = timeout ? options->grace_ns : options->kill_after_ns;
 
-	if (grace_ns == 0 || keeper->asked_to_end_by || keeper->end != RUN_END_NOT_ORDERED ||
+	if (grace_ns == 0 || keeper->asked_to_end_by || keeper->end_reason != RUN_END_NOT_ORDERED ||
 	    keeper->supervisor_exited) {
 		loop_end_run(keeper, keeper->asked_to_end_by ? keeper->asked_to_end_by : why);
 		return;
@@ -81,9 +81,9 @@ static void loop_on_end_signal(struct keeper *keeper, unsigned number)
 
 	if (again && io_read_clock_ns() - keeper->asked_to_end_ns < SIGNALS_COUNT_AS_ONE_WITHIN_NS)
 		return;
-	again = again && keeper->end == RUN_END_NOT_ORDERED;
+	again = again && keeper->end_reason == RUN_END_NOT_ORDERED;
 	loop_ask_program_to_end(keeper, number);
-	if (again && keeper->end != RUN_END_NOT_ORDERED)
+	if (again && keeper->end_reason != RUN_END_NOT_ORDERED)
 		keeper->kill_supervisor_ns = io_read_clock_ns() + KILL_SUPERVISOR_AFTER_2ND_SIGNAL_NS;
 }
 
@@ -130,21 +130,21 @@ static void loop_on_signal(struct keeper *keeper)
 /* Says of each process that "on_deny" has stopped how to look at it, and how to go on. */
 static void loop_print_stopped_processes(struct keeper *keeper)
 {
-	const uint64_t stops = keeper->counters->stops;
+	const uint64_t stops = keeper->shared_page->stops;
 
 	progress_clear_status_line(keeper);
 	if (stops - keeper->stops_printed > RUN_STOPPED_PROCESSES_KEPT_MAX)
 		keeper->stops_printed = stops - RUN_STOPPED_PROCESSES_KEPT_MAX;
 	for (; keeper->stops_printed < stops; keeper->stops_printed++) {
 		const struct run_stop *stop =
-			&keeper->counters->stop[keeper->stops_printed % RUN_STOPPED_PROCESSES_KEPT_MAX];
+			&keeper->shared_page->stop[keeper->stops_printed % RUN_STOPPED_PROCESSES_KEPT_MAX];
 
 		char text[200];
 		int len = snprintf(text, sizeof(text),
 				   "callgate: process %d was denied a call (record %" PRIu64 ") and is stopped; look "
 				   "at it: gdb -p %d; go on: kill -CONT %d%s\n",
 				   stop->host_pid, stop->seq, stop->host_pid, stop->host_pid,
-				   keeper->options->tty ? "\r" : "");
+				   keeper->options->uses_terminal ? "\r" : "");
 
 		(void)!write(STDERR_FILENO, text, (size_t)len); /* only numbers, and a carriage return in raw mode */
 	}
@@ -175,8 +175,8 @@ static void loop_on_supervisor_byte(struct keeper *keeper)
 {
 	const struct keeper_options *options = keeper->options;
 	/* If false, a file in the scratch directory may still hold output, so that not all of it may be removed. */
-	bool all = options->forwards_output && options->stdout_bytes == CAPTURE_NO_LIMIT &&
-		   options->stderr_bytes == CAPTURE_NO_LIMIT && !options->keeps_output_files;
+	bool all = options->forwards_output && options->stdout_limit_bytes == CAPTURE_NO_LIMIT &&
+		   options->stderr_limit_bytes == CAPTURE_NO_LIMIT && !options->keeps_output_files;
 	char byte;
 	ssize_t got = read(keeper->control_fd, &byte, 1);
 
@@ -188,7 +188,7 @@ static void loop_on_supervisor_byte(struct keeper *keeper)
 	keeper->report_was_written = true;
 	if (got != 1)
 		return;
-	options->scratch->may_be_reused_after_run = keeper->end == RUN_END_NOT_ORDERED;
+	options->scratch->may_be_reused_after_run = keeper->end_reason == RUN_END_NOT_ORDERED;
 	if (!options->setup_name)
 		scratch_remove_empty_dirs(options->scratch, all);
 	keeper->report_before_exit = keeper_read_report(keeper);
@@ -205,14 +205,14 @@ static void loop_drop_output_without_reader(struct keeper *keeper)
 
 static void loop_on_supervisor_exit(struct keeper *keeper)
 {
-	if (waitpid(keeper->supervisor_pid, &keeper->supervisor_status, 0) != keeper->supervisor_pid)
-		keeper->supervisor_status = SIGKILL; /* cannot happen; counts as the supervisor's death */
-	keeper->egress_failed = !egress_side_end_process(&keeper->egress, &keeper->egress_status);
+	if (waitpid(keeper->supervisor_pid, &keeper->supervisor_wait_status, 0) != keeper->supervisor_pid)
+		keeper->supervisor_wait_status = SIGKILL; /* cannot happen; counts as the supervisor's death */
+	keeper->egress_failed = !egress_side_end_process(&keeper->egress, &keeper->egress_wait_status);
 	/* The supervisor's children are now this process's. Those that survive are in uninterruptible sleep. */
 	(void)killtree(KEEPER_KILL_TREE_TIMEOUT_MS, 0);
 	keeper->supervisor_exited = true;
 	keeper->outcome->duration_ns = io_read_clock_ns() - keeper->start_ns;
-	if (keeper->end != RUN_END_NOT_ORDERED)
+	if (keeper->end_reason != RUN_END_NOT_ORDERED)
 		loop_drop_output_without_reader(keeper);
 }
 
@@ -224,10 +224,10 @@ static void loop_check_spill_files_limit(struct keeper *keeper)
 	uint64_t disk = policy_get_settings(keeper->options->policy)->limits.disk_bytes;
 	bool full = out->spill_error == EFBIG || err->spill_error == EFBIG;
 
-	keeper->counters->spilled_bytes = spilled;
-	if (disk && spilled + keeper->counters->disk_bytes > disk)
+	keeper->shared_page->spilled_bytes = spilled;
+	if (disk && spilled + keeper->shared_page->disk_bytes > disk)
 		full = true;
-	if (full && spilled > 0 && keeper->end == RUN_END_NOT_ORDERED && !keeper->supervisor_exited)
+	if (full && spilled > 0 && keeper->end_reason == RUN_END_NOT_ORDERED && !keeper->supervisor_exited)
 		loop_end_run(keeper, RUN_END_OUTPUT_LIMIT);
 }
 
@@ -238,7 +238,7 @@ static void loop_on_output(struct keeper *keeper, struct capture *capture)
 	progress_clear_status_line(keeper);
 	(void)capture_read_or_forward_chunk(capture); /* if nothing was moved, the stream is polled again */
 	loop_check_spill_files_limit(keeper);
-	if (capture->reader_gone && keeper->options->tty) {
+	if (capture->reader_gone && keeper->options->uses_terminal) {
 		/* Hangs up the program's terminal: the program gets SIGHUP, where a pipe would give EPIPE. */
 		stdin_relay_release(&keeper->input);
 		close_fd(&keeper->terminal.master_fd);
@@ -260,7 +260,7 @@ static void loop_on_input(struct keeper *keeper)
 /* When the time limit ends the run; UINT64_MAX: no limit, or the end of the run has been asked for already. */
 static uint64_t loop_get_time_limit_end_ns(const struct keeper *keeper)
 {
-	if (!keeper->time_limit_end_ns || keeper->end != RUN_END_NOT_ORDERED ||
+	if (!keeper->time_limit_end_ns || keeper->end_reason != RUN_END_NOT_ORDERED ||
 	    keeper->asked_to_end_by == RUN_END_TIMEOUT)
 		return UINT64_MAX;
 	return keeper->time_limit_end_ns;
@@ -272,7 +272,7 @@ static void loop_end_run_after_grace_time(struct keeper *keeper)
 	keeper->grace_end_ns = 0;
 	if (keeper->supervisor_exited)
 		loop_drop_output_without_reader(keeper);
-	else if (keeper->end == RUN_END_NOT_ORDERED)
+	else if (keeper->end_reason == RUN_END_NOT_ORDERED)
 		loop_end_run(keeper, keeper->asked_to_end_by);
 }
 
@@ -282,7 +282,7 @@ static void loop_check_deadlines(struct keeper *keeper)
 
 	if (keeper->grace_end_ns && now >= keeper->grace_end_ns)
 		loop_end_run_after_grace_time(keeper);
-	anchor_check(keeper, now);
+	anchor_write_due_checkpoint(keeper, now);
 	if (keeper->supervisor_exited)
 		return;
 	if (now >= loop_get_time_limit_end_ns(keeper))

@@ -41,7 +41,7 @@ static int keeper_recover_log(const struct keeper *keeper)
 
 	if (keeper->options->audit_fd >= 0)
 		return audit_recover_fd(keeper->options->audit_fd, status);
-	path = evidence_make_path(keeper);
+	path = evidence_make_log_path(keeper);
 	return path ? audit_recover_log(path, status) : -ENOMEM;
 }
 
@@ -49,11 +49,11 @@ static int keeper_recover_log(const struct keeper *keeper)
 static void keeper_judge_supervisor_death(struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
-	int status = keeper->supervisor_status, recovered = 0;
+	int status = keeper->supervisor_wait_status, recovered = 0;
 
-	outcome->ending = run_ending(keeper->end, RUN_END_NOT_ORDERED, LIMIT_MAX, SIGKILL, false);
-	outcome->end = keeper->end;
-	if (keeper->end == RUN_END_NOT_ORDERED) {
+	outcome->ending = run_ending(keeper->end_reason, RUN_END_NOT_ORDERED, LIMIT_MAX, SIGKILL, false);
+	outcome->end_reason = keeper->end_reason;
+	if (keeper->end_reason == RUN_END_NOT_ORDERED) {
 		outcome->ending = (struct run_ending){.status = RUN_ERROR, .exit_code = RUN_EXIT_ERROR};
 		outcome->error_code = "supervisor_died";
 	}
@@ -95,7 +95,7 @@ static bool keeper_was_ended_by_decoy(const json_t *report)
 static void keeper_judge_egress_death(const struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
-	int status = keeper->egress_status;
+	int status = keeper->egress_wait_status;
 
 	if (!keeper->egress_failed || outcome->error_code || outcome->ending.status == RUN_OK)
 		return;
@@ -111,7 +111,7 @@ static json_t *keeper_get_valid_report(struct keeper *keeper)
 {
 	json_t *early = steal_pointer(&keeper->report_before_exit);
 
-	if (WIFEXITED(keeper->supervisor_status) && WEXITSTATUS(keeper->supervisor_status) == 0)
+	if (WIFEXITED(keeper->supervisor_wait_status) && WEXITSTATUS(keeper->supervisor_wait_status) == 0)
 		return early ? early : keeper_read_report(keeper);
 	json_decref(early);
 	return NULL;
@@ -133,11 +133,13 @@ void keeper_judge_outcome(struct keeper *keeper)
 	wait_status = (int)json_integer_value(json_object_get(outcome->report, "wait_status"));
 	outcome->asked_to_end_by = (unsigned)json_integer_value(json_object_get(outcome->report, "asked"));
 	outcome->was_killed_for_decoy = keeper_was_ended_by_decoy(outcome->report);
-	if (outcome->was_killed_for_decoy && keeper->end == RUN_END_NOT_ORDERED)
-		keeper->end = SIGKILL;
-	outcome->end = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL ? keeper->end : RUN_END_NOT_ORDERED;
+	if (outcome->was_killed_for_decoy && keeper->end_reason == RUN_END_NOT_ORDERED)
+		keeper->end_reason = SIGKILL;
+	outcome->end_reason =
+		WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL ? keeper->end_reason : RUN_END_NOT_ORDERED;
 	outcome->ending =
-		run_ending(keeper->end, outcome->asked_to_end_by, keeper_find_limit(outcome->report), wait_status,
+		run_ending(keeper->end_reason, outcome->asked_to_end_by, keeper_find_limit(outcome->report),
+			   wait_status,
 			   json_integer_value(json_object_get(calls, "denied")) >
 					   json_integer_value(json_object_get(calls, "expected")) ||
 				   json_integer_value(json_object_get(outcome->report, "network_denied")) > 0);

@@ -53,7 +53,7 @@ static bool output_matches_globs(const struct output_options *options, const cha
 }
 
 /* Stores one file. 1: stored; 0: it is missing or no regular file; -errno. */
-static int output_keep_file(const struct output_options *options, int workdir_fd, const char *rest)
+static int output_store_one_file(const struct output_options *options, int workdir_fd, const char *rest)
 {
 	_cleanup_close_ int from =
 		openat2_call(workdir_fd, rest, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, IO_RESOLVE_BELOW);
@@ -72,8 +72,8 @@ static int output_keep_file(const struct output_options *options, int workdir_fd
 	return error < 0 ? error : 1;
 }
 
-int output_keep_files(const struct output_options *options, const json_t *changes, size_t *ret_files,
-		struct policy_error *ret_error)
+int output_store_files(const struct output_options *options, const json_t *changes, size_t *ret_files,
+		       struct policy_error *ret_error)
 {
 	_cleanup_close_ int workdir_fd = io_open_without_links(options->workdir_host, O_RDONLY | O_DIRECTORY);
 	int kept = workdir_fd < 0 ? workdir_fd : 0;
@@ -95,15 +95,15 @@ int output_keep_files(const struct output_options *options, const json_t *change
 		rest = path ? path_rest_below(path, options->workdir_virt) : NULL;
 		if (!rest || !*rest || !output_matches_globs(options, rest))
 			continue;
-		kept = output_keep_file(options, workdir_fd, rest);
+		kept = output_store_one_file(options, workdir_fd, rest);
 		files += kept > 0;
 		if (kept < 0)
 			(void)snprintf(ret_error->text, sizeof(ret_error->text), "--output %s: cannot keep %s: %s",
-				       options->directory, rest, strerror(-kept));
+				       options->directory_path, rest, strerror(-kept));
 	}
 	if (kept < 0 && ret_error->text[0] == '\0')
 		(void)snprintf(ret_error->text, sizeof(ret_error->text), "--output %s: cannot read the workdir: %s",
-			       options->directory, strerror(-kept));
+			       options->directory_path, strerror(-kept));
 	*ret_files = files;
 	return kept < 0 ? kept : 0;
 }

@@ -9,7 +9,7 @@
 #include "policy/policy.h"
 
 struct output_options {
-	const char *directory; /* value of --output, for messages */
+	const char *directory_path; /* value of --output, for messages */
 	int directory_fd;      /* descriptor of that directory */
 	const char *workdir_virt;
 	const char *workdir_host;
@@ -25,7 +25,7 @@ int output_open_directory(const char *directory, struct policy_error *ret_error)
  * Stores the regular files in the result's "changes", with the directories above them, over existing ones. Links and
  * special files are left out: a link could lead anywhere. 0 with the number of files, or -errno with a message.
  */
-int output_keep_files(const struct output_options *options, const json_t *changes, size_t *ret_files,
-		struct policy_error *ret_error);
+int output_store_files(const struct output_options *options, const json_t *changes, size_t *ret_files,
+		       struct policy_error *ret_error);
 
 #endif

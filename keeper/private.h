@@ -18,18 +18,18 @@ struct keeper {
 	struct terminal terminal;
 	struct egress_side egress;
 	bool egress_failed; /* egress ended without having been told to */
-	int egress_status;
+	int egress_wait_status;
 	struct cgroup *cgroup; /* the run's control group; owned; NULL: none */
 	pid_t supervisor_pid;
 	int supervisor_pidfd;
-	int supervisor_status; /* wait status, from waitpid(2) */
+	int supervisor_wait_status; /* wait status, from waitpid(2) */
 	int control_fd;        /* the keeper's end of a socket pair with the supervisor */
 	int report_fd;         /* a memfd to which the supervisor writes its report */
-	struct run_shared_page *counters; /* on a page shared with the supervisor */
+	struct run_shared_page *shared_page; /* on a page shared with the supervisor */
 	int signal_fd;
 	bool forbidden_answer_printed;
 	uint64_t anchor_next_ns; /* when a checkpoint may be due; 0: never */
-	uint64_t anchor_lines;   /* in the last checkpoint */
+	uint64_t anchor_lines;   /* number of lines in the last checkpoint */
 	struct signing_key *key; /* signs the log; owned; NULL: there is no log. evidence.h */
 	uint64_t start_ns;
 	uint64_t time_limit_end_ns;           /* when the run's time limit ends; 0: no limit */
@@ -39,18 +39,19 @@ struct keeper {
 	unsigned asked_to_end_by;
 	uint64_t asked_to_end_ns;     /* when the program was asked to end */
 	uint64_t grace_end_ns; /* when the grace time ends; 0: the program was not asked to end, or it has ended */
-	unsigned end;  /* why the supervisor was told to end the run: RUN_END_* or a signal number */
+	unsigned end_reason;   /* why the supervisor was told to end the run: RUN_END_* or a signal number */
 	bool has_sched_batch;    /* the keeper has SCHED_BATCH, until it has dropped its privileges */
 	bool report_was_written; /* the supervisor has written its report, or died before */
 	/* owned: the report, read before the supervisor exits; used only if its exit status is 0 */
 	json_t *report_before_exit;
 	bool supervisor_exited;   /* the supervisor has exited, and its process tree is dead */
 	struct progress {
-		uint64_t line_ns, json_ns; /* when the status line and the line of JSON are due; UINT64_MAX: never */
-		bool line_is_free;         /* the output on the terminal ends with a newline */
+		/* when the next status line and the next line of JSON are due; UINT64_MAX: never */
+		uint64_t line_ns, json_ns;
+		bool output_ends_with_newline; /* the output on the terminal ends with a newline */
 		bool line_is_shown;        /* the status line is on the terminal */
 	} progress; /* progress.h */
-	uint64_t stops_printed; /* how many of run_shared_page.stops were told on stderr */
+	uint64_t stops_printed; /* how many processes of run_shared_page.stops were reported on stderr */
 };
 
 /*

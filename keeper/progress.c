@@ -19,8 +19,9 @@ void progress_start(struct keeper *keeper)
 {
 	const struct keeper_options *options = keeper->options;
 
-	keeper->progress = (struct progress){.line_ns = UINT64_MAX, .json_ns = UINT64_MAX, .line_is_free = true};
-	if (options->status_line)
+	keeper->progress =
+		(struct progress){.line_ns = UINT64_MAX, .json_ns = UINT64_MAX, .output_ends_with_newline = true};
+	if (options->shows_status_line)
 		keeper->progress.line_ns = keeper->start_ns + STATUS_LINE_FIRST_NS;
 	if (options->status_fd >= 0 && options->status_every_ns)
 		keeper->progress.json_ns = keeper->start_ns + options->status_every_ns;
@@ -51,15 +52,15 @@ static size_t progress_measure_memory(const struct keeper *keeper, uint64_t *ret
 	return count;
 }
 
-/* Kept short, so that the line does not wrap and can be cleared. */
+/* The line is short, so that it does not wrap and can be cleared. */
 static void progress_show_status_line(struct keeper *keeper, uint64_t now_ns)
 {
-	const struct run_shared_page *counters = keeper->counters;
+	const struct run_shared_page *counters = keeper->shared_page;
 	char text[160], network[48] = "";
 	uint64_t bytes;
 	int len;
 
-	if (!keeper->progress.line_is_free)
+	if (!keeper->progress.output_ends_with_newline)
 		return;
 	(void)progress_measure_memory(keeper, &bytes);
 	if (counters->connections || counters->network_denied)
@@ -76,7 +77,7 @@ static void progress_show_status_line(struct keeper *keeper, uint64_t now_ns)
 static void progress_write_json(struct keeper *keeper, uint64_t now_ns)
 {
 	struct pollfd reader = {.fd = keeper->options->status_fd, .events = POLLOUT};
-	const struct run_shared_page *counters = keeper->counters;
+	const struct run_shared_page *counters = keeper->shared_page;
 	struct result_progress progress = {
 		.run_id = keeper->options->scratch->id,
 		.duration_ms = (now_ns - keeper->start_ns) / 1000000,
@@ -120,5 +121,5 @@ void progress_note_output(struct keeper *keeper, const struct capture *capture, 
 	const bool err = capture == &keeper->outcome->err;
 
 	if (capture->pending_at > pending_before && (err || keeper->options->status_shares_terminal))
-		keeper->progress.line_is_free = capture->bytes_to_forward[capture->pending_at - 1] == '\n';
+		keeper->progress.output_ends_with_newline = capture->bytes_to_forward[capture->pending_at - 1] == '\n';
 }

@@ -54,16 +54,16 @@ static json_t *result_make_limits(const struct keeper_options *options, const st
 	json_t *all = json_object(), *others = result_get_supervisor_limits(options, outcome);
 
 	(void)json_object_set_new(all, "wall",
-				  result_make_limit(options->wall_ns / 1000000, 0, outcome->duration_ns / 1000000,
+				  result_make_limit(options->time_limit_ns / 1000000, 0, outcome->duration_ns / 1000000,
 						    outcome->ending.status == RUN_TIMEOUT));
 	(void)json_object_update(all, others);
 	json_decref(others);
-	(void)json_object_set_new(
-		all, "stdout",
-		result_make_limit(options->stdout_bytes, CAPTURE_NO_LIMIT, outcome->out.bytes, outcome->out.truncated));
-	(void)json_object_set_new(
-		all, "stderr",
-		result_make_limit(options->stderr_bytes, CAPTURE_NO_LIMIT, outcome->err.bytes, outcome->err.truncated));
+	(void)json_object_set_new(all, "stdout",
+				  result_make_limit(options->stdout_limit_bytes, CAPTURE_NO_LIMIT,
+						    outcome->out.total_bytes, outcome->out.truncated));
+	(void)json_object_set_new(all, "stderr",
+				  result_make_limit(options->stderr_limit_bytes, CAPTURE_NO_LIMIT,
+						    outcome->err.total_bytes, outcome->err.truncated));
 	return all;
 }
 
@@ -76,7 +76,7 @@ static void result_set_stream(json_t *result, const char *name, struct capture *
 	char key[32];
 	size_t len = 0;
 
-	text = utf8_copy_repaired(capture->kept ? capture->kept : "", capture->kept_len, &len, &changed);
+	text = utf8_copy_repaired(capture->kept_bytes ? capture->kept_bytes : "", capture->kept_len, &len, &changed);
 	if (changed && !options->forwards_output)
 		(void)capture_ensure_spill_file(capture); /* on failure spill_fd stays -1 */
 	if (capture->spill_fd >= 0)
@@ -84,7 +84,7 @@ static void result_set_stream(json_t *result, const char *name, struct capture *
 	if (!options->forwards_output)
 		(void)json_object_set_new(result, name, text ? json_stringn(text, len) : json_null());
 	(void)snprintf(key, sizeof(key), "%s_bytes", name);
-	(void)json_object_set_new(result, key, json_integer((json_int_t)capture->bytes));
+	(void)json_object_set_new(result, key, json_integer((json_int_t)capture->total_bytes));
 	(void)snprintf(key, sizeof(key), "%s_truncated", name);
 	(void)json_object_set_new(result, key, json_boolean(capture->truncated));
 	(void)snprintf(key, sizeof(key), "%s_path", name);
@@ -106,7 +106,7 @@ static json_t *result_make_error_object(const char *code, const char *message)
 /* The JSON of how callgate ended the run or asked the program to end; null: it did neither. */
 static json_t *result_make_termination(const struct keeper_outcome *outcome)
 {
-	unsigned why = outcome->asked_to_end_by ? outcome->asked_to_end_by : outcome->end;
+	unsigned why = outcome->asked_to_end_by ? outcome->asked_to_end_by : outcome->end_reason;
 	bool timeout = why == RUN_END_TIMEOUT;
 
 	if (why == RUN_END_NOT_ORDERED || why == RUN_END_OUTPUT_LIMIT)
@@ -117,7 +117,7 @@ static json_t *result_make_termination(const struct keeper_outcome *outcome)
 							 : "signal",
 			 "sent",
 			 outcome->asked_to_end_by ? json_integer(timeout ? SIGTERM : (json_int_t)why) : json_null(),
-			 "killed", (int)(outcome->end != RUN_END_NOT_ORDERED));
+			 "killed", (int)(outcome->end_reason != RUN_END_NOT_ORDERED));
 }
 
 static json_t *result_make_anchor(const struct keeper_outcome *outcome)

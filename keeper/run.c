@@ -50,12 +50,12 @@ static int keeper_open_signals(void)
  */
 static int keeper_set_death_signal(const struct keeper *keeper)
 {
-	if (!keeper->options->parent)
+	if (!keeper->options->parent_pid)
 		return 0;
 	(void)signal(SIGTERM, SIG_DFL); /* callgate may have been started with SIGTERM ignored */
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) < 0)
 		return -errno;
-	return getppid() == keeper->options->parent ? 0 : -EOWNERDEAD;
+	return getppid() == keeper->options->parent_pid ? 0 : -EOWNERDEAD;
 }
 
 static int keeper_prepare_own_process(struct keeper *keeper)
@@ -140,7 +140,7 @@ static void keeper_end_failed_start(struct keeper *keeper, const char *step, int
 {
 	if (keeper->supervisor_pid > 0)
 		(void)kill(keeper->supervisor_pid, SIGKILL);
-	(void)egress_side_end_process(&keeper->egress, &keeper->egress_status);
+	(void)egress_side_end_process(&keeper->egress, &keeper->egress_wait_status);
 	(void)killtree(KEEPER_KILL_TREE_TIMEOUT_MS, 0);
 	if (!keeper->outcome->message[0])
 		keeper_explain_failure(keeper->outcome, step, error);
@@ -153,9 +153,10 @@ static void keeper_complete_log(struct keeper *keeper)
 	int error = evidence_sign_log(keeper);
 
 	if (error == 0)
-		anchor_end(keeper);
+		anchor_write_last_checkpoint(keeper);
 
-	if (error == 0 || error == -EBADMSG || outcome->error_code) /* EBADMSG: the log has no end, which is told */
+	/* EBADMSG: the log has no trailer, which the result reports */
+	if (error == 0 || error == -EBADMSG || outcome->error_code)
 		return;
 	outcome->error_code = "audit_failed";
 	(void)snprintf(outcome->message, sizeof(outcome->message), "cannot sign the log: %s", strerror(-error));
@@ -170,8 +171,8 @@ static void keeper_release(struct keeper *keeper)
 	cleanup_close(&keeper->control_fd);
 	cleanup_close(&keeper->report_fd);
 	cgroup_destroy(keeper->cgroup);
-	if (keeper->counters)
-		(void)munmap(keeper->counters, sizeof(*keeper->counters));
+	if (keeper->shared_page)
+		(void)munmap(keeper->shared_page, sizeof(*keeper->shared_page));
 	egress_side_release(&keeper->egress);
 	cleanup_close(&keeper->signal_fd);
 }
@@ -201,10 +202,10 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 	if (error == 0)
 		error = keeper_prepare_own_process(&keeper);
 	keeper.start_ns = io_read_clock_ns();
-	if (options->wall_ns && options->wall_ns < UINT64_MAX - keeper.start_ns)
-		keeper.time_limit_end_ns = keeper.start_ns + options->wall_ns;
+	if (options->time_limit_ns && options->time_limit_ns < UINT64_MAX - keeper.start_ns)
+		keeper.time_limit_end_ns = keeper.start_ns + options->time_limit_ns;
 	if (error == 0)
-		error = evidence_prepare(&keeper);
+		error = evidence_map_key_memory(&keeper);
 	if (error == 0)
 		error = keeper_prepare_and_fork(&keeper, &step);
 	egress_side_close_fds_of_supervisor(&keeper.egress);
@@ -218,7 +219,7 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 		error = selffilter_install(SELF_KEEPER);
 	if (error == 0) {
 		terminal_set_raw_mode(&keeper.terminal);
-		anchor_begin(&keeper);
+		anchor_request_first_progress(&keeper);
 		keeper_run_loop(&keeper);
 		keeper_judge_outcome(&keeper);
 		keeper_complete_log(&keeper);

@@ -25,7 +25,7 @@ struct egress_read;
 struct keeper_options {
 	struct policy *policy; /* its digest (policy_compute_sha256) is computed while the supervisor starts */
 	struct scratch *scratch;
-	bool scratch_dirs_pending;        /* the keeper is to call scratch_make_dirs() */
+	bool scratch_dirs_pending; /* the keeper has yet to call scratch_make_dirs() */
 	char *const *argv;        /* the program and its arguments, NULL-ended */
 	const char *version_manager_program;    /* passed on in struct process_options */
 	const char *workdir_host; /* canonical host path of the workdir */
@@ -33,45 +33,52 @@ struct keeper_options {
 	int audit_fd;             /* passed on in struct process_options */
 	const char *setup_audit_path; /* passed on in struct process_options */
 	uint64_t rotate_bytes;     /* passed on in struct process_options */
-	int anchor_fd;             /* where checkpoints of the log go; -1: nowhere */
-	const char *anchor_path;   /* if it is a file; passed on; NULL: it is none */
-	uint64_t anchor_every_lines, anchor_every_ns; /* one of them is 0 */
-	int sign_fd;               /* file with the private key for the log; -1: a key is made */
-	const char *sign_path;     /* its canonical path, which no grant may cover; passed on; NULL: none */
+	int anchor_fd;             /* file or pipe to which checkpoints of the log are written; -1: none */
+	/*
+	 * path of anchor_fd if it is a file, which no grant may cover; passed on in struct process_options; NULL: it is
+	 * no file
+	 */
+	const char *anchor_path;
+	/* a checkpoint is due after so many lines or so much time; one of them is 0 */
+	uint64_t anchor_every_lines, anchor_every_ns;
+	int sign_fd; /* file with the private key that signs the log; -1: the keeper makes a key */
+	/* canonical path of sign_fd, which no grant may cover; passed on in struct process_options; NULL: none */
+	const char *sign_path;
 	enum sink_kind sink_kind; /* passed on in struct process_options, like the next one */
 	int sink_fd;
 	struct {
 		const struct policy *policy;
-		int dir_fd; /* -1: no denial is asked about */
+		int dir_fd; /* directory of --ask; -1: no denial is asked about */
 		uint64_t timeout_ns;
 	} ask;                    /* passed on in struct process_options */
 	/* "setup", for the names of the setup's spill files; NULL: this is the program's phase */
 	const char *setup_name;
 	struct layers *layers;    /* on a page shared with the supervisor */
-	struct egress_read *egress_host_data; /* what was read for egress; NULL: egress_start() reads it */
+	/* data of the host that was read for egress; NULL: egress_start() reads it */
+	struct egress_read *egress_host_data;
 	struct privs_user user;   /* the user of --user */
 	const struct custodian *custodian; /* custodian->pid is 0 without --user */
 	bool forwards_output;                /* forward the program's output as it comes; false: keep it */
-	bool interactive;         /* relay stdin to the program */
+	bool relays_stdin;                   /* relay stdin to the program */
 	bool keeps_output_files;              /* --output: the workdir is read after the run */
-	bool tty;                 /* give the program a terminal */
+	bool uses_terminal;                   /* give the program a terminal */
 	enum view_overlay overlay; /* which grants have overlays: their writes go to the scratch directory */
-	pid_t parent;             /* --die-with-parent: getppid() at the start; 0: without that option */
-	bool status_line;         /* show a status line on stderr, which is a terminal */
+	pid_t parent_pid;          /* --die-with-parent: getppid() at the start; 0: without that option */
+	bool shows_status_line;    /* show a status line on stderr, which is a terminal */
 	bool status_shares_terminal; /* the program's stdout is a terminal, too */
 	int status_fd;            /* gets a line of JSON every status_every_ns, unless that is 0; -1: none; borrowed */
 	uint64_t status_every_ns;
-	uint64_t wall_ns;         /* time limit; 0: none */
+	uint64_t time_limit_ns;   /* time limit; 0: none */
 	uint64_t grace_ns;        /* from SIGTERM at the time limit to the end of the run; 0: the run ends at once */
 	uint64_t kill_after_ns;   /* from a signal to callgate to the end of the run; 0: the run ends at once */
-	uint64_t stdout_bytes;    /* limits of the output, or CAPTURE_NO_LIMIT */
-	uint64_t stderr_bytes;
+	uint64_t stdout_limit_bytes; /* limits of the output, or CAPTURE_NO_LIMIT */
+	uint64_t stderr_limit_bytes;
 };
 
 struct keeper_outcome {
 	struct run_ending ending;
 	unsigned asked_to_end_by;         /* why the program was asked to end, as in struct supervise_report */
-	unsigned end;           /* why callgate killed the program: RUN_END_* or a signal number */
+	unsigned end_reason;              /* why callgate killed the program: RUN_END_* or a signal number */
 	uint64_t duration_ns;
 	struct capture out, err;
 	char out_name[SCRATCH_ID_SIZE + 16], err_name[SCRATCH_ID_SIZE + 16]; /* names of the spill files */
@@ -82,7 +89,7 @@ struct keeper_outcome {
 	struct signing_key *key; /* of a signed log, until keeper_outcome_release wipes it; owned */
 	char log_key[SIGNING_KEY_TEXT]; /* the public key of its signature */
 	bool was_killed_for_decoy;             /* callgate killed the program because a decoy was read */
-	const char *error_code; /* NULL: none; borrowed from the report or static */
+	const char *error_code; /* a word that names the error; NULL: none; borrowed from the report or static */
 	char message[1280];
 };
 

@@ -109,7 +109,7 @@ static bool scratch_is_same_time(const struct timespec *a, const struct timespec
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* Every change sets ctime. A change within the same clock tick shows in other fields, or has left nothing. */
+/* Every change sets ctime. A change within the same clock tick shows in other attributes, or was undone. */
 static bool scratch_is_same_mark(const struct scratch_mark *a, const struct scratch_mark *b)
 {
 	return a->set && b->set && a->st.st_dev == b->st.st_dev && a->st.st_ino == b->st.st_ino &&

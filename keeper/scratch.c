@@ -20,9 +20,9 @@
 #define SCRATCH_RUN_PREFIX "run-"
 #define SCRATCH_RESULTS_DIR "results"   /* directory in the base for files that outlive their runs */
 #define SCRATCH_DEAD_RUN_PREFIX "dead-" /* prefix of a dead run's directory that is being removed */
-#define CREATE_TRIES 100
+#define SCRATCH_CREATE_TRIES 100
 #define SCRATCH_SWEEP_TIME_MAX_NS UINT64_C(500000000)
-#define SCRATCH_RESULTS_KEPT_S (7 * 24 * 3600)
+#define SCRATCH_RESULTS_KEPT_SECONDS (7 * 24 * 3600)
 
 /* Locks the base: shared to create a directory, exclusively to look for dead runs. Closing the descriptor unlocks. */
 static int scratch_lock_base(const struct scratch *scratch, int operation)
@@ -85,7 +85,7 @@ static void scratch_sweep_runs(const struct scratch *scratch)
 static void scratch_sweep_results(const struct scratch *scratch)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
-	time_t oldest = time(NULL) - SCRATCH_RESULTS_KEPT_S;
+	time_t oldest = time(NULL) - SCRATCH_RESULTS_KEPT_SECONDS;
 	struct dirent *entry;
 	struct stat st;
 	int fd = scratch_open_dir(scratch->base_fd, SCRATCH_RESULTS_DIR);
@@ -155,7 +155,7 @@ static int scratch_create_or_reuse_run_dir(bool reusable, struct scratch *ret_sc
 	int error = -ENOENT;
 
 	/* -ENOENT: another run has just ended and removed the empty base. */
-	for (int i = 0; i < CREATE_TRIES && error == -ENOENT; i++) {
+	for (int i = 0; i < SCRATCH_CREATE_TRIES && error == -ENOENT; i++) {
 		scratch = (struct scratch){.base_fd = -1, .fd = -1, .reusable = reusable};
 		ret_error->text[0] = '\0';
 		error = scratch_open_base(&scratch, ret_error);
@@ -200,7 +200,7 @@ char *scratch_move_file_to_results(const struct scratch *scratch, const char *na
 	if (asprintf(&path, "%s/%s/%s", scratch->base, SCRATCH_RESULTS_DIR, name) < 0)
 		return NULL;
 	/* Tries again when another run has just removed the empty directory of results. */
-	for (int i = 0; i < CREATE_TRIES && moved < 0; i++) {
+	for (int i = 0; i < SCRATCH_CREATE_TRIES && moved < 0; i++) {
 		(void)scratch_make_dir(scratch->base_fd, SCRATCH_RESULTS_DIR, 0700); /* EEXIST is fine */
 		moved = renameat(scratch->fd, name, scratch->base_fd, path + strlen(scratch->base) + 1);
 		if (moved < 0 && errno != ENOENT)

@@ -32,7 +32,7 @@ int stdin_relay_init(struct stdin_relay *relay, int from_fd, int *ret_read_fd)
 
 void stdin_relay_init_terminal(struct stdin_relay *relay, int from_fd, int master_fd)
 {
-	*relay = (struct stdin_relay){.from_fd = from_fd, .pipe_fd = master_fd, .terminal = true};
+	*relay = (struct stdin_relay){.from_fd = from_fd, .pipe_fd = master_fd, .writes_to_terminal = true};
 }
 
 void stdin_relay_release(struct stdin_relay *relay)
@@ -55,7 +55,7 @@ static void stdin_relay_find_escape_keys(struct stdin_relay *relay)
 	for (size_t i = 0; i < relay->end; i++) {
 		uint64_t now;
 
-		if (relay->bytes[i] != ESCAPE_KEY) {
+		if (relay->buffer[i] != ESCAPE_KEY) {
 			relay->escape_keys_typed = 0;
 			continue;
 		}
@@ -82,20 +82,20 @@ static void stdin_relay_send_eof(struct stdin_relay *relay)
 	relay->at = relay->end = 0;
 	if (tcgetattr(relay->pipe_fd, &modes) < 0 || !(modes.c_lflag & ICANON))
 		return;
-	relay->bytes[relay->end++] = (char)modes.c_cc[VEOF];
+	relay->buffer[relay->end++] = (char)modes.c_cc[VEOF];
 	if (relay->line_begun)
-		relay->bytes[relay->end++] = (char)modes.c_cc[VEOF];
+		relay->buffer[relay->end++] = (char)modes.c_cc[VEOF];
 }
 
 static ssize_t stdin_relay_read_input(struct stdin_relay *relay)
 {
-	ssize_t got = read(relay->from_fd, relay->bytes, sizeof(relay->bytes));
+	ssize_t got = read(relay->from_fd, relay->buffer, sizeof(relay->buffer));
 
 	relay->at = 0;
 	relay->end = got > 0 ? (size_t)got : 0;
 	if (got > 0)
-		relay->line_begun = relay->bytes[got - 1] != '\n';
-	if (relay->terminal)
+		relay->line_begun = relay->buffer[got - 1] != '\n';
+	if (relay->writes_to_terminal)
 		stdin_relay_find_escape_keys(relay);
 	return got;
 }
@@ -106,7 +106,7 @@ void stdin_relay_move_bytes(struct stdin_relay *relay)
 	ssize_t moved;
 
 	if (out) {
-		moved = write(relay->pipe_fd, relay->bytes + relay->at, relay->end - relay->at);
+		moved = write(relay->pipe_fd, relay->buffer + relay->at, relay->end - relay->at);
 		if (moved > 0)
 			relay->at += (size_t)moved;
 	} else {
@@ -115,7 +115,7 @@ void stdin_relay_move_bytes(struct stdin_relay *relay)
 	if (moved > 0 || (moved < 0 && (errno == EAGAIN || errno == EINTR)))
 		return;
 	/* The input has ended, or write(2) failed with EPIPE, because the program has closed its stdin. */
-	if (relay->terminal && !out) {
+	if (relay->writes_to_terminal && !out) {
 		stdin_relay_send_eof(relay);
 	} else {
 		relay->at = relay->end;

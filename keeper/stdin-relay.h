@@ -15,12 +15,12 @@ struct stdin_relay {
 	int from_fd; /* the keeper's standard input, borrowed; -1: it has ended */
 	int pipe_fd; /* writing end of the program's pipe, O_NONBLOCK, owned; -1: closed */
 	size_t at, end;
-	bool terminal;      /* pipe_fd is the master side of the run's terminal */
+	bool writes_to_terminal; /* pipe_fd is the master side of the run's terminal */
 	bool line_begun;    /* the last byte read was not a newline */
 	bool escape_was_typed;       /* Ctrl-] was typed three times within a second; the caller clears it */
 	unsigned escape_keys_typed;   /* how many Ctrl-] were typed in a row */
 	uint64_t first_escape_key_ns; /* when the first of them was typed */
-	char bytes[65536];
+	char buffer[65536];
 };
 
 /* Creates the program's stdin, *ret_read_fd (CLOEXEC, owned by the caller); from_fd -1: /dev/null. 0 or -errno. */

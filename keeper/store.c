@@ -34,13 +34,13 @@ static int store_make_parents(int dirfd, char *path)
 }
 
 /*
- * Stored files that have several hard links. Their other names become links to the copy, because each name would
- * otherwise take the file's size again. Global, because a process stores the files of one run only.
+ * Stored files that have several hard links. Their other names become links to the copy, because a copy for each name
+ * would take the file's size again. Global, because a process stores the files of one run only.
  */
 static struct store_linked_file {
 	dev_t dev, copy_dev;
 	ino_t ino, copy_ino;
-	char *rest; /* path of the copy below the directory of --output */
+	char *path_in_output; /* path of the copy below the directory of --output */
 } *store_linked;
 static size_t store_linked_count;
 
@@ -53,7 +53,7 @@ static void store_remember_copy(const struct stat *st, const struct stat *copy, 
 	store_linked = more;
 	more += store_linked_count;
 	*more = (struct store_linked_file){st->st_dev, copy->st_dev, st->st_ino, copy->st_ino, strdup(rest)};
-	store_linked_count += more->rest != NULL;
+	store_linked_count += more->path_in_output != NULL;
 }
 
 static const char *store_get_last_component(const char *rest)
@@ -73,11 +73,12 @@ static bool store_link_to_copy(int directory_fd, const struct stat *st, int dir,
 
 	while (linked < end && (linked->dev != st->st_dev || linked->ino != st->st_ino))
 		linked++;
-	if (linked >= end || !(path = strdup(linked->rest)) || (from = store_make_parents(directory_fd, path)) < 0)
+	if (linked >= end || !(path = strdup(linked->path_in_output)) ||
+	    (from = store_make_parents(directory_fd, path)) < 0)
 		return false;
-	if (fstatat(from, store_get_last_component(linked->rest), &copy, AT_SYMLINK_NOFOLLOW) < 0 ||
+	if (fstatat(from, store_get_last_component(linked->path_in_output), &copy, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    copy.st_dev != linked->copy_dev || copy.st_ino != linked->copy_ino ||
-	    linkat(from, store_get_last_component(linked->rest), dir, partial, 0) < 0)
+	    linkat(from, store_get_last_component(linked->path_in_output), dir, partial, 0) < 0)
 		return false;
 	if (renameat(dir, partial, dir, store_get_last_component(rest)) == 0)
 		return true;

@@ -48,8 +48,9 @@ static int log_check_order(struct log_walk *walk, const struct audit_line *line,
 
 	walk->next_seq = record->seq + 1;
 	if (walk->ended)
-		return log_note_damage(walk, line->number, "a line behind the trailer");
-	return record->seq == wanted ? 0 : log_note_damage(walk, line->number, "records are missing before this line");
+		return log_note_damage(walk, line->line_number, "a line behind the trailer");
+	return record->seq == wanted ? 0
+				     : log_note_damage(walk, line->line_number, "records are missing before this line");
 }
 
 /* Notes the file in which the log goes on: it is beside this one. */
@@ -58,10 +59,10 @@ static int log_note_next(struct log_walk *walk, struct audit_line *line)
 	const char *path = walk->reader->path, *slash = strrchr(path, '/'), *name;
 
 	if (audit_reader_parse_line(walk->lines, line) < 0)
-		return log_note_damage(walk, line->number, "not a line of an audit log");
+		return log_note_damage(walk, line->line_number, "not a line of an audit log");
 	name = json_string_value(json_object_get(line->json, "next"));
 	if (!name || !*name || strchr(name, '/'))
-		return log_note_damage(walk, line->number, "not a line of an audit log");
+		return log_note_damage(walk, line->line_number, "not a line of an audit log");
 	free(walk->next);
 	walk->next = NULL;
 	return asprintf(&walk->next, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name) < 0 ? -ENOMEM : 0;
@@ -73,7 +74,7 @@ static int log_handle_record(struct log_walk *walk, struct audit_line *line)
 	int r = scan_line_else_parse_json(walk->lines, line, &walk->buffer, &record);
 
 	if (r == 1 || r == -EBADMSG)
-		return log_note_damage(walk, line->number, "not a line of an audit log");
+		return log_note_damage(walk, line->line_number, "not a line of an audit log");
 	if (r == 0)
 		r = log_check_order(walk, line, &record);
 	if (r < 0)
@@ -82,11 +83,11 @@ static int log_handle_record(struct log_walk *walk, struct audit_line *line)
 		return log_note_next(walk, line);
 	if (record.type.at) {
 		walk->ended = scan_text_is(&record.type, "trailer");
-		return walk->ended ? 0 : log_note_damage(walk, line->number, "a second header");
+		return walk->ended ? 0 : log_note_damage(walk, line->line_number, "a second header");
 	}
 	walk->state->records++;
 	r = walk->reader->record ? walk->reader->record(walk->reader->ctx, &record) : 0;
-	return r == -EBADMSG ? log_note_damage(walk, line->number, "a record without its fields") : r;
+	return r == -EBADMSG ? log_note_damage(walk, line->line_number, "a record without its fields") : r;
 }
 
 static int log_check_end(struct log_walk *walk, uint64_t line)
@@ -113,7 +114,7 @@ static int log_check_chain(struct log_walk *walk)
 
 	if (walk->reader->allow_damaged)
 		return 0;
-	finding = verify_finish(&walk->verify, NULL, &tail);
+	finding = verify_get_finding(&walk->verify, NULL, &tail);
 	if (finding.kind == VERIFY_INTACT)
 		return 0;
 	return log_note_damage(walk, finding.place.number,
@@ -127,7 +128,7 @@ static int log_take_line(struct log_walk *walk, struct audit_line *line)
 
 	if (r < 0)
 		return r;
-	return line->number == 1 ? log_handle_header(walk, line) : log_handle_record(walk, line);
+	return line->line_number == 1 ? log_handle_header(walk, line) : log_handle_record(walk, line);
 }
 
 static int log_read_file(struct log_walk *walk, const char *path)
@@ -140,10 +141,10 @@ static int log_read_file(struct log_walk *walk, const char *path)
 	verify_begin_file(&walk->verify);
 	while (r == 0 && (r = audit_reader_read_unparsed(walk->lines, &line)) == 1)
 		r = log_take_line(walk, &line);
-	if (r == 0 && line.number == 1)
+	if (r == 0 && line.line_number == 1)
 		r = -ENOMSG;
 	if (r == 0 && !walk->next)
-		r = log_check_end(walk, line.number);
+		r = log_check_end(walk, line.line_number);
 	verify_end_file(&walk->verify, audit_reader_get_torn_bytes(walk->lines));
 	audit_reader_free(walk->lines);
 	return r;

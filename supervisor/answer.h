@@ -18,7 +18,10 @@
 /* ERESTARTSYS of linux/errno.h: EINTR for the program, or the kernel restarts the call if SA_RESTART is set. */
 #define ANSWER_ERESTARTSYS (-512)
 
-/* ---- respond at once; the caller ends the record. 0 or more; -ENOENT: the call has ended already ---- */
+/*
+ * ---- functions that respond at once, while the caller ends the record: 0 or more, or -ENOENT: the call has ended
+ * already ----
+ */
 
 int answer_with_value(int listener_fd, uint64_t id, int64_t value);
 int answer_with_error(int listener_fd, uint64_t id, int error); /* error is -errno */

@@ -17,7 +17,8 @@
 #include "syscalls/call/work.h"
 
 #define BLOCKING_STACK_BYTES (64u * 1024)
-#define BLOCKING_DESCRIPTORS_PER_CALL 4u /* for each call: two that it takes, and two for other uses */
+/* descriptors for each blocking call: two of its own, and two that stay free for other uses */
+#define BLOCKING_DESCRIPTORS_PER_CALL 4u
 #define INTERRUPT_MAX_NS UINT64_C(1000000000)
 /* jobs checked at a tick: each check delays notifications by some microseconds */
 #define BLOCKING_CHECKS_PER_TICK_MAX 64u
@@ -28,7 +29,7 @@ struct blocking_job {
 	pthread_t thread;
 	struct answer answer;
 	pid_t tid;
-	int fd;                 /* owned by the thread, like work */
+	int fd;                 /* owned by the worker thread, like `work` */
 	struct call_work *work; /* OUTCOME_BLOCKING_WORK: performed on fd; else NULL */
 	int open_flags;
 	bool cloexec;

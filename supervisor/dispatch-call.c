@@ -185,8 +185,8 @@ static void dispatch_act_on_denial_or_decoy(struct dispatch *dispatch, bool deco
 }
 
 /*
- * True: the call fires entries of after_read, and is made again when the run has lost what they take. If that was
- * tried, and something may be left, the call is refused.
+ * True: the call fires entries of after_read. It is made again after the run has lost what these entries take away. If
+ * that was tried and something may be left, the call is refused.
  */
 static bool dispatch_fires_after(struct dispatch *dispatch)
 {

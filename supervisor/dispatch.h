@@ -21,7 +21,7 @@
 /* How often a redirect of the policy was used for one kind of access. */
 struct redirect {
 	const struct mount *mount; /* borrowed from the view */
-	const char *op;            /* static; as in a denial */
+	const char *op;            /* the kind of access, named as in a denial; static */
 	uint64_t count;
 };
 
@@ -29,7 +29,7 @@ struct redirect {
 struct call_counts {
 	uint64_t judged, allowed, denied;
 	uint64_t observed; /* allowed calls that the judged policy denies */
-	uint64_t allowed_by_answer; /* allowed calls that the policy denies, and the answer to a question allowed */
+	uint64_t allowed_by_answer; /* denied calls that were allowed by the answer to a question */
 	uint64_t expected_probes; /* denied calls that are probes: account/probes.h */
 	uint64_t *by_row;  /* count of each row, indexed as table_get_rows(); owned */
 	struct redirect redirect[COUNTED_REDIRECTS_MAX];

@@ -97,19 +97,19 @@ static int process_make_log(struct process *process)
 	const struct process_options *options = process->options;
 	json_t *enforcement = layers_make_json(options->layers);
 	_cleanup_free_ char *layers = json_dumps(enforcement, JSON_COMPACT); /* NULL, without memory: not in the log */
-	const struct audit_header header = {.run_id = options->scratch.run_id,
-					    .argv = (const char *const *)options->argv,
-					    .policy_name = policy_get_settings(options->policy)->name,
-					    .policy_sha256 = options->counters->policy_sha256,
-					    .workdir = policy_get_settings(options->policy)->workdir,
-					    .layers_json = layers,
-					    .record_allowed = policy_get_settings(options->policy)->audit_allowed,
-					    .compact = policy_get_settings(options->policy)->audit_compact,
-					    .key = options->counters->audit_key[0] ? options->counters->audit_key
-										   : NULL,
-					    .rotate_bytes = options->rotate_bytes,
-					    .progress = &options->counters->progress,
-					    .ret_file = &options->counters->audit_file};
+	const struct audit_header header = {
+		.run_id = options->scratch.run_id,
+		.argv = (const char *const *)options->argv,
+		.policy_name = policy_get_settings(options->policy)->name,
+		.policy_sha256 = options->counters->policy_sha256,
+		.workdir = policy_get_settings(options->policy)->workdir,
+		.layers_json = layers,
+		.records_allowed_calls = policy_get_settings(options->policy)->audit_allowed,
+		.compact = policy_get_settings(options->policy)->audit_compact,
+		.key = options->counters->audit_key[0] ? options->counters->audit_key : NULL,
+		.rotate_bytes = options->rotate_bytes,
+		.progress = &options->counters->progress,
+		.ret_file = &options->counters->audit_file};
 	int error;
 
 	json_decref(enforcement);

@@ -38,7 +38,7 @@ struct process_scratch {
 struct run_shared_page {
 	char policy_sha256[SHA256_HEX_SIZE]; /* written by the keeper, for the log, before the keeper sets `sealed` */
 	char audit_key[SIGNING_KEY_TEXT]; /* public key of the log, written before `sealed` is set; "": none */
-	struct audit_progress progress; /* of the log, for the keeper's checkpoints */
+	struct audit_progress progress;   /* progress of the log, for the keeper's checkpoints */
 	volatile unsigned audit_file; /* number of the log's file that is written; written by the supervisor */
 	bool sealed;
 	volatile uint64_t judged, denied;

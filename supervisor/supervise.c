@@ -200,7 +200,8 @@ static void supervise_run_program(struct supervisor *supervisor)
 	loop_run(supervisor);
 	if (supervisor->report->end != RUN_END_NOT_ORDERED || supervisor->report->decoy_ended)
 		supervise_kill_namespace_or_group(supervisor);
-	watchdog_stop(supervisor->watchdog); /* its thread ends meanwhile; our exit would wait for it */
+	/* its thread ends while the rest is done; otherwise our exit would wait for it */
+	watchdog_stop(supervisor->watchdog);
 	alone = supervise_has_no_process_left(supervisor);
 	if (!alone)
 		cpu_unpin_run(supervisor->dispatch.cpu);

@@ -43,7 +43,7 @@ struct supervise_report {
 	struct after *after;     /* owned by the report; NULL: the policy has no after_read */
 	bool decoy_ended;        /* the reading of a decoy ended the run */
 	struct network_report network; /* owned by the report */
-	struct sink sink;              /* what was sent of the denials */
+	struct sink sink;              /* the sink, with the numbers of denials that it was sent */
 };
 
 /* Returns 0 with a report, even if the program could not be started; -errno if supervision failed. */

@@ -44,11 +44,11 @@ int anchor_compare(struct anchor *anchor, struct verify *verify)
 	int r = 0;
 
 	while (r == 0 && anchor->has_next && !verify->is_broken && anchor->next.lines == verify->lines) {
-		if (verify_has_head(verify, anchor->next.head)) {
+		if (verify_last_line_has_hash(verify, anchor->next.head)) {
 			anchor->lines = verify->lines;
 			anchor->count++;
 		} else if (anchor->rewritten.number == 0) {
-			anchor->rewritten = verify->last.place;
+			anchor->rewritten = verify->last_line.place;
 		}
 		r = anchor_advance(anchor, verify->lines);
 	}

@@ -39,7 +39,7 @@ static const struct syscall_row *refusal_find_row(const struct scan_record *reco
 static bool refusal_changes_name(const struct scan_record *record)
 {
 	const struct syscall_row *row = refusal_find_row(record);
-	struct scan_text rest = record->args, name, value;
+	struct scan_text rest = record->args_object, name, value;
 	char digits[24];
 
 	if (!row || row->intent == INTENT_CHANGE_NAME)
@@ -146,7 +146,7 @@ static void refusal_fill_group(struct refusal_group *group, const struct scan_re
 	if (!audit_put_object(&target, record)) {
 		audit_put_text(&target, record_get_call(record));
 		buf_puts(&target, " ");
-		audit_put_text(&target, &record->args);
+		audit_put_text(&target, &record->args_object);
 	}
 	group->target = buf_take_text(&target);
 	group->reason = refusal_copy_text(&record->reason);
@@ -163,7 +163,7 @@ int refusals_add(struct refusals *refusals, const struct scan_record *record)
 	buf_printf(&key, "%s%s\n", refusal_get_op(record), refusal_changes_name(record) ? " name" : "");
 	if (!audit_put_object(&key, record)) {
 		audit_put_text(&key, record_get_call(record));
-		audit_put_text(&key, &record->args);
+		audit_put_text(&key, &record->args_object);
 	}
 	buf_puts(&key, "\n");
 	audit_put_text(&key, &record->reason);

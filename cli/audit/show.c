@@ -49,7 +49,7 @@ static void show_call_arguments(struct buf *out, const struct scan_record *recor
 {
 	struct scan_text name, value;
 
-	for (struct scan_text rest = record->args; scan_next_arg(&rest, &name, &value);) {
+	for (struct scan_text rest = record->args_object; scan_next_arg(&rest, &name, &value);) {
 		show_text(out, " ", &name);
 		show_text(out, "=", &value);
 	}

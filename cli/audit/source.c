@@ -40,7 +40,7 @@ static void source_report_damage(struct source *source)
 {
 	if (source->damaged_lines++ < DAMAGED_LINES_REPORTED_MAX)
 		cli_print_error("audit", "%s:%llu: not a line of an audit log: the file was edited or is damaged",
-				source->file, (unsigned long long)source->line.number);
+				source->file, (unsigned long long)source->line.line_number);
 }
 
 static void source_on_header(struct source *source, json_t *header)
@@ -131,7 +131,8 @@ static int source_read_line(struct source *source)
 
 	entry->json = NULL;
 	source_set_text(source, source->line.text, source->line.len);
-	if (source->compact || source->line.number == 1 || !scan_line_is_valid_json_text(entry->text, entry->len) ||
+	if (source->compact || source->line.line_number == 1 ||
+	    !scan_line_is_valid_json_text(entry->text, entry->len) ||
 	    scan_parse_line_fast(entry->text, entry->len, &entry->record) < 0 || entry->record.type.at) {
 		r = source_parse_line(source);
 		if (r < 0)
@@ -150,10 +151,10 @@ static bool source_holds_line(struct source *source)
 	const struct audit_entry *entry = &source->entry;
 
 	if (!source->follow.wanted || entry->json || entry->record.has_ns ||
-	    source->waited_for_line == source->line.number)
+	    source->waited_for_line == source->line.line_number)
 		return false;
-	source->waited_for_line = source->line.number;
-	audit_reader_seek(source->reader, source->line.offset, source->line.number);
+	source->waited_for_line = source->line.line_number;
+	audit_reader_seek(source->reader, source->line.offset, source->line.line_number);
 	return true;
 }
 
@@ -221,11 +222,11 @@ static void source_reach_end(struct source *source)
 	if (r != 0)
 		return;
 	if (source->follow.wanted && !source->follow.has_trailer && !source->follow.writer_is_gone) {
-		audit_reader_seek(source->reader, source->line.offset, source->line.number);
+		audit_reader_seek(source->reader, source->line.offset, source->line.line_number);
 		source->state = SOURCE_WAITING;
 		return;
 	}
-	source_end(source, source->line.number == 1 ? -ENOMSG : 0);
+	source_end(source, source->line.line_number == 1 ? -ENOMSG : 0);
 	if (torn > 0 && source->error == 0)
 		cli_print_error("audit",
 				"%s: %llu bytes at the end are no whole line: the writer was killed in the middle of a "
@@ -242,7 +243,7 @@ void source_advance(struct source *source)
 		r = source_read_line(source);
 		if (r == -ENOMEM)
 			break;
-		if (source->line.number == 1 &&
+		if (source->line.line_number == 1 &&
 		    (r < 0 || strcmp(audit_line_get_type(source->line.json), "header") != 0)) {
 			source_end(source, -ENOMSG);
 			return;

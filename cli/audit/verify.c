@@ -145,7 +145,7 @@ static void verify_print_json(const struct verify_run *run, const struct verify_
 			   (json_int_t)verify->records, "unsealed", (json_int_t)tail, "recovered",
 			   (json_int_t)verify->recovered, "key", verify->key_text, "key_given", (int)run->has_key,
 			   "checkpoints", (json_int_t)run->anchor.count, "anchored", (json_int_t)run->anchor.lines,
-			   "head", verify->last.hash, (size_t)HASH_DIGITS);
+			   "head", verify->last_line.hash, (size_t)HASH_DIGITS);
 	text = result ? json_dumps(result, JSON_COMPACT) : NULL;
 	(void)text_printf(stdout, "%s\n", text ? text : "{}");
 	json_decref(result);
@@ -161,7 +161,7 @@ static void verify_end_log(struct verify_run *run)
 
 	if (!run->begun)
 		return;
-	finding = verify_finish(&run->verify, run->has_key ? run->key : NULL, &tail);
+	finding = verify_get_finding(&run->verify, run->has_key ? run->key : NULL, &tail);
 	anchor_judge(&run->anchor, &run->verify, &finding);
 	status = verify_kinds[finding.kind].status;
 	if (run->options->json)
@@ -336,7 +336,7 @@ static int verify_read_log(struct verify_run *run, const char *path)
 
 		r = verify_read_file(run, now, true, &next);
 		if (r == -ENOENT) {
-			r = 0; /* it is missing, which verify_finish says */
+			r = 0; /* it is missing, which verify_get_finding says */
 			break;
 		}
 		if (r < 0)
@@ -376,7 +376,7 @@ int audit_verify_logs(char **paths, size_t count, const struct verify_options *o
 	for (size_t i = 0; status == CLI_OK && i < count; i++)
 		status = verify_read_log(&run, paths[i]);
 	if (ret_head && run.begun)
-		(void)snprintf(ret_head, HASH_DIGITS + 1, "%.*s", HASH_DIGITS, run.verify.last.hash);
+		(void)snprintf(ret_head, HASH_DIGITS + 1, "%.*s", HASH_DIGITS, run.verify.last_line.hash);
 	verify_end_log(&run);
 	free(run.path);
 	free(run.file);

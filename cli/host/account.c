@@ -79,7 +79,7 @@ static const struct account_reply *account_ask_name_service(const char *database
 	if (nsswitch_has_only_files(database) ||
 	    (size_t)snprintf(query.text, sizeof(query.text), "%s", name) >= sizeof(query.text))
 		return NULL;
-	return account_query(&query, &reply) == 0 && reply.found ? &reply : NULL;
+	return account_query(&query, &reply) == 0 && reply.was_found ? &reply : NULL;
 }
 
 const struct account *account_find(const char *name, uid_t uid)

@@ -440,7 +440,7 @@ int run_start_custodian(struct run *run)
 	const char *why;
 	bool self_filter =
 		!(run->options.policy.without & LAYER_BIT(LAYER_SELF_FILTER)) && selffilter_works_in_this_build(&why);
-	const int dir_fd[CUSTODIAN_DIRS] = {run->output_fd, run->metrics.dir_fd, run->attest.dir_fd};
+	const int dir_fd[CUSTODIAN_DIR_COUNT] = {run->output_fd, run->metrics.dir_fd, run->attest.dir_fd};
 	int error = custodian_start(dir_fd, self_filter, &run->custodian);
 
 	return error < 0 ? run_report_refusal(run, "user_failed", "cannot start the custodian: %s",

@@ -96,7 +96,7 @@ int run_refuse_no_memory(struct run *run)
 static void watch_store_artifacts(struct run *run, json_t *result)
 {
 	const struct output_options options = {
-		.directory = run->options.output,
+		.directory_path = run->options.output,
 		.directory_fd = run->output_fd,
 		.workdir_virt = policy_get_settings(run->program.policy)->workdir,
 		.workdir_host = run->workdir,
@@ -107,7 +107,7 @@ static void watch_store_artifacts(struct run *run, json_t *result)
 	struct policy_error error = {""};
 	size_t files = 0;
 
-	if (output_keep_files(&options, json_object_get(result, "changes"), &files, &error) < 0) {
+	if (output_store_files(&options, json_object_get(result, "changes"), &files, &error) < 0) {
 		cli_print_error("run", "%s", error.text);
 		result_set_error(result, "output_failed", error.text);
 	} else if (run->options.verbose) {
@@ -346,22 +346,22 @@ int run_program_to_end(struct run *run)
 		.user = run->user,
 		.custodian = &run->custodian,
 		.forwards_output = !options->json,
-		.interactive = options->interactive,
+		.relays_stdin = options->interactive,
 		.keeps_output_files = run->output_fd >= 0,
-		.tty = options->tty,
-		.overlay = options->dry_run                        ? VIEW_OVERLAY_ALL
+		.uses_terminal = options->tty,
+		.overlay = options->dry_run                                       ? VIEW_OVERLAY_ALL
 			   : options->observe && !options->writes_outside_workdir ? VIEW_OVERLAY_OUTSIDE_WORKDIR
-								   : VIEW_OVERLAY_NONE,
-		.parent = options->die_with_parent ? run->parent : 0,
-		.status_line = watch_needs_status_line(options),
+										  : VIEW_OVERLAY_NONE,
+		.parent_pid = options->die_with_parent ? run->parent : 0,
+		.shows_status_line = watch_needs_status_line(options),
 		.status_shares_terminal = options->status && isatty(STDOUT_FILENO),
 		.status_fd = options->status_fd,
 		.status_every_ns = options->status_every_ns,
-		.wall_ns = limits->wall_ns,
+		.time_limit_ns = limits->wall_ns,
 		.grace_ns = options->grace_ns,
 		.kill_after_ns = options->kill_after_ns,
-		.stdout_bytes = watch_get_capture_limit(run, limits->stdout_bytes),
-		.stderr_bytes = watch_get_capture_limit(run, limits->stderr_bytes),
+		.stdout_limit_bytes = watch_get_capture_limit(run, limits->stdout_bytes),
+		.stderr_limit_bytes = watch_get_capture_limit(run, limits->stderr_bytes),
 	};
 	if (!run->setup_result && run_write_start_status(run) != 0) /* run_perform_setup() has written the line */
 		return CLI_ERROR;

@@ -12,9 +12,11 @@
 
 /* Lets a call in the second view have an effect only if its key is the one that was approved. */
 struct rejudge_gate {
-	struct call_gate gate; /* first: rejudge_gate_passes() gets its address */
+	/* the first member: rejudge_gate_passes() gets its address and converts it into that of the whole struct */
+	struct call_gate gate;
 	uint64_t start_ns;     /* when the notification was received; 0: now */
-	const char *approved_key;  /* NULL: nothing passes; only the key is wanted */
+	/* key of the approved question; NULL: the call must have no effect, because only its key is wanted */
+	const char *approved_key;
 	struct sha256_ctx copied; /* hash of what was copied from the target */
 	bool reached;          /* the call would have had an effect; `key` is set */
 	bool passed;
@@ -53,7 +55,7 @@ static struct rejudge_saved_first_view rejudge_enter_second_view(const struct as
 
 	sandbox->policy = second->policy;
 	sandbox->view = second->view;
-	view_note_name_change(sandbox->view); /* names may have changed by way of the first view */
+	view_note_name_change(sandbox->view); /* names of files may have changed through the first view */
 	return first;
 }
 

@@ -9,12 +9,12 @@
 #include "supervisor/ask/ask.h"
 
 enum rejudge_result {
-	REJUDGE_PERFORMED, /* and answered */
-	REJUDGE_CALL_CHANGED,   /* the call is another one than was approved; nothing has happened */
-	REJUDGE_CALLER_IS_DEAD,      /* nobody waits for the call; nothing has happened */
+	REJUDGE_PERFORMED,      /* and answered */
+	REJUDGE_CALL_CHANGED,   /* the call is not the approved one; nothing was performed */
+	REJUDGE_CALLER_IS_DEAD, /* no thread waits for the call any more; nothing was performed */
 };
 
-/* What was approved. Borrowed. */
+/* The approval of a question. Borrowed. */
 struct rejudge_approval {
 	const char *key;
 	const struct call_answer *answer; /* for the record */

@@ -29,9 +29,10 @@ struct question {
 struct asker {
 	struct asker_options options;
 	struct question *questions; /* in the order in which they were asked */
-	struct question *changed_questions;   /* approved calls that were not what was asked about */
+	/* questions whose approved call turned out to be another call than the question was about */
+	struct question *changed_questions;
 	unsigned open_count;
-	uint64_t number;  /* of the last question */
+	uint64_t number;  /* number of the last question */
 	uint64_t tick_ns; /* when ask_serve is due */
 	struct call_answer answer; /* the answer on record of a call for which no question was opened */
 	struct {
@@ -84,7 +85,7 @@ static void ask_deny_call_of_question(struct dispatch *dispatch, const struct qu
 	struct call *own = dispatch->call;
 	struct task *task = tree_find_task(dispatch->sandbox->tree, question->task.tid);
 
-	/* else the question's copy stays: no thread waits for this call */
+	/* otherwise the call keeps the question's copy of the task, because no thread waits for it */
 	if (task && call_is_awaited(question->denied_call))
 		question->denied_call->task = task;
 	dispatch->call = question->denied_call;
@@ -123,7 +124,7 @@ static struct question *question_create(const struct seccomp_notif *notification
 	return NULL;
 }
 
-/* Writes the question. ASK_NONE, or why nothing was asked. */
+/* Writes the question file. ASK_NONE, or the reason why it was not written. */
 static enum ask_word ask_write_question(struct asker *asker, uint64_t number, const struct call *denied,
 			       const struct call *asked)
 {
@@ -151,7 +152,10 @@ static void ask_append_question(struct asker *asker, struct question *question)
 		asker->tick_ns = 0;
 }
 
-/* Opens a question about `denied`, which it takes then. ASK_NONE, or why nothing was asked. */
+/*
+ * Opens a question about the call `denied`, and then owns that call. ASK_NONE, or the reason why no question was
+ * opened.
+ */
 static enum ask_word ask_open_question(struct asker *asker, const struct seccomp_notif *notification, const char *key,
 			      struct call *denied, const struct call *asked)
 {

@@ -23,7 +23,7 @@
 
 struct asker;
 
-/* Borrowed while the asker exists. */
+/* What all questions of a run need. The pointers are borrowed while the asker exists. */
 struct asker_options {
 	const struct policy *policy; /* the second policy, which observes */
 	struct view *view;           /* its view */
@@ -46,7 +46,10 @@ bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *not
 /* Handles answers, deadlines and calls that have ended. Returns the milliseconds until it is due again; -1: never. */
 int ask_serve(struct dispatch *dispatch);
 
-/* Takes a notification whose call was approved and is another one by now: it is to be dispatched again. False: none. */
+/*
+ * Removes and returns a notification whose approved call has changed since the question. The caller dispatches it like
+ * a new one. False: there is none.
+ */
 bool ask_pop_changed_question(struct asker *asker, struct seccomp_notif *ret_notification);
 
 /* At the end of the run: withdraws all questions. Their calls are denied on record. */

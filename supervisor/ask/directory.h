@@ -14,16 +14,16 @@ enum ask_word {
 	ASK_NONE,         /* there is no answer yet */
 	ASK_FORBIDDEN,    /* there is one that this user may not read: it counts as none until it can be read */
 	ASK_ALLOW,
-	ASK_ALLOW_ALWAYS, /* this question, and the same one again in this run */
+	ASK_ALLOW_ALWAYS, /* allow this call, and the same one again in this run */
 	ASK_DENY,
-	ASK_KILL,         /* deny, and end the process */
-	ASK_MALFORMED,    /* the file begins with another word */
-	ASK_UNREADABLE,   /* it cannot be read, or is no regular file */
-	ASK_TIMEOUT,      /* nobody has answered in time */
-	ASK_GONE,         /* the directory was removed */
-	ASK_TOO_MANY,     /* not asked: ASK_QUESTIONS_MAX questions are open */
-	ASK_UNWRITABLE,   /* not asked: the question could not be written */
-	ASK_WITHDRAWN,    /* the thread died, a signal ended its call, or the run has ended */
+	ASK_KILL,       /* deny, and end the process */
+	ASK_MALFORMED,  /* the file begins with another word */
+	ASK_UNREADABLE, /* the answer file cannot be read, or is no regular file */
+	ASK_TIMEOUT,    /* no answer came in time */
+	ASK_GONE,       /* the directory was removed */
+	ASK_TOO_MANY,   /* not asked: ASK_QUESTIONS_MAX questions are open */
+	ASK_UNWRITABLE, /* not asked: the question could not be written */
+	ASK_WITHDRAWN,  /* the thread died, a signal ended its call, or the run has ended */
 	ASK_WORD_MAX,
 };
 
@@ -48,7 +48,7 @@ void ask_directory_remove(int dir_fd, uint64_t number);
 /* True when the directory itself was removed. */
 bool ask_directory_is_gone(int dir_fd);
 
-/* True when the directory has questions or answers, as a run leaves them whose supervisor was killed. */
+/* True when the directory has question or answer files. A run whose supervisor was killed leaves such files. */
 bool ask_directory_has_files(int dir_fd);
 
 #endif

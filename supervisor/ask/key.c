@@ -74,8 +74,8 @@ static bool key_ignores_mode(const struct call *call)
 }
 
 /*
- * Adds what was copied from the target besides paths and texts, such as the value of an attribute. It is hashed in the
- * order of copying, which a call that is made again keeps.
+ * Adds the hash of what was copied from the target besides paths and texts, such as the value of an attribute. It is
+ * hashed in the order of copying, which is the same when the call is made again.
  */
 static void key_add_copied(struct buf *bytes, const struct sha256_ctx *copied)
 {
@@ -86,7 +86,10 @@ static void key_add_copied(struct buf *bytes, const struct sha256_ctx *copied)
 	key_add(bytes, digest, sizeof(digest));
 }
 
-/* Leaves out registers that are no arguments, and pointers: what they point to is added by itself. */
+/*
+ * Adds the arguments that are numbers. Leaves out unused registers, and pointers: what they point to is added
+ * separately.
+ */
 static void key_add_registers(struct buf *bytes, const struct call *call)
 {
 	const bool skips_mode = key_ignores_mode(call);

@@ -1,4 +1,4 @@
-/* What a question asks, as a digest: two calls with the same key ask the same question. */
+/* Computes the key of a question: a digest that is the same for two calls that ask the same question. */
 #ifndef CALLGATE_SUPERVISOR_ASK_KEY_H
 #define CALLGATE_SUPERVISOR_ASK_KEY_H
 

@@ -6,7 +6,7 @@
 
 #include "syscalls/call/call.h"
 
-/* Where a question comes from. Borrowed. */
+/* Identifies a question. The texts are borrowed. */
 struct question_origin {
 	const char *run_id;
 	uint64_t number;

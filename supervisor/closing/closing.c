@@ -27,8 +27,8 @@ struct closing_waiting {
 
 struct closing {
 	struct closing_options options;
-	struct call *call;   /* owned: a copy of the call that waits, and later for the records of other threads */
-	struct task task;    /* call->task: has no descriptor */
+	struct call *call;   /* owned: a copy of the waiting call; later used for the records about other threads */
+	struct task task;    /* the task of `call`, without a pidfd */
 	char *exe;           /* owned: task.exe */
 	bool waiting;
 	bool call_was_answered;       /* the waiting call has got its response */
@@ -128,7 +128,10 @@ static int closing_remove_held_items(struct closing *closing, pid_t tid, pid_t t
 	return trace_remove_fds_and_mappings(closing->options.tracer, tid, tgid, &loss);
 }
 
-/* Takes from a stopped thread all that it must not hold any more, and checks that nothing is left. 0 or -errno. */
+/*
+ * Removes from a stopped thread the descriptors and mappings that it must no longer have, and checks that none is left.
+ * 0 or -errno.
+ */
 static int closing_remove_held_of_thread(struct closing *closing, pid_t tid, pid_t tgid,
 					 const struct held_sockets *sockets)
 {
@@ -272,7 +275,7 @@ static bool closing_remove_held_of_run(struct closing *closing)
 
 	done = freeze_all_threads(&freeze, &closing->options, closing->call->tid, closing_answer_caller, closing);
 	done = closing_list_sockets(closing, &sockets, &closed) == 0 && done;
-	/* A send may read the program's memory late, and carry descriptors. */
+	/* A send(2) of a worker thread may read the program's memory after this moment, and pass descriptors. */
 	done = blocking_interrupt_work(closing->options.blocking) && done;
 	/*
 	 * Called after the sockets were listed: the end of egress closes connections, whose sockets would be missing in

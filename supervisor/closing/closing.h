@@ -37,11 +37,12 @@ bool closing_is_waiting(const struct closing *closing);
 void closing_continue(struct closing *closing);
 
 /*
- * To be called for each stop, before the tracer. True: while the other threads were stopped, this thread waited for a
- * response or for its vfork child. What it must not hold any more has been taken from it now, and it goes on.
+ * To be called for each ptrace stop, before the tracer handles it. True: while the other threads were stopped, this
+ * thread waited for a response or for its vfork child. Now its forbidden descriptors and mappings have been removed,
+ * and it was resumed.
  */
 bool closing_on_stop(struct closing *closing, pid_t tid, int status);
-/* To be called for each exit. */
+/* To be called for each exit of a thread. */
 void closing_forget_thread(struct closing *closing, pid_t tid);
 
 #endif

@@ -145,7 +145,7 @@ static void freeze_pass_signal(struct frozen *thread, int number)
 	(void)ptrace(PTRACE_CONT, thread->tid, 0, (long)number);
 }
 
-/* Takes the stop of a thread, if there is one. Exits are left to the loop, which reaps. */
+/* Collects the ptrace stop of a thread, if it has stopped. Exits are left to the loop, which reaps. */
 static void freeze_check(struct freeze *freeze, struct frozen *thread)
 {
 	siginfo_t info = {0};

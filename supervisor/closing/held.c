@@ -1,4 +1,7 @@
-/* What a thread holds by which data could leave the run: descriptors and mappings for writing, internet sockets. */
+/*
+ * Lists the descriptors and mappings of a thread by which data could leave the run: those for writing, and internet
+ * sockets.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -143,8 +146,8 @@ static bool held_is_harmless_device(const struct stat *status)
 }
 
 /*
- * The entries that close the file which the kernel calls `text`. A file that has no name in the view is closed by all
- * entries with "write". A removed file is closed by the name that it had.
+ * Returns the entries of after_read that close the file to which the kernel gives the path `text`. A file without a
+ * name in the view is closed by all entries with "write", a removed file by the name that it had.
  */
 static uint32_t held_find_entries_closing_path(const struct sandbox *sandbox, char *text, bool removed,
 					       char virt[PATH_MAX])
@@ -203,7 +206,7 @@ static int held_check_fd(const struct sandbox *sandbox, pid_t tid, int fd, const
 	if (stat(path, &status) < 0)
 		return -errno;
 	if (S_ISSOCK(status.st_mode))
-		return held_check_socket(sandbox, fd, status.st_ino, info.queued, sockets, list);
+		return held_check_socket(sandbox, fd, status.st_ino, info.queued_fds, sockets, list);
 	if ((info.flags & O_ACCMODE) == O_RDONLY || status.st_dev == held_get_memory_device() ||
 	    held_is_harmless_device(&status))
 		return 0;

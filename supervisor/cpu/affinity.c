@@ -21,7 +21,7 @@
 #define AFFINITY_FIRST_RESCAN_DELAY_NS (5 * MS)
 #define PID_MAX_FOR_FULL_SCAN 8192
 #define TIME_SLICE_MIN_NS 100000u /* the kernel's minimum */
-/* most pids above `from` that are scanned, after the kernel began again with low pids */
+/* most pids that a scan looks at after the kernel has begun again with low pids */
 #define SCANNED_PIDS_AFTER_WRAP_MAX 4096
 
 static int affinity_get_mask(pid_t tid, cpu_set_t *ret_mask)
@@ -125,7 +125,10 @@ int affinity_pin_task(const struct affinity *affinity, const struct task *task)
 {
 	int r = task->pidfd < 0 ? -ENODEV : affinity_pin_pid(affinity, task->tid);
 
-	/* Checked after pinning: if the pid was reused meanwhile, its new task must not stay pinned. */
+	/*
+	 * Moves a task to another CPU. A wider mask alone would not move it: the task would wait for its old CPU until
+	 * the kernel balances the load.
+	 */
 	if (r == 0 && !affinity_pid_is_still_of_task(task)) {
 		affinity_restore_mask(affinity, task->tid, &affinity->theirs);
 		return -ESRCH;

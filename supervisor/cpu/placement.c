@@ -17,7 +17,7 @@
 #define UNPIN_ABOVE_RUN_QUEUE_DELAY_NS (800 * US)  /* run-queue delay above which the run is unpinned */
 /* time pinned, after which the next pause is PINNING_PAUSE_FIRST_NS again */
 #define PINNING_PAUSE_RESET_AFTER_NS (200 * MS)
-/* before pinning again; four times as long each time, up to PINNING_PAUSE_MAX_NS */
+/* first pause before pinning again; each further pause is four times as long, up to PINNING_PAUSE_MAX_NS */
 #define PINNING_PAUSE_FIRST_NS (50 * MS)
 #define PINNING_PAUSE_MAX_NS (1000 * MS)
 #define PINNING_PAUSE_ON_BUSY_MACHINE_NS (10 * MS)      /* pause while the machine is busy */
@@ -104,7 +104,7 @@ void cpu_pin_program(struct cpu *placement, pid_t program)
 
 struct placement_running_tasks {
 	const struct task *caller; /* not counted as running */
-	pid_t last;                /* tasks with higher pids are not counted at all */
+	pid_t last;                /* tasks with higher pids are not counted */
 	unsigned tasks, running;
 };
 

@@ -129,7 +129,7 @@ static bool connection_is_proxy(const struct connection *conn)
 	return conn->host[0] == '\0';
 }
 
-/* What the log has of a connection. */
+/* Which records of a connection the log has. */
 enum connection_state {
 	CONNECTION_UNKNOWN, /* the connection was never announced, or is closed */
 	CONNECTION_ANNOUNCED,
@@ -312,7 +312,7 @@ static enum policy_on_deny record_find_on_deny(const struct egress_client *clien
 	if (!conn || conn->pidfd < 0 || !record_is_denied(record) || record->event == CONTROL_EVENT_CLOSE)
 		return ON_DENY_UNSET;
 	mode = policy_find_on_deny(client->sandbox->policy, record->rule[0] ? record->rule : NULL);
-	return mode == ON_DENY_ASK_FILE ? ON_DENY_ERRNO : mode; /* egress does not ask */
+	return mode == ON_DENY_ASK_FILE ? ON_DENY_ERRNO : mode; /* denials of connections are not asked about */
 }
 
 static int record_write_to_log(const struct egress_client *client, const struct connection *conn,

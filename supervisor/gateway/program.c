@@ -145,9 +145,9 @@ static int program_run_egress(void)
 
 static void program_fill_account_reply(const struct passwd *account, struct account_reply *reply)
 {
-	reply->found = account && strlen(account->pw_name) < sizeof(reply->account_name) &&
-		       strlen(account->pw_dir) < sizeof(reply->home);
-	if (!reply->found)
+	reply->was_found = account && strlen(account->pw_name) < sizeof(reply->account_name) &&
+			   strlen(account->pw_dir) < sizeof(reply->home);
+	if (!reply->was_found)
 		return;
 	reply->uid = account->pw_uid;
 	reply->gid = account->pw_gid;
@@ -164,7 +164,7 @@ static void program_look_up_account(const struct account_query *query, struct ac
 	else if (query->kind == ACCOUNT_LOOKUP_BY_NAME)
 		program_fill_account_reply(getpwnam(query->text), reply);
 	else
-		reply->found = group != NULL;
+		reply->was_found = group != NULL;
 	if (group)
 		reply->gid = group->gr_gid;
 }

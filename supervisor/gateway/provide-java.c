@@ -32,7 +32,7 @@ static void java_add_store(struct java_search *search, const char *home, const c
 		search->error = egress_side_add_file(search->side, real, search->bytes, search->len);
 }
 
-/* Adds the stores of the installation to which a path of java leads. */
+/* Adds the certificate stores of the Java installation to which a path of `java` leads. */
 static void java_try_executable(struct java_search *search, const char *java)
 {
 	static const char bin[] = "/bin/java";

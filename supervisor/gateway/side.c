@@ -1,4 +1,4 @@
-/* What the keeper and the supervisor hold of egress (struct egress_side). */
+/* Releases what the keeper and the supervisor have of egress, and adds to it: struct egress_side. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

@@ -44,16 +44,16 @@ struct egress_start_options {
 	struct privs_user user; /* the user that egress and resolver become */
 };
 
-/* What keeper and supervisor hold of egress; the supervisor inherits it. EGRESS_SIDE_NONE: no network. */
+/* Descriptors, addresses and files of egress that keeper and supervisor have. EGRESS_SIDE_NONE: no network. */
 struct egress_side {
 	bool active;
 	pid_t pid;
 	int pidfd;
 	int control_fd;            /* the supervisor's end */
 	int dns_fd[2];             /* UDP and TCP at own:53, for runs without a network namespace; -1: refused */
-	/* first loopback address of a run without a network namespace: see provide.h */
+	/* UDP and TCP sockets at port 53 of own_address, for runs without a network namespace; -1: refused */
 	struct in_addr own_address;
-	int address_reserving_fd;                /* the keeper's socket that reserves `own` */
+	int address_reserving_fd;           /* the keeper's socket that reserves own_address */
 	struct view_provided_file *provide; /* owned array: resolv.conf, hosts, nsswitch.conf, CA bundle, … */
 	size_t provides;
 	struct egress_variable *variable; /* owned array: placeholders, SSL_CERT_FILE … */
@@ -81,7 +81,7 @@ void egress_side_release(struct egress_side *side);
  */
 struct egress_program_sockets {
 	bool own_netns;
-	struct in_addr loopback; /* 127.0.0.1 in the run's own network namespace, else side->own */
+	struct in_addr loopback; /* 127.0.0.1 in the run's own network namespace, else egress_side.own_address */
 	uint16_t listener_port;  /* egress' TCP listener at loopback */
 	uint16_t dns_port;       /* at loopback: 53, or another port if 53 was refused */
 	uint16_t sink_port;      /* UDP at loopback, where datagrams get ECONNREFUSED */

@@ -9,7 +9,7 @@
 #include "policy/policy.h"
 #include "supervisor/launch.h"
 
-/* What has to be limited although no control group does. */
+/* Which limits the processes get in place of limits by control groups. */
 struct rlimits_without_cgroups {
 	bool cpu;    /* each process gets a resource limit; likewise for `memory` and `tasks` */
 	bool memory; /* also: calls that make memory which no process shows are judged */

@@ -211,7 +211,7 @@ void sampler_release(struct sampler *sampler)
 	*sampler = (struct sampler){0};
 }
 
-/* Adds the cpu time that each process has used since the last sample. Takes `now`. */
+/* Adds the cpu time that each process has used since the last sample. Keeps the list `now`. */
 static void sampler_remember_usage(struct sampler *sampler, const struct sample_list *now)
 {
 	for (size_t i = 0; i < now->count; i++) {

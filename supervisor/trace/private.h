@@ -31,7 +31,7 @@ enum pending_kind {
 /* What an exec that is restarted with other arguments needs in target memory: the argument array, then texts. */
 struct trace_blob {
 	char *bytes;     /* owned */
-	size_t *budget;  /* sum of all blobs of the tracer, which includes len; NULL: no sum */
+	size_t *budget;  /* number of bytes in all blobs of the tracer, including this one; NULL: not counted */
 	size_t len;
 	size_t host_at;  /* offset of the host path */
 	size_t pointers; /* array entries that point into the blob; offsets before blob_relocate_argv_pointers() */
@@ -159,12 +159,13 @@ struct injection {
 	const struct tracer *tracer;
 	const struct pending *pending;
 	struct arch_regs registers_behind_call;   /* the thread's registers behind its own call */
-	struct arch_regs regs_before;   /* what inject_restore_thread() sets; of inject_prepare_thread(): `behind` */
+	/* the registers that inject_restore_thread() sets; after inject_prepare_thread(): registers_behind_call */
+	struct arch_regs regs_before;
 	bool restores_before;             /* `before` is set */
 	uint64_t signal_mask;             /* the thread's signal mask */
 	/* signals that came meanwhile, and are sent again at the end */
 	bool arrived_signals[INJECT_SIGNAL_NUMBERS_END];
-	uint64_t end_ns;           /* until this time more than STRAYS_MAX stray stops are tolerated */
+	uint64_t end_ns;                /* until this time more than STRAY_STOPS_MAX stray stops are tolerated */
 	unsigned stray_stops;           /* stops that no single step caused */
 };
 
@@ -172,7 +173,7 @@ struct injection {
 int inject_prepare_thread(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection);
 /*
  * Prepares a thread that is stopped anywhere, by a system call instruction of its own code. inject_restore_thread()
- * puts ret_injection->before back, so that the thread goes on as if nothing had happened. 0 or -errno, as above.
+ * sets its registers back, so that the thread goes on as if nothing had happened. 0 or -errno, as above.
  */
 int inject_prepare_anywhere(const struct tracer *tracer, const struct pending *pending,
 			    struct injection *ret_injection);
@@ -182,7 +183,10 @@ int64_t inject_syscall_with_args(struct injection *injection, long nr, const uin
 /* Makes a whole injection: `run` makes the calls; its result, or -errno, is returned, and set for the thread's call. */
 int64_t inject_calls_and_set_result(const struct tracer *tracer, const struct pending *pending,
 				  int64_t (*run)(struct injection *));
-/* Sets the thread's registers to injection->behind, or `before`. 0; -errno: the thread is dead. */
+/*
+ * Sets the thread's registers to those behind its call, or to those before the injection. 0; -errno: the thread is
+ * dead.
+ */
 int inject_restore_thread(struct injection *injection);
 /* An address in the thread's stack with room for `size` bytes. */
 uint64_t inject_find_stack_room(const struct injection *injection, size_t size);

@@ -44,8 +44,8 @@ static void ioctl_open_terminal_slave(struct call *call)
 	target_allow_without_rule(call);
 	if (fdinfo_read(call->tid, call_get_int(call, 0), &info) < 0)
 		fd = -EBADF;
-	else if (info.master)
-		fd = view_open_terminal(call->sandbox->view, info.terminal, flags);
+	else if (info.is_pty_master)
+		fd = view_open_terminal(call->sandbox->view, info.pty_number, flags);
 	else
 		fd = ioctl_get_error_of_non_master(call);
 	if (fd < 0)

@@ -106,7 +106,7 @@ static int report_add_result(struct report *report, const char *path)
 static json_t *report_describe_chain(const struct report_run *run)
 {
 	uint64_t tail;
-	const struct verify_finding finding = verify_finish(&run->verify, NULL, &tail);
+	const struct verify_finding finding = verify_get_finding(&run->verify, NULL, &tail);
 	char why[96];
 
 	if (finding.kind == VERIFY_INTACT)

@@ -71,8 +71,12 @@ static int write_record(void)
 int main(int argc, char **argv)
 {
 	static const char *const command[] = {"program", "argument", NULL};
-	struct audit_header header = {.run_id = "0123456789abcdef", .argv = command, .policy_name = "test",
-				      .policy_sha256 = "00", .workdir = "/work", .record_allowed = true};
+	struct audit_header header = {.run_id = "0123456789abcdef",
+				      .argv = command,
+				      .policy_name = "test",
+				      .policy_sha256 = "00",
+				      .workdir = "/work",
+				      .records_allowed_calls = true};
 	const struct audit_trailer trailer = {.status = "ok", .exit_code = 0};
 	struct signing_key key;
 	struct sign_end end;

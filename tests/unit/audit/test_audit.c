@@ -36,7 +36,7 @@ static struct audit_header header(void)
 				     .policy_sha256 = "e3b0c44298fc1c149afbf4c8996fb924",
 				     .workdir = "/work",
 				     .layers_json = "{\"seccomp\":{\"active\":true}}",
-				     .record_allowed = true};
+				     .records_allowed_calls = true};
 }
 
 static struct audit_record record(const char *text, size_t len)
@@ -289,7 +289,7 @@ static void step_through(int64_t ret, unsigned *ret_states)
 	int status;
 
 	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
-	len = (size_t)(audit->end - slot.offset);
+	len = (size_t)(audit->file_length - slot.offset);
 	line = audit->mmap_window + (slot.offset - audit->window_start);
 	while (line[-1] != '\n') {
 		line--;
@@ -345,7 +345,7 @@ START_TEST(test_denials_only)
 	struct audit *audit;
 
 	(void)unlink(path);
-	head.record_allowed = false;
+	head.records_allowed_calls = false;
 	ck_assert_int_eq(audit_open_log(path, &head, &audit), 0);
 	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 	ck_assert_uint_eq(slot.seq, 0);
@@ -743,7 +743,7 @@ START_TEST(test_recover)
 
 	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 	ck_assert_int_eq(audit_recover_log(path, "error"), -EBUSY); /* still being written */
-	ck_assert_int_eq(ftruncate(audit->fd, (off_t)audit->end), 0);
+	ck_assert_int_eq(ftruncate(audit->fd, (off_t)audit->file_length), 0);
 	ck_assert_int_eq(audit_close(audit, NULL), 0);
 	append_bytes(tails[_i].bytes, tails[_i].len);
 	ck_assert_int_eq(audit_recover_log(path, "killed"), 0);
@@ -791,7 +791,7 @@ START_TEST(test_reader_continues_after_a_damaged_line)
 	ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
 	ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
 	ck_assert_int_eq(audit_reader_read_line(reader, &line), -EBADMSG);
-	ck_assert_uint_eq(line.number, 3);
+	ck_assert_uint_eq(line.line_number, 3);
 	ck_assert_int_eq(audit_reader_read_line(reader, &line), -EBADMSG);
 	ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
 	ck_assert_int_eq(audit_reader_read_line(reader, &line), 0);

@@ -71,7 +71,7 @@ static uint64_t check_log(char ret_type[16], uint64_t *ret_torn)
 		ck_assert_int_eq(json_integer_value(json_object_get(line.json, "seq")), (json_int_t)expected++);
 		(void)snprintf(ret_type, 16, "%s", audit_line_get_type(line.json));
 	}
-	ck_assert_msg(r == 0, "line %llu is damaged", (unsigned long long)line.number);
+	ck_assert_msg(r == 0, "line %llu is damaged", (unsigned long long)line.line_number);
 	*ret_torn = audit_reader_get_torn_bytes(reader);
 	audit_reader_free(reader);
 	return expected - 1;
@@ -98,7 +98,7 @@ static uint64_t kill_after(pid_t writer, int ack_fd, unsigned life_us)
 
 static void kill_once(unsigned run, uint64_t *torn_runs)
 {
-	struct audit_header header = {.run_id = "kill", .record_allowed = true};
+	struct audit_header header = {.run_id = "kill", .records_allowed_calls = true};
 	uint64_t acknowledged, found, torn;
 	char type[16] = "";
 	int ack[2];

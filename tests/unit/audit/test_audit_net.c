@@ -17,8 +17,13 @@ static const char *const argv[] = {"curl", NULL};
 
 static struct audit *open_log(bool allowed)
 {
-	struct audit_header header = {.run_id = "7f3a9c21", .argv = argv, .policy_name = "p", .policy_sha256 = "0",
-				      .workdir = "/", .layers_json = "{}", .record_allowed = allowed};
+	struct audit_header header = {.run_id = "7f3a9c21",
+				      .argv = argv,
+				      .policy_name = "p",
+				      .policy_sha256 = "0",
+				      .workdir = "/",
+				      .layers_json = "{}",
+				      .records_allowed_calls = allowed};
 	struct audit *audit;
 
 	(void)unlink(path);

@@ -41,7 +41,7 @@ static void leave(void)
 static void begin(int forward_fd, bool keep, uint64_t limit)
 {
 	const struct capture_options options = {.forward_fd = forward_fd,
-						.keep = keep,
+						.keeps_in_memory = keep,
 						.limit_bytes = limit,
 						.spill_dirfd = where_fd,
 						.spill_name = "spill"};
@@ -78,7 +78,7 @@ START_TEST(test_keep)
 	say("one");
 	say("two");
 	ck_assert_uint_eq(capture.kept_len, 6);
-	ck_assert_mem_eq(capture.kept, "onetwo", 6);
+	ck_assert_mem_eq(capture.kept_bytes, "onetwo", 6);
 	ck_assert(!capture.truncated);
 	ck_assert_int_lt(capture.spill_fd, 0);
 	(void)close(program_fd);
@@ -97,9 +97,9 @@ START_TEST(test_limit)
 	say("two");
 	say("three");
 	ck_assert(capture.truncated);
-	ck_assert_uint_eq(capture.bytes, 11);
+	ck_assert_uint_eq(capture.total_bytes, 11);
 	ck_assert_uint_eq(capture.kept_len, 4);
-	ck_assert_mem_eq(capture.kept, "onet", 4);
+	ck_assert_mem_eq(capture.kept_bytes, "onet", 4);
 	check_spill("onetwothree");
 }
 END_TEST
@@ -156,7 +156,7 @@ START_TEST(test_slow_reader)
 	program_fd = -1;
 	capture_stop_forwarding(&capture);
 	ck_assert(capture_has_ended(&capture));
-	ck_assert_uint_eq(capture.bytes, 2 * (sizeof(block) - 1) + 4);
+	ck_assert_uint_eq(capture.total_bytes, 2 * (sizeof(block) - 1) + 4);
 	(void)close(fds[0]);
 	(void)close(fds[1]);
 }
@@ -200,7 +200,7 @@ START_TEST(test_splice)
 	for (ssize_t more; (more = read(fds[0], got, sizeof(got))) > 0;)
 		taken += (size_t)more;
 	ck_assert_uint_eq(taken, sent);
-	ck_assert_uint_eq(capture.bytes, sent);
+	ck_assert_uint_eq(capture.total_bytes, sent);
 	ck_assert_int_eq(capture.forward_error, 0);
 	(void)close(fds[0]);
 }
@@ -233,7 +233,7 @@ START_TEST(test_full_output)
 	say("two");
 	ck_assert_int_eq(capture.forward_error, ENOSPC);
 	ck_assert(!capture.reader_gone);
-	ck_assert_uint_eq(capture.bytes, 6);
+	ck_assert_uint_eq(capture.total_bytes, 6);
 	(void)close(full);
 }
 END_TEST

@@ -41,8 +41,13 @@ uint64_t client_rig_now_ms(void)
 }
 
 static const char *const argv[] = {"rig", NULL};
-static const struct audit_header header = {.run_id = "rig", .argv = argv, .policy_name = "rig", .policy_sha256 = "",
-					   .workdir = "/", .layers_json = "{}", .record_allowed = true};
+static const struct audit_header header = {.run_id = "rig",
+					   .argv = argv,
+					   .policy_name = "rig",
+					   .policy_sha256 = "",
+					   .workdir = "/",
+					   .layers_json = "{}",
+					   .records_allowed_calls = true};
 
 static void listen_on_loopback(struct client_rig *rig)
 {

@@ -28,8 +28,13 @@
 #define ROUNDS 8
 
 static const char *const argv[] = {"test", NULL};
-static const struct audit_header header = {.run_id = "test", .argv = argv, .policy_name = "test", .policy_sha256 = "",
-					   .workdir = "/", .layers_json = "{}", .record_allowed = true};
+static const struct audit_header header = {.run_id = "test",
+					   .argv = argv,
+					   .policy_name = "test",
+					   .policy_sha256 = "",
+					   .workdir = "/",
+					   .layers_json = "{}",
+					   .records_allowed_calls = true};
 static struct syscall_row row = {.name = "getpriority", .class = ROW_NOTIFY, .basis = BASIS_REGS};
 
 /* Shared with the program. */

@@ -335,7 +335,7 @@ void rig_run(struct rig *rig, void (*guest)(void))
 				      .policy_sha256 = "",
 				      .workdir = "/",
 				      .layers_json = "{}",
-				      .record_allowed = true};
+				      .records_allowed_calls = true};
 	struct audit_trailer trailer = {.status = "ok", .exit_code = 0};
 	uint64_t end = io_read_clock_ns() + RIG_TIMEOUT_NS;
 	uint64_t unlisted;
