@@ -156,14 +156,14 @@ static void loop_print_forbidden_answer(struct keeper *keeper)
 	char text[200];
 	int len;
 
-	if (!keeper->counters->forbidden_answer || keeper->forbidden_answer_printed)
+	if (!keeper->shared_page->forbidden_answer || keeper->forbidden_answer_printed)
 		return;
 	keeper->forbidden_answer_printed = true;
 	progress_clear_status_line(keeper);
 	len = snprintf(text, sizeof(text),
 		       "callgate: --ask: %" PRIu64 ".answer cannot be read by the run's user (uid %u): the "
 		       "question waits until it can; chmod a+r%s\n",
-		       keeper->counters->forbidden_answer, geteuid(), keeper->options->tty ? "\r" : "");
+		       keeper->shared_page->forbidden_answer, geteuid(), keeper->options->uses_terminal ? "\r" : "");
 	(void)!write(STDERR_FILENO, text, (size_t)len); /* only numbers, and a carriage return in raw mode */
 }
 

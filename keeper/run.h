@@ -84,7 +84,8 @@ struct keeper_outcome {
 	char out_name[SCRATCH_ID_SIZE + 16], err_name[SCRATCH_ID_SIZE + 16]; /* names of the spill files */
 	json_t *report;         /* owned: the supervisor's report (report.h); NULL: it left none */
 	struct sign_end log_end; /* the end of the log; lines is 0: no log, or it was not signed */
-	uint64_t anchored, anchored_lines, anchors_skipped; /* checkpoints that were written, or could not be */
+	/* checkpoints that were written, the lines in the last one, and checkpoints that could not be written */
+	uint64_t anchored, anchored_lines, anchors_skipped;
 	int anchor_error;       /* -errno of a checkpoint that a ready place did not take; 0: none */
 	struct signing_key *key; /* of a signed log, until keeper_outcome_release wipes it; owned */
 	char log_key[SIGNING_KEY_TEXT]; /* the public key of its signature */

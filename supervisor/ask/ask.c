@@ -267,7 +267,7 @@ static void ask_report_forbidden_answer(const struct dispatch *dispatch, uint64_
 	on_deny_send_byte_to_keeper(notices, RUN_BYTE_ANSWER_FORBIDDEN);
 }
 
-/* What has become of a question. ASK_NONE: it stays open. */
+/* Returns why a question ends: its answer, its deadline, or the end of its call. ASK_NONE: it stays open. */
 static enum ask_word ask_find_why_question_ends(const struct dispatch *dispatch, struct question *question,
 						uint64_t now_ns, bool gone)
 {
