@@ -20,6 +20,8 @@
 #define AFFINITY_RESCANS_AFTER_UNPIN 3u
 #define AFFINITY_FIRST_RESCAN_DELAY_NS (5 * MS)
 #define PID_MAX_FOR_FULL_SCAN 8192
+#define PIDS_REUSED_AFTER_MIN_NS (20 * MS) /* with any pid_max, no pid is reused sooner */
+#define NEW_PID_INTERVAL_MIN_NS UINT64_C(2500) /* shortest mean interval at which a machine creates tasks */
 #define TIME_SLICE_MIN_NS 100000u /* the kernel's minimum */
 /* most pids that a scan looks at after the kernel has begun again with low pids */
 #define SCANNED_PIDS_AFTER_WRAP_MAX 4096
@@ -79,6 +81,13 @@ struct load affinity_read_load(const struct affinity *affinity)
 		at--;
 	load.runnable = at ? strtoul(at, NULL, 10) : 0;
 	return load;
+}
+
+bool affinity_pids_may_be_reused(const struct affinity *affinity, uint64_t within_ns)
+{
+	uint64_t shortest_ns = (uint64_t)affinity->pid_max * NEW_PID_INTERVAL_MIN_NS;
+
+	return within_ns > (shortest_ns > PIDS_REUSED_AFTER_MIN_NS ? shortest_ns : PIDS_REUSED_AFTER_MIN_NS);
 }
 
 /* ---- pinning ---- */
@@ -186,7 +195,7 @@ void affinity_unpin_new_tasks(struct affinity *affinity)
 	pid_t first = affinity->from_before < affinity->newest_pid_before_pinning ? affinity->from_before
 										  : affinity->newest_pid_before_pinning;
 
-	if (affinity->scan_every_pid && affinity->pid_max > 0) {
+	if (affinity->scan_every_pid && affinity->pid_max > 0 && affinity->pid_max <= PID_MAX_FOR_FULL_SCAN) {
 		for (pid_t tid = 2; tid <= affinity->pid_max; tid++)
 			affinity_unpin_new_task(affinity, tid);
 		affinity->newest_pid_before_pinning = last < 0 ? affinity->newest_pid_before_pinning : last;
@@ -236,8 +245,8 @@ int affinity_rescan_if_due(struct affinity *affinity, uint64_t now_ns)
 
 /* ---- creation ---- */
 
-/* kernel.pid_max if it is small, else 0. */
-static pid_t affinity_read_small_pid_max(void)
+/* kernel.pid_max; 0: unknown. */
+static pid_t affinity_read_pid_max(void)
 {
 	_cleanup_close_ int fd = open("/proc/sys/kernel/pid_max", O_RDONLY | O_CLOEXEC);
 	char text[24];
@@ -248,7 +257,7 @@ static pid_t affinity_read_small_pid_max(void)
 		return 0;
 	text[len] = '\0';
 	most = strtol(text, NULL, 10);
-	return most > 0 && most <= PID_MAX_FOR_FULL_SCAN ? (pid_t)most : 0;
+	return most > 0 && most <= INT_MAX ? (pid_t)most : 0;
 }
 
 static int affinity_find_widest_mask(cpu_set_t *ret_whole)
@@ -290,7 +299,7 @@ int affinity_init(struct affinity *affinity, struct tree *tree, int loadavg_fd)
 {
 	affinity->tree = tree;
 	affinity->loadavg_fd = loadavg_fd;
-	affinity->pid_max = affinity_read_small_pid_max();
+	affinity->pid_max = affinity_read_pid_max();
 	return loadavg_fd < 0 ? loadavg_fd : affinity_find_widest_mask(&affinity->whole);
 }
 

@@ -1,11 +1,10 @@
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/procstat.h"
 #include "supervisor/cpu/private.h"
-
-#define RUN_QUEUE_DELAY_PER_CALL_NS (5 * US) /* run-queue delay that each call causes */
 
 /* Reads schedstat. Its second number is the run-queue delay; its third number is 0 if the kernel does not count. */
 static bool delays_read_schedstat(int fd, uint64_t *ret_ns)
@@ -35,6 +34,22 @@ static void delays_replace_caller(struct caller *caller, pid_t tid)
 {
 	cleanup_close(&caller->fd);
 	*caller = (struct caller){.tid = tid, .called_since_sample = tid > 0, .fd = -1};
+}
+
+/* Returns the CPU time of the supervisor thread. */
+static uint64_t delays_read_own_cpu_ns(void)
+{
+	struct timespec used = {0};
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000 * MS + (uint64_t)used.tv_nsec;
+}
+
+void delays_begin(struct delays *delays, pid_t since)
+{
+	delays->since = since;
+	delays->own_cpu_ns = delays_read_own_cpu_ns();
+	delays->unused_ns = 0;
 }
 
 bool delays_init(struct delays *delays)
@@ -69,9 +84,10 @@ bool delays_note_calling_thread(struct delays *delays, pid_t tid)
 	return true;
 }
 
-uint64_t delays_sum_delays_of_callers(struct delays *delays, unsigned calls)
+uint64_t delays_sum_delays_of_callers(struct delays *delays, uint64_t window_ns)
 {
-	uint64_t total_ns = 0, explained_ns = calls * RUN_QUEUE_DELAY_PER_CALL_NS, now;
+	uint64_t own_cpu_ns = delays_read_own_cpu_ns(), ran_ns = own_cpu_ns - delays->own_cpu_ns;
+	uint64_t explained_ns = ran_ns + delays->unused_ns, total_ns = 0, left_ns, now_ns;
 
 	for (unsigned i = 0; i < DELAYS_CALLERS_MAX; i++) {
 		struct caller *caller = &delays->caller[i];
@@ -79,12 +95,16 @@ uint64_t delays_sum_delays_of_callers(struct delays *delays, unsigned calls)
 		if (!caller->called_since_sample)
 			continue;
 		caller->called_since_sample = false;
-		if (!delays_read_caller(caller, &now) || now < caller->run_queue_delay_ns)
+		if (!delays_read_caller(caller, &now_ns) || now_ns < caller->run_queue_delay_ns)
 			continue;
-		total_ns += now - caller->run_queue_delay_ns;
-		caller->run_queue_delay_ns = now;
+		total_ns += now_ns - caller->run_queue_delay_ns;
+		caller->run_queue_delay_ns = now_ns;
 	}
-	return total_ns > explained_ns ? total_ns - explained_ns : 0;
+	delays->own_cpu_ns = own_cpu_ns;
+	/* The kernel adds a delay when it is over: that of a thread that waits now belongs to the next sample. */
+	left_ns = explained_ns > total_ns ? explained_ns - total_ns : 0;
+	delays->unused_ns = left_ns < ran_ns ? left_ns : ran_ns;
+	return 2 * ran_ns > window_ns || total_ns < explained_ns ? 0 : total_ns - explained_ns;
 }
 
 void delays_forget_callers(struct delays *delays)

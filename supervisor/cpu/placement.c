@@ -12,11 +12,10 @@
 #define DELAY_SAMPLE_INTERVAL_MS 4
 #define DELAY_SAMPLE_INTERVAL_FIRST_MS 2 /* sampling interval until SAMPLE_FIRST_PERIOD_NS after pinning */
 #define SAMPLE_FIRST_PERIOD_NS (20 * MS)
-#define DELAY_SAMPLE_LATE_AFTER_NS (20 * MS)  /* if a sample is later than this, pids may have been reused */
 #define UNPIN_AFTER_IDLE_NS (32 * MS)         /* time without a call, after which the run is unpinned */
 #define UNPIN_ABOVE_RUN_QUEUE_DELAY_NS (800 * US)  /* run-queue delay above which the run is unpinned */
 /* time pinned, after which the next pause is PINNING_PAUSE_FIRST_NS again */
-#define PINNING_PAUSE_RESET_AFTER_NS (200 * MS)
+#define PINNING_PAUSE_RESET_AFTER_NS (100 * MS)
 /* first pause before pinning again; each further pause is four times as long, up to PINNING_PAUSE_MAX_NS */
 #define PINNING_PAUSE_FIRST_NS (50 * MS)
 #define PINNING_PAUSE_MAX_NS (1000 * MS)
@@ -76,7 +75,7 @@ static bool placement_pin_self(struct cpu *placement, const struct load *load, u
 static void placement_start_sampling(struct cpu *placement, pid_t since, uint64_t now_ns)
 {
 	placement->pinned = true;
-	placement->delays.since = since;
+	delays_begin(&placement->delays, since);
 	placement->pinned_ns = placement->sampled_ns = now_ns;
 	placement->calls_since_sample = 0;
 	placement->time_without_call_ns = 0;
@@ -157,7 +156,7 @@ static void placement_unpin_run(struct cpu *placement, bool spread)
 		return;
 	placement->pinned = false;
 	delays_forget_callers(&placement->delays);
-	affinity->scan_every_pid |= io_read_clock_ns() - placement->sampled_ns > DELAY_SAMPLE_LATE_AFTER_NS;
+	affinity->scan_every_pid |= affinity_pids_may_be_reused(affinity, io_read_clock_ns() - placement->sampled_ns);
 	affinity_unpin_run(affinity, spread);
 }
 
@@ -281,13 +280,13 @@ static void placement_sample_run_queue_delay(struct cpu *placement, uint64_t now
 	struct affinity *affinity = &placement->affinity;
 	struct load load = affinity_read_load(affinity);
 	uint64_t window_ns = now_ns - placement->sampled_ns;
-	bool late = window_ns > DELAY_SAMPLE_LATE_AFTER_NS || load.last < affinity->newest_pid_before_pinning;
+	bool late = affinity_pids_may_be_reused(affinity, window_ns) || load.last < affinity->newest_pid_before_pinning;
 	bool quiet = placement->calls_since_sample == 0, crowded = quiet && load.runnable > 2;
 	bool many = load.last - affinity->newest_pid_before_pinning > NEW_TASKS_SAMPLED_MAX;
 
 	affinity->scan_every_pid |= late;
 	placement->run_queue_delay_ns = placement->run_queue_delay_ns / 2 +
-			      delays_sum_delays_of_callers(&placement->delays, placement->calls_since_sample);
+			      delays_sum_delays_of_callers(&placement->delays, window_ns);
 	placement->sampled_ns = now_ns;
 	placement->calls_since_sample = 0;
 	placement->time_without_call_ns = quiet ? placement->time_without_call_ns + window_ns : 0;

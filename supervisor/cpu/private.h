@@ -22,8 +22,8 @@ struct affinity {
 	cpu_set_t own;    /* the supervisor thread's original mask */
 	cpu_set_t theirs; /* the mask of all tasks of the run before they were pinned */
 	cpu_set_t used;   /* CPUs to which the run has ever been pinned */
-	pid_t pid_max;    /* kernel.pid_max, if it is so small that pids are soon reused; else 0 */
-	bool scan_every_pid;    /* pids may have been reused, so unpinning checks every pid */
+	pid_t pid_max;    /* kernel.pid_max; 0: unknown */
+	bool scan_every_pid;    /* pids may have been reused, so unpinning checks every pid, if pid_max is small */
 	pid_t newest_pid_before_pinning;       /* tasks with higher pids may have inherited the pinned mask */
 	pid_t from_before; /* `from` before the last scan: a new task may become visible late */
 	bool moves_tasks_off_cpu;       /* unpinning moves all running tasks except the first to other CPUs */
@@ -41,6 +41,8 @@ struct load {
 int affinity_init(struct affinity *affinity, struct tree *tree, int loadavg_fd);
 struct load affinity_read_load(const struct affinity *affinity);
 bool affinity_task_is_running(pid_t tid);
+/* Whether so many tasks may have been created within this time that pids began again with low ones. */
+bool affinity_pids_may_be_reused(const struct affinity *affinity, uint64_t within_ns);
 
 /* Pins the supervisor thread to the CPU where it runs. 0 or -errno. */
 int affinity_pin_self(struct affinity *affinity);
@@ -73,18 +75,24 @@ struct caller {
 /* Some of the threads that made calls. A few are enough, because all share one CPU. */
 struct delays {
 	pid_t since; /* threads with higher pids were created after pinning */
+	uint64_t own_cpu_ns; /* CPU time of the supervisor thread at the last sample */
+	uint64_t unused_ns;  /* part of its CPU time before the last sample that has explained no delay yet */
 	struct caller caller[DELAYS_CALLERS_MAX];
 };
 
 /* False: the kernel does not report run-queue delays. */
 bool delays_init(struct delays *delays);
+/* Begins to sample a run that is pinned now. Threads with pids above `since` were created after pinning. */
+void delays_begin(struct delays *delays, pid_t since);
 /* Notes that the thread made a call. True: the thread was unknown, and was created before the run was pinned. */
 bool delays_note_calling_thread(struct delays *delays, pid_t tid);
 /*
- * Returns the run-queue delay of the calling threads since the last sample, minus 5 µs for each call: after a call, its
- * thread waits until the supervisor thread has left the CPU.
+ * Returns the run-queue delay of the calling threads in the last window_ns, minus the CPU time of the supervisor
+ * thread: after a call, its thread waits until the supervisor thread has left the CPU. How long that takes depends on
+ * the machine, and on a virtual one on whether the hypervisor lets it run. 0 where the supervisor thread took most of
+ * the time: calls wait for it then, whichever CPU their threads have.
  */
-uint64_t delays_sum_delays_of_callers(struct delays *delays, unsigned calls);
+uint64_t delays_sum_delays_of_callers(struct delays *delays, uint64_t window_ns);
 /* Forgets all threads and closes their descriptors. */
 void delays_forget_callers(struct delays *delays);
 

@@ -9,8 +9,24 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "supervisor/cpu/private.h"
 #include "tests/unit/supervisor/cpu-rig.h"
 #include "tests/unit/unit.h"
+
+START_TEST(knows_when_pids_may_be_reused)
+{
+	struct affinity affinity = {.pid_max = 301};
+
+	ck_assert(!affinity_pids_may_be_reused(&affinity, 20 * MS));
+	ck_assert(affinity_pids_may_be_reused(&affinity, 21 * MS));
+	affinity.pid_max = 32768;
+	ck_assert(!affinity_pids_may_be_reused(&affinity, 80 * MS));
+	ck_assert(affinity_pids_may_be_reused(&affinity, 100 * MS));
+	affinity.pid_max = 4194304;
+	ck_assert(!affinity_pids_may_be_reused(&affinity, 10000 * MS));
+	ck_assert(affinity_pids_may_be_reused(&affinity, 11000 * MS));
+}
+END_TEST
 
 START_TEST(unpins_heirs)
 {
@@ -209,6 +225,7 @@ int main(void)
 	}
 	tcase_add_checked_fixture(tcase, rig_setup, rig_teardown);
 	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, knows_when_pids_may_be_reused);
 	tcase_add_test(tcase, unpins_heirs);
 	tcase_add_test(tcase, unpins_heirs_that_come_late);
 	tcase_add_test(tcase, looks_twice_at_each_number);

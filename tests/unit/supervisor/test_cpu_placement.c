@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -75,8 +76,7 @@ START_TEST(hides_masks_from_a_status_file)
 }
 END_TEST
 
-/* Whether others took a CPU from it for long enough to let it go, as on a busy machine. */
-static bool has_waited(pid_t pid)
+static unsigned long waited_ns(pid_t pid)
 {
 	char path[64];
 	unsigned long ran, waited = 0;
@@ -86,8 +86,44 @@ static bool has_waited(pid_t pid)
 	file = fopen(path, "r");
 	ck_assert(file && fscanf(file, "%lu %lu", &ran, &waited) == 2);
 	(void)fclose(file);
-	return waited >= 800 * 1000;
+	return waited;
 }
+
+/* Whether others took a CPU from it for long enough to let it go, as on a busy machine. */
+static bool has_waited(pid_t pid)
+{
+	return waited_ns(pid) >= 800 * 1000;
+}
+
+static unsigned long own_cpu_ns(void)
+{
+	struct timespec used;
+
+	ck_assert_int_eq(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used), 0);
+	return (unsigned long)used.tv_sec * 1000000000 + (unsigned long)used.tv_nsec;
+}
+
+/* As on a slow machine, or where a hypervisor takes the CPU while the supervisor thread has it. */
+START_TEST(stays_pinned_while_only_the_supervisor_takes_the_cpu)
+{
+	unsigned long begin_ns = own_cpu_ns(), round_ns;
+	pid_t made;
+
+	pin(NULL);
+	made = grandchild_that("c");
+	set_runnable(2);
+	for (int i = 0; i < 10 && cpus(0) == 1; i++) {
+		call(made, SYS_openat);
+		round_ns = own_cpu_ns();
+		while (own_cpu_ns() < round_ns + 2 * MS)
+			;
+		turn();
+	}
+	ck_assert(waited_ns(made) > 1 * MS);
+	ck_assert(cpus(0) == 1 || waited_ns(made) > own_cpu_ns() - begin_ns + 400 * 1000); /* by others */
+	(void)kill(made, SIGKILL);
+}
+END_TEST
 
 START_TEST(unpins_tasks_that_compute)
 {
@@ -264,6 +300,7 @@ int main(void)
 	tcase_add_test(tcase, pins_from_the_program_on);
 	tcase_add_loop_test(tcase, hides_masks_from_affinity_calls, 0, 2);
 	tcase_add_test(tcase, hides_masks_from_a_status_file);
+	tcase_add_test(tcase, stays_pinned_while_only_the_supervisor_takes_the_cpu);
 	tcase_add_test(tcase, unpins_tasks_that_compute);
 	tcase_add_test(tcase, unpins_calling_tasks_that_wait_for_the_cpu);
 	tcase_add_test(tcase, pins_again_at_a_call);
