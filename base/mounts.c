@@ -118,6 +118,13 @@ int mounts_restrict_copy(int mount_fd, unsigned flags)
 	return 0;
 }
 
+int mounts_make_read_only(int mount_fd)
+{
+	struct mount_attr attr = mounts_make_attributes(MOUNTS_READ_ONLY);
+
+	return syscall(SYS_mount_setattr, mount_fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ? -errno : 0;
+}
+
 int mounts_attach_copy(int mount_fd, int dirfd, const char *path)
 {
 	unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | (*path ? 0u : MOVE_MOUNT_T_EMPTY_PATH);

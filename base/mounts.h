@@ -36,6 +36,9 @@ int mounts_clone_restricted(int fd, const char *path, unsigned flags);
 /* Sets MOUNTS_* flags on a detached copy and on all mounts in it. 0 or -errno. */
 int mounts_restrict_copy(int mount_fd, unsigned flags);
 
+/* Makes an attached mount, and none below it, read-only. mount_fd: its root. 0 or -errno. */
+int mounts_make_read_only(int mount_fd);
+
 /* Attaches a detached copy at (dirfd, path; path "" is dirfd itself), not following a final link. 0 or -errno. */
 int mounts_attach_copy(int mount_fd, int dirfd, const char *path);
 

@@ -58,6 +58,7 @@ struct landlock_rights landlock_get_rights(int abi)
 
 struct landlock_ruleset {
 	int fd;
+	uint64_t handled_fs;
 	unsigned rule_count;
 };
 
@@ -72,17 +73,33 @@ static int landlock_allow_exec_file(void *ctx, int fd)
 	return syscall(SYS_landlock_add_rule, ruleset->fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0u) < 0 ? -errno : 0;
 }
 
+/* Adds what the program opens for reading by itself, in a run in which the kernel judges reading. */
+static int landlock_allow_reading(void *ctx, int fd, unsigned what)
+{
+	const struct landlock_ruleset *ruleset = ctx;
+	const struct landlock_path_beneath_attr rule = {
+		.allowed_access = ruleset->handled_fs & ((what & VIEW_READS_FILES ? LANDLOCK_ACCESS_FS_READ_FILE : 0u) |
+							 (what & VIEW_READS_DIRECTORIES ? LANDLOCK_ACCESS_FS_READ_DIR
+											: 0u) |
+							 (what & VIEW_READS_DEVICES ? FS_IOCTL_DEV : 0u)),
+		.parent_fd = fd};
+
+	return syscall(SYS_landlock_add_rule, ruleset->fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0u) < 0 ? -errno : 0;
+}
+
 int landlock_build_ruleset(const struct view *view, int abi, unsigned *ret_places)
 {
 	/* An older kernel accepts a larger structure if the part that it does not know is 0. */
 	const struct landlock_rights handled = landlock_get_rights(abi);
 	_cleanup_close_ int fd = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0u);
-	struct landlock_ruleset ruleset = {.fd = fd};
+	struct landlock_ruleset ruleset = {.fd = fd, .handled_fs = handled.fs};
 	int r;
 
 	if (fd < 0)
 		return -errno;
 	r = view_visit_executable_files(view, landlock_allow_exec_file, &ruleset);
+	if (r == 0)
+		r = view_visit_readable(view, landlock_allow_reading, &ruleset);
 	if (r < 0)
 		return r;
 	*ret_places = ruleset.rule_count;

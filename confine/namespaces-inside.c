@@ -23,6 +23,14 @@ static const char *const tmpfs_options[] = {"mode", "0755", "size", "4m", "nr_in
 static const char *const processes_only[] = {"subset", "pid", "hidepid", "ptraceable"};
 
 /*
+ * Options for the same when the kernel judges reading: view_prepare_kernel_reads() covers the files about the machine
+ * that the view does not show. Who is in group gid would see all processes: this one is nobody's, and "no group" in
+ * most user namespaces.
+ */
+static const char *const with_machine[] = {"hidepid", "invisible", "gid", "4294967294"};
+#define PROC_OPTIONS 4u /* strings in either list */
+
+/*
  * Options for the devpts of the run. max: the whole kernel has 4096 pairs by default (/proc/sys/kernel/pty/max). Group
  * 5 is tty in every distribution. Programs such as sshd set the group of a terminal, and would fail otherwise.
  */
@@ -113,8 +121,8 @@ static int namespaces_prepare_proc(struct namespaces *namespaces)
 		return namespaces_report_failure(namespaces, PIDNS, "mount a /proc of its own", namespaces->proc_fd);
 	/* From Linux 5.8. On older kernels the program uses the supervisor's procfs; opening its files is judged. */
 	if (namespaces->wants_procfs_of_run_only)
-		namespaces->program_proc_fd =
-			mounts_create_fs("proc", processes_only, sizeof(processes_only) / sizeof(processes_only[0]));
+		namespaces->program_proc_fd = mounts_create_fs(
+			"proc", namespaces->wants_kernel_reads ? with_machine : processes_only, PROC_OPTIONS);
 	return 0;
 }
 

@@ -334,6 +334,7 @@ struct policy_mount {
 	const char *provided_text;    /* POLICY_MOUNT_PROVIDE: the content */
 	size_t provided_text_len;
 	bool has_globs_only;       /* only globs grant at `virt`: names that match no glob must stay invisible */
+	bool interpreter;    /* granted by @interpreter */
 	bool redirect;       /* made by a redirect rule: the verdict is VERDICT_REDIRECT */
 	/* create the host directory when it is missing: a target below @scratch or @workdir */
 	bool create_host_path;

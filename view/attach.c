@@ -356,8 +356,11 @@ static int attach_reopen_mount(struct attach_state *attach, struct attach_mount_
 	const char *name = piece->has_no_virtual_path ? mount->host : mount->virt;
 	int r;
 
-	if ((piece->copy_fd < 0 && !piece->own) || piece->has_no_virtual_path)
+	if ((piece->copy_fd < 0 && !piece->own) || piece->has_no_virtual_path) {
 		attach->view->lacks_some_mount = true;
+		if (!attach->view->lacking_mount)
+			attach->view->lacking_mount = mount;
+	}
 	if (piece->copy_fd < 0 && !piece->own)
 		return 0; /* opening below the old descriptor still fails with ENOENT */
 	r = attach_use_attached_descriptor(attach, piece, name);
@@ -559,7 +562,8 @@ static bool attach_mount_is_fixed(const struct view *view, const struct mount *m
 
 bool view_native_stat_reveals_no_more(const struct view *view)
 {
-	if (!view->attached || !view->proc_files_of_no_process || view->lacks_some_mount || view->top != view->root)
+	if (!view->attached || !view->proc_files_of_no_process || view->proc_shows_machine || view->lacks_some_mount ||
+	    view->top != view->root)
 		return false;
 	if (!policy_grants_whole_trees(view->policy) || attach_has_covered_names(view))
 		return false;

@@ -56,6 +56,8 @@ static unsigned build_get_flags(const struct build_state *build, const struct po
 		flags |= MOUNT_BY_GLOBS_ONLY;
 	if (grant->redirect)
 		flags |= MOUNT_REDIRECT;
+	if (grant->interpreter)
+		flags |= MOUNT_INTERPRETER;
 	if (policy_get_rights(build->view->policy, grant->virt, strlen(grant->virt)) & POLICY_PUBLIC)
 		flags |= MOUNT_HAS_PUBLIC_GRANT;
 	if (path_is_below(grant->host, scratch) && !reported)

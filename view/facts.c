@@ -76,7 +76,7 @@ const struct mount *facts_get_mount(const struct facts *facts)
 
 /* ---- content ---- */
 
-static void facts_write_vmstat(const struct view *view, struct buf *buf)
+void facts_write_vmstat(const struct view *view, struct buf *buf)
 {
 	_cleanup_free_ char *text = NULL;
 	char *line, *rest;

@@ -1,15 +1,139 @@
-/* "judge": "changes": whether the kernel's answers to calls that only read are those of the view. */
-#include "view/private.h"
+/*
+ * "judge": "changes": makes the kernel, in the mount namespace of the run, let a program read what a judged run would.
+ * What is not granted is not mounted. What is denied, private or not public is covered (kernel-reads-walk.c,
+ * kernel-reads-cover.c), and so is what /proc would tell more than the view does (kernel-reads-proc.c).
+ */
+#include "view/kernel-reads.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/mounts.h"
+#include "base/path.h"
+#include "policy/paths/below.h"
+
+/* ---- the mounts of the kernel, compared with those of the view ---- */
+
+static int reads_check_mount(struct kernel_reads *reads, const struct mount *mount)
+{
+	if (mount->flags & MOUNT_BY_GLOBS_ONLY)
+		return reads_give_up(reads, "%s is granted by a pattern (%s), and a mount shows all of a directory",
+				     mount->virt, mount->rule);
+	if (mount->flags & (MOUNT_OVERLAY | MOUNT_LACKS_OVERLAY))
+		return reads_give_up(reads, "what is written to %s goes elsewhere", mount->virt);
+	return 0;
+}
+
+static int reads_check_view(struct kernel_reads *reads)
+{
+	const struct view *view = reads->view;
+	int r = 0;
+
+	if (view->top != view->root)
+		return reads_give_up(reads, "the policy grants /, which has more than the view shows");
+	if (!view->proc_files_of_no_process)
+		return reads_give_up(reads, "this takes a /proc that shows only processes of the run (Linux 5.8)");
+	if (view->lacks_some_mount)
+		return reads_give_up(reads, "%s cannot be mounted where the view has it",
+				     view->lacking_mount ? view->lacking_mount->virt : "a grant");
+	for (size_t i = 0; r == 0 && i < view->mounts; i++)
+		r = reads_check_mount(reads, view->mount[i]);
+	return r;
+}
+
+/* ---- names that the policy hides ---- */
+
+/* Covers a name, if the policy hides it here. */
+static int reads_hide_name(struct kernel_reads *reads, const char *virt)
+{
+	const size_t len = strlen(virt);
+	const struct policy_decision decision =
+		policy_decide_access(reads->view->policy, virt, len, POLICY_READ);
+
+	if (decision.verdict != VERDICT_DENY || path_is_below(virt, "/proc"))
+		return 0;
+	if (decision.error != EACCES && policy_may_grant_below(reads->view->policy, virt, len))
+		return reads_give_up(reads, "%s is private (%s), but something below it is granted", virt,
+				     decision.rule ? decision.rule : "by no grant");
+	return covers_add(reads, virt, decision.error == EACCES ? COVER_DENIED : COVER_ABSENT);
+}
+
+/* Covers the name of a rule, also where a mount shows it by another path. */
+static int reads_hide_rule(void *ctx, const struct policy_hidden *hidden)
+{
+	struct kernel_reads *reads = ctx;
+	const struct view *view = reads->view;
+	char virt[PATH_MAX];
+	int r = hidden->glob ? 0 : reads_hide_name(reads, hidden->path);
+
+	for (size_t i = 0; r == 0 && !hidden->glob && i < view->mounts; i++) {
+		const struct mount *mount = view->mount[i];
+		const char *rest = mount == view->root ? NULL : path_rest_below(hidden->path, mount->origin);
+
+		if (rest && strcmp(mount->virt, mount->origin) != 0 &&
+		    view_join_path(mount->virt, rest, virt, sizeof(virt)) > 0)
+			r = reads_hide_name(reads, virt);
+	}
+	return r;
+}
+
+/* ---- all of it ---- */
+
+/* Makes the skeleton read-only, as access(2) tells in a judged run. Nothing needs to be made in it any more. */
+static int reads_close_skeleton(const struct kernel_reads *reads)
+{
+	_cleanup_close_ int top = openat(reads->view->standin_fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return top < 0 ? -errno : mounts_make_read_only(top);
+}
+
+static int reads_prepare(struct kernel_reads *reads)
+{
+	int r = reads_check_view(reads);
+
+	if (r == 0 && reads->root_fd < 0)
+		r = -errno;
+	if (r == 0)
+		r = policy_visit_hidden(reads->view->policy, reads_hide_rule, reads);
+	if (r == 0)
+		r = reads_walk_mounts(reads);
+	if (r == 0)
+		r = covers_make_objects(reads);
+	if (r == 0)
+		r = covers_mount_all(reads);
+	if (r == 0)
+		r = reads_prepare_proc(reads);
+	return r == 0 ? reads_close_skeleton(reads) : r;
+}
 
 int view_prepare_kernel_reads(struct view *view, const char **ret_reason)
 {
-	(void)view;
-	*ret_reason = "not built yet";
-	return 1;
+	struct kernel_reads reads = {.view = view, .root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
+				     .dir_fd = -1, .link_fd = {-1, -1, -1}, .dir_cover_fd = {-1, -1, -1},
+				     .uid = geteuid()};
+	int r;
+
+	view->proc_shows_machine = true;
+	r = reads_prepare(&reads);
+
+	for (size_t i = 0; i < reads.points; i++)
+		free(reads.point[i].virt);
+	free(reads.point);
+	for (unsigned i = 0; i < COVER_MAX; i++) {
+		cleanup_close(&reads.link_fd[i]);
+		cleanup_close(&reads.dir_cover_fd[i]);
+	}
+	cleanup_close(&reads.dir_fd);
+	cleanup_close(&reads.root_fd);
+	view->kernel_judges_reads = r == 0;
+	*ret_reason = r > 0 ? view->why_reads_are_judged : NULL;
+	return r;
 }
 
 bool view_kernel_judges_reads(const struct view *view)
 {
-	(void)view;
-	return false;
+	return view->kernel_judges_reads;
 }

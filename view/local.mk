@@ -6,15 +6,22 @@ libcallgate_view_a_SOURCES += \
 	view/fixed.c \
 	view/fixed.h \
 	view/judge.c \
+	view/kernel-reads-cover.c \
+	view/kernel-reads-proc.c \
+	view/kernel-reads-walk.c \
 	view/kernel-reads.c \
+	view/kernel-reads.h \
 	view/listing.c \
 	view/locate.c \
+	view/meminfo.c \
+	view/meminfo.h \
 	view/nodes.c \
 	view/open.c \
 	view/overlay.c \
 	view/overlay.h \
 	view/private.h \
 	view/procfs.c \
+	view/readable.c \
 	view/second.c \
 	view/skeleton.c \
 	view/start.c \

@@ -235,6 +235,8 @@ static int locate_set_mount_of_place(const struct view *view, struct place *plac
 		place->rest = ".";
 	else
 		place->rest = place->virt + skip + (skip > 1);
+	if (view->kernel_judges_reads) /* then the program's own procfs has all of it */
+		return 0;
 	if (mount->flags & MOUNT_PROC && locate_find_fact_file(view, place))
 		return 0;
 	if (mount->flags & MOUNT_PROC && view->proc_files_of_no_process && proc_path_is_of_no_process(place->rest))
@@ -339,6 +341,8 @@ bool view_has_standin(const struct place *place)
 {
 	const struct mount *mount = place->mount;
 
+	if (mount->view->kernel_judges_reads) /* the program can list the directory itself */
+		return false;
 	if (mount->flags & MOUNT_PROC) /* ".." in the procfs of the supervisor would lead past the allowlist */
 		return place->virt_len == mount->virt_len || proc_path_is_directory(view_get_path_below_proc(place)) ||
 		       proc_path_is_net(view_get_path_below_proc(place));

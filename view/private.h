@@ -75,6 +75,10 @@ struct view {
 	bool attached;            /* view_attach_mounts is done: the kernel resolves virtual paths */
 	int nolinks_fd;             /* a copy of the program's root, mounted with nosymfollow; -1: none */
 	bool lacks_some_mount;          /* some mount is not at its virtual path in the kernel */
+	const struct mount *lacking_mount; /* the first of these */
+	bool kernel_judges_reads;       /* view_prepare_kernel_reads() has returned 0 */
+	bool proc_shows_machine;        /* the program's procfs has more than its processes */
+	char why_reads_are_judged[256]; /* the reason of view_prepare_kernel_reads() */
 	int proc_fd;              /* O_PATH descriptor of the supervisor's /proc */
 	/* files of /proc that belong to no process; NULL: the program's /proc has them */
 	struct mount *proc_files_of_no_process;
@@ -234,6 +238,10 @@ int view_add_covered_names(struct view *view, const char *scratch_base);
 bool view_is_procfs(int fd);
 
 /* ---- facts.c ---- */
+
+struct buf;
+/* Writes the content of /proc/vmstat: zeros; nothing when it cannot be read. */
+void facts_write_vmstat(const struct view *view, struct buf *buf);
 
 /* Creates view->facts. scratch_fd is borrowed. 0 or -ENOMEM. */
 int facts_create(struct view *view, int scratch_fd);

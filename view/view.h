@@ -38,6 +38,7 @@ enum mount_flag {
 	MOUNT_DETACHED = 1 << 12,    /* fd is a detached copy, which view_attach_mounts will mount */
 	MOUNT_PTS = 1 << 13,     /* /dev/pts and /dev/ptmx: the pseudoterminals of the run, terminals.c */
 	MOUNT_OVERLAY = 1 << 15,    /* an overlay: writes go to the scratch directory of the run: overlay.h */
+	MOUNT_INTERPRETER = 1 << 17, /* granted by @interpreter alone: installed programs */
 	MOUNT_LACKS_OVERLAY = 1 << 16, /* an overlay was needed, but not possible: writing is refused */
 };
 
@@ -175,6 +176,20 @@ bool view_kernel_judges_reads(const struct view *view);
  * result of take when that is < 0.
  */
 int view_visit_executable_files(const struct view *view, int (*take)(void *ctx, int fd), void *ctx);
+
+enum view_readable {
+	VIEW_READS_FILES = 1 << 0,
+	VIEW_READS_DIRECTORIES = 1 << 1,
+	VIEW_READS_DEVICES = 1 << 2, /* a device, or a directory of devices, with their ioctls */
+};
+
+/*
+ * While the kernel judges reading: calls take with an O_PATH descriptor (borrowed) of each object in and below which
+ * the program may open what `what` (enum view_readable bits) says. Else calls nothing. 0, -errno, or the result of take
+ * when that is not 0.
+ */
+typedef int (*view_take_readable)(void *ctx, int fd, unsigned what);
+int view_visit_readable(const struct view *view, view_take_readable take, void *ctx);
 
 /*
  * Lets a second view of the same run, which is not attached, find the processes and the directories of the program as

@@ -94,3 +94,27 @@ int policy_visit_denies(const struct policy *policy, int (*take)(void *ctx, cons
 	}
 	return 0;
 }
+
+int policy_visit_hidden(const struct policy *policy, int (*take)(void *ctx, const struct policy_hidden *hidden),
+			void *ctx)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < policy->rule_count; i++) {
+		const struct rule *rule = &policy->rule[i];
+		const char *path[] = {rule->pattern && !rule->literal ? "/" : rule->literal, rule->alias,
+				      rule_get_denied_path(rule)};
+
+		if (rule->overridden || (rule->kind != RULE_DENY && rule->kind != RULE_PRIVATE))
+			continue;
+		for (size_t p = 0; r == 0 && p < sizeof(path) / sizeof(path[0]); p++) {
+			const struct policy_hidden hidden = {.path = path[p],
+							     .glob = rule->pattern ? &rule->glob : NULL,
+							     .is_private = rule->kind == RULE_PRIVATE,
+							     .rule = rule->label};
+
+			r = path[p] ? take(ctx, &hidden) : 0;
+		}
+	}
+	return r;
+}

@@ -16,6 +16,20 @@ bool policy_may_write(const struct policy *policy, const char *path);
  */
 int policy_visit_denies(const struct policy *policy, int (*take)(void *ctx, const char *path), void *ctx);
 
+struct glob;
+
+/* A deny or private rule, as what the mounts of the kernel must hide: see policy_visit_hidden(). */
+struct policy_hidden {
+	const char *path;        /* canonical virtual path; of a glob: the directory that the glob starts in */
+	const struct glob *glob; /* NULL: the path itself is hidden */
+	bool is_private;         /* withholds only what a RULE_PUBLIC would grant */
+	const char *rule;        /* the rule, as in struct policy_decision */
+};
+
+/* Calls take() with each path of each deny and private rule. Stops when take() does not return 0. Returns its value. */
+int policy_visit_hidden(const struct policy *policy, int (*take)(void *ctx, const struct policy_hidden *hidden),
+			void *ctx);
+
 /* True when only whole trees are granted: no rule denies reading, and no grant has a glob or is RULE_PUBLIC. */
 bool policy_grants_whole_trees(const struct policy *policy);
 

@@ -35,6 +35,7 @@ static struct policy_mount mounts_make_from_rule(const struct rule *rule, const 
 		.provided_text = provide ? rule->content : NULL,
 		.provided_text_len = provide ? strlen(rule->content) : 0,
 		.has_globs_only = rule->pattern != NULL,
+		.interpreter = rule->expanded_name.interpreter,
 		.redirect = rule->kind == RULE_REDIRECT,
 		.create_host_path = !provide && place != PATH_BASE_ROOT,
 		.rule = rule->label,
@@ -64,6 +65,7 @@ static void mounts_merge_rule(struct compiler *compiler, struct policy_mount *mo
 			mount->virt, mount->virt);
 	} else {
 		mount->has_globs_only = mount->has_globs_only && other.has_globs_only;
+		mount->interpreter = mount->interpreter && other.interpreter;
 		if (strcmp(mount->rule_path, mount->virt) == 0)
 			mount->rule_path = other.rule_path;
 	}

@@ -6,14 +6,12 @@
 #define CALLGATE_SYSCALLS_ACCOUNT_MEMINFO_H
 
 #include "syscalls/call/call.h"
+#include "view/meminfo.h"
 
 /*
  * Takes fd, which was opened for reading at place[0]. Returns fd. For /proc/meminfo, if the limit is below the
  * machine's memory, returns instead a memfd with the limit's numbers, or -errno.
  */
 int meminfo_replace_with_limited_file(const struct call *call, int fd);
-
-/* Copies `text` to `out` with the numbers of memory and swap replaced. 0 or -EMSGSIZE. */
-int meminfo_write_limited(const char *text, uint64_t limit_bytes, uint64_t used_bytes, char *out, size_t size);
 
 #endif

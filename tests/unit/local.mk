@@ -277,9 +277,8 @@ UNIT_TESTS += tests/unit/confine/test_cgroup
 tests_unit_confine_test_cgroup_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
 	libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(UNIT_LIBS)
 
-UNIT_TESTS += tests/unit/syscalls/test_meminfo
-tests_unit_syscalls_test_meminfo_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(NETTLE_LIBS) \
-	$(UNIT_LIBS)
+UNIT_TESTS += tests/unit/view/test_meminfo
+tests_unit_view_test_meminfo_LDADD = libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
 
 # Parts of the egress process, and the whole of it with a made-up supervisor and program: see egress-rig.h.
 EGRESS_LIBS = libcallgate_egress.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(EGRESS_NEEDS) $(UNIT_LIBS)

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "syscalls/account/meminfo.h"
+#include "view/meminfo.h"
 #include "tests/unit/unit.h"
 
 static const char machine[] = "MemTotal:       24684096 kB\n"

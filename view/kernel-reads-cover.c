@@ -1,0 +1,183 @@
+/*
+ * Covers: mounts over names that a program must not read while the kernel judges reading. A name that is no directory
+ * is covered by a symbolic link, which is the root of its own mount: stat(2) and open(2) follow it to nothing, or into
+ * a directory that nobody can enter, and fail as in a judged run. Only lstat(2) and readlink(2) show the link.
+ *
+ * A directory that does not exist for the program is covered by the supervisor's directory of the program's procfs. By
+ * hidepid=invisible it is ENOENT for all who cannot trace the supervisor (proc_pid_permission() and pid_getattr() in
+ * fs/proc/base.c), and that no program of the run can, because the supervisor is not dumpable.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/mounts.h"
+#include "view/kernel-reads.h"
+
+/* Each cover takes about 7 us, and as long again when the run ends. */
+#define COVERS_MAX 2000u
+
+#define COVERS_DIR "covers" /* directory in the directory of the listings, which this mode does not need */
+#define COVERS_NOWHERE "/dev/.callgate-nothing" /* where nothing is: the program's /dev is never written */
+#define COVERS_NO_ENTRY VIEW_PATHLESS_MOUNTS_PATH /* a directory of mode 0 */
+
+int reads_give_up(struct kernel_reads *reads, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(reads->view->why_reads_are_judged, sizeof(reads->view->why_reads_are_judged), format, args);
+	va_end(args);
+	return 1;
+}
+
+/* True when a directory of this name can be made in the view's own /dev: not when the policy grants /dev. */
+static bool covers_dev_is_own(const struct view *view)
+{
+	struct place place;
+
+	return view_locate_path(view, NULL, "/", COVERS_NO_ENTRY, 0, &place) == 0 && place.mount == view->root;
+}
+
+/* Makes the directory of mode 0 that links lead into. For all calls that are judged, it does not exist. */
+static int covers_make_dir_without_entry(const struct kernel_reads *reads)
+{
+	struct view *view = reads->view;
+
+	if (mkdirat(view->root->fd, &COVERS_NO_ENTRY[1], 0) < 0)
+		return -errno;
+	return view_add_node(view, COVERS_NO_ENTRY, NULL, NULL) < 0 ? -ENOMEM : 0;
+}
+
+static int covers_open_object(const struct kernel_reads *reads, const char *name)
+{
+	int fd = openat(reads->dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Makes the objects for what is no directory. Without a /dev of the view's own, all of them are files of mode 0. */
+static int covers_make_links(struct kernel_reads *reads)
+{
+	static const char *const target[COVER_MAX] = {[COVER_ABSENT] = COVERS_NOWHERE,
+						      [COVER_DENIED] = COVERS_NO_ENTRY "/denied"};
+	const bool own = covers_dev_is_own(reads->view);
+	int r = own ? covers_make_dir_without_entry(reads) : 0;
+
+	for (unsigned i = 0; r == 0 && i < COVER_MAX; i++) {
+		const char name[] = {(char)('0' + i), '\0'};
+
+		r = own && target[i] ? symlinkat(target[i], reads->dir_fd, name)
+				     : mknodat(reads->dir_fd, name, S_IFREG, 0);
+		if (r < 0)
+			return -errno;
+		reads->link_fd[i] = covers_open_object(reads, name);
+		if (reads->link_fd[i] < 0)
+			return reads->link_fd[i];
+	}
+	return r;
+}
+
+static int covers_make_dirs(struct kernel_reads *reads)
+{
+	char own[32];
+
+	(void)snprintf(own, sizeof(own), "proc/%d", getpid());
+	for (unsigned i = 0; i < COVER_MAX; i++) {
+		int fd = i != COVER_ABSENT ? covers_open_object(reads, "dir")
+					   : openat2_call(reads->root_fd, own, O_PATH | O_DIRECTORY, 0,
+							  IO_RESOLVE_BELOW);
+
+		if (fd < 0)
+			return fd;
+		reads->dir_cover_fd[i] = fd;
+	}
+	return 0;
+}
+
+int covers_make_objects(struct kernel_reads *reads)
+{
+	int r;
+
+	if (mkdirat(reads->view->standin_fd, COVERS_DIR, 0700) < 0)
+		return -errno;
+	reads->dir_fd = openat(reads->view->standin_fd, COVERS_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (reads->dir_fd < 0 || mkdirat(reads->dir_fd, "dir", 0) < 0)
+		return -errno;
+	r = covers_make_dirs(reads);
+	return r < 0 ? r : covers_make_links(reads);
+}
+
+/* Opens a name of the program's root, through no link: a descriptor, or -errno. */
+static int covers_open_point(const struct kernel_reads *reads, const char *virt, struct stat *ret_stat)
+{
+	_cleanup_close_ int fd = openat2_call(reads->root_fd, virt + 1, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
+
+	if (fd >= 0 && fstat(fd, ret_stat) < 0)
+		return -errno;
+	return steal_fd(&fd);
+}
+
+static bool covers_has_point(const struct kernel_reads *reads, const char *virt)
+{
+	for (size_t i = 0; i < reads->points; i++)
+		if (strcmp(reads->point[i].virt, virt) == 0)
+			return true;
+	return false;
+}
+
+int covers_add(struct kernel_reads *reads, const char *virt, enum cover cover)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	if (virt[1] == '\0')
+		return reads_give_up(reads, "all of / is denied");
+	if (covers_has_point(reads, virt))
+		return 0;
+	fd = covers_open_point(reads, virt, &st);
+	if (fd < 0) /* ELOOP: what is behind a link has another name, which is looked at by itself */
+		return fd == -ENOENT || fd == -ENOTDIR || fd == -EACCES || fd == -ELOOP || fd == -ENAMETOOLONG ? 0 : fd;
+	if (reads->points == COVERS_MAX)
+		return reads_give_up(reads, "more than %u names would need a cover", COVERS_MAX);
+	if (!array_reserve(&reads->point, reads->points, &reads->room))
+		return -ENOMEM;
+	reads->point[reads->points] =
+		(struct cover_point){.virt = strdup(virt), .cover = cover, .device = st.st_dev, .ino = st.st_ino};
+	return reads->point[reads->points++].virt ? 0 : -ENOMEM;
+}
+
+int covers_mount(struct kernel_reads *reads, int point_fd, bool directory, enum cover cover)
+{
+	_cleanup_close_ int copy = mounts_clone_restricted(directory ? reads->dir_cover_fd[cover] : reads->link_fd[cover],
+							   "", MOUNTS_READ_ONLY | MOUNTS_NO_DEVICES | MOUNTS_NO_SETID);
+
+	return copy < 0 ? copy : mounts_attach_copy(copy, point_fd, "");
+}
+
+/* A name that is no longer what was looked at: somebody outside changes the tree, so the supervisor judges all. */
+static int covers_mount_point(struct kernel_reads *reads, const struct cover_point *point)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	fd = covers_open_point(reads, point->virt, &st);
+	if (fd < 0 || st.st_dev != point->device || st.st_ino != point->ino)
+		return reads_give_up(reads, "%s was replaced while it was being covered", point->virt);
+	return covers_mount(reads, fd, S_ISDIR(st.st_mode), point->cover);
+}
+
+int covers_mount_all(struct kernel_reads *reads)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < reads->points; i++)
+		r = covers_mount_point(reads, &reads->point[i]);
+	return r;
+}

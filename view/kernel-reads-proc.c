@@ -1,0 +1,166 @@
+/*
+ * /proc while the kernel judges reading. The program has a procfs of its processes and of the machine. What a judged
+ * /proc does not have is covered; /proc/sys is replaced by a tree of copies; vmstat and meminfo by files of callgate's.
+ * Of the run's own processes the kernel shows all that it has: doc/security.md.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/mounts.h"
+#include "view/kernel-reads.h"
+#include "view/meminfo.h"
+
+#define SYS_DIR "sys"
+#define SYS_FILE_BYTES_MAX 4096
+#define SYS_UUID "sys/kernel/random/uuid" /* each read makes another one: the kernel's file is mounted */
+
+struct proc_cover {
+	struct kernel_reads *reads;
+	int proc_fd;       /* the program's /proc */
+	const char *below; /* the directory of /proc that is copied: "sys/kernel" */
+	int result;
+};
+
+/* Mounts a copy of the object (fd, name) over a name of the program's /proc. 0 or -errno. */
+static int proc_mount_over(int from_fd, const char *name, int proc_fd, const char *over)
+{
+	_cleanup_close_ int copy = -1, point = openat2_call(proc_fd, over, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
+
+	if (point < 0)
+		return point;
+	copy = mounts_clone_restricted(from_fd, name, MOUNTS_READ_ONLY | MOUNTS_NO_DEVICES | MOUNTS_NO_SETID);
+	return copy < 0 ? copy : mounts_attach_copy(copy, point, "");
+}
+
+/* Makes a file of these bytes among the objects of the covers. 0 or -errno. */
+static int proc_make_file(int dir_fd, const char *name, const void *text, size_t len)
+{
+	_cleanup_close_ int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+
+	return fd < 0 ? -errno : io_write_all(fd, text, len);
+}
+
+/* ---- what a judged /proc does not have ---- */
+
+static int proc_cover_entry(struct kernel_reads *reads, int proc_fd, const char *name)
+{
+	_cleanup_close_ int point = -1;
+	struct stat st;
+
+	if (name[0] == '.' || (name[0] >= '0' && name[0] <= '9') ||
+	    proc_classify_path(reads->view, NULL, name) != PROC_ABSENT)
+		return 0;
+	point = openat(proc_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (point < 0 || fstat(point, &st) < 0)
+		return errno == ENOENT ? 0 : -errno; /* a module of the kernel has removed it */
+	return covers_mount(reads, point, S_ISDIR(st.st_mode), COVER_ABSENT);
+}
+
+static int proc_cover_absent(struct kernel_reads *reads, int proc_fd)
+{
+	const int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	int r = 0;
+
+	if (!dir)
+		return -errno;
+	while (r == 0 && (entry = readdir(dir)))
+		r = proc_cover_entry(reads, proc_fd, entry->d_name);
+	return r;
+}
+
+/* ---- /proc/sys ---- */
+
+static void proc_copy_sys_entry(void *ctx, const char *name, mode_t type)
+{
+	struct proc_cover *cover = ctx;
+	char path[128], text[SYS_FILE_BYTES_MAX];
+	ssize_t len;
+
+	if (cover->result < 0)
+		return;
+	(void)snprintf(path, sizeof(path), "%s/%s", cover->below, name);
+	if (type == S_IFDIR) {
+		struct proc_cover inner = {.reads = cover->reads, .proc_fd = cover->proc_fd, .below = path};
+
+		if (mkdirat(cover->reads->dir_fd, path, 0755) < 0)
+			inner.result = -errno;
+		else
+			proc_visit_machine_entries(path, proc_copy_sys_entry, &inner);
+		cover->result = inner.result;
+		return;
+	}
+	len = io_read_once(cover->proc_fd, path, text, sizeof(text));
+	if (len >= 0) /* else the kernel does not have it */
+		cover->result = proc_make_file(cover->reads->dir_fd, path, text, (size_t)len);
+}
+
+static int proc_replace_sys(struct kernel_reads *reads, int proc_fd)
+{
+	struct proc_cover cover = {.reads = reads, .proc_fd = proc_fd, .below = SYS_DIR};
+	_cleanup_close_ int uuid = mounts_clone_restricted(proc_fd, SYS_UUID, MOUNTS_READ_ONLY | MOUNTS_NO_SETID);
+	_cleanup_close_ int point = -1;
+	int r;
+
+	if (mkdirat(reads->dir_fd, SYS_DIR, 0755) < 0)
+		return -errno;
+	proc_visit_machine_entries(SYS_DIR, proc_copy_sys_entry, &cover);
+	r = cover.result == 0 ? proc_mount_over(reads->dir_fd, SYS_DIR, proc_fd, SYS_DIR) : cover.result;
+	if (r < 0 || uuid < 0)
+		return r;
+	point = openat2_call(proc_fd, SYS_UUID, O_PATH, 0, IO_RESOLVE_BELOW);
+	return point < 0 ? point : mounts_attach_copy(uuid, point, "");
+}
+
+/* ---- files that callgate makes ---- */
+
+static int proc_replace_vmstat(struct kernel_reads *reads, int proc_fd)
+{
+	_cleanup_buf_ struct buf text = {0};
+	int r;
+
+	facts_write_vmstat(reads->view, &text);
+	r = text.failed ? -ENOMEM : proc_make_file(reads->dir_fd, "vmstat", text.data, text.len);
+	return r < 0 ? r : proc_mount_over(reads->dir_fd, "vmstat", proc_fd, "vmstat");
+}
+
+/* Replaces meminfo, if the run's memory is limited: as at the start of the run, when nothing is used. */
+static int proc_replace_meminfo(struct kernel_reads *reads, int proc_fd)
+{
+	const uint64_t limit = policy_get_settings(reads->view->policy)->limits.memory_bytes;
+	char text[MEMINFO_BYTES_MAX], limited[MEMINFO_BYTES_MAX];
+	ssize_t len;
+	int r;
+
+	if (limit == 0)
+		return 0;
+	len = io_read_once(proc_fd, "meminfo", text, sizeof(text));
+	if (len < 0)
+		return (int)len;
+	if (!meminfo_limit_matters(text, limit))
+		return 0;
+	r = meminfo_write_limited(text, limit, 0, limited, sizeof(limited));
+	if (r == 0)
+		r = proc_make_file(reads->dir_fd, "meminfo", limited, strlen(limited));
+	return r < 0 ? r : proc_mount_over(reads->dir_fd, "meminfo", proc_fd, "meminfo");
+}
+
+int reads_prepare_proc(struct kernel_reads *reads)
+{
+	_cleanup_close_ int proc_fd = openat2_call(reads->root_fd, "proc", O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+	int r = proc_fd < 0 ? proc_fd : proc_replace_sys(reads, proc_fd);
+
+	if (r == 0)
+		r = proc_replace_vmstat(reads, proc_fd);
+	if (r == 0)
+		r = proc_replace_meminfo(reads, proc_fd);
+	return r == 0 ? proc_cover_absent(reads, proc_fd) : r;
+}

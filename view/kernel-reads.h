@@ -1,0 +1,58 @@
+/* What the files kernel-reads*.c share. They make the kernel let a program read what a judged run would: view.h. */
+#ifndef CALLGATE_VIEW_KERNEL_READS_H
+#define CALLGATE_VIEW_KERNEL_READS_H
+
+#include "view/private.h"
+
+/* How a covered name answers. */
+enum cover {
+	COVER_ABSENT,     /* ENOENT: private names, and names of /proc that the view does not have */
+	COVER_DENIED,     /* EACCES: what a deny rule names */
+	COVER_UNREADABLE, /* stat(2) works, opening is EACCES: what is not public */
+	COVER_MAX,
+};
+
+/* A name that gets a cover. The object is looked at again when the cover is mounted. */
+struct cover_point {
+	char *virt;  /* owned */
+	enum cover cover;
+	dev_t device;
+	ino_t ino;
+};
+
+struct kernel_reads {
+	struct view *view;
+	int root_fd;           /* the program's root, O_PATH */
+	int dir_fd;            /* a directory in the tmpfs, outside of that root, for the objects below */
+	int link_fd[COVER_MAX]; /* the mount root of each cover for what is no directory, O_PATH; -1: not made yet */
+	int dir_cover_fd[COVER_MAX]; /* the same for directories */
+	struct cover_point *point;
+	size_t points, room;
+	uid_t uid;             /* the user of the run */
+};
+
+/* ---- kernel-reads-cover.c: each returns 0, 1 after reads_give_up, or -errno ---- */
+
+/* Stores one sentence, without a full stop, that names why the run judges everything. Returns 1. */
+__attribute__((format(printf, 2, 3))) int reads_give_up(struct kernel_reads *reads, const char *format, ...);
+
+/* Makes the objects that are mounted over names. */
+int covers_make_objects(struct kernel_reads *reads);
+/* Notes that this name gets a cover, unless nothing is there. virt: canonical. */
+int covers_add(struct kernel_reads *reads, const char *virt, enum cover cover);
+/* Mounts all covers that were added. */
+int covers_mount_all(struct kernel_reads *reads);
+/* Mounts one cover over an object, by an O_PATH descriptor. */
+int covers_mount(struct kernel_reads *reads, int point_fd, bool directory, enum cover cover);
+
+/* ---- kernel-reads-walk.c ---- */
+
+/* Adds covers for names that match a glob of a deny or private rule, and for what is not public. As above. */
+int reads_walk_mounts(struct kernel_reads *reads);
+
+/* ---- kernel-reads-proc.c ---- */
+
+/* Makes the program's procfs show what a judged /proc does. As above. */
+int reads_prepare_proc(struct kernel_reads *reads);
+
+#endif

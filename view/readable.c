@@ -1,0 +1,34 @@
+/* Finds what the program may open for reading by itself: for Landlock, while the kernel judges reading. */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "base/cleanup.h"
+#include "view/private.h"
+
+/* Passes one mount to take(), by its path in the program's root. An object that has vanished is left out. */
+static int readable_visit_mount(const struct view *view, const struct mount *mount, view_take_readable take, void *ctx)
+{
+	_cleanup_close_ int fd = -1;
+	unsigned what = mount->flags & MOUNT_FILE ? VIEW_READS_FILES : VIEW_READS_FILES | VIEW_READS_DIRECTORIES;
+
+	if (mount == view->root || mount == view->proc_files_of_no_process)
+		return 0;
+	if (mount->flags & MOUNT_DEVICE)
+		what |= VIEW_READS_DEVICES;
+	fd = openat2_call(AT_FDCWD, mount->virt, O_PATH, 0, RESOLVE_NO_SYMLINKS);
+	if (fd == -ENOENT || fd == -EACCES)
+		return 0;
+	return fd < 0 ? fd : take(ctx, fd, what);
+}
+
+int view_visit_readable(const struct view *view, view_take_readable take, void *ctx)
+{
+	int r;
+
+	if (!view->kernel_judges_reads)
+		return 0;
+	r = take(ctx, view->root->fd, VIEW_READS_DIRECTORIES); /* the directories above the mounts can be listed */
+	for (size_t i = 0; r == 0 && i < view->mounts; i++)
+		r = readable_visit_mount(view, view->mount[i], take, ctx);
+	return r;
+}
