@@ -21,7 +21,7 @@ enum cli_exit {
 	CLI_OK = 0,
 	CLI_TIMEOUT = 124,   /* the wall-clock limit ended the run */
 	CLI_ERROR = 125,     /* callgate could not do what was asked: bad usage, bad policy, no supervision */
-	CLI_REFUSED = 126,   /* the policy refused the program itself */
+	CLI_REFUSED = 126,   /* the policy refused to execute the program */
 	CLI_NOT_FOUND = 127, /* no such program in the view */
 };
 
@@ -82,7 +82,7 @@ int cli_print_text(const char *verb, const char *text);
 struct buf;
 int cli_print_buf(const char *verb, const struct buf *text);
 
-/* Prints an indented JSON value, which it takes; NULL stands for no memory. */
+/* Prints an indented JSON value, and releases it; NULL stands for no memory. */
 int cli_print_json(const char *verb, json_t *value);
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/signing.h"
 #include "cli/options.h"
 
-/* Writes a new file. 0 or -errno: then there is none. */
+/* Writes a new file. 0 or -errno; on failure there is no file. */
 static int key_write_file(const char *path, mode_t mode, const char *text)
 {
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, mode);

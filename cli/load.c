@@ -48,8 +48,8 @@ struct places cli_collect_writable_places(const struct cli_policy_options *optio
 }
 
 /*
- * Loads the policy and, if it has phases, that of the other phase: what the other phase may write counts as writable,
- * too.
+ * Loads the policy. If it has phases, also loads that of the other phase, because files that the other phase may write
+ * count as writable, too.
  */
 static int load_policy_phases(const char *const *names, const struct policy_cli *cli, struct cli_host *host,
 			      struct policy **ret_policy, struct policy_errors *errors)
@@ -136,7 +136,8 @@ static int load_judge_paths(const struct cli_policy_options *options, struct cli
 	struct places_refusal why = {""};
 	int ways = load_judge_policy(&places, policy, errors), other = 0, files, workdir = 0;
 
-	if (host->other && ways == 0) /* otherwise most messages would appear twice */
+	/* otherwise the policy of the other phase has reported most of these messages already */
+	if (host->other && ways == 0)
 		other = load_judge_policy(&places, host->other, errors);
 	files = cli_host_judge_files(host, &places, errors);
 	if (options->workdir)
@@ -153,7 +154,7 @@ static const char *const *load_get_policy_names(const struct cli_policy_options 
 	return options->names.count ? (const char *const *)options->names.item : usual;
 }
 
-/* The command line as the policy's last file. exec: load_add_exec_rules(). Borrows. */
+/* Makes the options of the command line the last file of the policy. exec: see load_add_exec_rules(). Borrows. */
 static struct policy_cli load_make_policy_cli(const struct cli_policy_options *options, const struct cli_list *exec)
 {
 	struct policy_cli cli = options->cli;
@@ -189,7 +190,7 @@ int cli_load_observing_policy(const struct cli_policy_options *options, const ch
 	return ret;
 }
 
-/* Composes, compiles and judges, without a message printed. 0 or -errno with the messages in errors. */
+/* Composes, compiles and judges a policy. Prints no message. 0 or -errno, with the messages in `errors`. */
 static int load_compile(const struct cli_policy_options *options, struct cli_host *host, const char *scratch,
 			struct policy **ret_policy, struct policy_errors *errors)
 {

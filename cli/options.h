@@ -49,7 +49,7 @@ struct cli_syntax {
 	struct {
 		const char *title; /* printed before the table's options; NULL: nothing */
 		const struct cli_option *options;
-		void *fills; /* the structure in which cli_option.field is an offset */
+		void *fills; /* the structure that the table fills: cli_option.field_offset is an offset in it */
 	} table[2];
 };
 
@@ -66,7 +66,7 @@ struct cli_list {
 	size_t count;
 };
 
-/* Adds text, which it takes also on failure. NULL stands for no memory. 0 or -ENOMEM. */
+/* Adds a text, which the list then owns; on failure it is freed. NULL stands for no memory. 0 or -ENOMEM. */
 int cli_list_add_owned(struct cli_list *list, char *text);
 void cli_list_release(struct cli_list *list);
 #define _cleanup_list_ __attribute__((cleanup(cli_list_release)))
@@ -76,7 +76,7 @@ const struct cli_option *cli_get_policy_table(void);
 
 /* The values of the options in cli_get_policy_table(). Zero-initialise; cli_policy_options_release releases. */
 struct cli_policy_options {
-	struct policy_cli cli; /* cli_load_policy() adds the lists below */
+	struct policy_cli cli; /* the lists below, and cli_load_policy(), fill it */
 	struct cli_list names; /* -p and --profile, in the order given */
 	struct cli_list read, write, exec, env, allow_host, allow_private, listen, allow_request, secret;
 	bool phase_given;

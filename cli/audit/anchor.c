@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Reads the next checkpoint of the run that is not about lines that were compared already. */
+/* Reads the run's next checkpoint, and skips those about lines that were compared already. */
 static int anchor_advance(struct anchor *anchor, uint64_t lines)
 {
 	int r;

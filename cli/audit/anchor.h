@@ -13,18 +13,22 @@ struct anchor {
 	FILE *file;       /* owned */
 	struct checkpoint next;
 	bool has_next;
-	uint64_t lines, count;  /* of the last checkpoint that the log agrees with; how many it agrees with */
-	bool forged;            /* one is not signed with the key */
-	struct verify_place rewritten; /* the first line that is not the anchored one; number 0: none */
+	/*
+	 * the lines of the last checkpoint that the log agrees with, and the number of checkpoints that it agrees with
+	 */
+	uint64_t lines, count;
+	bool forged; /* a checkpoint is not signed with the key */
+	/* the first line that is not the one in a checkpoint; rewritten.number 0: none */
+	struct verify_place rewritten;
 	uint8_t key[SIGNING_KEY_BYTES];
 	char run[129];
 };
 
-/* Begins when the first line of the log is known. key: NULL: that of the log. 0 or -errno. */
+/* Opens the checkpoints, once the first line of the log is known. key NULL: the key that the log names. 0 or -errno. */
 int anchor_open(struct anchor *anchor, const struct verify *verify, const uint8_t *key);
-/* Compares the line that was added last. 0 or -EBADMSG: the file has something else than checkpoints. */
+/* Compares the line that was added last with the checkpoints. 0, or -EBADMSG: the file contains something else. */
 int anchor_compare(struct anchor *anchor, struct verify *verify);
-/* Changes what was found in the log by what the checkpoints say. */
+/* Changes the finding about the log by what the checkpoints prove. */
 void anchor_judge(const struct anchor *anchor, const struct verify *verify, struct verify_finding *finding);
 void anchor_close(struct anchor *anchor);
 

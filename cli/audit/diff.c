@@ -1,4 +1,4 @@
-/* callgate audit diff: what one run did and another did not. */
+/* callgate audit diff: shows what only one of two runs did. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +23,8 @@ static const char *const diff_names[DIFF_MAX] = {
 struct diff {
 	struct audit_filter filter;
 	bool json;
-	struct tally object[DIFF_MAX]; /* count[i]: how often in log i */
-	char *workdir[2];              /* owned; NULL: not known */
+	struct tally object[DIFF_MAX]; /* tally of each kind of object; count[i]: how often it occurs in log i */
+	char *workdir[2];              /* the workdir of each run; owned; NULL: not known */
 	char *run[2];                  /* owned */
 	uint64_t records[2], denied[2];
 	bool failed; /* no memory */
@@ -126,7 +126,7 @@ static bool diff_on_entry(void *ctx, const struct audit_entry *entry)
 		diff_count_denial(diff, record, log);
 	else if (record_names_network(record))
 		diff_count_endpoint(diff, record, log);
-	else if (record->has_ret) /* what failed was not done */
+	else if (record->has_ret) /* calls that failed do not count */
 		diff_count_paths(diff, record, log);
 	return !diff->failed;
 }
@@ -244,7 +244,7 @@ static int diff_compare(struct diff *diff, const char *const *paths)
 	if (diff->failed)
 		return cli_fail_no_memory("audit");
 	if (status != CLI_OK)
-		return status; /* what a damaged log lacks is no difference */
+		return status; /* a damaged log lacks lines, which must not count as differences */
 	if (diff->json)
 		status = diff_print_json(diff);
 	else

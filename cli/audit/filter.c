@@ -82,7 +82,10 @@ static int audit_parse_duration(const char *text, uint64_t *ret_ns)
 	return 0;
 }
 
-/* Whether the text is the beginning of a time such as 2026-11-21T02:28:18.308; of a fraction any digits. */
+/*
+ * Whether the text is the beginning of a time such as 2026-11-21T02:28:18.308, whose fraction may have any number of
+ * digits.
+ */
 static bool audit_is_time_prefix(const char *text)
 {
 	static const char shape[] = "0000-00-00T00:00:00.000000000";
@@ -191,7 +194,7 @@ static bool filter_match_event(const char *event, const struct scan_record *reco
 	return record->event.at && (strcmp(event, "any") == 0 || scan_text_is(&record->event, event));
 }
 
-/* Compares the record's time with a time that may be only the beginning of one: that much is compared. */
+/* Compares the record's time with a time that may be incomplete: only the parts that are given are compared. */
 static int filter_compare_time(const struct audit_entry *entry, const char *time, uint64_t after_ns)
 {
 	const struct scan_text *own = &entry->record.time;

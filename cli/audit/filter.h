@@ -17,12 +17,13 @@ struct audit_filter {
 	const char *event;   /* name of a network event; "any": any network event */
 	const char *host;    /* host pattern, as in a network rule */
 	const char *rule;    /* text in the rule's label */
-	const char *since, *until; /* a time of the wall clock or its beginning; or +DURATION after the log's header */
+	/* a wall-clock time or the beginning of one; or +DURATION after the time of the log's header */
+	const char *since, *until;
 	uint64_t since_ns, until_ns; /* of +DURATION */
 	uint64_t slower_ns;  /* 0: no condition */
 	int64_t pid;         /* pid, host_pid or tid of the record; 0: any */
 	bool by_path, by_program;
-	struct glob path;    /* of one of the record's paths: the resolved path, if the record has it */
+	struct glob path; /* pattern for one of the record's paths: for the resolved path, if the record has it */
 	struct glob program;
 	struct arena arena;
 };

@@ -9,11 +9,12 @@
 #include "base/io.h"
 
 #define FOLLOW_CHECK_INTERVAL_NS 500000000u
-#define FOLLOW_WRITER_GONE_AFTER_NS 2000000000u /* time for callgate to end the log of a killed supervisor */
+/* how long a log without a trailer may have no writer before following it ends: callgate may still write the trailer */
+#define FOLLOW_WRITER_GONE_AFTER_NS 2000000000u
 
 /*
- * Whether a process holds a lock of flock(2) on the file. The writer of a log holds one; to try for it oneself would
- * keep callgate from ending the log.
+ * Whether a process holds an flock(2) lock on the file, as the writer of a log does. The lock is not tried here,
+ * because holding it would keep callgate from writing the trailer.
  */
 static bool follow_is_locked(const struct stat *file)
 {

@@ -1,4 +1,7 @@
-/* Tells how a log that is being followed goes on: another file has got its name, or its writer has gone. */
+/*
+ * Finds out how a followed log continues: in another file that has got its name, or not at all because its writer has
+ * ended.
+ */
 #ifndef CALLGATE_CLI_AUDIT_FOLLOW_H
 #define CALLGATE_CLI_AUDIT_FOLLOW_H
 
@@ -10,14 +13,15 @@
 struct follow {
 	bool wanted;
 	bool has_trailer;     /* a trailer was read */
-	bool writer_is_gone; /* the writer has gone without a trailer */
-	bool locked;    /* the writer's lock was seen */
-	uint64_t checked_ns, unlocked_ns; /* CLOCK_MONOTONIC: of the last check; since when the lock has been missing */
+	bool writer_is_gone;  /* the writer has ended without writing a trailer */
+	bool locked;          /* the writer was seen to hold its lock */
+	/* times of CLOCK_MONOTONIC: of the last check, and since when the lock is not held */
+	uint64_t checked_ns, unlocked_ns;
 };
 
 /*
  * Called when the log at `path`, open as fd, has no further line. Returns a reader, owned by the caller, of the file
- * that has taken the log's place; else NULL, and follow->abandoned tells that nothing more will come.
+ * that has got the log's name. Otherwise returns NULL; follow->writer_is_gone tells that no line will be added.
  */
 struct audit_reader *follow_check_log(struct follow *follow, const char *path, int fd);
 

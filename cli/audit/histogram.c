@@ -14,7 +14,7 @@ static unsigned histogram_find_bucket(uint64_t value)
 	return (shift + 1) * HISTOGRAM_PARTS + (unsigned)((value >> shift) - HISTOGRAM_PARTS);
 }
 
-/* The largest value in a bucket. */
+/* Returns the largest value that belongs to a bucket. */
 static uint64_t histogram_get_end(unsigned bucket)
 {
 	unsigned shift = bucket / HISTOGRAM_PARTS;

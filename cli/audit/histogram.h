@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HISTOGRAM_PARTS 32u /* each power of two is divided in so many equal parts */
+#define HISTOGRAM_PARTS 32u /* number of equal parts into which each power of two is divided */
 #define HISTOGRAM_BUCKETS ((64 - 5 + 1) * HISTOGRAM_PARTS)
 
 /* Zero-initialise. */

@@ -12,7 +12,8 @@ struct merge {
 	const struct audit_reading *reading;
 	struct source *source; /* owned */
 	size_t sources;
-	size_t *heap; /* owned: indices of the sources in state SOURCE_READING, the earliest first */
+	/* owned: indices of the sources in state SOURCE_READING, ordered as a heap with the earliest line first */
+	size_t *heap;
 	size_t in_heap;
 };
 
@@ -41,7 +42,7 @@ static void merge_push(struct merge *merge, size_t index)
 		merge_swap(merge, at, (at - 1) / 2);
 }
 
-/* Restores the order after the first source has read another line. */
+/* Restores the heap's order after the first source has read another line. */
 static void merge_sink(struct merge *merge)
 {
 	size_t at = 0, child;
@@ -56,7 +57,9 @@ static void merge_sink(struct merge *merge)
 	}
 }
 
-/* Hands on the lines of all logs in order, until none has any now. False: `each` wants no more. */
+/*
+ * Passes the lines of all logs to `each` in order, until no log has a further line now. False: `each` returned false.
+ */
 static bool merge_pass_lines(struct merge *merge)
 {
 	while (merge->in_heap > 0) {
@@ -72,7 +75,7 @@ static bool merge_pass_lines(struct merge *merge)
 	return true;
 }
 
-/* Waits for further lines. False: there will be none, or nobody wants them. */
+/* Waits for further lines. False: no line will be added, or `idle` returned false. */
 static bool merge_wait(struct merge *merge)
 {
 	const struct timespec pause = {.tv_nsec = FOLLOW_POLL_INTERVAL_NS};

@@ -9,31 +9,31 @@
 #include "audit/read.h"
 #include "audit/scan.h"
 
-#define AUDIT_RUN_SHOWN_MAX 8 /* characters of a run's id that records have */
+#define AUDIT_RUN_SHOWN_MAX 8 /* characters of a run's id that each record has */
 
 /* One of the logs that are read. */
 struct audit_log {
-	const char *path; /* as the user named it, also of the files in which it goes on */
-	size_t index;  /* in the list of logs */
-	json_t *header; /* the last header line that was read; borrowed by callers, like all that is in here */
+	const char *path; /* the path as the user gave it, also for the files in which the log continues */
+	size_t index;     /* the log's index in the list of logs */
+	json_t *header;   /* the last header that was read; borrowed by callers, like everything in this struct */
 	char run[AUDIT_RUN_SHOWN_MAX * 4 + 1]; /* the beginning of the run's id, safe for a terminal */
 	uint64_t start_ns; /* time of the header, in nanoseconds since the epoch */
 };
 
-/* One line. All is borrowed until the next one is read. */
+/* One line of a log. Everything in it is borrowed until the next line is read. */
 struct audit_entry {
 	const struct audit_log *log;
-	const char *text; /* valid JSON. Of a compact log: with what earlier lines say */
+	const char *text; /* valid JSON; in a compact log with the fields that the line leaves out */
 	size_t len;
-	const json_t *json; /* of a header or trailer, and NULL for a record */
-	struct scan_record record; /* if json is NULL */
+	const json_t *json;        /* a header or trailer as JSON; NULL: the line is a record */
+	struct scan_record record; /* the record; valid if json is NULL */
 	uint64_t time_ns; /* nanoseconds since the epoch; 0: the line has no valid time */
 };
 
 struct audit_reading {
-	/* NULL-ended. A log goes on in the file that its last line names, unless that one is in the list, too. */
+	/* NULL-ended. A log continues in the file that its last line names, unless that file is in the list, too. */
 	const char *const *paths;
-	/* go on when a log ends without a trailer, until it has one or its writer has gone */
+	/* when a log ends without a trailer, wait for further lines until it has a trailer or its writer has ended */
 	bool follows_growing_logs;
 	/* Called for each line. False ends reading. */
 	bool (*each)(void *ctx, const struct audit_entry *entry);

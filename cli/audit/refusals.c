@@ -15,9 +15,9 @@
 #include "supervisor/report.h"
 #include "syscalls/table/table.h"
 
-/* ---- what to suggest ---- */
+/* ---- finding the option that would allow a call ---- */
 
-/* The host is not asked, because the log may be from another machine: what is in the log as refused was there. */
+/* Assumes that a refused path exists. The host is not asked, because the log may be from another machine. */
 static mode_t refusal_get_type(void *ctx, const char *path)
 {
 	(void)ctx;
@@ -70,7 +70,10 @@ static char *refusal_copy_bytes(const struct scan_text *text)
 	return bytes;
 }
 
-/* The request of an event, as --allow takes it: without its query. Owned; NULL: the record is about none. */
+/*
+ * Returns the request of an event as --allow takes it, without its query. Owned; NULL: the record is not about a
+ * request.
+ */
 static char *refusal_describe_request(const struct scan_record *record)
 {
 	_cleanup_free_ char *host = refusal_copy_bytes(&record->host), *path = NULL, *method = NULL;
@@ -84,7 +87,7 @@ static char *refusal_describe_request(const struct scan_record *record)
 			  (unsigned long long)record->port, (int)strcspn(path, "?"), path);
 }
 
-/* Sets group->suggest or group->why_not, as the supervisor does for the result. */
+/* Sets group->suggest or group->why_not, as the supervisor does in the result. */
 static void refusal_set_suggestion(struct refusal_group *group, const struct scan_record *record)
 {
 	const struct suggest_host machine = {.type = refusal_get_type};
@@ -104,9 +107,9 @@ static void refusal_set_suggestion(struct refusal_group *group, const struct sca
 		denial.serves = row && row->intent == INTENT_SERVE;
 		denial.request = request = refusal_describe_request(record);
 		denial.dropped = dropped;
-		/* bind(2) judges a port that the program names, so the kernel chose the port of listen(2). */
+		/* bind(2) judges ports that the program names, so for listen(2) the kernel chose the port */
 		denial.port = scan_text_is(&record->syscall, "listen") ? 0 : (unsigned)record->port;
-	} else if (!host && known) { /* with a host, it is a redirected place, which cannot be granted by its name */
+	} else if (!host && known) { /* a path with "host" is redirected, and cannot be granted by its own name */
 		denial.resolved = resolved = refusal_copy_bytes(canonical);
 		denial.written = written = refusal_copy_bytes(&path->written);
 	}
@@ -159,7 +162,7 @@ int refusals_add(struct refusals *refusals, const struct scan_record *record)
 	_cleanup_buf_ struct buf key = {0};
 	struct tally_item *item;
 
-	/* To make or remove a name needs another grant than to write the file. */
+	/* A grant to write a file does not allow making or removing its name, so these denials are grouped apart. */
 	buf_printf(&key, "%s%s\n", refusal_get_op(record), refusal_changes_name(record) ? " name" : "");
 	if (!audit_put_object(&key, record)) {
 		audit_put_text(&key, record_get_call(record));

@@ -17,7 +17,7 @@ struct refusal_group {
 	char *target;        /* all texts are owned, safe for a terminal; NULL: none */
 	char *reason, *rule;
 	char *suggest;       /* an option of callgate run that allows it */
-	const char *why_not; /* static: why nothing is suggested; NULL: not known */
+	const char *why_not; /* why no option is suggested; static; NULL: not known */
 };
 
 /* Adds the record of a denial. 0 or -ENOMEM. */

@@ -28,7 +28,10 @@ int rules_count(struct rules *rules, const struct scan_record *record)
 	return 0;
 }
 
-/* The labels that records have, without their files and numbers: in another file a rule has another number. */
+/*
+ * Collects the labels of the recorded rules without file and number, because the same rule has another number in
+ * another file.
+ */
 static bool rules_collect_stripped(const struct rules *rules, struct tally *stripped)
 {
 	char text[LABEL_STRIPPED_SIZE];
@@ -69,7 +72,7 @@ static json_t *rules_list_unused(const struct tally *stripped, const struct poli
 	return unused;
 }
 
-/* The workdir of the recorded run, owned by the caller; NULL: it is no directory here. */
+/* Returns the workdir of the recorded run, owned by the caller; NULL: this machine has no such directory. */
 static char *rules_find_workdir(const json_t *header)
 {
 	size_t len;
@@ -84,7 +87,7 @@ static char *rules_find_workdir(const json_t *header)
 
 int rules_find_unused(struct rules *rules, const struct cli_policy_options *given, const json_t *header)
 {
-	struct cli_policy_options options = *given; /* a copy that borrows */
+	struct cli_policy_options options = *given; /* a copy that borrows its members */
 	_cleanup_free_ char *workdir = rules_find_workdir(header);
 	const json_t *command = json_object_get(header, "command"), *of_run = json_object_get(header, "policy");
 	const char *program = json_string_value(json_array_get(command, 0));

@@ -10,7 +10,8 @@
 
 /* Zero-initialise; rules_release releases. */
 struct rules {
-	struct tally used; /* by label, safe for a terminal; count[0]: how often */
+	/* tally of rules by their labels, which are safe for a terminal; count[0]: how often the rule decided */
+	struct tally used;
 	json_t *unused;    /* labels of the policy's other rules; NULL: no policy was named; owned */
 	bool same_policy;  /* all logs are of runs under this policy */
 };
@@ -19,8 +20,8 @@ struct rules {
 int rules_count(struct rules *rules, const struct scan_record *record);
 
 /*
- * Lists the rules of the named policy that no record has, if the user named one; `header` is a log's. CLI_OK, or
- * CLI_ERROR with a message.
+ * Lists the rules of the user's policy that no record names. Does nothing if the user named no policy. `header` is the
+ * header of a log. CLI_OK, or CLI_ERROR with a message.
  */
 int rules_find_unused(struct rules *rules, const struct cli_policy_options *given, const json_t *header);
 void rules_release(struct rules *rules);

@@ -15,7 +15,7 @@ struct show {
 	struct audit_filter filter;
 	bool json, follow, tree;
 	bool has_no_filter; /* no filter was given, so headers and trailers are printed, too */
-	bool has_several_logs;    /* several logs: each line says of which run it is */
+	bool has_several_logs; /* several logs are shown, so each line says which run it is from */
 	struct buf line; /* owned */
 };
 
@@ -33,7 +33,7 @@ static void show_number(struct buf *out, const char *before, uint64_t number)
 		buf_printf(out, "%s%llu", before, (unsigned long long)number);
 }
 
-/* Adds what the call returned. */
+/* Adds what the call returned, such as " = 3" or its error. */
 static void show_outcome(struct buf *out, const struct scan_record *record)
 {
 	if (record->error.at)
@@ -41,7 +41,7 @@ static void show_outcome(struct buf *out, const struct scan_record *record)
 	else if (record->has_ret)
 		buf_printf(out, " = %lld", (long long)record->ret);
 	else
-		buf_puts(out, " = ?"); /* the call has not returned yet, or the writer died before */
+		buf_puts(out, " = ?"); /* the call has not returned yet, or the writer was killed before that */
 }
 
 /* Adds " key=value" for each argument. */
@@ -124,7 +124,7 @@ static void show_json_field(struct buf *out, const json_t *line, const char *bef
 		buf_printf(out, "%s%s", before, text);
 }
 
-/* Adds a line about the log itself: a header, a trailer, the name of the next file. */
+/* Adds a line about the log itself: its header, its trailer, or the name of the next file. */
 static void show_line_of_log(struct buf *out, const json_t *line)
 {
 	const char *type = audit_line_get_type(line);
@@ -145,7 +145,7 @@ static void show_line_of_log(struct buf *out, const json_t *line)
 	buf_puts(out, "\n");
 }
 
-/* Prints a line as JSON, which has the same meaning; safe for a terminal. */
+/* Prints a line as JSON of the same meaning that is safe for a terminal. */
 static void show_json_line(const struct audit_entry *entry)
 {
 	_cleanup_buf_ struct buf line = {0};
@@ -177,10 +177,10 @@ static bool show_entry(void *ctx, const struct audit_entry *entry)
 	if (out->failed)
 		return false;
 	(void)text_print(stdout, out->data, true);
-	return !ferror(stdout); /* else nothing more can be written */
+	return !ferror(stdout); /* false after a write error, because nothing more can be printed */
 }
 
-/* While following: what was read reaches the reader of stdout before waiting for more. */
+/* Flushes stdout before waiting for more lines, so that its reader gets the lines that were read. */
 static bool show_wait(void *ctx)
 {
 	(void)ctx;

@@ -59,10 +59,10 @@ static void source_on_header(struct source *source, json_t *header)
 	(void)snprintf(source->log.run, sizeof(source->log.run), "%.*s", (int)len, id);
 	for (char *c = source->log.run; *c; c++)
 		if ((unsigned char)*c <= ' ' || *c == 0x7f || (unsigned char)*c >= 0x80)
-			*c = '?'; /* callgate writes hexadecimal digits */
+			*c = '?'; /* another character than the hexadecimal digits that callgate writes */
 }
 
-/* Notes the file in which the log goes on: it is beside this one. */
+/* Remembers the file in which the log continues. It is in the same directory. */
 static void source_note_next(struct source *source, const char *name)
 {
 	const char *slash = strrchr(source->file, '/');
@@ -73,7 +73,7 @@ static void source_note_next(struct source *source, const char *name)
 	source->next_file = cli_format("%.*s%s", slash ? (int)(slash + 1 - source->file) : 0, source->file, name);
 }
 
-/* Takes a header, trailer or other line about the log itself, whose JSON is in line.json. */
+/* Handles the trailer, whose JSON is in line.json. */
 static void source_on_trailer(struct source *source)
 {
 	const char *type = audit_line_get_type(source->line.json), *time;
@@ -95,7 +95,7 @@ static void source_set_text(struct source *source, const char *text, size_t len)
 	source->entry.len = len;
 }
 
-/* Takes a line that scan_parse_line_fast does not read as it is. 0, or -EBADMSG: no line of a log. */
+/* Parses a line that scan_parse_line_fast does not accept. 0, or -EBADMSG: the text is no line of a log. */
 static int source_parse_line(struct source *source)
 {
 	struct audit_entry *entry = &source->entry;
@@ -107,7 +107,7 @@ static int source_parse_line(struct source *source)
 			source_on_trailer(source);
 			return 0;
 		}
-		/* The line was read again: before, its writer was storing the outcome. */
+		/* jansson has read the line again: at the first reading, the writer was storing the outcome */
 		if (scan_parse_line_fast(entry->text, entry->len, &entry->record) == 0)
 			return 0;
 	}
@@ -123,7 +123,7 @@ static int source_parse_line(struct source *source)
 	return scan_parse_line_fast(entry->text, entry->len, &entry->record);
 }
 
-/* Makes `entry` from `line`. 0, or -EBADMSG: no line of a log. */
+/* Makes `entry` from `line`. 0, or -EBADMSG: the text is no line of a log. */
 static int source_read_line(struct source *source)
 {
 	struct audit_entry *entry = &source->entry;
@@ -145,7 +145,9 @@ static int source_read_line(struct source *source)
 	return 0;
 }
 
-/* Followed: a call that is under way gets a little time to get its outcome, before its record is shown without it. */
+/*
+ * Whether to wait before showing this record: when following, a call that has no outcome yet gets a little time for it.
+ */
 static bool source_holds_line(struct source *source)
 {
 	const struct audit_entry *entry = &source->entry;
@@ -158,7 +160,7 @@ static bool source_holds_line(struct source *source)
 	return true;
 }
 
-/* Whether a file is read as a log of its own. */
+/* Whether the command line names this file, too, so that it is read as a log of its own. */
 static bool source_is_named(const struct source *source, const char *path)
 {
 	struct stat file, other;
@@ -171,7 +173,7 @@ static bool source_is_named(const struct source *source, const char *path)
 	return false;
 }
 
-/* Goes on in another file. Takes reader and path. */
+/* Continues in another file. Takes reader and path. */
 static void source_change_file(struct source *source, struct audit_reader *reader, char *path)
 {
 	audit_reader_free(source->reader);
@@ -181,7 +183,7 @@ static void source_change_file(struct source *source, struct audit_reader *reade
 	source->waited_for_line = 0;
 }
 
-/* Goes on in the file that the last line named. 1, or 0 if that one is read as another log; or -errno. */
+/* Continues in the file that the last line names. 1; 0: that file is read as another log; or -errno. */
 static int source_open_next(struct source *source)
 {
 	_cleanup_free_ char *path = steal_pointer(&source->next_file);
@@ -199,7 +201,10 @@ static int source_open_next(struct source *source)
 	return 1;
 }
 
-/* Reads the first line of a further file. Its number must be larger: an edited log could lead in a circle. */
+/*
+ * Reads the first line of a further file. Its number must be higher than the last one: the files of an edited log could
+ * form a circle.
+ */
 static void source_begin_next(struct source *source)
 {
 	long long number = source->number;
@@ -209,7 +214,7 @@ static void source_begin_next(struct source *source)
 		source_end(source, -ELOOP);
 }
 
-/* The log has no further line now. */
+/* Sets the state after the last line: waiting, if the log is followed, or ended. */
 static void source_reach_end(struct source *source)
 {
 	uint64_t torn = audit_reader_get_torn_bytes(source->reader);
@@ -288,7 +293,7 @@ void source_resume(struct source *source)
 		return;
 	next = follow_check_log(&source->follow, source->file, audit_reader_get_fd(source->reader));
 	if (next) {
-		source_advance(source); /* what was written before the file was renamed */
+		source_advance(source); /* reads the lines that were written before the file was renamed */
 		if (source->state != SOURCE_WAITING) {
 			audit_reader_free(next);
 			return;
@@ -305,7 +310,7 @@ void source_resume(struct source *source)
 
 int source_close(struct source *source)
 {
-	if (source->error < 0 && source->error != -ECANCELED) /* of which there was a message */
+	if (source->error < 0 && source->error != -ECANCELED) /* the error has been reported */
 		cli_print_error("audit", "%s: %s", source->log.path, source_get_error_text(source->error));
 	else if (source->damaged_lines > DAMAGED_LINES_REPORTED_MAX)
 		cli_print_error("audit", "%s: %llu damaged lines altogether", source->log.path,

@@ -6,8 +6,8 @@
 #include "cli/audit/logs.h"
 
 enum source_state {
-	SOURCE_READING, /* `entry` is the next line */
-	SOURCE_WAITING, /* followed: there is no further line yet */
+	SOURCE_READING, /* `entry` contains the next line */
+	SOURCE_WAITING, /* the log is followed, and there is no further line yet */
 	SOURCE_ENDED,
 };
 
@@ -16,14 +16,15 @@ struct source {
 	struct audit_reader *reader; /* owned */
 	struct audit_entry entry;
 	struct audit_line line;
-	char *buffer; /* owned: the text of a line that was written anew */
+	char *buffer; /* owned: room for a line that was converted to compact JSON */
 	enum source_state state;
 	bool compact;
-	char *file;    /* owned: the path of the file that is read */
-	long long number; /* of the file in the log, by its header */
+	char *file;         /* owned: path of the file that is being read */
+	long long number;   /* number of the file, from its header */
 	char *next_file;    /* owned: the path of the file in which the log goes on */
 	const char *const *paths; /* of all logs */
-	uint64_t waited_for_line; /* followed: number of the line whose outcome was waited for; lines begin with 1 */
+	/* when following: number of the line for whose outcome the reader has waited; lines begin with 1 */
+	uint64_t waited_for_line;
 	struct follow follow;
 	uint64_t damaged_lines;
 	int error; /* -errno: reading failed */
@@ -35,10 +36,10 @@ void source_open(struct source *source, const struct audit_reading *reading, siz
 /* Reads the next line into `entry`, or sets another state. */
 void source_advance(struct source *source);
 
-/* In state SOURCE_WAITING: reads on, perhaps in the file that has taken the log's name. */
+/* In state SOURCE_WAITING: reads on, perhaps in the file that has got the log's name. */
 void source_resume(struct source *source);
 
-/* Reports how reading ended. Returns CLI_OK or CLI_ERROR. */
+/* Reports errors and damage. Returns CLI_OK or CLI_ERROR. */
 int source_close(struct source *source);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cli/audit/stats.h"
 
-#define ROWS_MAX 15 /* rows that are printed of a long table; --json prints all */
+#define ROWS_MAX 15 /* rows of a long table that are printed; --json prints all rows */
 
 static double stats_get_us(uint64_t ns)
 {
@@ -214,7 +214,7 @@ static json_t *stats_make_rules_json(const struct rules *rules)
 
 void stats_print_json(const struct stats *stats)
 {
-	/* Of several logs, header and trailer are those of the first. */
+	/* With several logs, header and trailer are those of the first log. */
 	json_t *all = json_pack("{s:O?, s:O?, s:I, s:I, s:I}", "header", stats->log[0].header, "trailer",
 				stats->log[0].trailer, "records", (json_int_t)stats->records, "denied",
 				(json_int_t)stats->denied, "unfinished", (json_int_t)stats->unfinished);

@@ -8,9 +8,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-#define HISTOGRAMS_MAX 1000u /* of each table; there are fewer system calls */
+#define HISTOGRAMS_MAX 1000u /* most histograms of a table; there are fewer system calls */
 
-/* The item of a name in a table; NULL: no such name, or no memory. */
+/* Finds or adds the item of a name in a table. NULL: the record has no such name, or no memory. */
 static struct tally_item *stats_find_item(struct stats *stats, enum stats_table table, const struct scan_text *name)
 {
 	_cleanup_buf_ struct buf text = {0};
@@ -24,7 +24,7 @@ static struct tally_item *stats_find_item(struct stats *stats, enum stats_table 
 	return item;
 }
 
-/* Counts a record by its system call or event. */
+/* Counts a record under the name of its system call or event. */
 static void stats_count_call(struct stats *stats, enum stats_table table, const struct scan_text *name,
 			     const struct scan_record *record)
 {
@@ -40,7 +40,10 @@ static void stats_count_call(struct stats *stats, enum stats_table table, const 
 		histogram_add(item->data, record->ns);
 }
 
-/* Counts the traffic that egress recorded, and denials, also of system calls, because these never reach egress. */
+/*
+ * Counts traffic by host, as egress recorded it, and denials. Denied system calls count as well, because they never
+ * reach egress.
+ */
 static void stats_count_host(struct stats *stats, const struct scan_record *record)
 {
 	struct tally_item *item =

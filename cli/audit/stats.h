@@ -18,8 +18,9 @@ struct stats {
 	struct audit_filter filter;
 	struct cli_policy_options policy;
 	bool json;
-	struct tally table[STATS_MAX]; /* of calls and events, data is a struct histogram */
-	struct histogram latency;      /* of all system calls */
+	/* tallies of the tables; for calls and events, item data is a struct histogram */
+	struct tally table[STATS_MAX];
+	struct histogram latency; /* durations of all system calls */
 	struct refusals denials;
 	struct rules rules;
 	struct stats_log *log; /* owned: one for each path */
@@ -28,11 +29,11 @@ struct stats {
 	bool failed; /* memory ran out */
 };
 
-/* What tally_item.count[] holds in the tables. */
+/* Indices of tally_item.count[] in the tables. */
 enum { STATS_COUNT = 0, STATS_DENIED = 1, HOST_CONNECTIONS = 0, HOST_DENIED = 1, HOST_REQUESTS = 2, HOST_UP = 3,
        HOST_DOWN = 4 };
 
-/* Print what was counted. */
+/* Print the statistics. */
 void stats_print(const struct stats *stats);
 void stats_print_json(const struct stats *stats);
 

@@ -9,15 +9,15 @@
 #include "base/texthash.h"
 
 #define TALLY_COUNTS 6
-#define TALLY_ITEMS_MAX 200000u /* further names are one item, whose name is TALLY_OTHERS */
+#define TALLY_ITEMS_MAX 200000u     /* most items of a tally; all further names count as one item, TALLY_OTHERS */
 #define TALLY_BYTES_MAX (64u << 20) /* of all names */
 #define TALLY_OTHERS "(others)"
 
 struct tally_item {
 	char *name; /* NUL-terminated, and may contain other NULs */
 	size_t len;
-	uint64_t count[TALLY_COUNTS]; /* the user of the tally says what each one means */
-	void *data;                   /* the user's; freed with free(3) */
+	uint64_t count[TALLY_COUNTS]; /* counts; the user of the tally gives each index its meaning */
+	void *data;                   /* data of the tally's user; freed with free(3) */
 };
 
 /* Zero-initialise; tally_release releases. */
@@ -27,7 +27,8 @@ struct tally {
 	size_t items, room, bytes;
 	uint32_t *slot; /* open addressing: index of the item plus 1; 0: free */
 	size_t slots;   /* a power of two */
-	struct tally_item *others; /* in item[], too; NULL: there was room for all */
+	/* the item TALLY_OTHERS, which is also in item[]; NULL: there was room for all names */
+	struct tally_item *others;
 };
 
 /* Finds the item of a name, added with zeroes at first use. NULL: no memory. */
@@ -36,8 +37,8 @@ struct tally_item *tally_find(struct tally *tally, const char *name, size_t len)
 struct tally_item *tally_look_up(const struct tally *tally, const char *name, size_t len);
 
 /*
- * All items, by descending count[which], then by name. Owned by the caller, the items are not; NULL: no memory. With
- * which == TALLY_COUNTS by name alone.
+ * Returns all items, by descending count[which] and then by name; with which == TALLY_COUNTS by name alone. The array
+ * is owned by the caller, the items are not. NULL: no memory.
  */
 struct tally_item **tally_sort(const struct tally *tally, size_t which);
 void tally_release(struct tally *tally);

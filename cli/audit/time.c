@@ -16,7 +16,8 @@ static unsigned time_read_digits(const char *text, size_t digits, bool *valid)
 /* Days from 1970-01-01 to a date of the Gregorian calendar, year >= 1970. */
 static uint64_t time_count_days(unsigned year, unsigned month, unsigned day)
 {
-	unsigned from_march = (month + 9) % 12, years = year - (month <= 2); /* years begin in March */
+	/* the year begins in March, so that a leap day is its last day */
+	unsigned from_march = (month + 9) % 12, years = year - (month <= 2);
 
 	return 365ull * years + years / 4 - years / 100 + years / 400 + (from_march * 153 + 2) / 5 + day - 1 - 719468;
 }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns a time in nanoseconds since the epoch; 0: no time as the writer writes it. */
+/* Returns a time in nanoseconds since the epoch; 0: the text is not a time as the log's writer writes it. */
 uint64_t audit_parse_time(const char *text, size_t len);
 
 #endif

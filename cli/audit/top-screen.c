@@ -1,4 +1,4 @@
-/* The terminal of `callgate audit top`: ECMA-48 sequences that every terminal of today understands. */
+/* The terminal of `callgate audit top`: uses ECMA-48 sequences that all terminals of today understand. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 #include "base/text.h"
 #include "cli/audit/top.h"
 
-/* The second screen, no cursor, no wrapping of long lines; and back. */
+/* Sequences that begin and end the screen: alternate screen, no cursor, no wrapping of long lines. */
 #define SCREEN_BEGIN "\033[?1049h\033[?25l\033[?7l"
 #define SCREEN_END "\033[?7h\033[?25h\033[?1049l"
 #define SCREEN_HOME "\033[H\033[2J"
 
 #define TOP_ROWS_WITHOUT_SCREEN 10u
 #define TOP_ROWS_IF_SIZE_UNKNOWN 24u
-#define TOP_HEADING_ROWS 7u /* two lines about all, a heading for each table, a spare line */
+#define TOP_HEADING_ROWS 7u /* rows above the tables: two lines of totals, a heading for each table, an empty line */
 
 static const int top_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
 static volatile sig_atomic_t top_signal;

@@ -1,4 +1,4 @@
-/* callgate audit top: what a run does now. */
+/* callgate audit top: shows what a run is doing now. */
 #include "cli/audit/top.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/io.h"
 
 #define TOP_REFRESH_INTERVAL_NS 1000000000u
-#define TOP_RECORDS_PER_CLOCK_READ 4096u /* records between two looks at the clock */
+#define TOP_RECORDS_PER_CLOCK_READ 4096u /* number of records after which the clock is read again */
 
 static void top_count(struct top *top, enum top_table table, const struct buf *name, bool denied)
 {
@@ -24,7 +24,7 @@ static void top_count(struct top *top, enum top_table table, const struct buf *n
 		return;
 	}
 	item->count[TOP_TOTAL]++;
-	item->count[TOP_RECENT] += 16; /* top_draw() lets it decay */
+	item->count[TOP_RECENT] += 16; /* top_draw() reduces the value by a quarter each time */
 	item->count[TOP_DENIED] += denied;
 }
 
@@ -83,7 +83,7 @@ static void top_count_time(struct top *top, uint64_t ns)
 		top->peak = *count;
 }
 
-/* Draws the screen if it is time to. False: a signal asks to end. */
+/* Draws the screen when that is due. False: a signal asks the program to end. */
 static bool top_refresh(void *ctx)
 {
 	struct top *top = ctx;

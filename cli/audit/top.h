@@ -24,14 +24,17 @@ struct top {
 	bool failed;       /* no memory */
 };
 
-/* Takes the terminal: its second screen, without a cursor. Signals that end a process are noted from now on. */
+/*
+ * Switches the terminal to its alternate screen, without a cursor. From now on, signals that would end the process are
+ * only noted.
+ */
 void top_begin_screen(void);
-/* Gives the terminal back as it was. Then a signal that was noted ends the process, unless it is SIGINT. */
+/* Restores the terminal. Then a noted signal ends the process, unless it is SIGINT. */
 void top_end_screen(void);
-/* True if a signal asks to end. Stops the process, with the terminal given back, if one asks for that. */
+/* True if a signal asks the process to end. If a signal asks it to stop, restores the terminal and stops. */
 bool top_check_signals(void);
 
-/* Writes what was counted: a screen for the terminal, or once, as text. */
+/* Prints the tables: as a screen of the terminal or, with --once, as text. */
 void top_draw(struct top *top, bool screen);
 
 #endif

@@ -1,4 +1,4 @@
-/* callgate audit show --tree: which process started which, and what each did. */
+/* callgate audit show --tree: prints which process started which, and what each process did. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 #include "cli/audit/tally.h"
 
 #define NO_PARENT SIZE_MAX
-#define PROCESSES_MAX (TALLY_ITEMS_MAX / 2) /* each has an item of its pid and one of its parent's */
+/* half of the tally, because a process has one item for its pid and one for its parent's */
+#define PROCESSES_MAX (TALLY_ITEMS_MAX / 2)
 #define DEPTH_MAX 200u     /* deeper processes are not indented further */
 #define PROGRAMS_SHOWN 4u
 
@@ -20,9 +21,9 @@ struct process {
 	int64_t pid, ppid;
 	size_t parent, first_child, last_child, next; /* indices of processes; NO_PARENT: none */
 	uint64_t calls, denied;
-	size_t program_count; /* how many were executed, one after the other */
-	char *program;   /* the names of the first ones, " -> " between them; owned */
-	char *last_program;      /* the last one; owned */
+	size_t program_count; /* number of programs that the process executed, one after the other */
+	char *program;        /* names of the first programs, separated by " -> "; owned */
+	char *last_program;   /* name of the last program; owned */
 };
 
 struct tree {
@@ -52,8 +53,8 @@ static bool process_runs(const struct process *process, const struct scan_text *
 }
 
 /*
- * Whether a record is of a process that is known by its pid. Another parent and another program: the number was given
- * to a new process. Another parent alone: the old one has ended.
+ * Whether a record belongs to the process that is known by its pid. If parent and program differ, the pid was given to
+ * a new process. If only the parent differs, the old parent has ended.
  */
 static bool process_is_of(const struct process *process, const struct scan_record *record)
 {
@@ -96,7 +97,7 @@ static struct process *tree_add_process(struct tree *tree, const struct audit_en
 	return process;
 }
 
-/* The process of a record; NULL: none, or no memory. */
+/* Finds or adds the process of a record; NULL: the record has none, or no memory. */
 static struct process *tree_find_process(struct tree *tree, const struct audit_entry *entry)
 {
 	const struct scan_record *record = &entry->record;

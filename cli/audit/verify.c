@@ -1,4 +1,4 @@
-/* callgate audit verify: checks that logs are as callgate wrote them, and says where they are not. */
+/* callgate audit verify: checks that logs are as callgate wrote them, and shows where they are not. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,13 +18,14 @@
 #include "supervisor/report.h"
 
 #define BUFFER_BYTES (1u << 20)
-#define LINE_MAX_BYTES (16u << 20) /* a trailer has the hashes of all outcomes that came late */
+/* most bytes of a line: a trailer contains the hashes of all outcomes that came late */
+#define LINE_MAX_BYTES (16u << 20)
 
 /* A file that was read. */
 struct verify_file {
 	dev_t device;
 	ino_t inode;
-	bool followed; /* because the file before names it */
+	bool followed; /* the file was read because the file before it names it */
 };
 
 struct verify_run {
@@ -34,13 +35,13 @@ struct verify_run {
 	struct verify verify;
 	struct anchor anchor;
 	bool begun;
-	char **path; /* of the files of this log; owned array of owned texts */
+	char **path; /* paths of the files of this log; owned array of owned texts */
 	size_t paths;
 	struct verify_file *file; /* owned */
 	size_t read;
 	char *buffer; /* owned */
 	size_t cap;
-	int status; /* the worst so far */
+	int status; /* the exit status: the worst result so far */
 };
 
 static int verify_fail(const char *path, int error)
@@ -54,11 +55,11 @@ static int verify_fail(const char *path, int error)
 	return CLI_ERROR;
 }
 
-/* ---- what is printed ---- */
+/* ---- printing the findings ---- */
 
 static const struct {
 	int status;
-	const char *text; /* what people read; %s is "record 5" or "a line" */
+	const char *text; /* text for people; %s is "record 5" or "a line" */
 } verify_kinds[VERIFY_KIND_MAX] = {
 	[VERIFY_INTACT] = {CLI_OK, "intact"},
 	[VERIFY_EDITED] = {VERIFY_STATUS_BROKEN, "was edited"},
@@ -151,7 +152,7 @@ static void verify_print_json(const struct verify_run *run, const struct verify_
 	json_decref(result);
 }
 
-/* ---- one log ---- */
+/* ---- reading one log ---- */
 
 static void verify_end_log(struct verify_run *run)
 {
@@ -178,7 +179,7 @@ static void verify_end_log(struct verify_run *run)
 	run->begun = false;
 }
 
-/* Whether the line is the header of the first file of a run: then another log begins. */
+/* Whether the line is the header of the first file of a run, so that it begins another log. */
 static bool verify_begins_run(const char *text, size_t len)
 {
 	json_t *json = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
@@ -210,7 +211,10 @@ static int verify_begin_log_file(struct verify_run *run, const char *path, const
 	return 0;
 }
 
-/* Reads more of the file behind the `have` bytes at `*at`, which move to the front. Returns the number of bytes. */
+/*
+ * Reads more of the file. First moves the `have` unread bytes at *at to the front of the buffer. Returns the number of
+ * bytes.
+ */
 static ssize_t verify_read_more(struct verify_run *run, int fd, size_t *at, size_t have)
 {
 	ssize_t n;
@@ -229,7 +233,7 @@ static ssize_t verify_read_more(struct verify_run *run, int fd, size_t *at, size
 	return n < 0 ? -errno : n;
 }
 
-/* Counts the bytes of an incomplete line: those up to the last that is not NUL, which is unused space. */
+/* Returns the length of an incomplete line: up to the last byte that is not NUL, because NULs are unused space. */
 static uint64_t verify_measure_torn(const char *text, size_t len, uint64_t before)
 {
 	while (len > 0 && text[len - 1] == '\0')
@@ -277,7 +281,7 @@ static int verify_read_lines(struct verify_run *run, int fd, const char *path)
 			len -= line;
 			continue;
 		}
-		/* Behind the last line of a killed writer there is unused space, of any length. */
+		/* A killed writer leaves unused space of any length behind the last line. */
 		if (len > 0 && !first && *text == '\0' && memchr(text, '\0', len) && text[len - 1] == '\0' &&
 		    verify_measure_torn(text, len, 0) == 0)
 			len = 0;
@@ -297,7 +301,10 @@ static int verify_read_lines(struct verify_run *run, int fd, const char *path)
 	return 0;
 }
 
-/* Reads a file, once. *ret_next: the path of the file that it names as the next one; owned; NULL: none. */
+/*
+ * Reads a file, unless it was read before. *ret_next: the path of the file that it names as the next one; owned; NULL:
+ * none.
+ */
 static int verify_read_file(struct verify_run *run, const char *path, bool followed, char **ret_next)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -325,7 +332,7 @@ static int verify_read_file(struct verify_run *run, const char *path, bool follo
 	return r;
 }
 
-/* Reads a file, and those that follow it in the same directory. */
+/* Reads a file, and the files in the same directory that continue it. */
 static int verify_read_log(struct verify_run *run, const char *path)
 {
 	_cleanup_free_ char *next = NULL;
@@ -336,7 +343,7 @@ static int verify_read_log(struct verify_run *run, const char *path)
 
 		r = verify_read_file(run, now, true, &next);
 		if (r == -ENOENT) {
-			r = 0; /* it is missing, which verify_get_finding says */
+			r = 0; /* the file is missing, which verify_get_finding() reports */
 			break;
 		}
 		if (r < 0)

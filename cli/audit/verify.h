@@ -7,12 +7,12 @@
 
 #include "cli/options.h"
 
-/* Exit statuses. If logs differ, the lowest but 0. */
+/* Exit statuses. If several logs differ in theirs, the lowest one but 0. */
 enum verify_status {
-	VERIFY_STATUS_BROKEN = 1,    /* a line or a file was changed, is missing or does not belong there */
-	VERIFY_STATUS_KEY = 2,       /* another key, or a wrong signature */
-	VERIFY_STATUS_TRUNCATED = 3, /* an anchor proves that the end is missing */
-	VERIFY_STATUS_OPEN = 4,      /* whether the end is missing cannot be told */
+	VERIFY_STATUS_BROKEN = 1,    /* a line or a file was changed or removed, or does not belong to the log */
+	VERIFY_STATUS_KEY = 2,       /* the log was signed with another key, or its signature is wrong */
+	VERIFY_STATUS_TRUNCATED = 3, /* a checkpoint proves that the end of the log is missing */
+	VERIFY_STATUS_OPEN = 4,      /* it cannot be determined whether the end of the log is missing */
 };
 
 struct verify_options {
@@ -21,7 +21,10 @@ struct verify_options {
 	bool json;
 };
 
-/* Verifies logs, and prints what was found. ret_head: 65 bytes for the hash of the last line of one log; NULL: none. */
+/*
+ * Verifies logs, and prints the findings. ret_head: room of 65 bytes for the hash of the last line of one log; NULL:
+ * not wanted.
+ */
 int audit_verify_logs(char **paths, size_t count, const struct verify_options *options, char *ret_head);
 
 #endif

@@ -20,7 +20,8 @@ struct advice {
 	bool (*applies)(const struct doctor *doctor); /* NULL: always */
 	void (*write)(const struct doctor *doctor, struct buf *text); /* writes text before `text`; NULL: nothing */
 	const char *text;
-	const char *docker, *podman, *kubernetes; /* for this runtime; all three where no runtime is recognised */
+	/* advice for each container runtime; all three texts are used if no runtime was recognised */
+	const char *docker, *podman, *kubernetes;
 };
 
 static bool advice_probe_failed(const struct doctor *doctor, enum probe probe)

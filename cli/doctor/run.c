@@ -61,7 +61,10 @@ static void doctor_read_output(int fd, struct buf *output)
 	}
 }
 
-/* Sets run->message to callgate's own error or, without one, to the program's exit status and first line of stderr. */
+/*
+ * Sets run->message to callgate's own error or, if there is none, to the program's exit status and the first line of
+ * its stderr.
+ */
 static void doctor_explain_failure(struct doctor_run *run, const char *status)
 {
 	const char *message = json_string_value(json_object_get(json_object_get(run->result, "error"), "message"));

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "cli/experiment/digest.h"
 
-/* The digests of the parts of a plan, which many cells share. */
+/* The digests of the parts of a plan: each part belongs to many cells. */
 struct plan_digests {
 	char (*program)[SHA256_HEX_SIZE], (*input)[SHA256_HEX_SIZE], (*policy)[SHA256_HEX_SIZE];
 };

@@ -34,7 +34,8 @@ static int digest_add_line_of_file(struct buf *out, const FTSENT *entry, size_t 
 
 	switch (entry->fts_info) {
 	case FTS_DP:
-		return 0; /* a directory after its contents: it was added before them, as FTS_D */
+		/* skips the second visit of a directory, after its contents: the first visit, FTS_D, has added it */
+		return 0;
 	case FTS_DNR:
 	case FTS_ERR:
 	case FTS_NS:
@@ -94,7 +95,7 @@ int digest_add_policy(struct buf *out, const struct cli_list *options)
 	argv[0] = verb;
 	for (size_t i = 0; i < options->count; i++)
 		argv[i + 1] = options->item[i];
-	optind = 0; /* makes getopt_long(3) start anew */
+	optind = 0; /* resets getopt_long(3) */
 	if (cli_parse_options((int)options->count + 1, argv, &syntax) != CLI_OPTIONS_PARSED)
 		return -EINVAL;
 	if (optind <= (int)options->count) {

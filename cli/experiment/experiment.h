@@ -1,4 +1,7 @@
-/* Declarations shared by the source files of `callgate experiment`. */
+/*
+ * Declarations shared by the source files of `callgate experiment`, which runs the cells of a plan. A cell is one run:
+ * a program, an input, a policy and a repetition.
+ */
 #ifndef CALLGATE_CLI_EXPERIMENT_EXPERIMENT_H
 #define CALLGATE_CLI_EXPERIMENT_EXPERIMENT_H
 
@@ -56,9 +59,9 @@ void plot_make(struct buf *out, const struct report_summary *summary, size_t cou
 struct report_summary {
 	const char *program, *policy; /* names; borrowed from the rows */
 	size_t runs, ok;
-	double denials; /* mean number of denials of a cell */
+	double denials; /* mean number of denials in a cell */
 	double calls;   /* mean number of calls of a cell */
-	double time_ms; /* median time of a cell */
+	double time_ms; /* median duration of a cell */
 	double slowdown; /* time_ms divided by that of the program's first policy; 0: unknown */
 };
 

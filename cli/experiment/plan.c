@@ -190,7 +190,7 @@ static void plan_read_input(struct plan *plan, const struct plan_position *spot,
 	input->stdin_file = plan_read_path(spot, item, "stdin", plan->dir, false);
 }
 
-/* Adds an option of callgate run, and its value, which is taken. */
+/* Adds an option of callgate run and its value, which the list then owns. */
 static void policy_add_option(const struct plan_position *spot, struct plan_policy *policy, const char *option,
 			      char *value)
 {

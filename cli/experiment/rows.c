@@ -63,7 +63,10 @@ static int rows_sort(json_t **rows)
 	return 0;
 }
 
-/* Adds the row of one cell. A directory without a row is a copy that is under way. 0, or -errno with a message. */
+/*
+ * Adds the row of one cell. Skips a directory without a row, because it is still being copied. 0, or -errno with a
+ * message.
+ */
 static int rows_add_cell(const char *dir, const char *cell, json_t *rows)
 {
 	_cleanup_free_ char *path = cli_format("%s/" RESULTS_CELLS_DIR "/%s/" RESULTS_ROW, dir, cell), *text = NULL;

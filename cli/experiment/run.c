@@ -119,7 +119,7 @@ static pid_t cell_start_run(const struct experiment *experiment, const struct ce
 		return -ENOMEM;
 	run.program = (const char *const *)command.item;
 	if (io_remove_tree(AT_FDCWD, dir) < 0 && errno != ENOENT)
-		return -errno; /* what a killed run left cannot be removed */
+		return -errno; /* the files that a killed run left cannot be removed */
 	return mkdir(dir, 0777) < 0 ? -errno : batch_start_run(&run);
 }
 
@@ -141,7 +141,7 @@ static int cell_store_row(const struct experiment *experiment, const struct cell
 	if (r < 0)
 		return r;
 	if (!experiment->options->keep_workdirs)
-		(void)io_remove_tree(AT_FDCWD, workdir); /* what stays on failure does no harm */
+		(void)io_remove_tree(AT_FDCWD, workdir); /* files that cannot be removed do no harm */
 	if (rename(dir, finished) == 0)
 		return 0;
 	r = -errno;

@@ -1,7 +1,7 @@
 /*
  * Judges the files that a secret's command names. A shell runs the command outside of the sandbox, in the root
  * directory. The command is split into words twice: by the shell's quoting rules, and at every character that could end
- * a word of a command inside quotes ("sh -c '. /x/y'"). To judge a word that the shell never sees does no harm.
+ * a word of a command inside quotes ("sh -c '. /x/y'"). Judging words that the shell would not see does no harm.
  */
 #include <ctype.h>
 #include <errno.h>

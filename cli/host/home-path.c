@@ -12,7 +12,7 @@
 #include "cli/host/program.h"
 #include "policy/paths/explain.h"
 
-/* Directories below the home directory that tools install programs in, and what these programs need besides. */
+/* Directories in the home directory where tools install programs, and further directories that these programs need. */
 static const struct home_program_directory {
 	const char *bin;      /* where the programs are, relative to the home directory */
 	const char *more_dirs_to_grant[3];  /* further directories to grant, where they exist */

@@ -26,7 +26,7 @@
 struct cli_host_note {
 	struct cli_host_note *next;
 	const char *path, *text;
-	bool was_reported; /* the user was told that the grant is void */
+	bool was_reported; /* the user was told that the grant has no effect */
 };
 
 /* Finds the note for a path, borrowed; NULL: there is none. */
@@ -56,7 +56,7 @@ static void host_set_link_in_proc(void *ctx, const char *link)
 {
 	bool *in_proc = ctx;
 
-	*in_proc = path_is_below(link, "/proc"); /* called for each link in turn: the last one decides */
+	*in_proc = path_is_below(link, "/proc"); /* called for each link of a path in turn, so the last link decides */
 }
 
 /*
@@ -96,7 +96,7 @@ static int host_open_file(struct cli_host *host, const char *path)
 	return host_open_without_following_links(path);
 }
 
-/* Reads a file, once in a run. *ret_file: its path and text, borrowed. */
+/* Reads a policy file, only once even if several policies name it. *ret_file: its path and text, borrowed. */
 static int host_read_file(struct cli_host *host, const char *path, const struct cli_host_note **ret_file)
 {
 	_cleanup_close_ int fd = -1;

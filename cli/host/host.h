@@ -19,7 +19,8 @@ struct cli_host {
 	struct cli_interpreter *interpreter; /* what @interpreter stands for; NULL: not looked for yet */
 	struct cli_host_note *files;   /* the files that were read: path and text; each is read once in a run */
 	struct cli_host_note *accounts; /* path and text of generated files such as account:passwd */
-	struct cli_host_note *refused; /* grants that are void: path and reason */
+	/* grants without effect, because a program could have made a link in their path: path and reason */
+	struct cli_host_note *refused;
 	/* a cache of symbolic links for one policy; cli_host_set_workdir_and_scratch() clears it */
 	struct cli_path_cache real;
 	uid_t uid; /* uid in account:passwd and account:group: callgate's own, until the run sets another */
@@ -44,12 +45,12 @@ void cli_host_release(struct cli_host *host);
 int cli_host_set_workdir_and_scratch(struct cli_host *host, const char *workdir, const char *scratch);
 
 /*
- * Makes the grant of this path void in later loads. `why` is the text that cli_host_report_void_grants() prints after
- * the path. Returns 1, 0 if the grant was void already, or -ENOMEM.
+ * Makes the grant of this path void in later loads: it is ignored. `why` is the text that cli_host_report_void_grants()
+ * prints after the path. Returns 1, 0 if the grant was void already, or -ENOMEM.
  */
 int cli_host_make_grant_void(struct cli_host *host, const char *path, const char *why);
 
-/* Reports on stderr which grants of @interpreter and of profiles are void, each once. */
+/* Reports on stderr, once for each path, which grants of @interpreter and of profiles are void, and why. */
 void cli_host_report_void_grants(struct cli_host *host);
 
 /* Judges the files read for policies (places.h). Adds a message for each refused file. 0 or -EPERM. */

@@ -164,7 +164,8 @@ static void interpreter_add_installation(struct cli_interpreter *found, const ch
 				     "known here",
 				     real, program);
 	else if (!program_strip_directory(real, "bin", prefix))
-		interpreter_add_prefix(found, real); /* the file is not in a "bin" directory: adds the file alone */
+		/* skips a relative path, which would depend on the current directory */
+		interpreter_add_prefix(found, real);
 	else if (interpreter_is_system_prefix(prefix))
 		interpreter_add_parts(found, family, prefix, real);
 	else

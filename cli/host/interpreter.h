@@ -8,7 +8,10 @@
 
 #define INTERPRETER_ROOTS_MAX 64
 
-/* What @interpreter stands for in a run. All of it is allocated in the arena. */
+/*
+ * The files and directories of the interpreter that @interpreter stands for in a run. Everything is allocated in the
+ * arena.
+ */
 struct cli_interpreter {
 	/* Absolute paths that exist, NULL-ended. A virtual environment comes before the one that it is based on. */
 	const char *root[INTERPRETER_ROOTS_MAX + 1];

@@ -24,8 +24,8 @@ static bool places_path_is_in_workdir(const struct places *places, const char *h
 }
 
 /*
- * Whether a program that could create the link could also write what it leads to, so that the link gives it nothing
- * new. In the workdir, a link that no program could create may lead anywhere in the workdir.
+ * Whether a program that could have made the link could also write the file that the link leads to, so that the link
+ * gives it nothing new. A link in the workdir that no program could have made may lead anywhere in the workdir.
  */
 static bool places_link_is_harmless(const struct places *places, const char *link, const char *host)
 {

@@ -87,7 +87,8 @@ static bool real_follow_link(struct cli_path_cache *real, struct real_walk *walk
 		real_truncate_path(walk, 0);
 		return real_walk_absolute_path(real, walk, target);
 	}
-	while (strncmp(target, "../", 3) == 0) { /* `done` is known to be a directory: no lookup is needed */
+	/* `done` is known to be a directory, so nothing needs to be looked up */
+	while (strncmp(target, "../", 3) == 0) {
 		real_walk_to_parent(walk);
 		target += 3;
 	}

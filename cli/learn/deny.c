@@ -13,7 +13,10 @@
 
 #define FOLD_SCANNED_ENTRIES_MAX 200000u
 
-/* What the entry holds, for messages. *ret_everywhere: its name tells so wherever it is. Static; NULL: nothing. */
+/*
+ * Returns what kind of secret the entry holds, for messages. *ret_everywhere is the pattern, if its name alone marks a
+ * secret in any directory. Static; NULL: no secret.
+ */
 static const char *deny_find_kind(const struct fold_place *place, const FTSENT *entry, const char **ret_everywhere)
 {
 	const struct secret_pattern *secret = secret_find_pattern(place->home, entry->fts_path);

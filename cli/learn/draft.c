@@ -93,7 +93,7 @@ int draft_add_path(struct draft *draft, unsigned right, const char *path, char *
 	if (!list || !because)
 		return -ENOMEM;
 	entry = draft_find_entry(list, path);
-	if (entry) /* an earlier policy has it, which left it out perhaps */
+	if (entry) /* an earlier policy has this rule, perhaps with "disabled" */
 		return disabled || !json_object_get(entry, "disabled") ? 0
 		       : json_object_del(entry, "disabled") < 0     ? -ENOMEM
 								     : 0;
@@ -169,7 +169,7 @@ bool draft_writes_outside(const struct draft *draft)
 		    strncmp(path, "@scratch", 8) != 0)
 			return true;
 	}
-	/* The profiles that callgate has grant no such writing. */
+	/* the profiles of callgate do not grant writing outside the working directory */
 	for (size_t i = 0; i < json_array_size(extends); i++)
 		if (strpbrk(json_string_value(json_array_get(extends, i)), "/."))
 			return true;
@@ -190,17 +190,17 @@ size_t draft_count_rules(const struct draft *draft)
 	return count;
 }
 
-/* Gives a file its name. fresh: nothing may have it yet. 0 or -errno. */
+/* Renames the temporary file. fresh: fails if a file has that name already. 0 or -errno. */
 static int draft_rename(const char *aside, const char *path, bool fresh)
 {
 	if (!fresh)
 		return rename(aside, path) < 0 ? -errno : 0;
 	if (renameat2(AT_FDCWD, aside, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
 		return 0;
-	/* A file system without that flag has links, which never replace a name, or has no way at all. */
+	/* A file system without RENAME_NOREPLACE may have hard links, which never replace a file. */
 	if (errno != EINVAL || link(aside, path) < 0)
 		return -errno;
-	(void)unlink(aside); /* it has its name; a second one does no harm */
+	(void)unlink(aside); /* on failure the file has two names, which does no harm */
 	return 0;
 }
 

@@ -20,13 +20,17 @@
 #define ELF_CONF "/etc/ld.so.conf"
 #define ELF_CONF_DEPTH 4
 
-/* One file while it is inspected. */
+/* The ELF file that is being inspected. */
 struct elf_file {
 	const char *path;
 	int fd;
 	Elf *elf;
 	GElf_Ehdr header;
-	char *rpath, *runpath; /* with $ORIGIN replaced; owned; NULL: none. With DT_RUNPATH no DT_RPATH counts */
+	/*
+	 * DT_RPATH and DT_RUNPATH with $ORIGIN replaced; owned; NULL: none. A DT_RUNPATH makes the loader ignore
+	 * DT_RPATH
+	 */
+	char *rpath, *runpath;
 };
 
 /* ---- directories of libraries ---- */
@@ -80,7 +84,7 @@ int elf_search_add(struct elf_search *search, const char *path, const char *writ
 	return cli_list_add_owned(&search->files, strdup(path));
 }
 
-/* NULL: no regular file, or nothing that libelf can read. */
+/* Returns NULL if the file is not a regular file, or if libelf cannot read it. */
 static Elf *elf_open(int fd)
 {
 	struct stat status;
@@ -126,8 +130,8 @@ static char *elf_expand_origin(const struct elf_file *file, const char *text)
 }
 
 /*
- * Looks for a library in one directory, or by its whole path. 1: found, and added; 0: there is none of this machine's
- * kind, whatever else has that name; -errno.
+ * Looks for a library in a directory, or by its whole path. 1: found and added; 0: there is no library of this
+ * machine's kind, perhaps another file of that name; -errno.
  */
 static int elf_try_file(struct elf_search *search, const struct elf_file *file, const char *dir, const char *name,
 			const char *how)
@@ -190,7 +194,7 @@ static const char *elf_get_string(const struct elf_file *file, const GElf_Shdr *
 	return elf_strptr(file->elf, section->sh_link, entry->d_un.d_val);
 }
 
-/* Calls `take` for the text of each entry of this tag in the dynamic section. */
+/* Calls `take` with the text of each entry of the dynamic section that has this tag. */
 static int elf_visit_dynamic(struct elf_search *search, struct elf_file *file, GElf_Sxword tag,
 			     int (*take)(struct elf_search *search, struct elf_file *file, const char *text))
 {
@@ -233,7 +237,7 @@ static int elf_add_needed_library(struct elf_search *search, struct elf_file *fi
 	return elf_find_library(search, file, text);
 }
 
-/* The right that exec(2) of a program asks for its loader: replay/record.c. */
+/* Returns the right that exec(2) needs on a program's loader: see replay/record.c. */
 static unsigned elf_get_loader_right(const char *loader)
 {
 	static const char *const loaders[] = ELF_LOADERS;
@@ -257,13 +261,13 @@ static int elf_add_loader(struct elf_search *search, const struct elf_file *file
 			    cli_format("the loader of %s", file->path));
 }
 
-/* The loader that PT_INTERP names. */
+/* Adds the loader that the program's PT_INTERP names. */
 static int elf_add_loader_of_program(struct elf_search *search, const struct elf_file *file)
 {
 	size_t count = 0;
 	GElf_Phdr segment;
 
-	(void)elf_getphdrnum(file->elf, &count); /* on failure there are none */
+	(void)elf_getphdrnum(file->elf, &count); /* on failure, count stays 0 */
 	for (size_t i = 0; i < count; i++) {
 		char loader[PATH_MAX] = "";
 
@@ -288,12 +292,13 @@ static int elf_inspect_open(struct elf_search *search, struct elf_file *file)
 		r = elf_visit_dynamic(search, file, DT_RUNPATH, elf_use_runpath);
 	if (r == 0)
 		r = elf_visit_dynamic(search, file, DT_NEEDED, elf_add_needed_library);
-	if (r == 0 && !search->rpath && !file->runpath) /* the program is inspected first */
+	/* the program is inspected first, so this is the program's DT_RPATH */
+	if (r == 0 && !search->rpath && !file->runpath)
 		search->rpath = strdup(file->rpath ? file->rpath : "");
 	return r;
 }
 
-/* 0; -ENOEXEC: no ELF file; other -errno. */
+/* Inspects a file. 0; -ENOEXEC: it is no ELF file; or another -errno. */
 static int elf_inspect(struct elf_search *search, const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -312,7 +317,7 @@ static int elf_inspect(struct elf_search *search, const char *path)
 	return r;
 }
 
-/* ---- all files ---- */
+/* ---- inspecting all files ---- */
 
 int elf_search_init(struct elf_search *search, struct needs *needs)
 {
@@ -331,7 +336,7 @@ int elf_search_inspect(struct elf_search *search)
 {
 	int r = 0;
 
-	/* elf_inspect adds to the list. */
+	/* elf_inspect() adds files to the list while the loop runs */
 	for (size_t i = 0; r == 0 && i < search->files.count; i++)
 		r = elf_inspect(search, search->files.item[i]);
 	return r;

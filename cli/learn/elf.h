@@ -1,6 +1,7 @@
 /*
- * What ELF files need to start: the loader, and the libraries that they and these name. Looked for as ld.so(8) does:
- * DT_RPATH, DT_RUNPATH with $ORIGIN, the directories of /etc/ld.so.conf, the usual ones. Nothing is run.
+ * Finds the files that ELF files need to start: the loader, and all libraries that they and these libraries name. Looks
+ * where ld.so(8) does: in DT_RPATH, in DT_RUNPATH with $ORIGIN, in the directories of /etc/ld.so.conf, in the default
+ * directories. No program is run.
  */
 #ifndef CALLGATE_CLI_LEARN_ELF_H
 #define CALLGATE_CLI_LEARN_ELF_H
@@ -10,23 +11,24 @@
 
 struct elf_search {
 	struct needs *needs;
-	struct cli_list dirs;  /* of /etc/ld.so.conf, and the usual ones */
-	struct cli_list files; /* found so far, in the order in which they are inspected */
-	char *rpath;           /* DT_RPATH of the program, which holds for its libraries; owned; NULL: none */
+	struct cli_list dirs;  /* directories of libraries: those of /etc/ld.so.conf and the default ones */
+	struct cli_list files; /* paths of the files found so far, in the order in which they are inspected */
+	char *rpath;           /* DT_RPATH of the program, which applies to its libraries as well; owned; NULL: none */
 };
 
-/* Reads where libraries are. 0, -ENOTSUP (an older libelf), or -ENOMEM. */
+/* Reads the list of directories with libraries. 0, -ENOTSUP (libelf is too old), or -ENOMEM. */
 int elf_search_init(struct elf_search *search, struct needs *needs);
 void elf_search_release(struct elf_search *search);
 
 /*
- * Adds a file to what is needed, and to the files that elf_search_inspect inspects. path: canonical. written: the name
- * that leads there, or NULL. because_taken: taken, NULL is no memory. 0 or -ENOMEM.
+ * Adds a file to the needs, and to the files that elf_search_inspect will inspect. path: canonical. written: a name
+ * that leads to the file through a link, or NULL. because_taken: why the file is needed; owned by the needs from then
+ * on; NULL means that memory ran out. 0 or -ENOMEM.
  */
 int elf_search_add(struct elf_search *search, const char *path, const char *written, unsigned want,
 		   char *because_taken);
 
-/* Adds what the files need, and what that needs. 0; -ENOEXEC: a file is no ELF file; other -errno. */
+/* Inspects all files, and adds the files that they need. 0; -ENOEXEC: a file is no ELF file; or another -errno. */
 int elf_search_inspect(struct elf_search *search);
 
 #endif

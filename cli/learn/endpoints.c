@@ -10,9 +10,11 @@
 #include "cli/learn/pattern.h"
 #include "supervisor/report.h"
 
-#define ENDPOINTS_REQUESTS_MAX 24u /* more requests to one host become one rule for each method */
+#define ENDPOINTS_REQUESTS_MAX 24u /* if more requests to one host were made, they become one rule for each method */
 
-/* Why an address that is not public may not be granted unasked; NULL: it is a name, or public. Static. */
+/*
+ * Returns why a grant of an address that is not public needs --allow-risky; NULL: a name, or a public address. Static.
+ */
 static const char *endpoints_find_objection(const char *host)
 {
 	struct sockaddr_storage address;
@@ -28,7 +30,10 @@ static bool endpoint_is_same(const struct network_need *a, const struct network_
 	       strcmp(a->host, b->host) == 0;
 }
 
-/* "METHOD /path", where a segment that has a number is any segment. */
+/*
+ * Returns "METHOD /path", in which "*" replaces each segment that contains a number. every: for every path. Owned;
+ * NULL: no memory.
+ */
 static char *endpoints_make_request(const struct network_need *net, bool every)
 {
 	_cleanup_free_ char *path = every ? strdup("/**") : pattern_replace_numbers(net->request);
@@ -73,7 +78,7 @@ static json_t *endpoints_list_requests(const struct needs *needs, const struct n
 	return list;
 }
 
-/* The value of "proto". NULL: what the port says by itself. Static. */
+/* Returns the value of "proto". NULL: the default of the port is right. Static. */
 static const char *endpoints_find_proto(const struct needs *needs, const struct network_need *endpoint)
 {
 	const unsigned port = endpoint->port;
@@ -114,8 +119,8 @@ static json_t *endpoints_make_rule(const struct needs *needs, const struct netwo
 }
 
 /*
- * Datagrams to an endpoint that is reached by TCP, too: getaddrinfo(3) connects such a socket to sort addresses, and
- * HTTP/3 falls back to TCP.
+ * Whether a need is for datagrams to an endpoint that the program also reaches by TCP. getaddrinfo(3) connects such a
+ * socket to sort addresses, and HTTP/3 falls back to TCP.
  */
 bool learn_is_needless_udp(const struct needs *needs, const char *host, unsigned port)
 {
@@ -126,7 +131,7 @@ bool learn_is_needless_udp(const struct needs *needs, const char *host, unsigned
 	return false;
 }
 
-/* The rule of the list for the endpoint, of an earlier policy perhaps. Borrowed; NULL: none. */
+/* Finds the list's rule for the endpoint, which may be from an earlier policy. Borrowed; NULL: none. */
 static json_t *endpoints_find_rule(const json_t *list, const struct network_need *endpoint)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
@@ -142,7 +147,7 @@ static json_t *endpoints_find_rule(const json_t *list, const struct network_need
 	return NULL;
 }
 
-/* Adds a request to a rule that has others. */
+/* Adds a request to a rule that lists requests. */
 static int endpoints_add_request(json_t *rule, const struct network_need *net)
 {
 	json_t *requests = json_object_get(rule, "http");
@@ -173,7 +178,7 @@ static int endpoints_add_endpoint(struct draft *draft, const struct needs *needs
 	return json_array_append_new(list, endpoints_make_rule(needs, endpoint, risky)) < 0 ? -ENOMEM : 0;
 }
 
-/* listen(2) of a socket that is bound to no port that was named: any port that is free. */
+/* Adds a port on which the program listened. A socket that was not bound to a port listens on any free port: 0. */
 static int endpoints_add_port(struct draft *draft, const struct needs *needs, const struct network_need *net)
 {
 	json_t *list = net->granted ? NULL : draft_get_list(draft, "network", "listen");

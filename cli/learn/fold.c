@@ -42,7 +42,7 @@ int fold_add_rules_for_unmet(struct draft *draft, const struct needs *needs, con
 			    .item = calloc(count + 1, sizeof(*fold.item))};
 	int r = fold.item ? fold_collect_items(&fold, unmet, count) : -ENOMEM;
 
-	for (size_t i = 0; i < fold.items; i++) /* directories and links are not grouped */
+	for (size_t i = 0; i < fold.items; i++) /* directories and links do not become members of groups */
 		fold.item[i].is_granted = fold.item[i].unmet->is_link_itself || fold_is_directory(&fold, &fold.item[i]);
 	if (r == 0)
 		r = groups_fold_units(&fold);

@@ -10,7 +10,7 @@
 #include "cli/learn/pattern.h"
 #include "cli/learn/units.h"
 
-/* How many files of one place become one rule. */
+/* How many files of a group are needed to make one rule of them. */
 #define GROUPS_PACKAGE_FILES_MIN 2u
 #define GROUPS_LIBRARY_FILES_MIN 3u
 #define GROUPS_PROGRAMS_MIN 4u
@@ -56,7 +56,7 @@ static void groups_clear_keys(struct fold *fold)
 	}
 }
 
-/* Calls `take` for each group of items with one key and right. 0 or the first error. */
+/* Calls `take` for each group of items with the same key and right. 0 or the first error. */
 static int groups_visit(struct fold *fold, int (*take)(struct fold *fold, struct fold_item *item, size_t count))
 {
 	int r = 0;
@@ -74,7 +74,10 @@ static int groups_visit(struct fold *fold, int (*take)(struct fold *fold, struct
 	return r;
 }
 
-/* Adds one rule for a group unless what it would grant beside forbids that. because_taken: taken. */
+/*
+ * Adds one rule for a group, unless an objection to the other files that the rule would grant forbids it.
+ * because_taken: the reason of the rule; owned by the draft from then on.
+ */
 static int groups_try(struct fold *fold, struct fold_item *item, size_t count, const char *path, char *because_taken)
 {
 	bool added;
@@ -115,7 +118,7 @@ int groups_fold_units(struct fold *fold)
 	return groups_visit(fold, groups_try_unit);
 }
 
-/* Names that differ in numbers only: the differing parts become "*". */
+/* Makes one rule of names that differ only in their numbers: "*" replaces the parts that differ. */
 static int groups_try_numbered(struct fold *fold, struct fold_item *item, size_t count)
 {
 	_cleanup_free_ char *pattern = count < GROUPS_NUMBERED_PATHS_MIN ? NULL : strdup(item->path);
@@ -154,7 +157,7 @@ static int groups_try_suffix(struct fold *fold, struct fold_item *item, size_t c
 						  groups_explain(item, count, "with one suffix"));
 }
 
-/* "/data/set/" and a star and ".csv", of files to be read. */
+/* Makes rules such as "/data/set/" + "*.csv" of files that were read, and whose names have the same end. */
 int groups_fold_suffixes(struct fold *fold)
 {
 	for (size_t i = 0; i < fold->items; i++) {

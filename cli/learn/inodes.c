@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "policy/paths/secrets.h"
 
-#define INODES_ENTRIES_MAX 100000u /* of all secrets together: a browser's profile is large */
+#define INODES_ENTRIES_MAX 100000u /* most files of all secrets together: the profile of a browser is large */
 
 struct inodes_file {
 	dev_t dev;
@@ -52,7 +52,7 @@ static int inodes_add_tree(struct inodes *inodes, char *path, const char *kind)
 	return r;
 }
 
-/* Adds what matches dir + pattern. dir may have "*" itself. */
+/* Adds the files that the pattern `name` matches in `dir`, which may contain "*" itself. */
 static int inodes_add_matches(struct inodes *inodes, const char *dir, const char *name,
 			      const struct secret_pattern *secret)
 {

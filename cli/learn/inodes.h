@@ -1,6 +1,6 @@
 /*
- * The files on this machine that hold secrets and have more than one name: a hard link gives a secret a name that tells
- * nothing. Found once, when a policy is folded.
+ * The files of this machine that contain secrets and have several hard links: another link gives a secret a name that
+ * does not show that it is one. Searched once, when a policy is folded.
  */
 #ifndef CALLGATE_CLI_LEARN_INODES_H
 #define CALLGATE_CLI_LEARN_INODES_H
@@ -10,14 +10,14 @@
 struct inodes;
 
 /*
- * Looks where the patterns of policy/paths/secrets.h say: absolute paths, home directories, and names in the
- * directories of `places` (NULL-ended; may be NULL). home: of the user; NULL: only /root and those in
+ * Searches the places that the patterns of policy/paths/secrets.h name: absolute paths, home directories, and names in
+ * the directories of `places` (NULL-ended; may be NULL). home: of the user; NULL: only /root and the directories in
  * /home. 0 or -ENOMEM.
  */
 int inodes_find(const char *home, const char *const *places, struct inodes **ret_inodes);
 void inodes_free(struct inodes *inodes);
 
-/* What secret a file with this status is a hard link to, for messages. Static; NULL: none. */
+/* Returns which kind of secret a file with this status is a hard link to, for messages. Static; NULL: none. */
 const char *inodes_get_kind(const struct inodes *inodes, const struct stat *status);
 
 #endif

@@ -1,4 +1,4 @@
-/* Judges what is needed by a draft of the policy: with the functions that a run and `callgate why` ask. */
+/* Judges needs by the draft of the policy, with the functions that a run and `callgate why` use. */
 #include <errno.h>
 #include <fts.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@
 #include "cli/learn/learn.h"
 #include "policy/paths/secrets.h"
 
-#define LEARN_COUNTED_FILES_MAX 3000000u /* files of one policy */
+#define LEARN_COUNTED_FILES_MAX 3000000u /* most files that are counted for one policy */
 
-/* A policy that is loaded as a run would load it. */
+/* A policy that was loaded as for a run. */
 struct judge {
 	struct cli_policy_options options; /* borrows its workdir */
 	struct cli_host host;
@@ -41,7 +41,7 @@ static void judge_freep(struct judge **judge)
 }
 #define _cleanup_judge_ __attribute__((cleanup(judge_freep)))
 
-/* profile: instead of the draft. 0 or -errno, with a message. */
+/* Loads the draft, or `profile` instead if that is not NULL. 0 or -errno, with a message. */
 static int judge_load(const struct learn *learn, const char *profile, struct judge **ret_judge)
 {
 	_cleanup_judge_ struct judge *judge = calloc(1, sizeof(*judge));
@@ -65,7 +65,10 @@ static int judge_load(const struct learn *learn, const char *profile, struct jud
 	return r;
 }
 
-/* True when the policy denies this right. link: asks about the link, too, through which the program came. */
+/*
+ * True when the policy denies this right. link: judges the symbolic link, too, through which the program reached the
+ * file.
+ */
 static bool judge_denies(struct judge *judge, const struct need *need, unsigned right, bool link)
 {
 	struct query *query = &judge->query;
@@ -81,7 +84,7 @@ static bool judge_denies(struct judge *judge, const struct need *need, unsigned 
 	if (query->path[0].written_len)
 		memcpy(query->path[0].written, need->path_as_written, query->path[0].written_len + 1);
 	query_judge(judge->judge, query, &answer);
-	/* Not certain: only everybody's files are granted ("public"), so this one is to be granted by its name. */
+	/* An uncertain answer means that only a "public" rule grants the file, so it gets a rule of its own. */
 	return !answer.is_certain || !answer.allow;
 }
 
@@ -93,7 +96,7 @@ static int judge_add_unmet(struct unmet **list, size_t *count, size_t *room, str
 	return 0;
 }
 
-/* /proc is the run's own; what exists of it, and of its /dev, is not the policy's to say. */
+/* Whether the run itself has made the file: in /proc, and in its /dev. The policy does not decide about those. */
 static bool judge_path_is_of_run(const char *path)
 {
 	return path_is_below(path, "/proc") || strcmp(path, "/dev") == 0;
@@ -106,7 +109,7 @@ static int judge_need(struct judge *judge, const struct need *need, struct unmet
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(rights) / sizeof(rights[0]); i++) {
-		/* Each other right includes reading. */
+		/* each other right includes reading, so reading is not judged apart */
 		if (!(need->rights & rights[i]) ||
 		    (rights[i] == POLICY_READ && need->rights & (POLICY_WRITE | POLICY_EXEC)))
 			continue;
@@ -179,9 +182,12 @@ int learn_count_unmet(struct learn *learn, const char *profile, size_t *ret_coun
 	return r;
 }
 
-/* ---- secrets that the draft grants all the same ---- */
+/* ---- secrets that the draft grants by mistake ---- */
 
-/* A path that the pattern stands for: absolute, with the home directory and without "*". False: a name anywhere. */
+/*
+ * Makes an absolute path of a secret's pattern, below the home directory. False: the pattern has "*", or applies to any
+ * directory.
+ */
 static bool judge_make_secret_path(const char *pattern, const char *home, char ret_path[PATH_MAX])
 {
 	size_t at = 0;
@@ -223,7 +229,7 @@ int learn_deny_secrets(struct learn *learn)
 	return r;
 }
 
-/* ---- how many files that is ---- */
+/* ---- counting the files that a policy grants ---- */
 
 static void judge_count_files_of_mount(const struct judge *judge, const struct policy_mount *mount, uint64_t *granted)
 {
@@ -256,7 +262,7 @@ static void judge_count_files(const struct judge *judge, uint64_t *granted)
 	const struct policy_mount *mount = policy_get_mounts(judge->policy, &count);
 
 	for (size_t i = 0; i < count; i++)
-		/* The working directory is the program's own, and so is what is redirected. */
+		/* the working directory and redirected paths are the program's own, and are not counted */
 		if (mount[i].kind == POLICY_MOUNT_TREE && !mount[i].create_host_path && !mount[i].redirect)
 			judge_count_files_of_mount(judge, &mount[i], granted);
 }

@@ -15,7 +15,7 @@
 
 #define LEARN_RUNS_MAX 100
 
-/* ---- the command line ---- */
+/* ---- parsing the command line ---- */
 
 static int learn_add_option(const struct cli_given *given, void *list)
 {
@@ -34,7 +34,7 @@ static int learn_set_runs(const struct cli_given *given, void *runs)
 
 #define AT(member) offsetof(struct learn, member)
 
-/* What does not go together. NULL: nothing. */
+/* Returns which options exclude each other. NULL: none. */
 static const char *learn_find_option_conflict(const struct learn *learn, int left)
 {
 	return !learn->output                                 ? "name the policy to write with -o"

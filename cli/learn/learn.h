@@ -1,4 +1,4 @@
-/* What the files of `callgate learn` share. */
+/* Shared by the source files of `callgate learn`. */
 #ifndef CALLGATE_CLI_LEARN_LEARN_H
 #define CALLGATE_CLI_LEARN_LEARN_H
 
@@ -20,34 +20,38 @@ struct learn {
 	bool allow_risky, no_verify, json;
 	char *const *program;
 	/* what is made of it */
-	char *workdir;      /* canonical host directory of -w; NULL: none; owned */
-	const char *virt;   /* the name of the working directory in the runs */
-	char *home;         /* of the user; owned; NULL: unknown */
-	struct inodes *inodes; /* owned; NULL: not looked for yet */
-	bool replaces;      /* -o is the policy of --merge */
+	char *workdir;         /* canonical host path of the value of -w; NULL: none; owned */
+	const char *virt;      /* path of the working directory in the runs' view */
+	char *home;            /* home directory of the user; owned; NULL: unknown */
+	struct inodes *inodes; /* secrets with several hard links; owned; NULL: not looked for yet */
+	bool replaces;         /* the value of -o is the policy of --merge, which is replaced */
 	json_t *old;        /* the policy of --merge; owned; NULL: none */
-	const char *base_profile; /* its name or file, which the policy extends; NULL: with --merge */
-	char *base_path;    /* what `base_profile` borrows where that is a file; owned */
-	char *dir;          /* of all runs; owned */
-	char *draft_path;   /* where drafts are written to be judged; owned */
+	const char *base_profile; /* name or file of the profile that the policy extends; NULL: with --merge */
+	char *base_path;          /* owned: the text of base_profile, if it is a file */
+	char *dir;                /* directory of all runs; owned */
+	char *draft_path;         /* path of the file to which drafts are written to be judged; owned */
 	unsigned next_run;
 	struct needs needs;
-	struct packages *packages; /* owned; NULL: not read yet */
+	struct packages *packages; /* the packages of the distribution; owned; NULL: not read yet */
 	struct draft draft;
 	json_t *own_refusals; /* array: what callgate refused in the learning runs, whatever the policy; owned */
-	/* what came of it */
-	json_t *result, *proof; /* of the last learning run and of the verification; owned; NULL: none */
-	json_t *ends, *proof_ends; /* how the run of each input ended; arrays, owned */
-	json_t *unmet;          /* array of what was asked for and is not granted, for no reason that is known; owned */
-	json_t *bugs;           /* array of denials of the verification; owned */
-	bool observed;          /* the verification only observes the policy: see learn_verify */
+	/* array of the denials of the learning runs by callgate itself, which no policy can change; owned */
+	json_t *result, *proof;    /* results of the last learning run and of the verification; owned; NULL: none */
+	json_t *ends, *proof_ends; /* how the learning run and the verification of each input ended; arrays, owned */
+	json_t *unmet;             /* array of needs that are not granted for no known reason; owned */
+	json_t *bugs;              /* array of the verification's denials that should not have happened; owned */
+	bool observed;             /* the verification runs with --mode observe: see learn_verify */
 	unsigned rounds;        /* of the verification */
-	size_t expected;        /* denials in its last round of what was left out, or refused by callgate itself */
+	/* number of denials in the last verification of accesses that were left out, or that callgate itself refuses */
+	size_t expected;
 };
 
 /* ---- prepare.c ---- */
 
-/* Reads and tries all that can be wrong before a run. 0 or -errno, with a message printed. */
+/*
+ * Reads the earlier policy and the packages, and checks whatever can fail before a run. 0 or -errno, with a message
+ * printed.
+ */
 int learn_prepare(struct learn *learn);
 
 /* ---- rounds.c: each returns 0 or -errno, with a message printed ---- */
@@ -61,15 +65,15 @@ int learn_from_executable(struct learn *learn);
 
 /* Writes the files that all runs need. */
 int learn_prepare_runs(struct learn *learn);
-/* Runs the program once for each input in observe mode and adds what it asked for. */
+/* Runs the program once for each input in observe mode, and adds its needs. */
 int learn_from_observed_runs(struct learn *learn);
 /*
- * Runs the program under the policy that was learnt, and adds what it was denied. Sets proof, proof_ends and bugs. What
- * is written outside the copy of the working directory is kept apart by --dry-run or, where that cannot be, by
- * --mode observe, which performs what the policy denies and says so.
+ * Runs the program under the learnt policy, and adds what was denied to its needs. Sets proof, proof_ends and bugs.
+ * --dry-run keeps writes outside the copy of the working directory from the host. Where that is impossible, the
+ * verification uses --mode observe, which performs denied calls and reports them.
  */
 int learn_verify(struct learn *learn);
-/* True when a run of the verification ended otherwise than the learning run. */
+/* True when a verification ended in another way than the learning run. */
 bool learn_run_ends_differ(const struct learn *learn);
 
 /* ---- judge.c ---- */
@@ -78,21 +82,21 @@ bool learn_run_ends_differ(const struct learn *learn);
 int learn_find_unmet(struct learn *learn, struct unmet **ret_unmet, size_t *ret_count);
 /* Finds which endpoints, requests and ports the draft grants. 0 or -errno, with a message printed. */
 int learn_mark_granted(struct learn *learn);
-/* How many needs a policy that only extends this profile leaves. 0 or -errno. */
+/* Counts the needs that a policy which only extends this profile does not grant. 0 or -errno. */
 int learn_count_unmet(struct learn *learn, const char *profile, size_t *ret_count);
 /*
- * Denies what is known to hold secrets and the draft grants all the same, unless the program asked for it and
- * --allow-risky is given. 0 or -errno, with a message printed.
+ * Denies known secrets that the draft grants, except those that the program used if --allow-risky is given. 0 or
+ * -errno, with a message printed.
  */
 int learn_deny_secrets(struct learn *learn);
-/* Numbers of files outside the working directory. */
+/* Numbers of files outside the working directory that a policy grants. */
 struct learn_files {
-	uint64_t granted;    /* the policy lets them be read */
-	uint64_t granted_by_profile; /* of these, the profile alone does; 0 with --merge */
-	uint64_t used;       /* of these, the program asked for them */
+	uint64_t granted;            /* files that the policy lets the program read */
+	uint64_t granted_by_profile; /* files of these that the profile alone grants; 0 with --merge */
+	uint64_t used;               /* files of these that the program used */
 };
 
-/* Counts them. 0 or -errno. */
+/* Counts the files that the policy grants. 0 or -errno. */
 int learn_count_files(struct learn *learn, struct learn_files *ret_files);
 
 /* ---- endpoints.c ---- */
@@ -100,12 +104,12 @@ int learn_count_files(struct learn *learn, struct learn_files *ret_files);
 /* Adds rules for endpoints, requests and ports. risky: also for addresses that are not public. 0 or -ENOMEM. */
 int learn_add_endpoints(struct draft *draft, const struct needs *needs, bool risky);
 
-/* True for datagrams that a program does without, because it reaches the same endpoint by TCP. */
+/* True for datagrams that the program does not need, because it reaches the same endpoint by TCP. */
 bool learn_is_needless_udp(const struct needs *needs, const char *host, unsigned port);
 
 /* ---- static.c ---- */
 
-/* Adds what a program's file says it needs: --static. 0 or -errno, with a message printed. */
+/* Adds the needs that a program's file shows: --static. 0 or -errno, with a message printed. */
 int learn_inspect_program(struct needs *needs, const char *program);
 
 /* ---- report.c ---- */

@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "cli/cli.h"
 
-/* What the index holds: a key, and where its need is. */
+/* An entry of the index: a key, and the index of its need. */
 struct needs_entry {
 	size_t at;
 	size_t len;
@@ -68,13 +68,13 @@ static struct need *needs_find_or_add_path(struct needs *needs, const char *path
 		return NULL;
 	if (*found != entry)
 		return &needs->need[(*found)->at];
-	entry = NULL; /* the index owns it */
+	entry = NULL; /* the index owns the entry now */
 	if (need_init(&needs->need[needs->count++], path, written) < 0)
 		return NULL;
 	return &needs->need[needs->count - 1];
 }
 
-/* better: replaces the first record by this one. */
+/* Counts a record. better: makes this record the origin, in place of the first one. */
 static int need_count_origin(struct need_origin *origin, uint64_t seq, const char *call, const char *exe, bool better)
 {
 	origin->count++;
@@ -93,7 +93,7 @@ static int needs_add_paths(struct needs *needs, const struct query *query, uint6
 {
 	for (size_t i = 0; i < query->paths; i++) {
 		const struct query_path *path = &query->path[i];
-		/* what is there is not made again */
+		/* a file that existed already was not made, so reading is enough */
 		const unsigned want = query->failed_because_exists ? POLICY_READ : path->wanted_rights;
 		struct need *need = needs_find_or_add_path(needs, path->path, path->written_len ? path->written : "");
 

@@ -1,6 +1,7 @@
 /*
- * What the runs of a program asked for: each path with the rights that it takes, and each endpoint, once, with who
- * asked first and how often. read.c fills it from logs and elf.c from files; the rest of learn/ reads it.
+ * The needs of a program, from its runs: each path with the rights that it needs, and each endpoint, with the first
+ * call that needed it and the number of such calls. read.c fills it from logs, elf.c from files; the other files of
+ * learn/ read it.
  */
 #ifndef CALLGATE_CLI_LEARN_NEEDS_H
 #define CALLGATE_CLI_LEARN_NEEDS_H
@@ -14,30 +15,31 @@
 #define NEEDS_PATHS_MAX 1000000u
 #define NEEDS_NETS_MAX 10000u
 
-/* Who asked, and how often: the text of "because". */
+/* Which call caused a need, and how often: the text of "because". */
 struct need_origin {
-	char *call, *exe;    /* of the first record; owned. exe NULL: unknown */
-	uint64_t count, first; /* how many records; the seq of the first one */
-	char *text;          /* said instead; owned. NULL: made of the members above */
+	char *call, *exe;      /* call and program of the first record; owned. exe NULL: unknown */
+	uint64_t count, first; /* number of records, and sequence number of the first one */
+	char *text;            /* a reason that replaces the text made of the members above; owned; NULL: none */
 };
 
-/* A canonical path in the view of the run. */
+/* A path that the program needs: canonical, in the view of the run. */
 struct need {
 	char *path;     /* owned */
-	char *path_as_written;  /* the program's name for it, where that leads through a link; owned; NULL: the same */
+	/* the program's name for the path, if it leads through a link; owned; NULL: equals path */
+	char *path_as_written;
 	unsigned rights;  /* POLICY_ rights */
-	unsigned strongest_right; /* the right that `origin` asked for */
-	bool entries_were_read;    /* by open(2) and its like, or watched: the names in a directory were read */
+	unsigned strongest_right; /* the right that the call of `origin` needed */
+	bool entries_were_read;   /* the directory was opened or watched, so the names in it were read */
 	struct need_origin origin;
 };
 
-/* An endpoint, a request, or a port that was listened on. */
+/* An endpoint, a request, or a port to listen on that the program needs. */
 struct network_need {
 	enum query_kind kind; /* QUERY_CONNECT, QUERY_REQUEST, QUERY_LISTEN */
-	char *host;           /* owned; "" for a port */
+	char *host;           /* name of the host; owned; "" for a port to listen on */
 	unsigned port;
 	bool udp, upgrade, any_port, plain; /* see struct query */
-	bool granted;         /* by the draft: set by learn_mark_granted */
+	bool granted;                       /* the draft grants it: set by learn_mark_granted */
 	char *method, *request; /* QUERY_REQUEST; owned */
 	struct need_origin origin;
 };
@@ -52,21 +54,27 @@ struct needs {
 };
 
 /*
- * Adds what a record asked for. seq, call and exe are of the record. 0, -ENOMEM, or -E2BIG: more than NEEDS_PATHS_MAX
- * paths or NEEDS_NETS_MAX requests.
+ * Adds the needs of a record, which has this seq, call and exe. 0, -ENOMEM, or -E2BIG: more than NEEDS_PATHS_MAX paths
+ * or NEEDS_NETS_MAX requests.
  */
 int needs_add_query(struct needs *needs, const struct query *query, uint64_t seq, const char *call, const char *exe);
 
-/* Adds a path for a reason of its own. written: the name that leads there by a link, or NULL. 0 or -ENOMEM. */
+/*
+ * Adds a path that is needed for the reason `because`. written: a name that leads to it through a link, or NULL. 0 or
+ * -ENOMEM.
+ */
 int needs_add_path(struct needs *needs, const char *path, const char *written, unsigned want, const char *because);
 
-/* "openat by /usr/bin/git, 214 times, first at record 120". Owned by the caller; NULL: no memory. */
+/*
+ * Describes the origin of a need: "openat by /usr/bin/git, 214 times, first at record 120". Owned by the caller; NULL:
+ * no memory.
+ */
 char *need_explain(const struct need_origin *origin);
 
-/* True when a program asked for this very path. */
+/* True when the program used this path itself. */
 bool needs_have_path(const struct needs *needs, const char *path);
 
-/* True when a program asked for this path or for one below it. */
+/* True when the program used this path or one below it. */
 bool needs_have_path_below(const struct needs *needs, const char *path);
 
 void needs_release(struct needs *needs);

@@ -18,16 +18,20 @@
 #define DPKG_FILE_LISTS_DIR "/var/lib/dpkg/info"
 #define RPM "/usr/bin/rpm"
 
-/* A path that some package lists. */
+/* A path in a package's list of files. */
 struct packages_file {
-	const char *owner; /* name, or the first word of the names of several; NULL: of different packages */
+	/*
+	 * name of the package; or the first word, if the names of several packages have it in common; NULL: unrelated
+	 * packages
+	 */
+	const char *owner;
 	bool has_several_owners;
 	char path[];
 };
 
 struct packages {
-	void *tree;   /* of struct packages_file, by path */
-	char **name;  /* owned; what `owner` points to */
+	void *tree;  /* tree of struct packages_file by path: tsearch(3); owned */
+	char **name; /* the texts to which `owner` points; owned */
 	size_t names, room;
 };
 
@@ -36,7 +40,7 @@ static int packages_compare_files(const void *a, const void *b)
 	return strcmp(((const struct packages_file *)a)->path, ((const struct packages_file *)b)->path);
 }
 
-/* Adds a name that files can point to. NULL: no memory. */
+/* Adds a name to which `owner` can point. NULL: no memory. */
 static const char *packages_add_name(struct packages *packages, const char *name, size_t len)
 {
 	if (!array_reserve(&packages->name, packages->names, &packages->room))
@@ -53,7 +57,7 @@ static bool packages_share_first_word(const char *name, const char *other)
 	return strncmp(name, other, word) == 0 && (!other[word] || other[word] == '-');
 }
 
-/* Notes that another package lists the path, too. */
+/* Notes that another package lists the path as well. */
 static int packages_add_second_owner(struct packages *packages, struct packages_file *file, const char *owner)
 {
 	if (!file->owner || strcmp(file->owner, owner) == 0)
@@ -68,7 +72,10 @@ static int packages_add_second_owner(struct packages *packages, struct packages_
 	return file->owner ? 0 : -ENOMEM;
 }
 
-/* The name behind a merged /usr: lists have /lib/x for /usr/lib/x. */
+/*
+ * Whether the path is below /bin, /lib or the like, which a merged /usr makes links: lists of files name /lib/x for
+ * /usr/lib/x.
+ */
 static bool packages_path_is_in_merged_usr(const char *path)
 {
 	static const char *const tops[] = {"/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/", "/libx32/"};
@@ -109,7 +116,7 @@ static int packages_read_list(struct packages *packages, int dirfd, const char *
 
 	list = fd < 0 ? NULL : fdopen(fd, "re");
 	if (!list)
-		return 0; /* it was removed meanwhile */
+		return 0; /* the list was removed after the directory was read */
 	while (r == 0 && (len = getline(&line, &room, list)) > 0) {
 		line[len - 1] = line[len - 1] == '\n' ? '\0' : line[len - 1];
 		if (line[0] == '/' && line[1] && line[1] != '.')
@@ -138,7 +145,7 @@ static int packages_read_dpkg(struct packages *packages, const char *path)
 
 /* ---- rpm ---- */
 
-/* Starts a program, and returns what it prints. NULL: it cannot be started. */
+/* Starts a program, and returns a stream of its output. NULL: it cannot be started. */
 static FILE *packages_start(char *const argv[], pid_t *ret_pid)
 {
 	posix_spawn_file_actions_t actions;
@@ -194,7 +201,7 @@ static int packages_read_rpm(struct packages *packages, const char *rpm, const c
 	return r;
 }
 
-/* The first of the places where distributions have it. */
+/* Returns the first directory, of those that distributions use, that has an rpm database; NULL: none. */
 static const char *packages_find_rpm_database(void)
 {
 	static const char *const places[] = {"/usr/lib/sysimage/rpm", "/var/lib/rpm"};
@@ -268,7 +275,7 @@ bool packages_find_directory(const struct packages *packages, const char *path, 
 		file = packages_find(packages, dir);
 		known |= file != NULL;
 		if (!file && !known)
-			continue; /* made by the package's scripts, in a directory further up */
+			continue; /* the path was made by a package's script, so look at the directory above */
 		if (!file || !file->owner || (inside && !packages_share_first_word(file->owner, *ret_name)))
 			return inside;
 		*ret_name = file->owner;

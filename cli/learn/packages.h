@@ -1,6 +1,6 @@
 /*
- * Which package of the distribution each installed file belongs to: from dpkg's lists of files, or by rpm(8) where that
- * is installed. Read once, when it is first needed.
+ * Finds the package of the distribution to which an installed file belongs: by dpkg's lists of files, or by rpm(8). The
+ * databases are read once, when they are first needed.
  */
 #ifndef CALLGATE_CLI_LEARN_PACKAGES_H
 #define CALLGATE_CLI_LEARN_PACKAGES_H
@@ -10,14 +10,16 @@
 
 struct packages;
 
-/* Where the databases are. rpm is run only where its database is: rpm(8) makes one where there is none. */
+/* Where the package databases are. rpm(8) is run only if its database exists, because it would create one. */
 struct packages_source {
-	const char *dpkg_lists; /* directory of the lists of files; NULL: none */
-	const char *rpm;        /* the program; NULL: none */
+	const char *dpkg_lists; /* directory of dpkg's lists of files; NULL: none */
+	const char *rpm;        /* path of the program rpm; NULL: none */
 	const char *rpm_database;
 };
 
-/* 0, also where there is no database, or -ENOMEM. source NULL: the system's databases. */
+/*
+ * Reads the package databases; without any, *ret_packages is empty. source NULL: the system's databases. 0 or -ENOMEM.
+ */
 int packages_read(const struct packages_source *source, struct packages **ret_packages);
 void packages_free(struct packages *packages);
 

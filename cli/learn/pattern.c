@@ -11,7 +11,7 @@
 #define PATTERN_LETTERS 3u
 #define TEMPORARY_DIGITS 5u
 #define RANDOM_CHANGES 2u
-#define PATTERN_RANDOM_TEXT_LEN_MIN 6u /* letters and digits of mkstemp(3) and its like */
+#define PATTERN_RANDOM_TEXT_LEN_MIN 6u /* least number of letters and digits of a random text, as mkstemp(3) makes it */
 
 static bool pattern_is_word(char byte)
 {
@@ -25,7 +25,7 @@ static enum pattern_class pattern_get_class(char byte)
 	return isdigit((unsigned char)byte) ? CLASS_DIGIT : isupper((unsigned char)byte) ? CLASS_UPPER : CLASS_LOWER;
 }
 
-/* Digits and letters that change often, or small and capital letters that change all the time: no word. */
+/* Whether a text is random, and no word: digits and letters, or small and capital letters, change places often. */
 static bool pattern_is_random(const char *text, size_t len)
 {
 	size_t changes = 0, digits = 0;
@@ -37,7 +37,7 @@ static bool pattern_is_random(const char *text, size_t len)
 	return len >= PATTERN_RANDOM_TEXT_LEN_MIN && changes > (digits ? RANDOM_CHANGES : len / 2);
 }
 
-/* The length of the number at `text`: a random word, digits, or 0. */
+/* Returns the length of the number at the start of `text`: of digits or of a random text; 0: neither. */
 static size_t pattern_get_number(const char *text)
 {
 	size_t len = 0, digits = strspn(text, "0123456789");
@@ -52,7 +52,7 @@ bool pattern_has_number(const char *path)
 	return path[strcspn(path, "0123456789")] != '\0';
 }
 
-/* random: words that look random are numbers, too, where they begin behind a byte that is no letter. */
+/* Replaces numbers in a text. random: also random texts, if they begin at a byte that follows no letter. */
 static char *pattern_replace_numbers_in_text(const char *text, bool random)
 {
 	_cleanup_buf_ struct buf out = {0};
@@ -86,7 +86,10 @@ char *pattern_replace_random_in_name(const char *name)
 	return pattern_replace_numbers_in_text(name, true);
 }
 
-/* The length of what a program makes up anew in each run: many digits, or a random word; 0: it is none. */
+/*
+ * Returns the length of the part that programs choose anew in each run: many digits or a random text; 0: it is no such
+ * part.
+ */
 static size_t pattern_get_temporary(const char *text, bool begins)
 {
 	size_t digits = strspn(text, "0123456789"), word = 0, run = 0, longest = 0;
@@ -139,7 +142,7 @@ char *pattern_merge(const char *a, const char *b)
 	return buf_take_text(&out);
 }
 
-/* A component with "*" that has PATTERN_LETTERS letters or digits, or an end such as ".c". */
+/* Whether a component with "*" says enough: it has PATTERN_LETTERS letters or digits, or an end such as ".c". */
 static bool pattern_is_telling_part(const char *part, size_t len)
 {
 	const char *star = memrchr(part, '*', len);
@@ -167,12 +170,13 @@ bool pattern_components_have_letters(const char *pattern)
 
 bool pattern_may_meet(const char *a, size_t a_len, const char *b, size_t b_len)
 {
-	bool row[NAME_MAX + 2] = {0}; /* row[j]: a from i on meets b from j on */
+	/* row[j]: the rest of `a` from i on, and the rest of `b` from j on, match some common name */
+	bool row[NAME_MAX + 2] = {0};
 
 	if (b_len > NAME_MAX)
-		return true; /* no name is so long: nothing is known */
+		return true; /* no name is longer: assume that one matches */
 	for (size_t i = a_len + 1; i-- > 0;) {
-		bool below_right = false; /* i + 1, j + 1 */
+		bool below_right = false; /* row value for i + 1 and j + 1 */
 
 		for (size_t j = b_len + 1; j-- > 0;) {
 			const bool below = row[j], right = j < b_len && row[j + 1];

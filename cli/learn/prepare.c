@@ -1,4 +1,4 @@
-/* What callgate learn looks at before anything is run: the earlier policy, places, packages. */
+/* Prepares callgate learn before anything is run: reads the earlier policy and the packages, and checks the paths. */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -24,7 +24,7 @@ static bool learn_is_same_file(const char *a, const char *b)
 	return real && other && strcmp(real, other) == 0;
 }
 
-/* True for what a policy may name relative to its own directory: "./base.json" to extend, "file:key.pem". */
+/* True for a text of a policy that is relative to the policy's directory: "./base.json" to extend, "file:key.pem". */
 static bool learn_is_relative(const char *key, const char *text)
 {
 	const size_t len = strlen(text);
@@ -37,7 +37,7 @@ static bool learn_is_relative(const char *key, const char *text)
 	       (strchr(text, '/') || (len > 5 && strcmp(text + len - 5, ".json") == 0));
 }
 
-/* A text that names a file relative to the policy's directory, anywhere in the value. Borrowed; NULL: none. */
+/* Finds a text anywhere in the value that is relative to the policy's directory. Borrowed; NULL: none. */
 static const char *learn_find_relative(const char *key, const json_t *value)
 {
 	const char *found = NULL, *name;
@@ -54,7 +54,7 @@ static const char *learn_find_relative(const char *key, const json_t *value)
 	return found;
 }
 
-/* The new policy has the texts of the old one, which must mean the same there. */
+/* Checks that the relative texts of the old policy mean the same in the new one. */
 static int learn_check_relative(const struct learn *learn)
 {
 	const char *found = learn_find_relative(NULL, learn->old);
@@ -69,7 +69,7 @@ static int learn_check_relative(const struct learn *learn)
 	return -EINVAL;
 }
 
-/* Says where the earlier policy is wrong, by its own name and lines. */
+/* Reports the mistakes of the earlier policy, with its own name and line numbers. */
 static int learn_check_earlier_policy(const struct learn *learn)
 {
 	_cleanup_policy_errors_ struct policy_errors errors = {0};
@@ -103,7 +103,7 @@ static int learn_read_earlier_policy(struct learn *learn)
 	return -EINVAL;
 }
 
-/* Tries that the policy can be written, before the program runs perhaps for hours. */
+/* Checks that the policy can be written, before the program runs, perhaps for hours. */
 static int learn_try_output(const struct learn *learn)
 {
 	_cleanup_free_ char *path = cli_format("%s.XXXXXX", learn->output);
@@ -115,7 +115,10 @@ static int learn_try_output(const struct learn *learn)
 	return -EACCES;
 }
 
-/* Refuses a working directory that no policy grants: each run would have a copy of it, and may read all of it. */
+/*
+ * Refuses a working directory that no policy grants: the program would get a copy of it in each run, and may read all
+ * of it.
+ */
 static int learn_check_workdir(const struct learn *learn)
 {
 	const char *why;
@@ -163,7 +166,9 @@ static int learn_prepare_places(struct learn *learn)
 		return r;
 	learn->virt = learn->workdir ? learn->workdir : LEARN_DEFAULT_WORKDIR;
 	learn->base_profile = learn->merge ? NULL : learn->profile ? learn->profile : "minimal";
-	/* A file is named relative to here, not to the policy that extends it. */
+	/*
+	 * the profile's file is relative to the current directory, not to the directory of the policy that extends it
+	 */
 	if (learn->base_profile && strchr(learn->base_profile, '/')) {
 		learn->base_path = realpath(learn->base_profile, NULL);
 		learn->base_profile = learn->base_path ? learn->base_path : learn->base_profile;
@@ -173,7 +178,7 @@ static int learn_prepare_places(struct learn *learn)
 	return learn->dir ? 0 : -ENOENT;
 }
 
-/* What the rules are made by, besides the runs: packages, and secrets that have several names. */
+/* Reads what the making of rules needs besides the runs: the packages, and the secrets that have several hard links. */
 static int learn_read_packages_and_secrets(struct learn *learn)
 {
 	const char *const places[] = {learn->workdir, NULL};

@@ -1,4 +1,4 @@
-/* What callgate learn says at its end. */
+/* Prints the report of callgate learn. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static void report_print_wrong_denials(const struct learn *learn)
 	}
 }
 
-/* "exit status 2", "signal SIGKILL". */
+/* Describes how a run ended: "exit status 2", "signal SIGKILL". */
 static void report_describe_end(const json_t *end, char *text, size_t room)
 {
 	const json_t *code = json_object_get(end, "exit_code"), *signal = json_object_get(end, "signal");

@@ -1,4 +1,4 @@
-/* Learning in rounds: run, add rules for what they do not grant yet, run again under them. */
+/* Learns in rounds: runs the program, adds rules for denied accesses, and runs the program again. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,13 +7,15 @@
 #include "cli/learn/learn.h"
 #include "supervisor/report.h"
 
-#define LEARN_FOLD_ROUNDS 8   /* each adds rules for what the rules so far do not grant */
-#define LEARN_PROOF_ROUNDS 3u /* each adds rules for what the verification was denied */
+#define LEARN_FOLD_ROUNDS 8   /* rounds of adding rules; each adds rules for needs that the rules so far do not grant */
+#define LEARN_PROOF_ROUNDS 3u /* rounds of verification; each adds rules for what the verification was denied */
 
-/* A larger profile is extended when it leaves so many fewer needs. */
+/* A larger profile is chosen if it leaves at least this many needs less without a grant. */
 #define LEARN_PROFILE_NEEDS_SAVED_MIN 12u
 
-/* Extends the profile that leaves the fewest needs, if it leaves many fewer than a smaller one. *ret_changed: it does.
+/*
+ * Chooses the profile that leaves the fewest needs without a grant; a larger profile only if it leaves many fewer.
+ * *ret_changed: another profile was chosen.
  */
 static int learn_choose_profile(struct learn *learn, bool *ret_changed)
 {
@@ -47,7 +49,10 @@ static bool learn_has_entry(const json_t *list, const json_t *path)
 	return false;
 }
 
-/* Keeps what the rules do not grant although no tier forbids it: the verification will show whether that matters. */
+/*
+ * Notes the needs that the rules do not grant although no tier forbids it. The verification will show whether they
+ * matter.
+ */
 static int learn_note_unmet(struct learn *learn)
 {
 	_cleanup_free_ struct unmet *unmet = NULL;
@@ -71,7 +76,7 @@ static int learn_note_unmet(struct learn *learn)
 	return r;
 }
 
-/* Adds rules until all is granted that may be. 0 or -errno, with a message. */
+/* Adds rules until everything is granted that may be. 0 or -errno, with a message. */
 static int learn_add_rules_until_granted(struct learn *learn)
 {
 	const struct fold_place place = {.home = learn->home, .workdir = learn->virt, .workdir_host = learn->workdir,
@@ -102,7 +107,7 @@ static int learn_add_rules_until_granted(struct learn *learn)
 	return r < 0 ? r : learn_note_unmet(learn);
 }
 
-/* Runs the program under the policy; what it is denied is learnt, and it runs again. */
+/* Runs the program under the policy, adds rules for what it was denied, and runs it again. */
 static int learn_verify_until_proven(struct learn *learn)
 {
 	int r = 0;
@@ -125,7 +130,7 @@ int learn_from_runs(struct learn *learn)
 
 	if (r == 0)
 		r = learn_choose_profile(learn, &changed);
-	if (r == 0 && changed) { /* under another profile the program has another environment */
+	if (r == 0 && changed) { /* another profile gives the program another environment, so it runs once more */
 		needs_release(&learn->needs);
 		json_array_clear(learn->own_refusals);
 		r = learn_prepare_runs(learn);

@@ -36,7 +36,7 @@ const char *rules_get_name(const struct fold_place *place, const struct need *ne
 	char host[PATH_MAX];
 	_cleanup_free_ char *real = NULL, *target = NULL;
 
-	/* A link in the working directory is the program's to make: no rule may rest on where it leads. */
+	/* The program may change a link in the working directory, so no rule may depend on where that link leads. */
 	if (!need->path_as_written || rules_get_rest_in_workdir(place, need->path_as_written))
 		return need->path;
 	real = realpath(need->path_as_written, NULL);
@@ -45,7 +45,7 @@ const char *rules_get_name(const struct fold_place *place, const struct need *ne
 	return real && target && strcmp(real, target) == 0 ? need->path_as_written : need->path;
 }
 
-/* As a policy writes the path: below @workdir or ~, with "$" escaped. Owned; NULL: no memory. */
+/* Returns the path as a policy writes it: below @workdir or ~, with "$" escaped. Owned; NULL: no memory. */
 static char *rules_write_path(const struct fold_place *place, const char *path)
 {
 	const char *rest = rules_get_rest_in_workdir(place, path), *home = place->home;
@@ -70,7 +70,7 @@ int rules_refuse_unwritable(const struct fold *fold, const struct unmet *unmet, 
 
 /* ---- objections ---- */
 
-/* True when the component, which has "*", could be a secret's name in this directory. */
+/* True when a component with "*" could match the name of a secret in this directory. */
 static bool rules_may_name_secret(const struct fold_place *place, const char *dir, const char *name, size_t len)
 {
 	size_t count;
@@ -84,7 +84,7 @@ static bool rules_may_name_secret(const struct fold_place *place, const char *di
 		if (pattern[0] == '/' || (pattern[0] == '~' && !in_home) || secret[i].certainty != SECRET_CERTAIN)
 			continue;
 		pattern += pattern[0] == '~' ? 2 : 0;
-		/* "*.csv" does match ".env.csv", but is not kept from it: nothing could end in anything then. */
+		/* "*.csv" does match ".env.csv", but is allowed: otherwise no pattern could end in anything */
 		if (name[0] == '*' && strchr(pattern, '*'))
 			continue;
 		if (pattern_may_meet(name, len, pattern, strcspn(pattern, "/")))
@@ -93,7 +93,7 @@ static bool rules_may_name_secret(const struct fold_place *place, const char *di
 	return false;
 }
 
-/* The same for absolute names, of which the pattern has the first components. */
+/* As rules_may_name_secret, for secrets with absolute paths: the pattern may have the first components of one. */
 static bool rules_may_name_system_secret(const char *pattern)
 {
 	size_t count;
@@ -132,7 +132,7 @@ const char *rules_find_objection(const struct fold_place *place, const char *pat
 
 		while (name > pattern && name[-1] != '/')
 			name--;
-		if (strcmp(name, "**") == 0) /* all below what the pattern has named */
+		if (strcmp(name, "**") == 0) /* the pattern ends in "**": everything below the components so far */
 			break;
 		(void)snprintf(dir, sizeof(dir), "%.*s", name - pattern > 1 ? (int)(name - pattern - 1) : 1, pattern);
 		if (!path_is_below(dir, "/usr") && tier_find(place->home, dir, POLICY_READ, &why) != TIER_GRANTED)
@@ -146,7 +146,7 @@ const char *rules_find_objection(const struct fold_place *place, const char *pat
 
 /* ---- rules ---- */
 
-/* Adds a rule, or one that is left out for a reason. because_taken: taken. */
+/* Adds a rule, or one with "disabled". because_taken: the reason; owned by the draft from then on. */
 static int rules_put(const struct fold *fold, const struct unmet *unmet, const char *path, char *because_taken,
 		     const struct scan_found *found, const char *disabled)
 {
@@ -208,7 +208,7 @@ int rules_try_group(const struct fold *fold, unsigned right, const char *path, c
 
 int rules_add_directory_only(const struct fold *fold, const struct need *need)
 {
-	/* Nothing has such a name. */
+	/* no file has such a name, so the rule grants only the directory */
 	_cleanup_free_ char *only = cli_format("%s/.only-the-directory*", need->path[1] ? need->path : "");
 	const struct unmet unmet = {.need = need, .right = POLICY_READ};
 
@@ -217,7 +217,7 @@ int rules_add_directory_only(const struct fold *fold, const struct need *need)
 
 /* ---- tiers ---- */
 
-/* The tier of the file itself: a hard link to a secret, or another user's. */
+/* Returns the tier of the file itself: it may be a hard link to a secret, or belong to another user. */
 static enum tier rules_find_tier_of_file(const struct fold *fold, const char *host, const struct unmet *unmet,
 					 const char **ret_why)
 {

@@ -1,4 +1,4 @@
-/* What the files that fold share: where names lead, which tier they are of, and how a rule is added for them. */
+/* Shared by the files that fold needs into rules: where a name leads, its tier, and how a rule for it is added. */
 #ifndef CALLGATE_CLI_LEARN_RULES_H
 #define CALLGATE_CLI_LEARN_RULES_H
 
@@ -6,12 +6,13 @@
 #include "cli/learn/fold.h"
 #include "cli/learn/scan.h"
 
-/* A file that is still to be granted. */
+/* A needed file that is not granted yet. */
 struct fold_item {
 	const struct unmet *unmet;
-	const char *path;    /* in the view; as a rule would name it */
-	char *key;           /* items with equal keys become one rule in this step; owned; NULL: the item stays alone */
-	const char *package; /* of the unit in `key` */
+	const char *path; /* path: the file in the view; name: the path by which a rule would grant it */
+	/* items with equal keys get one rule together in this step; owned; NULL: the item gets no rule with others */
+	char *key;
+	const char *package; /* the package of the directory in `key` */
 	bool is_granted;
 };
 
@@ -24,44 +25,53 @@ struct fold {
 	size_t items;
 };
 
-/* The part of a path of the view below the working directory. NULL: it is elsewhere. */
+/* Returns the part of a path of the view that is below the working directory. NULL: the path is elsewhere. */
 const char *rules_get_rest_in_workdir(const struct fold_place *place, const char *path);
 
-/* The host path of a name in the view. */
+/* Gets the host path of a path in the view. */
 void rules_get_host_path(const struct fold_place *place, const char *path, char host[PATH_MAX]);
 
-/* The name by which a rule grants what is needed: as the program wrote it, where that leads there on the host, too. */
+/*
+ * Returns the path by which a rule grants a need: as the program wrote it, if that path leads to the same file on the
+ * host.
+ */
 const char *rules_get_name(const struct fold_place *place, const struct need *need);
 
-/* Notes what no rule can name. *ret_refused: it is so. 0 or -ENOMEM. */
+/*
+ * Notes a need that no rule can grant, because a policy cannot write its path. *ret_refused: it is such a need. 0 or
+ * -ENOMEM.
+ */
 int rules_refuse_unwritable(const struct fold *fold, const struct unmet *unmet, bool *ret_refused);
 
-/* Adds what must not be granted unasked as a rule that is left out, or notes it. *ret_done: it is. 0 or -ENOMEM. */
+/*
+ * Handles a need that must not be granted without --allow-risky: adds a rule with "disabled", or notes it. *ret_done:
+ * it was such a need. 0 or -ENOMEM.
+ */
 int rules_sort_by_tier(const struct fold *fold, const struct unmet *unmet, bool *ret_done);
 
 /*
- * Why a rule for several names, or for what does not exist yet, must not be: it would cover part of a home directory or
- * of a directory of the whole system, or could match the name of a secret. Static; NULL: it may be.
+ * Returns why a rule must not be made for several names, or for a name that does not exist yet: it would grant a part
+ * of a home directory or of a system directory, or could match the name of a secret. Static; NULL: it may be made.
  */
 const char *rules_find_objection(const struct fold_place *place, const char *pattern, unsigned right);
 
 /*
- * Adds a rule for one item. wide: `path` is a directory or has "*", so that more is granted than was asked for; that is
- * noted, and where it must not be, the rule is left out. 0 or -ENOMEM.
+ * Adds a rule for one item. wide: `path` is a directory or contains "*", so the rule grants more than was needed; the
+ * rule says so, and has "disabled" if there is an objection. 0 or -ENOMEM.
  */
 int rules_add(const struct fold *fold, const struct unmet *unmet, const char *path, bool wide);
 
-/* Adds a rule that is left out for a reason of the caller's. 0 or -ENOMEM. */
+/* Adds a rule with "disabled", for the reason `why`. 0 or -ENOMEM. */
 int rules_leave_out(const struct fold *fold, const struct unmet *unmet, const char *path, const char *why);
 
 /*
- * Adds a rule for several names unless there is an objection, or it would grant more than `most` files that were not
- * asked for. because_taken: taken. *ret_added: it is added. 0 or -ENOMEM.
+ * Adds a rule for several names, unless there is an objection or the rule would grant more than `most` files that were
+ * not used. because_taken: the reason; owned by the draft from then on. *ret_added: the rule was added. 0 or -ENOMEM.
  */
 int rules_try_group(const struct fold *fold, unsigned right, const char *path, char *because_taken, uint64_t most,
 		    bool *ret_added);
 
-/* Adds a rule that shows that a directory is there, and nothing that is in it. 0 or -ENOMEM. */
+/* Adds a rule that shows a directory without its contents. 0 or -ENOMEM. */
 int rules_add_directory_only(const struct fold *fold, const struct need *need);
 
 #endif

@@ -1,4 +1,4 @@
-/* The runs of the program: in observe mode to learn from, and under the policy that was learnt to prove it. */
+/* Runs the program: in observe mode to learn from, and then under the learnt policy to verify it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +14,12 @@
 #include "cli/run/private.h"
 #include "replay/log.h"
 
-#define RUNS_WORKDIR_FILE "where.json" /* names the working directory of all runs, which are made in copies of it */
+/* file that names the working directory of all runs, each of which gets a copy of it */
+#define RUNS_WORKDIR_FILE "where.json"
 
-/* ---- the files ---- */
+/* ---- writing the files ---- */
 
-/* object_taken: taken, NULL is no memory. */
+/* Writes a JSON file. object_taken is released; NULL means that memory ran out. */
 static int runs_write_json(const struct learn *learn, const char *name, json_t *object_taken)
 {
 	_cleanup_json_ json_t *object = object_taken;
@@ -30,7 +31,7 @@ static int runs_write_json(const struct learn *learn, const char *name, json_t *
 	return -EIO;
 }
 
-/* The text as a value of env.set, where "${" is written "$${". NULL: no memory. */
+/* Returns a text as a value of env.set, in which "${" is written "$${". NULL: no memory. */
 static json_t *runs_escape_value(const char *value)
 {
 	_cleanup_free_ char *escaped = pattern_escape("", value);
@@ -38,7 +39,7 @@ static json_t *runs_escape_value(const char *value)
 	return escaped ? json_string(escaped) : NULL;
 }
 
-/* "NAME" is passed, "NAME=VALUE" is set. Adds to what the policy has. */
+/* Adds the variables of the command line to the policy's "env": "NAME" is passed on, "NAME=VALUE" is set. */
 static int runs_add_env(struct draft *draft, const struct cli_list *list)
 {
 	json_t *pass = list->count ? draft_get_list(draft, "env", "pass") : NULL, *set;
@@ -59,7 +60,7 @@ static int runs_add_env(struct draft *draft, const struct cli_list *list)
 	return r < 0 ? -ENOMEM : 0;
 }
 
-/* The last component of the program's name. */
+/* Returns the last component of the program's name. */
 static const char *runs_get_name(const struct learn *learn)
 {
 	const char *program = learn->program ? learn->program[0] : learn->fixed, *slash = strrchr(program, '/');
@@ -79,11 +80,11 @@ int learn_prepare_runs(struct learn *learn)
 		return cli_fail_no_memory("learn"), r;
 	r = runs_write_json(learn, RUNS_WORKDIR_FILE,
 			    json_pack("{s:i, s:s, s:s}", "version", 1, "name", "where", "workdir", learn->virt));
-	/* Beside the policy that will be written, because it may name files relative to that place. */
+	/* the file is beside the policy that will be written, because its texts may be relative to that directory */
 	return r < 0 ? r : draft_write(&learn->draft, learn->draft_path, false);
 }
 
-/* ---- one run ---- */
+/* ---- running the program once ---- */
 
 static bool runs_have_option(const struct learn *learn, const char *option)
 {
@@ -93,7 +94,7 @@ static bool runs_have_option(const struct learn *learn, const char *option)
 	return false;
 }
 
-/* The options of a run: the files of its policy, and what was given for every run. Owned, its texts are borrowed. */
+/* Makes the options of a run: its policy, and the options given for every run. Owned; the texts are borrowed. */
 static const char **runs_make_options(const struct learn *learn, const char *where, const char *policy, bool observe)
 {
 	const char *const first[] = {"-p", where, "-p", policy};
@@ -111,7 +112,7 @@ static const char **runs_make_options(const struct learn *learn, const char *whe
 	for (size_t i = 0; i < learn->passed.count; i++)
 		if (observe || strcmp(learn->passed.item[i], "--really") != 0)
 			options[count++] = learn->passed.item[i];
-	/* As in the learning run, what is written outside the copy of the working directory is not kept. */
+	/* As in the learning run, writes outside the copy of the working directory do not reach the host. */
 	if (!observe && !really && draft_writes_outside(&learn->draft))
 		options[count++] = "--dry-run";
 	return options;
@@ -136,7 +137,7 @@ static int runs_let_user_traverse_dir(const struct learn *learn, const char *dir
 	for (size_t i = 0; i < learn->passed.count; i++)
 		if (strncmp(learn->passed.item[i], "--user=", 7) == 0)
 			text = learn->passed.item[i] + 7;
-	/* What is wrong with it, the run says. */
+	/* the run will report what is wrong with the user */
 	if (!text || geteuid() != 0 || run_find_user("--user", text, &user, &error) < 0)
 		return 0;
 	if (chown(learn->dir, (uid_t)-1, user.gid) < 0 || chown(dir, (uid_t)-1, user.gid) < 0 ||
@@ -145,7 +146,10 @@ static int runs_let_user_traverse_dir(const struct learn *learn, const char *dir
 	return 0;
 }
 
-/* 0; -EOPNOTSUPP: --dry-run cannot keep apart what the policy lets be written; -ECANCELED, with a message. */
+/*
+ * Checks the result of a run. 0; -EOPNOTSUPP: --dry-run cannot keep a write of this policy from the host; -ECANCELED,
+ * with a message.
+ */
 static int runs_check_result(const json_t *result, const char *dir)
 {
 	const char *why = json_string_value(json_object_get(json_object_get(result, "error"), "message"));
@@ -160,8 +164,8 @@ static int runs_check_result(const json_t *result, const char *dir)
 }
 
 /*
- * Runs the program in a new directory, *ret_dir, owned by the caller. *ret_result: owned by the caller. 0 or -errno,
- * with a message but for -EOPNOTSUPP (runs_check_result).
+ * Runs the program in a new directory, *ret_dir. *ret_dir and *ret_result are owned by the caller. 0 or -errno, with a
+ * message except for -EOPNOTSUPP (runs_check_result).
  */
 static int runs_perform(struct learn *learn, const char *policy, const char *input, bool observe, char **ret_dir,
 			json_t **ret_result)
@@ -192,11 +196,11 @@ static int runs_perform(struct learn *learn, const char *policy, const char *inp
 	return 0;
 }
 
-/* ---- its log ---- */
+/* ---- reading the log of a run ---- */
 
 struct runs_reader {
 	struct learn *learn;
-	bool reads_denied_only; /* only what was denied: of a verification */
+	bool reads_denied_only; /* adds only denied accesses, as after a verification */
 	struct query query;
 };
 
@@ -208,7 +212,8 @@ static int runs_add_needs_of_record(void *ctx, const struct scan_record *record)
 
 	if (r < 0 || (reader->reads_denied_only && reader->query.allowed))
 		return r;
-	(void)scan_get_bytes(&record->syscall, call, sizeof(call)); /* too long: no name of a call */
+	/* if the text is too long, it is not the name of a call */
+	(void)scan_get_bytes(&record->syscall, call, sizeof(call));
 	(void)scan_get_bytes(&record->exe, exe, sizeof(exe));
 	return needs_add_query(&reader->learn->needs, &reader->query, record->seq, call, exe);
 }
@@ -237,7 +242,7 @@ static int runs_read_log(struct learn *learn, const char *dir, bool denied)
 
 /* ---- learning ---- */
 
-/* Keeps what callgate refused itself: the policy cannot grant it, so a verification is refused it as well. */
+/* Remembers the denials by callgate itself: no policy can change them, so a verification will have them as well. */
 static void runs_keep_refusals_by_callgate(struct learn *learn)
 {
 	const json_t *denials = json_object_get(learn->result, "denials");
@@ -250,7 +255,7 @@ static void runs_keep_refusals_by_callgate(struct learn *learn)
 	}
 }
 
-/* How a run ended: by which status or signal, or limit of callgate's. Owned; NULL: no memory. */
+/* Describes how a run ended: by a status, a signal, or a limit. Owned; NULL: no memory. */
 static json_t *runs_make_end(const json_t *result)
 {
 	static const char *const stops[] = {"timeout", "limit", "killed", "error"};
@@ -263,7 +268,7 @@ static json_t *runs_make_end(const json_t *result)
 			 json_object_get(result, "signal"), "stopped_by", stopped ? stop : NULL);
 }
 
-/* Keeps the end of the run with this input, in place of one of an earlier run with it. 0 or -ENOMEM. */
+/* Stores how the run of this input ended, in place of an earlier run of it. 0 or -ENOMEM. */
 static int runs_keep_end(json_t *ends, size_t input, const json_t *result)
 {
 	json_t *end = runs_make_end(result);
@@ -305,7 +310,7 @@ int learn_from_observed_runs(struct learn *learn)
 	return r;
 }
 
-/* ---- the proof ---- */
+/* ---- verifying the policy ---- */
 
 static bool runs_have_same_text(const json_t *a, const json_t *b, const char *key)
 {
@@ -313,8 +318,8 @@ static bool runs_have_same_text(const json_t *a, const json_t *b, const char *ke
 }
 
 /*
- * True for connect(2) to datagrams that no rule is made for, and to this machine itself, where nothing listened in the
- * learning run and no rule could help: a grant would lead to the machine's own services.
+ * True for a connect(2) that is expected to be denied: for datagrams that need no rule, and to this machine itself.
+ * There nothing listened in the learning run, and a rule would grant the machine's own services.
  */
 static bool runs_expect_connect(const struct learn *learn, const json_t *denial)
 {
@@ -336,7 +341,7 @@ static bool runs_expect_connect(const struct learn *learn, const json_t *denial)
 	return class && strcmp(class, "loopback") == 0;
 }
 
-/* What callgate offers to no program: kinds of sockets such as MPTCP, files of /proc, sockets without a port. */
+/* True for what callgate offers to no program: sockets such as MPTCP, some files of /proc, sockets without a port. */
 static bool runs_is_own_refusal(const json_t *denial)
 {
 	const char *call = json_string_value(json_object_get(denial, "syscall"));
@@ -352,7 +357,7 @@ static bool runs_is_own_refusal(const json_t *denial)
 	       (strcmp(call, "connect") == 0 && len > 2 && strcmp(target + len - 2, ":0") == 0);
 }
 
-/* True for a denial that has nothing to do with the rules: it was refused in the learning run, too, or left out. */
+/* True for a denial that no rule can prevent, because the learning run had it, too, or whose rule was left out. */
 static bool runs_denial_is_expected(const struct learn *learn, const json_t *denial)
 {
 	const char *resolved = json_string_value(json_object_get(denial, "resolved"));
@@ -400,7 +405,9 @@ static int runs_verify_once(struct learn *learn, size_t at)
 
 	json_decref(learn->proof);
 	learn->proof = NULL;
-	/* A single file that is written cannot be kept apart by --dry-run, and must not be changed for a proof. */
+	/*
+	 * --dry-run cannot keep writes to a single granted file from the host, and the verification must not change it
+	 */
 	if (!learn->observed)
 		r = runs_perform(learn, learn->draft_path, input, false, &dir, &learn->proof);
 	learn->observed |= r == -EOPNOTSUPP;

@@ -20,12 +20,12 @@ enum { RANK_PLAIN, RANK_NAME, RANK_NOT_PUBLIC, RANK_POSSIBLE, RANK_SECRET };
 struct scan {
 	const struct scan_scope *scope;
 	const char *root; /* of the walk */
-	const char *virt; /* its name in the view */
+	const char *virt; /* the path of `root` in the view */
 	uint64_t entries;
 	struct scan_found *found;
 };
 
-/* How much it would matter that a file can be read. */
+/* Ranks how bad it would be if others could read the file. */
 static unsigned scan_rank_sensitivity(const struct scan *scan, const char *path, const struct stat *status)
 {
 	static const char *const telling[] = {"key", "secret", "token", "passw", "cred", "auth", "cert", "private"};
@@ -44,7 +44,7 @@ static unsigned scan_rank_sensitivity(const struct scan *scan, const char *path,
 	return RANK_PLAIN;
 }
 
-/* Keeps the name if it is among the most sensitive. */
+/* Stores the name if it is among the most sensitive ones. */
 static int scan_keep_if_most_sensitive(struct scan_found *found, const char *path, unsigned rank)
 {
 	size_t at = 0;
@@ -65,7 +65,7 @@ static int scan_keep_if_most_sensitive(struct scan_found *found, const char *pat
 	return 0;
 }
 
-/* The name in the view of a path of the walk. */
+/* Returns the path in the view of a path of the host that the scan visits. */
 static const char *scan_get_virt(const struct scan *scan, const char *path, char buffer[PATH_MAX])
 {
 	const char *rest = scan->virt ? path_rest_below(path, scan->root) : NULL;
@@ -82,7 +82,7 @@ static void scan_set_first_objection(struct scan *scan, const char *why)
 		scan->found->objection = why;
 }
 
-/* Why a file must not be granted by a rule for others. Static; NULL: it may be. */
+/* Returns why a rule for other files must not grant this one. Static; NULL: it may. */
 static const char *scan_find_objection(const struct scan *scan, const struct stat *status, unsigned rank, bool used)
 {
 	if (used && scan->scope->risky)
@@ -108,7 +108,7 @@ static int scan_file(struct scan *scan, const char *path, const struct stat *sta
 	return used ? 0 : scan_keep_if_most_sensitive(scan->found, path, rank);
 }
 
-/* Directories that nobody else may search hold private things, whatever these are. */
+/* A directory that only its owner may search has private contents. */
 static void scan_directory(struct scan *scan, const char *path, const struct stat *status)
 {
 	const struct secret_pattern *secret = secret_find_pattern(scan->scope->home, path);
@@ -156,7 +156,7 @@ static int scan_tree(struct scan *scan, const char *path)
 	return r < 0 ? r : 0;
 }
 
-/* GLOB_PERIOD: "*" matches names with a leading dot, as in a rule; "." and "..", too, which no rule names. */
+/* GLOB_PERIOD makes "*" match names with a leading dot, as in a rule; but also "." and "..", which are skipped. */
 static int scan_tree_of_glob_match(struct scan *scan, const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -165,8 +165,8 @@ static int scan_tree_of_glob_match(struct scan *scan, const char *path)
 }
 
 /*
- * In a rule only "*" is special, to glob(3) also "[", "?" and "\\". What a rule grants that ends in "**" is scanned as
- * what is below the directory. Owned; NULL: no memory.
+ * Escapes a pattern for glob(3). In a rule only "*" is special, for glob(3) also "[", "?" and "\\". A final "**" is
+ * dropped, because the scan descends anyway. Owned; NULL: no memory.
  */
 static char *scan_escape_pattern(const char *path)
 {

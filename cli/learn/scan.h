@@ -1,4 +1,7 @@
-/* Looks at what a grant of a directory or pattern would cover on this machine, beside what the program asked for. */
+/*
+ * Scans the files of this machine that a grant of a directory or pattern would cover besides those that the program
+ * used.
+ */
 #ifndef CALLGATE_CLI_LEARN_SCAN_H
 #define CALLGATE_CLI_LEARN_SCAN_H
 
@@ -10,26 +13,27 @@
 #include "cli/learn/needs.h"
 
 #define SCAN_SENSITIVE_NAMES_MAX 5u
-#define SCAN_ENTRIES_MAX 300000u /* of one directory; a larger one is not granted as a whole */
+#define SCAN_ENTRIES_MAX 300000u /* most entries of a scanned directory; a larger one is not granted as a whole */
 
 struct scan_found {
-	uint64_t files, used;    /* not directories; used: the program asked for them */
-	char *name[SCAN_SENSITIVE_NAMES_MAX];  /* the most sensitive of the unused ones, the worst first; owned */
+	uint64_t files, used; /* numbers of files (not directories), and of those that the program used */
+	/* the most sensitive names that the program did not use, the worst first; owned */
+	char *name[SCAN_SENSITIVE_NAMES_MAX];
 	unsigned rank[SCAN_SENSITIVE_NAMES_MAX];
-	const char *objection;   /* why it should not be granted as a whole; static; NULL: nothing */
+	const char *objection; /* why the directory should not be granted as a whole; static; NULL: no objection */
 };
 
 /* Borrows. */
 struct scan_scope {
 	const struct needs *needs;
 	const char *home;            /* as of secret_find_pattern */
-	const struct inodes *inodes; /* NULL: hard links are not looked at */
-	bool risky;                  /* secrets may be granted that the program asked for */
+	const struct inodes *inodes; /* secrets with several hard links; NULL: hard links are not checked */
+	bool risky;                  /* secrets that the program used may be granted */
 };
 
 /*
- * Scans the directory or file, or what a pattern with "*" matches, with all below. virt: the name in the view of
- * `path`, by which `needs` knows it; NULL: the same. 0 or -ENOMEM.
+ * Scans a file or directory, or everything that a pattern with "*" matches, with all below. virt: the path of `path` in
+ * the view, which `needs` has; NULL: the same path. 0 or -ENOMEM.
  */
 int scan_grant(const struct scan_scope *scope, const char *path, const char *virt, struct scan_found *ret_found);
 void scan_found_release(struct scan_found *found);

@@ -11,14 +11,14 @@
 #include "cli/cli.h"
 #include "cli/learn/pattern.h"
 
-/* A directory that was listed is granted with all that is in it if that is no more than this many unused files. */
+/* A listed directory is granted with its contents if at most this many of its files were not used. */
 #define SINGLES_LISTED_MAX 200u
 
-/* ---- names that the run made ---- */
+/* ---- rules for names that the run made ---- */
 
 /*
- * Splits a path that does not exist into the nearest directory that does and the name in it. True when something is
- * named below that.
+ * Splits a path that does not exist into its nearest existing directory and the name in it. True when the missing name
+ * is not the last one.
  */
 static bool singles_split_not_existing(const struct fold *fold, const char *path, char dir[PATH_MAX],
 				       char name[NAME_MAX + 1])
@@ -37,8 +37,8 @@ static bool singles_split_not_existing(const struct fold *fold, const char *path
 }
 
 /*
- * A rule for a name that does not exist grants nothing, so the rule is a pattern in the nearest directory that does:
- * the first missing name, with "*" for its numbers and its end, and all below it if something below was asked for.
+ * A rule for a name that does not exist grants nothing. So the rule is a pattern in the nearest existing directory: the
+ * first missing name, with "*" for its numbers and at its end, and everything below it if names below it were needed.
  */
 static int singles_add_not_existing(const struct fold *fold, const struct fold_item *item)
 {
@@ -69,7 +69,7 @@ static int singles_add_in_workdir(const struct fold *fold, const struct fold_ite
 
 /* ---- directories ---- */
 
-/* A person's directory, where no rule may hold for what was not asked for. */
+/* Whether the path is in a home directory, where a rule must not grant more than was needed. */
 static bool singles_is_in_home(const struct fold *fold, const char *path)
 {
 	const char *home = fold->place->home;
@@ -79,7 +79,10 @@ static bool singles_is_in_home(const struct fold *fold, const char *path)
 		path_is_below(path, "/home"));
 }
 
-/* Grants a directory with all that is in it, if that is few files and not a person's. *ret_added: it does. */
+/*
+ * Grants a directory with its contents if these are few files and not in a home directory. *ret_added: a rule was
+ * added.
+ */
 static int singles_try_directory(const struct fold *fold, const struct fold_item *item, bool *ret_added)
 {
 	const struct need *need = item->unmet->need;
@@ -91,7 +94,7 @@ static int singles_try_directory(const struct fold *fold, const struct fold_item
 			       ret_added);
 }
 
-/* A directory whose entries were read. */
+/* Adds a rule for a directory whose entries were read. */
 static int singles_add_listed_directory(const struct fold *fold, const struct fold_item *item)
 {
 	bool added = false;
@@ -100,7 +103,7 @@ static int singles_add_listed_directory(const struct fold *fold, const struct fo
 	return r < 0 || added ? r : rules_add_directory_only(fold, item->unmet->need);
 }
 
-/* A directory that was changed itself, as by chmod(2): a rule for it grants changing all that is in it. */
+/* Adds a rule for a directory that was itself changed, as by chmod(2). The rule also grants changing its contents. */
 static int singles_add_changed_directory(const struct fold *fold, const struct fold_item *item)
 {
 	bool added;
@@ -112,8 +115,8 @@ static int singles_add_changed_directory(const struct fold *fold, const struct f
 }
 
 /*
- * A symbolic link that was looked at or removed itself. A rule for its name would grant what it leads to, so the rule
- * is a pattern, which is matched by the name of the link; but in /usr, where all may be read.
+ * Adds a rule for a symbolic link that was read or removed itself. A rule for its name would grant its target, so the
+ * rule is a pattern, which the name of the link matches. In /usr, which is readable anyway, the rule is the name.
  */
 static int singles_add_link(const struct fold *fold, const struct fold_item *item, const char *host)
 {

@@ -1,4 +1,7 @@
-/* What a program needs before it has run, from its file: the chain of its "#!" lines, and what elf.h finds. */
+/*
+ * Finds what a program needs from its file alone, without running it: the interpreters that its "#!" lines name, and
+ * the libraries that elf.h finds.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,7 +16,7 @@
 
 #define STATIC_SCRIPTS_MAX 5
 
-/* A file by the name that leads to it. Both owned. */
+/* A file and the name that leads to it. Both owned. */
 struct static_name {
 	char *path; /* canonical */
 	char *written;
@@ -26,7 +29,7 @@ static void static_name_release(struct static_name *name)
 	*name = (struct static_name){0};
 }
 
-/* Takes the text. False, and then *ret_name is empty: there is no such file, or no memory. */
+/* Resolves a path, and frees it. False: there is no such file, or no memory; *ret_name is empty then. */
 static bool static_resolve(char *written_taken, struct static_name *ret_name)
 {
 	*ret_name = (struct static_name){.path = written_taken ? realpath(written_taken, NULL) : NULL,
@@ -36,7 +39,7 @@ static bool static_resolve(char *written_taken, struct static_name *ret_name)
 	return ret_name->path;
 }
 
-/* The file that a shell would start. */
+/* Finds the file that a shell would start for this name. */
 static bool static_find_program(const char *name, struct static_name *ret_name)
 {
 	const char *path = getenv("PATH");
@@ -55,7 +58,7 @@ static bool static_find_program(const char *name, struct static_name *ret_name)
 	return false;
 }
 
-/* The "#!" line of a script, without these two bytes. False: it is no script, and not readable perhaps. */
+/* Reads the "#!" line of a script, without these two bytes. False: the file is not a script, or cannot be read. */
 static bool static_read_first_line(const char *path, char line[PATH_MAX])
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -69,7 +72,7 @@ static bool static_read_first_line(const char *path, char line[PATH_MAX])
 	return true;
 }
 
-/* The program that env(1) starts: the first word that is no option and sets no variable. NULL: none. */
+/* Returns the program that env(1) starts: the first word that is neither an option nor sets a variable. NULL: none. */
 static char *static_get_word_for_env(char *text)
 {
 	char *rest = NULL;
@@ -80,7 +83,10 @@ static char *static_get_word_for_env(char *text)
 	return NULL;
 }
 
-/* The next file of a chain of scripts, and why it is needed. 1; 0: the file is no script; -errno. because: owned. */
+/*
+ * Replaces `name` by the interpreter of that script, and says why it is needed. 1; 0: the file is not a script; -errno.
+ * because: owned by the caller.
+ */
 static int static_follow_script(struct elf_search *search, struct static_name *name, char **because)
 {
 	char line[PATH_MAX], *rest = NULL, *word;
@@ -106,7 +112,7 @@ static int static_follow_script(struct elf_search *search, struct static_name *n
 	return r < 0 ? r : *because ? 1 : -ENOMEM;
 }
 
-/* Adds the program and the chain of its interpreters. 0 or -errno. */
+/* Adds the program and the interpreters that its "#!" lines lead to. 0 or -errno. */
 static int static_follow_scripts(struct elf_search *search, const char *program)
 {
 	_cleanup_free_ char *because = strdup("the program");

@@ -10,7 +10,7 @@
 #include "policy/paths/secrets.h"
 #include "policy/paths/suggest.h"
 
-/* Secrets that are the machine's own: no program of a user has business with them. */
+/* Whether the secret belongs to the machine itself: no program of a user needs it. */
 static bool tier_secret_is_of_machine(const struct secret_pattern *secret)
 {
 	static const char *const kinds[] = {"password hashes", "who may become root", "socket of a service",
@@ -22,7 +22,7 @@ static bool tier_secret_is_of_machine(const struct secret_pattern *secret)
 	return false;
 }
 
-/* The path is granted as it is: it is never cut down to what exists. */
+/* Assumes that a path exists. It is granted as it is, never shortened to an existing directory. */
 static mode_t tier_get_type(void *ctx, const char *path)
 {
 	(void)ctx;
@@ -30,7 +30,7 @@ static mode_t tier_get_type(void *ctx, const char *path)
 	return S_IFREG;
 }
 
-/* The part of a path below the user's, root's or any other user's home directory. NULL: it is in none. */
+/* Returns the part of a path below the user's, root's or any other home directory. NULL: the path is in none. */
 static const char *tier_get_rest_in_home(const char *home, const char *path)
 {
 	const char *rest = home && home[1] ? path_rest_below(path, home) : NULL, *slash;
@@ -42,7 +42,7 @@ static const char *tier_get_rest_in_home(const char *home, const char *path)
 	return slash ? slash + 1 : NULL;
 }
 
-/* What other programs than this one run or obey later: writing it is a way out of the sandbox. */
+/* Whether other programs run the file or follow its settings later: writing it could lead out of the sandbox. */
 static bool tier_others_run_or_obey_path(const char *home, const char *path)
 {
 	static const char *const in_home[] = {"bin", ".local/bin", ".local/lib", ".local/share/applications",
@@ -53,7 +53,7 @@ static bool tier_others_run_or_obey_path(const char *home, const char *path)
 	const char *rest = tier_get_rest_in_home(home, path);
 
 	if (rest && *rest == '.' && !strchr(rest, '/'))
-		return true; /* .profile, .gitconfig and their like */
+		return true; /* .profile, .gitconfig and similar files */
 	for (size_t i = 0; rest && i < sizeof(in_home) / sizeof(in_home[0]); i++)
 		if (path_is_below(rest, in_home[i]))
 			return true;
@@ -88,7 +88,7 @@ enum tier tier_find(const char *home, const char *path, unsigned right, const ch
 		*ret_why = secret->kind;
 		return tier_secret_is_of_machine(secret) ? TIER_NEVER : TIER_RISKY;
 	}
-	/* What is installed may be read, but writing it is refused. All else that is refused is too much. */
+	/* installed files may be read, but not written; a path with any other objection is never granted */
 	(void)snprintf(copy, sizeof(copy), "%s", path);
 	return right == POLICY_WRITE && !suggest_shorten_path(&host, copy, POLICY_READ) ? TIER_RISKY : TIER_NEVER;
 }

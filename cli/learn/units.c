@@ -6,7 +6,10 @@
 
 #include "base/path.h"
 
-/* Directories of which each entry, or with "*" in the last place each match, is a unit. "~": the home directory. */
+/*
+ * Patterns of directories that are granted as a whole. A final "*" stands for each entry of the directory. "~": the
+ * home directory.
+ */
 static const char *const unit_patterns[] = {
 	"/usr/local/lib/*",
 	"/usr/local/share/*",
@@ -36,7 +39,7 @@ static const char *const unit_patterns[] = {
 /* Names whose directory is a unit wherever it is. */
 static const char *const unit_names[] = {"node_modules", "site-packages", "dist-packages"};
 
-/* Cuts `path` behind the components that the pattern has. False: it does not match. */
+/* Cuts `path` behind the components that match the pattern. False: it does not match. */
 static bool unit_matches_pattern(const char *pattern, const char *home, const char *path, char ret_dir[PATH_MAX])
 {
 	char whole[PATH_MAX];
@@ -52,7 +55,7 @@ static bool unit_matches_pattern(const char *pattern, const char *home, const ch
 				return false;
 			at += 1 + strcspn(path + at + 1, "/");
 		}
-	if (path[at] != '/') /* the unit itself, or above it */
+	if (path[at] != '/') /* the directory itself, or one above it */
 		return false;
 	(void)snprintf(ret_dir, PATH_MAX, "%.*s", (int)at, path);
 	return fnmatch(whole, ret_dir, FNM_PATHNAME | FNM_PERIOD) == 0;

@@ -1,4 +1,4 @@
-/* Directories that are one thing: a package's, an installed library, a version of an interpreter. */
+/* Finds directories that are granted as a whole: of a package, an installed library, a version of an interpreter. */
 #ifndef CALLGATE_CLI_LEARN_UNITS_H
 #define CALLGATE_CLI_LEARN_UNITS_H
 
@@ -9,10 +9,13 @@
 
 struct unit {
 	char dir[PATH_MAX];
-	const char *package; /* borrowed from the packages; NULL: a library directory */
+	const char *package; /* name of the package; borrowed from the packages; NULL: it is a library's directory */
 };
 
-/* The unit that the path lies in. home: of the user, or NULL. False: in none. */
+/*
+ * Finds the directory, to be granted as a whole, that contains the path. home: of the user, or NULL. False: there is
+ * none.
+ */
 bool unit_find(const struct packages *packages, const char *home, const char *path, struct unit *ret_unit);
 
 #endif

@@ -1,4 +1,4 @@
-/* The policy that callgate policy minimise changes: its entries, and which of the used accesses it would deny now. */
+/* The policy that callgate policy minimise changes: its entries, and which recorded accesses it would deny now. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

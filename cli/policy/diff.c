@@ -18,7 +18,7 @@
 struct diff_options {
 	struct cli_policy_options policy;
 	bool json, no_new_access;
-	const char *name[2]; /* names of the policies, in argv */
+	const char *name[2]; /* names of the two policies, in argv */
 	const char *program;
 };
 
@@ -43,7 +43,7 @@ static enum why_kind diff_find_kind(const char *option)
 	return kind;
 }
 
-/* Asks both policies as callgate why does. False: their answers are alike, for example because of the host's links. */
+/* Asks both policies as callgate why does. False: their answers are equal, for example because of links on the host. */
 static bool diff_confirm_witness(struct policy *const policy[2], struct diff_witness *witness)
 {
 	struct diff_answer asked[2];
@@ -195,7 +195,8 @@ static void diff_report_phase(struct diff_report *report, const struct policy_di
 	report->settings += diff->settings;
 	report->cut |= diff->cut;
 	if (report->text.len == header && report->text.data)
-		report->text.data[report->text.len = start] = '\0'; /* no differences in this phase */
+		/* no differences in this phase: removes its heading */
+		report->text.data[report->text.len = start] = '\0';
 	(void)json_array_append_new(report->phases,
 				    json_pack("{s:s, s:o, s:o, s:o, s:b}", "phase", policy_phase_get_name(phase),
 					      "added", added, "removed", removed, "settings",

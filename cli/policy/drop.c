@@ -9,8 +9,8 @@
 #include <string.h>
 
 /*
- * The lists of rules that may be dropped: only grants. Without a denial, a redirect or an env the policy would grant
- * more, or do something else.
+ * The lists of rules that may be dropped: only grants. Without a denial, a redirect or a variable, the policy would
+ * grant more or do something else.
  */
 static const struct {
 	const char *section, *name, *key;
@@ -28,8 +28,8 @@ struct rules {
 };
 
 /*
- * Whether a rule may be changed. A disabled rule stays, because it says why it is there; so does the workdir, where the
- * program starts.
+ * Whether a rule may be changed. A rule with "disabled" stays, because it records why it was left out. The rule for the
+ * workdir stays, because the program starts there.
  */
 static bool minimise_may_change(const json_t *entry)
 {

@@ -28,7 +28,7 @@ int policy_replace_file(const char *path, const char *text)
 	if (ret == 0 && (fsync(fd) < 0 || rename(name, real) < 0))
 		ret = -errno;
 	if (ret < 0)
-		(void)unlink(name); /* there is a message about the first failure */
+		(void)unlink(name); /* the first failure has been reported */
 	return ret;
 }
 

@@ -8,7 +8,7 @@
 #include "cli/load.h"
 #include "cli/policy/used.h"
 
-/* The runs of one program with one workdir. The policy is compiled once for each program and workdir. */
+/* The runs of one program in one workdir. For these the policy is compiled once. */
 struct minimise_runs {
 	struct cli_host host; /* the first member: the host's callbacks find the structure by it */
 	int (*load)(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path);

@@ -144,7 +144,7 @@ static json_t *narrow_make_entry(const json_t *entry, const char *path)
 		return json_string(path);
 	copy = json_deep_copy(entry);
 	(void)json_object_set_new(copy, "path", json_string(path));
-	(void)json_object_del(copy, "also_grants"); /* this member was about the wider path */
+	(void)json_object_del(copy, "also_grants"); /* the member described the wider path */
 	return copy;
 }
 
@@ -224,7 +224,7 @@ static int narrow_path(struct minimise *all, struct minimise_rule *rule)
 	int r;
 
 	if (!wide || wide[0] != '/' || strchr(wide, '*'))
-		return 0; /* a pattern or a variable says what the user meant */
+		return 0; /* leaves a path with a pattern or variable as the user wrote it */
 	r = narrow_find_uses(all, rule, &paths);
 	if (r == 0 && paths.count > 0)
 		count = paths_find_narrower_paths(&paths, wide, narrow);

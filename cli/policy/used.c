@@ -17,8 +17,8 @@ struct used_item {
 struct used_head {
 	enum query_kind kind;
 	bool absent, there, redirected, public, unpublic, run_file, renames, udp, upgrade, any_port;
-	bool certain; /* the policy that is to be minimised was certain of its answer */
-	/* the program may have listed a directory, of which the policy granted more than a stand-in */
+	bool certain; /* the policy to be minimised was certain of its answer */
+	/* the program may have listed a directory whose listing was complete, not that of a stand-in directory */
 	bool may_have_listed_dir;
 	unsigned port;
 	size_t paths;
@@ -30,7 +30,7 @@ static void used_pack_text(struct buf *buf, const char *text, size_t len)
 	buf_add(buf, "", 1);
 }
 
-/* True when the directory is only there because something is granted below: it lists nothing else. */
+/* True when the directory is shown only because something below it is granted: its listing has nothing else. */
 static bool used_answer_is_dir_above_grant(const struct query_answer *answer)
 {
 	return answer->allow && strcmp(answer->reason, "ancestor") == 0;

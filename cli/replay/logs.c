@@ -8,7 +8,7 @@
 
 struct logs_walk {
 	const char *verb;
-	struct cli_policy_options options; /* a copy that borrows all except `workdir` */
+	struct cli_policy_options options; /* a copy that borrows all members except `workdir` */
 	struct replay_log *log;
 	struct cli_host host;
 	struct policy *policy;
@@ -27,7 +27,7 @@ void replay_log_release(struct replay_log *log)
 	log->policy_name = log->program = log->workdir = NULL;
 }
 
-/* The text of a member. Owned; NULL: no such text, or no memory. */
+/* Copies the text of a member. Owned; NULL: the object has no such text, or no memory. */
 static char *logs_copy_text_of_member(const json_t *object, const char *key)
 {
 	size_t len;
@@ -35,7 +35,7 @@ static char *logs_copy_text_of_member(const json_t *object, const char *key)
 	return audit_line_get_bytes(object, key, &len);
 }
 
-/* The program of the run, argv[0], for which @interpreter is found. */
+/* Returns argv[0] of the recorded program, for which @interpreter is found. */
 static char *logs_get_program(const json_t *header)
 {
 	const char *text = json_string_value(json_array_get(json_object_get(header, "command"), 0));
@@ -90,7 +90,7 @@ static int logs_on_record(void *ctx, const struct scan_record *record)
 	struct logs_walk *walk = ctx;
 	int r;
 
-	/* The record is of what after_read did, not of an access by the program. */
+	/* the record is about an entry of after_read that fired, not about an access by the program */
 	if (query_fire_after_entry_of_event(walk->judge, record))
 		return 0;
 	r = query_read_record(record, &walk->query);

@@ -30,8 +30,9 @@ struct replay_report {
 	uint64_t count[REPLAY_CHANGE_MAX];
 	void *tree; /* all groups, sorted by key: tsearch(3) */
 	size_t groups;
-	struct group *search_group; /* a group to search with, which has room for every key; owned */
-	struct group *last;  /* the group of the last record: most records are like the one before */
+	struct group *search_group; /* a group that is used as search key, with room for every key; owned */
+	/* the group of the last record, because most records belong to the same group as the one before */
+	struct group *last;
 	bool prints_each_record; /* print each record */
 };
 

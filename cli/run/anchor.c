@@ -1,4 +1,4 @@
-/* --anchor: opens the place for checkpoints of the log: a file, a descriptor, or the standard input of a command. */
+/* --anchor: opens the file, descriptor or command's standard input to which checkpoints of the log are written. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,15 +16,15 @@
 
 #define ANCHOR_EVERY_LINES 1000u
 
-/* Runs the command by a shell. What it prints goes to standard error. Never returns. */
+/* Executes the command by a shell, with its output on standard error. Never returns. */
 static _Noreturn void anchor_run_command(const char *command, int input_fd)
 {
 	sigset_t none;
 
-	(void)setsid(); /* a Ctrl-C is for the run; the command ends when its input does */
+	(void)setsid(); /* Ctrl-C is meant for the run; the command ends when its input ends */
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	/* Other inherited descriptors may be of secrets and of readers that wait for an end of file. */
+	/* closes other inherited descriptors: they may be secrets, or pipes whose readers wait for an end of file */
 	if (dup2(input_fd, STDIN_FILENO) < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ||
 	    syscall(SYS_close_range, 3U, ~0U, 0U) < 0)
 		_exit(126);
@@ -32,7 +32,10 @@ static _Noreturn void anchor_run_command(const char *command, int input_fd)
 	_exit(127);
 }
 
-/* Starts the command as a process that callgate is not the parent of, so that it outlives the run. fd or -errno. */
+/*
+ * Starts the command, not as a child of callgate, so that it may outlive the run. Returns the descriptor of its input,
+ * or -errno.
+ */
 static int anchor_start_command(const char *command)
 {
 	_cleanup_close_ int read_fd = -1, write_fd = -1;

@@ -1,4 +1,7 @@
-/* --ask DIR: the directory for questions about denied calls, and the policy of those that an answer allows. */
+/*
+ * --ask DIR: prepares the directory for questions about denied calls, and the policy under which answered calls are
+ * performed.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -37,7 +40,7 @@ static char *ask_find_directory(struct run *run)
 	return real;
 }
 
-/* The rule by which the program may see the directory, or something in it. NULL: there is none. */
+/* Finds the rule by which the program could see the directory or a file in it. NULL: there is none. */
 static const char *ask_find_grant(const struct policy *policy, const char *real)
 {
 	size_t count;

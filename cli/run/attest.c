@@ -1,4 +1,4 @@
-/* --attest: what ran, under which policy, on what, with which outcome, as a signed in-toto statement. */
+/* --attest: writes a signed in-toto statement of the program, its policy, its inputs, and the outcome of the run. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ void run_hash_inputs(struct run *run)
 	}
 }
 
-/* What the statement is about: the files that the run left, and its log. */
+/* Returns the subjects of the statement: the files that the run left, and its log. */
 static json_t *attest_make_subjects(const json_t *result)
 {
 	const json_t *audit = json_object_get(result, "audit"), *change;
@@ -106,7 +106,7 @@ static json_t *attest_make_predicate(const struct run *run, const json_t *result
 	return predicate;
 }
 
-/* The envelope. Owned by the caller; NULL: no memory. */
+/* Returns the envelope with the signed statement. Owned by the caller; NULL: no memory. */
 static char *attest_make_text(const struct run *run, const struct signing_key *key, const json_t *result)
 {
 	json_t *statement = json_pack("{s:s, s:o, s:s, s:o}", "_type", ATTEST_STATEMENT, "subject",

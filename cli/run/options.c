@@ -61,7 +61,7 @@ static int run_set_rotate(const struct cli_given *given, void *rotate_bytes)
 	return 0;
 }
 
-/* Sets lines, or the time behind them in the structure. */
+/* Sets the number of lines or the time of --anchor-every. In the structure the time follows the lines. */
 static int run_set_every(const struct cli_given *given, void *field)
 {
 	uint64_t *every = field;

@@ -14,12 +14,13 @@ struct run_options {
 	struct cli_list input;
 	struct cli_list artifact;
 	const char *output; /* --output; NULL: nothing is kept */
-	const char *audit;  /* --audit; NULL: the policy's file, if any */
+	const char *audit;  /* value of --audit; NULL: the file that the policy names, if any */
 	uint64_t rotate_bytes; /* --audit-rotate; 0: never */
 	const char *sign_key;  /* --sign-key; NULL: a key is made for the run */
 	const char *attest;    /* --attest; NULL: none */
 	const char *anchor;    /* --anchor; NULL: none */
-	uint64_t anchor_every_lines; /* --anchor-every; 0 with anchor_every_ns, which stands behind */
+	/* value of --anchor-every, if it is a number of lines; else 0, and anchor_every_ns is set */
+	uint64_t anchor_every_lines;
 	uint64_t anchor_every_ns;
 	const char *setup;  /* --setup: a shell command; NULL: none */
 	const char *ask;  /* --ask: the directory for questions; NULL: none */

@@ -76,7 +76,10 @@ static int prepare_call_with_user_ids(struct run *run, int (*prepare)(struct run
 	return exit_code;
 }
 
-/* Looks up the user that `text` names: --user or the policy's "user". NULL: leaves *ret_user. 0, or an exit status. */
+/*
+ * Looks up the user that `text` names: the value of --user or of the policy's "user". text NULL: does nothing. 0, or an
+ * exit status.
+ */
 static int prepare_look_up_user(struct run *run, const char *text, struct privs_user *ret_user)
 {
 	const char *option = run->options.policy.cli.user ? "--user" : "the policy's user";
@@ -164,7 +167,7 @@ int run_load_policy(struct run *run, enum policy_phase phase, struct policy **re
 	int error;
 
 	options.cli.phase = phase;
-	options.cli.draft = run->draft; /* the first load takes the draft's contents */
+	options.cli.draft = run->draft; /* policy_load() takes over the contents of the draft at the first load */
 	error = cli_load_policy(&options, "run", &run->host, run->scratch.path, ret_policy, &mistakes);
 	if (error == 0)
 		return 0;
@@ -329,7 +332,7 @@ static int prepare_make_log(struct run *run, const char *named, struct run_phase
 	return 0;
 }
 
-/* Opens the private key while the caller's rights are there. The keeper reads it. */
+/* Opens the private key while this process still has the rights of the caller. The keeper reads it later. */
 static int prepare_open_key(struct run *run)
 {
 	const char *named = run->options.sign_key;

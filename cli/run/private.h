@@ -104,7 +104,10 @@ void run_end_file_release(struct run_end_file *file);
 /* Prepares a run. The caller releases `run`, also on failure. 0, or an exit status after run_report_refusal. */
 int run_prepare(struct run *run);
 
-/* Loads a phase's policy; again after a setup, which may change files. 0, or an exit status with a report. */
+/*
+ * Loads a phase's policy. Called again after a setup, which may change files. 0, or an exit status after
+ * run_report_refusal.
+ */
 int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy);
 
 /*
@@ -112,7 +115,10 @@ int run_load_policy(struct run *run, enum policy_phase phase, struct policy **re
  * exit status after run_report_refusal.
  */
 int run_open_ask_directory(struct run *run);
-/* Loads the policy under which an approved call is performed. After every other use of the policy's paths. */
+/*
+ * Loads the policy under which approved calls are performed. To be called after all other uses of the policy's paths.
+ * 0, or an exit status after run_report_refusal.
+ */
 int run_load_ask_policy(struct run *run);
 void run_release_ask(struct run *run);
 

@@ -50,7 +50,7 @@ static int setup_turn_run_into_setup(struct run *run, pid_t waiting)
 	run->setup.host_data.secrets = steal_pointer(&run->program.host_data.secrets);
 	if (setup_bind_secrets(&run->setup.host_data, run->setup.policy) < 0)
 		return run_report_refusal(run, "setup_failed", "the secrets of the setup cannot be handed over");
-	run_phase_release(&run->program); /* freed only now, because setup_bind_secrets() has read its policy */
+	run_phase_release(&run->program); /* freed only now, because setup_bind_secrets() has read this policy */
 	run->program = run->setup;
 	run->setup = RUN_PHASE_INIT;
 	run->options.argv = argv;
@@ -92,7 +92,7 @@ static _Noreturn void setup_run_child(struct run *run, pid_t waiting, const sigs
 
 /* ---- in the parent of the setup's process ---- */
 
-/* Blocks SIGCHLD and the signals that end or stop a run, unless callgate was started with them ignored. */
+/* Blocks SIGCHLD and those signals that end or stop a run, except signals that were ignored when callgate started. */
 static void setup_block_signals(struct setup_child *setup)
 {
 	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCHLD};
@@ -175,7 +175,8 @@ static json_t *setup_make_failed_result(const struct run *run, const struct setu
 static int setup_report_failure(struct run *run, const struct setup_child *setup)
 {
 	const char *status = setup_get_result_status(run);
-	bool telling = strcmp(status, "failed") != 0 && strcmp(status, "ok") != 0; /* more than exit_code says */
+	/* whether the status tells more than the exit code */
+	bool telling = strcmp(status, "failed") != 0 && strcmp(status, "ok") != 0;
 	int exit_code = WIFEXITED(setup->status) ? WEXITSTATUS(setup->status) : CLI_ERROR;
 	char message[160];
 	_cleanup_json_ json_t *result = NULL;
@@ -274,7 +275,7 @@ bool run_perform_setup(struct run *run, int *ret_exit)
 	*ret_exit = error < 0 ? run_report_refusal(run, "setup_failed", "cannot start the setup: %s", strerror(-error))
 			      : setup_await_result(run, &setup);
 	if (setup.was_dumpable)
-		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* as it was before setup_read_host_for_both_phases() */
+		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* dumpable, as before setup_read_host_for_both_phases() */
 	(void)sigprocmask(SIG_SETMASK, &setup.mask, NULL);
 	return *ret_exit == 0;
 }

@@ -9,7 +9,7 @@
 
 enum why_kind { WHY_OPEN, WHY_EXEC, WHY_CONNECT, WHY_LISTEN, WHY_URL, WHY_KIND_MAX };
 
-/* The option without its dashes: "open". Static. */
+/* Returns the option of a kind, without its dashes: "open". Static. */
 const char *why_kind_get_name(enum why_kind kind);
 
 struct why_answer {

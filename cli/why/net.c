@@ -15,7 +15,7 @@
 /* An address that the question names, or that the policy's "resolve" gives to the host name. */
 struct net_known_address {
 	char text[NET_ADDRESS_TEXT];
-	const char *kind; /* class of an address that is not public; NULL: it is public */
+	const char *kind; /* why the address is not public: its class, such as "private"; NULL: it is public */
 	bool refused;
 };
 
@@ -155,7 +155,7 @@ static const char *why_get_proto_name(const struct net_question *asked)
 	return asked->udp ? "udp" : "tcp";
 }
 
-/* What was asked: "GET https://host:port/path" or "host:port". Owned. */
+/* Returns the object of the question: "GET https://host:port/path" or "host:port". Owned. */
 static char *why_format_subject(const struct net_question *asked)
 {
 	if (asked->request)

@@ -17,10 +17,10 @@ struct why_options {
 	const char *text; /* argument of the option; NULL: no question was given */
 	enum why_kind kind;
 	bool json;
-	uint64_t after; /* entries of after_read that have fired */
+	uint64_t after; /* bits of the entries of after_read that count as fired */
 };
 
-/* --after-read N: bit N. Whether the policy has the entry is checked when the policy is loaded. */
+/* Sets bit N for --after-read N. Whether the policy has this entry is checked when the policy is loaded. */
 static int why_set_after(const struct cli_given *given, void *after)
 {
 	uint64_t index;
@@ -72,8 +72,8 @@ static const char *why_get_right_name(unsigned want)
 }
 
 /*
- * What a denial, or the reading of a decoy, does besides returning an errno or a descriptor: "kill", "stop", "flag" …
- * NULL: nothing. An exec is never asked about.
+ * Returns what a denial, or the reading of a decoy, does to the process: "kill", "stop", "flag" … NULL: nothing besides
+ * the errno. Denied execs are never asked about.
  */
 static const char *why_get_effect_on_process(const struct policy *policy, const struct why_path *question)
 {
@@ -89,7 +89,7 @@ static const char *why_get_effect_on_process(const struct policy *policy, const 
 	return NULL;
 }
 
-/* The entries of after_read that an allowed access fires, and that have not fired yet. */
+/* Returns the entries of after_read that an allowed access fires, without those that have fired already. */
 static uint32_t why_find_fired(const struct policy *policy, const struct why_path *question)
 {
 	if (question->decision.verdict == VERDICT_DENY || question->wanted_rights == POLICY_WRITE)

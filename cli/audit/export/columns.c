@@ -7,7 +7,7 @@
 
 enum column_kind {
 	FIELD_TEXT,
-	FIELD_RAW,      /* JSON, as a text: its quotes are no escapes */
+	FIELD_RAW, /* JSON that is copied as a text: its quotes are not escapes */
 	FIELD_DECIMAL,
 	FIELD_DIGITS,   /* an integer that may be 0, as a text */
 	FIELD_UNSIGNED, /* 0: the record has none */
@@ -19,7 +19,7 @@ enum column_kind {
 	FIELD_RET,
 	FIELD_NS,
 	FIELD_FLAG,
-	FIELD_RESOLVED, /* also where the log leaves it out because it equals the path */
+	FIELD_RESOLVED, /* the canonical path; if the log leaves it out because it equals the path, the path */
 };
 
 #define MEMBER_OFFSET(member) offsetof(struct scan_record, member)
@@ -173,7 +173,7 @@ struct column_value column_get_value(size_t column, const struct audit_entry *en
 	case FIELD_DIGITS:
 		return column_make_digits(field);
 	case FIELD_RESOLVED:
-		/* The path of a request is none of the file system. */
+		/* in the record of a request, the path is that of a URL, not a file's */
 		return record->event.at ? column_make_text(&((const struct scan_path *)field)->resolved)
 					: column_make_resolved(field);
 	case FIELD_TEXT:

@@ -14,7 +14,7 @@ enum column_type {
 struct column_value {
 	bool present;
 	int64_t number;        /* of COLUMN_INTEGER */
-	struct scan_text text; /* of COLUMN_TEXT: with the escapes of JSON; of COLUMN_REAL: digits */
+	struct scan_text text; /* of COLUMN_TEXT: the text with its JSON escapes; of COLUMN_REAL: the digits */
 };
 
 size_t columns_count(void);

@@ -27,7 +27,7 @@ static void csv_put_quoted(struct buf *line, const char *text, size_t len)
 	buf_puts(line, "\"");
 }
 
-/* Adds a text. An empty one is quoted: what is missing is empty without quotes. */
+/* Adds a text. An empty text gets quotes, which distinguish it from a field that the record does not have. */
 static void csv_put_text(struct buf *line, const char *text, size_t len)
 {
 	bool plain = len > 0 && text[0] != ' ' && text[len - 1] != ' ';

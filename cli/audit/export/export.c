@@ -1,4 +1,4 @@
-/* callgate audit export: writes the records in a format of other tools. */
+/* callgate audit export: writes the records in the format of another tool. */
 #include "cli/audit/export/export.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ static int export_parse_options(int argc, char **argv, struct export_options *op
 	return cli_parse_options(argc, argv, &syntax);
 }
 
-/* Reads the logs, and writes all to export.out. CLI_OK or CLI_ERROR. */
+/* Reads the logs, and writes all records to export.out. CLI_OK or CLI_ERROR. */
 static int export_write(struct export_run *run, const char *const *paths)
 {
 	const struct export_format *format = run->options->format;

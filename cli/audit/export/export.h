@@ -8,22 +8,22 @@
 #include "cli/audit/audit.h"
 
 struct export {
-	FILE *out; /* write failures are looked for once, at the end */
+	FILE *out;     /* where the records are written; write errors are looked for once, at the end */
 	bool terminal; /* out is a terminal */
 	bool has_several_logs;  /* several logs */
-	struct buf line; /* room for what is written at once */
+	struct buf line;        /* buffer for the text that is written next */
 	uint64_t records;
-	void *state; /* the format's own; freed with free(3) */
+	void *state; /* the state of the format; freed with free(3) */
 };
 
-/* A format. All functions return 0 or -errno, and may be NULL, except entry. */
+/* A format. Its functions return 0 or -errno. All but `entry` may be NULL. */
 struct export_format {
 	const char *name;
 	bool needs_file; /* the output must be a regular file */
 	int (*begin)(struct export *export);
 	int (*entry)(struct export *export, const struct audit_entry *entry); /* called for headers and trailers, too */
 	int (*end)(struct export *export);
-	void (*release)(struct export *export); /* called in any case after begin */
+	void (*release)(struct export *export); /* called after `begin`, whether that succeeded or not */
 };
 
 extern const struct export_format export_jsonl, export_csv, export_sqlite, export_ocsf, export_otlp, export_perfetto;
@@ -32,18 +32,19 @@ extern const struct export_format export_jsonl, export_csv, export_sqlite, expor
 
 struct output {
 	const char *shown; /* for messages */
-	char *path;        /* where it goes; owned; NULL: it is no regular file */
+	char *path;        /* canonical path of the file to be written; owned; NULL: the output is no regular file */
 	char *temporary;   /* owned */
-	FILE *file;        /* owned, unless it is stdout */
+	FILE *file;        /* the stream to write to; owned, unless it is stdout */
 };
 
 /*
- * Opens a new file, which gets its name when it is complete; or stdout (path NULL), or what is no regular file. 0, or
- * -errno: -ESPIPE for the latter with needs_file. output_close closes, in any case.
+ * Opens the output: a new file, which gets its name when it is complete; or stdout (path NULL); or what is not a
+ * regular file, such as a pipe. 0, or -errno: -ESPIPE for the last two with needs_file. output_close closes in any
+ * case.
  */
 int output_open(struct output *output, const char *path, bool needs_file);
 
-/* Closes the output; `keep`: a file gets its name. 0 or -errno. */
+/* Closes the output. keep: a file gets its name; otherwise it is removed. 0 or -errno. */
 int output_close(struct output *output, bool keep);
 
 /* Writes export->line, and empties it. 0 or -ENOMEM. */

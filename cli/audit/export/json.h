@@ -7,17 +7,17 @@
 #include "audit/scan.h"
 #include "base/buf.h"
 
-/* Adds a text of a record; nothing if the record does not have it. */
+/* Adds a text of a record, or nothing if the record does not have it. */
 void json_put_text(struct buf *out, const char *key, const struct scan_text *text);
-/* Adds a text that is UTF-8. NULL: nothing. */
+/* Adds a UTF-8 text; NULL adds nothing. */
 void json_put_string(struct buf *out, const char *key, const char *text);
-/* Adds a text field of a header or trailer, if it has it. */
+/* Adds a text field of a header or trailer, or nothing if the line lacks it. */
 void json_put_field(struct buf *out, const char *key, const json_t *line, const char *name);
 void json_put_int(struct buf *out, const char *key, int64_t number);
 /* Adds nanoseconds as microseconds with three decimal places. */
 void json_put_us(struct buf *out, const char *key, uint64_t ns);
 
-/* The last component of a path; of "/" and "" the whole text. */
+/* Returns the last component of a path; the whole text if the path is "/" or "". */
 struct scan_text json_get_basename(const struct scan_text *path);
 
 #endif

@@ -1,4 +1,7 @@
-/* JSON lines: the log's own lines, with headers and trailers, several logs in one. Compact logs are written out. */
+/*
+ * JSON lines: copies the lines of all logs, with headers and trailers, into one file. Lines of compact logs get the
+ * fields that they leave out.
+ */
 #include "cli/audit/export/export.h"
 
 static int jsonl_entry(struct export *export, const struct audit_entry *entry)

@@ -126,7 +126,7 @@ static const char *ocsf_get_class_name(int class)
 
 /* ---- objects ---- */
 
-/* The file of a path: where it leads if that is known. */
+/* Adds the file that a path leads to, or the path as the program wrote it if its target is not known. */
 static void ocsf_put_file(struct buf *out, const char *key, const struct scan_path *path, int type)
 {
 	bool known;
@@ -246,7 +246,7 @@ static void ocsf_put_process(struct buf *out, const struct scan_record *record)
 	}
 }
 
-/* What is the class's own. */
+/* Adds the fields that only events of this class have. */
 static void ocsf_put_object(struct buf *out, int class, const struct scan_record *record)
 {
 	if (class == CLASS_FILE) {

@@ -15,9 +15,9 @@
 #define OTLP_BYTES_PER_LINE_MAX (1u << 20)
 
 struct otlp {
-	const struct audit_log *log; /* the run of the open line */
-	bool open;                   /* a line is open */
-	unsigned records;            /* on the open line */
+	const struct audit_log *log; /* the log whose run the open line is about */
+	bool open;                   /* a line was begun and is not ended */
+	unsigned records;            /* number of records in the open line */
 };
 
 static void otlp_close_line(struct export *export)
@@ -58,7 +58,7 @@ static void otlp_open_line(struct export *export, const struct audit_log *log)
 	state->records = 0;
 }
 
-/* The name of an attribute: those of the semantic conventions where they have one. */
+/* Returns the name of a column's attribute: that of OpenTelemetry's semantic conventions, if there is one. */
 static const char *otlp_get_name(const char *column)
 {
 	static const char *const names[][2] = {
@@ -86,7 +86,7 @@ static void otlp_put_column(struct buf *out, size_t column, const struct column_
 	else if (strcmp(name, "args") == 0) {
 		char *args = strndup(value->text.at, value->text.len);
 
-		json_put_string(out, "\"stringValue\":", args); /* JSON as a text */
+		json_put_string(out, "\"stringValue\":", args); /* JSON, written as a text */
 		buf_puts(out, "}}");
 		out->failed = out->failed || !args;
 		free(args);
@@ -131,7 +131,7 @@ static int otlp_entry(struct export *export, const struct audit_entry *entry)
 {
 	struct otlp *state = export->state;
 
-	/* A header may be of another run: what its log's resource says changes. */
+	/* A line ends before a header, because another run's records need another resource. */
 	if (entry->json || state->log != entry->log || state->records >= OTLP_RECORDS_PER_LINE_MAX ||
 	    export->line.len > OTLP_BYTES_PER_LINE_MAX)
 		otlp_close_line(export);

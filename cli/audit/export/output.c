@@ -1,4 +1,4 @@
-/* Where an export goes: a file that gets its name when it is complete, or a stream. */
+/* The output of an export: a file that gets its name when it is complete, or a stream. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ int output_open(struct output *output, const char *path, bool needs_file)
 	if (exists && !S_ISREG(status.st_mode))
 		return needs_file ? -ESPIPE
 					  : output_open_stream(output, open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY));
-	output->path = exists ? realpath(path, NULL) : strdup(path); /* a link stays one */
+	output->path = exists ? realpath(path, NULL) : strdup(path); /* a symbolic link stays: its target is replaced */
 	output->temporary = output->path ? cli_format("%s.XXXXXX", output->path) : NULL;
 	if (!output->temporary)
 		return -errno;
@@ -67,7 +67,7 @@ int output_close(struct output *output, bool keep)
 		if (r == 0 && keep && rename(output->temporary, output->path) < 0)
 			r = -errno;
 		if (r < 0 || !keep)
-			(void)unlink(output->temporary); /* there is a message about the first failure */
+			(void)unlink(output->temporary); /* the first failure has been reported */
 	}
 	free(output->path);
 	free(output->temporary);

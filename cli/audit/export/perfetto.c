@@ -10,14 +10,15 @@
 #include "cli/audit/export/json.h"
 #include "cli/audit/tally.h"
 
-#define PIDS_MAX_BITS 22u /* of a pid: PID_MAX_LIMIT */
-#define PERFETTO_CONN_TRACK_FIRST (UINT64_C(1) << 30) /* "threads" from here on are connections */
+#define PIDS_MAX_BITS 22u /* bits of the largest pid: PID_MAX_LIMIT */
+/* tracks with this number or a higher one are connections, lower ones are threads */
+#define PERFETTO_CONN_TRACK_FIRST (UINT64_C(1) << 30)
 
 struct perfetto {
-	struct tally tracks; /* by pid and thread; count[0]: 1; count[1]: end of the last slice, in ns */
-	struct tally programs; /* by pid; data: the program, owned */
+	struct tally tracks; /* tracks by pid and thread; count[0]: 1; count[1]: end of the track's last slice, in ns */
+	struct tally programs; /* programs by pid; data: the program's name, owned */
 	uint64_t start_ns;
-	bool any; /* an event was written */
+	bool any; /* an event was written, so the next one needs a comma */
 };
 
 static int perfetto_begin(struct export *export)
@@ -36,7 +37,7 @@ static void perfetto_begin_event(struct export *export, const char *phase, uint6
 	state->any = true;
 }
 
-/* Of several logs, each has its own range of pids. */
+/* Returns the pid in the trace. With several logs, each log has its own range of pids. */
 static uint64_t perfetto_get_pid(const struct export *export, const struct audit_entry *entry)
 {
 	uint64_t pid = (uint64_t)entry->record.pid & ((UINT64_C(1) << PIDS_MAX_BITS) - 1);
@@ -118,8 +119,8 @@ static void perfetto_put_args(struct buf *out, const struct audit_entry *entry)
 }
 
 /*
- * Writes a call. A record's time lies a little after the receipt of the call, from which its duration counts: a slice
- * that would begin before the end of the one before on its track begins there.
+ * Writes a call as a slice. A record's time is a little later than the receipt of the call, at which the call's
+ * duration begins. So a slice that would overlap the one before it on its track begins at that one's end.
  */
 static void perfetto_put_call(struct export *export, const struct audit_entry *entry, struct tally_item *item,
 			      uint64_t pid, uint64_t track)
@@ -130,7 +131,7 @@ static void perfetto_put_call(struct export *export, const struct audit_entry *e
 	uint64_t ns = record->has_ns ? record->ns : 0;
 	uint64_t at = entry->time_ns > state->start_ns ? entry->time_ns - state->start_ns : 0;
 
-	/* A connection's end has the duration of all of it. */
+	/* the record of a connection's end has the duration of the whole connection */
 	if (scan_text_is(&record->event, "close"))
 		ns = 0;
 	if (at < item->count[1])

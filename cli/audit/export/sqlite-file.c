@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEADER_BYTES 100u /* of the file, at the beginning of page 1 */
-#define SQLITE_LEAF_PAGE 0x0du        /* types of pages of a table */
+#define HEADER_BYTES 100u      /* length of the header of the file, which is at the beginning of page 1 */
+#define SQLITE_LEAF_PAGE 0x0du /* types of the pages of a table */
 #define SQLITE_INTERIOR_PAGE 0x05u
 #define SQLITE_LEAF_HEAD_BYTES 8u      /* bytes of a page before the pointers to its cells */
 #define SQLITE_INTERIOR_HEAD_BYTES 12u
 #define PAGES_MAX 0xfffffffeu
-#define SQLITE_OVERFLOW_PAGE_BYTES (SQLITE_PAGE_BYTES - 4u) /* of a payload on an overflow page */
+#define SQLITE_OVERFLOW_PAGE_BYTES (SQLITE_PAGE_BYTES - 4u)    /* bytes of a payload on each overflow page */
 #define SQLITE_ROW_BYTES_IN_PAGE_MAX (SQLITE_PAGE_BYTES - 35u) /* bytes of a payload that fit on a leaf */
 #define SQLITE_ROW_BYTES_IN_PAGE_MIN ((SQLITE_PAGE_BYTES - 12u) * 32u / 255u - 23u)
 
@@ -57,7 +57,7 @@ static int page_has_room(const struct sqlite_page *page, size_t start, size_t le
 	return start + 2 * (page->cells + 1) + len <= page->top;
 }
 
-/* Returns where to write a cell of this length, behind whose pointer is already in place. */
+/* Returns where to write a cell of this length. The pointer to the cell is written already. */
 static uint8_t *page_add_cell(struct sqlite_page *page, size_t start, size_t len)
 {
 	page->top -= len;
@@ -65,7 +65,7 @@ static uint8_t *page_add_cell(struct sqlite_page *page, size_t start, size_t len
 	return page->bytes + page->top;
 }
 
-/* Fills in the page's header, at `at` in the page. */
+/* Fills in the header of a page, which is at offset `at` of the page. */
 static void page_finish(struct sqlite_page *page, size_t at, unsigned type)
 {
 	page->bytes[at] = (uint8_t)type;
@@ -90,8 +90,8 @@ static uint32_t level_write(struct sqlite_file *file, struct sqlite_level *level
 }
 
 /*
- * Adds a page to a level of the tree. The last page below a level has no cell: it is the page's right pointer if no
- * further one comes. A full page is written without its last cell, whose child becomes the right pointer, so that the
+ * Adds a child page to a level of the tree. The last child has no cell yet: it becomes the page's right pointer if no
+ * further child comes. A full page is written without its last cell, whose child becomes the right pointer, so that the
  * next page, too, has a cell at least.
  */
 static int level_add_child(struct sqlite_file *file, size_t at, uint32_t child, int64_t rowid)
@@ -112,7 +112,7 @@ static int level_add_child(struct sqlite_file *file, size_t at, uint32_t child, 
 		    !page_has_room(&level->page, SQLITE_INTERIOR_HEAD_BYTES, 4 + SQLITE_VARINT_MAX)) {
 			level->page.cells--;
 			level->page.top += 4;
-			/* the cell's key has the length that it was written with */
+			/* the key of the cell has the same length as when it was written */
 			for (const uint8_t *key = level->page.bytes + level->page.top; level->page.top++, *key & 0x80;)
 				key++;
 			written = level_write(file, level, level->last_cell_page);
@@ -155,7 +155,7 @@ int sqlite_table_end(struct sqlite_file *file, const char *name, const char *sql
 	uint32_t root;
 	int r = 0;
 
-	if (file->levels == 0) { /* one leaf is the whole table */
+	if (file->levels == 0) { /* a table of one leaf page needs no interior pages */
 		page_finish(&file->leaf, 0, SQLITE_LEAF_PAGE);
 		root = sqlite_write_page(file, file->leaf.bytes);
 	} else {
@@ -198,7 +198,7 @@ static uint32_t row_write_overflow(struct sqlite_file *file, const uint8_t *payl
 	return first;
 }
 
-/* How many bytes of a payload are kept on the leaf. */
+/* Returns how many bytes of a payload are stored on the leaf page. */
 static size_t row_get_local_bytes(size_t len)
 {
 	size_t local;
@@ -255,19 +255,19 @@ static void file_put_header(const struct sqlite_file *file, uint8_t *header)
 {
 	memcpy(header, "SQLite format 3", 16);
 	put_16(header + 16, SQLITE_PAGE_BYTES);
-	header[18] = header[19] = 1; /* the file has no write-ahead log */
-	header[21] = 64;             /* fixed: fractions of payloads */
+	header[18] = header[19] = 1; /* file format versions 1: the file has no write-ahead log */
+	header[21] = 64;             /* fractions of payloads, which the format fixes */
 	header[22] = header[23] = 32;
 	put_32(header + 24, 1); /* counter of changes */
 	put_32(header + 28, file->pages);
-	put_32(header + 40, 1); /* counter of changes of the schema */
-	put_32(header + 44, 4); /* format of the schema */
+	put_32(header + 40, 1); /* schema cookie: counts the changes of the schema */
+	put_32(header + 44, 4); /* number of the schema format */
 	put_32(header + 56, 1); /* UTF-8 */
-	put_32(header + 92, 1); /* the number of pages is valid for this counter of changes */
+	put_32(header + 92, 1); /* the change counter for which the number of pages is valid */
 	put_32(header + 96, 3040001);
 }
 
-/* Makes page 1: the header of the file, and the table of its objects. */
+/* Makes page 1: the header of the file, and the table of the file's tables and views. */
 static int file_make_first_page(struct sqlite_file *file, struct sqlite_page *page)
 {
 	page_clear(page);

@@ -1,6 +1,6 @@
 /*
- * Writes a database file of SQLite 3 (sqlite.org/fileformat2.html) row by row, in one pass and constant memory. It is
- * only written, never read: without the library, which would add 1.9 MB to a program that is started for every run.
+ * Writes a database file of SQLite 3 (sqlite.org/fileformat2.html) row by row, in one pass and constant memory. The
+ * library is not used, because it would add 1.9 MB to a program that is started for every run.
  */
 #ifndef CALLGATE_CLI_AUDIT_EXPORT_SQLITE_FILE_H
 #define CALLGATE_CLI_AUDIT_EXPORT_SQLITE_FILE_H
@@ -10,8 +10,9 @@
 #include "cli/audit/export/sqlite-row.h"
 
 #define SQLITE_PAGE_BYTES 4096u
-#define SQLITE_LOCK_PAGE ((1u << 30) / SQLITE_PAGE_BYTES + 1) /* the page with the bytes that SQLite locks */
-#define SQLITE_LEVELS_MAX 8u /* each page of a higher level has at least 200 below it */
+/* the page whose bytes SQLite locks, and which it therefore never uses */
+#define SQLITE_LOCK_PAGE ((1u << 30) / SQLITE_PAGE_BYTES + 1)
+#define SQLITE_LEVELS_MAX 8u /* enough levels: each page of a higher level has at least 200 child pages */
 #define SQLITE_OBJECTS_MAX 8u
 
 struct sqlite_page {
@@ -20,10 +21,10 @@ struct sqlite_page {
 	size_t top; /* offset of the lowest cell */
 };
 
-/* A table while its rows are written. Only one at a time. */
+/* One level of the tree of a table that is being written. Only one table is written at a time. */
 struct sqlite_level {
 	struct sqlite_page page;
-	uint32_t page_without_cell;       /* the last page below, which has no cell yet; 0: none */
+	uint32_t page_without_cell; /* the last child page, which has no cell yet; 0: none */
 	int64_t child_rowid;  /* its last row */
 	uint32_t last_cell_page;      /* the page below of the last cell, and its last row */
 	int64_t last_cell_rowid;
@@ -38,7 +39,7 @@ struct sqlite_file {
 	FILE *out; /* borrowed; seekable */
 	uint32_t pages;
 	struct sqlite_page leaf;
-	int64_t rowid; /* of the last row */
+	int64_t rowid; /* number of the last row */
 	struct sqlite_level level[SQLITE_LEVELS_MAX];
 	size_t levels;
 	struct sqlite_object object[SQLITE_OBJECTS_MAX];
@@ -48,7 +49,7 @@ struct sqlite_file {
 
 /* Begins a file in an empty seekable stream. */
 void sqlite_file_begin(struct sqlite_file *file, FILE *out);
-/* Begins a table. Its first column is no INTEGER PRIMARY KEY. */
+/* Begins a table. Its first column must not be an INTEGER PRIMARY KEY. */
 void sqlite_table_begin(struct sqlite_file *file);
 /* Adds a row. 0, -ENOMEM, or -EFBIG. */
 int sqlite_table_add(struct sqlite_file *file, const struct sqlite_value *values, size_t count);

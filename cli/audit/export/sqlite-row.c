@@ -24,7 +24,7 @@ size_t sqlite_put_varint(uint8_t *out, uint64_t value)
 	return len;
 }
 
-/* The type of an integer in a row's header, and its bytes. */
+/* Returns the type code of an integer for a row's header, and the number of its bytes. */
 static unsigned integer_get_type(int64_t value, size_t *ret_bytes)
 {
 	static const struct {
@@ -53,7 +53,7 @@ static void put_big_endian(uint8_t *out, uint64_t value, size_t bytes)
 		out[i] = (uint8_t)value;
 }
 
-/* The type of a value in a row's header, and its bytes. */
+/* Returns the type code of a value for a row's header, and the number of its bytes. */
 static uint64_t value_get_type(const struct sqlite_value *value, size_t *ret_bytes)
 {
 	*ret_bytes = 0;

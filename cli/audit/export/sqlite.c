@@ -19,9 +19,9 @@ struct sqlite_run {
 struct sqlite {
 	struct sqlite_file file;
 	struct buf sql;          /* owned: creates "records" */
-	struct sqlite_run *run;  /* owned: one for each log */
+	struct sqlite_run *run;  /* a row of the table "runs" for each log; owned */
 	size_t runs, room;
-	char text[AUDIT_LINE_MAX_BYTES * 2]; /* the texts of a record */
+	char text[AUDIT_LINE_MAX_BYTES * 2]; /* room for the texts of a record */
 };
 
 static const char sqlite_runs_sql[] =
@@ -76,7 +76,7 @@ static int sqlite_note_end(struct sqlite *state, const struct audit_entry *entry
 	return *end ? 0 : -ENOMEM;
 }
 
-/* Makes the value of a column; texts are written to state->text from *used on. */
+/* Makes the value of a column. Texts are written to state->text, from *used on. */
 static int sqlite_make_value(struct sqlite *state, size_t column, const struct audit_entry *entry, size_t *used,
 			     struct sqlite_value *ret_value)
 {

@@ -11,9 +11,9 @@
 #include "policy/paths/suggest.h"
 #include "syscalls/table/table.h"
 
-#define HASH_TABLE_SLOTS 8192u /* a power of two, and more than REPORT_DENIALS_MAX */
+#define HASH_TABLE_SLOTS 8192u /* a power of two that is larger than REPORT_DENIALS_MAX */
 
-/* What equal denials have in common: numbers of texts. */
+/* What equal denials have in common. The members are numbers of texts. */
 struct denial_key {
 	uint32_t run, call, target, reason, rule, error, exe;
 	uint32_t event; /* 1: `call` is a network event; a system call may have the same name */
@@ -24,14 +24,14 @@ struct denial_group {
 	uint64_t seq, count; /* seq of the first record */
 	int64_t pid;
 	bool observed;
-	uint32_t resolved; /* number of the canonical path */
+	uint32_t resolved; /* number of the text of the canonical path */
 	char *suggest;     /* owned; NULL: nothing */
-	const char *why; /* static; why nothing is suggested; NULL: none */
+	const char *why;   /* why no option is suggested; static; NULL: not known */
 };
 
 struct report_denials {
 	struct denial_group group[REPORT_DENIALS_MAX];
-	uint16_t slot[HASH_TABLE_SLOTS]; /* index into group + 1, by hash; 0: free */
+	uint16_t slot[HASH_TABLE_SLOTS]; /* hash table: index into group[] plus 1; 0: the slot is free */
 	size_t count;
 	uint64_t unlisted;
 };
@@ -53,9 +53,9 @@ static const char *denials_get_text(const json_t *line, const char *key)
 	return json_string_value(json_object_get(line, key));
 }
 
-/* ---- what would allow it ---- */
+/* ---- finding the option that would allow a denied call ---- */
 
-/* The host is not asked, because the log may be from another machine: what is in the log as refused was there. */
+/* Assumes that a refused path exists. The host is not asked, because the log may be from another machine. */
 static mode_t denials_get_type(void *ctx, const char *path)
 {
 	(void)ctx;
@@ -89,7 +89,7 @@ static bool denials_concerns_name(const json_t *line, const struct syscall_row *
 						      strtoull(flags, NULL, 0) & O_CREAT));
 }
 
-/* Whether showing or pasting the text shows or does something else than it says. */
+/* Whether the text, when it is shown or pasted into a shell, looks different or does something else than it says. */
 static bool denials_is_misleading(const char *text)
 {
 	size_t len = strlen(text), size, bad;
@@ -103,7 +103,10 @@ static bool denials_is_misleading(const char *text)
 	return false;
 }
 
-/* The request of an event, as --allow takes it: without its query. Owned; NULL: the event is about none. */
+/*
+ * Returns the request of an event as --allow takes it, without its query. Owned; NULL: the event is not about a
+ * request.
+ */
 static char *denials_describe_request(const json_t *line)
 {
 	const char *event = denials_get_text(line, "event"), *host = denials_get_text(line, "host");
@@ -116,7 +119,7 @@ static char *denials_describe_request(const json_t *line)
 			  (long long)json_integer_value(json_object_get(line, "port")), (int)strcspn(path, "?"), path);
 }
 
-/* Chooses group->suggest or group->why. */
+/* Sets group->suggest or group->why. */
 static void denials_suggest(struct denial_group *group, const json_t *line)
 {
 	const struct suggest_host machine = {.type = denials_get_type};
@@ -143,7 +146,7 @@ static void denials_suggest(struct denial_group *group, const json_t *line)
 		denial.port = row && strcmp(row->name, "listen") == 0
 				      ? 0
 				      : (unsigned)json_integer_value(json_object_get(line, "port"));
-	} else if (!host) { /* with a host, it is a redirected place, which cannot be granted by its name */
+	} else if (!host) { /* a path with "host" is redirected, and cannot be granted by its own name */
 		denial.resolved = resolved;
 	}
 	group->suggest = suggest_make_grant(&machine, &denial, &group->why);
@@ -156,7 +159,10 @@ static void denials_suggest(struct denial_group *group, const json_t *line)
 
 /* ---- groups ---- */
 
-/* What was asked for: "host:port", "METHOD host:port/path" or a path. Owned; NULL: nothing, or no memory. */
+/*
+ * Returns what the call asked for: "host:port", "METHOD host:port/path" or a path. Owned; NULL: nothing of these, or no
+ * memory.
+ */
 static char *denials_describe_target(const json_t *line)
 {
 	const char *host = denials_get_text(line, "host"), *method = denials_get_text(line, "method");

@@ -47,7 +47,7 @@ static int logs_count_lines(const char *path, uint64_t *ret_lines)
 	return 0;
 }
 
-/* The run with this id, which is added where it is new. NULL: too many, or no memory. */
+/* Finds the run with this id, or adds it. NULL: too many runs, or no memory. */
 static struct report_run *logs_find_run(struct report *report, const char *id)
 {
 	struct report_run *run = report->run;
@@ -121,7 +121,7 @@ int report_survey_logs(struct report *report, struct report_log *logs, size_t co
 					logs[i].path, report->run[logs[i].run].id);
 			return CLI_ERROR;
 		}
-	/* Half of the room is for denials, network events and execs, of which all are kept while they fit. */
+	/* Half of the room is reserved for denials, network events and execs, which are all kept while they fit. */
 	report->step = lines > report->records_max && half > 0 ? (lines + half - 1) / half : 1;
 	return CLI_OK;
 }
@@ -174,7 +174,7 @@ static void logs_add_line(struct report *report, struct report_run *run, const s
 	}
 }
 
-/* Whether a sample leaves the line out: counts it then, without making JSON of it. */
+/* Whether the line is not in the sample. Then it is only counted, without making JSON of it. */
 static bool logs_skip_line(const struct report *report, struct report_run *run, const struct audit_line *line)
 {
 	struct scan_record record;
@@ -200,7 +200,7 @@ int report_read_log(struct report *report, const struct report_log *log)
 	(void)json_array_append_new(run->logs, json_string(log->path));
 	verify_begin_file(&run->verify);
 	while ((r = audit_reader_read_unparsed(reader, &line)) == 1) {
-		r = verify_add_line(&run->verify, line.text, line.len + 1); /* the newline is behind the text */
+		r = verify_add_line(&run->verify, line.text, line.len + 1); /* the newline follows the text */
 		if (r < 0)
 			break;
 		/* A line of a compact log is needed to understand later ones. */

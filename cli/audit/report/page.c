@@ -10,7 +10,8 @@ static const struct report_template *page_find_template(const char *name)
 {
 	const struct report_template *template = report_templates;
 
-	while (strcmp(template->name, name) != 0) /* ends: every name that is asked for is in the table */
+	/* the loop ends, because every name that is asked for is in the table */
+	while (strcmp(template->name, name) != 0)
 		template++;
 	return template;
 }
@@ -22,7 +23,7 @@ static void page_write_template(FILE *out, const char *name)
 	(void)fwrite(template->bytes, 1, template->len, out);
 }
 
-/* The digest by which the page's own policy (CSP) allows a block of the page. */
+/* Returns the digest that the page's Content-Security-Policy needs to allow a block of the page. */
 static void page_hash_template(const char *name, char ret_base64[DIGEST_BASE64_SIZE])
 {
 	const struct report_template *template = page_find_template(name);
@@ -39,7 +40,7 @@ static void page_hash_template(const char *name, char ret_base64[DIGEST_BASE64_S
 void report_write_json(FILE *out, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		/* In JSON these characters are only in strings. 0x7f: DEL, which jansson leaves. */
+		/* In JSON these characters occur only in strings. jansson does not escape 0x7f (DEL). */
 		if (text[i] == '<' || text[i] == '>' || text[i] == '&' || text[i] == 0x7f)
 			(void)fprintf(out, "\\u%04x", (unsigned)text[i]);
 		else

@@ -62,7 +62,7 @@ static int report_parse_options(int argc, char **argv, struct report_options *op
 
 /* ---- results ---- */
 
-/* Without what programs printed: it may be long, and it is not about the log. */
+/* Removes the program's output from a result: it may be long, and is not about the log. */
 static void report_trim_result(json_t *result)
 {
 	static const char *const keys[] = {"stdout", "stderr", "network", "calls", NULL};
@@ -102,7 +102,10 @@ static int report_add_result(struct report *report, const char *path)
 
 /* ---- the page ---- */
 
-/* What is known of the chain: a state, and a reason where it is neither intact nor missing. Owned; NULL: no memory. */
+/*
+ * Describes the state of a log's chain: a word, and a reason unless the chain is intact or missing. Owned; NULL: no
+ * memory.
+ */
 static json_t *report_describe_chain(const struct report_run *run)
 {
 	uint64_t tail;
@@ -129,7 +132,7 @@ static json_t *report_describe_run(const struct report_run *run)
 			 report_describe_chain(run));
 }
 
-/* What the page says besides the records. Owned; NULL: no memory. */
+/* Describes the runs and the sizes of the report, for the page. Owned; NULL: no memory. */
 static json_t *report_describe(const struct report *report)
 {
 	uint64_t unlisted = 0;
@@ -167,7 +170,7 @@ static int report_fail_output(const char *path, int error)
 	return CLI_ERROR;
 }
 
-/* Refuses to replace what is no regular file, or one of the logs. */
+/* Refuses to replace one of the logs, or something that is not a regular file. */
 static int report_check_output(const char *path, const struct report_log *logs, size_t count)
 {
 	struct stat output, log;
@@ -186,7 +189,9 @@ static int report_check_output(const char *path, const struct report_log *logs, 
 	return CLI_OK;
 }
 
-/* Writes the page under another name (mode 0600, as the log), which becomes `path` when the page is complete. */
+/*
+ * Writes the page to a temporary file (mode 0600, like the log), which is renamed to `path` when the page is complete.
+ */
 static int report_write_file(struct report *report, const char *path, const struct report_log *logs, size_t count)
 {
 	_cleanup_free_ char *aside = cli_format("%s.XXXXXX", path);
@@ -215,7 +220,7 @@ static int report_write_file(struct report *report, const char *path, const stru
 	return status == CLI_OK ? report_fail_output(path, error) : status;
 }
 
-/* Says what the page does not show, or not as it was. Returns the exit status. */
+/* Reports what the page leaves out or shows changed. Returns the exit status. */
 static int report_print_what_is_left_out(const struct report *report, const char *path)
 {
 	uint64_t records = 0, damaged = 0;
@@ -276,7 +281,7 @@ static int report_make(const struct report_options *options, struct report_log *
 	return status;
 }
 
-/* Makes the report of these logs. */
+/* Makes the report of the logs that the command line names. */
 static int report_make_of_named_logs(const struct report_options *options, char **argv, size_t count)
 {
 	_cleanup_free_ struct report_log *logs = NULL;

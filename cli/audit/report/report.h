@@ -14,9 +14,9 @@
 
 #include "audit/verify.h"
 
-#define REPORT_RECORDS_MAX 500000u         /* records in a page; of longer logs it has a sample */
+#define REPORT_RECORDS_MAX 500000u         /* most records in a page; from longer logs it has a sample */
 #define REPORT_TEXT_BYTES_MAX (64u << 20)  /* bytes of distinct texts in a page; later texts are left out */
-#define REPORT_DENIALS_MAX 2000u           /* distinct denials that are listed; more are only counted */
+#define REPORT_DENIALS_MAX 2000u           /* most distinct denials that are listed; further ones are only counted */
 #define REPORT_RUNS_MAX 100u
 
 int audit_main_report(int argc, char **argv);
@@ -25,7 +25,7 @@ int audit_main_report(int argc, char **argv);
 
 struct report_texts;
 #define REPORT_TEXT_NONE 0u
-#define REPORT_TEXT_LEFT_OUT 1u /* stands for a text that was left out because of REPORT_TEXT_BYTES_MAX */
+#define REPORT_TEXT_LEFT_OUT 1u /* number that stands for a text left out because of REPORT_TEXT_BYTES_MAX */
 
 struct report_texts *report_texts_create(void);
 void report_texts_free(struct report_texts *texts);
@@ -37,11 +37,11 @@ uint32_t report_texts_add_field(struct report_texts *texts, const json_t *object
 void report_texts_write(const struct report_texts *texts, FILE *out);
 bool report_texts_are_complete(const struct report_texts *texts);
 
-/* ---- rows.c: the records of the page, as columns of numbers ---- */
+/* ---- rows.c: the records of the page, stored as columns of numbers ---- */
 
 enum report_column {
 	REPORT_RUN,  /* index of the run */
-	REPORT_SEQ,  /* difference to the row before */
+	REPORT_SEQ,  /* difference to the number of the row before */
 	REPORT_TIME, /* nanoseconds since the row before */
 	REPORT_PID,
 	REPORT_TID, /* 0: equals the pid */
@@ -62,40 +62,40 @@ enum report_column {
 	REPORT_ERRNO,
 	REPORT_RET,
 	REPORT_NS,   /* -1: null in the log */
-	REPORT_REST, /* a JSON object with all other fields */
+	REPORT_REST, /* number of a JSON object with all other fields */
 	REPORT_COLUMNS,
 };
 
 struct report_rows;
 struct report_rows *report_rows_create(void);
 void report_rows_free(struct report_rows *rows);
-/* Adds a record. Writes a data block to `out` when enough rows have come together. */
+/* Adds a record. Writes a data block to `out` when a block has enough rows. */
 void report_rows_add(struct report_rows *rows, struct report_texts *texts, unsigned run, const json_t *line, FILE *out);
-/* Writes the rows that are left. */
+/* Writes the rows that are not in a block yet. */
 void report_rows_flush(struct report_rows *rows, FILE *out);
 /* The time of the first row, as in the log, to which the times of all rows are relative. NULL: no row. */
 const char *report_rows_get_start(const struct report_rows *rows);
 uint64_t report_rows_get_count(const struct report_rows *rows);
 
-/* ---- denials.c: equal denials are one, with what would allow it ---- */
+/* ---- denials.c: groups equal denials, and finds the option that would allow them ---- */
 
 struct report_denials;
 struct report_denials *report_denials_create(void);
 void report_denials_free(struct report_denials *denials);
 void report_denials_add(struct report_denials *denials, struct report_texts *texts, unsigned run, const json_t *line);
-/* A JSON array, owned by the caller. *ret_unlisted: how many attempts are not in it. */
+/* Returns a JSON array of the groups, owned by the caller. *ret_unlisted: the number of denials in no group. */
 json_t *report_denials_make_json(const struct report_denials *denials, uint64_t *ret_unlisted);
 
 /* ---- logs.c: reads the logs ---- */
 
 struct report_run {
-	char *id;         /* as the header has it; owned */
+	char *id;         /* the run id of the header; owned */
 	json_t *header;   /* owned */
 	json_t *trailer;  /* owned; NULL: none */
-	json_t *logs;     /* names of the logs, in order; owned */
-	json_t *result;   /* of --result; owned; NULL: none */
+	json_t *logs;     /* names of the run's logs, in order; owned */
+	json_t *result;   /* value of --result for this run; owned; NULL: none */
 	uint64_t records, denied, damaged, torn;
-	struct verify verify; /* of the chain of its logs */
+	struct verify verify; /* the state of checking the chain of the run's logs */
 };
 
 struct report {
@@ -106,20 +106,20 @@ struct report {
 	struct report_run run[REPORT_RUNS_MAX];
 	unsigned runs;
 	uint64_t records_max;
-	uint64_t step;      /* one of so many ordinary records is kept */
-	uint64_t important; /* denials, network events and execs that were kept */
+	uint64_t step;      /* the sample keeps every step-th ordinary record */
+	uint64_t important; /* number of denials, network events and execs that were kept */
 };
 
 struct report_log {
 	const char *path; /* in argv */
 	unsigned run;     /* index into report.run */
-	uint64_t seq;     /* of the first line */
+	uint64_t seq;     /* number of the first line */
 	uint64_t lines;
 };
 
 /*
- * Finds out which run each log belongs to and how many lines it has, and sorts the logs by run and place in it.
- * CLI_OK, or CLI_ERROR with a message.
+ * Finds out which run each log belongs to and how many lines it has, and sorts the logs by run and by the numbers of
+ * their first lines. CLI_OK, or CLI_ERROR with a message.
  */
 int report_survey_logs(struct report *report, struct report_log *logs, size_t count);
 /* Adds the records of a log, and counts damaged lines. CLI_OK, or CLI_ERROR with a message: it cannot be read. */
@@ -127,7 +127,7 @@ int report_read_log(struct report *report, const struct report_log *log);
 
 /* ---- page.c: the page around the data ---- */
 
-/* Writes JSON, in which no text can end a data block. */
+/* Writes JSON whose texts cannot end the data block that contains it. */
 void report_write_json(FILE *out, const char *text, size_t len);
 void report_write_page_start(FILE *out);
 void report_write_page_end(FILE *out, const json_t *about);

@@ -29,7 +29,7 @@ static const char *const column_names[REPORT_COLUMNS] = {
 	[REPORT_NS] = "ns",	    [REPORT_REST] = "rest",
 };
 
-/* The columns whose value is the number of the text in the field of the same name. */
+/* Columns that contain the number of a text: that of the record's field with the same name. */
 static const enum report_column text_columns[] = {
 	REPORT_EXE,  REPORT_VERDICT, REPORT_EFFECT,    REPORT_RIGHT, REPORT_PATH, REPORT_RESOLVED,
 	REPORT_PATH2, REPORT_RESOLVED2, REPORT_HOST, REPORT_RULE, REPORT_REASON, REPORT_ERRNO,
@@ -46,7 +46,7 @@ void report_rows_free(struct report_rows *rows)
 	free(rows);
 }
 
-/* Nanoseconds since 1970 of a time as the log has it; `otherwise` when it is not one. */
+/* Returns the nanoseconds since 1970 of a log's time; `otherwise` if the text is not such a time. */
 static int64_t rows_parse_time(const char *text, int64_t otherwise)
 {
 	struct tm when = {0};
@@ -66,7 +66,10 @@ static int64_t rows_parse_time(const char *text, int64_t otherwise)
 	return total;
 }
 
-/* The number of the name of the call. Names of network events get a prefix, because there is a system call "open". */
+/*
+ * Adds the name of the call to the texts, and returns its number. Names of network events get a prefix, because "open"
+ * is also a system call.
+ */
 static uint32_t rows_add_call(struct report_texts *texts, const json_t *line)
 {
 	const char *event = json_string_value(json_object_get(line, "event"));
@@ -92,7 +95,10 @@ static bool rows_has_column(const char *key)
 	return false;
 }
 
-/* The fields that have no column, as a JSON object. Hashes of a chain say nothing to a reader, and do not compress. */
+/*
+ * Adds a JSON object of the fields that have no column. Leaves out the hashes of the chain, which tell a reader nothing
+ * and do not compress.
+ */
 static uint32_t rows_add_rest(struct report_texts *texts, const json_t *line)
 {
 	json_t *rest = json_copy((json_t *)(uintptr_t)line); /* does not change the line */
@@ -148,7 +154,8 @@ void report_rows_add(struct report_rows *rows, struct report_texts *texts, unsig
 		rows->last_time = ns;
 	}
 	value[REPORT_RUN] = run;
-	value[REPORT_SEQ] = (int64_t)((uint64_t)seq - (uint64_t)rows->last_seq); /* an edited log has any numbers */
+	/* an edited log may contain any numbers */
+	value[REPORT_SEQ] = (int64_t)((uint64_t)seq - (uint64_t)rows->last_seq);
 	value[REPORT_TIME] = (int64_t)((uint64_t)ns - (uint64_t)rows->last_time);
 	for (size_t i = 0; i < sizeof(number_columns) / sizeof(number_columns[0]); i++)
 		value[number_columns[i]] = json_integer_value(json_object_get(line, column_names[number_columns[i]]));

@@ -23,7 +23,7 @@ struct report_texts {
 	size_t slots;
 	char *bytes; /* owned */
 	size_t len, cap;
-	bool left_out; /* a text was left out */
+	bool left_out; /* at least one text was left out */
 };
 
 struct report_texts *report_texts_create(void)
@@ -54,7 +54,7 @@ void report_texts_free(struct report_texts *texts)
 	free(texts);
 }
 
-/* The slot of a text, or the free one where it belongs. */
+/* Returns the slot of a text, or the free slot where the text belongs. */
 static uint32_t *texts_find_slot(const struct report_texts *texts, const char *bytes, size_t len, uint32_t hash)
 {
 	size_t at = hash & (texts->slots - 1);
@@ -123,7 +123,8 @@ uint32_t report_texts_add(struct report_texts *texts, const char *bytes, size_t 
 
 	if (found > 0 && texts->entry[found].json == json)
 		return found;
-	if (found > 0 || !texts_make_room(texts, len)) { /* an object whose text is also a path: practically never */
+	/* a JSON object whose text is also a path, which practically never happens */
+	if (found > 0 || !texts_make_room(texts, len)) {
 		texts->left_out = true;
 		return REPORT_TEXT_LEFT_OUT;
 	}
@@ -145,7 +146,7 @@ uint32_t report_texts_add_field(struct report_texts *texts, const json_t *object
 	return report_texts_add(texts, json_string_value(field), json_string_length(field), false);
 }
 
-/* Writes a JSON string in ASCII, without a character that means anything in HTML. */
+/* Writes a JSON string in ASCII, without characters that have a meaning in HTML. */
 static void texts_write_string(FILE *out, const char *bytes, size_t len)
 {
 	uint32_t point;
@@ -155,7 +156,7 @@ static void texts_write_string(FILE *out, const char *bytes, size_t len)
 	(void)fputc('"', out);
 	for (size_t i = 0; i < len; i += size) {
 		size = text_decode_utf8(bytes + i, len - i, &point, &bad);
-		if (size == 0) { /* cannot be: the bytes are the text of a JSON string */
+		if (size == 0) { /* cannot happen: the bytes are the text of a JSON string */
 			point = 0xfffd;
 			size = 1;
 		}
