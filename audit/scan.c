@@ -20,7 +20,7 @@ enum scan_kind {
 	SCAN_ARGS,           /* an object of numbers and texts */
 };
 
-#define AT(member) offsetof(struct scan_record, member)
+#define FIELD_OFFSET(member) offsetof(struct scan_record, member)
 
 /* The fields, in the order in which encode.c writes them and scanning expects them. */
 static const struct scan_field {
@@ -30,60 +30,60 @@ static const struct scan_field {
 	size_t offset_in_record;
 } fields[] = {
 #define FIELD(name, kind, at) {name, sizeof(name) - 1, kind, at}
-	FIELD("seq", SCAN_NUMBER, AT(seq)),
-	FIELD("prev", SCAN_TEXT, AT(prev)),
-	FIELD("outcomes", SCAN_TEXT, AT(outcomes)),
-	FIELD("time", SCAN_TEXT, AT(time)),
-	FIELD("mono_ns", SCAN_NUMBER, AT(mono_ns)),
-	FIELD("run", SCAN_TEXT, AT(run)),
-	FIELD("pid", SCAN_INT, AT(pid)),
-	FIELD("tid", SCAN_INT, AT(tid)),
-	FIELD("ppid", SCAN_INT, AT(ppid)),
-	FIELD("host_pid", SCAN_INT, AT(host_pid)),
-	FIELD("exe", SCAN_TEXT, AT(exe)),
-	FIELD("syscall", SCAN_TEXT, AT(syscall)),
-	FIELD("event", SCAN_TEXT, AT(event)),
-	FIELD("conn", SCAN_NUMBER, AT(conn)),
-	FIELD("host", SCAN_TEXT, AT(host)),
-	FIELD("port", SCAN_NUMBER, AT(port)),
-	FIELD("proto", SCAN_TEXT, AT(proto)),
-	FIELD("address", SCAN_TEXT, AT(address)),
-	FIELD("real", SCAN_TEXT, AT(real)),
-	FIELD("dropped", SCAN_TEXT, AT(dropped)),
-	FIELD("sni", SCAN_TEXT, AT(sni)),
-	FIELD("alpn", SCAN_TEXT, AT(alpn)),
-	FIELD("method", SCAN_TEXT, AT(method)),
+	FIELD("seq", SCAN_NUMBER, FIELD_OFFSET(seq)),
+	FIELD("prev", SCAN_TEXT, FIELD_OFFSET(prev)),
+	FIELD("outcomes", SCAN_TEXT, FIELD_OFFSET(outcomes)),
+	FIELD("time", SCAN_TEXT, FIELD_OFFSET(time)),
+	FIELD("mono_ns", SCAN_NUMBER, FIELD_OFFSET(mono_ns)),
+	FIELD("run", SCAN_TEXT, FIELD_OFFSET(run)),
+	FIELD("pid", SCAN_INT, FIELD_OFFSET(pid)),
+	FIELD("tid", SCAN_INT, FIELD_OFFSET(tid)),
+	FIELD("ppid", SCAN_INT, FIELD_OFFSET(ppid)),
+	FIELD("host_pid", SCAN_INT, FIELD_OFFSET(host_pid)),
+	FIELD("exe", SCAN_TEXT, FIELD_OFFSET(exe)),
+	FIELD("syscall", SCAN_TEXT, FIELD_OFFSET(syscall)),
+	FIELD("event", SCAN_TEXT, FIELD_OFFSET(event)),
+	FIELD("conn", SCAN_NUMBER, FIELD_OFFSET(conn)),
+	FIELD("host", SCAN_TEXT, FIELD_OFFSET(host)),
+	FIELD("port", SCAN_NUMBER, FIELD_OFFSET(port)),
+	FIELD("proto", SCAN_TEXT, FIELD_OFFSET(proto)),
+	FIELD("address", SCAN_TEXT, FIELD_OFFSET(address)),
+	FIELD("real", SCAN_TEXT, FIELD_OFFSET(real)),
+	FIELD("dropped", SCAN_TEXT, FIELD_OFFSET(dropped)),
+	FIELD("sni", SCAN_TEXT, FIELD_OFFSET(sni)),
+	FIELD("alpn", SCAN_TEXT, FIELD_OFFSET(alpn)),
+	FIELD("method", SCAN_TEXT, FIELD_OFFSET(method)),
 	FIELD("args", SCAN_ARGS, 0),
-	FIELD("path", SCAN_TEXT, AT(path[0].written)),
-	FIELD("truncated", SCAN_FLAG, AT(truncated)),
-	FIELD("resolved", SCAN_TEXT_OR_NULL, AT(path[0])),
-	FIELD("path2", SCAN_TEXT, AT(path[1].written)),
-	FIELD("resolved2", SCAN_TEXT_OR_NULL, AT(path[1])),
-	FIELD("loader", SCAN_TEXT, AT(path[2].written)),
-	FIELD("loader_resolved", SCAN_TEXT_OR_NULL, AT(path[2])),
-	FIELD("credential", SCAN_TEXT, AT(credential)),
-	FIELD("status", SCAN_STATUS, AT(status)),
-	FIELD("cause", SCAN_TEXT, AT(cause)),
-	FIELD("count", SCAN_NUMBER, AT(refusal_count)),
-	FIELD("bytes_up", SCAN_BYTES, AT(bytes_up)),
-	FIELD("bytes_down", SCAN_BYTES, AT(bytes_down)),
-	FIELD("dns_ms", SCAN_DECIMAL, AT(dns_ms)),
-	FIELD("connect_ms", SCAN_DECIMAL, AT(connect_ms)),
-	FIELD("duration_ms", SCAN_DECIMAL, AT(duration_ms)),
-	FIELD("right", SCAN_TEXT, AT(right)),
-	FIELD("verdict", SCAN_TEXT, AT(verdict)),
-	FIELD("effect", SCAN_TEXT, AT(effect)),
-	FIELD("observed", SCAN_FLAG, AT(observed)),
-	FIELD("on_deny", SCAN_TEXT, AT(on_deny)),
-	FIELD("answer", SCAN_TEXT, AT(answer)),
-	FIELD("answered_by", SCAN_DECIMAL, AT(answered_by)),
-	FIELD("asked_ns", SCAN_NUMBER, AT(asked_ns)),
-	FIELD("rule", SCAN_TEXT, AT(rule)),
-	FIELD("reason", SCAN_TEXT, AT(reason)),
-	FIELD("ret", SCAN_NUMBER_OR_NULL, AT(ret)),
-	FIELD("errno", SCAN_TEXT, AT(error)),
-	FIELD("ns", SCAN_NS, AT(ns)),
-	FIELD("type", SCAN_TEXT, AT(type)),
+	FIELD("path", SCAN_TEXT, FIELD_OFFSET(path[0].written)),
+	FIELD("truncated", SCAN_FLAG, FIELD_OFFSET(truncated)),
+	FIELD("resolved", SCAN_TEXT_OR_NULL, FIELD_OFFSET(path[0])),
+	FIELD("path2", SCAN_TEXT, FIELD_OFFSET(path[1].written)),
+	FIELD("resolved2", SCAN_TEXT_OR_NULL, FIELD_OFFSET(path[1])),
+	FIELD("loader", SCAN_TEXT, FIELD_OFFSET(path[2].written)),
+	FIELD("loader_resolved", SCAN_TEXT_OR_NULL, FIELD_OFFSET(path[2])),
+	FIELD("credential", SCAN_TEXT, FIELD_OFFSET(credential)),
+	FIELD("status", SCAN_STATUS, FIELD_OFFSET(status)),
+	FIELD("cause", SCAN_TEXT, FIELD_OFFSET(cause)),
+	FIELD("count", SCAN_NUMBER, FIELD_OFFSET(refusal_count)),
+	FIELD("bytes_up", SCAN_BYTES, FIELD_OFFSET(bytes_up)),
+	FIELD("bytes_down", SCAN_BYTES, FIELD_OFFSET(bytes_down)),
+	FIELD("dns_ms", SCAN_DECIMAL, FIELD_OFFSET(dns_ms)),
+	FIELD("connect_ms", SCAN_DECIMAL, FIELD_OFFSET(connect_ms)),
+	FIELD("duration_ms", SCAN_DECIMAL, FIELD_OFFSET(duration_ms)),
+	FIELD("right", SCAN_TEXT, FIELD_OFFSET(right)),
+	FIELD("verdict", SCAN_TEXT, FIELD_OFFSET(verdict)),
+	FIELD("effect", SCAN_TEXT, FIELD_OFFSET(effect)),
+	FIELD("observed", SCAN_FLAG, FIELD_OFFSET(observed)),
+	FIELD("on_deny", SCAN_TEXT, FIELD_OFFSET(on_deny)),
+	FIELD("answer", SCAN_TEXT, FIELD_OFFSET(answer)),
+	FIELD("answered_by", SCAN_DECIMAL, FIELD_OFFSET(answered_by)),
+	FIELD("asked_ns", SCAN_NUMBER, FIELD_OFFSET(asked_ns)),
+	FIELD("rule", SCAN_TEXT, FIELD_OFFSET(rule)),
+	FIELD("reason", SCAN_TEXT, FIELD_OFFSET(reason)),
+	FIELD("ret", SCAN_NUMBER_OR_NULL, FIELD_OFFSET(ret)),
+	FIELD("errno", SCAN_TEXT, FIELD_OFFSET(error)),
+	FIELD("ns", SCAN_NS, FIELD_OFFSET(ns)),
+	FIELD("type", SCAN_TEXT, FIELD_OFFSET(type)),
 #undef FIELD
 };
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))
@@ -310,8 +310,8 @@ static bool scan_read_value(struct scan_cursor *cursor, const struct scan_field 
 
 	switch (field->kind) {
 	case SCAN_TEXT:
-		return field->offset_in_record == AT(error) ? scan_read_error(cursor, (void *)to)
-					      : scan_read_text(cursor, (void *)to);
+		return field->offset_in_record == FIELD_OFFSET(error) ? scan_read_error(cursor, (void *)to)
+								      : scan_read_text(cursor, (void *)to);
 	case SCAN_NUMBER:
 		return scan_read_number(cursor, (void *)to);
 	case SCAN_STATUS:

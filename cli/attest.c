@@ -113,7 +113,7 @@ static int attest_check_statement(const struct attest_options *options, const ch
 	return status;
 }
 
-static int attest_verify(const char *path, const struct attest_options *options)
+static int attest_verify_file(const char *path, const struct attest_options *options)
 {
 	_cleanup_free_ char *text = NULL, *payload = NULL;
 	uint8_t key[SIGNING_KEY_BYTES];
@@ -159,7 +159,7 @@ int cli_main_attest(int argc, char **argv)
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	if (argc - optind == 2 && strcmp(argv[optind], "verify") == 0 && options.key)
-		return attest_verify(argv[optind + 1], &options);
+		return attest_verify_file(argv[optind + 1], &options);
 	cli_print_error("attest", "say: callgate attest verify FILE --key PUB");
 	return cli_fail_usage("attest");
 }

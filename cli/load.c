@@ -43,8 +43,9 @@ static int load_add_exec_rules(const struct cli_policy_options *options, struct 
 struct places cli_collect_writable_places(const struct cli_policy_options *options, struct cli_host *host,
 				const struct policy *policy, const struct policy *further)
 {
-	return (struct places){
-		.policy = {policy, host->other, further}, .workdir = options->workdir, .path_cache = &host->real};
+	return (struct places){.policy = {policy, host->other_phase_policy, further},
+			       .workdir = options->workdir,
+			       .path_cache = &host->path_cache};
 }
 
 /*
@@ -61,11 +62,11 @@ static int load_policy_phases(const char *const *names, const struct policy_cli 
 		return ret;
 	other.phase = cli->phase == POLICY_PHASE_RUN ? POLICY_PHASE_SETUP : POLICY_PHASE_RUN;
 	other.draft = NULL;
-	policy_free(host->other);
-	host->other = NULL;
+	policy_free(host->other_phase_policy);
+	host->other_phase_policy = NULL;
 	if (!policy_has_phase(*ret_policy, POLICY_PHASE_RUN) && !policy_has_phase(*ret_policy, POLICY_PHASE_SETUP))
 		return 0;
-	return policy_load(names, &other, &host->policy, &host->other, errors);
+	return policy_load(names, &other, &host->policy, &host->other_phase_policy, errors);
 }
 
 /* Judges a path that a profile or @interpreter names, and the version manager's directory in which it was found. */
@@ -137,8 +138,8 @@ static int load_judge_paths(const struct cli_policy_options *options, struct cli
 	int ways = load_judge_policy(&places, policy, errors), other = 0, files, workdir = 0;
 
 	/* otherwise the policy of the other phase has reported most of these messages already */
-	if (host->other && ways == 0)
-		other = load_judge_policy(&places, host->other, errors);
+	if (host->other_phase_policy && ways == 0)
+		other = load_judge_policy(&places, host->other_phase_policy, errors);
 	files = cli_host_judge_files(host, &places, errors);
 	if (options->workdir)
 		workdir = places_judge_path(&places, PLACES_AS_GRANT, options->workdir_named, NULL, &why);

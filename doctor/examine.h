@@ -46,7 +46,7 @@ enum finding_state {
 
 struct finding {
 	enum finding_state state;
-	int error;      /* errno of the call that failed, or 0 */
+	int error_number; /* errno of the call that failed, or 0 */
 	char text[240]; /* what the finding means, without a full stop */
 };
 

@@ -127,7 +127,7 @@ void probe_procfs(struct doctor *doctor)
 struct filesystem {
 	long type;
 	const char *name;
-	bool slow;
+	bool is_slow;
 };
 
 static struct filesystem probe_get_filesystem_of_type(long type)
@@ -164,10 +164,10 @@ void probe_scratch_base(struct doctor *doctor)
 	bytes = (uint64_t)fs.f_bavail * (uint64_t)fs.f_frsize;
 	little = bytes < LOW_SPACE_BYTES;
 	finding_set_state(doctor, PROBE_SCRATCH,
-			  little || kind.slow || scratch.base_notice ? FINDING_CAVEAT : FINDING_WORKS, 0,
+			  little || kind.is_slow || scratch.base_notice ? FINDING_CAVEAT : FINDING_WORKS, 0,
 			  "%s: %s, %llu MiB free%s%s", scratch.base_notice ? scratch.base_notice : scratch.base,
 			  kind.name, (unsigned long long)(bytes >> 20), little ? ": little" : "",
-			  kind.slow ? ": slow, a local TMPDIR is better" : "");
+			  kind.is_slow ? ": slow, a local TMPDIR is better" : "");
 	ret = scratch_remove_run(&scratch);
 	if (ret < 0)
 		probe_set_failing(doctor, PROBE_SCRATCH, -ret, "a scratch directory can be made but not removed");

@@ -69,14 +69,14 @@ struct trial_shared_page {
 	volatile int mapped;
 	volatile int error[STEP_MAX]; /* errno of each step, 0: it worked; -1: not reached */
 	volatile bool proc_is_fresh;
-	bool cloned; /* clone(2) made all namespaces but the network namespace */
+	bool clone_made_namespaces; /* clone(2) made all namespaces but the network namespace */
 };
 
 /* ---- in the namespaces ---- */
 
 static int probe_unshare_namespace(const struct trial_shared_page *page, int flag)
 {
-	if (page->cloned && flag & CLONED_NAMESPACES)
+	if (page->clone_made_namespaces && flag & CLONED_NAMESPACES)
 		return 0;
 	return unshare(flag) < 0 ? errno : 0;
 }
@@ -249,10 +249,10 @@ void probe_namespaces(struct doctor *doctor)
 	for (enum namespaces_step step = 0; step < STEP_MAX; step++)
 		page->error[step] = -1;
 	probe_find_userns_traits(doctor);
-	page->cloned = true;
+	page->clone_made_namespaces = true;
 	pid = (pid_t)syscall(SYS_clone, (unsigned long)(CLONED_NAMESPACES | SIGCHLD), 0L, 0L, 0L, 0L);
 	if (pid < 0) {
-		page->cloned = false;
+		page->clone_made_namespaces = false;
 		pid = fork();
 	}
 	if (pid == 0)

@@ -25,7 +25,7 @@ void finding_set_state(struct doctor *doctor, enum probe probe, enum finding_sta
 	/* A text longer than finding->text is cut. */
 	(void)vsnprintf(finding->text, sizeof(finding->text), format, arguments);
 	va_end(arguments);
-	finding->error = error;
+	finding->error_number = error;
 	finding->state = state;
 }
 

@@ -86,9 +86,9 @@ enum { KILLABLE = 1 << 0, SYNC = 1 << 1 };
 struct listener_shared_page {
 	volatile int listener; /* the listener's descriptor; -2: no filter yet; -1: the filter failed with `error` */
 	volatile int error;
-	volatile int extras; /* the features that work: KILLABLE, SYNC */
+	volatile int working_features; /* the features that work: KILLABLE, SYNC */
 	volatile long answer;
-	volatile int injected; /* 1: the injected descriptor is the right one */
+	volatile int injected_fd_is_right; /* 1: the injected descriptor is the right one */
 	dev_t device;
 	ino_t inode;
 };
@@ -101,7 +101,7 @@ static _Noreturn void probe_run_listener_child(struct listener_shared_page *page
 	struct stat st;
 
 	if (listener >= 0)
-		page->extras = KILLABLE;
+		page->working_features = KILLABLE;
 	else if (errno == EINVAL)
 		listener = probe_install_filter(SECCOMP_FILTER_FLAG_NEW_LISTENER, SECCOMP_RET_USER_NOTIF);
 	page->error = listener < 0 ? errno : 0;
@@ -109,7 +109,7 @@ static _Noreturn void probe_run_listener_child(struct listener_shared_page *page
 	if (listener < 0)
 		_exit(1);
 	page->answer = syscall(SYS_getppid);
-	page->injected =
+	page->injected_fd_is_right =
 		fstat((int)syscall(SYS_getppid), &st) == 0 && st.st_dev == page->device && st.st_ino == page->inode;
 	_exit(0);
 }
@@ -130,7 +130,7 @@ static const char *probe_respond_to_child(struct listener_shared_page *page, int
 	int listener = page->listener, status;
 
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) == 0)
-		page->extras |= SYNC;
+		page->working_features |= SYNC;
 	*ret_error = probe_receive_notification(listener, &notification);
 	if (*ret_error == 0)
 		*ret_error = answer_with_value(listener, notification.id, TEST_RESPONSE);
@@ -148,7 +148,7 @@ static const char *probe_respond_to_child(struct listener_shared_page *page, int
 	*ret_error = -EIO;
 	if (page->answer != TEST_RESPONSE)
 		return "the answer did not arrive";
-	return page->injected ? NULL : "the descriptor did not arrive";
+	return page->injected_fd_is_right ? NULL : "the descriptor did not arrive";
 }
 
 /* True in a run of callgate: there name_to_handle_at(2) returns EOPNOTSUPP for a missing path, natively ENOENT. */
@@ -205,12 +205,13 @@ void probe_seccomp_listener(struct doctor *doctor)
 		probe_set_failing(doctor, PROBE_LISTENER, -error, failed);
 	else
 		finding_set_state(doctor, PROBE_LISTENER,
-				  page->extras == (KILLABLE | SYNC) ? FINDING_WORKS : FINDING_CAVEAT, 0,
+				  page->working_features == (KILLABLE | SYNC) ? FINDING_WORKS : FINDING_CAVEAT, 0,
 				  "a call was received, answered, and given a descriptor%s%s",
-				  page->extras & SYNC ? "" : "; without SYNC_WAKE_UP (Linux 6.6): slower",
-				  page->extras & KILLABLE ? ""
-							  : "; without WAIT_KILLABLE_RECV (Linux 5.19): signals may "
-							    "interrupt calls");
+				  page->working_features & SYNC ? "" : "; without SYNC_WAKE_UP (Linux 6.6): slower",
+				  page->working_features & KILLABLE
+					  ? ""
+					  : "; without WAIT_KILLABLE_RECV (Linux 5.19): signals may "
+					    "interrupt calls");
 }
 
 /* ---- filters on this process ---- */

@@ -52,14 +52,14 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 		.layers = options->layers,
 		.namespaces = namespaces,
 		.user = options->user,
-		.tty = options->uses_terminal,
+		.stdio_is_terminal = options->uses_terminal,
 		.overlay = options->overlay,
 		.stdio_fd = {ends->stdio_fd[0], ends->stdio_fd[1], ends->stdio_fd[2]},
 		.control_fd = ends->control_fd,
 		.report_fd = keeper->report_fd,
 		.sink_kind = options->sink_kind,
 		.sink_fd = options->sink_fd,
-		.counters = keeper->shared_page,
+		.shared_page = keeper->shared_page,
 		.cgroup = keeper->cgroup,
 		.egress = &keeper->egress,
 	};
@@ -188,7 +188,7 @@ static void keeper_prepare_run(struct keeper *keeper, struct fork_descriptors *e
 	if (ends->prepare_error == 0) {
 		memcpy(keeper->shared_page->policy_sha256, policy_get_settings(options->policy)->sha256,
 		       sizeof(keeper->shared_page->policy_sha256));
-		__atomic_store_n(&keeper->shared_page->sealed, true, __ATOMIC_RELEASE);
+		__atomic_store_n(&keeper->shared_page->keeper_part_is_written, true, __ATOMIC_RELEASE);
 	}
 	keeper_send_prepare_result(ends);
 	if (options->scratch_dirs_pending)
@@ -219,7 +219,7 @@ static int keeper_fork_supervisor(struct keeper *keeper, struct fork_descriptors
 	namespaces.run_end_signal_fd = end_fd;
 	namespaces.until_ns = keeper->time_limit_end_ns;
 	namespaces.layers = keeper->options->layers;
-	namespaces.netns_may_be_made_later = !keeper->egress.active;
+	namespaces.netns_may_be_made_later = !keeper->egress.has_network;
 	if (!cgroup_has_controller(keeper->cgroup, CGROUP_PIDS))
 		namespaces.task_limit = policy_get_settings(keeper->options->policy)->limits.pids;
 	do {

@@ -130,7 +130,7 @@ static void loop_on_signal(struct keeper *keeper)
 /* Says of each process that "on_deny" has stopped how to look at it, and how to go on. */
 static void loop_print_stopped_processes(struct keeper *keeper)
 {
-	const uint64_t stops = keeper->shared_page->stops;
+	const uint64_t stops = keeper->shared_page->stopped_process_count;
 
 	progress_clear_status_line(keeper);
 	if (stops - keeper->stops_printed > RUN_STOPPED_PROCESSES_KEPT_MAX)

@@ -63,8 +63,8 @@ static void progress_show_status_line(struct keeper *keeper, uint64_t now_ns)
 	if (!keeper->progress.output_ends_with_newline)
 		return;
 	(void)progress_measure_memory(keeper, &bytes);
-	if (counters->connections || counters->network_denied)
-		(void)snprintf(network, sizeof(network), ", net %" PRIu64 " open", counters->connections);
+	if (counters->open_connections || counters->network_denied)
+		(void)snprintf(network, sizeof(network), ", net %" PRIu64 " open", counters->open_connections);
 	len = snprintf(text, sizeof(text),
 		       TERMINAL_CLEAR_LINE "callgate: %" PRIu64 " s, %" PRIu64 "M, %" PRIu64 " calls judged, %" PRIu64
 		       " denied%s",
@@ -83,7 +83,7 @@ static void progress_write_json(struct keeper *keeper, uint64_t now_ns)
 		.duration_ms = (now_ns - keeper->start_ns) / 1000000,
 		.judged = counters->judged,
 		.denied = counters->denied,
-		.connections = counters->connections,
+		.connections = counters->open_connections,
 		.network_denied = counters->network_denied,
 	};
 

@@ -22,14 +22,14 @@ void query_fire_after_entries(const struct query_judge *judge, const struct quer
 	const struct policy *policy = query_judge_get_policy(judge);
 	uint32_t found = 0;
 
-	if (policy_count_after(policy) == 0 || query->kind != QUERY_PATHS || !answer->is_certain || !answer->allow)
+	if (policy_count_after(policy) == 0 || query->kind != QUERY_PATHS || !answer->is_certain || !answer->is_allowed)
 		return;
 	if (query->content == QUERY_READS && !query->was_allowed_but_failed && !query->was_found_absent) {
-		for (size_t i = 0; i < query->paths; i++)
+		for (size_t i = 0; i < query->path_count; i++)
 			found |= after_find_path(policy, query, i);
 	} else if (query->content >= QUERY_MOVES) {
 		found = after_find_read_in_moved_dir(policy, query, 0);
-		if (query->content == QUERY_EXCHANGES && query->paths > 1)
+		if (query->content == QUERY_EXCHANGES && query->path_count > 1)
 			found |= after_find_read_in_moved_dir(policy, query, 1);
 	}
 	policy_fire_after_entries(policy, found);

@@ -23,18 +23,18 @@ struct query_judge {
 	 * The directories and links that the view shows, whatever is granted at them. A node with has_grant is a
 	 * directory.
 	 */
-	struct tree shown;
+	struct tree shown_names;
 };
 
 /* ---- the names that the view shows ---- */
 
 static void judge_add_shown_name(struct query_judge *judge, const char *path)
 {
-	uint32_t at = tree_add_path(&judge->shown, &judge->arena, arena_dup(&judge->arena, path));
+	uint32_t at = tree_add_path(&judge->shown_names, &judge->arena, arena_dup(&judge->arena, path));
 
 	while (at != TREE_ROOT) {
-		at = judge->shown.node[at].parent;
-		judge->shown.node[at].has_grant = true;
+		at = judge->shown_names.node[at].parent;
+		judge->shown_names.node[at].has_grant = true;
 	}
 }
 
@@ -108,7 +108,7 @@ const struct policy *query_judge_get_policy(const struct query_judge *judge)
 
 static bool judge_is_shown(const struct query_judge *judge, const char *path)
 {
-	return tree_find_path(&judge->shown, path) != NULL;
+	return tree_find_path(&judge->shown_names, path) != NULL;
 }
 
 /*
@@ -117,7 +117,7 @@ static bool judge_is_shown(const struct query_judge *judge, const char *path)
  */
 static bool judge_is_directory(const struct query_judge *judge, const char *path)
 {
-	const struct tree_node *node = tree_find_path(&judge->shown, path);
+	const struct tree_node *node = tree_find_path(&judge->shown_names, path);
 	char target[PATH_MAX];
 
 	return node && node->has_grant && !view_is_fixed_link(path) && !query_follow_merged_usr(path, target) &&
@@ -216,8 +216,8 @@ static enum link_sight judge_find_visible_link(const struct query_judge *judge, 
 	return LINK_HIDDEN;
 }
 
-static bool judge_hides_link(const struct query_judge *judge, const struct query_path *path,
-			     struct policy_decision *ret_decision)
+static bool judge_link_is_hidden(const struct query_judge *judge, const struct query_path *path,
+				 struct policy_decision *ret_decision)
 {
 	char written[PATH_MAX];
 	size_t len;
@@ -235,7 +235,7 @@ static bool judge_hides_link(const struct query_judge *judge, const struct query
 }
 
 /* Judges reading of the directory that a name is in. */
-static struct policy_decision judge_parent(const struct query_judge *judge, const struct query_path *path)
+static struct policy_decision judge_parent_directory(const struct query_judge *judge, const struct query_path *path)
 {
 	size_t len = (size_t)((const char *)memrchr(path->path, '/', path->len) - path->path);
 
@@ -252,11 +252,11 @@ static enum judged judge_denial_of_missing_path(const struct query_judge *judge,
 				const struct query_path *path, const struct policy_decision *decision)
 {
 	/* The file was missing at another path, or it is unknown which of the names was missing. */
-	if (query->was_redirected || query->paths > 1)
+	if (query->was_redirected || query->path_count > 1)
 		return JUDGED_UNKNOWN;
 	if (decision->error == ENOENT || policy_find_mount(judge->policy, path->path) == NULL)
 		return JUDGED_ALLOWED;
-	if (judge_parent(judge, path).error == EACCES)
+	if (judge_parent_directory(judge, path).error == EACCES)
 		return JUDGED_DENIED;
 	return JUDGED_UNKNOWN; /* some calls look for the file before they ask the rules, others after that */
 }
@@ -282,8 +282,8 @@ static enum judged judge_denial(const struct query_judge *judge, const struct qu
 	return query->was_found_absent ? judge_denial_of_missing_path(judge, query, path, decision) : JUDGED_DENIED;
 }
 
-static enum judged judge_one_path(const struct query_judge *judge, const struct query *query, size_t at,
-				  struct policy_decision *ret_decision, const char **ret_why)
+static enum judged judge_path_of_query(const struct query_judge *judge, const struct query *query, size_t at,
+				       struct policy_decision *ret_decision, const char **ret_why)
 {
 	const struct query_path *path = &query->path[at];
 
@@ -294,7 +294,7 @@ static enum judged judge_one_path(const struct query_judge *judge, const struct 
 	} else if (path->written_len && judge_redirect_differs_from_run(judge, query, path->written)) {
 		ret_decision->verdict = VERDICT_ALLOW;
 		return JUDGED_UNKNOWN;
-	} else if (!judge_hides_link(judge, path, ret_decision)) {
+	} else if (!judge_link_is_hidden(judge, path, ret_decision)) {
 		*ret_decision = judge_path(judge, path->path, path->len, path->wanted_rights);
 	}
 	if (ret_decision->verdict == VERDICT_DENY)
@@ -318,17 +318,17 @@ static void answer_set_unknown(struct query_answer *answer, const char *why)
 
 static void answer_add_verdict(struct query_answer *answer, bool allow, size_t at, const char *rule, const char *reason)
 {
-	if (allow != answer->allow) { /* a denial counts more than any grant */
+	if (allow != answer->is_allowed) { /* a denial counts more than any grant */
 		if (allow)
 			return;
-		answer->rules = 0;
-		answer->allow = false;
+		answer->rule_count = 0;
+		answer->is_allowed = false;
 	}
-	if (answer->rules == 0) {
-		answer->at = at;
+	if (answer->rule_count == 0) {
+		answer->deciding_path = at;
 		answer->reason = reason;
 	}
-	answer->rule[answer->rules++] = rule;
+	answer->rule[answer->rule_count++] = rule;
 }
 
 /* Judges the renames of directories and the making of symbolic links, as far as rules decide them. */
@@ -340,9 +340,9 @@ static void judge_dir_rename_or_symlink(const struct query_judge *judge, const s
 	size_t count;
 	const struct policy_mount *mount = policy_get_mounts(judge->policy, &count);
 
-	if (query->target_len && !policy_link_is_allowed(judge->policy, from, query->symlink_target, &rule))
+	if (query->symlink_target_len && !policy_link_is_allowed(judge->policy, from, query->symlink_target, &rule))
 		answer_add_verdict(answer, false, 0, rule, "leads_to_denied");
-	if (!query->is_rename || query->paths < 2 || query->was_found_absent)
+	if (!query->is_rename || query->path_count < 2 || query->was_found_absent)
 		return;
 	for (size_t i = 0; i < count; i++)
 		if (path_is_below(mount[i].virt, from) || path_is_below(mount[i].virt, to)) {
@@ -358,7 +358,7 @@ static void judge_dir_rename_or_symlink(const struct query_judge *judge, const s
 static void judge_add_parent_rule(const struct query_judge *judge, const struct query_path *path,
 				  struct query_answer *answer, size_t at)
 {
-	struct policy_decision parent = judge_parent(judge, path);
+	struct policy_decision parent = judge_parent_directory(judge, path);
 
 	if (parent.verdict == VERDICT_DENY && parent.error == EACCES)
 		answer_add_verdict(answer, false, at, parent.rule, parent.reason);
@@ -368,10 +368,10 @@ static void judge_paths(const struct query_judge *judge, const struct query *que
 {
 	bool unknown = false;
 
-	for (size_t i = 0; i < query->paths; i++) {
+	for (size_t i = 0; i < query->path_count; i++) {
 		struct policy_decision decision;
 		const char *why;
-		enum judged judged = judge_one_path(judge, query, i, &decision, &why);
+		enum judged judged = judge_path_of_query(judge, query, i, &decision, &why);
 
 		unknown |= judged == JUDGED_UNKNOWN;
 		if (judged == JUDGED_UNKNOWN)
@@ -384,9 +384,9 @@ static void judge_paths(const struct query_judge *judge, const struct query *que
 		if (judged == JUDGED_DENIED && decision.error == EACCES)
 			judge_add_parent_rule(judge, &query->path[i], answer, i);
 	}
-	if (answer->allow && unknown)
+	if (answer->is_allowed && unknown)
 		answer->is_certain = false;
-	else if (answer->allow)
+	else if (answer->is_allowed)
 		judge_dir_rename_or_symlink(judge, query, answer);
 }
 
@@ -422,7 +422,7 @@ void query_judge(const struct query_judge *judge, const struct query *query, str
 {
 	struct net_verdict verdict;
 
-	*ret_answer = (struct query_answer){.is_certain = true, .allow = true};
+	*ret_answer = (struct query_answer){.is_certain = true, .is_allowed = true};
 	if (query->kind == QUERY_PATHS) {
 		judge_paths(judge, query, ret_answer);
 		return;

@@ -16,17 +16,17 @@ struct log_walk {
 	struct audit_reader *lines;
 	char *buffer; /* owned; room for a line that scan_line_else_parse_json() writes anew */
 	struct verify verify; /* not used when damage is allowed */
-	char *next;   /* owned; the path of the file in which the log goes on; NULL: none */
-	bool goes_on; /* the file is not the log's first */
+	char *next_path;      /* owned; the path of the file in which the log goes on; NULL: none */
+	bool is_later_file;   /* the file is not the log's first */
 	uint64_t next_seq;
-	bool ended; /* a trailer was read */
+	bool has_trailer; /* a trailer was read */
 };
 
 static int log_note_damage(struct log_walk *walk, uint64_t line, const char *what)
 {
-	if (walk->state->damages++ == 0) {
-		walk->state->line = line;
-		walk->state->damage = what;
+	if (walk->state->damage_count++ == 0) {
+		walk->state->first_damaged_line = line;
+		walk->state->first_damage = what;
 	}
 	return walk->reader->allow_damaged ? 0 : -EBADMSG;
 }
@@ -35,7 +35,7 @@ static int log_handle_header(struct log_walk *walk, struct audit_line *line)
 {
 	if (audit_reader_parse_line(walk->lines, line) < 0 || strcmp(audit_line_get_type(line->json), "header") != 0)
 		return -ENOMSG;
-	if (walk->goes_on)
+	if (walk->is_later_file)
 		return 0;
 	walk->next_seq = 1;
 	return walk->reader->header ? walk->reader->header(walk->reader->ctx, line->json) : 0;
@@ -47,7 +47,7 @@ static int log_check_order(struct log_walk *walk, const struct audit_line *line,
 	uint64_t wanted = walk->next_seq;
 
 	walk->next_seq = record->seq + 1;
-	if (walk->ended)
+	if (walk->has_trailer)
 		return log_note_damage(walk, line->line_number, "a line behind the trailer");
 	return record->seq == wanted ? 0
 				     : log_note_damage(walk, line->line_number, "records are missing before this line");
@@ -63,9 +63,9 @@ static int log_note_next(struct log_walk *walk, struct audit_line *line)
 	name = json_string_value(json_object_get(line->json, "next"));
 	if (!name || !*name || strchr(name, '/'))
 		return log_note_damage(walk, line->line_number, "not a line of an audit log");
-	free(walk->next);
-	walk->next = NULL;
-	return asprintf(&walk->next, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name) < 0 ? -ENOMEM : 0;
+	free(walk->next_path);
+	walk->next_path = NULL;
+	return asprintf(&walk->next_path, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name) < 0 ? -ENOMEM : 0;
 }
 
 static int log_handle_record(struct log_walk *walk, struct audit_line *line)
@@ -82,8 +82,8 @@ static int log_handle_record(struct log_walk *walk, struct audit_line *line)
 	if (scan_text_is(&record.type, "next"))
 		return log_note_next(walk, line);
 	if (record.type.at) {
-		walk->ended = scan_text_is(&record.type, "trailer");
-		return walk->ended ? 0 : log_note_damage(walk, line->line_number, "a second header");
+		walk->has_trailer = scan_text_is(&record.type, "trailer");
+		return walk->has_trailer ? 0 : log_note_damage(walk, line->line_number, "a second header");
 	}
 	walk->state->records++;
 	r = walk->reader->record ? walk->reader->record(walk->reader->ctx, &record) : 0;
@@ -94,7 +94,8 @@ static int log_check_end(struct log_walk *walk, uint64_t line)
 {
 	if (audit_reader_get_torn_bytes(walk->lines) > 0)
 		return log_note_damage(walk, line, "the last line is incomplete");
-	return walk->ended ? 0 : log_note_damage(walk, line, "there is no trailer: the run goes on, or was killed");
+	return walk->has_trailer ? 0
+				 : log_note_damage(walk, line, "there is no trailer: the run goes on, or was killed");
 }
 
 /* Says what `callgate audit verify` would say. */
@@ -121,7 +122,7 @@ static int log_check_chain(struct log_walk *walk)
 			       texts[finding.kind] ? texts[finding.kind] : "callgate audit verify finds it broken");
 }
 
-static int log_take_line(struct log_walk *walk, struct audit_line *line)
+static int log_handle_line(struct log_walk *walk, struct audit_line *line)
 {
 	/* The newline is behind the text. */
 	int r = walk->reader->allow_damaged ? 0 : verify_add_line(&walk->verify, line->text, line->len + 1);
@@ -140,10 +141,10 @@ static int log_read_file(struct log_walk *walk, const char *path)
 		return r;
 	verify_begin_file(&walk->verify);
 	while (r == 0 && (r = audit_reader_read_unparsed(walk->lines, &line)) == 1)
-		r = log_take_line(walk, &line);
+		r = log_handle_line(walk, &line);
 	if (r == 0 && line.line_number == 1)
 		r = -ENOMSG;
-	if (r == 0 && !walk->next)
+	if (r == 0 && !walk->next_path)
 		r = log_check_end(walk, line.line_number);
 	verify_end_file(&walk->verify, audit_reader_get_torn_bytes(walk->lines));
 	audit_reader_free(walk->lines);
@@ -158,10 +159,10 @@ int replay_read_log(const struct replay_reader *reader, struct replay_log_state 
 	*ret_state = (struct replay_log_state){0};
 	verify_init(&walk.verify);
 	r = log_read_file(&walk, reader->path);
-	for (unsigned files = 1; r == 0 && walk.next && files < LOG_FILES_MAX; files++) {
-		_cleanup_free_ char *path = steal_pointer(&walk.next);
+	for (unsigned files = 1; r == 0 && walk.next_path && files < LOG_FILES_MAX; files++) {
+		_cleanup_free_ char *path = steal_pointer(&walk.next_path);
 
-		walk.goes_on = true;
+		walk.is_later_file = true;
 		r = log_read_file(&walk, path);
 		if (r == -ENOENT)
 			r = log_note_damage(&walk, 1, "the file in which the log goes on is missing");
@@ -169,7 +170,7 @@ int replay_read_log(const struct replay_reader *reader, struct replay_log_state 
 	if (r == 0)
 		r = log_check_chain(&walk);
 	verify_release(&walk.verify);
-	free(walk.next);
+	free(walk.next_path);
 	free(walk.buffer);
 	return r;
 }

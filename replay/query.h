@@ -44,7 +44,8 @@ struct query_path {
 /* Large: keep one and fill it for each record. */
 struct query {
 	enum query_kind kind;
-	char why[QUERY_REASON_MAX]; /* QUERY_RULES_DO_NOT_DECIDE: the reason on record, or "no_path", "close" */
+	char why_not_judged
+		[QUERY_REASON_MAX]; /* QUERY_RULES_DO_NOT_DECIDE: the reason on record, or "no_path", "close" */
 	bool allowed;  /* by the verdict on record */
 	bool was_found_absent;   /* the run found that no such file exists */
 	/* the call failed because the file exists: making it (EEXIST), writing to a directory (EISDIR) */
@@ -58,8 +59,8 @@ struct query {
 	/* what the call did, as far as that can fire an entry of after_read: query_fire_after_entries() */
 	enum { QUERY_READS_NOTHING, QUERY_READS, QUERY_MOVES, QUERY_EXCHANGES } content;
 	bool was_allowed_but_failed;   /* the call was allowed, and failed */
-	size_t paths;
-	size_t target_len; /* 0: the call makes no symbolic link */
+	size_t path_count;
+	size_t symlink_target_len; /* 0: the call makes no symbolic link */
 	unsigned port;
 	bool udp, upgrade, any_port;
 	bool is_http_without_tls; /* QUERY_REQUEST: without TLS */
@@ -85,12 +86,12 @@ void query_judge_free(struct query_judge *judge);
 struct query_answer {
 	bool is_certain;     /* false: more than the rules decides, and only `why` counts */
 	const char *why;  /* if not certain: a word for what decides besides the rules. Static */
-	bool allow;
+	bool is_allowed;
 	const char *reason;
-	size_t at;        /* QUERY_PATHS: the path that decided */
+	size_t deciding_path; /* QUERY_PATHS: the path that decided */
 	/* The labels of the rules that agree with the answer: of all denials, or of all grants. NULL: no rule */
 	const char *rule[QUERY_RULES_MAX];
-	size_t rules;
+	size_t rule_count;
 };
 
 /* Judges anything but QUERY_RULES_DO_NOT_DECIDE. */

@@ -24,8 +24,8 @@ static bool record_begins_with(const struct scan_text *text, const char *word)
 static int record_set_rules_do_not_decide(const struct scan_text *reason, const char *otherwise, struct query *query)
 {
 	query->kind = QUERY_RULES_DO_NOT_DECIDE;
-	if (!reason->at || scan_get_bytes(reason, query->why, sizeof(query->why)) < 0)
-		(void)snprintf(query->why, sizeof(query->why), "%s", otherwise);
+	if (!reason->at || scan_get_bytes(reason, query->why_not_judged, sizeof(query->why_not_judged)) < 0)
+		(void)snprintf(query->why_not_judged, sizeof(query->why_not_judged), "%s", otherwise);
 	return 0;
 }
 
@@ -41,7 +41,7 @@ enum {
 /* Adds a canonical path. */
 static int record_add_path(struct query *query, const struct scan_text *text, unsigned want)
 {
-	struct query_path *path = &query->path[query->paths];
+	struct query_path *path = &query->path[query->path_count];
 	int len = scan_get_bytes(text, path->path, sizeof(path->path));
 
 	if (len <= 0 || path->path[0] != '/')
@@ -53,7 +53,7 @@ static int record_add_path(struct query *query, const struct scan_text *text, un
 	path->len = (size_t)len;
 	path->wanted_rights = want;
 	path->written_len = 0;
-	query->paths++;
+	query->path_count++;
 	return 0;
 }
 
@@ -85,7 +85,7 @@ static int record_read_path(struct query *query, const struct scan_path *path, u
 		return RECORD_PATH_IS_UNRESOLVED;
 	r = record_add_path(query, canonical, want);
 	if (r == 0 && path->resolved.at)
-		r = record_keep_written_path(&query->path[query->paths - 1], &path->written);
+		r = record_keep_written_path(&query->path[query->path_count - 1], &path->written);
 	return r;
 }
 
@@ -136,7 +136,7 @@ static int record_read_path_of_refused_walk(struct query *query, const struct sc
 	whole->wanted_rights = want;
 	whole->len = (size_t)len;
 	whole->written_len = 0;
-	query->paths = 2;
+	query->path_count = 2;
 	return 0;
 }
 
@@ -198,7 +198,7 @@ static int record_read_paths(const struct scan_record *record, unsigned right, s
 		int len = scan_get_bytes(&record->symlink_target, query->symlink_target, sizeof(query->symlink_target));
 
 		r = len < 0 ? -EBADMSG : 0;
-		query->target_len = len > 0 ? (size_t)len : 0;
+		query->symlink_target_len = len > 0 ? (size_t)len : 0;
 	}
 	if (r <= 0)
 		return r;
@@ -330,7 +330,7 @@ int query_read_record(const struct scan_record *record, struct query *ret_query)
 	struct query *query = ret_query;
 	unsigned right = record_get_right(record);
 
-	query->paths = query->target_len = 0;
+	query->path_count = query->symlink_target_len = 0;
 	query->port = 0;
 	query->udp = query->upgrade = query->any_port = false;
 	query->allowed = !scan_text_is(&record->verdict, "deny") && !scan_text_is(&record->verdict, "kill") &&

@@ -34,17 +34,17 @@ struct blocking_job {
 	int open_flags;
 	bool cloexec;
 	bool has_work; /* OUTCOME_BLOCKING_WORK */
-	bool no_wait; /* a restarted open: see call.h */
+	bool must_not_wait;      /* a restarted open: see call.h */
 	atomic_bool interrupted; /* a signal is pending for the target thread, or the call is a restarted open */
-	atomic_bool done;        /* the thread is about to end */
+	atomic_bool thread_is_ending; /* the thread is about to end */
 };
 
 struct blocking {
 	struct blocking_job *jobs;
-	unsigned count;
+	unsigned job_count;
 	unsigned jobs_max;    /* most jobs at a time */
-	unsigned next;    /* index of the first job to be checked at the next tick */
-	uint64_t tick_ns; /* time of the next tick */
+	unsigned next_job_to_check; /* index of the first job to be checked at the next tick */
+	uint64_t next_tick_ns;      /* time of the next tick */
 };
 
 static void job_on_wake_signal(int number)
@@ -130,8 +130,8 @@ static void *job_run_thread(void *argument)
 	(void)close(job->fd);
 	if (job->work)
 		job->work->free(job->work);
-	answer_send_and_end_record(&job->answer, result == -EINTR && !job->no_wait ? ANSWER_ERESTARTSYS : result);
-	atomic_store(&job->done, true);
+	answer_send_and_end_record(&job->answer, result == -EINTR && !job->must_not_wait ? ANSWER_ERESTARTSYS : result);
+	atomic_store(&job->thread_is_ending, true);
 	return NULL;
 }
 
@@ -155,14 +155,14 @@ static void blocking_join_ended_threads(struct blocking *blocking)
 	while (*at) {
 		struct blocking_job *job = *at;
 
-		if (!atomic_load(&job->done)) {
+		if (!atomic_load(&job->thread_is_ending)) {
 			at = &job->next;
 			continue;
 		}
 		*at = job->next;
 		(void)pthread_join(job->thread, NULL);
 		free(job);
-		blocking->count--;
+		blocking->job_count--;
 	}
 }
 
@@ -171,9 +171,9 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 	struct blocking_job *job;
 	int r;
 
-	if (blocking->count >= blocking->jobs_max)
+	if (blocking->job_count >= blocking->jobs_max)
 		blocking_join_ended_threads(blocking);
-	if (blocking->count >= blocking->jobs_max)
+	if (blocking->job_count >= blocking->jobs_max)
 		return call->outcome.kind == OUTCOME_BLOCKING ? -EMFILE : -EAGAIN;
 	job = calloc(1, sizeof(*job));
 	if (!job)
@@ -185,7 +185,7 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 				     .has_work = call->outcome.work != NULL,
 				     .open_flags = call->outcome.open_flags,
 				     .cloexec = call->outcome.fd_cloexec,
-				     .no_wait = call->fails_where_it_would_wait,
+				     .must_not_wait = call->fails_where_it_would_wait,
 				     .interrupted = call->fails_where_it_would_wait};
 	r = job_start_thread(job);
 	if (r < 0) {
@@ -196,7 +196,7 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 	call->outcome.work = NULL;
 	job->next = blocking->jobs;
 	blocking->jobs = job;
-	blocking->count++;
+	blocking->job_count++;
 	return 0;
 }
 
@@ -212,7 +212,7 @@ static void job_interrupt_if_needed(struct blocking_job *job)
 bool blocking_serves_thread(const struct blocking *blocking, pid_t tid)
 {
 	for (const struct blocking_job *job = blocking->jobs; job; job = job->next)
-		if (job->tid == tid && !atomic_load(&job->done))
+		if (job->tid == tid && !atomic_load(&job->thread_is_ending))
 			return true;
 	return false;
 }
@@ -225,7 +225,7 @@ bool blocking_interrupt_work(struct blocking *blocking)
 	while (left && io_read_clock_ns() < until_ns) {
 		left = false;
 		for (struct blocking_job *job = blocking->jobs; job; job = job->next) {
-			if (!job->has_work || atomic_load(&job->done))
+			if (!job->has_work || atomic_load(&job->thread_is_ending))
 				continue;
 			left = true;
 			atomic_store(&job->interrupted, true);
@@ -240,12 +240,12 @@ bool blocking_interrupt_work(struct blocking *blocking)
 /* Checks the next `most` jobs, and interrupts those that must end. */
 static void blocking_check_jobs(struct blocking *blocking, unsigned most)
 {
-	unsigned first = blocking->next < blocking->count ? blocking->next : 0, at = 0;
+	unsigned first = blocking->next_job_to_check < blocking->job_count ? blocking->next_job_to_check : 0, at = 0;
 
 	for (struct blocking_job *job = blocking->jobs; job; job = job->next, at++)
 		if (at >= first && at - first < most)
 			job_interrupt_if_needed(job);
-	blocking->next = first + most;
+	blocking->next_job_to_check = first + most;
 }
 
 bool blocking_check_due_jobs(struct blocking *blocking)
@@ -255,9 +255,9 @@ bool blocking_check_due_jobs(struct blocking *blocking)
 	if (!blocking->jobs)
 		return false;
 	now = io_read_clock_ns();
-	if (now < blocking->tick_ns)
+	if (now < blocking->next_tick_ns)
 		return true;
-	blocking->tick_ns = now + BLOCKING_TICK_MS * UINT64_C(1000000);
+	blocking->next_tick_ns = now + BLOCKING_TICK_MS * UINT64_C(1000000);
 	blocking_join_ended_threads(blocking);
 	blocking_check_jobs(blocking, BLOCKING_CHECKS_PER_TICK_MAX);
 	return blocking->jobs != NULL;

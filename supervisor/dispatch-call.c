@@ -83,12 +83,13 @@ static void dispatch_count_redirect(struct call_counts *counts, const struct mou
 {
 	size_t i = 0;
 
-	while (i < counts->redirects && (counts->redirect[i].mount != mount || strcmp(counts->redirect[i].op, op) != 0))
+	while (i < counts->redirect_count &&
+	       (counts->redirect[i].mount != mount || strcmp(counts->redirect[i].access_kind, op) != 0))
 		i++;
 	if (i == COUNTED_REDIRECTS_MAX)
 		return;
-	if (i == counts->redirects)
-		counts->redirect[counts->redirects++] = (struct redirect){.mount = mount, .op = op};
+	if (i == counts->redirect_count)
+		counts->redirect[counts->redirect_count++] = (struct redirect){.mount = mount, .access_kind = op};
 	counts->redirect[i].count++;
 }
 

@@ -21,7 +21,7 @@
 /* How often a redirect of the policy was used for one kind of access. */
 struct redirect {
 	const struct mount *mount; /* borrowed from the view */
-	const char *op;            /* the kind of access, named as in a denial; static */
+	const char *access_kind;   /* the kind of access, named as in a denial; static */
 	uint64_t count;
 };
 
@@ -33,7 +33,7 @@ struct call_counts {
 	uint64_t expected_probes; /* denied calls that are probes: account/probes.h */
 	uint64_t *by_row;  /* count of each row, indexed as table_get_rows(); owned */
 	struct redirect redirect[COUNTED_REDIRECTS_MAX];
-	size_t redirects;
+	size_t redirect_count;
 };
 
 struct dispatch {

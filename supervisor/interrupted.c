@@ -117,7 +117,7 @@ static bool interrupted_call_was_lost_before(const struct interrupted *interrupt
 	    memcmp(left->frame.word, frame->word, sizeof(frame->word)) != 0)
 		return false;
 	interrupted_read_stack_slots(guest, tid, frame->stack, slot);
-	return memcmp(left->slot, slot, sizeof(slot)) == 0;
+	return memcmp(left->stack_slot, slot, sizeof(slot)) == 0;
 }
 
 static void interrupted_remember_lost_call(struct interrupted *interrupted, const struct memory_ops *guest, pid_t tid,
@@ -125,15 +125,15 @@ static void interrupted_remember_lost_call(struct interrupted *interrupted, cons
 {
 	struct interrupted_lost_call *left = &interrupted->lost_call[(unsigned)tid % INTERRUPTED_LOST_CALLS_MAX];
 
-	interrupted->lost++;
+	interrupted->lost_calls++;
 	left->tid = tid;
 	left->frame = *frame;
-	interrupted_read_stack_slots(guest, tid, frame->stack, left->slot);
+	interrupted_read_stack_slots(guest, tid, frame->stack, left->stack_slot);
 }
 
 static struct interrupted_open *interrupted_find_open(struct interrupted *interrupted, pid_t tid)
 {
-	for (unsigned i = 0; interrupted->opens > 0 && i < INTERRUPTED_OPENS_MAX; i++)
+	for (unsigned i = 0; interrupted->open_count > 0 && i < INTERRUPTED_OPENS_MAX; i++)
 		if (interrupted->open[i].tid == tid)
 			return &interrupted->open[i];
 	return NULL;
@@ -146,7 +146,7 @@ static void interrupted_remember_open(struct interrupted *interrupted, pid_t tid
 
 	if (!open) {
 		open = &interrupted->open[interrupted->next_open_to_replace++ % INTERRUPTED_OPENS_MAX];
-		interrupted->opens += open->tid == 0;
+		interrupted->open_count += open->tid == 0;
 	}
 	*open = (struct interrupted_open){.tid = tid, .had_to_wait = waited, .nr = nr, .pc = pc};
 	memcpy(open->arg, args, sizeof(open->arg));
@@ -155,7 +155,7 @@ static void interrupted_remember_open(struct interrupted *interrupted, pid_t tid
 static void interrupted_forget_open(struct interrupted *interrupted, struct interrupted_open *open)
 {
 	open->tid = 0;
-	interrupted->opens--;
+	interrupted->open_count--;
 }
 
 static bool interrupted_is_same_open(const struct interrupted_open *open, int nr, uint64_t pc, const void *args)
@@ -173,7 +173,7 @@ bool interrupted_is_restarted_open(struct interrupted *interrupted, const struct
 		return false;
 	same = interrupted_is_same_open(open, data->nr, data->instruction_pointer, data->args);
 	waited = open->had_to_wait;
-	if (same || ++open->other_calls > OTHER_CALLS_MAX)
+	if (same || ++open->calls_since > OTHER_CALLS_MAX)
 		interrupted_forget_open(interrupted, open);
 	return same && !waited;
 }
@@ -224,7 +224,7 @@ void interrupted_on_sigreturn(struct interrupted *interrupted, const struct memo
 		interrupted_remember_lost_call(interrupted, guest, tid, &frame);
 		return;
 	}
-	interrupted->restarted++;
+	interrupted->restarted_calls++;
 	if (eintr == EINTR_OPEN)
 		interrupted_remember_open(interrupted, tid, false, frame.nr, frame.pc, frame.arg);
 }

@@ -33,7 +33,7 @@ struct interrupted_open {
 	int nr;
 	uint64_t pc;
 	uint64_t arg[6];
-	unsigned other_calls; /* calls of the thread since that open */
+	unsigned calls_since; /* calls of the thread since that open */
 };
 
 #define INTERRUPTED_LOST_CALLS_MAX 16u
@@ -43,7 +43,7 @@ struct interrupted_open {
 struct interrupted_lost_call {
 	pid_t tid; /* 0: the entry is empty */
 	struct frame frame;
-	uint64_t slot[INTERRUPTED_STACK_SLOTS]; /* top of the stack, with return addresses; 0 beyond its end */
+	uint64_t stack_slot[INTERRUPTED_STACK_SLOTS]; /* top of the stack, with return addresses; 0 beyond its end */
 };
 
 #define INTERRUPTED_PROC_SYSCALLS_MAX 8u
@@ -57,9 +57,9 @@ struct interrupted_proc_syscall {
 /* To be initialised with zeros; then the caller sets `traits`. */
 struct interrupted {
 	unsigned traits;    /* enum run_trait: which calls are notified */
-	uint64_t restarted; /* calls that were restarted */
-	uint64_t lost;      /* calls that could not be restarted: FRAME_CALL_UNKNOWN of frame.h */
-	unsigned opens;     /* entries of open[] in use */
+	uint64_t restarted_calls;           /* calls that were restarted */
+	uint64_t lost_calls;                /* calls that could not be restarted: FRAME_CALL_UNKNOWN of frame.h */
+	unsigned open_count;                /* entries of open[] in use */
 	unsigned next_open_to_replace;      /* entry of open[] to be replaced next */
 	struct interrupted_open open[INTERRUPTED_OPENS_MAX];
 	struct interrupted_proc_syscall proc_syscall_file[INTERRUPTED_PROC_SYSCALLS_MAX];

@@ -75,12 +75,12 @@ static int child_set_up_process(const struct launch_options *options, pid_t pare
 
 	child_reset_signals();
 	/* Joins the control groups first, so that all further resource use is the run's. */
-	for (size_t i = 0; i < options->cgroups; i++)
+	for (size_t i = 0; i < options->cgroup_count; i++)
 		if (write(options->cgroup_fd[i], "0", 1) != 1)
 			return -errno;
 	if (setsid() < 0)
 		return -errno;
-	if (options->tty && ioctl(options->stdio_fd[0], TIOCSCTTY, 0) < 0)
+	if (options->stdio_is_terminal && ioctl(options->stdio_fd[0], TIOCSCTTY, 0) < 0)
 		return -errno;
 	/* The keeper kills the tree when the supervisor dies. For this one process PDEATHSIG is faster. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
@@ -206,7 +206,7 @@ static int launch_await_child(const struct launch *launch)
  */
 static int launch_set_rlimits(pid_t pid, const struct launch_options *options)
 {
-	for (size_t i = 0; i < options->rlimits; i++)
+	for (size_t i = 0; i < options->rlimit_count; i++)
 		if (prlimit(pid, (__rlimit_resource_t)options->rlimit[i].resource, &options->rlimit[i].limit, NULL) < 0)
 			return -errno;
 	return 0;

@@ -30,12 +30,12 @@ struct launch_options {
 	int stdio_fd[3];
 	const struct sock_fprog *filter;
 	struct launch_rlimit rlimit[LAUNCH_RLIMITS_MAX]; /* limits that the supervisor sets; the others are inherited */
-	size_t rlimits;
+	size_t rlimit_count;
 	int landlock_fd;          /* Landlock ruleset; -1: no Landlock domain */
 	const int *cgroup_fd;     /* cgroup.procs files, to which the child writes itself */
-	size_t cgroups;
+	size_t cgroup_count;
 	bool no_huge_pages;       /* sets PR_SET_THP_DISABLE; the program's filter does not let it undo that */
-	bool tty;                 /* stdio_fd are a terminal, which becomes the controlling terminal */
+	bool stdio_is_terminal;   /* stdio_fd are a terminal, which becomes the controlling terminal */
 };
 
 struct launch_shared_page;

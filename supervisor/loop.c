@@ -128,7 +128,7 @@ static void loop_on_keeper_order(struct supervisor *supervisor)
 			(void)kill(-supervisor->launch.pid, end == SIGCONT ? SIGCONT : SIGSTOP);
 		return;
 	}
-	supervisor->report->end = end;
+	supervisor->report->end_reason = end;
 	supervisor->ended = true;
 }
 
@@ -301,12 +301,12 @@ static int loop_handle_due_work(struct supervisor *supervisor)
 
 static void loop_share_counters(const struct supervisor *supervisor)
 {
-	struct run_shared_page *counters = supervisor->options->process->counters;
+	struct run_shared_page *counters = supervisor->options->process->shared_page;
 
 	counters->judged = supervisor->dispatch.counts.judged;
 	counters->denied = supervisor->dispatch.counts.denied;
 	if (supervisor->dispatch.egress)
-		egress_client_get_counts(supervisor->dispatch.egress, &counters->connections,
+		egress_client_get_counts(supervisor->dispatch.egress, &counters->open_connections,
 					 &counters->network_denied);
 	if (supervisor->sandbox.disk)
 		counters->disk_bytes = disk_get_used_except_spilled_bytes(supervisor->sandbox.disk);
@@ -327,7 +327,7 @@ void loop_run(struct supervisor *supervisor)
 			wait_ms = loop_get_shorter_wait(wait_ms, CLOSING_TICK_MS);
 		}
 		if (supervisor->dispatch.decoy_read_ends_run)
-			supervisor->ended = supervisor->report->decoy_ended = true;
+			supervisor->ended = supervisor->report->decoy_ended_run = true;
 		if (limits_measure_due(supervisor->limits, supervisor->now_ns) != LIMIT_MAX)
 			supervisor->ended = true;
 		loop_share_counters(supervisor);

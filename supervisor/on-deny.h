@@ -15,7 +15,7 @@
  * user. Both members are borrowed.
  */
 struct stop_notices {
-	struct run_shared_page *counters;
+	struct run_shared_page *shared_page;
 	int control_fd;
 };
 

@@ -101,15 +101,15 @@ static int process_make_log(struct process *process)
 		.run_id = options->scratch.run_id,
 		.argv = (const char *const *)options->argv,
 		.policy_name = policy_get_settings(options->policy)->name,
-		.policy_sha256 = options->counters->policy_sha256,
+		.policy_sha256 = options->shared_page->policy_sha256,
 		.workdir = policy_get_settings(options->policy)->workdir,
 		.layers_json = layers,
 		.records_allowed_calls = policy_get_settings(options->policy)->audit_allowed,
 		.compact = policy_get_settings(options->policy)->audit_compact,
-		.key = options->counters->audit_key[0] ? options->counters->audit_key : NULL,
+		.key = options->shared_page->audit_key[0] ? options->shared_page->audit_key : NULL,
 		.rotate_bytes = options->rotate_bytes,
-		.progress = &options->counters->progress,
-		.ret_file = &options->counters->audit_file};
+		.progress = &options->shared_page->progress,
+		.ret_file = &options->shared_page->audit_file};
 	int error;
 
 	json_decref(enforcement);
@@ -136,7 +136,7 @@ int process_open_log(struct process *process)
 static unsigned process_read_run_end(const struct process *process)
 {
 	struct pollfd control = {.fd = process->options->control_fd, .events = POLLIN};
-	unsigned end = process->report.end;
+	unsigned end = process->report.end_reason;
 
 	while (end == RUN_END_NOT_ORDERED && poll(&control, 1, 0) > 0) {
 		end = supervise_read_keeper_order(control.fd);

@@ -44,7 +44,7 @@ int process_await_digest(struct process *process)
 {
 	int error = 0;
 
-	while (error == 0 && !__atomic_load_n(&process->options->counters->sealed, __ATOMIC_ACQUIRE))
+	while (error == 0 && !__atomic_load_n(&process->options->shared_page->keeper_part_is_written, __ATOMIC_ACQUIRE))
 		error = process_read_keeper_message(process);
 	(void)close(process->options->keeper_ready_fd);
 	if (error < 0)
@@ -60,18 +60,23 @@ int process_await_digest(struct process *process)
 int process_build_view(struct process *process)
 {
 	const struct process_options *options = process->options;
-	const struct view_options view_options = {
-		.scratch_fd = options->scratch.fd, .scratch_host = options->scratch.path,
-		.scratch_base = options->scratch.base, .workdir_host = options->workdir_host,
-		.overlay = options->overlay, .provide = options->egress->provide, .provides = options->egress->provides,
-		.root_fd = -1, .tmpfs_fd = options->namespaces->tmpfs_fd, .pts_fd = options->namespaces->pts_fd};
+	const struct view_options view_options = {.scratch_fd = options->scratch.fd,
+						  .scratch_host = options->scratch.path,
+						  .scratch_base = options->scratch.base,
+						  .workdir_host = options->workdir_host,
+						  .overlay = options->overlay,
+						  .provide = options->egress->provided_file,
+						  .provides = options->egress->provided_file_count,
+						  .root_fd = -1,
+						  .tmpfs_fd = options->namespaces->tmpfs_fd,
+						  .pts_fd = options->namespaces->pts_fd};
 	struct policy_error error = {""};
 	int ret = view_create(options->policy, &view_options, &process->view, &error);
 
 	if (ret < 0)
 		return process_fail(process, "view_failed", "%s",
 				    error.text[0] ? error.text : "cannot build the program's view of the file system");
-	ret = options->tty ? view_add_tty_terminal(process->view, options->stdio_fd[0]) : 0;
+	ret = options->stdio_is_terminal ? view_add_tty_terminal(process->view, options->stdio_fd[0]) : 0;
 	if (ret < 0)
 		return process_fail(process, "view_failed", "cannot show the program its terminal: %s",
 				    strerror(-ret));
@@ -152,7 +157,7 @@ int process_open_program_sockets(struct process *process)
 	const char *step = "";
 	int error;
 
-	if (!options->egress->active)
+	if (!options->egress->has_network)
 		return 0;
 	error = egress_open_program_sockets(options->egress, options->policy, own, &process->guest, &step);
 	if (error == 0) {
@@ -192,7 +197,7 @@ static void process_set_network_of_view(struct process *process)
 
 	pool_convert_to_own_address((unsigned char *)&pool.v6, sizeof(pool.v6), pool.v6_bits);
 	if (!own)
-		file = proc_net_get_provided_files(process->options->egress->active ? &pool.v6 : NULL, &count);
+		file = proc_net_get_provided_files(process->options->egress->has_network ? &pool.v6 : NULL, &count);
 	view_set_network(process->view, file, count);
 }
 
@@ -202,8 +207,8 @@ int process_send_program_sockets(struct process *process)
 	int error;
 
 	process_set_network_of_view(process);
-	error = egress->active ? egress_send_program_sockets(egress, &process->guest) : 0;
-	if (egress->active)
+	error = egress->has_network ? egress_send_program_sockets(egress, &process->guest) : 0;
+	if (egress->has_network)
 		process_describe_network(process);
 	if (error < 0)
 		return process_fail(process, "egress_failed", "the egress process does not run: %s", strerror(-error));

@@ -20,7 +20,7 @@ struct process {
 	struct asker_options ask;  /* its view is owned; NULL: no denial is asked about */
 	struct egress_program_sockets guest;
 	int landlock_fd;   /* -1: no Landlock domain */
-	bool fstat_native; /* fstat is native: neither judged nor recorded */
+	bool fstat_is_native; /* fstat is native: neither judged nor recorded */
 	bool kernel_reads; /* calls that only read are native: "judge": "changes" */
 	int audit_dirfd;   /* directory of the log; -1: not open */
 	char *audit_name;  /* the log's path through audit_dirfd; NULL: no log is kept, or it is open */

@@ -91,12 +91,12 @@ void process_decide_native_fstat(struct process *process)
 
 	if (!layers->layer[LAYER_MOUNTNS].active)
 		return;
-	process->fstat_native = process_find_layer_missing_for_paths(process) == LAYER_MAX &&
-				process_policy_allows_native_fstat(process->options) &&
-				view_native_stat_reveals_no_more(process->view);
+	process->fstat_is_native = process_find_layer_missing_for_paths(process) == LAYER_MAX &&
+				   process_policy_allows_native_fstat(process->options) &&
+				   view_native_stat_reveals_no_more(process->view);
 	if (process->kernel_reads)
 		return; /* that layer says it of all calls that only read */
 	(void)snprintf(why, sizeof(why), "%s", layers->layer[LAYER_MOUNTNS].why);
 	layers_set_state(layers, LAYER_MOUNTNS, true, "%.160s; fstat is %s", why,
-			 process->fstat_native ? "left to it" : "judged");
+			 process->fstat_is_native ? "left to it" : "judged");
 }

@@ -52,7 +52,7 @@ static void process_ignore_terminal_signals(void)
 static int process_give_up_privileges(struct process *process)
 {
 	const struct namespaces *namespaces = process->options->namespaces;
-	bool routes = process->options->egress->active && namespaces->made_layers & LAYER_BIT(LAYER_NETNS);
+	bool routes = process->options->egress->has_network && namespaces->made_layers & LAYER_BIT(LAYER_NETNS);
 	size_t caps = routes ? NAMESPACES_NETWORK_CAPS : NAMESPACES_SUPERVISOR_CAPS;
 	int cap[NAMESPACES_CAPS_COUNT_MAX];
 	struct rlimit limit;

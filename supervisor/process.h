@@ -40,14 +40,14 @@ struct run_shared_page {
 	char audit_key[SIGNING_KEY_TEXT]; /* public key of the log, written before `sealed` is set; "": none */
 	struct audit_progress progress;   /* progress of the log, for the keeper's checkpoints */
 	volatile unsigned audit_file; /* number of the log's file that is written; written by the supervisor */
-	bool sealed;
+	bool keeper_part_is_written;
 	volatile uint64_t judged, denied;
-	volatile uint64_t connections;    /* connections through egress that are open now */
+	volatile uint64_t open_connections; /* connections through egress that are open now */
 	volatile uint64_t network_denied; /* refusals by egress */
 	volatile uint64_t disk_bytes;    /* disk use of the run, if it is limited; written by the supervisor */
 	volatile uint64_t spilled_bytes; /* bytes of output beyond the limit of output; written by the keeper */
 	volatile uint64_t forbidden_answer; /* number of a question whose answer the run's user may not read; 0: none */
-	volatile uint64_t stops;         /* processes that "on_deny" has stopped; the last ones are in `stop` */
+	volatile uint64_t stopped_process_count; /* processes that "on_deny" has stopped; the last ones are in `stop` */
 	struct run_stop {
 		volatile pid_t host_pid;
 		volatile uint64_t seq;   /* number of the denial's record */
@@ -80,7 +80,7 @@ struct process_options {
 	struct namespaces *namespaces; /* namespaces in which the process was forked; released by the process */
 	struct privs_user user;
 	int stdio_fd[3];          /* the program's; owned by the process */
-	bool tty;                 /* stdio_fd are a terminal that callgate made for the run */
+	bool stdio_is_terminal;   /* stdio_fd are a terminal that callgate made for the run */
 	enum view_overlay overlay; /* which grants have overlays: their writes go to the scratch directory */
 	/*
 	 * The keeper's orders, one byte each. SIGTSTP stops the program's process group, by SIGSTOP because SIGTSTP
@@ -92,7 +92,7 @@ struct process_options {
 	int report_fd;            /* a memfd shared with the keeper */
 	enum sink_kind sink_kind; /* --audit-sink */
 	int sink_fd;              /* the sink's socket, borrowed; -1: SINK_NONE */
-	struct run_shared_page *counters;
+	struct run_shared_page *shared_page;
 	struct cgroup *cgroup;    /* borrowed; NULL: no control group */
 	struct egress_side *egress; /* released by the process */
 };

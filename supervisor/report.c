@@ -100,12 +100,12 @@ static json_t *report_make_redirects(const struct call_counts *calls)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < calls->redirects; i++)
-		(void)json_array_append_new(
-			list, json_pack("{s:s, s:o, s:o, s:I}", "op", calls->redirect[i].op, "from",
-					report_make_text_json(calls->redirect[i].mount->virt), "to",
-					report_make_text_json(calls->redirect[i].mount->origin), "count",
-					(json_int_t)calls->redirect[i].count));
+	for (size_t i = 0; i < calls->redirect_count; i++)
+		(void)json_array_append_new(list,
+					    json_pack("{s:s, s:o, s:o, s:I}", "op", calls->redirect[i].access_kind,
+						      "from", report_make_text_json(calls->redirect[i].mount->virt),
+						      "to", report_make_text_json(calls->redirect[i].mount->origin),
+						      "count", (json_int_t)calls->redirect[i].count));
 	return list;
 }
 
@@ -141,9 +141,9 @@ static json_int_t report_get_milliseconds(const struct timeval *time)
 
 static json_t *report_make_usage(const struct supervise_report *report)
 {
-	return json_pack("{s:I, s:I, s:I, s:I}", "cpu_user_ms", report_get_milliseconds(&report->usage.ru_utime),
-			 "cpu_sys_ms", report_get_milliseconds(&report->usage.ru_stime), "max_rss_bytes",
-			 (json_int_t)report->usage.ru_maxrss * 1024, "processes", (json_int_t)report->processes);
+	return json_pack("{s:I, s:I, s:I, s:I}", "cpu_user_ms", report_get_milliseconds(&report->rusage.ru_utime),
+			 "cpu_sys_ms", report_get_milliseconds(&report->rusage.ru_stime), "max_rss_bytes",
+			 (json_int_t)report->rusage.ru_maxrss * 1024, "processes", (json_int_t)report->process_count);
 }
 
 static json_t *report_make_calls(const struct supervise_report *report)
@@ -191,7 +191,7 @@ json_t *report_make_json(const struct supervise_report *report, const struct vie
 		report->decoys ? report_make_decoys(report->decoys) : json_array());
 
 	(void)json_object_set_new(object, "after_read", report_make_after(report->after, policy));
-	if (report->decoy_ended)
+	if (report->decoy_ended_run)
 		(void)json_object_set_new(object, "ended_by", json_string(REPORT_ENDED_BY_DECOY));
 	else if (report->ended_by != LIMIT_MAX)
 		(void)json_object_set_new(object, "ended_by", json_string(limit_get_name(report->ended_by)));

@@ -78,7 +78,7 @@ static int supervise_prepare_limits(struct supervisor *supervisor)
 	int r = 0;
 
 	if (policy->disk_bytes || traits & RUN_SAMPLES_MEMORY)
-		r = disk_create(policy->disk_bytes, &options->counters->spilled_bytes, &sandbox->disk);
+		r = disk_create(policy->disk_bytes, &options->shared_page->spilled_bytes, &sandbox->disk);
 	if (r == 0 && traits & RUN_LIMITS_TASKS)
 		r = forks_create(policy->pids, getpid(), &sandbox->forks);
 	if (r == 0 && traits & RUN_SAMPLES_MEMORY)
@@ -128,7 +128,7 @@ static int supervise_build_state(struct supervisor *supervisor)
 	supervisor->report->decoys = decoys_create();
 	if (!supervisor->report->changes || !supervisor->report->denials || !supervisor->report->decoys)
 		return -ENOMEM;
-	supervisor->stops = (struct stop_notices){process->counters, process->control_fd};
+	supervisor->stops = (struct stop_notices){process->shared_page, process->control_fd};
 	*sandbox = (struct sandbox){.policy = process->policy, .view = options->view, .audit = options->audit,
 				    .changes = supervisor->report->changes, .denials = supervisor->report->denials,
 				    .decoys = supervisor->report->decoys, .stops = &supervisor->stops,
@@ -162,7 +162,7 @@ static int supervise_build_state(struct supervisor *supervisor)
 		r = tracer_create(sandbox, &dispatch->tracer);
 	if (r == 0)
 		r = blocking_create(&dispatch->blocking);
-	if (r == 0 && process->egress->active)
+	if (r == 0 && process->egress->has_network)
 		r = egress_client_start(sandbox, process->egress, options->guest, &dispatch->egress);
 	if (r == 0 && sandbox->after && !policy_is_observing(process->policy))
 		r = closing_create(&(const struct closing_options){sandbox, dispatch->tracer, dispatch->blocking,
@@ -198,7 +198,7 @@ static void supervise_run_program(struct supervisor *supervisor)
 	cpu_pin_program(supervisor->dispatch.cpu, supervisor->launch.pid);
 	supervisor->listener_fd = supervisor->launch.listener_fd;
 	loop_run(supervisor);
-	if (supervisor->report->end != RUN_END_NOT_ORDERED || supervisor->report->decoy_ended)
+	if (supervisor->report->end_reason != RUN_END_NOT_ORDERED || supervisor->report->decoy_ended_run)
 		supervise_kill_namespace_or_group(supervisor);
 	/* its thread ends while the rest is done; otherwise our exit would wait for it */
 	watchdog_stop(supervisor->watchdog);
@@ -246,10 +246,10 @@ static void supervise_fill_report(struct supervisor *supervisor)
 
 	report->calls = supervisor->dispatch.counts;
 	supervisor->dispatch.counts.by_row = NULL; /* owned by the report now */
-	report->restarted = supervisor->dispatch.interrupted.restarted;
-	report->interrupted = supervisor->dispatch.interrupted.lost;
-	report->processes = supervisor->sandbox.tree ? tree_count_processes_seen(supervisor->sandbox.tree) : 0;
-	(void)getrusage(RUSAGE_CHILDREN, &report->usage);
+	report->restarted = supervisor->dispatch.interrupted.restarted_calls;
+	report->interrupted = supervisor->dispatch.interrupted.lost_calls;
+	report->process_count = supervisor->sandbox.tree ? tree_count_processes_seen(supervisor->sandbox.tree) : 0;
+	(void)getrusage(RUSAGE_CHILDREN, &report->rusage);
 	if (supervisor->limits)
 		memcpy(report->limit, limits_get_meters(supervisor->limits), sizeof(report->limit));
 	blocking_free(supervisor->dispatch.blocking); /* waits for threads that may write to the log */

@@ -29,19 +29,19 @@ struct supervise_report {
 	int start_error; /* errno of the start; 0: the program ran */
 	enum launch_step start_step;
 	int wait_status; /* the program's */
-	unsigned end; /* byte of control_fd that ended the run; SIGKILL: the keeper died; 0: neither */
+	unsigned end_reason;      /* byte of control_fd that ended the run; SIGKILL: the keeper died; 0: neither */
 	unsigned asked_to_end_by; /* why the program was asked to end: RUN_END_TIMEOUT or a signal; 0: it was not */
 	struct call_counts calls; /* its redirects borrow from the view */
 	uint64_t restarted, interrupted; /* calls that were restarted after a signal, and calls that could not be */
-	unsigned processes;
-	struct rusage usage; /* RUSAGE_CHILDREN */
+	unsigned process_count;
+	struct rusage rusage; /* RUSAGE_CHILDREN */
 	struct limit_meter limit[LIMIT_MAX];
 	enum limit_kind ended_by; /* the limit that ended the run, or LIMIT_MAX */
 	struct changes *changes; /* owned by the report */
 	struct denials *denials; /* owned by the report */
 	struct decoys *decoys;   /* owned by the report */
 	struct after *after;     /* owned by the report; NULL: the policy has no after_read */
-	bool decoy_ended;        /* the reading of a decoy ended the run */
+	bool decoy_ended_run;    /* the reading of a decoy ended the run */
 	struct network_report network; /* owned by the report */
 	struct sink sink;              /* the sink, with the numbers of denials that it was sent */
 };

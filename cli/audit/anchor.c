@@ -4,21 +4,21 @@
 #include <string.h>
 
 /* Reads the run's next checkpoint, and skips those about lines that were compared already. */
-static int anchor_advance(struct anchor *anchor, uint64_t lines)
+static int anchor_read_next_of_run(struct anchor *anchor, uint64_t lines)
 {
 	int r;
 
-	anchor->has_next = false;
-	while ((r = checkpoint_read(anchor->file, anchor->key, &anchor->next)) == 1) {
-		if (strcmp(anchor->next.run, anchor->run) != 0)
+	anchor->has_next_checkpoint = false;
+	while ((r = checkpoint_read(anchor->file, anchor->key, &anchor->next_checkpoint)) == 1) {
+		if (strcmp(anchor->next_checkpoint.run, anchor->run) != 0)
 			continue;
-		if (!anchor->next.is_signed) {
-			anchor->forged = true;
+		if (!anchor->next_checkpoint.is_signed) {
+			anchor->has_forged_checkpoint = true;
 			continue;
 		}
-		if (anchor->next.lines < lines)
+		if (anchor->next_checkpoint.lines < lines)
 			continue;
-		anchor->has_next = true;
+		anchor->has_next_checkpoint = true;
 		return 0;
 	}
 	return r;
@@ -36,39 +36,42 @@ int anchor_open(struct anchor *anchor, const struct verify *verify, const uint8_
 		memcpy(anchor->key, key, sizeof(anchor->key));
 	else if (signing_parse_public(verify->key_text, strlen(verify->key_text), anchor->key) < 0)
 		return 0; /* without a key no checkpoint counts */
-	return anchor_advance(anchor, 0);
+	return anchor_read_next_of_run(anchor, 0);
 }
 
-int anchor_compare(struct anchor *anchor, struct verify *verify)
+int anchor_compare_last_line(struct anchor *anchor, struct verify *verify)
 {
 	int r = 0;
 
-	while (r == 0 && anchor->has_next && !verify->is_broken && anchor->next.lines == verify->lines) {
-		if (verify_last_line_has_hash(verify, anchor->next.head)) {
+	while (r == 0 && anchor->has_next_checkpoint && !verify->is_broken &&
+	       anchor->next_checkpoint.lines == verify->lines) {
+		if (verify_last_line_has_hash(verify, anchor->next_checkpoint.head)) {
 			anchor->lines = verify->lines;
 			anchor->count++;
-		} else if (anchor->rewritten.number == 0) {
-			anchor->rewritten = verify->last_line.place;
+		} else if (anchor->rewritten_line.number == 0) {
+			anchor->rewritten_line = verify->last_line.place;
 		}
-		r = anchor_advance(anchor, verify->lines);
+		r = anchor_read_next_of_run(anchor, verify->lines);
 	}
 	return r;
 }
 
-void anchor_judge(const struct anchor *anchor, const struct verify *verify, struct verify_finding *finding)
+void anchor_apply_to_finding(const struct anchor *anchor, const struct verify *verify, struct verify_finding *finding)
 {
 	const struct verify_place nowhere = {0};
 
-	if (anchor->rewritten.number > 0) {
-		*finding = (struct verify_finding){.kind = VERIFY_REWRITTEN, .place = anchor->rewritten};
+	if (anchor->rewritten_line.number > 0) {
+		*finding = (struct verify_finding){.kind = VERIFY_REWRITTEN, .place = anchor->rewritten_line};
 		return;
 	}
 	if (verify->is_broken && finding->kind != VERIFY_OPEN_END)
 		return;
-	if (anchor->has_next && anchor->next.lines > verify->lines)
-		*finding = (struct verify_finding){.kind = VERIFY_TRUNCATED, .place = nowhere,
-						   .first = verify->lines, .last = anchor->next.lines - 1};
-	else if (anchor->forged && finding->kind == VERIFY_INTACT)
+	if (anchor->has_next_checkpoint && anchor->next_checkpoint.lines > verify->lines)
+		*finding = (struct verify_finding){.kind = VERIFY_TRUNCATED,
+						   .place = nowhere,
+						   .first = verify->lines,
+						   .last = anchor->next_checkpoint.lines - 1};
+	else if (anchor->has_forged_checkpoint && finding->kind == VERIFY_INTACT)
 		*finding = (struct verify_finding){.kind = VERIFY_SIGNATURE, .place = nowhere};
 }
 

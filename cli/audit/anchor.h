@@ -11,15 +11,15 @@
 struct anchor {
 	const char *path; /* NULL: there are none */
 	FILE *file;       /* owned */
-	struct checkpoint next;
-	bool has_next;
+	struct checkpoint next_checkpoint;
+	bool has_next_checkpoint;
 	/*
 	 * the lines of the last checkpoint that the log agrees with, and the number of checkpoints that it agrees with
 	 */
 	uint64_t lines, count;
-	bool forged; /* a checkpoint is not signed with the key */
+	bool has_forged_checkpoint; /* a checkpoint is not signed with the key */
 	/* the first line that is not the one in a checkpoint; rewritten.number 0: none */
-	struct verify_place rewritten;
+	struct verify_place rewritten_line;
 	uint8_t key[SIGNING_KEY_BYTES];
 	char run[129];
 };
@@ -27,9 +27,9 @@ struct anchor {
 /* Opens the checkpoints, once the first line of the log is known. key NULL: the key that the log names. 0 or -errno. */
 int anchor_open(struct anchor *anchor, const struct verify *verify, const uint8_t *key);
 /* Compares the line that was added last with the checkpoints. 0, or -EBADMSG: the file contains something else. */
-int anchor_compare(struct anchor *anchor, struct verify *verify);
+int anchor_compare_last_line(struct anchor *anchor, struct verify *verify);
 /* Changes the finding about the log by what the checkpoints prove. */
-void anchor_judge(const struct anchor *anchor, const struct verify *verify, struct verify_finding *finding);
+void anchor_apply_to_finding(const struct anchor *anchor, const struct verify *verify, struct verify_finding *finding);
 void anchor_close(struct anchor *anchor);
 
 #endif

@@ -30,7 +30,7 @@ struct diff {
 	bool failed; /* no memory */
 };
 
-static void diff_count(struct diff *diff, enum diff_kind kind, const struct buf *object, size_t log)
+static void diff_count_object(struct diff *diff, enum diff_kind kind, const struct buf *object, size_t log)
 {
 	struct tally_item *item = object->failed ? NULL : tally_find(&diff->object[kind], object->data, object->len);
 
@@ -61,7 +61,7 @@ static void diff_count_paths(struct diff *diff, const struct scan_record *record
 		if (!known)
 			continue;
 		diff_put_path(diff, &object, path, log);
-		diff_count(diff, exec ? DIFF_EXEC : write ? DIFF_WRITE : DIFF_READ, &object, log);
+		diff_count_object(diff, exec ? DIFF_EXEC : write ? DIFF_WRITE : DIFF_READ, &object, log);
 	}
 }
 
@@ -81,7 +81,7 @@ static void diff_count_denial(struct diff *diff, const struct scan_record *recor
 	}
 	buf_puts(&object, ": ");
 	audit_put_text(&object, &record->reason);
-	diff_count(diff, DIFF_DENIAL, &object, log);
+	diff_count_object(diff, DIFF_DENIAL, &object, log);
 }
 
 static void diff_count_program(struct diff *diff, const struct scan_record *record, size_t log)
@@ -91,7 +91,7 @@ static void diff_count_program(struct diff *diff, const struct scan_record *reco
 	if (!record->exe.at)
 		return;
 	diff_put_path(diff, &object, &record->exe, log);
-	diff_count(diff, DIFF_PROGRAM, &object, log);
+	diff_count_object(diff, DIFF_PROGRAM, &object, log);
 }
 
 static void diff_count_endpoint(struct diff *diff, const struct scan_record *record, size_t log)
@@ -102,7 +102,7 @@ static void diff_count_endpoint(struct diff *diff, const struct scan_record *rec
 		return;
 	(void)audit_put_object(&object, record);
 	if (object.len > 0)
-		diff_count(diff, DIFF_NETWORK, &object, log);
+		diff_count_object(diff, DIFF_NETWORK, &object, log);
 }
 
 static bool diff_on_entry(void *ctx, const struct audit_entry *entry)
@@ -209,13 +209,13 @@ static int diff_print_json(const struct diff *diff)
 
 /* ---- the verb ---- */
 
-#define AT(member) offsetof(struct diff, member)
+#define FIELD_OFFSET(member) offsetof(struct diff, member)
 
 static int diff_parse_options(int argc, char **argv, struct diff *diff)
 {
 	static const struct cli_option table[] = {
-		CLI_FLAG("json", 0, "print one JSON object", AT(json)),
-		AUDIT_FILTER_OPTIONS(AT(filter)),
+		CLI_FLAG("json", 0, "print one JSON object", FIELD_OFFSET(json)),
+		AUDIT_FILTER_OPTIONS(FIELD_OFFSET(filter)),
 		{0},
 	};
 	const struct cli_syntax syntax = {

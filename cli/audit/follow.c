@@ -36,11 +36,11 @@ static bool follow_is_locked(const struct stat *file)
 static void follow_watch_writer(struct follow *follow, const struct stat *file, uint64_t now)
 {
 	if (follow_is_locked(file)) {
-		follow->locked = true;
+		follow->writer_lock_was_seen = true;
 		follow->unlocked_ns = 0;
-	} else if (follow->locked && follow->unlocked_ns == 0) {
+	} else if (follow->writer_lock_was_seen && follow->unlocked_ns == 0) {
 		follow->unlocked_ns = now;
-	} else if (follow->locked && now - follow->unlocked_ns > FOLLOW_WRITER_GONE_AFTER_NS) {
+	} else if (follow->writer_lock_was_seen && now - follow->unlocked_ns > FOLLOW_WRITER_GONE_AFTER_NS) {
 		follow->writer_is_gone = true;
 	}
 }
@@ -56,7 +56,7 @@ struct audit_reader *follow_check_log(struct follow *follow, const char *path, i
 	follow->checked_ns = now;
 	if (stat(path, &named) == 0 && S_ISREG(named.st_mode) && named.st_size > 0 &&
 	    (named.st_ino != file.st_ino || named.st_dev != file.st_dev) && audit_reader_open(path, &next) == 0) {
-		follow->locked = false;
+		follow->writer_lock_was_seen = false;
 		follow->unlocked_ns = 0;
 		return next;
 	}

@@ -11,10 +11,10 @@
 #include "audit/read.h"
 
 struct follow {
-	bool wanted;
+	bool is_wanted;
 	bool has_trailer;     /* a trailer was read */
 	bool writer_is_gone;  /* the writer has ended without writing a trailer */
-	bool locked;          /* the writer was seen to hold its lock */
+	bool writer_lock_was_seen; /* the writer was seen to hold its lock */
 	/* times of CLOCK_MONOTONIC: of the last check, and since when the lock is not held */
 	uint64_t checked_ns, unlocked_ns;
 };

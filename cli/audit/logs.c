@@ -11,13 +11,13 @@
 struct merge {
 	const struct audit_reading *reading;
 	struct source *source; /* owned */
-	size_t sources;
+	size_t source_count;
 	/* owned: indices of the sources in state SOURCE_READING, ordered as a heap with the earliest line first */
 	size_t *heap;
-	size_t in_heap;
+	size_t heap_count;
 };
 
-static bool merge_is_before(const struct merge *merge, size_t a, size_t b)
+static bool merge_source_is_before(const struct merge *merge, size_t a, size_t b)
 {
 	const struct source *one = &merge->source[merge->heap[a]], *other = &merge->source[merge->heap[b]];
 
@@ -26,7 +26,7 @@ static bool merge_is_before(const struct merge *merge, size_t a, size_t b)
 	return one->log.index < other->log.index;
 }
 
-static void merge_swap(struct merge *merge, size_t a, size_t b)
+static void merge_swap_sources(struct merge *merge, size_t a, size_t b)
 {
 	size_t index = merge->heap[a];
 
@@ -34,25 +34,25 @@ static void merge_swap(struct merge *merge, size_t a, size_t b)
 	merge->heap[b] = index;
 }
 
-static void merge_push(struct merge *merge, size_t index)
+static void merge_push_source(struct merge *merge, size_t index)
 {
-	size_t at = merge->in_heap++;
+	size_t at = merge->heap_count++;
 
-	for (merge->heap[at] = index; at > 0 && merge_is_before(merge, at, (at - 1) / 2); at = (at - 1) / 2)
-		merge_swap(merge, at, (at - 1) / 2);
+	for (merge->heap[at] = index; at > 0 && merge_source_is_before(merge, at, (at - 1) / 2); at = (at - 1) / 2)
+		merge_swap_sources(merge, at, (at - 1) / 2);
 }
 
 /* Restores the heap's order after the first source has read another line. */
-static void merge_sink(struct merge *merge)
+static void merge_sink_first_source(struct merge *merge)
 {
 	size_t at = 0, child;
 
-	while ((child = 2 * at + 1) < merge->in_heap) {
-		if (child + 1 < merge->in_heap && merge_is_before(merge, child + 1, child))
+	while ((child = 2 * at + 1) < merge->heap_count) {
+		if (child + 1 < merge->heap_count && merge_source_is_before(merge, child + 1, child))
 			child++;
-		if (!merge_is_before(merge, child, at))
+		if (!merge_source_is_before(merge, child, at))
 			return;
-		merge_swap(merge, at, child);
+		merge_swap_sources(merge, at, child);
 		at = child;
 	}
 }
@@ -62,39 +62,39 @@ static void merge_sink(struct merge *merge)
  */
 static bool merge_pass_lines(struct merge *merge)
 {
-	while (merge->in_heap > 0) {
+	while (merge->heap_count > 0) {
 		struct source *source = &merge->source[merge->heap[0]];
 
 		if (!merge->reading->each(merge->reading->ctx, &source->entry))
 			return false;
-		source_advance(source);
+		source_read_next_entry(source);
 		if (source->state != SOURCE_READING)
-			merge->heap[0] = merge->heap[--merge->in_heap];
-		merge_sink(merge);
+			merge->heap[0] = merge->heap[--merge->heap_count];
+		merge_sink_first_source(merge);
 	}
 	return true;
 }
 
 /* Waits for further lines. False: no line will be added, or `idle` returned false. */
-static bool merge_wait(struct merge *merge)
+static bool merge_wait_for_lines(struct merge *merge)
 {
 	const struct timespec pause = {.tv_nsec = FOLLOW_POLL_INTERVAL_NS};
 	bool waiting = false;
 
-	for (size_t i = 0; i < merge->sources; i++)
+	for (size_t i = 0; i < merge->source_count; i++)
 		waiting = waiting || merge->source[i].state == SOURCE_WAITING;
 	if (!waiting || (merge->reading->idle && !merge->reading->idle(merge->reading->ctx)))
 		return false;
 	(void)nanosleep(&pause, NULL);
-	for (size_t i = 0; i < merge->sources; i++) {
+	for (size_t i = 0; i < merge->source_count; i++) {
 		struct source *source = &merge->source[i];
 
 		if (source->state == SOURCE_WAITING)
-			source_resume(source);
+			source_read_after_wait(source);
 		else
 			continue;
 		if (source->state == SOURCE_READING)
-			merge_push(merge, i);
+			merge_push_source(merge, i);
 	}
 	return true;
 }
@@ -114,14 +114,14 @@ int audit_read_logs(const struct audit_reading *reading)
 		free(merge.heap);
 		return cli_fail_no_memory("audit");
 	}
-	for (; merge.sources < count; merge.sources++) {
-		source_open(&merge.source[merge.sources], reading, merge.sources);
-		if (merge.source[merge.sources].state == SOURCE_READING)
-			merge_push(&merge, merge.sources);
+	for (; merge.source_count < count; merge.source_count++) {
+		source_open(&merge.source[merge.source_count], reading, merge.source_count);
+		if (merge.source[merge.source_count].state == SOURCE_READING)
+			merge_push_source(&merge, merge.source_count);
 	}
-	while (merge_pass_lines(&merge) && merge_wait(&merge))
+	while (merge_pass_lines(&merge) && merge_wait_for_lines(&merge))
 		;
-	for (size_t i = 0; i < merge.sources; i++)
+	for (size_t i = 0; i < merge.source_count; i++)
 		if (source_close(&merge.source[i]) != CLI_OK)
 			status = CLI_ERROR;
 	free(merge.source);

@@ -113,7 +113,7 @@ static void refusal_set_suggestion(struct refusal_group *group, const struct sca
 		denial.resolved = resolved = refusal_copy_bytes(canonical);
 		denial.written = written = refusal_copy_bytes(&path->written);
 	}
-	group->suggest = suggest_make_grant(&machine, &denial, &group->why_not);
+	group->suggested_option = suggest_make_grant(&machine, &denial, &group->why_not);
 }
 
 /* ---- groups ---- */
@@ -145,7 +145,7 @@ static void refusal_fill_group(struct refusal_group *group, const struct scan_re
 {
 	_cleanup_buf_ struct buf target = {0};
 
-	group->op = refusal_get_op(record);
+	group->access_kind = refusal_get_op(record);
 	if (!audit_put_object(&target, record)) {
 		audit_put_text(&target, record_get_call(record));
 		buf_puts(&target, " ");
@@ -176,7 +176,7 @@ int refusals_add(struct refusals *refusals, const struct scan_record *record)
 	if (!item)
 		return -ENOMEM;
 	item->count[0] += record->refusal_count ? record->refusal_count : 1;
-	if (item->data || item == refusals->group.others)
+	if (item->data || item == refusals->group.others_item)
 		return 0;
 	item->data = calloc(1, sizeof(struct refusal_group));
 	if (!item->data)
@@ -192,14 +192,15 @@ json_t *refusals_make_json(const struct refusals *refusals)
 
 	for (size_t i = 0; list && i < refusals->group.items; i++) {
 		const struct refusal_group *group = sorted[i]->data;
-		const struct refusal_group none = {.op = "other", .target = sorted[i]->name};
+		const struct refusal_group none = {.access_kind = "other", .target = sorted[i]->name};
 
 		group = group ? group : &none;
-		(void)json_array_append_new(
-			list, json_pack("{s:I, s:s, s:s?, s:s?, s:s?, s:o, s:s?}", "count",
-					(json_int_t)sorted[i]->count[0], "op", group->op, "target", group->target,
-					"reason", group->reason, "rule", group->rule, "suggest",
-					report_make_text_json(group->suggest), "suggest_reason", group->why_not));
+		(void)json_array_append_new(list, json_pack("{s:I, s:s, s:s?, s:s?, s:s?, s:o, s:s?}", "count",
+							    (json_int_t)sorted[i]->count[0], "op", group->access_kind,
+							    "target", group->target, "reason", group->reason, "rule",
+							    group->rule, "suggest",
+							    report_make_text_json(group->suggested_option),
+							    "suggest_reason", group->why_not));
 	}
 	free(sorted);
 	return list;
@@ -215,7 +216,7 @@ void refusals_release(struct refusals *refusals)
 		free(group->target);
 		free(group->reason);
 		free(group->rule);
-		free(group->suggest);
+		free(group->suggested_option);
 	}
 	tally_release(&refusals->group);
 }

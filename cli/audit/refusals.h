@@ -13,10 +13,10 @@ struct refusals {
 };
 
 struct refusal_group {
-	const char *op;      /* read, write, exec, net, listen or other; static */
+	const char *access_kind; /* read, write, exec, net, listen or other; static */
 	char *target;        /* all texts are owned, safe for a terminal; NULL: none */
 	char *reason, *rule;
-	char *suggest;       /* an option of callgate run that allows it */
+	char *suggested_option; /* an option of callgate run that allows it */
 	const char *why_not; /* why no option is suggested; static; NULL: not known */
 };
 

@@ -21,7 +21,7 @@ int rules_count(struct rules *rules, const struct scan_record *record)
 	if (!record->rule.at)
 		return 0;
 	audit_put_text(&label, &record->rule);
-	item = label.failed ? NULL : tally_find(&rules->used, label.data ? label.data : "", label.len);
+	item = label.failed ? NULL : tally_find(&rules->rule_uses, label.data ? label.data : "", label.len);
 	if (!item)
 		return -ENOMEM;
 	item->count[0] += record->refusal_count ? record->refusal_count : 1;
@@ -36,8 +36,8 @@ static bool rules_collect_stripped(const struct rules *rules, struct tally *stri
 {
 	char text[LABEL_STRIPPED_SIZE];
 
-	for (size_t i = 0; i < rules->used.items; i++) {
-		const struct tally_item *item = rules->used.item[i];
+	for (size_t i = 0; i < rules->rule_uses.items; i++) {
+		const struct tally_item *item = rules->rule_uses.item[i];
 
 		if (!tally_find(stripped, text, label_strip_file_and_index(item->name, item->len, text, sizeof(text))))
 			return false;
@@ -103,15 +103,15 @@ int rules_find_unused(struct rules *rules, const struct cli_policy_options *give
 	if (cli_load_policy_without_run(&options, "audit", program, &host, &policy) != CLI_OK)
 		return CLI_ERROR;
 	if (policy_compute_sha256(policy) == 0)
-		rules->same_policy = sha256 && strcmp(sha256, policy_get_settings(policy)->sha256) == 0;
+		rules->logs_have_same_policy = sha256 && strcmp(sha256, policy_get_settings(policy)->sha256) == 0;
 	if (rules_collect_stripped(rules, &stripped))
-		rules->unused = rules_list_unused(&stripped, policy);
+		rules->unused_labels = rules_list_unused(&stripped, policy);
 	tally_release(&stripped);
-	return rules->unused ? CLI_OK : cli_fail_no_memory("audit");
+	return rules->unused_labels ? CLI_OK : cli_fail_no_memory("audit");
 }
 
 void rules_release(struct rules *rules)
 {
-	tally_release(&rules->used);
-	json_decref(rules->unused);
+	tally_release(&rules->rule_uses);
+	json_decref(rules->unused_labels);
 }

@@ -11,9 +11,9 @@
 /* Zero-initialise; rules_release releases. */
 struct rules {
 	/* tally of rules by their labels, which are safe for a terminal; count[0]: how often the rule decided */
-	struct tally used;
-	json_t *unused;    /* labels of the policy's other rules; NULL: no policy was named; owned */
-	bool same_policy;  /* all logs are of runs under this policy */
+	struct tally rule_uses;
+	json_t *unused_labels;      /* labels of the policy's other rules; NULL: no policy was named; owned */
+	bool logs_have_same_policy; /* all logs are of runs under this policy */
 };
 
 /* 0 or -ENOMEM. */

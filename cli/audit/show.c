@@ -19,7 +19,7 @@ struct show {
 	struct buf line; /* owned */
 };
 
-static void show_text(struct buf *out, const char *before, const struct scan_text *text)
+static void show_add_text(struct buf *out, const char *before, const struct scan_text *text)
 {
 	if (!text->at)
 		return;
@@ -27,17 +27,17 @@ static void show_text(struct buf *out, const char *before, const struct scan_tex
 	audit_put_text(out, text);
 }
 
-static void show_number(struct buf *out, const char *before, uint64_t number)
+static void show_add_number(struct buf *out, const char *before, uint64_t number)
 {
 	if (number)
 		buf_printf(out, "%s%llu", before, (unsigned long long)number);
 }
 
 /* Adds what the call returned, such as " = 3" or its error. */
-static void show_outcome(struct buf *out, const struct scan_record *record)
+static void show_add_outcome(struct buf *out, const struct scan_record *record)
 {
 	if (record->error.at)
-		show_text(out, " = ", &record->error);
+		show_add_text(out, " = ", &record->error);
 	else if (record->has_ret)
 		buf_printf(out, " = %lld", (long long)record->ret);
 	else
@@ -45,50 +45,50 @@ static void show_outcome(struct buf *out, const struct scan_record *record)
 }
 
 /* Adds " key=value" for each argument. */
-static void show_call_arguments(struct buf *out, const struct scan_record *record)
+static void show_add_call_arguments(struct buf *out, const struct scan_record *record)
 {
 	struct scan_text name, value;
 
 	for (struct scan_text rest = record->args_object; scan_next_arg(&rest, &name, &value);) {
-		show_text(out, " ", &name);
-		show_text(out, "=", &value);
+		show_add_text(out, " ", &name);
+		show_add_text(out, "=", &value);
 	}
 }
 
 /* Adds a record about a connection: endpoint, request, then details. */
-static void show_connection(struct buf *out, const struct scan_record *record)
+static void show_add_connection(struct buf *out, const struct scan_record *record)
 {
-	show_text(out, " ", &record->host);
-	show_number(out, ":", record->port);
-	show_text(out, " ", &record->method);
-	show_text(out, " ", &record->path[0].written);
+	show_add_text(out, " ", &record->host);
+	show_add_number(out, ":", record->port);
+	show_add_text(out, " ", &record->method);
+	show_add_text(out, " ", &record->path[0].written);
 	buf_puts(out, record->truncated ? "..." : "");
-	show_text(out, " proto=", &record->proto);
-	show_text(out, " address=", &record->address);
-	show_text(out, " real=", &record->real);
-	show_text(out, " dropped=", &record->dropped);
-	show_text(out, " sni=", &record->sni);
-	show_text(out, " alpn=", &record->alpn);
-	show_text(out, " credential=", &record->credential);
-	show_text(out, " cause=", &record->cause);
-	show_number(out, " conn=", record->conn);
-	show_number(out, " status=", record->status);
-	show_number(out, " count=", record->refusal_count);
+	show_add_text(out, " proto=", &record->proto);
+	show_add_text(out, " address=", &record->address);
+	show_add_text(out, " real=", &record->real);
+	show_add_text(out, " dropped=", &record->dropped);
+	show_add_text(out, " sni=", &record->sni);
+	show_add_text(out, " alpn=", &record->alpn);
+	show_add_text(out, " credential=", &record->credential);
+	show_add_text(out, " cause=", &record->cause);
+	show_add_number(out, " conn=", record->conn);
+	show_add_number(out, " status=", record->status);
+	show_add_number(out, " count=", record->refusal_count);
 	if (record->has_bytes)
 		buf_printf(out, " bytes_up=%llu bytes_down=%llu", (unsigned long long)record->bytes_up,
 			   (unsigned long long)record->bytes_down);
 }
 
-static void show_paths(struct buf *out, const struct scan_record *record)
+static void show_add_paths(struct buf *out, const struct scan_record *record)
 {
 	for (size_t i = 0; i < SCAN_PATHS; i++) {
-		show_text(out, i == SCAN_PATHS - 1 ? " loader " : " ", &record->path[i].written);
-		show_text(out, " => ", &record->path[i].resolved);
+		show_add_text(out, i == SCAN_PATHS - 1 ? " loader " : " ", &record->path[i].written);
+		show_add_text(out, " => ", &record->path[i].resolved);
 	}
-	show_text(out, " on ", &record->host);
+	show_add_text(out, " on ", &record->host);
 }
 
-static void show_record(struct buf *out, const struct scan_record *record)
+static void show_add_record(struct buf *out, const struct scan_record *record)
 {
 	const struct scan_text *verdict = &record->verdict;
 	struct scan_text time = {0};
@@ -104,19 +104,19 @@ static void show_record(struct buf *out, const struct scan_record *record)
 	start = out->len;
 	audit_put_text(out, verdict);
 	buf_printf(out, "%*s", out->len < start + 8 ? (int)(start + 8 - out->len) : 0, "");
-	show_text(out, " ", record_get_call(record));
+	show_add_text(out, " ", record_get_call(record));
 	if (record_names_network(record))
-		show_connection(out, record);
+		show_add_connection(out, record);
 	else
-		show_paths(out, record);
-	show_call_arguments(out, record);
-	show_outcome(out, record);
-	show_text(out, "  ", &record->reason);
-	show_text(out, "  [", &record->rule);
+		show_add_paths(out, record);
+	show_add_call_arguments(out, record);
+	show_add_outcome(out, record);
+	show_add_text(out, "  ", &record->reason);
+	show_add_text(out, "  [", &record->rule);
 	buf_puts(out, record->rule.at ? "]\n" : "\n");
 }
 
-static void show_json_field(struct buf *out, const json_t *line, const char *before, const char *key)
+static void show_add_json_field(struct buf *out, const json_t *line, const char *before, const char *key)
 {
 	_cleanup_free_ char *text = audit_get_field_for_display(line, key);
 
@@ -125,23 +125,23 @@ static void show_json_field(struct buf *out, const json_t *line, const char *bef
 }
 
 /* Adds a line about the log itself: its header, its trailer, or the name of the next file. */
-static void show_line_of_log(struct buf *out, const json_t *line)
+static void show_add_line_of_log(struct buf *out, const json_t *line)
 {
 	const char *type = audit_line_get_type(line);
 	bool trailer = strcmp(type, "trailer") == 0;
 
 	if (strcmp(type, "header") == 0)
-		show_json_field(out, line, "# run ", "run");
+		show_add_json_field(out, line, "# run ", "run");
 	else if (trailer)
-		show_json_field(out, line, "# ended: ", "status");
+		show_add_json_field(out, line, "# ended: ", "status");
 	else
-		show_json_field(out, line, "# ", "type");
-	show_json_field(out, line, ": ", "next");
-	show_json_field(out, line, " at ", "time");
+		show_add_json_field(out, line, "# ", "type");
+	show_add_json_field(out, line, ": ", "next");
+	show_add_json_field(out, line, " at ", "time");
 	if (trailer)
 		buf_printf(out, ", %lld records", audit_get_field_number(line, "records"));
-	show_json_field(out, json_object_get(line, "policy"), ", policy ", "name");
-	show_json_field(out, line, ", workdir ", "workdir");
+	show_add_json_field(out, json_object_get(line, "policy"), ", policy ", "name");
+	show_add_json_field(out, line, ", workdir ", "workdir");
 	buf_puts(out, "\n");
 }
 
@@ -171,9 +171,9 @@ static bool show_entry(void *ctx, const struct audit_entry *entry)
 	if (show->has_several_logs)
 		buf_printf(out, "%-*s ", AUDIT_RUN_SHOWN_MAX, entry->log->run);
 	if (entry->json)
-		show_line_of_log(out, entry->json);
+		show_add_line_of_log(out, entry->json);
 	else
-		show_record(out, &entry->record);
+		show_add_record(out, &entry->record);
 	if (out->failed)
 		return false;
 	(void)text_print(stdout, out->data, true);
@@ -181,21 +181,21 @@ static bool show_entry(void *ctx, const struct audit_entry *entry)
 }
 
 /* Flushes stdout before waiting for more lines, so that its reader gets the lines that were read. */
-static bool show_wait(void *ctx)
+static bool show_flush_before_wait(void *ctx)
 {
 	(void)ctx;
 	return fflush(stdout) == 0 && !ferror(stdout);
 }
 
-#define AT(member) offsetof(struct show, member)
+#define FIELD_OFFSET(member) offsetof(struct show, member)
 
 static int show_parse_options(int argc, char **argv, struct show *show)
 {
 	static const struct cli_option table[] = {
-		CLI_FLAG("follow", 'f', "go on while the run does", AT(follow)),
-		CLI_FLAG("tree", 0, "the processes as a tree, with what each did", AT(tree)),
-		CLI_FLAG("json", 0, "the log's own lines", AT(json)),
-		AUDIT_FILTER_OPTIONS(AT(filter)),
+		CLI_FLAG("follow", 'f', "go on while the run does", FIELD_OFFSET(follow)),
+		CLI_FLAG("tree", 0, "the processes as a tree, with what each did", FIELD_OFFSET(tree)),
+		CLI_FLAG("json", 0, "the log's own lines", FIELD_OFFSET(json)),
+		AUDIT_FILTER_OPTIONS(FIELD_OFFSET(filter)),
 		{0},
 	};
 	const struct cli_syntax syntax = {
@@ -214,7 +214,7 @@ static int show_print(struct show *show, const char *const *paths)
 	const struct audit_reading reading = {.paths = paths,
 					      .follows_growing_logs = show->follow,
 					      .each = show_entry,
-					      .idle = show_wait,
+					      .idle = show_flush_before_wait,
 					      .ctx = show};
 	int status;
 

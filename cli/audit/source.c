@@ -30,7 +30,7 @@ static const char *source_get_error_text(int error)
 	}
 }
 
-static void source_end(struct source *source, int error)
+static void source_end_reading(struct source *source, int error)
 {
 	source->state = SOURCE_ENDED;
 	source->error = error;
@@ -40,7 +40,7 @@ static void source_report_damage(struct source *source)
 {
 	if (source->damaged_lines++ < DAMAGED_LINES_REPORTED_MAX)
 		cli_print_error("audit", "%s:%llu: not a line of an audit log: the file was edited or is damaged",
-				source->file, (unsigned long long)source->line.line_number);
+				source->file_path, (unsigned long long)source->line.line_number);
 }
 
 static void source_on_header(struct source *source, json_t *header)
@@ -53,8 +53,8 @@ static void source_on_header(struct source *source, json_t *header)
 		len--;
 	json_decref(source->log.header);
 	source->log.header = json_incref(header);
-	source->compact = json_is_true(json_object_get(header, "compact"));
-	source->number = (long long)json_integer_value(json_object_get(header, "file"));
+	source->is_compact = json_is_true(json_object_get(header, "compact"));
+	source->file_number = (long long)json_integer_value(json_object_get(header, "file"));
 	source->log.start_ns = source->entry.time_ns;
 	(void)snprintf(source->log.run, sizeof(source->log.run), "%.*s", (int)len, id);
 	for (char *c = source->log.run; *c; c++)
@@ -63,14 +63,15 @@ static void source_on_header(struct source *source, json_t *header)
 }
 
 /* Remembers the file in which the log continues. It is in the same directory. */
-static void source_note_next(struct source *source, const char *name)
+static void source_note_next_file(struct source *source, const char *name)
 {
-	const char *slash = strrchr(source->file, '/');
+	const char *slash = strrchr(source->file_path, '/');
 
 	if (!name || !*name || strchr(name, '/'))
 		return;
 	free(source->next_file);
-	source->next_file = cli_format("%.*s%s", slash ? (int)(slash + 1 - source->file) : 0, source->file, name);
+	source->next_file =
+		cli_format("%.*s%s", slash ? (int)(slash + 1 - source->file_path) : 0, source->file_path, name);
 }
 
 /* Handles the trailer, whose JSON is in line.json. */
@@ -86,7 +87,7 @@ static void source_on_trailer(struct source *source)
 	else if (strcmp(type, "trailer") == 0)
 		source->follow.has_trailer = true;
 	else if (strcmp(type, "next") == 0)
-		source_note_next(source, json_string_value(json_object_get(source->line.json, "next")));
+		source_note_next_file(source, json_string_value(json_object_get(source->line.json, "next")));
 }
 
 static void source_set_text(struct source *source, const char *text, size_t len)
@@ -131,7 +132,7 @@ static int source_read_line(struct source *source)
 
 	entry->json = NULL;
 	source_set_text(source, source->line.text, source->line.len);
-	if (source->compact || source->line.line_number == 1 ||
+	if (source->is_compact || source->line.line_number == 1 ||
 	    !scan_line_is_valid_json_text(entry->text, entry->len) ||
 	    scan_parse_line_fast(entry->text, entry->len, &entry->record) < 0 || entry->record.type.at) {
 		r = source_parse_line(source);
@@ -148,11 +149,11 @@ static int source_read_line(struct source *source)
 /*
  * Whether to wait before showing this record: when following, a call that has no outcome yet gets a little time for it.
  */
-static bool source_holds_line(struct source *source)
+static bool source_waits_for_outcome(struct source *source)
 {
 	const struct audit_entry *entry = &source->entry;
 
-	if (!source->follow.wanted || entry->json || entry->record.has_ns ||
+	if (!source->follow.is_wanted || entry->json || entry->record.has_ns ||
 	    source->waited_for_line == source->line.line_number)
 		return false;
 	source->waited_for_line = source->line.line_number;
@@ -177,14 +178,14 @@ static bool source_is_named(const struct source *source, const char *path)
 static void source_change_file(struct source *source, struct audit_reader *reader, char *path)
 {
 	audit_reader_free(source->reader);
-	free(source->file);
+	free(source->file_path);
 	source->reader = reader;
-	source->file = path;
+	source->file_path = path;
 	source->waited_for_line = 0;
 }
 
 /* Continues in the file that the last line names. 1; 0: that file is read as another log; or -errno. */
-static int source_open_next(struct source *source)
+static int source_open_next_file(struct source *source)
 {
 	_cleanup_free_ char *path = steal_pointer(&source->next_file);
 	struct audit_reader *reader;
@@ -194,7 +195,7 @@ static int source_open_next(struct source *source)
 		return 0;
 	r = audit_reader_open(path, &reader);
 	if (r < 0) {
-		cli_print_error("audit", "%s goes on in %s: %s", source->file, path, strerror(-r));
+		cli_print_error("audit", "%s goes on in %s: %s", source->file_path, path, strerror(-r));
 		return r;
 	}
 	source_change_file(source, reader, steal_pointer(&path));
@@ -205,41 +206,41 @@ static int source_open_next(struct source *source)
  * Reads the first line of a further file. Its number must be higher than the last one: the files of an edited log could
  * form a circle.
  */
-static void source_begin_next(struct source *source)
+static void source_begin_next_file(struct source *source)
 {
-	long long number = source->number;
+	long long number = source->file_number;
 
-	source_advance(source);
-	if (source->state == SOURCE_READING && source->number <= number)
-		source_end(source, -ELOOP);
+	source_read_next_entry(source);
+	if (source->state == SOURCE_READING && source->file_number <= number)
+		source_end_reading(source, -ELOOP);
 }
 
 /* Sets the state after the last line: waiting, if the log is followed, or ended. */
 static void source_reach_end(struct source *source)
 {
 	uint64_t torn = audit_reader_get_torn_bytes(source->reader);
-	int r = source->next_file ? source_open_next(source) : 0;
+	int r = source->next_file ? source_open_next_file(source) : 0;
 
 	if (r > 0)
-		source_begin_next(source);
+		source_begin_next_file(source);
 	if (r < 0)
-		source_end(source, -ECANCELED);
+		source_end_reading(source, -ECANCELED);
 	if (r != 0)
 		return;
-	if (source->follow.wanted && !source->follow.has_trailer && !source->follow.writer_is_gone) {
+	if (source->follow.is_wanted && !source->follow.has_trailer && !source->follow.writer_is_gone) {
 		audit_reader_seek(source->reader, source->line.offset, source->line.line_number);
 		source->state = SOURCE_WAITING;
 		return;
 	}
-	source_end(source, source->line.line_number == 1 ? -ENOMSG : 0);
+	source_end_reading(source, source->line.line_number == 1 ? -ENOMSG : 0);
 	if (torn > 0 && source->error == 0)
 		cli_print_error("audit",
 				"%s: %llu bytes at the end are no whole line: the writer was killed in the middle of a "
 				"record, whose call was never carried out",
-				source->file, (unsigned long long)torn);
+				source->file_path, (unsigned long long)torn);
 }
 
-void source_advance(struct source *source)
+void source_read_next_entry(struct source *source)
 {
 	int r;
 
@@ -250,10 +251,10 @@ void source_advance(struct source *source)
 			break;
 		if (source->line.line_number == 1 &&
 		    (r < 0 || strcmp(audit_line_get_type(source->line.json), "header") != 0)) {
-			source_end(source, -ENOMSG);
+			source_end_reading(source, -ENOMSG);
 			return;
 		}
-		if (r == 0 && source_holds_line(source)) {
+		if (r == 0 && source_waits_for_outcome(source)) {
 			source->state = SOURCE_WAITING;
 			return;
 		}
@@ -264,7 +265,7 @@ void source_advance(struct source *source)
 	if (r == 0)
 		source_reach_end(source);
 	else
-		source_end(source, r);
+		source_end_reading(source, r);
 }
 
 void source_open(struct source *source, const struct audit_reading *reading, size_t index)
@@ -273,38 +274,38 @@ void source_open(struct source *source, const struct audit_reading *reading, siz
 	int r;
 
 	*source = (struct source){.log = {.path = path, .index = index},
-				  .follow = {.wanted = reading->follows_growing_logs},
+				  .follow = {.is_wanted = reading->follows_growing_logs},
 				  .paths = reading->paths,
-				  .file = strdup(path)};
+				  .file_path = strdup(path)};
 	source->entry.log = &source->log;
-	r = source->file ? audit_reader_open(path, &source->reader) : -ENOMEM;
+	r = source->file_path ? audit_reader_open(path, &source->reader) : -ENOMEM;
 	if (r < 0)
-		source_end(source, r);
+		source_end_reading(source, r);
 	else
-		source_advance(source);
+		source_read_next_entry(source);
 }
 
-void source_resume(struct source *source)
+void source_read_after_wait(struct source *source)
 {
 	struct audit_reader *next;
 
-	source_advance(source);
+	source_read_next_entry(source);
 	if (source->state != SOURCE_WAITING)
 		return;
-	next = follow_check_log(&source->follow, source->file, audit_reader_get_fd(source->reader));
+	next = follow_check_log(&source->follow, source->file_path, audit_reader_get_fd(source->reader));
 	if (next) {
-		source_advance(source); /* reads the lines that were written before the file was renamed */
+		source_read_next_entry(source); /* reads the lines that were written before the file was renamed */
 		if (source->state != SOURCE_WAITING) {
 			audit_reader_free(next);
 			return;
 		}
-		source_change_file(source, next, strdup(source->file));
-		if (!source->file)
-			source_end(source, -ENOMEM);
+		source_change_file(source, next, strdup(source->file_path));
+		if (!source->file_path)
+			source_end_reading(source, -ENOMEM);
 		else
-			source_advance(source);
+			source_read_next_entry(source);
 	} else if (source->follow.writer_is_gone) {
-		source_advance(source);
+		source_read_next_entry(source);
 	}
 }
 
@@ -318,7 +319,7 @@ int source_close(struct source *source)
 	audit_reader_free(source->reader);
 	json_decref(source->log.header);
 	free(source->buffer);
-	free(source->file);
+	free(source->file_path);
 	free(source->next_file);
 	return source->error < 0 || source->damaged_lines > 0 ? CLI_ERROR : CLI_OK;
 }

@@ -18,9 +18,9 @@ struct source {
 	struct audit_line line;
 	char *buffer; /* owned: room for a line that was converted to compact JSON */
 	enum source_state state;
-	bool compact;
-	char *file;         /* owned: path of the file that is being read */
-	long long number;   /* number of the file, from its header */
+	bool is_compact;
+	char *file_path;       /* owned: path of the file that is being read */
+	long long file_number; /* number of the file, from its header */
 	char *next_file;    /* owned: the path of the file in which the log goes on */
 	const char *const *paths; /* of all logs */
 	/* when following: number of the line for whose outcome the reader has waited; lines begin with 1 */
@@ -34,10 +34,10 @@ struct source {
 void source_open(struct source *source, const struct audit_reading *reading, size_t index);
 
 /* Reads the next line into `entry`, or sets another state. */
-void source_advance(struct source *source);
+void source_read_next_entry(struct source *source);
 
 /* In state SOURCE_WAITING: reads on, perhaps in the file that has got the log's name. */
-void source_resume(struct source *source);
+void source_read_after_wait(struct source *source);
 
 /* Reports errors and damage. Returns CLI_OK or CLI_ERROR. */
 int source_close(struct source *source);

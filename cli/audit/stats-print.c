@@ -50,7 +50,7 @@ static void stats_print_host(const struct tally_item *item)
 static const struct stats_layout {
 	const char *name; /* key of the table in the output of --json */
 	const char *heading;
-	size_t most; /* largest number of rows of the table to print */
+	size_t rows_max; /* largest number of rows of the table to print */
 	void (*print)(const struct tally_item *item);
 } stats_tables[STATS_MAX] = {
 	[STATS_SYSCALL] = {"by_syscall", CALL_HEADING "system call", SIZE_MAX, stats_print_call},
@@ -69,10 +69,10 @@ static void stats_print_table(const struct stats_layout *layout, const struct ta
 	if (!sorted || tally->items == 0)
 		return;
 	(void)text_printf(stdout, "\n%s\n", layout->heading);
-	for (size_t i = 0; i < tally->items && i < layout->most; i++)
+	for (size_t i = 0; i < tally->items && i < layout->rows_max; i++)
 		layout->print(sorted[i]);
-	if (tally->items > layout->most)
-		(void)text_printf(stdout, "           and %zu more\n", tally->items - layout->most);
+	if (tally->items > layout->rows_max)
+		(void)text_printf(stdout, "           and %zu more\n", tally->items - layout->rows_max);
 }
 
 static void stats_print_denials(const struct refusals *denials)
@@ -90,12 +90,13 @@ static void stats_print_denials(const struct refusals *denials)
 			stats_print_count(sorted[i]);
 			continue;
 		}
-		(void)text_printf(stdout, "%9llu  %s %s: %s%s%s\n", (unsigned long long)sorted[i]->count[0], group->op,
-				  group->target ? group->target : "", group->reason ? group->reason : "denied",
-				  group->rule && group->rule[0] ? ", " : "", group->rule ? group->rule : "");
-		if (group->suggest || group->why_not)
-			(void)text_printf(stdout, "           %s%s\n", group->suggest ? "" : "no option: ",
-					  group->suggest ? group->suggest : group->why_not);
+		(void)text_printf(stdout, "%9llu  %s %s: %s%s%s\n", (unsigned long long)sorted[i]->count[0],
+				  group->access_kind, group->target ? group->target : "",
+				  group->reason ? group->reason : "denied", group->rule && group->rule[0] ? ", " : "",
+				  group->rule ? group->rule : "");
+		if (group->suggested_option || group->why_not)
+			(void)text_printf(stdout, "           %s%s\n", group->suggested_option ? "" : "no option: ",
+					  group->suggested_option ? group->suggested_option : group->why_not);
 	}
 	if (groups > ROWS_MAX)
 		(void)text_printf(stdout, "           and %zu more\n", groups - ROWS_MAX);
@@ -103,27 +104,28 @@ static void stats_print_denials(const struct refusals *denials)
 
 static void stats_print_rules(const struct rules *rules)
 {
-	_cleanup_free_ struct tally_item **sorted = tally_sort(&rules->used, 0);
-	size_t unused = json_array_size(rules->unused);
+	_cleanup_free_ struct tally_item **sorted = tally_sort(&rules->rule_uses, 0);
+	size_t unused = json_array_size(rules->unused_labels);
 
-	if (sorted && rules->used.items > 0) {
+	if (sorted && rules->rule_uses.items > 0) {
 		(void)text_printf(stdout, "\nrules that decided\n");
-		for (size_t i = 0; i < rules->used.items && i < ROWS_MAX; i++)
+		for (size_t i = 0; i < rules->rule_uses.items && i < ROWS_MAX; i++)
 			stats_print_count(sorted[i]);
-		if (rules->used.items > ROWS_MAX)
-			(void)text_printf(stdout, "           and %zu more\n", rules->used.items - ROWS_MAX);
+		if (rules->rule_uses.items > ROWS_MAX)
+			(void)text_printf(stdout, "           and %zu more\n", rules->rule_uses.items - ROWS_MAX);
 	}
-	if (!rules->unused)
+	if (!rules->unused_labels)
 		return;
 	(void)text_printf(stdout, "\n%zu rules that were never used%s\n", unused,
-			  rules->same_policy ? "" : " (the logs are of another policy)");
+			  rules->logs_have_same_policy ? "" : " (the logs are of another policy)");
 	for (size_t i = 0; i < unused; i++)
-		(void)text_printf(stdout, "           %s\n", json_string_value(json_array_get(rules->unused, i)));
+		(void)text_printf(stdout, "           %s\n",
+				  json_string_value(json_array_get(rules->unused_labels, i)));
 }
 
 void stats_print(const struct stats *stats)
 {
-	for (size_t i = 0; i < stats->logs; i++) {
+	for (size_t i = 0; i < stats->log_count; i++) {
 		_cleanup_free_ char *run = audit_get_field_for_display(stats->log[i].header, "run");
 		_cleanup_free_ char *status = audit_get_field_for_display(stats->log[i].trailer, "status");
 
@@ -195,7 +197,7 @@ static json_t *stats_make_logs_json(const struct stats *stats)
 {
 	json_t *logs = json_array();
 
-	for (size_t i = 0; i < stats->logs; i++)
+	for (size_t i = 0; i < stats->log_count; i++)
 		(void)json_array_append_new(logs, json_pack("{s:O?, s:O?}", "header", stats->log[i].header, "trailer",
 							    stats->log[i].trailer));
 	return logs;
@@ -205,11 +207,11 @@ static json_t *stats_make_rules_json(const struct rules *rules)
 {
 	json_t *used = json_object();
 
-	for (size_t i = 0; i < rules->used.items; i++)
-		(void)json_object_set_new(used, rules->used.item[i]->name,
-					   json_integer((json_int_t)rules->used.item[i]->count[0]));
-	return json_pack("{s:o, s:O?, s:b}", "used", used, "unused", rules->unused, "same_policy",
-			 (int)rules->same_policy);
+	for (size_t i = 0; i < rules->rule_uses.items; i++)
+		(void)json_object_set_new(used, rules->rule_uses.item[i]->name,
+					  json_integer((json_int_t)rules->rule_uses.item[i]->count[0]));
+	return json_pack("{s:o, s:O?, s:b}", "used", used, "unused", rules->unused_labels, "same_policy",
+			 (int)rules->logs_have_same_policy);
 }
 
 void stats_print_json(const struct stats *stats)

@@ -109,13 +109,13 @@ static bool stats_on_entry(void *ctx, const struct audit_entry *entry)
 	return !stats->failed;
 }
 
-#define AT(member) offsetof(struct stats, member)
+#define FIELD_OFFSET(member) offsetof(struct stats, member)
 
 static int stats_parse_options(int argc, char **argv, struct stats *stats)
 {
 	static const struct cli_option table[] = {
-		CLI_FLAG("json", 0, "print one JSON object", AT(json)),
-		AUDIT_FILTER_OPTIONS(AT(filter)),
+		CLI_FLAG("json", 0, "print one JSON object", FIELD_OFFSET(json)),
+		AUDIT_FILTER_OPTIONS(FIELD_OFFSET(filter)),
 		{0},
 	};
 	const struct cli_syntax syntax = {
@@ -136,12 +136,12 @@ static int stats_read(struct stats *stats, const char *const *paths)
 	const struct audit_reading reading = {.paths = paths, .each = stats_on_entry, .ctx = stats};
 	int status, found = CLI_OK;
 
-	while (paths[stats->logs])
-		stats->logs++;
-	stats->log = calloc(stats->logs, sizeof(*stats->log));
+	while (paths[stats->log_count])
+		stats->log_count++;
+	stats->log = calloc(stats->log_count, sizeof(*stats->log));
 	if (!stats->log)
 		return cli_fail_no_memory("audit");
-	for (size_t i = 0; i < stats->logs; i++)
+	for (size_t i = 0; i < stats->log_count; i++)
 		stats->log[i].path = paths[i];
 	status = audit_read_logs(&reading);
 	if (stats->failed)
@@ -161,7 +161,7 @@ static void stats_release(struct stats *stats)
 {
 	for (enum stats_table i = 0; i < STATS_MAX; i++)
 		tally_release(&stats->table[i]);
-	for (size_t i = 0; stats->log && i < stats->logs; i++) {
+	for (size_t i = 0; stats->log && i < stats->log_count; i++) {
 		json_decref(stats->log[i].header);
 		json_decref(stats->log[i].trailer);
 	}

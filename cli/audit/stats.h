@@ -24,7 +24,7 @@ struct stats {
 	struct refusals denials;
 	struct rules rules;
 	struct stats_log *log; /* owned: one for each path */
-	size_t logs;
+	size_t log_count;
 	uint64_t records, denied, unfinished;
 	bool failed; /* memory ran out */
 };

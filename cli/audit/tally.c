@@ -7,14 +7,14 @@
 
 static uint32_t *tally_find_slot(const struct tally *tally, const char *name, size_t len)
 {
-	size_t at = texthash_compute(&tally->hash, 0, name, len) & (tally->slots - 1);
+	size_t at = texthash_compute(&tally->hash, 0, name, len) & (tally->slot_count - 1);
 
 	while (tally->slot[at]) {
 		const struct tally_item *item = tally->item[tally->slot[at] - 1];
 
 		if (item->len == len && memcmp(item->name, name, len) == 0)
 			break;
-		at = (at + 1) & (tally->slots - 1);
+		at = (at + 1) & (tally->slot_count - 1);
 	}
 	return &tally->slot[at];
 }
@@ -22,10 +22,10 @@ static uint32_t *tally_find_slot(const struct tally *tally, const char *name, si
 /* Keeps at least half of the slots free. */
 static bool tally_grow(struct tally *tally)
 {
-	size_t slots = tally->slots ? tally->slots * 2 : 64;
+	size_t slots = tally->slot_count ? tally->slot_count * 2 : 64;
 	uint32_t *slot, *old = tally->slot;
 
-	if (tally->slots > 2 * tally->items + 2)
+	if (tally->slot_count > 2 * tally->items + 2)
 		return true;
 	slot = calloc(slots, sizeof(*slot));
 	if (!slot)
@@ -33,7 +33,7 @@ static bool tally_grow(struct tally *tally)
 	if (!old)
 		texthash_init(&tally->hash);
 	tally->slot = slot;
-	tally->slots = slots;
+	tally->slot_count = slots;
 	for (size_t i = 0; i < tally->items; i++)
 		*tally_find_slot(tally, tally->item[i]->name, tally->item[i]->len) = (uint32_t)i + 1;
 	free(old);
@@ -68,20 +68,20 @@ struct tally_item *tally_find(struct tally *tally, const char *name, size_t len)
 	if (*slot)
 		return tally->item[*slot - 1];
 	if (tally->items >= TALLY_ITEMS_MAX || tally->bytes + len > TALLY_BYTES_MAX) {
-		if (tally->others)
-			return tally->others;
+		if (tally->others_item)
+			return tally->others_item;
 		name = TALLY_OTHERS;
 		len = sizeof(TALLY_OTHERS) - 1;
 		slot = tally_find_slot(tally, name, len);
-		tally->others = *slot ? tally->item[*slot - 1] : tally_add(tally, slot, name, len);
-		return tally->others;
+		tally->others_item = *slot ? tally->item[*slot - 1] : tally_add(tally, slot, name, len);
+		return tally->others_item;
 	}
 	return tally_add(tally, slot, name, len);
 }
 
 struct tally_item *tally_look_up(const struct tally *tally, const char *name, size_t len)
 {
-	const uint32_t *slot = tally->slots ? tally_find_slot(tally, name, len) : NULL;
+	const uint32_t *slot = tally->slot_count ? tally_find_slot(tally, name, len) : NULL;
 
 	return slot && *slot ? tally->item[*slot - 1] : NULL;
 }

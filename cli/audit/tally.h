@@ -26,9 +26,9 @@ struct tally {
 	struct tally_item **item; /* in the order in which the names were added */
 	size_t items, room, bytes;
 	uint32_t *slot; /* open addressing: index of the item plus 1; 0: free */
-	size_t slots;   /* a power of two */
+	size_t slot_count; /* a power of two */
 	/* the item TALLY_OTHERS, which is also in item[]; NULL: there was room for all names */
-	struct tally_item *others;
+	struct tally_item *others_item;
 };
 
 /* Finds the item of a name, added with zeroes at first use. NULL: no memory. */

@@ -92,7 +92,8 @@ static void top_draw_table(struct top *top, enum top_table table, size_t rows, b
 
 void top_draw(struct top *top, bool screen)
 {
-	uint64_t last = top->last_ns / 1000000000, complete = last ? top->second[(last - 1) % TOP_SECONDS] : 0;
+	uint64_t last = top->last_ns / 1000000000,
+		 complete = last ? top->records_by_second[(last - 1) % TOP_SECONDS] : 0;
 	double seconds = (double)(top->last_ns - top->first_ns) / 1e9;
 	size_t rows = screen ? top_get_rows() : TOP_ROWS_WITHOUT_SCREEN;
 
@@ -102,7 +103,8 @@ void top_draw(struct top *top, bool screen)
 			  (unsigned long long)top->denied, seconds);
 	(void)text_printf(stdout, "calls a second: %s%llu, %.0f on average, %llu at most\n",
 			  screen ? "last " : "at the end ", (unsigned long long)complete,
-			  (double)top->records / (seconds > 1 ? seconds : 1), (unsigned long long)top->peak);
+			  (double)top->records / (seconds > 1 ? seconds : 1),
+			  (unsigned long long)top->peak_records_per_second);
 	for (enum top_table i = 0; i < TOP_MAX; i++)
 		top_draw_table(top, i, rows, screen);
 	(void)fflush(stdout);

@@ -13,7 +13,7 @@
 #define TOP_REFRESH_INTERVAL_NS 1000000000u
 #define TOP_RECORDS_PER_CLOCK_READ 4096u /* number of records after which the clock is read again */
 
-static void top_count(struct top *top, enum top_table table, const struct buf *name, bool denied)
+static void top_count_name(struct top *top, enum top_table table, const struct buf *name, bool denied)
 {
 	struct tally_item *item = name->failed ? NULL
 					       : tally_find(&top->table[table], name->data ? name->data : "",
@@ -36,7 +36,7 @@ static void top_count_process(struct top *top, const struct audit_entry *entry, 
 		return;
 	buf_printf(&name, "%7lld ", (long long)entry->record.pid);
 	audit_put_text(&name, &entry->record.exe);
-	top_count(top, TOP_PROCESS, &name, denied);
+	top_count_name(top, TOP_PROCESS, &name, denied);
 }
 
 static void top_count_objects(struct top *top, const struct scan_record *record, bool denied)
@@ -45,9 +45,9 @@ static void top_count_objects(struct top *top, const struct scan_record *record,
 
 	if (record_names_network(record)) {
 		audit_put_endpoint(&name, record);
-		top_count(top, TOP_HOST, &name, denied);
+		top_count_name(top, TOP_HOST, &name, denied);
 	} else if (audit_put_object(&name, record)) {
-		top_count(top, TOP_PATH, &name, denied);
+		top_count_name(top, TOP_PATH, &name, denied);
 	}
 }
 
@@ -61,26 +61,26 @@ static void top_count_denial(struct top *top, const struct scan_record *record)
 		audit_put_text(&name, &record->args_object);
 	buf_puts(&name, ": ");
 	audit_put_text(&name, &record->reason);
-	top_count(top, TOP_DENIAL, &name, true);
+	top_count_name(top, TOP_DENIAL, &name, true);
 }
 
 static void top_count_time(struct top *top, uint64_t ns)
 {
 	uint64_t second = ns / 1000000000, last = top->last_ns / 1000000000;
-	uint64_t *count = &top->second[second % TOP_SECONDS];
+	uint64_t *count = &top->records_by_second[second % TOP_SECONDS];
 
 	if (top->first_ns == 0)
 		top->first_ns = ns;
 	if (second > last) {
 		if (second - last >= TOP_SECONDS)
-			memset(top->second, 0, sizeof(top->second));
+			memset(top->records_by_second, 0, sizeof(top->records_by_second));
 		for (uint64_t i = last + 1; i <= second && second - last < TOP_SECONDS; i++)
-			top->second[i % TOP_SECONDS] = 0;
+			top->records_by_second[i % TOP_SECONDS] = 0;
 	}
 	if (ns > top->last_ns)
 		top->last_ns = ns;
-	if (second + TOP_SECONDS > top->last_ns / 1000000000 && ++*count > top->peak)
-		top->peak = *count;
+	if (second + TOP_SECONDS > top->last_ns / 1000000000 && ++*count > top->peak_records_per_second)
+		top->peak_records_per_second = *count;
 }
 
 /* Draws the screen when that is due. False: a signal asks the program to end. */
@@ -89,7 +89,7 @@ static bool top_refresh(void *ctx)
 	struct top *top = ctx;
 	uint64_t now = io_read_clock_ns();
 
-	if (top->once)
+	if (top->prints_once)
 		return true;
 	if (top_check_signals())
 		return false;
@@ -119,13 +119,14 @@ static bool top_on_entry(void *ctx, const struct audit_entry *entry)
 	return !top->failed && (top->records % TOP_RECORDS_PER_CLOCK_READ != 0 || top_refresh(top));
 }
 
-#define AT(member) offsetof(struct top, member)
+#define FIELD_OFFSET(member) offsetof(struct top, member)
 
 static int top_parse_options(int argc, char **argv, struct top *top)
 {
 	static const struct cli_option table[] = {
-		CLI_FLAG("once", 0, "print what is in the logs and end, as without a terminal", AT(once)),
-		AUDIT_FILTER_OPTIONS(AT(filter)),
+		CLI_FLAG("once", 0, "print what is in the logs and end, as without a terminal",
+			 FIELD_OFFSET(prints_once)),
+		AUDIT_FILTER_OPTIONS(FIELD_OFFSET(filter)),
 		{0},
 	};
 	const struct cli_syntax syntax = {
@@ -143,16 +144,16 @@ static int top_parse_options(int argc, char **argv, struct top *top)
 static int top_run(struct top *top, const char *const *paths)
 {
 	const struct audit_reading reading = {.paths = paths,
-					      .follows_growing_logs = !top->once,
+					      .follows_growing_logs = !top->prints_once,
 					      .each = top_on_entry,
 					      .idle = top_refresh,
 					      .ctx = top};
 	int status;
 
-	if (!top->once)
+	if (!top->prints_once)
 		top_begin_screen();
 	status = audit_read_logs(&reading);
-	if (!top->once)
+	if (!top->prints_once)
 		top_end_screen();
 	if (top->failed)
 		return cli_fail_no_memory("audit");
@@ -166,7 +167,7 @@ int audit_main_top(int argc, char **argv)
 	int status = top_parse_options(argc, argv, &top);
 	const char *const *paths = status == CLI_OPTIONS_PARSED ? audit_get_paths(argv, "top") : NULL;
 
-	top.once = top.once || !isatty(STDOUT_FILENO);
+	top.prints_once = top.prints_once || !isatty(STDOUT_FILENO);
 	if (status == CLI_OPTIONS_PARSED)
 		status = paths ? top_run(&top, paths) : CLI_ERROR;
 	for (enum top_table i = 0; i < TOP_MAX; i++)

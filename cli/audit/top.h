@@ -14,12 +14,12 @@ enum { TOP_TOTAL = 0, TOP_RECENT = 1, TOP_DENIED = 2 };
 
 struct top {
 	struct audit_filter filter;
-	bool once;
+	bool prints_once;
 	struct tally table[TOP_MAX];
 	uint64_t records, denied;
 	uint64_t first_ns, last_ns; /* times of the first and the last record */
-	uint64_t second[TOP_SECONDS]; /* records of the last seconds; index: the second modulo TOP_SECONDS */
-	uint64_t peak;
+	uint64_t records_by_second[TOP_SECONDS]; /* records of the last seconds; index: the second modulo TOP_SECONDS */
+	uint64_t peak_records_per_second;
 	uint64_t drawn_ns; /* CLOCK_MONOTONIC: when the screen was drawn */
 	bool failed;       /* no memory */
 };

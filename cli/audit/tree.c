@@ -34,7 +34,7 @@ struct tree {
 	struct tally latest_by_log_and_pid;
 	size_t root_first, root_last;
 	bool failed; /* no memory */
-	uint64_t left_out;
+	uint64_t left_out_processes;
 };
 
 static struct tally_item *tree_find_latest(struct tree *tree, size_t log, int64_t pid)
@@ -46,7 +46,7 @@ static struct tally_item *tree_find_latest(struct tree *tree, size_t log, int64_
 					       : tally_look_up(&tree->latest_by_log_and_pid, key, (size_t)len);
 }
 
-static bool process_runs(const struct process *process, const struct scan_text *exe)
+static bool process_runs_program(const struct process *process, const struct scan_text *exe)
 {
 	return process->last_program && exe->at && strlen(process->last_program) == exe->len &&
 	       memcmp(process->last_program, exe->at, exe->len) == 0;
@@ -56,13 +56,13 @@ static bool process_runs(const struct process *process, const struct scan_text *
  * Whether a record belongs to the process that is known by its pid. If parent and program differ, the pid was given to
  * a new process. If only the parent differs, the old parent has ended.
  */
-static bool process_is_of(const struct process *process, const struct scan_record *record)
+static bool process_made_record(const struct process *process, const struct scan_record *record)
 {
 	return process->ppid == record->ppid || record->ppid == 0 || process->ppid == 0 ||
-	       process_runs(process, &record->exe);
+	       process_runs_program(process, &record->exe);
 }
 
-static void tree_link(struct tree *tree, size_t index)
+static void tree_link_to_parent(struct tree *tree, size_t index)
 {
 	struct process *process = &tree->process[index];
 	size_t *first = process->parent == NO_PARENT ? &tree->root_first
@@ -93,7 +93,7 @@ static struct process *tree_add_process(struct tree *tree, const struct audit_en
 				    .parent = parent->count[0] && record->ppid ? parent->count[0] - 1 : NO_PARENT,
 				    .first_child = NO_PARENT, .last_child = NO_PARENT};
 	latest->count[0] = ++tree->processes;
-	tree_link(tree, tree->processes - 1);
+	tree_link_to_parent(tree, tree->processes - 1);
 	return process;
 }
 
@@ -110,7 +110,7 @@ static struct process *tree_find_process(struct tree *tree, const struct audit_e
 		tree->failed = tree->failed || tree->processes < PROCESSES_MAX;
 		return NULL;
 	}
-	if (latest->count[0] && process_is_of(&tree->process[latest->count[0] - 1], record))
+	if (latest->count[0] && process_made_record(&tree->process[latest->count[0] - 1], record))
 		return &tree->process[latest->count[0] - 1];
 	return tree_add_process(tree, entry, latest);
 }
@@ -119,7 +119,7 @@ static void process_note_program(struct process *process, const struct scan_text
 {
 	_cleanup_buf_ struct buf name = {0};
 
-	if (!exe->at || process_runs(process, exe))
+	if (!exe->at || process_runs_program(process, exe))
 		return;
 	free(process->last_program);
 	process->last_program = strndup(exe->at, exe->len);
@@ -138,7 +138,7 @@ static bool tree_on_entry(void *ctx, const struct audit_entry *entry)
 	struct process *process = entry->json ? NULL : tree_find_process(tree, entry);
 
 	if (!process) {
-		tree->left_out += !entry->json && tree->processes >= PROCESSES_MAX;
+		tree->left_out_processes += !entry->json && tree->processes >= PROCESSES_MAX;
 		return !tree->failed;
 	}
 	process_note_program(process, &entry->record.exe);
@@ -197,9 +197,9 @@ int audit_print_tree(const char *const *paths, const struct audit_filter *filter
 		status = cli_fail_no_memory("audit");
 	else
 		tree_print(&tree, paths);
-	if (tree.left_out > 0)
+	if (tree.left_out_processes > 0)
 		cli_print_error("audit", "%llu records are of processes past the %u that are listed",
-				(unsigned long long)tree.left_out, PROCESSES_MAX);
+				(unsigned long long)tree.left_out_processes, PROCESSES_MAX);
 	for (size_t i = 0; i < tree.processes; i++) {
 		free(tree.process[i].program);
 		free(tree.process[i].last_program);

@@ -25,7 +25,7 @@
 struct verify_file {
 	dev_t device;
 	ino_t inode;
-	bool followed; /* the file was read because the file before it names it */
+	bool was_named_by_previous; /* the file was read because the file before it names it */
 };
 
 struct verify_run {
@@ -34,17 +34,17 @@ struct verify_run {
 	bool has_key;
 	struct verify verify;
 	struct anchor anchor;
-	bool begun;
+	bool log_is_begun;
 	char **path; /* paths of the files of this log; owned array of owned texts */
-	size_t paths;
+	size_t path_count;
 	struct verify_file *file; /* owned */
-	size_t read;
+	size_t files_read;
 	char *buffer; /* owned */
 	size_t cap;
 	int status; /* the exit status: the worst result so far */
 };
 
-static int verify_fail(const char *path, int error)
+static int verify_report_error(const char *path, int error)
 {
 	if (error == -ECANCELED) /* with a message */
 		return CLI_ERROR;
@@ -71,13 +71,13 @@ static const struct {
 	[VERIFY_UNHASHED] = {VERIFY_STATUS_BROKEN, "lacks the hash of the line before"},
 	[VERIFY_FOREIGN_FILE] = {VERIFY_STATUS_BROKEN, "this file belongs to another run"},
 	[VERIFY_REWRITTEN] = {VERIFY_STATUS_BROKEN, "is not the one that was anchored: the log was rewritten"},
-	[VERIFY_FOREIGN_KEY] = {VERIFY_STATUS_KEY, "signed with another key, of another run or time"},
-	[VERIFY_SIGNATURE] = {VERIFY_STATUS_KEY, "the signature is wrong"},
+	[VERIFY_FOREIGN_KEY] = {VERIFY_STATUS_WRONG_KEY, "signed with another key, of another run or time"},
+	[VERIFY_SIGNATURE] = {VERIFY_STATUS_WRONG_KEY, "the signature is wrong"},
 	[VERIFY_TRUNCATED] = {VERIFY_STATUS_TRUNCATED, "truncated: the anchor has seen more lines"},
-	[VERIFY_OPEN_END] = {VERIFY_STATUS_OPEN,
+	[VERIFY_OPEN_END] = {VERIFY_STATUS_END_UNKNOWN,
 			     "no trailer: the writer was killed, or lines were cut off; without an anchor it cannot be "
 			     "told which"},
-	[VERIFY_UNSIGNED] = {VERIFY_STATUS_OPEN,
+	[VERIFY_UNSIGNED] = {VERIFY_STATUS_END_UNKNOWN,
 			     "in order, but not signed: callgate was killed before, or the log was rewritten; it "
 			     "cannot be told which"},
 };
@@ -108,8 +108,8 @@ static void verify_print_for_people(const struct verify_run *run, const struct v
 		(void)text_printf(stdout, "%s", verify_kinds[finding->kind].text);
 	if (finding->kind == VERIFY_LOST_FILE && verify->next_name[0])
 		(void)text_printf(stdout, ": %s", verify->next_name);
-	(void)text_printf(stdout, "; run %s, %" PRIu64 " records, %zu file%s", verify->run, verify->records, run->paths,
-			  run->paths == 1 ? "" : "s");
+	(void)text_printf(stdout, "; run %s, %" PRIu64 " records, %zu file%s", verify->run, verify->records,
+			  run->path_count, run->path_count == 1 ? "" : "s");
 	if (tail > 0 && finding->kind == VERIFY_OPEN_END)
 		(void)text_printf(stdout, ", unsealed tail of %" PRIu64 " line%s", tail, tail == 1 ? "" : "s");
 	if (run->anchor.count > 0)
@@ -130,7 +130,7 @@ static void verify_print_json(const struct verify_run *run, const struct verify_
 	json_t *found = json_object(), *files = json_array(), *result;
 	_cleanup_free_ char *text = NULL;
 
-	for (size_t i = 0; i < run->paths; i++)
+	for (size_t i = 0; i < run->path_count; i++)
 		(void)json_array_append_new(files, report_make_text_json(run->path[i]));
 	if (finding->place.number > 0)
 		(void)json_object_update_new(
@@ -160,10 +160,10 @@ static void verify_end_log(struct verify_run *run)
 	uint64_t tail;
 	int status;
 
-	if (!run->begun)
+	if (!run->log_is_begun)
 		return;
 	finding = verify_get_finding(&run->verify, run->has_key ? run->key : NULL, &tail);
-	anchor_judge(&run->anchor, &run->verify, &finding);
+	anchor_apply_to_finding(&run->anchor, &run->verify, &finding);
 	status = verify_kinds[finding.kind].status;
 	if (run->options->json)
 		verify_print_json(run, &finding, tail);
@@ -173,10 +173,10 @@ static void verify_end_log(struct verify_run *run)
 		run->status = status;
 	verify_release(&run->verify);
 	anchor_close(&run->anchor);
-	for (size_t i = 0; i < run->paths; i++)
+	for (size_t i = 0; i < run->path_count; i++)
 		free(run->path[i]);
-	run->paths = 0;
-	run->begun = false;
+	run->path_count = 0;
+	run->log_is_begun = false;
 }
 
 /* Whether the line is the header of the first file of a run, so that it begins another log. */
@@ -196,17 +196,17 @@ static int verify_begin_log_file(struct verify_run *run, const char *path, const
 	char **paths;
 	char *copy;
 
-	if (run->begun && verify_begins_run(text, len))
+	if (run->log_is_begun && verify_begins_run(text, len))
 		verify_end_log(run);
-	if (!run->begun)
+	if (!run->log_is_begun)
 		verify_init(&run->verify);
-	run->begun = true;
-	paths = reallocarray(run->path, run->paths + 1, sizeof(*paths));
+	run->log_is_begun = true;
+	paths = reallocarray(run->path, run->path_count + 1, sizeof(*paths));
 	copy = paths ? strdup(path) : NULL;
 	run->path = paths ? paths : run->path;
 	if (!copy)
 		return -ENOMEM;
-	run->path[run->paths++] = copy;
+	run->path[run->path_count++] = copy;
 	verify_begin_file(&run->verify);
 	return 0;
 }
@@ -234,7 +234,7 @@ static ssize_t verify_read_more(struct verify_run *run, int fd, size_t *at, size
 }
 
 /* Returns the length of an incomplete line: up to the last byte that is not NUL, because NULs are unused space. */
-static uint64_t verify_measure_torn(const char *text, size_t len, uint64_t before)
+static uint64_t verify_measure_incomplete_line(const char *text, size_t len, uint64_t before)
 {
 	while (len > 0 && text[len - 1] == '\0')
 		len--;
@@ -247,8 +247,8 @@ static int verify_compare_anchor(struct verify_run *run)
 
 	if (run->anchor.path && !run->anchor.file)
 		r = anchor_open(&run->anchor, &run->verify, run->has_key ? run->key : NULL);
-	if (r == 0 && run->anchor.has_next)
-		r = anchor_compare(&run->anchor, &run->verify);
+	if (r == 0 && run->anchor.has_next_checkpoint)
+		r = anchor_compare_last_line(&run->anchor, &run->verify);
 	if (r < 0)
 		cli_print_error("audit", "--anchor %s: %s", run->anchor.path,
 				r == -EBADMSG ? "not checkpoints of an audit log" : strerror(-r));
@@ -283,7 +283,7 @@ static int verify_read_lines(struct verify_run *run, int fd, const char *path)
 		}
 		/* A killed writer leaves unused space of any length behind the last line. */
 		if (len > 0 && !first && *text == '\0' && memchr(text, '\0', len) && text[len - 1] == '\0' &&
-		    verify_measure_torn(text, len, 0) == 0)
+		    verify_measure_incomplete_line(text, len, 0) == 0)
 			len = 0;
 		n = verify_read_more(run, fd, &at, len);
 		if (n < 0)
@@ -292,11 +292,11 @@ static int verify_read_lines(struct verify_run *run, int fd, const char *path)
 			break;
 		len += (size_t)n;
 	}
-	if (first && !(run->begun && run->verify.next_name[0]))
+	if (first && !(run->log_is_begun && run->verify.next_name[0]))
 		return -ENOMSG;
 	if (first)
 		verify_begin_file(&run->verify);
-	torn = verify_measure_torn(run->buffer + at, len, 0);
+	torn = verify_measure_incomplete_line(run->buffer + at, len, 0);
 	verify_end_file(&run->verify, torn);
 	return 0;
 }
@@ -316,15 +316,15 @@ static int verify_read_file(struct verify_run *run, const char *path, bool follo
 	*ret_next = NULL;
 	if (fd < 0 || fstat(fd, &file) < 0)
 		return -errno;
-	for (size_t i = 0; i < run->read; i++)
-		if ((followed || run->file[i].followed) && run->file[i].device == file.st_dev &&
+	for (size_t i = 0; i < run->files_read; i++)
+		if ((followed || run->file[i].was_named_by_previous) && run->file[i].device == file.st_dev &&
 		    run->file[i].inode == file.st_ino)
 			return 0;
-	all = reallocarray(run->file, run->read + 1, sizeof(*all));
+	all = reallocarray(run->file, run->files_read + 1, sizeof(*all));
 	if (!all)
 		return -ENOMEM;
 	run->file = all;
-	run->file[run->read++] = (struct verify_file){file.st_dev, file.st_ino, followed};
+	run->file[run->files_read++] = (struct verify_file){file.st_dev, file.st_ino, followed};
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	r = verify_read_lines(run, fd, path);
 	if (r == 0 && !run->verify.is_broken && run->verify.next_name[0] && !strchr(run->verify.next_name, '/'))
@@ -347,9 +347,9 @@ static int verify_read_log(struct verify_run *run, const char *path)
 			break;
 		}
 		if (r < 0)
-			return verify_fail(now, r);
+			return verify_report_error(now, r);
 	}
-	return r < 0 ? verify_fail(path, r) : CLI_OK;
+	return r < 0 ? verify_report_error(path, r) : CLI_OK;
 }
 
 static int verify_load_key(struct verify_run *run)
@@ -382,7 +382,7 @@ int audit_verify_logs(char **paths, size_t count, const struct verify_options *o
 		return cli_fail_no_memory("audit");
 	for (size_t i = 0; status == CLI_OK && i < count; i++)
 		status = verify_read_log(&run, paths[i]);
-	if (ret_head && run.begun)
+	if (ret_head && run.log_is_begun)
 		(void)snprintf(ret_head, HASH_DIGITS + 1, "%.*s", HASH_DIGITS, run.verify.last_line.hash);
 	verify_end_log(&run);
 	free(run.path);

@@ -9,10 +9,10 @@
 
 /* Exit statuses. If several logs differ in theirs, the lowest one but 0. */
 enum verify_status {
-	VERIFY_STATUS_BROKEN = 1,    /* a line or a file was changed or removed, or does not belong to the log */
-	VERIFY_STATUS_KEY = 2,       /* the log was signed with another key, or its signature is wrong */
-	VERIFY_STATUS_TRUNCATED = 3, /* a checkpoint proves that the end of the log is missing */
-	VERIFY_STATUS_OPEN = 4,      /* it cannot be determined whether the end of the log is missing */
+	VERIFY_STATUS_BROKEN = 1,      /* a line or a file was changed or removed, or does not belong to the log */
+	VERIFY_STATUS_WRONG_KEY = 2,   /* the log was signed with another key, or its signature is wrong */
+	VERIFY_STATUS_TRUNCATED = 3,   /* a checkpoint proves that the end of the log is missing */
+	VERIFY_STATUS_END_UNKNOWN = 4, /* it cannot be determined whether the end of the log is missing */
 };
 
 struct verify_options {

@@ -26,9 +26,9 @@ struct compare {
 	struct cli_list options_of_all_runs; /* options that are passed to every run */
 	const char *workdir, *input, *keep;
 	bool json;
-	char *dir; /* directory of all runs; owned */
-	struct compared run[POLICIES_MAX];
-	size_t runs;
+	char *runs_dir; /* directory of all runs; owned */
+	struct compared_run run[POLICIES_MAX];
+	size_t run_count;
 };
 
 /* Adds a policy. given->which is 1 for a profile. */
@@ -48,23 +48,24 @@ static int compare_add_option(const struct cli_given *given, void *list)
 	return cli_list_add_owned(list, strdup(given->value));
 }
 
-#define AT(member) offsetof(struct compare, member)
+#define FIELD_OFFSET(member) offsetof(struct compare, member)
 
 static int compare_parse_options(int argc, char **argv, struct compare *compare)
 {
 	static const struct cli_option table[] = {
 		{"policy", 'p', "FILE", "a policy; give two or more of -p and --profile", compare_add_policy,
-		 AT(run_options), 0},
-		{"profile", 0, "NAME", "a built-in profile, as a policy", compare_add_policy, AT(run_options), 1},
+		 FIELD_OFFSET(run_options), 0},
+		{"profile", 0, "NAME", "a built-in profile, as a policy", compare_add_policy, FIELD_OFFSET(run_options),
+		 1},
 		{"workdir", 'w', "DIR", "each run gets a copy of DIR as its working directory (default: an empty one)",
-		 cli_set_text, AT(workdir), 0},
+		 cli_set_text, FIELD_OFFSET(workdir), 0},
 		CLI_TEXT("input", "FILE", "each run reads FILE as its standard input (default: empty input)",
-			 AT(input)),
+			 FIELD_OFFSET(input)),
 		{"run-option", 0, "OPTION", "an option of callgate run for every run, such as --memory=1G (repeatable)",
-		 compare_add_option, AT(options_of_all_runs), 0},
+		 compare_add_option, FIELD_OFFSET(options_of_all_runs), 0},
 		CLI_TEXT("keep", "DIR", "keep logs, results and working directories in DIR, which must not exist",
-			 AT(keep)),
-		CLI_FLAG("json", 0, "print one JSON object", AT(json)),
+			 FIELD_OFFSET(keep)),
+		CLI_FLAG("json", 0, "print one JSON object", FIELD_OFFSET(json)),
 		{0},
 	};
 	const struct cli_syntax syntax = {
@@ -121,13 +122,13 @@ static bool compare_check_policies(const struct compare *compare, const char *pr
 static bool compare_make_dir(struct compare *compare)
 {
 	if (!compare->keep)
-		return (compare->dir = batch_make_temporary_dir("compare"));
-	compare->dir = strdup(compare->keep);
-	if (compare->dir && mkdir(compare->dir, 0700) == 0)
+		return (compare->runs_dir = batch_make_temporary_dir("compare"));
+	compare->runs_dir = strdup(compare->keep);
+	if (compare->runs_dir && mkdir(compare->runs_dir, 0700) == 0)
 		return true;
 	cli_print_error("compare", "--keep %s: %s; name a directory that does not exist yet", compare->keep,
-			strerror(compare->dir ? errno : ENOMEM));
-	free(steal_pointer(&compare->dir));
+			strerror(compare->runs_dir ? errno : ENOMEM));
+	free(steal_pointer(&compare->runs_dir));
 	return false;
 }
 
@@ -165,7 +166,7 @@ static int compare_perform_run(const struct compare *compare, size_t which, cons
 }
 
 /* Reads a run's result. False with a message if callgate could not run the program at all. */
-static bool compare_read_run(struct compared *run)
+static bool compare_read_run(struct compared_run *run)
 {
 	_cleanup_free_ char *log = cli_format("%s/" BATCH_LOG_FILE, run->dir);
 
@@ -183,13 +184,13 @@ static bool compare_read_run(struct compared *run)
  */
 static bool compare_run_once(struct compare *compare, size_t which, char *const *program)
 {
-	struct compared *run = &compare->run[which];
-	_cleanup_free_ char *dir = cli_format("%s/run", compare->dir);
+	struct compared_run *run = &compare->run[which];
+	_cleanup_free_ char *dir = cli_format("%s/run", compare->runs_dir);
 	int r;
 
-	compare->runs++;
+	compare->run_count++;
 	run->policy = compare->run_options.item[2 * which + 1];
-	run->dir = cli_format("%s/%zu", compare->dir, which + 1);
+	run->dir = cli_format("%s/%zu", compare->runs_dir, which + 1);
 	r = dir && run->dir ? compare_perform_run(compare, which, dir, program) : -ENOMEM;
 	if (r == 0 && rename(dir, run->dir) < 0)
 		r = -errno;
@@ -203,7 +204,7 @@ static int compare_print_text(const struct compare *compare, json_t *const *diff
 {
 	int r = 0;
 
-	for (size_t i = 1; r == 0 && i < compare->runs; i++)
+	for (size_t i = 1; r == 0 && i < compare->run_count; i++)
 		r = compare_print_differences(stdout, &compare->run[0], &compare->run[i], differences[i]);
 	if (compare->keep && r == 0)
 		(void)text_printf(stdout, "kept in %s\n", compare->keep);
@@ -220,7 +221,7 @@ static int compare_print(const struct compare *compare, json_t *const *differenc
 	if (!compare->json)
 		return compare_print_text(compare, differences);
 	all = json_array();
-	for (size_t i = 1; i < compare->runs; i++)
+	for (size_t i = 1; i < compare->run_count; i++)
 		(void)json_array_append(all, differences[i]);
 	return cli_print_json("compare", all);
 }
@@ -231,27 +232,27 @@ static int compare_report(const struct compare *compare)
 	bool equal = true, failed = false;
 	int status;
 
-	for (size_t i = 1; i < compare->runs; i++) {
+	for (size_t i = 1; i < compare->run_count; i++) {
 		differences[i] = compare_find_differences(&compare->run[0], &compare->run[i]);
 		failed = failed || !differences[i];
 		equal = equal && compare_found_no_difference(differences[i]);
 	}
 	status = failed ? cli_fail_no_memory("compare") : compare_print(compare, differences);
-	for (size_t i = 1; i < compare->runs; i++)
+	for (size_t i = 1; i < compare->run_count; i++)
 		json_decref(differences[i]);
 	return status != CLI_OK ? status : equal ? COMPARE_EQUAL : COMPARE_DIFFERENT;
 }
 
 static void compare_release(struct compare *compare)
 {
-	for (size_t i = 0; i < compare->runs; i++) {
+	for (size_t i = 0; i < compare->run_count; i++) {
 		trail_release(&compare->run[i].trail);
 		json_decref(compare->run[i].result);
 		free(compare->run[i].dir);
 	}
-	if (compare->dir && !compare->keep && io_remove_tree(AT_FDCWD, compare->dir) < 0)
-		cli_print_error("compare", "could not remove %s", compare->dir);
-	free(compare->dir);
+	if (compare->runs_dir && !compare->keep && io_remove_tree(AT_FDCWD, compare->runs_dir) < 0)
+		cli_print_error("compare", "could not remove %s", compare->runs_dir);
+	free(compare->runs_dir);
 	cli_list_release(&compare->run_options);
 	cli_list_release(&compare->options_of_all_runs);
 }

@@ -84,7 +84,7 @@ static uint64_t children_get_key(const void *items, size_t index)
 {
 	const struct process_children *children = items;
 
-	return children->trail->process[children->child[index]].key;
+	return children->trail->process[children->child[index]].first_steps_hash;
 }
 
 static void comparison_pair_children(void *ctx, size_t first, size_t second)
@@ -161,12 +161,13 @@ static json_t *difference_make_json(const struct difference *difference)
 		return json_null();
 	return json_pack("{s:I, s:I, s:s?, s:s, s:o, s:o}", "count", (json_int_t)difference->count, "pid",
 			 (json_int_t)difference->process->pid, "exe", difference->step->exe, "call",
-			 difference->step->what, "first", step_make_json(difference->step), "other",
+			 difference->step->call_text, "first", step_make_json(difference->step), "other",
 			 step_make_json(difference->other_step));
 }
 
 /* Compares a member of two results: {"first": …, "other": …}; null: both have the same value. */
-static json_t *compare_member(const struct compared *first, const struct compared *other, const char *name)
+static json_t *compare_result_member(const struct compared_run *first, const struct compared_run *other,
+				     const char *name)
 {
 	json_t *value = json_object_get(first->result, name), *other_value = json_object_get(other->result, name);
 
@@ -187,7 +188,7 @@ static json_t *changes_index_by_path(const json_t *result)
 }
 
 /* Lists files that only one run changed, or that both runs changed to different contents. */
-static json_t *compare_changes(const struct compared *first, const struct compared *other)
+static json_t *compare_changes(const struct compared_run *first, const struct compared_run *other)
 {
 	_cleanup_json_ json_t *index = changes_index_by_path(first->result),
 			      *other_index = changes_index_by_path(other->result);
@@ -209,27 +210,23 @@ static json_t *compare_changes(const struct compared *first, const struct compar
 	return list;
 }
 
-static json_t *comparison_make_json(const struct comparison *comparison, const struct compared *first,
-				    const struct compared *other)
+static json_t *comparison_make_json(const struct comparison *comparison, const struct compared_run *first,
+				    const struct compared_run *other)
 {
-	return json_pack("{s:s, s:s, s:o, s:o, s:{s:I, s:I, s:I}, s:{s:I, s:I, s:I}, s:o, s:o, s:o, s:o, s:o, s:o}",
-			 "first", first->policy, "other", other->policy,
-			 "first_verdict", difference_make_json(&comparison->verdict),
-			 "first_outcome", difference_make_json(&comparison->outcome),
-			 "calls", "both", (json_int_t)comparison->calls,
-			 "only_first", (json_int_t)comparison->calls_only,
-			 "only_other", (json_int_t)comparison->calls_other,
-			 "processes", "both", (json_int_t)comparison->processes,
-			 "only_first", (json_int_t)comparison->processes_only,
-			 "only_other", (json_int_t)comparison->processes_other,
-			 "status", compare_member(first, other, "status"),
-			 "exit_code", compare_member(first, other, "exit_code"),
-			 "signal", compare_member(first, other, "signal"),
-			 "stdout", compare_member(first, other, "stdout"),
-			 "stderr", compare_member(first, other, "stderr"), "changes", compare_changes(first, other));
+	return json_pack(
+		"{s:s, s:s, s:o, s:o, s:{s:I, s:I, s:I}, s:{s:I, s:I, s:I}, s:o, s:o, s:o, s:o, s:o, s:o}", "first",
+		first->policy, "other", other->policy, "first_verdict", difference_make_json(&comparison->verdict),
+		"first_outcome", difference_make_json(&comparison->outcome), "calls", "both",
+		(json_int_t)comparison->calls, "only_first", (json_int_t)comparison->calls_only, "only_other",
+		(json_int_t)comparison->calls_other, "processes", "both", (json_int_t)comparison->processes,
+		"only_first", (json_int_t)comparison->processes_only, "only_other",
+		(json_int_t)comparison->processes_other, "status", compare_result_member(first, other, "status"),
+		"exit_code", compare_result_member(first, other, "exit_code"), "signal",
+		compare_result_member(first, other, "signal"), "stdout", compare_result_member(first, other, "stdout"),
+		"stderr", compare_result_member(first, other, "stderr"), "changes", compare_changes(first, other));
 }
 
-json_t *compare_find_differences(const struct compared *first, const struct compared *other)
+json_t *compare_find_differences(const struct compared_run *first, const struct compared_run *other)
 {
 	struct comparison comparison = {.trail = &first->trail, .other = &other->trail};
 	json_t *differences = NULL;

@@ -61,13 +61,13 @@ static void print_value(FILE *out, const json_t *value)
 		(void)text_printf(out, "none");
 }
 
-static void print_member(FILE *out, const struct compared *run, const char *key)
+static void print_member(FILE *out, const struct compared_run *run, const char *key)
 {
 	(void)text_printf(out, "%s ", key);
 	print_value(out, json_object_get(run->result, key));
 }
 
-static void print_end_of_run(FILE *out, const struct compared *run)
+static void print_end_of_run(FILE *out, const struct compared_run *run)
 {
 	static const char *const keys[] = {"status", "exit_code", "signal"};
 
@@ -128,7 +128,7 @@ static void print_changes(FILE *out, const json_t *differences)
 		(void)text_printf(out, "  and %zu more files (--json lists them)\n", count - PRINTED_CHANGES_MAX);
 }
 
-int compare_print_differences(FILE *out, const struct compared *first, const struct compared *other,
+int compare_print_differences(FILE *out, const struct compared_run *first, const struct compared_run *other,
 			      const json_t *differences)
 {
 	(void)text_printf(out, "first: %s\nother: %s\n", first->policy, other->policy);

@@ -106,7 +106,7 @@ static struct trail_process *trail_find_process(struct trail *trail, const json_
 
 static void trail_release_step(struct trail_step *step)
 {
-	free(step->what);
+	free(step->call_text);
 	free(step->exe);
 	free(step->verdict);
 	free(step->rule);
@@ -119,20 +119,20 @@ static int trail_add_step(struct trail *trail, const json_t *line)
 {
 	struct trail_process *process = trail_find_process(trail, line);
 	struct trail_step step = {.seq = (uint64_t)audit_get_field_number(line, "seq"),
-				  .what = trail_describe_step(trail, line),
+				  .call_text = trail_describe_step(trail, line),
 				  .exe = audit_get_field_for_display(line, "exe"),
 				  .verdict = audit_get_field_for_display(line, "verdict"),
 				  .rule = audit_get_field_for_display(line, "rule"),
 				  .reason = audit_get_field_for_display(line, "reason"),
 				  .error = trail_get_error(line)};
 
-	if (!process || !step.what || !array_reserve(&process->step, process->steps, &process->room)) {
+	if (!process || !step.call_text || !array_reserve(&process->step, process->steps, &process->room)) {
 		trail_release_step(&step);
 		return -ENOMEM;
 	}
-	step.key = trail_hash_text(step.what);
+	step.key = trail_hash_text(step.call_text);
 	if (process->steps == 0)
-		process->key = step.key;
+		process->first_steps_hash = step.key;
 	process->step[process->steps++] = step;
 	return 0;
 }

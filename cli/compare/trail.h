@@ -9,14 +9,14 @@
 struct trail_step {
 	uint64_t key; /* hash of `what` */
 	uint64_t seq;
-	char *what; /* the call and its objects, such as "openat /etc/hosts" */
+	char *call_text; /* the call and its objects, such as "openat /etc/hosts" */
 	char *exe;  /* the program that the process ran at that moment */
 	char *verdict, *rule, *reason;
 	char *error; /* name or number of the errno */
 };
 
 struct trail_process {
-	uint64_t key; /* hash of what the process does first */
+	uint64_t first_steps_hash; /* hash of what the process does first */
 	long long pid, ppid;
 	size_t parent; /* index in trail->process; TRAIL_NO_PROCESS: the parent is not on record */
 	struct trail_step *step;

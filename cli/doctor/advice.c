@@ -31,7 +31,7 @@ static bool advice_probe_failed(const struct doctor *doctor, enum probe probe)
 
 static bool advice_probe_is_refused(const struct doctor *doctor, enum probe probe)
 {
-	int error = doctor->finding[probe].error;
+	int error = doctor->finding[probe].error_number;
 
 	return advice_probe_failed(doctor, probe) && (error == EPERM || error == EACCES || error == ENOSYS);
 }
@@ -225,7 +225,7 @@ static const struct advice advices[] = {
 static bool advice_applies(const struct doctor *doctor, const struct advice *advice)
 {
 	return (!advice->with || doctor->traits & advice->with) && !(doctor->traits & advice->without) &&
-	       (!advice->error || doctor->finding[advice->about[0]].error == advice->error) &&
+	       (!advice->error || doctor->finding[advice->about[0]].error_number == advice->error) &&
 	       (!advice->applies || advice->applies(doctor));
 }
 

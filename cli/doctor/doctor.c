@@ -164,7 +164,7 @@ static json_t *doctor_make_findings_json(const struct diagnosis *diagnosis)
 
 	for (enum probe probe = 0; probe < PROBE_MAX; probe++) {
 		const struct finding *finding = &diagnosis->doctor->finding[probe];
-		const char *error = finding->error ? strerrorname_np(finding->error) : NULL;
+		const char *error = finding->error_number ? strerrorname_np(finding->error_number) : NULL;
 
 		(void)json_array_append_new(list, json_pack("{s:s, s:s, s:s?, s:o}", "name", probe_get_name(probe),
 							    "state", finding_get_state_name(finding->state), "errno",

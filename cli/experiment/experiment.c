@@ -43,20 +43,20 @@ static int experiment_set_shard(const struct cli_given *given, void *all)
 	return 0;
 }
 
-#define AT(member) offsetof(struct experiment_options, member)
+#define FIELD_OFFSET(member) offsetof(struct experiment_options, member)
 
 static int experiment_parse_options(int argc, char **argv, struct experiment_options *options)
 {
 	static const struct cli_option table[] = {
 		{"output", 'o', "DIR", "the results directory (default: PLAN without .json, with .results)",
-		 cli_set_text, AT(dir), 0},
-		{"jobs", 'j', "N", "so many runs at once (default: 1)", experiment_set_jobs, AT(jobs), 0},
+		 cli_set_text, FIELD_OFFSET(dir), 0},
+		{"jobs", 'j', "N", "so many runs at once (default: 1)", experiment_set_jobs, FIELD_OFFSET(jobs), 0},
 		{"shard", 0, "I/N", "only the cells of share I of N; the results of all shares can be merged",
 		 experiment_set_shard, 0, 0},
-		CLI_FLAG("csv", 0, "also write results.csv", AT(csv)),
-		CLI_FLAG("keep-workdirs", 0, "keep each run's working directory", AT(keep_workdirs)),
-		CLI_FLAG("json", 0, "report: print JSON", AT(json)),
-		CLI_FLAG("quiet", 'q', "print only error messages", AT(quiet)),
+		CLI_FLAG("csv", 0, "also write results.csv", FIELD_OFFSET(csv)),
+		CLI_FLAG("keep-workdirs", 0, "keep each run's working directory", FIELD_OFFSET(keep_workdirs)),
+		CLI_FLAG("json", 0, "report: print JSON", FIELD_OFFSET(json)),
+		CLI_FLAG("quiet", 'q', "print only error messages", FIELD_OFFSET(quiet)),
 		{0},
 	};
 	const struct cli_syntax syntax = {

@@ -59,9 +59,9 @@ void plot_make(struct buf *out, const struct report_summary *summary, size_t cou
 struct report_summary {
 	const char *program, *policy; /* names; borrowed from the rows */
 	size_t runs, ok;
-	double denials; /* mean number of denials in a cell */
-	double calls;   /* mean number of calls of a cell */
-	double time_ms; /* median duration of a cell */
+	double mean_denials;   /* mean number of denials in a cell */
+	double mean_calls;     /* mean number of calls of a cell */
+	double median_time_ms; /* median duration of a cell */
 	double slowdown; /* time_ms divided by that of the program's first policy; 0: unknown */
 };
 

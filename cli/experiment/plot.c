@@ -57,7 +57,7 @@ static void plot_add_summary(struct buf *out, const struct report_summary *summa
 
 	(void)snprintf(label, sizeof(label), "%.38s, %.38s", summary->program, summary->policy);
 	plot_add_text(out, LABEL_WIDTH - 8, y + ROW_HEIGHT - 7, "text-anchor=\"end\"", label);
-	plot_add_bar(out, LABEL_WIDTH, y, summary->denials, most_denials, "#c0392b", 1);
+	plot_add_bar(out, LABEL_WIDTH, y, summary->mean_denials, most_denials, "#c0392b", 1);
 	plot_add_bar(out, LABEL_WIDTH + BAR_WIDTH + GAP, y, summary->slowdown, most_slowdown, "#2e6da4", 2);
 }
 
@@ -67,8 +67,8 @@ void plot_make(struct buf *out, const struct report_summary *summary, size_t cou
 	double most_denials = 0, most_slowdown = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (summary[i].denials > most_denials)
-			most_denials = summary[i].denials;
+		if (summary[i].mean_denials > most_denials)
+			most_denials = summary[i].mean_denials;
 		if (summary[i].slowdown > most_slowdown)
 			most_slowdown = summary[i].slowdown;
 	}

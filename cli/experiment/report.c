@@ -54,12 +54,12 @@ static void summary_fill(struct report_summary *summary, const json_t *rows, dou
 			continue;
 		times[summary->runs++] = row_get_measured_value(row, "time_ms");
 		summary->ok += strcmp(row_get_text(row, "status"), "ok") == 0;
-		summary->denials += json_number_value(json_object_get(row, "denials"));
-		summary->calls += row_get_measured_value(row, "calls");
+		summary->mean_denials += json_number_value(json_object_get(row, "denials"));
+		summary->mean_calls += row_get_measured_value(row, "calls");
 	}
-	summary->denials /= (double)summary->runs;
-	summary->calls /= (double)summary->runs;
-	summary->time_ms = doubles_get_median(times, summary->runs);
+	summary->mean_denials /= (double)summary->runs;
+	summary->mean_calls /= (double)summary->runs;
+	summary->median_time_ms = doubles_get_median(times, summary->runs);
 }
 
 /* Computes the slowdowns, over the first policy of the plan, which has the lowest index. */
@@ -68,8 +68,8 @@ static void summaries_compute_slowdowns(struct report_summary *summary, size_t c
 	for (size_t i = 0; i < count; i++)
 		for (size_t first = 0; first <= i; first++)
 			if (strcmp(summary[first].program, summary[i].program) == 0) {
-				if (summary[first].time_ms > 0)
-					summary[i].slowdown = summary[i].time_ms / summary[first].time_ms;
+				if (summary[first].median_time_ms > 0)
+					summary[i].slowdown = summary[i].median_time_ms / summary[first].median_time_ms;
 				break;
 			}
 }
@@ -118,7 +118,8 @@ static int report_print_table(const struct report_summary *summary, size_t count
 	for (size_t i = 0; i < count; i++)
 		(void)text_printf(stdout, "%-*s  %-*s %6zu %6zu %9.1f %9.0f %10.1f %9.2f\n", program_width,
 				  summary[i].program, policy_width, summary[i].policy, summary[i].runs, summary[i].ok,
-				  summary[i].denials, summary[i].calls, summary[i].time_ms, summary[i].slowdown);
+				  summary[i].mean_denials, summary[i].mean_calls, summary[i].median_time_ms,
+				  summary[i].slowdown);
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return CLI_OK;
 	cli_print_error("experiment", "cannot write to standard output: %s", strerror(errno));
@@ -133,8 +134,8 @@ static int report_print_json(const struct report_summary *summary, size_t count)
 		(void)json_array_append_new(
 			list, json_pack("{s:s, s:s, s:I, s:I, s:f, s:f, s:f, s:f}", "program", summary[i].program,
 					"policy", summary[i].policy, "runs", (json_int_t)summary[i].runs, "ok",
-					(json_int_t)summary[i].ok, "denials", summary[i].denials, "calls",
-					summary[i].calls, "time_ms", summary[i].time_ms, "slowdown",
+					(json_int_t)summary[i].ok, "denials", summary[i].mean_denials, "calls",
+					summary[i].mean_calls, "time_ms", summary[i].median_time_ms, "slowdown",
 					summary[i].slowdown));
 	return cli_print_json("experiment", list);
 }

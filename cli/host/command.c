@@ -30,7 +30,7 @@
 struct command {
 	const struct places *places;
 	struct places_refusal *why; /* receives the reason of a refusal */
-	unsigned scripts;       /* how many "#!" lines led from the command to the file being judged */
+	unsigned script_depth;      /* how many "#!" lines led from the command to the file being judged */
 };
 
 static int command_fail_no_memory(const struct command *command)
@@ -44,10 +44,10 @@ static int command_judge_word(const struct command *command, const char *word);
 static int command_judge_script(const struct command *command, const char *path)
 {
 	char line[PROGRAM_SCRIPT_LINE_BYTES + 1], *save = NULL;
-	struct command inner = {command->places, command->why, command->scripts + 1};
+	struct command inner = {command->places, command->why, command->script_depth + 1};
 	int ret = 0;
 
-	if (command->scripts == SCRIPT_DEPTH_MAX || !program_read_script_line(path, line))
+	if (command->script_depth == SCRIPT_DEPTH_MAX || !program_read_script_line(path, line))
 		return 0;
 	for (char *word = strtok_r(line + 2, BLANKS "'\"=", &save); word && ret == 0;
 	     word = strtok_r(NULL, BLANKS "'\"=", &save))

@@ -84,7 +84,8 @@ static int host_open_without_following_links(const char *path)
 static int host_open_file(struct cli_host *host, const char *path)
 {
 	bool in_proc = false;
-	_cleanup_free_ char *real = cli_real_resolve_noting_links(&host->real, path, host_set_link_in_proc, &in_proc);
+	_cleanup_free_ char *real =
+		cli_real_resolve_noting_links(&host->path_cache, path, host_set_link_in_proc, &in_proc);
 	int fd;
 
 	if (real)
@@ -184,8 +185,8 @@ static int host_make_hostname_or_hosts(struct cli_host *host, const char *name, 
 	} else {
 		return -ENOENT;
 	}
-	ret = text.failed ? -ENOMEM : host_add_note(host, &host->accounts, name, text.data);
-	*ret_file = host->accounts;
+	ret = text.failed ? -ENOMEM : host_add_note(host, &host->generated_files, name, text.data);
+	*ret_file = host->generated_files;
 	return ret;
 }
 
@@ -223,8 +224,8 @@ static int host_make_account_file(struct cli_host *host, const char *name, const
 	} else {
 		return -ENOENT;
 	}
-	ret = text.failed ? -ENOMEM : host_add_note(host, &host->accounts, name, text.data);
-	*ret_file = host->accounts;
+	ret = text.failed ? -ENOMEM : host_add_note(host, &host->generated_files, name, text.data);
+	*ret_file = host->generated_files;
 	return ret;
 }
 
@@ -260,7 +261,7 @@ static char *host_resolve_path(void *ctx, const char *path)
 {
 	struct cli_host *host = ctx;
 
-	return cli_real_resolve_path(&host->real, path);
+	return cli_real_resolve_path(&host->path_cache, path);
 }
 
 static const char *host_get_variable(void *ctx, const char *name)
@@ -274,14 +275,14 @@ const char *cli_host_find_program(struct cli_host *host)
 	const char *program = host->program;
 	_cleanup_free_ char *inside = NULL, *found = NULL;
 
-	if (host->found || !program)
-		return host->found;
+	if (host->program_path || !program)
+		return host->program_path;
 	/* "./prog" is relative to the program's workdir, not to callgate's */
 	if (strchr(program, '/') && program[0] != '/' && host->workdir)
 		inside = cli_format("%s/%s", host->workdir, program);
 	found = program_find_executable(inside ? inside : program);
-	host->found = found ? arena_dup(&host->arena, found) : NULL;
-	return host->found;
+	host->program_path = found ? arena_dup(&host->arena, found) : NULL;
+	return host->program_path;
 }
 
 static const char *const *host_find_interpreter(void *ctx)
@@ -298,24 +299,25 @@ static bool host_grant_is_void(void *ctx, const char *path)
 {
 	const struct cli_host *host = ctx;
 
-	return host_find_note(host->refused, path);
+	return host_find_note(host->void_grants, path);
 }
 
 int cli_host_make_grant_void(struct cli_host *host, const char *path, const char *why)
 {
-	if (host_find_note(host->refused, path))
+	if (host_find_note(host->void_grants, path))
 		return 0;
-	return host_add_note(host, &host->refused, path, why) < 0 ? -ENOMEM : 1;
+	return host_add_note(host, &host->void_grants, path, why) < 0 ? -ENOMEM : 1;
 }
 
 void cli_host_report_void_grants(struct cli_host *host)
 {
-	const char *note = host->interpreter && !host->told ? host->interpreter->note : NULL;
+	const char *note =
+		host->interpreter && !host->was_told_about_interpreter ? host->interpreter->why_left_out : NULL;
 
 	if (note)
 		cli_note("callgate: %s", note);
-	host->told = host->told || host->interpreter;
-	for (struct cli_host_note *refused = host->refused; refused; refused = refused->next) {
+	host->was_told_about_interpreter = host->was_told_about_interpreter || host->interpreter;
+	for (struct cli_host_note *refused = host->void_grants; refused; refused = refused->next) {
 		if (!refused->was_reported)
 			cli_note("callgate: not granted: %s %s", refused->path, refused->text);
 		refused->was_reported = true;
@@ -354,9 +356,9 @@ int cli_host_init(struct cli_host *host, const char *program)
 
 int cli_host_set_workdir_and_scratch(struct cli_host *host, const char *workdir, const char *scratch)
 {
-	cli_real_release(&host->real); /* a setup may have made links since the last load */
-	policy_free(host->other);
-	host->other = NULL;
+	cli_real_release(&host->path_cache); /* a setup may have made links since the last load */
+	policy_free(host->other_phase_policy);
+	host->other_phase_policy = NULL;
 	host->policy.scratch = arena_dup(&host->arena, scratch ? scratch : "/callgate-scratch");
 	host->workdir = workdir ? arena_dup(&host->arena, workdir)
 				: arena_printf(&host->arena, "%s/work", host->policy.scratch);
@@ -367,8 +369,8 @@ int cli_host_set_workdir_and_scratch(struct cli_host *host, const char *workdir,
 
 void cli_host_release(struct cli_host *host)
 {
-	policy_free(host->other);
-	cli_real_release(&host->real);
+	policy_free(host->other_phase_policy);
+	cli_real_release(&host->path_cache);
 	arena_release(&host->arena);
 	*host = (struct cli_host){0};
 }

@@ -18,19 +18,21 @@ struct cli_host {
 	struct policy_host policy; /* callbacks and values for policy_load() */
 	struct cli_interpreter *interpreter; /* what @interpreter stands for; NULL: not looked for yet */
 	struct cli_host_note *files;   /* the files that were read: path and text; each is read once in a run */
-	struct cli_host_note *accounts; /* path and text of generated files such as account:passwd */
+	struct cli_host_note *generated_files; /* path and text of generated files such as account:passwd */
 	/* grants without effect, because a program could have made a link in their path: path and reason */
-	struct cli_host_note *refused;
+	struct cli_host_note *void_grants;
 	/* a cache of symbolic links for one policy; cli_host_set_workdir_and_scratch() clears it */
-	struct cli_path_cache real;
+	struct cli_path_cache path_cache;
 	uid_t uid; /* uid in account:passwd and account:group: callgate's own, until the run sets another */
 	gid_t gid;
 	const char *login;    /* the account name of uid; NULL: not looked up yet */
 	const char *program;  /* the program as the command line names it, in main's argv; NULL: none */
-	const char *found;    /* path of `program`; NULL: not looked for yet, or not found */
+	const char *program_path; /* path of `program`; NULL: not looked for yet, or not found */
 	const char *workdir;
-	bool told;            /* the note on @interpreter was printed */
-	struct policy *other; /* owned: the policy loaded last, compiled for its other phase; NULL: it has no phases */
+	bool was_told_about_interpreter; /* the note on @interpreter was printed */
+	struct policy *
+		/* owned: the policy loaded last, compiled for its other phase; NULL: it has no phases */
+		other_phase_policy;
 };
 
 /* `program` is the program of the command line (a name to be searched in PATH, or a path), or NULL. 0 or -ENOMEM. */

@@ -15,10 +15,11 @@
 #define VENV_DEPTH_MAX 4 /* longest chain of virtual environments, each based on the next */
 
 struct interpreter_family {
-	const char *name;          /* start of its programs' names: "python" matches python, python3 and python3.11 */
+	const char
+		*program_name_start; /* start of its programs' names: "python" matches python, python3 and python3.11 */
 	const char *command;       /* the program looked for in PATH */
 	/* its files below a shared prefix such as /usr; %s: version */
-	const char *const *system;
+	const char *const *files_in_prefix;
 };
 
 static const char *const python_parts[] = {"bin/python",     "bin/python3",   "bin/python%s",
@@ -47,9 +48,9 @@ static const struct interpreter_family *interpreter_find_family(const char *path
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
 	for (size_t i = 0; i < FAMILY_COUNT; i++) {
-		size_t len = strlen(families[i].name);
+		size_t len = strlen(families[i].program_name_start);
 
-		if (strncmp(name, families[i].name, len) == 0 &&
+		if (strncmp(name, families[i].program_name_start, len) == 0 &&
 		    (!name[len] || isdigit((unsigned char)name[len]) || strcmp(name + len, "js") == 0))
 			return &families[i];
 	}
@@ -72,7 +73,8 @@ static void interpreter_add_root(struct cli_interpreter *found, const char *path
 
 /* Sets the note on why an interpreter is left out. A note that is set already stays. */
 #define INTERPRETER_NOTE_WHY_LEFT_OUT(found, ...) \
-	((found)->note = (found)->note ? (found)->note : arena_printf((found)->arena, __VA_ARGS__))
+	((found)->why_left_out =                  \
+		 (found)->why_left_out ? (found)->why_left_out : arena_printf((found)->arena, __VA_ARGS__))
 
 /* Adds an installation outside of /usr and /usr/local, if it is where interpreters are installed, or in the workdir. */
 static void interpreter_add_prefix(struct cli_interpreter *found, const char *path)
@@ -97,10 +99,10 @@ static bool interpreter_is_system_prefix(const char *prefix)
 static void interpreter_add_parts(struct cli_interpreter *found, const struct interpreter_family *family,
 				  const char *prefix, const char *real)
 {
-	const char *version = strrchr(real, '/') + 1 + strlen(family->name);
+	const char *version = strrchr(real, '/') + 1 + strlen(family->program_name_start);
 	char path[PATH_MAX];
 
-	for (const char *const *part = family->system; part && *part; part++) {
+	for (const char *const *part = family->files_in_prefix; part && *part; part++) {
 		const char *mark = strstr(*part, "%s");
 		int len = snprintf(path, sizeof(path), "%s%s%.*s%s%s", **part == '/' ? "" : prefix,
 				   **part == '/' ? "" : "/", mark ? (int)(mark - *part) : (int)strlen(*part), *part,

@@ -17,7 +17,7 @@ struct cli_interpreter {
 	const char *root[INTERPRETER_ROOTS_MAX + 1];
 	const char *manager_dirs[INTERPRETER_ROOTS_MAX]; /* for each root, its version manager's directory */
 	size_t count;
-	const char *note; /* why an interpreter that was found is left out, one line; NULL: nothing to report */
+	const char *why_left_out; /* why an interpreter that was found is left out, one line; NULL: nothing to report */
 	struct arena *arena;
 	const char *home, *workdir;
 };

@@ -31,8 +31,8 @@ bool program_is_executable(const char *path)
 /* A version manager like pyenv: versions in ROOT/versions, the chosen version in a variable or a file. */
 static const struct shim_manager {
 	const char *variable;
-	const char *local;  /* file with the chosen version, searched from the current directory upwards */
-	const char *marker; /* a file that only this manager's root directory has */
+	const char *local_version_file; /* file with the chosen version, searched from the current directory upwards */
+	const char *marker_file;        /* a file that only this manager's root directory has */
 } shim_managers[] = {
 	{"PYENV_VERSION", ".python-version", "libexec/pyenv"},
 	{"RBENV_VERSION", ".ruby-version", "libexec/rbenv"},
@@ -63,7 +63,7 @@ static bool shim_root_has_file(const char *root, const char *name)
 static const struct shim_manager *shim_find_manager(const char *root)
 {
 	for (size_t i = 0; i < sizeof(shim_managers) / sizeof(shim_managers[0]); i++)
-		if (shim_root_has_file(root, shim_managers[i].marker))
+		if (shim_root_has_file(root, shim_managers[i].marker_file))
 			return &shim_managers[i];
 	return NULL;
 }
@@ -91,7 +91,8 @@ static char *shim_read_chosen_versions(const struct shim_manager *manager, const
 		char *text;
 
 		*slash = '\0';
-		text = shim_read_version_file(dir, manager->local); /* the root directory is "": a "/" follows */
+		text = shim_read_version_file(
+			dir, manager->local_version_file); /* the root directory is "": a "/" follows */
 		if (text)
 			return text;
 	}

@@ -24,7 +24,7 @@ static const char *deny_find_kind(const struct fold_place *place, const FTSENT *
 	*ret_everywhere = NULL;
 	if (!secret || secret->certainty != SECRET_CERTAIN)
 		return entry->fts_info == FTS_F ? inodes_get_kind(place->inodes, entry->fts_statp) : NULL;
-	if (!strchr("/~", secret->pattern[0]) && !place->risky)
+	if (!strchr("/~", secret->pattern[0]) && !place->allows_risky)
 		*ret_everywhere = secret->pattern;
 	return secret->kind;
 }
@@ -39,10 +39,10 @@ static int deny_if_secret_entry(struct draft *draft, const struct needs *needs, 
 		return 0;
 	virt = cli_format("%s/%s", place->workdir, rest);
 	pattern = everywhere ? cli_format("**/%s", everywhere) : pattern_escape("@workdir", rest);
-	because = cli_format("%s: %s%s", rest, kind, place->risky ? ", which the program did not use" : "");
+	because = cli_format("%s: %s%s", rest, kind, place->allows_risky ? ", which the program did not use" : "");
 	if (!virt || !pattern || !because)
 		return -ENOMEM;
-	if (place->risky && needs_have_path_below(needs, virt))
+	if (place->allows_risky && needs_have_path_below(needs, virt))
 		return 0;
 	return draft_add_deny(draft, pattern, because);
 }

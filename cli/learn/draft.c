@@ -21,20 +21,20 @@ static const char *draft_get_right_name(unsigned right)
 
 int draft_init(struct draft *draft, const json_t *old, const char *name, const char *base)
 {
-	draft->refused = json_array();
+	draft->ungrantable = json_array();
 	draft->disabled_paths = json_array();
 	draft->root = old ? json_deep_copy(old)
 			  : json_pack("{s:i, s:s, s:s}", "version", 1, "name", name, "description",
 				      "Learnt by callgate learn: look at each rule, and at what it grants beside.");
 	if (draft->root && !old && base && json_object_set_new(draft->root, "extends", json_pack("[s]", base)) < 0)
 		return -ENOMEM;
-	return draft->root && draft->refused && draft->disabled_paths ? 0 : -ENOMEM;
+	return draft->root && draft->ungrantable && draft->disabled_paths ? 0 : -ENOMEM;
 }
 
 void draft_release(struct draft *draft)
 {
 	json_decref(draft->root);
-	json_decref(draft->refused);
+	json_decref(draft->ungrantable);
 	json_decref(draft->disabled_paths);
 	*draft = (struct draft){0};
 }
@@ -126,12 +126,12 @@ int draft_add_ungrantable(struct draft *draft, unsigned right, const char *path,
 
 	if (!entry)
 		return -ENOMEM;
-	for (size_t i = 0; i < json_array_size(draft->refused); i++)
-		if (json_equal(json_array_get(draft->refused, i), entry)) {
+	for (size_t i = 0; i < json_array_size(draft->ungrantable); i++)
+		if (json_equal(json_array_get(draft->ungrantable, i), entry)) {
 			json_decref(entry);
 			return 0;
 		}
-	return json_array_append_new(draft->refused, entry) < 0 ? -ENOMEM : 0;
+	return json_array_append_new(draft->ungrantable, entry) < 0 ? -ENOMEM : 0;
 }
 
 int draft_add_disabled_path(struct draft *draft, const char *path)

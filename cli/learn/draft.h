@@ -14,7 +14,7 @@
 
 struct draft {
 	json_t *root;    /* owned */
-	json_t *refused; /* array of {"path", "right", "why"}: accesses that no option can grant; owned */
+	json_t *ungrantable;       /* array of {"path", "right", "why"}: accesses that no option can grant; owned */
 	json_t *disabled_paths;    /* array of paths whose rules were left out; owned */
 };
 

@@ -17,8 +17,8 @@
 #include "cli/cli.h"
 
 #define ELF_FILES_MAX 2000u
-#define ELF_CONF "/etc/ld.so.conf"
-#define ELF_CONF_DEPTH 4
+#define ELF_LD_SO_CONF "/etc/ld.so.conf"
+#define ELF_LD_SO_CONF_DEPTH_MAX 4
 
 /* The ELF file that is being inspected. */
 struct elf_file {
@@ -49,7 +49,7 @@ static int elf_read_conf(struct elf_search *search, const char *path, int depth)
 		text[strcspn(text, "#\n")] = '\0';
 		if (*text == '/')
 			r = cli_list_add_owned(&search->dirs, strdup(text));
-		if (strncmp(text, "include ", 8) != 0 || depth == ELF_CONF_DEPTH ||
+		if (strncmp(text, "include ", 8) != 0 || depth == ELF_LD_SO_CONF_DEPTH_MAX ||
 		    glob(text + 8, 0, NULL, &matches) != 0)
 			continue;
 		for (size_t i = 0; r == 0 && i < matches.gl_pathc; i++)
@@ -62,7 +62,7 @@ static int elf_read_conf(struct elf_search *search, const char *path, int depth)
 static int elf_list_directories(struct elf_search *search)
 {
 	static const char *const usual[] = {"/lib64", "/usr/lib64", "/lib", "/usr/lib"};
-	int r = elf_read_conf(search, ELF_CONF, 0);
+	int r = elf_read_conf(search, ELF_LD_SO_CONF, 0);
 
 	for (size_t i = 0; r == 0 && i < sizeof(usual) / sizeof(usual[0]); i++)
 		r = cli_list_add_owned(&search->dirs, strdup(usual[i]));
@@ -282,7 +282,7 @@ static int elf_add_loader_of_program(struct elf_search *search, const struct elf
 	return 0;
 }
 
-static int elf_inspect_open(struct elf_search *search, struct elf_file *file)
+static int elf_inspect_open_file(struct elf_search *search, struct elf_file *file)
 {
 	int r = elf_add_loader_of_program(search, file);
 
@@ -310,7 +310,7 @@ static int elf_inspect(struct elf_search *search, const char *path)
 	if (r == 0 && (!file.elf || elf_kind(file.elf) != ELF_K_ELF || !gelf_getehdr(file.elf, &file.header)))
 		r = -ENOEXEC;
 	if (r == 0)
-		r = elf_inspect_open(search, &file);
+		r = elf_inspect_open_file(search, &file);
 	free(file.rpath);
 	free(file.runpath);
 	(void)elf_end(file.elf);

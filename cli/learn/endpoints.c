@@ -164,7 +164,7 @@ static int endpoints_add_endpoint(struct draft *draft, const struct needs *needs
 {
 	json_t *list, *rule;
 
-	if (!*endpoint->host || endpoint->port == 0 || endpoint->granted ||
+	if (!*endpoint->host || endpoint->port == 0 || endpoint->is_granted ||
 	    (endpoint->udp && learn_is_needless_udp(needs, endpoint->host, endpoint->port)))
 		return 0;
 	list = draft_get_list(draft, "network", "allow");
@@ -181,11 +181,11 @@ static int endpoints_add_endpoint(struct draft *draft, const struct needs *needs
 /* Adds a port on which the program listened. A socket that was not bound to a port listens on any free port: 0. */
 static int endpoints_add_port(struct draft *draft, const struct needs *needs, const struct network_need *net)
 {
-	json_t *list = net->granted ? NULL : draft_get_list(draft, "network", "listen");
+	json_t *list = net->is_granted ? NULL : draft_get_list(draft, "network", "listen");
 	unsigned port = net->port;
 	bool named = !net->any_port;
 
-	if (net->granted)
+	if (net->is_granted)
 		return 0;
 	for (size_t i = 0; i < needs->nets; i++)
 		named |= needs->net[i].kind == QUERY_LISTEN && !needs->net[i].any_port && needs->net[i].port == port;

@@ -8,7 +8,7 @@
 #include "cli/learn/rules.h"
 #include "cli/learn/singles.h"
 
-static int fold_collect_items(struct fold *fold, const struct unmet *unmet, size_t count)
+static int fold_collect_items(struct fold *fold, const struct unmet_need *unmet, size_t count)
 {
 	bool done = false;
 	int r = 0;
@@ -20,8 +20,8 @@ static int fold_collect_items(struct fold *fold, const struct unmet *unmet, size
 		if (r == 0 && !done)
 			r = rules_sort_by_tier(fold, &unmet[i], &done);
 		if (r == 0 && !done)
-			fold->item[fold->items++] = (struct fold_item){
-				.unmet = &unmet[i], .path = rules_get_name(fold->place, need)};
+			fold->item[fold->item_count++] =
+				(struct fold_item){.unmet = &unmet[i], .path = rules_get_name(fold->place, need)};
 	}
 	return r;
 }
@@ -36,13 +36,14 @@ static bool fold_is_directory(const struct fold *fold, const struct fold_item *i
 }
 
 int fold_add_rules_for_unmet(struct draft *draft, const struct needs *needs, const struct packages *packages,
-	       const struct fold_place *place, const struct unmet *unmet, size_t count, bool directories)
+			     const struct fold_place *place, const struct unmet_need *unmet, size_t count,
+			     bool directories)
 {
 	struct fold fold = {.draft = draft, .needs = needs, .packages = packages, .place = place,
 			    .item = calloc(count + 1, sizeof(*fold.item))};
 	int r = fold.item ? fold_collect_items(&fold, unmet, count) : -ENOMEM;
 
-	for (size_t i = 0; i < fold.items; i++) /* directories and links do not become members of groups */
+	for (size_t i = 0; i < fold.item_count; i++) /* directories and links do not become members of groups */
 		fold.item[i].is_granted = fold.item[i].unmet->is_link_itself || fold_is_directory(&fold, &fold.item[i]);
 	if (r == 0)
 		r = groups_fold_units(&fold);
@@ -50,12 +51,12 @@ int fold_add_rules_for_unmet(struct draft *draft, const struct needs *needs, con
 		r = groups_fold_numbers(&fold);
 	if (r == 0)
 		r = groups_fold_suffixes(&fold);
-	for (size_t i = 0; r == 0 && i < fold.items; i++)
+	for (size_t i = 0; r == 0 && i < fold.item_count; i++)
 		if (!fold.item[i].is_granted || fold.item[i].unmet->is_link_itself ||
 		    fold_is_directory(&fold, &fold.item[i]))
-			r = singles_add(&fold, &fold.item[i], directories);
-	for (size_t i = 0; i < fold.items; i++)
-		free(fold.item[i].key);
+			r = singles_add_rule(&fold, &fold.item[i], directories);
+	for (size_t i = 0; i < fold.item_count; i++)
+		free(fold.item[i].group_key);
 	free(fold.item);
 	return r;
 }

@@ -16,11 +16,11 @@ struct fold_place {
 	const char *workdir;         /* path of the working directory in the view */
 	const char *workdir_host;    /* host path of the working directory; NULL: the runs have an empty one */
 	const struct inodes *inodes; /* secrets that have several hard links; NULL: not looked for */
-	bool risky;
+	bool allows_risky;
 };
 
 /* A right on a path that the program needs and the draft does not grant. */
-struct unmet {
+struct unmet_need {
 	const struct need *need;
 	unsigned right; /* one POLICY_ right */
 	bool is_link_itself; /* the target is granted, but not the symbolic link need->path_as_written */
@@ -31,7 +31,8 @@ struct unmet {
  * calls these are left out, because rules for files also show the directories above them. 0 or -ENOMEM.
  */
 int fold_add_rules_for_unmet(struct draft *draft, const struct needs *needs, const struct packages *packages,
-	       const struct fold_place *place, const struct unmet *unmet, size_t count, bool directories);
+			     const struct fold_place *place, const struct unmet_need *unmet, size_t count,
+			     bool directories);
 
 /* Adds rules that deny those secrets in the working directory that the program did not use. 0 or -ENOMEM. */
 int fold_deny_secrets(struct draft *draft, const struct needs *needs, const struct fold_place *place);

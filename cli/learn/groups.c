@@ -28,7 +28,7 @@ static char *groups_explain(const struct fold_item *item, size_t count, const ch
 		const struct need_origin *origin = &item[i].unmet->need->origin;
 
 		records += origin->count;
-		if (!origin->text && (first->text || origin->first < first->first))
+		if (!origin->reason && (first->reason || origin->first < first->first))
 			first = origin;
 	}
 	one = need_explain(first);
@@ -40,9 +40,9 @@ static int groups_compare_items(const void *a, const void *b)
 	const struct fold_item *left = a, *right = b;
 	int r;
 
-	if (!left->key || !right->key)
-		return !!right->key - !!left->key;
-	r = strcmp(left->key, right->key);
+	if (!left->group_key || !right->group_key)
+		return !!right->group_key - !!left->group_key;
+	r = strcmp(left->group_key, right->group_key);
 	if (r == 0)
 		r = (left->unmet->right > right->unmet->right) - (left->unmet->right < right->unmet->right);
 	return r ? r : strcmp(left->path, right->path);
@@ -50,9 +50,9 @@ static int groups_compare_items(const void *a, const void *b)
 
 static void groups_clear_keys(struct fold *fold)
 {
-	for (size_t i = 0; i < fold->items; i++) {
-		free(fold->item[i].key);
-		fold->item[i].key = NULL;
+	for (size_t i = 0; i < fold->item_count; i++) {
+		free(fold->item[i].group_key);
+		fold->item[i].group_key = NULL;
 	}
 }
 
@@ -61,11 +61,11 @@ static int groups_visit(struct fold *fold, int (*take)(struct fold *fold, struct
 {
 	int r = 0;
 
-	if (fold->items)
-		qsort(fold->item, fold->items, sizeof(*fold->item), groups_compare_items);
-	for (size_t i = 0, end; r == 0 && i < fold->items && fold->item[i].key; i = end) {
-		for (end = i + 1; end < fold->items && fold->item[end].key &&
-				  strcmp(fold->item[end].key, fold->item[i].key) == 0 &&
+	if (fold->item_count)
+		qsort(fold->item, fold->item_count, sizeof(*fold->item), groups_compare_items);
+	for (size_t i = 0, end; r == 0 && i < fold->item_count && fold->item[i].group_key; i = end) {
+		for (end = i + 1; end < fold->item_count && fold->item[end].group_key &&
+				  strcmp(fold->item[end].group_key, fold->item[i].group_key) == 0 &&
 				  fold->item[end].unmet->right == fold->item[i].unmet->right;)
 			end++;
 		r = take(fold, &fold->item[i], end - i);
@@ -78,7 +78,8 @@ static int groups_visit(struct fold *fold, int (*take)(struct fold *fold, struct
  * Adds one rule for a group, unless an objection to the other files that the rule would grant forbids it.
  * because_taken: the reason of the rule; owned by the draft from then on.
  */
-static int groups_try(struct fold *fold, struct fold_item *item, size_t count, const char *path, char *because_taken)
+static int groups_try_rule(struct fold *fold, struct fold_item *item, size_t count, const char *path,
+			   char *because_taken)
 {
 	bool added;
 	int r = rules_try_group(fold, item->unmet->right, path, because_taken, UINT64_MAX, &added);
@@ -97,22 +98,22 @@ static int groups_try_unit(struct fold *fold, struct fold_item *item, size_t cou
 
 	return count < least ? 0
 	       : !of         ? -ENOMEM
-			     : groups_try(fold, item, count, item->key, groups_explain(item, count, of));
+			     : groups_try_rule(fold, item, count, item->group_key, groups_explain(item, count, of));
 }
 
 int groups_fold_units(struct fold *fold)
 {
 	struct unit unit;
 
-	for (size_t i = 0; i < fold->items; i++) {
+	for (size_t i = 0; i < fold->item_count; i++) {
 		struct fold_item *item = &fold->item[i];
 
 		if (item->is_granted || item->unmet->right == POLICY_WRITE ||
 		    !unit_find(fold->packages, fold->place->home, item->unmet->need->path, &unit))
 			continue;
 		item->package = unit.package;
-		item->key = strdup(unit.dir);
-		if (!item->key)
+		item->group_key = strdup(unit.dir);
+		if (!item->group_key)
 			return -ENOMEM;
 	}
 	return groups_visit(fold, groups_try_unit);
@@ -134,17 +135,18 @@ static int groups_try_numbered(struct fold *fold, struct fold_item *item, size_t
 	if (!pattern)
 		return -ENOMEM;
 	return pattern_components_have_letters(pattern)
-		       ? groups_try(fold, item, count, pattern, groups_explain(item, count, "that differ in numbers"))
+		       ? groups_try_rule(fold, item, count, pattern,
+					 groups_explain(item, count, "that differ in numbers"))
 		       : 0;
 }
 
 int groups_fold_numbers(struct fold *fold)
 {
-	for (size_t i = 0; i < fold->items; i++) {
+	for (size_t i = 0; i < fold->item_count; i++) {
 		struct fold_item *item = &fold->item[i];
 
 		if (!item->is_granted && pattern_has_number(item->path) &&
-		    !(item->key = pattern_replace_numbers(item->path)))
+		    !(item->group_key = pattern_replace_numbers(item->path)))
 			return -ENOMEM;
 	}
 	return groups_visit(fold, groups_try_numbered);
@@ -153,21 +155,21 @@ int groups_fold_numbers(struct fold *fold)
 static int groups_try_suffix(struct fold *fold, struct fold_item *item, size_t count)
 {
 	return count < GROUPS_SUFFIX_PATHS_MIN ? 0
-				     : groups_try(fold, item, count, item->key,
-						  groups_explain(item, count, "with one suffix"));
+					       : groups_try_rule(fold, item, count, item->group_key,
+								 groups_explain(item, count, "with one suffix"));
 }
 
 /* Makes rules such as "/data/set/" + "*.csv" of files that were read, and whose names have the same end. */
 int groups_fold_suffixes(struct fold *fold)
 {
-	for (size_t i = 0; i < fold->items; i++) {
+	for (size_t i = 0; i < fold->item_count; i++) {
 		struct fold_item *item = &fold->item[i];
 		const char *name = strrchr(item->path, '/') + 1, *dot = strrchr(name, '.');
 
 		if (item->is_granted || item->unmet->right != POLICY_READ || !dot || dot == name || !dot[1])
 			continue;
-		item->key = cli_format("%.*s*%s", (int)(name - item->path), item->path, dot);
-		if (!item->key)
+		item->group_key = cli_format("%.*s*%s", (int)(name - item->path), item->path, dot);
+		if (!item->group_key)
 			return -ENOMEM;
 	}
 	return groups_visit(fold, groups_try_suffix);

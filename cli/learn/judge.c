@@ -69,14 +69,14 @@ static int judge_load(const struct learn *learn, const char *profile, struct jud
  * True when the policy denies this right. link: judges the symbolic link, too, through which the program reached the
  * file.
  */
-static bool judge_denies(struct judge *judge, const struct need *need, unsigned right, bool link)
+static bool judge_denies_need(struct judge *judge, const struct need *need, unsigned right, bool link)
 {
 	struct query *query = &judge->query;
 	struct query_answer answer;
 
 	query->kind = QUERY_PATHS;
 	query->allowed = true;
-	query->paths = 1;
+	query->path_count = 1;
 	query->path[0].wanted_rights = right;
 	query->path[0].len = strlen(need->path);
 	memcpy(query->path[0].path, need->path, query->path[0].len + 1);
@@ -85,10 +85,10 @@ static bool judge_denies(struct judge *judge, const struct need *need, unsigned 
 		memcpy(query->path[0].written, need->path_as_written, query->path[0].written_len + 1);
 	query_judge(judge->judge, query, &answer);
 	/* An uncertain answer means that only a "public" rule grants the file, so it gets a rule of its own. */
-	return !answer.is_certain || !answer.allow;
+	return !answer.is_certain || !answer.is_allowed;
 }
 
-static int judge_add_unmet(struct unmet **list, size_t *count, size_t *room, struct unmet unmet)
+static int judge_add_unmet(struct unmet_need **list, size_t *count, size_t *room, struct unmet_need unmet)
 {
 	if (!array_reserve(list, *count, room))
 		return -ENOMEM;
@@ -102,7 +102,8 @@ static bool judge_path_is_of_run(const char *path)
 	return path_is_below(path, "/proc") || strcmp(path, "/dev") == 0;
 }
 
-static int judge_need(struct judge *judge, const struct need *need, struct unmet **list, size_t *count, size_t *room)
+static int judge_need(struct judge *judge, const struct need *need, struct unmet_need **list, size_t *count,
+		      size_t *room)
 {
 	static const unsigned rights[] = {POLICY_READ, POLICY_WRITE, POLICY_EXEC};
 	bool denied = false;
@@ -113,19 +114,20 @@ static int judge_need(struct judge *judge, const struct need *need, struct unmet
 		if (!(need->rights & rights[i]) ||
 		    (rights[i] == POLICY_READ && need->rights & (POLICY_WRITE | POLICY_EXEC)))
 			continue;
-		if (!judge_denies(judge, need, rights[i], false))
+		if (!judge_denies_need(judge, need, rights[i], false))
 			continue;
 		denied = true;
-		r = judge_add_unmet(list, count, room, (struct unmet){.need = need, .right = rights[i]});
+		r = judge_add_unmet(list, count, room, (struct unmet_need){.need = need, .right = rights[i]});
 	}
 	if (r == 0 && !denied && need->path_as_written && !judge_path_is_of_run(need->path_as_written) &&
-	    judge_denies(judge, need, POLICY_READ, true))
+	    judge_denies_need(judge, need, POLICY_READ, true))
 		r = judge_add_unmet(list, count, room,
-				    (struct unmet){.need = need, .right = POLICY_READ, .is_link_itself = true});
+				    (struct unmet_need){.need = need, .right = POLICY_READ, .is_link_itself = true});
 	return r;
 }
 
-static int judge_all(const struct learn *learn, const char *profile, struct unmet **ret_unmet, size_t *ret_count)
+static int judge_all_needs(const struct learn *learn, const char *profile, struct unmet_need **ret_unmet,
+			   size_t *ret_count)
 {
 	_cleanup_judge_ struct judge *judge = NULL;
 	int r = judge_load(learn, profile, &judge);
@@ -139,9 +141,9 @@ static int judge_all(const struct learn *learn, const char *profile, struct unme
 	return r;
 }
 
-int learn_find_unmet(struct learn *learn, struct unmet **ret_unmet, size_t *ret_count)
+int learn_find_unmet(struct learn *learn, struct unmet_need **ret_unmet, size_t *ret_count)
 {
-	return judge_all(learn, NULL, ret_unmet, ret_count);
+	return judge_all_needs(learn, NULL, ret_unmet, ret_count);
 }
 
 static bool judge_grants_net(struct judge *judge, const struct network_need *net)
@@ -151,7 +153,7 @@ static bool judge_grants_net(struct judge *judge, const struct network_need *net
 
 	query->kind = net->kind;
 	query->allowed = true;
-	query->paths = 0;
+	query->path_count = 0;
 	query->port = net->port;
 	query->udp = net->udp;
 	query->upgrade = net->upgrade;
@@ -160,7 +162,7 @@ static bool judge_grants_net(struct judge *judge, const struct network_need *net
 	(void)snprintf(query->method, sizeof(query->method), "%s", net->method);
 	(void)snprintf(query->request, sizeof(query->request), "%s", net->request);
 	query_judge(judge->judge, query, &answer);
-	return answer.is_certain && answer.allow;
+	return answer.is_certain && answer.is_allowed;
 }
 
 int learn_mark_granted(struct learn *learn)
@@ -169,14 +171,14 @@ int learn_mark_granted(struct learn *learn)
 	int r = learn->needs.nets ? judge_load(learn, NULL, &judge) : 0;
 
 	for (size_t i = 0; r == 0 && i < learn->needs.nets; i++)
-		learn->needs.net[i].granted = judge_grants_net(judge, &learn->needs.net[i]);
+		learn->needs.net[i].is_granted = judge_grants_net(judge, &learn->needs.net[i]);
 	return r;
 }
 
 int learn_count_unmet(struct learn *learn, const char *profile, size_t *ret_count)
 {
-	struct unmet *unmet;
-	int r = judge_all(learn, profile, &unmet, ret_count);
+	struct unmet_need *unmet;
+	int r = judge_all_needs(learn, profile, &unmet, ret_count);
 
 	free(unmet);
 	return r;
@@ -219,8 +221,8 @@ int learn_deny_secrets(struct learn *learn)
 		_cleanup_free_ char *because = NULL;
 
 		if (secret[i].certainty != SECRET_CERTAIN ||
-		    !judge_make_secret_path(secret[i].pattern, learn->home, path) || path_is_below(path, learn->virt) ||
-		    !judge_grants_reading(judge, path) ||
+		    !judge_make_secret_path(secret[i].pattern, learn->home, path) ||
+		    path_is_below(path, learn->workdir_virt) || !judge_grants_reading(judge, path) ||
 		    (learn->allow_risky && needs_have_path_below(&learn->needs, path)))
 			continue;
 		because = cli_format("%s, which another rule would grant", secret[i].kind);
@@ -284,7 +286,7 @@ int learn_count_files(struct learn *learn, struct learn_files *ret_files)
 		const char *path = learn->needs.need[i].path;
 		struct stat status;
 
-		if (!path_is_below(path, learn->virt) && lstat(path, &status) == 0 && !S_ISDIR(status.st_mode))
+		if (!path_is_below(path, learn->workdir_virt) && lstat(path, &status) == 0 && !S_ISDIR(status.st_mode))
 			ret_files->used += !!(policy_get_rights(judge->policy, path, strlen(path)) & POLICY_READ);
 	}
 	return 0;

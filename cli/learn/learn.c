@@ -32,16 +32,16 @@ static int learn_set_runs(const struct cli_given *given, void *runs)
 	return 0;
 }
 
-#define AT(member) offsetof(struct learn, member)
+#define FIELD_OFFSET(member) offsetof(struct learn, member)
 
 /* Returns which options exclude each other. NULL: none. */
 static const char *learn_find_option_conflict(const struct learn *learn, int left)
 {
-	return !learn->output                                 ? "name the policy to write with -o"
-	       : learn->fixed && left                         ? "--static runs nothing; leave out the program behind it"
-	       : !learn->fixed && !left                       ? "no program named; see callgate learn --help"
-	       : learn->merge && learn->profile               ? "--merge has its own profiles; leave out --profile"
-	       : learn->fixed && (learn->input.count || learn->runs > 1)
+	return !learn->output                   ? "name the policy to write with -o"
+	       : learn->fixed && left           ? "--static runs nothing; leave out the program behind it"
+	       : !learn->fixed && !left         ? "no program named; see callgate learn --help"
+	       : learn->merge && learn->profile ? "--merge has its own profiles; leave out --profile"
+	       : learn->fixed && (learn->input.count || learn->run_count > 1)
 		       ? "--static runs nothing; leave out --input and --runs"
 		       : NULL;
 }
@@ -50,25 +50,26 @@ static int learn_parse_options(int argc, char **argv, struct learn *learn)
 {
 	static const struct cli_option table[] = {
 		{"output", 'o', "POLICY", "the policy to write; it must not exist, unless it is that of --merge",
-		 cli_set_text, AT(output), 0},
-		CLI_TEXT("merge", "OLD", "add to the rules of this policy", AT(merge)),
-		CLI_TEXT("profile", "NAME",
-			 "extend this profile (default: minimal, or python or data where they fit)", AT(profile)),
+		 cli_set_text, FIELD_OFFSET(output), 0},
+		CLI_TEXT("merge", "OLD", "add to the rules of this policy", FIELD_OFFSET(merge)),
+		CLI_TEXT("profile", "NAME", "extend this profile (default: minimal, or python or data where they fit)",
+			 FIELD_OFFSET(profile)),
 		{"workdir", 'w', "DIR", "each run gets a copy of DIR as its working directory (default: an empty one)",
-		 cli_set_text, AT(workdir_named), 0},
+		 cli_set_text, FIELD_OFFSET(workdir_named), 0},
 		CLI_LIST("env", 'e', "NAME[=VALUE]", "pass or set an environment variable; the policy will, too",
-			 AT(env)),
+			 FIELD_OFFSET(env)),
 		CLI_LIST("input", 0, "FILE", "run with FILE as standard input (repeatable: one run for each)",
-			 AT(input)),
-		{"runs", 0, "N", "run so often, for what differs from run to run (default 1)", learn_set_runs, AT(runs),
-		 0},
+			 FIELD_OFFSET(input)),
+		{"runs", 0, "N", "run so often, for what differs from run to run (default 1)", learn_set_runs,
+		 FIELD_OFFSET(run_count), 0},
 		{"run-option", 0, "OPTION", "an option of callgate run for every run, such as --memory=1G (repeatable)",
-		 learn_add_option, AT(passed), 0},
+		 learn_add_option, FIELD_OFFSET(passed), 0},
 		CLI_FLAG("allow-risky", 0, "grant secrets and writing to the system, too, where they were used",
-			 AT(allow_risky)),
-		CLI_FLAG("no-verify", 0, "do not run the program under the policy at the end", AT(no_verify)),
-		CLI_TEXT("static", "PROGRAM", "run nothing: learn from the ELF file, or script, PROGRAM", AT(fixed)),
-		CLI_FLAG("json", 0, "print one JSON object", AT(json)),
+			 FIELD_OFFSET(allow_risky)),
+		CLI_FLAG("no-verify", 0, "do not run the program under the policy at the end", FIELD_OFFSET(no_verify)),
+		CLI_TEXT("static", "PROGRAM", "run nothing: learn from the ELF file, or script, PROGRAM",
+			 FIELD_OFFSET(fixed)),
+		CLI_FLAG("json", 0, "print one JSON object", FIELD_OFFSET(json)),
 		{0},
 	};
 	const struct cli_syntax syntax = {
@@ -97,7 +98,7 @@ static int learn_parse_options(int argc, char **argv, struct learn *learn)
 
 static int learn_write(struct learn *learn)
 {
-	int r = draft_write(&learn->draft, learn->output, !learn->replaces);
+	int r = draft_write(&learn->draft, learn->output, !learn->replaces_merged_policy);
 
 	if (r == -EEXIST)
 		cli_print_error("learn", "-o %s: something made this file meanwhile, and it is left as it is",
@@ -111,10 +112,10 @@ static void learn_release(struct learn *learn)
 {
 	if (learn->draft_path)
 		(void)unlink(learn->draft_path);
-	if (learn->dir && io_remove_tree(AT_FDCWD, learn->dir) < 0)
-		cli_print_error("learn", "could not remove %s", learn->dir);
+	if (learn->runs_dir && io_remove_tree(AT_FDCWD, learn->runs_dir) < 0)
+		cli_print_error("learn", "could not remove %s", learn->runs_dir);
 	free(learn->draft_path);
-	free(learn->dir);
+	free(learn->runs_dir);
 	free(learn->workdir);
 	free(learn->home);
 	free(learn->base_path);
@@ -122,12 +123,12 @@ static void learn_release(struct learn *learn)
 	needs_release(&learn->needs);
 	packages_free(learn->packages);
 	draft_release(&learn->draft);
-	json_decref(learn->old);
+	json_decref(learn->merged_policy);
 	json_decref(learn->own_refusals);
-	json_decref(learn->bugs);
+	json_decref(learn->wrong_denials);
 	json_decref(learn->ends);
 	json_decref(learn->proof_ends);
-	json_decref(learn->unmet);
+	json_decref(learn->unmet_needs);
 	json_decref(learn->result);
 	json_decref(learn->proof);
 	cli_list_release(&learn->input);
@@ -137,8 +138,12 @@ static void learn_release(struct learn *learn)
 
 int cli_main_learn(int argc, char **argv)
 {
-	struct learn learn = {.runs = 1, .own_refusals = json_array(), .bugs = json_array(), .ends = json_array(),
-			      .proof_ends = json_array(), .unmet = json_array()};
+	struct learn learn = {.run_count = 1,
+			      .own_refusals = json_array(),
+			      .wrong_denials = json_array(),
+			      .ends = json_array(),
+			      .proof_ends = json_array(),
+			      .unmet_needs = json_array()};
 	int status = learn_parse_options(argc, argv, &learn), r = -EINVAL;
 
 	if (status == CLI_OPTIONS_PARSED) {

@@ -16,19 +16,19 @@ struct learn {
 	/* the command line */
 	const char *output, *merge, *workdir_named, *profile, *fixed; /* fixed: --static */
 	struct cli_list input, passed, env;
-	unsigned runs;
+	unsigned run_count;
 	bool allow_risky, no_verify, json;
 	char *const *program;
 	/* what is made of it */
 	char *workdir;         /* canonical host path of the value of -w; NULL: none; owned */
-	const char *virt;      /* path of the working directory in the runs' view */
+	const char *workdir_virt; /* path of the working directory in the runs' view */
 	char *home;            /* home directory of the user; owned; NULL: unknown */
 	struct inodes *inodes; /* secrets with several hard links; owned; NULL: not looked for yet */
-	bool replaces;         /* the value of -o is the policy of --merge, which is replaced */
-	json_t *old;        /* the policy of --merge; owned; NULL: none */
+	bool replaces_merged_policy; /* the value of -o is the policy of --merge, which is replaced */
+	json_t *merged_policy;       /* the policy of --merge; owned; NULL: none */
 	const char *base_profile; /* name or file of the profile that the policy extends; NULL: with --merge */
 	char *base_path;          /* owned: the text of base_profile, if it is a file */
-	char *dir;                /* directory of all runs; owned */
+	char *runs_dir;           /* directory of all runs; owned */
 	char *draft_path;         /* path of the file to which drafts are written to be judged; owned */
 	unsigned next_run;
 	struct needs needs;
@@ -38,12 +38,12 @@ struct learn {
 	/* array of the denials of the learning runs by callgate itself, which no policy can change; owned */
 	json_t *result, *proof;    /* results of the last learning run and of the verification; owned; NULL: none */
 	json_t *ends, *proof_ends; /* how the learning run and the verification of each input ended; arrays, owned */
-	json_t *unmet;             /* array of needs that are not granted for no known reason; owned */
-	json_t *bugs;              /* array of the verification's denials that should not have happened; owned */
-	bool observed;             /* the verification runs with --mode observe: see learn_verify */
-	unsigned rounds;        /* of the verification */
+	json_t *unmet_needs;       /* array of needs that are not granted for no known reason; owned */
+	json_t *wrong_denials;     /* array of the verification's denials that should not have happened; owned */
+	bool verifies_by_observing;   /* the verification runs with --mode observe: see learn_verify */
+	unsigned verification_rounds; /* of the verification */
 	/* number of denials in the last verification of accesses that were left out, or that callgate itself refuses */
-	size_t expected;
+	size_t expected_denials;
 };
 
 /* ---- prepare.c ---- */
@@ -79,7 +79,7 @@ bool learn_run_ends_differ(const struct learn *learn);
 /* ---- judge.c ---- */
 
 /* Judges each need by the draft. The array is owned by the caller. 0 or -errno, with a message printed. */
-int learn_find_unmet(struct learn *learn, struct unmet **ret_unmet, size_t *ret_count);
+int learn_find_unmet(struct learn *learn, struct unmet_need **ret_unmet, size_t *ret_count);
 /* Finds which endpoints, requests and ports the draft grants. 0 or -errno, with a message printed. */
 int learn_mark_granted(struct learn *learn);
 /* Counts the needs that a policy which only extends this profile does not grant. 0 or -errno. */

@@ -52,7 +52,7 @@ static void need_release_origin(struct need_origin *origin)
 {
 	free(origin->call);
 	free(origin->exe);
-	free(origin->text);
+	free(origin->reason);
 }
 
 /* Finds or adds a path. NULL: no memory. */
@@ -91,7 +91,7 @@ static int need_count_origin(struct need_origin *origin, uint64_t seq, const cha
 static int needs_add_paths(struct needs *needs, const struct query *query, uint64_t seq, const char *call,
 			   const char *exe)
 {
-	for (size_t i = 0; i < query->paths; i++) {
+	for (size_t i = 0; i < query->path_count; i++) {
 		const struct query_path *path = &query->path[i];
 		/* a file that existed already was not made, so reading is enough */
 		const unsigned want = query->failed_because_exists ? POLICY_READ : path->wanted_rights;
@@ -118,9 +118,9 @@ int needs_add_path(struct needs *needs, const char *path, const char *written, u
 	if (!need)
 		return -ENOMEM;
 	need->rights |= want;
-	if (!need->origin.text)
-		need->origin.text = strdup(because);
-	return need->origin.text ? 0 : -ENOMEM;
+	if (!need->origin.reason)
+		need->origin.reason = strdup(because);
+	return need->origin.reason ? 0 : -ENOMEM;
 }
 
 /* ---- the network ---- */
@@ -184,7 +184,7 @@ int needs_add_query(struct needs *needs, const struct query *query, uint64_t seq
 	case QUERY_LISTEN:
 		return needs_add_net(needs, query, seq, call, exe);
 	case QUERY_RULES_DO_NOT_DECIDE:
-		needs->needs_socket |= strcmp(query->why, "network_not_granted") == 0;
+		needs->needs_socket |= strcmp(query->why_not_judged, "network_not_granted") == 0;
 		return 0;
 	case QUERY_RESOLVE_NAME:
 	case QUERY_KIND_MAX:
@@ -210,8 +210,8 @@ bool needs_have_path_below(const struct needs *needs, const char *path)
 
 char *need_explain(const struct need_origin *origin)
 {
-	if (origin->text)
-		return strdup(origin->text);
+	if (origin->reason)
+		return strdup(origin->reason);
 	return cli_format("%s by %s, %" PRIu64 " time%s, first at record %" PRIu64, origin->call ? origin->call : "?",
 			  origin->exe ? origin->exe : "the program", origin->count, origin->count == 1 ? "" : "s",
 			  origin->first);

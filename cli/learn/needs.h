@@ -19,7 +19,7 @@
 struct need_origin {
 	char *call, *exe;      /* call and program of the first record; owned. exe NULL: unknown */
 	uint64_t count, first; /* number of records, and sequence number of the first one */
-	char *text;            /* a reason that replaces the text made of the members above; owned; NULL: none */
+	char *reason;          /* a reason that replaces the text made of the members above; owned; NULL: none */
 };
 
 /* A path that the program needs: canonical, in the view of the run. */
@@ -39,7 +39,7 @@ struct network_need {
 	char *host;           /* name of the host; owned; "" for a port to listen on */
 	unsigned port;
 	bool udp, upgrade, any_port, plain; /* see struct query */
-	bool granted;                       /* the draft grants it: set by learn_mark_granted */
+	bool is_granted;                    /* the draft grants it: set by learn_mark_granted */
 	char *method, *request; /* QUERY_REQUEST; owned */
 	struct need_origin origin;
 };

@@ -31,7 +31,7 @@ struct packages_file {
 
 struct packages {
 	void *tree;  /* tree of struct packages_file by path: tsearch(3); owned */
-	char **name; /* the texts to which `owner` points; owned */
+	char **owner_names; /* the texts to which `owner` points; owned */
 	size_t names, room;
 };
 
@@ -43,10 +43,10 @@ static int packages_compare_files(const void *a, const void *b)
 /* Adds a name to which `owner` can point. NULL: no memory. */
 static const char *packages_add_name(struct packages *packages, const char *name, size_t len)
 {
-	if (!array_reserve(&packages->name, packages->names, &packages->room))
+	if (!array_reserve(&packages->owner_names, packages->names, &packages->room))
 		return NULL;
-	packages->name[packages->names] = strndup(name, len);
-	return packages->name[packages->names] ? packages->name[packages->names++] : NULL;
+	packages->owner_names[packages->names] = strndup(name, len);
+	return packages->owner_names[packages->names] ? packages->owner_names[packages->names++] : NULL;
 }
 
 /* The first word of both names is the same. */
@@ -241,8 +241,8 @@ void packages_free(struct packages *packages)
 		return;
 	tdestroy(packages->tree, free);
 	for (size_t i = 0; i < packages->names; i++)
-		free(packages->name[i]);
-	free(packages->name);
+		free(packages->owner_names[i]);
+	free(packages->owner_names);
 	free(packages);
 }
 

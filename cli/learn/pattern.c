@@ -8,9 +8,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-#define PATTERN_LETTERS 3u
-#define TEMPORARY_DIGITS 5u
-#define RANDOM_CHANGES 2u
+#define PATTERN_LETTERS_MIN 3u
+#define TEMPORARY_DIGITS_MIN 5u
+#define RANDOM_CLASS_CHANGES_MIN 2u
 #define PATTERN_RANDOM_TEXT_LEN_MIN 6u /* least number of letters and digits of a random text, as mkstemp(3) makes it */
 
 static bool pattern_is_word(char byte)
@@ -34,11 +34,11 @@ static bool pattern_is_random(const char *text, size_t len)
 		digits += pattern_get_class(text[i]) == CLASS_DIGIT;
 		changes += i > 0 && pattern_get_class(text[i]) != pattern_get_class(text[i - 1]);
 	}
-	return len >= PATTERN_RANDOM_TEXT_LEN_MIN && changes > (digits ? RANDOM_CHANGES : len / 2);
+	return len >= PATTERN_RANDOM_TEXT_LEN_MIN && changes > (digits ? RANDOM_CLASS_CHANGES_MIN : len / 2);
 }
 
 /* Returns the length of the number at the start of `text`: of digits or of a random text; 0: neither. */
-static size_t pattern_get_number(const char *text)
+static size_t pattern_get_number_len(const char *text)
 {
 	size_t len = 0, digits = strspn(text, "0123456789");
 
@@ -59,8 +59,8 @@ static char *pattern_replace_numbers_in_text(const char *text, bool random)
 	char before = '/';
 
 	while (*text) {
-		size_t len = random && !pattern_is_word(before) ? pattern_get_number(text)
-								: strspn(text, "0123456789");
+		size_t len =
+			random && !pattern_is_word(before) ? pattern_get_number_len(text) : strspn(text, "0123456789");
 
 		if (len > 0) {
 			if (before != '*')
@@ -90,26 +90,26 @@ char *pattern_replace_random_in_name(const char *name)
  * Returns the length of the part that programs choose anew in each run: many digits or a random text; 0: it is no such
  * part.
  */
-static size_t pattern_get_temporary(const char *text, bool begins)
+static size_t pattern_get_temporary_len(const char *text, bool begins)
 {
 	size_t digits = strspn(text, "0123456789"), word = 0, run = 0, longest = 0;
 
-	if (digits >= TEMPORARY_DIGITS)
+	if (digits >= TEMPORARY_DIGITS_MIN)
 		return digits;
 	for (; begins && pattern_is_word(text[word]); word++) {
 		run = isdigit((unsigned char)text[word]) ? run + 1 : 0;
 		longest = run > longest ? run : longest;
 	}
-	return longest < TEMPORARY_DIGITS && pattern_is_random(text, word) ? word : 0;
+	return longest < TEMPORARY_DIGITS_MIN && pattern_is_random(text, word) ? word : 0;
 }
 
-char *pattern_blur_temporary(const char *path)
+char *pattern_replace_temporary(const char *path)
 {
 	_cleanup_buf_ struct buf out = {0};
 	char before = '/';
 
 	while (*path) {
-		size_t len = pattern_get_temporary(path, !pattern_is_word(before));
+		size_t len = pattern_get_temporary_len(path, !pattern_is_word(before));
 
 		buf_add(&out, len ? "*" : path, 1);
 		before = len ? '*' : *path;
@@ -142,15 +142,15 @@ char *pattern_merge(const char *a, const char *b)
 	return buf_take_text(&out);
 }
 
-/* Whether a component with "*" says enough: it has PATTERN_LETTERS letters or digits, or an end such as ".c". */
-static bool pattern_is_telling_part(const char *part, size_t len)
+/* Whether a component with "*" says enough: it has PATTERN_LETTERS_MIN letters or digits, or an end such as ".c". */
+static bool pattern_part_says_enough(const char *part, size_t len)
 {
 	const char *star = memrchr(part, '*', len);
 	size_t letters = 0;
 
 	for (size_t i = 0; i < len; i++)
 		letters += pattern_is_word(part[i]);
-	return letters >= PATTERN_LETTERS ||
+	return letters >= PATTERN_LETTERS_MIN ||
 	       (star + 2 < part + len && star[1] == '.' && isalpha((unsigned char)star[2]));
 }
 
@@ -161,14 +161,14 @@ bool pattern_components_have_letters(const char *pattern)
 
 		if (strcmp(pattern, "**") == 0)
 			return true;
-		if (memchr(pattern, '*', len) && !pattern_is_telling_part(pattern, len))
+		if (memchr(pattern, '*', len) && !pattern_part_says_enough(pattern, len))
 			return false;
 		pattern += len + (pattern[len] == '/');
 	}
 	return true;
 }
 
-bool pattern_may_meet(const char *a, size_t a_len, const char *b, size_t b_len)
+bool pattern_may_match_same_name(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	/* row[j]: the rest of `a` from i on, and the rest of `b` from j on, match some common name */
 	bool row[NAME_MAX + 2] = {0};

@@ -17,7 +17,7 @@ char *pattern_replace_random_in_name(const char *name);
  * As pattern_replace_numbers, but replaces only what programs choose anew in each run: at least five digits, and random
  * texts.
  */
-char *pattern_blur_temporary(const char *path);
+char *pattern_replace_temporary(const char *path);
 
 /*
  * Makes one pattern of two paths or patterns with the same number of components: components that differ get "*" for
@@ -32,6 +32,6 @@ bool pattern_components_have_letters(const char *pattern);
 char *pattern_escape(const char *top, const char *tail);
 
 /* True when some name matches both patterns, in which "*" stands for any text. Neither contains a slash. */
-bool pattern_may_meet(const char *a, size_t a_len, const char *b, size_t b_len);
+bool pattern_may_match_same_name(const char *a, size_t a_len, const char *b, size_t b_len);
 
 #endif

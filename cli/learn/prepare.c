@@ -57,7 +57,7 @@ static const char *learn_find_relative(const char *key, const json_t *value)
 /* Checks that the relative texts of the old policy mean the same in the new one. */
 static int learn_check_relative(const struct learn *learn)
 {
-	const char *found = learn_find_relative(NULL, learn->old);
+	const char *found = learn_find_relative(NULL, learn->merged_policy);
 	_cleanup_free_ char *from = strdup(learn->merge), *to = strdup(learn->output);
 
 	if (!from || !to)
@@ -95,11 +95,11 @@ static int learn_read_earlier_policy(struct learn *learn)
 	r = learn_check_earlier_policy(learn);
 	if (r < 0)
 		return r;
-	learn->old = json_load_file(learn->merge, JSON_REJECT_DUPLICATES, &error);
-	if (json_is_object(learn->old))
+	learn->merged_policy = json_load_file(learn->merge, JSON_REJECT_DUPLICATES, &error);
+	if (json_is_object(learn->merged_policy))
 		return learn_check_relative(learn);
 	cli_print_error("learn", "--merge %s:%d: %s", learn->merge, error.line > 0 ? error.line : 1,
-			learn->old ? "not a policy, which is a JSON object" : error.text);
+			learn->merged_policy ? "not a policy, which is a JSON object" : error.text);
 	return -EINVAL;
 }
 
@@ -145,8 +145,8 @@ static int learn_prepare_places(struct learn *learn)
 
 	if (r < 0)
 		return cli_fail_no_memory("learn"), r;
-	learn->replaces = learn->merge && learn_is_same_file(learn->merge, learn->output);
-	if (access(learn->output, F_OK) == 0 && !learn->replaces) {
+	learn->replaces_merged_policy = learn->merge && learn_is_same_file(learn->merge, learn->output);
+	if (access(learn->output, F_OK) == 0 && !learn->replaces_merged_policy) {
 		cli_print_error("learn", "-o %s: exists; add to it with --merge %s, or name another file",
 				learn->output, learn->output);
 		return -EEXIST;
@@ -164,7 +164,7 @@ static int learn_prepare_places(struct learn *learn)
 		r = learn_try_output(learn);
 	if (r < 0)
 		return r;
-	learn->virt = learn->workdir ? learn->workdir : LEARN_DEFAULT_WORKDIR;
+	learn->workdir_virt = learn->workdir ? learn->workdir : LEARN_DEFAULT_WORKDIR;
 	learn->base_profile = learn->merge ? NULL : learn->profile ? learn->profile : "minimal";
 	/*
 	 * the profile's file is relative to the current directory, not to the directory of the policy that extends it
@@ -174,8 +174,8 @@ static int learn_prepare_places(struct learn *learn)
 		learn->base_profile = learn->base_path ? learn->base_path : learn->base_profile;
 	}
 	learn->draft_path = cli_format("%s.learning-%d.json", learn->output, (int)getpid());
-	learn->dir = learn->draft_path ? batch_make_temporary_dir("learn") : NULL;
-	return learn->dir ? 0 : -ENOENT;
+	learn->runs_dir = learn->draft_path ? batch_make_temporary_dir("learn") : NULL;
+	return learn->runs_dir ? 0 : -ENOENT;
 }
 
 /* Reads what the making of rules needs besides the runs: the packages, and the secrets that have several hard links. */

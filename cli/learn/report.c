@@ -15,8 +15,8 @@ static const char *report_get_text(const json_t *object, const char *key)
 
 static void report_print_refusals(const struct learn *learn)
 {
-	for (size_t i = 0; i < json_array_size(learn->draft.refused); i++) {
-		const json_t *entry = json_array_get(learn->draft.refused, i);
+	for (size_t i = 0; i < json_array_size(learn->draft.ungrantable); i++) {
+		const json_t *entry = json_array_get(learn->draft.ungrantable, i);
 
 		cli_note("callgate learn: never granted: %s (%s): %s", report_get_text(entry, "path"),
 			 report_get_text(entry, "right"), report_get_text(entry, "why"));
@@ -29,8 +29,8 @@ static void report_print_refusals(const struct learn *learn)
 
 static void report_print_unmet(const struct learn *learn)
 {
-	for (size_t i = 0; i < json_array_size(learn->unmet); i++) {
-		const json_t *entry = json_array_get(learn->unmet, i);
+	for (size_t i = 0; i < json_array_size(learn->unmet_needs); i++) {
+		const json_t *entry = json_array_get(learn->unmet_needs, i);
 
 		cli_note("callgate learn: not granted, for no rule can: %s (%s)", report_get_text(entry, "path"),
 			 report_get_text(entry, "right"));
@@ -39,8 +39,8 @@ static void report_print_unmet(const struct learn *learn)
 
 static void report_print_wrong_denials(const struct learn *learn)
 {
-	for (size_t i = 0; i < json_array_size(learn->bugs); i++) {
-		const json_t *bug = json_array_get(learn->bugs, i);
+	for (size_t i = 0; i < json_array_size(learn->wrong_denials); i++) {
+		const json_t *bug = json_array_get(learn->wrong_denials, i);
 
 		cli_print_error("learn", "a bug of the policy: %s %s was denied (%s), record %" JSON_INTEGER_FORMAT
 				" of the verification", report_get_text(bug, "syscall"), report_get_text(bug, "target"),
@@ -82,15 +82,16 @@ static json_t *report_make_json(const struct learn *learn, const struct learn_fi
 {
 	json_t *extends = json_object_get(learn->draft.root, "extends");
 
-	const bool good = json_array_size(learn->bugs) == 0 && !learn_run_ends_differ(learn);
+	const bool good = json_array_size(learn->wrong_denials) == 0 && !learn_run_ends_differ(learn);
 
 	return json_pack("{s:s, s:O?, s:I, s:I, s:I, s:I, s:O, s:O, s:O, s:O, s:o, s:b, s:i, s:O?, s:O?}", "policy",
 			 learn->output, "extends", extends, "rules", (json_int_t)draft_count_rules(&learn->draft),
 			 "files_granted", (json_int_t)files->granted, "files_by_profile",
 			 (json_int_t)files->granted_by_profile, "files_used", (json_int_t)files->used, "left_out",
-			 learn->draft.disabled_paths, "never_granted", learn->draft.refused, "unmet", learn->unmet,
-			 "denials", learn->bugs, "verified", learn->proof ? json_boolean(good) : json_null(),
-			 "observed", learn->observed, "rounds", (int)learn->rounds, "exit_code",
+			 learn->draft.disabled_paths, "never_granted", learn->draft.ungrantable, "unmet",
+			 learn->unmet_needs, "denials", learn->wrong_denials, "verified",
+			 learn->proof ? json_boolean(good) : json_null(), "observed", learn->verifies_by_observing,
+			 "rounds", (int)learn->verification_rounds, "exit_code",
 			 json_object_get(learn->result, "exit_code"), "verified_exit_code",
 			 json_object_get(learn->proof, "exit_code"));
 }
@@ -103,10 +104,11 @@ static void report_print_text(const struct learn *learn, const struct learn_file
 		(void)text_printf(stdout, "; the profile %s alone grants %" PRIu64, learn->base_profile,
 				  files->granted_by_profile);
 	(void)text_printf(stdout, "\n");
-	if (learn->proof && json_array_size(learn->bugs) == 0 && !learn_run_ends_differ(learn))
+	if (learn->proof && json_array_size(learn->wrong_denials) == 0 && !learn_run_ends_differ(learn))
 		(void)text_printf(stdout, "verified: the program %s under it %s\n",
-				  learn->observed ? "was observed" : "ran",
-				  learn->expected ? "and was denied only what is left out" : "without a denial");
+				  learn->verifies_by_observing ? "was observed" : "ran",
+				  learn->expected_denials ? "and was denied only what is left out"
+							  : "without a denial");
 }
 
 int learn_report(struct learn *learn)
@@ -127,5 +129,5 @@ int learn_report(struct learn *learn)
 	} else {
 		report_print_text(learn, &files);
 	}
-	return json_array_size(learn->bugs) > 0 || learn_run_ends_differ(learn) ? 1 : CLI_OK;
+	return json_array_size(learn->wrong_denials) > 0 || learn_run_ends_differ(learn) ? 1 : CLI_OK;
 }

@@ -55,11 +55,11 @@ static bool learn_has_entry(const json_t *list, const json_t *path)
  */
 static int learn_note_unmet(struct learn *learn)
 {
-	_cleanup_free_ struct unmet *unmet = NULL;
+	_cleanup_free_ struct unmet_need *unmet = NULL;
 	size_t count;
 	int r = learn_find_unmet(learn, &unmet, &count);
 
-	json_array_clear(learn->unmet);
+	json_array_clear(learn->unmet_needs);
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		const char *right = unmet[i].right == POLICY_EXEC    ? "exec"
 				    : unmet[i].right == POLICY_WRITE ? "write"
@@ -69,8 +69,9 @@ static int learn_note_unmet(struct learn *learn)
 		if (!path)
 			r = -ENOMEM;
 		else if (!learn_has_entry(learn->draft.disabled_paths, path) &&
-			 !learn_has_entry(learn->draft.refused, path) &&
-			 json_array_append_new(learn->unmet, json_pack("{s:O, s:s}", "path", path, "right", right)) < 0)
+			 !learn_has_entry(learn->draft.ungrantable, path) &&
+			 json_array_append_new(learn->unmet_needs,
+					       json_pack("{s:O, s:s}", "path", path, "right", right)) < 0)
 			r = -ENOMEM;
 	}
 	return r;
@@ -79,8 +80,11 @@ static int learn_note_unmet(struct learn *learn)
 /* Adds rules until everything is granted that may be. 0 or -errno, with a message. */
 static int learn_add_rules_until_granted(struct learn *learn)
 {
-	const struct fold_place place = {.home = learn->home, .workdir = learn->virt, .workdir_host = learn->workdir,
-					 .inodes = learn->inodes, .risky = learn->allow_risky};
+	const struct fold_place place = {.home = learn->home,
+					 .workdir = learn->workdir_virt,
+					 .workdir_host = learn->workdir,
+					 .inodes = learn->inodes,
+					 .allows_risky = learn->allow_risky};
 	size_t before = SIZE_MAX;
 	int r = learn_mark_granted(learn);
 
@@ -92,7 +96,7 @@ static int learn_add_rules_until_granted(struct learn *learn)
 	if (r < 0)
 		return cli_fail_no_memory("learn"), r;
 	for (int round = 0; r == 0 && round < LEARN_FOLD_ROUNDS; round++) {
-		_cleanup_free_ struct unmet *unmet = NULL;
+		_cleanup_free_ struct unmet_need *unmet = NULL;
 		size_t count;
 
 		r = learn_find_unmet(learn, &unmet, &count);
@@ -112,9 +116,10 @@ static int learn_verify_until_proven(struct learn *learn)
 {
 	int r = 0;
 
-	while (r == 0 && learn->rounds < LEARN_PROOF_ROUNDS) {
+	while (r == 0 && learn->verification_rounds < LEARN_PROOF_ROUNDS) {
 		r = learn_verify(learn);
-		if (r < 0 || json_array_size(learn->bugs) == 0 || learn->rounds == LEARN_PROOF_ROUNDS)
+		if (r < 0 || json_array_size(learn->wrong_denials) == 0 ||
+		    learn->verification_rounds == LEARN_PROOF_ROUNDS)
 			return r;
 		r = learn_add_rules_until_granted(learn);
 		if (r == 0)

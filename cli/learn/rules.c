@@ -56,7 +56,7 @@ static char *rules_write_path(const struct fold_place *place, const char *path)
 	return in_home && *in_home ? pattern_escape("~", in_home) : pattern_escape("", path);
 }
 
-int rules_refuse_unwritable(const struct fold *fold, const struct unmet *unmet, bool *ret_refused)
+int rules_refuse_unwritable(const struct fold *fold, const struct unmet_need *unmet, bool *ret_refused)
 {
 	const char *path = unmet->need->path, *name = rules_get_name(fold->place, unmet->need);
 	const bool utf8 = text_is_utf8(path, strlen(path)) && text_is_utf8(name, strlen(name));
@@ -87,7 +87,7 @@ static bool rules_may_name_secret(const struct fold_place *place, const char *di
 		/* "*.csv" does match ".env.csv", but is allowed: otherwise no pattern could end in anything */
 		if (name[0] == '*' && strchr(pattern, '*'))
 			continue;
-		if (pattern_may_meet(name, len, pattern, strcspn(pattern, "/")))
+		if (pattern_may_match_same_name(name, len, pattern, strcspn(pattern, "/")))
 			return true;
 	}
 	return false;
@@ -106,7 +106,7 @@ static bool rules_may_name_system_secret(const char *pattern)
 		while (meet && *left == '/' && *right == '/') {
 			size_t left_len = strcspn(++left, "/"), right_len = strcspn(++right, "/");
 
-			meet = pattern_may_meet(left, left_len, right, right_len);
+			meet = pattern_may_match_same_name(left, left_len, right, right_len);
 			left += left_len;
 			right += right_len;
 		}
@@ -147,8 +147,8 @@ const char *rules_find_objection(const struct fold_place *place, const char *pat
 /* ---- rules ---- */
 
 /* Adds a rule, or one with "disabled". because_taken: the reason; owned by the draft from then on. */
-static int rules_put(const struct fold *fold, const struct unmet *unmet, const char *path, char *because_taken,
-		     const struct scan_found *found, const char *disabled)
+static int rules_add_to_draft(const struct fold *fold, const struct unmet_need *unmet, const char *path,
+			      char *because_taken, const struct scan_found *found, const char *disabled)
 {
 	_cleanup_free_ char *because = because_taken, *written = rules_write_path(fold->place, path);
 
@@ -159,15 +159,17 @@ static int rules_put(const struct fold *fold, const struct unmet *unmet, const c
 
 static int rules_scan(const struct fold *fold, const char *path, struct scan_found *ret_found)
 {
-	const struct scan_scope scope = {.needs = fold->needs, .home = fold->place->home,
-					 .inodes = fold->place->inodes, .risky = fold->place->risky};
+	const struct scan_scope scope = {.needs = fold->needs,
+					 .home = fold->place->home,
+					 .inodes = fold->place->inodes,
+					 .allows_risky = fold->place->allows_risky};
 	char host[PATH_MAX];
 
 	rules_get_host_path(fold->place, path, host);
 	return scan_grant(&scope, host, rules_get_rest_in_workdir(fold->place, path) ? path : NULL, ret_found);
 }
 
-int rules_add(const struct fold *fold, const struct unmet *unmet, const char *path, bool wide)
+int rules_add(const struct fold *fold, const struct unmet_need *unmet, const char *path, bool wide)
 {
 	const char *disabled = wide ? rules_find_objection(fold->place, path, unmet->right) : NULL;
 	struct scan_found found = {0};
@@ -176,14 +178,15 @@ int rules_add(const struct fold *fold, const struct unmet *unmet, const char *pa
 	if (!disabled)
 		disabled = found.objection;
 	if (r == 0)
-		r = rules_put(fold, unmet, path, need_explain(&unmet->need->origin), wide ? &found : NULL, disabled);
+		r = rules_add_to_draft(fold, unmet, path, need_explain(&unmet->need->origin), wide ? &found : NULL,
+				       disabled);
 	scan_found_release(&found);
 	return r;
 }
 
-int rules_leave_out(const struct fold *fold, const struct unmet *unmet, const char *path, const char *why)
+int rules_leave_out(const struct fold *fold, const struct unmet_need *unmet, const char *path, const char *why)
 {
-	return rules_put(fold, unmet, path, need_explain(&unmet->need->origin), NULL, why);
+	return rules_add_to_draft(fold, unmet, path, need_explain(&unmet->need->origin), NULL, why);
 }
 
 int rules_try_group(const struct fold *fold, unsigned right, const char *path, char *because_taken, uint64_t most,
@@ -210,15 +213,15 @@ int rules_add_directory_only(const struct fold *fold, const struct need *need)
 {
 	/* no file has such a name, so the rule grants only the directory */
 	_cleanup_free_ char *only = cli_format("%s/.only-the-directory*", need->path[1] ? need->path : "");
-	const struct unmet unmet = {.need = need, .right = POLICY_READ};
+	const struct unmet_need unmet = {.need = need, .right = POLICY_READ};
 
-	return only ? rules_put(fold, &unmet, only, need_explain(&need->origin), NULL, NULL) : -ENOMEM;
+	return only ? rules_add_to_draft(fold, &unmet, only, need_explain(&need->origin), NULL, NULL) : -ENOMEM;
 }
 
 /* ---- tiers ---- */
 
 /* Returns the tier of the file itself: it may be a hard link to a secret, or belong to another user. */
-static enum tier rules_find_tier_of_file(const struct fold *fold, const char *host, const struct unmet *unmet,
+static enum tier rules_find_tier_of_file(const struct fold *fold, const char *host, const struct unmet_need *unmet,
 					 const char **ret_why)
 {
 	struct stat status;
@@ -241,10 +244,10 @@ static bool rules_is_link(const char *host)
 	return lstat(host, &status) == 0 && S_ISLNK(status.st_mode);
 }
 
-int rules_sort_by_tier(const struct fold *fold, const struct unmet *unmet, bool *ret_done)
+int rules_sort_by_tier(const struct fold *fold, const struct unmet_need *unmet, bool *ret_done)
 {
 	const char *why = NULL, *path = unmet->need->path, *name = rules_get_name(fold->place, unmet->need);
-	const bool risky = fold->place->risky;
+	const bool risky = fold->place->allows_risky;
 	enum tier tier = TIER_GRANTED;
 	char host[PATH_MAX];
 
@@ -259,6 +262,7 @@ int rules_sort_by_tier(const struct fold *fold, const struct unmet *unmet, bool 
 	if (tier == TIER_RISKY && risky && rules_is_link(host))
 		return rules_leave_out(fold, unmet, name, "a rule for a link grants what it leads to");
 	if (tier == TIER_RISKY)
-		return rules_put(fold, unmet, name, need_explain(&unmet->need->origin), NULL, risky ? NULL : why);
+		return rules_add_to_draft(fold, unmet, name, need_explain(&unmet->need->origin), NULL,
+					  risky ? NULL : why);
 	return 0;
 }

@@ -8,10 +8,10 @@
 
 /* A needed file that is not granted yet. */
 struct fold_item {
-	const struct unmet *unmet;
+	const struct unmet_need *unmet;
 	const char *path; /* path: the file in the view; name: the path by which a rule would grant it */
 	/* items with equal keys get one rule together in this step; owned; NULL: the item gets no rule with others */
-	char *key;
+	char *group_key;
 	const char *package; /* the package of the directory in `key` */
 	bool is_granted;
 };
@@ -22,7 +22,7 @@ struct fold {
 	const struct packages *packages;
 	const struct fold_place *place;
 	struct fold_item *item;
-	size_t items;
+	size_t item_count;
 };
 
 /* Returns the part of a path of the view that is below the working directory. NULL: the path is elsewhere. */
@@ -41,13 +41,13 @@ const char *rules_get_name(const struct fold_place *place, const struct need *ne
  * Notes a need that no rule can grant, because a policy cannot write its path. *ret_refused: it is such a need. 0 or
  * -ENOMEM.
  */
-int rules_refuse_unwritable(const struct fold *fold, const struct unmet *unmet, bool *ret_refused);
+int rules_refuse_unwritable(const struct fold *fold, const struct unmet_need *unmet, bool *ret_refused);
 
 /*
  * Handles a need that must not be granted without --allow-risky: adds a rule with "disabled", or notes it. *ret_done:
  * it was such a need. 0 or -ENOMEM.
  */
-int rules_sort_by_tier(const struct fold *fold, const struct unmet *unmet, bool *ret_done);
+int rules_sort_by_tier(const struct fold *fold, const struct unmet_need *unmet, bool *ret_done);
 
 /*
  * Returns why a rule must not be made for several names, or for a name that does not exist yet: it would grant a part
@@ -59,10 +59,10 @@ const char *rules_find_objection(const struct fold_place *place, const char *pat
  * Adds a rule for one item. wide: `path` is a directory or contains "*", so the rule grants more than was needed; the
  * rule says so, and has "disabled" if there is an objection. 0 or -ENOMEM.
  */
-int rules_add(const struct fold *fold, const struct unmet *unmet, const char *path, bool wide);
+int rules_add(const struct fold *fold, const struct unmet_need *unmet, const char *path, bool wide);
 
 /* Adds a rule with "disabled", for the reason `why`. 0 or -ENOMEM. */
-int rules_leave_out(const struct fold *fold, const struct unmet *unmet, const char *path, const char *why);
+int rules_leave_out(const struct fold *fold, const struct unmet_need *unmet, const char *path, const char *why);
 
 /*
  * Adds a rule for several names, unless there is an objection or the rule would grant more than `most` files that were

@@ -23,11 +23,11 @@
 static int runs_write_json(const struct learn *learn, const char *name, json_t *object_taken)
 {
 	_cleanup_json_ json_t *object = object_taken;
-	_cleanup_free_ char *path = cli_format("%s/%s", learn->dir, name);
+	_cleanup_free_ char *path = cli_format("%s/%s", learn->runs_dir, name);
 
 	if (object && path && json_dump_file(object, path, JSON_INDENT(1)) == 0)
 		return 0;
-	cli_print_error("learn", "cannot write %s/%s", learn->dir, name);
+	cli_print_error("learn", "cannot write %s/%s", learn->runs_dir, name);
 	return -EIO;
 }
 
@@ -73,13 +73,14 @@ int learn_prepare_runs(struct learn *learn)
 	int r;
 
 	draft_release(&learn->draft);
-	r = draft_init(&learn->draft, learn->old, runs_get_name(learn), learn->base_profile);
+	r = draft_init(&learn->draft, learn->merged_policy, runs_get_name(learn), learn->base_profile);
 	if (r == 0)
 		r = runs_add_env(&learn->draft, &learn->env);
 	if (r < 0)
 		return cli_fail_no_memory("learn"), r;
 	r = runs_write_json(learn, RUNS_WORKDIR_FILE,
-			    json_pack("{s:i, s:s, s:s}", "version", 1, "name", "where", "workdir", learn->virt));
+			    json_pack("{s:i, s:s, s:s}", "version", 1, "name", "where", "workdir",
+				      learn->workdir_virt));
 	/* the file is beside the policy that will be written, because its texts may be relative to that directory */
 	return r < 0 ? r : draft_write(&learn->draft, learn->draft_path, false);
 }
@@ -118,7 +119,7 @@ static const char **runs_make_options(const struct learn *learn, const char *whe
 	return options;
 }
 
-static int runs_wait(pid_t pid)
+static int runs_wait_for_child(pid_t pid)
 {
 	int status = 0;
 
@@ -140,8 +141,8 @@ static int runs_let_user_traverse_dir(const struct learn *learn, const char *dir
 	/* the run will report what is wrong with the user */
 	if (!text || geteuid() != 0 || run_find_user("--user", text, &user, &error) < 0)
 		return 0;
-	if (chown(learn->dir, (uid_t)-1, user.gid) < 0 || chown(dir, (uid_t)-1, user.gid) < 0 ||
-	    chmod(learn->dir, 0710) < 0 || chmod(dir, 0710) < 0)
+	if (chown(learn->runs_dir, (uid_t)-1, user.gid) < 0 || chown(dir, (uid_t)-1, user.gid) < 0 ||
+	    chmod(learn->runs_dir, 0710) < 0 || chmod(dir, 0710) < 0)
 		return -errno;
 	return 0;
 }
@@ -167,11 +168,11 @@ static int runs_check_result(const json_t *result, const char *dir)
  * Runs the program in a new directory, *ret_dir. *ret_dir and *ret_result are owned by the caller. 0 or -errno, with a
  * message except for -EOPNOTSUPP (runs_check_result).
  */
-static int runs_perform(struct learn *learn, const char *policy, const char *input, bool observe, char **ret_dir,
-			json_t **ret_result)
+static int runs_run_program(struct learn *learn, const char *policy, const char *input, bool observe, char **ret_dir,
+			    json_t **ret_result)
 {
-	_cleanup_free_ char *dir = cli_format("%s/%u", learn->dir, learn->next_run++),
-			    *where = cli_format("%s/" RUNS_WORKDIR_FILE, learn->dir);
+	_cleanup_free_ char *dir = cli_format("%s/%u", learn->runs_dir, learn->next_run++),
+			    *where = cli_format("%s/" RUNS_WORKDIR_FILE, learn->runs_dir);
 	_cleanup_free_ const char **options = runs_make_options(learn, where, policy, observe);
 	const struct batch_run run = {.dir = dir, .workdir = learn->workdir, .options = options,
 				      .program = (const char *const *)learn->program, .input = input};
@@ -180,7 +181,7 @@ static int runs_perform(struct learn *learn, const char *policy, const char *inp
 	if (r == 0 && (mkdir(dir, 0700) < 0 || runs_let_user_traverse_dir(learn, dir) < 0))
 		r = -errno;
 	if (r == 0)
-		r = runs_wait(batch_start_run(&run));
+		r = runs_wait_for_child(batch_start_run(&run));
 	if (r < 0) {
 		cli_print_error("learn", "cannot run the program: %s", strerror(-r));
 		return r;
@@ -236,7 +237,7 @@ static int runs_read_log(struct learn *learn, const char *dir, bool denied)
 				"smaller input", NEEDS_PATHS_MAX, NEEDS_NETS_MAX);
 	else if (r < 0)
 		cli_print_error("learn", "the log of the run cannot be read: %s",
-				state.damage ? state.damage : strerror(-r));
+				state.first_damage ? state.first_damage : strerror(-r));
 	return r;
 }
 
@@ -292,7 +293,7 @@ static int runs_observe_once(struct learn *learn, size_t at)
 
 	json_decref(learn->result);
 	learn->result = NULL;
-	r = runs_perform(learn, learn->draft_path, input, true, &dir, &learn->result);
+	r = runs_run_program(learn, learn->draft_path, input, true, &dir, &learn->result);
 	if (r == 0)
 		r = runs_read_log(learn, dir, false);
 	if (r == 0)
@@ -304,7 +305,7 @@ int learn_from_observed_runs(struct learn *learn)
 {
 	int r = 0;
 
-	for (unsigned run = 0; r == 0 && run < learn->runs; run++)
+	for (unsigned run = 0; r == 0 && run < learn->run_count; run++)
 		for (size_t i = 0; r == 0 && (i == 0 || i < learn->input.count); i++)
 			r = runs_observe_once(learn, i);
 	return r;
@@ -375,9 +376,9 @@ static bool runs_denial_is_expected(const struct learn *learn, const json_t *den
 	for (size_t i = 0; resolved && i < json_array_size(learn->draft.disabled_paths); i++)
 		if (path_is_below(resolved, json_string_value(json_array_get(learn->draft.disabled_paths, i))))
 			return true;
-	for (size_t i = 0; resolved && i < json_array_size(learn->draft.refused); i++)
+	for (size_t i = 0; resolved && i < json_array_size(learn->draft.ungrantable); i++)
 		if (path_is_below(resolved, json_string_value(json_object_get(
-						    json_array_get(learn->draft.refused, i), "path"))))
+						    json_array_get(learn->draft.ungrantable, i), "path"))))
 			return true;
 	return false;
 }
@@ -390,8 +391,8 @@ static int runs_collect_wrong_denials(struct learn *learn)
 		json_t *denial = json_array_get(denials, i);
 
 		if (runs_denial_is_expected(learn, denial))
-			learn->expected++;
-		else if (json_array_append(learn->bugs, denial) < 0)
+			learn->expected_denials++;
+		else if (json_array_append(learn->wrong_denials, denial) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -408,16 +409,16 @@ static int runs_verify_once(struct learn *learn, size_t at)
 	/*
 	 * --dry-run cannot keep writes to a single granted file from the host, and the verification must not change it
 	 */
-	if (!learn->observed)
-		r = runs_perform(learn, learn->draft_path, input, false, &dir, &learn->proof);
-	learn->observed |= r == -EOPNOTSUPP;
-	if (learn->observed)
-		r = runs_perform(learn, learn->draft_path, input, true, &dir, &learn->proof);
+	if (!learn->verifies_by_observing)
+		r = runs_run_program(learn, learn->draft_path, input, false, &dir, &learn->proof);
+	learn->verifies_by_observing |= r == -EOPNOTSUPP;
+	if (learn->verifies_by_observing)
+		r = runs_run_program(learn, learn->draft_path, input, true, &dir, &learn->proof);
 	if (r == 0)
 		r = runs_collect_wrong_denials(learn);
 	if (r == 0)
 		r = runs_keep_end(learn->proof_ends, at, learn->proof);
-	if (r == 0 && json_array_size(learn->bugs) > 0)
+	if (r == 0 && json_array_size(learn->wrong_denials) > 0)
 		r = runs_read_log(learn, dir, true);
 	return r;
 }
@@ -426,9 +427,9 @@ int learn_verify(struct learn *learn)
 {
 	int r = 0;
 
-	learn->rounds++;
-	learn->expected = 0;
-	json_array_clear(learn->bugs);
+	learn->verification_rounds++;
+	learn->expected_denials = 0;
+	json_array_clear(learn->wrong_denials);
 	json_array_clear(learn->proof_ends);
 	for (size_t i = 0; r == 0 && (i == 0 || i < learn->input.count); i++)
 		r = runs_verify_once(learn, i);

@@ -85,7 +85,7 @@ static void scan_set_first_objection(struct scan *scan, const char *why)
 /* Returns why a rule for other files must not grant this one. Static; NULL: it may. */
 static const char *scan_find_objection(const struct scan *scan, const struct stat *status, unsigned rank, bool used)
 {
-	if (used && scan->scope->risky)
+	if (used && scan->scope->allows_risky)
 		return NULL;
 	if (rank == RANK_SECRET)
 		return "it holds a secret";
@@ -94,7 +94,7 @@ static const char *scan_find_objection(const struct scan *scan, const struct sta
 	return !used && rank == RANK_NOT_PUBLIC ? "it holds files that not everybody may read" : NULL;
 }
 
-static int scan_file(struct scan *scan, const char *path, const struct stat *status)
+static int scan_visit_file(struct scan *scan, const char *path, const struct stat *status)
 {
 	const unsigned rank = scan_rank_sensitivity(scan, path, status);
 	char buffer[PATH_MAX];
@@ -109,7 +109,7 @@ static int scan_file(struct scan *scan, const char *path, const struct stat *sta
 }
 
 /* A directory that only its owner may search has private contents. */
-static void scan_directory(struct scan *scan, const char *path, const struct stat *status)
+static void scan_visit_directory(struct scan *scan, const char *path, const struct stat *status)
 {
 	const struct secret_pattern *secret = secret_find_pattern(scan->scope->home, path);
 
@@ -119,7 +119,7 @@ static void scan_directory(struct scan *scan, const char *path, const struct sta
 		scan_set_first_objection(scan, "it holds a directory that not everybody may search");
 }
 
-static int scan_entry(struct scan *scan, const FTSENT *entry)
+static int scan_visit_entry(struct scan *scan, const FTSENT *entry)
 {
 	if (++scan->entries > SCAN_ENTRIES_MAX) {
 		scan_set_first_objection(scan, "it is too large to be looked at");
@@ -127,13 +127,13 @@ static int scan_entry(struct scan *scan, const FTSENT *entry)
 	}
 	switch (entry->fts_info) {
 	case FTS_D:
-		scan_directory(scan, entry->fts_path, entry->fts_statp);
+		scan_visit_directory(scan, entry->fts_path, entry->fts_statp);
 		return 0;
 	case FTS_F:
 	case FTS_SL:
 	case FTS_SLNONE:
 	case FTS_DEFAULT:
-		return scan_file(scan, entry->fts_path, entry->fts_statp);
+		return scan_visit_file(scan, entry->fts_path, entry->fts_statp);
 	case FTS_DNR:
 		scan_set_first_objection(scan, "it holds a directory that cannot be looked at");
 		return 0;
@@ -150,7 +150,7 @@ static int scan_tree(struct scan *scan, const char *path)
 	int r = 0;
 
 	while (walk && r == 0 && (entry = fts_read(walk)))
-		r = scan_entry(scan, entry);
+		r = scan_visit_entry(scan, entry);
 	if (walk)
 		(void)fts_close(walk);
 	return r < 0 ? r : 0;

@@ -28,7 +28,7 @@ struct scan_scope {
 	const struct needs *needs;
 	const char *home;            /* as of secret_find_pattern */
 	const struct inodes *inodes; /* secrets with several hard links; NULL: hard links are not checked */
-	bool risky;                  /* secrets that the program used may be granted */
+	bool allows_risky;           /* secrets that the program used may be granted */
 };
 
 /*

@@ -12,7 +12,7 @@
 #include "cli/learn/pattern.h"
 
 /* A listed directory is granted with its contents if at most this many of its files were not used. */
-#define SINGLES_LISTED_MAX 200u
+#define SINGLES_UNUSED_FILES_MAX 200u
 
 /* ---- rules for names that the run made ---- */
 
@@ -61,7 +61,7 @@ static int singles_add_not_existing(const struct fold *fold, const struct fold_i
 static int singles_add_in_workdir(const struct fold *fold, const struct fold_item *item)
 {
 	const char *rest = rules_get_rest_in_workdir(fold->place, item->unmet->need->path);
-	_cleanup_free_ char *blurred = pattern_blur_temporary(rest), *pattern = NULL;
+	_cleanup_free_ char *blurred = pattern_replace_temporary(rest), *pattern = NULL;
 
 	pattern = blurred ? cli_format("%s%s%s", fold->place->workdir, *rest ? "/" : "", blurred) : NULL;
 	return pattern ? rules_add(fold, item->unmet, pattern, false) : -ENOMEM;
@@ -90,8 +90,8 @@ static int singles_try_directory(const struct fold *fold, const struct fold_item
 	*ret_added = false;
 	if (singles_is_in_home(fold, need->path))
 		return 0;
-	return rules_try_group(fold, item->unmet->right, item->path, need_explain(&need->origin), SINGLES_LISTED_MAX,
-			       ret_added);
+	return rules_try_group(fold, item->unmet->right, item->path, need_explain(&need->origin),
+			       SINGLES_UNUSED_FILES_MAX, ret_added);
 }
 
 /* Adds a rule for a directory whose entries were read. */
@@ -128,7 +128,7 @@ static int singles_add_link(const struct fold *fold, const struct fold_item *ite
 	return pattern ? rules_add(fold, item->unmet, pattern, true) : -ENOMEM;
 }
 
-int singles_add(const struct fold *fold, const struct fold_item *item, bool directories)
+int singles_add_rule(const struct fold *fold, const struct fold_item *item, bool directories)
 {
 	const struct need *need = item->unmet->need;
 	struct stat status = {0};

@@ -5,6 +5,6 @@
 #include "cli/learn/rules.h"
 
 /* directories: see fold_add_rules_for_unmet. 0 or -ENOMEM. */
-int singles_add(const struct fold *fold, const struct fold_item *item, bool directories);
+int singles_add_rule(const struct fold *fold, const struct fold_item *item, bool directories);
 
 #endif

@@ -11,7 +11,7 @@ static int minimise_load_text(void *ctx, const char *name, const char *from, cha
 {
 	const struct minimise_runs *runs = ctx;
 
-	if (from || strcmp(name, runs->all->path) != 0)
+	if (from || strcmp(name, runs->all->policy_path) != 0)
 		return runs->load(ctx, name, from, ret_text, ret_path);
 	*ret_text = strdup(runs->all->text);
 	*ret_path = strdup(name);
@@ -77,7 +77,7 @@ int minimise_find_lost_accesses(struct minimise *all, minimise_loss_fn *each, vo
 	int r = 0;
 
 	free(all->text);
-	all->text = json_dumps(all->root, JSON_INDENT(1));
+	all->text = json_dumps(all->policy_root, JSON_INDENT(1));
 	if (!all->text)
 		return -ENOMEM;
 	for (size_t i = 0; i < all->count && r == 0 && !(loss.any && !each); i++)

@@ -79,10 +79,10 @@ static void cases_read_member(struct cases_file *file, struct policy_case *one, 
 		one->expects_no_rule = true;
 	else if (!text || !*text)
 		cases_fail(file, "must be a string that is not empty%s", rule ? ", or null for no rule" : "");
-	else if (question && one->text)
+	else if (question && one->question)
 		cases_fail(file, "is a second question; make it a case of its own");
 	else if (question)
-		one->text = text;
+		one->question = text;
 	else if (strcmp(name, "verdict") != 0)
 		*(strcmp(name, "name") == 0 ? &one->name : rule ? &one->rule : &one->reason) = text;
 	else if (!cases_is_verdict(text))
@@ -106,13 +106,13 @@ static void cases_read_case(struct cases_file *file, const json_t *object, struc
 	json_object_foreach (members, name, value) {
 		cases_enter_position(file, name, index++);
 		cases_read_member(file, one, name, value);
-		kind = one->text && one->text == json_string_value(value) ? one->kind : kind;
+		kind = one->question && one->question == json_string_value(value) ? one->kind : kind;
 		file->at.depth--;
 	}
 	one->kind = kind;
 	if (file->failed)
 		return;
-	if (!one->text)
+	if (!one->question)
 		cases_fail(file, "asks nothing; write \"open\", \"exec\", \"connect\", \"listen\" or \"url\"");
 	if (!one->verdict)
 		cases_fail(file, "lacks \"verdict\"; write \"allow\" or \"deny\"");
@@ -155,15 +155,15 @@ static int cases_read_all(struct cases_file *file, const json_t *root, struct po
 	const json_t *list = cases_find_list(file, root);
 
 	cases->count = json_array_size(list);
-	cases->item = calloc(cases->count + 1, sizeof(*cases->item));
-	if (!cases->item)
+	cases->cases = calloc(cases->count + 1, sizeof(*cases->cases));
+	if (!cases->cases)
 		return -ENOMEM;
 	for (size_t i = 0; i < cases->count; i++) {
 		bool failed = file->failed;
 
 		file->failed = false;
 		cases_enter_position(file, NULL, i);
-		cases_read_case(file, json_array_get(list, i), &cases->item[i]);
+		cases_read_case(file, json_array_get(list, i), &cases->cases[i]);
 		file->at.depth--;
 		file->failed |= failed;
 	}
@@ -199,7 +199,7 @@ int policy_cases_read(const char *verb, const char *path, struct policy_cases *r
 
 void policy_cases_release(struct policy_cases *cases)
 {
-	free(cases->item);
+	free(cases->cases);
 	json_decref(cases->json);
 	*cases = (struct policy_cases){.count = 0};
 }

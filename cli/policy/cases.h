@@ -7,7 +7,7 @@
 struct policy_case {
 	const char *name; /* name of the case ("name" in the file); NULL: none */
 	enum why_kind kind;
-	const char *text;    /* argument of the question */
+	const char *question; /* argument of the question */
 	const char *verdict; /* expected verdict; "allow" accepts every verdict that allows */
 	const char *rule;    /* words that the deciding rule's text must have; NULL: any rule */
 	bool expects_no_rule;        /* the file has "rule": null: no rule may have decided */
@@ -16,7 +16,7 @@ struct policy_case {
 };
 
 struct policy_cases {
-	struct policy_case *item;
+	struct policy_case *cases;
 	size_t count;
 	void *json; /* the parsed file, which holds the texts */
 };

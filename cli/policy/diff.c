@@ -18,7 +18,7 @@
 struct diff_options {
 	struct cli_policy_options policy;
 	bool json, no_new_access;
-	const char *name[2]; /* names of the two policies, in argv */
+	const char *policy_name[2]; /* names of the two policies, in argv */
 	const char *program;
 };
 
@@ -213,10 +213,10 @@ static int diff_compare_phase(struct diff_report *report, enum policy_phase phas
 	_cleanup_diff_ struct policy_diff diff = {0};
 	const struct diff_options *options = report->options;
 
-	if (policy_load_argument(DIFF_VERB, &options->policy, options->name[0], options->program, phase, &first_host,
-				 &first) != CLI_OK ||
-	    policy_load_argument(DIFF_VERB, &options->policy, options->name[1], options->program, phase, &second_host,
-				 &second) != CLI_OK)
+	if (policy_load_argument(DIFF_VERB, &options->policy, options->policy_name[0], options->program, phase,
+				 &first_host, &first) != CLI_OK ||
+	    policy_load_argument(DIFF_VERB, &options->policy, options->policy_name[1], options->program, phase,
+				 &second_host, &second) != CLI_OK)
 		return CLI_ERROR;
 	if (policy_diff(first, second, &diff) < 0)
 		return cli_fail_no_memory(DIFF_VERB);
@@ -255,9 +255,10 @@ static int diff_finish_report(struct diff_report *report)
 	else if (!differ)
 		buf_puts(&report->text, "no differences\n");
 	if (options->json)
-		status = cli_print_json(DIFF_VERB, json_pack("{s:s, s:s, s:O, s:b, s:b}", "first", options->name[0],
-							"second", options->name[1], "phases", report->phases,
-							"different", differ, "new_access", more));
+		status = cli_print_json(DIFF_VERB,
+					json_pack("{s:s, s:s, s:O, s:b, s:b}", "first", options->policy_name[0],
+						  "second", options->policy_name[1], "phases", report->phases,
+						  "different", differ, "new_access", more));
 	else
 		status = cli_print_buf(DIFF_VERB, &report->text);
 	return status != CLI_OK ? status : options->no_new_access ? more : differ;
@@ -290,8 +291,8 @@ static int diff_parse_options(int argc, char **argv, struct diff_options *option
 		cli_print_error(DIFF_VERB, "takes two policies, and -- PROGRAM for what @interpreter stands for");
 		return cli_fail_usage(DIFF_VERB);
 	}
-	options->name[0] = argv[optind];
-	options->name[1] = argv[optind + 1];
+	options->policy_name[0] = argv[optind];
+	options->policy_name[1] = argv[optind + 1];
 	options->program = argv[optind + 2];
 	return CLI_OPTIONS_PARSED;
 }

@@ -31,7 +31,7 @@ struct rules {
  * Whether a rule may be changed. A rule with "disabled" stays, because it records why it was left out. The rule for the
  * workdir stays, because the program starts there.
  */
-static bool minimise_may_change(const json_t *entry)
+static bool minimise_may_change_rule(const json_t *entry)
 {
 	const char *text = minimise_get_text(entry);
 
@@ -41,7 +41,7 @@ static bool minimise_may_change(const json_t *entry)
 static int minimise_list_rules(const struct minimise *all, struct rules *ret_rules)
 {
 	for (size_t i = 0; i < MINIMISE_LISTS_COUNT; i++) {
-		json_t *list = json_object_get(json_object_get(all->root, lists[i].section), lists[i].name);
+		json_t *list = json_object_get(json_object_get(all->policy_root, lists[i].section), lists[i].name);
 		struct minimise_rule *more =
 			reallocarray(ret_rules->rule, ret_rules->count + json_array_size(list) + 1, sizeof(*more));
 
@@ -107,13 +107,14 @@ static int minimise_drop_and_narrow_rules(struct minimise *all, struct rules *ru
 		struct minimise_rule *rule = &rules->rule[i];
 		bool listen = strcmp(rule->key, "network.listen") == 0;
 
-		if (minimise_may_change(rule->entry) && !(listen && all->listens) && minimise_drop_rule(all, rule))
+		if (minimise_may_change_rule(rule->entry) && !(listen && all->a_run_connected_to_itself) &&
+		    minimise_drop_rule(all, rule))
 			rule->entry = NULL;
 	}
 	for (size_t i = 0; r == 0 && i < rules->count; i++) {
 		struct minimise_rule *rule = &rules->rule[i];
 
-		if (!rule->entry || !minimise_may_change(rule->entry))
+		if (!rule->entry || !minimise_may_change_rule(rule->entry))
 			continue;
 		if (rule->right)
 			r = minimise_narrow_rule(all, rule);

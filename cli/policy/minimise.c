@@ -26,7 +26,7 @@ static void minimise_runs_free(struct minimise_runs *runs)
 	free(runs);
 }
 
-static bool minimise_same_text(const char *one, const char *other)
+static bool minimise_texts_are_equal(const char *one, const char *other)
 {
 	return one && other ? strcmp(one, other) == 0 : one == other;
 }
@@ -37,8 +37,8 @@ static struct minimise_runs *minimise_get_runs(struct minimise *all, const struc
 	struct minimise_runs *runs, **list;
 
 	for (size_t i = all->count; i-- > 0;)
-		if (minimise_same_text(all->runs[i]->program, log->program) &&
-		    minimise_same_text(all->runs[i]->workdir, log->workdir))
+		if (minimise_texts_are_equal(all->runs[i]->program, log->program) &&
+		    minimise_texts_are_equal(all->runs[i]->workdir, log->workdir))
 			return all->runs[i];
 	list = reallocarray(all->runs, all->count + 1, sizeof(*list));
 	runs = calloc(1, sizeof(*runs));
@@ -69,15 +69,15 @@ static int minimise_add_access(void *ctx, const struct replay_log *log, const st
 	if (!runs)
 		return -ENOMEM;
 	if (query->kind == QUERY_RULES_DO_NOT_DECIDE) {
-		all->listens |= strcmp(query->why, "within_run") == 0;
+		all->a_run_connected_to_itself |= strcmp(query->why_not_judged, "within_run") == 0;
 		return 0;
 	}
 	if (!query->allowed)
 		return 0;
 	query_judge(judge, query, &answer);
-	if (!answer.is_certain || answer.allow)
+	if (!answer.is_certain || answer.is_allowed)
 		return used_add(&runs->used, query, &answer);
-	all->denied++;
+	all->denied_accesses++;
 	return 0;
 }
 
@@ -91,11 +91,11 @@ static int minimise_read_logs(struct minimise *all, char **paths, size_t count)
 		status = replay_judge_log(VERB, &all->policy, all->allow_damaged, &log, minimise_add_access, all);
 		replay_log_release(&log);
 	}
-	if (status == CLI_OK && all->denied > 0)
+	if (status == CLI_OK && all->denied_accesses > 0)
 		cli_print_error(VERB,
 				"warning: %s denies %llu accesses that were granted when the logs were written; "
 				"callgate replay lists them",
-				all->path, (unsigned long long)all->denied);
+				all->policy_path, (unsigned long long)all->denied_accesses);
 	return status;
 }
 
@@ -111,16 +111,16 @@ static int minimise_read_policy(struct minimise *all)
 	json_error_t error;
 
 	if (!all->flatten) {
-		all->root = json_load_file(all->path, JSON_REJECT_DUPLICATES, &error);
+		all->policy_root = json_load_file(all->policy_path, JSON_REJECT_DUPLICATES, &error);
 	} else {
 		if (cli_load_policy_without_run(&all->policy, VERB, program, &host, &policy) != CLI_OK)
 			return CLI_ERROR;
 		effective = policy_make_json(policy);
-		all->root = effective ? json_loads(effective, 0, &error) : NULL;
+		all->policy_root = effective ? json_loads(effective, 0, &error) : NULL;
 	}
-	if (all->root)
+	if (all->policy_root)
 		return CLI_OK;
-	cli_print_error(VERB, "%s: %s", all->path, effective || !all->flatten ? error.text : "out of memory");
+	cli_print_error(VERB, "%s: %s", all->policy_path, effective || !all->flatten ? error.text : "out of memory");
 	return CLI_ERROR;
 }
 
@@ -131,18 +131,18 @@ static int minimise_write_result(struct minimise *all)
 	int r;
 
 	free(all->text);
-	all->text = json_dumps(all->root, JSON_INDENT(1));
-	r = all->text ? policy_format_text(all->path, all->text, &errors, &text) : -ENOMEM;
+	all->text = json_dumps(all->policy_root, JSON_INDENT(1));
+	r = all->text ? policy_format_text(all->policy_path, all->text, &errors, &text) : -ENOMEM;
 	cli_print_policy_errors(VERB, &errors);
 	if (r == -ENOMEM)
 		return cli_fail_no_memory(VERB);
 	if (r < 0)
 		return CLI_ERROR;
-	if (!all->output)
+	if (!all->output_path)
 		return cli_print_text(VERB, text);
-	r = policy_replace_file(all->output, text);
+	r = policy_replace_file(all->output_path, text);
 	if (r < 0)
-		cli_print_error(VERB, "-o %s: cannot be written: %s", all->output, strerror(-r));
+		cli_print_error(VERB, "-o %s: cannot be written: %s", all->output_path, strerror(-r));
 	return r < 0 ? CLI_ERROR : CLI_OK;
 }
 
@@ -154,8 +154,10 @@ static int minimise_policy(struct minimise *all)
 	for (size_t i = 0; i < all->count; i++)
 		used += all->runs[i]->used.count;
 	if (r != 0) {
-		cli_print_error(VERB, "%s: cannot be worked on: without a change its rules would lose accesses; does "
-				"it depend on another option of the run?", all->path);
+		cli_print_error(VERB,
+				"%s: cannot be worked on: without a change its rules would lose accesses; does "
+				"it depend on another option of the run?",
+				all->policy_path);
 		return CLI_ERROR;
 	}
 	r = minimise_change_rules(all);
@@ -172,7 +174,7 @@ static void minimise_release(struct minimise *all)
 		minimise_runs_free(all->runs[i]);
 	free(all->runs);
 	free(all->text);
-	json_decref(all->root);
+	json_decref(all->policy_root);
 	cli_policy_options_release(&all->policy);
 }
 
@@ -180,7 +182,7 @@ static int minimise_parse_options(int argc, char **argv, struct minimise *all)
 {
 	static const struct cli_option table[] = {
 		{"output", 'o', "FILE", "write to FILE, which may be the policy itself", cli_set_text,
-		 offsetof(struct minimise, output), 0},
+		 offsetof(struct minimise, output_path), 0},
 		CLI_FLAG("flatten", 0, "also minimise what the policy extends: write one file without \"extends\"",
 			 offsetof(struct minimise, flatten)),
 		CLI_FLAG("allow-damaged", 0, "take logs that are torn or lack records",
@@ -206,13 +208,13 @@ static int minimise_parse_options(int argc, char **argv, struct minimise *all)
 
 int policy_main_minimise(int argc, char **argv)
 {
-	struct minimise all = {.path = NULL};
+	struct minimise all = {.policy_path = NULL};
 	int status = minimise_parse_options(argc, argv, &all);
 
 	if (status == CLI_OPTIONS_PARSED) {
-		all.path = argv[optind];
-		status = cli_list_add_owned(&all.policy.names, strdup(all.path)) < 0 ? cli_fail_no_memory(VERB)
-										     : CLI_OK;
+		all.policy_path = argv[optind];
+		status = cli_list_add_owned(&all.policy.names, strdup(all.policy_path)) < 0 ? cli_fail_no_memory(VERB)
+											    : CLI_OK;
 		if (status == CLI_OK)
 			status = minimise_read_logs(&all, argv + optind + 1, (size_t)(argc - optind - 1));
 		if (status == CLI_OK)

@@ -19,15 +19,15 @@ struct minimise_runs {
 
 struct minimise {
 	struct cli_policy_options policy;
-	const char *path;   /* path of the policy, in main's argv */
-	const char *output; /* value of -o; NULL: stdout */
+	const char *policy_path; /* path of the policy, in main's argv */
+	const char *output_path; /* value of -o; NULL: stdout */
 	bool flatten, allow_damaged;
-	json_t *root;       /* the policy with all changes so far; owned */
+	json_t *policy_root; /* the policy with all changes so far; owned */
 	char *text;         /* text of `root` for the policy compiler; owned */
 	struct minimise_runs **runs; /* array of all runs; owned */
 	size_t count;
-	bool listens;       /* a run connected to itself, so that rules about listening are not dropped */
-	uint64_t denied;    /* number of accesses that a run was granted but the unchanged policy denies */
+	bool a_run_connected_to_itself; /* a run connected to itself, so that rules about listening are not dropped */
+	uint64_t denied_accesses;       /* number of accesses that a run was granted but the unchanged policy denies */
 	size_t dropped, narrowed;
 };
 

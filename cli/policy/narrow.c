@@ -28,7 +28,7 @@ static void paths_release(struct paths *paths)
  */
 static char *paths_get_path_to_grant(const struct query *query, const struct query_answer *answer)
 {
-	const struct query_path *lost = &query->path[answer->at];
+	const struct query_path *lost = &query->path[answer->deciding_path];
 	char link[PATH_MAX];
 
 	if (query->kind != QUERY_PATHS || !answer->is_certain)
@@ -239,7 +239,8 @@ static int narrow_path(struct minimise *all, struct minimise_rule *rule)
 /* Tries to move a rule to the list "read". True: it was moved, because no used access needs more. */
 static bool narrow_write_rule_to_read(struct minimise *all, struct minimise_rule *rule)
 {
-	json_t *filesystem = json_object_get(all->root, "filesystem"), *read = json_object_get(filesystem, "read");
+	json_t *filesystem = json_object_get(all->policy_root, "filesystem"),
+	       *read = json_object_get(filesystem, "read");
 	json_t *entry = json_incref(rule->entry);
 	size_t at = minimise_get_index_of_entry(rule);
 	bool narrower;

@@ -27,9 +27,9 @@ struct test_run {
 	const struct test_options *options;
 	const struct policy *policy;
 	struct test_rule *rule;
-	size_t rules;
+	size_t rule_count;
 	struct buf text; /* text of the report */
-	size_t failed;
+	size_t failed_count;
 	const char *policy_name, *cases_name;
 };
 
@@ -37,7 +37,7 @@ struct test_run {
 
 static struct test_rule *test_find_rule(struct test_run *run, const char *label)
 {
-	for (size_t i = 0; i < run->rules; i++)
+	for (size_t i = 0; i < run->rule_count; i++)
 		if (strcmp(run->rule[i].label, label) == 0)
 			return &run->rule[i];
 	return NULL;
@@ -57,7 +57,7 @@ static int test_list_rules(struct test_run *run)
 		return -ENOMEM;
 	for (at = 0; policy_match_next_rule(run->policy, &nothing, &at, &rule);)
 		if (!test_find_rule(run, rule.label))
-			run->rule[run->rules++].label = rule.label;
+			run->rule[run->rule_count++].label = rule.label;
 	return 0;
 }
 
@@ -69,7 +69,7 @@ static void test_count_rules(struct test_run *run, const struct policy_question 
 
 	if (decided)
 		decided->decided++;
-	for (size_t i = 0; i < run->rules; i++)
+	for (size_t i = 0; i < run->rule_count; i++)
 		run->rule[i].counted_for_question = false;
 	for (size_t at = 0; policy_match_next_rule(run->policy, question, &at, &rule);) {
 		struct test_rule *counted = test_find_rule(run, rule.label);
@@ -85,13 +85,13 @@ static void test_print_coverage(struct test_run *run)
 {
 	size_t decided = 0, matched = 0;
 
-	for (size_t i = 0; i < run->rules; i++) {
+	for (size_t i = 0; i < run->rule_count; i++) {
 		decided += run->rule[i].decided > 0;
 		matched += run->rule[i].matched > 0;
 	}
 	buf_printf(&run->text, "# rules: %zu, decided a case: %zu, match a case: %zu\n# decided matches rule\n",
-		   run->rules, decided, matched);
-	for (size_t i = 0; i < run->rules; i++)
+		   run->rule_count, decided, matched);
+	for (size_t i = 0; i < run->rule_count; i++)
 		buf_printf(&run->text, "# %7zu %7zu %s\n", run->rule[i].decided, run->rule[i].matched,
 			   run->rule[i].label);
 }
@@ -103,7 +103,7 @@ static void test_print_title(struct buf *text, const struct policy_case *one)
 {
 	if (one->name)
 		buf_printf(text, "%s: ", one->name);
-	buf_printf(text, "%s %s: %s", why_kind_get_name(one->kind), one->text, one->verdict);
+	buf_printf(text, "%s %s: %s", why_kind_get_name(one->kind), one->question, one->verdict);
 	if (one->rule || one->expects_no_rule)
 		buf_printf(text, " by %s", one->rule ? one->rule : "no rule");
 }
@@ -181,20 +181,20 @@ static int test_ask_all(struct test_run *run, const struct policy_cases *cases)
 	int ret = 0;
 
 	for (size_t i = 0; i < cases->count; i++) {
-		const struct policy_case *one = &cases->item[i];
+		const struct policy_case *one = &cases->cases[i];
 		struct policy_question question;
 		struct why_answer answer;
 		const char *wrong;
 		bool holds;
 
-		if (why_ask(run->policy, one->kind, one->text, &answer, &question, &wrong) < 0) {
+		if (why_ask(run->policy, one->kind, one->question, &answer, &question, &wrong) < 0) {
 			cli_note("%s:%u: cases[%zu].%s: \"%s\" %s", run->cases_name, one->line, i,
-				 why_kind_get_name(one->kind), one->text, wrong);
+				 why_kind_get_name(one->kind), one->question, wrong);
 			ret = -EINVAL;
 			continue;
 		}
 		holds = policy_case_holds(one, &answer);
-		run->failed += !holds;
+		run->failed_count += !holds;
 		test_count_rules(run, &question, &answer);
 		if (test_is_junit(run))
 			test_print_junit(run, one, holds ? NULL : &answer);
@@ -213,7 +213,7 @@ static int test_report(struct test_run *run, const struct policy_cases *cases)
 	if (test_is_junit(run)) {
 		buf_puts(&whole, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"");
 		test_put_xml(&whole, run->cases_name);
-		buf_printf(&whole, "\" tests=\"%zu\" failures=\"%zu\">\n", cases->count, run->failed);
+		buf_printf(&whole, "\" tests=\"%zu\" failures=\"%zu\">\n", cases->count, run->failed_count);
 	} else {
 		buf_printf(&whole, "TAP version 13\n1..%zu\n", cases->count);
 	}
@@ -231,7 +231,7 @@ static int test_report(struct test_run *run, const struct policy_cases *cases)
 		else
 			status = cli_print_buf(VERB, &run->text);
 	}
-	return status != CLI_OK ? status : run->failed > 0;
+	return status != CLI_OK ? status : run->failed_count > 0;
 }
 
 static int test_run_cases(struct test_run *run, const char *program)

@@ -17,11 +17,11 @@ struct used_item {
 struct used_head {
 	enum query_kind kind;
 	bool absent, there, redirected, public, unpublic, run_file, renames, udp, upgrade, any_port;
-	bool certain; /* the policy to be minimised was certain of its answer */
+	bool answer_is_certain; /* the policy to be minimised was certain of its answer */
 	/* the program may have listed a directory whose listing was complete, not that of a stand-in directory */
 	bool may_have_listed_dir;
 	unsigned port;
-	size_t paths;
+	size_t path_count;
 };
 
 static void used_pack_text(struct buf *buf, const char *text, size_t len)
@@ -33,7 +33,7 @@ static void used_pack_text(struct buf *buf, const char *text, size_t len)
 /* True when the directory is shown only because something below it is granted: its listing has nothing else. */
 static bool used_answer_is_dir_above_grant(const struct query_answer *answer)
 {
-	return answer->allow && strcmp(answer->reason, "ancestor") == 0;
+	return answer->is_allowed && strcmp(answer->reason, "ancestor") == 0;
 }
 
 static void used_pack(struct buf *buf, const struct query *query, const struct query_answer *answer)
@@ -52,12 +52,12 @@ static void used_pack(struct buf *buf, const struct query *query, const struct q
 	head.udp = query->udp;
 	head.upgrade = query->upgrade;
 	head.any_port = query->any_port;
-	head.certain = answer->is_certain;
+	head.answer_is_certain = answer->is_certain;
 	head.may_have_listed_dir = query->is_open_call && answer->is_certain && !used_answer_is_dir_above_grant(answer);
 	head.port = query->port;
-	head.paths = query->paths;
+	head.path_count = query->path_count;
 	buf_add(buf, &head, sizeof(head));
-	for (size_t i = 0; i < query->paths; i++) {
+	for (size_t i = 0; i < query->path_count; i++) {
 		const struct query_path *path = &query->path[i];
 
 		buf_add(buf, &path->wanted_rights, sizeof(path->wanted_rights));
@@ -66,7 +66,7 @@ static void used_pack(struct buf *buf, const struct query *query, const struct q
 		used_pack_text(buf, path->path, path->len);
 		used_pack_text(buf, path->written, path->written_len);
 	}
-	used_pack_text(buf, query->symlink_target, query->target_len);
+	used_pack_text(buf, query->symlink_target, query->symlink_target_len);
 	if (query->kind == QUERY_PATHS)
 		return;
 	used_pack_text(buf, query->host, strlen(query->host));
@@ -110,8 +110,8 @@ static struct used_head used_unpack(const struct used_item *item, struct query *
 	query->upgrade = head.upgrade;
 	query->any_port = head.any_port;
 	query->port = head.port;
-	query->paths = head.paths;
-	for (size_t i = 0; i < query->paths; i++) {
+	query->path_count = head.path_count;
+	for (size_t i = 0; i < query->path_count; i++) {
 		struct query_path *path = &query->path[i];
 
 		used_unpack_bytes(&at, &path->wanted_rights, sizeof(path->wanted_rights));
@@ -120,7 +120,7 @@ static struct used_head used_unpack(const struct used_item *item, struct query *
 		(void)used_unpack_text(&at, path->path);
 		(void)used_unpack_text(&at, path->written);
 	}
-	query->target_len = used_unpack_text(&at, query->symlink_target);
+	query->symlink_target_len = used_unpack_text(&at, query->symlink_target);
 	if (query->kind == QUERY_PATHS)
 		return head;
 	(void)used_unpack_text(&at, query->host);
@@ -189,7 +189,7 @@ static void used_judge_item(const void *node, VISIT visit, void *ctx)
 		return;
 	head = used_unpack(*(struct used_item *const *)node, query);
 	query_judge(walk->judge, query, &answer);
-	if (answer.is_certain != head.certain || (answer.is_certain && !answer.allow) ||
+	if (answer.is_certain != head.answer_is_certain || (answer.is_certain && !answer.is_allowed) ||
 	    (head.may_have_listed_dir && used_answer_is_dir_above_grant(&answer)))
 		walk->result = walk->each(walk->ctx, query, &answer);
 }

@@ -104,7 +104,7 @@ static void logs_print_error(const struct logs_walk *walk, int error)
 
 	if (error == -EBADMSG)
 		cli_print_error(walk->verb, "%s:%llu: %s; if you trust the rest, use --allow-damaged", path,
-				(unsigned long long)walk->log->state.line, walk->log->state.damage);
+				(unsigned long long)walk->log->state.first_damaged_line, walk->log->state.first_damage);
 	else if (error == -ENOMSG)
 		cli_print_error(walk->verb, "%s: this is not an audit log: it does not begin with a header line", path);
 	else if (error == -ESPIPE)
@@ -132,10 +132,10 @@ int replay_judge_log(const char *verb, const struct cli_policy_options *options,
 	r = replay_read_log(&reader, &log->state);
 	if (r < 0)
 		logs_print_error(walk, r);
-	else if (log->state.damages > 0)
+	else if (log->state.damage_count > 0)
 		cli_print_error(verb, "%s:%llu: warning: %s; %llu such places", log->path,
-				(unsigned long long)log->state.line, log->state.damage,
-				(unsigned long long)log->state.damages);
+				(unsigned long long)log->state.first_damaged_line, log->state.first_damage,
+				(unsigned long long)log->state.damage_count);
 	query_judge_free(walk->judge);
 	policy_free(walk->policy);
 	cli_host_release(&walk->host);

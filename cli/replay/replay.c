@@ -11,7 +11,7 @@
 struct replay_options {
 	struct cli_policy_options policy;
 	bool json;
-	bool list;
+	bool lists_records;
 	bool allow_damaged;
 	unsigned fail_on; /* set of 1 << enum replay_change: changes that make the exit status a failure */
 };
@@ -61,7 +61,7 @@ static bool replay_has_rule(const struct scan_record *record, const struct query
 		recorded = text;
 		len = r < 0 ? 0 : (size_t)r;
 	}
-	for (size_t i = 0; i < answer->rules; i++) {
+	for (size_t i = 0; i < answer->rule_count; i++) {
 		if (!recorded || !answer->rule[i] ? recorded == answer->rule[i]
 						  : replay_rule_is_same(recorded, len, answer->rule[i]))
 			return true;
@@ -83,8 +83,8 @@ static int replay_judge_record(void *ctx, const struct replay_log *log, const st
 	query_fire_after_entries(judge, query, &answer);
 	if (!answer.is_certain)
 		return replay_report_add(report, REPLAY_UNKNOWN, log, record, query, &answer);
-	if (answer.allow != query->allowed)
-		return replay_report_add(report, answer.allow ? REPLAY_ALLOWED : REPLAY_DENIED, log, record, query,
+	if (answer.is_allowed != query->allowed)
+		return replay_report_add(report, answer.is_allowed ? REPLAY_ALLOWED : REPLAY_DENIED, log, record, query,
 					 &answer);
 	if (!replay_has_rule(record, &answer))
 		return replay_report_add(report, REPLAY_OTHER_RULE, log, record, query, &answer);
@@ -102,7 +102,7 @@ static int replay_parse_options(int argc, char **argv, struct replay_options *op
 		CLI_FLAG("allow-damaged", 0, "take logs that are torn, lack records or fail audit verify",
 			 offsetof(struct replay_options, allow_damaged)),
 		CLI_FLAG("list", 0, "every record that changes or is not replayable, one line of JSON each",
-			 offsetof(struct replay_options, list)),
+			 offsetof(struct replay_options, lists_records)),
 		CLI_FLAG("json", 0, "one JSON object", offsetof(struct replay_options, json)),
 		{0},
 	};
@@ -125,7 +125,7 @@ static int replay_parse_options(int argc, char **argv, struct replay_options *op
 static int replay_logs(const struct replay_options *options, char **paths, size_t count)
 {
 	struct replay_log *logs = calloc(count, sizeof(*logs));
-	struct replay_report *report = replay_report_create(options->list);
+	struct replay_report *report = replay_report_create(options->lists_records);
 	int status = CLI_OK;
 	size_t read = 0;
 
@@ -139,7 +139,7 @@ static int replay_logs(const struct replay_options *options, char **paths, size_
 		status = replay_judge_log("replay", &options->policy, options->allow_damaged, &logs[read],
 					  replay_judge_record, report);
 	}
-	if (status == CLI_OK && options->list)
+	if (status == CLI_OK && options->lists_records)
 		status = cli_print_text("replay", "");
 	else if (status == CLI_OK)
 		status = replay_report_print(report, logs, count, options->json);

@@ -13,7 +13,7 @@
 
 #define GROUPS_MAX 10000u /* most groups; further records are one group for each kind of change */
 #define GROUP_DEPTH 3    /* components of a path by which records are grouped */
-#define KEY_MAX (4 * 1024 + PATH_MAX)
+#define GROUP_KEY_BYTES_MAX (4 * 1024 + PATH_MAX)
 
 struct group {
 	enum replay_change change;
@@ -29,10 +29,10 @@ struct replay_report {
 	uint64_t same_count;
 	uint64_t count[REPLAY_CHANGE_MAX];
 	void *tree; /* all groups, sorted by key: tsearch(3) */
-	size_t groups;
+	size_t group_count;
 	struct group *search_group; /* a group that is used as search key, with room for every key; owned */
 	/* the group of the last record, because most records belong to the same group as the one before */
-	struct group *last;
+	struct group *last_group;
 	bool prints_each_record; /* print each record */
 };
 
@@ -49,7 +49,7 @@ struct replay_report *replay_report_create(bool list)
 {
 	struct replay_report *report = calloc(1, sizeof(*report));
 
-	if (report && !(report->search_group = calloc(1, sizeof(*report->search_group) + KEY_MAX))) {
+	if (report && !(report->search_group = calloc(1, sizeof(*report->search_group) + GROUP_KEY_BYTES_MAX))) {
 		free(report);
 		return NULL;
 	}
@@ -90,7 +90,7 @@ static int group_compare_keys(const void *a, const void *b)
 
 struct key {
 	size_t len;
-	char text[KEY_MAX];
+	char text[GROUP_KEY_BYTES_MAX];
 };
 
 /* Adds a text and a NUL to a key. A text that does not fit is truncated. */
@@ -108,7 +108,7 @@ static void key_add(struct key *key, const char *text, size_t len)
 		key->text[key->len++] = '\0';
 }
 
-static void key_add_scanned(struct key *key, const struct scan_text *text)
+static void key_add_scanned_text(struct key *key, const struct scan_text *text)
 {
 	char bytes[1024];
 	int len = text->at ? scan_get_bytes(text, bytes, sizeof(bytes)) : 0;
@@ -152,12 +152,12 @@ static const char *key_get_operation(const struct query *query, size_t at)
 static void key_make(struct key *key, const struct scan_record *record, const struct query *query,
 		     const struct query_answer *answer, const char *object, size_t len)
 {
-	const char *rule = answer && answer->is_certain && answer->rules ? answer->rule[0] : NULL;
+	const char *rule = answer && answer->is_certain && answer->rule_count ? answer->rule[0] : NULL;
 	char reason[64];
 
 	key->len = 0;
 	if (!answer || !answer->is_certain) {
-		const char *why = answer ? answer->why : query->why;
+		const char *why = answer ? answer->why : query->why_not_judged;
 
 		key_add(key, why, strlen(why));
 		key_add(key, "", 0);
@@ -166,9 +166,10 @@ static void key_make(struct key *key, const struct scan_record *record, const st
 		return;
 	}
 	(void)snprintf(reason, sizeof(reason), "none (%s)", answer->reason ? answer->reason : "granted");
-	key_add(key, key_get_operation(query, answer->at), strlen(key_get_operation(query, answer->at)));
+	key_add(key, key_get_operation(query, answer->deciding_path),
+		strlen(key_get_operation(query, answer->deciding_path)));
 	if (record->rule.at)
-		key_add_scanned(key, &record->rule);
+		key_add_scanned_text(key, &record->rule);
 	else
 		key_add(key, "none", 4);
 	key_add(key, rule ? rule : reason, strlen(rule ? rule : reason));
@@ -198,16 +199,16 @@ static struct group *report_find_group(struct replay_report *report, enum replay
 {
 	struct group *group, **found;
 
-	if (report->last && report->last->change == change && report->last->key_len == key->len &&
-	    memcmp(report->last->key, key->text, key->len) == 0)
-		return report->last;
+	if (report->last_group && report->last_group->change == change && report->last_group->key_len == key->len &&
+	    memcmp(report->last_group->key, key->text, key->len) == 0)
+		return report->last_group;
 	report->search_group->change = change;
 	report->search_group->key_len = key->len;
 	memcpy(report->search_group->key, key->text, key->len);
 	found = tfind(report->search_group, &report->tree, group_compare_keys);
 	if (found)
 		return *found;
-	if (report->groups >= GROUPS_MAX) {
+	if (report->group_count >= GROUPS_MAX) {
 		static const char further[] = "further\0\0\0";
 
 		memcpy(key->text, further, sizeof(further));
@@ -221,7 +222,7 @@ static struct group *report_find_group(struct replay_report *report, enum replay
 		group_free(group);
 		return found ? *found : NULL;
 	}
-	report->groups++;
+	report->group_count++;
 	return group;
 }
 
@@ -262,7 +263,7 @@ int replay_report_add(struct replay_report *report, enum replay_change change, c
 	char object[PATH_MAX + NET_PATH_MAX];
 	size_t len = query->kind == QUERY_RULES_DO_NOT_DECIDE
 			     ? 0
-			     : query_get_object(query, answer->at, object, sizeof(object));
+			     : query_get_object(query, answer->deciding_path, object, sizeof(object));
 	struct group *group;
 	struct key key;
 
@@ -278,7 +279,7 @@ int replay_report_add(struct replay_report *report, enum replay_change change, c
 		if (!group->log || !group->object)
 			return -ENOMEM;
 	}
-	report->last = group;
+	report->last_group = group;
 	report->count[change]++;
 	return report->prints_each_record ? report_print_record(group, log, record->seq, object) : 0;
 }
@@ -313,7 +314,7 @@ static int listing_compare(const void *a, const void *b)
 /* Lists the groups, sorted. Owned by the caller; NULL: no memory. */
 static const struct group **report_list_groups(const struct replay_report *report, size_t *ret_count)
 {
-	struct listing listing = {calloc(report->groups + 1, sizeof(const struct group *)), 0};
+	struct listing listing = {calloc(report->group_count + 1, sizeof(const struct group *)), 0};
 
 	if (!listing.group)
 		return NULL;
@@ -385,7 +386,7 @@ static json_t *report_make_log(const struct replay_log *log)
 {
 	return json_pack("{s:o, s:I, s:o, s:s, s:b, s:I}", "path", report_make_text_json(log->path), "records",
 			 (json_int_t)log->state.records, "policy", report_make_text_json(log->policy_name), "sha256",
-			 log->sha256, "same_policy", log->same_policy, "damages", (json_int_t)log->state.damages);
+			 log->sha256, "same_policy", log->same_policy, "damages", (json_int_t)log->state.damage_count);
 }
 
 static int report_print_json(const struct replay_report *report, const struct replay_log *logs, size_t count,

@@ -80,7 +80,7 @@ bool run_anchor_is_file(const char *named)
 
 int run_open_anchor(struct run *run)
 {
-	const char *named = run->options.anchor;
+	const char *named = run->options.anchor_place;
 	int fd = anchor_open_place(named, run->anchor_path);
 
 	if (fd < 0)

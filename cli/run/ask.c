@@ -19,7 +19,7 @@
 
 static int ask_refuse(struct run *run, const char *why)
 {
-	return run_report_refusal(run, "ask_failed", "--ask %s: %s", run->options.ask, why);
+	return run_report_refusal(run, "ask_failed", "--ask %s: %s", run->options.ask_dir, why);
 }
 
 /* Makes the directory if it is missing, and resolves it. Owned by the caller; NULL: a refusal was reported. */
@@ -27,7 +27,7 @@ static char *ask_find_directory(struct run *run)
 {
 	const struct places places =
 		cli_collect_writable_places(&run->options.policy, &run->host, run->program.policy, run->setup.policy);
-	const char *named = run->options.ask;
+	const char *named = run->options.ask_dir;
 	struct places_refusal why = {""};
 	char *real = NULL;
 
@@ -95,7 +95,7 @@ int run_open_ask_directory(struct run *run)
 	if (grant)
 		return run_report_refusal(run, "ask_failed",
 					  "--ask %s: %s lets the program reach it; name a directory that it cannot see",
-					  run->options.ask, grant);
+					  run->options.ask_dir, grant);
 	fd = io_open_without_links(real, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return ask_refuse(run, strerror(-fd));
@@ -108,11 +108,11 @@ int run_open_ask_directory(struct run *run)
 
 int run_load_ask_policy(struct run *run)
 {
-	const char *const hidden[] = {run->ask.dir, run->program.log, NULL};
+	const char *const hidden[] = {run->ask.dir, run->program.log_path, NULL};
 	const struct policy_observe observe = {.judged = run->program.policy, .hidden = hidden};
 
-	if (!run->options.ask) {
-		if (policy_asks_about_denials(run->program.policy) && !run->options.quiet && !run->options.observe)
+	if (!run->options.ask_dir) {
+		if (policy_asks_about_denials(run->program.policy) && !run->options.quiet && !run->options.observes)
 			cli_note("callgate: the policy would ask about denied calls (\"on_deny\": \"ask-file\"), "
 				 "and no directory for questions is named: they are denied; add --ask DIR");
 		return 0;
@@ -120,7 +120,7 @@ int run_load_ask_policy(struct run *run)
 	if (!policy_asks_about_denials(run->program.policy) && !run->options.quiet)
 		cli_note("callgate: --ask %s: no rule of the policy has \"on_deny\": \"ask-file\", so nothing is "
 			 "asked",
-			 run->options.ask);
+			 run->options.ask_dir);
 	if (cli_load_observing_policy(&run->options.policy, "run", &run->host, &observe, &run->ask.policy) < 0)
 		return ask_refuse(run, "the policy of approved calls cannot be made: nothing was run");
 	return 0;

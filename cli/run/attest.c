@@ -30,8 +30,8 @@ static json_t *attest_make_resource(const char *name, const char *sha256)
 void run_hash_inputs(struct run *run)
 {
 	run->inputs = json_array();
-	for (size_t i = 0; i < run->options.input.count; i++) {
-		const char *path = run->options.input.item[i], *slash = strrchr(path, '/');
+	for (size_t i = 0; i < run->options.input_paths.count; i++) {
+		const char *path = run->options.input_paths.item[i], *slash = strrchr(path, '/');
 		const char *name = slash && slash[1] ? slash + 1 : path;
 		_cleanup_close_ int fd =
 			openat(run->workdir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -134,7 +134,7 @@ void run_write_attestation(struct run *run, const struct keeper_outcome *outcome
 	}
 	if (error == 0)
 		return;
-	(void)snprintf(message, sizeof(message), "--attest %s: %s", run->options.attest,
+	(void)snprintf(message, sizeof(message), "--attest %s: %s", run->options.attest_path,
 		       error == -EBADMSG ? "the log was not signed, so nothing can be attested" : strerror(-error));
 	cli_print_error("run", "%s", message);
 	result_set_error(result, "attest_failed", message);

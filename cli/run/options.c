@@ -10,7 +10,7 @@
 #define GRACE_DEFAULT_NS UINT64_C(2000000000)                    /* default of --kill-after and --grace */
 #define STATUS_EVERY_DEFAULT_NS UINT64_C(1000000000)
 #define ASK_TIMEOUT_DEFAULT_NS UINT64_C(60000000000)             /* default of --ask-timeout */
-#define EVERY_MIN_NS UINT64_C(100000000)
+#define STATUS_OR_ANCHOR_INTERVAL_MIN_NS UINT64_C(100000000)
 #define ROTATE_MIN_BYTES (64u << 10)
 #define TIME_OPTION_MAX_NS (UINT64_C(24) * 3600 * 1000000000) /* maximum of all times of these options */
 
@@ -69,7 +69,7 @@ static int run_set_every(const struct cli_given *given, void *field)
 	every[0] = every[1] = 0;
 	if (text_parse_number(given->value, 1, UINT32_MAX, &every[0]) == 0)
 		return 0;
-	if (text_parse_duration(given->value, &every[1]) < 0 || every[1] < EVERY_MIN_NS ||
+	if (text_parse_duration(given->value, &every[1]) < 0 || every[1] < STATUS_OR_ANCHOR_INTERVAL_MIN_NS ||
 	    every[1] > TIME_OPTION_MAX_NS)
 		return cli_refuse_value(given, "must be a number of lines, or a time of 100ms to 24h");
 	return 0;
@@ -94,11 +94,11 @@ static const struct cli_option run_table[] = {
 	{"setup", 0, "COMMAND",
 	 "first run sh -c COMMAND in the policy's phase setup; PROGRAM is run when\n"
 	 "that has ended with 0 and all processes it started are dead",
-	 cli_set_text, FIELD_OFFSET(setup), 0},
+	 cli_set_text, FIELD_OFFSET(setup_command), 0},
 	{"mode", 0, "enforce|observe",
 	 "observe: perform what the policy would deny, and say so in each record;\n"
 	 "what is written outside the workdir goes to a scratch directory",
-	 run_set_mode, FIELD_OFFSET(observe), 0},
+	 run_set_mode, FIELD_OFFSET(observes), 0},
 	CLI_FLAG("really", 0, "with --mode observe: write outside the workdir, too",
 		 FIELD_OFFSET(writes_outside_workdir)),
 	CLI_FLAG("allow-risky", 0, "with --mode observe: read secrets, too (ssh, gpg, .env, histories, ...)",
@@ -110,39 +110,39 @@ static const struct cli_option run_table[] = {
 	CLI_TEXT("ask", "DIR",
 		 "write a question to DIR for each call that the policy denies with \"on_deny\":\n"
 		 "\"ask-file\", and wait for its answer, a file of DIR: allow, deny or kill",
-		 FIELD_OFFSET(ask)),
+		 FIELD_OFFSET(ask_dir)),
 	{"ask-timeout", 0, "TIME", "with --ask: deny what is not answered after TIME (default 60s)", run_set_time,
 	 FIELD_OFFSET(ask_timeout_ns), 0},
 	CLI_FLAG("json", 0, "print one JSON result on stdout instead of the program's output", FIELD_OFFSET(json)),
-	CLI_TEXT("audit", "FILE", "write one audit record per decision to FILE", FIELD_OFFSET(audit)),
+	CLI_TEXT("audit", "FILE", "write one audit record per decision to FILE", FIELD_OFFSET(audit_path)),
 	{"audit-rotate", 0, "SIZE", "go on in FILE.1, FILE.2 ... when a file of the log has SIZE (at least 64K)",
 	 run_set_rotate, FIELD_OFFSET(rotate_bytes), 0},
 	CLI_TEXT("sign-key", "FILE", "sign the log with this key of callgate key new (default: one made for the run)",
-		 FIELD_OFFSET(sign_key)),
+		 FIELD_OFFSET(sign_key_path)),
 	CLI_TEXT("attest", "FILE", "write a signed statement of what ran, and how, to FILE (with --audit)",
-		 FIELD_OFFSET(attest)),
+		 FIELD_OFFSET(attest_path)),
 	CLI_TEXT("anchor", "PLACE",
 		 "put signed checkpoints of the log there: FILE, fd:N or command:COMMAND, which reads them",
-		 FIELD_OFFSET(anchor)),
+		 FIELD_OFFSET(anchor_place)),
 	{"anchor-every", 0, "N|TIME", "how often: after N lines (default 1000) or each TIME, such as 5s", run_set_every,
 	 FIELD_OFFSET(anchor_every_lines), 0},
 	CLI_TEXT("audit-sink", "KIND[:PATH]",
 		 "tell each denial to the system's log, too: syslog or journald, at its usual socket or PATH",
-		 FIELD_OFFSET(sink)),
+		 FIELD_OFFSET(sink_name)),
 	CLI_LIST("input", 0, "FILE", "copy FILE, or a directory with its tree, into the workdir first (repeatable)",
-		 FIELD_OFFSET(input)),
-	CLI_TEXT("output", "DIR", "keep what the run added or modified in its workdir", FIELD_OFFSET(output)),
+		 FIELD_OFFSET(input_paths)),
+	CLI_TEXT("output", "DIR", "keep what the run added or modified in its workdir", FIELD_OFFSET(output_dir)),
 	CLI_LIST("artifact", 0, "GLOB", "keep only what matches GLOB below the workdir (repeatable)",
-		 FIELD_OFFSET(artifact)),
+		 FIELD_OFFSET(artifact_globs)),
 	{"events", 0, "WHAT", "at the end, on stderr: none, summary, blocked or all", run_set_events, 0, 0},
 	CLI_FLAG("status", 0, "show a status line on stderr, also while the program's output is on that terminal",
-		 FIELD_OFFSET(status)),
+		 FIELD_OFFSET(shows_status_line)),
 	{"status-fd", 0, "N", "write a JSON line to file descriptor N at the start, at the end and meanwhile",
 	 run_set_status_fd, FIELD_OFFSET(status_fd), 0},
 	{"status-every", 0, "TIME", "how often --status-fd gets a line during the run (default 1s); 0: never",
 	 run_set_time, FIELD_OFFSET(status_every_ns), 0},
 	CLI_TEXT("metrics", "FILE", "at the end, write the run's numbers to FILE in the OpenMetrics format",
-		 FIELD_OFFSET(metrics)),
+		 FIELD_OFFSET(metrics_path)),
 	CLI_FLAG("interactive", 'i', "the program reads callgate's standard input (default: empty input)",
 		 FIELD_OFFSET(interactive)),
 	CLI_FLAG("tty", 0, "the program gets a terminal of its own, joined to callgate's; with -i", FIELD_OFFSET(tty)),
@@ -162,36 +162,38 @@ static const struct cli_option run_table[] = {
 /* Refuses options that exclude each other or lack another. CLI_OPTIONS_PARSED, or CLI_ERROR with a message. */
 static int run_check_options(const struct run_options *options, int left)
 {
-	const char *wrong =
-		left == 0                                       ? "no program named; see callgate run --help"
-		: options->setup && options->policy.phase_given ? "--setup goes through both phases; leave out --phase"
-		: options->status && options->quiet
-			? "--status shows a line and --quiet shows none; leave out one of them"
-		: options->status && options->tty
-			? "with --tty the terminal is the program's; use --status-fd instead of --status"
-		: options->artifact.count > 0 && !options->output
-			? "--artifact chooses what --output keeps: name a directory with --output"
-		: options->writes_outside_workdir && !options->observe ? "--really is for --mode observe; add that"
-		: options->allow_risky && !options->observe
-			? "--allow-risky is for --mode observe; add that, or grant the files with -r"
-		: options->writes_outside_workdir && options->dry_run
-			? "--really writes files and --dry-run does not; leave out one of them"
-		: options->dry_run && options->input.count > 0 && options->policy.workdir
-			? "--input would write to the directory of -w, which --dry-run leaves as it is; "
-			  "leave out one of them"
-		: options->dry_run && options->output
-			? "--dry-run leaves nothing that --output could keep; leave out one of them"
-		: options->ask && options->observe
-			? "--mode observe performs what --ask would ask about; leave out one of them"
-		: options->ask && options->dry_run
-			? "--dry-run changes no file, and what --ask allows would; leave out one of them"
-		: options->ask && options->setup ? "--ask is for the program, not for --setup; run the setup by itself"
-		: options->ask && options->ask_timeout_ns == 0
-			? "--ask-timeout 0 leaves no time for an answer; write one such as 60s"
-		: options->setup && (options->dry_run || options->observe)
-			? "with --dry-run or --mode observe the program would not see what --setup has "
-			  "written; run one of the two, without --setup"
-			: NULL;
+	const char *wrong = left == 0 ? "no program named; see callgate run --help"
+			    : options->setup_command && options->policy.phase_given
+				    ? "--setup goes through both phases; leave out --phase"
+			    : options->shows_status_line && options->quiet
+				    ? "--status shows a line and --quiet shows none; leave out one of them"
+			    : options->shows_status_line && options->tty
+				    ? "with --tty the terminal is the program's; use --status-fd instead of --status"
+			    : options->artifact_globs.count > 0 && !options->output_dir
+				    ? "--artifact chooses what --output keeps: name a directory with --output"
+			    : options->writes_outside_workdir && !options->observes
+				    ? "--really is for --mode observe; add that"
+			    : options->allow_risky && !options->observes
+				    ? "--allow-risky is for --mode observe; add that, or grant the files with -r"
+			    : options->writes_outside_workdir && options->dry_run
+				    ? "--really writes files and --dry-run does not; leave out one of them"
+			    : options->dry_run && options->input_paths.count > 0 && options->policy.workdir
+				    ? "--input would write to the directory of -w, which --dry-run leaves as it is; "
+				      "leave out one of them"
+			    : options->dry_run && options->output_dir
+				    ? "--dry-run leaves nothing that --output could keep; leave out one of them"
+			    : options->ask_dir && options->observes
+				    ? "--mode observe performs what --ask would ask about; leave out one of them"
+			    : options->ask_dir && options->dry_run
+				    ? "--dry-run changes no file, and what --ask allows would; leave out one of them"
+			    : options->ask_dir && options->setup_command
+				    ? "--ask is for the program, not for --setup; run the setup by itself"
+			    : options->ask_dir && options->ask_timeout_ns == 0
+				    ? "--ask-timeout 0 leaves no time for an answer; write one such as 60s"
+			    : options->setup_command && (options->dry_run || options->observes)
+				    ? "with --dry-run or --mode observe the program would not see what --setup has "
+				      "written; run one of the two, without --setup"
+				    : NULL;
 
 	if (wrong)
 		cli_print_error("run", "%s", wrong);
@@ -227,6 +229,6 @@ int run_parse_options(int argc, char **argv, struct run_options *ret_options)
 void run_options_release(struct run_options *options)
 {
 	cli_policy_options_release(&options->policy);
-	cli_list_release(&options->input);
-	cli_list_release(&options->artifact);
+	cli_list_release(&options->input_paths);
+	cli_list_release(&options->artifact_globs);
 }

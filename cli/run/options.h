@@ -11,21 +11,21 @@
 /* Values of the options. run_parse_options initialises, run_options_release releases. Texts are in main's argv. */
 struct run_options {
 	struct cli_policy_options policy;
-	struct cli_list input;
-	struct cli_list artifact;
-	const char *output; /* --output; NULL: nothing is kept */
-	const char *audit;  /* value of --audit; NULL: the file that the policy names, if any */
+	struct cli_list input_paths;
+	struct cli_list artifact_globs;
+	const char *output_dir; /* --output; NULL: nothing is kept */
+	const char *audit_path; /* value of --audit; NULL: the file that the policy names, if any */
 	uint64_t rotate_bytes; /* --audit-rotate; 0: never */
-	const char *sign_key;  /* --sign-key; NULL: a key is made for the run */
-	const char *attest;    /* --attest; NULL: none */
-	const char *anchor;    /* --anchor; NULL: none */
+	const char *sign_key_path; /* --sign-key; NULL: a key is made for the run */
+	const char *attest_path;   /* --attest; NULL: none */
+	const char *anchor_place;  /* --anchor; NULL: none */
 	/* value of --anchor-every, if it is a number of lines; else 0, and anchor_every_ns is set */
 	uint64_t anchor_every_lines;
 	uint64_t anchor_every_ns;
-	const char *setup;  /* --setup: a shell command; NULL: none */
-	const char *ask;  /* --ask: the directory for questions; NULL: none */
+	const char *setup_command; /* --setup: a shell command; NULL: none */
+	const char *ask_dir;       /* --ask: the directory for questions; NULL: none */
 	uint64_t ask_timeout_ns;
-	bool observe;     /* --mode observe */
+	bool observes;    /* --mode observe */
 	bool allow_risky; /* with --mode observe: secrets may be read */
 	/* with --mode observe: writes outside the workdir are not kept in the scratch directory */
 	bool writes_outside_workdir;
@@ -38,9 +38,9 @@ struct run_options {
 	bool verbose;
 	bool events_given;
 	enum summary_events events;
-	const char *metrics; /* --metrics; NULL: none */
-	const char *sink;    /* --audit-sink; NULL: none */
-	bool status;         /* --status */
+	const char *metrics_path; /* --metrics; NULL: none */
+	const char *sink_name;    /* --audit-sink; NULL: none */
+	bool shows_status_line;   /* --status */
 	int status_fd; /* descriptor of --status-fd; -1: none */
 	uint64_t status_every_ns;
 	uint64_t kill_after_ns, grace_ns; /* --kill-after and --grace: see struct keeper_options */

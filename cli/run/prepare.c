@@ -24,7 +24,7 @@ static int prepare_scratch_directory(struct run *run)
 	int made;
 
 	/* Without --user, --input and --setup nothing needs the directories in it before the keeper creates them. */
-	run->scratch_dirs_pending = !run->user.set && !run->options.input.count && !run->options.setup;
+	run->scratch_dirs_pending = !run->user.set && !run->options.input_paths.count && !run->options.setup_command;
 	made = run->scratch_dirs_pending ? scratch_begin_run(&run->scratch, &error)
 					 : scratch_create(&run->scratch, &error);
 	if (made < 0)
@@ -156,7 +156,7 @@ void run_phase_release(struct run_phase *part)
 	egress_host_data_release(&part->host_data);
 	policy_free(part->policy);
 	cleanup_close(&part->audit_fd);
-	free(part->log);
+	free(part->log_path);
 	*part = RUN_PHASE_INIT;
 }
 
@@ -199,7 +199,7 @@ static int prepare_load_policies(struct run *run)
 		return CLI_ERROR;
 	if (run_load_policy(run, options->policy.cli.phase, &run->program.policy) != 0)
 		return CLI_ERROR;
-	if (options->setup && run_load_policy(run, POLICY_PHASE_SETUP, &run->setup.policy) != 0)
+	if (options->setup_command && run_load_policy(run, POLICY_PHASE_SETUP, &run->setup.policy) != 0)
 		return CLI_ERROR;
 	return 0;
 }
@@ -233,7 +233,7 @@ static int prepare_judge_parent(struct run *run, const char *what, const char *p
 static int prepare_open_output(struct run *run)
 {
 	const struct places places = prepare_collect_places(run);
-	const char *named = run->options.output;
+	const char *named = run->options.output_dir;
 	size_t len = strlen(named);
 	_cleanup_free_ char *path = NULL, *trimmed = NULL;
 	struct policy_error error = {""};
@@ -287,7 +287,7 @@ static int prepare_judge_inputs(struct run *run, struct input_file *file, size_t
 
 static int prepare_copy_inputs(struct run *run)
 {
-	const struct cli_list *named = &run->options.input;
+	const struct cli_list *named = &run->options.input_paths;
 	_cleanup_free_ struct input_file *file = calloc(named->count + 1, sizeof(*file));
 	struct policy_error error = {""};
 	bool linked = false;
@@ -297,7 +297,7 @@ static int prepare_copy_inputs(struct run *run)
 		return run_refuse_no_memory(run);
 	for (size_t i = 0; i < named->count; i++) {
 		file[i].path_as_given = named->item[i];
-		file[i].path = cli_real_resolve_noting_links(&run->host.real, named->item[i],
+		file[i].path = cli_real_resolve_noting_links(&run->host.path_cache, named->item[i],
 							     prepare_note_link_was_passed, &linked);
 	}
 	if (linked)
@@ -314,8 +314,9 @@ static int prepare_copy_inputs(struct run *run)
 /* Creates the log with --user, because only the caller may be able to. Otherwise the supervisor creates it. */
 static int prepare_make_log(struct run *run, const char *named, struct run_phase *part)
 {
-	const char *slash = part->log ? strrchr(part->log, '/') : NULL;
-	_cleanup_free_ char *dir = slash ? strndup(part->log, (size_t)(slash - part->log) + 1) : NULL, *name = NULL;
+	const char *slash = part->log_path ? strrchr(part->log_path, '/') : NULL;
+	_cleanup_free_ char *dir = slash ? strndup(part->log_path, (size_t)(slash - part->log_path) + 1) : NULL,
+			    *name = NULL;
 	_cleanup_close_ int dirfd = -1;
 
 	if (!slash || !run->user.set)
@@ -335,7 +336,7 @@ static int prepare_make_log(struct run *run, const char *named, struct run_phase
 /* Opens the private key while this process still has the rights of the caller. The keeper reads it later. */
 static int prepare_open_key(struct run *run)
 {
-	const char *named = run->options.sign_key;
+	const char *named = run->options.sign_key_path;
 	struct stat file;
 
 	if (!named)
@@ -358,12 +359,12 @@ static int prepare_open_key(struct run *run)
 static int prepare_make_logs(struct run *run)
 {
 	const struct policy_settings *settings = policy_get_settings(run->program.policy);
-	const char *named = run->options.audit ? run->options.audit : settings->audit_file;
+	const char *named = run->options.audit_path ? run->options.audit_path : settings->audit_file;
 	int exit_code;
 
 	if (!named)
-		return run->options.sign_key || run->options.rotate_bytes || run->options.anchor ||
-				       run->options.attest
+		return run->options.sign_key_path || run->options.rotate_bytes || run->options.anchor_place ||
+				       run->options.attest_path
 			       ? run_report_refusal(run, "audit_failed",
 						    "--sign-key, --attest, --anchor and --audit-rotate need a log; add "
 						    "--audit FILE")
@@ -374,27 +375,28 @@ static int prepare_make_logs(struct run *run)
 					  "it does not go with --user; leave out one of them");
 	if (prepare_open_key(run) != 0)
 		return CLI_ERROR;
-	if (run->options.anchor && run_anchor_is_file(run->options.anchor) &&
-	    (prepare_judge_parent(run, "--anchor", run->options.anchor, &run->anchor_path) != 0 || !run->anchor_path))
-		return run_report_refusal(run, "audit_failed", "--anchor %s: %s", run->options.anchor,
+	if (run->options.anchor_place && run_anchor_is_file(run->options.anchor_place) &&
+	    (prepare_judge_parent(run, "--anchor", run->options.anchor_place, &run->anchor_path) != 0 ||
+	     !run->anchor_path))
+		return run_report_refusal(run, "audit_failed", "--anchor %s: %s", run->options.anchor_place,
 					  strerror(ENOENT));
-	if (run->options.anchor && run_open_anchor(run) != 0)
+	if (run->options.anchor_place && run_open_anchor(run) != 0)
 		return CLI_ERROR;
-	if (prepare_judge_parent(run, "the log", named, &run->program.log) != 0)
+	if (prepare_judge_parent(run, "the log", named, &run->program.log_path) != 0)
 		return CLI_ERROR;
-	if (!run->program.log)
+	if (!run->program.log_path)
 		return run_report_refusal(run, "audit_failed", "cannot write the log %s: %s", named, strerror(ENOENT));
-	run->setup.log = run->options.setup ? cli_format("%s.setup", run->program.log) : NULL;
-	if (run->options.setup && !run->setup.log)
+	run->setup.log_path = run->options.setup_command ? cli_format("%s.setup", run->program.log_path) : NULL;
+	if (run->options.setup_command && !run->setup.log_path)
 		return run_refuse_no_memory(run);
 	exit_code = prepare_make_log(run, named, &run->program);
-	return exit_code ? exit_code : prepare_make_log(run, run->setup.log, &run->setup);
+	return exit_code ? exit_code : prepare_make_log(run, run->setup.log_path, &run->setup);
 }
 
 /* Connects to the system's log: --audit-sink. */
 static int prepare_connect_to_system_log(struct run *run)
 {
-	const char *named = run->options.sink, *path = NULL;
+	const char *named = run->options.sink_name, *path = NULL;
 
 	run->sink_kind = sink_parse(named, &path);
 	if (run->sink_kind == SINK_NONE)
@@ -434,7 +436,7 @@ static void prepare_print_warnings(struct run *run)
 		cli_host_report_void_grants(&run->host);
 	if (options->verbose)
 		cli_print_policy_warnings("run", run->program.policy);
-	if (options->verbose && options->setup)
+	if (options->verbose && options->setup_command)
 		cli_print_policy_warnings("run --setup", run->setup.policy);
 }
 
@@ -456,13 +458,13 @@ int run_start_custodian(struct run *run)
  */
 static int prepare_observing_policy(struct run *run)
 {
-	const char *const hidden[] = {run->program.log, NULL};
+	const char *const hidden[] = {run->program.log_path, NULL};
 	const struct policy_observe observe = {.judged = run->program.policy, .hidden = hidden,
 					       .may_read_secrets = run->options.allow_risky,
 					       .reaches_public_endpoints = !run->options.policy.cli.no_net};
 	struct policy *policy;
 
-	if (!run->options.observe)
+	if (!run->options.observes)
 		return 0;
 	if (cli_load_observing_policy(&run->options.policy, "run", &run->host, &observe, &policy) < 0)
 		return run_report_refusal(run, "policy_invalid", "the policy cannot be observed: nothing was run");
@@ -479,31 +481,31 @@ int run_prepare(struct run *run)
 	if (prepare_find_user(run) != 0 || prepare_call_with_user_ids(run, prepare_user_directories) != 0)
 		return CLI_ERROR;
 	/* Inputs are copied before the policy is loaded: its rules may name the copies (-x @workdir/tool). */
-	if (options->input.count && prepare_copy_inputs(run) != 0)
+	if (options->input_paths.count && prepare_copy_inputs(run) != 0)
 		return CLI_ERROR;
-	if (options->attest)
+	if (options->attest_path)
 		run_hash_inputs(run);
 	close_fd(&run->workdir_fd);
 	if (prepare_load_policies(run) != 0)
 		return CLI_ERROR;
 	prepare_print_warnings(run);
 	/* Not with --setup, which may create the missing files. */
-	if (!options->quiet && !options->setup)
+	if (!options->quiet && !options->setup_command)
 		cli_warn_missing_grants("run", &run->host, run->program.policy, !options->verbose);
 	if (prepare_confirm_user(run) != 0 || prepare_call_with_user_ids(run, prepare_warn_workdir) != 0 ||
 	    prepare_make_logs(run) != 0)
 		return CLI_ERROR;
-	if (options->output && prepare_open_output(run) != 0)
+	if (options->output_dir && prepare_open_output(run) != 0)
 		return CLI_ERROR;
-	if (options->sink && prepare_connect_to_system_log(run) != 0)
+	if (options->sink_name && prepare_connect_to_system_log(run) != 0)
 		return CLI_ERROR;
-	if (options->metrics && prepare_open_end_file(run, "--metrics", options->metrics, "metrics_failed",
-						      &run->metrics) != 0)
+	if (options->metrics_path &&
+	    prepare_open_end_file(run, "--metrics", options->metrics_path, "metrics_failed", &run->metrics) != 0)
 		return CLI_ERROR;
-	if (options->attest && prepare_open_end_file(run, "--attest", options->attest, "attest_failed",
-						     &run->attest) != 0)
+	if (options->attest_path &&
+	    prepare_open_end_file(run, "--attest", options->attest_path, "attest_failed", &run->attest) != 0)
 		return CLI_ERROR;
-	if (options->ask && prepare_call_with_user_ids(run, run_open_ask_directory) != 0)
+	if (options->ask_dir && prepare_call_with_user_ids(run, run_open_ask_directory) != 0)
 		return CLI_ERROR;
 	if (prepare_observing_policy(run) != 0 || run_load_ask_policy(run) != 0)
 		return CLI_ERROR;

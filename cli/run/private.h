@@ -19,7 +19,7 @@
 struct run_phase {
 	struct policy *policy;
 	struct egress_read host_data; /* in a run with --setup: what was read for the network before the setup began */
-	char *log;               /* path of the log, its directory canonical; NULL: no log */
+	char *log_path;               /* path of the log, its directory canonical; NULL: no log */
 	int audit_fd;            /* the log if it has been created already, else -1 */
 };
 #define RUN_PHASE_INIT (struct run_phase){.audit_fd = -1}

@@ -120,7 +120,7 @@ static int run_prepare_and_watch(struct run *run)
 		cli_note("callgate: %s", run->scratch.base_notice);
 	/* Not closed earlier, because a policy or an input may be read from one: "-p <(...)" is "-p /dev/fd/63". */
 	run_close_inherited_fds(run);
-	if (exit_code == 0 && (!options->setup || run_perform_setup(run, &exit_code)))
+	if (exit_code == 0 && (!options->setup_command || run_perform_setup(run, &exit_code)))
 		exit_code = run_program_to_end(run);
 	return exit_code;
 }

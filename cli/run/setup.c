@@ -21,10 +21,10 @@
 /* The setup's process, as its parent sees it. */
 struct setup_child {
 	pid_t pid;
-	sigset_t awaited; /* signals blocked during the setup: SIGCHLD, and those that end or stop a run */
-	sigset_t mask;    /* signal mask before the setup */
-	int signal;       /* the last signal that asked for the end of the run; 0: none */
-	int status;       /* wait status, from waitpid(2) */
+	sigset_t awaited_signals; /* signals blocked during the setup: SIGCHLD, and those that end or stop a run */
+	sigset_t mask_before;     /* signal mask before the setup */
+	int last_signal;          /* the last signal that asked for the end of the run; 0: none */
+	int wait_status;          /* wait status, from waitpid(2) */
 	bool was_dumpable;    /* PR_GET_DUMPABLE before the setup */
 };
 
@@ -46,7 +46,7 @@ static int setup_turn_run_into_setup(struct run *run, pid_t waiting)
 	static char *argv[] = {shell, option, NULL, NULL};
 	bool custodian = run->custodian.pid > 0;
 
-	argv[2] = (char *)(uintptr_t)run->options.setup; /* a text in main's argv, which is not written to */
+	argv[2] = (char *)(uintptr_t)run->options.setup_command; /* a text in main's argv, which is not written to */
 	run->setup.host_data.secrets = steal_pointer(&run->program.host_data.secrets);
 	if (setup_bind_secrets(&run->setup.host_data, run->setup.policy) < 0)
 		return run_report_refusal(run, "setup_failed", "the secrets of the setup cannot be handed over");
@@ -56,9 +56,9 @@ static int setup_turn_run_into_setup(struct run *run, pid_t waiting)
 	run->options.argv = argv;
 	run->options.interactive = run->options.tty = false;
 	run->options.status_fd = -1;
-	run->options.output = NULL;
+	run->options.output_dir = NULL;
 	close_fd(&run->output_fd);
-	run->options.metrics = NULL;
+	run->options.metrics_path = NULL;
 	run_end_file_release(&run->metrics);
 	run->options.die_with_parent = true;
 	run->parent = waiting;
@@ -99,11 +99,11 @@ static void setup_block_signals(struct setup_child *setup)
 	struct sigaction before;
 
 	(void)signal(SIGCHLD, SIG_DFL); /* if it were ignored, the kernel would reap the child */
-	(void)sigemptyset(&setup->awaited);
+	(void)sigemptyset(&setup->awaited_signals);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		if (sigaction(wanted[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-			(void)sigaddset(&setup->awaited, wanted[i]);
-	(void)sigprocmask(SIG_BLOCK, &setup->awaited, &setup->mask); /* cannot fail */
+			(void)sigaddset(&setup->awaited_signals, wanted[i]);
+	(void)sigprocmask(SIG_BLOCK, &setup->awaited_signals, &setup->mask_before); /* cannot fail */
 }
 
 /* Stops the setup and this process at SIGTSTP, and continues the setup when this process is continued. */
@@ -125,7 +125,7 @@ static void setup_handle_signal(struct setup_child *setup, int number)
 	if (number == SIGTSTP) {
 		setup_stop_until_continued(setup);
 	} else if (number != SIGCHLD) {
-		setup->signal = number;
+		setup->last_signal = number;
 		(void)kill(setup->pid, number); /* ESRCH: the setup has just ended */
 	}
 }
@@ -135,11 +135,11 @@ static void setup_wait_for_child(struct setup_child *setup)
 	const struct timespec at_once = {0};
 	int number;
 
-	setup->status = SIGKILL; /* if waitpid(2) failed, which cannot happen, the setup would count as killed */
-	while (waitpid(setup->pid, &setup->status, WNOHANG) == 0)
-		if ((number = sigwaitinfo(&setup->awaited, NULL)) > 0)
+	setup->wait_status = SIGKILL; /* if waitpid(2) failed, which cannot happen, the setup would count as killed */
+	while (waitpid(setup->pid, &setup->wait_status, WNOHANG) == 0)
+		if ((number = sigwaitinfo(&setup->awaited_signals, NULL)) > 0)
 			setup_handle_signal(setup, number);
-	while ((number = sigtimedwait(&setup->awaited, NULL, &at_once)) > 0)
+	while ((number = sigtimedwait(&setup->awaited_signals, NULL, &at_once)) > 0)
 		setup_handle_signal(setup, number); /* a signal that arrived as the setup ended also ends the run */
 }
 
@@ -152,7 +152,7 @@ static const char *setup_get_result_status(const struct run *run)
 
 static bool setup_has_succeeded(const struct run *run, const struct setup_child *setup)
 {
-	return !setup->signal && WIFEXITED(setup->status) && WEXITSTATUS(setup->status) == 0 &&
+	return !setup->last_signal && WIFEXITED(setup->wait_status) && WEXITSTATUS(setup->wait_status) == 0 &&
 	       strcmp(setup_get_result_status(run), "ok") == 0;
 }
 
@@ -168,7 +168,7 @@ static json_t *setup_make_failed_result(const struct run *run, const struct setu
 			(void)json_object_set(result, fields[i], json_object_get(run->setup_result, fields[i]));
 	(void)json_object_set(result, "setup", run->setup_result ? run->setup_result : json_null());
 	if (strcmp(setup_get_result_status(run), "ok") == 0)
-		(void)json_object_set_new(result, "status", json_string(setup->signal ? "killed" : "error"));
+		(void)json_object_set_new(result, "status", json_string(setup->last_signal ? "killed" : "error"));
 	return result;
 }
 
@@ -177,12 +177,12 @@ static int setup_report_failure(struct run *run, const struct setup_child *setup
 	const char *status = setup_get_result_status(run);
 	/* whether the status tells more than the exit code */
 	bool telling = strcmp(status, "failed") != 0 && strcmp(status, "ok") != 0;
-	int exit_code = WIFEXITED(setup->status) ? WEXITSTATUS(setup->status) : CLI_ERROR;
+	int exit_code = WIFEXITED(setup->wait_status) ? WEXITSTATUS(setup->wait_status) : CLI_ERROR;
 	char message[160];
 	_cleanup_json_ json_t *result = NULL;
 
 	if (exit_code == 0) /* the setup had succeeded when a signal arrived */
-		exit_code = setup->signal ? 128 + setup->signal : CLI_ERROR;
+		exit_code = setup->last_signal ? 128 + setup->last_signal : CLI_ERROR;
 	(void)snprintf(message, sizeof(message), "the setup ended with %d%s%s%s: the program was not run", exit_code,
 		       telling ? " (" : "", telling ? status : "", telling ? ")" : "");
 	cli_print_error("run", "%s", message);
@@ -247,7 +247,7 @@ static int setup_fork_child(struct run *run, struct setup_child *setup)
 		return setup->pid < 0 ? -errno : 0;
 	if (setup->was_dumpable)
 		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* the keeper opens files in its own /proc */
-	setup_run_child(run, waiting, &setup->mask);
+	setup_run_child(run, waiting, &setup->mask_before);
 }
 
 /* Waits for the setup's end, and prepares the program or reports why it is not run. 0, or the exit status. */
@@ -276,6 +276,6 @@ bool run_perform_setup(struct run *run, int *ret_exit)
 			      : setup_await_result(run, &setup);
 	if (setup.was_dumpable)
 		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* dumpable, as before setup_read_host_for_both_phases() */
-	(void)sigprocmask(SIG_SETMASK, &setup.mask, NULL);
+	(void)sigprocmask(SIG_SETMASK, &setup.mask_before, NULL);
 	return *ret_exit == 0;
 }

@@ -61,7 +61,7 @@ static void watch_write_metrics(const struct run *run, json_t *result)
 	error = text ? run_store_end_file(run, CUSTODIAN_METRICS, &run->metrics, text) : -ENOMEM;
 	if (error == 0)
 		return;
-	(void)snprintf(message, sizeof(message), "--metrics %s: %s", run->options.metrics, strerror(-error));
+	(void)snprintf(message, sizeof(message), "--metrics %s: %s", run->options.metrics_path, strerror(-error));
 	cli_print_error("run", "%s", message);
 	result_set_error(result, "metrics_failed", message);
 }
@@ -96,12 +96,12 @@ int run_refuse_no_memory(struct run *run)
 static void watch_store_artifacts(struct run *run, json_t *result)
 {
 	const struct output_options options = {
-		.directory_path = run->options.output,
+		.directory_path = run->options.output_dir,
 		.directory_fd = run->output_fd,
 		.workdir_virt = policy_get_settings(run->program.policy)->workdir,
 		.workdir_host = run->workdir,
-		.globs = run->options.artifact.item,
-		.glob_count = run->options.artifact.count,
+		.globs = run->options.artifact_globs.item,
+		.glob_count = run->options.artifact_globs.count,
 		.custodian = &run->custodian,
 	};
 	struct policy_error error = {""};
@@ -111,7 +111,7 @@ static void watch_store_artifacts(struct run *run, json_t *result)
 		cli_print_error("run", "%s", error.text);
 		result_set_error(result, "output_failed", error.text);
 	} else if (run->options.verbose) {
-		cli_note("callgate: kept %zu files in %s", files, run->options.output);
+		cli_note("callgate: kept %zu files in %s", files, run->options.output_dir);
 	}
 }
 
@@ -218,9 +218,11 @@ static void watch_report_log(const struct run *run, const json_t *result)
 		cli_print_error("run", "--audit-rotate: the log could not go on in another file (%s), and is in a "
 				"larger one than wanted", rotation);
 	if (error)
-		cli_print_error("run", "--anchor %s: %" JSON_INTEGER_FORMAT " checkpoints are missing, the last one "
-				"because of %s", run->options.anchor,
-				json_integer_value(json_object_get(anchor, "skipped")), error);
+		cli_print_error("run",
+				"--anchor %s: %" JSON_INTEGER_FORMAT " checkpoints are missing, the last one "
+				"because of %s",
+				run->options.anchor_place, json_integer_value(json_object_get(anchor, "skipped")),
+				error);
 }
 
 /* Adds a hint to the message of an error if the limit of descriptors is low: the view takes one for each mount. */
@@ -304,7 +306,7 @@ static bool watch_needs_status_line(const struct run_options *options)
 	const char *term = getenv("TERM");
 
 	return !options->quiet && !options->tty && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 &&
-	       (options->status || options->json || !isatty(STDOUT_FILENO));
+	       (options->shows_status_line || options->json || !isatty(STDOUT_FILENO));
 }
 
 int run_program_to_end(struct run *run)
@@ -326,9 +328,9 @@ int run_program_to_end(struct run *run)
 		.argv = options->argv,
 		.version_manager_program = run->in_setup ? NULL : cli_host_find_program(&run->host),
 		.workdir_host = run->workdir,
-		.audit_path = run->program.log,
+		.audit_path = run->program.log_path,
 		.audit_fd = run->program.audit_fd,
-		.setup_audit_path = run->setup.log,
+		.setup_audit_path = run->setup.log_path,
 		.rotate_bytes = options->rotate_bytes,
 		.sign_fd = run->sign_fd,
 		.anchor_fd = run->in_setup ? -1 : run->anchor_fd,
@@ -342,19 +344,19 @@ int run_program_to_end(struct run *run)
 			options->ask_timeout_ns},
 		.setup_name = run->in_setup ? "setup" : NULL,
 		.layers = run->layers,
-		.egress_host_data = options->setup ? &run->program.host_data : NULL,
+		.egress_host_data = options->setup_command ? &run->program.host_data : NULL,
 		.user = run->user,
 		.custodian = &run->custodian,
 		.forwards_output = !options->json,
 		.relays_stdin = options->interactive,
 		.keeps_output_files = run->output_fd >= 0,
 		.uses_terminal = options->tty,
-		.overlay = options->dry_run                                       ? VIEW_OVERLAY_ALL
-			   : options->observe && !options->writes_outside_workdir ? VIEW_OVERLAY_OUTSIDE_WORKDIR
-										  : VIEW_OVERLAY_NONE,
+		.overlay = options->dry_run                                        ? VIEW_OVERLAY_ALL
+			   : options->observes && !options->writes_outside_workdir ? VIEW_OVERLAY_OUTSIDE_WORKDIR
+										   : VIEW_OVERLAY_NONE,
 		.parent_pid = options->die_with_parent ? run->parent : 0,
 		.shows_status_line = watch_needs_status_line(options),
-		.status_shares_terminal = options->status && isatty(STDOUT_FILENO),
+		.status_shares_terminal = options->shows_status_line && isatty(STDOUT_FILENO),
 		.status_fd = options->status_fd,
 		.status_every_ns = options->status_every_ns,
 		.time_limit_ns = limits->wall_ns,

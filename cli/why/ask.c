@@ -29,7 +29,7 @@ static int why_ask_path(const struct policy *policy, const char *text, bool exec
 	*ret_answer = (struct why_answer){question.decision.verdict, question.decision.rule, question.decision.reason};
 	ret_question->kind = POLICY_QUESTION_PATH;
 	ret_question->want = question.wanted_rights;
-	memcpy(ret_question->path, question.resolved, sizeof(ret_question->path));
+	memcpy(ret_question->path, question.resolved_path, sizeof(ret_question->path));
 	return 0;
 }
 

@@ -14,9 +14,10 @@
 
 /* An address that the question names, or that the policy's "resolve" gives to the host name. */
 struct net_known_address {
-	char text[NET_ADDRESS_TEXT];
-	const char *kind; /* why the address is not public: its class, such as "private"; NULL: it is public */
-	bool refused;
+	char address_text[NET_ADDRESS_TEXT];
+	const char
+		*not_public_class; /* why the address is not public: its class, such as "private"; NULL: it is public */
+	bool is_refused;
 };
 
 struct net_question {
@@ -207,9 +208,9 @@ static void why_judge_addresses(struct net_question *asked)
 		bool denied = !policy_net_judge_address(asked->policy, at, asked->port).allow;
 		struct net_known_address *known = &asked->known_addresses[i];
 
-		net_address_format(at, known->text);
-		known->kind = denied ? "denied_by_rule" : net_address_get_class(at);
-		known->refused = denied || (known->kind && net_address_get_refusal_reason(at, lift));
+		net_address_format(at, known->address_text);
+		known->not_public_class = denied ? "denied_by_rule" : net_address_get_class(at);
+		known->is_refused = denied || (known->not_public_class && net_address_get_refusal_reason(at, lift));
 		if (!asked->why_never_allowed)
 			asked->why_never_allowed = net_address_get_refusal_reason(at, NET_LIFT_PRIVATE_AND_LOOPBACK);
 	}
@@ -222,11 +223,11 @@ static void why_print_addresses(struct buf *text, const struct net_question *ask
 	for (size_t i = 0; i < asked->known_count; i++) {
 		const struct net_known_address *known = &asked->known_addresses[i];
 
-		buf_printf(text, "  address   %s: %s%s%s\n", known->text, known->kind ? known->kind : "",
-			   known->kind ? ", " : "",
-			   known->refused ? "refused"
-			   : known->kind  ? "permitted by \"private\""
-					  : "public");
+		buf_printf(text, "  address   %s: %s%s%s\n", known->address_text,
+			   known->not_public_class ? known->not_public_class : "", known->not_public_class ? ", " : "",
+			   known->is_refused         ? "refused"
+			   : known->not_public_class ? "permitted by \"private\""
+						     : "public");
 	}
 	if (asked->known_count > 0 || !asked->verdict.allow)
 		return;
@@ -256,8 +257,8 @@ static char *why_suggest_rule(const struct net_question *asked)
 		return cli_format("in a policy {\"version\": 1, \"network\": {\"allow\": [{\"host\": \"%s\", "
 				  "\"port\": %u, \"proto\": \"udp\"}]}}",
 				  asked->host, asked->port);
-	if (asked->known_count > 0 && asked->known_addresses[0].kind &&
-	    strcmp(asked->known_addresses[0].kind, "loopback") == 0)
+	if (asked->known_count > 0 && asked->known_addresses[0].not_public_class &&
+	    strcmp(asked->known_addresses[0].not_public_class, "loopback") == 0)
 		return cli_format("--listen %u for a server of the run's own, or --allow-host %s for one of the host",
 				  asked->port, asked->endpoint);
 	return cli_format("--allow-host %s, or in a policy {\"version\": 1, \"network\": {\"allow\": "
@@ -294,10 +295,10 @@ static json_t *why_make_addresses_json(const struct net_question *asked)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < asked->known_count; i++)
-		(void)json_array_append_new(list,
-					    json_pack("{s:s, s:s?, s:b}", "address", asked->known_addresses[i].text,
-						      "kind", asked->known_addresses[i].kind, "refused",
-						      (int)asked->known_addresses[i].refused));
+		(void)json_array_append_new(list, json_pack("{s:s, s:s?, s:b}", "address",
+							    asked->known_addresses[i].address_text, "kind",
+							    asked->known_addresses[i].not_public_class, "refused",
+							    (int)asked->known_addresses[i].is_refused));
 	return list;
 }
 

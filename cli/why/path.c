@@ -30,7 +30,7 @@ static void why_follow_host_links(const struct policy *policy, struct why_path *
 	char host[PATH_MAX];
 	size_t count;
 
-	if (policy_map_to_host(policy, question->resolved, host) < 0)
+	if (policy_map_to_host(policy, question->resolved_path, host) < 0)
 		return;
 	real = realpath(host, NULL);
 	if (!real || strcmp(real, host) == 0)
@@ -41,12 +41,12 @@ static void why_follow_host_links(const struct policy *policy, struct why_path *
 
 		if (!rest)
 			continue;
-		(void)snprintf(question->resolved, PATH_MAX, "%s%s%s",
+		(void)snprintf(question->resolved_path, PATH_MAX, "%s%s%s",
 			       strcmp(mounts[i].virt, "/") == 0 ? "" : mounts[i].virt, *rest ? "/" : "",
 			       rest); /* truncated only if the mount's virtual path is longer than its host path */
 		return;
 	}
-	(void)snprintf(question->resolved, PATH_MAX, "%s", real); /* outside the view: judged by the host path */
+	(void)snprintf(question->resolved_path, PATH_MAX, "%s", real); /* outside the view: judged by the host path */
 }
 
 /*
@@ -56,13 +56,14 @@ static void why_follow_host_links(const struct policy *policy, struct why_path *
 static void why_deny_unless_public(const struct policy *policy, struct why_path *question)
 {
 	char path[PATH_MAX];
-	size_t granted = strlen(question->mount && question->host[0] ? question->mount->host : question->host);
+	size_t granted =
+		strlen(question->mount && question->host_path[0] ? question->mount->host : question->host_path);
 	struct stat status;
 
-	if (!question->host[0] || question->decision.verdict == VERDICT_DENY ||
-	    !(policy_get_rights(policy, question->resolved, strlen(question->resolved)) & POLICY_PUBLIC))
+	if (!question->host_path[0] || question->decision.verdict == VERDICT_DENY ||
+	    !(policy_get_rights(policy, question->resolved_path, strlen(question->resolved_path)) & POLICY_PUBLIC))
 		return;
-	(void)snprintf(path, sizeof(path), "%s", question->host);
+	(void)snprintf(path, sizeof(path), "%s", question->host_path);
 	for (mode_t needed = S_IROTH; strlen(path) > granted || needed == S_IROTH; needed = S_IXOTH) {
 		if (lstat(path, &status) == 0 && !(status.st_mode & needed)) {
 			question->decision.verdict = VERDICT_DENY;
@@ -97,17 +98,17 @@ int why_decide_path(const struct policy *policy, const char *text, bool exec, st
 		return -ENAMETOOLONG;
 	memcpy(path, text, named);
 	path[named] = '\0';
-	len = path_join(policy_get_settings(policy)->workdir, path, question->asked, PATH_MAX, &lexical);
+	len = path_join(policy_get_settings(policy)->workdir, path, question->asked_path, PATH_MAX, &lexical);
 	if (len > 0)
-		len = policy_follow_links(policy, question->asked, question->resolved);
+		len = policy_follow_links(policy, question->asked_path, question->resolved_path);
 	if (len < 0)
 		return len;
 	why_follow_host_links(policy, question);
-	question->decision =
-		policy_decide_access(policy, question->resolved, strlen(question->resolved), question->wanted_rights);
-	question->mount = policy_find_mount(policy, question->resolved);
-	if (policy_map_to_host(policy, question->resolved, question->host) < 0)
-		question->host[0] = '\0';
+	question->decision = policy_decide_access(policy, question->resolved_path, strlen(question->resolved_path),
+						  question->wanted_rights);
+	question->mount = policy_find_mount(policy, question->resolved_path);
+	if (policy_map_to_host(policy, question->resolved_path, question->host_path) < 0)
+		question->host_path[0] = '\0';
 	why_deny_unless_public(policy, question);
 	return 0;
 }
@@ -116,5 +117,5 @@ char *why_suggest_grant(const struct policy *policy, const struct why_path *ques
 {
 	const struct suggest_host host = {.home = policy_get_settings(policy)->home, .type = why_get_host_file_type};
 
-	return policy_suggest_grant(&question->decision, &host, question->asked, question->wanted_rights, ret_why);
+	return policy_suggest_grant(&question->decision, &host, question->asked_path, question->wanted_rights, ret_why);
 }

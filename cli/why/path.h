@@ -8,9 +8,9 @@
 
 /* A question about a path, and the answer. */
 struct why_path {
-	char asked[PATH_MAX];    /* the question's path, made absolute */
-	char resolved[PATH_MAX]; /* canonical path in the view */
-	char host[PATH_MAX];     /* host path; "": the path leads to no file of the host */
+	char asked_path[PATH_MAX];    /* the question's path, made absolute */
+	char resolved_path[PATH_MAX]; /* canonical path in the view */
+	char host_path[PATH_MAX];     /* host path; "": the path leads to no file of the host */
 	unsigned wanted_rights;
 	struct policy_decision decision;
 	const struct policy_mount *mount;

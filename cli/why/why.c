@@ -14,14 +14,14 @@
 #include "cli/why/path.h"
 
 struct why_options {
-	const char *text; /* argument of the option; NULL: no question was given */
+	const char *question; /* argument of the option; NULL: no question was given */
 	enum why_kind kind;
 	bool json;
-	uint64_t after; /* bits of the entries of after_read that count as fired */
+	uint64_t fired_entries; /* bits of the entries of after_read that count as fired */
 };
 
 /* Sets bit N for --after-read N. Whether the policy has this entry is checked when the policy is loaded. */
-static int why_set_after(const struct cli_given *given, void *after)
+static int why_set_fired_entry(const struct cli_given *given, void *after)
 {
 	uint64_t index;
 
@@ -32,7 +32,7 @@ static int why_set_after(const struct cli_given *given, void *after)
 }
 
 /* Marks the entries of --after-read as fired. False with a message: the policy lacks one. */
-static bool why_fire_after(const struct policy *policy, uint64_t entries)
+static bool why_mark_fired_entries(const struct policy *policy, uint64_t entries)
 {
 	const size_t count = policy_count_after(policy);
 
@@ -50,13 +50,13 @@ static int why_set_question(const struct cli_given *given, void *all)
 	struct why_options *question = all;
 	const char *wrong = NULL;
 
-	if (question->text)
+	if (question->question)
 		wrong = "more than one question; ask with one --open, --exec, --connect, --listen or --url";
 	else if (!*given->value && (given->option_value == WHY_OPEN || given->option_value == WHY_EXEC))
 		wrong = "an empty path names nothing; write a path";
 	if (wrong)
 		cli_print_error("why", "%s", wrong);
-	question->text = given->value;
+	question->question = given->value;
 	question->kind = given->option_value;
 	return wrong ? -EINVAL : 0;
 }
@@ -94,18 +94,18 @@ static uint32_t why_find_fired(const struct policy *policy, const struct why_pat
 {
 	if (question->decision.verdict == VERDICT_DENY || question->wanted_rights == POLICY_WRITE)
 		return 0;
-	return policy_find_after_read(policy, question->resolved, strlen(question->resolved)) &
+	return policy_find_after_read(policy, question->resolved_path, strlen(question->resolved_path)) &
 	       ~policy_get_fired_after_entries(policy);
 }
 
-static void why_put_fired(struct buf *text, const struct policy *policy, uint32_t entries)
+static void why_put_fired_entries(struct buf *text, const struct policy *policy, uint32_t entries)
 {
 	for (unsigned i = 0; i < POLICY_AFTER_MAX; i++)
 		if (entries & UINT32_C(1) << i)
 			buf_printf(text, "  would fire %s\n", policy_get_after_label(policy, i));
 }
 
-static json_t *why_make_fired(const struct policy *policy, uint32_t entries)
+static json_t *why_make_fired_entries_json(const struct policy *policy, uint32_t entries)
 {
 	json_t *list = json_array();
 
@@ -123,9 +123,9 @@ static int why_print_text(const struct policy *policy, const struct why_path *qu
 	_cleanup_buf_ struct buf text = {0};
 
 	buf_printf(&text, "%s %s %s\n", verdict_get_name(decision->verdict),
-		   why_get_right_name(question->wanted_rights), question->asked);
-	if (strcmp(question->asked, question->resolved) != 0)
-		buf_printf(&text, "  resolved  %s\n", question->resolved);
+		   why_get_right_name(question->wanted_rights), question->asked_path);
+	if (strcmp(question->asked_path, question->resolved_path) != 0)
+		buf_printf(&text, "  resolved  %s\n", question->resolved_path);
 	buf_printf(&text, "  rule      %s\n",
 		   decision->rule ? decision->rule : "none: what no rule grants does not exist");
 	buf_printf(&text, "  reason    %s\n", decision->reason);
@@ -133,9 +133,9 @@ static int why_print_text(const struct policy *policy, const struct why_path *qu
 		buf_printf(&text, "  errno     %s\n", strerrorname_np(decision->error));
 	if (then)
 		buf_printf(&text, "  then      %s\n", then);
-	why_put_fired(&text, policy, why_find_fired(policy, question));
+	why_put_fired_entries(&text, policy, why_find_fired(policy, question));
 	buf_printf(&text, "  mount     %s\n", why_get_text_or_none(question->mount ? question->mount->virt : NULL));
-	buf_printf(&text, "  host      %s\n", why_get_text_or_none(question->host));
+	buf_printf(&text, "  host      %s\n", why_get_text_or_none(question->host_path));
 	if (suggest)
 		buf_printf(&text, "  to allow  %s\n", suggest);
 	if (suggest_why)
@@ -158,13 +158,13 @@ static int why_print_json(const struct policy *policy, const struct why_path *qu
 	json_t *object = json_pack(
 		"{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s?, s:o}", "verdict",
 		verdict_get_name(decision->verdict), "op", why_get_right_name(question->wanted_rights), "path",
-		why_make_json_string(question->asked), "resolved", why_make_json_string(question->resolved), "rule",
-		why_make_json_string(decision->rule), "reason", decision->reason, "errno",
+		why_make_json_string(question->asked_path), "resolved", why_make_json_string(question->resolved_path),
+		"rule", why_make_json_string(decision->rule), "reason", decision->reason, "errno",
 		why_make_json_string(decision->error ? strerrorname_np(decision->error) : NULL), "mount",
 		why_make_json_string(question->mount ? question->mount->virt : NULL), "host",
-		why_make_json_string(question->host), "suggest", why_make_json_string(suggest), "suggest_reason",
+		why_make_json_string(question->host_path), "suggest", why_make_json_string(suggest), "suggest_reason",
 		why_make_json_string(suggest_why), "then", why_get_effect_on_process(policy, question), "fires",
-		why_make_fired(policy, why_find_fired(policy, question)));
+		why_make_fired_entries_json(policy, why_find_fired(policy, question)));
 
 	return cli_print_json("why", object);
 }
@@ -173,10 +173,10 @@ static int why_answer_path(const struct policy *policy, const struct why_options
 {
 	_cleanup_free_ char *suggest = NULL, *suggest_why = NULL;
 	struct why_path question;
-	int ret = why_decide_path(policy, asked->text, asked->kind == WHY_EXEC, &question), exit_code;
+	int ret = why_decide_path(policy, asked->question, asked->kind == WHY_EXEC, &question), exit_code;
 
 	if (ret < 0) {
-		cli_print_error("why", "%s: %s", asked->text, strerror(-ret));
+		cli_print_error("why", "%s: %s", asked->question, strerror(-ret));
 		return CLI_ERROR;
 	}
 	suggest = why_suggest_grant(policy, &question, &suggest_why);
@@ -197,7 +197,7 @@ static int why_parse_options(int argc, char **argv, struct cli_policy_options *o
 		 why_set_question, 0, WHY_LISTEN},
 		{"url", 0, "'METHOD URL'", "making a request: 'GET https://HOST/PATH'", why_set_question, 0, WHY_URL},
 		{"after-read", 0, "N", "as when entry N of after_read (from 0) has fired; can be repeated",
-		 why_set_after, offsetof(struct why_options, after), 0},
+		 why_set_fired_entry, offsetof(struct why_options, fired_entries), 0},
 		CLI_FLAG("json", 0, "one JSON object", offsetof(struct why_options, json)),
 		{0},
 	};
@@ -210,7 +210,7 @@ static int why_parse_options(int argc, char **argv, struct cli_policy_options *o
 	};
 	int status = cli_parse_options(argc, argv, &syntax);
 
-	if (status != CLI_OPTIONS_PARSED || question->text)
+	if (status != CLI_OPTIONS_PARSED || question->question)
 		return status;
 	cli_print_error("why", "nothing asked; give --open PATH, --exec PATH, --connect HOST:PORT, --listen PORT or "
 		  "--url 'METHOD URL'");
@@ -229,11 +229,11 @@ int cli_main_why(int argc, char **argv)
 		return exit_code;
 	if (cli_load_policy_without_run(&options, "why", argv[optind], &host, &policy) != CLI_OK)
 		return CLI_ERROR;
-	if (!why_fire_after(policy, question.after))
+	if (!why_mark_fired_entries(policy, question.fired_entries))
 		return CLI_ERROR;
 	if (question.kind == WHY_LISTEN)
-		return why_answer_listen(policy, question.text, question.json);
+		return why_answer_listen(policy, question.question, question.json);
 	if (question.kind == WHY_CONNECT || question.kind == WHY_URL)
-		return why_answer_net(policy, question.text, question.kind == WHY_URL, question.json);
+		return why_answer_net(policy, question.question, question.kind == WHY_URL, question.json);
 	return why_answer_path(policy, &question);
 }

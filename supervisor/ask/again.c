@@ -17,28 +17,28 @@ struct rejudge_gate {
 	uint64_t start_ns;     /* when the notification was received; 0: now */
 	/* key of the approved question; NULL: the call must have no effect, because only its key is wanted */
 	const char *approved_key;
-	struct sha256_ctx copied; /* hash of what was copied from the target */
-	bool reached;          /* the call would have had an effect; `key` is set */
-	bool passed;
+	struct sha256_ctx copied_hash; /* hash of what was copied from the target */
+	bool effect_was_reached;       /* the call would have had an effect; `key` is set */
+	bool effect_was_let_through;
 	char key[SHA256_HEX_SIZE];
 };
 
 static void rejudge_gate_note_copied(struct call_gate *gate, const void *bytes, size_t len)
 {
-	sha256_update(&((struct rejudge_gate *)gate)->copied, len, bytes);
+	sha256_update(&((struct rejudge_gate *)gate)->copied_hash, len, bytes);
 }
 
 static bool rejudge_gate_passes(struct call_gate *gate, const struct call *call)
 {
 	struct rejudge_gate *own = (struct rejudge_gate *)gate;
 
-	if (own->passed)
+	if (own->effect_was_let_through)
 		return true;
-	if (!ask_key_compute(call, &own->copied, own->key))
+	if (!ask_key_compute(call, &own->copied_hash, own->key))
 		return false;
-	own->reached = true;
-	own->passed = own->approved_key && strcmp(own->key, own->approved_key) == 0;
-	return own->passed;
+	own->effect_was_reached = true;
+	own->effect_was_let_through = own->approved_key && strcmp(own->key, own->approved_key) == 0;
+	return own->effect_was_let_through;
 }
 
 /* ---- the second view ---- */
@@ -75,7 +75,7 @@ static bool rejudge_in_second_view(struct dispatch *dispatch, const struct secco
 	dispatch_begin_call(dispatch, notification, table_find_row(notification->data.nr));
 	call->start_ns = gate->start_ns ? gate->start_ns : call->start_ns;
 	gate->gate.note_copied = rejudge_gate_note_copied;
-	sha256_init(&gate->copied);
+	sha256_init(&gate->copied_hash);
 	call->gate = &gate->gate;
 	call->answer = answer;
 	if (!dispatch_find_task(call))
@@ -146,11 +146,11 @@ static bool rejudge_would_perform(const struct call *call, struct rejudge_gate *
 
 	if (call->decision.verdict == VERDICT_DENY || !rejudge_call_names_files(call))
 		return false;
-	if (gate->reached)
+	if (gate->effect_was_reached)
 		return kind == OUTCOME_ERROR;
 	if (kind == OUTCOME_FD || kind == OUTCOME_OPATH_FD || kind == OUTCOME_BLOCKING || kind == OUTCOME_VALUE)
 		(void)rejudge_gate_passes(&gate->gate, call);
-	return gate->reached;
+	return gate->effect_was_reached;
 }
 
 bool rejudge_without_performing(struct dispatch *dispatch, const struct asker_options *second,
@@ -185,12 +185,12 @@ enum rejudge_result rejudge_and_perform(struct dispatch *dispatch, const struct 
 	if (alive && call->decision.verdict != VERDICT_DENY)
 		/* An open for reading has no effect before this, so its handler asked no gate. */
 		(void)rejudge_gate_passes(&gate.gate, call);
-	if (gate.passed)
+	if (gate.effect_was_let_through)
 		dispatch_finish_call(dispatch, notification);
 	else
 		outcome_release(&call->outcome);
 	call->gate = NULL;
 	call->answer = NULL;
 	rejudge_leave_second_view(sandbox, &first);
-	return gate.passed ? REJUDGE_PERFORMED : alive ? REJUDGE_CALL_CHANGED : REJUDGE_CALLER_IS_DEAD;
+	return gate.effect_was_let_through ? REJUDGE_PERFORMED : alive ? REJUDGE_CALL_CHANGED : REJUDGE_CALLER_IS_DEAD;
 }

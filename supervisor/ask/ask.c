@@ -32,14 +32,14 @@ struct asker {
 	/* questions whose approved call turned out to be another call than the question was about */
 	struct question *changed_questions;
 	unsigned open_count;
-	uint64_t number;  /* number of the last question */
-	uint64_t tick_ns; /* when ask_serve is due */
+	uint64_t last_question_number; /* number of the last question */
+	uint64_t next_tick_ns;         /* when ask_serve is due */
 	struct call_answer answer; /* the answer on record of a call for which no question was opened */
 	struct {
 		char key[SHA256_HEX_SIZE];
 		uid_t uid;
 	} always[ASK_QUESTIONS_MAX]; /* answered with "allow-always" */
-	size_t always_count;
+	size_t always_answer_count;
 };
 
 int asker_create(const struct asker_options *options, struct asker **ret_asker)
@@ -134,7 +134,7 @@ static enum ask_word ask_write_question(struct asker *asker, uint64_t number, co
 	if (asker->open_count >= ASK_QUESTIONS_MAX)
 		return ASK_TOO_MANY;
 	if (ask_directory_is_gone(asker->options.dir_fd))
-		return ASK_GONE;
+		return ASK_DIRECTORY_GONE;
 	text = question_make_text(&origin, denied, asked);
 	if (!text || ask_directory_write_question(asker->options.dir_fd, number, text, strlen(text)) < 0)
 		return ASK_UNWRITABLE;
@@ -149,7 +149,7 @@ static void ask_append_question(struct asker *asker, struct question *question)
 		last = &(*last)->next;
 	*last = question;
 	if (asker->open_count++ == 0)
-		asker->tick_ns = 0;
+		asker->next_tick_ns = 0;
 }
 
 /*
@@ -160,13 +160,14 @@ static enum ask_word ask_open_question(struct asker *asker, const struct seccomp
 			      struct call *denied, const struct call *asked)
 {
 	struct question *question = question_create(notification, key, denied);
-	enum ask_word word = question ? ask_write_question(asker, asker->number + 1, denied, asked) : ASK_UNWRITABLE;
+	enum ask_word word =
+		question ? ask_write_question(asker, asker->last_question_number + 1, denied, asked) : ASK_UNWRITABLE;
 
 	if (word != ASK_NONE) {
 		question_free(question);
 		return word;
 	}
-	question->number = ++asker->number;
+	question->number = ++asker->last_question_number;
 	question->asked_ns = io_read_clock_ns();
 	question->denied_call = denied;
 	denied->task = &question->task;
@@ -177,7 +178,7 @@ static enum ask_word ask_open_question(struct asker *asker, const struct seccomp
 
 static bool ask_is_always_allowed(const struct asker *asker, const char *key, uid_t *ret_uid)
 {
-	for (size_t i = 0; i < asker->always_count; i++)
+	for (size_t i = 0; i < asker->always_answer_count; i++)
 		if (strcmp(asker->always[i].key, key) == 0) {
 			*ret_uid = asker->always[i].uid;
 			return true;
@@ -250,10 +251,10 @@ bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *not
 /* Keeps an "allow-always". When there is no room, only this question is allowed. */
 static void ask_remember_always_answer(struct asker *asker, const struct question *question)
 {
-	if (asker->always_count == sizeof(asker->always) / sizeof(asker->always[0]))
+	if (asker->always_answer_count == sizeof(asker->always) / sizeof(asker->always[0]))
 		return;
-	memcpy(asker->always[asker->always_count].key, question->key, sizeof(question->key));
-	asker->always[asker->always_count++].uid = (uid_t)question->answer.uid;
+	memcpy(asker->always[asker->always_answer_count].key, question->key, sizeof(question->key));
+	asker->always[asker->always_answer_count++].uid = (uid_t)question->answer.uid;
 }
 
 /* Has the user told, once a run, that an answer cannot be read. */
@@ -261,9 +262,9 @@ static void ask_report_forbidden_answer(const struct dispatch *dispatch, uint64_
 {
 	const struct stop_notices *notices = dispatch->sandbox->stops;
 
-	if (!notices || notices->counters->forbidden_answer)
+	if (!notices || notices->shared_page->forbidden_answer)
 		return;
-	notices->counters->forbidden_answer = number;
+	notices->shared_page->forbidden_answer = number;
 	on_deny_send_byte_to_keeper(notices, RUN_BYTE_ANSWER_FORBIDDEN);
 }
 
@@ -278,7 +279,7 @@ static enum ask_word ask_find_why_question_ends(const struct dispatch *dispatch,
 	if (!call_is_awaited(question->denied_call))
 		return ASK_WITHDRAWN;
 	if (gone)
-		return ASK_GONE;
+		return ASK_DIRECTORY_GONE;
 	word = ask_directory_read_answer(asker->options.dir_fd, question->number, &uid);
 	if (word == ASK_FORBIDDEN) {
 		ask_report_forbidden_answer(dispatch, question->number);
@@ -327,9 +328,9 @@ int ask_serve(struct dispatch *dispatch)
 	if (!asker || !asker->questions)
 		return -1;
 	now_ns = io_read_clock_ns();
-	if (now_ns < asker->tick_ns)
-		return (int)((asker->tick_ns - now_ns) / NS_PER_MS) + 1;
-	asker->tick_ns = now_ns + ASK_TICK_MS * NS_PER_MS;
+	if (now_ns < asker->next_tick_ns)
+		return (int)((asker->next_tick_ns - now_ns) / NS_PER_MS) + 1;
+	asker->next_tick_ns = now_ns + ASK_TICK_MS * NS_PER_MS;
 	gone = ask_directory_is_gone(asker->options.dir_fd);
 	link = &asker->questions;
 	while (*link) {

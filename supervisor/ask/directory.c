@@ -17,11 +17,13 @@
 #define NAME_BYTES 40u
 
 static const char *const ask_words[ASK_WORD_MAX] = {
-	[ASK_NONE] = "none",           [ASK_FORBIDDEN] = "forbidden",   [ASK_ALLOW] = "allow",
-	[ASK_ALLOW_ALWAYS] = "allow-always", [ASK_DENY] = "deny",       [ASK_KILL] = "kill",
-	[ASK_MALFORMED] = "malformed",
-	[ASK_UNREADABLE] = "unreadable", [ASK_TIMEOUT] = "timeout",     [ASK_GONE] = "directory_gone",
-	[ASK_TOO_MANY] = "too_many",   [ASK_UNWRITABLE] = "unwritable", [ASK_WITHDRAWN] = "withdrawn",
+	[ASK_NONE] = "none",           [ASK_FORBIDDEN] = "forbidden",
+	[ASK_ALLOW] = "allow",         [ASK_ALLOW_ALWAYS] = "allow-always",
+	[ASK_DENY] = "deny",           [ASK_KILL] = "kill",
+	[ASK_MALFORMED] = "malformed", [ASK_UNREADABLE] = "unreadable",
+	[ASK_TIMEOUT] = "timeout",     [ASK_DIRECTORY_GONE] = "directory_gone",
+	[ASK_TOO_MANY] = "too_many",   [ASK_UNWRITABLE] = "unwritable",
+	[ASK_WITHDRAWN] = "withdrawn",
 };
 
 const char *ask_word_get_name(enum ask_word word)
@@ -113,7 +115,7 @@ bool ask_directory_is_gone(int dir_fd)
 	return fstat(dir_fd, &st) < 0 || st.st_nlink == 0;
 }
 
-static bool directory_is_own_name(const char *name)
+static bool directory_name_is_of_question(const char *name)
 {
 	static const char *const ends[] = {".json", ".answer", ".part"};
 	const char *end = name;
@@ -137,7 +139,7 @@ bool ask_directory_has_files(int dir_fd)
 		return false;
 	}
 	while ((entry = readdir(dir)))
-		if (directory_is_own_name(entry->d_name))
+		if (directory_name_is_of_question(entry->d_name))
 			return true;
 	return false;
 }

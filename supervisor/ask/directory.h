@@ -11,19 +11,19 @@
 #include <sys/types.h>
 
 enum ask_word {
-	ASK_NONE,         /* there is no answer yet */
-	ASK_FORBIDDEN,    /* there is one that this user may not read: it counts as none until it can be read */
+	ASK_NONE,      /* there is no answer yet */
+	ASK_FORBIDDEN, /* there is one that this user may not read: it counts as none until it can be read */
 	ASK_ALLOW,
 	ASK_ALLOW_ALWAYS, /* allow this call, and the same one again in this run */
 	ASK_DENY,
-	ASK_KILL,       /* deny, and end the process */
-	ASK_MALFORMED,  /* the file begins with another word */
-	ASK_UNREADABLE, /* the answer file cannot be read, or is no regular file */
-	ASK_TIMEOUT,    /* no answer came in time */
-	ASK_GONE,       /* the directory was removed */
-	ASK_TOO_MANY,   /* not asked: ASK_QUESTIONS_MAX questions are open */
-	ASK_UNWRITABLE, /* not asked: the question could not be written */
-	ASK_WITHDRAWN,  /* the thread died, a signal ended its call, or the run has ended */
+	ASK_KILL,           /* deny, and end the process */
+	ASK_MALFORMED,      /* the file begins with another word */
+	ASK_UNREADABLE,     /* the answer file cannot be read, or is no regular file */
+	ASK_TIMEOUT,        /* no answer came in time */
+	ASK_DIRECTORY_GONE, /* the directory was removed */
+	ASK_TOO_MANY,       /* not asked: ASK_QUESTIONS_MAX questions are open */
+	ASK_UNWRITABLE,     /* not asked: the question could not be written */
+	ASK_WITHDRAWN,      /* the thread died, a signal ended its call, or the run has ended */
 	ASK_WORD_MAX,
 };
 

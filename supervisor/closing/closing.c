@@ -20,8 +20,8 @@
 #define CLOSING_TAKE_MAX_NS UINT64_C(2000000000)
 
 /* A thread that does not stop while the run is stopped, but later, when its wait ends. */
-struct closing_waiting {
-	struct closing_waiting *next;
+struct closing_late_thread {
+	struct closing_late_thread *next;
 	pid_t tid, tgid;
 };
 
@@ -30,12 +30,12 @@ struct closing {
 	struct call *call;   /* owned: a copy of the waiting call; later used for the records about other threads */
 	struct task task;    /* the task of `call`, without a pidfd */
 	char *exe;           /* owned: task.exe */
-	bool waiting;
+	bool call_is_waiting;
 	bool call_was_answered;       /* the waiting call has got its response */
-	uint32_t entries;    /* the entries that the waiting call fires */
-	uint64_t until_ns;   /* when the run is stopped although traced calls have not ended */
+	uint32_t fired_entries;       /* the entries that the waiting call fires */
+	uint64_t deadline_ns;         /* when the run is stopped although traced calls have not ended */
 	uint64_t take_until_ns; /* CLOSING_TAKE_MAX_NS after it was stopped */
-	struct closing_waiting *late_threads;
+	struct closing_late_thread *late_threads;
 };
 
 int closing_create(const struct closing_options *options, struct closing **ret_closing)
@@ -82,9 +82,9 @@ static void closing_set_task(struct closing *closing, const struct task *task, p
 
 void closing_start(struct closing *closing, struct call *call)
 {
-	closing->waiting = true;
-	closing->entries = call->after_entries_to_fire;
-	closing->until_ns = io_read_clock_ns() + CLOSING_AWAIT_TRACED_MAX_NS;
+	closing->call_is_waiting = true;
+	closing->fired_entries = call->after_entries_to_fire;
+	closing->deadline_ns = io_read_clock_ns() + CLOSING_AWAIT_TRACED_MAX_NS;
 	closing->call->id = call->id;
 	closing_set_task(closing, call->task, call->tid);
 	after_fire(call, call->after_entries_to_fire);
@@ -92,7 +92,7 @@ void closing_start(struct closing *closing, struct call *call)
 
 bool closing_is_waiting(const struct closing *closing)
 {
-	return closing->waiting;
+	return closing->call_is_waiting;
 }
 
 /* ---- one thread ---- */
@@ -105,7 +105,7 @@ static void closing_record(struct closing *closing, pid_t tid, unsigned entry, e
 
 static void closing_record_kill(struct closing *closing, pid_t tid)
 {
-	closing_record(closing, tid, (unsigned)__builtin_ctz(closing->entries), AFTER_PROCESS, NULL);
+	closing_record(closing, tid, (unsigned)__builtin_ctz(closing->fired_entries), AFTER_PROCESS, NULL);
 }
 
 static int closing_remove_held_items(struct closing *closing, pid_t tid, pid_t tgid, const struct held_list *list)
@@ -120,7 +120,7 @@ static int closing_remove_held_items(struct closing *closing, pid_t tid, pid_t t
 		const struct held_item *item = &list->item[i];
 
 		closing_record(closing, tid, item->after_entry, item->loss, item->path);
-		if (item->mapping)
+		if (item->is_mapping)
 			range[loss.ranges++] = (struct trace_range){item->start, item->len};
 		else
 			fd[loss.fds++] = item->fd;
@@ -137,13 +137,13 @@ static int closing_remove_held_of_thread(struct closing *closing, pid_t tid, pid
 {
 	const struct sandbox *sandbox = closing->options.sandbox;
 	struct held_list list = {.count = 0};
-	int r = held_list_what_thread_gives_up(sandbox, tid, sockets, closing->take_until_ns, &list);
+	int r = held_list_items_of_thread(sandbox, tid, sockets, closing->take_until_ns, &list);
 
 	if (r == 0 && list.count > 0) {
 		r = closing_remove_held_items(closing, tid, tgid, &list);
 		held_list_release(&list);
 		if (r == 0)
-			r = held_list_what_thread_gives_up(sandbox, tid, sockets, closing->take_until_ns, &list);
+			r = held_list_items_of_thread(sandbox, tid, sockets, closing->take_until_ns, &list);
 		if (r == 0 && list.count > 0)
 			r = -EBUSY;
 	}
@@ -153,21 +153,21 @@ static int closing_remove_held_of_thread(struct closing *closing, pid_t tid, pid
 
 /* ---- threads that stop later ---- */
 
-static int closing_add_late_thread(struct closing *closing, const struct frozen *thread)
+static int closing_add_late_thread(struct closing *closing, const struct frozen_thread *thread)
 {
-	struct closing_waiting *late = malloc(sizeof(*late));
+	struct closing_late_thread *late = malloc(sizeof(*late));
 
 	if (!late)
 		return -ENOMEM;
-	*late = (struct closing_waiting){closing->late_threads, thread->tid, thread->tgid};
+	*late = (struct closing_late_thread){closing->late_threads, thread->tid, thread->tgid};
 	closing->late_threads = late;
 	return 0;
 }
 
 void closing_forget_thread(struct closing *closing, pid_t tid)
 {
-	for (struct closing_waiting **at = &closing->late_threads; *at; at = &(*at)->next) {
-		struct closing_waiting *late = *at;
+	for (struct closing_late_thread **at = &closing->late_threads; *at; at = &(*at)->next) {
+		struct closing_late_thread *late = *at;
 
 		if (late->tid != tid)
 			continue;
@@ -177,9 +177,9 @@ void closing_forget_thread(struct closing *closing, pid_t tid)
 	}
 }
 
-static const struct closing_waiting *closing_find_late_thread(const struct closing *closing, pid_t tid)
+static const struct closing_late_thread *closing_find_late_thread(const struct closing *closing, pid_t tid)
 {
-	const struct closing_waiting *late = closing->late_threads;
+	const struct closing_late_thread *late = closing->late_threads;
 
 	while (late && late->tid != tid)
 		late = late->next;
@@ -196,7 +196,7 @@ static int closing_list_sockets(const struct closing *closing, struct held_socke
 
 bool closing_on_stop(struct closing *closing, pid_t tid, int status)
 {
-	const struct closing_waiting *late = closing->late_threads ? closing_find_late_thread(closing, tid) : NULL;
+	const struct closing_late_thread *late = closing->late_threads ? closing_find_late_thread(closing, tid) : NULL;
 	struct held_sockets sockets;
 	bool closed;
 	pid_t tgid;
@@ -253,7 +253,7 @@ static void closing_remove_held_of_threads(struct closing *closing, struct freez
 {
 	closing->take_until_ns = io_read_clock_ns() + CLOSING_TAKE_MAX_NS;
 	for (size_t i = 0; i < freeze->count; i++) {
-		const struct frozen thread = freeze->thread[i];
+		const struct frozen_thread thread = freeze->thread[i];
 		int r = 0;
 
 		if (thread.state == FROZEN_STOPPED)
@@ -285,7 +285,7 @@ static bool closing_remove_held_of_run(struct closing *closing)
 		done = egress_client_end_network(closing->options.egress) && done;
 	closing_remove_held_of_threads(closing, &freeze, closed ? &sockets : NULL);
 	held_sockets_release(&sockets);
-	done = freeze_await_killed(&freeze) && done;
+	done = freeze_await_killed_threads(&freeze) && done;
 	freeze_hand_stops_to_tracer(&freeze, closing->options.tracer);
 	return done;
 }
@@ -295,11 +295,11 @@ void closing_continue(struct closing *closing)
 	struct after *after = closing->options.sandbox->after;
 	const pid_t caller = closing->call->tid;
 
-	if (trace_is_busy(closing->options.tracer) && io_read_clock_ns() < closing->until_ns)
+	if (trace_is_busy(closing->options.tracer) && io_read_clock_ns() < closing->deadline_ns)
 		return;
-	closing->waiting = closing->call_was_answered = false;
+	closing->call_is_waiting = closing->call_was_answered = false;
 	if (!trace_is_busy(closing->options.tracer) && closing_remove_held_of_run(closing))
-		after->completed_entries |= closing->entries;
+		after->completed_entries |= closing->fired_entries;
 	else
 		after->refused = caller;
 	if (!closing->call_was_answered) /* the thread was not interrupted: the kernel would not restart the call */

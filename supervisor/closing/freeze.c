@@ -16,15 +16,15 @@
 #include "base/proctree.h"
 #include "supervisor/closing/private.h"
 
-#define FREEZE_MAX_NS UINT64_C(3000000000)
-#define KILL_MAX_NS UINT64_C(2000000000)
+#define FREEZE_TIMEOUT_NS UINT64_C(3000000000)
+#define FREEZE_KILL_TIMEOUT_NS UINT64_C(2000000000)
 /* after this time a thread that has not stopped may be in a vfork(2) */
 #define FREEZE_COUNTS_AS_VFORK_AFTER_NS UINT64_C(5000000)
 #define SIGNALS_MAX 64u    /* signals that a thread may get before it stops */
-#define TIDS_MAX 4194304u /* PID_MAX_LIMIT */
+#define FREEZE_TIDS_MAX 4194304u /* PID_MAX_LIMIT */
 #define FREEZE_POLL_PAUSE_NS 100000
 
-static bool freeze_has_seen(const struct freeze *freeze, pid_t tid)
+static bool freeze_tid_was_seen(const struct freeze *freeze, pid_t tid)
 {
 	return freeze->seen_tid_bits[(unsigned)tid / 64] >> ((unsigned)tid % 64) & 1;
 }
@@ -34,18 +34,18 @@ static void freeze_toggle_seen_bit(struct freeze *freeze, pid_t tid)
 	freeze->seen_tid_bits[(unsigned)tid / 64] ^= UINT64_C(1) << ((unsigned)tid % 64);
 }
 
-static int freeze_add(struct freeze *freeze, pid_t tid, pid_t tgid, enum frozen_state state)
+static int freeze_add_thread(struct freeze *freeze, pid_t tid, pid_t tgid, enum frozen_state state)
 {
 	if (freeze->count == freeze->room) {
 		size_t room = freeze->room ? 2 * freeze->room : 64;
-		struct frozen *more = reallocarray(freeze->thread, room, sizeof(*more));
+		struct frozen_thread *more = reallocarray(freeze->thread, room, sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
 		freeze->thread = more;
 		freeze->room = room;
 	}
-	freeze->thread[freeze->count++] = (struct frozen){.tid = tid, .tgid = tgid, .state = state};
+	freeze->thread[freeze->count++] = (struct frozen_thread){.tid = tid, .tgid = tgid, .state = state};
 	freeze_toggle_seen_bit(freeze, tid);
 	return 0;
 }
@@ -54,7 +54,7 @@ static int freeze_add(struct freeze *freeze, pid_t tid, pid_t tgid, enum frozen_
  * Whether the thread has exited, or is about to be reaped: then it runs no instruction and holds no descriptor any
  * more.
  */
-static bool freeze_is_dead(pid_t tid)
+static bool freeze_thread_is_dead(pid_t tid)
 {
 	struct procstat stat;
 
@@ -67,14 +67,14 @@ static bool freeze_is_dead(pid_t tid)
 static int freeze_seize_and_interrupt(struct freeze *freeze, const struct tracer *tracer, pid_t tid, pid_t tgid)
 {
 	if (!trace_has_thread(tracer, tid) && ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_EXITKILL) < 0) {
-		if (errno == ESRCH || freeze_is_dead(tid))
+		if (errno == ESRCH || freeze_thread_is_dead(tid))
 			return 0;
 		(void)kill(tgid, SIGKILL);
-		return freeze_add(freeze, tid, tgid, FROZEN_KILLED);
+		return freeze_add_thread(freeze, tid, tgid, FROZEN_KILLED);
 	}
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
 		return 0; /* dead */
-	return freeze_add(freeze, tid, tgid, FROZEN_INTERRUPTED);
+	return freeze_add_thread(freeze, tid, tgid, FROZEN_INTERRUPTED);
 }
 
 /* Asks those threads of a process to stop that are not in the list yet. *ret_new: there were such threads. */
@@ -90,7 +90,7 @@ static int freeze_interrupt_process(struct freeze *freeze, const struct tracer *
 	while (dir && (entry = readdir(dir))) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (tid <= 0 || (unsigned)tid >= TIDS_MAX || freeze_has_seen(freeze, tid))
+		if (tid <= 0 || (unsigned)tid >= FREEZE_TIDS_MAX || freeze_tid_was_seen(freeze, tid))
 			continue;
 		if (freeze_seize_and_interrupt(freeze, tracer, tid, tgid) < 0)
 			return -ENOMEM;
@@ -138,7 +138,7 @@ static bool freeze_waits_for_child(pid_t tid)
  * Delivers the signal that a thread was about to get, and makes the thread stop before the first instruction of the
  * handler. Keeping the signal for later would lose what comes with it (the address of a fault).
  */
-static void freeze_pass_signal(struct frozen *thread, int number)
+static void freeze_pass_signal(struct frozen_thread *thread, int number)
 {
 	thread->signal_count++;
 	(void)ptrace(PTRACE_INTERRUPT, thread->tid, 0, 0);
@@ -146,23 +146,23 @@ static void freeze_pass_signal(struct frozen *thread, int number)
 }
 
 /* Collects the ptrace stop of a thread, if it has stopped. Exits are left to the loop, which reaps. */
-static void freeze_check(struct freeze *freeze, struct frozen *thread)
+static void freeze_collect_stop(struct freeze *freeze, struct frozen_thread *thread)
 {
 	siginfo_t info = {0};
 	int status;
 
 	if (waitid(P_PID, (id_t)thread->tid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) < 0) {
-		thread->state = FROZEN_GONE;
+		thread->state = FROZEN_EXITED;
 		freeze_toggle_seen_bit(freeze, thread->tid);
 		return;
 	}
 	if (info.si_pid != thread->tid) {
-		if (freeze_is_dead(thread->tid))
-			thread->state = FROZEN_GONE;
+		if (freeze_thread_is_dead(thread->tid))
+			thread->state = FROZEN_EXITED;
 		return;
 	}
 	if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) {
-		thread->state = FROZEN_GONE;
+		thread->state = FROZEN_EXITED;
 		return;
 	}
 	info.si_pid = 0;
@@ -178,15 +178,16 @@ static void freeze_check(struct freeze *freeze, struct frozen *thread)
 }
 
 /* Whether no thread is left that was asked to stop and may still run. */
-static bool freeze_check_all(struct freeze *freeze, const struct closing_options *options, pid_t caller, bool late)
+static bool freeze_all_have_stopped(struct freeze *freeze, const struct closing_options *options, pid_t caller,
+				    bool late)
 {
 	bool all = true;
 
 	for (size_t i = 0; i < freeze->count; i++) {
-		struct frozen *thread = &freeze->thread[i];
+		struct frozen_thread *thread = &freeze->thread[i];
 
 		if (thread->state == FROZEN_INTERRUPTED)
-			freeze_check(freeze, thread);
+			freeze_collect_stop(freeze, thread);
 		if (thread->state == FROZEN_INTERRUPTED && thread->tid != caller &&
 		    (blocking_serves_thread(options->blocking, thread->tid) ||
 		     (options->egress && egress_client_serves_thread(options->egress, thread->tid)) ||
@@ -208,20 +209,20 @@ static bool freeze_try_until_none_runs(struct freeze *freeze, const struct closi
 	uint64_t begin_ns = io_read_clock_ns(), now_ns = begin_ns;
 	bool fresh = true, stopped = false;
 
-	for (unsigned round = 0; (fresh || !stopped) && now_ns < freeze->until_ns; round++) {
+	for (unsigned round = 0; (fresh || !stopped) && now_ns < freeze->deadline_ns; round++) {
 		/*
 		 * That there are no other threads is proved only by a list that was begun after all known threads had
 		 * stopped.
 		 */
 		if (freeze_interrupt_new_threads(freeze, options->tracer, &fresh) < 0)
 			return false;
-		if (asked && freeze_has_seen(freeze, caller)) {
+		if (asked && freeze_tid_was_seen(freeze, caller)) {
 			asked(ctx, caller);
 			asked = NULL;
 		}
 		fresh = fresh || !stopped;
-		stopped =
-			freeze_check_all(freeze, options, caller, now_ns - begin_ns > FREEZE_COUNTS_AS_VFORK_AFTER_NS);
+		stopped = freeze_all_have_stopped(freeze, options, caller,
+						  now_ns - begin_ns > FREEZE_COUNTS_AS_VFORK_AFTER_NS);
 		if (!stopped && round > 2)
 			(void)nanosleep(&pause, NULL);
 		now_ns = io_read_clock_ns();
@@ -232,8 +233,8 @@ static bool freeze_try_until_none_runs(struct freeze *freeze, const struct closi
 bool freeze_all_threads(struct freeze *freeze, const struct closing_options *options, pid_t caller,
 		void (*asked)(void *ctx, pid_t tid), void *ctx)
 {
-	*freeze = (struct freeze){.seen_tid_bits = calloc(TIDS_MAX / 64, sizeof(*freeze->seen_tid_bits)),
-				  .until_ns = io_read_clock_ns() + FREEZE_MAX_NS};
+	*freeze = (struct freeze){.seen_tid_bits = calloc(FREEZE_TIDS_MAX / 64, sizeof(*freeze->seen_tid_bits)),
+				  .deadline_ns = io_read_clock_ns() + FREEZE_TIMEOUT_NS};
 	return freeze->seen_tid_bits && freeze_try_until_none_runs(freeze, options, caller, asked, ctx);
 }
 
@@ -243,21 +244,21 @@ void freeze_kill_process(struct freeze *freeze, pid_t tgid)
 {
 	(void)kill(tgid, SIGKILL); /* its threads are seized, so the pid is not reused */
 	for (size_t i = 0; i < freeze->count; i++)
-		if (freeze->thread[i].tgid == tgid && freeze->thread[i].state != FROZEN_GONE)
+		if (freeze->thread[i].tgid == tgid && freeze->thread[i].state != FROZEN_EXITED)
 			freeze->thread[i].state = FROZEN_KILLED;
 }
 
-bool freeze_await_killed(struct freeze *freeze)
+bool freeze_await_killed_threads(struct freeze *freeze)
 {
 	const struct timespec pause = {.tv_nsec = FREEZE_POLL_PAUSE_NS};
-	uint64_t until_ns = io_read_clock_ns() + KILL_MAX_NS;
+	uint64_t until_ns = io_read_clock_ns() + FREEZE_KILL_TIMEOUT_NS;
 	bool alive = true;
 
 	while (alive && io_read_clock_ns() < until_ns) {
 		alive = false;
 		for (size_t i = 0; i < freeze->count; i++)
 			alive = alive || (freeze->thread[i].state == FROZEN_KILLED &&
-					  !freeze_is_dead(freeze->thread[i].tid));
+					  !freeze_thread_is_dead(freeze->thread[i].tid));
 		if (alive)
 			(void)nanosleep(&pause, NULL);
 	}

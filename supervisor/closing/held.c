@@ -20,7 +20,7 @@
 #include "supervisor/closing/private.h"
 
 #define SOCKETS_BYTES_MAX (32u << 20)
-#define DELETED " (deleted)"
+#define DELETED_FILE_SUFFIX " (deleted)"
 
 /* ---- internet sockets ---- */
 
@@ -87,14 +87,14 @@ void held_sockets_release(struct held_sockets *sockets)
 	*sockets = (struct held_sockets){.count = 0};
 }
 
-static bool held_is_inet(const struct held_sockets *sockets, uint64_t ino)
+static bool held_is_inet_socket(const struct held_sockets *sockets, uint64_t ino)
 {
 	return sockets->count > 0 && bsearch(&ino, sockets->ino, sockets->count, sizeof(ino), held_compare_uint64);
 }
 
 /* ---- the list ---- */
 
-static int held_add(struct held_list *list, struct held_item item, const char *path)
+static int held_add_item(struct held_list *list, struct held_item item, const char *path)
 {
 	struct held_item *more;
 
@@ -156,8 +156,9 @@ static uint32_t held_find_entries_closing_path(const struct sandbox *sandbox, ch
 	size_t len = strlen(text);
 	int named;
 
-	if (removed && len > strlen(DELETED) && strcmp(text + len - strlen(DELETED), DELETED) == 0)
-		text[len -= strlen(DELETED)] = '\0';
+	if (removed && len > strlen(DELETED_FILE_SUFFIX) &&
+	    strcmp(text + len - strlen(DELETED_FILE_SUFFIX), DELETED_FILE_SUFFIX) == 0)
+		text[len -= strlen(DELETED_FILE_SUFFIX)] = '\0';
 	named = view_find_virtual_path(sandbox->view, text, len, virt, PATH_MAX);
 	if (named < 0) {
 		(void)snprintf(virt, PATH_MAX, "%s", text);
@@ -180,11 +181,11 @@ static int held_check_socket(const struct sandbox *sandbox, int fd, uint64_t ino
 {
 	uint32_t entries = policy_get_fired_after_entries(sandbox->policy);
 
-	if (sockets && held_is_inet(sockets, ino))
+	if (sockets && held_is_inet_socket(sockets, ino))
 		entries &= policy_get_after_closing_network(sandbox->policy);
 	else if (queued == 0)
 		return 0;
-	return held_add(
+	return held_add_item(
 		list, (struct held_item){.fd = fd, .loss = AFTER_SOCKET, .after_entry = held_get_first_entry(entries)},
 		NULL);
 }
@@ -217,8 +218,11 @@ static int held_check_fd(const struct sandbox *sandbox, pid_t tid, int fd, const
 	if (text[0] != '/') /* a pipe, an eventfd or the like, which is no file */
 		return 0;
 	closed = held_find_entries_closing_path(sandbox, text, status.st_nlink == 0, virt);
-	return closed ? held_add(list, (struct held_item){.fd = fd, .loss = AFTER_DESCRIPTOR,
-							  .after_entry = held_get_first_entry(closed)}, virt)
+	return closed ? held_add_item(list,
+				      (struct held_item){.fd = fd,
+							 .loss = AFTER_DESCRIPTOR,
+							 .after_entry = held_get_first_entry(closed)},
+				      virt)
 		      : 0;
 }
 
@@ -264,7 +268,7 @@ struct held_reading {
 	struct held_list *list;
 	struct held_mapping mapping;
 	/* mapping.path. What is longer is cut, and held_add_mapping() refuses it. */
-	char path[PATH_MAX + sizeof(DELETED)];
+	char path[PATH_MAX + sizeof(DELETED_FILE_SUFFIX)];
 };
 
 /* Parses a line, if it is the first one of a mapping. False: it is not. */
@@ -289,7 +293,8 @@ static int held_add_mapping(const struct sandbox *sandbox, const struct held_map
 {
 	char text[PATH_MAX], virt[PATH_MAX];
 	size_t len = strlen(mapping->path);
-	bool removed = len > strlen(DELETED) && strcmp(mapping->path + len - strlen(DELETED), DELETED) == 0;
+	bool removed = len > strlen(DELETED_FILE_SUFFIX) &&
+		       strcmp(mapping->path + len - strlen(DELETED_FILE_SUFFIX), DELETED_FILE_SUFFIX) == 0;
 	uint32_t closed;
 
 	if (len >= sizeof(text))
@@ -301,9 +306,13 @@ static int held_add_mapping(const struct sandbox *sandbox, const struct held_map
 	closed |= held_find_entries_closing_path(sandbox, text, false, virt);
 	if (!closed)
 		return 0;
-	return held_add(list, (struct held_item){.mapping = true, .start = mapping->start,
-						 .len = mapping->end - mapping->start, .loss = AFTER_MAPPING,
-						 .after_entry = held_get_first_entry(closed)}, virt);
+	return held_add_item(list,
+			     (struct held_item){.is_mapping = true,
+						.start = mapping->start,
+						.len = mapping->end - mapping->start,
+						.loss = AFTER_MAPPING,
+						.after_entry = held_get_first_entry(closed)},
+			     virt);
 }
 
 /*
@@ -370,8 +379,8 @@ static int held_check_mappings(const struct sandbox *sandbox, pid_t tid, uint64_
 	return held_read_lines(tid, "smaps", until_ns, held_check_smaps_line, &reading);
 }
 
-int held_list_what_thread_gives_up(const struct sandbox *sandbox, pid_t tid, const struct held_sockets *sockets,
-				     uint64_t until_ns, struct held_list *ret_list)
+int held_list_items_of_thread(const struct sandbox *sandbox, pid_t tid, const struct held_sockets *sockets,
+			      uint64_t until_ns, struct held_list *ret_list)
 {
 	const struct policy *policy = sandbox->policy;
 	bool writing = policy_get_fired_after_entries(policy) & policy_get_after_closing_writing(policy);

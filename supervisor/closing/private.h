@@ -10,15 +10,15 @@
 /* ---- freeze.c: stops all threads of the run ---- */
 
 enum frozen_state {
-	FROZEN_INTERRUPTED,   /* seized and interrupted; it stops before it runs another instruction of the program */
+	FROZEN_INTERRUPTED, /* seized and interrupted; it stops before it runs another instruction of the program */
 	FROZEN_STOPPED,
 	/* asked to stop, but waits in the kernel without doing anything: it stops later (closing_on_stop) */
 	FROZEN_WAITING,
 	FROZEN_KILLED,
-	FROZEN_GONE,
+	FROZEN_EXITED,
 };
 
-struct frozen {
+struct frozen_thread {
 	pid_t tid, tgid;
 	enum frozen_state state;
 	int status;       /* FROZEN_STOPPED: the wait status of the stop */
@@ -26,10 +26,10 @@ struct frozen {
 };
 
 struct freeze {
-	struct frozen *thread; /* owned */
+	struct frozen_thread *thread; /* owned */
 	size_t count, room;
 	uint64_t *seen_tid_bits;        /* owned: bits of the thread ids in `thread` */
-	uint64_t until_ns;
+	uint64_t deadline_ns;
 };
 
 /*
@@ -42,14 +42,14 @@ bool freeze_all_threads(struct freeze *freeze, const struct closing_options *opt
 /* Kills a process and all its threads in the list. */
 void freeze_kill_process(struct freeze *freeze, pid_t tgid);
 /* Waits for the killed threads, a limited time. Returns whether all are dead. */
-bool freeze_await_killed(struct freeze *freeze);
+bool freeze_await_killed_threads(struct freeze *freeze);
 /* Lets all threads go on. */
 void freeze_hand_stops_to_tracer(struct freeze *freeze, struct tracer *tracer);
 
 /* ---- held.c: what has to be taken from a thread ---- */
 
 struct held_item {
-	bool mapping;
+	bool is_mapping;
 	int fd;
 	uint64_t start, len;
 	unsigned after_entry;    /* index of the entry of after_read because of which the item is taken */
@@ -76,8 +76,8 @@ void held_sockets_release(struct held_sockets *sockets);
  * io_read_clock_ns() returns that, it gives up with -ETIME. 0 or -errno; *ret_list begins empty, and is to be released
  * in both cases.
  */
-int held_list_what_thread_gives_up(const struct sandbox *sandbox, pid_t tid, const struct held_sockets *sockets,
-				   uint64_t until_ns, struct held_list *ret_list);
+int held_list_items_of_thread(const struct sandbox *sandbox, pid_t tid, const struct held_sockets *sockets,
+			      uint64_t until_ns, struct held_list *ret_list);
 void held_list_release(struct held_list *list);
 
 #endif

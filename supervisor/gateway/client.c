@@ -99,10 +99,10 @@ int egress_client_watch_socket(struct egress_client *client, int epoll_fd, void 
 	int r;
 
 	/* A closed socket is no longer in the epoll. */
-	if (client->line.fd < 0 || event.events == client->interest)
+	if (client->line.fd < 0 || event.events == client->registered_events)
 		return 0;
-	r = epoll_ctl(epoll_fd, client->interest ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, client->line.fd, &event);
-	client->interest = event.events;
+	r = epoll_ctl(epoll_fd, client->registered_events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, client->line.fd, &event);
+	client->registered_events = event.events;
 	return r < 0 ? -errno : 0;
 }
 
@@ -164,7 +164,7 @@ static int client_on_connected(struct egress_client *client, const struct contro
 	enum connection_step step = connected->error == 0 ? STEP_CONNECTED : STEP_FAILED;
 
 	if (connected->error > 0 || connected->error < -ERRNO_OF_PROGRAMS_MAX || connected->conn_id == 0 ||
-	    connected->conn_id > client->connections.next || !connection_permits_step(conn, step))
+	    connected->conn_id > client->connections.last_id || !connection_permits_step(conn, step))
 		return -EBADMSG;
 	if (!conn)
 		return 0;
@@ -211,7 +211,7 @@ void egress_client_exchange_messages(void *context)
 	if (r == 0 && client->line.fd >= 0)
 		r = client_receive_messages(client);
 	if (r < 0)
-		client_close_control_line(client, client->ending ? "run_ended" : "egress_failed");
+		client_close_control_line(client, client->is_ending ? "run_ended" : "egress_failed");
 }
 
 int egress_client_check_connects(struct egress_client *client)
@@ -301,7 +301,7 @@ void egress_client_end_run(struct egress_client *client)
 	uint64_t until = io_read_clock_ns() + EGRESS_LAST_RECORDS_TIMEOUT_MS * UINT64_C(1000000), now;
 
 	connects_fail_all(client, -ECONNABORTED); /* the calling threads are dead */
-	client->ending = true;
+	client->is_ending = true;
 	if (client->line.fd < 0)
 		return;
 	if (egress_line_send(&client->line, &end, -1) < 0)
@@ -352,7 +352,7 @@ void egress_client_get_counts(const struct egress_client *client, volatile uint6
 			      volatile uint64_t *ret_denied)
 {
 	*ret_open = client->connections.count;
-	*ret_denied = client->denied;
+	*ret_denied = client->denied_count;
 }
 
 void egress_client_make_report(const struct egress_client *client, struct network_report *ret_report)
@@ -360,8 +360,8 @@ void egress_client_make_report(const struct egress_client *client, struct networ
 	*ret_report = (struct network_report){.list = json_incref(client->summary.list),
 					      .advice = json_incref(client->summary.advice),
 					      .budgets = usage_make_json(client->usage),
-					      .unlisted_count = client->summary.unlisted,
-					      .denied = client->denied};
+					      .unlisted_count = client->summary.unlisted_count,
+					      .denied = client->denied_count};
 }
 
 void network_report_release(struct network_report *report)

@@ -37,7 +37,7 @@ int connections_add(struct connections *connections, const struct task *task, co
 	conn = calloc(1, sizeof(*conn));
 	if (!conn)
 		return -ENOMEM;
-	conn->id = connections->next + 1;
+	conn->id = connections->last_id + 1;
 	conn->pidfd = -1;
 	conn->exe = task ? strdup(task->exe) : strdup("");
 	if (!conn->exe || !tsearch(conn, &connections->tree, connections_compare_ids)) {
@@ -52,7 +52,7 @@ int connections_add(struct connections *connections, const struct task *task, co
 	}
 	conn->port = what->port;
 	(void)snprintf(conn->host, sizeof(conn->host), "%s", what->host);
-	connections->next++;
+	connections->last_id++;
 	connections->count++;
 	*ret_conn = conn;
 	return 0;
@@ -235,7 +235,7 @@ static bool record_is_permitted_now(const struct egress_client *client, const st
 {
 	enum connection_step step = record_get_connection_step(record);
 
-	if (record->id <= client->last_record)
+	if (record->id <= client->last_record_id)
 		return false;
 	if (!record_text_is_code(record->reason) || !record_text_is_code(record->cause) ||
 	    !record_text_is_code(record->proto))
@@ -419,7 +419,7 @@ static void record_add_denial(struct egress_client *client, const struct connect
 	if (conn && mode > ON_DENY_ERRNO)
 		on_deny_apply_to_pidfd(client->sandbox->stops, mode, conn->pidfd,
 				       conn->host_pid > 0 ? conn->host_pid : conn->pid, slot.seq);
-	client->denied += observed ? 0 : item.count;
+	client->denied_count += observed ? 0 : item.count;
 }
 
 /* Lists a request that only the judged policy denies. Of a connection the connect(2) is listed already. */
@@ -569,8 +569,8 @@ int connections_handle_record(struct egress_client *client, const struct control
 
 	if (!record_is_permitted_now(client, conn, record))
 		return -EBADMSG;
-	client->last_record = record->id;
-	if (client->ending && record->wants_ack)
+	client->last_record_id = record->id;
+	if (client->is_ending && record->wants_ack)
 		return record_send_acknowledgement(client, record, -ESHUTDOWN);
 	r = record_write_to_log(client, conn, record, &slot);
 	if (r == 0)

@@ -31,7 +31,7 @@ struct pending_connect {
 	pid_t tid;
 	int fd; /* a duplicate of the program's socket, owned */
 	bool nonblocking;
-	bool answered;  /* egress has an upstream connection; the handshake with its listener is under way */
+	bool egress_is_connected;  /* egress has an upstream connection; the handshake with its listener is under way */
 	bool connect_was_called;   /* connect(2) to the listener was called here and has not failed */
 	uint16_t source_port; /* the port that was announced to egress */
 	int domain; /* the socket's domain */
@@ -152,7 +152,7 @@ static void connect_begin_to_egress_listener(struct egress_client *client, struc
 {
 	int r = connect_socket_without_blocking(*at, 2);
 
-	(*at)->answered = true;
+	(*at)->egress_is_connected = true;
 	if (r != -EINPROGRESS)
 		connect_end_or_cancel(client, at, r, r);
 	else if ((*at)->nonblocking)
@@ -230,7 +230,7 @@ static bool connect_check_one(struct egress_client *client, struct pending_conne
 
 	if (look && !answer_is_awaited(&pending->answer)) {
 		connect_cancel_at_egress(client, at, -EINTR);
-	} else if (pending->answered) {
+	} else if (pending->egress_is_connected) {
 		struct pollfd ready = {.fd = pending->fd, .events = POLLOUT};
 
 		if (poll(&ready, 1, 0) > 0)
@@ -247,7 +247,7 @@ static uint64_t connect_get_next_check_ns(const struct pending_connect *pending,
 {
 	uint64_t next = INTERRUPTION_CHECK_MS * NS_PER_MS;
 
-	if (pending->answered)
+	if (pending->egress_is_connected)
 		return HANDSHAKE_CHECK_MS * NS_PER_MS;
 	if (pending->deadline_ns && pending->deadline_ns < now + next)
 		next = pending->deadline_ns > now ? pending->deadline_ns - now : HANDSHAKE_CHECK_MS * NS_PER_MS;

@@ -27,7 +27,7 @@ struct handover {
 
 struct handover_reply {
 	int32_t error;
-	char step[64];               /* the step that failed */
+	char failed_step[64];        /* the step that failed */
 	char pem[HANDOVER_PEM_SIZE]; /* the certificate of the run's authority; "": there is none */
 };
 

@@ -14,8 +14,8 @@
 
 #define EGRESS_LINE_STUCK_AFTER_MS 10000 /* egress counts as dead if it reads nothing for this time */
 
-struct queued {
-	struct queued *next;
+struct queued_message {
+	struct queued_message *next;
 	int fd; /* owned; -1: no descriptor */
 	struct control_message message; /* only control_get_message_size() bytes of it are allocated */
 };
@@ -27,7 +27,7 @@ void egress_line_init(struct egress_line *line, int fd)
 
 static void line_drop_first_message(struct egress_line *line)
 {
-	struct queued *first = line->first;
+	struct queued_message *first = line->first;
 
 	line->first = first->next;
 	if (!line->first)
@@ -47,7 +47,7 @@ void egress_line_close(struct egress_line *line)
 static int line_queue_message(struct egress_line *line, const struct control_message *message, int fd)
 {
 	size_t bytes = control_get_message_size((enum control_type)message->type);
-	struct queued *item = malloc(offsetof(struct queued, message) + bytes);
+	struct queued_message *item = malloc(offsetof(struct queued_message, message) + bytes);
 
 	if (!item)
 		return -ENOMEM;
@@ -59,7 +59,7 @@ static int line_queue_message(struct egress_line *line, const struct control_mes
 		free(item);
 		return error;
 	}
-	memcpy((char *)item + offsetof(struct queued, message), message, bytes);
+	memcpy((char *)item + offsetof(struct queued_message, message), message, bytes);
 	if (!line->first)
 		line->last_progress_ns = io_read_clock_ns();
 	*line->last = item;
@@ -87,7 +87,7 @@ int egress_line_send(struct egress_line *line, const struct control_message *mes
 int egress_line_send_queued(struct egress_line *line)
 {
 	while (line->first) {
-		struct queued *first = line->first;
+		struct queued_message *first = line->first;
 		int r = control_send_message(line->fd, &first->message, &first->fd, first->fd >= 0 ? 1 : 0);
 
 		if (line_error_is_temporary(r))

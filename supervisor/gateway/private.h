@@ -11,11 +11,11 @@
 
 #define EGRESS_LINE_MESSAGES_MAX 2048 /* messages; if more are queued, none is received until egress has read some */
 
-struct queued;
+struct queued_message;
 struct egress_line {
 	int fd;                   /* owned; -1: closed after an error */
 	enum control_phase phase; /* decides which messages egress may send now */
-	struct queued *first, **last;
+	struct queued_message *first, **last;
 	size_t count;
 	uint64_t last_progress_ns; /* time when a message last left the queue; only while the queue is not empty */
 };
@@ -43,7 +43,7 @@ struct summary {
 	json_t *list;   /* the entries of the result; owned, like `index` and `advice` */
 	json_t *index;  /* the same entries, keyed by their JSON text without bytes and count */
 	json_t *advice; /* advice for clients that did not accept the run's certificate authority */
-	uint64_t unlisted;
+	uint64_t unlisted_count;
 };
 
 struct summary_item { /* texts are borrowed; NULL or "" become null */
@@ -105,7 +105,7 @@ struct connections {
 	void *tree;         /* tree of struct connection by id: tsearch(3). Owned */
 	void *request_tree; /* tree of struct request by id. Owned */
 	size_t count, requests;
-	uint64_t next; /* the last id that was given */
+	uint64_t last_id; /* the last id that was given */
 };
 
 /* What egress reports about a connection, or about a name without one. */
@@ -161,15 +161,15 @@ int connects_check_all(struct egress_client *client);
 struct egress_client {
 	struct sandbox *sandbox; /* borrowed */
 	struct pool *pool;       /* owned */
-	unsigned interest;       /* events registered with epoll; 0: none */
-	bool ending;
+	unsigned registered_events; /* events registered with epoll; 0: none */
+	bool is_ending;
 	struct egress_line line;
 	struct connections connections;
 	struct connects connects;
 	struct summary summary;
 	struct usage *usage;
-	uint64_t last_record; /* id of the last record */
-	uint64_t denied;
+	uint64_t last_record_id; /* id of the last record */
+	uint64_t denied_count;
 };
 
 #endif

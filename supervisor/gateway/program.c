@@ -97,7 +97,7 @@ static int program_receive_secrets(const struct handover *handover, int bytes_fd
 	    (size_t)snprintf(reply->pem, sizeof(reply->pem), "%s", ca_get_pem(options->ca)) >= sizeof(reply->pem))
 		error = -EMSGSIZE;
 	reply->error = error;
-	(void)snprintf(reply->step, sizeof(reply->step), "%s", step);
+	(void)snprintf(reply->failed_step, sizeof(reply->failed_step), "%s", step);
 	return error;
 }
 
@@ -131,7 +131,7 @@ static int program_run_egress(void)
 		return EXIT_FAILURE;
 	error = program_fork_and_drop_privileges(&handover, bytes_fd, &options.resolver_fd, &lockdown);
 	if (error < 0)
-		reply = (struct handover_reply){.error = error, .step = "lock the network's processes"};
+		reply = (struct handover_reply){.error = error, .failed_step = "lock the network's processes"};
 	else
 		error = program_receive_secrets(&handover, bytes_fd, &policy, &options, &reply);
 	if (handover_send(HELPER_FD, &reply, sizeof(reply), -1) < 0 || error < 0)

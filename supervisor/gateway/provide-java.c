@@ -23,8 +23,8 @@ static void java_add_store(struct java_search *search, const char *home, const c
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s", home, below) < sizeof(path))
 		real = realpath(path, NULL);
-	for (size_t i = 0; real && i < search->side->provides; i++)
-		if (strcmp(search->side->provide[i].virt, real) == 0)
+	for (size_t i = 0; real && i < search->side->provided_file_count; i++)
+		if (strcmp(search->side->provided_file[i].virt, real) == 0)
 			return;
 	if (real && !search->bytes && search->error == 0)
 		search->error = truststore_make_jks(search->provide->roots_and_run_ca, &search->bytes, &search->len);

@@ -14,11 +14,12 @@
 
 int egress_side_add_file(struct egress_side *side, const char *virt, const char *text, size_t len)
 {
-	struct view_provided_file *more = reallocarray(side->provide, side->provides + 1, sizeof(*more));
+	struct view_provided_file *more =
+		reallocarray(side->provided_file, side->provided_file_count + 1, sizeof(*more));
 	struct view_provided_file file = {.virt = strdup(virt), .text = malloc(len + 1), .text_len = len};
 
 	if (more)
-		side->provide = more;
+		side->provided_file = more;
 	if (!more || !file.virt || !file.text) {
 		free(file.virt);
 		free(file.text);
@@ -26,14 +27,14 @@ int egress_side_add_file(struct egress_side *side, const char *virt, const char 
 	}
 	memcpy(file.text, text, len);
 	file.text[len] = '\0';
-	more[side->provides++] = file;
+	more[side->provided_file_count++] = file;
 	return 0;
 }
 
 int egress_side_add_variable(struct egress_side *side, const char *name, const char *value, bool wins)
 {
-	struct egress_variable *more = reallocarray(side->variable, side->variables + 1, sizeof(*more));
-	struct egress_variable variable = {.name = strdup(name), .value = strdup(value), .wins = wins};
+	struct egress_variable *more = reallocarray(side->variable, side->variable_count + 1, sizeof(*more));
+	struct egress_variable variable = {.name = strdup(name), .value = strdup(value), .overrides_policy = wins};
 
 	if (more)
 		side->variable = more;
@@ -42,7 +43,7 @@ int egress_side_add_variable(struct egress_side *side, const char *name, const c
 		free(variable.value);
 		return -ENOMEM;
 	}
-	more[side->variables++] = variable;
+	more[side->variable_count++] = variable;
 	return 0;
 }
 
@@ -76,15 +77,15 @@ void egress_side_release(struct egress_side *side)
 	egress_side_close_fds_of_supervisor(side);
 	cleanup_close(&side->pidfd);
 	cleanup_close(&side->address_reserving_fd);
-	for (size_t i = 0; i < side->provides; i++) {
-		free(side->provide[i].virt);
-		free(side->provide[i].text);
+	for (size_t i = 0; i < side->provided_file_count; i++) {
+		free(side->provided_file[i].virt);
+		free(side->provided_file[i].text);
 	}
-	for (size_t i = 0; i < side->variables; i++) {
+	for (size_t i = 0; i < side->variable_count; i++) {
 		free(side->variable[i].name);
 		free(side->variable[i].value);
 	}
-	free(side->provide);
+	free(side->provided_file);
 	free(side->variable);
 	*side = (struct egress_side)EGRESS_SIDE_NONE;
 }

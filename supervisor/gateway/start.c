@@ -109,10 +109,10 @@ static int start_join_system_and_upstream_cas(struct egress_handover *baggage, c
 static int start_read_host_files_and_secrets(struct egress_handover *baggage, struct policy_error *error)
 {
 	const struct egress_start_options *options = baggage->options;
-	struct egress_read now = {NULL, NULL}, *read = options->read ? options->read : &now;
+	struct egress_read now = {NULL, NULL}, *read = options->host_data ? options->host_data : &now;
 	int r = 0;
 
-	if (!options->read)
+	if (!options->host_data)
 		r = egress_read(options->policy, true, &now, error);
 	baggage->secrets = steal_pointer(&read->secrets);
 	if (r == 0)
@@ -194,9 +194,9 @@ static int start_and_await_egress(struct egress_handover *baggage, struct egress
 		r = handover_receive(side->control_fd, reply, sizeof(*reply), NULL);
 	if (r < 0)
 		return start_set_error(error, r, "start the egress process");
-	reply->step[sizeof(reply->step) - 1] = '\0';
+	reply->failed_step[sizeof(reply->failed_step) - 1] = '\0';
 	reply->pem[sizeof(reply->pem) - 1] = '\0';
-	return reply->error < 0 ? start_set_error(error, reply->error, reply->step) : 0;
+	return reply->error < 0 ? start_set_error(error, reply->error, reply->failed_step) : 0;
 }
 
 /* Reserves loopback addresses for a run without a network namespace, and binds their DNS port while root. */
@@ -241,11 +241,11 @@ int egress_start(const struct egress_start_options *options, struct egress_side 
 	*ret_side = (struct egress_side)EGRESS_SIDE_NONE;
 	ret_error->text[0] = '\0';
 	if (!policy_net_is_enabled(options->policy)) {
-		if (options->read)
-			egress_host_data_release(options->read);
+		if (options->host_data)
+			egress_host_data_release(options->host_data);
 		return 0;
 	}
-	ret_side->active = true;
+	ret_side->has_network = true;
 	r = start_egress_and_provide_files(&baggage, ret_side, ret_error);
 	secrets_free(baggage.secrets);
 	free(baggage.roots);

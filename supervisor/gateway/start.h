@@ -19,7 +19,7 @@
 /* A variable of the program's environment. */
 struct egress_variable {
 	char *name, *value; /* owned */
-	bool wins;          /* overrides the policy's value, as for a secret's placeholder */
+	bool overrides_policy; /* overrides the policy's value, as for a secret's placeholder */
 };
 
 /* What is read from the host for a run with a network, before the run starts. */
@@ -40,13 +40,14 @@ struct egress_start_options {
 	const struct policy *policy;
 	struct layers *layers;
 	const char *run_id;
-	struct egress_read *read; /* egress_start() takes what is in it; NULL: egress_start() calls egress_read() */
+	struct egress_read
+		*host_data;     /* egress_start() takes what is in it; NULL: egress_start() calls egress_read() */
 	struct privs_user user; /* the user that egress and resolver become */
 };
 
 /* Descriptors, addresses and files of egress that keeper and supervisor have. EGRESS_SIDE_NONE: no network. */
 struct egress_side {
-	bool active;
+	bool has_network;
 	pid_t pid;
 	int pidfd;
 	int control_fd;            /* the supervisor's end */
@@ -54,10 +55,10 @@ struct egress_side {
 	/* UDP and TCP sockets at port 53 of own_address, for runs without a network namespace; -1: refused */
 	struct in_addr own_address;
 	int address_reserving_fd;           /* the keeper's socket that reserves own_address */
-	struct view_provided_file *provide; /* owned array: resolv.conf, hosts, nsswitch.conf, CA bundle, … */
-	size_t provides;
+	struct view_provided_file *provided_file; /* owned array: resolv.conf, hosts, nsswitch.conf, CA bundle, … */
+	size_t provided_file_count;
 	struct egress_variable *variable; /* owned array: placeholders, SSL_CERT_FILE … */
-	size_t variables;
+	size_t variable_count;
 };
 #define EGRESS_SIDE_NONE {.pidfd = -1, .control_fd = -1, .dns_fd = {-1, -1}, .address_reserving_fd = -1}
 

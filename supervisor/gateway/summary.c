@@ -64,7 +64,7 @@ void summary_add_entry(struct summary *summary, const struct summary_item *item)
 	summary_increase_number(known, "bytes_down", item->bytes_down);
 	summary_increase_number(known, "count", item->count);
 	if (!known)
-		summary->unlisted = summary_add_saturating(summary->unlisted, item->count);
+		summary->unlisted_count = summary_add_saturating(summary->unlisted_count, item->count);
 	json_decref(entry);
 }
 
@@ -154,7 +154,7 @@ void usage_mark_hit_budget(struct usage *usage, const char *label, const struct 
 }
 
 /* Sets a budget's limit and use. A budget that the rule does not have is omitted. */
-static void usage_set_meter(json_t *object, const char *name, uint64_t limit, uint64_t used, bool hit)
+static void usage_add_budget_json(json_t *object, const char *name, uint64_t limit, uint64_t used, bool hit)
 {
 	if (limit)
 		(void)json_object_set_new(object, name,
@@ -171,13 +171,13 @@ json_t *usage_make_json(const struct usage *usage)
 		const struct network_rule_usage *use = &usage->use[i];
 		json_t *object = json_object();
 
-		usage_set_meter(object, "bytes_up", budget->bytes_up, use->bytes_up, use->up_hit);
-		usage_set_meter(object, "bytes_down", budget->bytes_down, use->bytes_down, use->down_hit);
-		usage_set_meter(object, "requests", budget->requests, use->requests, use->requests_hit);
-		usage_set_meter(object, "requests_per_minute", budget->requests_per_minute, use->requests,
-				use->rate_hit);
-		usage_set_meter(object, "connections", budget->connections, use->connections_peak,
-				use->connections_hit);
+		usage_add_budget_json(object, "bytes_up", budget->bytes_up, use->bytes_up, use->up_hit);
+		usage_add_budget_json(object, "bytes_down", budget->bytes_down, use->bytes_down, use->down_hit);
+		usage_add_budget_json(object, "requests", budget->requests, use->requests, use->requests_hit);
+		usage_add_budget_json(object, "requests_per_minute", budget->requests_per_minute, use->requests,
+				      use->rate_hit);
+		usage_add_budget_json(object, "connections", budget->connections, use->connections_peak,
+				      use->connections_hit);
 		if (json_object_size(object) > 0) {
 			(void)json_object_set_new(object, "rule", report_make_text_json(usage->policy_rules[i].label));
 			(void)json_array_append(list, object);

@@ -157,7 +157,7 @@ static int held_open_pidfd(pid_t pid)
 
 static void held_add_buffers_of_fd_table(struct held_buffers *buffers, pid_t pid)
 {
-	_cleanup_closedir_ DIR *dir = held_open_dir(pid, "fd");
+	_cleanup_closedir_ DIR *dir = held_open_proc_pid_dir(pid, "fd");
 	_cleanup_close_ int pidfd = held_open_pidfd(pid);
 	struct dirent *entry;
 	uint64_t epolls = 0, entries = 0;
@@ -182,11 +182,11 @@ static void held_add_buffers_of_fd_table(struct held_buffers *buffers, pid_t pid
 /* Adds the descriptors of a process. A table that may be shared is read too: each inode counts once. */
 void held_buffers_add_process(struct held_buffers *buffers, pid_t pid)
 {
-	_cleanup_closedir_ DIR *dir = held_open_dir(pid, "task");
+	_cleanup_closedir_ DIR *dir = held_open_proc_pid_dir(pid, "task");
 	pid_t tid;
 
 	held_add_buffers_of_fd_table(buffers, pid);
-	while ((tid = held_get_next_thread(dir)))
+	while ((tid = held_read_next_tid(dir)))
 		if (tid != pid && held_compare_fd_tables(pid, tid) != HELD_TABLE_SHARED)
 			held_add_buffers_of_fd_table(buffers, tid);
 }

@@ -13,7 +13,7 @@
 
 #define READ_CHUNK_BYTES 65536
 
-DIR *held_open_dir(pid_t pid, const char *leaf)
+DIR *held_open_proc_pid_dir(pid_t pid, const char *leaf)
 {
 	char path[48];
 
@@ -21,7 +21,7 @@ DIR *held_open_dir(pid_t pid, const char *leaf)
 	return opendir(path);
 }
 
-pid_t held_get_next_thread(DIR *dir)
+pid_t held_read_next_tid(DIR *dir)
 {
 	struct dirent *entry;
 	pid_t tid = 0;
@@ -50,7 +50,7 @@ static uint64_t held_count_descriptors_in_table(pid_t pid)
 	return count > 2 ? count - 2 : 0; /* "." and ".." */
 }
 
-enum held_table held_compare_fd_tables(pid_t pid, pid_t tid)
+enum held_fd_table_sharing held_compare_fd_tables(pid_t pid, pid_t tid)
 {
 	long r = syscall(SYS_kcmp, (long)pid, (long)tid, (long)KCMP_FILES, 0L, 0L);
 
@@ -59,12 +59,12 @@ enum held_table held_compare_fd_tables(pid_t pid, pid_t tid)
 
 uint64_t held_count_descriptors(pid_t pid, uint64_t *ret_most)
 {
-	_cleanup_closedir_ DIR *dir = held_open_dir(pid, "task");
+	_cleanup_closedir_ DIR *dir = held_open_proc_pid_dir(pid, "task");
 	uint64_t sum = held_count_descriptors_in_table(pid), unknown = 0;
 	pid_t tid;
 
-	while ((tid = held_get_next_thread(dir))) {
-		enum held_table table = tid != pid ? held_compare_fd_tables(pid, tid) : HELD_TABLE_SHARED;
+	while ((tid = held_read_next_tid(dir))) {
+		enum held_fd_table_sharing table = tid != pid ? held_compare_fd_tables(pid, tid) : HELD_TABLE_SHARED;
 
 		if (table == HELD_TABLE_OWN)
 			sum += held_count_descriptors_in_table(tid);
@@ -90,11 +90,11 @@ uint64_t held_count_lines(pid_t pid, const char *leaf)
 
 pid_t held_find_thread_showing_memory(pid_t pid, char state, uint64_t threads)
 {
-	_cleanup_closedir_ DIR *dir = state == 'Z' && threads > 1 ? held_open_dir(pid, "task") : NULL;
+	_cleanup_closedir_ DIR *dir = state == 'Z' && threads > 1 ? held_open_proc_pid_dir(pid, "task") : NULL;
 	struct procstat stat;
 	pid_t tid;
 
-	while ((tid = held_get_next_thread(dir)))
+	while ((tid = held_read_next_tid(dir)))
 		if (procstat_read(tid, &stat) == 0 && stat.state != 'Z' && stat.state != 'X')
 			return tid;
 	return pid;

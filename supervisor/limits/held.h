@@ -17,13 +17,13 @@
 #define HELD_KERNEL_BYTES_PER_TASK 24576      /* a thread with its kernel stack */
 
 /* Opens a directory of /proc/PID. NULL: the directory cannot be read. */
-DIR *held_open_dir(pid_t pid, const char *leaf);
+DIR *held_open_proc_pid_dir(pid_t pid, const char *leaf);
 /* The next thread in the "task" directory of a process; 0: no further thread, or dir is NULL. */
-pid_t held_get_next_thread(DIR *dir);
+pid_t held_read_next_tid(DIR *dir);
 
 /* Whether thread tid shares the descriptor table of its process's main thread. Unknown where kcmp(2) is refused. */
-enum held_table { HELD_TABLE_SHARED, HELD_TABLE_OWN, HELD_TABLE_UNKNOWN };
-enum held_table held_compare_fd_tables(pid_t pid, pid_t tid);
+enum held_fd_table_sharing { HELD_TABLE_SHARED, HELD_TABLE_OWN, HELD_TABLE_UNKNOWN };
+enum held_fd_table_sharing held_compare_fd_tables(pid_t pid, pid_t tid);
 
 /*
  * The number of descriptors in all tables of a process; 0 when they cannot be read. *ret_most also counts threads whose

@@ -44,7 +44,7 @@ struct limits {
 	pid_t root_pid;
 	struct limit_meter meter[LIMIT_MAX];
 	enum limit_kind limit_that_ended_run; /* the limit that ended the run, or LIMIT_MAX */
-	uint64_t cpus;
+	uint64_t cpu_count;
 	uint64_t next_ns; /* when cpu and memory are measured next */
 	uint64_t last_sample_took_ns; /* time that the last sample took */
 	struct sampler sampler;
@@ -61,7 +61,7 @@ struct limits {
 
 static void limits_set_usage(struct limit_meter *meter, uint64_t used, uint64_t peak)
 {
-	meter->known = true;
+	meter->is_measured = true;
 	meter->used = used;
 	if (peak > meter->peak)
 		meter->peak = peak;
@@ -80,7 +80,7 @@ int limits_create(const struct sandbox *sandbox, struct cgroup *cgroup, struct l
 	limits->root_pid = getpid();
 	limits->limit_that_ended_run = LIMIT_MAX;
 	limits->recount_at_files_opened = OPEN_FILES_RECOUNT_AFTER_MIN;
-	limits->cpus = cpus > 0 ? (uint64_t)cpus : 1;
+	limits->cpu_count = cpus > 0 ? (uint64_t)cpus : 1;
 	limits_meters_init(limits->meter, policy);
 	limits->sample_memory = policy->memory_bytes && !cgroup_has_controller(cgroup, CGROUP_MEMORY);
 	limits->sample_cpu = policy->cpu_ns && !cgroup_has_controller(cgroup, CGROUP_CPU);
@@ -196,7 +196,7 @@ static bool limits_sample_exceeds(const struct limits *limits, const struct samp
  */
 static uint64_t limits_estimate_lost_cpu_time(struct limits *limits, const struct sample *sample, uint64_t since_ns)
 {
-	uint64_t running = sample->running < limits->cpus ? sample->running : limits->cpus;
+	uint64_t running = sample->running_count < limits->cpu_count ? sample->running_count : limits->cpu_count;
 	uint64_t seen = sample->cpu_ns + limits->cpu_ns_missed_by_samples - limits->meter[LIMIT_CPU].used;
 
 	if (sample->loses_time && sample->cpu_ns + limits->cpu_ns_missed_by_samples >= limits->meter[LIMIT_CPU].used &&
@@ -215,7 +215,7 @@ static void limits_read_cpu(struct limits *limits, const struct sample *sample, 
 		used = meter->used;
 	if (sample->loses_time)
 		limits->cpu_interval_max_ns = CPU_INTERVAL_MIN_NS;
-	else if (sample->running > 0 || used - meter->used >= since_ns / 8)
+	else if (sample->running_count > 0 || used - meter->used >= since_ns / 8)
 		limits->cpu_interval_max_ns = CPU_SAMPLE_INTERVAL_BUSY_NS;
 	else
 		limits->cpu_interval_max_ns = limits_clamp_value(
@@ -248,8 +248,8 @@ static void limits_take_and_apply_sample(struct limits *limits)
 	if (limits->sample_cpu)
 		limits_read_cpu(limits, &sample, begin_ns);
 	if (!cgroup_has_controller(limits->cgroup, CGROUP_PIDS))
-		limits_set_usage(&meter[LIMIT_PIDS], sample.tasks, sample.tasks);
-	if (limits->sample_tasks && sample.tasks >= meter[LIMIT_PIDS].limit)
+		limits_set_usage(&meter[LIMIT_PIDS], sample.task_count, sample.task_count);
+	if (limits->sample_tasks && sample.task_count >= meter[LIMIT_PIDS].limit)
 		meter[LIMIT_PIDS].hit = true;
 	limits->sampled_ns = begin_ns;
 	limits->last_sample_took_ns = io_read_clock_ns() - begin_ns;
@@ -274,7 +274,7 @@ static uint64_t limits_get_cpu_wait_ns(const struct limits *limits)
 	const struct limit_meter *meter = &limits->meter[LIMIT_CPU];
 	uint64_t left = meter->limit > meter->used ? meter->limit - meter->used : 0;
 
-	return limits_clamp_value(left / limits->cpus, CPU_INTERVAL_MIN_NS,
+	return limits_clamp_value(left / limits->cpu_count, CPU_INTERVAL_MIN_NS,
 				  limits->sample_cpu ? limits->cpu_interval_max_ns : LIMITS_MEASURE_NEVER / 2);
 }
 

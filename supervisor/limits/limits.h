@@ -28,7 +28,7 @@ struct limit_meter {
 	uint64_t limit; /* 0: no limit */
 	uint64_t used;  /* the use when last measured */
 	uint64_t peak;
-	bool known;     /* false: used and peak are not measured */
+	bool is_measured; /* false: used and peak are not measured */
 	bool hit;
 	bool ends_run;      /* the limit was hit and ends the run */
 };

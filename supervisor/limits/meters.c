@@ -45,12 +45,13 @@ json_t *limits_make_json(const struct limit_meter *meters)
 		const struct limit_meter *meter = &meters[kind];
 		uint64_t unit = kind == LIMIT_CPU ? NS_PER_MS : 1;
 
-		(void)json_object_set_new(object, limit_get_name(kind),
-					  json_pack("{s:o, s:o, s:o, s:b}", "limit",
-						    limits_make_number_json(meter->limit > 0, meter->limit / unit),
-						    "used", limits_make_number_json(meter->known, meter->used / unit),
-						    "peak", limits_make_number_json(meter->known, meter->peak / unit),
-						    "hit", (int)meter->hit));
+		(void)json_object_set_new(
+			object, limit_get_name(kind),
+			json_pack("{s:o, s:o, s:o, s:b}", "limit",
+				  limits_make_number_json(meter->limit > 0, meter->limit / unit), "used",
+				  limits_make_number_json(meter->is_measured, meter->used / unit), "peak",
+				  limits_make_number_json(meter->is_measured, meter->peak / unit), "hit",
+				  (int)meter->hit));
 	}
 	return object;
 }

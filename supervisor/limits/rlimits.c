@@ -93,17 +93,18 @@ size_t rlimits_build(const struct policy_limits *limits, const struct rlimit *op
 	struct launch_rlimit *at = ret_rlimit;
 
 	*at++ = (struct launch_rlimit){.resource = RLIMIT_NOFILE,
-				       .limit = rlimits_make_open_files(limits, open_files, fallback->memory)};
+				       .limit =
+					       rlimits_make_open_files(limits, open_files, fallback->memory_by_rlimit)};
 	*at++ = rlimits_make_pending_signals();
 	if (limits->file_size_bytes)
 		*at++ = rlimits_cap_at_own(RLIMIT_FSIZE, limits->file_size_bytes);
-	if (fallback->cpu && limits->cpu_ns)
+	if (fallback->cpu_by_rlimit && limits->cpu_ns)
 		*at++ = rlimits_cap_at_own(RLIMIT_CPU, limits->cpu_ns / NS_PER_S + 2);
-	if (fallback->memory && limits->memory_bytes) {
+	if (fallback->memory_by_rlimit && limits->memory_bytes) {
 		*at++ = rlimits_cap_at_own(RLIMIT_DATA, rlimits_get_data_bytes(limits->memory_bytes));
 		*at++ = rlimits_cap_at_own(RLIMIT_AS, rlimits_get_address_space_bytes(limits->memory_bytes));
 	}
-	if (fallback->tasks && limits->pids && limits->pids < UINT64_MAX - RLIMIT_NPROC_SUPERVISOR_TASKS)
+	if (fallback->tasks_by_rlimit && limits->pids && limits->pids < UINT64_MAX - RLIMIT_NPROC_SUPERVISOR_TASKS)
 		*at++ = rlimits_cap_at_own(RLIMIT_NPROC, limits->pids + RLIMIT_NPROC_SUPERVISOR_TASKS);
 	return (size_t)(at - ret_rlimit);
 }

@@ -18,7 +18,7 @@ struct sample_process {
 	pid_t pid;
 	pid_t shown_by; /* the thread whose files in /proc show the memory: see held_find_thread_showing_memory() */
 	struct procstat stat;
-	uint64_t own_ns; /* cpu time of the process's threads */
+	uint64_t own_cpu_ns;                   /* cpu time of the process's threads */
 	bool lends_memory_to_vfork_child;      /* a vfork child runs in the process's memory */
 	bool borrows_memory_by_vfork;    /* the process is a vfork child in its parent's memory */
 };
@@ -42,7 +42,7 @@ static bool sample_read_process(pid_t pid, struct sample_process *ret_process)
 {
 	struct procstat *stat = &ret_process->stat;
 
-	*ret_process = (struct sample_process){.pid = pid, .own_ns = sample_read_process_cpu_ns(pid)};
+	*ret_process = (struct sample_process){.pid = pid, .own_cpu_ns = sample_read_process_cpu_ns(pid)};
 	if (procstat_read(pid, stat) < 0)
 		return false;
 	ret_process->shown_by = held_find_thread_showing_memory(pid, stat->state, stat->threads);
@@ -207,7 +207,7 @@ static uint64_t sample_read_reaped_cpu_ns(void)
 
 void sampler_release(struct sampler *sampler)
 {
-	sample_list_release(&sampler->last);
+	sample_list_release(&sampler->last_list);
 	*sampler = (struct sampler){0};
 }
 
@@ -217,16 +217,17 @@ static void sampler_remember_usage(struct sampler *sampler, const struct sample_
 	for (size_t i = 0; i < now->count; i++) {
 		const struct sample_process *process = &now->process[i];
 		const struct sample_process *before =
-			sampler->last.count == 0 ? NULL
-						 : bsearch(process, sampler->last.process, sampler->last.count,
-							   sizeof(*process), sample_compare_pids);
+			sampler->last_list.count == 0
+				? NULL
+				: bsearch(process, sampler->last_list.process, sampler->last_list.count,
+					  sizeof(*process), sample_compare_pids);
 
-		sampler->cpu_ns += process->own_ns;
-		if (before && before->own_ns <= process->own_ns)
-			sampler->cpu_ns -= before->own_ns;
+		sampler->cpu_ns += process->own_cpu_ns;
+		if (before && before->own_cpu_ns <= process->own_cpu_ns)
+			sampler->cpu_ns -= before->own_cpu_ns;
 	}
-	sample_list_release(&sampler->last);
-	sampler->last = *now;
+	sample_list_release(&sampler->last_list);
+	sampler->last_list = *now;
 }
 
 /*
@@ -249,17 +250,17 @@ int sample_measure_process_tree(struct sampler *sampler, const struct sample_req
 		const struct procstat *stat = &now.process[i].stat;
 		uint64_t process_most = 0;
 
-		sample.cpu_ns += stat->child_ticks * tick_ns + now.process[i].own_ns;
-		sample.tasks += stat->threads;
+		sample.cpu_ns += stat->child_ticks * tick_ns + now.process[i].own_cpu_ns;
+		sample.task_count += stat->threads;
 		if (wanted->measure_exactly_from_bytes != UINT64_MAX)
 			descriptors += held_count_descriptors(now.process[i].shown_by, &process_most);
 		most += process_most;
 		sample.memory_bytes += stat->rss_pages * page;
-		sample.running += stat->state == 'R';
+		sample.running_count += stat->state == 'R';
 		size += stat->vsize_bytes;
 	}
 	/* Buffers, shared mappings and swap are measured only if they could reach near_bytes at all. */
-	kernel = sample.tasks * HELD_KERNEL_BYTES_PER_TASK + descriptors * HELD_KERNEL_BYTES_PER_DESCRIPTOR;
+	kernel = sample.task_count * HELD_KERNEL_BYTES_PER_TASK + descriptors * HELD_KERNEL_BYTES_PER_DESCRIPTOR;
 	if (sample.memory_bytes + most * wanted->buffer_bytes > wanted->measure_exactly_from_bytes)
 		kernel += sample_measure_buffers(&now);
 	sample.memory_bytes += kernel;

@@ -27,7 +27,7 @@ struct sample_list {
 
 /* What is kept from one sample to the next. To be initialised with zeros, and released by sampler_release(). */
 struct sampler {
-	struct sample_list last; /* the processes of the last sample */
+	struct sample_list last_list; /* the processes of the last sample */
 	uint64_t cpu_ns;         /* sum of the cpu time that processes were seen to use themselves */
 };
 
@@ -40,8 +40,8 @@ struct sample {
 	 * process shows the time of children whose parent ignores SIGCHLD
 	 */
 	uint64_t cpu_ns;
-	uint64_t tasks;        /* threads */
-	uint64_t running;      /* processes */
+	uint64_t task_count;    /* threads */
+	uint64_t running_count; /* processes */
 	bool loses_time;       /* the sampler's cpu_ns is much more, so many children are missed between samples */
 };
 

@@ -17,7 +17,7 @@
 #include "supervisor/trace/private.h"
 #include "syscalls/call/memory.h"
 
-#define AUXV_MAX 64
+#define AUXV_ENTRIES_MAX 64
 
 /* Entries of the new image's auxiliary vector; 0: no such entry. */
 struct auxv_entries {
@@ -28,7 +28,7 @@ struct auxv_entries {
 static int verify_read_auxv(pid_t pid, struct auxv_entries *ret_vector)
 {
 	struct auxv_entries vector = {0};
-	Elf64_auxv_t auxv[AUXV_MAX];
+	Elf64_auxv_t auxv[AUXV_ENTRIES_MAX];
 	_cleanup_close_ int fd = procstat_open_file(pid, "auxv");
 	ssize_t got = fd < 0 ? -1 : read(fd, auxv, sizeof(auxv));
 

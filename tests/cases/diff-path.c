@@ -168,7 +168,7 @@ static void show_statx(const void *buf)
 		 (unsigned long long)stx.stx_attributes_mask);
 }
 
-static void show_text(const unsigned char *buf, long len)
+static void show_add_text(const unsigned char *buf, long len)
 {
 	diff_say(" ");
 	for (long i = 0; i < len && i < 600; i++)
@@ -188,7 +188,7 @@ static void show(const struct op *op, long ret, const unsigned char *buf)
 		show_statx(buf);
 		break;
 	case SHOW_TEXT:
-		show_text(buf, ret);
+		show_add_text(buf, ret);
 		break;
 	case SHOW_RET:
 	case SHOW_FD:

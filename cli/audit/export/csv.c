@@ -65,10 +65,10 @@ static int csv_put_value(struct export *export, size_t column, const struct colu
 }
 
 /* Writes the row. To a terminal without controls and other invisible characters. */
-static int csv_flush(struct export *export)
+static int csv_write_row(struct export *export)
 {
 	buf_puts(&export->line, "\r\n");
-	if (!export->terminal || export->line.failed)
+	if (!export->out_is_terminal || export->line.failed)
 		return export_flush_line(export);
 	(void)text_print(export->out, export->line.data, true);
 	export->line.len = 0;
@@ -82,10 +82,10 @@ static int csv_begin(struct export *export)
 		return -ENOMEM;
 	for (size_t i = 0; i < columns_count(); i++)
 		buf_printf(&export->line, "%s%s", i > 0 ? "," : "", column_get_name(i));
-	return csv_flush(export);
+	return csv_write_row(export);
 }
 
-static int csv_entry(struct export *export, const struct audit_entry *entry)
+static int csv_add_entry(struct export *export, const struct audit_entry *entry)
 {
 	int r = 0;
 
@@ -97,7 +97,7 @@ static int csv_entry(struct export *export, const struct audit_entry *entry)
 		buf_puts(&export->line, i > 0 ? "," : "");
 		r = csv_put_value(export, i, &value);
 	}
-	return r < 0 ? r : csv_flush(export);
+	return r < 0 ? r : csv_write_row(export);
 }
 
-const struct export_format export_csv = {.name = "csv", .begin = csv_begin, .entry = csv_entry};
+const struct export_format export_csv = {.name = "csv", .begin = csv_begin, .entry = csv_add_entry};

@@ -45,16 +45,16 @@ static int export_set_format(const struct cli_given *given, void *format)
 	return cli_refuse_value(given, "not one of jsonl, csv, sqlite, ocsf, otlp-json and perfetto");
 }
 
-#define AT(member) offsetof(struct export_options, member)
+#define FIELD_OFFSET(member) offsetof(struct export_options, member)
 
 static int export_parse_options(int argc, char **argv, struct export_options *options)
 {
 	static const struct cli_option table[] = {
-		{"format", 0, "NAME", "jsonl, csv, sqlite, ocsf, otlp-json or perfetto", export_set_format, AT(format),
-		 0},
+		{"format", 0, "NAME", "jsonl, csv, sqlite, ocsf, otlp-json or perfetto", export_set_format,
+		 FIELD_OFFSET(format), 0},
 		{"output", 'o', "FILE", "write FILE, which appears when it is complete (- or without: standard output)",
-		 cli_set_text, AT(output), 0},
-		AUDIT_FILTER_OPTIONS(AT(filter)),
+		 cli_set_text, FIELD_OFFSET(output), 0},
+		AUDIT_FILTER_OPTIONS(FIELD_OFFSET(filter)),
 		{0},
 	};
 	const struct cli_syntax syntax = {
@@ -70,7 +70,7 @@ static int export_parse_options(int argc, char **argv, struct export_options *op
 }
 
 /* Reads the logs, and writes all records to export.out. CLI_OK or CLI_ERROR. */
-static int export_write(struct export_run *run, const char *const *paths)
+static int export_write_records(struct export_run *run, const char *const *paths)
 {
 	const struct export_format *format = run->options->format;
 	const struct audit_reading reading = {.paths = paths, .each = export_on_entry, .ctx = run};
@@ -104,8 +104,8 @@ static int export_run(const struct export_options *options, const char *const *p
 	}
 	(void)setvbuf(output.file, NULL, _IOFBF, OUTPUT_BUFFER_BYTES);
 	run.export.out = output.file;
-	run.export.terminal = isatty(fileno(output.file));
-	status = export_write(&run, paths);
+	run.export.out_is_terminal = isatty(fileno(output.file));
+	status = export_write_records(&run, paths);
 	r = output_close(&output, run.error == 0 && (status == CLI_OK || run.export.records > 0));
 	r = run.error < 0 ? run.error : r;
 	if (r < 0)

@@ -9,7 +9,7 @@
 
 struct export {
 	FILE *out;     /* where the records are written; write errors are looked for once, at the end */
-	bool terminal; /* out is a terminal */
+	bool out_is_terminal;   /* out is a terminal */
 	bool has_several_logs;  /* several logs */
 	struct buf line;        /* buffer for the text that is written next */
 	uint64_t records;
@@ -33,7 +33,7 @@ extern const struct export_format export_jsonl, export_csv, export_sqlite, expor
 struct output {
 	const char *shown; /* for messages */
 	char *path;        /* canonical path of the file to be written; owned; NULL: the output is no regular file */
-	char *temporary;   /* owned */
+	char *temporary_path; /* owned */
 	FILE *file;        /* the stream to write to; owned, unless it is stdout */
 };
 

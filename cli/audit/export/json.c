@@ -41,7 +41,7 @@ void json_put_int(struct buf *out, const char *key, int64_t number)
 	buf_printf(out, "%s%lld", key, (long long)number);
 }
 
-void json_put_us(struct buf *out, const char *key, uint64_t ns)
+void json_put_microseconds(struct buf *out, const char *key, uint64_t ns)
 {
 	buf_printf(out, "%s%llu.%03u", key, (unsigned long long)(ns / 1000), (unsigned)(ns % 1000));
 }

@@ -15,7 +15,7 @@ void json_put_string(struct buf *out, const char *key, const char *text);
 void json_put_field(struct buf *out, const char *key, const json_t *line, const char *name);
 void json_put_int(struct buf *out, const char *key, int64_t number);
 /* Adds nanoseconds as microseconds with three decimal places. */
-void json_put_us(struct buf *out, const char *key, uint64_t ns);
+void json_put_microseconds(struct buf *out, const char *key, uint64_t ns);
 
 /* Returns the last component of a path; the whole text if the path is "/" or "". */
 struct scan_text json_get_basename(const struct scan_text *path);

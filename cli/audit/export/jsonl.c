@@ -4,11 +4,11 @@
  */
 #include "cli/audit/export/export.h"
 
-static int jsonl_entry(struct export *export, const struct audit_entry *entry)
+static int jsonl_copy_line(struct export *export, const struct audit_entry *entry)
 {
 	audit_put_text(&export->line, &(struct scan_text){entry->text, entry->len});
 	buf_puts(&export->line, "\n");
 	return export_flush_line(export);
 }
 
-const struct export_format export_jsonl = {.name = "jsonl", .entry = jsonl_entry};
+const struct export_format export_jsonl = {.name = "jsonl", .entry = jsonl_copy_line};

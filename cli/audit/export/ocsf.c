@@ -292,7 +292,7 @@ static void ocsf_put_outcome(struct buf *out, const struct scan_record *record)
 		json_put_int(out, ",\"count\":", (int64_t)record->refusal_count);
 }
 
-static int ocsf_entry(struct export *export, const struct audit_entry *entry)
+static int ocsf_write_event(struct export *export, const struct audit_entry *entry)
 {
 	const struct scan_record *record = &entry->record;
 	struct buf *out = &export->line;
@@ -318,4 +318,4 @@ static int ocsf_entry(struct export *export, const struct audit_entry *entry)
 	return export_flush_line(export);
 }
 
-const struct export_format export_ocsf = {.name = "ocsf", .entry = ocsf_entry};
+const struct export_format export_ocsf = {.name = "ocsf", .entry = ocsf_write_event};

@@ -16,17 +16,17 @@
 
 struct otlp {
 	const struct audit_log *log; /* the log whose run the open line is about */
-	bool open;                   /* a line was begun and is not ended */
-	unsigned records;            /* number of records in the open line */
+	bool line_is_open;           /* a line was begun and is not ended */
+	unsigned records_in_line;    /* number of records in the open line */
 };
 
 static void otlp_close_line(struct export *export)
 {
 	struct otlp *state = export->state;
 
-	if (state->open)
+	if (state->line_is_open)
 		buf_puts(&export->line, "]}]}]}\n");
-	state->open = false;
+	state->line_is_open = false;
 }
 
 static void otlp_put_attribute(struct buf *out, const char *key, const char *text)
@@ -54,8 +54,8 @@ static void otlp_open_line(struct export *export, const struct audit_log *log)
 	buf_puts(out, "]},\"scopeLogs\":[{\"scope\":{\"name\":\"callgate.audit\",\"version\":\"" PACKAGE_VERSION
 		      "\"},\"logRecords\":[");
 	state->log = log;
-	state->open = true;
-	state->records = 0;
+	state->line_is_open = true;
+	state->records_in_line = 0;
 }
 
 /* Returns the name of a column's attribute: that of OpenTelemetry's semantic conventions, if there is one. */
@@ -127,24 +127,24 @@ static int otlp_begin(struct export *export)
 	return export->state ? 0 : -ENOMEM;
 }
 
-static int otlp_entry(struct export *export, const struct audit_entry *entry)
+static int otlp_add_entry(struct export *export, const struct audit_entry *entry)
 {
 	struct otlp *state = export->state;
 
 	/* A line ends before a header, because another run's records need another resource. */
-	if (entry->json || state->log != entry->log || state->records >= OTLP_RECORDS_PER_LINE_MAX ||
+	if (entry->json || state->log != entry->log || state->records_in_line >= OTLP_RECORDS_PER_LINE_MAX ||
 	    export->line.len > OTLP_BYTES_PER_LINE_MAX)
 		otlp_close_line(export);
 	if (entry->json)
 		return export_flush_line(export);
-	if (!state->open) {
+	if (!state->line_is_open) {
 		int r = export_flush_line(export);
 
 		if (r < 0)
 			return r;
 		otlp_open_line(export, entry->log);
 	}
-	buf_puts(&export->line, state->records++ > 0 ? "," : "");
+	buf_puts(&export->line, state->records_in_line++ > 0 ? "," : "");
 	otlp_put_record(&export->line, entry);
 	return export->line.failed ? -ENOMEM : 0;
 }
@@ -156,4 +156,4 @@ static int otlp_end(struct export *export)
 }
 
 const struct export_format export_otlp = {
-	.name = "otlp-json", .begin = otlp_begin, .entry = otlp_entry, .end = otlp_end};
+	.name = "otlp-json", .begin = otlp_begin, .entry = otlp_add_entry, .end = otlp_end};

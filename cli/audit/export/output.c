@@ -45,10 +45,10 @@ int output_open(struct output *output, const char *path, bool needs_file)
 		return needs_file ? -ESPIPE
 					  : output_open_stream(output, open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY));
 	output->path = exists ? realpath(path, NULL) : strdup(path); /* a symbolic link stays: its target is replaced */
-	output->temporary = output->path ? cli_format("%s.XXXXXX", output->path) : NULL;
-	if (!output->temporary)
+	output->temporary_path = output->path ? cli_format("%s.XXXXXX", output->path) : NULL;
+	if (!output->temporary_path)
 		return -errno;
-	return output_open_stream(output, mkostemp(output->temporary, O_CLOEXEC));
+	return output_open_stream(output, mkostemp(output->temporary_path, O_CLOEXEC));
 }
 
 int output_close(struct output *output, bool keep)
@@ -63,13 +63,13 @@ int output_close(struct output *output, bool keep)
 		if (output->file != stdout && fclose(output->file) != 0 && r == 0)
 			r = -errno;
 	}
-	if (output->temporary && output->file) {
-		if (r == 0 && keep && rename(output->temporary, output->path) < 0)
+	if (output->temporary_path && output->file) {
+		if (r == 0 && keep && rename(output->temporary_path, output->path) < 0)
 			r = -errno;
 		if (r < 0 || !keep)
-			(void)unlink(output->temporary); /* the first failure has been reported */
+			(void)unlink(output->temporary_path); /* the first failure has been reported */
 	}
 	free(output->path);
-	free(output->temporary);
+	free(output->temporary_path);
 	return r;
 }

@@ -18,7 +18,7 @@ struct perfetto {
 	struct tally tracks; /* tracks by pid and thread; count[0]: 1; count[1]: end of the track's last slice, in ns */
 	struct tally programs; /* programs by pid; data: the program's name, owned */
 	uint64_t start_ns;
-	bool any; /* an event was written, so the next one needs a comma */
+	bool has_written_event; /* an event was written, so the next one needs a comma */
 };
 
 static int perfetto_begin(struct export *export)
@@ -32,9 +32,9 @@ static void perfetto_begin_event(struct export *export, const char *phase, uint6
 {
 	struct perfetto *state = export->state;
 
-	buf_printf(&export->line, "%s{\"ph\":\"%s\",\"pid\":%llu,\"tid\":%llu", state->any ? ",\n" : "", phase,
-		   (unsigned long long)pid, (unsigned long long)track);
-	state->any = true;
+	buf_printf(&export->line, "%s{\"ph\":\"%s\",\"pid\":%llu,\"tid\":%llu", state->has_written_event ? ",\n" : "",
+		   phase, (unsigned long long)pid, (unsigned long long)track);
+	state->has_written_event = true;
 }
 
 /* Returns the pid in the trace. With several logs, each log has its own range of pids. */
@@ -138,8 +138,8 @@ static void perfetto_put_call(struct export *export, const struct audit_entry *e
 		at = item->count[1];
 	item->count[1] = at + ns;
 	perfetto_begin_event(export, "X", pid, track);
-	json_put_us(out, ",\"ts\":", at);
-	json_put_us(out, ",\"dur\":", ns);
+	json_put_microseconds(out, ",\"ts\":", at);
+	json_put_microseconds(out, ",\"dur\":", ns);
 	buf_puts(out, ",\"cat\":\"");
 	buf_puts(out, record->event.at ? "network\"" : "call\"");
 	json_put_text(out, ",\"name\":", record_get_call(record));
@@ -147,14 +147,14 @@ static void perfetto_put_call(struct export *export, const struct audit_entry *e
 	if (!record_is_denied(record))
 		return;
 	perfetto_begin_event(export, "i", pid, track);
-	json_put_us(out, ",\"ts\":", at);
+	json_put_microseconds(out, ",\"ts\":", at);
 	buf_puts(out, ",\"s\":\"t\",\"cat\":\"denied\",\"name\":\"denied ");
 	audit_put_text(out, record_get_call(record));
 	buf_puts(out, "\"");
 	perfetto_put_args(out, entry);
 }
 
-static int perfetto_entry(struct export *export, const struct audit_entry *entry)
+static int perfetto_add_entry(struct export *export, const struct audit_entry *entry)
 {
 	struct perfetto *state = export->state;
 	uint64_t pid, track;
@@ -193,5 +193,8 @@ static void perfetto_release(struct export *export)
 	tally_release(&state->programs);
 }
 
-const struct export_format export_perfetto = {.name = "perfetto", .begin = perfetto_begin, .entry = perfetto_entry,
-					      .end = perfetto_end, .release = perfetto_release};
+const struct export_format export_perfetto = {.name = "perfetto",
+					      .begin = perfetto_begin,
+					      .entry = perfetto_add_entry,
+					      .end = perfetto_end,
+					      .release = perfetto_release};

@@ -14,16 +14,16 @@
 #define SQLITE_ROW_BYTES_IN_PAGE_MAX (SQLITE_PAGE_BYTES - 35u) /* bytes of a payload that fit on a leaf */
 #define SQLITE_ROW_BYTES_IN_PAGE_MIN ((SQLITE_PAGE_BYTES - 12u) * 32u / 255u - 23u)
 
-static void put_16(uint8_t *out, size_t value)
+static void put_16_bits(uint8_t *out, size_t value)
 {
 	out[0] = (uint8_t)(value >> 8);
 	out[1] = (uint8_t)value;
 }
 
-static void put_32(uint8_t *out, uint32_t value)
+static void put_32_bits(uint8_t *out, uint32_t value)
 {
-	put_16(out, value >> 16);
-	put_16(out + 2, value & 0xffff);
+	put_16_bits(out, value >> 16);
+	put_16_bits(out + 2, value & 0xffff);
 }
 
 /* The number of the page that is written after this one. SQLite locks bytes of the lock page, and never uses it. */
@@ -36,12 +36,12 @@ static uint32_t sqlite_write_page(struct sqlite_file *file, const uint8_t bytes[
 {
 	static const uint8_t none[SQLITE_PAGE_BYTES];
 
-	if (file->pages + 1 == SQLITE_LOCK_PAGE) {
+	if (file->page_count + 1 == SQLITE_LOCK_PAGE) {
 		(void)fwrite(none, 1, SQLITE_PAGE_BYTES, file->out);
-		file->pages++;
+		file->page_count++;
 	}
 	(void)fwrite(bytes, 1, SQLITE_PAGE_BYTES, file->out); /* the caller of sqlite_file_end asks ferror(3) */
-	return ++file->pages;
+	return ++file->page_count;
 }
 
 /* ---- pages of tables ---- */
@@ -49,28 +49,28 @@ static uint32_t sqlite_write_page(struct sqlite_file *file, const uint8_t bytes[
 static void page_clear(struct sqlite_page *page)
 {
 	memset(page, 0, sizeof(*page));
-	page->top = SQLITE_PAGE_BYTES;
+	page->lowest_cell_offset = SQLITE_PAGE_BYTES;
 }
 
 static int page_has_room(const struct sqlite_page *page, size_t start, size_t len)
 {
-	return start + 2 * (page->cells + 1) + len <= page->top;
+	return start + 2 * (page->cell_count + 1) + len <= page->lowest_cell_offset;
 }
 
 /* Returns where to write a cell of this length. The pointer to the cell is written already. */
 static uint8_t *page_add_cell(struct sqlite_page *page, size_t start, size_t len)
 {
-	page->top -= len;
-	put_16(page->bytes + start + 2 * page->cells++, page->top);
-	return page->bytes + page->top;
+	page->lowest_cell_offset -= len;
+	put_16_bits(page->bytes + start + 2 * page->cell_count++, page->lowest_cell_offset);
+	return page->bytes + page->lowest_cell_offset;
 }
 
 /* Fills in the header of a page, which is at offset `at` of the page. */
-static void page_finish(struct sqlite_page *page, size_t at, unsigned type)
+static void page_write_header(struct sqlite_page *page, size_t at, unsigned type)
 {
 	page->bytes[at] = (uint8_t)type;
-	put_16(page->bytes + at + 3, page->cells);
-	put_16(page->bytes + at + 5, page->top);
+	put_16_bits(page->bytes + at + 3, page->cell_count);
+	put_16_bits(page->bytes + at + 5, page->lowest_cell_offset);
 }
 
 static void level_add_cell(struct sqlite_level *level, uint32_t child, int64_t rowid)
@@ -78,14 +78,14 @@ static void level_add_cell(struct sqlite_level *level, uint32_t child, int64_t r
 	uint8_t cell[4 + SQLITE_VARINT_MAX];
 	size_t len = 4 + sqlite_put_varint(cell + 4, (uint64_t)rowid);
 
-	put_32(cell, child);
+	put_32_bits(cell, child);
 	memcpy(page_add_cell(&level->page, SQLITE_INTERIOR_HEAD_BYTES, len), cell, len);
 }
 
 static uint32_t level_write(struct sqlite_file *file, struct sqlite_level *level, uint32_t right)
 {
-	page_finish(&level->page, 0, SQLITE_INTERIOR_PAGE);
-	put_32(level->page.bytes + 8, right);
+	page_write_header(&level->page, 0, SQLITE_INTERIOR_PAGE);
+	put_32_bits(level->page.bytes + 8, right);
 	return sqlite_write_page(file, level->page.bytes);
 }
 
@@ -103,17 +103,18 @@ static int level_add_child(struct sqlite_file *file, size_t at, uint32_t child, 
 
 		if (at == SQLITE_LEVELS_MAX)
 			return -EFBIG;
-		if (at == file->levels) {
-			file->levels++;
+		if (at == file->level_count) {
+			file->level_count++;
 			memset(level, 0, sizeof(*level));
 			page_clear(&level->page);
 		}
 		if (level->page_without_cell &&
 		    !page_has_room(&level->page, SQLITE_INTERIOR_HEAD_BYTES, 4 + SQLITE_VARINT_MAX)) {
-			level->page.cells--;
-			level->page.top += 4;
+			level->page.cell_count--;
+			level->page.lowest_cell_offset += 4;
 			/* the key of the cell has the same length as when it was written */
-			for (const uint8_t *key = level->page.bytes + level->page.top; level->page.top++, *key & 0x80;)
+			for (const uint8_t *key = level->page.bytes + level->page.lowest_cell_offset;
+			     level->page.lowest_cell_offset++, *key & 0x80;)
 				key++;
 			written = level_write(file, level, level->last_cell_page);
 			written_rowid = level->last_cell_rowid;
@@ -127,7 +128,7 @@ static int level_add_child(struct sqlite_file *file, size_t at, uint32_t child, 
 		level->page_without_cell = child;
 		level->child_rowid = rowid;
 		if (!written)
-			return file->pages < PAGES_MAX ? 0 : -EFBIG;
+			return file->page_count < PAGES_MAX ? 0 : -EFBIG;
 		child = written;
 		rowid = written_rowid;
 	}
@@ -137,7 +138,7 @@ static int leaf_write(struct sqlite_file *file)
 {
 	uint32_t page;
 
-	page_finish(&file->leaf, 0, SQLITE_LEAF_PAGE);
+	page_write_header(&file->leaf, 0, SQLITE_LEAF_PAGE);
 	page = sqlite_write_page(file, file->leaf.bytes);
 	page_clear(&file->leaf);
 	return level_add_child(file, 0, page, file->rowid);
@@ -147,7 +148,7 @@ void sqlite_table_begin(struct sqlite_file *file)
 {
 	page_clear(&file->leaf);
 	file->rowid = 0;
-	file->levels = 0;
+	file->level_count = 0;
 }
 
 int sqlite_table_end(struct sqlite_file *file, const char *name, const char *sql)
@@ -155,12 +156,12 @@ int sqlite_table_end(struct sqlite_file *file, const char *name, const char *sql
 	uint32_t root;
 	int r = 0;
 
-	if (file->levels == 0) { /* a table of one leaf page needs no interior pages */
-		page_finish(&file->leaf, 0, SQLITE_LEAF_PAGE);
+	if (file->level_count == 0) { /* a table of one leaf page needs no interior pages */
+		page_write_header(&file->leaf, 0, SQLITE_LEAF_PAGE);
 		root = sqlite_write_page(file, file->leaf.bytes);
 	} else {
-		r = file->leaf.cells > 0 ? leaf_write(file) : 0;
-		for (size_t at = 0; r == 0 && at + 1 < file->levels; at++) {
+		r = file->leaf.cell_count > 0 ? leaf_write(file) : 0;
+		for (size_t at = 0; r == 0 && at + 1 < file->level_count; at++) {
 			struct sqlite_level *level = &file->level[at];
 
 			r = level_add_child(file, at + 1, level_write(file, level, level->page_without_cell),
@@ -168,12 +169,12 @@ int sqlite_table_end(struct sqlite_file *file, const char *name, const char *sql
 		}
 		if (r < 0)
 			return r;
-		root = file->level[file->levels - 1].page.cells > 0
-			       ? level_write(file, &file->level[file->levels - 1],
-					     file->level[file->levels - 1].page_without_cell)
-			       : file->level[file->levels - 1].page_without_cell;
+		root = file->level[file->level_count - 1].page.cell_count > 0
+			       ? level_write(file, &file->level[file->level_count - 1],
+					     file->level[file->level_count - 1].page_without_cell)
+			       : file->level[file->level_count - 1].page_without_cell;
 	}
-	file->object[file->objects++] = (struct sqlite_object){"table", name, sql, root};
+	file->object[file->object_count++] = (struct sqlite_object){"table", name, sql, root};
 	return r;
 }
 
@@ -182,14 +183,14 @@ int sqlite_table_end(struct sqlite_file *file, const char *name, const char *sql
 /* Writes the part of a payload that does not fit on the leaf to a chain of pages. Returns the first one. */
 static uint32_t row_write_overflow(struct sqlite_file *file, const uint8_t *payload, size_t len)
 {
-	uint32_t first = sqlite_get_next_page(file->pages);
+	uint32_t first = sqlite_get_next_page(file->page_count);
 	uint8_t page[SQLITE_PAGE_BYTES];
 
 	while (len > 0) {
 		size_t piece = len < SQLITE_OVERFLOW_PAGE_BYTES ? len : SQLITE_OVERFLOW_PAGE_BYTES;
 
 		memset(page, 0, sizeof(page));
-		put_32(page, len > piece ? sqlite_get_next_page(sqlite_get_next_page(file->pages)) : 0);
+		put_32_bits(page, len > piece ? sqlite_get_next_page(sqlite_get_next_page(file->page_count)) : 0);
 		memcpy(page + 4, payload, piece);
 		(void)sqlite_write_page(file, page);
 		payload += piece;
@@ -231,7 +232,7 @@ int sqlite_table_add(struct sqlite_file *file, const struct sqlite_value *values
 	memcpy(cell, head, head_len);
 	memcpy(cell + head_len, file->row.bytes, local);
 	if (local < len)
-		put_32(cell + head_len + local, row_write_overflow(file, file->row.bytes + local, len - local));
+		put_32_bits(cell + head_len + local, row_write_overflow(file, file->row.bytes + local, len - local));
 	return 0;
 }
 
@@ -248,30 +249,30 @@ void sqlite_file_begin(struct sqlite_file *file, FILE *out)
 
 void sqlite_file_add_view(struct sqlite_file *file, const char *name, const char *sql)
 {
-	file->object[file->objects++] = (struct sqlite_object){"view", name, sql, 0};
+	file->object[file->object_count++] = (struct sqlite_object){"view", name, sql, 0};
 }
 
 static void file_put_header(const struct sqlite_file *file, uint8_t *header)
 {
 	memcpy(header, "SQLite format 3", 16);
-	put_16(header + 16, SQLITE_PAGE_BYTES);
+	put_16_bits(header + 16, SQLITE_PAGE_BYTES);
 	header[18] = header[19] = 1; /* file format versions 1: the file has no write-ahead log */
 	header[21] = 64;             /* fractions of payloads, which the format fixes */
 	header[22] = header[23] = 32;
-	put_32(header + 24, 1); /* counter of changes */
-	put_32(header + 28, file->pages);
-	put_32(header + 40, 1); /* schema cookie: counts the changes of the schema */
-	put_32(header + 44, 4); /* number of the schema format */
-	put_32(header + 56, 1); /* UTF-8 */
-	put_32(header + 92, 1); /* the change counter for which the number of pages is valid */
-	put_32(header + 96, 3040001);
+	put_32_bits(header + 24, 1); /* counter of changes */
+	put_32_bits(header + 28, file->page_count);
+	put_32_bits(header + 40, 1); /* schema cookie: counts the changes of the schema */
+	put_32_bits(header + 44, 4); /* number of the schema format */
+	put_32_bits(header + 56, 1); /* UTF-8 */
+	put_32_bits(header + 92, 1); /* the change counter for which the number of pages is valid */
+	put_32_bits(header + 96, 3040001);
 }
 
 /* Makes page 1: the header of the file, and the table of the file's tables and views. */
 static int file_make_first_page(struct sqlite_file *file, struct sqlite_page *page)
 {
 	page_clear(page);
-	for (size_t i = 0; i < file->objects; i++) {
+	for (size_t i = 0; i < file->object_count; i++) {
 		const struct sqlite_object *object = &file->object[i];
 		const struct sqlite_value values[] = {
 			{.type = SQLITE_TEXT, .text = object->type, .len = strlen(object->type)},
@@ -294,7 +295,7 @@ static int file_make_first_page(struct sqlite_file *file, struct sqlite_page *pa
 		memcpy(cell, head, head_len);
 		memcpy(cell + head_len, file->row.bytes, (size_t)len);
 	}
-	page_finish(page, HEADER_BYTES, SQLITE_LEAF_PAGE);
+	page_write_header(page, HEADER_BYTES, SQLITE_LEAF_PAGE);
 	file_put_header(file, page->bytes);
 	return 0;
 }

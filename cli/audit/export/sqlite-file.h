@@ -17,8 +17,8 @@
 
 struct sqlite_page {
 	uint8_t bytes[SQLITE_PAGE_BYTES];
-	size_t cells;
-	size_t top; /* offset of the lowest cell */
+	size_t cell_count;
+	size_t lowest_cell_offset; /* offset of the lowest cell */
 };
 
 /* One level of the tree of a table that is being written. Only one table is written at a time. */
@@ -37,13 +37,13 @@ struct sqlite_object {
 
 struct sqlite_file {
 	FILE *out; /* borrowed; seekable */
-	uint32_t pages;
+	uint32_t page_count;
 	struct sqlite_page leaf;
 	int64_t rowid; /* number of the last row */
 	struct sqlite_level level[SQLITE_LEVELS_MAX];
-	size_t levels;
+	size_t level_count;
 	struct sqlite_object object[SQLITE_OBJECTS_MAX];
-	size_t objects;
+	size_t object_count;
 	struct sqlite_row row; /* the last one */
 };
 

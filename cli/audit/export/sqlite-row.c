@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAYLOAD_MAX (1u << 30)
+#define PAYLOAD_BYTES_MAX (1u << 30)
 
 size_t sqlite_put_varint(uint8_t *out, uint64_t value)
 {
@@ -72,7 +72,7 @@ static uint64_t value_get_type(const struct sqlite_value *value, size_t *ret_byt
 	}
 }
 
-static void value_put(uint8_t *out, const struct sqlite_value *value, size_t bytes)
+static void value_write_bytes(uint8_t *out, const struct sqlite_value *value, size_t bytes)
 {
 	uint64_t bits;
 
@@ -106,7 +106,7 @@ ssize_t sqlite_encode_row(struct sqlite_row *row, const struct sqlite_value *val
 	head = types + 1;
 	if (head > 0x7f) /* the length of the header counts its own bytes */
 		head++;
-	if (head > 0x3fff || body > PAYLOAD_MAX)
+	if (head > 0x3fff || body > PAYLOAD_BYTES_MAX)
 		return -EFBIG;
 	if (head + body > row->cap) {
 		uint8_t *grown = realloc(row->bytes, 2 * (head + body));
@@ -120,7 +120,7 @@ ssize_t sqlite_encode_row(struct sqlite_row *row, const struct sqlite_value *val
 	body = head;
 	for (size_t i = 0; i < count; i++) {
 		at += sqlite_put_varint(row->bytes + at, value_get_type(&values[i], &bytes));
-		value_put(row->bytes + body, &values[i], bytes);
+		value_write_bytes(row->bytes + body, &values[i], bytes);
 		body += bytes;
 	}
 	return (ssize_t)body;

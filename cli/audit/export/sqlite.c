@@ -109,7 +109,7 @@ static int sqlite_make_value(struct sqlite *state, size_t column, const struct a
 	return 0;
 }
 
-static int sqlite_entry(struct export *export, const struct audit_entry *entry)
+static int sqlite_add_entry(struct export *export, const struct audit_entry *entry)
 {
 	struct sqlite *state = export->state;
 	struct sqlite_value value[COLUMNS_MAX];
@@ -197,5 +197,9 @@ static void sqlite_release(struct export *export)
 	sqlite_file_release(&state->file);
 }
 
-const struct export_format export_sqlite = {.name = "sqlite", .needs_file = true, .begin = sqlite_begin,
-					    .entry = sqlite_entry, .end = sqlite_end, .release = sqlite_release};
+const struct export_format export_sqlite = {.name = "sqlite",
+					    .needs_file = true,
+					    .begin = sqlite_begin,
+					    .entry = sqlite_add_entry,
+					    .end = sqlite_end,
+					    .release = sqlite_release};

@@ -16,7 +16,7 @@
 /* What equal denials have in common. The members are numbers of texts. */
 struct denial_key {
 	uint32_t run, call, target, reason, rule, error, exe;
-	uint32_t event; /* 1: `call` is a network event; a system call may have the same name */
+	uint32_t is_event; /* 1: `call` is a network event; a system call may have the same name */
 };
 
 struct denial_group {
@@ -25,15 +25,15 @@ struct denial_group {
 	int64_t pid;
 	bool observed;
 	uint32_t resolved; /* number of the text of the canonical path */
-	char *suggest;     /* owned; NULL: nothing */
-	const char *why;   /* why no option is suggested; static; NULL: not known */
+	char *suggested_option; /* owned; NULL: nothing */
+	const char *why_not;    /* why no option is suggested; static; NULL: not known */
 };
 
 struct report_denials {
 	struct denial_group group[REPORT_DENIALS_MAX];
-	uint16_t slot[HASH_TABLE_SLOTS]; /* hash table: index into group[] plus 1; 0: the slot is free */
+	uint16_t hash_slot[HASH_TABLE_SLOTS]; /* hash table: index into group[] plus 1; 0: the slot is free */
 	size_t count;
-	uint64_t unlisted;
+	uint64_t unlisted_count;
 };
 
 struct report_denials *report_denials_create(void)
@@ -44,7 +44,7 @@ struct report_denials *report_denials_create(void)
 void report_denials_free(struct report_denials *denials)
 {
 	for (size_t i = 0; denials && i < denials->count; i++)
-		free(denials->group[i].suggest);
+		free(denials->group[i].suggested_option);
 	free(denials);
 }
 
@@ -81,7 +81,7 @@ static const struct syscall_row *denials_find_row(const char *name)
 }
 
 /* Whether the call makes or removes a name. */
-static bool denials_concerns_name(const json_t *line, const struct syscall_row *row)
+static bool denials_call_changes_name(const json_t *line, const struct syscall_row *row)
 {
 	const char *flags = json_string_value(json_object_get(json_object_get(line, "args"), "flags"));
 
@@ -90,7 +90,7 @@ static bool denials_concerns_name(const json_t *line, const struct syscall_row *
 }
 
 /* Whether the text, when it is shown or pasted into a shell, looks different or does something else than it says. */
-static bool denials_is_misleading(const char *text)
+static bool denials_text_is_misleading(const char *text)
 {
 	size_t len = strlen(text), size, bad;
 	uint32_t point;
@@ -120,7 +120,7 @@ static char *denials_describe_request(const json_t *line)
 }
 
 /* Sets group->suggest or group->why. */
-static void denials_suggest(struct denial_group *group, const json_t *line)
+static void denials_set_suggestion(struct denial_group *group, const json_t *line)
 {
 	const struct suggest_host machine = {.type = denials_get_type};
 	const struct syscall_row *row = denials_find_row(denials_get_text(line, "syscall"));
@@ -135,7 +135,7 @@ static void denials_suggest(struct denial_group *group, const json_t *line)
 	resolved = audit_line_get_resolved_path(line, second, &len);
 	written = audit_line_get_bytes(line, second ? "path2" : "path", &len);
 	denial.rule = rule;
-	denial.names = denials_concerns_name(line, row);
+	denial.names = denials_call_changes_name(line, row);
 	denial.written = written;
 	if (network && host) {
 		denial.host = host;
@@ -149,12 +149,12 @@ static void denials_suggest(struct denial_group *group, const json_t *line)
 	} else if (!host) { /* a path with "host" is redirected, and cannot be granted by its own name */
 		denial.resolved = resolved;
 	}
-	group->suggest = suggest_make_grant(&machine, &denial, &group->why);
-	if (!group->suggest || !denials_is_misleading(group->suggest))
+	group->suggested_option = suggest_make_grant(&machine, &denial, &group->why_not);
+	if (!group->suggested_option || !denials_text_is_misleading(group->suggested_option))
 		return;
-	free(group->suggest);
-	group->suggest = NULL;
-	group->why = "the name has control or invisible characters; if the program must have it, grant it by hand";
+	free(group->suggested_option);
+	group->suggested_option = NULL;
+	group->why_not = "the name has control or invisible characters; if the program must have it, grant it by hand";
 }
 
 /* ---- groups ---- */
@@ -191,7 +191,7 @@ static struct denial_group *denials_find_group(struct report_denials *denials, c
 		hash = (hash ^ part[i]) * 16777619u;
 	hash ^= hash >> 15;
 	for (size_t at = hash % HASH_TABLE_SLOTS;; at = (at + 1) % HASH_TABLE_SLOTS) {
-		slot = &denials->slot[at];
+		slot = &denials->hash_slot[at];
 		if (*slot == 0)
 			break;
 		if (memcmp(&denials->group[*slot - 1].key, key, sizeof(*key)) == 0)
@@ -216,12 +216,12 @@ void report_denials_add(struct report_denials *denials, struct report_texts *tex
 		.rule = report_texts_add_field(texts, line, "rule"),
 		.error = report_texts_add_field(texts, line, "errno"),
 		.exe = report_texts_add_field(texts, line, "exe"),
-		.event = call[0] == 'e',
+		.is_event = call[0] == 'e',
 	};
 	struct denial_group *group = denials_find_group(denials, &key);
 
 	if (!group) {
-		denials->unlisted++;
+		denials->unlisted_count++;
 		return;
 	}
 	if (group->count++ > 0)
@@ -231,7 +231,7 @@ void report_denials_add(struct report_denials *denials, struct report_texts *tex
 	group->observed = json_is_true(json_object_get(line, "observed"));
 	group->resolved =
 		report_texts_add_field(texts, line, json_object_get(line, "path2") ? "resolved2" : "resolved");
-	denials_suggest(group, line);
+	denials_set_suggestion(group, line);
 }
 
 json_t *report_denials_make_json(const struct report_denials *denials, uint64_t *ret_unlisted)
@@ -246,11 +246,11 @@ json_t *report_denials_make_json(const struct report_denials *denials, uint64_t 
 			list, json_pack("{s:i, s:I, s:I, s:I, s:b, s:b, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s?, s:s?}",
 					"run", (int)key->run, "seq", (json_int_t)group->seq, "count",
 					(json_int_t)group->count, "pid", (json_int_t)group->pid, "observed",
-					(int)group->observed, "event", (int)key->event, "call", (int)key->call,
+					(int)group->observed, "event", (int)key->is_event, "call", (int)key->call,
 					"target", (int)key->target, "resolved", (int)group->resolved, "reason",
 					(int)key->reason, "rule", (int)key->rule, "errno", (int)key->error, "exe",
-					(int)key->exe, "suggest", group->suggest, "why", group->why));
+					(int)key->exe, "suggest", group->suggested_option, "why", group->why_not));
 	}
-	*ret_unlisted = denials->unlisted;
+	*ret_unlisted = denials->unlisted_count;
 	return list;
 }

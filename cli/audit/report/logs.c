@@ -13,7 +13,7 @@
 #define CHUNK_BYTES (256u << 10)
 #define VERB "audit report"
 
-static int logs_fail(const char *path, int error)
+static int logs_report_error(const char *path, int error)
 {
 	const char *text = error == -ENOMSG   ? "this is not an audit log: it does not begin with a header line"
 			   : error == -ESPIPE ? "not a regular file; write the log to one"
@@ -52,18 +52,18 @@ static struct report_run *logs_find_run(struct report *report, const char *id)
 {
 	struct report_run *run = report->run;
 
-	for (unsigned i = 0; i < report->runs; i++)
+	for (unsigned i = 0; i < report->run_count; i++)
 		if (strcmp(run[i].id, id) == 0)
 			return &run[i];
-	if (report->runs == REPORT_RUNS_MAX)
+	if (report->run_count == REPORT_RUNS_MAX)
 		return NULL;
-	run += report->runs;
+	run += report->run_count;
 	run->id = strdup(id);
 	run->logs = json_array();
 	verify_init(&run->verify);
 	if (!run->id || !run->logs)
 		return NULL;
-	report->runs++;
+	report->run_count++;
 	return run;
 }
 
@@ -76,22 +76,22 @@ static int logs_survey_one_log(struct report *report, struct report_log *log)
 	int r = audit_reader_open(log->path, &reader);
 
 	if (r < 0)
-		return logs_fail(log->path, r);
+		return logs_report_error(log->path, r);
 	r = audit_reader_read_line(reader, &line);
 	id = r == 1 ? json_string_value(json_object_get(line.json, "run")) : NULL;
 	if (r == 0 || r == -EBADMSG || (r == 1 && (!id || strcmp(audit_line_get_type(line.json), "header") != 0)))
 		r = -ENOMSG;
 	run = r == 1 ? logs_find_run(report, id) : NULL;
-	log->seq = r == 1 ? (uint64_t)json_integer_value(json_object_get(line.json, "seq")) : 0;
+	log->first_seq = r == 1 ? (uint64_t)json_integer_value(json_object_get(line.json, "seq")) : 0;
 	audit_reader_free(reader);
 	if (r == 1 && !run) {
 		cli_print_error(VERB, "%s: more than %u runs; make a report of fewer logs", log->path, REPORT_RUNS_MAX);
 		return CLI_ERROR;
 	}
 	if (r == 1)
-		r = logs_count_lines(log->path, &log->lines);
+		r = logs_count_lines(log->path, &log->line_count);
 	if (r < 0)
-		return logs_fail(log->path, r);
+		return logs_report_error(log->path, r);
 	log->run = (unsigned)(run - report->run);
 	return CLI_OK;
 }
@@ -102,7 +102,7 @@ static int logs_compare(const void *a, const void *b)
 
 	if (one->run != other->run)
 		return one->run < other->run ? -1 : 1;
-	return one->seq == other->seq ? 0 : one->seq < other->seq ? -1 : 1;
+	return one->first_seq == other->first_seq ? 0 : one->first_seq < other->first_seq ? -1 : 1;
 }
 
 int report_survey_logs(struct report *report, struct report_log *logs, size_t count)
@@ -112,7 +112,7 @@ int report_survey_logs(struct report *report, struct report_log *logs, size_t co
 	for (size_t i = 0; i < count; i++) {
 		if (logs_survey_one_log(report, &logs[i]) != CLI_OK)
 			return CLI_ERROR;
-		lines += logs[i].lines > 2 ? logs[i].lines - 2 : 0; /* without header and trailer */
+		lines += logs[i].line_count > 2 ? logs[i].line_count - 2 : 0; /* without header and trailer */
 	}
 	qsort(logs, count, sizeof(*logs), logs_compare);
 	for (size_t i = 1; i < count; i++)
@@ -122,7 +122,7 @@ int report_survey_logs(struct report *report, struct report_log *logs, size_t co
 			return CLI_ERROR;
 		}
 	/* Half of the room is reserved for denials, network events and execs, which are all kept while they fit. */
-	report->step = lines > report->records_max && half > 0 ? (lines + half - 1) / half : 1;
+	report->sample_step = lines > report->records_max && half > 0 ? (lines + half - 1) / half : 1;
 	return CLI_OK;
 }
 
@@ -151,10 +151,10 @@ static void logs_add_record(struct report *report, struct report_run *run, const
 	run->denied += denied;
 	if (denied)
 		report_denials_add(report->denials, report->texts, index, line);
-	if (report->step > 1 && important)
-		room = room && report->important++ < report->records_max / 2;
-	else if (report->step > 1)
-		room = room && run->records % report->step == 0;
+	if (report->sample_step > 1 && important)
+		room = room && report->important_count++ < report->records_max / 2;
+	else if (report->sample_step > 1)
+		room = room && run->records % report->sample_step == 0;
 	if (room)
 		report_rows_add(report->rows, report->texts, index, line, report->out);
 }
@@ -164,7 +164,7 @@ static void logs_add_line(struct report *report, struct report_run *run, const s
 	const char *type = audit_line_get_type(line->json);
 
 	if (strcmp(type, "record") == 0) {
-		logs_add_record(report, run, line->json, report->step > 1 && logs_line_is_important(line->json));
+		logs_add_record(report, run, line->json, report->sample_step > 1 && logs_line_is_important(line->json));
 	} else if (strcmp(type, "header") == 0) {
 		if (!run->header)
 			run->header = json_incref(line->json);
@@ -179,7 +179,7 @@ static bool logs_skip_line(const struct report *report, struct report_run *run, 
 {
 	struct scan_record record;
 
-	if (report->step == 1 || (run->records + 1) % report->step == 0 ||
+	if (report->sample_step == 1 || (run->records + 1) % report->sample_step == 0 ||
 	    scan_parse_line_fast(line->text, line->len, &record) < 0 || record.type.at || !record.verdict.at ||
 	    logs_is_important(&record))
 		return false;
@@ -196,7 +196,7 @@ int report_read_log(struct report *report, const struct report_log *log)
 	int r = audit_reader_open(log->path, &reader);
 
 	if (r < 0)
-		return logs_fail(log->path, r);
+		return logs_report_error(log->path, r);
 	(void)json_array_append_new(run->logs, json_string(log->path));
 	verify_begin_file(&run->verify);
 	while ((r = audit_reader_read_unparsed(reader, &line)) == 1) {
@@ -215,5 +215,5 @@ int report_read_log(struct report *report, const struct report_log *log)
 	verify_end_file(&run->verify, audit_reader_get_torn_bytes(reader));
 	run->torn += audit_reader_get_torn_bytes(reader);
 	audit_reader_free(reader);
-	return r < 0 ? logs_fail(log->path, r) : CLI_OK;
+	return r < 0 ? logs_report_error(log->path, r) : CLI_OK;
 }

@@ -89,7 +89,7 @@ static int report_add_result(struct report *report, const char *path)
 		cli_print_error(VERB, "%s: not the result of a run: callgate run --json prints one", path);
 		return CLI_ERROR;
 	}
-	for (unsigned i = 0; i < report->runs; i++)
+	for (unsigned i = 0; i < report->run_count; i++)
 		if (strcmp(report->run[i].id, id) == 0) {
 			report_trim_result(result);
 			json_decref(report->run[i].result);
@@ -138,12 +138,12 @@ static json_t *report_describe(const struct report *report)
 	uint64_t unlisted = 0;
 	json_t *runs = json_array(), *denials = report_denials_make_json(report->denials, &unlisted);
 
-	for (unsigned i = 0; i < report->runs; i++)
+	for (unsigned i = 0; i < report->run_count; i++)
 		(void)json_array_append_new(runs, report_describe_run(&report->run[i]));
 	return json_pack("{s:s, s:I, s:o, s:o, s:I, s:s?, s:I, s:I, s:b}", "version", PACKAGE_VERSION, "made",
 			 (json_int_t)time(NULL), "runs", runs, "denials", denials, "denials_unlisted",
 			 (json_int_t)unlisted, "start", report_rows_get_start(report->rows), "rows",
-			 (json_int_t)report_rows_get_count(report->rows), "step", (json_int_t)report->step,
+			 (json_int_t)report_rows_get_count(report->rows), "step", (json_int_t)report->sample_step,
 			 "texts_complete", (int)report_texts_are_complete(report->texts));
 }
 
@@ -225,7 +225,7 @@ static int report_print_what_is_left_out(const struct report *report, const char
 {
 	uint64_t records = 0, damaged = 0;
 
-	for (unsigned i = 0; i < report->runs; i++) {
+	for (unsigned i = 0; i < report->run_count; i++) {
 		records += report->run[i].records;
 		damaged += report->run[i].damaged;
 	}
@@ -244,7 +244,7 @@ static int report_print_what_is_left_out(const struct report *report, const char
 
 static void report_release(struct report *report)
 {
-	for (unsigned i = 0; i < report->runs; i++) {
+	for (unsigned i = 0; i < report->run_count; i++) {
 		free(report->run[i].id);
 		json_decref(report->run[i].header);
 		json_decref(report->run[i].trailer);

@@ -60,9 +60,9 @@ enum report_column {
 	REPORT_RULE,
 	REPORT_REASON,
 	REPORT_ERRNO,
-	REPORT_RET,
-	REPORT_NS,   /* -1: null in the log */
-	REPORT_REST, /* number of a JSON object with all other fields */
+	REPORT_RETURN_VALUE,
+	REPORT_DURATION_NS,  /* -1: null in the log */
+	REPORT_OTHER_FIELDS, /* number of a JSON object with all other fields */
 	REPORT_COLUMNS,
 };
 
@@ -104,17 +104,17 @@ struct report {
 	struct report_rows *rows;
 	struct report_denials *denials;
 	struct report_run run[REPORT_RUNS_MAX];
-	unsigned runs;
+	unsigned run_count;
 	uint64_t records_max;
-	uint64_t step;      /* the sample keeps every step-th ordinary record */
-	uint64_t important; /* number of denials, network events and execs that were kept */
+	uint64_t sample_step;     /* the sample keeps every step-th ordinary record */
+	uint64_t important_count; /* number of denials, network events and execs that were kept */
 };
 
 struct report_log {
 	const char *path; /* in argv */
 	unsigned run;     /* index into report.run */
-	uint64_t seq;     /* number of the first line */
-	uint64_t lines;
+	uint64_t first_seq; /* number of the first line */
+	uint64_t line_count;
 };
 
 /*

@@ -12,21 +12,21 @@
 
 struct report_rows {
 	int64_t column[REPORT_COLUMNS][ROWS_IN_BLOCK];
-	size_t filled;
+	size_t filled_rows;
 	uint64_t count;
 	int64_t last_seq, last_time;
 	char start[TIME_MAX_LEN];
 };
 
 static const char *const column_names[REPORT_COLUMNS] = {
-	[REPORT_RUN] = "run",	    [REPORT_SEQ] = "seq",	    [REPORT_TIME] = "time",
-	[REPORT_PID] = "pid",	    [REPORT_TID] = "tid",	    [REPORT_PPID] = "ppid",
-	[REPORT_EXE] = "exe",	    [REPORT_CALL] = "call",	    [REPORT_VERDICT] = "verdict",
-	[REPORT_EFFECT] = "effect", [REPORT_RIGHT] = "right",	    [REPORT_PATH] = "path",
-	[REPORT_RESOLVED] = "resolved", [REPORT_PATH2] = "path2",   [REPORT_RESOLVED2] = "resolved2",
-	[REPORT_HOST] = "host",	    [REPORT_PORT] = "port",	    [REPORT_RULE] = "rule",
-	[REPORT_REASON] = "reason", [REPORT_ERRNO] = "errno",	    [REPORT_RET] = "ret",
-	[REPORT_NS] = "ns",	    [REPORT_REST] = "rest",
+	[REPORT_RUN] = "run",           [REPORT_SEQ] = "seq",           [REPORT_TIME] = "time",
+	[REPORT_PID] = "pid",           [REPORT_TID] = "tid",           [REPORT_PPID] = "ppid",
+	[REPORT_EXE] = "exe",           [REPORT_CALL] = "call",         [REPORT_VERDICT] = "verdict",
+	[REPORT_EFFECT] = "effect",     [REPORT_RIGHT] = "right",       [REPORT_PATH] = "path",
+	[REPORT_RESOLVED] = "resolved", [REPORT_PATH2] = "path2",       [REPORT_RESOLVED2] = "resolved2",
+	[REPORT_HOST] = "host",         [REPORT_PORT] = "port",         [REPORT_RULE] = "rule",
+	[REPORT_REASON] = "reason",     [REPORT_ERRNO] = "errno",       [REPORT_RETURN_VALUE] = "ret",
+	[REPORT_DURATION_NS] = "ns",    [REPORT_OTHER_FIELDS] = "rest",
 };
 
 /* Columns that contain the number of a text: that of the record's field with the same name. */
@@ -34,7 +34,8 @@ static const enum report_column text_columns[] = {
 	REPORT_EXE,  REPORT_VERDICT, REPORT_EFFECT,    REPORT_RIGHT, REPORT_PATH, REPORT_RESOLVED,
 	REPORT_PATH2, REPORT_RESOLVED2, REPORT_HOST, REPORT_RULE, REPORT_REASON, REPORT_ERRNO,
 };
-static const enum report_column number_columns[] = {REPORT_PID, REPORT_TID, REPORT_PPID, REPORT_PORT, REPORT_RET};
+static const enum report_column number_columns[] = {REPORT_PID, REPORT_TID, REPORT_PPID, REPORT_PORT,
+						    REPORT_RETURN_VALUE};
 
 struct report_rows *report_rows_create(void)
 {
@@ -99,7 +100,7 @@ static bool rows_has_column(const char *key)
  * Adds a JSON object of the fields that have no column. Leaves out the hashes of the chain, which tell a reader nothing
  * and do not compress.
  */
-static uint32_t rows_add_rest(struct report_texts *texts, const json_t *line)
+static uint32_t rows_add_other_fields(struct report_texts *texts, const json_t *line)
 {
 	json_t *rest = json_copy((json_t *)(uintptr_t)line); /* does not change the line */
 	_cleanup_free_ char *text = NULL;
@@ -119,27 +120,27 @@ static uint32_t rows_add_rest(struct report_texts *texts, const json_t *line)
 
 static void rows_write_block(struct report_rows *rows, FILE *out)
 {
-	(void)fprintf(out, "<script type=\"application/json\" class=\"rows\">{\"rows\":%zu", rows->filled);
+	(void)fprintf(out, "<script type=\"application/json\" class=\"rows\">{\"rows\":%zu", rows->filled_rows);
 	for (size_t i = 0; i < REPORT_COLUMNS; i++) {
 		const int64_t *column = rows->column[i];
 		bool used = false;
 
-		for (size_t j = 0; j < rows->filled && !used; j++)
+		for (size_t j = 0; j < rows->filled_rows && !used; j++)
 			used = column[j] != 0;
 		if (!used) /* a column that is left out is all zeros */
 			continue;
 		(void)fprintf(out, ",\"%s\":[%lld", column_names[i], (long long)column[0]);
-		for (size_t j = 1; j < rows->filled; j++)
+		for (size_t j = 1; j < rows->filled_rows; j++)
 			(void)fprintf(out, ",%lld", (long long)column[j]);
 		(void)fputc(']', out);
 	}
 	(void)fputs("}</script>\n", out);
-	rows->filled = 0;
+	rows->filled_rows = 0;
 }
 
 void report_rows_flush(struct report_rows *rows, FILE *out)
 {
-	if (rows->filled > 0)
+	if (rows->filled_rows > 0)
 		rows_write_block(rows, out);
 }
 
@@ -164,16 +165,15 @@ void report_rows_add(struct report_rows *rows, struct report_texts *texts, unsig
 	value[REPORT_CALL] = rows_add_call(texts, line);
 	if (json_is_null(json_object_get(line, "resolved")))
 		value[REPORT_RESOLVED] = -1;
-	value[REPORT_NS] = json_is_integer(json_object_get(line, "ns"))
-				   ? json_integer_value(json_object_get(line, "ns"))
-				   : -1;
-	value[REPORT_REST] = rows_add_rest(texts, line);
+	value[REPORT_DURATION_NS] =
+		json_is_integer(json_object_get(line, "ns")) ? json_integer_value(json_object_get(line, "ns")) : -1;
+	value[REPORT_OTHER_FIELDS] = rows_add_other_fields(texts, line);
 	for (size_t i = 0; i < REPORT_COLUMNS; i++)
-		rows->column[i][rows->filled] = value[i];
+		rows->column[i][rows->filled_rows] = value[i];
 	rows->last_seq = seq;
 	rows->last_time = ns;
 	rows->count++;
-	if (++rows->filled == ROWS_IN_BLOCK)
+	if (++rows->filled_rows == ROWS_IN_BLOCK)
 		rows_write_block(rows, out);
 }
 

@@ -12,7 +12,7 @@ struct text_entry {
 	size_t offset;
 	uint32_t len;
 	uint32_t hash;
-	bool json;
+	bool is_json;
 };
 
 struct report_texts {
@@ -20,10 +20,10 @@ struct report_texts {
 	struct text_entry *entry; /* the text with number i is entry[i]; owned */
 	size_t count, room;
 	uint32_t *slot; /* numbers of texts by hash, open addressing; 0: free; owned */
-	size_t slots;
+	size_t slot_count;
 	char *bytes; /* owned */
 	size_t len, cap;
-	bool left_out; /* at least one text was left out */
+	bool has_left_out_text; /* at least one text was left out */
 };
 
 struct report_texts *report_texts_create(void)
@@ -33,8 +33,8 @@ struct report_texts *report_texts_create(void)
 	if (!texts)
 		return NULL;
 	texthash_init(&texts->hash);
-	texts->slots = SLOTS_AT_START;
-	texts->slot = calloc(texts->slots, sizeof(*texts->slot));
+	texts->slot_count = SLOTS_AT_START;
+	texts->slot = calloc(texts->slot_count, sizeof(*texts->slot));
 	texts->room = SLOTS_AT_START;
 	texts->entry = calloc(texts->room, sizeof(*texts->entry));
 	texts->count = REPORT_TEXT_LEFT_OUT + 1;
@@ -57,9 +57,9 @@ void report_texts_free(struct report_texts *texts)
 /* Returns the slot of a text, or the free slot where the text belongs. */
 static uint32_t *texts_find_slot(const struct report_texts *texts, const char *bytes, size_t len, uint32_t hash)
 {
-	size_t at = hash & (texts->slots - 1);
+	size_t at = hash & (texts->slot_count - 1);
 
-	for (;; at = (at + 1) & (texts->slots - 1)) {
+	for (;; at = (at + 1) & (texts->slot_count - 1)) {
 		const struct text_entry *entry = &texts->entry[texts->slot[at]];
 
 		if (texts->slot[at] == 0 || (entry->hash == hash && entry->len == len &&
@@ -71,10 +71,10 @@ static uint32_t *texts_find_slot(const struct report_texts *texts, const char *b
 /* Doubles the table when it is half full. False: no memory. */
 static bool texts_grow_slots(struct report_texts *texts)
 {
-	size_t slots = texts->slots * 2;
+	size_t slots = texts->slot_count * 2;
 	uint32_t *slot;
 
-	if (texts->count * 2 < texts->slots)
+	if (texts->count * 2 < texts->slot_count)
 		return true;
 	slot = calloc(slots, sizeof(*slot));
 	if (!slot)
@@ -88,7 +88,7 @@ static bool texts_grow_slots(struct report_texts *texts)
 	}
 	free(texts->slot);
 	texts->slot = slot;
-	texts->slots = slots;
+	texts->slot_count = slots;
 	return true;
 }
 
@@ -121,11 +121,11 @@ uint32_t report_texts_add(struct report_texts *texts, const char *bytes, size_t 
 	uint32_t hash = (uint32_t)texthash_compute(&texts->hash, json, bytes, len);
 	uint32_t *slot = texts_find_slot(texts, bytes, len, hash), found = *slot;
 
-	if (found > 0 && texts->entry[found].json == json)
+	if (found > 0 && texts->entry[found].is_json == json)
 		return found;
 	/* a JSON object whose text is also a path, which practically never happens */
 	if (found > 0 || !texts_make_room(texts, len)) {
-		texts->left_out = true;
+		texts->has_left_out_text = true;
 		return REPORT_TEXT_LEFT_OUT;
 	}
 	slot = texts_find_slot(texts, bytes, len, hash);
@@ -176,7 +176,7 @@ void report_texts_write(const struct report_texts *texts, FILE *out)
 		bool last = i + 1 == texts->count || (i - REPORT_TEXT_LEFT_OUT) % TEXTS_IN_BLOCK == 0;
 
 		(void)fputs(first ? "<script type=\"application/json\" class=\"texts\">[" : ",", out);
-		if (entry->json)
+		if (entry->is_json)
 			report_write_json(out, texts->bytes + entry->offset, entry->len);
 		else
 			texts_write_string(out, texts->bytes + entry->offset, entry->len);
@@ -187,5 +187,5 @@ void report_texts_write(const struct report_texts *texts, FILE *out)
 
 bool report_texts_are_complete(const struct report_texts *texts)
 {
-	return !texts->left_out;
+	return !texts->has_left_out_text;
 }

@@ -48,7 +48,7 @@ static void ask_path(uint64_t *state)
 {
 	static const unsigned wants[] = {POLICY_READ, POLICY_READ, POLICY_WRITE, POLICY_EXEC};
 
-	question = (struct query){.kind = QUERY_PATHS, .allowed = true, .paths = 1};
+	question = (struct query){.kind = QUERY_PATHS, .allowed = true, .path_count = 1};
 	question.path[0].wanted_rights = wants[generate_number(state, 4)];
 	generate_path(state, question.path[0].path);
 	question.path[0].len = strlen(question.path[0].path);
@@ -156,7 +156,7 @@ static void collect(uint64_t state, const struct policy *policy, struct used *us
 
 		ask(&state);
 		query_judge(judge, &question, &answer);
-		if (!answer.is_certain || answer.allow)
+		if (!answer.is_certain || answer.is_allowed)
 			ck_assert_int_eq(used_add(used, &question, &answer), 0);
 	}
 	query_judge_free(judge);
@@ -165,7 +165,7 @@ static void collect(uint64_t state, const struct policy *policy, struct used *us
 /* A directory of the view that is there because of what is granted below. */
 static bool is_stand_in(const struct query_answer *answer)
 {
-	return answer->allow && strcmp(answer->reason, "ancestor") == 0;
+	return answer->is_allowed && strcmp(answer->reason, "ancestor") == 0;
 }
 
 static void check_kept(uint64_t state, const struct policy *before, const struct policy *after)
@@ -180,9 +180,9 @@ static void check_kept(uint64_t state, const struct policy *before, const struct
 		ask(&state);
 		query_judge(old, &question, &was);
 		query_judge(new, &question, &is);
-		if (!was.is_certain || !was.allow)
+		if (!was.is_certain || !was.is_allowed)
 			continue;
-		ck_assert_msg(is.is_certain && is.allow, "lost: %s%s", question.host, question.path[0].path);
+		ck_assert_msg(is.is_certain && is.is_allowed, "lost: %s%s", question.host, question.path[0].path);
 		if (judge(before) == DIFF_ALLOWED && !question.was_found_absent)
 			ck_assert_msg(judge(after) != DIFF_DENIED || (!question.is_open_call && is_stand_in(&is)),
 				      "lost: %s%s", question.host, question.path[0].path);
@@ -206,15 +206,15 @@ START_TEST(test_minimise)
 	uint64_t state = generate_seed(0xd1b54a32d192ed03, _i), asked;
 	struct minimise_runs runs = {0};
 	struct minimise_runs *list[] = {&runs};
-	struct minimise all = {.path = "p.json", .runs = list, .count = 1};
-	struct policy *before = make_policy(&state, &all.root), *after;
+	struct minimise all = {.policy_path = "p.json", .runs = list, .count = 1};
+	struct policy *before = make_policy(&state, &all.policy_root), *after;
 	size_t changes;
 
 	current = runs.all = &all;
 	asked = state;
 	collect(asked, before, &runs.used);
 	ck_assert_int_eq(minimise_change_rules(&all), 0);
-	after = load(all.root);
+	after = load(all.policy_root);
 	ck_assert_ptr_nonnull(after);
 	check_kept(asked, before, after);
 	check_no_more(&state, before, after);
@@ -222,7 +222,7 @@ START_TEST(test_minimise)
 	ck_assert_int_eq(minimise_change_rules(&all), 0);
 	ck_assert_uint_eq(all.dropped + all.narrowed, changes);
 	used_release(&runs.used);
-	json_decref(all.root);
+	json_decref(all.policy_root);
 	free(all.text);
 	policy_free(before);
 	policy_free(after);

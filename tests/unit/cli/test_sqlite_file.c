@@ -95,7 +95,7 @@ START_TEST(test_lock_page_is_not_used)
 	(void)setvbuf(out, NULL, _IOFBF, SQLITE_PAGE_BYTES);
 	sqlite_file_begin(file, out);
 	sqlite_table_begin(file);
-	while (file->pages < SQLITE_LOCK_PAGE + 10)
+	while (file->page_count < SQLITE_LOCK_PAGE + 10)
 		ck_assert_int_eq(sqlite_table_add(file, &value, 1), 0);
 	(void)fflush(out);
 	ck_assert_mem_eq(written->locked, none, sizeof(none));

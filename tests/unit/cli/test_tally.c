@@ -49,9 +49,9 @@ START_TEST(test_memory_is_bounded)
 		tally_find(&tally, name, (size_t)len)->count[0]++;
 	}
 	ck_assert_uint_eq(tally.items, TALLY_ITEMS_MAX + 1);
-	ck_assert_ptr_nonnull(tally.others);
-	ck_assert_uint_eq(tally.others->count[0], 500);
-	ck_assert_str_eq(tally.others->name, TALLY_OTHERS);
+	ck_assert_ptr_nonnull(tally.others_item);
+	ck_assert_uint_eq(tally.others_item->count[0], 500);
+	ck_assert_str_eq(tally.others_item->name, TALLY_OTHERS);
 	ck_assert_uint_eq(tally_find(&tally, "17", 2)->count[0], 1);
 	tally_release(&tally);
 }

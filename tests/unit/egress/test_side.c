@@ -162,7 +162,7 @@ START_TEST(nobody_is_at_the_sink)
 	ck_assert_int_lt(bind(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
 	(void)close(fd);
 	ck_assert_int_eq(egress_provide_resolv_conf(&side, &guest, false), 0);
-	ck_assert_ptr_nonnull(strstr(side.provide[0].text, "\noptions use-vc\n"));
+	ck_assert_ptr_nonnull(strstr(side.provided_file[0].text, "\noptions use-vc\n"));
 	egress_program_side_release(&guest);
 	egress_side_release(&side);
 	policy_free(policy);
@@ -172,9 +172,9 @@ END_TEST
 
 static const char *file_of(const struct egress_side *side, const char *virt)
 {
-	for (size_t i = 0; i < side->provides; i++)
-		if (strcmp(side->provide[i].virt, virt) == 0)
-			return side->provide[i].text;
+	for (size_t i = 0; i < side->provided_file_count; i++)
+		if (strcmp(side->provided_file[i].virt, virt) == 0)
+			return side->provided_file[i].text;
 	return NULL;
 }
 
@@ -201,7 +201,7 @@ START_TEST(files_and_variables)
 	ck_assert_ptr_null(strstr(hosts, "real.test")); /* that is egress' to answer */
 	ck_assert_ptr_nonnull(strstr(file_of(&side, "/etc/nsswitch.conf"), "hosts: files dns\n"));
 	bundle = NULL;
-	for (size_t i = 0; i < side.variables; i++)
+	for (size_t i = 0; i < side.variable_count; i++)
 		if (strcmp(side.variable[i].name, "CURL_CA_BUNDLE") == 0)
 			bundle = file_of(&side, side.variable[i].value);
 	ck_assert_ptr_nonnull(bundle);
@@ -227,7 +227,7 @@ START_TEST(without_an_authority_there_is_no_variable)
 	struct egress_provide provide = {.policy = policy, .roots = "roots"};
 
 	ck_assert_int_eq(egress_provide(&provide, &side), 0);
-	ck_assert_uint_eq(side.variables, 0);
+	ck_assert_uint_eq(side.variable_count, 0);
 	egress_side_release(&side);
 	policy_free(policy);
 	rig_done(&rig);

@@ -216,9 +216,9 @@ static void check_same(const struct query_judge *judge, const struct policy_deci
 	read_query(&record);
 	ck_assert_int_eq(query.kind, QUERY_PATHS);
 	query_judge(judge, &query, &answer);
-	ck_assert_msg(answer.is_certain && answer.allow == (decision->verdict != VERDICT_DENY), "%.*s", (int)line_len,
-		      line);
-	for (size_t i = 0; i < answer.rules; i++)
+	ck_assert_msg(answer.is_certain && answer.is_allowed == (decision->verdict != VERDICT_DENY), "%.*s",
+		      (int)line_len, line);
+	for (size_t i = 0; i < answer.rule_count; i++)
 		found |= decision->rule ? answer.rule[i] && strcmp(answer.rule[i], decision->rule) == 0
 					: !answer.rule[i];
 	ck_assert_msg(found, "%.*s: %s", (int)line_len, line, answer.rule[0] ? answer.rule[0] : "none");
@@ -459,9 +459,9 @@ START_TEST(test_cases)
 	read_query(&record);
 	if (query.kind != QUERY_RULES_DO_NOT_DECIDE)
 		query_judge(judge, &query, &answer);
-	got = query.kind == QUERY_RULES_DO_NOT_DECIDE ? query.why
+	got = query.kind == QUERY_RULES_DO_NOT_DECIDE ? query.why_not_judged
 	      : !answer.is_certain                    ? answer.why
-	      : answer.allow                          ? "allow"
+	      : answer.is_allowed                     ? "allow"
 						      : "deny";
 	ck_assert_msg(strcmp(got, wanted->answer) == 0, "%s: %s for %s", wanted->line, got, wanted->answer);
 	if (wanted->rule)

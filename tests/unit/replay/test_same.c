@@ -33,13 +33,13 @@ static void check_line(const struct query_judge *judge, const char *line, size_t
 
 	ck_assert_msg(scan_parse_line_fast(line, len, &record) == 0, "%.*s", (int)len, line);
 	ck_assert_msg(query_read_record(&record, &query) == 0, "%.*s", (int)len, line);
-	ck_assert_msg(query.kind != QUERY_RULES_DO_NOT_DECIDE, "%.*s: %s", (int)len, line, query.why);
+	ck_assert_msg(query.kind != QUERY_RULES_DO_NOT_DECIDE, "%.*s: %s", (int)len, line, query.why_not_judged);
 	query_judge(judge, &query, &answer);
 	ck_assert_msg(answer.is_certain, "%.*s: %s", (int)len, line, answer.why);
-	ck_assert_msg(answer.allow == allow, "%.*s: %d", (int)len, line, answer.allow);
-	for (size_t i = 0; i < answer.rules; i++)
+	ck_assert_msg(answer.is_allowed == allow, "%.*s: %d", (int)len, line, answer.is_allowed);
+	for (size_t i = 0; i < answer.rule_count; i++)
 		found |= rule ? answer.rule[i] && strcmp(answer.rule[i], rule) == 0 : !answer.rule[i];
-	ck_assert_msg(found, "%.*s: %s", (int)len, line, answer.rules && answer.rule[0] ? answer.rule[0] : "none");
+	ck_assert_msg(found, "%.*s: %s", (int)len, line, answer.rule_count && answer.rule[0] ? answer.rule[0] : "none");
 }
 
 static void check_path(const struct policy *policy, const struct query_judge *judge, const char *path, unsigned want)

@@ -523,7 +523,7 @@ START_TEST(test_flood)
 		ck_assert_uint_eq(ack.ack.id, first + i);
 	}
 	ck_assert(egress_client_is_alive(rig.client));
-	ck_assert_uint_eq(rig.client->denied, sent);
+	ck_assert_uint_eq(rig.client->denied_count, sent);
 }
 END_TEST
 
@@ -589,8 +589,8 @@ START_TEST(test_result)
 	(void)entry(list, 1, "/b", "deny", 403, 1);
 	(void)entry(list, 2, "/unanswered", "allow", 0, 1);
 	json_decref(list);
-	ck_assert_uint_eq(rig.client->summary.unlisted, 0);
-	ck_assert_uint_eq(rig.client->denied, 1);
+	ck_assert_uint_eq(rig.client->summary.unlisted_count, 0);
+	ck_assert_uint_eq(rig.client->denied_count, 1);
 	denial = denials_get_list(rig.sandbox.denials, &count, &unlisted);
 	ck_assert_uint_eq(count, 1);
 	ck_assert_str_eq(denial->target, "POST api.test:443/b");
@@ -622,7 +622,7 @@ START_TEST(test_failure_is_no_denial)
 	answer(conn, -ETIMEDOUT);
 	client_rig_close(&rig, conn);
 	ck_assert_int_eq(client_rig_outcome(&rig), ETIMEDOUT);
-	ck_assert_uint_eq(rig.client->denied, 0);
+	ck_assert_uint_eq(rig.client->denied_count, 0);
 	list = json_incref(rig.client->summary.list);
 	ck_assert_uint_eq(json_array_size(list), 1);
 	json_decref(list);
@@ -646,7 +646,7 @@ START_TEST(test_refused_open)
 		(void)snprintf(message.record.reason, sizeof(message.record.reason), "client_rejected_ca");
 		client_rig_send(&rig, &message);
 	}
-	ck_assert_uint_eq(rig.client->denied, 1);
+	ck_assert_uint_eq(rig.client->denied_count, 1);
 	list = json_incref(rig.client->summary.list);
 	ck_assert_uint_eq(json_array_size(list), 1);
 	json_decref(list);
@@ -689,7 +689,7 @@ START_TEST(test_budget)
 	ck_assert_int_eq(json_integer_value(json_object_get(meter, "used")), 0);
 	ck_assert_ptr_null(json_object_get(json_array_get(list, 0), "bytes_up"));
 	json_decref(list);
-	ck_assert_uint_eq(rig.client->denied, (unsigned)_i);
+	ck_assert_uint_eq(rig.client->denied_count, (unsigned)_i);
 }
 END_TEST
 
@@ -706,7 +706,7 @@ START_TEST(test_many)
 	}
 	list = json_incref(rig.client->summary.list);
 	ck_assert_uint_eq(json_array_size(list), SUMMARY_MAX);
-	ck_assert_uint_eq(rig.client->summary.unlisted, 500);
+	ck_assert_uint_eq(rig.client->summary.unlisted_count, 500);
 	json_decref(list);
 }
 END_TEST

@@ -96,7 +96,7 @@ START_TEST(names_that_are_no_text_are_kept_as_text)
 	ck_assert_int_eq(draft_add_ungrantable(&draft, POLICY_WRITE, "/d/\xff\n", "why"), 0);
 	ck_assert_int_eq(draft_add_disabled_path(&draft, "/d/\xff"), 0);
 	ck_assert_int_eq(draft_add_disabled_path(&draft, "/d/\xff"), 0);
-	ck_assert_uint_eq(json_array_size(draft.refused), 2);
+	ck_assert_uint_eq(json_array_size(draft.ungrantable), 2);
 	ck_assert_uint_eq(json_array_size(draft.disabled_paths), 1);
 	ck_assert_str_eq(json_string_value(json_array_get(draft.disabled_paths, 0)), "/d/\\xff");
 	draft_release(&draft);

@@ -111,7 +111,7 @@ START_TEST(runpath_with_origin)
 	need = find_need("a/libf.so.1.2");
 	ck_assert_ptr_nonnull(need);
 	ck_assert_uint_eq(need->rights, POLICY_READ);
-	ck_assert_ptr_nonnull(strstr(need->origin.text, "DT_RUNPATH"));
+	ck_assert_ptr_nonnull(strstr(need->origin.reason, "DT_RUNPATH"));
 	ck_assert_ptr_nonnull(strstr(need->path_as_written, "/a/libf.so.1")); /* the link that the loader opens */
 	ck_assert_uint_ge(needs.count, 4); /* with the loader and the C library */
 }

@@ -131,7 +131,7 @@ END_TEST
 START_TEST(what_is_granted_gets_no_rule)
 {
 	ask(QUERY_CONNECT, "api.test", 443, "", "");
-	needs.net[0].granted = true;
+	needs.net[0].is_granted = true;
 	ck_assert_int_eq(learn_add_endpoints(&draft, &needs, false), 0);
 	ck_assert_ptr_null(json_object_get(draft.root, "network"));
 }

@@ -88,7 +88,7 @@ static void ask_as(const char *name, const char *written, unsigned right, const 
 {
 	static struct query query;
 
-	query = (struct query){.kind = QUERY_PATHS, .paths = 1};
+	query = (struct query){.kind = QUERY_PATHS, .path_count = 1};
 	query.path[0].wanted_rights = right;
 	query.path[0].len = (size_t)snprintf(query.path[0].path, PATH_MAX, *name == '/' ? "%s" : "%s/%s",
 					     *name == '/' ? name : top, name);
@@ -113,18 +113,19 @@ static void ask_each(const char *const *names, unsigned right)
 static void fold(bool risky)
 {
 	const char *const places[] = {workdir, NULL};
-	struct unmet unmet[ITEMS];
+	struct unmet_need unmet[ITEMS];
 
 	ck_assert_uint_le(needs.count, ITEMS);
 	ck_assert_int_eq(inodes_find(home, places, &inodes), 0);
-	place = (struct fold_place){.home = home, .workdir = workdir, .workdir_host = workdir, .inodes = inodes,
-				    .risky = risky};
+	place = (struct fold_place){
+		.home = home, .workdir = workdir, .workdir_host = workdir, .inodes = inodes, .allows_risky = risky};
 	for (size_t i = 0; i < needs.count; i++) {
 		const unsigned want = needs.need[i].rights;
 
-		unmet[i] = (struct unmet){.need = &needs.need[i], .right = want & POLICY_WRITE  ? POLICY_WRITE
-									   : want & POLICY_EXEC ? POLICY_EXEC
-												: POLICY_READ};
+		unmet[i] = (struct unmet_need){.need = &needs.need[i],
+					       .right = want & POLICY_WRITE  ? POLICY_WRITE
+							: want & POLICY_EXEC ? POLICY_EXEC
+									     : POLICY_READ};
 	}
 	ck_assert_int_eq(fold_deny_secrets(&draft, &needs, &place), 0);
 	ck_assert_int_eq(fold_add_rules_for_unmet(&draft, &needs, NULL, &place, unmet, needs.count, true), 0);
@@ -342,7 +343,7 @@ START_TEST(four_files_of_a_home_grant_no_fifth)
 	ck_assert_uint_eq(count_rules("read"), 7);
 	assert_rule("read", "~/a.txt", true);
 	assert_rule("read", "~/n1", true);
-	ck_assert_uint_eq(json_array_size(draft.refused), 1); /* home itself */
+	ck_assert_uint_eq(json_array_size(draft.ungrantable), 1); /* home itself */
 }
 END_TEST
 
@@ -400,7 +401,7 @@ START_TEST(names_that_no_rule_can_have)
 	ask("data/new\nline", POLICY_READ);
 	ask("data/${HOME}", POLICY_READ);
 	fold(false);
-	ck_assert_uint_eq(json_array_size(draft.refused), 2);
+	ck_assert_uint_eq(json_array_size(draft.ungrantable), 2);
 	assert_rule("read", "data/new\nline", true);
 	assert_rule("read", "data/$${HOME}", true);
 	ck_assert_uint_eq(count_rules("read"), 2);

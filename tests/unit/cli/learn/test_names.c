@@ -62,7 +62,7 @@ START_TEST(temporary_names_are_blurred)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		_cleanup_free_ char *blurred = pattern_blur_temporary(cases[i].path);
+		_cleanup_free_ char *blurred = pattern_replace_temporary(cases[i].path);
 
 		ck_assert_str_eq(blurred, cases[i].blurred);
 	}
@@ -110,8 +110,8 @@ START_TEST(patterns_meet_where_a_name_matches_both)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const char *a = cases[i].a, *b = cases[i].b;
 
-		ck_assert_msg(pattern_may_meet(a, strlen(a), b, strlen(b)) == cases[i].meet, "%s %s", a, b);
-		ck_assert_msg(pattern_may_meet(b, strlen(b), a, strlen(a)) == cases[i].meet, "%s %s", b, a);
+		ck_assert_msg(pattern_may_match_same_name(a, strlen(a), b, strlen(b)) == cases[i].meet, "%s %s", a, b);
+		ck_assert_msg(pattern_may_match_same_name(b, strlen(b), a, strlen(a)) == cases[i].meet, "%s %s", b, a);
 	}
 }
 END_TEST
@@ -126,8 +126,8 @@ START_TEST(meeting_takes_no_time)
 		other[i] = 'a';
 	}
 	other[NAME_MAX - 1] = 'b';
-	ck_assert(!pattern_may_meet(many, NAME_MAX - 1, other, NAME_MAX));
-	ck_assert(pattern_may_meet(many, NAME_MAX, other, NAME_MAX));
+	ck_assert(!pattern_may_match_same_name(many, NAME_MAX - 1, other, NAME_MAX));
+	ck_assert(pattern_may_match_same_name(many, NAME_MAX, other, NAME_MAX));
 }
 END_TEST
 

@@ -14,7 +14,7 @@ static struct query query;
 static void ask_path(struct needs *needs, const char *path, unsigned want, const char *call, const char *exe,
 		     uint64_t seq)
 {
-	query = (struct query){.kind = QUERY_PATHS, .paths = 1};
+	query = (struct query){.kind = QUERY_PATHS, .path_count = 1};
 	query.path[0].wanted_rights = want;
 	query.path[0].len = (size_t)snprintf(query.path[0].path, PATH_MAX, "%s", path);
 	ck_assert_int_eq(needs_add_query(needs, &query, seq, call, exe), 0);
@@ -54,7 +54,7 @@ START_TEST(names_that_lead_through_links_are_kept_apart)
 {
 	struct needs needs = {0};
 
-	query = (struct query){.kind = QUERY_PATHS, .paths = 1};
+	query = (struct query){.kind = QUERY_PATHS, .path_count = 1};
 	query.path[0].wanted_rights = POLICY_READ;
 	(void)snprintf(query.path[0].path, PATH_MAX, "/real");
 	query.path[0].len = strlen(query.path[0].path);
@@ -72,13 +72,13 @@ START_TEST(what_is_absent_is_no_need)
 {
 	struct needs needs = {0};
 
-	query = (struct query){.kind = QUERY_PATHS, .paths = 1, .was_found_absent = true};
+	query = (struct query){.kind = QUERY_PATHS, .path_count = 1, .was_found_absent = true};
 	(void)snprintf(query.path[0].path, PATH_MAX, "/none");
 	for (int i = 0; i < 1000000; i++)
 		ck_assert_int_eq(needs_add_query(&needs, &query, 1, "openat", "/bin/x"), 0);
 	ck_assert_uint_eq(needs.count, 0);
 	/* What is there is not made again. */
-	query = (struct query){.kind = QUERY_PATHS, .paths = 1, .failed_because_exists = true};
+	query = (struct query){.kind = QUERY_PATHS, .path_count = 1, .failed_because_exists = true};
 	query.path[0].wanted_rights = POLICY_WRITE;
 	(void)snprintf(query.path[0].path, PATH_MAX, "/there");
 	ck_assert_int_eq(needs_add_query(&needs, &query, 1, "mkdir", "/bin/x"), 0);
@@ -115,7 +115,7 @@ START_TEST(requests)
 	ck_assert_uint_eq(needs.net[0].origin.count, 2);
 	ck_assert_str_eq(needs.net[3].host, "");
 	ck_assert(!needs.needs_socket);
-	query = (struct query){.kind = QUERY_RULES_DO_NOT_DECIDE, .why = "network_not_granted"};
+	query = (struct query){.kind = QUERY_RULES_DO_NOT_DECIDE, .why_not_judged = "network_not_granted"};
 	ck_assert_int_eq(needs_add_query(&needs, &query, 1, "socket", ""), 0);
 	ck_assert(needs.needs_socket);
 	needs_release(&needs);
@@ -129,7 +129,7 @@ START_TEST(there_is_an_end)
 	char path[64];
 	int r = 0;
 
-	query = (struct query){.kind = QUERY_PATHS, .paths = 1};
+	query = (struct query){.kind = QUERY_PATHS, .path_count = 1};
 	query.path[0].wanted_rights = POLICY_READ;
 	for (unsigned i = 0; r == 0 && i < NEEDS_PATHS_MAX + 10; i++) {
 		query.path[0].len = (size_t)snprintf(query.path[0].path, PATH_MAX, "/data/%u", i);
