@@ -40,6 +40,7 @@ struct audit_header {
 	const char *workdir;
 	const char *layers_json; /* JSON object that tells which sandbox layers are active */
 	bool records_allowed_calls;
+	bool lacks_reads; /* "judge": "changes": calls that only read are not on record */
 	bool compact; /* records leave out what earlier lines say: callgate-audit(5) */
 	const char *key; /* public key with which the log is signed, in base64; NULL: it is not signed */
 	uint64_t rotate_bytes;           /* size at which the log goes on in another file; 0: never */

@@ -99,6 +99,8 @@ char *lines_make_header(const struct audit_header *header)
 		buf_puts(&buf, header->layers_json);
 	}
 	buf_printf(&buf, ",\"record_allowed\":%s", header->records_allowed_calls ? "true" : "false");
+	lines_add_text(&buf, ",\"judge\":",
+		       policy_judge_get_name(header->lacks_reads ? POLICY_JUDGE_CHANGES : POLICY_JUDGE_ALL));
 	if (header->compact)
 		buf_puts(&buf, ",\"compact\":true");
 	return buf_take_text(&buf);

@@ -9,6 +9,7 @@
 #include "audit/read.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "policy/policy.h"
 
 #define READ_BUFFER_BYTES (64u << 10)
 
@@ -216,6 +217,13 @@ int audit_reader_get_fd(const struct audit_reader *reader)
 uint64_t audit_reader_get_torn_bytes(const struct audit_reader *reader)
 {
 	return reader->torn_bytes;
+}
+
+bool audit_header_lacks_reads(const json_t *header)
+{
+	const char *judge = json_string_value(json_object_get(header, "judge"));
+
+	return judge && strcmp(judge, policy_judge_get_name(POLICY_JUDGE_CHANGES)) == 0;
 }
 
 const char *audit_line_get_type(const json_t *line)

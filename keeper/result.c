@@ -154,6 +154,10 @@ json_t *result_make_json(const struct keeper_options *options, struct keeper_out
 	(void)json_object_set_new(result, "run_id", json_string(options->scratch->id));
 	(void)json_object_set_new(result, "mode",
 				  json_string(policy_is_observing(options->policy) ? "observe" : "enforce"));
+	(void)json_object_set_new(result, "judge",
+				  json_string(policy_judge_get_name(
+					  options->layers->layer[LAYER_KERNEL_READS].active ? POLICY_JUDGE_CHANGES
+											    : POLICY_JUDGE_ALL)));
 	(void)json_object_set_new(result, "dry_run", json_boolean(options->overlay == VIEW_OVERLAY_ALL));
 	result_set_ending(result, &outcome->ending);
 	(void)json_object_set_new(result, "termination", result_make_termination(outcome));

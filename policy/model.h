@@ -73,6 +73,7 @@ struct policy {
 	struct arena arena;
 	struct policy *judged; /* the judged policy of an observing one; owned; NULL: this policy is enforced */
 	struct policy_settings settings;
+	const char *judge_where; /* the position of the "judge" that counts; NULL: there is none */
 	const char *workdir_host;
 	struct rule *rule;
 	size_t rule_count;
@@ -189,6 +190,8 @@ void compile_after(struct compiler *compiler, struct source *const *sources, siz
 void compile_after_paths(struct compiler *compiler);
 /* modes.c, after compile_on_deny: refuses after_read together with "ask-file". */
 void on_deny_check_after(struct compiler *compiler);
+/* paths/reads.c, after compile_on_deny: warns of what prevents "judge": "changes". */
+void compile_check_reads(struct compiler *compiler);
 /* modes.c: sets policy->mode. */
 void compile_on_deny(struct compiler *compiler);
 /* parse/settings.c: sets the environment, limits, audit log and user. */

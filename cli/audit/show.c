@@ -142,6 +142,9 @@ static void show_add_line_of_log(struct buf *out, const json_t *line)
 		buf_printf(out, ", %lld records", audit_get_field_number(line, "records"));
 	show_add_json_field(out, json_object_get(line, "policy"), ", policy ", "name");
 	show_add_json_field(out, line, ", workdir ", "workdir");
+	show_add_json_field(out, line, ", judge ", "judge");
+	if (audit_header_lacks_reads(line))
+		buf_puts(out, " (what only reads is not on record)");
 	buf_puts(out, "\n");
 }
 

@@ -129,8 +129,11 @@ void stats_print(const struct stats *stats)
 		_cleanup_free_ char *run = audit_get_field_for_display(stats->log[i].header, "run");
 		_cleanup_free_ char *status = audit_get_field_for_display(stats->log[i].trailer, "status");
 
-		(void)text_printf(stdout, "run %s: %s\n", run ? run : "?",
-				  status ? status : "no trailer: it still goes on, or its end was not recorded");
+		(void)text_printf(stdout, "run %s: %s%s\n", run ? run : "?",
+				  status ? status : "no trailer: it still goes on, or its end was not recorded",
+				  audit_header_lacks_reads(stats->log[i].header)
+					  ? " (\"judge\": \"changes\": what only reads is not on record)"
+					  : "");
 	}
 	(void)text_printf(stdout, "%llu records, %llu denied", (unsigned long long)stats->records,
 			  (unsigned long long)stats->denied);

@@ -146,6 +146,14 @@ static int stats_read(struct stats *stats, const char *const *paths)
 	status = audit_read_logs(&reading);
 	if (stats->failed)
 		return cli_fail_no_memory("audit");
+	for (size_t i = 0; stats->policy.names.count > 0 && i < stats->log_count; i++)
+		if (audit_header_lacks_reads(stats->log[i].header)) {
+			cli_print_error("audit",
+					"%s: the run had \"judge\": \"changes\", so the log does not tell which rules "
+					"were never used; leave out the policy",
+					paths[i]);
+			return CLI_ERROR;
+		}
 	if (stats->log[0].header)
 		found = rules_find_unused(&stats->rules, &stats->policy, stats->log[0].header);
 	if (found != CLI_OK)

@@ -169,8 +169,17 @@ static int compare_perform_run(const struct compare *compare, size_t which, cons
 static bool compare_read_run(struct compared_run *run)
 {
 	_cleanup_free_ char *log = cli_format("%s/" BATCH_LOG_FILE, run->dir);
+	const char *judge;
 
 	run->result = batch_read_result(run->dir);
+	judge = json_string_value(json_object_get(run->result, "judge"));
+	if (judge && strcmp(judge, policy_judge_get_name(POLICY_JUDGE_CHANGES)) == 0) {
+		cli_print_error("compare",
+				"under %s the run had \"judge\": \"changes\": what it read is not on record and cannot "
+				"be compared; use --run-option=--judge=all",
+				run->policy);
+		return false;
+	}
 	if (log && run->result && access(log, F_OK) == 0)
 		return trail_read_log(log, &run->trail) == 0;
 	cli_print_error("compare", "there is nothing to compare: the program could not be run under %s", run->policy);

@@ -95,13 +95,16 @@ static bool runs_have_option(const struct learn *learn, const char *option)
 	return false;
 }
 
-/* Makes the options of a run: its policy, and the options given for every run. Owned; the texts are borrowed. */
+/*
+ * Makes the options of a run: its policy, and the options given for every run. Every call is judged, whatever the policy
+ * says: what is learnt, and what is denied to the learnt policy, must be on record. Owned; the texts are borrowed.
+ */
 static const char **runs_make_options(const struct learn *learn, const char *where, const char *policy, bool observe)
 {
 	const char *const first[] = {"-p", where, "-p", policy};
 	const char *const mode[] = {"--mode", "observe", learn->allow_risky ? "--allow-risky" : NULL, NULL};
 	const bool really = runs_have_option(learn, "--really");
-	const char **options = calloc(learn->passed.count + 9, sizeof(*options));
+	const char **options = calloc(learn->passed.count + 10, sizeof(*options));
 	size_t count = 0;
 
 	if (!options)
@@ -113,6 +116,7 @@ static const char **runs_make_options(const struct learn *learn, const char *whe
 	for (size_t i = 0; i < learn->passed.count; i++)
 		if (observe || strcmp(learn->passed.item[i], "--really") != 0)
 			options[count++] = learn->passed.item[i];
+	options[count++] = "--judge=all";
 	/* As in the learning run, writes outside the copy of the working directory do not reach the host. */
 	if (!observe && !really && draft_writes_outside(&learn->draft))
 		options[count++] = "--dry-run";

@@ -83,12 +83,15 @@ static int minimise_add_access(void *ctx, const struct replay_log *log, const st
 
 static int minimise_read_logs(struct minimise *all, char **paths, size_t count)
 {
+	const struct replay_permits permits = {
+		.damage = all->allow_damaged,
+		.otherwise = "record a run with --judge all, or grants of reading would be dropped that it needed"};
 	int status = CLI_OK;
 
 	for (size_t i = 0; status == CLI_OK && i < count; i++) {
 		struct replay_log log = {.path = paths[i]};
 
-		status = replay_judge_log(VERB, &all->policy, all->allow_damaged, &log, minimise_add_access, all);
+		status = replay_judge_log(VERB, &all->policy, &permits, &log, minimise_add_access, all);
 		replay_log_release(&log);
 	}
 	if (status == CLI_OK && all->denied_accesses > 0)

@@ -15,7 +15,8 @@ struct logs_walk {
 	struct query_judge *judge;
 	replay_judge_fn *each;
 	void *ctx;
-	bool loading_failed; /* loading the policy failed, with a message */
+	const struct replay_permits *permits;
+	bool was_explained; /* a message says already why reading ended */
 	struct query query;
 };
 
@@ -74,14 +75,22 @@ static int logs_load_policy_by_header(void *ctx, const json_t *header)
 	struct replay_log *log = walk->log;
 	int r;
 
+	log->lacks_reads = audit_header_lacks_reads(header);
+	if (log->lacks_reads && !walk->permits->missing_reads) {
+		cli_print_error(walk->verb,
+				"%s: the run had \"judge\": \"changes\", so what it read is not on record; %s",
+				log->path, walk->permits->otherwise);
+		walk->was_explained = true;
+		return -ECANCELED;
+	}
 	if (!walk->options.workdir && (log->workdir = logs_find_workdir(header))) {
 		walk->options.workdir = log->workdir;
 		walk->options.workdir_named = log->workdir;
 	}
 	log->program = logs_get_program(header);
 	r = cli_load_policy_without_run(&walk->options, walk->verb, log->program, &walk->host, &walk->policy);
-	walk->loading_failed = r != CLI_OK;
-	r = walk->loading_failed ? -ECANCELED : query_judge_create(walk->policy, &walk->judge);
+	walk->was_explained = r != CLI_OK;
+	r = walk->was_explained ? -ECANCELED : query_judge_create(walk->policy, &walk->judge);
 	return r < 0 ? r : logs_compare_policy_of_header(walk, header);
 }
 
@@ -111,20 +120,21 @@ static void logs_print_error(const struct logs_walk *walk, int error)
 		cli_print_error(walk->verb, "%s: not a regular file; write the log to one", path);
 	else if (error == -E2BIG)
 		cli_print_error(walk->verb, "%s: a line is too long for an audit log", path);
-	else if (!walk->loading_failed)
+	else if (!walk->was_explained)
 		cli_print_error(walk->verb, "%s: %s", path, strerror(-error));
 }
 
-int replay_judge_log(const char *verb, const struct cli_policy_options *options, bool allow_damaged,
+int replay_judge_log(const char *verb, const struct cli_policy_options *options, const struct replay_permits *permits,
 		     struct replay_log *log, replay_judge_fn *judge, void *ctx)
 {
 	struct logs_walk *walk = calloc(1, sizeof(*walk));
-	struct replay_reader reader = {log->path, allow_damaged, logs_load_policy_by_header, logs_on_record, walk};
+	struct replay_reader reader = {log->path, permits->damage, logs_load_policy_by_header, logs_on_record, walk};
 	int r;
 
 	if (!walk)
 		return cli_fail_no_memory(verb);
 	walk->verb = verb;
+	walk->permits = permits;
 	walk->options = *options;
 	walk->log = log;
 	walk->each = judge;

@@ -12,7 +12,7 @@ struct replay_options {
 	struct cli_policy_options policy;
 	bool json;
 	bool lists_records;
-	bool allow_damaged;
+	struct replay_permits permits;
 	unsigned fail_on; /* set of 1 << enum replay_change: changes that make the exit status a failure */
 };
 
@@ -100,7 +100,9 @@ static int replay_parse_options(int argc, char **argv, struct replay_options *op
 		 "(either, or by another rule); can be repeated",
 		 replay_set_fail_on, offsetof(struct replay_options, fail_on), 0},
 		CLI_FLAG("allow-damaged", 0, "take logs that are torn, lack records or fail audit verify",
-			 offsetof(struct replay_options, allow_damaged)),
+			 offsetof(struct replay_options, permits.damage)),
+		CLI_FLAG("changes-only", 0, "take logs of runs with \"judge\": \"changes\", which lack what was read",
+			 offsetof(struct replay_options, permits.missing_reads)),
 		CLI_FLAG("list", 0, "every record that changes or is not replayable, one line of JSON each",
 			 offsetof(struct replay_options, lists_records)),
 		CLI_FLAG("json", 0, "one JSON object", offsetof(struct replay_options, json)),
@@ -136,7 +138,7 @@ static int replay_logs(const struct replay_options *options, char **paths, size_
 	}
 	for (; logs && status == CLI_OK && read < count; read++) {
 		logs[read].path = paths[read];
-		status = replay_judge_log("replay", &options->policy, options->allow_damaged, &logs[read],
+		status = replay_judge_log("replay", &options->policy, &options->permits, &logs[read],
 					  replay_judge_record, report);
 	}
 	if (status == CLI_OK && options->lists_records)
@@ -155,7 +157,7 @@ static int replay_logs(const struct replay_options *options, char **paths, size_
 
 int cli_main_replay(int argc, char **argv)
 {
-	struct replay_options options = {.fail_on = 0};
+	struct replay_options options = {.permits.otherwise = "use --changes-only to judge the rest"};
 	int status = replay_parse_options(argc, argv, &options);
 
 	if (status == CLI_OPTIONS_PARSED)

@@ -24,6 +24,7 @@ struct replay_log {
 	char *workdir;
 	char sha256[SHA256_HEX_SIZE];
 	bool same_policy;  /* the run had the policy that judges: their digests are equal */
+	bool lacks_reads;  /* the run had "judge": "changes" */
 	struct replay_log_state state;
 };
 void replay_log_release(struct replay_log *log);
@@ -35,7 +36,13 @@ typedef int replay_judge_fn(void *ctx, const struct replay_log *log, const struc
  * Reads a log and calls `judge` for each of its records, with a judge of the policy of `options`, which is loaded as
  * the run loaded it: for the program and, without -w, with the workdir on record. CLI_OK or CLI_ERROR with a message.
  */
-int replay_judge_log(const char *verb, const struct cli_policy_options *options, bool allow_damaged,
+struct replay_permits {
+	bool damage;        /* a log that is torn, lacks records, or fails verification */
+	bool missing_reads; /* a log of a run with "judge": "changes" */
+	/* completes the message that refuses the latter: "...; OTHERWISE" */
+	const char *otherwise;
+};
+int replay_judge_log(const char *verb, const struct cli_policy_options *options, const struct replay_permits *permits,
 		     struct replay_log *log, replay_judge_fn *judge, void *ctx);
 
 /* ---- functions of report.c ---- */

@@ -352,10 +352,11 @@ static int report_print_text(const struct replay_report *report, const struct re
 	_cleanup_buf_ struct buf text = {0};
 
 	for (size_t i = 0; i < count; i++)
-		buf_printf(&text, "%s: %llu records under the policy %s (%.12s)%s\n", logs[i].path,
+		buf_printf(&text, "%s: %llu records under the policy %s (%.12s)%s%s\n", logs[i].path,
 			   (unsigned long long)logs[i].state.records,
 			   logs[i].policy_name ? logs[i].policy_name : "without a name", logs[i].sha256,
-			   logs[i].same_policy ? ", the same policy" : "");
+			   logs[i].same_policy ? ", the same policy" : "",
+			   logs[i].lacks_reads ? ", without what was read" : "");
 	buf_printf(&text, "%llu records, %llu with the same verdict by the same rule\n",
 		   (unsigned long long)report_count_records(report), (unsigned long long)report->same_count);
 	for (size_t i = 0; i < group_count; i++) {
@@ -384,9 +385,11 @@ static json_t *report_make_group(const struct group *group)
 
 static json_t *report_make_log(const struct replay_log *log)
 {
-	return json_pack("{s:o, s:I, s:o, s:s, s:b, s:I}", "path", report_make_text_json(log->path), "records",
+	return json_pack("{s:o, s:I, s:o, s:s, s:b, s:s, s:I}", "path", report_make_text_json(log->path), "records",
 			 (json_int_t)log->state.records, "policy", report_make_text_json(log->policy_name), "sha256",
-			 log->sha256, "same_policy", log->same_policy, "damages", (json_int_t)log->state.damage_count);
+			 log->sha256, "same_policy", log->same_policy, "judge",
+			 policy_judge_get_name(log->lacks_reads ? POLICY_JUDGE_CHANGES : POLICY_JUDGE_ALL), "damages",
+			 (json_int_t)log->state.damage_count);
 }
 
 static int report_print_json(const struct replay_report *report, const struct replay_log *logs, size_t count,

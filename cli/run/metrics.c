@@ -46,7 +46,7 @@ static void metrics_put_sample(struct buf *out, const char *name, const char *la
 
 static void metrics_put_info(struct buf *out, const json_t *result)
 {
-	static const char *const fields[] = {"run_id", "status", "mode"};
+	static const char *const fields[] = {"run_id", "status", "mode", "judge"};
 	const json_t *policy = json_object_get(result, "policy");
 
 	metrics_begin_family(out, "info", "gauge", "What was run and how it ended; the value is 1.");

@@ -12,6 +12,7 @@
 #include "cli/why/ask.h"
 #include "cli/why/net.h"
 #include "cli/why/path.h"
+#include "policy/paths/reads.h"
 
 struct why_options {
 	const char *question; /* argument of the option; NULL: no question was given */
@@ -89,6 +90,16 @@ static const char *why_get_effect_on_process(const struct policy *policy, const 
 	return NULL;
 }
 
+/* Who judges the access in a run, if all layers are active: the kernel judges only reading, and records nothing. */
+static enum policy_judge why_get_judge(const struct policy *policy, const struct why_path *question)
+{
+	struct policy_read_obstacle obstacle;
+
+	return question->wanted_rights != POLICY_READ || policy_find_read_obstacle(policy, &obstacle)
+		       ? POLICY_JUDGE_ALL
+		       : policy_get_judge(policy);
+}
+
 /* Returns the entries of after_read that an allowed access fires, without those that have fired already. */
 static uint32_t why_find_fired(const struct policy *policy, const struct why_path *question)
 {
@@ -133,6 +144,8 @@ static int why_print_text(const struct policy *policy, const struct why_path *qu
 		buf_printf(&text, "  errno     %s\n", strerrorname_np(decision->error));
 	if (then)
 		buf_printf(&text, "  then      %s\n", then);
+	if (why_get_judge(policy, question) == POLICY_JUDGE_CHANGES)
+		buf_puts(&text, "  record    none: the kernel decides about reading (\"judge\": \"changes\")\n");
 	why_put_fired_entries(&text, policy, why_find_fired(policy, question));
 	buf_printf(&text, "  mount     %s\n", why_get_text_or_none(question->mount ? question->mount->virt : NULL));
 	buf_printf(&text, "  host      %s\n", why_get_text_or_none(question->host_path));
@@ -156,7 +169,7 @@ static int why_print_json(const struct policy *policy, const struct why_path *qu
 {
 	const struct policy_decision *decision = &question->decision;
 	json_t *object = json_pack(
-		"{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s?, s:o}", "verdict",
+		"{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s?, s:o, s:s}", "verdict",
 		verdict_get_name(decision->verdict), "op", why_get_right_name(question->wanted_rights), "path",
 		why_make_json_string(question->asked_path), "resolved", why_make_json_string(question->resolved_path),
 		"rule", why_make_json_string(decision->rule), "reason", decision->reason, "errno",
@@ -164,7 +177,8 @@ static int why_print_json(const struct policy *policy, const struct why_path *qu
 		why_make_json_string(question->mount ? question->mount->virt : NULL), "host",
 		why_make_json_string(question->host_path), "suggest", why_make_json_string(suggest), "suggest_reason",
 		why_make_json_string(suggest_why), "then", why_get_effect_on_process(policy, question), "fires",
-		why_make_fired_entries_json(policy, why_find_fired(policy, question)));
+		why_make_fired_entries_json(policy, why_find_fired(policy, question)), "judge",
+		policy_judge_get_name(why_get_judge(policy, question)));
 
 	return cli_print_json("why", object);
 }

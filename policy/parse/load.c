@@ -227,6 +227,7 @@ static void load_compile_policy(struct loader *loader)
 	compile_network(compiler, loader->source, loader->count);
 	compile_on_deny(compiler);
 	on_deny_check_after(compiler);
+	compile_check_reads(compiler);
 }
 
 /*

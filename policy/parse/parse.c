@@ -47,8 +47,10 @@ static void parse_one_of_words(struct parser *parser, const struct policy_key *k
 			continue;
 		if (key->id == KEY_ID_ON_DENY)
 			parser->source->on_deny = parser_find_on_deny(value);
-		if (key->id == KEY_ID_JUDGE)
+		if (key->id == KEY_ID_JUDGE) {
 			parser->source->judge = parser_find_judge(value);
+			parser->source->judge_where = parser_keep_text(parser, text).where;
+		}
 		if (key->id == KEY_ID_AFTER_NETWORK)
 			parser->after->closes_network = true;
 		return;

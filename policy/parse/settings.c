@@ -58,8 +58,10 @@ void compile_settings(struct compiler *compiler, struct source *const *sources, 
 				*flag[j] = sources[i]->flag[j] == FLAG_ON;
 		if (sources[i]->on_deny)
 			settings->on_deny = sources[i]->on_deny;
-		if (sources[i]->judge)
+		if (sources[i]->judge) {
 			settings->judge = sources[i]->judge;
+			policy->judge_where = sources[i]->judge_where;
+		}
 		if (sources[i]->user)
 			settings->user = sources[i]->user;
 		if (sources[i]->audit_file.text)

@@ -91,6 +91,7 @@ bool source_from_cli(struct arena *arena, const struct policy_cli *cli, struct p
 	source->required = cli->required_layers;
 	source->user = cli->user;
 	source->judge = cli->judge;
+	source->judge_where = "command line: --judge";
 	*ret_source = source;
 	return good;
 }

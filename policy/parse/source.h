@@ -100,6 +100,7 @@ struct source {
 	const char *user; /* NULL: not set */
 	enum policy_on_deny on_deny;
 	enum policy_judge judge;
+	const char *judge_where; /* the position of "judge", for messages; NULL: not set */
 	struct source_text *extends;
 	size_t extends_count;
 	struct source_text *net_extends; /* network.extends */

@@ -67,3 +67,15 @@ bool policy_find_read_obstacle(const struct policy *policy, struct policy_read_o
 	*ret_obstacle = (struct policy_read_obstacle){rule, why};
 	return true;
 }
+
+void compile_check_reads(struct compiler *compiler)
+{
+	const struct policy *policy = compiler->policy;
+	struct policy_read_obstacle obstacle;
+
+	if (compiler->failed || policy_get_judge(policy) != POLICY_JUDGE_CHANGES ||
+	    !policy_find_read_obstacle(policy, &obstacle))
+		return;
+	compiler_add_warning(compiler, "%s: warning: every call will be judged, as with \"all\": %s %s",
+			     policy->judge_where, obstacle.rule, obstacle.why);
+}

@@ -138,6 +138,8 @@ START_TEST(test_header_and_trailer)
 	json = read_line(0);
 	ck_assert_str_eq(audit_line_get_type(json), "header");
 	ck_assert_str_eq(json_string_value(json_object_get(json, "run")), "7f3a9c21d0e4");
+	ck_assert(!audit_header_lacks_reads(json));
+	ck_assert_str_eq(json_string_value(json_object_get(json, "judge")), "all");
 	arg = strdup(json_string_value(json_array_get(json_object_get(json, "command"), 2)));
 	ck_assert_str_eq(arg, "print(\"\x1b[31m\")\n\\xff");
 	free(arg);
@@ -339,6 +341,7 @@ END_TEST
 
 START_TEST(test_denials_only)
 {
+	json_t *json;
 	struct audit_record rec = record("/a", 2);
 	struct audit_header head = header();
 	struct audit_slot slot;
@@ -346,6 +349,7 @@ START_TEST(test_denials_only)
 
 	(void)unlink(path);
 	head.records_allowed_calls = false;
+	head.lacks_reads = true;
 	ck_assert_int_eq(audit_open_log(path, &head, &audit), 0);
 	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 	ck_assert_uint_eq(slot.seq, 0);
@@ -357,6 +361,10 @@ START_TEST(test_denials_only)
 	ck_assert_uint_eq(audit_count_records(audit), 1);
 	close_log(audit);
 	ck_assert_uint_eq(check_whole(), 3);
+	json = read_line(0);
+	ck_assert(audit_header_lacks_reads(json));
+	ck_assert_str_eq(json_string_value(json_object_get(json, "judge")), "changes");
+	json_decref(json);
 }
 END_TEST
 

@@ -59,6 +59,41 @@ START_TEST(test_obstacles)
 }
 END_TEST
 
+/* `callgate check` says where the key is and what prevents it. */
+START_TEST(test_warning)
+{
+	static const struct {
+		const char *text, *warning; /* NULL: none */
+	} question[] = {
+		{"{\"judge\": \"changes\", \"filesystem\": {\"read\": [\"/usr\"]}}", NULL},
+		{"{\"judge\": \"all\", \"filesystem\": {\"decoy\": [\"/k\"]}}", NULL},
+		{"{\"filesystem\": {\"decoy\": [\"/k\"]}}", NULL},
+		{"{\"filesystem\": {\"decoy\": [\"/k\"]},\n\"judge\": \"changes\"}",
+		 "p.json:2: judge: warning: every call will be judged, as with \"all\": p.json: filesystem.decoy[0] /k "
+		 "is a decoy, and only a judged call tells that it is read"},
+	};
+
+	for (size_t i = 0; i < sizeof(question) / sizeof(question[0]); i++) {
+		struct rig rig = {0};
+		struct policy *policy;
+		size_t count, found = 0;
+		const char *const *warnings;
+
+		ck_assert_int_eq(rig_load(&rig, question[i].text, NULL, &policy), 0);
+		warnings = policy_get_warnings(policy, &count);
+		for (size_t j = 0; j < count; j++)
+			if (strstr(warnings[j], ": judge: ")) {
+				found++;
+				ck_assert_ptr_nonnull(question[i].warning);
+				ck_assert_str_eq(warnings[j], question[i].warning);
+			}
+		ck_assert_uint_eq(found, question[i].warning != NULL);
+		policy_free(policy);
+		rig_done(&rig);
+	}
+}
+END_TEST
+
 static enum policy_judge judge_of(const char *name, enum policy_judge cli_judge, char **ret_shown)
 {
 	static const struct rig_file files[] = {
@@ -106,6 +141,7 @@ int main(void)
 	TCase *all = tcase_create("all");
 
 	tcase_add_test(all, test_obstacles);
+	tcase_add_test(all, test_warning);
 	tcase_add_test(all, test_later_files_win);
 	suite_add_tcase(suite, all);
 	return unit_run(suite);

@@ -41,8 +41,10 @@ function sentences(run, facts, denials) {
 	items.push(el('li', null, 'It ran ', facts.programs.length ? listOf(facts.programs.map((one) => one.name),
 		facts.programs.length) : 'no other program', ' in ' + amount(facts.processes, 'process', 'processes') + '.'));
 	const read = mark('read'), written = mark('written');
-	items.push(el('li', null, 'It read or looked at ' + amount(read.files, 'file') + (read.files ? ': ' : '.'),
-		read.files ? listOf(read.first, read.files) : null));
+	const lacksReads = asObject(run.header).judge === 'changes';
+	items.push(lacksReads ? el('li', null, 'What it read is not on record: the run left that to the kernel.')
+		: el('li', null, 'It read or looked at ' + amount(read.files, 'file') + (read.files ? ': ' : '.'),
+			read.files ? listOf(read.first, read.files) : null));
 	items.push(el('li', null, written.files ? 'It changed, or opened to change, ' + amount(written.files, 'file') + ': '
 		: 'It changed nothing.', written.files ? listOf(written.first, written.files) : null));
 	items.push(el('li', null, contacted.length ? 'It contacted ' + amount(contacted.length, 'endpoint') + ': '
@@ -50,7 +52,8 @@ function sentences(run, facts, denials) {
 		one.host + (one.port ? ':' + one.port : '')), contacted.length) : null));
 	const attempts = listed.reduce((sum, one) => sum + one.count, 0);
 	items.push(el('li', null, listed.length ? amount(attempts, 'attempt') + ' of ' + amount(listed.length, 'kind') +
-		(attempts === 1 ? ' was' : ' were') + ' refused' : 'Nothing that matters was refused.',
+		(attempts === 1 ? ' was' : ' were') + ' refused'
+		: lacksReads ? 'Nothing of what is on record was refused.' : 'Nothing that matters was refused.',
 	listed.length ? [', most often ', data(listed[0].call + ' ' + listed[0].target, 200),
 		', because ' + reasonText(listed[0].reason) + '. ', el('a', {href: '#denials'}, 'All of them')] : null));
 	if (facts.unfinished)
@@ -112,7 +115,8 @@ function runCard(run, index, facts) {
 			fact('Working directory', data(header.workdir || 'unknown')),
 			fact('Limits', limitsOf(run)),
 			fact('Records', number(run.records) + ', ' + number(run.denied) + ' of them denied' +
-				(header.record_allowed === false ? '; the policy asked for denials only' : '')),
+				(header.record_allowed === false ? '; the policy asked for denials only' : '') +
+				(header.judge === 'changes' ? '; what only reads was left to the kernel and is not on record' : '')),
 			fact('Log', run.logs.map((name) => el('div', null, data(name)))),
 			fact('Chain', chainText(run)),
 			fact('Machine', data([header.kernel, header.machine].filter(Boolean).join(', ')), ', callgate ',
