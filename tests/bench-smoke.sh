@@ -63,6 +63,12 @@ assert rows["true"]["options"] == "" and rows["true, --json"]["options"] == "--j
 assert "floor" in rows["git status, 300 files"]["samples"], rows
 END
 
+timeout 60 "$bench/scale.py" --build "$build" --rounds 1 --calls 400 --sandboxes 2 --threads 2 >"$T/scale" 2>&1 ||
+	fail "scale.py ended with $?: $(cat "$T/scale")"
+for shape in '1 *1' '2 *1' '1 *2'; do
+	grep -q "^callgate *$shape *[0-9.]* *[0-9.]* *[0-9t]" "$T/scale" || fail "scale.py: $(cat "$T/scale")"
+done
+
 # An interrupted run says what it has, and leaves neither children nor files.
 for signal in TERM INT; do
 	timeout --kill-after=60 --signal=$signal 4 python3 "$bench/bench.py" --build "$build" --quick --rounds 9999 \
