@@ -58,15 +58,18 @@ static void placement_pause_and_double(struct cpu *placement, uint64_t now_ns)
 }
 
 /*
- * Pins the supervisor thread. False: other programs need all CPUs. One runnable task more than CPUs is accepted,
- * because it may be a parent that is about to wait for its child.
+ * False: other programs need all CPUs. One runnable task more than CPUs is accepted, because it may be a parent that is
+ * about to wait for its child.
  */
+static bool placement_machine_has_room(const struct cpu *placement, const struct load *load)
+{
+	return load->last >= 0 && load->runnable <= (unsigned long)CPU_COUNT(&placement->affinity.whole) + 1;
+}
+
+/* Pins the supervisor thread. False: it cannot be pinned now, and the next attempt is later. */
 static bool placement_pin_self(struct cpu *placement, const struct load *load, uint64_t now_ns)
 {
-	struct affinity *affinity = &placement->affinity;
-
-	if (load->last >= 0 && load->runnable <= (unsigned long)CPU_COUNT(&affinity->whole) + 1 &&
-	    affinity_pin_self(affinity) == 0)
+	if (placement_machine_has_room(placement, load) && affinity_pin_self(&placement->affinity) == 0)
 		return true;
 	placement_pause_pinning_until(placement, now_ns + PINNING_PAUSE_ON_BUSY_MACHINE_NS);
 	return false;
@@ -133,7 +136,9 @@ static void placement_pin_run(struct cpu *placement, const struct task *caller, 
 	struct load load = affinity_read_load(affinity);
 	struct placement_running_tasks survey = {.caller = caller, .last = INT_MAX};
 
-	tree_visit_tasks(affinity->tree, placement_count_running_task, &survey);
+	/* The load is checked first: on a busy machine, where this is called every 10 ms, no file of a task is read. */
+	if (placement_machine_has_room(placement, &load))
+		tree_visit_tasks(affinity->tree, placement_count_running_task, &survey);
 	if (survey.tasks > PINNED_TASKS_MAX || survey.running > 0) {
 		placement_pause_and_double(placement, now_ns);
 		return;
