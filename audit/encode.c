@@ -303,7 +303,7 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, co
 	out = encode_name(out, ",\"verdict\":\"", &encoder->verdict[record->verdict]);
 	if (!compact_omits_effect(encoder, record))
 		out = encode_name(out, ",\"effect\":\"", &encode_effects[record->effect]);
-	if (record->observed)
+	if (record->was_observed)
 		out = PUT(out, ",\"observed\":true");
 	if (record->on_deny)
 		out = put_field(out, ",\"on_deny\":\"", record->on_deny, strlen(record->on_deny));

@@ -73,7 +73,7 @@ struct audit_record {
 	char access_right;
 	enum verdict verdict;
 	enum audit_effect effect;
-	bool observed; /* the judged policy denies the call, and it is performed all the same: --mode observe */
+	bool was_observed; /* the judged policy denies the call, and it is performed all the same: --mode observe */
 	/* the answer to the question whether the call may be performed; NULL: no question was asked */
 	const char *on_deny;
 	const char *answer;      /* with `answer`: uid of the user who answered; -1: no answer came */

@@ -73,7 +73,7 @@ static const struct scan_field {
 	FIELD("right", SCAN_TEXT, FIELD_OFFSET(right)),
 	FIELD("verdict", SCAN_TEXT, FIELD_OFFSET(verdict)),
 	FIELD("effect", SCAN_TEXT, FIELD_OFFSET(effect)),
-	FIELD("observed", SCAN_FLAG, FIELD_OFFSET(observed)),
+	FIELD("observed", SCAN_FLAG, FIELD_OFFSET(was_observed)),
 	FIELD("on_deny", SCAN_TEXT, FIELD_OFFSET(on_deny)),
 	FIELD("answer", SCAN_TEXT, FIELD_OFFSET(answer)),
 	FIELD("answered_by", SCAN_DECIMAL, FIELD_OFFSET(answered_by)),

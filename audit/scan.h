@@ -54,7 +54,7 @@ struct scan_record {
 	bool has_ret;    /* the line has "ret": the call succeeded */
 	bool has_ns;     /* the outcome of the call is on record */
 	bool has_bytes;  /* the line has bytes_up */
-	bool observed;   /* the judged policy denies the call, which was performed: --mode observe */
+	bool was_observed; /* the judged policy denies the call, which was performed: --mode observe */
 };
 
 /* Scans a line. 0, or -EBADMSG: not a line as encode.c writes it. *ret_record borrows from text. */

@@ -151,7 +151,7 @@ int cli_main_attest(int argc, char **argv)
 			 "Verifies what callgate run --attest FILE has written, and prints what it says.\n\n",
 		.epilogue = "\nExit status: 0, 1 the log is not the attested one, 2 not signed with this key,\n"
 			    "125 error.\n",
-		.mixed = true,
+		.allows_mixed_order = true,
 		.table = {{NULL, table, &options}},
 	};
 	int status = cli_parse_options(argc, argv, &syntax);

@@ -65,7 +65,7 @@ int cli_main_check(int argc, char **argv)
 		.verb = "check",
 		.usage = usage,
 		.epilogue = "\nExit status: 0 when all are good, 125 otherwise.\n",
-		.mixed = true,
+		.allows_mixed_order = true,
 	};
 	int parsed = cli_parse_options(argc, argv, &syntax), status = CLI_OK;
 

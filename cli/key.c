@@ -67,7 +67,7 @@ int cli_main_key(int argc, char **argv)
 		.usage = "Usage: callgate key new FILE\n\n"
 			 "Makes a pair of Ed25519 keys: FILE, which only its owner may read, for --sign-key, and\n"
 			 "FILE.pub for those who verify. Keep FILE where no policy grants anything.\n\n",
-		.mixed = true,
+		.allows_mixed_order = true,
 		.table = {{NULL, table, NULL}},
 	};
 	int status = cli_parse_options(argc, argv, &syntax);

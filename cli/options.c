@@ -90,7 +90,7 @@ static int options_set_workdir(const struct cli_given *given, void *all)
 	return 0;
 }
 
-/* Sets the limit given->which. --output-limit sets two limits, those of stdout and of stderr. */
+/* Sets the limit given->option_value. --output-limit sets two limits, those of stdout and of stderr. */
 static int options_set_limit(const struct cli_given *given, void *all)
 {
 	enum policy_limit last = given->option_value == POLICY_LIMIT_STDOUT ? POLICY_LIMIT_STDERR : given->option_value;
@@ -107,7 +107,7 @@ static int options_set_limit(const struct cli_given *given, void *all)
 	return 0;
 }
 
-/* Adds the named layers. given->which has the LAYER_BITs that the option accepts. */
+/* Adds the named layers. given->option_value has the LAYER_BITs that the option accepts. */
 static int options_add_layers(const struct cli_given *given, void *layers)
 {
 	unsigned named = 0;
@@ -192,7 +192,7 @@ const struct cli_option *cli_get_policy_table(void)
 			 "the program may listen at PORT, FIRST-LAST, 0 (any free one) or '*', on a\n"
 			 "loopback of the run's own",
 			 FIELD_OFFSET(listen)),
-		CLI_FLAG("no-net", 0, "no network, whatever the policy grants", FIELD_OFFSET(cli.no_net)),
+		CLI_FLAG("no-net", 0, "no network, whatever the policy grants", FIELD_OFFSET(cli.denies_network)),
 		CLI_LIST("secret", 0, "NAME@HOST[,HOST...]",
 			 "these hosts get the variable's value, the program a placeholder", FIELD_OFFSET(secret)),
 		CLI_LIST("env", 'e', "NAME[=VALUE]", "pass or set an environment variable", FIELD_OFFSET(env)),
@@ -216,8 +216,8 @@ const struct cli_option *cli_get_policy_table(void)
 		 0},
 		{"user", 0, "UID[:GID]", "as root: run as this user, without supplementary groups; ids or names",
 		 options_set_user, FIELD_OFFSET(cli.user), 0},
-		{"without", 0, "LAYERS", "leave out these layers, to compare or to work around one",
-		 options_add_layers, FIELD_OFFSET(without), LAYERS_OPTIONAL},
+		{"without", 0, "LAYERS", "leave out these layers, to compare or to work around one", options_add_layers,
+		 FIELD_OFFSET(without), LAYERS_OPTIONAL},
 		{0},
 	};
 

@@ -45,7 +45,7 @@ struct cli_syntax {
 	const char *verb;
 	const char *usage;    /* the text of --help before the options */
 	const char *epilogue; /* the text of --help after the options; NULL: none */
-	bool mixed;           /* options may also follow arguments */
+	bool allows_mixed_order; /* options may also follow arguments */
 	struct {
 		const char *title; /* printed before the table's options; NULL: nothing */
 		const struct cli_option *options;

@@ -148,7 +148,7 @@ int cli_parse_options(int argc, char **argv, const struct cli_syntax *syntax)
 	struct option_parser parser = {.shorts = ""};
 	int opt, status = CLI_OPTIONS_PARSED;
 
-	(void)snprintf(parser.shorts, sizeof(parser.shorts), "%s", syntax->mixed ? "" : "+");
+	(void)snprintf(parser.shorts, sizeof(parser.shorts), "%s", syntax->allows_mixed_order ? "" : "+");
 	parse_add_option_table(&parser, syntax, 0, common_options, NULL);
 	for (size_t i = 0; i < TABLES_MAX; i++)
 		parse_add_option_table(&parser, syntax, i, syntax->table[i].options, syntax->table[i].fills);

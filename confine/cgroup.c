@@ -24,7 +24,7 @@ struct cgroup {
 	char name[64]; /* name of the run's leaf groups */
 	char base[32];
 	struct cgroup_leaf leaf[LEAVES_MAX];
-	size_t leaves;
+	size_t leaf_count;
 	int procs_fd[LEAVES_MAX];
 	unsigned controllers;
 };
@@ -55,7 +55,7 @@ static int cgroup_try_join_leaf(int procs_fd)
 static bool cgroup_add_leaf(struct cgroup *cgroup, const struct cgroup_files *files, const struct cgroup_parent *parent,
 			    const struct cgroup_options *options, char *why, size_t size)
 {
-	struct cgroup_leaf *leaf = &cgroup->leaf[cgroup->leaves];
+	struct cgroup_leaf *leaf = &cgroup->leaf[cgroup->leaf_count];
 	int error;
 
 	leaf->files = files;
@@ -70,7 +70,7 @@ static bool cgroup_add_leaf(struct cgroup *cgroup, const struct cgroup_files *fi
 		(void)snprintf(why, size, "a group in %.100s cannot be joined: %s", parent->dir, strerror(-error));
 		return false;
 	}
-	cgroup->procs_fd[cgroup->leaves++] = leaf->fd[CGROUP_FD_PROCS];
+	cgroup->procs_fd[cgroup->leaf_count++] = leaf->fd[CGROUP_FD_PROCS];
 	cgroup->controllers |= parent->controllers;
 	return true;
 }
@@ -179,7 +179,7 @@ struct cgroup *cgroup_create(const struct cgroup_options *options)
 	(void)snprintf(cgroup->base, sizeof(cgroup->base), CGROUP_UID_DIR_PREFIX "%u", (unsigned)options->uid);
 	cgroup_add_leaves(cgroup, options, why, sizeof(why));
 	cgroup_report_layer(cgroup, options->layers, why);
-	if (cgroup->leaves > 0)
+	if (cgroup->leaf_count > 0)
 		return cgroup;
 	free(cgroup);
 	return NULL;
@@ -193,7 +193,7 @@ size_t cgroup_get_uid_dirs(const struct cgroup *cgroup, int parent_fds[CGROUP_UI
 
 	if (!cgroup)
 		return 0;
-	for (size_t i = 0; i < cgroup->leaves; i++)
+	for (size_t i = 0; i < cgroup->leaf_count; i++)
 		if (cgroup->leaf[i].fd[CGROUP_FD_PARENT] >= 0)
 			parent_fds[count++] = cgroup->leaf[i].fd[CGROUP_FD_PARENT];
 	*ret_name = cgroup->base;
@@ -204,7 +204,7 @@ void cgroup_destroy(struct cgroup *cgroup)
 {
 	if (!cgroup)
 		return;
-	for (size_t i = 0; i < cgroup->leaves; i++)
+	for (size_t i = 0; i < cgroup->leaf_count; i++)
 		cgroup_remove_leaf(&cgroup->leaf[i], cgroup->base, cgroup->name);
 	free(cgroup);
 }
@@ -216,7 +216,7 @@ bool cgroup_has_controller(const struct cgroup *cgroup, enum cgroup_controller c
 
 const int *cgroup_get_procs_fds(const struct cgroup *cgroup, size_t *ret_count)
 {
-	*ret_count = cgroup ? cgroup->leaves : 0;
+	*ret_count = cgroup ? cgroup->leaf_count : 0;
 	return cgroup ? cgroup->procs_fd : NULL;
 }
 
@@ -224,7 +224,7 @@ size_t cgroup_get_fds(const struct cgroup *cgroup, int *fds)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; cgroup && i < cgroup->leaves; i++)
+	for (size_t i = 0; cgroup && i < cgroup->leaf_count; i++)
 		for (size_t which = CGROUP_FD_PROCS; which < CGROUP_FD_MAX; which++)
 			if (cgroup->leaf[i].fd[which] >= 0)
 				fds[count++] = cgroup->leaf[i].fd[which];
@@ -233,7 +233,7 @@ size_t cgroup_get_fds(const struct cgroup *cgroup, int *fds)
 
 int cgroup_get_oom_fd(const struct cgroup *cgroup)
 {
-	for (size_t i = 0; cgroup && i < cgroup->leaves; i++)
+	for (size_t i = 0; cgroup && i < cgroup->leaf_count; i++)
 		if (cgroup->leaf[i].fd[CGROUP_FD_OOM] >= 0)
 			return cgroup->leaf[i].fd[CGROUP_FD_OOM];
 	return -1;
@@ -272,7 +272,7 @@ void cgroup_read_usage(const struct cgroup *cgroup, struct cgroup_usage *ret_usa
 	uint64_t event;
 
 	*ret_usage = (struct cgroup_usage){0};
-	for (size_t i = 0; i < cgroup->leaves; i++) {
+	for (size_t i = 0; i < cgroup->leaf_count; i++) {
 		const struct cgroup_leaf *leaf = &cgroup->leaf[i];
 
 		/* In version 1, clear the event. In version 2, reading memory.events does that. */
@@ -284,7 +284,7 @@ void cgroup_read_usage(const struct cgroup *cgroup, struct cgroup_usage *ret_usa
 
 static void cgroup_write_digit_to_leaves(const struct cgroup *cgroup, enum cgroup_fd which, const char *digit)
 {
-	for (size_t i = 0; cgroup && i < cgroup->leaves; i++)
+	for (size_t i = 0; cgroup && i < cgroup->leaf_count; i++)
 		if (cgroup->leaf[i].fd[which] >= 0)
 			(void)!write(cgroup->leaf[i].fd[which], digit, 1);
 }

@@ -43,7 +43,7 @@ struct namespaces {
 	bool wants_kernel_reads; /* input: also call view_prepare_kernel_reads() */
 	/* why view_prepare_kernel_reads() has returned 1; NULL: it has not. Borrowed from the view */
 	const char *kernel_reads_obstacle;
-	int program_proc_fd;   /* the procfs that narrow_proc asks for; -1: none, the program uses proc_fd */
+	int program_proc_fd;   /* the procfs of wants_procfs_of_run_only; -1: none, and the program uses proc_fd */
 	int pts_fd;            /* a detached devpts for the run; -1: none */
 	int host_root_fd;      /* "/" of the keeper; -1: the run has no mount namespace */
 	int host_proc_fd;      /* /proc of the keeper, to translate pids; -1: same pid namespace */

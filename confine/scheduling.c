@@ -17,13 +17,13 @@ void scheduling_move_task_off_this_cpu(pid_t tid, struct scheduling_saved_affini
 	cpu_set_t others;
 
 	*ret_moved = (struct scheduling_saved_affinity){.tid = tid};
-	ret_moved->moved = scheduling_get_other_cpus(&ret_moved->before, &others) &&
-			   sched_setaffinity(tid, sizeof(others), &others) == 0;
+	ret_moved->was_moved = scheduling_get_other_cpus(&ret_moved->before, &others) &&
+			       sched_setaffinity(tid, sizeof(others), &others) == 0;
 }
 
 void scheduling_restore_task(const struct scheduling_saved_affinity *moved)
 {
-	if (moved->moved)
+	if (moved->was_moved)
 		(void)sched_setaffinity(moved->tid, sizeof(moved->before), &moved->before); /* ESRCH: the task ended */
 }
 

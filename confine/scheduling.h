@@ -17,7 +17,7 @@
 
 struct scheduling_saved_affinity {
 	pid_t tid;
-	bool moved;
+	bool was_moved;
 	cpu_set_t before; /* affinity before: that of the caller, which the new task inherited */
 };
 

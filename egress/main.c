@@ -70,7 +70,7 @@ static bool evict_idle_conn(struct egress *egress)
 
 static void egress_on_connect(struct egress *egress, const struct control_connect *connect)
 {
-	const char *reason = egress->ending ? "ending" : evict_idle_conn(egress) ? NULL : "too_many_connections";
+	const char *reason = egress->is_ending ? "ending" : evict_idle_conn(egress) ? NULL : "too_many_connections";
 	struct conn *former = egress->expected[connect->source_port];
 	struct conn *conn;
 
@@ -97,7 +97,7 @@ static struct conn *egress_find_conn_of_peer(struct egress *egress, const struct
 	if (peer->sin_family != AF_INET || peer->sin_addr.s_addr != egress->own.s_addr)
 		return NULL;
 	/* The announcement was sent before the socket was connected, but it may still be unread. */
-	if (!egress->ending)
+	if (!egress->is_ending)
 		line_read_messages(egress->line);
 	return egress->expected[ntohs(peer->sin_port)];
 }
@@ -210,7 +210,7 @@ static void close_conns(struct egress *egress)
 static void close_flushed_conns(struct egress *egress)
 {
 	for (struct conn *conn = egress->conns; conn; conn = conn->next)
-		if (conn->client.ended && (conn->upstream.fin_was_sent || conn->upstream.watch.fd < 0))
+		if (conn->client.peer_has_ended && (conn->upstream.fin_was_sent || conn->upstream.watch.fd < 0))
 			conn_close(conn, "end", NULL, false);
 }
 
@@ -241,7 +241,7 @@ static void egress_on_end_begin_due(struct timer *timer)
 {
 	struct egress *egress = container_of(timer, struct egress, end_timer);
 
-	egress->ending = true;
+	egress->is_ending = true;
 	egress->end_ns = loop_get_now_ns(egress->loop);
 	egress->end_timer.fire = egress_on_end_due;
 	listener_stop_accepting(egress);
@@ -352,7 +352,7 @@ static int egress_set_up(struct egress *egress)
 /* Writes the last records and wipes secrets. What the kernel takes back when the process ends is not all freed here. */
 static void egress_tear_down(struct egress *egress)
 {
-	egress->ending = true; /* no message is read from now on */
+	egress->is_ending = true; /* no message is read from now on */
 	close_conns(egress);
 	listener_stop_accepting(egress);
 	if (egress->line)

@@ -40,7 +40,7 @@ struct egress {
 	struct timer end_timer;  /* started by CONTROL_END */
 	uint64_t end_ns;         /* time when `ending` was set */
 	enum control_phase phase; /* which messages the supervisor may send now */
-	bool ending;             /* no new connections are accepted */
+	bool is_ending;           /* no new connections are accepted */
 	int status;              /* exit status of the process */
 };
 

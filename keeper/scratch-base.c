@@ -132,7 +132,7 @@ static char *scratch_make_private_base(const char *dir, const char *known)
 	return found;
 }
 
-/* Opens a base of another name than the usual one, and sets scratch->notice. 0 or -errno. */
+/* Opens a base of another name than the usual one, and sets scratch->base_notice. 0 or -errno. */
 static int scratch_open_private_base(struct scratch *scratch, const char *why)
 {
 	_cleanup_free_ char *dir = strdup(scratch->base), *known = NULL, *name = NULL;

@@ -76,7 +76,7 @@ static int scratch_make_subdir_and_mark(struct scratch *scratch, size_t i)
 
 	if (error < 0 && error != -EEXIST) /* EEXIST: the directory was reused */
 		return error;
-	if (!scratch->reusable)
+	if (!scratch->is_reusable)
 		return 0;
 	return scratch_set_mark(scratch, i);
 }
@@ -88,7 +88,7 @@ int scratch_make_dirs(struct scratch *scratch)
 	for (size_t i = 0; error == 0 && i < SCRATCH_SUBDIRS_COUNT; i++)
 		if (scratch_dirs[i].always)
 			error = scratch_make_subdir_and_mark(scratch, i);
-		else if (scratch->reusable)
+		else if (scratch->is_reusable)
 			/* Fails unless an earlier run's policy wanted this directory. */
 			(void)scratch_set_mark(scratch, i);
 	return error;
@@ -156,7 +156,7 @@ static bool scratch_subdir_is_unchanged(const struct scratch *scratch, const cha
 bool scratch_is_unchanged(const struct scratch *scratch)
 {
 	_cleanup_close_ int fd =
-		scratch->reusable && scratch->may_be_reused_after_run ? scratch_open_dir(scratch->fd, ".") : -1;
+		scratch->is_reusable && scratch->may_be_reused_after_run ? scratch_open_dir(scratch->fd, ".") : -1;
 
 	return fd >= 0 && scratch_dir_has_only_allowed(fd, scratch, scratch_subdir_is_unchanged);
 }
@@ -188,7 +188,7 @@ bool scratch_reuse_spare_dir(struct scratch *scratch)
 	_cleanup_close_ int fd = -1;
 	struct stat st;
 
-	if (!scratch->reusable || renameat(scratch->base_fd, SCRATCH_SPARE_DIR_NAME, scratch->base_fd, name) < 0)
+	if (!scratch->is_reusable || renameat(scratch->base_fd, SCRATCH_SPARE_DIR_NAME, scratch->base_fd, name) < 0)
 		return false;
 	scratch->fd = scratch_open_dir(scratch->base_fd, name);
 	fd = scratch->fd < 0 ? -1 : scratch_open_dir(scratch->fd, ".");

@@ -156,7 +156,7 @@ static int scratch_create_or_reuse_run_dir(bool reusable, struct scratch *ret_sc
 
 	/* -ENOENT: another run has just ended and removed the empty base. */
 	for (int i = 0; i < SCRATCH_CREATE_TRIES && error == -ENOENT; i++) {
-		scratch = (struct scratch){.base_fd = -1, .fd = -1, .reusable = reusable};
+		scratch = (struct scratch){.base_fd = -1, .fd = -1, .is_reusable = reusable};
 		ret_error->text[0] = '\0';
 		error = scratch_open_base(&scratch, ret_error);
 		if (error == 0) {

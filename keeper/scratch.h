@@ -29,14 +29,14 @@ struct scratch {
 	char *base_notice;
 	int base_fd;
 	int fd; /* holds the lock. Children inherit it, so that the lock is held until the last of them has ended */
-	bool reusable;   /* the directory may be left to the next run if unchanged */
+	bool is_reusable;             /* the directory may be left to the next run if unchanged */
 	bool may_be_reused_after_run; /* the run ended by itself; otherwise its directory is not reused */
 	struct scratch_mark mark[SCRATCH_SUBDIRS_COUNT];
 };
 
 /*
  * Creates the run's directory, or takes over an unchanged one of an earlier run. Only this user can enter the base;
- * `notice` says if its name is unusual. 0, or -errno with a message. Release with scratch_remove_run.
+ * base_notice says if its name is unusual. 0, or -errno with a message. Release with scratch_remove_run.
  */
 int scratch_begin_run(struct scratch *ret_scratch, struct policy_error *ret_error);
 

@@ -17,7 +17,7 @@
 
 struct arena_chunk {
 	struct arena_chunk *next;
-	size_t used;
+	size_t used_bytes;
 	size_t cap; /* size of data */
 	alignas(max_align_t) unsigned char data[];
 };
@@ -54,12 +54,12 @@ void *arena_alloc(struct arena *arena, size_t size)
 	if (size > SIZE_MAX / 2)
 		return arena_fail_no_memory(arena);
 	size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
-	if (!chunk || size > chunk->cap - chunk->used)
+	if (!chunk || size > chunk->cap - chunk->used_bytes)
 		chunk = arena_add_chunk(arena, size);
 	if (!chunk)
 		return NULL;
-	memory = chunk->data + chunk->used;
-	chunk->used += size;
+	memory = chunk->data + chunk->used_bytes;
+	chunk->used_bytes += size;
 	return memory;
 }
 

@@ -89,7 +89,7 @@ static bool match_range(const struct net_listen_range *range, const struct polic
 /* False for rules by which no access is decided: overridden ones, entries of after_read, grants without a tree node. */
 static bool match_rule_has_part_in_decisions(const struct rule *rule)
 {
-	return !rule->overridden && !kind_is_after(rule->kind) &&
+	return !rule->is_overridden && !kind_is_after(rule->kind) &&
 	       (kind_is_deny(rule->kind) || rule->tree_node_index != TREE_NONE);
 }
 
@@ -104,13 +104,13 @@ static bool match_get_net_rule(const struct policy *policy, const struct policy_
 		return true;
 	}
 	at -= network->rules;
-	if (at < network->denies) {
+	if (at < network->deny_count) {
 		*ret_rule = (struct policy_rule_label){network->deny[at].label,
 						       match_deny(&network->deny[at], question)};
 		return true;
 	}
-	at -= network->denies;
-	if (at >= network->listens)
+	at -= network->deny_count;
+	if (at >= network->listen_count)
 		return false;
 	*ret_rule = (struct policy_rule_label){network->listen[at].label, match_range(&network->listen[at], question)};
 	return true;

@@ -37,7 +37,7 @@ struct expanded_path {
 struct rule {
 	enum rule_kind kind;
 	size_t source_index;       /* index of the file that has the rule; rules of later files override earlier ones */
-	bool profile;        /* the file of the rule is a profile */
+	bool is_from_profile;      /* the file of the rule is a profile */
 	const char *label;   /* name of the rule in records: "data.json: filesystem.read[1] /usr/share" */
 	const char *where;   /* "file:line: key" for messages */
 	const char *because; /* why the rule exists, for people; NULL: the policy does not say */
@@ -51,7 +51,7 @@ struct rule {
 	struct glob glob;    /* compiled from pattern */
 	struct expanded_path to;  /* RULE_REDIRECT: the target. Other kinds: to.path is NULL */
 	const char *content; /* RULE_PROVIDE, RULE_DECOY: the content of the file */
-	bool overridden;     /* a rule of a later file replaces this rule */
+	bool is_overridden;  /* a rule of a later file replaces this rule */
 	bool is_of_observing_policy;      /* the rule was made for an observing policy: parse/observe.c */
 	enum policy_on_deny on_deny;
 	bool decoy_read_ends_run;          /* RULE_DECOY: reading it ends the run */
@@ -90,7 +90,7 @@ struct policy {
 	struct policy_rule_on_deny *mode; /* rules with "on_deny" */
 	size_t modes;
 	struct policy_after *after; /* "after_read" */
-	size_t afters;
+	size_t after_count;
 	uint32_t after_network;  /* the entries with "network": "none" */
 	uint32_t after_write;    /* the entries with "write" */
 	uint32_t *fired;         /* the set of fired entries; NULL: the policy has no entries */
@@ -107,7 +107,8 @@ struct path_rules {
 	const struct rule *exec_deny;
 	/* the innermost RULE_PUBLIC, unless a RULE_PRIVATE is at it or below; or NULL */
 	const struct rule *public_rule;
-	const struct rule *private_rule;   /* a RULE_PRIVATE with a glob, or the innermost without `publish` below */
+	const struct rule
+		*private_rule;         /* a RULE_PRIVATE with a glob, or the innermost without a RULE_PUBLIC below it */
 	const struct tree_node *remap; /* the innermost remapped mount that contains the path; NULL: none */
 	uint32_t after_read_entries;  /* entries of after_read that reading the path fires */
 	uint32_t after_write_entries; /* entries of after_read whose "write" has the path */
@@ -126,7 +127,7 @@ struct compiler {
 	struct policy_errors *errors;
 	bool failed; /* a message was added to `errors` */
 	/* A wrong part of a policy was left out: what seems to be missing may be in that part, and is not reported. */
-	bool incomplete;
+	bool is_incomplete;
 };
 
 /* parse/errors.c: adds a warning about something that is valid but probably a mistake. */

@@ -56,7 +56,7 @@ void compile_on_deny(struct compiler *compiler)
 		on_deny_add_rule(policy, policy->rule[i].label, policy->rule[i].on_deny);
 	for (size_t i = 0; i < policy->network.rules; i++)
 		on_deny_add_rule(policy, policy->network.rule[i].label, policy->network.rule[i].on_deny);
-	for (size_t i = 0; i < policy->network.denies; i++)
+	for (size_t i = 0; i < policy->network.deny_count; i++)
 		on_deny_add_rule(policy, policy->network.deny[i].label, policy->network.deny[i].on_deny);
 }
 
@@ -77,7 +77,7 @@ void on_deny_check_after(struct compiler *compiler)
 {
 	const struct policy *policy = compiler->policy;
 
-	if (policy->afters > 0 && policy_asks_about_denials(policy))
+	if (policy->after_count > 0 && policy_asks_about_denials(policy))
 		compiler_add_error(compiler, policy->after[0].from->where,
 				   "cannot stand in one policy with \"on_deny\": \"ask-file\", because an answer "
 				   "could permit what an entry has closed; remove one of the two");

@@ -51,7 +51,7 @@ bool policy_get_next_exec(const struct policy *policy, size_t *at, struct policy
 	while (*at < policy->rule_count) {
 		const struct rule *rule = &policy->rule[(*at)++];
 
-		if (rule->kind != RULE_EXEC || rule->overridden || !rule->literal || !rule->host)
+		if (rule->kind != RULE_EXEC || rule->is_overridden || !rule->literal || !rule->host)
 			continue;
 		*ret_exec = (struct policy_exec){rule->literal, rule->pattern ? &rule->glob : NULL};
 		return true;
@@ -73,7 +73,7 @@ const char *policy_phase_get_name(enum policy_phase phase)
 /* True for a variable that a secret is read from. It is withheld in every phase, also in one without network. */
 static bool policy_is_secret_source(const struct policy *policy, const char *name)
 {
-	for (size_t i = 0; i < policy->network.secrets; i++) {
+	for (size_t i = 0; i < policy->network.secret_count; i++) {
 		const char *from = policy->network.secret[i].from;
 
 		if (strncmp(from, "env:", 4) == 0 && strcmp(from + 4, name) == 0)

@@ -228,7 +228,7 @@ struct policy_cli {
 	const char *const *listen;        /* --listen PORT|FIRST-LAST|* */
 	const char *const *allow_request; /* --allow 'METHOD,... HOST[:PORT]/PATH' */
 	const char *const *secret;        /* --secret NAME@HOST[,HOST] */
-	bool no_net;              /* --no-net */
+	bool denies_network;              /* --no-net */
 	enum policy_phase phase;  /* the phase that the policy is compiled for */
 	const struct policy_observe *observe; /* NULL: the policy is enforced */
 	/* from policy_find_user() for the same names and host; policy_load() empties it. NULL: none */
@@ -335,7 +335,7 @@ struct policy_mount {
 	size_t provided_text_len;
 	bool has_globs_only;       /* only globs grant at `virt`: names that match no glob must stay invisible */
 	bool interpreter;    /* granted by @interpreter */
-	bool redirect;       /* made by a redirect rule: the verdict is VERDICT_REDIRECT */
+	bool is_redirect;    /* made by a redirect rule: the verdict is VERDICT_REDIRECT */
 	/* create the host directory when it is missing: a target below @scratch or @workdir */
 	bool create_host_path;
 	const char *rule;    /* the rule that made the mount, as in struct policy_decision */

@@ -53,7 +53,7 @@ static int show_append_if_absent(json_t *array, json_t *item)
 /* True for a rule without effect. It is not shown, since a grant and a deny of one path in one file are an error. */
 static bool show_rule_has_no_effect(const struct policy *policy, const struct rule *rule)
 {
-	if (rule->overridden)
+	if (rule->is_overridden)
 		return true;
 	if (!kind_is_grant(rule->kind))
 		return false;
@@ -113,10 +113,10 @@ static int show_after_path(json_t *root, const struct rule *rule)
 
 static int show_after(json_t *root, const struct policy *policy)
 {
-	json_t *list = policy->afters ? show_get_member(root, "after_read", true) : NULL;
+	json_t *list = policy->after_count ? show_get_member(root, "after_read", true) : NULL;
 	int ret = 0;
 
-	for (size_t i = 0; i < policy->afters; i++) {
+	for (size_t i = 0; i < policy->after_count; i++) {
 		const struct source_after *after = policy->after[i].from;
 		json_t *entry = json_pack("{s:[], s:{s:s*}, s:s*}", "paths", "then", "network",
 					  after->closes_network ? "none" : NULL, "because", after->because);

@@ -266,9 +266,9 @@ static bool judge_redirect_differs_from_run(const struct query_judge *judge, con
 					    const char *path)
 {
 	const struct policy_mount *mount = policy_find_mount(judge->policy, path);
-	bool redirected = mount && mount->redirect && strcmp(mount->virt, mount->host) != 0;
+	bool redirected = mount && mount->is_redirect && strcmp(mount->virt, mount->host) != 0;
 
-	return query->allowed && redirected != query->was_redirected;
+	return query->was_allowed && redirected != query->was_redirected;
 }
 
 static enum judged judge_denial(const struct query_judge *judge, const struct query *query,
@@ -401,7 +401,7 @@ static struct net_verdict judge_endpoint(const struct policy *policy, const stru
 	switch (query->kind) {
 	case QUERY_LISTEN:
 		verdict = policy_net_judge_listen(policy, query->any_port ? 0 : query->port);
-		if (!verdict.allow && query->any_port)
+		if (!verdict.is_allowed && query->any_port)
 			verdict = policy_net_judge_listen(policy, query->port);
 		return verdict;
 	case QUERY_REQUEST:
@@ -428,7 +428,7 @@ void query_judge(const struct query_judge *judge, const struct query *query, str
 		return;
 	}
 	verdict = judge_endpoint(judge->policy, query);
-	answer_add_verdict(ret_answer, verdict.allow, 0, verdict.label, verdict.reason);
+	answer_add_verdict(ret_answer, verdict.is_allowed, 0, verdict.label, verdict.reason);
 }
 
 size_t query_get_object(const struct query *query, size_t at, char *out, size_t cap)

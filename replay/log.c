@@ -85,7 +85,7 @@ static int log_handle_record(struct log_walk *walk, struct audit_line *line)
 		walk->has_trailer = scan_text_is(&record.type, "trailer");
 		return walk->has_trailer ? 0 : log_note_damage(walk, line->line_number, "a second header");
 	}
-	walk->state->records++;
+	walk->state->record_count++;
 	r = walk->reader->record ? walk->reader->record(walk->reader->ctx, &record) : 0;
 	return r == -EBADMSG ? log_note_damage(walk, line->line_number, "a record without its fields") : r;
 }

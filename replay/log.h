@@ -22,7 +22,7 @@ struct replay_reader {
 };
 
 struct replay_log_state {
-	uint64_t records;
+	uint64_t record_count;
 	uint64_t damage_count;       /* places; with allow_damaged also lines that were skipped */
 	uint64_t first_damaged_line; /* of the first damage */
 	const char *first_damage;    /* a description of the first damage; static; NULL: none */

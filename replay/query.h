@@ -46,7 +46,7 @@ struct query {
 	enum query_kind kind;
 	char why_not_judged
 		[QUERY_REASON_MAX]; /* QUERY_RULES_DO_NOT_DECIDE: the reason on record, or "no_path", "close" */
-	bool allowed;  /* by the verdict on record */
+	bool was_allowed;           /* by the verdict on record */
 	bool was_found_absent;   /* the run found that no such file exists */
 	/* the call failed because the file exists: making it (EEXIST), writing to a directory (EISDIR) */
 	bool failed_because_exists;

@@ -159,7 +159,7 @@ static unsigned record_get_right(const struct scan_record *record)
  */
 static bool record_walk_was_refused(const struct scan_record *record, const struct query *query)
 {
-	return !query->allowed && !record->observed && !scan_text_is(&record->syscall, "openat2") &&
+	return !query->was_allowed && !record->was_observed && !scan_text_is(&record->syscall, "openat2") &&
 	       !record->rule.at && scan_text_is(&record->reason, "not_granted") && !record->path[1].written.at;
 }
 
@@ -241,7 +241,7 @@ static int record_read_request(const struct scan_record *record, struct query *q
 	if (record->truncated)
 		return record_set_rules_do_not_decide(&(struct scan_text){NULL, 0}, "truncated", query);
 	/* A proxy refused a request without TLS to an endpoint that needs TLS. */
-	if (!query->allowed && scan_text_is(&record->reason, "proto_not_granted"))
+	if (!query->was_allowed && scan_text_is(&record->reason, "proto_not_granted"))
 		return record_set_rules_do_not_decide(&record->reason, "", query);
 	query->kind = QUERY_REQUEST;
 	query->upgrade = scan_text_is(&record->proto, "websocket");
@@ -257,17 +257,18 @@ static int record_read_request(const struct scan_record *record, struct query *q
 static int record_read_network(const struct scan_record *record, struct query *query)
 {
 	static const char *const listens[] = {"bind", "listen", NULL};
-	bool by_rules = record->rule.at || (!query->allowed && record_text_is_one_of(&record->reason, rule_reasons));
+	bool by_rules =
+		record->rule.at || (!query->was_allowed && record_text_is_one_of(&record->reason, rule_reasons));
 
 	if (scan_text_is(&record->event, "close"))
 		return record_set_rules_do_not_decide(&(struct scan_text){NULL, 0}, "close", query);
 	/* Within the run no rule decides, until an entry of after_read has fired. */
 	if (scan_text_is(&record->reason, "after_read") && record_is_connect_within_run(record))
 		return record_set_rules_do_not_decide(&record->reason, "within_run", query);
-	if (!by_rules || (query->allowed ? record_text_is_one_of(&record->reason, rule_reasons)
-					 : !record_text_is_one_of(&record->reason, rule_reasons)))
-		return record_set_rules_do_not_decide(query->allowed ? &(struct scan_text){NULL, 0} : &record->reason,
-						      "within_run", query);
+	if (!by_rules || (query->was_allowed ? record_text_is_one_of(&record->reason, rule_reasons)
+					     : !record_text_is_one_of(&record->reason, rule_reasons)))
+		return record_set_rules_do_not_decide(
+			query->was_allowed ? &(struct scan_text){NULL, 0} : &record->reason, "within_run", query);
 	if (scan_get_bytes(&record->host, query->host, sizeof(query->host)) < 0 || record->port > 65535)
 		return -EBADMSG;
 	query->port = (unsigned)record->port;
@@ -297,7 +298,7 @@ static bool record_is_file_of_callgate(const struct scan_record *record, const s
 	static const char *const refusals[] = {"read_only", "not_executable", NULL};
 
 	return scan_text_is(&record->reason, "network") ||
-	       (!query->allowed && !record->rule.at && record_text_is_one_of(&record->reason, refusals));
+	       (!query->was_allowed && !record->rule.at && record_text_is_one_of(&record->reason, refusals));
 }
 
 /*
@@ -317,7 +318,7 @@ static bool record_open_reads_content(const struct scan_record *record)
 
 static void record_set_content_read(const struct scan_record *record, struct query *query)
 {
-	query->was_allowed_but_failed = query->allowed && record->error.at;
+	query->was_allowed_but_failed = query->was_allowed && record->error.at;
 	query->content = record_open_reads_content(record) ? QUERY_READS : QUERY_READS_NOTHING;
 	if (query->is_rename || record_begins_with(&record->syscall, "link"))
 		query->content = scan_text_is(&record->syscall, "renameat2") && record->flags & RENAME_EXCHANGE
@@ -333,12 +334,12 @@ int query_read_record(const struct scan_record *record, struct query *ret_query)
 	query->path_count = query->symlink_target_len = 0;
 	query->port = 0;
 	query->udp = query->upgrade = query->any_port = false;
-	query->allowed = !scan_text_is(&record->verdict, "deny") && !scan_text_is(&record->verdict, "kill") &&
-			 !scan_text_is(&record->verdict, "ask");
+	query->was_allowed = !scan_text_is(&record->verdict, "deny") && !scan_text_is(&record->verdict, "kill") &&
+			     !scan_text_is(&record->verdict, "ask");
 	query->was_found_absent = scan_text_is(&record->reason, "absent") ||
-			(query->allowed && scan_text_is(&record->error, "ENOENT"));
-	query->failed_because_exists = query->allowed &&
-		       (scan_text_is(&record->error, "EEXIST") || scan_text_is(&record->error, "EISDIR"));
+				  (query->was_allowed && scan_text_is(&record->error, "ENOENT"));
+	query->failed_because_exists = query->was_allowed && (scan_text_is(&record->error, "EEXIST") ||
+							      scan_text_is(&record->error, "EISDIR"));
 	query->was_redirected = record->host.at && record->host.len && record->host.at[0] == '/';
 	query->was_read_as_public = scan_text_is(&record->reason, "public");
 	query->is_no_longer_public = scan_text_is(&record->reason, "not_public");

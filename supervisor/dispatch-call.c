@@ -209,7 +209,7 @@ static bool dispatch_fires_after(struct dispatch *dispatch)
 			    "after_read_incomplete");
 		return false;
 	}
-	closing_start(dispatch->closing, call);
+	closing_fire_entries(dispatch->closing, call);
 	return true;
 }
 

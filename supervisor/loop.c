@@ -85,7 +85,7 @@ static void loop_reap_children(struct supervisor *supervisor)
 		if (pid == supervisor->launch.pid && !supervisor->program_was_reaped) {
 			supervisor->report->wait_status = status;
 			supervisor->program_was_reaped = true;
-			supervisor->ended = true;
+			supervisor->run_has_ended = true;
 		}
 	}
 }
@@ -129,7 +129,7 @@ static void loop_on_keeper_order(struct supervisor *supervisor)
 		return;
 	}
 	supervisor->report->end_reason = end;
-	supervisor->ended = true;
+	supervisor->run_has_ended = true;
 }
 
 static void loop_on_event(struct supervisor *supervisor, const struct epoll_event *event)
@@ -317,7 +317,7 @@ void loop_run(struct supervisor *supervisor)
 	int wait_ms = -1;
 
 	supervisor->now_ns = io_read_clock_ns();
-	while (!supervisor->ended) {
+	while (!supervisor->run_has_ended) {
 		loop_wait_and_handle(supervisor, loop_get_shorter_wait(limits_get_next_measure_ms(supervisor->limits,
 												  supervisor->now_ns),
 								       wait_ms));
@@ -327,9 +327,9 @@ void loop_run(struct supervisor *supervisor)
 			wait_ms = loop_get_shorter_wait(wait_ms, CLOSING_TICK_MS);
 		}
 		if (supervisor->dispatch.decoy_read_ends_run)
-			supervisor->ended = supervisor->report->decoy_ended_run = true;
+			supervisor->run_has_ended = supervisor->report->decoy_ended_run = true;
 		if (limits_measure_due(supervisor->limits, supervisor->now_ns) != LIMIT_MAX)
-			supervisor->ended = true;
+			supervisor->run_has_ended = true;
 		loop_share_counters(supervisor);
 	}
 }

@@ -65,8 +65,8 @@ int process_build_view(struct process *process)
 						  .scratch_base = options->scratch.base,
 						  .workdir_host = options->workdir_host,
 						  .overlay = options->overlay,
-						  .provide = options->egress->provided_file,
-						  .provides = options->egress->provided_file_count,
+						  .provided_file = options->egress->provided_file,
+						  .provided_file_count = options->egress->provided_file_count,
 						  .root_fd = -1,
 						  .tmpfs_fd = options->namespaces->tmpfs_fd,
 						  .pts_fd = options->namespaces->pts_fd};
@@ -179,8 +179,8 @@ static void process_describe_network(const struct process *process)
 	(void)snprintf(why, sizeof(why), "%s", layers->layer[LAYER_NETNS].why);
 	(void)inet_ntop(AF_INET, &process->guest.loopback, own, sizeof(own));
 	layers_set_state(layers, LAYER_NETNS, layers->layer[LAYER_NETNS].active,
-		   "%.110s; connections go to the egress process%s%s", why, process->guest.own_netns ? "" : " at ",
-		   process->guest.own_netns ? "" : own);
+			 "%.110s; connections go to the egress process%s%s", why,
+			 process->guest.has_own_netns ? "" : " at ", process->guest.has_own_netns ? "" : own);
 }
 
 /*

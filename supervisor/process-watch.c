@@ -32,8 +32,9 @@ static void process_explain_exec_failure(struct process *process, int error)
 	if (denial)
 		(void)process_set_error(process, RUN_EXIT_REFUSED, "refused",
 					"%s: the policy refuses to run it (%s)%s%s", program,
-					denial->rule ? denial->rule : why, denial->suggest ? "; to allow it: " : "",
-					denial->suggest ? denial->suggest : "");
+					denial->rule ? denial->rule : why,
+					denial->suggested_option ? "; to allow it: " : "",
+					denial->suggested_option ? denial->suggested_option : "");
 	else if (error == ENOEXEC)
 		(void)process_set_error(process, RUN_EXIT_REFUSED, "not_executable",
 					"%s: not a program of this machine: neither ELF nor a script with #!", program);
@@ -116,7 +117,7 @@ static int process_build_filter(struct process *process, const struct rlimits_wi
 				unsigned *ret_traits)
 {
 	const struct process_options *options = process->options;
-	const bool inet = options->egress->has_network, alone = process->guest.own_netns;
+	const bool inet = options->egress->has_network, alone = process->guest.has_own_netns;
 	const struct policy_limits *limits = &policy_get_settings(options->policy)->limits;
 	const unsigned bounded = LAYER_BIT(LAYER_NETNS) | LAYER_BIT(LAYER_PIDNS);
 	/* No control group counts what netlink sockets hold (0.2 MB each): native only without a limit of memory. */

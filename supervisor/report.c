@@ -42,17 +42,16 @@ static json_t *report_make_denials(const struct denials *denials, uint64_t *ret_
 		json_t *item = json_pack(
 			"{s:I, s:s?, s:s, s:o, s:o, s:s?, s:o, s:o, s:i, s:o, s:I, s:o, s:s*, s:o*, s:s*, s:o*, s:s*, "
 			"s:s*}",
-			"seq",
-			(json_int_t)denial->seq, "syscall", denial->syscall, "op", denial->op, "target",
+			"seq", (json_int_t)denial->seq, "syscall", denial->syscall, "op", denial->op, "target",
 			report_make_text_json(denial->target), "resolved", report_make_text_json(denial->resolved),
 			"errno", denial->error > 0 ? strerrorname_np(denial->error) : NULL, "rule",
 			report_make_text_json(denial->rule), "reason", report_make_text_json(denial->reason), "pid",
 			(int)denial->pid, "exe", report_make_text_json(denial->exe), "count", (json_int_t)denial->count,
-			"suggest", report_make_text_json(denial->suggest), "event", denial->event, "host_pid",
+			"suggest", report_make_text_json(denial->suggested_option), "event", denial->event, "host_pid",
 			denial->host_pid > 0 ? json_integer(denial->host_pid) : NULL, "suggest_reason",
-			denial->suggest_why, "observed", denial->observed ? json_true() : NULL, "on_deny",
-			denial->on_deny > ON_DENY_ERRNO ? policy_on_deny_get_name(denial->on_deny) : NULL,
-			"answer", denial->answer);
+			denial->suggest_why, "observed", denial->was_observed ? json_true() : NULL, "on_deny",
+			denial->on_deny > ON_DENY_ERRNO ? policy_on_deny_get_name(denial->on_deny) : NULL, "answer",
+			denial->answer);
 
 		(void)json_array_append_new(list, item);
 	}
@@ -67,12 +66,12 @@ static json_t *report_make_decoys(const struct decoys *decoys)
 
 	for (size_t i = 0; i < count; i++, read++)
 		(void)json_array_append_new(
-			list, json_pack("{s:I, s:o, s:o, s:i, s:o*, s:o, s:I, s:b}", "seq",
-					(json_int_t)read->seq, "path", report_make_text_json(read->path), "rule",
-					report_make_text_json(read->rule), "pid", (int)read->pid, "host_pid",
-					read->host_pid > 0 ? json_integer(read->host_pid) : NULL, "exe",
-					report_make_text_json(read->exe), "count", (json_int_t)read->count,
-					"killed", (int)read->killed));
+			list,
+			json_pack("{s:I, s:o, s:o, s:i, s:o*, s:o, s:I, s:b}", "seq", (json_int_t)read->seq, "path",
+				  report_make_text_json(read->path), "rule", report_make_text_json(read->rule), "pid",
+				  (int)read->pid, "host_pid", read->host_pid > 0 ? json_integer(read->host_pid) : NULL,
+				  "exe", report_make_text_json(read->exe), "count", (json_int_t)read->count, "killed",
+				  (int)read->was_killed));
 	return list;
 }
 

@@ -394,7 +394,7 @@ static int attach_reopen_mounts(struct attach_state *attach)
 		       attach_replace_string(&view->standin_host, NULL, "/" VIEW_STANDIN_NAME) < 0 ||
 		       attach_replace_string(&view->root->host, &view->root->host_len, skeleton) < 0))
 		r = attach_note_failure(attach, -ENOMEM, "name the mounts again");
-	view->attached = r == 0;
+	view->is_attached = r == 0;
 	return r;
 }
 
@@ -520,7 +520,7 @@ int view_attach_mounts(struct view *view, const struct view_attach_fds *mounts, 
 
 bool view_is_attached(const struct view *view)
 {
-	return view->attached;
+	return view->is_attached;
 }
 
 /* ---- what the kernel shows, compared with the view ---- */
@@ -562,8 +562,8 @@ static bool attach_mount_is_fixed(const struct view *view, const struct mount *m
 
 bool view_native_stat_reveals_no_more(const struct view *view)
 {
-	if (!view->attached || !view->proc_files_of_no_process || view->proc_shows_machine || view->lacks_some_mount ||
-	    view->top != view->root)
+	if (!view->is_attached || !view->proc_files_of_no_process || view->proc_shows_machine ||
+	    view->lacks_some_mount || view->top != view->root)
 		return false;
 	if (!policy_grants_whole_trees(view->policy) || attach_has_covered_names(view))
 		return false;

@@ -54,7 +54,7 @@ static unsigned build_get_flags(const struct build_state *build, const struct po
 
 	if (grant->has_globs_only)
 		flags |= MOUNT_BY_GLOBS_ONLY;
-	if (grant->redirect)
+	if (grant->is_redirect)
 		flags |= MOUNT_REDIRECT;
 	if (grant->interpreter)
 		flags |= MOUNT_INTERPRETER;
@@ -437,8 +437,8 @@ static int build_mount_file_with_text(struct build_state *build, const char *nam
 
 static bool build_path_is_provided_file(const struct build_state *build, const char *virt)
 {
-	for (size_t i = 0; i < build->options->provides; i++)
-		if (strcmp(build->options->provide[i].virt, virt) == 0)
+	for (size_t i = 0; i < build->options->provided_file_count; i++)
+		if (strcmp(build->options->provided_file[i].virt, virt) == 0)
 			return true;
 	return false;
 }
@@ -449,8 +449,8 @@ static int build_mount_provided_files(struct build_state *build)
 	char name[40];
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < build->options->provides; i++) {
-		const struct view_provided_file *file = &build->options->provide[i];
+	for (size_t i = 0; r == 0 && i < build->options->provided_file_count; i++) {
+		const struct view_provided_file *file = &build->options->provided_file[i];
 
 		(void)snprintf(name, sizeof(name), "provided/run-%zu", i);
 		r = build_mount_file_with_text(build, name, file->virt, file->text, file->text_len, MOUNT_CALLGATE_FILE,

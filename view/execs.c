@@ -141,7 +141,7 @@ static int execs_match_directory(struct execs_glob_matches *matches, const char 
 
 static bool execs_glob_is_too_wide(const struct glob *glob)
 {
-	for (size_t i = 0; i < glob->parts; i++)
+	for (size_t i = 0; i < glob->part_count; i++)
 		if (glob->part[i].kind == GLOB_ANY_NAMES || glob->part[i].kind == GLOB_ONE_ANY_NAME)
 			return true;
 	return false;

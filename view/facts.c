@@ -129,7 +129,7 @@ static const char *facts_get_options(const struct view *view, const struct mount
 	if (mount->flags & MOUNT_PROC)
 		return "rw,nosuid,nodev,noexec,relatime";
 	/* Without a mount namespace, "/" has the device of the trees in it: some tools look only at "/". */
-	return (mount->flags & MOUNT_SKELETON && !view->attached) ||
+	return (mount->flags & MOUNT_SKELETON && !view->is_attached) ||
 			       policy_get_rights(view->policy, mount->virt, mount->virt_len) & POLICY_WRITE
 		       ? "rw,nosuid,nodev,relatime"
 		       : "ro,nosuid,nodev,relatime";

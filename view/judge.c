@@ -20,7 +20,7 @@ static struct policy_decision judge_proc_path(const struct view *view, const str
 	const char *rest = view_get_path_below_proc(place);
 	enum proc_kind kind;
 
-	if (place->magic) /* file_pin_path() checks the access mode of the descriptor that holds it */
+	if (place->is_magic_link) /* file_pin_path() checks the access mode of the descriptor that holds it */
 		return judge_make_provide_decision("own_descriptor");
 	kind = proc_classify_path(view, task, rest);
 	if (kind == PROC_ABSENT)

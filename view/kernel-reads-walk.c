@@ -293,7 +293,7 @@ static int walk_add_glob(void *ctx, const struct policy_hidden *hidden)
 		return 0;
 	if (!elsewhere && !path_is_below(mount->virt, hidden->path) && !path_is_below(hidden->path, mount->virt))
 		return 0;
-	for (size_t i = 0; i < hidden->glob->parts; i++)
+	for (size_t i = 0; i < hidden->glob->part_count; i++)
 		if (hidden->glob->part[i].kind != GLOB_ANY_NAMES)
 			last = &hidden->glob->part[i];
 	for (size_t i = 0; last && i < walk->last_parts; i++)

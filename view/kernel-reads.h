@@ -23,7 +23,8 @@ struct cover_point {
 struct kernel_reads {
 	struct view *view;
 	int root_fd;           /* the program's root, O_PATH */
-	int dir_fd;            /* a directory in the tmpfs, outside of that root, for the objects below */
+	/* a directory in the tmpfs, outside of the program's root, with the objects of link_fd and dir_cover_fd */
+	int dir_fd;
 	int link_fd[COVER_MAX]; /* the mount root of each cover for what is no directory, O_PATH; -1: not made yet */
 	int dir_cover_fd[COVER_MAX]; /* the same for directories */
 	struct cover_point *point;

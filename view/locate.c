@@ -225,7 +225,7 @@ static int locate_set_mount_of_place(const struct view *view, struct place *plac
 	const struct mount *mount = node && node->mount ? node->mount : (node ? view->root : view->top);
 	size_t skip = mount->virt_len;
 
-	place->magic = false;
+	place->is_magic_link = false;
 	place->mount = mount;
 	if (mount->flags & MOUNT_FILE) {
 		place->rest = mount->base;
@@ -356,7 +356,7 @@ bool view_place_is_public_only(const struct place *place)
 {
 	unsigned rights;
 
-	if (place->magic || !(place->mount->flags & MOUNT_HAS_PUBLIC_GRANT))
+	if (place->is_magic_link || !(place->mount->flags & MOUNT_HAS_PUBLIC_GRANT))
 		return false;
 	rights = policy_get_rights(place->mount->view->policy, place->virt, place->virt_len);
 	return rights == 0 || rights & POLICY_PUBLIC; /* 0: an ancestor of a grant */
@@ -369,7 +369,8 @@ bool view_public_place_may_be_read(const struct place *place)
 
 bool view_get_nolinks_path(const struct place *place, int *ret_dirfd, const char **ret_path)
 {
-	if (place->magic || !(place->mount->flags & MOUNT_HAS_NOSYMFOLLOW_COPY) || view_place_is_public_only(place))
+	if (place->is_magic_link || !(place->mount->flags & MOUNT_HAS_NOSYMFOLLOW_COPY) ||
+	    view_place_is_public_only(place))
 		return false;
 	*ret_dirfd = place->mount->view->nolinks_fd;
 	*ret_path = place->virt_len > 1 ? place->virt + 1 : ".";
@@ -387,7 +388,7 @@ bool view_object_has_no_path(const struct place *place)
 {
 	const struct view *view = place->mount->view;
 
-	return !place->magic &&
+	return !place->is_magic_link &&
 	       (place->mount == view->proc_files_of_no_process || place->mount == facts_get_mount(view->facts));
 }
 
@@ -414,7 +415,7 @@ static const char *locate_get_rest(const struct place *place, bool whole)
 int view_get_kernel_path(const struct place *place, char *out, size_t cap)
 {
 	const struct mount *mount = place->mount;
-	bool stand_in = view_has_standin(place) && !mount->view->attached;
+	bool stand_in = view_has_standin(place) && !mount->view->is_attached;
 
 	return view_join_path(stand_in ? mount->view->standin_host : mount->host, locate_get_rest(place, stand_in), out,
 			      cap);

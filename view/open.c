@@ -102,7 +102,7 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 {
 	const struct view *view = place->mount->view;
 
-	if (place->magic) /* an object without a name is opened through /proc/PID/fd of its holder */
+	if (place->is_magic_link) /* an object without a name is opened through /proc/PID/fd of its holder */
 		return openat2_call(place->mount->fd, place->rest, flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL), 0, 0);
 	if (place->mount->flags & MOUNT_PROC && place->mount == facts_get_mount(view->facts)) {
 		int r = facts_make_files(view);
@@ -120,7 +120,7 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 	 * only one.
 	 */
 	if (place->mount->flags & (MOUNT_PROC | MOUNT_BY_GLOBS_ONLY | MOUNT_PTS) && view_has_standin(place) &&
-	    !(flags & O_PATH && view->attached && !view_object_has_no_path(place))) {
+	    !(flags & O_PATH && view->is_attached && !view_object_has_no_path(place))) {
 		int fd = open_standin_dir(place, flags);
 
 		/* The path is a file, which matches no glob: view_judge_place refuses its name. */
@@ -137,7 +137,7 @@ int view_open_parent(const struct place *place, const char **ret_name)
 	const char *slash;
 	size_t len;
 
-	if (place->virt_len == place->mount->virt_len || place->magic)
+	if (place->virt_len == place->mount->virt_len || place->is_magic_link)
 		return -EBUSY;
 	slash = strrchr(place->rest, '/');
 	*ret_name = slash ? slash + 1 : place->rest;
@@ -200,7 +200,7 @@ int view_find_virtual_path(const struct view *view, const char *host, size_t hos
 		if (mount->flags & MOUNT_FILE ? strcmp(host, mount->host) == 0 : path_is_below(host, mount->host))
 			best = mount;
 	}
-	if (!best || (best->flags & MOUNT_SKELETON && !view->attached))
+	if (!best || (best->flags & MOUNT_SKELETON && !view->is_attached))
 		return -ENOENT;
 	return view_join_path(best->virt, best->flags & MOUNT_FILE ? "" : path_rest_below(host, best->host), out, cap);
 }
@@ -224,7 +224,7 @@ bool view_path_leads_to_object(const struct view *view, const char *virt, const 
 		return false;
 	if (view_is_same_object(&found, expected))
 		return true;
-	if (!view->attached || !view_has_standin(&place))
+	if (!view->is_attached || !view_has_standin(&place))
 		return false;
 	standin = view_open_standin(&place, O_PATH);
 	return standin >= 0 && fstat(standin, &found) == 0 && view_is_same_object(&found, expected);
@@ -236,7 +236,7 @@ int view_open_host_object(const struct place *place, int fd, bool parent)
 	struct stat here, there;
 	char path[PATH_MAX], *slash;
 
-	if (!place->mount || place->magic || place->mount->view->host_root_fd < 0 ||
+	if (!place->mount || place->is_magic_link || place->mount->view->host_root_fd < 0 ||
 	    place->mount->flags & (MOUNT_SKELETON | MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED | MOUNT_OVERLAY) ||
 	    view_get_host_path(place, path) < 0)
 		return -EXDEV;

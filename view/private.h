@@ -72,7 +72,7 @@ struct view {
 	char *standin_host;
 	int host_root_fd;         /* the host's "/", O_PATH; -1: use this process's root */
 	const struct view *first_view; /* view_share_proc_of_first_view(); NULL: this is the first view of the run */
-	bool attached;            /* view_attach_mounts is done: the kernel resolves virtual paths */
+	bool is_attached;              /* view_attach_mounts is done: the kernel resolves virtual paths */
 	int nolinks_fd;             /* a copy of the program's root, mounted with nosymfollow; -1: none */
 	bool lacks_some_mount;          /* some mount is not at its virtual path in the kernel */
 	const struct mount *lacking_mount; /* the first of these */

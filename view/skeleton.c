@@ -22,7 +22,7 @@
 
 struct skeleton_name {
 	struct skeleton_name *next;
-	bool directory;
+	bool is_directory;
 	size_t len;
 	char virt[];
 };
@@ -30,7 +30,7 @@ struct skeleton_name {
 /* A cached answer: does the host have this name? */
 struct host_lookup_result {
 	uint64_t until_ns;
-	bool absent;
+	bool is_absent;
 	size_t len;
 	char virt[HOST_LOOKUP_PATH_BYTES_MAX];
 };
@@ -65,7 +65,7 @@ static void skeleton_add_name(struct skeleton_names *shown, const char *virt, si
 		name->next = shown->bucket[hash % SKELETON_BUCKETS];
 		shown->bucket[hash % SKELETON_BUCKETS] = name;
 	}
-	name->directory |= directory;
+	name->is_directory |= directory;
 }
 
 struct skeleton_names *view_skeleton_names_create(void)
@@ -104,7 +104,7 @@ bool view_skeleton_has_dir(const struct view *view, const char *virt, size_t len
 {
 	const struct skeleton_name *name = skeleton_find_name(view->shown, virt, len, view_hash_path(virt, len));
 
-	return name && name->directory;
+	return name && name->is_directory;
 }
 
 /* ---- making directories and entries ---- */
@@ -293,7 +293,7 @@ static size_t skeleton_find_missing_component(const struct skeleton_names *shown
 
 		if (!name)
 			return prefix.start;
-		if (!name->directory)
+		if (!name->is_directory)
 			return 0;
 	}
 	return 0;
@@ -342,10 +342,10 @@ bool view_is_absent_on_host(const struct view *view, const char *virt, size_t le
 		return host_lacks_path(view, virt);
 	now = io_read_clock_ns();
 	if (now >= answer->until_ns || answer->len != len || memcmp(answer->virt, virt, len) != 0) {
-		answer->absent = host_lacks_path(view, virt);
+		answer->is_absent = host_lacks_path(view, virt);
 		answer->until_ns = now + HOST_LOOKUP_VALID_NS;
 		answer->len = len;
 		memcpy(answer->virt, virt, len);
 	}
-	return answer->absent;
+	return answer->is_absent;
 }

@@ -44,7 +44,7 @@ struct terminals {
 	const struct mount *mount; /* the mount at /dev/pts; NULL: there is no devpts */
 	bool own;                  /* the devpts is an instance of the run's own */
 	bool ptmx_is_of_dev_pts;                /* /dev/ptmx is known to make pairs of the instance at /dev/pts */
-	size_t pairs;
+	size_t pair_count;
 	struct terminal_pair pair[TERMINAL_PAIRS_MAX];
 };
 
@@ -74,19 +74,19 @@ static bool pair_has_ended(const struct terminals *terminals, const struct termi
 
 static void terminals_drop_ended_pairs(struct terminals *terminals)
 {
-	for (size_t i = 0; i < terminals->pairs;) {
+	for (size_t i = 0; i < terminals->pair_count;) {
 		if (!pair_has_ended(terminals, &terminals->pair[i])) {
 			i++;
 			continue;
 		}
 		(void)close(terminals->pair[i].pin_fd);
-		terminals->pair[i] = terminals->pair[--terminals->pairs];
+		terminals->pair[i] = terminals->pair[--terminals->pair_count];
 	}
 }
 
 static const struct terminal_pair *terminals_find_pair(const struct terminals *terminals, unsigned number)
 {
-	for (size_t i = 0; i < terminals->pairs; i++)
+	for (size_t i = 0; i < terminals->pair_count; i++)
 		if (terminals->pair[i].number == number && pair_is_alive(&terminals->pair[i]))
 			return &terminals->pair[i];
 	return NULL;
@@ -95,10 +95,10 @@ static const struct terminal_pair *terminals_find_pair(const struct terminals *t
 /* True when all pairs have an open master: then none can have ended, and there is no room. */
 static bool terminals_are_all_in_use(const struct terminals *terminals)
 {
-	for (size_t i = 0; i < terminals->pairs; i++)
+	for (size_t i = 0; i < terminals->pair_count; i++)
 		if (!pair_is_alive(&terminals->pair[i]))
 			return false;
-	return terminals->pairs == TERMINAL_PAIRS_MAX;
+	return terminals->pair_count == TERMINAL_PAIRS_MAX;
 }
 
 /* Parses the number from a name in /dev/pts, as devpts writes it. */
@@ -183,16 +183,16 @@ static int terminals_add_pair_of_master(struct terminals *terminals, int master_
 	if (ioctl(master_fd, TIOCGPTN, &number) < 0)
 		return -errno;
 	terminals_drop_ended_pairs(terminals); /* an ended pair that is still counted may have had the number */
-	if (terminals_find_pair(terminals, number) || terminals->pairs == TERMINAL_PAIRS_MAX)
+	if (terminals_find_pair(terminals, number) || terminals->pair_count == TERMINAL_PAIRS_MAX)
 		return -EEXIST;
-	pair = &terminals->pair[terminals->pairs];
+	pair = &terminals->pair[terminals->pair_count];
 	(void)snprintf(name, sizeof(name), "%u", number);
 	/* The master is open, so no other pair can have its number. */
 	*pair = (struct terminal_pair){.number = number,
 			      .pin_fd = openat(terminals->mount->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC)};
 	if (pair->pin_fd < 0)
 		return -errno;
-	terminals->pairs++;
+	terminals->pair_count++;
 	return 0;
 }
 
@@ -266,7 +266,7 @@ void terminals_visit_entries(const struct view *view, void (*each)(void *ctx, co
 	const struct terminals *terminals = view->terminals;
 	char name[16];
 
-	for (size_t i = 0; i < terminals->pairs; i++) {
+	for (size_t i = 0; i < terminals->pair_count; i++) {
 		if (!pair_is_alive(&terminals->pair[i]))
 			continue;
 		(void)snprintf(name, sizeof(name), "%u", terminals->pair[i].number);
@@ -287,7 +287,7 @@ bool view_terminal_is_from_program(const struct place *place, bool *ret_shared)
 	const struct terminal_pair *pair;
 	unsigned number;
 
-	if (!place->mount || !(place->mount->flags & MOUNT_PTS) || place->magic ||
+	if (!place->mount || !(place->mount->flags & MOUNT_PTS) || place->is_magic_link ||
 	    !terminals_parse_number(place->rest, &number))
 		return false;
 	pair = terminals_find_pair(place->mount->view->terminals, number);
@@ -297,7 +297,7 @@ bool view_terminal_is_from_program(const struct place *place, bool *ret_shared)
 
 bool view_has_terminals(const struct view *view)
 {
-	return view->terminals && (view->terminals->mount || view->terminals->pairs);
+	return view->terminals && (view->terminals->mount || view->terminals->pair_count);
 }
 
 /* ---- building ---- */
@@ -358,7 +358,7 @@ int terminals_add_to_view(struct view *view, int own_fd, bool mounts)
 
 void terminals_free(struct view *view)
 {
-	for (size_t i = 0; view->terminals && i < view->terminals->pairs; i++)
+	for (size_t i = 0; view->terminals && i < view->terminals->pair_count; i++)
 		(void)close(view->terminals->pair[i].pin_fd);
 	free(view->terminals);
 }
@@ -366,7 +366,7 @@ void terminals_free(struct view *view)
 int view_add_tty_terminal(struct view *view, int terminal_fd)
 {
 	struct terminals *terminals = view->terminals;
-	struct terminal_pair *pair = &terminals->pair[terminals->pairs];
+	struct terminal_pair *pair = &terminals->pair[terminals->pair_count];
 	struct stat status;
 	char path[32];
 
@@ -377,6 +377,6 @@ int view_add_tty_terminal(struct view *view, int terminal_fd)
 		.number = minor(status.st_rdev), .pin_fd = open(path, O_PATH | O_CLOEXEC), .is_of_tty_option = true};
 	if (pair->pin_fd < 0)
 		return -errno;
-	terminals->pairs++;
+	terminals->pair_count++;
 	return 0;
 }

@@ -62,7 +62,7 @@ struct place {
 	const struct mount *mount;
 	const char *rest; /* path below mount->fd; points into virt or mount->base */
 	size_t virt_len;
-	bool magic;       /* the object has no virtual path; rest is its PID/fd/N below /proc */
+	bool is_magic_link; /* the object has no virtual path; rest is its PID/fd/N below /proc */
 	char virt[PATH_MAX];
 };
 
@@ -94,8 +94,8 @@ struct view_options {
 	const char *scratch_host; /* canonical host path of the scratch directory */
 	const char *scratch_base; /* host path of the scratch directories of all runs, which becomes a covered name */
 	const char *workdir_host; /* workdir on the host: its changes are reported, even in the scratch directory */
-	const struct view_provided_file *provide; /* borrowed for the call */
-	size_t provides;
+	const struct view_provided_file *provided_file; /* borrowed for the call */
+	size_t provided_file_count;
 	enum view_overlay overlay;
 	int root_fd;              /* "/" below which host paths are opened; borrowed. -1: the root of this process */
 	int tmpfs_fd;             /* a tmpfs for the skeleton and view_attach_mounts; borrowed. -1: scratch_fd serves */

@@ -205,7 +205,7 @@ int view_walk_path(const struct view *view, const struct task *task, const char 
 	if (r < 0 || next < 0)
 		return r < 0 ? r : next;
 	if (r == 1) {
-		ret_place->magic = true;
+		ret_place->is_magic_link = true;
 		return 0;
 	}
 	return view_set_mount_of_place(view, ret_place);

@@ -33,7 +33,8 @@ struct diff {
 
 static void diff_count_object(struct diff *diff, enum diff_kind kind, const struct buf *object, size_t log)
 {
-	struct tally_item *item = object->failed ? NULL : tally_find(&diff->object[kind], object->data, object->len);
+	struct tally_item *item =
+		object->failed ? NULL : tally_find_or_add_item(&diff->object[kind], object->data, object->len);
 
 	if (item)
 		item->count[log]++;
@@ -228,7 +229,7 @@ static int diff_parse_options(int argc, char **argv, struct diff *diff)
 			 "Prints what one run did (-) and the other did not, and the reverse (+), with counts: paths\n"
 			 "that were read, written and executed, endpoints, programs, denials.\n\n",
 		.epilogue = "\nExit status: 0 no difference; 1 a difference; 125 an error.\n",
-		.mixed = true,
+		.allows_mixed_order = true,
 		.table = {{NULL, table, diff}},
 	};
 

@@ -217,7 +217,7 @@ bool audit_filter_matches(const struct audit_filter *filter, const struct audit_
 {
 	const struct scan_record *record = &entry->record;
 
-	return !entry->json && (!filter->denied || record_is_denied(record)) &&
+	return !entry->json && (!filter->denied_only || record_is_denied(record)) &&
 	       (!filter->verdict || filter_match_word(filter->verdict, &record->verdict)) &&
 	       (!filter->call || filter_match_word(filter->call, &record->syscall)) &&
 	       (!filter->error || filter_match_word(filter->error, &record->error)) &&
@@ -232,7 +232,7 @@ bool audit_filter_matches(const struct audit_filter *filter, const struct audit_
 
 bool audit_filter_is_empty(const struct audit_filter *filter)
 {
-	return !filter->denied && !filter->verdict && !filter->call && !filter->error && !filter->event &&
+	return !filter->denied_only && !filter->verdict && !filter->call && !filter->error && !filter->event &&
 	       !filter->pid && !filter->slower_ns && !filter->since && !filter->until && !filter->rule &&
 	       !filter->host && !filter->by_program && !filter->by_path;
 }

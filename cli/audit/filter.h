@@ -12,7 +12,7 @@
 
 /* Zero-initialise; audit_filter_release releases. Texts are borrowed from main's argv; NULL: no condition. */
 struct audit_filter {
-	bool denied;
+	bool denied_only;
 	const char *verdict, *call, *error; /* lists separated by commas */
 	const char *event;   /* name of a network event; "any": any network event */
 	const char *host;    /* host pattern, as in a network rule */
@@ -30,7 +30,7 @@ struct audit_filter {
 
 /* The rows of the filter options, for the option table of a verb; `at` is the offset of its struct audit_filter. */
 #define AUDIT_FILTER_OPTIONS(at)                                                                                       \
-	CLI_FLAG("denied", 0, "only what was denied", (at) + offsetof(struct audit_filter, denied)),                   \
+	CLI_FLAG("denied", 0, "only what was denied", (at) + offsetof(struct audit_filter, denied_only)),              \
 		{"verdict",                                                                                            \
 		 0,                                                                                                    \
 		 "LIST",                                                                                               \

@@ -172,7 +172,7 @@ int refusals_add(struct refusals *refusals, const struct scan_record *record)
 	audit_put_text(&key, &record->reason);
 	buf_puts(&key, "\n");
 	audit_put_text(&key, &record->rule);
-	item = key.failed ? NULL : tally_find(&refusals->group, key.data, key.len);
+	item = key.failed ? NULL : tally_find_or_add_item(&refusals->group, key.data, key.len);
 	if (!item)
 		return -ENOMEM;
 	item->count[0] += record->refusal_count ? record->refusal_count : 1;

@@ -21,7 +21,7 @@ int rules_count(struct rules *rules, const struct scan_record *record)
 	if (!record->rule.at)
 		return 0;
 	audit_put_text(&label, &record->rule);
-	item = label.failed ? NULL : tally_find(&rules->rule_uses, label.data ? label.data : "", label.len);
+	item = label.failed ? NULL : tally_find_or_add_item(&rules->rule_uses, label.data ? label.data : "", label.len);
 	if (!item)
 		return -ENOMEM;
 	item->count[0] += record->refusal_count ? record->refusal_count : 1;
@@ -39,7 +39,8 @@ static bool rules_collect_stripped(const struct rules *rules, struct tally *stri
 	for (size_t i = 0; i < rules->rule_uses.items; i++) {
 		const struct tally_item *item = rules->rule_uses.item[i];
 
-		if (!tally_find(stripped, text, label_strip_file_and_index(item->name, item->len, text, sizeof(text))))
+		if (!tally_find_or_add_item(stripped, text,
+					    label_strip_file_and_index(item->name, item->len, text, sizeof(text))))
 			return false;
 	}
 	return true;
@@ -62,9 +63,10 @@ static json_t *rules_list_unused(const struct tally *stripped, const struct poli
 			continue;
 		shown[text_escape_for_json(shown, rule.label, strlen(rule.label))] = '\0';
 		len = label_strip_file_and_index(shown, strlen(shown), text, sizeof(text));
-		if (tally_look_up(stripped, text, len))
+		if (tally_find_item(stripped, text, len))
 			continue;
-		item = tally_find(&listed, shown, strlen(shown)); /* @interpreter makes several rules with one label */
+		item = tally_find_or_add_item(&listed, shown,
+					      strlen(shown)); /* @interpreter makes several rules with one label */
 		if (item && item->count[0]++ == 0)
 			(void)json_array_append_new(unused, json_string(shown));
 	}

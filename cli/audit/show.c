@@ -159,7 +159,7 @@ static void show_json_line(const struct audit_entry *entry)
 		(void)text_print(stdout, line.data, true); /* audit_flush_stdout() reports failures */
 }
 
-static bool show_entry(void *ctx, const struct audit_entry *entry)
+static bool show_print_entry(void *ctx, const struct audit_entry *entry)
 {
 	struct show *show = ctx;
 	struct buf *out = &show->line;
@@ -205,7 +205,7 @@ static int show_parse_options(int argc, char **argv, struct show *show)
 		.verb = "audit",
 		.usage = "Usage: callgate audit show [OPTION...] LOG...\n\n"
 			 "Prints the records of runs, one a line. Options that select records are combined.\n\n",
-		.mixed = true,
+		.allows_mixed_order = true,
 		.table = {{NULL, table, show}},
 	};
 
@@ -216,7 +216,7 @@ static int show_print(struct show *show, const char *const *paths)
 {
 	const struct audit_reading reading = {.paths = paths,
 					      .follows_growing_logs = show->follow,
-					      .each = show_entry,
+					      .each = show_print_entry,
 					      .idle = show_flush_before_wait,
 					      .ctx = show};
 	int status;

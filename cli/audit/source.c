@@ -216,7 +216,7 @@ static void source_begin_next_file(struct source *source)
 }
 
 /* Sets the state after the last line: waiting, if the log is followed, or ended. */
-static void source_reach_end(struct source *source)
+static void source_set_end_state(struct source *source)
 {
 	uint64_t torn = audit_reader_get_torn_bytes(source->reader);
 	int r = source->next_file ? source_open_next_file(source) : 0;
@@ -263,7 +263,7 @@ void source_read_next_entry(struct source *source)
 		source_report_damage(source);
 	}
 	if (r == 0)
-		source_reach_end(source);
+		source_set_end_state(source);
 	else
 		source_end_reading(source, r);
 }

@@ -19,7 +19,7 @@ static struct tally_item *stats_find_item(struct stats *stats, enum stats_table 
 	if (!name->at)
 		return NULL;
 	audit_put_text(&text, name);
-	item = text.failed ? NULL : tally_find(&stats->table[table], text.data ? text.data : "", text.len);
+	item = text.failed ? NULL : tally_find_or_add_item(&stats->table[table], text.data ? text.data : "", text.len);
 	stats->failed = stats->failed || !item;
 	return item;
 }
@@ -92,7 +92,7 @@ static void stats_count_record(struct stats *stats, const struct scan_record *re
 	stats_count_text(stats, STATS_EXE, &record->exe);
 	if (denied)
 		stats_count_text(stats, STATS_REASON, &record->reason);
-	if ((denied || record->observed) && refusals_add(&stats->denials, record) < 0)
+	if ((denied || record->was_observed) && refusals_add(&stats->denials, record) < 0)
 		stats->failed = true;
 	if (rules_count(&stats->rules, record) < 0)
 		stats->failed = true;
@@ -122,7 +122,7 @@ static int stats_parse_options(int argc, char **argv, struct stats *stats)
 		.verb = "audit",
 		.usage = "Usage: callgate audit stats [OPTION...] LOG...\n\n"
 			 "Counts the records of runs. Options that select records are combined.\n\n",
-		.mixed = true,
+		.allows_mixed_order = true,
 		.table = {{NULL, table, stats},
 			  {"\nThe policy whose rules are looked for in the logs, to list those that were never used:\n",
 			   cli_get_policy_table(), &stats->policy}},

@@ -20,7 +20,7 @@ static uint32_t *tally_find_slot(const struct tally *tally, const char *name, si
 }
 
 /* Keeps at least half of the slots free. */
-static bool tally_grow(struct tally *tally)
+static bool tally_grow_slots(struct tally *tally)
 {
 	size_t slots = tally->slot_count ? tally->slot_count * 2 : 64;
 	uint32_t *slot, *old = tally->slot;
@@ -40,7 +40,7 @@ static bool tally_grow(struct tally *tally)
 	return true;
 }
 
-static struct tally_item *tally_add(struct tally *tally, uint32_t *slot, const char *name, size_t len)
+static struct tally_item *tally_add_item(struct tally *tally, uint32_t *slot, const char *name, size_t len)
 {
 	struct tally_item *item;
 
@@ -58,11 +58,11 @@ static struct tally_item *tally_add(struct tally *tally, uint32_t *slot, const c
 	return item;
 }
 
-struct tally_item *tally_find(struct tally *tally, const char *name, size_t len)
+struct tally_item *tally_find_or_add_item(struct tally *tally, const char *name, size_t len)
 {
 	uint32_t *slot;
 
-	if (!tally_grow(tally))
+	if (!tally_grow_slots(tally))
 		return NULL;
 	slot = tally_find_slot(tally, name, len);
 	if (*slot)
@@ -73,13 +73,13 @@ struct tally_item *tally_find(struct tally *tally, const char *name, size_t len)
 		name = TALLY_OTHERS;
 		len = sizeof(TALLY_OTHERS) - 1;
 		slot = tally_find_slot(tally, name, len);
-		tally->others_item = *slot ? tally->item[*slot - 1] : tally_add(tally, slot, name, len);
+		tally->others_item = *slot ? tally->item[*slot - 1] : tally_add_item(tally, slot, name, len);
 		return tally->others_item;
 	}
-	return tally_add(tally, slot, name, len);
+	return tally_add_item(tally, slot, name, len);
 }
 
-struct tally_item *tally_look_up(const struct tally *tally, const char *name, size_t len)
+struct tally_item *tally_find_item(const struct tally *tally, const char *name, size_t len)
 {
 	const uint32_t *slot = tally->slot_count ? tally_find_slot(tally, name, len) : NULL;
 

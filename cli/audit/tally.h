@@ -32,9 +32,9 @@ struct tally {
 };
 
 /* Finds the item of a name, added with zeroes at first use. NULL: no memory. */
-struct tally_item *tally_find(struct tally *tally, const char *name, size_t len);
-/* As tally_find, but NULL for a name that was not added. */
-struct tally_item *tally_look_up(const struct tally *tally, const char *name, size_t len);
+struct tally_item *tally_find_or_add_item(struct tally *tally, const char *name, size_t len);
+/* As tally_find_or_add_item, but NULL for a name that was not added. */
+struct tally_item *tally_find_item(const struct tally *tally, const char *name, size_t len);
 
 /*
  * Returns all items, by descending count[which] and then by name; with which == TALLY_COUNTS by name alone. The array

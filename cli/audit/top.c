@@ -15,9 +15,9 @@
 
 static void top_count_name(struct top *top, enum top_table table, const struct buf *name, bool denied)
 {
-	struct tally_item *item = name->failed ? NULL
-					       : tally_find(&top->table[table], name->data ? name->data : "",
-							    name->len);
+	struct tally_item *item =
+		name->failed ? NULL
+			     : tally_find_or_add_item(&top->table[table], name->data ? name->data : "", name->len);
 
 	if (!item) {
 		top->failed = true;
@@ -134,7 +134,7 @@ static int top_parse_options(int argc, char **argv, struct top *top)
 		.usage = "Usage: callgate audit top [OPTION...] LOG...\n\n"
 			 "Shows each second what a run does: calls a second, busiest paths, processes and endpoints,\n"
 			 "denials. Ends with the run, or at ^C.\n\n",
-		.mixed = true,
+		.allows_mixed_order = true,
 		.table = {{NULL, table, top}},
 	};
 

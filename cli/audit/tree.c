@@ -42,8 +42,8 @@ static struct tally_item *tree_find_latest(struct tree *tree, size_t log, int64_
 	char key[48];
 	int len = snprintf(key, sizeof(key), "%zu %lld", log, (long long)pid);
 
-	return tree->processes < PROCESSES_MAX ? tally_find(&tree->latest_by_log_and_pid, key, (size_t)len)
-					       : tally_look_up(&tree->latest_by_log_and_pid, key, (size_t)len);
+	return tree->processes < PROCESSES_MAX ? tally_find_or_add_item(&tree->latest_by_log_and_pid, key, (size_t)len)
+					       : tally_find_item(&tree->latest_by_log_and_pid, key, (size_t)len);
 }
 
 static bool process_runs_program(const struct process *process, const struct scan_text *exe)

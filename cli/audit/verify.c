@@ -374,7 +374,7 @@ static int verify_load_key(struct verify_run *run)
 
 int audit_verify_logs(char **paths, size_t count, const struct verify_options *options, char *ret_head)
 {
-	struct verify_run run = {.options = options, .anchor.path = options->anchor, .cap = BUFFER_BYTES};
+	struct verify_run run = {.options = options, .anchor.path = options->anchor_path, .cap = BUFFER_BYTES};
 	int status = verify_load_key(&run);
 
 	run.buffer = malloc(run.cap);
@@ -401,7 +401,7 @@ int audit_main_verify(int argc, char **argv)
 		CLI_TEXT("key", "PUB", "the public key, a file or 44 characters; default: the one in the log",
 			 offsetof(struct verify_options, key)),
 		CLI_TEXT("anchor", "FILE", "compare with the checkpoints that run --anchor FILE has put there",
-			 offsetof(struct verify_options, anchor)),
+			 offsetof(struct verify_options, anchor_path)),
 		CLI_FLAG("json", 0, "one object for each log", offsetof(struct verify_options, json)),
 		{0},
 	};
@@ -411,7 +411,7 @@ int audit_main_verify(int argc, char **argv)
 		.usage = usage,
 		.epilogue = "\nExit status: 0 intact, 1 broken, 2 wrong key or signature, 3 truncated (by an anchor),\n"
 			    "4 no end or not signed, which cannot be told from truncation, 125 error.\n",
-		.mixed = true,
+		.allows_mixed_order = true,
 		.table = {{NULL, table, &options}},
 	};
 	int status = cli_parse_options(argc, argv, &syntax);

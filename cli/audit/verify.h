@@ -17,7 +17,7 @@ enum verify_status {
 
 struct verify_options {
 	const char *key; /* NULL: the key that the log names */
-	const char *anchor; /* file with checkpoints; NULL: none */
+	const char *anchor_path; /* file with checkpoints; NULL: none */
 	bool json;
 };
 

@@ -31,7 +31,7 @@ struct compare {
 	size_t run_count;
 };
 
-/* Adds a policy. given->which is 1 for a profile. */
+/* Adds a policy. given->option_value is 1 for a profile. */
 static int compare_add_policy(const struct cli_given *given, void *list)
 {
 	struct cli_list *options = list;

@@ -53,7 +53,7 @@ static int doctor_make_diagnosis(struct diagnosis *diagnosis)
 	if (!doctor)
 		return -errno;
 	doctor_try_run(&diagnosis->run);
-	diagnosis->works = diagnosis->run.tried ? diagnosis->run.works : doctor_can_run(doctor);
+	diagnosis->works = diagnosis->run.was_tried ? diagnosis->run.works : doctor_can_run(doctor);
 	diagnosis->run_or_expected_layers =
 		diagnosis->run.works ? diagnosis->run.active_layers : doctor->expected_layers;
 	/* A failed run may have ended before all its layers were in place: it does not contradict the trials. */
@@ -81,9 +81,9 @@ static const char *doctor_get_layer_reason(const struct diagnosis *diagnosis, en
 /* Why no run works here: the run's message, or else that a trial failed. NULL: runs work. */
 static const char *doctor_find_obstacle(const struct diagnosis *diagnosis)
 {
-	return diagnosis->works       ? NULL
-	       : diagnosis->run.tried ? diagnosis->run.message
-				      : "what every run needs is missing";
+	return diagnosis->works           ? NULL
+	       : diagnosis->run.was_tried ? diagnosis->run.message
+					  : "what every run needs is missing";
 }
 
 static void doctor_write_findings(const struct diagnosis *diagnosis, struct buf *text)
@@ -95,9 +95,9 @@ static void doctor_write_findings(const struct diagnosis *diagnosis, struct buf 
 			   finding->text);
 	}
 	buf_printf(text, "  %-16s %-7s %s\n", "run",
-		   !diagnosis->run.tried  ? "unknown"
-		   : diagnosis->run.works ? "works"
-					  : "lacks",
+		   !diagnosis->run.was_tried ? "unknown"
+		   : diagnosis->run.works    ? "works"
+					     : "lacks",
 		   diagnosis->run.works ? "true ran under the profile minimal" : diagnosis->run.message);
 	for (enum layer layer = 0; layer < LAYER_MACHINE_MAX; layer++)
 		if (diagnosis->run_contradicts_trials & LAYER_BIT(layer))
@@ -195,7 +195,7 @@ static json_t *doctor_make_run_json(const struct diagnosis *diagnosis)
 	for (enum layer layer = 0; layer < LAYER_MACHINE_MAX; layer++)
 		if (diagnosis->run_contradicts_trials & LAYER_BIT(layer))
 			(void)json_array_append_new(contradictions, json_string(layer_get_name(layer)));
-	return json_pack("{s:b, s:o, s:o}", "tried", (int)diagnosis->run.tried, "status",
+	return json_pack("{s:b, s:o, s:o}", "tried", (int)diagnosis->run.was_tried, "status",
 			 status ? json_incref(status) : json_null(), "contradictions", contradictions);
 }
 

@@ -117,7 +117,7 @@ void doctor_try_run(struct doctor_run *ret_run)
 	if (pid == 0)
 		doctor_exec_run(program, ends[1]);
 	(void)close(ends[1]);
-	ret_run->tried = pid > 0;
+	ret_run->was_tried = pid > 0;
 	if (pid > 0) {
 		doctor_read_output(read_fd, &output);
 		(void)probe_wait_for_child(pid, DOCTOR_KILL_MS, &status); /* the run's output says how the run ended */

@@ -64,7 +64,7 @@ static int experiment_parse_options(int argc, char **argv, struct experiment_opt
 		.usage = "Usage: callgate experiment run [OPTION...] PLAN       run what is not finished yet\n"
 			 "       callgate experiment report [OPTION...] DIR     a table and a plot of the results\n\n",
 		.epilogue = "\nThe plan's format is described in callgate(1).\n",
-		.mixed = true,
+		.allows_mixed_order = true,
 		.table = {{NULL, table, options}},
 	};
 

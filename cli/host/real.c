@@ -21,9 +21,9 @@ struct cli_path_lookup {
 
 /* The state of resolving one path. */
 struct real_walk {
-	char done[PATH_MAX]; /* the resolved part of the path; "": the root directory */
+	char resolved_part[PATH_MAX]; /* the resolved part of the path; "": the root directory */
 	size_t len;
-	unsigned links;
+	unsigned link_count;
 	void (*passed)(void *ctx, const char *link); /* called for each symbolic link; may be NULL */
 	void *ctx;
 };
@@ -44,17 +44,17 @@ static void real_look_up(struct cli_path_cache *real, struct cli_path_lookup *na
 static const struct cli_path_lookup *real_find_name(struct cli_path_cache *real, const struct real_walk *walk)
 {
 	struct cli_path_lookup **bucket =
-		&real->bucket[(tree_hash_name(walk->done, walk->len) >> 48) % CLI_REAL_BUCKETS];
+		&real->bucket[(tree_hash_name(walk->resolved_part, walk->len) >> 48) % CLI_REAL_BUCKETS];
 	struct cli_path_lookup *name = *bucket;
 
-	while (name && strcmp(name->path, walk->done) != 0)
+	while (name && strcmp(name->path, walk->resolved_part) != 0)
 		name = name->next;
 	if (name)
 		return name;
 	name = arena_alloc(&real->arena, sizeof(*name) + walk->len + 1);
 	if (!name)
 		return NULL;
-	memcpy(name->path, walk->done, walk->len + 1);
+	memcpy(name->path, walk->resolved_part, walk->len + 1);
 	real_look_up(real, name);
 	name->next = *bucket;
 	*bucket = name;
@@ -64,14 +64,14 @@ static const struct cli_path_lookup *real_find_name(struct cli_path_cache *real,
 static void real_truncate_path(struct real_walk *walk, size_t len)
 {
 	walk->len = len;
-	walk->done[len] = '\0';
+	walk->resolved_part[len] = '\0';
 }
 
 /* Resolves "..": `done` has no links, so the parent directory is its prefix. */
 static void real_walk_to_parent(struct real_walk *walk)
 {
 	if (walk->len)
-		real_truncate_path(walk, (size_t)(strrchr(walk->done, '/') - walk->done));
+		real_truncate_path(walk, (size_t)(strrchr(walk->resolved_part, '/') - walk->resolved_part));
 }
 
 static bool real_walk_absolute_path(struct cli_path_cache *real, struct real_walk *walk, const char *path);
@@ -81,7 +81,7 @@ static bool real_follow_link(struct cli_path_cache *real, struct real_walk *walk
 {
 	char rooted[PATH_MAX];
 
-	if (++walk->links > LINKS_MAX)
+	if (++walk->link_count > LINKS_MAX)
 		return false;
 	if (target[0] == '/') {
 		real_truncate_path(walk, 0);
@@ -101,7 +101,7 @@ static bool real_walk_dot_component(struct real_walk *walk, const char *text, si
 {
 	char path[PATH_MAX + 2];
 
-	(void)snprintf(path, sizeof(path), "%s/.", walk->done);
+	(void)snprintf(path, sizeof(path), "%s/.", walk->resolved_part);
 	if (walk->len && access(path, F_OK) < 0 && errno != EACCES) /* EACCES: a directory without search permission */
 		return false;
 	if (len == 2 && text[0] == '.')
@@ -120,16 +120,16 @@ static bool real_walk_component(struct cli_path_cache *real, struct real_walk *w
 	const struct cli_path_lookup *name;
 	size_t before = walk->len;
 
-	if (before + len + 2 > sizeof(walk->done))
+	if (before + len + 2 > sizeof(walk->resolved_part))
 		return false;
-	walk->done[before] = '/';
-	memcpy(walk->done + before + 1, text, len);
+	walk->resolved_part[before] = '/';
+	memcpy(walk->resolved_part + before + 1, text, len);
 	real_truncate_path(walk, before + 1 + len);
 	name = real_find_name(real, walk);
 	if (!name || !name->object_exists || !name->link_target)
 		return name && name->object_exists;
 	if (walk->passed)
-		walk->passed(walk->ctx, walk->done);
+		walk->passed(walk->ctx, walk->resolved_part);
 	real_truncate_path(walk, before);
 	return real_follow_link(real, walk, name->link_target);
 }
@@ -169,7 +169,7 @@ char *cli_real_resolve_noting_links(struct cli_path_cache *real, const char *pat
 		return NULL;
 	if (!(path[0] == '/' ? real_walk_absolute_path(real, &walk, path) : real_follow_link(real, &walk, path)))
 		return NULL;
-	return strdup(walk.len ? walk.done : "/");
+	return strdup(walk.len ? walk.resolved_part : "/");
 }
 
 char *cli_real_resolve_path(struct cli_path_cache *real, const char *path)

@@ -109,7 +109,7 @@ int groups_fold_units(struct fold *fold)
 		struct fold_item *item = &fold->item[i];
 
 		if (item->is_granted || item->unmet->right == POLICY_WRITE ||
-		    !unit_find(fold->packages, fold->place->home, item->unmet->need->path, &unit))
+		    !unit_find_directory(fold->packages, fold->place->home, item->unmet->need->path, &unit))
 			continue;
 		item->package = unit.package;
 		item->group_key = strdup(unit.dir);
@@ -127,7 +127,7 @@ static int groups_try_numbered(struct fold *fold, struct fold_item *item, size_t
 	if (count < GROUPS_NUMBERED_PATHS_MIN)
 		return 0;
 	for (size_t i = 1; pattern && i < count; i++) {
-		char *merged = pattern_merge(pattern, item[i].path);
+		char *merged = pattern_merge_paths(pattern, item[i].path);
 
 		free(pattern);
 		pattern = merged;

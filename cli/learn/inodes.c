@@ -26,7 +26,7 @@ struct inodes {
 	size_t entries; /* looked at */
 };
 
-static int inodes_add(struct inodes *inodes, const struct stat *status, const char *kind)
+static int inodes_add_file(struct inodes *inodes, const struct stat *status, const char *kind)
 {
 	if (!S_ISREG(status->st_mode) || status->st_nlink < 2)
 		return 0;
@@ -46,7 +46,7 @@ static int inodes_add_tree(struct inodes *inodes, char *path, const char *kind)
 
 	while (walk && r == 0 && inodes->entries++ < INODES_ENTRIES_MAX && (entry = fts_read(walk)))
 		if (entry->fts_info == FTS_F)
-			r = inodes_add(inodes, entry->fts_statp, kind);
+			r = inodes_add_file(inodes, entry->fts_statp, kind);
 	if (walk)
 		(void)fts_close(walk);
 	return r;

@@ -75,7 +75,7 @@ static bool judge_denies_need(struct judge *judge, const struct need *need, unsi
 	struct query_answer answer;
 
 	query->kind = QUERY_PATHS;
-	query->allowed = true;
+	query->was_allowed = true;
 	query->path_count = 1;
 	query->path[0].wanted_rights = right;
 	query->path[0].len = strlen(need->path);
@@ -152,7 +152,7 @@ static bool judge_grants_net(struct judge *judge, const struct network_need *net
 	struct query_answer answer;
 
 	query->kind = net->kind;
-	query->allowed = true;
+	query->was_allowed = true;
 	query->path_count = 0;
 	query->port = net->port;
 	query->udp = net->udp;
@@ -265,7 +265,7 @@ static void judge_count_files(const struct judge *judge, uint64_t *granted)
 
 	for (size_t i = 0; i < count; i++)
 		/* the working directory and redirected paths are the program's own, and are not counted */
-		if (mount[i].kind == POLICY_MOUNT_TREE && !mount[i].create_host_path && !mount[i].redirect)
+		if (mount[i].kind == POLICY_MOUNT_TREE && !mount[i].create_host_path && !mount[i].is_redirect)
 			judge_count_files_of_mount(judge, &mount[i], granted);
 }
 
@@ -279,7 +279,7 @@ int learn_count_files(struct learn *learn, struct learn_files *ret_files)
 		r = judge_load(learn, learn->base_profile, &base);
 	if (r < 0 || !judge)
 		return r;
-	judge_count_files(judge, &ret_files->granted);
+	judge_count_files(judge, &ret_files->granted_count);
 	if (base)
 		judge_count_files(base, &ret_files->granted_by_profile);
 	for (size_t i = 0; i < learn->needs.count; i++) {
@@ -287,7 +287,7 @@ int learn_count_files(struct learn *learn, struct learn_files *ret_files)
 		struct stat status;
 
 		if (!path_is_below(path, learn->workdir_virt) && lstat(path, &status) == 0 && !S_ISDIR(status.st_mode))
-			ret_files->used += !!(policy_get_rights(judge->policy, path, strlen(path)) & POLICY_READ);
+			ret_files->used_count += !!(policy_get_rights(judge->policy, path, strlen(path)) & POLICY_READ);
 	}
 	return 0;
 }

@@ -146,7 +146,7 @@ static int packages_read_dpkg(struct packages *packages, const char *path)
 /* ---- rpm ---- */
 
 /* Starts a program, and returns a stream of its output. NULL: it cannot be started. */
-static FILE *packages_start(char *const argv[], pid_t *ret_pid)
+static FILE *packages_start_program(char *const argv[], pid_t *ret_pid)
 {
 	posix_spawn_file_actions_t actions;
 	FILE *list = NULL;
@@ -190,7 +190,7 @@ static int packages_read_rpm(struct packages *packages, const char *rpm, const c
 	size_t room = 0;
 	int r = 0, status;
 	pid_t pid = -1;
-	FILE *list = packages_start(argv, &pid);
+	FILE *list = packages_start_program(argv, &pid);
 
 	while (r == 0 && list && getline(&line, &room, list) > 0)
 		r = packages_add_rpm_line(packages, line, &owner);

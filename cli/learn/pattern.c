@@ -118,7 +118,7 @@ char *pattern_replace_temporary(const char *path)
 	return buf_take_text(&out);
 }
 
-char *pattern_merge(const char *a, const char *b)
+char *pattern_merge_paths(const char *a, const char *b)
 {
 	_cleanup_buf_ struct buf out = {0};
 

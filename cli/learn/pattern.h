@@ -23,7 +23,7 @@ char *pattern_replace_temporary(const char *path);
  * Makes one pattern of two paths or patterns with the same number of components: components that differ get "*" for
  * what differs.
  */
-char *pattern_merge(const char *a, const char *b);
+char *pattern_merge_paths(const char *a, const char *b);
 
 /* False if a component with "*" says too little, such as "a*". A final "**" does not count. */
 bool pattern_components_have_letters(const char *pattern);

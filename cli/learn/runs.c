@@ -215,7 +215,7 @@ static int runs_add_needs_of_record(void *ctx, const struct scan_record *record)
 	char call[64] = "", exe[PATH_MAX] = "";
 	int r = query_read_record(record, &reader->query);
 
-	if (r < 0 || (reader->reads_denied_only && reader->query.allowed))
+	if (r < 0 || (reader->reads_denied_only && reader->query.was_allowed))
 		return r;
 	/* if the text is too long, it is not the name of a call */
 	(void)scan_get_bytes(&record->syscall, call, sizeof(call));
@@ -274,7 +274,7 @@ static json_t *runs_make_end(const json_t *result)
 }
 
 /* Stores how the run of this input ended, in place of an earlier run of it. 0 or -ENOMEM. */
-static int runs_keep_end(json_t *ends, size_t input, const json_t *result)
+static int runs_store_end(json_t *ends, size_t input, const json_t *result)
 {
 	json_t *end = runs_make_end(result);
 
@@ -302,7 +302,7 @@ static int runs_observe_once(struct learn *learn, size_t at)
 		r = runs_read_log(learn, dir, false);
 	if (r == 0)
 		runs_keep_refusals_by_callgate(learn);
-	return r < 0 ? r : runs_keep_end(learn->ends, at, learn->result);
+	return r < 0 ? r : runs_store_end(learn->ends, at, learn->result);
 }
 
 int learn_from_observed_runs(struct learn *learn)
@@ -421,7 +421,7 @@ static int runs_verify_once(struct learn *learn, size_t at)
 	if (r == 0)
 		r = runs_collect_wrong_denials(learn);
 	if (r == 0)
-		r = runs_keep_end(learn->proof_ends, at, learn->proof);
+		r = runs_store_end(learn->proof_ends, at, learn->proof);
 	if (r == 0 && json_array_size(learn->wrong_denials) > 0)
 		r = runs_read_log(learn, dir, true);
 	return r;

@@ -16,6 +16,6 @@ struct unit {
  * Finds the directory, to be granted as a whole, that contains the path. home: of the user, or NULL. False: there is
  * none.
  */
-bool unit_find(const struct packages *packages, const char *home, const char *path, struct unit *ret_unit);
+bool unit_find_directory(const struct packages *packages, const char *home, const char *path, struct unit *ret_unit);
 
 #endif

@@ -65,10 +65,10 @@ static void diff_confirm_all(struct policy *const policy[2], struct policy_diff 
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < diff->witnesses; i++)
+	for (size_t i = 0; i < diff->witness_count; i++)
 		if (diff_confirm_witness(policy, &diff->witness[i]))
 			diff->witness[kept++] = diff->witness[i];
-	diff->witnesses = kept;
+	diff->witness_count = kept;
 }
 
 /* ---- printing differences ---- */
@@ -94,7 +94,7 @@ static void diff_print_group(struct buf *text, const struct policy_diff *diff, s
 	unsigned shown = 0;
 
 	diff_print_finding(text, &diff->witness[first]);
-	for (size_t i = first; i < diff->witnesses && shown < DIFF_EXAMPLES_SHOWN_MAX; i++) {
+	for (size_t i = first; i < diff->witness_count && shown < DIFF_EXAMPLES_SHOWN_MAX; i++) {
 		if (!diff_witnesses_agree(&diff->witness[first], &diff->witness[i]))
 			continue;
 		buf_printf(text, "    %s %s\n", diff->witness[i].option, diff->witness[i].text);
@@ -125,7 +125,7 @@ static json_t *diff_make_group_json(const struct policy_diff *diff, size_t first
 	const struct diff_witness *witness = &diff->witness[first];
 	json_t *asked = json_array();
 
-	for (size_t i = first; i < diff->witnesses && json_array_size(asked) < DIFF_EXAMPLES_SHOWN_MAX; i++)
+	for (size_t i = first; i < diff->witness_count && json_array_size(asked) < DIFF_EXAMPLES_SHOWN_MAX; i++)
 		if (diff_witnesses_agree(witness, &diff->witness[i]))
 			(void)json_array_append_new(asked, json_pack("{s:s}", diff->witness[i].option,
 								     diff->witness[i].text));
@@ -138,7 +138,7 @@ static json_t *diff_make_settings_json(const struct policy_diff *diff)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < diff->settings; i++) {
+	for (size_t i = 0; i < diff->setting_count; i++) {
 		const struct diff_setting *setting = &diff->setting[i];
 
 		(void)json_array_append_new(
@@ -167,7 +167,7 @@ static size_t diff_report_side(struct diff_report *report, const struct policy_d
 {
 	size_t groups = 0;
 
-	for (size_t i = 0; i < diff->witnesses; i++) {
+	for (size_t i = 0; i < diff->witness_count; i++) {
 		if (diff_get_wider_policy(&diff->witness[i]) != side || !diff_witness_is_first_of_group(diff, i))
 			continue;
 		groups++;
@@ -188,11 +188,11 @@ static void diff_report_phase(struct diff_report *report, const struct policy_di
 	header = report->text.len;
 	report->added += diff_report_side(report, diff, 1, added);
 	report->removed += diff_report_side(report, diff, 0, removed);
-	for (size_t i = 0; i < diff->settings; i++) {
+	for (size_t i = 0; i < diff->setting_count; i++) {
 		diff_print_setting(&report->text, &diff->setting[i]);
 		report->new_settings += diff->setting[i].direction >= DIFF_WIDER;
 	}
-	report->settings += diff->settings;
+	report->settings += diff->setting_count;
 	report->cut |= diff->cut;
 	if (report->text.len == header && report->text.data)
 		/* no differences in this phase: removes its heading */
@@ -280,7 +280,7 @@ static int diff_parse_options(int argc, char **argv, struct diff_options *option
 			 "or profiles.\n\n",
 		.epilogue = "\nExit status: 0 no differences (with --no-new-access: PASS), 1 differences (FAIL), "
 			    "125 error.\n",
-		.mixed = true,
+		.allows_mixed_order = true,
 		.table = {{NULL, table, options}, {"\nFor both policies:\n", cli_get_policy_table(), &options->policy}},
 	};
 	int status = cli_parse_options(argc, argv, &syntax);

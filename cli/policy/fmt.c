@@ -71,7 +71,7 @@ int policy_main_fmt(int argc, char **argv)
 		.usage = "Usage: callgate policy fmt [OPTION...] FILE...\n\n"
 			 "Prints policy files in canonical order and layout. Their meaning stays.\n\n",
 		.epilogue = "\nExit status: 0, 1 with --check when a file would change, 125 error.\n",
-		.mixed = true,
+		.allows_mixed_order = true,
 		.table = {{NULL, table, &options}},
 	};
 	int status = cli_parse_options(argc, argv, &syntax);

@@ -72,11 +72,11 @@ static int minimise_add_access(void *ctx, const struct replay_log *log, const st
 		all->a_run_connected_to_itself |= strcmp(query->why_not_judged, "within_run") == 0;
 		return 0;
 	}
-	if (!query->allowed)
+	if (!query->was_allowed)
 		return 0;
 	query_judge(judge, query, &answer);
 	if (!answer.is_certain || answer.is_allowed)
-		return used_add(&runs->used, query, &answer);
+		return used_add_access(&runs->used, query, &answer);
 	all->denied_accesses++;
 	return 0;
 }
@@ -197,7 +197,7 @@ static int minimise_parse_options(int argc, char **argv, struct minimise *all)
 		.usage = "Usage: callgate policy minimise [OPTION...] POLICY LOG...\n\n"
 			 "Drops and narrows the grants of a policy that recorded runs did not need.\n\n",
 		.epilogue = "\nExit status: 0, 125 error.\n",
-		.mixed = true,
+		.allows_mixed_order = true,
 		.table = {{NULL, table, all}, {NULL, cli_get_policy_table(), &all->policy}},
 	};
 	int status = cli_parse_options(argc, argv, &syntax);

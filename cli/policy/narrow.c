@@ -43,7 +43,7 @@ static char *paths_get_path_to_grant(const struct query *query, const struct que
 	return strdup(query_follow_merged_usr(lost->written, link) ? link : lost->written);
 }
 
-static int paths_add(void *ctx, const struct query *query, const struct query_answer *answer)
+static int paths_add_path(void *ctx, const struct query *query, const struct query_answer *answer)
 {
 	struct paths *paths = ctx;
 	char **list = reallocarray(paths->path, paths->count + 1, sizeof(*list));
@@ -182,7 +182,7 @@ static int narrow_find_uses(struct minimise *all, const struct minimise_rule *ru
 	int r;
 
 	(void)json_array_remove(rule->list, at);
-	r = minimise_find_lost_accesses(all, paths_add, paths);
+	r = minimise_find_lost_accesses(all, paths_add_path, paths);
 	(void)json_array_insert_new(rule->list, at, entry);
 	if (r < 0 || paths->count == 0)
 		return r < 0 ? r : 0;

@@ -13,7 +13,7 @@
 struct test_options {
 	struct cli_policy_options policy;
 	const char *format; /* format of the report: "tap" or "junit" */
-	bool coverage;
+	bool reports_coverage;
 };
 
 /* A rule, and how many questions it decided and how many it matched. */
@@ -222,7 +222,7 @@ static int test_report(struct test_run *run, const struct policy_cases *cases)
 	buf_puts(&whole, run->text.data ? run->text.data : "");
 	buf_puts(&whole, test_is_junit(run) ? "</testsuite>\n" : "");
 	status = cli_print_buf(VERB, &whole);
-	if (status == CLI_OK && run->options->coverage) {
+	if (status == CLI_OK && run->options->reports_coverage) {
 		run->text.len = 0;
 		test_print_coverage(run);
 		/* stdout is for JUnit's XML alone */
@@ -269,7 +269,7 @@ int policy_main_test(int argc, char **argv)
 		{"format", 0, "FORMAT", "tap (the default) or junit", test_set_format,
 		 offsetof(struct test_options, format), 0},
 		CLI_FLAG("coverage", 0, "list how many cases each rule decided, and how many it matches",
-			 offsetof(struct test_options, coverage)),
+			 offsetof(struct test_options, reports_coverage)),
 		{0},
 	};
 	struct test_options options = {.format = "tap"};
@@ -279,7 +279,7 @@ int policy_main_test(int argc, char **argv)
 			 "Asks POLICY, a file or a profile, the questions of the JSON file CASES, and compares the\n"
 			 "answers with those expected there.\n\n",
 		.epilogue = "\nExit status: 0 all cases hold, 1 some do not, 125 error.\n",
-		.mixed = true,
+		.allows_mixed_order = true,
 		.table = {{NULL, table, &options}, {"\nFor the policy:\n", cli_get_policy_table(), &options.policy}},
 	};
 	struct test_run run = {.options = &options};

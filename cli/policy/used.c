@@ -98,7 +98,7 @@ static struct used_head used_unpack(const struct used_item *item, struct query *
 
 	used_unpack_bytes(&at, &head, sizeof(head));
 	query->kind = head.kind;
-	query->allowed = true;
+	query->was_allowed = true;
 	query->was_found_absent = head.absent;
 	query->failed_because_exists = head.there;
 	query->was_redirected = head.redirected;
@@ -142,7 +142,7 @@ static int used_compare_items(const void *a, const void *b)
 	return memcmp(one->bytes, other->bytes, one->len);
 }
 
-int used_add(struct used *used, const struct query *query, const struct query_answer *answer)
+int used_add_access(struct used *used, const struct query *query, const struct query_answer *answer)
 {
 	struct buf buf = {0};
 	struct used_item *item, **found;

@@ -16,7 +16,7 @@ struct used {
 };
 
 /* Adds a question with the answer of the policy that is to be minimised. 0 or -ENOMEM. */
-int used_add(struct used *used, const struct query *query, const struct query_answer *answer);
+int used_add_access(struct used *used, const struct query *query, const struct query_answer *answer);
 void used_release(struct used *used);
 
 /*

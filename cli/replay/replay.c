@@ -83,7 +83,7 @@ static int replay_judge_record(void *ctx, const struct replay_log *log, const st
 	query_fire_after_entries(judge, query, &answer);
 	if (!answer.is_certain)
 		return replay_report_add(report, REPLAY_UNKNOWN, log, record, query, &answer);
-	if (answer.is_allowed != query->allowed)
+	if (answer.is_allowed != query->was_allowed)
 		return replay_report_add(report, answer.is_allowed ? REPLAY_ALLOWED : REPLAY_DENIED, log, record, query,
 					 &answer);
 	if (!replay_has_rule(record, &answer))
@@ -113,7 +113,7 @@ static int replay_parse_options(int argc, char **argv, struct replay_options *op
 		.usage = "Usage: callgate replay [OPTION...] LOG...\n\n"
 			 "Judges what audit logs recorded by another policy, and lists what changes. Runs nothing.\n\n",
 		.epilogue = "\nExit status: 0, 1 when --fail-on found something, 125 error.\n",
-		.mixed = true,
+		.allows_mixed_order = true,
 		.table = {{NULL, table, options}, {NULL, cli_get_policy_table(), &options->policy}},
 	};
 	int status = cli_parse_options(argc, argv, &syntax);

@@ -94,7 +94,7 @@ struct key {
 };
 
 /* Adds a text and a NUL to a key. A text that does not fit is truncated. */
-static void key_add(struct key *key, const char *text, size_t len)
+static void key_add_text(struct key *key, const char *text, size_t len)
 {
 	size_t room = sizeof(key->text) - key->len - 1;
 
@@ -113,7 +113,7 @@ static void key_add_scanned_text(struct key *key, const struct scan_text *text)
 	char bytes[1024];
 	int len = text->at ? scan_get_bytes(text, bytes, sizeof(bytes)) : 0;
 
-	key_add(key, bytes, len > 0 ? (size_t)len : 0);
+	key_add_text(key, bytes, len > 0 ? (size_t)len : 0);
 }
 
 /*
@@ -159,21 +159,21 @@ static void key_make(struct key *key, const struct scan_record *record, const st
 	if (!answer || !answer->is_certain) {
 		const char *why = answer ? answer->why : query->why_not_judged;
 
-		key_add(key, why, strlen(why));
-		key_add(key, "", 0);
-		key_add(key, "", 0);
-		key_add(key, "", 0);
+		key_add_text(key, why, strlen(why));
+		key_add_text(key, "", 0);
+		key_add_text(key, "", 0);
+		key_add_text(key, "", 0);
 		return;
 	}
 	(void)snprintf(reason, sizeof(reason), "none (%s)", answer->reason ? answer->reason : "granted");
-	key_add(key, key_get_operation(query, answer->deciding_path),
-		strlen(key_get_operation(query, answer->deciding_path)));
+	key_add_text(key, key_get_operation(query, answer->deciding_path),
+		     strlen(key_get_operation(query, answer->deciding_path)));
 	if (record->rule.at)
 		key_add_scanned_text(key, &record->rule);
 	else
-		key_add(key, "none", 4);
-	key_add(key, rule ? rule : reason, strlen(rule ? rule : reason));
-	key_add(key, object, key_get_prefix_len(query, object, len));
+		key_add_text(key, "none", 4);
+	key_add_text(key, rule ? rule : reason, strlen(rule ? rule : reason));
+	key_add_text(key, object, key_get_prefix_len(query, object, len));
 }
 
 /* ---- finding groups ---- */
@@ -353,7 +353,7 @@ static int report_print_text(const struct replay_report *report, const struct re
 
 	for (size_t i = 0; i < count; i++)
 		buf_printf(&text, "%s: %llu records under the policy %s (%.12s)%s%s\n", logs[i].path,
-			   (unsigned long long)logs[i].state.records,
+			   (unsigned long long)logs[i].state.record_count,
 			   logs[i].policy_name ? logs[i].policy_name : "without a name", logs[i].sha256,
 			   logs[i].same_policy ? ", the same policy" : "",
 			   logs[i].lacks_reads ? ", without what was read" : "");
@@ -386,7 +386,7 @@ static json_t *report_make_group(const struct group *group)
 static json_t *report_make_log(const struct replay_log *log)
 {
 	return json_pack("{s:o, s:I, s:o, s:s, s:b, s:s, s:I}", "path", report_make_text_json(log->path), "records",
-			 (json_int_t)log->state.records, "policy", report_make_text_json(log->policy_name), "sha256",
+			 (json_int_t)log->state.record_count, "policy", report_make_text_json(log->policy_name), "sha256",
 			 log->sha256, "same_policy", log->same_policy, "judge",
 			 policy_judge_get_name(log->lacks_reads ? POLICY_JUDGE_CHANGES : POLICY_JUDGE_ALL), "damages",
 			 (json_int_t)log->state.damage_count);

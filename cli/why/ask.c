@@ -46,7 +46,7 @@ int why_ask(const struct policy *policy, enum why_kind kind, const char *text, s
 		return why_ask_path(policy, text, kind == WHY_EXEC, ret_answer, ret_question, ret_wrong);
 	ret = why_decide_net(policy, kind, text, &verdict, ret_question, ret_wrong);
 	if (ret == 0)
-		*ret_answer = (struct why_answer){verdict.allow ? VERDICT_ALLOW : VERDICT_DENY, verdict.label,
+		*ret_answer = (struct why_answer){verdict.is_allowed ? VERDICT_ALLOW : VERDICT_DENY, verdict.label,
 						  verdict.reason};
 	return ret;
 }

@@ -138,7 +138,7 @@ static void why_judge_endpoint(struct net_question *asked)
 	}
 	*verdict = policy_net_judge_connect(policy, asked->host, asked->port, asked->udp);
 	asked->rule = verdict->rule;
-	if (!verdict->allow)
+	if (!verdict->is_allowed)
 		return;
 	asked->callgate_sees_requests = policy_net_judges_requests(policy, verdict->rule, asked->host, asked->port);
 	if (asked->request)
@@ -205,7 +205,7 @@ static void why_judge_addresses(struct net_question *asked)
 	asked->known_count = why_resolve_host(asked, address);
 	for (size_t i = 0; i < asked->known_count; i++) {
 		const struct sockaddr *at = (const struct sockaddr *)&address[i];
-		bool denied = !policy_net_judge_address(asked->policy, at, asked->port).allow;
+		bool denied = !policy_net_judge_address(asked->policy, at, asked->port).is_allowed;
 		struct net_known_address *known = &asked->known_addresses[i];
 
 		net_address_format(at, known->address_text);
@@ -229,7 +229,7 @@ static void why_print_addresses(struct buf *text, const struct net_question *ask
 			   : known->not_public_class ? "permitted by \"private\""
 						     : "public");
 	}
-	if (asked->known_count > 0 || !asked->verdict.allow)
+	if (asked->known_count > 0 || !asked->verdict.is_allowed)
 		return;
 	if (private)
 		buf_puts(text, "  addresses also private ones; loopback, link-local and metadata never\n");
@@ -242,7 +242,7 @@ static void why_print_addresses(struct buf *text, const struct net_question *ask
 /* The option or rule that would allow the access, owned; NULL: it is allowed already. */
 static char *why_suggest_rule(const struct net_question *asked)
 {
-	if (asked->verdict.allow)
+	if (asked->verdict.is_allowed)
 		return NULL;
 	if (strcmp(asked->verdict.reason, "denied_by_rule") == 0)
 		return cli_format("no rule can: a deny beats everything; remove %s", asked->verdict.label);
@@ -272,12 +272,12 @@ static int why_print_text(const struct net_question *asked)
 	_cleanup_free_ char *what = why_format_subject(asked), *suggestion = why_suggest_rule(asked);
 	_cleanup_buf_ struct buf text = {0};
 
-	buf_printf(&text, "%s %s %s\n", verdict_get_name(verdict->allow ? VERDICT_ALLOW : VERDICT_DENY),
+	buf_printf(&text, "%s %s %s\n", verdict_get_name(verdict->is_allowed ? VERDICT_ALLOW : VERDICT_DENY),
 		   asked->request ? "request" : "connect", what ? what : "");
 	buf_printf(&text, "  rule      %s\n", verdict->label ? verdict->label : "none: what no rule allows is refused");
 	buf_printf(&text, "  reason    %s\n", verdict->reason);
 	buf_printf(&text, "  proto     %s\n", why_get_proto_name(asked));
-	if (verdict->allow)
+	if (verdict->is_allowed)
 		buf_printf(&text, "  opened    %s\n", why_describe_interception(asked));
 	else
 		buf_printf(&text, "  answer    %s\n",
@@ -309,12 +309,12 @@ static int why_print_json(const struct net_question *asked)
 	_cleanup_free_ char *suggestion = why_suggest_rule(asked);
 	json_t *object =
 		json_pack("{s:s, s:s, s:s, s:i, s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:b, s:s?, s:o, s:s?}", "verdict",
-			  verdict_get_name(verdict->allow ? VERDICT_ALLOW : VERDICT_DENY), "op",
+			  verdict_get_name(verdict->is_allowed ? VERDICT_ALLOW : VERDICT_DENY), "op",
 			  asked->request ? "request" : "connect", "host", asked->host, "port", (int)asked->port,
 			  "proto", why_get_proto_name(asked), "method", asked->request ? asked->method : NULL, "path",
 			  asked->request ? asked->path : NULL, "rule", verdict->label, "reason", verdict->reason,
-			  "errno", verdict->allow || asked->callgate_sees_requests ? NULL : "ECONNREFUSED", "opened",
-			  asked->callgate_sees_requests, "header", rule ? rule->header : NULL, "addresses",
+			  "errno", verdict->is_allowed || asked->callgate_sees_requests ? NULL : "ECONNREFUSED",
+			  "opened", asked->callgate_sees_requests, "header", rule ? rule->header : NULL, "addresses",
 			  why_make_addresses_json(asked), "suggest", suggestion);
 
 	return cli_print_json("why", object);
@@ -332,7 +332,7 @@ int why_answer_net(const struct policy *policy, const char *text, bool url, bool
 	why_judge_endpoint(&asked);
 	why_judge_addresses(&asked);
 	exit_code = json ? why_print_json(&asked) : why_print_text(&asked);
-	return exit_code == CLI_OK && !asked.verdict.allow ? 1 : exit_code;
+	return exit_code == CLI_OK && !asked.verdict.is_allowed ? 1 : exit_code;
 }
 
 /* ---- questions about listening ---- */
@@ -392,19 +392,19 @@ int why_answer_listen(const struct policy *policy, const char *text, bool json)
 		cli_print_error("why", "%s: %s", text, not_a_port);
 		return CLI_ERROR;
 	}
-	name = verdict_get_name(verdict.allow ? VERDICT_ALLOW : VERDICT_DENY);
-	suggestion = verdict.allow ? NULL : cli_format("--listen %s", text);
+	name = verdict_get_name(verdict.is_allowed ? VERDICT_ALLOW : VERDICT_DENY);
+	suggestion = verdict.is_allowed ? NULL : cli_format("--listen %s", text);
 	if (json) {
-		exit_code = cli_print_json("why", json_pack("{s:s, s:s, s:i, s:s?, s:s, s:s?, s:s?}", "verdict", name,
-							    "op", "listen", "port", (int)port, "rule", verdict.label,
-							    "reason", verdict.reason, "errno",
-							    verdict.allow ? NULL : "EACCES", "suggest", suggestion));
-		return exit_code == CLI_OK && !verdict.allow ? 1 : exit_code;
+		exit_code = cli_print_json(
+			"why", json_pack("{s:s, s:s, s:i, s:s?, s:s, s:s?, s:s?}", "verdict", name, "op", "listen",
+					 "port", (int)port, "rule", verdict.label, "reason", verdict.reason, "errno",
+					 verdict.is_allowed ? NULL : "EACCES", "suggest", suggestion));
+		return exit_code == CLI_OK && !verdict.is_allowed ? 1 : exit_code;
 	}
 	buf_printf(&answer, "%s listen %s\n  rule      %s\n  reason    %s\n", name, text,
 		   verdict.label ? verdict.label : "none: what no rule allows is refused", verdict.reason);
-	if (!verdict.allow)
+	if (!verdict.is_allowed)
 		buf_printf(&answer, "  to allow  %s\n", suggestion ? suggestion : "");
 	exit_code = cli_print_buf("why", &answer);
-	return exit_code == CLI_OK && !verdict.allow ? 1 : exit_code;
+	return exit_code == CLI_OK && !verdict.is_allowed ? 1 : exit_code;
 }

@@ -45,7 +45,7 @@ static bool why_mark_fired_entries(const struct policy *policy, uint64_t entries
 	return false;
 }
 
-/* Sets the question. given->which is its enum why_kind. */
+/* Sets the question. given->option_value is its enum why_kind. */
 static int why_set_question(const struct cli_given *given, void *all)
 {
 	struct why_options *question = all;

@@ -93,7 +93,7 @@ const char *address_get_refusal_reason(const struct policy *policy, const struct
 	if (!reason) {
 		const struct net_verdict verdict = policy_net_judge_address(policy, address, port);
 
-		reason = verdict.allow ? NULL : verdict.reason;
+		reason = verdict.is_allowed ? NULL : verdict.reason;
 	}
 	return reason;
 }

@@ -288,13 +288,13 @@ ssize_t channel_read(struct channel *channel, void *data, size_t cap)
 		cap = SSIZE_MAX;
 	got = (ssize_t)bytes_take(&channel->put_back_bytes, data, cap);
 	if (!got) {
-		if (channel->ended)
+		if (channel->peer_has_ended)
 			return 0;
 		got = channel->ssl ? channel_tls_read(channel, data, cap)
 				   : channel_receive(channel->watch.fd, data, cap);
 	}
 	if (!got)
-		channel->ended = true;
+		channel->peer_has_ended = true;
 	if (got > 0)
 		channel->bytes_in += (uint64_t)got;
 	return got;
@@ -304,7 +304,7 @@ ssize_t channel_write(struct channel *channel, const void *data, size_t len)
 {
 	ssize_t sent;
 
-	if (channel->closing || channel->fin_was_sent)
+	if (channel->close_notify_is_queued || channel->fin_was_sent)
 		return -EPIPE;
 	sent = channel->ssl ? channel_tls_write(channel, data, len) : channel_send(channel->watch.fd, data, len);
 	if (sent > 0)
@@ -348,11 +348,11 @@ int channel_half_close(struct channel *channel)
 
 	if (channel->fin_was_sent)
 		return 0;
-	if (channel->ssl && !channel->closing) {
+	if (channel->ssl && !channel->close_notify_is_queued) {
 		error = channel_tls_close(channel);
 		if (error)
 			return error;
-		channel->closing = true;
+		channel->close_notify_is_queued = true;
 	}
 	error = channel_flush_ciphertext(channel);
 	if (error)
@@ -377,9 +377,9 @@ void channel_set_events(struct channel *channel, bool read, bool write)
 	if (channel->watch.fd < 0)
 		return;
 	(void)channel_flush_ciphertext(channel); /* the next read or write reports an error */
-	if (channel->closing && !channel->out.data)
+	if (channel->close_notify_is_queued && !channel->out.data)
 		(void)channel_half_close(channel); /* the FIN after a delayed close_notify */
-	interest = (read && !channel->ended ? (unsigned)EPOLLIN : 0) |
+	interest = (read && !channel->peer_has_ended ? (unsigned)EPOLLIN : 0) |
 		   (write || channel->out.data ? (unsigned)EPOLLOUT : 0);
 	loop_set_interest(channel->loop, &channel->watch, interest);
 }

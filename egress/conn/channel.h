@@ -23,8 +23,8 @@ struct channel {
 	struct bytes out;   /* ciphertext to send, for which the socket had no room */
 	int error;          /* the error that ended TLS; 0: none */
 	unsigned reads_left; /* how many reads OpenSSL may still make in this call */
-	bool ended;         /* the end of the peer's stream was read (half-close) */
-	bool closing;       /* close_notify was queued; it may still be in `out` */
+	bool peer_has_ended; /* the end of the peer's stream was read (half-close) */
+	bool close_notify_is_queued; /* close_notify was queued; it may still be in `out` */
 	bool fin_was_sent;          /* the FIN was sent */
 	uint64_t bytes_in, bytes_out; /* bytes of application data, without the overhead of TLS */
 };

@@ -11,7 +11,7 @@
 
 void conn_pump_mode(struct conn *conn)
 {
-	if (conn->closed || !conn->mode)
+	if (conn->is_closed || !conn->mode)
 		return;
 	if (line_is_full(conn->egress->line)) { /* any further step may need to send a record */
 		conn->waits_for_control_line = true;
@@ -216,9 +216,9 @@ static void conn_write_close_record(struct conn *conn, const char *cause, const 
 
 void conn_close(struct conn *conn, const char *cause, const char *reason, bool abort)
 {
-	if (conn->closed)
+	if (conn->is_closed)
 		return;
-	conn->closed = true;
+	conn->is_closed = true;
 	conn_leave_mode(conn);
 	dial_cancel(conn->dial);
 	line_forget_ack_callbacks(conn->egress->line, conn);
@@ -331,7 +331,7 @@ void conn_open_upstream(struct conn *conn, const char *host, uint16_t port,
 	if (host != conn->host)
 		LINE_COPY(conn->host, host);
 	conn->port = port;
-	conn->rule = verdict.allow ? verdict.rule : NULL;
+	conn->rule = verdict.is_allowed ? verdict.rule : NULL;
 	conn->answer = answer;
 	if (!conn->rule) {
 		conn_refuse_upstream_later(conn, -ECONNREFUSED, verdict.reason);

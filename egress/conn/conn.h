@@ -71,7 +71,7 @@ struct conn {
 	bool open_record_written;             /* the "open" record is written */
 	bool sent_connected;           /* the message CONNECTED was sent */
 	bool waits_for_control_line;            /* to be pumped when the control line has room again */
-	bool closed;
+	bool is_closed;
 	struct conn *next, **slot; /* links in the list egress->conns, also while closed */
 	/* reports a refusal from the loop; when the connection is closed, frees it */
 	struct timer refuse_or_free_timer;

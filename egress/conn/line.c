@@ -27,7 +27,7 @@ struct control_line {
 	struct watch watch;
 	struct line_events events;
 	struct line_queued_message *first, **end;
-	size_t queued;
+	size_t queued_count;
 	bool full, gone;
 	uint64_t last_id;
 	struct line_ack_callback *waiting, **waiting_end; /* sorted by id, as the supervisor acknowledges */
@@ -115,7 +115,7 @@ static int line_queue_message(struct control_line *line, const struct control_me
 	memcpy((void *)&entry->message, message, size);
 	*line->end = entry;
 	line->end = &entry->next;
-	if (++line->queued >= LINE_STOP_READING_LENGTH)
+	if (++line->queued_count >= LINE_STOP_READING_LENGTH)
 		line->full = true;
 	line_update_watch(line);
 	return 1;
@@ -154,9 +154,9 @@ static void line_flush_queue(struct control_line *line)
 		if (!line->first)
 			line->end = &line->first;
 		free(entry);
-		line->queued--;
+		line->queued_count--;
 	}
-	if (line->full && line->queued <= LINE_RESUME_READING_LENGTH) {
+	if (line->full && line->queued_count <= LINE_RESUME_READING_LENGTH) {
 		line->full = false;
 		line->events.drained(line->egress);
 	}

@@ -14,12 +14,12 @@
 
 struct loop {
 	int fd;
-	bool stopped;
+	bool is_stopped;
 	uint64_t now_ns;
 	struct epoll_event event[LOOP_EVENTS_MAX];
 	int events, at; /* events of this round; those from `at` on are not handled yet */
 	struct timer *first; /* root of a pairing heap ordered by due_ns: no child is due before its parent */
-	size_t timers;
+	size_t timer_count;
 };
 
 int loop_create(struct loop **ret_loop)
@@ -148,7 +148,7 @@ void loop_clear_timer(struct loop *loop, struct timer *timer)
 	loop->first = loop_join_timer_heaps(loop->first, below);
 	if (loop->first)
 		loop->first->next = loop->first->prev = NULL;
-	loop->timers--;
+	loop->timer_count--;
 }
 
 void loop_set_timer(struct loop *loop, struct timer *timer, uint64_t ms)
@@ -156,7 +156,7 @@ void loop_set_timer(struct loop *loop, struct timer *timer, uint64_t ms)
 	loop_clear_timer(loop, timer);
 	timer->due_ns = loop->now_ns + ms * NS_PER_MS;
 	loop->first = loop_join_timer_heaps(loop->first, timer);
-	loop->timers++;
+	loop->timer_count++;
 }
 
 /* The time until the first timer is due, for epoll_wait(2). -1: there is no timer. */
@@ -175,7 +175,7 @@ static int loop_get_wait_ms(const struct loop *loop)
 static void loop_fire_timers(struct loop *loop)
 {
 	/* At most as many as there are now: a timer that is set again for "at once" must not starve the others. */
-	for (size_t n = loop->timers; n > 0 && loop->first && loop->first->due_ns <= loop->now_ns; n--) {
+	for (size_t n = loop->timer_count; n > 0 && loop->first && loop->first->due_ns <= loop->now_ns; n--) {
 		struct timer *timer = loop->first;
 
 		loop_clear_timer(loop, timer);
@@ -204,7 +204,7 @@ void loop_free(struct loop *loop)
 
 int loop_run(struct loop *loop)
 {
-	while (!loop->stopped) {
+	while (!loop->is_stopped) {
 		int count = epoll_wait(loop->fd, loop->event, LOOP_EVENTS_MAX, loop_get_wait_ms(loop));
 
 		if (count < 0 && errno != EINTR)
@@ -215,11 +215,11 @@ int loop_run(struct loop *loop)
 		loop_dispatch_events(loop);
 		loop_fire_timers(loop);
 	}
-	loop->stopped = false; /* so that loop_run may be called again */
+	loop->is_stopped = false; /* so that loop_run may be called again */
 	return 0;
 }
 
 void loop_stop(struct loop *loop)
 {
-	loop->stopped = true;
+	loop->is_stopped = true;
 }

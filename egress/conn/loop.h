@@ -16,7 +16,7 @@ struct loop;
 struct watch {
 	int fd;
 	unsigned interest; /* events to wait for: EPOLLIN, EPOLLOUT; level-triggered */
-	void (*ready)(struct watch *watch); /* called when fd is ready; reading and writing tell what for */
+	void (*ready)(struct watch *watch); /* called when fd is ready for an event of `interest`, or has failed */
 };
 
 /* A timer, embedded in its owner. Timers are linked to a heap, so that setting one never fails for lack of memory. */

@@ -83,7 +83,7 @@ void pool_convert_to_own_address(unsigned char *address, size_t len, unsigned bi
 	address[len - 1] |= POOL_INDEX_OF_PROXIES;
 }
 
-/* Finds the position of a name; pool->capacity: the name has none. */
+/* Finds the position of a name; pool->names_max: the name has none. */
 static uint32_t pool_find_name_position(const struct pool *pool, const char *host)
 {
 	uint32_t position = 0;

@@ -10,7 +10,7 @@
 #define RELAY_ROUND_BYTES (2 * RELAY_SHARED_BUFFER_BYTES) /* bytes moved in one direction in one round of the loop */
 
 struct relay_direction {
-	struct bytes buffered;
+	struct bytes buffered_bytes;
 	bool uses_shared_buffer; /* the last read returned a full buffer */
 };
 
@@ -107,7 +107,7 @@ static size_t relay_move_bytes(struct conn *conn, struct relay_direction *direct
 	struct channel *from = up ? &conn->client : &conn->upstream, *to = up ? &conn->upstream : &conn->client;
 	size_t moved = 0;
 
-	while (relay_flush_buffer(&direction->buffered, to, up, progress) && !from->ended &&
+	while (relay_flush_buffer(&direction->buffered_bytes, to, up, progress) && !from->peer_has_ended &&
 	       moved < RELAY_ROUND_BYTES) {
 		size_t want = relay_get_read_size(direction, to), got = relay_read_bytes(conn, want, up, progress);
 		size_t done;
@@ -117,7 +117,7 @@ static size_t relay_move_bytes(struct conn *conn, struct relay_direction *direct
 		direction->uses_shared_buffer = got >= CONN_BUFFER_BYTES;
 		moved += got;
 		done = relay_write_bytes(to, bulk, got, up, progress);
-		if (done < got && !progress->cause && bytes_add(&direction->buffered, bulk + done, got - done))
+		if (done < got && !progress->cause && bytes_add(&direction->buffered_bytes, bulk + done, got - done))
 			relay_set_end(progress, "no_memory", NULL);
 		if (progress->cause || progress->wants_write)
 			break;
@@ -128,7 +128,8 @@ static size_t relay_move_bytes(struct conn *conn, struct relay_direction *direct
 	}
 	if (moved >= RELAY_ROUND_BYTES)
 		progress->wants_read = true;
-	if (from->ended && !direction->buffered.data && !progress->cause && channel_half_close(to) == -EAGAIN)
+	if (from->peer_has_ended && !direction->buffered_bytes.data && !progress->cause &&
+	    channel_half_close(to) == -EAGAIN)
 		progress->wants_write = true;
 	return moved;
 }
@@ -143,8 +144,8 @@ static void relay_set_events(struct conn *conn, const struct relay_progress *up,
 		conn_close(conn, progress->cause, progress->reason, true);
 		return;
 	}
-	if (!relay->end_closed_first && (conn->client.ended || conn->upstream.ended))
-		relay->end_closed_first = conn->client.ended ? "client" : "server";
+	if (!relay->end_closed_first && (conn->client.peer_has_ended || conn->upstream.peer_has_ended))
+		relay->end_closed_first = conn->client.peer_has_ended ? "client" : "server";
 	if (conn->client.fin_was_sent && conn->upstream.fin_was_sent) {
 		conn_close(conn, relay->end_closed_first, NULL, false);
 		return;
@@ -176,8 +177,8 @@ static void relay_free_buffers(struct conn *conn)
 {
 	struct relay *relay = conn->state;
 
-	bytes_release(&relay->up.buffered);
-	bytes_release(&relay->down.buffered);
+	bytes_release(&relay->up.buffered_bytes);
+	bytes_release(&relay->down.buffered_bytes);
 }
 
 const struct conn_mode mode_relay = {.name = "relay",

@@ -49,7 +49,7 @@ struct udp_relay {
 	enum { UDP_NEW, UDP_ASKED, UDP_OPEN, UDP_REFUSED } state; /* state of its "open" record */
 	uint64_t start_ns, bytes_up, bytes_down;
 	struct timer free_timer; /* frees the relay after it was closed */
-	bool closed;
+	bool is_closed;
 };
 
 static uint8_t datagram[DATAGRAM_MAX];
@@ -119,9 +119,9 @@ static void udp_close_relay(struct udp_relay *relay, const char *cause, const ch
 	struct udp_relay **slot = &relay->egress->udp;
 	struct control_record record;
 
-	if (relay->closed)
+	if (relay->is_closed)
 		return;
-	relay->closed = true;
+	relay->is_closed = true;
 	while (*slot != relay)
 		slot = &(*slot)->next;
 	*slot = relay->next;
@@ -252,7 +252,7 @@ static void udp_on_record_acknowledged(void *ctx, int error)
 		return;
 	}
 	relay->state = UDP_OPEN;
-	for (struct udp_flow *flow = relay->flows, *next; flow && !relay->closed; flow = next) {
+	for (struct udp_flow *flow = relay->flows, *next; flow && !relay->is_closed; flow = next) {
 		next = flow->next_flow;
 		flow_send_waiting_datagrams(flow);
 	}
@@ -366,7 +366,7 @@ static void udp_on_program_ready(struct watch *watch)
 {
 	struct udp_relay *relay = container_of(watch, struct udp_relay, program_watch);
 
-	for (int n = 0; n < DATAGRAMS_PER_ROUND && !relay->closed; n++) {
+	for (int n = 0; n < DATAGRAMS_PER_ROUND && !relay->is_closed; n++) {
 		struct sockaddr_storage client = {0};
 		socklen_t len = sizeof(client);
 		ssize_t got = recvfrom(watch->fd, datagram, sizeof(datagram), MSG_DONTWAIT,
@@ -388,7 +388,7 @@ static void udp_on_program_ready(struct watch *watch)
 void udp_open_endpoint(struct egress *egress, const struct control_connect *endpoint, int fd)
 {
 	struct net_verdict verdict = policy_net_judge_connect(egress->policy, endpoint->host, endpoint->port, true);
-	const char *reason = verdict.allow ? NULL : verdict.reason;
+	const char *reason = verdict.is_allowed ? NULL : verdict.reason;
 	struct udp_relay *relay = malloc(sizeof(*relay));
 	size_t count = 0;
 
@@ -399,8 +399,8 @@ void udp_open_endpoint(struct egress *egress, const struct control_connect *endp
 	}
 	for (const struct udp_relay *other = egress->udp; other; other = other->next)
 		count++;
-	if (!reason && (count >= UDP_RELAYS_MAX || egress->ending))
-		reason = egress->ending ? "ending" : "too_many_connections";
+	if (!reason && (count >= UDP_RELAYS_MAX || egress->is_ending))
+		reason = egress->is_ending ? "ending" : "too_many_connections";
 	*relay = (struct udp_relay){.next = egress->udp,
 				    .egress = egress,
 				    .conn_id = endpoint->conn_id,

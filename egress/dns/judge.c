@@ -71,7 +71,7 @@ static void dns_judge_name(const struct policy *policy, struct pool *pool, const
 	struct sockaddr_storage address;
 	struct net_verdict name;
 
-	if (!query->plain || net_host_canonicalise(query->name, strlen(query->name), verdict->host) < 0 ||
+	if (!query->has_plain_name || net_host_canonicalise(query->name, strlen(query->name), verdict->host) < 0 ||
 	    sockaddr_parse(verdict->host, &address)) {
 		verdict->host[0] = '\0';
 		verdict_refuse_name(verdict, DNS_NXDOMAIN, "bad_name", NULL);
@@ -79,11 +79,11 @@ static void dns_judge_name(const struct policy *policy, struct pool *pool, const
 	}
 	name = policy_net_judge_name(policy, verdict->host);
 	verdict->rule = name.rule;
-	if (!name.allow)
+	if (!name.is_allowed)
 		verdict_refuse_name(verdict, DNS_NXDOMAIN, name.reason, name.label);
 	else if (!query_asks_for_family(query, AF_INET) && !query_asks_for_family(query, AF_INET6))
 		return; /* NODATA; also for type HTTPS, whose answer could carry keys for Encrypted ClientHello */
-	else if (name.rule->dns_real)
+	else if (name.rule->uses_real_dns)
 		verdict->uses_real_addresses = true;
 	else
 		judge_synthetic_name(pool, query, verdict);

@@ -40,7 +40,7 @@ static bool is_host_byte(uint8_t byte)
 	return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '-' || byte == '_';
 }
 
-static uint8_t lower_byte(uint8_t byte)
+static uint8_t get_lower_case_byte(uint8_t byte)
 {
 	return byte >= 'A' && byte <= 'Z' ? (uint8_t)(byte + ('a' - 'A')) : byte;
 }
@@ -67,7 +67,7 @@ static bool read_query_name(struct dns_reader *reader, char text[NET_HOST_MAX], 
 		if (len)
 			text[len++] = '.';
 		for (size_t i = 0; i < label; i++) { /* fits: `wire` <= 255 keeps `len` below 254 */
-			uint8_t byte = lower_byte(reader->data[reader->at++]);
+			uint8_t byte = get_lower_case_byte(reader->data[reader->at++]);
 
 			*plain = *plain && is_host_byte(byte);
 			text[len++] = is_host_byte(byte) ? (char)byte : '?';
@@ -81,8 +81,8 @@ static bool read_question(struct dns_reader *reader, struct dns_query *query)
 {
 	size_t from = reader->at;
 
-	query->plain = true;
-	if (!read_query_name(reader, query->name, &query->plain) || !read_uint16(reader, &query->type) ||
+	query->has_plain_name = true;
+	if (!read_query_name(reader, query->name, &query->has_plain_name) || !read_uint16(reader, &query->type) ||
 	    !read_uint16(reader, &query->klass))
 		return false;
 	query->question_len = reader->at - from;
@@ -146,13 +146,13 @@ int dns_parse_query(const uint8_t *data, size_t len, struct dns_query *ret_query
 struct dns_writer {
 	uint8_t *data;
 	size_t cap, len;
-	bool full;
+	bool is_full;
 };
 
 static void write_bytes(struct dns_writer *writer, const void *bytes, size_t len)
 {
-	writer->full = writer->full || len > writer->cap - writer->len;
-	if (writer->full)
+	writer->is_full = writer->is_full || len > writer->cap - writer->len;
+	if (writer->is_full)
 		return;
 	memcpy(writer->data + writer->len, bytes, len);
 	writer->len += len;
@@ -223,7 +223,7 @@ size_t dns_build_answer(const struct dns_query *query, const struct dns_answer *
 		write_ptr_record(&writer, answer->ttl, answer->name);
 	if (query->edns)
 		write_opt_record(&writer, query, answer->code);
-	return writer.full ? 0 : writer.len;
+	return writer.is_full ? 0 : writer.len;
 }
 
 static bool parse_reverse_v6(const char *name, struct in6_addr *ret)

@@ -18,9 +18,9 @@ struct dns_stream {
 	struct dns_streams *streams;
 	struct watch watch;
 	struct timer timer;
-	bool busy;  /* a query waits for its answer */
+	bool awaits_answer;       /* a query waits for its answer */
 	bool program_half_closed; /* the program has half-closed the stream */
-	bool dead;  /* to be freed by stream_serve_queries() */
+	bool is_dead;             /* to be freed by stream_serve_queries() */
 	bool is_in_pump;
 	size_t len;
 	uint8_t data[LENGTH_FIELD_BYTES + DNS_QUERY_MAX];
@@ -29,7 +29,7 @@ struct dns_stream {
 static void stream_free(struct dns_stream *stream)
 {
 	struct dns_streams *streams = stream->streams;
-	struct dns_stream **slot = &streams->first;
+	struct dns_stream **slot = &streams->first_stream;
 
 	while (*slot != stream)
 		slot = &(*slot)->next;
@@ -59,7 +59,7 @@ static void stream_read_bytes(struct dns_stream *stream)
 	else if (got == 0)
 		stream->program_half_closed = true;
 	else if (errno != EAGAIN && errno != EINTR)
-		stream->dead = true;
+		stream->is_dead = true;
 }
 
 /* Serves queries one at a time, then sets what to wait for. Frees a stream that is dead or has ended. */
@@ -70,20 +70,20 @@ static void stream_serve_queries(struct dns_stream *stream)
 	if (stream->is_in_pump)
 		return;
 	stream->is_in_pump = true;
-	while (!stream->dead && !stream->busy && (len = stream_get_query_len(stream))) {
-		stream->busy = true;
+	while (!stream->is_dead && !stream->awaits_answer && (len = stream_get_query_len(stream))) {
+		stream->awaits_answer = true;
 		stream->streams->serve(stream->streams, stream, stream->data + LENGTH_FIELD_BYTES, len);
 		stream->len -= LENGTH_FIELD_BYTES + len;
 		memmove(stream->data, stream->data + LENGTH_FIELD_BYTES + len, stream->len);
 	}
 	stream->is_in_pump = false;
-	if (!stream->busy && (stream->program_half_closed || stream->len == sizeof(stream->data)))
-		stream->dead = true; /* half-closed inside a query, or the query is longer than the buffer */
-	if (stream->dead) {
+	if (!stream->awaits_answer && (stream->program_half_closed || stream->len == sizeof(stream->data)))
+		stream->is_dead = true; /* half-closed inside a query, or the query is longer than the buffer */
+	if (stream->is_dead) {
 		stream_free(stream);
 		return;
 	}
-	loop_set_interest(stream->streams->egress->loop, &stream->watch, stream->busy ? 0 : EPOLLIN);
+	loop_set_interest(stream->streams->egress->loop, &stream->watch, stream->awaits_answer ? 0 : EPOLLIN);
 }
 
 static void stream_on_ready(struct watch *watch)
@@ -93,7 +93,7 @@ static void stream_on_ready(struct watch *watch)
 	stream_read_bytes(stream); /* the buffer has room: stream_serve_queries closes full ones */
 	loop_set_timer(stream->streams->egress->loop, &stream->timer, DNS_STREAM_IDLE_MS);
 	if (line_is_full(stream->streams->egress->line))
-		stream->dead = true;
+		stream->is_dead = true;
 	stream_serve_queries(stream);
 }
 
@@ -113,23 +113,23 @@ void dns_stream_send_answer(struct dns_stream *stream, const uint8_t *data, size
 	memcpy(message + LENGTH_FIELD_BYTES, data, len);
 	if (send(stream->watch.fd, message, LENGTH_FIELD_BYTES + len,
 		 MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)(LENGTH_FIELD_BYTES + len))
-		stream->dead = true;
-	stream->busy = false;
+		stream->is_dead = true;
+	stream->awaits_answer = false;
 	stream_serve_queries(stream); /* does nothing if stream_serve_queries() is the caller */
 }
 
 void dns_stream_fail(struct dns_stream *stream)
 {
-	stream->dead = true;
+	stream->is_dead = true;
 	stream_serve_queries(stream);
 }
 
 /* Closes the stream whose idle timer would expire first. */
 static void stream_close_oldest(struct dns_streams *streams)
 {
-	struct dns_stream *oldest = streams->first;
+	struct dns_stream *oldest = streams->first_stream;
 
-	for (struct dns_stream *stream = streams->first; stream; stream = stream->next)
+	for (struct dns_stream *stream = streams->first_stream; stream; stream = stream->next)
 		if (stream->timer.due_ns < oldest->timer.due_ns)
 			oldest = stream;
 	stream_free(oldest);
@@ -149,8 +149,8 @@ void dns_stream_accept(struct dns_streams *streams, int fd)
 	stream->streams = streams;
 	stream->watch = (struct watch){.fd = fd, .ready = stream_on_ready};
 	stream->timer.fire = stream_on_expired;
-	stream->next = streams->first;
-	streams->first = stream;
+	stream->next = streams->first_stream;
+	streams->first_stream = stream;
 	streams->count++;
 	loop_set_timer(streams->egress->loop, &stream->timer, DNS_STREAM_IDLE_MS);
 	if (loop_add_watch(streams->egress->loop, &stream->watch, EPOLLIN) < 0)
@@ -159,6 +159,6 @@ void dns_stream_accept(struct dns_streams *streams, int fd)
 
 void dns_streams_close(struct dns_streams *streams)
 {
-	while (streams->first)
-		stream_free(streams->first);
+	while (streams->first_stream)
+		stream_free(streams->first_stream);
 }

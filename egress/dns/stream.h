@@ -17,7 +17,7 @@ struct dns_streams {
 	void (*serve)(struct dns_streams *streams, struct dns_stream *stream, const uint8_t *data, size_t len);
 	/* Called when the stream is about to be freed. */
 	void (*closed)(struct dns_streams *streams, struct dns_stream *stream);
-	struct dns_stream *first;
+	struct dns_stream *first_stream;
 	size_t count;
 };
 

@@ -81,7 +81,7 @@ enum http1_step http1_read_request(struct conn *conn)
 /* Reads from the client while the response is awaited, to notice the next request or a reset. */
 static enum http1_step read_client_ahead(struct conn *conn)
 {
-	int fill = conn->client.ended ? 0 : http1_fill_input(conn, true);
+	int fill = conn->client.peer_has_ended ? 0 : http1_fill_input(conn, true);
 
 	if (!fill || fill == -ENODATA) /* a half-closed client still reads the response */
 		return HTTP1_STEP_NO_PROGRESS;

@@ -150,7 +150,7 @@ void http1_judge_request(struct conn *conn)
 	struct request_verdict *verdict = &http1->verdict;
 
 	request_judge(conn, &http1->request, http1->head.field, http1->head.fields, verdict);
-	if (!verdict->allow) {
+	if (!verdict->is_allowed) {
 		request_write_record(conn, &http1->request, verdict, NULL, NULL, NULL);
 		http1_refuse_request(conn);
 		return;

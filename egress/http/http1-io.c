@@ -20,7 +20,7 @@ int http1_fill_input(struct conn *conn, bool from_client)
 
 	if (from->watch.fd < 0 || asked || bytes_count_left(in) == CONN_BUFFER_BYTES)
 		return 0;
-	if (from->ended)
+	if (from->peer_has_ended)
 		return -ENODATA;
 	if (bytes_reserve(in, CONN_BUFFER_BYTES - bytes_count_left(in)) < 0)
 		return -ENOMEM;

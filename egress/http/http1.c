@@ -136,7 +136,7 @@ static int read_fields(const char *data, size_t len, struct http1_head *head)
 
 /* What the header fields that were read so far say. */
 struct http1_seen_fields {
-	bool response;
+	bool is_of_response;
 	bool chunked, close, keep_alive, wants_upgrade, websocket, upgrades;
 };
 
@@ -153,7 +153,7 @@ static int read_content_length(struct http1_head *head, const struct http_field 
 		length = length * 10 + (uint64_t)(field->value[i] - '0');
 	}
 	/* A repeated length is refused, except in a response with the same value, because some servers repeat it. */
-	if (head->has_length && (!seen->response || head->length != length))
+	if (head->has_length && (!seen->is_of_response || head->length != length))
 		return -EBADMSG;
 	head->has_length = true;
 	head->length = length;
@@ -213,7 +213,7 @@ static int read_known_field(struct http1_head *head, const struct http_field *fi
 		seen->websocket = !seen->upgrades && http1_name_equals(field->value, field->value_len, "websocket");
 		seen->upgrades = true;
 	}
-	return seen->response ? 0 : read_request_only_field(head, field);
+	return seen->is_of_response ? 0 : read_request_only_field(head, field);
 }
 
 static enum http1_framing http1_find_framing(const struct http1_head *head, const struct http1_seen_fields *seen)
@@ -222,12 +222,12 @@ static enum http1_framing http1_find_framing(const struct http1_head *head, cons
 		return HTTP1_CHUNKED;
 	if (head->has_length)
 		return head->length ? HTTP1_CONTENT_LENGTH : HTTP1_NO_BODY;
-	return seen->response ? HTTP1_UNTIL_CLOSE : HTTP1_NO_BODY;
+	return seen->is_of_response ? HTTP1_UNTIL_CLOSE : HTTP1_NO_BODY;
 }
 
 static int http1_read_and_check_fields(struct http1_head *head, bool response)
 {
-	struct http1_seen_fields seen = {.response = response};
+	struct http1_seen_fields seen = {.is_of_response = response};
 
 	for (size_t i = 0; i < head->fields; i++) {
 		int error = read_known_field(head, &head->field[i], &seen);

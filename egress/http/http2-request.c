@@ -205,7 +205,7 @@ static void http2_judge_request(struct http2_stream *stream)
 	}
 	request_judge(conn, &stream->asked, stream->request.field, stream->request.count, &stream->verdict);
 	stream->phase = HTTP2_AWAITING_RECORD_ACK;
-	if (!stream->verdict.allow) {
+	if (!stream->verdict.is_allowed) {
 		request_write_record(conn, &stream->asked, &stream->verdict, NULL, NULL, &stream->record_id);
 		http2_send_refusal(stream);
 		return;
@@ -280,7 +280,7 @@ static int client_on_close(nghttp2_session *session, int32_t id, uint32_t code, 
 	if (!stream)
 		return 0;
 	http2_drop_body(&stream->up, session, -1);
-	if (stream->phase == HTTP2_AWAITING_RECORD_ACK && stream->verdict.allow) {
+	if (stream->phase == HTTP2_AWAITING_RECORD_ACK && stream->verdict.is_allowed) {
 		stream->closed_while_awaiting_ack = true;
 		return 0;
 	}

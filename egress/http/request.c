@@ -27,7 +27,7 @@ static bool request_host_is_of_connection(const struct conn *conn, const struct 
 
 void request_set_refusal(struct request_verdict *verdict, unsigned status, const char *reason)
 {
-	verdict->allow = false;
+	verdict->is_allowed = false;
 	verdict->rule = NULL;
 	verdict->status = status;
 	verdict->reason = reason;
@@ -63,11 +63,11 @@ void request_judge(struct conn *conn, const struct request *request, const struc
 	verdict = policy_net_judge_request(egress->policy, conn->host, conn->port, request->method, request->path,
 				     request->asks_for_websocket);
 	ret_verdict->label = verdict.label;
-	if (!verdict.allow) {
+	if (!verdict.is_allowed) {
 		request_set_refusal(ret_verdict, 403, verdict.reason);
 		return;
 	}
-	if (request->has_body && request_method_has_no_body(request->method) && !verdict.rule->any_body) {
+	if (request->has_body && request_method_has_no_body(request->method) && !verdict.rule->allows_any_body) {
 		request_set_refusal(ret_verdict, 403, "body_not_granted");
 		return;
 	}
@@ -80,7 +80,7 @@ void request_judge(struct conn *conn, const struct request *request, const struc
 		request_set_refusal(ret_verdict, 429, reason);
 		return;
 	}
-	ret_verdict->allow = true;
+	ret_verdict->is_allowed = true;
 	ret_verdict->rule = verdict.rule;
 	ret_verdict->reason = verdict.reason;
 }
@@ -119,15 +119,15 @@ void request_write_record(struct conn *conn, const struct request *request, cons
 	struct control_record record;
 
 	conn_init_record(conn, CONTROL_EVENT_REQUEST, &record);
-	record.allow = verdict->allow;
-	record.status = verdict->allow ? 0 : verdict->status;
+	record.allow = verdict->is_allowed;
+	record.status = verdict->is_allowed ? 0 : verdict->status;
 	LINE_COPY(record.method, request->method);
 	request_set_recorded_path(request, &record);
 	LINE_COPY(record.rule, verdict->label);
 	LINE_COPY(record.reason, verdict->reason);
 	if (request->asks_for_websocket)
 		LINE_COPY(record.proto, "websocket");
-	if (verdict->allow && verdict->rule && verdict->rule->header && conn->upstream.ssl)
+	if (verdict->is_allowed && verdict->rule && verdict->rule->header && conn->upstream.ssl)
 		describe_credential(verdict->rule, record.credential, sizeof(record.credential));
 	if (line_send_record(conn->egress->line, &record, answer, ctx, ret_id) < 0 && ret_id)
 		*ret_id = 0; /* the control socket has failed, which ends the process */

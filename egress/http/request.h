@@ -33,7 +33,7 @@ struct http_field {
 };
 
 struct request_verdict {
-	bool allow;
+	bool is_allowed;
 	/* HTTP status of a refusal: 403; 421 (another host); 429 (budget); 400, 431 (malformed); 502, 503, 504 */
 	unsigned status;
 	const struct net_rule *rule; /* the rule that allows the request, with the credential to insert; NULL: none */

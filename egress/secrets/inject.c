@@ -27,7 +27,7 @@ int request_make_credential(const struct conn *conn, const struct request_verdic
 
 	*ret_name = NULL;
 	*ret_value = NULL;
-	if (!verdict->allow || !verdict->rule || !verdict->rule->header)
+	if (!verdict->is_allowed || !verdict->rule || !verdict->rule->header)
 		return 0;
 	if (!secrets) /* a request without its credential means something else to the server */
 		return -EACCES;

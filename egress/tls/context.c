@@ -19,7 +19,7 @@ struct tls {
 	const char *roots;
 	size_t roots_len;
 	SSL_CTX *server, *client;
-	bool have_roots;
+	bool has_roots;
 };
 
 /* Selects the ALPN protocol that the real server selected. A client that did not offer it gets none (RFC 7301, 3.2). */
@@ -89,7 +89,7 @@ static void client_add_roots(struct tls *tls)
 	BIO *bio = BIO_new_mem_buf(tls->roots, (int)tls->roots_len);
 	X509 *root;
 
-	tls->have_roots = true;
+	tls->has_roots = true;
 	while (bio && (root = PEM_read_bio_X509(bio, NULL, NULL, NULL))) {
 		(void)X509_STORE_add_cert(store, root); /* a certificate that OpenSSL rejects is not trusted */
 		X509_free(root);
@@ -135,7 +135,7 @@ SSL *tls_create_client(struct tls *tls, const char *host, const char *alpn)
 	size_t len = alpn_encode_list(alpn, wire, sizeof(wire));
 	SSL *ssl;
 
-	if (!tls->have_roots && tls->roots)
+	if (!tls->has_roots && tls->roots)
 		client_add_roots(tls);
 	ssl = SSL_new(tls->client);
 	if (!ssl)

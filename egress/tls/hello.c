@@ -18,7 +18,7 @@ enum {
 /* Unread bytes of a message. Each span_take_ function checks the length; after a failure all of them return nothing. */
 struct byte_span {
 	const uint8_t *at;
-	size_t left;
+	size_t bytes_left;
 	bool failed;
 };
 
@@ -26,13 +26,13 @@ static const uint8_t *span_take_bytes(struct byte_span *span, size_t len)
 {
 	const uint8_t *bytes = span->at;
 
-	if (span->failed || len > span->left) {
+	if (span->failed || len > span->bytes_left) {
 		span->failed = true;
-		span->left = 0;
+		span->bytes_left = 0;
 		return NULL;
 	}
 	span->at += len;
-	span->left -= len;
+	span->bytes_left -= len;
 	return bytes;
 }
 
@@ -49,12 +49,12 @@ static unsigned span_take_number(struct byte_span *span, size_t size)
 /* Takes a vector (RFC 8446, 3.4) whose length field has `size` bytes. */
 static struct byte_span span_take_vector(struct byte_span *span, size_t size)
 {
-	struct byte_span vector = {.left = span_take_number(span, size)};
+	struct byte_span vector = {.bytes_left = span_take_number(span, size)};
 
-	vector.at = span_take_bytes(span, vector.left);
+	vector.at = span_take_bytes(span, vector.bytes_left);
 	vector.failed = span->failed;
 	if (vector.failed)
-		vector.left = 0;
+		vector.bytes_left = 0;
 	return vector;
 }
 
@@ -65,10 +65,11 @@ static void read_server_name(struct byte_span body, struct hello *hello)
 	unsigned type = span_take_number(&list, 1);
 	struct byte_span name = span_take_vector(&list, 2);
 
-	if (hello->sni[0] || hello->bad_sni || type != 0 || name.failed || list.failed || body.failed || list.left ||
-	    body.left || net_host_canonicalise((const char *)name.at, name.left, hello->sni) < 0) {
+	if (hello->sni[0] || hello->has_bad_sni || type != 0 || name.failed || list.failed || body.failed ||
+	    list.bytes_left || body.bytes_left ||
+	    net_host_canonicalise((const char *)name.at, name.bytes_left, hello->sni) < 0) {
 		hello->sni[0] = '\0';
-		hello->bad_sni = true;
+		hello->has_bad_sni = true;
 	}
 }
 
@@ -78,18 +79,18 @@ static bool read_alpn(struct byte_span body, struct hello *hello)
 	struct byte_span list = span_take_vector(&body, 2);
 	size_t len = 0;
 
-	if (hello->alpn[0] || body.left)
+	if (hello->alpn[0] || body.bytes_left)
 		return false;
-	while (list.left) {
+	while (list.bytes_left) {
 		struct byte_span name = span_take_vector(&list, 1);
 
-		if (name.failed || name.left == 0)
+		if (name.failed || name.bytes_left == 0)
 			return false;
-		if (len + name.left + 2 > sizeof(hello->alpn))
+		if (len + name.bytes_left + 2 > sizeof(hello->alpn))
 			continue;
 		if (len)
 			hello->alpn[len++] = ',';
-		for (size_t i = 0; i < name.left; i++) {
+		for (size_t i = 0; i < name.bytes_left; i++) {
 			bool plain = name.at[i] > ' ' && name.at[i] < 0x7f && name.at[i] != ',';
 
 			hello->alpn[len++] = plain ? (char)name.at[i] : '?';
@@ -103,7 +104,7 @@ static bool read_extensions(struct byte_span *body, struct hello *hello)
 {
 	struct byte_span list = span_take_vector(body, 2);
 
-	while (list.left) {
+	while (list.bytes_left) {
 		unsigned type = span_take_number(&list, 2);
 		struct byte_span extension = span_take_vector(&list, 2);
 
@@ -129,9 +130,10 @@ static bool hello_read_message(struct byte_span body, struct hello *hello)
 	session = span_take_vector(&body, 1);
 	ciphers = span_take_vector(&body, 2);
 	compressions = span_take_vector(&body, 1);
-	if (body.failed || session.left > 32 || ciphers.left < 2 || ciphers.left % 2 || compressions.left < 1)
+	if (body.failed || session.bytes_left > 32 || ciphers.bytes_left < 2 || ciphers.bytes_left % 2 ||
+	    compressions.bytes_left < 1)
 		return false;
-	return body.left == 0 || (read_extensions(&body, hello) && !body.failed && body.left == 0);
+	return body.bytes_left == 0 || (read_extensions(&body, hello) && !body.failed && body.bytes_left == 0);
 }
 
 /*
@@ -185,7 +187,8 @@ int hello_parse(const uint8_t *data, size_t len, struct hello *ret_hello)
 		return whole;
 	if (whole == 0)
 		return len < CLIENT_HELLO_BYTES_MAX ? 0 : -EMSGSIZE;
-	if (!hello_read_message((struct byte_span){.at = message + TLS_MESSAGE_HEAD, .left = have - TLS_MESSAGE_HEAD},
+	if (!hello_read_message((struct byte_span){.at = message + TLS_MESSAGE_HEAD,
+						   .bytes_left = have - TLS_MESSAGE_HEAD},
 				&hello))
 		return -EPROTO;
 	*ret_hello = hello;

@@ -15,7 +15,7 @@
 
 struct hello {
 	char sni[NET_HOST_MAX]; /* canonical server name; "": none */
-	bool bad_sni;           /* the SNI is malformed, or has several names */
+	bool has_bad_sni;       /* the SNI is malformed, or has several names */
 	char alpn[256];         /* ALPN protocols, as far as they fit: "h2,http/1.1" */
 	bool ech;               /* has Encrypted ClientHello: `sni` is the outer name */
 };

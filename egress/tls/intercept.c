@@ -301,7 +301,7 @@ static const char *hello_find_mismatch(const struct conn *conn, const struct hel
 {
 	struct sockaddr_storage address;
 
-	if (hello->bad_sni)
+	if (hello->has_bad_sni)
 		return "sni_mismatch";
 	if (!hello->sni[0])
 		return sockaddr_parse(conn->host, &address) ? NULL : "no_sni";

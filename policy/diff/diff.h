@@ -53,9 +53,9 @@ struct diff_setting {
 
 struct policy_diff {
 	struct diff_witness *witness; /* at most DIFF_WITNESSES_MAX for one operation and pair of rules */
-	size_t witnesses;
+	size_t witness_count;
 	struct diff_setting *setting; /* sorted by key */
-	size_t settings;
+	size_t setting_count;
 	bool cut; /* the search ended early: there may be further differences */
 	struct arena arena;
 };

@@ -62,8 +62,8 @@ static struct diff_answer endpoints_make_answer(const struct policy *policy, str
 {
 	if (!policy_net_is_enabled(policy))
 		verdict = (struct net_verdict){.reason = "no_network"};
-	return (struct diff_answer){verdict.allow ? DIFF_ALLOWED : DIFF_DENIED,
-				    verdict.allow ? VERDICT_ALLOW : VERDICT_DENY, verdict.label, verdict.reason};
+	return (struct diff_answer){verdict.is_allowed ? DIFF_ALLOWED : DIFF_DENIED,
+				    verdict.is_allowed ? VERDICT_ALLOW : VERDICT_DENY, verdict.label, verdict.reason};
 }
 
 /* Prints an endpoint: "api.test:443", with brackets around an IPv6 address. */
@@ -93,7 +93,7 @@ static void endpoints_collect_hosts(struct diff_search *search, struct endpoints
 
 		for (size_t i = 0; i < network->rules; i++)
 			endpoints_add_pattern_hosts(search, hosts, network->rule[i].host);
-		for (size_t i = 0; i < network->denies; i++)
+		for (size_t i = 0; i < network->deny_count; i++)
 			endpoints_add_pattern_hosts(search, hosts, network->deny[i].host);
 	}
 }
@@ -110,7 +110,7 @@ static void endpoints_collect_ports(struct diff_search *search, const char *host
 			for (size_t j = 0; j < network->rule[i].ports; j++)
 				if (net_host_matches(network->rule[i].host, host))
 					endpoints_add_port(search, ports, network->rule[i].port[j]);
-		for (size_t i = 0; i < network->denies; i++)
+		for (size_t i = 0; i < network->deny_count; i++)
 			for (size_t j = 0; j < network->deny[i].ports; j++)
 				if (net_host_matches(network->deny[i].host, host))
 					endpoints_add_port(search, ports, network->deny[i].port[j]);
@@ -267,7 +267,7 @@ static void endpoints_compare_listen(struct diff_search *search)
 	for (unsigned side = 0; side < 2; side++) {
 		const struct policy_network *network = &search->policy[side]->network;
 
-		for (size_t i = 0; i < network->listens; i++) {
+		for (size_t i = 0; i < network->listen_count; i++) {
 			unsigned first = network->listen[i].first, last = network->listen[i].last;
 
 			endpoints_ask_listen(search, first);

@@ -109,11 +109,11 @@ static void paths_add_rest_of_glob(struct paths_search *paths, const struct rule
 {
 	struct glob head = walk_split_path(paths_get_arena(paths), virt, false);
 
-	for (size_t i = 0; i < rule->glob.parts; i++) {
+	for (size_t i = 0; i < rule->glob.part_count; i++) {
 		struct glob before = {rule->glob.part, i};
 		/* a "**" can match more */
 		size_t next = i > 0 && rule->glob.part[i - 1].kind == GLOB_ANY_NAMES ? i - 1 : i;
-		struct glob tail = {rule->glob.part + next, rule->glob.parts - next};
+		struct glob tail = {rule->glob.part + next, rule->glob.part_count - next};
 
 		if (glob_matches(&before, path, strlen(path)))
 			paths_add_pattern(paths, rule->kind,
@@ -157,7 +157,7 @@ static void paths_add_rules(struct paths_search *paths, const struct policy *pol
 		const struct rule *rule = &policy->rule[i];
 		const char *anchor[3];
 
-		if (rule->overridden || kind_is_deny(rule->kind) != deny || kind_is_after(rule->kind))
+		if (rule->is_overridden || kind_is_deny(rule->kind) != deny || kind_is_after(rule->kind))
 			continue; /* after_read is compared with the settings */
 		if (!deny && rule->literal && (rule->host || kind_is_substitute(rule->kind)))
 			paths_add_rule_at_literal_path(paths, rule, rule->literal);

@@ -283,7 +283,7 @@ static void settings_add_difference(struct diff_search *search, const struct set
 	for (unsigned side = 0; side < 2; side++)
 		setting.text[side] = settings_print_value(&diff->arena, value[side]);
 	setting.direction = settings_get_direction(class, value[0], value[1]);
-	ARENA_APPEND(&diff->arena, diff->setting, diff->settings, setting);
+	ARENA_APPEND(&diff->arena, diff->setting, diff->setting_count, setting);
 }
 
 void diff_compare_settings(struct diff_search *search)

@@ -67,13 +67,13 @@ struct glob walk_split_path(struct arena *arena, const char *path, bool below)
 
 struct glob walk_join_globs(struct arena *arena, const struct glob *a, const struct glob *b)
 {
-	struct glob_part *part = arena_alloc(arena, (a->parts + b->parts + 1) * sizeof(*part));
+	struct glob_part *part = arena_alloc(arena, (a->part_count + b->part_count + 1) * sizeof(*part));
 
-	if (a->parts)
-		memcpy(part, a->part, a->parts * sizeof(*part));
-	if (b->parts)
-		memcpy(part + a->parts, b->part, b->parts * sizeof(*part));
-	return (struct glob){part, a->parts + b->parts};
+	if (a->part_count)
+		memcpy(part, a->part, a->part_count * sizeof(*part));
+	if (b->part_count)
+		memcpy(part + a->part_count, b->part, b->part_count * sizeof(*part));
+	return (struct glob){part, a->part_count + b->part_count};
 }
 
 /* ---- states ---- */
@@ -84,9 +84,9 @@ static void walk_add_position(struct walk_search *search, uint32_t pattern, uint
 	const struct walk_pattern *of = &search->walk->pattern[pattern];
 	struct walk_state *draft = search->draft;
 
-	for (; part < of->glob.parts; part++) {
+	for (; part < of->glob.part_count; part++) {
 		struct walk_position place = {pattern, part};
-		bool deep = of->glob.part[part].kind == GLOB_ANY_NAMES, last = part + 1 == of->glob.parts;
+		bool deep = of->glob.part[part].kind == GLOB_ANY_NAMES, last = part + 1 == of->glob.part_count;
 
 		if (deep && last) { /* everything below matches: keep the facts, not the position */
 			draft->facts = (draft->facts & ~of->clears) | of->sets;
@@ -301,7 +301,7 @@ static const char *walk_find_fresh_name(const struct walk *walk)
 	size_t at = 0;
 
 	for (size_t i = 0; i < walk->patterns && at + 1 < sizeof(names) / sizeof(names[0]); i++) {
-		for (size_t j = 0; j < walk->pattern[i].glob.parts; j++) {
+		for (size_t j = 0; j < walk->pattern[i].glob.part_count; j++) {
 			const struct glob_part *part = &walk->pattern[i].glob.part[j];
 
 			if ((part->kind == GLOB_LITERAL || part->kind == GLOB_NAME_WITH_STAR) &&
@@ -341,7 +341,7 @@ bool walk_visit_paths(const struct walk *walk)
 	size_t most = 0;
 
 	for (size_t i = 0; i < walk->patterns; i++)
-		most += walk->pattern[i].glob.parts;
+		most += walk->pattern[i].glob.part_count;
 	search.slot = arena_alloc(walk->arena, HASH_TABLE_SLOTS * sizeof(*search.slot));
 	search.draft = arena_alloc(walk->arena, walk_get_state_bytes(most));
 	for (size_t i = 0; i < walk->patterns; i++)

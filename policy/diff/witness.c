@@ -32,12 +32,12 @@ void diff_add_witness(struct diff_search *search, const struct diff_witness *wit
 
 	if (witness->answer[0].level == witness->answer[1].level)
 		return;
-	for (size_t i = 0; i < diff->witnesses; i++) {
+	for (size_t i = 0; i < diff->witness_count; i++) {
 		if (!diff_witnesses_agree(&diff->witness[i], witness))
 			continue;
 		if (++same == DIFF_WITNESSES_MAX || strcmp(diff->witness[i].text, witness->text) == 0)
 			return;
 	}
-	ARENA_APPEND(&diff->arena, diff->witness, diff->witnesses, *witness);
-	diff->witness[diff->witnesses - 1].text = arena_dup(&diff->arena, witness->text);
+	ARENA_APPEND(&diff->arena, diff->witness, diff->witness_count, *witness);
+	diff->witness[diff->witness_count - 1].text = arena_dup(&diff->arena, witness->text);
 }

@@ -28,7 +28,7 @@ static void agree_check_protocol(struct compiler *compiler, const struct net_rul
 
 static const struct net_secret *agree_find_secret(const struct policy_network *network, const char *name, size_t len)
 {
-	for (size_t i = 0; i < network->secrets; i++)
+	for (size_t i = 0; i < network->secret_count; i++)
 		if (strlen(network->secret[i].name) == len && memcmp(network->secret[i].name, name, len) == 0)
 			return &network->secret[i];
 	return NULL;
@@ -51,7 +51,7 @@ static void agree_check_credential(struct compiler *compiler, const struct net_r
 		size_t len = strcspn(++open, "}");
 		const struct net_secret *secret = agree_find_secret(&compiler->policy->network, open, len);
 
-		if (compiler->incomplete)
+		if (compiler->is_incomplete)
 			continue; /* the secret or its host may have been left out */
 		if (!secret)
 			compiler_add_error(
@@ -106,7 +106,7 @@ static void agree_check_addresses(struct compiler *compiler, const struct net_fi
 				      "%s is not public (%s); if it is meant, add \"private\": true to %s", text,
 				      refused, rule->label);
 	}
-	if (rule->private_addresses && !lifts && !net_is_wildcard(rule->host) && !compiler->incomplete)
+	if (rule->private_addresses && !lifts && !net_is_wildcard(rule->host) && !compiler->is_incomplete)
 		compiler_add_error(compiler, rule->where,
 			      "has \"private\" without effect: all addresses that \"resolve\" gives it are public; "
 			      "remove it");
@@ -120,9 +120,10 @@ void net_check_contradictions(struct compiler *compiler)
 		for (size_t j = 0; j < i; j++)
 			agree_check_protocol(compiler, &network->rule[j], &network->rule[i]);
 		agree_check_credential(compiler, &network->rule[i]);
-		for (size_t j = 0; j < network->fixeds; j++)
+		for (size_t j = 0; j < network->fixed_host_count; j++)
 			agree_check_addresses(compiler, &network->fixed[j], &network->rule[i]);
 	}
-	for (size_t i = 0; i < network->secrets && !compiler->incomplete; i++) /* the missing rules may have TLS */
+	for (size_t i = 0; i < network->secret_count && !compiler->is_incomplete;
+	     i++) /* the missing rules may have TLS */
 		agree_check_secret(compiler, &network->secret[i]);
 }

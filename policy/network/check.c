@@ -112,13 +112,13 @@ static const char *check_field_combinations(const struct net_rule *rule)
 
 	if (!requests && rule->http_count)
 		return "has \"http\" where no HTTP is spoken; remove it, or write \"proto\": \"https\"";
-	if (!requests && rule->any_body)
+	if (!requests && rule->allows_any_body)
 		return "has \"any_body\" where no HTTP is spoken; remove it, or write \"proto\": \"https\"";
 	if (rule->header && rule->proto != NET_HTTPS)
 		return "has a credential without TLS to protect it; write \"proto\": \"https\" or remove it";
 	if (!requests && (rule->budget.requests || rule->budget.requests_per_minute))
 		return "counts requests where none can be seen; remove the limit, or write \"proto\": \"https\"";
-	if (rule->is_address && rule->dns_real)
+	if (rule->is_address && rule->uses_real_dns)
 		return "has \"dns\" for an address, which is not looked up; remove it";
 	return rule->header ? check_credential_header(rule) : NULL;
 }

@@ -88,7 +88,7 @@ static bool net_cli_add_listen(struct net_cli *cli)
 	if (net_range_parse(cli->text, &range) < 0)
 		return net_cli_fail(cli, "must be a port such as 8000, a range 9000-9010, 0 (any the kernel chooses) "
 					 "or \"*\"");
-	ARENA_APPEND(cli->arena, network->listen, network->listens, range);
+	ARENA_APPEND(cli->arena, network->listen, network->listen_count, range);
 	network->said = NET_SECTION_GIVEN;
 	return true;
 }
@@ -162,7 +162,7 @@ static bool net_cli_add_secret(struct net_cli *cli)
 		return false;
 	secret.name = arena_dupn(cli->arena, cli->text, (size_t)(at - cli->text));
 	secret.from = arena_concat_texts(cli->arena, "env:", secret.name, (char *)NULL);
-	ARENA_APPEND(cli->arena, network->secret, network->secrets, secret);
+	ARENA_APPEND(cli->arena, network->secret, network->secret_count, secret);
 	return true;
 }
 
@@ -188,13 +188,13 @@ int source_network_from_cli(struct arena *arena, const struct policy_cli *option
 			good = lists[i].add(&cli) && good;
 		}
 	}
-	if (options->no_net && source->network.said == NET_SECTION_GIVEN) {
+	if (options->denies_network && source->network.said == NET_SECTION_GIVEN) {
 		policy_errors_add(errors,
 				  "command line: --no-net: contradicts --allow-host, --allow and --listen; keep one of "
 				  "them");
 		good = false;
 	}
-	if (options->no_net)
+	if (options->denies_network)
 		source->network.said = NET_SECTION_NONE;
 	return good ? 0 : -EINVAL;
 }

@@ -33,10 +33,10 @@ static void net_compile_add_fixed(struct compiler *compiler, const struct net_fi
 	struct policy_network *network = &compiler->policy->network;
 	size_t at = 0;
 
-	while (at < network->fixeds && strcmp(network->fixed[at].host, fixed->host) != 0)
+	while (at < network->fixed_host_count && strcmp(network->fixed[at].host, fixed->host) != 0)
 		at++;
-	if (at == network->fixeds)
-		ARENA_APPEND(&compiler->policy->arena, network->fixed, network->fixeds, *fixed);
+	if (at == network->fixed_host_count)
+		ARENA_APPEND(&compiler->policy->arena, network->fixed, network->fixed_host_count, *fixed);
 	network->fixed[at] = *fixed;
 }
 
@@ -47,11 +47,11 @@ static void net_compile_add_lists(struct compiler *compiler, const struct policy
 
 	for (size_t i = 0; i < from->rules; i++)
 		ARENA_APPEND(arena, network->rule, network->rules, from->rule[i]);
-	for (size_t i = 0; i < from->denies && !policy_is_observing(compiler->policy); i++)
-		ARENA_APPEND(arena, network->deny, network->denies, from->deny[i]);
-	for (size_t i = 0; i < from->listens; i++)
-		ARENA_APPEND(arena, network->listen, network->listens, from->listen[i]);
-	for (size_t i = 0; i < from->fixeds; i++)
+	for (size_t i = 0; i < from->deny_count && !policy_is_observing(compiler->policy); i++)
+		ARENA_APPEND(arena, network->deny, network->deny_count, from->deny[i]);
+	for (size_t i = 0; i < from->listen_count; i++)
+		ARENA_APPEND(arena, network->listen, network->listen_count, from->listen[i]);
+	for (size_t i = 0; i < from->fixed_host_count; i++)
 		net_compile_add_fixed(compiler, &from->fixed[i]);
 }
 
@@ -65,17 +65,17 @@ static void net_compile_add_secret(struct compiler *compiler, const struct sourc
 		const char *path = net_compile_find_file(compiler, source, secret.from + 5, secret.where);
 
 		if (!path) {
-			compiler->incomplete = true;
+			compiler->is_incomplete = true;
 			return;
 		}
 		secret.from = arena_concat_texts(arena, "file:", path, (char *)NULL);
 	}
 	if (strncmp(secret.from, "command:", 8) == 0)
 		compiler_add_host_path(compiler, POLICY_HOST_PATH_COMMAND, secret.where, secret.from + 8);
-	while (at < network->secrets && strcmp(network->secret[at].name, secret.name) != 0)
+	while (at < network->secret_count && strcmp(network->secret[at].name, secret.name) != 0)
 		at++;
-	if (at == network->secrets)
-		ARENA_APPEND(arena, network->secret, network->secrets, secret);
+	if (at == network->secret_count)
+		ARENA_APPEND(arena, network->secret, network->secret_count, secret);
 	network->secret[at] = secret;
 }
 
@@ -162,14 +162,14 @@ void compile_network(struct compiler *compiler, struct source *const *sources, s
 		/* "none" discards what earlier files have, except denies and secrets */
 		if (from->said == NET_SECTION_NONE)
 			*network = (struct policy_network){.deny = network->deny,
-							   .denies = network->denies,
+							   .deny_count = network->deny_count,
 							   .secret = network->secret,
-							   .secrets = network->secrets};
+							   .secret_count = network->secret_count};
 		if (from->said != NET_SECTION_ABSENT)
 			network->said = from->said;
 		net_compile_add_lists(compiler, from);
 		net_compile_copy_single_values(compiler, sources[i]);
-		for (size_t j = 0; j < from->secrets; j++)
+		for (size_t j = 0; j < from->secret_count; j++)
 			net_compile_add_secret(compiler, sources[i], from->secret[j]);
 	}
 	net_compile_sort_rules(network);

@@ -105,7 +105,7 @@ int net_http_parse_rule(struct arena *arena, const char *text, struct net_http_r
 	*ret_rule = (struct net_http_rule){
 		.methods = websocket ? "GET" : arena_dupn(arena, text, len),
 		.path = arena_dup(arena, path),
-		.websocket = websocket,
+		.is_websocket = websocket,
 	};
 	return 0;
 }

@@ -21,7 +21,7 @@ size_t policy_net_get_fixed_addresses(const struct policy *policy, const char *h
 {
 	const struct policy_network *network = &policy->network;
 
-	for (size_t i = 0; i < network->fixeds; i++) {
+	for (size_t i = 0; i < network->fixed_host_count; i++) {
 		const struct net_fixed_host *fixed = &network->fixed[i];
 		size_t count = fixed->addresses < cap ? fixed->addresses : cap;
 
@@ -65,7 +65,7 @@ struct net_pool policy_net_get_pool(const struct policy *policy)
 
 const struct net_secret *policy_net_get_secrets(const struct policy *policy, size_t *ret_count)
 {
-	*ret_count = policy_net_is_enabled(policy) ? policy->network.secrets : 0;
+	*ret_count = policy_net_is_enabled(policy) ? policy->network.secret_count : 0;
 	return policy->network.secret;
 }
 
@@ -84,7 +84,7 @@ static struct net_verdict judge_make_refusal(const char *reason)
 
 static struct net_verdict judge_make_grant(const struct net_rule *rule)
 {
-	return (struct net_verdict){.allow = true, .rule = rule, .label = rule->label, .reason = "granted"};
+	return (struct net_verdict){.is_allowed = true, .rule = rule, .label = rule->label, .reason = "granted"};
 }
 
 static bool judge_has_port(const uint16_t *ports, size_t count, unsigned port)
@@ -98,7 +98,7 @@ static bool judge_has_port(const uint16_t *ports, size_t count, unsigned port)
 /* Finds the deny rule for a host and port or, with `whole`, one for all ports of the host. NULL: none. */
 static const struct net_deny *judge_find_deny(const struct policy *policy, const char *host, unsigned port, bool whole)
 {
-	for (size_t i = 0; i < policy->network.denies; i++) {
+	for (size_t i = 0; i < policy->network.deny_count; i++) {
 		const struct net_deny *deny = &policy->network.deny[i];
 
 		if (deny->ports && (whole || !judge_has_port(deny->port, deny->ports, port)))
@@ -150,7 +150,7 @@ static const struct net_rule *judge_find_next_match(const struct policy *policy,
 /* Adds the verdict of the judged policy, if that denies what the observing policy allows. */
 static struct net_verdict judge_note_observed(struct net_verdict verdict, const struct net_verdict *judged, int error)
 {
-	if (verdict.allow && !judged->allow)
+	if (verdict.is_allowed && !judged->is_allowed)
 		verdict.observed = (struct policy_observed){error, judged->label, judged->reason};
 	return verdict;
 }
@@ -196,7 +196,7 @@ struct net_verdict policy_net_judge_address(const struct policy *policy, const s
 
 	net_address_format(address, text);
 	deny = judge_find_deny(policy, text, port, false);
-	return deny ? judge_make_denial(deny) : (struct net_verdict){.allow = true, .reason = "granted"};
+	return deny ? judge_make_denial(deny) : (struct net_verdict){.is_allowed = true, .reason = "granted"};
 }
 
 bool policy_net_intercepts_tls(const struct policy *policy, const char *host, unsigned port)
@@ -214,7 +214,7 @@ bool policy_net_intercepts_tls(const struct policy *policy, const char *host, un
 		if (rule->header || rule->budget.requests || rule->budget.requests_per_minute)
 			return true; /* credentials and limits of requests need TLS interception */
 	}
-	for (size_t i = 0; some && i < policy->network.secrets; i++)
+	for (size_t i = 0; some && i < policy->network.secret_count; i++)
 		if (net_secret_allows_host(&policy->network.secret[i], host))
 			return true;
 	return some && all;
@@ -245,7 +245,7 @@ static bool judge_http_allows(const struct net_rule *rule, const char *method, c
 
 		if (!net_path_matches(http->path, path))
 			continue;
-		if (http->websocket != upgrade) {
+		if (http->is_websocket != upgrade) {
 			if (upgrade && strcmp(*reason, "method_not_granted") != 0)
 				*reason = "upgrade_not_granted";
 			continue;
@@ -319,7 +319,7 @@ struct net_verdict policy_net_judge_url(const struct policy *policy, const struc
 	struct net_verdict verdict = policy_net_judge_connect(policy, request->host, request->port, false);
 	const struct net_rule *rule = verdict.rule;
 
-	if (!verdict.allow || rule->proto == NET_TCP)
+	if (!verdict.is_allowed || rule->proto == NET_TCP)
 		return verdict;
 	if ((rule->proto == NET_HTTPS) != request->tls)
 		return (struct net_verdict){.label = verdict.label, .reason = "proto_not_granted"};
@@ -333,11 +333,11 @@ static struct net_verdict judge_listen(const struct policy *policy, unsigned por
 {
 	if (judge_find_closer_of_network(policy))
 		return (struct net_verdict){.label = judge_find_closer_of_network(policy), .reason = "after_read"};
-	for (size_t i = 0; i < policy->network.listens; i++) {
+	for (size_t i = 0; i < policy->network.listen_count; i++) {
 		const struct net_listen_range *range = &policy->network.listen[i];
 
 		if (port >= range->first && port <= range->last)
-			return (struct net_verdict){.allow = true, .label = range->label, .reason = "granted"};
+			return (struct net_verdict){.is_allowed = true, .label = range->label, .reason = "granted"};
 	}
 	return judge_make_refusal("port_not_granted");
 }

@@ -42,7 +42,7 @@ struct net_budget {
 struct net_http_rule {
 	const char *methods; /* methods, upper case, such as "GET,HEAD"; "*": any but CONNECT and TRACE */
 	const char *path;    /* pattern for net_path_matches() */
-	bool websocket;      /* "WEBSOCKET /chat": GET with an upgrade to websocket */
+	bool is_websocket;   /* "WEBSOCKET /chat": GET with an upgrade to websocket */
 };
 
 /* A rule of network.allow. It does not change and lives as long as the policy. */
@@ -61,8 +61,8 @@ struct net_rule {
 	const char *header_value; /* its value, such as "Bearer {GH_TOKEN}": secrets are named in braces */
 	bool lifts;               /* from --allow-private: other rules of this endpoint become private, too */
 	bool private_addresses;   /* "private" in the policy: addresses that are not public may be connected to */
-	bool dns_real;            /* "dns" is "real": DNS answers with the real addresses of the name */
-	bool any_body;            /* "any_body" in the policy: GET, HEAD, DELETE and OPTIONS may have a body, too */
+	bool uses_real_dns;       /* "dns" is "real": DNS answers with the real addresses of the name */
+	bool allows_any_body;     /* "any_body" in the policy: GET, HEAD, DELETE and OPTIONS may have a body, too */
 	struct net_budget budget;
 	const char *reason;       /* "reason" in the policy; NULL: none */
 	enum policy_on_deny on_deny;
@@ -73,7 +73,7 @@ bool policy_net_is_enabled(const struct policy *policy);
 const struct net_rule *policy_net_get_rules(const struct policy *policy, size_t *ret_count);
 
 struct net_verdict {
-	bool allow;
+	bool is_allowed;
 	const struct net_rule *rule; /* when allowed: the first rule that matches; exact names come before wildcards */
 	const char *label;           /* label of the rule that allows or denies; NULL: no rule matches */
 	const char *reason;          /* static: granted no_rule denied_by_rule port_not_granted proto_not_granted

@@ -54,13 +54,13 @@ struct policy_network {
 	struct net_rule *rule; /* after merging: exact names and addresses, then "*.", then "**."; longer ones first */
 	size_t rules;
 	struct net_deny *deny;
-	size_t denies;
+	size_t deny_count;
 	struct net_listen_range *listen;
-	size_t listens;
+	size_t listen_count;
 	struct net_fixed_host *fixed;
-	size_t fixeds;
+	size_t fixed_host_count;
 	struct net_secret *secret;
-	size_t secrets;
+	size_t secret_count;
 	const char *upstream_ca, *upstream_ca_where; /* NULL: not set */
 	enum net_proxy proxy;
 	struct net_pool pool; /* 0 bits: not set, so the default is used */

@@ -13,7 +13,7 @@
 struct packer {
 	struct buf *out; /* NULL: unpacking from `in` */
 	const char *in;
-	size_t left;
+	size_t bytes_left;
 	struct arena *arena;
 	int error;
 };
@@ -22,10 +22,10 @@ static void pack_bytes(struct packer *packer, void *bytes, size_t len)
 {
 	if (packer->out) {
 		buf_add(packer->out, bytes, len);
-	} else if (packer->error == 0 && len <= packer->left) {
+	} else if (packer->error == 0 && len <= packer->bytes_left) {
 		memcpy(bytes, packer->in, len);
 		packer->in += len;
-		packer->left -= len;
+		packer->bytes_left -= len;
 	} else {
 		memset(bytes, 0, len);
 		packer->error = packer->error < 0 ? packer->error : -EINVAL;
@@ -47,14 +47,14 @@ static void pack_text(struct packer *packer, const char **text)
 	*text = NULL;
 	if (len == PACK_LEN_OF_NULL_TEXT || packer->error < 0)
 		return;
-	if (len > packer->left) {
+	if (len > packer->bytes_left) {
 		packer->error = -EINVAL;
 		return;
 	}
 	*text = arena_dupn(packer->arena, packer->in, len);
 	packer->error = *text ? 0 : -ENOMEM;
 	packer->in += len;
-	packer->left -= len;
+	packer->bytes_left -= len;
 }
 
 /* Packs the number of items; the caller packs the items. Unpacking allocates these and one zeroed item more. */
@@ -65,7 +65,7 @@ static void *pack_list(struct packer *packer, const void *items, size_t *count, 
 	PACK(packer, *count);
 	if (packer->out)
 		return (void *)(uintptr_t)items; /* only read */
-	if (*count > packer->left) /* every item takes at least one byte */
+	if (*count > packer->bytes_left)         /* every item takes at least one byte */
 		packer->error = -EINVAL;
 	list = packer->error == 0 ? arena_alloc(packer->arena, (*count + 1) * size) : NULL;
 	if (!list) {
@@ -96,7 +96,7 @@ static void pack_http_rule(struct packer *packer, struct net_http_rule *http)
 	_Static_assert(sizeof(*http) == 24, "every field of a rule of requests is packed");
 	pack_text(packer, &http->methods);
 	pack_text(packer, &http->path);
-	PACK(packer, http->websocket);
+	PACK(packer, http->is_websocket);
 }
 
 static void pack_rule(struct packer *packer, struct net_rule *rule)
@@ -116,8 +116,8 @@ static void pack_rule(struct packer *packer, struct net_rule *rule)
 	pack_text(packer, &rule->header);
 	pack_text(packer, &rule->header_value);
 	PACK(packer, rule->private_addresses);
-	PACK(packer, rule->dns_real);
-	PACK(packer, rule->any_body);
+	PACK(packer, rule->uses_real_dns);
+	PACK(packer, rule->allows_any_body);
 	PACK(packer, rule->budget);
 	pack_text(packer, &rule->reason);
 	PACK(packer, rule->on_deny);
@@ -175,10 +175,10 @@ static void pack_network(struct packer *packer, struct policy_network *network)
 	_Static_assert(sizeof(*network) == 136, "every field of a network is packed");
 	PACK(packer, network->said);
 	PACK_ITEMS(packer, network->rule, &network->rules, pack_rule);
-	PACK_ITEMS(packer, network->deny, &network->denies, pack_deny);
-	PACK_ITEMS(packer, network->listen, &network->listens, pack_range);
-	PACK_ITEMS(packer, network->fixed, &network->fixeds, pack_fixed);
-	PACK_ITEMS(packer, network->secret, &network->secrets, pack_secret);
+	PACK_ITEMS(packer, network->deny, &network->deny_count, pack_deny);
+	PACK_ITEMS(packer, network->listen, &network->listen_count, pack_range);
+	PACK_ITEMS(packer, network->fixed, &network->fixed_host_count, pack_fixed);
+	PACK_ITEMS(packer, network->secret, &network->secret_count, pack_secret);
 	pack_text(packer, &network->upstream_ca);
 	pack_text(packer, &network->upstream_ca_where);
 	PACK(packer, network->proxy);
@@ -196,12 +196,12 @@ int net_pack_policy(const struct policy *policy, struct buf *buf)
 int net_unpack_policy(const void *bytes, size_t len, struct policy **ret_policy)
 {
 	struct policy *policy = calloc(1, sizeof(*policy));
-	struct packer packer = {.in = bytes, .left = len, .arena = policy ? &policy->arena : NULL};
+	struct packer packer = {.in = bytes, .bytes_left = len, .arena = policy ? &policy->arena : NULL};
 
 	if (!policy)
 		return -ENOMEM;
 	pack_network(&packer, &policy->network);
-	if (packer.error == 0 && packer.left > 0)
+	if (packer.error == 0 && packer.bytes_left > 0)
 		packer.error = -EINVAL;
 	if (packer.error < 0) {
 		policy_free(policy);

@@ -23,8 +23,8 @@ static json_t *net_show_http(const struct net_rule *rule)
 	for (size_t i = 0; i < rule->http_count; i++) {
 		const struct net_http_rule *http = &rule->http[i];
 
-		(void)json_array_append_new(list, json_sprintf("%s %s", http->websocket ? "WEBSOCKET" : http->methods,
-							       http->path));
+		(void)json_array_append_new(
+			list, json_sprintf("%s %s", http->is_websocket ? "WEBSOCKET" : http->methods, http->path));
 	}
 	return list;
 }
@@ -63,11 +63,11 @@ static int net_show_rule(json_t *list, const struct net_rule *rule)
 		ret |= json_object_set_new(object, "credential",
 					   json_pack("{s:s, s:s}", "header", rule->header, "value",
 						     rule->header_value));
-	if (rule->any_body)
+	if (rule->allows_any_body)
 		ret |= json_object_set_new(object, "any_body", json_true());
 	if (rule->private_addresses)
 		ret |= json_object_set_new(object, "private", json_true());
-	if (rule->dns_real)
+	if (rule->uses_real_dns)
 		ret |= json_object_set_new(object, "dns", json_string("real"));
 	ret |= net_show_budget(object, &rule->budget);
 	if (rule->reason)
@@ -136,11 +136,11 @@ static int net_show_lists(json_t *object, const struct policy_network *network)
 
 	for (size_t i = 0; i < network->rules; i++)
 		ret |= net_show_rule(allow, &network->rule[i]);
-	for (size_t i = 0; i < network->denies; i++)
+	for (size_t i = 0; i < network->deny_count; i++)
 		ret |= net_show_deny(deny, &network->deny[i]);
-	for (size_t i = 0; i < network->listens; i++)
+	for (size_t i = 0; i < network->listen_count; i++)
 		ret |= json_array_append_new(listen, net_show_range(&network->listen[i]));
-	for (size_t i = 0; i < network->fixeds; i++)
+	for (size_t i = 0; i < network->fixed_host_count; i++)
 		ret |= json_object_set_new(resolve, network->fixed[i].host, net_show_fixed(&network->fixed[i]));
 	ret |= json_object_set_new(object, "allow", allow);
 	ret |= json_object_set_new(object, "deny", deny);
@@ -150,10 +150,10 @@ static int net_show_lists(json_t *object, const struct policy_network *network)
 
 static int net_show_secrets(json_t *root, const struct policy_network *network)
 {
-	json_t *object = network->secrets ? json_object() : NULL;
+	json_t *object = network->secret_count ? json_object() : NULL;
 	int ret = 0;
 
-	for (size_t i = 0; i < network->secrets; i++) {
+	for (size_t i = 0; i < network->secret_count; i++) {
 		const struct net_secret *secret = &network->secret[i];
 		json_t *hosts = json_array();
 

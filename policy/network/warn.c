@@ -26,7 +26,7 @@ static bool net_warn_host_is_shared_hosting(const char *host)
 
 static bool net_warn_is_denied(const struct policy_network *network, const struct net_rule *rule)
 {
-	for (size_t i = 0; i < network->denies; i++)
+	for (size_t i = 0; i < network->deny_count; i++)
 		if (!network->deny[i].ports && net_pattern_covers(network->deny[i].host, rule->host))
 			return true;
 	return false;
@@ -56,15 +56,15 @@ void net_warn_of_mistakes(struct compiler *compiler)
 			compiler_add_warning(compiler, "%s: warning: allows nothing: a deny rule beats it",
 					     rule->where);
 	}
-	for (size_t i = 0; i < network->fixeds && network->said == NET_SECTION_GIVEN; i++)
+	for (size_t i = 0; i < network->fixed_host_count && network->said == NET_SECTION_GIVEN; i++)
 		if (!net_warn_has_rule(network, network->fixed[i].host))
 			compiler_add_warning(compiler, "%s: warning: no rule allows %s", network->fixed[i].where,
 				       network->fixed[i].host);
-	for (size_t i = 0; i < network->secrets && network->said == NET_SECTION_ABSENT; i++)
+	for (size_t i = 0; i < network->secret_count && network->said == NET_SECTION_ABSENT; i++)
 		compiler_add_warning(compiler,
 				     "%s: warning: nothing allows a connection, so the program gets no placeholder",
 				     network->secret[i].where);
-	for (size_t i = 0; i < network->secrets && network->said == NET_SECTION_GIVEN; i++)
+	for (size_t i = 0; i < network->secret_count && network->said == NET_SECTION_GIVEN; i++)
 		for (const char *const *host = network->secret[i].hosts; *host; host++)
 			if (!net_warn_has_rule(network, *host))
 				compiler_add_warning(compiler,

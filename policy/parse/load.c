@@ -17,7 +17,7 @@ struct loader {
 	size_t count;
 	const char *path[EXTENDS_DEPTH_MAX]; /* files being loaded, each extended by the one before: detects circles */
 	size_t depth;
-	bool network_only; /* the file is loaded for network.extends: source.partial becomes true */
+	bool loads_network_only; /* the file is loaded for network.extends: source.partial becomes true */
 	bool peeking;      /* do not load provided files: "account:passwd" depends on the user, who is not known yet */
 };
 
@@ -53,9 +53,9 @@ static bool load_has_source(const struct loader *loader, const char *path)
 	for (size_t i = loader->count; i > 0; i--) {
 		const struct source *source = loader->source[i - 1];
 
-		if (loader->network_only && source->network.said == NET_SECTION_NONE)
+		if (loader->loads_network_only && source->network.said == NET_SECTION_NONE)
 			return false;
-		if (strcmp(source->path, path) == 0 && (loader->network_only || !source->partial))
+		if (strcmp(source->path, path) == 0 && (loader->loads_network_only || !source->is_partial))
 			return true;
 	}
 	return false;
@@ -67,8 +67,8 @@ static void load_drop_all_but_network(struct source *source)
 	struct policy_network network = source->network;
 
 	network.secret = NULL;
-	network.secrets = 0;
-	*source = (struct source){.path = source->path, .label = source->label, .network = network, .partial = true};
+	network.secret_count = 0;
+	*source = (struct source){.path = source->path, .label = source->label, .network = network, .is_partial = true};
 }
 
 /* Replaces "file:PATH", "account:…" and "machine:…" in provide rules by the content of the file. */
@@ -103,12 +103,12 @@ static void load_named_file(struct loader *loader, const char *where, const char
 static void load_extended_files(struct loader *loader, const struct source *source, const struct source_text *list,
 			  size_t count, bool network_only)
 {
-	bool before = loader->network_only;
+	bool before = loader->loads_network_only;
 
-	loader->network_only = before || network_only;
+	loader->loads_network_only = before || network_only;
 	for (size_t i = 0; i < count; i++)
 		load_named_file(loader, list[i].where, list[i].text, source->path);
-	loader->network_only = before;
+	loader->loads_network_only = before;
 }
 
 /* True when a name is that of a profile: policy_host.load() says which names are. */
@@ -126,12 +126,12 @@ static void load_parsed_file(struct loader *loader, const char *name, const char
 
 	if (!source_parse(&compiler->policy->arena, path, text, compiler->errors, &source))
 		compiler->failed = true;
-	source->profile = load_is_profile(name);
+	source->is_profile = load_is_profile(name);
 	loader->path[loader->depth++] = source->path;
 	load_extended_files(loader, source, source->extends, source->extends_count, false);
 	load_extended_files(loader, source, source->net_extends, source->net_extends_count, true);
 	loader->depth--;
-	if (loader->network_only)
+	if (loader->loads_network_only)
 		load_drop_all_but_network(source);
 	if (!loader->peeking)
 		load_content_of_provide_rules(loader, source);
@@ -203,7 +203,7 @@ static void load_compile_files(struct loader *loader)
 	compile_after(compiler, loader->source, loader->count);
 	compile_rules(compiler, loader->source, loader->count);
 	compile_rule_paths(compiler);
-	compiler->incomplete = compiler->failed;
+	compiler->is_incomplete = compiler->failed;
 	compile_rule_tree(compiler);
 	compile_mounts(compiler);
 	compile_remaps(compiler);
@@ -223,7 +223,7 @@ static void load_compile_policy(struct loader *loader)
 	load_set_workdir(loader);
 	if (compiler->policy->settings.workdir)
 		load_compile_files(loader);
-	compiler->incomplete = incomplete;
+	compiler->is_incomplete = incomplete;
 	compile_network(compiler, loader->source, loader->count);
 	compile_on_deny(compiler);
 	on_deny_check_after(compiler);
@@ -235,7 +235,7 @@ static void load_compile_policy(struct loader *loader)
  * line apply to the other phase only. Otherwise --allow-host, meant for the setup, would open the network to the
  * program.
  */
-static bool load_add_phase(struct loader *loader, enum policy_phase phase)
+static bool load_add_sources_of_phase(struct loader *loader, enum policy_phase phase)
 {
 	size_t files = loader->count;
 	bool closed = false;
@@ -279,14 +279,14 @@ static void load_all_sources(struct loader *loader, const char *const *names, co
 	loader->peeking = false;
 	last = loader->count ? loader->source[loader->count - 1] : NULL;
 	compiler->policy->settings.name = !last ? "command line" : last->name ? last->name : last->label;
-	closed = load_add_phase(loader, cli ? cli->phase : POLICY_PHASE_RUN);
+	closed = load_add_sources_of_phase(loader, cli ? cli->phase : POLICY_PHASE_RUN);
 	if (!cli)
 		return;
 	if (!source_from_cli(&compiler->policy->arena, cli, compiler->errors, &source))
 		compiler->failed = true;
 	if (closed)
 		source->network = (struct policy_network){.secret = source->network.secret,
-							  .secrets = source->network.secrets};
+							  .secret_count = source->network.secret_count};
 	load_add_source(loader, source);
 	if (cli->observe)
 		load_add_source(loader, source_from_observe(&compiler->policy->arena, cli->observe,

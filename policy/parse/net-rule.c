@@ -207,8 +207,8 @@ static void net_rule_parse_members(struct parser *parser, const json_t *object, 
 	parser_leave_member(parser);
 	net_rule_parse_budget(parser, object, &rule->budget);
 	rule->private_addresses = json_is_true(json_object_get(object, "private"));
-	rule->dns_real = dns && strcmp(dns, "real") == 0;
-	rule->any_body = json_is_true(json_object_get(object, "any_body"));
+	rule->uses_real_dns = dns && strcmp(dns, "real") == 0;
+	rule->allows_any_body = json_is_true(json_object_get(object, "any_body"));
 	rule->on_deny = parser_find_on_deny(json_object_get(object, "on_deny"));
 	if (reason)
 		rule->reason = arena_dup(parser->arena, reason);
@@ -255,7 +255,7 @@ static void net_rule_add_deny(struct parser *parser, const json_t *object)
 		return;
 	deny.on_deny = parser_find_on_deny(json_object_get(object, "on_deny"));
 	deny.label = parser_make_label(parser, deny.host);
-	ARENA_APPEND(parser->arena, network->deny, network->denies, deny);
+	ARENA_APPEND(parser->arena, network->deny, network->deny_count, deny);
 }
 
 void parser_read_net_rule(struct parser *parser, const struct policy_key *key, const json_t *object)

@@ -29,7 +29,7 @@ void parser_read_listen(struct parser *parser, const struct policy_key *key, con
 		if (!network_parse_range(item.value, &range))
 			parser_fail(parser, "must be a port such as 8000, a range \"9000-9010\", 0 (any the kernel "
 					    "chooses) or \"*\"");
-		ARENA_APPEND(parser->arena, network->listen, network->listens, range);
+		ARENA_APPEND(parser->arena, network->listen, network->listen_count, range);
 	}
 }
 
@@ -67,7 +67,7 @@ static void network_add_fixed(struct parser *parser, const char *name, const jso
 	for (size_t i = 0; i < count; i++)
 		network_add_address(parser, json_is_array(value) ? json_array_get(value, i) : value, &fixed);
 	fixed.host = arena_dup(parser->arena, host);
-	ARENA_APPEND(parser->arena, network->fixed, network->fixeds, fixed);
+	ARENA_APPEND(parser->arena, network->fixed, network->fixed_host_count, fixed);
 }
 
 void parser_read_addresses(struct parser *parser, const struct policy_key *key, const json_t *object)

@@ -43,7 +43,7 @@ struct source *source_from_observe(struct arena *arena, const struct policy_obse
 	const struct secret_pattern *secret = secrets_get_patterns(&count);
 
 	source->path = source->label = "observe";
-	source->observing = true;
+	source->is_observing = true;
 	observe_add_rule(arena, source, RULE_WRITE, "all", "/");
 	observe_add_rule(arena, source, RULE_EXEC, "all", "/");
 	observe_add_rule(arena, source, RULE_WRITE, "workdir", "@workdir");

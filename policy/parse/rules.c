@@ -60,7 +60,7 @@ static unsigned rules_find_after(const struct policy *policy, const struct sourc
 {
 	unsigned index = 0;
 
-	while (index + 1 < policy->afters && policy->after[index].from != after)
+	while (index + 1 < policy->after_count && policy->after[index].from != after)
 		index++;
 	return index;
 }
@@ -77,8 +77,8 @@ static void rules_add_rule(struct compiler *compiler, void *ctx, const struct ex
 	ARENA_APPEND(&policy->arena, policy->rule, policy->rule_count, (struct rule){.kind = from->kind});
 	rule = &policy->rule[policy->rule_count - 1];
 	rule->source_index = pending->index;
-	rule->profile = pending->source->profile;
-	rule->is_of_observing_policy = pending->source->observing;
+	rule->is_from_profile = pending->source->is_profile;
+	rule->is_of_observing_policy = pending->source->is_observing;
 	rule->where = from->path.where;
 	rule->because = from->because;
 	rule->on_deny = from->on_deny;
@@ -118,9 +118,9 @@ static void rules_override_earlier(struct policy *policy)
 			struct rule *other = &policy->rule[j];
 
 			if (rules_later_overrides(rule, other))
-				other->overridden = true;
+				other->is_overridden = true;
 			if (rules_later_overrides(other, rule))
-				rule->overridden = true;
+				rule->is_overridden = true;
 		}
 	}
 }
@@ -134,7 +134,7 @@ void compile_rules(struct compiler *compiler, struct source *const *sources, siz
 
 			/* In an observing policy other deny rules do not apply: the judged policy has them. */
 			if (from->is_contradiction || (policy_is_observing(compiler->policy) &&
-						       !sources[i]->observing && kind_is_deny(from->kind)))
+						       !sources[i]->is_observing && kind_is_deny(from->kind)))
 				continue;
 			vars_expand_path(compiler, &from->path, rules_vars_flags[from->kind], rules_add_rule,
 					 &pending);

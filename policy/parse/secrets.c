@@ -41,7 +41,7 @@ static void secrets_add(struct parser *parser, const char *name, const json_t *o
 	secret.from = arena_dup(parser->arena, from);
 	secret.hosts = secrets_parse_hosts(parser, parser_enter_member(parser, object, "hosts"));
 	parser_leave_member(parser);
-	ARENA_APPEND(parser->arena, network->secret, network->secrets, secret);
+	ARENA_APPEND(parser->arena, network->secret, network->secret_count, secret);
 }
 
 void parser_read_secrets(struct parser *parser, const struct policy_key *key, const json_t *object)

@@ -105,9 +105,9 @@ struct source {
 	size_t extends_count;
 	struct source_text *net_extends; /* network.extends */
 	size_t net_extends_count;
-	bool profile;                    /* a profile, not a file of the user */
-	bool observing;                  /* made by source_from_observe() */
-	bool partial;                    /* loaded for network.extends: only the network counts */
+	bool is_profile;                        /* a profile, not a file of the user */
+	bool is_observing;                      /* made by source_from_observe() */
+	bool is_partial;                        /* loaded for network.extends: only the network counts */
 	struct source *phase[POLICY_PHASE_MAX]; /* the sources of "phases"; NULL: no such member */
 	struct source_rule *rule;
 	size_t rule_count;

@@ -10,14 +10,14 @@ static void after_add(struct compiler *compiler, const struct source_after *from
 {
 	struct policy *policy = compiler->policy;
 
-	if (policy->afters == POLICY_AFTER_MAX) {
+	if (policy->after_count == POLICY_AFTER_MAX) {
 		compiler_add_error(compiler, from->where, "more than %d entries in all files; name more paths in one",
 				   POLICY_AFTER_MAX);
 		return;
 	}
-	policy->after_network |= from->closes_network ? AFTER_BIT(policy->afters) : 0;
-	policy->after_write |= from->closes_writing ? AFTER_BIT(policy->afters) : 0;
-	ARENA_APPEND(&policy->arena, policy->after, policy->afters, (struct policy_after){from});
+	policy->after_network |= from->closes_network ? AFTER_BIT(policy->after_count) : 0;
+	policy->after_write |= from->closes_writing ? AFTER_BIT(policy->after_count) : 0;
+	ARENA_APPEND(&policy->arena, policy->after, policy->after_count, (struct policy_after){from});
 }
 
 void compile_after(struct compiler *compiler, struct source *const *sources, size_t count)
@@ -29,7 +29,7 @@ void compile_after(struct compiler *compiler, struct source *const *sources, siz
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < sources[i]->after_count; j++)
 			after_add(compiler, sources[i]->after[j]);
-	if (policy->afters)
+	if (policy->after_count)
 		policy->fired = arena_alloc(&policy->arena, sizeof(*policy->fired));
 }
 
@@ -40,10 +40,10 @@ static size_t after_add_rule_of_scratch(struct policy *policy, const struct rule
 
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
-		const char *rest = mount->redirect ? path_rest_below(rule->expanded_name.path, mount->host) : NULL;
+		const char *rest = mount->is_redirect ? path_rest_below(rule->expanded_name.path, mount->host) : NULL;
 		const char *virt = mount->virt;
 
-		if (!mount->redirect || (!rest && !path_is_below(mount->host, rule->expanded_name.path)))
+		if (!mount->is_redirect || (!rest && !path_is_below(mount->host, rule->expanded_name.path)))
 			continue;
 		if (rest && *rest)
 			virt = arena_concat_texts(&policy->arena, mount->virt, "/", rest, (char *)NULL);
@@ -69,7 +69,7 @@ void compile_after_paths(struct compiler *compiler)
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
 
-		if (rule->kind != RULE_AFTER_WRITE || rule->overridden)
+		if (rule->kind != RULE_AFTER_WRITE || rule->is_overridden)
 			continue;
 		if (rule->expanded_name.place == PATH_BASE_SCRATCH && rule->pattern) {
 			compiler_add_error(compiler, rule->where, "\"%s\" is a glob; below @scratch name a directory",

@@ -11,7 +11,7 @@
 
 size_t policy_count_after(const struct policy *policy)
 {
-	return policy_get_judged(policy)->afters;
+	return policy_get_judged(policy)->after_count;
 }
 
 const char *policy_get_after_label(const struct policy *policy, unsigned index)
@@ -63,7 +63,7 @@ uint32_t policy_find_after_read_below(const struct policy *policy, const char *p
 	for (size_t i = 0; judged->fired && i < judged->rule_count; i++) {
 		const struct rule *rule = &judged->rule[i];
 
-		if (rule->kind == RULE_AFTER_READ && !rule->overridden && after_may_match_any(judged, rule, path))
+		if (rule->kind == RULE_AFTER_READ && !rule->is_overridden && after_may_match_any(judged, rule, path))
 			found |= AFTER_BIT(rule->after_entry_index);
 	}
 	return found;

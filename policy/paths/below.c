@@ -61,8 +61,8 @@ bool policy_grants_whole_trees(const struct policy *policy)
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
 
-		if (!rule->overridden && (rule->kind == RULE_DENY || rule->kind == RULE_PUBLIC ||
-					  (rule->pattern && !kind_is_deny(rule->kind))))
+		if (!rule->is_overridden && (rule->kind == RULE_DENY || rule->kind == RULE_PUBLIC ||
+					     (rule->pattern && !kind_is_deny(rule->kind))))
 			return false;
 	}
 	return true;
@@ -83,7 +83,7 @@ int policy_visit_denies(const struct policy *policy, int (*take)(void *ctx, cons
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
 		const char *path[] = {rule->literal, rule_get_denied_path(rule)};
-		bool applies = !rule->overridden && !rule->pattern;
+		bool applies = !rule->is_overridden && !rule->pattern;
 		int r = 0;
 
 		for (size_t p = 0; r >= 0 && applies && p < sizeof(path) / sizeof(path[0]); p++)
@@ -105,7 +105,7 @@ int policy_visit_hidden(const struct policy *policy, int (*take)(void *ctx, cons
 		const char *path[] = {rule->pattern && !rule->literal ? "/" : rule->literal, rule->alias,
 				      rule_get_denied_path(rule)};
 
-		if (rule->overridden || (rule->kind != RULE_DENY && rule->kind != RULE_PRIVATE))
+		if (rule->is_overridden || (rule->kind != RULE_DENY && rule->kind != RULE_PRIVATE))
 			continue;
 		for (size_t p = 0; r == 0 && p < sizeof(path) / sizeof(path[0]); p++) {
 			const struct policy_hidden hidden = {.path = path[p],

@@ -118,7 +118,7 @@ static void canon_add_host_path(struct compiler *compiler, const struct rule *ru
 {
 	compiler_add_host_path(compiler, POLICY_HOST_PATH_GRANT, rule->where, canon_choose_host_path(compiler, rule,
 												     path));
-	if ((rule->expanded_name.interpreter || rule->profile) && kind_is_grant(rule->kind))
+	if ((rule->expanded_name.interpreter || rule->is_from_profile) && kind_is_grant(rule->kind))
 		compiler->policy->host_path[compiler->policy->host_paths - 1].drops_grant_if_bad = true;
 }
 
@@ -135,7 +135,7 @@ static void canon_resolve_workdir(struct compiler *compiler, struct rule *rule)
 	if (!deny)
 		canon_add_host_path(compiler, rule, host);
 	if (kind_is_grant(rule->kind) && canon_grant_is_void(compiler->host, host)) {
-		rule->overridden = true;
+		rule->is_overridden = true;
 		return;
 	}
 	host = kind_is_substitute(rule->kind) ? canon_resolve_parent(compiler, host) : canon_resolve_prefix(compiler,
@@ -200,7 +200,7 @@ static bool canon_host_path_is_shown(const struct policy *policy, const char *ho
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
 
-		if (kind_is_grant(rule->kind) && !rule->overridden && !rule->expanded_name.interpreter &&
+		if (kind_is_grant(rule->kind) && !rule->is_overridden && !rule->expanded_name.interpreter &&
 		    !rule->pattern && rule->host && path_is_below(host, rule->host))
 			return true;
 	}
@@ -215,7 +215,7 @@ static void canon_limit_interpreters(struct policy *policy)
 
 		if (rule->expanded_name.interpreter && kind_is_grant(rule->kind) && rule->host &&
 		    path_is_below(rule->host, policy->workdir_host) && !canon_host_path_is_shown(policy, rule->host))
-			rule->overridden = true;
+			rule->is_overridden = true;
 	}
 }
 
@@ -244,13 +244,13 @@ void compile_rule_paths(struct compiler *compiler)
 	for (size_t i = 0; i < compiler->policy->rule_count; i++) {
 		struct rule *rule = &compiler->policy->rule[i];
 
-		if (rule->overridden)
+		if (rule->is_overridden)
 			continue;
 		compiler->failed = rule->kind == RULE_REDIRECT && !rule->to.path; /* vars.c added a message */
 		if (!compiler->failed)
 			canon_resolve_rule(compiler, rule);
 		/* Later steps skip a wrong rule like an overridden one, and still find the mistakes of other rules. */
-		rule->overridden = rule->overridden || compiler->failed;
+		rule->is_overridden = rule->is_overridden || compiler->failed;
 		any = any || compiler->failed;
 	}
 	compiler->failed = failed || any;

@@ -110,16 +110,15 @@ bool glob_matches(const struct glob *glob, const char *path, size_t len)
 		in = 1; /* an empty path has no component */
 	while (in <= len) {
 		size = glob_get_component_len(path, len, in, &next);
-		if (at < glob->parts && glob->part[at].kind == GLOB_ANY_NAMES) {
+		if (at < glob->part_count && glob->part[at].kind == GLOB_ANY_NAMES) {
 			deep = at++;
 			retry = in;
-			if (at == glob->parts)
+			if (at == glob->part_count)
 				return true; /* a final "**" matches the rest */
-		} else if (at < glob->parts && glob_part_matches(&glob->part[at], path + in, size)) {
+		} else if (at < glob->part_count && glob_part_matches(&glob->part[at], path + in, size)) {
 			at++;
 			in = next;
-		} else if (deep !=
-			   (size_t)-1) { /* backtrack: the last "**" takes one more component */
+		} else if (deep != (size_t)-1) { /* backtrack: the last "**" takes one more component */
 			at = deep + 1;
 			(void)glob_get_component_len(path, len, retry, &next);
 			in = retry = next;
@@ -127,9 +126,9 @@ bool glob_matches(const struct glob *glob, const char *path, size_t len)
 			return false;
 		}
 	}
-	while (at < glob->parts && glob->part[at].kind == GLOB_ANY_NAMES)
+	while (at < glob->part_count && glob->part[at].kind == GLOB_ANY_NAMES)
 		at++;
-	return at == glob->parts;
+	return at == glob->part_count;
 }
 
 bool glob_may_match_below(const struct glob *glob, const char *path, size_t len)
@@ -137,7 +136,7 @@ bool glob_may_match_below(const struct glob *glob, const char *path, size_t len)
 	size_t at = 0, in = len == 0 ? 1 : 0, next, size;
 
 	for (; in <= len; at++, in = next) {
-		if (at == glob->parts)
+		if (at == glob->part_count)
 			return false;
 		if (glob->part[at].kind == GLOB_ANY_NAMES)
 			return true;

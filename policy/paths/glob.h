@@ -28,7 +28,7 @@ struct glob_part {
 
 struct glob {
 	const struct glob_part *part;
-	size_t parts;
+	size_t part_count;
 };
 
 /* True when the component contains a "*". */

@@ -61,7 +61,7 @@ bool policy_host_paths_are_writable(const struct policy *policy, const char *hos
 	for (size_t i = 0; i < policy->rule_count && !together; i++) {
 		const struct rule *rule = &policy->rule[i];
 
-		together = rule->kind == RULE_WRITE && !rule->overridden && rule->host &&
+		together = rule->kind == RULE_WRITE && !rule->is_overridden && rule->host &&
 			   strcmp(rule->host, other) != 0 && host_path_rule_matches(rule, host) &&
 			   host_path_rule_matches(rule, other);
 	}

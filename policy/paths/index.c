@@ -61,7 +61,7 @@ static bool index_add_name(struct policy *policy, const struct rule *rule)
 	const struct glob *glob = &rule->glob;
 	uint32_t index;
 
-	if (glob->parts != 3 || glob->part[0].kind != GLOB_ANY_NAMES || glob->part[1].kind != GLOB_LITERAL ||
+	if (glob->part_count != 3 || glob->part[0].kind != GLOB_ANY_NAMES || glob->part[1].kind != GLOB_LITERAL ||
 	    glob->part[2].kind != GLOB_ANY_NAMES)
 		return false;
 	index = tree_add_child(&policy->tree, &policy->arena, TREE_ANY_DIR, glob->part[1].text, glob->part[1].len);
@@ -86,7 +86,7 @@ void compile_rule_tree(struct compiler *compiler)
 		struct rule *rule = &policy->rule[i];
 		struct tree_node *node;
 
-		if (rule->overridden)
+		if (rule->is_overridden)
 			continue;
 		if (rule->expanded_name.place == PATH_BASE_SCRATCH) /* compile_after_paths() */
 			continue;

@@ -36,7 +36,7 @@ static struct policy_mount mounts_make_from_rule(const struct rule *rule, const 
 		.provided_text_len = provide ? strlen(rule->content) : 0,
 		.has_globs_only = rule->pattern != NULL,
 		.interpreter = rule->expanded_name.interpreter,
-		.redirect = rule->kind == RULE_REDIRECT,
+		.is_redirect = rule->kind == RULE_REDIRECT,
 		.create_host_path = !provide && place != PATH_BASE_ROOT,
 		.rule = rule->label,
 	};
@@ -55,7 +55,7 @@ static void mounts_merge_rule(struct compiler *compiler, struct policy_mount *mo
 		compiler_add_error(compiler, rule->where,
 				   "%s is provided by the policy (%s); keep one of the two rules", mount->virt,
 				   mount->rule);
-	} else if (mount->redirect) {
+	} else if (mount->is_redirect) {
 		return; /* the grant adds rights to the redirected path, which keeps its target */
 	} else if (strcmp(mount->host, other.host) != 0) {
 		compiler_add_error(
@@ -140,7 +140,8 @@ static void mounts_drop_redundant(struct policy *policy, size_t *outer)
 		 */
 		if (policy_is_observing(policy) && strcmp(mount->virt, policy->settings.workdir) == 0)
 			holder = NULL;
-		if (holder && !holder->has_globs_only && !mount->redirect && mounts_have_same_content(holder, mount) &&
+		if (holder && !holder->has_globs_only && !mount->is_redirect &&
+		    mounts_have_same_content(holder, mount) &&
 		    (policy_is_observing(policy) || strcmp(mount->rule_path, mount->virt) == 0))
 			continue;
 		outer[kept] = in;
@@ -191,7 +192,7 @@ static void mounts_add_substitutes_or_grants(struct compiler *compiler, bool mad
 		bool content = rule->host || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
 		const char *from;
 
-		if (rule->overridden || kind_is_deny(rule->kind) || !rule->literal || !content ||
+		if (rule->is_overridden || kind_is_deny(rule->kind) || !rule->literal || !content ||
 		    kind_is_substitute(rule->kind) != made)
 			continue;
 		from = mounts_get_unresolved_name(compiler, rule);
@@ -212,7 +213,7 @@ static void mounts_set_mount_fields_of_nodes(struct policy *policy, const size_t
 		node->remapped = holder ? !mounts_have_same_content(holder, mount)
 				      : mount->kind == POLICY_MOUNT_PROVIDE || strcmp(mount->virt, mount->host) != 0;
 		node->verdict = mount->kind == POLICY_MOUNT_PROVIDE ? VERDICT_PROVIDE
-				: mount->redirect                   ? VERDICT_REDIRECT
+				: mount->is_redirect                ? VERDICT_REDIRECT
 								    : VERDICT_ALLOW;
 	}
 }

@@ -42,13 +42,13 @@ struct compared_dir {
 struct rule_progress {
 	move_positions positions;
 	const char *pending[MOVE_PENDING_PARTS_MAX]; /* the rest of each literal part that lies below the directory */
-	size_t pendings;
+	size_t pending_count;
 };
 
 /* Epsilon closure: a "**" also matches no component, so the part after it may match next. */
 static move_positions move_close_positions(const struct glob *glob, move_positions positions)
 {
-	for (size_t i = 0; i < glob->parts; i++)
+	for (size_t i = 0; i < glob->part_count; i++)
 		if (positions & POSITION(i) && glob->part[i].kind == GLOB_ANY_NAMES)
 			positions |= POSITION(i + 1);
 	return positions;
@@ -63,7 +63,7 @@ static move_positions move_find_positions(const struct glob *glob, const char *p
 		size_t len = strcspn(path, "/");
 		move_positions next = 0;
 
-		for (size_t i = 0; i < glob->parts; i++) {
+		for (size_t i = 0; i < glob->part_count; i++) {
 			if (now & POSITION(i) && glob->part[i].kind == GLOB_ANY_NAMES)
 				next |= POSITION(i);
 			else if (now & POSITION(i) && glob_part_matches(&glob->part[i], path, len))
@@ -131,16 +131,16 @@ static void move_add_literal_part_of_rule(struct rule_progress *progress, const 
 		return;
 	}
 	rest = path_rest_below(anchor, name);
-	for (size_t i = 0; rest && i < progress->pendings; i++)
+	for (size_t i = 0; rest && i < progress->pending_count; i++)
 		if (strcmp(progress->pending[i], rest) == 0)
 			return;
 	if (rest)
-		progress->pending[progress->pendings++] = rest;
+		progress->pending[progress->pending_count++] = rest;
 }
 
 static struct rule_progress move_match_rule_with_directory(const struct rule *rule, const struct compared_dir *side)
 {
-	struct rule_progress progress = {.pendings = 0};
+	struct rule_progress progress = {.pending_count = 0};
 	bool deny = rule->kind == RULE_DENY;
 
 	/* A grant applies to the path in the view only. A grant from above a remapped mount does not apply below it. */
@@ -161,7 +161,7 @@ static struct rule_progress move_match_rule_with_directory(const struct rule *ru
 /* True when the rule can make rights differ between names that already have `rights` by grants of whole trees. */
 static bool move_rule_matters(const struct rule *rule, unsigned rights)
 {
-	if (rule->overridden)
+	if (rule->is_overridden)
 		return false;
 	switch (rule->kind) {
 	case RULE_DENY:
@@ -203,10 +203,10 @@ static void move_add_name(struct policy_move *move, const char *name, size_t len
 static void move_add_pending_names(struct policy_move *move, const struct rule_progress *one,
 				   const struct rule_progress *other)
 {
-	for (size_t i = 0; i < one->pendings; i++) {
+	for (size_t i = 0; i < one->pending_count; i++) {
 		bool both = false;
 
-		for (size_t j = 0; j < other->pendings; j++)
+		for (size_t j = 0; j < other->pending_count; j++)
 			both = both || strcmp(one->pending[i], other->pending[j]) == 0;
 		if (!both)
 			move_add_name(move, one->pending[i], strcspn(one->pending[i], "/"));
@@ -216,7 +216,7 @@ static void move_add_pending_names(struct policy_move *move, const struct rule_p
 static void move_add_rule_differences(struct policy_move *move, const struct rule *rule,
 				      const struct rule_progress *from, const struct rule_progress *to)
 {
-	for (size_t i = 0; i < rule->glob.parts; i++) {
+	for (size_t i = 0; i < rule->glob.part_count; i++) {
 		const struct glob_part *part = &rule->glob.part[i];
 
 		if (!((from->positions ^ to->positions) & POSITION(i)))
@@ -275,12 +275,12 @@ static enum denial_basis move_find_denial_basis(const struct rule *rule, const s
 	enum denial_basis basis = DENIAL_NOT_BY_THIS_PATH;
 	move_positions anywhere;
 
-	if (progress.pendings)
+	if (progress.pending_count)
 		return DENIAL_BY_LITERAL_PATH;
 	if (!rule->pattern)
 		return DENIAL_NOT_BY_THIS_PATH;
 	anywhere = rule->literal ? 0 : move_find_positions(&rule->glob, "");
-	for (size_t i = 0; i < rule->glob.parts; i++) {
+	for (size_t i = 0; i < rule->glob.part_count; i++) {
 		if (!(progress.positions & ~anywhere & POSITION(i)))
 			continue;
 		if (i > 0 && rule->glob.part[i - 1].kind == GLOB_LITERAL)
@@ -363,7 +363,7 @@ bool policy_link_is_allowed(const struct policy *policy, const char *path, const
 		const struct rule *rule = &policy->rule[i];
 		enum denial_basis basis;
 
-		if (rule->kind != RULE_DENY || rule->overridden)
+		if (rule->kind != RULE_DENY || rule->is_overridden)
 			continue;
 		basis = move_find_denial_basis(rule, &side);
 		if (basis > most) {

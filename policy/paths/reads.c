@@ -24,7 +24,7 @@ static bool kind_denies_reading(enum rule_kind kind)
 
 static const char *reads_explain_rule(const struct policy *policy, const struct rule *rule)
 {
-	if (rule->overridden)
+	if (rule->is_overridden)
 		return NULL;
 	if (rule->kind == RULE_DECOY)
 		return "is a decoy, and only a judged call tells that it is read";

@@ -45,7 +45,7 @@ static bool remap_grant_host_target(struct compiler *compiler, struct tree_node 
 	else if (target.remap)
 		compiler_add_error(compiler, rule->where,
 			      "leads to %s, which is redirected or provided itself; name its target", rule->host);
-	else if (!target.rights && !compiler->incomplete)
+	else if (!target.rights && !compiler->is_incomplete)
 		compiler_add_error(compiler, rule->where,
 			      "leads to %s, which nothing grants; add it to filesystem.read or write", rule->host);
 	else if (target.rights) {
@@ -93,7 +93,7 @@ void compile_remaps(struct compiler *compiler)
 		struct tree_node *node;
 		bool good = true;
 
-		if (rule->overridden || !rule->literal)
+		if (rule->is_overridden || !rule->literal)
 			continue;
 		if (rule->kind == RULE_REDIRECT) {
 			node = tree_find_path(&policy->tree, rule->literal);

@@ -129,7 +129,7 @@ static bool rejudge_call_names_files(const struct call *call)
 		if (!mount)
 			continue;
 		any = true;
-		if (call->place[i].magic || mount->flags & (MOUNT_PROC | MOUNT_PTS | MOUNT_TTY | MOUNT_DEVICE))
+		if (call->place[i].is_magic_link || mount->flags & (MOUNT_PROC | MOUNT_PTS | MOUNT_TTY | MOUNT_DEVICE))
 			return false;
 	}
 	return any && !call->net.host[0];

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-static void key_add(struct buf *bytes, const void *from, size_t len)
+static void key_add_bytes(struct buf *bytes, const void *from, size_t len)
 {
 	buf_add(bytes, &len, sizeof(len));
 	buf_add(bytes, from, len);
@@ -42,7 +42,7 @@ static void key_add_object(struct buf *bytes, const struct call *call, unsigned 
 		object.ino = st.st_ino;
 		object.type = st.st_mode & S_IFMT;
 	}
-	key_add(bytes, &object, sizeof(object));
+	key_add_bytes(bytes, &object, sizeof(object));
 }
 
 static void key_add_path(struct buf *bytes, const struct call *call, unsigned i)
@@ -50,17 +50,17 @@ static void key_add_path(struct buf *bytes, const struct call *call, unsigned i)
 	const struct call_path *path = &call->path[i];
 	const unsigned char null = path->is_null_pointer;
 
-	key_add(bytes, &null, sizeof(null));
-	key_add(bytes, path->text, path->is_null_pointer || path->error ? 0 : path->len);
+	key_add_bytes(bytes, &null, sizeof(null));
+	key_add_bytes(bytes, path->text, path->is_null_pointer || path->error ? 0 : path->len);
 }
 
 static void key_add_place(struct buf *bytes, const struct call *call, unsigned i)
 {
 	const struct place *place = &call->place[i];
-	const unsigned char magic = place->magic;
+	const unsigned char magic = place->is_magic_link;
 
-	key_add(bytes, place->virt, place->virt_len);
-	key_add(bytes, &magic, sizeof(magic));
+	key_add_bytes(bytes, place->virt, place->virt_len);
+	key_add_bytes(bytes, &magic, sizeof(magic));
 	key_add_object(bytes, call, i);
 }
 
@@ -83,7 +83,7 @@ static void key_add_copied(struct buf *bytes, const struct sha256_ctx *copied)
 	struct sha256_ctx context = *copied;
 
 	sha256_digest(&context, sizeof(digest), digest);
-	key_add(bytes, digest, sizeof(digest));
+	key_add_bytes(bytes, digest, sizeof(digest));
 }
 
 /*
@@ -102,18 +102,18 @@ static void key_add_registers(struct buf *bytes, const struct call *call)
 		    kind != ARG_TEXT && !(kind == ARG_MODE && skips_mode))
 			arg[i] = call->arg[i];
 	}
-	key_add(bytes, arg, sizeof(arg));
+	key_add_bytes(bytes, arg, sizeof(arg));
 }
 
 bool ask_key_compute(const struct call *call, const struct sha256_ctx *copied, char ret_key[SHA256_HEX_SIZE])
 {
 	_cleanup_buf_ struct buf bytes = {0};
 
-	key_add(&bytes, call->row->name, strlen(call->row->name));
+	key_add_bytes(&bytes, call->row->name, strlen(call->row->name));
 	key_add_registers(&bytes, call);
-	key_add(&bytes, &call->how, sizeof(call->how));
-	key_add(&bytes, &call->decision.wanted_rights, sizeof(call->decision.wanted_rights));
-	key_add(&bytes, call->text_arg, call->text_len);
+	key_add_bytes(&bytes, &call->how, sizeof(call->how));
+	key_add_bytes(&bytes, &call->decision.wanted_rights, sizeof(call->decision.wanted_rights));
+	key_add_bytes(&bytes, call->text_arg, call->text_len);
 	key_add_copied(&bytes, copied);
 	for (unsigned i = 0; i < call->paths; i++)
 		key_add_path(&bytes, call, i);

@@ -80,7 +80,7 @@ static void closing_set_task(struct closing *closing, const struct task *task, p
 	closing->call->tid = tid;
 }
 
-void closing_start(struct closing *closing, struct call *call)
+void closing_fire_entries(struct closing *closing, struct call *call)
 {
 	closing->call_is_waiting = true;
 	closing->fired_entries = call->after_entries_to_fire;
@@ -97,7 +97,8 @@ bool closing_is_waiting(const struct closing *closing)
 
 /* ---- one thread ---- */
 
-static void closing_record(struct closing *closing, pid_t tid, unsigned entry, enum after_loss loss, const char *path)
+static void closing_record_loss(struct closing *closing, pid_t tid, unsigned entry, enum after_loss loss,
+				const char *path)
 {
 	closing_set_task(closing, tree_find_task(closing->options.sandbox->tree, tid), tid);
 	after_record_loss(closing->call, entry, loss, path);
@@ -105,7 +106,7 @@ static void closing_record(struct closing *closing, pid_t tid, unsigned entry, e
 
 static void closing_record_kill(struct closing *closing, pid_t tid)
 {
-	closing_record(closing, tid, (unsigned)__builtin_ctz(closing->fired_entries), AFTER_PROCESS, NULL);
+	closing_record_loss(closing, tid, (unsigned)__builtin_ctz(closing->fired_entries), AFTER_PROCESS, NULL);
 }
 
 static int closing_remove_held_items(struct closing *closing, pid_t tid, pid_t tgid, const struct held_list *list)
@@ -119,9 +120,9 @@ static int closing_remove_held_items(struct closing *closing, pid_t tid, pid_t t
 	for (size_t i = 0; i < list->count; i++) {
 		const struct held_item *item = &list->item[i];
 
-		closing_record(closing, tid, item->after_entry, item->loss, item->path);
+		closing_record_loss(closing, tid, item->after_entry, item->loss, item->path);
 		if (item->is_mapping)
-			range[loss.ranges++] = (struct trace_range){item->start, item->len};
+			range[loss.range_count++] = (struct trace_range){item->start, item->len};
 		else
 			fd[loss.fds++] = item->fd;
 	}

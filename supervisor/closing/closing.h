@@ -31,7 +31,7 @@ int closing_create(const struct closing_options *options, struct closing **ret_c
 void closing_free(struct closing *closing);
 
 /* Fires the entries of call->after, and keeps the call waiting. closing_continue() responds to it. */
-void closing_start(struct closing *closing, struct call *call);
+void closing_fire_entries(struct closing *closing, struct call *call);
 /* Whether a call waits: then closing_continue() is to be called at each turn of the loop, and nothing is received. */
 bool closing_is_waiting(const struct closing *closing);
 void closing_continue(struct closing *closing);

@@ -29,7 +29,7 @@
 struct cpu {
 	struct affinity affinity;
 	bool off; /* no pinning any more: the run sets masks itself, or the kernel does not report run-queue delays */
-	bool pinned;
+	bool is_pinned;
 	uint64_t pinned_ns, sampled_ns;
 	unsigned calls_since_sample;    /* calls since the last sample */
 	uint64_t time_without_call_ns;  /* time without a call */
@@ -77,7 +77,7 @@ static bool placement_pin_self(struct cpu *placement, const struct load *load, u
 
 static void placement_start_sampling(struct cpu *placement, pid_t since, uint64_t now_ns)
 {
-	placement->pinned = true;
+	placement->is_pinned = true;
 	delays_begin(&placement->delays, since);
 	placement->pinned_ns = placement->sampled_ns = now_ns;
 	placement->calls_since_sample = 0;
@@ -157,9 +157,9 @@ static void placement_unpin_run(struct cpu *placement, bool spread)
 {
 	struct affinity *affinity = &placement->affinity;
 
-	if (!placement->pinned)
+	if (!placement->is_pinned)
 		return;
-	placement->pinned = false;
+	placement->is_pinned = false;
 	delays_forget_callers(&placement->delays);
 	affinity->scan_every_pid |= affinity_pids_may_be_reused(affinity, io_read_clock_ns() - placement->sampled_ns);
 	affinity_unpin_run(affinity, spread);
@@ -246,7 +246,7 @@ void cpu_update_placement_before_response(struct cpu *placement, const struct ca
 		return;
 	affinity = &placement->affinity;
 	placement_forget_reader(placement, call->tid);
-	if (!placement->pinned && affinity->rescans_left > 0 && call->tid > affinity->newest_pid_before_pinning)
+	if (!placement->is_pinned && affinity->rescans_left > 0 && call->tid > affinity->newest_pid_before_pinning)
 		affinity_unpin_new_tasks(affinity);
 	if (placement_call_opens_proc_status(call)) {
 		placement_unpin_before_mask_read(placement);
@@ -257,7 +257,7 @@ void cpu_update_placement_before_response(struct cpu *placement, const struct ca
 		 * CPU affinity mask.
 		 */
 		placement_unpin_run(placement, false);
-	} else if (placement->pinned) {
+	} else if (placement->is_pinned) {
 		placement->calls_since_sample++;
 		if (delays_note_calling_thread(&placement->delays, call->tid))
 			(void)affinity_pin_task(affinity, call->task);
@@ -310,9 +310,9 @@ int cpu_update_placement_after_wait(struct cpu *placement, uint64_t now_ns)
 		return -1;
 	sample_ms = now_ns - placement->pinned_ns < SAMPLE_FIRST_PERIOD_NS ? DELAY_SAMPLE_INTERVAL_FIRST_MS
 									   : DELAY_SAMPLE_INTERVAL_MS;
-	if (placement->pinned && now_ns - placement->sampled_ns >= (uint64_t)sample_ms * MS)
+	if (placement->is_pinned && now_ns - placement->sampled_ns >= (uint64_t)sample_ms * MS)
 		placement_sample_run_queue_delay(placement, now_ns);
-	return placement->pinned ? sample_ms : affinity_rescan_if_due(&placement->affinity, now_ns);
+	return placement->is_pinned ? sample_ms : affinity_rescan_if_due(&placement->affinity, now_ns);
 }
 
 /* ---- creation ---- */

@@ -40,7 +40,7 @@ int egress_client_start(struct sandbox *sandbox, struct egress_side *side, const
 			struct egress_client **ret_client)
 {
 	struct inet_options options = {.policy = sandbox->policy,
-				       .own_netns = guest->own_netns,
+				       .has_own_netns = guest->has_own_netns,
 				       .loopback = guest->loopback,
 				       .listener_port = guest->listener_port,
 				       .dns_port = guest->dns_port,
@@ -116,7 +116,7 @@ static bool client_policy_permits_real_address(const struct egress_client *clien
 	const struct net_rule *rule = policy_net_get_rules(client->sandbox->policy, &count);
 
 	for (size_t i = 0; i < count; i++, rule++)
-		if (rule->dns_real && net_host_matches(rule->host, host) &&
+		if (rule->uses_real_dns && net_host_matches(rule->host, host) &&
 		    !net_address_get_refusal_reason(address, rule->private_addresses ? NET_LIFT_PRIVATE_AND_LOOPBACK
 										     : NET_LIFT_NONE))
 			return true;
@@ -150,7 +150,7 @@ static int client_on_name_approved_message(struct egress_client *client, const s
 	char host[NET_HOST_MAX];
 
 	if (net_host_canonicalise(name->host, strlen(name->host), host) < 0 || strcmp(host, name->host) != 0 ||
-	    !policy_net_judge_name(client->sandbox->policy, host).allow)
+	    !policy_net_judge_name(client->sandbox->policy, host).is_allowed)
 		return -EBADMSG;
 	if (name->index == UINT32_MAX)
 		return client_add_real_address_to_pool(client, name);

@@ -96,7 +96,7 @@ static int request_add(struct connections *connections, struct connection *conn,
 		return -ENOMEM;
 	}
 	item = &request->item;
-	*item = (struct summary_item){.host = request->texts, .port = record->port, .allow = true, .count = 1};
+	*item = (struct summary_item){.host = request->texts, .port = record->port, .is_allowed = true, .count = 1};
 	item->method = item->host + strlen(item->host) + 1;
 	item->path = item->method + strlen(item->method) + 1;
 	item->rule = item->path + strlen(item->path) + 1;
@@ -144,8 +144,8 @@ static enum connection_state connection_state(const struct connection *conn)
 	if (!conn)
 		return CONNECTION_UNKNOWN;
 	if (connection_is_proxy(conn))
-		return conn->opened ? CONNECTION_PROXY_OPENED : CONNECTION_PROXY_ANNOUNCED;
-	if (!conn->opened)
+		return conn->is_opened ? CONNECTION_PROXY_OPENED : CONNECTION_PROXY_ANNOUNCED;
+	if (!conn->is_opened)
 		return CONNECTION_ANNOUNCED;
 	return conn->is_in_result ? CONNECTION_USED : CONNECTION_OPENED;
 }
@@ -214,7 +214,7 @@ static bool record_is_for_announced_destination(const struct egress_client *clie
 			   const struct control_record *record)
 {
 	if (connection_is_proxy(conn))
-		return policy_net_judge_connect(client->sandbox->policy, record->host, record->port, false).allow;
+		return policy_net_judge_connect(client->sandbox->policy, record->host, record->port, false).is_allowed;
 	return strcmp(record->host, conn->host) == 0 && record->port == conn->port;
 }
 
@@ -330,8 +330,8 @@ static int record_write_to_log(const struct egress_client *client, const struct 
 					  .rule = record->rule[0] ? record->rule : NULL,
 					  .reason = record->reason[0] ? record->reason : NULL, .net = &net};
 
-	line.observed = observed.error != 0;
-	if (line.observed) {
+	line.was_observed = observed.error != 0;
+	if (line.was_observed) {
 		line.verdict = VERDICT_DENY;
 		line.rule = observed.rule;
 		line.reason = observed.reason;
@@ -358,7 +358,7 @@ static void record_add_to_network_summary(struct egress_client *client, const st
 					  .reason = record->reason,
 					  .port = record->port,
 					  .status = record->status,
-					  .allow = !record_is_denied(record),
+					  .is_allowed = !record_is_denied(record),
 					  .bytes_up = record->bytes_up,
 					  .bytes_down = record->bytes_down,
 					  .count = record->refusal_count ? record->refusal_count : 1};
@@ -402,9 +402,14 @@ static void record_add_denial(struct egress_client *client, const struct connect
 	char target[NET_METHOD_MAX + NET_HOST_MAX + NET_PATH_MAX + 16];
 	char rule[sizeof(record->rule)], reason[sizeof(record->reason)], op[] = "";
 	_cleanup_free_ char *suggestion = NULL;
-	struct denial item = {.seq = slot.seq, .event = event_name[record->event], .op = "net", .target = target,
-			      .exe = conn ? conn->exe : op, .pid = conn ? conn->pid : 0,
-			      .host_pid = conn ? conn->host_pid : 0, .observed = observed,
+	struct denial item = {.seq = slot.seq,
+			      .event = event_name[record->event],
+			      .op = "net",
+			      .target = target,
+			      .exe = conn ? conn->exe : op,
+			      .pid = conn ? conn->pid : 0,
+			      .host_pid = conn ? conn->host_pid : 0,
+			      .was_observed = observed,
 			      .count = record->refusal_count ? record->refusal_count : 1,
 			      .on_deny = mode};
 
@@ -414,7 +419,7 @@ static void record_add_denial(struct egress_client *client, const struct connect
 	item.rule = rule[0] ? rule : NULL;
 	item.reason = reason;
 	suggestion = record_suggest_grant(record, target);
-	item.suggest = suggestion;
+	item.suggested_option = suggestion;
 	denials_add_event(client->sandbox->denials, &item);
 	if (conn && mode > ON_DENY_ERRNO)
 		on_deny_apply_to_pidfd(client->sandbox->stops, mode, conn->pidfd,
@@ -489,7 +494,7 @@ static void connection_list_and_remove(struct egress_client *client, struct conn
 	if (!conn->is_in_result) {
 		if (!whole.rule[0] && conn->rule)
 			(void)snprintf(whole.rule, sizeof(whole.rule), "%s", conn->rule);
-		if (!whole.reason[0] && conn->opened)
+		if (!whole.reason[0] && conn->is_opened)
 			(void)snprintf(whole.reason, sizeof(whole.reason), "granted");
 		record_add_to_network_summary(client, &whole);
 	}
@@ -515,7 +520,7 @@ static int record_apply_open(struct egress_client *client, struct connection *co
 	usage_count_connection(client->usage, rule);
 	free(conn->rule);
 	conn->rule = rule;
-	conn->opened = true;
+	conn->is_opened = true;
 	return 0;
 }
 

@@ -30,7 +30,7 @@ struct pending_connect {
 	uint64_t cookie; /* the socket's SO_COOKIE */
 	pid_t tid;
 	int fd; /* a duplicate of the program's socket, owned */
-	bool nonblocking;
+	bool is_nonblocking;
 	bool egress_is_connected;  /* egress has an upstream connection; the handshake with its listener is under way */
 	bool connect_was_called;   /* connect(2) to the listener was called here and has not failed */
 	uint16_t source_port; /* the port that was announced to egress */
@@ -155,7 +155,7 @@ static void connect_begin_to_egress_listener(struct egress_client *client, struc
 	(*at)->egress_is_connected = true;
 	if (r != -EINPROGRESS)
 		connect_end_or_cancel(client, at, r, r);
-	else if ((*at)->nonblocking)
+	else if ((*at)->is_nonblocking)
 		connect_end_call(client, at, -EINPROGRESS);
 }
 
@@ -164,7 +164,7 @@ int connects_add_waiting(struct egress_client *client, const struct call *call, 
 {
 	_cleanup_close_ int owned = fd;
 	uint64_t wait_ns =
-		what->nonblocking ? EGRESS_NONBLOCKING_CONNECT_MAX_MS * NS_PER_MS : connect_get_timeout_ns(fd);
+		what->is_nonblocking ? EGRESS_NONBLOCKING_CONNECT_MAX_MS * NS_PER_MS : connect_get_timeout_ns(fd);
 	uint64_t cookie = connect_get_socket_cookie(fd);
 	struct pending_connect *pending;
 
@@ -176,11 +176,17 @@ int connects_add_waiting(struct egress_client *client, const struct call *call, 
 	pending = calloc(1, sizeof(*pending));
 	if (!pending)
 		return -ENOMEM;
-	*pending = (struct pending_connect){
-		.next = client->connects.first, .answer = answer_make_for_later_response(call), .conn_id = conn->id,
-		.deadline_ns = wait_ns ? call->start_ns + wait_ns : 0, .cookie = cookie, .tid = call->tid,
-		.fd = steal_fd(&owned), .nonblocking = what->nonblocking, .domain = what->domain,
-		.source_port = what->request.source_port, .listener = what->listener};
+	*pending = (struct pending_connect){.next = client->connects.first,
+					    .answer = answer_make_for_later_response(call),
+					    .conn_id = conn->id,
+					    .deadline_ns = wait_ns ? call->start_ns + wait_ns : 0,
+					    .cookie = cookie,
+					    .tid = call->tid,
+					    .fd = steal_fd(&owned),
+					    .is_nonblocking = what->is_nonblocking,
+					    .domain = what->domain,
+					    .source_port = what->request.source_port,
+					    .listener = what->listener};
 	client->connects.first = pending;
 	client->connects.count++;
 	return 0;
@@ -216,7 +222,7 @@ bool egress_client_serves_thread(const struct egress_client *client, pid_t tid)
 /* Whether a signal other than SIGKILL is pending. */
 static bool connect_is_interrupted(const struct pending_connect *pending)
 {
-	uint64_t signals = pending->nonblocking ? 0 : blocking_read_pending_signals(pending->tid);
+	uint64_t signals = pending->is_nonblocking ? 0 : blocking_read_pending_signals(pending->tid);
 
 	return signals != 0 && !(signals & UINT64_C(1) << (SIGKILL - 1));
 }

@@ -20,7 +20,7 @@ static int program_side_bind_dns_any_port(struct egress_program_sockets *guest)
 
 	for (int i = 0; i < PORT_GUARD_ATTEMPTS_MAX && r == -EADDRINUSE; i++) {
 		r = egress_address_bind_udp_and_tcp(guest->loopback, 0, guest->dns_fd, &guest->dns_port);
-		if (r < 0 || guest->own_netns)
+		if (r < 0 || guest->has_own_netns)
 			return r;
 		r = guest->guard_fd = inet_fence_reserve_port(guest->dns_fd[0]);
 		if (r < 0) {
@@ -36,7 +36,7 @@ static int program_side_bind_dns(struct egress_side *side, struct egress_program
 {
 	int error;
 
-	if (!guest->own_netns && side->dns_fd[0] >= 0) {
+	if (!guest->has_own_netns && side->dns_fd[0] >= 0) {
 		guest->dns_fd[0] = steal_fd(&side->dns_fd[0]);
 		guest->dns_fd[1] = steal_fd(&side->dns_fd[1]);
 		guest->dns_port = DNS_PORT;
@@ -66,7 +66,7 @@ int egress_open_program_sockets(struct egress_side *side, const struct policy *p
 	struct egress_program_sockets guest = EGRESS_PROGRAM_SOCKETS_INIT;
 	int error = 0;
 
-	guest.own_netns = own_netns;
+	guest.has_own_netns = own_netns;
 	guest.loopback = side->own_address;
 	if (own_netns) {
 		*ret_step = "make the pool's addresses local";

@@ -49,7 +49,7 @@ struct summary {
 struct summary_item { /* texts are borrowed; NULL or "" become null */
 	const char *host, *method, *path, *rule, *reason;
 	unsigned port, status; /* 0: null */
-	bool allow;
+	bool is_allowed;
 	uint64_t bytes_up, bytes_down, count;
 };
 
@@ -93,7 +93,7 @@ struct connection {
 	pid_t pid, ppid, host_pid;
 	int pidfd; /* owned: of process pid, where a rule has "on_deny"; -1: none */
 	uint16_t port;
-	bool opened;
+	bool is_opened;
 	bool connect_was_answered;   /* the program's connect(2) got its response; always true for datagrams */
 	bool is_in_result;     /* the result has an entry about this connection */
 	char last_denial_reason[32]; /* the reason of its last denial */

@@ -54,7 +54,7 @@ static bool provide_name_has_real_dns(const struct policy *policy, const char *h
 	const struct net_rule *rule = policy_net_get_rules(policy, &count);
 
 	for (size_t i = 0; i < count; i++)
-		if (rule[i].dns_real && strcmp(rule[i].host, host) == 0)
+		if (rule[i].uses_real_dns && strcmp(rule[i].host, host) == 0)
 			return true;
 	return false;
 }
@@ -73,7 +73,7 @@ static int provide_hosts_file(const struct policy *policy, const struct pool *po
 	hostname_make_hosts_line(own);
 	buf_puts(&buf, own);
 	for (uint32_t index = POOL_FIRST_NAME_INDEX; (host = pool_get_policy_name(pool, index)); index++) {
-		if (provide_name_has_real_dns(policy, host) || !policy_net_judge_name(policy, host).allow)
+		if (provide_name_has_real_dns(policy, host) || !policy_net_judge_name(policy, host).is_allowed)
 			continue;
 		provide_write_hosts_line(&buf, pool, index, AF_INET, host);
 		provide_write_hosts_line(&buf, pool, index, AF_INET6, host);

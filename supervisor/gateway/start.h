@@ -81,7 +81,7 @@ void egress_side_release(struct egress_side *side);
  * egress has died.
  */
 struct egress_program_sockets {
-	bool own_netns;
+	bool has_own_netns;
 	struct in_addr loopback; /* 127.0.0.1 in the run's own network namespace, else egress_side.own_address */
 	uint16_t listener_port;  /* egress' TCP listener at loopback */
 	uint16_t dns_port;       /* at loopback: 53, or another port if 53 was refused */

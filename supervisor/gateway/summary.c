@@ -52,7 +52,7 @@ void summary_add_entry(struct summary *summary, const struct summary_item *item)
 				  summary_make_text(item->host), "port", summary_make_number(item->port), "method",
 				  summary_make_text(item->method), "path", summary_make_text(item->path), "status",
 				  summary_make_number(item->status), "bytes_up", 0, "bytes_down", 0, "decision",
-				  item->allow ? "allow" : "deny", "rule", summary_make_text(item->rule), "reason",
+				  item->is_allowed ? "allow" : "deny", "rule", summary_make_text(item->rule), "reason",
 				  summary_make_text(item->reason), "count", 0);
 	_cleanup_free_ char *key = json_dumps(entry, JSON_COMPACT); /* equal for equal entries */
 	json_t *known = key ? json_object_get(summary->index, key) : NULL;

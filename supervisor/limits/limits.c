@@ -56,7 +56,7 @@ struct limits {
 	uint64_t recount_at_files_opened;    /* number of opened files at which they are counted again */
 	bool sample_memory, sample_cpu;
 	bool no_process_is_left;        /* no process is left to sample */
-	bool sample_tasks; /* RLIMIT_NPROC limits the tasks, but the kernel does not show its count */
+	bool samples_tasks;             /* RLIMIT_NPROC limits the tasks, but the kernel does not show its count */
 };
 
 static void limits_set_usage(struct limit_meter *meter, uint64_t used, uint64_t peak)
@@ -84,11 +84,11 @@ int limits_create(const struct sandbox *sandbox, struct cgroup *cgroup, struct l
 	limits_meters_init(limits->meter, policy);
 	limits->sample_memory = policy->memory_bytes && !cgroup_has_controller(cgroup, CGROUP_MEMORY);
 	limits->sample_cpu = policy->cpu_ns && !cgroup_has_controller(cgroup, CGROUP_CPU);
-	limits->sample_tasks = policy->pids && !cgroup_has_controller(cgroup, CGROUP_PIDS) && !sandbox->forks;
+	limits->samples_tasks = policy->pids && !cgroup_has_controller(cgroup, CGROUP_PIDS) && !sandbox->forks;
 	limits->next_ns = policy->cpu_ns || limits->sample_memory ? 0 : LIMITS_MEASURE_NEVER;
-	if (limits->next_ns && limits->sample_tasks)
+	if (limits->next_ns && limits->samples_tasks)
 		limits->next_ns = io_read_clock_ns() + TASKS_FIRST_SAMPLE_NS;
-	if (limits->sample_tasks)
+	if (limits->samples_tasks)
 		limits_set_usage(&limits->meter[LIMIT_PIDS], 1, 1); /* the program */
 	*ret_limits = limits;
 	return 0;
@@ -249,7 +249,7 @@ static void limits_take_and_apply_sample(struct limits *limits)
 		limits_read_cpu(limits, &sample, begin_ns);
 	if (!cgroup_has_controller(limits->cgroup, CGROUP_PIDS))
 		limits_set_usage(&meter[LIMIT_PIDS], sample.task_count, sample.task_count);
-	if (limits->sample_tasks && sample.task_count >= meter[LIMIT_PIDS].limit)
+	if (limits->samples_tasks && sample.task_count >= meter[LIMIT_PIDS].limit)
 		meter[LIMIT_PIDS].hit = true;
 	limits->sampled_ns = begin_ns;
 	limits->last_sample_took_ns = io_read_clock_ns() - begin_ns;
@@ -300,7 +300,7 @@ static void limits_plan_next_measurement(struct limits *limits, uint64_t now_ns)
 		wait = limits_get_cpu_wait_ns(limits);
 	if (limits->sample_memory && limits_get_memory_wait_ns(limits) < wait)
 		wait = limits_get_memory_wait_ns(limits);
-	if (limits->sample_tasks && TASKS_INTERVAL_NS < wait)
+	if (limits->samples_tasks && TASKS_INTERVAL_NS < wait)
 		wait = TASKS_INTERVAL_NS;
 	limits->next_ns = wait >= LIMITS_MEASURE_NEVER - now_ns ? LIMITS_MEASURE_NEVER : now_ns + wait;
 }
@@ -310,7 +310,7 @@ static void limits_measure_all(struct limits *limits)
 	limits_read_cgroup(limits);
 	/* Once a limit has ended the run, another sample would only delay the kill. */
 	if (limits->limit_that_ended_run == LIMIT_MAX &&
-	    (limits->sample_memory || limits->sample_cpu || limits->sample_tasks))
+	    (limits->sample_memory || limits->sample_cpu || limits->samples_tasks))
 		limits_take_and_apply_sample(limits);
 	limits_read_forks(limits);
 }

@@ -259,7 +259,10 @@ int sample_measure_process_tree(struct sampler *sampler, const struct sample_req
 		sample.running_count += stat->state == 'R';
 		size += stat->vsize_bytes;
 	}
-	/* Buffers, shared mappings and swap are measured only if they could reach near_bytes at all. */
+	/*
+	 * Buffers, shared mappings and swap are measured only if the memory could then reach
+	 * measure_exactly_from_bytes.
+	 */
 	kernel = sample.task_count * HELD_KERNEL_BYTES_PER_TASK + descriptors * HELD_KERNEL_BYTES_PER_DESCRIPTOR;
 	if (sample.memory_bytes + most * wanted->buffer_bytes > wanted->measure_exactly_from_bytes)
 		kernel += sample_measure_buffers(&now);

@@ -60,7 +60,7 @@ int blob_build_for_exec(const struct call *call, const struct exec_plan *plan, s
 			struct trace_blob *ret_blob)
 {
 	bool at = call->row->arg[0].kind == ARG_DIRFD; /* execveat */
-	struct trace_blob blob = {.budget = budget, .has_argv = plan->argv_head != NULL};
+	struct trace_blob blob = {.total_bytes = budget, .has_argv = plan->argv_head != NULL};
 	_cleanup_buf_ struct buf argv = {0}, bytes = {0};
 	char host[PATH_MAX];
 	int r = blob_pad_host(plan, host);
@@ -69,14 +69,15 @@ int blob_build_for_exec(const struct call *call, const struct exec_plan *plan, s
 		r = blob_read_argv(call, call->arg[at ? 2 : 1], &argv);
 	if (r < 0)
 		return r;
-	while (blob.has_argv && plan->argv_head[blob.pointers])
-		blob.pointers++;
+	while (blob.has_argv && plan->argv_head[blob.pointer_count])
+		blob.pointer_count++;
 	if (blob.has_argv) { /* argv[0] is replaced, and NULL is added */
-		blob.host_at = (blob.pointers + 1) * sizeof(uint64_t) + argv.len - (argv.len ? sizeof(uint64_t) : 0);
+		blob.host_at =
+			(blob.pointer_count + 1) * sizeof(uint64_t) + argv.len - (argv.len ? sizeof(uint64_t) : 0);
 		blob_put_argv(&bytes, plan->argv_head, &argv, blob.host_at + strlen(host) + 1);
 	}
 	buf_add(&bytes, host, strlen(host) + 1);
-	for (size_t i = 0; i < blob.pointers; i++)
+	for (size_t i = 0; i < blob.pointer_count; i++)
 		buf_add(&bytes, plan->argv_head[i], strlen(plan->argv_head[i]) + 1);
 	blob.len = bytes.len;
 	if (blob.len > BLOBS_BYTES_MAX || *budget > BLOBS_BYTES_MAX - blob.len)
@@ -94,14 +95,14 @@ void blob_relocate_argv_pointers(struct trace_blob *blob, uint64_t addr)
 {
 	uint64_t *pointer = (void *)blob->bytes; /* aligned, because malloc(3) made it */
 
-	for (size_t i = 0; i < blob->pointers; i++)
+	for (size_t i = 0; i < blob->pointer_count; i++)
 		pointer[i] += addr;
 }
 
 void blob_release(struct trace_blob *blob)
 {
-	if (blob->budget)
-		*blob->budget -= blob->len;
+	if (blob->total_bytes)
+		*blob->total_bytes -= blob->len;
 	free(blob->bytes);
 	memset(blob, 0, sizeof(*blob));
 }

@@ -73,7 +73,7 @@ int fetch_start_call(struct tracer *tracer, const struct call *call)
 	struct pending *pending;
 	int pair[2], r;
 
-	if (tracer->fetches >= tracer->fetches_max)
+	if (tracer->fetch_count >= tracer->fetches_max)
 		return -EAGAIN;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
@@ -84,7 +84,7 @@ int fetch_start_call(struct tracer *tracer, const struct call *call)
 		return r;
 	/* NOLINT(clang-analyzer-core*): the analyzer takes a failure for 0 */
 	pending->kind = PENDING_SEND_DESCRIPTOR_TO_US;
-	tracer->fetches++;
+	tracer->fetch_count++;
 	pending->wanted_fd = (int)call->outcome.value;
 	pending->own_end_of_carrier_fd = steal_fd(&near);
 	pending->fetched_fd = -1;

@@ -40,7 +40,7 @@ int pathfd_open_directory(const struct call *call, int fd)
 	const struct place *place = &call->place[0];
 	char path[32];
 
-	if (call->row->nr != __NR_chdir || place->magic || view_has_standin(place))
+	if (call->row->nr != __NR_chdir || place->is_magic_link || view_has_standin(place))
 		return -1;
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);

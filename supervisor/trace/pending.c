@@ -48,7 +48,7 @@ static void pending_release_resources_of_call(struct tracer *tracer, struct pend
 	if (pending->kind == PENDING_SEND_DESCRIPTOR_TO_US) {
 		cleanup_close(&pending->own_end_of_carrier_fd);
 		cleanup_close(&pending->fetched_fd);
-		tracer->fetches--;
+		tracer->fetch_count--;
 	}
 	pending->kind = PENDING_VERIFY_EXEC;
 }

@@ -31,10 +31,10 @@ enum pending_kind {
 /* What an exec that is restarted with other arguments needs in target memory: the argument array, then texts. */
 struct trace_blob {
 	char *bytes;     /* owned */
-	size_t *budget;  /* number of bytes in all blobs of the tracer, including this one; NULL: not counted */
+	size_t *total_bytes; /* number of bytes in all blobs of the tracer, including this one; NULL: not counted */
 	size_t len;
 	size_t host_at;  /* offset of the host path */
-	size_t pointers; /* array entries that point into the blob; offsets before blob_relocate_argv_pointers() */
+	size_t pointer_count; /* array entries that point into the blob; offsets before blob_relocate_argv_pointers() */
 	bool has_argv;
 };
 
@@ -86,7 +86,7 @@ struct tracer {
 	struct pending *pending;
 	struct later *later;
 	size_t blob_bytes; /* sum of all blobs */
-	unsigned fetches;  /* pending entries that fetch a descriptor, or hold a fetched one */
+	unsigned fetch_count; /* pending entries that fetch a descriptor, or hold a fetched one */
 	unsigned fetches_max; /* maximum of `fetches`, which leaves descriptors for other uses */
 };
 

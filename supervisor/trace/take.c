@@ -69,7 +69,7 @@ static int64_t remove_fds_and_mappings(struct injection *injection, const struct
 	uint64_t addr = inject_find_stack_room(injection, sizeof(struct linger));
 	int64_t replacement = -1, r = 0;
 
-	for (size_t i = 0; r >= 0 && i < loss->ranges; i++)
+	for (size_t i = 0; r >= 0 && i < loss->range_count; i++)
 		r = io_read_clock_ns() < loss->until_ns ? remove_mapping(injection, &loss->range[i]) : -ETIME;
 	if (r >= 0 && loss->fds > 0)
 		replacement = remove_open_replacement_fd(injection, addr);

@@ -61,7 +61,7 @@ struct trace_loss {
 	struct trace_range {
 		uint64_t start, len;
 	} *range; /* mappings */
-	size_t ranges;
+	size_t range_count;
 	uint64_t until_ns; /* io_read_clock_ns() when the rest is left */
 };
 

@@ -7,9 +7,9 @@
 enum touched_state { TOUCHED_ABSENT, TOUCHED_PRESENT, TOUCHED_UNKNOWN };
 
 /* A touched path, and the state of its file before the first touch. */
-struct touched {
+struct touched_file {
 	const struct mount *mount;
-	size_t rest; /* offset of place.rest in path; SIZE_MAX: place.rest is the mount's base */
+	size_t rest_offset; /* offset of place.rest in path; SIZE_MAX: place.rest is the mount's base */
 	enum touched_state state;
 	dev_t dev;
 	ino_t ino;
@@ -38,10 +38,10 @@ struct move {
 };
 
 struct changes {
-	void *tree; /* of struct touched, owned, by path: tsearch(3) */
+	void *tree; /* of struct touched_file, owned, by path: tsearch(3) */
 	size_t count;
 	size_t bytes; /* bytes of all paths */
-	uint64_t unlisted;
+	uint64_t unlisted_count;
 	uint64_t listing_ns; /* time spent on listing renamed directories */
 	/* renamed directories, owned; a later entry takes precedence over an earlier one */
 	struct move *directory_rename;
@@ -55,6 +55,6 @@ int changes_list_all_renamed_trees(struct changes *changes);
 bool changes_mount_is_reported(const struct mount *mount);
 
 /* Fills the place of a touched path. */
-void changes_get_touched_place(const struct touched *entry, struct place *ret_place);
+void changes_get_touched_place(const struct touched_file *entry, struct place *ret_place);
 
 #endif

@@ -15,7 +15,7 @@ static bool changes_is_same_time(const struct timespec *a, const struct timespec
 }
 
 /* Times and size of a directory are ignored, because they change with its entries, which are reported. */
-static bool changes_is_modified(const struct touched *before, const struct stat *now)
+static bool changes_is_modified(const struct touched_file *before, const struct stat *now)
 {
 	if (before->state == TOUCHED_UNKNOWN)
 		return true;
@@ -53,7 +53,7 @@ static void changes_add_hash(const struct place *place, struct change *change, s
 }
 
 /* Whether a touched path has changed. True: *ret_change says how. */
-static bool changes_find_change_of_touched(const struct touched *entry, struct change *ret_change,
+static bool changes_find_change_of_touched(const struct touched_file *entry, struct change *ret_change,
 					   struct report *report)
 {
 	_cleanup_close_ int fd = -1;
@@ -84,7 +84,7 @@ static bool changes_find_change_of_touched(const struct touched *entry, struct c
 /* Callback of twalk_r(3), which visits the paths in order. */
 static void changes_report_touched(const void *node, VISIT visit, void *closure)
 {
-	const struct touched *entry = *(const struct touched *const *)node;
+	const struct touched_file *entry = *(const struct touched_file *const *)node;
 	struct report *report = closure;
 	struct change change;
 

@@ -21,15 +21,15 @@
 /* Compares for tsearch(3) and tfind(3). */
 static int changes_compare_path_with_touched(const void *path, const void *entry)
 {
-	return strcmp(path, ((const struct touched *)entry)->path);
+	return strcmp(path, ((const struct touched_file *)entry)->path);
 }
 
 static int changes_compare_touched_paths(const void *a, const void *b)
 {
-	return changes_compare_path_with_touched(((const struct touched *)a)->path, b);
+	return changes_compare_path_with_touched(((const struct touched_file *)a)->path, b);
 }
 
-static void changes_read_state_before_touch(struct touched *entry, const struct place *place)
+static void changes_read_state_before_touch(struct touched_file *entry, const struct place *place)
 {
 	_cleanup_close_ int fd = view_open_place(place, O_PATH | O_NOFOLLOW, 0);
 	struct stat now;
@@ -50,29 +50,29 @@ static void changes_read_state_before_touch(struct touched *entry, const struct 
 	entry->ctime = now.st_ctim;
 }
 
-static struct touched *changes_make_touched(const struct place *place)
+static struct touched_file *changes_make_touched(const struct place *place)
 {
-	struct touched *entry = calloc(1, sizeof(*entry) + place->virt_len + 1);
+	struct touched_file *entry = calloc(1, sizeof(*entry) + place->virt_len + 1);
 	const char *rest = place->rest;
 
 	if (!entry)
 		return NULL;
 	entry->mount = place->mount;
-	entry->rest = SIZE_MAX;
+	entry->rest_offset = SIZE_MAX;
 	if (rest >= place->virt && rest <= place->virt + place->virt_len)
-		entry->rest = (size_t)(rest - place->virt);
+		entry->rest_offset = (size_t)(rest - place->virt);
 	entry->path_len = place->virt_len;
 	memcpy(entry->path, place->virt, place->virt_len);
 	return entry;
 }
 
-void changes_get_touched_place(const struct touched *entry, struct place *ret_place)
+void changes_get_touched_place(const struct touched_file *entry, struct place *ret_place)
 {
 	ret_place->mount = entry->mount;
-	ret_place->magic = false;
+	ret_place->is_magic_link = false;
 	ret_place->virt_len = entry->path_len;
 	memcpy(ret_place->virt, entry->path, entry->path_len + 1);
-	ret_place->rest = entry->rest == SIZE_MAX ? entry->mount->base : ret_place->virt + entry->rest;
+	ret_place->rest = entry->rest_offset == SIZE_MAX ? entry->mount->base : ret_place->virt + entry->rest_offset;
 }
 
 bool changes_mount_is_reported(const struct mount *mount)
@@ -87,12 +87,12 @@ bool changes_mount_is_reported(const struct mount *mount)
  */
 static int changes_find_or_add_touched(struct changes *changes, const struct place *place, const struct place *source)
 {
-	struct touched *entry;
+	struct touched_file *entry;
 
 	if (tfind(place->virt, &changes->tree, changes_compare_path_with_touched))
 		return 0;
 	if (changes->count >= CHANGES_MAX || place->virt_len > CHANGES_PATHS_BYTES_MAX - changes->bytes) {
-		changes->unlisted++;
+		changes->unlisted_count++;
 		return 0;
 	}
 	entry = changes_make_touched(place);
@@ -155,7 +155,7 @@ static bool moved_path_fill_place_below(const struct moved_path *moved, const ch
 	if (moved->len + tail_len >= sizeof(ret_place->virt))
 		return false;
 	ret_place->mount = moved->mount;
-	ret_place->magic = false;
+	ret_place->is_magic_link = false;
 	memcpy(ret_place->virt, moved->path, moved->len);
 	memcpy(ret_place->virt + moved->len, tail, tail_len + 1);
 	ret_place->virt_len = moved->len + tail_len;
@@ -227,9 +227,9 @@ static int changes_touch_first_and_present(struct changes *changes, const struct
 
 int changes_touch_place(struct changes *changes, const struct place *place)
 {
-	if (changes->moves && place->mount && !place->magic)
+	if (changes->moves && place->mount && !place->is_magic_link)
 		return changes_touch_first_and_present(changes, place);
-	return changes_mount_is_reported(place->mount) && !place->magic
+	return changes_mount_is_reported(place->mount) && !place->is_magic_link
 		       ? changes_find_or_add_touched(changes, place, place)
 		       : 0;
 }
@@ -352,9 +352,9 @@ void changes_note_rename(struct changes *changes, const struct place *from, cons
 	if ((!from_dir && !to_dir) || (!reported && !changes->moves))
 		return;
 	if (changes_record_directory_rename(changes, from, to, from_dir, to_dir) < 0)
-		changes->unlisted++;
+		changes->unlisted_count++;
 	else if (changes->moves >= DIRECTORY_RENAMES_MAX && changes_list_all_renamed_trees(changes) < 0)
-		changes->unlisted++;
+		changes->unlisted_count++;
 }
 
 /* ---- listing renamed directories ---- */
@@ -397,7 +397,7 @@ static int changes_list_name(struct renamed_tree_walk *walk, int dirfd, const ch
 		return -ENOMEM;
 	}
 	if (!moved_path_fill_place_below(walk->move->present_path, tail, &walk->place)) {
-		walk->changes->unlisted++;
+		walk->changes->unlisted_count++;
 		return 0;
 	}
 	r = changes_touch_first_and_present(walk->changes, &walk->place);
@@ -421,14 +421,14 @@ static int changes_list_directory(struct renamed_tree_walk *walk, const char *ta
 	if (!stream) {
 		if (fd >= 0)
 			(void)close(fd);
-		walk->changes->unlisted++; /* the directory is not readable, yet could be renamed */
+		walk->changes->unlisted_count++; /* the directory is not readable, yet could be renamed */
 		return 0;
 	}
 	while (r == 0 && (name = readdir(stream))) {
 		if (strcmp(name->d_name, ".") == 0 || strcmp(name->d_name, "..") == 0)
 			continue;
 		if (++walk->entries > CHANGES_LISTED_ENTRIES_MAX || io_read_clock_ns() > walk->end_ns) {
-			walk->changes->unlisted++;
+			walk->changes->unlisted_count++;
 			return 0;
 		}
 		r = changes_list_name(walk, fd, tail, name);
@@ -486,5 +486,5 @@ void changes_free(struct changes *changes)
 
 uint64_t changes_unlisted(const struct changes *changes)
 {
-	return changes->unlisted;
+	return changes->unlisted_count;
 }

@@ -32,7 +32,10 @@ struct change {
 struct changes *changes_create(void);
 void changes_free(struct changes *changes);
 
-/* To be called before each effect on a place (open for writing, unlink …). Cheap if touched. 0 or -ENOMEM. */
+/*
+ * To be called before each effect on a place (open for writing, unlink …). Cheap if the place was touched before. 0 or
+ * -ENOMEM.
+ */
 int changes_touch_place(struct changes *changes, const struct place *place);
 /*
  * To be called right after a successful rename of two touched places. from_dir: the object that was at `from` is a

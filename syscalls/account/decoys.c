@@ -34,7 +34,7 @@ static struct decoy_read *decoys_find(struct decoys *decoys, const struct call *
 	for (size_t i = 0; i < decoys->count; i++) {
 		struct decoy_read *read = &decoys->item[i];
 
-		if (read->pid == call->task->tgid && read->killed == killed &&
+		if (read->pid == call->task->tgid && read->was_killed == killed &&
 		    strcmp(read->path, call->place[0].virt) == 0 && strcmp(read->exe, call->task->exe) == 0)
 			return read;
 	}
@@ -53,10 +53,14 @@ void decoys_add(struct decoys *decoys, const struct call *call)
 	if (decoys->count == DECOY_READS_MAX)
 		return;
 	read = &decoys->item[decoys->count];
-	*read = (struct decoy_read){.seq = call->slot.seq, .path = strdup(call->place[0].virt),
-				    .exe = strdup(call->task->exe), .rule = strdup(call->decision.rule),
-				    .pid = call->task->tgid, .host_pid = call->task->host_pid, .count = 1,
-				    .killed = killed};
+	*read = (struct decoy_read){.seq = call->slot.seq,
+				    .path = strdup(call->place[0].virt),
+				    .exe = strdup(call->task->exe),
+				    .rule = strdup(call->decision.rule),
+				    .pid = call->task->tgid,
+				    .host_pid = call->task->host_pid,
+				    .count = 1,
+				    .was_killed = killed};
 	if (read->path && read->exe && read->rule)
 		decoys->count++;
 	else

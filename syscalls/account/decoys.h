@@ -21,7 +21,7 @@ struct decoy_read {
 	pid_t pid;
 	pid_t host_pid; /* the pid outside the run's pid namespace; 0: the same pid, or unknown */
 	uint64_t count;
-	bool killed;    /* the read ended the run */
+	bool was_killed; /* the read ended the run */
 };
 
 /* NULL: no memory. */

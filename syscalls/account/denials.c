@@ -16,7 +16,7 @@ struct denials {
 	struct texthash hash;
 	struct denial item[DENIALS_MAX];
 	size_t count;
-	uint64_t unlisted;
+	uint64_t unlisted_count;
 	struct sink *sink; /* borrowed; NULL: denials are not told to the system's log */
 	uint16_t slot[DENIAL_SLOTS]; /* index in `item` + 1; 0: empty */
 };
@@ -40,7 +40,7 @@ static void denial_free_texts(struct denial *item)
 	free(item->rule);
 	free(item->reason);
 	free(item->exe);
-	free(item->suggest);
+	free(item->suggested_option);
 }
 
 void denials_free(struct denials *denials)
@@ -110,9 +110,9 @@ static bool denial_fill_from_call(struct denial *item, const struct call *call, 
 				.host_pid = call->task->host_pid,
 				.on_deny = call->on_deny,
 				.answer = call->answer ? call->answer->word : NULL,
-				.suggest = suggest,
+				.suggested_option = suggest,
 				.suggest_why = suggest_why,
-				.observed = call_is_observed(call),
+				.was_observed = call_is_observed(call),
 				.count = 1};
 	return denial_fill_texts(item, key->target, denial_get_resolved(call), key->exe, decision.rule,
 				 decision.reason);
@@ -123,7 +123,7 @@ static bool denial_fill_from_egress_event(struct denial *item, const struct deni
 	bool unsuggested = false; /* ignored: a denial is kept even without memory for its suggestion */
 
 	*item = *event;
-	item->suggest = denial_copy_text(event->suggest, &unsuggested);
+	item->suggested_option = denial_copy_text(event->suggested_option, &unsuggested);
 	return denial_fill_texts(item, event->target, event->resolved, event->exe, event->rule, event->reason);
 }
 
@@ -184,7 +184,7 @@ void denials_add(struct denials *denials, const struct call *call)
 	if (item)
 		item->count++;
 	else if (denials->count == DENIALS_MAX || !denial_fill_from_call(&denials->item[denials->count], call, &key))
-		denials->unlisted++;
+		denials->unlisted_count++;
 	else
 		denials->slot[at] = (uint16_t)++denials->count;
 }
@@ -201,7 +201,7 @@ void denials_add_event(struct denials *denials, const struct denial *event)
 	if (item)
 		item->count += event->count;
 	else if (denials->count == DENIALS_MAX || !denial_fill_from_egress_event(&denials->item[denials->count], event))
-		denials->unlisted += event->count;
+		denials->unlisted_count += event->count;
 	else
 		denials->slot[at] = (uint16_t)++denials->count;
 }
@@ -209,6 +209,6 @@ void denials_add_event(struct denials *denials, const struct denial *event)
 const struct denial *denials_get_list(const struct denials *denials, size_t *ret_count, uint64_t *ret_unlisted)
 {
 	*ret_count = denials->count;
-	*ret_unlisted = denials->unlisted;
+	*ret_unlisted = denials->unlisted_count;
 	return denials->item;
 }

@@ -34,10 +34,10 @@ struct denial {
 	pid_t host_pid; /* the pid outside the run's pid namespace; 0: the same pid, or unknown */
 	char *exe;
 	uint64_t count;
-	bool observed; /* performed all the same: --mode observe */
+	bool was_observed;           /* performed all the same: --mode observe */
 	enum policy_on_deny on_deny; /* what became of the process */
 	const char *answer; /* the answer to the question about the first attempt; static; NULL: nobody was asked */
-	char *suggest; /* a grant that would allow the attempt, e.g. "-r /srv/data", or NULL */
+	char *suggested_option;  /* a grant that would allow the attempt, e.g. "-r /srv/data", or NULL */
 	const char *suggest_why; /* why no grant is suggested, static, or NULL */
 };
 

@@ -37,7 +37,7 @@ static void disk_files_set_file_bytes(struct disk_files *files, struct disk_file
 
 	file->bytes = bytes;
 	files->bytes += disk_file_get_growth(file) - before; /* unsigned arithmetic: correct even if the file shrinks */
-	if (file->in_memory)
+	if (file->is_in_memory)
 		files->memory_bytes += disk_file_get_growth(file) - before;
 }
 
@@ -66,8 +66,11 @@ int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t
 
 	if (!file)
 		return -ENOMEM;
-	*file = (struct disk_file){.dev = status->st_dev, .ino = status->st_ino, .base_bytes = base_bytes,
-				   .in_memory = in_memory, .fd = -1};
+	*file = (struct disk_file){.dev = status->st_dev,
+				   .ino = status->st_ino,
+				   .base_bytes = base_bytes,
+				   .is_in_memory = in_memory,
+				   .fd = -1};
 	if (!tsearch(file, &files->tree, disk_files_compare)) {
 		free(file);
 		return -ENOMEM;
@@ -150,10 +153,10 @@ static void disk_files_release_if_closed(struct disk_files *files, struct disk_f
 {
 	struct stat status;
 
-	file->unused = false;
-	if (names == 0 && !file->pinned) {
-		file->unused = !disk_file_is_open_elsewhere(file->fd, F_WRLCK);
-		if (file->unused && !file->lease_ignores_mappings)
+	file->is_unused = false;
+	if (names == 0 && !file->is_pinned) {
+		file->is_unused = !disk_file_is_open_elsewhere(file->fd, F_WRLCK);
+		if (file->is_unused && !file->lease_ignores_mappings)
 			disk_files_forget_file(files, file);
 	} else if (!disk_file_is_open_elsewhere(file->fd, F_RDLCK)) {
 		/* The file may have been written and closed since it was measured. */
@@ -173,9 +176,9 @@ static bool disk_files_recheck_unused(struct disk_files *files)
 	for (size_t i = 0; i < files->held_count; i++) {
 		struct disk_file *file = files->held[i];
 
-		if (file->unused)
-			file->unused = !file->pinned && !disk_file_is_open_elsewhere(file->fd, F_WRLCK);
-		any = any || file->unused;
+		if (file->is_unused)
+			file->is_unused = !file->is_pinned && !disk_file_is_open_elsewhere(file->fd, F_WRLCK);
+		any = any || file->is_unused;
 	}
 	return any;
 }
@@ -188,7 +191,7 @@ static void disk_files_forget_unused(struct disk_files *files)
 		return;
 	if (!disk_has_unlinked_mapping())
 		for (size_t i = files->held_count; i > 0; i--)
-			if (files->held[i - 1]->unused)
+			if (files->held[i - 1]->is_unused)
 				disk_files_forget_file(files, files->held[i - 1]);
 	files->next_search_ns =
 		start_ns + MAPPINGS_SEARCH_PAUSE_NS + (io_read_clock_ns() - start_ns) * MAPPINGS_SEARCH_TIME_DIVISOR;

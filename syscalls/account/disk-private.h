@@ -16,10 +16,10 @@ struct disk_file {
 	size_t held_index;      /* index of the file in `held`, unless fd is -1 */
 	uint64_t next_lease_ns;     /* time before which no lease is tried */
 	uint64_t lease_pause_ns;
-	bool in_memory; /* on tmpfs: disk_is_in_memory() */
+	bool is_in_memory;            /* on tmpfs: disk_is_in_memory() */
 	bool lease_ignores_mappings;  /* leases do not detect the file's mappings: disk_lease_ignores_mappings() */
-	bool pinned; /* the target has had an O_PATH descriptor, so an unlinked file may exist as long as the run */
-	bool unused; /* unlinked and not open, but it may be mapped */
+	bool is_pinned; /* the target has had an O_PATH descriptor, so an unlinked file may exist as long as the run */
+	bool is_unused; /* unlinked and not open, but it may be mapped */
 };
 
 struct disk_files {
@@ -43,7 +43,9 @@ int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t
 /* Makes an own descriptor of the file from fd, and keeps it. 0, -ENFILE (too many files can grow) or -errno. */
 int disk_files_keep_descriptor(struct disk_files *files, struct disk_file *file, int fd, uint64_t now_ns);
 
-/* Measures a held file. True: it has grown. It may be released or removed: then held[held_at] is another file. */
+/*
+ * Measures a held file. True: it has grown. It may be released or removed: then held[] has another file at its place.
+ */
 bool disk_files_measure_growing_file(struct disk_files *files, struct disk_file *file, uint64_t now_ns);
 
 /* To be called after all files were measured: removes unlinked files that no process has open or mapped. */

@@ -72,7 +72,7 @@ uint64_t disk_measure_memory_bytes(struct disk *disk)
 	struct stat status;
 
 	for (size_t i = 0; i < disk->files.held_count; i++)
-		if (disk->files.held[i]->in_memory && fstat(disk->files.held[i]->fd, &status) == 0)
+		if (disk->files.held[i]->is_in_memory && fstat(disk->files.held[i]->fd, &status) == 0)
 			disk_files_measure_by_status(&disk->files, &status);
 	return disk->files.memory_bytes;
 }
@@ -232,7 +232,7 @@ int disk_note_opath_descriptor(struct call *call, int fd)
 	file = disk_find_or_add_file(call, &status, (uint64_t)status.st_blocks * 512, in_memory);
 	if (!file)
 		return -1;
-	file->pinned = true;
+	file->is_pinned = true;
 	return 0;
 }
 
@@ -291,7 +291,7 @@ struct disk_removal disk_begin_removal(const struct call *call, int dirfd, const
 	if (call->sandbox->disk)
 		removal.fd = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (removal.fd >= 0 && fstat(removal.fd, &status) == 0) {
-		removal.directory = S_ISDIR(status.st_mode);
+		removal.is_directory = S_ISDIR(status.st_mode);
 		removal.link_bytes = S_ISLNK(status.st_mode) ? (uint64_t)status.st_size : 0;
 		removal.names = status.st_nlink;
 	}
@@ -312,14 +312,14 @@ void disk_end_removal(struct call *call, struct disk_removal *removal)
 {
 	struct disk *disk = call->sandbox->disk;
 	_cleanup_close_ int fd = removal->fd;
-	uint64_t bytes = disk_get_name_bytes(removal->directory) + removal->link_bytes;
+	uint64_t bytes = disk_get_name_bytes(removal->is_directory) + removal->link_bytes;
 	struct stat status;
 
 	removal->fd = -1;
 	if (fd < 0 || !disk_call_has_succeeded(call) || fstat(fd, &status) < 0)
 		return;
 	/* rename(2) between names of one file removes none. Some file systems keep a directory's st_nlink at 1. */
-	if (!removal->directory && status.st_nlink >= removal->names)
+	if (!removal->is_directory && status.st_nlink >= removal->names)
 		return;
 	disk->names_bytes -= bytes < disk->names_bytes ? bytes : disk->names_bytes;
 	disk_hold_unlinked_file(disk, fd, &status);

@@ -113,8 +113,8 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 		record->on_deny = policy_on_deny_get_name(call->on_deny);
 	record->rule = call->decision.rule;
 	record->reason = call->decision.reason;
-	record->observed = call_is_observed(call);
-	if (record->observed) {
+	record->was_observed = call_is_observed(call);
+	if (record->was_observed) {
 		record->verdict = VERDICT_DENY;
 		record->rule = call->decision.observed.rule;
 		record->reason = call->decision.observed.reason;

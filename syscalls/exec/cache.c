@@ -61,7 +61,7 @@ static bool cache_may_keep_file(const struct call *call, const struct place *pla
 	const unsigned special = MOUNT_PROC | MOUNT_DEVICE | MOUNT_TTY;
 	struct timespec now;
 
-	if (place->magic || !place->mount || place->mount->flags & special ||
+	if (place->is_magic_link || !place->mount || place->mount->flags & special ||
 	    policy_get_rights(call->sandbox->policy, place->virt, place->virt_len) & POLICY_WRITE)
 		return false;
 	return clock_gettime(CLOCK_REALTIME, &now) == 0 && st->st_ctim.tv_sec < now.tv_sec - EXEC_CACHE_FILE_AGE_MIN_S;
@@ -86,13 +86,13 @@ void exec_cache_keep_program(const struct call *call, const struct place *place,
 			     const struct elf_facts *facts)
 {
 	struct known_program *known = cache_get_program_slot(st);
-	size_t len = facts->dynamic ? strlen(facts->interp) : 0;
+	size_t len = facts->is_dynamic ? strlen(facts->interp) : 0;
 
 	if (len >= EXEC_INTERP_MAX || !cache_may_keep_file(call, place, st))
 		return;
 	known->version = file_version_make(st);
 	known->mount = place->mount;
-	known->program.dynamic = facts->dynamic;
+	known->program.is_dynamic = facts->is_dynamic;
 	memcpy(known->program.interp, facts->interp, len);
 	known->program.interp[len] = '\0';
 }

@@ -13,7 +13,7 @@
 
 /* What is kept of an ELF file. */
 struct exec_program {
-	bool dynamic;
+	bool is_dynamic;
 	char interp[EXEC_INTERP_MAX];
 };
 

@@ -85,11 +85,11 @@ static int elf_inspect_phdr(const struct elf_source *source, const Elf64_Phdr *p
 		facts->first_vaddr = phdr->p_vaddr & ~(uint64_t)(ELF_PAGE - 1);
 		*loads = true;
 	}
-	if (phdr->p_type != PT_INTERP || facts->dynamic)
+	if (phdr->p_type != PT_INTERP || facts->is_dynamic)
 		return 0; /* the kernel uses the first PT_INTERP */
 	r = elf_read_interp(source, phdr, facts->interp);
 	if (r == 0)
-		facts->dynamic = true;
+		facts->is_dynamic = true;
 	return r;
 }
 
@@ -117,7 +117,7 @@ static int elf_inspect_phdrs(const struct elf_source *source, const Elf64_Ehdr *
 int elf_inspect_file(int fd, struct elf_facts *ret_facts)
 {
 	struct elf_source source = {.fd = fd};
-	struct elf_facts facts = {.dynamic = false};
+	struct elf_facts facts = {.is_dynamic = false};
 	Elf64_Ehdr ehdr = {.e_phnum = 0};
 	int r = elf_read_header(&source, &ehdr);
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct elf_facts {
-	bool dynamic;             /* the file has a PT_INTERP */
+	bool is_dynamic;          /* the file has a PT_INTERP */
 	char interp[PATH_MAX];    /* the path in PT_INTERP, NUL-terminated */
 	/* page address of the first PT_LOAD; in a loader, relative to AT_BASE */
 	uint64_t first_vaddr;

@@ -30,7 +30,7 @@ struct exec_file {
 	int fd; /* readable, owned; -1 if the file is in the cache (`known`) */
 	struct stat st;
 	bool is_from_cache;
-	bool reached; /* the kernel finds this file by the program's path */
+	bool was_reached;            /* the kernel finds this file by the program's path */
 	struct exec_program program; /* set if the file is `known` */
 };
 
@@ -42,7 +42,9 @@ struct exec_attempt {
 	char name[PATH_MAX + 32]; /* the name that the kernel gives to the exec (bprm->filename) */
 	struct exec_file file;    /* the program; then each interpreter of the chain */
 	unsigned path_index;              /* the file's index in call->path and call->place */
-	struct place saved_place; /* place[1], path[1] and paths of the call while the loader is judged */
+	struct place
+		/* copies of place[1], path[1] and paths of the call, which the judging of the loader overwrites */
+		saved_place;
 	struct call_path saved_path;
 	unsigned saved_paths;
 };
@@ -103,13 +105,13 @@ static int exec_find_cached(struct call *call, unsigned i, unsigned at_flags, st
 	int still = view_get_nolinks_fd(call->sandbox->view);
 
 	file->fd = -1;
-	file->reached = false;
+	file->was_reached = false;
 	if (file_judge_and_query_path(call, i, POLICY_EXEC, at_flags, &question) < 0)
 		return -1;
 	file->is_from_cache = exec_cache_find_program(place, &file->st, &file->program);
 	/* No link leads to place->virt. If that is the program's path, the kernel finds the file by it. */
-	file->reached = file->is_from_cache && still >= 0 && status.asked_dirfd == still &&
-			strcmp(call->path[i].text, place->virt) == 0;
+	file->was_reached = file->is_from_cache && still >= 0 && status.asked_dirfd == still &&
+			    strcmp(call->path[i].text, place->virt) == 0;
 	return file->is_from_cache;
 }
 
@@ -123,8 +125,8 @@ static int exec_open_file(struct call *call, unsigned i, int pin, struct exec_fi
 	_cleanup_close_ int held = pin;
 
 	file->fd = -1;
-	file->reached = false;
-	if (i == 0 && call->place[0].magic) /* /proc/self/fd/N of an object without a name, such as a memfd */
+	file->was_reached = false;
+	if (i == 0 && call->place[0].is_magic_link) /* /proc/self/fd/N of an object without a name, such as a memfd */
 		return call_refuse(call, EACCES, NULL, "object_without_name");
 	if (exec_stat_pin(call, held, &file->st) < 0)
 		return -1;
@@ -187,7 +189,7 @@ static int exec_follow_shebang(struct exec_attempt *attempt, unsigned depth)
 		return -1;
 	attempt->path_index = EXEC_INTERP_PATH_INDEX;
 	attempt->plan->needs_restart |=
-		!file->reached && !native_path_leads_to_file(call, AT_FDCWD, line.interp, 0, &file->st);
+		!file->was_reached && !native_path_leads_to_file(call, AT_FDCWD, line.interp, 0, &file->st);
 	if (depth < EXEC_SCRIPTS_MAX)
 		return 1;
 	return call_fail(call, -ELOOP);
@@ -274,14 +276,14 @@ static int exec_judge_elf(struct exec_attempt *attempt)
 	attempt->plan->image.dev = file->st.st_dev;
 	attempt->plan->image.ino = file->st.st_ino;
 	if (file->is_from_cache)
-		return file->program.dynamic ? loader_judge(attempt, file->program.interp) : 0;
+		return file->program.is_dynamic ? loader_judge(attempt, file->program.interp) : 0;
 	r = elf_inspect_file(file->fd, &facts);
 	if (r == -ENOTSUP)
 		return call_refuse(call, ENOEXEC, NULL, "foreign_binary");
 	if (r < 0)
 		return call_fail(call, r);
 	exec_cache_keep_program(call, &call->place[attempt->path_index], &file->st, &facts);
-	return facts.dynamic ? loader_judge(attempt, facts.interp) : 0;
+	return facts.is_dynamic ? loader_judge(attempt, facts.interp) : 0;
 }
 
 /* ---- the plan ---- */
@@ -356,7 +358,7 @@ static void exec_judge_files(struct call *call, const struct exec_file *file, un
 	attempt->file = *file;
 	native_get_exec_path(call, attempt->name, sizeof(attempt->name));
 	attempt->plan->needs_restart =
-		!file->reached &&
+		!file->was_reached &&
 		!native_path_leads_to_file(call, call->path[0].dirfd, call->path[0].text, flags, &file->st);
 	if (exec_judge_interpreter_chain(attempt) == 0) {
 		call->outcome.kind = OUTCOME_EXEC;
@@ -494,7 +496,7 @@ static int exec_pin_fd(struct call *call)
 	pin = file_pin_fd(call, call->path[0].dirfd, POLICY_EXEC);
 	if (pin < 0)
 		return -1;
-	if (fstat(pin, &st) < 0 || !call->place[0].mount || call->place[0].magic ||
+	if (fstat(pin, &st) < 0 || !call->place[0].mount || call->place[0].is_magic_link ||
 	    !view_path_leads_to_object(call->sandbox->view, call->place[0].virt, &st))
 		return call_refuse(call, EACCES, NULL, "object_without_name");
 	return steal_fd(&pin);

@@ -39,7 +39,7 @@ int file_refuse_foreign_object(struct call *call, int fd)
 	if ((S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) &&
 	    !view_terminal_is_from_program(&call->place[0], &shared))
 		return call_refuse(call, -EPERM, NULL, "device_metadata");
-	if (call->place[0].magic && status.st_nlink > 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
+	if (call->place[0].is_magic_link && status.st_nlink > 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
 		return call_refuse(call, -EACCES, NULL, "not_granted");
 	return steal_fd(&object);
 }
@@ -69,7 +69,7 @@ static bool place_is_shown_elsewhere(const struct place *place, const struct pol
 {
 	char origin[PATH_MAX];
 
-	if (!place->mount || place->magic ||
+	if (!place->mount || place->is_magic_link ||
 	    place->mount->flags & (MOUNT_SKELETON | MOUNT_PROVIDED | MOUNT_DEVICE | MOUNT_PROC))
 		return false;
 	if (view_get_host_path(place, origin) < 0)
@@ -119,7 +119,7 @@ int file_commit_change(struct call *call, unsigned i)
 	int r = 0;
 
 	view_note_name_change(call->sandbox->view);
-	if (place->mount && !place->magic && !(place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC)))
+	if (place->mount && !place->is_magic_link && !(place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC)))
 		r = changes_touch_place(call->sandbox->changes, place);
 	if (r < 0)
 		return call_fail(call, r);

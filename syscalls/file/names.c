@@ -93,7 +93,7 @@ static int names_check_link_source(struct call *call, int object)
 
 	if (fstat(object, &status) < 0)
 		return call_fail(call, -errno);
-	if (!from->mount || from->magic)
+	if (!from->mount || from->is_magic_link)
 		return status.st_nlink == 0 ? 0 : call_refuse(call, -EXDEV, NULL, "not_granted");
 	decision = view_judge_place(call->sandbox->view, call->task, from, POLICY_WRITE);
 	if (decision.verdict == VERDICT_DENY) {

@@ -180,7 +180,7 @@ static bool open_may_block(const struct call *call, const struct stat *status, u
 	if (S_ISFIFO(status->st_mode))
 		return (flags & O_ACCMODE) != O_RDWR;
 	/* No worker is needed for an object without a name: file_pin_path() opens it. */
-	return S_ISCHR(status->st_mode) && !call->place[0].magic && !(mount && mount->flags & MOUNT_DEVICE);
+	return S_ISCHR(status->st_mode) && !call->place[0].is_magic_link && !(mount && mount->flags & MOUNT_DEVICE);
 }
 
 /*
@@ -231,7 +231,8 @@ static void open_end_with_opath_fd(struct call *call, int *pin, unsigned flags)
 	if (disk_note_opath_descriptor(call, *pin) < 0)
 		return;
 	/* Opens again, because F_GETFL must show the flags, and stand-in directories must be updated. */
-	fd = call->place[0].magic ? steal_fd(pin) : view_open_place(&call->place[0], O_PATH | O_CLOEXEC | kept, 0);
+	fd = call->place[0].is_magic_link ? steal_fd(pin)
+					  : view_open_place(&call->place[0], O_PATH | O_CLOEXEC | kept, 0);
 	call_return_fd(call, fd, flags & O_CLOEXEC);
 	if (fd >= 0)
 		call->outcome.kind = OUTCOME_OPATH_FD;
@@ -265,7 +266,7 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 		call_return_fd(call, steal_fd(pin), flags & O_CLOEXEC);
 		call->outcome.kind = OUTCOME_BLOCKING;
 		call->outcome.open_flags = open_get_supervisor_open_flags(flags);
-	} else if (call->place[0].magic) {
+	} else if (call->place[0].is_magic_link) {
 		open_nameless_object(call, want, flags);
 	} else {
 		open_end(call, meminfo_replace_with_limited_file(call, open_reopen_pinned(call, *pin, &status, flags)),

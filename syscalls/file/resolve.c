@@ -240,7 +240,7 @@ static bool resolve_fail_denied(struct call *call, const struct place *place, un
 	const struct view *view = call->sandbox->view;
 	struct policy_decision decision;
 
-	if (!place->mount || place->magic || place->mount->flags & (MOUNT_PROC | MOUNT_SKELETON))
+	if (!place->mount || place->is_magic_link || place->mount->flags & (MOUNT_PROC | MOUNT_SKELETON))
 		return false;
 	if (error == -ENOENT)
 		decision = policy_decide_access(view->policy, place->virt,
@@ -388,7 +388,7 @@ static bool resolve_may_block(const struct call *call, const struct place *place
 
 static int resolve_open_place(const struct call *call, const struct place *place, int open_flags)
 {
-	if (place->magic)
+	if (place->is_magic_link)
 		return file_open_proc_fd_link(call, place, open_flags);
 	/* The task determines which terminal /dev/tty is: see open_reopen_pinned() in open.c. */
 	if (place->mount->flags & MOUNT_TTY && !(open_flags & (O_PATH | O_DIRECTORY)))
@@ -409,7 +409,7 @@ static int resolve_open_or_ask(const struct call *call, const struct place *plac
 	const char *path;
 	int dirfd;
 
-	if (!place->magic && view_skeleton_place_is_absent(place))
+	if (!place->is_magic_link && view_skeleton_place_is_absent(place))
 		return -ENOENT;
 	if (!question)
 		return resolve_open_place(call, place, open_flags);
@@ -479,7 +479,7 @@ static void resolve_set_place_of_fd_link(const struct call *call, int fd, struct
 	file_write_fd_link(call, fd, leaf);
 	place->virt_len = (size_t)snprintf(place->virt, sizeof(place->virt), "/proc/%s", leaf);
 	(void)view_set_mount_of_place(call->sandbox->view, place); /* any place below /proc would do */
-	place->magic = true;
+	place->is_magic_link = true;
 }
 
 /*
@@ -621,7 +621,7 @@ static int name_open_host_directory(const struct place *place)
 {
 	const int flags = O_PATH | O_DIRECTORY;
 
-	if (place->magic || place->mount->flags & MOUNT_PROC || !view_has_standin(place))
+	if (place->is_magic_link || place->mount->flags & MOUNT_PROC || !view_has_standin(place))
 		return view_open_place(place, flags, 0);
 	return openat2_call(place->mount->fd, place->rest, flags, 0, IO_RESOLVE_BELOW);
 }

@@ -41,8 +41,8 @@ struct sendfile_work {
 	pid_t tid, tgid;
 	int from_fd;      /* owned */
 	off_t at;         /* offset of the next byte */
-	uint64_t left;
-	uint64_t sent;
+	uint64_t bytes_left;
+	uint64_t bytes_sent;
 	uint64_t pointer; /* address in target memory where `at` is written; 0: the file's own offset is set */
 };
 
@@ -62,9 +62,9 @@ static bool sendfile_copy_chunk(struct sendfile_work *sending, int to_fd, char b
 				int *ret_error)
 {
 	*ret_error = 0;
-	while (sending->left > 0) {
-		struct iovec part = {bytes,
-				     sending->left < SENDFILE_CHUNK_BYTES ? sending->left : SENDFILE_CHUNK_BYTES};
+	while (sending->bytes_left > 0) {
+		struct iovec part = {bytes, sending->bytes_left < SENDFILE_CHUNK_BYTES ? sending->bytes_left
+										       : SENDFILE_CHUNK_BYTES};
 		ssize_t got = preadv2(sending->from_fd, &part, 1, sending->at, wait ? 0 : RWF_NOWAIT), sent;
 		struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 
@@ -78,8 +78,8 @@ static bool sendfile_copy_chunk(struct sendfile_work *sending, int to_fd, char b
 			*ret_error = -errno;
 			return true;
 		}
-		sending->sent += (uint64_t)sent;
-		sending->left -= (uint64_t)sent;
+		sending->bytes_sent += (uint64_t)sent;
+		sending->bytes_left -= (uint64_t)sent;
 		sending->at += sent;
 		if (sent < got)
 			return true;
@@ -105,11 +105,11 @@ static int sendfile_put_offset(const struct sendfile_work *sending)
 /* Stores the offset. Returns the result of the call. */
 static int64_t sendfile_end_call(const struct sendfile_work *sending, int error)
 {
-	if (sending->sent > 0)
+	if (sending->bytes_sent > 0)
 		error = sendfile_put_offset(sending);
 	else if (error == -EPIPE)
 		(void)syscall(SYS_tgkill, sending->tgid, sending->tid, SIGPIPE); /* fails for a dead thread */
-	return error < 0 ? error : (int64_t)sending->sent;
+	return error < 0 ? error : (int64_t)sending->bytes_sent;
 }
 
 /* Runs in a worker thread. It is not interrupted: natively too, only a fatal signal ends the wait. */
@@ -139,14 +139,14 @@ static int sendfile_begin_call(const struct call *call, int from_fd, struct send
 	if (at < 0 || at > INT64_MAX - (off_t)count)
 		return -EINVAL;
 	*sending = (struct sendfile_work){.work = {.run = sendfile_run_work, .free = sendfile_free_work},
-				    .sandbox = call->sandbox,
-				    .id = call->id,
-				    .tid = call->tid,
-				    .tgid = call->task->tgid,
-				    .from_fd = from_fd,
-				    .at = at,
-				    .left = count,
-				    .pointer = call->arg[2]};
+					  .sandbox = call->sandbox,
+					  .id = call->id,
+					  .tid = call->tid,
+					  .tgid = call->task->tgid,
+					  .from_fd = from_fd,
+					  .at = at,
+					  .bytes_left = count,
+					  .pointer = call->arg[2]};
 	return 0;
 }
 

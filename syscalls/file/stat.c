@@ -164,7 +164,7 @@ static int access_judge_by_policy(const struct call *call, const struct access_q
 	const mode_t type = question->status.st_mode;
 	struct policy_decision decision;
 
-	if (!place->mount || place->magic || !(question->mode & (W_OK | X_OK)))
+	if (!place->mount || place->is_magic_link || !(question->mode & (W_OK | X_OK)))
 		return 0;
 	if (question->mode & X_OK && S_ISREG(type) &&
 	    view_judge_place(call->sandbox->view, call->task, place, POLICY_EXEC).verdict == VERDICT_DENY)

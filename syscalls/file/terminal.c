@@ -43,9 +43,8 @@ bool terminal_becomes_controlling(const struct call *call, unsigned flags)
 	const struct place *place = &call->place[0];
 	struct procstat stat;
 
-	if (place->magic || flags & (O_NOCTTY | O_PATH) ||
-	    (flags & O_ACCMODE) == O_WRONLY || strcmp(place->rest, "ptmx") == 0 ||
-	    place->virt_len == place->mount->virt_len)
+	if (place->is_magic_link || flags & (O_NOCTTY | O_PATH) || (flags & O_ACCMODE) == O_WRONLY ||
+	    strcmp(place->rest, "ptmx") == 0 || place->virt_len == place->mount->virt_len)
 		return false;
 	return procstat_read(call->tid, &stat) == 0 && stat.session == call->task->tgid && stat.terminal == 0;
 }
@@ -55,7 +54,7 @@ bool terminal_is_not_of_run(const struct call *call, const struct stat *status)
 	const struct place *place = &call->place[0];
 	unsigned number = major(status->st_rdev);
 
-	if (!S_ISCHR(status->st_mode) || place->magic ||
+	if (!S_ISCHR(status->st_mode) || place->is_magic_link ||
 	    (place->mount && place->mount->flags & (MOUNT_PTS | MOUNT_TTY | MOUNT_DEVICE)))
 		return false;
 	return (number == CONSOLE_MAJOR && minor(status->st_rdev) <= CONSOLE_MINOR_LAST) || number == TTY_MAJOR ||

@@ -22,7 +22,7 @@ static bool watch_events_name_only_shown(const struct call *call, int object)
 	const struct place *place = &call->place[0];
 	struct stat status;
 
-	if (place->magic)
+	if (place->is_magic_link)
 		return fstat(object, &status) == 0 && !S_ISDIR(status.st_mode);
 	return !(place->mount->flags & (MOUNT_BY_GLOBS_ONLY | MOUNT_PTS) && view_has_standin(place));
 }

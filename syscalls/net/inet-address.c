@@ -70,11 +70,11 @@ static int inet_check_peer(const struct inet_kind *kind, const struct inet_addre
 	if (peer->family == AF_INET) {
 		if (kind->domain == AF_INET6 && kind->v6only)
 			return -ENETUNREACH;
-		if (kind->stream && (IN_MULTICAST(ntohl(peer->v4.s_addr)) || peer->v4.s_addr == INADDR_BROADCAST))
+		if (kind->is_stream && (IN_MULTICAST(ntohl(peer->v4.s_addr)) || peer->v4.s_addr == INADDR_BROADCAST))
 			return -ENETUNREACH;
 		return 0;
 	}
-	if (kind->stream && IN6_IS_ADDR_MULTICAST(&peer->v6))
+	if (kind->is_stream && IN6_IS_ADDR_MULTICAST(&peer->v6))
 		return -ENETUNREACH;
 	return IN6_IS_ADDR_LINKLOCAL(&peer->v6) && peer->scope == 0 ? -EINVAL : 0;
 }
@@ -101,7 +101,7 @@ int inet_read_connect_address(const struct inet_kind *kind, const struct sockadd
 		return 0;
 	}
 	/* only UDP sockets of AF_INET6 accept AF_INET addresses */
-	if (kind->domain == AF_INET6 && address->ss_family == AF_INET && !kind->stream)
+	if (kind->domain == AF_INET6 && address->ss_family == AF_INET && !kind->is_stream)
 		r = kind->v6only ? -EAFNOSUPPORT : inet_read_address_of_family(AF_INET, address, len, &peer);
 	else
 		r = inet_read_address_of_family(kind->domain, address, len, &peer);
@@ -157,7 +157,7 @@ int inet_read_bind_address(const struct inet_kind *kind, const struct sockaddr_s
 		return r;
 	if (!v4 && own.family == AF_INET && kind->v6only)
 		return -EINVAL;
-	if (!v4 && own.family == AF_INET6 && kind->stream && IN6_IS_ADDR_MULTICAST(&own.v6))
+	if (!v4 && own.family == AF_INET6 && kind->is_stream && IN6_IS_ADDR_MULTICAST(&own.v6))
 		return -EINVAL;
 	*ret_address = own;
 	return 0;

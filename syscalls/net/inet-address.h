@@ -15,7 +15,7 @@
 /* What decides how the kernel reads an address that is given to a socket. */
 struct inet_kind {
 	int domain; /* AF_INET, AF_INET6 */
-	bool stream;
+	bool is_stream;
 	bool v6only;
 };
 

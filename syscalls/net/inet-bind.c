@@ -23,7 +23,7 @@ static struct inet_address bind_choose_real_address(const struct inet *inet, con
 {
 	struct inet_address real = *asked;
 
-	if (!inet->options.own_netns)
+	if (!inet->options.has_own_netns)
 		return inet_make_loopback(inet, asked->family == AF_INET6 && (kind->v6only || inet_is_loopback(asked)),
 				asked->port);
 	/* bound to any address, so that the socket can reach egress as well */
@@ -38,19 +38,19 @@ static int inet_bind_socket(struct call *call, const struct inet_socket *socket,
 {
 	const struct inet *inet = call->sandbox->inet;
 	struct inet_address real = bind_choose_real_address(inet, &socket->kind, asked);
-	int r = !inet->options.own_netns && !asked->port ? inet_forbid_port_reuse(socket) : 0;
+	int r = !inet->options.has_own_netns && !asked->port ? inet_forbid_port_reuse(socket) : 0;
 
 	if (r == -EADDRNOTAVAIL)
 		r = -EINVAL; /* the kernel's errno for binding a bound socket */
 	if (r == 0)
 		r = inet_bind_to_address(socket, &real);
-	if (r == -EADDRINUSE && !inet->options.own_netns) {
+	if (r == -EADDRINUSE && !inet->options.has_own_netns) {
 		inet_listeners_close_orphans(inet->listeners, call);
 		r = inet_bind_to_address(socket, &real);
 	}
 	/* A bound UDP socket receives at once, so its port has to be granted now. A TCP port is judged at listen(2). */
-	if (r == 0 && !inet->options.own_netns && !socket->kind.stream &&
-	    policy_net_judge_listen(inet->options.policy, asked->port).allow)
+	if (r == 0 && !inet->options.has_own_netns && !socket->kind.is_stream &&
+	    policy_net_judge_listen(inet->options.policy, asked->port).is_allowed)
 		r = inet_fence_remove_filter(socket->fd);
 	if (r == 0 && !inet_is_same_address(&real, asked))
 		inet_names_store(inet, socket, asked, NULL);
@@ -60,17 +60,17 @@ static int inet_bind_socket(struct call *call, const struct inet_socket *socket,
 /* Allows or refuses the call by the policy's verdict on the port. True: allowed. */
 static bool bind_apply_verdict(struct call *call, const struct net_verdict *verdict)
 {
-	if (verdict->allow)
+	if (verdict->is_allowed)
 		inet_allow_call(call, verdict);
 	else
 		inet_refuse_call(call, -EACCES, verdict->label, verdict->reason);
-	return verdict->allow;
+	return verdict->is_allowed;
 }
 
 /* Judges the port of bind(2). Port 0 is allowed, because listen(2) judges the port that the kernel chooses. */
 static bool bind_judge_port(struct call *call, unsigned port)
 {
-	struct net_verdict verdict = {.allow = true};
+	struct net_verdict verdict = {.is_allowed = true};
 
 	if (port)
 		verdict = policy_net_judge_listen(call->sandbox->policy, port);
@@ -81,7 +81,7 @@ static void bind_judge_address(struct call *call, const struct inet_socket *sock
 {
 	const struct inet *inet = call->sandbox->inet;
 
-	inet_record_endpoint(call, asked, NULL, !socket->kind.stream);
+	inet_record_endpoint(call, asked, NULL, !socket->kind.is_stream);
 	if (inet_refuse_closed(call, -EACCES))
 		return;
 	if (!inet_is_any(asked) && !inet_is_loopback(asked) && !inet_is_own_pool_address(inet, asked))
@@ -111,14 +111,14 @@ static bool bind_judge_listen(struct call *call, const struct inet_address *boun
 {
 	struct net_verdict verdict = policy_net_judge_listen(call->sandbox->policy, 0);
 
-	if (!verdict.allow && bound->port)
+	if (!verdict.is_allowed && bound->port)
 		verdict = policy_net_judge_listen(call->sandbox->policy, bound->port);
 	return bind_apply_verdict(call, &verdict);
 }
 
 static bool bind_address_is_of_run_only(const struct inet *inet, const struct inet_address *bound)
 {
-	return inet->options.own_netns ||
+	return inet->options.has_own_netns ||
 	       (bound->family == AF_INET &&
 		(bound->v4.s_addr == inet->options.loopback.s_addr || bound->v4.s_addr == inet->loopback6.s_addr));
 }
@@ -132,13 +132,13 @@ static int bind_listen(struct call *call, const struct inet_socket *socket, stru
 
 	if (r == 0 || r == -EINVAL) /* -EINVAL: the socket was bound already */
 		r = inet_read_bound(socket, bound);
-	if (r == 0 && bound->port != judged && !policy_net_judge_listen(inet->options.policy, 0).allow)
+	if (r == 0 && bound->port != judged && !policy_net_judge_listen(inet->options.policy, 0).is_allowed)
 		r = -EADDRINUSE; /* the judged port was stale: see inet_read_bound() */
 	if (r == 0 && !bind_address_is_of_run_only(inet, bound))
 		r = -EADDRNOTAVAIL;
 	if (r == 0 && listen(socket->fd, call_get_int(call, 1)) < 0)
 		r = -errno;
-	if (r == 0 && !inet->options.own_netns)
+	if (r == 0 && !inet->options.has_own_netns)
 		r = inet_listeners_add(inet->listeners, call, socket->fd, bound);
 	return r;
 }
@@ -149,7 +149,7 @@ void inet_listen(struct call *call, int copy)
 	struct inet_address bound = {.family = AF_INET};
 	int r;
 
-	if (!inet_read_kind(copy, &socket.kind) || !socket.kind.stream) {
+	if (!inet_read_kind(copy, &socket.kind) || !socket.kind.is_stream) {
 		target_allow_but_fail(call, -EOPNOTSUPP);
 		return;
 	}

@@ -21,7 +21,7 @@ static int inet_bind_to_run_loopback(const struct inet *inet, const struct inet_
 	struct inet_address bound = {.family = AF_UNSPEC};
 	int r = 0;
 
-	if (!inet->options.own_netns) /* egress would take another socket at the same port for the target's */
+	if (!inet->options.has_own_netns) /* egress would take another socket at the same port for the target's */
 		r = inet_forbid_port_reuse(socket);
 	if (r == 0)
 		r = inet_bind_any_port(socket, &own);
@@ -51,7 +51,7 @@ static struct inet_egress_connect *inet_make_egress_connect(const struct inet *i
 		(void)snprintf(dial->request.host, sizeof(dial->request.host), "%s", route->host);
 	dial->listener = inet_make_v4(inet->options.loopback, inet->options.listener_port);
 	dial->domain = socket->kind.domain;
-	dial->nonblocking = net_is_nonblocking(socket->fd);
+	dial->is_nonblocking = net_is_nonblocking(socket->fd);
 	(void)inet_write_sockaddr(to->family, to, &storage);
 	net_address_format((const struct sockaddr *)&storage, dial->address);
 	return dial;
@@ -167,7 +167,7 @@ static void inet_connect_to_run_socket(struct call *call, struct inet_socket *so
 	int r;
 
 	inet_allow_call(call, NULL);
-	if (inet->options.own_netns) {
+	if (inet->options.has_own_netns) {
 		inet_connect_in_netns(call, socket, to);
 		return;
 	}
@@ -249,7 +249,7 @@ void inet_connect(struct call *call, const struct sockaddr_storage *address, int
 	r = inet_read_connect_address(&socket.kind, address, len, &to);
 	if (r == 0 && to.family == AF_UNSPEC) {
 		inet_disconnect_socket(call, &socket);
-	} else if (socket.kind.stream && (size_t)len >= sizeof(address->ss_family) &&
+	} else if (socket.kind.is_stream && (size_t)len >= sizeof(address->ss_family) &&
 		   inet_get_tcp_state(socket.fd) != TCP_CLOSE) {
 		/*
 		 * The kernel checks the state first, and returns EISCONN, EALREADY, or 0 when the connect has ended. If
@@ -261,7 +261,7 @@ void inet_connect(struct call *call, const struct sockaddr_storage *address, int
 		inet_connect_to_run_listener(call, &socket, &to, -1);
 	} else if (r < 0) {
 		target_allow_but_fail(call, r);
-	} else if (socket.kind.stream) {
+	} else if (socket.kind.is_stream) {
 		inet_connect_stream(call, &socket, &to);
 	} else {
 		inet_connect_datagram(call, &socket, &to);

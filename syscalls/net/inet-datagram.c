@@ -12,7 +12,7 @@
 static int endpoint_bind_socket(const struct inet *inet, const struct inet_address *address,
 				struct inet_address *ret_at)
 {
-	struct inet_address at = inet->options.own_netns ? *address : inet_make_loopback(inet, false, 0);
+	struct inet_address at = inet->options.has_own_netns ? *address : inet_make_loopback(inet, false, 0);
 	struct inet_socket made = {.kind = {.domain = at.family}};
 	_cleanup_close_ int fd = socket(at.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int r;
@@ -36,7 +36,7 @@ static int endpoint_make_socket(const struct inet *inet, const struct inet_addre
 
 	for (int i = 0; i < ENDPOINT_BIND_ATTEMPTS_MAX && r == -EADDRINUSE; i++) {
 		r = endpoint->fd = endpoint_bind_socket(inet, address, &endpoint->at);
-		if (r < 0 || inet->options.own_netns)
+		if (r < 0 || inet->options.has_own_netns)
 			break;
 		r = endpoint->guard_fd = inet_fence_reserve_port(endpoint->fd);
 		if (r < 0)
@@ -64,7 +64,7 @@ static int endpoint_find_or_make(struct inet *inet, const char *host, const stru
 		endpoint = &inet->endpoint[i];
 		if (endpoint->port != address->port || strcmp(endpoint->host, host) != 0)
 			continue;
-		if (!inet->options.own_netns || inet_is_same_address(&endpoint->at, address)) {
+		if (!inet->options.has_own_netns || inet_is_same_address(&endpoint->at, address)) {
 			*ret_at = endpoint->at;
 			return 0;
 		}
@@ -126,7 +126,7 @@ static int inet_judge_datagram_destination(struct inet *inet, const struct inet_
 		return 0;
 	case INET_TO_RUN_SOCKET:
 		/* if the run closed its socket, a process of the host could receive the datagrams */
-		if (!inet->options.own_netns) {
+		if (!inet->options.has_own_netns) {
 			route->verdict = (struct net_verdict){.reason = "needs_network_namespace"};
 			return -ENOENT;
 		}
@@ -160,7 +160,7 @@ static int inet_prepare_socket(const struct inet *inet, const struct inet_socket
 	const struct inet_address own = inet_make_v4(inet->options.loopback, 0);
 	int r;
 
-	if (!inet->options.own_netns) {
+	if (!inet->options.has_own_netns) {
 		r = inet_undo_autobind(socket, &own);
 		if (r == 0)
 			r = inet_bind_any_port(socket, &own);

@@ -41,7 +41,7 @@ static void fence_emit_drop_unless_equal(struct fence *fence, uint32_t value)
 }
 
 /* Filters of UDP sockets see the UDP header first: offset 0 is the source port. */
-static void fence_build(const struct inet *inet, struct fence *fence)
+static void fence_build_filter(const struct inet *inet, struct fence *fence)
 {
 	const uint32_t net = (uint32_t)SKF_NET_OFF;
 
@@ -80,7 +80,7 @@ int inet_fence_accept_from_endpoints(const struct inet *inet, int socket_fd)
 
 	if (getsockopt(socket_fd, SOL_SOCKET, SO_GET_FILTER, fence.code, &len) < 0)
 		return -errno;
-	fence_build(inet, &fence);
+	fence_build_filter(inet, &fence);
 	/* 0: no filter is attached. Endpoints are only added, so a filter of the same length is the same filter. */
 	return len == 0 || len == fence.len ? 0 : fence_attach_filter(socket_fd, &fence);
 }

@@ -311,7 +311,7 @@ bool inet_listeners_socket_may_stop(const struct inet *inet, int socket_fd)
 {
 	struct inet_listeners *listeners = inet->listeners;
 
-	if (inet->options.own_netns || inet_get_tcp_state(socket_fd) != TCP_LISTEN)
+	if (inet->options.has_own_netns || inet_get_tcp_state(socket_fd) != TCP_LISTEN)
 		return true;
 	for (size_t i = 0; i < listeners->pending_connects; i++)
 		if (inet_get_tcp_state(listeners->pending_connect[i].socket_fd) == TCP_SYN_SENT)

@@ -57,9 +57,9 @@ static unsigned names_choose_table(const struct inet *inet, const struct inet_ki
 				   const struct inet_address *bound)
 {
 	bool second =
-		bound->family == AF_INET && bound->v4.s_addr == inet->loopback6.s_addr && !inet->options.own_netns;
+		bound->family == AF_INET && bound->v4.s_addr == inet->loopback6.s_addr && !inet->options.has_own_netns;
 
-	return (kind->stream ? 0u : 2u) + (second ? 1u : 0u);
+	return (kind->is_stream ? 0u : 2u) + (second ? 1u : 0u);
 }
 
 void inet_names_store(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *own,
@@ -82,7 +82,7 @@ static bool inet_translate_name_without_entry(const struct inet *inet, bool peer
 	uint16_t port = told->port;
 
 	(void)inet_write_sockaddr(told->family, told, &storage);
-	if (inet->options.own_netns) {
+	if (inet->options.has_own_netns) {
 		if (peer || !pool_holds_address(inet->options.pool, (const struct sockaddr *)&storage))
 			return false;
 		*told = inet_get_pool_address(inet, told->family);

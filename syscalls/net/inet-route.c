@@ -7,7 +7,7 @@
 
 struct inet_address inet_make_loopback(const struct inet *inet, bool v6, uint16_t port)
 {
-	if (inet->options.own_netns && v6)
+	if (inet->options.has_own_netns && v6)
 		return (struct inet_address){.family = AF_INET6, .v6 = in6addr_loopback, .port = port};
 	return inet_make_v4(v6 ? inet->loopback6 : inet->options.loopback, port);
 }
@@ -43,15 +43,15 @@ static void inet_judge_literal_address(struct inet *inet, const struct inet_addr
 	net_address_format((const struct sockaddr *)&storage, route->text);
 	route->host = route->text;
 	route->verdict = policy_net_judge_connect(inet->options.policy, route->text, address->port, udp);
-	if (route->verdict.allow)
+	if (route->verdict.is_allowed)
 		route->kind = INET_ENDPOINT;
 }
 
 /* Whether the policy lets the run listen at the port. If not, the host's loopback is meant, and refused. */
 static bool inet_run_may_listen(const struct inet *inet, uint16_t port)
 {
-	return policy_net_judge_listen(inet->options.policy, port).allow ||
-	       (port >= IPPORT_RESERVED && policy_net_judge_listen(inet->options.policy, 0).allow);
+	return policy_net_judge_listen(inet->options.policy, port).is_allowed ||
+	       (port >= IPPORT_RESERVED && policy_net_judge_listen(inet->options.policy, 0).is_allowed);
 }
 
 /* Routes loopback addresses and the run's own synthetic address, which stay within the run. False: another address. */
@@ -59,7 +59,7 @@ static bool inet_route_address_of_run(const struct inet *inet, const struct inet
 				   struct inet_route *route)
 {
 	/* Multicast stays in the run's own network namespace. Without one, packets to groups leave the machine. */
-	if (udp && inet->options.own_netns && inet_is_multicast(address)) {
+	if (udp && inet->options.has_own_netns && inet_is_multicast(address)) {
 		route->kind = INET_TO_RUN_SOCKET;
 		return true;
 	}
@@ -99,7 +99,7 @@ void inet_judge_address(struct inet *inet, const struct inet_address *address, b
 	ret_route->host = inet_find_name(inet, at);
 	if (ret_route->host) {
 		ret_route->verdict = policy_net_judge_connect(policy, ret_route->host, address->port, udp);
-		ret_route->kind = ret_route->verdict.allow ? INET_ENDPOINT : INET_TO_NOWHERE;
+		ret_route->kind = ret_route->verdict.is_allowed ? INET_ENDPOINT : INET_TO_NOWHERE;
 	} else {
 		ret_route->host = ret_route->text;
 		if (any && !known)

@@ -18,7 +18,7 @@ bool inet_read_kind(int fd, struct inet_kind *ret_kind)
 		return false;
 	if (!(type == SOCK_STREAM && protocol == IPPROTO_TCP) && !(type == SOCK_DGRAM && protocol == IPPROTO_UDP))
 		return false;
-	*ret_kind = (struct inet_kind){.domain = domain, .stream = type == SOCK_STREAM};
+	*ret_kind = (struct inet_kind){.domain = domain, .is_stream = type == SOCK_STREAM};
 	ret_kind->v6only = domain == AF_INET6 && net_get_option(fd, IPPROTO_IPV6, IPV6_V6ONLY) == 1;
 	return true;
 }

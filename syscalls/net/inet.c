@@ -19,7 +19,7 @@ int inet_create(const struct inet_options *options, struct inet **ret_inet)
 		inet_free(inet);
 		return -ENOMEM;
 	}
-	if (inet->options.own_netns && !descriptor_pidfd_getfd_works())
+	if (inet->options.has_own_netns && !descriptor_pidfd_getfd_works())
 		inet_make_endpoints_in_advance(inet);
 	*ret_inet = inet;
 	return 0;
@@ -43,5 +43,5 @@ bool inet_close_ended_connects(struct inet *inet, uint64_t now_ns)
 
 bool inet_has_own_netns(const struct inet *inet)
 {
-	return inet && inet->options.own_netns;
+	return inet && inet->options.has_own_netns;
 }

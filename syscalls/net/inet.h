@@ -20,7 +20,7 @@ struct inet_options {
 	const struct policy *policy;
 	struct pool *pool;       /* borrowed */
 	/* the run has its own network namespace: it is alone on its loopback, and the pool's addresses are local */
-	bool own_netns;
+	bool has_own_netns;
 	struct in_addr loopback; /* see struct egress_program_sockets */
 	uint16_t listener_port, dns_port, sink_port;
 	void *egress; /* the first argument of the functions below */
@@ -60,7 +60,7 @@ struct inet_egress_connect {
 	struct control_connect request;
 	struct inet_address listener; /* where the target's socket is connected to, once the upstream is connected */
 	int domain;                   /* the domain of the target's socket */
-	bool nonblocking;
+	bool is_nonblocking;
 	char address[NET_ADDRESS_TEXT]; /* the address in the target's call, for the record */
 };
 

@@ -38,7 +38,7 @@ static int interfaces_list_addresses(struct call *call)
 {
 	const struct netlink_facts *facts = netlink_facts(call->sandbox);
 	struct ifreq entry[LOOPBACK_ADDRESSES_MAX] = {{.ifr_name = "lo"}, {.ifr_name = "lo"}};
-	size_t size = (facts->network ? 2 : 1) * sizeof(entry[0]);
+	size_t size = (facts->has_network ? 2 : 1) * sizeof(entry[0]);
 	struct ifconf list;
 	int r = decode_struct(call, 2, &list, sizeof(list));
 

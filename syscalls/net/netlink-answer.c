@@ -224,11 +224,11 @@ static void netlink_answer_getaddr(struct answer_writer *writer, const struct ne
 	}
 	if (family == AF_UNSPEC || family == AF_INET) {
 		answer_write_address(writer, AF_INET, &lo, 8, RT_SCOPE_HOST);
-		if (facts->network)
+		if (facts->has_network)
 			answer_write_address(writer, AF_INET, &facts->own_v4, 32, RT_SCOPE_UNIVERSE);
 	}
 	if (family == AF_UNSPEC || family == AF_INET6) {
-		if (facts->network) /* the kernel lists wider scopes first */
+		if (facts->has_network) /* the kernel lists wider scopes first */
 			answer_write_address(writer, AF_INET6, &facts->own_v6, 128, RT_SCOPE_UNIVERSE);
 		answer_write_address(writer, AF_INET6, &in6addr_loopback, 128, RT_SCOPE_HOST);
 	}
@@ -291,7 +291,7 @@ static void answer_write_routes_v4(struct answer_writer *writer, const struct ne
 	route.type = RTN_BROADCAST;
 	route.scope = RT_SCOPE_LINK;
 	answer_write_route(writer, AF_INET, &route);
-	if (!facts->network)
+	if (!facts->has_network)
 		return;
 	route = answer_make_local_route(&facts->pool_v4, facts->pool_v4_bits, NULL);
 	route.protocol = RTPROT_STATIC;
@@ -318,10 +318,10 @@ static void answer_write_route_v6(struct answer_writer *writer, const void *to, 
 
 static void answer_write_routes_v6(struct answer_writer *writer, const struct netlink_facts *facts)
 {
-	if (facts->network)
+	if (facts->has_network)
 		answer_write_route_v6(writer, &facts->own_v6, 128, RT_TABLE_MAIN, ROUTE_METRIC_KERNEL);
 	answer_write_route_v6(writer, &in6addr_loopback, 128, RT_TABLE_LOCAL, 0);
-	if (!facts->network)
+	if (!facts->has_network)
 		return;
 	answer_write_route_v6(writer, &facts->own_v6, 128, RT_TABLE_LOCAL, 0);
 	answer_write_route_v6(writer, &facts->pool_v6, facts->pool_v6_bits, RT_TABLE_LOCAL, ROUTE_METRIC_STATIC);
@@ -341,11 +341,11 @@ static bool answer_leads_to_run(const struct netlink_facts *facts, int family, c
 
 	if (family == AF_INET)
 		return answer_has_prefix(to, &net, 8) ||
-		       (facts->network && (answer_has_prefix(to, &facts->own_v4, 32) ||
-					   answer_has_prefix(to, &facts->pool_v4, facts->pool_v4_bits)));
+		       (facts->has_network && (answer_has_prefix(to, &facts->own_v4, 32) ||
+					       answer_has_prefix(to, &facts->pool_v4, facts->pool_v4_bits)));
 	return answer_has_prefix(to, &in6addr_loopback, 128) ||
-	       (facts->network && (answer_has_prefix(to, &facts->own_v6, 128) ||
-				   answer_has_prefix(to, &facts->pool_v6, facts->pool_v6_bits)));
+	       (facts->has_network && (answer_has_prefix(to, &facts->own_v6, 128) ||
+				       answer_has_prefix(to, &facts->pool_v6, facts->pool_v6_bits)));
 }
 
 /* Answers "ip route get": which route a packet to RTA_DST would take. */

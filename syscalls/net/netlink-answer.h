@@ -17,7 +17,7 @@
 /* The run's addresses besides 127.0.0.1 and ::1, and its user. */
 struct netlink_facts {
 	uid_t user;
-	bool network; /* the policy has a network, and the members below are set */
+	bool has_network; /* the policy has a network, and the members below are set */
 	struct in_addr own_v4, pool_v4;
 	struct in6_addr own_v6, pool_v6;
 	unsigned pool_v4_bits, pool_v6_bits;

@@ -374,11 +374,11 @@ const struct netlink_facts *netlink_facts(const struct sandbox *sandbox)
 	struct net_pool pool;
 
 	netlink->facts.user = sandbox->uid;
-	if (netlink->facts.network || !sandbox->inet)
+	if (netlink->facts.has_network || !sandbox->inet)
 		return &netlink->facts;
 	pool = policy_net_get_pool(sandbox->policy);
 	netlink->facts = (struct netlink_facts){.user = sandbox->uid,
-						.network = true,
+						.has_network = true,
 						.own_v4 = inet_get_pool_address(sandbox->inet, AF_INET).v4,
 						.own_v6 = inet_get_pool_address(sandbox->inet, AF_INET6).v6,
 						.pool_v4 = pool.v4,

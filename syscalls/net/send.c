@@ -20,7 +20,7 @@
 struct sender {
 	int fd; /* a duplicate of the target's descriptor, owned */
 	int domain, type;
-	bool stream;
+	bool is_stream;
 	struct inet_socket inet; /* set for AF_INET and AF_INET6 */
 };
 
@@ -55,13 +55,13 @@ static bool send_copy_socket(struct call *call, unsigned flags, struct sender *r
 	}
 	*ret_sender = (struct sender){
 		.domain = domain, .type = net_get_option(fd, SOL_SOCKET, SO_TYPE), .inet = {.fd = fd}};
-	ret_sender->stream = ret_sender->type == SOCK_STREAM;
+	ret_sender->is_stream = ret_sender->type == SOCK_STREAM;
 	if (domain != AF_UNIX && domain != AF_NETLINK && !inet_read_kind(fd, &ret_sender->inet.kind)) {
 		call_fail(call, -EOPNOTSUPP);
 		return false;
 	}
 	if (!call->sandbox->has_unix_datagrams && inet_has_own_netns(call->sandbox->inet) &&
-	    (ret_sender->stream || domain == AF_UNIX)) {
+	    (ret_sender->is_stream || domain == AF_UNIX)) {
 		call_continue(call);
 		return false;
 	}
@@ -75,7 +75,7 @@ static int send_judge_unix_destination(struct call *call, const struct sender *s
 {
 	struct sockets_address address;
 
-	if (sender->stream) { /* the kernel fails with EISCONN or EOPNOTSUPP for any address */
+	if (sender->is_stream) { /* the kernel fails with EISCONN or EOPNOTSUPP for any address */
 		*ret_to = (struct sockaddr_storage){.ss_family = AF_UNSPEC};
 		*ret_len = sizeof(ret_to->ss_family);
 	}
@@ -105,7 +105,7 @@ static int send_judge_destination(struct call *call, const struct sender *sender
 		*ret_len = (socklen_t)message->name_len;
 		return 0;
 	}
-	if (sender->stream) /* TCP ignores addresses */
+	if (sender->is_stream) /* TCP ignores addresses */
 		return 0;
 	return inet_route_datagram(call, &sender->inet, &message->name, message->name_len, ret_to, ret_len);
 }
@@ -116,7 +116,7 @@ static int send_read_message(struct call *call, const struct sender *sender, uin
 	struct message_part control = {0};
 	int r = message_from_memory(call, addr, ret_message, &control);
 
-	if (r == 0 && !(sender->stream && sender->domain != AF_UNIX)) /* TCP ignores control data */
+	if (r == 0 && !(sender->is_stream && sender->domain != AF_UNIX)) /* TCP ignores control data */
 		r = message_copy_control_data(call, sender->domain, &control, ret_message);
 	return r;
 }
@@ -130,7 +130,7 @@ static int64_t send_judge_commit_and_send(struct call *call, struct sender *send
 {
 	struct sockaddr_storage to;
 	struct transfer transfer = {
-		.message = message, .flags = flags, .stream = sender->stream, .told_addr = told_addr};
+		.message = message, .flags = flags, .is_stream = sender->is_stream, .told_addr = told_addr};
 
 	if (send_judge_destination(call, sender, message, &to, &transfer.to_len) < 0 || call_commit_record(call) < 0)
 		return -ECHILD;

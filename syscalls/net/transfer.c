@@ -18,11 +18,11 @@ struct sending {
 	struct sockaddr_storage to;
 	socklen_t to_len; /* 0: the message goes to the connected peer */
 	int flags;
-	bool stream;
+	bool is_stream;
 	const struct memory_ops *memory;
 	pid_t tid, tgid;
 	uint64_t msg_len_addr;
-	uint64_t sent;
+	uint64_t bytes_sent;
 	uint8_t *buffer; /* owned */
 	size_t unsent_in_buffer;   /* bytes in the buffer that are not sent yet */
 };
@@ -30,7 +30,7 @@ struct sending {
 /* Reads up to len bytes of target memory from offset `sent` on, as many as are readable. -EFAULT: none. */
 static ssize_t transfer_read_memory(const struct sending *sending, uint8_t *out, size_t len)
 {
-	uint64_t skip = sending->sent;
+	uint64_t skip = sending->bytes_sent;
 	size_t got = 0;
 
 	for (size_t i = 0; i < sending->message.parts && got < len; i++) {
@@ -55,7 +55,7 @@ static ssize_t transfer_send_buffer(struct sending *sending, int fd, int more_fl
 {
 	struct iovec part = {.iov_base = sending->buffer, .iov_len = sending->unsent_in_buffer};
 	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-	bool last = sending->sent + sending->unsent_in_buffer >= sending->message.total;
+	bool last = sending->bytes_sent + sending->unsent_in_buffer >= sending->message.total;
 	int flags = sending->flags | MSG_NOSIGNAL | more_flags;
 	ssize_t r;
 
@@ -63,7 +63,7 @@ static ssize_t transfer_send_buffer(struct sending *sending, int fd, int more_fl
 		header.msg_name = &sending->to;
 		header.msg_namelen = sending->to_len;
 	}
-	if (sending->sent == 0 && sending->message.control_len) { /* control data is attached to the first byte */
+	if (sending->bytes_sent == 0 && sending->message.control_len) { /* control data is attached to the first byte */
 		header.msg_control = sending->message.control;
 		header.msg_controllen = sending->message.control_len;
 	}
@@ -72,7 +72,7 @@ static ssize_t transfer_send_buffer(struct sending *sending, int fd, int more_fl
 	r = sendmsg(fd, &header, flags);
 	if (r < 0)
 		return -errno;
-	sending->sent += (uint64_t)r;
+	sending->bytes_sent += (uint64_t)r;
 	sending->unsent_in_buffer -= (size_t)r;
 	memmove(sending->buffer, sending->buffer + r, sending->unsent_in_buffer);
 	return r;
@@ -81,8 +81,8 @@ static ssize_t transfer_send_buffer(struct sending *sending, int fd, int more_fl
 /* Fills the buffer with a whole datagram, or a chunk of a stream. 0 or -errno. */
 static int transfer_fill_buffer(struct sending *sending)
 {
-	uint64_t rest = sending->message.total - sending->sent;
-	size_t most = sending->stream ? STREAM_CHUNK_BYTES : TRANSFER_DATAGRAM_MAX;
+	uint64_t rest = sending->message.total - sending->bytes_sent;
+	size_t most = sending->is_stream ? STREAM_CHUNK_BYTES : TRANSFER_DATAGRAM_MAX;
 	size_t want = rest < most ? (size_t)rest : most;
 	ssize_t r;
 
@@ -91,7 +91,7 @@ static int transfer_fill_buffer(struct sending *sending)
 	if (!sending->buffer)
 		return -ENOMEM;
 	r = transfer_read_memory(sending, sending->buffer, want);
-	if (r < 0 || (!sending->stream && (size_t)r < want))
+	if (r < 0 || (!sending->is_stream && (size_t)r < want))
 		return r < 0 ? (int)r : -EFAULT;
 	sending->unsent_in_buffer = (size_t)r;
 	return 0;
@@ -115,19 +115,20 @@ static int64_t transfer_send_until_done(struct sending *sending, int fd, int mor
 			r = transfer_send_buffer(sending, fd, more_flags);
 		if (r > 0)
 			r = 0;
-	} while (r == 0 && sending->stream && sending->sent < sending->message.total && sending->sent < most);
+	} while (r == 0 && sending->is_stream && sending->bytes_sent < sending->message.total &&
+		 sending->bytes_sent < most);
 	return r;
 }
 
 /* The result: bytes that were sent take precedence over the error that followed. */
 static int64_t transfer_get_result(const struct sending *sending, int64_t r)
 {
-	if (sending->sent && sending->stream)
-		return (int64_t)sending->sent;
+	if (sending->bytes_sent && sending->is_stream)
+		return (int64_t)sending->bytes_sent;
 	/* Raises SIGPIPE as the kernel does: the signal is pending before the call returns. */
-	if (r == -EPIPE && sending->stream && !(sending->flags & MSG_NOSIGNAL))
+	if (r == -EPIPE && sending->is_stream && !(sending->flags & MSG_NOSIGNAL))
 		(void)syscall(SYS_tgkill, sending->tgid, sending->tid, SIGPIPE); /* fails if the thread is dead */
-	return r < 0 ? r : (int64_t)sending->sent;
+	return r < 0 ? r : (int64_t)sending->bytes_sent;
 }
 
 /* ---- in a thread ---- */
@@ -151,7 +152,7 @@ static int64_t transfer_run_work(struct call_work *work, int fd, bool (*go_on)(v
 
 	do
 		r = transfer_send_until_done(sending, fd, 0, UINT64_MAX, go_on, ctx);
-	while (r == -EINTR && !sending->sent && go_on(ctx));
+	while (r == -EINTR && !sending->bytes_sent && go_on(ctx));
 	return transfer_write_length(sending, transfer_get_result(sending, r));
 }
 
@@ -170,7 +171,7 @@ static int64_t transfer_move_to_thread(struct call *call, int *fd, struct sendin
 	struct sending *moved = malloc(sizeof(*moved));
 
 	if (!moved)
-		return sending->sent ? (int64_t)sending->sent : -ENOMEM;
+		return sending->bytes_sent ? (int64_t)sending->bytes_sent : -ENOMEM;
 	*moved = *sending;
 	moved->work = (struct call_work){.run = transfer_run_work, .free = transfer_free_work};
 	*sending = (struct sending){.message = {.pin_fd = -1}};
@@ -192,7 +193,7 @@ int64_t transfer_send_without_waiting(struct call *call, int *fd, const struct t
 	struct sending sending = {
 		.message = *transfer->message,
 		.flags = transfer->flags,
-		.stream = transfer->stream,
+		.is_stream = transfer->is_stream,
 		.tid = call->tid,
 		.to_len = transfer->to ? transfer->to_len : 0,
 		.memory = call->sandbox->target_memory,
@@ -204,11 +205,11 @@ int64_t transfer_send_without_waiting(struct call *call, int *fd, const struct t
 	*transfer->message = (struct message){.pin_fd = -1};
 	if (sending.to_len)
 		sending.to = *transfer->to;
-	r = !sending.stream && sending.message.total > TRANSFER_DATAGRAM_MAX
+	r = !sending.is_stream && sending.message.total > TRANSFER_DATAGRAM_MAX
 		    ? -EMSGSIZE
 		    : transfer_send_until_done(&sending, *fd, MSG_DONTWAIT, TRANSFER_BYTES_PER_TURN_MAX,
 					       transfer_call_is_awaited, call);
-	if ((r == -EAGAIN || (r == 0 && sending.stream && sending.sent < sending.message.total)) && wait &&
+	if ((r == -EAGAIN || (r == 0 && sending.is_stream && sending.bytes_sent < sending.message.total)) && wait &&
 	    !(sending.flags & MSG_DONTWAIT) && !net_is_nonblocking(*fd))
 		r = transfer_move_to_thread(call, fd, &sending);
 	else

@@ -14,7 +14,7 @@ struct transfer {
 	const struct sockaddr_storage *to; /* NULL: the message goes to the connected peer */
 	socklen_t to_len;
 	int flags; /* MSG_*, from the target */
-	bool stream;
+	bool is_stream;
 	uint64_t told_addr; /* sendmmsg: target address of msg_len; 0: the length is the result */
 };
 

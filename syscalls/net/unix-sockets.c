@@ -38,7 +38,7 @@ struct bound_socket {
 struct sockets {
 	int scratch_fd; /* borrowed */
 	int dir_fd;     /* -1: the directory is not made yet */
-	bool own_netns;
+	bool has_own_netns;
 	bool has_names_to_restore;
 	size_t count;
 	size_t prune_at_count;
@@ -53,7 +53,7 @@ int sockets_create(int scratch_fd, bool own_netns, struct sockets **ret_sockets)
 		return -ENOMEM;
 	sockets->scratch_fd = scratch_fd;
 	sockets->dir_fd = -1;
-	sockets->own_netns = own_netns;
+	sockets->has_own_netns = own_netns;
 	sockets->prune_at_count = SOCKETS_PRUNE_MIN;
 	*ret_sockets = sockets;
 	return 0;
@@ -324,7 +324,7 @@ int sockets_bind_abstract(struct sockets *sockets, int socket_fd, const struct s
 	const size_t len = address->len - SUN_PATH_OFFSET;
 	int type;
 
-	if (sockets->own_netns)
+	if (sockets->has_own_netns)
 		return bind(socket_fd, (const struct sockaddr *)&address->name, address->len) < 0 ? -errno : 0;
 	type = net_get_option(socket_fd, SOL_SOCKET, SO_TYPE);
 	if (type < 0)
@@ -344,7 +344,7 @@ int sockets_find_abstract(const struct sockets *sockets, int socket_fd, struct s
 	size_t i;
 
 	*ret_pin_fd = -1;
-	if (sockets->own_netns)
+	if (sockets->has_own_netns)
 		return 0;
 	i = sockets_find_name(sockets, address->name.sun_path, address->len - SUN_PATH_OFFSET,
 			      net_get_option(socket_fd, SOL_SOCKET, SO_TYPE));
@@ -356,5 +356,5 @@ int sockets_find_abstract(const struct sockets *sockets, int socket_fd, struct s
 
 bool sockets_name_is_of_run_only(const struct sockets *sockets, const struct sockaddr_un *name)
 {
-	return name->sun_path[0] || sockets->own_netns;
+	return name->sun_path[0] || sockets->has_own_netns;
 }

@@ -50,7 +50,7 @@ struct signal_group_work {
 	pid_t *done; /* processes that were signalled */
 	size_t done_count, done_room;
 	int last_error;
-	bool sent;
+	bool was_sent;
 };
 
 /* Lists the processes of the run. 0 or -ENOMEM. */
@@ -82,7 +82,7 @@ static void signal_send_to_group_member(struct call *call, struct signal_group_w
 	if (syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0) < 0)
 		work->last_error = -errno;
 	else
-		work->sent = true;
+		work->was_sent = true;
 }
 
 static bool signal_targets_process(const struct call *call, const struct signal_group_work *work, pid_t pid)
@@ -142,7 +142,7 @@ static void signal_members(struct call *call, struct signal_group_work *work, in
 		if (sig == 0 || signal_list_members(call, work) < 0)
 			break;
 	/* kill(2) succeeds if at least one process was signalled. */
-	call_return_result(call, work->sent ? 0 : work->last_error);
+	call_return_result(call, work->was_sent ? 0 : work->last_error);
 }
 
 /* which: the pid of kill(2). 0: the caller's group; -1: every process; below -1: the group with that number. */

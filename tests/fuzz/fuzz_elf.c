@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	promise(fd >= 0);
 	promise(io_write_all(fd, data, size) == 0);
-	if (elf_inspect_file(fd, &facts) == 0 && facts.dynamic) {
+	if (elf_inspect_file(fd, &facts) == 0 && facts.is_dynamic) {
 		promise(facts.interp[0] == '\0' || memchr(facts.interp, '\0', sizeof(facts.interp)) != NULL);
 		promise(memmem(data, size, facts.interp, strlen(facts.interp) + 1) != NULL);
 	}

@@ -55,7 +55,7 @@ static void compare(const uint8_t *data, size_t size, const struct hello *hello)
 	size_t len = strlen(hello->sni);
 
 	ask_openssl(data, size, &opinion);
-	if (!opinion.asked || hello->bad_sni)
+	if (!opinion.asked || hello->has_bad_sni)
 		return;
 	promise(opinion.has_name == (len > 0));
 	if (len)
@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (whole != 1)
 		return 0;
 	promise(memchr(hello.sni, '\0', sizeof(hello.sni)) && memchr(hello.alpn, '\0', sizeof(hello.alpn)));
-	promise(!hello.bad_sni || !hello.sni[0]);
+	promise(!hello.has_bad_sni || !hello.sni[0]);
 	compare(data, size, &hello);
 	return 0;
 }

@@ -121,8 +121,8 @@ static void compare(const struct policy *a, const struct policy *b)
 
 static void same_verdict(struct net_verdict one, struct net_verdict two)
 {
-	promise(one.allow == two.allow && strcmp(one.reason, two.reason) == 0);
-	promise(one.allow == (strcmp(one.reason, "granted") == 0));
+	promise(one.is_allowed == two.is_allowed && strcmp(one.reason, two.reason) == 0);
+	promise(one.is_allowed == (strcmp(one.reason, "granted") == 0));
 }
 
 static void compare_network(const struct policy *a, const struct policy *b)

@@ -70,7 +70,7 @@ static const struct column {
 	{"duration_ms", FIELD_DECIMAL, MEMBER_OFFSET(duration_ms)},
 	{"verdict", FIELD_TEXT, MEMBER_OFFSET(verdict)},
 	{"effect", FIELD_TEXT, MEMBER_OFFSET(effect)},
-	{"observed", FIELD_FLAG, MEMBER_OFFSET(observed)},
+	{"observed", FIELD_FLAG, MEMBER_OFFSET(was_observed)},
 	{"on_deny", FIELD_TEXT, MEMBER_OFFSET(on_deny)},
 	{"answer", FIELD_TEXT, MEMBER_OFFSET(answer)},
 	{"answered_by", FIELD_DIGITS, MEMBER_OFFSET(answered_by)},
@@ -119,12 +119,13 @@ enum column_type column_get_type(size_t column)
 
 static struct column_value column_make_text(const struct scan_text *text)
 {
-	return (struct column_value){.present = text->at != NULL, .text = *text};
+	return (struct column_value){.is_present = text->at != NULL, .text = *text};
 }
 
 static struct column_value column_make_number(bool present, uint64_t number)
 {
-	return (struct column_value){.present = present, .number = (int64_t)(number < INT64_MAX ? number : INT64_MAX)};
+	return (struct column_value){.is_present = present,
+				     .number = (int64_t)(number < INT64_MAX ? number : INT64_MAX)};
 }
 
 static struct column_value column_make_digits(const struct scan_text *digits)
@@ -132,7 +133,7 @@ static struct column_value column_make_digits(const struct scan_text *digits)
 	char text[24];
 	bool present = digits->at && scan_get_bytes(digits, text, sizeof(text)) > 0;
 
-	return (struct column_value){.present = present, .number = present ? strtoll(text, NULL, 10) : 0};
+	return (struct column_value){.is_present = present, .number = present ? strtoll(text, NULL, 10) : 0};
 }
 
 static struct column_value column_make_resolved(const struct scan_path *path)
@@ -156,11 +157,12 @@ struct column_value column_get_value(size_t column, const struct audit_entry *en
 	case FIELD_SEQ:
 		return column_make_number(true, record->seq);
 	case FIELD_TID:
-		return (struct column_value){.present = record_get_tid(record) != 0, .number = record_get_tid(record)};
+		return (struct column_value){.is_present = record_get_tid(record) != 0,
+					     .number = record_get_tid(record)};
 	case FIELD_BYTES:
 		return column_make_number(record->has_bytes, *(const uint64_t *)field);
 	case FIELD_RET:
-		return (struct column_value){.present = record->has_ret, .number = record->ret};
+		return (struct column_value){.is_present = record->has_ret, .number = record->ret};
 	case FIELD_NS:
 		return column_make_number(record->has_ns, record->ns);
 	case FIELD_FLAG:
@@ -168,7 +170,7 @@ struct column_value column_get_value(size_t column, const struct audit_entry *en
 	case FIELD_UNSIGNED:
 		return column_make_number(*(const uint64_t *)field != 0, *(const uint64_t *)field);
 	case FIELD_SIGNED:
-		return (struct column_value){.present = *(const int64_t *)field != 0,
+		return (struct column_value){.is_present = *(const int64_t *)field != 0,
 					     .number = *(const int64_t *)field};
 	case FIELD_DIGITS:
 		return column_make_digits(field);

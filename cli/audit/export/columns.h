@@ -12,7 +12,7 @@ enum column_type {
 
 /* A field of a record as a column. */
 struct column_value {
-	bool present;
+	bool is_present;
 	int64_t number;        /* of COLUMN_INTEGER */
 	struct scan_text text; /* of COLUMN_TEXT: the text with its JSON escapes; of COLUMN_REAL: the digits */
 };

@@ -45,7 +45,7 @@ static int csv_put_value(struct export *export, size_t column, const struct colu
 	struct csv *csv = export->state;
 	ssize_t len;
 
-	if (!value->present)
+	if (!value->is_present)
 		return 0;
 	if (column_get_type(column) == COLUMN_INTEGER) {
 		buf_printf(&export->line, "%lld", (long long)value->number);

@@ -30,7 +30,7 @@ static bool export_on_entry(void *ctx, const struct audit_entry *entry)
 
 	if (!entry->json && !audit_filter_matches(&run->options->filter, entry))
 		return true;
-	run->export.records += !entry->json;
+	run->export.record_count += !entry->json;
 	run->error = run->options->format->entry(&run->export, entry);
 	return run->error == 0 && !ferror(run->export.out);
 }
@@ -62,7 +62,7 @@ static int export_parse_options(int argc, char **argv, struct export_options *op
 		.usage = "Usage: callgate audit export --format NAME [-o FILE] [OPTION...] LOG...\n\n"
 			 "Writes the records of runs for other tools. Options that select records are combined.\n\n",
 		.epilogue = "\nThe formats are described in callgate(1).\n",
-		.mixed = true,
+		.allows_mixed_order = true,
 		.table = {{NULL, table, options}},
 	};
 
@@ -98,7 +98,8 @@ static int export_run(const struct export_options *options, const char *const *p
 	int status, r = output_open(&output, path, options->format->needs_file);
 
 	if (r < 0) {
-		cli_print_error("audit", "%s: %s", output.shown, r == -ESPIPE ? "not a regular file" : strerror(-r));
+		cli_print_error("audit", "%s: %s", output.shown_path,
+				r == -ESPIPE ? "not a regular file" : strerror(-r));
 		(void)output_close(&output, false);
 		return CLI_ERROR;
 	}
@@ -106,10 +107,10 @@ static int export_run(const struct export_options *options, const char *const *p
 	run.export.out = output.file;
 	run.export.out_is_terminal = isatty(fileno(output.file));
 	status = export_write_records(&run, paths);
-	r = output_close(&output, run.error == 0 && (status == CLI_OK || run.export.records > 0));
+	r = output_close(&output, run.error == 0 && (status == CLI_OK || run.export.record_count > 0));
 	r = run.error < 0 ? run.error : r;
 	if (r < 0)
-		cli_print_error("audit", "cannot write %s: %s", output.shown, strerror(-r));
+		cli_print_error("audit", "cannot write %s: %s", output.shown_path, strerror(-r));
 	return r < 0 ? CLI_ERROR : status;
 }
 

@@ -12,7 +12,7 @@ struct export {
 	bool out_is_terminal;   /* out is a terminal */
 	bool has_several_logs;  /* several logs */
 	struct buf line;        /* buffer for the text that is written next */
-	uint64_t records;
+	uint64_t record_count;
 	void *state; /* the state of the format; freed with free(3) */
 };
 
@@ -31,7 +31,7 @@ extern const struct export_format export_jsonl, export_csv, export_sqlite, expor
 /* ---- output.c ---- */
 
 struct output {
-	const char *shown; /* for messages */
+	const char *shown_path; /* for messages */
 	char *path;        /* canonical path of the file to be written; owned; NULL: the output is no regular file */
 	char *temporary_path; /* owned */
 	FILE *file;        /* the stream to write to; owned, unless it is stdout */

@@ -280,8 +280,8 @@ static void ocsf_put_outcome(struct buf *out, const struct scan_record *record)
 	json_put_int(out, ",\"status_id\":", status);
 	json_put_text(out, ",\"status_code\":", &record->error);
 	json_put_text(out, ",\"status_detail\":", &record->reason);
-	json_put_int(out, ",\"action_id\":", record->observed ? 3 : denied ? 2 : replaced ? 4 : 1);
-	json_put_int(out, ",\"disposition_id\":", record->observed ? 15 : denied ? 2 : replaced ? 11 : 1);
+	json_put_int(out, ",\"action_id\":", record->was_observed ? 3 : denied ? 2 : replaced ? 4 : 1);
+	json_put_int(out, ",\"disposition_id\":", record->was_observed ? 15 : denied ? 2 : replaced ? 11 : 1);
 	if (record->rule.at) {
 		json_put_text(out, ",\"policy\":{\"name\":", &record->rule);
 		buf_puts(out, "}");

@@ -115,7 +115,8 @@ static void otlp_put_record(struct buf *out, const struct audit_entry *entry)
 	for (size_t i = 0; i < columns_count(); i++) {
 		struct column_value value = column_get_value(i, entry);
 
-		if (value.present && strcmp(column_get_name(i), "seq") != 0 && strcmp(column_get_name(i), "time") != 0)
+		if (value.is_present && strcmp(column_get_name(i), "seq") != 0 &&
+		    strcmp(column_get_name(i), "time") != 0)
 			otlp_put_column(out, i, &value);
 	}
 	buf_puts(out, "]}");

@@ -34,7 +34,7 @@ int output_open(struct output *output, const char *path, bool needs_file)
 	struct stat status;
 	bool exists = path && stat(path, &status) == 0;
 
-	output->shown = path ? path : "standard output";
+	output->shown_path = path ? path : "standard output";
 	if (!path) {
 		output->file = stdout;
 		return 0;

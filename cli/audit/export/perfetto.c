@@ -51,7 +51,7 @@ static int perfetto_name_process(struct export *export, const struct audit_entry
 	struct perfetto *state = export->state;
 	const struct scan_text *exe = &entry->record.exe;
 	struct scan_text name = json_get_basename(exe);
-	struct tally_item *item = tally_find(&state->programs, (const char *)&pid, sizeof(pid));
+	struct tally_item *item = tally_find_or_add_item(&state->programs, (const char *)&pid, sizeof(pid));
 
 	if (!item)
 		return -ENOMEM;
@@ -82,7 +82,7 @@ static struct tally_item *perfetto_find_track(struct export *export, const struc
 	if (!record->event.at && export->has_several_logs)
 		key[1] |= pid & ~((UINT64_C(1) << PIDS_MAX_BITS) - 1);
 	*ret_track = key[1];
-	item = tally_find(&state->tracks, (const char *)key, sizeof(key));
+	item = tally_find_or_add_item(&state->tracks, (const char *)key, sizeof(key));
 	if (!item || item->count[0] || !record->event.at)
 		return item;
 	item->count[0] = 1;

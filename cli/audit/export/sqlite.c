@@ -85,7 +85,7 @@ static int sqlite_make_value(struct sqlite *state, size_t column, const struct a
 	ssize_t len = (ssize_t)value.text.len;
 
 	*ret_value = (struct sqlite_value){.type = SQLITE_NULL};
-	if (!value.present)
+	if (!value.is_present)
 		return 0;
 	if (type == COLUMN_INTEGER) {
 		*ret_value = (struct sqlite_value){.type = SQLITE_INTEGER, .integer = value.number};

@@ -23,7 +23,7 @@ struct denial_group {
 	struct denial_key key;
 	uint64_t seq, count; /* seq of the first record */
 	int64_t pid;
-	bool observed;
+	bool was_observed;
 	uint32_t resolved; /* number of the text of the canonical path */
 	char *suggested_option; /* owned; NULL: nothing */
 	const char *why_not;    /* why no option is suggested; static; NULL: not known */
@@ -228,7 +228,7 @@ void report_denials_add(struct report_denials *denials, struct report_texts *tex
 		return;
 	group->seq = (uint64_t)json_integer_value(json_object_get(line, "seq"));
 	group->pid = json_integer_value(json_object_get(line, "pid"));
-	group->observed = json_is_true(json_object_get(line, "observed"));
+	group->was_observed = json_is_true(json_object_get(line, "observed"));
 	group->resolved =
 		report_texts_add_field(texts, line, json_object_get(line, "path2") ? "resolved2" : "resolved");
 	denials_set_suggestion(group, line);
@@ -246,7 +246,7 @@ json_t *report_denials_make_json(const struct report_denials *denials, uint64_t 
 			list, json_pack("{s:i, s:I, s:I, s:I, s:b, s:b, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s?, s:s?}",
 					"run", (int)key->run, "seq", (json_int_t)group->seq, "count",
 					(json_int_t)group->count, "pid", (json_int_t)group->pid, "observed",
-					(int)group->observed, "event", (int)key->is_event, "call", (int)key->call,
+					(int)group->was_observed, "event", (int)key->is_event, "call", (int)key->call,
 					"target", (int)key->target, "resolved", (int)group->resolved, "reason",
 					(int)key->reason, "rule", (int)key->rule, "errno", (int)key->error, "exe",
 					(int)key->exe, "suggest", group->suggested_option, "why", group->why_not));

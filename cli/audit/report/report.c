@@ -24,8 +24,8 @@ static const char usage[] =
 	"more runs are shown together.\n\n";
 
 struct report_options {
-	const char *output;
-	uint64_t records;
+	const char *output_path;
+	uint64_t records_max;
 	struct cli_list results;
 };
 
@@ -42,18 +42,18 @@ static int report_parse_options(int argc, char **argv, struct report_options *op
 {
 	static const struct cli_option table[] = {
 		{"output", 'o', "FILE", "the page to write; a file of that name is replaced", cli_set_text,
-		 FIELD_OFFSET(output), 0},
+		 FIELD_OFFSET(output_path), 0},
 		CLI_LIST("result", 0, "FILE", "the result of a run (run --json): adds its limits, usage and changes",
 			 FIELD_OFFSET(results)),
 		{"records", 0, "N", "at most so many records, 500000 by default; of longer logs a sample",
-		 report_set_records, FIELD_OFFSET(records), 0},
+		 report_set_records, FIELD_OFFSET(records_max), 0},
 		{0},
 	};
 	const struct cli_syntax syntax = {
 		.verb = VERB,
 		.usage = usage,
 		.epilogue = "\nThe page needs no network and can be opened from disk. See callgate(1), AUDIT LOG.\n",
-		.mixed = true,
+		.allows_mixed_order = true,
 		.table = {{NULL, table, options}},
 	};
 
@@ -259,7 +259,7 @@ static void report_release(struct report *report)
 
 static int report_make(const struct report_options *options, struct report_log *logs, size_t count)
 {
-	struct report report = {.records_max = options->records};
+	struct report report = {.records_max = options->records_max};
 	int status = CLI_ERROR;
 
 	report.texts = report_texts_create();
@@ -272,11 +272,11 @@ static int report_make(const struct report_options *options, struct report_log *
 	for (size_t i = 0; status == CLI_OK && i < options->results.count; i++)
 		status = report_add_result(&report, options->results.item[i]);
 	if (status == CLI_OK)
-		status = report_check_output(options->output, logs, count);
+		status = report_check_output(options->output_path, logs, count);
 	if (status == CLI_OK)
-		status = report_write_file(&report, options->output, logs, count);
+		status = report_write_file(&report, options->output_path, logs, count);
 	if (status == CLI_OK)
-		status = report_print_what_is_left_out(&report, options->output);
+		status = report_print_what_is_left_out(&report, options->output_path);
 	report_release(&report);
 	return status;
 }
@@ -286,7 +286,7 @@ static int report_make_of_named_logs(const struct report_options *options, char 
 {
 	_cleanup_free_ struct report_log *logs = NULL;
 
-	if (count == 0 || !options->output) {
+	if (count == 0 || !options->output_path) {
 		cli_print_error(VERB, count == 0 ? "no log is named" : "no page is named: -o FILE.html");
 		return cli_fail_usage(VERB);
 	}
@@ -300,7 +300,7 @@ static int report_make_of_named_logs(const struct report_options *options, char 
 
 int audit_main_report(int argc, char **argv)
 {
-	struct report_options options = {.records = REPORT_RECORDS_MAX};
+	struct report_options options = {.records_max = REPORT_RECORDS_MAX};
 	int status = report_parse_options(argc, argv, &options);
 
 	if (status == CLI_OPTIONS_PARSED)

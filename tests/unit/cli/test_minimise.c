@@ -48,7 +48,7 @@ static void ask_path(uint64_t *state)
 {
 	static const unsigned wants[] = {POLICY_READ, POLICY_READ, POLICY_WRITE, POLICY_EXEC};
 
-	question = (struct query){.kind = QUERY_PATHS, .allowed = true, .path_count = 1};
+	question = (struct query){.kind = QUERY_PATHS, .was_allowed = true, .path_count = 1};
 	question.path[0].wanted_rights = wants[generate_number(state, 4)];
 	generate_path(state, question.path[0].path);
 	question.path[0].len = strlen(question.path[0].path);
@@ -62,7 +62,7 @@ static void ask_endpoint(uint64_t *state)
 {
 	char text[GENERATED_TEXT_MAX];
 
-	question = (struct query){.kind = QUERY_CONNECT, .allowed = true};
+	question = (struct query){.kind = QUERY_CONNECT, .was_allowed = true};
 	generate_endpoint(state, text);
 	question.udp = strstr(text, "/udp") != NULL;
 	ck_assert_int_eq(sscanf(text, "%253[^:]:%u", question.host, &question.port), 2);
@@ -72,7 +72,7 @@ static void ask_request(uint64_t *state)
 {
 	char text[GENERATED_TEXT_MAX], scheme[8];
 
-	question = (struct query){.kind = QUERY_REQUEST, .allowed = true};
+	question = (struct query){.kind = QUERY_REQUEST, .was_allowed = true};
 	generate_url(state, text);
 	ck_assert_int_eq(sscanf(text, "%23s %7[a-z]://%253[^:]:%u%2047s", question.method, scheme, question.host,
 				&question.port, question.request), 5);
@@ -89,7 +89,9 @@ static void ask(uint64_t *state)
 		ask_request(state);
 		break;
 	case 2:
-		question = (struct query){.kind = QUERY_LISTEN, .allowed = true, .host = "127.0.0.1",
+		question = (struct query){.kind = QUERY_LISTEN,
+					  .was_allowed = true,
+					  .host = "127.0.0.1",
 					  .port = 7990 + generate_number(state, 30)};
 		break;
 	default:
@@ -115,7 +117,7 @@ static enum diff_level judge(const struct policy *policy)
 	else
 		verdict = policy_net_judge_request(policy, question.host, question.port, question.method,
 						   question.request, question.upgrade);
-	return verdict.allow && policy_net_is_enabled(policy) ? DIFF_ALLOWED : DIFF_DENIED;
+	return verdict.is_allowed && policy_net_is_enabled(policy) ? DIFF_ALLOWED : DIFF_DENIED;
 }
 
 /* ---- the property ---- */
@@ -157,7 +159,7 @@ static void collect(uint64_t state, const struct policy *policy, struct used *us
 		ask(&state);
 		query_judge(judge, &question, &answer);
 		if (!answer.is_certain || answer.is_allowed)
-			ck_assert_int_eq(used_add(used, &question, &answer), 0);
+			ck_assert_int_eq(used_add_access(used, &question, &answer), 0);
 	}
 	query_judge_free(judge);
 }

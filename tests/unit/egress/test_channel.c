@@ -65,9 +65,9 @@ START_TEST(test_plain)
 	ck_assert_int_eq(channel_read(&rig.server, data, 3), 3);
 	ck_assert_int_eq(channel_read(&rig.server, data + 3, 13), 2);
 	ck_assert_mem_eq(data, "hello", 5);
-	ck_assert(!rig.server.ended);
+	ck_assert(!rig.server.peer_has_ended);
 	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), 0);
-	ck_assert(rig.server.ended);
+	ck_assert(rig.server.peer_has_ended);
 	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), 0);
 	ck_assert_int_eq(channel_write(&rig.server, "back", 4), 4); /* half open */
 	ck_assert_int_eq(channel_read(&rig.client, data, sizeof(data)), 4);
@@ -237,7 +237,7 @@ START_TEST(test_tls_end)
 	ck_assert_int_eq(channel_write(&rig.client, "x", 1), -EPIPE);
 	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), 4);
 	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), 0);
-	ck_assert(rig.server.ended);
+	ck_assert(rig.server.peer_has_ended);
 	tls_rig_exchange(&rig, &rig.server, &rig.client, 300000); /* the other direction goes on */
 	channel_close(&rig.server, false);                         /* by itself it says good-bye */
 	ck_assert_int_eq(channel_read(&rig.client, data, sizeof(data)), 0);
@@ -263,7 +263,7 @@ START_TEST(test_tls_truncated)
 			ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), 8);
 		ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), -ECONNRESET);
 		ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), -ECONNRESET);
-		ck_assert(!rig.server.ended);
+		ck_assert(!rig.server.peer_has_ended);
 		/* and from it follows no orderly end of ours */
 		ck_assert_int_eq(channel_half_close(&rig.server), -ECONNRESET);
 		tls_rig_done(&rig);

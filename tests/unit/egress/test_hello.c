@@ -129,12 +129,12 @@ START_TEST(real_clients)
 
 	ck_assert_str_eq(hello.sni, "api.example.com");
 	ck_assert_str_eq(hello.alpn, "h2,http/1.1");
-	ck_assert(!hello.bad_sni && !hello.ech);
+	ck_assert(!hello.has_bad_sni && !hello.ech);
 	bytes = from_openssl(NULL, NULL);
 	hello = must_parse(&bytes);
 	ck_assert_str_eq(hello.sni, "");
 	ck_assert_str_eq(hello.alpn, "");
-	ck_assert(!hello.bad_sni);
+	ck_assert(!hello.has_bad_sni);
 }
 END_TEST
 
@@ -196,7 +196,7 @@ START_TEST(names)
 		add_sni(&extensions, row[i].name, row[i].len);
 		bytes = made_of(&extensions, true);
 		hello = must_parse(&bytes);
-		ck_assert_msg(hello.bad_sni == !row[i].sni, "%s", row[i].name);
+		ck_assert_msg(hello.has_bad_sni == !row[i].sni, "%s", row[i].name);
 		ck_assert_str_eq(hello.sni, row[i].sni ? row[i].sni : "");
 	}
 }
@@ -221,13 +221,13 @@ START_TEST(several_names)
 		extensions.len = 0;
 		add_extension(&extensions, 0, row[i].body, row[i].len);
 		bytes = made_of(&extensions, true);
-		ck_assert_msg(must_parse(&bytes).bad_sni, "%zu", i);
+		ck_assert_msg(must_parse(&bytes).has_bad_sni, "%zu", i);
 	}
 	extensions.len = 0;
 	add_sni(&extensions, "a.b", 3);
 	add_sni(&extensions, "a.b", 3);
 	bytes = made_of(&extensions, true);
-	ck_assert(must_parse(&bytes).bad_sni);
+	ck_assert(must_parse(&bytes).has_bad_sni);
 	ck_assert_str_eq(must_parse(&bytes).sni, "");
 }
 END_TEST
@@ -325,7 +325,7 @@ START_TEST(lying_lengths)
 			struct hello hello;
 
 			bytes.at[i] = (uint8_t)(bytes.at[i] + step);
-			if (parse(bytes.at, bytes.len, &hello) == 1 && !hello.bad_sni && hello.sni[0] &&
+			if (parse(bytes.at, bytes.len, &hello) == 1 && !hello.has_bad_sni && hello.sni[0] &&
 			    i < bytes.len - 3)
 				ck_assert_str_eq(hello.sni, "a.b");
 		}

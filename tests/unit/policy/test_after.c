@@ -146,14 +146,14 @@ START_TEST(test_network_after)
 	struct policy *policy = load(usual);
 
 	policy_fire_after_entries(policy, 4);
-	ck_assert(policy_net_judge_connect(policy, "a.test", 443, false).allow);
+	ck_assert(policy_net_judge_connect(policy, "a.test", 443, false).is_allowed);
 	ck_assert_ptr_null(policy_find_closer_of_network(policy));
 	policy_fire_after_entries(policy, 2);
 	ck_assert_str_eq(policy_find_closer_of_network(policy), "p.json: after_read[1]");
-	ck_assert(!policy_net_judge_connect(policy, "a.test", 443, false).allow);
+	ck_assert(!policy_net_judge_connect(policy, "a.test", 443, false).is_allowed);
 	ck_assert_str_eq(policy_net_judge_connect(policy, "a.test", 443, false).label, "p.json: after_read[1]");
-	ck_assert(!policy_net_judge_listen(policy, 8000).allow);
-	ck_assert(!policy_net_judge_request(policy, "a.test", 443, "GET", "/a", false).allow);
+	ck_assert(!policy_net_judge_listen(policy, 8000).is_allowed);
+	ck_assert(!policy_net_judge_request(policy, "a.test", 443, "GET", "/a", false).is_allowed);
 	policy_free(policy);
 }
 END_TEST
@@ -188,8 +188,8 @@ static enum diff_direction compare(const char *one, const char *other, size_t *r
 	struct policy_diff diff;
 
 	ck_assert_int_eq(policy_diff(first, second, &diff), 0);
-	*ret_count = diff.settings;
-	if (diff.settings)
+	*ret_count = diff.setting_count;
+	if (diff.setting_count)
 		direction = diff.setting[0].direction;
 	policy_diff_release(&diff);
 	policy_free(first);

@@ -172,7 +172,7 @@ static const struct {
 
 static struct policy_cli make_cli(const char *option, const char *const *texts)
 {
-	struct policy_cli cli = {.no_net = false};
+	struct policy_cli cli = {.denies_network = false};
 	const struct {
 		const char *option;
 		const char *const **list;
@@ -226,11 +226,11 @@ START_TEST(test_cli_values)
 	for (int i = 0; i < COUNT(cases); i++) {
 		struct net_verdict verdict = policy_net_judge_connect(policy, cases[i].host, cases[i].port, false);
 
-		ck_assert_msg(verdict.allow, "%s", cases[i].host);
+		ck_assert_msg(verdict.is_allowed, "%s", cases[i].host);
 		ck_assert_int_eq(verdict.rule->proto, cases[i].proto);
 		ck_assert_msg(verdict.rule->private_addresses == cases[i].private, "%s", cases[i].host);
 	}
-	ck_assert(policy_net_judge_listen(policy, 65535).allow);
+	ck_assert(policy_net_judge_listen(policy, 65535).is_allowed);
 	policy_free(policy);
 }
 END_TEST

@@ -102,7 +102,7 @@ START_TEST(test_extends)
 	ck_assert_uint_eq(policy_get_settings(policy)->required_layers, LAYER_BIT(LAYER_LANDLOCK) | LAYERS_NAMESPACES);
 	ck_assert_str_eq(policy_get_settings(policy)->audit_file, "/var/log/srv/set/a");
 	ck_assert_str_eq(mount_at(policy, "/tmp")->host, "/scratch/run/work/.tmp");
-	ck_assert(mount_at(policy, "/tmp")->redirect && mount_at(policy, "/tmp")->create_host_path);
+	ck_assert(mount_at(policy, "/tmp")->is_redirect && mount_at(policy, "/tmp")->create_host_path);
 	ck_assert_str_eq(mount_at(policy, "/etc/motd")->provided_text, "b");
 	ck_assert_str_eq(mount_at(policy, "/usr/x")->provided_text, "hello\n");
 	ck_assert_int_eq(mount_at(policy, "/etc/passwd")->kind, POLICY_MOUNT_TREE);
@@ -184,7 +184,7 @@ START_TEST(test_command_line)
 	struct policy *policy = load(&rig, "base", &cli);
 
 	ck_assert_int_eq(mount_at(policy, "/etc/motd")->kind, POLICY_MOUNT_TREE);
-	ck_assert(!mount_at(policy, "/tmp")->redirect);
+	ck_assert(!mount_at(policy, "/tmp")->is_redirect);
 	ck_assert_str_eq(decide(policy, "/usr/bin/sh", POLICY_EXEC).rule, "command line: -x /bin/sh");
 	ck_assert_str_eq(decide(policy, "/tmp/x", POLICY_WRITE).rule, "command line: -W /tmp");
 	ck_assert_str_eq(env_of(policy, "A")->value, "${x}"); /* the shell has had its turn */
@@ -310,8 +310,8 @@ START_TEST(test_rules_as_objects)
 	ck_assert_str_eq(rule_at(policy, "/etc/shadow", POLICY_READ), "none");
 	ck_assert_str_eq(rule_at(policy, "/usr/.env", POLICY_READ), "p.json: filesystem.deny[0] **/.env");
 	ck_assert_int_eq(policy_decide_access(policy, "/tmp/a", 6, POLICY_WRITE).verdict, VERDICT_REDIRECT);
-	ck_assert(policy_net_judge_connect(policy, "a.test", 443, false).allow);
-	ck_assert(!policy_net_judge_connect(policy, "b.test", 443, false).allow);
+	ck_assert(policy_net_judge_connect(policy, "a.test", 443, false).is_allowed);
+	ck_assert(!policy_net_judge_connect(policy, "b.test", 443, false).is_allowed);
 	shown = policy_make_json(policy);
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
 		ck_assert_msg(strstr(shown, kept[i]) != NULL, "no %s in %s", kept[i], shown);

@@ -139,7 +139,7 @@ START_TEST(test_setting)
 	struct policy_diff diff;
 
 	ck_assert_int_eq(policy_diff(first, second, &diff), 0);
-	ck_assert_uint_eq(diff.settings, settings[_i].key ? 1 : 0);
+	ck_assert_uint_eq(diff.setting_count, settings[_i].key ? 1 : 0);
 	if (settings[_i].key) {
 		ck_assert_str_eq(diff.setting[0].key, settings[_i].key);
 		ck_assert_str_eq(diff_direction_get_name(diff.setting[0].direction),
@@ -204,7 +204,7 @@ START_TEST(test_example)
 	bool found = false;
 
 	ck_assert_int_eq(policy_diff(policy[0], policy[1], &diff), 0);
-	for (size_t i = 0; i < diff.witnesses; i++)
+	for (size_t i = 0; i < diff.witness_count; i++)
 		found |= strcmp(diff.witness[i].option, examples[_i].option) == 0 &&
 			 strcmp(diff.witness[i].text, examples[_i].text) == 0;
 	ck_assert_msg(found, "no witness %s %s", examples[_i].option, examples[_i].text);
@@ -230,7 +230,7 @@ START_TEST(test_cut)
 	policy[1] = load_text(second);
 	ck_assert_int_eq(policy_diff(policy[0], policy[1], &diff), 0);
 	ck_assert(diff.cut);
-	ck_assert_uint_ge(diff.witnesses, 1);
+	ck_assert_uint_ge(diff.witness_count, 1);
 	policy_diff_release(&diff);
 	policy_free(policy[0]);
 	policy_free(policy[1]);

@@ -145,7 +145,7 @@ static int compare(void)
 	int ret = policy_diff(loaded, other, &diff);
 
 	if (ret == 0)
-		ck_assert_uint_gt(diff.witnesses, 0);
+		ck_assert_uint_gt(diff.witness_count, 0);
 	policy_diff_release(&diff);
 	return ret;
 }

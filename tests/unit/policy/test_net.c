@@ -161,9 +161,9 @@ static const struct {
 static void check_verdict(struct net_verdict verdict, const char *reason, const char *what)
 {
 	ck_assert_msg(strcmp(verdict.reason, reason) == 0, "%s: %s, not %s", what, verdict.reason, reason);
-	ck_assert_int_eq(verdict.allow, strcmp(reason, "granted") == 0);
-	ck_assert_int_eq(verdict.label != NULL, verdict.allow || strcmp(reason, "denied_by_rule") == 0);
-	ck_assert_int_eq(verdict.rule != NULL, verdict.allow);
+	ck_assert_int_eq(verdict.is_allowed, strcmp(reason, "granted") == 0);
+	ck_assert_int_eq(verdict.label != NULL, verdict.is_allowed || strcmp(reason, "denied_by_rule") == 0);
+	ck_assert_int_eq(verdict.rule != NULL, verdict.is_allowed);
 }
 
 static void check_world(const struct policy *policy)
@@ -182,7 +182,7 @@ static void check_world(const struct policy *policy)
 	for (int i = 0; i < COUNT(lookups); i++)
 		check_verdict(policy_net_judge_name(policy, lookups[i].host), lookups[i].reason, lookups[i].host);
 	for (int i = 0; i < COUNT(listens); i++)
-		ck_assert_msg(policy_net_judge_listen(policy, listens[i].port).allow == listens[i].allow, "%u",
+		ck_assert_msg(policy_net_judge_listen(policy, listens[i].port).is_allowed == listens[i].allow, "%u",
 			      listens[i].port);
 }
 
@@ -247,11 +247,11 @@ START_TEST(test_denied_address)
 	struct sockaddr_in6 mapped = {.sin6_family = AF_INET6};
 
 	ck_assert_int_eq(inet_pton(AF_INET, "198.51.100.7", &address.sin_addr), 1);
-	ck_assert(!policy_net_judge_address(policy, (const struct sockaddr *)&address, 443).allow);
+	ck_assert(!policy_net_judge_address(policy, (const struct sockaddr *)&address, 443).is_allowed);
 	ck_assert_int_eq(inet_pton(AF_INET6, "::ffff:198.51.100.7", &mapped.sin6_addr), 1);
-	ck_assert(!policy_net_judge_address(policy, (const struct sockaddr *)&mapped, 443).allow);
+	ck_assert(!policy_net_judge_address(policy, (const struct sockaddr *)&mapped, 443).is_allowed);
 	ck_assert_int_eq(inet_pton(AF_INET, "198.51.100.8", &address.sin_addr), 1);
-	ck_assert(policy_net_judge_address(policy, (const struct sockaddr *)&address, 443).allow);
+	ck_assert(policy_net_judge_address(policy, (const struct sockaddr *)&address, 443).is_allowed);
 	policy_free(policy);
 }
 END_TEST
@@ -283,9 +283,10 @@ START_TEST(test_values)
 	ck_assert_uint_eq(rules[0].budget.bytes_down, 5);
 	ck_assert_uint_eq(rules[0].budget.bytes_per_second, 1 << 20);
 	ck_assert_uint_eq(rules[0].budget.connections, 3);
-	ck_assert(rules[0].dns_real && rules[0].private_addresses && rules[0].proto == NET_TCP && !rules[0].is_address);
+	ck_assert(rules[0].uses_real_dns && rules[0].private_addresses && rules[0].proto == NET_TCP &&
+		  !rules[0].is_address);
 	ck_assert_str_eq(rules[0].reason, "because");
-	ck_assert(rules[1].any_body && !rules[0].any_body);
+	ck_assert(rules[1].allows_any_body && !rules[0].allows_any_body);
 	ck_assert_uint_eq(rules[1].budget.requests_per_minute, 60);
 	ck_assert_uint_eq(rules[1].budget.requests, 7);
 	ck_assert_uint_eq(rules[1].budget.bytes_up, 0);
@@ -318,7 +319,7 @@ START_TEST(test_usual_values)
 	ck_assert_uint_eq(pool.v6.s6_addr[0], 0xfd);
 	ck_assert(!policy_net_offers_proxy(policy) && !policy_net_sets_proxy_variables(policy) &&
 		  !policy_net_get_upstream_ca(policy));
-	ck_assert(!policy_net_judge_listen(policy, 0).allow);
+	ck_assert(!policy_net_judge_listen(policy, 0).is_allowed);
 	policy = reload(policy);
 	ck_assert(policy_net_is_enabled(policy));
 	policy_free(policy);
@@ -348,7 +349,7 @@ static struct policy *load_files(const char *parent, const char *child, const st
 
 static bool reaches(const struct policy *policy, const char *host)
 {
-	return policy_net_is_enabled(policy) && policy_net_judge_connect(policy, host, 443, false).allow;
+	return policy_net_is_enabled(policy) && policy_net_judge_connect(policy, host, 443, false).is_allowed;
 }
 
 START_TEST(test_extends)
@@ -368,7 +369,7 @@ START_TEST(test_extends)
 	ck_assert(!reaches(policy, "c.test") && !reaches(policy, "d.test"));
 	ck_assert_uint_eq(policy_net_get_fixed_addresses(policy, "a.test", &address, 1), 1);
 	ck_assert_uint_eq(ntohl(((struct sockaddr_in *)(void *)&address)->sin_addr.s_addr), 0x08080404);
-	ck_assert(policy_net_judge_listen(policy, 1).allow);
+	ck_assert(policy_net_judge_listen(policy, 1).is_allowed);
 	policy_free(policy);
 
 	policy = reload(load_files(parent, "{'extends': ['parent'], 'network': 'none'}", NULL));
@@ -389,7 +390,7 @@ START_TEST(test_command_line)
 					    NULL};
 	static const char *const secrets[] = {"TOKEN@h.test,*.v.test", NULL};
 	const struct policy_cli cli = {.allow_host = hosts, .allow_request = allow, .secret = secrets};
-	const struct policy_cli none = {.no_net = true};
+	const struct policy_cli none = {.denies_network = true};
 	struct policy *policy = load_with("{'network': {'allow': [{'host': 'a.test'}]}}", &cli);
 	struct net_verdict verdict;
 
@@ -399,15 +400,15 @@ START_TEST(test_command_line)
 
 		ck_assert(reaches(policy, "a.test") && reaches(policy, "b.test") && !reaches(policy, "c.test"));
 		verdict = policy_net_judge_connect(policy, "x.w.test", 8443, false);
-		ck_assert(verdict.allow && verdict.rule->proto == NET_TCP);
+		ck_assert(verdict.is_allowed && verdict.rule->proto == NET_TCP);
 		verdict = policy_net_judge_connect(policy, "10.0.0.1", 5432, false);
-		ck_assert(verdict.allow && verdict.rule->private_addresses);
-		ck_assert(policy_net_judge_connect(policy, "::1", 22, false).allow);
+		ck_assert(verdict.is_allowed && verdict.rule->private_addresses);
+		ck_assert(policy_net_judge_connect(policy, "::1", 22, false).is_allowed);
 		ck_assert_int_eq(policy_net_judge_connect(policy, "p.test", 80, false).rule->proto, NET_HTTP);
-		ck_assert(policy_net_judge_request(policy, "h.test", 443, "POST", "/x/y", false).allow);
-		ck_assert(!policy_net_judge_request(policy, "h.test", 443, "PUT", "/x/y", false).allow);
-		ck_assert(policy_net_judge_request(policy, "h.test", 443, "GET", "/chat", true).allow);
-		ck_assert(policy_net_judge_request(policy, "i.test", 8080, "GET", "/any", false).allow);
+		ck_assert(policy_net_judge_request(policy, "h.test", 443, "POST", "/x/y", false).is_allowed);
+		ck_assert(!policy_net_judge_request(policy, "h.test", 443, "PUT", "/x/y", false).is_allowed);
+		ck_assert(policy_net_judge_request(policy, "h.test", 443, "GET", "/chat", true).is_allowed);
+		ck_assert(policy_net_judge_request(policy, "i.test", 8080, "GET", "/any", false).is_allowed);
 		ck_assert_int_eq(policy_net_judge_connect(policy, "i.test", 8080, false).rule->proto, NET_HTTP);
 		ck_assert_uint_eq(count, 1);
 		ck_assert_str_eq(found->from, "env:TOKEN");
@@ -693,7 +694,7 @@ END_TEST
 START_TEST(test_no_net_contradicts)
 {
 	static const char *const hosts[] = {"a.test", NULL};
-	const struct policy_cli cli = {.allow_host = hosts, .no_net = true};
+	const struct policy_cli cli = {.allow_host = hosts, .denies_network = true};
 	struct rig rig = {0};
 	struct policy *policy = NULL;
 
@@ -741,7 +742,7 @@ START_TEST(test_names_that_end_alike)
 	ck_assert_int_eq(rig_load(&rig, "{\"network\": {\"allow\": [{\"host\": \"notlocalhost\"},"
 				  "{\"host\": \"**.b.test\", \"port\": 443, \"proto\": \"tcp\"},"
 				  "{\"host\": \"*.ab.test\", \"port\": 443}]}}", NULL, &policy), 0);
-	ck_assert(policy_net_judge_connect(policy, "notlocalhost", 443, false).allow);
+	ck_assert(policy_net_judge_connect(policy, "notlocalhost", 443, false).is_allowed);
 	policy_free(policy);
 	rig_done(&rig);
 }
@@ -869,16 +870,17 @@ START_TEST(packed_and_unpacked)
 	rule = policy_net_get_rules(other, &count);
 	ck_assert_uint_eq(count, 3);
 	ck_assert_str_eq(rule[0].reason, "work");
-	ck_assert(rule[0].any_body && rule[0].http[1].websocket && rule[0].budget.requests == 7 && !rule[0].dns_real);
+	ck_assert(rule[0].allows_any_body && rule[0].http[1].is_websocket && rule[0].budget.requests == 7 &&
+		  !rule[0].uses_real_dns);
 	ck_assert_str_eq(rule[0].header_value, "Bearer {TOKEN}");
 	ck_assert(rule[1].private_addresses && rule[1].proto == NET_UDP && rule[1].is_address);
-	ck_assert(rule[2].dns_real && rule[2].index == 2 && !rule[2].header);
-	ck_assert(policy_net_judge_request(other, "api.test", 443, "POST", "/a/b", false).allow);
-	ck_assert(!policy_net_judge_request(other, "api.test", 443, "PUT", "/a/b", false).allow);
+	ck_assert(rule[2].uses_real_dns && rule[2].index == 2 && !rule[2].header);
+	ck_assert(policy_net_judge_request(other, "api.test", 443, "POST", "/a/b", false).is_allowed);
+	ck_assert(!policy_net_judge_request(other, "api.test", 443, "PUT", "/a/b", false).is_allowed);
 	ck_assert_str_eq(policy_net_judge_connect(other, "api.test", 8443, false).reason, "denied_by_rule");
 	ck_assert_str_eq(policy_net_judge_name(other, "bad.wild.test").reason, "denied_by_rule");
-	ck_assert(policy_net_judge_name(other, "a.b.wild.test").allow);
-	ck_assert(policy_net_judge_listen(other, 8100).allow && !policy_net_judge_listen(other, 8101).allow);
+	ck_assert(policy_net_judge_name(other, "a.b.wild.test").is_allowed);
+	ck_assert(policy_net_judge_listen(other, 8100).is_allowed && !policy_net_judge_listen(other, 8101).is_allowed);
 	ck_assert_uint_eq(policy_net_get_fixed_addresses(other, "api.test", address, NET_ADDRESSES_MAX), 2);
 	ck_assert_int_eq(address[1].ss_family, AF_INET6);
 	ck_assert_uint_eq(policy_net_get_pool(other).v4_bits, 16);

@@ -24,7 +24,7 @@ static struct policy *load_observing(struct rig *rig, const char *const *hidden,
 {
 	struct policy_observe observe = {
 		.hidden = hidden, .may_read_secrets = risky, .reaches_public_endpoints = network};
-	struct policy_cli cli = {.observe = &observe, .no_net = !network};
+	struct policy_cli cli = {.observe = &observe, .denies_network = !network};
 	struct policy *policy;
 
 	ck_assert_int_eq(rig_load(rig, text, NULL, &observe.judged), 0);
@@ -113,32 +113,32 @@ START_TEST(test_network)
 	struct policy *policy = load_observing(&rig, NULL, false, true);
 	struct net_verdict verdict = policy_net_judge_connect(policy, "api.test", 443, false);
 
-	ck_assert(verdict.allow && !verdict.observed.error);
+	ck_assert(verdict.is_allowed && !verdict.observed.error);
 	verdict = policy_net_judge_connect(policy, "other.test", 5432, false);
-	ck_assert(verdict.allow && verdict.observed.error == ECONNREFUSED);
+	ck_assert(verdict.is_allowed && verdict.observed.error == ECONNREFUSED);
 	ck_assert_str_eq(verdict.observed.reason, "no_rule");
 	verdict = policy_net_judge_connect(policy, "192.0.2.1", 53, true);
-	ck_assert(verdict.allow && verdict.observed.error && !verdict.rule->is_address);
+	ck_assert(verdict.is_allowed && verdict.observed.error && !verdict.rule->is_address);
 	ck_assert(!verdict.rule->private_addresses);
 	verdict = policy_net_judge_connect(policy, "bad.test", 443, false);
-	ck_assert(verdict.allow);
+	ck_assert(verdict.is_allowed);
 	ck_assert_str_eq(verdict.observed.reason, "denied_by_rule");
 	verdict = policy_net_judge_request(policy, "api.test", 443, "GET", "/a/b", false);
-	ck_assert(verdict.allow && !verdict.observed.error);
+	ck_assert(verdict.is_allowed && !verdict.observed.error);
 	verdict = policy_net_judge_request(policy, "api.test", 443, "POST", "/a/b", false);
-	ck_assert(verdict.allow);
+	ck_assert(verdict.is_allowed);
 	ck_assert_str_eq(verdict.observed.reason, "method_not_granted");
-	ck_assert(policy_net_judge_request(policy, "any.test", 80, "GET", "/", true).allow);
-	ck_assert(!policy_net_judge_request(policy, "any.test", 80, "CONNECT", "/", false).allow);
+	ck_assert(policy_net_judge_request(policy, "any.test", 80, "GET", "/", true).is_allowed);
+	ck_assert(!policy_net_judge_request(policy, "any.test", 80, "CONNECT", "/", false).is_allowed);
 	ck_assert(policy_net_intercepts_tls(policy, "any.test", 443));
 	ck_assert(!policy_net_intercepts_tls(policy, "any.test", 8443));
 	ck_assert(!policy_net_judge_listen(policy, 8000).observed.error);
 	ck_assert_int_eq(policy_net_judge_listen(policy, 8001).observed.error, EACCES);
-	ck_assert(policy_net_judge_name(policy, "any.test").allow);
+	ck_assert(policy_net_judge_name(policy, "any.test").is_allowed);
 	policy_free(policy);
 	policy = load_observing(&rig, NULL, false, false);
 	ck_assert(!policy_net_is_enabled(policy));
-	ck_assert(!policy_net_judge_connect(policy, "other.test", 5432, false).allow);
+	ck_assert(!policy_net_judge_connect(policy, "other.test", 5432, false).is_allowed);
 	policy_free(policy);
 	rig_done(&rig);
 }

@@ -57,7 +57,7 @@ static struct policy *load(const char *name, enum policy_phase phase)
 
 static bool reaches(const struct policy *policy, const char *host)
 {
-	return policy_net_judge_name(policy, host).allow;
+	return policy_net_judge_name(policy, host).is_allowed;
 }
 
 static unsigned rights(const struct policy *policy, const char *path)

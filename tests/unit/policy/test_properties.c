@@ -39,7 +39,7 @@ static struct diff_answer judge_connect(const struct policy *policy, const char 
 
 	(void)snprintf(host, sizeof(host), "%.*s", (int)(colon - text), text);
 	verdict = policy_net_judge_connect(policy, host, (unsigned)strtoul(colon + 1, NULL, 10), udp);
-	return (struct diff_answer){verdict.allow && policy_net_is_enabled(policy) ? DIFF_ALLOWED : DIFF_DENIED,
+	return (struct diff_answer){verdict.is_allowed && policy_net_is_enabled(policy) ? DIFF_ALLOWED : DIFF_DENIED,
 				    VERDICT_ALLOW, verdict.label, verdict.reason};
 }
 
@@ -53,7 +53,7 @@ static struct diff_answer judge_url(const struct policy *policy, const char *tex
 	verdict = policy_net_judge_url(policy, &(struct net_request){host, port,
 								     !strcmp(scheme, "https") || !strcmp(scheme, "wss"),
 								     scheme[0] == 'w', method, path});
-	return (struct diff_answer){verdict.allow && policy_net_is_enabled(policy) ? DIFF_ALLOWED : DIFF_DENIED,
+	return (struct diff_answer){verdict.is_allowed && policy_net_is_enabled(policy) ? DIFF_ALLOWED : DIFF_DENIED,
 				    VERDICT_ALLOW, verdict.label, verdict.reason};
 }
 
@@ -72,7 +72,7 @@ static struct diff_answer judge(const struct policy *policy, const char *option,
 	ck_assert_str_eq(option, "listen");
 	struct net_verdict verdict = policy_net_judge_listen(policy, (unsigned)strtoul(text, NULL, 10));
 
-	return (struct diff_answer){verdict.allow && policy_net_is_enabled(policy) ? DIFF_ALLOWED : DIFF_DENIED,
+	return (struct diff_answer){verdict.is_allowed && policy_net_is_enabled(policy) ? DIFF_ALLOWED : DIFF_DENIED,
 				    VERDICT_ALLOW, verdict.label, verdict.reason};
 }
 
@@ -110,16 +110,16 @@ static void check_empty(const struct policy *first, const struct policy *second,
 	struct policy_diff diff;
 
 	ck_assert_int_eq(policy_diff(first, second, &diff), 0);
-	ck_assert_msg(diff.witnesses == 0, "%s: %s %s", what, diff.witness ? diff.witness[0].option : "",
+	ck_assert_msg(diff.witness_count == 0, "%s: %s %s", what, diff.witness ? diff.witness[0].option : "",
 		      diff.witness ? diff.witness[0].text : "");
-	ck_assert_msg(diff.settings == 0, "%s: %s", what, diff.setting ? diff.setting[0].key : "");
+	ck_assert_msg(diff.setting_count == 0, "%s: %s", what, diff.setting ? diff.setting[0].key : "");
 	ck_assert(!diff.cut);
 	policy_diff_release(&diff);
 }
 
 static void check_witnesses(struct policy *const policy[2], const struct policy_diff *diff)
 {
-	for (size_t i = 0; i < diff->witnesses; i++) {
+	for (size_t i = 0; i < diff->witness_count; i++) {
 		const struct diff_witness *witness = &diff->witness[i];
 
 		ck_assert_int_ne(witness->answer[0].level, witness->answer[1].level);
@@ -143,7 +143,7 @@ static void check_found(struct policy *const policy[2], const struct policy_diff
 	struct diff_answer first = judge(policy[0], option, text), second = judge(policy[1], option, text);
 	bool found = first.level == second.level;
 
-	for (size_t i = 0; i < diff->witnesses && !found; i++) {
+	for (size_t i = 0; i < diff->witness_count && !found; i++) {
 		const struct diff_witness *witness = &diff->witness[i];
 
 		found = strcmp(witness->op, op) == 0 && witness->answer[0].level == first.level &&

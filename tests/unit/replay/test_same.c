@@ -70,11 +70,12 @@ static void check_endpoint(const struct query_judge *judge, const struct net_ver
 
 	if (verdict->label)
 		(void)snprintf(rule, sizeof(rule), ",\"rule\":\"%s\"", verdict->label);
-	if (!verdict->allow)
+	if (!verdict->is_allowed)
 		(void)snprintf(reason, sizeof(reason), ",\"reason\":\"%s\"", verdict->reason);
 	ck_assert_int_lt(snprintf(line, sizeof(line), "{\"seq\":7,\"time\":\"t\",%s,\"verdict\":\"%s\"%s%s,\"ns\":1 }",
-				  what, verdict->allow ? "allow" : "deny", rule, reason), LINE_MAX_BYTES);
-	check_line(judge, line, strlen(line), verdict->allow, verdict->label);
+				  what, verdict->is_allowed ? "allow" : "deny", rule, reason),
+			 LINE_MAX_BYTES);
+	check_line(judge, line, strlen(line), verdict->is_allowed, verdict->label);
 }
 
 static void check_connect(const struct policy *policy, const struct query_judge *judge, uint64_t *state)
@@ -106,7 +107,7 @@ static void check_request(const struct policy *policy, const struct query_judge 
 	generate_url(state, text);
 	ck_assert_int_eq(sscanf(text, "%23s %7[a-z]://%253[^:]:%u%127s", method, scheme, host, &port, path), 5);
 	verdict = policy_net_judge_request(policy, host, port, method, path, *scheme == 'w');
-	if (!verdict.allow && strcmp(verdict.reason, "proto_not_granted") == 0)
+	if (!verdict.is_allowed && strcmp(verdict.reason, "proto_not_granted") == 0)
 		return; /* that is not replayable: it is of a proxy, for an endpoint that needs TLS */
 	(void)snprintf(what, sizeof(what), "\"event\":\"request\",\"host\":\"%s\",\"port\":%u,\"proto\":\"%s\","
 		       "\"method\":\"%s\",\"path\":\"%s\"", host, port, *scheme == 'w' ? "websocket" : scheme, method,

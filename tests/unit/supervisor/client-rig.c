@@ -169,10 +169,14 @@ static void judge(struct client_rig *rig, const struct seccomp_notif *notif)
 	ck_assert_int_ge(fd, 0);
 	(void)bind(fd, (struct sockaddr *)&own, sizeof(own)); /* the second time it is bound already */
 	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&own, &len), 0);
-	*what = (struct inet_egress_connect){.request = {.port = CLIENT_RIG_PORT, .source_port = ntohs(own.sin_port),
-					       .family = AF_INET, .host = CLIENT_RIG_HOST},
-				   .listener = inet_make_v4(own.sin_addr, rig->listener_port), .domain = AF_INET,
-				   .nonblocking = fcntl(fd, F_GETFL) & O_NONBLOCK, .address = "198.18.0.16"};
+	*what = (struct inet_egress_connect){.request = {.port = CLIENT_RIG_PORT,
+							 .source_port = ntohs(own.sin_port),
+							 .family = AF_INET,
+							 .host = CLIENT_RIG_HOST},
+					     .listener = inet_make_v4(own.sin_addr, rig->listener_port),
+					     .domain = AF_INET,
+					     .is_nonblocking = fcntl(fd, F_GETFL) & O_NONBLOCK,
+					     .address = "198.18.0.16"};
 	call->sandbox = &rig->sandbox;
 	call->id = notif->id;
 	call->tid = (pid_t)notif->pid;

@@ -594,7 +594,7 @@ START_TEST(test_result)
 	denial = denials_get_list(rig.sandbox.denials, &count, &unlisted);
 	ck_assert_uint_eq(count, 1);
 	ck_assert_str_eq(denial->target, "POST api.test:443/b");
-	ck_assert_str_eq(denial->suggest, "--allow 'POST api.test:443/b'");
+	ck_assert_str_eq(denial->suggested_option, "--allow 'POST api.test:443/b'");
 	ck_assert_str_eq(denial->exe, "/bin/program");
 	list = client_rig_log(&rig, "request");
 	ck_assert_uint_eq(json_array_size(list), 5);

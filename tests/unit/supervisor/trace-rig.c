@@ -106,8 +106,8 @@ static int approve_image(int fd, struct exec_plan *plan)
 	ck_assert_int_eq(fstat(fd, &st), 0);
 	plan->image.dev = st.st_dev;
 	plan->image.ino = st.st_ino;
-	plan->has_interp = facts.dynamic;
-	if (!facts.dynamic)
+	plan->has_interp = facts.is_dynamic;
+	if (!facts.is_dynamic)
 		return 0;
 	loader = open(facts.interp, O_RDONLY | O_CLOEXEC);
 	ck_assert_int_ge(loader, 0);

@@ -115,10 +115,10 @@ START_TEST(test_suggest)
 	denial = only(1);
 	ck_assert_str_eq(denial->op, c->op);
 	if (c->suggest) {
-		ck_assert_str_eq(denial->suggest, c->suggest);
+		ck_assert_str_eq(denial->suggested_option, c->suggest);
 		ck_assert_ptr_null(denial->suggest_why);
 	} else {
-		ck_assert_ptr_null(denial->suggest);
+		ck_assert_ptr_null(denial->suggested_option);
 		ck_assert_ptr_nonnull(denial->suggest_why);
 	}
 	ck_assert_str_eq(denial->target, c->path);
@@ -136,7 +136,7 @@ START_TEST(test_deny_rule)
 	call->decision.rule = "p.json: filesystem.deny[0] **/.env";
 	with_path(call, &tree, "/work/.env");
 	denials_add(denials, call);
-	ck_assert_str_eq(only(1)->suggest, "drop or narrow the rule \"p.json: filesystem.deny[0] **/.env\"");
+	ck_assert_str_eq(only(1)->suggested_option, "drop or narrow the rule \"p.json: filesystem.deny[0] **/.env\"");
 }
 END_TEST
 
@@ -210,7 +210,7 @@ START_TEST(test_second_path)
 	with_path(call, &tree, "/srv/b");
 	denials_add(denials, call);
 	ck_assert_str_eq(only(1)->target, "/srv/b");
-	ck_assert_str_eq(only(1)->suggest, "-W /srv");
+	ck_assert_str_eq(only(1)->suggested_option, "-W /srv");
 }
 END_TEST
 
@@ -220,7 +220,7 @@ START_TEST(test_nothing_to_grant)
 
 	with_path(call, &proc, "/proc/kcore");
 	denials_add(denials, call);
-	ck_assert_ptr_null(only(1)->suggest);
+	ck_assert_ptr_null(only(1)->suggested_option);
 }
 END_TEST
 
@@ -233,9 +233,9 @@ START_TEST(test_redirects)
 	with_path(call, mount, "/tmp/K");
 	denials_add(denials, call);
 	if (_i == 0)
-		ck_assert_str_eq(only(1)->suggest, "-x /tmp");
+		ck_assert_str_eq(only(1)->suggested_option, "-x /tmp");
 	else
-		ck_assert_ptr_null(only(1)->suggest);
+		ck_assert_ptr_null(only(1)->suggested_option);
 }
 END_TEST
 
@@ -248,7 +248,7 @@ START_TEST(test_without_path)
 	denials_add(denials, call);
 	ck_assert_str_eq(only(1)->target, _i ? "domain=2 type=0x80001 protocol=0" : "pid=1 sig=9");
 	ck_assert_str_eq(only(1)->op, _i ? "net" : "signal");
-	ck_assert_ptr_null(only(1)->suggest);
+	ck_assert_ptr_null(only(1)->suggested_option);
 }
 END_TEST
 

@@ -73,7 +73,7 @@ START_TEST(finds_the_loader)
 	struct elf_facts facts;
 
 	ck_assert_int_eq(inspect(&image, sizeof(image), &facts), 0);
-	ck_assert(facts.dynamic);
+	ck_assert(facts.is_dynamic);
 	ck_assert_str_eq(facts.interp, LOADER);
 	ck_assert_uint_eq(facts.first_vaddr, 0x12000);
 }
@@ -85,7 +85,7 @@ START_TEST(static_has_none)
 
 	image.phdr[1].p_type = PT_NULL;
 	ck_assert_int_eq(inspect(&image, sizeof(image), &facts), 0);
-	ck_assert(!facts.dynamic);
+	ck_assert(!facts.is_dynamic);
 }
 END_TEST
 
@@ -239,7 +239,7 @@ START_TEST(survives_noise)
 		for (int flips = 0; flips < 4; flips++)
 			((unsigned char *)&noisy)[(unsigned)rand_r(&seed) % sizeof(noisy)] =
 				(unsigned char)rand_r(&seed);
-		if (inspect(&noisy, sizeof(noisy), &facts) == 0 && facts.dynamic)
+		if (inspect(&noisy, sizeof(noisy), &facts) == 0 && facts.is_dynamic)
 			ck_assert_uint_lt(strnlen(facts.interp, PATH_MAX), PATH_MAX);
 	}
 }

@@ -47,7 +47,7 @@ static void setup(void)
 	be_at("/ro/program");
 	st = (struct stat){
 		.st_dev = 5, .st_ino = ino++, .st_mode = 0100755, .st_size = 77, .st_mtim = {1, 2}, .st_ctim = {3, 4}};
-	facts = (struct elf_facts){.dynamic = true, .interp = LOADER};
+	facts = (struct elf_facts){.is_dynamic = true, .interp = LOADER};
 }
 
 static void teardown(void)
@@ -67,12 +67,12 @@ START_TEST(remembers)
 {
 	ck_assert(!exec_cache_find_program(&place, &st, &program));
 	ck_assert(kept());
-	ck_assert(program.dynamic);
+	ck_assert(program.is_dynamic);
 	ck_assert_str_eq(program.interp, LOADER);
-	facts = (struct elf_facts){.dynamic = false};
+	facts = (struct elf_facts){.is_dynamic = false};
 	st.st_ino += 64; /* takes the other's place */
 	ck_assert(kept());
-	ck_assert(!program.dynamic);
+	ck_assert(!program.is_dynamic);
 	st.st_ino -= 64;
 	ck_assert(!exec_cache_find_program(&place, &st, &program));
 }
@@ -119,9 +119,9 @@ START_TEST(keeps_nothing_writable)
 	mount.flags = MOUNT_DEVICE;
 	ck_assert(!kept());
 	mount.flags = 0;
-	place.magic = true;
+	place.is_magic_link = true;
 	ck_assert(!kept());
-	place.magic = false;
+	place.is_magic_link = false;
 	ck_assert(kept());
 }
 END_TEST

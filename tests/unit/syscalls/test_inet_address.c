@@ -121,7 +121,7 @@ START_TEST(a_bad_peer_has_the_kernels_errno)
 
 	if (peers[_i].want)
 		return;
-	fd = socket(kind->domain, (kind->stream ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK, 0);
+	fd = socket(kind->domain, (kind->is_stream ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return; /* a machine without IPv6 */
 	if (kind->domain == AF_INET6)
@@ -215,7 +215,7 @@ START_TEST(a_bad_own_address_has_the_kernels_errno)
 
 	if (owns[_i].want)
 		return;
-	fd = socket(kind->domain, kind->stream ? SOCK_STREAM : SOCK_DGRAM, 0);
+	fd = socket(kind->domain, kind->is_stream ? SOCK_STREAM : SOCK_DGRAM, 0);
 	if (fd < 0)
 		return;
 	if (kind->domain == AF_INET6)

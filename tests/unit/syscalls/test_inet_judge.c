@@ -42,7 +42,7 @@ static void catch_up(void *egress)
 static void set_up(bool own_netns)
 {
 	struct inet_options options = {
-		.own_netns = own_netns, .listener_port = 40000, .dns_port = 5353, .sink_port = 9};
+		.has_own_netns = own_netns, .listener_port = 40000, .dns_port = 5353, .sink_port = 9};
 
 	ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
 	ck_assert_int_eq(pool_create(policy, &pool), 0);

@@ -13,7 +13,7 @@
 #define PORT 4711
 
 static const struct netlink_facts bare;
-static struct netlink_facts with_network = {.network = true, .pool_v4_bits = 15, .pool_v6_bits = 32};
+static struct netlink_facts with_network = {.has_network = true, .pool_v4_bits = 15, .pool_v6_bits = 32};
 
 static _Alignas(8) unsigned char answer[NETLINK_ANSWER_MAX];
 static size_t answered, used;

@@ -135,10 +135,14 @@ static const struct view_provided_file provides[] = {
 
 static void make_view(struct view **ret_view)
 {
-	struct view_options options = {.scratch_host = scratch, .scratch_base = runs, .scratch_fd = -1,
-				       .root_fd = -1, .tmpfs_fd = -1,
-				       .pts_fd = -1, .provide = provides,
-				       .provides = sizeof(provides) / sizeof(provides[0])};
+	struct view_options options = {.scratch_host = scratch,
+				       .scratch_base = runs,
+				       .scratch_fd = -1,
+				       .root_fd = -1,
+				       .tmpfs_fd = -1,
+				       .pts_fd = -1,
+				       .provided_file = provides,
+				       .provided_file_count = sizeof(provides) / sizeof(provides[0])};
 	struct policy_error error;
 
 	options.scratch_fd = open(scratch, O_PATH | O_DIRECTORY);

@@ -71,8 +71,8 @@ END_TEST
 
 START_TEST(merged_paths_keep_what_they_share)
 {
-	_cleanup_free_ char *merged = pattern_merge("/d1/run4/out.txt", "/d1/run17/out.txt"),
-			    *again = pattern_merge(merged, "/d1/run5/out.txt");
+	_cleanup_free_ char *merged = pattern_merge_paths("/d1/run4/out.txt", "/d1/run17/out.txt"),
+			    *again = pattern_merge_paths(merged, "/d1/run5/out.txt");
 
 	ck_assert_str_eq(merged, "/d1/run*/out.txt");
 	ck_assert_str_eq(again, "/d1/run*/out.txt");
@@ -233,13 +233,13 @@ START_TEST(units)
 	struct unit unit;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		bool found = unit_find(NULL, HOME, cases[i].path, &unit);
+		bool found = unit_find_directory(NULL, HOME, cases[i].path, &unit);
 
 		ck_assert_msg(found == (cases[i].dir != NULL), "%s: %s", cases[i].path, found ? unit.dir : "none");
 		if (found)
 			ck_assert_str_eq(unit.dir, cases[i].dir);
 	}
-	ck_assert(!unit_find(NULL, NULL, HOME "/.pyenv/versions/3.12/lib/x", &unit));
+	ck_assert(!unit_find_directory(NULL, NULL, HOME "/.pyenv/versions/3.12/lib/x", &unit));
 }
 END_TEST
 
