@@ -16,8 +16,11 @@
 #define PIDNS LAYER_BIT(LAYER_PIDNS)
 #define MOUNTNS LAYER_BIT(LAYER_MOUNTNS)
 
-/* The tmpfs has only directories and empty files. Stand-in directories with long listings need many inodes. */
-static const char *const tmpfs_options[] = {"mode", "0755", "size", "4m", "nr_inodes", "200k"};
+/*
+ * The tmpfs has directories, empty files and provided files: with a network also copies of the system's certificates.
+ * Stand-in directories with long listings need many inodes.
+ */
+static const char *const tmpfs_options[] = {"mode", "0755", "size", "256m", "nr_inodes", "200k"};
 
 /* Options for the procfs of the program: no files about the machine, only processes that the reader may ptrace. */
 static const char *const processes_only[] = {"subset", "pid", "hidepid", "ptraceable"};

@@ -238,18 +238,26 @@ static int attach_root_mount(struct attach_state *attach)
 	return r;
 }
 
-/* Attaches all mounts. The tmpfs is mounted over "/"; attach_change_root makes it the root. */
-static int attach_all_mounts(struct attach_state *attach)
+/* Mounts the tmpfs over "/". attach_change_root makes it the root. */
+static int attach_tmpfs(struct attach_state *attach)
 {
 	int r = mounts_attach_copy(attach->tmpfs_fd, AT_FDCWD, "/");
 
-	if (r < 0)
-		return attach_note_failure(attach, r, "mount a tmpfs");
+	return r < 0 ? attach_note_failure(attach, r, "mount a tmpfs") : 0;
+}
+
+static int attach_all_mounts(struct attach_state *attach)
+{
+	int r = 0;
+
 	if (mkdirat(attach->tmpfs_fd, VIEW_STANDIN_NAME, 0755) < 0)
 		return attach_note_failure(attach, -errno, "make the program's root");
 	r = attach_root_mount(attach);
 	for (size_t i = 0; r == 0 && i < attach->mount_states; i++)
 		r = attach_mount(attach, &attach->mount_state[i], i);
+	/* ".." of an injected descriptor can lead here, but provided files are reached through their mounts alone. */
+	if (r == 0 && fchmodat(attach->tmpfs_fd, VIEW_PROVIDED_NAME, 0, 0) < 0 && errno != ENOENT)
+		r = attach_note_failure(attach, -errno, "close the directory of provided files");
 	return r;
 }
 
@@ -491,8 +499,12 @@ int view_attach_mounts(struct view *view, const struct view_attach_fds *mounts, 
 				      .empty_dir_fd = -1,
 				      .empty_file_fd = -1,
 				      .own_proc_fd = mounts->program_proc_fd >= 0 ? mounts->proc_fd : -1};
-	int r = attach_copy_mounts(&attach, mounts->program_proc_fd >= 0 ? mounts->program_proc_fd : mounts->proc_fd);
+	/* First the tmpfs, because before Linux 6.15 the provided files in it can be copied only when it is attached. */
+	int r = attach_tmpfs(&attach);
 
+	if (r == 0)
+		r = attach_copy_mounts(&attach, mounts->program_proc_fd >= 0 ? mounts->program_proc_fd
+									     : mounts->proc_fd);
 	view->host_root_fd = fcntl(mounts->host_root_fd, F_DUPFD_CLOEXEC, 3);
 	if (view->host_root_fd < 0)
 		r = -errno;

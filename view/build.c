@@ -180,6 +180,9 @@ static int build_find_or_make_held_dir(const struct build_state *build, const ch
 		build_get_parent_path(virt, dir);
 		fd = openat2_call(build->view->root->fd, *dir ? dir + 1 : ".", O_PATH | O_DIRECTORY, 0,
 				  IO_RESOLVE_BELOW);
+	} else if (build->options->tmpfs_fd >= 0 && strcmp(name, "/" VIEW_PROVIDED_NAME) == 0) {
+		fd = openat2_call(build->options->tmpfs_fd, VIEW_PROVIDED_NAME, O_PATH | O_DIRECTORY, 0,
+				  IO_RESOLVE_BELOW);
 	} else {
 		fd = build_open_dir(build, *name ? name : "/");
 	}
@@ -411,28 +414,40 @@ static int build_mount_skeleton_file(struct build_state *build, const char *virt
 }
 
 /*
- * Adds a file with this content: in the skeleton or, in a granted tree, as read-only file `name` of the scratch space.
+ * Makes the read-only file `name` in the directory for provided files: in the tmpfs of the run's mount namespace, or
+ * without that in the scratch directory. On disk each file would cost a change of the file system's journal.
  */
+static int build_make_provided_file(const struct build_state *build, const char *name, const void *text, size_t len,
+				    char ret_host[PATH_MAX])
+{
+	const bool own = build->options->tmpfs_fd >= 0;
+	const int dirfd = own ? build->options->tmpfs_fd : build->options->scratch_fd;
+	const char *dir = own ? VIEW_PROVIDED_NAME : "provided";
+	char path[64];
+	_cleanup_close_ int fd = -1;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (mkdirat(dirfd, dir, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	fd = openat(dirfd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	if (fd < 0)
+		return -errno;
+	(void)snprintf(ret_host, PATH_MAX, "%s/%s", own ? "" : build->options->scratch_host, path);
+	return io_write_all(fd, text, len);
+}
+
+/* Adds a file with this content: in the skeleton or, in a granted tree, as the provided file `name`. */
 static int build_mount_file_with_text(struct build_state *build, const char *name, const char *virt, const void *text,
 				      size_t len, unsigned flags, const char *rule)
 {
 	char host[PATH_MAX];
-	_cleanup_close_ int fd = -1;
 	int r;
 
 	flags |= MOUNT_PROVIDED | MOUNT_PRIVATE;
 	if (!view_is_in_host_tree(build->view, virt))
 		return build_mount_skeleton_file(build, virt, text, len, flags, rule);
-	if (mkdirat(build->options->scratch_fd, "provided", 0700) < 0 && errno != EEXIST)
-		return -errno;
-	fd = openat(build->options->scratch_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
-	if (fd < 0)
-		return -errno;
-	r = io_write_all(fd, text, len);
-	if (r < 0)
-		return r;
-	(void)snprintf(host, sizeof(host), "%s/%s", build->options->scratch_host, name);
-	return build_mount_file(build, virt, host, -1, flags, rule);
+	r = build_make_provided_file(build, name, text, len, host);
+	return r < 0 ? r : build_mount_file(build, virt, host, -1, flags, rule);
 }
 
 static bool build_path_is_provided_file(const struct build_state *build, const char *virt)
@@ -452,7 +467,7 @@ static int build_mount_provided_files(struct build_state *build)
 	for (size_t i = 0; r == 0 && i < build->options->provided_file_count; i++) {
 		const struct view_provided_file *file = &build->options->provided_file[i];
 
-		(void)snprintf(name, sizeof(name), "provided/run-%zu", i);
+		(void)snprintf(name, sizeof(name), "run-%zu", i);
 		r = build_mount_file_with_text(build, name, file->virt, file->text, file->text_len, MOUNT_CALLGATE_FILE,
 					       NULL);
 		if (r < 0)
@@ -550,7 +565,7 @@ static int build_mount_grant_of_rule(struct build_state *build, const struct pol
 
 	if (build_path_is_provided_file(build, grant->virt))
 		return 0;
-	(void)snprintf(name, sizeof(name), "provided/%zu", index);
+	(void)snprintf(name, sizeof(name), "%zu", index);
 	if (grant->kind == POLICY_MOUNT_PROVIDE)
 		r = build_mount_file_with_text(build, name, grant->virt, grant->provided_text, grant->provided_text_len,
 					       0, grant->rule);
