@@ -19,12 +19,39 @@ struct helper {
 };
 #define HELPER_INIT {.fd = -1}
 
+#define HELPER_VARIABLES_MAX 16
+
+/* callgate-egress in a role, opened while the caller may still do so, to be executed later. */
+struct helper_program {
+	int fd;
+	char *role;                            /* owned */
+	char *envp[HELPER_VARIABLES_MAX + 1]; /* owned */
+};
+#define HELPER_PROGRAM_INIT {.fd = -1}
+
+/*
+ * In callgate-egress, a note of its ELF file (elf(5)) tells its version: a run that needs the file later is refused at
+ * once when the file is another program, or of another version.
+ */
+#define HELPER_NOTE_OWNER "callgate"
+#define HELPER_NOTE_VERSION 1
+
 /*
  * Starts callgate-egress in a role, with no environment but `variables` (NULL-ended), as far as they are set. It is
  * started only from a path that installed_find_file() trusts. Not thread-safe. 0, or -errno with *ret_why (static), the
  * end of a message whose beginning names what needs the process: "needs FILE, which cannot be started: …".
  */
 int helper_start(const char *role, const char *const *variables, struct helper *ret_helper, const char **ret_why);
+
+/*
+ * Opens callgate-egress under the conditions of helper_start(), and compares its version. Returns as helper_start.
+ * helper_close_program() releases.
+ */
+int helper_open_program(const char *role, const char *const *variables, struct helper_program *ret_program,
+			const char **ret_why);
+/* Executes it in this process, with socket_fd as HELPER_FD. Returns only on failure: -errno. */
+int helper_execute(struct helper_program *program, int socket_fd, const char **ret_why);
+void helper_close_program(struct helper_program *program);
 
 /* Waits for helper_send_version() of the started process, and compares the versions. Returns as helper_start. */
 int helper_await_version(const struct helper *helper, const char **ret_why);

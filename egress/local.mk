@@ -60,6 +60,8 @@ libcallgate_egress_a_SOURCES += \
 	egress/secrets/secret.c \
 	egress/secrets/secret.h \
 	egress/state.h \
+	egress/tls/authority.c \
+	egress/tls/authority.h \
 	egress/tls/ca.c \
 	egress/tls/ca.h \
 	egress/tls/context.c \

@@ -374,6 +374,10 @@ int egress_main(const struct egress_options *options)
 	struct egress egress = {.options = options, .policy = options->policy, .listener = {.fd = -1}};
 	int error = egress_set_up(&egress);
 
+	if (error == 0 && options->program_fds) {
+		egress.phase = CONTROL_RUNNING;
+		take_program_sockets(&egress, options->program_fds, CONTROL_FDS_MAX);
+	}
 	if (error == 0)
 		error = loop_run(egress.loop);
 	egress_tear_down(&egress);

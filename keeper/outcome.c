@@ -13,6 +13,7 @@
 #include "base/io.h"
 #include "keeper/evidence.h"
 #include "keeper/private.h"
+#include "supervisor/gateway/starter.h"
 #include "supervisor/report.h"
 
 #define REPORT_MAX_BYTES (512u << 20) /* more than the caps in changes.h and denials.h allow */
@@ -96,14 +97,19 @@ static void keeper_judge_egress_death(const struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
 	int status = keeper->egress_wait_status;
+	char why[sizeof(outcome->message) / 2];
 
 	if (!keeper->egress_failed || outcome->error_code || outcome->ending.status == RUN_OK)
 		return;
 	outcome->error_code = "egress_failed";
-	(void)snprintf(outcome->message, sizeof(outcome->message),
-		       "the egress process died (%s %d): from then on every connection was refused",
-		       WIFSIGNALED(status) ? "signal" : "exit status",
-		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	starter_read_why(keeper->egress.why_fd, why, sizeof(why));
+	if (why[0])
+		(void)snprintf(outcome->message, sizeof(outcome->message), "%s: every connection was refused", why);
+	else
+		(void)snprintf(outcome->message, sizeof(outcome->message),
+			       "the egress process died (%s %d): from then on every connection was refused",
+			       WIFSIGNALED(status) ? "signal" : "exit status",
+			       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 /* Takes the supervisor's report, which counts only if the supervisor then exited with status 0. NULL: none. */

@@ -43,6 +43,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/gateway/side.c \
 	supervisor/gateway/start.c \
 	supervisor/gateway/start.h \
+	supervisor/gateway/starter.c \
+	supervisor/gateway/starter.h \
 	supervisor/gateway/summary.c \
 	supervisor/gateway/truststore.c \
 	supervisor/closing/closing.c \

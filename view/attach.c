@@ -499,7 +499,7 @@ int view_attach_mounts(struct view *view, const struct view_attach_fds *mounts, 
 				      .empty_dir_fd = -1,
 				      .empty_file_fd = -1,
 				      .own_proc_fd = mounts->program_proc_fd >= 0 ? mounts->proc_fd : -1};
-	/* First the tmpfs, because before Linux 6.15 the provided files in it can be copied only when it is attached. */
+	/* The tmpfs first: before Linux 6.15 the provided files in it can be copied only when it is attached. */
 	int r = attach_tmpfs(&attach);
 
 	if (r == 0)

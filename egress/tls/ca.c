@@ -63,7 +63,6 @@ static bool certificate_add_extension(X509 *certificate, X509 *issuer, int nid, 
 	return done;
 }
 
-/* Sets the fields that the certificates of the authority and of leaves have in common. */
 static bool certificate_init(X509 *certificate, EVP_PKEY *key, const char *common_name)
 {
 	X509_NAME *subject = X509_get_subject_name(certificate);
@@ -77,47 +76,28 @@ static bool certificate_init(X509 *certificate, EVP_PKEY *key, const char *commo
 	       certificate_add_extension(certificate, certificate, NID_subject_key_identifier, "hash");
 }
 
-static char *certificate_to_pem(X509 *certificate)
+/* Reads key and certificate, which authority_make() has made. */
+static bool ca_read(struct ca *ca, const struct authority *authority)
 {
-	BIO *bio = BIO_new(BIO_s_mem());
-	char *data, *pem = NULL;
-	long len;
+	const unsigned char *der = authority->key;
+	BIO *bio = BIO_new_mem_buf(authority->pem, -1);
 
-	if (bio && PEM_write_bio_X509(bio, certificate)) {
-		len = BIO_get_mem_data(bio, &data);
-		pem = strndup(data, (size_t)len);
-	}
+	ca->key = d2i_PrivateKey(EVP_PKEY_EC, NULL, &der, sizeof(authority->key));
+	ca->certificate = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
+	ca->pem = strdup(authority->pem);
 	BIO_free(bio);
-	return pem;
+	return ca->key && ca->certificate && ca->pem && X509_check_private_key(ca->certificate, ca->key) == 1;
 }
 
-static bool ca_make_certificate(struct ca *ca, const char *run_id)
-{
-	char name[COMMON_NAME_MAX + 1];
-	X509 *certificate = X509_new();
-
-	ca->certificate = certificate;
-	(void)snprintf(name, sizeof(name), "callgate run %s", run_id);
-	if (!certificate || !certificate_init(certificate, ca->key, name) ||
-	    !X509_set_issuer_name(certificate, X509_get_subject_name(certificate)) ||
-	    !certificate_add_extension(certificate, certificate, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") ||
-	    !certificate_add_extension(certificate, certificate, NID_key_usage, "critical,keyCertSign,cRLSign") ||
-	    !certificate_add_extension(certificate, certificate, NID_authority_key_identifier, "keyid:always") ||
-	    !X509_sign(certificate, ca->key, EVP_sha256()))
-		return false;
-	ca->pem = certificate_to_pem(certificate);
-	return ca->pem != NULL;
-}
-
-int ca_create(const char *run_id, struct ca **ret_ca)
+int ca_create(const struct authority *authority, struct ca **ret_ca)
 {
 	struct ca *ca = calloc(1, sizeof(*ca));
 
 	if (!ca)
 		return -ENOMEM;
 	/* OpenSSL reads no configuration file: it could load modules later, when lock-down lets no file be opened. */
-	if (!OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL) || !(ca->key = EVP_EC_gen("P-256")) ||
-	    !(ca->leaf_key = EVP_EC_gen("P-256")) || !ca_make_certificate(ca, run_id)) {
+	if (!OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL) || !ca_read(ca, authority) ||
+	    !(ca->leaf_key = EVP_EC_gen("P-256"))) {
 		ca_free(ca);
 		return -EIO;
 	}

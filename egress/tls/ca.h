@@ -1,16 +1,19 @@
 /*
- * The run's certificate authority (P-256) for TLS interception, created and used in the egress process only. Leaf
- * certificates are created on demand, share one key and are kept in a least-recently-used cache.
+ * The run's certificate authority (P-256) for TLS interception, used in the egress process only. authority.h makes its
+ * key and certificate. Leaf certificates are created on demand, share one key and are kept in a least-recently-used
+ * cache.
  */
 #ifndef CALLGATE_EGRESS_TLS_CA_H
 #define CALLGATE_EGRESS_TLS_CA_H
 
 #include <openssl/ssl.h>
 
+#include "egress/tls/authority.h"
+
 struct ca;
 
-/* Creates the keys and the authority's certificate. 0, -ENOMEM or -EIO (OpenSSL). */
-int ca_create(const char *run_id, struct ca **ret_ca);
+/* Takes over key and certificate, and makes the key of the leaves. 0, -ENOMEM or -EIO (OpenSSL). */
+int ca_create(const struct authority *authority, struct ca **ret_ca);
 /* Frees the authority and wipes its keys. */
 void ca_free(struct ca *ca);
 /* The authority's certificate as PEM. Borrowed. */

@@ -1,6 +1,7 @@
 /*
- * What the keeper sends to callgate-egress at the start (base/helper.h): after the greeting one `struct handover`, then
- * each secret (secrets_send). Egress sends one reply. Afterwards the socket carries the messages of control.h.
+ * What callgate-egress receives at its start (base/helper.h) from a fork of the process that has executed it
+ * (starter.c): after the greeting one `struct handover` with descriptors, then each secret (secrets_send). Egress sends
+ * one reply. One of the descriptors is the socket for the messages of control.h.
  */
 #ifndef CALLGATE_SUPERVISOR_GATEWAY_HANDOVER_H
 #define CALLGATE_SUPERVISOR_GATEWAY_HANDOVER_H
@@ -10,32 +11,36 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "confine/privs.h"
+#include "egress/control.h"
+#include "egress/tls/authority.h"
 
-#define HANDOVER_RUN_ID_SIZE 64
-#define HANDOVER_PEM_SIZE 4096
+/* The descriptors that come with a struct handover. */
+enum handover_fd {
+	HANDOVER_BYTES,   /* a memfd: the packed network (policy/network/pack.h) and the root certificates in PEM */
+	HANDOVER_CONTROL, /* the control socket to the supervisor */
+	HANDOVER_PROGRAM, /* the first of those that came with CONTROL_PROGRAM_SOCKETS */
+	HANDOVER_FDS = HANDOVER_PROGRAM + CONTROL_FDS_MAX,
+};
 
-/* Sent with a memfd that holds the packed network (policy/network/pack.h) and the root certificates in PEM. */
 struct handover {
 	pid_t keeper;
-	struct privs_user user;
+	pid_t sender; /* a child of egress, which ends after the reply */
 	bool self_filter, landlock; /* sandbox layers that egress uses for itself */
-	bool makes_ca;
-	char run_id[HANDOVER_RUN_ID_SIZE];
+	bool has_authority;
+	struct authority authority;
 	uint64_t policy_len, roots_len;
 };
 
 struct handover_reply {
 	int32_t error;
-	char failed_step[64];        /* the step that failed */
-	char pem[HANDOVER_PEM_SIZE]; /* the certificate of the run's authority; "": there is none */
+	char failed_step[64];
 };
 
 /*
- * Send and receive one of these structures, with a descriptor unless passed_fd is -1 or ret_fd is NULL. They may block.
- * 0 or -errno; -EPIPE: the other process is dead.
+ * Send and receive one of these structures with `count` descriptors. They may block. 0 or -errno; -EPIPE: the other
+ * process is dead.
  */
-int handover_send(int fd, const void *bytes, size_t len, int passed_fd);
-int handover_receive(int fd, void *bytes, size_t len, int *ret_fd);
+int handover_send(int fd, const void *bytes, size_t len, const int *fds, size_t count);
+int handover_receive(int fd, void *bytes, size_t len, int *ret_fds, size_t count);
 
 #endif

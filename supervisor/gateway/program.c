@@ -11,16 +11,29 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/helper.h"
 #include "base/text.h"
+#include "config.h"
 #include "confine/selffilter.h"
 #include "egress/dns/resolver.h"
 #include "egress/egress.h"
 #include "policy/network/pack.h"
 #include "supervisor/gateway/handover.h"
 #include "supervisor/gateway/lockdown.h"
+
+/* The version that helper_open_program() compares. An assembler makes the section a note by its name. */
+static const struct {
+	uint32_t name_len, version_len, type;
+	char owner[12]; /* padded to a multiple of 4 bytes, as elf(5) demands */
+	char version[HELPER_VERSION_SIZE];
+} program_note __attribute__((section(".note.callgate"), aligned(4), used)) = {
+	sizeof(HELPER_NOTE_OWNER), HELPER_VERSION_SIZE, HELPER_NOTE_VERSION, HELPER_NOTE_OWNER, PACKAGE_VERSION};
+
+/* The process that executed callgate-egress is the run's user already. */
+static const struct privs_user same_user = {.set = false};
 
 /* ---- the resolver ---- */
 
@@ -34,7 +47,7 @@ static _Noreturn void program_run_resolver(const struct handover *handover, int 
 	if (lockdown_build_domain(SELF_RESOLVER, handover->self_filter, handover->landlock, &lockdown) < 0)
 		_exit(EXIT_FAILURE);
 	keep[1] = lockdown.landlock_fd;
-	if (lockdown_drop_privileges(&lockdown, &handover->user, egress, variables, keep, 2) < 0)
+	if (lockdown_drop_privileges(&lockdown, &same_user, egress, variables, keep, 2) < 0)
 		_exit(EXIT_FAILURE);
 	exit(resolver_main(fd, lockdown_enter_sandbox, &lockdown)); /* exit(3), because sanitizers report at exit */
 }
@@ -57,7 +70,7 @@ static int program_fork_resolver(const struct handover *handover, int *ret_fd)
 
 /* ---- egress ---- */
 
-/* Reads the policy and the root certificates from the keeper's memfd. */
+/* Reads the policy and the root certificates from the memfd. */
 static int program_unpack_policy(const struct handover *handover, int bytes_fd, struct policy **ret_policy,
 				 char **ret_roots)
 {
@@ -76,8 +89,8 @@ static int program_unpack_policy(const struct handover *handover, int bytes_fd, 
 	return error;
 }
 
-/* Fills egress_main's options and the reply. 0; -errno: reply->step says what failed. */
-static int program_receive_secrets(const struct handover *handover, int bytes_fd, struct policy **ret_policy,
+/* Fills egress_main's options and the reply. 0; -errno: reply->failed_step says what failed. */
+static int program_receive_secrets(struct handover *handover, int bytes_fd, struct policy **ret_policy,
 		       struct egress_options *options, struct handover_reply *reply)
 {
 	const char *step = "read the policy's network";
@@ -89,52 +102,66 @@ static int program_receive_secrets(const struct handover *handover, int bytes_fd
 		step = "receive the secrets";
 		error = secrets_receive(*ret_policy, HELPER_FD, &options->secrets);
 	}
-	if (error == 0 && handover->makes_ca) {
-		step = "make the run's certificate authority";
-		error = ca_create(handover->run_id, &options->ca);
+	if (error == 0 && handover->has_authority) {
+		step = "take over the run's certificate authority";
+		error = ca_create(&handover->authority, &options->ca);
 	}
-	if (error == 0 && options->ca &&
-	    (size_t)snprintf(reply->pem, sizeof(reply->pem), "%s", ca_get_pem(options->ca)) >= sizeof(reply->pem))
-		error = -EMSGSIZE;
+	authority_wipe(&handover->authority);
 	reply->error = error;
 	(void)snprintf(reply->failed_step, sizeof(reply->failed_step), "%s", step);
 	return error;
 }
 
 /* Forks the resolver and gives up privileges. lockdown_enter_sandbox() follows when everything is open. */
-static int program_fork_and_drop_privileges(const struct handover *handover, int bytes_fd, int *ret_resolver_fd,
-				 struct egress_sandbox *ret_lockdown)
+static int program_fork_and_drop_privileges(const struct handover *handover, const int fds[HANDOVER_FDS],
+					    int *ret_resolver_fd, struct egress_sandbox *ret_lockdown)
 {
 	static const char *const variables[] = {NULL};
-	int keep[] = {HELPER_FD, bytes_fd, -1, -1}, error = program_fork_resolver(handover, ret_resolver_fd);
+	int keep[3 + HANDOVER_FDS] = {HELPER_FD}, error = program_fork_resolver(handover, ret_resolver_fd);
 
 	if (error == 0)
 		error = lockdown_build_domain(SELF_EGRESS, handover->self_filter, handover->landlock, ret_lockdown);
 	if (error != 0)
 		return error;
-	keep[2] = *ret_resolver_fd;
-	keep[3] = ret_lockdown->landlock_fd;
-	return lockdown_drop_privileges(ret_lockdown, &handover->user, handover->keeper, variables, keep, 4);
+	keep[1] = *ret_resolver_fd;
+	keep[2] = ret_lockdown->landlock_fd;
+	memcpy(keep + 3, fds, HANDOVER_FDS * sizeof(*fds));
+	return lockdown_drop_privileges(ret_lockdown, &same_user, handover->keeper, variables, keep, 3 + HANDOVER_FDS);
+}
+
+/* Sends the reply, and waits until the process that gets it has ended. */
+static int program_send_reply(const struct handover *handover, const struct handover_reply *reply)
+{
+	int error = handover_send(HELPER_FD, reply, sizeof(*reply), NULL, 0);
+
+	(void)close(HELPER_FD);
+	while (waitpid(handover->sender, NULL, 0) < 0 && errno == EINTR)
+		;
+	return error;
 }
 
 static int program_run_egress(void)
 {
 	struct handover_reply reply = {0};
 	struct policy *policy = NULL;
-	struct handover handover;
+	struct handover handover = {.keeper = 0};
 	struct egress_sandbox lockdown;
-	struct egress_options options = {
-		.control_fd = HELPER_FD, .lock_down = lockdown_enter_sandbox, .lock_ctx = &lockdown};
-	int bytes_fd, error, status;
+	struct egress_options options = {.lock_down = lockdown_enter_sandbox, .lock_ctx = &lockdown};
+	int fds[HANDOVER_FDS], error, status;
 
-	if (helper_send_version() < 0 || handover_receive(HELPER_FD, &handover, sizeof(handover), &bytes_fd) < 0)
+	/* execveat(2) of a descriptor may name the process after its number. */
+	(void)prctl(PR_SET_NAME, HELPER_FILE_NAME);
+	if (helper_send_version() < 0 ||
+	    handover_receive(HELPER_FD, &handover, sizeof(handover), fds, HANDOVER_FDS) < 0)
 		return EXIT_FAILURE;
-	error = program_fork_and_drop_privileges(&handover, bytes_fd, &options.resolver_fd, &lockdown);
+	options.control_fd = fds[HANDOVER_CONTROL];
+	options.program_fds = fds + HANDOVER_PROGRAM;
+	error = program_fork_and_drop_privileges(&handover, fds, &options.resolver_fd, &lockdown);
 	if (error < 0)
 		reply = (struct handover_reply){.error = error, .failed_step = "lock the network's processes"};
 	else
-		error = program_receive_secrets(&handover, bytes_fd, &policy, &options, &reply);
-	if (handover_send(HELPER_FD, &reply, sizeof(reply), -1) < 0 || error < 0)
+		error = program_receive_secrets(&handover, fds[HANDOVER_BYTES], &policy, &options, &reply);
+	if (program_send_reply(&handover, &reply) < 0 || error < 0)
 		return EXIT_FAILURE;
 	status = egress_main(&options);
 	policy_free(policy);
@@ -173,7 +200,6 @@ static void program_look_up_account(const struct account_query *query, struct ac
 static int program_run_account_service(void)
 {
 	static const char *const variables[] = {NULL};
-	const struct privs_user same = {.set = false};
 	struct account_query query;
 	struct egress_sandbox lockdown;
 	int keep[] = {HELPER_FD, -1};
@@ -183,7 +209,7 @@ static int program_run_account_service(void)
 				  selffilter_works_in_this_build(&why), &lockdown) < 0)
 		return EXIT_FAILURE;
 	keep[1] = lockdown.landlock_fd;
-	if (lockdown_drop_privileges(&lockdown, &same, getppid(), variables, keep, 2) < 0 ||
+	if (lockdown_drop_privileges(&lockdown, &same_user, getppid(), variables, keep, 2) < 0 ||
 	    lockdown_enter_sandbox(&lockdown) < 0 || helper_send_version() < 0)
 		return EXIT_FAILURE;
 	while (recv(HELPER_FD, &query, sizeof(query), 0) == sizeof(query)) {

@@ -13,17 +13,16 @@
 #include "base/cleanup.h"
 #include "base/helper.h"
 #include "base/io.h"
-#include "policy/network/pack.h"
-#include "supervisor/gateway/handover.h"
 #include "supervisor/gateway/provide.h"
+#include "supervisor/gateway/starter.h"
 
-/* What the keeper sends to egress and then forgets. */
+/* What egress gets, and the keeper then forgets. */
 struct egress_handover {
 	const struct egress_start_options *options;
 	struct secrets *secrets;
 	char *roots;    /* the system's certificates; owned */
 	char *roots_and_upstream_ca; /* `roots` and network.upstream_ca, owned; NULL: no certificates */
-	struct handover_reply reply;
+	struct starter_reply reply;
 };
 
 static int start_set_error(struct policy_error *error, int code, const char *what)
@@ -123,80 +122,50 @@ static int start_read_host_files_and_secrets(struct egress_handover *baggage, st
 
 /* ---- the processes ---- */
 
-/* Makes a memfd with the packed network and the root certificates. */
-static int start_pack_policy(const struct egress_handover *baggage, struct handover *handover, int *ret_fd)
+static int start_open_pidfd_of_egress(struct egress_side *side, struct policy_error *error)
 {
-	_cleanup_close_ int fd = memfd_create("callgate-network", MFD_CLOEXEC);
-	_cleanup_buf_ struct buf buf = {0};
-	int error = fd < 0 ? -errno : net_pack_policy(baggage->options->policy, &buf);
-
-	if (error == 0)
-		error = io_write_all(fd, buf.data, buf.len);
-	if (error == 0 && baggage->roots_and_upstream_ca)
-		error = io_write_all(fd, baggage->roots_and_upstream_ca, strlen(baggage->roots_and_upstream_ca));
-	if (error < 0)
-		return error;
-	handover->policy_len = buf.len;
-	handover->roots_len = baggage->roots_and_upstream_ca ? strlen(baggage->roots_and_upstream_ca) : 0;
-	*ret_fd = steal_fd(&fd);
-	return 0;
-}
-
-static int start_send_handover(struct egress_handover *baggage, const struct egress_side *side)
-{
-	const struct egress_start_options *options = baggage->options;
-	struct handover handover = {
-		.keeper = getpid(), .user = options->user,
-		.self_filter = options->layers->layer[LAYER_SELF_FILTER].active,
-		.landlock = layers_wants_layer(options->layers, LAYER_LANDLOCK),
-		.makes_ca = start_may_intercept_tls(options->policy)};
-	_cleanup_close_ int bytes_fd = -1;
-	int error = start_pack_policy(baggage, &handover, &bytes_fd);
-
-	(void)snprintf(handover.run_id, sizeof(handover.run_id), "%s", options->run_id);
-	if (error == 0)
-		error = handover_send(side->control_fd, &handover, sizeof(handover), bytes_fd);
-	if (error == 0)
-		error = secrets_send(baggage->secrets, side->control_fd);
-	secrets_forget_values(baggage->secrets);
-	return error;
-}
-
-static int start_open_pidfd_of_egress(struct egress_side *side, const struct helper *egress, struct policy_error *error)
-{
-	side->pid = egress->pid;
-	side->control_fd = egress->fd;
 	side->pidfd = (int)syscall(SYS_pidfd_open, side->pid, 0);
 	return side->pidfd < 0 ? start_set_error(error, -errno, "watch the egress process") : 0;
 }
 
-/* Starts egress, which loads its libraries while the host is read. It must be of the same build. */
-static int start_and_await_egress(struct egress_handover *baggage, struct egress_side *side, struct policy_error *error)
+/* Forks the process that becomes egress at the first use of the network, and gives it what egress needs. */
+static int start_fork_starter(struct egress_handover *baggage, struct helper_program *program,
+			      struct egress_side *side, struct policy_error *error)
+{
+	const struct egress_start_options *options = baggage->options;
+	struct starter_options starter = {
+		.policy = options->policy, .layers = options->layers, .user = options->user, .run_id = options->run_id,
+		.secrets = baggage->secrets, .roots = baggage->roots_and_upstream_ca, .program = program,
+		.makes_ca = start_may_intercept_tls(options->policy)};
+	struct starter_reply *reply = &baggage->reply;
+	int r = starter_fork(&starter, &side->pid, &side->control_fd, &side->why_fd);
+
+	secrets_forget_values(baggage->secrets);
+	if (r == 0)
+		r = start_open_pidfd_of_egress(side, error);
+	if (r == 0)
+		r = starter_receive_reply(side->control_fd, reply);
+	if (r < 0)
+		return start_set_error(error, r, "start the egress process");
+	return reply->error < 0 ? start_set_error(error, reply->error, reply->failed_step) : 0;
+}
+
+/* Opens callgate-egress, which must be of the same build, reads what it needs from the host, and forks. */
+static int start_prepare_egress(struct egress_handover *baggage, struct egress_side *side, struct policy_error *error)
 {
 	static const char *const variables[] = {"RES_OPTIONS", "LOCALDOMAIN", NULL}; /* resolv.conf(5) */
-	struct handover_reply *reply = &baggage->reply;
+	struct helper_program program = HELPER_PROGRAM_INIT;
 	const char *why = NULL; /* helper.h's text about a failure */
-	struct helper egress;
-	int r = helper_start("egress", variables, &egress, &why);
+	int r = helper_open_program("egress", variables, &program, &why);
 
-	if (r == 0)
-		r = start_open_pidfd_of_egress(side, &egress, error);
+	if (r < 0)
+		(void)snprintf(error->text, sizeof(error->text), "the policy's network %s", why);
 	if (r == 0)
 		r = start_read_host_files_and_secrets(baggage, error);
 	if (r == 0)
-		r = helper_await_version(&egress, &why);
-	if (r < 0 && why)
-		(void)snprintf(error->text, sizeof(error->text), "the policy's network %s", why);
-	if (r < 0)
-		return r;
-	r = start_send_handover(baggage, side);
-	if (r == 0)
-		r = handover_receive(side->control_fd, reply, sizeof(*reply), NULL);
-	if (r < 0)
-		return start_set_error(error, r, "start the egress process");
-	reply->failed_step[sizeof(reply->failed_step) - 1] = '\0';
-	reply->pem[sizeof(reply->pem) - 1] = '\0';
-	return reply->error < 0 ? start_set_error(error, reply->error, reply->failed_step) : 0;
+		r = start_fork_starter(baggage, &program, side, error);
+	helper_close_program(&program);
+	return r;
 }
 
 /* Reserves loopback addresses for a run without a network namespace, and binds their DNS port while root. */
@@ -220,7 +189,7 @@ static int start_egress_and_provide_files(struct egress_handover *baggage, struc
 	/* Set before any secret is read. The keeper sets it again. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return start_set_error(error, -errno, "make callgate undumpable");
-	r = start_and_await_egress(baggage, side, error);
+	r = start_prepare_egress(baggage, side, error);
 	if (r == 0) {
 		provide.secrets = baggage->secrets;
 		provide.roots = baggage->roots;

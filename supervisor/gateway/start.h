@@ -1,7 +1,7 @@
 /*
- * Starts callgate-egress (base/helper.h) for a run whose policy has a network. The keeper starts it before anything
- * else, sends it the policy's network, certificates and secrets, and forgets the secrets. Egress forks the resolver and
- * makes the run's certificate authority, of which only the certificate is returned.
+ * Prepares egress for a run whose policy has a network. Before anything else the keeper reads certificates and secrets,
+ * forks the process that becomes egress (starter.h), and forgets the secrets. That process makes the run's certificate
+ * authority, of which only the certificate is returned.
  */
 #ifndef CALLGATE_SUPERVISOR_GATEWAY_START_H
 #define CALLGATE_SUPERVISOR_GATEWAY_START_H
@@ -48,8 +48,9 @@ struct egress_start_options {
 /* Descriptors, addresses and files of egress that keeper and supervisor have. EGRESS_SIDE_NONE: no network. */
 struct egress_side {
 	bool has_network;
-	pid_t pid;
+	pid_t pid;                 /* egress, or the process that becomes egress */
 	int pidfd;
+	int why_fd;                /* a memfd of the keeper: why egress did not start (starter_read_why) */
 	int control_fd;            /* the supervisor's end */
 	int dns_fd[2];             /* UDP and TCP at own:53, for runs without a network namespace; -1: refused */
 	/* UDP and TCP sockets at port 53 of own_address, for runs without a network namespace; -1: refused */
@@ -60,7 +61,7 @@ struct egress_side {
 	struct egress_variable *variable; /* owned array: placeholders, SSL_CERT_FILE … */
 	size_t variable_count;
 };
-#define EGRESS_SIDE_NONE {.pidfd = -1, .control_fd = -1, .dns_fd = {-1, -1}, .address_reserving_fd = -1}
+#define EGRESS_SIDE_NONE {.pidfd = -1, .why_fd = -1, .control_fd = -1, .dns_fd = {-1, -1}, .address_reserving_fd = -1}
 
 /* 0, even without a network (ret_side->active is false), or -errno with a message. egress_side_release() releases. */
 int egress_start(const struct egress_start_options *options, struct egress_side *ret_side,

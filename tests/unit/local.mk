@@ -356,7 +356,7 @@ tests_unit_egress_test_resolver_LDADD = $(EGRESS_LIBS)
 tests_unit_egress_test_pool_SOURCES = tests/unit/egress/test_pool.c $(POLICY_RIG)
 tests_unit_egress_test_pool_LDADD = $(EGRESS_LIBS)
 
-TLS_TEST_LIBS = libcallgate_egress.a libcallgate_base.a $(OPENSSL_LIBS) $(UNIT_LIBS)
+TLS_TEST_LIBS = libcallgate_egress.a libcallgate_base.a $(HOGWEED_LIBS) $(NETTLE_LIBS) $(OPENSSL_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/egress/test_channel tests/unit/egress/test_tls
 tests_unit_egress_test_channel_SOURCES = tests/unit/egress/test_channel.c tests/unit/egress/tls-rig.c \
 	tests/unit/egress/tls-rig.h tests/unit/memory-search.c tests/unit/memory-search.h

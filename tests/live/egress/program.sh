@@ -1,6 +1,6 @@
 #!/bin/bash
-# callgate-egress is started only by runs that need it. Runs that need it are refused where it is missing, of another
-# build, or writable by others.
+# callgate-egress is started only by runs that use a network, when they do. Runs whose policy has a network are refused
+# where it is missing, of another build, or writable by others.
 . "$(dirname "$0")/../lib.sh"
 HELPER=$(dirname "$(readlink -f "$CALLGATE")")/callgate-egress
 [ -e "$HELPER" ] || skip "no callgate-egress beside $CALLGATE"
@@ -15,10 +15,12 @@ echo '{"version": 1, "network": {"allow": [{"host": "*.example.com"}, {"host": "
 echo '{"version": 1, "network": {"allow": [{"host": "api.example.com", "http": ["GET /"]}]}}' >"$T/plain.json"
 echo '{"version": 1, "network": {"allow": [{"host": "*.co.uk"}]}}' >"$T/public.json"
 net_run=(run --quiet --profile minimal -x /usr/bin -p "$T/plain.json" -- true)
-# children POLICY…: the command lines of what the keeper of a run has started.
+# children COMMAND OPTION…: the command lines of what the keeper of a run has started, when COMMAND has ended.
 children()
 {
-	"$CALLGATE" run --quiet --profile minimal -x /usr/bin "$@" -i -- sh -c 'echo ready; cat' \
+	local first=$1
+	shift
+	"$CALLGATE" run --quiet --profile minimal -x /usr/bin "$@" -i -- sh -c "$first"'; echo ready; cat' \
 		<"$T/in" >"$T/said" 2>"$T/err" &
 	local pid=$!
 	exec 5>"$T/in"
@@ -35,11 +37,16 @@ children()
 	rm -f "$T/said"
 }
 mkfifo "$T/in"
-children >"$T/children"
+children : >"$T/children"
 grep callgate-egress "$T/children" && fail "a run without a network starts callgate-egress"
-children -p "$T/plain.json" >"$T/children"
+children : -p "$T/plain.json" >"$T/children"
+grep callgate-egress "$T/children" && fail "a run that does not use its network starts callgate-egress"
+children "curl -s -m 5 https://api.example.com/" -p "$T/plain.json" >"$T/children"
 [ "$(grep -c 'callgate-egress egress $' "$T/children")" = 1 ] ||
-	fail "a run with a network: $(cat "$T/children" "$T/err")"
+	fail "a run that uses its network: $(cat "$T/children" "$T/err")"
+children "getent hosts other.example.com" -p "$T/plain.json" >"$T/children"
+[ "$(grep -c 'callgate-egress egress $' "$T/children")" = 1 ] ||
+	fail "a run that resolves a name: $(cat "$T/children" "$T/err")"
 "$CALLGATE" check "$T/wild.json" >"$T/out" 2>&1 || fail "names: $(cat "$T/out")"
 "$CALLGATE" show -p "$T/wild.json" | grep -q xn--bcher-kva.example ||
 	fail "a name with other letters: $("$CALLGATE" show -p "$T/wild.json")"
@@ -63,10 +70,20 @@ if ! [ -e "$installed/callgate-egress" ]; then
 	refused "no callgate-egress" 'callgate-egress, which cannot be started' "${net_run[@]}"
 fi
 cp /bin/true "$T/bin/callgate-egress"
-refused "another program" 'callgate-egress, which ended at once' "${net_run[@]}"
+refused "another program" 'callgate-egress, which is another program' "${net_run[@]}"
 version=$("$CALLGATE" --version) version=${version#callgate }
 sed "s/\\x00$version\\x00/\\x00${version//?/9}\\x00/g" "$HELPER" >"$T/bin/callgate-egress"
 refused "another version" "is of callgate ${version//?/9}" run --profile minimal -x /usr/bin -p "$T/plain.json" -- true
+# What cannot be executed when it is needed: no connection is made, and the result says why.
+if grep -q /lib64/ld-linux- "$HELPER"; then
+	sed 's#/lib64/ld-linux-#/lib64/no-linux-#g' "$HELPER" >"$T/bin/callgate-egress"
+	"$T/bin/callgate" run --json --profile minimal -x /usr/bin -p "$T/plain.json" -- \
+		curl -sS -m 9 https://api.example.com/ >"$T/result" 2>"$T/err"
+	jq -e '.error.code == "egress_failed" and
+		(.error.message | contains("callgate-egress, which cannot be started"))
+		and (.network | any(.decision == "deny" and .reason == "egress_failed"))' "$T/result" >/dev/null ||
+		fail "a file that cannot be executed: $(cat "$T/result" "$T/err")"
+fi
 cp "$HELPER" "$T/bin/callgate-egress"
 "$T/bin/callgate" run --profile minimal -x /usr/bin -p "$T/plain.json" -- true >"$T/out" 2>&1 ||
 	fail "callgate-egress itself: $(cat "$T/out")"

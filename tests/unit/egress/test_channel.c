@@ -22,7 +22,10 @@ static struct tls *tls;
 
 static void set_up(void)
 {
-	ck_assert_int_eq(ca_create("test", &ca), 0);
+	struct authority authority;
+
+	ck_assert_int_eq(authority_make("test", &authority), 0);
+	ck_assert_int_eq(ca_create(&authority, &ca), 0);
 	ck_assert_int_eq(tls_create(ca, ca_get_pem(ca), strlen(ca_get_pem(ca)), &tls), 0);
 }
 

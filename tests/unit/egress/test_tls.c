@@ -31,7 +31,10 @@ static struct ca *ca;
 
 static void set_up(void)
 {
-	ck_assert_int_eq(ca_create("0123-test", &ca), 0);
+	struct authority authority;
+
+	ck_assert_int_eq(authority_make("0123-test", &authority), 0);
+	ck_assert_int_eq(ca_create(&authority, &ca), 0);
 }
 
 static void tear_down(void)

@@ -117,6 +117,7 @@ static int lock_down(void *ctx)
 static void begin(const char *name, bool known)
 {
 	struct erig_options options = {.lock_down = lock_down};
+	struct authority authority;
 	char policy[512];
 
 	server.root = tls_rig_certificate("root.test", NULL, NULL, -DAY, DAY, &server.root_key);
@@ -124,7 +125,8 @@ static void begin(const char *name, bool known)
 	server.fd = erig_server(&server.port);
 	if (!server.response)
 		server.response = RESPONSE;
-	ck_assert_int_eq(ca_create("rig", &ca), 0);
+	ck_assert_int_eq(authority_make("rig", &authority), 0);
+	ck_assert_int_eq(ca_create(&authority, &ca), 0);
 	roots = tls_rig_pem(server.root);
 	options.ca = ca;
 	options.roots = known ? roots : "";
