@@ -112,6 +112,24 @@ static bool terminals_parse_number(const char *name, unsigned *ret_number)
 	return true;
 }
 
+/*
+ * Opens a slave of the run's own instance whose pair is not known: where the kernel decides about reading, the program
+ * can make a pair by itself, by opening ptmx for reading only.
+ */
+static int terminals_open_unknown_slave(const struct terminals *terminals, unsigned number, int flags)
+{
+	char name[16];
+	int fd;
+
+	if (!terminals->own)
+		return -ENOENT;
+	if (flags & O_DIRECTORY)
+		return -ENOTDIR;
+	(void)snprintf(name, sizeof(name), "%u", number);
+	fd = openat(terminals->mount->fd, name, (flags & ~(O_CREAT | O_EXCL)) | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 static int pair_open_slave(const struct terminal_pair *pair, int flags)
 {
 	char path[32];
@@ -236,8 +254,10 @@ int terminals_open_dev_pts_file(const struct place *place, int flags)
 			return openat2_call(place->mount->fd, place->rest, flags, 0, IO_RESOLVE_BELOW);
 		return terminals_open_master(terminals, flags);
 	}
-	pair = terminals_parse_number(place->rest, &number) ? terminals_find_pair(terminals, number) : NULL;
-	return pair ? pair_open_slave(pair, flags) : strchr(place->rest, '/') ? -ENOTDIR : -ENOENT;
+	if (!terminals_parse_number(place->rest, &number))
+		return strchr(place->rest, '/') ? -ENOTDIR : -ENOENT;
+	pair = terminals_find_pair(terminals, number);
+	return pair ? pair_open_slave(pair, flags) : terminals_open_unknown_slave(terminals, number, flags);
 }
 
 bool terminals_place_is_foreign_slave(const struct place *place, bool writes)
@@ -279,7 +299,10 @@ int view_open_terminal(const struct view *view, unsigned number, int flags)
 {
 	const struct terminal_pair *pair = view->terminals ? terminals_find_pair(view->terminals, number) : NULL;
 
-	return pair ? pair_open_slave(pair, flags) : -ENXIO;
+	int fd = pair ? pair_open_slave(pair, flags)
+		 : view->terminals ? terminals_open_unknown_slave(view->terminals, number, flags) : -ENOENT;
+
+	return fd == -ENOENT ? -ENXIO : fd;
 }
 
 bool view_terminal_is_from_program(const struct place *place, bool *ret_shared)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/path.h"
 #include "policy/model.h"
 
 /*
@@ -14,6 +15,22 @@ static bool reads_need_pattern(const struct policy *policy, const struct rule *r
 		return false;
 	return !rule->literal || (policy_get_rights(policy, rule->literal, strlen(rule->literal)) &
 				  (POLICY_READ | POLICY_PUBLIC)) != POLICY_READ;
+}
+
+/*
+ * True for a grant of devices, but for those that every view has. Such a mount has the devices of the host, and which of
+ * them is a terminal that is not the run's is seen when one is opened.
+ */
+static bool reads_grant_devices(const struct rule *rule)
+{
+	static const char *const harmless[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
+
+	if (!kind_is_grant(rule->kind) || !rule->host || !path_is_below(rule->host, "/dev"))
+		return false;
+	for (size_t i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++)
+		if (strcmp(rule->host, harmless[i]) == 0)
+			return false;
+	return true;
 }
 
 /* True for a rule by which reading can be denied. */
@@ -32,6 +49,8 @@ static const char *reads_explain_rule(const struct policy *policy, const struct 
 		return "has an effect once it is read, which only a judged call tells";
 	if (kind_denies_reading(rule->kind) && rule->on_deny > ON_DENY_ERRNO)
 		return "has an \"on_deny\", and only a judged call tells that reading is denied";
+	if (reads_grant_devices(rule))
+		return "grants devices, and only a judged call tells whether one is a terminal that is not the run's";
 	if (reads_need_pattern(policy, rule))
 		return "grants a pattern, and a mount can only grant a whole tree";
 	return NULL;

@@ -20,7 +20,7 @@ EXTRA_DIST += tests/cases/async.py tests/cases/errnos.py
 EXTRA_DIST += tests/cases/exec-forms.py tests/cases/ipc.py tests/cases/keeper.py tests/cases/signals.py \
 	tests/cases/slow-fs.py tests/cases/terminal-attacks.py tests/cases/terminal.py tests/cases/terminals.py \
 	tests/cases/threat-canary.py tests/cases/threat-stall.py tests/cases/rename-random.py
-EXTRA_DIST += tests/cases/proc-ends.py
+EXTRA_DIST += tests/cases/proc-ends.py tests/cases/judge-changes.py
 EXTRA_DIST += tests/cases/Interfaces.java tests/cases/interfaces.c tests/cases/interfaces.go tests/cases/interfaces.py
 EXTRA_DIST += tests/cases/unix-datagrams.py tests/cases/unix-names.py tests/cases/unix-peers.py
 EXTRA_DIST += tests/cases/workload-sockets.js tests/cases/workload-sockets.py

@@ -25,6 +25,7 @@ LIVE_TESTS = \
 	tests/live/supervisor/affinity.sh \
 	tests/live/supervisor/ask-file.sh \
 	tests/live/supervisor/after-read.sh \
+	tests/live/supervisor/judge-changes.sh \
 	tests/live/supervisor/on-deny.sh \
 	tests/live/as-user.sh \
 	tests/live/cli/bad-input.sh \
