@@ -96,8 +96,9 @@ static bool runs_have_option(const struct learn *learn, const char *option)
 }
 
 /*
- * Makes the options of a run: its policy, and the options given for every run. Every call is judged, whatever the policy
- * says: what is learnt, and what is denied to the learnt policy, must be on record. Owned; the texts are borrowed.
+ * Makes the options of a run: its policy, and the options given for every run. Every call is judged, whatever the
+ * policy says: what is learnt, and what is denied to the learnt policy, must be on record. Owned; the texts are
+ * borrowed.
  */
 static const char **runs_make_options(const struct learn *learn, const char *where, const char *policy, bool observe)
 {

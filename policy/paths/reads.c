@@ -18,8 +18,8 @@ static bool reads_need_pattern(const struct policy *policy, const struct rule *r
 }
 
 /*
- * True for a grant of devices, but for those that every view has. Such a mount has the devices of the host, and which of
- * them is a terminal that is not the run's is seen when one is opened.
+ * True for a grant of devices, but for those that every view has. Such a mount has the devices of the host, and which
+ * of them is a terminal that is not the run's is seen when one is opened.
  */
 static bool reads_grant_devices(const struct rule *rule)
 {

@@ -14,7 +14,8 @@ chmod 755 "$T/tree/file"
 # judged OPTION…: runs true, sets `judge` and `why` as the result tells them
 judged()
 {
-	cg run --json -x /usr/bin -w "$T/w" "$@" -- true >"$T/result" 2>"$T/err" || die "$*: $(cat "$T/err" "$T/result")"
+	cg run --json -x /usr/bin -w "$T/w" "$@" -- true >"$T/result" 2>"$T/err" ||
+		die "$*: $(cat "$T/err" "$T/result")"
 	judge=$(jq -r .judge "$T/result")
 	why=$(jq -r '.enforcement["kernel-reads"] | if . == null then "none" else .why end' "$T/result")
 }
@@ -135,8 +136,8 @@ for step in "ab":
     globals()["held" + step] = held # the blocks stay
 print("twice")'
 for flags in os.O_RDONLY os.O_PATH; do
-	cg run --profile extended --judge changes --disk 1M -w "$T/w" --json -- "$PYTHON" -S -c "$hold" $flags >"$T/result" \
-		2>"$T/err"
+	cg run --profile extended --judge changes --disk 1M -w "$T/w" --json -- "$PYTHON" -S -c "$hold" $flags \
+		>"$T/result" 2>"$T/err"
 	[ "$(jq -r .judge "$T/result")" = changes ] || fail "--disk: $(jq -c .enforcement "$T/result")"
 	jq -e '.stdout == ""' "$T/result" >/dev/null || fail "$flags keeps blocks past --disk: $(cat "$T/result")"
 done

@@ -30,7 +30,7 @@ START_TEST(test_obstacles)
 		{FILES("\"write\": [\"@workdir/*.c\"]"), "p.json: filesystem.write[0] @workdir/*.c"},
 		{FILES("\"public\": [\"/etc\"], \"read\": [\"/etc/*.key\"]"), "p.json: filesystem.read[0] /etc/*.key"},
 		{FILES("\"write\": [\"/dev/null\"], \"read\": [\"/dev/urandom\", \"/devices\"]"), NULL},
-		{FILES("\"read\": [\"/dev\"]"), "p.json: filesystem.read[0] /dev"},
+		{FILES("\"read\": [\"/dev/pts\"]"), "p.json: filesystem.read[0] /dev/pts"},
 		{FILES("\"write\": [\"/usr\", \"/dev/ttyS0\"]"), "p.json: filesystem.write[1] /dev/ttyS0"},
 		{FILES("\"decoy\": [\"/home/u/key\"]"), "p.json: filesystem.decoy[0] /home/u/key"},
 		{FILES("\"deny\": [\"/a\", {\"path\": \"**/.env\", \"on_deny\": \"kill\"}]"),
