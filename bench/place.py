@@ -130,7 +130,7 @@ class Process:
         if late:
             raise Failed(f"{self.shown}: ran for more than {timeout} s")
         if status != 0:
-            raise Failed(f"{self.shown}: ended with {status}: {self.read(self.err)[:600].strip()}")
+            raise Failed(f"ended with {status}: {self.read(self.err)[:600].strip()} ({self.shown})")
         return took
 
     def output(self):

@@ -17,6 +17,8 @@ SCHEMA = "callgate-bench/1"
 BOUND = "bound"  # in the place of a rival's name: see Run.bound
 STARTED = ("start", "real")  # groups whose figures include the start
 SAID = 200  # characters of a reason
+# Rows that a document leaves out, since they are like others: "true, extended", with a network "true, extended npm".
+ALIKE = ("true, python", "true, data", "true, python pypi", "true, extended debian", "true, extended github-read")
 
 
 class BadFile(Exception):
