@@ -306,12 +306,20 @@ static void stay_on_one_processor(void)
 	(void)sched_setaffinity(0, sizeof(one), &one);
 }
 
+static pid_t child;
+static int status; /* of the child; valid once it has been reaped */
+
+/* Before Linux 6.11 a listener hangs up only when its last task has been reaped. */
+static void reap(int number)
+{
+	(void)number;
+	(void)waitpid(child, &status, WNOHANG);
+}
+
 int main(int argc, char **argv)
 {
 	volatile int *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	bool spread = argc > 1 && strcmp(argv[1], "-f") == 0;
-	int status = 0;
-	pid_t child;
 
 	if (argc < 2 + spread || shared == MAP_FAILED) {
 		fputs("usage: floor [-f] PROGRAM [ARG...]\n", stderr);
@@ -327,11 +335,14 @@ int main(int argc, char **argv)
 		(void)sched_yield();
 	if (*shared < 0)
 		return 125;
+	(void)signal(SIGCHLD, reap);
+	reap(SIGCHLD); /* it may have ended before */
 	(void)ioctl(*shared, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 	for (;;) {
 		struct pollfd ready = {.fd = *shared, .events = POLLIN};
 
-		(void)poll(&ready, 1, -1);
+		if (poll(&ready, 1, -1) < 0)
+			continue; /* interrupted by SIGCHLD */
 		if (!(ready.revents & POLLIN))
 			break;
 		serve(*shared);

@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True  # the source directory stays as it is
 
 import place as places
 import rivals
+import workloads
 
 CALLS = 2  # judged calls of one operation
 ROUNDS_OF_MICRO = 5
@@ -37,7 +38,8 @@ class Case:
         """(CPU seconds, seconds by the clock) of all sandboxes."""
         inner = [self.place.micro, "mixed", "/usr/bin/env", str(operations), "0", str(self.threads)]
         folders = [self.place.workdir(f"scale{n}") for n in range(self.sandboxes)]
-        commands = [self.rival.command(folder, inner) for folder in folders]
+        how = workloads.Workload("scale", "many", inner, parallel=True)
+        commands = [self.rival.command(folder, inner, how) for folder in folders]
         began = time.monotonic()
         running = [places.Process(self.place, *pair, self.rival.environment) for pair in zip(commands, folders)]
         ended = max(process.began + process.wait(TIMEOUT) for process in running)
@@ -63,8 +65,7 @@ class Case:
 
 
 def measure(place, options):
-    names = ("callgate", "before") if options.before else ("callgate",)
-    kinds = [kind(place) for kind in rivals.ALL if kind.name in names or kind.name == "native" and options.native]
+    kinds = [kind(place) for kind in rivals.ALL if kind.name in options.rivals]
     print("who       sandboxes threads CPU µs/call  of one calls/s*core  of one", flush=True)
     many = [(count, 1) for count in options.sandboxes] + [(1, count) for count in options.threads]
     for shape in dict.fromkeys([(1, 1), *many]):
@@ -91,12 +92,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.getcwd(), help="directory with callgate, bench-floor and bench-micro")
     parser.add_argument("--before", metavar="DIR", help="build directory of an earlier callgate, measured in turn")
-    parser.add_argument("--native", action="store_true", help="without callgate as well")
+    parser.add_argument("--rivals", metavar="LIST", help="native, floor, before, callgate (callgate, before)")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--calls", type=int, default=100000, help="of all sandboxes and threads of a row (100,000)")
     parser.add_argument("--sandboxes", type=numbers(1024), default=[8, 64, 256], metavar="LIST", help="8,64,256")
     parser.add_argument("--threads", type=numbers(64), default=[2, 8, 64], metavar="LIST", help="2,8,64")
     options = parser.parse_args()
+    options.rivals = (options.rivals or ("callgate,before" if options.before else "callgate")).split(",")
     places.watch_signals()
     source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     place = places.Place(os.path.abspath(options.build), source, options.before)
