@@ -8,7 +8,8 @@ dist_check_SCRIPTS += tests/circles.sh tests/columns.sh tests/completion.sh test
 EXTRA_DIST += tests/README.md
 dist_noinst_SCRIPTS += tests/branches.py tests/sample.py tests/mutants.py
 EXTRA_DIST += tests/mutants.txt
-dist_noinst_SCRIPTS += tests/check/coverage.sh tests/check/cross.sh tests/check/lint.sh tests/check/tally.sh
+dist_noinst_SCRIPTS += tests/check/coverage.sh tests/check/cross.sh tests/check/lint.sh tests/check/tally.sh \
+	tests/vm/run.sh
 EXTRA_DIST += tests/check/codespell.ignore tests/check/common.sh
 include tests/cases/local.mk
 include tests/live/local.mk
