@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,9 +130,9 @@ static char *task_get_image_path(const struct tree *tree, pid_t tid)
 	return strdup(host);
 }
 
-static struct task **tree_get_bucket(struct tree *tree, pid_t tid)
+static unsigned tree_get_bucket(pid_t tid)
 {
-	return &tree->bucket[(unsigned)tid % TREE_BUCKETS];
+	return (unsigned)tid % TREE_BUCKETS;
 }
 
 /* Gets the process and parent of a task: by PIDFD_GET_INFO (Linux 6.13), or from /proc. */
@@ -152,13 +153,42 @@ static int task_read_process_and_parent(struct task *task)
 	return task->tgid < 0 || task->ppid < 0 ? -ESRCH : 0;
 }
 
+static struct task *tree_get_task(const struct tree *tree, pid_t tid)
+{
+	struct task *task = tree->bucket[tree_get_bucket(tid)];
+
+	while (task && task->tid != tid)
+		task = task->next;
+	return task;
+}
+
+/*
+ * Finds a task in the table that has the same address space, and so the same executable: the main thread of the
+ * process; for a child of vfork(2), its parent. NULL: none is known. The first look into /proc/PID makes the kernel
+ * build entries of procfs for that process, and remove them at its exit: 13 us, which a child that only executes a
+ * program is spared.
+ */
+static const struct task *task_find_sharer_of_memory(const struct tree *tree, const struct task *task)
+{
+	const struct task *other = tree_get_task(tree, task->tid != task->tgid ? task->tgid : task->ppid);
+
+	if (!other || !other->exe[0])
+		return NULL;
+	if (task->tid != task->tgid)
+		return other;
+	return syscall(SYS_kcmp, task->tid, other->tid, KCMP_VM, 0, 0) == 0 ? other : NULL;
+}
+
 /* Fills in all fields of a task, except its pidfd. 0, -ESRCH or -ENOMEM. */
 static int task_read_all_fields(const struct tree *tree, struct task *task)
 {
+	const struct task *other;
+
 	if (task_read_process_and_parent(task) < 0)
 		return -ESRCH;
+	other = task_find_sharer_of_memory(tree, task);
 	free(task->exe);
-	task->exe = task_get_image_path(tree, task->tid);
+	task->exe = other ? strdup(other->exe) : task_get_image_path(tree, task->tid);
 	return task->exe ? 0 : -ENOMEM;
 }
 
@@ -230,13 +260,12 @@ static struct task *task_create(const struct tree *tree, pid_t tid, int *ret_err
 
 struct task *tree_find_task(struct tree *tree, pid_t tid)
 {
-	struct task **bucket = tree_get_bucket(tree, tid);
-	struct task *task;
+	struct task **bucket = &tree->bucket[tree_get_bucket(tid)];
+	struct task *task = tree_get_task(tree, tid);
 	int error;
 
-	for (task = *bucket; task; task = task->next)
-		if (task->tid == tid)
-			return task;
+	if (task)
+		return task;
 	task = task_create(tree, tid, &error);
 	if (!task) {
 		/* No descriptor is left, or it is a thread before Linux 6.9: the entry is valid for this call only. */
@@ -259,7 +288,7 @@ struct task *tree_find_task(struct tree *tree, pid_t tid)
 
 void tree_forget_task(struct tree *tree, struct task *task)
 {
-	for (struct task **at = tree_get_bucket(tree, task->tid); *at; at = &(*at)->next) {
+	for (struct task **at = &tree->bucket[tree_get_bucket(task->tid)]; *at; at = &(*at)->next) {
 		if (*at != task)
 			continue;
 		*at = task->next;

@@ -1,7 +1,9 @@
 /* Who calls: processes, threads, the dead; with and without what newer kernels tell of a pidfd and of a mapping. */
 #include <check.h>
 #include <errno.h>
+#include <linux/kcmp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -125,6 +127,34 @@ START_TEST(knows_a_thread)
 }
 END_TEST
 
+static int sleep_in_child(void *arg)
+{
+	(void)arg;
+	return pause();
+}
+
+/* A child that shares its parent's memory has its executable, whatever /proc says of it; one with its own has not. */
+START_TEST(knows_the_image_of_shared_memory)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	pid_t sharer = clone(sleep_in_child, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL), other = start_sleeper();
+	const struct task *task;
+
+	ck_assert_int_ge(sharer, 0);
+	ck_assert_ptr_nonnull(tree_find_task(tree, getpid()));
+	tree_note_exec(tree, getpid(), "/noted");
+	task = tree_find_task(tree, sharer);
+	ck_assert_ptr_nonnull(task);
+	if (syscall(SYS_kcmp, sharer, getpid(), KCMP_VM, 0, 0) == 0)
+		ck_assert_str_eq(task->exe, "/noted");
+	task = tree_find_task(tree, other);
+	ck_assert_ptr_nonnull(task);
+	ck_assert_str_ne(task->exe, "/noted");
+	end(sharer);
+	end(other);
+}
+END_TEST
+
 START_TEST(knows_no_dead)
 {
 	pid_t pid = start_sleeper();
@@ -224,6 +254,7 @@ int main(void)
 	tcase_add_loop_test(tcase, knows_a_process, 0, 2);
 	tcase_add_loop_test(tcase, knows_the_host_number, 0, 3);
 	tcase_add_loop_test(tcase, knows_a_thread, 0, 2);
+	tcase_add_test(tcase, knows_the_image_of_shared_memory);
 	tcase_add_loop_test(tcase, knows_no_dead, 0, 2);
 	tcase_add_test(tcase, is_told_of_an_end);
 	tcase_add_test(tcase, finds_a_mapping);
