@@ -58,6 +58,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/exec/elf.h \
 	syscalls/exec/execve.c \
 	syscalls/exec/execve.h \
+	syscalls/exec/fixed-name.c \
+	syscalls/exec/fixed-name.h \
 	syscalls/exec/image.c \
 	syscalls/exec/shebang.c \
 	syscalls/exec/shebang.h \

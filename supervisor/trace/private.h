@@ -143,7 +143,7 @@ void blob_release(struct trace_blob *blob);
  * Verifies an exec. NULL: the new image of `pid`, which is in its exec stop, is the approved image. Otherwise: the
  * reason. Afterwards AT_EXECFN of an exec with other arguments is the name that the program gave.
  */
-const char *verify_exec_image(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan);
+const char *verify_exec_image(const struct sandbox *sandbox, pid_t pid, const struct exec_plan *plan);
 
 /* ---- stop.c: handles stops of target threads ---- */
 

@@ -127,7 +127,7 @@ void stop_on_exec(struct tracer *tracer, pid_t pid)
 	unsigned long message;
 
 	if (pending && pending_is_in_exec(pending))
-		reason = verify_exec_image(tracer->sandbox->target_memory, pid, pending->plan);
+		reason = verify_exec_image(tracer->sandbox, pid, pending->plan);
 	if (!reason) {
 		tree_note_exec(tracer->sandbox->tree, pid, pending->plan->virt);
 		pending_end_record(tracer, pending, 0);

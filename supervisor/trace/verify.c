@@ -18,12 +18,45 @@
 #include "syscalls/call/memory.h"
 
 #define AUXV_ENTRIES_MAX 64
+#define STACK_START_BYTES 4096u /* read of a new stack: the arguments, the environment and the auxiliary vector */
 
 /* Entries of the new image's auxiliary vector; 0: no such entry. */
 struct auxv_entries {
 	uint64_t base;   /* AT_BASE: address of the loader; 0: no loader */
 	uint64_t execfn; /* AT_EXECFN: address of the exec's file name */
+	uint64_t entry, headers_addr, headers; /* AT_ENTRY, AT_PHDR, AT_PHNUM, of the program */
 };
+
+/* Copies the entries that are needed. False: AT_NULL is missing, so some may be. */
+static bool auxv_take_entries(const Elf64_auxv_t *auxv, size_t count, struct auxv_entries *vector)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t value = auxv[i].a_un.a_val;
+
+		switch (auxv[i].a_type) {
+		case AT_NULL:
+			return true;
+		case AT_BASE:
+			vector->base = value;
+			break;
+		case AT_EXECFN:
+			vector->execfn = value;
+			break;
+		case AT_ENTRY:
+			vector->entry = value;
+			break;
+		case AT_PHDR:
+			vector->headers_addr = value;
+			break;
+		case AT_PHNUM:
+			vector->headers = value;
+			break;
+		default:
+			break;
+		}
+	}
+	return false;
+}
 
 static int verify_read_auxv(pid_t pid, struct auxv_entries *ret_vector)
 {
@@ -34,12 +67,7 @@ static int verify_read_auxv(pid_t pid, struct auxv_entries *ret_vector)
 
 	if (got <= 0)
 		return -ESRCH;
-	for (size_t i = 0; i < (size_t)got / sizeof(*auxv) && auxv[i].a_type != AT_NULL; i++) {
-		if (auxv[i].a_type == AT_BASE)
-			vector.base = auxv[i].a_un.a_val;
-		else if (auxv[i].a_type == AT_EXECFN)
-			vector.execfn = auxv[i].a_un.a_val;
-	}
+	(void)auxv_take_entries(auxv, (size_t)got / sizeof(*auxv), &vector); /* what is missing stays 0: a mismatch */
 	*ret_vector = vector;
 	return 0;
 }
@@ -184,12 +212,69 @@ static bool image_is_approved_by_quick_check(const struct memory_ops *guest, pid
 	       image_stack_ends_with_file_name(guest, pid, maps_fd, arch_get_stack(&regs), plan->execfn);
 }
 
-const char *verify_exec_image(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan)
+/* ---- by the name alone ---- */
+
+/* Finds the auxiliary vector in a new stack, behind argc, argv and the environment (create_elf_tables()). */
+static bool stack_find_auxv(const uint64_t *word, size_t words, struct auxv_entries *ret_vector)
 {
+	struct auxv_entries vector = {0};
+	size_t at = 1;
+
+	if (words == 0 || word[0] >= words)
+		return false;
+	for (at += word[0] + 1; at < words && word[at]; at++) /* word[0] is argc */
+		;
+	at++;
+	if (at >= words || !auxv_take_entries((const void *)(word + at), (words - at) / 2, &vector))
+		return false;
+	*ret_vector = vector;
+	return true;
+}
+
+static bool image_has_name(const struct memory_ops *guest, pid_t pid, uint64_t addr, const char *name)
+{
+	char found[PATH_MAX + 32];
+	size_t len = strlen(name) + 1;
+
+	return len <= sizeof(found) && guest->read(pid, addr, found, len) == (ssize_t)len && !memcmp(found, name, len);
+}
+
+/* Whether the kernel has loaded a program and a loader of the layout that was judged: no other format took over. */
+static bool image_has_layout(const struct auxv_entries *vector, uint64_t pc, const struct exec_plan *plan)
+{
+	return vector->headers == plan->layout.headers &&
+	       vector->entry - vector->headers_addr == plan->layout.entry_from_headers &&
+	       pc == (plan->has_interp ? vector->base + plan->loader_entry : vector->entry) &&
+	       plan->has_interp == (vector->base != 0);
+}
+
+/*
+ * The cheapest verification, without a look into /proc/PID: the kernel has used the judged name, and the run can lead
+ * that name to no other file. The name is the kernel's own copy at the end of the new stack. Only processes of the run
+ * that write other processes' memory could change it. False: the other checks decide.
+ */
+static bool image_is_approved_by_name(const struct sandbox *sandbox, pid_t pid, const struct exec_plan *plan)
+{
+	uint64_t stack[STACK_START_BYTES / sizeof(uint64_t)];
+	struct auxv_entries vector;
+	struct arch_regs regs;
+	ssize_t got;
+
+	if (!plan->name_proves_files || ptrace_run_may_write_memory(sandbox) || arch_read_regs(pid, &regs) < 0)
+		return false;
+	got = sandbox->target_memory->read(pid, arch_get_stack(&regs), stack, sizeof(stack));
+	return got > 0 && stack_find_auxv(stack, (size_t)got / sizeof(*stack), &vector) &&
+	       image_has_layout(&vector, arch_get_pc(&regs), plan) &&
+	       image_has_name(sandbox->target_memory, pid, vector.execfn, plan->execfn);
+}
+
+const char *verify_exec_image(const struct sandbox *sandbox, pid_t pid, const struct exec_plan *plan)
+{
+	const struct memory_ops *guest = sandbox->target_memory;
 	struct auxv_entries vector = {0};
 	const char *reason;
 
-	if (image_is_approved_by_quick_check(guest, pid, plan))
+	if (image_is_approved_by_name(sandbox, pid, plan) || image_is_approved_by_quick_check(guest, pid, plan))
 		return NULL;
 	reason = verify_program_file(pid, &plan->image);
 	if (!reason && verify_read_auxv(pid, &vector) < 0)

@@ -93,6 +93,7 @@ void exec_cache_keep_program(const struct call *call, const struct place *place,
 	known->version = file_version_make(st);
 	known->mount = place->mount;
 	known->program.is_dynamic = facts->is_dynamic;
+	known->program.layout = facts->layout;
 	memcpy(known->program.interp, facts->interp, len);
 	known->program.interp[len] = '\0';
 }

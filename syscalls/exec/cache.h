@@ -15,12 +15,15 @@
 struct exec_program {
 	bool is_dynamic;
 	char interp[EXEC_INTERP_MAX];
+	struct elf_layout layout;
 };
 
 /* What is kept of a loader of the ABI. */
 struct exec_loader {
 	struct exec_image image;
 	uint64_t first_page; /* see exec_plan.interp_page */
+	uint64_t entry;      /* see exec_plan.loader_entry */
+	bool name_is_fixed;  /* exec_name_is_fixed() of its PT_INTERP */
 	char virt[PATH_MAX]; /* the loader's canonical virtual path, for the record */
 };
 

@@ -76,11 +76,13 @@ static int elf_read_interp(const struct elf_source *source, const Elf64_Phdr *ph
 	return text[want - 1] == '\0' ? 0 : -ENOEXEC;
 }
 
-static int elf_inspect_phdr(const struct elf_source *source, const Elf64_Phdr *phdr, struct elf_facts *facts,
-			    bool *loads)
+static int elf_inspect_phdr(const struct elf_source *source, const Elf64_Ehdr *ehdr, const Elf64_Phdr *phdr,
+			    struct elf_facts *facts, bool *loads)
 {
 	int r;
 
+	if (phdr->p_type == PT_LOAD && ehdr->e_phoff - phdr->p_offset < phdr->p_filesz)
+		facts->layout.entry_from_headers = ehdr->e_entry - (ehdr->e_phoff - phdr->p_offset + phdr->p_vaddr);
 	if (phdr->p_type == PT_LOAD && !*loads) {
 		facts->first_vaddr = phdr->p_vaddr & ~(uint64_t)(ELF_PAGE - 1);
 		*loads = true;
@@ -99,6 +101,8 @@ static int elf_inspect_phdrs(const struct elf_source *source, const Elf64_Ehdr *
 	size_t count = ehdr->e_phnum, batch;
 	bool loads = false;
 
+	facts->entry = ehdr->e_entry;
+	facts->layout.headers = ehdr->e_phnum;
 	if (ehdr->e_phoff > INT64_MAX - PHDR_BYTES_MAX)
 		return -ENOEXEC;
 	for (size_t i = 0; i < count; i += batch) {
@@ -107,7 +111,7 @@ static int elf_inspect_phdrs(const struct elf_source *source, const Elf64_Ehdr *
 		batch = count - i < PHDRS_PER_READ ? count - i : PHDRS_PER_READ;
 		r = elf_read(source, phdr, batch * sizeof(*phdr), ehdr->e_phoff + i * sizeof(*phdr));
 		for (size_t at = 0; r == 0 && at < batch; at++)
-			r = elf_inspect_phdr(source, &phdr[at], facts, &loads);
+			r = elf_inspect_phdr(source, ehdr, &phdr[at], facts, &loads);
 		if (r < 0)
 			return r;
 	}

@@ -9,11 +9,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What the kernel tells the new image about the file in the auxiliary vector, less the address of the image. */
+struct elf_layout {
+	uint64_t entry_from_headers; /* AT_ENTRY - AT_PHDR; may have wrapped around */
+	uint64_t headers;            /* AT_PHNUM */
+};
+
 struct elf_facts {
 	bool is_dynamic;          /* the file has a PT_INTERP */
 	char interp[PATH_MAX];    /* the path in PT_INTERP, NUL-terminated */
 	/* page address of the first PT_LOAD; in a loader, relative to AT_BASE */
 	uint64_t first_vaddr;
+	uint64_t entry;           /* e_entry; in a loader, relative to AT_BASE */
+	struct elf_layout layout;
 };
 
 /*

@@ -14,6 +14,7 @@
 #include "syscalls/exec/cache.h"
 #include "syscalls/exec/elf.h"
 #include "syscalls/exec/execve.h"
+#include "syscalls/exec/fixed-name.h"
 #include "syscalls/exec/shebang.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
@@ -198,6 +199,16 @@ static int exec_follow_shebang(struct exec_attempt *attempt, unsigned depth)
 /* ---- the ELF file at the end of the chain ---- */
 
 /*
+ * Whether the kernel finds the file at place[i] by `name`, whatever the run does meanwhile. Only in the mount namespace
+ * are names here those of the program.
+ */
+static bool exec_file_is_fixed(const struct call *call, unsigned i, const char *name)
+{
+	return view_is_attached(call->sandbox->view) &&
+	       exec_name_is_fixed(call->sandbox->policy, name, call->place[i].virt);
+}
+
+/*
  * The right that a loader needs. It runs, so it needs POLICY_EXEC. For the ABI's loaders POLICY_READ is enough: nearly
  * every program names one, and a policy that grants the program need not list it.
  */
@@ -235,6 +246,8 @@ static int exec_resolve_loader(struct call *call, const char *interp, struct exe
 	if (!native_path_leads_to_file(call, AT_FDCWD, interp, 0, &st))
 		return call_refuse(call, ENOEXEC, call->decision.rule, "loader_not_reachable");
 	ret_loader->first_page = own.first_vaddr;
+	ret_loader->entry = own.entry;
+	ret_loader->name_is_fixed = exec_file_is_fixed(call, EXEC_INTERP_PATH_INDEX, interp);
 	memcpy(ret_loader->virt, call->place[EXEC_INTERP_PATH_INDEX].virt,
 	       call->place[EXEC_INTERP_PATH_INDEX].virt_len + 1);
 	exec_cache_keep_loader(call, &call->place[EXEC_INTERP_PATH_INDEX], interp, &st, ret_loader);
@@ -247,7 +260,10 @@ static int loader_judge(struct exec_attempt *attempt, const char *interp)
 	struct exec_plan *plan = attempt->plan;
 	struct exec_loader loader;
 
-	if (!exec_cache_find_loader(interp, &loader)) {
+	if (exec_cache_find_loader(interp, &loader)) {
+		plan->name_proves_files = plan->name_proves_files && loader.name_is_fixed;
+	} else {
+		plan->name_proves_files = false; /* the file may be one that the run can write */
 		/* Judging the loader overwrites the second path, which the record needs for the interpreter. */
 		attempt->saved_place = call->place[EXEC_INTERP_PATH_INDEX];
 		attempt->saved_path = call->path[EXEC_INTERP_PATH_INDEX];
@@ -261,6 +277,7 @@ static int loader_judge(struct exec_attempt *attempt, const char *interp)
 	plan->has_interp = true;
 	plan->interp = loader.image;
 	plan->interp_page = loader.first_page;
+	plan->loader_entry = loader.entry;
 	plan->loader = strdup(interp);
 	plan->loader_virt = strdup(loader.virt);
 	return plan->loader && plan->loader_virt ? 0 : call_fail(call, -ENOMEM);
@@ -275,8 +292,12 @@ static int exec_judge_elf(struct exec_attempt *attempt)
 
 	attempt->plan->image.dev = file->st.st_dev;
 	attempt->plan->image.ino = file->st.st_ino;
-	if (file->is_from_cache)
+	if (file->is_from_cache) {
+		attempt->plan->layout = file->program.layout;
+		attempt->plan->name_proves_files = attempt->path_index == 0 && !attempt->plan->needs_restart &&
+						   exec_file_is_fixed(call, 0, attempt->name);
 		return file->program.is_dynamic ? loader_judge(attempt, file->program.interp) : 0;
+	}
 	r = elf_inspect_file(file->fd, &facts);
 	if (r == -ENOTSUP)
 		return call_refuse(call, ENOEXEC, NULL, "foreign_binary");

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "syscalls/exec/elf.h"
+
 /* Identifies an approved file. */
 struct exec_image {
 	dev_t dev;
@@ -26,6 +28,13 @@ struct exec_plan {
 	struct exec_image interp; /* its loader (PT_INTERP) */
 	bool has_interp;
 	uint64_t interp_page;     /* AT_BASE plus this is the address of the loader's first page */
+	/*
+	 * True: the name that the kernel has used proves which files it has loaded, because the run can change neither
+	 * the files nor what their names lead to. Then the two members below describe them further.
+	 */
+	bool name_proves_files;
+	struct elf_layout layout; /* of the program */
+	uint64_t loader_entry;    /* AT_BASE plus this is the loader's first instruction */
 	char *loader;             /* the loader's path in PT_INTERP, for the record; NULL: no loader */
 	char *loader_virt;        /* the loader's virtual path */
 	char *virt;               /* virtual path of `image`, for the record and tree_note_exec */

@@ -55,6 +55,11 @@ bool ptrace_is_traced(const struct sandbox *sandbox, pid_t tid)
 	return sandbox->trace_edges.count > 0 && ptrace_thread_is_traced(tid);
 }
 
+bool ptrace_run_may_write_memory(const struct sandbox *sandbox)
+{
+	return sandbox->trace_edges.memory_may_be_written;
+}
+
 /* Whether any thread of the process is traced now: threads and children may be traced from birth. */
 static bool any_thread_is_traced(pid_t tgid)
 {
@@ -171,10 +176,12 @@ static void ptrace_judge_attachment(struct call *call, const struct trace_edge *
 	reason = ptrace_find_refusal_reason(traces, edge->tgid, edge->target_tgid);
 	if (!reason && !ptrace_remember_attachment(traces, edge))
 		reason = "tracers_limit";
-	if (reason)
+	if (reason) {
 		call_refuse(call, -EPERM, NULL, reason);
-	else
-		target_allow_continue(call);
+		return;
+	}
+	traces->memory_may_be_written = true;
+	target_allow_continue(call);
 }
 
 static void ptrace_judge_attach(struct call *call)
@@ -236,4 +243,10 @@ static void ptrace_judge_memory_access(struct call *call)
 }
 
 HANDLER(sys_process_vm_readv, ptrace_judge_memory_access(call))
-HANDLER(sys_process_vm_writev, ptrace_judge_memory_access(call))
+
+void sys_process_vm_writev(struct call *call)
+{
+	ptrace_judge_memory_access(call);
+	if (call->outcome.kind == OUTCOME_CONTINUE)
+		call->sandbox->trace_edges.memory_may_be_written = true;
+}

@@ -21,11 +21,18 @@ struct trace_edge {
 struct traces {
 	struct trace_edge edge[TRACES_MAX];
 	size_t count; /* 0: no process of the run has traced another one */
+	bool memory_may_be_written; /* ptrace_run_may_write_memory() */
 };
 
 struct sandbox;
 
 /* Whether a task of the run traces this thread, so that the supervisor cannot seize it. Cheap without edges. */
 bool ptrace_is_traced(const struct sandbox *sandbox, pid_t tid);
+
+/*
+ * Whether a process of the run may write the memory of another one: some process was permitted to attach, or to call
+ * process_vm_writev(2). That was long ago, perhaps, but the kernel may perform it only now.
+ */
+bool ptrace_run_may_write_memory(const struct sandbox *sandbox);
 
 #endif

@@ -25,6 +25,7 @@ static const struct {
 	{"arches", threat_arches},	 {"highbits", threat_highbits}, {"refusals", threat_refusals},
 	{"sweep", threat_sweep},	 {"flip", threat_flip},		{"flip-shared", threat_flip_shared},
 	{"flip-chdir", threat_flip_chdir}, {"list-chdir", threat_list_chdir},
+	{"flip-exec", threat_flip_exec}, {"flip-exec-shared", threat_flip_exec_shared},
 	{"memory", threat_memory},	 {"swap", threat_swap},		{"spoof", threat_spoof},
 	{"appear", threat_appear},	 {"carried", threat_carried},
 	{"alias", threat_alias},	 {"environ", threat_environ},	{"procfs", threat_procfs},

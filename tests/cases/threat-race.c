@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,33 @@ static void enters(const char *path, double end)
 		threat_missed("no chdir: try longer");
 }
 
+/* How each program ended is printed: the record has to say which program it was. */
+static void executes(const char *path, double end)
+{
+	char name[] = "x", file[] = "/dev/null", *argv[] = {name, file, NULL}, *env[] = {NULL};
+	posix_spawn_file_actions_t actions;
+	int count = 0;
+
+	if (posix_spawn_file_actions_init(&actions) != 0 ||
+	    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0) != 0)
+		threat_missed("no memory");
+	while (threat_now() < end && count < 2000) {
+		int status;
+		pid_t pid;
+
+		if (posix_spawn(&pid, path, &actions, NULL, argv, env) != 0)
+			continue;
+		if (waitpid(pid, &status, 0) != pid)
+			threat_missed("no child");
+		count++;
+		printf("ran %s %d\n", WIFSIGNALED(status) ? "killed" : "exited",
+		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	}
+	if (!count)
+		threat_missed("no program ran: try longer");
+	(void)posix_spawn_file_actions_destroy(&actions);
+}
+
 /* flip SECONDS ALLOWED DENIED: two paths that differ in one byte. */
 static int flip_with(char **arg, bool shared, void (*use)(const char *path, double end))
 {
@@ -121,6 +149,17 @@ int threat_flip_shared(char **arg)
 int threat_flip_chdir(char **arg)
 {
 	return flip_with(arg, false, enters);
+}
+
+/* flip-exec SECONDS PROGRAM OTHER: as flip, and executes it. flip-exec-shared: the flipper is another process. */
+int threat_flip_exec(char **arg)
+{
+	return flip_with(arg, false, executes);
+}
+
+int threat_flip_exec_shared(char **arg)
+{
+	return flip_with(arg, true, executes);
 }
 
 /* Reads whatever directory has the number, again and again. */

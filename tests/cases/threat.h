@@ -52,6 +52,8 @@ int threat_sweep(char **arg);
 int threat_flip(char **arg);
 int threat_flip_shared(char **arg);
 int threat_flip_chdir(char **arg);
+int threat_flip_exec(char **arg);
+int threat_flip_exec_shared(char **arg);
 int threat_list_chdir(char **arg);
 int threat_memory(char **arg);
 int threat_swap(char **arg);

@@ -137,6 +137,7 @@ LIVE_TESTS = \
 	tests/live/syscalls/unix-names.sh \
 	tests/live/syscalls/unix-peers.sh \
 	tests/live/threats/01-clone.sh \
+	tests/live/threats/02-exec-flip.sh \
 	tests/live/threats/02-exec-race.sh \
 	tests/live/threats/02-exec.sh \
 	tests/live/threats/03-unreadable.sh \

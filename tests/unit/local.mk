@@ -146,6 +146,10 @@ tests_unit_syscalls_test_locks_LDADD = $(tests_unit_syscalls_test_denials_LDADD)
 UNIT_TESTS += tests/unit/view/test_tree
 tests_unit_view_test_tree_LDADD = $(tests_unit_syscalls_test_denials_LDADD)
 
+UNIT_TESTS += tests/unit/syscalls/test_fixed_name
+tests_unit_syscalls_test_fixed_name_SOURCES = tests/unit/syscalls/test_fixed_name.c $(POLICY_RIG)
+tests_unit_syscalls_test_fixed_name_LDADD = $(tests_unit_syscalls_test_denials_LDADD)
+
 UNIT_TESTS += tests/unit/syscalls/test_exec_cache
 tests_unit_syscalls_test_exec_cache_SOURCES = tests/unit/syscalls/test_exec_cache.c $(POLICY_RIG)
 tests_unit_syscalls_test_exec_cache_LDADD = $(tests_unit_syscalls_test_denials_LDADD)

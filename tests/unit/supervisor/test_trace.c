@@ -57,7 +57,7 @@ static void expect(void (*guest)(void), int status)
 	ck_assert(!rig.timed_out);
 	ck_assert_uint_eq(rig.pending, 0);
 	ck_assert_int_eq(rig.status, status);
-	ck_assert_uint_eq(rig.denials, rig.tamper != NULL);
+	ck_assert_uint_eq(rig.denials, status == SIGKILL);
 }
 
 START_TEST(exec_runs)
@@ -138,6 +138,106 @@ START_TEST(exec_mismatch_kills)
 	if (_i % 2)
 		be_old();
 	expect(target_exec, SIGKILL);
+}
+END_TEST
+
+/* ---- the name proves the files: the look into /proc would find another file, and kill ---- */
+
+static void name_proves(struct exec_plan *plan)
+{
+	plan->name_proves_files = true;
+	other_image(plan);
+}
+
+START_TEST(exec_is_verified_by_name)
+{
+	rig.tamper = name_proves;
+	if (_i)
+		be_old();
+	expect(target_exec, 7 << 8);
+}
+END_TEST
+
+static void name_proves_other_name(struct exec_plan *plan)
+{
+	name_proves(plan);
+	other_name(plan);
+}
+
+static void name_proves_longer_name(struct exec_plan *plan)
+{
+	name_proves(plan);
+	longer_name(plan);
+}
+
+static void name_proves_shorter_name(struct exec_plan *plan)
+{
+	name_proves(plan);
+	plan->execfn[strlen(plan->execfn) - 1] = '\0';
+}
+
+static void name_proves_no_loader(struct exec_plan *plan)
+{
+	name_proves(plan);
+	no_loader(plan);
+}
+
+static void name_proves_other_entry_of_loader(struct exec_plan *plan)
+{
+	name_proves(plan);
+	plan->loader_entry++;
+}
+
+static void name_proves_other_entry(struct exec_plan *plan)
+{
+	name_proves(plan);
+	plan->layout.entry_from_headers++;
+}
+
+static void name_proves_other_headers(struct exec_plan *plan)
+{
+	name_proves(plan);
+	plan->layout.headers++;
+}
+
+START_TEST(other_name_or_layout_kills)
+{
+	static void (*const tampers[])(struct exec_plan *) = {
+		name_proves_other_name,    name_proves_longer_name,           name_proves_shorter_name,
+		name_proves_no_loader,     name_proves_other_entry_of_loader, name_proves_other_entry,
+		name_proves_other_headers,
+	};
+
+	rig.tamper = tampers[_i];
+	expect(target_exec, SIGKILL);
+}
+END_TEST
+
+/* Another process may have written the name that is compared. */
+START_TEST(name_proves_nothing_in_writable_memory)
+{
+	rig.tamper = name_proves;
+	rig.memory_may_be_written = true;
+	expect(target_exec, SIGKILL);
+}
+END_TEST
+
+static void target_exec_with_large_environment(void)
+{
+	char *argv[] = {rig.self, "exit", "7", NULL}, *env[1001];
+
+	for (size_t i = 0; i < 1000; i++)
+		env[i] = "A=B";
+	env[1000] = NULL;
+	(void)execve(rig.self, argv, env);
+	_exit(1);
+}
+
+/* Then the auxiliary vector is not in the part of the stack that is read, and the other checks decide. */
+START_TEST(large_environments_are_verified_otherwise)
+{
+	rig.tamper = _i ? name_proves : NULL;
+	expect(target_exec_with_large_environment, _i ? SIGKILL : 7 << 8);
 }
 END_TEST
 
@@ -592,6 +692,10 @@ int main(int argc, char **argv)
 	tcase_add_loop_test(tcase, exec_runs, 0, 2);
 	tcase_add_test(tcase, exec_fails_natively);
 	tcase_add_loop_test(tcase, exec_mismatch_kills, 0, 14);
+	tcase_add_loop_test(tcase, exec_is_verified_by_name, 0, 2);
+	tcase_add_loop_test(tcase, other_name_or_layout_kills, 0, 7);
+	tcase_add_test(tcase, name_proves_nothing_in_writable_memory);
+	tcase_add_loop_test(tcase, large_environments_are_verified_otherwise, 0, 2);
 	tcase_add_test(tcase, exec_from_threads);
 	tcase_add_test(tcase, fetch_beside_failing_execs);
 	tcase_add_test(tcase, exec_from_vfork);

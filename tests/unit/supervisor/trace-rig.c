@@ -107,12 +107,14 @@ static int approve_image(int fd, struct exec_plan *plan)
 	plan->image.dev = st.st_dev;
 	plan->image.ino = st.st_ino;
 	plan->has_interp = facts.is_dynamic;
+	plan->layout = facts.layout;
 	if (!facts.is_dynamic)
 		return 0;
 	loader = open(facts.interp, O_RDONLY | O_CLOEXEC);
 	ck_assert_int_ge(loader, 0);
 	ck_assert_int_eq(elf_inspect_file(loader, &own), 0);
 	plan->interp_page = own.first_vaddr;
+	plan->loader_entry = own.entry;
 	ck_assert_int_eq(fstat(loader, &st), 0);
 	return exec_image_read_identity(loader, &st, &plan->interp);
 }
@@ -345,6 +347,7 @@ void rig_run(struct rig *rig, void (*guest)(void))
 	ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
 	loop->rig = rig;
 	loop->sandbox.target_memory = &memory_of_process;
+	loop->sandbox.trace_edges.memory_may_be_written = rig->memory_may_be_written;
 	ck_assert_int_eq(audit_open_log(NULL, &header, &loop->sandbox.audit), 0);
 	ck_assert_int_eq(tree_create(getpid(), NULL, -1, &loop->sandbox.tree), 0);
 	loop->sandbox.denials = denials_create();

@@ -14,6 +14,7 @@ struct rig {
 	char self[256]; /* this test program, which plays the programs that are run */
 	/* Falsifies a plan before its use; NULL: does not. */
 	void (*tamper)(struct exec_plan *plan);
+	bool memory_may_be_written; /* as if a process of the run had written another one's memory before */
 	size_t calls, restarts, fetched;
 	size_t pending; /* tracer_count_pending() after the end */
 	size_t denials; /* kills that were recorded */

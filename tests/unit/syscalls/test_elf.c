@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -97,6 +98,8 @@ START_TEST(reads_itself)
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(elf_inspect_file(fd, &facts), 0);
 	ck_assert_int_eq(access(facts.interp, X_OK), 0);
+	ck_assert_uint_eq(facts.layout.headers, getauxval(AT_PHNUM));
+	ck_assert_uint_eq(facts.layout.entry_from_headers, getauxval(AT_ENTRY) - getauxval(AT_PHDR));
 }
 END_TEST
 

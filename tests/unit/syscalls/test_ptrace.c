@@ -40,6 +40,7 @@ static void set_up(void)
 	member_count = 3;
 	sandbox.traces_bounded = true;
 	sandbox.trace_edges.count = 0;
+	sandbox.trace_edges.memory_may_be_written = false;
 	tracer_of_all = 0;
 }
 
@@ -69,6 +70,22 @@ START_TEST(members_are_attached_to)
 }
 END_TEST
 
+/* What is permitted once may be performed later, so it counts for the rest of the run. */
+START_TEST(writing_memory_is_remembered)
+{
+	run(sys_process_vm_readv, UNSIGNED(member), 0, 0, 0);
+	ck_assert(!ptrace_run_may_write_memory(&sandbox));
+	if (_i == 0)
+		run(sys_process_vm_writev, UNSIGNED(member), 0, 0, 0);
+	else if (_i == 1)
+		attach(member);
+	else
+		run(sys_process_vm_writev, UNSIGNED(getpid()), 0, 0, 0);
+	expect(OUTCOME_CONTINUE, 0, VERDICT_ALLOW);
+	ck_assert(ptrace_run_may_write_memory(&sandbox));
+}
+END_TEST
+
 START_TEST(outsiders_do_not_exist)
 {
 	attach(outsider);
@@ -80,6 +97,7 @@ START_TEST(outsiders_do_not_exist)
 	attach(0);
 	expect(OUTCOME_ERROR, -ESRCH, VERDICT_DENY);
 	ck_assert_uint_eq(sandbox.trace_edges.count, 0);
+	ck_assert(!ptrace_run_may_write_memory(&sandbox));
 }
 END_TEST
 
@@ -185,6 +203,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, members_are_attached_to);
+	tcase_add_loop_test(tcase, writing_memory_is_remembered, 0, 3);
 	tcase_add_test(tcase, outsiders_do_not_exist);
 	tcase_add_test(tcase, nothing_is_traced_where_nothing_bounds_it);
 	tcase_add_test(tcase, a_tracer_is_not_traced);

@@ -1,0 +1,110 @@
+#include "syscalls/exec/fixed-name.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "policy/policy.h"
+
+#define FIXED_LINKS_MAX 40u  /* MAXSYMLINKS of the kernel */
+#define FIXED_NAME_MAX 128u  /* bytes; longer names do not count as fixed */
+#define FIXED_NAMES_CACHED 64u
+
+/* A walk from "/". Links in procfs lead each process elsewhere, so no name there is fixed. */
+struct fixed_walk {
+	char done[PATH_MAX]; /* canonical path of what was walked; "" for the root */
+	char rest[PATH_MAX];
+	unsigned links;
+};
+
+struct fixed_name {
+	char text[FIXED_NAME_MAX]; /* "": the slot is unused */
+	char virt[FIXED_NAME_MAX]; /* "": the name is not fixed */
+};
+
+static _Thread_local struct fixed_name cache[FIXED_NAMES_CACHED];
+
+/* Puts the target of a link, which is the last name of `done`, before the rest. False: too long, or too many links. */
+static bool walk_follow_link(struct fixed_walk *walk, const char *target)
+{
+	char rest[PATH_MAX];
+
+	if (++walk->links > FIXED_LINKS_MAX ||
+	    snprintf(rest, sizeof(rest), "%s/%s", target, walk->rest) >= (int)sizeof(rest))
+		return false;
+	memcpy(walk->rest, rest, strlen(rest) + 1);
+	*(*target == '/' ? walk->done : strrchr(walk->done, '/')) = '\0';
+	return true;
+}
+
+/* Walks the name at `name`, which has `len` bytes and no slash. False: it may be written, or cannot be looked up. */
+static bool walk_step(struct fixed_walk *walk, const struct policy *policy, const char *name, size_t len)
+{
+	size_t at = strlen(walk->done);
+	char target[PATH_MAX];
+	ssize_t got;
+
+	if (at + 1 + len >= sizeof(walk->done) || (len == 2 && memcmp(name, "..", 2) == 0))
+		return false;
+	walk->done[at] = '/';
+	memcpy(walk->done + at + 1, name, len);
+	walk->done[at + 1 + len] = '\0';
+	if (strcmp(walk->done, "/proc") == 0 || policy_get_rights(policy, walk->done, at + 1 + len) & POLICY_WRITE)
+		return false;
+	got = readlink(walk->done, target, sizeof(target) - 1);
+	if (got < 0)
+		return errno == EINVAL; /* it is no link */
+	target[got] = '\0';
+	return walk_follow_link(walk, target);
+}
+
+/* Walks `text`. False: the run can change where it leads. Otherwise walk->done is the canonical path. */
+static bool walk_to_end(struct fixed_walk *walk, const struct policy *policy, const char *text)
+{
+	if (*text != '/' || policy_get_rights(policy, "/", 1) & POLICY_WRITE ||
+	    snprintf(walk->rest, sizeof(walk->rest), "%s", text) >= (int)sizeof(walk->rest))
+		return false;
+	for (;;) {
+		const char *name = walk->rest + strspn(walk->rest, "/");
+		char step[NAME_MAX + 1];
+		size_t len = strcspn(name, "/");
+
+		if (len == 0)
+			return true;
+		if (len >= sizeof(step))
+			return false;
+		memcpy(step, name, len);
+		memmove(walk->rest, name + len, strlen(name + len) + 1);
+		if (!(len == 1 && *step == '.') && !walk_step(walk, policy, step, len))
+			return false;
+	}
+}
+
+static struct fixed_name *cache_get_slot(const char *text)
+{
+	uint32_t hash = 5381;
+
+	while (*text)
+		hash = hash * 33 ^ (unsigned char)*text++;
+	return &cache[hash % FIXED_NAMES_CACHED];
+}
+
+bool exec_name_is_fixed(const struct policy *policy, const char *text, const char *virt)
+{
+	struct fixed_name *known = cache_get_slot(text);
+
+	if (!*text || strlen(text) >= FIXED_NAME_MAX)
+		return false;
+	if (strcmp(known->text, text) != 0) {
+		struct fixed_walk walk = {.links = 0};
+		bool fixed = walk_to_end(&walk, policy, text) && strlen(walk.done) < FIXED_NAME_MAX;
+
+		(void)snprintf(known->text, sizeof(known->text), "%s", text);
+		(void)snprintf(known->virt, sizeof(known->virt), "%s", fixed ? walk.done : "");
+	}
+	return known->virt[0] && strcmp(known->virt, virt) == 0;
+}
