@@ -341,7 +341,8 @@ bool view_has_standin(const struct place *place)
 {
 	const struct mount *mount = place->mount;
 
-	if (mount->view->kernel_judges_reads) /* the program can list the directory itself */
+	if (!(mount->flags & (MOUNT_PROC | MOUNT_PTS | MOUNT_BY_GLOBS_ONLY)) ||
+	    mount->view->kernel_judges_reads) /* the program can list the directory itself */
 		return false;
 	if (mount->flags & MOUNT_PROC) /* ".." in the procfs of the supervisor would lead past the allowlist */
 		return place->virt_len == mount->virt_len || proc_path_is_directory(view_get_path_below_proc(place)) ||
