@@ -156,18 +156,24 @@ int namespaces_prepare_mounts(struct namespaces *namespaces)
 	return namespaces_prepare_proc(namespaces);
 }
 
-/*
- * After the network namespace was made, because a run without it judges every call, and needs no covers then. 0 or
- * -errno with *ret_what.
- */
+/* While the network namespace is made: this takes about as long. 0, 1, or -errno with *ret_what. */
 static int namespaces_prepare_kernel_reads(struct namespaces *namespaces, struct view *view, const char **ret_what)
 {
-	const unsigned needed = MOUNTNS | PIDNS | LAYER_BIT(LAYER_NETNS);
+	const unsigned needed = MOUNTNS | PIDNS;
 
-	if (!namespaces->wants_kernel_reads || (namespaces->made_layers & needed) != needed)
+	if (!namespaces->wants_kernel_reads || (namespaces->made_layers & needed) != needed ||
+	    !(namespaces->made_layers & LAYER_BIT(LAYER_NETNS) || namespaces->network_is_made_in_thread))
 		return 0;
 	*ret_what = "prepare the view for reading without judging";
 	return view_prepare_kernel_reads(view, &namespaces->kernel_reads_obstacle);
+}
+
+/* Without its network namespace, a run whose view was prepared must begin again: it judges every call then. */
+static int namespaces_check_network(struct namespaces *namespaces, const struct view *view)
+{
+	if (!view_kernel_judges_reads(view) || namespaces->made_layers & LAYER_BIT(LAYER_NETNS))
+		return 0;
+	return namespaces_report_failure(namespaces, LAYER_BIT(LAYER_NETNS), "make a network namespace", -EPERM);
 }
 
 int namespaces_enter_view_drop_caps(struct namespaces *namespaces, struct view *view)
@@ -181,12 +187,14 @@ int namespaces_enter_view_drop_caps(struct namespaces *namespaces, struct view *
 
 	if (namespaces->made_layers & MOUNTNS)
 		r = view_attach_mounts(view, &mounts, &what);
-	namespaces_await_network_thread(namespaces);
 	if (r == 0)
 		r = namespaces_prepare_kernel_reads(namespaces, view, &what);
+	namespaces_await_network_thread(namespaces);
 	if (r < 0)
 		return namespaces_report_failure(namespaces, MOUNTNS | PIDNS, what, r);
-	r = privs_drop_all();
+	r = namespaces_check_network(namespaces, view);
+	if (r == 0)
+		r = privs_drop_all();
 	if (r < 0)
 		return r;
 	close_fd(&namespaces->tmpfs_fd);

@@ -155,8 +155,9 @@ int covers_add(struct kernel_reads *reads, const char *virt, enum cover cover)
 
 int covers_mount(struct kernel_reads *reads, int point_fd, bool directory, enum cover cover)
 {
-	_cleanup_close_ int copy = mounts_clone_restricted(directory ? reads->dir_cover_fd[cover] : reads->link_fd[cover],
-							   "", MOUNTS_READ_ONLY | MOUNTS_NO_DEVICES | MOUNTS_NO_SETID);
+	const int root = directory ? reads->dir_cover_fd[cover] : reads->link_fd[cover];
+	_cleanup_close_ int copy = mounts_clone_restricted(root, "", MOUNTS_READ_ONLY | MOUNTS_NO_DEVICES |
+									     MOUNTS_NO_SETID);
 
 	return copy < 0 ? copy : mounts_attach_copy(copy, point_fd, "");
 }

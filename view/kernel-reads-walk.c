@@ -23,6 +23,7 @@
 /* An entry takes 0.5 us when only its name matters, 1.5 us when its mode does: the bounds are met together. */
 #define WALK_ENTRIES_MAX 200000u
 #define WALK_NS_MAX UINT64_C(200000000)
+#define WALK_DIRECTORIES_A_LOOK 64u /* directories from one look at the clock to the next */
 #define WALK_DEPTH_MAX 200u         /* each level holds a descriptor */
 #define WALK_GLOBS_MAX 256u
 #define WALK_BUFFER_BYTES (64u << 10)
@@ -43,7 +44,7 @@ struct reads_walk {
 	const struct glob_part *last_part[WALK_GLOBS_MAX];
 	size_t last_parts;
 	bool looks_at_modes; /* something in the mount is granted by RULE_PUBLIC */
-	unsigned entries, depth;
+	unsigned entries, directories, depth;
 	uint64_t until_ns;
 	size_t len;          /* length of path */
 	char path[PATH_MAX]; /* the virtual path of the directory that is read, or of its entry */
@@ -142,6 +143,20 @@ static bool walk_is_other_mount(const struct reads_walk *walk, size_t len)
 	return node && (node->mount || node_is_covered(node));
 }
 
+/*
+ * True for a directory that the system fills with files that all may read, of names that it chooses. Debian has most
+ * files of /var/lib and most directories of /var/cache there. If others may write to it, they could make other files.
+ */
+static bool walk_is_made_by_packages(const char *path, const struct statx *st)
+{
+	static const char *const made[] = {"/var/lib/dpkg/info", "/var/lib/pacman/local", "/var/cache/man"};
+
+	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
+		if (strcmp(path, made[i]) == 0)
+			return !(st->stx_mode & (S_IWGRP | S_IWOTH));
+	return false;
+}
+
 static int walk_note_directory(struct walk_names *below, const char *name)
 {
 	if (!array_reserve(&below->name, below->count, &below->room))
@@ -154,7 +169,7 @@ static int walk_look_at_entry(struct reads_walk *walk, int dirfd, const struct w
 			      struct walk_names *below)
 {
 	const size_t name_len = strlen(entry->name), base = walk->len > 1 ? walk->len : 0;
-	bool directory = entry->type == DT_DIR, hidden = false;
+	bool directory = entry->type == DT_DIR, done = false; /* done: what is below need not be walked */
 	struct statx st;
 	int r = 0;
 
@@ -168,14 +183,16 @@ static int walk_look_at_entry(struct reads_walk *walk, int dirfd, const struct w
 	walk->path[base] = '/';
 	memcpy(walk->path + base + 1, entry->name, name_len + 1);
 	if (walk_name_may_be_hidden(walk, entry->name, name_len))
-		r = walk_judge_name(walk, &hidden);
-	if (r == 0 && !hidden && (entry->type == DT_UNKNOWN || (walk->looks_at_modes && entry->type != DT_LNK))) {
+		r = walk_judge_name(walk, &done);
+	if (r == 0 && !done && (entry->type == DT_UNKNOWN || (walk->looks_at_modes && entry->type != DT_LNK))) {
 		r = walk_stat(dirfd, entry->name, &st);
 		directory = r > 0 && S_ISDIR(st.stx_mode);
-		r = r > 0 && walk->looks_at_modes && !S_ISLNK(st.stx_mode) ? walk_judge_mode(walk, &st, &hidden)
-									    : r < 0 ? r : 0;
+		if (r > 0) {
+			done = directory && walk_is_made_by_packages(walk->path, &st);
+			r = walk->looks_at_modes && !S_ISLNK(st.stx_mode) ? walk_judge_mode(walk, &st, &done) : 0;
+		}
 	}
-	if (r == 0 && directory && !hidden && !walk_is_other_mount(walk, base + 1 + name_len))
+	if (r == 0 && directory && !done && !walk_is_other_mount(walk, base + 1 + name_len))
 		r = walk_note_directory(below, entry->name);
 	walk->path[walk->len] = '\0';
 	return r;
@@ -198,7 +215,7 @@ static int walk_read_directory(struct reads_walk *walk, int fd, struct walk_name
 	long got;
 	int r = 0;
 
-	if (walk_read_cpu_time_ns() > walk->until_ns)
+	if (walk->directories++ % WALK_DIRECTORIES_A_LOOK == 0 && walk_read_cpu_time_ns() > walk->until_ns)
 		return reads_give_up(walk->reads, "looking for denied names took too long, at %s", walk->path);
 	while (r == 0 && (got = syscall(SYS_getdents64, fd, walk->buffer, sizeof(walk->buffer))) != 0) {
 		if (got < 0)
@@ -335,7 +352,7 @@ int reads_walk_mounts(struct kernel_reads *reads)
 	if (!walk)
 		return -ENOMEM;
 	walk->reads = reads;
-	walk->entries = walk->depth = 0;
+	walk->entries = walk->directories = walk->depth = 0;
 	walk->until_ns = walk_read_cpu_time_ns() + WALK_NS_MAX;
 	for (size_t i = 0; r == 0 && i < view->mounts; i++) {
 		walk->mount = view->mount[i];

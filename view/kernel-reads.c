@@ -80,6 +80,48 @@ static int reads_hide_rule(void *ctx, const struct policy_hidden *hidden)
 	return r;
 }
 
+/*
+ * A directory with a covered name can be renamed. Where it comes to be below another mount that shows a part of the
+ * same tree by another path, it has no cover.
+ */
+static int reads_check_moves(struct kernel_reads *reads, const struct mount *outer)
+{
+	const struct view *view = reads->view;
+
+	if (outer->flags & (MOUNT_FILE | MOUNT_PROC | MOUNT_DEVICE | MOUNT_SKELETON) ||
+	    !policy_may_write(view->policy, outer->virt))
+		return 0;
+	for (size_t i = 0; i < view->mounts; i++) {
+		const struct mount *mount = view->mount[i];
+		const char *rest = mount->flags & MOUNT_FILE ? NULL : path_rest_below(mount->origin, outer->origin);
+		const char *virt = path_rest_below(mount->virt, outer->virt);
+
+		if (rest && *rest && (!virt || strcmp(virt, rest) != 0))
+			return reads_give_up(reads,
+					     "%s shows a part of %s, where directories with denied names can move",
+					     mount->virt, outer->virt);
+	}
+	return 0;
+}
+
+/* Covers names that match globs, and what is not public. */
+static int reads_hide_matches(struct kernel_reads *reads)
+{
+	struct view *view = reads->view;
+	const size_t before = reads->points;
+	int r = reads_walk_mounts(reads);
+
+	for (size_t i = before; r == 0 && i < reads->points; i++) {
+		const char *virt = reads->point[i].virt;
+
+		if (policy_get_rights(view->policy, virt, (size_t)(strrchr(virt, '/') - virt)) & POLICY_WRITE)
+			view->covers_move = true;
+	}
+	for (size_t i = 0; r == 0 && view->covers_move && i < view->mounts; i++)
+		r = reads_check_moves(reads, view->mount[i]);
+	return r;
+}
+
 /* ---- all of it ---- */
 
 /* Makes the skeleton read-only, as access(2) tells in a judged run. Nothing needs to be made in it any more. */
@@ -99,7 +141,7 @@ static int reads_prepare(struct kernel_reads *reads)
 	if (r == 0)
 		r = policy_visit_hidden(reads->view->policy, reads_hide_rule, reads);
 	if (r == 0)
-		r = reads_walk_mounts(reads);
+		r = reads_hide_matches(reads);
 	if (r == 0)
 		r = covers_make_objects(reads);
 	if (r == 0)
@@ -129,6 +171,7 @@ int view_prepare_kernel_reads(struct view *view, const char **ret_reason)
 	cleanup_close(&reads.dir_fd);
 	cleanup_close(&reads.root_fd);
 	view->kernel_judges_reads = r == 0;
+	view->covers_move = view->covers_move && r == 0;
 	*ret_reason = r > 0 ? view->why_reads_are_judged : NULL;
 	return r;
 }

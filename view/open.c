@@ -236,7 +236,12 @@ int view_open_host_object(const struct place *place, int fd, bool parent)
 	struct stat here, there;
 	char path[PATH_MAX], *slash;
 
+	/*
+	 * A cover belongs to a mount of the run: a directory that comes to be in another mount by its host's name would
+	 * leave its covers behind.
+	 */
 	if (!place->mount || place->is_magic_link || place->mount->view->host_root_fd < 0 ||
+	    place->mount->view->covers_move ||
 	    place->mount->flags & (MOUNT_SKELETON | MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED | MOUNT_OVERLAY) ||
 	    view_get_host_path(place, path) < 0)
 		return -EXDEV;

@@ -5,13 +5,22 @@
 #include "base/cleanup.h"
 #include "view/private.h"
 
+/* True when something in a mount is granted for reading. Files of callgate and devices are granted by no rule. */
+static bool readable_is_granted(const struct view *view, const struct mount *mount)
+{
+	const unsigned own = MOUNT_PROC | MOUNT_DEVICE | MOUNT_PTS | MOUNT_CALLGATE_FILE;
+
+	return mount->flags & own || policy_get_rights(view->policy, mount->virt, mount->virt_len) & POLICY_READ ||
+	       policy_may_grant_below(view->policy, mount->virt, mount->virt_len);
+}
+
 /* Passes one mount to take(), by its path in the program's root. An object that has vanished is left out. */
 static int readable_visit_mount(const struct view *view, const struct mount *mount, view_take_readable take, void *ctx)
 {
 	_cleanup_close_ int fd = -1;
 	unsigned what = mount->flags & MOUNT_FILE ? VIEW_READS_FILES : VIEW_READS_FILES | VIEW_READS_DIRECTORIES;
 
-	if (mount == view->root || mount == view->proc_files_of_no_process)
+	if (mount == view->root || mount == view->proc_files_of_no_process || !readable_is_granted(view, mount))
 		return 0;
 	if (mount->flags & MOUNT_DEVICE)
 		what |= VIEW_READS_DEVICES;

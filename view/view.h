@@ -320,7 +320,8 @@ int view_get_host_path(const struct place *place, char out[PATH_MAX]);
 
 /*
  * Opens the object of descriptor fd of a place (parent: of its parent directory) in the mounts of the host. There
- * rename(2) and link(2) work between two mounts of the view. An O_PATH descriptor owned by the caller, or -EXDEV.
+ * rename(2) and link(2) work between two mounts of the view. An O_PATH descriptor owned by the caller, or -EXDEV, also
+ * where the kernel judges reading and has covers that globs have made.
  */
 int view_open_host_object(const struct place *place, int fd, bool parent);
 

@@ -46,6 +46,12 @@ tests_cases_cases_affinity_LDADD = -lpthread
 check_PROGRAMS += tests/cases/cases-fstat
 tests_cases_cases_fstat_SOURCES = tests/cases/fstat.c
 
+# What the calls that only read answer, and what they must not get to read.
+check_PROGRAMS += tests/cases/cases-reads tests/cases/cases-reads-attack
+tests_cases_cases_reads_SOURCES = tests/cases/reads.c
+tests_cases_cases_reads_attack_SOURCES = tests/cases/reads-attack.c
+tests_cases_cases_reads_attack_LDADD = -lpthread
+
 # What ends with the last descriptor of a file.
 check_PROGRAMS += tests/cases/cases-last-close
 tests_cases_cases_last_close_SOURCES = tests/cases/last-close.c

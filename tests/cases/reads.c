@@ -1,6 +1,7 @@
 /*
- * Tells what each call that only reads answers, for each path of a list: reads LIST OUTPUT. A line a path and call:
- * "PATH<tab>CALL<tab>ANSWER", where an answer is an errno's name, or what was read. Newlines in paths do not occur.
+ * Tells what each call that only reads answers, for each path of a list: cases-reads LIST OUTPUT. A line for each
+ * path and call: "PATH<tab>CALL<tab>ANSWER", where an answer is an errno's name, or what was read. Newlines in paths
+ * do not occur.
  */
 #include <dirent.h>
 #include <errno.h>

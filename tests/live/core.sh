@@ -79,6 +79,7 @@ cli/learn.sh
 cli/user.sh
 confine/least-privilege.sh
 confine/namespaces.sh
+confine/kernel-reads.sh
 confine/second-lock.sh
 doctor/doctor.sh
 egress/corpus.sh
