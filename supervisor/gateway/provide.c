@@ -130,8 +130,12 @@ static int provide_all_ca_certificates(struct egress_provide *provide, struct eg
 
 	if (!provide->roots && !provide->ca)
 		return 0;
-	buf_printf(&buf, "%s%s%s", provide->roots ? provide->roots : "", provide->roots ? "\n" : "",
-		   provide->ca ? provide->ca : "");
+	if (provide->roots) { /* 200 kB: buf_printf() would format them twice */
+		buf_puts(&buf, provide->roots);
+		buf_puts(&buf, "\n");
+	}
+	if (provide->ca)
+		buf_puts(&buf, provide->ca);
 	provide->roots_and_run_ca = buf_take_text(&buf);
 	if (!provide->roots_and_run_ca)
 		return -ENOMEM;

@@ -21,7 +21,7 @@ struct egress_handover {
 	const struct egress_start_options *options;
 	struct secrets *secrets;
 	char *roots;    /* the system's certificates; owned */
-	char *roots_and_upstream_ca; /* `roots` and network.upstream_ca, owned; NULL: no certificates */
+	char *roots_and_upstream_ca; /* `roots` and network.upstream_ca, owned; NULL: no upstream_ca */
 	struct starter_reply reply;
 };
 
@@ -95,10 +95,9 @@ static int start_join_system_and_upstream_cas(struct egress_handover *baggage, c
 	size_t len;
 
 	baggage->roots = egress_read_system_roots(&len);
-	if (!baggage->roots && !more)
+	if (!more)
 		return 0;
-	if (asprintf(&baggage->roots_and_upstream_ca, "%s\n%s", baggage->roots ? baggage->roots : "",
-		     more ? more : "") < 0) {
+	if (asprintf(&baggage->roots_and_upstream_ca, "%s\n%s", baggage->roots ? baggage->roots : "", more) < 0) {
 		baggage->roots_and_upstream_ca = NULL; /* undefined after a failure */
 		return -ENOMEM;
 	}
@@ -135,7 +134,8 @@ static int start_fork_starter(struct egress_handover *baggage, struct helper_pro
 	const struct egress_start_options *options = baggage->options;
 	struct starter_options starter = {
 		.policy = options->policy, .layers = options->layers, .user = options->user, .run_id = options->run_id,
-		.secrets = baggage->secrets, .roots = baggage->roots_and_upstream_ca, .program = program,
+		.secrets = baggage->secrets, .program = program,
+		.roots = baggage->roots_and_upstream_ca ? baggage->roots_and_upstream_ca : baggage->roots,
 		.makes_ca = start_may_intercept_tls(options->policy)};
 	struct starter_reply *reply = &baggage->reply;
 	int r = starter_fork(&starter, &side->pid, &side->control_fd, &side->why_fd);
