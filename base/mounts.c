@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/mount.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -18,6 +20,11 @@
 #ifndef SYS_open_tree_attr /* Linux 6.15; one number for every architecture */
 #define SYS_open_tree_attr 467
 #endif
+
+/* Linux 6.8; one number for every architecture. The kernel's headers of that time have the names. */
+#define STATMOUNT_CALL 457
+#define LISTMOUNT_CALL 458
+#define LISTED_MOUNTS_MAX 512
 
 #define CLONE_FLAGS (OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW)
 
@@ -170,4 +177,46 @@ bool mounts_parse_mountinfo_line(char *line, struct mountinfo_line *ret_line)
 	mounts_unescape_text(ret_line->root);
 	mounts_unescape_text(ret_line->mount_point);
 	return true;
+}
+
+/* struct mnt_id_req of the first version. */
+struct mounts_request {
+	uint32_t size, spare;
+	uint64_t mount_id, param;
+};
+
+/* The beginning of struct statmount. */
+struct mounts_status {
+	uint32_t size, options;
+	uint64_t mask;
+	uint32_t dev_major, dev_minor;
+	uint64_t sb_magic;
+	uint64_t rest[64];
+};
+
+#define STATUS_OF_SUPERBLOCK 1u /* STATMOUNT_SB_BASIC */
+#define LIST_FROM_ROOT (~UINT64_C(0)) /* LSMT_ROOT */
+
+bool mounts_have_no_procfs_but_proc(void)
+{
+	struct mounts_request request = {.size = sizeof(request), .mount_id = LIST_FROM_ROOT};
+	uint64_t id[LISTED_MOUNTS_MAX];
+	long count = syscall(LISTMOUNT_CALL, &request, id, (size_t)LISTED_MOUNTS_MAX, 0);
+	struct statfs proc;
+	int found = 0;
+
+	if (count <= 0 || count >= LISTED_MOUNTS_MAX || statfs("/proc", &proc) < 0 || proc.f_type != PROC_SUPER_MAGIC)
+		return false;
+	request.param = STATUS_OF_SUPERBLOCK;
+	for (long i = 0; i < count; i++) {
+		struct mounts_status status;
+
+		request.mount_id = id[i];
+		status.mask = 0;
+		if (syscall(STATMOUNT_CALL, &request, &status, sizeof(status), 0) < 0 ||
+		    !(status.mask & STATUS_OF_SUPERBLOCK))
+			return false;
+		found += status.sb_magic == PROC_SUPER_MAGIC;
+	}
+	return found == 1;
 }

@@ -241,12 +241,14 @@ void scratch_remove_empty_dirs(const struct scratch *scratch, bool all)
 
 int scratch_remove_run(struct scratch *scratch)
 {
+	/* scratch_remove_empty_dirs() may have removed it, or left it as the spare one. */
+	const bool exists = scratch->base_fd >= 0 && scratch->fd >= 0 &&
+			    faccessat(scratch->base_fd, scratch_get_run_name(scratch), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	int error = 0;
 
-	if (scratch->base_fd >= 0 && scratch->fd >= 0 &&
-	    !(scratch_is_unchanged(scratch) && scratch_leave_as_spare(scratch)))
+	if (exists && !(scratch_is_unchanged(scratch) && scratch_leave_as_spare(scratch)))
 		error = io_remove_tree(scratch->base_fd, scratch_get_run_name(scratch));
-	if (error == -ENOENT) /* scratch_remove_empty_dirs() has removed it */
+	if (error == -ENOENT)
 		error = 0;
 	cleanup_close(&scratch->fd); /* closed after the removal, because it holds the run's lock */
 	if (scratch->base_fd >= 0 && scratch->base) {

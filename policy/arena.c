@@ -13,7 +13,7 @@
  * by one madvise(2), which takes a quarter of the time of as many page faults.
  */
 #define CHUNK_BYTES ((size_t)524288)
-#define POPULATED_BYTES ((size_t)49152)
+#define POPULATED_BYTES ((size_t)16384)
 
 struct arena_chunk {
 	struct arena_chunk *next;

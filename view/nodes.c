@@ -159,11 +159,14 @@ static int covered_cover_host_dir(struct view *view, const char *host)
 
 int view_add_covered_names(struct view *view, const char *scratch_base)
 {
-	_cleanup_fclose_ FILE *mounts = fopen("/proc/self/mountinfo", "re");
+	_cleanup_fclose_ FILE *mounts = NULL;
 	_cleanup_free_ char *line = NULL;
 	int r = covered_cover_host_dir(view, scratch_base);
 	size_t cap = 0;
 
+	if (r < 0 || mounts_have_no_procfs_but_proc())
+		return r;
+	mounts = fopen("/proc/self/mountinfo", "re");
 	if (!mounts)
 		return -errno;
 	while (r == 0 && getline(&line, &cap, mounts) > 0) {
