@@ -31,6 +31,7 @@ bool compact_omits_process(const struct encoder *encoder, const struct audit_rec
 		return false;
 	known = compact_find_process_slot(encoder, record);
 	return known->pid == record->pid && known->ppid == record->ppid && known->host_pid == record->host_pid &&
+	       known->program == record->program &&
 	       strcmp(known->exe, record->exe ? record->exe : "") == 0;
 }
 
@@ -57,7 +58,8 @@ void compact_remember_process(struct encoder *encoder, const struct audit_record
 		return; /* no memory: the slot stays unused, so the process's next record repeats its fields */
 	free(known->exe);
 	*known = (struct encoder_process){
-		.pid = record->pid, .ppid = record->ppid, .host_pid = record->host_pid, .exe = copy};
+		.pid = record->pid, .ppid = record->ppid, .host_pid = record->host_pid, .program = record->program,
+		.exe = copy};
 }
 
 void compact_forget_processes(struct encoder *encoder)
@@ -80,7 +82,7 @@ void compact_free_processes(struct encoder *encoder)
 	encoder->processes = NULL;
 }
 
-static const char *const expand_fields[] = {"ppid", "host_pid", "exe"};
+static const char *const expand_fields[] = {"ppid", "host_pid", "program", "exe"};
 
 static void expand_begin_log(struct compact_reader *reader, const json_t *header)
 {

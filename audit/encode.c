@@ -136,6 +136,8 @@ static char *encode_process(char *out, const struct audit_record *record, size_t
 		out = put_int(PUT(out, ",\"ppid\":"), record->ppid);
 	if (record->host_pid > 0)
 		out = put_int(PUT(out, ",\"host_pid\":"), record->host_pid);
+	if (record->program > 0)
+		out = put_uint(PUT(out, ",\"program\":"), record->program);
 	return put_field(out, ",\"exe\":\"", record->exe, exe_len);
 }
 

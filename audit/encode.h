@@ -45,6 +45,7 @@ struct encoder {
 	 */
 	struct encoder_process {
 		pid_t pid, ppid, host_pid; /* pid 0: the slot is unused */
+		unsigned program;
 		char *exe;
 	} *processes;
 	struct encoder_name {

@@ -54,6 +54,7 @@ struct audit_record {
 	pid_t tid;
 	pid_t ppid;
 	pid_t host_pid; /* process id outside of the run's pid namespace; 0: equal to pid, or unknown */
+	unsigned program; /* number of the session's program that the process belongs to; 0: no session, or unknown */
 	const char *exe; /* virtual path of the executable */
 	const char *syscall;
 	struct audit_arg arg[AUDIT_ARGS_MAX];

@@ -40,6 +40,7 @@ static const struct scan_field {
 	FIELD("tid", SCAN_INT, FIELD_OFFSET(tid)),
 	FIELD("ppid", SCAN_INT, FIELD_OFFSET(ppid)),
 	FIELD("host_pid", SCAN_INT, FIELD_OFFSET(host_pid)),
+	FIELD("program", SCAN_NUMBER, FIELD_OFFSET(program)),
 	FIELD("exe", SCAN_TEXT, FIELD_OFFSET(exe)),
 	FIELD("syscall", SCAN_TEXT, FIELD_OFFSET(syscall)),
 	FIELD("event", SCAN_TEXT, FIELD_OFFSET(event)),

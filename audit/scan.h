@@ -46,6 +46,7 @@ struct scan_record {
 	struct scan_text answered_by, dns_ms, connect_ms, duration_ms; /* numbers, as in the line */
 	int64_t pid, tid, ppid, host_pid; /* 0: the line has none */
 	uint64_t asked_ns, mono_ns, port, conn, status, bytes_up, bytes_down; /* 0: the line has none */
+	uint64_t program; /* of a session; 0: the line has none */
 	uint64_t flags;   /* "flags" of "args": of an open or a rename; 0: the call has none */
 	uint64_t refusal_count;  /* 0: the line has none */
 	int64_t ret;     /* if has_ret */

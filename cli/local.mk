@@ -204,10 +204,15 @@ CALLGATE_SOURCES += \
 	cli/run/prepare.c \
 	cli/run/private.h \
 	cli/run/run.c \
+	cli/run/session.c \
 	cli/run/setup.c \
 	cli/run/user.c \
 	cli/run/watch.c
 CALLGATE_SOURCES += \
+	cli/session/connect.c \
+	cli/session/exec.c \
+	cli/session/session.c \
+	cli/session/session.h \
 	cli/why/ask.c \
 	cli/why/ask.h \
 	cli/why/net.c \

@@ -24,6 +24,7 @@ static const struct verb {
 	{"learn", cli_main_learn, "run a program, and write the policy that it needs"},
 	{"attest", cli_main_attest, "verify the attestation of a run"},
 	{"key", cli_main_key, "make the keys that sign logs"},
+	{"session", cli_main_session, "keep one sandbox, and run programs in it one after the other or at once"},
 	{"doctor", cli_main_doctor, "report what this machine offers a run, and how to get the rest"},
 };
 

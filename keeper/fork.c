@@ -49,6 +49,7 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 		.sign_path = options->sign_path,
 		.anchor_path = options->anchor_path,
 		.ask = {options->ask.policy, options->ask.dir_fd, options->ask.timeout_ns},
+		.session = options->session,
 		.layers = options->layers,
 		.namespaces = namespaces,
 		.user = options->user,
@@ -65,8 +66,9 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 	};
 	const int own[] = {
 		ends->stdio_fd[0], ends->stdio_fd[1], ends->stdio_fd[2], ends->control_fd, ends->ready_pipe[0],
-		options->audit_fd, options->sink_fd, options->ask.dir_fd, keeper->report_fd, namespaces->peer_fd,
-		namespaces->host_root_fd, namespaces->host_pidns_fd, options->scratch->base_fd, options->scratch->fd,
+		options->audit_fd, options->sink_fd, options->ask.dir_fd, keeper->report_fd,
+		namespaces->peer_fd, namespaces->host_root_fd, namespaces->host_pidns_fd, options->scratch->base_fd,
+		options->scratch->fd, options->session ? options->session->listen_fd : -1,
 		keeper->egress.control_fd, keeper->egress.dns_fd[0], keeper->egress.dns_fd[1]};
 	const size_t count = sizeof(own) / sizeof(own[0]);
 	int keep[sizeof(own) / sizeof(own[0]) + CGROUP_FDS_MAX];

@@ -21,6 +21,7 @@
 #include "view/view.h"
 
 struct egress_read;
+struct process_session;
 
 struct keeper_options {
 	struct policy *policy; /* its digest (policy_compute_sha256) is computed while the supervisor starts */
@@ -58,6 +59,7 @@ struct keeper_options {
 	struct egress_read *egress_host_data;
 	struct privs_user user;   /* the user of --user */
 	const struct custodian *custodian; /* custodian->pid is 0 without --user */
+	const struct process_session *session; /* passed on in struct process_options; NULL: one program */
 	bool forwards_output;                /* forward the program's output as it comes; false: keep it */
 	bool relays_stdin;                   /* relay stdin to the program */
 	bool keeps_output_files;              /* --output: the workdir is read after the run */

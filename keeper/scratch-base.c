@@ -191,3 +191,16 @@ int scratch_open_base(struct scratch *scratch, struct policy_error *ret_error)
 			       scratch->base, why[0] ? why : strerror(-error));
 	return error;
 }
+
+int scratch_open_directory_of_runs(struct policy_error *ret_error)
+{
+	struct scratch scratch = {.base_fd = -1, .fd = -1};
+	int error = scratch_open_base(&scratch, ret_error);
+
+	free(scratch.base);
+	free(scratch.base_notice);
+	if (error == 0)
+		return scratch.base_fd;
+	cleanup_close(&scratch.base_fd);
+	return error;
+}

@@ -212,6 +212,21 @@ char *scratch_move_file_to_results(const struct scratch *scratch, const char *na
 	return NULL;
 }
 
+int scratch_make_result_file(const struct scratch *scratch, const char *suffix)
+{
+	char name[sizeof(SCRATCH_RESULTS_DIR) + SCRATCH_ID_SIZE + 32];
+	int fd = -1;
+
+	(void)snprintf(name, sizeof(name), SCRATCH_RESULTS_DIR "/%s.%s", scratch->id, suffix);
+	for (int i = 0; i < SCRATCH_CREATE_TRIES && fd < 0; i++) {
+		(void)scratch_make_dir(scratch->base_fd, SCRATCH_RESULTS_DIR, 0700); /* EEXIST is fine */
+		fd = openat(scratch->base_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd < 0 && errno != ENOENT)
+			break;
+	}
+	return fd;
+}
+
 int scratch_remove_view(const struct scratch *scratch)
 {
 	static const char *const made[] = {"provided", "view"};

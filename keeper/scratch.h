@@ -40,6 +40,9 @@ struct scratch {
  */
 int scratch_begin_run(struct scratch *ret_scratch, struct policy_error *ret_error);
 
+/* Finds or creates the directory of all runs of this user. A descriptor owned by the caller, or -errno. */
+int scratch_open_directory_of_runs(struct policy_error *ret_error);
+
 /* Creates work, tmp and shm in the run's directory, where missing. The keeper calls it while the supervisor starts. */
 int scratch_make_dirs(struct scratch *scratch);
 
@@ -57,6 +60,9 @@ int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error);
 
 /* Moves a file of the run's directory to base/results, where it stays. Its host path, owned, or NULL with errno. */
 char *scratch_move_file_to_results(const struct scratch *scratch, const char *name);
+
+/* Creates the file base/results/ID.suffix. A descriptor owned by the caller, or -1 with errno. */
+int scratch_make_result_file(const struct scratch *scratch, const char *suffix);
 
 /* Removes, between the phases of a run, the directories that the setup's view created. 0 or -errno. */
 int scratch_remove_view(const struct scratch *scratch);

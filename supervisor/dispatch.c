@@ -7,6 +7,7 @@
 #include "supervisor/answer.h"
 #include "supervisor/ask/ask.h"
 #include "supervisor/dispatch-call.h"
+#include "supervisor/session/session.h"
 #include "syscalls/arch/arch.h"
 #include "syscalls/net/netlink.h"
 
@@ -96,6 +97,8 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		dispatch_close_fetched_fd(call);
 		return;
 	}
+	if (dispatch->session)
+		session_attribute_task(dispatch->session, call->task);
 	if (row && call->decision.verdict != VERDICT_DENY)
 		dispatch_judge_call(call);
 	dispatch_refuse_traced_call(call);

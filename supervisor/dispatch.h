@@ -43,6 +43,7 @@ struct dispatch {
 	struct egress_client *egress; /* NULL: no network */
 	struct cpu *cpu;              /* NULL: CPU placement is off */
 	struct asker *asker;          /* ask/ask.h; NULL: no denial is asked about */
+	struct session *session;      /* NULL: a run of one program */
 	struct closing *closing;      /* NULL: the policy has no after_read, or observes */
 	uint64_t last_response_ns;            /* io_read_clock_ns() just before the last response; 0: unknown */
 	struct call *call;            /* owned; reused for every notification, because it is large */

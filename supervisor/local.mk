@@ -80,7 +80,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/proc-net.h \
 	supervisor/process-audit.c \
 	supervisor/process-build.c \
-	supervisor/process-lookup.c \
+	supervisor/lookup.c \
+	supervisor/lookup.h \
 	supervisor/process-private.h \
 	supervisor/process-reads.c \
 	supervisor/process-result.c \
@@ -89,6 +90,14 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/process.h \
 	supervisor/report.c \
 	supervisor/report.h \
+	supervisor/session/clients.c \
+	supervisor/session/private.h \
+	supervisor/session/programs.c \
+	supervisor/session/requests.c \
+	supervisor/session/session.c \
+	supervisor/session/session.h \
+	supervisor/session/starter.c \
+	supervisor/session/starter.h \
 	supervisor/status.c \
 	supervisor/status.h \
 	supervisor/supervise.c \

@@ -13,6 +13,7 @@
 #include "supervisor/cpu/cpu.h"
 #include "supervisor/limits/limits.h"
 #include "supervisor/notify.h"
+#include "supervisor/session/session.h"
 #include "supervisor/loop.h"
 #include "supervisor/status.h"
 #include "supervisor/watchdog.h"
@@ -82,6 +83,8 @@ static void loop_reap_children(struct supervisor *supervisor)
 		if (!WIFEXITED(status) && !WIFSIGNALED(status))
 			continue;
 		trace_forget_thread(supervisor->dispatch.tracer, pid);
+		if (supervisor->session && session_on_child_exit(supervisor->session, pid))
+			continue;
 		if (pid == supervisor->launch.pid && !supervisor->program_was_reaped) {
 			supervisor->report->wait_status = status;
 			supervisor->program_was_reaped = true;
@@ -144,6 +147,8 @@ static void loop_on_event(struct supervisor *supervisor, const struct epoll_even
 		egress_client_exchange_messages(supervisor->dispatch.egress);
 	else if (event->data.ptr == &supervisor->netlink_mark)
 		netlink_serve(supervisor->sandbox.netlink, &supervisor->sandbox);
+	else if (event->data.ptr == &supervisor->session_mark)
+		session_serve(supervisor->session);
 	else if (event->data.ptr == &supervisor->timer_mark)
 		supervisor->timer_ns = TIMER_NEVER;
 }
@@ -152,7 +157,8 @@ static bool loop_event_is_task(const struct supervisor *supervisor, const struct
 {
 	return event->data.ptr != &supervisor->signal_mark && event->data.ptr != &supervisor->control_mark &&
 	       event->data.ptr != &supervisor->limits_mark && event->data.ptr != &supervisor->network_mark &&
-	       event->data.ptr != &supervisor->netlink_mark && event->data.ptr != &supervisor->timer_mark;
+	       event->data.ptr != &supervisor->netlink_mark && event->data.ptr != &supervisor->timer_mark &&
+	       event->data.ptr != &supervisor->session_mark;
 }
 
 static void loop_on_events(struct supervisor *supervisor)
@@ -295,6 +301,8 @@ static int loop_handle_due_work(struct supervisor *supervisor)
 	wait_ms = loop_get_shorter_wait(wait_ms, loop_serve_questions(supervisor));
 	wait_ms = loop_get_shorter_wait(wait_ms,
 					cpu_update_placement_after_wait(supervisor->dispatch.cpu, supervisor->now_ns));
+	if (supervisor->session)
+		wait_ms = loop_get_shorter_wait(wait_ms, session_check(supervisor->session, supervisor->now_ns));
 	return loop_get_shorter_wait(wait_ms,
 				 blocking_check_due_jobs(supervisor->dispatch.blocking) ? BLOCKING_TICK_MS : -1);
 }

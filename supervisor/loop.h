@@ -17,6 +17,7 @@ struct supervisor {
 	struct watchdog *watchdog;
 	struct limits *limits;
 	struct stop_notices stops;
+	struct session *session; /* NULL: a run of one program */
 	struct launch launch;
 	int epoll_fd;        /* watches every event source but the listener */
 	int listener_fd;     /* borrowed; -1: no task is left under the filter */
@@ -29,7 +30,7 @@ struct supervisor {
 	bool run_has_ended;                   /* the program has ended, or the run is to end */
 	bool program_was_reaped;         /* the program was reaped, and report->wait_status is set */
 	/* The data of an epoll event: the address of a mark, or a struct task whose pidfd is watched. */
-	char signal_mark, control_mark, limits_mark, network_mark, netlink_mark, timer_mark;
+	char signal_mark, control_mark, limits_mark, network_mark, netlink_mark, timer_mark, session_mark;
 };
 
 /*

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "confine/landlock.h"
 #include "egress/conn/pool.h"
+#include "supervisor/environment.h"
 #include "supervisor/proc-net.h"
 #include "syscalls/call/descriptor.h"
 
@@ -213,4 +214,40 @@ int process_send_program_sockets(struct process *process)
 	if (error < 0)
 		return process_fail(process, "egress_failed", "the egress process does not run: %s", strerror(-error));
 	return 0;
+}
+
+/* A program that is started in place of a shim gets its own path as argv[0], as from the shim: python needs that. */
+static int process_copy_argv(struct process *process)
+{
+	const struct process_options *options = process->options;
+	size_t count = 0;
+
+	while (options->argv[count])
+		count++;
+	process->argv = calloc(count + 1, sizeof(*process->argv));
+	if (!process->argv)
+		return process_fail(process, "out_of_memory", "no memory for the arguments");
+	memcpy(process->argv, options->argv, count * sizeof(*process->argv));
+	if (options->version_manager_program && strcmp(process->lookup.program, options->version_manager_program) == 0)
+		process->argv[0] = process->lookup.program;
+	return 0;
+}
+
+int process_find_program(struct process *process)
+{
+	const struct process_options *options = process->options;
+	const char *path_env = environment_get_value(process->envp, "PATH");
+	struct lookup *lookup = &process->lookup;
+
+	lookup->view = process->view;
+	lookup->policy = options->policy;
+	lookup->name = options->argv[0];
+	lookup->path_env = path_env;
+	lookup->version_manager_program = options->version_manager_program;
+	if (options->session || lookup_find_program(lookup) != LOOKUP_MISSING)
+		return process_copy_argv(process);
+	if (strchr(lookup->name, '/'))
+		return process_set_error(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found", lookup->name);
+	return process_set_error(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found in PATH %s", lookup->name,
+				 path_env ? path_env : "(unset)");
 }

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 
+#include "supervisor/lookup.h"
 #include "supervisor/process.h"
 #include "supervisor/status.h"
 #include "supervisor/supervise.h"
@@ -14,7 +15,7 @@ struct process {
 	struct rlimit open_files; /* RLIMIT_NOFILE with which callgate was started; the program gets it */
 	char **envp;
 	char **argv; /* the list is owned, its texts are borrowed */
-	char program[PATH_MAX];
+	struct lookup lookup; /* of the program */
 	struct sock_fprog filter;
 	struct view *view;
 	struct asker_options ask;  /* its view is owned; NULL: no denial is asked about */
@@ -57,8 +58,8 @@ int process_open_program_sockets(struct process *process);
 int process_send_program_sockets(struct process *process);
 
 /*
- * process-lookup.c: finds the program, and sets `program` and `argv`. An absent program is an error. A program that is
- * refused is started all the same, so that its exec is judged and recorded.
+ * Finds the program, and sets `lookup` and `argv`. An absent program is an error. A program that is refused is started
+ * all the same, so that its exec is judged and recorded. A session has none yet.
  */
 int process_find_program(struct process *process);
 

@@ -11,6 +11,7 @@
 #include "supervisor/limits/rlimits.h"
 #include "supervisor/process-private.h"
 #include "supervisor/report.h"
+#include "supervisor/session/session.h"
 #include "syscalls/account/denials.h"
 #include "syscalls/call/descriptor.h"
 
@@ -27,7 +28,7 @@ static const struct denial *process_find_exec_denial(const struct supervise_repo
 static void process_explain_exec_failure(struct process *process, int error)
 {
 	const struct denial *denial = process_find_exec_denial(&process->report);
-	const char *program = process->program, *why = denial && denial->reason ? denial->reason : "not granted";
+	const char *program = process->lookup.program, *why = denial && denial->reason ? denial->reason : "not granted";
 
 	if (denial)
 		(void)process_set_error(process, RUN_EXIT_REFUSED, "refused",
@@ -69,7 +70,8 @@ static void process_explain_start_failure(struct process *process)
 				   "listener: %s; callgate doctor tells how to get it",
 				   strerror(error));
 	else
-		(void)process_fail(process, "launch_failed", "cannot start %s: %s", process->program, strerror(error));
+		(void)process_fail(process, "launch_failed", "cannot start %s: %s", process->lookup.program,
+				   strerror(error));
 }
 
 /* Decides how limits are enforced that no control group enforces, and describes that in the cgroups layer. */
@@ -150,7 +152,11 @@ static int process_supervise_program(struct process *process, const struct rlimi
 	const struct process_options *options = process->options;
 	const int *stdio_fd = options->stdio_fd;
 	char cwd[PATH_MAX];
-	struct supervise_options supervision = {.launch = {.program = process->program,
+	const struct session_options session = {
+		.listen_fd = options->session ? options->session->listen_fd : -1,
+		.idle_ns = options->session ? options->session->idle_ns : 0,
+		.run_id = options->scratch.run_id, .envp = process->envp, .second_view = process->ask.view};
+	struct supervise_options supervision = {.launch = {.program = process->lookup.program,
 							   .argv = process->argv,
 							   .envp = process->envp,
 							   .cwd_host = process_find_cwd(process, cwd),
@@ -159,6 +165,7 @@ static int process_supervise_program(struct process *process, const struct rlimi
 							   .landlock_fd = process->landlock_fd,
 							   .no_huge_pages = fallback->memory_by_rlimit,
 							   .stdio_is_terminal = options->stdio_is_terminal},
+						.session = options->session ? &session : NULL,
 						.process = options,
 						.traits = traits,
 						.view = process->view,

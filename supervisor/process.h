@@ -54,6 +54,12 @@ struct run_shared_page {
 	} stop[RUN_STOPPED_PROCESSES_KEPT_MAX];
 };
 
+/* Of a session (session/session.h). */
+struct process_session {
+	int listen_fd;    /* the listening socket for clients, borrowed */
+	uint64_t idle_ns; /* the session ends after this time without programs; 0: never */
+};
+
 struct process_options {
 	const struct policy *policy;
 	struct process_scratch scratch;
@@ -76,6 +82,7 @@ struct process_options {
 		int dir_fd;                  /* borrowed; -1: no denial is asked about */
 		uint64_t timeout_ns;
 	} ask;                    /* all zero but dir_fd without --ask */
+	const struct process_session *session; /* NULL: a run of one program */
 	struct layers *layers;    /* on a page shared with the keeper */
 	struct namespaces *namespaces; /* namespaces in which the process was forked; released by the process */
 	struct privs_user user;

@@ -31,7 +31,7 @@ json_t *report_make_text_json(const char *bytes)
 	return json_loadb(json, len, JSON_DECODE_ANY, NULL);
 }
 
-static json_t *report_make_denials(const struct denials *denials, uint64_t *ret_unlisted)
+json_t *report_make_denials(const struct denials *denials, uint64_t *ret_unlisted)
 {
 	json_t *list = json_array();
 	const struct denial *denial;

@@ -18,6 +18,11 @@
 json_t *report_make_json(const struct supervise_report *report, const struct view *view,
 			 const struct policy *policy);
 
+struct denials;
+
+/* The denials as in "denials" of the result. *ret_unlisted: attempts that are not in the list. Owned by the caller. */
+json_t *report_make_denials(const struct denials *denials, uint64_t *ret_unlisted);
+
 /* Bytes as a JSON string, escaped losslessly as in the audit log (base/text.h); null for NULL. Owned. */
 json_t *report_make_text_json(const char *bytes);
 

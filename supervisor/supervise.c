@@ -16,6 +16,7 @@
 #include "supervisor/limits/killtree.h"
 #include "supervisor/limits/limits.h"
 #include "supervisor/notify.h"
+#include "supervisor/session/session.h"
 #include "supervisor/status.h"
 #include "supervisor/loop.h"
 #include "supervisor/watchdog.h"
@@ -210,6 +211,8 @@ static void supervise_run_program(struct supervisor *supervisor)
 		supervisor->limits, supervisor->program_was_reaped ? supervisor->report->wait_status : 0, alone);
 	if (!alone)
 		supervise_kill_all(supervisor);
+	if (supervisor->session)
+		session_end_programs(supervisor->session);
 	ask_withdraw_all(&supervisor->dispatch);
 	if (supervisor->dispatch.egress)
 		egress_client_end_run(supervisor->dispatch.egress);
@@ -220,6 +223,7 @@ static void supervise_run_program(struct supervisor *supervisor)
 /* Releases everything. Not called at a normal exit, because the kernel releases faster. */
 static void supervise_free(struct supervisor *supervisor)
 {
+	session_free(supervisor->session);
 	watchdog_free(supervisor->watchdog);
 	limits_free(supervisor->limits);
 	disk_free(supervisor->sandbox.disk);
@@ -262,13 +266,28 @@ static void supervise_fill_report(struct supervisor *supervisor)
 		supervise_free(supervisor);
 }
 
+static int supervise_begin_session(struct supervisor *supervisor)
+{
+	int r = session_begin(supervisor->session, &supervisor->sandbox, supervisor->launch.pid);
+
+	supervisor->dispatch.session = supervisor->session;
+	if (r == 0)
+		r = loop_watch_fd(supervisor, session_get_epoll_fd(supervisor->session), EPOLLIN,
+				  &supervisor->session_mark);
+	if (r < 0)
+		launch_kill_child(&supervisor->launch);
+	return r;
+}
+
 /* Returns 0, or -errno if supervision failed. If only the program's start failed: 0, with the error in the report. */
 static int supervise_launch_and_run(struct supervisor *supervisor)
 {
-	const struct launch_options *options = &supervisor->options->launch;
+	struct launch_options with_starter = supervisor->options->launch, *options = &with_starter;
 	struct launch *launch = &supervisor->launch;
 	int error, r = loop_open_descriptors(supervisor);
 
+	if (r == 0 && supervisor->options->session)
+		r = session_create(supervisor->options->session, options, &supervisor->session);
 	if (r < 0)
 		return r;
 	error = launch_fork_child(options, launch);
@@ -277,12 +296,15 @@ static int supervise_launch_and_run(struct supervisor *supervisor)
 		r = supervise_build_state(supervisor);
 		/* The program was forked before and does not inherit this filter; worker threads do. */
 		if (r == 0 && supervisor->options->process->layers->layer[LAYER_SELF_FILTER].active)
-			r = selffilter_install(SELF_SUPERVISOR | (supervisor->dispatch.egress ? SELF_NETWORK : 0u));
+			r = selffilter_install(SELF_SUPERVISOR | (supervisor->dispatch.egress ? SELF_NETWORK : 0u) |
+					       (supervisor->session ? SELF_SESSION : 0u));
 		if (r < 0)
 			launch_kill_child(launch);
 		else
 			error = launch_await_filter(options, launch);
 	}
+	if (r == 0 && error == 0 && supervisor->session)
+		r = supervise_begin_session(supervisor);
 	if (r == 0 && error == 0) {
 		/* Done now, while the program waits for the verdict on its execve. */
 		namespaces_report_ready(supervisor->options->process->namespaces);

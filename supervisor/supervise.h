@@ -20,6 +20,7 @@ struct supervise_options {
 	const struct process_options *process;
 	unsigned traits; /* enum run_trait, with which launch.filter was built */
 	struct view *view;
+	const struct session_options *session; /* NULL: a run of one program */
 	const struct asker_options *ask; /* NULL: no denial is asked about */
 	struct audit *audit;
 	const struct egress_program_sockets *guest; /* with a network: the sockets that egress listens on */

@@ -693,6 +693,7 @@ void view_free(struct view *view)
 	cleanup_close(&view->host_root_fd);
 	cleanup_close(&view->proc_fd);
 	cleanup_close(&view->nolinks_fd);
+	free(view->hidden.pid);
 	free(view);
 }
 

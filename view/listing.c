@@ -157,6 +157,7 @@ int view_refresh_standin(const struct place *place)
 		listing.members = proctree_list_descendants(view->run_root, listing.member, LISTING_PROCESSES_MAX);
 	if (listing.members > LISTING_PROCESSES_MAX)
 		listing.members = LISTING_PROCESSES_MAX;
+	listing.members = view_drop_hidden_processes(view, listing.member, listing.members);
 	old = umask(022); /* the umask is that of the task for which this thread last made a file */
 	listing_drop_stale_entries(&listing, dirfd(host));
 	if (place->mount->flags & MOUNT_PROC && proc_path_is_directory(view_get_path_below_proc(place)))

@@ -6,6 +6,7 @@ libcallgate_view_a_SOURCES += \
 	view/fixed.c \
 	view/fixed.h \
 	view/judge.c \
+	view/hidden.c \
 	view/kernel-reads-cover.c \
 	view/kernel-reads-proc.c \
 	view/kernel-reads-walk.c \

@@ -56,8 +56,15 @@ struct start_dirs {
 	struct start_dir name[VIEW_START_DIRS_CACHED];
 };
 
+/* Processes of the run that the program does not see. The array is owned. */
+struct hidden_processes {
+	pid_t *pid;
+	size_t count, room;
+};
+
 struct view {
 	const struct policy *policy;
+	struct hidden_processes hidden; /* hidden.c */
 	pid_t run_root;           /* pid of the supervisor: the run is its descendants; 0: the program does not run */
 	struct skeleton_names *shown;
 	struct start_dirs *start_dir_cache; /* NULL: directory paths are not cached */

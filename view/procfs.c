@@ -137,7 +137,7 @@ enum proc_kind proc_classify_path(const struct view *view, const struct task *ta
 	if (*rest == '\0' || proc_list_has_name(machine_leaf, rest))
 		return *rest && !proc_path_is_directory(rest) ? PROC_FILE : PROC_DIR;
 	pid = proc_parse_pid(rest, &leaf);
-	if (pid == 0 ||
+	if (pid == 0 || view_hides_process(view, pid) ||
 	    !(proc_pid_is_of_task(task, pid) || (view->run_root && proctree_is_descendant(pid, view->run_root))))
 		return PROC_ABSENT;
 	if (strcmp(leaf, "task") == 0)

@@ -335,12 +335,14 @@ unsigned tree_get_nofile_limit_version(const struct tree *tree, const struct tas
 
 bool tree_pid_is_in_run(struct tree *tree, pid_t pid)
 {
-	return proctree_is_descendant(pid, tree->root);
+	return !(tree->view && view_hides_process(tree->view, pid)) && proctree_is_descendant(pid, tree->root);
 }
 
 size_t tree_list_processes(struct tree *tree, pid_t *out, size_t cap)
 {
-	return proctree_list_descendants(tree->root, out, cap);
+	size_t count = proctree_list_descendants(tree->root, out, cap), listed = count < cap ? count : cap;
+
+	return tree->view ? count - listed + view_drop_hidden_processes(tree->view, out, listed) : count;
 }
 
 void tree_visit_tasks(const struct tree *tree, void (*visit)(struct task *task, void *arg), void *arg)

@@ -29,6 +29,7 @@ struct task {
 	pid_t tgid;
 	pid_t ppid;
 	pid_t host_pid; /* pid in the pid namespace around the run; 0: the same pid, or unknown */
+	unsigned program; /* of a session: the program that it belongs to, set by session/; 0: none, or unknown */
 	int pidfd; /* pidfd of the thread (PIDFD_THREAD) or of the process; -1: the entry is valid for this call only */
 	char *exe; /* virtual path of the executable; never NULL */
 	struct fd_table_room room;
@@ -71,10 +72,16 @@ static inline void tree_end_rlimit_nofile_change(struct task *task)
 	task->changing_limit = NULL;
 }
 
-/* True when pid, which may be a thread id, belongs to the run. Reads /proc/PID/stat of each ancestor. */
+/*
+ * True when pid, which may be a thread id, belongs to the run, and the view does not hide it. Reads /proc/PID/stat of
+ * each ancestor.
+ */
 bool tree_pid_is_in_run(struct tree *tree, pid_t pid);
 
-/* Writes the pids of the processes of the run, ascending, at most `cap`. Returns how many processes there are. */
+/*
+ * Writes the pids of the processes of the run that the view does not hide, ascending, at most `cap`. Returns how many
+ * processes there are.
+ */
 size_t tree_list_processes(struct tree *tree, pid_t *out, size_t cap);
 
 /* Reads a numeric field of /proc/PID/status ("Tgid", "PPid"; "Umask" is octal). -ESRCH: the task or field is gone. */

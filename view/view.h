@@ -200,6 +200,16 @@ int view_share_proc_of_first_view(struct view *view, const struct view *first);
 /* Sets the pid of the supervisor: /proc shows its descendants. 0: the program does not run. */
 void view_set_supervisor_pid(struct view *view, pid_t root);
 
+/*
+ * Hides a process of the run, which has one thread: /proc does not show it, and calls that name it answer as if it did
+ * not exist (tree.h). 0 or -ENOMEM. To be undone when the process was reaped.
+ */
+int view_hide_process(struct view *view, pid_t pid);
+void view_unhide_process(struct view *view, pid_t pid);
+bool view_hides_process(const struct view *view, pid_t pid);
+/* Removes hidden processes from a list of `count` pids. Returns how many are left. */
+size_t view_drop_hidden_processes(const struct view *view, pid_t *pid, size_t count);
+
 /* ---- resolving paths ---- */
 
 /*

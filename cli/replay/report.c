@@ -386,7 +386,8 @@ static json_t *report_make_group(const struct group *group)
 static json_t *report_make_log(const struct replay_log *log)
 {
 	return json_pack("{s:o, s:I, s:o, s:s, s:b, s:s, s:I}", "path", report_make_text_json(log->path), "records",
-			 (json_int_t)log->state.record_count, "policy", report_make_text_json(log->policy_name), "sha256",
+			 (json_int_t)log->state.record_count, "policy", report_make_text_json(log->policy_name),
+			 "sha256",
 			 log->sha256, "same_policy", log->same_policy, "judge",
 			 policy_judge_get_name(log->lacks_reads ? POLICY_JUDGE_CHANGES : POLICY_JUDGE_ALL), "damages",
 			 (json_int_t)log->state.damage_count);

@@ -35,6 +35,7 @@ struct run_end_file {
 #define RUN_END_FILE_INIT (struct run_end_file){.dir_fd = -1, .content_fd = -1}
 
 struct keeper_outcome;
+struct process_session;
 
 /* Everything that a run owns, in one structure, so that it is released wherever the run fails. */
 struct run {
@@ -69,9 +70,19 @@ struct run {
 	int sink_fd;
 	struct custodian custodian;
 	struct layers *layers;
+	const struct process_session *session; /* borrowed; NULL: one program */
 	char *user_path; /* PATH at the start, because the run wipes its environment; NULL: not set */
 	pid_t parent; /* getppid() when callgate was started */
 };
+
+#define RUN_INIT \
+	{.parent = getppid(), .workdir_fd = -1, .output_fd = -1, .result_fd = -1, .metrics = RUN_END_FILE_INIT, \
+	 .attest = RUN_END_FILE_INIT, .sink_fd = -1, .sign_fd = -1, .anchor_fd = -1, .ask.dir_fd = -1, \
+	 .program = RUN_PHASE_INIT, .setup = RUN_PHASE_INIT}
+
+/* Prepares the run, with its options parsed, and closes descriptors that it does not need. As run_prepare(). */
+int run_prepare_process(struct run *run);
+void run_release(struct run *run);
 
 /* --attest: hashes the copies of the inputs; writes the file, a failure of which becomes the result's error. */
 void run_hash_inputs(struct run *run);

@@ -26,7 +26,7 @@ static void run_remove_scratch(struct run *run)
 			  path ? path : "", strerror(-error));
 }
 
-static void run_release(struct run *run)
+void run_release(struct run *run)
 {
 	if (run->scratch.path)
 		run_remove_scratch(run);
@@ -104,6 +104,19 @@ static void run_close_inherited_fds(const struct run *run)
 	}
 }
 
+int run_prepare_process(struct run *run)
+{
+	int exit_code = run_check_stdio(run);
+
+	if (exit_code == 0)
+		exit_code = run_prepare(run);
+	if (run->scratch.base_notice && !run->options.quiet)
+		cli_note("callgate: %s", run->scratch.base_notice);
+	/* Not closed earlier, because a policy or an input may be read from one: "-p <(...)" is "-p /dev/fd/63". */
+	run_close_inherited_fds(run);
+	return exit_code;
+}
+
 static int run_prepare_and_watch(struct run *run)
 {
 	struct run_options *options = &run->options;
@@ -113,13 +126,7 @@ static int run_prepare_and_watch(struct run *run)
 		options->events = options->verbose         ? SUMMARY_ALL_DENIALS
 				  : isatty(STDERR_FILENO) ? SUMMARY_FIRST_DENIALS
 							  : SUMMARY_NONE;
-	exit_code = run_check_stdio(run);
-	if (exit_code == 0)
-		exit_code = run_prepare(run);
-	if (run->scratch.base_notice && !options->quiet)
-		cli_note("callgate: %s", run->scratch.base_notice);
-	/* Not closed earlier, because a policy or an input may be read from one: "-p <(...)" is "-p /dev/fd/63". */
-	run_close_inherited_fds(run);
+	exit_code = run_prepare_process(run);
 	if (exit_code == 0 && (!options->setup_command || run_perform_setup(run, &exit_code)))
 		exit_code = run_program_to_end(run);
 	return exit_code;
@@ -127,10 +134,7 @@ static int run_prepare_and_watch(struct run *run)
 
 int cli_main_run(int argc, char **argv)
 {
-	struct run run = {.parent = getppid(), .workdir_fd = -1, .output_fd = -1, .result_fd = -1,
-			  .metrics = RUN_END_FILE_INIT, .attest = RUN_END_FILE_INIT,
-			  .sink_fd = -1, .sign_fd = -1, .anchor_fd = -1, .ask.dir_fd = -1,
-			  .program = RUN_PHASE_INIT, .setup = RUN_PHASE_INIT};
+	struct run run = RUN_INIT;
 	int exit_code = run_parse_options(argc, argv, &run.options);
 	const char *path = getenv("PATH");
 

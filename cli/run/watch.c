@@ -343,6 +343,7 @@ int run_program_to_end(struct run *run)
 		.ask = {run->in_setup ? NULL : run->ask.policy, run->in_setup ? -1 : run->ask.dir_fd,
 			options->ask_timeout_ns},
 		.setup_name = run->in_setup ? "setup" : NULL,
+		.session = run->session,
 		.layers = run->layers,
 		.egress_host_data = options->setup_command ? &run->program.host_data : NULL,
 		.user = run->user,

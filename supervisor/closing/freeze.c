@@ -99,7 +99,8 @@ static int freeze_interrupt_process(struct freeze *freeze, const struct tracer *
 	return 0;
 }
 
-static int freeze_interrupt_new_threads(struct freeze *freeze, const struct tracer *tracer, bool *ret_new)
+/* The hidden processes of a session run no code of a program, and hold no file that a program has opened. */
+static int freeze_interrupt_new_threads(struct freeze *freeze, const struct closing_options *options, bool *ret_new)
 {
 	struct proctree tree;
 	int r = proctree_read(&tree);
@@ -107,8 +108,9 @@ static int freeze_interrupt_new_threads(struct freeze *freeze, const struct trac
 	*ret_new = false;
 	proctree_mark_descendants(&tree, getpid());
 	for (size_t i = 0; r == 0 && i < tree.count; i++)
-		if (tree.entry[i].place == PROCTREE_DESCENDANT)
-			r = freeze_interrupt_process(freeze, tracer, tree.entry[i].pid, ret_new);
+		if (tree.entry[i].place == PROCTREE_DESCENDANT &&
+		    !view_hides_process(options->sandbox->view, tree.entry[i].pid))
+			r = freeze_interrupt_process(freeze, options->tracer, tree.entry[i].pid, ret_new);
 	proctree_release(&tree);
 	return r;
 }
@@ -214,7 +216,7 @@ static bool freeze_try_until_none_runs(struct freeze *freeze, const struct closi
 		 * That there are no other threads is proved only by a list that was begun after all known threads had
 		 * stopped.
 		 */
-		if (freeze_interrupt_new_threads(freeze, options->tracer, &fresh) < 0)
+		if (freeze_interrupt_new_threads(freeze, options, &fresh) < 0)
 			return false;
 		if (asked && freeze_tid_was_seen(freeze, caller)) {
 			asked(ctx, caller);

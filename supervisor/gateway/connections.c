@@ -49,6 +49,7 @@ int connections_add(struct connections *connections, const struct task *task, co
 		conn->pid = task->tgid;
 		conn->ppid = task->ppid;
 		conn->host_pid = task->host_pid;
+		conn->program = task->program;
 	}
 	conn->port = what->port;
 	(void)snprintf(conn->host, sizeof(conn->host), "%s", what->host);
@@ -323,6 +324,7 @@ static int record_write_to_log(const struct egress_client *client, const struct 
 	const enum policy_on_deny mode = record_find_on_deny(client, conn, record);
 	struct audit_record line = {.pid = conn ? conn->pid : 0, .tid = conn ? conn->pid : 0,
 					  .ppid = conn ? conn->ppid : 0, .host_pid = conn ? conn->host_pid : 0,
+					  .program = conn ? conn->program : 0,
 					  .exe = conn && conn->exe[0] ? conn->exe : NULL,
 					  .verdict = record_is_denied(record) ? VERDICT_DENY : VERDICT_ALLOW,
 					  .effect = record_is_denied(record) ? AUDIT_REFUSED : AUDIT_PERFORMED,
@@ -410,6 +412,7 @@ static void record_add_denial(struct egress_client *client, const struct connect
 			      .pid = conn ? conn->pid : 0,
 			      .host_pid = conn ? conn->host_pid : 0,
 			      .was_observed = observed,
+			      .program = conn ? conn->program : 0,
 			      .count = record->refusal_count ? record->refusal_count : 1,
 			      .on_deny = mode};
 

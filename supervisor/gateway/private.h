@@ -91,6 +91,7 @@ struct connection {
 	char *exe;
 	char *rule; /* the rule of the "open" record; NULL: not opened yet */
 	pid_t pid, ppid, host_pid;
+	unsigned program; /* of a session; 0: none */
 	int pidfd; /* owned: of process pid, where a rule has "on_deny"; -1: none */
 	uint16_t port;
 	bool is_opened;

@@ -84,7 +84,8 @@ static uint64_t after_record(const struct call *call, const char *label, enum ve
 {
 	const struct audit_net event = {.event = "after_read"};
 	struct audit_record record = {.pid = call->task->tgid, .tid = call->tid, .ppid = call->task->ppid,
-				      .host_pid = call->task->host_pid, .exe = call->task->exe, .net = &event,
+				      .host_pid = call->task->host_pid, .program = call->task->program,
+				      .exe = call->task->exe, .net = &event,
 				      .verdict = verdict, .effect = AUDIT_PERFORMED, .rule = label, .reason = reason,
 				      .resolved = path, .resolved_len = path ? strlen(path) : 0,
 				      .path = path, .path_len = path ? strlen(path) : 0};

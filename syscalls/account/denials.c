@@ -18,6 +18,8 @@ struct denials {
 	size_t count;
 	uint64_t unlisted_count;
 	struct sink *sink; /* borrowed; NULL: denials are not told to the system's log */
+	struct denials *(*find_program)(void *ctx, unsigned program); /* NULL: not of a session */
+	void *find_program_ctx;
 	uint16_t slot[DENIAL_SLOTS]; /* index in `item` + 1; 0: empty */
 };
 
@@ -168,8 +170,21 @@ static void denials_send_event_to_sink(struct denials *denials, const struct den
 		  io_read_clock_ns());
 }
 
+void denials_set_find_program(struct denials *denials, struct denials *(*find)(void *ctx, unsigned program), void *ctx)
+{
+	denials->find_program = find;
+	denials->find_program_ctx = ctx;
+}
+
+/* The denials of a session's program. NULL: there are none of its own. */
+static struct denials *denials_find_of_program(const struct denials *denials, unsigned program)
+{
+	return denials->find_program && program > 0 ? denials->find_program(denials->find_program_ctx, program) : NULL;
+}
+
 void denials_add(struct denials *denials, const struct call *call)
 {
+	struct denials *of_program = denials_find_of_program(denials, call->task->program);
 	char text[DENIAL_TARGET_BYTES_MAX];
 	struct denial_key key;
 	struct denial *item;
@@ -180,6 +195,8 @@ void denials_add(struct denials *denials, const struct call *call)
 	key = denial_key(call, text);
 	if (denials->sink)
 		denials_send_call_to_sink(denials, call, &key);
+	if (of_program)
+		denials_add(of_program, call);
 	item = denials_find(denials, &key, NULL, &at);
 	if (item)
 		item->count++;
@@ -195,7 +212,10 @@ void denials_add_event(struct denials *denials, const struct denial *event)
 		.syscall = event->event, .target = event->target, .exe = event->exe, .error = event->error};
 	size_t at;
 	struct denial *item = denials_find(denials, &key, event, &at);
+	struct denials *of_program = denials_find_of_program(denials, event->program);
 
+	if (of_program)
+		denials_add_event(of_program, event);
 	if (denials->sink)
 		denials_send_event_to_sink(denials, event);
 	if (item)

@@ -32,6 +32,7 @@ struct denial {
 	char *reason;
 	pid_t pid;
 	pid_t host_pid; /* the pid outside the run's pid namespace; 0: the same pid, or unknown */
+	unsigned program; /* of a session: the program of the first attempt; 0: none */
 	char *exe;
 	uint64_t count;
 	bool was_observed;           /* performed all the same: --mode observe */
@@ -46,6 +47,11 @@ void denials_free(struct denials *denials);
 /* Lets each attempt from now on be sent to the system's log, too. Borrows the sink. */
 struct sink;
 void denials_set_sink(struct denials *denials, struct sink *sink);
+/*
+ * Of a session: lets each attempt be counted in the denials of its program, too. find returns those of a program's
+ * number, or NULL. Borrows what ctx points to.
+ */
+void denials_set_find_program(struct denials *denials, struct denials *(*find)(void *ctx, unsigned program), void *ctx);
 /* Adds the call's refusal, after it was recorded. Never fails: without memory it is only counted. */
 void denials_add(struct denials *denials, const struct call *call);
 /* Adds a refusal by egress; copies its texts. Equal event, target, reason, error and exe: it is only counted. */

@@ -89,6 +89,7 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 	record->tid = call->tid;
 	record->ppid = call->task->ppid;
 	record->host_pid = call->task->host_pid;
+	record->program = call->task->program;
 	record->exe = call->task->exe;
 	record->syscall = call->row->name;
 	record_fill_args(call, record);

@@ -38,6 +38,7 @@ enum row_place {
 #define E SELF_EGRESS
 #define R SELF_RESOLVER
 #define N SELF_NETWORK
+#define H SELF_SESSION
 #define ALL (K | S | C | E | R)
 #define NEVER SELF_ROLE_OF_NO_PROCESS
 

@@ -124,6 +124,7 @@ enum self_role {
 	SELF_NETWORK = 1 << 5,  /* added to SELF_SUPERVISOR if the policy has a network */
 	/* no role: the call kills these processes; only an attacker has a use for it */
 	SELF_ROLE_OF_NO_PROCESS = 1 << 6,
+	SELF_SESSION = 1 << 7,  /* added to SELF_SUPERVISOR of a session, which accepts connections of clients */
 };
 
 /* How an argument is decoded and recorded. */

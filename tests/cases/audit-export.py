@@ -30,7 +30,7 @@ def read_log(path):
                 line.setdefault("run", run)
                 if "syscall" in line:
                     if "ppid" in line:
-                        known[line["pid"]] = {k: line[k] for k in ("ppid", "host_pid", "exe") if k in line}
+                        known[line["pid"]] = {k: line[k] for k in ("ppid", "host_pid", "program", "exe") if k in line}
                     else:
                         line.update(known[line["pid"]])
                     line.setdefault("effect", "refused" if line["verdict"] in ("deny", "kill") else "performed")
@@ -97,8 +97,8 @@ def jsonl():
         check(times == sorted(times), "not merged by time")
 
 
-INTEGERS = {"seq", "mono_ns", "pid", "tid", "ppid", "host_pid", "conn", "port", "truncated", "status", "count",
-            "bytes_up", "bytes_down", "observed", "ret", "ns",
+INTEGERS = {"program", "seq", "mono_ns", "pid", "tid", "ppid", "host_pid", "conn", "port", "truncated", "status",
+            "count", "bytes_up", "bytes_down", "observed", "ret", "ns",
             "asked_ns", "answered_by"}
 REALS = {"dns_ms", "connect_ms", "duration_ms"}
 

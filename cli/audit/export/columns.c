@@ -37,6 +37,7 @@ static const struct column {
 	{"tid", FIELD_TID, 0},
 	{"ppid", FIELD_SIGNED, MEMBER_OFFSET(ppid)},
 	{"host_pid", FIELD_SIGNED, MEMBER_OFFSET(host_pid)},
+	{"program", FIELD_UNSIGNED, MEMBER_OFFSET(program)},
 	{"exe", FIELD_TEXT, MEMBER_OFFSET(exe)},
 	{"syscall", FIELD_TEXT, MEMBER_OFFSET(syscall)},
 	{"event", FIELD_TEXT, MEMBER_OFFSET(event)},

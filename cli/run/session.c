@@ -1,0 +1,207 @@
+/*
+ * callgate session create: a run of which the keeper stays in the background, until the session ends. The process that
+ * the user started waits until the session serves clients, and prints its id.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/ending.h"
+#include "base/text.h"
+#include "cli/run/private.h"
+#include "cli/session/session.h"
+#include "supervisor/process.h"
+
+#define SESSION_BACKLOG 128
+#define SESSION_IDLE_DEFAULT_NS (UINT64_C(3600) * 1000000000)
+
+struct session_create_options {
+	struct run_options *run;
+	const char *audit, *sink, *sign_key;
+	struct cli_list input;
+	uint64_t rotate_bytes, idle_ns;
+	bool quiet;
+};
+
+static int session_set_idle(const struct cli_given *given, void *idle_ns)
+{
+	if (text_parse_duration(given->value, idle_ns) < 0)
+		return cli_refuse_value(given, "is no time; write one such as 10m or 1h, or 0 for never");
+	return 0;
+}
+
+#define FIELD_OFFSET(member) offsetof(struct session_create_options, member)
+
+static const struct cli_option session_table[] = {
+	{"idle", 0, "TIME", "end the session when nothing has run for TIME (default 1h); 0: never", session_set_idle,
+	 FIELD_OFFSET(idle_ns), 0},
+	CLI_TEXT("audit", "FILE", "write one audit record per decision to FILE; each says which program",
+		 FIELD_OFFSET(audit)),
+	CLI_TEXT("sign-key", "FILE", "sign the log with this key of callgate key new (default: one made for the run)",
+		 FIELD_OFFSET(sign_key)),
+	CLI_TEXT("audit-sink", "KIND[:PATH]",
+		 "tell each denial to the system's log, too: syslog or journald, at its usual socket or PATH",
+		 FIELD_OFFSET(sink)),
+	CLI_LIST("input", 0, "FILE", "copy FILE, or a directory with its tree, into the workdir first (repeatable)",
+		 FIELD_OFFSET(input)),
+	CLI_FLAG("quiet", 'q', "print only callgate's error messages", FIELD_OFFSET(quiet)),
+	{0},
+};
+
+static int session_parse_options(int argc, char **argv, struct run_options *run,
+				 struct session_create_options *options)
+{
+	static char interpreter[] = "python3";
+	static char *default_argv[] = {interpreter, NULL};
+	const struct cli_syntax syntax = {
+		.verb = "session create",
+		.usage = "Usage: callgate session create [OPTION...] [[--] PROGRAM]\n\n"
+			 "Makes a sandbox in which callgate session exec runs programs, and prints its id.\n"
+			 "PROGRAM (default python3) is what @interpreter of a policy stands for.\n\n",
+		.table = {{"What is allowed:\n", cli_get_policy_table(), &run->policy},
+			  {"\nThe session:\n", session_table, options}},
+	};
+	int status = cli_parse_options(argc, argv, &syntax);
+
+	if (status != CLI_OPTIONS_PARSED)
+		return status;
+	run->audit_path = options->audit;
+	run->sink_name = options->sink;
+	run->sign_key_path = options->sign_key;
+	run->input_paths = options->input;
+	run->quiet = options->quiet;
+	run->argv = optind < argc ? argv + optind : default_argv;
+	return CLI_OPTIONS_PARSED;
+}
+
+/* Makes the listening socket. A descriptor owned by the caller, or -errno. */
+static int session_listen(int base_fd, const char *name)
+{
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	if (fd < 0)
+		return -errno;
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", base_fd, name);
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, SESSION_BACKLOG) < 0)
+		return -errno;
+	return steal_fd(&fd);
+}
+
+/* ---- the process in the background ---- */
+
+/* Leaves the user's terminal. stdout becomes the file for the result. */
+static int session_detach(const struct run *run, int stderr_fd)
+{
+	_cleanup_close_ int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	_cleanup_close_ int result = scratch_make_result_file(&run->scratch, "json");
+
+	if (null < 0 || result < 0 || setsid() < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(result, STDOUT_FILENO) < 0 ||
+	    dup2(stderr_fd, STDERR_FILENO) < 0)
+		return -errno;
+	return 0;
+}
+
+static _Noreturn void session_run_in_background(struct run *run, const struct process_session *session,
+						const char *socket_name, int stderr_fd)
+{
+	int exit_code = CLI_ERROR, base_fd = fcntl(run->scratch.base_fd, F_DUPFD_CLOEXEC, 3);
+
+	run->session = session;
+	run->options.json = true; /* the result is a file, and the starter has no output */
+	if (session_detach(run, stderr_fd) < 0)
+		cli_print_error("session", "cannot go to the background: %s", strerror(errno));
+	else
+		exit_code = run_program_to_end(run);
+	(void)unlinkat(base_fd, socket_name, 0);
+	run_release(run);
+	(void)fflush(NULL);
+	exit_quickly(exit_code);
+}
+
+/* ---- the process that the user started ---- */
+
+/* Passes on what the other process prints until it serves clients, or has ended. True: it serves. */
+static bool session_await_start(int base_fd, const char *socket_name, int stderr_fd)
+{
+	_cleanup_close_ int socket_fd = session_connect_at(base_fd, socket_name);
+	_cleanup_json_ json_t *answer = NULL;
+	struct pollfd poll_set[] = {{.fd = socket_fd, .events = POLLIN}, {.fd = stderr_fd, .events = POLLIN}};
+	char text[4096];
+	ssize_t got;
+
+	if (socket_fd < 0 || session_send(socket_fd, json_pack("{s:s}", "op", "list"), NULL) < 0)
+		return false;
+	while (poll(poll_set, 2, -1) > 0 || errno == EINTR) {
+		got = poll_set[1].revents ? read(stderr_fd, text, sizeof(text)) : -1;
+		if (got > 0)
+			(void)!write(STDERR_FILENO, text, (size_t)got);
+		else if (poll_set[0].revents && (answer = session_receive(socket_fd)))
+			return true;
+		else if (got == 0)
+			return false;
+		else if (poll_set[0].revents)
+			poll_set[0].fd = -1;
+	}
+	return false;
+}
+
+static int session_wait_and_print_id(const struct run *run, pid_t pid, const char *socket_name, int stderr_fd)
+{
+	int status = 0;
+
+	if (session_await_start(run->scratch.base_fd, socket_name, stderr_fd))
+		return cli_print_text("session", run->scratch.id) == CLI_OK ? cli_print_text("session", "\n")
+									    : CLI_ERROR;
+	(void)kill(pid, SIGTERM); /* it has ended, or never will serve */
+	(void)waitpid(pid, &status, 0);
+	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : CLI_ERROR;
+}
+
+static int session_start(struct run *run, uint64_t idle_ns)
+{
+	_cleanup_free_ char *name = cli_format(SESSION_SOCKET_PREFIX "%s", run->scratch.id);
+	struct process_session session = {.idle_ns = idle_ns, .listen_fd = -1};
+	int pipe_fd[2], exit_code;
+	pid_t pid;
+
+	session.listen_fd = name ? session_listen(run->scratch.base_fd, name) : -ENOMEM;
+	if (session.listen_fd < 0)
+		return run_report_refusal(run, "session_failed", "cannot make the session's socket in %s: %s",
+					  run->scratch.base, strerror(-session.listen_fd));
+	if (pipe2(pipe_fd, O_CLOEXEC) < 0 || (pid = fork()) < 0)
+		return run_report_refusal(run, "session_failed", "cannot start the session: %s", strerror(errno));
+	if (pid == 0)
+		session_run_in_background(run, &session, name, pipe_fd[1]);
+	(void)close(pipe_fd[1]);
+	(void)close(session.listen_fd);
+	exit_code = session_wait_and_print_id(run, pid, name, pipe_fd[0]);
+	(void)fflush(NULL);
+	exit_quickly(exit_code); /* what `run` holds belongs to the other process now */
+}
+
+int session_main_create(int argc, char **argv)
+{
+	struct run run = RUN_INIT;
+	struct session_create_options options = {.idle_ns = SESSION_IDLE_DEFAULT_NS};
+	int exit_code;
+
+	run.options.status_fd = -1;
+	exit_code = session_parse_options(argc, argv, &run.options, &options);
+	if (exit_code == CLI_OPTIONS_PARSED)
+		exit_code = run_prepare_process(&run);
+	if (exit_code == 0)
+		exit_code = session_start(&run, options.idle_ns);
+	run_release(&run);
+	(void)fflush(NULL);
+	exit_quickly(exit_code);
+}

@@ -1,0 +1,283 @@
+/* callgate session exec: starts a program in a session, and is its standard input, output and error meanwhile. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/options.h"
+#include "cli/session/session.h"
+#include "keeper/capture.h"
+#include "keeper/stdin-relay.h"
+#include "keeper/summary.h"
+#include "keeper/utf8.h"
+
+#define EXEC_JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* kept of each stream for --json */
+
+struct exec_options {
+	struct cli_list env;
+	const char *cwd; /* NULL: the workdir */
+	uint64_t wall_ns;
+	bool interactive, json, quiet;
+};
+
+/* A program of a session, seen from outside. */
+struct exec {
+	struct exec_options options;
+	int socket_fd, signal_fd;
+	struct stdin_relay input;
+	struct capture out, err;
+	json_t *result; /* owned; NULL: the program has not ended */
+	bool session_is_gone;
+};
+
+static int exec_set_wall(const struct cli_given *given, void *wall_ns)
+{
+	if (text_parse_duration(given->value, wall_ns) < 0)
+		return cli_refuse_value(given, "is no time; write one such as 10s, 500ms or 2m");
+	return 0;
+}
+
+#define FIELD_OFFSET(member) offsetof(struct exec_options, member)
+
+static const struct cli_option exec_table[] = {
+	CLI_LIST("env", 'e', "NAME[=VALUE]", "set a variable of the program's environment, or pass it on (repeatable)",
+		 FIELD_OFFSET(env)),
+	CLI_TEXT("cwd", "DIR", "start in DIR, a path in the session (default: the workdir)", FIELD_OFFSET(cwd)),
+	{"timeout", 't', "TIME", "end the program, with all that it has started, after TIME", exec_set_wall,
+	 FIELD_OFFSET(wall_ns), 0},
+	CLI_FLAG("interactive", 'i', "the program reads callgate's standard input (default: empty input)",
+		 FIELD_OFFSET(interactive)),
+	CLI_FLAG("json", 0, "print one JSON result on stdout instead of the program's output", FIELD_OFFSET(json)),
+	CLI_FLAG("quiet", 'q', "print only callgate's error messages", FIELD_OFFSET(quiet)),
+	{0},
+};
+
+static int exec_make_streams(struct exec *exec, int fd[3])
+{
+	const bool json = exec->options.json;
+	const uint64_t limit = json ? EXEC_JSON_OUTPUT_BYTES : CAPTURE_NO_LIMIT;
+	const struct capture_options out = {.forward_fd = json ? -1 : STDOUT_FILENO, .keeps_in_memory = json,
+					    .limit_bytes = limit, .spill_dirfd = -1, .spill_name = ""};
+	const struct capture_options err = {.forward_fd = json ? -1 : STDERR_FILENO, .keeps_in_memory = json,
+					    .limit_bytes = limit, .spill_dirfd = -1, .spill_name = ""};
+	int error = stdin_relay_init(&exec->input, exec->options.interactive ? STDIN_FILENO : -1, &fd[0]);
+
+	if (error == 0)
+		error = capture_init(&exec->out, &out, &fd[1]);
+	return error == 0 ? capture_init(&exec->err, &err, &fd[2]) : error;
+}
+
+/* The variables of -e: with a value, or with that of callgate's own environment. */
+static json_t *exec_make_environment(const struct cli_list *list)
+{
+	json_t *env = json_object();
+
+	for (size_t i = 0; i < list->count; i++) {
+		char *equal = strchr(list->item[i], '=');
+		const char *value = equal ? equal + 1 : getenv(list->item[i]);
+
+		if (equal)
+			*equal = '\0';
+		if (value)
+			(void)json_object_set_new(env, list->item[i], json_string(value));
+	}
+	return env;
+}
+
+static int exec_ask_for_program(struct exec *exec, char *const *argv)
+{
+	json_t *wish = json_pack("{s:s, s:o, s:[], s:s*, s:I}", "op", "exec", "env",
+				 exec_make_environment(&exec->options.env), "argv", "cwd", exec->options.cwd,
+				 "wall_ms", (json_int_t)(exec->options.wall_ns / 1000000));
+	json_t *list = json_object_get(wish, "argv");
+	int fd[3] = {-1, -1, -1}, error;
+
+	for (; *argv; argv++)
+		if (json_array_append_new(list, json_string(*argv)) < 0) {
+			json_decref(wish);
+			cli_print_error("session", "arguments must be UTF-8 text");
+			return CLI_ERROR;
+		}
+	error = exec_make_streams(exec, fd);
+	if (error == 0)
+		error = session_send(exec->socket_fd, wish, fd);
+	else
+		json_decref(wish);
+	for (int i = 0; i < 3; i++)
+		cleanup_close(&fd[i]);
+	if (error < 0)
+		cli_print_error("session", "cannot ask the session: %s",
+				error == -EMSGSIZE ? "the arguments are too long; pass a file" : strerror(-error));
+	return error < 0 ? CLI_ERROR : CLI_OK;
+}
+
+/* ---- while the program runs ---- */
+
+static void exec_on_answer(struct exec *exec)
+{
+	json_t *answer = session_receive(exec->socket_fd);
+
+	if (!answer) {
+		exec->session_is_gone = true;
+	} else if (json_object_get(answer, "status") || json_object_get(answer, "error")) {
+		json_decref(exec->result);
+		exec->result = answer;
+	} else {
+		json_decref(answer); /* it has started */
+	}
+}
+
+/* Passes a signal on to the program. */
+static void exec_on_signal(struct exec *exec)
+{
+	struct signalfd_siginfo info;
+
+	if (read(exec->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		(void)session_send(exec->socket_fd, json_pack("{s:s, s:i}", "op", "signal", "signal",
+							      (int)info.ssi_signo), NULL);
+}
+
+static bool exec_has_ended(const struct exec *exec)
+{
+	return (exec->result || exec->session_is_gone) && capture_has_ended(&exec->out) &&
+	       capture_has_ended(&exec->err);
+}
+
+static void exec_relay_until_end(struct exec *exec)
+{
+	enum { ANSWER, SIGNAL, INPUT, OUT, ERR, SOURCES };
+	struct pollfd poll_set[SOURCES];
+
+	while (!exec_has_ended(exec)) {
+		bool over = exec->result || exec->session_is_gone;
+
+		poll_set[ANSWER] = (struct pollfd){.fd = over ? -1 : exec->socket_fd, .events = POLLIN};
+		poll_set[SIGNAL] = (struct pollfd){.fd = over ? -1 : exec->signal_fd, .events = POLLIN};
+		stdin_relay_get_pollfd(&exec->input, &poll_set[INPUT]);
+		capture_get_pollfd(&exec->out, &poll_set[OUT]);
+		capture_get_pollfd(&exec->err, &poll_set[ERR]);
+		if (over)
+			poll_set[INPUT].fd = -1;
+		if (poll(poll_set, SOURCES, -1) < 0 && errno != EINTR)
+			return;
+		if (poll_set[INPUT].revents)
+			stdin_relay_move_bytes(&exec->input);
+		if (poll_set[OUT].revents)
+			(void)capture_read_or_forward_chunk(&exec->out);
+		if (poll_set[ERR].revents)
+			(void)capture_read_or_forward_chunk(&exec->err);
+		if (poll_set[SIGNAL].revents)
+			exec_on_signal(exec);
+		if (poll_set[ANSWER].revents)
+			exec_on_answer(exec);
+	}
+}
+
+static int exec_open_signals(void)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGHUP);
+	(void)sigaddset(&set, SIGQUIT);
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* ---- its end ---- */
+
+static void exec_add_stream(json_t *result, const char *name, const struct capture *capture)
+{
+	bool changed;
+	size_t len = 0;
+	_cleanup_free_ char *text =
+		utf8_copy_repaired(capture->kept_bytes ? capture->kept_bytes : "", capture->kept_len, &len, &changed);
+	char key[32];
+
+	(void)json_object_set_new(result, name, text ? json_stringn(text, len) : json_null());
+	(void)snprintf(key, sizeof(key), "%s_bytes", name);
+	(void)json_object_set_new(result, key, json_integer((json_int_t)capture->total_bytes));
+	(void)snprintf(key, sizeof(key), "%s_truncated", name);
+	(void)json_object_set_new(result, key, json_boolean(capture->truncated));
+}
+
+static int exec_report(struct exec *exec)
+{
+	const json_t *error = json_object_get(exec->result, "error");
+	const char *code = json_string_value(json_object_get(error, "code"));
+	int exit_code = CLI_ERROR;
+
+	if (!exec->result) {
+		cli_print_error("session", "the session has ended, and with it the program");
+		return CLI_ERROR;
+	}
+	if (json_is_integer(json_object_get(exec->result, "exit_code")))
+		exit_code = (int)json_integer_value(json_object_get(exec->result, "exit_code"));
+	else if (code && strcmp(code, "not_found") == 0)
+		exit_code = CLI_NOT_FOUND;
+	if (error)
+		cli_print_error("session", "%s", json_string_value(json_object_get(error, "message")));
+	if (exec->options.json) {
+		exec_add_stream(exec->result, "stdout", &exec->out);
+		exec_add_stream(exec->result, "stderr", &exec->err);
+		if (cli_print_json("session", json_incref(exec->result)) != CLI_OK)
+			exit_code = CLI_ERROR;
+	} else if (!exec->options.quiet && isatty(STDERR_FILENO)) {
+		summary_print_result(stderr, exec->result, SUMMARY_FIRST_DENIALS);
+	}
+	return exit_code;
+}
+
+static void exec_release(struct exec *exec)
+{
+	cleanup_close(&exec->socket_fd);
+	cleanup_close(&exec->signal_fd);
+	stdin_relay_release(&exec->input);
+	capture_release(&exec->out);
+	capture_release(&exec->err);
+	json_decref(exec->result);
+	cli_list_release(&exec->options.env);
+}
+
+int session_main_exec(int argc, char **argv)
+{
+	struct exec exec = {.socket_fd = -1, .signal_fd = -1, .input = {.from_fd = -1, .pipe_fd = -1},
+			    .out = {.pipe_fd = -1, .spill_fd = -1}, .err = {.pipe_fd = -1, .spill_fd = -1}};
+	const struct cli_syntax syntax = {
+		.verb = "session exec",
+		.usage = "Usage: callgate session exec [OPTION...] ID [--] PROGRAM [ARG...]\n\n"
+			 "Runs PROGRAM in the session ID (its first letters suffice) until it has ended.\n\n",
+		.epilogue = "\nExit status: the program's own, as of callgate run.\n",
+		.table = {{NULL, exec_table, &exec.options}},
+	};
+	int status = cli_parse_options(argc, argv, &syntax);
+
+	if (status == CLI_OPTIONS_PARSED && argc - optind >= 2 && strcmp(argv[optind + 1], "--") == 0) {
+		argv[optind + 1] = argv[optind];
+		optind++;
+	}
+	if (status == CLI_OPTIONS_PARSED && argc - optind < 2) {
+		cli_print_error("session exec", "name the session and a program: callgate session exec ID PROGRAM");
+		status = cli_fail_usage("session exec");
+	}
+	if (status == CLI_OPTIONS_PARSED) {
+		exec.socket_fd = session_connect(argv[optind]);
+		exec.signal_fd = exec.socket_fd < 0 ? -1 : exec_open_signals();
+		status = exec.signal_fd < 0 ? CLI_ERROR : exec_ask_for_program(&exec, argv + optind + 1);
+		if (status == CLI_OK) {
+			exec_relay_until_end(&exec);
+			status = exec_report(&exec);
+		}
+	}
+	exec_release(&exec);
+	return status;
+}

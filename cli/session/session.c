@@ -1,0 +1,151 @@
+/* callgate session: programs one after the other, or at once, in one sandbox. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/options.h"
+#include "cli/session/session.h"
+
+static const struct session_verb {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+} session_verbs[] = {
+	{"create", session_main_create, "make a session and print its id"},
+	{"exec", session_main_exec, "run a program in a session"},
+	{"list", session_main_list, "list this user's sessions and what runs in them"},
+	{"stop", session_main_stop, "end a session"},
+};
+
+#define SESSION_VERB_COUNT (sizeof(session_verbs) / sizeof(session_verbs[0]))
+
+/* ---- list ---- */
+
+/* One line a session: its id, how many programs were started, and those that run. */
+static void list_print_session(const char *id, const json_t *answer, bool json)
+{
+	const json_t *program;
+	size_t i;
+
+	if (json) {
+		(void)cli_print_json("session", json_incref((json_t *)(uintptr_t)answer));
+		return;
+	}
+	(void)text_printf(stdout, "%s  %lld started", id,
+			  (long long)json_integer_value(json_object_get(answer, "started")));
+	json_array_foreach(json_object_get(answer, "programs"), i, program)
+		(void)text_printf(stdout, "%s %s (%lld)", i == 0 ? ", running:" : ",",
+			    json_string_value(json_object_get(program, "path")),
+			    (long long)json_integer_value(json_object_get(program, "program")));
+	(void)text_printf(stdout, "\n");
+}
+
+static void list_one(int dir_fd, const char *name, bool json)
+{
+	_cleanup_close_ int fd = session_connect_at(dir_fd, name);
+	_cleanup_json_ json_t *answer = NULL;
+
+	if (fd == -ECONNREFUSED)
+		(void)unlinkat(dir_fd, name, 0); /* its session was killed */
+	if (fd < 0 || session_send(fd, json_pack("{s:s}", "op", "list"), NULL) < 0)
+		return;
+	answer = session_receive(fd);
+	if (answer)
+		list_print_session(name + strlen(SESSION_SOCKET_PREFIX), answer, json);
+}
+
+int session_main_list(int argc, char **argv)
+{
+	struct {
+		bool json;
+	} options = {false};
+	static const struct cli_option table[] = {
+		CLI_FLAG("json", 0, "print one JSON object a session", 0),
+		{0},
+	};
+	const struct cli_syntax syntax = {
+		.verb = "session list",
+		.usage = "Usage: callgate session list [OPTION]\n\n"
+			 "Prints this user's sessions: id, how many programs were started, and those that run.\n\n",
+		.table = {{NULL, table, &options}},
+	};
+	int status = cli_parse_options(argc, argv, &syntax);
+	_cleanup_closedir_ DIR *dir = NULL;
+	const struct dirent *entry;
+	int dir_fd;
+
+	if (status != CLI_OPTIONS_PARSED)
+		return status;
+	dir_fd = session_open_directory();
+	dir = dir_fd < 0 ? NULL : fdopendir(dir_fd);
+	while (dir && (entry = readdir(dir)))
+		if (strncmp(entry->d_name, SESSION_SOCKET_PREFIX, strlen(SESSION_SOCKET_PREFIX)) == 0)
+			list_one(dir_fd, entry->d_name, options.json);
+	return dir ? CLI_OK : CLI_ERROR;
+}
+
+/* ---- stop ---- */
+
+int session_main_stop(int argc, char **argv)
+{
+	static const struct cli_option table[] = {{0}};
+	const struct cli_syntax syntax = {
+		.verb = "session stop",
+		.usage = "Usage: callgate session stop ID...\n\n"
+			 "Ends sessions and the programs in them, and waits until nothing of them is left.\n\n",
+		.table = {{NULL, table, NULL}},
+	};
+	int status = cli_parse_options(argc, argv, &syntax);
+
+	if (status != CLI_OPTIONS_PARSED)
+		return status;
+	if (optind == argc) {
+		cli_print_error("session stop", "name a session: callgate session stop ID");
+		return cli_fail_usage("session stop");
+	}
+	status = CLI_OK;
+	for (; optind < argc; optind++) {
+		_cleanup_close_ int fd = session_connect(argv[optind]);
+		_cleanup_json_ json_t *answer = NULL;
+
+		if (fd < 0 || session_send(fd, json_pack("{s:s}", "op", "stop"), NULL) < 0)
+			status = CLI_ERROR;
+		else
+			answer = session_receive(fd); /* none: the connection ends with the session */
+	}
+	return status;
+}
+
+/* ---- the verb ---- */
+
+int cli_main_session(int argc, char **argv)
+{
+	static const struct cli_option table[] = {{0}};
+	const struct cli_syntax syntax = {
+		.verb = "session",
+		.usage = "Usage: callgate session create|exec|list|stop [OPTION...] [ARG...]\n\n"
+			 "A session is one sandbox in which programs run one after the other, or at once: one view,\n"
+			 "workdir, network, budget and log.\n\n"
+			 "  create  make a session and print its id\n"
+			 "  exec    run a program in it\n"
+			 "  list    list this user's sessions and what runs in them\n"
+			 "  stop    end sessions\n\n",
+		.epilogue = "\nEach has --help.  See callgate(1).\n",
+		.table = {{NULL, table, NULL}},
+	};
+	int status;
+
+	for (size_t i = 0; argc > 1 && i < SESSION_VERB_COUNT; i++)
+		if (strcmp(argv[1], session_verbs[i].name) == 0)
+			return session_verbs[i].run(argc - 1, argv + 1);
+	status = cli_parse_options(argc, argv, &syntax);
+	if (status != CLI_OPTIONS_PARSED)
+		return status;
+	cli_print_error("session", "say create, exec, list or stop");
+	return cli_fail_usage("session");
+}

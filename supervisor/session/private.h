@@ -1,0 +1,110 @@
+/* Declarations shared by the files of this folder. */
+#ifndef CALLGATE_SUPERVISOR_SESSION_PRIVATE_H
+#define CALLGATE_SUPERVISOR_SESSION_PRIVATE_H
+
+#include <jansson.h>
+
+#include "supervisor/session/session.h"
+#include "supervisor/session/starter.h"
+
+#define SESSION_CLIENTS_MAX 512u
+#define SESSION_MESSAGE_BYTES_MAX (192u << 10) /* below the default limit of a socket's buffer */
+#define SESSION_DENIALS_TOLD_MAX 100           /* denials of a program that its client is told in full */
+
+struct client;
+
+enum program_state {
+	PROGRAM_STARTING, /* the starter was asked for it */
+	PROGRAM_RUNNING,
+	PROGRAM_ENDING,   /* the program has ended, or is to end; its descendants are killed */
+};
+
+struct program {
+	unsigned number;
+	uint32_t slot;       /* index in session.program and in the starter's page */
+	enum program_state state;
+	pid_t monitor, pid;  /* 0 while it is starting */
+	struct client *client; /* NULL: it has hung up */
+	char *name;          /* the path that is executed; owned */
+	char *cwd;           /* the directory that it starts in; owned; NULL: the workdir */
+	struct denials *denials; /* owned */
+	uint64_t start_ns;
+	uint64_t deadline_ns; /* UINT64_MAX: none */
+	uint64_t next_kill_ns; /* PROGRAM_ENDING: when its processes are looked for again */
+	bool has_status;     /* wait_status, cpu_us and max_rss_kb are set */
+	bool timed_out;
+	bool client_hung_up;
+	int wait_status;
+	uint64_t cpu_us, max_rss_kb;
+};
+
+/* A connection. */
+struct client {
+	int fd;
+	struct program *program; /* NULL: none */
+	bool is_waiting_for_end; /* it has asked for the end of the session */
+	struct client *next;
+};
+
+struct session {
+	const struct session_options *options;
+	struct sandbox *sandbox;
+	struct starter_page *page;
+	int starter_fd[2];  /* the supervisor's end; the starter's end until session_begin() */
+	int epoll_fd;
+	pid_t starter;
+	struct program *program[STARTER_PROGRAMS_MAX]; /* NULL: the slot is free */
+	unsigned started;   /* how many programs were asked for: the last one's number */
+	unsigned running;
+	struct client *client; /* list */
+	unsigned clients;
+	uint64_t idle_since_ns; /* UINT64_MAX: a program runs */
+	bool is_ending;
+	struct starter_request request; /* reused */
+	char text[SESSION_MESSAGE_BYTES_MAX + 1]; /* reused */
+	char starter_mark, listen_mark;
+};
+
+/* What a client asks for. The texts are borrowed. */
+struct program_wish {
+	const json_t *argv, *env;
+	const char *cwd; /* NULL: the workdir */
+	uint64_t wall_ns; /* 0: no limit */
+	int stdio_fd[3]; /* borrowed */
+};
+
+/* ---- programs.c ---- */
+
+/*
+ * Asks the starter for a program. 0; or -errno with *ret_code and a message. The client is told of the start, or of
+ * its failure, later.
+ */
+int programs_start(struct session *session, struct client *client, const struct program_wish *wish,
+		   const char **ret_code, char *message, size_t size);
+/* Handles what starter and monitors say. */
+void programs_read_starter(struct session *session);
+/* Ends a program and its descendants. */
+void programs_end(struct program *program);
+struct program *programs_find(const struct session *session, unsigned number);
+
+/* ---- clients.c: connections ---- */
+
+void clients_accept(struct session *session);
+/*
+ * Receives a message as session->text, with its descriptors, owned by the caller. The number of bytes; 0: the client
+ * has hung up; -1 with errno. One byte stands for a message that is too long.
+ */
+ssize_t clients_receive(struct session *session, const struct client *client, int stdio_fd[3]);
+/* Sends a message, and takes the reference to it. A client that does not read is dropped. */
+void clients_send(struct client *client, json_t *message);
+/* Sends the last message. */
+void clients_send_error(struct client *client, const char *code, const char *message);
+/* Closes a connection. session_check() ends its program, if it still has one, and frees the client. */
+void clients_drop(struct client *client);
+
+/* ---- requests.c ---- */
+
+/* Reads and serves a client's next message. */
+void requests_read(struct session *session, struct client *client);
+
+#endif

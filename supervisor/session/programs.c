@@ -1,0 +1,423 @@
+/* The programs of a session: asked for, running, ended. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/procstat.h"
+#include "base/proctree.h"
+#include "supervisor/environment.h"
+#include "supervisor/lookup.h"
+#include "supervisor/report.h"
+#include "supervisor/session/private.h"
+#include "supervisor/status.h"
+#include "syscalls/account/denials.h"
+
+#define PROGRAM_KILL_AGAIN_NS UINT64_C(5000000)
+#define PROGRAM_PARENTS_MAX 100000 /* a chain of parents that changes while it is read must end */
+
+struct program *programs_find(const struct session *session, unsigned number)
+{
+	for (unsigned i = 0; i < STARTER_PROGRAMS_MAX; i++)
+		if (session->program[i] && session->program[i]->number == number)
+			return session->program[i];
+	return NULL;
+}
+
+/* ---- the request to the starter ---- */
+
+struct request_text {
+	struct starter_request *request;
+	size_t used;
+	bool is_full;
+};
+
+static void request_add_text(struct request_text *text, const char *part)
+{
+	size_t bytes = strlen(part) + 1;
+
+	if (text->is_full || bytes > sizeof(text->request->text) - text->used) {
+		text->is_full = true;
+		return;
+	}
+	memcpy(text->request->text + text->used, part, bytes);
+	text->used += bytes;
+}
+
+static void request_add_variable(struct request_text *text, const char *name, const char *value)
+{
+	_cleanup_free_ char *variable = NULL;
+
+	if (asprintf(&variable, "%s=%s", name, value) < 0) {
+		variable = NULL;
+		text->is_full = true;
+		return;
+	}
+	request_add_text(text, variable);
+	text->request->variables++;
+}
+
+/* Adds the variables of the run that the program does not get another value for, and then its own. */
+static void request_add_environment(struct request_text *text, char *const *envp, const json_t *own)
+{
+	const char *name;
+	const json_t *value;
+
+	for (; *envp; envp++) {
+		_cleanup_free_ char *known = strndup(*envp, strcspn(*envp, "="));
+
+		if (known && json_object_get(own, known))
+			continue;
+		request_add_text(text, *envp);
+		text->request->variables++;
+	}
+	json_object_foreach((json_t *)(uintptr_t)own, name, value) {
+		if (json_is_string(value))
+			request_add_variable(text, name, json_string_value(value));
+	}
+}
+
+/* Fills the session's request. The number of its bytes; 0: it is too long. */
+static size_t programs_make_request(struct session *session, const struct program *program,
+				    const struct program_wish *wish, const char *path)
+{
+	struct starter_request *request = &session->request;
+	struct request_text text = {.request = request};
+	const json_t *argument;
+	size_t i;
+
+	request->number = program->number;
+	request->slot = program->slot;
+	request->arguments = request->variables = 0;
+	request_add_text(&text, wish->cwd ? wish->cwd : "");
+	request_add_text(&text, path);
+	json_array_foreach(wish->argv, i, argument) {
+		request_add_text(&text, json_string_value(argument));
+		request->arguments++;
+	}
+	request_add_environment(&text, session->options->envp, wish->env);
+	return text.is_full ? 0 : offsetof(struct starter_request, text) + text.used;
+}
+
+static int programs_send_request(const struct session *session, size_t bytes, const int stdio_fd[3])
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(3 * sizeof(int))];
+	} control = {.bytes = {0}};
+	struct iovec part = {(void *)(uintptr_t)&session->request, bytes};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(3 * sizeof(int));
+	memcpy(CMSG_DATA(header), stdio_fd, 3 * sizeof(int));
+	return sendmsg(session->starter_fd[0], &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* ---- one program ---- */
+
+static void program_free(struct session *session, struct program *program)
+{
+	if (!program)
+		return;
+	session->program[program->slot] = NULL;
+	denials_free(program->denials);
+	free(program->name);
+	free(program->cwd);
+	free(program);
+}
+
+static struct program *programs_add(struct session *session, const char *path, const char *cwd)
+{
+	struct program *program;
+	uint32_t slot = 0;
+
+	while (slot < STARTER_PROGRAMS_MAX && session->program[slot])
+		slot++;
+	if (slot == STARTER_PROGRAMS_MAX || !(program = calloc(1, sizeof(*program))))
+		return NULL;
+	session->program[slot] = program;
+	program->slot = slot;
+	program->number = session->started + 1;
+	program->start_ns = io_read_clock_ns();
+	program->deadline_ns = UINT64_MAX;
+	program->denials = denials_create();
+	program->name = strdup(path);
+	program->cwd = cwd ? strdup(cwd) : NULL;
+	if (program->denials && program->name && !cwd == !program->cwd)
+		return program;
+	program_free(session, program);
+	return NULL;
+}
+
+static int programs_refuse(int error, const char *code, const char *text, const char **ret_code, char *message,
+			   size_t size)
+{
+	*ret_code = code;
+	(void)snprintf(message, size, "%s", text);
+	return error;
+}
+
+int programs_start(struct session *session, struct client *client, const struct program_wish *wish,
+		   const char **ret_code, char *message, size_t size)
+{
+	const char *path_env = json_string_value(json_object_get(wish->env, "PATH"));
+	struct lookup lookup = {
+		.view = session->sandbox->view, .policy = session->sandbox->policy,
+		.name = json_string_value(json_array_get(wish->argv, 0)),
+		.path_env = path_env ? path_env : environment_get_value(session->options->envp, "PATH")};
+	struct program *program;
+	size_t bytes;
+	int r;
+
+	if (lookup_find_program(&lookup) == LOOKUP_MISSING) {
+		const bool is_path = strchr(lookup.name, '/');
+
+		(void)snprintf(message, size, "%s: not found%s%s", lookup.name, is_path ? "" : " in PATH ",
+			       is_path ? "" : lookup.path_env ? lookup.path_env : "(unset)");
+		*ret_code = "not_found";
+		return -ENOENT;
+	}
+	program = programs_add(session, lookup.program, wish->cwd);
+	if (!program)
+		return programs_refuse(-EAGAIN, "too_many_programs", "the session runs as many programs as it can",
+				       ret_code, message, size);
+	bytes = programs_make_request(session, program, wish, lookup.program);
+	r = bytes ? 0 : -E2BIG;
+	atomic_store(&session->page->slot[program->slot].go, 0);
+	session->page->slot[program->slot].error = 0;
+	if (r == 0)
+		r = programs_send_request(session, bytes, wish->stdio_fd);
+	if (r < 0) {
+		program_free(session, program);
+		return r == -E2BIG ? programs_refuse(r, "too_long",
+						     "arguments and environment have more than 128 KiB; pass a file",
+						     ret_code, message, size)
+				   : programs_refuse(r, "busy", "the session is busy; try again", ret_code, message,
+						     size);
+	}
+	session->started++;
+	session->running++;
+	session->idle_since_ns = UINT64_MAX;
+	if (wish->wall_ns && wish->wall_ns < UINT64_MAX - program->start_ns)
+		program->deadline_ns = program->start_ns + wish->wall_ns;
+	program->client = client;
+	client->program = program;
+	return 0;
+}
+
+/* ---- the end of a program ---- */
+
+/* The answer to the client: how the program ended, and what was denied to it. */
+static json_t *program_make_result(const struct session *session, const struct program *program)
+{
+	const struct starter_page *page = session->page;
+	uint64_t unlisted = 0, duration_ns = io_read_clock_ns() - program->start_ns;
+	json_t *denials = report_make_denials(program->denials, &unlisted);
+	struct run_ending ending = run_ending(program->timed_out ? RUN_END_TIMEOUT : RUN_END_NOT_ORDERED, 0, LIMIT_MAX,
+					      program->has_status ? program->wait_status : SIGKILL,
+					      json_array_size(denials) > 0);
+	int error = page->slot[program->slot].error;
+	json_t *result;
+
+	if (error) {
+		ending.status = RUN_ERROR;
+		ending.exit_code = page->slot[program->slot].step == STARTER_EXEC ? RUN_EXIT_REFUSED : RUN_EXIT_ERROR;
+	}
+	result = json_pack("{s:i, s:s, s:i, s:i, s:I, s:I, s:I, s:o, s:I}", "program", (int)program->number, "status",
+			   run_status_get_name(ending.status), "exit_code", ending.exit_code, "signal", ending.signal,
+			   "duration_ms", (json_int_t)(duration_ns / 1000000), "cpu_ms",
+			   (json_int_t)(program->cpu_us / 1000), "max_rss_kb", (json_int_t)program->max_rss_kb,
+			   "denials", denials, "denials_unlisted", (json_int_t)unlisted);
+	while (json_array_size(denials) > SESSION_DENIALS_TOLD_MAX)
+		(void)json_array_remove(denials, json_array_size(denials) - 1);
+	if (error)
+		(void)json_object_set_new(
+			result, "error",
+			json_pack("{s:s, s:o}", "code",
+				  page->slot[program->slot].step == STARTER_CHDIR ? "cwd_failed"
+				  : json_array_size(denials) > 0		  ? "refused"
+										  : "not_executable",
+				  "message",
+				  json_sprintf("%s: %s",
+					       page->slot[program->slot].step == STARTER_CHDIR && program->cwd
+						       ? program->cwd
+						       : program->name,
+					       strerror(error))));
+	return result;
+}
+
+/* Forgets a program that has left no process, and tells its client. */
+static void programs_finish(struct session *session, struct program *program)
+{
+	if (program->client) {
+		program->client->program = NULL;
+		clients_send(program->client, program_make_result(session, program));
+	}
+	if (program->monitor > 0) {
+		view_unhide_process(session->sandbox->view, program->monitor);
+		if (session->options->second_view)
+			view_unhide_process(session->options->second_view, program->monitor);
+	}
+	program_free(session, program);
+	session->running--;
+	if (session->running == 0)
+		session->idle_since_ns = io_read_clock_ns();
+}
+
+static void program_kill_process(pid_t pid, pid_t parent)
+{
+	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	/* The parent is read again, because the pid may have been reused. */
+	if (pidfd >= 0 && procstat_read_parent(pid) == parent)
+		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+}
+
+/* Kills the descendants of a monitor; itself when there are none. It is our child, so its pid is not reused. */
+static void program_kill_once(struct program *program)
+{
+	struct proctree all;
+	bool alone = true;
+	int r = proctree_read(&all);
+
+	proctree_mark_descendants(&all, program->monitor);
+	for (size_t i = 0; i < all.count; i++)
+		if (all.entry[i].place == PROCTREE_DESCENDANT) {
+			alone = false;
+			program_kill_process(all.entry[i].pid, all.entry[i].parent);
+		}
+	proctree_release(&all);
+	if (alone && r == 0)
+		(void)kill(program->monitor, SIGKILL);
+	program->next_kill_ns = io_read_clock_ns() + PROGRAM_KILL_AGAIN_NS;
+}
+
+void programs_end(struct program *program)
+{
+	if (program->state == PROGRAM_STARTING) {
+		program->deadline_ns = 0; /* ended as soon as it runs */
+		return;
+	}
+	if (program->state == PROGRAM_RUNNING) {
+		program->state = PROGRAM_ENDING;
+		program->deadline_ns = UINT64_MAX;
+		program_kill_once(program);
+	}
+}
+
+/* ---- what starter and monitors say ---- */
+
+static void program_let_go(struct session *session, const struct program *program)
+{
+	_Atomic uint32_t *go = &session->page->slot[program->slot].go;
+
+	atomic_store(go, program->number);
+	(void)syscall(SYS_futex, go, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static int program_hide_monitor(const struct session *session, pid_t monitor)
+{
+	struct view *second = session->options->second_view;
+	int r = view_hide_process(session->sandbox->view, monitor);
+
+	return r == 0 && second ? view_hide_process(second, monitor) : r;
+}
+
+static void programs_on_started(struct session *session, struct program *program, const struct starter_message *said)
+{
+	program->monitor = said->monitor_pid;
+	program->pid = said->pid;
+	program->state = PROGRAM_RUNNING;
+	if (program_hide_monitor(session, program->monitor) < 0 || !program->client) {
+		programs_end(program);
+		return;
+	}
+	clients_send(program->client,
+		     json_pack("{s:i, s:i}", "program", (int)program->number, "pid", (int)program->pid));
+	program_let_go(session, program);
+}
+
+static void programs_on_message(struct session *session, const struct starter_message *said)
+{
+	struct program *program = programs_find(session, said->number);
+
+	if (!program)
+		return;
+	if (said->event == STARTER_STARTED && program->state == PROGRAM_STARTING) {
+		programs_on_started(session, program, said);
+	} else if (said->event == STARTER_FAILED && program->state == PROGRAM_STARTING) {
+		if (program->client)
+			clients_send_error(program->client, "start_failed", strerror(said->value));
+		programs_finish(session, program);
+	} else if (said->event == STARTER_ENDED && !program->has_status) {
+		program->has_status = true;
+		program->wait_status = said->value;
+		program->cpu_us = said->cpu_us;
+		program->max_rss_kb = said->max_rss_kb;
+		if (said->has_descendants)
+			programs_end(program);
+		else
+			program->state = PROGRAM_ENDING; /* its monitor exits, which session_on_child_exit() is told */
+		program->deadline_ns = UINT64_MAX;
+		program->next_kill_ns = io_read_clock_ns() + PROGRAM_KILL_AGAIN_NS;
+	}
+}
+
+void programs_read_starter(struct session *session)
+{
+	struct starter_message said;
+
+	while (read(session->starter_fd[0], &said, sizeof(said)) == (ssize_t)sizeof(said)) /* O_NONBLOCK */
+		programs_on_message(session, &said);
+}
+
+bool session_on_child_exit(struct session *session, pid_t pid)
+{
+	programs_read_starter(session); /* what the monitor said before it ended */
+	for (unsigned i = 0; i < STARTER_PROGRAMS_MAX; i++)
+		if (session->program[i] && session->program[i]->monitor == pid) {
+			programs_finish(session, session->program[i]);
+			return true;
+		}
+	return false;
+}
+
+/* ---- the program of a task ---- */
+
+static unsigned session_find_program_of_monitor(const struct session *session, pid_t pid)
+{
+	for (unsigned i = 0; i < STARTER_PROGRAMS_MAX; i++)
+		if (session->program[i] && session->program[i]->monitor == pid)
+			return session->program[i]->number;
+	return 0;
+}
+
+/* Each descendant of a program is one of its monitor, which is its subreaper. Climbs from parent to parent. */
+static unsigned session_find_program_of_process(const struct session *session, pid_t pid)
+{
+	unsigned number = 0;
+
+	for (int depth = 0; pid > 1 && number == 0 && depth < PROGRAM_PARENTS_MAX; depth++) {
+		pid = procstat_read_parent(pid);
+		number = session_find_program_of_monitor(session, pid);
+	}
+	return number;
+}
+
+void session_attribute_task(struct session *session, struct task *task)
+{
+	if (task->program == 0 || task->pidfd < 0)
+		task->program = session_find_program_of_process(session, task->tgid);
+}

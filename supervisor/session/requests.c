@@ -1,0 +1,156 @@
+/* What a session's clients ask for. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "supervisor/session/private.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+
+/*
+ * Whether these are pipes, terminals or /dev/null. A directory or another file of the host would be a way out of the
+ * view.
+ */
+static bool wish_has_plain_streams(const int stdio_fd[3])
+{
+	struct stat st;
+
+	for (int i = 0; i < 3; i++) {
+		int flags = stdio_fd[i] < 0 ? -1 : fcntl(stdio_fd[i], F_GETFL);
+
+		if (flags < 0 || flags & O_PATH || fstat(stdio_fd[i], &st) < 0)
+			return false;
+		if (!S_ISFIFO(st.st_mode) && !(S_ISCHR(st.st_mode) && (st.st_rdev == makedev(1, 3) ||
+								       isatty(stdio_fd[i]))))
+			return false;
+	}
+	return true;
+}
+
+static bool wish_is_valid(const struct program_wish *wish)
+{
+	const json_t *argument, *value;
+	const char *name;
+	size_t i;
+
+	if (json_array_size(wish->argv) == 0 || (wish->env && !json_is_object(wish->env)))
+		return false;
+	json_array_foreach(wish->argv, i, argument) {
+		if (!json_is_string(argument))
+			return false;
+	}
+	json_object_foreach((json_t *)(uintptr_t)wish->env, name, value) {
+		if (!json_is_string(value) || !*name || strchr(name, '='))
+			return false;
+	}
+	return true;
+}
+
+static void client_ask_for_program(struct session *session, struct client *client, const json_t *asked,
+				   const int stdio_fd[3])
+{
+	struct program_wish wish = {
+		.argv = json_object_get(asked, "argv"), .env = json_object_get(asked, "env"),
+		.cwd = json_string_value(json_object_get(asked, "cwd")),
+		.stdio_fd = {stdio_fd[0], stdio_fd[1], stdio_fd[2]}};
+	json_int_t wall_ms = json_integer_value(json_object_get(asked, "wall_ms"));
+	const char *code = "";
+	char message[512];
+
+	if (wall_ms > 0 && (uint64_t)wall_ms < UINT64_MAX / NS_PER_MS)
+		wish.wall_ns = (uint64_t)wall_ms * NS_PER_MS;
+	if (!wish_is_valid(&wish))
+		clients_send_error(client, "bad_request",
+				   "\"argv\" must be an array of texts, and \"env\" an object of texts");
+	else if (!wish_has_plain_streams(stdio_fd))
+		clients_send_error(client, "bad_request",
+				   "\"exec\" needs three descriptors: pipes, a terminal or /dev/null");
+	else if (session->is_ending)
+		clients_send_error(client, "session_ends", "the session ends");
+	else if (programs_start(session, client, &wish, &code, message, sizeof(message)) < 0)
+		clients_send_error(client, code, message);
+}
+
+static void client_list_programs(struct session *session, struct client *client)
+{
+	json_t *list = json_array();
+	uint64_t now = io_read_clock_ns();
+
+	for (unsigned i = 0; i < STARTER_PROGRAMS_MAX; i++) {
+		const struct program *program = session->program[i];
+
+		if (program)
+			(void)json_array_append_new(
+				list, json_pack("{s:i, s:i, s:s, s:I}", "program", (int)program->number, "pid",
+						(int)program->pid, "path", program->name, "duration_ms",
+						(json_int_t)((now - program->start_ns) / NS_PER_MS)));
+	}
+	clients_send(client, json_pack("{s:s, s:i, s:o}", "session", session->options->run_id, "started",
+						(int)session->started, "programs", list));
+}
+
+static void client_end_session(struct session *session, struct client *client)
+{
+	client->is_waiting_for_end = true; /* answered by the end of its connection */
+	session->is_ending = true;
+	for (unsigned i = 0; i < STARTER_PROGRAMS_MAX; i++)
+		if (session->program[i])
+			programs_end(session->program[i]);
+}
+
+/* A signal for the program's process group, which it leads until it is reaped by its monitor. */
+static void client_signal_program(struct client *client, const json_t *asked)
+{
+	json_int_t number = json_integer_value(json_object_get(asked, "signal"));
+	const struct program *program = client->program;
+
+	if (number < 1 || number >= _NSIG)
+		clients_send_error(client, "bad_request", "\"signal\" must be the number of a signal");
+	else if (program->state == PROGRAM_RUNNING && kill(-program->pid, (int)number) < 0)
+		(void)kill(program->pid, (int)number); /* it has no group of its own yet */
+}
+
+static void client_handle_message(struct session *session, struct client *client, const json_t *asked,
+				  const int stdio_fd[3])
+{
+	const char *op = json_string_value(json_object_get(asked, "op"));
+
+	if (op && client->program && strcmp(op, "signal") == 0)
+		client_signal_program(client, asked);
+	else if (op && !client->program && strcmp(op, "exec") == 0)
+		client_ask_for_program(session, client, asked, stdio_fd);
+	else if (op && !client->program && strcmp(op, "list") == 0)
+		client_list_programs(session, client);
+	else if (op && !client->program && strcmp(op, "stop") == 0)
+		client_end_session(session, client);
+	else
+		clients_send_error(client, "bad_request", "unknown \"op\", or not now");
+}
+
+void requests_read(struct session *session, struct client *client)
+{
+	int stdio_fd[3] = {-1, -1, -1};
+	ssize_t got = clients_receive(session, client, stdio_fd);
+	json_t *asked;
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	asked = got > 0 ? json_loadb(session->text, (size_t)got, JSON_REJECT_DUPLICATES, NULL) : NULL;
+	if (got <= 0)
+		clients_drop(client); /* it has hung up */
+	else if (!asked)
+		clients_send_error(client, "bad_request", "not a JSON object, or longer than 192 KiB");
+	else
+		client_handle_message(session, client, asked, stdio_fd);
+	json_decref(asked);
+	for (int i = 0; i < 3; i++)
+		cleanup_close(&stdio_fd[i]);
+}

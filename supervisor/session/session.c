@@ -1,0 +1,193 @@
+#include "supervisor/session/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "supervisor/session/private.h"
+#include "syscalls/account/denials.h"
+
+#define SESSION_EVENTS_PER_TURN_MAX 32
+#define NS_PER_MS UINT64_C(1000000)
+
+int session_create(const struct session_options *options, struct launch_options *launch, struct session **ret_session)
+{
+	struct session *session = calloc(1, sizeof(*session));
+	void *page;
+
+	if (!session)
+		return -ENOMEM;
+	*ret_session = session;
+	session->options = options;
+	session->epoll_fd = session->starter_fd[0] = session->starter_fd[1] = -1;
+	page = mmap(NULL, sizeof(*session->page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		return -errno;
+	session->page = page;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, session->starter_fd) < 0)
+		return -errno;
+	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	/* Only this end: each end has a file description of its own. */
+	if (session->epoll_fd < 0 || fcntl(session->starter_fd[0], F_SETFL, O_NONBLOCK) < 0)
+		return -errno;
+	launch->starter.page = session->page;
+	launch->starter.socket_fd = session->starter_fd[1];
+	return 0;
+}
+
+static void session_free_client(struct session *session, struct client **at)
+{
+	struct client *client = *at;
+
+	*at = client->next;
+	cleanup_close(&client->fd);
+	free(client);
+	session->clients--;
+}
+
+void session_free(struct session *session)
+{
+	if (!session)
+		return;
+	while (session->client)
+		session_free_client(session, &session->client);
+	for (unsigned i = 0; i < STARTER_PROGRAMS_MAX; i++)
+		if (session->program[i]) {
+			denials_free(session->program[i]->denials);
+			free(session->program[i]->name);
+			free(session->program[i]->cwd);
+			free(session->program[i]);
+		}
+	cleanup_close(&session->starter_fd[0]);
+	cleanup_close(&session->starter_fd[1]);
+	cleanup_close(&session->epoll_fd);
+	if (session->page)
+		(void)munmap(session->page, sizeof(*session->page));
+	free(session);
+}
+
+static struct denials *session_find_denials(void *ctx, unsigned number)
+{
+	const struct program *program = programs_find(ctx, number);
+
+	return program ? program->denials : NULL;
+}
+
+static int session_watch(const struct session *session, int fd, void *mark)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = mark};
+
+	return epoll_ctl(session->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+int session_begin(struct session *session, struct sandbox *sandbox, pid_t starter)
+{
+	struct view *second = session->options->second_view;
+	int r = view_hide_process(sandbox->view, starter);
+
+	close_fd(&session->starter_fd[1]);
+	session->sandbox = sandbox;
+	session->starter = starter;
+	session->idle_since_ns = io_read_clock_ns();
+	denials_set_find_program(sandbox->denials, session_find_denials, session);
+	if (r == 0 && second)
+		r = view_hide_process(second, starter);
+	if (r == 0)
+		r = session_watch(session, session->starter_fd[0], &session->starter_mark);
+	return r == 0 ? session_watch(session, session->options->listen_fd, &session->listen_mark) : r;
+}
+
+int session_get_epoll_fd(const struct session *session)
+{
+	return session->epoll_fd;
+}
+
+void session_serve(struct session *session)
+{
+	struct epoll_event event[SESSION_EVENTS_PER_TURN_MAX];
+	int count = epoll_wait(session->epoll_fd, event, SESSION_EVENTS_PER_TURN_MAX, 0);
+
+	for (int i = 0; i < count; i++) {
+		struct client *client = event[i].data.ptr;
+
+		if (event[i].data.ptr == &session->starter_mark)
+			programs_read_starter(session);
+		else if (event[i].data.ptr == &session->listen_mark)
+			clients_accept(session);
+		else if (client->fd >= 0)
+			requests_read(session, client);
+	}
+}
+
+/* Frees the clients that were dropped, and ends their programs. */
+static void session_free_dropped_clients(struct session *session)
+{
+	struct client **at = &session->client;
+
+	while (*at) {
+		struct program *program = (*at)->program;
+
+		if ((*at)->fd >= 0) {
+			at = &(*at)->next;
+			continue;
+		}
+		if (program) {
+			program->client = NULL;
+			programs_end(program);
+		}
+		session_free_client(session, at);
+	}
+}
+
+/* Ends and kills what is due. Returns when more is due. */
+static uint64_t session_check_program(struct program *program, uint64_t now_ns)
+{
+	if (program->state == PROGRAM_RUNNING && now_ns >= program->deadline_ns) {
+		program->timed_out = program->deadline_ns > 0 && program->client;
+		programs_end(program);
+	} else if (program->state == PROGRAM_ENDING && now_ns >= program->next_kill_ns) {
+		program->state = PROGRAM_RUNNING;
+		programs_end(program);
+	}
+	return program->state == PROGRAM_ENDING    ? program->next_kill_ns
+	       : program->state == PROGRAM_RUNNING ? program->deadline_ns
+						   : UINT64_MAX;
+}
+
+int session_check(struct session *session, uint64_t now_ns)
+{
+	uint64_t next_ns = UINT64_MAX, due_ns;
+
+	session_free_dropped_clients(session);
+	for (unsigned i = 0; session->running > 0 && i < STARTER_PROGRAMS_MAX; i++) {
+		due_ns = session->program[i] ? session_check_program(session->program[i], now_ns) : UINT64_MAX;
+		next_ns = due_ns < next_ns ? due_ns : next_ns;
+	}
+	if (session->options->idle_ns && session->idle_since_ns != UINT64_MAX) {
+		due_ns = session->idle_since_ns + session->options->idle_ns;
+		session->is_ending = session->is_ending || now_ns >= due_ns;
+		next_ns = due_ns < next_ns ? due_ns : next_ns;
+	}
+	/* The starter exits when its socket is closed, and with that, the session ends like a program that is done. */
+	if (session->is_ending && session->running == 0)
+		close_fd(&session->starter_fd[0]);
+	if (session->starter_fd[0] < 0 || next_ns == UINT64_MAX)
+		return -1;
+	return next_ns <= now_ns ? 0 : (int)((next_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS < 3600000
+					      ? (next_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS : 3600000);
+}
+
+void session_end_programs(struct session *session)
+{
+	session->is_ending = true;
+	for (struct client *client = session->client; client; client = client->next)
+		if (client->program)
+			clients_send_error(client, "session_ended", "the session has ended, and with it the program");
+}

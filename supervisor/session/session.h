@@ -1,0 +1,55 @@
+/*
+ * A session: a run whose first process is the starter (starter.h), in which clients start programs, one after the other
+ * or at once. Clients are processes of the user, who connect to the session's Unix socket. Everything runs in the
+ * supervisor thread and never waits.
+ *
+ * The protocol: SOCK_SEQPACKET, one JSON object a message. The client's first message has "op":
+ *
+ *   {"op": "exec", "argv": [...], "env": {...}, "cwd": "/…", "wall_ms": 0}  with descriptors 0 to 2 of the program
+ *       answers: {"program": N, "pid": N} when it runs, then one {"program": N, "status": …} when it has ended
+ *       meanwhile: {"op": "signal", "signal": N}. A client that hangs up ends its program.
+ *   {"op": "list"}, {"op": "stop"}
+ *
+ * An answer with "error": {"code", "message"} is the last one.
+ */
+#ifndef CALLGATE_SUPERVISOR_SESSION_SESSION_H
+#define CALLGATE_SUPERVISOR_SESSION_SESSION_H
+
+#include "supervisor/launch.h"
+#include "syscalls/call/call.h"
+
+struct session;
+
+/* Borrowed until session_free(). */
+struct session_options {
+	int listen_fd;     /* the listening socket */
+	uint64_t idle_ns;  /* the session ends after this time without programs; 0: never */
+	const char *run_id;
+	char *const *envp; /* environment of each program, before its own variables */
+	struct view *second_view; /* of --ask; NULL: none */
+};
+
+/* Makes what the starter needs, and adds it to the options of its launch. 0 or -errno. */
+int session_create(const struct session_options *options, struct launch_options *launch, struct session **ret_session);
+void session_free(struct session *session);
+
+/* Begins to serve clients. Called when the starter has its filter. 0 or -errno. */
+int session_begin(struct session *session, struct sandbox *sandbox, pid_t starter);
+
+/* A descriptor for epoll(7): session_serve() handles what it reports. */
+int session_get_epoll_fd(const struct session *session);
+void session_serve(struct session *session);
+
+/* Does what is due by the clock. Returns the milliseconds until more is due; -1: nothing is. */
+int session_check(struct session *session, uint64_t now_ns);
+
+/* Handles the end of a child of the supervisor that was reaped. False: it is no monitor of a program. */
+bool session_on_child_exit(struct session *session, pid_t pid);
+
+/* Sets the program that a task belongs to, unless it is known. */
+void session_attribute_task(struct session *session, struct task *task);
+
+/* Answers all clients whose programs the end of the session has ended. Called when no process of it is left. */
+void session_end_programs(struct session *session);
+
+#endif

@@ -1,0 +1,233 @@
+#include "supervisor/session/starter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STARTER_POINTERS_MAX (STARTER_TEXT_BYTES_MAX / 2)
+
+/* A program that is being started: pointers into the request. */
+struct starter_program {
+	const char *directory, *path;
+	char **argv, **envp;
+	int stdio_fd[3];
+};
+
+/* Static, because a forked child must not allocate; untouched pages take no memory. */
+static struct starter_request starter_request;
+static char *starter_pointer[STARTER_POINTERS_MAX + 4];
+
+/* A message is shorter than PIPE_BUF and the supervisor always reads. A failure means that the supervisor is dead. */
+static void starter_send(int socket_fd, const struct starter_message *message)
+{
+	while (write(socket_fd, message, sizeof(*message)) < 0 && errno == EINTR)
+		;
+}
+
+/* ---- the program, until its exec ---- */
+
+static _Noreturn void program_fail(struct starter_page *page, uint32_t slot, enum starter_step step)
+{
+	page->slot[slot].step = step;
+	page->slot[slot].error = errno;
+	_exit(127);
+}
+
+/* Waits until the supervisor knows the process: its first judged call must be on record as this program's. */
+static void program_await_permission(struct starter_page *page, const struct starter_request *request)
+{
+	_Atomic uint32_t *go = &page->slot[request->slot].go;
+	uint32_t now;
+
+	while ((now = atomic_load(go)) != request->number)
+		(void)syscall(SYS_futex, go, FUTEX_WAIT, now, NULL, NULL, 0);
+}
+
+static int program_keep_only_stdio(const int stdio_fd[3])
+{
+	/* The three are above 2: descriptors 0 to 2 of the starter are open. */
+	for (int i = 0; i < 3; i++)
+		if (dup2(stdio_fd[i], i) < 0)
+			return -1;
+	return (int)syscall(SYS_close_range, 3U, ~0U, 0U);
+}
+
+static _Noreturn void program_exec(struct starter_page *page, const struct starter_request *request,
+				   const struct starter_program *program, pid_t monitor)
+{
+	/* When the monitor is killed, so is the program. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != monitor)
+		program_fail(page, request->slot, STARTER_PREPARE);
+	program_await_permission(page, request);
+	if (setsid() < 0 || program_keep_only_stdio(program->stdio_fd) < 0)
+		program_fail(page, request->slot, STARTER_PREPARE);
+	/* The supervisor reads the arguments of chdir(2) and execve(2) by process_vm_readv(2). */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+		program_fail(page, request->slot, STARTER_PREPARE);
+	if (program->directory[0] && chdir(program->directory) < 0)
+		program_fail(page, request->slot, STARTER_CHDIR);
+	(void)execve(program->path, program->argv, program->envp);
+	program_fail(page, request->slot, STARTER_EXEC);
+}
+
+/* ---- the monitor ---- */
+
+static uint64_t monitor_get_cpu_us(const struct rusage *usage)
+{
+	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000u +
+	       (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
+}
+
+/* Reaps the program and its descendants. When none is left it exits, else the supervisor kills it at the end. */
+static _Noreturn void monitor_reap(int socket_fd, uint32_t number, pid_t program)
+{
+	struct rusage usage;
+	int status;
+	pid_t pid;
+
+	for (;;) {
+		pid = wait4(-1, &status, 0, &usage);
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid < 0)
+			_exit(0);
+		if (pid == program) {
+			siginfo_t info;
+			const struct starter_message message = {
+				.number = number, .event = STARTER_ENDED, .value = status,
+				.has_descendants = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0,
+				.cpu_us = monitor_get_cpu_us(&usage), .max_rss_kb = (uint64_t)usage.ru_maxrss};
+
+			starter_send(socket_fd, &message);
+		}
+	}
+}
+
+static _Noreturn void monitor_run(struct starter_page *page, int socket_fd, const struct starter_request *request,
+				  const struct starter_program *program, pid_t supervisor)
+{
+	struct starter_message message = {.number = request->number, .event = STARTER_FAILED};
+	pid_t monitor = (pid_t)syscall(SYS_getpid), pid;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != supervisor ||
+	    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
+		message.value = errno;
+		starter_send(socket_fd, &message);
+		_exit(1);
+	}
+	pid = (pid_t)syscall(SYS_clone, (unsigned long)SIGCHLD, 0L, 0L, 0L, 0L);
+	if (pid == 0)
+		program_exec(page, request, program, monitor);
+	message.value = errno;
+	for (int i = 0; i < 3; i++)
+		(void)close(program->stdio_fd[i]);
+	if (pid > 0)
+		message = (struct starter_message){.number = request->number, .event = STARTER_STARTED,
+						   .monitor_pid = monitor, .pid = pid};
+	starter_send(socket_fd, &message);
+	if (pid < 0)
+		_exit(1);
+	monitor_reap(socket_fd, request->number, pid);
+}
+
+/* ---- the starter ---- */
+
+/* Receives a request. The number of its bytes; 0: the session ends. */
+static size_t starter_receive(int socket_fd, struct starter_request *request, int stdio_fd[3])
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(3 * sizeof(int))];
+	} control;
+	struct iovec part = {request, sizeof(*request)};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+	const struct cmsghdr *header;
+	ssize_t got;
+
+	do
+		got = recvmsg(socket_fd, &message, MSG_CMSG_CLOEXEC);
+	while (got < 0 && errno == EINTR);
+	header = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	if (!header || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(3 * sizeof(int)))
+		return 0;
+	memcpy(stdio_fd, CMSG_DATA(header), 3 * sizeof(int));
+	return (size_t)got;
+}
+
+/* Sets a list of pointers to the next `count` texts. Returns the text behind them. */
+static char *starter_point_to_texts(char *text, uint32_t count, char ***list, size_t *used)
+{
+	*list = &starter_pointer[*used];
+	for (uint32_t i = 0; i < count; i++) {
+		starter_pointer[(*used)++] = text;
+		text += strlen(text) + 1;
+	}
+	starter_pointer[(*used)++] = NULL;
+	return text;
+}
+
+/* Unpacks a request of the supervisor, which programs.c has made: only sizes that would overflow are checked. */
+static int starter_unpack(struct starter_request *request, size_t bytes, struct starter_program *program)
+{
+	const size_t head = offsetof(struct starter_request, text);
+	size_t used = 0, texts = 0;
+	char *text = request->text;
+
+	if (bytes <= head || request->slot >= STARTER_PROGRAMS_MAX || request->text[bytes - head - 1] != '\0')
+		return -1;
+	for (size_t i = 0; i < bytes - head; i++)
+		texts += request->text[i] == '\0';
+	if (texts != 2ul + request->arguments + request->variables || texts > STARTER_POINTERS_MAX)
+		return -1;
+	program->directory = text;
+	text += strlen(text) + 1;
+	program->path = text;
+	text += strlen(text) + 1;
+	text = starter_point_to_texts(text, request->arguments, &program->argv, &used);
+	(void)starter_point_to_texts(text, request->variables, &program->envp, &used);
+	return 0;
+}
+
+static void starter_start_program(struct starter_page *page, int socket_fd, const struct starter_request *request,
+				  const struct starter_program *program, pid_t supervisor)
+{
+	/* CLONE_PARENT: the monitor is the supervisor's child, which is told of its end. */
+	long pid = syscall(SYS_clone, (unsigned long)(CLONE_PARENT | SIGCHLD), 0L, 0L, 0L, 0L);
+
+	if (pid == 0)
+		monitor_run(page, socket_fd, request, program, supervisor);
+	if (pid < 0) {
+		const struct starter_message message = {
+			.number = request->number, .event = STARTER_FAILED, .value = errno};
+
+		starter_send(socket_fd, &message);
+	}
+}
+
+_Noreturn void starter_run(struct starter_page *page, int socket_fd)
+{
+	struct starter_request *request = &starter_request;
+	const pid_t supervisor = getppid();
+	struct starter_program program;
+	size_t bytes;
+
+	while ((bytes = starter_receive(socket_fd, request, program.stdio_fd)) > 0) {
+		if (starter_unpack(request, bytes, &program) < 0)
+			_exit(1); /* cannot happen: the supervisor makes the requests */
+		starter_start_program(page, socket_fd, request, &program, supervisor);
+		for (int i = 0; i < 3; i++)
+			(void)close(program.stdio_fd[i]);
+	}
+	_exit(0);
+}

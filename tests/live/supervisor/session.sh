@@ -1,0 +1,180 @@
+#!/bin/bash
+# Sessions: programs one after the other and at once in one sandbox, each with its own streams, status, time limit,
+# denials and end; nobody in it sees, signals or traces the processes that start them.
+. "$(dirname "$0")/../lib.sh"
+need jq python3
+session()
+{
+	timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" session "$@"
+}
+
+# create [OPTION…]: sets $id.
+create()
+{
+	local more
+	read -ra more <<<"${LIVE_OPTIONS:-}"
+	[ -z "${LIVE_WITHOUT:-}" ] || more+=(--without "$LIVE_WITHOUT")
+	id=$(session create "${more[@]}" "$@") || die "session create $*"
+	[[ $id =~ ^[0-9a-f]{16}$ ]] || die "id: $id"
+}
+
+# await_sleep: until a program "sleep" runs.
+await_sleep()
+{
+	for _ in {1..200}; do
+		session list --json |
+			jq -e '.programs[] | select(.pid > 0 and (.path | endswith("/sleep")))' >/dev/null && return
+		sleep 0.05
+	done
+	die "no sleep runs: $(session list)"
+}
+
+# told WHAT EXPECTED COMMAND…: the command's output and exit status.
+told()
+{
+	local what=$1 expected=$2 got status=0
+	shift 2
+	got=$("$@" 2>&1) || status=$?
+	[ "$got $status" = "$expected" ] || fail "$what: $got $status, not $expected"
+}
+
+create --profile extended --audit "$T/log" -w "$T/home"
+printf SECRET >"$T/home/.env"
+
+# ---- streams, status, order ----
+told "output and status" "out 3" session exec "$id" -- sh -c 'printf out; exit 3'
+told "a signal" " 137" session exec "$id" -- sh -c 'kill -9 $$'
+told "stdin" "abc 0" session exec -i "$id" cat <<<abc
+told "no stdin" " 0" session exec "$id" cat
+told "environment and directory" "v /etc 0" \
+	session exec -e A=v --cwd /etc "$id" -- sh -c 'printf "%s " "$A"; pwd | tr -d "\n"'
+told "one workdir" " 0" session exec "$id" -- sh -c 'printf x >f'
+[ "$(cat "$T/home/f")" = x ] || fail "a file of the workdir"
+told "a file of an earlier program" "x 0" session exec "$id" cat f
+session exec "$id" nosuch 2>"$T/err"
+[ $? = 127 ] && grep -q "nosuch: not found in PATH" "$T/err" || fail "no such program: $(cat "$T/err")"
+session exec --cwd /nonesuch "$id" pwd 2>"$T/err"
+grep -q "/nonesuch: No such file" "$T/err" || fail "no such directory: $(cat "$T/err")"
+status=0
+session exec "$id" /usr/lib/os-release 2>"$T/err" || status=$?
+[ $status = 126 ] || fail "what is no program: $status $(cat "$T/err")"
+told "arguments as they are" 'a b|"|$x| | 0' session exec "$id" -- printf '%s|' 'a b' '"' '$x' ' '
+
+# ---- denials are the program's own ----
+session exec --json "$id" cat .env >"$T/one"
+session exec --json "$id" true >"$T/two"
+jq -e '.status == "denied" and .denials[0].target == ".env" and .stdout == ""' "$T/one" >/dev/null ||
+	fail "its denials: $(cat "$T/one")"
+jq -e '.status == "ok" and .denials == [] and .program == ('"$(jq .program "$T/one")"' + 1)' "$T/two" >/dev/null ||
+	fail "another's denials: $(cat "$T/two")"
+
+# ---- at once ----
+for i in 1 2 3 4 5 6; do
+	session exec "$id" -- sh -c "sleep 0.2; echo $i" >"$T/out$i" &
+done
+wait
+for i in 1 2 3 4 5 6; do
+	[ "$(cat "$T/out$i")" = "$i" ] || fail "output of program $i of six: $(cat "$T/out$i")"
+done
+
+# ---- the end of a program is that of all that it started, and of nothing else ----
+"$CALLGATE" session exec "$id" sleep 60 &
+other=$!
+session exec "$id" -- python3 -c '
+import os, time
+for kind in range(3):
+    if os.fork() == 0:
+        if kind > 0: os.setsid()
+        if kind > 1 and os.fork() > 0: os._exit(0)
+        time.sleep(300)
+time.sleep(0.1)' || fail "a program that leaves processes"
+running=$(session exec "$id" -- sh -c 'cat /proc/[0-9]*/cmdline' 2>/dev/null | tr '\0' ' ')
+[[ $running != *"time.sleep(300)"* ]] || fail "left by an ended program: $running"
+[[ $running == *"sleep 60"* ]] || fail "the other program: $running"
+start=$SECONDS
+session exec -t 500ms --json "$id" -- sh -c 'sleep 50 & sleep 50' >"$T/one"
+[ $? = 124 ] && jq -e '.status == "timeout"' "$T/one" >/dev/null || fail "a time limit: $(cat "$T/one")"
+[ $((SECONDS - start)) -lt 20 ] || fail "a time limit took $((SECONDS - start)) s"
+kill -TERM "$other"
+wait "$other"
+[ $? = 143 ] || fail "a signal is passed on"
+# A client that is killed takes its program along.
+"$CALLGATE" session exec "$id" sleep 61 &
+other=$!
+await_sleep
+{ kill -KILL "$other" && wait "$other"; } 2>/dev/null
+for _ in {1..100}; do
+	session list | grep -q /sleep || break
+	sleep 0.05
+done
+session list | grep "$id" | grep -q /sleep && fail "its client was killed"
+
+# ---- what starts the programs is not to be seen or touched ----
+told "the parent" "gone gone gone 0" session exec "$id" -- python3 -c '
+import os, signal
+said = []
+for what in (lambda: os.kill(os.getppid(), signal.SIGKILL), lambda: os.listdir("/proc/%d" % os.getppid()),
+             lambda: os.pidfd_open(os.getppid())):
+    try: what(); said.append("there")
+    except (ProcessLookupError, FileNotFoundError): said.append("gone")
+print(*said, end="")'
+told "signals to all" "gone 0" session exec "$id" -- python3 -c '
+import os, signal
+try: os.kill(-1, signal.SIGKILL); print("sent", end="")
+except ProcessLookupError: print("gone", end="")'
+told "descriptors" "0 1 2 3 0" session exec "$id" -- python3 -c '
+import os; print(*sorted(os.listdir("/proc/self/fd"), key=int), end="")'
+told "afterwards" "x 0" session exec "$id" cat f
+
+# ---- hostile and mistaken clients ----
+"$PYTHON" "$SRC/tests/cases/session-client.py" "$T/tmp/callgate-$(id -u)/session-$id" "$T" || fail "clients"
+told "after these" "x 0" session exec "$id" cat f
+
+# ---- the log and the end ----
+session list --json | jq -e --arg id "$id" 'select(.session == $id) | .programs == [] and .started > 20' >/dev/null ||
+	fail "list: $(session list --json)"
+session stop "$id" || fail "stop"
+[ -z "$(session list)" ] || fail "listed after its end: $(session list)"
+session exec "$id" true 2>"$T/err" && fail "after its end"
+grep -q "no such session" "$T/err" || fail "after its end: $(cat "$T/err")"
+result=$T/tmp/callgate-$(id -u)/results/$id.json
+for _ in {1..100}; do
+	[ ! -s "$result" ] || break
+	sleep 0.05
+done
+jq -e '.status == "ok" and .run_id == "'"$id"'"' "$result" >/dev/null || fail "the result: $(cat "$result")"
+cg audit verify "$T/log" >/dev/null || fail "the log"
+# Where tasks are counted by judging clone(2), so are those by which the session starts programs.
+cg audit show --json "$T/log" 2>/dev/null | jq -es --argjson one "$(jq .program "$T/two")" '
+	(map(select(.syscall == "execve" and .program == ($one - 1)) | .path) | length) == 1 and
+	map(select(.syscall and .syscall != "clone" and (.program | not))) == []' >/dev/null ||
+	fail "each record has its program"
+
+# ---- idle ----
+create --idle 300ms
+for _ in {1..100}; do
+	[ -n "$(session list)" ] || break
+	sleep 0.1
+done
+[ -z "$(session list)" ] || fail "an idle session"
+
+# ---- its keeper is killed ----
+create --profile extended
+session exec "$id" sleep 62 2>/dev/null &
+other=$!
+await_sleep
+pkill -KILL -o -f "^$CALLGATE session create" || fail "kill the keeper"
+wait "$other"
+status=$?
+[ $status = 125 ] || fail "a program of a killed session: $status"
+[ -z "$(session list)" ] || fail "a killed session"
+# The next run removes what the killed one has left.
+cg run true || fail "a run afterwards"
+
+# ---- bad input ----
+session create --profile nosuch 2>"$T/err" && fail "no such profile"
+grep -q nosuch "$T/err" || fail "no such profile: $(cat "$T/err")"
+session exec 2>"$T/err" && fail "no session named"
+grep -q "name the session" "$T/err" || fail "no session named: $(cat "$T/err")"
+session nosuch 2>/dev/null && fail "no such verb"
+:
