@@ -60,6 +60,20 @@ awk '/^# TYPE/ { if ($3 in seen) print "twice: " $3; seen[$3] = 1; family = $3; 
 	{ name = $0; sub(/[{ ].*/, "", name) }
 	name != family (kind == "counter" ? "_total" : "") { print "odd: " $0 }' "$T/run.prom" >"$T/odd"
 [ -s "$T/odd" ] && fail "--metrics: $(cat "$T/odd")"
+# Runs beside each other may name the same file: it is one of theirs, whole, and nothing else is left.
+mkdir "$T/same"
+pids=()
+for n in 1 2 3 4 5 6 7 8; do
+	run --metrics "$T/same/run.prom" -- $sh -c ':' >"$T/same.$n" 2>&1 &
+	pids+=($!)
+done
+for pid in "${pids[@]}"; do
+	wait "$pid" || fail "--metrics of runs beside each other: $(cat "$T"/same.?)"
+done
+[ -z "$(cat "$T"/same.?)" ] || fail "--metrics of runs beside each other: $(cat "$T"/same.?)"
+[ "$(ls -A "$T/same")" = run.prom ] || fail "--metrics leaves $(ls -A "$T/same")"
+[ "$(grep -c '^callgate_run_info' "$T/same/run.prom") $(grep -n '^# EOF' "$T/same/run.prom" | cut -d : -f 1)" = \
+	"1 $(wc -l <"$T/same/run.prom")" ] || fail "--metrics: $(cat "$T/same/run.prom")"
 run --metrics "$T/none.prom" -- no-such-program 2>/dev/null
 grep -q 'status="error"' "$T/none.prom" || fail "--metrics of a run that did not begin"
 mkdir "$T/dir"

@@ -159,9 +159,9 @@ answer 2 deny
 ended '.stdout == "text a\ntext a\ntext a\nend\n" and .calls.approved == 3'
 
 # ---- time-out: a late answer is for no later question ----
-starts --ask-timeout 700ms -- sh -c "cat '$H/a'; sleep 0.5; cat '$H/b'; echo end"
+starts --ask-timeout 300ms -- sh -c "cat '$H/a'; sleep 0.5; cat '$H/b'; echo end"
 asked 1
-sleep 1
+sleep 0.5
 [ -e "$Q/1.json" ] && fail "the question is open after its time"
 answer 1 allow
 answer 2 allow # nobody has asked 2 yet
@@ -186,20 +186,40 @@ answer 2 deny
 ended '.status == "ok"'
 
 # ---- another thread swaps the argument while the question is open: what was not asked about is not done ----
+# swap.py TEXT [NAME]: opens the file; with NAME, gives it an extended attribute of that name. The path, or the
+# attribute's value, becomes TEXT when there is a file "swap".
 cat >"$T/w/swap.py" <<END
 import ctypes, os, sys, threading, time
 libc = ctypes.CDLL(None, use_errno=True)
-path = ctypes.create_string_buffer(b"$H/a", 4096)
+path, value = ctypes.create_string_buffer(b"$H/a", 4096), ctypes.create_string_buffer(b"asked", 4096)
 def swap():
-    time.sleep(1)
-    ctypes.memmove(path, sys.argv[1].encode() + b"\0", len(sys.argv[1]) + 1)
-threading.Thread(target=swap).start()
-fd = libc.open(path, os.O_RDONLY)
-print(os.read(fd, 99) if fd >= 0 else os.strerror(ctypes.get_errno()))
+    while not os.path.exists("swap"):
+        time.sleep(0.01)
+    ctypes.memmove(value if sys.argv[2:] else path, sys.argv[1].encode() + b"\0", len(sys.argv[1]) + 1)
+    open("swapped", "w").close()
+threading.Thread(target=swap, daemon=True).start()
+if sys.argv[2:]:
+    failed = libc.setxattr(path, sys.argv[2].encode(), value, 5, 0)
+    print(os.strerror(ctypes.get_errno()) if failed else "set")
+else:
+    fd = libc.open(path, os.O_RDONLY)
+    print(os.read(fd, 99) if fd >= 0 else os.strerror(ctypes.get_errno()))
 END
+
+# swap: lets it happen, and waits until it has.
+swap()
+{
+	touch "$T/w/swap"
+	for _ in $(seq 500); do
+		[ -e "$T/w/swapped" ] && break
+		sleep 0.01
+	done
+	[ -e "$T/w/swapped" ] || fail "nothing was swapped"
+	rm -f "$T/w/swap" "$T/w/swapped"
+}
 starts -- python3 swap.py "$H/b"
 asked 1
-sleep 1.5
+swap
 answer 1 allow
 asked 2
 question '.path == "'"$H/b"'"'
@@ -210,14 +230,31 @@ record '(.path // "") | startswith("'"$H"'/")'
 echo plain >"$T/w/plain"
 starts -- python3 swap.py "$T/w/plain"
 asked 1
-sleep 1.5
+swap
 answer 1 allow
 ended '.stdout == "b'"'plain\\\\n'"'\n" and .calls.approved == 0'
 starts -- python3 swap.py "$H/id_rsa"
 asked 1
-sleep 1.5
+swap
 answer 1 allow
 ended '.stdout == "No such file or directory\n" and .calls.approved == 0'
+# Data that are no path: the value of an extended attribute.
+if python3 -c "import os; os.setxattr('$H/b', 'user.here', b'1')" 2>/dev/null; then
+	starts -- python3 swap.py other user.callgate
+	asked 1
+	swap
+	answer 1 allow
+	asked 2
+	answer 2 deny
+	ended '.stdout == "No such file or directory\n" and .calls.approved == 0'
+	python3 -c "import os; os.getxattr('$H/a', 'user.callgate')" 2>/dev/null && fail "an attribute was set"
+	starts -- python3 swap.py other user.callgate
+	asked 1
+	answer 1 allow
+	ended '.stdout == "set\n" and .calls.approved == 1'
+	[ "$(python3 -c "import os; print(os.getxattr('$H/a', 'user.callgate').decode())")" = asked ] ||
+		fail "the approved attribute"
+fi
 # The name stays, and leads to another object.
 starts -- cat "$H/a"
 asked 1
