@@ -98,7 +98,8 @@ static int reader_find_line(struct audit_reader *reader, size_t *ret_len)
 	size_t seen = 0;
 
 	for (;;) {
-		const char *start = reader->buffer + reader->at;
+		/* Adding 0 to NULL, which the buffer is at first, is undefined. */
+		const char *start = reader->at > 0 ? reader->buffer + reader->at : reader->buffer;
 		size_t have = reader->len - reader->at;
 		const char *newline = have > seen ? memchr(start + seen, '\n', have - seen) : NULL;
 		ssize_t n;
