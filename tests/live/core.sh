@@ -21,6 +21,7 @@ if [ "${1:-}" = copy ]; then
 	die() { echo "$*" >&2 && exit 1; }
 	go_program net-go "$top_srcdir/tests/cases/net-go.go" || :
 	go_program net-corpus-go "$top_srcdir/tests/cases/http-servers/server.go" || :
+	go_program interfaces-go "$top_srcdir/tests/cases/interfaces.go" || :
 	for program in "$top_builddir"/tests/cases/kept/*; do
 		[ ! -x "$program" ] || cp "$program" "$2/built/tests/cases/kept/"
 	done
@@ -66,7 +67,11 @@ export CORPUS_EVERY=${CORPUS_EVERY:-9} CORPUS_WITHOUT=${CORPUS_WITHOUT-} \
 # Races, which need many seconds, were run at length outside.
 export FLIP_SECONDS=${FLIP_SECONDS:-2} SWAP_SECONDS=${SWAP_SECONDS:-2} STORM_SECONDS=${STORM_SECONDS:-2} \
 	KILL_SECONDS=${KILL_SECONDS:-2}
-export INTERRUPTED_CALLS=${INTERRUPTED_CALLS:-1000} INTERRUPTED_ROUNDS=${INTERRUPTED_ROUNDS:-100}
+export INTERRUPTED_CALLS=${INTERRUPTED_CALLS:-600} INTERRUPTED_ROUNDS=${INTERRUPTED_ROUNDS:-100} \
+	INTERRUPTED_BUSY=${INTERRUPTED_BUSY:-0}
+# What is tried at random moments, or until a clock has shown it, was so outside.
+export ROUNDS=${ROUNDS:-2} HOARD_PART=${HOARD_PART-core}
+export DISK_WAYS=${DISK_WAYS:-many mapped pinned falloc dirs copy shm}
 # Of the network, what differs by surrounding: sockets, the view, the clients that look at it most closely.
 chosen=()
 names="attacks/denied-names.sh
@@ -113,8 +118,16 @@ workloads/*.sh
 "
 for name in $names; do
 	case $name in
-	# its list of refusals has callgate's errnos
-	syscalls/diff-deviate.sh) [ -n "${OUTER_FILTER:-}" ] || chosen+=("$name") ;;
+	# The list of refusals of one has callgate's errnos. What the others show depends on whose process it is, or on
+	# what is read and written, and not on layers or on another filter.
+	attacks/host-names.sh | cli/audit-read.sh | cli/learn.sh | syscalls/diff-deviate.sh | \
+		syscalls/rename-trees.sh | workloads/debuggers.sh)
+		[ -n "${OUTER_FILTER:-}" ] || chosen+=("$name")
+		;;
+	# What shows most where least is there: the other surrounding is between that and root's.
+	cli/examples.sh | egress/git.sh | supervisor/affinity.sh | supervisor/ask-file.sh | workloads/programs.sh)
+		[ -z "${OUTER_FILTER:-}" ] || chosen+=("$name")
+		;;
 	limits/bombs.sh | limits/crowd-200.sh | limits/weight.sh | workloads/build.sh | workloads/python-venv.sh) ;;
 	*) chosen+=("$name") ;;
 	esac

@@ -85,16 +85,30 @@ trap live_done EXIT
 # A profile may pass these on.
 unset TERM LANG LANGUAGE COLUMNS LINES NO_COLOR
 
+# differing SET…: of sets of layers to go without ("": none), a line each, those that differ here: where no namespace
+# can be had, a run without the namespace is the same run once more.
+differing()
+{
+	local set name
+	for set; do
+		[ -n "$set" ] || echo
+		for name in ${set//,/ }; do
+			[ "$name" = namespaces ] && name='.*ns'
+			layer "$name" && echo "$set" && break
+		done
+	done
+}
+
 # What both sides get; the rest of the caller's environment is unknown to the program anyway.
 live_env=(PATH=/usr/local/bin:/usr/bin:/bin "HOME=$T/home" LC_ALL=C.UTF-8 TZ=UTC TERM=dumb OPENBLAS_NUM_THREADS=1)
 # Below a container's seccomp filter: refusals may have its errno, and there is no pidfd_getfd for inotify.
 [ -z "${OUTER_FILTER:-}" ] || live_env+=(OUTER_FILTER=1)
 
-# layer NAME: whether runs have this layer here. Asks once a test.
+# layer NAME: whether runs have this layer here; control groups, where a limit asks for them. Asks once a test.
 layer()
 {
-	[ -n "${live_layers:-}" ] || live_layers=$(cg run --json -- true 2>/dev/null | jq -r '.enforcement |
-		to_entries[] | select(.value.active).key')
+	[ -n "${live_layers:-}" ] || live_layers=$(LIVE_OPTIONS="" cg run --json -m 4G -- true 2>/dev/null |
+		jq -r '.enforcement | to_entries[] | select(.value.active).key')
 	grep -qx "$1" <<<"$live_layers"
 }
 

@@ -38,7 +38,8 @@ says()
 		fail "${where}$what: $(head -c 600 <<<"$got") instead of $expected; $(tail -n 3 "$T/err")"
 }
 
-for without in "" netns namespaces; do
+mapfile -t sets < <(differing "" netns namespaces)
+for without in "${sets[@]}"; do
 	export LIVE_WITHOUT=$without
 	where=${without:+without $without: }
 	net_policy "$network"

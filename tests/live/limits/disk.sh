@@ -45,9 +45,10 @@ if [ "${1:-}" = overlay ]; then
 	exit
 fi
 
-for way in one many unlinked mapped mapped-unlinked pinned falloc falloc-once dirs links copy tmpfile shm rename \
-	ignore rest; do
-	filled $way
+# DISK_WAYS: only these, where the others are tried elsewhere
+for way in ${DISK_WAYS:-one many unlinked mapped mapped-unlinked pinned falloc falloc-once dirs links copy tmpfile shm \
+	rename ignore rest}; do
+	filled "$way"
 done
 
 # what is refused when nothing is left is on record, with its reason

@@ -78,7 +78,9 @@ if cg run --require cgroups --profile minimal -x "$BOMB" -- "$BOMB" serial 1 >/d
 	LIVE_OPTIONS=
 fi
 LIVE_WITHOUT=cgroups
-measure "without control groups"
+layer cgroups && measure "without control groups"
 LIVE_WITHOUT=cgroups,namespaces
-measure "without namespaces"
-neighbour "without namespaces"
+if layer pidns; then
+	measure "without namespaces"
+	neighbour "without namespaces"
+fi

@@ -9,15 +9,15 @@ case $(uname -m) in
 x86_64) ;;
 *) skip "on $(uname -m) a signal frame has no first argument: most calls keep their EINTR (doc/architecture.md)" ;;
 esac
-calls=${INTERRUPTED_CALLS:-4000}
-rounds=${INTERRUPTED_ROUNDS:-300}
+calls=${INTERRUPTED_CALLS:-2000}
+rounds=${INTERRUPTED_ROUNDS:-200}
 case=$CASES/cases-interrupted
 mkdir "$T/w" "$T/first" "$T/second"
 for dir in first second; do
 	cp "$case" "$T/$dir/tool" || die "cp"
 done
 
-for _ in $(seq "${INTERRUPTED_BUSY:-3}"); do
+for _ in $(seq "${INTERRUPTED_BUSY:-1}"); do
 	(while :; do :; done) &
 	live_kept+=($!)
 done

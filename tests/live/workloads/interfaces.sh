@@ -73,11 +73,12 @@ inside()
 	grep -q "b'by zmq'\|no zmq" "$T/inside" || fail "'$LIVE_WITHOUT' $*: $(tail -n 5 "$T/inside")"
 }
 
-for LIVE_WITHOUT in "" netns pidns namespaces; do
+mapfile -t sets < <(differing "" netns pidns namespaces)
+for LIVE_WITHOUT in "${sets[@]}"; do
 	inside
 done
 LIVE_WITHOUT=cgroups inside -m 2G
-LIVE_WITHOUT=cgroups,namespaces inside -m 2G
+layer netns && LIVE_WITHOUT=cgroups,namespaces inside -m 2G
 
 # Java asks by ioctl and /proc/net/if_inet6, on a socket of UDP.
 if command -v javac >/dev/null && layer netns; then

@@ -45,7 +45,9 @@ END
 sed -i "s/ls -d \/proc\/self\/task\/\$\$ /ls -d \/proc\/self\/task\/* /" "$T/w/all"
 
 first=
-for LIVE_WITHOUT in "" netns pidns namespaces; do
+mapfile -t sets < <(differing "" netns pidns namespaces)
+mapfile -t ends < <(differing "" namespaces)
+for LIVE_WITHOUT in "${sets[@]}"; do
 	net_run -w "$T/w" -- bash ./all >"$T/out" 2>&1 || fail "'$LIVE_WITHOUT': $(tail -n 5 "$T/out")"
 	cg_run extended -w "$T/w" -- bash ./all >"$T/bare" 2>&1 || fail "'$LIVE_WITHOUT', bare: $(tail -n 5 "$T/bare")"
 	[ -n "$first" ] || cp "$T/out" "$T/first"
@@ -76,19 +78,19 @@ public class Store {
 }
 END
 	javac -J-XX:TieredStopAtLevel=1 -d "$T/w" "$T/j/Store.java" 2>"$T/err" || die "javac: $(cat "$T/err")"
-	for LIVE_WITHOUT in "" namespaces; do
+	for LIVE_WITHOUT in "${ends[@]}"; do
 		cg_run extended -w "$T/w" -- java -XX:TieredStopAtLevel=1 -cp . Store >"$T/out" 2>&1
 		[ "$(cat "$T/out")" = "false true" ] || fail "'$LIVE_WITHOUT' Java: $(head -n 3 "$T/out")"
 	done
 fi
 
 prepare() { cp "$SRC/tests/cases/proc-ends.py" "$1/"; }
-for LIVE_WITHOUT in "" namespaces; do
+for LIVE_WITHOUT in "${ends[@]}"; do
 	same "processes that have ended, without '$LIVE_WITHOUT'" "$PYTHON" proc-ends.py
 done
 
 # A setup and the program share a scratch directory, in which these files are made.
-for LIVE_WITHOUT in "" namespaces; do
+for LIVE_WITHOUT in "${ends[@]}"; do
 	rm -f "$T/audit.setup"
 	cg_run extended -w "$T/w" --setup 'cat /proc/mounts >before && ls /proc/net/' \
 		-- sh -c 'cmp /proc/mounts before && cat /proc/net/dev >/dev/null' >"$T/out" 2>&1 ||
