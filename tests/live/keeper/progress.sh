@@ -47,7 +47,7 @@ grep -q 'leave out one' "$T/err" || fail "--status -q: $(cat "$T/err")"
 printf 'old' >"$T/run.prom"
 run --metrics "$T/run.prom" -- $sh -c 'echo x >made; cat /etc/shadow' >/dev/null 2>&1
 [ "$(tail -n 1 "$T/run.prom")" = '# EOF' ] || fail "--metrics: $(tail -n 3 "$T/run.prom")"
-info='{run_id="[0-9a-f]*",status="denied",mode="enforce",policy="[^"]*",policy_sha256="[0-9a-f]*"} 1'
+info='{run_id="[0-9a-f]*",status="denied",mode="enforce",judge="all",policy="[^"]*",policy_sha256="[0-9a-f]*"} 1'
 grep -q "^callgate_run_info$info$" "$T/run.prom" || fail "--metrics: $(grep info "$T/run.prom")"
 for line in 'exit_code 1' 'denials_total{op="read"} 1' 'changes{kind="added"} 1' 'calls_total{kind="denied"} 1' \
 	'layer_active{layer="seccomp_notify"} 1'; do
