@@ -10,13 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "supervisor/environment.h"
+#include "supervisor/gateway/handover.h"
 #include "supervisor/gateway/provide.h"
+#include "supervisor/gateway/starter.h"
 #include "tests/unit/policy/policy-rig.h"
 #include "tests/unit/unit.h"
 
@@ -257,6 +260,82 @@ START_TEST(java_reads_a_store)
 }
 END_TEST
 
+/* ---- the process that becomes egress ---- */
+
+/* Starts one whose callgate-egress is a text, which cannot be executed. */
+static pid_t start_waiting(struct policy *policy, int *ret_fd, int *ret_why_fd)
+{
+	static struct layers layers;
+	struct helper_program program = {.fd = memfd_create("no program", MFD_CLOEXEC), .role = strdup("egress")};
+	const struct starter_options options = {.policy = policy, .layers = &layers, .run_id = "0123",
+						.program = &program, .makes_ca = true};
+	struct starter_reply reply;
+	pid_t pid;
+
+	ck_assert_int_eq(starter_fork(&options, &pid, ret_fd, ret_why_fd), 0);
+	helper_close_program(&program);
+	ck_assert_int_eq(starter_receive_reply(*ret_fd, &reply), 0);
+	ck_assert_int_eq(reply.error, 0);
+	ck_assert(strncmp(reply.pem, "-----BEGIN CERTIFICATE-----\n", 28) == 0);
+	return pid;
+}
+
+/* Sends a message, with three descriptors unless fd is -1. */
+static void send_message(int socket_fd, enum control_type type, int fd)
+{
+	const struct control_message message = {.version = CONTROL_VERSION, .type = (uint32_t)type};
+	const int fds[CONTROL_FDS_MAX] = {fd, fd, fd};
+
+	ck_assert_int_eq(control_send_message(socket_fd, &message, fds, fd < 0 ? 0 : CONTROL_FDS_MAX), 0);
+}
+
+static const struct starter_case {
+	const char *what;
+	bool sockets, query;   /* the program's sockets are sent; one has a query */
+	int message;           /* sent after that; -1: none, and the supervisor closes its end */
+	int status;
+	const char *why;
+} starter_cases[] = {
+	{"no message", false, false, -1, EXIT_SUCCESS, ""},
+	{"the end at once", false, false, CONTROL_END, EXIT_SUCCESS, ""},
+	{"the end", true, false, CONTROL_END, EXIT_SUCCESS, ""},
+	{"the supervisor's death", true, false, -1, EXIT_SUCCESS, ""},
+	{"a message before the sockets", false, false, CONTROL_CANCEL, EXIT_FAILURE, ""},
+	{"the sockets' message without them", false, false, CONTROL_PROGRAM_SOCKETS, EXIT_FAILURE, ""},
+	{"a connect", true, false, CONTROL_CONNECT, EXIT_FAILURE, "cannot be started"},
+	{"a query", true, true, -1, EXIT_FAILURE, "cannot be started"},
+};
+
+START_TEST(egress_starts_when_it_is_needed)
+{
+	const struct starter_case *one = &starter_cases[_i];
+	struct rig rig = {0};
+	struct policy *policy = load(&rig);
+	int fd, why_fd, query[2], status;
+	char why[200];
+	pid_t pid = start_waiting(policy, &fd, &why_fd);
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, query), 0);
+	if (one->sockets)
+		send_message(fd, CONTROL_PROGRAM_SOCKETS, query[0]);
+	if (one->query)
+		ck_assert_int_eq(send(query[1], "?", 1, 0), 1);
+	if (one->message >= 0)
+		send_message(fd, (enum control_type)one->message, -1);
+	else if (!one->query)
+		(void)close(fd);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == one->status, "%s: %x", one->what, (unsigned)status);
+	starter_read_why(why_fd, why, sizeof(why));
+	ck_assert_msg(one->why[0] ? strstr(why, one->why) != NULL : !why[0], "%s: %s", one->what, why);
+	(void)close(query[0]);
+	(void)close(query[1]);
+	(void)close(why_fd);
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("egress_side");
@@ -270,6 +349,8 @@ int main(void)
 	tcase_add_test(tcase, files_and_variables);
 	tcase_add_test(tcase, without_an_authority_there_is_no_variable);
 	tcase_add_test(tcase, java_reads_a_store);
+	tcase_add_loop_test(tcase, egress_starts_when_it_is_needed, 0,
+			    sizeof(starter_cases) / sizeof(starter_cases[0]));
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);
 }
