@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -64,6 +65,12 @@ static int by_openat2(void)
 static int by_link(void)
 {
 	return open("/proc/self/fd/100", O_RDWR | O_CLOEXEC);
+}
+
+/* A memfd has no name, so that it is opened in another way. */
+static int by_link_of_memfd(void)
+{
+	return open("/proc/self/fd/101", O_RDWR | O_CLOEXEC);
 }
 
 static int by_directory(void)
@@ -233,23 +240,27 @@ static void lock_all(int tries)
 		    {"open with O_CREAT", by_create},
 		    {"openat2", by_openat2},
 		    {"/proc/self/fd", by_link},
+		    {"a memfd", by_link_of_memfd},
 		    {"a directory", by_directory}};
-	int file = need(by_create(), "file"), dir;
+	int file = need(by_create(), "file"), memfd = need(memfd_create("memfd", MFD_CLOEXEC), "memfd_create"), dir;
 
 	(void)mkdir("dir", 0700);
 	dir = need(by_directory(), "dir");
 	need(dup2(file, 100), "dup2");
+	need(dup2(memfd, 101), "dup2");
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		bool is_dir = ways[i].opened == by_directory;
+		int held = is_dir ? dir : ways[i].opened == by_link_of_memfd ? memfd : file;
 		int late = 0, late_lock = 0;
 
 		for (int n = 0; n < tries; n++) {
-			late += try_flock(ways[i].opened, is_dir ? dir : file);
-			late_lock += !is_dir && try_description_lock(ways[i].opened, file);
+			late += try_flock(ways[i].opened, held);
+			late_lock += !is_dir && try_description_lock(ways[i].opened, held);
 		}
 		printf("%s: flock %d, F_OFD_SETLK %d\n", ways[i].what, late, late_lock);
 	}
 	(void)close(file);
+	(void)close(memfd);
 	(void)close(dir);
 }
 
@@ -276,6 +287,23 @@ static void fifo_all(int tries)
 	each("a FIFO that has no reader", tries, try_reader, 0, writer);
 	each("a FIFO that has no reader, O_NONBLOCK", tries, try_reader, O_NONBLOCK, writer);
 	(void)close(writer);
+}
+
+/* The other end of a pseudoterminal has hung up. closes_master: which end is closed. */
+static bool try_terminal(int closes_master, int unused)
+{
+	int master = need(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), "posix_openpt"), slave;
+	struct pollfd left = {.events = POLLIN};
+	bool late;
+
+	(void)unused;
+	need(unlockpt(master), "unlockpt");
+	slave = need(open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC), "open of a pseudoterminal");
+	(void)close(closes_master ? master : slave);
+	left.fd = closes_master ? slave : master;
+	late = poll(&left, 1, 0) != 1 || !(left.revents & POLLHUP);
+	(void)close(left.fd);
+	return late;
 }
 
 static void watch_all(int tries)
@@ -383,6 +411,8 @@ int main(int argc, char **argv)
 	if (asked(argv, "watch"))
 		watch_all(tries);
 	socket_all(tries);
+	each("a pseudoterminal without a slave", tries / 10, try_terminal, false, -1);
+	each("a pseudoterminal without a master", tries / 10, try_terminal, true, -1);
 	if (asked(argv, "backlog"))
 		backlog();
 	each("a program that was written or has ended", tries / 10, try_program, 0, -1);
