@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -13,9 +14,12 @@ void clients_accept(struct session *session)
 {
 	struct epoll_event event = {.events = EPOLLIN};
 	struct client *client;
+	struct sockaddr_un peer;
+	socklen_t len = sizeof(peer);
 	int fd;
 
-	while ((fd = accept4(session->options->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+	while ((fd = accept4(session->options->listen_fd, (struct sockaddr *)&peer, &len,
+			     SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
 		client = session->clients < SESSION_CLIENTS_MAX ? calloc(1, sizeof(*client)) : NULL;
 		event.data.ptr = client;
 		if (!client || epoll_ctl(session->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {

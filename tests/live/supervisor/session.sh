@@ -46,18 +46,21 @@ told "output and status" "out 3" session exec "$id" -- sh -c 'printf out; exit 3
 told "a signal" " 137" session exec "$id" -- sh -c 'kill -9 $$'
 told "stdin" "abc 0" session exec -i "$id" cat <<<abc
 told "no stdin" " 0" session exec "$id" cat
+# shellcheck disable=SC2016 # the programs expand these
 told "environment and directory" "v /etc 0" \
 	session exec -e A=v --cwd /etc "$id" -- sh -c 'printf "%s " "$A"; pwd | tr -d "\n"'
 told "one workdir" " 0" session exec "$id" -- sh -c 'printf x >f'
 [ "$(cat "$T/home/f")" = x ] || fail "a file of the workdir"
 told "a file of an earlier program" "x 0" session exec "$id" cat f
-session exec "$id" nosuch 2>"$T/err"
-[ $? = 127 ] && grep -q "nosuch: not found in PATH" "$T/err" || fail "no such program: $(cat "$T/err")"
+status=0
+session exec "$id" nosuch 2>"$T/err" || status=$?
+{ [ $status = 127 ] && grep -q "nosuch: not found in PATH" "$T/err"; } || fail "no such program: $(cat "$T/err")"
 session exec --cwd /nonesuch "$id" pwd 2>"$T/err"
 grep -q "/nonesuch: No such file" "$T/err" || fail "no such directory: $(cat "$T/err")"
 status=0
 session exec "$id" /usr/lib/os-release 2>"$T/err" || status=$?
 [ $status = 126 ] || fail "what is no program: $status $(cat "$T/err")"
+# shellcheck disable=SC2016 # as they are
 told "arguments as they are" 'a b|"|$x| | 0' session exec "$id" -- printf '%s|' 'a b' '"' '$x' ' '
 
 # ---- denials are the program's own ----
@@ -92,8 +95,9 @@ running=$(session exec "$id" -- sh -c 'cat /proc/[0-9]*/cmdline' 2>/dev/null | t
 [[ $running != *"time.sleep(300)"* ]] || fail "left by an ended program: $running"
 [[ $running == *"sleep 60"* ]] || fail "the other program: $running"
 start=$SECONDS
-session exec -t 500ms --json "$id" -- sh -c 'sleep 50 & sleep 50' >"$T/one"
-[ $? = 124 ] && jq -e '.status == "timeout"' "$T/one" >/dev/null || fail "a time limit: $(cat "$T/one")"
+status=0
+session exec -t 500ms --json "$id" -- sh -c 'sleep 50 & sleep 50' >"$T/one" || status=$?
+{ [ $status = 124 ] && jq -e '.status == "timeout"' "$T/one" >/dev/null; } || fail "a time limit: $(cat "$T/one")"
 [ $((SECONDS - start)) -lt 20 ] || fail "a time limit took $((SECONDS - start)) s"
 kill -TERM "$other"
 wait "$other"
