@@ -44,6 +44,7 @@ struct reads_walk {
 	const struct glob_part *last_part[WALK_GLOBS_MAX];
 	size_t last_parts;
 	bool looks_at_modes; /* something in the mount is granted by RULE_PUBLIC */
+	bool has_glob_of_path; /* a glob that begins with a path could match in the mount */
 	unsigned entries, directories, depth;
 	uint64_t until_ns;
 	size_t len;          /* length of path */
@@ -188,7 +189,7 @@ static int walk_look_at_entry(struct reads_walk *walk, int dirfd, const struct w
 		r = walk_stat(dirfd, entry->name, &st);
 		directory = r > 0 && S_ISDIR(st.stx_mode);
 		if (r > 0) {
-			done = directory && walk_is_made_by_packages(walk->path, &st);
+			done = directory && !walk->has_glob_of_path && walk_is_made_by_packages(walk->path, &st);
 			r = walk->looks_at_modes && !S_ISLNK(st.stx_mode) ? walk_judge_mode(walk, &st, &done) : 0;
 		}
 	}
@@ -310,6 +311,7 @@ static int walk_add_glob(void *ctx, const struct policy_hidden *hidden)
 		return 0;
 	if (!elsewhere && !path_is_below(mount->virt, hidden->path) && !path_is_below(hidden->path, mount->virt))
 		return 0;
+	walk->has_glob_of_path = walk->has_glob_of_path || hidden->path[1] != '\0';
 	for (size_t i = 0; i < hidden->glob->part_count; i++)
 		if (hidden->glob->part[i].kind != GLOB_ANY_NAMES)
 			last = &hidden->glob->part[i];
@@ -332,6 +334,7 @@ static int walk_mount(struct reads_walk *walk)
 		return 0;
 	walk->looks_at_modes = mount->flags & MOUNT_HAS_PUBLIC_GRANT;
 	walk->last_parts = 0;
+	walk->has_glob_of_path = false;
 	r = policy_visit_hidden(walk->reads->view->policy, walk_add_glob, walk);
 	if (r != 0 || (walk->last_parts == 0 && !walk->looks_at_modes))
 		return r;

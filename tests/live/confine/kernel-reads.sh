@@ -91,6 +91,12 @@ for name in "/second/secret	open	EACCES" "/second/sub/.env	open	EACCES" \
 	grep -qxF "$name" "$T/out.changes" || fail "not so: $name"
 done
 
+# A symbolic link with a denied name.
+mkdir -p "$T/w/kinds" && ln -s ../open "$T/w/kinds/.env"
+cg run --judge changes -p "$T/policy.json" --require kernel-reads -w "$T/w" -x /usr/bin/cat -- /usr/bin/cat kinds/.env \
+	>"$T/said" 2>"$T/err" && fail "a link with a denied name was followed: $(cat "$T/said")"
+grep -q 'Permission denied' "$T/err" || fail "a link with a denied name: $(cat "$T/err")"
+
 # ---- built-in profiles ----
 {
 	ls -d / /*
