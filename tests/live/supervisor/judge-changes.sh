@@ -127,14 +127,14 @@ audit_has '.path == "by-child" and .ppid != 1 and .verdict == "allow"' # its fir
 audit_has '.path == ".env" and .verdict == "deny" and .right == "w"'
 
 # ---- what the kernel was asked natively counts for limits ----
-hold='import os, sys
-name = "a"
-for step in "ab":
-    with open(step, "wb") as f: f.write(b"x" * 700000)
-    held = os.open(step, eval(sys.argv[1]))
-    os.unlink(step)
-    globals()["held" + step] = held # the blocks stay
-print("twice")'
+hold='import os, sys, time
+held = []
+for step in range(6):
+    with open("held", "wb") as f: f.write(b"x" * 700000)
+    held.append(os.open("held", eval(sys.argv[1])))
+    os.unlink("held") # the blocks stay
+    time.sleep(0.1) # what is written is sampled
+print("six times")'
 for flags in os.O_RDONLY os.O_PATH; do
 	cg run --profile extended --judge changes --disk 1M -w "$T/w" --json -- "$PYTHON" -S -c "$hold" $flags \
 		>"$T/result" 2>"$T/err"
