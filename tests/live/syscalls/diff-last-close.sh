@@ -1,7 +1,7 @@
 #!/bin/bash
 # The effects of closing the last descriptor of a file (on locks, a FIFO, a connection, a terminal, IN_CLOSE, ETXTBSY)
-# have happened inside, too, when close(2) returns: the supervisor keeps no descriptor of a finished call. With idle CPUs and busy ones, with
-# all sandbox layers and fewer, and where pidfd_getfd(2) is refused.
+# have happened inside, too, when close(2) returns: the supervisor keeps no descriptor of a finished call. With idle
+# CPUs and busy ones, with all sandbox layers and fewer, and where pidfd_getfd(2) is refused.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq
