@@ -132,6 +132,27 @@ static bool covers_has_point(const struct kernel_reads *reads, const char *virt)
 	return false;
 }
 
+int reads_check_locked(struct kernel_reads *reads, const char *virt)
+{
+	struct stat st, own;
+	char path[PATH_MAX];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s", virt);
+	while ((fd = covers_open_point(reads, path, &st)) == -EACCES && strrchr(path, '/') != path)
+		*strrchr(path, '/') = '\0';
+	if (fd == -ENOENT)
+		return 0; /* removed meanwhile */
+	if (fd < 0)
+		return fd;
+	(void)close(fd);
+	if (fstat(reads->view->standin_fd, &own) < 0)
+		return -errno;
+	if (st.st_uid != reads->uid || st.st_dev == own.st_dev) /* a cover that is there without this mode, too */
+		return 0;
+	return reads_give_up(reads, "%s cannot be looked into, but the program could change its mode", path);
+}
+
 int covers_add(struct kernel_reads *reads, const char *virt, enum cover cover)
 {
 	_cleanup_close_ int fd = -1;
@@ -142,8 +163,10 @@ int covers_add(struct kernel_reads *reads, const char *virt, enum cover cover)
 	if (covers_has_point(reads, virt))
 		return 0;
 	fd = covers_open_point(reads, virt, &st);
+	if (fd == -EACCES)
+		return reads_check_locked(reads, virt);
 	if (fd < 0) /* ELOOP: what is behind a link has another name, which is looked at by itself */
-		return fd == -ENOENT || fd == -ENOTDIR || fd == -EACCES || fd == -ELOOP || fd == -ENAMETOOLONG ? 0 : fd;
+		return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP || fd == -ENAMETOOLONG ? 0 : fd;
 	if (reads->points == COVERS_MAX)
 		return reads_give_up(reads, "more than %u names would need a cover", COVERS_MAX);
 	if (!array_reserve(&reads->point, reads->points, &reads->room))

@@ -179,8 +179,8 @@ static int walk_look_at_entry(struct reads_walk *walk, int dirfd, const struct w
 	if (++walk->entries > WALK_ENTRIES_MAX)
 		return reads_give_up(walk->reads, "%s has too many entries to look for denied names (over %u)",
 				     walk->mount->virt, WALK_ENTRIES_MAX);
-	if (base + 1 + name_len >= sizeof(walk->path))
-		return 0; /* no program can name it by its path */
+	if (base + 1 + name_len >= sizeof(walk->path)) /* a program can name it from a directory that it has opened */
+		return reads_give_up(walk->reads, "%s has too long paths to look for denied names", walk->mount->virt);
 	walk->path[base] = '/';
 	memcpy(walk->path + base + 1, entry->name, name_len + 1);
 	if (walk_name_may_be_hidden(walk, entry->name, name_len))
@@ -240,7 +240,7 @@ static int walk_directory(struct reads_walk *walk, int dirfd, const char *name);
 static int walk_cover_unlisted(struct reads_walk *walk, int dirfd, const char *name)
 {
 	if (faccessat(dirfd, name, X_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;
+		return reads_check_locked(walk->reads, walk->path);
 	return walk_add_cover(walk, COVER_UNREADABLE);
 }
 
@@ -283,12 +283,17 @@ static int walk_directory(struct reads_walk *walk, int dirfd, const char *name)
 
 /* ---- mounts ---- */
 
-/* True for a tree of installed programs: a glob that matches in every directory is for the files of users. */
-static bool walk_mount_is_installed(const struct mount *mount)
+/*
+ * True for a tree of installed programs: a glob that matches in every directory is for the files of users. What the
+ * program may write is theirs, also in /opt and /usr.
+ */
+static bool walk_mount_is_installed(const struct policy *policy, const struct mount *mount)
 {
 	static const char *const system[] = {"/usr", "/opt", "/bin",  "/sbin", "/lib",  "/lib32", "/lib64",
 					     "/sys", "/nix", "/gnu", "/snap", "/libx32"};
 
+	if (policy_may_write(policy, mount->virt))
+		return false;
 	if (mount->flags & MOUNT_INTERPRETER)
 		return true;
 	for (size_t i = 0; i < sizeof(system) / sizeof(system[0]); i++)
@@ -307,7 +312,8 @@ static int walk_add_glob(void *ctx, const struct policy_hidden *hidden)
 
 	if (!hidden->glob || (hidden->is_private && !walk->looks_at_modes))
 		return 0;
-	if (hidden->path[1] == '\0' && !walk->looks_at_modes && walk_mount_is_installed(mount))
+	if (hidden->path[1] == '\0' && !walk->looks_at_modes &&
+	    walk_mount_is_installed(walk->reads->view->policy, mount))
 		return 0;
 	if (!elsewhere && !path_is_below(mount->virt, hidden->path) && !path_is_below(hidden->path, mount->virt))
 		return 0;
@@ -339,8 +345,10 @@ static int walk_mount(struct reads_walk *walk)
 	if (r != 0 || (walk->last_parts == 0 && !walk->looks_at_modes))
 		return r;
 	fd = openat2_call(walk->reads->root_fd, mount->virt + 1, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+	if (fd == -EACCES)
+		return reads_check_locked(walk->reads, mount->virt);
 	if (fd < 0)
-		return fd == -EACCES || fd == -ENOENT ? 0 : fd;
+		return fd == -ENOENT ? 0 : fd;
 	walk->len = mount->virt_len;
 	memcpy(walk->path, mount->virt, mount->virt_len + 1);
 	return walk_opened_directory(walk, fd);

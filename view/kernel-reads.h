@@ -37,6 +37,12 @@ struct kernel_reads {
 /* Stores one sentence, without a full stop, that names why the run judges everything. Returns 1. */
 __attribute__((format(printf, 2, 3))) int reads_give_up(struct kernel_reads *reads, const char *format, ...);
 
+/*
+ * Looks at a name that cannot be reached, or a directory that cannot be read, because of the modes of directories:
+ * gives up if the run's user owns the directory that refuses, because the program could make it let everybody in.
+ */
+int reads_check_locked(struct kernel_reads *reads, const char *virt);
+
 /* Makes the objects that are mounted over names. */
 int covers_make_objects(struct kernel_reads *reads);
 /* Notes that this name gets a cover, unless nothing is there. virt: canonical. */

@@ -156,6 +156,30 @@ cg run --json --judge changes -p "$T/part.json" -w "$T/w" -- true >"$T/result" 2
 jq -r '.enforcement["kernel-reads"].why' "$T/result" | grep -q '/part shows a part of' ||
 	fail "a part of the workdir by another path: $(cat "$T/result" "$T/err")"
 
+# Where denied names cannot be looked for, but the program could get at them, the run judges everything: in directories
+# whose mode it can change, by a glob or a name, and on paths longer than PATH_MAX.
+mkdir -p "$T/locked/in" "$T/deep" && echo SECRET >"$T/locked/in/.env" && chmod 0 "$T/locked/in"
+(cd "$T/deep" && for _ in {1..20}; do mkdir "$(printf '%0250d' 0)" && cd -P "$(printf '%0250d' 0)" || exit; done)
+for deny in '**/.env' "$T/locked/in/.env"; do
+	echo '{"version": 1, "filesystem": {"read": ["/usr"], "write": ["@workdir"], "deny": ["'"$deny"'"]}}' \
+		>"$T/locked.json"
+	cg run --json --judge changes -p "$T/locked.json" -w "$T/locked" -x /usr/bin -- true >"$T/result" 2>"$T/err"
+	jq -r '.enforcement["kernel-reads"].why' "$T/result" | grep -q "/locked/in cannot be looked into" ||
+		fail "$deny in a directory of mode 0: $(cat "$T/result" "$T/err")"
+done
+chmod 700 "$T/locked/in"
+cg run --json --judge changes --profile extended -w "$T/deep" -- true >"$T/result" 2>"$T/err"
+jq -r '.enforcement["kernel-reads"].why' "$T/result" | grep -q '/deep has too long paths' ||
+	fail "long paths: $(cat "$T/result" "$T/err")"
+# A tree that the program may write is not one of installed programs, wherever it is.
+if opt=$(mktemp -d /opt/callgate-test.XXXXXX 2>"$T/err"); then
+	echo SECRET >"$opt/.env"
+	cg run --judge changes --profile extended --require kernel-reads -w "$opt" -- cat .env >"$T/said" 2>"$T/err"
+	rm -r "$opt"
+	grep -q SECRET "$T/said" && fail "a denied file of a workdir in /opt was read"
+	grep -q 'Permission denied' "$T/err" || fail "a workdir in /opt: $(cat "$T/err")"
+fi
+
 # A cover is there until the end, whoever renames its directory.
 [ "$(cat "$T/w/app/.env")" = "SECRET w/app/.env" ] || fail "the covered file has changed"
 
