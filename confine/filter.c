@@ -31,9 +31,9 @@ static struct bpf_call_decision filter_make_terms_leaf(unsigned traits, const st
 {
 	struct bpf_call_decision leaf = {.action = SECCOMP_RET_USER_NOTIF};
 
-	if (row->allow && !(row->judged_in & traits))
-		leaf.terms[leaf.lists++] = row->allow;
-	for (const struct row_more_terms *more = row->more; more && more->terms; more++)
+	if (row->allowed_if && !(row->judged_in & traits))
+		leaf.terms[leaf.lists++] = row->allowed_if;
+	for (const struct row_more_terms *more = row->more_terms; more && more->terms; more++)
 		if ((traits & more->in) == more->in && !(traits & more->not_in_runs))
 			leaf.terms[leaf.lists++] = more->terms;
 	/* A call that is allowed with any arguments needs no comparison: so Linux caches it. */

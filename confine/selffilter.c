@@ -32,9 +32,9 @@ static struct bpf_call_decision selffilter_make_call_decision(const void *ctx, i
 
 	if (!row)
 		return (struct bpf_call_decision){.action = SECCOMP_RET_ERRNO | ENOSYS};
-	if (row->self == SELF_ROLE_OF_NO_PROCESS)
+	if (row->self_roles == SELF_ROLE_OF_NO_PROCESS)
 		return (struct bpf_call_decision){.action = SECCOMP_RET_KILL_PROCESS};
-	if (row->self & *roles)
+	if (row->self_roles & *roles)
 		return (struct bpf_call_decision){.action = SECCOMP_RET_ALLOW};
 	for (const struct self_terms *self = row->self_terms; self && self->roles; self++)
 		if (self->roles & *roles)

@@ -61,21 +61,21 @@ static bool match_net_rule(const struct policy *policy, const struct net_rule *r
 	bool request = question->kind == POLICY_QUESTION_REQUEST;
 
 	if ((question->kind != POLICY_QUESTION_CONNECT && !request) || !net_host_matches(rule->host, question->host) ||
-	    !match_has_port(rule->port, rule->ports, question->port))
+	    !match_has_port(rule->port, rule->port_count, question->port))
 		return false;
 	if (!request)
 		return (rule->proto == NET_UDP) == question->udp;
 	if (rule->proto == NET_UDP)
 		return false;
 	return !policy_net_judges_requests(policy, rule, question->host, question->port) ||
-	       net_rule_allows_request(rule, question->method, question->path, question->upgrade);
+	       net_rule_allows_request(rule, question->method, question->path, question->asks_for_websocket);
 }
 
 static bool match_deny(const struct net_deny *deny, const struct policy_question *question)
 {
 	return (question->kind == POLICY_QUESTION_CONNECT || question->kind == POLICY_QUESTION_REQUEST) &&
 	       net_host_matches(deny->host, question->host) &&
-	       (!deny->ports || match_has_port(deny->port, deny->ports, question->port));
+	       (!deny->port_count || match_has_port(deny->port, deny->port_count, question->port));
 }
 
 static bool match_range(const struct net_listen_range *range, const struct policy_question *question)
@@ -98,12 +98,12 @@ static bool match_get_net_rule(const struct policy *policy, const struct policy_
 {
 	const struct policy_network *network = &policy->network;
 
-	if (at < network->rules) {
+	if (at < network->rule_count) {
 		*ret_rule = (struct policy_rule_label){network->rule[at].label,
 						       match_net_rule(policy, &network->rule[at], question)};
 		return true;
 	}
-	at -= network->rules;
+	at -= network->rule_count;
 	if (at < network->deny_count) {
 		*ret_rule = (struct policy_rule_label){network->deny[at].label,
 						       match_deny(&network->deny[at], question)};

@@ -22,7 +22,7 @@ struct policy_question {
 	unsigned want;            /* for PATH: POLICY_READ, WRITE or EXEC */
 	unsigned port;            /* for CONNECT, REQUEST, LISTEN */
 	bool udp;                 /* for CONNECT */
-	bool upgrade;             /* for REQUEST */
+	bool asks_for_websocket;  /* for REQUEST */
 	char host[NET_HOST_MAX];  /* for CONNECT, REQUEST: canonical host */
 	char method[NET_METHOD_MAX];
 	char path[PATH_MAX];      /* for PATH: canonical virtual path; for REQUEST: normalised path */
@@ -31,7 +31,7 @@ struct policy_question {
 /* A rule of the file system, of exec.deny, or of network.allow, deny and listen. */
 struct policy_rule_label {
 	const char *label; /* label as in decisions; borrowed. @interpreter makes several rules with one label */
-	bool matches;      /* the rule matches the question */
+	bool rule_matches; /* the rule matches the question */
 };
 
 /* Iterates over the rules that have a part in decisions. *at starts with 0. False at the end. */

@@ -31,7 +31,7 @@ struct expanded_path {
 	const char *path;
 	const char *text_for_show; /* as `callgate show` prints the path: with @workdir and @scratch */
 	enum rule_place place;
-	bool interpreter;  /* the path began with @interpreter */
+	bool is_of_interpreter; /* the path began with @interpreter */
 };
 
 struct rule {
@@ -86,9 +86,9 @@ struct policy {
 	size_t env_count;
 	struct policy_network network;
 	struct policy_host_path *host_path;
-	size_t host_paths;
+	size_t host_path_count;
 	struct policy_rule_on_deny *mode; /* rules with "on_deny" */
-	size_t modes;
+	size_t mode_count;
 	struct policy_after *after; /* "after_read" */
 	size_t after_count;
 	uint32_t after_network;  /* the entries with "network": "none" */
@@ -96,7 +96,7 @@ struct policy {
 	uint32_t *fired;         /* the set of fired entries; NULL: the policy has no entries */
 	unsigned phases; /* bits 1 << enum policy_phase: the phases for which some file has rules */
 	const char **warning;
-	size_t warnings;
+	size_t warning_count;
 };
 
 /* What the rules say about one path. Made by policy_find_rules(). */
@@ -125,7 +125,7 @@ struct compiler {
 	struct policy *policy;
 	const struct policy_host *host;
 	struct policy_errors *errors;
-	bool failed; /* a message was added to `errors` */
+	bool has_failed; /* a message was added to `errors` */
 	/* A wrong part of a policy was left out: what seems to be missing may be in that part, and is not reported. */
 	bool is_incomplete;
 };

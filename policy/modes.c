@@ -42,7 +42,8 @@ static void on_deny_set_for_path(struct policy *policy, const struct rule *said)
 static void on_deny_add_rule(struct policy *policy, const char *label, enum policy_on_deny mode)
 {
 	if (mode != ON_DENY_UNSET)
-		ARENA_APPEND(&policy->arena, policy->mode, policy->modes, ((struct policy_rule_on_deny){label, mode}));
+		ARENA_APPEND(&policy->arena, policy->mode, policy->mode_count,
+			     ((struct policy_rule_on_deny){label, mode}));
 }
 
 void compile_on_deny(struct compiler *compiler)
@@ -54,7 +55,7 @@ void compile_on_deny(struct compiler *compiler)
 			on_deny_set_for_path(policy, &policy->rule[i]);
 	for (size_t i = 0; i < policy->rule_count; i++)
 		on_deny_add_rule(policy, policy->rule[i].label, policy->rule[i].on_deny);
-	for (size_t i = 0; i < policy->network.rules; i++)
+	for (size_t i = 0; i < policy->network.rule_count; i++)
 		on_deny_add_rule(policy, policy->network.rule[i].label, policy->network.rule[i].on_deny);
 	for (size_t i = 0; i < policy->network.deny_count; i++)
 		on_deny_add_rule(policy, policy->network.deny[i].label, policy->network.deny[i].on_deny);
@@ -62,7 +63,7 @@ void compile_on_deny(struct compiler *compiler)
 
 enum policy_on_deny policy_find_on_deny(const struct policy *policy, const char *rule)
 {
-	for (size_t i = 0; rule && i < policy->modes; i++)
+	for (size_t i = 0; rule && i < policy->mode_count; i++)
 		if (strcmp(policy->mode[i].label, rule) == 0)
 			return policy->mode[i].on_deny;
 	return policy->settings.on_deny == ON_DENY_UNSET ? ON_DENY_ERRNO : policy->settings.on_deny;
@@ -70,7 +71,7 @@ enum policy_on_deny policy_find_on_deny(const struct policy *policy, const char 
 
 bool policy_acts_on_denials(const struct policy *policy)
 {
-	return policy->modes > 0 || policy->settings.on_deny > ON_DENY_ERRNO;
+	return policy->mode_count > 0 || policy->settings.on_deny > ON_DENY_ERRNO;
 }
 
 void on_deny_check_after(struct compiler *compiler)
@@ -85,7 +86,7 @@ void on_deny_check_after(struct compiler *compiler)
 
 bool policy_asks_about_denials(const struct policy *policy)
 {
-	for (size_t i = 0; i < policy->modes; i++)
+	for (size_t i = 0; i < policy->mode_count; i++)
 		if (policy->mode[i].on_deny == ON_DENY_ASK_FILE)
 			return true;
 	return policy->settings.on_deny == ON_DENY_ASK_FILE;

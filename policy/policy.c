@@ -107,6 +107,6 @@ const struct policy_settings *policy_get_settings(const struct policy *policy)
 
 const char *const *policy_get_warnings(const struct policy *policy, size_t *ret_count)
 {
-	*ret_count = policy->warnings;
+	*ret_count = policy->warning_count;
 	return policy->warning;
 }

@@ -334,7 +334,7 @@ struct policy_mount {
 	const char *provided_text;    /* POLICY_MOUNT_PROVIDE: the content */
 	size_t provided_text_len;
 	bool has_globs_only;       /* only globs grant at `virt`: names that match no glob must stay invisible */
-	bool interpreter;    /* granted by @interpreter */
+	bool is_interpreter;       /* granted by @interpreter */
 	bool is_redirect;    /* made by a redirect rule: the verdict is VERDICT_REDIRECT */
 	/* create the host directory when it is missing: a target below @scratch or @workdir */
 	bool create_host_path;
@@ -386,11 +386,11 @@ struct policy_settings {
 	/* LAYER_BITs of policy/parse/layer-names.h: "require" of all files, and --require */
 	unsigned required_layers;
 	const char *audit_file; /* NULL: not set */
-	bool audit_allowed;     /* record allowed calls as well as denied ones (default: true) */
-	bool audit_compact;     /* leave out of a record what earlier records have */
+	bool audits_allowed_calls; /* record allowed calls as well as denied ones (default: true) */
+	bool audit_is_compact;     /* leave out of a record what earlier records have */
 	enum policy_judge judge; /* as the files say; see policy_get_judge() */
-	bool audit_fstat;       /* judge and record each newfstatat and statx used as fstat */
-	bool unix_datagrams;    /* unix datagram sockets among the run's processes */
+	bool audits_fstat;       /* judge and record each newfstatat and statx used as fstat */
+	bool allows_unix_datagrams;   /* unix datagram sockets among the run's processes */
 	char sha256[SHA256_HEX_SIZE]; /* of policy_make_json's text; "" before policy_compute_sha256() */
 };
 const struct policy_settings *policy_get_settings(const struct policy *policy);

@@ -205,11 +205,11 @@ static int show_limits(json_t *root, struct policy_limits limits)
 static int show_audit(json_t *root, const struct policy *policy)
 {
 	json_t *object = show_get_member(root, "audit", false);
-	int ret = json_object_set_new(object, "allowed", json_boolean(policy->settings.audit_allowed));
+	int ret = json_object_set_new(object, "allowed", json_boolean(policy->settings.audits_allowed_calls));
 
-	if (policy->settings.audit_compact)
+	if (policy->settings.audit_is_compact)
 		ret |= json_object_set_new(object, "compact", json_true());
-	if (policy->settings.audit_fstat)
+	if (policy->settings.audits_fstat)
 		ret |= json_object_set_new(object, "fstat", json_true());
 	if (policy->settings.audit_file)
 		ret |= json_object_set_new(object, "file", show_add_text(policy->settings.audit_file));
@@ -218,7 +218,7 @@ static int show_audit(json_t *root, const struct policy *policy)
 
 static int show_process(json_t *root, const struct policy *policy)
 {
-	if (!policy->settings.unix_datagrams)
+	if (!policy->settings.allows_unix_datagrams)
 		return 0;
 	return json_object_set_new(show_get_member(root, "process", false), "unix_datagrams", json_true());
 }

@@ -184,7 +184,7 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 				     .work = call->outcome.work,
 				     .has_work = call->outcome.work != NULL,
 				     .open_flags = call->outcome.open_flags,
-				     .cloexec = call->outcome.fd_cloexec,
+				     .cloexec = call->outcome.fd_is_cloexec,
 				     .must_not_wait = call->fails_where_it_would_wait,
 				     .interrupted = call->fails_where_it_would_wait};
 	r = job_start_thread(job);

@@ -108,7 +108,7 @@ static void dispatch_count_call(struct dispatch *dispatch)
 	dispatch->counts.expected_probes += denied && probe_was_refused(call);
 	if (call->row >= first && call->row < first + rows)
 		dispatch->counts.by_row[call->row - first]++;
-	for (unsigned i = 0; !denied && i < call->paths; i++)
+	for (unsigned i = 0; !denied && i < call->path_count; i++)
 		if (call->place[i].mount && call->place[i].mount->flags & MOUNT_REDIRECT)
 			dispatch_count_redirect(&dispatch->counts, call->place[i].mount, denial_get_operation(call));
 }
@@ -178,7 +178,7 @@ static void dispatch_act_on_denial_or_decoy(struct dispatch *dispatch, bool deco
 		if (dispatch->decoy_read_ends_run)
 			on_deny_signal_process(call->task, SIGKILL);
 	} else if (call->on_deny == ON_DENY_ASK_FILE) {
-		if (call->answer->kills)
+		if (call->answer->kills_process)
 			on_deny_signal_process(call->task, SIGKILL);
 	} else if (call->on_deny > ON_DENY_ERRNO) {
 		on_deny_kill_or_stop_process(call->sandbox->stops, call->on_deny, call->task, call->slot.seq);

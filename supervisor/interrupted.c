@@ -89,7 +89,7 @@ static enum row_eintr interrupted_get_eintr_of_call(const struct frame *frame)
 
 	if (!row)
 		return EINTR_NEVER; /* unlisted calls fail with ENOSYS at once */
-	if (row->waits && !table_terms_match(row->waits, frame->arg))
+	if (row->waits_if && !table_terms_match(row->waits_if, frame->arg))
 		return EINTR_NEVER; /* fcntl(2) commands that do not wait, such as F_SETLK */
 	return row->eintr;
 }

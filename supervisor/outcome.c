@@ -43,7 +43,7 @@ static void outcome_send_descriptor(struct dispatch *dispatch)
 	int listener_fd = dispatch->sandbox->listener_fd, number;
 
 	dispatch->last_response_ns = io_read_clock_ns();
-	number = answer_add_descriptor(listener_fd, call->id, steal_fd(&call->outcome.fd), call->outcome.fd_cloexec);
+	number = answer_add_descriptor(listener_fd, call->id, steal_fd(&call->outcome.fd), call->outcome.fd_is_cloexec);
 	if (number >= 0)
 		(void)answer_with_value(listener_fd, call->id, number);
 	else if (number != -EINTR) /* -EINTR: no response is due. EMFILE is never continued */

@@ -24,7 +24,7 @@ static enum layer process_find_layer_missing_for_paths(const struct process *pro
 
 static bool process_policy_allows_native_fstat(const struct process_options *options)
 {
-	return policy_grants_whole_trees(options->policy) && !policy_get_settings(options->policy)->audit_fstat;
+	return policy_grants_whole_trees(options->policy) && !policy_get_settings(options->policy)->audits_fstat;
 }
 
 void process_prepare_native_reads(const struct process_options *options)

@@ -125,7 +125,7 @@ static int process_build_filter(struct process *process, const struct rlimits_wi
 	/* No control group counts what netlink sockets hold (0.2 MB each): native only without a limit of memory. */
 	const bool routes = (options->namespaces->made_layers & bounded) == bounded && !limits->memory_bytes;
 	const bool direct = descriptor_pidfd_getfd_works();
-	const bool datagrams = direct && policy_get_settings(options->policy)->unix_datagrams;
+	const bool datagrams = direct && policy_get_settings(options->policy)->allows_unix_datagrams;
 	const bool disk = limits->disk_bytes > 0 || fallback->memory_by_rlimit;
 	int error;
 

@@ -130,16 +130,22 @@ static int supervise_build_state(struct supervisor *supervisor)
 	if (!supervisor->report->changes || !supervisor->report->denials || !supervisor->report->decoys)
 		return -ENOMEM;
 	supervisor->stops = (struct stop_notices){process->shared_page, process->control_fd};
-	*sandbox = (struct sandbox){.policy = process->policy, .view = options->view, .audit = options->audit,
-				    .changes = supervisor->report->changes, .denials = supervisor->report->denials,
-				    .decoys = supervisor->report->decoys, .stops = &supervisor->stops,
-				    .target_memory = &memory_of_process, .listener_fd = -1,
+	*sandbox = (struct sandbox){.policy = process->policy,
+				    .view = options->view,
+				    .audit = options->audit,
+				    .changes = supervisor->report->changes,
+				    .denials = supervisor->report->denials,
+				    .decoys = supervisor->report->decoys,
+				    .stops = &supervisor->stops,
+				    .target_memory = &memory_of_process,
+				    .listener_fd = -1,
 				    .has_unix_datagrams = options->traits & RUN_HAS_UNIX_DATAGRAMS,
-				    .private_ipc = options->traits & RUN_OWN_IPC,
-				    .signals_bounded = supervise_signals_stay_in_run(process->layers),
-				    .traces_bounded = process->layers->layer[LAYER_PIDNS].active ||
-						      process->layers->layer[LAYER_LANDLOCK].active,
-				    .uid = geteuid(), .gid = getegid()};
+				    .has_own_ipc_namespace = options->traits & RUN_OWN_IPC,
+				    .kernel_confines_signals = supervise_signals_stay_in_run(process->layers),
+				    .kernel_confines_ptrace = process->layers->layer[LAYER_PIDNS].active ||
+							      process->layers->layer[LAYER_LANDLOCK].active,
+				    .uid = geteuid(),
+				    .gid = getegid()};
 	if (policy_count_after(process->policy) > 0) {
 		sandbox->after = supervisor->report->after = after_create();
 		if (!sandbox->after)

@@ -37,7 +37,7 @@ struct attach_state {
 	const char *pathless_mounts_dir;    /* path of that directory */
 	int empty_dir_fd, empty_file_fd; /* mode 0; -1: nothing was covered yet */
 	struct attach_mount_state *mount_state; /* parents before children */
-	size_t mount_states;
+	size_t mount_state_count;
 	const char *failed_step; /* the step that failed, for the message */
 };
 
@@ -115,10 +115,10 @@ static int attach_copy_mounts(struct attach_state *attach, int proc_fd)
 		return attach_note_failure(attach, -ENOMEM, "list the mounts");
 	for (size_t i = 0; i < view->mounts; i++)
 		if (view->mount[i] != view->root)
-			attach->mount_state[attach->mount_states++] =
+			attach->mount_state[attach->mount_state_count++] =
 				(struct attach_mount_state){.mount = view->mount[i], .copy_fd = -1};
-	qsort(attach->mount_state, attach->mount_states, sizeof(*attach->mount_state), attach_compare_depths);
-	for (size_t i = 0; r == 0 && i < attach->mount_states; i++)
+	qsort(attach->mount_state, attach->mount_state_count, sizeof(*attach->mount_state), attach_compare_depths);
+	for (size_t i = 0; r == 0 && i < attach->mount_state_count; i++)
 		r = attach_copy_mount(attach, &attach->mount_state[i], proc_fd);
 	return r;
 }
@@ -253,7 +253,7 @@ static int attach_all_mounts(struct attach_state *attach)
 	if (mkdirat(attach->tmpfs_fd, VIEW_STANDIN_NAME, 0755) < 0)
 		return attach_note_failure(attach, -errno, "make the program's root");
 	r = attach_root_mount(attach);
-	for (size_t i = 0; r == 0 && i < attach->mount_states; i++)
+	for (size_t i = 0; r == 0 && i < attach->mount_state_count; i++)
 		r = attach_mount(attach, &attach->mount_state[i], i);
 	/* ".." of an injected descriptor can lead here, but provided files are reached through their mounts alone. */
 	if (r == 0 && fchmodat(attach->tmpfs_fd, VIEW_PROVIDED_NAME, 0, 0) < 0 && errno != ENOENT)
@@ -396,7 +396,7 @@ static int attach_reopen_mounts(struct attach_state *attach)
 	view->standin_fd = steal_fd(&standin);
 	(void)close(view->proc_fd);
 	view->proc_fd = steal_fd(&proc);
-	for (size_t i = 0; r == 0 && i < attach->mount_states; i++)
+	for (size_t i = 0; r == 0 && i < attach->mount_state_count; i++)
 		r = attach_reopen_mount(attach, &attach->mount_state[i]);
 	if (r == 0 && (attach_replace_string(&view->skeleton_host, NULL, skeleton) < 0 ||
 		       attach_replace_string(&view->standin_host, NULL, "/" VIEW_STANDIN_NAME) < 0 ||
@@ -475,7 +475,7 @@ static void attach_make_nolinks_copy(struct attach_state *attach)
 	view->nolinks_fd = steal_fd(&copy);
 	if (view->top == view->root)
 		view->root->flags |= MOUNT_HAS_NOSYMFOLLOW_COPY;
-	for (size_t i = 0; i < attach->mount_states; i++) {
+	for (size_t i = 0; i < attach->mount_state_count; i++) {
 		const struct attach_mount_state *piece = &attach->mount_state[i];
 
 		/*
@@ -518,7 +518,7 @@ int view_attach_mounts(struct view *view, const struct view_attach_fds *mounts, 
 		r = attach_cover_names(&attach);
 	if (r == 0)
 		attach_make_nolinks_copy(&attach);
-	for (size_t i = 0; i < attach.mount_states; i++)
+	for (size_t i = 0; i < attach.mount_state_count; i++)
 		if (!attach.mount_state[i].mount_owns_copy_fd)
 			cleanup_close(&attach.mount_state[i].copy_fd);
 	free(attach.mount_state);

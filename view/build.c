@@ -56,7 +56,7 @@ static unsigned build_get_flags(const struct build_state *build, const struct po
 		flags |= MOUNT_BY_GLOBS_ONLY;
 	if (grant->is_redirect)
 		flags |= MOUNT_REDIRECT;
-	if (grant->interpreter)
+	if (grant->is_interpreter)
 		flags |= MOUNT_INTERPRETER;
 	if (policy_get_rights(build->view->policy, grant->virt, strlen(grant->virt)) & POLICY_PUBLIC)
 		flags |= MOUNT_HAS_PUBLIC_GRANT;

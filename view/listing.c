@@ -36,7 +36,7 @@ struct listing {
 	const struct place *place;
 	int fd;                    /* the stand-in directory */
 	pid_t member[LISTING_PROCESSES_MAX]; /* for /proc: the first processes of the run, in ascending order */
-	size_t members;
+	size_t member_count;
 };
 
 static int listing_compare_pids(const void *a, const void *b)
@@ -83,7 +83,7 @@ static void listing_add_processes(struct listing *listing)
 {
 	char name[16];
 
-	for (size_t i = 0; i < listing->members; i++) {
+	for (size_t i = 0; i < listing->member_count; i++) {
 		(void)snprintf(name, sizeof(name), "%d", listing->member[i]);
 		listing_make_entry(listing->fd, name, S_IFDIR);
 	}
@@ -101,7 +101,7 @@ static bool listing_entry_is_stale(const struct listing *listing, int host_fd, c
 
 	if (listing->place->mount->flags & MOUNT_PROC)
 		return name[0] >= '1' && name[0] <= '9' &&
-		       !bsearch(&pid, listing->member, listing->members, sizeof(pid), listing_compare_pids);
+		       !bsearch(&pid, listing->member, listing->member_count, sizeof(pid), listing_compare_pids);
 	if (listing->place->mount->flags & MOUNT_PTS)
 		return !terminals_dev_pts_has_name(listing->view, name);
 	return fstatat(host_fd, name, &there, AT_SYMLINK_NOFOLLOW) < 0 ||
@@ -152,12 +152,12 @@ int view_refresh_standin(const struct place *place)
 	listing.view = view;
 	listing.place = place;
 	listing.fd = fd;
-	listing.members = 0; /* the array stays uninitialised, because it is large */
+	listing.member_count = 0; /* the array stays uninitialised, because it is large */
 	if (place->mount->flags & MOUNT_PROC && view->run_root)
-		listing.members = proctree_list_descendants(view->run_root, listing.member, LISTING_PROCESSES_MAX);
-	if (listing.members > LISTING_PROCESSES_MAX)
-		listing.members = LISTING_PROCESSES_MAX;
-	listing.members = view_drop_hidden_processes(view, listing.member, listing.members);
+		listing.member_count = proctree_list_descendants(view->run_root, listing.member, LISTING_PROCESSES_MAX);
+	if (listing.member_count > LISTING_PROCESSES_MAX)
+		listing.member_count = LISTING_PROCESSES_MAX;
+	listing.member_count = view_drop_hidden_processes(view, listing.member, listing.member_count);
 	old = umask(022); /* the umask is that of the task for which this thread last made a file */
 	listing_drop_stale_entries(&listing, dirfd(host));
 	if (place->mount->flags & MOUNT_PROC && proc_path_is_directory(view_get_path_below_proc(place)))

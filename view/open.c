@@ -167,7 +167,7 @@ int view_get_nolinks_fd(const struct view *view)
 
 uint64_t view_get_mount_id_for_copy(const struct view *view, uint64_t copy_id)
 {
-	for (size_t i = 0; i < view->mount_ids; i++)
+	for (size_t i = 0; i < view->mount_id_count; i++)
 		if (view->mount_id[i].copy_id == copy_id)
 			return view->mount_id[i].id;
 	return 0;
@@ -175,8 +175,8 @@ uint64_t view_get_mount_id_for_copy(const struct view *view, uint64_t copy_id)
 
 void view_set_mount_id_for_copy(struct view *view, uint64_t copy_id, uint64_t id)
 {
-	if (view->mount_ids < VIEW_MOUNT_IDS_MAX)
-		view->mount_id[view->mount_ids++] = (struct view_mount_id){.copy_id = copy_id, .id = id};
+	if (view->mount_id_count < VIEW_MOUNT_IDS_MAX)
+		view->mount_id[view->mount_id_count++] = (struct view_mount_id){.copy_id = copy_id, .id = id};
 }
 
 int view_find_virtual_path(const struct view *view, const char *host, size_t host_len, char *out, size_t cap)

@@ -63,7 +63,7 @@ static int overlay_use_tmpfs(struct overlays *overlays)
 	_cleanup_close_ int mount_fd = mounts_create_fs("tmpfs", options, 2);
 	int r = mount_fd < 0 ? mount_fd : mounts_attach_copy(mount_fd, overlays->dir_fd, "");
 
-	overlays->in_tmpfs = true;
+	overlays->is_on_tmpfs = true;
 	if (r < 0)
 		return r;
 	(void)close(overlays->dir_fd);
@@ -89,7 +89,7 @@ int overlay_create(struct overlays *overlays, const char *scratch, int lower_fd,
 	if (overlays->dir_fd < 0)
 		overlays->dir_fd = overlay_open_upper(scratch);
 	r = overlays->dir_fd < 0 ? overlays->dir_fd : overlay_create_in_dir_fd(overlays, lower_fd, restrictions);
-	if (r < 0 && overlays->dir_fd >= 0 && !overlays->in_tmpfs && overlays->made == 0 &&
+	if (r < 0 && overlays->dir_fd >= 0 && !overlays->is_on_tmpfs && overlays->made == 0 &&
 	    overlay_use_tmpfs(overlays) == 0)
 		r = overlay_create_in_dir_fd(overlays, lower_fd, restrictions);
 	overlays->made += r >= 0;

@@ -10,7 +10,7 @@
 
 struct overlays {
 	int dir_fd;    /* directory that has the upper layers; -1: not made yet */
-	bool in_tmpfs; /* dir_fd is the root of a tmpfs */
+	bool is_on_tmpfs; /* dir_fd is the root of a tmpfs */
 	size_t count, made;
 	char **point;  /* mount points in the namespace of this process; owned */
 	size_t points, room;

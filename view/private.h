@@ -44,7 +44,7 @@ struct skeleton_names; /* the names of the skeleton: skeleton.c */
 struct start_dir {
 	uint64_t mount, ino;
 	uint32_t major, minor;
-	uint64_t confirmed_ns;
+	uint64_t last_confirmed_ns;
 	unsigned name_changes_version;
 	size_t len;
 	char *virt; /* NULL: the slot is unused */
@@ -97,7 +97,7 @@ struct view {
 	struct view_mount_id {
 		uint64_t copy_id, id;
 	} mount_id[VIEW_MOUNT_IDS_MAX]; /* maps mount ids: view_get_mount_id_for_copy() */
-	size_t mount_ids;
+	size_t mount_id_count;
 	struct view_node *bucket[VIEW_BUCKETS]; /* last: the fields above, which every call reads, share cache lines */
 };
 

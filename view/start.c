@@ -105,11 +105,11 @@ static int start_use_cached_name(const struct view *view, struct start_dir *name
 	    name->major != object->stx_dev_major || name->minor != object->stx_dev_minor)
 		return -ENOENT;
 	if (name->name_changes_version != view->start_dir_cache->changes ||
-	    now - name->confirmed_ns > START_DIR_VALID_NS) {
+	    now - name->last_confirmed_ns > START_DIR_VALID_NS) {
 		if (!start_path_leads_to_dir(view, name->virt, object))
 			return -ENOENT;
 		name->name_changes_version = view->start_dir_cache->changes;
-		name->confirmed_ns = now;
+		name->last_confirmed_ns = now;
 	}
 	memcpy(out, name->virt, name->len + 1);
 	return (int)name->len;
@@ -127,7 +127,7 @@ static void start_cache_path(const struct view *view, struct start_dir *name, co
 				   .ino = object->stx_ino,
 				   .major = object->stx_dev_major,
 				   .minor = object->stx_dev_minor,
-				   .confirmed_ns = io_read_clock_ns(),
+				   .last_confirmed_ns = io_read_clock_ns(),
 				   .name_changes_version = view->start_dir_cache->changes,
 				   .len = len,
 				   .virt = copy};

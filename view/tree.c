@@ -26,7 +26,8 @@ struct tree {
 	int epoll_fd;
 	int host_proc_fd;
 	int host_pidns_fd; /* -1: there is no outer namespace, or the kernel is too old to ask it */
-	int fd_end; /* a pidfd of this number or above is not kept: many processes must not use up all descriptors */
+	/* a pidfd of this number or above is not kept: many processes must not use up all descriptors */
+	int kept_pidfds_end;
 	unsigned seen;
 	struct {
 		unsigned changes;  /* a generation, never 0 */
@@ -45,10 +46,11 @@ int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree *
 
 	if (!tree)
 		return -ENOMEM;
-	tree->fd_end = INT_MAX;
+	tree->kept_pidfds_end = INT_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= INT_MAX)
-		tree->fd_end = limit.rlim_cur > 2 * TREE_FDS_LEFT_FREE ? (int)limit.rlim_cur - TREE_FDS_LEFT_FREE
-								   : (int)limit.rlim_cur / 2;
+		tree->kept_pidfds_end = limit.rlim_cur > 2 * TREE_FDS_LEFT_FREE
+						? (int)limit.rlim_cur - TREE_FDS_LEFT_FREE
+						: (int)limit.rlim_cur / 2;
 	tree->root = root;
 	tree->view = view;
 	tree->epoll_fd = epoll_fd;
@@ -210,7 +212,7 @@ static int task_watch_pidfd(const struct tree *tree, struct task *task)
 
 	if (fd < 0)
 		return fd;
-	if (fd >= tree->fd_end)
+	if (fd >= tree->kept_pidfds_end)
 		return -EMFILE;
 	if (epoll_ctl(tree->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
 		return -errno;

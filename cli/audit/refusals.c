@@ -99,12 +99,12 @@ static void refusal_set_suggestion(struct refusal_group *group, const struct sca
 	_cleanup_free_ char *reason = refusal_copy_bytes(&record->reason), *rule = NULL, *request = NULL;
 	_cleanup_free_ char *dropped = refusal_copy_bytes(&record->dropped);
 	struct suggest_denial denial = {
-		.reason = reason, .want = refusal_get_right(record), .names = refusal_changes_name(record)};
+		.reason = reason, .want = refusal_get_right(record), .changes_names = refusal_changes_name(record)};
 
 	denial.rule = rule = refusal_copy_bytes(&record->rule);
 	if (record_names_network(record)) {
 		denial.host = host;
-		denial.serves = row && row->intent == INTENT_SERVE;
+		denial.accepts_connections = row && row->intent == INTENT_SERVE;
 		denial.request = request = refusal_describe_request(record);
 		denial.dropped = dropped;
 		/* bind(2) judges ports that the program names, so for listen(2) the kernel chose the port */

@@ -85,7 +85,7 @@ static int minimise_read_logs(struct minimise *all, char **paths, size_t count)
 {
 	const struct replay_permits permits = {
 		.damage = all->allow_damaged,
-		.otherwise = "record a run with --judge all, or grants of reading would be dropped that it needed"};
+		.what_to_do = "record a run with --judge all, or grants of reading would be dropped that it needed"};
 	int status = CLI_OK;
 
 	for (size_t i = 0; status == CLI_OK && i < count; i++) {

@@ -74,7 +74,7 @@ static void test_count_rules(struct test_run *run, const struct policy_question 
 	for (size_t at = 0; policy_match_next_rule(run->policy, question, &at, &rule);) {
 		struct test_rule *counted = test_find_rule(run, rule.label);
 
-		if (!rule.matches || counted->counted_for_question)
+		if (!rule.rule_matches || counted->counted_for_question)
 			continue;
 		counted->counted_for_question = true;
 		counted->matched++;

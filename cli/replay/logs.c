@@ -79,7 +79,7 @@ static int logs_load_policy_by_header(void *ctx, const json_t *header)
 	if (log->lacks_reads && !walk->permits->missing_reads) {
 		cli_print_error(walk->verb,
 				"%s: the run had \"judge\": \"changes\", so what it read is not on record; %s",
-				log->path, walk->permits->otherwise);
+				log->path, walk->permits->what_to_do);
 		walk->was_explained = true;
 		return -ECANCELED;
 	}

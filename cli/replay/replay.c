@@ -157,7 +157,7 @@ static int replay_logs(const struct replay_options *options, char **paths, size_
 
 int cli_main_replay(int argc, char **argv)
 {
-	struct replay_options options = {.permits.otherwise = "use --changes-only to judge the rest"};
+	struct replay_options options = {.permits.what_to_do = "use --changes-only to judge the rest"};
 	int status = replay_parse_options(argc, argv, &options);
 
 	if (status == CLI_OPTIONS_PARSED)

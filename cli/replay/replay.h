@@ -40,7 +40,7 @@ struct replay_permits {
 	bool damage;        /* a log that is torn, lacks records, or fails verification */
 	bool missing_reads; /* a log of a run with "judge": "changes" */
 	/* completes the message that refuses the latter: "...; OTHERWISE" */
-	const char *otherwise;
+	const char *what_to_do;
 };
 int replay_judge_log(const char *verb, const struct cli_policy_options *options, const struct replay_permits *permits,
 		     struct replay_log *log, replay_judge_fn *judge, void *ctx);

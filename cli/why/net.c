@@ -199,7 +199,7 @@ static size_t why_resolve_host(const struct net_question *asked, struct sockaddr
 static void why_judge_addresses(struct net_question *asked)
 {
 	enum net_lifted_refusals lift =
-		asked->rule && asked->rule->private_addresses ? NET_LIFT_PRIVATE_AND_LOOPBACK : NET_LIFT_NONE;
+		asked->rule && asked->rule->allows_private_addresses ? NET_LIFT_PRIVATE_AND_LOOPBACK : NET_LIFT_NONE;
 	struct sockaddr_storage address[NET_ADDRESSES_MAX] = {0};
 
 	asked->known_count = why_resolve_host(asked, address);
@@ -218,7 +218,7 @@ static void why_judge_addresses(struct net_question *asked)
 
 static void why_print_addresses(struct buf *text, const struct net_question *asked)
 {
-	bool private = asked->verdict.rule && asked->verdict.rule->private_addresses;
+	bool private = asked->verdict.rule && asked->verdict.rule->allows_private_addresses;
 
 	for (size_t i = 0; i < asked->known_count; i++) {
 		const struct net_known_address *known = &asked->known_addresses[i];
@@ -372,7 +372,7 @@ int why_decide_net(const struct policy *policy, enum why_kind kind, const char *
 						: POLICY_QUESTION_CONNECT;
 	ret_question->port = asked.port;
 	ret_question->udp = asked.udp;
-	ret_question->upgrade = asked.upgrade;
+	ret_question->asks_for_websocket = asked.upgrade;
 	memcpy(ret_question->host, asked.host, sizeof(asked.host));
 	memcpy(ret_question->method, asked.method, sizeof(asked.method));
 	memcpy(ret_question->path, asked.path, sizeof(asked.path));

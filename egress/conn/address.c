@@ -10,7 +10,7 @@
 
 enum net_lifted_refusals address_get_lifted_refusals(const struct net_rule *rule, bool named)
 {
-	if (!rule || !rule->private_addresses)
+	if (!rule || !rule->allows_private_addresses)
 		return NET_LIFT_NONE;
 	return named ? NET_LIFT_PRIVATE_AND_LOOPBACK : NET_LIFT_PRIVATE;
 }

@@ -170,7 +170,7 @@ void conn_set_accepted_socket(struct conn *conn, int fd)
 	conn->client_was_accepted = true;
 	conn->active_ns = loop_get_now_ns(conn->egress->loop);
 	channel_init(&conn->client, conn->egress->loop, fd, conn_on_client_ready);
-	if (conn->sent_connected)
+	if (conn->connected_was_sent)
 		conn_start_first_mode(conn);
 }
 
@@ -180,9 +180,9 @@ void conn_send_connected(struct conn *conn, int error)
 						.type = CONTROL_CONNECTED,
 						.connected = {.conn_id = conn->id, .error = error}};
 
-	if (conn->sent_connected)
+	if (conn->connected_was_sent)
 		return;
-	conn->sent_connected = true;
+	conn->connected_was_sent = true;
 	(void)line_send_message(conn->egress->line, &message); /* if the control socket has failed, the process ends */
 }
 

@@ -69,7 +69,7 @@ struct conn {
 	unsigned http_status;         /* HTTP status for the close record; 0: none */
 	bool client_was_accepted;            /* the client's socket was accepted */
 	bool open_record_written;             /* the "open" record is written */
-	bool sent_connected;           /* the message CONNECTED was sent */
+	bool connected_was_sent;              /* the message CONNECTED was sent */
 	bool waits_for_control_line;            /* to be pumped when the control line has room again */
 	bool is_closed;
 	struct conn *next, **slot; /* links in the list egress->conns, also while closed */

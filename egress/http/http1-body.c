@@ -23,8 +23,8 @@ enum {
 
 void http1_body_init(struct http1_body *body, const struct http1_head *head, bool request)
 {
-	*body = (struct http1_body){.framing = head->framing, .is_of_request = request,
-				    .ended = head->framing == HTTP1_NO_BODY};
+	*body = (struct http1_body){
+		.framing = head->framing, .is_of_request = request, .has_ended = head->framing == HTTP1_NO_BODY};
 	if (head->framing == HTTP1_CONTENT_LENGTH)
 		body->unread_bytes = head->length;
 }
@@ -96,8 +96,8 @@ static int parse_framing_byte(struct http1_body *body, char byte)
 	case TRAILER_LF:
 		return byte == '\n' ? TRAILER_START : -EBADMSG;
 	case END_LF:
-		body->ended = byte == '\n';
-		return body->ended ? END_LF : -EBADMSG;
+		body->has_ended = byte == '\n';
+		return body->has_ended ? END_LF : -EBADMSG;
 	default:
 		return parse_trailer_byte(body, byte);
 	}
@@ -118,7 +118,7 @@ static ssize_t read_chunks(struct http1_body *body, const char *data, size_t len
 {
 	size_t at = 0;
 
-	while (at < len && !body->ended) {
+	while (at < len && !body->has_ended) {
 		int state;
 
 		if (body->state == DATA) {
@@ -140,11 +140,11 @@ ssize_t http1_body_read(struct http1_body *body, const char *data, size_t len, c
 {
 	*ret_part = data;
 	*ret_len = 0;
-	if (body->ended || !len)
+	if (body->has_ended || !len)
 		return 0;
 	if (body->framing == HTTP1_CHUNKED)
 		return read_chunks(body, data, len, ret_part, ret_len);
 	*ret_len = body_consume_content_bytes(body, len);
-	body->ended = body->framing == HTTP1_CONTENT_LENGTH && !body->unread_bytes;
+	body->has_ended = body->framing == HTTP1_CONTENT_LENGTH && !body->unread_bytes;
 	return (ssize_t)*ret_len;
 }

@@ -19,7 +19,7 @@ static void handle_request_head(struct conn *conn, size_t len)
 	http1->base_down = conn->bytes_down + conn->upstream.bytes_in;
 	if (!error) {
 		http1_body_init(&http1->up, &http1->head, true);
-		http1->client_keeps = http1->head.keep_alive;
+		http1->client_keeps = http1->head.wants_keep_alive;
 	}
 	if (!error && http1->is_by_proxy) {
 		http1_judge_proxy_request(conn);
@@ -125,7 +125,7 @@ enum http1_step http1_step_request(struct conn *conn)
 	}
 	if (http1->to_server.data)
 		return HTTP1_STEP_NO_PROGRESS;
-	return http1->up.ended ? read_client_ahead(conn) : forward_request_body(conn);
+	return http1->up.has_ended ? read_client_ahead(conn) : forward_request_body(conn);
 }
 
 static int http1_queue_response(struct conn *conn, const struct http1_head *head, const char *connection)
@@ -134,10 +134,10 @@ static int http1_queue_response(struct conn *conn, const struct http1_head *head
 	_cleanup_buf_ struct buf out = {0};
 
 	http1_write_response(&out, head);
-	for (size_t i = 0; i < head->fields; i++)
+	for (size_t i = 0; i < head->field_count; i++)
 		if (http1_field_is_forwarded(head, &head->field[i], true))
 			http1_write_field(&out, &head->field[i]);
-	if (head->upgrade)
+	if (head->asks_for_websocket)
 		buf_puts(&out, "Upgrade: websocket\r\n");
 	http1_write_head_end(&out, http1->down_as, head, connection);
 	return out.failed ? -ENOMEM : bytes_add(&http1->to_client, out.data, out.len);
@@ -158,15 +158,15 @@ static int pass_final_response(struct conn *conn, const struct http1_head *head)
 	bool old = http1->head.minor == 0;
 	const char *connection = NULL;
 
-	http1->response_head_queued = true;
+	http1->response_head_was_queued = true;
 	conn->http_status = head->status;
 	http1_body_init(&http1->down, head, false);
 	http1->down_as = head->framing == HTTP1_CHUNKED && old ? HTTP1_UNTIL_CLOSE : head->framing;
-	http1->server_keeps = head->keep_alive;
+	http1->server_keeps = head->wants_keep_alive;
 	/* Servers echo "Connection: close". A server that has not read the whole body wants to close by itself. */
-	http1->client_keeps &= (head->keep_alive || (http1->server_told_to_close && http1->up.ended)) &&
+	http1->client_keeps &= (head->wants_keep_alive || (http1->server_was_told_to_close && http1->up.has_ended)) &&
 			       http1->down_as != HTTP1_UNTIL_CLOSE;
-	if (head->upgrade)
+	if (head->asks_for_websocket)
 		connection = "Upgrade";
 	else if (!http1->client_keeps)
 		connection = "close";
@@ -182,7 +182,7 @@ static enum http1_step http1_handle_response_head(struct conn *conn, size_t len)
 	struct http1_head head;
 	int error = http1_parse_response(bytes_get_text(in), len, http1->request.method, &head);
 
-	if (!error && (head.status == 101) != (head.upgrade && http1->request.asks_for_websocket))
+	if (!error && (head.status == 101) != (head.asks_for_websocket && http1->request.asks_for_websocket))
 		error = -EPROTO;
 	if (error) {
 		http1_refuse_bad_response(conn);
@@ -227,7 +227,7 @@ static enum http1_step return_response_body(struct conn *conn)
 	if (!fill)
 		return HTTP1_STEP_NO_PROGRESS;
 	if (fill == -ENODATA && http1->down.framing == HTTP1_UNTIL_CLOSE) {
-		http1->down.ended = true;
+		http1->down.has_ended = true;
 		return HTTP1_STEP_PROGRESS;
 	}
 	if (fill == -ENODATA) /* the response is cut off: a reset tells the client */
@@ -248,7 +248,7 @@ enum http1_step http1_step_response(struct conn *conn)
 
 	if (http1_flush_output(&http1->to_client, &conn->client) < 0)
 		return http1_close_conn(conn, "client_reset", NULL, true);
-	if (http1->to_client.data || (http1->response_head_queued && http1->down.ended))
+	if (http1->to_client.data || (http1->response_head_was_queued && http1->down.has_ended))
 		return HTTP1_STEP_NO_PROGRESS;
-	return http1->response_head_queued ? return_response_body(conn) : http1_await_response(conn);
+	return http1->response_head_was_queued ? return_response_body(conn) : http1_await_response(conn);
 }

@@ -48,7 +48,7 @@ static int forward_fields(struct conn *conn, struct buf *out)
 
 	if (error)
 		return error;
-	for (size_t i = 0; i < head->fields && !error; i++) {
+	for (size_t i = 0; i < head->field_count && !error; i++) {
 		const struct http_field *field = &head->field[i];
 
 		if (http1_field_is_forwarded(head, field, false) &&
@@ -78,9 +78,9 @@ static int forward_head(struct conn *conn, struct buf *out)
 	if (http1->request.asks_for_websocket)
 		buf_puts(out, "Upgrade: websocket\r\n");
 	http1_write_head_end(out, head->framing, head,
-			     http1->request.asks_for_websocket                     ? "Upgrade"
-			     : http1->server_told_to_close || !http1->client_keeps ? "close"
-										   : NULL);
+			     http1->request.asks_for_websocket                         ? "Upgrade"
+			     : http1->server_was_told_to_close || !http1->client_keeps ? "close"
+										       : NULL);
 	return error ? error : out->failed ? -ENOMEM : 0;
 }
 
@@ -112,7 +112,7 @@ static void http1_forward_request(struct conn *conn)
 		http1_refuse_bad_response(conn);
 		return;
 	}
-	http1->server_told_to_close = http1->head.framing != HTTP1_NO_BODY;
+	http1->server_was_told_to_close = http1->head.framing != HTTP1_NO_BODY;
 	error = http1_queue_request(conn);
 	if (error) {
 		http1_record_outcome(conn, error);
@@ -125,7 +125,7 @@ static void http1_forward_request(struct conn *conn)
 	}
 	bytes_drop(&http1->from_client, http1->head_len);
 	http1->server_keeps = true;
-	http1->request_head_queued = true;
+	http1->request_head_was_queued = true;
 	http1->phase = HTTP1_EXCHANGE;
 }
 
@@ -149,7 +149,7 @@ void http1_judge_request(struct conn *conn)
 	struct http1_state *http1 = conn->state;
 	struct request_verdict *verdict = &http1->verdict;
 
-	request_judge(conn, &http1->request, http1->head.field, http1->head.fields, verdict);
+	request_judge(conn, &http1->request, http1->head.field, http1->head.field_count, verdict);
 	if (!verdict->is_allowed) {
 		request_write_record(conn, &http1->request, verdict, NULL, NULL, NULL);
 		http1_refuse_request(conn);
@@ -173,7 +173,7 @@ int http1_fill_request(struct http1_state *http1, const struct http1_absolute_ta
 	memcpy(request->method, head->method, head->method_len); /* shorter than NET_METHOD_MAX, zeroed before */
 	http1->target = absolute ? absolute->path : head->target;
 	http1->target_len = absolute ? absolute->path_len : head->target_len;
-	request->asks_for_websocket = head->upgrade;
+	request->asks_for_websocket = head->asks_for_websocket;
 	request->has_body = head->framing != HTTP1_NO_BODY;
 	memcpy(request->authority, authority, authority_len);
 	error = net_path_normalise(http1->target, http1->target_len, request->path, &query);

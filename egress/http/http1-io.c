@@ -76,7 +76,7 @@ int http1_forward_body(struct http1_body *body, enum http1_framing as, struct by
 {
 	int error = 0;
 
-	while (in->data && !body->ended && !error && out->len < CONN_BUFFER_BYTES) {
+	while (in->data && !body->has_ended && !error && out->len < CONN_BUFFER_BYTES) {
 		const char *part;
 		size_t len;
 		ssize_t used = http1_body_read(body, bytes_get_text(in), bytes_count_left(in), &part, &len);
@@ -88,7 +88,7 @@ int http1_forward_body(struct http1_body *body, enum http1_framing as, struct by
 													len);
 		bytes_drop(in, (size_t)used);
 	}
-	if (!error && body->ended && as == HTTP1_CHUNKED)
+	if (!error && body->has_ended && as == HTTP1_CHUNKED)
 		error = bytes_add(out, HTTP1_CHUNK_LAST, strlen(HTTP1_CHUNK_LAST));
 	return error ? error : http1_flush_output(out, to);
 }
@@ -157,7 +157,7 @@ void http1_refuse_request(struct conn *conn)
 	struct http1_state *http1 = conn->state;
 	_cleanup_buf_ struct buf out = {0};
 
-	http1->client_keeps &= http1->up.ended; /* the rest of a refused request is not read */
+	http1->client_keeps &= http1->up.has_ended; /* the rest of a refused request is not read */
 	conn->http_status = http1->verdict.status;
 	http1->phase = HTTP1_SENDING_REFUSAL;
 	if (http1->client_keeps && http1->head_len)
@@ -182,7 +182,7 @@ void http1_refuse_malformed(struct conn *conn, int error)
 		conn_drop_upstream(conn, true);
 		bytes_release(&http1->to_server);
 	}
-	if (!http1->response_head_queued) {
+	if (!http1->response_head_was_queued) {
 		http1_refuse_request(conn);
 		return;
 	}
@@ -206,7 +206,7 @@ enum http1_step http1_start_discarding_input(struct conn *conn, const char *caus
 {
 	struct http1_state *http1 = conn->state;
 
-	conn_drop_upstream(conn, http1->request_head_queued && !http1->up.ended);
+	conn_drop_upstream(conn, http1->request_head_was_queued && !http1->up.has_ended);
 	http1->phase = HTTP1_DISCARDING_INPUT_AT_END;
 	http1->cause = cause;
 	http1->reason = reason;

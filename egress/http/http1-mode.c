@@ -13,8 +13,8 @@ static void await_next_request(struct conn *conn)
 
 	http1->phase = HTTP1_IDLE;
 	http1->client_scan = http1->server_scan = (struct http1_head_scan){0};
-	http1->response_head_queued = http1->upstream_is_lost = http1->request_head_queued =
-		http1->server_told_to_close = false;
+	http1->response_head_was_queued = http1->upstream_is_lost = http1->request_head_was_queued =
+		http1->server_was_told_to_close = false;
 	http1->head_len = 0;
 	memset(&http1->request, 0, sizeof(http1->request));
 	memset(&http1->verdict, 0, sizeof(http1->verdict));
@@ -54,9 +54,9 @@ static enum http1_step await_request_end(struct conn *conn)
 static enum http1_step end_exchange(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
-	bool sent = http1->up.ended && !http1->to_server.data;
+	bool sent = http1->up.has_ended && !http1->to_server.data;
 
-	if (!http1->response_head_queued || !http1->down.ended || http1->to_client.data)
+	if (!http1->response_head_was_queued || !http1->down.has_ended || http1->to_client.data)
 		return HTTP1_STEP_NO_PROGRESS;
 	if (conn->http_status == 101)
 		return switch_to_relay(conn);
@@ -65,11 +65,11 @@ static enum http1_step end_exchange(struct conn *conn)
 	http1_record_outcome(conn, conn->http_status);
 	if (http1->from_server.data)
 		return http1_start_discarding_input(conn, "server", "bad_response");
-	if (!sent || (!http1->server_keeps && !http1->server_told_to_close))
+	if (!sent || (!http1->server_keeps && !http1->server_was_told_to_close))
 		return http1_start_discarding_input(conn, "server", NULL);
 	if (!http1->client_keeps)
 		return http1_start_discarding_input(conn, "client", NULL);
-	if (http1->server_told_to_close)
+	if (http1->server_was_told_to_close)
 		conn_drop_upstream(conn, false);
 	await_next_request(conn);
 	return HTTP1_STEP_PROGRESS;
@@ -81,7 +81,7 @@ static enum http1_step http1_step_exchange(struct conn *conn)
 	enum http1_step up, down;
 
 	/* Checked first, because a client that closes after a complete exchange is no error. */
-	if (http1->response_head_queued && http1->down.ended && http1->up.ended && !http1->to_client.data &&
+	if (http1->response_head_was_queued && http1->down.has_ended && http1->up.has_ended && !http1->to_client.data &&
 	    !http1->to_server.data)
 		return end_exchange(conn);
 	up = http1_step_request(conn);

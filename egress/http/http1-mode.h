@@ -43,10 +43,10 @@ struct http1_state {
 	enum http1_framing down_as;  /* framing of the response towards the client */
 	bool client_keeps, server_keeps; /* the client's, or the server's, connection persists for another request */
 	/* the server was sent "Connection: close", because the request has a body */
-	bool server_told_to_close;
-	bool request_head_queued;              /* the request's head was queued for the server */
+	bool server_was_told_to_close;
+	bool request_head_was_queued;         /* the request's head was queued for the server */
 	bool upstream_is_lost;                /* the server no longer reads the body */
-	bool response_head_queued;               /* the response's head was queued for the client */
+	bool response_head_was_queued;        /* the response's head was queued for the client */
 	bool record_awaits_outcome;            /* the request's record awaits its outcome */
 	uint64_t record_id, start_ns, base_up, base_down;
 	/* the following are valid in this round of the loop */

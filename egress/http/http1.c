@@ -115,7 +115,7 @@ static int read_fields(const char *data, size_t len, struct http1_head *head)
 {
 	const char *end = data + len - 2; /* end of the last field, before the empty line */
 
-	head->fields = 0;
+	head->field_count = 0;
 	while (data < end) {
 		const char *line = data;
 		const char *stop = memchr(line, '\r', (size_t)(end - line));
@@ -123,12 +123,12 @@ static int read_fields(const char *data, size_t len, struct http1_head *head)
 
 		if (!stop) /* http1_find_head_end has found a complete head */
 			return -EPROTO;
-		if (head->fields == HTTP_FIELDS_MAX)
+		if (head->field_count == HTTP_FIELDS_MAX)
 			return -EMSGSIZE;
-		error = read_field_line(line, (size_t)(stop - line), &head->field[head->fields]);
+		error = read_field_line(line, (size_t)(stop - line), &head->field[head->field_count]);
 		if (error)
 			return error;
-		head->fields++;
+		head->field_count++;
 		data = stop + 2;
 	}
 	return 0;
@@ -195,7 +195,7 @@ static int read_request_only_field(struct http1_head *head, const struct http_fi
 		return 0;
 	if (!http1_name_equals(field->value, field->value_len, "100-continue"))
 		return -EPROTO;
-	head->expects = head->minor > 0;
+	head->has_expect_field = head->minor > 0;
 	return 0;
 }
 
@@ -229,7 +229,7 @@ static int http1_read_and_check_fields(struct http1_head *head, bool response)
 {
 	struct http1_seen_fields seen = {.is_of_response = response};
 
-	for (size_t i = 0; i < head->fields; i++) {
+	for (size_t i = 0; i < head->field_count; i++) {
 		int error = read_known_field(head, &head->field[i], &seen);
 
 		if (error)
@@ -241,11 +241,11 @@ static int http1_read_and_check_fields(struct http1_head *head, bool response)
 	if (!response && !head->host && !http1_name_equals(head->method, head->method_len, "connect"))
 		return -EPROTO;
 	head->framing = http1_find_framing(head, &seen);
-	head->expects &= head->framing != HTTP1_NO_BODY; /* RFC 9110, 10.1.1: only before content */
-	head->keep_alive = !seen.close && (head->minor > 0 || seen.keep_alive);
-	head->upgrade = head->minor > 0 && seen.wants_upgrade && seen.websocket;
+	head->has_expect_field &= head->framing != HTTP1_NO_BODY; /* RFC 9110, 10.1.1: only before content */
+	head->wants_keep_alive = !seen.close && (head->minor > 0 || seen.keep_alive);
+	head->asks_for_websocket = head->minor > 0 && seen.wants_upgrade && seen.websocket;
 	if (!response && (head->framing != HTTP1_NO_BODY || !http1_name_equals(head->method, head->method_len, "get")))
-		head->upgrade = false;
+		head->asks_for_websocket = false;
 	return 0;
 }
 
@@ -342,9 +342,9 @@ int http1_parse_response(const char *data, size_t len, const char *method, struc
 		head.has_length = false;
 		head.length = 0;
 	}
-	head.upgrade &= head.status == 101;
+	head.asks_for_websocket &= head.status == 101;
 	if (head.framing == HTTP1_UNTIL_CLOSE)
-		head.keep_alive = false;
+		head.wants_keep_alive = false;
 	*ret_head = head;
 	return 0;
 }
@@ -396,7 +396,7 @@ void http1_write_field(struct buf *out, const struct http_field *field)
 /* Whether Connection lists the field, which makes it hop-by-hop (RFC 9110, 7.6.1). */
 static bool is_named_by_connection(const struct http1_head *head, const struct http_field *field)
 {
-	for (size_t i = 0; i < head->fields; i++) {
+	for (size_t i = 0; i < head->field_count; i++) {
 		const char *list = head->field[i].value, *word;
 		size_t left = head->field[i].value_len, len;
 
@@ -414,7 +414,7 @@ bool http1_field_is_forwarded(const struct http1_head *head, const struct http_f
 	if (http1_name_equals(field->name, field->name_len, "content-length") ||
 	    http1_name_equals(field->name, field->name_len, "transfer-encoding") ||
 	    (!response && http1_name_equals(field->name, field->name_len, "host")) ||
-	    (!response && !head->expects && http1_name_equals(field->name, field->name_len, "expect")))
+	    (!response && !head->has_expect_field && http1_name_equals(field->name, field->name_len, "expect")))
 		return false;
 	return !request_field_is_dropped(field->name, field->name_len) && !is_named_by_connection(head, field);
 }

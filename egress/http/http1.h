@@ -40,16 +40,16 @@ enum http1_framing {
 struct http1_head {
 	unsigned minor; /* minor version of HTTP/1: 0 or 1 */
 	struct http_field field[HTTP_FIELDS_MAX];
-	size_t fields;
+	size_t field_count;
 	enum http1_framing framing;
 	uint64_t length;        /* Content-Length, if has_length; also if there is no body (HEAD, 304) */
 	bool has_length;
-	bool keep_alive;        /* the connection persists after this message */
-	bool upgrade;           /* an upgrade to a websocket was requested or accepted */
+	bool wants_keep_alive;   /* the connection persists after this message */
+	bool asks_for_websocket; /* an upgrade to a websocket was requested or accepted */
 	/* only in a request; texts are borrowed */
 	const char *method, *target, *host;
 	size_t method_len, target_len, host_len;
-	bool expects;           /* the client expects "100 (Continue)" */
+	bool has_expect_field; /* the client expects "100 (Continue)" */
 	/* only in a response */
 	unsigned status;
 	const char *phrase;
@@ -76,7 +76,7 @@ bool http1_parse_absolute(const struct http1_head *head, struct http1_absolute_t
 struct http1_body {
 	enum http1_framing framing;
 	bool is_of_request;     /* the body is a request's: chunk extensions are refused, not dropped */
-	bool ended;      /* the end of the body was read; for HTTP1_UNTIL_CLOSE the caller sets it */
+	bool has_ended;         /* the end of the body was read; for HTTP1_UNTIL_CLOSE the caller sets it */
 	unsigned state;
 	unsigned part_bytes_seen;  /* digits of a chunk size, bytes of an extension, or bytes of trailers so far */
 	uint64_t unread_bytes;   /* unread bytes of the body or chunk */

@@ -136,8 +136,9 @@ static void http2_free_state(struct conn *conn)
 	struct http2_state *http2 = conn->state;
 
 	while (http2->streams) {
-		http2_record_outcome(http2->streams, http2->streams->status && http2->streams->down.ended ?
-				     (int64_t)http2->streams->status : -ECONNRESET);
+		http2_record_outcome(http2->streams, http2->streams->status && http2->streams->down.has_ended
+							     ? (int64_t)http2->streams->status
+							     : -ECONNRESET);
 		http2_stream_free(http2->streams);
 	}
 	nghttp2_session_del(http2->client);

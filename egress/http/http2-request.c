@@ -98,7 +98,7 @@ static void http2_forward_request(struct http2_stream *stream)
 {
 	struct http2_state *http2 = stream->http2;
 	struct outgoing_fields *outgoing = calloc(1, sizeof(*outgoing));
-	bool empty = stream->up.ended && !stream->up.bytes.data;
+	bool empty = stream->up.has_ended && !stream->up.bytes.data;
 	int r = outgoing ? outgoing_build_fields(outgoing, stream) : -ENOMEM;
 	int32_t id = NGHTTP2_ERR_NOMEM;
 
@@ -222,9 +222,9 @@ static void http2_judge_when_body_known(struct http2_stream *stream)
 {
 	const char *method = http2_head_find_field(&stream->request, ":method");
 
-	if (method && request_method_has_no_body(method) && !stream->up.ended && !stream->up.bytes.data)
+	if (method && request_method_has_no_body(method) && !stream->up.has_ended && !stream->up.bytes.data)
 		return;
-	stream->asked.has_body = stream->up.bytes.data || !stream->up.ended;
+	stream->asked.has_body = stream->up.bytes.data || !stream->up.has_ended;
 	http2_judge_request(stream);
 }
 
@@ -255,7 +255,7 @@ static int client_on_header(nghttp2_session *session, const nghttp2_frame *frame
 		return 0;
 	if (http2_head_add_field(&stream->request, name, name_len, value, value_len) < 0)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-	if (!stream->request.too_large)
+	if (!stream->request.is_too_large)
 		return 0;
 	http2_refuse_request(stream, 431, "head_too_large");
 	return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE; /* resets the stream, so that no more of it is read */

@@ -54,8 +54,8 @@ int http2_head_add_field(struct http2_head *head, const uint8_t *name, size_t na
 	char *at;
 
 	if (head->count == HTTP_FIELDS_MAX || size > HTTP_HEAD_MAX - head->text_len)
-		head->too_large = true;
-	if (head->too_large)
+		head->is_too_large = true;
+	if (head->is_too_large)
 		return 0;
 	if (!head->text && !(head->text = malloc(HTTP_HEAD_MAX)))
 		return -ENOMEM;
@@ -145,7 +145,7 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *out, siz
 	body = up ? &stream->up : &stream->down;
 	len = bytes_count_left(&body->bytes);
 	len = http2_get_allowed_bytes(http2, up, len < cap ? len : cap);
-	if (!len && !(body->ended && !body->bytes.data)) {
+	if (!len && !(body->has_ended && !body->bytes.data)) {
 		body->waits_for_data = true;
 		return NGHTTP2_ERR_DEFERRED;
 	}
@@ -153,9 +153,9 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *out, siz
 	budget_spend_bytes(&http2->conn->use, up, len);
 	body->bytes_moved += len;
 	http2_consume_bytes(up ? http2->client : http2->upstream, up ? stream->client_id : stream->upstream_id, len);
-	if (body->ended && !body->bytes.data)
+	if (body->has_ended && !body->bytes.data)
 		*flags |= NGHTTP2_DATA_FLAG_EOF;
-	if (body->ended && !body->bytes.data && !up && submit_trailers(stream))
+	if (body->has_ended && !body->bytes.data && !up && submit_trailers(stream))
 		*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
 	return (ssize_t)len;
 }
@@ -188,7 +188,7 @@ struct http2_stream *http2_find_frame_stream(struct http2_state *http2, nghttp2_
 	if (!stream || (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
 		return NULL;
 	if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
-		*(session == http2->client ? &stream->up.ended : &stream->down.ended) = true;
+		*(session == http2->client ? &stream->up.has_ended : &stream->down.has_ended) = true;
 	return stream;
 }
 
@@ -261,7 +261,7 @@ static void http2_submit_response(struct http2_stream *stream, bool final)
 	struct http2_state *http2 = stream->http2;
 	const struct http2_head *head = &stream->response;
 	nghttp2_nv field[HTTP_FIELDS_MAX];
-	bool empty = stream->down.ended && !stream->trailers.count && !stream->down.bytes.data;
+	bool empty = stream->down.has_ended && !stream->trailers.count && !stream->down.bytes.data;
 	size_t count = 0;
 	int r;
 
@@ -295,7 +295,7 @@ static ssize_t http2_read_refusal(nghttp2_session *session, int32_t id, uint8_t 
 	len = bytes_take(&stream->refusal, out, cap);
 	if (!stream->refusal.data) {
 		*flags |= NGHTTP2_DATA_FLAG_EOF;
-		if (!stream->up.ended) /* the rest of the request is not wanted (RFC 9113, 8.1) */
+		if (!stream->up.has_ended) /* the rest of the request is not wanted (RFC 9113, 8.1) */
 			(void)nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR);
 	}
 	return (ssize_t)len;
@@ -329,7 +329,7 @@ static int upstream_on_header(nghttp2_session *session, const nghttp2_frame *fra
 	if (!stream || frame->hd.type != NGHTTP2_HEADERS)
 		return 0;
 	head = stream->status ? &stream->trailers : &stream->response;
-	if (http2_head_add_field(head, name, name_len, value, value_len) < 0 || head->too_large)
+	if (http2_head_add_field(head, name, name_len, value, value_len) < 0 || head->is_too_large)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	return 0;
 }
@@ -370,7 +370,7 @@ static int upstream_on_close(nghttp2_session *session, int32_t id, uint32_t code
 	if (!stream)
 		return 0;
 	stream->upstream_id = -1;
-	if (!stream->down.ended || !stream->status || code != NGHTTP2_NO_ERROR)
+	if (!stream->down.has_ended || !stream->status || code != NGHTTP2_NO_ERROR)
 		http2_reset_stream(stream, code ? code : NGHTTP2_INTERNAL_ERROR);
 	return 0;
 }

@@ -21,7 +21,7 @@
 /* The body of one direction: bytes that are received and not sent yet. */
 struct http2_body {
 	struct bytes bytes;
-	bool ended;      /* no more bytes will be added */
+	bool has_ended;        /* no more bytes will be added */
 	bool waits_for_data;   /* nghttp2 waits until http2_resume_body() is called */
 	uint64_t bytes_moved;  /* number of bytes that were sent */
 };
@@ -32,7 +32,7 @@ struct http2_head {
 	size_t text_len;
 	struct http_field field[HTTP_FIELDS_MAX]; /* these borrow from `text` */
 	size_t count;
-	bool too_large;
+	bool is_too_large;
 };
 
 enum http2_phase {

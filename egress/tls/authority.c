@@ -42,7 +42,7 @@ enum der_tag {
 struct der {
 	uint8_t bytes[DER_MAX];
 	size_t start; /* the text begins here, and ends with `bytes` */
-	bool overflow;
+	bool has_overflowed;
 };
 
 static size_t der_get_len(const struct der *der)
@@ -53,7 +53,7 @@ static size_t der_get_len(const struct der *der)
 static void der_put(struct der *der, const void *bytes, size_t len)
 {
 	if (len > der->start) {
-		der->overflow = true;
+		der->has_overflowed = true;
 		return;
 	}
 	der->start -= len;
@@ -243,7 +243,7 @@ static int authority_write_pem(const struct der *der, char pem[AUTHORITY_PEM_SIZ
 	const size_t len = der_get_len(der), count = BASE64_ENCODE_RAW_LENGTH(len);
 	size_t used;
 
-	if (der->overflow)
+	if (der->has_overflowed)
 		return -EMSGSIZE;
 	base64_encode_raw(digits, len, der->bytes + der->start);
 	used = (size_t)snprintf(pem, AUTHORITY_PEM_SIZE, "-----BEGIN CERTIFICATE-----\n");
@@ -298,7 +298,7 @@ static int authority_sign(const struct ecc_scalar *key, const uint8_t point[POIN
 	(void)snprintf(common_name, sizeof(common_name), "callgate run %s", run_id);
 	authority_get_random(failed, sizeof(serial), serial);
 	certificate_put_signed_part(&part, common_name, serial, point);
-	if (part.overflow || !authority_put_signature(&certificate, key, &part, failed))
+	if (part.has_overflowed || !authority_put_signature(&certificate, key, &part, failed))
 		return -EMSGSIZE;
 	der_put(&certificate, signature_algorithm, sizeof(signature_algorithm));
 	der_put(&certificate, part.bytes + part.start, der_get_len(&part));

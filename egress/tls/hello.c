@@ -19,15 +19,15 @@ enum {
 struct byte_span {
 	const uint8_t *at;
 	size_t bytes_left;
-	bool failed;
+	bool has_failed;
 };
 
 static const uint8_t *span_take_bytes(struct byte_span *span, size_t len)
 {
 	const uint8_t *bytes = span->at;
 
-	if (span->failed || len > span->bytes_left) {
-		span->failed = true;
+	if (span->has_failed || len > span->bytes_left) {
+		span->has_failed = true;
 		span->bytes_left = 0;
 		return NULL;
 	}
@@ -52,8 +52,8 @@ static struct byte_span span_take_vector(struct byte_span *span, size_t size)
 	struct byte_span vector = {.bytes_left = span_take_number(span, size)};
 
 	vector.at = span_take_bytes(span, vector.bytes_left);
-	vector.failed = span->failed;
-	if (vector.failed)
+	vector.has_failed = span->has_failed;
+	if (vector.has_failed)
 		vector.bytes_left = 0;
 	return vector;
 }
@@ -65,7 +65,7 @@ static void read_server_name(struct byte_span body, struct hello *hello)
 	unsigned type = span_take_number(&list, 1);
 	struct byte_span name = span_take_vector(&list, 2);
 
-	if (hello->sni[0] || hello->has_bad_sni || type != 0 || name.failed || list.failed || body.failed ||
+	if (hello->sni[0] || hello->has_bad_sni || type != 0 || name.has_failed || list.has_failed || body.has_failed ||
 	    list.bytes_left || body.bytes_left ||
 	    net_host_canonicalise((const char *)name.at, name.bytes_left, hello->sni) < 0) {
 		hello->sni[0] = '\0';
@@ -84,7 +84,7 @@ static bool read_alpn(struct byte_span body, struct hello *hello)
 	while (list.bytes_left) {
 		struct byte_span name = span_take_vector(&list, 1);
 
-		if (name.failed || name.bytes_left == 0)
+		if (name.has_failed || name.bytes_left == 0)
 			return false;
 		if (len + name.bytes_left + 2 > sizeof(hello->alpn))
 			continue;
@@ -97,7 +97,7 @@ static bool read_alpn(struct byte_span body, struct hello *hello)
 		}
 		hello->alpn[len] = '\0';
 	}
-	return !list.failed && !body.failed;
+	return !list.has_failed && !body.has_failed;
 }
 
 static bool read_extensions(struct byte_span *body, struct hello *hello)
@@ -108,7 +108,7 @@ static bool read_extensions(struct byte_span *body, struct hello *hello)
 		unsigned type = span_take_number(&list, 2);
 		struct byte_span extension = span_take_vector(&list, 2);
 
-		if (extension.failed)
+		if (extension.has_failed)
 			return false;
 		if (type == EXTENSION_SERVER_NAME)
 			read_server_name(extension, hello);
@@ -117,7 +117,7 @@ static bool read_extensions(struct byte_span *body, struct hello *hello)
 		else if (type == EXTENSION_ECH || type == EXTENSION_ESNI)
 			hello->ech = true;
 	}
-	return !list.failed;
+	return !list.has_failed;
 }
 
 static bool hello_read_message(struct byte_span body, struct hello *hello)
@@ -130,10 +130,10 @@ static bool hello_read_message(struct byte_span body, struct hello *hello)
 	session = span_take_vector(&body, 1);
 	ciphers = span_take_vector(&body, 2);
 	compressions = span_take_vector(&body, 1);
-	if (body.failed || session.bytes_left > 32 || ciphers.bytes_left < 2 || ciphers.bytes_left % 2 ||
+	if (body.has_failed || session.bytes_left > 32 || ciphers.bytes_left < 2 || ciphers.bytes_left % 2 ||
 	    compressions.bytes_left < 1)
 		return false;
-	return body.bytes_left == 0 || (read_extensions(&body, hello) && !body.failed && body.bytes_left == 0);
+	return body.bytes_left == 0 || (read_extensions(&body, hello) && !body.has_failed && body.bytes_left == 0);
 }
 
 /*

@@ -34,7 +34,7 @@ struct endpoints_question {
 	unsigned port;
 	bool tls;
 	struct endpoints_texts methods;
-	bool upgrade;
+	bool asks_for_websocket;
 };
 
 static struct arena *endpoints_get_arena(const struct diff_search *search)
@@ -91,7 +91,7 @@ static void endpoints_collect_hosts(struct diff_search *search, struct endpoints
 	for (unsigned side = 0; side < 2; side++) {
 		const struct policy_network *network = &search->policy[side]->network;
 
-		for (size_t i = 0; i < network->rules; i++)
+		for (size_t i = 0; i < network->rule_count; i++)
 			endpoints_add_pattern_hosts(search, hosts, network->rule[i].host);
 		for (size_t i = 0; i < network->deny_count; i++)
 			endpoints_add_pattern_hosts(search, hosts, network->deny[i].host);
@@ -106,12 +106,12 @@ static void endpoints_collect_ports(struct diff_search *search, const char *host
 	for (unsigned side = 0; side < 2; side++) {
 		const struct policy_network *network = &search->policy[side]->network;
 
-		for (size_t i = 0; i < network->rules; i++)
-			for (size_t j = 0; j < network->rule[i].ports; j++)
+		for (size_t i = 0; i < network->rule_count; i++)
+			for (size_t j = 0; j < network->rule[i].port_count; j++)
 				if (net_host_matches(network->rule[i].host, host))
 					endpoints_add_port(search, ports, network->rule[i].port[j]);
 		for (size_t i = 0; i < network->deny_count; i++)
-			for (size_t j = 0; j < network->deny[i].ports; j++)
+			for (size_t j = 0; j < network->deny[i].port_count; j++)
 				if (net_host_matches(network->deny[i].host, host))
 					endpoints_add_port(search, ports, network->deny[i].port[j]);
 	}
@@ -137,7 +137,7 @@ static bool endpoints_rule_allows_requests(const struct net_rule *rule, const st
 {
 	bool port = false;
 
-	for (size_t i = 0; i < rule->ports; i++)
+	for (size_t i = 0; i < rule->port_count; i++)
 		port = port || rule->port[i] == at->port;
 	return port && rule->proto == (at->tls ? NET_HTTPS : NET_HTTP) && net_host_matches(rule->host, at->host);
 }
@@ -151,7 +151,7 @@ static bool endpoints_collect_requests(struct endpoints_question *at, struct wal
 	for (unsigned side = 0; side < 2; side++) {
 		const struct policy_network *network = &at->search->policy[side]->network;
 
-		for (size_t i = 0; i < network->rules; i++) {
+		for (size_t i = 0; i < network->rule_count; i++) {
 			const struct net_rule *rule = &network->rule[i];
 
 			if (!endpoints_rule_allows_requests(rule, at))
@@ -186,13 +186,13 @@ static void endpoints_ask_connect(struct endpoints_question *at, bool udp)
 
 static void endpoints_ask_request(struct endpoints_question *at, const char *method, const char *path)
 {
-	const struct net_request request = {at->host, at->port, at->tls, at->upgrade, method, path};
+	const struct net_request request = {at->host, at->port, at->tls, at->asks_for_websocket, method, path};
 	char text[ENDPOINT_TEXT_SIZE], endpoint[ENDPOINT_TEXT_SIZE];
 	struct diff_witness witness = {"url", text, "request", {{0}}};
 
 	endpoints_print(endpoint, at, "");
-	if (snprintf(text, sizeof(text), "%s %s%s://%s%s", method, at->upgrade ? "ws" : "http", at->tls ? "s" : "",
-		     endpoint, path) >= (int)sizeof(text))
+	if (snprintf(text, sizeof(text), "%s %s%s://%s%s", method, at->asks_for_websocket ? "ws" : "http",
+		     at->tls ? "s" : "", endpoint, path) >= (int)sizeof(text))
 		return;
 	for (unsigned side = 0; side < 2; side++)
 		witness.answer[side] = endpoints_make_answer(at->search->policy[side],
@@ -209,10 +209,10 @@ static uint64_t endpoints_visit_path(void *ctx, const char *path)
 	if (net_path_normalise(path, strlen(path), normal, NULL) < 0 || strcmp(path, normal) != 0)
 		return 0;
 	for (size_t i = 0; i < at->methods.count; i++) {
-		at->upgrade = false;
+		at->asks_for_websocket = false;
 		endpoints_ask_request(at, at->methods.item[i], path);
 	}
-	at->upgrade = true;
+	at->asks_for_websocket = true;
 	endpoints_ask_request(at, "GET", path);
 	return 0;
 }
@@ -224,7 +224,7 @@ static void endpoints_compare_requests(struct endpoints_question *at)
 
 	at->methods = (struct endpoints_texts){.count = 0};
 	endpoints_add_text(at->search, &at->methods, "GET");
-	if (!endpoints_collect_requests(at, &pattern, &walk.patterns))
+	if (!endpoints_collect_requests(at, &pattern, &walk.pattern_count))
 		return;
 	endpoints_add_text(at->search, &at->methods, "OTHER");
 	walk.pattern = pattern;

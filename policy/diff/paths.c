@@ -26,7 +26,7 @@ enum path_fact {
 struct paths_search {
 	struct diff_search *search;
 	struct walk_pattern *pattern;
-	size_t patterns;
+	size_t pattern_count;
 	unsigned side; /* 0 or 1: the policy whose patterns are being added */
 };
 
@@ -74,7 +74,7 @@ static void paths_add_pattern(struct paths_search *paths, enum rule_kind kind, s
 		pattern.unless |= withheld;
 	if (fact == FACT_EXEC_DENIED)
 		pattern.unless |= exec_denied;
-	ARENA_APPEND(paths_get_arena(paths), paths->pattern, paths->patterns, pattern);
+	ARENA_APPEND(paths_get_arena(paths), paths->pattern, paths->pattern_count, pattern);
 }
 
 /* Adds a rule at one of its literal paths. NULL: a rule with a leading "**", which begins at "/". */
@@ -172,7 +172,7 @@ static void paths_add_policy(struct paths_search *paths, unsigned side)
 
 	paths->side = side;
 	for (size_t i = 0; i < policy->mount_count; i++)
-		if (tree_find_path(&policy->tree, policy->mount[i].virt)->remapped)
+		if (tree_find_path(&policy->tree, policy->mount[i].virt)->is_remapped)
 			paths_add_pattern(paths, RULE_REDIRECT,
 					  walk_split_path(paths_get_arena(paths), policy->mount[i].virt, true), false);
 	paths_add_rules(paths, policy, false);
@@ -225,7 +225,7 @@ void diff_compare_paths(struct diff_search *search)
 		walk.stop |= paths_get_bit(&paths, FACT_DENIED);
 	}
 	walk.pattern = paths.pattern;
-	walk.patterns = paths.patterns;
+	walk.pattern_count = paths.pattern_count;
 	(void)paths_compare_rights_on_path(search, "/");
 	if (!walk_visit_paths(&walk))
 		search->diff->cut = true;

@@ -136,7 +136,7 @@ static size_t walk_get_state_bytes(size_t places)
 }
 
 /* Queues the draft with its path, unless an equal state is known or nothing below can differ. False: too many. */
-static bool walk_queue_draft(struct walk_search *search, const char *path)
+static bool walk_queue_draft_state(struct walk_search *search, const char *path)
 {
 	const struct walk_state *draft = search->draft;
 	uint64_t stop = search->walk->stop;
@@ -300,7 +300,7 @@ static const char *walk_find_fresh_name(const struct walk *walk)
 	static const char *const names[] = {"x", "y", "new", "x1", "other", "zq0", "unnamed-7"};
 	size_t at = 0;
 
-	for (size_t i = 0; i < walk->patterns && at + 1 < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < walk->pattern_count && at + 1 < sizeof(names) / sizeof(names[0]); i++) {
 		for (size_t j = 0; j < walk->pattern[i].glob.part_count; j++) {
 			const struct glob_part *part = &walk->pattern[i].glob.part[j];
 
@@ -329,7 +329,7 @@ static bool walk_search_state(struct walk_search *search, const struct walk_stat
 			continue;
 		walk_compute_state_after_name(search, state, search->name[i]);
 		search->draft->facts |= search->walk->visit(search->walk->ctx, path);
-		if (!walk_queue_draft(search, path))
+		if (!walk_queue_draft_state(search, path))
 			return false;
 	}
 	return true;
@@ -340,14 +340,14 @@ bool walk_visit_paths(const struct walk *walk)
 	struct walk_search search = {.walk = walk, .fresh_name = walk_find_fresh_name(walk)};
 	size_t most = 0;
 
-	for (size_t i = 0; i < walk->patterns; i++)
+	for (size_t i = 0; i < walk->pattern_count; i++)
 		most += walk->pattern[i].glob.part_count;
 	search.slot = arena_alloc(walk->arena, HASH_TABLE_SLOTS * sizeof(*search.slot));
 	search.draft = arena_alloc(walk->arena, walk_get_state_bytes(most));
-	for (size_t i = 0; i < walk->patterns; i++)
+	for (size_t i = 0; i < walk->pattern_count; i++)
 		walk_add_position(&search, (uint32_t)i, 0);
 	walk_drop_decided_positions(&search);
-	if (!walk_queue_draft(&search, ""))
+	if (!walk_queue_draft_state(&search, ""))
 		return false;
 	for (const struct walk_state *state = search.last; state; state = state->next)
 		if (!walk_search_state(&search, state))

@@ -35,7 +35,7 @@ struct walk_pattern {
 struct walk {
 	struct arena *arena;
 	const struct walk_pattern *pattern; /* when several match at once, the facts of later ones win */
-	size_t patterns;
+	size_t pattern_count;
 	uint64_t stop; /* below a path where all these facts are true nothing is searched; 0: search everywhere */
 	/*
 	 * Called for each path, which begins with "/" and fits in PATH_MAX. Returns facts in the upper 32 bits: paths

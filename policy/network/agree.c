@@ -5,8 +5,8 @@
 
 static uint16_t agree_find_shared_port(const struct net_rule *a, const struct net_rule *b)
 {
-	for (size_t i = 0; i < a->ports; i++)
-		for (size_t j = 0; j < b->ports; j++)
+	for (size_t i = 0; i < a->port_count; i++)
+		for (size_t j = 0; j < b->port_count; j++)
 			if (a->port[i] == b->port[j])
 				return a->port[i];
 	return 0;
@@ -73,7 +73,7 @@ static void agree_check_secret(struct compiler *compiler, const struct net_secre
 	for (const char *const *pattern = secret->hosts; *pattern; pattern++) {
 		const struct net_rule *plain = NULL, *safe = NULL;
 
-		for (size_t i = 0; i < network->rules; i++)
+		for (size_t i = 0; i < network->rule_count; i++)
 			if (net_patterns_overlap(*pattern, network->rule[i].host))
 				*(network->rule[i].proto == NET_HTTPS ? &safe : &plain) = &network->rule[i];
 		if (plain && !safe)
@@ -90,10 +90,10 @@ static void agree_check_addresses(struct compiler *compiler, const struct net_fi
 
 	if (!net_host_matches(rule->host, fixed->host))
 		return;
-	for (size_t i = 0; i < fixed->addresses; i++) {
+	for (size_t i = 0; i < fixed->address_count; i++) {
 		const struct sockaddr *address = (const struct sockaddr *)&fixed->address[i];
 		const char *refused = net_address_get_refusal_reason(
-			address, rule->private_addresses ? NET_LIFT_PRIVATE_AND_LOOPBACK : NET_LIFT_NONE);
+			address, rule->allows_private_addresses ? NET_LIFT_PRIVATE_AND_LOOPBACK : NET_LIFT_NONE);
 		char text[NET_ADDRESS_TEXT];
 
 		lifts = lifts || net_address_get_class(address);
@@ -106,7 +106,7 @@ static void agree_check_addresses(struct compiler *compiler, const struct net_fi
 				      "%s is not public (%s); if it is meant, add \"private\": true to %s", text,
 				      refused, rule->label);
 	}
-	if (rule->private_addresses && !lifts && !net_is_wildcard(rule->host) && !compiler->is_incomplete)
+	if (rule->allows_private_addresses && !lifts && !net_is_wildcard(rule->host) && !compiler->is_incomplete)
 		compiler_add_error(compiler, rule->where,
 			      "has \"private\" without effect: all addresses that \"resolve\" gives it are public; "
 			      "remove it");
@@ -116,7 +116,7 @@ void net_check_contradictions(struct compiler *compiler)
 {
 	const struct policy_network *network = &compiler->policy->network;
 
-	for (size_t i = 0; i < network->rules; i++) {
+	for (size_t i = 0; i < network->rule_count; i++) {
 		for (size_t j = 0; j < i; j++)
 			agree_check_protocol(compiler, &network->rule[j], &network->rule[i]);
 		agree_check_credential(compiler, &network->rule[i]);

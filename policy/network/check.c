@@ -95,11 +95,11 @@ static int check_literal_address(const struct net_rule *rule, char *why, size_t 
 	never = net_address_get_refusal_reason((const struct sockaddr *)&address, NET_LIFT_PRIVATE_AND_LOOPBACK);
 	if (never)
 		(void)snprintf(why, cap, "names an address that is never connected to (%s); remove the rule", never);
-	else if (denied && !rule->private_addresses)
+	else if (denied && !rule->allows_private_addresses)
 		(void)snprintf(why, cap,
 			       "names an address that is not public (%s); add \"private\": true if it is meant",
 			       denied);
-	else if (!denied && rule->private_addresses)
+	else if (!denied && rule->allows_private_addresses)
 		(void)snprintf(why, cap, "has \"private\" without effect: its address is public; remove it");
 	else
 		return 0;

@@ -37,7 +37,7 @@ static bool net_cli_add_rule(struct net_cli *cli, const char *host, uint16_t num
 				.host = arena_dup(cli->arena, host),
 				.is_address = net_is_address(host),
 				.port = port,
-				.ports = 1,
+				.port_count = 1,
 				.proto = proto,
 				.http = http,
 				.http_count = http != NULL};
@@ -46,11 +46,11 @@ static bool net_cli_add_rule(struct net_cli *cli, const char *host, uint16_t num
 
 	*port = number;
 	/* A rule that names a private address literally is treated as if it had "private": true. */
-	rule.private_addresses =
+	rule.allows_private_addresses =
 		net_address_parse(host, &address) && net_address_get_class((const struct sockaddr *)&address);
 	if (net_rule_check_fields(&rule, why, sizeof(why)) < 0)
 		return net_cli_fail(cli, why);
-	ARENA_APPEND(cli->arena, network->rule, network->rules, rule);
+	ARENA_APPEND(cli->arena, network->rule, network->rule_count, rule);
 	network->said = NET_SECTION_GIVEN;
 	return true;
 }
@@ -74,8 +74,8 @@ static bool net_cli_add_private(struct net_cli *cli)
 
 	if (!net_cli_add_host(cli))
 		return false;
-	network->rule[network->rules - 1].private_addresses = true;
-	network->rule[network->rules - 1].lifts = true;
+	network->rule[network->rule_count - 1].allows_private_addresses = true;
+	network->rule[network->rule_count - 1].is_from_allow_private = true;
 	return true;
 }
 

@@ -45,8 +45,8 @@ static void net_compile_add_lists(struct compiler *compiler, const struct policy
 	struct policy_network *network = &compiler->policy->network;
 	struct arena *arena = &compiler->policy->arena;
 
-	for (size_t i = 0; i < from->rules; i++)
-		ARENA_APPEND(arena, network->rule, network->rules, from->rule[i]);
+	for (size_t i = 0; i < from->rule_count; i++)
+		ARENA_APPEND(arena, network->rule, network->rule_count, from->rule[i]);
 	for (size_t i = 0; i < from->deny_count && !policy_is_observing(compiler->policy); i++)
 		ARENA_APPEND(arena, network->deny, network->deny_count, from->deny[i]);
 	for (size_t i = 0; i < from->listen_count; i++)
@@ -116,7 +116,7 @@ static bool net_compile_is_before(const struct net_rule *a, const struct net_rul
 
 static void net_compile_sort_rules(struct policy_network *network)
 {
-	for (size_t i = 1; i < network->rules; i++) {
+	for (size_t i = 1; i < network->rule_count; i++) {
 		struct net_rule rule = network->rule[i];
 		size_t at = i;
 
@@ -124,14 +124,14 @@ static void net_compile_sort_rules(struct policy_network *network)
 			network->rule[at] = network->rule[at - 1];
 		network->rule[at] = rule;
 	}
-	for (size_t i = 0; i < network->rules; i++)
+	for (size_t i = 0; i < network->rule_count; i++)
 		network->rule[i].index = i;
 }
 
 static bool net_compile_share_port(const struct net_rule *a, const struct net_rule *b)
 {
-	for (size_t i = 0; i < a->ports; i++)
-		for (size_t j = 0; j < b->ports; j++)
+	for (size_t i = 0; i < a->port_count; i++)
+		for (size_t j = 0; j < b->port_count; j++)
 			if (a->port[i] == b->port[j])
 				return true;
 	return false;
@@ -140,14 +140,14 @@ static bool net_compile_share_port(const struct net_rule *a, const struct net_ru
 /* For --allow-private: also sets private_addresses in other rules of the same endpoint, which may be found first. */
 static void net_compile_apply_allow_private(struct policy_network *network)
 {
-	for (size_t i = 0; i < network->rules; i++) {
+	for (size_t i = 0; i < network->rule_count; i++) {
 		const struct net_rule *lifting = &network->rule[i];
 
-		for (size_t j = 0; lifting->lifts && j < network->rules; j++) {
+		for (size_t j = 0; lifting->is_from_allow_private && j < network->rule_count; j++) {
 			struct net_rule *rule = &network->rule[j];
 
 			if (strcmp(rule->host, lifting->host) == 0 && net_compile_share_port(rule, lifting))
-				rule->private_addresses = true;
+				rule->allows_private_addresses = true;
 		}
 	}
 }
@@ -174,12 +174,12 @@ void compile_network(struct compiler *compiler, struct source *const *sources, s
 	}
 	net_compile_sort_rules(network);
 	net_compile_apply_allow_private(network);
-	if (network->rules > NET_RULES_MAX)
+	if (network->rule_count > NET_RULES_MAX)
 		compiler_add_error(compiler, "network.allow", "more than %d rules in all files together; use wildcards",
 			      NET_RULES_MAX);
 	else
 		net_check_contradictions(compiler);
-	if (!compiler->failed)
+	if (!compiler->has_failed)
 		net_warn_of_mistakes(compiler);
 	if (policy_is_observing(compiler->policy))
 		compile_observing_network(compiler);

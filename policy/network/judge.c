@@ -12,7 +12,7 @@ bool policy_net_is_enabled(const struct policy *policy)
 
 const struct net_rule *policy_net_get_rules(const struct policy *policy, size_t *ret_count)
 {
-	*ret_count = policy->network.rules;
+	*ret_count = policy->network.rule_count;
 	return policy->network.rule;
 }
 
@@ -23,7 +23,7 @@ size_t policy_net_get_fixed_addresses(const struct policy *policy, const char *h
 
 	for (size_t i = 0; i < network->fixed_host_count; i++) {
 		const struct net_fixed_host *fixed = &network->fixed[i];
-		size_t count = fixed->addresses < cap ? fixed->addresses : cap;
+		size_t count = fixed->address_count < cap ? fixed->address_count : cap;
 
 		if (strcmp(fixed->host, host) != 0)
 			continue;
@@ -101,7 +101,7 @@ static const struct net_deny *judge_find_deny(const struct policy *policy, const
 	for (size_t i = 0; i < policy->network.deny_count; i++) {
 		const struct net_deny *deny = &policy->network.deny[i];
 
-		if (deny->ports && (whole || !judge_has_port(deny->port, deny->ports, port)))
+		if (deny->port_count && (whole || !judge_has_port(deny->port, deny->port_count, port)))
 			continue;
 		if (net_host_matches(deny->host, host))
 			return deny;
@@ -120,7 +120,7 @@ struct net_verdict policy_net_judge_name(const struct policy *policy, const char
 
 	if (deny)
 		return judge_make_denial(deny);
-	for (size_t i = 0; i < policy->network.rules; i++)
+	for (size_t i = 0; i < policy->network.rule_count; i++)
 		if (net_host_matches(policy->network.rule[i].host, host))
 			return judge_make_grant(&policy->network.rule[i]);
 	return judge_make_refusal("no_rule");
@@ -130,12 +130,12 @@ struct net_verdict policy_net_judge_name(const struct policy *policy, const char
 static const struct net_rule *judge_find_next_match(const struct policy *policy, size_t *at, const char *host,
 						    unsigned port, bool udp, const char **reason)
 {
-	while (*at < policy->network.rules) {
+	while (*at < policy->network.rule_count) {
 		const struct net_rule *rule = &policy->network.rule[(*at)++];
 
 		if (!net_host_matches(rule->host, host))
 			continue;
-		if (rule->ports && !judge_has_port(rule->port, rule->ports, port)) {
+		if (rule->port_count && !judge_has_port(rule->port, rule->port_count, port)) {
 			if (strcmp(*reason, "no_rule") == 0)
 				*reason = "port_not_granted";
 			continue;

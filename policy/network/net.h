@@ -53,14 +53,14 @@ struct net_rule {
 	const char *host;   /* a canonical name, "*.d", "**.d", an address as inet_ntop writes it, or NET_EVERY_HOST */
 	bool is_address;
 	const uint16_t *port;
-	size_t ports; /* 0: every port, in an observing policy only */
+	size_t port_count; /* 0: every port, in an observing policy only */
 	enum net_proto proto;
 	const struct net_http_rule *http;
 	size_t http_count;        /* 0: any request */
 	const char *header;       /* header of the credential, lower case; NULL: no credential */
 	const char *header_value; /* its value, such as "Bearer {GH_TOKEN}": secrets are named in braces */
-	bool lifts;               /* from --allow-private: other rules of this endpoint become private, too */
-	bool private_addresses;   /* "private" in the policy: addresses that are not public may be connected to */
+	bool is_from_allow_private;    /* from --allow-private: other rules of this endpoint become private, too */
+	bool allows_private_addresses; /* "private" in the policy: addresses that are not public may be connected to */
 	bool uses_real_dns;       /* "dns" is "real": DNS answers with the real addresses of the name */
 	bool allows_any_body;     /* "any_body" in the policy: GET, HEAD, DELETE and OPTIONS may have a body, too */
 	struct net_budget budget;

@@ -15,7 +15,7 @@
 struct net_deny {
 	const char *host;     /* host pattern, as in net_rule */
 	const uint16_t *port; /* NULL: all ports */
-	size_t ports;
+	size_t port_count;
 	const char *reason;   /* "reason" in the policy; NULL: none */
 	const char *label;
 	enum policy_on_deny on_deny;
@@ -32,7 +32,7 @@ struct net_fixed_host {
 	const char *where;
 	const char *host;
 	struct sockaddr_storage address[NET_ADDRESSES_MAX];
-	size_t addresses;
+	size_t address_count;
 };
 
 enum net_section_state {
@@ -52,7 +52,7 @@ enum net_proxy {
 struct policy_network {
 	enum net_section_state said;
 	struct net_rule *rule; /* after merging: exact names and addresses, then "*.", then "**."; longer ones first */
-	size_t rules;
+	size_t rule_count;
 	struct net_deny *deny;
 	size_t deny_count;
 	struct net_listen_range *listen;

@@ -12,7 +12,7 @@ static void observe_add_endpoints(struct compiler *compiler, enum net_proto prot
 	static const struct net_http_rule any[] = {{ANY_HTTP_METHOD, "/**", false}, {"GET", "/**", true}};
 	struct policy_network *network = &compiler->policy->network;
 	struct net_rule rule = {
-		.index = network->rules,
+		.index = network->rule_count,
 		.label = "observe: every public endpoint",
 		.where = "--mode observe",
 		.host = NET_EVERY_HOST,
@@ -27,9 +27,9 @@ static void observe_add_endpoints(struct compiler *compiler, enum net_proto prot
 
 		ports[0] = port;
 		rule.port = ports;
-		rule.ports = 1;
+		rule.port_count = 1;
 	}
-	ARENA_APPEND(&compiler->policy->arena, network->rule, network->rules, rule);
+	ARENA_APPEND(&compiler->policy->arena, network->rule, network->rule_count, rule);
 }
 
 void compile_observing_network(struct compiler *compiler)

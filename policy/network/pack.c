@@ -109,13 +109,13 @@ static void pack_rule(struct packer *packer, struct net_rule *rule)
 	pack_text(packer, &rule->where);
 	pack_text(packer, &rule->host);
 	PACK(packer, rule->is_address);
-	rule->port = pack_ports(packer, rule->port, &rule->ports);
+	rule->port = pack_ports(packer, rule->port, &rule->port_count);
 	PACK(packer, rule->proto);
 	PACK_ITEMS(packer, http, &rule->http_count, pack_http_rule);
 	rule->http = http;
 	pack_text(packer, &rule->header);
 	pack_text(packer, &rule->header_value);
-	PACK(packer, rule->private_addresses);
+	PACK(packer, rule->allows_private_addresses);
 	PACK(packer, rule->uses_real_dns);
 	PACK(packer, rule->allows_any_body);
 	PACK(packer, rule->budget);
@@ -127,7 +127,7 @@ static void pack_deny(struct packer *packer, struct net_deny *deny)
 {
 	_Static_assert(sizeof(*deny) == 48, "every field of a deny rule is packed");
 	pack_text(packer, &deny->host);
-	deny->port = pack_ports(packer, deny->port, &deny->ports);
+	deny->port = pack_ports(packer, deny->port, &deny->port_count);
 	pack_text(packer, &deny->reason);
 	pack_text(packer, &deny->label);
 	PACK(packer, deny->on_deny);
@@ -148,8 +148,8 @@ static void pack_fixed(struct packer *packer, struct net_fixed_host *fixed)
 	pack_text(packer, &fixed->where);
 	pack_text(packer, &fixed->host);
 	PACK(packer, fixed->address);
-	PACK(packer, fixed->addresses);
-	if (fixed->addresses > NET_ADDRESSES_MAX)
+	PACK(packer, fixed->address_count);
+	if (fixed->address_count > NET_ADDRESSES_MAX)
 		packer->error = -EINVAL;
 }
 
@@ -174,7 +174,7 @@ static void pack_network(struct packer *packer, struct policy_network *network)
 {
 	_Static_assert(sizeof(*network) == 136, "every field of a network is packed");
 	PACK(packer, network->said);
-	PACK_ITEMS(packer, network->rule, &network->rules, pack_rule);
+	PACK_ITEMS(packer, network->rule, &network->rule_count, pack_rule);
 	PACK_ITEMS(packer, network->deny, &network->deny_count, pack_deny);
 	PACK_ITEMS(packer, network->listen, &network->listen_count, pack_range);
 	PACK_ITEMS(packer, network->fixed, &network->fixed_host_count, pack_fixed);

@@ -55,7 +55,7 @@ static int net_show_rule(json_t *list, const struct net_rule *rule)
 	json_t *object = json_object();
 	int ret = json_object_set_new(object, "host", json_string(rule->host));
 
-	ret |= json_object_set_new(object, "port", net_show_ports(rule->port, rule->ports));
+	ret |= json_object_set_new(object, "port", net_show_ports(rule->port, rule->port_count));
 	ret |= json_object_set_new(object, "proto", json_string(net_proto_get_name(rule->proto)));
 	if (rule->http_count)
 		ret |= json_object_set_new(object, "http", net_show_http(rule));
@@ -65,7 +65,7 @@ static int net_show_rule(json_t *list, const struct net_rule *rule)
 						     rule->header_value));
 	if (rule->allows_any_body)
 		ret |= json_object_set_new(object, "any_body", json_true());
-	if (rule->private_addresses)
+	if (rule->allows_private_addresses)
 		ret |= json_object_set_new(object, "private", json_true());
 	if (rule->uses_real_dns)
 		ret |= json_object_set_new(object, "dns", json_string("real"));
@@ -82,8 +82,8 @@ static int net_show_deny(json_t *list, const struct net_deny *deny)
 	json_t *object = json_object();
 	int ret = json_object_set_new(object, "host", json_string(deny->host));
 
-	if (deny->ports)
-		ret |= json_object_set_new(object, "port", net_show_ports(deny->port, deny->ports));
+	if (deny->port_count)
+		ret |= json_object_set_new(object, "port", net_show_ports(deny->port, deny->port_count));
 	if (deny->reason)
 		ret |= json_object_set_new(object, "reason", json_string(deny->reason));
 	if (deny->on_deny)
@@ -104,7 +104,7 @@ static json_t *net_show_fixed(const struct net_fixed_host *fixed)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < fixed->addresses; i++) {
+	for (size_t i = 0; i < fixed->address_count; i++) {
 		char text[NET_ADDRESS_TEXT];
 
 		net_address_format((const struct sockaddr *)&fixed->address[i], text);
@@ -134,7 +134,7 @@ static int net_show_lists(json_t *object, const struct policy_network *network)
 	json_t *allow = json_array(), *deny = json_array(), *listen = json_array(), *resolve = json_object();
 	int ret = 0;
 
-	for (size_t i = 0; i < network->rules; i++)
+	for (size_t i = 0; i < network->rule_count; i++)
 		ret |= net_show_rule(allow, &network->rule[i]);
 	for (size_t i = 0; i < network->deny_count; i++)
 		ret |= net_show_deny(deny, &network->deny[i]);

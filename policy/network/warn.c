@@ -27,14 +27,14 @@ static bool net_warn_host_is_shared_hosting(const char *host)
 static bool net_warn_is_denied(const struct policy_network *network, const struct net_rule *rule)
 {
 	for (size_t i = 0; i < network->deny_count; i++)
-		if (!network->deny[i].ports && net_pattern_covers(network->deny[i].host, rule->host))
+		if (!network->deny[i].port_count && net_pattern_covers(network->deny[i].host, rule->host))
 			return true;
 	return false;
 }
 
 static bool net_warn_has_rule(const struct policy_network *network, const char *pattern)
 {
-	for (size_t i = 0; i < network->rules; i++)
+	for (size_t i = 0; i < network->rule_count; i++)
 		if (net_patterns_overlap(network->rule[i].host, pattern))
 			return true;
 	return false;
@@ -44,7 +44,7 @@ void net_warn_of_mistakes(struct compiler *compiler)
 {
 	const struct policy_network *network = &compiler->policy->network;
 
-	for (size_t i = 0; i < network->rules && network->said == NET_SECTION_GIVEN; i++) {
+	for (size_t i = 0; i < network->rule_count && network->said == NET_SECTION_GIVEN; i++) {
 		const struct net_rule *rule = &network->rule[i];
 
 		if (rule->proto == NET_HTTPS && rule->http_count == 0 && net_warn_host_is_shared_hosting(rule->host))

@@ -22,11 +22,11 @@ void parser_read_after(struct parser *parser, const struct policy_key *key, cons
 	after->label = parser_make_label(parser, NULL);
 	after->where = parser_keep_text(parser, "").where;
 	after->because = because ? arena_dup(parser->arena, because) : NULL;
-	after->disabled = json_object_get(object, "disabled") != NULL;
+	after->is_disabled = json_object_get(object, "disabled") != NULL;
 	parser->after = after;
 	parser_read_section(parser, key, "[]", object);
 	parser->after = NULL;
 	after_check(parser, object, after);
-	if (!after->disabled)
+	if (!after->is_disabled)
 		ARENA_APPEND(parser->arena, source->after, source->after_count, after);
 }

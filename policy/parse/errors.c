@@ -49,7 +49,7 @@ void compiler_add_error(struct compiler *compiler, const char *where, const char
 	(void)vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
 	policy_errors_add(compiler->errors, "%s: %s", where, message);
-	compiler->failed = true;
+	compiler->has_failed = true;
 }
 
 void compiler_add_warning(struct compiler *compiler, const char *format, ...)
@@ -61,5 +61,5 @@ void compiler_add_warning(struct compiler *compiler, const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof(text), format, args); /* a long warning is cut */
 	va_end(args);
-	ARENA_APPEND(&policy->arena, policy->warning, policy->warnings, arena_dup(&policy->arena, text));
+	ARENA_APPEND(&policy->arena, policy->warning, policy->warning_count, arena_dup(&policy->arena, text));
 }

@@ -11,17 +11,17 @@ static struct source_rule *lists_add_rule(struct parser *parser, enum rule_kind 
 	struct source_rule *rule;
 
 	if (parser->source->rule_count >= SOURCE_RULES_MAX) {
-		if (!parser->too_many_rules) /* only the first surplus rule gets a message */
+		if (!parser->has_too_many_rules) /* only the first surplus rule gets a message */
 			parser_fail(parser, "more than %d rules in one file; use globs or whole directories",
 				    SOURCE_RULES_MAX);
-		parser->too_many_rules = true;
+		parser->has_too_many_rules = true;
 		return NULL;
 	}
 	rule = source_add_rule(parser->arena, parser->source, kind);
 	rule->path = parser_keep_text(parser, path);
 	rule->key = parser_copy_key_for_message(parser);
 	rule->after = parser->after;
-	rule->is_contradiction = parser->after && parser->after->disabled;
+	rule->is_contradiction = parser->after && parser->after->is_disabled;
 	return rule;
 }
 
@@ -54,7 +54,7 @@ static void lists_read_entry_members(struct parser *parser, const json_t *value,
 	if (because)
 		rule->because = arena_dup(parser->arena, because);
 	rule->on_deny = parser_find_on_deny(json_object_get(value, "on_deny"));
-	rule->kills = on_read && strcmp(on_read, "kill") == 0;
+	rule->kills_reader = on_read && strcmp(on_read, "kill") == 0;
 	if (rule->on_deny == ON_DENY_ASK_FILE && rule->kind == RULE_EXEC_DENY) {
 		(void)parser_enter_member(parser, value, "on_deny");
 		parser_fail(parser, "exec calls cannot be asked about; write \"errno\", \"kill\" or \"stop\"");

@@ -125,7 +125,7 @@ static void load_parsed_file(struct loader *loader, const char *name, const char
 	struct source *source;
 
 	if (!source_parse(&compiler->policy->arena, path, text, compiler->errors, &source))
-		compiler->failed = true;
+		compiler->has_failed = true;
 	source->is_profile = load_is_profile(name);
 	loader->path[loader->depth++] = source->path;
 	load_extended_files(loader, source, source->extends, source->extends_count, false);
@@ -203,7 +203,7 @@ static void load_compile_files(struct loader *loader)
 	compile_after(compiler, loader->source, loader->count);
 	compile_rules(compiler, loader->source, loader->count);
 	compile_rule_paths(compiler);
-	compiler->is_incomplete = compiler->failed;
+	compiler->is_incomplete = compiler->has_failed;
 	compile_rule_tree(compiler);
 	compile_mounts(compiler);
 	compile_remaps(compiler);
@@ -218,7 +218,7 @@ static void load_compile_files(struct loader *loader)
 static void load_compile_policy(struct loader *loader)
 {
 	struct compiler *compiler = &loader->compiler;
-	const bool incomplete = compiler->failed;
+	const bool incomplete = compiler->has_failed;
 
 	load_set_workdir(loader);
 	if (compiler->policy->settings.workdir)
@@ -283,7 +283,7 @@ static void load_all_sources(struct loader *loader, const char *const *names, co
 	if (!cli)
 		return;
 	if (!source_from_cli(&compiler->policy->arena, cli, compiler->errors, &source))
-		compiler->failed = true;
+		compiler->has_failed = true;
 	if (closed)
 		source->network = (struct policy_network){.secret = source->network.secret,
 							  .secret_count = source->network.secret_count};
@@ -313,7 +313,7 @@ static int load_and_compile(struct loader *loader, const char *const *names, con
 	if (!peek)
 		load_compile_policy(loader);
 	compiler->policy->arena.no_memory = NULL;
-	return compiler->failed ? -EINVAL : 0;
+	return compiler->has_failed ? -EINVAL : 0;
 }
 
 struct policy_draft *policy_find_user(const char *const *names, const struct policy_host *host, char **ret_user)

@@ -74,7 +74,7 @@ static enum net_proto net_rule_find_proto(const char *name)
 static bool net_rule_guess_proto(struct parser *parser, struct net_rule *rule)
 {
 	rule->proto = net_get_port_proto(rule->port[0]);
-	for (size_t i = 1; i < rule->ports; i++) {
+	for (size_t i = 1; i < rule->port_count; i++) {
 		if (net_get_port_proto(rule->port[i]) == rule->proto)
 			continue;
 		parser_fail(parser,
@@ -97,14 +97,14 @@ static bool net_rule_parse_endpoint(struct parser *parser, const json_t *object,
 	if (!net_rule_has_member(object, "port")) {
 		rule->proto = proto == NET_PROTO_MAX ? NET_HTTPS : proto;
 		rule->port = &usual[rule->proto];
-		rule->ports = 1;
+		rule->port_count = 1;
 		if (usual[rule->proto])
 			return true;
 		parser_fail(parser, "has no \"port\", and %s has no usual one; write \"port\": 5432",
 			    net_proto_get_name(rule->proto));
 		return false;
 	}
-	good = net_rule_get_ports(parser, parser_enter_member(parser, object, "port"), &rule->port, &rule->ports);
+	good = net_rule_get_ports(parser, parser_enter_member(parser, object, "port"), &rule->port, &rule->port_count);
 	parser_leave_member(parser);
 	if (!good)
 		return false;
@@ -206,7 +206,7 @@ static void net_rule_parse_members(struct parser *parser, const json_t *object, 
 	net_rule_parse_credential(parser, parser_enter_member(parser, object, "credential"), rule);
 	parser_leave_member(parser);
 	net_rule_parse_budget(parser, object, &rule->budget);
-	rule->private_addresses = json_is_true(json_object_get(object, "private"));
+	rule->allows_private_addresses = json_is_true(json_object_get(object, "private"));
 	rule->uses_real_dns = dns && strcmp(dns, "real") == 0;
 	rule->allows_any_body = json_is_true(json_object_get(object, "any_body"));
 	rule->on_deny = parser_find_on_deny(json_object_get(object, "on_deny"));
@@ -218,13 +218,13 @@ static void net_rule_add_allow(struct parser *parser, const json_t *object)
 {
 	struct policy_network *network = &parser->source->network;
 	struct net_rule rule = {.host = net_rule_parse_host(parser, object)};
-	bool good = net_rule_parse_endpoint(parser, object, &rule), failed = parser->failed;
+	bool good = net_rule_parse_endpoint(parser, object, &rule), failed = parser->has_failed;
 	char why[256], detail[NET_HOST_MAX + 8];
 
-	parser->failed = false;
+	parser->has_failed = false;
 	net_rule_parse_members(parser, object, &rule);
-	good = good && !parser->failed;
-	parser->failed |= failed;
+	good = good && !parser->has_failed;
+	parser->has_failed |= failed;
 	if (!rule.host || !good)
 		return;
 	rule.is_address = net_is_address(rule.host);
@@ -235,7 +235,7 @@ static void net_rule_add_allow(struct parser *parser, const json_t *object)
 	(void)snprintf(detail, sizeof(detail), strchr(rule.host, ':') ? "[%s]:%u" : "%s:%u", rule.host, rule.port[0]);
 	rule.label = parser_make_label(parser, detail);
 	rule.where = parser_keep_text(parser, "").where;
-	ARENA_APPEND(parser->arena, network->rule, network->rules, rule);
+	ARENA_APPEND(parser->arena, network->rule, network->rule_count, rule);
 }
 
 static void net_rule_add_deny(struct parser *parser, const json_t *object)
@@ -246,7 +246,8 @@ static void net_rule_add_deny(struct parser *parser, const json_t *object)
 
 	if (net_rule_has_member(object, "port")) {
 		/* On failure the function adds a message to the parser. */
-		(void)net_rule_get_ports(parser, parser_enter_member(parser, object, "port"), &deny.port, &deny.ports);
+		(void)net_rule_get_ports(parser, parser_enter_member(parser, object, "port"), &deny.port,
+					 &deny.port_count);
 		parser_leave_member(parser);
 	}
 	if (reason)

@@ -37,8 +37,8 @@ static void network_add_address(struct parser *parser, const json_t *value, stru
 {
 	const char *text = json_string_value(value);
 
-	if (text && net_address_parse(text, &fixed->address[fixed->addresses]))
-		fixed->addresses++;
+	if (text && net_address_parse(text, &fixed->address[fixed->address_count]))
+		fixed->address_count++;
 	else
 		parser_fail(parser, "must be an address \"192.0.2.1\" or \"2001:db8::1\", or a list of 1 to %d of them",
 			    NET_ADDRESSES_MAX);

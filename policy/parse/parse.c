@@ -122,9 +122,9 @@ static void parse_phase(struct parser *parser, const struct policy_key *key, con
 	source->path = whole->path;
 	source->label = whole->label;
 	whole->phase[phase] = parser->source = source;
-	parser->in_phase = true;
+	parser->is_in_phase = true;
 	parser_read_members(parser, "", object);
-	parser->in_phase = false;
+	parser->is_in_phase = false;
 	parser->source = whole;
 }
 
@@ -275,5 +275,5 @@ bool source_parse(struct arena *arena, const char *path, const char *text, struc
 		parser_read_members(&parser, "", root);
 	else
 		parser_fail(&parser, "a policy must be an object { ... }");
-	return parse_check_sources(source, errors) && !parser.failed;
+	return parse_check_sources(source, errors) && !parser.has_failed;
 }

@@ -66,7 +66,7 @@ void parser_fail(struct parser *parser, const char *format, ...)
 	va_end(args);
 	(void)parser_print_position(parser, where, sizeof(where));
 	policy_errors_add(parser->errors, "%s: %s", where, message);
-	parser->failed = true;
+	parser->has_failed = true;
 }
 
 void parser_fail_text(struct parser *parser, const char *text, const char *why)
@@ -176,7 +176,7 @@ void parser_read_members(struct parser *parser, const char *section, const json_
 
 		if (!key)
 			parser_fail_unknown(parser, section, item.name);
-		else if (parser->in_phase && !*section && !policy_key_may_be_in_phase(key))
+		else if (parser->is_in_phase && !*section && !policy_key_may_be_in_phase(key))
 			parser_fail(parser, "is for the whole policy; a phase has filesystem, exec, env, limits, "
 					    "process, network and require");
 		else

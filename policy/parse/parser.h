@@ -30,9 +30,9 @@ struct parser {
 	struct locate_last_search memo;
 	parser_reader *read_value; /* parse.c sets it; parser_read_members calls it for each member */
 	struct source_after *after; /* the entry of "after_read" that is being read; NULL: none */
-	bool in_phase; /* the source is one of "phases" */
-	bool too_many_rules; /* SOURCE_RULES_MAX was passed, and there was a message */
-	bool failed;   /* there was an error, even if `errors` was full and has no message */
+	bool is_in_phase;           /* the source is one of "phases" */
+	bool has_too_many_rules;    /* SOURCE_RULES_MAX was passed, and there was a message */
+	bool has_failed;            /* there was an error, even if `errors` was full and has no message */
 };
 
 /* A member of an object, or an item of an array. */

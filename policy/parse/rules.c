@@ -82,7 +82,7 @@ static void rules_add_rule(struct compiler *compiler, void *ctx, const struct ex
 	rule->where = from->path.where;
 	rule->because = from->because;
 	rule->on_deny = from->on_deny;
-	rule->decoy_read_ends_run = from->kills;
+	rule->decoy_read_ends_run = from->kills_reader;
 	rule->after_entry_index = from->after ? rules_find_after(policy, from->after) : 0;
 	rule->expanded_name = *expanded;
 	rule->tree_node_index = TREE_NONE;

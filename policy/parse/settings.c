@@ -40,11 +40,11 @@ void compile_settings(struct compiler *compiler, struct source *const *sources, 
 {
 	struct policy *policy = compiler->policy;
 	struct policy_settings *settings = &policy->settings;
-	bool *const flag[] = {&settings->audit_allowed, &settings->audit_compact, &settings->audit_fstat,
-			      &settings->unix_datagrams};
+	bool *const flag[] = {&settings->audits_allowed_calls, &settings->audit_is_compact, &settings->audits_fstat,
+			      &settings->allows_unix_datagrams};
 	const struct source_text *file = NULL;
 
-	settings->audit_allowed = true;
+	settings->audits_allowed_calls = true;
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < sources[i]->env_count; j++)
 			settings_set_env(compiler, &sources[i]->env[j]);

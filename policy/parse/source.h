@@ -67,7 +67,7 @@ struct source_after {
 	const char *because;
 	bool closes_network; /* "network": "none" */
 	bool closes_writing;   /* has "write" */
-	bool disabled;
+	bool is_disabled;
 };
 
 struct source_rule {
@@ -80,7 +80,7 @@ struct source_rule {
 	const char *key;         /* "filesystem.read[1]" */
 	const char *because;     /* why the rule exists, for people; NULL: the policy does not say */
 	enum policy_on_deny on_deny;
-	bool kills;              /* a decoy: reading it ends the run */
+	bool kills_reader; /* a decoy: reading it ends the run */
 };
 
 struct source_env {

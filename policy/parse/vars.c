@@ -203,7 +203,7 @@ static void vars_make_path(struct compiler *compiler, const struct source_text *
 {
 	struct arena *arena = &compiler->policy->arena;
 	const char *base = prefix->base ? prefix->base : "";
-	struct expanded_path done = {.place = prefix->place, .interpreter = prefix->is_interpreter};
+	struct expanded_path done = {.place = prefix->place, .is_of_interpreter = prefix->is_interpreter};
 	size_t base_len, len = 0;
 	char path[PATH_MAX];
 

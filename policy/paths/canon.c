@@ -118,8 +118,8 @@ static void canon_add_host_path(struct compiler *compiler, const struct rule *ru
 {
 	compiler_add_host_path(compiler, POLICY_HOST_PATH_GRANT, rule->where, canon_choose_host_path(compiler, rule,
 												     path));
-	if ((rule->expanded_name.interpreter || rule->is_from_profile) && kind_is_grant(rule->kind))
-		compiler->policy->host_path[compiler->policy->host_paths - 1].drops_grant_if_bad = true;
+	if ((rule->expanded_name.is_of_interpreter || rule->is_from_profile) && kind_is_grant(rule->kind))
+		compiler->policy->host_path[compiler->policy->host_path_count - 1].drops_grant_if_bad = true;
 }
 
 static bool canon_grant_is_void(const struct policy_host *host, const char *path)
@@ -200,7 +200,7 @@ static bool canon_host_path_is_shown(const struct policy *policy, const char *ho
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
 
-		if (kind_is_grant(rule->kind) && !rule->is_overridden && !rule->expanded_name.interpreter &&
+		if (kind_is_grant(rule->kind) && !rule->is_overridden && !rule->expanded_name.is_of_interpreter &&
 		    !rule->pattern && rule->host && path_is_below(host, rule->host))
 			return true;
 	}
@@ -213,7 +213,7 @@ static void canon_limit_interpreters(struct policy *policy)
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		struct rule *rule = &policy->rule[i];
 
-		if (rule->expanded_name.interpreter && kind_is_grant(rule->kind) && rule->host &&
+		if (rule->expanded_name.is_of_interpreter && kind_is_grant(rule->kind) && rule->host &&
 		    path_is_below(rule->host, policy->workdir_host) && !canon_host_path_is_shown(policy, rule->host))
 			rule->is_overridden = true;
 	}
@@ -238,7 +238,7 @@ static void canon_resolve_rule(struct compiler *compiler, struct rule *rule)
 
 void compile_rule_paths(struct compiler *compiler)
 {
-	const bool failed = compiler->failed;
+	const bool failed = compiler->has_failed;
 	bool any = false;
 
 	for (size_t i = 0; i < compiler->policy->rule_count; i++) {
@@ -246,13 +246,13 @@ void compile_rule_paths(struct compiler *compiler)
 
 		if (rule->is_overridden)
 			continue;
-		compiler->failed = rule->kind == RULE_REDIRECT && !rule->to.path; /* vars.c added a message */
-		if (!compiler->failed)
+		compiler->has_failed = rule->kind == RULE_REDIRECT && !rule->to.path; /* vars.c added a message */
+		if (!compiler->has_failed)
 			canon_resolve_rule(compiler, rule);
 		/* Later steps skip a wrong rule like an overridden one, and still find the mistakes of other rules. */
-		rule->is_overridden = rule->is_overridden || compiler->failed;
-		any = any || compiler->failed;
+		rule->is_overridden = rule->is_overridden || compiler->has_failed;
+		any = any || compiler->has_failed;
 	}
-	compiler->failed = failed || any;
+	compiler->has_failed = failed || any;
 	canon_limit_interpreters(compiler->policy);
 }

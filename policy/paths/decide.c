@@ -37,7 +37,7 @@ static void decide_apply_private_rule(struct path_rules *finding, const struct r
 /* True when the policy shows something else in place of a secret: that may be read. */
 static bool decide_shows_substitute(const struct tree_node *node)
 {
-	return node->remapped && node->verdict != VERDICT_ALLOW && node->deny && node->deny->is_of_observing_policy;
+	return node->is_remapped && node->verdict != VERDICT_ALLOW && node->deny && node->deny->is_of_observing_policy;
 }
 
 static void decide_apply_after_glob(struct path_rules *finding, const struct rule *rule)
@@ -54,7 +54,7 @@ static void decide_apply_after_glob(struct path_rules *finding, const struct rul
 static void decide_apply_node(const struct tree_node *node, const char *rest, size_t rest_len,
 			      struct path_rules *finding)
 {
-	if (node->remapped) { /* a mount with other content: grants of the directories above do not apply to it */
+	if (node->is_remapped) { /* a mount with other content: grants of the directories above do not apply to it */
 		finding->rights = 0;
 		finding->after_write_entries = 0;
 		memset(finding->grant, 0, sizeof(finding->grant));

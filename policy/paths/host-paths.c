@@ -11,13 +11,13 @@ void compiler_add_host_path(struct compiler *compiler, enum policy_host_path_kin
 {
 	struct policy *policy = compiler->policy;
 
-	ARENA_APPEND(&policy->arena, policy->host_path, policy->host_paths, ((struct policy_host_path){kind, where,
-									     false, text}));
+	ARENA_APPEND(&policy->arena, policy->host_path, policy->host_path_count,
+		     ((struct policy_host_path){kind, where, false, text}));
 }
 
 const struct policy_host_path *policy_get_host_paths(const struct policy *policy, size_t *ret_count)
 {
-	*ret_count = policy->host_paths;
+	*ret_count = policy->host_path_count;
 	return policy->host_path;
 }
 

@@ -35,7 +35,7 @@ static struct policy_mount mounts_make_from_rule(const struct rule *rule, const 
 		.provided_text = provide ? rule->content : NULL,
 		.provided_text_len = provide ? strlen(rule->content) : 0,
 		.has_globs_only = rule->pattern != NULL,
-		.interpreter = rule->expanded_name.interpreter,
+		.is_interpreter = rule->expanded_name.is_of_interpreter,
 		.is_redirect = rule->kind == RULE_REDIRECT,
 		.create_host_path = !provide && place != PATH_BASE_ROOT,
 		.rule = rule->label,
@@ -65,7 +65,7 @@ static void mounts_merge_rule(struct compiler *compiler, struct policy_mount *mo
 			mount->virt, mount->virt);
 	} else {
 		mount->has_globs_only = mount->has_globs_only && other.has_globs_only;
-		mount->interpreter = mount->interpreter && other.interpreter;
+		mount->is_interpreter = mount->is_interpreter && other.is_interpreter;
 		if (strcmp(mount->rule_path, mount->virt) == 0)
 			mount->rule_path = other.rule_path;
 	}
@@ -210,8 +210,9 @@ static void mounts_set_mount_fields_of_nodes(struct policy *policy, const size_t
 		struct tree_node *node = tree_find_path(&policy->tree, mount->virt);
 
 		node->mount = (uint32_t)i + 1;
-		node->remapped = holder ? !mounts_have_same_content(holder, mount)
-				      : mount->kind == POLICY_MOUNT_PROVIDE || strcmp(mount->virt, mount->host) != 0;
+		node->is_remapped =
+			holder ? !mounts_have_same_content(holder, mount)
+			       : mount->kind == POLICY_MOUNT_PROVIDE || strcmp(mount->virt, mount->host) != 0;
 		node->verdict = mount->kind == POLICY_MOUNT_PROVIDE ? VERDICT_PROVIDE
 				: mount->is_redirect                ? VERDICT_REDIRECT
 								    : VERDICT_ALLOW;

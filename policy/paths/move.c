@@ -102,7 +102,7 @@ static void move_describe_directory(const struct policy *policy, const char *pat
 	while (index != TREE_NONE) {
 		const struct tree_node *node = &tree->node[index];
 
-		if (node->remapped) {
+		if (node->is_remapped) {
 			remap = node;
 			side->remapped_mount_len = end;
 			side->rights = 0;

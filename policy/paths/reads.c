@@ -66,7 +66,7 @@ static const char *reads_explain_settings(const struct policy *policy, const cha
 		*ret_setting = "\"on_deny\"";
 		return "is not \"errno\", and only a judged call tells that reading is denied";
 	}
-	if (policy->settings.audit_fstat) {
+	if (policy->settings.audits_fstat) {
 		*ret_setting = "\"audit.fstat\"";
 		return "asks to record what only reads";
 	}
@@ -92,7 +92,7 @@ void compile_check_reads(struct compiler *compiler)
 	const struct policy *policy = compiler->policy;
 	struct policy_read_obstacle obstacle;
 
-	if (compiler->failed || policy_get_judge(policy) != POLICY_JUDGE_CHANGES ||
+	if (compiler->has_failed || policy_get_judge(policy) != POLICY_JUDGE_CHANGES ||
 	    !policy_find_read_obstacle(policy, &obstacle))
 		return;
 	compiler_add_warning(compiler, "%s: warning: every call will be judged, as with \"all\": %s %s",

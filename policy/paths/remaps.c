@@ -85,7 +85,7 @@ void compile_remaps(struct compiler *compiler)
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		struct tree_node *node = tree_find_path(&policy->tree, policy->mount[i].virt);
 
-		if (node->remapped)
+		if (node->is_remapped)
 			remap_set_aliases(compiler, node, &policy->mount[i], NULL);
 	}
 	for (size_t i = 0; i < policy->rule_count; i++) {

@@ -59,7 +59,7 @@ static char *grant_suggest_endpoint(const struct suggest_denial *denial)
 	if ((!private && !grant_is_one_of(denial->reason, by_rule)) || strpbrk(denial->host, "'\n* (") ||
 	    (denial->request && (private || strpbrk(denial->request, "'\n*"))))
 		return NULL;
-	if (denial->serves)
+	if (denial->accepts_connections)
 		buf_printf(&buf, "--listen %u", denial->port);
 	else if (denial->request)
 		buf_printf(&buf, "--allow '%s'", denial->request);
@@ -81,11 +81,11 @@ static void grant_choose_path(const struct suggest_denial *denial, char path[PAT
 	bool lexical;
 
 	(void)snprintf(path, PATH_MAX, "%s", denial->resolved);
-	if (!denial->private_place && denial->written && denial->written[0] == '/' &&
+	if (!denial->is_place_of_run && denial->written && denial->written[0] == '/' &&
 	    path_join("/", denial->written, full, sizeof(full), &lexical) >= 0 && lexical &&
 	    path_is_below(full, denial->resolved))
 		(void)snprintf(path, PATH_MAX, "%s", full);
-	slash = denial->names && denial->want & POLICY_WRITE ? strrchr(path, '/') : NULL;
+	slash = denial->changes_names && denial->want & POLICY_WRITE ? strrchr(path, '/') : NULL;
 	if (slash)
 		slash[slash == path] = '\0';
 }
@@ -110,7 +110,7 @@ char *suggest_make_grant(const struct suggest_host *host, const struct suggest_d
 	if (!denial->resolved || !denial->want || !grant_is_one_of(denial->reason, by_path))
 		return NULL;
 	grant_choose_path(denial, path);
-	if (!denial->private_place && (*ret_why = suggest_shorten_path(host, path, denial->want)))
+	if (!denial->is_place_of_run && (*ret_why = suggest_shorten_path(host, path, denial->want)))
 		return NULL;
 	buf_puts(&buf, denial->want & POLICY_EXEC ? "-x " : denial->want & POLICY_WRITE ? "-W " : "-r ");
 	suggest_put_shell_word(&buf, path);

@@ -29,13 +29,13 @@ struct suggest_denial {
 	const char *reason; /* NULL: unknown */
 	const char *rule;   /* the rule that denied; NULL: none */
 	unsigned want;      /* the right that was refused (enum policy_right); 0: no path was refused */
-	bool names;         /* the call makes or removes a name, for which its directory must be writable */
-	bool private_place; /* `resolved` is in a place of the run's own, which is granted as it is */
+	bool changes_names; /* the call makes or removes a name, for which its directory must be writable */
+	bool is_place_of_run; /* `resolved` is in a place of the run's own, which is granted as it is */
 	const char *resolved; /* the canonical path, as far as it was resolved; NULL: unknown */
 	const char *written;  /* the path as the program wrote it; NULL: unknown */
 	const char *host;     /* of a network call or event; NULL: none */
 	unsigned port;        /* 0: unknown or, of `serves`, any */
-	bool serves;          /* the port is one to listen on */
+	bool accepts_connections; /* the port is one to listen on */
 	const char *request;  /* of a HTTP request: "METHOD host:port/path"; NULL: none */
 	const char *dropped;  /* addresses of the host that may not be dialled, as in the log; NULL: none */
 };

@@ -30,7 +30,7 @@ struct tree_node {
 	const struct rule *exec_deny;
 	size_t glob_rules;
 	const struct rule *grant_rules[3]; /* rules that grant the whole subtree, for READ, WRITE, EXEC */
-	bool remapped;               /* a remapped mount is here: rights granted above do not apply below */
+	bool is_remapped;                  /* a remapped mount is here: rights granted above do not apply below */
 	bool has_grant;              /* a rule grants something at this node or below */
 	const struct rule **glob;    /* rules with a glob that starts in this directory */
 	enum verdict verdict;        /* remapped: the verdict for what is allowed below */

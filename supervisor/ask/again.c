@@ -94,7 +94,7 @@ static bool rejudge_in_second_view(struct dispatch *dispatch, const struct secco
  */
 static bool rejudge_starts_outside(const struct call *call)
 {
-	for (unsigned i = 0; i < call->paths; i++)
+	for (unsigned i = 0; i < call->path_count; i++)
 		if (!call->path[i].is_null_pointer && !call->path[i].error && call->path[i].len &&
 		    call->path[i].text[0] != '/' && !call->place[i].mount && call->outcome.value == -ENOENT)
 			return true;

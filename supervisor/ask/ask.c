@@ -300,7 +300,7 @@ static void ask_end_question(struct dispatch *dispatch, struct question *questio
 
 	ask_directory_remove(asker->options.dir_fd, question->number);
 	question->answer.word = ask_word_get_name(word);
-	question->answer.kills = word == ASK_KILL;
+	question->answer.kills_process = word == ASK_KILL;
 	question->answer.asked_ns = now_ns - question->asked_ns;
 	if (word == ASK_ALLOW_ALWAYS)
 		ask_remember_always_answer(asker, question);

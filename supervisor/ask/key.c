@@ -115,7 +115,7 @@ bool ask_key_compute(const struct call *call, const struct sha256_ctx *copied, c
 	key_add_bytes(&bytes, &call->decision.wanted_rights, sizeof(call->decision.wanted_rights));
 	key_add_bytes(&bytes, call->text_arg, call->text_len);
 	key_add_copied(&bytes, copied);
-	for (unsigned i = 0; i < call->paths; i++)
+	for (unsigned i = 0; i < call->path_count; i++)
 		key_add_path(&bytes, call, i);
 	for (unsigned i = 0; i < sizeof(call->place) / sizeof(call->place[0]); i++)
 		if (call->place[i].mount)

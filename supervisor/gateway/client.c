@@ -117,8 +117,8 @@ static bool client_policy_permits_real_address(const struct egress_client *clien
 
 	for (size_t i = 0; i < count; i++, rule++)
 		if (rule->uses_real_dns && net_host_matches(rule->host, host) &&
-		    !net_address_get_refusal_reason(address, rule->private_addresses ? NET_LIFT_PRIVATE_AND_LOOPBACK
-										     : NET_LIFT_NONE))
+		    !net_address_get_refusal_reason(
+			    address, rule->allows_private_addresses ? NET_LIFT_PRIVATE_AND_LOOPBACK : NET_LIFT_NONE))
 			return true;
 	return false;
 }

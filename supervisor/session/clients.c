@@ -20,7 +20,7 @@ void clients_accept(struct session *session)
 
 	while ((fd = accept4(session->options->listen_fd, (struct sockaddr *)&peer, &len,
 			     SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-		client = session->clients < SESSION_CLIENTS_MAX ? calloc(1, sizeof(*client)) : NULL;
+		client = session->client_count < SESSION_CLIENTS_MAX ? calloc(1, sizeof(*client)) : NULL;
 		event.data.ptr = client;
 		if (!client || epoll_ctl(session->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
 			free(client);
@@ -29,7 +29,7 @@ void clients_accept(struct session *session)
 		}
 		*client = (struct client){.fd = fd, .next = session->client};
 		session->client = client;
-		session->clients++;
+		session->client_count++;
 	}
 }
 

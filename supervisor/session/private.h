@@ -54,10 +54,10 @@ struct session {
 	int epoll_fd;
 	pid_t starter;
 	struct program *program[STARTER_PROGRAMS_MAX]; /* NULL: the slot is free */
-	unsigned started;   /* how many programs were asked for: the last one's number */
-	unsigned running;
+	unsigned last_program_number;                  /* how many programs were asked for: the last one's number */
+	unsigned running_program_count;
 	struct client *client; /* list */
-	unsigned clients;
+	unsigned client_count;
 	uint64_t idle_since_ns; /* UINT64_MAX: a program runs */
 	bool is_ending;
 	struct starter_request request; /* reused */

@@ -149,7 +149,7 @@ static struct program *programs_add(struct session *session, const char *path, c
 		return NULL;
 	session->program[slot] = program;
 	program->slot = slot;
-	program->number = session->started + 1;
+	program->number = session->last_program_number + 1;
 	program->start_ns = io_read_clock_ns();
 	program->deadline_ns = UINT64_MAX;
 	program->denials = denials_create();
@@ -207,8 +207,8 @@ int programs_start(struct session *session, struct client *client, const struct 
 				   : programs_refuse(r, "busy", "the session is busy; try again", ret_code, message,
 						     size);
 	}
-	session->started++;
-	session->running++;
+	session->last_program_number++;
+	session->running_program_count++;
 	session->idle_since_ns = UINT64_MAX;
 	if (wish->wall_ns && wish->wall_ns < UINT64_MAX - program->start_ns)
 		program->deadline_ns = program->start_ns + wish->wall_ns;
@@ -271,8 +271,8 @@ static void programs_finish(struct session *session, struct program *program)
 			view_unhide_process(session->options->second_view, program->monitor);
 	}
 	program_free(session, program);
-	session->running--;
-	if (session->running == 0)
+	session->running_program_count--;
+	if (session->running_program_count == 0)
 		session->idle_since_ns = io_read_clock_ns();
 }
 

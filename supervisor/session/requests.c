@@ -94,7 +94,7 @@ static void client_list_programs(struct session *session, struct client *client)
 						(json_int_t)((now - program->start_ns) / NS_PER_MS)));
 	}
 	clients_send(client, json_pack("{s:s, s:i, s:o}", "session", session->options->run_id, "started",
-						(int)session->started, "programs", list));
+				       (int)session->last_program_number, "programs", list));
 }
 
 static void client_end_session(struct session *session, struct client *client)

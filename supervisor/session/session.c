@@ -49,7 +49,7 @@ static void session_free_client(struct session *session, struct client **at)
 	*at = client->next;
 	cleanup_close(&client->fd);
 	free(client);
-	session->clients--;
+	session->client_count--;
 }
 
 void session_free(struct session *session)
@@ -166,7 +166,7 @@ int session_check(struct session *session, uint64_t now_ns)
 	uint64_t next_ns = UINT64_MAX, due_ns;
 
 	session_free_dropped_clients(session);
-	for (unsigned i = 0; session->running > 0 && i < STARTER_PROGRAMS_MAX; i++) {
+	for (unsigned i = 0; session->running_program_count > 0 && i < STARTER_PROGRAMS_MAX; i++) {
 		due_ns = session->program[i] ? session_check_program(session->program[i], now_ns) : UINT64_MAX;
 		next_ns = due_ns < next_ns ? due_ns : next_ns;
 	}
@@ -176,7 +176,7 @@ int session_check(struct session *session, uint64_t now_ns)
 		next_ns = due_ns < next_ns ? due_ns : next_ns;
 	}
 	/* The starter exits when its socket is closed, and with that, the session ends like a program that is done. */
-	if (session->is_ending && session->running == 0)
+	if (session->is_ending && session->running_program_count == 0)
 		close_fd(&session->starter_fd[0]);
 	if (session->starter_fd[0] < 0 || next_ns == UINT64_MAX)
 		return -1;

@@ -7,7 +7,7 @@
 #include "supervisor/trace/private.h"
 
 /* The entry of an exec that another thread of the process is performing, or NULL. */
-static struct pending *later_find_exec_of_other_thread(const struct tracer *tracer, pid_t tgid, pid_t tid)
+static struct pending *delayed_find_exec_of_other_thread(const struct tracer *tracer, pid_t tgid, pid_t tid)
 {
 	struct pending *pending = tracer->pending;
 
@@ -17,29 +17,29 @@ static struct pending *later_find_exec_of_other_thread(const struct tracer *trac
 }
 
 /* Interrupts an exec that was continued without an interrupt. If the exec has failed, its thread stops now. */
-static void later_interrupt_exec(struct pending *busy)
+static void delayed_interrupt_exec(struct pending *busy)
 {
 	if (busy->skip_interrupt && ptrace(PTRACE_INTERRUPT, busy->tid, 0, 0) == 0)
 		busy->skip_interrupt = false;
 }
 
-bool later_call_must_wait(const struct tracer *tracer, const struct call *call)
+bool delayed_call_must_wait(const struct tracer *tracer, const struct call *call)
 {
 	return pending_tid_may_be_reused(pending_find_newest(tracer, call->tid)) ||
-	       later_find_exec_of_other_thread(tracer, call->task->tgid, call->tid);
+	       delayed_find_exec_of_other_thread(tracer, call->task->tgid, call->tid);
 }
 
-void later_free(struct later *later)
+void delayed_call_free(struct delayed_call *later)
 {
 	exec_plan_free(later->call.outcome.exec);
 	cleanup_close(&later->call.outcome.fd);
 	free(later);
 }
 
-int later_queue_call_until_exec_ends(struct tracer *tracer, struct call *call)
+int delay_call_until_exec_ends(struct tracer *tracer, struct call *call)
 {
-	struct pending *busy = later_find_exec_of_other_thread(tracer, call->task->tgid, call->tid);
-	struct later *later = calloc(1, sizeof(*later));
+	struct pending *busy = delayed_find_exec_of_other_thread(tracer, call->task->tgid, call->tid);
+	struct delayed_call *later = calloc(1, sizeof(*later));
 
 	if (!later)
 		return -ENOMEM;
@@ -51,21 +51,21 @@ int later_queue_call_until_exec_ends(struct tracer *tracer, struct call *call)
 	later->task = *call->task;
 	later->task.exe = NULL;
 	later->call.task = &later->task;
-	later->next = tracer->later;
-	tracer->later = later;
+	later->next = tracer->delayed_calls;
+	tracer->delayed_calls = later;
 	if (busy)
-		later_interrupt_exec(busy);
+		delayed_interrupt_exec(busy);
 	return 0;
 }
 
-struct later *later_dequeue_ready_call(struct tracer *tracer, bool *ret_awaited)
+struct delayed_call *delayed_call_dequeue_ready(struct tracer *tracer, bool *ret_awaited)
 {
-	for (struct later **link = &tracer->later; *link; link = &(*link)->next) {
-		struct later *later = *link;
+	for (struct delayed_call **link = &tracer->delayed_calls; *link; link = &(*link)->next) {
+		struct delayed_call *later = *link;
 		struct answer answer = answer_make_for_later_response(&later->call);
 
 		*ret_awaited = answer_is_awaited(&answer);
-		if (*ret_awaited && later_call_must_wait(tracer, &later->call))
+		if (*ret_awaited && delayed_call_must_wait(tracer, &later->call))
 			continue;
 		*link = later->next;
 		return later;
@@ -73,24 +73,24 @@ struct later *later_dequeue_ready_call(struct tracer *tracer, bool *ret_awaited)
 	return NULL;
 }
 
-bool later_keep_stop_during_exec(const struct tracer *tracer, struct pending *pending, int status)
+bool delay_stop_until_exec_ends(const struct tracer *tracer, struct pending *pending, int status)
 {
 	pid_t pid = pending->tid;
-	struct pending *busy = pid == pending->tgid ? later_find_exec_of_other_thread(tracer, pid, pid) : NULL;
+	struct pending *busy = pid == pending->tgid ? delayed_find_exec_of_other_thread(tracer, pid, pid) : NULL;
 
 	if (!busy)
 		return false;
-	later_interrupt_exec(busy);
+	delayed_interrupt_exec(busy);
 	pending->held_status = status;
 	return true;
 }
 
-void later_free_all(struct tracer *tracer)
+void delayed_calls_free(struct tracer *tracer)
 {
-	while (tracer->later) {
-		struct later *later = tracer->later;
+	while (tracer->delayed_calls) {
+		struct delayed_call *later = tracer->delayed_calls;
 
-		tracer->later = later->next;
-		later_free(later);
+		tracer->delayed_calls = later->next;
+		delayed_call_free(later);
 	}
 }

@@ -85,7 +85,7 @@ static int64_t pathfd_inject_set_terminal(struct injection *injection)
 	uint64_t terminal = (uint64_t)injection->pending->carrier_fd;
 
 	(void)inject_syscall(injection, __NR_ioctl, terminal, TIOCSCTTY, 0);
-	if (!injection->pending->cloexec) /* the terminal was added with O_CLOEXEC */
+	if (!injection->pending->fd_is_cloexec) /* the terminal was added with O_CLOEXEC */
 		(void)inject_syscall(injection, __NR_fcntl, terminal, F_SETFD, 0);
 	return (int64_t)terminal;
 }
@@ -109,7 +109,7 @@ static int64_t pathfd_inject_receive_of_fd(struct injection *injection)
 			number = inject_syscall(injection, __NR_fchdir, received, 0, 0);
 		else
 			number = inject_syscall(injection, __NR_dup3, received, carrier,
-					    injection->pending->cloexec ? O_CLOEXEC : 0);
+						injection->pending->fd_is_cloexec ? O_CLOEXEC : 0);
 		(void)inject_syscall(injection, __NR_close, received, 0, 0); /* fails only for a dead thread */
 	}
 	if (number < 0 || enters)

@@ -63,7 +63,7 @@ struct pending {
 	bool carrier_is_directory;
 	/* PENDING_RECEIVE_DESCRIPTOR: the carrier is a terminal, which becomes the controlling terminal */
 	bool carrier_becomes_tty;
-	bool cloexec;
+	bool fd_is_cloexec;
 	int wanted_fd;              /* PENDING_SEND_DESCRIPTOR_TO_US: the target's descriptor that is fetched */
 	/* PENDING_SEND_DESCRIPTOR_TO_US: our end of the carrier, until the descriptor has come; owned */
 	int own_end_of_carrier_fd;
@@ -75,8 +75,8 @@ struct pending {
 };
 
 /* A judged call that waits for the end of another thread's exec. Its notification has got no response yet. */
-struct later {
-	struct later *next;
+struct delayed_call {
+	struct delayed_call *next;
 	struct call call; /* a copy that owns what the call's outcome owned */
 	struct task task; /* call.task points to this copy, which has no exe */
 };
@@ -84,7 +84,7 @@ struct later {
 struct tracer {
 	struct sandbox *sandbox;
 	struct pending *pending;
-	struct later *later;
+	struct delayed_call *delayed_calls;
 	size_t blob_bytes; /* sum of all blobs */
 	unsigned fetch_count; /* pending entries that fetch a descriptor, or hold a fetched one */
 	unsigned fetches_max; /* maximum of `fetches`, which leaves descriptors for other uses */
@@ -239,21 +239,21 @@ int64_t pathfd_make_thread_map_file(const struct tracer *tracer, const struct pe
  */
 
 /* Whether the call must wait for another thread's exec. */
-bool later_call_must_wait(const struct tracer *tracer, const struct call *call);
+bool delayed_call_must_wait(const struct tracer *tracer, const struct call *call);
 /* Queues a copy of the call, and takes what its outcome owns. 0; -ENOMEM: nothing is taken. */
-int later_queue_call_until_exec_ends(struct tracer *tracer, struct call *call);
+int delay_call_until_exec_ends(struct tracer *tracer, struct call *call);
 /*
  * Removes a call from the queue that need not wait any longer, or that has ended meanwhile (*ret_awaited is false).
- * NULL: there is no such call. later_free() releases it.
+ * NULL: there is no such call. delayed_call_free() releases it.
  */
-struct later *later_dequeue_ready_call(struct tracer *tracer, bool *ret_awaited);
-void later_free(struct later *later);
-void later_free_all(struct tracer *tracer);
+struct delayed_call *delayed_call_dequeue_ready(struct tracer *tracer, bool *ret_awaited);
+void delayed_call_free(struct delayed_call *later);
+void delayed_calls_free(struct tracer *tracer);
 /*
  * True: the stop is kept in pending->held_status. An exec takes its leader's pid, and the kernel ends a stopped leader.
  * A tracer that then resumed the leader would resume the new image, unverified. So a leader's stop is not handled while
  * another thread of its process is in an exec.
  */
-bool later_keep_stop_during_exec(const struct tracer *tracer, struct pending *pending, int status);
+bool delay_stop_until_exec_ends(const struct tracer *tracer, struct pending *pending, int status);
 
 #endif

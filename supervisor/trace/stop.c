@@ -68,7 +68,7 @@ static void stop_record_kill(struct tracer *tracer, const struct pending *pendin
 	memcpy(call->arg, pending->arg, sizeof(call->arg));
 	if (!call->task)
 		return;
-	call->paths = 1;
+	call->path_count = 1;
 	call->path[0].len = strlen(pending->path_as_written);
 	/* fits: it was a call's path */
 	(void)snprintf(call->path[0].text, sizeof(call->path[0].text), "%s", pending->path_as_written);
@@ -242,7 +242,7 @@ void stop_on_stop_other_than_exec(struct tracer *tracer, pid_t pid, int status)
 
 	if (!pending)
 		stop_detach_thread(pid, signal);
-	else if (later_keep_stop_during_exec(tracer, pending, status))
+	else if (delay_stop_until_exec_ends(tracer, pending, status))
 		return;
 	else if (pending->state == PENDING_RESPONDED)
 		stop_after_response(tracer, pending, signal, group_stop);

@@ -30,7 +30,7 @@ void tracer_free(struct tracer *tracer)
 {
 	if (!tracer)
 		return;
-	later_free_all(tracer);
+	delayed_calls_free(tracer);
 	while (tracer->pending)
 		pending_remove_entry(tracer, tracer->pending);
 	free(tracer);
@@ -50,7 +50,7 @@ bool trace_is_busy(const struct tracer *tracer)
 	for (const struct pending *pending = tracer->pending; pending; pending = pending->next)
 		if (pending->state == PENDING_RESPONDED || pending->state == PENDING_RUNNING)
 			return true;
-	return tracer->later != NULL;
+	return tracer->delayed_calls != NULL;
 }
 
 bool trace_has_thread(const struct tracer *tracer, pid_t tid)
@@ -102,7 +102,7 @@ static int trace_start_passing_descriptor(struct tracer *tracer, struct call *ca
 	pending->kind = PENDING_RECEIVE_DESCRIPTOR; /* NOLINT(clang-analyzer-core*): as above */
 	pending->carrier_is_directory = direct;
 	pending->carrier_becomes_tty = controlling;
-	pending->cloexec = call->outcome.fd_cloexec;
+	pending->fd_is_cloexec = call->outcome.fd_is_cloexec;
 	return 0;
 }
 
@@ -122,8 +122,8 @@ int trace_start_call(struct tracer *tracer, struct call *call)
 {
 	int r;
 
-	if (later_call_must_wait(tracer, call))
-		return later_queue_call_until_exec_ends(tracer, call);
+	if (delayed_call_must_wait(tracer, call))
+		return delay_call_until_exec_ends(tracer, call);
 	if (call->outcome.kind == OUTCOME_EXEC)
 		return trace_start_exec(tracer, call);
 	if (call->outcome.kind == OUTCOME_FETCH_DESCRIPTOR)
@@ -146,7 +146,7 @@ static void trace_handle_held_stops(struct tracer *tracer)
 		int status = pending->held_status;
 
 		pending->held_status = 0;
-		if (status == 0 || later_keep_stop_during_exec(tracer, pending, status)) {
+		if (status == 0 || delay_stop_until_exec_ends(tracer, pending, status)) {
 			pending = pending->next;
 			continue;
 		}
@@ -157,11 +157,11 @@ static void trace_handle_held_stops(struct tracer *tracer)
 
 static void trace_start_waiting_calls(struct tracer *tracer)
 {
-	struct later *later;
+	struct delayed_call *later;
 	bool awaited;
 
 	trace_handle_held_stops(tracer);
-	while ((later = later_dequeue_ready_call(tracer, &awaited))) {
+	while ((later = delayed_call_dequeue_ready(tracer, &awaited))) {
 		struct answer answer = answer_make_for_later_response(&later->call);
 		int r = awaited ? trace_start_call(tracer, &later->call) : -EINTR;
 
@@ -172,7 +172,7 @@ static void trace_start_waiting_calls(struct tracer *tracer)
 		}
 		if (r < 0)
 			answer_send_and_end_record(&answer, r);
-		later_free(later);
+		delayed_call_free(later);
 	}
 }
 

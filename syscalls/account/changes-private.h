@@ -42,7 +42,7 @@ struct changes {
 	size_t count;
 	size_t bytes; /* bytes of all paths */
 	uint64_t unlisted_count;
-	uint64_t listing_ns; /* time spent on listing renamed directories */
+	uint64_t listing_spent_ns; /* time spent on listing renamed directories */
 	/* renamed directories, owned; a later entry takes precedence over an earlier one */
 	struct move *directory_rename;
 	size_t moves, move_room;

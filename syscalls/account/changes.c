@@ -453,7 +453,7 @@ int changes_list_all_renamed_trees(struct changes *changes)
 {
 	uint64_t begin_ns = io_read_clock_ns();
 	struct renamed_tree_walk walk = {.changes = changes,
-					 .end_ns = begin_ns + CHANGES_LISTING_TIME_MAX_NS - changes->listing_ns};
+					 .end_ns = begin_ns + CHANGES_LISTING_TIME_MAX_NS - changes->listing_spent_ns};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < changes->moves; i++) {
@@ -464,9 +464,9 @@ int changes_list_all_renamed_trees(struct changes *changes)
 	}
 	free(walk.queue);
 	changes_forget_directory_renames(changes);
-	changes->listing_ns += io_read_clock_ns() - begin_ns;
-	if (changes->listing_ns > CHANGES_LISTING_TIME_MAX_NS)
-		changes->listing_ns = CHANGES_LISTING_TIME_MAX_NS;
+	changes->listing_spent_ns += io_read_clock_ns() - begin_ns;
+	if (changes->listing_spent_ns > CHANGES_LISTING_TIME_MAX_NS)
+		changes->listing_spent_ns = CHANGES_LISTING_TIME_MAX_NS;
 	return r;
 }
 

@@ -9,7 +9,7 @@
 /* The index of the refused path: the last path that was resolved, because paths are judged in order. */
 static unsigned denial_find_refused_path(const struct call *call)
 {
-	return call->paths > 1 && call->place[1].mount ? 1 : 0;
+	return call->path_count > 1 && call->place[1].mount ? 1 : 0;
 }
 
 /* The index of the call's first argument of this kind; -1: the call has none. */
@@ -55,7 +55,7 @@ const char *denial_get_operation(const struct call *call)
 
 	if (call->row->basis == BASIS_EXEC)
 		return "exec";
-	if (call->paths > 0 || call->place[0].mount)
+	if (call->path_count > 0 || call->place[0].mount)
 		return denial_wants_write(call) ? "write" : "read";
 	if (intent == INTENT_NET || intent == INTENT_SERVE)
 		return "net";
@@ -105,7 +105,7 @@ struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_BY
 		    : call->outcome.kind == OUTCOME_ERROR ? (int)-call->outcome.value : call->decision.error;
 	if (call->net.host[0])
 		(void)snprintf(text, DENIAL_TARGET_BYTES_MAX, "%s:%u", call->net.host, call->net.record.port);
-	else if (call->paths > 0 && !path->is_null_pointer && path->len > 0)
+	else if (call->path_count > 0 && !path->is_null_pointer && path->len > 0)
 		key.target = path->text;
 	else if (denial_get_resolved(call))
 		key.target = denial_get_resolved(call);
@@ -137,9 +137,9 @@ static void denial_describe_path(const struct call *call, struct suggest_denial 
 	denial->want = exec ? POLICY_EXEC : write ? POLICY_WRITE : POLICY_READ;
 	denial->resolved = denial_get_resolved(call);
 	denial->written = !asked->is_null_pointer && asked->len > 0 ? asked->text : NULL;
-	denial->names = call->row->intent == INTENT_CHANGE_NAME || denial_read_open_flags(call) & O_CREAT;
+	denial->changes_names = call->row->intent == INTENT_CHANGE_NAME || denial_read_open_flags(call) & O_CREAT;
 	if (mount->flags & MOUNT_REDIRECT) {
-		denial->private_place = true;
+		denial->is_place_of_run = true;
 		denial->resolved = exec && mount->flags & MOUNT_PRIVATE ? mount->virt : NULL;
 	}
 }
@@ -156,7 +156,7 @@ char *denial_suggest_grant(const struct call *call, const char **ret_why)
 
 	if (call->net.host[0]) {
 		denial.host = call->net.host;
-		denial.serves = call->row->intent == INTENT_SERVE;
+		denial.accepts_connections = call->row->intent == INTENT_SERVE;
 		/*
 		 * A port that the program names is judged by bind(2). So the port of a refused listen(2) was chosen by
 		 * the kernel, and the suggestion is for any port.

@@ -31,8 +31,8 @@ struct disk {
 	uint64_t peak_bytes;
 	uint64_t next_measure_ns;  /* when files are measured next, if one can grow */
 	uint64_t last_growth_ns; /* when a file was last found to have grown */
-	bool too_many_files;         /* more than DISK_FILES_MAX files */
-	bool limit_exceeded;
+	bool has_too_many_files; /* more than DISK_FILES_MAX files */
+	bool limit_was_exceeded;
 };
 
 int disk_create(uint64_t limit_bytes, const volatile uint64_t *outside, struct disk **ret_disk)
@@ -89,7 +89,7 @@ uint64_t disk_get_peak_bytes(const struct disk *disk)
 
 const char *disk_get_end_reason(const struct disk *disk)
 {
-	return disk->too_many_files ? "disk_files" : disk->limit_exceeded ? "disk_limit" : NULL;
+	return disk->has_too_many_files ? "disk_files" : disk->limit_was_exceeded ? "disk_limit" : NULL;
 }
 
 /* Compares the sum with the limit. If it is exceeded, files that were just closed are settled first. */
@@ -97,14 +97,14 @@ static void disk_compare_with_limit(struct disk *disk)
 {
 	uint64_t used = disk_get_used_bytes(disk);
 
-	if (used > disk->limit_bytes && !disk->limit_exceeded) {
+	if (used > disk->limit_bytes && !disk->limit_was_exceeded) {
 		disk_files_release_closed(&disk->files);
 		used = disk_get_used_bytes(disk);
 	}
 	if (used > disk->peak_bytes)
 		disk->peak_bytes = used;
 	if (used > disk->limit_bytes)
-		disk->limit_exceeded = true;
+		disk->limit_was_exceeded = true;
 }
 
 /* The pause until files are measured again: so short that the run cannot pass the limit meanwhile. */
@@ -140,7 +140,7 @@ bool disk_measure_due_files(struct disk *disk, uint64_t now_ns)
 	if (disk->files.held_count > 0 && now_ns >= disk->next_measure_ns)
 		disk_measure_growing_files(disk, now_ns);
 	disk_compare_with_limit(disk);
-	return disk->limit_exceeded || disk->too_many_files;
+	return disk->limit_was_exceeded || disk->has_too_many_files;
 }
 
 int disk_get_next_measure_ms(const struct disk *disk, uint64_t now_ns)
@@ -162,7 +162,7 @@ int disk_admit_bytes(struct call *call, uint64_t bytes)
 	used = disk_get_used_bytes(disk);
 	if (used <= disk->limit_bytes && bytes <= disk->limit_bytes - used)
 		return 0;
-	disk->limit_exceeded = true;
+	disk->limit_was_exceeded = true;
 	return call_refuse(call, -EDQUOT, NULL, "disk_limit");
 }
 
@@ -177,7 +177,7 @@ static struct disk_file *disk_find_or_add_file(struct call *call, const struct s
 	if (file)
 		return file;
 	if (disk->files.count >= DISK_FILES_MAX) {
-		disk->too_many_files = true;
+		disk->has_too_many_files = true;
 		call_refuse(call, -EDQUOT, NULL, "disk_files");
 		return NULL;
 	}

@@ -37,7 +37,7 @@ struct forks {
 	uint64_t max;
 	pid_t root;
 	uint64_t counted, counted_ns; /* tasks at the last count, and its time */
-	uint64_t admitted;            /* forks admitted since the last count */
+	uint64_t admitted_since_count; /* forks admitted since the last count */
 	uint64_t peak, refused;
 	struct pending_fork *pending;
 	size_t pending_forks, cap;
@@ -158,7 +158,8 @@ static bool forks_count_tasks(struct forks *forks, uint64_t now_ns)
 		return false;
 	forks->counted = tasks;
 	forks->counted_ns = now_ns;
-	forks->admitted = forks->pending_forks; /* a pending fork may be counted twice: the limit still holds */
+	forks->admitted_since_count =
+		forks->pending_forks; /* a pending fork may be counted twice: the limit still holds */
 	if (tasks > forks->peak)
 		forks->peak = tasks;
 	return true;
@@ -166,7 +167,7 @@ static bool forks_count_tasks(struct forks *forks, uint64_t now_ns)
 
 bool forks_admit_fork_of_thread(struct forks *forks, pid_t tid, uint64_t now_ns)
 {
-	uint64_t members = forks->counted + forks->admitted;
+	uint64_t members = forks->counted + forks->admitted_since_count;
 	bool room = members < forks->max;
 
 	forks_forget_finished(forks, tid, now_ns, forks->pending_forks == forks->cap);
@@ -174,13 +175,13 @@ bool forks_admit_fork_of_thread(struct forks *forks, pid_t tid, uint64_t now_ns)
 		/* Called before the count, which includes the tasks of these forks. */
 		forks_forget_finished(forks, tid, now_ns, true);
 		room = forks_count_tasks(forks, now_ns);
-		room = room && forks->counted + forks->admitted < forks->max;
+		room = room && forks->counted + forks->admitted_since_count < forks->max;
 	}
 	if (!room || !forks_add_pending(forks, tid, now_ns)) {
 		forks->refused++;
 		return false;
 	}
-	forks->admitted++;
+	forks->admitted_since_count++;
 	if (forks->counted + 1 > forks->peak)
 		forks->peak = forks->counted + 1;
 	return true;

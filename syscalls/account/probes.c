@@ -75,7 +75,7 @@ bool probe_was_refused(const struct call *call)
 	for (size_t i = 0; i < sizeof(probe_calls) / sizeof(probe_calls[0]); i++)
 		if (strcmp(probe_calls[i], call->row->name) == 0)
 			return true;
-	if (call->paths != 1)
+	if (call->path_count != 1)
 		return false;
 	/* A name that is not in the view has no canonical path. Its text is compared then. */
 	return probe_list_has_path(call, call->path[0].text) || probe_list_has_path(call, denial_get_resolved(call));

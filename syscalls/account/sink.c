@@ -58,13 +58,15 @@ int sink_connect(const char *path)
 /* Takes a token of the bucket. False: there is none. */
 static bool sink_may_send(struct sink *sink, uint64_t now_ns)
 {
-	const uint64_t most = SINK_BURST_MESSAGES_MAX * SINK_TOKENS_PER_MESSAGE, passed_ns = now_ns - sink->last_ns;
+	const uint64_t most = SINK_BURST_MESSAGES_MAX * SINK_TOKENS_PER_MESSAGE,
+		       passed_ns = now_ns - sink->tokens_added_ns;
 
-	if (!sink->last_ns || passed_ns >= SINK_BURST_MESSAGES_MAX / SINK_MESSAGES_PER_S * SINK_TOKENS_PER_MESSAGE)
+	if (!sink->tokens_added_ns ||
+	    passed_ns >= SINK_BURST_MESSAGES_MAX / SINK_MESSAGES_PER_S * SINK_TOKENS_PER_MESSAGE)
 		sink->tokens = most;
 	else
 		sink->tokens += passed_ns * SINK_MESSAGES_PER_S;
-	sink->last_ns = now_ns;
+	sink->tokens_added_ns = now_ns;
 	if (sink->tokens > most)
 		sink->tokens = most;
 	if (sink->tokens < SINK_TOKENS_PER_MESSAGE)

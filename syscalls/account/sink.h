@@ -24,7 +24,7 @@ struct sink {
 	int fd;             /* a connected datagram socket, O_NONBLOCK; borrowed */
 	const char *run_id; /* borrowed */
 	uint64_t tokens;    /* datagrams that may be sent now, in units of 1/1,000,000,000 */
-	uint64_t last_ns;   /* when tokens were added last; 0: never */
+	uint64_t tokens_added_ns; /* when tokens were added last; 0: never */
 	uint64_t sent, dropped;
 	uint64_t dropped_not_reported;    /* dropped denials that no message has told of yet */
 };

@@ -50,8 +50,8 @@ void arch_rewind_call(struct arch_regs *regs, int nr, const uint64_t arg[6])
 {
 	regs->word[arch_layout.pc] -= arch_layout.call_bytes;
 	/* x86-64: tells the kernel that no system call is under way, so that it restarts none. */
-	regs->word[arch_layout.last_number] = UINT64_MAX;
-	regs->word[arch_layout.number] = (uint64_t)nr;
+	regs->word[arch_layout.last_number_index] = UINT64_MAX;
+	regs->word[arch_layout.number_index] = (uint64_t)nr;
 	for (unsigned i = 0; i < 6; i++)
 		regs->word[arch_layout.arg[i]] = arg[i];
 }
@@ -69,28 +69,28 @@ size_t arch_find_call(const uint8_t *code, size_t len, bool end)
 void arch_set_pc(struct arch_regs *regs, uint64_t pc)
 {
 	regs->word[arch_layout.pc] = pc;
-	if (arch_layout.last_number != arch_layout.number)
-		regs->word[arch_layout.last_number] = UINT64_MAX;
+	if (arch_layout.last_number_index != arch_layout.number_index)
+		regs->word[arch_layout.last_number_index] = UINT64_MAX;
 }
 
 bool arch_is_last_call(const struct arch_regs *regs, int nr)
 {
-	return regs->word[arch_layout.last_number] == (uint64_t)nr;
+	return regs->word[arch_layout.last_number_index] == (uint64_t)nr;
 }
 
 void arch_restore_args(struct arch_regs *regs, const uint64_t arg[6])
 {
 	for (unsigned i = 0; i < 6; i++)
-		if (arch_layout.arg[i] != arch_layout.result)
+		if (arch_layout.arg[i] != arch_layout.result_index)
 			regs->word[arch_layout.arg[i]] = arg[i];
 }
 
 int64_t arch_get_result(const struct arch_regs *regs)
 {
-	return (int64_t)regs->word[arch_layout.result];
+	return (int64_t)regs->word[arch_layout.result_index];
 }
 
 void arch_set_result(struct arch_regs *regs, int64_t value)
 {
-	regs->word[arch_layout.result] = (uint64_t)value;
+	regs->word[arch_layout.result_index] = (uint64_t)value;
 }

@@ -14,8 +14,8 @@ enum { RAX = 0, RDX = 2, RSP = 4, NO_REGISTER = 16 };
 struct instruction {
 	size_t len;
 	uint32_t written_registers; /* one bit for each register */
-	bool sets_value; /* its only effect is that register `to` becomes `value` */
-	bool copies;	 /* its only effect is that register `to` becomes what `from` holds */
+	bool is_constant_load;      /* its only effect is that register `to` becomes `value` */
+	bool is_register_copy;      /* its only effect is that register `to` becomes what `from` holds */
 	unsigned to, from;
 	uint32_t value;
 };
@@ -24,7 +24,7 @@ struct instruction {
 struct decoder {
 	const uint8_t *byte;
 	size_t len, at;
-	bool wide; /* REX.W */
+	bool has_rex_w;   /* REX.W */
 	unsigned r, x, b; /* REX.R, REX.X and REX.B, shifted to bit 3 */
 	unsigned mod, reg, rm; /* fields of ModRM */
 };
@@ -77,7 +77,7 @@ static uint32_t decode_take_immediate(struct decoder *decoder)
 
 static bool insn_describe_constant_load(struct decoder *decoder, struct instruction *ret, unsigned to, uint32_t value)
 {
-	ret->sets_value = true;
+	ret->is_constant_load = true;
 	ret->to = to;
 	ret->value = value;
 	ret->written_registers = BIT(to);
@@ -86,7 +86,7 @@ static bool insn_describe_constant_load(struct decoder *decoder, struct instruct
 
 static bool insn_describe_register_copy(struct instruction *ret, unsigned to, unsigned from)
 {
-	ret->copies = true;
+	ret->is_register_copy = true;
 	ret->to = to;
 	ret->from = from;
 	ret->written_registers = BIT(to);
@@ -237,7 +237,7 @@ static bool decode_one_byte_opcode(struct decoder *decoder, uint8_t op, struct i
 	if ((op & 0xf8) != 0xb8) /* mov $imm,%reg */
 		return false;
 	(void)insn_describe_constant_load(decoder, ret, (op & 7u) | decoder->b, decode_take_immediate(decoder));
-	return decode_skip_bytes(decoder, decoder->wide ? 4 : 0);
+	return decode_skip_bytes(decoder, decoder->has_rex_w ? 4 : 0);
 }
 
 /* Decodes the first instruction. False: unknown. */
@@ -254,7 +254,7 @@ static bool insn_decode(const uint8_t *byte, size_t len, struct instruction *ret
 		op = decode_take_byte(&decoder);
 	}
 	if ((op & 0xf0) == 0x40) { /* REX */
-		decoder.wide = op & 8;
+		decoder.has_rex_w = op & 8;
 		decoder.r = (op & 4u) << 1;
 		decoder.x = (op & 2u) << 2;
 		decoder.b = (op & 1u) << 3;
@@ -299,8 +299,8 @@ static bool insn_find_value_set_at(const struct insn_code *code, size_t at, size
 	struct instruction setting, later;
 	uint32_t writes = 0;
 
-	if (!insn_decode(&code->byte[at], end - at, &setting) || !(setting.sets_value || setting.copies) ||
-	    setting.to != reg)
+	if (!insn_decode(&code->byte[at], end - at, &setting) ||
+	    !(setting.is_constant_load || setting.is_register_copy) || setting.to != reg)
 		return false;
 	for (size_t next_at = at + setting.len; next_at < end; next_at += later.len) {
 		if (!insn_decode(&code->byte[next_at], end - next_at, &later))
@@ -309,7 +309,7 @@ static bool insn_find_value_set_at(const struct insn_code *code, size_t at, size
 	}
 	if (writes & BIT(reg))
 		return false;
-	if (setting.sets_value) {
+	if (setting.is_constant_load) {
 		*ret_value = setting.value;
 		return true;
 	}
@@ -410,10 +410,10 @@ bool insn_x86_64_find_argument(const uint8_t *byte, size_t len, unsigned reg, un
 		if (more < 0)
 			return false;
 		stack += (size_t)more;
-		if (now.copies)
+		if (now.is_register_copy)
 			holds[now.to] = holds[now.from];
 		for (unsigned i = 0; i < 16; i++)
-			if (now.written_registers & BIT(i) && !(now.copies && i == now.to))
+			if (now.written_registers & BIT(i) && !(now.is_register_copy && i == now.to))
 				holds[i] = NO_REGISTER;
 		at += now.len;
 	}

@@ -8,9 +8,9 @@
 struct arch_layout {
 	uint32_t audit; /* number of the thread's last call */
 	unsigned pc, stack;
-	unsigned number;      /* number of the call that the thread makes next */
-	unsigned last_number; /* of the thread's last call */
-	unsigned result;
+	unsigned number_index;      /* number of the call that the thread makes next */
+	unsigned last_number_index; /* of the thread's last call */
+	unsigned result_index;
 	unsigned arg[6];
 	unsigned call_bytes; /* length of the system call instruction */
 	uint8_t call[4];     /* the instruction */

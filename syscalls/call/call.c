@@ -29,7 +29,7 @@ void call_return_fd(struct call *call, int fd, bool cloexec)
 	}
 	call->outcome.kind = OUTCOME_FD;
 	call->outcome.fd = fd;
-	call->outcome.fd_cloexec = cloexec;
+	call->outcome.fd_is_cloexec = cloexec;
 }
 
 void call_continue(struct call *call)

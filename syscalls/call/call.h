@@ -66,10 +66,11 @@ struct sandbox {
 	const struct memory_ops *target_memory;
 	int listener_fd;
 	bool has_unix_datagrams;       /* RUN_HAS_UNIX_DATAGRAMS */
-	bool private_ipc;     /* the run has its own IPC namespace, and its memory is bounded */
-	bool signals_bounded; /* the kernel confines signals to the run: a pid namespace, or Landlock's scope (ABI 6) */
-	bool traces_bounded;  /* the kernel confines ptrace(2) to the run: a pid namespace, or Landlock */
-	struct traces trace_edges; /* ptrace.h: processes of the run that trace others */
+	bool has_own_ipc_namespace;    /* the run has its own IPC namespace, and its memory is bounded */
+	/* the kernel confines signals to the run: a pid namespace, or Landlock's scope (ABI 6) */
+	bool kernel_confines_signals;
+	bool kernel_confines_ptrace; /* the kernel confines ptrace(2) to the run: a pid namespace, or Landlock */
+	struct ptrace_attachments ptrace_attachments; /* ptrace.h: processes of the run that trace others */
 	uid_t uid;
 	gid_t gid;
 };
@@ -112,7 +113,7 @@ enum outcome_kind {
 /* What the answer to a question decided about a call that the policy denies ("on_deny": "ask-file"). */
 struct call_answer {
 	const char *word;   /* static; "allow", "deny", "timeout" …: callgate-audit(5) */
-	bool kills;         /* the answer ends the process */
+	bool kills_process; /* the answer ends the process */
 	int64_t uid;        /* owner of the answer's file; -1: nobody has answered */
 	uint64_t asked_ns;  /* how long the question was open */
 	const char *rule, *reason; /* of the denial */
@@ -137,7 +138,7 @@ struct outcome {
 	int64_t value;
 	int fd;            /* owned; -1: unset */
 	int open_flags;    /* OUTCOME_BLOCKING */
-	bool fd_cloexec;   /* OUTCOME_FD: O_CLOEXEC in newfd_flags */
+	bool fd_is_cloexec; /* OUTCOME_FD: O_CLOEXEC in newfd_flags */
 	/* OUTCOME_OPATH_FD: fd is a terminal, which becomes the session's controlling terminal */
 	bool becomes_controlling_terminal;
 	struct exec_plan *exec; /* OUTCOME_EXEC: owned */
@@ -150,7 +151,7 @@ struct call {
 	struct sandbox *sandbox;
 	uint64_t id; /* the notification's id */
 	pid_t tid;
-	unsigned paths;
+	unsigned path_count;
 	struct task *task;
 	const struct syscall_row *row;
 	uint64_t arg[6];

@@ -24,7 +24,7 @@ static int decode_string(struct call *call, unsigned arg, char text[PATH_MAX], s
 
 static int decode_path(struct call *call, unsigned arg, int dirfd)
 {
-	struct call_path *path = &call->path[call->paths++];
+	struct call_path *path = &call->path[call->path_count++];
 
 	path->dirfd = dirfd;
 	path->len = 0;
@@ -42,7 +42,7 @@ int decode_call_args(struct call *call)
 
 	if (call->task)
 		tree_end_rlimit_nofile_change(call->task);
-	call->paths = 0;
+	call->path_count = 0;
 	call->text_len = 0;
 	call->text_error = 0;
 	for (unsigned arg = 0; arg < 6; arg++) {

@@ -59,7 +59,7 @@ static void record_fill_args(const struct call *call, struct audit_record *recor
 static void record_get_path_argument(const struct call *call, unsigned i, const char **text, size_t *len,
 				     const char **resolved, size_t *resolved_len)
 {
-	if (i >= call->paths)
+	if (i >= call->path_count)
 		return;
 	if (!call->path[i].is_null_pointer) {
 		*text = call->path[i].text;
@@ -96,7 +96,7 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 	record_get_path_argument(call, 0, &record->path, &record->path_len, &record->resolved, &record->resolved_len);
 	record_get_path_argument(call, 1, &record->path2, &record->path2_len, &record->resolved2,
 				 &record->resolved2_len);
-	if (call->paths == 0 && call->place[0].mount) {
+	if (call->path_count == 0 && call->place[0].mount) {
 		record->resolved = call->place[0].virt;
 		record->resolved_len = call->place[0].virt_len;
 	}

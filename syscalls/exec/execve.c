@@ -47,7 +47,7 @@ struct exec_attempt {
 		/* copies of place[1], path[1] and paths of the call, which the judging of the loader overwrites */
 		saved_place;
 	struct call_path saved_path;
-	unsigned saved_paths;
+	unsigned saved_path_count;
 };
 
 /* ---- one file ---- */
@@ -159,7 +159,7 @@ static int interp_set_path(struct call *call, const char *text)
 	path->len = strlen(path->text);
 	path->dirfd = AT_FDCWD;
 	path->is_null_pointer = false;
-	call->paths = 2;
+	call->path_count = 2;
 	return 0;
 }
 
@@ -267,12 +267,12 @@ static int loader_judge(struct exec_attempt *attempt, const char *interp)
 		/* Judging the loader overwrites the second path, which the record needs for the interpreter. */
 		attempt->saved_place = call->place[EXEC_INTERP_PATH_INDEX];
 		attempt->saved_path = call->path[EXEC_INTERP_PATH_INDEX];
-		attempt->saved_paths = call->paths;
+		attempt->saved_path_count = call->path_count;
 		if (exec_resolve_loader(call, interp, &loader) < 0)
 			return -1;
 		call->place[EXEC_INTERP_PATH_INDEX] = attempt->saved_place;
 		call->path[EXEC_INTERP_PATH_INDEX] = attempt->saved_path;
-		call->paths = attempt->saved_paths;
+		call->path_count = attempt->saved_path_count;
 	}
 	plan->has_interp = true;
 	plan->interp = loader.image;

@@ -17,7 +17,7 @@
 /* Checks whether the run may use queues. 0, or -1 with the outcome set. */
 static int mqueue_check_call(struct call *call)
 {
-	if (!call->sandbox->private_ipc)
+	if (!call->sandbox->has_own_ipc_namespace)
 		return call_refuse(call, -ENOSYS, NULL, "refused_syscall");
 	target_allow_without_rule(call);
 	return 0;

@@ -99,7 +99,7 @@ void owner_set_by_setown(struct call *call, pid_t who)
 	}
 	owner = owner_convert_setown_argument(who);
 	/* The kernel confines these signals too (Landlock: hook_file_send_sigiotask()), whoever has the pid now. */
-	if (!call->sandbox->signals_bounded && who != 0 && !target_is_self(call, who))
+	if (!call->sandbox->kernel_confines_signals && who != 0 && !target_is_self(call, who))
 		owner_set_on_duplicate(call, descriptor_copy(call, call_get_int(call, 0)), &owner);
 	else if (owner_judge(call, (int)owner.type, owner.pid))
 		call_continue(call);

@@ -13,12 +13,12 @@
 struct openat2_scope_walk {
 	const struct call *call;
 	uint64_t resolve;
-	bool follow_last;
+	bool follows_last_link;
 	bool may_create;     /* the last name need not exist: O_CREAT */
 	char root[PATH_MAX]; /* canonical path of the start directory */
 	char *at;            /* canonical path so far; in text */
 	int links;
-	bool relative; /* path[0] is relative */
+	bool path_is_relative; /* path[0] is relative */
 	bool has_device;
 	dev_t device; /* device of the last object outside the skeleton, for RESOLVE_NO_XDEV */
 	const char *todo;
@@ -61,7 +61,7 @@ static int scope_push_link_target(struct openat2_scope_walk *walk, const char *t
 		return -EXDEV;
 	if (walk->resolve & RESOLVE_IN_ROOT)
 		return scope_enter_dir(walk, walk->root);
-	if (walk->resolve & RESOLVE_NO_XDEV && walk->relative)
+	if (walk->resolve & RESOLVE_NO_XDEV && walk->path_is_relative)
 		return -EXDEV; /* like nd_jump_root() in fs/namei.c */
 	return scope_enter_dir(walk, "/");
 }
@@ -124,7 +124,7 @@ static int scope_walk_component(struct openat2_scope_walk *walk, const char *nam
 		return fd;
 	if (fstat(fd, &object) < 0)
 		return -errno;
-	if (S_ISLNK(object.st_mode) && (!last || slash || walk->follow_last))
+	if (S_ISLNK(object.st_mode) && (!last || slash || walk->follows_last_link))
 		return scope_enter_link(walk, &place, fd);
 	if (!last && !S_ISDIR(object.st_mode))
 		return -ENOTDIR;
@@ -160,7 +160,7 @@ static int scope_start(struct openat2_scope_walk *walk, const struct call_path *
 	bool held;
 	int r;
 
-	walk->relative = !absolute;
+	walk->path_is_relative = !absolute;
 	if (absolute && walk->resolve & RESOLVE_BENEATH)
 		return -EXDEV;
 	(void)snprintf(walk->at, PATH_MAX, "/");
@@ -187,7 +187,8 @@ int file_enter_openat2_scope(struct call *call, const struct open_request *reque
 	struct openat2_scope_walk walk = {
 		.call = call,
 		.resolve = request->resolve,
-		.follow_last = !(request->flags & O_NOFOLLOW || (request->flags & O_CREAT && request->flags & O_EXCL)),
+		.follows_last_link =
+			!(request->flags & O_NOFOLLOW || (request->flags & O_CREAT && request->flags & O_EXCL)),
 		.may_create = request->flags & O_CREAT,
 		.at = ret_scope->canonical,
 	};

@@ -24,7 +24,7 @@ struct statx_query {
 	unsigned flags; /* AT_STATX_* */
 	unsigned mask;
 	int nolinks_fd; /* descriptor of the tree without links: see view_get_nolinks_path */
-	bool by_name; /* asked by name below nolinks_fd */
+	bool is_by_name; /* asked by name below nolinks_fd */
 	union {
 		struct statx known;
 		char all[STATX_BYTES];
@@ -38,7 +38,7 @@ static int statx_by_name(void *ctx, int dirfd, const char *path, int at_flags)
 	if (syscall(SYS_statx, dirfd, path, at_flags | AT_NO_AUTOMOUNT | (int)question->flags, question->mask,
 		    &question->status) < 0)
 		return -errno;
-	question->by_name = dirfd == question->nolinks_fd;
+	question->is_by_name = dirfd == question->nolinks_fd;
 	return 0;
 }
 
@@ -117,7 +117,7 @@ void sys_statx(struct call *call)
 		return;
 	}
 	if (stat_judge_and_query_object(call, flags, statx.mask & STATX_MNT_ID_UNIQUE, &question) == 0 &&
-	    (!statx.by_name || statx_set_mount_id(call, flags, &question)))
+	    (!statx.is_by_name || statx_set_mount_id(call, flags, &question)))
 		file_end_call_with_output(call, call->arg[4], &statx.status, sizeof(statx.status), 0);
 }
 

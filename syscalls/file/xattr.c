@@ -24,7 +24,7 @@
 /* The object of a call: path[0] with these AT_* flags, or the descriptor fd. */
 struct xattr_target {
 	unsigned at_flags;
-	bool by_fd;
+	bool is_by_fd;
 	int fd;
 };
 
@@ -42,11 +42,11 @@ static int xattr_check_arguments(struct call *call, const struct xattr_target *t
 static int xattr_pin_target(struct call *call, const struct xattr_target *target, bool write)
 {
 	const struct call_path *path = &call->path[0];
-	bool empty =
-		target->at_flags & AT_EMPTY_PATH && call->paths && path->len == 0 && !path->error && path->dirfd >= 0;
-	int fd = target->by_fd ? target->fd : path->dirfd;
+	bool empty = target->at_flags & AT_EMPTY_PATH && call->path_count && path->len == 0 && !path->error &&
+		     path->dirfd >= 0;
+	int fd = target->is_by_fd ? target->fd : path->dirfd;
 
-	if (!target->by_fd && !empty)
+	if (!target->is_by_fd && !empty)
 		return write ? file_pin_for_metadata_change(call, target->at_flags)
 			     : file_pin_at(call, 0, POLICY_READ, target->at_flags);
 	if (write)
@@ -167,7 +167,7 @@ static void xattr_get_or_list(struct call *call, struct xattr_target target, boo
 /* The objects of calls, for xattr_set() and its like. */
 #define xattr_by_path ((struct xattr_target){.at_flags = 0})
 #define xattr_by_link ((struct xattr_target){.at_flags = AT_SYMLINK_NOFOLLOW})
-#define xattr_by_fd(call) ((struct xattr_target){.by_fd = true, .fd = call_get_int(call, 0)})
+#define xattr_by_fd(call) ((struct xattr_target){.is_by_fd = true, .fd = call_get_int(call, 0)})
 #define xattr_at(call) ((struct xattr_target){.at_flags = call_get_uint(call, 2)})
 
 HANDLER(sys_setxattr, xattr_set(call, xattr_by_path, call->arg[2], call->arg[3], call_get_uint(call, 4)))

@@ -107,7 +107,7 @@ enum net_unix_kind net_read_unix_address(struct call *call, const struct sockadd
 	path->dirfd = AT_FDCWD;
 	path->is_null_pointer = false;
 	path->error = 0;
-	call->paths = 1;
+	call->path_count = 1;
 	return abstract ? NET_UNIX_ABSTRACT : NET_UNIX_PATH;
 }
 

@@ -68,7 +68,7 @@ static int inet_read_address_of_family(int family, const struct sockaddr_storage
 static int inet_check_peer(const struct inet_kind *kind, const struct inet_address *peer)
 {
 	if (peer->family == AF_INET) {
-		if (kind->domain == AF_INET6 && kind->v6only)
+		if (kind->domain == AF_INET6 && kind->is_v6_only)
 			return -ENETUNREACH;
 		if (kind->is_stream && (IN_MULTICAST(ntohl(peer->v4.s_addr)) || peer->v4.s_addr == INADDR_BROADCAST))
 			return -ENETUNREACH;
@@ -102,7 +102,7 @@ int inet_read_connect_address(const struct inet_kind *kind, const struct sockadd
 	}
 	/* only UDP sockets of AF_INET6 accept AF_INET addresses */
 	if (kind->domain == AF_INET6 && address->ss_family == AF_INET && !kind->is_stream)
-		r = kind->v6only ? -EAFNOSUPPORT : inet_read_address_of_family(AF_INET, address, len, &peer);
+		r = kind->is_v6_only ? -EAFNOSUPPORT : inet_read_address_of_family(AF_INET, address, len, &peer);
 	else
 		r = inet_read_address_of_family(kind->domain, address, len, &peer);
 	if (r == 0)
@@ -155,7 +155,7 @@ int inet_read_bind_address(const struct inet_kind *kind, const struct sockaddr_s
 	}
 	if (r < 0)
 		return r;
-	if (!v4 && own.family == AF_INET && kind->v6only)
+	if (!v4 && own.family == AF_INET && kind->is_v6_only)
 		return -EINVAL;
 	if (!v4 && own.family == AF_INET6 && kind->is_stream && IN6_IS_ADDR_MULTICAST(&own.v6))
 		return -EINVAL;

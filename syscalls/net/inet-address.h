@@ -16,7 +16,7 @@
 struct inet_kind {
 	int domain; /* AF_INET, AF_INET6 */
 	bool is_stream;
-	bool v6only;
+	bool is_v6_only;
 };
 
 struct inet_address {

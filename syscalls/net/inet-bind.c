@@ -24,8 +24,8 @@ static struct inet_address bind_choose_real_address(const struct inet *inet, con
 	struct inet_address real = *asked;
 
 	if (!inet->options.has_own_netns)
-		return inet_make_loopback(inet, asked->family == AF_INET6 && (kind->v6only || inet_is_loopback(asked)),
-				asked->port);
+		return inet_make_loopback(
+			inet, asked->family == AF_INET6 && (kind->is_v6_only || inet_is_loopback(asked)), asked->port);
 	/* bound to any address, so that the socket can reach egress as well */
 	if (inet_is_own_pool_address(inet, asked)) {
 		real.v4.s_addr = INADDR_ANY;
@@ -119,8 +119,8 @@ static bool bind_judge_listen(struct call *call, const struct inet_address *boun
 static bool bind_address_is_of_run_only(const struct inet *inet, const struct inet_address *bound)
 {
 	return inet->options.has_own_netns ||
-	       (bound->family == AF_INET &&
-		(bound->v4.s_addr == inet->options.loopback.s_addr || bound->v4.s_addr == inet->loopback6.s_addr));
+	       (bound->family == AF_INET && (bound->v4.s_addr == inet->options.loopback.s_addr ||
+					     bound->v4.s_addr == inet->loopback_of_v6_sockets.s_addr));
 }
 
 static int bind_listen(struct call *call, const struct inet_socket *socket, struct inet_address *bound)

@@ -60,7 +60,7 @@ static int endpoint_find_or_make(struct inet *inet, const char *host, const stru
 	struct inet_endpoint *endpoint;
 	int r;
 
-	for (size_t i = 0; i < inet->endpoints; i++) {
+	for (size_t i = 0; i < inet->endpoint_count; i++) {
 		endpoint = &inet->endpoint[i];
 		if (endpoint->port != address->port || strcmp(endpoint->host, host) != 0)
 			continue;
@@ -69,9 +69,9 @@ static int endpoint_find_or_make(struct inet *inet, const char *host, const stru
 			return 0;
 		}
 	}
-	if (inet->endpoints == INET_ENDPOINTS_MAX)
+	if (inet->endpoint_count == INET_ENDPOINTS_MAX)
 		return -ENOBUFS;
-	endpoint = &inet->endpoint[inet->endpoints];
+	endpoint = &inet->endpoint[inet->endpoint_count];
 	*endpoint = (struct inet_endpoint){.port = address->port, .fd = -1, .guard_fd = -1};
 	(void)snprintf(endpoint->host, sizeof(endpoint->host), "%s", host);
 	r = endpoint_make_socket(inet, address, endpoint);
@@ -83,7 +83,7 @@ static int endpoint_find_or_make(struct inet *inet, const char *host, const stru
 		inet_endpoint_release(endpoint);
 		return r;
 	}
-	inet->endpoints++;
+	inet->endpoint_count++;
 	*ret_at = endpoint->at;
 	return 0;
 }
@@ -107,7 +107,7 @@ void inet_make_endpoints_in_advance(struct inet *inet)
 	const struct net_rule *rule = policy_net_get_rules(inet->options.policy, &count);
 
 	for (size_t i = 0; i < count; i++)
-		for (size_t j = 0; rule[i].proto == NET_UDP && j < rule[i].ports; j++)
+		for (size_t j = 0; rule[i].proto == NET_UDP && j < rule[i].port_count; j++)
 			for (uint32_t n = POOL_FIRST_NAME_INDEX; pool_get_policy_name(inet->options.pool, n); n++)
 				if (strcmp(pool_get_policy_name(inet->options.pool, n), rule[i].host) == 0)
 					inet_endpoint_make_in_advance(inet, rule[i].host, n, rule[i].port[j]);
@@ -166,7 +166,7 @@ static int inet_prepare_socket(const struct inet *inet, const struct inet_socket
 			r = inet_bind_any_port(socket, &own);
 		return r < 0 ? r : inet_fence_accept_from_endpoints(inet, socket->fd);
 	}
-	if (socket->kind.v6only && at->family == AF_INET)
+	if (socket->kind.is_v6_only && at->family == AF_INET)
 		/* fails on a bound socket, whose sends then fail */
 		(void)setsockopt(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 	return 0;

@@ -53,7 +53,7 @@ static void fence_build_filter(const struct inet *inet, struct fence *fence)
 	fence_emit_drop_unless_equal(fence, ntohl(inet->options.loopback.s_addr));
 	fence_emit_instruction(fence, BPF_LD | BPF_H | BPF_ABS, 0, 0);
 	fence_emit_accept_if(fence, inet->options.dns_port);
-	for (size_t i = 0; i < inet->endpoints; i++)
+	for (size_t i = 0; i < inet->endpoint_count; i++)
 		fence_emit_accept_if(fence, inet->endpoint[i].at.port);
 	fence_emit_drop(fence);
 }

@@ -76,7 +76,7 @@ static int listeners_duplicate(pid_t tgid, int number)
 }
 
 /* The descriptor number under which a process has the socket, or -1. */
-static int listeners_find_number(pid_t tgid, ino_t ino)
+static int listeners_find_fd_number_in_process(pid_t tgid, ino_t ino)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	char path[64], want[64], link[64];
@@ -104,7 +104,7 @@ static bool listeners_find_holder(const struct call *call, struct listener *item
 	size_t count = member ? tree_list_processes(call->sandbox->tree, member, SEARCHED_PROCESSES_MAX) : 0;
 
 	for (size_t i = 0; i < count && i < SEARCHED_PROCESSES_MAX; i++) {
-		int number = listeners_find_number(member[i], item->ino);
+		int number = listeners_find_fd_number_in_process(member[i], item->ino);
 
 		if (number < 0)
 			continue;

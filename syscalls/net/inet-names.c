@@ -56,8 +56,8 @@ const struct inet_address *inet_names_get(const struct inet_names *names, unsign
 static unsigned names_choose_table(const struct inet *inet, const struct inet_kind *kind,
 				   const struct inet_address *bound)
 {
-	bool second =
-		bound->family == AF_INET && bound->v4.s_addr == inet->loopback6.s_addr && !inet->options.has_own_netns;
+	bool second = bound->family == AF_INET && bound->v4.s_addr == inet->loopback_of_v6_sockets.s_addr &&
+		      !inet->options.has_own_netns;
 
 	return (kind->is_stream ? 0u : 2u) + (second ? 1u : 0u);
 }
@@ -88,7 +88,7 @@ static bool inet_translate_name_without_entry(const struct inet *inet, bool peer
 		*told = inet_get_pool_address(inet, told->family);
 	} else if (told->family == AF_INET && told->v4.s_addr == inet->options.loopback.s_addr) {
 		told->v4.s_addr = htonl(INADDR_LOOPBACK);
-	} else if (told->family == AF_INET && told->v4.s_addr == inet->loopback6.s_addr) {
+	} else if (told->family == AF_INET && told->v4.s_addr == inet->loopback_of_v6_sockets.s_addr) {
 		*told = (struct inet_address){.family = AF_INET6, .v6 = in6addr_loopback};
 	} else {
 		return false;

@@ -19,11 +19,11 @@ struct inet_endpoint {
 struct inet {
 	struct inet_options options;
 	/* without a network namespace: the run's loopback address that stands for ::1 and serves IPV6_V6ONLY sockets */
-	struct in_addr loopback6;
+	struct in_addr loopback_of_v6_sockets;
 	struct inet_names *names;
 	struct inet_listeners *listeners;
 	struct inet_endpoint endpoint[INET_ENDPOINTS_MAX];
-	size_t endpoints;
+	size_t endpoint_count;
 };
 
 /* ---- inet-socket.c: the duplicate of the target's socket ---- */

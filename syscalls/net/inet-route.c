@@ -9,7 +9,7 @@ struct inet_address inet_make_loopback(const struct inet *inet, bool v6, uint16_
 {
 	if (inet->options.has_own_netns && v6)
 		return (struct inet_address){.family = AF_INET6, .v6 = in6addr_loopback, .port = port};
-	return inet_make_v4(v6 ? inet->loopback6 : inet->options.loopback, port);
+	return inet_make_v4(v6 ? inet->loopback_of_v6_sockets : inet->options.loopback, port);
 }
 
 struct inet_address inet_get_pool_address(const struct inet *inet, int family)

@@ -19,7 +19,7 @@ bool inet_read_kind(int fd, struct inet_kind *ret_kind)
 	if (!(type == SOCK_STREAM && protocol == IPPROTO_TCP) && !(type == SOCK_DGRAM && protocol == IPPROTO_UDP))
 		return false;
 	*ret_kind = (struct inet_kind){.domain = domain, .is_stream = type == SOCK_STREAM};
-	ret_kind->v6only = domain == AF_INET6 && net_get_option(fd, IPPROTO_IPV6, IPV6_V6ONLY) == 1;
+	ret_kind->is_v6_only = domain == AF_INET6 && net_get_option(fd, IPPROTO_IPV6, IPV6_V6ONLY) == 1;
 	return true;
 }
 
@@ -69,7 +69,7 @@ int inet_bind_to_address(const struct inet_socket *socket, const struct inet_add
 	socklen_t len = inet_write_sockaddr(socket->kind.domain, address, &storage);
 
 	/* The run's loopback is an IPv4 address, which an IPV6_V6ONLY socket cannot be bound to. */
-	if (socket->kind.domain == AF_INET6 && address->family == AF_INET && socket->kind.v6only)
+	if (socket->kind.domain == AF_INET6 && address->family == AF_INET && socket->kind.is_v6_only)
 		(void)setsockopt(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)); /* else bind(2) fails */
 	return bind(socket->fd, (const struct sockaddr *)&storage, len) < 0 ? -errno : 0;
 }

@@ -12,7 +12,7 @@ int inet_create(const struct inet_options *options, struct inet **ret_inet)
 	if (!inet)
 		return -ENOMEM;
 	inet->options = *options;
-	inet->loopback6.s_addr = htonl(ntohl(options->loopback.s_addr) + 1);
+	inet->loopback_of_v6_sockets.s_addr = htonl(ntohl(options->loopback.s_addr) + 1);
 	inet->names = inet_names_create();
 	inet->listeners = inet_listeners_create();
 	if (!inet->names || !inet->listeners) {
@@ -29,7 +29,7 @@ void inet_free(struct inet *inet)
 {
 	if (!inet)
 		return;
-	for (size_t i = 0; i < inet->endpoints; i++)
+	for (size_t i = 0; i < inet->endpoint_count; i++)
 		inet_endpoint_release(&inet->endpoint[i]);
 	free(inet->names);
 	inet_listeners_free(inet->listeners);

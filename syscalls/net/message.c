@@ -33,7 +33,7 @@ void message_release(struct message *message)
 /* Works as the kernel's import_iovec(). */
 static int message_check_parts_length(struct message *message)
 {
-	for (size_t i = 0; i < message->parts; i++) {
+	for (size_t i = 0; i < message->part_count; i++) {
 		struct message_part *part = &message->part[i];
 
 		if (part->len > INT64_MAX)
@@ -50,7 +50,7 @@ int message_from_registers(const struct call *call, struct message *ret_message)
 	struct message *message = ret_message;
 	int len = call_get_int(call, 5);
 
-	*message = (struct message){.parts = 1, .pin_fd = -1};
+	*message = (struct message){.part_count = 1, .pin_fd = -1};
 	message->part = calloc(1, sizeof(*message->part));
 	if (!message->part)
 		return -ENOMEM;
@@ -89,12 +89,12 @@ int message_from_memory(const struct call *call, uint64_t addr, struct message *
 		r = -EMSGSIZE;
 	if (r < 0)
 		return r;
-	message->parts = header.parts_len;
-	message->part = calloc(message->parts + 1, sizeof(*message->part));
+	message->part_count = header.parts_len;
+	message->part = calloc(message->part_count + 1, sizeof(*message->part));
 	if (!message->part)
 		return -ENOMEM;
-	if (message->parts)
-		r = decode_memory_at(call, header.parts, message->part, message->parts * sizeof(*message->part));
+	if (message->part_count)
+		r = decode_memory_at(call, header.parts, message->part, message->part_count * sizeof(*message->part));
 	if (r == 0)
 		r = message_check_parts_length(message);
 	*ret_control = (struct message_part){.addr = header.control, .len = header.control ? header.control_len : 0};

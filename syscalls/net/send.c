@@ -130,7 +130,7 @@ static int64_t send_judge_commit_and_send(struct call *call, struct sender *send
 {
 	struct sockaddr_storage to;
 	struct transfer transfer = {
-		.message = message, .flags = flags, .is_stream = sender->is_stream, .told_addr = told_addr};
+		.message = message, .flags = flags, .is_stream = sender->is_stream, .msg_len_addr = told_addr};
 
 	if (send_judge_destination(call, sender, message, &to, &transfer.to_len) < 0 || call_commit_record(call) < 0)
 		return -ECHILD;

@@ -24,7 +24,7 @@ struct sending {
 	uint64_t msg_len_addr;
 	uint64_t bytes_sent;
 	uint8_t *buffer; /* owned */
-	size_t unsent_in_buffer;   /* bytes in the buffer that are not sent yet */
+	size_t unsent_buffer_bytes; /* bytes in the buffer that are not sent yet */
 };
 
 /* Reads up to len bytes of target memory from offset `sent` on, as many as are readable. -EFAULT: none. */
@@ -33,7 +33,7 @@ static ssize_t transfer_read_memory(const struct sending *sending, uint8_t *out,
 	uint64_t skip = sending->bytes_sent;
 	size_t got = 0;
 
-	for (size_t i = 0; i < sending->message.parts && got < len; i++) {
+	for (size_t i = 0; i < sending->message.part_count && got < len; i++) {
 		const struct message_part *part = &sending->message.part[i];
 		uint64_t rest = part->len > skip ? part->len - skip : 0;
 		size_t want = rest < len - got ? (size_t)rest : len - got;
@@ -53,9 +53,9 @@ static ssize_t transfer_read_memory(const struct sending *sending, uint8_t *out,
 /* Sends the buffer with one sendmsg(2). */
 static ssize_t transfer_send_buffer(struct sending *sending, int fd, int more_flags)
 {
-	struct iovec part = {.iov_base = sending->buffer, .iov_len = sending->unsent_in_buffer};
+	struct iovec part = {.iov_base = sending->buffer, .iov_len = sending->unsent_buffer_bytes};
 	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-	bool last = sending->bytes_sent + sending->unsent_in_buffer >= sending->message.total;
+	bool last = sending->bytes_sent + sending->unsent_buffer_bytes >= sending->message.total;
 	int flags = sending->flags | MSG_NOSIGNAL | more_flags;
 	ssize_t r;
 
@@ -73,8 +73,8 @@ static ssize_t transfer_send_buffer(struct sending *sending, int fd, int more_fl
 	if (r < 0)
 		return -errno;
 	sending->bytes_sent += (uint64_t)r;
-	sending->unsent_in_buffer -= (size_t)r;
-	memmove(sending->buffer, sending->buffer + r, sending->unsent_in_buffer);
+	sending->unsent_buffer_bytes -= (size_t)r;
+	memmove(sending->buffer, sending->buffer + r, sending->unsent_buffer_bytes);
 	return r;
 }
 
@@ -93,7 +93,7 @@ static int transfer_fill_buffer(struct sending *sending)
 	r = transfer_read_memory(sending, sending->buffer, want);
 	if (r < 0 || (!sending->is_stream && (size_t)r < want))
 		return r < 0 ? (int)r : -EFAULT;
-	sending->unsent_in_buffer = (size_t)r;
+	sending->unsent_buffer_bytes = (size_t)r;
 	return 0;
 }
 
@@ -107,7 +107,7 @@ static int64_t transfer_send_until_done(struct sending *sending, int fd, int mor
 	int64_t r = 0;
 
 	do {
-		if (!sending->unsent_in_buffer)
+		if (!sending->unsent_buffer_bytes)
 			r = transfer_fill_buffer(sending);
 		if (r == 0 && !valid(ctx))
 			r = -EINTR;
@@ -198,7 +198,7 @@ int64_t transfer_send_without_waiting(struct call *call, int *fd, const struct t
 		.to_len = transfer->to ? transfer->to_len : 0,
 		.memory = call->sandbox->target_memory,
 		.tgid = call->task->tgid,
-		.msg_len_addr = transfer->told_addr,
+		.msg_len_addr = transfer->msg_len_addr,
 	};
 	int64_t r;
 

@@ -15,7 +15,7 @@ struct transfer {
 	socklen_t to_len;
 	int flags; /* MSG_*, from the target */
 	bool is_stream;
-	uint64_t told_addr; /* sendmmsg: target address of msg_len; 0: the length is the result */
+	uint64_t msg_len_addr; /* sendmmsg: target address of msg_len; 0: the length is the result */
 };
 
 /*

@@ -43,7 +43,7 @@ int unix_find_abstract_socket(struct call *call, int socket_fd, struct sockets_a
 
 	if (r != -ECONNREFUSED)
 		return r < 0 ? call_fail(call, r) : 0;
-	call->paths = 0; /* leaves out the path, because no rule can grant an abstract name */
+	call->path_count = 0; /* leaves out the path, because no rule can grant an abstract name */
 	return call_refuse(call, r, NULL, "abstract_socket_not_granted");
 }
 

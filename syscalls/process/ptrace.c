@@ -34,7 +34,7 @@
 #define REQUEST_SEIZE 0x4206
 #define REQUEST_SECCOMP_GET_FILTER 0x420c
 #define REQUEST_SECCOMP_GET_METADATA 0x420d
-#define TRACE_EDGE_TRACEME_TID 0 /* trace_edge.tid of a PTRACE_TRACEME, which lasts as long as its target */
+#define PTRACE_TRACEME_TID 0 /* ptrace_attachment.tid of a PTRACE_TRACEME, which lasts as long as its target */
 #define OPTION_SUSPEND_SECCOMP (UINT64_C(1) << 21)
 
 /* ---- which process traces which ---- */
@@ -52,12 +52,12 @@ static bool ptrace_thread_is_traced(pid_t tid)
 
 bool ptrace_is_traced(const struct sandbox *sandbox, pid_t tid)
 {
-	return sandbox->trace_edges.count > 0 && ptrace_thread_is_traced(tid);
+	return sandbox->ptrace_attachments.count > 0 && ptrace_thread_is_traced(tid);
 }
 
 bool ptrace_run_may_write_memory(const struct sandbox *sandbox)
 {
-	return sandbox->trace_edges.memory_may_be_written;
+	return sandbox->ptrace_attachments.run_may_write_memory;
 }
 
 /* Whether any thread of the process is traced now: threads and children may be traced from birth. */
@@ -85,18 +85,18 @@ static bool any_thread_is_traced(pid_t tgid)
  * remembered, because the kernel may not have performed it yet; earlier ones show in TracerPid. A target's pid is
  * compared too, because a process may have reused it.
  */
-static bool ptrace_may_be_attached(const struct traces *traces, pid_t tgid)
+static bool ptrace_may_be_attached(const struct ptrace_attachments *traces, pid_t tgid)
 {
 	for (size_t i = 0; i < traces->count; i++)
-		if (traces->edge[i].target_tgid == tgid || traces->edge[i].target == tgid)
+		if (traces->attachment[i].target_tgid == tgid || traces->attachment[i].target == tgid)
 			return true;
 	return false;
 }
 
-static bool process_has_traced(const struct traces *traces, pid_t tgid)
+static bool process_has_traced(const struct ptrace_attachments *traces, pid_t tgid)
 {
 	for (size_t i = 0; i < traces->count; i++)
-		if (traces->edge[i].tgid == tgid)
+		if (traces->attachment[i].tgid == tgid)
 			return true;
 	return false;
 }
@@ -115,44 +115,44 @@ static bool thread_exists(pid_t tgid, pid_t tid)
 	return syscall(SYS_tgkill, tgid, tid, 0) == 0 || errno != ESRCH;
 }
 
-static bool edge_is_over(const struct trace_edge *edge)
+static bool ptrace_attachment_has_ended(const struct ptrace_attachment *edge)
 {
-	return !process_exists(edge->tid == TRACE_EDGE_TRACEME_TID ? edge->target_tgid : edge->tgid);
+	return !process_exists(edge->tid == PTRACE_TRACEME_TID ? edge->target_tgid : edge->tgid);
 }
 
-static void forget_dead_processes(struct traces *traces)
+static void forget_dead_processes(struct ptrace_attachments *traces)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < traces->count; i++)
-		if (!edge_is_over(&traces->edge[i]))
-			traces->edge[kept++] = traces->edge[i];
+		if (!ptrace_attachment_has_ended(&traces->attachment[i]))
+			traces->attachment[kept++] = traces->attachment[i];
 	traces->count = kept;
 }
 
 /* Whether `next` may overwrite `edge`: both of one thread, or `edge` of a dead thread of the same process. */
-static bool edge_is_replaced(const struct trace_edge *edge, const struct trace_edge *next)
+static bool edge_is_replaced(const struct ptrace_attachment *edge, const struct ptrace_attachment *next)
 {
-	if (edge->tid == TRACE_EDGE_TRACEME_TID || next->tid == TRACE_EDGE_TRACEME_TID)
+	if (edge->tid == PTRACE_TRACEME_TID || next->tid == PTRACE_TRACEME_TID)
 		return edge->tid == next->tid && edge->target_tgid == next->target_tgid;
 	return edge->tgid == next->tgid && (edge->tid == next->tid || !thread_exists(edge->tgid, edge->tid));
 }
 
 /* Stores an edge. False: the table is full. The thread's own entry is replaced before a dead thread's entry. */
-static bool ptrace_remember_attachment(struct traces *traces, const struct trace_edge *next)
+static bool ptrace_remember_attachment(struct ptrace_attachments *traces, const struct ptrace_attachment *next)
 {
-	struct trace_edge *entry = NULL;
+	struct ptrace_attachment *entry = NULL;
 
 	for (size_t i = 0; i < traces->count; i++) {
-		struct trace_edge *edge = &traces->edge[i];
+		struct ptrace_attachment *edge = &traces->attachment[i];
 
 		if (edge_is_replaced(edge, next) && (!entry || edge->tid == next->tid))
 			entry = edge;
 	}
-	if (!entry && traces->count == TRACES_MAX)
+	if (!entry && traces->count == PTRACE_ATTACHMENTS_MAX)
 		return false;
 	if (!entry)
-		entry = &traces->edge[traces->count++];
+		entry = &traces->attachment[traces->count++];
 	*entry = *next;
 	return true;
 }
@@ -160,16 +160,17 @@ static bool ptrace_remember_attachment(struct traces *traces, const struct trace
 /* ---- attaching ---- */
 
 /* Why one process of the run may not trace another process of the run; NULL: it may. */
-static const char *ptrace_find_refusal_reason(const struct traces *traces, pid_t tracer_tgid, pid_t target_tgid)
+static const char *ptrace_find_refusal_reason(const struct ptrace_attachments *traces, pid_t tracer_tgid,
+					      pid_t target_tgid)
 {
 	if (ptrace_may_be_attached(traces, tracer_tgid) || any_thread_is_traced(tracer_tgid))
 		return "tracer_is_traced";
 	return process_has_traced(traces, target_tgid) ? "target_traces" : NULL;
 }
 
-static void ptrace_judge_attachment(struct call *call, const struct trace_edge *edge)
+static void ptrace_judge_attachment(struct call *call, const struct ptrace_attachment *edge)
 {
-	struct traces *traces = &call->sandbox->trace_edges;
+	struct ptrace_attachments *traces = &call->sandbox->ptrace_attachments;
 	const char *reason;
 
 	forget_dead_processes(traces);
@@ -180,7 +181,7 @@ static void ptrace_judge_attachment(struct call *call, const struct trace_edge *
 		call_refuse(call, -EPERM, NULL, reason);
 		return;
 	}
-	traces->memory_may_be_written = true;
+	traces->run_may_write_memory = true;
 	target_allow_continue(call);
 }
 
@@ -194,8 +195,8 @@ static void ptrace_judge_attach(struct call *call)
 	else if (target_tgid == call->task->tgid)
 		target_allow_but_fail(call, -EPERM); /* a thread cannot trace its own process */
 	else
-		ptrace_judge_attachment(call,
-					&(struct trace_edge){call->tid, call->task->tgid, pid, (pid_t)target_tgid});
+		ptrace_judge_attachment(call, &(struct ptrace_attachment){call->tid, call->task->tgid, pid,
+									  (pid_t)target_tgid});
 }
 
 /*
@@ -209,7 +210,7 @@ static void ptrace_judge_traceme(struct call *call)
 	if (parent <= 0 || !tree_pid_is_in_run(call->sandbox->tree, parent))
 		call_refuse(call, -EPERM, NULL, "outside_run"); /* the supervisor would be the tracer */
 	else
-		ptrace_judge_attachment(call, &(struct trace_edge){TRACE_EDGE_TRACEME_TID, parent, call->tid, tgid});
+		ptrace_judge_attachment(call, &(struct ptrace_attachment){PTRACE_TRACEME_TID, parent, call->tid, tgid});
 }
 
 /* Judges the requests that allow_ptrace does not let pass. */
@@ -217,7 +218,7 @@ void sys_ptrace(struct call *call)
 {
 	uint64_t request = call->arg[0], options = call->arg[3]; /* the kernel reads them as long */
 
-	if (!call->sandbox->traces_bounded)
+	if (!call->sandbox->kernel_confines_ptrace)
 		call_refuse(call, -EPERM, NULL, "trace_not_bounded");
 	else if (request == REQUEST_TRACEME)
 		ptrace_judge_traceme(call);
@@ -236,7 +237,7 @@ void sys_ptrace(struct call *call)
 /* Judges access to other processes' memory. The kernel reads the addresses again; the verdict does not rest on them. */
 static void ptrace_judge_memory_access(struct call *call)
 {
-	if (!call->sandbox->traces_bounded && !target_is_self(call, call_get_int(call, 0)))
+	if (!call->sandbox->kernel_confines_ptrace && !target_is_self(call, call_get_int(call, 0)))
 		call_refuse(call, -EPERM, NULL, "trace_not_bounded");
 	else
 		target_continue_if_member(call, call_get_int(call, 0));
@@ -248,5 +249,5 @@ void sys_process_vm_writev(struct call *call)
 {
 	ptrace_judge_memory_access(call);
 	if (call->outcome.kind == OUTCOME_CONTINUE)
-		call->sandbox->trace_edges.memory_may_be_written = true;
+		call->sandbox->ptrace_attachments.run_may_write_memory = true;
 }

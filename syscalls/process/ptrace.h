@@ -6,22 +6,22 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define TRACES_MAX 256u
+#define PTRACE_ATTACHMENTS_MAX 256u
 
 /*
- * A thread that attached to another process, and the last task that it attached to. tid TRACE_EDGE_TRACEME_TID:
+ * A thread that attached to another process, and the last task that it attached to. tid PTRACE_TRACEME_TID:
  * PTRACE_TRACEME.
  */
-struct trace_edge {
+struct ptrace_attachment {
 	pid_t tid, tgid;
 	pid_t target, target_tgid;
 };
 
 /* All edges of living processes, and some of dead ones. */
-struct traces {
-	struct trace_edge edge[TRACES_MAX];
+struct ptrace_attachments {
+	struct ptrace_attachment attachment[PTRACE_ATTACHMENTS_MAX];
 	size_t count; /* 0: no process of the run has traced another one */
-	bool memory_may_be_written; /* ptrace_run_may_write_memory() */
+	bool run_may_write_memory; /* ptrace_run_may_write_memory() */
 };
 
 struct sandbox;

@@ -130,7 +130,7 @@ static void signal_members(struct call *call, struct signal_group_work *work, in
 	 * The kernel signals all members in one step, with the right sender. Not for pid -1: the result would tell
 	 * whether there are processes outside the run.
 	 */
-	if (r == 0 && call->sandbox->signals_bounded && !work->is_whole_run) {
+	if (r == 0 && call->sandbox->kernel_confines_signals && !work->is_whole_run) {
 		call_continue(call);
 		return;
 	}
@@ -170,7 +170,7 @@ static void signal_group(struct call *call, pid_t which, int sig)
 static bool signal_may_continue(const struct call *call, pid_t own, pid_t pid)
 {
 	return pid == own ||
-	       (pid > 0 && call->sandbox->signals_bounded && tree_pid_is_in_run(call->sandbox->tree, pid));
+	       (pid > 0 && call->sandbox->kernel_confines_signals && tree_pid_is_in_run(call->sandbox->tree, pid));
 }
 
 /* Copies a siginfo that does not claim to be the kernel's or kill(2)'s: do_rt_sigqueueinfo(). False: outcome set. */

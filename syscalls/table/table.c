@@ -24,13 +24,20 @@ enum row_place {
 #define CONTENT(kind) .content = CONTENT_##kind
 #define OPENS .eintr = EINTR_OPEN
 #define WAITS .eintr = EINTR_ANY_TIME
-#define WAITS_IF(name) .eintr = EINTR_ANY_TIME, .waits = waits_##name
+#define WAITS_IF(name) .eintr = EINTR_ANY_TIME, .waits_if = waits_##name
 #define JUDGED_IN(runs) .judged_in = (runs)
 #define ALSO(in_, not_in_, terms_) {.in = (in_), .not_in_runs = (not_in_), .terms = allow_##terms_}
-#define MORE(...) .more = (const struct row_more_terms[]){__VA_ARGS__, {.terms = NULL}}
+#define MORE(...)                                     \
+	.more_terms = (const struct row_more_terms[]) \
+	{                                             \
+		__VA_ARGS__,                          \
+		{                                     \
+			.terms = NULL                 \
+		}                                     \
+	}
 #define BY_KERNEL(terms) MORE(ALSO(RUN_KERNEL_READS, 0, terms))
 #define HOOK(name) .hook = HOOK_##name
-#define SELF(roles) .self = (roles)
+#define SELF(roles) .self_roles = (roles)
 #define SELF_TERMS(name) .self_terms = self_##name
 #define K SELF_KEEPER
 #define S SELF_SUPERVISOR
@@ -47,7 +54,7 @@ enum row_place {
 	{.nr = __SNR_##name_, .name = #name_, .place = PLACE_##name_ + 1, .class = class_, __VA_ARGS__},
 #define NATIVE(name, ...) ENTRY(name, ROW_NATIVE, __VA_ARGS__)
 #define FILTERED(name, error_, basis_, terms_, ...) \
-	ENTRY(name, ROW_FILTER, .error = error_, .basis = basis_, .allow = allow_##terms_, __VA_ARGS__)
+	ENTRY(name, ROW_FILTER, .error = error_, .basis = basis_, .allowed_if = allow_##terms_, __VA_ARGS__)
 #define NATIVE_UNLESS(name, runs, basis, ...) FILTERED(name, EPERM, basis, always, .judged_in = (runs), __VA_ARGS__)
 #define FILTER(name, error, ...) FILTERED(name, error, BASIS_REGS, name, __VA_ARGS__)
 #define JUDGE(name, basis, ...) FILTERED(name, EPERM, basis, name, __VA_ARGS__)

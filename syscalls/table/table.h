@@ -190,10 +190,10 @@ struct syscall_row {
 	enum row_content content;
 	int error;
 	unsigned judged_in; /* ROW_FILTER: runs with one of these traits ignore `allow` */
-	unsigned self;      /* roles (enum self_role) that may make the call with any registers */
-	const struct row_term *allow; /* ROW_FILTER: terms that the filter allows */
-	const struct row_term *waits; /* terms of EINTR_ANY_TIME; NULL: any registers */
-	const struct row_more_terms *more;  /* ROW_FILTER, ROW_NOTIFY: further terms, or NULL */
+	unsigned self_roles;                     /* roles (enum self_role) that may make the call with any registers */
+	const struct row_term *allowed_if;       /* ROW_FILTER: terms that the filter allows */
+	const struct row_term *waits_if;         /* terms of EINTR_ANY_TIME; NULL: any registers */
+	const struct row_more_terms *more_terms; /* ROW_FILTER, ROW_NOTIFY: further terms, or NULL */
 	const struct self_terms *self_terms; /* roles that may make the call with certain registers, or NULL */
 	struct {
 		enum arg_kind kind;

@@ -23,17 +23,31 @@
 #endif
 
 /* No executable mappings, besides those made at the start of the process. */
-static const struct row_term no_exec[] = {ONE(NONE(2, PROT_EXEC)), END};
+static const struct row_term no_exec[] = {TERM_OF_ONE(NONE(2, PROT_EXEC)), END};
 
 static const struct row_term ioctls[] = {
-	ONE(IS(1, FIONREAD)), /* bytes held in pipes, sockets and inotify descriptors: supervisor/limits/held.c */
-	ONE(IS(1, SECCOMP_IOCTL_NOTIF_RECV)), ONE(IS(1, SECCOMP_IOCTL_NOTIF_SEND)),
-	ONE(IS(1, SECCOMP_IOCTL_NOTIF_ADDFD)), ONE(IS(1, SECCOMP_IOCTL_NOTIF_ID_VALID)),
-	ONE(IS(1, SECCOMP_IOCTL_NOTIF_SET_FLAGS)), ONE(IS(1, PIDFD_INFO_IOCTL)), ONE(IS(1, PROCMAP_QUERY_IOCTL)),
-	ONE(IS(1, PIDNS_GET_PID_IOCTL)), ONE(IS(1, TCGETS)), ONE(IS(1, TCSETS)), ONE(IS(1, TCSETSW)),
-	ONE(IS(1, TCSETSF)), ONE(IS(1, TIOCGPGRP)), ONE(IS(1, TIOCGWINSZ)), ONE(IS(1, TIOCSWINSZ)),
+	TERM_OF_ONE(
+		IS(1, FIONREAD)), /* bytes held in pipes, sockets and inotify descriptors: supervisor/limits/held.c */
+	TERM_OF_ONE(IS(1, SECCOMP_IOCTL_NOTIF_RECV)),
+	TERM_OF_ONE(IS(1, SECCOMP_IOCTL_NOTIF_SEND)),
+	TERM_OF_ONE(IS(1, SECCOMP_IOCTL_NOTIF_ADDFD)),
+	TERM_OF_ONE(IS(1, SECCOMP_IOCTL_NOTIF_ID_VALID)),
+	TERM_OF_ONE(IS(1, SECCOMP_IOCTL_NOTIF_SET_FLAGS)),
+	TERM_OF_ONE(IS(1, PIDFD_INFO_IOCTL)),
+	TERM_OF_ONE(IS(1, PROCMAP_QUERY_IOCTL)),
+	TERM_OF_ONE(IS(1, PIDNS_GET_PID_IOCTL)),
+	TERM_OF_ONE(IS(1, TCGETS)),
+	TERM_OF_ONE(IS(1, TCSETS)),
+	TERM_OF_ONE(IS(1, TCSETSW)),
+	TERM_OF_ONE(IS(1, TCSETSF)),
+	TERM_OF_ONE(IS(1, TIOCGPGRP)),
+	TERM_OF_ONE(IS(1, TIOCGWINSZ)),
+	TERM_OF_ONE(IS(1, TIOCSWINSZ)),
 	/* makes pseudoterminals for the program: view/terminals.c */
-	ONE(IS(1, TIOCSPTLCK)), ONE(IS(1, TIOCGPTN)), ONE(IS(1, TIOCGPTPEER)), END,
+	TERM_OF_ONE(IS(1, TIOCSPTLCK)),
+	TERM_OF_ONE(IS(1, TIOCGPTN)),
+	TERM_OF_ONE(IS(1, TIOCGPTPEER)),
+	END,
 };
 
 /* Threads only, in no new namespaces. glibc uses clone(2) where clone3(2) fails with ENOSYS, as under these filters. */
@@ -45,7 +59,7 @@ static const struct row_term threads[] = {
 };
 
 /* PTRACE_* requests that supervisor/trace/ makes on target threads. */
-#define REQUEST(request) ONE(COMPARE_WHOLE_REGISTER(0, request))
+#define REQUEST(request) TERM_OF_ONE(COMPARE_WHOLE_REGISTER(0, request))
 static const struct row_term requests[] = {
 	REQUEST(PTRACE_SEIZE), REQUEST(PTRACE_CONT), REQUEST(PTRACE_DETACH), REQUEST(PTRACE_INTERRUPT),
 	REQUEST(PTRACE_LISTEN), REQUEST(PTRACE_GETREGSET), REQUEST(PTRACE_SETREGSET), REQUEST(PTRACE_GETEVENTMSG),
@@ -55,8 +69,8 @@ static const struct row_term requests[] = {
 
 /* The resolver loads nsswitch.conf(5) modules: executable mappings must be of files, and not writable. */
 static const struct row_term no_exec_but_files[] = {
-	ONE(NONE(2, PROT_EXEC)), {3, {HAS(2, PROT_EXEC), NONE(2, PROT_WRITE), NONE(3, MAP_ANONYMOUS)}}, END};
-static const struct row_term bytes_waiting[] = {ONE(IS(1, FIONREAD)), END};
+	TERM_OF_ONE(NONE(2, PROT_EXEC)), {3, {HAS(2, PROT_EXEC), NONE(2, PROT_WRITE), NONE(3, MAP_ANONYMOUS)}}, END};
+static const struct row_term bytes_waiting[] = {TERM_OF_ONE(IS(1, FIONREAD)), END};
 
 /* Compares the type argument of socket(2), without its flags. */
 #define SOCKET_TYPE_IS(kind) {1, 0xf, (kind)}
@@ -66,12 +80,12 @@ static const struct row_term bytes_waiting[] = {ONE(IS(1, FIONREAD)), END};
 		TERM_OF_TWO(IS(0, AF_INET6), SOCKET_TYPE_IS(SOCK_STREAM)), \
 		TERM_OF_TWO(IS(0, AF_INET6), SOCKET_TYPE_IS(SOCK_DGRAM))
 static const struct row_term inet_sockets[] = {INET_SOCKETS, END};
-static const struct row_term resolver_sockets[] = {INET_SOCKETS, ONE(IS(0, AF_UNIX)),
+static const struct row_term resolver_sockets[] = {INET_SOCKETS, TERM_OF_ONE(IS(0, AF_UNIX)),
 						   TERM_OF_TWO(IS(0, AF_NETLINK), IS(2, NETLINK_ROUTE)), END};
 
-static const struct row_term own_umask[] = {ONE(IS(0, CLONE_FS)), END};
-static const struct row_term unix_sockets[] = {ONE(IS(0, AF_UNIX)), END};
-static const struct row_term supervisor_sockets[] = {INET_SOCKETS, ONE(IS(0, AF_UNIX)), END};
+static const struct row_term own_umask[] = {TERM_OF_ONE(IS(0, CLONE_FS)), END};
+static const struct row_term unix_sockets[] = {TERM_OF_ONE(IS(0, AF_UNIX)), END};
+static const struct row_term supervisor_sockets[] = {INET_SOCKETS, TERM_OF_ONE(IS(0, AF_UNIX)), END};
 
 #define ALL_BUT_RESOLVER (SELF_KEEPER | SELF_SUPERVISOR | SELF_CUSTODIAN | SELF_EGRESS)
 

@@ -53,8 +53,8 @@ const struct row_term allow_sendto_other[] = {
 	END,
 };
 
-const struct row_term allow_sendmsg[] = {ONE(NONE(2, MSG_FASTOPEN)), END};
-const struct row_term allow_sendmmsg[] = {ONE(NONE(3, MSG_FASTOPEN)), END};
+const struct row_term allow_sendmsg[] = {TERM_OF_ONE(NONE(2, MSG_FASTOPEN)), END};
+const struct row_term allow_sendmmsg[] = {TERM_OF_ONE(NONE(3, MSG_FASTOPEN)), END};
 
 #define OPTION(name) TERM_OF_TWO(IS(1, SOL_SOCKET), IS(2, name))
 
@@ -267,18 +267,11 @@ const struct row_term allow_getsockopt_netlink[] = {
 
 /* SIOCETHTOOL, which drivers answer, and requests that set something are left out. */
 const struct row_term allow_ioctl_interfaces[] = {
-	ONE(IS(1, SIOCGIFCONF)),
-	ONE(IS(1, SIOCGIFNAME)),
-	ONE(IS(1, SIOCGIFINDEX)),
-	ONE(IS(1, SIOCGIFFLAGS)),
-	ONE(IS(1, SIOCGIFADDR)),
-	ONE(IS(1, SIOCGIFDSTADDR)),
-	ONE(IS(1, SIOCGIFBRDADDR)),
-	ONE(IS(1, SIOCGIFNETMASK)),
-	ONE(IS(1, SIOCGIFHWADDR)),
-	ONE(IS(1, SIOCGIFMETRIC)),
-	ONE(IS(1, SIOCGIFMTU)),
-	ONE(IS(1, SIOCGIFTXQLEN)),
-	ONE(IS(1, SIOCGIFMAP)),
-	END,
+	TERM_OF_ONE(IS(1, SIOCGIFCONF)),    TERM_OF_ONE(IS(1, SIOCGIFNAME)),
+	TERM_OF_ONE(IS(1, SIOCGIFINDEX)),   TERM_OF_ONE(IS(1, SIOCGIFFLAGS)),
+	TERM_OF_ONE(IS(1, SIOCGIFADDR)),    TERM_OF_ONE(IS(1, SIOCGIFDSTADDR)),
+	TERM_OF_ONE(IS(1, SIOCGIFBRDADDR)), TERM_OF_ONE(IS(1, SIOCGIFNETMASK)),
+	TERM_OF_ONE(IS(1, SIOCGIFHWADDR)),  TERM_OF_ONE(IS(1, SIOCGIFMETRIC)),
+	TERM_OF_ONE(IS(1, SIOCGIFMTU)),     TERM_OF_ONE(IS(1, SIOCGIFTXQLEN)),
+	TERM_OF_ONE(IS(1, SIOCGIFMAP)),     END,
 };

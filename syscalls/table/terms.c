@@ -16,7 +16,7 @@
 #include "base/procmap.h"
 #include "syscalls/table/terms.h"
 
-const struct row_term allow_always[] = {ONE(COMPARE_MASKED(0, 0, 0)), END};
+const struct row_term allow_always[] = {TERM_OF_ONE(COMPARE_MASKED(0, 0, 0)), END};
 
 /* ---- descriptors ---- */
 
@@ -27,7 +27,7 @@ const struct row_term allow_always[] = {ONE(COMPARE_MASKED(0, 0, 0)), END};
 #define F_CREATED_QUERY 1028 /* Linux 6.12 */
 #endif
 
-#define COMMAND(command) ONE(IS(1, command)) /* of fcntl and ioctl */
+#define COMMAND(command) TERM_OF_ONE(IS(1, command)) /* of fcntl and ioctl */
 
 /*
  * Left out: F_SETLEASE and F_NOTIFY, which block or observe processes outside the run through a read-only descriptor,
@@ -121,13 +121,13 @@ const struct row_term allow_statx_fd[] = {TERM_OF_TWO(COMPARE_IS_DESCRIPTOR(0), 
 /* Flags of open(2) of which none is set in an open that changes nothing. O_TMPFILE has a bit besides O_DIRECTORY. */
 #define OPEN_CHANGES (O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
 
-const struct row_term allow_open_reads[] = {ONE(NONE(1, OPEN_CHANGES | O_PATH)), END};
-const struct row_term allow_open_opath[] = {ONE(HAS(1, O_PATH)), END};
-const struct row_term allow_openat_reads[] = {ONE(NONE(2, OPEN_CHANGES | O_PATH)), END};
-const struct row_term allow_openat_opath[] = {ONE(HAS(2, O_PATH)), END};
+const struct row_term allow_open_reads[] = {TERM_OF_ONE(NONE(1, OPEN_CHANGES | O_PATH)), END};
+const struct row_term allow_open_opath[] = {TERM_OF_ONE(HAS(1, O_PATH)), END};
+const struct row_term allow_openat_reads[] = {TERM_OF_ONE(NONE(2, OPEN_CHANGES | O_PATH)), END};
+const struct row_term allow_openat_opath[] = {TERM_OF_ONE(HAS(2, O_PATH)), END};
 
-const struct row_term allow_access_reads[] = {ONE(NONE(1, W_OK | X_OK)), END};
-const struct row_term allow_faccessat_reads[] = {ONE(NONE(2, W_OK | X_OK)), END};
+const struct row_term allow_access_reads[] = {TERM_OF_ONE(NONE(1, W_OK | X_OK)), END};
+const struct row_term allow_faccessat_reads[] = {TERM_OF_ONE(NONE(2, W_OK | X_OK)), END};
 
 /* ---- processes ---- */
 
@@ -137,7 +137,7 @@ const struct row_term allow_faccessat_reads[] = {ONE(NONE(2, W_OK | X_OK)), END}
 
 #define CLONE_NOT_ALLOWED (CLONE_PTRACE | CLONE_NAMESPACES)
 
-const struct row_term allow_clone[] = {ONE(NONE(0, CLONE_NOT_ALLOWED)), END};
+const struct row_term allow_clone[] = {TERM_OF_ONE(NONE(0, CLONE_NOT_ALLOWED)), END};
 
 /*
  * If memory is sampled. CLONE_VFORK only with CLONE_VM: samples assume that a parent that waits for a vforked child
@@ -145,28 +145,29 @@ const struct row_term allow_clone[] = {ONE(NONE(0, CLONE_NOT_ALLOWED)), END};
  * descriptor table, and /proc/locks may not show those of a dead process (account/locks.c).
  */
 const struct row_term allow_clone_sampled[] = {
-	ONE(NONE(0, CLONE_NOT_ALLOWED | CLONE_VFORK | CLONE_FILES)),
-	ONE(COMPARE_MASKED(0, (uint32_t)(CLONE_NOT_ALLOWED | CLONE_FILES | CLONE_VM), CLONE_VM)),
-	ONE(COMPARE_MASKED(0, (uint32_t)(CLONE_NOT_ALLOWED | CLONE_THREAD | CLONE_VM), CLONE_THREAD | CLONE_VM)),
+	TERM_OF_ONE(NONE(0, CLONE_NOT_ALLOWED | CLONE_VFORK | CLONE_FILES)),
+	TERM_OF_ONE(COMPARE_MASKED(0, (uint32_t)(CLONE_NOT_ALLOWED | CLONE_FILES | CLONE_VM), CLONE_VM)),
+	TERM_OF_ONE(
+		COMPARE_MASKED(0, (uint32_t)(CLONE_NOT_ALLOWED | CLONE_THREAD | CLONE_VM), CLONE_THREAD | CLONE_VM)),
 	END,
 };
 
 /* If memory is sampled: private mappings, and mappings of files. flags is an unsigned long. */
 const struct row_term allow_mmap_sampled[] = {
-	ONE(COMPARE_MASKED(3, MAP_TYPE | MAP_HUGETLB, MAP_PRIVATE)),
-	ONE(COMPARE_MASKED(3, MAP_ANONYMOUS | MAP_HUGETLB, 0)),
+	TERM_OF_ONE(COMPARE_MASKED(3, MAP_TYPE | MAP_HUGETLB, MAP_PRIVATE)),
+	TERM_OF_ONE(COMPARE_MASKED(3, MAP_ANONYMOUS | MAP_HUGETLB, 0)),
 	END,
 };
 
-const struct row_term allow_unshare[] = {ONE(COMPARE_MASKED(0, ~(uint64_t)(CLONE_FILES | CLONE_FS | CLONE_SYSVSEM), 0)),
-					 END};
+const struct row_term allow_unshare[] = {
+	TERM_OF_ONE(COMPARE_MASKED(0, ~(uint64_t)(CLONE_FILES | CLONE_FS | CLONE_SYSVSEM), 0)), END};
 
 #define PERSONALITY_QUERY 0xffffffff
 
 const struct row_term allow_personality[] = {
-	ONE(IS(0, PERSONALITY_QUERY)),
-	ONE(IS(0, PER_LINUX)),
-	ONE(IS(0, ADDR_NO_RANDOMIZE)), /* setarch -R uses it, for reproducible builds and sanitizers */
+	TERM_OF_ONE(IS(0, PERSONALITY_QUERY)),
+	TERM_OF_ONE(IS(0, PER_LINUX)),
+	TERM_OF_ONE(IS(0, ADDR_NO_RANDOMIZE)), /* setarch -R uses it, for reproducible builds and sanitizers */
 	END,
 };
 
@@ -176,9 +177,9 @@ const struct row_term allow_personality[] = {
 
 const struct row_term allow_seccomp[] = {
 	TERM_OF_TWO(IS(0, SECCOMP_SET_MODE_FILTER), NONE(1, ~SECCOMP_FLAGS)),
-	ONE(IS(0, SECCOMP_SET_MODE_STRICT)),
-	ONE(IS(0, SECCOMP_GET_ACTION_AVAIL)),
-	ONE(IS(0, SECCOMP_GET_NOTIF_SIZES)),
+	TERM_OF_ONE(IS(0, SECCOMP_SET_MODE_STRICT)),
+	TERM_OF_ONE(IS(0, SECCOMP_GET_ACTION_AVAIL)),
+	TERM_OF_ONE(IS(0, SECCOMP_GET_NOTIF_SIZES)),
 	END,
 };
 
@@ -193,7 +194,7 @@ const struct row_term allow_seccomp[] = {
 #define PR_GET_MEMORY_MERGE 68 /* Linux 6.4 */
 #endif
 
-#define OPTION(option) ONE(IS(0, option))
+#define OPTION(option) TERM_OF_ONE(IS(0, option))
 
 /*
  * Left out: PR_SET_DUMPABLE except to 1 (the supervisor could not read the process: sys_prctl), PR_SET_PTRACER
@@ -253,13 +254,13 @@ const struct row_term allow_prctl_huge[] = {OPTION(PR_SET_THP_DISABLE), END};
 
 #define IOPRIO_WHO_PROCESS 1 /* linux/ioprio.h has it as an enum */
 
-const struct row_term allow_move_pages[] = {ONE(IS(0, 0)), END};
-const struct row_term allow_get_robust_list[] = {ONE(IS(0, 0)), END};
+const struct row_term allow_move_pages[] = {TERM_OF_ONE(IS(0, 0)), END};
+const struct row_term allow_get_robust_list[] = {TERM_OF_ONE(IS(0, 0)), END};
 /* All resources except RLIMIT_CORE (4) and RLIMIT_NOFILE (7): see sys_prlimit64. */
-#define COMPARE_FROM_0_TO_3(n) COMPARE_MASKED(n, LOW & ~3ULL, 0)
-#define COMPARE_FROM_8_TO_15(n) COMPARE_MASKED(n, LOW & ~7ULL, 8)
-const struct row_term allow_setrlimit[] = {ONE(COMPARE_FROM_0_TO_3(0)), ONE(IS(0, 5)), ONE(IS(0, 6)),
-					   ONE(COMPARE_FROM_8_TO_15(0)), END};
+#define COMPARE_FROM_0_TO_3(n) COMPARE_MASKED(n, LOW_WORD_MASK & ~3ULL, 0)
+#define COMPARE_FROM_8_TO_15(n) COMPARE_MASKED(n, LOW_WORD_MASK & ~7ULL, 8)
+const struct row_term allow_setrlimit[] = {TERM_OF_ONE(COMPARE_FROM_0_TO_3(0)), TERM_OF_ONE(IS(0, 5)),
+					   TERM_OF_ONE(IS(0, 6)), TERM_OF_ONE(COMPARE_FROM_8_TO_15(0)), END};
 const struct row_term allow_prlimit64[] = {
 	TERM_OF_TWO(IS(0, 0), COMPARE_WHOLE_REGISTER(2, 0)), /* new_limit is NULL: the call only reads the limit */
 	TERM_OF_TWO(IS(0, 0), COMPARE_FROM_0_TO_3(1)),
@@ -270,15 +271,15 @@ const struct row_term allow_prlimit64[] = {
 };
 const struct row_term allow_setpriority[] = {TERM_OF_TWO(IS(0, PRIO_PROCESS), IS(1, 0)), END};
 const struct row_term allow_ioprio_set[] = {TERM_OF_TWO(IS(0, IOPRIO_WHO_PROCESS), IS(1, 0)), END};
-const struct row_term allow_rt_sigreturn[] = {ONE(COMPARE_MASKED(0, 0, 0)), END}; /* matches always */
-const struct row_term allow_sched_setaffinity[] = {ONE(IS(0, 0)), END};
-const struct row_term allow_sched_setattr[] = {ONE(IS(0, 0)), END};
-const struct row_term allow_sched_setparam[] = {ONE(IS(0, 0)), END};
-const struct row_term allow_sched_setscheduler[] = {ONE(IS(0, 0)), END};
+const struct row_term allow_rt_sigreturn[] = {TERM_OF_ONE(COMPARE_MASKED(0, 0, 0)), END}; /* matches always */
+const struct row_term allow_sched_setaffinity[] = {TERM_OF_ONE(IS(0, 0)), END};
+const struct row_term allow_sched_setattr[] = {TERM_OF_ONE(IS(0, 0)), END};
+const struct row_term allow_sched_setparam[] = {TERM_OF_ONE(IS(0, 0)), END};
+const struct row_term allow_sched_setscheduler[] = {TERM_OF_ONE(IS(0, 0)), END};
 
 /* ---- ptrace: requests that act only on a task which the calling thread traces already ---- */
 
-#define REQUEST(request) ONE(COMPARE_WHOLE_REGISTER(0, request)) /* PTRACE_* requests are longs */
+#define REQUEST(request) TERM_OF_ONE(COMPARE_WHOLE_REGISTER(0, request)) /* PTRACE_* requests are longs */
 
 /*
  * Numbers, because <sys/ptrace.h> and <linux/ptrace.h> clash and each lacks some requests. Left out: PTRACE_TRACEME
@@ -288,20 +289,38 @@ const struct row_term allow_sched_setscheduler[] = {ONE(IS(0, 0)), END};
 #define TRACE_SUSPEND_SECCOMP (1 << 21)
 
 const struct row_term allow_ptrace[] = {
-	REQUEST(1), REQUEST(2), REQUEST(3), /* PEEKTEXT, PEEKDATA, PEEKUSER */
-	REQUEST(4), REQUEST(5), REQUEST(6), /* POKETEXT, POKEDATA, POKEUSER */
-	REQUEST(7), REQUEST(8), REQUEST(9), /* CONT, KILL, SINGLESTEP */
-	ONE(COMPARE_MASKED(0, ~UINT64_C(3), 12)),   /* 12 to 15: GETREGS, SETREGS, GETFPREGS, SETFPREGS */
-	REQUEST(17), REQUEST(24),           /* DETACH, SYSCALL */
-	REQUEST(25), REQUEST(26),           /* GET_THREAD_AREA, SET_THREAD_AREA */
-	REQUEST(30), REQUEST(31),           /* ARCH_PRCTL, SYSEMU */
-	REQUEST(32), REQUEST(33),           /* SYSEMU_SINGLESTEP, SINGLEBLOCK */
+	REQUEST(1),
+	REQUEST(2),
+	REQUEST(3), /* PEEKTEXT, PEEKDATA, PEEKUSER */
+	REQUEST(4),
+	REQUEST(5),
+	REQUEST(6), /* POKETEXT, POKEDATA, POKEUSER */
+	REQUEST(7),
+	REQUEST(8),
+	REQUEST(9),                                       /* CONT, KILL, SINGLESTEP */
+	TERM_OF_ONE(COMPARE_MASKED(0, ~UINT64_C(3), 12)), /* 12 to 15: GETREGS, SETREGS, GETFPREGS, SETFPREGS */
+	REQUEST(17),
+	REQUEST(24), /* DETACH, SYSCALL */
+	REQUEST(25),
+	REQUEST(26), /* GET_THREAD_AREA, SET_THREAD_AREA */
+	REQUEST(30),
+	REQUEST(31), /* ARCH_PRCTL, SYSEMU */
+	REQUEST(32),
+	REQUEST(33), /* SYSEMU_SINGLESTEP, SINGLEBLOCK */
 	TERM_OF_TWO(COMPARE_WHOLE_REGISTER(0, 0x4200), NONE(3, TRACE_SUSPEND_SECCOMP)), /* SETOPTIONS */
-	REQUEST(0x4201), REQUEST(0x4202), REQUEST(0x4203),      /* GETEVENTMSG, GETSIGINFO, SETSIGINFO */
-	REQUEST(0x4204), REQUEST(0x4205),                       /* GETREGSET, SETREGSET */
-	REQUEST(0x4207), REQUEST(0x4208),                       /* INTERRUPT, LISTEN */
-	REQUEST(0x4209), REQUEST(0x420a), REQUEST(0x420b),      /* PEEKSIGINFO, GETSIGMASK, SETSIGMASK */
-	REQUEST(0x420e), REQUEST(0x420f), REQUEST(0x4212),      /* GET_SYSCALL_INFO, GET_RSEQ_*, SET_SYSCALL_INFO */
+	REQUEST(0x4201),
+	REQUEST(0x4202),
+	REQUEST(0x4203), /* GETEVENTMSG, GETSIGINFO, SETSIGINFO */
+	REQUEST(0x4204),
+	REQUEST(0x4205), /* GETREGSET, SETREGSET */
+	REQUEST(0x4207),
+	REQUEST(0x4208), /* INTERRUPT, LISTEN */
+	REQUEST(0x4209),
+	REQUEST(0x420a),
+	REQUEST(0x420b), /* PEEKSIGINFO, GETSIGMASK, SETSIGMASK */
+	REQUEST(0x420e),
+	REQUEST(0x420f),
+	REQUEST(0x4212), /* GET_SYSCALL_INFO, GET_RSEQ_*, SET_SYSCALL_INFO */
 	END,
 };
 
@@ -323,5 +342,5 @@ bool table_terms_match(const struct row_term *terms, const uint64_t *arg)
 
 bool table_row_allows(const struct syscall_row *row, const uint64_t *arg)
 {
-	return row->class == ROW_FILTER && table_terms_match(row->allow, arg);
+	return row->class == ROW_FILTER && table_terms_match(row->allowed_if, arg);
 }

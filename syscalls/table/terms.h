@@ -8,14 +8,14 @@
 
 #include "syscalls/table/table.h"
 
-#define LOW 0xffffffffULL
+#define LOW_WORD_MASK 0xffffffffULL
 
 /* Matches with any registers. */
 extern const struct row_term allow_always[];
 
 /* The tables that syscalls.def names: allow_NAME of FILTER and JUDGE rows; tables of ALSO, WAITS_IF and SELF_TERMS. */
 #define FILTER(name, ...) extern const struct row_term allow_##name[];
-#define JUDGE FILTER
+#define JUDGE(name, ...) extern const struct row_term allow_##name[];
 #include "syscalls/table/syscalls.def"
 extern const struct row_term allow_access_reads[];
 extern const struct row_term allow_clone_sampled[];
@@ -56,13 +56,22 @@ extern const struct self_terms self_socketpair[];
 extern const struct self_terms self_unshare[];
 
 /* Register n: its low word is v; the whole register is v; none of the bits is set; all bits are set. */
-#define IS(n, v) {(n), LOW, (uint32_t)(v)}
+#define IS(n, v)                                  \
+	{                                         \
+		(n), LOW_WORD_MASK, (uint32_t)(v) \
+	}
 #define COMPARE_WHOLE_REGISTER(n, v) {(n), UINT64_MAX, (uint64_t)(v)}
 #define NONE(n, bits) {(n), (uint32_t)(bits), 0}
 #define HAS(n, bits) {(n), (uint32_t)(bits), (uint32_t)(bits)}
 #define COMPARE_MASKED(n, mask, v) {(n), (mask), (v)}
 
-#define ONE(a) {1, {a}}
+#define TERM_OF_ONE(a)    \
+	{                 \
+		1,        \
+		{         \
+			a \
+		}         \
+	}
 #define TERM_OF_TWO(a, b) {2, {a, b}}
 #define TERM_OF_THREE(a, b, c) {3, {a, b, c}}
 #define END {0, {{0, 0, 0}}}

@@ -64,8 +64,8 @@ static void make_row(struct syscall_row *row, const uint8_t *kinds)
 
 static void check_texts(const struct call *call)
 {
-	promise(call->paths <= 2);
-	for (unsigned i = 0; i < call->paths; i++) {
+	promise(call->path_count <= 2);
+	for (unsigned i = 0; i < call->path_count; i++) {
 		promise(call->path[i].len < sizeof(call->path[i].text));
 		promise(strlen(call->path[i].text) == call->path[i].len);
 	}

@@ -185,7 +185,7 @@ static int parse(const char *data, size_t len, bool response, const char *method
 /* As mode_http1 has it: a request with a body is its upstream connection's last. */
 static bool is_last(const struct http1_head *head, bool response)
 {
-	return !head->keep_alive || (!response && head->framing != HTTP1_NO_BODY);
+	return !head->wants_keep_alive || (!response && head->framing != HTTP1_NO_BODY);
 }
 
 static void write_head(struct buf *out, const struct http1_head *head, bool response)
@@ -204,7 +204,7 @@ static void write_head(struct buf *out, const struct http1_head *head, bool resp
 		http1_write_request(out, method, path, query,
 				    query ? (size_t)(head->target + head->target_len - query) : 0, "host.test");
 	}
-	for (size_t i = 0; i < head->fields; i++)
+	for (size_t i = 0; i < head->field_count; i++)
 		if (http1_field_is_forwarded(head, &head->field[i], response))
 			http1_write_field(out, &head->field[i]);
 	http1_write_head_end(out, head->framing, head, is_last(head, response) ? "close" : NULL);
@@ -237,15 +237,15 @@ static void check_anew(const struct http1_head *head, bool response, const char 
 		return;
 	promise(parse(out.data, out.len, response, method, &second) == 0);
 	promise(second.framing == head->framing && second.length == head->length);
-	promise(second.keep_alive != is_last(head, response) || (response && head->minor == 0));
+	promise(second.wants_keep_alive != is_last(head, response) || (response && head->minor == 0));
 	write_head(&again, &second, response);
 	promise(again.len == out.len && memcmp(again.data, out.data, out.len) == 0);
 }
 
 static void check_borrows(const struct http1_head *head, const char *data, size_t len, bool response)
 {
-	promise(head->fields <= HTTP_FIELDS_MAX);
-	for (size_t i = 0; i < head->fields; i++) {
+	promise(head->field_count <= HTTP_FIELDS_MAX);
+	for (size_t i = 0; i < head->field_count; i++) {
 		promise(within(head->field[i].name, head->field[i].name_len, data, len) && head->field[i].name_len);
 		promise(within(head->field[i].value, head->field[i].value_len, data, len));
 	}
@@ -271,7 +271,7 @@ static int read_body(const struct http1_head *head, bool request, const char *da
 	size_t at = 0;
 
 	http1_body_init(&body, head, request);
-	while (at < len && !body.ended) {
+	while (at < len && !body.has_ended) {
 		const char *part;
 		size_t part_len, want = bytewise ? 1 : len - at;
 		ssize_t used = http1_body_read(&body, data + at, want, &part, &part_len);
@@ -283,7 +283,7 @@ static int read_body(const struct http1_head *head, bool request, const char *da
 		buf_add(out, part, part_len);
 		at += (size_t)used;
 	}
-	*ret_ended = body.ended;
+	*ret_ended = body.has_ended;
 	return 0;
 }
 

@@ -135,11 +135,11 @@ static void denials_set_suggestion(struct denial_group *group, const json_t *lin
 	resolved = audit_line_get_resolved_path(line, second, &len);
 	written = audit_line_get_bytes(line, second ? "path2" : "path", &len);
 	denial.rule = rule;
-	denial.names = denials_call_changes_name(line, row);
+	denial.changes_names = denials_call_changes_name(line, row);
 	denial.written = written;
 	if (network && host) {
 		denial.host = host;
-		denial.serves = row && row->intent == INTENT_SERVE;
+		denial.accepts_connections = row && row->intent == INTENT_SERVE;
 		request = denials_describe_request(line);
 		denial.request = request;
 		denial.dropped = denials_get_text(line, "dropped");

@@ -57,11 +57,11 @@ static bool oracle_also(unsigned traits, const struct row_more_terms *more)
 
 static bool oracle_native(unsigned traits, const struct syscall_row *row)
 {
-	for (const struct row_more_terms *more = row->more; more && more->terms; more++)
+	for (const struct row_more_terms *more = row->more_terms; more && more->terms; more++)
 		if (oracle_also(traits, more) && more->terms->compare[0].mask == 0)
 			return true;
 	return row->class == ROW_NATIVE || (row->class == ROW_NATIVE_IN_OWN_IPC && traits & RUN_OWN_IPC) ||
-	       (oracle_own(traits, row) && row->allow->compare[0].mask == 0);
+	       (oracle_own(traits, row) && row->allowed_if->compare[0].mask == 0);
 }
 
 /* Notify is the default action: no rule. */
@@ -74,8 +74,8 @@ static int oracle_add_row(scmp_filter_ctx filter, unsigned traits, const struct 
 	if (row->class == ROW_REFUSE_UNRECORDED)
 		return seccomp_rule_add_exact_array(filter, SCMP_ACT_ERRNO((uint32_t)row->error), row->nr, 0, NULL);
 	if (oracle_own(traits, row))
-		r = oracle_add_terms(filter, row->nr, row->allow);
-	for (const struct row_more_terms *more = row->more; r == 0 && more && more->terms; more++)
+		r = oracle_add_terms(filter, row->nr, row->allowed_if);
+	for (const struct row_more_terms *more = row->more_terms; r == 0 && more && more->terms; more++)
 		if (oracle_also(traits, more))
 			r = oracle_add_terms(filter, row->nr, more->terms);
 	return r;

@@ -165,9 +165,9 @@ static uint32_t expected(uint32_t nr, const uint64_t arg[6])
 		return NATIVELY;
 	if (row->class == ROW_REFUSE_UNRECORDED)
 		return SECCOMP_RET_ERRNO | (uint32_t)row->error;
-	if (oracle_own(variant, row) && any_holds(row->allow, arg))
+	if (oracle_own(variant, row) && any_holds(row->allowed_if, arg))
 		return NATIVELY;
-	for (const struct row_more_terms *more = row->more; more && more->terms; more++)
+	for (const struct row_more_terms *more = row->more_terms; more && more->terms; more++)
 		if (oracle_also(variant, more) && any_holds(more->terms, arg))
 			return NATIVELY;
 	return NOTIFIED;
@@ -219,8 +219,8 @@ static uint64_t near_value(const struct syscall_row *row, unsigned arg, unsigned
 	uint64_t value = 0;
 	unsigned n = 0;
 
-	pick_value(row->allow, arg, seed, &n, &value);
-	for (const struct row_more_terms *more = row->more; more && more->terms; more++)
+	pick_value(row->allowed_if, arg, seed, &n, &value);
+	for (const struct row_more_terms *more = row->more_terms; more && more->terms; more++)
 		pick_value(more->terms, arg, seed, &n, &value);
 	switch (seed / 7 % 4) {
 	case 1:
@@ -240,7 +240,7 @@ START_TEST(arguments_are_compared_as_the_terms_say)
 	const struct syscall_row *rows = table_get_rows(&count);
 
 	for (size_t i = 0; i < count; i++) {
-		if ((rows[i].class != ROW_FILTER && !rows[i].more) || rows[i].nr < 0)
+		if ((rows[i].class != ROW_FILTER && !rows[i].more_terms) || rows[i].nr < 0)
 			continue;
 		for (unsigned seed = 0; seed < 20000; seed++) {
 			uint32_t nr = (uint32_t)rows[i].nr;

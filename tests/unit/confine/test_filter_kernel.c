@@ -53,7 +53,7 @@ static long try_number(long nr)
 /* Terms that all-ones satisfies (personality's query): these are natively allowed, harmlessly. */
 static bool ones_match(const struct syscall_row *row)
 {
-	for (const struct row_term *term = row->allow; term->count; term++) {
+	for (const struct row_term *term = row->allowed_if; term->count; term++) {
 		bool all = true;
 
 		for (unsigned i = 0; i < term->count; i++)

@@ -67,9 +67,9 @@ START_TEST(each_role_gets_its_own)
 			if (rows[i].nr < 0 || has_terms(&rows[i], roles[r]))
 				continue;
 			got = verdict(roles[r], arch_get_audit_arch(), (uint32_t)rows[i].nr, 0, 0, 0);
-			ck_assert_msg(got == (rows[i].self == SELF_ROLE_OF_NO_PROCESS    ? KILLED
-					      : (rows[i].self & roles[r]) ? ALLOWED
-									    : UNKNOWN),
+			ck_assert_msg(got == (rows[i].self_roles == SELF_ROLE_OF_NO_PROCESS ? KILLED
+					      : (rows[i].self_roles & roles[r])             ? ALLOWED
+											    : UNKNOWN),
 				      "%s for role %u: %#x", rows[i].name, roles[r], got);
 		}
 }

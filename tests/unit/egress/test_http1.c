@@ -204,19 +204,19 @@ START_TEST(sound_requests_are_understood)
 	ck_assert(is(head.target, head.target_len, "/a?b=c"));
 	ck_assert(is(head.host, head.host_len, "a:1"));
 	ck_assert_uint_eq(head.minor, 1);
-	ck_assert_uint_eq(head.fields, 3);
+	ck_assert_uint_eq(head.field_count, 3);
 	ck_assert(is(head.field[1].name, head.field[1].name_len, "x-Y"));
 	ck_assert_uint_eq(head.field[1].value_len, 0);
 	ck_assert(is(head.field[2].value, head.field[2].value_len, "\x80\xff one\ttwo"));
 	ck_assert_int_eq(head.framing, HTTP1_NO_BODY);
-	ck_assert(head.keep_alive && !head.has_length && !head.upgrade && !head.expects);
+	ck_assert(head.wants_keep_alive && !head.has_length && !head.asks_for_websocket && !head.has_expect_field);
 
 	ck_assert_int_eq(request(POST "Content-Length: 0012\r\nExpect: 100-Continue\r\nConnection: x , CLOSE\r\n\r\n",
 				 &head),
 			 0);
 	ck_assert_int_eq(head.framing, HTTP1_CONTENT_LENGTH);
 	ck_assert_uint_eq(head.length, 12);
-	ck_assert(head.expects && !head.keep_alive);
+	ck_assert(head.has_expect_field && !head.wants_keep_alive);
 
 	ck_assert_int_eq(request(POST "Content-Length: 0\r\n\r\n", &head), 0);
 	ck_assert(head.framing == HTTP1_NO_BODY && head.has_length);
@@ -224,9 +224,9 @@ START_TEST(sound_requests_are_understood)
 	ck_assert_int_eq(head.framing, HTTP1_CHUNKED);
 
 	ck_assert_int_eq(request("GET / HTTP/1.0\r\nHost: a\r\nExpect: 100-continue\r\n\r\n", &head), 0);
-	ck_assert(!head.keep_alive && !head.expects);
+	ck_assert(!head.wants_keep_alive && !head.has_expect_field);
 	ck_assert_int_eq(request("GET / HTTP/1.0\r\nHost: a\r\nConnection: Keep-Alive\r\n\r\n", &head), 0);
-	ck_assert(head.keep_alive);
+	ck_assert(head.wants_keep_alive);
 	ck_assert_int_eq(request("CONNECT a:443 HTTP/1.0\r\n\r\n", &head), 0);
 	ck_assert_ptr_null(head.host);
 }
@@ -258,7 +258,7 @@ START_TEST(only_a_websocket_is_an_upgrade)
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		ck_assert_int_eq(request(each[i].text, &head), 0);
-		ck_assert_msg(head.upgrade == each[i].upgrade, "%s", each[i].text);
+		ck_assert_msg(head.asks_for_websocket == each[i].upgrade, "%s", each[i].text);
 	}
 }
 END_TEST
@@ -274,7 +274,7 @@ START_TEST(heads_have_limits)
 		buf_puts(&text, "X: y\r\n");
 	buf_puts(&text, "\r\n");
 	ck_assert_int_eq(request_n(text.data, text.len, &head), 0);
-	ck_assert_uint_eq(head.fields, HTTP_FIELDS_MAX);
+	ck_assert_uint_eq(head.field_count, HTTP_FIELDS_MAX);
 	text.len -= 2;
 	buf_puts(&text, "X: y\r\n\r\n");
 	ck_assert_int_eq(request_n(text.data, text.len, &head), -EMSGSIZE);
@@ -444,7 +444,7 @@ START_TEST(responses_are_understood_or_refused)
 	ck_assert_uint_eq(head.status, one->status);
 	ck_assert_int_eq(head.framing, one->framing);
 	ck_assert_uint_eq(head.length, one->length);
-	ck_assert_int_eq(head.keep_alive, one->keep_alive);
+	ck_assert_int_eq(head.wants_keep_alive, one->keep_alive);
 }
 END_TEST
 
@@ -487,7 +487,7 @@ static int read_body(struct http1_body *body, const char *data, size_t len, size
 {
 	size_t at = 0;
 
-	while (!body->ended && at < len) {
+	while (!body->has_ended && at < len) {
 		const char *part;
 		size_t part_len, end = at < cut ? cut : len;
 		ssize_t used = http1_body_read(body, data + at, end - at, &part, &part_len);
@@ -499,7 +499,7 @@ static int read_body(struct http1_body *body, const char *data, size_t len, size
 		buf_add(out, part, part_len);
 		at += (size_t)used;
 	}
-	return body->ended ? 0 : -EAGAIN;
+	return body->has_ended ? 0 : -EAGAIN;
 }
 
 START_TEST(chunks_are_read_strictly)
@@ -561,17 +561,17 @@ START_TEST(lengths_end_where_they_say)
 
 	http1_body_init(&body, &head, true);
 	ck_assert_int_eq(http1_body_read(&body, "he", 2, &part, &len), 2);
-	ck_assert(!body.ended && len == 2);
+	ck_assert(!body.has_ended && len == 2);
 	ck_assert_int_eq(http1_body_read(&body, "lloGET /", 8, &part, &len), 3);
-	ck_assert(body.ended && len == 3);
+	ck_assert(body.has_ended && len == 3);
 	ck_assert_int_eq(http1_body_read(&body, "GET /", 5, &part, &len), 0);
 	head.framing = HTTP1_UNTIL_CLOSE;
 	http1_body_init(&body, &head, false);
 	ck_assert_int_eq(http1_body_read(&body, "all of it", 9, &part, &len), 9);
-	ck_assert(!body.ended && len == 9);
+	ck_assert(!body.has_ended && len == 9);
 	head.framing = HTTP1_NO_BODY;
 	http1_body_init(&body, &head, false);
-	ck_assert(body.ended);
+	ck_assert(body.has_ended);
 }
 END_TEST
 

@@ -228,7 +228,7 @@ START_TEST(test_cli_values)
 
 		ck_assert_msg(verdict.is_allowed, "%s", cases[i].host);
 		ck_assert_int_eq(verdict.rule->proto, cases[i].proto);
-		ck_assert_msg(verdict.rule->private_addresses == cases[i].private, "%s", cases[i].host);
+		ck_assert_msg(verdict.rule->allows_private_addresses == cases[i].private, "%s", cases[i].host);
 	}
 	ck_assert(policy_net_judge_listen(policy, 65535).is_allowed);
 	policy_free(policy);

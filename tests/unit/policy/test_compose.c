@@ -96,8 +96,8 @@ START_TEST(test_extends)
 	ck_assert_uint_eq(policy_get_settings(policy)->limits.wall_ns, 1500000000u);
 	ck_assert_uint_eq(policy_get_settings(policy)->limits.stdout_bytes, 1024);
 	ck_assert_uint_eq(policy_get_settings(policy)->limits.stderr_bytes, 7);
-	ck_assert(!policy_get_settings(policy)->audit_allowed);
-	ck_assert(policy_get_settings(policy)->audit_compact && policy_get_settings(policy)->audit_fstat);
+	ck_assert(!policy_get_settings(policy)->audits_allowed_calls);
+	ck_assert(policy_get_settings(policy)->audit_is_compact && policy_get_settings(policy)->audits_fstat);
 	/* all that any file asks for */
 	ck_assert_uint_eq(policy_get_settings(policy)->required_layers, LAYER_BIT(LAYER_LANDLOCK) | LAYERS_NAMESPACES);
 	ck_assert_str_eq(policy_get_settings(policy)->audit_file, "/var/log/srv/set/a");
@@ -131,14 +131,14 @@ START_TEST(test_limits)
 	struct policy *policy = load(&rig, "bounds.json", NULL);
 
 	ck_assert_mem_eq(&policy_get_settings(policy)->limits, &all, sizeof(all));
-	ck_assert(!policy_get_settings(policy)->unix_datagrams);
+	ck_assert(!policy_get_settings(policy)->allows_unix_datagrams);
 	policy_free(policy);
 	fewer.wall_ns = fewer.memory_bytes = 0;
 	fewer.disk_bytes = 2ull << 30;
 	fewer.pids = 9;
 	policy = load(&other, "fewer.json", NULL);
 	ck_assert_mem_eq(&policy_get_settings(policy)->limits, &fewer, sizeof(fewer));
-	ck_assert(policy_get_settings(policy)->unix_datagrams);
+	ck_assert(policy_get_settings(policy)->allows_unix_datagrams);
 	policy_free(policy);
 	policy = load(&third, "alike.json", NULL);
 	ck_assert_uint_eq(policy_get_settings(policy)->limits.pids, 9);

@@ -233,7 +233,7 @@ START_TEST(test_denied_links)
 		ck_assert_msg((get_rights(policy, cases[i].path) == 0) == cases[i].denied, "%s", cases[i].path);
 		(void)snprintf(question.path, sizeof(question.path), "%s", cases[i].path);
 		for (size_t at = 0; policy_match_next_rule(policy, &question, &at, &rule);)
-			matched |= rule.matches && strstr(rule.label, "filesystem.deny");
+			matched |= rule.rule_matches && strstr(rule.label, "filesystem.deny");
 		ck_assert_msg(matched == cases[i].denied, "%s", cases[i].path);
 	}
 	policy_free(policy);

@@ -206,7 +206,7 @@ START_TEST(test_rules)
 	size_t count;
 
 	ck_assert_str_eq(verdict.rule->host, "x.one.example");
-	ck_assert(verdict.rule->private_addresses);
+	ck_assert(verdict.rule->allows_private_addresses);
 	ck_assert_str_eq(verdict.label, "p.json: network.allow[3] x.one.example:443");
 	verdict = policy_net_judge_connect(policy, "y.one.example", 443, false);
 	ck_assert_uint_eq(verdict.rule->budget.requests, 5);
@@ -283,7 +283,7 @@ START_TEST(test_values)
 	ck_assert_uint_eq(rules[0].budget.bytes_down, 5);
 	ck_assert_uint_eq(rules[0].budget.bytes_per_second, 1 << 20);
 	ck_assert_uint_eq(rules[0].budget.connections, 3);
-	ck_assert(rules[0].uses_real_dns && rules[0].private_addresses && rules[0].proto == NET_TCP &&
+	ck_assert(rules[0].uses_real_dns && rules[0].allows_private_addresses && rules[0].proto == NET_TCP &&
 		  !rules[0].is_address);
 	ck_assert_str_eq(rules[0].reason, "because");
 	ck_assert(rules[1].allows_any_body && !rules[0].allows_any_body);
@@ -402,7 +402,7 @@ START_TEST(test_command_line)
 		verdict = policy_net_judge_connect(policy, "x.w.test", 8443, false);
 		ck_assert(verdict.is_allowed && verdict.rule->proto == NET_TCP);
 		verdict = policy_net_judge_connect(policy, "10.0.0.1", 5432, false);
-		ck_assert(verdict.is_allowed && verdict.rule->private_addresses);
+		ck_assert(verdict.is_allowed && verdict.rule->allows_private_addresses);
 		ck_assert(policy_net_judge_connect(policy, "::1", 22, false).is_allowed);
 		ck_assert_int_eq(policy_net_judge_connect(policy, "p.test", 80, false).rule->proto, NET_HTTP);
 		ck_assert(policy_net_judge_request(policy, "h.test", 443, "POST", "/x/y", false).is_allowed);
@@ -873,7 +873,7 @@ START_TEST(packed_and_unpacked)
 	ck_assert(rule[0].allows_any_body && rule[0].http[1].is_websocket && rule[0].budget.requests == 7 &&
 		  !rule[0].uses_real_dns);
 	ck_assert_str_eq(rule[0].header_value, "Bearer {TOKEN}");
-	ck_assert(rule[1].private_addresses && rule[1].proto == NET_UDP && rule[1].is_address);
+	ck_assert(rule[1].allows_private_addresses && rule[1].proto == NET_UDP && rule[1].is_address);
 	ck_assert(rule[2].uses_real_dns && rule[2].index == 2 && !rule[2].header);
 	ck_assert(policy_net_judge_request(other, "api.test", 443, "POST", "/a/b", false).is_allowed);
 	ck_assert(!policy_net_judge_request(other, "api.test", 443, "PUT", "/a/b", false).is_allowed);

@@ -119,7 +119,7 @@ START_TEST(test_network)
 	ck_assert_str_eq(verdict.observed.reason, "no_rule");
 	verdict = policy_net_judge_connect(policy, "192.0.2.1", 53, true);
 	ck_assert(verdict.is_allowed && verdict.observed.error && !verdict.rule->is_address);
-	ck_assert(!verdict.rule->private_addresses);
+	ck_assert(!verdict.rule->allows_private_addresses);
 	verdict = policy_net_judge_connect(policy, "bad.test", 443, false);
 	ck_assert(verdict.is_allowed);
 	ck_assert_str_eq(verdict.observed.reason, "denied_by_rule");

@@ -251,7 +251,7 @@ static bool label_matches(const struct policy *policy, const struct policy_quest
 	bool matches = false;
 
 	for (size_t at = 0; policy_match_next_rule(policy, question, &at, &rule);)
-		matches = matches || (rule.matches && strcmp(rule.label, label) == 0);
+		matches = matches || (rule.rule_matches && strcmp(rule.label, label) == 0);
 	return matches;
 }
 
@@ -282,7 +282,8 @@ START_TEST(test_matches)
 		(void)sscanf(text, "%253[^:]:%u", question.host, &question.port);
 		check_match(policy, &question, judge_connect(policy, text).rule);
 		generate_url(&state, text);
-		question = (struct policy_question){.kind = POLICY_QUESTION_REQUEST, .upgrade = strstr(text, " wss:")};
+		question = (struct policy_question){.kind = POLICY_QUESTION_REQUEST,
+						    .asks_for_websocket = strstr(text, " wss:")};
 		(void)sscanf(text, "%23s %7[a-z]://%253[^:]:%u%2047s", question.method, scheme, question.host,
 			     &question.port, question.path);
 		if (judge_url(policy, text).level == DIFF_ALLOWED)

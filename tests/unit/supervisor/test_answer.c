@@ -185,7 +185,7 @@ START_TEST(test_outcomes)
 	receive();
 	call.outcome.kind = OUTCOME_FD;
 	call.outcome.fd = fd;
-	call.outcome.fd_cloexec = true;
+	call.outcome.fd_is_cloexec = true;
 	outcome_perform(&dispatch);
 	ck_assert_int_eq(call.outcome.fd, -1);
 	end();

@@ -51,8 +51,9 @@ static int result_of(const struct syscall_row *row, int reason, int *ret_answer)
 	while (*shared < 0)
 		(void)usleep(1000);
 	ck_assert_int_eq(notify_receive(*shared, &notification), 0);
-	*ret_answer = row && row->allow ? answer_continue_after_hook(*shared, &notification, row)
-					: answer_continue(*shared, notification.id, row, (enum continue_reason)reason);
+	*ret_answer = row && row->allowed_if
+			      ? answer_continue_after_hook(*shared, &notification, row)
+			      : answer_continue(*shared, notification.id, row, (enum continue_reason)reason);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(close(*shared), 0);
 	ck_assert_int_eq(munmap((void *)(uintptr_t)shared, 4096), 0);
@@ -96,9 +97,9 @@ START_TEST(what_passes_is_what_the_row_says)
 {
 	static const struct row_term zero[] = {{1, {{0, UINT32_MAX, 0}}}, {0, {{0, 0, 0}}}},
 				     one[] = {{1, {{0, UINT32_MAX, 1}}}, {0, {{0, 0, 0}}}};
-	const struct syscall_row row[] = {{.class = ROW_FILTER, .basis = BASIS_MEMORY, .allow = zero},
-					  {.class = ROW_FILTER, .basis = BASIS_MEMORY, .allow = one},
-					  {.class = ROW_NOTIFY, .basis = BASIS_MEMORY, .allow = zero}};
+	const struct syscall_row row[] = {{.class = ROW_FILTER, .basis = BASIS_MEMORY, .allowed_if = zero},
+					  {.class = ROW_FILTER, .basis = BASIS_MEMORY, .allowed_if = one},
+					  {.class = ROW_NOTIFY, .basis = BASIS_MEMORY, .allowed_if = zero}};
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		int answer;

@@ -259,7 +259,7 @@ static void dispatch(struct loop *loop, const struct seccomp_notif *notif)
 		    : notif->data.nr == SYS_execve ? &row_execve
 						   : &row_execveat;
 	memcpy(call->arg, notif->data.args, sizeof(call->arg));
-	call->paths = 1;
+	call->path_count = 1;
 	len = memory_copy_string(&memory_of_process, call->tid, call->arg[call->row == &row_execveat],
 				 call->path[0].text, PATH_MAX, -ENAMETOOLONG);
 	if (!call->task || len < 0) {
@@ -347,7 +347,7 @@ void rig_run(struct rig *rig, void (*guest)(void))
 	ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
 	loop->rig = rig;
 	loop->sandbox.target_memory = &memory_of_process;
-	loop->sandbox.trace_edges.memory_may_be_written = rig->memory_may_be_written;
+	loop->sandbox.ptrace_attachments.run_may_write_memory = rig->memory_may_be_written;
 	ck_assert_int_eq(audit_open_log(NULL, &header, &loop->sandbox.audit), 0);
 	ck_assert_int_eq(tree_create(getpid(), NULL, -1, &loop->sandbox.tree), 0);
 	loop->sandbox.denials = denials_create();

@@ -80,7 +80,7 @@ void call_return_fd(struct call *call, int fd, bool cloexec)
 	}
 	call->outcome.kind = OUTCOME_FD;
 	call->outcome.fd = fd;
-	call->outcome.fd_cloexec = cloexec;
+	call->outcome.fd_is_cloexec = cloexec;
 }
 
 void call_continue(struct call *call)
@@ -126,7 +126,7 @@ static void run(syscall_fn *handler, uint64_t a, uint64_t b, uint64_t c, uint64_
 	task.tid = getpid();
 	task.tgid = caller ? caller : getpid();
 	call.sandbox = &sandbox;
-	call.paths = 0;
+	call.path_count = 0;
 	call.task = &task;
 	call.tid = getpid();
 	call.decision.verdict = VERDICT_DENY;

@@ -49,7 +49,7 @@ static struct call *refused(const char *name, int error, const char *reason)
 
 static void with_path(struct call *call, const struct mount *mount, const char *path)
 {
-	unsigned i = call->paths++;
+	unsigned i = call->path_count++;
 
 	call->path[i].len = (size_t)snprintf(call->path[i].text, sizeof(call->path[i].text), "%s", path);
 	call->place[i].mount = mount;

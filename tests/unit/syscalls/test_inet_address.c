@@ -114,7 +114,7 @@ END_TEST
 START_TEST(a_bad_peer_has_the_kernels_errno)
 {
 	const struct inet_kind *kind = &peers[_i].kind;
-	const int only = kind->v6only;
+	const int only = kind->is_v6_only;
 	struct sockaddr_storage address;
 	int len = make(&address, peers[_i].family, peers[_i].text) - peers[_i].cut;
 	int fd, r;
@@ -208,7 +208,7 @@ END_TEST
 START_TEST(a_bad_own_address_has_the_kernels_errno)
 {
 	const struct inet_kind *kind = &owns[_i].kind;
-	const int only = kind->v6only;
+	const int only = kind->is_v6_only;
 	struct sockaddr_storage address;
 	int len = make(&address, owns[_i].family, owns[_i].text) - owns[_i].cut;
 	int fd, r;

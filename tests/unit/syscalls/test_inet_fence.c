@@ -80,8 +80,8 @@ static void check_family(int domain)
 	ck_assert(arrives(dns, fd));
 	ck_assert(!arrives(endpoint, fd));
 
-	for (inet.endpoints = 0; inet.endpoints < INET_ENDPOINTS_MAX; inet.endpoints++)
-		inet.endpoint[inet.endpoints].at.port = port_of(inet.endpoints == 7 ? endpoint : dns);
+	for (inet.endpoint_count = 0; inet.endpoint_count < INET_ENDPOINTS_MAX; inet.endpoint_count++)
+		inet.endpoint[inet.endpoint_count].at.port = port_of(inet.endpoint_count == 7 ? endpoint : dns);
 	ck_assert_int_eq(inet_fence_accept_from_endpoints(&inet, fd), 0);
 	ck_assert_int_eq(inet_fence_accept_from_endpoints(&inet, fd), 0);
 	ck_assert(arrives(endpoint, fd));

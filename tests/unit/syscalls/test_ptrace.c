@@ -38,9 +38,9 @@ static void set_up(void)
 	members[1] = other;
 	members[2] = getpid();
 	member_count = 3;
-	sandbox.traces_bounded = true;
-	sandbox.trace_edges.count = 0;
-	sandbox.trace_edges.memory_may_be_written = false;
+	sandbox.kernel_confines_ptrace = true;
+	sandbox.ptrace_attachments.count = 0;
+	sandbox.ptrace_attachments.run_may_write_memory = false;
 	tracer_of_all = 0;
 }
 
@@ -64,7 +64,7 @@ START_TEST(members_are_attached_to)
 	expect(OUTCOME_CONTINUE, 0, VERDICT_ALLOW);
 	run(sys_ptrace, PTRACE_SEIZE, UNSIGNED(other), 0, PTRACE_O_TRACEEXIT);
 	expect(OUTCOME_CONTINUE, 0, VERDICT_ALLOW);
-	ck_assert_uint_eq(sandbox.trace_edges.count, 1); /* one entry a thread */
+	ck_assert_uint_eq(sandbox.ptrace_attachments.count, 1); /* one entry a thread */
 	run(sys_process_vm_readv, UNSIGNED(member), 0, 0, 0);
 	expect(OUTCOME_CONTINUE, 0, VERDICT_ALLOW);
 }
@@ -96,14 +96,14 @@ START_TEST(outsiders_do_not_exist)
 	expect(OUTCOME_ERROR, -EINVAL, VERDICT_DENY);
 	attach(0);
 	expect(OUTCOME_ERROR, -ESRCH, VERDICT_DENY);
-	ck_assert_uint_eq(sandbox.trace_edges.count, 0);
+	ck_assert_uint_eq(sandbox.ptrace_attachments.count, 0);
 	ck_assert(!ptrace_run_may_write_memory(&sandbox));
 }
 END_TEST
 
 START_TEST(nothing_is_traced_where_nothing_bounds_it)
 {
-	sandbox.traces_bounded = false;
+	sandbox.kernel_confines_ptrace = false;
 	attach(member);
 	expect(OUTCOME_ERROR, -EPERM, VERDICT_DENY);
 	run(sys_process_vm_readv, UNSIGNED(member), 0, 0, 0);
@@ -114,8 +114,8 @@ END_TEST
 START_TEST(a_tracer_is_not_traced)
 {
 	/* The other process has attached to the member, or is about to. */
-	sandbox.trace_edges.edge[0] = (struct trace_edge){other, other, member, member};
-	sandbox.trace_edges.count = 1;
+	sandbox.ptrace_attachments.attachment[0] = (struct ptrace_attachment){other, other, member, member};
+	sandbox.ptrace_attachments.count = 1;
 	attach(other);
 	expect(OUTCOME_ERROR, -EPERM, VERDICT_DENY);
 	ck_assert_str_eq(call.decision.reason, "target_traces");
@@ -126,12 +126,12 @@ END_TEST
 
 START_TEST(a_tracee_does_not_trace)
 {
-	sandbox.trace_edges.edge[0] = (struct trace_edge){other, other, getpid(), getpid()};
-	sandbox.trace_edges.count = 1;
+	sandbox.ptrace_attachments.attachment[0] = (struct ptrace_attachment){other, other, getpid(), getpid()};
+	sandbox.ptrace_attachments.count = 1;
 	attach(member);
 	expect(OUTCOME_ERROR, -EPERM, VERDICT_DENY);
 	ck_assert_str_eq(call.decision.reason, "tracer_is_traced");
-	sandbox.trace_edges.count = 0;
+	sandbox.ptrace_attachments.count = 0;
 	tracer_of_all = other; /* from birth, unknown to the supervisor */
 	attach(member);
 	expect(OUTCOME_ERROR, -EPERM, VERDICT_DENY);
@@ -143,21 +143,21 @@ END_TEST
 
 START_TEST(a_dead_tracer_is_forgotten)
 {
-	sandbox.trace_edges.edge[0] = (struct trace_edge){other, other, getpid(), getpid()};
-	sandbox.trace_edges.count = 1;
+	sandbox.ptrace_attachments.attachment[0] = (struct ptrace_attachment){other, other, getpid(), getpid()};
+	sandbox.ptrace_attachments.count = 1;
 	(void)kill(other, SIGKILL);
 	ck_assert_int_eq(waitpid(other, NULL, 0), other);
 	attach(member);
 	expect(OUTCOME_CONTINUE, 0, VERDICT_ALLOW);
-	ck_assert_uint_eq(sandbox.trace_edges.count, 1);
+	ck_assert_uint_eq(sandbox.ptrace_attachments.count, 1);
 }
 END_TEST
 
 START_TEST(a_full_table_refuses)
 {
-	for (unsigned i = 0; i < TRACES_MAX; i++)
-		sandbox.trace_edges.edge[i] = (struct trace_edge){other, other, member, member};
-	sandbox.trace_edges.count = TRACES_MAX;
+	for (unsigned i = 0; i < PTRACE_ATTACHMENTS_MAX; i++)
+		sandbox.ptrace_attachments.attachment[i] = (struct ptrace_attachment){other, other, member, member};
+	sandbox.ptrace_attachments.count = PTRACE_ATTACHMENTS_MAX;
 	attach(member);
 	expect(OUTCOME_ERROR, -EPERM, VERDICT_DENY);
 	ck_assert_str_eq(call.decision.reason, "tracers_limit");

@@ -247,7 +247,7 @@ START_TEST(unix_paths_are_looked_up_in_the_view)
 	pin_error = -ENOENT;
 	run(sys_connect, NUMBER(fd), ADDRESS(&name), sizeof(name), 0);
 	expect(OUTCOME_ERROR, -ENOENT, VERDICT_DENY);
-	ck_assert_uint_eq(call.paths, 1);
+	ck_assert_uint_eq(call.path_count, 1);
 	ck_assert_str_eq(call.path[0].text, "/run/nscd/socket");
 	pin_object = "/dev/null";
 	run(sys_connect, NUMBER(fd), ADDRESS(&name), sizeof(name), 0);
@@ -258,7 +258,7 @@ START_TEST(unix_paths_are_looked_up_in_the_view)
 	expect(OUTCOME_ERROR, -EINVAL, VERDICT_ALLOW);
 	run(sys_connect, NUMBER(fd), ADDRESS(&name), sizeof(name) + 1, 0);
 	expect(OUTCOME_ERROR, -EINVAL, VERDICT_ALLOW);
-	ck_assert_uint_eq(call.paths, 0);
+	ck_assert_uint_eq(call.path_count, 0);
 	pin_object = NULL;
 	pin_error = -EROFS;
 	run(sys_connect, NUMBER(fd), ADDRESS(&name), sizeof(name), 0);

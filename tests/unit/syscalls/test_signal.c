@@ -133,7 +133,7 @@ START_TEST(a_member_is_continued_where_the_kernel_bounds_signals)
 	int to_outsider = (int)syscall(SYS_pidfd_open, outsider, 0),
 	    to_member = (int)syscall(SYS_pidfd_open, member, 0);
 
-	sandbox.signals_bounded = true;
+	sandbox.kernel_confines_signals = true;
 	run(sys_kill, UNSIGNED(member), SIGTERM, 0, 0);
 	expect(OUTCOME_CONTINUE, 0, VERDICT_ALLOW);
 	run(sys_kill, UNSIGNED(-member), SIGTERM, 0, 0);
@@ -156,7 +156,7 @@ START_TEST(a_member_is_continued_where_the_kernel_bounds_signals)
 	expect(OUTCOME_VALUE, 0, VERDICT_ALLOW);
 	ck_assert(ended(member));
 	ck_assert(lives(outsider));
-	sandbox.signals_bounded = false;
+	sandbox.kernel_confines_signals = false;
 }
 END_TEST
 
@@ -240,7 +240,7 @@ START_TEST(pidfds_lead_to_members_only)
 	ck_assert(lives(outsider));
 	run(sys_pidfd_open, UNSIGNED(member), 0, 0, 0);
 	ck_assert_int_eq(call.outcome.kind, OUTCOME_FD);
-	ck_assert(call.outcome.fd_cloexec);
+	ck_assert(call.outcome.fd_is_cloexec);
 	run(sys_pidfd_send_signal, (uint64_t)call.outcome.fd, SIGUSR1, (uintptr_t)&info, 0); /* si_signo differs */
 	expect(OUTCOME_ERROR, -EINVAL, VERDICT_ALLOW);
 	run(sys_pidfd_open, UNSIGNED(member), 0, 0, 0);

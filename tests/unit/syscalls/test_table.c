@@ -109,9 +109,9 @@ static void check_all_terms(const struct syscall_row *row)
 	unsigned more = 0;
 
 	if (row->class == ROW_FILTER)
-		check_terms(row, row->allow);
-	for (; row->more && row->more[more].terms; more++)
-		check_terms(row, row->more[more].terms);
+		check_terms(row, row->allowed_if);
+	for (; row->more_terms && row->more_terms[more].terms; more++)
+		check_terms(row, row->more_terms[more].terms);
 	ck_assert_msg(more <= ROW_MORE_TERMS_MAX, "%s: more terms than a filter's leaf has room for", row->name);
 }
 
@@ -128,15 +128,16 @@ START_TEST(each_class_has_what_it_needs)
 		ck_assert_int_lt(row->class, ROW_CLASS_MAX);
 		ck_assert_int_lt(row->intent, INTENT_MAX);
 		ck_assert_msg(row->class == ROW_FILTER || (!row->judged_in && !row->hook), "%s: traits", row->name);
-		ck_assert_msg(row->class == ROW_FILTER || row->class == ROW_NOTIFY || !row->more, "%s: traits",
+		ck_assert_msg(row->class == ROW_FILTER || row->class == ROW_NOTIFY || !row->more_terms, "%s: traits",
 			      row->name);
-		ck_assert_msg(!row->hook || row->judged_in || row->more, "%s: a hook for what is never notified",
+		ck_assert_msg(!row->hook || row->judged_in || row->more_terms, "%s: a hook for what is never notified",
 			      row->name);
-		ck_assert_msg(!(row->self && row->self_terms), "%s: whatever the registers, and some", row->name);
-		ck_assert_msg(!(row->self & SELF_ROLE_OF_NO_PROCESS) || row->self == SELF_ROLE_OF_NO_PROCESS,
+		ck_assert_msg(!(row->self_roles && row->self_terms), "%s: whatever the registers, and some", row->name);
+		ck_assert_msg(!(row->self_roles & SELF_ROLE_OF_NO_PROCESS) ||
+				      row->self_roles == SELF_ROLE_OF_NO_PROCESS,
 			      "%s: never, and by some", row->name);
 		ck_assert_msg((row->error > 0) == refused, "%s: errno", row->name);
-		ck_assert_msg((row->allow != NULL) == (row->class == ROW_FILTER), "%s: terms", row->name);
+		ck_assert_msg((row->allowed_if != NULL) == (row->class == ROW_FILTER), "%s: terms", row->name);
 		check_all_terms(row);
 		if (row->class == ROW_REFUSE_UNRECORDED)
 			ck_assert_str_eq(row->name, "clone3"); /* whatever else is refused is on record */
