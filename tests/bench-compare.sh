@@ -178,7 +178,7 @@ grep -q '^| FAIL | stat: at most 1.35 × floor | 1.40 × floor |$' <<<"$said" ||
 printf 'Head\n<!-- figures -->\nold\n<!-- end -->\nFoot\n' >"$T/document.md"
 "$bench/figures" "$T/far" "$T/document.md" >"$T/said" 2>&1 || ! command -v gnuplot >/dev/null ||
 	fail "figures: $(cat "$T/said")"
-for text in '^Head$' '^| stat ns | 100.0 | 1,000 | - | 1,400 |.*| \*\*1.40\*\* (≤ 1.35 × floor) | - |$' '^Foot$'; do
+for text in '^Head$' '^| true ms | 1.00 | 3.00 | 5.00 | 7.50 |.*| \*\*1.50\*\* (≤ 1.15 × bwrap) | - |$' '^Foot$'; do
 	grep -q "$text" "$T/document.md" || fail "figures: no $text in $(cat "$T/document.md")"
 done
 grep -q '^old$' "$T/document.md" && fail "figures: the old table is still there"
