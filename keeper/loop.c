@@ -127,7 +127,7 @@ static void loop_on_signal(struct keeper *keeper)
 		loop_on_end_signal(keeper, info.ssi_signo);
 }
 
-/* Says of each process that "on_deny" has stopped how to look at it, and how to go on. */
+/* Prints for each process that "on_deny": "stop" stopped since the last call how to debug and how to continue it. */
 static void loop_print_stopped_processes(struct keeper *keeper)
 {
 	const uint64_t stops = keeper->shared_page->stopped_process_count;

@@ -93,7 +93,7 @@ struct process_options {
 	 * The keeper's orders, one byte each. SIGTSTP stops the program's process group, by SIGSTOP because SIGTSTP
 	 * does not stop an orphaned group. SIGCONT continues it. RUN_BYTE_ASK_TO_END plus a signal's number sends that
 	 * signal to the group, so that the program can end by itself. Any other byte ends the run (run_ending), and so
-	 * does the hang-up when the keeper dies. The process writes bytes RUN_SAYS_*.
+	 * does the hang-up when the keeper dies. The process writes RUN_BYTE_*.
 	 */
 	int control_fd;
 	int report_fd;            /* a memfd shared with the keeper */

@@ -32,16 +32,18 @@ void replay_log_release(struct replay_log *log);
 typedef int replay_judge_fn(void *ctx, const struct replay_log *log, const struct query_judge *judge,
 			    const struct scan_record *record, const struct query *query);
 
-/*
- * Reads a log and calls `judge` for each of its records, with a judge of the policy of `options`, which is loaded as
- * the run loaded it: for the program and, without -w, with the workdir on record. CLI_OK or CLI_ERROR with a message.
- */
+/* Which logs replay_judge_log() accepts, of those that it refuses otherwise. */
 struct replay_permits {
 	bool damage;        /* a log that is torn, lacks records, or fails verification */
 	bool missing_reads; /* a log of a run with "judge": "changes" */
 	/* completes the message that refuses the latter: "...; OTHERWISE" */
 	const char *what_to_do;
 };
+
+/*
+ * Reads a log and calls `judge` for each of its records, with a judge of the policy of `options`, which is loaded as
+ * the run loaded it: for the program and, without -w, with the workdir on record. CLI_OK or CLI_ERROR with a message.
+ */
 int replay_judge_log(const char *verb, const struct cli_policy_options *options, const struct replay_permits *permits,
 		     struct replay_log *log, replay_judge_fn *judge, void *ctx);
 

@@ -9,16 +9,16 @@
 #define CHUNK_TRAILERS_BYTES_MAX 8192u  /* most bytes of all trailers */
 
 enum {
-	SIZE,
-	EXTENSION,
-	SIZE_LF,
-	DATA,
-	DATA_CR,
-	DATA_LF,
-	TRAILER_START,
-	TRAILER,
-	TRAILER_LF,
-	END_LF,
+	CHUNK_AT_SIZE,
+	CHUNK_AT_EXTENSION,
+	CHUNK_AT_SIZE_LF,
+	CHUNK_AT_DATA,
+	CHUNK_AT_DATA_CR,
+	CHUNK_AT_DATA_LF,
+	CHUNK_AT_TRAILER_START,
+	CHUNK_AT_TRAILER,
+	CHUNK_AT_TRAILER_LF,
+	CHUNK_AT_END_LF,
 };
 
 void http1_body_init(struct http1_body *body, const struct http1_head *head, bool request)
@@ -50,54 +50,54 @@ static int parse_size_byte(struct http1_body *body, char byte)
 		if (++body->part_bytes_seen > CHUNK_DIGITS_MAX)
 			return -EBADMSG;
 		body->unread_bytes = body->unread_bytes << 4 | (unsigned)value;
-		return SIZE;
+		return CHUNK_AT_SIZE;
 	}
 	if (!body->part_bytes_seen)
 		return -EBADMSG;
 	body->part_bytes_seen = 0;
 	if (byte == '\r')
-		return SIZE_LF;
+		return CHUNK_AT_SIZE_LF;
 	/*
 	 * Chunk extensions are refused in requests: no program uses them, and lenient parsers miss line ends in them.
 	 * Old servers pad sizes with spaces.
 	 */
-	return body->is_of_request || !memchr("; \t", byte, 3) ? -EBADMSG : EXTENSION;
+	return body->is_of_request || !memchr("; \t", byte, 3) ? -EBADMSG : CHUNK_AT_EXTENSION;
 }
 
 static int parse_trailer_byte(struct http1_body *body, char byte)
 {
-	bool start = body->state == TRAILER_START;
+	bool start = body->state == CHUNK_AT_TRAILER_START;
 
 	if (++body->part_bytes_seen > CHUNK_TRAILERS_BYTES_MAX)
 		return -EMSGSIZE;
 	if (byte == '\r')
-		return start ? END_LF : TRAILER_LF;
-	return !is_field_text_byte(byte) || (start && (byte == ' ' || byte == '\t')) ? -EBADMSG : TRAILER;
+		return start ? CHUNK_AT_END_LF : CHUNK_AT_TRAILER_LF;
+	return !is_field_text_byte(byte) || (start && (byte == ' ' || byte == '\t')) ? -EBADMSG : CHUNK_AT_TRAILER;
 }
 
 /* The parser's state after a byte of the framing, or an error. */
 static int parse_framing_byte(struct http1_body *body, char byte)
 {
 	switch (body->state) {
-	case SIZE:
+	case CHUNK_AT_SIZE:
 		return parse_size_byte(body, byte);
-	case EXTENSION:
+	case CHUNK_AT_EXTENSION:
 		if (byte == '\r')
-			return SIZE_LF;
-		return is_field_text_byte(byte) && ++body->part_bytes_seen <= CHUNK_EXTENSIONS_MAX ? EXTENSION
+			return CHUNK_AT_SIZE_LF;
+		return is_field_text_byte(byte) && ++body->part_bytes_seen <= CHUNK_EXTENSIONS_MAX ? CHUNK_AT_EXTENSION
 												   : -EBADMSG;
-	case SIZE_LF:
+	case CHUNK_AT_SIZE_LF:
 		body->part_bytes_seen = 0;
-		return byte != '\n' ? -EBADMSG : body->unread_bytes ? DATA : TRAILER_START;
-	case DATA_CR:
-		return byte == '\r' ? DATA_LF : -EBADMSG;
-	case DATA_LF:
-		return byte == '\n' ? SIZE : -EBADMSG;
-	case TRAILER_LF:
-		return byte == '\n' ? TRAILER_START : -EBADMSG;
-	case END_LF:
+		return byte != '\n' ? -EBADMSG : body->unread_bytes ? CHUNK_AT_DATA : CHUNK_AT_TRAILER_START;
+	case CHUNK_AT_DATA_CR:
+		return byte == '\r' ? CHUNK_AT_DATA_LF : -EBADMSG;
+	case CHUNK_AT_DATA_LF:
+		return byte == '\n' ? CHUNK_AT_SIZE : -EBADMSG;
+	case CHUNK_AT_TRAILER_LF:
+		return byte == '\n' ? CHUNK_AT_TRAILER_START : -EBADMSG;
+	case CHUNK_AT_END_LF:
 		body->has_ended = byte == '\n';
-		return body->has_ended ? END_LF : -EBADMSG;
+		return body->has_ended ? CHUNK_AT_END_LF : -EBADMSG;
 	default:
 		return parse_trailer_byte(body, byte);
 	}
@@ -121,11 +121,11 @@ static ssize_t read_chunks(struct http1_body *body, const char *data, size_t len
 	while (at < len && !body->has_ended) {
 		int state;
 
-		if (body->state == DATA) {
+		if (body->state == CHUNK_AT_DATA) {
 			*ret_part = data + at;
 			*ret_len = body_consume_content_bytes(body, len - at);
 			if (!body->unread_bytes)
-				body->state = DATA_CR;
+				body->state = CHUNK_AT_DATA_CR;
 			return (ssize_t)(at + *ret_len);
 		}
 		state = parse_framing_byte(body, data[at++]);

@@ -49,7 +49,7 @@ static void locks_count_proc_locks_line(const char *line, const struct proctree 
 
 void locks_init(struct locks *locks, int proc_fd)
 {
-	/* The supervisor's pid in that procfs (proc_self_get_link() of fs/proc/self.c). 0: it has none there. */
+	/* The supervisor's pid in the procfs of proc_fd (proc_self_get_link() of fs/proc/self.c). 0: it has none. */
 	char text[16] = "";
 	ssize_t len = proc_fd < 0 ? 0 : readlinkat(proc_fd, "self", text, sizeof(text) - 1);
 	pid_t outside = len > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
