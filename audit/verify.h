@@ -72,17 +72,18 @@ struct verify {
 	struct verify_line last_line;   /* the last line of the unbroken part */
 	struct verify_line broken_line; /* the line behind it, where the chain breaks */
 	bool is_broken;
-	char *last_line_text; /* of `last`; owned */
+	char *last_line_text; /* of `last_line`; owned */
 	size_t text_len, text_cap;
-	char expected_hash[HASH_DIGITS]; /* the hash of `last`, which the next line should have had */
-	char repaired_hash[HASH_DIGITS]; /* hash that `broken` would have if it had `expected_hash` */
-	/* `broken`, if it had `expected_hash`, would be a trailer whose hash of itself is right */
+	char expected_hash[HASH_DIGITS]; /* the hash of `last_line`, which the next line should have had */
+	char repaired_hash[HASH_DIGITS]; /* hash that `broken_line` would have if it had `expected_hash` */
+	/* line `broken_line` would be an intact trailer (the last line of a log) if its "prev" were `expected_hash` */
 	bool is_repaired_trailer;
-	unsigned broken_file;       /* "file" of a header that is `broken` */
+	unsigned broken_file;       /* "file" of a header that is `broken_line` */
 	bool broken_header_is_of_other_run;   /* that header names another run */
-	struct verify_line line_after_broken; /* the line behind `broken` */
+	struct verify_line line_after_broken; /* the line behind `broken_line` */
 	/*
-	 * later_follows_last: a line behind the break has the number and the hash of the line that should follow `last`
+	 * later_follows_last: a line behind the break has the number and the hash of the line that should follow
+	 * `last_line`
 	 */
 	bool has_line_after_broken, later_follows_last, broken_seq_occurs_again, skipped_seq_comes_later;
 	uint64_t lines, records, bytes;
@@ -94,7 +95,7 @@ struct verify {
 	uint64_t line_number; /* number in its file of the line that was added last */
 	uint64_t torn_bytes;
 	char run[129];
-	char previous_hash[HASH_DIGITS]; /* the hash of the line before `last`, as `last` has it */
+	char previous_hash[HASH_DIGITS]; /* the hash of the line before `last_line`, as `last_line` has it */
 	char key_text[SIGNING_KEY_TEXT]; /* the key that the header names; "": none */
 	unsigned file_number;            /* "file" of the last header */
 	char next_name[256];             /* the file that the last line names as the next one */

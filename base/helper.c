@@ -74,7 +74,7 @@ static int helper_spawn_process(const char *role, const char *const *variables, 
 	return -error;
 }
 
-/* Finds the file, and stores its path in helper_path. */
+/* Finds the executable callgate-egress, and stores its path in helper_path. */
 static int helper_find_file(const char **ret_why)
 {
 	if (installed_find_file(HELPER_FILE_NAME, helper_path) == 0)
@@ -136,7 +136,7 @@ int helper_send_version(void)
 	return send(HELPER_FD, version, sizeof(version), MSG_NOSIGNAL) == sizeof(version) ? 0 : -errno;
 }
 
-/* ---- execution at a later time ---- */
+/* ---- execve(2) of the file that was found, later ---- */
 
 #define NOTES_BYTES_MAX 4096u
 #define SEGMENTS_MAX 64u

@@ -256,7 +256,7 @@ void scratch_remove_empty_dirs(const struct scratch *scratch, bool all)
 
 int scratch_remove_run(struct scratch *scratch)
 {
-	/* scratch_remove_empty_dirs() may have removed it, or left it as the spare one. */
+	/* scratch_remove_empty_dirs() may have removed the directory, or renamed it for the next run. */
 	const bool exists = scratch->base_fd >= 0 && scratch->fd >= 0 &&
 			    faccessat(scratch->base_fd, scratch_get_run_name(scratch), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	int error = 0;

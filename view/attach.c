@@ -124,8 +124,9 @@ static int attach_copy_mounts(struct attach_state *attach, int proc_fd)
 }
 
 /*
- * Makes the directory for mounts whose virtual path does not exist. It is a covered name in the view's own /dev, where
- * the kernel can reach it for exec and chdir. When the policy grants /dev, it lies outside of the root.
+ * Makes the directory for mounts that cannot be attached at their virtual path, because the tree around it, which is
+ * the host's, lacks that name. The directory is a covered name in the view's own /dev, where the kernel can reach it
+ * for exec and chdir. When the policy grants the host's /dev, the directory lies outside of the program's root.
  */
 static int attach_make_dir_for_pathless_mounts(struct attach_state *attach)
 {

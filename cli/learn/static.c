@@ -17,30 +17,30 @@
 #define STATIC_SCRIPTS_MAX 5
 
 /* A file and the name that leads to it. Both owned. */
-struct static_name {
+struct found_file {
 	char *path; /* canonical */
 	char *written;
 };
 
-static void static_name_release(struct static_name *name)
+static void found_file_release(struct found_file *name)
 {
 	free(name->path);
 	free(name->written);
-	*name = (struct static_name){0};
+	*name = (struct found_file){0};
 }
 
 /* Resolves a path, and frees it. False: there is no such file, or no memory; *ret_name is empty then. */
-static bool static_resolve(char *written_taken, struct static_name *ret_name)
+static bool static_resolve(char *written_taken, struct found_file *ret_name)
 {
-	*ret_name = (struct static_name){.path = written_taken ? realpath(written_taken, NULL) : NULL,
+	*ret_name = (struct found_file){.path = written_taken ? realpath(written_taken, NULL) : NULL,
 				      .written = written_taken};
 	if (!ret_name->path)
-		static_name_release(ret_name);
+		found_file_release(ret_name);
 	return ret_name->path;
 }
 
 /* Finds the file that a shell would start for this name. */
-static bool static_find_program(const char *name, struct static_name *ret_name)
+static bool static_find_program(const char *name, struct found_file *ret_name)
 {
 	const char *path = getenv("PATH");
 
@@ -87,10 +87,10 @@ static char *static_get_word_for_env(char *text)
  * Replaces `name` by the interpreter of that script, and says why it is needed. 1; 0: the file is not a script; -errno.
  * because: owned by the caller.
  */
-static int static_follow_script(struct elf_search *search, struct static_name *name, char **because)
+static int static_follow_script(struct elf_search *search, struct found_file *name, char **because)
 {
 	char line[PATH_MAX], *rest = NULL, *word;
-	struct static_name next = {0}, program = {0};
+	struct found_file next = {0}, program = {0};
 	int r = needs_add_path(search->needs, name->path, name->written, POLICY_EXEC, *because);
 
 	if (r < 0 || !static_read_first_line(name->path, line))
@@ -100,14 +100,14 @@ static int static_follow_script(struct elf_search *search, struct static_name *n
 		return -ENOEXEC;
 	free(*because);
 	*because = cli_format("the interpreter of %s", name->path);
-	static_name_release(name);
+	found_file_release(name);
 	*name = next;
 	word = strcmp(strrchr(word, '/'), "/env") == 0 ? static_get_word_for_env(rest) : NULL;
 	if (!*because || !word || !static_find_program(word, &program))
 		return *because ? 1 : -ENOMEM;
 	r = elf_search_add(search, name->path, name->written, POLICY_EXEC, steal_pointer(because));
 	*because = cli_format("started by %s", name->written);
-	static_name_release(name);
+	found_file_release(name);
 	*name = program;
 	return r < 0 ? r : *because ? 1 : -ENOMEM;
 }
@@ -116,14 +116,14 @@ static int static_follow_script(struct elf_search *search, struct static_name *n
 static int static_follow_scripts(struct elf_search *search, const char *program)
 {
 	_cleanup_free_ char *because = strdup("the program");
-	struct static_name name = {0};
+	struct found_file name = {0};
 	int r = !because ? -ENOMEM : static_find_program(program, &name) ? 1 : -ENOENT;
 
 	for (int depth = 0; r > 0; depth++)
 		r = depth > STATIC_SCRIPTS_MAX ? -ELOOP : static_follow_script(search, &name, &because);
 	if (r == 0)
 		r = elf_search_add(search, name.path, name.written, POLICY_EXEC, steal_pointer(&because));
-	static_name_release(&name);
+	found_file_release(&name);
 	return r;
 }
 

@@ -43,7 +43,7 @@ static struct test_rule *test_find_rule(struct test_run *run, const char *label)
 	return NULL;
 }
 
-/* Lists the rules, one for each label. 0 or -ENOMEM. */
+/* Lists the rules of the policy. Of rules with the same text (label) one is listed. 0 or -ENOMEM. */
 static int test_list_rules(struct test_run *run)
 {
 	static const struct policy_question nothing = {.kind = POLICY_QUESTION_LISTEN};

@@ -194,7 +194,7 @@ static void move_add_name(struct policy_move *move, const char *name, size_t len
 		move->kind = POLICY_MOVE_DIFFERS_ANYWHERE;
 		return;
 	}
-	move->kind = POLICY_MOVE_DIFFERS_IN_NAMES;
+	move->kind = POLICY_MOVE_DIFFERS_BELOW_ENTRIES;
 	move->name[move->count].name = name;
 	move->name[move->count++].len = len;
 }

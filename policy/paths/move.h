@@ -15,7 +15,7 @@
 
 enum policy_move_kind {
 	POLICY_MOVE_RIGHTS_SAME,  /* every possible name below the directory has the same rights at both paths */
-	POLICY_MOVE_DIFFERS_IN_NAMES, /* rights can differ only at or below the entries in name[] */
+	POLICY_MOVE_DIFFERS_BELOW_ENTRIES, /* rights can differ only at or below the entries in name[] */
 	POLICY_MOVE_DIFFERS_ANYWHERE,   /* rights can differ at any name: the caller must list the directory */
 };
 

@@ -150,7 +150,8 @@ static bool secret_matches_start(const char *pattern, const char *path)
 	}
 }
 
-static bool secret_matches_some_name(const char *pattern, const char *path)
+/* True when the pattern matches the path from its beginning or from behind one of its slashes. */
+static bool secret_pattern_matches_inside_path(const char *pattern, const char *path)
 {
 	for (const char *at = path; *at; at += strcspn(at, "/")) {
 		at += strspn(at, "/");
@@ -177,7 +178,7 @@ static bool secret_matches_path(const char *pattern, const char *home, const cha
 		return secret_matches_start(pattern + 1, path + 1);
 	if (pattern[0] == '~')
 		return secret_matches_in_home(pattern + 2, home, path);
-	return secret_matches_some_name(pattern, path);
+	return secret_pattern_matches_inside_path(pattern, path);
 }
 
 const struct secret_pattern *secret_find_pattern(const char *home, const char *path)

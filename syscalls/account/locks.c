@@ -94,12 +94,12 @@ static void locks_recount(struct locks *locks, uint64_t now_ns)
 		return;
 	locks->locks_at_last_count =
 		of_processes + (of_files < locks->file_locks_max ? of_files : locks->file_locks_max);
-	locks->added_since_count_max = 0;
+	locks->added_since_last_count_max = 0;
 }
 
 static bool locks_have_room(const struct locks *locks)
 {
-	return locks->locks_at_last_count + locks->added_since_count_max + LOCKS_PER_COMMAND_MAX <= LOCKS_MAX;
+	return locks->locks_at_last_count + locks->added_since_last_count_max + LOCKS_PER_COMMAND_MAX <= LOCKS_MAX;
 }
 
 bool locks_admit_command(struct locks *locks, uint64_t command, uint64_t now_ns)
@@ -109,7 +109,7 @@ bool locks_admit_command(struct locks *locks, uint64_t command, uint64_t now_ns)
 		locks_recount(locks, now_ns);
 	if (!locks_have_room(locks))
 		return false;
-	locks->added_since_count_max += LOCKS_PER_COMMAND_MAX;
+	locks->added_since_last_count_max += LOCKS_PER_COMMAND_MAX;
 	if ((uint32_t)command == F_OFD_SETLK || (uint32_t)command == F_OFD_SETLKW)
 		locks->file_locks_max += LOCKS_PER_COMMAND_MAX;
 	return true;
