@@ -19,6 +19,13 @@ measure()
 	for kind in "anonymous 3000" "hidden 3000" "tables 900" "memfds 3000" "memfds-hidden 3000" "in-child 3000"; do
 		# shellcheck disable=SC2086 # two words
 		bomb $kind -m 64M
+		# The kernel frees descriptors that an earlier bomb had in flight later, and counts them by user.
+		for _ in 1 2 3; do
+			grep -q ETOOMANYREFS "$T/result" || break
+			sleep 1
+			# shellcheck disable=SC2086 # two words
+			bomb $kind -m 64M
+		done
 		stopped_in_time && continue
 		is '.status == "limit" and .exit_code == 137' "$1 $kind"
 		is '.limits.memory | .hit and .limit == 67108864 and .peak >= 60000000' "$1 $kind"
