@@ -507,7 +507,7 @@ int view_attach_mounts(struct view *view, const struct view_attach_fds *mounts, 
 		r = attach_copy_mounts(&attach, mounts->program_proc_fd >= 0 ? mounts->program_proc_fd
 									     : mounts->proc_fd);
 	view->host_root_fd = fcntl(mounts->host_root_fd, F_DUPFD_CLOEXEC, 3);
-	if (view->host_root_fd < 0)
+	if (r == 0 && view->host_root_fd < 0)
 		r = -errno;
 	if (r == 0)
 		r = attach_all_mounts(&attach);

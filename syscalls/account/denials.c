@@ -210,14 +210,15 @@ void denials_add_event(struct denials *denials, const struct denial *event)
 {
 	const struct denial_key key = {
 		.syscall = event->event, .target = event->target, .exe = event->exe, .error = event->error};
-	size_t at;
-	struct denial *item = denials_find(denials, &key, event, &at);
 	struct denials *of_program = denials_find_of_program(denials, event->program);
+	struct denial *item;
+	size_t at = 0;
 
 	if (of_program)
 		denials_add_event(of_program, event);
 	if (denials->sink)
 		denials_send_event_to_sink(denials, event);
+	item = denials_find(denials, &key, event, &at);
 	if (item)
 		item->count += event->count;
 	else if (denials->count == DENIALS_MAX || !denial_fill_from_egress_event(&denials->item[denials->count], event))

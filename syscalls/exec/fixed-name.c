@@ -101,10 +101,13 @@ bool exec_name_is_fixed(const struct policy *policy, const char *text, const cha
 		return false;
 	if (strcmp(known->text, text) != 0) {
 		struct fixed_walk walk = {.links = 0};
-		bool fixed = walk_to_end(&walk, policy, text) && strlen(walk.done) < FIXED_NAME_MAX;
+		size_t len = walk_to_end(&walk, policy, text) ? strlen(walk.done) : 0;
 
+		if (len >= FIXED_NAME_MAX)
+			len = 0; /* counts as not fixed */
 		(void)snprintf(known->text, sizeof(known->text), "%s", text);
-		(void)snprintf(known->virt, sizeof(known->virt), "%s", fixed ? walk.done : "");
+		memcpy(known->virt, walk.done, len);
+		known->virt[len] = '\0';
 	}
 	return known->virt[0] && strcmp(known->virt, virt) == 0;
 }
