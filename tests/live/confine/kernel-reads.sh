@@ -73,7 +73,8 @@ compare()
 {
 	awk -F '\t' -v OFS='\t' 'NR == FNR { judged[$1 FS $2] = $3; next }
 		{ was = ($1 FS $2) in judged ? judged[$1 FS $2] : "-"; if (was != $3) print $1, $2, was, $3 }' \
-		"$T/out.all" "$T/out.changes" | awk -F '\t' -v covers="$2" -v locked="$T/host-locked" "$known" >"$T/differences"
+		"$T/out.all" "$T/out.changes" |
+		awk -F '\t' -v covers="$2" -v locked="$T/host-locked" "$known" >"$T/differences"
 	[ ! -s "$T/differences" ] || fail "$1: judged, then by the kernel: $(head -n 20 "$T/differences")"
 }
 
