@@ -11,7 +11,9 @@ CALLGATE_SOURCES += \
 	cli/options.c \
 	cli/options.h \
 	cli/parse.c \
-	cli/show.c
+	cli/show.c \
+	cli/verbs.c \
+	cli/verbs.h
 CALLGATE_SOURCES += \
 	cli/audit/anchor.c \
 	cli/audit/anchor.h \
@@ -212,7 +214,8 @@ CALLGATE_SOURCES += \
 	cli/session/connect.c \
 	cli/session/exec.c \
 	cli/session/session.c \
-	cli/session/session.h \
+	cli/session/session.h
+CALLGATE_SOURCES += \
 	cli/why/ask.c \
 	cli/why/ask.h \
 	cli/why/net.c \

@@ -2,16 +2,11 @@
 #include <signal.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/text.h"
 #include "cli/cli.h"
+#include "cli/verbs.h"
 #include "confine/filter.h"
 
-static const struct verb {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *help;
-} verbs[] = {
+static const struct cli_verb verbs[] = {
 	{"run", cli_main_run, "run a program under a policy"},
 	{"check", cli_main_check, "report what is wrong with a policy"},
 	{"show", cli_main_show, "print the effective policy"},
@@ -28,36 +23,16 @@ static const struct verb {
 	{"doctor", cli_main_doctor, "report what this machine offers a run, and how to get the rest"},
 };
 
-#define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
-
-static int main_print_help(void)
-{
-	_cleanup_buf_ struct buf text = {0};
-
-	buf_puts(&text, "Usage: callgate VERB [OPTION...] [ARGUMENT...]\n\n"
-			"Runs an untrusted program and decides each of its accesses by a policy.\n\n");
-	for (size_t i = 0; i < VERB_COUNT; i++)
-		buf_printf(&text, "  %-10s %s\n", verbs[i].name, verbs[i].help);
-	buf_puts(&text, "\nEach verb has --help. See callgate(1) and callgate-policy(5).\n");
-	return cli_print_buf("", &text);
-}
-
-static int main_refuse_unknown_verb(const char *name)
-{
-	const char *names[VERB_COUNT + 1] = {NULL}, *nearest;
-
-	for (size_t i = 0; i < VERB_COUNT; i++)
-		names[i] = verbs[i].name;
-	nearest = text_find_nearest(name, names);
-	if (nearest)
-		cli_print_error("", "unknown verb \"%s\"; did you mean \"%s\"?", name, nearest);
-	else
-		cli_print_error("", "unknown verb \"%s\"", name);
-	return cli_fail_usage("");
-}
-
 int main(int argc, char **argv)
 {
+	static const struct cli_verbs all = {
+		.parent = "",
+		.usage = "Usage: callgate VERB [OPTION...] [ARGUMENT...]\n\n"
+			 "Runs an untrusted program and decides each of its accesses by a policy.\n\n",
+		.epilogue = "\nEach verb has --help. See callgate(1) and callgate-policy(5).\n",
+		.verb = verbs, .count = CLI_VERB_COUNT(verbs)};
+	static char help[] = "--help";
+
 	(void)signal(SIGXFSZ, SIG_IGN); /* writing past RLIMIT_FSIZE gives EFBIG, which each verb reports */
 	if (filter_allows_all_calls())
 		cli_print_error("", "a build with --enable-open-filter, for tests only: no call is judged, "
@@ -66,12 +41,7 @@ int main(int argc, char **argv)
 		cli_print_error("", "no verb given; to run a program: callgate run -- PROGRAM [ARGUMENT...]");
 		return cli_fail_usage("");
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
-		return main_print_help();
-	if (strcmp(argv[1], "--version") == 0)
-		return cli_print_version();
-	for (size_t i = 0; i < VERB_COUNT; i++)
-		if (strcmp(argv[1], verbs[i].name) == 0)
-			return verbs[i].run(argc - 1, argv + 1);
-	return main_refuse_unknown_verb(argv[1]);
+	if (strcmp(argv[1], "help") == 0)
+		argv[1] = help;
+	return cli_run_verb(&all, argc, argv);
 }

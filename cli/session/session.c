@@ -10,19 +10,7 @@
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/session/session.h"
-
-static const struct session_verb {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *help;
-} session_verbs[] = {
-	{"create", session_main_create, "make a session and print its id"},
-	{"exec", session_main_exec, "run a program in a session"},
-	{"list", session_main_list, "list this user's sessions and what runs in them"},
-	{"stop", session_main_stop, "end a session"},
-};
-
-#define SESSION_VERB_COUNT (sizeof(session_verbs) / sizeof(session_verbs[0]))
+#include "cli/verbs.h"
 
 /* ---- list ---- */
 
@@ -125,27 +113,19 @@ int session_main_stop(int argc, char **argv)
 
 int cli_main_session(int argc, char **argv)
 {
-	static const struct cli_option table[] = {{0}};
-	const struct cli_syntax syntax = {
-		.verb = "session",
-		.usage = "Usage: callgate session create|exec|list|stop [OPTION...] [ARG...]\n\n"
-			 "A session is one sandbox in which programs run one after the other, or at once: one view,\n"
-			 "workdir, network, budget and log.\n\n"
-			 "  create  make a session and print its id\n"
-			 "  exec    run a program in it\n"
-			 "  list    list this user's sessions and what runs in them\n"
-			 "  stop    end sessions\n\n",
-		.epilogue = "\nEach has --help.  See callgate(1).\n",
-		.table = {{NULL, table, NULL}},
+	static const struct cli_verb verbs[] = {
+		{"create", session_main_create, "make a session and print its id"},
+		{"exec", session_main_exec, "run a program in it"},
+		{"list", session_main_list, "list this user's sessions and what runs in them"},
+		{"stop", session_main_stop, "end sessions"},
 	};
-	int status;
+	static const struct cli_verbs all = {
+		.parent = "session",
+		.usage = "Usage: callgate session VERB [OPTION...] [ARGUMENT...]\n\n"
+			 "A session is one sandbox in which programs run one after the other, or at once: one view,\n"
+			 "workdir, network, budget and log.\n\n",
+		.epilogue = "\nEach verb has --help. See callgate(1).\n",
+		.verb = verbs, .count = CLI_VERB_COUNT(verbs)};
 
-	for (size_t i = 0; argc > 1 && i < SESSION_VERB_COUNT; i++)
-		if (strcmp(argv[1], session_verbs[i].name) == 0)
-			return session_verbs[i].run(argc - 1, argv + 1);
-	status = cli_parse_options(argc, argv, &syntax);
-	if (status != CLI_OPTIONS_PARSED)
-		return status;
-	cli_print_error("session", "say create, exec, list or stop");
-	return cli_fail_usage("session");
+	return cli_run_verb(&all, argc, argv);
 }
