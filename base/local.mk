@@ -8,6 +8,8 @@ libcallgate_base_a_SOURCES += \
 	base/ending.h \
 	base/fdinfo.c \
 	base/fdinfo.h \
+	base/fdpass.c \
+	base/fdpass.h \
 	base/helper.c \
 	base/helper.h \
 	base/hostname.c \

@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fdpass.h"
+
 #define CONTROL_HEAD_SIZE offsetof(struct control_message, id)
 
 #define IN_PHASE(phase) (1u << CONTROL_##phase)
@@ -49,35 +51,10 @@ bool control_admits_message(enum control_side receiver, enum control_phase *phas
 	return true;
 }
 
-union control_fds {
-	struct cmsghdr align;
-	char bytes[CMSG_SPACE(sizeof(int) * CONTROL_FDS_MAX)];
-};
-
 int control_send_message(int fd, const struct control_message *message, const int *fds, size_t fds_count)
 {
-	struct iovec part = {.iov_base = (void *)(uintptr_t)message, /* sendmsg(2) only reads it */
-			     .iov_len = control_get_message_size((enum control_type)message->type)};
-	struct msghdr head = {.msg_iov = &part, .msg_iovlen = 1};
-	union control_fds room;
-	ssize_t sent;
-
-	if (fds_count) {
-		struct cmsghdr *rights;
-
-		memset(&room, 0, sizeof(room));
-		head.msg_control = room.bytes;
-		head.msg_controllen = CMSG_SPACE(sizeof(int) * fds_count);
-		rights = CMSG_FIRSTHDR(&head);
-		rights->cmsg_level = SOL_SOCKET;
-		rights->cmsg_type = SCM_RIGHTS;
-		rights->cmsg_len = CMSG_LEN(sizeof(int) * fds_count);
-		memcpy(CMSG_DATA(rights), fds, sizeof(int) * fds_count);
-	}
-	sent = TEMP_FAILURE_RETRY(sendmsg(fd, &head, MSG_DONTWAIT | MSG_NOSIGNAL));
-	if (sent < 0)
-		return -errno;
-	return (size_t)sent == part.iov_len ? 0 : -EMSGSIZE;
+	return fdpass_send(fd, message, control_get_message_size((enum control_type)message->type), fds, fds_count,
+			   MSG_DONTWAIT);
 }
 
 #define HAS_NUL(field) (memchr(field, '\0', sizeof(field)) != NULL)
@@ -124,6 +101,11 @@ static size_t control_take_descriptors(struct msghdr *head, int ret_fds[CONTROL_
 	}
 	return count;
 }
+
+union control_fds {
+	struct cmsghdr align;
+	char bytes[CMSG_SPACE(sizeof(int) * CONTROL_FDS_MAX)];
+};
 
 int control_receive_message(int fd, struct control_message *ret_message, int ret_fds[CONTROL_FDS_MAX],
 			    size_t *ret_fds_count)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdpass.h"
 #include "confine/cgroup-private.h"
 #include "confine/privs.h"
 #include "confine/selffilter.h"
@@ -25,35 +26,14 @@ enum custodian_request { REQUEST_STORE = 's', REQUEST_REMOVE = 'r' };
 #define CUSTODIAN_REMOVALS_MAX 8 /* more than the cgroup hierarchies of a machine */
 #define REMOVAL_NAME_SIZE 64
 
-/* Room for the control message (cmsg(3)) that passes one descriptor. */
-union custodian_control {
-	struct cmsghdr header; /* gives `bytes` the alignment of a cmsghdr */
-	char bytes[CMSG_SPACE(sizeof(int))];
-};
-
 /* Handles a request to store a file. text: a byte with the number of the directory, then the path of the file in it. */
 static bool custodian_receive_request(int fd, char *name, size_t size, int *ret_from)
 {
-	union custodian_control control = {.bytes = {0}};
-	struct iovec part = {.iov_base = name, .iov_len = size - 1};
-	struct msghdr message = {.msg_iov = &part,
-				 .msg_iovlen = 1,
-				 .msg_control = control.bytes,
-				 .msg_controllen = sizeof(control.bytes)};
-	struct cmsghdr *header;
-	ssize_t len;
+	ssize_t len = fdpass_receive(fd, name, size - 1, ret_from, 1, 0);
 
-	do
-		len = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-	while (len < 0 && errno == EINTR);
 	if (len <= 0)
 		return false;
 	name[len] = '\0';
-	header = CMSG_FIRSTHDR(&message);
-	*ret_from = -1;
-	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-	    header->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(ret_from, CMSG_DATA(header), sizeof(int));
 	return true;
 }
 
@@ -179,25 +159,18 @@ int custodian_start(const int dir_fd[CUSTODIAN_DIR_COUNT], bool self_filter, str
 static int custodian_send_request(const struct custodian *custodian, enum custodian_request request, int fd,
 				  const char *text)
 {
-	union custodian_control control = {.bytes = {0}};
-	char kind = (char)request;
-	struct iovec part[] = {{.iov_base = &kind, .iov_len = 1},
-			       {.iov_base = (void *)(uintptr_t)text, .iov_len = strlen(text)}};
-	struct msghdr message = {.msg_iov = part,
-				 .msg_iovlen = 2,
-				 .msg_control = control.bytes,
-				 .msg_controllen = sizeof(control.bytes)};
-	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+	char message[1 + PATH_MAX];
+	const size_t len = strlen(text);
 	int32_t error;
+	int r;
 
-	if (part[1].iov_len > PATH_MAX)
+	if (len > PATH_MAX)
 		return -ENAMETOOLONG;
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(header), &fd, sizeof(int));
-	if (sendmsg(custodian->fd, &message, MSG_NOSIGNAL) < 0)
-		return -errno;
+	message[0] = (char)request;
+	memcpy(message + 1, text, len);
+	r = fdpass_send(custodian->fd, message, 1 + len, &fd, 1, 0);
+	if (r < 0)
+		return r;
 	if (recv(custodian->fd, &error, sizeof(error), 0) != (ssize_t)sizeof(error))
 		return -EPIPE;
 	return error > 0 ? -EIO : error;

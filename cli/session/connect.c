@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdpass.h"
 #include "cli/session/session.h"
 #include "keeper/scratch.h"
 
@@ -85,27 +86,9 @@ int session_connect(const char *id)
 int session_send(int socket_fd, json_t *message, const int fd[3])
 {
 	_cleanup_free_ char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(3 * sizeof(int))];
-	} control = {.bytes = {0}};
-	struct iovec part = {text, text ? strlen(text) : 0};
-	struct msghdr sent = {.msg_iov = &part, .msg_iovlen = 1};
-	struct cmsghdr *header;
 
 	json_decref(message);
-	if (!text)
-		return -ENOMEM;
-	if (fd) {
-		sent.msg_control = &control;
-		sent.msg_controllen = sizeof(control);
-		header = CMSG_FIRSTHDR(&sent);
-		header->cmsg_level = SOL_SOCKET;
-		header->cmsg_type = SCM_RIGHTS;
-		header->cmsg_len = CMSG_LEN(3 * sizeof(int));
-		memcpy(CMSG_DATA(header), fd, 3 * sizeof(int));
-	}
-	return sendmsg(socket_fd, &sent, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	return text ? fdpass_send(socket_fd, text, strlen(text), fd, fd ? 3 : 0, 0) : -ENOMEM;
 }
 
 json_t *session_receive(int socket_fd)

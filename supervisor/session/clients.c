@@ -54,20 +54,3 @@ void clients_send_error(struct client *client, const char *code, const char *mes
 	clients_send(client, json_pack("{s:{s:s, s:s}}", "error", "code", code, "message", message));
 	clients_drop(client);
 }
-
-ssize_t clients_receive(struct session *session, const struct client *client, int stdio_fd[3])
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(3 * sizeof(int))];
-	} control;
-	struct iovec part = {session->text, SESSION_MESSAGE_BYTES_MAX};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
-				 .msg_controllen = sizeof(control)};
-	ssize_t got = recvmsg(client->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *header = got >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
-
-	if (header && header->cmsg_type == SCM_RIGHTS)
-		memcpy(stdio_fd, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
-	return message.msg_flags & MSG_TRUNC ? 1 : got; /* one byte of a longer message is no JSON object */
-}

@@ -90,11 +90,6 @@ struct program *programs_find(const struct session *session, unsigned number);
 /* ---- clients.c: connections ---- */
 
 void clients_accept(struct session *session);
-/*
- * Receives a message as session->text, with its descriptors, owned by the caller. The number of bytes; 0: the client
- * has hung up; -1 with errno. One byte stands for a message that is too long.
- */
-ssize_t clients_receive(struct session *session, const struct client *client, int stdio_fd[3]);
 /* Sends a message, and takes the reference to it. A client that does not read is dropped. */
 void clients_send(struct client *client, json_t *message);
 /* Sends the last message. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdpass.h"
 #include "base/io.h"
 #include "base/procstat.h"
 #include "base/proctree.h"
@@ -107,24 +108,6 @@ static size_t programs_make_request(struct session *session, const struct progra
 	return text.is_full ? 0 : offsetof(struct starter_request, text) + text.used;
 }
 
-static int programs_send_request(const struct session *session, size_t bytes, const int stdio_fd[3])
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(3 * sizeof(int))];
-	} control = {.bytes = {0}};
-	struct iovec part = {(void *)(uintptr_t)&session->request, bytes};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
-				 .msg_controllen = sizeof(control)};
-	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN(3 * sizeof(int));
-	memcpy(CMSG_DATA(header), stdio_fd, 3 * sizeof(int));
-	return sendmsg(session->starter_fd[0], &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
 /* ---- one program ---- */
 
 static void program_free(struct session *session, struct program *program)
@@ -198,7 +181,7 @@ int programs_start(struct session *session, struct client *client, const struct 
 	atomic_store(&session->page->slot[program->slot].go, 0);
 	session->page->slot[program->slot].error = 0;
 	if (r == 0)
-		r = programs_send_request(session, bytes, wish->stdio_fd);
+		r = fdpass_send(session->starter_fd[0], &session->request, bytes, wish->stdio_fd, 3, MSG_DONTWAIT);
 	if (r < 0) {
 		program_free(session, program);
 		return r == -E2BIG ? programs_refuse(r, "too_long",

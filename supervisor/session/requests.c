@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdpass.h"
 #include "base/io.h"
 #include "supervisor/session/private.h"
 
@@ -137,13 +139,15 @@ static void client_handle_message(struct session *session, struct client *client
 
 void requests_read(struct session *session, struct client *client)
 {
-	int stdio_fd[3] = {-1, -1, -1};
-	ssize_t got = clients_receive(session, client, stdio_fd);
+	int stdio_fd[3];
+	ssize_t got = fdpass_receive(client->fd, session->text, SESSION_MESSAGE_BYTES_MAX, stdio_fd, 3,
+				     MSG_DONTWAIT | MSG_TRUNC);
+	const bool fits = got > 0 && (size_t)got <= SESSION_MESSAGE_BYTES_MAX;
 	json_t *asked;
 
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+	if (got == -EAGAIN)
 		return;
-	asked = got > 0 ? json_loadb(session->text, (size_t)got, JSON_REJECT_DUPLICATES, NULL) : NULL;
+	asked = fits ? json_loadb(session->text, (size_t)got, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	if (got <= 0)
 		clients_drop(client); /* it has hung up */
 	else if (!asked)

@@ -9,10 +9,11 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/fdpass.h"
 
 #define STARTER_POINTERS_MAX (STARTER_TEXT_BYTES_MAX / 2)
 
@@ -145,24 +146,9 @@ static _Noreturn void monitor_run(struct starter_page *page, int socket_fd, cons
 /* Receives a request. The number of its bytes; 0: the session ends. */
 static size_t starter_receive(int socket_fd, struct starter_request *request, int stdio_fd[3])
 {
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(3 * sizeof(int))];
-	} control;
-	struct iovec part = {request, sizeof(*request)};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
-				 .msg_controllen = sizeof(control)};
-	const struct cmsghdr *header;
-	ssize_t got;
+	ssize_t got = fdpass_receive(socket_fd, request, sizeof(*request), stdio_fd, 3, 0);
 
-	do
-		got = recvmsg(socket_fd, &message, MSG_CMSG_CLOEXEC);
-	while (got < 0 && errno == EINTR);
-	header = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-	if (!header || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(3 * sizeof(int)))
-		return 0;
-	memcpy(stdio_fd, CMSG_DATA(header), 3 * sizeof(int));
-	return (size_t)got;
+	return got > 0 && stdio_fd[2] >= 0 ? (size_t)got : 0;
 }
 
 /* Sets a list of pointers to the next `count` texts. Returns the text behind them. */
