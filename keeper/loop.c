@@ -288,7 +288,7 @@ static void loop_check_deadlines(struct keeper *keeper)
 	if (now >= loop_get_time_limit_end_ns(keeper))
 		loop_ask_program_to_end(keeper, RUN_END_TIMEOUT);
 	if (keeper->kill_tree_ns && !keeper->report_was_written && now >= keeper->kill_tree_ns) {
-		killtree_kill_descendants_once(keeper->supervisor_pid);
+		(void)killtree_kill_descendants_once(keeper->supervisor_pid);
 		keeper->kill_tree_ns = io_read_clock_ns() + KILL_TREE_TIMEOUT_NS;
 	}
 	if (keeper->kill_supervisor_ns && now >= keeper->kill_supervisor_ns)

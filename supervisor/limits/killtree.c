@@ -53,16 +53,19 @@ static void killtree_kill_children(void)
 }
 
 /* If there is no memory to list all processes, the others are left to the next round. */
-void killtree_kill_descendants_once(pid_t root)
+bool killtree_kill_descendants_once(pid_t root)
 {
 	struct proctree all;
+	bool none = proctree_read(&all) == 0;
 
-	(void)proctree_read(&all);
 	proctree_mark_descendants(&all, root);
 	for (size_t i = 0; i < all.count; i++)
-		if (all.entry[i].place == PROCTREE_DESCENDANT)
+		if (all.entry[i].place == PROCTREE_DESCENDANT) {
+			none = false;
 			killtree_kill_process(all.entry[i].pid, all.entry[i].parent);
+		}
 	proctree_release(&all);
+	return none;
 }
 
 /* Reaps children that have ended. True: no child is left. */
@@ -87,7 +90,7 @@ int killtree(unsigned timeout_ms, int wait_flags)
 			return -ETIMEDOUT;
 		killtree_kill_children();
 		if (!first)
-			killtree_kill_descendants_once(getpid());
+			(void)killtree_kill_descendants_once(getpid());
 		first = false;
 		if (!killtree_reap_ended(wait_flags))
 			(void)nanosleep(&pause, NULL); /* a killed process ends a little later */

@@ -2,6 +2,7 @@
 #ifndef CALLGATE_SUPERVISOR_LIMITS_KILLTREE_H
 #define CALLGATE_SUPERVISOR_LIMITS_KILLTREE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /*
@@ -11,7 +12,10 @@
  */
 int killtree(unsigned timeout_ms, int wait_flags);
 
-/* Kills the descendants of root once. Only root reaps them. */
-void killtree_kill_descendants_once(pid_t root);
+/*
+ * Kills the descendants of root once. Only root reaps them. True: there were none. False: there were, or the processes
+ * could not all be listed.
+ */
+bool killtree_kill_descendants_once(pid_t root);
 
 #endif

@@ -42,7 +42,6 @@ struct program {
 struct client {
 	int fd;
 	struct program *program; /* NULL: none */
-	bool is_waiting_for_end; /* it has asked for the end of the session */
 	struct client *next;
 };
 
@@ -52,7 +51,6 @@ struct session {
 	struct starter_page *page;
 	int starter_fd[2];  /* the supervisor's end; the starter's end until session_begin() */
 	int epoll_fd;
-	pid_t starter;
 	struct program *program[STARTER_PROGRAMS_MAX]; /* NULL: the slot is free */
 	unsigned last_program_number;                  /* how many programs were asked for: the last one's number */
 	unsigned running_program_count;
@@ -74,6 +72,13 @@ struct program_wish {
 };
 
 /* ---- programs.c ---- */
+
+/* Hides a process from the programs, in both views. 0 or -ENOMEM. To be undone when it was reaped. */
+int programs_hide_process(const struct session *session, pid_t pid);
+void programs_unhide_process(const struct session *session, pid_t pid);
+
+/* Frees a program and its slot. */
+void program_free(struct session *session, struct program *program);
 
 /*
  * Asks the starter for a program. 0; or -errno with *ret_code and a message. The client is told of the start, or of

@@ -14,8 +14,8 @@
 #include "base/fdpass.h"
 #include "base/io.h"
 #include "base/procstat.h"
-#include "base/proctree.h"
 #include "supervisor/environment.h"
+#include "supervisor/limits/killtree.h"
 #include "supervisor/lookup.h"
 #include "supervisor/report.h"
 #include "supervisor/session/private.h"
@@ -31,6 +31,21 @@ struct program *programs_find(const struct session *session, unsigned number)
 		if (session->program[i] && session->program[i]->number == number)
 			return session->program[i];
 	return NULL;
+}
+
+int programs_hide_process(const struct session *session, pid_t pid)
+{
+	struct view *second = session->options->second_view;
+	int r = view_hide_process(session->sandbox->view, pid);
+
+	return r == 0 && second ? view_hide_process(second, pid) : r;
+}
+
+void programs_unhide_process(const struct session *session, pid_t pid)
+{
+	view_unhide_process(session->sandbox->view, pid);
+	if (session->options->second_view)
+		view_unhide_process(session->options->second_view, pid);
 }
 
 /* ---- the request to the starter ---- */
@@ -80,10 +95,8 @@ static void request_add_environment(struct request_text *text, char *const *envp
 		request_add_text(text, *envp);
 		text->request->variables++;
 	}
-	json_object_foreach((json_t *)(uintptr_t)own, name, value) {
-		if (json_is_string(value))
-			request_add_variable(text, name, json_string_value(value));
-	}
+	json_object_foreach((json_t *)(uintptr_t)own, name, value)
+		request_add_variable(text, name, json_string_value(value));
 }
 
 /* Fills the session's request. The number of its bytes; 0: it is too long. */
@@ -110,10 +123,8 @@ static size_t programs_make_request(struct session *session, const struct progra
 
 /* ---- one program ---- */
 
-static void program_free(struct session *session, struct program *program)
+void program_free(struct session *session, struct program *program)
 {
-	if (!program)
-		return;
 	session->program[program->slot] = NULL;
 	denials_free(program->denials);
 	free(program->name);
@@ -202,42 +213,40 @@ int programs_start(struct session *session, struct client *client, const struct 
 
 /* ---- the end of a program ---- */
 
+/* Why the program could not be started. */
+static json_t *program_make_error(const struct program *program, enum starter_step step, int error, bool was_denied)
+{
+	const bool chdir_failed = step == STARTER_CHDIR;
+
+	return json_pack("{s:s, s:o}", "code",
+			 chdir_failed ? "cwd_failed" : was_denied ? "refused" : "not_executable", "message",
+			 json_sprintf("%s: %s", chdir_failed && program->cwd ? program->cwd : program->name,
+				      strerror(error)));
+}
+
 /* The answer to the client: how the program ended, and what was denied to it. */
 static json_t *program_make_result(const struct session *session, const struct program *program)
 {
-	const struct starter_page *page = session->page;
+	const enum starter_step step = session->page->slot[program->slot].step;
+	const int error = session->page->slot[program->slot].error;
 	uint64_t unlisted = 0, duration_ns = io_read_clock_ns() - program->start_ns;
-	json_t *denials = report_make_denials(program->denials, &unlisted);
+	json_t *denials = report_make_denials(program->denials, &unlisted), *result;
+	const bool was_denied = json_array_size(denials) > 0;
 	struct run_ending ending = run_ending(program->timed_out ? RUN_END_TIMEOUT : RUN_END_NOT_ORDERED, 0, LIMIT_MAX,
-					      program->has_status ? program->wait_status : SIGKILL,
-					      json_array_size(denials) > 0);
-	int error = page->slot[program->slot].error;
-	json_t *result;
+					      program->has_status ? program->wait_status : SIGKILL, was_denied);
 
 	if (error) {
 		ending.status = RUN_ERROR;
-		ending.exit_code = page->slot[program->slot].step == STARTER_EXEC ? RUN_EXIT_REFUSED : RUN_EXIT_ERROR;
+		ending.exit_code = step == STARTER_EXEC ? RUN_EXIT_REFUSED : RUN_EXIT_ERROR;
 	}
-	result = json_pack("{s:i, s:s, s:i, s:i, s:I, s:I, s:I, s:o, s:I}", "program", (int)program->number, "status",
-			   run_status_get_name(ending.status), "exit_code", ending.exit_code, "signal", ending.signal,
-			   "duration_ms", (json_int_t)(duration_ns / 1000000), "cpu_ms",
+	result = json_pack("{s:i, s:s, s:i, s:i, s:I, s:I, s:I, s:o, s:I, s:o*}", "program", (int)program->number,
+			   "status", run_status_get_name(ending.status), "exit_code", ending.exit_code, "signal",
+			   ending.signal, "duration_ms", (json_int_t)(duration_ns / 1000000), "cpu_ms",
 			   (json_int_t)(program->cpu_us / 1000), "max_rss_kb", (json_int_t)program->max_rss_kb,
-			   "denials", denials, "denials_unlisted", (json_int_t)unlisted);
+			   "denials", denials, "denials_unlisted", (json_int_t)unlisted, "error",
+			   error ? program_make_error(program, step, error, was_denied) : NULL);
 	while (json_array_size(denials) > SESSION_DENIALS_TOLD_MAX)
 		(void)json_array_remove(denials, json_array_size(denials) - 1);
-	if (error)
-		(void)json_object_set_new(
-			result, "error",
-			json_pack("{s:s, s:o}", "code",
-				  page->slot[program->slot].step == STARTER_CHDIR ? "cwd_failed"
-				  : json_array_size(denials) > 0		  ? "refused"
-										  : "not_executable",
-				  "message",
-				  json_sprintf("%s: %s",
-					       page->slot[program->slot].step == STARTER_CHDIR && program->cwd
-						       ? program->cwd
-						       : program->name,
-					       strerror(error))));
 	return result;
 }
 
@@ -248,43 +257,12 @@ static void programs_finish(struct session *session, struct program *program)
 		program->client->program = NULL;
 		clients_send(program->client, program_make_result(session, program));
 	}
-	if (program->monitor > 0) {
-		view_unhide_process(session->sandbox->view, program->monitor);
-		if (session->options->second_view)
-			view_unhide_process(session->options->second_view, program->monitor);
-	}
+	if (program->monitor > 0)
+		programs_unhide_process(session, program->monitor);
 	program_free(session, program);
 	session->running_program_count--;
 	if (session->running_program_count == 0)
 		session->idle_since_ns = io_read_clock_ns();
-}
-
-static void program_kill_process(pid_t pid, pid_t parent)
-{
-	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-
-	/* The parent is read again, because the pid may have been reused. */
-	if (pidfd >= 0 && procstat_read_parent(pid) == parent)
-		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
-}
-
-/* Kills the descendants of a monitor; itself when there are none. It is our child, so its pid is not reused. */
-static void program_kill_once(struct program *program)
-{
-	struct proctree all;
-	bool alone = true;
-	int r = proctree_read(&all);
-
-	proctree_mark_descendants(&all, program->monitor);
-	for (size_t i = 0; i < all.count; i++)
-		if (all.entry[i].place == PROCTREE_DESCENDANT) {
-			alone = false;
-			program_kill_process(all.entry[i].pid, all.entry[i].parent);
-		}
-	proctree_release(&all);
-	if (alone && r == 0)
-		(void)kill(program->monitor, SIGKILL);
-	program->next_kill_ns = io_read_clock_ns() + PROGRAM_KILL_AGAIN_NS;
 }
 
 void programs_end(struct program *program)
@@ -293,11 +271,11 @@ void programs_end(struct program *program)
 		program->deadline_ns = 0; /* ended as soon as it runs */
 		return;
 	}
-	if (program->state == PROGRAM_RUNNING) {
-		program->state = PROGRAM_ENDING;
-		program->deadline_ns = UINT64_MAX;
-		program_kill_once(program);
-	}
+	program->state = PROGRAM_ENDING;
+	/* The monitor is our child, so its pid is not reused. */
+	if (killtree_kill_descendants_once(program->monitor))
+		(void)kill(program->monitor, SIGKILL);
+	program->next_kill_ns = io_read_clock_ns() + PROGRAM_KILL_AGAIN_NS;
 }
 
 /* ---- what starter and monitors say ---- */
@@ -310,20 +288,12 @@ static void program_let_go(struct session *session, const struct program *progra
 	(void)syscall(SYS_futex, go, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-static int program_hide_monitor(const struct session *session, pid_t monitor)
-{
-	struct view *second = session->options->second_view;
-	int r = view_hide_process(session->sandbox->view, monitor);
-
-	return r == 0 && second ? view_hide_process(second, monitor) : r;
-}
-
 static void programs_on_started(struct session *session, struct program *program, const struct starter_message *said)
 {
 	program->monitor = said->monitor_pid;
 	program->pid = said->pid;
 	program->state = PROGRAM_RUNNING;
-	if (program_hide_monitor(session, program->monitor) < 0 || !program->client) {
+	if (programs_hide_process(session, program->monitor) < 0 || !program->client) {
 		programs_end(program);
 		return;
 	}
@@ -366,37 +336,37 @@ void programs_read_starter(struct session *session)
 		programs_on_message(session, &said);
 }
 
+static struct program *programs_find_by_monitor(const struct session *session, pid_t pid)
+{
+	for (unsigned i = 0; i < STARTER_PROGRAMS_MAX; i++)
+		if (session->program[i] && session->program[i]->monitor == pid)
+			return session->program[i];
+	return NULL;
+}
+
 bool session_on_child_exit(struct session *session, pid_t pid)
 {
+	struct program *program;
+
 	programs_read_starter(session); /* what the monitor said before it ended */
-	for (unsigned i = 0; i < STARTER_PROGRAMS_MAX; i++)
-		if (session->program[i] && session->program[i]->monitor == pid) {
-			programs_finish(session, session->program[i]);
-			return true;
-		}
-	return false;
+	program = programs_find_by_monitor(session, pid);
+	if (program)
+		programs_finish(session, program);
+	return program;
 }
 
 /* ---- the program of a task ---- */
 
-static unsigned session_find_program_of_monitor(const struct session *session, pid_t pid)
-{
-	for (unsigned i = 0; i < STARTER_PROGRAMS_MAX; i++)
-		if (session->program[i] && session->program[i]->monitor == pid)
-			return session->program[i]->number;
-	return 0;
-}
-
 /* Each descendant of a program is one of its monitor, which is its subreaper. Climbs from parent to parent. */
 static unsigned session_find_program_of_process(const struct session *session, pid_t pid)
 {
-	unsigned number = 0;
+	const struct program *program = NULL;
 
-	for (int depth = 0; pid > 1 && number == 0 && depth < PROGRAM_PARENTS_MAX; depth++) {
+	for (int depth = 0; pid > 1 && !program && depth < PROGRAM_PARENTS_MAX; depth++) {
 		pid = procstat_read_parent(pid);
-		number = session_find_program_of_monitor(session, pid);
+		program = programs_find_by_monitor(session, pid);
 	}
-	return number;
+	return program ? program->number : 0;
 }
 
 void session_attribute_task(struct session *session, struct task *task)

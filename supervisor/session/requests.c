@@ -99,9 +99,9 @@ static void client_list_programs(struct session *session, struct client *client)
 				       (int)session->last_program_number, "programs", list));
 }
 
-static void client_end_session(struct session *session, struct client *client)
+/* The client is answered by the end of its connection. */
+static void client_end_session(struct session *session)
 {
-	client->is_waiting_for_end = true; /* answered by the end of its connection */
 	session->is_ending = true;
 	for (unsigned i = 0; i < STARTER_PROGRAMS_MAX; i++)
 		if (session->program[i])
@@ -132,7 +132,7 @@ static void client_handle_message(struct session *session, struct client *client
 	else if (op && !client->program && strcmp(op, "list") == 0)
 		client_list_programs(session, client);
 	else if (op && !client->program && strcmp(op, "stop") == 0)
-		client_end_session(session, client);
+		client_end_session(session);
 	else
 		clients_send_error(client, "bad_request", "unknown \"op\", or not now");
 }

@@ -15,6 +15,7 @@
 #include "syscalls/account/denials.h"
 
 #define SESSION_EVENTS_PER_TURN_MAX 32
+#define SESSION_WAIT_MS_MAX 3600000
 #define NS_PER_MS UINT64_C(1000000)
 
 int session_create(const struct session_options *options, struct launch_options *launch, struct session **ret_session)
@@ -59,12 +60,8 @@ void session_free(struct session *session)
 	while (session->client)
 		session_free_client(session, &session->client);
 	for (unsigned i = 0; i < STARTER_PROGRAMS_MAX; i++)
-		if (session->program[i]) {
-			denials_free(session->program[i]->denials);
-			free(session->program[i]->name);
-			free(session->program[i]->cwd);
-			free(session->program[i]);
-		}
+		if (session->program[i])
+			program_free(session, session->program[i]);
 	cleanup_close(&session->starter_fd[0]);
 	cleanup_close(&session->starter_fd[1]);
 	cleanup_close(&session->epoll_fd);
@@ -89,16 +86,13 @@ static int session_watch(const struct session *session, int fd, void *mark)
 
 int session_begin(struct session *session, struct sandbox *sandbox, pid_t starter)
 {
-	struct view *second = session->options->second_view;
-	int r = view_hide_process(sandbox->view, starter);
+	int r;
 
 	close_fd(&session->starter_fd[1]);
 	session->sandbox = sandbox;
-	session->starter = starter;
 	session->idle_since_ns = io_read_clock_ns();
 	denials_set_find_program(sandbox->denials, session_find_denials, session);
-	if (r == 0 && second)
-		r = view_hide_process(second, starter);
+	r = programs_hide_process(session, starter);
 	if (r == 0)
 		r = session_watch(session, session->starter_fd[0], &session->starter_mark);
 	return r == 0 ? session_watch(session, session->options->listen_fd, &session->listen_mark) : r;
@@ -153,7 +147,6 @@ static uint64_t session_check_program(struct program *program, uint64_t now_ns)
 		program->timed_out = program->deadline_ns > 0 && program->client;
 		programs_end(program);
 	} else if (program->state == PROGRAM_ENDING && now_ns >= program->next_kill_ns) {
-		program->state = PROGRAM_RUNNING;
 		programs_end(program);
 	}
 	return program->state == PROGRAM_ENDING    ? program->next_kill_ns
@@ -163,7 +156,7 @@ static uint64_t session_check_program(struct program *program, uint64_t now_ns)
 
 int session_check(struct session *session, uint64_t now_ns)
 {
-	uint64_t next_ns = UINT64_MAX, due_ns;
+	uint64_t next_ns = UINT64_MAX, due_ns, wait_ms;
 
 	session_free_dropped_clients(session);
 	for (unsigned i = 0; session->running_program_count > 0 && i < STARTER_PROGRAMS_MAX; i++) {
@@ -180,8 +173,8 @@ int session_check(struct session *session, uint64_t now_ns)
 		close_fd(&session->starter_fd[0]);
 	if (session->starter_fd[0] < 0 || next_ns == UINT64_MAX)
 		return -1;
-	return next_ns <= now_ns ? 0 : (int)((next_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS < 3600000
-					      ? (next_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS : 3600000);
+	wait_ms = next_ns <= now_ns ? 0 : (next_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS;
+	return wait_ms < SESSION_WAIT_MS_MAX ? (int)wait_ms : SESSION_WAIT_MS_MAX;
 }
 
 void session_end_programs(struct session *session)
