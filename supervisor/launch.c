@@ -16,7 +16,7 @@
 #include "confine/filter.h"
 #include "confine/landlock.h"
 #include "confine/privs.h"
-#include "supervisor/session/starter.h"
+#include "supervisor/session/spawner.h"
 
 #define OOM_SCORE_ADJ "800" /* of 1000 */
 
@@ -102,28 +102,28 @@ static int child_set_up_process(const struct launch_options *options, pid_t pare
 		return -EPERM;
 	/*
 	 * The supervisor must be able to read this process's execve arguments by process_vm_readv. Set after
-	 * privs_drop_all, because capset(2) may reset it. No program may read the starter's memory.
+	 * privs_drop_all, because capset(2) may reset it. No program may read the spawner's memory.
 	 */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
 		return -errno;
 	child_raise_oom_score(); /* needs a dumpable process */
-	return options->starter.page && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
+	return options->spawner.page && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
 }
 
 /*
- * Leaves the shared table with descriptors 0 to 2, and the starter's socket as STARTER_SOCKET_FD. Copies them above
+ * Leaves the shared table with descriptors 0 to 2, and the spawner's socket as SPAWNER_SOCKET_FD. Copies them above
  * that first: a source may be one of these numbers.
  */
 static int child_keep_only_stdio(const struct launch_options *options)
 {
-	const int fds = options->starter.page ? 4 : 3;
+	const int fds = options->spawner.page ? 4 : 3;
 	int copy[4];
 
 	/* Has the effect of unshare(CLONE_FILES), which Docker's default profile refuses. Closes nothing. */
 	if (syscall(SYS_close_range, ~0U - 1, ~0U, CLOSE_RANGE_UNSHARE) < 0)
 		return -errno;
 	for (int i = 0; i < fds; i++) {
-		copy[i] = fcntl(i < 3 ? options->stdio_fd[i] : options->starter.socket_fd, F_DUPFD, 4);
+		copy[i] = fcntl(i < 3 ? options->stdio_fd[i] : options->spawner.socket_fd, F_DUPFD, 4);
 		if (copy[i] < 0)
 			return -errno;
 	}
@@ -157,8 +157,8 @@ static _Noreturn void child_exec_program(const struct launch_options *options, s
 	launch_signal_state_to_parent(page, PAGE_READY);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	if (options->starter.page)
-		starter_run(options->starter.page, STARTER_SOCKET_FD);
+	if (options->spawner.page)
+		spawner_run(options->spawner.page, SPAWNER_SOCKET_FD);
 	(void)execve(options->program, options->argv, options->envp);
 	page->step = LAUNCH_EXEC;
 	page->error = errno;

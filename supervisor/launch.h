@@ -36,15 +36,15 @@ struct launch_options {
 	size_t cgroup_count;
 	bool no_huge_pages;       /* sets PR_SET_THP_DISABLE; the program's filter does not let it undo that */
 	bool stdio_is_terminal;   /* stdio_fd are a terminal, which becomes the controlling terminal */
-	/* of a session: the child runs starter_run() instead of the program; page NULL: of a run */
+	/* of a session: the child runs spawner_run() instead of the program; page NULL: of a run */
 	struct {
-		struct starter_page *page;
+		struct spawner_page *page;
 		int socket_fd;
-	} starter;
+	} spawner;
 };
 
 struct launch_shared_page;
-struct starter_page;
+struct spawner_page;
 
 struct launch {
 	pid_t pid;

@@ -96,8 +96,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/session/requests.c \
 	supervisor/session/session.c \
 	supervisor/session/session.h \
-	supervisor/session/starter.c \
-	supervisor/session/starter.h \
+	supervisor/session/spawner.c \
+	supervisor/session/spawner.h \
 	supervisor/status.c \
 	supervisor/status.h \
 	supervisor/supervise.c \

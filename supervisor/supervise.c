@@ -288,7 +288,7 @@ static int supervise_begin_session(struct supervisor *supervisor)
 /* Returns 0, or -errno if supervision failed. If only the program's start failed: 0, with the error in the report. */
 static int supervise_launch_and_run(struct supervisor *supervisor)
 {
-	struct launch_options with_starter = supervisor->options->launch, *options = &with_starter;
+	struct launch_options with_spawner = supervisor->options->launch, *options = &with_spawner;
 	struct launch *launch = &supervisor->launch;
 	int error, r = loop_open_descriptors(supervisor);
 

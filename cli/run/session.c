@@ -117,7 +117,7 @@ static _Noreturn void session_run_in_background(struct run *run, const struct pr
 	int exit_code = CLI_ERROR, base_fd = fcntl(run->scratch.base_fd, F_DUPFD_CLOEXEC, 3);
 
 	run->session = session;
-	run->options.json = true; /* the result is a file, and the starter has no output */
+	run->options.json = true; /* the result is a file, and the spawner has no output */
 	if (session_detach(run, stderr_fd) < 0)
 		cli_print_error("session", "cannot go to the background: %s", strerror(errno));
 	else

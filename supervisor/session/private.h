@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "supervisor/session/session.h"
-#include "supervisor/session/starter.h"
+#include "supervisor/session/spawner.h"
 
 #define SESSION_CLIENTS_MAX 512u
 #define SESSION_MESSAGE_BYTES_MAX (192u << 10) /* below the default limit of a socket's buffer */
@@ -14,14 +14,14 @@
 struct client;
 
 enum program_state {
-	PROGRAM_STARTING, /* the starter was asked for it */
+	PROGRAM_STARTING, /* the spawner was asked for it */
 	PROGRAM_RUNNING,
 	PROGRAM_ENDING,   /* the program has ended, or is to end; its descendants are killed */
 };
 
 struct program {
 	unsigned number;
-	uint32_t slot;       /* index in session.program and in the starter's page */
+	uint32_t slot;       /* index in session.program and in the spawner's page */
 	enum program_state state;
 	pid_t monitor, pid;  /* 0 while it is starting */
 	struct client *client; /* NULL: it has hung up */
@@ -48,19 +48,19 @@ struct client {
 struct session {
 	const struct session_options *options;
 	struct sandbox *sandbox;
-	struct starter_page *page;
-	int starter_fd[2];  /* the supervisor's end; the starter's end until session_begin() */
+	struct spawner_page *page;
+	int spawner_fd[2];  /* the supervisor's end; the spawner's end until session_begin() */
 	int epoll_fd;
-	struct program *program[STARTER_PROGRAMS_MAX]; /* NULL: the slot is free */
+	struct program *program[SPAWNER_PROGRAMS_MAX]; /* NULL: the slot is free */
 	unsigned last_program_number;                  /* how many programs were asked for: the last one's number */
 	unsigned running_program_count;
 	struct client *client; /* list */
 	unsigned client_count;
 	uint64_t idle_since_ns; /* UINT64_MAX: a program runs */
 	bool is_ending;
-	struct starter_request request; /* reused */
+	struct spawner_request request; /* reused */
 	char text[SESSION_MESSAGE_BYTES_MAX + 1]; /* reused */
-	char starter_mark, listen_mark;
+	char spawner_mark, listen_mark;
 };
 
 /* What a client asks for. The texts are borrowed. */
@@ -81,13 +81,13 @@ void programs_unhide_process(const struct session *session, pid_t pid);
 void program_free(struct session *session, struct program *program);
 
 /*
- * Asks the starter for a program. 0; or -errno with *ret_code and a message. The client is told of the start, or of
+ * Asks the spawner for a program. 0; or -errno with *ret_code and a message. The client is told of the start, or of
  * its failure, later.
  */
 int programs_start(struct session *session, struct client *client, const struct program_wish *wish,
 		   const char **ret_code, char *message, size_t size);
-/* Handles what starter and monitors say. */
-void programs_read_starter(struct session *session);
+/* Handles what spawner and monitors say. */
+void programs_read_spawner(struct session *session);
 /* Ends a program and its descendants. */
 void programs_end(struct program *program);
 struct program *programs_find(const struct session *session, unsigned number);

@@ -27,7 +27,7 @@
 
 struct program *programs_find(const struct session *session, unsigned number)
 {
-	for (unsigned i = 0; i < STARTER_PROGRAMS_MAX; i++)
+	for (unsigned i = 0; i < SPAWNER_PROGRAMS_MAX; i++)
 		if (session->program[i] && session->program[i]->number == number)
 			return session->program[i];
 	return NULL;
@@ -48,10 +48,10 @@ void programs_unhide_process(const struct session *session, pid_t pid)
 		view_unhide_process(session->options->second_view, pid);
 }
 
-/* ---- the request to the starter ---- */
+/* ---- the request to the spawner ---- */
 
 struct request_text {
-	struct starter_request *request;
+	struct spawner_request *request;
 	size_t used;
 	bool is_full;
 };
@@ -103,7 +103,7 @@ static void request_add_environment(struct request_text *text, char *const *envp
 static size_t programs_make_request(struct session *session, const struct program *program,
 				    const struct program_wish *wish, const char *path)
 {
-	struct starter_request *request = &session->request;
+	struct spawner_request *request = &session->request;
 	struct request_text text = {.request = request};
 	const json_t *argument;
 	size_t i;
@@ -118,7 +118,7 @@ static size_t programs_make_request(struct session *session, const struct progra
 		request->arguments++;
 	}
 	request_add_environment(&text, session->options->envp, wish->env);
-	return text.is_full ? 0 : offsetof(struct starter_request, text) + text.used;
+	return text.is_full ? 0 : offsetof(struct spawner_request, text) + text.used;
 }
 
 /* ---- one program ---- */
@@ -137,9 +137,9 @@ static struct program *programs_add(struct session *session, const char *path, c
 	struct program *program;
 	uint32_t slot = 0;
 
-	while (slot < STARTER_PROGRAMS_MAX && session->program[slot])
+	while (slot < SPAWNER_PROGRAMS_MAX && session->program[slot])
 		slot++;
-	if (slot == STARTER_PROGRAMS_MAX || !(program = calloc(1, sizeof(*program))))
+	if (slot == SPAWNER_PROGRAMS_MAX || !(program = calloc(1, sizeof(*program))))
 		return NULL;
 	session->program[slot] = program;
 	program->slot = slot;
@@ -192,7 +192,7 @@ int programs_start(struct session *session, struct client *client, const struct 
 	atomic_store(&session->page->slot[program->slot].go, 0);
 	session->page->slot[program->slot].error = 0;
 	if (r == 0)
-		r = fdpass_send(session->starter_fd[0], &session->request, bytes, wish->stdio_fd, 3, MSG_DONTWAIT);
+		r = fdpass_send(session->spawner_fd[0], &session->request, bytes, wish->stdio_fd, 3, MSG_DONTWAIT);
 	if (r < 0) {
 		program_free(session, program);
 		return r == -E2BIG ? programs_refuse(r, "too_long",
@@ -214,9 +214,9 @@ int programs_start(struct session *session, struct client *client, const struct 
 /* ---- the end of a program ---- */
 
 /* Why the program could not be started. */
-static json_t *program_make_error(const struct program *program, enum starter_step step, int error, bool was_denied)
+static json_t *program_make_error(const struct program *program, enum spawner_step step, int error, bool was_denied)
 {
-	const bool chdir_failed = step == STARTER_CHDIR;
+	const bool chdir_failed = step == SPAWNER_CHDIR;
 
 	return json_pack("{s:s, s:o}", "code",
 			 chdir_failed ? "cwd_failed" : was_denied ? "refused" : "not_executable", "message",
@@ -227,7 +227,7 @@ static json_t *program_make_error(const struct program *program, enum starter_st
 /* The answer to the client: how the program ended, and what was denied to it. */
 static json_t *program_make_result(const struct session *session, const struct program *program)
 {
-	const enum starter_step step = session->page->slot[program->slot].step;
+	const enum spawner_step step = session->page->slot[program->slot].step;
 	const int error = session->page->slot[program->slot].error;
 	uint64_t unlisted = 0, duration_ns = io_read_clock_ns() - program->start_ns;
 	json_t *denials = report_make_denials(program->denials, &unlisted), *result;
@@ -237,7 +237,7 @@ static json_t *program_make_result(const struct session *session, const struct p
 
 	if (error) {
 		ending.status = RUN_ERROR;
-		ending.exit_code = step == STARTER_EXEC ? RUN_EXIT_REFUSED : RUN_EXIT_ERROR;
+		ending.exit_code = step == SPAWNER_EXEC ? RUN_EXIT_REFUSED : RUN_EXIT_ERROR;
 	}
 	result = json_pack("{s:i, s:s, s:i, s:i, s:I, s:I, s:I, s:o, s:I, s:o*}", "program", (int)program->number,
 			   "status", run_status_get_name(ending.status), "exit_code", ending.exit_code, "signal",
@@ -278,7 +278,7 @@ void programs_end(struct program *program)
 	program->next_kill_ns = io_read_clock_ns() + PROGRAM_KILL_AGAIN_NS;
 }
 
-/* ---- what starter and monitors say ---- */
+/* ---- what spawner and monitors say ---- */
 
 static void program_let_go(struct session *session, const struct program *program)
 {
@@ -288,7 +288,7 @@ static void program_let_go(struct session *session, const struct program *progra
 	(void)syscall(SYS_futex, go, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-static void programs_on_started(struct session *session, struct program *program, const struct starter_message *said)
+static void programs_on_started(struct session *session, struct program *program, const struct spawner_message *said)
 {
 	program->monitor = said->monitor_pid;
 	program->pid = said->pid;
@@ -302,19 +302,19 @@ static void programs_on_started(struct session *session, struct program *program
 	program_let_go(session, program);
 }
 
-static void programs_on_message(struct session *session, const struct starter_message *said)
+static void programs_on_message(struct session *session, const struct spawner_message *said)
 {
 	struct program *program = programs_find(session, said->number);
 
 	if (!program)
 		return;
-	if (said->event == STARTER_STARTED && program->state == PROGRAM_STARTING) {
+	if (said->event == SPAWNER_STARTED && program->state == PROGRAM_STARTING) {
 		programs_on_started(session, program, said);
-	} else if (said->event == STARTER_FAILED && program->state == PROGRAM_STARTING) {
+	} else if (said->event == SPAWNER_FAILED && program->state == PROGRAM_STARTING) {
 		if (program->client)
 			clients_send_error(program->client, "start_failed", strerror(said->value));
 		programs_finish(session, program);
-	} else if (said->event == STARTER_ENDED && !program->has_status) {
+	} else if (said->event == SPAWNER_ENDED && !program->has_status) {
 		program->has_status = true;
 		program->wait_status = said->value;
 		program->cpu_us = said->cpu_us;
@@ -328,17 +328,17 @@ static void programs_on_message(struct session *session, const struct starter_me
 	}
 }
 
-void programs_read_starter(struct session *session)
+void programs_read_spawner(struct session *session)
 {
-	struct starter_message said;
+	struct spawner_message said;
 
-	while (read(session->starter_fd[0], &said, sizeof(said)) == (ssize_t)sizeof(said)) /* O_NONBLOCK */
+	while (read(session->spawner_fd[0], &said, sizeof(said)) == (ssize_t)sizeof(said)) /* O_NONBLOCK */
 		programs_on_message(session, &said);
 }
 
 static struct program *programs_find_by_monitor(const struct session *session, pid_t pid)
 {
-	for (unsigned i = 0; i < STARTER_PROGRAMS_MAX; i++)
+	for (unsigned i = 0; i < SPAWNER_PROGRAMS_MAX; i++)
 		if (session->program[i] && session->program[i]->monitor == pid)
 			return session->program[i];
 	return NULL;
@@ -348,7 +348,7 @@ bool session_on_child_exit(struct session *session, pid_t pid)
 {
 	struct program *program;
 
-	programs_read_starter(session); /* what the monitor said before it ended */
+	programs_read_spawner(session); /* what the monitor said before it ended */
 	program = programs_find_by_monitor(session, pid);
 	if (program)
 		programs_finish(session, program);

@@ -86,7 +86,7 @@ static void client_list_programs(struct session *session, struct client *client)
 	json_t *list = json_array();
 	uint64_t now = io_read_clock_ns();
 
-	for (unsigned i = 0; i < STARTER_PROGRAMS_MAX; i++) {
+	for (unsigned i = 0; i < SPAWNER_PROGRAMS_MAX; i++) {
 		const struct program *program = session->program[i];
 
 		if (program)
@@ -103,7 +103,7 @@ static void client_list_programs(struct session *session, struct client *client)
 static void client_end_session(struct session *session)
 {
 	session->is_ending = true;
-	for (unsigned i = 0; i < STARTER_PROGRAMS_MAX; i++)
+	for (unsigned i = 0; i < SPAWNER_PROGRAMS_MAX; i++)
 		if (session->program[i])
 			programs_end(session->program[i]);
 }

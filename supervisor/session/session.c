@@ -27,19 +27,19 @@ int session_create(const struct session_options *options, struct launch_options 
 		return -ENOMEM;
 	*ret_session = session;
 	session->options = options;
-	session->epoll_fd = session->starter_fd[0] = session->starter_fd[1] = -1;
+	session->epoll_fd = session->spawner_fd[0] = session->spawner_fd[1] = -1;
 	page = mmap(NULL, sizeof(*session->page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
 		return -errno;
 	session->page = page;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, session->starter_fd) < 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, session->spawner_fd) < 0)
 		return -errno;
 	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	/* Only this end: each end has a file description of its own. */
-	if (session->epoll_fd < 0 || fcntl(session->starter_fd[0], F_SETFL, O_NONBLOCK) < 0)
+	if (session->epoll_fd < 0 || fcntl(session->spawner_fd[0], F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
-	launch->starter.page = session->page;
-	launch->starter.socket_fd = session->starter_fd[1];
+	launch->spawner.page = session->page;
+	launch->spawner.socket_fd = session->spawner_fd[1];
 	return 0;
 }
 
@@ -59,11 +59,11 @@ void session_free(struct session *session)
 		return;
 	while (session->client)
 		session_free_client(session, &session->client);
-	for (unsigned i = 0; i < STARTER_PROGRAMS_MAX; i++)
+	for (unsigned i = 0; i < SPAWNER_PROGRAMS_MAX; i++)
 		if (session->program[i])
 			program_free(session, session->program[i]);
-	cleanup_close(&session->starter_fd[0]);
-	cleanup_close(&session->starter_fd[1]);
+	cleanup_close(&session->spawner_fd[0]);
+	cleanup_close(&session->spawner_fd[1]);
 	cleanup_close(&session->epoll_fd);
 	if (session->page)
 		(void)munmap(session->page, sizeof(*session->page));
@@ -84,17 +84,17 @@ static int session_watch(const struct session *session, int fd, void *mark)
 	return epoll_ctl(session->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-int session_begin(struct session *session, struct sandbox *sandbox, pid_t starter)
+int session_begin(struct session *session, struct sandbox *sandbox, pid_t spawner)
 {
 	int r;
 
-	close_fd(&session->starter_fd[1]);
+	close_fd(&session->spawner_fd[1]);
 	session->sandbox = sandbox;
 	session->idle_since_ns = io_read_clock_ns();
 	denials_set_find_program(sandbox->denials, session_find_denials, session);
-	r = programs_hide_process(session, starter);
+	r = programs_hide_process(session, spawner);
 	if (r == 0)
-		r = session_watch(session, session->starter_fd[0], &session->starter_mark);
+		r = session_watch(session, session->spawner_fd[0], &session->spawner_mark);
 	return r == 0 ? session_watch(session, session->options->listen_fd, &session->listen_mark) : r;
 }
 
@@ -111,8 +111,8 @@ void session_serve(struct session *session)
 	for (int i = 0; i < count; i++) {
 		struct client *client = event[i].data.ptr;
 
-		if (event[i].data.ptr == &session->starter_mark)
-			programs_read_starter(session);
+		if (event[i].data.ptr == &session->spawner_mark)
+			programs_read_spawner(session);
 		else if (event[i].data.ptr == &session->listen_mark)
 			clients_accept(session);
 		else if (client->fd >= 0)
@@ -159,7 +159,7 @@ int session_check(struct session *session, uint64_t now_ns)
 	uint64_t next_ns = UINT64_MAX, due_ns, wait_ms;
 
 	session_free_dropped_clients(session);
-	for (unsigned i = 0; session->running_program_count > 0 && i < STARTER_PROGRAMS_MAX; i++) {
+	for (unsigned i = 0; session->running_program_count > 0 && i < SPAWNER_PROGRAMS_MAX; i++) {
 		due_ns = session->program[i] ? session_check_program(session->program[i], now_ns) : UINT64_MAX;
 		next_ns = due_ns < next_ns ? due_ns : next_ns;
 	}
@@ -168,10 +168,10 @@ int session_check(struct session *session, uint64_t now_ns)
 		session->is_ending = session->is_ending || now_ns >= due_ns;
 		next_ns = due_ns < next_ns ? due_ns : next_ns;
 	}
-	/* The starter exits when its socket is closed, and with that, the session ends like a program that is done. */
+	/* The spawner exits when its socket is closed, and with that, the session ends like a program that is done. */
 	if (session->is_ending && session->running_program_count == 0)
-		close_fd(&session->starter_fd[0]);
-	if (session->starter_fd[0] < 0 || next_ns == UINT64_MAX)
+		close_fd(&session->spawner_fd[0]);
+	if (session->spawner_fd[0] < 0 || next_ns == UINT64_MAX)
 		return -1;
 	wait_ms = next_ns <= now_ns ? 0 : (next_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS;
 	return wait_ms < SESSION_WAIT_MS_MAX ? (int)wait_ms : SESSION_WAIT_MS_MAX;

@@ -1,5 +1,5 @@
 /*
- * A session: a run whose first process is the starter (starter.h), in which clients start programs, one after the other
+ * A session: a run whose first process is the spawner (spawner.h), in which clients start programs, one after the other
  * or at once. Clients are processes of the user, who connect to the session's Unix socket. Everything runs in the
  * supervisor thread and never waits.
  *
@@ -29,12 +29,12 @@ struct session_options {
 	struct view *second_view; /* of --ask; NULL: none */
 };
 
-/* Makes what the starter needs, and adds it to the options of its launch. 0 or -errno. */
+/* Makes what the spawner needs, and adds it to the options of its launch. 0 or -errno. */
 int session_create(const struct session_options *options, struct launch_options *launch, struct session **ret_session);
 void session_free(struct session *session);
 
-/* Begins to serve clients. Called when the starter has its filter. 0 or -errno. */
-int session_begin(struct session *session, struct sandbox *sandbox, pid_t starter);
+/* Begins to serve clients. Called when the spawner has its filter. 0 or -errno. */
+int session_begin(struct session *session, struct sandbox *sandbox, pid_t spawner);
 
 /* A descriptor for epoll(7): session_serve() handles what it reports. */
 int session_get_epoll_fd(const struct session *session);

@@ -1,4 +1,4 @@
-#include "supervisor/session/starter.h"
+#include "supervisor/session/spawner.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,21 +15,21 @@
 
 #include "base/fdpass.h"
 
-#define STARTER_POINTERS_MAX (STARTER_TEXT_BYTES_MAX / 2)
+#define SPAWNER_POINTERS_MAX (SPAWNER_TEXT_BYTES_MAX / 2)
 
 /* A program that is being started: pointers into the request. */
-struct starter_program {
+struct spawner_program {
 	const char *directory, *path;
 	char **argv, **envp;
 	int stdio_fd[3];
 };
 
 /* Static, because a forked child must not allocate; untouched pages take no memory. */
-static struct starter_request starter_request;
-static char *starter_pointer[STARTER_POINTERS_MAX + 4];
+static struct spawner_request spawner_request;
+static char *spawner_pointer[SPAWNER_POINTERS_MAX + 4];
 
 /* A message is shorter than PIPE_BUF and the supervisor always reads. A failure means that the supervisor is dead. */
-static void starter_send(int socket_fd, const struct starter_message *message)
+static void spawner_send(int socket_fd, const struct spawner_message *message)
 {
 	while (write(socket_fd, message, sizeof(*message)) < 0 && errno == EINTR)
 		;
@@ -37,7 +37,7 @@ static void starter_send(int socket_fd, const struct starter_message *message)
 
 /* ---- the program, until its exec ---- */
 
-static _Noreturn void program_fail(struct starter_page *page, uint32_t slot, enum starter_step step)
+static _Noreturn void program_fail(struct spawner_page *page, uint32_t slot, enum spawner_step step)
 {
 	page->slot[slot].step = step;
 	page->slot[slot].error = errno;
@@ -45,7 +45,7 @@ static _Noreturn void program_fail(struct starter_page *page, uint32_t slot, enu
 }
 
 /* Waits until the supervisor knows the process: its first judged call must be on record as this program's. */
-static void program_await_permission(struct starter_page *page, const struct starter_request *request)
+static void program_await_permission(struct spawner_page *page, const struct spawner_request *request)
 {
 	_Atomic uint32_t *go = &page->slot[request->slot].go;
 	uint32_t now;
@@ -56,29 +56,29 @@ static void program_await_permission(struct starter_page *page, const struct sta
 
 static int program_keep_only_stdio(const int stdio_fd[3])
 {
-	/* The three are above 2: descriptors 0 to 2 of the starter are open. */
+	/* The three are above 2: descriptors 0 to 2 of the spawner are open. */
 	for (int i = 0; i < 3; i++)
 		if (dup2(stdio_fd[i], i) < 0)
 			return -1;
 	return (int)syscall(SYS_close_range, 3U, ~0U, 0U);
 }
 
-static _Noreturn void program_exec(struct starter_page *page, const struct starter_request *request,
-				   const struct starter_program *program, pid_t monitor)
+static _Noreturn void program_exec(struct spawner_page *page, const struct spawner_request *request,
+				   const struct spawner_program *program, pid_t monitor)
 {
 	/* When the monitor is killed, so is the program. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != monitor)
-		program_fail(page, request->slot, STARTER_PREPARE);
+		program_fail(page, request->slot, SPAWNER_PREPARE);
 	program_await_permission(page, request);
 	if (setsid() < 0 || program_keep_only_stdio(program->stdio_fd) < 0)
-		program_fail(page, request->slot, STARTER_PREPARE);
+		program_fail(page, request->slot, SPAWNER_PREPARE);
 	/* The supervisor reads the arguments of chdir(2) and execve(2) by process_vm_readv(2). */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
-		program_fail(page, request->slot, STARTER_PREPARE);
+		program_fail(page, request->slot, SPAWNER_PREPARE);
 	if (program->directory[0] && chdir(program->directory) < 0)
-		program_fail(page, request->slot, STARTER_CHDIR);
+		program_fail(page, request->slot, SPAWNER_CHDIR);
 	(void)execve(program->path, program->argv, program->envp);
-	program_fail(page, request->slot, STARTER_EXEC);
+	program_fail(page, request->slot, SPAWNER_EXEC);
 }
 
 /* ---- the monitor ---- */
@@ -104,26 +104,26 @@ static _Noreturn void monitor_reap(int socket_fd, uint32_t number, pid_t program
 			_exit(0);
 		if (pid == program) {
 			siginfo_t info;
-			const struct starter_message message = {
-				.number = number, .event = STARTER_ENDED, .value = status,
+			const struct spawner_message message = {
+				.number = number, .event = SPAWNER_ENDED, .value = status,
 				.has_descendants = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0,
 				.cpu_us = monitor_get_cpu_us(&usage), .max_rss_kb = (uint64_t)usage.ru_maxrss};
 
-			starter_send(socket_fd, &message);
+			spawner_send(socket_fd, &message);
 		}
 	}
 }
 
-static _Noreturn void monitor_run(struct starter_page *page, int socket_fd, const struct starter_request *request,
-				  const struct starter_program *program, pid_t supervisor)
+static _Noreturn void monitor_run(struct spawner_page *page, int socket_fd, const struct spawner_request *request,
+				  const struct spawner_program *program, pid_t supervisor)
 {
-	struct starter_message message = {.number = request->number, .event = STARTER_FAILED};
+	struct spawner_message message = {.number = request->number, .event = SPAWNER_FAILED};
 	pid_t monitor = (pid_t)syscall(SYS_getpid), pid;
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != supervisor ||
 	    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
 		message.value = errno;
-		starter_send(socket_fd, &message);
+		spawner_send(socket_fd, &message);
 		_exit(1);
 	}
 	pid = (pid_t)syscall(SYS_clone, (unsigned long)SIGCHLD, 0L, 0L, 0L, 0L);
@@ -133,18 +133,18 @@ static _Noreturn void monitor_run(struct starter_page *page, int socket_fd, cons
 	for (int i = 0; i < 3; i++)
 		(void)close(program->stdio_fd[i]);
 	if (pid > 0)
-		message = (struct starter_message){.number = request->number, .event = STARTER_STARTED,
+		message = (struct spawner_message){.number = request->number, .event = SPAWNER_STARTED,
 						   .monitor_pid = monitor, .pid = pid};
-	starter_send(socket_fd, &message);
+	spawner_send(socket_fd, &message);
 	if (pid < 0)
 		_exit(1);
 	monitor_reap(socket_fd, request->number, pid);
 }
 
-/* ---- the starter ---- */
+/* ---- the spawner ---- */
 
 /* Receives a request. The number of its bytes; 0: the session ends. */
-static size_t starter_receive(int socket_fd, struct starter_request *request, int stdio_fd[3])
+static size_t spawner_receive(int socket_fd, struct spawner_request *request, int stdio_fd[3])
 {
 	ssize_t got = fdpass_receive(socket_fd, request, sizeof(*request), stdio_fd, 3, 0);
 
@@ -152,41 +152,41 @@ static size_t starter_receive(int socket_fd, struct starter_request *request, in
 }
 
 /* Sets a list of pointers to the next `count` texts. Returns the text behind them. */
-static char *starter_point_to_texts(char *text, uint32_t count, char ***list, size_t *used)
+static char *spawner_point_to_texts(char *text, uint32_t count, char ***list, size_t *used)
 {
-	*list = &starter_pointer[*used];
+	*list = &spawner_pointer[*used];
 	for (uint32_t i = 0; i < count; i++) {
-		starter_pointer[(*used)++] = text;
+		spawner_pointer[(*used)++] = text;
 		text += strlen(text) + 1;
 	}
-	starter_pointer[(*used)++] = NULL;
+	spawner_pointer[(*used)++] = NULL;
 	return text;
 }
 
 /* Unpacks a request of the supervisor, which programs.c has made: only sizes that would overflow are checked. */
-static int starter_unpack(struct starter_request *request, size_t bytes, struct starter_program *program)
+static int spawner_unpack(struct spawner_request *request, size_t bytes, struct spawner_program *program)
 {
-	const size_t head = offsetof(struct starter_request, text);
+	const size_t head = offsetof(struct spawner_request, text);
 	size_t used = 0, texts = 0;
 	char *text = request->text;
 
-	if (bytes <= head || request->slot >= STARTER_PROGRAMS_MAX || request->text[bytes - head - 1] != '\0')
+	if (bytes <= head || request->slot >= SPAWNER_PROGRAMS_MAX || request->text[bytes - head - 1] != '\0')
 		return -1;
 	for (size_t i = 0; i < bytes - head; i++)
 		texts += request->text[i] == '\0';
-	if (texts != 2ul + request->arguments + request->variables || texts > STARTER_POINTERS_MAX)
+	if (texts != 2ul + request->arguments + request->variables || texts > SPAWNER_POINTERS_MAX)
 		return -1;
 	program->directory = text;
 	text += strlen(text) + 1;
 	program->path = text;
 	text += strlen(text) + 1;
-	text = starter_point_to_texts(text, request->arguments, &program->argv, &used);
-	(void)starter_point_to_texts(text, request->variables, &program->envp, &used);
+	text = spawner_point_to_texts(text, request->arguments, &program->argv, &used);
+	(void)spawner_point_to_texts(text, request->variables, &program->envp, &used);
 	return 0;
 }
 
-static void starter_start_program(struct starter_page *page, int socket_fd, const struct starter_request *request,
-				  const struct starter_program *program, pid_t supervisor)
+static void spawner_start_program(struct spawner_page *page, int socket_fd, const struct spawner_request *request,
+				  const struct spawner_program *program, pid_t supervisor)
 {
 	/* CLONE_PARENT: the monitor is the supervisor's child, which is told of its end. */
 	long pid = syscall(SYS_clone, (unsigned long)(CLONE_PARENT | SIGCHLD), 0L, 0L, 0L, 0L);
@@ -194,24 +194,24 @@ static void starter_start_program(struct starter_page *page, int socket_fd, cons
 	if (pid == 0)
 		monitor_run(page, socket_fd, request, program, supervisor);
 	if (pid < 0) {
-		const struct starter_message message = {
-			.number = request->number, .event = STARTER_FAILED, .value = errno};
+		const struct spawner_message message = {
+			.number = request->number, .event = SPAWNER_FAILED, .value = errno};
 
-		starter_send(socket_fd, &message);
+		spawner_send(socket_fd, &message);
 	}
 }
 
-_Noreturn void starter_run(struct starter_page *page, int socket_fd)
+_Noreturn void spawner_run(struct spawner_page *page, int socket_fd)
 {
-	struct starter_request *request = &starter_request;
+	struct spawner_request *request = &spawner_request;
 	const pid_t supervisor = getppid();
-	struct starter_program program;
+	struct spawner_program program;
 	size_t bytes;
 
-	while ((bytes = starter_receive(socket_fd, request, program.stdio_fd)) > 0) {
-		if (starter_unpack(request, bytes, &program) < 0)
+	while ((bytes = spawner_receive(socket_fd, request, program.stdio_fd)) > 0) {
+		if (spawner_unpack(request, bytes, &program) < 0)
 			_exit(1); /* cannot happen: the supervisor makes the requests */
-		starter_start_program(page, socket_fd, request, &program, supervisor);
+		spawner_start_program(page, socket_fd, request, &program, supervisor);
 		for (int i = 0; i < 3; i++)
 			(void)close(program.stdio_fd[i]);
 	}

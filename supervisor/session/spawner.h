@@ -1,0 +1,56 @@
+/*
+ * The part of a session that lives inside the sandbox. The spawner is the session's first process. It has the filter
+ * and never executes another file: on each request it makes a monitor, and the monitor makes the program. The monitor
+ * is the program's subreaper, so that every descendant of the program is a descendant of the monitor. Both are children
+ * of the supervisor, are hidden from the programs, and stay undumpable.
+ */
+#ifndef CALLGATE_SUPERVISOR_SESSION_SPAWNER_H
+#define CALLGATE_SUPERVISOR_SESSION_SPAWNER_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define SPAWNER_PROGRAMS_MAX 256u           /* programs that run at once */
+#define SPAWNER_SOCKET_FD 3                 /* the spawner's end of its socket */
+#define SPAWNER_TEXT_BYTES_MAX (128u << 10) /* directory, path, arguments and variables of one program */
+
+enum spawner_step { SPAWNER_PREPARE, SPAWNER_CHDIR, SPAWNER_EXEC };
+
+/* Shared with the spawner, the monitors, and each program until its exec. */
+struct spawner_page {
+	struct {
+		_Atomic uint32_t go;    /* a futex: the number of the program that may go on */
+		volatile uint32_t step; /* enum spawner_step: the step that failed */
+		volatile int32_t error; /* errno of that step; 0: none failed */
+	} slot[SPAWNER_PROGRAMS_MAX];
+};
+
+/* Asks for a program. One message of the socket, with three descriptors: the program's stdin, stdout and stderr. */
+struct spawner_request {
+	uint32_t number; /* of the program in the session, from 1 */
+	uint32_t slot;   /* its place in the page */
+	uint32_t arguments, variables;
+	/* directory ("": the workdir), path of the program, arguments, variables: each ends with NUL */
+	char text[SPAWNER_TEXT_BYTES_MAX];
+};
+
+enum spawner_event {
+	SPAWNER_STARTED, /* the program waits for slot.go */
+	SPAWNER_FAILED,  /* there is no program; `value` is the errno */
+	SPAWNER_ENDED,   /* `value` is the program's wait status */
+};
+
+/* What spawner and monitors tell the supervisor. One message each. */
+struct spawner_message {
+	uint32_t number;
+	uint32_t event;
+	int32_t monitor_pid, pid; /* of SPAWNER_STARTED */
+	int32_t value;
+	uint32_t has_descendants; /* SPAWNER_ENDED: the program has left processes; else the monitor exits by itself */
+	uint64_t cpu_us, max_rss_kb; /* SPAWNER_ENDED */
+};
+
+/* Serves requests until the other end of the socket is closed. Uses only what is safe in a forked child. */
+_Noreturn void spawner_run(struct spawner_page *page, int socket_fd);
+
+#endif
