@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 
+#define SESSION_IDLE_DEFAULT_NS UINT64_C(3600000000000)          /* default of --idle */
 #define GRACE_DEFAULT_NS UINT64_C(2000000000)                    /* default of --kill-after and --grace */
 #define STATUS_EVERY_DEFAULT_NS UINT64_C(1000000000)
 #define ASK_TIMEOUT_DEFAULT_NS UINT64_C(60000000000)             /* default of --ask-timeout */
@@ -90,6 +91,20 @@ static int run_set_time(const struct cli_given *given, void *time_ns)
 
 #define FIELD_OFFSET(member) offsetof(struct run_options, member)
 
+/* Options that run and session create have in common. */
+#define SIGN_KEY_ROW \
+	CLI_TEXT("sign-key", "FILE", "sign the log with this key of callgate key new (default: one made for the run)", \
+		 FIELD_OFFSET(sign_key_path))
+#define SINK_ROW \
+	CLI_TEXT("audit-sink", "KIND[:PATH]", \
+		 "tell each denial to the system's log, too: syslog or journald, at its usual socket or PATH", \
+		 FIELD_OFFSET(sink_name))
+#define INPUT_ROW \
+	CLI_LIST("input", 0, "FILE", "copy FILE, or a directory with its tree, into the workdir first (repeatable)", \
+		 FIELD_OFFSET(input_paths))
+#define QUIET_ROW \
+	CLI_FLAG("quiet", 'q', "print only callgate's error messages", FIELD_OFFSET(quiet))
+
 static const struct cli_option run_table[] = {
 	{"setup", 0, "COMMAND",
 	 "first run sh -c COMMAND in the policy's phase setup; PROGRAM is run when\n"
@@ -117,8 +132,7 @@ static const struct cli_option run_table[] = {
 	CLI_TEXT("audit", "FILE", "write one audit record per decision to FILE", FIELD_OFFSET(audit_path)),
 	{"audit-rotate", 0, "SIZE", "go on in FILE.1, FILE.2 ... when a file of the log has SIZE (at least 64K)",
 	 run_set_rotate, FIELD_OFFSET(rotate_bytes), 0},
-	CLI_TEXT("sign-key", "FILE", "sign the log with this key of callgate key new (default: one made for the run)",
-		 FIELD_OFFSET(sign_key_path)),
+	SIGN_KEY_ROW,
 	CLI_TEXT("attest", "FILE", "write a signed statement of what ran, and how, to FILE (with --audit)",
 		 FIELD_OFFSET(attest_path)),
 	CLI_TEXT("anchor", "PLACE",
@@ -126,11 +140,8 @@ static const struct cli_option run_table[] = {
 		 FIELD_OFFSET(anchor_place)),
 	{"anchor-every", 0, "N|TIME", "how often: after N lines (default 1000) or each TIME, such as 5s", run_set_every,
 	 FIELD_OFFSET(anchor_every_lines), 0},
-	CLI_TEXT("audit-sink", "KIND[:PATH]",
-		 "tell each denial to the system's log, too: syslog or journald, at its usual socket or PATH",
-		 FIELD_OFFSET(sink_name)),
-	CLI_LIST("input", 0, "FILE", "copy FILE, or a directory with its tree, into the workdir first (repeatable)",
-		 FIELD_OFFSET(input_paths)),
+	SINK_ROW,
+	INPUT_ROW,
 	CLI_TEXT("output", "DIR", "keep what the run added or modified in its workdir", FIELD_OFFSET(output_dir)),
 	CLI_LIST("artifact", 0, "GLOB", "keep only what matches GLOB below the workdir (repeatable)",
 		 FIELD_OFFSET(artifact_globs)),
@@ -154,8 +165,27 @@ static const struct cli_option run_table[] = {
 	 run_set_time, FIELD_OFFSET(grace_ns), 0},
 	CLI_FLAG("die-with-parent", 0, "end the run when the process that started callgate ends",
 		 FIELD_OFFSET(die_with_parent)),
-	CLI_FLAG("quiet", 'q', "print only callgate's error messages", FIELD_OFFSET(quiet)),
+	QUIET_ROW,
 	CLI_FLAG("verbose", 'v', "the same as --events blocked", FIELD_OFFSET(verbose)),
+	{0},
+};
+
+static int run_set_idle(const struct cli_given *given, void *idle_ns)
+{
+	if (text_parse_duration(given->value, idle_ns) < 0)
+		return cli_refuse_value(given, "is no time; write one such as 10m or 1h, or 0 for never");
+	return 0;
+}
+
+static const struct cli_option session_table[] = {
+	{"idle", 0, "TIME", "end the session when nothing has run for TIME (default 1h); 0: never", run_set_idle,
+	 FIELD_OFFSET(session_idle_ns), 0},
+	CLI_TEXT("audit", "FILE", "write one audit record per decision to FILE; each says which program",
+		 FIELD_OFFSET(audit_path)),
+	SIGN_KEY_ROW,
+	SINK_ROW,
+	INPUT_ROW,
+	QUIET_ROW,
 	{0},
 };
 
@@ -224,6 +254,28 @@ int run_parse_options(int argc, char **argv, struct run_options *ret_options)
 	options->interactive = options->interactive || options->tty;
 	options->argv = argv + optind;
 	return run_check_options(options, argc - optind);
+}
+
+int run_parse_session_options(int argc, char **argv, struct run_options *ret_options)
+{
+	static char interpreter[] = "python3";
+	static char *default_argv[] = {interpreter, NULL};
+	struct run_options *options = ret_options;
+	const struct cli_syntax syntax = {
+		.verb = "session create",
+		.usage = "Usage: callgate session create [OPTION...] [[--] PROGRAM]\n\n"
+			 "Makes a sandbox in which callgate session exec runs programs, and prints its id.\n"
+			 "PROGRAM (default python3) is what @interpreter of a policy stands for.\n\n",
+		.table = {{"What is allowed:\n", cli_get_policy_table(), &options->policy},
+			  {"\nThe session:\n", session_table, options}},
+	};
+	int status;
+
+	*options = (struct run_options){.status_fd = -1, .session_idle_ns = SESSION_IDLE_DEFAULT_NS};
+	status = cli_parse_options(argc, argv, &syntax);
+	if (status == CLI_OPTIONS_PARSED)
+		options->argv = optind < argc ? argv + optind : default_argv;
+	return status;
 }
 
 void run_options_release(struct run_options *options)

@@ -44,11 +44,14 @@ struct run_options {
 	int status_fd; /* descriptor of --status-fd; -1: none */
 	uint64_t status_every_ns;
 	uint64_t kill_after_ns, grace_ns; /* --kill-after and --grace: see struct keeper_options */
+	uint64_t session_idle_ns; /* --idle of a session; 0: never */
 	char **argv;   /* the program and its arguments, NULL-ended */
 };
 
 /* Returns CLI_OPTIONS_PARSED, or the exit status: see cli_parse_options(). */
 int run_parse_options(int argc, char **argv, struct run_options *ret_options);
+/* As run_parse_options(), for session create: the options that it does not have stay unset. */
+int run_parse_session_options(int argc, char **argv, struct run_options *ret_options);
 void run_options_release(struct run_options *options);
 
 #endif

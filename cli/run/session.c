@@ -22,66 +22,6 @@
 #include "supervisor/process.h"
 
 #define SESSION_BACKLOG 128
-#define SESSION_IDLE_DEFAULT_NS (UINT64_C(3600) * 1000000000)
-
-struct session_create_options {
-	struct run_options *run;
-	const char *audit, *sink, *sign_key;
-	struct cli_list input;
-	uint64_t rotate_bytes, idle_ns;
-	bool quiet;
-};
-
-static int session_set_idle(const struct cli_given *given, void *idle_ns)
-{
-	if (text_parse_duration(given->value, idle_ns) < 0)
-		return cli_refuse_value(given, "is no time; write one such as 10m or 1h, or 0 for never");
-	return 0;
-}
-
-#define FIELD_OFFSET(member) offsetof(struct session_create_options, member)
-
-static const struct cli_option session_table[] = {
-	{"idle", 0, "TIME", "end the session when nothing has run for TIME (default 1h); 0: never", session_set_idle,
-	 FIELD_OFFSET(idle_ns), 0},
-	CLI_TEXT("audit", "FILE", "write one audit record per decision to FILE; each says which program",
-		 FIELD_OFFSET(audit)),
-	CLI_TEXT("sign-key", "FILE", "sign the log with this key of callgate key new (default: one made for the run)",
-		 FIELD_OFFSET(sign_key)),
-	CLI_TEXT("audit-sink", "KIND[:PATH]",
-		 "tell each denial to the system's log, too: syslog or journald, at its usual socket or PATH",
-		 FIELD_OFFSET(sink)),
-	CLI_LIST("input", 0, "FILE", "copy FILE, or a directory with its tree, into the workdir first (repeatable)",
-		 FIELD_OFFSET(input)),
-	CLI_FLAG("quiet", 'q', "print only callgate's error messages", FIELD_OFFSET(quiet)),
-	{0},
-};
-
-static int session_parse_options(int argc, char **argv, struct run_options *run,
-				 struct session_create_options *options)
-{
-	static char interpreter[] = "python3";
-	static char *default_argv[] = {interpreter, NULL};
-	const struct cli_syntax syntax = {
-		.verb = "session create",
-		.usage = "Usage: callgate session create [OPTION...] [[--] PROGRAM]\n\n"
-			 "Makes a sandbox in which callgate session exec runs programs, and prints its id.\n"
-			 "PROGRAM (default python3) is what @interpreter of a policy stands for.\n\n",
-		.table = {{"What is allowed:\n", cli_get_policy_table(), &run->policy},
-			  {"\nThe session:\n", session_table, options}},
-	};
-	int status = cli_parse_options(argc, argv, &syntax);
-
-	if (status != CLI_OPTIONS_PARSED)
-		return status;
-	run->audit_path = options->audit;
-	run->sink_name = options->sink;
-	run->sign_key_path = options->sign_key;
-	run->input_paths = options->input;
-	run->quiet = options->quiet;
-	run->argv = optind < argc ? argv + optind : default_argv;
-	return CLI_OPTIONS_PARSED;
-}
 
 /* Makes the listening socket. A descriptor owned by the caller, or -errno. */
 static int session_listen(int base_fd, const char *name)
@@ -167,10 +107,10 @@ static int session_wait_and_print_id(const struct run *run, pid_t pid, const cha
 	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : CLI_ERROR;
 }
 
-static int session_start(struct run *run, uint64_t idle_ns)
+static int session_start(struct run *run)
 {
 	_cleanup_free_ char *name = cli_format(SESSION_SOCKET_PREFIX "%s", run->scratch.id);
-	struct process_session session = {.idle_ns = idle_ns, .listen_fd = -1};
+	struct process_session session = {.idle_ns = run->options.session_idle_ns, .listen_fd = -1};
 	int pipe_fd[2], exit_code;
 	pid_t pid;
 
@@ -192,15 +132,13 @@ static int session_start(struct run *run, uint64_t idle_ns)
 int session_main_create(int argc, char **argv)
 {
 	struct run run = RUN_INIT;
-	struct session_create_options options = {.idle_ns = SESSION_IDLE_DEFAULT_NS};
-	int exit_code;
+	int exit_code = run_parse_session_options(argc, argv, &run.options);
 
-	run.options.status_fd = -1;
-	exit_code = session_parse_options(argc, argv, &run.options, &options);
-	if (exit_code == CLI_OPTIONS_PARSED)
+	if (exit_code == CLI_OPTIONS_PARSED) {
 		exit_code = run_prepare_process(&run);
-	if (exit_code == 0)
-		exit_code = session_start(&run, options.idle_ns);
+		if (exit_code == 0)
+			exit_code = session_start(&run);
+	}
 	run_release(&run);
 	(void)fflush(NULL);
 	exit_quickly(exit_code);

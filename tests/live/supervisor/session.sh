@@ -180,5 +180,10 @@ session create --profile nosuch 2>"$T/err" && fail "no such profile"
 grep -q nosuch "$T/err" || fail "no such profile: $(cat "$T/err")"
 session exec 2>"$T/err" && fail "no session named"
 grep -q "name the session" "$T/err" || fail "no session named: $(cat "$T/err")"
+for verb in create exec list stop; do
+	session $verb --help >"$T/out" 2>"$T/err" || fail "session $verb --help"
+	{ [ ! -s "$T/err" ] && grep -q "Usage: callgate session $verb" "$T/out"; } ||
+		fail "help of $verb: $(cat "$T/err")"
+done
 session nosuch 2>/dev/null && fail "no such verb"
 :
