@@ -110,6 +110,23 @@ static int supervise_prepare_netlink(struct supervisor *supervisor)
 				      &supervisor->netlink_mark);
 }
 
+/* Makes what the result will list: changes, denials, decoys that were read. 0 or -ENOMEM. */
+static int supervise_create_lists(struct supervise_report *report, const struct process_options *process)
+{
+	report->changes = changes_create();
+	report->denials = denials_create();
+	report->decoys = decoys_create();
+	report->sink = (struct sink){.kind = process->sink_kind, .fd = process->sink_fd,
+				     .run_id = process->scratch.run_id};
+	if (!report->changes || !report->denials || !report->decoys)
+		return -ENOMEM;
+	if (process->sink_kind != SINK_NONE)
+		denials_set_sink(report->denials, &report->sink);
+	if (policy_count_after(process->policy) > 0 && !(report->after = after_create()))
+		return -ENOMEM;
+	return 0;
+}
+
 /* Builds everything that the supervisor needs. Meanwhile the program's child process prepares itself. */
 static int supervise_build_state(struct supervisor *supervisor)
 {
@@ -118,17 +135,10 @@ static int supervise_build_state(struct supervisor *supervisor)
 	const struct namespaces *namespaces = process->namespaces;
 	struct sandbox *sandbox = &supervisor->sandbox;
 	struct dispatch *dispatch = &supervisor->dispatch;
-	int r;
+	int r = supervise_create_lists(supervisor->report, process);
 
-	supervisor->report->changes = changes_create();
-	supervisor->report->denials = denials_create();
-	supervisor->report->sink = (struct sink){.kind = process->sink_kind, .fd = process->sink_fd,
-						 .run_id = process->scratch.run_id};
-	if (supervisor->report->denials && process->sink_kind != SINK_NONE)
-		denials_set_sink(supervisor->report->denials, &supervisor->report->sink);
-	supervisor->report->decoys = decoys_create();
-	if (!supervisor->report->changes || !supervisor->report->denials || !supervisor->report->decoys)
-		return -ENOMEM;
+	if (r < 0)
+		return r;
 	supervisor->stops = (struct stop_notices){process->shared_page, process->control_fd};
 	*sandbox = (struct sandbox){.policy = process->policy,
 				    .view = options->view,
@@ -136,6 +146,7 @@ static int supervise_build_state(struct supervisor *supervisor)
 				    .changes = supervisor->report->changes,
 				    .denials = supervisor->report->denials,
 				    .decoys = supervisor->report->decoys,
+				    .after = supervisor->report->after,
 				    .stops = &supervisor->stops,
 				    .target_memory = &memory_of_process,
 				    .listener_fd = -1,
@@ -146,11 +157,6 @@ static int supervise_build_state(struct supervisor *supervisor)
 							      process->layers->layer[LAYER_LANDLOCK].active,
 				    .uid = geteuid(),
 				    .gid = getegid()};
-	if (policy_count_after(process->policy) > 0) {
-		sandbox->after = supervisor->report->after = after_create();
-		if (!sandbox->after)
-			return -ENOMEM;
-	}
 	r = tree_create(getpid(), options->view, supervisor->epoll_fd, &sandbox->tree);
 	if (r == 0)
 		tree_set_host_pidns(sandbox->tree, namespaces->host_proc_fd, namespaces->host_pidns_fd);
