@@ -7,22 +7,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
-#define __SANITIZE_ADDRESS__ 1 /* clang's way of saying it */
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define POSSIBLE false
-#else
-#define POSSIBLE true
-#endif
+#include "tests/unit/sanitized.h"
 
 #define WINDOW (1u << 20)
 
 bool memory_search_possible(void)
 {
-	return POSSIBLE;
+	return !SANITIZED;
 }
 
 void memory_invert(uint8_t *bytes, size_t len)

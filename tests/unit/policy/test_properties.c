@@ -17,20 +17,11 @@
 #include "policy/paths/glob.h"
 #include "tests/unit/policy/generate.h"
 #include "tests/unit/policy/policy-rig.h"
+#include "tests/unit/sanitized.h"
 #include "tests/unit/unit.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
-#define __SANITIZE_ADDRESS__ 1 /* clang's way of saying it */
-#endif
-#endif
-
 /* Under the sanitizers, which look for other mistakes, a seed takes 25 times as long. */
-#ifdef __SANITIZE_ADDRESS__
-#define SEEDS 60
-#else
-#define SEEDS 400
-#endif
+#define SEEDS (SANITIZED ? 60 : 400)
 
 /* An answer to a question in the words of callgate why, by nothing but the functions that judge. */
 static struct diff_answer judge_path(const struct policy *policy, const char *path, size_t len, unsigned want)

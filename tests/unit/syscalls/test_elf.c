@@ -13,18 +13,8 @@
 #include "base/cleanup.h"
 #include "base/elf-machine.h"
 #include "syscalls/exec/elf.h"
+#include "tests/unit/sanitized.h"
 #include "tests/unit/unit.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
-#define __SANITIZE_ADDRESS__ 1 /* clang's way of saying it */
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define SANITIZED true
-#else
-#define SANITIZED false
-#endif
 
 #define LOADER "/lib64/ld-test.so.1"
 
