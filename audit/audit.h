@@ -44,7 +44,7 @@ struct audit_header {
 	bool compact; /* records leave out what earlier lines say: callgate-audit(5) */
 	const char *key; /* public key with which the log is signed, in base64; NULL: it is not signed */
 	uint64_t rotate_bytes;           /* size at which the log goes on in another file; 0: never */
-	struct audit_progress *progress; /* NULL: nobody asks */
+	struct audit_progress *progress; /* NULL: no process asks */
 	volatile unsigned *ret_file;     /* where the writer stores the number of the current file; NULL: nowhere */
 };
 

@@ -78,7 +78,7 @@ struct audit_record {
 	/* the answer to the question whether the call may be performed; NULL: no question was asked */
 	const char *on_deny;
 	const char *answer;      /* with `answer`: uid of the user who answered; -1: no answer came */
-	int64_t answered_by_uid; /* with `answer`: the uid that answered; -1: nobody has */
+	int64_t answered_by_uid; /* with `answer`: the uid that answered; -1: no answer came */
 	uint64_t asked_ns;   /* with `answer`: how long the question was open */
 	const char *rule;
 	const char *reason;

@@ -27,8 +27,8 @@ static const char *const processes_only[] = {"subset", "pid", "hidepid", "ptrace
 
 /*
  * Options for the same when the kernel judges reading: view_prepare_kernel_reads() covers the files about the machine
- * that the view does not show. Who is in group gid would see all processes: this one is nobody's, and "no group" in
- * most user namespaces.
+ * that the view does not show. Members of group gid would see all processes, so it is a group without members, which
+ * most user namespaces do not map.
  */
 static const char *const with_machine[] = {"hidepid", "invisible", "gid", "4294967294"};
 #define PROC_OPTIONS 4u /* strings in either list */

@@ -277,7 +277,7 @@ static int attach_change_root(struct attach_state *attach)
 /* ---- descriptors of the attached mounts ---- */
 
 /*
- * Attaches a procfs for the supervisor in a directory that nobody can enter. The procfs of the program shows only
+ * Attaches a procfs for the supervisor in a directory that no process can enter. The procfs of the program shows only
  * processes that the program could trace. From this one the supervisor serves the files that belong to no process. An
  * O_PATH descriptor owned by the caller, or -errno.
  */

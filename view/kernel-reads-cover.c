@@ -1,7 +1,7 @@
 /*
  * Covers: mounts over names that a program must not read while the kernel judges reading. A name that is no directory
  * is covered by a symbolic link, which is the root of its own mount: stat(2) and open(2) follow it to nothing, or into
- * a directory that nobody can enter, and fail as in a judged run. Only lstat(2) and readlink(2) show the link.
+ * a directory that no process can enter, and fail as in a judged run. Only lstat(2) and readlink(2) show the link.
  *
  * A directory that does not exist for the program is covered by the supervisor's directory of the program's procfs. By
  * hidepid=invisible it is ENOENT for all who cannot trace the supervisor (proc_pid_permission() and pid_getattr() in
@@ -185,7 +185,7 @@ int covers_mount(struct kernel_reads *reads, int point_fd, bool directory, enum 
 	return copy < 0 ? copy : mounts_attach_copy(copy, point_fd, "");
 }
 
-/* A name that is no longer what was looked at: somebody outside changes the tree, so the supervisor judges all. */
+/* A name that no longer leads to the same object: a process outside changes the tree, so every call is judged. */
 static int covers_mount_point(struct kernel_reads *reads, const struct cover_point *point)
 {
 	_cleanup_close_ int fd = -1;

@@ -222,7 +222,7 @@ static int task_watch_pidfd(const struct tree *tree, struct task *task)
 
 /*
  * Gets the pid of a process in the pid namespace around this one, or 0. Before Linux 6.11 the pidfd's fdinfo has it, in
- * a procfs of that namespace (proc_pid_fdinfo(5)). If the process dies meanwhile, nobody waits for the response.
+ * a procfs of that namespace (proc_pid_fdinfo(5)). If the process dies meanwhile, no process waits for the response.
  */
 static pid_t tree_get_host_pid(const struct tree *tree, const struct task *task)
 {
