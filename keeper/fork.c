@@ -69,6 +69,7 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 		options->audit_fd, options->sink_fd, options->ask.dir_fd, keeper->report_fd,
 		namespaces->peer_fd, namespaces->host_root_fd, namespaces->host_pidns_fd, options->scratch->base_fd,
 		options->scratch->fd, options->session ? options->session->listen_fd : -1,
+		options->session ? options->session->holder_fd : -1,
 		keeper->egress.control_fd, keeper->egress.dns_fd[0], keeper->egress.dns_fd[1]};
 	const size_t count = sizeof(own) / sizeof(own[0]);
 	int keep[sizeof(own) / sizeof(own[0]) + CGROUP_FDS_MAX];

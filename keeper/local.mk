@@ -26,6 +26,8 @@ libcallgate_keeper_a_SOURCES += \
 	keeper/scratch-private.h \
 	keeper/scratch.c \
 	keeper/scratch.h \
+	keeper/session-client.c \
+	keeper/session-client.h \
 	keeper/stdin-relay.c \
 	keeper/stdin-relay.h \
 	keeper/store.c \

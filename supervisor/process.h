@@ -57,6 +57,7 @@ struct run_shared_page {
 /* Of a session (session/session.h). */
 struct process_session {
 	int listen_fd;    /* the listening socket for clients, borrowed */
+	int holder_fd;    /* a client that is connected already, O_NONBLOCK; owned by the process; -1: none */
 	uint64_t idle_ns; /* the session ends after this time without programs; 0: never */
 };
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -177,9 +178,28 @@ static int run_set_idle(const struct cli_given *given, void *idle_ns)
 	return 0;
 }
 
+/* Takes the number of a connected socket, whose other end is the session's holder. */
+static int run_set_holder_fd(const struct cli_given *given, void *holder_fd)
+{
+	int type = 0;
+	socklen_t len = sizeof(type);
+	uint64_t fd;
+
+	if (text_parse_number(given->value, 3, INT_MAX, &fd) < 0 ||
+	    getsockopt((int)fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type != SOCK_SEQPACKET ||
+	    fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0 || fcntl((int)fd, F_SETFL, O_NONBLOCK) < 0)
+		return cli_refuse_value(given, "must be the number of a unix socket (SOCK_SEQPACKET), from 3");
+	*(int *)holder_fd = (int)fd;
+	return 0;
+}
+
 static const struct cli_option session_table[] = {
 	{"idle", 0, "TIME", "end the session when nothing has run for TIME (default 1h); 0: never", run_set_idle,
 	 FIELD_OFFSET(session_idle_ns), 0},
+	{"hold-fd", 0, "N",
+	 "file descriptor N is a connection of the session's protocol; a request\n"
+	 "{\"op\": \"hold\"} on it ends the session when the other end is closed",
+	 run_set_holder_fd, FIELD_OFFSET(session_holder_fd), 0},
 	CLI_TEXT("audit", "FILE", "write one audit record per decision to FILE; each says which program",
 		 FIELD_OFFSET(audit_path)),
 	SIGN_KEY_ROW,
@@ -271,7 +291,8 @@ int run_parse_session_options(int argc, char **argv, struct run_options *ret_opt
 	};
 	int status;
 
-	*options = (struct run_options){.status_fd = -1, .session_idle_ns = SESSION_IDLE_DEFAULT_NS};
+	*options = (struct run_options){.status_fd = -1, .session_idle_ns = SESSION_IDLE_DEFAULT_NS,
+					.session_holder_fd = -1};
 	status = cli_parse_options(argc, argv, &syntax);
 	if (status == CLI_OPTIONS_PARSED)
 		options->argv = optind < argc ? argv + optind : default_argv;

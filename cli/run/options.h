@@ -45,6 +45,7 @@ struct run_options {
 	uint64_t status_every_ns;
 	uint64_t kill_after_ns, grace_ns; /* --kill-after and --grace: see struct keeper_options */
 	uint64_t session_idle_ns; /* --idle of a session; 0: never */
+	int session_holder_fd;    /* --hold-fd of a session, O_NONBLOCK and CLOEXEC; -1: none */
 	char **argv;   /* the program and its arguments, NULL-ended */
 };
 

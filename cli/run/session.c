@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "cli/run/private.h"
 #include "cli/session/session.h"
+#include "keeper/session-client.h"
 #include "supervisor/process.h"
 
 #define SESSION_BACKLOG 128
@@ -73,19 +74,19 @@ static _Noreturn void session_run_in_background(struct run *run, const struct pr
 /* Passes on what the other process prints until it serves clients, or has ended. True: it serves. */
 static bool session_await_start(int base_fd, const char *socket_name, int stderr_fd)
 {
-	_cleanup_close_ int socket_fd = session_connect_at(base_fd, socket_name);
+	_cleanup_close_ int socket_fd = session_client_connect(base_fd, socket_name, 0);
 	_cleanup_json_ json_t *answer = NULL;
 	struct pollfd poll_set[] = {{.fd = socket_fd, .events = POLLIN}, {.fd = stderr_fd, .events = POLLIN}};
 	char text[4096];
 	ssize_t got;
 
-	if (socket_fd < 0 || session_send(socket_fd, json_pack("{s:s}", "op", "list"), NULL) < 0)
+	if (socket_fd < 0 || session_client_send(socket_fd, json_pack("{s:s}", "op", "list"), NULL, 0) < 0)
 		return false;
 	while (poll(poll_set, 2, -1) > 0 || errno == EINTR) {
 		got = poll_set[1].revents ? read(stderr_fd, text, sizeof(text)) : -1;
 		if (got > 0)
 			(void)!write(STDERR_FILENO, text, (size_t)got);
-		else if (poll_set[0].revents && (answer = session_receive(socket_fd)))
+		else if (poll_set[0].revents && session_client_receive(socket_fd, &answer) == 0)
 			return true;
 		else if (got == 0)
 			return false;
@@ -110,7 +111,8 @@ static int session_wait_and_print_id(const struct run *run, pid_t pid, const cha
 static int session_start(struct run *run)
 {
 	_cleanup_free_ char *name = cli_format(SESSION_SOCKET_PREFIX "%s", run->scratch.id);
-	struct process_session session = {.idle_ns = run->options.session_idle_ns, .listen_fd = -1};
+	struct process_session session = {.idle_ns = run->options.session_idle_ns, .listen_fd = -1,
+					  .holder_fd = run->options.session_holder_fd};
 	int pipe_fd[2], exit_code;
 	pid_t pid;
 

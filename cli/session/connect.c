@@ -1,20 +1,15 @@
-/* Finds sessions by their sockets, and exchanges messages with them. */
+/* Finds sessions by their sockets. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fdpass.h"
 #include "cli/session/session.h"
 #include "keeper/scratch.h"
-
-#define SESSION_ANSWER_BYTES_MAX (1u << 20)
+#include "keeper/session-client.h"
 
 int session_open_directory(void)
 {
@@ -24,22 +19,6 @@ int session_open_directory(void)
 	if (fd < 0)
 		cli_print_error("session", "%s", error.text[0] ? error.text : strerror(-fd));
 	return fd < 0 ? -1 : fd;
-}
-
-int session_connect_at(int dir_fd, const char *name)
-{
-	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-	if (fd < 0)
-		return -errno;
-	/* Through the descriptor: the whole path may be longer than an address can be. */
-	if (snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", dir_fd, name) >=
-	    (int)sizeof(address.sun_path))
-		return -ENAMETOOLONG;
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		return -errno;
-	return steal_fd(&fd);
 }
 
 /* Finds the one socket whose name begins so. Owned by the caller; NULL with *ret_count, which is not 1. */
@@ -72,7 +51,7 @@ int session_connect(const char *id)
 	if (dir_fd < 0)
 		return -1;
 	name = session_find_name(dir_fd, id, &count);
-	fd = name ? session_connect_at(dir_fd, name) : -ENOENT;
+	fd = name ? session_client_connect(dir_fd, name, 0) : -ENOENT;
 	if (fd >= 0)
 		return fd;
 	if (count > 1)
@@ -81,20 +60,4 @@ int session_connect(const char *id)
 		cli_print_error("session", "%s: no such session%s; see callgate session list", id,
 				count == 1 ? " any more" : "");
 	return -1;
-}
-
-int session_send(int socket_fd, json_t *message, const int fd[3])
-{
-	_cleanup_free_ char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
-
-	json_decref(message);
-	return text ? fdpass_send(socket_fd, text, strlen(text), fd, fd ? 3 : 0, 0) : -ENOMEM;
-}
-
-json_t *session_receive(int socket_fd)
-{
-	_cleanup_free_ char *text = malloc(SESSION_ANSWER_BYTES_MAX);
-	ssize_t got = text ? recv(socket_fd, text, SESSION_ANSWER_BYTES_MAX, 0) : -1;
-
-	return got > 0 ? json_loadb(text, (size_t)got, 0, NULL) : NULL;
 }

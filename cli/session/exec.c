@@ -13,6 +13,7 @@
 #include "cli/options.h"
 #include "cli/session/session.h"
 #include "keeper/capture.h"
+#include "keeper/session-client.h"
 #include "keeper/stdin-relay.h"
 #include "keeper/summary.h"
 #include "keeper/utf8.h"
@@ -106,7 +107,7 @@ static int exec_ask_for_program(struct exec *exec, char *const *argv)
 		}
 	error = exec_make_streams(exec, fd);
 	if (error == 0)
-		error = session_send(exec->socket_fd, wish, fd);
+		error = session_client_send(exec->socket_fd, wish, fd, 3);
 	else
 		json_decref(wish);
 	for (int i = 0; i < 3; i++)
@@ -121,9 +122,9 @@ static int exec_ask_for_program(struct exec *exec, char *const *argv)
 
 static void exec_on_answer(struct exec *exec)
 {
-	json_t *answer = session_receive(exec->socket_fd);
+	json_t *answer;
 
-	if (!answer) {
+	if (session_client_receive(exec->socket_fd, &answer) < 0) {
 		exec->session_is_gone = true;
 	} else if (json_object_get(answer, "status") || json_object_get(answer, "error")) {
 		json_decref(exec->result);
@@ -139,8 +140,8 @@ static void exec_on_signal(struct exec *exec)
 	struct signalfd_siginfo info;
 
 	if (read(exec->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		(void)session_send(exec->socket_fd, json_pack("{s:s, s:i}", "op", "signal", "signal",
-							      (int)info.ssi_signo), NULL);
+		(void)session_client_send(exec->socket_fd, json_pack("{s:s, s:i}", "op", "signal", "signal",
+								     (int)info.ssi_signo), NULL, 0);
 }
 
 static bool exec_has_ended(const struct exec *exec)

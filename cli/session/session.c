@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/session/session.h"
 #include "cli/verbs.h"
+#include "keeper/session-client.h"
 
 /* ---- list ---- */
 
@@ -35,15 +36,14 @@ static void list_print_session(const char *id, const json_t *answer, bool json)
 
 static void list_one(int dir_fd, const char *name, bool json)
 {
-	_cleanup_close_ int fd = session_connect_at(dir_fd, name);
+	_cleanup_close_ int fd = session_client_connect(dir_fd, name, 0);
 	_cleanup_json_ json_t *answer = NULL;
 
 	if (fd == -ECONNREFUSED)
 		(void)unlinkat(dir_fd, name, 0); /* its session was killed */
-	if (fd < 0 || session_send(fd, json_pack("{s:s}", "op", "list"), NULL) < 0)
+	if (fd < 0 || session_client_send(fd, json_pack("{s:s}", "op", "list"), NULL, 0) < 0)
 		return;
-	answer = session_receive(fd);
-	if (answer)
+	if (session_client_receive(fd, &answer) == 0)
 		list_print_session(name + strlen(SESSION_SOCKET_PREFIX), answer, json);
 }
 
@@ -101,10 +101,10 @@ int session_main_stop(int argc, char **argv)
 		_cleanup_close_ int fd = session_connect(argv[optind]);
 		_cleanup_json_ json_t *answer = NULL;
 
-		if (fd < 0 || session_send(fd, json_pack("{s:s}", "op", "stop"), NULL) < 0)
+		if (fd < 0 || session_client_send(fd, json_pack("{s:s}", "op", "stop"), NULL, 0) < 0)
 			status = CLI_ERROR;
 		else
-			answer = session_receive(fd); /* none: the connection ends with the session */
+			(void)session_client_receive(fd, &answer); /* fails: the connection ends with the session */
 	}
 	return status;
 }

@@ -10,32 +10,41 @@
 #include "base/cleanup.h"
 #include "supervisor/session/private.h"
 
+int clients_add(struct session *session, int fd)
+{
+	struct client *client = session->client_count < SESSION_CLIENTS_MAX ? calloc(1, sizeof(*client)) : NULL;
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = client};
+	int r = client ? 0 : -ENOMEM;
+
+	if (client && epoll_ctl(session->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
+		r = -errno;
+	if (r < 0) {
+		free(client);
+		(void)close(fd);
+		return r;
+	}
+	*client = (struct client){.fd = fd, .epoll_fd = session->epoll_fd, .next = session->client};
+	session->client = client;
+	session->client_count++;
+	return 0;
+}
+
 void clients_accept(struct session *session)
 {
-	struct epoll_event event = {.events = EPOLLIN};
-	struct client *client;
 	struct sockaddr_un peer;
 	socklen_t len = sizeof(peer);
 	int fd;
 
 	while ((fd = accept4(session->options->listen_fd, (struct sockaddr *)&peer, &len,
-			     SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-		client = session->client_count < SESSION_CLIENTS_MAX ? calloc(1, sizeof(*client)) : NULL;
-		event.data.ptr = client;
-		if (!client || epoll_ctl(session->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
-			free(client);
-			(void)close(fd);
-			continue;
-		}
-		*client = (struct client){.fd = fd, .next = session->client};
-		session->client = client;
-		session->client_count++;
-	}
+			     SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+		(void)clients_add(session, fd); /* a failure is an end of the connection */
 }
 
 void clients_drop(struct client *client)
 {
-	close_fd(&client->fd); /* epoll forgets it, because there is no other descriptor of it */
+	if (client->fd >= 0) /* the keeper may have another descriptor of it, so that epoll would not forget it */
+		(void)epoll_ctl(client->epoll_fd, EPOLL_CTL_DEL, client->fd, NULL);
+	close_fd(&client->fd);
 }
 
 void clients_send(struct client *client, json_t *message)

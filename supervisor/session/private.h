@@ -40,8 +40,9 @@ struct program {
 
 /* A connection. */
 struct client {
-	int fd;
+	int fd, epoll_fd; /* epoll_fd is borrowed */
 	struct program *program; /* NULL: none */
+	bool holds_session;      /* the session ends when this client hangs up */
 	struct client *next;
 };
 
@@ -56,6 +57,7 @@ struct session {
 	unsigned running_program_count;
 	struct client *client; /* list */
 	unsigned client_count;
+	unsigned holder_count; /* clients that hold the session */
 	uint64_t idle_since_ns; /* UINT64_MAX: a program runs */
 	bool is_ending;
 	struct spawner_request request; /* reused */
@@ -90,11 +92,15 @@ int programs_start(struct session *session, struct client *client, const struct 
 void programs_read_spawner(struct session *session);
 /* Ends a program and its descendants. */
 void programs_end(struct program *program);
+/* Ends the session with all programs. */
+void programs_end_all(struct session *session);
 struct program *programs_find(const struct session *session, unsigned number);
 
 /* ---- clients.c: connections ---- */
 
 void clients_accept(struct session *session);
+/* Adds a connection (O_NONBLOCK), and takes the descriptor. 0, or -errno, with which it is closed. */
+int clients_add(struct session *session, int fd);
 /* Sends a message, and takes the reference to it. A client that does not read is dropped. */
 void clients_send(struct client *client, json_t *message);
 /* Sends the last message. */

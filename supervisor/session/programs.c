@@ -279,6 +279,14 @@ void programs_end(struct program *program)
 	program->next_kill_ns = io_read_clock_ns() + PROGRAM_KILL_AGAIN_NS;
 }
 
+void programs_end_all(struct session *session)
+{
+	session->is_ending = true;
+	for (unsigned i = 0; i < SPAWNER_PROGRAMS_MAX; i++)
+		if (session->program[i])
+			programs_end(session->program[i]);
+}
+
 /* ---- what spawner and monitors say ---- */
 
 static void program_let_go(struct session *session, const struct program *program)

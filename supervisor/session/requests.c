@@ -99,13 +99,13 @@ static void client_list_programs(struct session *session, struct client *client)
 				       (int)session->last_program_number, "programs", list));
 }
 
-/* The client is answered by the end of its connection. */
-static void client_end_session(struct session *session)
+static void client_hold_session(struct session *session, struct client *client)
 {
-	session->is_ending = true;
-	for (unsigned i = 0; i < SPAWNER_PROGRAMS_MAX; i++)
-		if (session->program[i])
-			programs_end(session->program[i]);
+	session->holder_count += !client->holds_session;
+	client->holds_session = true;
+	/* A path that is not UTF-8 is left out. */
+	clients_send(client, json_pack("{s:s, s:o*}", "session", session->options->run_id, "workdir",
+				       json_string(policy_get_settings(session->sandbox->policy)->workdir)));
 }
 
 /* A signal for the program's process group, which it leads until it is reaped by its monitor. */
@@ -131,8 +131,10 @@ static void client_handle_message(struct session *session, struct client *client
 		client_ask_for_program(session, client, asked, stdio_fd);
 	else if (op && !client->program && strcmp(op, "list") == 0)
 		client_list_programs(session, client);
+	else if (op && !client->program && strcmp(op, "hold") == 0)
+		client_hold_session(session, client);
 	else if (op && !client->program && strcmp(op, "stop") == 0)
-		client_end_session(session);
+		programs_end_all(session); /* the client is answered by the end of its connection */
 	else
 		clients_send_error(client, "bad_request", "unknown \"op\", or not now");
 }

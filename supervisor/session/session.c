@@ -95,6 +95,8 @@ int session_begin(struct session *session, struct sandbox *sandbox, pid_t spawne
 	r = programs_hide_process(session, spawner);
 	if (r == 0)
 		r = session_watch(session, session->spawner_fd[0], &session->spawner_mark);
+	if (r == 0 && session->options->holder_fd >= 0)
+		r = clients_add(session, session->options->holder_fd);
 	return r == 0 ? session_watch(session, session->options->listen_fd, &session->listen_mark) : r;
 }
 
@@ -136,6 +138,10 @@ static void session_free_dropped_clients(struct session *session)
 			program->client = NULL;
 			programs_end(program);
 		}
+		if ((*at)->holds_session) {
+			session->holder_count--;
+			programs_end_all(session);
+		}
 		session_free_client(session, at);
 	}
 }
@@ -163,7 +169,7 @@ int session_check(struct session *session, uint64_t now_ns)
 		due_ns = session->program[i] ? session_check_program(session->program[i], now_ns) : UINT64_MAX;
 		next_ns = due_ns < next_ns ? due_ns : next_ns;
 	}
-	if (session->options->idle_ns && session->idle_since_ns != UINT64_MAX) {
+	if (session->options->idle_ns && session->idle_since_ns != UINT64_MAX && session->holder_count == 0) {
 		due_ns = session->idle_since_ns + session->options->idle_ns;
 		session->is_ending = session->is_ending || now_ns >= due_ns;
 		next_ns = due_ns < next_ns ? due_ns : next_ns;

@@ -8,6 +8,8 @@
  *   {"op": "exec", "argv": [...], "env": {...}, "cwd": "/…", "wall_ms": 0}  with descriptors 0 to 2 of the program
  *       answers: {"program": N, "pid": N} when it runs, then one {"program": N, "status": …} when it has ended
  *       meanwhile: {"op": "signal", "signal": N}. A client that hangs up ends its program.
+ *   {"op": "hold"}
+ *       answers: {"session": "…", "workdir": "/…"}. The session ends when this client hangs up, and is not idle before.
  *   {"op": "list"}, {"op": "stop"}
  *
  * An answer with "error": {"code", "message"} is the last one.
@@ -23,6 +25,7 @@ struct session;
 /* Borrowed until session_free(). */
 struct session_options {
 	int listen_fd;     /* the listening socket */
+	int holder_fd;     /* the first client, connected already; taken by session_begin(); -1: none */
 	uint64_t idle_ns;  /* the session ends after this time without programs; 0: never */
 	const char *run_id;
 	char *const *envp; /* environment of each program, before its own variables */

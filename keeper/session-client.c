@@ -1,0 +1,52 @@
+#include "keeper/session-client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/cleanup.h"
+#include "base/fdpass.h"
+
+int session_client_connect(int dir_fd, const char *name, int flags)
+{
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	if (fd < 0)
+		return -errno;
+	/* Through the descriptor: the whole path may be longer than an address can be. */
+	if (snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", dir_fd, name) >=
+	    (int)sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return -errno;
+	return steal_fd(&fd);
+}
+
+int session_client_send(int socket_fd, json_t *message, const int *fds, size_t count)
+{
+	_cleanup_free_ char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
+
+	json_decref(message);
+	return text ? fdpass_send(socket_fd, text, strlen(text), fds, count, 0) : -ENOMEM;
+}
+
+int session_client_receive(int socket_fd, json_t **ret_message)
+{
+	_cleanup_free_ char *text = malloc(SESSION_ANSWER_BYTES_MAX);
+	ssize_t got = text ? recv(socket_fd, text, SESSION_ANSWER_BYTES_MAX, MSG_TRUNC) : -1;
+	json_t *message;
+
+	if (got <= 0)
+		return !text ? -ENOMEM : got == 0 ? -ECONNRESET : -errno;
+	message = (size_t)got <= SESSION_ANSWER_BYTES_MAX ? json_loadb(text, (size_t)got, 0, NULL) : NULL;
+	if (!json_is_object(message)) {
+		json_decref(message);
+		return -EBADMSG;
+	}
+	*ret_message = message;
+	return 0;
+}

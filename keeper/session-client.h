@@ -1,0 +1,29 @@
+/*
+ * The clients' side of a session's protocol (supervisor/session/session.h): finds its socket in the directory of all
+ * runs, sends requests, receives answers. Called by `callgate session` and by callgate-agents.
+ */
+#ifndef CALLGATE_KEEPER_SESSION_CLIENT_H
+#define CALLGATE_KEEPER_SESSION_CLIENT_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#define SESSION_SOCKET_PREFIX "session-" /* name of the socket in the directory of all runs, before the session's id */
+#define SESSION_ANSWER_BYTES_MAX (1u << 20)
+
+/*
+ * Connects to the socket `name` in the directory of all runs. flags: SOCK_NONBLOCK or 0. A descriptor (CLOEXEC) owned
+ * by the caller, or -errno: -ECONNREFUSED when the session was killed, -EAGAIN when too many clients are waiting.
+ */
+int session_client_connect(int dir_fd, const char *name, int flags);
+
+/* Sends one message, with `count` descriptors, borrowed. Takes the reference. 0 or -errno. */
+int session_client_send(int socket_fd, json_t *message, const int *fds, size_t count);
+
+/*
+ * Receives one message, owned by the caller. 0; -EAGAIN: none is there (O_NONBLOCK); -ECONNRESET: the session has hung
+ * up; -EBADMSG: the message is no JSON object, or too long; or another -errno.
+ */
+int session_client_receive(int socket_fd, json_t **ret_message);
+
+#endif
