@@ -11,8 +11,10 @@ command -v nm >/dev/null || { echo "circles: skipped: nm is missing"; exit 77; }
 allowed='
 '
 
-objects=$(find base policy audit egress view syscalls confine supervisor keeper doctor cli -name '*.o' 2>/dev/null |
-	LC_ALL=C sort | while read -r object; do
+folders='base policy audit egress view syscalls confine supervisor keeper doctor agents cli'
+# shellcheck disable=SC2086 # a list of words
+objects=$(find $folders -name '*.o' 2>/dev/null | LC_ALL=C sort |
+	while read -r object; do
 		# An object file of a source that was removed or renamed may be left.
 		if [ -f "$top_srcdir/${object%.o}.c" ]; then echo "$object"; fi
 	done)

@@ -100,3 +100,8 @@ tests_cases_cases_hoard_LDADD = -lpthread
 # What uses up the disk.
 check_PROGRAMS += tests/cases/cases-fill
 tests_cases_cases_fill_SOURCES = tests/cases/fill.c
+
+# Sandboxes of agents/, driven as callgate-agents does.
+check_PROGRAMS += tests/cases/cases-agents
+tests_cases_cases_agents_SOURCES = tests/cases/agents.c
+tests_cases_cases_agents_LDADD = $(AGENTS_LIBS)

@@ -22,7 +22,7 @@ rm -rf "$out"
 mkdir -p "$include" || exit 99
 multiarch=$(gcc -print-multiarch)
 for header in seccomp.h seccomp-syscalls.h jansson.h jansson_config.h nettle openssl nghttp2 idn2.h \
-	libpsl.h gelf.h libelf.h gmp.h \
+	libpsl.h gelf.h libelf.h gmp.h microhttpd.h \
 	elfutils; do
 	# OpenSSL's are in two places; what configuration.h says holds for every 64-bit Linux.
 	for root in "/usr/include/$multiarch" /usr/include; do
@@ -32,7 +32,7 @@ for header in seccomp.h seccomp-syscalls.h jansson.h jansson_config.h nettle ope
 done
 
 # shellcheck disable=SC2016 # expanded by the inner shell
-find base policy audit egress view syscalls confine supervisor keeper doctor cli -name '*.c' | LC_ALL=C sort |
+find base policy audit egress view syscalls confine supervisor keeper doctor agents cli -name '*.c' | LC_ALL=C sort |
 	out=$out cc=$cc builddir=$builddir xargs -P "$(nproc)" -n 8 sh -c '
 	for file; do
 		mkdir -p "$out/${file%/*}"

@@ -4,7 +4,8 @@ set -u
 
 cd "${top_srcdir:-$(dirname "$0")/../..}" || exit 99
 builddir=${top_builddir:-build/check}
-sources=$(find base policy audit egress view syscalls confine supervisor keeper doctor cli -name '*.c' | LC_ALL=C sort)
+sources=$(find base policy audit egress view syscalls confine supervisor keeper doctor agents cli -name '*.c' |
+	LC_ALL=C sort)
 jobs=$(nproc)
 # shellcheck disable=SC2089 # the compiler shall see the quotes
 defines="-D_GNU_SOURCE -DPKGDATADIR=\"/usr/share/callgate\" -DPKGLIBDIR=\"/usr/lib/callgate\" -I. -I$builddir"

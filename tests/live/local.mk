@@ -28,6 +28,7 @@ LIVE_TESTS = \
 	tests/live/supervisor/judge-changes.sh \
 	tests/live/supervisor/session.sh \
 	tests/live/supervisor/on-deny.sh \
+	tests/live/agents/sandbox.sh \
 	tests/live/as-user.sh \
 	tests/live/cli/bad-input.sh \
 	tests/live/cli/audit-export.sh \

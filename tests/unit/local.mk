@@ -397,3 +397,6 @@ tests_unit_replay_test_query_LDADD = libcallgate_replay.a libcallgate_view.a lib
 UNIT_TESTS += tests/unit/replay/test_same
 tests_unit_replay_test_same_SOURCES = tests/unit/replay/test_same.c $(POLICY_GENERATE) $(POLICY_RIG)
 tests_unit_replay_test_same_LDADD = $(tests_unit_replay_test_query_LDADD) $(JANSSON_LIBS)
+
+UNIT_TESTS += tests/unit/agents/test_loop
+tests_unit_agents_test_loop_LDADD = libcallgate_agents.a libcallgate_base.a $(UNIT_LIBS)

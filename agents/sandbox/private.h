@@ -1,0 +1,36 @@
+/* Declarations shared by the files of this folder. */
+#ifndef CALLGATE_AGENTS_SANDBOX_PRIVATE_H
+#define CALLGATE_AGENTS_SANDBOX_PRIVATE_H
+
+#include "agents/sandbox/sandbox.h"
+
+#define _cleanup_json_ __attribute__((cleanup(json_decrefp)))
+
+struct launcher;
+
+struct sandbox {
+	struct loop *loop;
+	struct sandbox_options options; /* `arguments` and `callgate` are not kept */
+	int holder_fd;                  /* the connection that holds the session; -1: it has ended */
+	struct loop_source *holder;
+	struct launcher *launcher;      /* NULL: it has exited */
+	char *id, *workdir;             /* owned; NULL: it is not ready */
+	struct sandbox_program *program; /* list */
+};
+
+/* ---- launcher.c: callgate session create, while it runs ---- */
+
+/*
+ * Starts it with holder_fd, borrowed. It frees itself when it has exited, and calls on_exit before, with what it has
+ * printed on stderr, unless launcher_forget() was called. 0 or -errno.
+ */
+int launcher_start(struct loop *loop, const struct sandbox_options *options, int holder_fd,
+		   void (*on_exit)(void *data, const char *text), void *data, struct launcher **ret_launcher);
+void launcher_forget(struct launcher *launcher);
+
+/* ---- connect.c ---- */
+
+/* Connects to the sandbox' session. A descriptor (O_NONBLOCK) owned by the caller, or -errno. */
+int sandbox_connect(const struct sandbox *sandbox);
+
+#endif

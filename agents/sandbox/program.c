@@ -1,0 +1,439 @@
+/*
+ * A program in a sandbox: a connection to the session, and the pipes of its stdin, stdout and stderr. Callbacks may
+ * free it, so each function that calls one holds a reference.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "agents/sandbox/private.h"
+#include "base/cleanup.h"
+#include "keeper/session-client.h"
+
+#define PROGRAM_READ_BYTES 65536
+#define PROGRAM_CONNECT_AGAIN_MS 2 /* when too many clients are waiting to be accepted */
+#define PROGRAM_CONNECTS_MAX 2500
+
+struct output {
+	int fd; /* -1: it has ended */
+	struct loop_source *source;
+	int left_bytes; /* how much to read still; -1: to its end */
+};
+
+struct input {
+	int fd; /* -1: closed */
+	struct loop_source *source;
+	size_t at, end;
+	bool is_closing;  /* closed when all is written */
+	bool wants_room;  /* on_room is to be called */
+	char *bytes;      /* owned; SANDBOX_INPUT_BYTES_MAX; NULL: nothing was queued yet */
+};
+
+struct sandbox_program {
+	struct sandbox *sandbox;
+	struct sandbox_program *next, **at; /* the sandbox' list */
+	struct sandbox_program_options options; /* only callbacks and data */
+	unsigned references;
+	bool is_freed, end_was_told;
+	int socket_fd; /* -1: not connected yet, or no more */
+	struct loop_source *socket;
+	struct loop_timer *again; /* connects again */
+	unsigned connects;
+	json_t *request; /* owned; NULL: sent */
+	int child_fd[3]; /* the program's ends, until the request is sent */
+	struct input input;
+	struct output output[SANDBOX_STREAM_MAX];
+	json_t *result;  /* owned; NULL: not told yet */
+};
+
+static void program_try_to_connect(void *data);
+
+/* ---- references ---- */
+
+static void program_close_input(struct sandbox_program *program)
+{
+	loop_unwatch(program->input.source);
+	program->input.source = NULL;
+	close_fd(&program->input.fd);
+}
+
+static void output_close(struct output *output)
+{
+	loop_unwatch(output->source);
+	output->source = NULL;
+	close_fd(&output->fd);
+}
+
+static void program_close_child_ends(struct sandbox_program *program)
+{
+	for (int i = 0; i < 3; i++)
+		close_fd(&program->child_fd[i]);
+}
+
+static void program_close_socket(struct sandbox_program *program)
+{
+	loop_unwatch(program->socket);
+	program->socket = NULL;
+	close_fd(&program->socket_fd);
+	loop_cancel(program->again);
+	program->again = NULL;
+}
+
+static void program_release(struct sandbox_program *program)
+{
+	if (--program->references > 0)
+		return;
+	json_decref(program->request);
+	json_decref(program->result);
+	free(program->input.bytes);
+	free(program);
+}
+
+void sandbox_program_free(struct sandbox_program *program)
+{
+	if (!program)
+		return;
+	program->is_freed = true;
+	*program->at = program->next;
+	if (program->next)
+		program->next->at = program->at;
+	program_close_socket(program); /* with which the session ends the program */
+	program_close_child_ends(program);
+	program_close_input(program);
+	for (int i = 0; i < SANDBOX_STREAM_MAX; i++)
+		output_close(&program->output[i]);
+	program_release(program);
+}
+
+/* ---- the end ---- */
+
+/* Calls on_end when it has ended and all output was passed on. */
+static void program_check_end(struct sandbox_program *program)
+{
+	if (program->is_freed || !program->result || program->output[SANDBOX_STDOUT].fd >= 0 ||
+	    program->output[SANDBOX_STDERR].fd >= 0 || program->end_was_told)
+		return;
+	program_close_input(program);
+	program->end_was_told = true;
+	program->references++;
+	program->options.on_end(program->options.data, program->result);
+	program_release(program);
+}
+
+/*
+ * What the program and its descendants have written is in the pipes now, for they are dead. A program to which they
+ * have passed a pipe may go on writing, which is not this one's output.
+ */
+static void program_limit_output(struct sandbox_program *program)
+{
+	for (int i = 0; i < SANDBOX_STREAM_MAX; i++) {
+		struct output *output = &program->output[i];
+
+		if (output->fd < 0)
+			continue;
+		if (ioctl(output->fd, FIONREAD, &output->left_bytes) < 0 || output->left_bytes == 0)
+			output_close(output);
+	}
+}
+
+/* Takes the reference to the result. */
+static void program_end_with(struct sandbox_program *program, json_t *result)
+{
+	program_close_socket(program);
+	program_close_child_ends(program);
+	program->result = result ? result : json_object();
+	program_limit_output(program);
+	program_check_end(program);
+}
+
+static void program_end_with_error(struct sandbox_program *program, const char *code, const char *message)
+{
+	program_end_with(program, json_pack("{s:{s:s, s:s}}", "error", "code", code, "message", message));
+}
+
+/* ---- output ---- */
+
+static void program_on_output(struct sandbox_program *program, enum sandbox_stream stream)
+{
+	static char bytes[PROGRAM_READ_BYTES];
+	struct output *output = &program->output[stream];
+	const size_t size = output->left_bytes >= 0 && output->left_bytes < PROGRAM_READ_BYTES
+				    ? (size_t)output->left_bytes
+				    : sizeof(bytes);
+	ssize_t got = read(output->fd, bytes, size);
+
+	if (got < 0 && errno == EAGAIN && output->left_bytes < 0)
+		return;
+	if (got > 0 && output->left_bytes >= 0)
+		output->left_bytes -= (int)got;
+	if (got <= 0 || output->left_bytes == 0)
+		output_close(output);
+	program->references++;
+	if (got > 0)
+		program->options.on_output(program->options.data, stream, bytes, (size_t)got);
+	program_check_end(program);
+	program_release(program);
+}
+
+static void program_on_stdout(void *data, uint32_t events)
+{
+	(void)events;
+	program_on_output(data, SANDBOX_STDOUT);
+}
+
+static void program_on_stderr(void *data, uint32_t events)
+{
+	(void)events;
+	program_on_output(data, SANDBOX_STDERR);
+}
+
+void sandbox_program_pause(struct sandbox_program *program, bool paused)
+{
+	for (int i = 0; i < SANDBOX_STREAM_MAX; i++)
+		if (program->output[i].source) /* fails when there is no memory: then it goes on as it was */
+			(void)loop_set_events(program->output[i].source, paused ? 0 : EPOLLIN);
+}
+
+/* ---- input ---- */
+
+/* Writes what is queued. */
+static void program_flush_input(struct sandbox_program *program)
+{
+	struct input *input = &program->input;
+
+	while (input->at < input->end) {
+		ssize_t done = write(input->fd, input->bytes + input->at, input->end - input->at);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0 && errno != EAGAIN) {
+			program_close_input(program); /* EPIPE: the program has closed it */
+			return;
+		}
+		if (done < 0)
+			break;
+		input->at += (size_t)done;
+	}
+	if (input->at == input->end)
+		input->at = input->end = 0;
+	if (input->end == 0 && input->is_closing)
+		program_close_input(program);
+	else if (loop_set_events(input->source, input->end > 0 ? EPOLLOUT : 0) < 0)
+		program_close_input(program);
+}
+
+static void program_on_input(void *data, uint32_t events)
+{
+	struct sandbox_program *program = data;
+	struct input *input = &program->input;
+
+	(void)events;
+	program_flush_input(program);
+	if (!input->wants_room || (input->end > 0 && input->fd >= 0))
+		return;
+	input->wants_room = false;
+	if (program->options.on_room)
+		program->options.on_room(program->options.data);
+}
+
+ssize_t sandbox_program_write(struct sandbox_program *program, const char *bytes, size_t len)
+{
+	struct input *input = &program->input;
+	size_t taken;
+
+	if (input->fd < 0 || input->is_closing)
+		return -EPIPE;
+	if (!input->bytes && !(input->bytes = malloc(SANDBOX_INPUT_BYTES_MAX)))
+		return -ENOMEM;
+	if (input->at > 0) {
+		memmove(input->bytes, input->bytes + input->at, input->end - input->at);
+		input->end -= input->at;
+		input->at = 0;
+	}
+	taken = len < SANDBOX_INPUT_BYTES_MAX - input->end ? len : SANDBOX_INPUT_BYTES_MAX - input->end;
+	memcpy(input->bytes + input->end, bytes, taken);
+	input->end += taken;
+	input->wants_room = taken < len;
+	program_flush_input(program);
+	return input->fd < 0 ? -EPIPE : (ssize_t)taken;
+}
+
+void sandbox_program_close_stdin(struct sandbox_program *program)
+{
+	if (program->input.fd < 0)
+		return;
+	program->input.is_closing = true;
+	program_flush_input(program);
+}
+
+/* ---- the connection ---- */
+
+int sandbox_program_signal(struct sandbox_program *program, int number)
+{
+	if (program->result)
+		return -ESRCH;
+	if (program->request)
+		return -EAGAIN;
+	return session_client_send(program->socket_fd, json_pack("{s:s, s:i}", "op", "signal", "signal", number),
+				   NULL, 0);
+}
+
+static void program_on_answer(void *data, uint32_t events)
+{
+	struct sandbox_program *program = data;
+	json_t *answer;
+	int r = session_client_receive(program->socket_fd, &answer);
+
+	(void)events;
+	if (r == -EAGAIN)
+		return;
+	if (r < 0) {
+		program_end_with_error(program, "session_ended", "the session has ended, and with it the program");
+	} else if (json_object_get(answer, "status") || json_object_get(answer, "error")) {
+		program_end_with(program, answer);
+	} else {
+		const json_int_t pid = json_integer_value(json_object_get(answer, "pid"));
+		const json_int_t number = json_integer_value(json_object_get(answer, "program"));
+
+		json_decref(answer);
+		if (program->options.on_start)
+			program->options.on_start(program->options.data, (pid_t)pid, (unsigned)number);
+	}
+}
+
+/* Sends the request. 0 or -errno. */
+static int program_send_request(struct sandbox_program *program)
+{
+	int r;
+
+	program->socket = loop_watch(program->sandbox->loop, program->socket_fd, EPOLLIN, program_on_answer, program);
+	if (!program->socket)
+		return -errno;
+	r = session_client_send(program->socket_fd, json_incref(program->request), program->child_fd, 3);
+	if (r == 0) {
+		json_decref(program->request);
+		program->request = NULL;
+		program_close_child_ends(program);
+	}
+	return r;
+}
+
+/* Connects and sends the request. 0, also when it has to be done again later, or -errno. */
+static int program_connect(struct sandbox_program *program)
+{
+	int fd = sandbox_connect(program->sandbox);
+
+	if (fd == -EAGAIN && ++program->connects < PROGRAM_CONNECTS_MAX) {
+		program->again = loop_after(program->sandbox->loop, PROGRAM_CONNECT_AGAIN_MS, program_try_to_connect,
+					    program);
+		return program->again ? 0 : -ENOMEM;
+	}
+	if (fd < 0)
+		return fd;
+	program->socket_fd = fd;
+	return program_send_request(program);
+}
+
+static void program_try_to_connect(void *data)
+{
+	struct sandbox_program *program = data;
+	int r;
+
+	program->again = NULL;
+	r = program_connect(program);
+	if (r < 0)
+		program_end_with_error(program, "session_ended", strerror(-r));
+}
+
+/* ---- the start ---- */
+
+static json_t *program_make_request(const struct sandbox_program_options *options)
+{
+	json_t *argv = json_array(), *request;
+
+	for (const char *const *argument = options->argv; *argument; argument++)
+		if (json_array_append_new(argv, json_string(*argument)) < 0) {
+			json_decref(argv);
+			return NULL;
+		}
+	/* "O" takes another reference to env, which nothing here changes. */
+	request = json_pack("{s:s, s:o, s:O*, s:s*, s:I}", "op", "exec", "argv", argv, "env",
+			    (json_t *)(uintptr_t)options->env, "cwd", options->cwd, "wall_ms",
+			    (json_int_t)(options->wall_ms < INT64_MAX ? options->wall_ms : 0));
+	return request;
+}
+
+/* Makes a pipe of which this process has one end, *ret_fd, O_NONBLOCK. */
+static int program_make_pipe(bool for_input, int *ret_fd, int *ret_child_fd)
+{
+	int fd[2], own = for_input ? 1 : 0;
+
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return -errno;
+	*ret_fd = fd[own];
+	*ret_child_fd = fd[1 - own];
+	return fcntl(fd[own], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
+}
+
+static int program_open_streams(struct sandbox_program *program, bool stdin_is_open)
+{
+	static loop_on_event *const on_output[] = {program_on_stdout, program_on_stderr};
+	struct loop *loop = program->sandbox->loop;
+	int r = 0;
+
+	if (stdin_is_open) {
+		r = program_make_pipe(true, &program->input.fd, &program->child_fd[0]);
+		if (r == 0) {
+			program->input.source = loop_watch(loop, program->input.fd, 0, program_on_input, program);
+			r = program->input.source ? 0 : -errno;
+		}
+	} else {
+		program->child_fd[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		r = program->child_fd[0] < 0 ? -errno : 0;
+	}
+	for (int i = 0; r == 0 && i < SANDBOX_STREAM_MAX; i++) {
+		struct output *output = &program->output[i];
+
+		r = program_make_pipe(false, &output->fd, &program->child_fd[1 + i]);
+		if (r == 0) {
+			output->source = loop_watch(loop, output->fd, EPOLLIN, on_output[i], program);
+			r = output->source ? 0 : -errno;
+		}
+	}
+	return r;
+}
+
+int sandbox_start_program(struct sandbox *sandbox, const struct sandbox_program_options *options,
+			  struct sandbox_program **ret_program)
+{
+	struct sandbox_program *program;
+	int r;
+
+	if (!sandbox->id || sandbox->holder_fd < 0)
+		return -ENOTCONN;
+	program = calloc(1, sizeof(*program));
+	if (!program)
+		return -ENOMEM;
+	*program = (struct sandbox_program){
+		.sandbox = sandbox, .next = sandbox->program, .at = &sandbox->program, .references = 1,
+		.options = {.on_start = options->on_start, .on_output = options->on_output,
+			    .on_room = options->on_room, .on_end = options->on_end, .data = options->data},
+		.socket_fd = -1, .child_fd = {-1, -1, -1}, .input = {.fd = -1},
+		.output = {{.fd = -1, .left_bytes = -1}, {.fd = -1, .left_bytes = -1}}};
+	if (sandbox->program)
+		sandbox->program->at = &program->next;
+	sandbox->program = program;
+	program->request = program_make_request(options);
+	r = program->request ? program_open_streams(program, options->stdin_is_open) : -EILSEQ;
+	if (r == 0)
+		r = program_connect(program);
+	if (r < 0)
+		sandbox_program_free(program);
+	else
+		*ret_program = program;
+	return r;
+}

@@ -1,0 +1,72 @@
+#!/bin/bash
+# Sandboxes as callgate-agents makes them: programs at once, their input and output, signals, programs that are hostile
+# to whoever reads them, and what is left when the process that holds a sandbox is killed.
+. "$(dirname "$0")/../lib.sh"
+need python3
+program=$CASES/cases-agents
+[ -x "$program" ] || skip "$program is not built"
+options=(--profile extended -w "$T/home")
+[ -z "${LIVE_WITHOUT:-}" ] || options+=(--without "$LIVE_WITHOUT")
+base=$T/tmp/callgate-$(id -u)
+
+# await_none WHAT: until nothing of any session is left, for four seconds.
+await_none()
+{
+	local left
+	for _ in {1..80}; do
+		left=$(find "$base" -maxdepth 1 -name 'run-*' -o -maxdepth 1 -name 'session-*')
+		[ -n "$left" ] || return 0
+		sleep 0.05
+	done
+	fail "$1: left: $left"
+}
+
+timeout -k 5 "$LIVE_TIMEOUT" "$program" all "$CALLGATE" "${options[@]}" || fail "the cases (status $?)"
+await_none "freed"
+timeout -k 5 "$LIVE_TIMEOUT" "$program" ends "$CALLGATE" "${options[@]}" || fail "ends"
+await_none "freed while it is made"
+
+# ---- the holder is killed ----
+for signal in KILL TERM; do
+	rm -f "$T/home/beats"
+	"$program" hold "$CALLGATE" "${options[@]}" --idle 100ms >"$T/id" &
+	holder=$!
+	for _ in {1..200}; do
+		[ ! -s "$T/home/beats" ] || break
+		sleep 0.05
+	done
+	[ -s "$T/home/beats" ] || die "no program runs in $(cat "$T/id")"
+	{ kill -$signal $holder && wait $holder; } 2>/dev/null
+	sleep 1
+	beats=$(wc -l <"$T/home/beats")
+	sleep 0.3
+	[ "$(wc -l <"$T/home/beats")" = "$beats" ] || fail "SIG$signal: its program lives a second later"
+	await_none "SIG$signal"
+done
+
+# ---- a holder beside other clients, and mistakes ----
+id=$(cg session create "${options[@]}" --idle 300ms) || die "create"
+"$PYTHON" - "$base/session-$id" <<'END' || fail "a holder beside other clients"
+import json, socket, sys, time
+def ask(op):
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    sock.connect(sys.argv[1])
+    sock.settimeout(20)
+    sock.send(json.dumps({"op": op}).encode())
+    return sock, json.loads(sock.recv(1 << 20))
+holder, facts = ask("hold")
+assert facts["session"] in sys.argv[1] and facts["workdir"].startswith("/"), facts
+holder.send(b'{"op": "hold"}')
+holder.recv(1 << 20)
+time.sleep(1)  # longer than it may be idle
+other, facts = ask("hold")
+ask("list")[0].close()
+other.close()
+assert holder.recv(1 << 20) == b""  # the first of them to hang up has ended it
+END
+await_none "one of two holders"
+for value in 1 3 99 x; do
+	cg session create --hold-fd $value 2>"$T/err" 3</dev/null && fail "--hold-fd $value"
+	grep -q "hold-fd" "$T/err" || fail "--hold-fd $value: $(cat "$T/err")"
+done
+:

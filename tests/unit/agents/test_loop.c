@@ -1,0 +1,137 @@
+/* The event loop: the order of timers, and sources that go while events of theirs are reported. */
+#include <check.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "agents/loop.h"
+#include "tests/unit/unit.h"
+
+static struct loop *loop;
+static char order[64];
+static struct loop_source *source[2];
+static int pipes[2][2];
+
+static void begin(void)
+{
+	ck_assert_int_eq(loop_create(&loop), 0);
+	order[0] = '\0';
+}
+
+static void end(void)
+{
+	loop_free(loop);
+}
+
+static void note(void *data)
+{
+	const size_t len = strlen(order);
+
+	ck_assert_uint_lt(len, sizeof(order) - 1);
+	order[len] = *(const char *)data;
+	order[len + 1] = '\0';
+	if (*(const char *)data == '.')
+		loop_stop(loop);
+}
+
+static void note_more(void *data)
+{
+	note(data);
+	ck_assert_ptr_nonnull(loop_after(loop, 0, note, "f"));
+}
+
+START_TEST(test_timers)
+{
+	struct loop_timer *cancelled[3];
+	uint64_t before = loop_get_now_ms(loop);
+
+	ck_assert_ptr_nonnull(loop_after(loop, 40, note, "."));
+	ck_assert_ptr_nonnull(loop_after(loop, 20, note, "d"));
+	cancelled[0] = loop_after(loop, 1, note, "x");
+	ck_assert_ptr_nonnull(loop_after(loop, 10, note_more, "c"));
+	cancelled[1] = loop_after(loop, 15, note, "x");
+	ck_assert_ptr_nonnull(loop_after(loop, 0, note, "a"));
+	ck_assert_ptr_nonnull(loop_after(loop, 5, note, "b"));
+	cancelled[2] = loop_after(loop, UINT64_MAX, note, "x");
+	for (int i = 0; i < 3; i++)
+		loop_cancel(cancelled[i]);
+	loop_cancel(NULL);
+	ck_assert_int_eq(loop_run(loop), 0);
+	ck_assert_str_eq(order, "abcfd.");
+	ck_assert_uint_ge(loop_get_now_ms(loop), before + 40);
+}
+END_TEST
+
+START_TEST(test_many_timers)
+{
+	static struct loop_timer *timer[1000];
+
+	for (size_t i = 0; i < 1000; i++)
+		timer[i] = loop_after(loop, 20 + i * 7919 % 1000, note, "x");
+	for (size_t i = 0; i < 1000; i++)
+		loop_cancel(timer[i * 617 % 1000]);
+	ck_assert_ptr_nonnull(loop_after(loop, 30, note, "."));
+	ck_assert_int_eq(loop_run(loop), 0);
+	ck_assert_str_eq(order, ".");
+}
+END_TEST
+
+static void remove_both(void *data, uint32_t events)
+{
+	ck_assert_uint_eq(events & EPOLLIN, EPOLLIN);
+	note(data);
+	for (int i = 0; i < 2; i++) {
+		loop_unwatch(source[i]);
+		(void)close(pipes[i][0]);
+	}
+	ck_assert_ptr_nonnull(loop_after(loop, 5, note, "."));
+}
+
+START_TEST(test_unwatched_during_its_turn)
+{
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(pipe(pipes[i]), 0);
+		ck_assert_int_eq(write(pipes[i][1], "x", 1), 1);
+		source[i] = loop_watch(loop, pipes[i][0], EPOLLIN, remove_both, "r");
+		ck_assert_ptr_nonnull(source[i]);
+	}
+	loop_unwatch(NULL);
+	ck_assert_int_eq(loop_run(loop), 0);
+	ck_assert_str_eq(order, "r.");
+}
+END_TEST
+
+static void never(void *data, uint32_t events)
+{
+	(void)data;
+	ck_abort_msg("events %x of a source that watches for none", events);
+}
+
+START_TEST(test_no_events)
+{
+	ck_assert_int_eq(pipe(pipes[0]), 0);
+	(void)close(pipes[0][1]); /* EPOLLHUP at once */
+	source[0] = loop_watch(loop, pipes[0][0], EPOLLIN, never, NULL);
+	ck_assert_int_eq(loop_set_events(source[0], 0), 0);
+	ck_assert_ptr_nonnull(loop_after(loop, 10, note, "."));
+	ck_assert_int_eq(loop_run(loop), 0);
+	ck_assert_ptr_null(loop_watch(loop, 999, EPOLLIN, never, NULL));
+	ck_assert_int_eq(errno, EBADF);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("loop");
+	TCase *all = tcase_create("all");
+
+	tcase_add_checked_fixture(all, begin, end);
+	tcase_add_test(all, test_timers);
+	tcase_add_test(all, test_many_timers);
+	tcase_add_test(all, test_unwatched_during_its_turn);
+	tcase_add_test(all, test_no_events);
+	suite_add_tcase(suite, all);
+	return unit_run(suite);
+}
