@@ -106,7 +106,7 @@ static __attribute__((noinline)) int64_t judge(struct run *run, int number, cons
 	call->row = table_find_row(number);
 	call->start_ns = io_read_clock_ns();
 	memcpy(call->arg, arg, sizeof(call->arg));
-	call->place[0].mount = call->place[1].mount = NULL;
+	call->resolved_place[0].mount = call->resolved_place[1].mount = NULL;
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "bad_argument"};
 	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -ENOSYS, .fd = -1};
 	call->record_was_written = false;

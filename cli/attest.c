@@ -16,8 +16,8 @@
 #include "cli/run/attest.h"
 
 #define ATTEST_MAX_BYTES (256u << 20)
-#define ATTEST_LOG_DIFFERS 1
-#define ATTEST_NOT_SIGNED 2
+#define ATTEST_EXIT_LOG_DIFFERS 1
+#define ATTEST_EXIT_NOT_SIGNED 2
 
 struct attest_options {
 	const char *key, *log;
@@ -84,12 +84,12 @@ static int attest_check_log(const struct attest_options *options, const json_t *
 	int status = audit_verify_logs(paths, 1, &verify, head);
 
 	if (status != CLI_OK)
-		return status == CLI_ERROR ? CLI_ERROR : ATTEST_LOG_DIFFERS;
+		return status == CLI_ERROR ? CLI_ERROR : ATTEST_EXIT_LOG_DIFFERS;
 	if (strcmp(head, attest_get_text(log, "head")) == 0)
 		return CLI_OK;
 	cli_print_error("attest", "%s is another log than the attested one: its last line has the hash %s",
 			options->log, head);
-	return ATTEST_LOG_DIFFERS;
+	return ATTEST_EXIT_LOG_DIFFERS;
 }
 
 static int attest_check_statement(const struct attest_options *options, const char *payload, size_t len)
@@ -131,7 +131,7 @@ static int attest_verify_file(const char *path, const struct attest_options *opt
 			r == -EKEYREJECTED ? "not signed with this key: another key, or it was changed"
 			: r == -EBADMSG	   ? "not an attestation"
 					   : strerror(-r));
-	return r == -EKEYREJECTED ? ATTEST_NOT_SIGNED : CLI_ERROR;
+	return r == -EKEYREJECTED ? ATTEST_EXIT_NOT_SIGNED : CLI_ERROR;
 }
 
 int cli_main_attest(int argc, char **argv)

@@ -34,18 +34,18 @@ static int load_add_exec_rules(const struct cli_policy_options *options, struct 
 	for (size_t i = 0; i < options->exec.count; i++)
 		if (cli_list_add_owned(exec, strdup(options->exec.item[i])) < 0)
 			return -ENOMEM;
-	if (options->names.count || !host->program)
+	if (options->policy_names.count || !host->program)
 		return 0;
 	rule = load_make_rule_for_program(host);
 	return rule ? cli_list_add_owned(exec, rule) : 0;
 }
 
-struct places cli_collect_writable_places(const struct cli_policy_options *options, struct cli_host *host,
+struct writable_places cli_collect_writable_places(const struct cli_policy_options *options, struct cli_host *host,
 				const struct policy *policy, const struct policy *further)
 {
-	return (struct places){.policy = {policy, host->other_phase_policy, further},
-			       .workdir = options->workdir,
-			       .path_cache = &host->path_cache};
+	return (struct writable_places){.policy = {policy, host->other_phase_policy, further},
+					.workdir = options->workdir,
+					.path_cache = &host->path_cache};
 }
 
 /*
@@ -70,15 +70,15 @@ static int load_policy_phases(const char *const *names, const struct policy_cli 
 }
 
 /* Judges a path that a profile or @interpreter names, and the version manager's directory in which it was found. */
-static int load_judge_optional_grant(const struct places *places, const struct cli_host *host, const char *path,
-			       struct places_refusal *ret_why)
+static int load_judge_optional_grant(const struct writable_places *places, const struct cli_host *host,
+				     const char *path, struct places_refusal *ret_why)
 {
 	const char *manager = host->interpreter ? interpreter_find_manager(host->interpreter, path) : NULL;
 	struct places_refusal why = {""};
 
-	if (manager && places_judge_path(places, PLACES_AS_GRANT, manager, NULL, &why) < 0)
+	if (manager && places_judge_path(places, PLACES_PATH_IS_GRANTED, manager, NULL, &why) < 0)
 		return places_refuse(ret_why, "is in %.400s, which %.500s", manager, why.text);
-	return places_judge_path(places, PLACES_AS_GRANT, path, NULL, ret_why);
+	return places_judge_path(places, PLACES_PATH_IS_GRANTED, path, NULL, ret_why);
 }
 
 /*
@@ -89,7 +89,7 @@ static int load_judge_optional_grant(const struct places *places, const struct c
 static int load_make_grants_void(const struct cli_policy_options *options, struct cli_host *host,
 			    const struct policy *policy)
 {
-	const struct places places = cli_collect_writable_places(options, host, policy, NULL);
+	const struct writable_places places = cli_collect_writable_places(options, host, policy, NULL);
 	int again = 0;
 	size_t count;
 	const struct policy_host_path *way = policy_get_host_paths(policy, &count);
@@ -106,7 +106,8 @@ static int load_make_grants_void(const struct cli_policy_options *options, struc
 }
 
 /* Judges a policy's host paths and commands, except optional grants. Adds a message for each refused one. */
-static int load_judge_policy(const struct places *places, const struct policy *policy, struct policy_errors *errors)
+static int load_judge_policy(const struct writable_places *places, const struct policy *policy,
+			     struct policy_errors *errors)
 {
 	size_t count;
 	const struct policy_host_path *way = policy_get_host_paths(policy, &count);
@@ -114,7 +115,8 @@ static int load_judge_policy(const struct places *places, const struct policy *p
 
 	for (size_t i = 0; i < count; i++) {
 		bool command = way[i].kind == POLICY_HOST_PATH_COMMAND;
-		enum places_use use = way[i].kind == POLICY_HOST_PATH_GRANT ? PLACES_AS_GRANT : PLACES_AS_CONTENT;
+		enum places_path_use use =
+			way[i].kind == POLICY_HOST_PATH_GRANT ? PLACES_PATH_IS_GRANTED : PLACES_PATH_MUST_BE_TRUSTED;
 		struct places_refusal why = {""};
 		int error = way[i].drops_grant_if_bad ? 0
 			    : command       ? places_judge_command(places, way[i].text, &why)
@@ -133,7 +135,7 @@ static int load_judge_paths(const struct cli_policy_options *options, struct cli
 			    const struct policy *policy,
 			    struct policy_errors *errors)
 {
-	const struct places places = cli_collect_writable_places(options, host, policy, NULL);
+	const struct writable_places places = cli_collect_writable_places(options, host, policy, NULL);
 	struct places_refusal why = {""};
 	int ways = load_judge_policy(&places, policy, errors), other = 0, files, workdir = 0;
 
@@ -142,9 +144,9 @@ static int load_judge_paths(const struct cli_policy_options *options, struct cli
 		other = load_judge_policy(&places, host->other_phase_policy, errors);
 	files = cli_host_judge_files(host, &places, errors);
 	if (options->workdir)
-		workdir = places_judge_path(&places, PLACES_AS_GRANT, options->workdir_named, NULL, &why);
+		workdir = places_judge_path(&places, PLACES_PATH_IS_GRANTED, options->workdir_as_written, NULL, &why);
 	if (workdir < 0)
-		policy_errors_add(errors, "-w %s: %s", options->workdir_named, why.text);
+		policy_errors_add(errors, "-w %s: %s", options->workdir_as_written, why.text);
 	return ways < 0 || other < 0 || files < 0 || workdir < 0 ? -EINVAL : 0;
 }
 
@@ -152,7 +154,7 @@ static const char *const *load_get_policy_names(const struct cli_policy_options 
 {
 	static const char *const usual[] = {DEFAULT_PROFILE, NULL};
 
-	return options->names.count ? (const char *const *)options->names.item : usual;
+	return options->policy_names.count ? (const char *const *)options->policy_names.item : usual;
 }
 
 /* Makes the options of the command line the last file of the policy. exec: see load_add_exec_rules(). Borrows. */

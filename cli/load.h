@@ -38,7 +38,7 @@ int cli_load_policy_without_run(const struct cli_policy_options *options, const 
 void cli_warn_missing_grants(const char *verb, const struct cli_host *host, const struct policy *policy, bool own);
 
 /* Collects where a program may write: by `policy`, its other phase, `further` (may be NULL) and -w. Borrows. */
-struct places cli_collect_writable_places(const struct cli_policy_options *options, struct cli_host *host,
+struct writable_places cli_collect_writable_places(const struct cli_policy_options *options, struct cli_host *host,
 				const struct policy *policy, const struct policy *further);
 
 #endif

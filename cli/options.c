@@ -14,7 +14,7 @@
 void cli_policy_options_release(struct cli_policy_options *options)
 {
 	struct cli_list *const lists[] = {
-		&options->names, &options->read,       &options->write,         &options->exec,
+		&options->policy_names, &options->read,       &options->write,         &options->exec,
 		&options->env,   &options->allow_host, &options->allow_request, &options->secret,
 		&options->allow_private, &options->listen,
 	};
@@ -35,7 +35,7 @@ static bool options_paths_are_same(const char *value, const char *text)
 	_cleanup_free_ char *resolved = cli_real_resolve_path(&real, value),
 			    *found = cli_real_resolve_path(&real, text);
 
-	cli_real_release(&real);
+	cli_path_cache_release(&real);
 	return resolved && found && strcmp(resolved, found) == 0;
 }
 
@@ -86,7 +86,7 @@ static int options_set_workdir(const struct cli_given *given, void *all)
 		return cli_refuse_value(given, "%s; name a directory that exists", strerror(errno));
 	free(options->workdir);
 	options->workdir = path;
-	options->workdir_named = given->value;
+	options->workdir_as_written = given->value;
 	return 0;
 }
 
@@ -156,7 +156,7 @@ static int options_set_phase(const struct cli_given *given, void *all)
 	if (phase == POLICY_PHASE_MAX)
 		return cli_refuse_value(given, "must be setup or run");
 	options->cli.phase = phase;
-	options->phase_given = true;
+	options->phase_was_given = true;
 	return 0;
 }
 
@@ -168,12 +168,12 @@ const struct cli_option *cli_get_policy_table(void)
 {
 	static const struct cli_option table[] = {
 		{"policy", 'p', "FILE", "policy file; may be given more than once, together with --profile",
-		 options_add_file, FIELD_OFFSET(names), 0},
+		 options_add_file, FIELD_OFFSET(policy_names), 0},
 		{"profile", 0, "NAME",
 		 "minimal, python, data, extended, or for the network pypi, npm, debian,\n"
 		 "github-read; or a file's name in $CALLGATE_PROFILES;\n"
 		 "without -p and --profile: minimal, and PROGRAM may be executed",
-		 options_add_profile, FIELD_OFFSET(names), 0},
+		 options_add_profile, FIELD_OFFSET(policy_names), 0},
 		{"workdir", 'w', "DIR", "work in this directory; otherwise in an empty one, named /work",
 		 options_set_workdir, 0, 0},
 		{"allow-read", 'r', "PATH", "the program may read PATH and everything below it (globs as in a policy)",
@@ -217,7 +217,7 @@ const struct cli_option *cli_get_policy_table(void)
 		{"user", 0, "UID[:GID]", "as root: run as this user, without supplementary groups; ids or names",
 		 options_set_user, FIELD_OFFSET(cli.user), 0},
 		{"without", 0, "LAYERS", "leave out these layers, to compare or to work around one", options_add_layers,
-		 FIELD_OFFSET(without), LAYERS_OPTIONAL},
+		 FIELD_OFFSET(switched_off_layers), LAYERS_OPTIONAL},
 		{0},
 	};
 

@@ -77,12 +77,12 @@ const struct cli_option *cli_get_policy_table(void);
 /* The values of the options in cli_get_policy_table(). Zero-initialise; cli_policy_options_release releases. */
 struct cli_policy_options {
 	struct policy_cli cli; /* the lists below, and cli_load_policy(), fill it */
-	struct cli_list names; /* -p and --profile, in the order given */
+	struct cli_list policy_names; /* -p and --profile, in the order given */
 	struct cli_list read, write, exec, env, allow_host, allow_private, listen, allow_request, secret;
-	bool phase_given;
-	const char *workdir_named; /* value of -w as the user wrote it, in main's argv */
+	bool phase_was_given;
+	const char *workdir_as_written; /* value of -w as the user wrote it, in main's argv */
 	char *workdir;             /* -w: canonical host directory; NULL: not given; owned */
-	unsigned without;          /* --without: LAYER_BITs; not part of the policy, used by run alone */
+	unsigned switched_off_layers;          /* --without: LAYER_BITs; not part of the policy, used by run alone */
 };
 
 void cli_policy_options_release(struct cli_policy_options *options);

@@ -10,7 +10,7 @@
 #define OPTIONS_MAX 64
 #define LONG_OPTION_BASE 256   /* getopt_long(3) returns this plus the row's index, which is no option's letter */
 #define HELP_COLUMN 28    /* column where the explanations of --help begin */
-#define TABLES_MAX (sizeof(((struct cli_syntax *)NULL)->table) / sizeof(((struct cli_syntax *)NULL)->table[0]))
+#define OPTION_TABLES_MAX (sizeof(((struct cli_syntax *)NULL)->table) / sizeof(((struct cli_syntax *)NULL)->table[0]))
 
 static const struct cli_option common_options[] = {
 	{"help", 0, NULL, "print this", NULL, 0, 0},
@@ -118,7 +118,7 @@ static int parse_print_help(const struct cli_syntax *syntax)
 	_cleanup_buf_ struct buf text = {0};
 
 	buf_puts(&text, syntax->usage);
-	for (size_t i = 0; i < TABLES_MAX; i++) {
+	for (size_t i = 0; i < OPTION_TABLES_MAX; i++) {
 		buf_puts(&text, syntax->table[i].title ? syntax->table[i].title : "");
 		parse_write_help(syntax, i, syntax->table[i].options, &text);
 	}
@@ -150,7 +150,7 @@ int cli_parse_options(int argc, char **argv, const struct cli_syntax *syntax)
 
 	(void)snprintf(parser.shorts, sizeof(parser.shorts), "%s", syntax->allows_mixed_order ? "" : "+");
 	parse_add_option_table(&parser, syntax, 0, common_options, NULL);
-	for (size_t i = 0; i < TABLES_MAX; i++)
+	for (size_t i = 0; i < OPTION_TABLES_MAX; i++)
 		parse_add_option_table(&parser, syntax, i, syntax->table[i].options, syntax->table[i].fills);
 	opterr = 0;
 	while (status == CLI_OPTIONS_PARSED &&

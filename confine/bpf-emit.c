@@ -40,7 +40,7 @@ static size_t bpf_get_position_of_target(struct bpf *bpf, struct bpf_target targ
 {
 	size_t over = bpf->len - target.at - 1;
 
-	if (target.returns)
+	if (target.is_return)
 		return bpf_emit_return(bpf, target.action);
 	return over <= JUMP_DISTANCE_MAX ? target.at : bpf_emit_instruction(bpf, BPF_JMP | BPF_JA, (uint32_t)over, 0,
 									    0);
@@ -106,7 +106,7 @@ struct bpf_target bpf_emit_call_decision(struct bpf *bpf, const struct bpf_call_
 {
 	struct bpf_target next = bpf_make_return_target(leaf->action);
 
-	for (size_t list = leaf->lists; list-- > 0;) {
+	for (size_t list = leaf->term_list_count; list-- > 0;) {
 		const struct row_term *terms = leaf->terms[list];
 		size_t count = 0;
 

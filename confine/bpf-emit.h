@@ -27,14 +27,14 @@ struct bpf {
 
 /* The target of a jump: a return of `action`, or the instruction at `at`. */
 struct bpf_target {
-	bool returns;
+	bool is_return;
 	uint32_t action;
 	size_t at;
 };
 
 static inline struct bpf_target bpf_make_return_target(uint32_t action)
 {
-	return (struct bpf_target){.returns = true, .action = action};
+	return (struct bpf_target){.is_return = true, .action = action};
 }
 
 /* Emits a comparison of the accumulator. Returns its first instruction as a target, as the functions below do. */

@@ -16,12 +16,12 @@
 #define BPF_GROUP_EXCEPTIONS_MAX 4
 
 struct bpf_call_groups {
-	const struct bpf_decisions *tree;
+	const struct bpf_decisions *decisions;
 	uint32_t action[BPF_CALL_NUMBERS_END]; /* action of each number, or BPF_ACTION_BY_TERMS */
 	int first_number[BPF_CALL_NUMBERS_END];       /* first number of each group */
 	/* common action of each group; BPF_ACTION_BY_TERMS: the group is a single number */
 	uint32_t common_action[BPF_CALL_NUMBERS_END];
-	size_t groups;
+	size_t group_count;
 };
 
 /* Returns the end of a group that begins at `first` and has this common action. */
@@ -51,8 +51,8 @@ static void bpf_divide_calls_into_groups(struct bpf_call_groups *plan)
 			common = plan->action[nr + 1];
 			end = bpf_find_end_of_call_group(plan, nr, common);
 		}
-		plan->first_number[plan->groups] = nr;
-		plan->common_action[plan->groups++] = common;
+		plan->first_number[plan->group_count] = nr;
+		plan->common_action[plan->group_count++] = common;
 	}
 }
 
@@ -62,7 +62,7 @@ static struct bpf_target bpf_emit_syscall_decision(struct bpf *bpf, const struct
 
 	if (plan->action[nr] != BPF_ACTION_BY_TERMS)
 		return bpf_make_return_target(plan->action[nr]);
-	leaf = plan->tree->leaf(plan->tree->ctx, nr);
+	leaf = plan->decisions->leaf(plan->decisions->ctx, nr);
 	return bpf_emit_call_decision(bpf, &leaf);
 }
 
@@ -70,7 +70,7 @@ static struct bpf_target bpf_emit_decision_of_call_group(struct bpf *bpf, const 
 							 size_t group)
 {
 	int first = plan->first_number[group],
-	    end = group + 1 < plan->groups ? plan->first_number[group + 1] : BPF_CALL_NUMBERS_END;
+	    end = group + 1 < plan->group_count ? plan->first_number[group + 1] : BPF_CALL_NUMBERS_END;
 	struct bpf_target next;
 
 	if (plan->common_action[group] == BPF_ACTION_BY_TERMS)
@@ -99,8 +99,8 @@ static struct bpf_target bpf_emit_binary_search_of_groups(struct bpf *bpf, const
 
 static void bpf_emit_program(struct bpf *bpf, const struct bpf_call_groups *plan)
 {
-	const struct bpf_target foreign = bpf_make_return_target(plan->tree->foreign_arch_action);
-	struct bpf_target next = bpf_emit_binary_search_of_groups(bpf, plan, 0, plan->groups);
+	const struct bpf_target foreign = bpf_make_return_target(plan->decisions->foreign_arch_action);
+	struct bpf_target next = bpf_emit_binary_search_of_groups(bpf, plan, 0, plan->group_count);
 
 	next = bpf_emit_jump(bpf, BPF_JGE, BPF_CALL_NUMBERS_END, foreign, next);
 	next = bpf_emit_load(bpf, offsetof(struct seccomp_data, nr));
@@ -125,12 +125,12 @@ int bpf_build_program(const struct bpf_decisions *tree, struct sock_fprog *ret_p
 
 	if (!bpf.code)
 		return -ENOMEM;
-	plan.tree = tree;
-	plan.groups = 0;
+	plan.decisions = tree;
+	plan.group_count = 0;
 	for (int nr = 0; nr < BPF_CALL_NUMBERS_END; nr++) {
 		struct bpf_call_decision leaf = tree->leaf(tree->ctx, nr);
 
-		plan.action[nr] = leaf.lists ? BPF_ACTION_BY_TERMS : leaf.action;
+		plan.action[nr] = leaf.term_list_count ? BPF_ACTION_BY_TERMS : leaf.action;
 	}
 	bpf_divide_calls_into_groups(&plan);
 	bpf_emit_program(&bpf, &plan);

@@ -15,7 +15,7 @@
 /* The decision for a number: allow, if all comparisons of any term of any list are true; else `action`. */
 struct bpf_call_decision {
 	const struct row_term *terms[BPF_TERM_LISTS_MAX];
-	size_t lists;
+	size_t term_list_count;
 	uint32_t action;
 };
 

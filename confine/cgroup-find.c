@@ -87,7 +87,8 @@ static void cgroup_add_mount(const struct mountinfo_line *mount, const char *sel
 			*place = '\0';
 		else if (v2)
 			/* v2_top has room for it: the mount point is a part of `v2`, which has the same size */
-			(void)snprintf(places->v2_top, sizeof(places->v2_top), "%s", mount->mount_point);
+			(void)snprintf(places->v2_mount_point, sizeof(places->v2_mount_point), "%s",
+				       mount->mount_point);
 	}
 }
 

@@ -15,8 +15,8 @@
 #include "base/io.h"
 #include "confine/cgroup-private.h"
 
-#define MAKE_ATTEMPTS 50    /* another run may remove the directory between two steps */
-#define REMOVE_ATTEMPTS 200 /* one each millisecond: a process leaves its group a little after it was reaped */
+#define LEAF_MAKE_ATTEMPTS_MAX 50    /* another run may remove the directory between two steps */
+#define LEAF_REMOVE_ATTEMPTS_MAX 200 /* one each millisecond: a process leaves its group a little after it was reaped */
 #define CGROUP_PROCS_BYTES_MAX (1u << 20)
 
 const struct cgroup_files cgroup_v1_files = {
@@ -32,7 +32,7 @@ const struct cgroup_files cgroup_v1_files = {
 	.memory_limit = "memory.limit_in_bytes",
 	.memory_swap = "memory.memsw.limit_in_bytes",
 	.cpu_unit_ns = 1,
-	.swap_is_sum = true,
+	.swap_limit_includes_memory = true,
 };
 
 static int cgroup_write_number(int dirfd, const char *name, uint64_t value)
@@ -145,7 +145,7 @@ static int cgroup_limit_memory(const struct cgroup_leaf *leaf, uint64_t bytes)
 
 	if (error < 0)
 		return error;
-	(void)cgroup_write_number(dirfd, files->memory_swap, files->swap_is_sum ? bytes : 0);
+	(void)cgroup_write_number(dirfd, files->memory_swap, files->swap_limit_includes_memory ? bytes : 0);
 	if (files->memory_group)
 		(void)io_write_once(dirfd, files->memory_group, "1"); /* lets the OOM killer kill the whole run */
 	return 0;
@@ -219,7 +219,7 @@ int cgroup_make_leaf(struct cgroup_leaf *leaf, const struct cgroup_parent *paren
 	leaf->controllers = parent->controllers;
 	for (size_t i = 0; i < CGROUP_FD_MAX; i++)
 		leaf->fd[i] = -1;
-	for (int i = 0; i < MAKE_ATTEMPTS && (error == -ENOENT || error == -ENODEV); i++) {
+	for (int i = 0; i < LEAF_MAKE_ATTEMPTS_MAX && (error == -ENOENT || error == -ENODEV); i++) {
 		cgroup_close_leaf(leaf);
 		error = cgroup_make_dirs(leaf, parent->dir, base, name, options);
 	}
@@ -237,7 +237,7 @@ void cgroup_remove_leaf(struct cgroup_leaf *leaf, const char *base, const char *
 	static const struct timespec moment = {.tv_nsec = 1000000};
 	const int *fd = leaf->fd;
 
-	for (int i = 0; fd[CGROUP_FD_LEAF] >= 0 && i < REMOVE_ATTEMPTS; i++) {
+	for (int i = 0; fd[CGROUP_FD_LEAF] >= 0 && i < LEAF_REMOVE_ATTEMPTS_MAX; i++) {
 		if (unlinkat(fd[CGROUP_FD_UID_DIR], name, AT_REMOVEDIR) == 0 || errno != EBUSY)
 			break;
 		if (i == 0)

@@ -10,7 +10,7 @@
 struct cgroup_own_dirs {
 	char v1[CGROUP_CONTROLLERS][PATH_MAX];
 	char v2[PATH_MAX];
-	char v2_top[PATH_MAX]; /* the mount point of version 2 */
+	char v2_mount_point[PATH_MAX]; /* the mount point of version 2 */
 };
 
 /* Finds the directories from the texts of /proc/self/cgroup and /proc/self/mountinfo. */
@@ -60,7 +60,8 @@ struct cgroup_files {
 	const char *memory_limit, *memory_swap, *memory_group; /* opened only to set the limit; group may be NULL */
 	const char *cpu_key; /* key of the CPU time in its file; NULL: the file is a single number */
 	uint64_t cpu_unit_ns;
-	bool swap_is_sum; /* memory_swap limits memory + swap: set to the memory limit; else swap alone: set to 0 */
+	/* memory_swap limits memory + swap: set to the memory limit; else swap alone: set to 0 */
+	bool swap_limit_includes_memory;
 };
 extern const struct cgroup_files cgroup_v1_files, cgroup_v2_files;
 

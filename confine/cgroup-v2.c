@@ -40,8 +40,8 @@ const struct cgroup_files cgroup_v2_files = {
 	.cpu_unit_ns = 1000,
 };
 
-#define CONTAINER_LEAF "callgate-init"
-#define MOVE_ATTEMPTS 10 /* rounds of moving: processes may fork meanwhile */
+#define CONTAINER_LEAF_NAME "callgate-init"
+#define PROCESS_MOVE_ATTEMPTS_MAX 10 /* rounds of moving: processes may fork meanwhile */
 #define CGROUP_PROCS_BYTES_MAX 65536
 
 static const char *const controller_names[CGROUP_CONTROLLERS] = {[CGROUP_MEMORY] = "memory", [CGROUP_PIDS] = "pids"};
@@ -110,7 +110,7 @@ static int cgroup_try_parent_of_own_group(const struct cgroup_own_dirs *places, 
 	char text[64];
 	int error;
 
-	if (strcmp(places->v2, places->v2_top) == 0 || cgroup_has_limits(own_fd))
+	if (strcmp(places->v2, places->v2_mount_point) == 0 || cgroup_has_limits(own_fd))
 		return -EBUSY;
 	up_fd = openat(own_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	error = up_fd < 0 ? -errno : cgroup_try_dir_as_parent(up_fd, controllers);
@@ -140,14 +140,14 @@ static int cgroup_try_own_group_of_container(const struct cgroup_own_dirs *place
 	_cleanup_close_ int leaf_fd = -1;
 	int error = -EBUSY;
 
-	if (strcmp(places->v2, places->v2_top) != 0)
+	if (strcmp(places->v2, places->v2_mount_point) != 0)
 		return error;
-	if (mkdirat(own_fd, CONTAINER_LEAF, 0755) < 0 && errno != EEXIST)
+	if (mkdirat(own_fd, CONTAINER_LEAF_NAME, 0755) < 0 && errno != EEXIST)
 		return -errno;
-	leaf_fd = openat(own_fd, CONTAINER_LEAF, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	leaf_fd = openat(own_fd, CONTAINER_LEAF_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (leaf_fd < 0)
 		return -errno;
-	for (int round = 0; error == -EBUSY && round < MOVE_ATTEMPTS; round++) {
+	for (int round = 0; error == -EBUSY && round < PROCESS_MOVE_ATTEMPTS_MAX; round++) {
 		cgroup_move_processes(own_fd, leaf_fd);
 		error = cgroup_try_dir_as_parent(own_fd, controllers);
 	}

@@ -21,8 +21,8 @@
 _Static_assert((CGROUP_FD_MAX - CGROUP_FD_PROCS) * LEAVES_MAX <= CGROUP_FDS_MAX, "CGROUP_FDS_MAX is large enough");
 
 struct cgroup {
-	char name[64]; /* name of the run's leaf groups */
-	char base[32];
+	char leaf_name[64]; /* name of the run's leaf groups */
+	char uid_dir_name[32];
 	struct cgroup_leaf leaf[LEAVES_MAX];
 	size_t leaf_count;
 	int procs_fd[LEAVES_MAX];
@@ -59,14 +59,14 @@ static bool cgroup_add_leaf(struct cgroup *cgroup, const struct cgroup_files *fi
 	int error;
 
 	leaf->files = files;
-	error = cgroup_make_leaf(leaf, parent, cgroup->base, cgroup->name, options);
+	error = cgroup_make_leaf(leaf, parent, cgroup->uid_dir_name, cgroup->leaf_name, options);
 	if (error < 0) {
 		(void)snprintf(why, size, "no group can be made in %.100s: %s", parent->dir, strerror(-error));
 		return false;
 	}
 	error = cgroup_try_join_leaf(leaf->fd[CGROUP_FD_PROCS]);
 	if (error < 0) {
-		cgroup_remove_leaf(leaf, cgroup->base, cgroup->name);
+		cgroup_remove_leaf(leaf, cgroup->uid_dir_name, cgroup->leaf_name);
 		(void)snprintf(why, size, "a group in %.100s cannot be joined: %s", parent->dir, strerror(-error));
 		return false;
 	}
@@ -175,8 +175,10 @@ struct cgroup *cgroup_create(const struct cgroup_options *options)
 		layers_set_state(options->layers, LAYER_CGROUPS, false, "no memory");
 		return NULL;
 	}
-	(void)snprintf(cgroup->name, sizeof(cgroup->name), "%s", options->run_id); /* a run id fits in `name` */
-	(void)snprintf(cgroup->base, sizeof(cgroup->base), CGROUP_UID_DIR_PREFIX "%u", (unsigned)options->uid);
+	/* a run id fits in `name` */
+	(void)snprintf(cgroup->leaf_name, sizeof(cgroup->leaf_name), "%s", options->run_id);
+	(void)snprintf(cgroup->uid_dir_name, sizeof(cgroup->uid_dir_name), CGROUP_UID_DIR_PREFIX "%u",
+		       (unsigned)options->uid);
 	cgroup_add_leaves(cgroup, options, why, sizeof(why));
 	cgroup_report_layer(cgroup, options->layers, why);
 	if (cgroup->leaf_count > 0)
@@ -196,7 +198,7 @@ size_t cgroup_get_uid_dirs(const struct cgroup *cgroup, int parent_fds[CGROUP_UI
 	for (size_t i = 0; i < cgroup->leaf_count; i++)
 		if (cgroup->leaf[i].fd[CGROUP_FD_PARENT] >= 0)
 			parent_fds[count++] = cgroup->leaf[i].fd[CGROUP_FD_PARENT];
-	*ret_name = cgroup->base;
+	*ret_name = cgroup->uid_dir_name;
 	return count;
 }
 
@@ -205,7 +207,7 @@ void cgroup_destroy(struct cgroup *cgroup)
 	if (!cgroup)
 		return;
 	for (size_t i = 0; i < cgroup->leaf_count; i++)
-		cgroup_remove_leaf(&cgroup->leaf[i], cgroup->base, cgroup->name);
+		cgroup_remove_leaf(&cgroup->leaf[i], cgroup->uid_dir_name, cgroup->leaf_name);
 	free(cgroup);
 }
 

@@ -31,13 +31,13 @@ static struct bpf_call_decision filter_make_terms_leaf(unsigned traits, const st
 {
 	struct bpf_call_decision leaf = {.action = SECCOMP_RET_USER_NOTIF};
 
-	if (row->allowed_if && !(row->judged_in & traits))
-		leaf.terms[leaf.lists++] = row->allowed_if;
+	if (row->allowed_if && !(row->judged_in_runs & traits))
+		leaf.terms[leaf.term_list_count++] = row->allowed_if;
 	for (const struct row_more_terms *more = row->more_terms; more && more->terms; more++)
 		if ((traits & more->in) == more->in && !(traits & more->not_in_runs))
-			leaf.terms[leaf.lists++] = more->terms;
+			leaf.terms[leaf.term_list_count++] = more->terms;
 	/* A call that is allowed with any arguments needs no comparison: so Linux caches it. */
-	for (unsigned i = 0; i < leaf.lists; i++)
+	for (unsigned i = 0; i < leaf.term_list_count; i++)
 		if (!leaf.terms[i]->compare[0].mask)
 			return (struct bpf_call_decision){.action = SECCOMP_RET_ALLOW};
 	return leaf;
@@ -75,7 +75,7 @@ bool filter_notifies_call(unsigned traits, int nr, const uint64_t arg[6])
 	if (nr < 0 || nr >= BPF_CALL_NUMBERS_END)
 		return true;
 	verdict = filter_make_call_decision(&traits, nr);
-	for (unsigned i = 0; i < verdict.lists; i++)
+	for (unsigned i = 0; i < verdict.term_list_count; i++)
 		if (table_terms_match(verdict.terms[i], arg))
 			return false;
 	return true;

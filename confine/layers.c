@@ -11,7 +11,7 @@ struct layers *layers_create(unsigned without, unsigned required)
 
 	if (layers == MAP_FAILED)
 		return NULL;
-	layers->switched_off = without;
+	layers->switched_off_layers = without;
 	layers->required_layers = required;
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
 		layers_set_state(layers, layer, false,
@@ -29,7 +29,7 @@ void layers_free(struct layers *layers)
 
 bool layers_wants_layer(const struct layers *layers, enum layer layer)
 {
-	return !(layers->switched_off & LAYER_BIT(layer));
+	return !(layers->switched_off_layers & LAYER_BIT(layer));
 }
 
 void layers_set_state(struct layers *layers, enum layer layer, bool active, const char *format, ...)

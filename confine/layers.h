@@ -8,7 +8,7 @@
 #include "policy/parse/layer-names.h"
 
 struct layers {
-	unsigned switched_off;  /* LAYER_BITs that the user switched off */
+	unsigned switched_off_layers;  /* LAYER_BITs that the user switched off */
 	unsigned required_layers; /* LAYER_BITs whose absence is an error */
 	struct {
 		bool active;

@@ -47,7 +47,7 @@ static void namespaces_write_maps(struct namespaces *namespaces, pid_t child)
 	if (geteuid() != 0 && !namespaces_await_note(namespaces, -1, namespaces->run_end_signal_fd, -1, &note))
 		return; /* the child is dead, or the run must end: the loop of the keeper handles both */
 	note = (struct namespaces_note){.kind = NOTE_ID_MAPS_WRITTEN, .value = namespaces_write_id_maps(child)};
-	(void)namespaces_send_note(namespaces->peer_fd, &note);
+	(void)namespaces_send_note(namespaces->start_socket_fd, &note);
 }
 
 /* In the child: waits for the id maps. False: the child must exit, and has told the keeper why. */
@@ -60,13 +60,13 @@ static bool namespaces_await_maps(struct namespaces *namespaces, const struct id
 	if (mapping->is_written_by_child) {
 		note.value = namespaces_write_own_id_map("self", mapping->uid, mapping->gid);
 	} else {
-		if (mapping->uid != 0 && !namespaces_send_note(namespaces->peer_fd, &note))
+		if (mapping->uid != 0 && !namespaces_send_note(namespaces->start_socket_fd, &note))
 			return false;
-		if (!namespaces_receive_note(namespaces->peer_fd, 0, &note))
+		if (!namespaces_receive_note(namespaces->start_socket_fd, 0, &note))
 			return false;
 	}
 	if (note.value < 0)
-		namespaces_send_failure(namespaces->peer_fd, NOTE_SUPERVISOR_FAILED, USERNS,
+		namespaces_send_failure(namespaces->start_socket_fd, NOTE_SUPERVISOR_FAILED, USERNS,
 				  "its id map cannot be written: %s", strerror(-note.value));
 	return note.value == 0;
 }
@@ -97,19 +97,19 @@ pid_t namespaces_fork_with_peer(struct namespaces *namespaces, unsigned long fla
 	pid = flags ? namespaces_call_clone(flags) : fork();
 	if (pid == 0) {
 		(void)close(pair[0]);
-		namespaces->peer_fd = pair[1];
+		namespaces->start_socket_fd = pair[1];
 		return 0;
 	}
 	if (pid < 0)
 		pid = -errno;
 	(void)close(pair[1]);
-	namespaces->peer_fd = pair[0];
+	namespaces->start_socket_fd = pair[0];
 	close_fd(&namespaces->host_root_fd);
 	close_fd(&namespaces->host_pidns_fd);
 	return pid;
 }
 
-pid_t namespaces_clone_wanted(struct namespaces *namespaces, unsigned wanted)
+pid_t namespaces_clone_child(struct namespaces *namespaces, unsigned wanted)
 {
 	const struct id_mapping mapping = {.is_written_by_child = !privs_have_capability(CAP_SETUID) ||
 						!privs_have_capability(CAP_SETGID),

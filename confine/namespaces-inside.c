@@ -31,7 +31,7 @@ static const char *const processes_only[] = {"subset", "pid", "hidepid", "ptrace
  * most user namespaces do not map.
  */
 static const char *const with_machine[] = {"hidepid", "invisible", "gid", "4294967294"};
-#define PROC_OPTIONS 4u /* strings in either list */
+#define PROC_MOUNT_OPTION_STRINGS 4u /* strings in either list */
 
 /*
  * Options for the devpts of the run. max: the whole kernel has 4096 pairs by default (/proc/sys/kernel/pty/max). Group
@@ -102,7 +102,7 @@ static void namespaces_await_network_thread(struct namespaces *namespaces)
 
 static int namespaces_report_failure(struct namespaces *namespaces, unsigned layers, const char *what, int error)
 {
-	namespaces_send_failure(namespaces->peer_fd, NOTE_SUPERVISOR_FAILED, layers, "cannot %s: %s", what,
+	namespaces_send_failure(namespaces->start_socket_fd, NOTE_SUPERVISOR_FAILED, layers, "cannot %s: %s", what,
 				strerror(-error));
 	return error;
 }
@@ -124,8 +124,9 @@ static int namespaces_prepare_proc(struct namespaces *namespaces)
 		return namespaces_report_failure(namespaces, PIDNS, "mount a /proc of its own", namespaces->proc_fd);
 	/* From Linux 5.8. On older kernels the program uses the supervisor's procfs; opening its files is judged. */
 	if (namespaces->wants_procfs_of_run_only)
-		namespaces->program_proc_fd = mounts_create_fs(
-			"proc", namespaces->wants_kernel_reads ? with_machine : processes_only, PROC_OPTIONS);
+		namespaces->program_proc_fd =
+			mounts_create_fs("proc", namespaces->wants_kernel_reads ? with_machine : processes_only,
+					 PROC_MOUNT_OPTION_STRINGS);
 	return 0;
 }
 
@@ -134,9 +135,9 @@ static void namespaces_prepare_terminals(struct namespaces *namespaces)
 {
 	const size_t count = sizeof(pts_options) / sizeof(pts_options[0]);
 
-	namespaces->pts_fd = mounts_create_fs("devpts", pts_options, count);
-	if (namespaces->pts_fd < 0)
-		namespaces->pts_fd = mounts_create_fs("devpts", pts_options, count - 2);
+	namespaces->devpts_mount_fd = mounts_create_fs("devpts", pts_options, count);
+	if (namespaces->devpts_mount_fd < 0)
+		namespaces->devpts_mount_fd = mounts_create_fs("devpts", pts_options, count - 2);
 }
 
 int namespaces_prepare_mounts(struct namespaces *namespaces)
@@ -200,7 +201,7 @@ int namespaces_enter_view_drop_caps(struct namespaces *namespaces, struct view *
 	close_fd(&namespaces->tmpfs_fd);
 	close_fd(&namespaces->proc_fd);
 	close_fd(&namespaces->program_proc_fd);
-	close_fd(&namespaces->pts_fd);
+	close_fd(&namespaces->devpts_mount_fd);
 	close_fd(&namespaces->host_root_fd);
 	return 0;
 }
@@ -209,8 +210,8 @@ void namespaces_report_ready(struct namespaces *namespaces)
 {
 	const struct namespaces_note ready = {.kind = NOTE_SUPERVISOR_READY};
 
-	if (namespaces->peer_fd >= 0)
+	if (namespaces->start_socket_fd >= 0)
 		/* Sending fails if the keeper waits no more: no harm. */
-		(void)namespaces_send_note(namespaces->peer_fd, &ready);
-	close_fd(&namespaces->peer_fd);
+		(void)namespaces_send_note(namespaces->start_socket_fd, &ready);
+	close_fd(&namespaces->start_socket_fd);
 }

@@ -37,9 +37,9 @@ static int namespaces_get_timeout_ms(const struct namespaces *namespaces, int mo
 {
 	uint64_t now = io_read_clock_ns(), left;
 
-	if (!namespaces->until_ns)
+	if (!namespaces->time_limit_end_ns)
 		return most_ms;
-	left = now < namespaces->until_ns ? (namespaces->until_ns - now) / 1000000 + 1 : 0;
+	left = now < namespaces->time_limit_end_ns ? (namespaces->time_limit_end_ns - now) / 1000000 + 1 : 0;
 	if (left > INT_MAX)
 		left = INT_MAX;
 	return most_ms < 0 || left < (uint64_t)most_ms ? (int)left : most_ms;
@@ -52,14 +52,14 @@ static int namespaces_get_timeout_ms(const struct namespaces *namespaces, int mo
 bool namespaces_await_note(const struct namespaces *namespaces, int pidfd, int stop_fd, int most_ms,
 			   struct namespaces_note *ret_note)
 {
-	struct pollfd wait_for[] = {{.fd = namespaces->peer_fd, .events = POLLIN},
+	struct pollfd wait_for[] = {{.fd = namespaces->start_socket_fd, .events = POLLIN},
 				    {.fd = pidfd, .events = POLLIN},
 				    {.fd = stop_fd, .events = POLLIN}};
 
 	(void)poll(wait_for, 3, namespaces_get_timeout_ms(namespaces, most_ms)); /* no EINTR: no signal has a handler */
 	if (!wait_for[0].revents && !wait_for[1].revents && wait_for[2].revents)
 		(void)poll(wait_for, 2, STOP_TIMEOUT_MS);
-	return namespaces_receive_note(namespaces->peer_fd, MSG_DONTWAIT, ret_note);
+	return namespaces_receive_note(namespaces->start_socket_fd, MSG_DONTWAIT, ret_note);
 }
 
 void namespaces_send_failure(int fd, enum namespaces_note_kind kind, unsigned layers, const char *format, ...)

@@ -45,10 +45,10 @@ pid_t namespaces_fork_with_peer(struct namespaces *namespaces, unsigned long fla
  * and namespaces->made and the layers are set. Where nothing needs the network namespace earlier,
  * namespaces_prepare_mounts() makes it.
  */
-pid_t namespaces_clone_wanted(struct namespaces *namespaces, unsigned wanted);
+pid_t namespaces_clone_child(struct namespaces *namespaces, unsigned wanted);
 
 /* In the intermediate process: unshares what it can, sets namespaces->made and the layers. False: it must exit. */
-bool namespaces_unshare_wanted(struct namespaces *namespaces);
+bool namespaces_unshare_wanted_layers(struct namespaces *namespaces);
 
 /* Returns the LAYER_BITs of the namespaces that may be tried; stores in the layers why the others may not. */
 unsigned namespaces_find_layers_to_try(struct namespaces *namespaces);

@@ -173,16 +173,16 @@ static bool namespaces_unshare_user(struct namespaces *namespaces)
 	struct namespaces_note note = {.kind = NOTE_WRITE_ID_MAPS};
 
 	if (unshare(CLONE_NEWUSER) < 0) {
-		namespaces_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYER_BIT(LAYER_USERNS),
+		namespaces_send_failure(namespaces->start_socket_fd, NOTE_INTERMEDIATE_FAILED, LAYER_BIT(LAYER_USERNS),
 				  "refused by the system: %s%s", strerror(errno),
 				  errno == ENOSPC ? " (see user.max_user_namespaces)" : "");
 		return false;
 	}
-	if (!namespaces_send_note(namespaces->peer_fd, &note) ||
-	    !namespaces_receive_note(namespaces->peer_fd, 0, &note))
+	if (!namespaces_send_note(namespaces->start_socket_fd, &note) ||
+	    !namespaces_receive_note(namespaces->start_socket_fd, 0, &note))
 		return false; /* no note arrives: the keeper is dead */
 	if (note.value < 0) {
-		namespaces_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYER_BIT(LAYER_USERNS),
+		namespaces_send_failure(namespaces->start_socket_fd, NOTE_INTERMEDIATE_FAILED, LAYER_BIT(LAYER_USERNS),
 				  "its id map cannot be written: %s", strerror(-note.value));
 		return false;
 	}
@@ -212,7 +212,7 @@ static int namespaces_unshare_singly(struct namespaces *namespaces, unsigned wan
 	return first;
 }
 
-bool namespaces_unshare_wanted(struct namespaces *namespaces)
+bool namespaces_unshare_wanted_layers(struct namespaces *namespaces)
 {
 	unsigned wanted = namespaces_find_layers_to_try(namespaces);
 	int error;
@@ -222,7 +222,7 @@ bool namespaces_unshare_wanted(struct namespaces *namespaces)
 		return false;
 	error = namespaces_unshare_singly(namespaces, wanted);
 	if (!(namespaces->made_layers & ~LAYER_BIT(LAYER_USERNS))) {
-		namespaces_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYERS_NAMESPACES,
+		namespaces_send_failure(namespaces->start_socket_fd, NOTE_INTERMEDIATE_FAILED, LAYERS_NAMESPACES,
 				  "refused by the system: %s", strerror(error));
 		return false;
 	}

@@ -57,13 +57,13 @@ static void namespaces_run_intermediate(struct namespaces *namespaces, pid_t kee
 	 * Dumpable, so that a keeper without privileges can open our uid_map. The supervisor resets the flag at once.
 	 */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	if (!namespaces_unshare_wanted(namespaces))
+	if (!namespaces_unshare_wanted_layers(namespaces))
 		_exit(1);
 	pid = fork();
 	if (pid == 0)
 		return;
 	note.value = pid < 0 ? -errno : pid;
-	if (!namespaces_send_note(namespaces->peer_fd, &note) && pid > 0)
+	if (!namespaces_send_note(namespaces->start_socket_fd, &note) && pid > 0)
 		(void)kill(pid, SIGKILL);
 	_exit(0); /* the supervisor is then a child of the keeper, which is a subreaper */
 }
@@ -110,7 +110,7 @@ static pid_t namespaces_await_intermediate_fork(struct namespaces *namespaces, p
 			struct namespaces_note mapped = {.kind = NOTE_ID_MAPS_WRITTEN,
 							 .value = namespaces_write_id_maps(between)};
 
-			(void)namespaces_send_note(namespaces->peer_fd,
+			(void)namespaces_send_note(namespaces->start_socket_fd,
 						   &mapped); /* if the child has died, the next receive fails */
 		} else if (note.kind == NOTE_INTERMEDIATE_FAILED) {
 			namespaces_refuse_layers(namespaces, &note);
@@ -136,7 +136,7 @@ pid_t namespaces_fork_supervisor(struct namespaces *namespaces)
 	while (pid == 0) {
 		unsigned wanted = namespaces_find_layers_to_try(namespaces);
 
-		close_fd(&namespaces->peer_fd);
+		close_fd(&namespaces->start_socket_fd);
 		namespaces->made_layers = 0;
 		namespaces->supervisor_ready = namespaces->supervisor_failed = namespaces->network_is_made_in_thread =
 			false;
@@ -145,7 +145,7 @@ pid_t namespaces_fork_supervisor(struct namespaces *namespaces)
 			return pid < 0 ? -errno : pid;
 		}
 		if (!namespaces->unshare_one_by_one) {
-			pid = namespaces_clone_wanted(namespaces, wanted);
+			pid = namespaces_clone_child(namespaces, wanted);
 			if (pid >= 0)
 				return pid;
 			namespaces->unshare_one_by_one = true;
@@ -167,7 +167,7 @@ bool namespaces_await_supervisor_or_retry(struct namespaces *namespaces, pid_t c
 {
 	struct namespaces_note note;
 
-	if (namespaces->peer_fd < 0 || namespaces->supervisor_ready || namespaces->intermediate_was_killed)
+	if (namespaces->start_socket_fd < 0 || namespaces->supervisor_ready || namespaces->intermediate_was_killed)
 		return false;
 	/* No pidfd: only the child has the other end, so its death is an end of file. */
 	if (!namespaces->supervisor_failed && namespaces_await_note(namespaces, -1, stop_fd, READY_TIMEOUT_MS, &note))
@@ -179,11 +179,11 @@ bool namespaces_await_supervisor_or_retry(struct namespaces *namespaces, pid_t c
 
 void namespaces_release(struct namespaces *namespaces)
 {
-	close_fd(&namespaces->peer_fd);
+	close_fd(&namespaces->start_socket_fd);
 	close_fd(&namespaces->tmpfs_fd);
 	close_fd(&namespaces->proc_fd);
 	close_fd(&namespaces->program_proc_fd);
-	close_fd(&namespaces->pts_fd);
+	close_fd(&namespaces->devpts_mount_fd);
 	close_fd(&namespaces->host_root_fd);
 	close_fd(&namespaces->host_proc_fd);
 	close_fd(&namespaces->host_pidns_fd);

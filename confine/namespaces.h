@@ -28,14 +28,14 @@ struct namespaces {
 	int net_fd, loopback; /* results of net_thread: a descriptor, 0, or -errno */
 	/* clone(2) with the flags of all namespaces failed: they are made one by one */
 	bool unshare_one_by_one;
-	int peer_fd;          /* socket between keeper and child until the supervisor is ready; -1: none */
+	int start_socket_fd;          /* socket between keeper and child until the supervisor is ready; -1: none */
 	/*
 	 * In the keeper: notes of the supervisor that may arrive before NOTE_SUPERVISOR_PID of the intermediate
 	 * process.
 	 */
 	bool supervisor_ready, supervisor_failed;
 	int run_end_signal_fd;        /* in the keeper: readable when a signal ends the run; -1: none */
-	uint64_t until_ns; /* in the keeper: the end of the time limit, CLOCK_MONOTONIC; 0: no limit */
+	uint64_t time_limit_end_ns; /* in the keeper: the end of the time limit, CLOCK_MONOTONIC; 0: no limit */
 	bool intermediate_was_killed;         /* the intermediate process was killed: namespaces_fork_supervisor() */
 	/* In the supervisor, set by namespaces_prepare_mounts(): */
 	int tmpfs_fd, proc_fd; /* detached mounts; -1: the run has no mount namespace */
@@ -44,24 +44,25 @@ struct namespaces {
 	/* why view_prepare_kernel_reads() has returned 1; NULL: it has not. Borrowed from the view */
 	const char *kernel_reads_obstacle;
 	int program_proc_fd;   /* the procfs of wants_procfs_of_run_only; -1: none, and the program uses proc_fd */
-	int pts_fd;            /* a detached devpts for the run; -1: none */
+	int devpts_mount_fd;            /* a detached devpts for the run; -1: none */
 	int host_root_fd;      /* "/" of the keeper; -1: the run has no mount namespace */
 	int host_proc_fd;      /* /proc of the keeper, to translate pids; -1: same pid namespace */
 	int host_pidns_fd;     /* pid namespace of the keeper, to translate pids; -1: the same, or not available */
 };
 
-#define NAMESPACES_NONE                                                                              \
-	{                                                                                            \
-		.peer_fd = -1, .run_end_signal_fd = -1, .tmpfs_fd = -1, .proc_fd = -1, .program_proc_fd = -1,   \
-		.pts_fd = -1, .host_root_fd = -1, .host_proc_fd = -1, .host_pidns_fd = -1                          \
+#define NAMESPACES_INIT                                                                                               \
+	{                                                                                                             \
+		.start_socket_fd = -1, .run_end_signal_fd = -1, .tmpfs_fd = -1, .proc_fd = -1, .program_proc_fd = -1, \
+		.devpts_mount_fd = -1, .host_root_fd = -1, .host_proc_fd = -1, .host_pidns_fd = -1                    \
 	}
 
 /* Capabilities that keeper and supervisor need while namespaces are made: see privs_keep_capabilities(). */
 extern const int namespaces_caps[];
 #define NAMESPACES_CAPS_COUNT 8u
-#define NAMESPACES_SUPERVISOR_CAPS 2u /* how many of the first capabilities the supervisor needs */
-#define NAMESPACES_LOOPBACK_CAPS 3u   /* how many of the first are needed until the network namespace is made */
-#define NAMESPACES_NETWORK_CAPS 4u    /* how many of the first are needed to set addresses in the network namespace */
+#define NAMESPACES_SUPERVISOR_CAPS_COUNT 2u /* how many of the first capabilities the supervisor needs */
+#define NAMESPACES_LOOPBACK_CAPS_COUNT 3u   /* how many of the first are needed until the network namespace is made */
+/* how many of the first are needed to set addresses in the network namespace */
+#define NAMESPACES_NETWORK_CAPS_COUNT 4u
 
 /*
  * Gets the capabilities that the supervisor needs until namespaces_enter_view_drop_caps(): the first `count` of

@@ -104,21 +104,21 @@ int privs_become_user(const struct privs_user *user)
 
 int privs_set_effective_user(const struct privs_user *user, struct privs_saved_ids *ret_before)
 {
-	struct privs_saved_ids before = {.borrowed = user->set, .uid = geteuid(), .gid = getegid()};
+	struct privs_saved_ids before = {.ids_were_changed = user->set, .uid = geteuid(), .gid = getegid()};
 	int error;
 
 	*ret_before = (struct privs_saved_ids){0};
 	if (!user->set)
 		return 0;
-	before.groups = getgroups(0, NULL);
-	if (before.groups < 0)
+	before.group_count = getgroups(0, NULL);
+	if (before.group_count < 0)
 		return -errno;
-	before.group = calloc((size_t)before.groups + 1, sizeof(*before.group));
+	before.group = calloc((size_t)before.group_count + 1, sizeof(*before.group));
 	if (!before.group)
 		return -ENOMEM;
-	before.groups = getgroups(before.groups, before.group);
+	before.group_count = getgroups(before.group_count, before.group);
 	/* The uid comes last: without effective uid 0, the capabilities for the other changes are lost. */
-	if (before.groups < 0 || setgroups(0, NULL) < 0 || setegid(user->gid) < 0 || seteuid(user->uid) < 0) {
+	if (before.group_count < 0 || setgroups(0, NULL) < 0 || setegid(user->gid) < 0 || seteuid(user->uid) < 0) {
 		error = -errno;
 		/* A second failure is ignored: the caller gets the first error. */
 		(void)privs_restore_effective_user(&before);
@@ -132,10 +132,10 @@ int privs_restore_effective_user(struct privs_saved_ids *before)
 {
 	int error = 0;
 
-	if (!before->borrowed)
+	if (!before->ids_were_changed)
 		return 0;
 	if (seteuid(before->uid) < 0 || setegid(before->gid) < 0 ||
-	    (before->groups >= 0 && setgroups((size_t)before->groups, before->group) < 0))
+	    (before->group_count >= 0 && setgroups((size_t)before->group_count, before->group) < 0))
 		error = -errno;
 	free(before->group);
 	*before = (struct privs_saved_ids){0};

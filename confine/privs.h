@@ -22,11 +22,11 @@ int privs_become_user(const struct privs_user *user);
 
 /* The ids and groups that privs_restore_effective_user() restores. */
 struct privs_saved_ids {
-	bool borrowed;
+	bool ids_were_changed;
 	uid_t uid;
 	gid_t gid;
 	gid_t *group; /* supplementary groups; owned */
-	int groups;
+	int group_count;
 };
 
 /*

@@ -10,14 +10,14 @@
 #include "confine/bpf.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED true
+#define BUILT_WITH_SANITIZER true
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED true
+#define BUILT_WITH_SANITIZER true
 #endif
 #endif
-#ifndef SANITIZED
-#define SANITIZED false
+#ifndef BUILT_WITH_SANITIZER
+#define BUILT_WITH_SANITIZER false
 #endif
 
 #ifndef SECCOMP_FILTER_FLAG_TSYNC_ESRCH
@@ -41,7 +41,7 @@ static struct bpf_call_decision selffilter_make_call_decision(const void *ctx, i
 			terms = self->terms;
 	if (!terms)
 		return (struct bpf_call_decision){.action = SECCOMP_RET_ERRNO | ENOSYS};
-	return (struct bpf_call_decision){.terms = {terms}, .lists = 1, .action = SECCOMP_RET_ERRNO | EPERM};
+	return (struct bpf_call_decision){.terms = {terms}, .term_list_count = 1, .action = SECCOMP_RET_ERRNO | EPERM};
 }
 
 int selffilter_build(unsigned roles, struct sock_fprog *ret_program)
@@ -72,5 +72,5 @@ int selffilter_install(unsigned roles)
 bool selffilter_works_in_this_build(const char **ret_why)
 {
 	*ret_why = "this build has a sanitizer, which makes calls of its own";
-	return !SANITIZED;
+	return !BUILT_WITH_SANITIZER;
 }

@@ -74,7 +74,7 @@ struct doctor {
 	struct finding finding[PROBE_MAX];
 	unsigned traits;          /* bits of enum machine_trait */
 	unsigned expected_layers;        /* LAYER_BITs of the layers that a run should have */
-	bool refused_pidfd_getfd; /* a filter on this process refuses pidfd_getfd(2) */
+	bool pidfd_getfd_is_refused; /* a filter on this process refuses pidfd_getfd(2) */
 };
 
 /*

@@ -261,11 +261,11 @@ void probe_outer_filter(struct doctor *doctor)
 	}
 	doctor->traits |= TRAIT_SECCOMP_FILTER;
 	probe_find_refused_calls(refused, sizeof(refused));
-	doctor->refused_pidfd_getfd = strstr(refused, "pidfd_getfd") != NULL;
+	doctor->pidfd_getfd_is_refused = strstr(refused, "pidfd_getfd") != NULL;
 	finding_set_state(doctor, PROBE_OUTER, taken || *refused ? FINDING_CAVEAT : FINDING_WORKS, 0, "%s%s%s%s",
 		    callgate ? "the filter of a callgate run is on this process"
 		    : taken  ? "a process above listens to this one's calls: callgate or a container's agent"
 			     : "a seccomp filter is on this process: a container's profile",
 		    *refused ? "; it refuses " : "", *refused ? refused + strlen(", ") : "",
-		    doctor->refused_pidfd_getfd && !taken ? " (without pidfd_getfd there is no inotify)" : "");
+		    doctor->pidfd_getfd_is_refused && !taken ? " (without pidfd_getfd there is no inotify)" : "");
 }

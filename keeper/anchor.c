@@ -26,7 +26,7 @@ void anchor_request_first_progress(struct keeper *keeper)
  * Removes what a short write has left at the end of a file: half a checkpoint makes all after it unreadable. Leaves the
  * file alone if another run has added to it since.
  */
-static void anchor_cut_partial(int fd, off_t written)
+static void anchor_truncate_partial_write(int fd, off_t written)
 {
 	off_t end = lseek(fd, 0, SEEK_CUR);
 	struct stat st;
@@ -48,7 +48,7 @@ static int anchor_write_text(int fd, const char *text, size_t len, int wait_ms)
 		return 0;
 	if (written < 0)
 		return -errno;
-	anchor_cut_partial(fd, written);
+	anchor_truncate_partial_write(fd, written);
 	return -ENOSPC;
 }
 

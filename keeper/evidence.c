@@ -30,7 +30,7 @@ int evidence_map_key_memory(struct keeper *keeper)
 static int evidence_read_key(struct keeper *keeper)
 {
 	char pem[SIGNING_PEM_BYTES];
-	ssize_t n = TEMP_FAILURE_RETRY(pread(keeper->options->sign_fd, pem, sizeof(pem), 0));
+	ssize_t n = TEMP_FAILURE_RETRY(pread(keeper->options->sign_key_fd, pem, sizeof(pem), 0));
 	int r = n < 0 ? -errno : signing_parse_private(pem, (size_t)n, keeper->key);
 
 	explicit_bzero(pem, sizeof(pem));
@@ -43,7 +43,7 @@ int evidence_make_key(struct keeper *keeper)
 
 	if (!keeper->key)
 		return 0;
-	r = keeper->options->sign_fd >= 0 ? evidence_read_key(keeper) : signing_make_key(keeper->key);
+	r = keeper->options->sign_key_fd >= 0 ? evidence_read_key(keeper) : signing_make_key(keeper->key);
 	if (r == 0)
 		memcpy(keeper->shared_page->audit_key, keeper->key->public_text, sizeof(keeper->key->public_text));
 	return r;

@@ -46,7 +46,7 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 		.audit_fd = options->audit_fd,
 		.setup_audit_path = options->setup_audit_path,
 		.rotate_bytes = options->rotate_bytes,
-		.sign_path = options->sign_path,
+		.sign_key_path = options->sign_key_path,
 		.anchor_path = options->anchor_path,
 		.ask = {options->ask.policy, options->ask.dir_fd, options->ask.timeout_ns},
 		.session = options->session,
@@ -67,8 +67,8 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 	const int own[] = {
 		ends->stdio_fd[0], ends->stdio_fd[1], ends->stdio_fd[2], ends->control_fd, ends->ready_pipe[0],
 		options->audit_fd, options->sink_fd, options->ask.dir_fd, keeper->report_fd,
-		namespaces->peer_fd, namespaces->host_root_fd, namespaces->host_pidns_fd, options->scratch->base_fd,
-		options->scratch->fd, options->session ? options->session->listen_fd : -1,
+		namespaces->start_socket_fd, namespaces->host_root_fd, namespaces->host_pidns_fd,
+		options->scratch->base_fd, options->scratch->fd, options->session ? options->session->listen_fd : -1,
 		options->session ? options->session->holder_fd : -1,
 		keeper->egress.control_fd, keeper->egress.dns_fd[0], keeper->egress.dns_fd[1]};
 	const size_t count = sizeof(own) / sizeof(own[0]);
@@ -178,7 +178,7 @@ static void keeper_prepare_run(struct keeper *keeper, struct fork_descriptors *e
 {
 	const struct keeper_options *options = keeper->options;
 
-	if (!again && options->scratch_dirs_pending) {
+	if (!again && options->scratch_dirs_not_made_yet) {
 		ends->prepare_error = scratch_make_dirs(options->scratch);
 		keeper_add_redirect_dirs(options);
 	}
@@ -194,7 +194,7 @@ static void keeper_prepare_run(struct keeper *keeper, struct fork_descriptors *e
 		__atomic_store_n(&keeper->shared_page->keeper_part_is_written, true, __ATOMIC_RELEASE);
 	}
 	keeper_send_prepare_result(ends);
-	if (options->scratch_dirs_pending)
+	if (options->scratch_dirs_not_made_yet)
 		scratch_remove_old_files(options->scratch);
 }
 
@@ -216,11 +216,11 @@ static int keeper_fork_supervisor(struct keeper *keeper, struct fork_descriptors
 {
 	/* -1: signals are noticed only after the fork */
 	_cleanup_close_ int end_fd = keeper_open_signalfd_for_run_end();
-	struct namespaces namespaces = NAMESPACES_NONE;
+	struct namespaces namespaces = NAMESPACES_INIT;
 	bool again = false;
 
 	namespaces.run_end_signal_fd = end_fd;
-	namespaces.until_ns = keeper->time_limit_end_ns;
+	namespaces.time_limit_end_ns = keeper->time_limit_end_ns;
 	namespaces.layers = keeper->options->layers;
 	namespaces.netns_may_be_made_later = !keeper->egress.has_network;
 	if (!cgroup_has_controller(keeper->cgroup, CGROUP_PIDS))

@@ -52,7 +52,7 @@ static void keeper_judge_supervisor_death(struct keeper *keeper)
 	struct keeper_outcome *outcome = keeper->outcome;
 	int status = keeper->supervisor_wait_status, recovered = 0;
 
-	outcome->ending = run_ending(keeper->end_reason, RUN_END_NOT_ORDERED, LIMIT_MAX, SIGKILL, false);
+	outcome->ending = run_ending_make(keeper->end_reason, RUN_END_NOT_ORDERED, LIMIT_MAX, SIGKILL, false);
 	outcome->end_reason = keeper->end_reason;
 	if (keeper->end_reason == RUN_END_NOT_ORDERED) {
 		outcome->ending = (struct run_ending){.status = RUN_ERROR, .exit_code = RUN_EXIT_ERROR};
@@ -102,7 +102,7 @@ static void keeper_judge_egress_death(const struct keeper *keeper)
 	if (!keeper->egress_failed || outcome->error_code || outcome->ending.status == RUN_OK)
 		return;
 	outcome->error_code = "egress_failed";
-	starter_read_why(keeper->egress.why_fd, why, sizeof(why));
+	starter_read_start_error(keeper->egress.start_error_fd, why, sizeof(why));
 	if (why[0])
 		(void)snprintf(outcome->message, sizeof(outcome->message), "%s: every connection was refused", why);
 	else
@@ -144,9 +144,9 @@ void keeper_judge_outcome(struct keeper *keeper)
 	outcome->end_reason =
 		WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL ? keeper->end_reason : RUN_END_NOT_ORDERED;
 	outcome->ending =
-		run_ending(keeper->end_reason, outcome->asked_to_end_by, keeper_find_limit(outcome->report),
-			   wait_status,
-			   json_integer_value(json_object_get(calls, "denied")) >
+		run_ending_make(keeper->end_reason, outcome->asked_to_end_by, keeper_find_limit(outcome->report),
+				wait_status,
+				json_integer_value(json_object_get(calls, "denied")) >
 					   json_integer_value(json_object_get(calls, "expected")) ||
 				   json_integer_value(json_object_get(outcome->report, "network_denied")) > 0);
 	if (error) {

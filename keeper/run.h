@@ -20,13 +20,13 @@
 #include "syscalls/account/sink.h"
 #include "view/view.h"
 
-struct egress_read;
+struct egress_host_data;
 struct process_session;
 
 struct keeper_options {
 	struct policy *policy; /* its digest (policy_compute_sha256) is computed while the supervisor starts */
 	struct scratch *scratch;
-	bool scratch_dirs_pending; /* the keeper has yet to call scratch_make_dirs() */
+	bool scratch_dirs_not_made_yet; /* the keeper has yet to call scratch_make_dirs() */
 	char *const *argv;        /* the program and its arguments, NULL-ended */
 	const char *version_manager_program;    /* passed on in struct process_options */
 	const char *workdir_host; /* canonical host path of the workdir */
@@ -42,9 +42,9 @@ struct keeper_options {
 	const char *anchor_path;
 	/* a checkpoint is due after so many lines or so much time; one of them is 0 */
 	uint64_t anchor_every_lines, anchor_every_ns;
-	int sign_fd; /* file with the private key that signs the log; -1: the keeper makes a key */
+	int sign_key_fd; /* file with the private key that signs the log; -1: the keeper makes a key */
 	/* canonical path of sign_fd, which no grant may cover; passed on in struct process_options; NULL: none */
-	const char *sign_path;
+	const char *sign_key_path;
 	enum sink_kind sink_kind; /* passed on in struct process_options, like the next one */
 	int sink_fd;
 	struct {
@@ -56,7 +56,7 @@ struct keeper_options {
 	const char *setup_name;
 	struct layers *layers;    /* on a page shared with the supervisor */
 	/* data of the host that was read for egress; NULL: egress_start() reads it */
-	struct egress_read *egress_host_data;
+	struct egress_host_data *egress_host_data;
 	struct privs_user user;   /* the user of --user */
 	const struct custodian *custodian; /* custodian->pid is 0 without --user */
 	const struct process_session *session; /* passed on in struct process_options; NULL: one program */

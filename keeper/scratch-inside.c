@@ -54,23 +54,23 @@ static size_t scratch_find_dir_index(const char *name)
 	return i;
 }
 
-static void scratch_read_mark(int fd, struct scratch_mark *ret_mark)
+static void scratch_read_dir_state(int fd, struct scratch_dir_state *ret_mark)
 {
 	ret_mark->attributes = flistxattr(fd, NULL, 0);
 	ret_mark->set = fstat(fd, &ret_mark->st) == 0;
 }
 
-static int scratch_set_mark(struct scratch *scratch, size_t i)
+static int scratch_remember_subdir_state(struct scratch *scratch, size_t i)
 {
 	_cleanup_close_ int fd = scratch_open_dir(scratch->fd, scratch_dirs[i].name);
 
 	if (fd < 0)
 		return fd;
-	scratch_read_mark(fd, &scratch->mark[i]);
+	scratch_read_dir_state(fd, &scratch->subdir_state[i]);
 	return 0;
 }
 
-static int scratch_make_subdir_and_mark(struct scratch *scratch, size_t i)
+static int scratch_make_and_remember_subdir(struct scratch *scratch, size_t i)
 {
 	int error = scratch_make_dir(scratch->fd, scratch_dirs[i].name, scratch_dirs[i].mode);
 
@@ -78,7 +78,7 @@ static int scratch_make_subdir_and_mark(struct scratch *scratch, size_t i)
 		return error;
 	if (!scratch->is_reusable)
 		return 0;
-	return scratch_set_mark(scratch, i);
+	return scratch_remember_subdir_state(scratch, i);
 }
 
 int scratch_make_dirs(struct scratch *scratch)
@@ -87,10 +87,10 @@ int scratch_make_dirs(struct scratch *scratch)
 
 	for (size_t i = 0; error == 0 && i < SCRATCH_SUBDIRS_COUNT; i++)
 		if (scratch_dirs[i].always)
-			error = scratch_make_subdir_and_mark(scratch, i);
+			error = scratch_make_and_remember_subdir(scratch, i);
 		else if (scratch->is_reusable)
 			/* Fails unless an earlier run's policy wanted this directory. */
-			(void)scratch_set_mark(scratch, i);
+			(void)scratch_remember_subdir_state(scratch, i);
 	return error;
 }
 
@@ -100,8 +100,8 @@ void scratch_add_dir(struct scratch *scratch, const char *name)
 
 	if (i == SCRATCH_SUBDIRS_COUNT)
 		(void)scratch_make_dir(scratch->fd, name, 01777);
-	else if (!scratch_dirs[i].always && !scratch->mark[i].set)
-		(void)scratch_make_subdir_and_mark(scratch, i);
+	else if (!scratch_dirs[i].always && !scratch->subdir_state[i].set)
+		(void)scratch_make_and_remember_subdir(scratch, i);
 }
 
 static bool scratch_is_same_time(const struct timespec *a, const struct timespec *b)
@@ -110,7 +110,7 @@ static bool scratch_is_same_time(const struct timespec *a, const struct timespec
 }
 
 /* Every change sets ctime. A change within the same clock tick shows in other attributes, or was undone. */
-static bool scratch_is_same_mark(const struct scratch_mark *a, const struct scratch_mark *b)
+static bool scratch_is_same_dir_state(const struct scratch_dir_state *a, const struct scratch_dir_state *b)
 {
 	return a->set && b->set && a->st.st_dev == b->st.st_dev && a->st.st_ino == b->st.st_ino &&
 	       scratch_is_same_time(&a->st.st_ctim, &b->st.st_ctim) &&
@@ -142,15 +142,16 @@ static bool scratch_subdir_is_unchanged(const struct scratch *scratch, const cha
 {
 	size_t i = scratch_find_dir_index(name);
 	_cleanup_close_ int fd = -1;
-	struct scratch_mark now;
+	struct scratch_dir_state now;
 
-	if (i == SCRATCH_SUBDIRS_COUNT || !scratch->mark[i].set)
+	if (i == SCRATCH_SUBDIRS_COUNT || !scratch->subdir_state[i].set)
 		return false;
 	fd = scratch_open_dir(scratch->fd, name);
 	if (fd < 0)
 		return false;
-	scratch_read_mark(fd, &now);
-	return scratch_is_same_mark(&scratch->mark[i], &now) && scratch_dir_has_only_allowed(fd, NULL, NULL);
+	scratch_read_dir_state(fd, &now);
+	return scratch_is_same_dir_state(&scratch->subdir_state[i], &now) &&
+	       scratch_dir_has_only_allowed(fd, NULL, NULL);
 }
 
 bool scratch_is_unchanged(const struct scratch *scratch)
@@ -173,11 +174,11 @@ static bool scratch_spare_subdir_is_valid(const struct scratch *scratch, const c
 {
 	size_t i = scratch_find_dir_index(name);
 	_cleanup_close_ int fd = i < SCRATCH_SUBDIRS_COUNT ? scratch_open_dir(scratch->fd, name) : -1;
-	struct scratch_mark now;
+	struct scratch_dir_state now;
 
 	if (fd < 0)
 		return false;
-	scratch_read_mark(fd, &now);
+	scratch_read_dir_state(fd, &now);
 	return now.set && now.st.st_uid == geteuid() && now.st.st_mode == (S_IFDIR | scratch_dirs[i].mode) &&
 	       now.st.st_nlink <= 2 && scratch_dir_has_only_allowed(fd, NULL, NULL);
 }

@@ -15,7 +15,7 @@
 #define SCRATCH_SUBDIRS_COUNT 4
 
 /* Attributes of a subdirectory before the program could change it. */
-struct scratch_mark {
+struct scratch_dir_state {
 	struct stat st;
 	ssize_t attributes; /* size of its list of extended attributes, from flistxattr(2) */
 	bool set;
@@ -31,7 +31,7 @@ struct scratch {
 	int fd; /* holds the lock. Children inherit it, so that the lock is held until the last of them has ended */
 	bool is_reusable;             /* the directory may be left to the next run if unchanged */
 	bool may_be_reused_after_run; /* the run ended by itself; otherwise its directory is not reused */
-	struct scratch_mark mark[SCRATCH_SUBDIRS_COUNT];
+	struct scratch_dir_state subdir_state[SCRATCH_SUBDIRS_COUNT];
 };
 
 /*

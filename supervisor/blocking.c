@@ -181,8 +181,8 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 	*job = (struct blocking_job){.answer = answer_make_for_later_response(call),
 				     .tid = call->tid,
 				     .fd = call->outcome.fd,
-				     .work = call->outcome.work,
-				     .has_work = call->outcome.work != NULL,
+				     .work = call->outcome.blocking_work,
+				     .has_work = call->outcome.blocking_work != NULL,
 				     .open_flags = call->outcome.open_flags,
 				     .cloexec = call->outcome.fd_is_cloexec,
 				     .must_not_wait = call->fails_where_it_would_wait,
@@ -193,7 +193,7 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 		return r;
 	}
 	call->outcome.fd = -1; /* the thread owns fd and work now */
-	call->outcome.work = NULL;
+	call->outcome.blocking_work = NULL;
 	job->next = blocking->jobs;
 	blocking->jobs = job;
 	blocking->job_count++;

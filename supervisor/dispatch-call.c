@@ -30,9 +30,9 @@ void dispatch_begin_call(struct dispatch *dispatch, const struct seccomp_notif *
 	call->row = row;
 	memcpy(call->arg, notification->data.args, sizeof(call->arg));
 	call->start_ns = io_read_clock_ns();
-	call->place[0].mount = NULL;
-	call->place[1].mount = NULL;
-	call->place[0].virt_len = call->place[1].virt_len = 0;
+	call->resolved_place[0].mount = NULL;
+	call->resolved_place[1].mount = NULL;
+	call->resolved_place[0].virt_len = call->resolved_place[1].virt_len = 0;
 	call->net.host[0] = '\0';
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "bad_argument"};
 	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -ENOSYS, .fd = -1};
@@ -103,14 +103,15 @@ static void dispatch_count_call(struct dispatch *dispatch)
 	dispatch->counts.judged++;
 	dispatch->counts.denied += denied;
 	dispatch->counts.allowed += !denied;
-	dispatch->counts.observed += call_is_observed(call);
+	dispatch->counts.observed_denials += call_is_observed(call);
 	dispatch->counts.allowed_by_answer += !denied && call->answer;
-	dispatch->counts.expected_probes += denied && probe_was_refused(call);
+	dispatch->counts.refused_probes += denied && probe_was_refused(call);
 	if (call->row >= first && call->row < first + rows)
 		dispatch->counts.by_row[call->row - first]++;
 	for (unsigned i = 0; !denied && i < call->path_count; i++)
-		if (call->place[i].mount && call->place[i].mount->flags & MOUNT_REDIRECT)
-			dispatch_count_redirect(&dispatch->counts, call->place[i].mount, denial_get_operation(call));
+		if (call->resolved_place[i].mount && call->resolved_place[i].mount->flags & MOUNT_REDIRECT)
+			dispatch_count_redirect(&dispatch->counts, call->resolved_place[i].mount,
+						denial_get_operation(call));
 }
 
 /*
@@ -181,7 +182,7 @@ static void dispatch_act_on_denial_or_decoy(struct dispatch *dispatch, bool deco
 		if (call->answer->kills_process)
 			on_deny_signal_process(call->task, SIGKILL);
 	} else if (call->on_deny > ON_DENY_ERRNO) {
-		on_deny_kill_or_stop_process(call->sandbox->stops, call->on_deny, call->task, call->slot.seq);
+		on_deny_kill_or_stop_process(call->sandbox->stop_notices, call->on_deny, call->task, call->slot.seq);
 	}
 }
 
@@ -189,14 +190,14 @@ static void dispatch_act_on_denial_or_decoy(struct dispatch *dispatch, bool deco
  * True: the call fires entries of after_read. It is made again after the run has lost what these entries take away. If
  * that was tried and something may be left, the call is refused.
  */
-static bool dispatch_fires_after(struct dispatch *dispatch)
+static bool dispatch_fire_after_entries(struct dispatch *dispatch)
 {
 	struct call *call = dispatch->call;
-	struct after *after = call->sandbox->after;
+	struct after_entries *after = call->sandbox->after_entries;
 
 	/* A call that has failed natively has read nothing: the file does not exist. */
 	if (!call->after_entries_to_fire && !call->record_was_written && call->outcome.kind != OUTCOME_ERROR)
-		call->after_entries_to_fire = after_find_due(call);
+		call->after_entries_to_fire = after_find_entries_to_fire(call);
 	call->after_entries_checked = true;
 	if (!call->after_entries_to_fire || !dispatch->closing)
 		return false;
@@ -219,13 +220,13 @@ void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp_notif 
 	struct call *call = dispatch->call;
 	bool decoy;
 
-	if (call->sandbox->after && dispatch_fires_after(dispatch))
+	if (call->sandbox->after_entries && dispatch_fire_after_entries(dispatch))
 		return;
 	decoy = dispatch_call_reads_decoy(dispatch);
 
 	dispatch_count_call(dispatch);
 	if (call->outcome.kind == OUTCOME_BLOCKING)
-		interrupted_note_waiting_open(&dispatch->interrupted, notification);
+		interrupted_note_waiting_open(&dispatch->interrupted_calls, notification);
 	if (call->outcome.kind != OUTCOME_TARGET_GONE)
 		(void)call_commit_record(call); /* on failure the outcome is set to the error */
 	dispatch_act_on_denial_or_decoy(dispatch, decoy);

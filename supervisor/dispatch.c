@@ -45,7 +45,7 @@ static bool dispatch_run_hook(struct dispatch *dispatch, const struct syscall_ro
 
 	switch (row->hook) {
 	case HOOK_SIGRETURN:
-		interrupted_on_sigreturn(&dispatch->interrupted, sandbox->target_memory, sandbox->listener_fd,
+		interrupted_on_sigreturn(&dispatch->interrupted_calls, sandbox->target_memory, sandbox->listener_fd,
 					 notification);
 		return true;
 	case HOOK_GET_AFFINITY:
@@ -82,7 +82,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	}
 	/* Record locks up to the limit are continued here. Other commands, and further locks, are judged below. */
 	if (row && row->hook == HOOK_RECORD_LOCK && locks_command_needs_admission(data->args[1]) &&
-	    locks_admit_command(&sandbox->locks, data->args[1], io_read_clock_ns())) {
+	    locks_admit_command(&sandbox->record_locks, data->args[1], io_read_clock_ns())) {
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_REGISTERS_JUDGED);
 		return;
 	}
@@ -90,7 +90,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		dispatch_begin_call(dispatch, notification, row);
 	else
 		dispatch_refuse_unlisted_call(dispatch, notification);
-	call->fails_where_it_would_wait = interrupted_is_restarted_open(&dispatch->interrupted, notification);
+	call->fails_where_it_would_wait = interrupted_is_restarted_open(&dispatch->interrupted_calls, notification);
 	call->has_fetched_fd = again;
 	call->fetched_fd = fetched;
 	if (!dispatch_find_task(call)) {

@@ -28,9 +28,9 @@ struct redirect {
 /* Judged calls, for the result. */
 struct call_counts {
 	uint64_t judged, allowed, denied;
-	uint64_t observed; /* allowed calls that the judged policy denies */
+	uint64_t observed_denials; /* allowed calls that the judged policy denies */
 	uint64_t allowed_by_answer; /* denied calls that were allowed by the answer to a question */
-	uint64_t expected_probes; /* denied calls that are probes: account/probes.h */
+	uint64_t refused_probes; /* denied calls that are probes: account/probes.h */
 	uint64_t *by_row;  /* count of each row, indexed as table_get_rows(); owned */
 	struct redirect redirect[COUNTED_REDIRECTS_MAX];
 	size_t redirect_count;
@@ -49,7 +49,7 @@ struct dispatch {
 	struct call *call;            /* owned; reused for every notification, because it is large */
 	struct call_counts counts;
 	bool decoy_read_ends_run;              /* a decoy was read whose reading ends the run */
-	struct interrupted interrupted; /* dispatch_init() leaves `interrupted.traits` to the caller */
+	struct interrupted_calls interrupted_calls; /* dispatch_init() leaves `interrupted.traits` to the caller */
 };
 
 /* Initialises a zeroed struct. Borrows the sandbox. 0 or -ENOMEM; dispatch_release releases in both cases. */

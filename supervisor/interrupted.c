@@ -10,7 +10,8 @@
 #include "syscalls/arch/frame.h"
 #include "syscalls/table/table.h"
 
-#define OTHER_CALLS_MAX 64u /* calls of the thread after which a restarted open counts as abandoned (siglongjmp) */
+/* calls of the thread after which a restarted open counts as abandoned (siglongjmp) */
+#define OTHER_CALLS_BEFORE_RESTART_MAX 64u
 
 /* /proc/TID/syscall has a waiting thread's call number, six arguments, stack pointer and instruction pointer. */
 static bool interrupted_parse_stack_pointer(const char *text, int nr, uint64_t *ret_stack)
@@ -35,7 +36,7 @@ static void interrupted_close_syscall_file(struct interrupted_proc_syscall *sour
 }
 
 /* Reads /proc/TID/syscall. Its descriptor is kept open, because opening it takes as long as the rest of the restart. */
-static ssize_t interrupted_read_syscall_file(struct interrupted *interrupted, pid_t tid, char *text, size_t size)
+static ssize_t interrupted_read_syscall_file(struct interrupted_calls *interrupted, pid_t tid, char *text, size_t size)
 {
 	struct interrupted_proc_syscall *source =
 		&interrupted->proc_syscall_file[(unsigned)tid % INTERRUPTED_PROC_SYSCALLS_MAX];
@@ -51,7 +52,8 @@ static ssize_t interrupted_read_syscall_file(struct interrupted *interrupted, pi
 	return pread(source->fd, text, size, 0);
 }
 
-static bool interrupted_read_stack_pointer(struct interrupted *interrupted, pid_t tid, int nr, uint64_t *ret_stack)
+static bool interrupted_read_stack_pointer(struct interrupted_calls *interrupted, pid_t tid, int nr,
+					   uint64_t *ret_stack)
 {
 	char text[256];
 	ssize_t len = interrupted_read_syscall_file(interrupted, tid, text, sizeof(text) - 1);
@@ -62,7 +64,7 @@ static bool interrupted_read_stack_pointer(struct interrupted *interrupted, pid_
 	return interrupted_parse_stack_pointer(text, nr, ret_stack);
 }
 
-void interrupted_release(struct interrupted *interrupted)
+void interrupted_release(struct interrupted_calls *interrupted)
 {
 	for (unsigned i = 0; i < INTERRUPTED_PROC_SYSCALLS_MAX; i++)
 		interrupted_close_syscall_file(&interrupted->proc_syscall_file[i]);
@@ -72,7 +74,7 @@ void interrupted_release(struct interrupted *interrupted)
  * Whether the call was notified, so that its EINTR came from the wait for the supervisor or from its response. A native
  * call's EINTR is kept. With FRAME_CALL_UNKNOWN the arguments may be wrong, so only the number counts.
  */
-static bool interrupted_call_was_notified(const struct interrupted *interrupted, const struct frame *frame,
+static bool interrupted_call_was_notified(const struct interrupted_calls *interrupted, const struct frame *frame,
 					  enum frame_kind kind)
 {
 	if (frame->nr < 0)
@@ -107,8 +109,8 @@ static void interrupted_read_stack_slots(const struct memory_ops *guest, pid_t t
  * responds, a program runs handler after handler over the same call, and identifying the call each time would starve
  * the program. Calls at the same place, as in syscall(2), are distinguished by registers and return addresses.
  */
-static bool interrupted_call_was_lost_before(const struct interrupted *interrupted, const struct memory_ops *guest,
-					pid_t tid, const struct frame *frame)
+static bool interrupted_call_was_lost_before(const struct interrupted_calls *interrupted,
+					     const struct memory_ops *guest, pid_t tid, const struct frame *frame)
 {
 	const struct interrupted_lost_call *left = &interrupted->lost_call[(unsigned)tid % INTERRUPTED_LOST_CALLS_MAX];
 	uint64_t slot[INTERRUPTED_STACK_SLOTS];
@@ -120,8 +122,8 @@ static bool interrupted_call_was_lost_before(const struct interrupted *interrupt
 	return memcmp(left->stack_slot, slot, sizeof(slot)) == 0;
 }
 
-static void interrupted_remember_lost_call(struct interrupted *interrupted, const struct memory_ops *guest, pid_t tid,
-				       const struct frame *frame)
+static void interrupted_remember_lost_call(struct interrupted_calls *interrupted, const struct memory_ops *guest,
+					   pid_t tid, const struct frame *frame)
 {
 	struct interrupted_lost_call *left = &interrupted->lost_call[(unsigned)tid % INTERRUPTED_LOST_CALLS_MAX];
 
@@ -131,7 +133,7 @@ static void interrupted_remember_lost_call(struct interrupted *interrupted, cons
 	interrupted_read_stack_slots(guest, tid, frame->stack, left->stack_slot);
 }
 
-static struct interrupted_open *interrupted_find_open(struct interrupted *interrupted, pid_t tid)
+static struct interrupted_open *interrupted_find_open(struct interrupted_calls *interrupted, pid_t tid)
 {
 	for (unsigned i = 0; interrupted->open_count > 0 && i < INTERRUPTED_OPENS_MAX; i++)
 		if (interrupted->open[i].tid == tid)
@@ -139,8 +141,8 @@ static struct interrupted_open *interrupted_find_open(struct interrupted *interr
 	return NULL;
 }
 
-static void interrupted_remember_open(struct interrupted *interrupted, pid_t tid, bool waited, int nr, uint64_t pc,
-				      const void *args)
+static void interrupted_remember_open(struct interrupted_calls *interrupted, pid_t tid, bool waited, int nr,
+				      uint64_t pc, const void *args)
 {
 	struct interrupted_open *open = interrupted_find_open(interrupted, tid);
 
@@ -152,7 +154,7 @@ static void interrupted_remember_open(struct interrupted *interrupted, pid_t tid
 	memcpy(open->arg, args, sizeof(open->arg));
 }
 
-static void interrupted_forget_open(struct interrupted *interrupted, struct interrupted_open *open)
+static void interrupted_forget_open(struct interrupted_calls *interrupted, struct interrupted_open *open)
 {
 	open->tid = 0;
 	interrupted->open_count--;
@@ -163,7 +165,7 @@ static bool interrupted_is_same_open(const struct interrupted_open *open, int nr
 	return nr == open->nr && pc == open->pc && memcmp(args, open->arg, sizeof(open->arg)) == 0;
 }
 
-bool interrupted_is_restarted_open(struct interrupted *interrupted, const struct seccomp_notif *notification)
+bool interrupted_is_restarted_open(struct interrupted_calls *interrupted, const struct seccomp_notif *notification)
 {
 	const struct seccomp_data *data = &notification->data;
 	struct interrupted_open *open = interrupted_find_open(interrupted, (pid_t)notification->pid);
@@ -173,12 +175,12 @@ bool interrupted_is_restarted_open(struct interrupted *interrupted, const struct
 		return false;
 	same = interrupted_is_same_open(open, data->nr, data->instruction_pointer, data->args);
 	waited = open->had_to_wait;
-	if (same || ++open->calls_since > OTHER_CALLS_MAX)
+	if (same || ++open->calls_since > OTHER_CALLS_BEFORE_RESTART_MAX)
 		interrupted_forget_open(interrupted, open);
 	return same && !waited;
 }
 
-void interrupted_note_waiting_open(struct interrupted *interrupted, const struct seccomp_notif *notification)
+void interrupted_note_waiting_open(struct interrupted_calls *interrupted, const struct seccomp_notif *notification)
 {
 	const struct seccomp_data *data = &notification->data;
 
@@ -187,7 +189,7 @@ void interrupted_note_waiting_open(struct interrupted *interrupted, const struct
 }
 
 /* Whether the frame's open has waited, so that its EINTR is native. True only once. */
-static bool interrupted_open_has_waited(struct interrupted *interrupted, pid_t tid, const struct frame *frame)
+static bool interrupted_open_has_waited(struct interrupted_calls *interrupted, pid_t tid, const struct frame *frame)
 {
 	struct interrupted_open *open = interrupted_find_open(interrupted, tid);
 
@@ -197,7 +199,7 @@ static bool interrupted_open_has_waited(struct interrupted *interrupted, pid_t t
 	return true;
 }
 
-void interrupted_on_sigreturn(struct interrupted *interrupted, const struct memory_ops *guest, int listener_fd,
+void interrupted_on_sigreturn(struct interrupted_calls *interrupted, const struct memory_ops *guest, int listener_fd,
 			      const struct seccomp_notif *notification)
 {
 	pid_t tid = (pid_t)notification->pid;

@@ -55,7 +55,7 @@ struct interrupted_proc_syscall {
 };
 
 /* To be initialised with zeros; then the caller sets `traits`. */
-struct interrupted {
+struct interrupted_calls {
 	unsigned traits;    /* enum run_trait: which calls are notified */
 	uint64_t restarted_calls;           /* calls that were restarted */
 	uint64_t lost_calls;                /* calls that could not be restarted: FRAME_CALL_UNKNOWN of frame.h */
@@ -66,16 +66,16 @@ struct interrupted {
 	struct interrupted_lost_call lost_call[INTERRUPTED_LOST_CALLS_MAX];
 };
 
-void interrupted_release(struct interrupted *interrupted);
+void interrupted_release(struct interrupted_calls *interrupted);
 
 /* At the notification of an rt_sigreturn: restarts the call that the handler interrupted, if need be. */
-void interrupted_on_sigreturn(struct interrupted *interrupted, const struct memory_ops *guest, int listener_fd,
+void interrupted_on_sigreturn(struct interrupted_calls *interrupted, const struct memory_ops *guest, int listener_fd,
 			      const struct seccomp_notif *notification);
 
 /* Whether the call is a restarted open, which must not wait for the other end of a FIFO. */
-bool interrupted_is_restarted_open(struct interrupted *interrupted, const struct seccomp_notif *notification);
+bool interrupted_is_restarted_open(struct interrupted_calls *interrupted, const struct seccomp_notif *notification);
 
 /* Notes that this open waits. */
-void interrupted_note_waiting_open(struct interrupted *interrupted, const struct seccomp_notif *notification);
+void interrupted_note_waiting_open(struct interrupted_calls *interrupted, const struct seccomp_notif *notification);
 
 #endif

@@ -197,7 +197,7 @@ static int launch_await_child(const struct launch *launch)
 {
 	/* how often the parent checks whether the child still lives */
 	const struct timespec timeout = {.tv_nsec = 50000000};
-	struct launch_shared_page *page = launch->page;
+	struct launch_shared_page *page = launch->shared_page;
 
 	while (page->state == PAGE_STARTED && !launch_child_has_ended(launch->pid))
 		(void)syscall(SYS_futex, &page->state, FUTEX_WAIT, PAGE_STARTED, &timeout, NULL, 0);
@@ -231,7 +231,7 @@ int launch_fork_child(const struct launch_options *options, struct launch *ret_l
 	if (page == MAP_FAILED)
 		return -errno;
 	page->listener_fd = -1;
-	ret_launch->page = page;
+	ret_launch->shared_page = page;
 	ret_launch->ret_error = &page->error;
 	ret_launch->ret_step = &page->step;
 	pid = launch_clone_child(options, page);
@@ -244,7 +244,7 @@ int launch_fork_child(const struct launch_options *options, struct launch *ret_l
 
 int launch_await_filter(const struct launch_options *options, struct launch *launch)
 {
-	struct launch_shared_page *page = launch->page;
+	struct launch_shared_page *page = launch->shared_page;
 	int error;
 
 	scheduling_restore_task(&launch->moved_child_affinity);
@@ -269,7 +269,7 @@ void launch_release(struct launch *launch)
 {
 	if (launch->listener_fd >= 0)
 		(void)close(launch->listener_fd);
-	if (launch->page)
-		(void)munmap(launch->page, sizeof(*launch->page));
+	if (launch->shared_page)
+		(void)munmap(launch->shared_page, sizeof(*launch->shared_page));
 	*launch = (struct launch){.pid = -1, .listener_fd = -1};
 }

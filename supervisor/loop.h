@@ -16,7 +16,7 @@ struct supervisor {
 	struct dispatch dispatch;
 	struct watchdog *watchdog;
 	struct limits *limits;
-	struct stop_notices stops;
+	struct stop_notices stop_notices;
 	struct session *session; /* NULL: a run of one program */
 	struct launch launch;
 	int epoll_fd;        /* watches every event source but the listener */

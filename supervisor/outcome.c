@@ -48,7 +48,7 @@ static void outcome_send_descriptor(struct dispatch *dispatch)
 		(void)answer_with_value(listener_fd, call->id, number);
 	else if (number != -EINTR) /* -EINTR: no response is due. EMFILE is never continued */
 		(void)answer_with_error(listener_fd, call->id, number);
-	outcome_count_open_files(&call->sandbox->notes, number);
+	outcome_count_open_files(&call->sandbox->rlimit_usage, number);
 	outcome_end_record(dispatch, number);
 }
 
@@ -115,11 +115,11 @@ void outcome_perform(struct dispatch *dispatch)
 
 void outcome_release(struct outcome *outcome)
 {
-	struct call_work *work = steal_pointer(&outcome->work);
+	struct call_work *work = steal_pointer(&outcome->blocking_work);
 
 	close_fd(&outcome->fd);
-	exec_plan_free(steal_pointer(&outcome->exec));
-	free(steal_pointer(&outcome->egress));
+	exec_plan_free(steal_pointer(&outcome->exec_plan));
+	free(steal_pointer(&outcome->egress_connect));
 	if (work)
 		work->free(work);
 }

@@ -71,7 +71,7 @@ int process_open_log_dir(struct process *process)
 	_cleanup_free_ char *copy = NULL;
 	const char *slash;
 
-	if (options->sign_path && process_check_key_place(process, options->sign_path) < 0)
+	if (options->sign_key_path && process_check_key_place(process, options->sign_key_path) < 0)
 		return -1;
 	if (options->anchor_path && process_check_log_is_not_granted(process, options->anchor_path) < 0)
 		return -1;
@@ -151,9 +151,9 @@ void process_close_log(struct process *process)
 {
 	const struct supervise_report *report = &process->report;
 	struct run_ending ending =
-		run_ending(process_read_run_end(process), report->asked_to_end_by, report->ended_by,
-			   report->wait_status,
-			   report->calls.denied > report->calls.expected_probes || report->network.denied > 0);
+		run_ending_make(process_read_run_end(process), report->asked_to_end_by, report->ended_by,
+				report->wait_status,
+				report->calls.denied > report->calls.refused_probes || report->network.denied > 0);
 	json_t *exit_code = json_object_get(process->result, "exit_code");
 	uint64_t records = audit_count_records(process->audit);
 	struct audit_trailer trailer;
@@ -174,8 +174,8 @@ void process_close_log(struct process *process)
 					  json_string(strerrorname_np(-audit_get_rotation_error(process->audit))));
 	trailer = (struct audit_trailer){.status = run_status_get_name(ending.status), .exit_code = ending.exit_code,
 					 .signal = ending.signal, .judged = report->calls.judged,
-					 .allowed = report->calls.allowed - report->calls.observed,
-					 .denied = report->calls.denied + report->calls.observed};
+					 .allowed = report->calls.allowed - report->calls.observed_denials,
+					 .denied = report->calls.denied + report->calls.observed_denials};
 	error = audit_close(process->audit, &trailer);
 	process->audit = NULL;
 	if (error < 0)

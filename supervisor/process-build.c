@@ -70,7 +70,7 @@ int process_build_view(struct process *process)
 						  .provided_file_count = options->egress->provided_file_count,
 						  .root_fd = -1,
 						  .tmpfs_fd = options->namespaces->tmpfs_fd,
-						  .pts_fd = options->namespaces->pts_fd};
+						  .pts_fd = options->namespaces->devpts_mount_fd};
 	struct policy_error error = {""};
 	int ret = view_create(options->policy, &view_options, &process->view, &error);
 
@@ -160,10 +160,10 @@ int process_open_program_sockets(struct process *process)
 
 	if (!options->egress->has_network)
 		return 0;
-	error = egress_open_program_sockets(options->egress, options->policy, own, &process->guest, &step);
+	error = egress_open_program_sockets(options->egress, options->policy, own, &process->program_sockets, &step);
 	if (error == 0) {
 		step = "make the program's resolv.conf";
-		error = egress_provide_resolv_conf(options->egress, &process->guest,
+		error = egress_provide_resolv_conf(options->egress, &process->program_sockets,
 						   own || descriptor_pidfd_getfd_works());
 	}
 	if (error < 0)
@@ -178,10 +178,11 @@ static void process_describe_network(const struct process *process)
 	char why[sizeof(layers->layer[0].why)], own[INET_ADDRSTRLEN];
 
 	(void)snprintf(why, sizeof(why), "%s", layers->layer[LAYER_NETNS].why);
-	(void)inet_ntop(AF_INET, &process->guest.loopback, own, sizeof(own));
+	(void)inet_ntop(AF_INET, &process->program_sockets.loopback, own, sizeof(own));
 	layers_set_state(layers, LAYER_NETNS, layers->layer[LAYER_NETNS].active,
 			 "%.110s; connections go to the egress process%s%s", why,
-			 process->guest.has_own_netns ? "" : " at ", process->guest.has_own_netns ? "" : own);
+			 process->program_sockets.has_own_netns ? "" : " at ",
+			 process->program_sockets.has_own_netns ? "" : own);
 }
 
 /*
@@ -208,7 +209,7 @@ int process_send_program_sockets(struct process *process)
 	int error;
 
 	process_set_network_of_view(process);
-	error = egress->has_network ? egress_send_program_sockets(egress, &process->guest) : 0;
+	error = egress->has_network ? egress_send_program_sockets(egress, &process->program_sockets) : 0;
 	if (egress->has_network)
 		process_describe_network(process);
 	if (error < 0)

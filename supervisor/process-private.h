@@ -19,7 +19,7 @@ struct process {
 	struct sock_fprog filter;
 	struct view *view;
 	struct asker_options ask;  /* its view is owned; NULL: no denial is asked about */
-	struct egress_program_sockets guest;
+	struct egress_program_sockets program_sockets;
 	int landlock_fd;   /* -1: no Landlock domain */
 	bool fstat_is_native; /* fstat is native: neither judged nor recorded */
 	bool kernel_reads; /* calls that only read are native: "judge": "changes" */

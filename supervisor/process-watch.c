@@ -119,7 +119,7 @@ static int process_build_filter(struct process *process, const struct rlimits_wi
 				unsigned *ret_traits)
 {
 	const struct process_options *options = process->options;
-	const bool inet = options->egress->has_network, alone = process->guest.has_own_netns;
+	const bool inet = options->egress->has_network, alone = process->program_sockets.has_own_netns;
 	const struct policy_limits *limits = &policy_get_settings(options->policy)->limits;
 	const unsigned bounded = LAYER_BIT(LAYER_NETNS) | LAYER_BIT(LAYER_PIDNS);
 	/* No control group counts what netlink sockets hold (0.2 MB each): native only without a limit of memory. */
@@ -172,7 +172,7 @@ static int process_supervise_program(struct process *process, const struct rlimi
 						.view = process->view,
 						.audit = process->audit,
 						.ask = process->ask.view ? &process->ask : NULL,
-						.guest = &process->guest};
+						.program_sockets = &process->program_sockets};
 
 	supervision.launch.rlimit_count = rlimits_build(&policy_get_settings(options->policy)->limits,
 							&process->open_files, fallback, supervision.launch.rlimit);

@@ -24,7 +24,7 @@ static void process_release_all(struct process *process)
 	namespaces_release(process->options->namespaces);
 	view_free(process->ask.view);
 	view_free(process->view);
-	egress_program_side_release(&process->guest);
+	egress_program_side_release(&process->program_sockets);
 	egress_side_release(process->options->egress);
 	free(process->filter.filter);
 	environment_free(process->envp);
@@ -53,7 +53,7 @@ static int process_give_up_privileges(struct process *process)
 {
 	const struct namespaces *namespaces = process->options->namespaces;
 	bool routes = process->options->egress->has_network && namespaces->made_layers & LAYER_BIT(LAYER_NETNS);
-	size_t caps = routes ? NAMESPACES_NETWORK_CAPS : NAMESPACES_SUPERVISOR_CAPS;
+	size_t caps = routes ? NAMESPACES_NETWORK_CAPS_COUNT : NAMESPACES_SUPERVISOR_CAPS_COUNT;
 	int cap[NAMESPACES_CAPS_COUNT_MAX];
 	struct rlimit limit;
 	int error;
@@ -67,7 +67,7 @@ static int process_give_up_privileges(struct process *process)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 	descriptors_enlarge_table();
 	error = prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? -errno : 0;
-	caps = namespaces_get_needed_caps(namespaces->network_is_made_in_thread ? NAMESPACES_LOOPBACK_CAPS : caps,
+	caps = namespaces_get_needed_caps(namespaces->network_is_made_in_thread ? NAMESPACES_LOOPBACK_CAPS_COUNT : caps,
 				    process->options->overlay != VIEW_OVERLAY_NONE, cap);
 	if (error == 0)
 		error = privs_keep_capabilities(&process->options->user, cap, caps, true);
@@ -110,8 +110,10 @@ static int process_check_layers(struct process *process)
 
 int process_main(const struct process_options *options)
 {
-	struct process process = {
-		.options = options, .landlock_fd = -1, .audit_dirfd = -1, .guest = EGRESS_PROGRAM_SOCKETS_INIT};
+	struct process process = {.options = options,
+				  .landlock_fd = -1,
+				  .audit_dirfd = -1,
+				  .program_sockets = EGRESS_PROGRAM_SOCKETS_INIT};
 	int status = 1;
 	bool ready, retry; /* retry: a namespace failed, and the keeper forks another supervisor without it */
 

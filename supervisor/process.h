@@ -77,7 +77,7 @@ struct process_options {
 	const char *setup_audit_path;
 	uint64_t rotate_bytes;     /* --audit-rotate; 0: never */
 	const char *anchor_path;   /* the file for checkpoints, checked like audit_path; NULL: none */
-	const char *sign_path;     /* the file of the log's private key, which no grant may cover; NULL: none */
+	const char *sign_key_path;     /* the file of the log's private key, which no grant may cover; NULL: none */
 	struct {
 		const struct policy *policy; /* borrowed; observes: ask/ask.h */
 		int dir_fd;                  /* borrowed; -1: no denial is asked about */

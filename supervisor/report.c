@@ -75,7 +75,7 @@ static json_t *report_make_decoys(const struct decoys *decoys)
 	return list;
 }
 
-static json_t *report_make_after(const struct after *after, const struct policy *policy)
+static json_t *report_make_after_entries(const struct after_entries *after, const struct policy *policy)
 {
 	json_t *list = json_array();
 
@@ -151,7 +151,7 @@ static json_t *report_make_calls(const struct supervise_report *report)
 
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "judged", (json_int_t)calls->judged,
 			 "allowed", (json_int_t)calls->allowed, "denied", (json_int_t)calls->denied, "expected",
-			 (json_int_t)calls->expected_probes, "observed", (json_int_t)calls->observed, "approved",
+			 (json_int_t)calls->refused_probes, "observed", (json_int_t)calls->observed_denials, "approved",
 			 (json_int_t)calls->allowed_by_answer, "restarted",
 			 (json_int_t)report->restarted, "interrupted", (json_int_t)report->interrupted, "by_syscall",
 			 report_make_syscall_counts(calls->by_row));
@@ -166,7 +166,8 @@ static void report_set_changes(json_t *object, struct changes *changes, const st
 		return;
 	if (changes_report(changes, view, report_add_change, list) < 0)
 		(void)json_array_clear(list); /* no memory: all changes count as unlisted */
-	(void)json_object_set_new(object, "changes_unlisted", json_integer((json_int_t)changes_unlisted(changes)));
+	(void)json_object_set_new(object, "changes_unlisted",
+				  json_integer((json_int_t)changes_get_unlisted_count(changes)));
 }
 
 static json_t *report_get_list_or_empty(json_t *list)
@@ -189,7 +190,7 @@ json_t *report_make_json(const struct supervise_report *report, const struct vie
 		(json_int_t)network->denied, "network_advice", report_get_list_or_empty(network->advice), "decoys",
 		report->decoys ? report_make_decoys(report->decoys) : json_array());
 
-	(void)json_object_set_new(object, "after_read", report_make_after(report->after, policy));
+	(void)json_object_set_new(object, "after_read", report_make_after_entries(report->after_entries, policy));
 	if (report->decoy_ended_run)
 		(void)json_object_set_new(object, "ended_by", json_string(REPORT_ENDED_BY_DECOY));
 	else if (report->ended_by != LIMIT_MAX)

@@ -15,7 +15,7 @@ const char *run_status_get_name(enum run_status status)
 	return names[status];
 }
 
-struct run_ending run_ending(unsigned end, unsigned asked, enum limit_kind limit, int wait_status, bool denials)
+struct run_ending run_ending_make(unsigned end, unsigned asked, enum limit_kind limit, int wait_status, bool denials)
 {
 	struct run_ending ending = {.status = RUN_OK};
 

@@ -50,6 +50,6 @@ struct run_ending {
  * Decides how the run ended. end: RUN_END_*, or the signal that callgate got. asked, limit: `asked` and `ended_by` of
  * supervise_report. wait_status: the program's.
  */
-struct run_ending run_ending(unsigned end, unsigned asked, enum limit_kind limit, int wait_status, bool denials);
+struct run_ending run_ending_make(unsigned end, unsigned asked, enum limit_kind limit, int wait_status, bool denials);
 
 #endif

@@ -84,7 +84,7 @@ static int supervise_prepare_limits(struct supervisor *supervisor)
 		r = forks_create(policy->pids, getpid(), &sandbox->forks);
 	if (r == 0 && traits & RUN_SAMPLES_MEMORY)
 		r = memfds_create(&sandbox->memfds);
-	locks_init(&sandbox->locks, options->namespaces->host_proc_fd);
+	locks_init(&sandbox->record_locks, options->namespaces->host_proc_fd);
 	if (r == 0)
 		r = limits_create(sandbox, options->cgroup, &supervisor->limits);
 	sandbox->memory.limit_bytes = policy->memory_bytes;
@@ -122,7 +122,7 @@ static int supervise_create_lists(struct supervise_report *report, const struct 
 		return -ENOMEM;
 	if (process->sink_kind != SINK_NONE)
 		denials_set_sink(report->denials, &report->sink);
-	if (policy_count_after(process->policy) > 0 && !(report->after = after_create()))
+	if (policy_count_after(process->policy) > 0 && !(report->after_entries = after_create()))
 		return -ENOMEM;
 	return 0;
 }
@@ -139,15 +139,15 @@ static int supervise_build_state(struct supervisor *supervisor)
 
 	if (r < 0)
 		return r;
-	supervisor->stops = (struct stop_notices){process->shared_page, process->control_fd};
+	supervisor->stop_notices = (struct stop_notices){process->shared_page, process->control_fd};
 	*sandbox = (struct sandbox){.policy = process->policy,
 				    .view = options->view,
 				    .audit = options->audit,
 				    .changes = supervisor->report->changes,
 				    .denials = supervisor->report->denials,
 				    .decoys = supervisor->report->decoys,
-				    .after = supervisor->report->after,
-				    .stops = &supervisor->stops,
+				    .after_entries = supervisor->report->after_entries,
+				    .stop_notices = &supervisor->stop_notices,
 				    .target_memory = &memory_of_process,
 				    .listener_fd = -1,
 				    .has_unix_datagrams = options->traits & RUN_HAS_UNIX_DATAGRAMS,
@@ -162,9 +162,9 @@ static int supervise_build_state(struct supervisor *supervisor)
 		tree_set_host_pidns(sandbox->tree, namespaces->host_proc_fd, namespaces->host_pidns_fd);
 	if (r == 0)
 		r = sockets_create(process->scratch.fd, process->layers->layer[LAYER_NETNS].active,
-				   &sandbox->sockets);
+				   &sandbox->unix_sockets);
 	if (r == 0)
-		r = peers_create(&sandbox->peers);
+		r = peers_create(&sandbox->unix_peers);
 	if (r == 0 && !(options->traits & RUN_NATIVE_NETLINK))
 		r = supervise_prepare_netlink(supervisor);
 	if (r == 0)
@@ -176,8 +176,8 @@ static int supervise_build_state(struct supervisor *supervisor)
 	if (r == 0)
 		r = blocking_create(&dispatch->blocking);
 	if (r == 0 && process->egress->has_network)
-		r = egress_client_start(sandbox, process->egress, options->guest, &dispatch->egress);
-	if (r == 0 && sandbox->after && !policy_is_observing(process->policy))
+		r = egress_client_start(sandbox, process->egress, options->program_sockets, &dispatch->egress);
+	if (r == 0 && sandbox->after_entries && !policy_is_observing(process->policy))
 		r = closing_create(&(const struct closing_options){sandbox, dispatch->tracer, dispatch->blocking,
 								    dispatch->egress},
 				   &dispatch->closing);
@@ -186,7 +186,7 @@ static int supervise_build_state(struct supervisor *supervisor)
 		view_set_supervisor_pid(options->ask->view, getpid());
 	if (r == 0 && options->traits & RUN_SETS_AFFINITY)
 		r = cpu_create(sandbox->tree, cpu_open_loadavg(namespaces->host_proc_fd), &dispatch->cpu);
-	dispatch->interrupted.traits = options->traits;
+	dispatch->interrupted_calls.traits = options->traits;
 	if (r == 0)
 		r = supervise_prepare_limits(supervisor);
 	if (r == 0)
@@ -244,12 +244,12 @@ static void supervise_free(struct supervisor *supervisor)
 	cpu_free(supervisor->dispatch.cpu);
 	closing_free(supervisor->dispatch.closing);
 	tracer_free(supervisor->dispatch.tracer);
-	interrupted_release(&supervisor->dispatch.interrupted);
+	interrupted_release(&supervisor->dispatch.interrupted_calls);
 	asker_free(supervisor->dispatch.asker);
 	dispatch_release(&supervisor->dispatch);
 	tree_free(supervisor->sandbox.tree);
-	sockets_free(supervisor->sandbox.sockets);
-	peers_free(supervisor->sandbox.peers);
+	sockets_free(supervisor->sandbox.unix_sockets);
+	peers_free(supervisor->sandbox.unix_peers);
 	netlink_free(supervisor->sandbox.netlink);
 	cleanup_close(&supervisor->epoll_fd);
 	cleanup_close(&supervisor->signal_fd);
@@ -262,8 +262,8 @@ static void supervise_fill_report(struct supervisor *supervisor)
 
 	report->calls = supervisor->dispatch.counts;
 	supervisor->dispatch.counts.by_row = NULL; /* owned by the report now */
-	report->restarted = supervisor->dispatch.interrupted.restarted_calls;
-	report->interrupted = supervisor->dispatch.interrupted.lost_calls;
+	report->restarted = supervisor->dispatch.interrupted_calls.restarted_calls;
+	report->interrupted = supervisor->dispatch.interrupted_calls.lost_calls;
 	report->process_count = supervisor->sandbox.tree ? tree_count_processes_seen(supervisor->sandbox.tree) : 0;
 	(void)getrusage(RUSAGE_CHILDREN, &report->rusage);
 	if (supervisor->limits)
@@ -345,7 +345,7 @@ void supervise_report_release(struct supervise_report *report)
 	changes_free(report->changes);
 	denials_free(report->denials);
 	decoys_free(report->decoys);
-	after_free(report->after);
+	after_free(report->after_entries);
 	network_report_release(&report->network);
 	free(report->calls.by_row);
 }

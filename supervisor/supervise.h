@@ -23,7 +23,7 @@ struct supervise_options {
 	const struct session_options *session; /* NULL: a run of one program */
 	const struct asker_options *ask; /* NULL: no denial is asked about */
 	struct audit *audit;
-	const struct egress_program_sockets *guest; /* with a network: the sockets that egress listens on */
+	const struct egress_program_sockets *program_sockets; /* with a network: the sockets that egress listens on */
 };
 
 struct supervise_report {
@@ -41,7 +41,7 @@ struct supervise_report {
 	struct changes *changes; /* owned by the report */
 	struct denials *denials; /* owned by the report */
 	struct decoys *decoys;   /* owned by the report */
-	struct after *after;     /* owned by the report; NULL: the policy has no after_read */
+	struct after_entries *after_entries;     /* owned by the report; NULL: the policy has no after_read */
 	bool decoy_ended_run;    /* the reading of a decoy ended the run */
 	struct network_report network; /* owned by the report */
 	struct sink sink;              /* the sink, with the numbers of denials that it was sent */

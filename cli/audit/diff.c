@@ -26,7 +26,7 @@ struct diff {
 	struct tally object[DIFF_MAX]; /* tally of each kind of object; count[i]: how often it occurs in log i */
 	char *workdir[2];              /* the workdir of each run; owned; NULL: not known */
 	char *run[2];                  /* owned */
-	bool lacks_reads[2]; /* the run had "judge": "changes" */
+	bool lacks_read_records[2]; /* the run had "judge": "changes" */
 	uint64_t records[2], denied[2];
 	bool failed; /* no memory */
 };
@@ -118,7 +118,7 @@ static bool diff_on_entry(void *ctx, const struct audit_entry *entry)
 		free(diff->run[log]);
 		diff->workdir[log] = audit_get_field_for_display(entry->json, "workdir");
 		diff->run[log] = audit_get_field_for_display(entry->json, "run");
-		diff->lacks_reads[log] = audit_header_lacks_reads(entry->json);
+		diff->lacks_read_records[log] = audit_header_lacks_reads(entry->json);
 	}
 	if (!audit_filter_matches(&diff->filter, entry))
 		return true;
@@ -155,7 +155,7 @@ static bool diff_is_equal(const struct diff *diff)
 
 static void diff_print_kind(enum diff_kind kind, const struct tally *tally, char sign)
 {
-	_cleanup_free_ struct tally_item **sorted = tally_sort(tally, TALLY_COUNTS);
+	_cleanup_free_ struct tally_item **sorted = tally_sort(tally, TALLY_COUNTS_PER_ITEM);
 	size_t log = sign == '+';
 
 	for (size_t i = 0; sorted && i < tally->items; i++)
@@ -180,7 +180,7 @@ static void diff_print(const struct diff *diff, const char *const *paths)
 
 static json_t *diff_make_kind_json(const struct tally *tally)
 {
-	_cleanup_free_ struct tally_item **sorted = tally_sort(tally, TALLY_COUNTS);
+	_cleanup_free_ struct tally_item **sorted = tally_sort(tally, TALLY_COUNTS_PER_ITEM);
 	json_t *only[2] = {json_object(), json_object()};
 	json_int_t both = 0;
 
@@ -201,12 +201,12 @@ static int diff_print_json(const struct diff *diff)
 	json_t *all = json_object();
 
 	for (size_t log = 0; log < 2; log++)
-		(void)json_object_set_new(all, log ? "other" : "first",
-					  json_pack("{s:s?, s:s, s:I, s:I}", "run", diff->run[log], "judge",
-						    policy_judge_get_name(diff->lacks_reads[log] ? POLICY_JUDGE_CHANGES
-											     : POLICY_JUDGE_ALL),
-						    "records", (json_int_t)diff->records[log], "denied",
-						    (json_int_t)diff->denied[log]));
+		(void)json_object_set_new(
+			all, log ? "other" : "first",
+			json_pack("{s:s?, s:s, s:I, s:I}", "run", diff->run[log], "judge",
+				  policy_judge_get_name(diff->lacks_read_records[log] ? POLICY_JUDGE_CHANGES
+										      : POLICY_JUDGE_ALL),
+				  "records", (json_int_t)diff->records[log], "denied", (json_int_t)diff->denied[log]));
 	for (enum diff_kind kind = 0; kind < DIFF_MAX; kind++)
 		(void)json_object_set_new(all, diff_names[kind], diff_make_kind_json(&diff->object[kind]));
 	return cli_print_json("audit", all);
@@ -239,16 +239,16 @@ static int diff_parse_options(int argc, char **argv, struct diff *diff)
 /* What a run with "judge": "changes" read is not on record. CLI_OK, or CLI_ERROR with a message. */
 static int diff_check_reads(const struct diff *diff, const char *const *paths)
 {
-	size_t lacks = diff->lacks_reads[0] ? 0 : 1;
+	size_t lacks = diff->lacks_read_records[0] ? 0 : 1;
 
-	if (diff->lacks_reads[0] != diff->lacks_reads[1]) {
+	if (diff->lacks_read_records[0] != diff->lacks_read_records[1]) {
 		cli_print_error("audit",
 				"%s: the run had \"judge\": \"changes\", so what it read is not on record, and differs "
 				"from %s in all of it; record both runs with the same --judge",
 				paths[lacks], paths[!lacks]);
 		return CLI_ERROR;
 	}
-	if (diff->lacks_reads[0])
+	if (diff->lacks_read_records[0])
 		cli_note("callgate audit: both runs had \"judge\": \"changes\": what they read is not on record, and "
 			 "not compared");
 	return CLI_OK;

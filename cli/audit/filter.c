@@ -10,7 +10,7 @@
 
 /* ---- options ---- */
 
-int audit_set_words(const struct cli_given *given, void *list)
+int audit_filter_set_word_list(const struct cli_given *given, void *list)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_,";
 
@@ -29,7 +29,7 @@ static int audit_compile_glob(const struct cli_given *given, struct arena *arena
 	return cli_refuse_value(given, "not a pattern: * stands for text within a name, ** for any directories");
 }
 
-int audit_set_shown_path(const struct cli_given *given, void *all)
+int audit_filter_set_path(const struct cli_given *given, void *all)
 {
 	struct audit_filter *filter = all;
 
@@ -37,7 +37,7 @@ int audit_set_shown_path(const struct cli_given *given, void *all)
 	return audit_compile_glob(given, &filter->arena, &filter->path);
 }
 
-int audit_set_program(const struct cli_given *given, void *all)
+int audit_filter_set_program(const struct cli_given *given, void *all)
 {
 	struct audit_filter *filter = all;
 
@@ -45,7 +45,7 @@ int audit_set_program(const struct cli_given *given, void *all)
 	return audit_compile_glob(given, &filter->arena, &filter->program);
 }
 
-int audit_set_shown_event(const struct cli_given *given, void *event)
+int audit_filter_set_event(const struct cli_given *given, void *event)
 {
 	static const char *const names[] = {"open", "request", "close", "dns", "any"};
 
@@ -55,7 +55,7 @@ int audit_set_shown_event(const struct cli_given *given, void *event)
 	return cli_refuse_value(given, "not one of open, request, close, dns and any");
 }
 
-int audit_set_shown_pid(const struct cli_given *given, void *pid)
+int audit_filter_set_pid(const struct cli_given *given, void *pid)
 {
 	uint64_t number;
 
@@ -99,7 +99,7 @@ static bool audit_is_time_prefix(const char *text)
 	return true;
 }
 
-int audit_set_time(const struct cli_given *given, void *all)
+int audit_filter_set_time(const struct cli_given *given, void *all)
 {
 	struct audit_filter *filter = all;
 	size_t len = strlen(given->value);
@@ -117,7 +117,7 @@ int audit_set_time(const struct cli_given *given, void *all)
 	return cli_refuse_value(given, "not a time in UTC, such as 2026-11-21T02:28:18 or its beginning, nor +5s");
 }
 
-int audit_set_slower_than(const struct cli_given *given, void *slower_ns)
+int audit_filter_set_slower_than(const struct cli_given *given, void *slower_ns)
 {
 	if (audit_parse_duration(given->value, slower_ns) == 0 && *(uint64_t *)slower_ns > 0)
 		return 0;
@@ -131,7 +131,7 @@ void audit_filter_release(struct audit_filter *filter)
 
 /* ---- records ---- */
 
-static bool filter_match_word(const char *list, const struct scan_text *text)
+static bool filter_match_word_list(const char *list, const struct scan_text *text)
 {
 	if (!text->at)
 		return false;
@@ -218,9 +218,9 @@ bool audit_filter_matches(const struct audit_filter *filter, const struct audit_
 	const struct scan_record *record = &entry->record;
 
 	return !entry->json && (!filter->denied_only || record_is_denied(record)) &&
-	       (!filter->verdict || filter_match_word(filter->verdict, &record->verdict)) &&
-	       (!filter->call || filter_match_word(filter->call, &record->syscall)) &&
-	       (!filter->error || filter_match_word(filter->error, &record->error)) &&
+	       (!filter->verdict || filter_match_word_list(filter->verdict, &record->verdict)) &&
+	       (!filter->call || filter_match_word_list(filter->call, &record->syscall)) &&
+	       (!filter->error || filter_match_word_list(filter->error, &record->error)) &&
 	       (!filter->event || filter_match_event(filter->event, record)) &&
 	       (!filter->pid || filter_match_pid(filter->pid, record)) &&
 	       (!filter->slower_ns || (record->has_ns && record->ns > filter->slower_ns)) &&

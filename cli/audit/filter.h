@@ -35,14 +35,14 @@ struct audit_filter {
 		 0,                                                                                                    \
 		 "LIST",                                                                                               \
 		 "only these verdicts, such as deny,kill",                                                             \
-		 audit_set_words,                                                                                      \
+		 audit_filter_set_word_list,                                                                           \
 		 (at) + offsetof(struct audit_filter, verdict),                                                        \
 		 0},                                                                                                   \
 		{"call",                                                                                               \
 		 0,                                                                                                    \
 		 "LIST",                                                                                               \
 		 "only these system calls, such as openat,unlink",                                                     \
-		 audit_set_words,                                                                                      \
+		 audit_filter_set_word_list,                                                                           \
 		 (at) + offsetof(struct audit_filter, call),                                                           \
 		 0},                                                                                                   \
 		CLI_TEXT("syscall", "NAME", "the same as --call", (at) + offsetof(struct audit_filter, call)),         \
@@ -50,51 +50,52 @@ struct audit_filter {
 		 0,                                                                                                    \
 		 "LIST",                                                                                               \
 		 "only calls that failed with these errors, such as EACCES",                                           \
-		 audit_set_words,                                                                                      \
+		 audit_filter_set_word_list,                                                                           \
 		 (at) + offsetof(struct audit_filter, error),                                                          \
 		 0},                                                                                                   \
 		{"path",                                                                                               \
 		 0,                                                                                                    \
 		 "GLOB",                                                                                               \
 		 "only records about a matching path; * within a name, ** across;\nwithout a leading / at any depth",  \
-		 audit_set_shown_path,                                                                                 \
+		 audit_filter_set_path,                                                                                \
 		 (at),                                                                                                 \
 		 0},                                                                                                   \
-		{"program", 0, "GLOB", "only what this program did, as for --path", audit_set_program, (at), 0},       \
+		{"program", 0, "GLOB", "only what this program did, as for --path", audit_filter_set_program,          \
+		 (at), 0},                                                                                             \
 		CLI_TEXT("rule", "TEXT", "only what a rule with this text decided",                                    \
 			 (at) + offsetof(struct audit_filter, rule)),                                                  \
 		{"event",                                                                                              \
 		 0,                                                                                                    \
 		 "NAME",                                                                                               \
 		 "only this network event: open, request, close, dns or any",                                          \
-		 audit_set_shown_event,                                                                                \
+		 audit_filter_set_event,                                                                               \
 		 (at) + offsetof(struct audit_filter, event),                                                          \
 		 0},                                                                                                   \
 		CLI_TEXT("host", "NAME",                                                                               \
 			 "only records about this host; *.NAME one label before it, **.NAME any number",               \
 			 (at) + offsetof(struct audit_filter, host)),                                                  \
-		{"pid", 0, "PID", "only this process", audit_set_shown_pid, (at) + offsetof(struct audit_filter, pid), \
-		 0},                                                                                                   \
+		{"pid", 0, "PID", "only this process", audit_filter_set_pid,                                           \
+		 (at) + offsetof(struct audit_filter, pid), 0},                                                        \
 		{"since",                                                                                              \
 		 0,                                                                                                    \
 		 "TIME",                                                                                               \
 		 "only from this time on, such as 2026-11-21T02:28 (UTC), or +5s after\nthe start of the run",         \
-		 audit_set_time,                                                                                       \
+		 audit_filter_set_time,                                                                                \
 		 (at),                                                                                                 \
 		 0},                                                                                                   \
-		{"until", 0, "TIME", "only up to this time, which is included", audit_set_time, (at), 1},              \
+		{"until", 0, "TIME", "only up to this time, which is included", audit_filter_set_time, (at), 1},       \
 	{                                                                                                              \
-		"slower-than", 0, "TIME", "only what took longer, such as 500us or 2ms", audit_set_slower_than,        \
+		"slower-than", 0, "TIME", "only what took longer, such as 500us or 2ms", audit_filter_set_slower_than, \
 			(at) + offsetof(struct audit_filter, slower_ns), 0                                             \
 	}
 
-int audit_set_words(const struct cli_given *given, void *list);
-int audit_set_shown_path(const struct cli_given *given, void *filter);
-int audit_set_program(const struct cli_given *given, void *filter);
-int audit_set_shown_event(const struct cli_given *given, void *event);
-int audit_set_shown_pid(const struct cli_given *given, void *pid);
-int audit_set_time(const struct cli_given *given, void *filter);
-int audit_set_slower_than(const struct cli_given *given, void *slower_ns);
+int audit_filter_set_word_list(const struct cli_given *given, void *list);
+int audit_filter_set_path(const struct cli_given *given, void *filter);
+int audit_filter_set_program(const struct cli_given *given, void *filter);
+int audit_filter_set_event(const struct cli_given *given, void *event);
+int audit_filter_set_pid(const struct cli_given *given, void *pid);
+int audit_filter_set_time(const struct cli_given *given, void *filter);
+int audit_filter_set_slower_than(const struct cli_given *given, void *slower_ns);
 
 void audit_filter_release(struct audit_filter *filter);
 

@@ -1,28 +1,30 @@
 #include "cli/audit/histogram.h"
 
-#define PART_BITS 5u /* HISTOGRAM_PARTS is 1 << PART_BITS */
+#define BUCKETS_PER_POWER_OF_2_BITS 5u /* HISTOGRAM_BUCKETS_PER_POWER_OF_2 is 1 << BUCKETS_PER_POWER_OF_2_BITS */
 
-_Static_assert(HISTOGRAM_PARTS == 1u << PART_BITS, "the bits of a part");
+_Static_assert(HISTOGRAM_BUCKETS_PER_POWER_OF_2 == 1u << BUCKETS_PER_POWER_OF_2_BITS, "the bits of a part");
 
 static unsigned histogram_find_bucket(uint64_t value)
 {
 	unsigned shift;
 
-	if (value < HISTOGRAM_PARTS)
+	if (value < HISTOGRAM_BUCKETS_PER_POWER_OF_2)
 		return (unsigned)value;
-	shift = 63u - (unsigned)__builtin_clzll(value) - PART_BITS;
-	return (shift + 1) * HISTOGRAM_PARTS + (unsigned)((value >> shift) - HISTOGRAM_PARTS);
+	shift = 63u - (unsigned)__builtin_clzll(value) - BUCKETS_PER_POWER_OF_2_BITS;
+	return (shift + 1) * HISTOGRAM_BUCKETS_PER_POWER_OF_2 +
+	       (unsigned)((value >> shift) - HISTOGRAM_BUCKETS_PER_POWER_OF_2);
 }
 
 /* Returns the largest value that belongs to a bucket. */
 static uint64_t histogram_get_end(unsigned bucket)
 {
-	unsigned shift = bucket / HISTOGRAM_PARTS;
+	unsigned shift = bucket / HISTOGRAM_BUCKETS_PER_POWER_OF_2;
 
 	if (shift == 0)
 		return bucket;
 	shift--;
-	return ((uint64_t)(bucket % HISTOGRAM_PARTS + HISTOGRAM_PARTS + 1) << shift) - 1;
+	return ((uint64_t)(bucket % HISTOGRAM_BUCKETS_PER_POWER_OF_2 + HISTOGRAM_BUCKETS_PER_POWER_OF_2 + 1) << shift) -
+	       1;
 }
 
 void histogram_add(struct histogram *histogram, uint64_t value)

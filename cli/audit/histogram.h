@@ -1,12 +1,12 @@
-/* A histogram of durations in constant memory. Percentiles are at most 1/HISTOGRAM_PARTS too large. */
+/* A histogram of durations in constant memory. Percentiles are at most 1/HISTOGRAM_BUCKETS_PER_POWER_OF_2 too large. */
 #ifndef CALLGATE_CLI_AUDIT_HISTOGRAM_H
 #define CALLGATE_CLI_AUDIT_HISTOGRAM_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define HISTOGRAM_PARTS 32u /* number of equal parts into which each power of two is divided */
-#define HISTOGRAM_BUCKETS ((64 - 5 + 1) * HISTOGRAM_PARTS)
+#define HISTOGRAM_BUCKETS_PER_POWER_OF_2 32u /* number of equal parts into which each power of two is divided */
+#define HISTOGRAM_BUCKETS ((64 - 5 + 1) * HISTOGRAM_BUCKETS_PER_POWER_OF_2)
 
 /* Zero-initialise. */
 struct histogram {

@@ -43,7 +43,7 @@ static void merge_push_source(struct merge *merge, size_t index)
 }
 
 /* Restores the heap's order after the first source has read another line. */
-static void merge_sink_first_source(struct merge *merge)
+static void merge_sift_down_first_source(struct merge *merge)
 {
 	size_t at = 0, child;
 
@@ -60,7 +60,7 @@ static void merge_sink_first_source(struct merge *merge)
 /*
  * Passes the lines of all logs to `each` in order, until no log has a further line now. False: `each` returned false.
  */
-static bool merge_pass_lines(struct merge *merge)
+static bool merge_pass_lines_to_callback(struct merge *merge)
 {
 	while (merge->heap_count > 0) {
 		struct source *source = &merge->source[merge->heap[0]];
@@ -70,7 +70,7 @@ static bool merge_pass_lines(struct merge *merge)
 		source_read_next_entry(source);
 		if (source->state != SOURCE_READING)
 			merge->heap[0] = merge->heap[--merge->heap_count];
-		merge_sink_first_source(merge);
+		merge_sift_down_first_source(merge);
 	}
 	return true;
 }
@@ -119,7 +119,7 @@ int audit_read_logs(const struct audit_reading *reading)
 		if (merge.source[merge.source_count].state == SOURCE_READING)
 			merge_push_source(&merge, merge.source_count);
 	}
-	while (merge_pass_lines(&merge) && merge_wait_for_lines(&merge))
+	while (merge_pass_lines_to_callback(&merge) && merge_wait_for_lines(&merge))
 		;
 	for (size_t i = 0; i < merge.source_count; i++)
 		if (source_close(&merge.source[i]) != CLI_OK)

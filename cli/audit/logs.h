@@ -9,21 +9,21 @@
 #include "audit/read.h"
 #include "audit/scan.h"
 
-#define AUDIT_RUN_SHOWN_MAX 8 /* characters of a run's id that each record has */
+#define AUDIT_RUN_ID_SHOWN_MAX 8 /* characters of a run's id that each record has */
 
 /* One of the logs that are read. */
 struct audit_log {
 	const char *path; /* the path as the user gave it, also for the files in which the log continues */
 	size_t index;     /* the log's index in the list of logs */
 	json_t *header;   /* the last header that was read; borrowed by callers, like everything in this struct */
-	char run[AUDIT_RUN_SHOWN_MAX * 4 + 1]; /* the beginning of the run's id, safe for a terminal */
+	char run[AUDIT_RUN_ID_SHOWN_MAX * 4 + 1]; /* the beginning of the run's id, safe for a terminal */
 	uint64_t start_ns; /* time of the header, in nanoseconds since the epoch */
 };
 
 /* One line of a log. Everything in it is borrowed until the next line is read. */
 struct audit_entry {
 	const struct audit_log *log;
-	const char *text; /* valid JSON; in a compact log with the fields that the line leaves out */
+	const char *json_text; /* valid JSON; in a compact log with the fields that the line leaves out */
 	size_t len;
 	const json_t *json;        /* a header or trailer as JSON; NULL: the line is a record */
 	struct scan_record record; /* the record; valid if json is NULL */

@@ -18,7 +18,7 @@
 /* ---- finding the option that would allow a call ---- */
 
 /* Assumes that a refused path exists. The host is not asked, because the log may be from another machine. */
-static mode_t refusal_get_type(void *ctx, const char *path)
+static mode_t refusal_get_file_type(void *ctx, const char *path)
 {
 	(void)ctx;
 	return strcmp(path, "/") == 0 ? S_IFDIR : S_IFREG;
@@ -36,7 +36,7 @@ static const struct syscall_row *refusal_find_row(const struct scan_record *reco
 }
 
 /* Whether the call makes or removes a name, so that its directory must be writable. */
-static bool refusal_changes_name(const struct scan_record *record)
+static bool refusal_call_changes_name(const struct scan_record *record)
 {
 	const struct syscall_row *row = refusal_find_row(record);
 	struct scan_text rest = record->args_object, name, value;
@@ -90,7 +90,7 @@ static char *refusal_describe_request(const struct scan_record *record)
 /* Sets group->suggest or group->why_not, as the supervisor does in the result. */
 static void refusal_set_suggestion(struct refusal_group *group, const struct scan_record *record)
 {
-	const struct suggest_host machine = {.type = refusal_get_type};
+	const struct suggest_host machine = {.type = refusal_get_file_type};
 	const struct syscall_row *row = refusal_find_row(record);
 	const struct scan_path *path = &record->path[record->path[1].written.at ? 1 : 0];
 	bool known;
@@ -98,8 +98,9 @@ static void refusal_set_suggestion(struct refusal_group *group, const struct sca
 	_cleanup_free_ char *host = refusal_copy_bytes(&record->host), *resolved = NULL, *written = NULL;
 	_cleanup_free_ char *reason = refusal_copy_bytes(&record->reason), *rule = NULL, *request = NULL;
 	_cleanup_free_ char *dropped = refusal_copy_bytes(&record->dropped);
-	struct suggest_denial denial = {
-		.reason = reason, .want = refusal_get_right(record), .changes_names = refusal_changes_name(record)};
+	struct suggest_denial denial = {.reason = reason,
+					.want = refusal_get_right(record),
+					.changes_names = refusal_call_changes_name(record)};
 
 	denial.rule = rule = refusal_copy_bytes(&record->rule);
 	if (record_names_network(record)) {
@@ -113,12 +114,12 @@ static void refusal_set_suggestion(struct refusal_group *group, const struct sca
 		denial.resolved = resolved = refusal_copy_bytes(canonical);
 		denial.written = written = refusal_copy_bytes(&path->written);
 	}
-	group->suggested_option = suggest_make_grant(&machine, &denial, &group->why_not);
+	group->suggested_option = suggest_make_grant(&machine, &denial, &group->why_no_suggestion);
 }
 
 /* ---- groups ---- */
 
-static const char *refusal_get_op(const struct scan_record *record)
+static const char *refusal_get_operation(const struct scan_record *record)
 {
 	const struct syscall_row *row = refusal_find_row(record);
 
@@ -145,7 +146,7 @@ static void refusal_fill_group(struct refusal_group *group, const struct scan_re
 {
 	_cleanup_buf_ struct buf target = {0};
 
-	group->access_kind = refusal_get_op(record);
+	group->access_kind = refusal_get_operation(record);
 	if (!audit_put_object(&target, record)) {
 		audit_put_text(&target, record_get_call(record));
 		buf_puts(&target, " ");
@@ -163,7 +164,7 @@ int refusals_add(struct refusals *refusals, const struct scan_record *record)
 	struct tally_item *item;
 
 	/* A grant to write a file does not allow making or removing its name, so these denials are grouped apart. */
-	buf_printf(&key, "%s%s\n", refusal_get_op(record), refusal_changes_name(record) ? " name" : "");
+	buf_printf(&key, "%s%s\n", refusal_get_operation(record), refusal_call_changes_name(record) ? " name" : "");
 	if (!audit_put_object(&key, record)) {
 		audit_put_text(&key, record_get_call(record));
 		audit_put_text(&key, &record->args_object);
@@ -200,7 +201,7 @@ json_t *refusals_make_json(const struct refusals *refusals)
 							    "target", group->target, "reason", group->reason, "rule",
 							    group->rule, "suggest",
 							    report_make_text_json(group->suggested_option),
-							    "suggest_reason", group->why_not));
+							    "suggest_reason", group->why_no_suggestion));
 	}
 	free(sorted);
 	return list;

@@ -17,7 +17,7 @@ struct refusal_group {
 	char *target;        /* all texts are owned, safe for a terminal; NULL: none */
 	char *reason, *rule;
 	char *suggested_option; /* an option of callgate run that allows it */
-	const char *why_not; /* why no option is suggested; static; NULL: not known */
+	const char *why_no_suggestion; /* why no option is suggested; static; NULL: not known */
 };
 
 /* Adds the record of a denial. 0 or -ENOMEM. */

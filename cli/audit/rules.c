@@ -13,7 +13,7 @@
 #include "policy/match.h"
 #include "replay/label.h"
 
-int rules_count(struct rules *rules, const struct scan_record *record)
+int rules_count_record(struct rules *rules, const struct scan_record *record)
 {
 	_cleanup_buf_ struct buf label = {0};
 	struct tally_item *item;
@@ -32,7 +32,7 @@ int rules_count(struct rules *rules, const struct scan_record *record)
  * Collects the labels of the recorded rules without file and number, because the same rule has another number in
  * another file.
  */
-static bool rules_collect_stripped(const struct rules *rules, struct tally *stripped)
+static bool rules_collect_labels_without_position(const struct rules *rules, struct tally *stripped)
 {
 	char text[LABEL_STRIPPED_SIZE];
 
@@ -98,15 +98,15 @@ int rules_find_unused(struct rules *rules, const struct cli_policy_options *give
 	_cleanup_policy_ struct policy *policy = NULL;
 	struct tally stripped = {0};
 
-	if (options.names.count == 0)
+	if (options.policy_names.count == 0)
 		return CLI_OK;
 	if (!options.workdir && workdir)
-		options.workdir_named = options.workdir = workdir;
+		options.workdir_as_written = options.workdir = workdir;
 	if (cli_load_policy_without_run(&options, "audit", program, &host, &policy) != CLI_OK)
 		return CLI_ERROR;
 	if (policy_compute_sha256(policy) == 0)
 		rules->logs_have_same_policy = sha256 && strcmp(sha256, policy_get_settings(policy)->sha256) == 0;
-	if (rules_collect_stripped(rules, &stripped))
+	if (rules_collect_labels_without_position(rules, &stripped))
 		rules->unused_labels = rules_list_unused(&stripped, policy);
 	tally_release(&stripped);
 	return rules->unused_labels ? CLI_OK : cli_fail_no_memory("audit");

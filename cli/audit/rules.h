@@ -17,7 +17,7 @@ struct rules {
 };
 
 /* 0 or -ENOMEM. */
-int rules_count(struct rules *rules, const struct scan_record *record);
+int rules_count_record(struct rules *rules, const struct scan_record *record);
 
 /*
  * Lists the rules of the user's policy that no record names. Does nothing if the user named no policy. `header` is the

@@ -125,7 +125,7 @@ static void show_add_json_field(struct buf *out, const json_t *line, const char 
 }
 
 /* Adds a line about the log itself: its header, its trailer, or the name of the next file. */
-static void show_add_line_of_log(struct buf *out, const json_t *line)
+static void show_add_line_about_log(struct buf *out, const json_t *line)
 {
 	const char *type = audit_line_get_type(line);
 	bool trailer = strcmp(type, "trailer") == 0;
@@ -149,11 +149,11 @@ static void show_add_line_of_log(struct buf *out, const json_t *line)
 }
 
 /* Prints a line as JSON of the same meaning that is safe for a terminal. */
-static void show_json_line(const struct audit_entry *entry)
+static void show_print_json_line(const struct audit_entry *entry)
 {
 	_cleanup_buf_ struct buf line = {0};
 
-	audit_put_text(&line, &(struct scan_text){entry->text, entry->len});
+	audit_put_text(&line, &(struct scan_text){entry->json_text, entry->len});
 	buf_puts(&line, "\n");
 	if (!line.failed)
 		(void)text_print(stdout, line.data, true); /* audit_flush_stdout() reports failures */
@@ -167,14 +167,14 @@ static bool show_print_entry(void *ctx, const struct audit_entry *entry)
 	if (entry->json ? !show->has_no_filter : !audit_filter_matches(&show->filter, entry))
 		return true;
 	if (show->json) {
-		show_json_line(entry);
+		show_print_json_line(entry);
 		return !ferror(stdout);
 	}
 	out->len = 0;
 	if (show->has_several_logs)
-		buf_printf(out, "%-*s ", AUDIT_RUN_SHOWN_MAX, entry->log->run);
+		buf_printf(out, "%-*s ", AUDIT_RUN_ID_SHOWN_MAX, entry->log->run);
 	if (entry->json)
-		show_add_line_of_log(out, entry->json);
+		show_add_line_about_log(out, entry->json);
 	else
 		show_add_record(out, &entry->record);
 	if (out->failed)

@@ -47,13 +47,13 @@ static void source_on_header(struct source *source, json_t *header)
 {
 	const json_t *run = json_object_get(header, "run");
 	const char *id = json_is_string(run) ? json_string_value(run) : "";
-	size_t len = strnlen(id, AUDIT_RUN_SHOWN_MAX);
+	size_t len = strnlen(id, AUDIT_RUN_ID_SHOWN_MAX);
 
 	while (len > 0 && ((unsigned char)id[len] & 0xc0) == 0x80)
 		len--;
 	json_decref(source->log.header);
 	source->log.header = json_incref(header);
-	source->is_compact = json_is_true(json_object_get(header, "compact"));
+	source->log_is_compact = json_is_true(json_object_get(header, "compact"));
 	source->file_number = (long long)json_integer_value(json_object_get(header, "file"));
 	source->log.start_ns = source->entry.time_ns;
 	(void)snprintf(source->log.run, sizeof(source->log.run), "%.*s", (int)len, id);
@@ -92,7 +92,7 @@ static void source_on_trailer(struct source *source)
 
 static void source_set_text(struct source *source, const char *text, size_t len)
 {
-	source->entry.text = text;
+	source->entry.json_text = text;
 	source->entry.len = len;
 }
 
@@ -109,7 +109,7 @@ static int source_parse_line(struct source *source)
 			return 0;
 		}
 		/* jansson has read the line again: at the first reading, the writer was storing the outcome */
-		if (scan_parse_line_fast(entry->text, entry->len, &entry->record) == 0)
+		if (scan_parse_line_fast(entry->json_text, entry->len, &entry->record) == 0)
 			return 0;
 	}
 	free(source->buffer);
@@ -121,7 +121,7 @@ static int source_parse_line(struct source *source)
 		source_on_trailer(source);
 		return 0;
 	}
-	return scan_parse_line_fast(entry->text, entry->len, &entry->record);
+	return scan_parse_line_fast(entry->json_text, entry->len, &entry->record);
 }
 
 /* Makes `entry` from `line`. 0, or -EBADMSG: the text is no line of a log. */
@@ -132,9 +132,9 @@ static int source_read_line(struct source *source)
 
 	entry->json = NULL;
 	source_set_text(source, source->line.text, source->line.len);
-	if (source->is_compact || source->line.line_number == 1 ||
-	    !scan_line_is_valid_json_text(entry->text, entry->len) ||
-	    scan_parse_line_fast(entry->text, entry->len, &entry->record) < 0 || entry->record.type.at) {
+	if (source->log_is_compact || source->line.line_number == 1 ||
+	    !scan_line_is_valid_json_text(entry->json_text, entry->len) ||
+	    scan_parse_line_fast(entry->json_text, entry->len, &entry->record) < 0 || entry->record.type.at) {
 		r = source_parse_line(source);
 		if (r < 0)
 			return r;
@@ -153,16 +153,16 @@ static bool source_waits_for_outcome(struct source *source)
 {
 	const struct audit_entry *entry = &source->entry;
 
-	if (!source->follow.is_wanted || entry->json || entry->record.has_ns ||
-	    source->waited_for_line == source->line.line_number)
+	if (!source->follow.is_requested || entry->json || entry->record.has_ns ||
+	    source->waited_line_number == source->line.line_number)
 		return false;
-	source->waited_for_line = source->line.line_number;
+	source->waited_line_number = source->line.line_number;
 	audit_reader_seek(source->reader, source->line.offset, source->line.line_number);
 	return true;
 }
 
 /* Whether the command line names this file, too, so that it is read as a log of its own. */
-static bool source_is_named(const struct source *source, const char *path)
+static bool source_file_is_named_by_user(const struct source *source, const char *path)
 {
 	struct stat file, other;
 
@@ -181,7 +181,7 @@ static void source_change_file(struct source *source, struct audit_reader *reade
 	free(source->file_path);
 	source->reader = reader;
 	source->file_path = path;
-	source->waited_for_line = 0;
+	source->waited_line_number = 0;
 }
 
 /* Continues in the file that the last line names. 1; 0: that file is read as another log; or -errno. */
@@ -191,7 +191,7 @@ static int source_open_next_file(struct source *source)
 	struct audit_reader *reader;
 	int r;
 
-	if (source_is_named(source, path))
+	if (source_file_is_named_by_user(source, path))
 		return 0;
 	r = audit_reader_open(path, &reader);
 	if (r < 0) {
@@ -227,7 +227,7 @@ static void source_set_end_state(struct source *source)
 		source_end_reading(source, -ECANCELED);
 	if (r != 0)
 		return;
-	if (source->follow.is_wanted && !source->follow.has_trailer && !source->follow.writer_is_gone) {
+	if (source->follow.is_requested && !source->follow.has_trailer && !source->follow.writer_is_gone) {
 		audit_reader_seek(source->reader, source->line.offset, source->line.line_number);
 		source->state = SOURCE_WAITING;
 		return;
@@ -274,7 +274,7 @@ void source_open(struct source *source, const struct audit_reading *reading, siz
 	int r;
 
 	*source = (struct source){.log = {.path = path, .index = index},
-				  .follow = {.is_wanted = reading->follows_growing_logs},
+				  .follow = {.is_requested = reading->follows_growing_logs},
 				  .paths = reading->paths,
 				  .file_path = strdup(path)};
 	source->entry.log = &source->log;

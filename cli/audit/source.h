@@ -18,13 +18,13 @@ struct source {
 	struct audit_line line;
 	char *buffer; /* owned: room for a line that was converted to compact JSON */
 	enum source_state state;
-	bool is_compact;
+	bool log_is_compact;
 	char *file_path;       /* owned: path of the file that is being read */
 	long long file_number; /* number of the file, from its header */
 	char *next_file;    /* owned: the path of the file in which the log goes on */
 	const char *const *paths; /* of all logs */
 	/* when following: number of the line for whose outcome the reader has waited; lines begin with 1 */
-	uint64_t waited_for_line;
+	uint64_t waited_line_number;
 	struct follow follow;
 	uint64_t damaged_lines;
 	int error; /* -errno: reading failed */

@@ -94,9 +94,9 @@ static void stats_print_denials(const struct refusals *denials)
 				  group->access_kind, group->target ? group->target : "",
 				  group->reason ? group->reason : "denied", group->rule && group->rule[0] ? ", " : "",
 				  group->rule ? group->rule : "");
-		if (group->suggested_option || group->why_not)
+		if (group->suggested_option || group->why_no_suggestion)
 			(void)text_printf(stdout, "           %s%s\n", group->suggested_option ? "" : "no option: ",
-					  group->suggested_option ? group->suggested_option : group->why_not);
+					  group->suggested_option ? group->suggested_option : group->why_no_suggestion);
 	}
 	if (groups > ROWS_MAX)
 		(void)text_printf(stdout, "           and %zu more\n", groups - ROWS_MAX);

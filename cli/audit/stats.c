@@ -94,7 +94,7 @@ static void stats_count_record(struct stats *stats, const struct scan_record *re
 		stats_count_text(stats, STATS_REASON, &record->reason);
 	if ((denied || record->was_observed) && refusals_add(&stats->denials, record) < 0)
 		stats->failed = true;
-	if (rules_count(&stats->rules, record) < 0)
+	if (rules_count_record(&stats->rules, record) < 0)
 		stats->failed = true;
 }
 
@@ -146,7 +146,7 @@ static int stats_read(struct stats *stats, const char *const *paths)
 	status = audit_read_logs(&reading);
 	if (stats->failed)
 		return cli_fail_no_memory("audit");
-	for (size_t i = 0; stats->policy.names.count > 0 && i < stats->log_count; i++)
+	for (size_t i = 0; stats->policy.policy_names.count > 0 && i < stats->log_count; i++)
 		if (audit_header_lacks_reads(stats->log[i].header)) {
 			cli_print_error("audit",
 					"%s: the run had \"judge\": \"changes\", so the log does not tell which rules "

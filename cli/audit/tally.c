@@ -92,7 +92,7 @@ static int tally_compare(const void *a, const void *b, void *which)
 	size_t by = *(size_t *)which, len = one->len < other->len ? one->len : other->len;
 	int order;
 
-	if (by < TALLY_COUNTS && one->count[by] != other->count[by])
+	if (by < TALLY_COUNTS_PER_ITEM && one->count[by] != other->count[by])
 		return one->count[by] < other->count[by] ? 1 : -1;
 	order = memcmp(one->name, other->name, len);
 	return order ? order : (one->len > other->len) - (one->len < other->len);

@@ -8,7 +8,7 @@
 
 #include "base/texthash.h"
 
-#define TALLY_COUNTS 6
+#define TALLY_COUNTS_PER_ITEM 6
 #define TALLY_ITEMS_MAX 200000u     /* most items of a tally; all further names count as one item, TALLY_OTHERS */
 #define TALLY_BYTES_MAX (64u << 20) /* of all names */
 #define TALLY_OTHERS "(others)"
@@ -16,7 +16,7 @@
 struct tally_item {
 	char *name; /* NUL-terminated, and may contain other NULs */
 	size_t len;
-	uint64_t count[TALLY_COUNTS]; /* counts; the user of the tally gives each index its meaning */
+	uint64_t count[TALLY_COUNTS_PER_ITEM]; /* counts; the user of the tally gives each index its meaning */
 	void *data;                   /* data of the tally's user; freed with free(3) */
 };
 
@@ -37,8 +37,8 @@ struct tally_item *tally_find_or_add_item(struct tally *tally, const char *name,
 struct tally_item *tally_find_item(const struct tally *tally, const char *name, size_t len);
 
 /*
- * Returns all items, by descending count[which] and then by name; with which == TALLY_COUNTS by name alone. The array
- * is owned by the caller, the items are not. NULL: no memory.
+ * Returns all items, by descending count[which] and then by name; with which == TALLY_COUNTS_PER_ITEM by name alone.
+ * The array is owned by the caller, the items are not. NULL: no memory.
  */
 struct tally_item **tally_sort(const struct tally *tally, size_t which);
 void tally_release(struct tally *tally);

@@ -93,7 +93,7 @@ static void top_draw_table(struct top *top, enum top_table table, size_t rows, b
 void top_draw(struct top *top, bool screen)
 {
 	uint64_t last = top->last_ns / 1000000000,
-		 complete = last ? top->records_by_second[(last - 1) % TOP_SECONDS] : 0;
+		 complete = last ? top->records_by_second[(last - 1) % TOP_RATE_SECONDS] : 0;
 	double seconds = (double)(top->last_ns - top->first_ns) / 1e9;
 	size_t rows = screen ? top_get_rows() : TOP_ROWS_WITHOUT_SCREEN;
 

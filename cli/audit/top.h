@@ -10,7 +10,7 @@ enum top_table { TOP_PATH, TOP_PROCESS, TOP_HOST, TOP_DENIAL, TOP_MAX };
 /* What tally_item.count[] holds. */
 enum { TOP_TOTAL = 0, TOP_RECENT = 1, TOP_DENIED = 2 };
 
-#define TOP_SECONDS 64u
+#define TOP_RATE_SECONDS 64u
 
 struct top {
 	struct audit_filter filter;
@@ -18,9 +18,10 @@ struct top {
 	struct tally table[TOP_MAX];
 	uint64_t records, denied;
 	uint64_t first_ns, last_ns; /* times of the first and the last record */
-	uint64_t records_by_second[TOP_SECONDS]; /* records of the last seconds; index: the second modulo TOP_SECONDS */
+	/* records of the last seconds; index: the second modulo TOP_RATE_SECONDS */
+	uint64_t records_by_second[TOP_RATE_SECONDS];
 	uint64_t peak_records_per_second;
-	uint64_t drawn_ns; /* CLOCK_MONOTONIC: when the screen was drawn */
+	uint64_t last_drawn_ns; /* CLOCK_MONOTONIC: when the screen was drawn */
 	bool failed;       /* no memory */
 };
 

@@ -38,10 +38,10 @@ struct verify_run {
 	char **path; /* paths of the files of this log; owned array of owned texts */
 	size_t path_count;
 	struct verify_file *file; /* owned */
-	size_t files_read;
+	size_t read_file_count;
 	char *buffer; /* owned */
 	size_t cap;
-	int status; /* the exit status: the worst result so far */
+	int exit_status; /* the exit status: the worst result so far */
 };
 
 static int verify_report_error(const char *path, int error)
@@ -169,8 +169,8 @@ static void verify_end_log(struct verify_run *run)
 		verify_print_json(run, &finding, tail);
 	else
 		verify_print_for_people(run, &finding, tail);
-	if (status != CLI_OK && (run->status == CLI_OK || status < run->status))
-		run->status = status;
+	if (status != CLI_OK && (run->exit_status == CLI_OK || status < run->exit_status))
+		run->exit_status = status;
 	verify_release(&run->verify);
 	anchor_close(&run->anchor);
 	for (size_t i = 0; i < run->path_count; i++)
@@ -316,15 +316,15 @@ static int verify_read_file(struct verify_run *run, const char *path, bool follo
 	*ret_next = NULL;
 	if (fd < 0 || fstat(fd, &file) < 0)
 		return -errno;
-	for (size_t i = 0; i < run->files_read; i++)
+	for (size_t i = 0; i < run->read_file_count; i++)
 		if ((followed || run->file[i].was_named_by_previous) && run->file[i].device == file.st_dev &&
 		    run->file[i].inode == file.st_ino)
 			return 0;
-	all = reallocarray(run->file, run->files_read + 1, sizeof(*all));
+	all = reallocarray(run->file, run->read_file_count + 1, sizeof(*all));
 	if (!all)
 		return -ENOMEM;
 	run->file = all;
-	run->file[run->files_read++] = (struct verify_file){file.st_dev, file.st_ino, followed};
+	run->file[run->read_file_count++] = (struct verify_file){file.st_dev, file.st_ino, followed};
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	r = verify_read_lines(run, fd, path);
 	if (r == 0 && !run->verify.is_broken && run->verify.next_name[0] && !strchr(run->verify.next_name, '/'))
@@ -388,7 +388,7 @@ int audit_verify_logs(char **paths, size_t count, const struct verify_options *o
 	free(run.path);
 	free(run.file);
 	free(run.buffer);
-	return audit_flush_stdout(status == CLI_OK ? run.status : status);
+	return audit_flush_stdout(status == CLI_OK ? run.exit_status : status);
 }
 
 static const char usage[] =

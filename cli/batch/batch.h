@@ -19,7 +19,7 @@ struct batch_run {
 	const char *workdir;        /* working directory to copy into `dir`; NULL: the program starts in an empty one */
 	const char *const *options; /* options of callgate run; NULL-ended */
 	const char *const *program; /* the program and its arguments; NULL-ended */
-	const char *input;          /* file for the program's standard input; NULL: it is empty */
+	const char *stdin_path;          /* file for the program's standard input; NULL: it is empty */
 };
 
 /*

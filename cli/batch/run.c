@@ -71,7 +71,7 @@ static size_t batch_count_texts(const char *const *text)
 static const char **batch_make_argv(const struct batch_run *run, const char *workdir, const char *log)
 {
 	const char *const first[] = {"callgate", "run", "--json", "--quiet", "--audit", log, "-w", workdir, NULL};
-	const char *const more[] = {run->input ? "-i" : "--", run->input ? "--" : NULL, NULL};
+	const char *const more[] = {run->stdin_path ? "-i" : "--", run->stdin_path ? "--" : NULL, NULL};
 	const char *const *const part[] = {first, run->options, more, run->program};
 	size_t count = 0, room = 1;
 	const char **argv;
@@ -93,7 +93,7 @@ __attribute__((noreturn)) static void batch_become_run(const struct batch_run *r
 
 	batch_redirect_fd(run->dir, BATCH_MESSAGES_FILE, O_WRONLY | O_CREAT | O_EXCL, STDERR_FILENO);
 	batch_redirect_fd(run->dir, BATCH_RESULT_FILE, O_WRONLY | O_CREAT | O_EXCL, STDOUT_FILENO);
-	batch_redirect_fd("", run->input ? run->input : "/dev/null", O_RDONLY, STDIN_FILENO);
+	batch_redirect_fd("", run->stdin_path ? run->stdin_path : "/dev/null", O_RDONLY, STDIN_FILENO);
 	if (!argv)
 		batch_fail("prepare the run", ENOMEM);
 	if (mkdir(workdir, 0700) < 0)

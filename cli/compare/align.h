@@ -10,10 +10,11 @@
 /*
  * Calls `pair` for every pair of equal keys that were aligned, and for every item without a partner (its other index is
  * ALIGN_NO_PARTNER), in order. Where the sequences part, they are joined again at the nearest place where
- * ALIGN_KEYS_MIN keys in a row agree, at most ALIGN_WINDOW items further. The time is linear, except for this search.
+ * ALIGN_EQUAL_KEYS_MIN keys in a row agree, at most ALIGN_WINDOW_KEYS items further. The time is linear, except for
+ * this search.
  */
-#define ALIGN_WINDOW 512u
-#define ALIGN_KEYS_MIN 2u
+#define ALIGN_WINDOW_KEYS 512u
+#define ALIGN_EQUAL_KEYS_MIN 2u
 struct align_keys {
 	uint64_t (*get)(const void *items, size_t index);
 	const void *items;

@@ -98,7 +98,7 @@ static bool compare_check_policy(const char *option, const char *value, const ch
 	struct cli_policy_options options = {0};
 	struct cli_host host = {0};
 	char *name = strcmp(option, "-p") == 0 && !strchr(value, '/') ? cli_format("./%s", value) : strdup(value);
-	bool valid = cli_list_add_owned(&options.names, name) == 0 && cli_host_init(&host, program) == 0;
+	bool valid = cli_list_add_owned(&options.policy_names, name) == 0 && cli_host_init(&host, program) == 0;
 
 	if (!valid)
 		(void)cli_fail_no_memory("compare");
@@ -151,7 +151,7 @@ static int compare_perform_run(const struct compare *compare, size_t which, cons
 {
 	_cleanup_free_ const char **options = compare_make_run_options(compare, which);
 	const struct batch_run batch = {.dir = dir, .workdir = compare->workdir, .options = options,
-					.program = (const char *const *)program, .input = compare->input};
+					.program = (const char *const *)program, .stdin_path = compare->input};
 	int status = 0;
 	pid_t pid;
 

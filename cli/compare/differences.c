@@ -9,7 +9,7 @@
 
 /* The differences of one kind: how many there are, and the first in the order of the first run's log. */
 struct difference {
-	size_t count;
+	size_t differing_step_count;
 	const struct trail_step *step, *other_step;
 	const struct trail_process *process;
 };
@@ -19,7 +19,7 @@ struct comparison {
 	const struct trail_process *process, *other_process; /* the two processes whose steps are being aligned */
 	const size_t *child, *other_child;                   /* the lists of child processes that are being aligned */
 	/* owned: for each process of the first run its partner in the other run; ALIGN_NO_PARTNER: none */
-	size_t *partner;
+	size_t *partner_in_other_run;
 	struct difference verdict, outcome;
 	size_t calls, calls_only, calls_other, processes, processes_only, processes_other;
 	bool failed; /* memory ran out */
@@ -33,7 +33,7 @@ static bool texts_are_equal(const char *text, const char *other)
 static void difference_note_step(const struct comparison *comparison, struct difference *difference,
 				 const struct trail_step *step, const struct trail_step *other)
 {
-	difference->count++;
+	difference->differing_step_count++;
 	if (difference->step && difference->step->seq <= step->seq)
 		return;
 	difference->step = step;
@@ -77,14 +77,14 @@ static void comparison_align_steps(struct comparison *comparison, const struct t
 
 struct process_children {
 	const struct trail *trail;
-	const size_t *child;
+	const size_t *child_process;
 };
 
 static uint64_t children_get_key(const void *items, size_t index)
 {
 	const struct process_children *children = items;
 
-	return children->trail->process[children->child[index]].first_steps_hash;
+	return children->trail->process[children->child_process[index]].first_steps_hash;
 }
 
 static void comparison_pair_children(void *ctx, size_t first, size_t second)
@@ -92,14 +92,14 @@ static void comparison_pair_children(void *ctx, size_t first, size_t second)
 	struct comparison *comparison = ctx;
 
 	if (first != ALIGN_NO_PARTNER && second != ALIGN_NO_PARTNER)
-		comparison->partner[comparison->child[first]] = comparison->other_child[second];
+		comparison->partner_in_other_run[comparison->child[first]] = comparison->other_child[second];
 }
 
 /* Makes two only children partners, whatever they do first. */
 static void comparison_pair_only_children(struct comparison *comparison, size_t count, size_t other_count)
 {
 	if (count == 1 && other_count == 1)
-		comparison->partner[comparison->child[0]] = comparison->other_child[0];
+		comparison->partner_in_other_run[comparison->child[0]] = comparison->other_child[0];
 }
 
 /* Finds partners for the children of two processes that are partners. */
@@ -127,16 +127,16 @@ static void comparison_align_processes(struct comparison *comparison)
 {
 	const struct trail *trail = comparison->trail, *other = comparison->other;
 
-	comparison->partner = calloc(trail->processes + 1, sizeof(*comparison->partner));
-	if (!comparison->partner) {
+	comparison->partner_in_other_run = calloc(trail->processes + 1, sizeof(*comparison->partner_in_other_run));
+	if (!comparison->partner_in_other_run) {
 		comparison->failed = true;
 		return;
 	}
 	for (size_t i = 0; i < trail->processes; i++)
-		comparison->partner[i] = ALIGN_NO_PARTNER;
+		comparison->partner_in_other_run[i] = ALIGN_NO_PARTNER;
 	comparison_align_children(comparison, TRAIL_NO_PROCESS, TRAIL_NO_PROCESS);
 	for (size_t i = 0; i < trail->processes; i++) {
-		size_t partner = comparison->partner[i];
+		size_t partner = comparison->partner_in_other_run[i];
 
 		if (partner == ALIGN_NO_PARTNER) {
 			comparison->processes_only++;
@@ -159,8 +159,8 @@ static json_t *difference_make_json(const struct difference *difference)
 {
 	if (!difference->step)
 		return json_null();
-	return json_pack("{s:I, s:I, s:s?, s:s, s:o, s:o}", "count", (json_int_t)difference->count, "pid",
-			 (json_int_t)difference->process->pid, "exe", difference->step->exe, "call",
+	return json_pack("{s:I, s:I, s:s?, s:s, s:o, s:o}", "count", (json_int_t)difference->differing_step_count,
+			 "pid", (json_int_t)difference->process->pid, "exe", difference->step->exe, "call",
 			 difference->step->call_text, "first", step_make_json(difference->step), "other",
 			 step_make_json(difference->other_step));
 }
@@ -234,7 +234,7 @@ json_t *compare_find_differences(const struct compared_run *first, const struct 
 	comparison_align_processes(&comparison);
 	if (!comparison.failed)
 		differences = comparison_make_json(&comparison, first, other);
-	free(comparison.partner);
+	free(comparison.partner_in_other_run);
 	return differences;
 }
 

@@ -43,7 +43,7 @@ static bool advice_seccomp_profile_refuses(const struct doctor *doctor)
 	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]); i++)
 		if (advice_probe_is_refused(doctor, probes[i]))
 			return true;
-	return doctor->refused_pidfd_getfd;
+	return doctor->pidfd_getfd_is_refused;
 }
 
 static void advice_write_seccomp_profile(const struct doctor *doctor, struct buf *text)

@@ -13,13 +13,13 @@
 #include "supervisor/report.h"
 
 #define DOCTOR_SCHEMA "callgate-doctor/1"
-#define DOCTOR_EXIT_NO_RUN 1 /* exit status: no run works here */
+#define DOCTOR_EXIT_RUN_FAILS 1 /* exit status: no run works here */
 
 struct diagnosis {
 	struct doctor *doctor;
 	struct doctor_run run;
 	json_t *advice;
-	bool works;            /* the real run succeeded or, if it was not tried, every run's requirements are met */
+	bool run_works; /* the real run succeeded or, if it was not tried, every run's requirements are met */
 	/* LAYER_BITs of the real run or, if it failed, of the layers expected by the trials */
 	unsigned run_or_expected_layers;
 	unsigned run_contradicts_trials; /* LAYER_BITs that differ between the real run and the trials */
@@ -53,7 +53,7 @@ static int doctor_make_diagnosis(struct diagnosis *diagnosis)
 	if (!doctor)
 		return -errno;
 	doctor_try_run(&diagnosis->run);
-	diagnosis->works = diagnosis->run.was_tried ? diagnosis->run.works : doctor_can_run(doctor);
+	diagnosis->run_works = diagnosis->run.was_tried ? diagnosis->run.works : doctor_can_run(doctor);
 	diagnosis->run_or_expected_layers =
 		diagnosis->run.works ? diagnosis->run.active_layers : doctor->expected_layers;
 	/* A failed run may have ended before all its layers were in place: it does not contradict the trials. */
@@ -81,7 +81,7 @@ static const char *doctor_get_layer_reason(const struct diagnosis *diagnosis, en
 /* Why no run works here: the run's message, or else that a trial failed. NULL: runs work. */
 static const char *doctor_find_obstacle(const struct diagnosis *diagnosis)
 {
-	return diagnosis->works           ? NULL
+	return diagnosis->run_works           ? NULL
 	       : diagnosis->run.was_tried ? diagnosis->run.message
 					  : "what every run needs is missing";
 }
@@ -110,7 +110,7 @@ static void doctor_write_layers(const struct diagnosis *diagnosis, struct buf *t
 {
 	unsigned all = LAYER_BIT(LAYER_MACHINE_MAX) - 1;
 
-	if (!diagnosis->works) {
+	if (!diagnosis->run_works) {
 		buf_printf(text, "\nNo run works here: %s\n", doctor_find_obstacle(diagnosis));
 		return;
 	}
@@ -181,7 +181,7 @@ static json_t *doctor_make_layers_json(const struct diagnosis *diagnosis)
 		(void)json_object_set_new(
 			object, layer_get_name(layer),
 			json_pack("{s:b, s:b, s:o}", "active",
-				  (int)(diagnosis->works && diagnosis->run_or_expected_layers & LAYER_BIT(layer)),
+				  (int)(diagnosis->run_works && diagnosis->run_or_expected_layers & LAYER_BIT(layer)),
 				  "expected", (int)!!(diagnosis->doctor->expected_layers & LAYER_BIT(layer)), "why",
 				  report_make_text_json(doctor_get_layer_reason(diagnosis, layer))));
 	return object;
@@ -208,7 +208,7 @@ static int doctor_print_json(const struct diagnosis *diagnosis)
 		"doctor", json_pack("{s:s, s:s, s:i, s:{s:s, s:s}, s:b, s:o, s:o, s:o, s:o, s:O}", "schema",
 				    DOCTOR_SCHEMA, "version", PACKAGE_VERSION, "uid", (int)geteuid(), "kernel",
 				    "release", kernel.release, "machine", kernel.machine, "works",
-				    (int)diagnosis->works, "reason",
+				    (int)diagnosis->run_works, "reason",
 				    report_make_text_json(doctor_find_obstacle(diagnosis)), "checks",
 				    doctor_make_findings_json(diagnosis), "layers", doctor_make_layers_json(diagnosis),
 				    "run", doctor_make_run_json(diagnosis), "advice", diagnosis->advice));
@@ -245,8 +245,8 @@ int cli_main_doctor(int argc, char **argv)
 		status = CLI_ERROR;
 	} else {
 		status = json ? doctor_print_json(&diagnosis) : doctor_print_text(&diagnosis);
-		if (status == CLI_OK && !diagnosis.works)
-			status = DOCTOR_EXIT_NO_RUN;
+		if (status == CLI_OK && !diagnosis.run_works)
+			status = DOCTOR_EXIT_RUN_FAILS;
 	}
 	doctor_diagnosis_release(&diagnosis);
 	return status;

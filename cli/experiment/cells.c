@@ -30,7 +30,7 @@ static void cell_add_list_texts(struct buf *out, const struct cli_list *list)
 }
 
 /* Computes the digest of the collected text and releases the text. 0, `error` if it is not 0, or -ENOMEM. */
-static int parts_finish_digest(struct buf *text, int error, char ret_digest[SHA256_HEX_SIZE])
+static int plan_finish_digest(struct buf *text, int error, char ret_digest[SHA256_HEX_SIZE])
 {
 	if (error == 0 && text->failed)
 		error = -ENOMEM;
@@ -40,15 +40,15 @@ static int parts_finish_digest(struct buf *text, int error, char ret_digest[SHA2
 	return error;
 }
 
-static int parts_hash_program(const struct plan_program *program, char ret_digest[SHA256_HEX_SIZE])
+static int plan_hash_program(const struct plan_program *program, char ret_digest[SHA256_HEX_SIZE])
 {
 	struct buf text = {0};
 
 	cell_add_list_texts(&text, &program->command);
-	return parts_finish_digest(&text, program->workdir ? digest_add_tree(&text, program->workdir) : 0, ret_digest);
+	return plan_finish_digest(&text, program->workdir ? digest_add_tree(&text, program->workdir) : 0, ret_digest);
 }
 
-static int parts_hash_input(const struct plan_input *input, char ret_digest[SHA256_HEX_SIZE])
+static int plan_hash_input(const struct plan_input *input, char ret_digest[SHA256_HEX_SIZE])
 {
 	struct buf text = {0};
 	int r = 0;
@@ -61,14 +61,14 @@ static int parts_hash_input(const struct plan_input *input, char ret_digest[SHA2
 		buf_add(&text, "", 1);
 		r = digest_add_tree(&text, input->stdin_file);
 	}
-	return parts_finish_digest(&text, r, ret_digest);
+	return plan_finish_digest(&text, r, ret_digest);
 }
 
-static int parts_hash_policy(const struct plan_policy *policy, char ret_digest[SHA256_HEX_SIZE])
+static int plan_hash_policy(const struct plan_policy *policy, char ret_digest[SHA256_HEX_SIZE])
 {
 	struct buf text = {0};
 
-	return parts_finish_digest(&text, digest_add_policy(&text, &policy->options), ret_digest);
+	return plan_finish_digest(&text, digest_add_policy(&text, &policy->options), ret_digest);
 }
 
 static int plan_digests_create(const struct plan *plan, struct plan_digests *ret_parts)
@@ -81,11 +81,11 @@ static int plan_digests_create(const struct plan *plan, struct plan_digests *ret
 	if (!ret_parts->program || !ret_parts->input || !ret_parts->policy)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < plan->programs; i++)
-		r = parts_hash_program(&plan->program[i], ret_parts->program[i]);
+		r = plan_hash_program(&plan->program[i], ret_parts->program[i]);
 	for (size_t i = 0; r == 0 && i < plan->inputs; i++)
-		r = parts_hash_input(&plan->input[i], ret_parts->input[i]);
+		r = plan_hash_input(&plan->input[i], ret_parts->input[i]);
 	for (size_t i = 0; r == 0 && i < plan->policies; i++)
-		r = parts_hash_policy(&plan->policy[i], ret_parts->policy[i]);
+		r = plan_hash_policy(&plan->policy[i], ret_parts->policy[i]);
 	return r;
 }
 

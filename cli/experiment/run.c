@@ -113,7 +113,7 @@ static pid_t cell_start_run(const struct experiment *experiment, const struct ce
 	_cleanup_free_ const char **options = seed ? cell_make_options(cell, seed) : NULL;
 	_cleanup_list_ struct cli_list command = {0};
 	struct batch_run run = {.dir = dir, .workdir = cell->program->workdir, .options = options,
-				.input = cell->input->stdin_file};
+				.stdin_path = cell->input->stdin_file};
 
 	if (!dir || !options || cell_expand_command(&experiment->plan, cell, &command) < 0)
 		return -ENOMEM;

@@ -28,7 +28,7 @@
 #define SCRIPT_DEPTH_MAX 4 /* scripts whose "#!" lines lead from one to the next; the kernel follows five */
 
 struct command {
-	const struct places *places;
+	const struct writable_places *places;
 	struct places_refusal *why; /* receives the reason of a refusal */
 	unsigned script_depth;      /* how many "#!" lines led from the command to the file being judged */
 };
@@ -60,7 +60,7 @@ static int command_judge_file(const struct command *command, const char *path)
 	struct places_refusal why = {""};
 	struct stat st;
 
-	if (places_judge_path(command->places, PLACES_AS_CONTENT, path, NULL, &why) < 0)
+	if (places_judge_path(command->places, PLACES_PATH_MUST_BE_TRUSTED, path, NULL, &why) < 0)
 		return places_refuse(command->why, "%.400s %.500s", path, why.text);
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? command_judge_script(command, path) : 0;
 }
@@ -182,7 +182,7 @@ static int command_judge_words(const struct command *command, const char *text)
 	return ret;
 }
 
-int places_judge_command(const struct places *places, const char *text, struct places_refusal *ret_why)
+int places_judge_command(const struct writable_places *places, const char *text, struct places_refusal *ret_why)
 {
 	const struct command command = {.places = places, .why = ret_why};
 	_cleanup_free_ char *expanded = command_expand_variables(text);
@@ -195,7 +195,7 @@ int places_judge_command(const struct places *places, const char *text, struct p
 
 		if (!dir)
 			return command_judge_words(&command, expanded);
-		if (places_judge_path(places, PLACES_AS_CONTENT, dir, NULL, &why) < 0)
+		if (places_judge_path(places, PLACES_PATH_MUST_BE_TRUSTED, dir, NULL, &why) < 0)
 			return places_refuse(ret_why, "PATH has %.400s, which %.500s", dir, why.text);
 	}
 }

@@ -153,14 +153,15 @@ static int host_load_file(struct cli_host *host, const char *name, const char *f
 	return host_read_file(host, path, ret_file);
 }
 
-int cli_host_judge_files(const struct cli_host *host, const struct places *places, struct policy_errors *errors)
+int cli_host_judge_files(const struct cli_host *host, const struct writable_places *places,
+			 struct policy_errors *errors)
 {
 	int ret = 0;
 
 	for (const struct cli_host_note *file = host->files; file; file = file->next) {
 		struct places_refusal why = {""};
 
-		if (places_judge_path(places, PLACES_AS_CONTENT, file->path, NULL, &why) == 0)
+		if (places_judge_path(places, PLACES_PATH_MUST_BE_TRUSTED, file->path, NULL, &why) == 0)
 			continue;
 		policy_errors_add(errors, "%s: %s", file->path, why.text);
 		ret = -EPERM;
@@ -195,12 +196,12 @@ static int host_make_hostname_or_hosts(struct cli_host *host, const char *name, 
 /* The account name of host->uid, or "user". Looked up once, because the name service may be slow. NULL: no memory. */
 static const char *host_find_account_name(struct cli_host *host)
 {
-	const struct account *user = host->login ? NULL : account_find(NULL, host->uid);
+	const struct account *user = host->login_name ? NULL : account_find(NULL, host->uid);
 	bool plain = user && *user->name && !strpbrk(user->name, ":\n"); /* would not break a field of passwd(5) */
 
-	if (!host->login)
-		host->login = arena_dup(&host->arena, plain ? user->name : "user");
-	return host->login;
+	if (!host->login_name)
+		host->login_name = arena_dup(&host->arena, plain ? user->name : "user");
+	return host->login_name;
 }
 
 static int host_make_account_file(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
@@ -292,7 +293,7 @@ static const char *const *host_find_interpreter(void *ctx)
 	if (!host->interpreter)
 		host->interpreter =
 			interpreter_find(&host->arena, cli_host_find_program(host), host->policy.home, host->workdir);
-	return host->interpreter ? host->interpreter->root : NULL;
+	return host->interpreter ? host->interpreter->granted_path : NULL;
 }
 
 static bool host_grant_is_void(void *ctx, const char *path)
@@ -312,11 +313,11 @@ int cli_host_make_grant_void(struct cli_host *host, const char *path, const char
 void cli_host_report_void_grants(struct cli_host *host)
 {
 	const char *note =
-		host->interpreter && !host->was_told_about_interpreter ? host->interpreter->why_left_out : NULL;
+		host->interpreter && !host->interpreter_note_was_printed ? host->interpreter->why_left_out : NULL;
 
 	if (note)
 		cli_note("callgate: %s", note);
-	host->was_told_about_interpreter = host->was_told_about_interpreter || host->interpreter;
+	host->interpreter_note_was_printed = host->interpreter_note_was_printed || host->interpreter;
 	for (struct cli_host_note *refused = host->void_grants; refused; refused = refused->next) {
 		if (!refused->was_reported)
 			cli_note("callgate: not granted: %s %s", refused->path, refused->text);
@@ -356,7 +357,7 @@ int cli_host_init(struct cli_host *host, const char *program)
 
 int cli_host_set_workdir_and_scratch(struct cli_host *host, const char *workdir, const char *scratch)
 {
-	cli_real_release(&host->path_cache); /* a setup may have made links since the last load */
+	cli_path_cache_release(&host->path_cache); /* a setup may have made links since the last load */
 	policy_free(host->other_phase_policy);
 	host->other_phase_policy = NULL;
 	host->policy.scratch = arena_dup(&host->arena, scratch ? scratch : "/callgate-scratch");
@@ -370,7 +371,7 @@ int cli_host_set_workdir_and_scratch(struct cli_host *host, const char *workdir,
 void cli_host_release(struct cli_host *host)
 {
 	policy_free(host->other_phase_policy);
-	cli_real_release(&host->path_cache);
+	cli_path_cache_release(&host->path_cache);
 	arena_release(&host->arena);
 	*host = (struct cli_host){0};
 }

@@ -25,11 +25,11 @@ struct cli_host {
 	struct cli_path_cache path_cache;
 	uid_t uid; /* uid in account:passwd and account:group: callgate's own, until the run sets another */
 	gid_t gid;
-	const char *login;    /* the account name of uid; NULL: not looked up yet */
+	const char *login_name;    /* the account name of uid; NULL: not looked up yet */
 	const char *program;  /* the program as the command line names it, in main's argv; NULL: none */
 	const char *program_path; /* path of `program`; NULL: not looked for yet, or not found */
 	const char *workdir;
-	bool was_told_about_interpreter; /* the note on @interpreter was printed */
+	bool interpreter_note_was_printed; /* the note on @interpreter was printed */
 	struct policy *
 		/* owned: the policy loaded last, compiled for its other phase; NULL: it has no phases */
 		other_phase_policy;
@@ -56,7 +56,8 @@ int cli_host_make_grant_void(struct cli_host *host, const char *path, const char
 void cli_host_report_void_grants(struct cli_host *host);
 
 /* Judges the files read for policies (places.h). Adds a message for each refused file. 0 or -EPERM. */
-int cli_host_judge_files(const struct cli_host *host, const struct places *places, struct policy_errors *errors);
+int cli_host_judge_files(const struct cli_host *host, const struct writable_places *places,
+			 struct policy_errors *errors);
 
 /*
  * The path of the program to run: PATH is searched, and a version manager's shim (pyenv, rbenv, nodenv, asdf) resolved

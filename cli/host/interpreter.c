@@ -58,17 +58,17 @@ static const struct interpreter_family *interpreter_find_family(const char *path
 }
 
 /* Adds a path. `place`: the version manager's directory in which it was found; NULL: not in one. */
-static void interpreter_add_root(struct cli_interpreter *found, const char *path, const char *place)
+static void interpreter_add_granted_path(struct cli_interpreter *found, const char *path, const char *place)
 {
-	if (found->count == INTERPRETER_ROOTS_MAX || access(path, F_OK) != 0)
+	if (found->granted_path_count == INTERPRETER_GRANTED_PATHS_MAX || access(path, F_OK) != 0)
 		return;
-	for (size_t i = 0; i < found->count; i++)
-		if (strcmp(found->root[i], path) == 0)
+	for (size_t i = 0; i < found->granted_path_count; i++)
+		if (strcmp(found->granted_path[i], path) == 0)
 			return;
-	found->manager_dirs[found->count] = place ? arena_dup(found->arena, place) : NULL;
-	found->root[found->count] = arena_dup(found->arena, path);
-	if (found->root[found->count])
-		found->count++;
+	found->manager_dirs[found->granted_path_count] = place ? arena_dup(found->arena, place) : NULL;
+	found->granted_path[found->granted_path_count] = arena_dup(found->arena, path);
+	if (found->granted_path[found->granted_path_count])
+		found->granted_path_count++;
 }
 
 /* Sets the note on why an interpreter is left out. A note that is set already stays. */
@@ -82,7 +82,7 @@ static void interpreter_add_prefix(struct cli_interpreter *found, const char *pa
 	_cleanup_free_ char *real = realpath(path, NULL), *place = NULL;
 
 	if (real && managers_may_grant_prefix(real, found->home, found->workdir, &place))
-		interpreter_add_root(found, path, place);
+		interpreter_add_granted_path(found, path, place);
 	else
 		INTERPRETER_NOTE_WHY_LEFT_OUT(found,
 				     "@interpreter does not stand for %s, which is no place of the system's or of a "
@@ -96,8 +96,8 @@ static bool interpreter_is_system_prefix(const char *prefix)
 	return strcmp(prefix, "/usr") == 0 || strcmp(prefix, "/usr/local") == 0 || strcmp(prefix, "") == 0;
 }
 
-static void interpreter_add_parts(struct cli_interpreter *found, const struct interpreter_family *family,
-				  const char *prefix, const char *real)
+static void interpreter_add_paths_of_family(struct cli_interpreter *found, const struct interpreter_family *family,
+					    const char *prefix, const char *real)
 {
 	const char *version = strrchr(real, '/') + 1 + strlen(family->program_name_start);
 	char path[PATH_MAX];
@@ -109,9 +109,9 @@ static void interpreter_add_parts(struct cli_interpreter *found, const struct in
 				   mark ? version : "", mark ? mark + 2 : "");
 
 		if (len > 0 && (size_t)len < sizeof(path))
-			interpreter_add_root(found, path, NULL);
+			interpreter_add_granted_path(found, path, NULL);
 	}
-	interpreter_add_root(found, real, NULL);
+	interpreter_add_granted_path(found, real, NULL);
 }
 
 /* The "home" of a virtual environment's pyvenv.cfg: the directory with the Python it is based on. */
@@ -169,7 +169,7 @@ static void interpreter_add_installation(struct cli_interpreter *found, const ch
 		/* skips a relative path, which would depend on the current directory */
 		interpreter_add_prefix(found, real);
 	else if (interpreter_is_system_prefix(prefix))
-		interpreter_add_parts(found, family, prefix, real);
+		interpreter_add_paths_of_family(found, family, prefix, real);
 	else
 		interpreter_add_prefix(found, prefix);
 }
@@ -217,8 +217,8 @@ struct cli_interpreter *interpreter_find(struct arena *arena, const char *progra
 
 const char *interpreter_find_manager(const struct cli_interpreter *interpreter, const char *path)
 {
-	for (size_t i = 0; i < interpreter->count; i++)
-		if (interpreter->manager_dirs[i] && path_is_below(path, interpreter->root[i]))
+	for (size_t i = 0; i < interpreter->granted_path_count; i++)
+		if (interpreter->manager_dirs[i] && path_is_below(path, interpreter->granted_path[i]))
 			return interpreter->manager_dirs[i];
 	return NULL;
 }

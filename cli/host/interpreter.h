@@ -6,7 +6,7 @@
 
 #include "policy/arena.h"
 
-#define INTERPRETER_ROOTS_MAX 64
+#define INTERPRETER_GRANTED_PATHS_MAX 64
 
 /*
  * The files and directories of the interpreter that @interpreter stands for in a run. Everything is allocated in the
@@ -14,9 +14,9 @@
  */
 struct cli_interpreter {
 	/* Absolute paths that exist, NULL-ended. A virtual environment comes before the one that it is based on. */
-	const char *root[INTERPRETER_ROOTS_MAX + 1];
-	const char *manager_dirs[INTERPRETER_ROOTS_MAX]; /* for each root, its version manager's directory */
-	size_t count;
+	const char *granted_path[INTERPRETER_GRANTED_PATHS_MAX + 1];
+	const char *manager_dirs[INTERPRETER_GRANTED_PATHS_MAX]; /* for each root, its version manager's directory */
+	size_t granted_path_count;
 	const char *why_left_out; /* why an interpreter that was found is left out, one line; NULL: nothing to report */
 	struct arena *arena;
 	const char *home, *workdir;

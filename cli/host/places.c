@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "policy/paths/host-paths.h"
 
-static bool places_path_is_writable(const struct places *places, const char *host)
+static bool places_path_is_writable(const struct writable_places *places, const char *host)
 {
 	for (size_t i = 0; i < PLACES_POLICIES_MAX; i++)
 		if (places->policy[i] && policy_host_path_is_writable(places->policy[i], host))
@@ -16,7 +16,7 @@ static bool places_path_is_writable(const struct places *places, const char *hos
 	return false;
 }
 
-static bool places_path_is_in_workdir(const struct places *places, const char *host)
+static bool places_path_is_in_workdir(const struct writable_places *places, const char *host)
 {
 	const char *rest = places->workdir ? path_rest_below(host, places->workdir) : NULL;
 
@@ -27,7 +27,7 @@ static bool places_path_is_in_workdir(const struct places *places, const char *h
  * Whether a program that could have made the link could also write the file that the link leads to, so that the link
  * gives it nothing new. A link in the workdir that no program could have made may lead anywhere in the workdir.
  */
-static bool places_link_is_harmless(const struct places *places, const char *link, const char *host)
+static bool places_link_is_harmless(const struct writable_places *places, const char *link, const char *host)
 {
 	for (size_t i = 0; i < PLACES_POLICIES_MAX; i++)
 		if (places->policy[i] && policy_host_paths_are_writable(places->policy[i], link, host))
@@ -37,7 +37,7 @@ static bool places_link_is_harmless(const struct places *places, const char *lin
 }
 
 /* Resolves the part of a path that exists, and appends the part that does not. Owned; NULL: no memory, or too long. */
-static char *places_resolve_path(const struct places *places, const char *path)
+static char *places_resolve_path(const struct writable_places *places, const char *path)
 {
 	_cleanup_free_ char *head = strdup(path);
 
@@ -58,8 +58,8 @@ static char *places_resolve_path(const struct places *places, const char *path)
 }
 
 struct places_judgement {
-	const struct places *places;
-	enum places_use use;
+	const struct writable_places *places;
+	enum places_path_use use;
 	const char *path;
 	char *host; /* owned: the host path that `path` leads to, set by places_resolve_and_judge_links() */
 	bool no_memory;
@@ -77,18 +77,18 @@ static const char *places_resolve_and_judge_links(struct places_judgement *judgi
 static void places_judge_link(void *ctx, const char *link)
 {
 	struct places_judgement *judging = ctx;
-	const struct places *places = judging->places;
+	const struct writable_places *places = judging->places;
 	const char *host;
 
 	if (judging->link[0] || !(places_path_is_writable(places, link) || places_path_is_in_workdir(places, link)))
 		return;
 	host = places_resolve_and_judge_links(judging);
-	if (judging->use == PLACES_AS_GRANT && host && places_link_is_harmless(places, link, host))
+	if (judging->use == PLACES_PATH_IS_GRANTED && host && places_link_is_harmless(places, link, host))
 		return;
 	(void)snprintf(judging->link, sizeof(judging->link), "%s", link); /* fits: real.c has the same limit */
 }
 
-int places_judge_path(const struct places *places, enum places_use use, const char *path, char **ret_path,
+int places_judge_path(const struct writable_places *places, enum places_path_use use, const char *path, char **ret_path,
 		 struct places_refusal *ret_why)
 {
 	_cleanup_free_ char *rooted = NULL, *host = NULL, *found = NULL;
@@ -100,12 +100,12 @@ int places_judge_path(const struct places *places, enum places_use use, const ch
 	}
 	if (judging.path)
 		found = cli_real_resolve_noting_links(places->path_cache, judging.path, places_judge_link, &judging);
-	if (judging.path && use == PLACES_AS_CONTENT)
+	if (judging.path && use == PLACES_PATH_MUST_BE_TRUSTED)
 		(void)places_resolve_and_judge_links(&judging);
 	host = judging.host;
 	if (!judging.path || judging.no_memory)
 		return places_refuse(ret_why, "cannot be resolved: %s", strerror(ENOMEM));
-	if (judging.link[0] && use == PLACES_AS_GRANT)
+	if (judging.link[0] && use == PLACES_PATH_IS_GRANTED)
 		return places_refuse(
 			ret_why,
 			"leads to %.440s by the symbolic link %.440s, which a run may have made; name that path "
@@ -117,7 +117,7 @@ int places_judge_path(const struct places *places, enum places_use use, const ch
 			"is reached by the symbolic link %.440s, which a run may have made; name %.440s instead, or "
 			"remove the link",
 			judging.link, host);
-	if (use == PLACES_AS_CONTENT && places_path_is_writable(places, host))
+	if (use == PLACES_PATH_MUST_BE_TRUSTED && places_path_is_writable(places, host))
 		return places_refuse(
 			ret_why,
 			"lies where a run may write, so that an earlier run may have made it; keep it elsewhere, or "

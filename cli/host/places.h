@@ -17,17 +17,17 @@
 #define PLACES_POLICIES_MAX 3
 
 /* Where a program may write: what one of the policies allows, and in any case the workdir. Pointers are borrowed. */
-struct places {
+struct writable_places {
 	const struct policy *policy[PLACES_POLICIES_MAX]; /* unused entries are NULL */
 	const char *workdir;                          /* canonical; NULL: the run creates its workdir */
 	struct cli_path_cache *path_cache;
 };
 
-enum places_use {
+enum places_path_use {
 	/* granted, copied or written to: no link that a program may have made may lead elsewhere */
-	PLACES_AS_GRANT,
+	PLACES_PATH_IS_GRANTED,
 	/* a secret, or decides what is allowed: must not lie where a program may write */
-	PLACES_AS_CONTENT,
+	PLACES_PATH_MUST_BE_TRUSTED,
 };
 
 /* The part of a message that follows the path: "leads to …; remove the link or name …". */
@@ -42,14 +42,14 @@ struct places_refusal {
  * Judges the links on the way to a path, which may be relative and need not exist. 0, or -EPERM with the text.
  * *ret_path, if wanted: the canonical path, owned by the caller; NULL where nothing exists.
  */
-int places_judge_path(const struct places *places, enum places_use use, const char *path, char **ret_path,
+int places_judge_path(const struct writable_places *places, enum places_path_use use, const char *path, char **ret_path,
 		 struct places_refusal *ret_why);
 
 /*
  * Judges a shell command: the directories of PATH, the words that name a file by a path or in PATH, and the files that
- * a script's "#!" line names, each as PLACES_AS_CONTENT. A relative path is below the root directory, where the command
- * is run. 0, or -EPERM with a text that names the file.
+ * a script's "#!" line names, each as PLACES_PATH_MUST_BE_TRUSTED. A relative path is below the root directory, where
+ * the command is run. 0, or -EPERM with a text that names the file.
  */
-int places_judge_command(const struct places *places, const char *text, struct places_refusal *ret_why);
+int places_judge_command(const struct writable_places *places, const char *text, struct places_refusal *ret_why);
 
 #endif

@@ -44,7 +44,7 @@ static void real_look_up(struct cli_path_cache *real, struct cli_path_lookup *na
 static const struct cli_path_lookup *real_find_name(struct cli_path_cache *real, const struct real_walk *walk)
 {
 	struct cli_path_lookup **bucket =
-		&real->bucket[(tree_hash_name(walk->resolved_part, walk->len) >> 48) % CLI_REAL_BUCKETS];
+		&real->bucket[(tree_hash_name(walk->resolved_part, walk->len) >> 48) % CLI_PATH_CACHE_BUCKETS];
 	struct cli_path_lookup *name = *bucket;
 
 	while (name && strcmp(name->path, walk->resolved_part) != 0)
@@ -177,7 +177,7 @@ char *cli_real_resolve_path(struct cli_path_cache *real, const char *path)
 	return cli_real_resolve_noting_links(real, path, NULL, NULL);
 }
 
-void cli_real_release(struct cli_path_cache *real)
+void cli_path_cache_release(struct cli_path_cache *real)
 {
 	arena_release(&real->arena);
 	*real = (struct cli_path_cache){0};

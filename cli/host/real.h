@@ -4,7 +4,7 @@
 
 #include "policy/arena.h"
 
-#define CLI_REAL_BUCKETS 512
+#define CLI_PATH_CACHE_BUCKETS 512
 
 struct cli_path_lookup;
 
@@ -14,7 +14,7 @@ struct cli_path_lookup;
  */
 struct cli_path_cache {
 	struct arena arena;
-	struct cli_path_lookup *bucket[CLI_REAL_BUCKETS]; /* a hash table of canonical paths */
+	struct cli_path_lookup *bucket[CLI_PATH_CACHE_BUCKETS]; /* a hash table of canonical paths */
 };
 
 /* As realpath(path, NULL); NULL: the path does not exist. Owned. */
@@ -22,6 +22,6 @@ char *cli_real_resolve_path(struct cli_path_cache *real, const char *path);
 /* As cli_real_resolve_path. Calls `passed` with each symbolic link's canonical path, even if the link leads nowhere. */
 char *cli_real_resolve_noting_links(struct cli_path_cache *real, const char *path,
 				    void (*passed)(void *ctx, const char *link), void *ctx);
-void cli_real_release(struct cli_path_cache *real);
+void cli_path_cache_release(struct cli_path_cache *real);
 
 #endif

@@ -17,49 +17,50 @@
  * Returns what kind of secret the entry holds, for messages. *ret_everywhere is the pattern, if its name alone marks a
  * secret in any directory. Static; NULL: no secret.
  */
-static const char *deny_find_kind(const struct fold_place *place, const FTSENT *entry, const char **ret_everywhere)
+static const char *deny_find_secret_kind(const struct fold_context *context, const FTSENT *entry,
+					 const char **ret_everywhere)
 {
-	const struct secret_pattern *secret = secret_find_pattern(place->home, entry->fts_path);
+	const struct secret_pattern *secret = secret_find_pattern(context->home, entry->fts_path);
 
 	*ret_everywhere = NULL;
 	if (!secret || secret->certainty != SECRET_CERTAIN)
-		return entry->fts_info == FTS_F ? inodes_get_kind(place->inodes, entry->fts_statp) : NULL;
-	if (!strchr("/~", secret->pattern[0]) && !place->allows_risky)
+		return entry->fts_info == FTS_F ? secret_inodes_get_kind(context->inodes, entry->fts_statp) : NULL;
+	if (!strchr("/~", secret->pattern[0]) && !context->allows_risky)
 		*ret_everywhere = secret->pattern;
 	return secret->kind;
 }
 
-static int deny_if_secret_entry(struct draft *draft, const struct needs *needs, const struct fold_place *place,
+static int deny_if_secret_entry(struct draft *draft, const struct needs *needs, const struct fold_context *context,
 		      const FTSENT *entry, const char *rest)
 {
-	const char *everywhere, *kind = deny_find_kind(place, entry, &everywhere);
+	const char *everywhere, *kind = deny_find_secret_kind(context, entry, &everywhere);
 	_cleanup_free_ char *virt = NULL, *pattern = NULL, *because = NULL;
 
 	if (!kind)
 		return 0;
-	virt = cli_format("%s/%s", place->workdir, rest);
+	virt = cli_format("%s/%s", context->workdir, rest);
 	pattern = everywhere ? cli_format("**/%s", everywhere) : pattern_escape("@workdir", rest);
-	because = cli_format("%s: %s%s", rest, kind, place->allows_risky ? ", which the program did not use" : "");
+	because = cli_format("%s: %s%s", rest, kind, context->allows_risky ? ", which the program did not use" : "");
 	if (!virt || !pattern || !because)
 		return -ENOMEM;
-	if (place->allows_risky && needs_have_path_below(needs, virt))
+	if (context->allows_risky && needs_have_path_below(needs, virt))
 		return 0;
 	return draft_add_deny(draft, pattern, because);
 }
 
-int fold_deny_secrets(struct draft *draft, const struct needs *needs, const struct fold_place *place)
+int fold_deny_secrets(struct draft *draft, const struct needs *needs, const struct fold_context *context)
 {
-	char *const paths[] = {(char *)(uintptr_t)place->workdir_host, NULL};
-	FTS *walk = place->workdir_host ? fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
+	char *const paths[] = {(char *)(uintptr_t)context->workdir_host, NULL};
+	FTS *walk = context->workdir_host ? fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
 	const FTSENT *entry;
 	size_t entries = 0;
 	int r = 0;
 
 	while (walk && r == 0 && entries++ < FOLD_SCANNED_ENTRIES_MAX && (entry = fts_read(walk))) {
-		const char *rest = path_rest_below(entry->fts_path, place->workdir_host);
+		const char *rest = path_rest_below(entry->fts_path, context->workdir_host);
 
 		if (rest && *rest && entry->fts_info != FTS_DP)
-			r = deny_if_secret_entry(draft, needs, place, entry, rest);
+			r = deny_if_secret_entry(draft, needs, context, entry, rest);
 	}
 	if (walk)
 		(void)fts_close(walk);

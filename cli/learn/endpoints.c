@@ -201,7 +201,7 @@ static int endpoints_add_port(struct draft *draft, const struct needs *needs, co
 
 int learn_add_endpoints(struct draft *draft, const struct needs *needs, bool risky)
 {
-	int r = needs->needs_socket ? draft_add_network_denying_all(draft) : 0;
+	int r = needs->refused_socket_without_network ? draft_add_network_denying_all(draft) : 0;
 
 	for (size_t i = 0; r == 0 && i < needs->nets; i++) {
 		const struct network_need *net = &needs->net[i];

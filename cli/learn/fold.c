@@ -21,7 +21,7 @@ static int fold_collect_items(struct fold *fold, const struct unmet_need *unmet,
 			r = rules_sort_by_tier(fold, &unmet[i], &done);
 		if (r == 0 && !done)
 			fold->item[fold->item_count++] =
-				(struct fold_item){.unmet = &unmet[i], .path = rules_get_name(fold->place, need)};
+				(struct fold_item){.unmet = &unmet[i], .path = rules_get_name(fold->context, need)};
 	}
 	return r;
 }
@@ -31,15 +31,15 @@ static bool fold_is_directory(const struct fold *fold, const struct fold_item *i
 	char host[PATH_MAX];
 	struct stat status;
 
-	rules_get_host_path(fold->place, item->unmet->need->path, host);
+	rules_get_host_path(fold->context, item->unmet->need->path, host);
 	return stat(host, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 int fold_add_rules_for_unmet(struct draft *draft, const struct needs *needs, const struct packages *packages,
-			     const struct fold_place *place, const struct unmet_need *unmet, size_t count,
+			     const struct fold_context *context, const struct unmet_need *unmet, size_t count,
 			     bool directories)
 {
-	struct fold fold = {.draft = draft, .needs = needs, .packages = packages, .place = place,
+	struct fold fold = {.draft = draft, .needs = needs, .packages = packages, .context = context,
 			    .item = calloc(count + 1, sizeof(*fold.item))};
 	int r = fold.item ? fold_collect_items(&fold, unmet, count) : -ENOMEM;
 

@@ -11,11 +11,11 @@
 #include "cli/learn/packages.h"
 
 /* The home and working directory of the program that was run. All pointers are borrowed. */
-struct fold_place {
+struct fold_context {
 	const char *home;            /* home directory of the user; NULL: none */
 	const char *workdir;         /* path of the working directory in the view */
 	const char *workdir_host;    /* host path of the working directory; NULL: the runs have an empty one */
-	const struct inodes *inodes; /* secrets that have several hard links; NULL: not looked for */
+	const struct secret_inodes *inodes; /* secrets that have several hard links; NULL: not looked for */
 	bool allows_risky;
 };
 
@@ -31,10 +31,10 @@ struct unmet_need {
  * calls these are left out, because rules for files also show the directories above them. 0 or -ENOMEM.
  */
 int fold_add_rules_for_unmet(struct draft *draft, const struct needs *needs, const struct packages *packages,
-			     const struct fold_place *place, const struct unmet_need *unmet, size_t count,
+			     const struct fold_context *context, const struct unmet_need *unmet, size_t count,
 			     bool directories);
 
 /* Adds rules that deny those secrets in the working directory that the program did not use. 0 or -ENOMEM. */
-int fold_deny_secrets(struct draft *draft, const struct needs *needs, const struct fold_place *place);
+int fold_deny_secrets(struct draft *draft, const struct needs *needs, const struct fold_context *context);
 
 #endif

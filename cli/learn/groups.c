@@ -103,13 +103,13 @@ static int groups_try_unit(struct fold *fold, struct fold_item *item, size_t cou
 
 int groups_fold_units(struct fold *fold)
 {
-	struct unit unit;
+	struct grantable_directory unit;
 
 	for (size_t i = 0; i < fold->item_count; i++) {
 		struct fold_item *item = &fold->item[i];
 
 		if (item->is_granted || item->unmet->right == POLICY_WRITE ||
-		    !unit_find_directory(fold->packages, fold->place->home, item->unmet->need->path, &unit))
+		    !unit_find_directory(fold->packages, fold->context->home, item->unmet->need->path, &unit))
 			continue;
 		item->package = unit.package;
 		item->group_key = strdup(unit.dir);

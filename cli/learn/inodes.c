@@ -12,49 +12,49 @@
 #include "base/array.h"
 #include "policy/paths/secrets.h"
 
-#define INODES_ENTRIES_MAX 100000u /* most files of all secrets together: the profile of a browser is large */
+#define SECRET_INODES_ENTRIES_MAX 100000u /* most files of all secrets together: the profile of a browser is large */
 
-struct inodes_file {
+struct secret_inode {
 	dev_t dev;
 	ino_t ino;
 	const char *kind;
 };
 
-struct inodes {
-	struct inodes_file *file;
+struct secret_inodes {
+	struct secret_inode *file;
 	size_t files, room;
 	size_t entries; /* looked at */
 };
 
-static int inodes_add_file(struct inodes *inodes, const struct stat *status, const char *kind)
+static int secret_inodes_add_file(struct secret_inodes *inodes, const struct stat *status, const char *kind)
 {
 	if (!S_ISREG(status->st_mode) || status->st_nlink < 2)
 		return 0;
 	if (!array_reserve(&inodes->file, inodes->files, &inodes->room))
 		return -ENOMEM;
 	inodes->file[inodes->files++] =
-		(struct inodes_file){.dev = status->st_dev, .ino = status->st_ino, .kind = kind};
+		(struct secret_inode){.dev = status->st_dev, .ino = status->st_ino, .kind = kind};
 	return 0;
 }
 
-static int inodes_add_tree(struct inodes *inodes, char *path, const char *kind)
+static int secret_inodes_add_tree(struct secret_inodes *inodes, char *path, const char *kind)
 {
 	char *const paths[] = {path, NULL};
 	FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
 	const FTSENT *entry;
 	int r = 0;
 
-	while (walk && r == 0 && inodes->entries++ < INODES_ENTRIES_MAX && (entry = fts_read(walk)))
+	while (walk && r == 0 && inodes->entries++ < SECRET_INODES_ENTRIES_MAX && (entry = fts_read(walk)))
 		if (entry->fts_info == FTS_F)
-			r = inodes_add_file(inodes, entry->fts_statp, kind);
+			r = secret_inodes_add_file(inodes, entry->fts_statp, kind);
 	if (walk)
 		(void)fts_close(walk);
 	return r;
 }
 
 /* Adds the files that the pattern `name` matches in `dir`, which may contain "*" itself. */
-static int inodes_add_matches(struct inodes *inodes, const char *dir, const char *name,
-			      const struct secret_pattern *secret)
+static int secret_inodes_add_matches(struct secret_inodes *inodes, const char *dir, const char *name,
+				     const struct secret_pattern *secret)
 {
 	char pattern[PATH_MAX];
 	glob_t matches = {0};
@@ -65,45 +65,45 @@ static int inodes_add_matches(struct inodes *inodes, const char *dir, const char
 	if (glob(pattern, GLOB_NOSORT, NULL, &matches) == GLOB_NOSPACE)
 		r = -ENOMEM;
 	for (size_t i = 0; r == 0 && i < matches.gl_pathc; i++)
-		r = inodes_add_tree(inodes, matches.gl_pathv[i], secret->kind);
+		r = secret_inodes_add_tree(inodes, matches.gl_pathv[i], secret->kind);
 	globfree(&matches);
 	return r;
 }
 
-static int inodes_add_pattern(struct inodes *inodes, const char *home, const char *const *places,
-			      const struct secret_pattern *secret)
+static int secret_inodes_add_pattern(struct secret_inodes *inodes, const char *home, const char *const *places,
+				     const struct secret_pattern *secret)
 {
 	const char *const homes[] = {"/root", "/home/*", home && home[1] ? home : NULL};
 	const char *name = secret->pattern[0] == '~' ? secret->pattern + 2 : secret->pattern;
 	int r = 0;
 
 	if (name[0] == '/')
-		return inodes_add_matches(inodes, "", name + 1, secret);
+		return secret_inodes_add_matches(inodes, "", name + 1, secret);
 	for (size_t i = 0; r == 0 && i < sizeof(homes) / sizeof(homes[0]); i++)
-		r = homes[i] ? inodes_add_matches(inodes, homes[i], name, secret) : 0;
+		r = homes[i] ? secret_inodes_add_matches(inodes, homes[i], name, secret) : 0;
 	for (; r == 0 && places && *places && secret->pattern[0] != '~'; places++)
-		r = inodes_add_matches(inodes, *places, name, secret);
+		r = secret_inodes_add_matches(inodes, *places, name, secret);
 	return r;
 }
 
-int inodes_find(const char *home, const char *const *places, struct inodes **ret_inodes)
+int secret_inodes_find(const char *home, const char *const *places, struct secret_inodes **ret_inodes)
 {
-	struct inodes *inodes = calloc(1, sizeof(*inodes));
+	struct secret_inodes *inodes = calloc(1, sizeof(*inodes));
 	size_t count;
 	const struct secret_pattern *secret = secrets_get_patterns(&count);
 	int r = inodes ? 0 : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < count; i++)
 		if (secret[i].certainty == SECRET_CERTAIN)
-			r = inodes_add_pattern(inodes, home, places, &secret[i]);
+			r = secret_inodes_add_pattern(inodes, home, places, &secret[i]);
 	if (r < 0)
-		inodes_free(inodes);
+		secret_inodes_free(inodes);
 	else
 		*ret_inodes = inodes;
 	return r;
 }
 
-void inodes_free(struct inodes *inodes)
+void secret_inodes_free(struct secret_inodes *inodes)
 {
 	if (!inodes)
 		return;
@@ -111,7 +111,7 @@ void inodes_free(struct inodes *inodes)
 	free(inodes);
 }
 
-const char *inodes_get_kind(const struct inodes *inodes, const struct stat *status)
+const char *secret_inodes_get_kind(const struct secret_inodes *inodes, const struct stat *status)
 {
 	if (!inodes || status->st_nlink < 2)
 		return NULL;

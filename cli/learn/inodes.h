@@ -7,17 +7,17 @@
 
 #include <sys/stat.h>
 
-struct inodes;
+struct secret_inodes;
 
 /*
  * Searches the places that the patterns of policy/paths/secrets.h name: absolute paths, home directories, and names in
  * the directories of `places` (NULL-ended; may be NULL). home: of the user; NULL: only /root and the directories in
  * /home. 0 or -ENOMEM.
  */
-int inodes_find(const char *home, const char *const *places, struct inodes **ret_inodes);
-void inodes_free(struct inodes *inodes);
+int secret_inodes_find(const char *home, const char *const *places, struct secret_inodes **ret_inodes);
+void secret_inodes_free(struct secret_inodes *inodes);
 
 /* Returns which kind of secret a file with this status is a hard link to, for messages. Static; NULL: none. */
-const char *inodes_get_kind(const struct inodes *inodes, const struct stat *status);
+const char *secret_inodes_get_kind(const struct secret_inodes *inodes, const struct stat *status);
 
 #endif

@@ -47,10 +47,11 @@ static int judge_load(const struct learn *learn, const char *profile, struct jud
 	_cleanup_judge_ struct judge *judge = calloc(1, sizeof(*judge));
 	int r;
 
-	if (!judge || cli_list_add_owned(&judge->options.names, strdup(profile ? profile : learn->draft_path)) < 0)
+	if (!judge ||
+	    cli_list_add_owned(&judge->options.policy_names, strdup(profile ? profile : learn->draft_path)) < 0)
 		return cli_fail_no_memory("learn"), -ENOMEM;
 	judge->options.workdir = learn->workdir;
-	judge->options.workdir_named = learn->workdir_named;
+	judge->options.workdir_as_written = learn->workdir_named;
 	r = profile ? 0 : draft_write(&learn->draft, learn->draft_path, false);
 	if (r < 0)
 		cli_print_error("learn", "cannot write %s: %s", learn->draft_path, strerror(-r));

@@ -119,7 +119,7 @@ static void learn_release(struct learn *learn)
 	free(learn->workdir);
 	free(learn->home);
 	free(learn->base_path);
-	inodes_free(learn->inodes);
+	secret_inodes_free(learn->inodes);
 	needs_release(&learn->needs);
 	packages_free(learn->packages);
 	draft_release(&learn->draft);

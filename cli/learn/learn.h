@@ -23,7 +23,7 @@ struct learn {
 	char *workdir;         /* canonical host path of the value of -w; NULL: none; owned */
 	const char *workdir_virt; /* path of the working directory in the runs' view */
 	char *home;            /* home directory of the user; owned; NULL: unknown */
-	struct inodes *inodes; /* secrets with several hard links; owned; NULL: not looked for yet */
+	struct secret_inodes *inodes; /* secrets with several hard links; owned; NULL: not looked for yet */
 	bool replaces_merged_policy; /* the value of -o is the policy of --merge, which is replaced */
 	json_t *merged_policy;       /* the policy of --merge; owned; NULL: none */
 	const char *base_profile; /* name or file of the profile that the policy extends; NULL: with --merge */

@@ -184,7 +184,7 @@ int needs_add_query(struct needs *needs, const struct query *query, uint64_t seq
 	case QUERY_LISTEN:
 		return needs_add_net(needs, query, seq, call, exe);
 	case QUERY_RULES_DO_NOT_DECIDE:
-		needs->needs_socket |= strcmp(query->why_not_judged, "network_not_granted") == 0;
+		needs->refused_socket_without_network |= strcmp(query->why_not_judged, "network_not_granted") == 0;
 		return 0;
 	case QUERY_RESOLVE_NAME:
 	case QUERY_KIND_MAX:

@@ -49,7 +49,7 @@ struct needs {
 	size_t count, room;
 	struct network_need *net;
 	size_t nets, net_room;
-	bool needs_socket; /* a socket was refused because the policy has no network at all */
+	bool refused_socket_without_network; /* a socket was refused because the policy has no network at all */
 	void *index; /* a tsearch(3) tree of needs by their paths */
 };
 

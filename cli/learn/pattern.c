@@ -13,7 +13,7 @@
 #define RANDOM_CLASS_CHANGES_MIN 2u
 #define PATTERN_RANDOM_TEXT_LEN_MIN 6u /* least number of letters and digits of a random text, as mkstemp(3) makes it */
 
-static bool pattern_is_word(char byte)
+static bool pattern_is_word_byte(char byte)
 {
 	return isalnum((unsigned char)byte);
 }
@@ -42,7 +42,7 @@ static size_t pattern_get_number_len(const char *text)
 {
 	size_t len = 0, digits = strspn(text, "0123456789");
 
-	while (pattern_is_word(text[len]))
+	while (pattern_is_word_byte(text[len]))
 		len++;
 	return pattern_is_random(text, len) ? len : digits;
 }
@@ -59,8 +59,8 @@ static char *pattern_replace_numbers_in_text(const char *text, bool random)
 	char before = '/';
 
 	while (*text) {
-		size_t len =
-			random && !pattern_is_word(before) ? pattern_get_number_len(text) : strspn(text, "0123456789");
+		size_t len = random && !pattern_is_word_byte(before) ? pattern_get_number_len(text)
+								     : strspn(text, "0123456789");
 
 		if (len > 0) {
 			if (before != '*')
@@ -96,7 +96,7 @@ static size_t pattern_get_temporary_len(const char *text, bool begins)
 
 	if (digits >= TEMPORARY_DIGITS_MIN)
 		return digits;
-	for (; begins && pattern_is_word(text[word]); word++) {
+	for (; begins && pattern_is_word_byte(text[word]); word++) {
 		run = isdigit((unsigned char)text[word]) ? run + 1 : 0;
 		longest = run > longest ? run : longest;
 	}
@@ -109,7 +109,7 @@ char *pattern_replace_temporary(const char *path)
 	char before = '/';
 
 	while (*path) {
-		size_t len = pattern_get_temporary_len(path, !pattern_is_word(before));
+		size_t len = pattern_get_temporary_len(path, !pattern_is_word_byte(before));
 
 		buf_add(&out, len ? "*" : path, 1);
 		before = len ? '*' : *path;
@@ -143,13 +143,13 @@ char *pattern_merge_paths(const char *a, const char *b)
 }
 
 /* Whether a component with "*" says enough: it has PATTERN_LETTERS_MIN letters or digits, or an end such as ".c". */
-static bool pattern_part_says_enough(const char *part, size_t len)
+static bool pattern_part_is_specific(const char *part, size_t len)
 {
 	const char *star = memrchr(part, '*', len);
 	size_t letters = 0;
 
 	for (size_t i = 0; i < len; i++)
-		letters += pattern_is_word(part[i]);
+		letters += pattern_is_word_byte(part[i]);
 	return letters >= PATTERN_LETTERS_MIN ||
 	       (star + 2 < part + len && star[1] == '.' && isalpha((unsigned char)star[2]));
 }
@@ -161,7 +161,7 @@ bool pattern_components_have_letters(const char *pattern)
 
 		if (strcmp(pattern, "**") == 0)
 			return true;
-		if (memchr(pattern, '*', len) && !pattern_part_says_enough(pattern, len))
+		if (memchr(pattern, '*', len) && !pattern_part_is_specific(pattern, len))
 			return false;
 		pattern += len + (pattern[len] == '/');
 	}

@@ -185,7 +185,7 @@ static int learn_read_packages_and_secrets(struct learn *learn)
 	int r = packages_read(NULL, &learn->packages);
 
 	if (r == 0)
-		r = inodes_find(learn->home, places, &learn->inodes);
+		r = secret_inodes_find(learn->home, places, &learn->inodes);
 	return r < 0 ? cli_fail_no_memory("learn"), r : 0;
 }
 

@@ -49,7 +49,7 @@ static void report_print_wrong_denials(const struct learn *learn)
 }
 
 /* Describes how a run ended: "exit status 2", "signal SIGKILL". */
-static void report_describe_end(const json_t *end, char *text, size_t room)
+static void report_describe_end_of_run(const json_t *end, char *text, size_t room)
 {
 	const json_t *code = json_object_get(end, "exit_code"), *signal = json_object_get(end, "signal");
 	const json_t *stop = json_object_get(end, "stopped_by");
@@ -62,7 +62,7 @@ static void report_describe_end(const json_t *end, char *text, size_t room)
 		(void)snprintf(text, room, "exit status %" JSON_INTEGER_FORMAT, json_integer_value(code));
 }
 
-static void report_print_ends(const struct learn *learn)
+static void report_print_ends_of_runs(const struct learn *learn)
 {
 	for (size_t i = 0; learn->proof && i < json_array_size(learn->ends); i++) {
 		const json_t *before = json_array_get(learn->ends, i), *after = json_array_get(learn->proof_ends, i);
@@ -70,8 +70,8 @@ static void report_print_ends(const struct learn *learn)
 
 		if (json_equal(before, after))
 			continue;
-		report_describe_end(before, first, sizeof(first));
-		report_describe_end(after, second, sizeof(second));
+		report_describe_end_of_run(before, first, sizeof(first));
+		report_describe_end_of_run(after, second, sizeof(second));
 		cli_print_error("learn", "the program ended with %s under the policy, and with %s before%s%s", second,
 				first, learn->input.count ? ", with the input " : "",
 				learn->input.count ? learn->input.item[i] : "");
@@ -121,7 +121,7 @@ int learn_report(struct learn *learn)
 	report_print_refusals(learn);
 	report_print_unmet(learn);
 	report_print_wrong_denials(learn);
-	report_print_ends(learn);
+	report_print_ends_of_runs(learn);
 	if (learn->json) {
 		r = cli_print_json("learn", report_make_json(learn, &files));
 		if (r != CLI_OK)

@@ -7,8 +7,10 @@
 #include "cli/learn/learn.h"
 #include "supervisor/report.h"
 
-#define LEARN_FOLD_ROUNDS 8   /* rounds of adding rules; each adds rules for needs that the rules so far do not grant */
-#define LEARN_PROOF_ROUNDS 3u /* rounds of verification; each adds rules for what the verification was denied */
+/* rounds of adding rules; each adds rules for needs that the rules so far do not grant */
+#define LEARN_FOLD_ROUNDS_MAX 8
+/* rounds of verification; each adds rules for what the verification was denied */
+#define LEARN_VERIFICATION_ROUNDS_MAX 3u
 
 /* A larger profile is chosen if it leaves at least this many needs less without a grant. */
 #define LEARN_PROFILE_NEEDS_SAVED_MIN 12u
@@ -80,11 +82,11 @@ static int learn_note_unmet(struct learn *learn)
 /* Adds rules until everything is granted that may be. 0 or -errno, with a message. */
 static int learn_add_rules_until_granted(struct learn *learn)
 {
-	const struct fold_place place = {.home = learn->home,
-					 .workdir = learn->workdir_virt,
-					 .workdir_host = learn->workdir,
-					 .inodes = learn->inodes,
-					 .allows_risky = learn->allow_risky};
+	const struct fold_context context = {.home = learn->home,
+					     .workdir = learn->workdir_virt,
+					     .workdir_host = learn->workdir,
+					     .inodes = learn->inodes,
+					     .allows_risky = learn->allow_risky};
 	size_t before = SIZE_MAX;
 	int r = learn_mark_granted(learn);
 
@@ -92,17 +94,17 @@ static int learn_add_rules_until_granted(struct learn *learn)
 		return r;
 	r = learn_add_endpoints(&learn->draft, &learn->needs, learn->allow_risky);
 	if (r == 0)
-		r = fold_deny_secrets(&learn->draft, &learn->needs, &place);
+		r = fold_deny_secrets(&learn->draft, &learn->needs, &context);
 	if (r < 0)
 		return cli_fail_no_memory("learn"), r;
-	for (int round = 0; r == 0 && round < LEARN_FOLD_ROUNDS; round++) {
+	for (int round = 0; r == 0 && round < LEARN_FOLD_ROUNDS_MAX; round++) {
 		_cleanup_free_ struct unmet_need *unmet = NULL;
 		size_t count;
 
 		r = learn_find_unmet(learn, &unmet, &count);
 		if (r < 0 || count == 0)
 			break;
-		r = fold_add_rules_for_unmet(&learn->draft, &learn->needs, learn->packages, &place, unmet, count,
+		r = fold_add_rules_for_unmet(&learn->draft, &learn->needs, learn->packages, &context, unmet, count,
 			       round > 0 && count == before);
 		before = count;
 	}
@@ -116,10 +118,10 @@ static int learn_verify_until_proven(struct learn *learn)
 {
 	int r = 0;
 
-	while (r == 0 && learn->verification_rounds < LEARN_PROOF_ROUNDS) {
+	while (r == 0 && learn->verification_rounds < LEARN_VERIFICATION_ROUNDS_MAX) {
 		r = learn_verify(learn);
 		if (r < 0 || json_array_size(learn->wrong_denials) == 0 ||
-		    learn->verification_rounds == LEARN_PROOF_ROUNDS)
+		    learn->verification_rounds == LEARN_VERIFICATION_ROUNDS_MAX)
 			return r;
 		r = learn_add_rules_until_granted(learn);
 		if (r == 0)

@@ -16,14 +16,14 @@
 
 /* ---- names ---- */
 
-const char *rules_get_rest_in_workdir(const struct fold_place *place, const char *path)
+const char *rules_get_rest_in_workdir(const struct fold_context *context, const char *path)
 {
-	return place->workdir ? path_rest_below(path, place->workdir) : NULL;
+	return context->workdir ? path_rest_below(path, context->workdir) : NULL;
 }
 
-void rules_get_host_path(const struct fold_place *place, const char *path, char host[PATH_MAX])
+void rules_get_host_path(const struct fold_context *context, const char *path, char host[PATH_MAX])
 {
-	const char *rest = rules_get_rest_in_workdir(place, path), *top = place->workdir_host;
+	const char *rest = rules_get_rest_in_workdir(context, path), *top = context->workdir_host;
 
 	if (rest && top)
 		(void)snprintf(host, PATH_MAX, "%s%s%s", top, *rest ? "/" : "", rest);
@@ -31,24 +31,24 @@ void rules_get_host_path(const struct fold_place *place, const char *path, char 
 		(void)snprintf(host, PATH_MAX, "%s", path);
 }
 
-const char *rules_get_name(const struct fold_place *place, const struct need *need)
+const char *rules_get_name(const struct fold_context *context, const struct need *need)
 {
 	char host[PATH_MAX];
 	_cleanup_free_ char *real = NULL, *target = NULL;
 
 	/* The program may change a link in the working directory, so no rule may depend on where that link leads. */
-	if (!need->path_as_written || rules_get_rest_in_workdir(place, need->path_as_written))
+	if (!need->path_as_written || rules_get_rest_in_workdir(context, need->path_as_written))
 		return need->path;
 	real = realpath(need->path_as_written, NULL);
-	rules_get_host_path(place, need->path, host);
+	rules_get_host_path(context, need->path, host);
 	target = realpath(host, NULL);
 	return real && target && strcmp(real, target) == 0 ? need->path_as_written : need->path;
 }
 
 /* Returns the path as a policy writes it: below @workdir or ~, with "$" escaped. Owned; NULL: no memory. */
-static char *rules_write_path(const struct fold_place *place, const char *path)
+static char *rules_write_path(const struct fold_context *context, const char *path)
 {
-	const char *rest = rules_get_rest_in_workdir(place, path), *home = place->home;
+	const char *rest = rules_get_rest_in_workdir(context, path), *home = context->home;
 	const char *in_home = home && home[1] ? path_rest_below(path, home) : NULL;
 
 	if (rest)
@@ -58,7 +58,7 @@ static char *rules_write_path(const struct fold_place *place, const char *path)
 
 int rules_refuse_unwritable(const struct fold *fold, const struct unmet_need *unmet, bool *ret_refused)
 {
-	const char *path = unmet->need->path, *name = rules_get_name(fold->place, unmet->need);
+	const char *path = unmet->need->path, *name = rules_get_name(fold->context, unmet->need);
 	const bool utf8 = text_is_utf8(path, strlen(path)) && text_is_utf8(name, strlen(name));
 	const char *why = !utf8                                    ? "a policy is UTF-8, and the name is not"
 			  : strchr(path, '*') || strchr(name, '*') ? "in a rule \"*\" stands for any text"
@@ -71,11 +71,11 @@ int rules_refuse_unwritable(const struct fold *fold, const struct unmet_need *un
 /* ---- objections ---- */
 
 /* True when a component with "*" could match the name of a secret in this directory. */
-static bool rules_may_name_secret(const struct fold_place *place, const char *dir, const char *name, size_t len)
+static bool rules_may_name_secret(const struct fold_context *context, const char *dir, const char *name, size_t len)
 {
 	size_t count;
 	const struct secret_pattern *secret = secrets_get_patterns(&count);
-	const char *home = place->home;
+	const char *home = context->home;
 	const bool in_home = home && strcmp(dir, home) == 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -116,11 +116,11 @@ static bool rules_may_name_system_secret(const char *pattern)
 	return false;
 }
 
-const char *rules_find_objection(const struct fold_place *place, const char *pattern, unsigned right)
+const char *rules_find_objection(const struct fold_context *context, const char *pattern, unsigned right)
 {
 	const char *why, *star = strchr(pattern, '*');
 
-	if (tier_find(place->home, pattern, right, &why) != TIER_GRANTED)
+	if (tier_find(context->home, pattern, right, &why) != TIER_GRANTED)
 		return why;
 	if (!pattern_components_have_letters(pattern))
 		return "a pattern for it would match too many names";
@@ -135,9 +135,9 @@ const char *rules_find_objection(const struct fold_place *place, const char *pat
 		if (strcmp(name, "**") == 0) /* the pattern ends in "**": everything below the components so far */
 			break;
 		(void)snprintf(dir, sizeof(dir), "%.*s", name - pattern > 1 ? (int)(name - pattern - 1) : 1, pattern);
-		if (!path_is_below(dir, "/usr") && tier_find(place->home, dir, POLICY_READ, &why) != TIER_GRANTED)
+		if (!path_is_below(dir, "/usr") && tier_find(context->home, dir, POLICY_READ, &why) != TIER_GRANTED)
 			return why;
-		if (rules_may_name_secret(place, dir, name, (size_t)(end - name)))
+		if (rules_may_name_secret(context, dir, name, (size_t)(end - name)))
 			return "it could be the name of a secret";
 		star = end;
 	}
@@ -150,7 +150,7 @@ const char *rules_find_objection(const struct fold_place *place, const char *pat
 static int rules_add_to_draft(const struct fold *fold, const struct unmet_need *unmet, const char *path,
 			      char *because_taken, const struct scan_found *found, const char *disabled)
 {
-	_cleanup_free_ char *because = because_taken, *written = rules_write_path(fold->place, path);
+	_cleanup_free_ char *because = because_taken, *written = rules_write_path(fold->context, path);
 
 	if (!written || !because || (disabled && draft_add_disabled_path(fold->draft, unmet->need->path) < 0))
 		return -ENOMEM;
@@ -160,18 +160,19 @@ static int rules_add_to_draft(const struct fold *fold, const struct unmet_need *
 static int rules_scan(const struct fold *fold, const char *path, struct scan_found *ret_found)
 {
 	const struct scan_scope scope = {.needs = fold->needs,
-					 .home = fold->place->home,
-					 .inodes = fold->place->inodes,
-					 .allows_risky = fold->place->allows_risky};
+					 .home = fold->context->home,
+					 .inodes = fold->context->inodes,
+					 .allows_risky = fold->context->allows_risky};
 	char host[PATH_MAX];
 
-	rules_get_host_path(fold->place, path, host);
-	return scan_grant(&scope, host, rules_get_rest_in_workdir(fold->place, path) ? path : NULL, ret_found);
+	rules_get_host_path(fold->context, path, host);
+	return scan_path_to_grant(&scope, host, rules_get_rest_in_workdir(fold->context, path) ? path : NULL,
+				  ret_found);
 }
 
-int rules_add(const struct fold *fold, const struct unmet_need *unmet, const char *path, bool wide)
+int rules_add_for_need(const struct fold *fold, const struct unmet_need *unmet, const char *path, bool wide)
 {
-	const char *disabled = wide ? rules_find_objection(fold->place, path, unmet->right) : NULL;
+	const char *disabled = wide ? rules_find_objection(fold->context, path, unmet->right) : NULL;
 	struct scan_found found = {0};
 	int r = wide ? rules_scan(fold, path, &found) : 0;
 
@@ -192,14 +193,14 @@ int rules_leave_out(const struct fold *fold, const struct unmet_need *unmet, con
 int rules_try_group(const struct fold *fold, unsigned right, const char *path, char *because_taken, uint64_t most,
 		    bool *ret_added)
 {
-	_cleanup_free_ char *because = because_taken, *written = rules_write_path(fold->place, path);
+	_cleanup_free_ char *because = because_taken, *written = rules_write_path(fold->context, path);
 	struct scan_found found = {0};
 	int r = 0;
 
 	*ret_added = false;
 	if (!written || !because)
 		return -ENOMEM;
-	if (rules_find_objection(fold->place, path, right))
+	if (rules_find_objection(fold->context, path, right))
 		return 0;
 	r = rules_scan(fold, path, &found);
 	*ret_added = r == 0 && !found.objection && found.files - found.used <= most;
@@ -228,10 +229,10 @@ static enum tier rules_find_tier_of_file(const struct fold *fold, const char *ho
 
 	if (lstat(host, &status) < 0)
 		return TIER_GRANTED;
-	*ret_why = inodes_get_kind(fold->place->inodes, &status);
+	*ret_why = secret_inodes_get_kind(fold->context->inodes, &status);
 	if (*ret_why)
 		return TIER_RISKY;
-	if (rules_get_rest_in_workdir(fold->place, unmet->need->path) || !tier_is_private_file(&status, unmet->right))
+	if (rules_get_rest_in_workdir(fold->context, unmet->need->path) || !tier_is_private_file(&status, unmet->right))
 		return TIER_GRANTED;
 	*ret_why = "it is another user's";
 	return TIER_RISKY;
@@ -246,18 +247,18 @@ static bool rules_is_link(const char *host)
 
 int rules_sort_by_tier(const struct fold *fold, const struct unmet_need *unmet, bool *ret_done)
 {
-	const char *why = NULL, *path = unmet->need->path, *name = rules_get_name(fold->place, unmet->need);
-	const bool risky = fold->place->allows_risky;
+	const char *why = NULL, *path = unmet->need->path, *name = rules_get_name(fold->context, unmet->need);
+	const bool risky = fold->context->allows_risky;
 	enum tier tier = TIER_GRANTED;
 	char host[PATH_MAX];
 
-	rules_get_host_path(fold->place, path, host);
-	if (!rules_get_rest_in_workdir(fold->place, path) || secret_find_pattern(fold->place->home, path))
-		tier = tier_find(fold->place->home, path, unmet->right, &why);
+	rules_get_host_path(fold->context, path, host);
+	if (!rules_get_rest_in_workdir(fold->context, path) || secret_find_pattern(fold->context->home, path))
+		tier = tier_find(fold->context->home, path, unmet->right, &why);
 	if (tier == TIER_GRANTED)
 		tier = rules_find_tier_of_file(fold, host, unmet, &why);
 	*ret_done = tier != TIER_GRANTED;
-	if (tier == TIER_NEVER)
+	if (tier == TIER_NEVER_GRANTED)
 		return draft_add_ungrantable(fold->draft, unmet->right, path, why);
 	if (tier == TIER_RISKY && risky && rules_is_link(host))
 		return rules_leave_out(fold, unmet, name, "a rule for a link grants what it leads to");

@@ -20,22 +20,22 @@ struct fold {
 	struct draft *draft;
 	const struct needs *needs;
 	const struct packages *packages;
-	const struct fold_place *place;
+	const struct fold_context *context;
 	struct fold_item *item;
 	size_t item_count;
 };
 
 /* Returns the part of a path of the view that is below the working directory. NULL: the path is elsewhere. */
-const char *rules_get_rest_in_workdir(const struct fold_place *place, const char *path);
+const char *rules_get_rest_in_workdir(const struct fold_context *context, const char *path);
 
 /* Gets the host path of a path in the view. */
-void rules_get_host_path(const struct fold_place *place, const char *path, char host[PATH_MAX]);
+void rules_get_host_path(const struct fold_context *context, const char *path, char host[PATH_MAX]);
 
 /*
  * Returns the path by which a rule grants a need: as the program wrote it, if that path leads to the same file on the
  * host.
  */
-const char *rules_get_name(const struct fold_place *place, const struct need *need);
+const char *rules_get_name(const struct fold_context *context, const struct need *need);
 
 /*
  * Notes a need that no rule can grant, because a policy cannot write its path. *ret_refused: it is such a need. 0 or
@@ -53,13 +53,13 @@ int rules_sort_by_tier(const struct fold *fold, const struct unmet_need *unmet, 
  * Returns why a rule must not be made for several names, or for a name that does not exist yet: it would grant a part
  * of a home directory or of a system directory, or could match the name of a secret. Static; NULL: it may be made.
  */
-const char *rules_find_objection(const struct fold_place *place, const char *pattern, unsigned right);
+const char *rules_find_objection(const struct fold_context *context, const char *pattern, unsigned right);
 
 /*
  * Adds a rule for one item. wide: `path` is a directory or contains "*", so the rule grants more than was needed; the
  * rule says so, and has "disabled" if there is an objection. 0 or -ENOMEM.
  */
-int rules_add(const struct fold *fold, const struct unmet_need *unmet, const char *path, bool wide);
+int rules_add_for_need(const struct fold *fold, const struct unmet_need *unmet, const char *path, bool wide);
 
 /* Adds a rule with "disabled", for the reason `why`. 0 or -ENOMEM. */
 int rules_leave_out(const struct fold *fold, const struct unmet_need *unmet, const char *path, const char *why);

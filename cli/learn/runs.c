@@ -180,7 +180,7 @@ static int runs_run_program(struct learn *learn, const char *policy, const char 
 			    *where = cli_format("%s/" RUNS_WORKDIR_FILE, learn->runs_dir);
 	_cleanup_free_ const char **options = runs_make_options(learn, where, policy, observe);
 	const struct batch_run run = {.dir = dir, .workdir = learn->workdir, .options = options,
-				      .program = (const char *const *)learn->program, .input = input};
+				      .program = (const char *const *)learn->program, .stdin_path = input};
 	int r = dir && where && options ? 0 : -ENOMEM;
 
 	if (r == 0 && (mkdir(dir, 0700) < 0 || runs_let_user_traverse_dir(learn, dir) < 0))

@@ -32,7 +32,7 @@ static unsigned scan_rank_sensitivity(const struct scan *scan, const char *path,
 	const struct secret_pattern *secret = secret_find_pattern(scan->scope->home, path);
 	const char *name = strrchr(path, '/');
 
-	if ((secret && secret->certainty == SECRET_CERTAIN) || inodes_get_kind(scan->scope->inodes, status))
+	if ((secret && secret->certainty == SECRET_CERTAIN) || secret_inodes_get_kind(scan->scope->inodes, status))
 		return RANK_SECRET;
 	if (secret)
 		return RANK_POSSIBLE;
@@ -180,7 +180,7 @@ static char *scan_escape_pattern(const char *path)
 	return buf_take_text(&out);
 }
 
-int scan_grant(const struct scan_scope *scope, const char *path, const char *virt, struct scan_found *ret_found)
+int scan_path_to_grant(const struct scan_scope *scope, const char *path, const char *virt, struct scan_found *ret_found)
 {
 	struct scan scan = {.scope = scope, .root = path, .virt = virt, .found = ret_found};
 	_cleanup_free_ char *pattern = NULL;

@@ -27,7 +27,7 @@ struct scan_found {
 struct scan_scope {
 	const struct needs *needs;
 	const char *home;            /* as of secret_find_pattern */
-	const struct inodes *inodes; /* secrets with several hard links; NULL: hard links are not checked */
+	const struct secret_inodes *inodes; /* secrets with several hard links; NULL: hard links are not checked */
 	bool allows_risky;           /* secrets that the program used may be granted */
 };
 
@@ -35,7 +35,8 @@ struct scan_scope {
  * Scans a file or directory, or everything that a pattern with "*" matches, with all below. virt: the path of `path` in
  * the view, which `needs` has; NULL: the same path. 0 or -ENOMEM.
  */
-int scan_grant(const struct scan_scope *scope, const char *path, const char *virt, struct scan_found *ret_found);
+int scan_path_to_grant(const struct scan_scope *scope, const char *path, const char *virt,
+		       struct scan_found *ret_found);
 void scan_found_release(struct scan_found *found);
 
 #endif

@@ -31,7 +31,7 @@ static bool singles_split_not_existing(const struct fold *fold, const char *path
 		slash = strrchr(dir, '/');
 		(void)snprintf(name, NAME_MAX + 1, "%s", slash + 1);
 		*slash = '\0';
-		rules_get_host_path(fold->place, dir, host);
+		rules_get_host_path(fold->context, dir, host);
 	} while (slash > dir && lstat(host, &status) < 0);
 	return path[strlen(dir) + 1 + strlen(name)] == '/';
 }
@@ -51,7 +51,7 @@ static int singles_add_not_existing(const struct fold *fold, const struct fold_i
 		return -ENOMEM;
 	pattern = cli_format("%s/%s%s%s", dir, blurred, *blurred && blurred[strlen(blurred) - 1] == '*' ? "" : "*",
 			     below ? "/**" : "");
-	return pattern ? rules_add(fold, item->unmet, pattern, true) : -ENOMEM;
+	return pattern ? rules_add_for_need(fold, item->unmet, pattern, true) : -ENOMEM;
 }
 
 /*
@@ -60,11 +60,11 @@ static int singles_add_not_existing(const struct fold *fold, const struct fold_i
  */
 static int singles_add_in_workdir(const struct fold *fold, const struct fold_item *item)
 {
-	const char *rest = rules_get_rest_in_workdir(fold->place, item->unmet->need->path);
+	const char *rest = rules_get_rest_in_workdir(fold->context, item->unmet->need->path);
 	_cleanup_free_ char *blurred = pattern_replace_temporary(rest), *pattern = NULL;
 
-	pattern = blurred ? cli_format("%s%s%s", fold->place->workdir, *rest ? "/" : "", blurred) : NULL;
-	return pattern ? rules_add(fold, item->unmet, pattern, false) : -ENOMEM;
+	pattern = blurred ? cli_format("%s%s%s", fold->context->workdir, *rest ? "/" : "", blurred) : NULL;
+	return pattern ? rules_add_for_need(fold, item->unmet, pattern, false) : -ENOMEM;
 }
 
 /* ---- directories ---- */
@@ -72,9 +72,9 @@ static int singles_add_in_workdir(const struct fold *fold, const struct fold_ite
 /* Whether the path is in a home directory, where a rule must not grant more than was needed. */
 static bool singles_is_in_home(const struct fold *fold, const char *path)
 {
-	const char *home = fold->place->home;
+	const char *home = fold->context->home;
 
-	return !rules_get_rest_in_workdir(fold->place, path) &&
+	return !rules_get_rest_in_workdir(fold->context, path) &&
 	       ((home && home[1] && path_is_below(path, home)) || path_is_below(path, "/root") ||
 		path_is_below(path, "/home"));
 }
@@ -123,9 +123,9 @@ static int singles_add_link(const struct fold *fold, const struct fold_item *ite
 	_cleanup_free_ char *target = realpath(host, NULL), *pattern = NULL;
 
 	if (target && path_is_below(target, "/usr") && path_is_below(host, "/usr"))
-		return rules_add(fold, item->unmet, item->path, false);
+		return rules_add_for_need(fold, item->unmet, item->path, false);
 	pattern = cli_format("%s*", item->path);
-	return pattern ? rules_add(fold, item->unmet, pattern, true) : -ENOMEM;
+	return pattern ? rules_add_for_need(fold, item->unmet, pattern, true) : -ENOMEM;
 }
 
 int singles_add_rule(const struct fold *fold, const struct fold_item *item, bool directories)
@@ -134,14 +134,14 @@ int singles_add_rule(const struct fold *fold, const struct fold_item *item, bool
 	struct stat status = {0};
 	char host[PATH_MAX];
 
-	rules_get_host_path(fold->place, need->path, host);
+	rules_get_host_path(fold->context, need->path, host);
 	if (lstat(host, &status) < 0)
-		return rules_get_rest_in_workdir(fold->place, need->path) ? singles_add_in_workdir(fold, item)
+		return rules_get_rest_in_workdir(fold->context, need->path) ? singles_add_in_workdir(fold, item)
 									  : singles_add_not_existing(fold, item);
 	if (S_ISLNK(status.st_mode) && !item->unmet->is_link_itself)
 		return singles_add_link(fold, item, host);
 	if (!S_ISDIR(status.st_mode))
-		return rules_add(fold, item->unmet, item->path, false);
+		return rules_add_for_need(fold, item->unmet, item->path, false);
 	if (item->unmet->right != POLICY_READ)
 		return singles_add_changed_directory(fold, item);
 	return directories ? singles_add_listed_directory(fold, item) : 0;

@@ -23,7 +23,7 @@ static bool tier_secret_is_of_machine(const struct secret_pattern *secret)
 }
 
 /* Assumes that a path exists. It is granted as it is, never shortened to an existing directory. */
-static mode_t tier_get_type(void *ctx, const char *path)
+static mode_t tier_get_file_type(void *ctx, const char *path)
 {
 	(void)ctx;
 	(void)path;
@@ -72,7 +72,7 @@ bool tier_is_private_file(const struct stat *status, unsigned right)
 
 enum tier tier_find(const char *home, const char *path, unsigned right, const char **ret_why)
 {
-	const struct suggest_host host = {.home = home, .type = tier_get_type};
+	const struct suggest_host host = {.home = home, .type = tier_get_file_type};
 	const struct secret_pattern *secret = secret_find_pattern(home, path);
 	char copy[PATH_MAX];
 
@@ -86,9 +86,10 @@ enum tier tier_find(const char *home, const char *path, unsigned right, const ch
 		return TIER_GRANTED;
 	if (secret) {
 		*ret_why = secret->kind;
-		return tier_secret_is_of_machine(secret) ? TIER_NEVER : TIER_RISKY;
+		return tier_secret_is_of_machine(secret) ? TIER_NEVER_GRANTED : TIER_RISKY;
 	}
 	/* installed files may be read, but not written; a path with any other objection is never granted */
 	(void)snprintf(copy, sizeof(copy), "%s", path);
-	return right == POLICY_WRITE && !suggest_shorten_path(&host, copy, POLICY_READ) ? TIER_RISKY : TIER_NEVER;
+	return right == POLICY_WRITE && !suggest_shorten_path(&host, copy, POLICY_READ) ? TIER_RISKY
+											: TIER_NEVER_GRANTED;
 }

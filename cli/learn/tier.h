@@ -14,7 +14,7 @@
 enum tier {
 	TIER_GRANTED,
 	TIER_RISKY, /* only with --allow-risky */
-	TIER_NEVER,
+	TIER_NEVER_GRANTED,
 };
 
 /* The tier of a right on a host path. *ret_why: the reason, static; NULL for TIER_GRANTED. */

@@ -7,7 +7,7 @@
 
 #include "cli/learn/packages.h"
 
-struct unit {
+struct grantable_directory {
 	char dir[PATH_MAX];
 	const char *package; /* name of the package; borrowed from the packages; NULL: it is a library's directory */
 };
@@ -16,6 +16,7 @@ struct unit {
  * Finds the directory, to be granted as a whole, that contains the path. home: of the user, or NULL. False: there is
  * none.
  */
-bool unit_find_directory(const struct packages *packages, const char *home, const char *path, struct unit *ret_unit);
+bool unit_find_directory(const struct packages *packages, const char *home, const char *path,
+			 struct grantable_directory *ret_unit);
 
 #endif

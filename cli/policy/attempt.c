@@ -13,7 +13,7 @@ static int minimise_load_text(void *ctx, const char *name, const char *from, cha
 
 	if (from || strcmp(name, runs->all->policy_path) != 0)
 		return runs->load(ctx, name, from, ret_text, ret_path);
-	*ret_text = strdup(runs->all->text);
+	*ret_text = strdup(runs->all->policy_text);
 	*ret_path = strdup(name);
 	if (*ret_text && *ret_path)
 		return 0;
@@ -59,14 +59,14 @@ static int minimise_judge_runs(struct minimise *all, struct minimise_runs *runs,
 
 	if (!options.workdir && runs->workdir) {
 		options.workdir = runs->workdir;
-		options.workdir_named = runs->workdir;
+		options.workdir_as_written = runs->workdir;
 	}
 	r = cli_try_to_load_policy(&options, &runs->host, &policy);
 	if (r == 0)
 		r = query_judge_create(policy, &judge);
 	if (r != 0)
 		return r;
-	r = used_find_lost_accesses(&runs->used, judge, minimise_visit_lost_access, loss);
+	r = used_find_lost_accesses(&runs->used_accesses, judge, minimise_visit_lost_access, loss);
 	query_judge_free(judge);
 	return r < 0 ? r : 0;
 }
@@ -76,11 +76,11 @@ int minimise_find_lost_accesses(struct minimise *all, minimise_loss_fn *each, vo
 	struct loss loss = {each ? each : minimise_stop_at_lost_access, ctx, false};
 	int r = 0;
 
-	free(all->text);
-	all->text = json_dumps(all->policy_root, JSON_INDENT(1));
-	if (!all->text)
+	free(all->policy_text);
+	all->policy_text = json_dumps(all->policy_root, JSON_INDENT(1));
+	if (!all->policy_text)
 		return -ENOMEM;
-	for (size_t i = 0; i < all->count && r == 0 && !(loss.any && !each); i++)
+	for (size_t i = 0; i < all->runs_count && r == 0 && !(loss.any && !each); i++)
 		r = minimise_judge_runs(all, all->runs[i], &loss);
 	return r < 0 ? r : loss.any;
 }

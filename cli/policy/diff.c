@@ -233,7 +233,7 @@ static int diff_compare_policies(struct diff_report *report)
 	bool phases = false;
 	int status = diff_compare_phase(report, options->cli.phase, false, &phases);
 
-	if (status == CLI_OK && phases && !options->phase_given)
+	if (status == CLI_OK && phases && !options->phase_was_given)
 		status = diff_compare_phase(report, POLICY_PHASE_SETUP, true, &phases);
 	return status;
 }

@@ -19,7 +19,7 @@ static void minimise_runs_free(struct minimise_runs *runs)
 {
 	if (!runs)
 		return;
-	used_release(&runs->used);
+	used_release(&runs->used_accesses);
 	cli_host_release(&runs->host);
 	free(runs->program);
 	free(runs->workdir);
@@ -36,11 +36,11 @@ static struct minimise_runs *minimise_get_runs(struct minimise *all, const struc
 {
 	struct minimise_runs *runs, **list;
 
-	for (size_t i = all->count; i-- > 0;)
+	for (size_t i = all->runs_count; i-- > 0;)
 		if (minimise_texts_are_equal(all->runs[i]->program, log->program) &&
 		    minimise_texts_are_equal(all->runs[i]->workdir, log->workdir))
 			return all->runs[i];
-	list = reallocarray(all->runs, all->count + 1, sizeof(*list));
+	list = reallocarray(all->runs, all->runs_count + 1, sizeof(*list));
 	runs = calloc(1, sizeof(*runs));
 	if (list)
 		all->runs = list;
@@ -48,7 +48,7 @@ static struct minimise_runs *minimise_get_runs(struct minimise *all, const struc
 		free(runs);
 		return NULL;
 	}
-	all->runs[all->count++] = runs;
+	all->runs[all->runs_count++] = runs;
 	runs->all = all;
 	runs->program = log->program ? strdup(log->program) : NULL;
 	runs->workdir = log->workdir ? strdup(log->workdir) : NULL;
@@ -76,7 +76,7 @@ static int minimise_add_access(void *ctx, const struct replay_log *log, const st
 		return 0;
 	query_judge(judge, query, &answer);
 	if (!answer.is_certain || answer.is_allowed)
-		return used_add_access(&runs->used, query, &answer);
+		return used_add_access(&runs->used_accesses, query, &answer);
 	all->denied_accesses++;
 	return 0;
 }
@@ -84,8 +84,9 @@ static int minimise_add_access(void *ctx, const struct replay_log *log, const st
 static int minimise_read_logs(struct minimise *all, char **paths, size_t count)
 {
 	const struct replay_permits permits = {
-		.damage = all->allow_damaged,
-		.what_to_do = "record a run with --judge all, or grants of reading would be dropped that it needed"};
+		.damaged_logs = all->allow_damaged,
+		.advice_if_refused =
+			"record a run with --judge all, or grants of reading would be dropped that it needed"};
 	int status = CLI_OK;
 
 	for (size_t i = 0; status == CLI_OK && i < count; i++) {
@@ -110,7 +111,7 @@ static int minimise_read_policy(struct minimise *all)
 	_cleanup_policy_ struct policy *policy = NULL;
 	_cleanup_host_ struct cli_host host = {0};
 	_cleanup_free_ char *effective = NULL;
-	const char *program = all->count ? all->runs[0]->program : NULL;
+	const char *program = all->runs_count ? all->runs[0]->program : NULL;
 	json_error_t error;
 
 	if (!all->flatten) {
@@ -133,9 +134,9 @@ static int minimise_write_result(struct minimise *all)
 	_cleanup_free_ char *text = NULL;
 	int r;
 
-	free(all->text);
-	all->text = json_dumps(all->policy_root, JSON_INDENT(1));
-	r = all->text ? policy_format_text(all->policy_path, all->text, &errors, &text) : -ENOMEM;
+	free(all->policy_text);
+	all->policy_text = json_dumps(all->policy_root, JSON_INDENT(1));
+	r = all->policy_text ? policy_format_text(all->policy_path, all->policy_text, &errors, &text) : -ENOMEM;
 	cli_print_policy_errors(VERB, &errors);
 	if (r == -ENOMEM)
 		return cli_fail_no_memory(VERB);
@@ -154,8 +155,8 @@ static int minimise_policy(struct minimise *all)
 	size_t used = 0;
 	int r = minimise_find_lost_accesses(all, NULL, NULL);
 
-	for (size_t i = 0; i < all->count; i++)
-		used += all->runs[i]->used.count;
+	for (size_t i = 0; i < all->runs_count; i++)
+		used += all->runs[i]->used_accesses.count;
 	if (r != 0) {
 		cli_print_error(VERB,
 				"%s: cannot be worked on: without a change its rules would lose accesses; does "
@@ -173,10 +174,10 @@ static int minimise_policy(struct minimise *all)
 
 static void minimise_release(struct minimise *all)
 {
-	for (size_t i = 0; i < all->count; i++)
+	for (size_t i = 0; i < all->runs_count; i++)
 		minimise_runs_free(all->runs[i]);
 	free(all->runs);
-	free(all->text);
+	free(all->policy_text);
 	json_decref(all->policy_root);
 	cli_policy_options_release(&all->policy);
 }
@@ -216,8 +217,9 @@ int policy_main_minimise(int argc, char **argv)
 
 	if (status == CLI_OPTIONS_PARSED) {
 		all.policy_path = argv[optind];
-		status = cli_list_add_owned(&all.policy.names, strdup(all.policy_path)) < 0 ? cli_fail_no_memory(VERB)
-											    : CLI_OK;
+		status = cli_list_add_owned(&all.policy.policy_names, strdup(all.policy_path)) < 0
+				 ? cli_fail_no_memory(VERB)
+				 : CLI_OK;
 		if (status == CLI_OK)
 			status = minimise_read_logs(&all, argv + optind + 1, (size_t)(argc - optind - 1));
 		if (status == CLI_OK)

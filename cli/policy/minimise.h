@@ -14,7 +14,7 @@ struct minimise_runs {
 	int (*load)(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path);
 	const struct minimise *all;
 	char *program, *workdir; /* the runs' program and workdir; owned; NULL: none */
-	struct used used;
+	struct used_accesses used_accesses;
 };
 
 struct minimise {
@@ -23,9 +23,9 @@ struct minimise {
 	const char *output_path; /* value of -o; NULL: stdout */
 	bool flatten, allow_damaged;
 	json_t *policy_root; /* the policy with all changes so far; owned */
-	char *text;         /* text of `root` for the policy compiler; owned */
+	char *policy_text;         /* text of `root` for the policy compiler; owned */
 	struct minimise_runs **runs; /* array of all runs; owned */
-	size_t count;
+	size_t runs_count;
 	bool a_run_connected_to_itself; /* a run connected to itself, so that rules about listening are not dropped */
 	uint64_t denied_accesses;       /* number of accesses that a run was granted but the unchanged policy denies */
 	size_t dropped, narrowed;

@@ -7,14 +7,14 @@
 
 #include "base/buf.h"
 
-struct used_item {
+struct packed_access {
 	size_t len;
 	char bytes[];
 };
 
 /* ---- packing questions into bytes ---- */
 
-struct used_head {
+struct packed_access_head {
 	enum query_kind kind;
 	bool absent, there, redirected, public, unpublic, run_file, renames, udp, upgrade, any_port;
 	bool answer_is_certain; /* the policy to be minimised was certain of its answer */
@@ -36,9 +36,9 @@ static bool used_answer_is_dir_above_grant(const struct query_answer *answer)
 	return answer->is_allowed && strcmp(answer->reason, "ancestor") == 0;
 }
 
-static void used_pack(struct buf *buf, const struct query *query, const struct query_answer *answer)
+static void used_pack_access(struct buf *buf, const struct query *query, const struct query_answer *answer)
 {
-	struct used_head head;
+	struct packed_access_head head;
 
 	memset(&head, 0, sizeof(head)); /* clears the padding, too, because the bytes are compared */
 	head.kind = query->kind;
@@ -91,10 +91,10 @@ static size_t used_unpack_text(const char **at, char *to)
 }
 
 /* Unpacks a question. Returns its head. */
-static struct used_head used_unpack(const struct used_item *item, struct query *query)
+static struct packed_access_head used_unpack_access(const struct packed_access *item, struct query *query)
 {
 	const char *at = item->bytes;
-	struct used_head head;
+	struct packed_access_head head;
 
 	used_unpack_bytes(&at, &head, sizeof(head));
 	query->kind = head.kind;
@@ -135,26 +135,26 @@ static struct used_head used_unpack(const struct used_item *item, struct query *
 
 static int used_compare_items(const void *a, const void *b)
 {
-	const struct used_item *one = a, *other = b;
+	const struct packed_access *one = a, *other = b;
 
 	if (one->len != other->len)
 		return one->len < other->len ? -1 : 1;
 	return memcmp(one->bytes, other->bytes, one->len);
 }
 
-int used_add_access(struct used *used, const struct query *query, const struct query_answer *answer)
+int used_add_access(struct used_accesses *used, const struct query *query, const struct query_answer *answer)
 {
 	struct buf buf = {0};
-	struct used_item *item, **found;
+	struct packed_access *item, **found;
 	size_t none = 0;
 
 	if (!used->query && !(used->query = malloc(sizeof(*used->query))))
 		return -ENOMEM;
 	buf_add(&buf, &none, sizeof(none)); /* room for item->len */
-	used_pack(&buf, query, answer);
+	used_pack_access(&buf, query, answer);
 	if (buf.failed)
 		return -ENOMEM;
-	item = (struct used_item *)(void *)buf.data; /* aligned, because it is from malloc(3) */
+	item = (struct packed_access *)(void *)buf.data; /* aligned, because it is from malloc(3) */
 	item->len = buf.len - sizeof(*item);
 	found = tsearch(item, &used->tree, used_compare_items);
 	used->count += found && *found == item;
@@ -163,15 +163,15 @@ int used_add_access(struct used *used, const struct query *query, const struct q
 	return found ? 0 : -ENOMEM;
 }
 
-void used_release(struct used *used)
+void used_release(struct used_accesses *used)
 {
 	tdestroy(used->tree, free);
 	free(used->query);
-	*used = (struct used){0};
+	*used = (struct used_accesses){0};
 }
 
 struct used_walk {
-	const struct used *used;
+	const struct used_accesses *used;
 	const struct query_judge *judge;
 	int (*each)(void *ctx, const struct query *query, const struct query_answer *answer);
 	void *ctx;
@@ -183,18 +183,18 @@ static void used_judge_item(const void *node, VISIT visit, void *ctx)
 	struct used_walk *walk = ctx;
 	struct query *query = walk->used->query;
 	struct query_answer answer;
-	struct used_head head;
+	struct packed_access_head head;
 
 	if (walk->result != 0 || (visit != postorder && visit != leaf))
 		return;
-	head = used_unpack(*(struct used_item *const *)node, query);
+	head = used_unpack_access(*(struct packed_access *const *)node, query);
 	query_judge(walk->judge, query, &answer);
 	if (answer.is_certain != head.answer_is_certain || (answer.is_certain && !answer.is_allowed) ||
 	    (head.may_have_listed_dir && used_answer_is_dir_above_grant(&answer)))
 		walk->result = walk->each(walk->ctx, query, &answer);
 }
 
-int used_find_lost_accesses(const struct used *used, const struct query_judge *judge,
+int used_find_lost_accesses(const struct used_accesses *used, const struct query_judge *judge,
 		     int (*each)(void *ctx, const struct query *query, const struct query_answer *answer), void *ctx)
 {
 	struct used_walk walk = {used, judge, each, ctx, 0};

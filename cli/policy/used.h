@@ -9,21 +9,21 @@
 #include "replay/query.h"
 
 /* A set of used accesses. Zero-initialise. */
-struct used {
+struct used_accesses {
 	void *tree;    /* the set of packed questions: tsearch(3); owned */
 	size_t count;
 	struct query *query; /* room for the question being unpacked; owned */
 };
 
 /* Adds a question with the answer of the policy that is to be minimised. 0 or -ENOMEM. */
-int used_add_access(struct used *used, const struct query *query, const struct query_answer *answer);
-void used_release(struct used *used);
+int used_add_access(struct used_accesses *used, const struct query *query, const struct query_answer *answer);
+void used_release(struct used_accesses *used);
 
 /*
  * Calls `each` with the answer for every access that the policy of `judge` loses, until `each` does not return 0.
  * Returns the last result of `each`, or 0.
  */
-int used_find_lost_accesses(const struct used *used, const struct query_judge *judge,
+int used_find_lost_accesses(const struct used_accesses *used, const struct query_judge *judge,
 		     int (*each)(void *ctx, const struct query *query, const struct query_answer *answer), void *ctx);
 
 #endif

@@ -65,7 +65,7 @@ static int logs_compare_policy_of_header(struct logs_walk *walk, const json_t *h
 	(void)snprintf(walk->log->sha256, sizeof(walk->log->sha256), "%s", sha256 ? sha256 : "");
 	if (policy_compute_sha256(walk->policy) < 0)
 		return -ENOMEM;
-	walk->log->same_policy = strcmp(walk->log->sha256, policy_get_settings(walk->policy)->sha256) == 0;
+	walk->log->run_had_same_policy = strcmp(walk->log->sha256, policy_get_settings(walk->policy)->sha256) == 0;
 	return 0;
 }
 
@@ -75,17 +75,17 @@ static int logs_load_policy_by_header(void *ctx, const json_t *header)
 	struct replay_log *log = walk->log;
 	int r;
 
-	log->lacks_reads = audit_header_lacks_reads(header);
-	if (log->lacks_reads && !walk->permits->missing_reads) {
+	log->lacks_read_records = audit_header_lacks_reads(header);
+	if (log->lacks_read_records && !walk->permits->logs_without_reads) {
 		cli_print_error(walk->verb,
 				"%s: the run had \"judge\": \"changes\", so what it read is not on record; %s",
-				log->path, walk->permits->what_to_do);
+				log->path, walk->permits->advice_if_refused);
 		walk->was_explained = true;
 		return -ECANCELED;
 	}
 	if (!walk->options.workdir && (log->workdir = logs_find_workdir(header))) {
 		walk->options.workdir = log->workdir;
-		walk->options.workdir_named = log->workdir;
+		walk->options.workdir_as_written = log->workdir;
 	}
 	log->program = logs_get_program(header);
 	r = cli_load_policy_without_run(&walk->options, walk->verb, log->program, &walk->host, &walk->policy);
@@ -128,7 +128,8 @@ int replay_judge_log(const char *verb, const struct cli_policy_options *options,
 		     struct replay_log *log, replay_judge_fn *judge, void *ctx)
 {
 	struct logs_walk *walk = calloc(1, sizeof(*walk));
-	struct replay_reader reader = {log->path, permits->damage, logs_load_policy_by_header, logs_on_record, walk};
+	struct replay_reader reader = {log->path, permits->damaged_logs, logs_load_policy_by_header, logs_on_record,
+				       walk};
 	int r;
 
 	if (!walk)

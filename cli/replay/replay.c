@@ -88,7 +88,7 @@ static int replay_judge_record(void *ctx, const struct replay_log *log, const st
 					 &answer);
 	if (!replay_has_rule(record, &answer))
 		return replay_report_add(report, REPLAY_OTHER_RULE, log, record, query, &answer);
-	replay_report_count_same(report);
+	replay_report_count_unchanged(report);
 	return 0;
 }
 
@@ -100,9 +100,9 @@ static int replay_parse_options(int argc, char **argv, struct replay_options *op
 		 "(either, or by another rule); can be repeated",
 		 replay_set_fail_on, offsetof(struct replay_options, fail_on), 0},
 		CLI_FLAG("allow-damaged", 0, "take logs that are torn, lack records or fail audit verify",
-			 offsetof(struct replay_options, permits.damage)),
+			 offsetof(struct replay_options, permits.damaged_logs)),
 		CLI_FLAG("changes-only", 0, "take logs of runs with \"judge\": \"changes\", which lack what was read",
-			 offsetof(struct replay_options, permits.missing_reads)),
+			 offsetof(struct replay_options, permits.logs_without_reads)),
 		CLI_FLAG("list", 0, "every record that changes or is not replayable, one line of JSON each",
 			 offsetof(struct replay_options, lists_records)),
 		CLI_FLAG("json", 0, "one JSON object", offsetof(struct replay_options, json)),
@@ -157,7 +157,7 @@ static int replay_logs(const struct replay_options *options, char **paths, size_
 
 int cli_main_replay(int argc, char **argv)
 {
-	struct replay_options options = {.permits.what_to_do = "use --changes-only to judge the rest"};
+	struct replay_options options = {.permits.advice_if_refused = "use --changes-only to judge the rest"};
 	int status = replay_parse_options(argc, argv, &options);
 
 	if (status == CLI_OPTIONS_PARSED)

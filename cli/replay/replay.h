@@ -23,8 +23,8 @@ struct replay_log {
 	char *program;     /* the run's program, and the workdir for which the policy is compiled; owned; NULL: none */
 	char *workdir;
 	char sha256[SHA256_HEX_SIZE];
-	bool same_policy;  /* the run had the policy that judges: their digests are equal */
-	bool lacks_reads;  /* the run had "judge": "changes" */
+	bool run_had_same_policy;  /* the run had the policy that judges: their digests are equal */
+	bool lacks_read_records;  /* the run had "judge": "changes" */
 	struct replay_log_state state;
 };
 void replay_log_release(struct replay_log *log);
@@ -34,10 +34,10 @@ typedef int replay_judge_fn(void *ctx, const struct replay_log *log, const struc
 
 /* Which logs replay_judge_log() accepts, of those that it refuses otherwise. */
 struct replay_permits {
-	bool damage;        /* a log that is torn, lacks records, or fails verification */
-	bool missing_reads; /* a log of a run with "judge": "changes" */
+	bool damaged_logs;        /* a log that is torn, lacks records, or fails verification */
+	bool logs_without_reads; /* a log of a run with "judge": "changes" */
 	/* completes the message that refuses the latter: "...; OTHERWISE" */
-	const char *what_to_do;
+	const char *advice_if_refused;
 };
 
 /*
@@ -55,7 +55,7 @@ struct replay_report *replay_report_create(bool list);
 void replay_report_free(struct replay_report *report);
 
 /* Counts a record that has the same verdict by the same rule. */
-void replay_report_count_same(struct replay_report *report);
+void replay_report_count_unchanged(struct replay_report *report);
 /* Adds a record that changes or, with `answer` NULL, is not replayable (query->why). 0 or -ENOMEM. */
 int replay_report_add(struct replay_report *report, enum replay_change change, const struct replay_log *log,
 		      const struct scan_record *record, const struct query *query, const struct query_answer *answer);

@@ -12,7 +12,7 @@
 #include "supervisor/report.h"
 
 #define GROUPS_MAX 10000u /* most groups; further records are one group for each kind of change */
-#define GROUP_DEPTH 3    /* components of a path by which records are grouped */
+#define GROUP_PATH_COMPONENTS_MAX 3    /* components of a path by which records are grouped */
 #define GROUP_KEY_BYTES_MAX (4 * 1024 + PATH_MAX)
 
 struct group {
@@ -26,7 +26,7 @@ struct group {
 };
 
 struct replay_report {
-	uint64_t same_count;
+	uint64_t unchanged_count;
 	uint64_t count[REPLAY_CHANGE_MAX];
 	void *tree; /* all groups, sorted by key: tsearch(3) */
 	size_t group_count;
@@ -117,7 +117,8 @@ static void key_add_scanned_text(struct key *key, const struct scan_text *text)
 }
 
 /*
- * The length of what records are grouped by: the directory of a path, at most GROUP_DEPTH deep, or a whole endpoint.
+ * The length of what records are grouped by: the directory of a path, at most GROUP_PATH_COMPONENTS_MAX deep, or a
+ * whole endpoint.
  */
 static size_t key_get_prefix_len(const struct query *query, const char *object, size_t len)
 {
@@ -126,7 +127,7 @@ static size_t key_get_prefix_len(const struct query *query, const char *object, 
 
 	if (query->kind != QUERY_PATHS)
 		return query->kind == QUERY_REQUEST ? strcspn(object, "/") : len;
-	for (size_t i = 1; i < len && names < GROUP_DEPTH; i++)
+	for (size_t i = 1; i < len && names < GROUP_PATH_COMPONENTS_MAX; i++)
 		if (object[i] == '/') {
 			end = i;
 			names++;
@@ -226,9 +227,9 @@ static struct group *report_find_group(struct replay_report *report, enum replay
 	return group;
 }
 
-void replay_report_count_same(struct replay_report *report)
+void replay_report_count_unchanged(struct replay_report *report)
 {
-	report->same_count++;
+	report->unchanged_count++;
 }
 
 uint64_t replay_report_get_count(const struct replay_report *report, enum replay_change change)
@@ -286,14 +287,14 @@ int replay_report_add(struct replay_report *report, enum replay_change change, c
 
 /* ---- printing the report ---- */
 
-struct listing {
+struct group_listing {
 	const struct group **group;
 	size_t count;
 };
 
 static void listing_add_group(const void *node, VISIT visit, void *ctx)
 {
-	struct listing *listing = ctx;
+	struct group_listing *listing = ctx;
 
 	if (visit == postorder || visit == leaf)
 		listing->group[listing->count++] = *(struct group *const *)node;
@@ -314,7 +315,7 @@ static int listing_compare(const void *a, const void *b)
 /* Lists the groups, sorted. Owned by the caller; NULL: no memory. */
 static const struct group **report_list_groups(const struct replay_report *report, size_t *ret_count)
 {
-	struct listing listing = {calloc(report->group_count + 1, sizeof(const struct group *)), 0};
+	struct group_listing listing = {calloc(report->group_count + 1, sizeof(const struct group *)), 0};
 
 	if (!listing.group)
 		return NULL;
@@ -326,14 +327,14 @@ static const struct group **report_list_groups(const struct replay_report *repor
 
 static uint64_t report_count_records(const struct replay_report *report)
 {
-	uint64_t records = report->same_count;
+	uint64_t records = report->unchanged_count;
 
 	for (unsigned i = 0; i < REPLAY_CHANGE_MAX; i++)
 		records += report->count[i];
 	return records;
 }
 
-static void print_group(struct buf *text, const struct group *group)
+static void report_print_group(struct buf *text, const struct group *group)
 {
 	if (group->change == REPLAY_UNKNOWN) {
 		buf_printf(text, "%9llu  %s, first record %llu of %s\n", (unsigned long long)group->count, group->word,
@@ -355,17 +356,17 @@ static int report_print_text(const struct replay_report *report, const struct re
 		buf_printf(&text, "%s: %llu records under the policy %s (%.12s)%s%s\n", logs[i].path,
 			   (unsigned long long)logs[i].state.record_count,
 			   logs[i].policy_name ? logs[i].policy_name : "without a name", logs[i].sha256,
-			   logs[i].same_policy ? ", the same policy" : "",
-			   logs[i].lacks_reads ? ", without what was read" : "");
+			   logs[i].run_had_same_policy ? ", the same policy" : "",
+			   logs[i].lacks_read_records ? ", without what was read" : "");
 	buf_printf(&text, "%llu records, %llu with the same verdict by the same rule\n",
-		   (unsigned long long)report_count_records(report), (unsigned long long)report->same_count);
+		   (unsigned long long)report_count_records(report), (unsigned long long)report->unchanged_count);
 	for (size_t i = 0; i < group_count; i++) {
 		enum replay_change change = groups[i]->change;
 
 		if (i == 0 || change != groups[i - 1]->change)
 			buf_printf(&text, "\n%s: %llu\n", changes[change].title,
 				   (unsigned long long)report->count[change]);
-		print_group(&text, groups[i]);
+		report_print_group(&text, groups[i]);
 	}
 	return cli_print_buf("replay", &text);
 }
@@ -387,10 +388,9 @@ static json_t *report_make_log(const struct replay_log *log)
 {
 	return json_pack("{s:o, s:I, s:o, s:s, s:b, s:s, s:I}", "path", report_make_text_json(log->path), "records",
 			 (json_int_t)log->state.record_count, "policy", report_make_text_json(log->policy_name),
-			 "sha256",
-			 log->sha256, "same_policy", log->same_policy, "judge",
-			 policy_judge_get_name(log->lacks_reads ? POLICY_JUDGE_CHANGES : POLICY_JUDGE_ALL), "damages",
-			 (json_int_t)log->state.damage_count);
+			 "sha256", log->sha256, "same_policy", log->run_had_same_policy, "judge",
+			 policy_judge_get_name(log->lacks_read_records ? POLICY_JUDGE_CHANGES : POLICY_JUDGE_ALL),
+			 "damages", (json_int_t)log->state.damage_count);
 }
 
 static int report_print_json(const struct replay_report *report, const struct replay_log *logs, size_t count,
@@ -398,7 +398,7 @@ static int report_print_json(const struct replay_report *report, const struct re
 {
 	json_t *list = json_array(), *root = json_pack("{s:s, s:I, s:I, s:o}", "schema", "callgate-replay/1", "records",
 						       (json_int_t)report_count_records(report), "same",
-						       (json_int_t)report->same_count, "logs", list);
+						       (json_int_t)report->unchanged_count, "logs", list);
 
 	for (size_t i = 0; i < count; i++)
 		(void)json_array_append_new(list, report_make_log(&logs[i]));

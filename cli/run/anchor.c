@@ -58,7 +58,7 @@ static int anchor_start_command(const char *command)
 	return fcntl(write_fd, F_SETFL, O_NONBLOCK) < 0 ? -errno : steal_fd(&write_fd);
 }
 
-static int anchor_open_place(const char *named, const char *path)
+static int anchor_open_file(const char *named, const char *path)
 {
 	uint64_t number;
 
@@ -81,7 +81,7 @@ bool run_anchor_is_file(const char *named)
 int run_open_anchor(struct run *run)
 {
 	const char *named = run->options.anchor_place;
-	int fd = anchor_open_place(named, run->anchor_path);
+	int fd = anchor_open_file(named, run->anchor_path);
 
 	if (fd < 0)
 		return run_report_refusal(run, "audit_failed", "--anchor %s: %s", named,

@@ -25,7 +25,7 @@ static int ask_refuse(struct run *run, const char *why)
 /* Makes the directory if it is missing, and resolves it. Owned by the caller; NULL: a refusal was reported. */
 static char *ask_find_directory(struct run *run)
 {
-	const struct places places =
+	const struct writable_places places =
 		cli_collect_writable_places(&run->options.policy, &run->host, run->program.policy, run->setup.policy);
 	const char *named = run->options.ask_dir;
 	struct places_refusal why = {""};
@@ -33,7 +33,7 @@ static char *ask_find_directory(struct run *run)
 
 	if (mkdir(named, 0700) < 0 && errno != EEXIST)
 		return (void)ask_refuse(run, strerror(errno)), NULL;
-	if (places_judge_path(&places, PLACES_AS_CONTENT, named, &real, &why) < 0)
+	if (places_judge_path(&places, PLACES_PATH_MUST_BE_TRUSTED, named, &real, &why) < 0)
 		(void)ask_refuse(run, why.text);
 	else if (!real)
 		(void)ask_refuse(run, strerror(ENOENT));

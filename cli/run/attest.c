@@ -124,7 +124,7 @@ void run_write_attestation(struct run *run, const struct keeper_outcome *outcome
 	char message[512];
 	int error;
 
-	if (!run->attest.name || run->in_setup)
+	if (!run->attest.name || run->is_setup_process)
 		return;
 	if (outcome->key && outcome->log_end.lines > 0) {
 		text = attest_make_text(run, outcome->key, result);

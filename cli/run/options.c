@@ -64,7 +64,7 @@ static int run_set_rotate(const struct cli_given *given, void *rotate_bytes)
 }
 
 /* Sets the number of lines or the time of --anchor-every. In the structure the time follows the lines. */
-static int run_set_every(const struct cli_given *given, void *field)
+static int run_set_interval(const struct cli_given *given, void *field)
 {
 	uint64_t *every = field;
 
@@ -78,7 +78,7 @@ static int run_set_every(const struct cli_given *given, void *field)
 }
 
 /* Sets a time of 0 to 24 hours. */
-static int run_set_time(const struct cli_given *given, void *time_ns)
+static int run_set_duration(const struct cli_given *given, void *time_ns)
 {
 	uint64_t ns;
 
@@ -93,17 +93,17 @@ static int run_set_time(const struct cli_given *given, void *time_ns)
 #define FIELD_OFFSET(member) offsetof(struct run_options, member)
 
 /* Options that run and session create have in common. */
-#define SIGN_KEY_ROW \
+#define SIGN_KEY_OPTION_ROW \
 	CLI_TEXT("sign-key", "FILE", "sign the log with this key of callgate key new (default: one made for the run)", \
 		 FIELD_OFFSET(sign_key_path))
-#define SINK_ROW \
+#define SINK_OPTION_ROW \
 	CLI_TEXT("audit-sink", "KIND[:PATH]", \
 		 "tell each denial to the system's log, too: syslog or journald, at its usual socket or PATH", \
 		 FIELD_OFFSET(sink_name))
-#define INPUT_ROW \
+#define INPUT_OPTION_ROW \
 	CLI_LIST("input", 0, "FILE", "copy FILE, or a directory with its tree, into the workdir first (repeatable)", \
 		 FIELD_OFFSET(input_paths))
-#define QUIET_ROW \
+#define QUIET_OPTION_ROW \
 	CLI_FLAG("quiet", 'q', "print only callgate's error messages", FIELD_OFFSET(quiet))
 
 static const struct cli_option run_table[] = {
@@ -127,22 +127,22 @@ static const struct cli_option run_table[] = {
 		 "write a question to DIR for each call that the policy denies with \"on_deny\":\n"
 		 "\"ask-file\", and wait for its answer, a file of DIR: allow, deny or kill",
 		 FIELD_OFFSET(ask_dir)),
-	{"ask-timeout", 0, "TIME", "with --ask: deny what is not answered after TIME (default 60s)", run_set_time,
+	{"ask-timeout", 0, "TIME", "with --ask: deny what is not answered after TIME (default 60s)", run_set_duration,
 	 FIELD_OFFSET(ask_timeout_ns), 0},
 	CLI_FLAG("json", 0, "print one JSON result on stdout instead of the program's output", FIELD_OFFSET(json)),
 	CLI_TEXT("audit", "FILE", "write one audit record per decision to FILE", FIELD_OFFSET(audit_path)),
 	{"audit-rotate", 0, "SIZE", "go on in FILE.1, FILE.2 ... when a file of the log has SIZE (at least 64K)",
 	 run_set_rotate, FIELD_OFFSET(rotate_bytes), 0},
-	SIGN_KEY_ROW,
+	SIGN_KEY_OPTION_ROW,
 	CLI_TEXT("attest", "FILE", "write a signed statement of what ran, and how, to FILE (with --audit)",
 		 FIELD_OFFSET(attest_path)),
 	CLI_TEXT("anchor", "PLACE",
 		 "put signed checkpoints of the log there: FILE, fd:N or command:COMMAND, which reads them",
 		 FIELD_OFFSET(anchor_place)),
-	{"anchor-every", 0, "N|TIME", "how often: after N lines (default 1000) or each TIME, such as 5s", run_set_every,
-	 FIELD_OFFSET(anchor_every_lines), 0},
-	SINK_ROW,
-	INPUT_ROW,
+	{"anchor-every", 0, "N|TIME", "how often: after N lines (default 1000) or each TIME, such as 5s",
+	 run_set_interval, FIELD_OFFSET(anchor_every_lines), 0},
+	SINK_OPTION_ROW,
+	INPUT_OPTION_ROW,
 	CLI_TEXT("output", "DIR", "keep what the run added or modified in its workdir", FIELD_OFFSET(output_dir)),
 	CLI_LIST("artifact", 0, "GLOB", "keep only what matches GLOB below the workdir (repeatable)",
 		 FIELD_OFFSET(artifact_globs)),
@@ -152,7 +152,7 @@ static const struct cli_option run_table[] = {
 	{"status-fd", 0, "N", "write a JSON line to file descriptor N at the start, at the end and meanwhile",
 	 run_set_status_fd, FIELD_OFFSET(status_fd), 0},
 	{"status-every", 0, "TIME", "how often --status-fd gets a line during the run (default 1s); 0: never",
-	 run_set_time, FIELD_OFFSET(status_every_ns), 0},
+	 run_set_duration, FIELD_OFFSET(status_every_ns), 0},
 	CLI_TEXT("metrics", "FILE", "at the end, write the run's numbers to FILE in the OpenMetrics format",
 		 FIELD_OFFSET(metrics_path)),
 	CLI_FLAG("interactive", 'i', "the program reads callgate's standard input (default: empty input)",
@@ -161,12 +161,12 @@ static const struct cli_option run_table[] = {
 	{"kill-after", 0, "TIME",
 	 "a signal to callgate is passed on to the program; after TIME (default 2s)\n"
 	 "or a second signal the run is ended; 0: it ends at once",
-	 run_set_time, FIELD_OFFSET(kill_after_ns), 0},
+	 run_set_duration, FIELD_OFFSET(kill_after_ns), 0},
 	{"grace", 0, "TIME", "at the limit of -t the program gets SIGTERM; the run is ended TIME (default 2s) later",
-	 run_set_time, FIELD_OFFSET(grace_ns), 0},
+	 run_set_duration, FIELD_OFFSET(grace_ns), 0},
 	CLI_FLAG("die-with-parent", 0, "end the run when the process that started callgate ends",
 		 FIELD_OFFSET(die_with_parent)),
-	QUIET_ROW,
+	QUIET_OPTION_ROW,
 	CLI_FLAG("verbose", 'v', "the same as --events blocked", FIELD_OFFSET(verbose)),
 	{0},
 };
@@ -202,10 +202,10 @@ static const struct cli_option session_table[] = {
 	 run_set_holder_fd, FIELD_OFFSET(session_holder_fd), 0},
 	CLI_TEXT("audit", "FILE", "write one audit record per decision to FILE; each says which program",
 		 FIELD_OFFSET(audit_path)),
-	SIGN_KEY_ROW,
-	SINK_ROW,
-	INPUT_ROW,
-	QUIET_ROW,
+	SIGN_KEY_OPTION_ROW,
+	SINK_OPTION_ROW,
+	INPUT_OPTION_ROW,
+	QUIET_OPTION_ROW,
 	{0},
 };
 
@@ -213,7 +213,7 @@ static const struct cli_option session_table[] = {
 static int run_check_options(const struct run_options *options, int left)
 {
 	const char *wrong = left == 0 ? "no program named; see callgate run --help"
-			    : options->setup_command && options->policy.phase_given
+			    : options->setup_command && options->policy.phase_was_given
 				    ? "--setup goes through both phases; leave out --phase"
 			    : options->shows_status_line && options->quiet
 				    ? "--status shows a line and --quiet shows none; leave out one of them"

@@ -24,8 +24,9 @@ static int prepare_scratch_directory(struct run *run)
 	int made;
 
 	/* Without --user, --input and --setup nothing needs the directories in it before the keeper creates them. */
-	run->scratch_dirs_pending = !run->user.set && !run->options.input_paths.count && !run->options.setup_command;
-	made = run->scratch_dirs_pending ? scratch_begin_run(&run->scratch, &error)
+	run->scratch_dirs_not_made_yet =
+		!run->user.set && !run->options.input_paths.count && !run->options.setup_command;
+	made = run->scratch_dirs_not_made_yet ? scratch_begin_run(&run->scratch, &error)
 					 : scratch_create(&run->scratch, &error);
 	if (made < 0)
 		return run_report_refusal(run, "scratch_failed", "%s", error.text);
@@ -38,7 +39,7 @@ static int prepare_check_workdir(struct run *run)
 {
 	char who[64] = "you";
 
-	if (run->scratch_dirs_pending && !run->options.policy.workdir)
+	if (run->scratch_dirs_not_made_yet && !run->options.policy.workdir)
 		return 0; /* the keeper will create the workdir */
 	if (run->user.set)
 		(void)snprintf(who, sizeof(who), "user %u", run->user.uid);
@@ -113,8 +114,9 @@ static int prepare_find_user(struct run *run)
 	_cleanup_free_ char *named = NULL;
 
 	/* Only root can change to another user. For all others prepare_confirm_user() refuses the change later. */
-	if (!options->cli.user && options->names.count > 0 && geteuid() == 0)
-		run->draft = policy_find_user((const char *const *)options->names.item, &run->host.policy, &named);
+	if (!options->cli.user && options->policy_names.count > 0 && geteuid() == 0)
+		run->policy_draft =
+			policy_find_user((const char *const *)options->policy_names.item, &run->host.policy, &named);
 	if (prepare_look_up_user(run, named ? named : options->cli.user, &run->user) != 0)
 		return CLI_ERROR;
 	if (run->user.set) {
@@ -153,7 +155,7 @@ static int prepare_warn_workdir(struct run *run)
 
 void run_phase_release(struct run_phase *part)
 {
-	egress_host_data_release(&part->host_data);
+	egress_host_data_release(&part->egress_host_data);
 	policy_free(part->policy);
 	cleanup_close(&part->audit_fd);
 	free(part->log_path);
@@ -167,7 +169,8 @@ int run_load_policy(struct run *run, enum policy_phase phase, struct policy **re
 	int error;
 
 	options.cli.phase = phase;
-	options.cli.draft = run->draft; /* policy_load() takes over the contents of the draft at the first load */
+	/* policy_load() takes over the contents of the draft at the first load */
+	options.cli.draft = run->policy_draft;
 	error = cli_load_policy(&options, "run", &run->host, run->scratch.path, ret_policy, &mistakes);
 	if (error == 0)
 		return 0;
@@ -206,7 +209,7 @@ static int prepare_load_policies(struct run *run)
 
 /* ---- paths from the command line ---- */
 
-static struct places prepare_collect_places(struct run *run)
+static struct writable_places prepare_collect_places(struct run *run)
 {
 	return cli_collect_writable_places(&run->options.policy, &run->host, run->program.policy, run->setup.policy);
 }
@@ -218,12 +221,12 @@ static struct places prepare_collect_places(struct run *run)
  */
 static int prepare_judge_parent(struct run *run, const char *what, const char *path, char **ret_path)
 {
-	const struct places places = prepare_collect_places(run);
+	const struct writable_places places = prepare_collect_places(run);
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	_cleanup_free_ char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("."), *real = NULL;
 	struct places_refusal why = {""};
 
-	if (dir && places_judge_path(&places, PLACES_AS_GRANT, dir, &real, &why) < 0)
+	if (dir && places_judge_path(&places, PLACES_PATH_IS_GRANTED, dir, &real, &why) < 0)
 		return run_report_refusal(run, "path_refused", "%s %s: its directory %s", what, path, why.text);
 	*ret_path = real ? cli_format("%s/%s", strcmp(real, "/") == 0 ? "" : real, name) : NULL;
 	return dir && (!real || *ret_path) ? 0 : run_refuse_no_memory(run);
@@ -232,14 +235,14 @@ static int prepare_judge_parent(struct run *run, const char *what, const char *p
 /* Judges the directory of --output, and opens it or creates it. */
 static int prepare_open_output(struct run *run)
 {
-	const struct places places = prepare_collect_places(run);
+	const struct writable_places places = prepare_collect_places(run);
 	const char *named = run->options.output_dir;
 	size_t len = strlen(named);
 	_cleanup_free_ char *path = NULL, *trimmed = NULL;
 	struct policy_error error = {""};
 	struct places_refusal why = {""};
 
-	if (places_judge_path(&places, PLACES_AS_GRANT, named, &path, &why) < 0)
+	if (places_judge_path(&places, PLACES_PATH_IS_GRANTED, named, &path, &why) < 0)
 		return run_report_refusal(run, "path_refused", "--output %s %s", named, why.text);
 	while (len > 1 && named[len - 1] == '/')
 		len--;
@@ -271,11 +274,11 @@ static int prepare_judge_inputs(struct run *run, struct input_file *file, size_t
 	int exit_code = prepare_load_policies(run);
 
 	for (size_t i = 0; i < count && exit_code == 0; i++) {
-		const struct places places = prepare_collect_places(run);
+		const struct writable_places places = prepare_collect_places(run);
 
 		free(file[i].path);
 		file[i].path = NULL;
-		if (places_judge_path(&places, PLACES_AS_GRANT, file[i].path_as_given, &file[i].path, &why) < 0)
+		if (places_judge_path(&places, PLACES_PATH_IS_GRANTED, file[i].path_as_given, &file[i].path, &why) < 0)
 			exit_code = run_report_refusal(run, "path_refused", "--input %s %s", file[i].path_as_given,
 						       why.text);
 	}
@@ -341,9 +344,9 @@ static int prepare_open_key(struct run *run)
 
 	if (!named)
 		return 0;
-	run->sign_fd = open(named, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	run->sign_path = realpath(named, NULL);
-	if (run->sign_fd < 0 || !run->sign_path || fstat(run->sign_fd, &file) < 0)
+	run->sign_key_fd = open(named, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	run->sign_key_path = realpath(named, NULL);
+	if (run->sign_key_fd < 0 || !run->sign_key_path || fstat(run->sign_key_fd, &file) < 0)
 		return run_report_refusal(run, "audit_failed", "cannot read the key %s: %s", named, strerror(errno));
 	if (!S_ISREG(file.st_mode) || file.st_mode & 077)
 		return run_report_refusal(run, "audit_failed",
@@ -443,8 +446,8 @@ static void prepare_print_warnings(struct run *run)
 int run_start_custodian(struct run *run)
 {
 	const char *why;
-	bool self_filter =
-		!(run->options.policy.without & LAYER_BIT(LAYER_SELF_FILTER)) && selffilter_works_in_this_build(&why);
+	bool self_filter = !(run->options.policy.switched_off_layers & LAYER_BIT(LAYER_SELF_FILTER)) &&
+			   selffilter_works_in_this_build(&why);
 	const int dir_fd[CUSTODIAN_DIR_COUNT] = {run->output_fd, run->metrics.dir_fd, run->attest.dir_fd};
 	int error = custodian_start(dir_fd, self_filter, &run->custodian);
 

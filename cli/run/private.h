@@ -18,7 +18,8 @@
 /* What each phase of a run, the setup and the program, has for itself. */
 struct run_phase {
 	struct policy *policy;
-	struct egress_read host_data; /* in a run with --setup: what was read for the network before the setup began */
+	/* in a run with --setup: what was read for the network before the setup began */
+	struct egress_host_data egress_host_data;
 	char *log_path;               /* path of the log, its directory canonical; NULL: no log */
 	int audit_fd;            /* the log if it has been created already, else -1 */
 };
@@ -43,11 +44,11 @@ struct run {
 	struct privs_user user;
 	struct cli_host host;
 	struct scratch scratch;
-	bool scratch_dirs_pending; /* the keeper is to create the scratch directory's contents */
-	struct policy_draft *draft; /* what was read of the policy to find the run's user; NULL: nothing */
+	bool scratch_dirs_not_made_yet; /* the keeper is to create the scratch directory's contents */
+	struct policy_draft *policy_draft; /* what was read of the policy to find the run's user; NULL: nothing */
 	struct run_phase program;
 	struct run_phase setup;       /* the phase of --setup; its secrets are in `program` */
-	bool in_setup; /* true in the setup's process, where `program` is the setup's phase: run/setup.c */
+	bool is_setup_process; /* true in the setup's process, where `program` is the setup's phase: run/setup.c */
 	int result_fd;               /* where the setup's process writes its result; -1 in other processes */
 	struct {
 		struct policy *policy; /* the observing policy; owns program.policy; NULL: nothing is asked */
@@ -63,21 +64,21 @@ struct run {
 	struct run_end_file attest;  /* of --attest */
 	json_t *inputs;              /* with --attest: names and digests of the inputs; owned */
 	enum sink_kind sink_kind;    /* of --audit-sink */
-	int sign_fd;                 /* of --sign-key; -1: none */
+	int sign_key_fd;                 /* of --sign-key; -1: none */
 	int anchor_fd;               /* of --anchor; -1: none */
 	char *anchor_path;           /* if it is a file; owned; NULL: it is none */
-	char *sign_path;             /* its canonical path; owned */
+	char *sign_key_path;             /* its canonical path; owned */
 	int sink_fd;
 	struct custodian custodian;
 	struct layers *layers;
 	const struct process_session *session; /* borrowed; NULL: one program */
-	char *user_path; /* PATH at the start, because the run wipes its environment; NULL: not set */
+	char *path_variable_at_start; /* PATH at the start, because the run wipes its environment; NULL: not set */
 	pid_t parent; /* getppid() when callgate was started */
 };
 
 #define RUN_INIT \
 	{.parent = getppid(), .workdir_fd = -1, .output_fd = -1, .result_fd = -1, .metrics = RUN_END_FILE_INIT, \
-	 .attest = RUN_END_FILE_INIT, .sink_fd = -1, .sign_fd = -1, .anchor_fd = -1, .ask.dir_fd = -1, \
+	 .attest = RUN_END_FILE_INIT, .sink_fd = -1, .sign_key_fd = -1, .anchor_fd = -1, .ask.dir_fd = -1, \
 	 .program = RUN_PHASE_INIT, .setup = RUN_PHASE_INIT}
 
 /* Prepares the run, with its options parsed, and closes descriptors that it does not need. As run_prepare(). */

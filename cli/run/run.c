@@ -33,7 +33,7 @@ void run_release(struct run *run)
 	custodian_stop(&run->custodian);
 	if (!exit_runs_handlers)
 		return;
-	policy_draft_free(run->draft);
+	policy_draft_free(run->policy_draft);
 	run_release_ask(run);
 	run_phase_release(&run->program);
 	run_phase_release(&run->setup);
@@ -42,15 +42,15 @@ void run_release(struct run *run)
 	cli_host_release(&run->host);
 	cleanup_close(&run->output_fd);
 	cleanup_close(&run->sink_fd);
-	cleanup_close(&run->sign_fd);
-	free(run->sign_path);
+	cleanup_close(&run->sign_key_fd);
+	free(run->sign_key_path);
 	cleanup_close(&run->anchor_fd);
 	free(run->anchor_path);
 	run_end_file_release(&run->metrics);
 	run_end_file_release(&run->attest);
 	json_decref(run->inputs);
 	free(run->workdir);
-	free(run->user_path);
+	free(run->path_variable_at_start);
 	cleanup_close(&run->workdir_fd);
 	layers_free(run->layers);
 	run_options_release(&run->options);
@@ -138,7 +138,7 @@ int cli_main_run(int argc, char **argv)
 	int exit_code = run_parse_options(argc, argv, &run.options);
 	const char *path = getenv("PATH");
 
-	run.user_path = path ? strdup(path) : NULL;
+	run.path_variable_at_start = path ? strdup(path) : NULL;
 	if (exit_code == CLI_ERROR && run.options.json) {
 		_cleanup_json_ json_t *result = result_make_error(NULL, CLI_ERROR, "usage",
 							      "bad usage: see the message on standard error");

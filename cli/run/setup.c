@@ -29,7 +29,7 @@ struct setup_child {
 };
 
 /* Makes the secrets refer to this policy, so that the other can be freed. Without a network frees the secrets. */
-static int setup_bind_secrets(struct egress_read *read, const struct policy *policy)
+static int setup_bind_secrets(struct egress_host_data *read, const struct policy *policy)
 {
 	if (policy_net_is_enabled(policy))
 		return secrets_bind_to_policy(read->secrets, policy);
@@ -47,8 +47,8 @@ static int setup_turn_run_into_setup(struct run *run, pid_t waiting)
 	bool custodian = run->custodian.pid > 0;
 
 	argv[2] = (char *)(uintptr_t)run->options.setup_command; /* a text in main's argv, which is not written to */
-	run->setup.host_data.secrets = steal_pointer(&run->program.host_data.secrets);
-	if (setup_bind_secrets(&run->setup.host_data, run->setup.policy) < 0)
+	run->setup.egress_host_data.secrets = steal_pointer(&run->program.egress_host_data.secrets);
+	if (setup_bind_secrets(&run->setup.egress_host_data, run->setup.policy) < 0)
 		return run_report_refusal(run, "setup_failed", "the secrets of the setup cannot be handed over");
 	run_phase_release(&run->program); /* freed only now, because setup_bind_secrets() has read this policy */
 	run->program = run->setup;
@@ -78,7 +78,7 @@ static _Noreturn void setup_run_child(struct run *run, pid_t waiting, const sigs
 	(void)setpgid(0, 0);            /* cannot fail in a new child */
 	(void)signal(SIGTTOU, SIG_IGN); /* lets a background process group write to the terminal */
 	(void)sigprocmask(SIG_SETMASK, mask, NULL);
-	run->in_setup = true;
+	run->is_setup_process = true;
 	if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && setup_turn_run_into_setup(run, waiting) == 0)
 		exit_code = run_program_to_end(run);
 	error = scratch_remove_view(&run->scratch);
@@ -201,7 +201,7 @@ static int setup_reload_policy(struct run *run)
 
 	if (exit_code != 0)
 		return exit_code;
-	if (setup_bind_secrets(&run->program.host_data, policy) < 0)
+	if (setup_bind_secrets(&run->program.egress_host_data, policy) < 0)
 		return run_report_refusal(run, "policy_changed",
 					  "the policy's secrets have changed since they were read; try again");
 	policy_free(run->program.policy);
@@ -221,13 +221,13 @@ static int setup_read_host_for_both_phases(struct run *run)
 
 	/* No other process may read the secrets, nor the environment, from this process's memory. */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* cannot fail */
-	r = egress_read(run->program.policy, true, &run->program.host_data, &error);
+	r = egress_read_host_data(run->program.policy, true, &run->program.egress_host_data, &error);
 	if (r == 0)
-		r = egress_read(run->setup.policy, !network, &run->setup.host_data, &error);
+		r = egress_read_host_data(run->setup.policy, !network, &run->setup.egress_host_data, &error);
 	if (r < 0)
 		return run_report_refusal(run, "setup_failed", "%s", error.text);
 	if (!network)
-		run->program.host_data.secrets = steal_pointer(&run->setup.host_data.secrets);
+		run->program.egress_host_data.secrets = steal_pointer(&run->setup.egress_host_data.secrets);
 	return 0;
 }
 

@@ -26,7 +26,7 @@ int run_print_result(const struct run *run, json_t *result)
 {
 	_cleanup_free_ char *text = NULL;
 
-	if (!run->in_setup)
+	if (!run->is_setup_process)
 		return cli_print_json("run", json_incref(result));
 	text = json_dumps(result, JSON_COMPACT);
 	return text && io_write_all(run->result_fd, text, strlen(text)) == 0 ? CLI_OK : CLI_ERROR;
@@ -80,7 +80,7 @@ int run_report_refusal(struct run *run, const char *code, const char *format, ..
 		(void)json_object_set(json_object_get(result, "error"), "mistakes", run->mistakes);
 	cli_print_error("run", "%s", message);
 	watch_write_metrics(run, result);
-	if (run->options.json || run->in_setup)
+	if (run->options.json || run->is_setup_process)
 		(void)run_print_result(run, result); /* a failure adds nothing: the exit status is an error already */
 	if (run->options.status_fd >= 0)
 		/* If this fails: the exit status is an error already. */
@@ -248,7 +248,7 @@ static void watch_report_error(const struct run *run, json_t *result, const stru
 	_cleanup_free_ char *advice = NULL, *message = NULL;
 
 	if (missing && (!outcome->error_code || !strchr(program, '/')))
-		advice = home_path_make_advice(run->program.policy, run->user_path, run->host.policy.home,
+		advice = home_path_make_advice(run->program.policy, run->path_variable_at_start, run->host.policy.home,
 					  outcome->error_code ? program : NULL);
 	if (!outcome->error_code) {
 		if (advice && run->options.events != SUMMARY_NONE)
@@ -283,9 +283,9 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 	run_write_attestation(run, outcome, result);
 	watch_write_metrics(run, result);
 	exit_code = (int)json_integer_value(json_object_get(result, "exit_code"));
-	if ((run->options.json || run->in_setup) && run_print_result(run, result) != CLI_OK)
+	if ((run->options.json || run->is_setup_process) && run_print_result(run, result) != CLI_OK)
 		exit_code = CLI_ERROR;
-	if (run->in_setup && !run->options.json && run->options.events != SUMMARY_NONE &&
+	if (run->is_setup_process && !run->options.json && run->options.events != SUMMARY_NONE &&
 	    json_array_size(json_object_get(result, "denials")) > 0)
 		cli_note("callgate: denied to the setup:");
 	if (!run->options.json)
@@ -318,34 +318,35 @@ int run_program_to_end(struct run *run)
 	int exit_code;
 
 	account_end_lookups(); /* loading the policy again after a setup may have started the process */
-	run->layers = layers_create(options->policy.without, policy_get_settings(run->program.policy)->required_layers);
+	run->layers = layers_create(options->policy.switched_off_layers,
+				    policy_get_settings(run->program.policy)->required_layers);
 	if (!run->layers)
 		return run_refuse_no_memory(run);
 	keeper = (struct keeper_options){
 		.policy = run->program.policy,
 		.scratch = &run->scratch,
-		.scratch_dirs_pending = run->scratch_dirs_pending,
+		.scratch_dirs_not_made_yet = run->scratch_dirs_not_made_yet,
 		.argv = options->argv,
-		.version_manager_program = run->in_setup ? NULL : cli_host_find_program(&run->host),
+		.version_manager_program = run->is_setup_process ? NULL : cli_host_find_program(&run->host),
 		.workdir_host = run->workdir,
 		.audit_path = run->program.log_path,
 		.audit_fd = run->program.audit_fd,
 		.setup_audit_path = run->setup.log_path,
 		.rotate_bytes = options->rotate_bytes,
-		.sign_fd = run->sign_fd,
-		.anchor_fd = run->in_setup ? -1 : run->anchor_fd,
+		.sign_key_fd = run->sign_key_fd,
+		.anchor_fd = run->is_setup_process ? -1 : run->anchor_fd,
 		.anchor_path = run->anchor_path,
 		.anchor_every_lines = options->anchor_every_lines,
 		.anchor_every_ns = options->anchor_every_ns,
-		.sign_path = run->sign_path,
+		.sign_key_path = run->sign_key_path,
 		.sink_kind = run->sink_kind,
 		.sink_fd = run->sink_fd,
-		.ask = {run->in_setup ? NULL : run->ask.policy, run->in_setup ? -1 : run->ask.dir_fd,
+		.ask = {run->is_setup_process ? NULL : run->ask.policy, run->is_setup_process ? -1 : run->ask.dir_fd,
 			options->ask_timeout_ns},
-		.setup_name = run->in_setup ? "setup" : NULL,
+		.setup_name = run->is_setup_process ? "setup" : NULL,
 		.session = run->session,
 		.layers = run->layers,
-		.egress_host_data = options->setup_command ? &run->program.host_data : NULL,
+		.egress_host_data = options->setup_command ? &run->program.egress_host_data : NULL,
 		.user = run->user,
 		.custodian = &run->custodian,
 		.forwards_output = !options->json,

@@ -33,7 +33,7 @@ struct net_question {
 	const struct net_rule *rule; /* the rule that allows the endpoint, also if the request is refused; NULL: none */
 	bool callgate_sees_requests; /* callgate would see the requests: TLS interception, or plain HTTP */
 	struct net_known_address known_addresses[NET_ADDRESSES_MAX];
-	size_t known_count;
+	size_t known_address_count;
 	const char *mistake; /* why the question is malformed; static */
 	/* why no rule can allow one of the addresses; NULL: a rule can, or no address is known */
 	const char *why_never_allowed;
@@ -202,8 +202,8 @@ static void why_judge_addresses(struct net_question *asked)
 		asked->rule && asked->rule->allows_private_addresses ? NET_LIFT_PRIVATE_AND_LOOPBACK : NET_LIFT_NONE;
 	struct sockaddr_storage address[NET_ADDRESSES_MAX] = {0};
 
-	asked->known_count = why_resolve_host(asked, address);
-	for (size_t i = 0; i < asked->known_count; i++) {
+	asked->known_address_count = why_resolve_host(asked, address);
+	for (size_t i = 0; i < asked->known_address_count; i++) {
 		const struct sockaddr *at = (const struct sockaddr *)&address[i];
 		bool denied = !policy_net_judge_address(asked->policy, at, asked->port).is_allowed;
 		struct net_known_address *known = &asked->known_addresses[i];
@@ -220,7 +220,7 @@ static void why_print_addresses(struct buf *text, const struct net_question *ask
 {
 	bool private = asked->verdict.rule && asked->verdict.rule->allows_private_addresses;
 
-	for (size_t i = 0; i < asked->known_count; i++) {
+	for (size_t i = 0; i < asked->known_address_count; i++) {
 		const struct net_known_address *known = &asked->known_addresses[i];
 
 		buf_printf(text, "  address   %s: %s%s%s\n", known->address_text,
@@ -229,7 +229,7 @@ static void why_print_addresses(struct buf *text, const struct net_question *ask
 			   : known->not_public_class ? "permitted by \"private\""
 						     : "public");
 	}
-	if (asked->known_count > 0 || !asked->verdict.is_allowed)
+	if (asked->known_address_count > 0 || !asked->verdict.is_allowed)
 		return;
 	if (private)
 		buf_puts(text, "  addresses also private ones; loopback, link-local and metadata never\n");
@@ -257,7 +257,7 @@ static char *why_suggest_rule(const struct net_question *asked)
 		return cli_format("in a policy {\"version\": 1, \"network\": {\"allow\": [{\"host\": \"%s\", "
 				  "\"port\": %u, \"proto\": \"udp\"}]}}",
 				  asked->host, asked->port);
-	if (asked->known_count > 0 && asked->known_addresses[0].not_public_class &&
+	if (asked->known_address_count > 0 && asked->known_addresses[0].not_public_class &&
 	    strcmp(asked->known_addresses[0].not_public_class, "loopback") == 0)
 		return cli_format("--listen %u for a server of the run's own, or --allow-host %s for one of the host",
 				  asked->port, asked->endpoint);
@@ -294,7 +294,7 @@ static json_t *why_make_addresses_json(const struct net_question *asked)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < asked->known_count; i++)
+	for (size_t i = 0; i < asked->known_address_count; i++)
 		(void)json_array_append_new(list, json_pack("{s:s, s:s?, s:b}", "address",
 							    asked->known_addresses[i].address_text, "kind",
 							    asked->known_addresses[i].not_public_class, "refused",

@@ -96,7 +96,7 @@ static bool rejudge_starts_outside(const struct call *call)
 {
 	for (unsigned i = 0; i < call->path_count; i++)
 		if (!call->path[i].is_null_pointer && !call->path[i].error && call->path[i].len &&
-		    call->path[i].text[0] != '/' && !call->place[i].mount && call->outcome.value == -ENOENT)
+		    call->path[i].text[0] != '/' && !call->resolved_place[i].mount && call->outcome.value == -ENOENT)
 			return true;
 	return false;
 }
@@ -123,13 +123,14 @@ static bool rejudge_call_names_files(const struct call *call)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < sizeof(call->place) / sizeof(call->place[0]); i++) {
-		const struct mount *mount = call->place[i].mount;
+	for (size_t i = 0; i < sizeof(call->resolved_place) / sizeof(call->resolved_place[0]); i++) {
+		const struct mount *mount = call->resolved_place[i].mount;
 
 		if (!mount)
 			continue;
 		any = true;
-		if (call->place[i].is_magic_link || mount->flags & (MOUNT_PROC | MOUNT_PTS | MOUNT_TTY | MOUNT_DEVICE))
+		if (call->resolved_place[i].is_magic_link ||
+		    mount->flags & (MOUNT_PROC | MOUNT_PTS | MOUNT_TTY | MOUNT_DEVICE))
 			return false;
 	}
 	return any && !call->net.host[0];

@@ -260,7 +260,7 @@ static void ask_remember_always_answer(struct asker *asker, const struct questio
 /* Has the user told, once a run, that an answer cannot be read. */
 static void ask_report_forbidden_answer(const struct dispatch *dispatch, uint64_t number)
 {
-	const struct stop_notices *notices = dispatch->sandbox->stops;
+	const struct stop_notices *notices = dispatch->sandbox->stop_notices;
 
 	if (!notices || notices->shared_page->forbidden_answer)
 		return;

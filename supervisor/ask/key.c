@@ -29,7 +29,7 @@ static int key_get_opened_fd(const struct call *call, unsigned i)
  */
 static void key_add_object(struct buf *bytes, const struct call *call, unsigned i)
 {
-	const struct place *place = &call->place[i];
+	const struct place *place = &call->resolved_place[i];
 	int opened = key_get_opened_fd(call, i);
 	_cleanup_close_ int fd = opened >= 0 ? -1 : view_open_place(place, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
 	struct stat st = {0};
@@ -56,7 +56,7 @@ static void key_add_path(struct buf *bytes, const struct call *call, unsigned i)
 
 static void key_add_place(struct buf *bytes, const struct call *call, unsigned i)
 {
-	const struct place *place = &call->place[i];
+	const struct place *place = &call->resolved_place[i];
 	const unsigned char magic = place->is_magic_link;
 
 	key_add_bytes(bytes, place->virt, place->virt_len);
@@ -117,8 +117,8 @@ bool ask_key_compute(const struct call *call, const struct sha256_ctx *copied, c
 	key_add_copied(&bytes, copied);
 	for (unsigned i = 0; i < call->path_count; i++)
 		key_add_path(&bytes, call, i);
-	for (unsigned i = 0; i < sizeof(call->place) / sizeof(call->place[0]); i++)
-		if (call->place[i].mount)
+	for (unsigned i = 0; i < sizeof(call->resolved_place) / sizeof(call->resolved_place[0]); i++)
+		if (call->resolved_place[i].mount)
 			key_add_place(&bytes, call, i);
 	if (bytes.failed)
 		return false;

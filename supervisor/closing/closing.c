@@ -17,7 +17,7 @@
 /*
  * most time for what the stopped threads hold to be listed and taken away; a process that is not through then is killed
  */
-#define CLOSING_TAKE_MAX_NS UINT64_C(2000000000)
+#define CLOSING_REMOVAL_MAX_NS UINT64_C(2000000000)
 
 /* A thread that does not stop while the run is stopped, but later, when its wait ends. */
 struct closing_late_thread {
@@ -34,7 +34,7 @@ struct closing {
 	bool call_was_answered;       /* the waiting call has got its response */
 	uint32_t fired_entries;       /* the entries that the waiting call fires */
 	uint64_t deadline_ns;         /* when the run is stopped although traced calls have not ended */
-	uint64_t take_until_ns; /* CLOSING_TAKE_MAX_NS after it was stopped */
+	uint64_t removal_deadline_ns; /* CLOSING_REMOVAL_MAX_NS after it was stopped */
 	struct closing_late_thread *late_threads;
 };
 
@@ -87,7 +87,7 @@ void closing_fire_entries(struct closing *closing, struct call *call)
 	closing->deadline_ns = io_read_clock_ns() + CLOSING_AWAIT_TRACED_MAX_NS;
 	closing->call->id = call->id;
 	closing_set_task(closing, call->task, call->tid);
-	after_fire(call, call->after_entries_to_fire);
+	after_fire_entries(call, call->after_entries_to_fire);
 }
 
 bool closing_is_waiting(const struct closing *closing)
@@ -113,7 +113,7 @@ static int closing_remove_held_items(struct closing *closing, pid_t tid, pid_t t
 {
 	_cleanup_free_ int *fd = calloc(list->count, sizeof(*fd));
 	_cleanup_free_ struct trace_range *range = calloc(list->count, sizeof(*range));
-	struct trace_loss loss = {.fd = fd, .range = range, .until_ns = closing->take_until_ns};
+	struct trace_removal loss = {.fd = fd, .range = range, .deadline_ns = closing->removal_deadline_ns};
 
 	if (!fd || !range)
 		return -ENOMEM;
@@ -138,13 +138,13 @@ static int closing_remove_held_of_thread(struct closing *closing, pid_t tid, pid
 {
 	const struct sandbox *sandbox = closing->options.sandbox;
 	struct held_list list = {.count = 0};
-	int r = held_list_items_of_thread(sandbox, tid, sockets, closing->take_until_ns, &list);
+	int r = held_list_items_of_thread(sandbox, tid, sockets, closing->removal_deadline_ns, &list);
 
 	if (r == 0 && list.count > 0) {
 		r = closing_remove_held_items(closing, tid, tgid, &list);
 		held_list_release(&list);
 		if (r == 0)
-			r = held_list_items_of_thread(sandbox, tid, sockets, closing->take_until_ns, &list);
+			r = held_list_items_of_thread(sandbox, tid, sockets, closing->removal_deadline_ns, &list);
 		if (r == 0 && list.count > 0)
 			r = -EBUSY;
 	}
@@ -206,7 +206,7 @@ bool closing_on_stop(struct closing *closing, pid_t tid, int status)
 	if (!late)
 		return false;
 	tgid = late->tgid;
-	closing->take_until_ns = io_read_clock_ns() + CLOSING_TAKE_MAX_NS;
+	closing->removal_deadline_ns = io_read_clock_ns() + CLOSING_REMOVAL_MAX_NS;
 	r = closing_list_sockets(closing, &sockets, &closed);
 	if (r == 0)
 		r = closing_remove_held_of_thread(closing, tid, tgid, closed ? &sockets : NULL);
@@ -226,7 +226,7 @@ bool closing_on_stop(struct closing *closing, pid_t tid, int status)
  * Responds to the call that fired the entries. Its thread was interrupted before, so it stops at the response, and
  * makes the call again when it is resumed.
  */
-static void closing_answer_caller(void *ctx, pid_t tid)
+static void closing_answer_waiting_call(void *ctx, pid_t tid)
 {
 	struct closing *closing = ctx;
 
@@ -252,7 +252,7 @@ static void closing_record_kills(struct closing *closing, const struct freeze *f
 static void closing_remove_held_of_threads(struct closing *closing, struct freeze *freeze,
 					   const struct held_sockets *sockets)
 {
-	closing->take_until_ns = io_read_clock_ns() + CLOSING_TAKE_MAX_NS;
+	closing->removal_deadline_ns = io_read_clock_ns() + CLOSING_REMOVAL_MAX_NS;
 	for (size_t i = 0; i < freeze->count; i++) {
 		const struct frozen_thread thread = freeze->thread[i];
 		int r = 0;
@@ -274,7 +274,7 @@ static bool closing_remove_held_of_run(struct closing *closing)
 	struct freeze freeze;
 	bool closed, done;
 
-	done = freeze_all_threads(&freeze, &closing->options, closing->call->tid, closing_answer_caller, closing);
+	done = freeze_all_threads(&freeze, &closing->options, closing->call->tid, closing_answer_waiting_call, closing);
 	done = closing_list_sockets(closing, &sockets, &closed) == 0 && done;
 	/* A send(2) of a worker thread may read the program's memory after this moment, and pass descriptors. */
 	done = blocking_interrupt_work(closing->options.blocking) && done;
@@ -293,7 +293,7 @@ static bool closing_remove_held_of_run(struct closing *closing)
 
 void closing_continue(struct closing *closing)
 {
-	struct after *after = closing->options.sandbox->after;
+	struct after_entries *after = closing->options.sandbox->after_entries;
 	const pid_t caller = closing->call->tid;
 
 	if (trace_is_busy(closing->options.tracer) && io_read_clock_ns() < closing->deadline_ns)

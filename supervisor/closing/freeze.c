@@ -176,7 +176,7 @@ static void freeze_collect_stop(struct freeze *freeze, struct frozen_thread *thr
 		return;
 	}
 	thread->state = FROZEN_STOPPED;
-	thread->status = status;
+	thread->wait_status = status;
 }
 
 /* Whether no thread is left that was asked to stop and may still run. */
@@ -271,7 +271,7 @@ void freeze_hand_stops_to_tracer(struct freeze *freeze, struct tracer *tracer)
 {
 	for (size_t i = 0; i < freeze->count; i++)
 		if (freeze->thread[i].state == FROZEN_STOPPED)
-			(void)trace_on_wait_status(tracer, freeze->thread[i].tid, freeze->thread[i].status);
+			(void)trace_on_wait_status(tracer, freeze->thread[i].tid, freeze->thread[i].wait_status);
 	free(freeze->thread);
 	free(freeze->seen_tid_bits);
 	*freeze = (struct freeze){.count = 0};

@@ -21,7 +21,7 @@ enum frozen_state {
 struct frozen_thread {
 	pid_t tid, tgid;
 	enum frozen_state state;
-	int status;       /* FROZEN_STOPPED: the wait status of the stop */
+	int wait_status;       /* FROZEN_STOPPED: the wait status of the stop */
 	unsigned signal_count; /* how many signals were delivered to the thread before it stopped */
 };
 

@@ -49,7 +49,7 @@ void delays_begin(struct delays *delays, pid_t since)
 {
 	delays->since = since;
 	delays->own_cpu_ns = delays_read_own_cpu_ns();
-	delays->unused_ns = 0;
+	delays->unexplained_own_cpu_ns = 0;
 }
 
 bool delays_init(struct delays *delays)
@@ -87,7 +87,7 @@ bool delays_note_calling_thread(struct delays *delays, pid_t tid)
 uint64_t delays_sum_delays_of_callers(struct delays *delays, uint64_t window_ns)
 {
 	uint64_t own_cpu_ns = delays_read_own_cpu_ns(), ran_ns = own_cpu_ns - delays->own_cpu_ns;
-	uint64_t explained_ns = ran_ns + delays->unused_ns, total_ns = 0, left_ns, now_ns;
+	uint64_t explained_ns = ran_ns + delays->unexplained_own_cpu_ns, total_ns = 0, left_ns, now_ns;
 
 	for (unsigned i = 0; i < DELAYS_CALLERS_MAX; i++) {
 		struct caller *caller = &delays->caller[i];
@@ -103,7 +103,7 @@ uint64_t delays_sum_delays_of_callers(struct delays *delays, uint64_t window_ns)
 	delays->own_cpu_ns = own_cpu_ns;
 	/* The kernel adds a delay when it is over: that of a thread that waits now belongs to the next sample. */
 	left_ns = explained_ns > total_ns ? explained_ns - total_ns : 0;
-	delays->unused_ns = left_ns < ran_ns ? left_ns : ran_ns;
+	delays->unexplained_own_cpu_ns = left_ns < ran_ns ? left_ns : ran_ns;
 	return 2 * ran_ns > window_ns || total_ns < explained_ns ? 0 : total_ns - explained_ns;
 }
 

@@ -35,8 +35,8 @@ struct cpu {
 	uint64_t time_without_call_ns;  /* time without a call */
 	uint64_t run_queue_delay_ns; /* run-queue delay of the calling threads, halved at each sample */
 	struct delays delays;
-	pid_t reader[MASK_READERS_MAX]; /* threads that read a mask, and have made no other call since; 0: free */
-	unsigned next_reader;
+	pid_t mask_reader[MASK_READERS_MAX]; /* threads that read a mask, and have made no other call since; 0: free */
+	unsigned next_mask_reader_to_replace;
 	uint64_t pause_ns; /* length of the next pause */
 	uint64_t paused_until_ns;
 };
@@ -124,7 +124,7 @@ static void placement_pin_task(struct task *task, void *ctx)
 	const struct cpu *placement = ctx;
 
 	for (unsigned i = 0; i < MASK_READERS_MAX; i++)
-		if (placement->reader[i] == task->tid)
+		if (placement->mask_reader[i] == task->tid)
 			return;
 	(void)affinity_pin_task(&placement->affinity, task);
 }
@@ -190,11 +190,11 @@ static void placement_unpin_before_mask_read(struct cpu *placement)
 
 /* ---- calls ---- */
 
-static void placement_forget_reader(struct cpu *placement, pid_t tid)
+static void placement_forget_mask_reader(struct cpu *placement, pid_t tid)
 {
 	for (unsigned i = 0; i < MASK_READERS_MAX; i++)
-		if (placement->reader[i] == tid)
-			placement->reader[i] = 0;
+		if (placement->mask_reader[i] == tid)
+			placement->mask_reader[i] = 0;
 }
 
 /* Whether the call is about the calling thread's mask. Another thread might be pinned before the call is performed. */
@@ -217,8 +217,8 @@ bool cpu_unpin_before_affinity_call(struct cpu *placement, const struct syscall_
 		return false;
 	tid = (pid_t)notification->pid;
 	placement_unpin_before_mask_read(placement);
-	placement_forget_reader(placement, tid);
-	placement->reader[placement->next_reader++ % MASK_READERS_MAX] = tid;
+	placement_forget_mask_reader(placement, tid);
+	placement->mask_reader[placement->next_mask_reader_to_replace++ % MASK_READERS_MAX] = tid;
 	placement_pause_pinning_until(placement, io_read_clock_ns() + PINNING_PAUSE_FOR_MASK_READ_NS);
 	if (row->hook == HOOK_SET_AFFINITY) {
 		placement->off = true;
@@ -231,8 +231,8 @@ bool cpu_unpin_before_affinity_call(struct cpu *placement, const struct syscall_
 /* Whether the call opens /proc/PID/status or /proc/PID/task/TID/status, which show the mask. */
 static bool placement_call_opens_proc_status(const struct call *call)
 {
-	const char *virt = call->place[0].virt;
-	size_t len = call->place[0].virt_len;
+	const char *virt = call->resolved_place[0].virt;
+	size_t len = call->resolved_place[0].virt_len;
 
 	return call->outcome.kind == OUTCOME_FD && len > strlen("/proc//status") &&
 	       memcmp(virt, "/proc/", 6) == 0 && memcmp(virt + len - 7, "/status", 7) == 0;
@@ -245,7 +245,7 @@ void cpu_update_placement_before_response(struct cpu *placement, const struct ca
 	if (!placement)
 		return;
 	affinity = &placement->affinity;
-	placement_forget_reader(placement, call->tid);
+	placement_forget_mask_reader(placement, call->tid);
 	if (!placement->is_pinned && affinity->rescans_left > 0 && call->tid > affinity->newest_pid_before_pinning)
 		affinity_unpin_new_tasks(affinity);
 	if (placement_call_opens_proc_status(call)) {

@@ -76,7 +76,8 @@ struct caller {
 struct delays {
 	pid_t since; /* threads with higher pids were created after pinning */
 	uint64_t own_cpu_ns; /* CPU time of the supervisor thread at the last sample */
-	uint64_t unused_ns;  /* part of its CPU time before the last sample that has explained no delay yet */
+	/* part of its CPU time before the last sample that has explained no delay yet */
+	uint64_t unexplained_own_cpu_ns;
 	struct caller caller[DELAYS_CALLERS_MAX];
 };
 

@@ -20,7 +20,7 @@
 int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control_fd, struct egress_client **ret_client)
 {
 	struct egress_client *client = calloc(1, sizeof(*client));
-	struct usage *usage = usage_create(sandbox->policy);
+	struct network_usage *usage = usage_create(sandbox->policy);
 
 	if (!client || !usage) {
 		cleanup_close(&control_fd);
@@ -89,8 +89,8 @@ bool egress_client_is_alive(const void *client)
 
 unsigned egress_client_get_poll_events(const struct egress_client *client)
 {
-	return (client->line.count < EGRESS_LINE_MESSAGES_MAX ? EPOLLIN : 0u) |
-	       (client->line.count > 0 ? EPOLLOUT : 0u);
+	return (client->line.queued_message_count < EGRESS_LINE_MESSAGES_MAX ? EPOLLIN : 0u) |
+	       (client->line.queued_message_count > 0 ? EPOLLOUT : 0u);
 }
 
 int egress_client_watch_socket(struct egress_client *client, int epoll_fd, void *mark)
@@ -218,7 +218,7 @@ int egress_client_check_connects(struct egress_client *client)
 {
 	int wait = connects_check_all(client);
 
-	if (client->line.count == 0)
+	if (client->line.queued_message_count == 0)
 		return wait;
 	if (egress_line_send_queued(&client->line) < 0)
 		client_close_control_line(client, "egress_failed");
@@ -242,12 +242,12 @@ static int client_check_queue_room(const struct egress_client *client)
 {
 	if (!client || client->line.fd < 0)
 		return -ENETDOWN;
-	return client->line.count < EGRESS_LINE_MESSAGES_MAX ? 0 : -EAGAIN;
+	return client->line.queued_message_count < EGRESS_LINE_MESSAGES_MAX ? 0 : -EAGAIN;
 }
 
 int egress_client_start_connect(struct egress_client *client, struct call *call)
 {
-	_cleanup_free_ struct inet_egress_connect *what = steal_pointer(&call->outcome.egress);
+	_cleanup_free_ struct inet_egress_connect *what = steal_pointer(&call->outcome.egress_connect);
 	_cleanup_close_ int fd = steal_fd(&call->outcome.fd);
 	struct connection *conn;
 	int r = client_check_queue_room(client);

@@ -425,7 +425,7 @@ static void record_add_denial(struct egress_client *client, const struct connect
 	item.suggested_option = suggestion;
 	denials_add_event(client->sandbox->denials, &item);
 	if (conn && mode > ON_DENY_ERRNO)
-		on_deny_apply_to_pidfd(client->sandbox->stops, mode, conn->pidfd,
+		on_deny_apply_to_pidfd(client->sandbox->stop_notices, mode, conn->pidfd,
 				       conn->host_pid > 0 ? conn->host_pid : conn->pid, slot.seq);
 	client->denied_count += observed ? 0 : item.count;
 }

@@ -170,13 +170,13 @@ int connects_add_waiting(struct egress_client *client, const struct call *call, 
 
 	if (client->connects.count >= EGRESS_WAITING_CONNECTS_MAX)
 		return -EAGAIN;
-	for (const struct pending_connect *other = client->connects.first; other; other = other->next)
+	for (const struct pending_connect *other = client->connects.first_pending; other; other = other->next)
 		if (cookie && other->cookie == cookie)
 			return -EALREADY;
 	pending = calloc(1, sizeof(*pending));
 	if (!pending)
 		return -ENOMEM;
-	*pending = (struct pending_connect){.next = client->connects.first,
+	*pending = (struct pending_connect){.next = client->connects.first_pending,
 					    .answer = answer_make_for_later_response(call),
 					    .conn_id = conn->id,
 					    .deadline_ns = wait_ns ? call->start_ns + wait_ns : 0,
@@ -187,14 +187,14 @@ int connects_add_waiting(struct egress_client *client, const struct call *call, 
 					    .domain = what->domain,
 					    .source_port = what->request.source_port,
 					    .listener = what->listener};
-	client->connects.first = pending;
+	client->connects.first_pending = pending;
 	client->connects.count++;
 	return 0;
 }
 
 void connects_on_connected(struct egress_client *client, uint64_t conn, int error)
 {
-	for (struct pending_connect **at = &client->connects.first; *at; at = &(*at)->next) {
+	for (struct pending_connect **at = &client->connects.first_pending; *at; at = &(*at)->next) {
 		if ((*at)->conn_id != conn)
 			continue;
 		if (error < 0)
@@ -207,13 +207,13 @@ void connects_on_connected(struct egress_client *client, uint64_t conn, int erro
 
 void connects_fail_all(struct egress_client *client, int error)
 {
-	while (client->connects.first)
-		connect_end_call(client, &client->connects.first, error);
+	while (client->connects.first_pending)
+		connect_end_call(client, &client->connects.first_pending, error);
 }
 
 bool egress_client_serves_thread(const struct egress_client *client, pid_t tid)
 {
-	for (const struct pending_connect *pending = client->connects.first; pending; pending = pending->next)
+	for (const struct pending_connect *pending = client->connects.first_pending; pending; pending = pending->next)
 		if (pending->tid == tid)
 			return true;
 	return false;
@@ -232,7 +232,7 @@ static bool connect_check_one(struct egress_client *client, struct pending_conne
 {
 	struct pending_connect *pending = *at;
 	size_t before = client->connects.count;
-	bool announced = client->line.count == 0; /* false: the announcement may be queued still */
+	bool announced = client->line.queued_message_count == 0; /* false: the announcement may be queued still */
 
 	if (look && !answer_is_awaited(&pending->answer)) {
 		connect_cancel_at_egress(client, at, -EINTR);
@@ -266,9 +266,9 @@ int connects_check_all(struct egress_client *client)
 	uint64_t now = io_read_clock_ns(), wait = UINT64_MAX;
 	bool looking = now >= connects->next_check_ns;
 	size_t first = connects->looked < connects->count ? connects->looked : 0, at_index = 0;
-	struct pending_connect **at = &connects->first;
+	struct pending_connect **at = &connects->first_pending;
 
-	if (!connects->first)
+	if (!connects->first_pending)
 		return -1;
 	if (looking) {
 		connects->next_check_ns = now + INTERRUPTION_CHECK_MS * NS_PER_MS;

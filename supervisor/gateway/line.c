@@ -32,7 +32,7 @@ static void line_drop_first_message(struct egress_line *line)
 	line->first = first->next;
 	if (!line->first)
 		line->last = &line->first;
-	line->count--;
+	line->queued_message_count--;
 	cleanup_close(&first->fd);
 	free(first);
 }
@@ -64,7 +64,7 @@ static int line_queue_message(struct egress_line *line, const struct control_mes
 		line->last_progress_ns = io_read_clock_ns();
 	*line->last = item;
 	line->last = &item->next;
-	line->count++;
+	line->queued_message_count++;
 	return 0;
 }
 
@@ -108,7 +108,7 @@ int egress_line_receive(struct egress_line *line, struct control_message *ret_me
 	int fds[CONTROL_FDS_MAX], r;
 	size_t count;
 
-	if (line->count >= EGRESS_LINE_MESSAGES_MAX)
+	if (line->queued_message_count >= EGRESS_LINE_MESSAGES_MAX)
 		return -EAGAIN;
 	r = control_receive_message(line->fd, ret_message, fds, &count);
 	if (r < 0)

@@ -16,7 +16,7 @@ struct egress_line {
 	int fd;                   /* owned; -1: closed after an error */
 	enum control_phase phase; /* decides which messages egress may send now */
 	struct queued_message *first, **last;
-	size_t count;
+	size_t queued_message_count;
 	uint64_t last_progress_ns; /* time when a message last left the queue; only while the queue is not empty */
 };
 
@@ -36,7 +36,7 @@ int egress_line_receive(struct egress_line *line, struct control_message *ret_me
 
 /* ---- summary.c: the result's lists ---- */
 
-#define SUMMARY_MAX 1000
+#define SUMMARY_ENTRIES_MAX 1000
 #define SUMMARY_ADVICE_ENTRIES_MAX 100
 
 struct summary {
@@ -61,14 +61,14 @@ void summary_add_entry(struct summary *summary, const struct summary_item *item)
 void summary_add_certificate_advice(struct summary *summary, const char *host, const char *reason);
 
 /* How far rules' budgets are used. A rule is identified by its label. free(3) releases it. */
-struct usage;
-struct usage *usage_create(const struct policy *policy);
-void usage_count_connection(struct usage *usage, const char *label);
-void usage_count_request(struct usage *usage, const char *label);
-void usage_end_connection(struct usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down);
+struct network_usage;
+struct network_usage *usage_create(const struct policy *policy);
+void usage_count_connection(struct network_usage *usage, const char *label);
+void usage_count_request(struct network_usage *usage, const char *label);
+void usage_end_connection(struct network_usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down);
 /* Counts a refusal: if a budget caused it, marks that budget. */
-void usage_mark_hit_budget(struct usage *usage, const char *label, const struct control_record *record);
-json_t *usage_make_json(const struct usage *usage);
+void usage_mark_hit_budget(struct network_usage *usage, const char *label, const struct control_record *record);
+json_t *usage_make_json(const struct network_usage *usage);
 
 /* ---- connections.c: announced connections ---- */
 
@@ -140,7 +140,7 @@ void connections_close_all(struct egress_client *client, const char *cause);
 
 struct pending_connect;
 struct connects {
-	struct pending_connect *first;
+	struct pending_connect *first_pending;
 	size_t count, looked; /* looked: index of the connect that is checked next for interruptions */
 	uint64_t next_check_ns;     /* time of the next check */
 };
@@ -168,7 +168,7 @@ struct egress_client {
 	struct connections connections;
 	struct connects connects;
 	struct summary summary;
-	struct usage *usage;
+	struct network_usage *usage;
 	uint64_t last_record_id; /* id of the last record */
 	uint64_t denied_count;
 };

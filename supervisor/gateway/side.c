@@ -76,7 +76,7 @@ void egress_side_release(struct egress_side *side)
 {
 	egress_side_close_fds_of_supervisor(side);
 	cleanup_close(&side->pidfd);
-	cleanup_close(&side->why_fd);
+	cleanup_close(&side->start_error_fd);
 	cleanup_close(&side->address_reserving_fd);
 	for (size_t i = 0; i < side->provided_file_count; i++) {
 		free(side->provided_file[i].virt);

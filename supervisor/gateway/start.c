@@ -68,12 +68,13 @@ static int start_read_upstream_ca(const char *path, char **ret_text, struct poli
 	return 0;
 }
 
-int egress_read(const struct policy *policy, bool secrets, struct egress_read *ret_read, struct policy_error *ret_error)
+int egress_read_host_data(const struct policy *policy, bool secrets, struct egress_host_data *ret_read,
+			  struct policy_error *ret_error)
 {
 	const char *path = policy_net_get_upstream_ca(policy);
 	int r = 0;
 
-	*ret_read = (struct egress_read){NULL, NULL};
+	*ret_read = (struct egress_host_data){NULL, NULL};
 	if (!policy_net_is_enabled(policy))
 		return 0;
 	if (secrets)
@@ -83,11 +84,11 @@ int egress_read(const struct policy *policy, bool secrets, struct egress_read *r
 	return path ? start_read_upstream_ca(path, &ret_read->upstream_ca, ret_error) : 0;
 }
 
-void egress_host_data_release(struct egress_read *read)
+void egress_host_data_release(struct egress_host_data *read)
 {
 	secrets_free(read->secrets);
 	free(read->upstream_ca);
-	*read = (struct egress_read){NULL, NULL};
+	*read = (struct egress_host_data){NULL, NULL};
 }
 
 static int start_join_system_and_upstream_cas(struct egress_handover *baggage, const char *more)
@@ -107,11 +108,11 @@ static int start_join_system_and_upstream_cas(struct egress_handover *baggage, c
 static int start_read_host_files_and_secrets(struct egress_handover *baggage, struct policy_error *error)
 {
 	const struct egress_start_options *options = baggage->options;
-	struct egress_read now = {NULL, NULL}, *read = options->host_data ? options->host_data : &now;
+	struct egress_host_data now = {NULL, NULL}, *read = options->host_data ? options->host_data : &now;
 	int r = 0;
 
 	if (!options->host_data)
-		r = egress_read(options->policy, true, &now, error);
+		r = egress_read_host_data(options->policy, true, &now, error);
 	baggage->secrets = steal_pointer(&read->secrets);
 	if (r == 0)
 		r = start_join_system_and_upstream_cas(baggage, read->upstream_ca);
@@ -138,7 +139,7 @@ static int start_fork_starter(struct egress_handover *baggage, struct helper_pro
 		.roots = baggage->roots_and_upstream_ca ? baggage->roots_and_upstream_ca : baggage->roots,
 		.makes_ca = start_may_intercept_tls(options->policy)};
 	struct starter_reply *reply = &baggage->reply;
-	int r = starter_fork(&starter, &side->pid, &side->control_fd, &side->why_fd);
+	int r = starter_fork(&starter, &side->pid, &side->control_fd, &side->start_error_fd);
 
 	secrets_forget_values(baggage->secrets);
 	if (r == 0)

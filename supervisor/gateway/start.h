@@ -23,7 +23,7 @@ struct egress_variable {
 };
 
 /* What is read from the host for a run with a network, before the run starts. */
-struct egress_read {
+struct egress_host_data {
 	struct secrets *secrets; /* owned; NULL: no secrets */
 	char *upstream_ca;       /* text of the file, owned; NULL: no such file */
 };
@@ -32,16 +32,16 @@ struct egress_read {
  * Reads files and secrets from the host; nothing for a policy without a network. secrets false: the run's other phase
  * has read them. 0, or -errno with a message. egress_host_data_release() releases.
  */
-int egress_read(const struct policy *policy, bool secrets, struct egress_read *ret_read,
-		struct policy_error *ret_error);
-void egress_host_data_release(struct egress_read *read);
+int egress_read_host_data(const struct policy *policy, bool secrets, struct egress_host_data *ret_read,
+			  struct policy_error *ret_error);
+void egress_host_data_release(struct egress_host_data *read);
 
 struct egress_start_options {
 	const struct policy *policy;
 	struct layers *layers;
 	const char *run_id;
-	struct egress_read
-		*host_data;     /* egress_start() takes what is in it; NULL: egress_start() calls egress_read() */
+	struct egress_host_data
+		*host_data; /* egress_start() takes what is in it; NULL: egress_start() calls egress_read_host_data() */
 	struct privs_user user; /* the user that egress and resolver become */
 };
 
@@ -50,7 +50,7 @@ struct egress_side {
 	bool has_network;
 	pid_t pid;                 /* egress, or the process that becomes egress */
 	int pidfd;
-	int why_fd;                /* a memfd of the keeper: why egress did not start (starter_read_why) */
+	int start_error_fd; /* a memfd of the keeper: why egress did not start (starter_read_start_error) */
 	int control_fd;            /* the supervisor's end */
 	int dns_fd[2];             /* UDP and TCP at own:53, for runs without a network namespace; -1: refused */
 	/* UDP and TCP sockets at port 53 of own_address, for runs without a network namespace; -1: refused */
@@ -61,7 +61,10 @@ struct egress_side {
 	struct egress_variable *variable; /* owned array: placeholders, SSL_CERT_FILE … */
 	size_t variable_count;
 };
-#define EGRESS_SIDE_NONE {.pidfd = -1, .why_fd = -1, .control_fd = -1, .dns_fd = {-1, -1}, .address_reserving_fd = -1}
+#define EGRESS_SIDE_NONE                                                                                            \
+	{                                                                                                           \
+		.pidfd = -1, .start_error_fd = -1, .control_fd = -1, .dns_fd = {-1, -1}, .address_reserving_fd = -1 \
+	}
 
 /* 0, even without a network (ret_side->active is false), or -errno with a message. egress_side_release() releases. */
 int egress_start(const struct egress_start_options *options, struct egress_side *ret_side,

@@ -19,7 +19,7 @@
 #include "supervisor/gateway/handover.h"
 #include "supervisor/gateway/lockdown.h"
 
-#define STARTER_WHY_MAX 512u
+#define STARTER_START_ERROR_BYTES_MAX 512u
 
 struct starter {
 	const struct starter_options *options;
@@ -35,13 +35,13 @@ static bool starter_has_self_filter(const struct starter *starter)
 }
 
 /* Writes the reason, unless there is one: the sender of a starter that could not execute egress finds it gone. */
-static void starter_write_why(const struct starter *starter, const char *text)
+static void starter_write_start_error(const struct starter *starter, const char *text)
 {
 	struct stat st;
 
 	if (fstat(starter->why_fd, &st) == 0 && st.st_size == 0)
 		/* If this fails, the keeper still sees how the process ended. */
-		(void)!pwrite(starter->why_fd, text, strnlen(text, STARTER_WHY_MAX - 1), 0);
+		(void)!pwrite(starter->why_fd, text, strnlen(text, STARTER_START_ERROR_BYTES_MAX - 1), 0);
 }
 
 /* ---- sending egress what it needs ---- */
@@ -89,13 +89,13 @@ static _Noreturn void starter_run_sender(const struct starter *starter, int sock
 {
 	const struct helper egress = {.fd = socket_fd};
 	struct handover_reply reply = {.failed_step = "hand over the policy"};
-	char text[STARTER_WHY_MAX];
+	char text[STARTER_START_ERROR_BYTES_MAX];
 	const char *why;
 	int error = helper_await_version(&egress, &why);
 
 	if (error < 0) {
 		(void)snprintf(text, sizeof(text), "the policy's network %s", why);
-		starter_write_why(starter, text);
+		starter_write_start_error(starter, text);
 		_exit(EXIT_FAILURE);
 	}
 	error = starter_send_handover(starter, socket_fd);
@@ -107,7 +107,7 @@ static _Noreturn void starter_run_sender(const struct starter *starter, int sock
 	if (error < 0) {
 		(void)snprintf(text, sizeof(text), "the egress process cannot %s: %s", reply.failed_step,
 			       strerror(-error));
-		starter_write_why(starter, text);
+		starter_write_start_error(starter, text);
 	}
 	_exit(error < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
@@ -115,7 +115,7 @@ static _Noreturn void starter_run_sender(const struct starter *starter, int sock
 /* Becomes egress. */
 static _Noreturn void starter_become_egress(struct starter *starter)
 {
-	char text[STARTER_WHY_MAX];
+	char text[STARTER_START_ERROR_BYTES_MAX];
 	const char *why;
 	int pair[2];
 	pid_t sender;
@@ -132,7 +132,7 @@ static _Noreturn void starter_become_egress(struct starter *starter)
 		_exit(EXIT_FAILURE);
 	(void)helper_execute(starter->options->program, pair[1], &why);
 	(void)snprintf(text, sizeof(text), "the policy's network %s", why);
-	starter_write_why(starter, text);
+	starter_write_start_error(starter, text);
 	_exit(EXIT_FAILURE);
 }
 
@@ -140,9 +140,9 @@ static _Noreturn void starter_become_egress(struct starter *starter)
 
 enum starter_need {
 	STARTER_WAITS,
-	STARTER_IS_NEEDED,
-	STARTER_IS_OVER, /* the run ends */
-	STARTER_IS_LOST, /* the supervisor has sent what it may not send */
+	STARTER_EGRESS_IS_NEEDED,
+	STARTER_RUN_HAS_ENDED, /* the run ends */
+	STARTER_HAS_FAILED, /* the supervisor has sent what it may not send */
 };
 
 /* Receives CONTROL_PROGRAM_SOCKETS. All other messages stay in the socket, for egress. */
@@ -156,13 +156,13 @@ static enum starter_need starter_on_message(struct starter *starter)
 	if (got < 0 && (errno == EINTR || errno == EAGAIN))
 		return STARTER_WAITS;
 	if (got <= 0 || (message.version == CONTROL_VERSION && message.type == CONTROL_END))
-		return STARTER_IS_OVER;
+		return STARTER_RUN_HAS_ENDED;
 	if (starter->program_fd[0] >= 0)
-		return STARTER_IS_NEEDED;
+		return STARTER_EGRESS_IS_NEEDED;
 	if (control_receive_message(starter->control_fd, &message, starter->program_fd, &count) < 0 ||
 	    message.type != CONTROL_PROGRAM_SOCKETS ||
 	    !control_admits_message(CONTROL_EGRESS, &phase, &message, count))
-		return STARTER_IS_LOST;
+		return STARTER_HAS_FAILED;
 	return STARTER_WAITS;
 }
 
@@ -177,11 +177,11 @@ static enum starter_need starter_await_need(struct starter *starter)
 		for (size_t i = 0; i < CONTROL_FDS_MAX; i++)
 			source[1 + i] = (struct pollfd){.fd = starter->program_fd[i], .events = POLLIN};
 		if (poll(source, 1 + CONTROL_FDS_MAX, -1) < 0)
-			need = errno == EINTR ? STARTER_WAITS : STARTER_IS_LOST;
+			need = errno == EINTR ? STARTER_WAITS : STARTER_HAS_FAILED;
 		else if (source[0].revents)
 			need = starter_on_message(starter);
 		else
-			need = STARTER_IS_NEEDED;
+			need = STARTER_EGRESS_IS_NEEDED;
 	}
 	return need;
 }
@@ -215,9 +215,9 @@ static _Noreturn void starter_run(struct starter *starter)
 		_exit(EXIT_FAILURE);
 	secrets_mlock_values(starter->options->secrets);
 	need = starter_await_need(starter);
-	if (need == STARTER_IS_NEEDED)
+	if (need == STARTER_EGRESS_IS_NEEDED)
 		starter_become_egress(starter);
-	_exit(need == STARTER_IS_OVER ? EXIT_SUCCESS : EXIT_FAILURE);
+	_exit(need == STARTER_RUN_HAS_ENDED ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
 /* ---- the keeper ---- */
@@ -263,7 +263,7 @@ int starter_receive_reply(int control_fd, struct starter_reply *ret_reply)
 	return 0;
 }
 
-void starter_read_why(int why_fd, char *ret_text, size_t size)
+void starter_read_start_error(int why_fd, char *ret_text, size_t size)
 {
 	ssize_t got = why_fd < 0 ? -1 : pread(why_fd, ret_text, size - 1, 0);
 

@@ -39,13 +39,13 @@ struct starter_reply {
 };
 
 /*
- * Forks the process. *ret_control_fd: the supervisor's end of the control socket. *ret_why_fd: for starter_read_why().
- * 0 or -errno.
+ * Forks the process. *ret_control_fd: the supervisor's end of the control socket. *ret_why_fd: for
+ * starter_read_start_error(). 0 or -errno.
  */
 int starter_fork(const struct starter_options *options, pid_t *ret_pid, int *ret_control_fd, int *ret_why_fd);
 /* Waits for the one reply, which comes before any message of control.h. 0 or -errno. */
 int starter_receive_reply(int control_fd, struct starter_reply *ret_reply);
 /* Why egress did not start, after the end of the process; "": it started, or there was no need. */
-void starter_read_why(int why_fd, char *ret_text, size_t size);
+void starter_read_start_error(int why_fd, char *ret_text, size_t size);
 
 #endif

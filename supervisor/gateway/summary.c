@@ -57,7 +57,7 @@ void summary_add_entry(struct summary *summary, const struct summary_item *item)
 	_cleanup_free_ char *key = json_dumps(entry, JSON_COMPACT); /* equal for equal entries */
 	json_t *known = key ? json_object_get(summary->index, key) : NULL;
 
-	if (!known && key && json_array_size(summary->list) < SUMMARY_MAX &&
+	if (!known && key && json_array_size(summary->list) < SUMMARY_ENTRIES_MAX &&
 	    json_object_set(summary->index, key, entry) == 0 && json_array_append(summary->list, entry) == 0)
 		known = entry;
 	summary_increase_number(known, "bytes_up", item->bytes_up);
@@ -90,17 +90,17 @@ struct network_rule_usage {
 	bool up_hit, down_hit, requests_hit, rate_hit, connections_hit;
 };
 
-struct usage {
+struct network_usage {
 	const struct net_rule *policy_rules; /* the policy's rules */
 	size_t count;
 	struct network_rule_usage use[]; /* one for each rule, and one for labels without a rule */
 };
 
-struct usage *usage_create(const struct policy *policy)
+struct network_usage *usage_create(const struct policy *policy)
 {
 	size_t count;
 	const struct net_rule *rules = policy_net_get_rules(policy, &count);
-	struct usage *usage = calloc(1, sizeof(*usage) + (count + 1) * sizeof(usage->use[0]));
+	struct network_usage *usage = calloc(1, sizeof(*usage) + (count + 1) * sizeof(usage->use[0]));
 
 	if (!usage)
 		return NULL;
@@ -109,7 +109,7 @@ struct usage *usage_create(const struct policy *policy)
 	return usage;
 }
 
-static struct network_rule_usage *usage_find_rule(struct usage *usage, const char *label)
+static struct network_rule_usage *usage_find_rule(struct network_usage *usage, const char *label)
 {
 	size_t i = 0;
 
@@ -118,7 +118,7 @@ static struct network_rule_usage *usage_find_rule(struct usage *usage, const cha
 	return &usage->use[i];
 }
 
-void usage_count_connection(struct usage *usage, const char *label)
+void usage_count_connection(struct network_usage *usage, const char *label)
 {
 	struct network_rule_usage *use = usage_find_rule(usage, label);
 
@@ -126,12 +126,12 @@ void usage_count_connection(struct usage *usage, const char *label)
 		use->connections_peak = use->connections;
 }
 
-void usage_count_request(struct usage *usage, const char *label)
+void usage_count_request(struct network_usage *usage, const char *label)
 {
 	usage_find_rule(usage, label)->requests++;
 }
 
-void usage_end_connection(struct usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down)
+void usage_end_connection(struct network_usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down)
 {
 	struct network_rule_usage *use = usage_find_rule(usage, label);
 
@@ -140,7 +140,7 @@ void usage_end_connection(struct usage *usage, const char *label, uint64_t bytes
 	use->bytes_down = summary_add_saturating(use->bytes_down, bytes_down);
 }
 
-void usage_mark_hit_budget(struct usage *usage, const char *label, const struct control_record *record)
+void usage_mark_hit_budget(struct network_usage *usage, const char *label, const struct control_record *record)
 {
 	struct network_rule_usage *use = usage_find_rule(usage, label);
 
@@ -162,7 +162,7 @@ static void usage_add_budget_json(json_t *object, const char *name, uint64_t lim
 						    (json_int_t)used, "hit", (int)hit));
 }
 
-json_t *usage_make_json(const struct usage *usage)
+json_t *usage_make_json(const struct network_usage *usage)
 {
 	json_t *list = json_array();
 

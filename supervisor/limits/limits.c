@@ -45,10 +45,10 @@ struct limits {
 	struct limit_meter meter[LIMIT_MAX];
 	enum limit_kind limit_that_ended_run; /* the limit that ended the run, or LIMIT_MAX */
 	uint64_t cpu_count;
-	uint64_t next_ns; /* when cpu and memory are measured next */
+	uint64_t next_measurement_ns; /* when cpu and memory are measured next */
 	uint64_t last_sample_took_ns; /* time that the last sample took */
 	struct sampler sampler;
-	uint64_t sampled_ns;  /* time of the last sample */
+	uint64_t last_sample_ns;  /* time of the last sample */
 	uint64_t cpu_ns_missed_by_samples;     /* estimate of cpu time that was used, but that no sample showed */
 	uint64_t cpu_interval_max_ns; /* longest interval until the next sample of cpu time */
 	/* kernel memory of files that the supervisor opened, which no control group counts */
@@ -85,9 +85,9 @@ int limits_create(const struct sandbox *sandbox, struct cgroup *cgroup, struct l
 	limits->sample_memory = policy->memory_bytes && !cgroup_has_controller(cgroup, CGROUP_MEMORY);
 	limits->sample_cpu = policy->cpu_ns && !cgroup_has_controller(cgroup, CGROUP_CPU);
 	limits->samples_tasks = policy->pids && !cgroup_has_controller(cgroup, CGROUP_PIDS) && !sandbox->forks;
-	limits->next_ns = policy->cpu_ns || limits->sample_memory ? 0 : LIMITS_MEASURE_NEVER;
-	if (limits->next_ns && limits->samples_tasks)
-		limits->next_ns = io_read_clock_ns() + TASKS_FIRST_SAMPLE_NS;
+	limits->next_measurement_ns = policy->cpu_ns || limits->sample_memory ? 0 : LIMITS_MEASURE_NEVER;
+	if (limits->next_measurement_ns && limits->samples_tasks)
+		limits->next_measurement_ns = io_read_clock_ns() + TASKS_FIRST_SAMPLE_NS;
 	if (limits->samples_tasks)
 		limits_set_usage(&limits->meter[LIMIT_PIDS], 1, 1); /* the program */
 	*ret_limits = limits;
@@ -199,7 +199,8 @@ static uint64_t limits_estimate_lost_cpu_time(struct limits *limits, const struc
 	uint64_t running = sample->running_count < limits->cpu_count ? sample->running_count : limits->cpu_count;
 	uint64_t seen = sample->cpu_ns + limits->cpu_ns_missed_by_samples - limits->meter[LIMIT_CPU].used;
 
-	if (sample->loses_time && sample->cpu_ns + limits->cpu_ns_missed_by_samples >= limits->meter[LIMIT_CPU].used &&
+	if (sample->misses_child_cpu_time &&
+	    sample->cpu_ns + limits->cpu_ns_missed_by_samples >= limits->meter[LIMIT_CPU].used &&
 	    running * since_ns > seen)
 		limits->cpu_ns_missed_by_samples += running * since_ns - seen;
 	return limits->cpu_ns_missed_by_samples;
@@ -208,12 +209,12 @@ static uint64_t limits_estimate_lost_cpu_time(struct limits *limits, const struc
 static void limits_read_cpu(struct limits *limits, const struct sample *sample, uint64_t now_ns)
 {
 	struct limit_meter *meter = &limits->meter[LIMIT_CPU];
-	uint64_t since_ns = now_ns - limits->sampled_ns;
+	uint64_t since_ns = now_ns - limits->last_sample_ns;
 	uint64_t used = sample->cpu_ns + limits_estimate_lost_cpu_time(limits, sample, since_ns);
 
 	if (used < meter->used)
 		used = meter->used;
-	if (sample->loses_time)
+	if (sample->misses_child_cpu_time)
 		limits->cpu_interval_max_ns = CPU_INTERVAL_MIN_NS;
 	else if (sample->running_count > 0 || used - meter->used >= since_ns / 8)
 		limits->cpu_interval_max_ns = CPU_SAMPLE_INTERVAL_BUSY_NS;
@@ -251,7 +252,7 @@ static void limits_take_and_apply_sample(struct limits *limits)
 		limits_set_usage(&meter[LIMIT_PIDS], sample.task_count, sample.task_count);
 	if (limits->samples_tasks && sample.task_count >= meter[LIMIT_PIDS].limit)
 		meter[LIMIT_PIDS].hit = true;
-	limits->sampled_ns = begin_ns;
+	limits->last_sample_ns = begin_ns;
 	limits->last_sample_took_ns = io_read_clock_ns() - begin_ns;
 }
 
@@ -302,7 +303,7 @@ static void limits_plan_next_measurement(struct limits *limits, uint64_t now_ns)
 		wait = limits_get_memory_wait_ns(limits);
 	if (limits->samples_tasks && TASKS_INTERVAL_NS < wait)
 		wait = TASKS_INTERVAL_NS;
-	limits->next_ns = wait >= LIMITS_MEASURE_NEVER - now_ns ? LIMITS_MEASURE_NEVER : now_ns + wait;
+	limits->next_measurement_ns = wait >= LIMITS_MEASURE_NEVER - now_ns ? LIMITS_MEASURE_NEVER : now_ns + wait;
 }
 
 static void limits_measure_all(struct limits *limits)
@@ -324,7 +325,7 @@ static void limits_measure_all(struct limits *limits)
 static void limits_count_open_files(struct limits *limits)
 {
 	struct limit_meter *meter = &limits->meter[LIMIT_MEMORY];
-	uint64_t opened = limits->sandbox->notes.files_opened_in_total, held = 0, left;
+	uint64_t opened = limits->sandbox->rlimit_usage.files_opened_in_total, held = 0, left;
 
 	if (!meter->limit || limits->sample_memory || opened < limits->recount_at_files_opened)
 		return;
@@ -369,7 +370,7 @@ static void limits_measure_log_size(struct limits *limits)
 /* Reads which limits of single processes, which the kernel enforces, were hit according to the handlers. */
 static void limits_read_rlimits_hit(struct limits *limits, int wait_status)
 {
-	const struct rlimit_usage *notes = &limits->sandbox->notes;
+	const struct rlimit_usage *notes = &limits->sandbox->rlimit_usage;
 	struct limit_meter *files = &limits->meter[LIMIT_OPEN_FILES], *size = &limits->meter[LIMIT_FILE_SIZE];
 
 	if (notes->open_files > 0)
@@ -396,7 +397,7 @@ enum limit_kind limits_measure_due(struct limits *limits, uint64_t now_ns)
 	limits_read_disk(limits, now_ns);
 	limits_measure_log_size(limits);
 	limits_count_open_files(limits);
-	if (now_ns >= limits->next_ns) {
+	if (now_ns >= limits->next_measurement_ns) {
 		limits_measure_all(limits);
 		limits_plan_next_measurement(limits, now_ns);
 	}
@@ -411,9 +412,9 @@ bool limits_have_ended_run(void *opaque)
 int limits_get_next_measure_ms(const struct limits *limits, uint64_t now_ns)
 {
 	int disk_ms = limits->sandbox->disk ? disk_get_next_measure_ms(limits->sandbox->disk, now_ns) : -1, own_ms = -1;
-	uint64_t left_ns = limits->next_ns > now_ns ? limits->next_ns - now_ns : 0;
+	uint64_t left_ns = limits->next_measurement_ns > now_ns ? limits->next_measurement_ns - now_ns : 0;
 
-	if (limits->next_ns != LIMITS_MEASURE_NEVER)
+	if (limits->next_measurement_ns != LIMITS_MEASURE_NEVER)
 		own_ms = (int)limits_clamp_value((left_ns + NS_PER_MS - 1) / NS_PER_MS, 0, 3600000);
 	return (unsigned)own_ms < (unsigned)disk_ms ? own_ms : disk_ms; /* -1 is the largest as an unsigned number */
 }

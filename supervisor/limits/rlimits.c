@@ -14,7 +14,7 @@
  * No process shows descriptors that are in flight in unix sockets, and such a socket can hold 200 kB. The kernel lets a
  * user have as many in flight as one process may have open (unix_attach_fds).
  */
-#define MEMORY_PER_DESCRIPTOR (UINT64_C(64) << 10)
+#define MEMORY_LIMIT_BYTES_PER_DESCRIPTOR (UINT64_C(64) << 10)
 #define RLIMIT_NOFILE_MIN 1024
 /*
  * Queued signals and timers take 0.3 kB each and are counted by user, so the user's other processes need some as well.
@@ -61,7 +61,7 @@ static struct launch_rlimit rlimits_cap_at_own(int resource, uint64_t limit)
 /* The policy's limit, else callgate's own; lower if memory is sampled. */
 static struct rlimit rlimits_make_open_files(const struct policy_limits *limits, const struct rlimit *own, bool sampled)
 {
-	uint64_t most = limits->memory_bytes / MEMORY_PER_DESCRIPTOR;
+	uint64_t most = limits->memory_bytes / MEMORY_LIMIT_BYTES_PER_DESCRIPTOR;
 
 	if (limits->open_files)
 		return rlimits_cap_both(limits->open_files, own->rlim_max);

@@ -271,7 +271,7 @@ int sample_measure_process_tree(struct sampler *sampler, const struct sample_req
 		sample.memory_bytes = kernel + sample_measure_exact_memory(&now, wanted);
 	sampler_remember_usage(sampler, &now);
 	/* /proc/PID/stat rounds each of the two times of children down, by up to one tick. */
-	sample.loses_time = sampler->cpu_ns > sample.cpu_ns + now.count * 2 * tick_ns;
+	sample.misses_child_cpu_time = sampler->cpu_ns > sample.cpu_ns + now.count * 2 * tick_ns;
 	if (sampler->cpu_ns > sample.cpu_ns)
 		sample.cpu_ns = sampler->cpu_ns;
 	*ret_sample = sample;

@@ -42,7 +42,7 @@ struct sample {
 	uint64_t cpu_ns;
 	uint64_t task_count;    /* threads */
 	uint64_t running_count; /* processes */
-	bool loses_time;       /* the sampler's cpu_ns is much more, so many children are missed between samples */
+	bool misses_child_cpu_time; /* the sampler's cpu_ns is much more, so many children are missed between samples */
 };
 
 /* Takes a sample. 0, or -errno when /proc cannot be listed. */

@@ -9,7 +9,7 @@
 
 #define SESSION_CLIENTS_MAX 512u
 #define SESSION_MESSAGE_BYTES_MAX (192u << 10) /* below the default limit of a socket's buffer */
-#define SESSION_DENIALS_TOLD_MAX 100           /* denials of a program that its client is told in full */
+#define SESSION_DENIALS_IN_RESULT_MAX 100           /* denials of a program that its client is told in full */
 
 struct client;
 
@@ -21,7 +21,7 @@ enum program_state {
 
 struct program {
 	unsigned number;
-	uint32_t slot;       /* index in session.program and in the spawner's page */
+	uint32_t slot_index;       /* index in session.program and in the spawner's page */
 	enum program_state state;
 	pid_t monitor, pid;  /* 0 while it is starting */
 	struct client *client; /* NULL: it has hung up */
@@ -31,7 +31,7 @@ struct program {
 	uint64_t start_ns;
 	uint64_t deadline_ns; /* UINT64_MAX: none */
 	uint64_t next_kill_ns; /* PROGRAM_ENDING: when its processes are looked for again */
-	bool has_status;     /* wait_status, cpu_us and max_rss_kb are set */
+	bool has_wait_status;     /* wait_status, cpu_us and max_rss_kb are set */
 	bool timed_out;
 	bool client_hung_up;
 	int wait_status;
@@ -49,7 +49,7 @@ struct client {
 struct session {
 	const struct session_options *options;
 	struct sandbox *sandbox;
-	struct spawner_page *page;
+	struct spawner_page *spawner_page;
 	int spawner_fd[2];  /* the supervisor's end; the spawner's end until session_begin() */
 	int epoll_fd;
 	struct program *program[SPAWNER_PROGRAMS_MAX]; /* NULL: the slot is free */
@@ -60,13 +60,13 @@ struct session {
 	unsigned holder_count; /* clients that hold the session */
 	uint64_t idle_since_ns; /* UINT64_MAX: a program runs */
 	bool is_ending;
-	struct spawner_request request; /* reused */
+	struct spawner_request spawn_request; /* reused */
 	char text[SESSION_MESSAGE_BYTES_MAX + 1]; /* reused */
 	char spawner_mark, listen_mark;
 };
 
 /* What a client asks for. The texts are borrowed. */
-struct program_wish {
+struct program_request {
 	const json_t *argv, *env;
 	const char *cwd; /* NULL: the workdir */
 	uint64_t wall_ns; /* 0: no limit */
@@ -86,7 +86,7 @@ void program_free(struct session *session, struct program *program);
  * Asks the spawner for a program. 0; or -errno with *ret_code and a message. The client is told of the start, or of
  * its failure, later.
  */
-int programs_start(struct session *session, struct client *client, const struct program_wish *wish,
+int programs_start(struct session *session, struct client *client, const struct program_request *wanted,
 		   const char **ret_code, char *message, size_t size);
 /* Handles what spawner and monitors say. */
 void programs_read_spawner(struct session *session);

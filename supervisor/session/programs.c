@@ -102,23 +102,23 @@ static void request_add_environment(struct request_text *text, char *const *envp
 
 /* Fills the session's request. The number of its bytes; 0: it is too long. */
 static size_t programs_make_request(struct session *session, const struct program *program,
-				    const struct program_wish *wish, const char *path)
+				    const struct program_request *wanted, const char *path)
 {
-	struct spawner_request *request = &session->request;
+	struct spawner_request *request = &session->spawn_request;
 	struct request_text text = {.request = request};
 	const json_t *argument;
 	size_t i;
 
 	request->number = program->number;
-	request->slot = program->slot;
+	request->slot = program->slot_index;
 	request->arguments = request->variables = 0;
-	request_add_text(&text, wish->cwd ? wish->cwd : "");
+	request_add_text(&text, wanted->cwd ? wanted->cwd : "");
 	request_add_text(&text, path);
-	json_array_foreach(wish->argv, i, argument) {
+	json_array_foreach(wanted->argv, i, argument) {
 		request_add_text(&text, json_string_value(argument));
 		request->arguments++;
 	}
-	request_add_environment(&text, session->options->envp, wish->env);
+	request_add_environment(&text, session->options->envp, wanted->env);
 	return text.is_full ? 0 : offsetof(struct spawner_request, text) + text.used;
 }
 
@@ -126,7 +126,7 @@ static size_t programs_make_request(struct session *session, const struct progra
 
 void program_free(struct session *session, struct program *program)
 {
-	session->program[program->slot] = NULL;
+	session->program[program->slot_index] = NULL;
 	denials_free(program->denials);
 	free(program->name);
 	free(program->cwd);
@@ -143,7 +143,7 @@ static struct program *programs_add(struct session *session, const char *path, c
 	if (slot == SPAWNER_PROGRAMS_MAX || !(program = calloc(1, sizeof(*program))))
 		return NULL;
 	session->program[slot] = program;
-	program->slot = slot;
+	program->slot_index = slot;
 	program->number = session->last_program_number + 1;
 	program->start_ns = io_read_clock_ns();
 	program->deadline_ns = UINT64_MAX;
@@ -164,13 +164,13 @@ static int programs_refuse(int error, const char *code, const char *text, const 
 	return error;
 }
 
-int programs_start(struct session *session, struct client *client, const struct program_wish *wish,
+int programs_start(struct session *session, struct client *client, const struct program_request *wanted,
 		   const char **ret_code, char *message, size_t size)
 {
-	const char *path_env = json_string_value(json_object_get(wish->env, "PATH"));
+	const char *path_env = json_string_value(json_object_get(wanted->env, "PATH"));
 	struct lookup lookup = {
 		.view = session->sandbox->view, .policy = session->sandbox->policy,
-		.name = json_string_value(json_array_get(wish->argv, 0)),
+		.name = json_string_value(json_array_get(wanted->argv, 0)),
 		.path_env = path_env ? path_env : environment_get_value(session->options->envp, "PATH")};
 	struct program *program;
 	size_t bytes;
@@ -184,16 +184,17 @@ int programs_start(struct session *session, struct client *client, const struct 
 		*ret_code = "not_found";
 		return -ENOENT;
 	}
-	program = programs_add(session, lookup.program, wish->cwd);
+	program = programs_add(session, lookup.program, wanted->cwd);
 	if (!program)
 		return programs_refuse(-EAGAIN, "too_many_programs", "the session runs as many programs as it can",
 				       ret_code, message, size);
-	bytes = programs_make_request(session, program, wish, lookup.program);
+	bytes = programs_make_request(session, program, wanted, lookup.program);
 	r = bytes ? 0 : -E2BIG;
-	atomic_store(&session->page->slot[program->slot].go, 0);
-	session->page->slot[program->slot].error = 0;
+	atomic_store(&session->spawner_page->slot[program->slot_index].go, 0);
+	session->spawner_page->slot[program->slot_index].error = 0;
 	if (r == 0)
-		r = fdpass_send(session->spawner_fd[0], &session->request, bytes, wish->stdio_fd, 3, MSG_DONTWAIT);
+		r = fdpass_send(session->spawner_fd[0], &session->spawn_request, bytes, wanted->stdio_fd, 3,
+				MSG_DONTWAIT);
 	if (r < 0) {
 		program_free(session, program);
 		return r == -E2BIG ? programs_refuse(r, "too_long",
@@ -205,8 +206,8 @@ int programs_start(struct session *session, struct client *client, const struct 
 	session->last_program_number++;
 	session->running_program_count++;
 	session->idle_since_ns = UINT64_MAX;
-	if (wish->wall_ns && wish->wall_ns < UINT64_MAX - program->start_ns)
-		program->deadline_ns = program->start_ns + wish->wall_ns;
+	if (wanted->wall_ns && wanted->wall_ns < UINT64_MAX - program->start_ns)
+		program->deadline_ns = program->start_ns + wanted->wall_ns;
 	program->client = client;
 	client->program = program;
 	return 0;
@@ -228,13 +229,14 @@ static json_t *program_make_error(const struct program *program, enum spawner_st
 /* The answer to the client: how the program ended, and what was denied to it. */
 static json_t *program_make_result(const struct session *session, const struct program *program)
 {
-	const enum spawner_step step = session->page->slot[program->slot].step;
-	const int error = session->page->slot[program->slot].error;
+	const enum spawner_step step = session->spawner_page->slot[program->slot_index].step;
+	const int error = session->spawner_page->slot[program->slot_index].error;
 	uint64_t unlisted = 0, duration_ns = io_read_clock_ns() - program->start_ns;
 	json_t *denials = report_make_denials(program->denials, &unlisted), *result;
 	const bool was_denied = json_array_size(denials) > 0;
-	struct run_ending ending = run_ending(program->timed_out ? RUN_END_TIMEOUT : RUN_END_NOT_ORDERED, 0, LIMIT_MAX,
-					      program->has_status ? program->wait_status : SIGKILL, was_denied);
+	struct run_ending ending =
+		run_ending_make(program->timed_out ? RUN_END_TIMEOUT : RUN_END_NOT_ORDERED, 0, LIMIT_MAX,
+				program->has_wait_status ? program->wait_status : SIGKILL, was_denied);
 
 	if (error) {
 		ending.status = RUN_ERROR;
@@ -246,7 +248,7 @@ static json_t *program_make_result(const struct session *session, const struct p
 			   (json_int_t)(program->cpu_us / 1000), "max_rss_kb", (json_int_t)program->max_rss_kb,
 			   "denials", denials, "denials_unlisted", (json_int_t)unlisted, "error",
 			   error ? program_make_error(program, step, error, was_denied) : NULL);
-	while (json_array_size(denials) > SESSION_DENIALS_TOLD_MAX)
+	while (json_array_size(denials) > SESSION_DENIALS_IN_RESULT_MAX)
 		(void)json_array_remove(denials, json_array_size(denials) - 1);
 	return result;
 }
@@ -289,9 +291,9 @@ void programs_end_all(struct session *session)
 
 /* ---- what spawner and monitors say ---- */
 
-static void program_let_go(struct session *session, const struct program *program)
+static void program_permit_exec(struct session *session, const struct program *program)
 {
-	_Atomic uint32_t *go = &session->page->slot[program->slot].go;
+	_Atomic uint32_t *go = &session->spawner_page->slot[program->slot_index].go;
 
 	atomic_store(go, program->number);
 	(void)syscall(SYS_futex, go, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -308,7 +310,7 @@ static void programs_on_started(struct session *session, struct program *program
 	}
 	clients_send(program->client,
 		     json_pack("{s:i, s:i}", "program", (int)program->number, "pid", (int)program->pid));
-	program_let_go(session, program);
+	program_permit_exec(session, program);
 }
 
 static void programs_on_message(struct session *session, const struct spawner_message *said)
@@ -321,11 +323,11 @@ static void programs_on_message(struct session *session, const struct spawner_me
 		programs_on_started(session, program, said);
 	} else if (said->event == SPAWNER_FAILED && program->state == PROGRAM_STARTING) {
 		if (program->client)
-			clients_send_error(program->client, "start_failed", strerror(said->value));
+			clients_send_error(program->client, "start_failed", strerror(said->wait_status_or_errno));
 		programs_finish(session, program);
-	} else if (said->event == SPAWNER_ENDED && !program->has_status) {
-		program->has_status = true;
-		program->wait_status = said->value;
+	} else if (said->event == SPAWNER_ENDED && !program->has_wait_status) {
+		program->has_wait_status = true;
+		program->wait_status = said->wait_status_or_errno;
 		program->cpu_us = said->cpu_us;
 		program->max_rss_kb = said->max_rss_kb;
 		if (said->has_descendants)

@@ -21,7 +21,7 @@
  * Whether these are pipes, terminals or /dev/null. A directory or another file of the host would be a way out of the
  * view.
  */
-static bool wish_has_plain_streams(const int stdio_fd[3])
+static bool program_request_has_plain_streams(const int stdio_fd[3])
 {
 	struct stat st;
 
@@ -37,19 +37,19 @@ static bool wish_has_plain_streams(const int stdio_fd[3])
 	return true;
 }
 
-static bool wish_is_valid(const struct program_wish *wish)
+static bool program_request_is_valid(const struct program_request *wanted)
 {
 	const json_t *argument, *value;
 	const char *name;
 	size_t i;
 
-	if (json_array_size(wish->argv) == 0 || (wish->env && !json_is_object(wish->env)))
+	if (json_array_size(wanted->argv) == 0 || (wanted->env && !json_is_object(wanted->env)))
 		return false;
-	json_array_foreach(wish->argv, i, argument) {
+	json_array_foreach(wanted->argv, i, argument) {
 		if (!json_is_string(argument))
 			return false;
 	}
-	json_object_foreach((json_t *)(uintptr_t)wish->env, name, value) {
+	json_object_foreach((json_t *)(uintptr_t)wanted->env, name, value) {
 		if (!json_is_string(value) || !*name || strchr(name, '='))
 			return false;
 	}
@@ -59,7 +59,7 @@ static bool wish_is_valid(const struct program_wish *wish)
 static void client_ask_for_program(struct session *session, struct client *client, const json_t *asked,
 				   const int stdio_fd[3])
 {
-	struct program_wish wish = {
+	struct program_request wanted = {
 		.argv = json_object_get(asked, "argv"), .env = json_object_get(asked, "env"),
 		.cwd = json_string_value(json_object_get(asked, "cwd")),
 		.stdio_fd = {stdio_fd[0], stdio_fd[1], stdio_fd[2]}};
@@ -68,16 +68,16 @@ static void client_ask_for_program(struct session *session, struct client *clien
 	char message[512];
 
 	if (wall_ms > 0 && (uint64_t)wall_ms < UINT64_MAX / NS_PER_MS)
-		wish.wall_ns = (uint64_t)wall_ms * NS_PER_MS;
-	if (!wish_is_valid(&wish))
+		wanted.wall_ns = (uint64_t)wall_ms * NS_PER_MS;
+	if (!program_request_is_valid(&wanted))
 		clients_send_error(client, "bad_request",
 				   "\"argv\" must be an array of texts, and \"env\" an object of texts");
-	else if (!wish_has_plain_streams(stdio_fd))
+	else if (!program_request_has_plain_streams(stdio_fd))
 		clients_send_error(client, "bad_request",
 				   "\"exec\" needs three descriptors: pipes, a terminal or /dev/null");
 	else if (session->is_ending)
 		clients_send_error(client, "session_ends", "the session ends");
-	else if (programs_start(session, client, &wish, &code, message, sizeof(message)) < 0)
+	else if (programs_start(session, client, &wanted, &code, message, sizeof(message)) < 0)
 		clients_send_error(client, code, message);
 }
 

@@ -28,17 +28,17 @@ int session_create(const struct session_options *options, struct launch_options 
 	*ret_session = session;
 	session->options = options;
 	session->epoll_fd = session->spawner_fd[0] = session->spawner_fd[1] = -1;
-	page = mmap(NULL, sizeof(*session->page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	page = mmap(NULL, sizeof(*session->spawner_page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
 		return -errno;
-	session->page = page;
+	session->spawner_page = page;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, session->spawner_fd) < 0)
 		return -errno;
 	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	/* Only this end: each end has a file description of its own. */
 	if (session->epoll_fd < 0 || fcntl(session->spawner_fd[0], F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
-	launch->spawner.page = session->page;
+	launch->spawner.page = session->spawner_page;
 	launch->spawner.socket_fd = session->spawner_fd[1];
 	return 0;
 }
@@ -65,8 +65,8 @@ void session_free(struct session *session)
 	cleanup_close(&session->spawner_fd[0]);
 	cleanup_close(&session->spawner_fd[1]);
 	cleanup_close(&session->epoll_fd);
-	if (session->page)
-		(void)munmap(session->page, sizeof(*session->page));
+	if (session->spawner_page)
+		(void)munmap(session->spawner_page, sizeof(*session->spawner_page));
 	free(session);
 }
 

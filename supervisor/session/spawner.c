@@ -105,7 +105,7 @@ static _Noreturn void monitor_reap(int socket_fd, uint32_t number, pid_t program
 		if (pid == program) {
 			siginfo_t info;
 			const struct spawner_message message = {
-				.number = number, .event = SPAWNER_ENDED, .value = status,
+				.number = number, .event = SPAWNER_ENDED, .wait_status_or_errno = status,
 				.has_descendants = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0,
 				.cpu_us = monitor_get_cpu_us(&usage), .max_rss_kb = (uint64_t)usage.ru_maxrss};
 
@@ -122,14 +122,14 @@ static _Noreturn void monitor_run(struct spawner_page *page, int socket_fd, cons
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != supervisor ||
 	    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
-		message.value = errno;
+		message.wait_status_or_errno = errno;
 		spawner_send(socket_fd, &message);
 		_exit(1);
 	}
 	pid = (pid_t)syscall(SYS_clone, (unsigned long)SIGCHLD, 0L, 0L, 0L, 0L);
 	if (pid == 0)
 		program_exec(page, request, program, monitor);
-	message.value = errno;
+	message.wait_status_or_errno = errno;
 	for (int i = 0; i < 3; i++)
 		(void)close(program->stdio_fd[i]);
 	if (pid > 0)
@@ -195,7 +195,7 @@ static void spawner_start_program(struct spawner_page *page, int socket_fd, cons
 		monitor_run(page, socket_fd, request, program, supervisor);
 	if (pid < 0) {
 		const struct spawner_message message = {
-			.number = request->number, .event = SPAWNER_FAILED, .value = errno};
+			.number = request->number, .event = SPAWNER_FAILED, .wait_status_or_errno = errno};
 
 		spawner_send(socket_fd, &message);
 	}

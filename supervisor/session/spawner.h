@@ -45,7 +45,7 @@ struct spawner_message {
 	uint32_t number;
 	uint32_t event;
 	int32_t monitor_pid, pid; /* of SPAWNER_STARTED */
-	int32_t value;
+	int32_t wait_status_or_errno;
 	uint32_t has_descendants; /* SPAWNER_ENDED: the program has left processes; else the monitor exits by itself */
 	uint64_t cpu_us, max_rss_kb; /* SPAWNER_ENDED */
 };

@@ -46,13 +46,13 @@ static void blob_put_argv(struct buf *bytes, char *const *head, const struct buf
 /* Pads the host path with leading slashes, so that AT_EXECFN has room for the name that the program gave. */
 static int blob_pad_host(const struct exec_plan *plan, char out[PATH_MAX])
 {
-	size_t len = strlen(plan->host), room = strlen(plan->execfn);
+	size_t len = strlen(plan->host_path), room = strlen(plan->execfn);
 	size_t pad = room > len ? room - len : 0;
 
 	if (len + pad >= PATH_MAX)
 		return -ENAMETOOLONG;
 	memset(out, '/', pad);
-	memcpy(out + pad, plan->host, len + 1);
+	memcpy(out + pad, plan->host_path, len + 1);
 	return 0;
 }
 
@@ -72,9 +72,9 @@ int blob_build_for_exec(const struct call *call, const struct exec_plan *plan, s
 	while (blob.has_argv && plan->argv_head[blob.pointer_count])
 		blob.pointer_count++;
 	if (blob.has_argv) { /* argv[0] is replaced, and NULL is added */
-		blob.host_at =
+		blob.host_path_offset =
 			(blob.pointer_count + 1) * sizeof(uint64_t) + argv.len - (argv.len ? sizeof(uint64_t) : 0);
-		blob_put_argv(&bytes, plan->argv_head, &argv, blob.host_at + strlen(host) + 1);
+		blob_put_argv(&bytes, plan->argv_head, &argv, blob.host_path_offset + strlen(host) + 1);
 	}
 	buf_add(&bytes, host, strlen(host) + 1);
 	for (size_t i = 0; i < blob.pointer_count; i++)

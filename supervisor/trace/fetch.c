@@ -41,7 +41,7 @@ static int fetch_send_message(struct injection *injection)
 	struct fd_message message;
 	int64_t r;
 
-	fd_message_init(&message, addr, pending->wanted_fd);
+	fd_message_init(&message, addr, pending->fd_to_fetch);
 	r = inject_write_memory(injection->tracer, pending->tid, addr, &message, sizeof(message));
 	if (r == 0)
 		r = inject_syscall(injection, __NR_sendmsg, (uint64_t)pending->carrier_fd, addr,
@@ -60,9 +60,9 @@ int fetch_make_thread_send(struct tracer *tracer, struct pending *pending)
 		return r;
 	/* After a failure the call is restarted too: the error becomes its result, and is recorded. */
 	r = fetch_send_message(&injection);
-	pending->fetched_fd = r < 0 ? r : fetch_receive_descriptor(pending->own_end_of_carrier_fd);
-	(void)close(steal_fd(&pending->own_end_of_carrier_fd));
-	arch_rewind_call(&injection.registers_behind_call, pending->row->nr, pending->arg);
+	pending->fetched_fd = r < 0 ? r : fetch_receive_descriptor(pending->own_carrier_end_fd);
+	(void)close(steal_fd(&pending->own_carrier_end_fd));
+	arch_rewind_call(&injection.registers_after_call, pending->row->nr, pending->arg);
 	return inject_restore_thread(&injection);
 }
 
@@ -73,7 +73,7 @@ int fetch_start_call(struct tracer *tracer, const struct call *call)
 	struct pending *pending;
 	int pair[2], r;
 
-	if (tracer->fetch_count >= tracer->fetches_max)
+	if (tracer->fetched_descriptor_count >= tracer->fetched_descriptors_max)
 		return -EAGAIN;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
@@ -84,9 +84,9 @@ int fetch_start_call(struct tracer *tracer, const struct call *call)
 		return r;
 	/* NOLINT(clang-analyzer-core*): the analyzer takes a failure for 0 */
 	pending->kind = PENDING_SEND_DESCRIPTOR_TO_US;
-	tracer->fetch_count++;
-	pending->wanted_fd = (int)call->outcome.value;
-	pending->own_end_of_carrier_fd = steal_fd(&near);
+	tracer->fetched_descriptor_count++;
+	pending->fd_to_fetch = (int)call->outcome.value;
+	pending->own_carrier_end_fd = steal_fd(&near);
 	pending->fetched_fd = -1;
 	return 0;
 }

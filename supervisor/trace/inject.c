@@ -98,9 +98,10 @@ static int inject_single_step(struct injection *injection)
 		if (r < 0)
 			return r;
 		if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP &&
-		    arch_get_pc(&now) == arch_get_pc(&injection->registers_behind_call))
+		    arch_get_pc(&now) == arch_get_pc(&injection->registers_after_call))
 			return 0;
-		if (++injection->stray_stops > STRAY_STOPS_MAX && io_read_clock_ns() > injection->end_ns)
+		if (++injection->stray_stops > STRAY_STOPS_MAX &&
+		    io_read_clock_ns() > injection->stray_stops_deadline_ns)
 			return kill(tid, SIGKILL) < 0 ? -errno : -ESRCH;
 		if (status >> 16 != 0)
 			continue; /* a group stop, which is reported again after the detach */
@@ -119,7 +120,7 @@ int64_t inject_syscall(struct injection *injection, long nr, uint64_t a, uint64_
 
 int64_t inject_syscall_with_args(struct injection *injection, long nr, const uint64_t arg[6])
 {
-	struct arch_regs regs = injection->registers_behind_call;
+	struct arch_regs regs = injection->registers_after_call;
 	int r;
 
 	arch_rewind_call(&regs, (int)nr, arg);
@@ -147,12 +148,12 @@ int inject_prepare_thread(const struct tracer *tracer, const struct pending *pen
 {
 	int r;
 
-	*ret_injection =
-		(struct injection){.tracer = tracer, .pending = pending, .end_ns = io_read_clock_ns() + STRAY_STOPS_NS};
-	r = arch_read_regs(pending->tid, &ret_injection->registers_behind_call);
+	*ret_injection = (struct injection){
+		.tracer = tracer, .pending = pending, .stray_stops_deadline_ns = io_read_clock_ns() + STRAY_STOPS_NS};
+	r = arch_read_regs(pending->tid, &ret_injection->registers_after_call);
 	if (r < 0)
 		return r;
-	if (!arch_is_last_call(&ret_injection->registers_behind_call, pending->row->nr))
+	if (!arch_is_last_call(&ret_injection->registers_after_call, pending->row->nr))
 		return -EINTR; /* the thread was killed: nothing else makes it leave its call */
 	return inject_block_signals(ret_injection);
 }
@@ -180,19 +181,19 @@ static uint64_t inject_find_vdso_call(const struct injection *injection)
 		return 0;
 	len = injection->tracer->sandbox->target_memory->read(injection->pending->tid, start, code,
 						      end - start < VDSO_BYTES_MAX ? end - start : VDSO_BYTES_MAX);
-	at = len > 0 ? arch_find_call(code, (size_t)len, false) : 0;
+	at = len > 0 ? arch_find_syscall_instruction(code, (size_t)len, false) : 0;
 	return at ? start + at : 0;
 }
 
 /* Finds where to inject a call: mostly the thread is behind a system call instruction, because it waits in a call. */
 static uint64_t inject_find_call(const struct injection *injection)
 {
-	uint64_t pc = arch_get_pc(&injection->regs_before);
+	uint64_t pc = arch_get_pc(&injection->registers_to_restore);
 	uint8_t code[4];
 
 	if (memory_copy_in(injection->tracer->sandbox->target_memory, injection->pending->tid, pc - sizeof(code), code,
 			   sizeof(code)) == 0 &&
-	    arch_find_call(code, sizeof(code), true))
+	    arch_find_syscall_instruction(code, sizeof(code), true))
 		return pc;
 	return inject_find_vdso_call(injection);
 }
@@ -203,24 +204,24 @@ int inject_prepare_anywhere(const struct tracer *tracer, const struct pending *p
 	uint64_t at;
 	int r;
 
-	*ret_injection = (struct injection){.tracer = tracer, .pending = pending, .restores_before = true,
-					    .end_ns = io_read_clock_ns() + STRAY_STOPS_NS};
-	r = arch_read_regs(pending->tid, &ret_injection->regs_before);
+	*ret_injection = (struct injection){.tracer = tracer, .pending = pending, .has_registers_to_restore = true,
+					    .stray_stops_deadline_ns = io_read_clock_ns() + STRAY_STOPS_NS};
+	r = arch_read_regs(pending->tid, &ret_injection->registers_to_restore);
 	if (r < 0)
 		return r;
 	at = inject_find_call(ret_injection);
 	if (!at)
 		return -ENOEXEC;
-	ret_injection->registers_behind_call = ret_injection->regs_before;
-	arch_set_pc(&ret_injection->registers_behind_call, at);
+	ret_injection->registers_after_call = ret_injection->registers_to_restore;
+	arch_set_pc(&ret_injection->registers_after_call, at);
 	return inject_block_signals(ret_injection);
 }
 
 int inject_restore_thread(struct injection *injection)
 {
 	const struct pending *pending = injection->pending;
-	int r = arch_write_regs(pending->tid, injection->restores_before ? &injection->regs_before
-									 : &injection->registers_behind_call);
+	int r = arch_write_regs(pending->tid, injection->has_registers_to_restore ? &injection->registers_to_restore
+									 : &injection->registers_after_call);
 
 	if (ptrace(PTRACE_SETSIGMASK, pending->tid, sizeof(injection->signal_mask), &injection->signal_mask) < 0)
 		r = -errno;
@@ -239,7 +240,7 @@ int64_t inject_calls_and_set_result(const struct tracer *tracer, const struct pe
 	if (result < 0)
 		return result;
 	result = run(&injection);
-	arch_set_result(&injection.registers_behind_call, result);
+	arch_set_result(&injection.registers_after_call, result);
 	(void)inject_restore_thread(&injection); /* fails only for a dead thread */
 	return result;
 }
@@ -258,7 +259,7 @@ int inject_write_memory(const struct tracer *tracer, pid_t tid, uint64_t addr, c
 
 uint64_t inject_find_stack_room(const struct injection *injection, size_t size)
 {
-	uint64_t addr = arch_get_stack(&injection->registers_behind_call) - arch_get_red_zone_bytes() - size;
+	uint64_t addr = arch_get_stack(&injection->registers_after_call) - arch_get_red_zone_bytes() - size;
 
 	return addr - addr % STACK_ALIGN;
 }

@@ -31,7 +31,7 @@ bool delayed_call_must_wait(const struct tracer *tracer, const struct call *call
 
 void delayed_call_free(struct delayed_call *later)
 {
-	exec_plan_free(later->call.outcome.exec);
+	exec_plan_free(later->call.outcome.exec_plan);
 	cleanup_close(&later->call.outcome.fd);
 	free(later);
 }
@@ -44,10 +44,10 @@ int delay_call_until_exec_ends(struct tracer *tracer, struct call *call)
 	if (!later)
 		return -ENOMEM;
 	later->call = *call;
-	call->outcome.exec = NULL;
+	call->outcome.exec_plan = NULL;
 	call->outcome.fd = -1;
-	for (size_t i = 0; i < sizeof(call->place) / sizeof(call->place[0]); i++)
-		place_fix_rest_after_assignment(&later->call.place[i], &call->place[i]);
+	for (size_t i = 0; i < sizeof(call->resolved_place) / sizeof(call->resolved_place[0]); i++)
+		place_fix_rest_after_assignment(&later->call.resolved_place[i], &call->resolved_place[i]);
 	later->task = *call->task;
 	later->task.exe = NULL;
 	later->call.task = &later->task;
@@ -81,7 +81,7 @@ bool delay_stop_until_exec_ends(const struct tracer *tracer, struct pending *pen
 	if (!busy)
 		return false;
 	delayed_interrupt_exec(busy);
-	pending->held_status = status;
+	pending->deferred_wait_status = status;
 	return true;
 }
 

@@ -37,7 +37,7 @@ int pathfd_make_carrier(int fd)
 
 int pathfd_open_directory(const struct call *call, int fd)
 {
-	const struct place *place = &call->place[0];
+	const struct place *place = &call->resolved_place[0];
 	char path[32];
 
 	if (call->row->nr != __NR_chdir || place->is_magic_link || view_has_standin(place))

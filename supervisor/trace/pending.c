@@ -44,11 +44,11 @@ static void pending_release_resources_of_call(struct tracer *tracer, struct pend
 	pending->blob_addr = 0;
 	pending->skip_interrupt = false;
 	pending->carrier_is_directory = pending->carrier_becomes_tty = false;
-	pending->other_calls = 0;
+	pending->calls_before_restart = 0;
 	if (pending->kind == PENDING_SEND_DESCRIPTOR_TO_US) {
-		cleanup_close(&pending->own_end_of_carrier_fd);
+		cleanup_close(&pending->own_carrier_end_fd);
 		cleanup_close(&pending->fetched_fd);
-		tracer->fetch_count--;
+		tracer->fetched_descriptor_count--;
 	}
 	pending->kind = PENDING_VERIFY_EXEC;
 }

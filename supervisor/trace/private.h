@@ -33,7 +33,7 @@ struct trace_blob {
 	char *bytes;     /* owned */
 	size_t *total_bytes; /* number of bytes in all blobs of the tracer, including this one; NULL: not counted */
 	size_t len;
-	size_t host_at;  /* offset of the host path */
+	size_t host_path_offset;  /* offset of the host path */
 	size_t pointer_count; /* array entries that point into the blob; offsets before blob_relocate_argv_pointers() */
 	bool has_argv;
 };
@@ -49,8 +49,8 @@ struct pending {
 	enum pending_state state;
 	enum pending_kind kind;
 	bool skip_interrupt;  /* Linux < 5.19: an interrupt would end the wait for the response, so there is none */
-	unsigned other_calls; /* calls of the thread while this one waits for its restart */
-	int held_status;      /* wait status of a stop that waits for another thread's exec; 0: none */
+	unsigned calls_before_restart; /* calls of the thread while this one waits for its restart */
+	int deferred_wait_status;      /* wait status of a stop that waits for another thread's exec; 0: none */
 	const struct syscall_row *row;
 	uint64_t arg[6];         /* arguments of the program's call */
 	uint64_t restart_arg[6]; /* the arguments of the restarted call */
@@ -64,9 +64,9 @@ struct pending {
 	/* PENDING_RECEIVE_DESCRIPTOR: the carrier is a terminal, which becomes the controlling terminal */
 	bool carrier_becomes_tty;
 	bool fd_is_cloexec;
-	int wanted_fd;              /* PENDING_SEND_DESCRIPTOR_TO_US: the target's descriptor that is fetched */
+	int fd_to_fetch;              /* PENDING_SEND_DESCRIPTOR_TO_US: the target's descriptor that is fetched */
 	/* PENDING_SEND_DESCRIPTOR_TO_US: our end of the carrier, until the descriptor has come; owned */
-	int own_end_of_carrier_fd;
+	int own_carrier_end_fd;
 	int fetched_fd;          /* PENDING_SEND_DESCRIPTOR_TO_US: the fetched descriptor, owned, or -errno */
 	char *path_as_written;   /* the path as the program wrote it, for the record of a kill; owned */
 	struct policy_decision decision;
@@ -86,8 +86,8 @@ struct tracer {
 	struct pending *pending;
 	struct delayed_call *delayed_calls;
 	size_t blob_bytes; /* sum of all blobs */
-	unsigned fetch_count; /* pending entries that fetch a descriptor, or hold a fetched one */
-	unsigned fetches_max; /* maximum of `fetches`, which leaves descriptors for other uses */
+	unsigned fetched_descriptor_count; /* pending entries that fetch a descriptor, or hold a fetched one */
+	unsigned fetched_descriptors_max; /* maximum of `fetches`, which leaves descriptors for other uses */
 };
 
 /* ---- pending.c: the list of calls ---- */
@@ -158,14 +158,14 @@ void stop_on_stop_other_than_exec(struct tracer *tracer, pid_t pid, int status);
 struct injection {
 	const struct tracer *tracer;
 	const struct pending *pending;
-	struct arch_regs registers_behind_call;   /* the thread's registers behind its own call */
+	struct arch_regs registers_after_call;   /* the thread's registers behind its own call */
 	/* the registers that inject_restore_thread() sets; after inject_prepare_thread(): registers_behind_call */
-	struct arch_regs regs_before;
-	bool restores_before;             /* `before` is set */
+	struct arch_regs registers_to_restore;
+	bool has_registers_to_restore;             /* `before` is set */
 	uint64_t signal_mask;             /* the thread's signal mask */
 	/* signals that came meanwhile, and are sent again at the end */
 	bool arrived_signals[INJECT_SIGNAL_NUMBERS_END];
-	uint64_t end_ns;                /* until this time more than STRAY_STOPS_MAX stray stops are tolerated */
+	uint64_t stray_stops_deadline_ns; /* until this time more than STRAY_STOPS_MAX stray stops are tolerated */
 	unsigned stray_stops;           /* stops that no single step caused */
 };
 

@@ -129,7 +129,7 @@ void stop_on_exec(struct tracer *tracer, pid_t pid)
 	if (pending && pending_is_in_exec(pending))
 		reason = verify_exec_image(tracer->sandbox, pid, pending->plan);
 	if (!reason) {
-		tree_note_exec(tracer->sandbox->tree, pid, pending->plan->virt);
+		tree_note_exec(tracer->sandbox->tree, pid, pending->plan->virtual_path);
 		pending_end_record(tracer, pending, 0);
 		stop_detach_thread(pid, 0);
 		pending_remove_entry(tracer, pending);
@@ -151,7 +151,7 @@ static void stop_set_restart_args(struct pending *pending, uint64_t addr)
 	unsigned path = at ? 1 : 0;
 
 	memcpy(pending->restart_arg, pending->arg, sizeof(pending->restart_arg));
-	pending->restart_arg[path] = addr + pending->blob.host_at;
+	pending->restart_arg[path] = addr + pending->blob.host_path_offset;
 	if (pending->blob.has_argv)
 		pending->restart_arg[path + 1] = addr;
 	if (at)

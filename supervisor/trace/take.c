@@ -64,17 +64,17 @@ static int64_t remove_mapping(struct injection *injection, const struct trace_ra
 	return r >= 0 || r < -4095 ? 0 : r; /* an address may be a negative number that is no -errno */
 }
 
-static int64_t remove_fds_and_mappings(struct injection *injection, const struct trace_loss *loss)
+static int64_t remove_fds_and_mappings(struct injection *injection, const struct trace_removal *loss)
 {
 	uint64_t addr = inject_find_stack_room(injection, sizeof(struct linger));
 	int64_t replacement = -1, r = 0;
 
 	for (size_t i = 0; r >= 0 && i < loss->range_count; i++)
-		r = io_read_clock_ns() < loss->until_ns ? remove_mapping(injection, &loss->range[i]) : -ETIME;
+		r = io_read_clock_ns() < loss->deadline_ns ? remove_mapping(injection, &loss->range[i]) : -ETIME;
 	if (r >= 0 && loss->fds > 0)
 		replacement = remove_open_replacement_fd(injection, addr);
 	for (size_t i = 0; r >= 0 && i < loss->fds; i++)
-		r = io_read_clock_ns() < loss->until_ns
+		r = io_read_clock_ns() < loss->deadline_ns
 			    ? remove_descriptor(injection, addr, loss->fd[i], replacement)
 			    : -ETIME;
 	if (replacement >= 0)
@@ -82,7 +82,7 @@ static int64_t remove_fds_and_mappings(struct injection *injection, const struct
 	return r < 0 ? r : 0;
 }
 
-int trace_remove_fds_and_mappings(const struct tracer *tracer, pid_t tid, pid_t tgid, const struct trace_loss *loss)
+int trace_remove_fds_and_mappings(const struct tracer *tracer, pid_t tid, pid_t tgid, const struct trace_removal *loss)
 {
 	struct pending thread = {.tid = tid, .tgid = tgid};
 	struct injection injection;

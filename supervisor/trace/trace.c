@@ -12,7 +12,8 @@
 
 /* fetches use 1/8 of our descriptors: a fetch keeps one, and its call needs more */
 #define FETCH_SHARE_OF_OWN_FDS_DIVISOR 8u
-#define OTHER_CALLS_MAX 4096 /* calls of signal handlers after which a restarted call counts as abandoned (longjmp) */
+/* calls of signal handlers after which a restarted call counts as abandoned (longjmp) */
+#define OTHER_CALLS_BEFORE_RESTART_MAX 4096
 
 int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer)
 {
@@ -21,7 +22,7 @@ int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer)
 	if (!tracer)
 		return -ENOMEM;
 	tracer->sandbox = sandbox;
-	tracer->fetches_max = blocking_get_share_of_fd_limit(FETCH_SHARE_OF_OWN_FDS_DIVISOR);
+	tracer->fetched_descriptors_max = blocking_get_share_of_fd_limit(FETCH_SHARE_OF_OWN_FDS_DIVISOR);
 	*ret_tracer = tracer;
 	return 0;
 }
@@ -60,7 +61,7 @@ bool trace_has_thread(const struct tracer *tracer, pid_t tid)
 
 static int trace_start_exec(struct tracer *tracer, struct call *call)
 {
-	const struct exec_plan *plan = call->outcome.exec;
+	const struct exec_plan *plan = call->outcome.exec_plan;
 	enum pending_state state = plan->needs_restart ? PENDING_RESPONDED : PENDING_RUNNING;
 	struct trace_blob blob = {0};
 	struct pending *pending;
@@ -72,7 +73,8 @@ static int trace_start_exec(struct tracer *tracer, struct call *call)
 		blob_release(&blob);
 		return r;
 	}
-	pending->plan = steal_pointer(&call->outcome.exec); /* NOLINT(clang-analyzer-core*): it takes a failure for 0 */
+	/* NOLINT(clang-analyzer-core*): it takes a failure for 0 */
+	pending->plan = steal_pointer(&call->outcome.exec_plan);
 	pending->blob = blob;
 	if (plan->needs_restart)
 		/* the call is restarted at its stop */
@@ -143,9 +145,9 @@ static void trace_handle_held_stops(struct tracer *tracer)
 	struct pending *pending = tracer->pending;
 
 	while (pending) {
-		int status = pending->held_status;
+		int status = pending->deferred_wait_status;
 
-		pending->held_status = 0;
+		pending->deferred_wait_status = 0;
 		if (status == 0 || delay_stop_until_exec_ends(tracer, pending, status)) {
 			pending = pending->next;
 			continue;
@@ -182,7 +184,7 @@ static void trace_on_call_of_signal_handler(struct tracer *tracer, struct pendin
 	if (pending->state == PENDING_TO_BE_DETACHED || pending_tid_may_be_reused(pending))
 		return;
 	/* A signal handler makes the call, before the restarted call. */
-	if (pending->state == PENDING_RESTARTED && ++pending->other_calls <= OTHER_CALLS_MAX)
+	if (pending->state == PENDING_RESTARTED && ++pending->calls_before_restart <= OTHER_CALLS_BEFORE_RESTART_MAX)
 		return;
 	pending_end_call_and_detach(tracer, pending);
 	trace_start_waiting_calls(tracer);
@@ -228,7 +230,7 @@ static void trace_forget_exited_thread(struct tracer *tracer, pid_t pid)
 			continue;
 		leader = pending_is_in_exec(pending) ? pending_find_newest(tracer, pending->tgid) : NULL;
 		if (leader)
-			leader->held_status = 0;
+			leader->deferred_wait_status = 0;
 		pending_end_and_remove(tracer, pending, -ESRCH);
 	}
 }

@@ -55,14 +55,14 @@ bool trace_is_busy(const struct tracer *tracer);
 bool trace_has_thread(const struct tracer *tracer, pid_t tid);
 
 /* What a stopped thread is made to give up. */
-struct trace_loss {
+struct trace_removal {
 	int *fd;
 	size_t fds;
 	struct trace_range {
 		uint64_t start, len;
 	} *range; /* mappings */
 	size_t range_count;
-	uint64_t until_ns; /* io_read_clock_ns() when the rest is left */
+	uint64_t deadline_ns; /* io_read_clock_ns() when the rest is left */
 };
 
 /*
@@ -70,7 +70,7 @@ struct trace_loss {
  * read, and make mappings inaccessible. Afterwards the thread is stopped where it was before. 0; -errno: some
  * descriptors or mappings are left.
  */
-int trace_remove_fds_and_mappings(const struct tracer *tracer, pid_t tid, pid_t tgid, const struct trace_loss *loss);
+int trace_remove_fds_and_mappings(const struct tracer *tracer, pid_t tid, pid_t tgid, const struct trace_removal *loss);
 
 /* The number of calls that are being handled, or wait for their restart. For tests. */
 size_t tracer_count_pending(const struct tracer *tracer);

@@ -28,7 +28,7 @@ struct auxv_entries {
 };
 
 /* Copies the entries that are needed. False: AT_NULL is missing, so some may be. */
-static bool auxv_take_entries(const Elf64_auxv_t *auxv, size_t count, struct auxv_entries *vector)
+static bool auxv_read_entries(const Elf64_auxv_t *auxv, size_t count, struct auxv_entries *vector)
 {
 	for (size_t i = 0; i < count; i++) {
 		uint64_t value = auxv[i].a_un.a_val;
@@ -67,7 +67,7 @@ static int verify_read_auxv(pid_t pid, struct auxv_entries *ret_vector)
 
 	if (got <= 0)
 		return -ESRCH;
-	(void)auxv_take_entries(auxv, (size_t)got / sizeof(*auxv), &vector); /* what is missing stays 0: a mismatch */
+	(void)auxv_read_entries(auxv, (size_t)got / sizeof(*auxv), &vector); /* what is missing stays 0: a mismatch */
 	*ret_vector = vector;
 	return 0;
 }
@@ -95,7 +95,7 @@ static const char *verify_loader_file(pid_t pid, const struct exec_plan *plan, u
 		return base == 0 ? NULL : "loader_mismatch";
 	if (base == 0)
 		return "loader_mismatch";
-	if (exec_maps_find_mapping(pid, base + plan->interp_page, &found) < 0)
+	if (exec_maps_find_mapping(pid, base + plan->loader_first_page_offset, &found) < 0)
 		return "exec_unreadable";
 	if (found.maps_major != plan->interp.maps_major || found.maps_minor != plan->interp.maps_minor ||
 	    found.maps_ino != plan->interp.maps_ino)
@@ -225,7 +225,7 @@ static bool stack_find_auxv(const uint64_t *word, size_t words, struct auxv_entr
 	for (at += word[0] + 1; at < words && word[at]; at++) /* word[0] is argc */
 		;
 	at++;
-	if (at >= words || !auxv_take_entries((const void *)(word + at), (words - at) / 2, &vector))
+	if (at >= words || !auxv_read_entries((const void *)(word + at), (words - at) / 2, &vector))
 		return false;
 	*ret_vector = vector;
 	return true;
@@ -242,9 +242,9 @@ static bool image_has_name(const struct memory_ops *guest, pid_t pid, uint64_t a
 /* Whether the kernel has loaded a program and a loader of the layout that was judged: no other format took over. */
 static bool image_has_layout(const struct auxv_entries *vector, uint64_t pc, const struct exec_plan *plan)
 {
-	return vector->headers == plan->layout.headers &&
-	       vector->entry - vector->headers_addr == plan->layout.entry_from_headers &&
-	       pc == (plan->has_interp ? vector->base + plan->loader_entry : vector->entry) &&
+	return vector->headers == plan->layout.phdr_count &&
+	       vector->entry - vector->headers_addr == plan->layout.entry_minus_phdr &&
+	       pc == (plan->has_interp ? vector->base + plan->loader_entry_offset : vector->entry) &&
 	       plan->has_interp == (vector->base != 0);
 }
 

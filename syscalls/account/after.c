@@ -7,12 +7,12 @@
 #include "syscalls/call/call.h"
 #include "syscalls/exec/execve.h"
 
-struct after *after_create(void)
+struct after_entries *after_create(void)
 {
-	return calloc(1, sizeof(struct after));
+	return calloc(1, sizeof(struct after_entries));
 }
 
-void after_free(struct after *after)
+void after_free(struct after_entries *after)
 {
 	for (size_t i = 0; after && i < after->count; i++) {
 		free(after->fired[i].path);
@@ -23,64 +23,67 @@ void after_free(struct after *after)
 
 /* ---- which entries a call fires ---- */
 
-static uint32_t after_find_text(const struct call *call, const char *virt)
+static uint32_t after_find_entries_of_path(const struct call *call, const char *virt)
 {
 	return virt ? policy_find_after_read(call->sandbox->policy, virt, strlen(virt)) : 0;
 }
 
-static uint32_t after_find_executed(const struct call *call)
+static uint32_t after_find_entries_of_exec(const struct call *call)
 {
-	const struct exec_plan *plan = call->outcome.exec;
-	uint32_t found = after_find_text(call, call->place[0].virt);
+	const struct exec_plan *plan = call->outcome.exec_plan;
+	uint32_t found = after_find_entries_of_path(call, call->resolved_place[0].virt);
 
 	if (call->outcome.kind == OUTCOME_EXEC && plan)
-		found |= after_find_text(call, plan->virt) | after_find_text(call, plan->loader_virt);
+		found |= after_find_entries_of_path(call, plan->virtual_path) |
+			 after_find_entries_of_path(call, plan->loader_virtual_path);
 	return found;
 }
 
 /* The entries that renaming a place fires: a directory takes everything below it along. */
-static uint32_t after_find_read_in_moved_dir(const struct call *call, unsigned place)
+static uint32_t after_find_entries_in_moved_dir(const struct call *call, unsigned place)
 {
-	return policy_find_after_read_below(call->sandbox->policy, call->place[place].virt,
-					    call->place[place].virt_len);
+	return policy_find_after_read_below(call->sandbox->policy, call->resolved_place[place].virt,
+					    call->resolved_place[place].virt_len);
 }
 
-static uint32_t after_find(const struct call *call)
+static uint32_t after_find_entries(const struct call *call)
 {
 	bool exchange = call->row->arg[4].kind == ARG_FLAGS && call->arg[4] & RENAME_EXCHANGE;
 
-	if (call->decision.verdict == VERDICT_DENY || !call->place[0].mount)
+	if (call->decision.verdict == VERDICT_DENY || !call->resolved_place[0].mount)
 		return 0;
 	switch (call->row->content) {
 	case CONTENT_READ:
-		return call->decision.wanted_rights & POLICY_READ ? after_find_text(call, call->place[0].virt) : 0;
+		return call->decision.wanted_rights & POLICY_READ
+			       ? after_find_entries_of_path(call, call->resolved_place[0].virt)
+			       : 0;
 	case CONTENT_RUN:
-		return after_find_executed(call);
+		return after_find_entries_of_exec(call);
 	case CONTENT_MOVED:
-		return after_find_read_in_moved_dir(call, 0) |
-		       (exchange && call->place[1].mount ? after_find_read_in_moved_dir(call, 1) : 0);
+		return after_find_entries_in_moved_dir(call, 0) |
+		       (exchange && call->resolved_place[1].mount ? after_find_entries_in_moved_dir(call, 1) : 0);
 	case CONTENT_NONE:
 	default:
 		return 0;
 	}
 }
 
-uint32_t after_find_due(struct call *call)
+uint32_t after_find_entries_to_fire(struct call *call)
 {
-	uint32_t due = after_find(call) & ~call->sandbox->after->completed_entries;
+	uint32_t due = after_find_entries(call) & ~call->sandbox->after_entries->completed_entries;
 
 	if (!due || !policy_is_observing(call->sandbox->policy))
 		return due;
-	after_fire(call, due);
-	call->sandbox->after->completed_entries |= due;
+	after_fire_entries(call, due);
+	call->sandbox->after_entries->completed_entries |= due;
 	return 0;
 }
 
 /* ---- records ---- */
 
 /* Writes a record of what after_read does. Returns the number of the record; 0: it could not be written. */
-static uint64_t after_record(const struct call *call, const char *label, enum verdict verdict, const char *reason,
-			     const char *path)
+static uint64_t after_write_record(const struct call *call, const char *label, enum verdict verdict, const char *reason,
+				   const char *path)
 {
 	const struct audit_net event = {.event = "after_read"};
 	struct audit_record record = {.pid = call->task->tgid, .tid = call->tid, .ppid = call->task->ppid,
@@ -97,14 +100,14 @@ static uint64_t after_record(const struct call *call, const char *label, enum ve
 	return slot.seq;
 }
 
-static void after_note(struct call *call, unsigned entry)
+static void after_note_fired_entry(struct call *call, unsigned entry)
 {
-	struct after *after = call->sandbox->after;
-	const char *path = call->place[0].virt;
+	struct after_entries *after = call->sandbox->after_entries;
+	const char *path = call->resolved_place[0].virt;
 	struct after_fired fired = {.entry = entry, .pid = call->task->tgid, .host_pid = call->task->host_pid};
 
-	fired.seq = after_record(call, policy_get_after_label(call->sandbox->policy, entry), VERDICT_ALLOW, "fired",
-				 path);
+	fired.seq = after_write_record(call, policy_get_after_label(call->sandbox->policy, entry), VERDICT_ALLOW,
+				       "fired", path);
 	fired.path = strdup(path);
 	fired.exe = strdup(call->task->exe);
 	if (after->count < POLICY_AFTER_MAX && fired.path && fired.exe) {
@@ -115,7 +118,7 @@ static void after_note(struct call *call, unsigned entry)
 	free(fired.exe);
 }
 
-void after_fire(struct call *call, uint32_t entries)
+void after_fire_entries(struct call *call, uint32_t entries)
 {
 	const struct policy *policy = call->sandbox->policy;
 	uint32_t fresh = entries & ~policy_get_fired_after_entries(policy);
@@ -123,10 +126,10 @@ void after_fire(struct call *call, uint32_t entries)
 	policy_fire_after_entries(policy, entries);
 	for (unsigned i = 0; i < POLICY_AFTER_MAX; i++)
 		if (fresh & UINT32_C(1) << i)
-			after_note(call, i);
+			after_note_fired_entry(call, i);
 }
 
-static void after_count(struct after *after, unsigned entry, enum after_loss loss)
+static void after_count_loss(struct after_entries *after, unsigned entry, enum after_loss loss)
 {
 	for (size_t i = 0; i < after->count; i++) {
 		struct after_fired *fired = &after->fired[i];
@@ -148,7 +151,7 @@ void after_record_loss(const struct call *call, unsigned entry, enum after_loss 
 		[AFTER_PROCESS] = "killed",
 	};
 
-	after_count(call->sandbox->after, entry, loss);
-	(void)after_record(call, policy_get_after_label(call->sandbox->policy, entry),
-			   loss == AFTER_PROCESS ? VERDICT_KILL : VERDICT_DENY, reasons[loss], path);
+	after_count_loss(call->sandbox->after_entries, entry, loss);
+	(void)after_write_record(call, policy_get_after_label(call->sandbox->policy, entry),
+				 loss == AFTER_PROCESS ? VERDICT_KILL : VERDICT_DENY, reasons[loss], path);
 }

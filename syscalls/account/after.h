@@ -26,7 +26,7 @@ struct after_fired {
 	uint64_t descriptors, mappings, processes; /* closed, made inaccessible, killed */
 };
 
-struct after {
+struct after_entries {
 	uint32_t completed_entries;   /* entries that have fired, and whose consequences are complete */
 	pid_t refused;   /* thread whose next call that fires an entry is refused: the consequences are incomplete */
 	size_t count;
@@ -34,17 +34,17 @@ struct after {
 };
 
 /* NULL: no memory. */
-struct after *after_create(void);
-void after_free(struct after *after);
+struct after_entries *after_create(void);
+void after_free(struct after_entries *after);
 
 /*
  * The entries that the allowed call fires and whose consequences are not complete. In a run with --mode observe they
  * have none: the entries are noted, and the result is 0.
  */
-uint32_t after_find_due(struct call *call);
+uint32_t after_find_entries_to_fire(struct call *call);
 
 /* Notes that the call fires these entries, writes their records, and has the policy apply them. */
-void after_fire(struct call *call, uint32_t entries);
+void after_fire_entries(struct call *call, uint32_t entries);
 
 enum after_loss { AFTER_DESCRIPTOR, AFTER_SOCKET, AFTER_MAPPING, AFTER_PROCESS, AFTER_LOSS_MAX };
 

@@ -25,13 +25,13 @@ struct touched_file {
 /* The path of a directory that is below the root of its mount, so that place.rest points into the path. */
 struct moved_path {
 	const struct mount *mount;
-	size_t rest; /* offset of place.rest in path */
+	size_t rest_offset; /* offset of place.rest in path */
 	size_t len;
 	char path[];
 };
 
 /* A renamed directory. */
-struct move {
+struct directory_rename {
 	struct moved_path *first_path; /* the directory's path when the run began; NULL: the run made the directory */
 	/* its present path; NULL: it was removed, and another directory has that path */
 	struct moved_path *present_path;
@@ -44,7 +44,7 @@ struct changes {
 	uint64_t unlisted_count;
 	uint64_t listing_spent_ns; /* time spent on listing renamed directories */
 	/* renamed directories, owned; a later entry takes precedence over an earlier one */
-	struct move *directory_rename;
+	struct directory_rename *directory_rename;
 	size_t moves, move_room;
 };
 

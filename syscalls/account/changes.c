@@ -120,7 +120,7 @@ static struct moved_path *moved_path_make(const struct mount *mount, size_t rest
 	if (!moved)
 		return NULL;
 	moved->mount = mount;
-	moved->rest = rest;
+	moved->rest_offset = rest;
 	moved->len = head_len + tail_len;
 	memcpy(moved->path, head, head_len);
 	memcpy(moved->path + head_len, tail, tail_len + 1);
@@ -159,14 +159,15 @@ static bool moved_path_fill_place_below(const struct moved_path *moved, const ch
 	memcpy(ret_place->virt, moved->path, moved->len);
 	memcpy(ret_place->virt + moved->len, tail, tail_len + 1);
 	ret_place->virt_len = moved->len + tail_len;
-	ret_place->rest = ret_place->virt + moved->rest;
+	ret_place->rest = ret_place->virt + moved->rest_offset;
 	return true;
 }
 
 /* The move with the longest matching path; by_to: its present path; else its first path. NULL: no move matches. */
-static struct move *changes_find_directory_rename(const struct changes *changes, const char *path, bool by_to)
+static struct directory_rename *changes_find_directory_rename(const struct changes *changes, const char *path,
+							      bool by_to)
 {
-	struct move *found = NULL;
+	struct directory_rename *found = NULL;
 	size_t longest = 0;
 
 	for (size_t i = 0; i < changes->moves; i++) {
@@ -184,7 +185,7 @@ static struct move *changes_find_directory_rename(const struct changes *changes,
 /* The path that the object at `path` had when the run began. False: the same path, or there was no object. */
 static bool changes_find_place_at_run_start(const struct changes *changes, const char *path, struct place *ret_place)
 {
-	const struct move *move = changes_find_directory_rename(changes, path, true);
+	const struct directory_rename *move = changes_find_directory_rename(changes, path, true);
 
 	return move && move->first_path &&
 	       moved_path_fill_place_below(move->first_path, path + move->present_path->len, ret_place) &&
@@ -195,7 +196,7 @@ static bool changes_find_place_at_run_start(const struct changes *changes, const
 static const struct place *changes_find_present_place(const struct changes *changes, const struct place *place,
 						  struct place *other)
 {
-	const struct move *move = changes_find_directory_rename(changes, place->virt, false);
+	const struct directory_rename *move = changes_find_directory_rename(changes, place->virt, false);
 
 	if (!move) /* NULL: another directory was renamed to here */
 		return changes_find_directory_rename(changes, place->virt, true) ? NULL : place;
@@ -236,7 +237,7 @@ int changes_touch_place(struct changes *changes, const struct place *place)
 
 /* ---- after a rename ---- */
 
-static void changes_free_rename_paths(struct move *move)
+static void changes_free_rename_paths(struct directory_rename *move)
 {
 	free(move->first_path);
 	free(move->present_path);
@@ -269,7 +270,7 @@ static int moved_path_make_of_run_start(const struct changes *changes, const str
 }
 
 /* Updates a move to a path at or below `from`, which was renamed to `to`. 1: updated; 0: not affected; or -ENOMEM. */
-static int changes_update_rename_target(struct move *move, const struct place *from, const struct place *to)
+static int changes_update_rename_target(struct directory_rename *move, const struct place *from, const struct place *to)
 {
 	struct moved_path *now;
 
@@ -285,22 +286,22 @@ static int changes_update_rename_target(struct move *move, const struct place *f
 }
 
 /* Prepares the move of a directory that was at `from`; `to` is set later. *ret_add false: the move exists already. */
-static int changes_prepare_directory_rename(struct changes *changes, const struct place *from, struct move *ret_move,
-					    bool *ret_add)
+static int changes_prepare_directory_rename(struct changes *changes, const struct place *from,
+					    struct directory_rename *ret_move, bool *ret_add)
 {
-	const struct move *known = changes_find_directory_rename(changes, from->virt, true);
+	const struct directory_rename *known = changes_find_directory_rename(changes, from->virt, true);
 
 	*ret_add = !known || known->present_path->len != from->virt_len;
 	return *ret_add ? moved_path_make_of_run_start(changes, from, &ret_move->first_path) : 0;
 }
 
-static int changes_add_directory_rename(struct changes *changes, struct move *move, const struct place *to)
+static int changes_add_directory_rename(struct changes *changes, struct directory_rename *move, const struct place *to)
 {
 	move->present_path = moved_path_make_of_place(to);
 	if (!move->present_path || !array_reserve(&changes->directory_rename, changes->moves, &changes->move_room))
 		return -ENOMEM;
 	changes->directory_rename[changes->moves++] = *move;
-	*move = (struct move){0};
+	*move = (struct directory_rename){0};
 	return 0;
 }
 
@@ -308,7 +309,7 @@ static int changes_add_directory_rename(struct changes *changes, struct move *mo
 static void changes_forget_renames_to_place(struct changes *changes, const struct place *place)
 {
 	for (size_t i = 0; i < changes->moves; i++) {
-		struct move *move = &changes->directory_rename[i];
+		struct directory_rename *move = &changes->directory_rename[i];
 
 		if (moved_path_is_below(move->present_path, place)) {
 			free(move->present_path);
@@ -320,7 +321,7 @@ static void changes_forget_renames_to_place(struct changes *changes, const struc
 static int changes_record_directory_rename(struct changes *changes, const struct place *from, const struct place *to,
 					   bool from_dir, bool to_dir)
 {
-	struct move there = {0}, back = {0};
+	struct directory_rename there = {0}, back = {0};
 	bool add_there = false, add_back = false;
 	int r = from_dir ? changes_prepare_directory_rename(changes, from, &there, &add_there) : 0;
 
@@ -362,7 +363,7 @@ void changes_note_rename(struct changes *changes, const struct place *from, cons
 /* Walks breadth first: with one descriptor at a time, however deep the tree is. */
 struct renamed_tree_walk {
 	struct changes *changes;
-	const struct move *move;
+	const struct directory_rename *move;
 	char **queue; /* directories to list, relative to move->to; owned */
 	size_t queued, done, cap, entries;
 	uint64_t end_ns;
@@ -484,7 +485,7 @@ void changes_free(struct changes *changes)
 	free(changes);
 }
 
-uint64_t changes_unlisted(const struct changes *changes)
+uint64_t changes_get_unlisted_count(const struct changes *changes)
 {
 	return changes->unlisted_count;
 }

@@ -46,7 +46,7 @@ void changes_note_rename(struct changes *changes, const struct place *from, cons
 		   bool to_dir);
 
 /* The number of touches beyond CHANGES_MAX, _BYTES_MAX, _TREE_MAX or _TREE_NS. Not 0: the report is incomplete. */
-uint64_t changes_unlisted(const struct changes *changes);
+uint64_t changes_get_unlisted_count(const struct changes *changes);
 
 /* Calls `each` for every changed path, in path order; the change is valid during the call. 0 or -errno. */
 int changes_report(struct changes *changes, const struct view *view,

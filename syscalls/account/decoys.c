@@ -35,7 +35,7 @@ static struct decoy_read *decoys_find(struct decoys *decoys, const struct call *
 		struct decoy_read *read = &decoys->item[i];
 
 		if (read->pid == call->task->tgid && read->was_killed == killed &&
-		    strcmp(read->path, call->place[0].virt) == 0 && strcmp(read->exe, call->task->exe) == 0)
+		    strcmp(read->path, call->resolved_place[0].virt) == 0 && strcmp(read->exe, call->task->exe) == 0)
 			return read;
 	}
 	return NULL;
@@ -54,7 +54,7 @@ void decoys_add(struct decoys *decoys, const struct call *call)
 		return;
 	read = &decoys->item[decoys->count];
 	*read = (struct decoy_read){.seq = call->slot.seq,
-				    .path = strdup(call->place[0].virt),
+				    .path = strdup(call->resolved_place[0].virt),
 				    .exe = strdup(call->task->exe),
 				    .rule = strdup(call->decision.rule),
 				    .pid = call->task->tgid,

@@ -9,7 +9,7 @@
 /* The index of the refused path: the last path that was resolved, because paths are judged in order. */
 static unsigned denial_find_refused_path(const struct call *call)
 {
-	return call->path_count > 1 && call->place[1].mount ? 1 : 0;
+	return call->path_count > 1 && call->resolved_place[1].mount ? 1 : 0;
 }
 
 /* The index of the call's first argument of this kind; -1: the call has none. */
@@ -55,7 +55,7 @@ const char *denial_get_operation(const struct call *call)
 
 	if (call->row->basis == BASIS_EXEC)
 		return "exec";
-	if (call->path_count > 0 || call->place[0].mount)
+	if (call->path_count > 0 || call->resolved_place[0].mount)
 		return denial_wants_write(call) ? "write" : "read";
 	if (intent == INTENT_NET || intent == INTENT_SERVE)
 		return "net";
@@ -66,7 +66,7 @@ const char *denial_get_operation(const struct call *call)
 
 const char *denial_get_resolved(const struct call *call)
 {
-	const struct place *place = &call->place[denial_find_refused_path(call)];
+	const struct place *place = &call->resolved_place[denial_find_refused_path(call)];
 
 	return place->mount && place->virt_len > 0 ? place->virt : NULL;
 }
@@ -104,7 +104,7 @@ struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_BY
 	key.error = call_is_observed(call)               ? call->decision.observed.error
 		    : call->outcome.kind == OUTCOME_ERROR ? (int)-call->outcome.value : call->decision.error;
 	if (call->net.host[0])
-		(void)snprintf(text, DENIAL_TARGET_BYTES_MAX, "%s:%u", call->net.host, call->net.record.port);
+		(void)snprintf(text, DENIAL_TARGET_BYTES_MAX, "%s:%u", call->net.host, call->net.audit_net.port);
 	else if (call->path_count > 0 && !path->is_null_pointer && path->len > 0)
 		key.target = path->text;
 	else if (denial_get_resolved(call))
@@ -130,7 +130,7 @@ static mode_t denial_get_host_file_type(void *ctx, const char *path)
 static void denial_describe_path(const struct call *call, struct suggest_denial *denial)
 {
 	unsigned at = denial_find_refused_path(call);
-	const struct mount *mount = call->place[at].mount;
+	const struct mount *mount = call->resolved_place[at].mount;
 	const struct call_path *asked = &call->path[at];
 	bool exec = call->row->basis == BASIS_EXEC, write = !exec && denial_wants_write(call);
 
@@ -150,7 +150,7 @@ char *denial_suggest_grant(const struct call *call, const char **ret_why)
 	const struct suggest_host host = {.home = policy ? policy_get_settings(policy)->home : NULL,
 					  .type = denial_get_host_file_type,
 					  .ctx = call->sandbox->view};
-	const struct mount *mount = call->place[denial_find_refused_path(call)].mount;
+	const struct mount *mount = call->resolved_place[denial_find_refused_path(call)].mount;
 	const struct policy_decision decision = denial_get_decision(call);
 	struct suggest_denial denial = {.reason = decision.reason, .rule = decision.rule};
 
@@ -161,7 +161,7 @@ char *denial_suggest_grant(const struct call *call, const char **ret_why)
 		 * A port that the program names is judged by bind(2). So the port of a refused listen(2) was chosen by
 		 * the kernel, and the suggestion is for any port.
 		 */
-		denial.port = strcmp(call->row->name, "listen") == 0 ? 0 : call->net.record.port;
+		denial.port = strcmp(call->row->name, "listen") == 0 ? 0 : call->net.audit_net.port;
 	} else if (!mount || !denial_get_resolved(call) ||
 		   mount->flags & (MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED)) {
 		denial.rule = NULL;

@@ -28,14 +28,14 @@ static uint64_t disk_get_allocated_bytes(const struct stat *status)
 
 static uint64_t disk_file_get_growth(const struct disk_file *file)
 {
-	return file->bytes > file->base_bytes ? file->bytes - file->base_bytes : 0;
+	return file->measured_bytes > file->base_bytes ? file->measured_bytes - file->base_bytes : 0;
 }
 
 static void disk_files_set_file_bytes(struct disk_files *files, struct disk_file *file, uint64_t bytes)
 {
 	uint64_t before = disk_file_get_growth(file);
 
-	file->bytes = bytes;
+	file->measured_bytes = bytes;
 	files->bytes += disk_file_get_growth(file) - before; /* unsigned arithmetic: correct even if the file shrinks */
 	if (file->is_in_memory)
 		files->memory_bytes += disk_file_get_growth(file) - before;
@@ -163,7 +163,7 @@ static void disk_files_release_if_closed(struct disk_files *files, struct disk_f
 		if (fstat(file->fd, &status) < 0)
 			return;
 		disk_files_set_file_bytes(files, file, disk_get_allocated_bytes(&status));
-		if (!file->lease_ignores_mappings || file->bytes >= (uint64_t)status.st_size)
+		if (!file->lease_ignores_mappings || file->measured_bytes >= (uint64_t)status.st_size)
 			disk_files_release_file(files, file);
 	}
 }
@@ -205,14 +205,14 @@ void disk_files_forget_unused_if_due(struct disk_files *files, uint64_t now_ns)
 
 bool disk_files_measure_growing_file(struct disk_files *files, struct disk_file *file, uint64_t now_ns)
 {
-	uint64_t before = file->bytes;
+	uint64_t before = file->measured_bytes;
 	struct stat status;
 	bool grown;
 
 	if (fstat(file->fd, &status) < 0)
 		return false; /* a network file system may fail temporarily: the file is measured again next time */
 	disk_files_set_file_bytes(files, file, disk_get_allocated_bytes(&status));
-	grown = file->bytes > before;
+	grown = file->measured_bytes > before;
 	if ((status.st_nlink > 0 && grown) || now_ns < file->next_lease_ns)
 		return grown;
 	file->next_lease_ns = now_ns + file->lease_pause_ns;

@@ -13,7 +13,7 @@
 #include "syscalls/account/disk-private.h"
 
 /* bytes of /proc/PID/maps; a process with longer maps counts as mapping an unlinked file */
-#define MAPS_MAX (4u << 20)
+#define MAPS_FILE_BYTES_MAX (4u << 20)
 /* most time of a search, because limits are not checked meanwhile */
 #define MAPPINGS_SEARCH_TIME_MAX_NS UINT64_C(20000000)
 #define MAPPINGS_SEARCH_ROUNDS_MAX 4
@@ -46,7 +46,7 @@ bool disk_is_in_memory(int fd)
 /*
  * Whether the process has other threads. After the end of its first thread, it shows no mappings, but they have some.
  */
-static bool has_other_threads(pid_t pid)
+static bool disk_process_has_other_threads(pid_t pid)
 {
 	char path[48];
 	struct stat status;
@@ -56,21 +56,24 @@ static bool has_other_threads(pid_t pid)
 	return stat(path, &status) == 0 && status.st_nlink > 3;
 }
 
-/* Whether the process maps an unlinked file, or may map one: no permission, process gone, or MAPS_MAX exceeded. */
-static bool maps_unlinked_file(pid_t pid)
+/*
+ * Whether the process maps an unlinked file, or may map one: no permission, process gone, or MAPS_FILE_BYTES_MAX
+ * exceeded.
+ */
+static bool disk_process_maps_unlinked_file(pid_t pid)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[48];
 	size_t len;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	if (io_read_file(AT_FDCWD, path, MAPS_MAX, &text, &len) < 0)
+	if (io_read_file(AT_FDCWD, path, MAPS_FILE_BYTES_MAX, &text, &len) < 0)
 		return true;
-	return len == 0 ? has_other_threads(pid) : strstr(text, " (deleted)\n") != NULL;
+	return len == 0 ? disk_process_has_other_threads(pid) : strstr(text, " (deleted)\n") != NULL;
 }
 
 /* Searches processes that `known` lacks. 1: one maps an unlinked file, or may; 0: none; -EAGAIN: to be repeated. */
-static int search_new_processes(struct proctree *known, uint64_t end_ns)
+static int disk_search_new_processes(struct proctree *known, uint64_t end_ns)
 {
 	struct proctree tree;
 	bool fresh = false;
@@ -83,7 +86,7 @@ static int search_new_processes(struct proctree *known, uint64_t end_ns)
 		if (entry->place != PROCTREE_DESCENDANT || (before && before->place == PROCTREE_DESCENDANT))
 			continue;
 		fresh = true;
-		found = io_read_clock_ns() > end_ns || maps_unlinked_file(entry->pid);
+		found = io_read_clock_ns() > end_ns || disk_process_maps_unlinked_file(entry->pid);
 	}
 	proctree_release(known);
 	*known = tree;
@@ -98,7 +101,7 @@ bool disk_has_unlinked_mapping(void)
 	int found = -EAGAIN;
 
 	for (int i = 0; found == -EAGAIN && i < MAPPINGS_SEARCH_ROUNDS_MAX; i++)
-		found = search_new_processes(&known, end_ns);
+		found = disk_search_new_processes(&known, end_ns);
 	proctree_release(&known);
 	return found != 0;
 }

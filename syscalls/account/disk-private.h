@@ -11,7 +11,7 @@ struct disk_file {
 	dev_t dev;
 	ino_t ino;
 	uint64_t base_bytes; /* bytes before the run opened the file; not counted */
-	uint64_t bytes;      /* bytes when the file was last measured */
+	uint64_t measured_bytes;      /* bytes when the file was last measured */
 	int fd;              /* O_PATH; open while the file can grow, or is unlinked but open elsewhere; -1: released */
 	size_t held_index;      /* index of the file in `held`, unless fd is -1 */
 	uint64_t next_lease_ns;     /* time before which no lease is tried */

@@ -28,7 +28,7 @@ static int meminfo_make_file(const char *text)
 int meminfo_replace_with_limited_file(const struct call *call, int fd)
 {
 	const struct sandbox *sandbox = call->sandbox;
-	const struct place *place = &call->place[0];
+	const struct place *place = &call->resolved_place[0];
 	uint64_t limit = sandbox->memory.limit_bytes;
 	_cleanup_close_ int opened = fd;
 	char text[MEMINFO_BYTES_MAX], limited[MEMINFO_BYTES_MAX];

@@ -75,7 +75,7 @@ static bool sink_may_send(struct sink *sink, uint64_t now_ns)
 	return true;
 }
 
-static const char *sink_show(char out[SINK_ESCAPED_TEXT_SIZE], const char *text)
+static const char *sink_escape_text(char out[SINK_ESCAPED_TEXT_SIZE], const char *text)
 {
 	const size_t len = text ? strnlen(text, SINK_TEXT_MAX) : 0;
 
@@ -95,8 +95,9 @@ static size_t sink_put_sentence(char *out, size_t size, const struct sink *sink,
 		(void)snprintf(left, sizeof(left), "; %" PRIu64 " denials before it were left out",
 			       sink->dropped_not_reported);
 	return (size_t)snprintf(out, size, "denied %s %s to %s[%d]: %s%s (run %s, record %" PRIu64 ")%s", denial->call,
-				sink_show(target, denial->target), sink_show(exe, denial->exe), denial->pid,
-				sink_show(reason, denial->reason), times, sink->run_id, denial->seq, left);
+				sink_escape_text(target, denial->target), sink_escape_text(exe, denial->exe),
+				denial->pid, sink_escape_text(reason, denial->reason), times, sink->run_id, denial->seq,
+				left);
 }
 
 /* Fields of a journal entry, a line each: no text has a newline once it is escaped. Returns the length. */
@@ -110,9 +111,9 @@ static size_t sink_put_fields(char *out, size_t size, const struct sink *sink, c
 				"\nCALLGATE_CALL=%s\nCALLGATE_TARGET=%s\nCALLGATE_EXE=%s\nCALLGATE_PID=%d\n"
 				"CALLGATE_RULE=%s\nCALLGATE_REASON=%s\nCALLGATE_ERRNO=%d\nMESSAGE=",
 				LOG_PRI(SINK_PRIORITY), sink->run_id, denial->seq, denial->call,
-				sink_show(target, denial->target), sink_show(exe, denial->exe), denial->pid,
-				denial->rule ? sink_show(rule, denial->rule) : "", sink_show(reason, denial->reason),
-				denial->error);
+				sink_escape_text(target, denial->target), sink_escape_text(exe, denial->exe),
+				denial->pid, denial->rule ? sink_escape_text(rule, denial->rule) : "",
+				sink_escape_text(reason, denial->reason), denial->error);
 }
 
 static void sink_count_dropped(struct sink *sink, uint64_t count)

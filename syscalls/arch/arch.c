@@ -28,7 +28,7 @@ int arch_write_regs(pid_t tid, const struct arch_regs *regs)
 
 uint32_t arch_get_audit_arch(void)
 {
-	return arch_layout.audit;
+	return arch_layout.audit_arch;
 }
 
 uint64_t arch_get_pc(const struct arch_regs *regs)
@@ -48,7 +48,7 @@ size_t arch_get_red_zone_bytes(void)
 
 void arch_rewind_call(struct arch_regs *regs, int nr, const uint64_t arg[6])
 {
-	regs->word[arch_layout.pc] -= arch_layout.call_bytes;
+	regs->word[arch_layout.pc] -= arch_layout.syscall_insn_bytes;
 	/* x86-64: tells the kernel that no system call is under way, so that it restarts none. */
 	regs->word[arch_layout.last_number_index] = UINT64_MAX;
 	regs->word[arch_layout.number_index] = (uint64_t)nr;
@@ -56,12 +56,12 @@ void arch_rewind_call(struct arch_regs *regs, int nr, const uint64_t arg[6])
 		regs->word[arch_layout.arg[i]] = arg[i];
 }
 
-size_t arch_find_call(const uint8_t *code, size_t len, bool end)
+size_t arch_find_syscall_instruction(const uint8_t *code, size_t len, bool end)
 {
-	const size_t bytes = arch_layout.call_bytes;
+	const size_t bytes = arch_layout.syscall_insn_bytes;
 
 	for (size_t at = end && len > bytes ? len - bytes : 0; at + bytes <= len; at++)
-		if (memcmp(code + at, arch_layout.call, bytes) == 0)
+		if (memcmp(code + at, arch_layout.syscall_insn, bytes) == 0)
 			return at + bytes;
 	return 0;
 }

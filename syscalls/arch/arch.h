@@ -36,7 +36,7 @@ void arch_rewind_call(struct arch_regs *regs, int nr, const uint64_t arg[6]);
  * Finds the system call instruction in machine code. Returns the offset behind it; 0: it is not there. end: only an
  * instruction that ends where the bytes end.
  */
-size_t arch_find_call(const uint8_t *code, size_t len, bool end);
+size_t arch_find_syscall_instruction(const uint8_t *code, size_t len, bool end);
 /* Sets the instruction pointer. No system call counts as under way, so that the kernel restarts none. */
 void arch_set_pc(struct arch_regs *regs, uint64_t pc);
 

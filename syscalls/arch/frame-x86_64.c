@@ -128,7 +128,7 @@ static int frame_find_syscall_by_return(const struct memory_ops *guest, pid_t ti
 	if (!insn_x86_64_find_argument(&code->byte[INSN_BYTES_BEFORE_CALL - before], before, RAX, &from, &stack) ||
 	    stack != depth || frame_read_code(guest, tid, back - len, &caller) < 0)
 		return -1;
-	held.same = BIT(RBX) | BIT(RBP) | (BIT(R15 + 1) - BIT(R12)); /* callee-saved registers */
+	held.unchanged_registers = BIT(RBX) | BIT(RBP) | (BIT(R15 + 1) - BIT(R12)); /* callee-saved registers */
 	return insn_x86_64_find_value(&caller, from, &held, &nr) ? (int)nr : -1;
 }
 
@@ -150,7 +150,7 @@ static int frame_find_syscall_number(const struct memory_ops *guest, pid_t tid, 
 			const struct insn_code *code)
 {
 	/* All registers but the result and those that the syscall instruction overwrites. */
-	struct insn_register_values held = {.same = ~(BIT(RAX) | BIT(RCX) | BIT(R11))};
+	struct insn_register_values held = {.unchanged_registers = ~(BIT(RAX) | BIT(RCX) | BIT(R11))};
 	uint32_t nr;
 	int called_with;
 

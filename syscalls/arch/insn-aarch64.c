@@ -114,7 +114,7 @@ bool insn_aarch64_find_value(const struct insn_code *code, unsigned reg, const s
 		if (insn_sets_constant(word, reg, ret_value))
 			return true;
 		if (!insn_copies_register(word, reg, &from) || written & BIT(from) ||
-		    (from != REGISTER_ZERO && !(held->same & BIT(from))))
+		    (from != REGISTER_ZERO && !(held->unchanged_registers & BIT(from))))
 			return false;
 		*ret_value = from == REGISTER_ZERO ? 0 : is_wide ? held->reg[from] : (uint32_t)held->reg[from];
 		return true;

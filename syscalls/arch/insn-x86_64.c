@@ -313,7 +313,7 @@ static bool insn_find_value_set_at(const struct insn_code *code, size_t at, size
 		*ret_value = setting.value;
 		return true;
 	}
-	if (writes & BIT(setting.from) || !(held->same & BIT(setting.from)))
+	if (writes & BIT(setting.from) || !(held->unchanged_registers & BIT(setting.from)))
 		return false;
 	*ret_value = (uint32_t)held->reg[setting.from];
 	return true;

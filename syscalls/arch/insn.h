@@ -25,7 +25,7 @@ struct insn_code {
 /* The registers now, by number (0 is rax, 7 is rdi), and a bit for each that is unchanged since the call. */
 struct insn_register_values {
 	uint64_t reg[INSN_REGISTERS];
-	uint32_t same;
+	uint32_t unchanged_registers;
 };
 
 

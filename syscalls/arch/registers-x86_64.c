@@ -11,15 +11,15 @@
 static_assert(sizeof(struct user_regs_struct) <= sizeof(((struct arch_regs *)0)->word), "the registers fit");
 
 const struct arch_layout arch_layout = {
-	.audit = AUDIT_ARCH_X86_64,
+	.audit_arch = AUDIT_ARCH_X86_64,
 	.pc = REG(rip),
 	.stack = REG(rsp),
 	.number_index = REG(rax),
 	.last_number_index = REG(orig_rax),
 	.result_index = REG(rax),
 	.arg = {REG(rdi), REG(rsi), REG(rdx), REG(r10), REG(r8), REG(r9)},
-	.call_bytes = 2, /* of "syscall", and of "int 0x80", which the filter never lets come this far */
-	.call = {0x0f, 0x05},
+	.syscall_insn_bytes = 2, /* of "syscall", and of "int 0x80", which the filter never lets come this far */
+	.syscall_insn = {0x0f, 0x05},
 	.red_zone_bytes = 128, /* System V ABI, AMD64 supplement, 3.2.2 */
 };
 

@@ -6,14 +6,14 @@
 
 /* Indices in arch_regs.word, except audit, call_bytes and red_zone_bytes. */
 struct arch_layout {
-	uint32_t audit; /* number of the thread's last call */
+	uint32_t audit_arch; /* number of the thread's last call */
 	unsigned pc, stack;
 	unsigned number_index;      /* number of the call that the thread makes next */
 	unsigned last_number_index; /* of the thread's last call */
 	unsigned result_index;
 	unsigned arg[6];
-	unsigned call_bytes; /* length of the system call instruction */
-	uint8_t call[4];     /* the instruction */
+	unsigned syscall_insn_bytes; /* length of the system call instruction */
+	uint8_t syscall_insn[4];     /* the instruction */
 	size_t red_zone_bytes;
 };
 

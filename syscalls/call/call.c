@@ -58,8 +58,8 @@ int call_commit_record(struct call *call)
 		call_fail(call, -ECANCELED);
 		return -ECANCELED;
 	}
-	if (call->sandbox->after && !call->after_entries_checked &&
-	    (call->after_entries_to_fire || (call->after_entries_to_fire = after_find_due(call)) != 0))
+	if (call->sandbox->after_entries && !call->after_entries_checked &&
+	    (call->after_entries_to_fire || (call->after_entries_to_fire = after_find_entries_to_fire(call)) != 0))
 		return call->outcome.kind == OUTCOME_ERROR ? call_fail(call, -EINTR) : -EINTR;
 	if (call->decision.verdict == VERDICT_DENY && !probe_was_refused(call))
 		call->on_deny = policy_find_on_deny(call->sandbox->policy, call->decision.rule);

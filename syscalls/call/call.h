@@ -43,24 +43,24 @@ struct sandbox {
 	struct changes *changes;   /* changes.h: files that the run changed in granted trees */
 	struct denials *denials;   /* denials.h: denied attempts, for the result */
 	struct decoys *decoys;     /* decoys.h: decoys that were read, for the result */
-	struct after *after;       /* after.h: what after_read has done; NULL: the policy has none */
-	const struct stop_notices *stops; /* supervisor/on-deny.h; NULL: nobody is told of stopped processes */
+	struct after_entries *after_entries;       /* after.h: what after_read has done; NULL: the policy has none */
+	const struct stop_notices *stop_notices; /* supervisor/on-deny.h; NULL: nobody is told of stopped processes */
 	struct disk *disk;         /* disk.h; NULL: disk space is not limited */
-	struct rlimit_usage notes;
+	struct rlimit_usage rlimit_usage;
 	/* file/room.c: descriptor tables of the threads that opened files last */
 	struct task_fd_table fd_table[CALL_FD_TABLES_MAX];
-	uint64_t attribute_bytes;  /* file/xattr.c: bytes of extended attributes that the run has added */
+	uint64_t xattr_bytes;  /* file/xattr.c: bytes of extended attributes that the run has added */
 	struct forks *forks;       /* forks.h; NULL: the kernel limits the number of processes */
 	struct memfds *memfds;     /* memfds.h; NULL: the kernel limits memory */
-	struct locks locks;        /* locks.h; used if memfds is not NULL */
+	struct locks record_locks;        /* locks.h; used if memfds is not NULL */
 	struct {
 		uint64_t limit_bytes;                /* 0: memory is not limited */
 		uint64_t (*used_bytes)(void *meter); /* memory that the run uses now */
 		void *meter;
 	} memory; /* for /proc/meminfo */
 	bool (*is_over)(void *meter); /* checks the limits while a handler waits; true: the run ends */
-	struct sockets *sockets;   /* unix-sockets.h */
-	struct peers *peers;       /* unix-peers.h */
+	struct sockets *unix_sockets;   /* unix-sockets.h */
+	struct peers *unix_peers;       /* unix-peers.h */
 	struct inet *inet;         /* inet.h; NULL: the run has no network */
 	struct netlink *netlink;   /* netlink.h; NULL: route queries are native (RUN_NATIVE_NETLINK) */
 	const struct memory_ops *target_memory;
@@ -88,7 +88,7 @@ struct call_net {
 	/* the name that belongs to the address, or the address as text; "": not a network call */
 	char host[NET_HOST_MAX];
 	char address[NET_ADDRESS_TEXT];
-	struct audit_net record; /* points to host and address */
+	struct audit_net audit_net; /* points to host and address */
 };
 
 enum outcome_kind {
@@ -141,9 +141,9 @@ struct outcome {
 	bool fd_is_cloexec; /* OUTCOME_FD: O_CLOEXEC in newfd_flags */
 	/* OUTCOME_OPATH_FD: fd is a terminal, which becomes the session's controlling terminal */
 	bool becomes_controlling_terminal;
-	struct exec_plan *exec; /* OUTCOME_EXEC: owned */
-	struct inet_egress_connect *egress; /* OUTCOME_CONNECT_BY_EGRESS: owned */
-	struct call_work *work;   /* OUTCOME_BLOCKING_WORK: owned */
+	struct exec_plan *exec_plan; /* OUTCOME_EXEC: owned */
+	struct inet_egress_connect *egress_connect; /* OUTCOME_CONNECT_BY_EGRESS: owned */
+	struct call_work *blocking_work;   /* OUTCOME_BLOCKING_WORK: owned */
 };
 
 /* The large buffers come last, so that most calls touch few pages. */
@@ -181,7 +181,7 @@ struct call {
 	struct audit_slot slot;
 	struct call_net net;
 	struct call_path path[2];
-	struct place place[2];  /* what path[i] resolved to, for the record */
+	struct place resolved_place[2];  /* what path[i] resolved to, for the record */
 	char text_arg[PATH_MAX]; /* the argument of kind ARG_TEXT, copied from target memory */
 };
 

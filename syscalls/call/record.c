@@ -65,14 +65,14 @@ static void record_get_path_argument(const struct call *call, unsigned i, const 
 		*text = call->path[i].text;
 		*len = call->path[i].len;
 	}
-	if (call->place[i].mount) {
-		*resolved = call->place[i].virt;
-		*resolved_len = call->place[i].virt_len;
+	if (call->resolved_place[i].mount) {
+		*resolved = call->resolved_place[i].virt;
+		*resolved_len = call->resolved_place[i].virt_len;
 	}
 }
 
 /* The strongest of the rights that were asked for: the others follow from it. */
-static char record_get_right(unsigned want)
+static char record_get_right_letter(unsigned want)
 {
 	if (want & POLICY_EXEC)
 		return 'x';
@@ -96,19 +96,19 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 	record_get_path_argument(call, 0, &record->path, &record->path_len, &record->resolved, &record->resolved_len);
 	record_get_path_argument(call, 1, &record->path2, &record->path2_len, &record->resolved2,
 				 &record->resolved2_len);
-	if (call->path_count == 0 && call->place[0].mount) {
-		record->resolved = call->place[0].virt;
-		record->resolved_len = call->place[0].virt_len;
+	if (call->path_count == 0 && call->resolved_place[0].mount) {
+		record->resolved = call->resolved_place[0].virt;
+		record->resolved_len = call->resolved_place[0].virt_len;
 	}
-	record->host = call->place[0].mount && call->place[0].mount->flags & MOUNT_REDIRECT
-			       ? call->place[0].mount->origin
+	record->host = call->resolved_place[0].mount && call->resolved_place[0].mount->flags & MOUNT_REDIRECT
+			       ? call->resolved_place[0].mount->origin
 			       : NULL;
-	if (kind == OUTCOME_EXEC && call->outcome.exec) {
-		record->loader = call->outcome.exec->loader;
-		record->loader_resolved = call->outcome.exec->loader_virt;
+	if (kind == OUTCOME_EXEC && call->outcome.exec_plan) {
+		record->loader = call->outcome.exec_plan->loader_path;
+		record->loader_resolved = call->outcome.exec_plan->loader_virtual_path;
 	}
-	record->access_right = record_get_right(call->decision.wanted_rights);
-	record->net = call->net.host[0] ? &call->net.record : NULL;
+	record->access_right = record_get_right_letter(call->decision.wanted_rights);
+	record->net = call->net.host[0] ? &call->net.audit_net : NULL;
 	record->verdict = call->decision.verdict;
 	if (call->on_deny > ON_DENY_ERRNO)
 		record->on_deny = policy_on_deny_get_name(call->on_deny);

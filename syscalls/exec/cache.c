@@ -88,7 +88,7 @@ void exec_cache_keep_program(const struct call *call, const struct place *place,
 	struct known_program *known = cache_get_program_slot(st);
 	size_t len = facts->is_dynamic ? strlen(facts->interp) : 0;
 
-	if (len >= EXEC_INTERP_MAX || !cache_may_keep_file(call, place, st))
+	if (len >= EXEC_INTERP_BYTES_MAX || !cache_may_keep_file(call, place, st))
 		return;
 	known->version = file_version_make(st);
 	known->mount = place->mount;

@@ -9,22 +9,22 @@
 #include "syscalls/exec/elf.h"
 #include "syscalls/exec/execve.h"
 
-#define EXEC_INTERP_MAX 64u /* bytes; files with a longer PT_INTERP are not kept */
+#define EXEC_INTERP_BYTES_MAX 64u /* bytes; files with a longer PT_INTERP are not kept */
 
 /* What is kept of an ELF file. */
 struct exec_program {
 	bool is_dynamic;
-	char interp[EXEC_INTERP_MAX];
+	char interp[EXEC_INTERP_BYTES_MAX];
 	struct elf_layout layout;
 };
 
 /* What is kept of a loader of the ABI. */
 struct exec_loader {
 	struct exec_image image;
-	uint64_t first_page; /* see exec_plan.interp_page */
-	uint64_t entry;      /* see exec_plan.loader_entry */
+	uint64_t first_page_offset; /* see exec_plan.interp_page */
+	uint64_t entry_offset;      /* see exec_plan.loader_entry */
 	bool name_is_fixed;  /* exec_name_is_fixed() of its PT_INTERP */
-	char virt[PATH_MAX]; /* the loader's canonical virtual path, for the record */
+	char virtual_path[PATH_MAX]; /* the loader's canonical virtual path, for the record */
 };
 
 /* Whether the file at a place is in the cache with this status. */

@@ -82,7 +82,7 @@ static int elf_inspect_phdr(const struct elf_source *source, const Elf64_Ehdr *e
 	int r;
 
 	if (phdr->p_type == PT_LOAD && ehdr->e_phoff - phdr->p_offset < phdr->p_filesz)
-		facts->layout.entry_from_headers = ehdr->e_entry - (ehdr->e_phoff - phdr->p_offset + phdr->p_vaddr);
+		facts->layout.entry_minus_phdr = ehdr->e_entry - (ehdr->e_phoff - phdr->p_offset + phdr->p_vaddr);
 	if (phdr->p_type == PT_LOAD && !*loads) {
 		facts->first_vaddr = phdr->p_vaddr & ~(uint64_t)(ELF_PAGE - 1);
 		*loads = true;
@@ -102,7 +102,7 @@ static int elf_inspect_phdrs(const struct elf_source *source, const Elf64_Ehdr *
 	bool loads = false;
 
 	facts->entry = ehdr->e_entry;
-	facts->layout.headers = ehdr->e_phnum;
+	facts->layout.phdr_count = ehdr->e_phnum;
 	if (ehdr->e_phoff > INT64_MAX - PHDR_BYTES_MAX)
 		return -ENOEXEC;
 	for (size_t i = 0; i < count; i += batch) {

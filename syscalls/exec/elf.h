@@ -11,8 +11,8 @@
 
 /* What the kernel tells the new image about the file in the auxiliary vector, less the address of the image. */
 struct elf_layout {
-	uint64_t entry_from_headers; /* AT_ENTRY - AT_PHDR; may have wrapped around */
-	uint64_t headers;            /* AT_PHNUM */
+	uint64_t entry_minus_phdr; /* AT_ENTRY - AT_PHDR; may have wrapped around */
+	uint64_t phdr_count;            /* AT_PHNUM */
 };
 
 struct elf_facts {

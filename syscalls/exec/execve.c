@@ -102,7 +102,7 @@ static int exec_find_cached(struct call *call, unsigned i, unsigned at_flags, st
 {
 	struct exec_stat_question status = {.st = &file->st, .asked_dirfd = -1};
 	const struct file_query question = {.ask = exec_stat_by_name, .ctx = &status};
-	const struct place *place = &call->place[i];
+	const struct place *place = &call->resolved_place[i];
 	int still = view_get_nolinks_fd(call->sandbox->view);
 
 	file->fd = -1;
@@ -127,11 +127,12 @@ static int exec_open_file(struct call *call, unsigned i, int pin, struct exec_fi
 
 	file->fd = -1;
 	file->was_reached = false;
-	if (i == 0 && call->place[0].is_magic_link) /* /proc/self/fd/N of an object without a name, such as a memfd */
+	/* /proc/self/fd/N of an object without a name, such as a memfd */
+	if (i == 0 && call->resolved_place[0].is_magic_link)
 		return call_refuse(call, EACCES, NULL, "object_without_name");
 	if (exec_stat_pin(call, held, &file->st) < 0)
 		return -1;
-	file->is_from_cache = exec_cache_find_program(&call->place[i], &file->st, &file->program);
+	file->is_from_cache = exec_cache_find_program(&call->resolved_place[i], &file->st, &file->program);
 	if (!file->is_from_cache)
 		file->fd = exec_open_pinned(call, held);
 	return file->is_from_cache || file->fd >= 0 ? 0 : -1;
@@ -205,7 +206,7 @@ static int exec_follow_shebang(struct exec_attempt *attempt, unsigned depth)
 static bool exec_file_is_fixed(const struct call *call, unsigned i, const char *name)
 {
 	return view_is_attached(call->sandbox->view) &&
-	       exec_name_is_fixed(call->sandbox->policy, name, call->place[i].virt);
+	       exec_name_is_fixed(call->sandbox->policy, name, call->resolved_place[i].virt);
 }
 
 /*
@@ -245,12 +246,12 @@ static int exec_resolve_loader(struct call *call, const char *interp, struct exe
 	/* PT_INTERP cannot be replaced, so the kernel must find the loader by this path. */
 	if (!native_path_leads_to_file(call, AT_FDCWD, interp, 0, &st))
 		return call_refuse(call, ENOEXEC, call->decision.rule, "loader_not_reachable");
-	ret_loader->first_page = own.first_vaddr;
-	ret_loader->entry = own.entry;
+	ret_loader->first_page_offset = own.first_vaddr;
+	ret_loader->entry_offset = own.entry;
 	ret_loader->name_is_fixed = exec_file_is_fixed(call, EXEC_INTERP_PATH_INDEX, interp);
-	memcpy(ret_loader->virt, call->place[EXEC_INTERP_PATH_INDEX].virt,
-	       call->place[EXEC_INTERP_PATH_INDEX].virt_len + 1);
-	exec_cache_keep_loader(call, &call->place[EXEC_INTERP_PATH_INDEX], interp, &st, ret_loader);
+	memcpy(ret_loader->virtual_path, call->resolved_place[EXEC_INTERP_PATH_INDEX].virt,
+	       call->resolved_place[EXEC_INTERP_PATH_INDEX].virt_len + 1);
+	exec_cache_keep_loader(call, &call->resolved_place[EXEC_INTERP_PATH_INDEX], interp, &st, ret_loader);
 	return 0;
 }
 
@@ -265,22 +266,22 @@ static int loader_judge(struct exec_attempt *attempt, const char *interp)
 	} else {
 		plan->name_proves_files = false; /* the file may be one that the run can write */
 		/* Judging the loader overwrites the second path, which the record needs for the interpreter. */
-		attempt->saved_place = call->place[EXEC_INTERP_PATH_INDEX];
+		attempt->saved_place = call->resolved_place[EXEC_INTERP_PATH_INDEX];
 		attempt->saved_path = call->path[EXEC_INTERP_PATH_INDEX];
 		attempt->saved_path_count = call->path_count;
 		if (exec_resolve_loader(call, interp, &loader) < 0)
 			return -1;
-		call->place[EXEC_INTERP_PATH_INDEX] = attempt->saved_place;
+		call->resolved_place[EXEC_INTERP_PATH_INDEX] = attempt->saved_place;
 		call->path[EXEC_INTERP_PATH_INDEX] = attempt->saved_path;
 		call->path_count = attempt->saved_path_count;
 	}
 	plan->has_interp = true;
 	plan->interp = loader.image;
-	plan->interp_page = loader.first_page;
-	plan->loader_entry = loader.entry;
-	plan->loader = strdup(interp);
-	plan->loader_virt = strdup(loader.virt);
-	return plan->loader && plan->loader_virt ? 0 : call_fail(call, -ENOMEM);
+	plan->loader_first_page_offset = loader.first_page_offset;
+	plan->loader_entry_offset = loader.entry_offset;
+	plan->loader_path = strdup(interp);
+	plan->loader_virtual_path = strdup(loader.virtual_path);
+	return plan->loader_path && plan->loader_virtual_path ? 0 : call_fail(call, -ENOMEM);
 }
 
 static int exec_judge_elf(struct exec_attempt *attempt)
@@ -303,7 +304,7 @@ static int exec_judge_elf(struct exec_attempt *attempt)
 		return call_refuse(call, ENOEXEC, NULL, "foreign_binary");
 	if (r < 0)
 		return call_fail(call, r);
-	exec_cache_keep_program(call, &call->place[attempt->path_index], &file->st, &facts);
+	exec_cache_keep_program(call, &call->resolved_place[attempt->path_index], &file->st, &facts);
 	return facts.is_dynamic ? loader_judge(attempt, facts.interp) : 0;
 }
 
@@ -312,17 +313,17 @@ static int exec_judge_elf(struct exec_attempt *attempt)
 /* Plans the names of the exec. Called before the loader is judged, which overwrites the second path. */
 static int exec_plan_file_names(struct exec_attempt *attempt)
 {
-	const struct place *place = &attempt->call->place[attempt->path_index];
+	const struct place *place = &attempt->call->resolved_place[attempt->path_index];
 	struct exec_plan *plan = attempt->plan;
 	char host[PATH_MAX];
 	int r = view_get_kernel_path(place, host, sizeof(host));
 
 	if (r < 0)
 		return call_fail(attempt->call, r);
-	plan->host = strdup(host);
-	plan->virt = strndup(place->virt, place->virt_len);
+	plan->host_path = strdup(host);
+	plan->virtual_path = strndup(place->virt, place->virt_len);
 	plan->execfn = strdup(attempt->name);
-	if (!plan->host || !plan->virt || !plan->execfn)
+	if (!plan->host_path || !plan->virtual_path || !plan->execfn)
 		return call_fail(attempt->call, -ENOMEM);
 	return 0;
 }
@@ -383,7 +384,7 @@ static void exec_judge_files(struct call *call, const struct exec_file *file, un
 		!native_path_leads_to_file(call, call->path[0].dirfd, call->path[0].text, flags, &file->st);
 	if (exec_judge_interpreter_chain(attempt) == 0) {
 		call->outcome.kind = OUTCOME_EXEC;
-		call->outcome.exec = steal_pointer(&attempt->plan);
+		call->outcome.exec_plan = steal_pointer(&attempt->plan);
 	}
 	exec_args_release(&attempt->args);
 	exec_plan_free(attempt->plan);
@@ -517,8 +518,8 @@ static int exec_pin_fd(struct call *call)
 	pin = file_pin_fd(call, call->path[0].dirfd, POLICY_EXEC);
 	if (pin < 0)
 		return -1;
-	if (fstat(pin, &st) < 0 || !call->place[0].mount || call->place[0].is_magic_link ||
-	    !view_path_leads_to_object(call->sandbox->view, call->place[0].virt, &st))
+	if (fstat(pin, &st) < 0 || !call->resolved_place[0].mount || call->resolved_place[0].is_magic_link ||
+	    !view_path_leads_to_object(call->sandbox->view, call->resolved_place[0].virt, &st))
 		return call_refuse(call, EACCES, NULL, "object_without_name");
 	return steal_fd(&pin);
 }

@@ -27,21 +27,21 @@ struct exec_plan {
 	struct exec_image image;  /* the ELF file that will run: the program, or the last interpreter of a "#!" chain */
 	struct exec_image interp; /* its loader (PT_INTERP) */
 	bool has_interp;
-	uint64_t interp_page;     /* AT_BASE plus this is the address of the loader's first page */
+	uint64_t loader_first_page_offset;     /* AT_BASE plus this is the address of the loader's first page */
 	/*
 	 * True: the name that the kernel has used proves which files it has loaded, because the run can change neither
 	 * the files nor what their names lead to. Then the two members below describe them further.
 	 */
 	bool name_proves_files;
 	struct elf_layout layout; /* of the program */
-	uint64_t loader_entry;    /* AT_BASE plus this is the loader's first instruction */
-	char *loader;             /* the loader's path in PT_INTERP, for the record; NULL: no loader */
-	char *loader_virt;        /* the loader's virtual path */
-	char *virt;               /* virtual path of `image`, for the record and tree_note_exec */
+	uint64_t loader_entry_offset;    /* AT_BASE plus this is the loader's first instruction */
+	char *loader_path;             /* the loader's path in PT_INTERP, for the record; NULL: no loader */
+	char *loader_virtual_path;        /* the loader's virtual path */
+	char *virtual_path;               /* virtual path of `image`, for the record and tree_note_exec */
 	/* the program's path does not lead the kernel to `image`: the call is restarted with the members below */
 	bool needs_restart;
 	/* the kernel's path of the file to exec; for a script, of the last interpreter */
-	char *host;
+	char *host_path;
 	char *execfn;             /* AT_EXECFN for the new image: the path that the program gave */
 	/* for a script: replaces argv[0], NULL-terminated; NULL: argv stays */
 	char **argv_head;

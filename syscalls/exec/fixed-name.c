@@ -16,9 +16,9 @@
 
 /* A walk from "/". Links in procfs lead each process elsewhere, so no name there is fixed. */
 struct fixed_walk {
-	char done[PATH_MAX]; /* canonical path of what was walked; "" for the root */
+	char resolved_path[PATH_MAX]; /* canonical path of what was walked; "" for the root */
 	char rest[PATH_MAX];
-	unsigned links;
+	unsigned link_count;
 };
 
 struct fixed_name {
@@ -33,29 +33,30 @@ static bool walk_follow_link(struct fixed_walk *walk, const char *target)
 {
 	char rest[PATH_MAX];
 
-	if (++walk->links > FIXED_LINKS_MAX ||
+	if (++walk->link_count > FIXED_LINKS_MAX ||
 	    snprintf(rest, sizeof(rest), "%s/%s", target, walk->rest) >= (int)sizeof(rest))
 		return false;
 	memcpy(walk->rest, rest, strlen(rest) + 1);
-	*(*target == '/' ? walk->done : strrchr(walk->done, '/')) = '\0';
+	*(*target == '/' ? walk->resolved_path : strrchr(walk->resolved_path, '/')) = '\0';
 	return true;
 }
 
 /* Walks the name at `name`, which has `len` bytes and no slash. False: it may be written, or cannot be looked up. */
 static bool walk_step(struct fixed_walk *walk, const struct policy *policy, const char *name, size_t len)
 {
-	size_t at = strlen(walk->done);
+	size_t at = strlen(walk->resolved_path);
 	char target[PATH_MAX];
 	ssize_t got;
 
-	if (at + 1 + len >= sizeof(walk->done) || (len == 2 && memcmp(name, "..", 2) == 0))
+	if (at + 1 + len >= sizeof(walk->resolved_path) || (len == 2 && memcmp(name, "..", 2) == 0))
 		return false;
-	walk->done[at] = '/';
-	memcpy(walk->done + at + 1, name, len);
-	walk->done[at + 1 + len] = '\0';
-	if (strcmp(walk->done, "/proc") == 0 || policy_get_rights(policy, walk->done, at + 1 + len) & POLICY_WRITE)
+	walk->resolved_path[at] = '/';
+	memcpy(walk->resolved_path + at + 1, name, len);
+	walk->resolved_path[at + 1 + len] = '\0';
+	if (strcmp(walk->resolved_path, "/proc") == 0 ||
+	    policy_get_rights(policy, walk->resolved_path, at + 1 + len) & POLICY_WRITE)
 		return false;
-	got = readlink(walk->done, target, sizeof(target) - 1);
+	got = readlink(walk->resolved_path, target, sizeof(target) - 1);
 	if (got < 0)
 		return errno == EINVAL; /* it is no link */
 	target[got] = '\0';
@@ -100,13 +101,13 @@ bool exec_name_is_fixed(const struct policy *policy, const char *text, const cha
 	if (!*text || strlen(text) >= FIXED_NAME_MAX)
 		return false;
 	if (strcmp(known->text, text) != 0) {
-		struct fixed_walk walk = {.links = 0};
-		size_t len = walk_to_end(&walk, policy, text) ? strlen(walk.done) : 0;
+		struct fixed_walk walk = {.link_count = 0};
+		size_t len = walk_to_end(&walk, policy, text) ? strlen(walk.resolved_path) : 0;
 
 		if (len >= FIXED_NAME_MAX)
 			len = 0; /* counts as not fixed */
 		(void)snprintf(known->text, sizeof(known->text), "%s", text);
-		memcpy(known->virt, walk.done, len);
+		memcpy(known->virt, walk.resolved_path, len);
 		known->virt[len] = '\0';
 	}
 	return known->virt[0] && strcmp(known->virt, virt) == 0;

@@ -16,10 +16,10 @@ void exec_plan_free(struct exec_plan *plan)
 {
 	if (!plan)
 		return;
-	free(plan->loader);
-	free(plan->loader_virt);
-	free(plan->virt);
-	free(plan->host);
+	free(plan->loader_path);
+	free(plan->loader_virtual_path);
+	free(plan->virtual_path);
+	free(plan->host_path);
 	free(plan->execfn);
 	for (char **text = plan->argv_head; text && *text; text++)
 		free(*text);

@@ -37,9 +37,10 @@ int file_refuse_foreign_object(struct call *call, int fd)
 	if (fstat(object, &status) < 0)
 		return call_fail(call, -errno);
 	if ((S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) &&
-	    !view_terminal_is_from_program(&call->place[0], &shared))
+	    !view_terminal_is_from_program(&call->resolved_place[0], &shared))
 		return call_refuse(call, -EPERM, NULL, "device_metadata");
-	if (call->place[0].is_magic_link && status.st_nlink > 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
+	if (call->resolved_place[0].is_magic_link && status.st_nlink > 0 &&
+	    (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
 		return call_refuse(call, -EACCES, NULL, "not_granted");
 	return steal_fd(&object);
 }
@@ -115,7 +116,7 @@ int file_check_new_link_of_name(struct call *call, const struct place *place, in
 
 int file_commit_change(struct call *call, unsigned i)
 {
-	const struct place *place = &call->place[i];
+	const struct place *place = &call->resolved_place[i];
 	int r = 0;
 
 	view_note_name_change(call->sandbox->view);

@@ -71,7 +71,8 @@ void sys_symlink(struct call *call)
 	else
 		parent = file_pin_parent_of_new_name(call, 0, &name);
 	if (parent < 0 ||
-	    (!file_name_is_refused(name) && file_check_new_link_target(call, &call->place[0], call->text_arg) < 0) ||
+	    (!file_name_is_refused(name) &&
+	     file_check_new_link_target(call, &call->resolved_place[0], call->text_arg) < 0) ||
 	    disk_admit_bytes(call, DISK_BYTES_PER_NAME + call->text_len) < 0 || file_commit_change(call, 0) < 0)
 		return;
 	file_end_call(call, symlinkat(call->text_arg, parent, name));
@@ -87,7 +88,7 @@ HANDLER(sys_symlinkat, sys_symlink(call))
  */
 static int names_check_link_source(struct call *call, int object)
 {
-	const struct place *from = &call->place[0], *to = &call->place[1];
+	const struct place *from = &call->resolved_place[0], *to = &call->resolved_place[1];
 	struct policy_decision decision;
 	struct stat status;
 
@@ -115,8 +116,8 @@ static int names_check_link_source(struct call *call, int object)
 /* Links between two mounts of the view that are on one mount of the host. */
 static int names_link_between_mounts(const struct call *call, int object, int parent, const char *name)
 {
-	_cleanup_close_ int from = view_open_host_object(&call->place[0], object, false);
-	_cleanup_close_ int to = view_open_host_object(&call->place[1], parent, true);
+	_cleanup_close_ int from = view_open_host_object(&call->resolved_place[0], object, false);
+	_cleanup_close_ int to = view_open_host_object(&call->resolved_place[1], parent, true);
 
 	errno = EXDEV;
 	return from < 0 || to < 0 ? -1 : linkat(AT_FDCWD, file_link(from).path, to, name, AT_SYMLINK_FOLLOW);
@@ -160,7 +161,7 @@ static void names_remove_name(struct call *call, unsigned flags)
 	else
 		parent = file_pin_parent(call, 0, &name);
 	busy = parent >= 0 && flags & AT_REMOVEDIR && !file_name_is_refused(name) &&
-	       file_place_has_mount_below(call, &call->place[0]);
+	       file_place_has_mount_below(call, &call->resolved_place[0]);
 	if (busy)
 		call_fail(call, -EBUSY);
 	if (parent < 0 || busy || file_commit_change(call, 0) < 0)

@@ -17,7 +17,7 @@
 #include "syscalls/file/terminal.h"
 #include "syscalls/table/handlers.h"
 
-#define OPEN_TRIES 16 /* attempts; EEXIST if a name appears and vanishes faster than it can be opened or made */
+#define OPEN_ATTEMPTS_MAX 16 /* attempts; EEXIST if a name appears and vanishes faster than it can be opened or made */
 #define TMPFILE_FLAG ((unsigned)O_TMPFILE & ~(unsigned)O_DIRECTORY)
 
 /* flags that the supervisor's open of a pinned object must not have */
@@ -25,12 +25,12 @@
 /* O_LARGEFILE, which is 0 in glibc: the first value on x86-64, the second on aarch64. The other value is O_NOFOLLOW. */
 #define LARGEFILE_FLAGS (0100000u | 0400000u)
 #define OPEN_HOW_MIN 24 /* OPEN_HOW_SIZE_VER0 */
-#define OPEN_FLAGS                                                                                                 \
+#define OPEN_FLAGS_KNOWN                                                                                           \
 	((unsigned)(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_SYNC | O_DSYNC | \
 		    O_ASYNC | O_DIRECT | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_PATH | O_TMPFILE) |  \
 	 LARGEFILE_FLAGS)
 #define O_PATH_FLAGS ((unsigned)(O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC))
-#define OPEN_MODE 07777u
+#define OPEN_MODE_BITS 07777u
 #define RESOLVE_FLAGS_KNOWN                                                                                        \
 	(RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_IN_ROOT | \
 	 RESOLVE_CACHED)
@@ -65,7 +65,7 @@ static int open_get_supervisor_open_flags(unsigned flags)
 static void open_end(struct call *call, int fd, unsigned flags)
 {
 	call_return_fd(call, fd, flags & O_CLOEXEC);
-	if (fd >= 0 && call->place[0].mount->flags & MOUNT_PTS && terminal_becomes_controlling(call, flags)) {
+	if (fd >= 0 && call->resolved_place[0].mount->flags & MOUNT_PTS && terminal_becomes_controlling(call, flags)) {
 		call->outcome.kind = OUTCOME_OPATH_FD;
 		call->outcome.becomes_controlling_terminal = true;
 	}
@@ -173,14 +173,15 @@ static void open_refuse_trailing_slash(struct call *call, const struct open_requ
 /* Whether the open may block, on a FIFO or a terminal. Then a worker thread opens, which can be cancelled. */
 static bool open_may_block(const struct call *call, const struct stat *status, unsigned flags)
 {
-	const struct mount *mount = call->place[0].mount;
+	const struct mount *mount = call->resolved_place[0].mount;
 
 	if (flags & O_NONBLOCK)
 		return false;
 	if (S_ISFIFO(status->st_mode))
 		return (flags & O_ACCMODE) != O_RDWR;
 	/* No worker is needed for an object without a name: file_pin_path() opens it. */
-	return S_ISCHR(status->st_mode) && !call->place[0].is_magic_link && !(mount && mount->flags & MOUNT_DEVICE);
+	return S_ISCHR(status->st_mode) && !call->resolved_place[0].is_magic_link &&
+	       !(mount && mount->flags & MOUNT_DEVICE);
 }
 
 /*
@@ -189,7 +190,7 @@ static bool open_may_block(const struct call *call, const struct stat *status, u
  */
 static int open_reopen_pinned(const struct call *call, int pin, const struct stat *status, unsigned flags)
 {
-	const struct place *place = &call->place[0];
+	const struct place *place = &call->resolved_place[0];
 	int fd;
 
 	if (place->mount->flags & MOUNT_TTY)
@@ -231,8 +232,8 @@ static void open_end_with_opath_fd(struct call *call, int *pin, unsigned flags)
 	if (disk_note_opath_descriptor(call, *pin) < 0)
 		return;
 	/* Opens again, because F_GETFL must show the flags, and stand-in directories must be updated. */
-	fd = call->place[0].is_magic_link ? steal_fd(pin)
-					  : view_open_place(&call->place[0], O_PATH | O_CLOEXEC | kept, 0);
+	fd = call->resolved_place[0].is_magic_link ? steal_fd(pin)
+					  : view_open_place(&call->resolved_place[0], O_PATH | O_CLOEXEC | kept, 0);
 	call_return_fd(call, fd, flags & O_CLOEXEC);
 	if (fd >= 0)
 		call->outcome.kind = OUTCOME_OPATH_FD;
@@ -266,7 +267,7 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 		call_return_fd(call, steal_fd(pin), flags & O_CLOEXEC);
 		call->outcome.kind = OUTCOME_BLOCKING;
 		call->outcome.open_flags = open_get_supervisor_open_flags(flags);
-	} else if (call->place[0].is_magic_link) {
+	} else if (call->resolved_place[0].is_magic_link) {
 		open_nameless_object(call, want, flags);
 	} else {
 		open_end(call, meminfo_replace_with_limited_file(call, open_reopen_pinned(call, *pin, &status, flags)),
@@ -353,7 +354,7 @@ static void open_or_create(struct call *call, const struct open_request *request
 		open_refuse_trailing_slash(call, request);
 		return;
 	}
-	for (int tries = 0; tries < OPEN_TRIES; tries++) {
+	for (int tries = 0; tries < OPEN_ATTEMPTS_MAX; tries++) {
 		if (!(flags & O_CREAT && flags & O_EXCL) && open_existing_file(call, request))
 			return;
 		if (call->outcome.kind == OUTCOME_ERROR)
@@ -395,13 +396,13 @@ static int open_check_flags(const struct open_request *request)
 /* For calls other than openat2, which ignore unknown flags: build_open_how() in fs/open.c. */
 static void open_by_flags(struct call *call, unsigned flags, unsigned mode)
 {
-	struct open_request request = {.flags = flags & OPEN_FLAGS};
+	struct open_request request = {.flags = flags & OPEN_FLAGS_KNOWN};
 	int r;
 
 	if (flags & O_PATH)
 		request.flags &= O_PATH_FLAGS;
 	if (request.flags & (O_CREAT | TMPFILE_FLAG))
-		request.mode = mode & OPEN_MODE;
+		request.mode = mode & OPEN_MODE_BITS;
 	r = open_check_flags(&request);
 	if (r < 0)
 		call_fail(call, r);
@@ -418,11 +419,11 @@ static int open_check_how(const struct open_how *how)
 {
 	bool creates = how->flags & (O_CREAT | TMPFILE_FLAG);
 
-	if (how->flags & ~(uint64_t)OPEN_FLAGS || how->resolve & ~(uint64_t)RESOLVE_FLAGS_KNOWN)
+	if (how->flags & ~(uint64_t)OPEN_FLAGS_KNOWN || how->resolve & ~(uint64_t)RESOLVE_FLAGS_KNOWN)
 		return -EINVAL;
 	if (how->resolve & RESOLVE_BENEATH && how->resolve & RESOLVE_IN_ROOT)
 		return -EINVAL;
-	if (creates ? how->mode & ~(uint64_t)OPEN_MODE : how->mode)
+	if (creates ? how->mode & ~(uint64_t)OPEN_MODE_BITS : how->mode)
 		return -EINVAL;
 	if (how->flags & O_PATH && how->flags & ~(uint64_t)O_PATH_FLAGS)
 		return -EINVAL;

@@ -81,7 +81,7 @@ static int readlink_read_by_name(void *ctx, int dirfd, const char *path, int at_
 	ssize_t len;
 
 	if (at_flags & AT_EMPTY_PATH)
-		len = file_read_link_text(question->call, &question->call->place[0], dirfd, question->text);
+		len = file_read_link_text(question->call, &question->call->resolved_place[0], dirfd, question->text);
 	else
 		len = readlinkat(dirfd, path, question->text, sizeof(question->text) - 1);
 	if (len < 0)
@@ -124,7 +124,7 @@ HANDLER(sys_readlinkat, readlink_path(call, call->arg[2], call_get_int(call, 3))
  */
 static bool chdir_may_continue(struct call *call, const struct stat *status)
 {
-	const struct place *place = &call->place[0];
+	const struct place *place = &call->resolved_place[0];
 
 	return view_is_attached(call->sandbox->view) && !view_object_has_no_path(place) &&
 	       native_path_leads_to_file(call, AT_FDCWD, call->path[0].text, 0, status);

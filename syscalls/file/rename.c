@@ -161,10 +161,10 @@ static int rename_check_dir(struct call *call, const struct rename_operand *end,
 static int rename_check_object(struct call *call, const struct rename_operand *end, unsigned from, unsigned to)
 {
 	if (S_ISDIR(end->status.st_mode))
-		return rename_check_dir(call, end, &call->place[from], &call->place[to]);
-	return S_ISLNK(end->status.st_mode)
-		       ? file_check_new_link_of_name(call, &call->place[to], end->parent_fd, end->name_without_slashes)
-		       : 0;
+		return rename_check_dir(call, end, &call->resolved_place[from], &call->resolved_place[to]);
+	return S_ISLNK(end->status.st_mode) ? file_check_new_link_of_name(call, &call->resolved_place[to],
+									  end->parent_fd, end->name_without_slashes)
+					    : 0;
 }
 
 static void rename_stat_object(struct rename_operand *end)
@@ -194,7 +194,7 @@ static int rename_judge_and_record(struct call *call, struct rename_operand end[
 	if (rename_check_object(call, &end[0], 0, 1) < 0 || (exchange && rename_check_object(call, &end[1], 1, 0) < 0))
 		return -1;
 	for (unsigned i = 0; i < 2; i++) {
-		r = changes_touch_place(call->sandbox->changes, &call->place[i]);
+		r = changes_touch_place(call->sandbox->changes, &call->resolved_place[i]);
 		if (r < 0)
 			return call_fail(call, r);
 	}
@@ -204,8 +204,8 @@ static int rename_judge_and_record(struct call *call, struct rename_operand end[
 /* Renames between two mounts of the view that are on one mount of the host. */
 static long rename_between_mounts(const struct call *call, const struct rename_operand end[2], unsigned flags)
 {
-	_cleanup_close_ int from = view_open_host_object(&call->place[0], end[0].parent_fd, true);
-	_cleanup_close_ int to = view_open_host_object(&call->place[1], end[1].parent_fd, true);
+	_cleanup_close_ int from = view_open_host_object(&call->resolved_place[0], end[0].parent_fd, true);
+	_cleanup_close_ int to = view_open_host_object(&call->resolved_place[1], end[1].parent_fd, true);
 
 	errno = EXDEV;
 	return from < 0 || to < 0 ? -1 : syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags);
@@ -254,7 +254,7 @@ static void rename_path(struct call *call, unsigned flags)
 	same = end[0].exists && end[1].exists && end[0].status.st_dev == end[1].status.st_dev &&
 	       end[0].status.st_ino == end[1].status.st_ino;
 	if (r == 0 && !same)
-		changes_note_rename(call->sandbox->changes, &call->place[0], &call->place[1],
+		changes_note_rename(call->sandbox->changes, &call->resolved_place[0], &call->resolved_place[1],
 				    S_ISDIR(end[0].status.st_mode),
 				    flags & RENAME_EXCHANGE && S_ISDIR(end[1].status.st_mode));
 	file_end_call(call, r);

@@ -88,7 +88,7 @@ static int file_find_virtual_path(const struct call *call, int fd, const struct 
 static bool file_judge_fd_object(struct call *call, int object, const struct stat *status, unsigned want,
 				 bool *ret_named)
 {
-	struct place *place = &call->place[0];
+	struct place *place = &call->resolved_place[0];
 	char virt[PATH_MAX];
 	int len = file_find_virtual_path(call, object, status, virt);
 
@@ -267,7 +267,7 @@ static int resolve_refuse_object_not_public(struct call *call, const struct plac
 
 int file_refuse_unless_public(struct call *call, const struct stat *status, mode_t needed)
 {
-	const struct place *place = &call->place[0];
+	const struct place *place = &call->resolved_place[0];
 
 	if (!place->mount || S_ISLNK(status->st_mode) || !view_place_is_public_only(place))
 		return 0;
@@ -422,7 +422,7 @@ static int resolve_open_or_ask(const struct call *call, const struct place *plac
 /* Walks path[i] to call->place[i] and judges it. follow: see view_walk_path(). 0, or -1 with the outcome set. */
 static int resolve_walk_and_judge(struct call *call, unsigned i, const char *base, unsigned follow, unsigned want)
 {
-	struct place *place = &call->place[i];
+	struct place *place = &call->resolved_place[i];
 	int r = view_walk_path(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
 
 	if (r < 0) {
@@ -444,7 +444,7 @@ static int resolve_fail_if_host_lacks_path(struct call *call, unsigned i, const 
 	int len;
 
 	if (decision->verdict != VERDICT_DENY || decision->rule || file_get_outcome_error(call) != -ENOENT ||
-	    !call->place[i].mount || !(call->place[i].mount->flags & MOUNT_SKELETON))
+	    !call->resolved_place[i].mount || !(call->resolved_place[i].mount->flags & MOUNT_SKELETON))
 		return -1;
 	len = path_join(base, call->path[i].text, whole, sizeof(whole), &lexical);
 	if (len > 0 && lexical && view_is_absent_on_host(call->sandbox->view, whole, (size_t)len))
@@ -456,7 +456,7 @@ static int resolve_fail_if_host_lacks_path(struct call *call, unsigned i, const 
 static int resolve_by_walk(struct call *call, unsigned i, const char *base, unsigned want, unsigned follow,
 			  int open_flags, const struct file_query *question)
 {
-	struct place *place = &call->place[i];
+	struct place *place = &call->resolved_place[i];
 	int fd = -ELOOP;
 
 	for (int tries = 0; tries < FILE_RESOLVE_ATTEMPTS_MAX && resolve_error_requires_walk(fd); tries++) {
@@ -489,7 +489,7 @@ static void resolve_set_place_of_fd_link(const struct call *call, int fd, struct
 static int resolve_removed_directory(struct call *call, unsigned i, int open_flags, const struct file_query *question)
 {
 	const struct call_path *path = &call->path[i];
-	struct place *place = &call->place[i];
+	struct place *place = &call->resolved_place[i];
 	struct policy_decision before = call->decision;
 	struct outcome refused = call->outcome;
 	_cleanup_close_ int object = -1;
@@ -520,7 +520,7 @@ static int resolve_removed_directory(struct call *call, unsigned i, int open_fla
 static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags,
 			const struct file_query *question)
 {
-	struct place *place = &call->place[i];
+	struct place *place = &call->resolved_place[i];
 	char base[PATH_MAX];
 	int r, fd;
 
@@ -656,7 +656,7 @@ static int name_fail_in_removed_directory(struct call *call, const struct call_p
 
 static int name_resolve_and_pin_parent(struct call *call, unsigned i, const char **ret_name, bool make)
 {
-	struct place *place = &call->place[i];
+	struct place *place = &call->resolved_place[i];
 	char base[PATH_MAX], parent[PATH_MAX];
 	_cleanup_close_ int fd = -1;
 	struct stat there;
@@ -702,7 +702,7 @@ int file_pin_parent_of_new_name(struct call *call, unsigned i, const char **ret_
 static int name_try_pin_parent_directly(struct call *call, unsigned i, const char *base, unsigned follow,
 					const char **ret_name)
 {
-	struct place *place = &call->place[i];
+	struct place *place = &call->resolved_place[i];
 	_cleanup_close_ int fd = -1;
 	struct stat there;
 
@@ -718,7 +718,7 @@ static int name_try_pin_parent_directly(struct call *call, unsigned i, const cha
 
 int file_pin_parent_for_open_create(struct call *call, unsigned i, unsigned follow, const char **ret_name)
 {
-	struct place *place = &call->place[i];
+	struct place *place = &call->resolved_place[i];
 	const struct policy_decision before = call->decision;
 	char base[PATH_MAX];
 	int fd;

@@ -185,7 +185,7 @@ struct openat2_scope {
 	bool path_was_replaced;
 	struct call_path saved_path;
 	size_t canonical_len;
-	char canonical[PATH_MAX];
+	char canonical_path[PATH_MAX];
 };
 int file_enter_openat2_scope(struct call *call, const struct open_request *request, struct openat2_scope *ret_scope);
 int file_leave_openat2_scope(struct call *call, const struct openat2_scope *scope, int fd);

@@ -92,7 +92,7 @@ bool fd_table_is_full(struct call *call)
 	if (fd_table_has_room(call, known, room) || (known && fd_table_has_room(call, false, room)) ||
 	    !fd_table_is_full_below(call->tid, room->nofile_limit) || !call_is_awaited(call))
 		return false;
-	call->sandbox->notes.open_files_limit_hit = true;
+	call->sandbox->rlimit_usage.open_files_limit_hit = true;
 	call_fail(call, -EMFILE);
 	return true;
 }

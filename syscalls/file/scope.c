@@ -21,7 +21,7 @@ struct openat2_scope_walk {
 	bool path_is_relative; /* path[0] is relative */
 	bool has_device;
 	dev_t device; /* device of the last object outside the skeleton, for RESOLVE_NO_XDEV */
-	const char *todo;
+	const char *rest_of_path;
 	char text[PATH_MAX * 2];
 };
 
@@ -51,10 +51,10 @@ static int scope_push_link_target(struct openat2_scope_walk *walk, const char *t
 
 	if (++walk->links > VIEW_LINKS_MAX)
 		return -ELOOP;
-	if ((size_t)snprintf(text, sizeof(text), "%s%s", target, walk->todo) >= sizeof(text))
+	if ((size_t)snprintf(text, sizeof(text), "%s%s", target, walk->rest_of_path) >= sizeof(text))
 		return -ENAMETOOLONG;
 	memcpy(walk->text, text, strlen(text) + 1);
-	walk->todo = walk->text;
+	walk->rest_of_path = walk->text;
 	if (*target != '/')
 		return 0;
 	if (walk->resolve & RESOLVE_BENEATH)
@@ -139,10 +139,10 @@ static int scope_walk_path(struct openat2_scope_walk *walk, bool *ret_slash)
 	int r = 0, next;
 
 	*ret_slash = false;
-	while (r == 0 && (next = view_read_next_component(&walk->todo, name, &last)) != 0) {
+	while (r == 0 && (next = view_read_next_component(&walk->rest_of_path, name, &last)) != 0) {
 		if (next < 0)
 			return next;
-		*ret_slash = *walk->todo == '/';
+		*ret_slash = *walk->rest_of_path == '/';
 		if (strcmp(name, "..") == 0)
 			r = scope_enter_parent(walk);
 		else if (strcmp(name, ".") != 0)
@@ -190,7 +190,7 @@ int file_enter_openat2_scope(struct call *call, const struct open_request *reque
 		.follows_last_link =
 			!(request->flags & O_NOFOLLOW || (request->flags & O_CREAT && request->flags & O_EXCL)),
 		.may_create = request->flags & O_CREAT,
-		.at = ret_scope->canonical,
+		.at = ret_scope->canonical_path,
 	};
 	bool slash = false;
 	int r;
@@ -199,7 +199,7 @@ int file_enter_openat2_scope(struct call *call, const struct open_request *reque
 	if (!(request->resolve & SCOPE_FLAGS) || path->len == 0)
 		return 0;
 	memcpy(walk.text, path->text, path->len + 1);
-	walk.todo = walk.text;
+	walk.rest_of_path = walk.text;
 	r = scope_start(&walk, path);
 	if (r == 0)
 		r = scope_walk_path(&walk, &slash);
@@ -209,9 +209,9 @@ int file_enter_openat2_scope(struct call *call, const struct open_request *reque
 		return call_fail(call, r);
 	ret_scope->path_was_replaced = true;
 	ret_scope->saved_path = *path;
-	ret_scope->canonical_len = strlen(ret_scope->canonical);
+	ret_scope->canonical_len = strlen(ret_scope->canonical_path);
 	path->dirfd = AT_FDCWD;
-	path->len = (size_t)snprintf(path->text, sizeof(path->text), "%s%s", ret_scope->canonical,
+	path->len = (size_t)snprintf(path->text, sizeof(path->text), "%s%s", ret_scope->canonical_path,
 				     slash && ret_scope->canonical_len > 1 ? "/" : "");
 	if (path->len < sizeof(path->text))
 		return 0;
@@ -221,13 +221,13 @@ int file_enter_openat2_scope(struct call *call, const struct open_request *reque
 
 int file_leave_openat2_scope(struct call *call, const struct openat2_scope *scope, int fd)
 {
-	const struct place *place = &call->place[0];
+	const struct place *place = &call->resolved_place[0];
 
 	if (!scope->path_was_replaced)
 		return fd;
 	call->path[0] = scope->saved_path;
-	if (fd < 0 ||
-	    (place->virt_len == scope->canonical_len && memcmp(place->virt, scope->canonical, place->virt_len) == 0))
+	if (fd < 0 || (place->virt_len == scope->canonical_len &&
+		       memcmp(place->virt, scope->canonical_path, place->virt_len) == 0))
 		return fd;
 	(void)close(fd);
 	return call_fail(call, -EAGAIN);

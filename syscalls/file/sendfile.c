@@ -43,7 +43,7 @@ struct sendfile_work {
 	off_t at;         /* offset of the next byte */
 	uint64_t bytes_left;
 	uint64_t bytes_sent;
-	uint64_t pointer; /* address in target memory where `at` is written; 0: the file's own offset is set */
+	uint64_t offset_address; /* address in target memory where `at` is written; 0: the file's own offset is set */
 };
 
 static void sendfile_free_work(struct call_work *work)
@@ -92,11 +92,11 @@ static int sendfile_put_offset(const struct sendfile_work *sending)
 {
 	const struct sandbox *sandbox = sending->sandbox;
 
-	if (!sending->pointer)
+	if (!sending->offset_address)
 		return lseek(sending->from_fd, sending->at, SEEK_SET) < 0 ? -errno : 0;
 	if (ioctl(sandbox->listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &sending->id) < 0)
 		return -EINTR;
-	return memory_copy_out(sandbox->target_memory, sending->tid, sending->pointer, &sending->at,
+	return memory_copy_out(sandbox->target_memory, sending->tid, sending->offset_address, &sending->at,
 			       sizeof(sending->at)) < 0
 		       ? -EFAULT
 		       : 0;
@@ -146,7 +146,7 @@ static int sendfile_begin_call(const struct call *call, int from_fd, struct send
 					  .from_fd = from_fd,
 					  .at = at,
 					  .bytes_left = count,
-					  .pointer = call->arg[2]};
+					  .offset_address = call->arg[2]};
 	return 0;
 }
 
@@ -164,7 +164,7 @@ static void sendfile_move_to_thread(struct call *call, const struct sendfile_wor
 	job->from_fd = steal_fd(&from);
 	call->outcome.kind = OUTCOME_BLOCKING_WORK;
 	call->outcome.fd = steal_fd(&to);
-	call->outcome.work = &job->work;
+	call->outcome.blocking_work = &job->work;
 }
 
 /* sendfile(2) is notified only if memory is sampled (RUN_SAMPLES_MEMORY). */

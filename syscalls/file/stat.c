@@ -160,7 +160,7 @@ static int access_check_by_name(void *ctx, int dirfd, const char *path, int at_f
  */
 static int access_judge_by_policy(const struct call *call, const struct access_query *question)
 {
-	const struct place *place = &call->place[0];
+	const struct place *place = &call->resolved_place[0];
 	const mode_t type = question->status.st_mode;
 	struct policy_decision decision;
 

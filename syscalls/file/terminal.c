@@ -40,7 +40,7 @@ int terminal_open_controlling(const struct call *call, int flags)
 
 bool terminal_becomes_controlling(const struct call *call, unsigned flags)
 {
-	const struct place *place = &call->place[0];
+	const struct place *place = &call->resolved_place[0];
 	struct procstat stat;
 
 	if (place->is_magic_link || flags & (O_NOCTTY | O_PATH) || (flags & O_ACCMODE) == O_WRONLY ||
@@ -51,7 +51,7 @@ bool terminal_becomes_controlling(const struct call *call, unsigned flags)
 
 bool terminal_is_not_of_run(const struct call *call, const struct stat *status)
 {
-	const struct place *place = &call->place[0];
+	const struct place *place = &call->resolved_place[0];
 	unsigned number = major(status->st_rdev);
 
 	if (!S_ISCHR(status->st_mode) || place->is_magic_link ||
@@ -64,7 +64,7 @@ bool terminal_is_not_of_run(const struct call *call, const struct stat *status)
 
 bool terminal_refuse_if_not_of_run(struct call *call, int fd)
 {
-	const struct mount *mount = call->place[0].mount;
+	const struct mount *mount = call->resolved_place[0].mount;
 	struct stat status;
 
 	/* In a mount namespace no other mounts have devices: view_get_mount_restrictions() in view/build.c. */
@@ -81,7 +81,7 @@ bool terminal_refuse_shared_mode(struct call *call, mode_t mode)
 {
 	bool shared;
 
-	if (!view_terminal_is_from_program(&call->place[0],
+	if (!view_terminal_is_from_program(&call->resolved_place[0],
 					   &shared) || !shared || !(mode & (S_IRGRP | S_IXGRP | S_IRWXO)))
 		return false;
 	call_refuse(call, -EPERM, NULL, "device_metadata");

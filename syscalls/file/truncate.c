@@ -23,7 +23,7 @@ static bool truncate_exceeds_limit(struct call *call, const struct stat *status,
 		return call_end_without_response(call) < 0;
 	if (limit.rlim_cur == RLIM_INFINITY || (uint64_t)length <= limit.rlim_cur)
 		return false;
-	call->sandbox->notes.file_size_limit_hit = true;
+	call->sandbox->rlimit_usage.file_size_limit_hit = true;
 	/* The task still waits for this response, so its tid was not reused. */
 	(void)syscall(SYS_tgkill, call->task->tgid, call->tid, SIGXFSZ); /* fails for a dead thread */
 	call_fail(call, -EFBIG);

@@ -19,7 +19,7 @@
  */
 static bool watch_events_name_only_shown(const struct call *call, int object)
 {
-	const struct place *place = &call->place[0];
+	const struct place *place = &call->resolved_place[0];
 	struct stat status;
 
 	if (place->is_magic_link)

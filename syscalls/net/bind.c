@@ -33,7 +33,7 @@ static int bind_make_socket_file(int parent, const char *name, int socket_fd)
 /* Binds to a path. Checks in the kernel's order: first the path, then whether the socket is bound already. */
 static void bind_path(struct call *call)
 {
-	struct sockets *sockets = call->sandbox->sockets;
+	struct sockets *sockets = call->sandbox->unix_sockets;
 	const char *name;
 	_cleanup_close_ int parent = file_pin_parent_of_new_name(call, 0, &name), copy = -1;
 	int node, r;
@@ -71,7 +71,7 @@ static void bind_abstract(struct call *call, const struct sockaddr_storage *addr
 	target_allow_without_rule(call);
 	copy = net_copy_socket(call);
 	if (copy >= 0 && call_commit_record(call) == 0)
-		call_return_result(call, sockets_bind_abstract(call->sandbox->sockets, copy, &name));
+		call_return_result(call, sockets_bind_abstract(call->sandbox->unix_sockets, copy, &name));
 }
 
 static void bind_unix(struct call *call, const struct sockaddr_storage *address, int len)

@@ -24,7 +24,7 @@
 
 /* ---- waiting for room in the listener's queue ---- */
 
-struct connecting {
+struct unix_connect_work {
 	struct call_work work;
 	struct sockets_address address;
 	int pin_fd; /* owned: what the address needs; -1: nothing */
@@ -32,7 +32,7 @@ struct connecting {
 
 static int64_t connect_run_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
-	const struct connecting *connecting = (const struct connecting *)work;
+	const struct unix_connect_work *connecting = (const struct unix_connect_work *)work;
 	int r;
 
 	do
@@ -43,7 +43,7 @@ static int64_t connect_run_work(struct call_work *work, int fd, bool (*go_on)(vo
 
 static void connect_free_work(struct call_work *work)
 {
-	struct connecting *connecting = (struct connecting *)work;
+	struct unix_connect_work *connecting = (struct unix_connect_work *)work;
 
 	close_fd(&connecting->pin_fd);
 	free(connecting);
@@ -52,18 +52,18 @@ static void connect_free_work(struct call_work *work)
 /* Moves *fd and *pin_fd to a thread. */
 static void connect_move_to_thread(struct call *call, int *fd, const struct sockets_address *address, int *pin_fd)
 {
-	struct connecting *connecting = malloc(sizeof(*connecting));
+	struct unix_connect_work *connecting = malloc(sizeof(*connecting));
 
 	if (!connecting) {
 		call_fail(call, -ENOMEM);
 		return;
 	}
-	*connecting = (struct connecting){
+	*connecting = (struct unix_connect_work){
 		.work = {.run = connect_run_work, .free = connect_free_work}, .address = *address,
 		.pin_fd = steal_fd(pin_fd)};
 	call->outcome.kind = OUTCOME_BLOCKING_WORK;
 	call->outcome.fd = steal_fd(fd);
-	call->outcome.work = &connecting->work;
+	call->outcome.blocking_work = &connecting->work;
 }
 
 /* ---- connect(2) ---- */
@@ -79,7 +79,7 @@ static void connect_commit_and_connect(struct call *call, int socket_fd, const s
 		return;
 	r = net_is_nonblocking(fd) ? sockets_connect(fd, address) : -EINTR;
 	if (r == 0 || r == -EINTR)
-		peers_note_connection(call->sandbox->peers, fd, address, call->task->tgid);
+		peers_note_connection(call->sandbox->unix_peers, fd, address, call->task->tgid);
 	if (r == -EINTR) /* connect may wait for room in the backlog, even if another thread sets O_NONBLOCK now */
 		connect_move_to_thread(call, &fd, address, &pin);
 	else

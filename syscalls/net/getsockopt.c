@@ -48,7 +48,7 @@ static void getsockopt_answer_peercred(struct call *call)
 		call_continue(call);
 		return;
 	}
-	credentials.pid = peers_find_peer_process(call->sandbox->peers, copy);
+	credentials.pid = peers_find_peer_process(call->sandbox->unix_peers, copy);
 	getsockopt_write_credentials(call, &credentials);
 }
 

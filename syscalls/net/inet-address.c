@@ -17,12 +17,12 @@ static void inet_address_from_v6(const struct sockaddr_storage *address, struct 
 
 	memcpy(&in, address, sizeof(in));
 	*ret = (struct inet_address){
-		.family = AF_INET6, .v6 = in.sin6_addr, .scope = in.sin6_scope_id, .port = ntohs(in.sin6_port)};
+		.family = AF_INET6, .v6 = in.sin6_addr, .scope_id = in.sin6_scope_id, .port = ntohs(in.sin6_port)};
 	if (IN6_IS_ADDR_V4MAPPED(&in.sin6_addr)) {
 		ret->family = AF_INET;
 		memcpy(&ret->v4, &in.sin6_addr.s6_addr[12], sizeof(ret->v4));
 		ret->v6 = in6addr_any;
-		ret->scope = 0;
+		ret->scope_id = 0;
 	}
 }
 
@@ -76,7 +76,7 @@ static int inet_check_peer(const struct inet_kind *kind, const struct inet_addre
 	}
 	if (kind->is_stream && IN6_IS_ADDR_MULTICAST(&peer->v6))
 		return -ENETUNREACH;
-	return IN6_IS_ADDR_LINKLOCAL(&peer->v6) && peer->scope == 0 ? -EINVAL : 0;
+	return IN6_IS_ADDR_LINKLOCAL(&peer->v6) && peer->scope_id == 0 ? -EINVAL : 0;
 }
 
 static void inet_replace_any_by_loopback(struct inet_address *address)
@@ -169,7 +169,7 @@ socklen_t inet_write_sockaddr(int domain, const struct inet_address *address, st
 	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6,
 				   .sin6_port = htons(address->port),
 				   .sin6_addr = address->v6,
-				   .sin6_scope_id = address->scope};
+				   .sin6_scope_id = address->scope_id};
 
 	memset(ret_address, 0, sizeof(*ret_address));
 	if (domain == AF_INET) {

@@ -23,7 +23,7 @@ struct inet_address {
 	int family; /* AF_INET, AF_INET6; AF_UNSPEC: connect(2) dissolves the association */
 	struct in_addr v4;
 	struct in6_addr v6;
-	uint32_t scope;
+	uint32_t scope_id;
 	uint16_t port; /* host order */
 };
 

@@ -81,7 +81,7 @@ static void inet_connect_by_egress(struct call *call, struct inet_socket *socket
 	inet_names_store(inet, socket, &own, to);
 	call->outcome.kind = OUTCOME_CONNECT_BY_EGRESS;
 	call->outcome.fd = steal_fd(&socket->fd);
-	call->outcome.egress = dial;
+	call->outcome.egress_connect = dial;
 }
 
 /* ---- on the run's own loopback ---- */
@@ -100,7 +100,7 @@ static void inet_connect_in_thread(struct call *call, struct inet_socket *socket
 	}
 	call->outcome.kind = OUTCOME_BLOCKING_WORK;
 	call->outcome.fd = steal_fd(&socket->fd);
-	call->outcome.work = work;
+	call->outcome.blocking_work = work;
 }
 
 /* Connects to a socket of the run. Takes held_fd: the listener, or -1 where it need not be held. */

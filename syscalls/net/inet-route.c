@@ -23,7 +23,7 @@ struct inet_address inet_get_pool_address(const struct inet *inet, int family)
 }
 
 /* The name for which egress handed out a synthetic address. An unknown name: reads what egress has sent first. */
-static const char *inet_find_name(const struct inet *inet, const struct sockaddr *address)
+static const char *inet_find_host_of_address(const struct inet *inet, const struct sockaddr *address)
 {
 	const char *name = pool_find_name(inet->options.pool, address);
 
@@ -96,7 +96,7 @@ void inet_judge_address(struct inet *inet, const struct inet_address *address, b
 	ret_route->kind = INET_TO_NOWHERE;
 	if (inet_route_address_of_run(inet, address, own, udp, ret_route))
 		return;
-	ret_route->host = inet_find_name(inet, at);
+	ret_route->host = inet_find_host_of_address(inet, at);
 	if (ret_route->host) {
 		ret_route->verdict = policy_net_judge_connect(policy, ret_route->host, address->port, udp);
 		ret_route->kind = ret_route->verdict.is_allowed ? INET_ENDPOINT : INET_TO_NOWHERE;
@@ -117,9 +117,9 @@ void inet_record_endpoint(struct call *call, const struct inet_address *address,
 	(void)inet_write_sockaddr(address->family, address, &storage);
 	net_address_format((const struct sockaddr *)&storage, net->address);
 	(void)snprintf(net->host, sizeof(net->host), "%s", host ? host : net->address);
-	net->record = (struct audit_net){.host = net->host, .port = address->port, .proto = udp ? "udp" : "tcp"};
+	net->audit_net = (struct audit_net){.host = net->host, .port = address->port, .proto = udp ? "udp" : "tcp"};
 	if (strcmp(net->host, net->address) != 0)
-		net->record.address = net->address;
+		net->audit_net.address = net->address;
 }
 
 void inet_allow_call(struct call *call, const struct net_verdict *verdict)
@@ -148,5 +148,5 @@ void inet_refuse_call(struct call *call, int error, const char *rule, const char
 
 	call_refuse(call, error, rule, reason);
 	if (options->refused)
-		options->refused(options->egress, call->net.host, call->net.record.port, rule, reason);
+		options->refused(options->egress, call->net.host, call->net.audit_net.port, rule, reason);
 }

@@ -36,7 +36,7 @@ static struct sockaddr interfaces_make_sockaddr_of_host(uint32_t address)
 /* Answers SIOCGIFCONF: lists the interface once for each of its IPv4 addresses. */
 static int interfaces_list_addresses(struct call *call)
 {
-	const struct netlink_facts *facts = netlink_facts(call->sandbox);
+	const struct netlink_facts *facts = netlink_get_facts(call->sandbox);
 	struct ifreq entry[LOOPBACK_ADDRESSES_MAX] = {{.ifr_name = "lo"}, {.ifr_name = "lo"}};
 	size_t size = (facts->has_network ? 2 : 1) * sizeof(entry[0]);
 	struct ifconf list;

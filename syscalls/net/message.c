@@ -201,7 +201,7 @@ int message_copy_control_data(struct call *call, int domain, const struct messag
 
 	if (!control->len)
 		return 0;
-	if (control->len > MESSAGE_CONTROL_MAX)
+	if (control->len > MESSAGE_CONTROL_BYTES_MAX)
 		return -ENOBUFS;
 	message->control = calloc(1, control->len);
 	if (!message->control)

@@ -6,7 +6,7 @@
 
 #define MESSAGE_PARTS_MAX 1024           /* iovecs of a message: UIO_MAXIOV */
 /* bytes; room for more than SCM_MAX_FD descriptors. Larger control data fails with ENOBUFS */
-#define MESSAGE_CONTROL_MAX (16u * 1024)
+#define MESSAGE_CONTROL_BYTES_MAX (16u * 1024)
 #define MESSAGE_FDS_MAX 253              /* SCM_MAX_FD */
 
 struct message_part {

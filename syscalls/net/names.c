@@ -56,7 +56,7 @@ static void names_answer_getsockname(struct call *call, bool peer)
 		names_write_address(call, &address, len);
 		return;
 	}
-	if ((!call->sandbox->inet && !sockets_names_need_restoring(call->sandbox->sockets)) ||
+	if ((!call->sandbox->inet && !sockets_names_need_restoring(call->sandbox->unix_sockets)) ||
 	    net_check_socket(call) < 0) {
 		call_continue(call);
 		return;

@@ -23,7 +23,7 @@
 struct answer_writer {
 	unsigned char *out; /* NETLINK_ANSWER_MAX bytes; all answers fit */
 	size_t len;
-	size_t message; /* offset of the message that is being written */
+	size_t message_offset; /* offset of the message that is being written */
 	struct nlmsghdr request;
 	uint32_t port;
 	unsigned short flags; /* flags of each message */
@@ -47,16 +47,16 @@ static void answer_begin_message(struct answer_writer *writer, unsigned type, co
 				.nlmsg_seq = writer->request.nlmsg_seq,
 				.nlmsg_pid = writer->port};
 
-	writer->message = writer->len;
+	writer->message_offset = writer->len;
 	answer_write_bytes(writer, &head, sizeof(head));
 	answer_write_bytes(writer, body, len);
 }
 
 static void answer_end_message(struct answer_writer *writer)
 {
-	uint32_t len = (uint32_t)(writer->len - writer->message);
+	uint32_t len = (uint32_t)(writer->len - writer->message_offset);
 
-	memcpy(writer->out + writer->message, &len, sizeof(len)); /* nlmsg_len comes first */
+	memcpy(writer->out + writer->message_offset, &len, sizeof(len)); /* nlmsg_len comes first */
 }
 
 static void answer_add_attribute(struct answer_writer *writer, unsigned type, const void *value, size_t len)
@@ -398,8 +398,8 @@ static void netlink_answer_getroute(struct answer_writer *writer, const struct n
 /* ---- requests ---- */
 
 /* Works as rtnetlink_rcv_msg() in net/core/rtnetlink.c. The two low bits of a type tell its kind; 2 is a query. */
-static void answer_message(struct answer_writer *writer, const struct netlink_facts *facts, const unsigned char *body,
-			   size_t len)
+static void netlink_answer_message(struct answer_writer *writer, const struct netlink_facts *facts,
+				   const unsigned char *body, size_t len)
 {
 	unsigned type = writer->request.nlmsg_type;
 	int family = len ? body[0] : AF_UNSPEC;
@@ -443,7 +443,8 @@ size_t netlink_answer(const struct netlink_facts *facts, uint32_t port, const vo
 		return 0;
 	*ret_used = NLMSG_ALIGN(message) < len ? NLMSG_ALIGN(message) : len;
 	if (writer.request.nlmsg_flags & NLM_F_REQUEST && writer.request.nlmsg_type >= NLMSG_MIN_TYPE)
-		answer_message(&writer, facts, (const unsigned char *)request + NLMSG_HDRLEN, message - NLMSG_HDRLEN);
+		netlink_answer_message(&writer, facts, (const unsigned char *)request + NLMSG_HDRLEN,
+				       message - NLMSG_HDRLEN);
 	else if (writer.request.nlmsg_flags & NLM_F_ACK)
 		answer_write_error(&writer, 0);
 	return writer.len;

@@ -368,7 +368,7 @@ bool netlink_set_option(struct call *call)
 
 /* ---- answers ---- */
 
-const struct netlink_facts *netlink_facts(const struct sandbox *sandbox)
+const struct netlink_facts *netlink_get_facts(const struct sandbox *sandbox)
 {
 	struct netlink *netlink = sandbox->netlink;
 	struct net_pool pool;
@@ -468,7 +468,7 @@ bool netlink_send_request(struct call *call)
 	if (r < 0) {
 		call_fail(call, r);
 	} else if (call_commit_record(call) == 0) {
-		(void)netlink_facts(call->sandbox); /* for standin_answer_messages() */
+		(void)netlink_get_facts(call->sandbox); /* for standin_answer_messages() */
 		standin_serve_datagram(call->sandbox->netlink, standin, false); /* requests that were sent before */
 		if (standin->fd >= 0)
 			standin_answer_request(call->sandbox->netlink, standin, (uint32_t)call->task->tgid, request,
@@ -483,7 +483,7 @@ void netlink_serve(struct netlink *netlink, const struct sandbox *sandbox)
 	struct epoll_event event[NETLINK_SOCKETS_MAX];
 	int count = epoll_wait(netlink->epoll_fd, event, NETLINK_SOCKETS_MAX, 0);
 
-	(void)netlink_facts(sandbox); /* for standin_answer_messages() */
+	(void)netlink_get_facts(sandbox); /* for standin_answer_messages() */
 	for (int i = 0; i < count; i++)
 		standin_serve_datagram(netlink, &netlink->standin[event[i].data.u32],
 			  event[i].events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR));

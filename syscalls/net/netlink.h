@@ -28,7 +28,7 @@ int netlink_get_epoll_fd(const struct netlink *netlink);
 void netlink_serve(struct netlink *netlink, const struct sandbox *sandbox);
 
 /* The addresses that stand-ins tell, borrowed. To be called only if sandbox->netlink is not NULL. */
-const struct netlink_facts *netlink_facts(const struct sandbox *sandbox);
+const struct netlink_facts *netlink_get_facts(const struct sandbox *sandbox);
 
 /* Makes a stand-in for socket(AF_NETLINK, SOCK_RAW or SOCK_DGRAM, NETLINK_ROUTE). False: the call makes none. */
 bool netlink_make_standin(struct call *call);

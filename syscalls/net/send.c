@@ -14,7 +14,7 @@
 #include "syscalls/net/unix-route.h"
 #include "syscalls/table/handlers.h"
 
-#define SENDMMSG_MAX 1024 /* UIO_MAXIOV: sendmmsg(2) ignores messages beyond this number */
+#define SENDMMSG_MESSAGES_MAX 1024 /* UIO_MAXIOV: sendmmsg(2) ignores messages beyond this number */
 
 /* The socket that a call sends on. */
 struct sender {
@@ -166,7 +166,7 @@ HANDLER(sys_sendto, send_message_of_call(call, call_get_int(call, 3), 0, true))
 HANDLER(sys_sendmsg, send_message_of_call(call, call_get_int(call, 2), call->arg[1], false))
 
 #define MMSGHDR_BYTES 64u /* size of struct user_mmsghdr: a msghdr of 56 bytes, and the length */
-#define MMSGHDR_LENGTH_AT 56u
+#define MMSGHDR_LENGTH_OFFSET 56u
 
 /*
  * Sends message i. Returns what send_judge_commit_and_send() does. Only the first message's address is on record, so a
@@ -187,13 +187,13 @@ static int64_t send_message_of_sendmmsg(struct call *call, struct sender *sender
 		r = -EAGAIN;
 	}
 	if (r == 0)
-		r = send_judge_commit_and_send(call, sender, &message, call_get_int(call, 3), addr + MMSGHDR_LENGTH_AT,
-					       i == 0);
+		r = send_judge_commit_and_send(call, sender, &message, call_get_int(call, 3),
+					       addr + MMSGHDR_LENGTH_OFFSET, i == 0);
 	message_release(&message);
 	if (r < 0)
 		return r;
 	told = (uint32_t)r;
-	return decode_write_output(call, addr + MMSGHDR_LENGTH_AT, &told, sizeof(told));
+	return decode_write_output(call, addr + MMSGHDR_LENGTH_OFFSET, &told, sizeof(told));
 }
 
 void sys_sendmmsg(struct call *call)
@@ -205,8 +205,8 @@ void sys_sendmmsg(struct call *call)
 
 	if (!send_copy_socket(call, call_get_uint(call, 3), &sender))
 		return;
-	if (count > SENDMMSG_MAX)
-		count = SENDMMSG_MAX;
+	if (count > SENDMMSG_MESSAGES_MAX)
+		count = SENDMMSG_MESSAGES_MAX;
 	while (r >= 0 && sent < count) {
 		r = send_message_of_sendmmsg(call, &sender, sent, &first);
 		if (r >= 0)

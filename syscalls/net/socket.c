@@ -104,11 +104,11 @@ static void socket_listen_unix(struct call *call, int copy)
 	else if (len <= offsetof(struct sockaddr_un, sun_path) ||
 		 getpeername(copy, (struct sockaddr *)&peer, &peer_len) == 0)
 		call_fail(call, -EINVAL); /* a connected socket stays connected, even when the peer has closed */
-	else if (!sockets_name_is_of_run_only(call->sandbox->sockets, &name))
+	else if (!sockets_name_is_of_run_only(call->sandbox->unix_sockets, &name))
 		call_refuse(call, -EACCES, NULL, "abstract_socket_not_granted");
 	else if (call_commit_record(call) == 0) {
 		memfds_note_kernel_queues(call->sandbox->memfds);
-		peers_note_listener(call->sandbox->peers, copy, call->task->tgid);
+		peers_note_listener(call->sandbox->unix_peers, copy, call->task->tgid);
 		file_end_call(call, listen(copy, (int)backlog));
 	}
 }

@@ -82,7 +82,7 @@ static ssize_t transfer_send_buffer(struct sending *sending, int fd, int more_fl
 static int transfer_fill_buffer(struct sending *sending)
 {
 	uint64_t rest = sending->message.total - sending->bytes_sent;
-	size_t most = sending->is_stream ? STREAM_CHUNK_BYTES : TRANSFER_DATAGRAM_MAX;
+	size_t most = sending->is_stream ? STREAM_CHUNK_BYTES : TRANSFER_DATAGRAM_BYTES_MAX;
 	size_t want = rest < most ? (size_t)rest : most;
 	ssize_t r;
 
@@ -177,7 +177,7 @@ static int64_t transfer_move_to_thread(struct call *call, int *fd, struct sendin
 	*sending = (struct sending){.message = {.pin_fd = -1}};
 	call->outcome.kind = OUTCOME_BLOCKING_WORK;
 	call->outcome.fd = steal_fd(fd);
-	call->outcome.work = &moved->work;
+	call->outcome.blocking_work = &moved->work;
 	return -EINPROGRESS;
 }
 
@@ -205,7 +205,7 @@ int64_t transfer_send_without_waiting(struct call *call, int *fd, const struct t
 	*transfer->message = (struct message){.pin_fd = -1};
 	if (sending.to_len)
 		sending.to = *transfer->to;
-	r = !sending.is_stream && sending.message.total > TRANSFER_DATAGRAM_MAX
+	r = !sending.is_stream && sending.message.total > TRANSFER_DATAGRAM_BYTES_MAX
 		    ? -EMSGSIZE
 		    : transfer_send_until_done(&sending, *fd, MSG_DONTWAIT, TRANSFER_BYTES_PER_TURN_MAX,
 					       transfer_call_is_awaited, call);

@@ -5,7 +5,7 @@
 #include "syscalls/net/message.h"
 
 /* bytes; larger datagrams fail with EMSGSIZE. UDP allows at most 65,507 bytes anyway */
-#define TRANSFER_DATAGRAM_MAX (512u * 1024)
+#define TRANSFER_DATAGRAM_BYTES_MAX (512u * 1024)
 /* bytes of a stream that are sent before other notifications get their turn */
 #define TRANSFER_BYTES_PER_TURN_MAX (1u << 20)
 

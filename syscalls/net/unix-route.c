@@ -19,7 +19,7 @@ static int unix_find_socket_of_file(struct call *call, int node, struct sockets_
 		return call_fail(call, -errno);
 	if (faccessat(node, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) < 0)
 		return call_fail(call, -EACCES);
-	pin = S_ISSOCK(st.st_mode) ? sockets_find_path(call->sandbox->sockets, &st, ret_address) : -ENOENT;
+	pin = S_ISSOCK(st.st_mode) ? sockets_find_path(call->sandbox->unix_sockets, &st, ret_address) : -ENOENT;
 	if (pin != -ENOENT)
 		return pin < 0 ? call_fail(call, pin) : pin;
 	if (S_ISSOCK(st.st_mode) && sockets_inode_has_open_socket(node))
@@ -39,7 +39,7 @@ int unix_find_socket_of_path(struct call *call, struct sockets_address *ret_addr
 
 int unix_find_abstract_socket(struct call *call, int socket_fd, struct sockets_address *address, int *ret_pin_fd)
 {
-	int r = sockets_find_abstract(call->sandbox->sockets, socket_fd, address, ret_pin_fd);
+	int r = sockets_find_abstract(call->sandbox->unix_sockets, socket_fd, address, ret_pin_fd);
 
 	if (r != -ECONNREFUSED)
 		return r < 0 ? call_fail(call, r) : 0;

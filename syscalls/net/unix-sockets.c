@@ -25,7 +25,7 @@
 
 struct bound_socket {
 	/* the socket file in the view; kept open, so that its inode number is not reused. -1: an abstract name */
-	int node_fd;
+	int socket_file_fd;
 	int pin_fd; /* O_PATH descriptor of the inode that the socket is bound to */
 	dev_t dev;  /* of the socket file */
 	ino_t ino;
@@ -61,8 +61,8 @@ int sockets_create(int scratch_fd, bool own_netns, struct sockets **ret_sockets)
 
 static void sockets_close_bound(const struct bound_socket *bound)
 {
-	if (bound->node_fd >= 0)
-		(void)close(bound->node_fd);
+	if (bound->socket_file_fd >= 0)
+		(void)close(bound->socket_file_fd);
 	(void)close(bound->pin_fd);
 }
 
@@ -134,7 +134,7 @@ static bool bound_is_gone(const struct bound_socket *bound)
 {
 	struct stat node;
 
-	if (bound->node_fd >= 0 && (fstat(bound->node_fd, &node) < 0 || node.st_nlink == 0))
+	if (bound->socket_file_fd >= 0 && (fstat(bound->socket_file_fd, &node) < 0 || node.st_nlink == 0))
 		return true;
 	return !sockets_inode_has_open_socket(bound->pin_fd);
 }
@@ -222,7 +222,10 @@ int sockets_bind_file(struct sockets *sockets, int socket_fd, int node_fd, const
 	pin = sockets_bind_in_scratch(sockets, socket_fd, text, strnlen(text, SOCKETS_NAME_MAX));
 	if (pin < 0)
 		return pin;
-	*bound = (struct bound_socket){.node_fd = steal_fd(&node), .pin_fd = pin, .dev = st.st_dev, .ino = st.st_ino,
+	*bound = (struct bound_socket){.socket_file_fd = steal_fd(&node),
+				       .pin_fd = pin,
+				       .dev = st.st_dev,
+				       .ino = st.st_ino,
 				       .socket_ino = net_get_inode(socket_fd)};
 	sockets->count++;
 	sockets->has_names_to_restore |= strchr(text, '/') != NULL;
@@ -247,7 +250,7 @@ int sockets_find_path(const struct sockets *sockets, const struct stat *node, st
 	for (size_t i = sockets->count; i-- > 0;) {
 		const struct bound_socket *bound = &sockets->bound[i];
 
-		if (bound->node_fd >= 0 && bound->dev == node->st_dev && bound->ino == node->st_ino)
+		if (bound->socket_file_fd >= 0 && bound->dev == node->st_dev && bound->ino == node->st_ino)
 			return bound_get_address(bound, ret_address);
 	}
 	return -ENOENT;
@@ -263,7 +266,7 @@ static size_t sockets_find_name(const struct sockets *sockets, const char *name,
 	for (; i < sockets->count; i++) {
 		const struct bound_socket *bound = &sockets->bound[i];
 
-		if (bound->node_fd < 0 && bound->type == type && bound->name_len == len &&
+		if (bound->socket_file_fd < 0 && bound->type == type && bound->name_len == len &&
 		    memcmp(bound->name, name, len) == 0)
 			break;
 	}
@@ -296,7 +299,7 @@ static int sockets_bind_and_register_name(struct sockets *sockets, int socket_fd
 	if (pin < 0)
 		return pin;
 	bound = &sockets->bound[sockets->count++];
-	*bound = (struct bound_socket){.node_fd = -1, .pin_fd = pin, .socket_ino = net_get_inode(socket_fd),
+	*bound = (struct bound_socket){.socket_file_fd = -1, .pin_fd = pin, .socket_ino = net_get_inode(socket_fd),
 				       .type = type, .name_len = len};
 	memcpy(bound->name, name, len);
 	sockets->has_names_to_restore = true;

@@ -61,7 +61,7 @@ bool ptrace_run_may_write_memory(const struct sandbox *sandbox)
 }
 
 /* Whether any thread of the process is traced now: threads and children may be traced from birth. */
-static bool any_thread_is_traced(pid_t tgid)
+static bool ptrace_any_thread_is_traced(pid_t tgid)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	struct dirent *entry;
@@ -93,7 +93,7 @@ static bool ptrace_may_be_attached(const struct ptrace_attachments *traces, pid_
 	return false;
 }
 
-static bool process_has_traced(const struct ptrace_attachments *traces, pid_t tgid)
+static bool ptrace_process_has_traced(const struct ptrace_attachments *traces, pid_t tgid)
 {
 	for (size_t i = 0; i < traces->count; i++)
 		if (traces->attachment[i].tgid == tgid)
@@ -105,22 +105,22 @@ static bool process_has_traced(const struct ptrace_attachments *traces, pid_t tg
  * Does not use tree_pid_is_in_run(), which may miss a process while its ancestors die: a living tracer must not be
  * forgotten. Remembering a dead one too long only causes a refusal.
  */
-static bool process_exists(pid_t tgid)
+static bool ptrace_process_exists(pid_t tgid)
 {
 	return kill(tgid, 0) == 0 || errno != ESRCH;
 }
 
-static bool thread_exists(pid_t tgid, pid_t tid)
+static bool ptrace_thread_exists(pid_t tgid, pid_t tid)
 {
 	return syscall(SYS_tgkill, tgid, tid, 0) == 0 || errno != ESRCH;
 }
 
 static bool ptrace_attachment_has_ended(const struct ptrace_attachment *edge)
 {
-	return !process_exists(edge->tid == PTRACE_TRACEME_TID ? edge->target_tgid : edge->tgid);
+	return !ptrace_process_exists(edge->tid == PTRACE_TRACEME_TID ? edge->target_tgid : edge->tgid);
 }
 
-static void forget_dead_processes(struct ptrace_attachments *traces)
+static void ptrace_forget_dead_processes(struct ptrace_attachments *traces)
 {
 	size_t kept = 0;
 
@@ -131,11 +131,11 @@ static void forget_dead_processes(struct ptrace_attachments *traces)
 }
 
 /* Whether `next` may overwrite `edge`: both of one thread, or `edge` of a dead thread of the same process. */
-static bool edge_is_replaced(const struct ptrace_attachment *edge, const struct ptrace_attachment *next)
+static bool ptrace_attachment_is_replaced(const struct ptrace_attachment *edge, const struct ptrace_attachment *next)
 {
 	if (edge->tid == PTRACE_TRACEME_TID || next->tid == PTRACE_TRACEME_TID)
 		return edge->tid == next->tid && edge->target_tgid == next->target_tgid;
-	return edge->tgid == next->tgid && (edge->tid == next->tid || !thread_exists(edge->tgid, edge->tid));
+	return edge->tgid == next->tgid && (edge->tid == next->tid || !ptrace_thread_exists(edge->tgid, edge->tid));
 }
 
 /* Stores an edge. False: the table is full. The thread's own entry is replaced before a dead thread's entry. */
@@ -146,7 +146,7 @@ static bool ptrace_remember_attachment(struct ptrace_attachments *traces, const 
 	for (size_t i = 0; i < traces->count; i++) {
 		struct ptrace_attachment *edge = &traces->attachment[i];
 
-		if (edge_is_replaced(edge, next) && (!entry || edge->tid == next->tid))
+		if (ptrace_attachment_is_replaced(edge, next) && (!entry || edge->tid == next->tid))
 			entry = edge;
 	}
 	if (!entry && traces->count == PTRACE_ATTACHMENTS_MAX)
@@ -163,9 +163,9 @@ static bool ptrace_remember_attachment(struct ptrace_attachments *traces, const 
 static const char *ptrace_find_refusal_reason(const struct ptrace_attachments *traces, pid_t tracer_tgid,
 					      pid_t target_tgid)
 {
-	if (ptrace_may_be_attached(traces, tracer_tgid) || any_thread_is_traced(tracer_tgid))
+	if (ptrace_may_be_attached(traces, tracer_tgid) || ptrace_any_thread_is_traced(tracer_tgid))
 		return "tracer_is_traced";
-	return process_has_traced(traces, target_tgid) ? "target_traces" : NULL;
+	return ptrace_process_has_traced(traces, target_tgid) ? "target_traces" : NULL;
 }
 
 static void ptrace_judge_attachment(struct call *call, const struct ptrace_attachment *edge)
@@ -173,7 +173,7 @@ static void ptrace_judge_attachment(struct call *call, const struct ptrace_attac
 	struct ptrace_attachments *traces = &call->sandbox->ptrace_attachments;
 	const char *reason;
 
-	forget_dead_processes(traces);
+	ptrace_forget_dead_processes(traces);
 	reason = ptrace_find_refusal_reason(traces, edge->tgid, edge->target_tgid);
 	if (!reason && !ptrace_remember_attachment(traces, edge))
 		reason = "tracers_limit";

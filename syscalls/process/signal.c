@@ -35,7 +35,7 @@
  */
 #define SIGNAL_ROUNDS_MAX 8
 
-static pid_t read_process_group(pid_t pid)
+static pid_t signal_read_process_group(pid_t pid)
 {
 	struct procstat stat;
 
@@ -87,7 +87,7 @@ static void signal_send_to_group_member(struct call *call, struct signal_group_w
 
 static bool signal_targets_process(const struct call *call, const struct signal_group_work *work, pid_t pid)
 {
-	return work->is_whole_run ? pid != call->task->tgid : read_process_group(pid) == work->group;
+	return work->is_whole_run ? pid != call->task->tgid : signal_read_process_group(pid) == work->group;
 }
 
 /* Signals processes that had not been signalled. True: there were such processes. */
@@ -151,7 +151,7 @@ static void signal_group(struct call *call, pid_t which, int sig)
 	struct signal_group_work work = {.is_whole_run = which == -1, .last_error = -ESRCH};
 
 	if (which == 0)
-		work.group = read_process_group(call->task->tgid);
+		work.group = signal_read_process_group(call->task->tgid);
 	else if (which < -1 && which != INT_MIN) /* -INT_MIN does not exist: kernel/signal.c, kill_something_info() */
 		work.group = -which;
 	else if (which != -1)

@@ -11,5 +11,5 @@ static syscall_fn *const handlers[] = {
 
 syscall_fn *table_get_handler(const struct syscall_row *row)
 {
-	return row->place ? handlers[row->place - 1] : NULL;
+	return row->row_number ? handlers[row->row_number - 1] : NULL;
 }

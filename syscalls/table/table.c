@@ -25,9 +25,9 @@ enum row_place {
 #define OPENS .eintr = EINTR_OPEN
 #define WAITS .eintr = EINTR_ANY_TIME
 #define WAITS_IF(name) .eintr = EINTR_ANY_TIME, .waits_if = waits_##name
-#define JUDGED_IN(runs) .judged_in = (runs)
-#define ALSO(in_, not_in_, terms_) {.in = (in_), .not_in_runs = (not_in_), .terms = allow_##terms_}
-#define MORE(...)                                     \
+#define JUDGED_IN(runs) .judged_in_runs = (runs)
+#define IN_RUNS(in_, not_in_, terms_) {.in = (in_), .not_in_runs = (not_in_), .terms = allow_##terms_}
+#define MORE_TERMS(...)                                     \
 	.more_terms = (const struct row_more_terms[]) \
 	{                                             \
 		__VA_ARGS__,                          \
@@ -35,7 +35,7 @@ enum row_place {
 			.terms = NULL                 \
 		}                                     \
 	}
-#define BY_KERNEL(terms) MORE(ALSO(RUN_KERNEL_READS, 0, terms))
+#define BY_KERNEL(terms) MORE_TERMS(IN_RUNS(RUN_KERNEL_READS, 0, terms))
 #define HOOK(name) .hook = HOOK_##name
 #define SELF(roles) .self_roles = (roles)
 #define SELF_TERMS(name) .self_terms = self_##name
@@ -51,11 +51,12 @@ enum row_place {
 
 /* The classes of syscalls.def, followed by the row's columns. */
 #define ENTRY(name_, class_, ...) \
-	{.nr = __SNR_##name_, .name = #name_, .place = PLACE_##name_ + 1, .class = class_, __VA_ARGS__},
+	{.nr = __SNR_##name_, .name = #name_, .row_number = PLACE_##name_ + 1, .class = class_, __VA_ARGS__},
 #define NATIVE(name, ...) ENTRY(name, ROW_NATIVE, __VA_ARGS__)
 #define FILTERED(name, error_, basis_, terms_, ...) \
 	ENTRY(name, ROW_FILTER, .error = error_, .basis = basis_, .allowed_if = allow_##terms_, __VA_ARGS__)
-#define NATIVE_UNLESS(name, runs, basis, ...) FILTERED(name, EPERM, basis, always, .judged_in = (runs), __VA_ARGS__)
+#define NATIVE_UNLESS(name, runs, basis, ...) \
+	FILTERED(name, EPERM, basis, always, .judged_in_runs = (runs), __VA_ARGS__)
 #define FILTER(name, error, ...) FILTERED(name, error, BASIS_REGS, name, __VA_ARGS__)
 #define JUDGE(name, basis, ...) FILTERED(name, EPERM, basis, name, __VA_ARGS__)
 #define ROW(name, basis_, ...) ENTRY(name, ROW_NOTIFY, .basis = basis_, __VA_ARGS__)
@@ -68,7 +69,7 @@ static const struct syscall_row rows[] = {
 };
 
 /*
- * row->place by system call number. Calls that the architecture lacks get slots above NR_MAX. So each slot is
+ * row->row_number by system call number. Calls that the architecture lacks get slots above NR_MAX. So each slot is
  * initialised once, and two rows with the same number cause a warning (-Woverride-init, an error in ./check).
  */
 #define EACH_OTHER_ROW(name) [__SNR_##name >= 0 ? __SNR_##name : NR_MAX + (int)PLACE_##name] = PLACE_##name + 1,

@@ -189,7 +189,7 @@ struct syscall_row {
 	enum row_intent intent;
 	enum row_content content;
 	int error;
-	unsigned judged_in; /* ROW_FILTER: runs with one of these traits ignore `allow` */
+	unsigned judged_in_runs; /* ROW_FILTER: runs with one of these traits ignore `allow` */
 	unsigned self_roles;                     /* roles (enum self_role) that may make the call with any registers */
 	const struct row_term *allowed_if;       /* ROW_FILTER: terms that the filter allows */
 	const struct row_term *waits_if;         /* terms of EINTR_ANY_TIME; NULL: any registers */
@@ -199,7 +199,7 @@ struct syscall_row {
 		enum arg_kind kind;
 		const char *name;
 	} arg[6];
-	uint16_t place; /* the row's position in the table, from 1; 0: not in the table */
+	uint16_t row_number; /* the row's position in the table, from 1; 0: not in the table */
 	enum row_hook hook;
 };
 

@@ -23,7 +23,7 @@
 #endif
 
 /* No executable mappings, besides those made at the start of the process. */
-static const struct row_term no_exec[] = {TERM_OF_ONE(NONE(2, PROT_EXEC)), END};
+static const struct row_term no_exec[] = {TERM_OF_ONE(NO_BIT_OF(2, PROT_EXEC)), END};
 
 static const struct row_term ioctls[] = {
 	TERM_OF_ONE(
@@ -53,7 +53,7 @@ static const struct row_term ioctls[] = {
 /* Threads only, in no new namespaces. glibc uses clone(2) where clone3(2) fails with ENOSYS, as under these filters. */
 static const struct row_term threads[] = {
 	TERM_OF_TWO(HAS(0, CLONE_THREAD | CLONE_VM | CLONE_SIGHAND),
-	     NONE(0, CLONE_UNTRACED | CLONE_PTRACE | CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET |
+	     NO_BIT_OF(0, CLONE_UNTRACED | CLONE_PTRACE | CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET |
 			  CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)),
 	END,
 };
@@ -69,7 +69,9 @@ static const struct row_term requests[] = {
 
 /* The resolver loads nsswitch.conf(5) modules: executable mappings must be of files, and not writable. */
 static const struct row_term no_exec_but_files[] = {
-	TERM_OF_ONE(NONE(2, PROT_EXEC)), {3, {HAS(2, PROT_EXEC), NONE(2, PROT_WRITE), NONE(3, MAP_ANONYMOUS)}}, END};
+	TERM_OF_ONE(NO_BIT_OF(2, PROT_EXEC)),
+	{3, {HAS(2, PROT_EXEC), NO_BIT_OF(2, PROT_WRITE), NO_BIT_OF(3, MAP_ANONYMOUS)}},
+	END};
 static const struct row_term bytes_waiting[] = {TERM_OF_ONE(IS(1, FIONREAD)), END};
 
 /* Compares the type argument of socket(2), without its flags. */

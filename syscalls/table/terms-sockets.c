@@ -34,13 +34,13 @@ const struct row_term allow_socket_udp[] = {
 	TERM_INET_SOCKET(AF_INET6, SOCK_DGRAM, 0), TERM_INET_SOCKET(AF_INET6, SOCK_DGRAM, IPPROTO_UDP), END,
 };
 
-const struct row_term allow_sendto[] = {TERM_OF_TWO(COMPARE_WHOLE_REGISTER(4, 0), NONE(3, MSG_FASTOPEN)), END};
+const struct row_term allow_sendto[] = {TERM_OF_TWO(COMPARE_WHOLE_REGISTER(4, 0), NO_BIT_OF(3, MSG_FASTOPEN)), END};
 /*
  * Sends without an address, except possible requests of musl's getifaddrs(3), which does not wait for the answer: 20
  * bytes without flags. No term says "not 20", so all lengths whose five low bits are those of 20 are notified.
  */
 #define SEND_WITH_LENGTH_BITS(mask, value) \
-	TERM_OF_THREE(COMPARE_WHOLE_REGISTER(4, 0), NONE(3, MSG_FASTOPEN), COMPARE_MASKED(2, mask, value))
+	TERM_OF_THREE(COMPARE_WHOLE_REGISTER(4, 0), NO_BIT_OF(3, MSG_FASTOPEN), COMPARE_MASKED(2, mask, value))
 #define SEND_WITH_FLAG(flag) TERM_OF_TWO(COMPARE_WHOLE_REGISTER(4, 0), COMPARE_MASKED(3, MSG_FASTOPEN | (flag), (flag)))
 const struct row_term allow_sendto_other[] = {
 	SEND_WITH_LENGTH_BITS(1, 1),
@@ -53,8 +53,8 @@ const struct row_term allow_sendto_other[] = {
 	END,
 };
 
-const struct row_term allow_sendmsg[] = {TERM_OF_ONE(NONE(2, MSG_FASTOPEN)), END};
-const struct row_term allow_sendmmsg[] = {TERM_OF_ONE(NONE(3, MSG_FASTOPEN)), END};
+const struct row_term allow_sendmsg[] = {TERM_OF_ONE(NO_BIT_OF(2, MSG_FASTOPEN)), END};
+const struct row_term allow_sendmmsg[] = {TERM_OF_ONE(NO_BIT_OF(3, MSG_FASTOPEN)), END};
 
 #define OPTION(name) TERM_OF_TWO(IS(1, SOL_SOCKET), IS(2, name))
 

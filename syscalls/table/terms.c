@@ -121,13 +121,13 @@ const struct row_term allow_statx_fd[] = {TERM_OF_TWO(COMPARE_IS_DESCRIPTOR(0), 
 /* Flags of open(2) of which none is set in an open that changes nothing. O_TMPFILE has a bit besides O_DIRECTORY. */
 #define OPEN_CHANGES (O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
 
-const struct row_term allow_open_reads[] = {TERM_OF_ONE(NONE(1, OPEN_CHANGES | O_PATH)), END};
+const struct row_term allow_open_reads[] = {TERM_OF_ONE(NO_BIT_OF(1, OPEN_CHANGES | O_PATH)), END};
 const struct row_term allow_open_opath[] = {TERM_OF_ONE(HAS(1, O_PATH)), END};
-const struct row_term allow_openat_reads[] = {TERM_OF_ONE(NONE(2, OPEN_CHANGES | O_PATH)), END};
+const struct row_term allow_openat_reads[] = {TERM_OF_ONE(NO_BIT_OF(2, OPEN_CHANGES | O_PATH)), END};
 const struct row_term allow_openat_opath[] = {TERM_OF_ONE(HAS(2, O_PATH)), END};
 
-const struct row_term allow_access_reads[] = {TERM_OF_ONE(NONE(1, W_OK | X_OK)), END};
-const struct row_term allow_faccessat_reads[] = {TERM_OF_ONE(NONE(2, W_OK | X_OK)), END};
+const struct row_term allow_access_reads[] = {TERM_OF_ONE(NO_BIT_OF(1, W_OK | X_OK)), END};
+const struct row_term allow_faccessat_reads[] = {TERM_OF_ONE(NO_BIT_OF(2, W_OK | X_OK)), END};
 
 /* ---- processes ---- */
 
@@ -137,7 +137,7 @@ const struct row_term allow_faccessat_reads[] = {TERM_OF_ONE(NONE(2, W_OK | X_OK
 
 #define CLONE_NOT_ALLOWED (CLONE_PTRACE | CLONE_NAMESPACES)
 
-const struct row_term allow_clone[] = {TERM_OF_ONE(NONE(0, CLONE_NOT_ALLOWED)), END};
+const struct row_term allow_clone[] = {TERM_OF_ONE(NO_BIT_OF(0, CLONE_NOT_ALLOWED)), END};
 
 /*
  * If memory is sampled. CLONE_VFORK only with CLONE_VM: samples assume that a parent that waits for a vforked child
@@ -145,7 +145,7 @@ const struct row_term allow_clone[] = {TERM_OF_ONE(NONE(0, CLONE_NOT_ALLOWED)), 
  * descriptor table, and /proc/locks may not show those of a dead process (account/locks.c).
  */
 const struct row_term allow_clone_sampled[] = {
-	TERM_OF_ONE(NONE(0, CLONE_NOT_ALLOWED | CLONE_VFORK | CLONE_FILES)),
+	TERM_OF_ONE(NO_BIT_OF(0, CLONE_NOT_ALLOWED | CLONE_VFORK | CLONE_FILES)),
 	TERM_OF_ONE(COMPARE_MASKED(0, (uint32_t)(CLONE_NOT_ALLOWED | CLONE_FILES | CLONE_VM), CLONE_VM)),
 	TERM_OF_ONE(
 		COMPARE_MASKED(0, (uint32_t)(CLONE_NOT_ALLOWED | CLONE_THREAD | CLONE_VM), CLONE_THREAD | CLONE_VM)),
@@ -176,7 +176,7 @@ const struct row_term allow_personality[] = {
 	 SECCOMP_FILTER_FLAG_SPEC_ALLOW)
 
 const struct row_term allow_seccomp[] = {
-	TERM_OF_TWO(IS(0, SECCOMP_SET_MODE_FILTER), NONE(1, ~SECCOMP_FLAGS)),
+	TERM_OF_TWO(IS(0, SECCOMP_SET_MODE_FILTER), NO_BIT_OF(1, ~SECCOMP_FLAGS)),
 	TERM_OF_ONE(IS(0, SECCOMP_SET_MODE_STRICT)),
 	TERM_OF_ONE(IS(0, SECCOMP_GET_ACTION_AVAIL)),
 	TERM_OF_ONE(IS(0, SECCOMP_GET_NOTIF_SIZES)),
@@ -307,7 +307,7 @@ const struct row_term allow_ptrace[] = {
 	REQUEST(31), /* ARCH_PRCTL, SYSEMU */
 	REQUEST(32),
 	REQUEST(33), /* SYSEMU_SINGLESTEP, SINGLEBLOCK */
-	TERM_OF_TWO(COMPARE_WHOLE_REGISTER(0, 0x4200), NONE(3, TRACE_SUSPEND_SECCOMP)), /* SETOPTIONS */
+	TERM_OF_TWO(COMPARE_WHOLE_REGISTER(0, 0x4200), NO_BIT_OF(3, TRACE_SUSPEND_SECCOMP)), /* SETOPTIONS */
 	REQUEST(0x4201),
 	REQUEST(0x4202),
 	REQUEST(0x4203), /* GETEVENTMSG, GETSIGINFO, SETSIGINFO */

@@ -13,7 +13,9 @@
 /* Matches with any registers. */
 extern const struct row_term allow_always[];
 
-/* The tables that syscalls.def names: allow_NAME of FILTER and JUDGE rows; tables of ALSO, WAITS_IF and SELF_TERMS. */
+/*
+ * The tables that syscalls.def names: allow_NAME of FILTER and JUDGE rows; tables of IN_RUNS, WAITS_IF and SELF_TERMS.
+ */
 #define FILTER(name, ...) extern const struct row_term allow_##name[];
 #define JUDGE(name, ...) extern const struct row_term allow_##name[];
 #include "syscalls/table/syscalls.def"
@@ -61,7 +63,7 @@ extern const struct self_terms self_unshare[];
 		(n), LOW_WORD_MASK, (uint32_t)(v) \
 	}
 #define COMPARE_WHOLE_REGISTER(n, v) {(n), UINT64_MAX, (uint64_t)(v)}
-#define NONE(n, bits) {(n), (uint32_t)(bits), 0}
+#define NO_BIT_OF(n, bits) {(n), (uint32_t)(bits), 0}
 #define HAS(n, bits) {(n), (uint32_t)(bits), (uint32_t)(bits)}
 #define COMPARE_MASKED(n, mask, v) {(n), (mask), (v)}
 

@@ -7,7 +7,7 @@
 
 enum column_kind {
 	FIELD_TEXT,
-	FIELD_RAW, /* JSON that is copied as a text: its quotes are not escapes */
+	FIELD_JSON_AS_TEXT, /* JSON that is copied as a text: its quotes are not escapes */
 	FIELD_DECIMAL,
 	FIELD_DIGITS,   /* an integer that may be 0, as a text */
 	FIELD_UNSIGNED, /* 0: the record has none */
@@ -16,10 +16,10 @@ enum column_kind {
 	FIELD_RUN,
 	FIELD_TID,
 	FIELD_BYTES,
-	FIELD_RET,
+	FIELD_RETURN_VALUE,
 	FIELD_NS,
 	FIELD_FLAG,
-	FIELD_RESOLVED, /* the canonical path; if the log leaves it out because it equals the path, the path */
+	FIELD_RESOLVED_PATH, /* the canonical path; if the log leaves it out because it equals the path, the path */
 };
 
 #define MEMBER_OFFSET(member) offsetof(struct scan_record, member)
@@ -41,13 +41,13 @@ static const struct column {
 	{"exe", FIELD_TEXT, MEMBER_OFFSET(exe)},
 	{"syscall", FIELD_TEXT, MEMBER_OFFSET(syscall)},
 	{"event", FIELD_TEXT, MEMBER_OFFSET(event)},
-	{"args", FIELD_RAW, MEMBER_OFFSET(args_object)},
+	{"args", FIELD_JSON_AS_TEXT, MEMBER_OFFSET(args_object)},
 	{"path", FIELD_TEXT, MEMBER_OFFSET(path[0].written)},
-	{"resolved", FIELD_RESOLVED, MEMBER_OFFSET(path[0])},
+	{"resolved", FIELD_RESOLVED_PATH, MEMBER_OFFSET(path[0])},
 	{"path2", FIELD_TEXT, MEMBER_OFFSET(path[1].written)},
-	{"resolved2", FIELD_RESOLVED, MEMBER_OFFSET(path[1])},
+	{"resolved2", FIELD_RESOLVED_PATH, MEMBER_OFFSET(path[1])},
 	{"loader", FIELD_TEXT, MEMBER_OFFSET(path[2].written)},
-	{"loader_resolved", FIELD_RESOLVED, MEMBER_OFFSET(path[2])},
+	{"loader_resolved", FIELD_RESOLVED_PATH, MEMBER_OFFSET(path[2])},
 	{"right", FIELD_TEXT, MEMBER_OFFSET(right)},
 	{"conn", FIELD_UNSIGNED, MEMBER_OFFSET(conn)},
 	{"host", FIELD_TEXT, MEMBER_OFFSET(host)},
@@ -78,7 +78,7 @@ static const struct column {
 	{"asked_ns", FIELD_UNSIGNED, MEMBER_OFFSET(asked_ns)},
 	{"rule", FIELD_TEXT, MEMBER_OFFSET(rule)},
 	{"reason", FIELD_TEXT, MEMBER_OFFSET(reason)},
-	{"ret", FIELD_RET, 0},
+	{"ret", FIELD_RETURN_VALUE, 0},
 	{"errno", FIELD_TEXT, MEMBER_OFFSET(error)},
 	{"ns", FIELD_NS, 0},
 };
@@ -100,9 +100,9 @@ enum column_type column_get_type(size_t column)
 	case FIELD_DECIMAL:
 		return COLUMN_REAL;
 	case FIELD_TEXT:
-	case FIELD_RAW:
+	case FIELD_JSON_AS_TEXT:
 	case FIELD_RUN:
-	case FIELD_RESOLVED:
+	case FIELD_RESOLVED_PATH:
 		return COLUMN_TEXT;
 	case FIELD_UNSIGNED:
 	case FIELD_SIGNED:
@@ -110,7 +110,7 @@ enum column_type column_get_type(size_t column)
 	case FIELD_SEQ:
 	case FIELD_TID:
 	case FIELD_BYTES:
-	case FIELD_RET:
+	case FIELD_RETURN_VALUE:
 	case FIELD_NS:
 	case FIELD_FLAG:
 	default:
@@ -137,7 +137,7 @@ static struct column_value column_make_digits(const struct scan_text *digits)
 	return (struct column_value){.is_present = present, .number = present ? strtoll(text, NULL, 10) : 0};
 }
 
-static struct column_value column_make_resolved(const struct scan_path *path)
+static struct column_value column_make_resolved_path(const struct scan_path *path)
 {
 	static const struct scan_text none = {NULL, 0};
 	bool known;
@@ -162,7 +162,7 @@ struct column_value column_get_value(size_t column, const struct audit_entry *en
 					     .number = record_get_tid(record)};
 	case FIELD_BYTES:
 		return column_make_number(record->has_bytes, *(const uint64_t *)field);
-	case FIELD_RET:
+	case FIELD_RETURN_VALUE:
 		return (struct column_value){.is_present = record->has_ret, .number = record->ret};
 	case FIELD_NS:
 		return column_make_number(record->has_ns, record->ns);
@@ -175,12 +175,12 @@ struct column_value column_get_value(size_t column, const struct audit_entry *en
 					     .number = *(const int64_t *)field};
 	case FIELD_DIGITS:
 		return column_make_digits(field);
-	case FIELD_RESOLVED:
+	case FIELD_RESOLVED_PATH:
 		/* in the record of a request, the path is that of a URL, not a file's */
 		return record->event.at ? column_make_text(&((const struct scan_path *)field)->resolved)
-					: column_make_resolved(field);
+					: column_make_resolved_path(field);
 	case FIELD_TEXT:
-	case FIELD_RAW:
+	case FIELD_JSON_AS_TEXT:
 	case FIELD_DECIMAL:
 	default:
 		return column_make_text(field);

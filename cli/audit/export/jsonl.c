@@ -6,7 +6,7 @@
 
 static int jsonl_copy_line(struct export *export, const struct audit_entry *entry)
 {
-	audit_put_text(&export->line, &(struct scan_text){entry->text, entry->len});
+	audit_put_text(&export->line, &(struct scan_text){entry->json_text, entry->len});
 	buf_puts(&export->line, "\n");
 	return export_flush_line(export);
 }

@@ -313,7 +313,7 @@ static int ocsf_write_event(struct export *export, const struct audit_entry *ent
 	ocsf_put_device(out, entry->log->header);
 	ocsf_put_object(out, class, record);
 	buf_puts(out, ",\"unmapped\":{\"callgate\":");
-	audit_put_text(out, &(struct scan_text){entry->text, entry->len});
+	audit_put_text(out, &(struct scan_text){entry->json_text, entry->len});
 	buf_puts(out, "}}\n");
 	return export_flush_line(export);
 }

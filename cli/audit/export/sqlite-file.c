@@ -108,7 +108,7 @@ static int level_add_child(struct sqlite_file *file, size_t at, uint32_t child, 
 			memset(level, 0, sizeof(*level));
 			page_clear(&level->page);
 		}
-		if (level->page_without_cell &&
+		if (level->rightmost_child_page &&
 		    !page_has_room(&level->page, SQLITE_INTERIOR_HEAD_BYTES, 4 + SQLITE_VARINT_MAX)) {
 			level->page.cell_count--;
 			level->page.lowest_cell_offset += 4;
@@ -120,13 +120,13 @@ static int level_add_child(struct sqlite_file *file, size_t at, uint32_t child, 
 			written_rowid = level->last_cell_rowid;
 			page_clear(&level->page);
 		}
-		if (level->page_without_cell) {
-			level_add_cell(level, level->page_without_cell, level->child_rowid);
-			level->last_cell_page = level->page_without_cell;
-			level->last_cell_rowid = level->child_rowid;
+		if (level->rightmost_child_page) {
+			level_add_cell(level, level->rightmost_child_page, level->rightmost_child_rowid);
+			level->last_cell_page = level->rightmost_child_page;
+			level->last_cell_rowid = level->rightmost_child_rowid;
 		}
-		level->page_without_cell = child;
-		level->child_rowid = rowid;
+		level->rightmost_child_page = child;
+		level->rightmost_child_rowid = rowid;
 		if (!written)
 			return file->page_count < PAGES_MAX ? 0 : -EFBIG;
 		child = written;
@@ -164,15 +164,15 @@ int sqlite_table_end(struct sqlite_file *file, const char *name, const char *sql
 		for (size_t at = 0; r == 0 && at + 1 < file->level_count; at++) {
 			struct sqlite_level *level = &file->level[at];
 
-			r = level_add_child(file, at + 1, level_write(file, level, level->page_without_cell),
-					    level->child_rowid);
+			r = level_add_child(file, at + 1, level_write(file, level, level->rightmost_child_page),
+					    level->rightmost_child_rowid);
 		}
 		if (r < 0)
 			return r;
 		root = file->level[file->level_count - 1].page.cell_count > 0
 			       ? level_write(file, &file->level[file->level_count - 1],
-					     file->level[file->level_count - 1].page_without_cell)
-			       : file->level[file->level_count - 1].page_without_cell;
+					     file->level[file->level_count - 1].rightmost_child_page)
+			       : file->level[file->level_count - 1].rightmost_child_page;
 	}
 	file->object[file->object_count++] = (struct sqlite_object){"table", name, sql, root};
 	return r;

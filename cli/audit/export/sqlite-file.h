@@ -24,8 +24,8 @@ struct sqlite_page {
 /* One level of the tree of a table that is being written. Only one table is written at a time. */
 struct sqlite_level {
 	struct sqlite_page page;
-	uint32_t page_without_cell; /* the last child page, which has no cell yet; 0: none */
-	int64_t child_rowid;  /* its last row */
+	uint32_t rightmost_child_page; /* the last child page, which has no cell yet; 0: none */
+	int64_t rightmost_child_rowid;  /* its last row */
 	uint32_t last_cell_page;      /* the page below of the last cell, and its last row */
 	int64_t last_cell_rowid;
 };

@@ -16,7 +16,7 @@
 /* What equal denials have in common. The members are numbers of texts. */
 struct denial_key {
 	uint32_t run, call, target, reason, rule, error, exe;
-	uint32_t is_event; /* 1: `call` is a network event; a system call may have the same name */
+	uint32_t is_network_event; /* 1: `call` is a network event; a system call may have the same name */
 };
 
 struct denial_group {
@@ -24,9 +24,9 @@ struct denial_group {
 	uint64_t seq, count; /* seq of the first record */
 	int64_t pid;
 	bool was_observed;
-	uint32_t resolved; /* number of the text of the canonical path */
+	uint32_t resolved_path_text; /* number of the text of the canonical path */
 	char *suggested_option; /* owned; NULL: nothing */
-	const char *why_not;    /* why no option is suggested; static; NULL: not known */
+	const char *why_no_suggestion;    /* why no option is suggested; static; NULL: not known */
 };
 
 struct report_denials {
@@ -56,7 +56,7 @@ static const char *denials_get_text(const json_t *line, const char *key)
 /* ---- finding the option that would allow a denied call ---- */
 
 /* Assumes that a refused path exists. The host is not asked, because the log may be from another machine. */
-static mode_t denials_get_type(void *ctx, const char *path)
+static mode_t denials_get_file_type(void *ctx, const char *path)
 {
 	(void)ctx;
 	return strcmp(path, "/") == 0 ? S_IFDIR : S_IFREG;
@@ -122,7 +122,7 @@ static char *denials_describe_request(const json_t *line)
 /* Sets group->suggest or group->why. */
 static void denials_set_suggestion(struct denial_group *group, const json_t *line)
 {
-	const struct suggest_host machine = {.type = denials_get_type};
+	const struct suggest_host machine = {.type = denials_get_file_type};
 	const struct syscall_row *row = denials_find_row(denials_get_text(line, "syscall"));
 	bool second = json_object_get(line, "path2") != NULL;
 	bool network = json_object_get(line, "port") || json_object_get(line, "event");
@@ -149,12 +149,13 @@ static void denials_set_suggestion(struct denial_group *group, const json_t *lin
 	} else if (!host) { /* a path with "host" is redirected, and cannot be granted by its own name */
 		denial.resolved = resolved;
 	}
-	group->suggested_option = suggest_make_grant(&machine, &denial, &group->why_not);
+	group->suggested_option = suggest_make_grant(&machine, &denial, &group->why_no_suggestion);
 	if (!group->suggested_option || !denials_text_is_misleading(group->suggested_option))
 		return;
 	free(group->suggested_option);
 	group->suggested_option = NULL;
-	group->why_not = "the name has control or invisible characters; if the program must have it, grant it by hand";
+	group->why_no_suggestion =
+		"the name has control or invisible characters; if the program must have it, grant it by hand";
 }
 
 /* ---- groups ---- */
@@ -216,7 +217,7 @@ void report_denials_add(struct report_denials *denials, struct report_texts *tex
 		.rule = report_texts_add_field(texts, line, "rule"),
 		.error = report_texts_add_field(texts, line, "errno"),
 		.exe = report_texts_add_field(texts, line, "exe"),
-		.is_event = call[0] == 'e',
+		.is_network_event = call[0] == 'e',
 	};
 	struct denial_group *group = denials_find_group(denials, &key);
 
@@ -229,7 +230,7 @@ void report_denials_add(struct report_denials *denials, struct report_texts *tex
 	group->seq = (uint64_t)json_integer_value(json_object_get(line, "seq"));
 	group->pid = json_integer_value(json_object_get(line, "pid"));
 	group->was_observed = json_is_true(json_object_get(line, "observed"));
-	group->resolved =
+	group->resolved_path_text =
 		report_texts_add_field(texts, line, json_object_get(line, "path2") ? "resolved2" : "resolved");
 	denials_set_suggestion(group, line);
 }
@@ -243,13 +244,14 @@ json_t *report_denials_make_json(const struct report_denials *denials, uint64_t 
 		const struct denial_key *key = &group->key;
 
 		(void)json_array_append_new(
-			list, json_pack("{s:i, s:I, s:I, s:I, s:b, s:b, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s?, s:s?}",
-					"run", (int)key->run, "seq", (json_int_t)group->seq, "count",
-					(json_int_t)group->count, "pid", (json_int_t)group->pid, "observed",
-					(int)group->was_observed, "event", (int)key->is_event, "call", (int)key->call,
-					"target", (int)key->target, "resolved", (int)group->resolved, "reason",
-					(int)key->reason, "rule", (int)key->rule, "errno", (int)key->error, "exe",
-					(int)key->exe, "suggest", group->suggested_option, "why", group->why_not));
+			list,
+			json_pack("{s:i, s:I, s:I, s:I, s:b, s:b, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s?, s:s?}",
+				  "run", (int)key->run, "seq", (json_int_t)group->seq, "count",
+				  (json_int_t)group->count, "pid", (json_int_t)group->pid, "observed",
+				  (int)group->was_observed, "event", (int)key->is_network_event, "call", (int)key->call,
+				  "target", (int)key->target, "resolved", (int)group->resolved_path_text, "reason",
+				  (int)key->reason, "rule", (int)key->rule, "errno", (int)key->error, "exe",
+				  (int)key->exe, "suggest", group->suggested_option, "why", group->why_no_suggestion));
 	}
 	*ret_unlisted = denials->unlisted_count;
 	return list;

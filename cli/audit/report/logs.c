@@ -10,7 +10,7 @@
 #include "cli/audit/report/report.h"
 #include "cli/cli.h"
 
-#define CHUNK_BYTES (256u << 10)
+#define READ_CHUNK_BYTES (256u << 10)
 #define VERB "audit report"
 
 static int logs_report_error(const char *path, int error)
@@ -30,7 +30,7 @@ static int logs_report_error(const char *path, int error)
 static int logs_count_lines(const char *path, uint64_t *ret_lines)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	_cleanup_free_ char *chunk = malloc(CHUNK_BYTES);
+	_cleanup_free_ char *chunk = malloc(READ_CHUNK_BYTES);
 	uint64_t lines = 0;
 	ssize_t got;
 
@@ -38,7 +38,7 @@ static int logs_count_lines(const char *path, uint64_t *ret_lines)
 		return -errno;
 	if (!chunk)
 		return -ENOMEM;
-	while ((got = TEMP_FAILURE_RETRY(read(fd, chunk, CHUNK_BYTES))) > 0)
+	while ((got = TEMP_FAILURE_RETRY(read(fd, chunk, READ_CHUNK_BYTES))) > 0)
 		for (const char *at = chunk; (at = memchr(at, '\n', (size_t)(chunk + got - at))); at++)
 			lines++;
 	if (got < 0)
@@ -128,7 +128,7 @@ int report_survey_logs(struct report *report, struct report_log *logs, size_t co
 
 /* ---- records ---- */
 
-static bool logs_is_important(const struct scan_record *record)
+static bool logs_record_is_important(const struct scan_record *record)
 {
 	return record->event.at || scan_text_is(&record->verdict, "deny") || scan_text_is(&record->verdict, "kill") ||
 	       (record->syscall.at && record->syscall.len >= 4 && memcmp(record->syscall.at, "exec", 4) == 0);
@@ -181,7 +181,7 @@ static bool logs_skip_line(const struct report *report, struct report_run *run, 
 
 	if (report->sample_step == 1 || (run->records + 1) % report->sample_step == 0 ||
 	    scan_parse_line_fast(line->text, line->len, &record) < 0 || record.type.at || !record.verdict.at ||
-	    logs_is_important(&record))
+	    logs_record_is_important(&record))
 		return false;
 	run->records++;
 	return true;

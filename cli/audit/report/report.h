@@ -63,7 +63,7 @@ enum report_column {
 	REPORT_RETURN_VALUE,
 	REPORT_DURATION_NS,  /* -1: null in the log */
 	REPORT_OTHER_FIELDS, /* number of a JSON object with all other fields */
-	REPORT_COLUMNS,
+	REPORT_COLUMN_COUNT,
 };
 
 struct report_rows;

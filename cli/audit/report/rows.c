@@ -11,14 +11,14 @@
 #define NS_PER_S 1000000000
 
 struct report_rows {
-	int64_t column[REPORT_COLUMNS][ROWS_IN_BLOCK];
+	int64_t column[REPORT_COLUMN_COUNT][ROWS_IN_BLOCK];
 	size_t filled_rows;
 	uint64_t count;
 	int64_t last_seq, last_time;
-	char start[TIME_MAX_LEN];
+	char start_time[TIME_MAX_LEN];
 };
 
-static const char *const column_names[REPORT_COLUMNS] = {
+static const char *const column_names[REPORT_COLUMN_COUNT] = {
 	[REPORT_RUN] = "run",           [REPORT_SEQ] = "seq",           [REPORT_TIME] = "time",
 	[REPORT_PID] = "pid",           [REPORT_TID] = "tid",           [REPORT_PPID] = "ppid",
 	[REPORT_EXE] = "exe",           [REPORT_CALL] = "call",         [REPORT_VERDICT] = "verdict",
@@ -87,7 +87,7 @@ static bool rows_has_column(const char *key)
 {
 	static const char *const others[] = {"syscall", "event", "mono_ns", "prev", NULL};
 
-	for (size_t i = 0; i < REPORT_COLUMNS; i++)
+	for (size_t i = 0; i < REPORT_COLUMN_COUNT; i++)
 		if (strcmp(column_names[i], key) == 0)
 			return true;
 	for (const char *const *other = others; *other; other++)
@@ -121,7 +121,7 @@ static uint32_t rows_add_other_fields(struct report_texts *texts, const json_t *
 static void rows_write_block(struct report_rows *rows, FILE *out)
 {
 	(void)fprintf(out, "<script type=\"application/json\" class=\"rows\">{\"rows\":%zu", rows->filled_rows);
-	for (size_t i = 0; i < REPORT_COLUMNS; i++) {
+	for (size_t i = 0; i < REPORT_COLUMN_COUNT; i++) {
 		const int64_t *column = rows->column[i];
 		bool used = false;
 
@@ -147,11 +147,11 @@ void report_rows_flush(struct report_rows *rows, FILE *out)
 void report_rows_add(struct report_rows *rows, struct report_texts *texts, unsigned run, const json_t *line, FILE *out)
 {
 	const char *when = json_string_value(json_object_get(line, "time"));
-	int64_t seq = json_integer_value(json_object_get(line, "seq")), value[REPORT_COLUMNS] = {0};
+	int64_t seq = json_integer_value(json_object_get(line, "seq")), value[REPORT_COLUMN_COUNT] = {0};
 	int64_t ns = rows_parse_time(when, rows->last_time);
 
 	if (rows->count == 0) {
-		(void)snprintf(rows->start, sizeof(rows->start), "%s", when ? when : "");
+		(void)snprintf(rows->start_time, sizeof(rows->start_time), "%s", when ? when : "");
 		rows->last_time = ns;
 	}
 	value[REPORT_RUN] = run;
@@ -168,7 +168,7 @@ void report_rows_add(struct report_rows *rows, struct report_texts *texts, unsig
 	value[REPORT_DURATION_NS] =
 		json_is_integer(json_object_get(line, "ns")) ? json_integer_value(json_object_get(line, "ns")) : -1;
 	value[REPORT_OTHER_FIELDS] = rows_add_other_fields(texts, line);
-	for (size_t i = 0; i < REPORT_COLUMNS; i++)
+	for (size_t i = 0; i < REPORT_COLUMN_COUNT; i++)
 		rows->column[i][rows->filled_rows] = value[i];
 	rows->last_seq = seq;
 	rows->last_time = ns;
@@ -179,7 +179,7 @@ void report_rows_add(struct report_rows *rows, struct report_texts *texts, unsig
 
 const char *report_rows_get_start(const struct report_rows *rows)
 {
-	return rows->count > 0 ? rows->start : NULL;
+	return rows->count > 0 ? rows->start_time : NULL;
 }
 
 uint64_t report_rows_get_count(const struct report_rows *rows)

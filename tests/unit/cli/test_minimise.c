@@ -26,7 +26,7 @@ static const struct minimise *current;
 int cli_try_to_load_policy(const struct cli_policy_options *options, struct cli_host *host, struct policy **ret_policy)
 {
 	struct rig rig = {0};
-	int r = rig_load(&rig, current->text, NULL, ret_policy);
+	int r = rig_load(&rig, current->policy_text, NULL, ret_policy);
 
 	(void)options;
 	(void)host;
@@ -148,7 +148,7 @@ static struct policy *make_policy(uint64_t *state, json_t **ret_json)
 }
 
 /* Asks the questions of a seed; adds those that the policy allows to the set, as the verb does with records. */
-static void collect(uint64_t state, const struct policy *policy, struct used *used)
+static void collect(uint64_t state, const struct policy *policy, struct used_accesses *used)
 {
 	struct query_judge *judge;
 
@@ -208,13 +208,13 @@ START_TEST(test_minimise)
 	uint64_t state = generate_seed(0xd1b54a32d192ed03, _i), asked;
 	struct minimise_runs runs = {0};
 	struct minimise_runs *list[] = {&runs};
-	struct minimise all = {.policy_path = "p.json", .runs = list, .count = 1};
+	struct minimise all = {.policy_path = "p.json", .runs = list, .runs_count = 1};
 	struct policy *before = make_policy(&state, &all.policy_root), *after;
 	size_t changes;
 
 	current = runs.all = &all;
 	asked = state;
-	collect(asked, before, &runs.used);
+	collect(asked, before, &runs.used_accesses);
 	ck_assert_int_eq(minimise_change_rules(&all), 0);
 	after = load(all.policy_root);
 	ck_assert_ptr_nonnull(after);
@@ -223,9 +223,9 @@ START_TEST(test_minimise)
 	changes = all.dropped + all.narrowed;
 	ck_assert_int_eq(minimise_change_rules(&all), 0);
 	ck_assert_uint_eq(all.dropped + all.narrowed, changes);
-	used_release(&runs.used);
+	used_release(&runs.used_accesses);
 	json_decref(all.policy_root);
-	free(all.text);
+	free(all.policy_text);
 	policy_free(before);
 	policy_free(after);
 }

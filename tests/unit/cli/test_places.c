@@ -109,7 +109,7 @@ static void remove_all(void)
 	ck_assert_int_eq(rmdir(top), 0);
 }
 
-static void judge(const struct places *places, enum places_use use, const char *path, bool allowed)
+static void judge(const struct writable_places *places, enum places_path_use use, const char *path, bool allowed)
 {
 	struct places_refusal why = {""};
 	_cleanup_free_ char *found = NULL, *real = NULL;
@@ -126,32 +126,32 @@ START_TEST(test_ways)
 {
 	struct cli_path_cache real = {0};
 	struct policy *policy;
-	struct places places;
+	struct writable_places places;
 	char path[PATH_MAX], workdir[PATH_MAX];
 
 	make_all();
 	(void)snprintf(workdir, sizeof(workdir), "%s/w", top);
 	policy = load_policy(&real, workdir);
-	places = (struct places){.policy = {NULL, policy}, .workdir = workdir, .path_cache = &real};
+	places = (struct writable_places){.policy = {NULL, policy}, .workdir = workdir, .path_cache = &real};
 	ck_assert_int_eq(chdir(top), 0);
 	for (size_t i = 0; i < 2 * COUNT(asked); i++) {
 		const char *name = asked[i / 2].path;
 
 		(void)snprintf(path, sizeof(path), "%s%s%s", i % 2 ? top : "", i % 2 ? "/" : "", name);
-		judge(&places, PLACES_AS_GRANT, path, asked[i / 2].grant);
-		judge(&places, PLACES_AS_CONTENT, path, asked[i / 2].content);
+		judge(&places, PLACES_PATH_IS_GRANTED, path, asked[i / 2].grant);
+		judge(&places, PLACES_PATH_MUST_BE_TRUSTED, path, asked[i / 2].content);
 	}
 	/* a workdir that may only be read: an earlier run may have written it all the same */
 	(void)snprintf(workdir, sizeof(workdir), "%s/ro", top);
-	judge(&places, PLACES_AS_GRANT, "ro/out", false);
+	judge(&places, PLACES_PATH_IS_GRANTED, "ro/out", false);
 	policy_free(policy);
-	cli_real_release(&real);
+	cli_path_cache_release(&real);
 	remove_all();
 }
 END_TEST
 
 /* "%" is where everything lies. */
-static void judge_command(const struct places *places, const char *pattern, bool good)
+static void judge_command(const struct writable_places *places, const char *pattern, bool good)
 {
 	struct places_refusal why = {""};
 	char command[PATH_MAX] = "";
@@ -212,13 +212,13 @@ START_TEST(test_commands)
 					  "%/bin/env",        "script",           "env <x"};
 	struct cli_path_cache real = {0};
 	struct policy *policy;
-	struct places places;
+	struct writable_places places;
 	char path[PATH_MAX];
 
 	make_all();
 	(void)snprintf(path, sizeof(path), "%s/w", top);
 	policy = load_policy(&real, path);
-	places = (struct places){.policy = {policy}, .workdir = path, .path_cache = &real};
+	places = (struct writable_places){.policy = {policy}, .workdir = path, .path_cache = &real};
 	ck_assert_int_eq(chdir(path), 0); /* where commands are not run */
 	set_variable("TOP", "");
 	set_variable("HOME", "");
@@ -237,7 +237,7 @@ START_TEST(test_commands)
 	ck_assert_int_eq(setenv("PATH", path, 1), 0);
 	judge_command(&places, "true", false); /* what it starts by itself is looked for there as well */
 	policy_free(policy);
-	cli_real_release(&real);
+	cli_path_cache_release(&real);
 	remove_all();
 }
 END_TEST

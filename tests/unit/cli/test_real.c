@@ -137,7 +137,7 @@ START_TEST(test_like_realpath)
 	same(&real, "a/near/../c");
 	same(&real, ".");
 	same(&real, "../tmp");
-	cli_real_release(&real);
+	cli_path_cache_release(&real);
 	remove_all();
 }
 END_TEST
@@ -153,7 +153,7 @@ START_TEST(test_many)
 		ck_assert_ptr_null(cli_real_resolve_path(&real, path));
 	}
 	same(&real, "/tmp");
-	cli_real_release(&real);
+	cli_path_cache_release(&real);
 }
 END_TEST
 

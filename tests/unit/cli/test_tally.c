@@ -31,7 +31,7 @@ START_TEST(test_names_are_counted)
 	ck_assert_str_eq(sorted[1]->name, "n0"); /* equal counts: by name */
 	ck_assert_uint_eq(sorted[1000]->len, 3);
 	free(sorted);
-	sorted = tally_sort(&tally, TALLY_COUNTS);
+	sorted = tally_sort(&tally, TALLY_COUNTS_PER_ITEM);
 	ck_assert_uint_eq(sorted[0]->len, 3);
 	free(sorted);
 	tally_release(&tally);
@@ -82,7 +82,7 @@ START_TEST(test_percentiles)
 		uint64_t exact = values[permille[i] * 10 - 1], got = histogram_get_percentile(histogram, permille[i]);
 
 		ck_assert_uint_ge(got, exact);
-		ck_assert_uint_le(got, exact + exact / HISTOGRAM_PARTS);
+		ck_assert_uint_le(got, exact + exact / HISTOGRAM_BUCKETS_PER_POWER_OF_2);
 	}
 	free(histogram);
 }

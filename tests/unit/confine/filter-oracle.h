@@ -46,7 +46,7 @@ static int oracle_add_terms(scmp_filter_ctx filter, int nr, const struct row_ter
 /* True when the row's own terms apply to runs with these traits. */
 static bool oracle_own(unsigned traits, const struct syscall_row *row)
 {
-	return row->class == ROW_FILTER && (row->judged_in & traits) == 0;
+	return row->class == ROW_FILTER && (row->judged_in_runs & traits) == 0;
 }
 
 /* The same for terms of the row's `more`. */

@@ -40,7 +40,7 @@ START_TEST(finds_slice)
 			   "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n", &places);
 	ck_assert_str_eq(places.v2,
 			 "/sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service/app.slice/term.scope");
-	ck_assert_str_eq(places.v2_top, "/sys/fs/cgroup");
+	ck_assert_str_eq(places.v2_mount_point, "/sys/fs/cgroup");
 	ck_assert_str_eq(places.v1[CGROUP_MEMORY], "");
 }
 END_TEST
@@ -122,7 +122,7 @@ static void enter(void)
 	ck_assert_int_eq(mkdirat(top_fd, "own", 0755), 0);
 	own_fd = openat(top_fd, "own", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	memset(&places, 0, sizeof(places));
-	(void)snprintf(places.v2_top, sizeof(places.v2_top), "%s", top);
+	(void)snprintf(places.v2_mount_point, sizeof(places.v2_mount_point), "%s", top);
 	(void)snprintf(places.v2, sizeof(places.v2), "%s/own", top);
 	put(own_fd, "cgroup.controllers", "cpuset cpu io memory hugetlb pids\n");
 	put(own_fd, "cgroup.subtree_control", "");
@@ -186,7 +186,7 @@ START_TEST(takes_the_parent)
 	ck_assert_str_ne(why, "");
 	/* Not above the mount point. */
 	put(own_fd, "memory.max", "max\n");
-	(void)snprintf(places.v2_top, sizeof(places.v2_top), "%s/own", top);
+	(void)snprintf(places.v2_mount_point, sizeof(places.v2_mount_point), "%s/own", top);
 	ck_assert_int_lt(cgroup_v2_find_parent(&places, &parent, why, sizeof(why)), 0);
 }
 END_TEST

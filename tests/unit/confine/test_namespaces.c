@@ -50,12 +50,12 @@ static pid_t fork_there(struct namespaces *namespaces, int moment)
 	namespaces->unshare_one_by_one = true;
 	namespaces->run_end_signal_fd = eventfd(moments[moment].told, EFD_CLOEXEC);
 	if (moments[moment].limit_ms)
-		namespaces->until_ns = io_read_clock_ns() + moments[moment].limit_ms * NS_PER_MS;
+		namespaces->time_limit_end_ns = io_read_clock_ns() + moments[moment].limit_ms * NS_PER_MS;
 	pid = namespaces_fork_supervisor(namespaces);
 	while (pid == 0)
 		(void)pause(); /* keeps the socket open */
 	ck_assert_int_gt(pid, 0);
-	return namespaces->peer_fd < 0 ? 0 : pid;
+	return namespaces->start_socket_fd < 0 ? 0 : pid;
 }
 
 static void end(struct namespaces *namespaces)
@@ -68,7 +68,7 @@ static void end(struct namespaces *namespaces)
 
 START_TEST(an_intermediate_is_lost)
 {
-	struct namespaces namespaces = NAMESPACES_NONE;
+	struct namespaces namespaces = NAMESPACES_INIT;
 	pid_t pid = fork_there(&namespaces, _i);
 	int status;
 
@@ -88,11 +88,11 @@ END_TEST
 /* A supervisor that never reports that it is ready. */
 START_TEST(the_time_limit_counts)
 {
-	struct namespaces namespaces = NAMESPACES_NONE;
+	struct namespaces namespaces = NAMESPACES_INIT;
 	pid_t pid = fork_there(&namespaces, 0);
 	uint64_t begin = io_read_clock_ns();
 
-	namespaces.until_ns = begin + 200 * NS_PER_MS;
+	namespaces.time_limit_end_ns = begin + 200 * NS_PER_MS;
 	ck_assert(!namespaces_await_supervisor_or_retry(&namespaces, pid, -1));
 	ck_assert_uint_lt(io_read_clock_ns() - begin, 8000 * NS_PER_MS);
 	end(&namespaces);

@@ -326,7 +326,7 @@ START_TEST(egress_starts_when_it_is_needed)
 		(void)close(fd);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == one->status, "%s: %x", one->what, (unsigned)status);
-	starter_read_why(why_fd, why, sizeof(why));
+	starter_read_start_error(why_fd, why, sizeof(why));
 	ck_assert_msg(one->why[0] ? strstr(why, one->why) != NULL : !why[0], "%s: %s", one->what, why);
 	(void)close(query[0]);
 	(void)close(query[1]);

@@ -182,7 +182,7 @@ static void judge(struct client_rig *rig, const struct seccomp_notif *notif)
 	call->tid = (pid_t)notif->pid;
 	call->task = &rig->task;
 	call->start_ns = io_read_clock_ns();
-	call->outcome = (struct outcome){.kind = OUTCOME_CONNECT_BY_EGRESS, .fd = fd, .egress = what};
+	call->outcome = (struct outcome){.kind = OUTCOME_CONNECT_BY_EGRESS, .fd = fd, .egress_connect = what};
 	ck_assert_int_eq(audit_begin_record(rig->sandbox.audit, &record, &call->slot), 0);
 	rig->calls++;
 	r = egress_client_start_connect(rig->client, call);

@@ -154,8 +154,8 @@ static void respond(struct task *caller, enum outcome_kind kind, const char *vir
 	call.tid = caller->tid;
 	call.start_ns = io_read_clock_ns();
 	call.outcome.kind = kind;
-	call.place[0].virt_len = strlen(virt);
-	(void)snprintf(call.place[0].virt, sizeof(call.place[0].virt), "%s", virt);
+	call.resolved_place[0].virt_len = strlen(virt);
+	(void)snprintf(call.resolved_place[0].virt, sizeof(call.resolved_place[0].virt), "%s", virt);
 	cpu_update_placement_before_response(cpu, &call);
 }
 

@@ -197,7 +197,7 @@ START_TEST(test_outcomes)
 	ck_assert_int_eq(program->result[5], -EPERM);
 	ck_assert_int_gt(program->result[6], STDERR_FILENO);
 	ck_assert_int_eq(program->flags, FD_CLOEXEC);
-	ck_assert_uint_eq(sandbox.notes.files_opened_in_total, 1);
+	ck_assert_uint_eq(sandbox.rlimit_usage.files_opened_in_total, 1);
 }
 END_TEST
 
@@ -219,14 +219,14 @@ START_TEST(test_release)
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	outcome.fd = none ? -1 : fd;
-	outcome.exec = _i == OUTCOME_EXEC ? calloc(1, sizeof(*outcome.exec)) : NULL;
-	outcome.egress = _i == OUTCOME_CONNECT_BY_EGRESS ? calloc(1, sizeof(*outcome.egress)) : NULL;
-	outcome.work = _i == OUTCOME_BLOCKING_WORK ? &work : NULL;
+	outcome.exec_plan = _i == OUTCOME_EXEC ? calloc(1, sizeof(*outcome.exec_plan)) : NULL;
+	outcome.egress_connect = _i == OUTCOME_CONNECT_BY_EGRESS ? calloc(1, sizeof(*outcome.egress_connect)) : NULL;
+	outcome.blocking_work = _i == OUTCOME_BLOCKING_WORK ? &work : NULL;
 	outcome_release(&outcome);
 	outcome_release(&outcome);
 	ck_assert_int_eq(fcntl(fd, F_GETFD) < 0, !none);
 	ck_assert_uint_eq(works_freed, _i == OUTCOME_BLOCKING_WORK ? 1 : 0);
-	ck_assert(outcome.fd == -1 && !outcome.exec && !outcome.egress && !outcome.work);
+	ck_assert(outcome.fd == -1 && !outcome.exec_plan && !outcome.egress_connect && !outcome.blocking_work);
 }
 END_TEST
 

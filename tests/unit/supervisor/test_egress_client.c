@@ -513,7 +513,7 @@ START_TEST(test_flood)
 		rig.record_id--;
 		full++;
 		client_rig_step(&rig);
-		ck_assert_uint_le(rig.client->line.count, EGRESS_LINE_MESSAGES_MAX);
+		ck_assert_uint_le(rig.client->line.queued_message_count, EGRESS_LINE_MESSAGES_MAX);
 	}
 	ck_assert_uint_lt(sent, FLOOD); /* it was stopped */
 	for (uint64_t i = 0; i < sent; i++) {
@@ -698,14 +698,14 @@ START_TEST(test_many)
 {
 	json_t *list;
 
-	for (int i = 0; i < SUMMARY_MAX + 500; i++) {
+	for (int i = 0; i < SUMMARY_ENTRIES_MAX + 500; i++) {
 		char host[32];
 
 		(void)snprintf(host, sizeof(host), "n%d.test", i);
 		egress_client_add_refusal(rig.client, host, 443, NULL, "no_rule");
 	}
 	list = json_incref(rig.client->summary.list);
-	ck_assert_uint_eq(json_array_size(list), SUMMARY_MAX);
+	ck_assert_uint_eq(json_array_size(list), SUMMARY_ENTRIES_MAX);
 	ck_assert_uint_eq(rig.client->summary.unlisted_count, 500);
 	json_decref(list);
 }

@@ -185,19 +185,19 @@ static void name_proves_no_loader(struct exec_plan *plan)
 static void name_proves_other_entry_of_loader(struct exec_plan *plan)
 {
 	name_proves(plan);
-	plan->loader_entry++;
+	plan->loader_entry_offset++;
 }
 
 static void name_proves_other_entry(struct exec_plan *plan)
 {
 	name_proves(plan);
-	plan->layout.entry_from_headers++;
+	plan->layout.entry_minus_phdr++;
 }
 
 static void name_proves_other_headers(struct exec_plan *plan)
 {
 	name_proves(plan);
-	plan->layout.headers++;
+	plan->layout.phdr_count++;
 }
 
 START_TEST(other_name_or_layout_kills)
@@ -651,7 +651,7 @@ static bool comes_again_as(const struct syscall_row *row, bool planned)
 	pending->state = PENDING_RESTARTED;
 	pending->skip_interrupt = true;
 	pending->row = row;
-	pending->own_end_of_carrier_fd = pending->fetched_fd = -1;
+	pending->own_carrier_end_fd = pending->fetched_fd = -1;
 	pending->plan = planned ? calloc(1, sizeof(*pending->plan)) : NULL;
 	tracer->pending = pending;
 	rerun = trace_is_restarted_exec(tracer, INT_MAX, row->nr, (const __u64[6]){0});

@@ -22,7 +22,7 @@ static struct sandbox sandbox = {.target_memory = &own};
 static const struct syscall_row row = {.name = "execve", .arg = {{ARG_PATH, "path"}}};
 static char shell[] = "/bin/sh", script[] = "/s";
 static char *head[] = {shell, script, NULL};
-static struct exec_plan plan = {.needs_restart = true, .host = shell, .execfn = script, .argv_head = head};
+static struct exec_plan plan = {.needs_restart = true, .host_path = shell, .execfn = script, .argv_head = head};
 static uint64_t argv[WORDS + 64]; /* reads go up to one step beyond the end */
 
 START_TEST(exec_blobs_end)

@@ -113,8 +113,8 @@ static int approve_image(int fd, struct exec_plan *plan)
 	loader = open(facts.interp, O_RDONLY | O_CLOEXEC);
 	ck_assert_int_ge(loader, 0);
 	ck_assert_int_eq(elf_inspect_file(loader, &own), 0);
-	plan->interp_page = own.first_vaddr;
-	plan->loader_entry = own.entry;
+	plan->loader_first_page_offset = own.first_vaddr;
+	plan->loader_entry_offset = own.entry;
 	ck_assert_int_eq(fstat(loader, &st), 0);
 	return exec_image_read_identity(loader, &st, &plan->interp);
 }
@@ -129,7 +129,7 @@ static int approve(const struct rig *rig, const char *text, struct exec_plan *pl
 	int r = 0;
 
 	plan->needs_restart = to_host(rig, text, host);
-	plan->virt = strdup(text);
+	plan->virtual_path = strdup(text);
 	plan->execfn = strdup(text);
 	fd = open(host, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -146,7 +146,7 @@ static int approve(const struct rig *rig, const char *text, struct exec_plan *pl
 		if (fd < 0)
 			return -errno;
 	}
-	plan->host = strdup(host);
+	plan->host_path = strdup(host);
 	return r < 0 ? r : approve_image(fd, plan);
 }
 
@@ -180,7 +180,7 @@ static int judge_chdir(struct loop *loop)
 		call->outcome.kind = OUTCOME_CONTINUE;
 		return 0;
 	}
-	call->place[0].mount = &plain;
+	call->resolved_place[0].mount = &plain;
 	call->outcome.kind = OUTCOME_OPATH_FD;
 	call->outcome.fd = open(host, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return call->outcome.fd < 0 ? -errno : 0;
@@ -203,7 +203,7 @@ static int judge_exec(struct loop *loop)
 	if (loop->rig->tamper)
 		loop->rig->tamper(plan);
 	call->outcome.kind = OUTCOME_EXEC;
-	call->outcome.exec = plan;
+	call->outcome.exec_plan = plan;
 	return 0;
 }
 
@@ -277,7 +277,7 @@ static void dispatch(struct loop *loop, const struct seccomp_notif *notif)
 		r = trace_start_call(loop->tracer, call);
 	if (r < 0)
 		reply(loop, notif->id, r, false);
-	exec_plan_free(call->outcome.exec); /* unless the tracer has taken it */
+	exec_plan_free(call->outcome.exec_plan); /* unless the tracer has taken it */
 }
 
 /* True while there are processes. */

@@ -52,8 +52,9 @@ static void with_path(struct call *call, const struct mount *mount, const char *
 	unsigned i = call->path_count++;
 
 	call->path[i].len = (size_t)snprintf(call->path[i].text, sizeof(call->path[i].text), "%s", path);
-	call->place[i].mount = mount;
-	call->place[i].virt_len = (size_t)snprintf(call->place[i].virt, sizeof(call->place[i].virt), "%s", path);
+	call->resolved_place[i].mount = mount;
+	call->resolved_place[i].virt_len =
+		(size_t)snprintf(call->resolved_place[i].virt, sizeof(call->resolved_place[i].virt), "%s", path);
 }
 
 static const struct denial *only(uint64_t count)

@@ -88,8 +88,8 @@ START_TEST(reads_itself)
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(elf_inspect_file(fd, &facts), 0);
 	ck_assert_int_eq(access(facts.interp, X_OK), 0);
-	ck_assert_uint_eq(facts.layout.headers, getauxval(AT_PHNUM));
-	ck_assert_uint_eq(facts.layout.entry_from_headers, getauxval(AT_ENTRY) - getauxval(AT_PHDR));
+	ck_assert_uint_eq(facts.layout.phdr_count, getauxval(AT_PHNUM));
+	ck_assert_uint_eq(facts.layout.entry_minus_phdr, getauxval(AT_ENTRY) - getauxval(AT_PHDR));
 }
 END_TEST
 

@@ -143,13 +143,13 @@ END_TEST
 
 START_TEST(keeps_no_long_names)
 {
-	memset(facts.interp, 'x', EXEC_INTERP_MAX - 1);
-	facts.interp[EXEC_INTERP_MAX - 1] = '\0';
+	memset(facts.interp, 'x', EXEC_INTERP_BYTES_MAX - 1);
+	facts.interp[EXEC_INTERP_BYTES_MAX - 1] = '\0';
 	ck_assert(kept());
 	ck_assert_str_eq(program.interp, facts.interp);
 	st.st_ino++;
-	facts.interp[EXEC_INTERP_MAX - 1] = 'x';
-	facts.interp[EXEC_INTERP_MAX] = '\0';
+	facts.interp[EXEC_INTERP_BYTES_MAX - 1] = 'x';
+	facts.interp[EXEC_INTERP_BYTES_MAX] = '\0';
 	ck_assert(!kept());
 }
 END_TEST
@@ -164,7 +164,7 @@ static const char *installed_loader(void)
 
 START_TEST(remembers_loaders)
 {
-	const struct exec_loader known = {.image = {.dev = 1, .ino = 2, .maps_ino = 3}, .first_page = 0x4000};
+	const struct exec_loader known = {.image = {.dev = 1, .ino = 2, .maps_ino = 3}, .first_page_offset = 0x4000};
 	const char *text = installed_loader();
 
 	if (!text)
@@ -176,7 +176,7 @@ START_TEST(remembers_loaders)
 	be_at("/ro/loader");
 	exec_cache_keep_loader(call, &place, text, &st, &known);
 	ck_assert(exec_cache_find_loader(text, &loader));
-	ck_assert_uint_eq(loader.first_page, known.first_page);
+	ck_assert_uint_eq(loader.first_page_offset, known.first_page_offset);
 	ck_assert_uint_eq(loader.image.maps_ino, 3);
 	/* as if the file had been replaced since */
 	st.st_ino++;

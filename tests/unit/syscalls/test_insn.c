@@ -12,7 +12,7 @@ static struct insn_register_values held;
 
 static void fill(void)
 {
-	held.same = ~UINT32_C(0) & ~(1u | 1u << 1 | 1u << 11);
+	held.unchanged_registers = ~UINT32_C(0) & ~(1u | 1u << 1 | 1u << 11);
 	for (unsigned i = 0; i < INSN_REGISTERS; i++)
 		held.reg[i] = 1000 + i;
 }

@@ -113,14 +113,14 @@ static void set_up(void)
 	ck_assert_ptr_nonnull(mkdtemp(directory));
 	directory_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ck_assert_int_ge(directory_fd, 0);
-	ck_assert_int_eq(sockets_create(directory_fd, false, &sandbox.sockets), 0);
-	ck_assert_int_eq(peers_create(&sandbox.peers), 0);
+	ck_assert_int_eq(sockets_create(directory_fd, false, &sandbox.unix_sockets), 0);
+	ck_assert_int_eq(peers_create(&sandbox.unix_peers), 0);
 }
 
 static void tear_down(void)
 {
-	sockets_free(sandbox.sockets);
-	peers_free(sandbox.peers);
+	sockets_free(sandbox.unix_sockets);
+	peers_free(sandbox.unix_peers);
 	(void)unlinkat(directory_fd, "name", 0);
 	(void)unlinkat(directory_fd, "sockets", AT_REMOVEDIR);
 	(void)close(directory_fd);
@@ -374,8 +374,8 @@ START_TEST(what_the_run_binds_it_connects_to)
 	client = socket(AF_UNIX, SOCK_STREAM, 0);
 	run(sys_connect, NUMBER(client), ADDRESS(&name), sizeof(name), 0);
 	expect(OUTCOME_BLOCKING_WORK, 0, VERDICT_ALLOW);
-	ck_assert_int_eq(call.outcome.work->run(call.outcome.work, call.outcome.fd, NULL, NULL), 0);
-	call.outcome.work->free(call.outcome.work);
+	ck_assert_int_eq(call.outcome.blocking_work->run(call.outcome.blocking_work, call.outcome.fd, NULL, NULL), 0);
+	call.outcome.blocking_work->free(call.outcome.blocking_work);
 }
 END_TEST
 

@@ -76,7 +76,7 @@ START_TEST(lookup_finds_each_row_and_nothing_else)
 		if (rows[i].nr >= 0)
 			ck_assert_ptr_eq(table_find_row(rows[i].nr), &rows[i]);
 		ck_assert_ptr_eq(row_named(rows[i].name), &rows[i]);
-		ck_assert_uint_eq(rows[i].place, i + 1);
+		ck_assert_uint_eq(rows[i].row_number, i + 1);
 	}
 	ck_assert_ptr_null(table_find_row(-1));
 	ck_assert_ptr_null(table_find_row(512));
@@ -127,11 +127,12 @@ START_TEST(each_class_has_what_it_needs)
 
 		ck_assert_int_lt(row->class, ROW_CLASS_MAX);
 		ck_assert_int_lt(row->intent, INTENT_MAX);
-		ck_assert_msg(row->class == ROW_FILTER || (!row->judged_in && !row->hook), "%s: traits", row->name);
+		ck_assert_msg(row->class == ROW_FILTER || (!row->judged_in_runs && !row->hook), "%s: traits",
+			      row->name);
 		ck_assert_msg(row->class == ROW_FILTER || row->class == ROW_NOTIFY || !row->more_terms, "%s: traits",
 			      row->name);
-		ck_assert_msg(!row->hook || row->judged_in || row->more_terms, "%s: a hook for what is never notified",
-			      row->name);
+		ck_assert_msg(!row->hook || row->judged_in_runs || row->more_terms,
+			      "%s: a hook for what is never notified", row->name);
 		ck_assert_msg(!(row->self_roles && row->self_terms), "%s: whatever the registers, and some", row->name);
 		ck_assert_msg(!(row->self_roles & SELF_ROLE_OF_NO_PROCESS) ||
 				      row->self_roles == SELF_ROLE_OF_NO_PROCESS,

@@ -32,7 +32,7 @@ static void ask(enum query_kind kind, const char *host, unsigned port, const cha
 	ck_assert_int_eq(needs_add_query(&needs, &query, needs.nets + 1, "connect", "/usr/bin/curl"), 0);
 }
 
-/* The rule at this place. Borrowed; NULL: none. */
+/* The rule for this path. Borrowed; NULL: none. */
 static const json_t *get_rule(size_t at)
 {
 	return json_array_get(json_object_get(json_object_get(draft.root, "network"), "allow"), at);
@@ -141,7 +141,7 @@ START_TEST(sockets_and_ports)
 {
 	const json_t *listen;
 
-	needs.needs_socket = true;
+	needs.refused_socket_without_network = true;
 	ck_assert_int_eq(learn_add_endpoints(&draft, &needs, false), 0);
 	ck_assert_ptr_nonnull(json_object_get(draft.root, "network"));
 	ask(QUERY_LISTEN, "", 8000, "", "");

@@ -19,8 +19,8 @@
 static char top[PATH_MAX];
 static struct draft draft;
 static struct needs needs;
-static struct fold_place place;
-static struct inodes *inodes;
+static struct fold_context context;
+static struct secret_inodes *inodes;
 static char *home, *workdir;
 
 /* ---- the tree ---- */
@@ -73,7 +73,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-	inodes_free(inodes);
+	secret_inodes_free(inodes);
 	inodes = NULL;
 	needs_release(&needs);
 	draft_release(&draft);
@@ -116,8 +116,8 @@ static void fold(bool risky)
 	struct unmet_need unmet[ITEMS];
 
 	ck_assert_uint_le(needs.count, ITEMS);
-	ck_assert_int_eq(inodes_find(home, places, &inodes), 0);
-	place = (struct fold_place){
+	ck_assert_int_eq(secret_inodes_find(home, places, &inodes), 0);
+	context = (struct fold_context){
 		.home = home, .workdir = workdir, .workdir_host = workdir, .inodes = inodes, .allows_risky = risky};
 	for (size_t i = 0; i < needs.count; i++) {
 		const unsigned want = needs.need[i].rights;
@@ -127,8 +127,8 @@ static void fold(bool risky)
 							: want & POLICY_EXEC ? POLICY_EXEC
 									     : POLICY_READ};
 	}
-	ck_assert_int_eq(fold_deny_secrets(&draft, &needs, &place), 0);
-	ck_assert_int_eq(fold_add_rules_for_unmet(&draft, &needs, NULL, &place, unmet, needs.count, true), 0);
+	ck_assert_int_eq(fold_deny_secrets(&draft, &needs, &context), 0);
+	ck_assert_int_eq(fold_add_rules_for_unmet(&draft, &needs, NULL, &context, unmet, needs.count, true), 0);
 }
 
 /* ---- what came of it ---- */
@@ -301,7 +301,7 @@ START_TEST(a_link_of_the_program_is_not_followed)
 	assert_rule("read", "data/x", true); /* not @workdir/link, which may lead elsewhere tomorrow */
 	ck_assert_uint_eq(count_rules("read"), 1);
 	ask_as("data/x", "outer", POLICY_READ, "openat");
-	inodes_free(inodes);
+	secret_inodes_free(inodes);
 	fold(false);
 	assert_rule("read", "outer", true);
 }

@@ -173,18 +173,18 @@ START_TEST(tiers)
 		{HOME "/.ssh", POLICY_READ, TIER_RISKY},
 		{"/data/.env", POLICY_READ, TIER_RISKY},
 		{"/home/bob/.aws/credentials", POLICY_READ, TIER_RISKY},
-		{"/etc/shadow", POLICY_READ, TIER_NEVER},
-		{"/etc/sudoers.d/x", POLICY_READ, TIER_NEVER},
-		{"/etc/ssh/ssh_host_rsa_key", POLICY_READ, TIER_NEVER},
-		{"/", POLICY_READ, TIER_NEVER},
-		{"/etc", POLICY_READ, TIER_NEVER},
-		{HOME, POLICY_READ, TIER_NEVER},
-		{HOME, POLICY_WRITE, TIER_NEVER},
-		{HOME "/.config", POLICY_READ, TIER_NEVER},
-		{"/home", POLICY_READ, TIER_NEVER},
-		{"/home/bob", POLICY_READ, TIER_NEVER},
-		{"/proc/1/environ", POLICY_READ, TIER_NEVER},
-		{"/dev/sda", POLICY_WRITE, TIER_NEVER},
+		{"/etc/shadow", POLICY_READ, TIER_NEVER_GRANTED},
+		{"/etc/sudoers.d/x", POLICY_READ, TIER_NEVER_GRANTED},
+		{"/etc/ssh/ssh_host_rsa_key", POLICY_READ, TIER_NEVER_GRANTED},
+		{"/", POLICY_READ, TIER_NEVER_GRANTED},
+		{"/etc", POLICY_READ, TIER_NEVER_GRANTED},
+		{HOME, POLICY_READ, TIER_NEVER_GRANTED},
+		{HOME, POLICY_WRITE, TIER_NEVER_GRANTED},
+		{HOME "/.config", POLICY_READ, TIER_NEVER_GRANTED},
+		{"/home", POLICY_READ, TIER_NEVER_GRANTED},
+		{"/home/bob", POLICY_READ, TIER_NEVER_GRANTED},
+		{"/proc/1/environ", POLICY_READ, TIER_NEVER_GRANTED},
+		{"/dev/sda", POLICY_WRITE, TIER_NEVER_GRANTED},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -230,7 +230,7 @@ START_TEST(units)
 		{"/etc/passwd", NULL},
 		{"/srv/people/bob/.pyenv/versions/3.12/lib/x", NULL},
 	};
-	struct unit unit;
+	struct grantable_directory unit;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		bool found = unit_find_directory(NULL, HOME, cases[i].path, &unit);

@@ -114,10 +114,10 @@ START_TEST(requests)
 	ck_assert_uint_eq(needs.nets, 4);
 	ck_assert_uint_eq(needs.net[0].origin.count, 2);
 	ck_assert_str_eq(needs.net[3].host, "");
-	ck_assert(!needs.needs_socket);
+	ck_assert(!needs.refused_socket_without_network);
 	query = (struct query){.kind = QUERY_RULES_DO_NOT_DECIDE, .why_not_judged = "network_not_granted"};
 	ck_assert_int_eq(needs_add_query(&needs, &query, 1, "socket", ""), 0);
-	ck_assert(needs.needs_socket);
+	ck_assert(needs.refused_socket_without_network);
 	needs_release(&needs);
 }
 END_TEST
