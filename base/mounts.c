@@ -83,26 +83,33 @@ static int mounts_set_overlay_layer(int fs, const char *key, int dir_fd)
 	return syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, key, path, 0) < 0 ? -errno : 0;
 }
 
+/* Makes the mount of an overlay whose layers are set. */
+static int mounts_mount_overlay(int fs, bool user_xattr, bool redirects)
+{
+	int mount_fd;
+
+	if (user_xattr && syscall(SYS_fsconfig, fs, FSCONFIG_SET_FLAG, "userxattr", NULL, 0) < 0)
+		return -errno;
+	/* Without redirect_dir, renaming a directory of the lower layer fails with EXDEV. */
+	if (!user_xattr && redirects && syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, "redirect_dir", "on", 0) < 0)
+		return -errno;
+	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return -errno;
+	mount_fd = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID);
+	return mount_fd < 0 ? -errno : mount_fd;
+}
+
 /* Makes an overlay. user_xattr: keeps its own attributes as user.*, as a user namespace must (Linux 5.11). */
 static int mounts_open_overlay(int lower_fd, int upper_fd, int work_fd, bool user_xattr)
 {
 	_cleanup_close_ int fs = (int)syscall(SYS_fsopen, "overlay", FSOPEN_CLOEXEC);
-	int r = fs < 0 ? -errno : mounts_set_overlay_layer(fs, "lowerdir", lower_fd), mount_fd;
+	int r = fs < 0 ? -errno : mounts_set_overlay_layer(fs, "lowerdir", lower_fd);
 
 	if (r == 0)
 		r = mounts_set_overlay_layer(fs, "upperdir", upper_fd);
 	if (r == 0)
 		r = mounts_set_overlay_layer(fs, "workdir", work_fd);
-	/* Without redirect_dir, renaming a directory of the lower layer fails with EXDEV. */
-	if (r == 0 && syscall(SYS_fsconfig, fs, user_xattr ? FSCONFIG_SET_FLAG : FSCONFIG_SET_STRING,
-			      user_xattr ? "userxattr" : "redirect_dir", user_xattr ? NULL : "on", 0) < 0)
-		r = -errno;
-	if (r == 0 && syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-		r = -errno;
-	if (r < 0)
-		return r;
-	mount_fd = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID);
-	return mount_fd < 0 ? -errno : mount_fd;
+	return r < 0 ? r : mounts_mount_overlay(fs, user_xattr, true);
 }
 
 int mounts_create_overlay(int lower_fd, int upper_fd, int work_fd, unsigned flags)
@@ -113,6 +120,30 @@ int mounts_create_overlay(int lower_fd, int upper_fd, int work_fd, unsigned flag
 	if (mount_fd < 0)
 		mount_fd = mounts_open_overlay(lower_fd, upper_fd, work_fd, true);
 	r = mount_fd < 0 ? mount_fd : mounts_restrict_copy(mount_fd, flags);
+	return r < 0 ? r : steal_fd(&mount_fd);
+}
+
+static int mounts_open_union(int first_fd, int second_fd, bool user_xattr)
+{
+	_cleanup_close_ int fs = (int)syscall(SYS_fsopen, "overlay", FSOPEN_CLOEXEC);
+	char layers[64];
+
+	if (fs < 0)
+		return -errno;
+	(void)snprintf(layers, sizeof(layers), "/proc/self/fd/%d:/proc/self/fd/%d", first_fd, second_fd);
+	if (syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, "lowerdir", layers, 0) < 0)
+		return -errno;
+	return mounts_mount_overlay(fs, user_xattr, false);
+}
+
+int mounts_create_union(int first_fd, int second_fd, unsigned flags)
+{
+	_cleanup_close_ int mount_fd = mounts_open_union(first_fd, second_fd, false);
+	int r;
+
+	if (mount_fd < 0)
+		mount_fd = mounts_open_union(first_fd, second_fd, true);
+	r = mount_fd < 0 ? mount_fd : mounts_restrict_copy(mount_fd, flags | MOUNTS_READ_ONLY);
 	return r < 0 ? r : steal_fd(&mount_fd);
 }
 

@@ -23,6 +23,12 @@ int mounts_create_fs(const char *type, const char *const *options, size_t count)
  */
 int mounts_create_overlay(int lower_fd, int upper_fd, int work_fd, unsigned flags);
 
+/*
+ * Makes a detached, read-only overlay of two directories. Of two entries with one name, that of first_fd is seen, but
+ * two directories become one, with the attributes of the first. flags: MOUNTS_*. Returns as mounts_create_overlay.
+ */
+int mounts_create_union(int first_fd, int second_fd, unsigned flags);
+
 enum mounts_flag {
 	MOUNTS_READ_ONLY = 1 << 0,
 	MOUNTS_NO_DEVICES = 1 << 1,

@@ -182,7 +182,8 @@ int namespaces_enter_view_drop_caps(struct namespaces *namespaces, struct view *
 	const struct view_attach_fds mounts = {.tmpfs_fd = namespaces->tmpfs_fd,
 					   .proc_fd = namespaces->proc_fd,
 					   .program_proc_fd = namespaces->program_proc_fd,
-					   .host_root_fd = namespaces->host_root_fd};
+					   .host_root_fd = namespaces->host_root_fd,
+					   .for_kernel_reads = namespaces->wants_kernel_reads};
 	const char *what = "";
 	int r = 0;
 

@@ -15,7 +15,7 @@
 #include "base/mounts.h"
 #include "base/path.h"
 #include "policy/paths/below.h"
-#include "view/private.h"
+#include "view/attach-names.h"
 
 /* One mount of the view, while it is being attached. */
 struct attach_mount_state {
@@ -38,6 +38,7 @@ struct attach_state {
 	int empty_dir_fd, empty_file_fd; /* mode 0; -1: nothing was covered yet */
 	struct attach_mount_state *mount_state; /* parents before children */
 	size_t mount_state_count;
+	bool for_kernel_reads;
 	const char *failed_step; /* the step that failed, for the message */
 };
 
@@ -200,11 +201,49 @@ static int attach_mount(struct attach_state *attach, struct attach_mount_state *
 	    mounts_attach_copy(piece->copy_fd, attach->root_fd, mount->virt + 1) == 0)
 		return 0;
 	point = openat2_call(attach->root_fd, mount->virt + 1, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
-	if (point < 0 || fstat(point, &st) < 0 || S_ISLNK(st.st_mode) ||
-	    S_ISDIR(st.st_mode) == !!(mount->flags & MOUNT_FILE))
+	if (point < 0 || fstat(point, &st) < 0 || S_ISDIR(st.st_mode) == !!(mount->flags & MOUNT_FILE))
 		return attach_mount_without_virtual_path(attach, piece, index);
 	r = mounts_attach_copy(piece->copy_fd, point, "");
 	return r < 0 ? attach_note_failure(attach, r, "mount in the program's root") : 0;
+}
+
+/* True for a mount that lies in another one, which is not the skeleton, and in none that lies in that. */
+static bool attach_is_inner_mount(const struct view *view, const struct mount *mount, const struct mount *outer)
+{
+	struct place place = {.virt_len = mount->virt_len};
+
+	memcpy(place.virt, mount->virt, mount->virt_len + 1);
+	view_drop_last_component(&place);
+	return view_set_mount_of_place(view, &place) == 0 && place.mount == outer;
+}
+
+/* Adds the names at which later mounts will be attached to a directory of the host that was attached. */
+static int attach_add_names(struct attach_state *attach, struct attach_mount_state *piece)
+{
+	const struct mount **inner;
+	struct attach_names names = {.view = attach->view, .outer = piece->mount, .tmpfs_fd = attach->tmpfs_fd,
+				     .index = (size_t)(piece - attach->mount_state), .root_fd = attach->root_fd,
+				     .ret_fd = piece->mount_owns_copy_fd ? &piece->mount->fd : &piece->copy_fd};
+	int r = 0;
+
+	if (piece->copy_fd < 0 || piece->has_no_virtual_path || attach->view->top != attach->view->root ||
+	    piece->mount->flags & (MOUNT_FILE | MOUNT_PROC | MOUNT_PTS | MOUNT_PRIVATE))
+		return 0;
+	inner = calloc(attach->mount_state_count, sizeof(*inner));
+	if (!inner)
+		return attach_note_failure(attach, -ENOMEM, "list the mounts in a mount");
+	names.inner = inner;
+	for (const struct attach_mount_state *other = piece; other < attach->mount_state + attach->mount_state_count;
+	     other++)
+		if (other->copy_fd >= 0 && path_is_below(other->mount->virt, piece->mount->virt) &&
+		    attach_is_inner_mount(attach->view, other->mount, piece->mount))
+			inner[names.inners++] = other->mount;
+	if (names.inners)
+		r = attach_names_add(&names);
+	free(inner);
+	if (piece->mount_owns_copy_fd)
+		piece->copy_fd = piece->mount->fd;
+	return r < 0 ? attach_note_failure(attach, r, "add names to a directory") : 0;
 }
 
 /* Mounts a part of the skeleton. When the policy grants "/", only its nodes, such as /dev, show the skeleton. */
@@ -254,8 +293,11 @@ static int attach_all_mounts(struct attach_state *attach)
 	if (mkdirat(attach->tmpfs_fd, VIEW_STANDIN_NAME, 0755) < 0)
 		return attach_note_failure(attach, -errno, "make the program's root");
 	r = attach_root_mount(attach);
-	for (size_t i = 0; r == 0 && i < attach->mount_state_count; i++)
+	for (size_t i = 0; r == 0 && i < attach->mount_state_count; i++) {
 		r = attach_mount(attach, &attach->mount_state[i], i);
+		if (r == 0 && attach->for_kernel_reads)
+			r = attach_add_names(attach, &attach->mount_state[i]);
+	}
 	/* ".." of an injected descriptor can lead here, but provided files are reached through their mounts alone. */
 	if (r == 0 && fchmodat(attach->tmpfs_fd, VIEW_PROVIDED_NAME, 0, 0) < 0 && errno != ENOENT)
 		r = attach_note_failure(attach, -errno, "close the directory of provided files");
@@ -497,6 +539,7 @@ int view_attach_mounts(struct view *view, const struct view_attach_fds *mounts, 
 				      .pathless_mounts_fd = -1,
 				      .pathless_mounts_dir = "",
 				      .failed_step = "",
+				      .for_kernel_reads = mounts->for_kernel_reads,
 				      .empty_dir_fd = -1,
 				      .empty_file_fd = -1,
 				      .own_proc_fd = mounts->program_proc_fd >= 0 ? mounts->proc_fd : -1};

@@ -1,4 +1,6 @@
 libcallgate_view_a_SOURCES += \
+	view/attach-names.c \
+	view/attach-names.h \
 	view/attach.c \
 	view/build.c \
 	view/execs.c \

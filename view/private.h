@@ -20,6 +20,7 @@
 #define VIEW_PATHLESS_MOUNTS_NAME ".callgate-more"
 #define VIEW_PROC_NAME ".callgate-proc"
 #define VIEW_PROVIDED_NAME ".callgate-provided"
+#define VIEW_NAMES_NAME ".callgate-names"
 /* path of VIEW_PATHLESS_MOUNTS_NAME when it lies within the root of the program */
 #define VIEW_PATHLESS_MOUNTS_PATH "/dev/.callgate"
 

@@ -25,7 +25,7 @@ static int readable_visit_mount(const struct view *view, const struct mount *mou
 	if (mount->flags & MOUNT_DEVICE)
 		what |= VIEW_READS_DEVICES;
 	fd = openat2_call(AT_FDCWD, mount->virt, O_PATH, 0, RESOLVE_NO_SYMLINKS);
-	if (fd == -ENOENT || fd == -EACCES)
+	if (fd == -ENOENT || fd == -EACCES || fd == -ELOOP) /* ELOOP: a denied name, which a link covers */
 		return 0;
 	return fd < 0 ? fd : take(ctx, fd, what);
 }

@@ -15,7 +15,11 @@
 #include "egress/conn/pool.h"
 #include "egress/control.h"
 
-#define RUN_CA_PATH "/etc/ssl/certs/callgate-run.pem" /* the run's authority, for clients with lists of their own */
+/*
+ * The run's authority, for clients with lists of their own. Few policies grant /run: then the host needs no file of
+ * this name (view/attach-names.c).
+ */
+#define RUN_CA_PATH "/run/callgate-run.pem"
 
 /* Certificate bundles of Debian, Alpine, Arch; Fedora; newer Fedora; openSUSE; a default of OpenSSL and LibreSSL. */
 static const char *const bundles[] = {

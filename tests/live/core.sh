@@ -84,6 +84,7 @@ cli/learn.sh
 cli/user.sh
 confine/least-privilege.sh
 confine/namespaces.sh
+confine/kernel-reads-names.sh
 confine/kernel-reads.sh
 confine/second-lock.sh
 doctor/doctor.sh

@@ -74,6 +74,7 @@ LIVE_TESTS = \
 	tests/live/syscalls/interrupted.sh \
 	tests/live/syscalls/ipc-private.sh \
 	tests/live/supervisor/kill-supervisor.sh \
+	tests/live/confine/kernel-reads-names.sh \
 	tests/live/confine/kernel-reads.sh \
 	tests/live/confine/landlock-rules.sh \
 	tests/live/keeper/ending.sh \

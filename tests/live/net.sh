@@ -72,6 +72,25 @@ net_run()
 	cg run -p "$NET/policy.json" --audit "$T/audit" "$@"
 }
 
+net_options=${LIVE_OPTIONS:-} net_require=${LIVE_REQUIRE:-}
+
+# net_take_way WAY: how the runs that follow go: "" as others, "changes": the kernel judges reading; else without these
+# layers. Sets where, for messages. False: that way cannot be gone here.
+net_take_way()
+{
+	local kind
+	export LIVE_WITHOUT="" LIVE_OPTIONS=$net_options LIVE_REQUIRE=$net_require
+	where=
+	if [ "$1" = changes ]; then
+		for kind in mountns pidns netns landlock; do
+			layer $kind || return
+		done
+		where="--judge changes: " LIVE_OPTIONS="$net_options --judge changes" LIVE_REQUIRE=kernel-reads
+	elif [ -n "$1" ]; then
+		where="without $1: " LIVE_WITHOUT=$1
+	fi
+}
+
 # net_nghttpd NAME: an HTTP/2 server of the files of $NET/htdocs and of uploads (it gives them back), certificate as
 # net_ca made it; sets net_h2, its port.
 net_nghttpd()

@@ -39,9 +39,8 @@ says()
 }
 
 mapfile -t sets < <(differing "" netns namespaces)
-for without in "${sets[@]}"; do
-	export LIVE_WITHOUT=$without
-	where=${without:+without $without: }
+for way in "${sets[@]}" changes; do
+	net_take_way "$way" || continue
 	net_policy "$network"
 	says "hosts" "fd00:5a::11 198.18.0.17" -- sh -c "grep -w other.test /etc/hosts | sort -r | sed 's/ .*//' |
 		xargs"
@@ -86,7 +85,7 @@ for without in "${sets[@]}"; do
 	says "no network" "$(cat /etc/hosts)" -r /etc/hosts -- cat /etc/hosts
 	says "no network: variables" "" -- printenv SSL_CERT_FILE
 
-	[ "$without" != netns ] || continue
+	[ "$way" != netns ] || continue
 	for java in /usr/lib/jvm/*/bin/java; do
 		home=$(dirname "$(dirname "$java")")
 		if [ -L "$home" ] || ! [ -x "$home/bin/javac" ] || ! [ -e "$home/lib/security/cacerts" ]; then

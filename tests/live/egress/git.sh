@@ -120,10 +120,9 @@ git ls-remote -q -h \$u new-\$1 | cut -f 2
 git clone -q ssh://$name@ssh.test:1/x 2>&1 | grep -o 'Connection refused'
 git clone -q ssh://$name@elsewhere.test/x 2>&1 | grep -io 'could not resolve hostname'
 EOF
-for without in "" netns; do
-	export LIVE_WITHOUT=$without
-	where=${without:+without $without: }
-	tag=new-${without:-all}
+for way in "" netns changes; do
+	net_take_way "$way" || continue
+	tag=new-${way:-all}
 	printf '%s\n' "$head" pushed "refs/heads/$tag" 'Connection refused' 'Could not resolve hostname' \
 		>"$T/ssh.expected"
 	for how in https ${ssh:+ssh}; do

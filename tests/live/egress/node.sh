@@ -48,9 +48,8 @@ END
 		console.log("done");'
 } >"$T/expected"
 
-for without in "" netns; do
-	export LIVE_WITHOUT=$without
-	where=${without:+without $without: }
+for way in "" netns changes; do
+	net_take_way "$way" || continue
 	: >"$NET/access"
 	net_run -r "$T/home" -- node "${options[@]}" "$T/home/client.js" "$h1" "$net_h2" "$wss" >"$T/out" 2>"$T/err" ||
 		fail "${where}status $?: $(tail -n 5 "$T/err")"

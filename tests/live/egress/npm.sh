@@ -26,9 +26,8 @@ hello from @scope/twig
 E403
 END
 
-for without in "" netns; do
-	export LIVE_WITHOUT=$without
-	where=${without:+without $without: }
+for way in "" netns changes; do
+	net_take_way "$way" || continue
 	rm -rf "$T/w" && mkdir "$T/w"
 	echo "//registry.test:$port/:_authToken=none" >"$T/w/.npmrc" # else it would not even ask
 	: >"$NET/packages-access"

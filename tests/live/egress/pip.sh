@@ -29,9 +29,8 @@ ERROR: HTTP error 403
 ls: cannot access 'there': No such file or directory
 END
 
-for without in "" netns; do
-	export LIVE_WITHOUT=$without
-	where=${without:+without $without: }
+for way in "" netns changes; do
+	net_take_way "$way" || continue
 	rm -rf "$T/w" && mkdir "$T/w"
 	: >"$NET/packages-access"
 	net_run -r "$T/w.sh" -w "$T/w" -- sh "$T/w.sh" >"$T/out" 2>"$T/err"

@@ -56,9 +56,8 @@ websocket closed 1000
 websocket elsewhere 403
 END
 
-for without in "" netns; do
-	export LIVE_WITHOUT=$without
-	where=${without:+without $without: }
+for way in "" netns changes; do
+	net_take_way "$way" || continue
 	: >"$NET/access"
 	net_run -r "$T/home" -- "$PYTHON" "$T/home/client.py" "$h1" "$net_h2" "$wss" >"$T/out" 2>"$T/err" ||
 		fail "${where}status $?: $(tail -n 3 "$T/err")"

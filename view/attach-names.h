@@ -1,0 +1,23 @@
+/* Names for mounts in granted directories of the host that lack them. attach.c uses it for each such directory. */
+#ifndef CALLGATE_VIEW_ATTACH_NAMES_H
+#define CALLGATE_VIEW_ATTACH_NAMES_H
+
+#include "view/private.h"
+
+struct attach_names {
+	const struct view *view;
+	const struct mount *outer; /* a granted directory, which is attached; nothing in it is */
+	size_t index;              /* a number that no other outer mount has */
+	const struct mount *const *inner; /* the mounts in it that will be attached, but no mounts in these */
+	size_t inners;
+	int tmpfs_fd, root_fd;     /* the tmpfs of the view, and "/" of the program */
+	int *ret_fd;               /* is replaced, when the whole outer mount gets another one: its root */
+};
+
+/*
+ * Adds the names that the inner mounts lack, where that is possible: not in directories that the program may write, nor
+ * in those with other mounts below. 0 or -errno.
+ */
+int attach_names_add(const struct attach_names *names);
+
+#endif
