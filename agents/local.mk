@@ -8,3 +8,14 @@ libcallgate_agents_a_SOURCES += \
 	agents/sandbox/program.c \
 	agents/sandbox/sandbox.h
 EXTRA_DIST += agents/README.md
+# The interpreters' side of contexts, which runs in sandboxes.
+dist_runners_DATA += \
+	agents/runner/bash.sh \
+	agents/runner/node-boot.js \
+	agents/runner/node.js \
+	agents/runner/python-boot.py \
+	agents/runner/python.py \
+	agents/runner/python_charts.py \
+	agents/runner/python_display.py \
+	agents/runner/python_magics.py
+EXTRA_DIST += agents/runner/README.md

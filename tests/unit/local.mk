@@ -400,3 +400,9 @@ tests_unit_replay_test_same_LDADD = $(tests_unit_replay_test_query_LDADD) $(JANS
 
 UNIT_TESTS += tests/unit/agents/test_loop
 tests_unit_agents_test_loop_LDADD = libcallgate_agents.a libcallgate_base.a $(UNIT_LIBS)
+
+TESTS += tests/unit/agents/runners.sh
+dist_check_SCRIPTS += tests/unit/agents/runners.sh
+EXTRA_DIST += tests/unit/agents/runner/driver.py tests/unit/agents/runner/test_bash.py \
+	tests/unit/agents/runner/test_data.py tests/unit/agents/runner/test_node.py \
+	tests/unit/agents/runner/test_python.py
