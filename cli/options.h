@@ -13,7 +13,7 @@ struct cli_given {
 	const char *verb;
 	const char *option; /* name of the option for messages: "-r", or "--cpu" if it has no letter */
 	char *value;        /* the option's argument, in main's argv; NULL: the option takes none */
-	unsigned option_value;     /* `which` of the option's row */
+	unsigned option_value;     /* cli_option.option_value of the option's row */
 };
 
 /* A row of a table of options. A row without a name ends the table. */
@@ -24,7 +24,7 @@ struct cli_option {
 	const char *help;     /* text in --help: one or more lines */
 	int (*set)(const struct cli_given *given, void *field); /* 0, -ENOMEM, or -EINVAL with a message printed */
 	size_t field_offset;         /* offset of the option's value in the structure that the table fills */
-	unsigned option_value;       /* tells options with the same `set` apart */
+	unsigned option_value;       /* a value that tells options with the same function `set` apart */
 };
 
 /* Setters for the usual types of options, and macros for rows with them. The type of `field` is beside each setter. */
@@ -82,7 +82,8 @@ struct cli_policy_options {
 	bool phase_was_given;
 	const char *workdir_as_written; /* value of -w as the user wrote it, in main's argv */
 	char *workdir;             /* -w: canonical host directory; NULL: not given; owned */
-	unsigned switched_off_layers;          /* --without: LAYER_BITs; not part of the policy, used by run alone */
+	/* LAYER_BITs of the layers that --without names; not part of the policy, used by `callgate run` alone */
+	unsigned switched_off_layers;
 };
 
 void cli_policy_options_release(struct cli_policy_options *options);

@@ -1,4 +1,7 @@
-/* Verbs below a verb ("callgate audit show"): which one is named, their list in --help, and what is no verb. */
+/*
+ * Verbs below a verb ("callgate audit show"): finds the verb that the command line names, lists the verbs for --help,
+ * and refuses unknown names.
+ */
 #ifndef CALLGATE_CLI_VERBS_H
 #define CALLGATE_CLI_VERBS_H
 
@@ -12,7 +15,7 @@ struct cli_verb {
 
 struct cli_verbs {
 	const char *parent; /* "audit"; "": these are the verbs of callgate itself */
-	const char *usage;  /* the text of --help before the list, and behind it */
+	const char *usage;  /* the texts of --help before and after the list of verbs */
 	const char *epilogue;
 	const struct cli_verb *verb;
 	size_t count;

@@ -5,7 +5,10 @@
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the low word of an argument comes first");
 
-/* The longest conditional jump, less one: resolving its other target may emit one more instruction. */
+/*
+ * Largest distance of a conditional jump, less one, because one more instruction may be emitted for the jump's other
+ * target.
+ */
 #define JUMP_DISTANCE_MAX (UINT8_MAX - 1)
 
 static size_t bpf_emit_instruction(struct bpf *bpf, unsigned code, uint32_t k, size_t yes, size_t no)
@@ -35,7 +38,10 @@ static size_t bpf_emit_return(struct bpf *bpf, uint32_t action)
 	return at;
 }
 
-/* Returns the position to jump to for this target. If it is too far, emits an unconditional jump on the way. */
+/*
+ * Returns the position to jump to for this target. If the target is too far for a conditional jump, emits an
+ * unconditional jump to it and returns the position of that.
+ */
 static size_t bpf_get_position_of_target(struct bpf *bpf, struct bpf_target target)
 {
 	size_t over = bpf->len - target.at - 1;

@@ -21,7 +21,11 @@ struct bpf {
 	struct {
 		uint32_t action;
 		size_t at;
-	} last[BPF_SHARED_RETURNS_MAX]; /* where the nearest return of each action is; other actions are not shared */
+	/*
+	 * position of the nearest return instruction of each action; actions that are not in this array get a return
+	 * each time
+	 */
+	} last[BPF_SHARED_RETURNS_MAX];
 	size_t shared_return_count;
 };
 

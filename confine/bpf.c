@@ -10,8 +10,9 @@
 #define BPF_ACTION_BY_TERMS UINT32_MAX /* stands for an action where the arguments decide */
 
 /*
- * System call numbers are divided into groups that have one action in common. Exceptions in a group are compared one by
- * one: one instruction each, where a group of their own would take two. More of them would slow the search down.
+ * System call numbers are divided into groups that have one action in common. A few numbers in a group may have another
+ * action: each of these exceptions is compared separately, which takes one instruction, whereas a group of its own
+ * would take two. The number of exceptions is limited, because many comparisons would be slower than the binary search.
  */
 #define BPF_GROUP_EXCEPTIONS_MAX 4
 

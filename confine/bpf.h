@@ -10,9 +10,12 @@
 
 /* one past the numbers that a row can have; x32 calls (0x40000000 and up) count as foreign */
 #define BPF_CALL_NUMBERS_END 512
-#define BPF_TERM_LISTS_MAX (1 + ROW_MORE_TERMS_MAX) /* lists of terms: row->allow and row->more */
+#define BPF_TERM_LISTS_MAX (1 + ROW_MORE_TERMS_MAX) /* lists of terms: row->allowed_if and those of row->more_terms */
 
-/* The decision for a number: allow, if all comparisons of any term of any list are true; else `action`. */
+/*
+ * The decision for one system call number: the call is allowed if all comparisons of at least one term of the lists are
+ * true, otherwise `action` is taken.
+ */
 struct bpf_call_decision {
 	const struct row_term *terms[BPF_TERM_LISTS_MAX];
 	size_t term_list_count;

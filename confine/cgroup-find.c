@@ -86,7 +86,10 @@ static void cgroup_add_mount(const struct mountinfo_line *mount, const char *sel
 		if (!group || !cgroup_get_path_below_mount(mount, group, place))
 			*place = '\0';
 		else if (v2)
-			/* v2_top has room for it: the mount point is a part of `v2`, which has the same size */
+			/*
+			 * is never truncated: the mount point is a part of `v2`, which has the same size as
+			 * `v2_mount_point`
+			 */
 			(void)snprintf(places->v2_mount_point, sizeof(places->v2_mount_point), "%s",
 				       mount->mount_point);
 	}

@@ -15,8 +15,10 @@
 #include "base/io.h"
 #include "confine/cgroup-private.h"
 
-#define LEAF_MAKE_ATTEMPTS_MAX 50    /* another run may remove the directory between two steps */
-#define LEAF_REMOVE_ATTEMPTS_MAX 200 /* one each millisecond: a process leaves its group a little after it was reaped */
+/* attempts to make the leaf, because another run may remove its directory between two steps */
+#define LEAF_MAKE_ATTEMPTS_MAX 50
+/* attempts to remove the leaf, one each millisecond, because a process leaves its group a little after it was reaped */
+#define LEAF_REMOVE_ATTEMPTS_MAX 200
 #define CGROUP_PROCS_BYTES_MAX (1u << 20)
 
 const struct cgroup_files cgroup_v1_files = {
@@ -78,13 +80,14 @@ static void cgroup_sweep_dead_leaves(int base_fd)
 		if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
 			continue;
 		if (unlinkat(base_fd, entry->d_name, AT_REMOVEDIR) < 0 && errno == EBUSY)
-			cgroup_kill_members(fd); /* the leaf empties only later, so the next run removes it */
+			/* the killed processes leave the group only later, so the next run removes the leaf */
+			cgroup_kill_members(fd);
 	}
 }
 
 /*
  * Removes the empty callgate-UID directories of all users. With --user, or below the root group, a keeper without
- * capabilities cannot remove its own. So the next run does, while it still has its capabilities.
+ * capabilities cannot remove its own. So the next run removes them, while it still has its capabilities.
  */
 static void cgroup_sweep_uid_dirs(int parent_fd)
 {
@@ -181,7 +184,9 @@ static int cgroup_v1_open_oom_event(int leaf_fd)
 	return error < 0 ? error : steal_fd(&event_fd);
 }
 
-/* True for a file that this version has, if the leaf has its controller. */
+/*
+ * Whether the leaf needs this file: its version of control groups has the file, and the leaf has the file's controller.
+ */
 static bool cgroup_leaf_needs_file(const struct cgroup_leaf *leaf, enum cgroup_fd which)
 {
 	if (!leaf->files->name[which])

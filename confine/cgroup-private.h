@@ -1,4 +1,4 @@
-/* What the files cgroup*.c share. */
+/* Declarations that the files cgroup-*.c and cgroup.c share. */
 #ifndef CALLGATE_CONFINE_CGROUP_PRIVATE_H
 #define CALLGATE_CONFINE_CGROUP_PRIVATE_H
 
@@ -71,7 +71,10 @@ struct cgroup_leaf {
 	int fd[CGROUP_FD_MAX]; /* descriptors of the leaf's files; -1: not open */
 };
 
-/* Makes PARENT/base for options->uid, and in it the leaf, with limits and open files. 0; -errno: nothing is left. */
+/*
+ * Makes PARENT/base for options->uid, and in it the leaf, with limits and open files. 0; -errno: everything that was
+ * made is removed again.
+ */
 int cgroup_make_leaf(struct cgroup_leaf *leaf, const struct cgroup_parent *parent, const char *base, const char *name,
 		     const struct cgroup_options *options);
 void cgroup_remove_leaf(struct cgroup_leaf *leaf, const char *base, const char *name);

@@ -41,7 +41,7 @@ const struct cgroup_files cgroup_v2_files = {
 };
 
 #define CONTAINER_LEAF_NAME "callgate-init"
-#define PROCESS_MOVE_ATTEMPTS_MAX 10 /* rounds of moving: processes may fork meanwhile */
+#define PROCESS_MOVE_ATTEMPTS_MAX 10 /* rounds of moving all processes, because processes may fork during a round */
 #define CGROUP_PROCS_BYTES_MAX 65536
 
 static const char *const controller_names[CGROUP_CONTROLLERS] = {[CGROUP_MEMORY] = "memory", [CGROUP_PIDS] = "pids"};

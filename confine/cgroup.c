@@ -30,9 +30,10 @@ struct cgroup {
 };
 
 /*
- * Tries in a short-lived child if processes can be moved into the leaf. This fails where the common ancestor belongs to
- * another user or is threaded; then the run does without the leaf. The try costs no time: the first move waits for an
- * RCU grace period (cgroup_threadgroup_rwsem), so that the move of the program soon afterwards need not. 0 or -errno.
+ * Tries in a short-lived child process whether processes can be moved into the leaf. Moving fails where the common
+ * ancestor of both groups belongs to another user or is threaded; then the run has no such leaf. The try costs no time:
+ * the first move waits for an RCU grace period (cgroup_threadgroup_rwsem), so that the move of the program soon
+ * afterwards need not. 0 or -errno.
  */
 static int cgroup_try_join_leaf(int procs_fd)
 {
@@ -86,7 +87,7 @@ static void cgroup_add_v1_leaves(struct cgroup *cgroup, const struct cgroup_own_
 
 		if (!places->v1[c][0] || done & 1u << c)
 			continue;
-		/* `dir` has the same size as the place. */
+		/* Is never truncated, because parent.dir has the same size as places->v1[c]. */
 		(void)snprintf(parent.dir, sizeof(parent.dir), "%s", places->v1[c]);
 		for (enum cgroup_controller same = c; same < CGROUP_CONTROLLERS; same++)
 			if (strcmp(places->v1[same], places->v1[c]) == 0)
@@ -96,7 +97,10 @@ static void cgroup_add_v1_leaves(struct cgroup *cgroup, const struct cgroup_own_
 	}
 }
 
-/* Adds the leaves. Version 2 first: a controller is in one version; without any it has CPU time and cgroup.kill. */
+/*
+ * Adds the leaves. That of version 2 comes first: each controller is in one version only, and even without controllers
+ * a leaf of version 2 tells the CPU time and has cgroup.kill.
+ */
 static void cgroup_add_leaves(struct cgroup *cgroup, const struct cgroup_options *options, char *why, size_t size)
 {
 	_cleanup_free_ char *self = NULL, *mounts = NULL;

@@ -12,8 +12,9 @@ void descriptors_close_all_but(int *keep, size_t count);
 void descriptors_detach_stdio(bool with_stderr);
 
 /*
- * Makes the descriptor table as large as a usual run needs, while the process has one thread. With threads, growing it
- * waits for an RCU grace period (expand_fdtable() in fs/file.c): 4-15 ms without any response. May fail.
+ * Makes the descriptor table as large as a usual run needs, while the process has one thread. In a process with several
+ * threads, growing the table waits for an RCU grace period (expand_fdtable() in fs/file.c): 4-15 ms without any
+ * response. May fail.
  */
 void descriptors_enlarge_table(void);
 

@@ -26,12 +26,12 @@ static const char *const tmpfs_options[] = {"mode", "0755", "size", "256m", "nr_
 static const char *const processes_only[] = {"subset", "pid", "hidepid", "ptraceable"};
 
 /*
- * Options for the same when the kernel judges reading: view_prepare_kernel_reads() covers the files about the machine
- * that the view does not show. Members of group gid would see all processes, so it is a group without members, which
- * most user namespaces do not map.
+ * Mount options of the program's procfs in runs in which the kernel decides about reading: view_prepare_kernel_reads()
+ * covers the files about the machine that the view does not show. Members of group gid would see all processes, so it
+ * is a group without members, which most user namespaces do not map.
  */
 static const char *const with_machine[] = {"hidepid", "invisible", "gid", "4294967294"};
-#define PROC_MOUNT_OPTION_STRINGS 4u /* strings in either list */
+#define PROC_MOUNT_OPTION_STRINGS 4u /* number of strings in each of the two lists above */
 
 /*
  * Options for the devpts of the run. max: the whole kernel has 4096 pairs by default (/proc/sys/kernel/pty/max). Group
@@ -88,7 +88,8 @@ static void namespaces_await_network_thread(struct namespaces *namespaces)
 	if (!namespaces->network_is_made_in_thread)
 		return;
 	namespaces->network_is_made_in_thread = false;
-	scheduling_restore_thread(namespaces->net_thread); /* its CPU may be busy, and this CPU becomes idle */
+	/* lets the thread run on this CPU again, which becomes idle while this thread waits */
+	scheduling_restore_thread(namespaces->net_thread);
 	error = -pthread_join(namespaces->net_thread, NULL);
 	if (error == 0)
 		error = fd = namespaces->net_fd;
@@ -169,7 +170,10 @@ static int namespaces_prepare_kernel_reads(struct namespaces *namespaces, struct
 	return view_prepare_kernel_reads(view, &namespaces->kernel_reads_obstacle);
 }
 
-/* Without its network namespace, a run whose view was prepared must begin again: it judges every call then. */
+/*
+ * Checks that the network namespace was made. If not, a run whose view was prepared for kernel reads must start again,
+ * now with every call judged.
+ */
 static int namespaces_check_network(struct namespaces *namespaces, const struct view *view)
 {
 	if (!view_kernel_judges_reads(view) || namespaces->made_layers & LAYER_BIT(LAYER_NETNS))

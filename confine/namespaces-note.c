@@ -46,8 +46,8 @@ static int namespaces_get_timeout_ms(const struct namespaces *namespaces, int mo
 }
 
 /*
- * EOF on peer_fd is not enough: a child of the killed child may still have the other end, and a stopped child keeps it.
- * So this also waits for the pidfd, the signals that end the run, and its time limit.
+ * EOF on start_socket_fd is not enough: a child of the killed child may still have the other end, and a stopped child
+ * keeps it. So this also waits for the pidfd, the signals that end the run, and its time limit.
  */
 bool namespaces_await_note(const struct namespaces *namespaces, int pidfd, int stop_fd, int most_ms,
 			   struct namespaces_note *ret_note)

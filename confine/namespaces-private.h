@@ -1,4 +1,4 @@
-/* What the files namespaces*.c share. */
+/* Declarations that the files namespaces-*.c and namespaces.c share. */
 #ifndef CALLGATE_CONFINE_NAMESPACES_PRIVATE_H
 #define CALLGATE_CONFINE_NAMESPACES_PRIVATE_H
 
@@ -27,8 +27,8 @@ struct namespaces_note {
 bool namespaces_send_note(int fd, const struct namespaces_note *note);
 bool namespaces_receive_note(int fd, int flags, struct namespaces_note *ret_note);
 /*
- * In the keeper: receives a note from namespaces->peer_fd. False without a note: the process of pidfd (-1: none) has
- * ended, stop_fd is readable, or most_ms (-1: no limit) or the time limit of the run is over.
+ * In the keeper: receives a note from namespaces->start_socket_fd. False without a note: the process of pidfd (-1:
+ * none) has ended, stop_fd is readable, or most_ms (-1: no limit) or the time limit of the run is over.
  */
 bool namespaces_await_note(const struct namespaces *namespaces, int pidfd, int stop_fd, int most_ms,
 			   struct namespaces_note *ret_note);
@@ -37,17 +37,23 @@ __attribute__((format(printf, 4, 5))) void namespaces_send_failure(int fd, enum 
 								   unsigned layers,
 							     const char *format, ...);
 
-/* As fork(2), or clone(2) with flags. namespaces->peer_fd connects both; the child has the host_* descriptors. */
+/*
+ * As fork(2), or clone(2) with flags. namespaces->start_socket_fd connects parent and child. The child also has the
+ * host_* descriptors of `namespaces`.
+ */
 pid_t namespaces_fork_with_peer(struct namespaces *namespaces, unsigned long flags);
 
 /*
- * As fork(2), into all wanted namespaces by one clone(2); -errno when that fails. In the child the id maps are written,
- * and namespaces->made and the layers are set. Where nothing needs the network namespace earlier,
- * namespaces_prepare_mounts() makes it.
+ * As fork(2), into all wanted namespaces by one clone(2); -errno when that fails. When it returns in the child, the id
+ * maps are written, and namespaces->made_layers and the layers are set. Where nothing needs the network namespace
+ * earlier, namespaces_prepare_mounts() makes it.
  */
 pid_t namespaces_clone_child(struct namespaces *namespaces, unsigned wanted);
 
-/* In the intermediate process: unshares what it can, sets namespaces->made and the layers. False: it must exit. */
+/*
+ * In the intermediate process: unshares the namespaces that it can, and sets namespaces->made_layers and the layers.
+ * False: it must exit.
+ */
 bool namespaces_unshare_wanted_layers(struct namespaces *namespaces);
 
 /* Returns the LAYER_BITs of the namespaces that may be tried; stores in the layers why the others may not. */
@@ -59,7 +65,7 @@ int namespaces_write_own_id_map(const char *process, uid_t uid, gid_t gid);
 /* Returns the CLONE_NEW* flags of LAYER_BITs. */
 unsigned long namespaces_get_flags(unsigned layers);
 
-/* Adds LAYER_BITs to namespaces->made and marks these layers as active. */
+/* Adds LAYER_BITs to namespaces->made_layers and marks these layers as active. */
 void namespaces_mark_layers_made(struct namespaces *namespaces, unsigned made);
 
 /* Raises the loopback interface of the network namespace of this process, and marks that namespace as made. */

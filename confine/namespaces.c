@@ -1,6 +1,7 @@
 /*
- * The part of the keeper. It clones the supervisor into all namespaces at once (namespaces-clone.c). If that fails, it
- * forks an intermediate process, which unshares them one by one and then forks the supervisor.
+ * Makes the namespaces of a run, as far as the keeper does it. The keeper clones the supervisor into all namespaces at
+ * once (namespaces-clone.c). If that fails, it forks an intermediate process, which unshares them one by one and then
+ * forks the supervisor.
  */
 #include "confine/namespaces.h"
 
@@ -95,8 +96,8 @@ static void namespaces_handle_supervisor_note(struct namespaces *namespaces, con
 
 /*
  * Handles the notes of the intermediate process until that has forked. Returns the pid of the supervisor, 0 to try
- * again with fewer layers, or -errno. If the process was killed or the run is to end: namespaces->lost, and its own
- * pid.
+ * again with fewer layers, or -errno. If the intermediate process was killed or the run is to end, sets
+ * namespaces->intermediate_was_killed and returns the pid of the intermediate process.
  */
 static pid_t namespaces_await_intermediate_fork(struct namespaces *namespaces, pid_t between)
 {

@@ -18,7 +18,8 @@
 struct namespaces {
 	struct layers *layers; /* in shared memory, borrowed */
 	unsigned refused_layers;      /* LAYER_BITs of namespaces that must not be tried (again) */
-	unsigned made_layers; /* LAYER_BITs of the namespaces that were made; in the supervisor: those in which it is */
+	/* LAYER_BITs of the namespaces that were made; in the supervisor: those of the namespaces that it is in */
+	unsigned made_layers;
 	uint64_t task_limit;   /* limit of tasks for pidmax.h, when uid 0 runs; 0: pidmax.h is not used */
 	bool task_limit_in_effect;      /* in the supervisor: the limit of tasks is in effect */
 	/* nothing needs the network namespace before namespaces_enter_view_drop_caps() */
@@ -76,23 +77,26 @@ size_t namespaces_get_needed_caps(size_t count, bool overlays, int ret_caps[NAME
 /*
  * As fork(2), into the wanted namespaces that can be made. Returns the pid of the child in the keeper, 0 in the child,
  * or -errno. The keeper must be a subreaper with one thread, and without other children that may end meanwhile. It
- * writes the id maps, so it must still have its capabilities. With namespaces->lost, the pid is that of the
- * intermediate process, which was killed; it may have left a supervisor, which killtree() ends.
+ * writes the id maps, so it must still have its capabilities. If namespaces->intermediate_was_killed is set, the pid is
+ * that of the intermediate process, which was killed; it may have left a supervisor, which killtree() ends.
  */
 pid_t namespaces_fork_supervisor(struct namespaces *namespaces);
 
 /* In the keeper: waits until the supervisor is ready, failed or died, or stop_fd is readable. True: fork again. */
 bool namespaces_await_supervisor_or_retry(struct namespaces *namespaces, pid_t child, int stop_fd);
 
-/* In the child, at first: makes a tmpfs, a procfs, and all mounts private. 0; -errno: the child must exit. */
+/* The first step in the child: makes a tmpfs, a procfs, and all mounts private. 0; -errno: the child must exit. */
 int namespaces_prepare_mounts(struct namespaces *namespaces);
 
-/* In the child, then: makes the view its root (view_attach_mounts), drops all capabilities. 0; -errno: it must exit. */
+/*
+ * The second step in the child: makes the view its root directory (view_attach_mounts) and drops all capabilities. 0;
+ * -errno: the child must exit.
+ */
 int namespaces_enter_view_drop_caps(struct namespaces *namespaces, struct view *view);
 
 /*
- * In the child, at last: tells the keeper that it is ready. The keeper then drops its capabilities and installs its
- * filter, which takes CPU time. So call this when the supervisor is about to sleep.
+ * The last step in the child: tells the keeper that the supervisor is ready. The keeper then drops its capabilities and
+ * installs its filter, which takes CPU time. So call this when the supervisor is about to sleep.
  */
 void namespaces_report_ready(struct namespaces *namespaces);
 

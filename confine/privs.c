@@ -60,7 +60,10 @@ static int privs_drop_capabilities(void)
 	return 0;
 }
 
-/* Does the parts of privs_drop_all() that need CAP_SETPCAP. A new user namespace resets them. */
+/*
+ * Locks the securebits, which needs CAP_SETPCAP. A part of privs_drop_all(). A new user namespace resets the
+ * securebits.
+ */
 static void privs_lock_securebits(void)
 {
 	privs_drop_bounding_set();

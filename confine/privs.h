@@ -34,7 +34,10 @@ struct privs_saved_ids {
  * access is checked, as that user. Does nothing when the user is not set. 0, or -errno with nothing changed.
  */
 int privs_set_effective_user(const struct privs_user *user, struct privs_saved_ids *ret_before);
-/* Undoes privs_set_effective_user, and frees. 0; on -errno the process must exit. */
+/*
+ * Restores the ids that privs_set_effective_user() has saved in `before`, and releases `before`. 0; -errno: the process
+ * must exit.
+ */
 int privs_restore_effective_user(struct privs_saved_ids *before);
 
 /*

@@ -1,6 +1,9 @@
 #include "confine/scheduling.h"
 
-/* Gets the other CPUs. False when there are none, or more than a cpu_set_t holds: then some are idle anyway. */
+/*
+ * Gets the other CPUs. False when there is no other CPU, or when the machine has more CPUs than a cpu_set_t holds: then
+ * some CPU is idle anyway.
+ */
 static bool scheduling_get_other_cpus(cpu_set_t *ret_all, cpu_set_t *ret_others)
 {
 	int here = sched_getcpu();

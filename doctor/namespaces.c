@@ -1,7 +1,7 @@
 /*
  * The trial of namespaces. It makes them as a run does: all but the network namespace by one clone(2). If that fails, a
  * process unshares them one by one, first the user namespace, which gives the capabilities for the others. In each
- * namespace it then does what a run does there.
+ * namespace the process then does what a run does there.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,8 +44,9 @@ enum namespaces_step {
 
 static const struct {
 	enum probe probe;
-	const char *fails; /* the finding when this step fails */
-	const char *works; /* for the last step of a probe: the finding when all its steps worked */
+	const char *fails; /* text of the finding if this step fails */
+	/* text of the finding if all steps of the probe worked; set for the last step of each probe only */
+	const char *works;
 } steps[STEP_MAX] = {
 	[STEP_USER] = {PROBE_USERNS, "cannot be made", NULL},
 	[STEP_WRITE_ID_MAPS] = {PROBE_USERNS, "its user ids cannot be mapped", "made, with its ids mapped"},

@@ -31,7 +31,7 @@ static void probe_end_child(pid_t pid)
 	(void)waitpid(pid, NULL, __WALL);
 }
 
-/* Reports an error of ptrace access, with Yama as the reason if it is. */
+/* Reports an error of ptrace access. If Yama restricts ptrace(2) here, the text names Yama as the reason. */
 static void probe_report_ptrace_error(struct doctor *doctor, enum probe probe, int error, const char *what)
 {
 	long scope = probe_read_number(YAMA_SCOPE_FILE);

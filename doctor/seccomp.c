@@ -88,7 +88,8 @@ struct listener_shared_page {
 	volatile int error;
 	volatile int working_features; /* the features that work: KILLABLE, SYNC */
 	volatile long answer;
-	volatile int injected_fd_is_right; /* 1: the injected descriptor is the right one */
+	/* 1: the descriptor that was added to the child refers to the expected file */
+	volatile int injected_fd_is_right;
 	dev_t device;
 	ino_t inode;
 };

@@ -1,7 +1,7 @@
 /*
- * Writes checkpoints of the log to a place outside, in the form of C2SP's tlog-checkpoint: every so many lines or
- * seconds, and at the end. The run never waits for that place: a checkpoint that cannot be written at once is skipped
- * and counted.
+ * Writes checkpoints of the log to a place outside, in the form of C2SP's tlog-checkpoint: after every N lines or N
+ * seconds, as --anchor-every says, and at the end. The run never waits for that place: a checkpoint that cannot be
+ * written at once is skipped and counted.
  */
 #ifndef CALLGATE_KEEPER_ANCHOR_H
 #define CALLGATE_KEEPER_ANCHOR_H

@@ -1,6 +1,7 @@
 /*
  * One output stream of the program, which the keeper reads from a pipe. It is forwarded, or kept in memory, or both, up
- * to a limit, past which a spill file gets it. The pipe is always drained, so that the program never blocks.
+ * to a limit. Output beyond the limit is written to a spill file. The pipe is always drained, so that the program never
+ * blocks.
  */
 #ifndef CALLGATE_KEEPER_CAPTURE_H
 #define CALLGATE_KEEPER_CAPTURE_H
@@ -29,7 +30,7 @@ struct capture {
 	char *kept_bytes; /* the bytes kept in memory; owned */
 	size_t kept_len, kept_room;
 	uint64_t total_bytes;         /* how much the program wrote */
-	uint64_t bytes_left_of_limit; /* what is left of the limit */
+	uint64_t bytes_left_of_limit; /* number of bytes that may still be forwarded or kept */
 	bool truncated;
 	bool reader_gone;  /* forwarding failed with EPIPE, so the pipe was closed: the program gets EPIPE as well */
 	int forward_error; /* errno of a failed write to forward_fd, after which the pipe is only drained; 0: none */

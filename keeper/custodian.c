@@ -37,7 +37,10 @@ static bool custodian_receive_request(int fd, char *name, size_t size, int *ret_
 	return true;
 }
 
-/* text: a byte that is the directory's number, and the path of the file in it. */
+/*
+ * Stores the open file `from`. text: one byte with the number of the directory (enum custodian_dir), then the path of
+ * the file below that directory.
+ */
 static int custodian_perform_store_request(const int dir_fd[CUSTODIAN_DIR_COUNT], int from, const char *text)
 {
 	const unsigned dir = (unsigned char)text[0] - (unsigned)'0';
@@ -94,15 +97,16 @@ static _Noreturn void custodian_main(int fd, const int dir_fd[CUSTODIAN_DIR_COUN
 }
 
 /*
- * Moves a descriptor to `to`; all are first copied above those that they get, since one of them may have such a number
- * already. The descriptor or -1.
+ * Moves a descriptor to the number `to`. Before, all descriptors are copied to numbers above the wanted ones, because
+ * one of them may have a wanted number already. Returns the new number, or -1.
  */
 static int custodian_place_fd(int fd, int to)
 {
 	return fd < 0 ? -1 : dup2(fd, to);
 }
 
-#define CUSTODIAN_FD 3 /* descriptor of its socket; the descriptors of the directories follow */
+/* number of the custodian's socket; the descriptors of the directories have the numbers after it */
+#define CUSTODIAN_FD 3
 #define CUSTODIAN_FDS_END (CUSTODIAN_FD + 1 + CUSTODIAN_DIR_COUNT)
 
 /* Keeps only the socket and the directories, drops privileges, and handles requests. */
@@ -125,7 +129,7 @@ static _Noreturn void custodian_isolate_and_serve(int fd, const int borrowed_fd[
 		dir_fd[i] = custodian_place_fd(dir_fd[i], to);
 		failed = failed || (borrowed_fd[i] >= 0 && dir_fd[i] < 0);
 		if (dir_fd[i] < 0)
-			(void)close(to); /* another descriptor of the keeper's, or none */
+			(void)close(to); /* the number may be that of another descriptor of the keeper, or unused */
 	}
 	if (failed || syscall(SYS_close_range, (unsigned)CUSTODIAN_FDS_END, ~0U, 0U) < 0 || privs_drop_all() < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)

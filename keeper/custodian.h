@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* The directories in which it stores files. */
+/* The directories in which the custodian stores files. */
 enum custodian_dir {
 	CUSTODIAN_OUTPUT,  /* of --output */
 	CUSTODIAN_METRICS, /* of the file of --metrics */

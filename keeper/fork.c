@@ -148,7 +148,10 @@ static int keeper_make_streams(struct keeper *keeper, int stdio_fd[3])
 	return error;
 }
 
-/* Creates the directories of redirects, such as of /var/tmp, in the scratch directory. The view creates deeper ones. */
+/*
+ * Creates the directories of redirects, such as of /var/tmp, in the scratch directory. The view creates those that lie
+ * deeper.
+ */
 static void keeper_add_redirect_dirs(const struct keeper_options *options)
 {
 	size_t count;
@@ -233,7 +236,7 @@ static int keeper_fork_supervisor(struct keeper *keeper, struct fork_descriptors
 			signing_wipe_key(keeper->key);
 		if (keeper->supervisor_pid == 0)
 			keeper_run_supervisor(keeper, ends, &namespaces);
-		/* if lost, no process is left to read this */
+		/* if the intermediate process was killed, no supervisor reads this message */
 		if (keeper->supervisor_pid > 0 && !namespaces.intermediate_was_killed)
 			keeper_prepare_run(keeper, ends, again);
 		again = true;

@@ -35,7 +35,7 @@ static int input_open_file(const struct input_file *file)
 
 	if (file->path)
 		return io_open_without_links(file->path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
-	/* -EINVAL: it exists, but has no path, as a pipe */
+	/* -EINVAL: the file exists, but has no canonical path, such as a pipe */
 	return stat(file->path_as_given, &st) < 0 ? -errno : -EINVAL;
 }
 

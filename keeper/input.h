@@ -15,9 +15,9 @@ struct input_file {
 
 /*
  * Copies each regular file, and each directory with its tree, into the workdir under its own name, with permissions and
- * times. No symbolic link is followed. A link in a tree is copied if it leads to a name in that tree, else it is an
- * error; so is any special file, and an existing file of that name. The copies belong to `user` if it is set. 0, or
- * -errno with a message.
+ * times. No symbolic link is followed. A link in a tree is copied if it leads to a name in that tree. Any other link, a
+ * special file, and a file whose name exists in the workdir already are errors. The copies belong to `user` if it is
+ * set. 0, or -errno with a message.
  */
 int input_copy_files(int workdir_fd, const struct input_file *files, size_t count, const struct privs_user *user,
 	       struct policy_error *ret_error);

@@ -47,7 +47,7 @@ static void loop_end_run(struct keeper *keeper, unsigned end)
 	(void)!write(keeper->control_fd, &byte, 1); /* EPIPE: the supervisor has just exited */
 }
 
-/* Sends the supervisor an order that does not end the run; see supervisor/process.h. */
+/* Sends the supervisor one byte of those that supervisor/process.h lists for control_fd and that do not end the run. */
 static void loop_send_order(const struct keeper *keeper, unsigned char order)
 {
 	if (!keeper->supervisor_exited && keeper->end_reason == RUN_END_NOT_ORDERED)
@@ -174,7 +174,10 @@ static void loop_print_forbidden_answer(struct keeper *keeper)
 static void loop_on_supervisor_byte(struct keeper *keeper)
 {
 	const struct keeper_options *options = keeper->options;
-	/* If false, a file in the scratch directory may still hold output, so that not all of it may be removed. */
+	/*
+	 * If `all` is false, a file in the scratch directory may still hold output, so the workdir and the run's
+	 * directory must stay for now.
+	 */
 	bool all = options->forwards_output && options->stdout_limit_bytes == CAPTURE_NO_LIMIT &&
 		   options->stderr_limit_bytes == CAPTURE_NO_LIMIT && !options->keeps_output_files;
 	char byte;
@@ -208,7 +211,10 @@ static void loop_on_supervisor_exit(struct keeper *keeper)
 	if (waitpid(keeper->supervisor_pid, &keeper->supervisor_wait_status, 0) != keeper->supervisor_pid)
 		keeper->supervisor_wait_status = SIGKILL; /* cannot happen; counts as the supervisor's death */
 	keeper->egress_failed = !egress_side_end_process(&keeper->egress, &keeper->egress_wait_status);
-	/* The supervisor's children are now this process's. Those that survive are in uninterruptible sleep. */
+	/*
+	 * The children of the dead supervisor are now children of this process. Those that survive the kill are in
+	 * uninterruptible sleep.
+	 */
 	(void)killtree(KEEPER_KILL_TREE_TIMEOUT_MS, 0);
 	keeper->supervisor_exited = true;
 	keeper->outcome->duration_ns = io_read_clock_ns() - keeper->start_ns;

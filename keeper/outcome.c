@@ -160,7 +160,10 @@ void keeper_judge_outcome(struct keeper *keeper)
 	keeper_judge_egress_death(keeper);
 }
 
-/* True if a seccomp filter of a container or another callgate is on this process: it may deny what a run needs. */
+/*
+ * Whether this process has a seccomp filter, of a container or of another callgate, which may deny calls that a run
+ * needs.
+ */
 static bool keeper_is_under_seccomp_filter(void)
 {
 	_cleanup_free_ char *status = NULL;

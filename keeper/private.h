@@ -51,7 +51,7 @@ struct keeper {
 		bool output_ends_with_newline; /* the output on the terminal ends with a newline */
 		bool line_is_shown;        /* the status line is on the terminal */
 	} progress; /* progress.h */
-	uint64_t printed_stop_count; /* how many processes of run_shared_page.stops were reported on stderr */
+	uint64_t printed_stop_count; /* how many processes of run_shared_page.stop were reported on stderr */
 };
 
 /*

@@ -1,6 +1,6 @@
 /*
  * Reports the progress of the run while it lasts: a status line on stderr for people, lines of JSON on the descriptor
- * of --status-fd for programs. Neither is written unless that is possible without waiting. Used by the keeper's loop.
+ * of --status-fd for programs. Both are skipped when writing would have to wait. Used by the keeper's loop.
  */
 #ifndef CALLGATE_KEEPER_PROGRESS_H
 #define CALLGATE_KEEPER_PROGRESS_H

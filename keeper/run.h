@@ -40,12 +40,12 @@ struct keeper_options {
 	 * no file
 	 */
 	const char *anchor_path;
-	/* a checkpoint is due after so many lines or so much time; one of them is 0 */
+	/* a checkpoint is due after this number of lines or after this time; one of the two is 0 */
 	uint64_t anchor_every_lines, anchor_every_ns;
 	int sign_key_fd; /* file with the private key that signs the log; -1: the keeper makes a key */
 	/* canonical path of sign_fd, which no grant may cover; passed on in struct process_options; NULL: none */
 	const char *sign_key_path;
-	enum sink_kind sink_kind; /* passed on in struct process_options, like the next one */
+	enum sink_kind sink_kind; /* passed on in struct process_options, like sink_fd */
 	int sink_fd;
 	struct {
 		const struct policy *policy;
@@ -88,7 +88,8 @@ struct keeper_outcome {
 	struct sign_end log_end; /* the end of the log; lines is 0: no log, or it was not signed */
 	/* checkpoints that were written, the lines in the last one, and checkpoints that could not be written */
 	uint64_t anchored, anchored_lines, anchors_skipped;
-	int anchor_error;       /* -errno of a checkpoint that a ready place did not take; 0: none */
+	/* -errno of a checkpoint that could not be written although the anchor's descriptor was writable; 0: none */
+	int anchor_error;
 	struct signing_key *key; /* of a signed log, until keeper_outcome_release wipes it; owned */
 	char log_key[SIGNING_KEY_TEXT]; /* the public key of its signature */
 	bool was_killed_for_decoy;             /* callgate killed the program because a decoy was read */

@@ -40,7 +40,10 @@ static int scratch_open_dir_of_this_user(const char *path, char why[SCRATCH_REAS
 	return -EPERM;
 }
 
-/* Opens the base by its usual name. 0 or -errno: -EPERM with `why`: the name is taken; -ENOENT: try again. */
+/*
+ * Opens the directory of all runs by its usual name, TMPDIR/callgate-UID. 0 or -errno: -EPERM with `why`: the name is
+ * taken; -ENOENT: try again.
+ */
 static int scratch_open_usual_base(struct scratch *scratch, char why[SCRATCH_REASON_SIZE])
 {
 	int made = scratch_make_dir(AT_FDCWD, scratch->base, 0700);
@@ -62,7 +65,10 @@ static bool scratch_is_private_base_name(const char *name, const char *known)
 	       strlen(name) == len + sizeof(SCRATCH_BASE_SUFFIX_TEMPLATE) - 1;
 }
 
-/* The first directory by name that belongs to this user, so that all runs find the same. Owned; NULL: there is none. */
+/*
+ * Finds, of the directories callgate-UID-XXXXXX that belong to this user, the first one in the order of names, so that
+ * all runs find the same. Owned; NULL: there is none.
+ */
 static char *scratch_find_private_base(const char *dir, const char *known, bool *ret_listed)
 {
 	_cleanup_closedir_ DIR *entries = opendir(dir);
@@ -89,7 +95,10 @@ static char *scratch_find_private_base(const char *dir, const char *known, bool 
 	return found;
 }
 
-/* The base with the first number whose directory belongs to this user or can be created. Owned; NULL: none. */
+/*
+ * Tries callgate-UID-000000, 000001 and so on, until a directory belongs to this user or can be created, and returns
+ * its path. Owned; NULL: none.
+ */
 static char *scratch_find_numbered_base(const char *dir, const char *known)
 {
 	char why[SCRATCH_REASON_SIZE];
@@ -109,7 +118,10 @@ static char *scratch_find_numbered_base(const char *dir, const char *known)
 	return NULL;
 }
 
-/* Creates a base of another name. If another run does so, too, both use the first by name. Owned; NULL with errno. */
+/*
+ * Creates a directory callgate-UID-XXXXXX. If another run has created one at the same time, both runs use the one whose
+ * name is first in order. Owned; NULL with errno.
+ */
 static char *scratch_make_private_base(const char *dir, const char *known)
 {
 	_cleanup_free_ char *made = NULL;
@@ -132,7 +144,7 @@ static char *scratch_make_private_base(const char *dir, const char *known)
 	return found;
 }
 
-/* Opens a base of another name than the usual one, and sets scratch->base_notice. 0 or -errno. */
+/* Opens a directory of all runs that has another name than callgate-UID, and sets scratch->base_notice. 0 or -errno. */
 static int scratch_open_private_base(struct scratch *scratch, const char *why)
 {
 	_cleanup_free_ char *dir = strdup(scratch->base), *known = NULL, *name = NULL;

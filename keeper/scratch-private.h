@@ -4,7 +4,7 @@
 
 #include "keeper/scratch.h"
 
-/* Creates a directory with this mode, whatever the umask. 0 or -errno. */
+/* Creates a directory with exactly this mode, which the umask does not change. 0 or -errno. */
 int scratch_make_dir(int dirfd, const char *name, mode_t mode);
 
 /* Opens a directory. A descriptor owned by the caller, or -errno. */
@@ -22,10 +22,13 @@ const char *scratch_get_run_name(const struct scratch *scratch);
 /* Renames an earlier run's unchanged directory to this run's and sets scratch->fd. False: there is none to reuse. */
 bool scratch_reuse_spare_dir(struct scratch *scratch);
 
-/* True when everything in the run's directory is as it was created, so that the next run may reuse the directory. */
+/*
+ * True when the run's directory and everything in it are as callgate created them, so that the next run may reuse the
+ * directory.
+ */
 bool scratch_is_unchanged(const struct scratch *scratch);
 
-/* Renames the run's directory for the next run. False: another run has left one already. */
+/* Renames the run's directory for the next run. False: another run's directory is kept for the next run already. */
 bool scratch_leave_as_spare(const struct scratch *scratch);
 
 #endif

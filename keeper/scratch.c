@@ -246,7 +246,8 @@ void scratch_remove_empty_dirs(const struct scratch *scratch, bool all)
 	if (scratch_is_unchanged(scratch) && (!all || scratch_leave_as_spare(scratch)))
 		return;
 	for (size_t i = 0; i < sizeof(often_empty) / sizeof(often_empty[0]); i++)
-		(void)unlinkat(scratch->fd, often_empty[i], AT_REMOVEDIR); /* or scratch_remove_run() removes it */
+		/* a directory that is not empty is removed later, by scratch_remove_run() */
+		(void)unlinkat(scratch->fd, often_empty[i], AT_REMOVEDIR);
 	if (!all)
 		return;
 	(void)unlinkat(scratch->fd, "work", AT_REMOVEDIR);

@@ -14,10 +14,10 @@
 #define SCRATCH_ID_SIZE 17 /* 16 random hexadecimal digits: each log line repeats the first 8 */
 #define SCRATCH_SUBDIRS_COUNT 4
 
-/* Attributes of a subdirectory before the program could change it. */
+/* State of a subdirectory before the program could change it, to find out later whether the program did. */
 struct scratch_dir_state {
 	struct stat st;
-	ssize_t attributes; /* size of its list of extended attributes, from flistxattr(2) */
+	ssize_t attributes; /* size of the directory's list of extended attributes, from flistxattr(2) */
 	bool set;
 };
 
@@ -46,7 +46,10 @@ int scratch_open_directory_of_runs(struct policy_error *ret_error);
 /* Creates work, tmp and shm in the run's directory, where missing. The keeper calls it while the supervisor starts. */
 int scratch_make_dirs(struct scratch *scratch);
 
-/* Creates another directory in the run's directory, with the mode of /tmp. If that fails, so will opening it. */
+/*
+ * Creates another directory in the run's directory, with the mode of /tmp. A failure is ignored, because opening the
+ * directory then fails as well.
+ */
 void scratch_add_dir(struct scratch *scratch, const char *name);
 
 /* Removes directories of dead runs, for about half a second at most, and files in base/results older than a week. */

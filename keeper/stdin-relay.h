@@ -19,7 +19,7 @@ struct stdin_relay {
 	bool line_begun;    /* the last byte read was not a newline */
 	bool escape_was_typed;       /* Ctrl-] was typed three times within a second; the caller clears it */
 	unsigned escape_keys_typed;   /* how many Ctrl-] were typed in a row */
-	uint64_t first_escape_key_ns; /* when the first of them was typed */
+	uint64_t first_escape_key_ns; /* when the first key of the current sequence of Ctrl-] was typed */
 	char buffer[65536];
 };
 

@@ -49,7 +49,7 @@ static void store_remember_copy(const struct stat *st, const struct stat *copy, 
 	struct store_linked_file *more = reallocarray(store_linked, store_linked_count + 1, sizeof(*more));
 
 	if (!more)
-		return; /* the file's next name gets a copy of its own */
+		return; /* the copy is not remembered, so the file's next name gets a copy of its own */
 	store_linked = more;
 	more += store_linked_count;
 	*more = (struct store_linked_file){st->st_dev, copy->st_dev, st->st_ino, copy->st_ino, strdup(rest)};

@@ -30,7 +30,7 @@ static bool terminal_is_in_background(int fd)
 /* Restores the terminal modes. Async-signal-safe. */
 static void terminal_restore_modes(void)
 {
-	if (terminal_saved.owner != getpid()) /* a forked child must not restore them */
+	if (terminal_saved.owner != getpid()) /* a forked child must not change the modes of the parent's terminal */
 		return;
 	terminal_saved.owner = 0;
 	if (!terminal_is_in_background(terminal_saved.fd))

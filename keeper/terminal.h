@@ -32,7 +32,10 @@ int terminal_dup_master(const struct terminal *terminal);
 
 /* Sets callgate's terminal, if it has one, to raw mode, until terminal_leave_raw_mode or a crash of this process. */
 void terminal_set_raw_mode(struct terminal *terminal);
-/* Restores the modes of callgate's terminal, unless this process is in the background: the shell has set its own. */
+/*
+ * Restores the modes that callgate's terminal had before raw mode. Does nothing if this process is in the background,
+ * because the shell has then set modes of its own.
+ */
 void terminal_leave_raw_mode(struct terminal *terminal);
 
 /* Copies the size of callgate's terminal to the run's. If it changes, the kernel sends SIGWINCH to the program. */

@@ -3,8 +3,9 @@
  * after a descriptor was added to the target process, or continues the call: the kernel performs it.
  * seccomp_unotify(2).
  *
- * Called in the supervisor thread (dispatch and outcome, trace/, gateway/) and by the worker threads of blocking.c.
- * Holds no state. Callers may ignore failures: the target thread is dead or its call has ended.
+ * Called in the supervisor thread (dispatch and outcome, trace/, gateway/) and by the worker threads of blocking.c. The
+ * functions hold no state. Callers may ignore their failures, which mean that the target thread is dead or that its
+ * call has ended.
  */
 #ifndef CALLGATE_SUPERVISOR_ANSWER_H
 #define CALLGATE_SUPERVISOR_ANSWER_H
@@ -48,7 +49,10 @@ enum continue_reason {
  * permit the reason, or is BASIS_MEMORY, the call gets EPERM instead, and -EPERM is returned.
  */
 int answer_continue(int listener_fd, uint64_t id, const struct syscall_row *row, enum continue_reason reason);
-/* Continues a call that was notified for a hook only (enum row_hook): its registers must match the row's `allow`. */
+/*
+ * Continues a call that was notified for a hook only (enum row_hook): its registers must match the row's terms
+ * (allowed_if, more_terms).
+ */
 int answer_continue_after_hook(int listener_fd, const struct seccomp_notif *notification,
 			       const struct syscall_row *row);
 

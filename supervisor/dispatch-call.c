@@ -169,7 +169,10 @@ static bool dispatch_call_reads_decoy(struct dispatch *dispatch)
 	return true;
 }
 
-/* Does what the policy says about a recorded denial or the reading of a decoy, before the target gets its response. */
+/*
+ * Does to the process what the policy says about a recorded denial, or about reading a decoy, before the target gets
+ * its response.
+ */
 static void dispatch_act_on_denial_or_decoy(struct dispatch *dispatch, bool decoy)
 {
 	struct call *call = dispatch->call;

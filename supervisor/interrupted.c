@@ -188,7 +188,10 @@ void interrupted_note_waiting_open(struct interrupted_calls *interrupted, const 
 				  data->args);
 }
 
-/* Whether the frame's open has waited, so that its EINTR is native. True only once. */
+/*
+ * Whether the open that the signal frame interrupted was waiting for a FIFO, so that EINTR is its native result. True
+ * only once for each open.
+ */
 static bool interrupted_open_has_waited(struct interrupted_calls *interrupted, pid_t tid, const struct frame *frame)
 {
 	struct interrupted_open *open = interrupted_find_open(interrupted, tid);

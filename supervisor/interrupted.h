@@ -75,7 +75,7 @@ void interrupted_on_sigreturn(struct interrupted_calls *interrupted, const struc
 /* Whether the call is a restarted open, which must not wait for the other end of a FIFO. */
 bool interrupted_is_restarted_open(struct interrupted_calls *interrupted, const struct seccomp_notif *notification);
 
-/* Notes that this open waits. */
+/* Notes that this open waits for the other end of a FIFO. */
 void interrupted_note_waiting_open(struct interrupted_calls *interrupted, const struct seccomp_notif *notification);
 
 #endif

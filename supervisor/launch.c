@@ -221,7 +221,7 @@ static int launch_set_rlimits(pid_t pid, const struct launch_options *options)
 
 int launch_fork_child(const struct launch_options *options, struct launch *ret_launch)
 {
-	/* ret_error and ret_step point here if there is no memory for the page. */
+	/* launch->ret_error and launch->ret_step point to this array if there is no memory for the shared page. */
 	static volatile int no_page[2] = {ENOMEM, LAUNCH_SETUP};
 	struct launch_shared_page *page;
 	pid_t pid;

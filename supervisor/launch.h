@@ -36,7 +36,7 @@ struct launch_options {
 	size_t cgroup_count;
 	bool no_huge_pages;       /* sets PR_SET_THP_DISABLE; the program's filter does not let it undo that */
 	bool stdio_is_terminal;   /* stdio_fd are a terminal, which becomes the controlling terminal */
-	/* of a session: the child runs spawner_run() instead of the program; page NULL: of a run */
+	/* in a session the child runs spawner_run() instead of the program; page NULL: a run of one program */
 	struct {
 		struct spawner_page *page;
 		int socket_fd;

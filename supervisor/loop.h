@@ -26,7 +26,8 @@ struct supervisor {
 	uint64_t timer_ns;   /* when the timer expires; UINT64_MAX: the timer is not armed */
 	uint64_t now_ns;     /* the clock when it was last read */
 	unsigned empty_polls;     /* how many attempts in a row to find an event without waiting have failed */
-	unsigned turns_without_polling;       /* turns that wait at once before the next such attempt */
+	/* turns of the loop that do not poll without waiting, until this is tried again */
+	unsigned turns_without_polling;
 	bool run_has_ended;                   /* the program has ended, or the run is to end */
 	bool program_was_reaped;         /* the program was reaped, and report->wait_status is set */
 	/* The data of an epoll event: the address of a mark, or a struct task whose pidfd is watched. */

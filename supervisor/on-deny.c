@@ -16,7 +16,8 @@ void on_deny_signal_process(const struct task *task, int number)
 	if (task->pidfd >= 0)
 		on_deny_signal_pidfd(task->pidfd, number);
 	else
-		(void)kill(task->tgid, number); /* a thread of the process waits for us, so its pid is not reused */
+		/* a thread of the process waits for the supervisor's response, so the pid cannot be reused */
+		(void)kill(task->tgid, number);
 }
 
 void on_deny_send_byte_to_keeper(const struct stop_notices *stops, char byte)

@@ -26,7 +26,10 @@ static void outcome_end_record(const struct dispatch *dispatch, int64_t result)
 	audit_end_record(call->sandbox->audit, call->slot, result, dispatch->last_response_ns - call->start_ns);
 }
 
-/* Notes a descriptor for the meter of open files. The kernel uses the lowest free one: all lower ones are open. */
+/*
+ * Notes a descriptor for the meter of open files. The kernel uses the lowest free number, so all descriptors with lower
+ * numbers are open.
+ */
 static void outcome_count_open_files(struct rlimit_usage *notes, int number)
 {
 	if (number == -EMFILE)

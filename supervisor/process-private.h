@@ -65,7 +65,10 @@ int process_find_program(struct process *process);
 
 /* ---- process-reads.c: the calls that are native because the kernel decides as the view does ---- */
 
-/* Sets what the namespaces have to prepare for them, as far as the policy permits them. At the start. */
+/*
+ * Called at the start. Sets in options->namespaces what has to be prepared for calls that only read to be native, if
+ * the policy permits that.
+ */
 void process_prepare_native_reads(const struct process_options *options);
 /*
  * Decides about "judge": "changes", and describes that in "enforcement". When the other layers are known, and before

@@ -1,6 +1,6 @@
 /*
  * Decides which calls that only read are native in this run: those with which C libraries do fstat(2), and with
- * "judge": "changes" all. They are neither judged nor recorded, so the kernel has to decide as the view would.
+ * "judge": "changes" all of them. They are neither judged nor recorded, so the kernel has to decide as the view would.
  */
 #include <stdio.h>
 
@@ -95,7 +95,7 @@ void process_decide_native_fstat(struct process *process)
 				   process_policy_allows_native_fstat(process->options) &&
 				   view_native_stat_reveals_no_more(process->view);
 	if (process->kernel_reads)
-		return; /* that layer says it of all calls that only read */
+		return; /* the text of the layer tells already that all calls that only read are native */
 	(void)snprintf(why, sizeof(why), "%s", layers->layer[LAYER_MOUNTNS].why);
 	layers_set_state(layers, LAYER_MOUNTNS, true, "%.160s; fstat is %s", why,
 			 process->fstat_is_native ? "left to it" : "judged");

@@ -36,8 +36,10 @@ struct process_scratch {
 
 /* A page that keeper and supervisor share: the policy's digest, counters for the status line, bytes on disk. */
 struct run_shared_page {
-	char policy_sha256[SHA256_HEX_SIZE]; /* written by the keeper, for the log, before the keeper sets `sealed` */
-	char audit_key[SIGNING_KEY_TEXT]; /* public key of the log, written before `sealed` is set; "": none */
+	/* written by the keeper, for the log, before the keeper sets keeper_part_is_written */
+	char policy_sha256[SHA256_HEX_SIZE];
+	/* public key of the log, written before keeper_part_is_written is set; "": none */
+	char audit_key[SIGNING_KEY_TEXT];
 	struct audit_progress progress;   /* progress of the log, for the keeper's checkpoints */
 	volatile unsigned audit_file; /* number of the log's file that is written; written by the supervisor */
 	bool keeper_part_is_written;

@@ -30,7 +30,8 @@ struct supervise_report {
 	int start_error; /* errno of the start; 0: the program ran */
 	enum launch_step start_step;
 	int wait_status; /* the program's */
-	unsigned end_reason;      /* byte of control_fd that ended the run; SIGKILL: the keeper died; 0: neither */
+	/* the byte from the keeper that ended the run; SIGKILL: the keeper died; 0: neither of both */
+	unsigned end_reason;
 	unsigned asked_to_end_by; /* why the program was asked to end: RUN_END_TIMEOUT or a signal; 0: it was not */
 	struct call_counts calls; /* its redirects borrow from the view */
 	uint64_t restarted, interrupted; /* calls that were restarted after a signal, and calls that could not be */

@@ -15,8 +15,8 @@
 #include "supervisor/watchdog.h"
 
 /*
- * The bits of `turn`. One word has them all, so that one atomic operation orders the start of a signal and the end of a
- * notification.
+ * The bits of watchdog.turn: the state of the watched thread. They share one word, so that one atomic operation orders
+ * the start of a signal and the end of a notification.
  */
 #define WATCHDOG_NOTIFICATION_HANDLED 1u    /* a notification is being handled */
 #define WATCHDOG_SENDING_SIGNAL 2u /* set and cleared by the watching thread while it sends a signal */

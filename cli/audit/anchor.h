@@ -7,7 +7,7 @@
 #include "audit/checkpoint.h"
 #include "audit/verify.h"
 
-/* The checkpoints of one log. Starts zero-initialised but for `path`. */
+/* The checkpoints of one log. The caller sets `path`; all other members start as zeros. */
 struct anchor {
 	const char *path; /* NULL: there are none */
 	FILE *file;       /* owned */
@@ -18,7 +18,10 @@ struct anchor {
 	 */
 	uint64_t lines, count;
 	bool has_forged_checkpoint; /* a checkpoint is not signed with the key */
-	/* the first line that is not the one in a checkpoint; rewritten.number 0: none */
+	/*
+	 * the first line of the log whose hash differs from that in a checkpoint; rewritten_line.number is 0 if there
+	 * is none
+	 */
 	struct verify_place rewritten_line;
 	uint8_t key[SIGNING_KEY_BYTES];
 	char run[129];

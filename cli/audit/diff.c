@@ -1,4 +1,4 @@
-/* callgate audit diff: shows what only one of two runs did. */
+/* callgate audit diff: shows the accesses, programs and denials that only one of two recorded runs has. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -29,8 +29,8 @@ int64_t record_get_tid(const struct scan_record *record);
 const struct scan_text *record_get_call(const struct scan_record *record);
 
 /*
- * What a path leads to: the canonical path, or the path as the program wrote it. The returned text has at == NULL if
- * the record has no path. *ret_known is false if the path was not resolved.
+ * What a path leads to: the canonical path, or the path as the program wrote it. The member `at` of the returned text
+ * is NULL if the record has no path. *ret_known is false if the path was not resolved.
  */
 const struct scan_text *record_get_path_argument(const struct scan_path *path, bool *ret_known);
 

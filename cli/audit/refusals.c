@@ -87,7 +87,7 @@ static char *refusal_describe_request(const struct scan_record *record)
 			  (unsigned long long)record->port, (int)strcspn(path, "?"), path);
 }
 
-/* Sets group->suggest or group->why_not, as the supervisor does in the result. */
+/* Sets group->suggest or group->why_no_suggestion, as the supervisor does in the result. */
 static void refusal_set_suggestion(struct refusal_group *group, const struct scan_record *record)
 {
 	const struct suggest_host machine = {.type = refusal_get_file_type};
@@ -110,7 +110,8 @@ static void refusal_set_suggestion(struct refusal_group *group, const struct sca
 		denial.dropped = dropped;
 		/* bind(2) judges ports that the program names, so for listen(2) the kernel chose the port */
 		denial.port = scan_text_is(&record->syscall, "listen") ? 0 : (unsigned)record->port;
-	} else if (!host && known) { /* a path with "host" is redirected, and cannot be granted by its own name */
+	/* a record with "host" is about a redirected path, which cannot be granted by its own name */
+	} else if (!host && known) {
 		denial.resolved = resolved = refusal_copy_bytes(canonical);
 		denial.written = written = refusal_copy_bytes(&path->written);
 	}

@@ -23,7 +23,7 @@ struct source {
 	long long file_number; /* number of the file, from its header */
 	char *next_file;    /* owned: the path of the file in which the log goes on */
 	const char *const *paths; /* of all logs */
-	/* when following: number of the line for whose outcome the reader has waited; lines begin with 1 */
+	/* in a followed log: number of the last line for whose outcome the reader has waited, counted from 1 */
 	uint64_t waited_line_number;
 	struct follow follow;
 	uint64_t damaged_lines;

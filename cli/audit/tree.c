@@ -104,7 +104,8 @@ static struct process *tree_find_process(struct tree *tree, const struct audit_e
 	struct tally_item *latest;
 
 	if (!record->pid)
-		return NULL; /* it is not known which process asked for a name */
+		/* records of DNS queries have no pid, because egress does not know which process asked for a name */
+		return NULL;
 	latest = tree_find_latest(tree, entry->log->index, record->pid);
 	if (!latest) {
 		tree->failed = tree->failed || tree->processes < PROCESSES_MAX;

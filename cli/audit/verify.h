@@ -7,7 +7,7 @@
 
 #include "cli/options.h"
 
-/* Exit statuses. If several logs differ in theirs, the lowest one but 0. */
+/* Exit statuses. If several logs have different results, the lowest status other than 0. */
 enum verify_status {
 	VERIFY_STATUS_BROKEN = 1,      /* a line or a file was changed or removed, or does not belong to the log */
 	VERIFY_STATUS_WRONG_KEY = 2,   /* the log was signed with another key, or its signature is wrong */

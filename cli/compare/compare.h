@@ -17,8 +17,8 @@ struct compared_run {
 };
 
 /*
- * How the other run differs from the first: first_verdict, first_outcome, calls, processes, output, changes, status.
- * Owned by the caller; NULL: no memory. callgate(1) describes it.
+ * Describes how the run `other` differs from the run `first`: first_verdict, first_outcome, calls, processes, output,
+ * changes, status. Owned by the caller; NULL: no memory. callgate(1) describes it.
  */
 json_t *compare_find_differences(const struct compared_run *first, const struct compared_run *other);
 

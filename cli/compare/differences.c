@@ -95,7 +95,7 @@ static void comparison_pair_children(void *ctx, size_t first, size_t second)
 		comparison->partner_in_other_run[comparison->child[first]] = comparison->other_child[second];
 }
 
-/* Makes two only children partners, whatever they do first. */
+/* Makes two only children partners, even if they begin with different calls. */
 static void comparison_pair_only_children(struct comparison *comparison, size_t count, size_t other_count)
 {
 	if (count == 1 && other_count == 1)
@@ -122,7 +122,10 @@ static void comparison_align_children(struct comparison *comparison, size_t pare
 	comparison_pair_only_children(comparison, count, other_count);
 }
 
-/* Finds all processes' partners. A parent is on record before its children, so its partner is known by then. */
+/*
+ * Finds all processes' partners. A parent process comes before its children in the log, so the parent's partner is
+ * known when the children are aligned.
+ */
 static void comparison_align_processes(struct comparison *comparison)
 {
 	const struct trail *trail = comparison->trail, *other = comparison->other;

@@ -7,7 +7,7 @@
 
 /* A step: one record of the log. Texts are owned; NULL: the record has no such field. */
 struct trail_step {
-	uint64_t key; /* hash of `what` */
+	uint64_t key; /* hash of call_text */
 	uint64_t seq;
 	char *call_text; /* the call and its objects, such as "openat /etc/hosts" */
 	char *exe;  /* the program that the process ran at that moment */

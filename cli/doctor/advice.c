@@ -18,7 +18,8 @@ struct advice {
 	unsigned with, without;
 	int error;              /* errno of the first probe in `about`; 0: any */
 	bool (*applies)(const struct doctor *doctor); /* NULL: always */
-	void (*write)(const struct doctor *doctor, struct buf *text); /* writes text before `text`; NULL: nothing */
+	/* writes further text in front of `text`; NULL: there is none */
+	void (*write)(const struct doctor *doctor, struct buf *text);
 	const char *text;
 	/* advice for each container runtime; all three texts are used if no runtime was recognised */
 	const char *docker, *podman, *kubernetes;

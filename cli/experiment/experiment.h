@@ -28,7 +28,10 @@
 struct experiment_options {
 	const char *plan, *dir; /* dir: path of the results directory */
 	size_t jobs;
-	size_t shard, shards; /* this process's share, from 1, and their number; 1 of 1 by default */
+	/*
+	 * --shard: the number of the shard that this process runs, from 1, and the number of shards; 1 of 1 by default
+	 */
+	size_t shard, shards;
 	bool csv, keep_workdirs, quiet, json;
 };
 

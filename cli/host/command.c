@@ -25,7 +25,8 @@
 /* The characters that end a word of a command inside quotes. Variables have been expanded before. */
 #define QUOTED_WORD_ENDS COMMAND_UNQUOTED_WORD_ENDS "{}\"'$\\"
 
-#define SCRIPT_DEPTH_MAX 4 /* scripts whose "#!" lines lead from one to the next; the kernel follows five */
+/* most scripts that are followed by their "#!" lines from one to the next; the kernel follows five */
+#define SCRIPT_DEPTH_MAX 4
 
 struct command {
 	const struct writable_places *places;

@@ -16,7 +16,8 @@
 static const struct home_program_directory {
 	const char *bin;      /* where the programs are, relative to the home directory */
 	const char *more_dirs_to_grant[3];  /* further directories to grant, where they exist */
-	const char *variable; /* environment variable to set to the first existing directory of `more`; NULL: none */
+	/* environment variable to set to the first existing directory of `more_dirs_to_grant`; NULL: none */
+	const char *variable;
 } home_places[] = {
 	{".cargo/bin", {".rustup"}, "RUSTUP_HOME"},
 	{".local/bin", {".local/lib", ".local/share/pipx", ".local/share/uv"}, NULL},

@@ -5,9 +5,10 @@
 #include "policy/policy.h"
 
 /*
- * Advises which options grant the directories of `path` (the user's PATH) below `home`: the first that has `program`, a
- * name without "/", or with NULL all whose programs the policy does not let run. Returns a text for users, owned by the
- * caller; NULL: no such directory, or no memory. Reads the host's directories.
+ * Advises which options grant directories of `path` (the user's PATH) that lie below `home`: the first directory that
+ * has `program`, a name without "/"; or, if `program` is NULL, all directories whose programs the policy does not let
+ * run. Returns a text for users, owned by the caller; NULL: no such directory, or no memory. Reads the host's
+ * directories.
  */
 char *home_path_make_advice(const struct policy *policy, const char *path, const char *home, const char *program);
 

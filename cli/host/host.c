@@ -56,7 +56,8 @@ static void host_set_link_in_proc(void *ctx, const char *link)
 {
 	bool *in_proc = ctx;
 
-	*in_proc = path_is_below(link, "/proc"); /* called for each link of a path in turn, so the last link decides */
+	/* called for each link of a path in turn, so the result is that of the last link */
+	*in_proc = path_is_below(link, "/proc");
 }
 
 /*
@@ -135,7 +136,8 @@ static int host_load_profile(struct cli_host *host, const char *name, const stru
 	if (ret == -ENOENT)
 		ret = host_read_profile_in_dir(host, PKGDATADIR "/profiles", name, ret_file);
 	if (ret == -ENOENT &&
-	    installed_get_sibling_path("policy/profiles", tree)) /* configure makes it a link to the source tree */
+	    /* in a build directory, configure has made policy/profiles a link to the source tree */
+	    installed_get_sibling_path("policy/profiles", tree))
 		ret = host_read_profile_in_dir(host, tree, name, ret_file);
 	return ret;
 }

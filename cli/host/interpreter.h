@@ -15,7 +15,8 @@
 struct cli_interpreter {
 	/* Absolute paths that exist, NULL-ended. A virtual environment comes before the one that it is based on. */
 	const char *granted_path[INTERPRETER_GRANTED_PATHS_MAX + 1];
-	const char *manager_dirs[INTERPRETER_GRANTED_PATHS_MAX]; /* for each root, its version manager's directory */
+	/* for each granted path, the directory of the version manager that it belongs to; NULL: none */
+	const char *manager_dirs[INTERPRETER_GRANTED_PATHS_MAX];
 	size_t granted_path_count;
 	const char *why_left_out; /* why an interpreter that was found is left out, one line; NULL: nothing to report */
 	struct arena *arena;
@@ -34,8 +35,8 @@ struct cli_interpreter *interpreter_find(struct arena *arena, const char *progra
 					 const char *workdir);
 
 /*
- * The version manager's directory, before links are resolved, in which @interpreter's root of this path was found.
- * NULL: the root is not from a version manager, or the path is below no root.
+ * The version manager's directory, before links are resolved, through which @interpreter found the granted path that
+ * contains `path`. NULL: that is not from a version manager, or no granted path contains `path`.
  */
 const char *interpreter_find_manager(const struct cli_interpreter *interpreter, const char *path);
 

@@ -67,7 +67,7 @@ static void real_truncate_path(struct real_walk *walk, size_t len)
 	walk->resolved_part[len] = '\0';
 }
 
-/* Resolves "..": `done` has no links, so the parent directory is its prefix. */
+/* Resolves "..": `resolved_part` has no links, so the parent directory is a prefix of it. */
 static void real_walk_to_parent(struct real_walk *walk)
 {
 	if (walk->len)
@@ -87,7 +87,7 @@ static bool real_follow_link(struct cli_path_cache *real, struct real_walk *walk
 		real_truncate_path(walk, 0);
 		return real_walk_absolute_path(real, walk, target);
 	}
-	/* `done` is known to be a directory, so nothing needs to be looked up */
+	/* `resolved_part` is known to be a directory, so "../" needs no lookup */
 	while (strncmp(target, "../", 3) == 0) {
 		real_walk_to_parent(walk);
 		target += 3;

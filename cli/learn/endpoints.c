@@ -31,8 +31,8 @@ static bool endpoint_is_same(const struct network_need *a, const struct network_
 }
 
 /*
- * Returns "METHOD /path", in which "*" replaces each segment that contains a number. every: for every path. Owned;
- * NULL: no memory.
+ * Returns "METHOD /path", in which "*" replaces each segment that contains a number. every: returns the method
+ * with a pattern that matches every path. Owned; NULL: no memory.
  */
 static char *endpoints_make_request(const struct network_need *net, bool every)
 {

@@ -159,7 +159,7 @@ static int groups_try_suffix(struct fold *fold, struct fold_item *item, size_t c
 								 groups_explain(item, count, "with one suffix"));
 }
 
-/* Makes rules such as "/data/set/" + "*.csv" of files that were read, and whose names have the same end. */
+/* Makes one rule, such as "/data/set/" with "*.csv" appended, of read files whose names have the same suffix. */
 int groups_fold_suffixes(struct fold *fold)
 {
 	for (size_t i = 0; i < fold->item_count; i++) {

@@ -68,12 +68,12 @@ int learn_prepare_runs(struct learn *learn);
 /* Runs the program once for each input in observe mode, and adds its needs. */
 int learn_from_observed_runs(struct learn *learn);
 /*
- * Runs the program under the learnt policy, and adds what was denied to its needs. Sets proof, proof_ends and bugs.
- * --dry-run keeps writes outside the copy of the working directory from the host. Where that is impossible, the
- * verification uses --mode observe, which performs denied calls and reports them.
+ * Runs the program under the learnt policy, and adds what was denied to its needs. Sets proof, proof_ends and
+ * wrong_denials. --dry-run keeps writes outside the copy of the working directory from the host. Where that is
+ * impossible, the verification uses --mode observe, which performs denied calls and reports them.
  */
 int learn_verify(struct learn *learn);
-/* True when a verification ended in another way than the learning run. */
+/* True when, for some input, the program ended in another way in the verification than in the learning run. */
 bool learn_run_ends_differ(const struct learn *learn);
 
 /* ---- judge.c ---- */

@@ -74,7 +74,7 @@ static struct need *needs_find_or_add_path(struct needs *needs, const char *path
 	return &needs->need[needs->count - 1];
 }
 
-/* Counts a record. better: makes this record the origin, in place of the first one. */
+/* Counts a record. better: this record replaces the first one as the origin, because it needed a stronger right. */
 static int need_count_origin(struct need_origin *origin, uint64_t seq, const char *call, const char *exe, bool better)
 {
 	origin->count++;

@@ -36,7 +36,7 @@ struct need {
 /* An endpoint, a request, or a port to listen on that the program needs. */
 struct network_need {
 	enum query_kind kind; /* QUERY_CONNECT, QUERY_REQUEST, QUERY_LISTEN */
-	char *host;           /* name of the host; owned; "" for a port to listen on */
+	char *host;           /* name or address of the host; owned; "": the need is a port to listen on */
 	unsigned port;
 	bool udp, upgrade, any_port, plain; /* see struct query */
 	bool is_granted;                    /* the draft grants it: set by learn_mark_granted */

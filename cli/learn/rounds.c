@@ -52,8 +52,8 @@ static bool learn_has_entry(const json_t *list, const json_t *path)
 }
 
 /*
- * Notes the needs that the rules do not grant although no tier forbids it. The verification will show whether they
- * matter.
+ * Stores in learn->unmet_needs the needs that the rules do not grant although they might be granted. The verification
+ * will show whether they matter.
  */
 static int learn_note_unmet(struct learn *learn)
 {

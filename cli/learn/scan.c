@@ -82,7 +82,9 @@ static void scan_set_first_objection(struct scan *scan, const char *why)
 		scan->found->objection = why;
 }
 
-/* Returns why a rule for other files must not grant this one. Static; NULL: it may. */
+/*
+ * Returns why a rule for a whole directory or pattern must not grant this file along with others. Static; NULL: it may.
+ */
 static const char *scan_find_objection(const struct scan *scan, const struct stat *status, unsigned rank, bool used)
 {
 	if (used && scan->scope->allows_risky)

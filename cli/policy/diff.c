@@ -38,7 +38,8 @@ static enum why_kind diff_find_kind(const char *option)
 {
 	enum why_kind kind = 0;
 
-	while (strcmp(why_kind_get_name(kind), option) != 0) /* ends: every witness has one of these options */
+	/* the loop ends, because the option of every witness is the name of a kind */
+	while (strcmp(why_kind_get_name(kind), option) != 0)
 		kind++;
 	return kind;
 }

@@ -23,7 +23,7 @@ struct minimise {
 	const char *output_path; /* value of -o; NULL: stdout */
 	bool flatten, allow_damaged;
 	json_t *policy_root; /* the policy with all changes so far; owned */
-	char *policy_text;         /* text of `root` for the policy compiler; owned */
+	char *policy_text;         /* text of policy_root for the policy compiler; owned */
 	struct minimise_runs **runs; /* array of all runs; owned */
 	size_t runs_count;
 	bool a_run_connected_to_itself; /* a run connected to itself, so that rules about listening are not dropped */
@@ -33,7 +33,7 @@ struct minimise {
 
 /* A rule that may be dropped. */
 struct minimise_rule {
-	json_t *list;  /* the list in `root` that holds the entry; borrowed */
+	json_t *list;  /* the list in policy_root that holds the entry; borrowed */
 	json_t *entry;
 	const char *key; /* key of the list, such as "filesystem.read"; static */
 	const char *right; /* key of the list in "filesystem", such as "read"; NULL: a network rule */
@@ -46,8 +46,8 @@ void minimise_read_policy_from_memory(struct minimise_runs *runs);
 
 typedef int minimise_loss_fn(void *ctx, const struct query *query, const struct query_answer *answer);
 /*
- * Compiles all->root, and calls `each` for each used access that it would deny (NULL: stops at the first). 0: there is
- * none; 1: there are; -errno: the policy is invalid.
+ * Compiles all->policy_root, and calls `each` for each used access that it would deny (NULL: stops at the first). 0:
+ * there is none; 1: there are; -errno: the policy is invalid.
  */
 int minimise_find_lost_accesses(struct minimise *all, minimise_loss_fn *each, void *ctx);
 
@@ -58,7 +58,7 @@ void minimise_print_change(const char *what, const struct minimise_rule *rule, c
 
 /* ---- functions of drop.c ---- */
 
-/* Drops and narrows the rules of all->root. 0; 1: the result would lose accesses; or -errno. */
+/* Drops and narrows the rules of all->policy_root. 0; 1: the result would lose accesses; or -errno. */
 int minimise_change_rules(struct minimise *all);
 
 /* ---- functions of narrow.c ---- */

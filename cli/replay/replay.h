@@ -36,7 +36,7 @@ typedef int replay_judge_fn(void *ctx, const struct replay_log *log, const struc
 struct replay_permits {
 	bool damaged_logs;        /* a log that is torn, lacks records, or fails verification */
 	bool logs_without_reads; /* a log of a run with "judge": "changes" */
-	/* completes the message that refuses the latter: "...; OTHERWISE" */
+	/* end of the message that refuses a log without reads, after "; ": what the user can do */
 	const char *advice_if_refused;
 };
 

@@ -81,7 +81,10 @@ struct run {
 	 .attest = RUN_END_FILE_INIT, .sink_fd = -1, .sign_key_fd = -1, .anchor_fd = -1, .ask.dir_fd = -1, \
 	 .program = RUN_PHASE_INIT, .setup = RUN_PHASE_INIT}
 
-/* Prepares the run, with its options parsed, and closes descriptors that it does not need. As run_prepare(). */
+/*
+ * Prepares the run, with its options parsed, and closes descriptors that it does not need. Returns what run_prepare()
+ * returns.
+ */
 int run_prepare_process(struct run *run);
 void run_release(struct run *run);
 

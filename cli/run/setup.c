@@ -18,7 +18,7 @@
 #include "keeper/result.h"
 #include "policy/network/net.h"
 
-/* The setup's process, as its parent sees it. */
+/* What the parent knows of the process that runs the setup. */
 struct setup_child {
 	pid_t pid;
 	sigset_t awaited_signals; /* signals blocked during the setup: SIGCHLD, and those that end or stop a run */
@@ -28,7 +28,10 @@ struct setup_child {
 	bool was_dumpable;    /* PR_GET_DUMPABLE before the setup */
 };
 
-/* Makes the secrets refer to this policy, so that the other can be freed. Without a network frees the secrets. */
+/*
+ * Makes the secrets in `read` refer to `policy`, so that the policy with which they were read can be freed. If `policy`
+ * has no network, the secrets are freed.
+ */
 static int setup_bind_secrets(struct egress_host_data *read, const struct policy *policy)
 {
 	if (policy_net_is_enabled(policy))

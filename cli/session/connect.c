@@ -21,7 +21,10 @@ int session_open_directory(void)
 	return fd < 0 ? -1 : fd;
 }
 
-/* Finds the one socket whose name begins so. Owned by the caller; NULL with *ret_count, which is not 1. */
+/*
+ * Finds the only session socket whose name begins with `id`. Returns its name, owned by the caller; NULL if there is
+ * not exactly one: *ret_count tells how many there are.
+ */
 static char *session_find_name(int dir_fd, const char *id, size_t *ret_count)
 {
 	_cleanup_free_ char *prefix = cli_format(SESSION_SOCKET_PREFIX "%s", id), *found = NULL;

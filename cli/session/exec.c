@@ -194,7 +194,7 @@ static int exec_open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* ---- its end ---- */
+/* ---- the end of the program ---- */
 
 static void exec_add_stream(json_t *result, const char *name, const struct capture *capture)
 {

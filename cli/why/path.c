@@ -43,7 +43,7 @@ static void why_follow_host_links(const struct policy *policy, struct why_path *
 			continue;
 		(void)snprintf(question->resolved_path, PATH_MAX, "%s%s%s",
 			       strcmp(mounts[i].virt, "/") == 0 ? "" : mounts[i].virt, *rest ? "/" : "",
-			       rest); /* truncated only if the mount's virtual path is longer than its host path */
+			       rest); /* may be truncated if the mount's virtual path is longer than its host path */
 		return;
 	}
 	(void)snprintf(question->resolved_path, PATH_MAX, "%s", real); /* outside the view: judged by the host path */

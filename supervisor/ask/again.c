@@ -10,11 +10,14 @@
 #include "syscalls/account/probes.h"
 #include "syscalls/table/handlers.h"
 
-/* Lets a call in the second view have an effect only if its key is the one that was approved. */
+/*
+ * A gate for calls that are judged in the second view: it permits an effect only if the key of the call is that of the
+ * approved question.
+ */
 struct rejudge_gate {
 	/* the first member: rejudge_gate_passes() gets its address and converts it into that of the whole struct */
 	struct call_gate gate;
-	uint64_t start_ns;     /* when the notification was received; 0: now */
+	uint64_t start_ns;     /* when the notification was received, for the record; 0: the time of judging */
 	/* key of the approved question; NULL: the call must have no effect, because only its key is wanted */
 	const char *approved_key;
 	struct sha256_ctx copied_hash; /* hash of what was copied from the target */
@@ -184,7 +187,10 @@ enum rejudge_result rejudge_and_perform(struct dispatch *dispatch, const struct 
 	struct call *call = dispatch->call;
 
 	if (alive && call->decision.verdict != VERDICT_DENY)
-		/* An open for reading has no effect before this, so its handler asked no gate. */
+		/*
+		 * The handler of an open for reading asks no gate, because the call has no effect until its outcome is
+		 * performed. So the gate is asked here.
+		 */
 		(void)rejudge_gate_passes(&gate.gate, call);
 	if (gate.effect_was_let_through)
 		dispatch_finish_call(dispatch, notification);

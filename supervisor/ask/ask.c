@@ -18,7 +18,7 @@
 struct question {
 	struct question *next;
 	uint64_t number;
-	uint64_t asked_ns; /* io_read_clock_ns() when it was asked */
+	uint64_t asked_ns; /* time of the question, by io_read_clock_ns() */
 	struct seccomp_notif notification;
 	char key[SHA256_HEX_SIZE];
 	struct call *denied_call; /* the call as the policy denies it; owned; its task is `task` */

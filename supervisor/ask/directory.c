@@ -69,7 +69,8 @@ enum ask_word ask_directory_read_answer(int dir_fd, uint64_t number, uid_t *ret_
 	got = read(fd, text, sizeof(text));
 	if (got < 0)
 		return ASK_UNREADABLE;
-	word = ask_word_parse(text, (size_t)got); /* ASK_NONE: the shell has made the file and not written it yet */
+	/* the result is ASK_NONE if a shell has created the file and has not written to it yet */
+	word = ask_word_parse(text, (size_t)got);
 	if (word != ASK_NONE)
 		*ret_uid = st.st_uid;
 	return word;

@@ -12,7 +12,8 @@
 
 enum ask_word {
 	ASK_NONE,      /* there is no answer yet */
-	ASK_FORBIDDEN, /* there is one that this user may not read: it counts as none until it can be read */
+	/* there is an answer file that callgate's user may not read: it has no effect until it can be read */
+	ASK_FORBIDDEN,
 	ASK_ALLOW,
 	ASK_ALLOW_ALWAYS, /* allow this call, and the same one again in this run */
 	ASK_DENY,

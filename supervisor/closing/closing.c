@@ -15,7 +15,8 @@
 #define CLOSING_AWAIT_TRACED_MAX_NS UINT64_C(3000000000)
 
 /*
- * most time for what the stopped threads hold to be listed and taken away; a process that is not through then is killed
+ * most time to list and take away what the stopped threads hold; a process for which this has not been done then is
+ * killed
  */
 #define CLOSING_REMOVAL_MAX_NS UINT64_C(2000000000)
 
@@ -34,7 +35,8 @@ struct closing {
 	bool call_was_answered;       /* the waiting call has got its response */
 	uint32_t fired_entries;       /* the entries that the waiting call fires */
 	uint64_t deadline_ns;         /* when the run is stopped although traced calls have not ended */
-	uint64_t removal_deadline_ns; /* CLOSING_REMOVAL_MAX_NS after it was stopped */
+	/* when taking away must be complete: CLOSING_REMOVAL_MAX_NS after all threads were stopped */
+	uint64_t removal_deadline_ns;
 	struct closing_late_thread *late_threads;
 };
 
@@ -213,7 +215,7 @@ bool closing_on_stop(struct closing *closing, pid_t tid, int status)
 	held_sockets_release(&sockets);
 	closing_forget_thread(closing, tid);
 	if (r < 0) {
-		(void)kill(tgid, SIGKILL); /* seized, so the pid is not reused */
+		(void)kill(tgid, SIGKILL); /* the thread is seized, so the pid of its process cannot be reused */
 		closing_record_kill(closing, tid);
 	}
 	(void)trace_on_wait_status(closing->options.tracer, tid, status);

@@ -20,7 +20,7 @@
 struct closing;
 
 struct closing_options {
-	struct sandbox *sandbox; /* with `after` */
+	struct sandbox *sandbox; /* its after_entries must not be NULL */
 	struct tracer *tracer;
 	struct blocking *blocking;
 	struct egress_client *egress; /* NULL: no network */
@@ -30,7 +30,7 @@ struct closing_options {
 int closing_create(const struct closing_options *options, struct closing **ret_closing);
 void closing_free(struct closing *closing);
 
-/* Fires the entries of call->after, and keeps the call waiting. closing_continue() responds to it. */
+/* Fires the entries of call->after_entries_to_fire, and keeps the call waiting. closing_continue() responds to it. */
 void closing_fire_entries(struct closing *closing, struct call *call);
 /* Whether a call waits: then closing_continue() is to be called at each turn of the loop, and nothing is received. */
 bool closing_is_waiting(const struct closing *closing);

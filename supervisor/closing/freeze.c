@@ -77,7 +77,10 @@ static int freeze_seize_and_interrupt(struct freeze *freeze, const struct tracer
 	return freeze_add_thread(freeze, tid, tgid, FROZEN_INTERRUPTED);
 }
 
-/* Asks those threads of a process to stop that are not in the list yet. *ret_new: there were such threads. */
+/*
+ * Interrupts the threads of a process that are not in freeze->thread yet, and adds them. *ret_new: at least one thread
+ * was new.
+ */
 static int freeze_interrupt_process(struct freeze *freeze, const struct tracer *tracer, pid_t tgid, bool *ret_new)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
@@ -213,8 +216,8 @@ static bool freeze_try_until_none_runs(struct freeze *freeze, const struct closi
 
 	for (unsigned round = 0; (fresh || !stopped) && now_ns < freeze->deadline_ns; round++) {
 		/*
-		 * That there are no other threads is proved only by a list that was begun after all known threads had
-		 * stopped.
+		 * A stopped thread makes no new threads. So only a list of threads that was begun after all known
+		 * threads had stopped proves that there are no others.
 		 */
 		if (freeze_interrupt_new_threads(freeze, options, &fresh) < 0)
 			return false;

@@ -267,11 +267,11 @@ struct held_reading {
 	const struct sandbox *sandbox;
 	struct held_list *list;
 	struct held_mapping mapping;
-	/* mapping.path. What is longer is cut, and held_add_mapping() refuses it. */
+	/* room for mapping.path. A longer path is truncated, and held_add_mapping() refuses the mapping then. */
 	char path[PATH_MAX + sizeof(DELETED_FILE_SUFFIX)];
 };
 
-/* Parses a line, if it is the first one of a mapping. False: it is not. */
+/* Parses a line of /proc/TID/smaps or maps that begins a mapping. False: the line does not begin a mapping. */
 static bool held_parse_mapping(char *line, struct held_mapping *ret_mapping)
 {
 	unsigned dev_major, dev_minor;

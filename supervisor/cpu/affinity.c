@@ -135,8 +135,8 @@ int affinity_pin_task(const struct affinity *affinity, const struct task *task)
 	int r = task->pidfd < 0 ? -ENODEV : affinity_pin_pid(affinity, task->tid);
 
 	/*
-	 * Moves a task to another CPU. A wider mask alone would not move it: the task would wait for its old CPU until
-	 * the kernel balances the load.
+	 * The task may have ended before its mask was set, and another task may have got its pid. The mask of that task
+	 * is restored.
 	 */
 	if (r == 0 && !affinity_pid_is_still_of_task(task)) {
 		affinity_restore_mask(affinity, task->tid, &affinity->theirs);
@@ -147,7 +147,10 @@ int affinity_pin_task(const struct affinity *affinity, const struct task *task)
 
 /* ---- unpinning ---- */
 
-/* Moves a task to another CPU. A wider mask moves no task: it would wait for its CPU until the load is balanced. */
+/*
+ * Moves a task to another CPU. Giving the task a wider mask is not enough: it would wait for its old CPU until the
+ * kernel balances the load.
+ */
 static void affinity_move_off_cpu(struct affinity *affinity, pid_t tid)
 {
 	cpu_set_t others;

@@ -25,7 +25,8 @@ struct affinity {
 	pid_t pid_max;    /* kernel.pid_max; 0: unknown */
 	bool scan_every_pid;    /* pids may have been reused, so unpinning checks every pid, if pid_max is small */
 	pid_t newest_pid_before_pinning;       /* tasks with higher pids may have inherited the pinned mask */
-	pid_t from_before; /* `from` before the last scan: a new task may become visible late */
+	/* the value of newest_pid_before_pinning before the last scan, because a new task may become visible late */
+	pid_t from_before;
 	bool moves_tasks_off_cpu;       /* unpinning moves all running tasks except the first to other CPUs */
 	bool first_task_stays_on_cpu;
 	unsigned rescans_left; /* number of scans for inherited masks that are still due after unpinning */

@@ -158,7 +158,7 @@ static enum connection_state connection_state(const struct connection *conn)
 
 static const struct connection_step_rule {
 	unsigned states;  /* connection states in which egress may report the step */
-	bool only_before_response;        /* not possible after the connect(2) got its response */
+	bool only_before_response; /* the step is possible only until the program's connect(2) got its response */
 	bool names_destination; /* the record names the connection's destination */
 } rules[] = {
 	[STEP_NAME_REFUSED] = {.states = IN(CONNECTION_UNKNOWN)},
@@ -343,7 +343,7 @@ static int record_write_to_log(const struct egress_client *client, const struct 
 
 /* ---- the result ---- */
 
-/* Whether the record stands for a flood of refused names. Its name is the last of them. */
+/* Whether the record stands for many refused DNS names at once, of which it has only the last one. */
 static bool record_is_for_flood_of_names(const struct control_record *record)
 {
 	return record->event == CONTROL_EVENT_DNS && strcmp(record->reason, "rate_limited") == 0;
@@ -518,7 +518,7 @@ static int record_apply_open(struct egress_client *client, struct connection *co
 
 	if (!rule)
 		return -ENOMEM;
-	if (conn->rule) /* the connection had another upstream connection before */
+	if (conn->rule) /* a rule is stored already if the connection had another upstream connection before */
 		usage_end_connection(client->usage, conn->rule, 0, 0);
 	usage_count_connection(client->usage, rule);
 	free(conn->rule);

@@ -73,7 +73,8 @@ static bool connect_socket_is_at_egress(const struct pending_connect *pending)
 
 /*
  * Connects the socket to egress' listener. connect(2) also succeeds, once, if a connect that another thread began has
- * ended, and is -EALREADY before (net/ipv4/af_inet.c: SS_CONNECTING). Then the socket leads elsewhere: -EISCONN.
+ * ended, and is -EALREADY before (net/ipv4/af_inet.c: SS_CONNECTING). If the socket is then connected to something
+ * else, the result is -EISCONN.
  */
 static int connect_socket_to_egress_listener(struct pending_connect *pending)
 {

@@ -31,7 +31,10 @@ static int program_side_bind_dns_any_port(struct egress_program_sockets *guest)
 	return r < 0 ? r : 0;
 }
 
-/* Makes the DNS sockets: those bound by the keeper, else port 53, else any port, to which queries are led. */
+/*
+ * Makes the DNS sockets: those bound by the keeper, else port 53, else any port, to which the supervisor redirects
+ * queries for port 53.
+ */
 static int program_side_bind_dns(struct egress_side *side, struct egress_program_sockets *guest)
 {
 	int error;
@@ -48,7 +51,10 @@ static int program_side_bind_dns(struct egress_side *side, struct egress_program
 	return error;
 }
 
-/* Makes a UDP socket connected to itself: others' datagrams get ECONNREFUSED, and its port cannot be bound again. */
+/*
+ * Makes a UDP socket connected to itself: datagrams of other sockets get ECONNREFUSED, and its port cannot be bound
+ * again.
+ */
 static int program_side_bind_udp_sink(struct egress_program_sockets *guest)
 {
 	struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr = guest->loopback};

@@ -1,7 +1,7 @@
 /*
- * What callgate-egress receives at its start (base/helper.h) from a fork of the process that has executed it
- * (starter.c): after the greeting one `struct handover` with descriptors, then each secret (secrets_send). Egress sends
- * one reply. One of the descriptors is the socket for the messages of control.h.
+ * What callgate-egress receives at its start (base/helper.h) from the process that the starter has forked before it
+ * executed callgate-egress (starter.c): after the greeting one `struct handover` with descriptors, then each secret
+ * (secrets_send). Egress sends one reply. One of the descriptors is the socket for the messages of control.h.
  */
 #ifndef CALLGATE_SUPERVISOR_GATEWAY_HANDOVER_H
 #define CALLGATE_SUPERVISOR_GATEWAY_HANDOVER_H
@@ -18,7 +18,7 @@
 enum handover_fd {
 	HANDOVER_BYTES,   /* a memfd: the packed network (policy/network/pack.h) and the root certificates in PEM */
 	HANDOVER_CONTROL, /* the control socket to the supervisor */
-	HANDOVER_PROGRAM, /* the first of those that came with CONTROL_PROGRAM_SOCKETS */
+	HANDOVER_PROGRAM, /* index of the first descriptor of those that came with CONTROL_PROGRAM_SOCKETS */
 	HANDOVER_FDS = HANDOVER_PROGRAM + CONTROL_FDS_MAX,
 };
 

@@ -92,7 +92,7 @@ struct connection {
 	char *rule; /* the rule of the "open" record; NULL: not opened yet */
 	pid_t pid, ppid, host_pid;
 	unsigned program; /* of a session; 0: none */
-	int pidfd; /* owned: of process pid, where a rule has "on_deny"; -1: none */
+	int pidfd; /* a pidfd of the process `pid`, owned; opened only where a rule has "on_deny"; -1: not open */
 	uint16_t port;
 	bool is_opened;
 	bool connect_was_answered;   /* the program's connect(2) got its response; always true for datagrams */

@@ -52,8 +52,9 @@ struct egress_side {
 	int pidfd;
 	int start_error_fd; /* a memfd of the keeper: why egress did not start (starter_read_start_error) */
 	int control_fd;            /* the supervisor's end */
-	int dns_fd[2];             /* UDP and TCP at own:53, for runs without a network namespace; -1: refused */
-	/* UDP and TCP sockets at port 53 of own_address, for runs without a network namespace; -1: refused */
+	/* UDP and TCP sockets at port 53 of own_address, for runs without a network namespace; -1: not bound */
+	int dns_fd[2];
+	/* without a network namespace: the address 127.x.y.z that no other run has */
 	struct in_addr own_address;
 	int address_reserving_fd;           /* the keeper's socket that reserves own_address */
 	struct view_provided_file *provided_file; /* owned array: resolv.conf, hosts, nsswitch.conf, CA bundle, … */
@@ -76,7 +77,7 @@ void egress_side_close_fds_of_supervisor(struct egress_side *side);
  * it after a second. False: egress had failed before; *ret_status is its wait status.
  */
 bool egress_side_end_process(struct egress_side *side, int *ret_status);
-/* Releases what the calling process holds. */
+/* Closes the descriptors and frees the memory that the calling process holds in `side`. */
 void egress_side_release(struct egress_side *side);
 
 /*
@@ -88,7 +89,7 @@ struct egress_program_sockets {
 	bool has_own_netns;
 	struct in_addr loopback; /* 127.0.0.1 in the run's own network namespace, else egress_side.own_address */
 	uint16_t listener_port;  /* egress' TCP listener at loopback */
-	uint16_t dns_port;       /* at loopback: 53, or another port if 53 was refused */
+	uint16_t dns_port; /* the port of the DNS sockets at `loopback`: 53, or another port if 53 could not be bound */
 	uint16_t sink_port;      /* UDP at loopback, where datagrams get ECONNREFUSED */
 	int listener_fd, dns_fd[2], sink_fd;
 	int guard_fd; /* protects an unprivileged dns_port: see inet_fence_reserve_port() */

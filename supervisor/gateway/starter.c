@@ -34,7 +34,10 @@ static bool starter_has_self_filter(const struct starter *starter)
 	return starter->options->layers->layer[LAYER_SELF_FILTER].active;
 }
 
-/* Writes the reason, unless there is one: the sender of a starter that could not execute egress finds it gone. */
+/*
+ * Writes the reason, unless there is one: if a starter could not execute egress, its forked sender only finds that the
+ * starter is gone, which must not replace the reason.
+ */
 static void starter_write_start_error(const struct starter *starter, const char *text)
 {
 	struct stat st;
@@ -84,7 +87,10 @@ static int starter_send_handover(const struct starter *starter, int socket_fd)
 	return error < 0 ? error : secrets_send(starter->options->secrets, socket_fd);
 }
 
-/* In the fork: sends everything, and waits until egress has it. */
+/*
+ * The main function of the forked sender: sends egress everything that it needs, and waits until egress has received
+ * it.
+ */
 static _Noreturn void starter_run_sender(const struct starter *starter, int socket_fd)
 {
 	const struct helper egress = {.fd = socket_fd};

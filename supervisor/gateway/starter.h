@@ -45,7 +45,7 @@ struct starter_reply {
 int starter_fork(const struct starter_options *options, pid_t *ret_pid, int *ret_control_fd, int *ret_why_fd);
 /* Waits for the one reply, which comes before any message of control.h. 0 or -errno. */
 int starter_receive_reply(int control_fd, struct starter_reply *ret_reply);
-/* Why egress did not start, after the end of the process; "": it started, or there was no need. */
+/* Reads why egress did not start. To be called when its process has ended. "": egress started, or was never needed. */
 void starter_read_start_error(int why_fd, char *ret_text, size_t size);
 
 #endif

@@ -57,7 +57,7 @@ void limits_read_oom_event(struct limits *limits);
 
 /*
  * Makes the last measurement before the rest of the process tree is killed. wait_status: the program's; 0: not reaped.
- * alone: no process is left. Returns what limits_measure_due() does.
+ * alone: no process of the run is left. Returns what limits_measure_due() does.
  */
 enum limit_kind limits_measure_before_final_kill(struct limits *limits, int wait_status, bool alone);
 

@@ -15,7 +15,8 @@ struct sample_request {
 	bool has_no_descendants;             /* `root` has no descendants, so only reaped children count */
 	/* above this memory is measured exactly: pages that processes share count once */
 	uint64_t measure_exactly_from_bytes;
-	uint64_t page_tables_enough_bytes;  /* if page tables exceed this, mapped memory is not measured */
+	/* if page tables alone exceed this, the limit is exceeded and mapped memory need not be measured */
+	uint64_t page_tables_enough_bytes;
 	uint64_t buffer_bytes;  /* most bytes that a descriptor can hold; decides whether buffers are measured */
 	uint64_t shared_bytes;  /* shared memory without a page in any process: syscalls/account/memfds.h */
 };

@@ -42,7 +42,10 @@ void clients_accept(struct session *session)
 
 void clients_drop(struct client *client)
 {
-	if (client->fd >= 0) /* the keeper may have another descriptor of it, so that epoll would not forget it */
+	/*
+	 * removed from epoll, because close(2) does not remove a socket of which the keeper may have another descriptor
+	 */
+	if (client->fd >= 0)
 		(void)epoll_ctl(client->epoll_fd, EPOLL_CTL_DEL, client->fd, NULL);
 	close_fd(&client->fd);
 }

@@ -14,7 +14,7 @@
 struct client;
 
 enum program_state {
-	PROGRAM_STARTING, /* the spawner was asked for it */
+	PROGRAM_STARTING, /* the spawner was asked to start the program */
 	PROGRAM_RUNNING,
 	PROGRAM_ENDING,   /* the program has ended, or is to end; its descendants are killed */
 };
@@ -23,14 +23,14 @@ struct program {
 	unsigned number;
 	uint32_t slot_index;       /* index in session.program and in the spawner's page */
 	enum program_state state;
-	pid_t monitor, pid;  /* 0 while it is starting */
-	struct client *client; /* NULL: it has hung up */
+	pid_t monitor, pid;  /* pids of the monitor and of the program; 0 while the program is starting */
+	struct client *client; /* the client that asked for the program; NULL: the client has hung up */
 	char *name;          /* the path that is executed; owned */
 	char *cwd;           /* the directory that it starts in; owned; NULL: the workdir */
 	struct denials *denials; /* owned */
 	uint64_t start_ns;
 	uint64_t deadline_ns; /* UINT64_MAX: none */
-	uint64_t next_kill_ns; /* PROGRAM_ENDING: when its processes are looked for again */
+	uint64_t next_kill_ns; /* in the state PROGRAM_ENDING: when its descendants are searched for and killed again */
 	bool has_wait_status;     /* wait_status, cpu_us and max_rss_kb are set */
 	bool timed_out;
 	bool client_hung_up;
@@ -53,7 +53,8 @@ struct session {
 	int spawner_fd[2];  /* the supervisor's end; the spawner's end until session_begin() */
 	int epoll_fd;
 	struct program *program[SPAWNER_PROGRAMS_MAX]; /* NULL: the slot is free */
-	unsigned last_program_number;                  /* how many programs were asked for: the last one's number */
+	/* number of the last program that a client asked for; programs are numbered from 1 */
+	unsigned last_program_number;
 	unsigned running_program_count;
 	struct client *client; /* list */
 	unsigned client_count;
@@ -75,7 +76,10 @@ struct program_request {
 
 /* ---- programs.c ---- */
 
-/* Hides a process from the programs, in both views. 0 or -ENOMEM. To be undone when it was reaped. */
+/*
+ * Hides a process from the programs of the session, in both views. 0 or -ENOMEM. programs_unhide_process() undoes this
+ * when the process was reaped.
+ */
 int programs_hide_process(const struct session *session, pid_t pid);
 void programs_unhide_process(const struct session *session, pid_t pid);
 
@@ -88,7 +92,7 @@ void program_free(struct session *session, struct program *program);
  */
 int programs_start(struct session *session, struct client *client, const struct program_request *wanted,
 		   const char **ret_code, char *message, size_t size);
-/* Handles what spawner and monitors say. */
+/* Reads and handles the messages of spawner and monitors. */
 void programs_read_spawner(struct session *session);
 /* Ends a program and its descendants. */
 void programs_end(struct program *program);

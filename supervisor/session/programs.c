@@ -100,7 +100,9 @@ static void request_add_environment(struct request_text *text, char *const *envp
 	}
 }
 
-/* Fills the session's request. The number of its bytes; 0: it is too long. */
+/*
+ * Fills session->spawn_request for the spawner. Returns the number of bytes to send; 0: the request would be too long.
+ */
 static size_t programs_make_request(struct session *session, const struct program *program,
 				    const struct program_request *wanted, const char *path)
 {
@@ -271,7 +273,7 @@ static void programs_finish(struct session *session, struct program *program)
 void programs_end(struct program *program)
 {
 	if (program->state == PROGRAM_STARTING) {
-		program->deadline_ns = 0; /* ended as soon as it runs */
+		program->deadline_ns = 0; /* the program ends as soon as it runs: its deadline is over */
 		return;
 	}
 	program->state = PROGRAM_ENDING;
@@ -289,7 +291,7 @@ void programs_end_all(struct session *session)
 			programs_end(session->program[i]);
 }
 
-/* ---- what spawner and monitors say ---- */
+/* ---- messages of spawner and monitors ---- */
 
 static void program_permit_exec(struct session *session, const struct program *program)
 {
@@ -333,7 +335,8 @@ static void programs_on_message(struct session *session, const struct spawner_me
 		if (said->has_descendants)
 			programs_end(program);
 		else
-			program->state = PROGRAM_ENDING; /* its monitor exits, which session_on_child_exit() is told */
+			/* its monitor exits by itself, and then session_on_child_exit() is called */
+			program->state = PROGRAM_ENDING;
 		program->deadline_ns = UINT64_MAX;
 		program->next_kill_ns = io_read_clock_ns() + PROGRAM_KILL_AGAIN_NS;
 	}
@@ -359,7 +362,7 @@ bool session_on_child_exit(struct session *session, pid_t pid)
 {
 	struct program *program;
 
-	programs_read_spawner(session); /* what the monitor said before it ended */
+	programs_read_spawner(session); /* reads the messages that the monitor has sent before it exited */
 	program = programs_find_by_monitor(session, pid);
 	if (program)
 		programs_finish(session, program);

@@ -117,7 +117,11 @@ static void client_signal_program(struct client *client, const json_t *asked)
 	if (number < 1 || number >= _NSIG)
 		clients_send_error(client, "bad_request", "\"signal\" must be the number of a signal");
 	else if (program->state == PROGRAM_RUNNING && kill(-program->pid, (int)number) < 0)
-		(void)kill(program->pid, (int)number); /* it has no group of its own yet */
+		/*
+		 * the program has not become the leader of a process group yet, so only the process itself gets the
+		 * signal
+		 */
+		(void)kill(program->pid, (int)number);
 }
 
 static void client_handle_message(struct session *session, struct client *client, const json_t *asked,

@@ -35,7 +35,7 @@ int session_create(const struct session_options *options, struct launch_options 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, session->spawner_fd) < 0)
 		return -errno;
 	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	/* Only this end: each end has a file description of its own. */
+	/* Sets O_NONBLOCK on the supervisor's end only: each end of a socket pair has a file description of its own. */
 	if (session->epoll_fd < 0 || fcntl(session->spawner_fd[0], F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
 	launch->spawner.page = session->spawner_page;
@@ -146,7 +146,10 @@ static void session_free_dropped_clients(struct session *session)
 	}
 }
 
-/* Ends and kills what is due. Returns when more is due. */
+/*
+ * Ends the program if its deadline is over, and kills its descendants while it is ending. Returns the time when this is
+ * to be repeated.
+ */
 static uint64_t session_check_program(struct program *program, uint64_t now_ns)
 {
 	if (program->state == PROGRAM_RUNNING && now_ns >= program->deadline_ns) {

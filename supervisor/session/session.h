@@ -49,7 +49,7 @@ int session_check(struct session *session, uint64_t now_ns);
 /* Handles the end of a child of the supervisor that was reaped. False: it is no monitor of a program. */
 bool session_on_child_exit(struct session *session, pid_t pid);
 
-/* Sets the program that a task belongs to, unless it is known. */
+/* Stores in `task` the number of the session's program that the task belongs to, unless it is stored already. */
 void session_attribute_task(struct session *session, struct task *task);
 
 /* Answers all clients whose programs the end of the session has ended. Called when no process of it is left. */

@@ -143,7 +143,7 @@ static _Noreturn void monitor_run(struct spawner_page *page, int socket_fd, cons
 
 /* ---- the spawner ---- */
 
-/* Receives a request. The number of its bytes; 0: the session ends. */
+/* Receives a request. Returns its length in bytes; 0: the session ends, because the supervisor has closed its end. */
 static size_t spawner_receive(int socket_fd, struct spawner_request *request, int stdio_fd[3])
 {
 	ssize_t got = fdpass_receive(socket_fd, request, sizeof(*request), stdio_fd, 3, 0);

@@ -28,7 +28,7 @@ struct spawner_page {
 /* Asks for a program. One message of the socket, with three descriptors: the program's stdin, stdout and stderr. */
 struct spawner_request {
 	uint32_t number; /* of the program in the session, from 1 */
-	uint32_t slot;   /* its place in the page */
+	uint32_t slot;   /* index of the program's slot in struct spawner_page */
 	uint32_t arguments, variables;
 	/* directory ("": the workdir), path of the program, arguments, variables: each ends with NUL */
 	char text[SPAWNER_TEXT_BYTES_MAX];
@@ -36,8 +36,8 @@ struct spawner_request {
 
 enum spawner_event {
 	SPAWNER_STARTED, /* the program waits for slot.go */
-	SPAWNER_FAILED,  /* there is no program; `value` is the errno */
-	SPAWNER_ENDED,   /* `value` is the program's wait status */
+	SPAWNER_FAILED,  /* the program could not be started; wait_status_or_errno is the errno */
+	SPAWNER_ENDED,   /* the program has ended; wait_status_or_errno is its wait status */
 };
 
 /* What spawner and monitors tell the supervisor. One message each. */

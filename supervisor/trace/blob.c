@@ -31,7 +31,10 @@ static int blob_read_argv(const struct call *call, uint64_t addr, struct buf *ar
 	return addr ? -E2BIG : 0;
 }
 
-/* Adds the array: the offsets of our texts, which begin at `at`; the program's own pointers without argv[0]; NULL. */
+/*
+ * Adds the argument array: first the offsets of the texts in `head`, which begin at offset `at` of the blob; then the
+ * program's own pointers without argv[0]; then NULL.
+ */
 static void blob_put_argv(struct buf *bytes, char *const *head, const struct buf *argv, uint64_t at)
 {
 	const uint64_t end = 0;

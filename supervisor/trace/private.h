@@ -25,7 +25,7 @@ enum pending_kind {
 	PENDING_VERIFY_EXEC,   /* an exec with a plan; without a plan the tracer does nothing */
 	PENDING_RECEIVE_DESCRIPTOR, /* an open with O_PATH, or a chdir: the thread receives a descriptor */
 	PENDING_MAP_FILE,    /* the thread maps the carrier */
-	PENDING_SEND_DESCRIPTOR_TO_US,  /* the thread sends its descriptor `wanted` through the carrier */
+	PENDING_SEND_DESCRIPTOR_TO_US,  /* the thread sends its descriptor `fd_to_fetch` through the carrier */
 };
 
 /* What an exec that is restarted with other arguments needs in target memory: the argument array, then texts. */
@@ -49,7 +49,8 @@ struct pending {
 	enum pending_state state;
 	enum pending_kind kind;
 	bool skip_interrupt;  /* Linux < 5.19: an interrupt would end the wait for the response, so there is none */
-	unsigned calls_before_restart; /* calls of the thread while this one waits for its restart */
+	/* number of other calls that the thread has made while this one waits for its restart */
+	unsigned calls_before_restart;
 	int deferred_wait_status;      /* wait status of a stop that waits for another thread's exec; 0: none */
 	const struct syscall_row *row;
 	uint64_t arg[6];         /* arguments of the program's call */
@@ -86,8 +87,10 @@ struct tracer {
 	struct pending *pending;
 	struct delayed_call *delayed_calls;
 	size_t blob_bytes; /* sum of all blobs */
-	unsigned fetched_descriptor_count; /* pending entries that fetch a descriptor, or hold a fetched one */
-	unsigned fetched_descriptors_max; /* maximum of `fetches`, which leaves descriptors for other uses */
+	/* number of pending entries that fetch a descriptor, or hold a fetched one */
+	unsigned fetched_descriptor_count;
+	/* maximum of fetched_descriptor_count, which leaves the supervisor descriptors for other uses */
+	unsigned fetched_descriptors_max;
 };
 
 /* ---- pending.c: the list of calls ---- */
@@ -159,11 +162,11 @@ struct injection {
 	const struct tracer *tracer;
 	const struct pending *pending;
 	struct arch_regs registers_after_call;   /* the thread's registers behind its own call */
-	/* the registers that inject_restore_thread() sets; after inject_prepare_thread(): registers_behind_call */
+	/* the registers that inject_restore_thread() sets; after inject_prepare_thread(): registers_after_call */
 	struct arch_regs registers_to_restore;
-	bool has_registers_to_restore;             /* `before` is set */
+	bool has_registers_to_restore;             /* `registers_to_restore` is set */
 	uint64_t signal_mask;             /* the thread's signal mask */
-	/* signals that came meanwhile, and are sent again at the end */
+	/* signals that arrived during the injection, and are sent to the thread again at its end */
 	bool arrived_signals[INJECT_SIGNAL_NUMBERS_END];
 	uint64_t stray_stops_deadline_ns; /* until this time more than STRAY_STOPS_MAX stray stops are tolerated */
 	unsigned stray_stops;           /* stops that no single step caused */
@@ -250,9 +253,9 @@ struct delayed_call *delayed_call_dequeue_ready(struct tracer *tracer, bool *ret
 void delayed_call_free(struct delayed_call *later);
 void delayed_calls_free(struct tracer *tracer);
 /*
- * True: the stop is kept in pending->held_status. An exec takes its leader's pid, and the kernel ends a stopped leader.
- * A tracer that then resumed the leader would resume the new image, unverified. So a leader's stop is not handled while
- * another thread of its process is in an exec.
+ * True: the stop is kept in pending->deferred_wait_status. An exec takes its leader's pid, and the kernel ends a
+ * stopped leader. A tracer that then resumed the leader would resume the new image, unverified. So a leader's stop is
+ * not handled while another thread of its process is in an exec.
  */
 bool delay_stop_until_exec_ends(const struct tracer *tracer, struct pending *pending, int status);
 

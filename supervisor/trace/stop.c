@@ -70,7 +70,7 @@ static void stop_record_kill(struct tracer *tracer, const struct pending *pendin
 		return;
 	call->path_count = 1;
 	call->path[0].len = strlen(pending->path_as_written);
-	/* fits: it was a call's path */
+	/* is never truncated: the text was the path of a call */
 	(void)snprintf(call->path[0].text, sizeof(call->path[0].text), "%s", pending->path_as_written);
 	call->decision = (struct policy_decision){.verdict = VERDICT_KILL, .error = EACCES,
 						   .rule = pending->decision.rule, .reason = reason};
@@ -112,7 +112,10 @@ static struct pending *stop_find_exec(struct tracer *tracer, pid_t pid)
 	pending = pending_find_newest(tracer, (pid_t)former);
 	if (!pending)
 		return NULL;
-	/* Forgets the old leader's calls and the thread's older calls, but keeps this entry. */
+	/*
+	 * Removes all other entries of both threads: those of the former leader, whose tid the thread gets, and the
+	 * older ones of the thread itself.
+	 */
 	pending->tid = -1;
 	stop_forget_thread(tracer, pid);
 	stop_forget_thread(tracer, (pid_t)former);

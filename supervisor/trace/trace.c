@@ -10,7 +10,10 @@
 #include "supervisor/blocking.h"
 #include "supervisor/trace/private.h"
 
-/* fetches use 1/8 of our descriptors: a fetch keeps one, and its call needs more */
+/*
+ * at most 1/8 of the supervisor's descriptors are used by fetches: each fetch keeps one descriptor, and its call needs
+ * further ones
+ */
 #define FETCH_SHARE_OF_OWN_FDS_DIVISOR 8u
 /* calls of signal handlers after which a restarted call counts as abandoned (longjmp) */
 #define OTHER_CALLS_BEFORE_RESTART_MAX 4096
@@ -73,8 +76,7 @@ static int trace_start_exec(struct tracer *tracer, struct call *call)
 		blob_release(&blob);
 		return r;
 	}
-	/* NOLINT(clang-analyzer-core*): it takes a failure for 0 */
-	pending->plan = steal_pointer(&call->outcome.exec_plan);
+	pending->plan = steal_pointer(&call->outcome.exec_plan); /* NOLINT(clang-analyzer-core*): failure is not 0 */
 	pending->blob = blob;
 	if (plan->needs_restart)
 		/* the call is restarted at its stop */

@@ -67,7 +67,8 @@ static int verify_read_auxv(pid_t pid, struct auxv_entries *ret_vector)
 
 	if (got <= 0)
 		return -ESRCH;
-	(void)auxv_read_entries(auxv, (size_t)got / sizeof(*auxv), &vector); /* what is missing stays 0: a mismatch */
+	/* an entry that is missing stays 0, which then does not match the plan */
+	(void)auxv_read_entries(auxv, (size_t)got / sizeof(*auxv), &vector);
 	*ret_vector = vector;
 	return 0;
 }

@@ -39,7 +39,10 @@ static uint32_t after_find_entries_of_exec(const struct call *call)
 	return found;
 }
 
-/* The entries that renaming a place fires: a directory takes everything below it along. */
+/*
+ * Finds the entries of after_read that a rename fires: those with a path at the renamed place or, for a directory,
+ * below it.
+ */
 static uint32_t after_find_entries_in_moved_dir(const struct call *call, unsigned place)
 {
 	return policy_find_after_read_below(call->sandbox->policy, call->resolved_place[place].virt,
@@ -81,7 +84,7 @@ uint32_t after_find_entries_to_fire(struct call *call)
 
 /* ---- records ---- */
 
-/* Writes a record of what after_read does. Returns the number of the record; 0: it could not be written. */
+/* Writes an audit record about an entry of after_read. Returns the record's number; 0: it could not be written. */
 static uint64_t after_write_record(const struct call *call, const char *label, enum verdict verdict, const char *reason,
 				   const char *path)
 {

@@ -1,7 +1,7 @@
 /*
- * after_read during a run: which calls fire an entry of the policy, and what was done about it, for the result. A call
- * that fires entries is neither recorded nor performed before the run has lost what they take (supervisor/closing/);
- * then it is made again. For the supervisor thread only.
+ * after_read during a run: finds the calls that fire an entry of the policy, and keeps for the result what the run lost
+ * then. A call that fires entries waits, neither recorded nor performed, while supervisor/closing/ takes away what the
+ * entries say. The target thread then makes the call again. For the supervisor thread only.
  */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_AFTER_H
 #define CALLGATE_SYSCALLS_ACCOUNT_AFTER_H

@@ -15,7 +15,9 @@
 #include "base/io.h"
 #include "syscalls/account/changes-private.h"
 
-/* every touch searches the moves; when there are more, the directories are listed at once */
+/*
+ * most renamed directories that are remembered, because each touch searches them all; further ones are listed at once
+ */
 #define DIRECTORY_RENAMES_MAX 1024
 
 /* Compares for tsearch(3) and tfind(3). */
@@ -163,7 +165,10 @@ static bool moved_path_fill_place_below(const struct moved_path *moved, const ch
 	return true;
 }
 
-/* The move with the longest matching path; by_to: its present path; else its first path. NULL: no move matches. */
+/*
+ * Finds the rename whose path is the longest that contains `path`. by_to: compares the present path of each renamed
+ * directory, else its first path. NULL: no rename has such a path.
+ */
 static struct directory_rename *changes_find_directory_rename(const struct changes *changes, const char *path,
 							      bool by_to)
 {
@@ -182,7 +187,10 @@ static struct directory_rename *changes_find_directory_rename(const struct chang
 	return found;
 }
 
-/* The path that the object at `path` had when the run began. False: the same path, or there was no object. */
+/*
+ * Finds the path that the object at `path` had when the run began. False: the path is the same, or the run made the
+ * object.
+ */
 static bool changes_find_place_at_run_start(const struct changes *changes, const char *path, struct place *ret_place)
 {
 	const struct directory_rename *move = changes_find_directory_rename(changes, path, true);
@@ -192,7 +200,10 @@ static bool changes_find_place_at_run_start(const struct changes *changes, const
 	       changes_find_directory_rename(changes, ret_place->virt, false) == move;
 }
 
-/* Where the object that was at `place` when the run began is now: `place`, or *other; NULL: it is gone. */
+/*
+ * Finds where the object is now that was at `place` when the run began. Returns `place`, or `other`, which is filled
+ * in; NULL: the object no longer exists.
+ */
 static const struct place *changes_find_present_place(const struct changes *changes, const struct place *place,
 						  struct place *other)
 {
@@ -269,7 +280,10 @@ static int moved_path_make_of_run_start(const struct changes *changes, const str
 	return *ret_moved ? 0 : -ENOMEM;
 }
 
-/* Updates a move to a path at or below `from`, which was renamed to `to`. 1: updated; 0: not affected; or -ENOMEM. */
+/*
+ * Updates the present path of a renamed directory, if the directory is at or below `from`, which was now renamed to
+ * `to`. 1: updated; 0: not affected; or -ENOMEM.
+ */
 static int changes_update_rename_target(struct directory_rename *move, const struct place *from, const struct place *to)
 {
 	struct moved_path *now;

@@ -36,7 +36,7 @@ struct denial {
 	char *exe;
 	uint64_t count;
 	bool was_observed;           /* performed all the same: --mode observe */
-	enum policy_on_deny on_deny; /* what became of the process */
+	enum policy_on_deny on_deny; /* what "on_deny" did to the process */
 	const char *answer; /* the answer to the question about the first attempt; static; NULL: nobody was asked */
 	char *suggested_option;  /* a grant that would allow the attempt, e.g. "-r /srv/data", or NULL */
 	const char *suggest_why; /* why no grant is suggested, static, or NULL */

@@ -130,9 +130,9 @@ static int disk_file_open_for_lease(int fd)
 /*
  * Whether another process has the file open in any mode (F_WRLCK) or for writing (F_RDLCK): by a descriptor, a mapping
  * or a message. If so, the kernel refuses a lease (check_conflicting_open() in fs/locks.c). O_PATH descriptors do not
- * count: see `pinned`. The lease is released at once: an open(2) meanwhile waits so long, and sends the supervisor a
- * SIGIO. If the lease fails for another reason (foreign or unreadable file, no leases), the file counts as open: it
- * stays counted.
+ * count: see disk_file.is_pinned. The lease is released at once, because an open(2) of the file waits as long as the
+ * lease exists, and sends the supervisor a SIGIO. If the lease fails for another reason (foreign or unreadable file, no
+ * leases), the file counts as open: it stays counted.
  */
 static bool disk_file_is_open_elsewhere(int fd, int lease)
 {
@@ -146,8 +146,8 @@ static bool disk_file_is_open_elsewhere(int fd, int lease)
 
 /*
  * Releases a file that no process can write any more, and forgets an unlinked file that no process has open. An
- * unlinked file with undetected mappings (`hides`) may still exist, and mappings may fill its holes: they never make it
- * longer.
+ * unlinked file is kept if leases do not detect its mappings (`lease_ignores_mappings`), because a process may still
+ * have it mapped. Writing through a mapping can fill the file's holes, but cannot make it longer.
  */
 static void disk_files_release_if_closed(struct disk_files *files, struct disk_file *file, nlink_t names)
 {

@@ -18,7 +18,10 @@
 #define MAPPINGS_SEARCH_TIME_MAX_NS UINT64_C(20000000)
 #define MAPPINGS_SEARCH_ROUNDS_MAX 4
 
-/* Whether mappings are of another file than the opened one. The listed file systems map the opened file: statfs(2). */
+/*
+ * Whether a mapping of the file refers to another inode than the descriptor does, as on overlayfs. False for the listed
+ * file systems (statfs(2)), whose mappings refer to the opened file.
+ */
 bool disk_lease_ignores_mappings(int fd)
 {
 	static const uint32_t open_ones[] = {
@@ -44,7 +47,8 @@ bool disk_is_in_memory(int fd)
 }
 
 /*
- * Whether the process has other threads. After the end of its first thread, it shows no mappings, but they have some.
+ * Whether the process has threads besides its first one. After the first thread has ended, /proc/PID/maps is empty,
+ * although the other threads still have mappings.
  */
 static bool disk_process_has_other_threads(pid_t pid)
 {
@@ -72,7 +76,10 @@ static bool disk_process_maps_unlinked_file(pid_t pid)
 	return len == 0 ? disk_process_has_other_threads(pid) : strstr(text, " (deleted)\n") != NULL;
 }
 
-/* Searches processes that `known` lacks. 1: one maps an unlinked file, or may; 0: none; -EAGAIN: to be repeated. */
+/*
+ * Searches the processes that are not in `known` yet. 1: a process maps an unlinked file, or may map one; 0: no process
+ * does; -EAGAIN: the search has to be repeated.
+ */
 static int disk_search_new_processes(struct proctree *known, uint64_t end_ns)
 {
 	struct proctree tree;

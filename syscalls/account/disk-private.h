@@ -12,7 +12,7 @@ struct disk_file {
 	ino_t ino;
 	uint64_t base_bytes; /* bytes before the run opened the file; not counted */
 	uint64_t measured_bytes;      /* bytes when the file was last measured */
-	int fd;              /* O_PATH; open while the file can grow, or is unlinked but open elsewhere; -1: released */
+	int fd; /* O_PATH; open while the file can grow, or is unlinked while a process has it open; -1: closed */
 	size_t held_index;      /* index of the file in `held`, unless fd is -1 */
 	uint64_t next_lease_ns;     /* time before which no lease is tried */
 	uint64_t lease_pause_ns;
@@ -40,11 +40,15 @@ struct disk_file *disk_files_find(const struct disk_files *files, const struct s
 int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t base_bytes, bool in_memory,
 		   struct disk_file **ret_file);
 
-/* Makes an own descriptor of the file from fd, and keeps it. 0, -ENFILE (too many files can grow) or -errno. */
+/*
+ * Opens an O_PATH descriptor of the file of fd, and keeps it in the entry. 0, -ENFILE (too many files can grow) or
+ * -errno.
+ */
 int disk_files_keep_descriptor(struct disk_files *files, struct disk_file *file, int fd, uint64_t now_ns);
 
 /*
- * Measures a held file. True: it has grown. It may be released or removed: then held[] has another file at its place.
+ * Measures a held file. True: the file has grown. The function may release or remove the entry, and another file then
+ * takes its index in held[].
  */
 bool disk_files_measure_growing_file(struct disk_files *files, struct disk_file *file, uint64_t now_ns);
 

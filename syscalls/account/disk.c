@@ -166,7 +166,10 @@ int disk_admit_bytes(struct call *call, uint64_t bytes)
 	return call_refuse(call, -EDQUOT, NULL, "disk_limit");
 }
 
-/* Finds or adds a file. base_bytes: its blocks that the run did not add. NULL: the outcome is set. */
+/*
+ * Finds the entry of a file, or adds one. base_bytes: the bytes of the file's blocks that the run has not added. NULL:
+ * no entry could be added, and the call's outcome is set.
+ */
 static struct disk_file *disk_find_or_add_file(struct call *call, const struct stat *status, uint64_t base_bytes,
 					       bool in_memory)
 {

@@ -11,7 +11,7 @@
 
 #define DISK_BYTES_PER_NAME 1024      /* counted for an inode and its name */
 #define DISK_BYTES_PER_DIRECTORY 4096 /* counted for a directory's first block, in addition to its name */
-#define DISK_FILES_MAX 500000     /* most files that are kept; one more ends the run */
+#define DISK_FILES_MAX 500000     /* most files that are kept; a further file ends the run */
 
 struct disk;
 
@@ -57,7 +57,10 @@ int disk_watch_file(struct call *call, int fd, bool made);
  */
 int disk_note_opath_descriptor(struct call *call, int fd);
 
-/* To be called with the outcome set. On success a name of this type (S_IF*) was made; S_IFLNK: with call->text. */
+/*
+ * Counts a new name of this type (S_IF*), if the call's outcome is success. To be called when the outcome is set. For
+ * S_IFLNK, also counts the link's target, which is in call->text_arg.
+ */
 void disk_count_new_name(struct call *call, mode_t type);
 
 /* Whether the file is or was watched by disk_watch_file(). */
@@ -70,8 +73,8 @@ void disk_measure_changed_file(struct call *call, int fd);
 void disk_set_xattr_bytes(struct call *call, uint64_t bytes);
 
 /*
- * To be called around a call that removes `name` from the directory dirfd (unlink, rmdir, rename over it). The removed
- * object's space is subtracted when no process has it open any more.
+ * To be called around a call that removes `name` from the directory dirfd (unlink, rmdir, rename over it). The space of
+ * the removed object is subtracted when no process has the object open any more.
  */
 struct disk_removal {
 	int fd; /* O_PATH descriptor of the object; -1: no limit, or no such object */

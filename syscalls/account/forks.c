@@ -23,13 +23,13 @@
  */
 #define FORK_DONE_AFTER_CPU_NS UINT64_C(2000000)
 #define FORK_DONE_AFTER_WAIT_NS UINT64_C(20000000)
-/* far below the limit, tasks are counted this often, so that the peak is about right */
+/* interval of counts while the number of tasks is far below the limit, so that the reported peak is about right */
 #define RECOUNT_INTERVAL_NS UINT64_C(50000000)
 
 struct pending_fork {
 	pid_t tid;
 	uint64_t ns;     /* when the fork was admitted */
-	/* the thread's CPU time when it was first seen running after that; 0: not seen yet */
+	/* CPU time of the thread when it was first seen runnable after the fork was admitted; 0: not seen yet */
 	uint64_t cpu_ns_when_running;
 };
 
@@ -172,7 +172,10 @@ bool forks_admit_fork_of_thread(struct forks *forks, pid_t tid, uint64_t now_ns)
 
 	forks_forget_finished(forks, tid, now_ns, forks->pending_forks == forks->cap);
 	if (!room || (members >= forks->peak && now_ns - forks->counted_ns > RECOUNT_INTERVAL_NS)) {
-		/* Called before the count, which includes the tasks of these forks. */
+		/*
+		 * Forgets the forks that are over before tasks are counted, because the count includes the tasks that
+		 * these forks have made.
+		 */
 		forks_forget_finished(forks, tid, now_ns, true);
 		room = forks_count_tasks(forks, now_ns);
 		room = room && forks->counted + forks->admitted_since_count < forks->max;

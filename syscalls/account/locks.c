@@ -12,7 +12,8 @@
 
 #define LOCKS_PER_COMMAND_MAX 2u
 /*
- * If the run holds so many locks, they are counted at most once in RECOUNT_INTERVAL_NS: counting again would free few.
+ * From this number of locks on, locks are counted at most once in RECOUNT_INTERVAL_NS, because a new count would find
+ * few that were removed.
  */
 #define LOCKS_NEARLY_FULL (LOCKS_MAX / 4 * 3)
 #define RECOUNT_INTERVAL_NS UINT64_C(100000000)
@@ -83,7 +84,10 @@ bool locks_count_in_file(int fd, int proc_fd, pid_t root, uint64_t *ret_of_proce
 	return whole;
 }
 
-/* Counts the run's locks. A file description may be in a message, so its owner is unknown: all count up to of_files. */
+/*
+ * Counts the run's locks. A file description may be in flight in a socket, so its process is unknown. Therefore all
+ * locks of file descriptions on the machine count, but not more than the run can have set.
+ */
 static void locks_recount(struct locks *locks, uint64_t now_ns)
 {
 	int fd = openat(locks->proc_fd, locks->proc_fd < 0 ? "/proc/locks" : "locks", O_RDONLY | O_CLOEXEC);

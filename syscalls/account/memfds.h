@@ -2,8 +2,8 @@
  * Shared memory of a run that no control group limits. Its pages need not belong to any process, and a memfd's only
  * descriptor may be in a message. So the supervisor makes all memfds. It keeps a descriptor of each, to measure the
  * memfd and to detect whether it is still open or mapped. Shared anonymous memory becomes a memfd that the target maps.
- * Memory that cannot be measured so is refused: /dev/zero opened for reading and writing, huge pages, and the calls
- * that put pages into pipes and sockets. Used by handlers and by supervisor/limits/, in the supervisor thread.
+ * Memory that cannot be measured in this way is refused: /dev/zero opened for reading and writing, huge pages, and the
+ * calls that put pages into pipes and sockets. Used by handlers and by supervisor/limits/, in the supervisor thread.
  */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_MEMFDS_H
 #define CALLGATE_SYSCALLS_ACCOUNT_MEMFDS_H

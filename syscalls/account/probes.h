@@ -8,8 +8,8 @@ struct call;
 
 /*
  * Whether a refusal is a probe, which is in the log, but neither listed in the result nor counted for the status. Its
- * reason is DENIAL_REASON_PROBE, or no rule denied it and probes.c lists it. A name that is absent on the host is not
- * refused in the first place: syscalls/file/resolve.c.
+ * reason is DENIAL_REASON_PROBE, or no rule denied it and probes.c lists it. A name that does not exist on the host
+ * fails with ENOENT and is no denial: syscalls/file/resolve.c.
  */
 bool probe_was_refused(const struct call *call);
 

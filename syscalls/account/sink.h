@@ -1,7 +1,7 @@
 /*
  * Tells each denial to the system's log while the run lasts: --audit-sink. A datagram is sent without waiting, at most
- * SINK_BURST_MESSAGES_MAX at once and SINK_MESSAGES_PER_S on average; what is left out is counted, and the audit log
- * has it. The keeper opens the socket; the supervisor thread sends.
+ * SINK_BURST_MESSAGES_MAX at once and SINK_MESSAGES_PER_S on average; denials beyond these limits are counted, and are
+ * only in the audit log. The keeper opens the socket; the supervisor thread sends.
  */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_SINK_H
 #define CALLGATE_SYSCALLS_ACCOUNT_SINK_H

@@ -33,14 +33,17 @@ size_t arch_get_red_zone_bytes(void);
 void arch_rewind_call(struct arch_regs *regs, int nr, const uint64_t arg[6]);
 
 /*
- * Finds the system call instruction in machine code. Returns the offset behind it; 0: it is not there. end: only an
- * instruction that ends where the bytes end.
+ * Finds the system call instruction in machine code. Returns the offset of the byte after the instruction; 0: there is
+ * none. end: looks only at the instruction that ends at the last byte.
  */
 size_t arch_find_syscall_instruction(const uint8_t *code, size_t len, bool end);
 /* Sets the instruction pointer. No system call counts as under way, so that the kernel restarts none. */
 void arch_set_pc(struct arch_regs *regs, uint64_t pc);
 
-/* Whether `nr` was the thread's last system call: there was no other call between the notification and this stop. */
+/*
+ * Whether `nr` was the thread's last system call. If so, the thread has made no other call between the notification and
+ * this ptrace stop.
+ */
 bool arch_is_last_call(const struct arch_regs *regs, int nr);
 /* Restores the argument registers, which programs expect to be preserved. Does not change the result. */
 void arch_restore_args(struct arch_regs *regs, const uint64_t arg[6]);

@@ -111,7 +111,10 @@ static size_t frame_find_called_function(const struct memory_ops *guest, pid_t t
 	return 5;
 }
 
-/* The number of the system call, if its function returns to `back`, which is `depth` bytes up the stack; else -1. */
+/*
+ * Returns the number of the system call, if the function that made it was called right before the return address
+ * `back`, which is `depth` bytes up the stack; else -1.
+ */
 static int frame_find_syscall_by_return(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
 		       const struct insn_code *code, uint64_t back, size_t depth, struct insn_register_values held)
 {

@@ -21,7 +21,10 @@ struct frame {
 	uint64_t arg[6];
 };
 
-/* Reads the frame at the stack pointer. True: the thread will continue with EINTR. False: not so, or unreadable. */
+/*
+ * Reads the frame at the stack pointer. True: the thread will continue with EINTR. False: the thread will not continue
+ * with EINTR, or the frame is unreadable.
+ */
 bool frame_read_signal_frame(const struct memory_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame);
 
 enum frame_kind {

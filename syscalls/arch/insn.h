@@ -1,8 +1,8 @@
 /*
  * Finds what a register held when a system call instruction ran, from the machine code before it. The signal frame of
  * an interrupted call no longer has the number (x86-64) or the first argument (aarch64), because the result replaced
- * it. Pure functions on bytes; both architectures' are always built. Called by frame-*.c. The code may be forged by the
- * target. A wrong value only leads to another system call, which is judged.
+ * it. Pure functions on bytes; the functions of both architectures are built on each. Called by frame-*.c. The code may
+ * be forged by the target. A wrong value only leads to another system call, which is judged.
  */
 #ifndef CALLGATE_SYSCALLS_ARCH_INSN_H
 #define CALLGATE_SYSCALLS_ARCH_INSN_H

@@ -6,10 +6,10 @@
 
 /* Indices in arch_regs.word, except audit, call_bytes and red_zone_bytes. */
 struct arch_layout {
-	uint32_t audit_arch; /* number of the thread's last call */
+	uint32_t audit_arch; /* AUDIT_ARCH_* of the architecture, as in struct seccomp_data */
 	unsigned pc, stack;
-	unsigned number_index;      /* number of the call that the thread makes next */
-	unsigned last_number_index; /* of the thread's last call */
+	unsigned number_index;      /* index of the register with the number of the thread's next call */
+	unsigned last_number_index; /* index of the register with the number of the thread's last call */
 	unsigned result_index;
 	unsigned arg[6];
 	unsigned syscall_insn_bytes; /* length of the system call instruction */

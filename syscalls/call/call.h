@@ -120,9 +120,9 @@ struct call_answer {
 };
 
 /*
- * Holds a call back before its first effect: before its record, and before it writes target memory. passes() is called
- * at each of these moments. Once it has returned true, it must return true for the rest of the call. False: the call
- * fails and has no effect.
+ * Decides whether a call may have an effect. passes() is called before the call's record is written and before the call
+ * writes target memory. False: the call fails and has no effect. Once passes() has returned true, it must return true
+ * for the rest of the call.
  */
 struct call_gate {
 	bool (*passes)(struct call_gate *gate, const struct call *call);
@@ -160,18 +160,22 @@ struct call {
 	int text_error; /* -errno of the copy, like call_path.error */
 	/* entries of after_read that the call fires, before it may be performed; see after.h */
 	uint32_t after_entries_to_fire;
-	bool after_entries_checked; /* the call is over: it fires nothing any more */
+	/* the entries that the call fires were looked up already, so its later records fire none */
+	bool after_entries_checked;
 	bool record_was_written; /* the audit record was written */
 	/* a restarted open: it fails with EINTR where it would wait (interrupted.h) */
 	bool fails_where_it_would_wait;
 	/*
-	 * restarted after OUTCOME_FETCH_DESCRIPTOR: `fetched` is the target's descriptor, owned, or -errno
+	 * restarted after OUTCOME_FETCH_DESCRIPTOR: `fetched_fd` is the target's descriptor, owned, or -errno
 	 * (descriptor.h)
 	 */
 	bool has_fetched_fd;
 	int fetched_fd;
 	struct policy_decision decision;
-	enum policy_on_deny on_deny; /* of a recorded denial; ON_DENY_UNSET: no denial, or an expected one */
+	/*
+	 * what the policy's "on_deny" says about a recorded denial; ON_DENY_UNSET: there was no denial, or only a probe
+	 */
+	enum policy_on_deny on_deny;
 	struct call_gate *gate;            /* borrowed; NULL: none */
 	const struct call_answer *answer;  /* borrowed; NULL: nobody was asked */
 	struct {
@@ -207,8 +211,9 @@ static inline bool call_passes_gate(const struct call *call)
 }
 
 /*
- * Writes the call's audit record. On failure returns -errno and sets the outcome; the call must then have no effect. It
- * fails, too, if the call fires an entry of after_read: call->after is set, and the call is made again later.
+ * Writes the call's audit record. On failure returns -errno and sets the outcome; the call must then have no effect.
+ * Also fails if the call fires an entry of after_read: then call->after_entries_to_fire is set, and the target thread
+ * makes the call again later.
  */
 int call_commit_record(struct call *call);
 

@@ -5,8 +5,8 @@
 
 /*
  * Copies a string of at most PATH_MAX bytes with the NUL, as the kernel does (getname(9)). If the copy fails because of
- * the target's argument (EFAULT, ENAMETOOLONG), its errno goes to *ret_error and is the handler's matter. Returns 0;
- * -EPERM or -ESRCH ends the call.
+ * the target's argument (EFAULT, ENAMETOOLONG), its errno is stored in *ret_error, and the handler decides what to do
+ * with it. Returns 0; -EPERM or -ESRCH ends the call.
  */
 static int decode_string(struct call *call, unsigned arg, char text[PATH_MAX], size_t *ret_len, int *ret_error)
 {

@@ -6,8 +6,8 @@
 
 /*
  * Fills path, paths and text by the row's ARG kinds. If a path or text cannot be copied (EFAULT, ENAMETOOLONG), its
- * errno goes to path[i].error or text_error, because the kernel checks flags first, and paths in order. Returns 0;
- * -EPERM: the target's memory is not accessible; -ESRCH: the target is dead.
+ * errno is stored in path[i].error or text_error for the handler, because the kernel checks flags before paths, and
+ * paths in order. Returns 0; -EPERM: the target's memory is not accessible; -ESRCH: the target is dead.
  */
 int decode_call_args(struct call *call);
 
@@ -31,8 +31,8 @@ static inline int decode_struct(const struct call *call, unsigned arg, void *out
 int decode_extensible_struct(const struct call *call, unsigned arg, void *out, size_t ksize, size_t usize, size_t min);
 
 /*
- * Writes an output argument. 0, -EFAULT, or -ECANCELED: the gate holds the call back. Calls with an output have no side
- * effect, so nothing else is checked before.
+ * Writes an output argument. 0, -EFAULT, or -ECANCELED: call->gate permits no effect. Calls with an output argument
+ * have no other effect, so the gate is asked here only.
  */
 static inline int decode_write_output(const struct call *call, uint64_t addr, const void *from, size_t len)
 {

@@ -11,7 +11,10 @@
  */
 int descriptor_copy(struct call *call, int fd);
 
-/* The next descriptor_copy of this call, which must be of the same descriptor, returns this one. Takes copy. */
+/*
+ * Keeps a duplicate, which the next descriptor_copy() of this call returns. That must be for the same descriptor of the
+ * target. Takes `copy`.
+ */
 void descriptor_keep_fetched_copy(struct call *call, int copy);
 
 /*
@@ -23,7 +26,8 @@ void descriptor_keep_fetched_copy(struct call *call, int copy);
 bool descriptor_pidfd_getfd_works(void);
 
 /*
- * A second duplicate for the same call. Fails with EPERM "descriptor_unreachable", never by OUTCOME_FETCH_DESCRIPTOR.
+ * Duplicates a further descriptor of the target for the same call. Fails with EPERM "descriptor_unreachable", never by
+ * OUTCOME_FETCH_DESCRIPTOR.
  */
 int descriptor_copy_second(struct call *call, int fd);
 

@@ -12,7 +12,8 @@
 
 struct memory_ops {
 	/*
-	 * Number of bytes copied until the first inaccessible page; -EFAULT: none; -ESRCH: dead; -EPERM: no permission.
+	 * Returns the number of bytes copied until the first inaccessible page; -EFAULT: none were; -ESRCH: the target
+	 * is dead; -EPERM: no permission.
 	 */
 	ssize_t (*read)(pid_t tid, uint64_t addr, void *out, size_t len);
 	ssize_t (*write)(pid_t tid, uint64_t addr, const void *from, size_t len);

@@ -71,7 +71,7 @@ static void record_get_path_argument(const struct call *call, unsigned i, const 
 	}
 }
 
-/* The strongest of the rights that were asked for: the others follow from it. */
+/* Returns the letter of the strongest right that was asked for, because a stronger right includes the weaker ones. */
 static char record_get_right_letter(unsigned want)
 {
 	if (want & POLICY_EXEC)

@@ -6,7 +6,10 @@
 #include <stdint.h>
 
 struct call_work {
-	/* Makes the call on fd. Its result or -errno; -EINTR if go_on() is false: the target waits no longer. */
+	/*
+	 * Makes the call on fd. Returns the call's result or -errno; -EINTR when go_on() returns false, because the
+	 * target thread no longer waits.
+	 */
 	int64_t (*run)(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx);
 	void (*free)(struct call_work *work);
 };

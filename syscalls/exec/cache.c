@@ -7,8 +7,8 @@
 
 #define EXEC_CACHE_PROGRAMS_MAX 64u
 /*
- * A file is kept this long after its last change: a second change may get the same ctime, which has a tick's
- * resolution.
+ * A file is not cached until this long after its last change: a second change may get the same ctime, which has a
+ * tick's resolution.
  */
 #define EXEC_CACHE_FILE_AGE_MIN_S 2
 
@@ -23,7 +23,8 @@ struct file_version {
 
 struct known_program {
 	struct file_version version;
-	const struct mount *mount; /* compared too, because the file's other mounts may be noexec */
+	/* the mount is compared as well, because another mount with the same file may be noexec */
+	const struct mount *mount;
 	struct exec_program program;
 };
 

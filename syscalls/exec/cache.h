@@ -11,19 +11,19 @@
 
 #define EXEC_INTERP_BYTES_MAX 64u /* bytes; files with a longer PT_INTERP are not kept */
 
-/* What is kept of an ELF file. */
+/* What the cache keeps of an executable ELF file. */
 struct exec_program {
 	bool is_dynamic;
 	char interp[EXEC_INTERP_BYTES_MAX];
 	struct elf_layout layout;
 };
 
-/* What is kept of a loader of the ABI. */
+/* What the cache keeps of a loader of the ABI, such as /lib64/ld-linux-x86-64.so.2. */
 struct exec_loader {
 	struct exec_image image;
-	uint64_t first_page_offset; /* see exec_plan.interp_page */
-	uint64_t entry_offset;      /* see exec_plan.loader_entry */
-	bool name_is_fixed;  /* exec_name_is_fixed() of its PT_INTERP */
+	uint64_t first_page_offset; /* see exec_plan.loader_first_page_offset */
+	uint64_t entry_offset;      /* see exec_plan.loader_entry_offset */
+	bool name_is_fixed;  /* what exec_name_is_fixed() returned for its path in PT_INTERP */
 	char virtual_path[PATH_MAX]; /* the loader's canonical virtual path, for the record */
 };
 

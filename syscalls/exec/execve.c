@@ -28,14 +28,14 @@
 
 /* A regular file that its mode lets be executed. */
 struct exec_file {
-	int fd; /* readable, owned; -1 if the file is in the cache (`known`) */
+	int fd; /* readable, owned; -1 if the file is in the cache (is_from_cache) */
 	struct stat st;
 	bool is_from_cache;
-	bool was_reached;            /* the kernel finds this file by the program's path */
+	bool was_reached;            /* the path that the program gave leads the kernel to this file */
 	struct exec_program program; /* set if the file is `known` */
 };
 
-/* One exec while it is judged. */
+/* The state of one execve while the supervisor judges it. */
 struct exec_attempt {
 	struct call *call;
 	struct exec_plan *plan;
@@ -110,7 +110,7 @@ static int exec_find_cached(struct call *call, unsigned i, unsigned at_flags, st
 	if (file_judge_and_query_path(call, i, POLICY_EXEC, at_flags, &question) < 0)
 		return -1;
 	file->is_from_cache = exec_cache_find_program(place, &file->st, &file->program);
-	/* No link leads to place->virt. If that is the program's path, the kernel finds the file by it. */
+	/* place->virt is canonical. If the program gave that very path, the kernel finds the same file by it. */
 	file->was_reached = file->is_from_cache && still >= 0 && status.asked_dirfd == still &&
 			    strcmp(call->path[i].text, place->virt) == 0;
 	return file->is_from_cache;
@@ -397,7 +397,7 @@ static void exec_judge_files(struct call *call, const struct exec_file *file, un
 #define ARGV_RECORDED_BYTES_MAX 1024u /* bytes recorded of one argument, with its NUL */
 #define ARGV_CUT_MARK " ..."
 
-/* A copied part of target memory. The arguments mostly are adjacent, so one read copies many of them. */
+/* A copied part of target memory. Arguments are usually adjacent in memory, so that one read copies many of them. */
 struct argv_read_buffer {
 	uint64_t addr;
 	size_t len;

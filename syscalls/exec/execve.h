@@ -30,7 +30,7 @@ struct exec_plan {
 	uint64_t loader_first_page_offset;     /* AT_BASE plus this is the address of the loader's first page */
 	/*
 	 * True: the name that the kernel has used proves which files it has loaded, because the run can change neither
-	 * the files nor what their names lead to. Then the two members below describe them further.
+	 * the files nor what their names lead to. Then `layout` and `loader_entry_offset` describe these files.
 	 */
 	bool name_proves_files;
 	struct elf_layout layout; /* of the program */
@@ -38,7 +38,10 @@ struct exec_plan {
 	char *loader_path;             /* the loader's path in PT_INTERP, for the record; NULL: no loader */
 	char *loader_virtual_path;        /* the loader's virtual path */
 	char *virtual_path;               /* virtual path of `image`, for the record and tree_note_exec */
-	/* the program's path does not lead the kernel to `image`: the call is restarted with the members below */
+	/*
+	 * the path that the program gave does not lead the kernel to `image`, so the call is restarted with
+	 * `host_path`, `execfn` and `argv_head`
+	 */
 	bool needs_restart;
 	/* the kernel's path of the file to exec; for a script, of the last interpreter */
 	char *host_path;

@@ -28,7 +28,10 @@ struct fixed_name {
 
 static _Thread_local struct fixed_name cache[FIXED_NAMES_CACHED];
 
-/* Puts the target of a link, which is the last name of `done`, before the rest. False: too long, or too many links. */
+/*
+ * Puts the target of a link, which is the last name of `resolved_path`, in front of `rest`. False: too long, or too
+ * many links.
+ */
 static bool walk_follow_link(struct fixed_walk *walk, const char *target)
 {
 	char rest[PATH_MAX];

@@ -54,7 +54,7 @@ int shebang_parse(const char head[SHEBANG_HEAD_BYTES], struct shebang *ret_sheba
 			return -ENOEXEC;
 		end = last;
 	}
-	while (shebang_is_blank(end[-1])) /* the '!' before ends this loop */
+	while (shebang_is_blank(end[-1])) /* the loop ends at the '!' of "#!" at the latest */
 		end--;
 	name = shebang_skip_blanks(head + 2, end);
 	if (!name || name == end)

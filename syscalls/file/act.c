@@ -1,4 +1,4 @@
-/* What the file handlers share besides resolve.c. The functions are declared in resolve.h. */
+/* Functions that several handlers of file calls use, besides those of resolve.c. resolve.h declares both. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>

@@ -146,7 +146,8 @@ void sys_utimensat(struct call *call)
 		call_fail(call, -EFAULT);
 	} else if (times[0].tv_nsec == UTIME_OMIT && times[1].tv_nsec == UTIME_OMIT) {
 		call->decision.verdict = VERDICT_ALLOW;
-		call_return(call, 0); /* nothing changes, so the kernel ignores the path */
+		/* UTIME_OMIT for both times changes nothing, so the kernel does not even look at the path */
+		call_return(call, 0);
 	} else {
 		times_set_timespecs(call, times, call_get_uint(call, 3));
 	}

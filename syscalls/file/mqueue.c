@@ -25,8 +25,8 @@ static int mqueue_check_call(struct call *call)
 
 /*
  * Opens a queue; a descriptor or -errno. The kernel counts a new queue against the RLIMIT_MSGQUEUE of its maker
- * (mqueue_get_inode() in ipc/mqueue.c), so the supervisor's limit is the target's meanwhile. Only one thread makes
- * queues.
+ * (mqueue_get_inode() in ipc/mqueue.c), so the supervisor sets its own limit to the target's during the call. Only one
+ * thread makes queues.
  */
 static int mqueue_open(struct call *call, int flags, struct mq_attr *given)
 {

@@ -195,7 +195,8 @@ static int open_reopen_pinned(const struct call *call, int pin, const struct sta
 
 	if (place->mount->flags & MOUNT_TTY)
 		return terminal_open_controlling(call, open_get_supervisor_open_flags(flags));
-	if (place->mount->flags & MOUNT_PTS) /* opening ptmx again would make another, unregistered pair */
+	/* opening /dev/ptmx a second time would make another pair of terminals, which is not registered */
+	if (place->mount->flags & MOUNT_PTS)
 		return view_open_place(place, open_get_supervisor_open_flags(flags), 0);
 	if (S_ISDIR(status->st_mode) && view_has_standin(place))
 		return view_open_place(place, open_get_supervisor_open_flags(flags & ~(unsigned)O_TRUNC), 0);
@@ -294,7 +295,10 @@ static void open_check_write_to_directory(struct call *call, unsigned flags)
 	call->decision = decision;
 }
 
-/* The usual case: one strict open of an existing file, for reading. False: it may block, or the flags need more. */
+/*
+ * The usual case: one strict open of an existing file, for reading. False: the open may block, or its flags need more
+ * than this; nothing was done.
+ */
 static bool open_try_simple_read(struct call *call, const struct open_request *request)
 {
 	const unsigned special = O_CREAT | O_TRUNC | O_PATH | TMPFILE_FLAG;

@@ -60,7 +60,10 @@ static bool owner_is_still_member(const struct call *call, const struct f_owner_
 	return pidfd >= 0 && (syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0 || errno != ESRCH);
 }
 
-/* Sets the owner on a duplicate (taken). The record has the owner in place of its address, as F_SETOWN takes it. */
+/*
+ * Sets the owner on a duplicate (taken). The record shows the owner itself, in the form of F_SETOWN's argument, and not
+ * its address in target memory.
+ */
 static void owner_set_on_duplicate(struct call *call, int fd, const struct f_owner_ex *owner)
 {
 	const struct f_owner_ex nobody = {.type = F_OWNER_PID, .pid = 0};

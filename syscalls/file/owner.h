@@ -4,7 +4,7 @@
 
 #include "syscalls/call/call.h"
 
-/* F_SETOWN. who: a process; minus a process group; 0: no owner. */
+/* Handles F_SETOWN. who: the pid of a process, the negated id of a process group, or 0 to remove the owner. */
 void owner_set_by_setown(struct call *call, pid_t who);
 /* F_SETOWN_EX, whose struct is in target memory. */
 void owner_set_by_setown_ex(struct call *call);

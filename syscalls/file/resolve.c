@@ -584,7 +584,8 @@ static void name_split_path(const char *text, char parent[PATH_MAX], const char 
 	while (start > 0 && text[start - 1] != '/')
 		start--;
 	*ret_last = text + start;
-	if (start == end) { /* only slashes: the root has no name; calls refuse "." as they refuse the root */
+	/* the path is only slashes, and the root has no name: it gets ".", because calls refuse that name as well */
+	if (start == end) {
 		*ret_last = ".";
 		start = 1;
 	}
@@ -698,7 +699,10 @@ int file_pin_parent_of_new_name(struct call *call, unsigned i, const char **ret_
 	return name_resolve_and_pin_parent(call, i, ret_name, true);
 }
 
-/* The usual new file: its path has no link, and its name is new. One strict openat2(2) opens the parent. -1: walk. */
+/*
+ * Handles the usual case of a new file: its path has no symbolic link, and its name does not exist. One openat2(2) that
+ * follows no links opens the parent. -1: the caller has to walk the path.
+ */
 static int name_try_pin_parent_directly(struct call *call, unsigned i, const char *base, unsigned follow,
 					const char **ret_name)
 {
@@ -728,7 +732,8 @@ int file_pin_parent_for_open_create(struct call *call, unsigned i, unsigned foll
 	fd = name_try_pin_parent_directly(call, i, base, follow, ret_name);
 	if (fd >= 0)
 		return fd;
-	call->decision = before; /* judged anew below, because the walk may lead to another path */
+	/* the decision is made again after the walk, because the walk may lead to another path */
+	call->decision = before;
 	if (resolve_walk_and_judge(call, i, base, follow | VIEW_LAST_MAY_BE_ABSENT, POLICY_WRITE) < 0)
 		return -1;
 	fd = view_open_parent(place, ret_name);

@@ -13,8 +13,8 @@
 
 /*
  * Resolves call->path[i], judges `want` (POLICY_*) and opens the object by view_open_place() with `open_flags`: O_PATH
- * for a pin; never O_CREAT or O_TRUNC. follow: VIEW_FOLLOW or 0. Sets call->place[i] and call->decision. EINTR:
- * open_flags ask for data and the open may block; the caller then pins the object, for OUTCOME_BLOCKING.
+ * for a pin; never O_CREAT or O_TRUNC. follow: VIEW_FOLLOW or 0. Sets call->resolved_place[i] and call->decision.
+ * EINTR: open_flags ask for data and the open may block; the caller then pins the object, for OUTCOME_BLOCKING.
  */
 int file_pin_path(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags);
 
@@ -94,8 +94,8 @@ static inline struct file_link file_link(int fd)
 int file_set_umask_of_target(struct call *call);
 
 /*
- * To be called before a pinned object at call->place[0] is read or entered. Where view_place_is_public_only(),
- * everybody must have this access (S_IROTH, S_IXOTH; 0: none is needed). 0, or -1 with the outcome set.
+ * To be called before a pinned object at call->resolved_place[0] is read or entered. Where view_place_is_public_only()
+ * is true, everybody must have this access (S_IROTH, S_IXOTH; 0: none is needed). 0, or -1 with the outcome set.
  */
 int file_refuse_unless_public(struct call *call, const struct stat *status, mode_t needed);
 

@@ -1,7 +1,8 @@
 /*
  * Whether a descriptor table is full. The program changes its table natively, so the kernel is asked, but not each
  * time: no thread gets more than one descriptor in FD_TABLE_FILL_NS_PER_FD, so a table with many free entries will not
- * be full for some time. The limit is kept until a process of the run sets a limit, which is notified.
+ * be full for some time. The value of RLIMIT_NOFILE is remembered until a process of the run sets a resource limit,
+ * because such a call is notified.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +14,8 @@
 #include "syscalls/file/resolve.h"
 
 /*
- * 253 descriptors by one recvmsg(2), the fastest way, take 100 ns each. Threads that share a table wait for its lock.
+ * The shortest time in which a table can get one more descriptor. The fastest way, 253 descriptors by one recvmsg(2),
+ * takes 100 ns for each; threads that share a table wait for its lock.
  */
 #define FD_TABLE_FILL_NS_PER_FD 20u
 #define FD_TABLE_RECHECK_MAX_NS 100000000u /* the kernel is asked again after this time */

@@ -15,7 +15,10 @@ int terminal_open_controlling(const struct call *call, int flags);
  */
 bool terminal_becomes_controlling(const struct call *call, unsigned flags);
 
-/* Whether it is a terminal, pseudo or virtual, that is not the run's. place[0] is its name. */
+/*
+ * Whether a file with this status is a terminal, pseudo or virtual, that does not belong to the run.
+ * call->resolved_place[0] has its name.
+ */
 bool terminal_is_not_of_run(const struct call *call, const struct stat *status);
 
 /* Refuses an open descriptor of a foreign terminal. Checks only where it may be a device. True: refused. */

@@ -164,7 +164,10 @@ static void xattr_get_or_list(struct call *call, struct xattr_target target, boo
 	file_end_call_with_output(call, addr, value, size && len > 0 ? (size_t)len : 0, len);
 }
 
-/* The objects of calls, for xattr_set() and its like. */
+/*
+ * The kinds of targets of the calls below: path[0], path[0] without following a link, a descriptor, path[0] with AT_*
+ * flags.
+ */
 #define xattr_by_path ((struct xattr_target){.at_flags = 0})
 #define xattr_by_link ((struct xattr_target){.at_flags = AT_SYMLINK_NOFOLLOW})
 #define xattr_by_fd(call) ((struct xattr_target){.is_by_fd = true, .fd = call_get_int(call, 0)})

@@ -21,7 +21,8 @@ static int inet_bind_to_run_loopback(const struct inet *inet, const struct inet_
 	struct inet_address bound = {.family = AF_UNSPEC};
 	int r = 0;
 
-	if (!inet->options.has_own_netns) /* egress would take another socket at the same port for the target's */
+	/* no other socket may share the port: egress would take it for the target's */
+	if (!inet->options.has_own_netns)
 		r = inet_forbid_port_reuse(socket);
 	if (r == 0)
 		r = inet_bind_any_port(socket, &own);

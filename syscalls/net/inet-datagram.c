@@ -6,7 +6,8 @@
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 
-#define ENDPOINT_BIND_ATTEMPTS_MAX 32 /* a port that is free at one address may be taken at another */
+/* attempts to bind a port that is free at all addresses: one that is free at one address may be in use at another */
+#define ENDPOINT_BIND_ATTEMPTS_MAX 32
 
 /* Binds an endpoint's socket: in a network namespace to the synthetic address, the source address of replies. */
 static int endpoint_bind_socket(const struct inet *inet, const struct inet_address *address,
@@ -113,7 +114,10 @@ void inet_make_endpoints_in_advance(struct inet *inet)
 					inet_endpoint_make_in_advance(inet, rule[i].host, n, rule[i].port[j]);
 }
 
-/* Judges the destination `to`. 0 with the real address; -ENOENT: denied, see *route; else -errno: no endpoint made. */
+/*
+ * Judges the destination `to`. 0 with the real address to send to; -ENOENT: the policy denies it, and *route says why;
+ * another -errno: the socket of the endpoint could not be made.
+ */
 static int inet_judge_datagram_destination(struct inet *inet, const struct inet_address *to, struct inet_route *route,
 			  struct inet_address *ret_at)
 {

@@ -81,7 +81,10 @@ int inet_fence_accept_from_endpoints(const struct inet *inet, int socket_fd)
 	if (getsockopt(socket_fd, SOL_SOCKET, SO_GET_FILTER, fence.code, &len) < 0)
 		return -errno;
 	fence_build_filter(inet, &fence);
-	/* 0: no filter is attached. Endpoints are only added, so a filter of the same length is the same filter. */
+	/*
+	 * A length of 0 means that no filter is attached. Endpoints are only added, never removed, so a filter of the
+	 * same length is the same filter.
+	 */
 	return len == 0 || len == fence.len ? 0 : fence_attach_filter(socket_fd, &fence);
 }
 

@@ -12,7 +12,10 @@ struct inet;
 
 /* Drops every datagram that arrives. Returns 0 or -errno, like the next two functions. */
 int inet_fence_drop_all(int socket_fd);
-/* Admits the DNS and UDP endpoints so far, by address and port. Called when the target sends to one of them. */
+/*
+ * Lets datagrams from the DNS server and from all UDP endpoints made so far reach the socket, by address and port.
+ * Called when the target sends to one of them.
+ */
 int inet_fence_accept_from_endpoints(const struct inet *inet, int socket_fd);
 /* Removes the filter, because the socket is bound to a port that the policy grants. */
 int inet_fence_remove_filter(int socket_fd);

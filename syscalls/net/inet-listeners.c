@@ -304,8 +304,8 @@ struct call_work *inet_listeners_make_connect_work(const struct sockaddr_storage
 }
 
 /*
- * A held listener can still stop listening. So all nonblocking connects that are in progress are ended first, whichever
- * listener they are for. A connect in a thread cannot be ended here.
+ * A held listener can still stop listening. So all nonblocking connects that are in progress are ended before, to
+ * whichever listener they go. A connect in a thread cannot be ended here.
  */
 bool inet_listeners_socket_may_stop(const struct inet *inet, int socket_fd)
 {

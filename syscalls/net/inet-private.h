@@ -10,7 +10,7 @@
 struct inet_endpoint {
 	char host[NET_HOST_MAX];
 	uint16_t port;
-	int fd;                 /* owned; egress has a duplicate */
+	int fd;                 /* the endpoint's UDP socket, owned; egress has a duplicate */
 	/* reserves the port at all other addresses of a shared loopback (inet-fence.h); owned */
 	int guard_fd;
 	struct inet_address at; /* where datagrams for the endpoint are sent */
@@ -35,7 +35,10 @@ struct inet_socket {
 
 /* Reads a socket's domain and type. False: neither TCP nor UDP. */
 bool inet_read_kind(int fd, struct inet_kind *ret_kind);
-/* Duplicates argument 0. False: the outcome is set; other: -errno for sockets that are neither TCP nor UDP. */
+/*
+ * Duplicates the socket that is the call's argument 0. other: the -errno of the call for sockets that are neither TCP
+ * nor UDP. False: the outcome is set.
+ */
 bool inet_copy_socket(struct call *call, struct inet_socket *ret_socket, int other);
 
 int inet_get_tcp_state(int socket_fd); /* TCP_*; 0: unknown */
@@ -113,8 +116,8 @@ struct inet_names;
 struct inet_names *inet_names_create(void);
 
 /*
- * Stores the names of a bound socket. table (0-3) separates sockets that may have the same local port. own, peer: NULL:
- * the kernel's name is right. If own has port 0, local_port is stored.
+ * Stores the names of a bound socket. table (0-3) separates sockets that may have the same local port. own, peer: the
+ * names to tell the target; NULL: the kernel's name is told. If `own` has port 0, local_port is stored in its place.
  */
 void inet_names_set(struct inet_names *names, unsigned table, uint16_t local_port, int socket_fd,
 		    const struct inet_address *own, const struct inet_address *peer);
@@ -182,7 +185,10 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 			int len, struct sockaddr_storage *ret_to, socklen_t *ret_len);
 
 void inet_endpoint_release(struct inet_endpoint *endpoint);
-/* Makes endpoints of exact names in advance, where sends are native and so cannot make them (descriptor.h). */
+/*
+ * Makes the UDP endpoints of all rules with an exact host name at the start, for runs in which sends are native, so
+ * that no notified send could make them (descriptor.h).
+ */
 void inet_make_endpoints_in_advance(struct inet *inet);
 
 #endif

@@ -83,7 +83,8 @@ void inet_judge_address(struct inet *inet, const struct inet_address *address, b
 	const struct pool *pool = inet->options.pool;
 	struct sockaddr_storage storage;
 	const struct sockaddr *at = (const struct sockaddr *)&storage;
-	bool own, known, any; /* any: a rule for every endpoint allows it, but it may be the run's own */
+	/* any: a rule for every endpoint allows the address, which may still be one of the run's own */
+	bool own, known, any;
 
 	*ret_route = (struct inet_route){.kind = INET_TO_NOWHERE};
 	(void)inet_write_sockaddr(address->family, address, &storage);

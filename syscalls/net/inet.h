@@ -39,7 +39,7 @@ void inet_free(struct inet *inet);
 /*
  * The handlers of bind, connect and listen for AF_INET and AF_INET6. address: the copied address. copy: the duplicate
  * of the socket, borrowed. A TCP connect to an approved endpoint ends as OUTCOME_CONNECT_BY_EGRESS: outcome.fd is the
- * bound duplicate, outcome.egress (owned) the request for egress.
+ * bound duplicate, outcome.egress_connect (owned) is the request for egress.
  */
 void inet_connect(struct call *call, const struct sockaddr_storage *address, int len);
 void inet_bind(struct call *call, const struct sockaddr_storage *address, int len);

@@ -138,7 +138,7 @@ static int message_judge_unix(struct call *call, struct message *message, struct
 	int r;
 
 	if (item->cmsg_level != SOL_SOCKET)
-		return CONTROL_DROP; /* the kernel ignores other levels */
+		return CONTROL_DROP; /* the kernel ignores control messages of other levels */
 	if (item->cmsg_type == SCM_RIGHTS) {
 		r = message_duplicate_fds(call, message, item);
 		return r < 0 ? r : CONTROL_KEEP;

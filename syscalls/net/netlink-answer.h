@@ -14,7 +14,7 @@
 #define NETLINK_REQUEST_MAX 4096u /* bytes; longer requests are truncated */
 #define NETLINK_ANSWER_MAX 4096u  /* bytes; no answer to one request is longer */
 
-/* The run's addresses besides 127.0.0.1 and ::1, and its user. */
+/* What answers tell of the run: its addresses besides 127.0.0.1 and ::1, and its user. */
 struct netlink_facts {
 	uid_t user;
 	bool has_network; /* the policy has a network, and the members below are set */

@@ -236,7 +236,8 @@ static int netlink_copy_socket(struct call *call)
 	_cleanup_close_ int copy = descriptor_copy(call, call_get_int(call, 0));
 
 	if (copy >= 0 && net_get_option(copy, SOL_SOCKET, SO_DOMAIN) != AF_NETLINK)
-		return call_fail(call, -EINVAL); /* as bind(2) on other families */
+		/* the errno of bind(2) when the address is of another family than the socket */
+		return call_fail(call, -EINVAL);
 	return steal_fd(&copy);
 }
 

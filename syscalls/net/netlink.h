@@ -37,8 +37,9 @@ void netlink_bind(struct call *call, const struct sockaddr_storage *address, int
 void netlink_connect(struct call *call, const struct sockaddr_storage *address, int len);
 
 /*
- * Whether a notified sendto(2) is continued: it was notified only for stand-ins, and its socket is none. If another
- * thread replaces the descriptor meanwhile, nothing is gained, because any socket may send to its peer.
+ * Whether a notified sendto(2) is continued, because its socket is not a stand-in: only sends on stand-ins need the
+ * supervisor. If another thread replaces the descriptor meanwhile, nothing is gained, because any socket may send to
+ * its peer.
  */
 bool netlink_send_may_continue(struct netlink *netlink, pid_t tid, const struct syscall_row *row, const __u64 *arg);
 /* Performs sendto(2) on a stand-in: the answer arrives before the call returns. False: argument 0 is no stand-in. */

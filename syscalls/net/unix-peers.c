@@ -11,7 +11,7 @@
 #include "syscalls/net/address.h"
 
 struct listener {
-	ino_t ino; /* of the socket, as fstat(2) tells it */
+	ino_t ino; /* inode number of the listening socket, as fstat(2) tells it */
 	pid_t pid;
 	int type;
 	struct sockaddr_un name; /* of getsockname(2) */
@@ -26,7 +26,7 @@ struct connection {
 
 /* Both arrays are rings: the counts never stop growing, and a new entry overwrites the oldest. */
 struct peers {
-	int diag_fd; /* NETLINK_SOCK_DIAG; -1: the kernel has none */
+	int diag_fd; /* a NETLINK_SOCK_DIAG socket, owned; -1: the kernel does not have this protocol */
 	uint32_t sequence;
 	unsigned listeners, connections;
 	struct listener listener[PEERS_LISTENERS_MAX];

@@ -63,7 +63,10 @@ bool sockets_has_name(int socket_fd);
 /* Whether only the run finds a socket by `name`. Names that the kernel has chosen are the network namespace's. */
 bool sockets_name_is_of_run_only(const struct sockets *sockets, const struct sockaddr_un *name);
 
-/* Whether the run has bound a name that getsockname(2) tells otherwise, so that it needs sockets_restore_name(). */
+/*
+ * Whether the run has bound a name that getsockname(2) tells otherwise, so that names from getsockname(2) have to pass
+ * sockets_restore_name().
+ */
 bool sockets_names_need_restoring(const struct sockets *sockets);
 
 /* Turns a name of getsockname(2) into the name that the program has bound. True: it was changed. */

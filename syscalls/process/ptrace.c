@@ -130,7 +130,10 @@ static void ptrace_forget_dead_processes(struct ptrace_attachments *traces)
 	traces->count = kept;
 }
 
-/* Whether `next` may overwrite `edge`: both of one thread, or `edge` of a dead thread of the same process. */
+/*
+ * Whether the attachment `next` may overwrite `edge`: both are of the same tracing thread, or the thread of `edge` is
+ * dead and of the same process.
+ */
 static bool ptrace_attachment_is_replaced(const struct ptrace_attachment *edge, const struct ptrace_attachment *next)
 {
 	if (edge->tid == PTRACE_TRACEME_TID || next->tid == PTRACE_TRACEME_TID)

@@ -17,7 +17,7 @@ struct ptrace_attachment {
 	pid_t target, target_tgid;
 };
 
-/* All edges of living processes, and some of dead ones. */
+/* Which processes of the run trace which others. Has all attachments of living processes, and some of dead ones. */
 struct ptrace_attachments {
 	struct ptrace_attachment attachment[PTRACE_ATTACHMENTS_MAX];
 	size_t count; /* 0: no process of the run has traced another one */
@@ -26,12 +26,15 @@ struct ptrace_attachments {
 
 struct sandbox;
 
-/* Whether a task of the run traces this thread, so that the supervisor cannot seize it. Cheap without edges. */
+/*
+ * Whether a task of the run traces this thread, so that the supervisor cannot seize it. Cheap while no process of the
+ * run traces another.
+ */
 bool ptrace_is_traced(const struct sandbox *sandbox, pid_t tid);
 
 /*
  * Whether a process of the run may write the memory of another one: some process was permitted to attach, or to call
- * process_vm_writev(2). That was long ago, perhaps, but the kernel may perform it only now.
+ * process_vm_writev(2). The permitted call may be old, but the kernel may perform it at any later time.
  */
 bool ptrace_run_may_write_memory(const struct sandbox *sandbox);
 

@@ -205,7 +205,10 @@ static void signal_send_to_process(struct call *call, pid_t pid, int sig, const 
 static void signal_send_to_thread(struct call *call, pid_t tgid, pid_t tid, int sig, siginfo_t *info)
 {
 	_cleanup_close_ int pidfd = target_open_pidfd(call, tid, true);
-	/* read after the pidfd was opened: of the same thread, or of a later one */
+	/*
+	 * the owner is read after the pidfd was opened: it is that of the same thread, or of a later thread with a
+	 * reused tid
+	 */
 	long r, owner = tree_read_status(tid, "Tgid", 10);
 	bool by_number = pidfd == -EINVAL; /* before Linux 6.9, where threads have no pidfds */
 
@@ -304,7 +307,11 @@ void sys_pidfd_open(struct call *call)
 	if (fd < 0)
 		fd = -errno;
 	if (!tree_pid_is_in_run(call->sandbox->tree,
-			    pid)) { /* checked after the descriptor is open, so that the pid is not reused */
+			    /*
+			     * membership is checked after the pidfd is open, so that the pid cannot be reused in
+			     * between
+			     */
+			    pid)) {
 		target_refuse_pid_outside_run(call);
 		return;
 	}

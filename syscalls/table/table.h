@@ -14,9 +14,11 @@ struct call;
 
 enum row_class {
 	ROW_NATIVE, /* always allowed by the filter, because no policy rule is about the call */
-	/* allowed by the filter if the registers match row->allow, else notified: judged by the handler or refused */
+	/*
+	 * allowed by the filter if the registers match row->allowed_if, else notified: judged by the handler or refused
+	 */
 	ROW_FILTER,
-	ROW_NOTIFY, /* notified and judged by its handler, if the registers do not match row->more */
+	ROW_NOTIFY, /* notified and judged by its handler, if the registers match none of row->more_terms */
 	ROW_REFUSE, /* notified, recorded and refused with row->error */
 	ROW_NATIVE_IN_OWN_IPC, /* like ROW_NATIVE if the run has its own IPC namespace, else like ROW_REFUSE */
 	/* refused with row->error by the filter, unrecorded: libraries try it at each thread or fork */
@@ -57,7 +59,10 @@ enum row_intent {
 	INTENT_MAX,
 };
 
-/* What a call tells the program of the object of its path, or could make it tell by another name: after_read. */
+/*
+ * What a call lets the program learn of the object that its path names, directly or under another name. after_read
+ * fires by this.
+ */
 enum row_content {
 	CONTENT_NONE,
 	CONTENT_READ,  /* with the right to read: its content, or the names in it */
@@ -133,8 +138,9 @@ enum arg_kind {
 	ARG_DIRFD,     /* the directory descriptor of the next ARG_PATH */
 	ARG_FD,
 	ARG_PATH,      /* copied to call->path[n] */
-	ARG_PATH_NULL, /* copied like ARG_PATH; may be NULL (utimensat, *at with AT_EMPTY_PATH): call->path[n].null */
-	ARG_TEXT,      /* copied to call->text (symlink target, xattr name) */
+	/* copied like ARG_PATH; may be NULL (utimensat, *at with AT_EMPTY_PATH): call->path[n].is_null_pointer */
+	ARG_PATH_NULL,
+	ARG_TEXT,      /* copied to call->text_arg (symlink target, xattr name) */
 	ARG_OPENFLAGS,
 	ARG_ATFLAGS,
 	ARG_FLAGS,
@@ -165,7 +171,10 @@ struct row_term {
 
 #define ROW_MORE_TERMS_MAX 6
 
-/* Terms in addition to row->allow, for runs with all traits of `in` and none of `not_in`. terms NULL ends a table. */
+/*
+ * Terms in addition to row->allowed_if, for runs with all traits of `in` and none of `not_in_runs`. terms NULL ends a
+ * table.
+ */
 struct row_more_terms {
 	unsigned in;
 	unsigned not_in_runs;
@@ -189,7 +198,7 @@ struct syscall_row {
 	enum row_intent intent;
 	enum row_content content;
 	int error;
-	unsigned judged_in_runs; /* ROW_FILTER: runs with one of these traits ignore `allow` */
+	unsigned judged_in_runs; /* ROW_FILTER: in runs with one of these traits, allowed_if does not apply */
 	unsigned self_roles;                     /* roles (enum self_role) that may make the call with any registers */
 	const struct row_term *allowed_if;       /* ROW_FILTER: terms that the filter allows */
 	const struct row_term *waits_if;         /* terms of EINTR_ANY_TIME; NULL: any registers */
@@ -212,7 +221,7 @@ const struct syscall_row *table_find_row(int nr);
 /* Whether the registers match one of the terms. */
 bool table_terms_match(const struct row_term *terms, const uint64_t *arg);
 
-/* Whether the registers match row->allow of a ROW_FILTER row. Ignores the run's traits. */
+/* Whether the registers match row->allowed_if of a ROW_FILTER row. Ignores the run's traits. */
 bool table_row_allows(const struct syscall_row *row, const uint64_t *arg);
 
 #endif

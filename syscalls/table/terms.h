@@ -57,7 +57,10 @@ extern const struct self_terms self_socket[];
 extern const struct self_terms self_socketpair[];
 extern const struct self_terms self_unshare[];
 
-/* Register n: its low word is v; the whole register is v; none of the bits is set; all bits are set. */
+/*
+ * Comparisons of register n, in this order: its low word equals v; the whole register equals v; none of the bits is
+ * set; all of the bits are set.
+ */
 #define IS(n, v)                                  \
 	{                                         \
 		(n), LOW_WORD_MASK, (uint32_t)(v) \

@@ -19,7 +19,10 @@ enum column_kind {
 	FIELD_RETURN_VALUE,
 	FIELD_NS,
 	FIELD_FLAG,
-	FIELD_RESOLVED_PATH, /* the canonical path; if the log leaves it out because it equals the path, the path */
+	/*
+	 * the canonical path; or the path as written, if the log leaves the canonical path out because both are equal
+	 */
+	FIELD_RESOLVED_PATH,
 };
 
 #define MEMBER_OFFSET(member) offsetof(struct scan_record, member)

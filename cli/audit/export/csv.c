@@ -64,7 +64,7 @@ static int csv_put_value(struct export *export, size_t column, const struct colu
 	return 0;
 }
 
-/* Writes the row. To a terminal without controls and other invisible characters. */
+/* Writes the row. If the output is a terminal, control characters and other invisible characters are escaped. */
 static int csv_write_row(struct export *export)
 {
 	buf_puts(&export->line, "\r\n");

@@ -12,7 +12,7 @@
 
 enum { CLASS_FILE = 1001, CLASS_PROCESS = 1007, CLASS_NETWORK = 4001, CLASS_HTTP = 4002, CLASS_DNS = 4003 };
 
-/* Values of activity_id. Those of other classes are in the functions below. */
+/* Values of OCSF's activity_id for the classes that the functions below produce. */
 enum {
 	FILE_CREATE = 1, FILE_UPDATE = 3, FILE_DELETE = 4, FILE_RENAME = 5, FILE_SET_ATTRIBUTES = 6,
 	FILE_SET_SECURITY = 7, FILE_GET_ATTRIBUTES = 8, FILE_MOUNT = 12, FILE_UNMOUNT = 13, FILE_OPEN = 14,
@@ -152,7 +152,8 @@ static void ocsf_put_executable(struct buf *out, const struct scan_text *exe)
 
 static void ocsf_put_actor(struct buf *out, const struct scan_record *record)
 {
-	if (!record->pid) { /* it is not known which process asked for a name */
+	/* records of DNS queries have no pid, because egress does not know which process asked for a name */
+	if (!record->pid) {
 		buf_puts(out, ",\"actor\":{\"app_name\":\"callgate\"}");
 		return;
 	}

@@ -15,7 +15,11 @@
 #define PERFETTO_CONN_TRACK_FIRST (UINT64_C(1) << 30)
 
 struct perfetto {
-	struct tally tracks; /* tracks by pid and thread; count[0]: 1; count[1]: end of the track's last slice, in ns */
+	/*
+	 * tally of tracks, each named by its pid and thread; count[0] is 1, count[1] is the end of the track's last
+	 * slice in ns
+	 */
+	struct tally tracks;
 	struct tally programs; /* programs by pid; data: the program's name, owned */
 	uint64_t start_ns;
 	bool has_written_event; /* an event was written, so the next one needs a comma */

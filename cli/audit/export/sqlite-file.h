@@ -25,8 +25,9 @@ struct sqlite_page {
 struct sqlite_level {
 	struct sqlite_page page;
 	uint32_t rightmost_child_page; /* the last child page, which has no cell yet; 0: none */
-	int64_t rightmost_child_rowid;  /* its last row */
-	uint32_t last_cell_page;      /* the page below of the last cell, and its last row */
+	int64_t rightmost_child_rowid;  /* rowid of the last row in that child page */
+	/* the child page that the last cell points to; last_cell_rowid is the last row in it */
+	uint32_t last_cell_page;
 	int64_t last_cell_rowid;
 };
 

@@ -13,7 +13,7 @@
 
 #define HASH_TABLE_SLOTS 8192u /* a power of two that is larger than REPORT_DENIALS_MAX */
 
-/* What equal denials have in common. The members are numbers of texts. */
+/* What the denials of one group have in common. Each member is the number of a text in the page's list of texts. */
 struct denial_key {
 	uint32_t run, call, target, reason, rule, error, exe;
 	uint32_t is_network_event; /* 1: `call` is a network event; a system call may have the same name */
@@ -24,7 +24,7 @@ struct denial_group {
 	uint64_t seq, count; /* seq of the first record */
 	int64_t pid;
 	bool was_observed;
-	uint32_t resolved_path_text; /* number of the text of the canonical path */
+	uint32_t resolved_path_text; /* number of the canonical path in the page's list of texts */
 	char *suggested_option; /* owned; NULL: nothing */
 	const char *why_no_suggestion;    /* why no option is suggested; static; NULL: not known */
 };
@@ -146,7 +146,8 @@ static void denials_set_suggestion(struct denial_group *group, const json_t *lin
 		denial.port = row && strcmp(row->name, "listen") == 0
 				      ? 0
 				      : (unsigned)json_integer_value(json_object_get(line, "port"));
-	} else if (!host) { /* a path with "host" is redirected, and cannot be granted by its own name */
+	/* a record with "host" is about a redirected path, which cannot be granted by its own name */
+	} else if (!host) {
 		denial.resolved = resolved;
 	}
 	group->suggested_option = suggest_make_grant(&machine, &denial, &group->why_no_suggestion);
