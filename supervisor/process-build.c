@@ -146,7 +146,8 @@ int process_build_landlock(struct process *process)
 		return process_fail(process, "landlock_failed",
 				    "cannot build the program's Landlock domain: %s", strerror(-process->landlock_fd));
 	layers_set_state(layers, LAYER_LANDLOCK, true,
-		   "ABI %d: by itself the program can open no file but in %u places to execute%s%s", abi, places,
+		   "ABI %d: by itself the program can open no file but in %u places to execute%s%s%s", abi, places,
+		   view_kernel_judges_reads(process->view) ? " and to read what is granted" : "",
 		   abi >= 4 ? ", no TCP" : "", abi >= 6 ? ", and reach no process or abstract socket outside" : "");
 	return 0;
 }

@@ -80,7 +80,7 @@ net_take_way()
 {
 	local kind
 	export LIVE_WITHOUT="" LIVE_OPTIONS=$net_options LIVE_REQUIRE=$net_require
-	where=
+	where= # shellcheck disable=SC2034 # the tests'
 	if [ "$1" = changes ]; then
 		for kind in mountns pidns netns landlock; do
 			layer $kind || return

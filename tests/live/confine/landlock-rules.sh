@@ -1,7 +1,8 @@
 #!/bin/bash
 # The Landlock domain lets the program execute what the policy grants: subtrees, single files, globs, writable
 # directories, ELF interpreters, interpreters of scripts. First with a seccomp filter that allows everything, so that
-# only Landlock decides; then each of these programs runs under both.
+# only Landlock decides; then each of these programs runs under both. All of it without namespaces, and again where the
+# kernel judges reading: there the domain also grants reading, which must not grant to execute.
 . "$(dirname "$0")/../lib.sh"
 need jq
 OPEN=$CASES/callgate-open
@@ -29,11 +30,18 @@ jq -n --arg d "$T" --arg starter "$starter" '{version: 1, extends: ["minimal"], 
 	$d + "/ro/one/script*",
 	"@workdir/bin/**", "@workdir/made", "@workdir/a.out"]}}' >"$T/policy.json"
 
+modes=("--without namespaces")
+if layer mountns && layer pidns && layer netns; then
+	modes+=("--judge changes --require kernel-reads")
+fi
+mode=${modes[0]}
+
 inside()
 {
-	local callgate=$1
+	local callgate=$1 options
 	shift
-	timeout -k 5 "$LIVE_TIMEOUT" "$callgate" run --without namespaces -p "$T/policy.json" -w "$T/w" -- "$@" \
+	read -ra options <<<"$mode"
+	timeout -k 5 "$LIVE_TIMEOUT" "$callgate" run "${options[@]}" -p "$T/policy.json" -w "$T/w" -- "$@" \
 		>"$T/out" 2>&1 </dev/null
 }
 
@@ -43,7 +51,7 @@ can()
 	local callgate
 	for callgate in "$OPEN" "$CALLGATE"; do
 		inside "$callgate" "$starter" exec "$2"
-		[ $? = "${3:-2}" ] || fail "${callgate##*/} refuses $1: $(cat "$T/out")"
+		[ $? = "${3:-2}" ] || fail "${callgate##*/} $mode refuses $1: $(cat "$T/out")"
 	done
 }
 cannot()
@@ -51,24 +59,27 @@ cannot()
 	local callgate
 	for callgate in "$OPEN" "$CALLGATE"; do
 		inside "$callgate" "$starter" exec "$2"
-		[ $? = 111 ] || fail "${callgate##*/} lets pass $1: $(cat "$T/out")"
-		grep -q 'Permission denied' "$T/out" || fail "${callgate##*/}, $1: $(cat "$T/out")"
+		[ $? = 111 ] || fail "${callgate##*/} $mode lets pass $1: $(cat "$T/out")"
+		grep -q 'Permission denied' "$T/out" || fail "${callgate##*/} $mode, $1: $(cat "$T/out")"
 	done
 }
 
-can "a program below a directory" "$T/ro/tree/deep/program"
-can "a glob's match" "$T/ro/glob/tool-1"
-can "a glob's other match" "$T/ro/glob/tool-2"
-can "a glob with two parts" "$T/ro/glob/dir1/tool-3"
-can "a deep glob" "$T/ro/wide/a/b/run"
-can "a single file" "$T/ro/one/this"
-can "a script and its interpreter" "$T/ro/one/script"
-cannot "what a glob does not match" "$T/ro/glob/other"
-cannot "a link to what it does not match" "$T/ro/glob/tool-link"
-cannot "what the second glob does not match" "$T/ro/glob/dir2/tool-4"
-cannot "a neighbour of a single file" "$T/ro/one/that"
-cannot "a script whose interpreter is not granted" "$T/ro/one/script-of-that"
-cannot "what is only readable" "$T/ro/denied/x"
+for mode in "${modes[@]}"; do
+	can "a program below a directory" "$T/ro/tree/deep/program"
+	can "a glob's match" "$T/ro/glob/tool-1"
+	can "a glob's other match" "$T/ro/glob/tool-2"
+	can "a glob with two parts" "$T/ro/glob/dir1/tool-3"
+	can "a deep glob" "$T/ro/wide/a/b/run"
+	can "a single file" "$T/ro/one/this"
+	can "a script and its interpreter" "$T/ro/one/script"
+	cannot "what a glob does not match" "$T/ro/glob/other"
+	cannot "a link to what it does not match" "$T/ro/glob/tool-link"
+	cannot "what the second glob does not match" "$T/ro/glob/dir2/tool-4"
+	cannot "a neighbour of a single file" "$T/ro/one/that"
+	cannot "a script whose interpreter is not granted" "$T/ro/one/script-of-that"
+	cannot "what is only readable" "$T/ro/denied/x"
+done
+mode=${modes[0]}
 # The loader is in the domain without being named: it runs, and what it would load is not.
 inside "$OPEN" /usr/bin/env
 grep -q 'error while loading shared libraries' "$T/out" || fail "the system's loader does not run: $(cat "$T/out")"
@@ -88,10 +99,13 @@ made='set -e; rm -rf bin made a.out
 	rm -r bin; mkdir bin; cp /usr/bin/env bin/y; bin/y true=1
 	cp /usr/bin/env a.out; ./a.out true=1
 	mkdir new; cp /usr/bin/env new/z; mv new made; made/z true=1'
-inside "$CALLGATE" bash -c "$made" || fail "what the program made and may execute: $(cat "$T/out")"
-rm -rf "$T/w"/*
-cp /bin/true "$T/w/a.out"
-inside "$CALLGATE" ./a.out || fail "a program that was there before: $(cat "$T/out")"
+for mode in "${modes[@]}"; do
+	inside "$CALLGATE" bash -c "$made" || fail "$mode: what the program made and may execute: $(cat "$T/out")"
+	rm -rf "$T/w"/*
+	cp /bin/true "$T/w/a.out"
+	inside "$CALLGATE" ./a.out || fail "$mode: a program that was there before: $(cat "$T/out")"
+	rm "$T/w/a.out"
+done
 
 # No place but the program's and those of the system's loaders, glibc's and musl's.
 loaders=0
