@@ -1,6 +1,19 @@
+callgate_agents_SOURCES += agents/main.c
 libcallgate_agents_a_SOURCES += \
 	agents/loop.c \
 	agents/loop.h \
+	agents/mcp/calls.c \
+	agents/mcp/main.c \
+	agents/mcp/mcp.h \
+	agents/mcp/private.h \
+	agents/mcp/respond.c \
+	agents/mcp/rpc.c \
+	agents/mcp/rpc.h \
+	agents/mcp/sandboxes.c \
+	agents/mcp/server.c \
+	agents/mcp/tools-policy.c \
+	agents/mcp/tools-run.c \
+	agents/mcp/tools.c \
 	agents/sandbox/connect.c \
 	agents/sandbox/create.c \
 	agents/sandbox/launcher.c \

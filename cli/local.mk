@@ -15,6 +15,10 @@ CALLGATE_SOURCES += \
 	cli/verbs.c \
 	cli/verbs.h
 CALLGATE_SOURCES += \
+	cli/agents/agents.h \
+	cli/agents/execute.c \
+	cli/agents/mcp.c
+CALLGATE_SOURCES += \
 	cli/audit/anchor.c \
 	cli/audit/anchor.h \
 	cli/audit/audit.c \

@@ -1,0 +1,27 @@
+/*
+ * callgate-agents, the executable behind `callgate mcp` and `callgate serve`, which start it as
+ *
+ *   callgate-agents ROLE CALLGATE [ARGUMENT...]
+ *
+ * with the path of callgate's own executable, from which it makes sandboxes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "agents/mcp/mcp.h"
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv, const char *callgate); /* gets argv from CALLGATE on */
+} roles[] = {
+	{"mcp", mcp_main},
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 2 && i < sizeof(roles) / sizeof(roles[0]); i++)
+		if (strcmp(argv[1], roles[i].name) == 0)
+			return roles[i].run(argc - 2, argv + 2, argv[2]);
+	(void)fputs("callgate-agents is started by callgate mcp and callgate serve\n", stderr);
+	return 125;
+}

@@ -1,0 +1,304 @@
+/* Tool calls in progress: their start, their end, cancellation, progress, and what all results have in common. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agents/mcp/private.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "keeper/utf8.h"
+
+#define CALL_MESSAGE_SIZE 2048
+#define PROGRESS_INTERVAL_MS 250
+#define PROGRESS_TEXT_BYTES 200 /* of the last output, in a progress notification */
+
+/* ---- arguments ---- */
+
+const char *call_get_text(const struct call *call, const char *name)
+{
+	return json_string_value(json_object_get(call->arguments, name));
+}
+
+json_int_t call_get_number(const struct call *call, const char *name, json_int_t otherwise)
+{
+	const json_t *value = json_object_get(call->arguments, name);
+
+	return json_is_integer(value) ? json_integer_value(value) : otherwise;
+}
+
+uint64_t call_get_timeout_ms(const struct call *call)
+{
+	return (uint64_t)call_get_number(call, "timeout_seconds", MCP_TIMEOUT_S_DEFAULT) * 1000;
+}
+
+/* ---- the end ---- */
+
+static void call_free(struct call *call)
+{
+	struct call **at = &call->mcp->calls;
+
+	while (*at != call)
+		at = &(*at)->next;
+	*at = call->next;
+	call->mcp->call_count--;
+	if (call->has_started && call->tool->stop)
+		call->tool->stop(call);
+	if (call->sandbox)
+		sandboxes_release(call->sandbox);
+	loop_cancel(call->timer);
+	json_decref(call->id);
+	json_decref(call->arguments);
+	json_decref(call->progress_token);
+	json_decref(call->content);
+	buf_release(&call->out.kept);
+	buf_release(&call->err.kept);
+	buf_release(&call->data);
+	free(call);
+}
+
+void call_finish(struct call *call, json_t *structured, bool is_error)
+{
+	json_t *result = json_pack("{s:O, s:b}", "content", call->content, "isError", is_error);
+
+	if (call->sandbox && structured)
+		(void)json_object_set_new(structured, "sandbox", json_string(call->sandbox->handle));
+	if (structured)
+		(void)json_object_set_new(result, "structuredContent", structured);
+	if (call->sandbox && !call->sandbox->error && call->is_modern) {
+		char note[MCP_HANDLE_SIZE + 16];
+
+		(void)snprintf(note, sizeof(note), "sandbox: %s", call->sandbox->handle);
+		call_add_text(call, note, strlen(note));
+	}
+	respond_with_result(call->mcp->rpc, call->id, call->is_modern, result);
+	call_free(call);
+}
+
+/* structuredContent is left out: with an error the output schema does not bind (2025-11-25, server/tools). */
+void call_fail(struct call *call, const char *format, ...)
+{
+	char text[CALL_MESSAGE_SIZE];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	call_add_text(call, text, strlen(text));
+	call_finish(call, NULL, true);
+}
+
+void calls_cancel(struct mcp *mcp, const json_t *id)
+{
+	for (struct call *call = mcp->calls; call; call = call->next) {
+		if (json_equal(call->id, id)) {
+			call_free(call);
+			return;
+		}
+	}
+}
+
+void calls_free_all(struct mcp *mcp)
+{
+	while (mcp->calls)
+		call_free(mcp->calls);
+}
+
+/* ---- the start ---- */
+
+static void call_start_tool(struct call *call)
+{
+	call->has_started = true;
+	call->started_ms = loop_get_now_ms(call->mcp->loop);
+	call->tool->start(call);
+}
+
+static void call_assign_sandbox(struct call *call)
+{
+	struct mcp *mcp = call->mcp;
+	int error = sandboxes_use(mcp, call_get_text(call, "sandbox"), call->is_modern, &call->sandbox);
+
+	if (error == -ENOENT)
+		call_fail(call,
+			  "no such sandbox: it has ended, or the handle is wrong; call without \"sandbox\" for a new "
+			  "one");
+	else if (error == -EMFILE)
+		call_fail(call,
+			  "%u sandboxes exist, the most that this server allows; pass the \"sandbox\" handle of an "
+			  "earlier result, or wait until one has been idle",
+			  mcp->options.sandboxes_max);
+	else if (error < 0)
+		call_fail(call, "cannot make a sandbox: %s", strerror(-error));
+	else if (call->sandbox->is_ready)
+		call_start_tool(call);
+}
+
+struct call *calls_add(struct mcp *mcp, const struct tool *tool, const json_t *id, const json_t *params, bool is_modern)
+{
+	const json_t *arguments = json_object_get(params, "arguments");
+	json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");
+	struct call *call = mcp->call_count < MCP_CALLS_MAX ? calloc(1, sizeof(*call)) : NULL;
+
+	if (!call)
+		return NULL;
+	*call = (struct call){.mcp = mcp,
+			      .tool = tool,
+			      .is_modern = is_modern,
+			      .next = mcp->calls,
+			      .id = json_deep_copy(id),
+			      .content = json_array(),
+			      .progress_token =
+				      json_is_string(token) || json_is_integer(token) ? json_incref(token) : NULL,
+			      .arguments = json_is_object(arguments) ? json_deep_copy(arguments) : json_object()};
+	mcp->calls = call;
+	mcp->call_count++;
+	return call;
+}
+
+void call_start(struct call *call)
+{
+	if (call->tool->needs_sandbox)
+		call_assign_sandbox(call);
+	else
+		call_start_tool(call);
+}
+
+/* The next call that uses the sandbox and that the last turn has not seen yet; the list changes meanwhile. */
+static struct call *calls_find_waiting(const struct mcp_sandbox *sandbox)
+{
+	for (struct call *call = sandbox->mcp->calls; call; call = call->next)
+		if (call->sandbox == sandbox && (sandbox->error || !call->has_started))
+			return call;
+	return NULL;
+}
+
+void calls_on_sandbox(struct mcp_sandbox *sandbox)
+{
+	struct call *call;
+
+	while ((call = calls_find_waiting(sandbox))) {
+		if (sandbox->error)
+			call_fail(call, "%s", sandbox->error);
+		else
+			call_start_tool(call);
+	}
+}
+
+/* ---- what a result says ---- */
+
+void call_add_text(struct call *call, const char *text, size_t len)
+{
+	bool changed;
+	size_t repaired_len = 0;
+	_cleanup_free_ char *repaired = len > 0 ? utf8_copy_repaired(text, len, &repaired_len, &changed) : NULL;
+
+	if (repaired)
+		(void)json_array_append_new(call->content,
+					    json_pack("{s:s, s:s%}", "type", "text", "text", repaired, repaired_len));
+}
+
+static const char *text_of(const json_t *object, const char *name, const char *otherwise)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text ? text : otherwise;
+}
+
+/* One refusal: what, why, and what a person would have to add. */
+static void denial_describe(struct buf *text, const json_t *denial)
+{
+	const json_int_t count = json_integer_value(json_object_get(denial, "count"));
+	const char *suggest = text_of(denial, "suggest", NULL), *reason = text_of(denial, "suggest_reason", NULL);
+
+	buf_printf(text, "- %s %s: %s (%s, %s)", text_of(denial, "op", "call"),
+		   text_of(denial, "target", text_of(denial, "syscall", "?")), text_of(denial, "errno", "?"),
+		   text_of(denial, "reason", "denied"), text_of(denial, "syscall", "?"));
+	if (count > 1)
+		buf_printf(text, ", %lld times", (long long)count);
+	if (suggest)
+		buf_printf(text, "\n  to allow it, a person adds: %s", suggest);
+	else if (reason)
+		buf_printf(text, "\n  nothing is suggested: %s", reason);
+	buf_puts(text, "\n");
+}
+
+void call_add_denials(struct call *call, json_t *structured, const json_t *denials)
+{
+	_cleanup_buf_ struct buf text = {0};
+	const json_t *denial;
+	size_t i;
+
+	(void)json_object_set_new(structured, "denials",
+				  json_is_array(denials) ? json_deep_copy(denials) : json_array());
+	if (json_array_size(denials) == 0)
+		return;
+	buf_puts(&text, "The policy of the sandbox refused the following. Trying again does not help.\n");
+	json_array_foreach(denials, i, denial)
+	{
+		denial_describe(&text, denial);
+	}
+	if (!text.failed)
+		call_add_text(call, text.data, text.len);
+}
+
+/* ---- output ---- */
+
+/* Tells the client that asked for it how far the call is: seconds, and the end of the last output. */
+static void call_tell_progress(struct call *call, const char *bytes, size_t len)
+{
+	const uint64_t now_ms = loop_get_now_ms(call->mcp->loop);
+	_cleanup_free_ char *text = NULL;
+	bool changed;
+	size_t text_len = 0;
+
+	if (!call->progress_token || now_ms - call->progress_ms < PROGRESS_INTERVAL_MS ||
+	    rpc_is_congested(call->mcp->rpc))
+		return;
+	call->progress_ms = now_ms;
+	if (len > PROGRESS_TEXT_BYTES) {
+		bytes += len - PROGRESS_TEXT_BYTES;
+		len = PROGRESS_TEXT_BYTES;
+	}
+	text = utf8_copy_repaired(bytes, len, &text_len, &changed);
+	if (text)
+		rpc_send_notification(call->mcp->rpc, "notifications/progress",
+				      json_pack("{s:O, s:i, s:s%}", "progressToken", call->progress_token, "progress",
+						(int)++call->progress, "message", text, text_len));
+}
+
+void call_keep_output(struct call *call, struct call_stream *stream, const char *bytes, size_t len)
+{
+	const size_t room = MCP_OUTPUT_BYTES_MAX - stream->kept.len;
+
+	stream->total_bytes += len;
+	buf_add(&stream->kept, bytes, len < room ? len : room);
+	call_tell_progress(call, bytes, len);
+}
+
+static void call_add_stream(struct call *call, json_t *structured, const char *name, const struct call_stream *stream)
+{
+	const bool is_truncated = stream->total_bytes > stream->kept.len;
+	const char *kept = stream->kept.data ? stream->kept.data : "";
+	_cleanup_free_ char *text = NULL;
+	_cleanup_buf_ struct buf note = {0};
+	char key[32];
+	bool changed;
+	size_t text_len = 0;
+
+	text = utf8_copy_repaired(kept, stream->kept.len, &text_len, &changed);
+	(void)json_object_set_new(structured, name, text ? json_stringn(text, text_len) : json_string(""));
+	(void)snprintf(key, sizeof(key), "%s_truncated", name);
+	(void)json_object_set_new(structured, key, json_boolean(is_truncated));
+	call_add_text(call, kept, stream->kept.len);
+	if (is_truncated)
+		buf_printf(&note, "[%s: %zu of %llu bytes are shown]", name, stream->kept.len,
+			   (unsigned long long)stream->total_bytes);
+	call_add_text(call, note.data, note.len);
+}
+
+void call_add_streams(struct call *call, json_t *structured)
+{
+	call_add_stream(call, structured, "stdout", &call->out);
+	call_add_stream(call, structured, "stderr", &call->err);
+}

@@ -1,0 +1,97 @@
+/* The role "mcp" of callgate-agents: options as `callgate mcp` hands them over, and signals. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "agents/mcp/mcp.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+
+#define EXIT_ERROR 125 /* callgate's own errors, as in cli/cli.h */
+
+/* Sets one option. False: unknown, or its value is none. */
+static bool options_set(struct mcp_options *options, const char *name, const char *value)
+{
+	uint64_t number = 0;
+
+	if (strcmp(name, "--audit-dir") == 0) {
+		options->audit_dir = value;
+		return true;
+	}
+	if (text_parse_number(value, 1, UINT32_MAX, &number) < 0)
+		return false;
+	if (strcmp(name, "--sandboxes") == 0)
+		options->sandboxes_max = (unsigned)number;
+	else if (strcmp(name, "--idle-ms") == 0)
+		options->idle_ms = number;
+	else
+		return false;
+	return true;
+}
+
+/* `--NAME VALUE` pairs of this program's own, "--", and the options of the policy. */
+static bool options_parse(int argc, char **argv, struct mcp_options *options)
+{
+	int at = 1;
+
+	for (; at + 1 < argc && strcmp(argv[at], "--") != 0; at += 2)
+		if (!options_set(options, argv[at], argv[at + 1]))
+			return false;
+	if (at >= argc || strcmp(argv[at], "--") != 0)
+		return false;
+	options->policy = (const char *const *)(uintptr_t)(argv + at + 1);
+	return options->sandboxes_max > 0 && options->idle_ms > 0;
+}
+
+static void on_signal(void *data, uint32_t events)
+{
+	(void)events;
+	loop_stop(data);
+}
+
+/* SIGTERM and SIGINT end the server, and with it what runs in its sandboxes. A descriptor, or -errno. */
+static int open_signals(void)
+{
+	sigset_t set;
+	int fd;
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGHUP);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+int mcp_main(int argc, char **argv, const char *callgate)
+{
+	struct mcp_options options = {.callgate = callgate};
+	_cleanup_close_ int signal_fd = -1;
+	struct loop_source *signals;
+	struct loop *loop = NULL;
+	int error = options_parse(argc, argv, &options) ? loop_create(&loop) : -EINVAL;
+
+	if (error < 0) {
+		(void)text_printf(stderr, "callgate mcp: cannot start: %s\n", strerror(-error));
+		return EXIT_ERROR;
+	}
+	signal_fd = open_signals();
+	signals = signal_fd < 0 ? NULL : loop_watch(loop, signal_fd, EPOLLIN, on_signal, loop);
+	error = mcp_serve(loop, STDIN_FILENO, STDOUT_FILENO, &options);
+	loop_unwatch(signals);
+	loop_free(loop);
+	if (error == -EPERM)
+		(void)text_printf(stderr,
+				  "callgate mcp: stdin and stdout must be pipes, sockets or a terminal, as a client of "
+				  "the protocol makes them\n");
+	else if (error < 0)
+		(void)text_printf(stderr, "callgate mcp: %s\n", strerror(-error));
+	return error < 0 ? EXIT_ERROR : 0;
+}

@@ -1,0 +1,23 @@
+/* The Model Context Protocol on stdio: `callgate mcp`. */
+#ifndef CALLGATE_AGENTS_MCP_MCP_H
+#define CALLGATE_AGENTS_MCP_MCP_H
+
+#include <stdint.h>
+
+#include "agents/loop.h"
+
+struct mcp_options {
+	const char *callgate;      /* path of the executable, which answers questions about the policy */
+	const char *const *policy; /* options of session create and of why, NULL at the end */
+	const char *audit_dir;     /* where each sandbox writes its log; NULL: no logs */
+	unsigned sandboxes_max;
+	uint64_t idle_ms; /* a sandbox without calls ends after this time */
+};
+
+/* Serves one client until it closes input_fd. Everything that it started is ended then. 0 or -errno. */
+int mcp_serve(struct loop *loop, int input_fd, int output_fd, const struct mcp_options *options);
+
+/* callgate mcp: parses the options, and serves the client at stdin and stdout. Returns the exit status. */
+int mcp_main(int argc, char **argv, const char *callgate);
+
+#endif

@@ -1,0 +1,20 @@
+/* Results, with what their revision of the protocol wants beside them. */
+#include "agents/mcp/private.h"
+#include "config.h"
+
+#define META_SERVER "io.modelcontextprotocol/serverInfo"
+
+json_t *respond_make_server_info(void)
+{
+	return json_pack("{s:s, s:s, s:s}", "name", "callgate", "title", "callgate sandbox", "version",
+			 PACKAGE_VERSION);
+}
+
+void respond_with_result(struct rpc *rpc, const json_t *id, bool is_modern, json_t *result)
+{
+	if (is_modern) {
+		(void)json_object_set_new(result, "resultType", json_string("complete"));
+		(void)json_object_set_new(result, "_meta", json_pack("{s:o}", META_SERVER, respond_make_server_info()));
+	}
+	rpc_send_result(rpc, id, result);
+}

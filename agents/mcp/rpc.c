@@ -1,0 +1,265 @@
+/* JSON-RPC 2.0 over lines: reading, checking and queueing messages. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agents/mcp/rpc.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+
+#define READ_BYTES 65536
+#define WRITE_BYTES 4096 /* PIPE_BUF: a pipe that poll(2) calls writable takes as much without blocking */
+
+struct rpc {
+	struct loop *loop;
+	struct rpc_handler handler;
+	struct loop_source *input, *output;
+	int input_fd, output_fd;
+	bool output_is_socket, has_ended;
+	bool skips_line;    /* the rest of a line that is too long is not kept */
+	struct buf line;    /* the beginning of the next message */
+	struct buf pending; /* output, of which the first `written` bytes are gone */
+	size_t written;
+};
+
+static void rpc_end(struct rpc *rpc)
+{
+	if (rpc->has_ended)
+		return;
+	rpc->has_ended = true;
+	loop_unwatch(rpc->input);
+	rpc->input = NULL;
+	rpc->handler.on_end(rpc->handler.data);
+}
+
+/* ---- output ---- */
+
+bool rpc_is_congested(const struct rpc *rpc)
+{
+	return rpc->pending.len - rpc->written > RPC_PENDING_OUTPUT_BYTES;
+}
+
+bool rpc_is_flushed(const struct rpc *rpc)
+{
+	return rpc->pending.len == rpc->written;
+}
+
+static void rpc_update_events(struct rpc *rpc)
+{
+	(void)loop_set_events(rpc->output, rpc_is_flushed(rpc) ? 0 : EPOLLOUT);
+	if (rpc->input)
+		(void)loop_set_events(rpc->input, rpc_is_congested(rpc) ? 0 : EPOLLIN);
+}
+
+static ssize_t rpc_write_some(const struct rpc *rpc, const char *bytes, size_t len)
+{
+	if (len > WRITE_BYTES)
+		len = WRITE_BYTES;
+	return rpc->output_is_socket ? send(rpc->output_fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL)
+				     : write(rpc->output_fd, bytes, len);
+}
+
+static void rpc_on_writable(void *data, uint32_t events)
+{
+	struct rpc *rpc = data;
+	ssize_t done = events & EPOLLOUT
+			       ? rpc_write_some(rpc, rpc->pending.data + rpc->written, rpc->pending.len - rpc->written)
+			       : -1;
+
+	if (done > 0) {
+		rpc->written += (size_t)done;
+	} else if (!(events & EPOLLOUT) || (errno != EAGAIN && errno != EINTR)) {
+		loop_unwatch(rpc->output); /* the peer reads no more */
+		rpc->output = NULL;
+		rpc_end(rpc);
+		return;
+	}
+	if (rpc->written == rpc->pending.len) {
+		buf_release(&rpc->pending);
+		rpc->pending = (struct buf){0};
+		rpc->written = 0;
+	}
+	rpc_update_events(rpc);
+}
+
+/* Takes the reference. */
+static void rpc_send(struct rpc *rpc, json_t *message)
+{
+	_cleanup_free_ char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
+
+	json_decref(message);
+	if (!text)
+		text = strdup("{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32603,\"message\":\"out of memory\"}}");
+	if (!text || !rpc->output)
+		return;
+	if (rpc->written > RPC_PENDING_OUTPUT_BYTES) {
+		memmove(rpc->pending.data, rpc->pending.data + rpc->written, rpc->pending.len - rpc->written);
+		rpc->pending.len -= rpc->written;
+		rpc->written = 0;
+	}
+	buf_puts(&rpc->pending, text);
+	buf_puts(&rpc->pending, "\n");
+	if (rpc->pending.failed)
+		rpc_end(rpc);
+	else
+		rpc_update_events(rpc);
+}
+
+static json_t *rpc_copy_id(const json_t *id)
+{
+	return id ? json_incref((json_t *)(uintptr_t)id) : json_null();
+}
+
+void rpc_send_result(struct rpc *rpc, const json_t *id, json_t *result)
+{
+	rpc_send(rpc, json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", rpc_copy_id(id), "result", result));
+}
+
+void rpc_send_error(struct rpc *rpc, const json_t *id, enum rpc_error code, const char *message, json_t *data)
+{
+	json_t *error = json_pack("{s:i, s:s, s:o*}", "code", (int)code, "message", message, "data", data);
+
+	rpc_send(rpc, id ? json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", rpc_copy_id(id), "error", error)
+			 : json_pack("{s:s, s:o}", "jsonrpc", "2.0", "error", error));
+}
+
+void rpc_send_notification(struct rpc *rpc, const char *method, json_t *params)
+{
+	rpc_send(rpc, json_pack("{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", method, "params", params));
+}
+
+/* ---- input ---- */
+
+/* Checks the form of a message (JSON-RPC 2.0, section 4; MCP forbids a null id) and hands it on. */
+static void rpc_handle_message(struct rpc *rpc, const json_t *message)
+{
+	const char *version = json_string_value(json_object_get(message, "jsonrpc"));
+	const char *method = json_string_value(json_object_get(message, "method"));
+	const json_t *id = json_object_get(message, "id"), *params = json_object_get(message, "params");
+	const bool id_is_valid = json_is_string(id) || json_is_integer(id);
+
+	if (!method && id_is_valid && (json_object_get(message, "result") || json_object_get(message, "error")))
+		return; /* a response: this side sends no requests */
+	if (!version || strcmp(version, "2.0") != 0 || !method || (id && !id_is_valid))
+		rpc_send_error(
+			rpc, id_is_valid ? id : NULL, RPC_INVALID_REQUEST,
+			"not a JSON-RPC 2.0 request: needs \"jsonrpc\": \"2.0\", \"method\", and an \"id\" that is "
+			"a string or an integer",
+			NULL);
+	else if (params && !json_is_object(params))
+		rpc_send_error(rpc, id, RPC_INVALID_PARAMS, "\"params\" must be an object", NULL);
+	else if (id)
+		rpc->handler.on_request(rpc->handler.data, id, method, params);
+	else
+		rpc->handler.on_notification(rpc->handler.data, method, params);
+}
+
+static void rpc_handle_line(struct rpc *rpc, const char *text, size_t len)
+{
+	json_error_t error;
+	json_t *message;
+
+	if (len == 0 || (len == 1 && text[0] == '\r'))
+		return;
+	message = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+	if (message)
+		rpc_handle_message(rpc, message);
+	else
+		rpc_send_error(rpc, NULL, RPC_PARSE_ERROR, error.text, NULL);
+	json_decref(message);
+}
+
+/* Adds to the line that is being read. A line that is too long is answered once, and skipped. */
+static void rpc_keep(struct rpc *rpc, const char *bytes, size_t len)
+{
+	if (rpc->skips_line)
+		return;
+	if (rpc->line.len + len <= RPC_LINE_BYTES_MAX) {
+		buf_add(&rpc->line, bytes, len);
+		return;
+	}
+	rpc->skips_line = true;
+	buf_release(&rpc->line);
+	rpc->line = (struct buf){0};
+	rpc_send_error(rpc, NULL, RPC_INVALID_REQUEST, "a message is longer than 16 MiB", NULL);
+}
+
+static void rpc_finish_line(struct rpc *rpc)
+{
+	struct buf line = rpc->line;
+
+	rpc->line = (struct buf){0};
+	if (!rpc->skips_line && !line.failed)
+		rpc_handle_line(rpc, line.data ? line.data : "", line.len);
+	rpc->skips_line = false;
+	buf_release(&line);
+}
+
+static void rpc_on_readable(void *data, uint32_t events)
+{
+	struct rpc *rpc = data;
+	char bytes[READ_BYTES], *at = bytes, *newline;
+	ssize_t got = read(rpc->input_fd, bytes, sizeof(bytes));
+
+	(void)events;
+	if (got < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (got <= 0) {
+		rpc_end(rpc);
+		return;
+	}
+	while ((newline = memchr(at, '\n', (size_t)(bytes + got - at)))) {
+		rpc_keep(rpc, at, (size_t)(newline - at));
+		rpc_finish_line(rpc);
+		at = newline + 1;
+	}
+	rpc_keep(rpc, at, (size_t)(bytes + got - at));
+}
+
+/* ---- life ---- */
+
+static bool is_socket(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+int rpc_create(struct loop *loop, int input_fd, int output_fd, const struct rpc_handler *handler, struct rpc **ret_rpc)
+{
+	struct rpc *rpc = calloc(1, sizeof(*rpc));
+	int error;
+
+	if (!rpc)
+		return -ENOMEM;
+	*rpc = (struct rpc){.loop = loop,
+			    .handler = *handler,
+			    .input_fd = input_fd,
+			    .output_fd = output_fd,
+			    .output_is_socket = is_socket(output_fd)};
+	errno = ENOMEM;
+	rpc->input = loop_watch(loop, input_fd, EPOLLIN, rpc_on_readable, rpc);
+	rpc->output = rpc->input ? loop_watch(loop, output_fd, 0, rpc_on_writable, rpc) : NULL;
+	if (!rpc->output) {
+		error = -errno;
+		rpc_free(rpc);
+		return error;
+	}
+	*ret_rpc = rpc;
+	return 0;
+}
+
+void rpc_free(struct rpc *rpc)
+{
+	if (!rpc)
+		return;
+	loop_unwatch(rpc->input);
+	loop_unwatch(rpc->output);
+	buf_release(&rpc->line);
+	buf_release(&rpc->pending);
+	free(rpc);
+}

@@ -1,0 +1,51 @@
+/*
+ * JSON-RPC 2.0 on two descriptors, one message a line: the stdio transport of the Model Context Protocol. The peer is
+ * the client that started this process. Its lines are bounded, and it is read no further while it does not read itself.
+ */
+#ifndef CALLGATE_AGENTS_MCP_RPC_H
+#define CALLGATE_AGENTS_MCP_RPC_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "agents/loop.h"
+
+#define RPC_LINE_BYTES_MAX (16u << 20)
+#define RPC_PENDING_OUTPUT_BYTES (1u << 20) /* input is not read while more output than this waits */
+
+/* Error codes of JSON-RPC 2.0, section 5.1, and of MCP 2026-07-28 (basic/index, "Error Codes"). */
+enum rpc_error {
+	RPC_PARSE_ERROR = -32700,
+	RPC_INVALID_REQUEST = -32600,
+	RPC_METHOD_NOT_FOUND = -32601,
+	RPC_INVALID_PARAMS = -32602,
+	RPC_INTERNAL_ERROR = -32603,
+	RPC_UNSUPPORTED_VERSION = -32022,
+};
+
+struct rpc;
+
+struct rpc_handler {
+	/* A request. `id` (string or integer) and `params` (object, or NULL) are borrowed. */
+	void (*on_request)(void *data, const json_t *id, const char *method, const json_t *params);
+	void (*on_notification)(void *data, const char *method, const json_t *params);
+	/* The peer closed its end, or cannot be written to. Called once. */
+	void (*on_end)(void *data);
+	void *data;
+};
+
+/* Borrows the descriptors, which stay blocking. -EPERM: one of them is a file, which cannot be waited for. */
+int rpc_create(struct loop *loop, int input_fd, int output_fd, const struct rpc_handler *handler, struct rpc **ret_rpc);
+void rpc_free(struct rpc *rpc);
+
+/* All of these take the references of `result`, `data` and `params`. NULL `id`: the request's id is not known. */
+void rpc_send_result(struct rpc *rpc, const json_t *id, json_t *result);
+void rpc_send_error(struct rpc *rpc, const json_t *id, enum rpc_error code, const char *message, json_t *data);
+void rpc_send_notification(struct rpc *rpc, const char *method, json_t *params);
+
+/* Whether output waits because the peer does not read it. Notifications that can be left out are left out then. */
+bool rpc_is_congested(const struct rpc *rpc);
+/* Whether all output was written. */
+bool rpc_is_flushed(const struct rpc *rpc);
+
+#endif

@@ -1,0 +1,215 @@
+/*
+ * The Model Context Protocol on stdio, in two revisions: 2025-11-25 (a client begins with "initialize") and 2026-07-28
+ * (each request says its version; basic/versioning, "Backward Compatibility"). Both have the same tools.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "agents/mcp/mcp.h"
+#include "agents/mcp/private.h"
+#include "config.h"
+
+#define MODERN_VERSION "2026-07-28"
+#define META_VERSION "io.modelcontextprotocol/protocolVersion"
+#define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+#define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
+#define END_WAIT_MS 2000 /* for calls in progress, after the end of the input; clients wait as long before SIGTERM */
+#define END_CHECK_MS 5
+#define LIST_TTL_MS 3600000 /* the list of tools does not change while the server runs */
+
+static const char instructions[] =
+	"Runs code, programs and file operations in a sandbox whose policy decides each access. What the policy "
+	"refuses "
+	"is listed in \"denials\" with its reason and with what a person would have to add to the policy: do not retry "
+	"it, "
+	"and do not guess; say what is missing. Pass the \"sandbox\" handle of an earlier result to go on with its "
+	"variables, files and installed packages.";
+
+/* Revisions that begin with "initialize" and in which these tools are the same; the newest first. */
+static const char *const legacy_versions[] = {"2025-11-25", "2025-06-18", NULL};
+
+/* ---- methods ---- */
+
+struct request {
+	const json_t *id, *params;
+	bool is_modern;
+};
+
+static void method_initialize(struct mcp *mcp, const struct request *request)
+{
+	const char *asked = json_string_value(json_object_get(request->params, "protocolVersion"));
+	const char *version = legacy_versions[0];
+
+	for (size_t i = 0; asked && legacy_versions[i]; i++)
+		if (strcmp(asked, legacy_versions[i]) == 0)
+			version = legacy_versions[i];
+	mcp->is_initialized = true;
+	rpc_send_result(mcp->rpc, request->id,
+			json_pack("{s:s, s:{s:{}}, s:o, s:s}", "protocolVersion", version, "capabilities", "tools",
+				  "serverInfo", respond_make_server_info(), "instructions", instructions));
+}
+
+static void method_ping(struct mcp *mcp, const struct request *request)
+{
+	rpc_send_result(mcp->rpc, request->id, json_object());
+}
+
+static void method_discover(struct mcp *mcp, const struct request *request)
+{
+	respond_with_result(mcp->rpc, request->id, true,
+			    json_pack("{s:[s], s:{s:{}}, s:s, s:i, s:s}", "supportedVersions", MODERN_VERSION,
+				      "capabilities", "tools", "instructions", instructions, "ttlMs", LIST_TTL_MS,
+				      "cacheScope", "public"));
+}
+
+static void method_list_tools(struct mcp *mcp, const struct request *request)
+{
+	json_t *result = json_pack("{s:o}", "tools", tools_list());
+
+	if (request->is_modern) {
+		(void)json_object_set_new(result, "ttlMs", json_integer(LIST_TTL_MS));
+		(void)json_object_set_new(result, "cacheScope", json_string("public"));
+	}
+	respond_with_result(mcp->rpc, request->id, request->is_modern, result);
+}
+
+static void method_call_tool(struct mcp *mcp, const struct request *request)
+{
+	const char *name = json_string_value(json_object_get(request->params, "name"));
+	const struct tool *tool = name ? tools_find(name) : NULL;
+	const json_t *arguments = json_object_get(request->params, "arguments");
+	_cleanup_buf_ struct buf why = {0};
+	struct call *call;
+
+	if (!tool) {
+		rpc_send_error(mcp->rpc, request->id, RPC_INVALID_PARAMS, "unknown tool; see tools/list", NULL);
+		return;
+	}
+	call = calls_add(mcp, tool, request->id, request->params, request->is_modern);
+	if (!call)
+		rpc_send_error(mcp->rpc, request->id, RPC_INTERNAL_ERROR, "too many calls are in progress", NULL);
+	else if (!tools_check_arguments(tool, arguments, &why))
+		call_fail(call, "%s", why.data ? why.data : "invalid arguments");
+	else
+		call_start(call);
+}
+
+/* A stream of changes: none of those that can be asked for happens here, which the acknowledgement says. */
+static void method_listen(struct mcp *mcp, const struct request *request)
+{
+	rpc_send_notification(mcp->rpc, "notifications/subscriptions/acknowledged",
+			      json_pack("{s:{}, s:{s:O}}", "notifications", "_meta", META_SUBSCRIPTION,
+					(json_t *)(uintptr_t)request->id));
+}
+
+enum revision { LEGACY = 1, MODERN = 2 };
+
+static const struct method {
+	const char *name;
+	unsigned revisions;
+	void (*serve)(struct mcp *mcp, const struct request *request);
+} methods[] = {
+	{"initialize", LEGACY, method_initialize},          {"ping", LEGACY, method_ping},
+	{"server/discover", MODERN, method_discover},       {"subscriptions/listen", MODERN, method_listen},
+	{"tools/list", LEGACY | MODERN, method_list_tools}, {"tools/call", LEGACY | MODERN, method_call_tool},
+};
+
+static const struct method *methods_find(const char *name, unsigned revision)
+{
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		if (strcmp(methods[i].name, name) == 0 && methods[i].revisions & revision)
+			return &methods[i];
+	return NULL;
+}
+
+/* ---- requests ---- */
+
+static void server_refuse_version(struct mcp *mcp, const json_t *id, const char *asked)
+{
+	rpc_send_error(mcp->rpc, id, RPC_UNSUPPORTED_VERSION, "unsupported protocol version",
+		       json_pack("{s:[s], s:s}", "supported", MODERN_VERSION, "requested", asked));
+}
+
+/* Whether the request may be served; a refusal is sent. */
+static bool server_check_request(struct mcp *mcp, const struct request *request, const char *method)
+{
+	const json_t *meta = json_object_get(request->params, "_meta");
+	const json_t *version = json_object_get(meta, META_VERSION);
+
+	if (!request->is_modern && !mcp->is_initialized && strcmp(method, "initialize") != 0 &&
+	    strcmp(method, "ping") != 0) {
+		rpc_send_error(mcp->rpc, request->id, RPC_INVALID_PARAMS,
+			       "\"params\"._meta lacks \"" META_VERSION "\" and \"" META_CAPABILITIES
+			       "\" (revision " MODERN_VERSION "); or begin with \"initialize\" (2025-11-25)",
+			       NULL);
+		return false;
+	}
+	if (request->is_modern &&
+	    (!json_is_string(version) || !json_is_object(json_object_get(meta, META_CAPABILITIES)))) {
+		rpc_send_error(mcp->rpc, request->id, RPC_INVALID_PARAMS,
+			       "\"" META_VERSION "\" must be a string, and \"" META_CAPABILITIES "\" an object", NULL);
+		return false;
+	}
+	if (request->is_modern && strcmp(json_string_value(version), MODERN_VERSION) != 0) {
+		server_refuse_version(mcp, request->id, json_string_value(version));
+		return false;
+	}
+	return true;
+}
+
+static void server_on_request(void *data, const json_t *id, const char *method, const json_t *params)
+{
+	struct mcp *mcp = data;
+	const json_t *meta = json_object_get(params, "_meta");
+	const struct request request = {
+		.id = id, .params = params, .is_modern = json_object_get(meta, META_VERSION) != NULL};
+	const struct method *known = methods_find(method, request.is_modern ? MODERN : LEGACY);
+
+	if (!known && (request.is_modern || mcp->is_initialized))
+		rpc_send_error(mcp->rpc, id, RPC_METHOD_NOT_FOUND, "method not found", NULL);
+	else if (server_check_request(mcp, &request, method) && known)
+		known->serve(mcp, &request);
+}
+
+static void server_on_notification(void *data, const char *method, const json_t *params)
+{
+	if (strcmp(method, "notifications/cancelled") == 0)
+		calls_cancel(data, json_object_get(params, "requestId"));
+}
+
+/* ---- life ---- */
+
+/* After the end of the input: waits until the calls in progress are answered, but not for long. */
+static void server_wait_for_calls(void *data)
+{
+	struct mcp *mcp = data;
+
+	if ((mcp->call_count == 0 && rpc_is_flushed(mcp->rpc)) || loop_get_now_ms(mcp->loop) >= mcp->end_ms ||
+	    !loop_after(mcp->loop, END_CHECK_MS, server_wait_for_calls, mcp))
+		loop_stop(mcp->loop);
+}
+
+static void server_on_end(void *data)
+{
+	struct mcp *mcp = data;
+
+	mcp->end_ms = loop_get_now_ms(mcp->loop) + END_WAIT_MS;
+	server_wait_for_calls(mcp);
+}
+
+int mcp_serve(struct loop *loop, int input_fd, int output_fd, const struct mcp_options *options)
+{
+	struct mcp mcp = {.options = *options, .loop = loop, .on_sandbox = calls_on_sandbox};
+	const struct rpc_handler handler = {.on_request = server_on_request,
+					    .on_notification = server_on_notification,
+					    .on_end = server_on_end,
+					    .data = &mcp};
+	int error = rpc_create(loop, input_fd, output_fd, &handler, &mcp.rpc);
+
+	if (error == 0)
+		error = loop_run(loop);
+	calls_free_all(&mcp);
+	sandboxes_free_all(&mcp);
+	rpc_free(mcp.rpc);
+	return error;
+}

@@ -1,0 +1,220 @@
+/* The tools explain_denial and status. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agents/mcp/private.h"
+#include "base/cleanup.h"
+
+#define QUESTION_ARGUMENTS_MAX 300
+#define QUESTION_REPLY_BYTES_MAX (256u << 10)
+#define QUESTION_TIMEOUT_MS 10000
+
+/* `callgate why`, a process that judges one access by the server's policy and changes nothing. */
+struct question {
+	pid_t pid;
+	int fd; /* its stdout and stderr */
+	struct loop_source *source;
+};
+
+/* ---- explain_denial ---- */
+
+static void question_free(struct question *question)
+{
+	if (!question)
+		return;
+	loop_unwatch(question->source);
+	if (question->pid > 0) {
+		(void)kill(question->pid, SIGKILL);
+		(void)waitpid(question->pid, NULL, 0);
+	}
+	close_fd(&question->fd);
+	free(question);
+}
+
+void tool_stop_question(struct call *call)
+{
+	question_free(call->question);
+	call->question = NULL;
+}
+
+static void explain_add_text(struct call *call, const json_t *answer)
+{
+	static const char *const shown[] = {"verdict", "op",     "path",  "host",    "port",
+					    "rule",    "reason", "errno", "suggest", "suggest_reason"};
+	_cleanup_buf_ struct buf text = {0};
+
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+		const json_t *value = json_object_get(answer, shown[i]);
+
+		if (json_is_string(value))
+			buf_printf(&text, "%s: %s\n", shown[i], json_string_value(value));
+		else if (json_is_integer(value))
+			buf_printf(&text, "%s: %lld\n", shown[i], (long long)json_integer_value(value));
+	}
+	if (text.len > 0)
+		call_add_text(call, text.data, text.len);
+}
+
+static void question_answer(struct call *call)
+{
+	json_t *answer = json_loadb(call->data.data ? call->data.data : "", call->data.len, 0, NULL);
+
+	if (!json_is_string(json_object_get(answer, "verdict"))) {
+		json_decref(answer);
+		call_fail(call, "the question cannot be judged: %.*s", (int)call->data.len,
+			  call->data.data ? call->data.data : "");
+		return;
+	}
+	explain_add_text(call, answer);
+	call_finish(call, answer, false);
+}
+
+static void question_on_readable(void *data, uint32_t events)
+{
+	struct call *call = data;
+	char bytes[4096];
+	ssize_t got = read(call->question->fd, bytes, sizeof(bytes));
+
+	(void)events;
+	if (got < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (got > 0 && call->data.len + (size_t)got <= QUESTION_REPLY_BYTES_MAX)
+		buf_add(&call->data, bytes, (size_t)got);
+	else
+		question_answer(call);
+}
+
+static void question_on_time(void *data)
+{
+	struct call *call = data;
+
+	call->timer = NULL;
+	call_fail(call, "the policy gives no answer in time");
+}
+
+/* Runs argv with its output in a pipe, of which *ret_fd is the reading end. 0 or -errno. */
+static int question_spawn(const char *const *argv, pid_t *ret_pid, int *ret_fd)
+{
+	posix_spawn_file_actions_t actions;
+	int pipe_fd[2], error;
+
+	if (pipe2(pipe_fd, O_CLOEXEC) < 0)
+		return -errno;
+	error = posix_spawn_file_actions_init(&actions);
+	if (error == 0) {
+		(void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+		(void)posix_spawn_file_actions_adddup2(&actions, pipe_fd[1], STDOUT_FILENO);
+		(void)posix_spawn_file_actions_adddup2(&actions, pipe_fd[1], STDERR_FILENO);
+		error = posix_spawn(ret_pid, argv[0], &actions, NULL, (char *const *)(uintptr_t)argv, environ);
+		(void)posix_spawn_file_actions_destroy(&actions);
+	}
+	(void)close(pipe_fd[1]);
+	if (error == 0)
+		*ret_fd = steal_fd(&pipe_fd[0]);
+	cleanup_close(&pipe_fd[0]);
+	return -error;
+}
+
+static int question_ask(struct call *call, const char *kind, const char *asked)
+{
+	const struct mcp_options *options = &call->mcp->options;
+	const char *argv[QUESTION_ARGUMENTS_MAX + 8] = {options->callgate, "why"};
+	struct question *question = calloc(1, sizeof(*question));
+	size_t count = 2;
+	int error;
+
+	if (!question)
+		return -ENOMEM;
+	question->fd = -1;
+	call->question = question;
+	for (size_t i = 0; options->policy[i] && count < QUESTION_ARGUMENTS_MAX; i++)
+		argv[count++] = options->policy[i];
+	argv[count++] = kind;
+	argv[count++] = asked;
+	argv[count++] = "--json";
+	argv[count] = NULL;
+	error = question_spawn(argv, &question->pid, &question->fd);
+	if (error < 0)
+		return error;
+	question->source = loop_watch(call->mcp->loop, question->fd, EPOLLIN, question_on_readable, call);
+	call->timer = loop_after(call->mcp->loop, QUESTION_TIMEOUT_MS, question_on_time, call);
+	return question->source && call->timer ? 0 : -ENOMEM;
+}
+
+/* Writes the question in the form of `callgate why`. Returns its option; NULL: the arguments ask nothing, or twice. */
+static const char *explain_write_question(const struct call *call, struct buf *asked)
+{
+	const char *path = call_get_text(call, "path"), *host = call_get_text(call, "host");
+	const char *url = call_get_text(call, "url"), *access = call_get_text(call, "access");
+	const char *method = call_get_text(call, "method");
+
+	if (!!path + !!host + !!url != 1)
+		return NULL;
+	if (host) {
+		buf_printf(asked, strchr(host, ':') ? "[%s]:%d" : "%s:%d", host,
+			   (int)call_get_number(call, "port", 443));
+		return "--connect";
+	}
+	if (url) {
+		buf_printf(asked, "%s %s", method ? method : "GET", url);
+		return "--url";
+	}
+	buf_printf(asked, "%s:%c", path,
+		   access && strcmp(access, "write") == 0     ? 'w'
+		   : access && strcmp(access, "execute") == 0 ? 'x'
+							      : 'r');
+	return "--open";
+}
+
+void tool_explain_denial(struct call *call)
+{
+	_cleanup_buf_ struct buf asked = {0};
+	const char *kind = explain_write_question(call, &asked);
+	int error = kind && asked.data ? question_ask(call, kind, asked.data) : 0;
+
+	if (!kind)
+		call_fail(call, "give one of \"path\", \"host\" and \"url\"");
+	else if (error < 0)
+		call_fail(call, "the policy cannot be asked: %s", strerror(-error));
+}
+
+/* ---- status ---- */
+
+static json_t *status_of_sandbox(const struct mcp_sandbox *sandbox, uint64_t now_ms)
+{
+	return json_pack("{s:s, s:s?, s:I, s:I, s:i}", "state", sandbox->is_ready ? "ready" : "starting", "session",
+			 sandbox_get_id(sandbox->sandbox), "age_seconds",
+			 (json_int_t)((now_ms - sandbox->created_ms) / 1000), "idle_seconds",
+			 (json_int_t)(sandbox->calls > 0 ? 0 : (now_ms - sandbox->used_ms) / 1000), "calls",
+			 (int)sandbox->calls);
+}
+
+/* Tells of one sandbox only to whom its handle is known. */
+void tool_report_status(struct call *call)
+{
+	const struct mcp *mcp = call->mcp;
+	const char *handle = call_get_text(call, "sandbox");
+	const struct mcp_sandbox *sandbox = handle ? sandboxes_find(mcp, handle) : mcp->connection_sandbox;
+	json_t *structured;
+	_cleanup_free_ char *text = NULL;
+
+	if (handle && !sandbox) {
+		call_fail(call, "no such sandbox: it has ended, or the handle is wrong");
+		return;
+	}
+	structured = json_pack("{s:i, s:i, s:I, s:i, s:o}", "sandboxes", (int)mcp->sandbox_count, "sandboxes_max",
+			       (int)mcp->options.sandboxes_max, "idle_seconds_max",
+			       (json_int_t)(mcp->options.idle_ms / 1000), "calls", (int)mcp->call_count, "sandbox",
+			       sandbox ? status_of_sandbox(sandbox, loop_get_now_ms(mcp->loop)) : json_null());
+	text = json_dumps(structured, JSON_INDENT(1));
+	call_add_text(call, text ? text : "", text ? strlen(text) : 0);
+	call_finish(call, structured, false);
+}

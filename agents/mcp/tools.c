@@ -1,0 +1,249 @@
+/* The tools: their descriptions, parameters and schemas, and the check of arguments. */
+#include <string.h>
+
+#include "agents/mcp/private.h"
+#include "base/text.h"
+
+#define SANDBOX_PARAMETER                                                                                       \
+	{                                                                                                       \
+		"sandbox", PARAMETER_TEXT, false,                                                               \
+			"handle of an earlier result, to go on with its files and variables; without it a new " \
+			"sandbox is made "                                                                      \
+			"(or, after \"initialize\", that of the connection is used)",                           \
+			NULL, 0, 0                                                                              \
+	}
+#define TIMEOUT_PARAMETER                                                                                       \
+	{                                                                                                       \
+		"timeout_seconds", PARAMETER_NUMBER, false, "it is ended after this time; default 60", NULL, 1, \
+			MCP_TIMEOUT_S_MAX                                                                       \
+	}
+
+/* Parts of output schemas. */
+#define SCHEMA(properties, required) "{\"type\":\"object\",\"properties\":{" properties "},\"required\":[" required "]}"
+#define TEXT_PROPERTY(name) "\"" name "\":{\"type\":\"string\"}"
+#define INTEGER_PROPERTY(name) "\"" name "\":{\"type\":\"integer\"}"
+#define OBJECTS_PROPERTY(name) "\"" name "\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"
+#define STREAMS_PROPERTIES                                                          \
+	TEXT_PROPERTY("stdout")                                                     \
+	"," TEXT_PROPERTY("stderr") ",\"stdout_truncated\":{\"type\":\"boolean\"}," \
+				    "\"stderr_truncated\":{\"type\":\"boolean\"}"
+
+static const char *const access_values[] = {"read", "write", "execute", NULL};
+
+static const struct tool tools[] = {
+	{
+		.name = "run_command",
+		.title = "Run a command",
+		.needs_sandbox = true,
+		.description =
+			"Runs a shell command (bash -c, or sh where there is no bash) in the sandbox and returns "
+			"its output and exit code.",
+		.parameter =
+			{
+				{"command", PARAMETER_TEXT, true, "the command line", NULL, 0, 0},
+				{"cwd", PARAMETER_TEXT, false,
+				 "the directory it starts in; default the working directory", NULL, 0, 0},
+				{"env", PARAMETER_OBJECT_OF_TEXTS, false, "variables of its environment", NULL, 0, 0},
+				{"stdin", PARAMETER_TEXT, false, "its standard input; default empty", NULL, 0, 0},
+				TIMEOUT_PARAMETER,
+				SANDBOX_PARAMETER,
+			},
+		.output_schema =
+			SCHEMA(TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY("status") "," INTEGER_PROPERTY(
+				       "exit_code") "," INTEGER_PROPERTY("duration_ms") "," STREAMS_PROPERTIES
+											"," OBJECTS_PROPERTY("denials"),
+			       "\"status\",\"exit_code\",\"stdout\",\"stderr\",\"denials\""),
+		.start = tool_run_command,
+		.stop = tool_stop_command,
+	},
+	{
+		.name = "explain_denial",
+		.title = "Explain a denial",
+		.reads_only = true,
+		.description =
+			"Asks the policy, without doing anything, whether an access would be allowed, by which rule, "
+			"and "
+			"what a person would have to add for it. Give path (and access), or host and port, or url (and "
+			"method).",
+		.parameter =
+			{
+				{"path", PARAMETER_TEXT, false, "an absolute path", NULL, 0, 0},
+				{"access", PARAMETER_TEXT, false, "to the path; default read", access_values, 0, 0},
+				{"host", PARAMETER_TEXT, false, "a host to connect to", NULL, 0, 0},
+				{"port", PARAMETER_NUMBER, false, "its port; default 443", NULL, 1, 65535},
+				{"url", PARAMETER_TEXT, false, "https://HOST/PATH", NULL, 0, 0},
+				{"method", PARAMETER_TEXT, false, "of the request for the URL; default GET", NULL, 0,
+				 0},
+			},
+		.output_schema =
+			SCHEMA("\"verdict\":{\"enum\":[\"allow\",\"deny\",\"redirect\",\"provide\",\"proxy\",\"ask\","
+			       "\"kill\"]},\"reason\":{\"type\":[\"string\",\"null\"]},"
+			       "\"suggest\":{\"type\":[\"string\",\"null\"]}",
+			       "\"verdict\""),
+		.start = tool_explain_denial,
+		.stop = tool_stop_question,
+	},
+	{
+		.name = "status",
+		.title = "Status of the sandboxes",
+		.reads_only = true,
+		.description =
+			"Counts the sandboxes of this server and, for one whose handle is given, tells its state.",
+		.parameter = {{"sandbox", PARAMETER_TEXT, false, "handle of an earlier result", NULL, 0, 0}},
+		.output_schema =
+			SCHEMA(INTEGER_PROPERTY("sandboxes") "," INTEGER_PROPERTY("sandboxes_max") "," INTEGER_PROPERTY(
+				       "idle_seconds_max") "," INTEGER_PROPERTY("calls") ","
+											 "\"sandbox\":{\"type\":["
+											 "\"object\",\"null\"]}",
+			       "\"sandboxes\",\"sandboxes_max\""),
+		.start = tool_report_status,
+	},
+};
+
+#define TOOL_COUNT (sizeof(tools) / sizeof(tools[0]))
+
+const struct tool *tools_find(const char *name)
+{
+	for (size_t i = 0; i < TOOL_COUNT; i++)
+		if (strcmp(tools[i].name, name) == 0)
+			return &tools[i];
+	return NULL;
+}
+
+/* ---- schemas ---- */
+
+static json_t *parameter_make_schema(const struct tool_parameter *parameter)
+{
+	json_t *schema = json_pack("{s:s}", "description", parameter->description), *values;
+
+	switch (parameter->kind) {
+	case PARAMETER_TEXT:
+		(void)json_object_set_new(schema, "type", json_string("string"));
+		break;
+	case PARAMETER_NUMBER:
+		(void)json_object_update_new(schema, json_pack("{s:s, s:i, s:i}", "type", "integer", "minimum",
+							       parameter->minimum, "maximum", parameter->maximum));
+		break;
+	case PARAMETER_OBJECT_OF_TEXTS:
+		(void)json_object_update_new(schema, json_pack("{s:s, s:{s:s}}", "type", "object",
+							       "additionalProperties", "type", "string"));
+		break;
+	}
+	if (!parameter->values)
+		return schema;
+	values = json_array();
+	for (const char *const *value = parameter->values; *value; value++)
+		(void)json_array_append_new(values, json_string(*value));
+	(void)json_object_set_new(schema, "enum", values);
+	return schema;
+}
+
+static json_t *tool_make_input_schema(const struct tool *tool)
+{
+	json_t *properties = json_object(), *required = json_array();
+
+	for (const struct tool_parameter *parameter = tool->parameter; parameter->name; parameter++) {
+		(void)json_object_set_new(properties, parameter->name, parameter_make_schema(parameter));
+		if (parameter->is_required)
+			(void)json_array_append_new(required, json_string(parameter->name));
+	}
+	return json_pack("{s:s, s:o, s:o, s:b}", "type", "object", "properties", properties, "required", required,
+			 "additionalProperties", 0);
+}
+
+json_t *tools_list(void)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < TOOL_COUNT; i++) {
+		const struct tool *tool = &tools[i];
+
+		(void)json_array_append_new(list,
+					    json_pack("{s:s, s:s, s:s, s:o, s:o, s:{s:b, s:b}}", "name", tool->name,
+						      "title", tool->title, "description", tool->description,
+						      "inputSchema", tool_make_input_schema(tool), "outputSchema",
+						      json_loads(tool->output_schema, 0, NULL), "annotations",
+						      "readOnlyHint", tool->reads_only, "openWorldHint", 0));
+	}
+	return list;
+}
+
+/* ---- arguments ---- */
+
+static bool is_object_of_texts(const json_t *value)
+{
+	const json_t *text;
+	const char *name;
+
+	if (!json_is_object(value))
+		return false;
+	json_object_foreach((json_t *)(uintptr_t)value, name, text)
+	{
+		if (!json_is_string(text) || !*name || strchr(name, '='))
+			return false;
+	}
+	return true;
+}
+
+static bool is_one_of(const char *text, const char *const *values)
+{
+	for (; *values; values++)
+		if (strcmp(text, *values) == 0)
+			return true;
+	return false;
+}
+
+/* Adds what the value must be, unless it fits. */
+static void parameter_check(const struct tool_parameter *parameter, const json_t *value, struct buf *why)
+{
+	const json_int_t number = json_integer_value(value);
+
+	switch (parameter->kind) {
+	case PARAMETER_TEXT:
+		if (!json_is_string(value) || strlen(json_string_value(value)) != json_string_length(value))
+			buf_printf(why, "\"%s\" must be a string without NUL. ", parameter->name);
+		else if (parameter->values && !is_one_of(json_string_value(value), parameter->values))
+			buf_printf(why, "\"%s\" must be one of those that the schema lists. ", parameter->name);
+		break;
+	case PARAMETER_NUMBER:
+		if (!json_is_integer(value) || number < parameter->minimum || number > parameter->maximum)
+			buf_printf(why, "\"%s\" must be an integer from %d to %d. ", parameter->name,
+				   parameter->minimum, parameter->maximum);
+		break;
+	case PARAMETER_OBJECT_OF_TEXTS:
+		if (!is_object_of_texts(value))
+			buf_printf(why, "\"%s\" must be an object of strings. ", parameter->name);
+		break;
+	}
+}
+
+static const struct tool_parameter *tool_find_parameter(const struct tool *tool, const char *name)
+{
+	const struct tool_parameter *parameter = tool->parameter;
+
+	while (parameter->name && strcmp(parameter->name, name) != 0)
+		parameter++;
+	return parameter->name ? parameter : NULL;
+}
+
+bool tools_check_arguments(const struct tool *tool, const json_t *arguments, struct buf *why)
+{
+	const char *name;
+	const json_t *value;
+
+	if (arguments && !json_is_object(arguments))
+		buf_puts(why, "\"arguments\" must be an object. ");
+	json_object_foreach((json_t *)(uintptr_t)arguments, name, value)
+	{
+		const struct tool_parameter *parameter = tool_find_parameter(tool, name);
+
+		if (parameter)
+			parameter_check(parameter, value, why);
+		else
+			buf_printf(why, "%s has no parameter \"%.100s\". ", tool->name, name);
+	}
+	for (const struct tool_parameter *parameter = tool->parameter; parameter->name; parameter++)
+		if (parameter->is_required && !json_object_get(arguments, parameter->name))
+			buf_printf(why, "\"%s\" is missing. ", parameter->name);
+	return why->len == 0 && !why->failed;
+}

@@ -1,0 +1,146 @@
+/* callgate mcp: checks the options and the policy, so that a mistake is told once, at the start. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/agents/agents.h"
+#include "cli/load.h"
+
+#define SANDBOXES_DEFAULT 16
+#define SANDBOXES_MAX 256
+#define IDLE_NS_DEFAULT UINT64_C(900000000000)
+#define PROFILE_DEFAULT "extended" /* interpreters, compilers and tools: what models expect */
+#define NS_PER_MS UINT64_C(1000000)
+
+struct mcp_options {
+	const char *audit_dir; /* in main's argv; NULL: no logs */
+	uint64_t idle_ns, sandboxes;
+};
+
+static int mcp_set_idle(const struct cli_given *given, void *idle_ns)
+{
+	if (text_parse_duration(given->value, idle_ns) < 0 || *(uint64_t *)idle_ns < NS_PER_MS)
+		return cli_refuse_value(given, "is no time; write one such as 30s, 15m or 1h");
+	return 0;
+}
+
+static int mcp_set_count(const struct cli_given *given, void *count)
+{
+	if (text_parse_number(given->value, 1, SANDBOXES_MAX, count) < 0)
+		return cli_refuse_value(given, "is no number from 1 to 256");
+	return 0;
+}
+
+static int mcp_set_audit_dir(const struct cli_given *given, void *path)
+{
+	struct stat st;
+
+	if (stat(given->value, &st) < 0 || !S_ISDIR(st.st_mode))
+		return cli_refuse_value(given, "is no directory; make it first");
+	*(const char **)path = given->value;
+	return 0;
+}
+
+#define FIELD_OFFSET(member) offsetof(struct mcp_options, member)
+
+static const struct cli_option mcp_table[] = {
+	{"sandboxes", 0, "N", "at most N sandboxes at a time; default 16", mcp_set_count, FIELD_OFFSET(sandboxes), 0},
+	{"idle", 0, "TIME", "end a sandbox that no call has used for TIME; default 15m", mcp_set_idle,
+	 FIELD_OFFSET(idle_ns), 0},
+	{"audit-dir", 0, "DIR", "write the audit log of each sandbox into DIR", mcp_set_audit_dir,
+	 FIELD_OFFSET(audit_dir), 0},
+	{0},
+};
+
+/* The name of an option of mcp_table that the argument is, with or without "=VALUE"; NULL: it is none. */
+static const struct cli_option *mcp_find_own_option(const char *argument)
+{
+	const size_t len = strcspn(argument, "=");
+
+	for (const struct cli_option *option = mcp_table; option->name; option++)
+		if (strncmp(argument, "--", 2) == 0 && strlen(option->name) + 2 == len &&
+		    strncmp(argument + 2, option->name, len - 2) == 0)
+			return option;
+	return NULL;
+}
+
+/* The command line for callgate-agents: own options in one form, "--", and the policy's as they were given. */
+static int mcp_make_arguments(int argc, char *const *given, const struct mcp_options *options, bool names_no_policy,
+			      struct cli_list *list)
+{
+	int error = cli_list_add_owned(list, strdup("--sandboxes"));
+
+	error = error ? error : cli_list_add_owned(list, cli_format("%llu", (unsigned long long)options->sandboxes));
+	error = error ? error : cli_list_add_owned(list, strdup("--idle-ms"));
+	error = error ? error
+		      : cli_list_add_owned(list,
+					   cli_format("%llu", (unsigned long long)(options->idle_ns / NS_PER_MS)));
+	if (options->audit_dir) {
+		error = error ? error : cli_list_add_owned(list, strdup("--audit-dir"));
+		error = error ? error : cli_list_add_owned(list, strdup(options->audit_dir));
+	}
+	error = error ? error : cli_list_add_owned(list, strdup("--"));
+	if (names_no_policy) {
+		error = error ? error : cli_list_add_owned(list, strdup("--profile"));
+		error = error ? error : cli_list_add_owned(list, strdup(PROFILE_DEFAULT));
+	}
+	for (int i = 1; i < argc && error == 0; i++) {
+		if (!mcp_find_own_option(given[i]))
+			error = cli_list_add_owned(list, strdup(given[i]));
+		else if (!strchr(given[i], '='))
+			i++; /* its value */
+	}
+	return error;
+}
+
+/* Whether the policy can be loaded; what is wrong with it is printed. */
+static bool mcp_policy_is_valid(const struct cli_policy_options *policy_options)
+{
+	_cleanup_host_ struct cli_host host = {0};
+	_cleanup_policy_ struct policy *policy = NULL;
+
+	return cli_load_policy_without_run(policy_options, "mcp", NULL, &host, &policy) == CLI_OK;
+}
+
+int cli_main_mcp(int argc, char **argv)
+{
+	struct mcp_options options = {.idle_ns = IDLE_NS_DEFAULT, .sandboxes = SANDBOXES_DEFAULT};
+	_cleanup_policy_options_ struct cli_policy_options policy = {0};
+	_cleanup_list_ struct cli_list arguments = {0};
+	const struct cli_syntax syntax = {
+		.verb = "mcp",
+		.usage =
+			"Usage: callgate mcp [OPTION...]\n\n"
+			"Serves the Model Context Protocol on stdin and stdout: an agent runs code, commands and file\n"
+			"operations in sandboxes under the policy. Started by the agent's framework.\n\n",
+		.table = {{NULL, mcp_table, &options},
+			  {"\nThe policy of the sandboxes:\n", cli_get_policy_table(), &policy}},
+	};
+	_cleanup_free_ char **given = calloc((size_t)argc + 1, sizeof(*given)); /* parsing may reorder argv */
+	bool names_no_policy;
+	int status;
+
+	if (!given)
+		return CLI_ERROR;
+	memcpy(given, argv, (size_t)argc * sizeof(*given));
+	status = cli_parse_options(argc, argv, &syntax);
+	if (status != CLI_OPTIONS_PARSED)
+		return status;
+	if (optind < argc) {
+		cli_print_error("mcp", "unexpected argument: %s", argv[optind]);
+		return cli_fail_usage("mcp");
+	}
+	names_no_policy = policy.policy_names.count == 0;
+	if ((names_no_policy && cli_list_add_owned(&policy.policy_names, strdup(PROFILE_DEFAULT)) < 0) ||
+	    !mcp_policy_is_valid(&policy))
+		return CLI_ERROR;
+	if (mcp_make_arguments(argc, given, &options, names_no_policy, &arguments) < 0) {
+		cli_print_error("mcp", "out of memory");
+		return CLI_ERROR;
+	}
+	return agents_execute("mcp", &arguments);
+}

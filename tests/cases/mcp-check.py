@@ -1,0 +1,275 @@
+"""Speaks the Model Context Protocol with `callgate mcp`, in both revisions, as clients do and as none should.
+
+Arguments: the command line of the server. Prints what is wrong, and exits with 1 then.
+"""
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+MODERN = "2026-07-28"
+WAIT = 60
+failed = False
+
+
+def expect(what, condition, got=None):
+    global failed
+    if not condition:
+        failed = True
+        print(f"FAIL: {what}: {str(got)[:1500]}")
+
+
+class Server:
+    """A server process, a thread that reads its answers, and requests to it."""
+
+    def __init__(self, *more, modern=True):
+        self.process = subprocess.Popen(sys.argv[1:] + list(more), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.modern, self.last_id, self.notes = modern, 0, []
+        self.answers, self.arrived = {}, threading.Condition()
+        threading.Thread(target=self.read, daemon=True).start()
+        if not modern:
+            self.hello = self.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
+                                                 "clientInfo": {"name": "check", "version": "1"}})
+            self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def read(self):
+        for line in self.process.stdout:
+            message = json.loads(line)
+            with self.arrived:
+                if "method" in message:
+                    self.notes.append(message)
+                else:
+                    self.answers[message.get("id")] = message
+                self.arrived.notify_all()
+
+    def send_bytes(self, data):
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def send(self, message):
+        self.send_bytes(json.dumps(message).encode() + b"\n")
+
+    def begin(self, method, params=None, meta=None):
+        self.last_id += 1
+        params = dict(params or {})
+        if self.modern:
+            params["_meta"] = {"io.modelcontextprotocol/protocolVersion": MODERN,
+                               "io.modelcontextprotocol/clientCapabilities": {}, **(meta or {})}
+        elif meta:
+            params["_meta"] = meta
+        self.send({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params})
+        return self.last_id
+
+    def wait(self, number, seconds=WAIT):
+        with self.arrived:
+            self.arrived.wait_for(lambda: number in self.answers, seconds)
+            return self.answers.pop(number, None)
+
+    def ask(self, method, params=None, meta=None):
+        return self.wait(self.begin(method, params, meta))
+
+    def call(self, tool, meta=None, **arguments):
+        answer = self.ask("tools/call", {"name": tool, "arguments": arguments}, meta)
+        return (answer or {}).get("result", {"content": [], "isError": None, "structuredContent": {}, "got": answer})
+
+    def close(self):
+        self.process.stdin.close()
+        return self.process.wait(20)
+
+
+def text_of(result):
+    return "\n".join(item["text"] for item in result["content"] if item["type"] == "text")
+
+
+def fits(schema, value):
+    """A subset of JSON Schema: what our schemas use."""
+    kinds = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool, "null": type(None)}
+    wanted = schema.get("type", [])
+    wanted = [wanted] if isinstance(wanted, str) else wanted
+    if wanted and not isinstance(value, tuple(kinds[kind] for kind in wanted)):
+        return False
+    if "enum" in schema and value not in schema["enum"]:
+        return False
+    if isinstance(value, dict):
+        return all(name in value for name in schema.get("required", [])) and \
+            all(fits(part, value[name]) for name, part in schema.get("properties", {}).items() if name in value)
+    return not isinstance(value, list) or all(fits(schema.get("items", {}), item) for item in value)
+
+
+def check_protocol():
+    server = Server()
+    found = server.ask("server/discover")["result"]
+    expect("discover", found["supportedVersions"] == [MODERN] and found["resultType"] == "complete" and
+           "tools" in found["capabilities"] and
+           found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "callgate",
+           found)
+    listed = server.ask("tools/list")["result"]
+    names = [tool["name"] for tool in listed["tools"]]
+    expect("the tools", names == ["run_command", "explain_denial", "status"], names)
+    expect("schemas", all(tool["inputSchema"]["type"] == tool["outputSchema"]["type"] == "object"
+                          for tool in listed["tools"]), listed)
+    expect("caching", listed["ttlMs"] > 0 and listed["cacheScope"] == "public", listed)
+    for what, params, code in (
+            ("another version", {"_meta": {"io.modelcontextprotocol/protocolVersion": "2030-01-01",
+                                           "io.modelcontextprotocol/clientCapabilities": {}}}, -32022),
+            ("no capabilities", {"_meta": {"io.modelcontextprotocol/protocolVersion": MODERN}}, -32602),
+            ("no version", {}, -32602)):
+        server.last_id += 1
+        server.send({"jsonrpc": "2.0", "id": server.last_id, "method": "tools/list", "params": params})
+        answer = server.wait(server.last_id)
+        expect(what, answer and answer["error"]["code"] == code, answer)
+    for what, method, code in (("ping is gone", "ping", -32601), ("unknown method", "nonesuch", -32601)):
+        answer = server.ask(method)
+        expect(what, answer["error"]["code"] == code, answer)
+    answer = server.ask("tools/call", {"name": "nonesuch", "arguments": {}})
+    expect("unknown tool", answer["error"]["code"] == -32602, answer)
+    for arguments in ({}, {"command": 1}, {"command": "1", "nonesuch": 1}, {"command": "1", "env": {"A": 1}},
+                      {"command": "1", "timeout_seconds": 0}, {"command": "a\0b"}):
+        result = server.call("run_command", **arguments)
+        expect(f"arguments {arguments}", result["isError"] is True and result["content"], result)
+    number = server.begin("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+    time.sleep(0.2)
+    expect("a stream of no changes", any(note["method"] == "notifications/subscriptions/acknowledged" and
+                                         note["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == number
+                                         for note in server.notes), server.notes)
+    expect("status", server.call("status")["structuredContent"]["sandboxes"] == 0)
+    expect("the end", server.close() == 0)
+
+
+def check_hostile_lines():
+    server = Server()
+    for line, code in ((b"nonsense\n", -32700), (b"[]\n", -32600), (b"7\n", -32700), (b"{}\n", -32600),
+                       (b'{"jsonrpc":"2.0","id":null,"method":"ping"}\n', -32600),
+                       (b'{"jsonrpc":"2.0","method":"a","id":{}}\n', -32600),
+                       (b'{"a":1,"a":2}\n', -32700), (b"[" * 100000 + b"\n", -32700), (b"\xff\xfe\n", -32700),
+                       (b'{"jsonrpc":"2.0","id":99999999999999999999,"method":"x"}\n', -32700),
+                       (b"x" * (17 << 20) + b"\n", -32600)):
+        server.send_bytes(line)
+        answer = server.wait(None)
+        expect(f"line {line[:30]}", answer and answer["error"]["code"] == code, answer)
+    server.send_bytes(b'\n\r\n{"jsonrpc":"2.0","result":{},"id":5}\n{"jsonrpc":"2.0","method":"notifications/x"}\n')
+    server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 12345}})
+    expect("it goes on", "result" in server.ask("tools/list"))
+    expect("the end", server.close() == 0)
+
+
+def check_tools(server):
+    schemas = {tool["name"]: tool["outputSchema"] for tool in server.ask("tools/list")["result"]["tools"]}
+    handle = {}
+
+    def call(tool, meta=None, **arguments):
+        result = server.call(tool, meta, **handle, **arguments)
+        if not result["isError"] or "structuredContent" in result:
+            expect(f"{tool}: output schema", fits(schemas[tool], result["structuredContent"]), result)
+        return result
+
+    first = call("run_command", command="echo x >f; pwd")
+    if server.modern:
+        handle["sandbox"] = first["structuredContent"]["sandbox"]
+        expect("the handle is told to the model, too", handle["sandbox"] in text_of(first), first)
+        other = server.call("run_command", command="cat f")
+        expect("another sandbox", other["structuredContent"]["exit_code"] == 1, other)
+    expect("files stay", call("run_command", command="cat f")["structuredContent"]["stdout"] == "x\n")
+    result = call("run_command", command="printf a; printf b >&2; cat; exit 3", stdin="in", env={"A": "v"})
+    expect("a command", (result["structuredContent"]["stdout"], result["structuredContent"]["stderr"],
+                         result["structuredContent"]["exit_code"]) == ("ain", "b", 3), result)
+    result = call("run_command", command="cat /etc/shadow; exit 0")
+    denials = result["structuredContent"]["denials"]
+    expect("a denial", denials and denials[0]["target"] == "/etc/shadow" and "/etc/shadow" in text_of(result) and
+           "refused" in text_of(result), result)
+    # limits
+    result = call("run_command", command="sleep 60", timeout_seconds=1)
+    expect("a time limit", result["structuredContent"]["status"] == "timeout", result)
+    result = call("run_command", command="head -c 3000000 /dev/zero | tr '\\0' x")
+    expect("long output", result["structuredContent"]["stdout_truncated"] and
+           len(result["structuredContent"]["stdout"]) < 1 << 20 and "3000000" in text_of(result), len(text_of(result)))
+    # the policy
+    result = server.call("explain_denial", path="/etc/shadow")
+    expect("why", result["structuredContent"]["verdict"] == "deny" and "suggest" in text_of(result), result)
+    result = server.call("explain_denial", host="example.com")
+    expect("why not the network", result["structuredContent"]["verdict"] == "deny" and
+           "--allow-host example.com:443" in text_of(result), result)
+    expect("why what", server.call("explain_denial")["isError"])
+    expect("why two", server.call("explain_denial", path="/a", host="b")["isError"])
+    result = call("status")
+    expect("status", result["structuredContent"]["sandbox"]["state"] == "ready" and
+           result["structuredContent"]["sandboxes"] == (2 if server.modern else 1), result)
+    return handle
+
+
+def check_progress_and_cancel(server, handle):
+    number = server.begin("tools/call", {"name": "run_command", "arguments":
+                                         {"command": "for i in 1 2 3 4 5; do echo line $i; sleep 0.3; done", **handle}},
+                          {"progressToken": "p"})
+    expect("the call", server.wait(number))
+    progress = [note["params"] for note in server.notes if note["method"] == "notifications/progress"]
+    expect("progress", len(progress) >= 2 and all(part["progressToken"] == "p" for part in progress) and
+           [part["progress"] for part in progress] == sorted({part["progress"] for part in progress}), progress)
+    number = server.begin("tools/call", {"name": "run_command", "arguments": {"command": "sleep 300", **handle}})
+    time.sleep(0.5)
+    server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
+    expect("cancelled without an answer", server.wait(number, 1) is None)
+    result = server.call("run_command", command="grep -l 'slee[p]' /proc/[0-9]*/cmdline; true", **handle)
+    expect("nothing of it runs on", result["structuredContent"]["stdout"] == "", result)
+    wrong = server.call("run_command", command="true", sandbox="sb-0123456789abcdef0123456789abcdef")
+    expect("a guessed handle", wrong["isError"], wrong)
+
+
+def check_limits():
+    server = Server("--sandboxes", "2", "--idle", "1s")
+    for i in range(2):
+        expect(f"sandbox {i}", not server.call("run_command", command="true")["isError"])
+    expect("one too many", server.call("run_command", command="true")["isError"])
+    time.sleep(2.5)
+    expect("idle ones end", not server.call("run_command", command="true")["isError"])
+    numbers = [server.begin("tools/call", {"name": "status", "arguments": {}}) for _ in range(200)]
+    expect("many calls", all(server.wait(number) for number in numbers))
+    server.begin("tools/call", {"name": "run_command", "arguments": {"command": "sleep 300"}})
+    server.process.send_signal(signal.SIGTERM)
+    expect("SIGTERM", server.process.wait(20) == 0)
+
+
+def check_kill():
+    server = Server()
+    result = server.call("run_command", command="echo $PPID; setsid sleep 4321 >/dev/null 2>&1 & echo ok")
+    handle = result["structuredContent"]["sandbox"]
+    server.begin("tools/call", {"name": "run_command", "arguments": {"command": "exec sleep 4322", "sandbox": handle}})
+    time.sleep(0.7)
+    server.process.kill()
+    server.process.wait()
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        left = [pid for pid in os.listdir("/proc") if pid.isdigit() and has_command(pid, b"sleep\0004322")]
+        if not left:
+            break
+        time.sleep(0.05)
+    expect("SIGKILL of the server ends its sandboxes", not left, left)
+    expect("within a second", time.monotonic() - end + 10 < 3, time.monotonic() - end + 10)
+
+
+def has_command(pid, words):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return words in file.read()
+    except OSError:
+        return False
+
+
+check_protocol()
+check_hostile_lines()
+modern = Server()
+check_progress_and_cancel(modern, check_tools(modern))
+expect("the end", modern.close() == 0)
+legacy = Server(modern=False)
+expect("initialize", legacy.hello["result"]["protocolVersion"] == "2025-11-25" and
+       "instructions" in legacy.hello["result"], legacy.hello)
+expect("ping", legacy.ask("ping")["result"] == {})
+check_progress_and_cancel(legacy, check_tools(legacy))
+expect("the end", legacy.close() == 0)
+check_limits()
+check_kill()
+sys.exit(failed)
