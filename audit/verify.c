@@ -1,6 +1,7 @@
 #include "audit/verify.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,18 +11,51 @@
 #include "audit/encode.h"
 #include "audit/read.h"
 
-static const char *const names[] = {
-	[VERIFY_INTACT] = "intact", [VERIFY_EDITED] = "edited", [VERIFY_DELETED] = "deleted",
-	[VERIFY_INSERTED] = "inserted", [VERIFY_REORDERED] = "reordered", [VERIFY_LOST_SEGMENT] = "lost_segment",
-	[VERIFY_LOST_FILE] = "lost_file", [VERIFY_UNHASHED] = "unhashed", [VERIFY_FOREIGN_FILE] = "foreign_file",
-	[VERIFY_REWRITTEN] = "rewritten", [VERIFY_FOREIGN_KEY] = "foreign_key", [VERIFY_SIGNATURE] = "signature",
-	[VERIFY_TRUNCATED] = "truncated", [VERIFY_OPEN_END] = "open_end", [VERIFY_UNSIGNED] = "unsigned",
+static const struct {
+	const char *name; /* the name for programs */
+	const char *text; /* the text for people; of a kind that is about one line, it continues "line with seq 5" */
+} kinds[] = {
+	[VERIFY_INTACT] = {"intact", "intact"},
+	[VERIFY_EDITED] = {"edited", "was edited"},
+	[VERIFY_DELETED] = {"deleted", "deleted"},
+	[VERIFY_INSERTED] = {"inserted", "was inserted: callgate did not write it here"},
+	[VERIFY_REORDERED] = {"reordered", "stands before an earlier one: lines were reordered"},
+	[VERIFY_LOST_SEGMENT] = {"lost_segment", "lost with a piece of the file"},
+	[VERIFY_LOST_FILE] = {"lost_file", "a file of the log is missing"},
+	[VERIFY_UNHASHED] = {"unhashed", "lacks the hash of the line before"},
+	[VERIFY_FOREIGN_FILE] = {"foreign_file", "this file belongs to another run"},
+	[VERIFY_REWRITTEN] = {"rewritten", "is not the one that was anchored: the log was rewritten"},
+	[VERIFY_FOREIGN_KEY] = {"foreign_key", "signed with another key, of another run or time"},
+	[VERIFY_SIGNATURE] = {"signature", "the signature is wrong"},
+	[VERIFY_TRUNCATED] = {"truncated", "truncated: the anchor has seen more lines"},
+	[VERIFY_OPEN_END] = {"open_end", "no trailer: the writer was killed, or lines were cut off; without an anchor "
+					 "it cannot be told which"},
+	[VERIFY_UNSIGNED] = {"unsigned", "in order, but not signed: callgate was killed before, or the log was "
+					 "rewritten; it cannot be told which"},
 };
-_Static_assert(sizeof(names) / sizeof(names[0]) == VERIFY_KIND_MAX, "a kind lacks its name");
+_Static_assert(sizeof(kinds) / sizeof(kinds[0]) == VERIFY_KIND_MAX, "a kind lacks its name");
 
 const char *verify_get_name(enum verify_kind kind)
 {
-	return names[kind];
+	return kinds[kind].name;
+}
+
+void verify_describe_finding(const struct verify_finding *finding, char out[VERIFY_TEXT_SIZE])
+{
+	const char *text = kinds[finding->kind].text;
+	uint64_t first = finding->first, last = finding->last;
+
+	if ((last > 0 || finding->kind == VERIFY_DELETED) && first == last)
+		(void)snprintf(out, VERIFY_TEXT_SIZE,
+			       "line %" PRIu64 " of the run is missing here (seq %" PRIu64 "): %s", first, first, text);
+	else if (last > 0 || finding->kind == VERIFY_DELETED)
+		(void)snprintf(out, VERIFY_TEXT_SIZE,
+			       "lines %" PRIu64 " to %" PRIu64 " of the run are missing here (seq %" PRIu64 "): %s",
+			       first, last, first, text);
+	else if (finding->place.number > 0)
+		(void)snprintf(out, VERIFY_TEXT_SIZE, "line with seq %" PRIu64 " %s", finding->place.seq, text);
+	else
+		(void)snprintf(out, VERIFY_TEXT_SIZE, "%s", text);
 }
 
 void verify_init(struct verify *verify)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit/verify.h"
 #include "base/cleanup.h"
 
 #define LOG_FILES_MAX 100000u /* a file may name an earlier one as the next */
@@ -26,7 +25,7 @@ static int log_note_damage(struct log_walk *walk, uint64_t line, const char *wha
 {
 	if (walk->state->damage_count++ == 0) {
 		walk->state->first_damaged_line = line;
-		walk->state->first_damage = what;
+		(void)snprintf(walk->state->first_damage, sizeof(walk->state->first_damage), "%s", what);
 	}
 	return walk->reader->allow_damaged ? 0 : -EBADMSG;
 }
@@ -101,16 +100,8 @@ static int log_check_end(struct log_walk *walk, uint64_t line)
 /* Says what `callgate audit verify` would say. */
 static int log_check_chain(struct log_walk *walk)
 {
-	static const char *const texts[VERIFY_KIND_MAX] = {
-		[VERIFY_EDITED] = "this line was edited",
-		[VERIFY_DELETED] = "lines are missing before this one",
-		[VERIFY_INSERTED] = "this line was inserted",
-		[VERIFY_REORDERED] = "lines were reordered",
-		[VERIFY_UNHASHED] = "this line lacks the hash of the line before",
-		[VERIFY_SIGNATURE] = "the signature is wrong",
-		[VERIFY_UNSIGNED] = "the log is not signed",
-	};
 	struct verify_finding finding;
+	char text[VERIFY_TEXT_SIZE];
 	uint64_t tail;
 
 	if (walk->reader->allow_damaged)
@@ -118,8 +109,8 @@ static int log_check_chain(struct log_walk *walk)
 	finding = verify_get_finding(&walk->verify, NULL, &tail);
 	if (finding.kind == VERIFY_INTACT)
 		return 0;
-	return log_note_damage(walk, finding.place.number,
-			       texts[finding.kind] ? texts[finding.kind] : "callgate audit verify finds it broken");
+	verify_describe_finding(&finding, text);
+	return log_note_damage(walk, finding.place.number, text);
 }
 
 static int log_handle_line(struct log_walk *walk, struct audit_line *line)

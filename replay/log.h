@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "audit/scan.h"
+#include "audit/verify.h"
 
 struct replay_reader {
 	const char *path;   /* of the log; borrowed */
@@ -25,7 +26,7 @@ struct replay_log_state {
 	uint64_t record_count;
 	uint64_t damage_count;       /* places; with allow_damaged also lines that were skipped */
 	uint64_t first_damaged_line; /* of the first damage */
-	const char *first_damage;    /* a description of the first damage; static; NULL: none */
+	char first_damage[VERIFY_TEXT_SIZE]; /* a description of the first damage; "": none */
 };
 
 /*

@@ -57,55 +57,35 @@ static int verify_report_error(const char *path, int error)
 
 /* ---- printing the findings ---- */
 
-static const struct {
-	int status;
-	const char *text; /* text for people; %s is "record 5" or "a line" */
-} verify_kinds[VERIFY_KIND_MAX] = {
-	[VERIFY_INTACT] = {CLI_OK, "intact"},
-	[VERIFY_EDITED] = {VERIFY_STATUS_BROKEN, "was edited"},
-	[VERIFY_DELETED] = {VERIFY_STATUS_BROKEN, "deleted"},
-	[VERIFY_INSERTED] = {VERIFY_STATUS_BROKEN, "was inserted: callgate did not write it here"},
-	[VERIFY_REORDERED] = {VERIFY_STATUS_BROKEN, "stands before an earlier one: lines were reordered"},
-	[VERIFY_LOST_SEGMENT] = {VERIFY_STATUS_BROKEN, "lost with a piece of the file"},
-	[VERIFY_LOST_FILE] = {VERIFY_STATUS_BROKEN, "a file of the log is missing"},
-	[VERIFY_UNHASHED] = {VERIFY_STATUS_BROKEN, "lacks the hash of the line before"},
-	[VERIFY_FOREIGN_FILE] = {VERIFY_STATUS_BROKEN, "this file belongs to another run"},
-	[VERIFY_REWRITTEN] = {VERIFY_STATUS_BROKEN, "is not the one that was anchored: the log was rewritten"},
-	[VERIFY_FOREIGN_KEY] = {VERIFY_STATUS_WRONG_KEY, "signed with another key, of another run or time"},
-	[VERIFY_SIGNATURE] = {VERIFY_STATUS_WRONG_KEY, "the signature is wrong"},
-	[VERIFY_TRUNCATED] = {VERIFY_STATUS_TRUNCATED, "truncated: the anchor has seen more lines"},
-	[VERIFY_OPEN_END] = {VERIFY_STATUS_END_UNKNOWN,
-			     "no trailer: the writer was killed, or lines were cut off; without an anchor it cannot be "
-			     "told which"},
-	[VERIFY_UNSIGNED] = {VERIFY_STATUS_END_UNKNOWN,
-			     "in order, but not signed: callgate was killed before, or the log was rewritten; it "
-			     "cannot be told which"},
+static const int exit_statuses[VERIFY_KIND_MAX] = {
+	[VERIFY_INTACT] = CLI_OK,
+	[VERIFY_EDITED] = VERIFY_STATUS_BROKEN,
+	[VERIFY_DELETED] = VERIFY_STATUS_BROKEN,
+	[VERIFY_INSERTED] = VERIFY_STATUS_BROKEN,
+	[VERIFY_REORDERED] = VERIFY_STATUS_BROKEN,
+	[VERIFY_LOST_SEGMENT] = VERIFY_STATUS_BROKEN,
+	[VERIFY_LOST_FILE] = VERIFY_STATUS_BROKEN,
+	[VERIFY_UNHASHED] = VERIFY_STATUS_BROKEN,
+	[VERIFY_FOREIGN_FILE] = VERIFY_STATUS_BROKEN,
+	[VERIFY_REWRITTEN] = VERIFY_STATUS_BROKEN,
+	[VERIFY_FOREIGN_KEY] = VERIFY_STATUS_WRONG_KEY,
+	[VERIFY_SIGNATURE] = VERIFY_STATUS_WRONG_KEY,
+	[VERIFY_TRUNCATED] = VERIFY_STATUS_TRUNCATED,
+	[VERIFY_OPEN_END] = VERIFY_STATUS_END_UNKNOWN,
+	[VERIFY_UNSIGNED] = VERIFY_STATUS_END_UNKNOWN,
 };
-
-static void verify_print_missing(const struct verify_finding *finding)
-{
-	if (finding->first == finding->last)
-		(void)text_printf(stdout, "line %" PRIu64 " of the run is missing here", finding->first);
-	else
-		(void)text_printf(stdout, "lines %" PRIu64 " to %" PRIu64 " of the run are missing here",
-				  finding->first, finding->last);
-	(void)text_printf(stdout, " (seq %" PRIu64 "): %s", finding->first, verify_kinds[finding->kind].text);
-}
 
 static void verify_print_for_people(const struct verify_run *run, const struct verify_finding *finding, uint64_t tail)
 {
 	const struct verify *verify = &run->verify;
 	const struct verify_place *place = &finding->place;
 	bool placed = place->number > 0;
+	char text[VERIFY_TEXT_SIZE];
 
 	(void)text_printf(stdout, "%s", run->path[placed ? place->file : 0]);
 	(void)text_printf(stdout, placed ? ":%" PRIu64 ": " : ": ", place->number);
-	if (finding->last > 0 || finding->kind == VERIFY_DELETED)
-		verify_print_missing(finding);
-	else if (placed)
-		(void)text_printf(stdout, "line with seq %" PRIu64 " %s", place->seq, verify_kinds[finding->kind].text);
-	else
-		(void)text_printf(stdout, "%s", verify_kinds[finding->kind].text);
+	verify_describe_finding(finding, text);
+	(void)text_printf(stdout, "%s", text);
 	if (finding->kind == VERIFY_LOST_FILE && verify->next_name[0])
 		(void)text_printf(stdout, ": %s", verify->next_name);
 	(void)text_printf(stdout, "; run %s, %" PRIu64 " records, %zu file%s", verify->run, verify->records,
@@ -164,7 +144,7 @@ static void verify_end_log(struct verify_run *run)
 		return;
 	finding = verify_get_finding(&run->verify, run->has_key ? run->key : NULL, &tail);
 	anchor_apply_to_finding(&run->anchor, &run->verify, &finding);
-	status = verify_kinds[finding.kind].status;
+	status = exit_statuses[finding.kind];
 	if (run->options->json)
 		verify_print_json(run, &finding, tail);
 	else

@@ -242,7 +242,7 @@ static int runs_read_log(struct learn *learn, const char *dir, bool denied)
 				"smaller input", NEEDS_PATHS_MAX, NEEDS_NETS_MAX);
 	else if (r < 0)
 		cli_print_error("learn", "the log of the run cannot be read: %s",
-				state.first_damage ? state.first_damage : strerror(-r));
+				state.first_damage[0] ? state.first_damage : strerror(-r));
 	return r;
 }
 
