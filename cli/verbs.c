@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-#define VERBS_WIDTH_MIN 8 /* of the column of names in --help */
+#define VERBS_WIDTH_MIN 8 /* least width of the column of names in --help */
 
 static int verbs_print_help(const struct cli_verbs *verbs)
 {

@@ -12,8 +12,8 @@
 /* The directories in which the custodian stores files. */
 enum custodian_dir {
 	CUSTODIAN_OUTPUT,  /* of --output */
-	CUSTODIAN_METRICS, /* of the file of --metrics */
-	CUSTODIAN_ATTEST,  /* of the file of --attest */
+	CUSTODIAN_METRICS, /* the directory of the file of --metrics */
+	CUSTODIAN_ATTEST,  /* the directory of the file of --attest */
 	CUSTODIAN_DIR_COUNT,
 };
 

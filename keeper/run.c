@@ -60,7 +60,8 @@ static int keeper_set_death_signal(const struct keeper *keeper)
 
 static int keeper_prepare_own_process(struct keeper *keeper)
 {
-	static const struct rlimit one_byte = {1, 1}, no_core = {0, 0}; /* the same limits as in launch.c */
+	/* the same limits as launch.c sets for the program */
+	static const struct rlimit one_byte = {1, 1}, no_core = {0, 0};
 	int error;
 
 	/* Keeper and supervisor dump no core. A piped core_pattern ignores the limit 0, but not PR_SET_DUMPABLE. */

@@ -90,7 +90,8 @@ struct keeper_outcome {
 	uint64_t anchored, anchored_lines, anchors_skipped;
 	/* -errno of a checkpoint that could not be written although the anchor's descriptor was writable; 0: none */
 	int anchor_error;
-	struct signing_key *key; /* of a signed log, until keeper_outcome_release wipes it; owned */
+	/* the key that has signed the log, until keeper_outcome_release() wipes it; owned; NULL: no signed log */
+	struct signing_key *key;
 	char log_key[SIGNING_KEY_TEXT]; /* the public key of its signature */
 	bool was_killed_for_decoy;             /* callgate killed the program because a decoy was read */
 	const char *error_code; /* a word that names the error; NULL: none; borrowed from the report or static */

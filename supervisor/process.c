@@ -123,7 +123,7 @@ int process_main(const struct process_options *options)
 	ready = ready && !retry && process_open_program_sockets(&process) == 0 &&
 		process_await_scratch(&process) == 0 && process_build_view(&process) == 0 &&
 		process_build_second_view(&process) == 0 && process_open_log_dir(&process) == 0;
-	if (ready) /* from then on, no path leads to a file of the host */
+	if (ready) /* now no path of this process leads to a file of the host any more */
 		retry = namespaces_enter_view_drop_caps(options->namespaces, process.view) < 0;
 	ready = ready && !retry && process_join_views(&process) == 0 && process_build_landlock(&process) == 0 &&
 		process_send_program_sockets(&process) == 0;

@@ -213,7 +213,9 @@ static void supervise_run_program(struct supervisor *supervisor)
 	loop_run(supervisor);
 	if (supervisor->report->end_reason != RUN_END_NOT_ORDERED || supervisor->report->decoy_ended_run)
 		supervise_kill_namespace_or_group(supervisor);
-	/* its thread ends while the rest is done; otherwise our exit would wait for it */
+	/*
+	 * the watchdog's thread ends while the rest is done; otherwise the supervisor's exit would have to wait for it
+	 */
 	watchdog_stop(supervisor->watchdog);
 	alone = supervise_has_no_process_left(supervisor);
 	if (!alone)

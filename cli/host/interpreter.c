@@ -18,7 +18,7 @@ struct interpreter_family {
 	const char
 		*program_name_start; /* start of its programs' names: "python" matches python, python3 and python3.11 */
 	const char *command;       /* the program looked for in PATH */
-	/* its files below a shared prefix such as /usr; %s: version */
+	/* the interpreter's files below a shared prefix such as /usr; "%s" stands for its version */
 	const char *const *files_in_prefix;
 };
 

@@ -10,7 +10,8 @@
 
 /* The runs of one program in one workdir. For these the policy is compiled once. */
 struct minimise_runs {
-	struct cli_host host; /* the first member: the host's callbacks find the structure by it */
+	/* must be the first member: callbacks of the host convert its address into that of the whole struct */
+	struct cli_host host;
 	int (*load)(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path);
 	const struct minimise *all;
 	char *program, *workdir; /* the runs' program and workdir; owned; NULL: none */

@@ -64,10 +64,10 @@ struct run {
 	struct run_end_file attest;  /* of --attest */
 	json_t *inputs;              /* with --attest: names and digests of the inputs; owned */
 	enum sink_kind sink_kind;    /* of --audit-sink */
-	int sign_key_fd;                 /* of --sign-key; -1: none */
-	int anchor_fd;               /* of --anchor; -1: none */
-	char *anchor_path;           /* if it is a file; owned; NULL: it is none */
-	char *sign_key_path;             /* its canonical path; owned */
+	int sign_key_fd;                 /* descriptor of the file of --sign-key; -1: none */
+	int anchor_fd;               /* descriptor of the place of --anchor; -1: none */
+	char *anchor_path; /* canonical path of the place of --anchor, if that is a file; owned; NULL: it is none */
+	char *sign_key_path;             /* canonical path of the file of --sign-key; owned */
 	int sink_fd;
 	struct custodian custodian;
 	struct layers *layers;

@@ -103,7 +103,7 @@ static int session_wait_and_print_id(const struct run *run, pid_t pid, const cha
 	if (session_await_start(run->scratch.base_fd, socket_name, stderr_fd))
 		return cli_print_text("session", run->scratch.id) == CLI_OK ? cli_print_text("session", "\n")
 									    : CLI_ERROR;
-	(void)kill(pid, SIGTERM); /* it has ended, or never will serve */
+	(void)kill(pid, SIGTERM); /* the other process has ended already, or will never serve clients */
 	(void)waitpid(pid, &status, 0);
 	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : CLI_ERROR;
 }

@@ -83,7 +83,7 @@ int run_report_refusal(struct run *run, const char *code, const char *format, ..
 	if (run->options.json || run->is_setup_process)
 		(void)run_print_result(run, result); /* a failure adds nothing: the exit status is an error already */
 	if (run->options.status_fd >= 0)
-		/* If this fails: the exit status is an error already. */
+		/* A failure is ignored, because the exit status is an error anyway. */
 		(void)result_write_end_line(run->options.status_fd, result);
 	return CLI_ERROR;
 }

@@ -40,7 +40,7 @@ static void session_list_one(int dir_fd, const char *name, bool json)
 	_cleanup_json_ json_t *answer = NULL;
 
 	if (fd == -ECONNREFUSED)
-		(void)unlinkat(dir_fd, name, 0); /* its session was killed */
+		(void)unlinkat(dir_fd, name, 0); /* no process listens at the socket: its session was killed */
 	if (fd < 0 || session_client_send(fd, json_pack("{s:s}", "op", "list"), NULL, 0) < 0)
 		return;
 	if (session_client_receive(fd, &answer) == 0)

@@ -63,7 +63,7 @@ char *question_make_text(const struct question_origin *origin, const struct call
 	json_t *object;
 	char *text;
 
-	call_fill_record(asked, &record); /* its texts end with NUL */
+	call_fill_record(asked, &record); /* all texts of the record end with NUL */
 	object = json_pack("{s:I, s:o, s:s, s:i, s:i, s:o*, s:o, s:s, s:o, s:o, s:o, s:o*, s:o*, s:s, s:o, s:s, s:s?, "
 			   "s:I, s:o}",
 			   "seq", (json_int_t)origin->number, "time", question_make_time(), "run", origin->run_id,

@@ -91,7 +91,7 @@ struct connection {
 	char *exe;
 	char *rule; /* the rule of the "open" record; NULL: not opened yet */
 	pid_t pid, ppid, host_pid;
-	unsigned program; /* of a session; 0: none */
+	unsigned program; /* in a session: the number of the program that the connection belongs to; 0: none */
 	int pidfd; /* a pidfd of the process `pid`, owned; opened only where a rule has "on_deny"; -1: not open */
 	uint16_t port;
 	bool is_opened;

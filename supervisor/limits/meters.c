@@ -7,7 +7,7 @@
 
 static const struct {
 	const char *name;
-	size_t offset; /* of the limit in struct policy_limits */
+	size_t offset; /* offset of the limit in struct policy_limits */
 } kinds[] = {
 	[LIMIT_CPU] = {"cpu", offsetof(struct policy_limits, cpu_ns)},
 	[LIMIT_MEMORY] = {"memory", offsetof(struct policy_limits, memory_bytes)},

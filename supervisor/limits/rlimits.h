@@ -12,7 +12,10 @@
 /* Which limits the processes get in place of limits by control groups. */
 struct rlimits_without_cgroups {
 	bool cpu_by_rlimit;    /* each process gets RLIMIT_CPU */
-	bool memory_by_rlimit; /* also: calls that make memory which no process shows are judged */
+	/*
+	 * each process gets RLIMIT_DATA and RLIMIT_AS, and calls that make memory which no process shows are judged
+	 */
+	bool memory_by_rlimit;
 	bool tasks_by_rlimit;  /* RLIMIT_NPROC, which counts by user; only with the run's own user namespace */
 	bool forks_by_judging; /* if RLIMIT_NPROC is not used: calls that make processes are judged */
 };

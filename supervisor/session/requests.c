@@ -108,7 +108,10 @@ static void client_hold_session(struct session *session, struct client *client)
 				       json_string(policy_get_settings(session->sandbox->policy)->workdir)));
 }
 
-/* A signal for the program's process group, which it leads until it is reaped by its monitor. */
+/*
+ * Sends a signal to the process group of the client's program. The program leads that group until its monitor reaps it,
+ * so the group's number is not reused before.
+ */
 static void client_signal_program(struct client *client, const json_t *asked)
 {
 	json_int_t number = json_integer_value(json_object_get(asked, "signal"));
@@ -155,7 +158,7 @@ void requests_read(struct session *session, struct client *client)
 		return;
 	asked = fits ? json_loadb(session->text, (size_t)got, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	if (got <= 0)
-		clients_drop(client); /* it has hung up */
+		clients_drop(client); /* the client has hung up */
 	else if (!asked)
 		clients_send_error(client, "bad_request", "not a JSON object, or longer than 192 KiB");
 	else

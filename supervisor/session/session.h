@@ -29,7 +29,8 @@ struct session_options {
 	uint64_t idle_ns;  /* the session ends after this time without programs; 0: never */
 	const char *run_id;
 	char *const *envp; /* environment of each program, before its own variables */
-	struct view *second_view; /* of --ask; NULL: none */
+	/* the view with which denied calls are judged again, for --ask; NULL: no denial is asked about */
+	struct view *second_view;
 };
 
 /* Makes what the spawner needs, and adds it to the options of its launch. 0 or -errno. */

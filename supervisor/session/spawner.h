@@ -21,13 +21,13 @@ struct spawner_page {
 	struct {
 		_Atomic uint32_t go;    /* a futex: the number of the program that may go on */
 		volatile uint32_t step; /* enum spawner_step: the step that failed */
-		volatile int32_t error; /* errno of that step; 0: none failed */
+		volatile int32_t error; /* errno of the step that failed; 0: no step has failed */
 	} slot[SPAWNER_PROGRAMS_MAX];
 };
 
 /* Asks for a program. One message of the socket, with three descriptors: the program's stdin, stdout and stderr. */
 struct spawner_request {
-	uint32_t number; /* of the program in the session, from 1 */
+	uint32_t number; /* number of the program in the session, from 1 */
 	uint32_t slot;   /* index of the program's slot in struct spawner_page */
 	uint32_t arguments, variables;
 	/* directory ("": the workdir), path of the program, arguments, variables: each ends with NUL */
@@ -46,7 +46,8 @@ struct spawner_message {
 	uint32_t event;
 	int32_t monitor_pid, pid; /* of SPAWNER_STARTED */
 	int32_t wait_status_or_errno;
-	uint32_t has_descendants; /* SPAWNER_ENDED: the program has left processes; else the monitor exits by itself */
+	/* with SPAWNER_ENDED: 1: descendants of the program are left; 0: none are, and the monitor exits by itself */
+	uint32_t has_descendants;
 	uint64_t cpu_us, max_rss_kb; /* SPAWNER_ENDED */
 };
 

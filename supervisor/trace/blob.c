@@ -7,7 +7,8 @@
 
 #define ARGV_POINTERS_MAX 131072u /* a megabyte of pointers: more than an exec's argument space can hold */
 #define ARGV_POINTERS_PER_READ 64u
-#define BLOBS_BYTES_MAX (64u << 20) /* of all blobs; a thread that leaves its execs by longjmp keeps eight blobs */
+/* most bytes of all blobs together; a thread that leaves its execs by longjmp keeps eight blobs */
+#define BLOBS_BYTES_MAX (64u << 20)
 
 /* Reads the program's argv, without the final NULL. addr 0: argv is empty. */
 static int blob_read_argv(const struct call *call, uint64_t addr, struct buf *argv)

@@ -180,7 +180,8 @@ static int stop_restart_call(struct tracer *tracer, struct pending *pending)
 	r = inject_write_memory(tracer, pending->tid, addr, pending->blob.bytes, pending->blob.len);
 	if (r < 0) {
 		arch_set_result(&regs, r);
-		(void)arch_write_regs(pending->tid, &regs); /* on failure: EINTR, or the thread is dead */
+		/* a failure means that the thread is dead, or that its call returns EINTR */
+		(void)arch_write_regs(pending->tid, &regs);
 		return r;
 	}
 	pending->blob_addr = addr;

@@ -20,7 +20,7 @@ struct after_fired {
 	unsigned entry; /* index in the policy */
 	uint64_t seq;   /* number of the record */
 	pid_t pid;
-	pid_t host_pid; /* as in struct decoy_read */
+	pid_t host_pid; /* the process's pid outside the run's pid namespace; 0: the same pid, or unknown */
 	char *path;     /* canonical virtual path that was read; owned */
 	char *exe;      /* owned */
 	uint64_t descriptors, mappings, processes; /* closed, made inaccessible, killed */

@@ -33,12 +33,12 @@ struct moved_path {
 /* A renamed directory. */
 struct directory_rename {
 	struct moved_path *first_path; /* the directory's path when the run began; NULL: the run made the directory */
-	/* its present path; NULL: it was removed, and another directory has that path */
+	/* the directory's present path; NULL: the directory was removed, and another one has its path */
 	struct moved_path *present_path;
 };
 
 struct changes {
-	void *tree; /* of struct touched_file, owned, by path: tsearch(3) */
+	void *tree; /* a tsearch(3) tree of struct touched_file by their paths; owned */
 	size_t count;
 	size_t bytes; /* bytes of all paths */
 	uint64_t unlisted_count;

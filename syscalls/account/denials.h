@@ -32,7 +32,7 @@ struct denial {
 	char *reason;
 	pid_t pid;
 	pid_t host_pid; /* the pid outside the run's pid namespace; 0: the same pid, or unknown */
-	unsigned program; /* of a session: the program of the first attempt; 0: none */
+	unsigned program; /* in a session: the number of the program that made the first attempt; 0: none */
 	char *exe;
 	uint64_t count;
 	bool was_observed;           /* performed all the same: --mode observe */

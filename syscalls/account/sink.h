@@ -15,7 +15,7 @@
 
 enum sink_kind {
 	SINK_NONE,
-	SINK_SYSLOG,   /* as syslog(3) writes to /dev/log */
+	SINK_SYSLOG,   /* messages as syslog(3) writes them to /dev/log */
 	SINK_JOURNALD, /* the native protocol of systemd-journald: https://systemd.io/JOURNAL_NATIVE_PROTOCOL */
 };
 

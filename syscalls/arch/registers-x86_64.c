@@ -18,7 +18,8 @@ const struct arch_layout arch_layout = {
 	.last_number_index = REG(orig_rax),
 	.result_index = REG(rax),
 	.arg = {REG(rdi), REG(rsi), REG(rdx), REG(r10), REG(r8), REG(r9)},
-	.syscall_insn_bytes = 2, /* of "syscall", and of "int 0x80", which the filter never lets come this far */
+	/* length of the instruction "syscall"; "int 0x80" is as long, but the filter refuses all its calls */
+	.syscall_insn_bytes = 2,
 	.syscall_insn = {0x0f, 0x05},
 	.red_zone_bytes = 128, /* System V ABI, AMD64 supplement, 3.2.2 */
 };

@@ -180,7 +180,7 @@ struct call {
 	const struct call_answer *answer;  /* borrowed; NULL: nobody was asked */
 	struct {
 		uint64_t flags, mode, resolve;
-	} how; /* of openat2, copied from target memory */
+	} how; /* the struct open_how of an openat2, copied from target memory */
 	struct outcome outcome;
 	struct audit_slot slot;
 	struct call_net net;

@@ -83,7 +83,7 @@ static int exec_open_pinned(struct call *call, int pin)
 
 struct exec_stat_question {
 	struct stat *st;
-	int asked_dirfd; /* the dirfd of the successful question: see view_get_nolinks_path */
+	int asked_dirfd; /* the dirfd with which the file was found: see view_get_nolinks_path() */
 };
 
 static int exec_stat_by_name(void *ctx, int dirfd, const char *path, int at_flags)

@@ -61,7 +61,7 @@ static bool walk_step(struct fixed_walk *walk, const struct policy *policy, cons
 		return false;
 	got = readlink(walk->resolved_path, target, sizeof(target) - 1);
 	if (got < 0)
-		return errno == EINVAL; /* it is no link */
+		return errno == EINVAL; /* EINVAL: the name is no symbolic link */
 	target[got] = '\0';
 	return walk_follow_link(walk, target);
 }

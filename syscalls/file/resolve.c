@@ -357,7 +357,8 @@ static int file_open_proc_fd_link(const struct call *call, const struct place *p
 	if (fstat(pin, &object) < 0)
 		return -errno;
 	if (file_find_virtual_path(call, pin, &object, virt) >= 0)
-		return -EAGAIN; /* the object has a name, which must be judged */
+		/* the descriptor refers to an object with a name by now, and that name must be judged */
+		return -EAGAIN;
 	if (open_flags & O_DIRECTORY && !S_ISDIR(object.st_mode))
 		return -ENOTDIR;
 	if (open_flags & O_PATH)

@@ -62,7 +62,7 @@ static int scope_push_link_target(struct openat2_scope_walk *walk, const char *t
 	if (walk->resolve & RESOLVE_IN_ROOT)
 		return scope_enter_dir(walk, walk->root);
 	if (walk->resolve & RESOLVE_NO_XDEV && walk->path_is_relative)
-		return -EXDEV; /* like nd_jump_root() in fs/namei.c */
+		return -EXDEV; /* the same check and errno as nd_jump_root() in fs/namei.c */
 	return scope_enter_dir(walk, "/");
 }
 
@@ -91,7 +91,8 @@ static int scope_enter_link(struct openat2_scope_walk *walk, const struct place 
 /* Checks RESOLVE_NO_XDEV. Directories of the skeleton stand for the host's, so their device is ignored. */
 static int scope_check_no_xdev(struct openat2_scope_walk *walk, const struct place *place, const struct stat *object)
 {
-	bool own = place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC); /* on any host these are separate file systems */
+	/* mounts of devices and /proc are separate file systems on any host */
+	bool own = place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC);
 	bool crossed = own || (walk->has_device && walk->device != object->st_dev);
 
 	if (place->mount->flags & MOUNT_SKELETON)

@@ -71,7 +71,8 @@ void net_judge_address(struct call *call, net_address_fn *judge_unix, net_addres
 	struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
 	int len = call_get_int(call, 2), r = net_check_socket(call);
 
-	if (r == 0 && (len < 0 || (size_t)len > sizeof(address))) /* as move_addr_to_kernel() in net/socket.c */
+	/* the same check as in move_addr_to_kernel() in net/socket.c */
+	if (r == 0 && (len < 0 || (size_t)len > sizeof(address)))
 		r = -EINVAL;
 	if (r == 0)
 		r = decode_struct(call, 1, &address, (size_t)len);

@@ -133,7 +133,8 @@ static int bind_listen(struct call *call, const struct inet_socket *socket, stru
 	if (r == 0 || r == -EINVAL) /* -EINVAL: the socket was bound already */
 		r = inet_read_bound(socket, bound);
 	if (r == 0 && bound->port != judged && !policy_net_judge_listen(inet->options.policy, 0).is_allowed)
-		r = -EADDRINUSE; /* the judged port was stale: see inet_read_bound() */
+		/* the port that was judged is not the one that the socket is bound to: see inet_read_bound() */
+		r = -EADDRINUSE;
 	if (r == 0 && !bind_address_is_of_run_only(inet, bound))
 		r = -EADDRNOTAVAIL;
 	if (r == 0 && listen(socket->fd, call_get_int(call, 1)) < 0)

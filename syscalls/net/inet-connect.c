@@ -31,7 +31,7 @@ static int inet_bind_to_run_loopback(const struct inet *inet, const struct inet_
 	if (r < 0)
 		return r == -EADDRINUSE ? -EADDRNOTAVAIL : r;
 	if (!inet_is_same_address(&bound, &own) && !inet_is_any(&bound))
-		return -EINVAL; /* as ip_route_output_key() for a loopback source */
+		return -EINVAL; /* the errno of ip_route_output_key() for a source address on the loopback interface */
 	*ret_port = bound.port;
 	return 0;
 }

@@ -23,7 +23,7 @@ struct inet_options {
 	bool has_own_netns;
 	struct in_addr loopback; /* see struct egress_program_sockets */
 	uint16_t listener_port, dns_port, sink_port;
-	void *egress; /* the first argument of the functions below */
+	void *egress; /* the first argument of catch_up() and refused() */
 	void (*catch_up)(void *egress); /* reads what egress has sent, so that `pool` is up to date; may be NULL */
 	/* sends egress the socket of a UDP endpoint */
 	int (*udp)(void *egress, const struct control_connect *endpoint, int fd);

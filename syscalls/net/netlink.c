@@ -30,7 +30,7 @@
 
 struct standin {
 	int fd; /* the supervisor's end, owned; -1: the slot is free */
-	ino_t inode; /* of the program's end: identifies the stand-in */
+	ino_t inode; /* inode number of the program's end of the socket pair, by which the stand-in is found */
 	uint32_t nl_pid; /* nl_pid; 0: not chosen yet */
 };
 

@@ -10,7 +10,8 @@
 #define TRANSFER_BYTES_PER_TURN_MAX (1u << 20)
 
 struct transfer {
-	struct message *message;           /* left empty: transfer_send_without_waiting() takes its content */
+	/* the message to send; transfer_send_without_waiting() takes its content and leaves it empty */
+	struct message *message;
 	const struct sockaddr_storage *to; /* NULL: the message goes to the connected peer */
 	socklen_t to_len;
 	int flags; /* MSG_*, from the target */

@@ -29,7 +29,7 @@ struct bound_socket {
 	int pin_fd; /* O_PATH descriptor of the inode that the socket is bound to */
 	dev_t dev;  /* of the socket file */
 	ino_t ino;
-	ino_t socket_ino; /* of the socket itself */
+	ino_t socket_ino; /* inode number of the socket itself, as fstat(2) tells it */
 	int type;   /* SOCK_*: sockets of different types can have the same abstract name */
 	size_t name_len;
 	char name[SOCKETS_NAME_MAX]; /* the abstract name, which begins with NUL */

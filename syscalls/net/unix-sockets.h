@@ -25,7 +25,7 @@ struct sockets;
 struct sockets_address {
 	struct sockaddr_un name;
 	socklen_t len;
-	ino_t ino; /* of the socket that has the address, as fstat(2) tells it; 0: not known */
+	ino_t ino; /* inode number of the socket that has the address, as fstat(2) tells it; 0: not known */
 };
 
 /* scratch_fd: the run's scratch directory, borrowed. own_netns: the run has a network namespace. 0 or -ENOMEM. */

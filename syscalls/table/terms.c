@@ -27,7 +27,7 @@ const struct row_term allow_always[] = {TERM_OF_ONE(COMPARE_MASKED(0, 0, 0)), EN
 #define F_CREATED_QUERY 1028 /* Linux 6.12 */
 #endif
 
-#define COMMAND(command) TERM_OF_ONE(IS(1, command)) /* of fcntl and ioctl */
+#define COMMAND(command) TERM_OF_ONE(IS(1, command)) /* a term for the command argument of fcntl(2) and ioctl(2) */
 
 /*
  * Left out: F_SETLEASE and F_NOTIFY, which block or observe processes outside the run through a read-only descriptor,

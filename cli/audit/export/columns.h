@@ -14,7 +14,7 @@ enum column_type {
 struct column_value {
 	bool is_present;
 	int64_t number;        /* of COLUMN_INTEGER */
-	struct scan_text text; /* of COLUMN_TEXT: the text with its JSON escapes; of COLUMN_REAL: the digits */
+	struct scan_text text; /* the value of a COLUMN_TEXT, with its JSON escapes, or the digits of a COLUMN_REAL */
 };
 
 size_t columns_count(void);
