@@ -1,6 +1,8 @@
-/* policy/paths/below.h: which trees are writable, which names are denied, whether only whole trees are granted. */
+/* policy/paths/below.h: which trees are writable, which names are hidden, whether only whole trees are granted. */
 #include <check.h>
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +69,121 @@ START_TEST(test_each_deny)
 }
 END_TEST
 
+/* What a visit found. */
+struct hidden_list {
+	char text[1000]; /* a line each: "[private ]PATH[ glob]: RULE" */
+	size_t left;     /* the call that returns `answer`; 0: none does */
+	int answer;
+};
+
+__attribute__((format(printf, 2, 3))) static void list_add(struct hidden_list *list, const char *format, ...)
+{
+	const size_t len = strlen(list->text);
+	va_list args;
+
+	va_start(args, format);
+	ck_assert_int_lt(vsnprintf(list->text + len, sizeof(list->text) - len, format, args),
+			 (int)(sizeof(list->text) - len));
+	va_end(args);
+}
+
+static int list_name(void *ctx, const char *path)
+{
+	list_add(ctx, "%s\n", path);
+	return 0;
+}
+
+static int list_hidden(void *ctx, const struct policy_hidden *hidden)
+{
+	static const char file[] = "p.json: filesystem.";
+	struct hidden_list *list = ctx;
+
+	ck_assert(strncmp(hidden->rule, file, sizeof(file) - 1) == 0);
+	list_add(list, "%s%s%s: %.*s\n", hidden->is_private ? "private " : "", hidden->path,
+		 hidden->glob ? " glob" : "", (int)strcspn(hidden->rule + sizeof(file) - 1, " "),
+		 hidden->rule + sizeof(file) - 1);
+	return list->left > 0 && --list->left == 0 ? list->answer : 0;
+}
+
+/* A private rule hides its name unless another rule grants something there or below. */
+START_TEST(test_each_private)
+{
+	static const char *const with_grants =
+		"{\"filesystem\": {\"public\": [\"/etc\"], \"read\": [\"/etc/b\", \"/etc/c/d\", \"/etc/e/*.c\"],"
+		" \"private\": [\"/etc/a\", \"/etc/b\", \"/etc/c\", \"/etc/e\", \"/etc/**/*.key\"]}}";
+	struct hidden_list list = {0};
+	struct rig rig = {0};
+	struct policy *policy;
+
+	ck_assert_int_eq(rig_load(&rig, with_grants, NULL, &policy), 0);
+	ck_assert_int_eq(policy_visit_denies(policy, list_name, &list), 0);
+	ck_assert_str_eq(list.text, "/etc/a\n");
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
+START_TEST(test_each_hidden)
+{
+	static const struct {
+		const char *text, *hidden;
+	} question[] = {
+		{"{'filesystem': {'read': ['/usr'], 'redirect': [{'from': '/usr/tmp', 'to': '@scratch/t'}],"
+		 " 'provide': {'/b': 'x'}}, 'exec': {'deny': ['/usr/bin/env']}}",
+		 ""},
+		/* By both paths, if one has a link in it; also what does not exist. */
+		{"{'filesystem': {'deny': ['/lib/x', '/home/u/.ssh', '/missing/y', '/bin/**/x']}}",
+		 "/usr/lib/x: deny[0]\n/lib/x: deny[0]\n"
+		 "/vault/keys: deny[1]\n/home/u/.ssh: deny[1]\n"
+		 "/missing/y: deny[2]\n"
+		 "/usr/bin glob: deny[3]\n/bin glob: deny[3]\n"},
+		/* In the workdir also by the path on the host. */
+		{"{'filesystem': {'deny': ['@workdir/in/k', '@workdir/out/k', '@workdir/*.pem', '**/.env', '**/*']}}",
+		 "/work/real/k: deny[0]\n/work/in/k: deny[0]\n/scratch/run/work/real/k: deny[0]\n"
+		 "/work/out/k: deny[1]\n/etc/k: deny[1]\n"
+		 "/work glob: deny[2]\n/scratch/run/work glob: deny[2]\n"
+		 "/ glob: deny[3]\n/ glob: deny[4]\n"},
+		/* Whether something else grants a private name is asked when it is covered. */
+		{"{'filesystem': {'public': ['/etc'], 'read': ['/etc/x'], 'private': ['/etc/x', '/etc/**/*.key'],"
+		 " 'deny': ['/etc/y']}}",
+		 "private /etc/x: private[0]\nprivate /etc glob: private[1]\n/etc/y: deny[0]\n"},
+	};
+
+	for (size_t i = 0; i < sizeof(question) / sizeof(question[0]); i++) {
+		char *json = rig_make_text(question[i].text);
+		struct hidden_list list = {0};
+		struct rig rig = {0};
+		struct policy *policy;
+
+		ck_assert_msg(rig_load(&rig, json, NULL, &policy) == 0, "%s", json);
+		ck_assert_int_eq(policy_visit_hidden(policy, list_hidden, &list), 0);
+		ck_assert_msg(strcmp(list.text, question[i].hidden) == 0, "%s: %s", json, list.text);
+		policy_free(policy);
+		rig_done(&rig);
+		free(json);
+	}
+}
+END_TEST
+
+/* What take() returns ends the visit: also 1, and between the paths of one rule. */
+START_TEST(test_stop_each_hidden)
+{
+	for (int stop = -1; stop <= 1; stop++) {
+		struct hidden_list list = {.left = 2, .answer = stop};
+		struct rig rig = {0};
+		struct policy *policy;
+
+		ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
+		ck_assert_int_eq(policy_visit_hidden(policy, list_hidden, &list), stop);
+		ck_assert_str_eq(list.text, stop == 0 ? "/srv/key: deny[0]\n/vault/keys: deny[1]\n"
+							"/home/u/.ssh: deny[1]\n/ glob: deny[2]\n/srv glob: deny[3]\n"
+						      : "/srv/key: deny[0]\n/vault/keys: deny[1]\n");
+		policy_free(policy);
+		rig_done(&rig);
+	}
+}
+END_TEST
+
 START_TEST(test_sees_whole)
 {
 	static const struct {
@@ -104,6 +221,9 @@ int main(void)
 
 	tcase_add_test(all, test_may_write);
 	tcase_add_test(all, test_each_deny);
+	tcase_add_test(all, test_each_private);
+	tcase_add_test(all, test_each_hidden);
+	tcase_add_test(all, test_stop_each_hidden);
 	tcase_add_test(all, test_sees_whole);
 	suite_add_tcase(suite, all);
 	return unit_run(suite);
