@@ -104,6 +104,22 @@ static int reads_check_moves(struct kernel_reads *reads, const struct mount *out
 	return 0;
 }
 
+/* Copies the mounts in which covers can move: what changed below a cover is reported, too. */
+static int reads_copy_uncovered(const struct view *view)
+{
+	for (size_t i = 0; i < view->mounts; i++) {
+		struct mount *mount = view->mount[i];
+
+		if (mount->flags & (MOUNT_FILE | MOUNT_PROC | MOUNT_DEVICE | MOUNT_SKELETON) ||
+		    !policy_may_write(view->policy, mount->virt))
+			continue;
+		mount->uncovered_fd = mounts_clone_tree(mount->fd, "");
+		if (mount->uncovered_fd < 0)
+			return mount->uncovered_fd;
+	}
+	return 0;
+}
+
 /* Covers names that match globs, and what is not public. */
 static int reads_hide_matches(struct kernel_reads *reads)
 {
@@ -119,7 +135,7 @@ static int reads_hide_matches(struct kernel_reads *reads)
 	}
 	for (size_t i = 0; r == 0 && view->covers_move && i < view->mounts; i++)
 		r = reads_check_moves(reads, view->mount[i]);
-	return r;
+	return r == 0 && view->covers_move ? reads_copy_uncovered(view) : r;
 }
 
 /* ---- all of it ---- */

@@ -56,6 +56,7 @@ static void mount_free(struct mount *mount)
 	if (!mount->held)
 		cleanup_close(&mount->fd);
 	cleanup_close(&mount->copy_fd);
+	cleanup_close(&mount->uncovered_fd);
 	free(mount->virt);
 	free(mount->host);
 	free(mount->origin);
@@ -94,6 +95,7 @@ int view_add_mount(struct view *view, const char *virt, const char *host, int fd
 				.base = strdup(base),
 				.fd = steal_fd(&owned),
 				.copy_fd = -1,
+				.uncovered_fd = -1,
 				.origin = strdup(host),
 				.flags = flags,
 				.rule = rule,

@@ -131,6 +131,13 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 	return openat2_call(place->mount->fd, place->rest, flags, mode, IO_RESOLVE_BELOW);
 }
 
+int view_open_uncovered(const struct place *place, int flags)
+{
+	if (place->is_magic_link || place->mount->uncovered_fd < 0)
+		return view_open_place(place, flags, 0);
+	return openat2_call(place->mount->uncovered_fd, place->rest, flags, 0, IO_RESOLVE_BELOW);
+}
+
 int view_open_parent(const struct place *place, const char **ret_name)
 {
 	char dir[PATH_MAX];

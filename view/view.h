@@ -52,6 +52,8 @@ struct mount {
 	char *base; /* path of the object below fd: "." for a tree */
 	int fd;     /* O_PATH directory */
 	int copy_fd; /* of a single file: the detached copy that view_attach_mounts will mount; -1: none */
+	/* a detached copy without the covers of view_prepare_kernel_reads(), for view_open_uncovered(); -1: none */
+	int uncovered_fd;
 	struct held_dir *held; /* the held directory that fd belongs to; NULL: the mount owns fd */
 	unsigned flags;
 	const char *rule; /* the rule that made the mount, borrowed from the policy; NULL for the skeleton */
@@ -259,6 +261,12 @@ struct policy_decision view_judge_place(const struct view *view, const struct ta
  * may reach (S_IXOTH of each directory below the grant) or, without O_PATH, read (S_IROTH).
  */
 int view_open_place(const struct place *place, int flags, mode_t mode);
+
+/*
+ * As view_open_place() for flags that change nothing, but also opens what a cover hides from the program, below a
+ * directory that was renamed. For what the supervisor itself looks at: the program must not get the descriptor.
+ */
+int view_open_uncovered(const struct place *place, int flags);
 
 /*
  * True for a place that is granted only by RULE_PUBLIC: view_open_place opens what everybody on the host may reach and

@@ -41,7 +41,7 @@ static void changes_add_hash(const struct place *place, struct change *change, s
 	struct stat file;
 	uint64_t bytes;
 
-	fd = view_open_place(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	fd = view_open_uncovered(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &file) < 0 || !S_ISREG(file.st_mode))
 		return;
 	bytes = (uint64_t)file.st_size;
@@ -62,7 +62,7 @@ static bool changes_find_change_of_touched(const struct touched_file *entry, str
 	bool present;
 
 	changes_get_touched_place(entry, &place);
-	fd = view_open_place(&place, O_PATH | O_NOFOLLOW, 0);
+	fd = view_open_uncovered(&place, O_PATH | O_NOFOLLOW);
 	present = fd >= 0 && fstat(fd, &now) == 0;
 	memset(ret_change, 0, sizeof(*ret_change));
 	ret_change->path = entry->path;

@@ -33,7 +33,7 @@ static int changes_compare_touched_paths(const void *a, const void *b)
 
 static void changes_read_state_before_touch(struct touched_file *entry, const struct place *place)
 {
-	_cleanup_close_ int fd = view_open_place(place, O_PATH | O_NOFOLLOW, 0);
+	_cleanup_close_ int fd = view_open_uncovered(place, O_PATH | O_NOFOLLOW);
 	struct stat now;
 
 	if (fd < 0 || fstat(fd, &now) < 0) {
@@ -429,7 +429,7 @@ static int changes_list_directory(struct renamed_tree_walk *walk, const char *ta
 	int fd = -1, r = 0;
 
 	if (moved_path_fill_place_below(walk->move->present_path, tail, &walk->place))
-		fd = view_open_place(&walk->place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK, 0);
+		fd = view_open_uncovered(&walk->place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK);
 	if (fd == -ENOENT || fd == -ENOTDIR)
 		return 0; /* the directory was removed since, and that touched each name */
 	stream = fd < 0 ? NULL : fdopendir(fd);

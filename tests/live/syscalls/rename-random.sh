@@ -6,7 +6,7 @@ need jq
 [ -x "$PYTHON" ] || skip "no $PYTHON"
 cp "$SRC/tests/cases/rename-random.py" "$T/rename.py" || die "cp"
 cat >"$T/model.py" <<'EOF2'
-import fnmatch, json, os, random, stat, sys
+import fnmatch, hashlib, json, os, random, stat, sys
 
 # By this test alone, knowing nothing of how callgate does it: "**" is any number of names, "*" any text in one.
 def matches(glob, parts):
@@ -64,6 +64,11 @@ for path in sorted({*before, *after, *told}):
             "modified" if before[path] != after[path] else None)
     if told.get(path) != want and not (want is None and told[path] == "modified" and path in after): # its times
         print(path[len(top):], "was", want, "is told as", told.get(path))
+for change in result["changes"]:
+    content = after.get(change["path"], [0, 0, None])[2] # of a link the target, which is not hashed
+    if (content is not None and stat.S_ISREG(after[change["path"]][1]) and change.get("sha256") !=
+            hashlib.sha256(content.encode()).hexdigest()):
+        print(change["path"][len(top):], "has the hash", change.get("sha256"))
 if not result["stdout"].strip().isdigit() or int(result["stdout"]) < 40:
     print("it did next to nothing:", result["stdout"], result["stderr"])
 EOF2

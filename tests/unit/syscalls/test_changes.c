@@ -24,7 +24,8 @@ static void set_up(void)
 	ck_assert_int_eq(mkdir(dir, 0700), 0);
 	root = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	mount = (struct mount){
-		.virt = virt, .virt_len = 5, .host = dir, .host_len = strlen(dir), .base = base, .fd = root};
+		.virt = virt, .virt_len = 5, .host = dir, .host_len = strlen(dir), .base = base, .fd = root,
+		.uncovered_fd = -1};
 }
 
 static void tear_down(void)
