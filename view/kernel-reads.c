@@ -80,6 +80,19 @@ static int reads_hide_rule(void *ctx, const struct policy_hidden *hidden)
 	return r;
 }
 
+/* The view covers some names itself, such as the scratch space in a grant: these do not exist. */
+static int reads_hide_covered_nodes(struct kernel_reads *reads)
+{
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < VIEW_BUCKETS; i++)
+		for (const struct view_node *node = reads->view->bucket[i]; node && r == 0; node = node->next)
+			if (node_is_covered(node) && !path_is_below(node->virt, "/proc") &&
+			    strcmp(node->virt, VIEW_PATHLESS_MOUNTS_PATH) != 0)
+				r = covers_add(reads, node->virt, COVER_ABSENT);
+	return r;
+}
+
 /*
  * A directory with a covered name can be renamed. Where it comes to be below another mount that shows a part of the
  * same tree by another path, it has no cover.
@@ -156,6 +169,8 @@ static int reads_prepare(struct kernel_reads *reads)
 		r = -errno;
 	if (r == 0)
 		r = policy_visit_hidden(reads->view->policy, reads_hide_rule, reads);
+	if (r == 0)
+		r = reads_hide_covered_nodes(reads);
 	if (r == 0)
 		r = reads_hide_matches(reads);
 	if (r == 0)
