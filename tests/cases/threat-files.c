@@ -284,17 +284,19 @@ static void leaves_of(const char *pid, bool own)
 	}
 	for (size_t i = 0; own && i < sizeof(never) / sizeof(never[0]); i++) {
 		snprintf(path, sizeof(path), "/proc/%s/%s", pid, never[i]);
-		threat_refused2(path, open(path, O_RDONLY), ENOENT, EACCES);
+		if (!threat_kernel_reads())
+			threat_refused2(path, open(path, O_RDONLY), ENOENT, EACCES);
 		threat_refused2(path, open(path, O_RDWR), ENOENT, EACCES);
 	}
 }
 
-/* procfs PID…: others' directories do not exist; of one's own, only harmless leaves. */
+/* procfs PID…: others' directories do not exist; of one's own, only harmless leaves, where reading is judged. */
 int threat_procfs(char **arg)
 {
 	static const char *const global[] = {"/proc/kcore", "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger",
-					     "/proc/kallsyms", "/proc/keys", "/proc/1/status", "/proc/net/arp",
-					     "/proc/self/net/packet", "/proc/timer_list", "/proc/kmsg", "/sys/kernel"};
+					     "/proc/kallsyms", "/proc/keys", "/proc/1/status", "/proc/timer_list",
+					     "/proc/kmsg", "/sys/kernel"};
+	static const char *const of_network[] = {"/proc/net/arp", "/proc/self/net/packet"}; /* the run's own */
 	char id[32];
 
 	snprintf(id, sizeof(id), "%d", getppid());
@@ -306,6 +308,8 @@ int threat_procfs(char **arg)
 	leaves_of("thread-self", true);
 	for (size_t i = 0; i < sizeof(global) / sizeof(global[0]); i++)
 		threat_refused2(global[i], open(global[i], O_RDONLY), ENOENT, EACCES);
+	for (size_t i = 0; !threat_kernel_reads() && i < sizeof(of_network) / sizeof(of_network[0]); i++)
+		threat_refused2(of_network[i], open(of_network[i], O_RDONLY), ENOENT, EACCES);
 	return threat_result();
 }
 
@@ -474,6 +478,6 @@ int threat_names(char **arg)
 	(void)arg; /* takes none */
 	prctl(PR_SET_NAME, "co\nm\xff\"", 0, 0, 0);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		threat_refused("open", open(names[i], O_RDONLY), ENOENT);
+		threat_refused("open", open(names[i], O_WRONLY), ENOENT);
 	return threat_result();
 }

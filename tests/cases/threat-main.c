@@ -81,6 +81,11 @@ void threat_refused2(const char *what, long ret, int error, int other)
 		threat_missed("%s is refused with %s, not %s", what, strerrorname_np(err), strerrorname_np(error));
 }
 
+bool threat_kernel_reads(void)
+{
+	return getenv("KERNEL_READS") != NULL; /* tests/live/lib.sh */
+}
+
 void threat_refused(const char *what, long ret, int error)
 {
 	threat_refused2(what, ret, error, error);

@@ -50,6 +50,18 @@ static void look_at(const char *path, bool exists)
 	close(opath);
 }
 
+/* What a judged /proc does not have. The kernel has it of the run's own network. */
+static void look_at_further(const char *path)
+{
+	if (threat_kernel_reads()) {
+		search(path, open(path, O_RDONLY));
+	} else {
+		threat_refused(path, open(path, O_RDONLY), 0);
+		threat_refused(path, open(path, O_PATH), 0);
+	}
+	threat_refused(path, open(path, O_RDWR), 0);
+}
+
 static void look_around(const char *dir)
 {
 	static const char *const names[] = {"tcp", "../net/tcp", "../../net/tcp", "unix", "arp", "netlink", "packet",
@@ -81,7 +93,8 @@ int threat_procnet(char **arg)
 
 		for (size_t d = 0; d < 3; d++) {
 			snprintf(path, sizeof(path), "%s/%s", dirs[d], leaves[i]);
-			look_at(path, true);
+			/* The kernel has mountstats of processes alone. */
+			look_at(path, !threat_kernel_reads() || strcmp(leaves[i], "mountstats") != 0);
 		}
 		snprintf(path, sizeof(path), "/proc/%s", leaves[i]);
 		look_at(path, strchr(leaves[i], '/') || strcmp(leaves[i], "mounts") == 0);
@@ -89,8 +102,7 @@ int threat_procnet(char **arg)
 	look_at("/proc/vmstat", true);
 	for (size_t i = 0; i < sizeof(further) / sizeof(further[0]); i++) {
 		snprintf(path, sizeof(path), "/proc/self/net/%s", further[i]);
-		threat_refused(path, open(path, O_RDONLY), 0);
-		threat_refused(path, open(path, O_PATH), 0);
+		look_at_further(path);
 	}
 	look_around("/proc/net");
 	look_around("/proc/self/net");

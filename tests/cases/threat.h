@@ -16,6 +16,8 @@ void threat_missed(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void threat_refused(const char *what, long ret, int error);
 /* It must have failed with one of two errnos. */
 void threat_refused2(const char *what, long ret, int error, int other);
+/* True in a run with "judge": "changes": the kernel answers calls that only read. */
+bool threat_kernel_reads(void);
 /* ret must be >= 0. */
 void threat_works(const char *what, long ret);
 /* 0 when neither threat_got nor threat_missed was called. */

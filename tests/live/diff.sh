@@ -4,6 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 CG_OPTIONS=(-x "$CASES/cases-diff")
 LIVE_TIMEOUT=${DIFF_TIMEOUT:-120}
+kernel_reads && CG_OPTIONS+=(--require kernel-reads)
 
 # The helper outside, which ends with the program; see tests/cases/diff-outside.c. Each fixture is made in another part
 # of the disk: ext4 looks at every inode of a part that was freed a moment ago, of which there are thousands here,

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # The harness of the live tests. A test sources it, runs things natively and inside callgate, and calls fail or skip.
 # Knows from the environment: CALLGATE (the program), LIVE_TMP (where work is done), LIVE_TIMEOUT (seconds a command),
-# LIVE_WITHOUT (layers, as --without takes them), LIVE_OPTIONS (further options of run).
+# LIVE_WITHOUT (layers, as --without takes them), LIVE_OPTIONS (further options of run), LIVE_JUDGE ("changes": the
+# kernel judges reading, as far as it can).
 # Gives: T (this test's own directory), SRC and BUILD (source and build tree), CASES (the compiled cases).
 set -u
 
@@ -131,12 +132,37 @@ cg()
 {
 	local more
 	read -ra more <<<"${LIVE_OPTIONS:-}"
+	[ -z "${LIVE_JUDGE:-}" ] || more=(--judge "$LIVE_JUDGE" "${more[@]}") # a --judge of the test's own comes later
 	[ "${1:-}" != run ] || set -- run "${more[@]}" "${@:2}"
 	[ "${1:-}" != run ] || [ -z "${LIVE_WITHOUT:-}" ] || set -- run --without "$LIVE_WITHOUT" "${@:2}"
 	if [ "${1:-}" = run ] && [ -n "${LIVE_REQUIRE:-}" ] && [[ " $* " != *" --without "* ]]; then
 		set -- run --require "$LIVE_REQUIRE" "${@:2}"
 	fi
 	timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" "$@" </dev/null
+}
+
+# What is not the same where the kernel judges reading (LIVE_JUDGE=changes), by a word for judged(). All that is checked
+# less or otherwise in this mode is here; doc/security.md says more of each.
+declare -A live_differences=(
+	[record]="reads are not on record, and a denied read is not reported as one"
+	[proc]="the kernel shows all that it has of the run's own processes in /proc/PID"
+	[subject]="the test is about how reads are judged"
+	[native]="a call that only reads ends as natively where judging it ends otherwise"
+)
+
+# kernel_reads: whether the kernel judges reading in a run without further options, but LIVE_WITHOUT's.
+kernel_reads()
+{
+	[ "${LIVE_JUDGE:-}" = changes ] && [[ ! ${LIVE_WITHOUT:-} =~ ns|namespaces|landlock ]] && layer kernel-reads
+}
+
+# judged WORD: whether the runs of this test judge reading, too; if not, the test leaves out what follows, and says so.
+judged()
+{
+	[ -n "${live_differences[$1]:-}" ] || die "not a difference: $1"
+	kernel_reads || return 0
+	echo "not checked: ${live_differences[$1]}"
+	return 1
 }
 
 # take_options OPTION… -- …: what comes before "--", in the array "options", which is the caller's own; he shifts it
@@ -156,6 +182,8 @@ cg_run()
 {
 	local profile=$1 set=() pair
 	shift
+	# What programs expect otherwise, where reading is not judged.
+	[[ " $* " == *" --without "* ]] || ! kernel_reads || set+=(-e KERNEL_READS=1)
 	for pair in "${live_env[@]}"; do
 		set+=(-e "$pair")
 	done

@@ -196,6 +196,7 @@ LIVE_TESTS = \
 	tests/live/threats/44-ptrace.sh \
 	tests/live/cli/user.sh \
 	tests/live/limits/weight.sh \
+	tests/live/with-judge-changes.sh \
 	tests/live/workloads/build.sh \
 	tests/live/workloads/debuggers.sh \
 	tests/live/workloads/editors.sh \

@@ -8,7 +8,8 @@ start_canary
 hex=$(printf ':%04X' "$tcp")
 grep -qi "$hex" /proc/net/tcp || die "the canary's port is not in /proc/net/tcp"
 device=$(awk '$2 == "/" && $1 ~ /^\/dev/ { print $1; exit }' /proc/mounts)
-secrets=("$hex" "$abstract" "$T/w/stream" lowerdir= "$device")
+secrets=("$hex" "$abstract" "$T/w/stream" lowerdir=)
+judged proc && secrets+=("$device") # mountinfo names it
 # Interfaces and sources of mounts of this machine.
 read -ra more <<<"$(awk -F: 'NR > 2 && $1 !~ /^ *lo$/ { print $1 ":" }' /proc/net/dev | xargs)"
 secrets+=("${more[@]}")

@@ -105,9 +105,16 @@ says experiment 'words +no release file +4 +4 +3\.0 .*'
 [ "$(wc -l <"$T/out-experiment/results.jsonl")" = 24 ] || fail "experiment: not 24 rows"
 grep -q '<svg' "$T/out-experiment/report.svg" || fail "experiment: no plot"
 
+# Also where the kernel judges reading.
 mark=hostile-mark-$$
-example hostile "$mark"
-says hostile 'got: nothing'
-[ "$(grep -c ': refused (' "$T/hostile.out")" -ge 60 ] ||
-	fail "hostile: only $(grep -c refused "$T/hostile.out") attempts"
-[ -z "$(survivors "$mark")" ] || fail "hostile: left a process: $(survivors "$mark")"
+for judge in all changes; do
+	jq --arg judge $judge '.judge = $judge' "$SRC/examples/hostile/policy.json" >"$T/examples/hostile/policy.json"
+	example hostile "$mark"
+	says hostile 'got: nothing'
+	[ "$(grep -c ': refused (' "$T/hostile.out")" -ge 60 ] ||
+		fail "hostile, judge $judge: only $(grep -c refused "$T/hostile.out") attempts"
+	[ -z "$(survivors "$mark")" ] || fail "hostile, judge $judge: left a process: $(survivors "$mark")"
+	mv "$T/hostile.out" "$T/hostile-$judge.out"
+done
+diff <(grep ': refused (' "$T/hostile-all.out") <(grep ': refused (' "$T/hostile-changes.out") >"$T/diff" ||
+	fail "hostile: judge all (<) and changes (>): $(cat "$T/diff")"

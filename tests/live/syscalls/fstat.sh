@@ -4,6 +4,7 @@
 # shellcheck disable=SC2016 # what is not expanded is jq's
 . "$(dirname "$0")/../lib.sh"
 need jq stat
+judged subject || skip "reading is not judged"
 case=$CASES/cases-fstat
 [ -x "$case" ] || skip "cases-fstat is not built"
 mkdir -p "$T/w/hidden" "$T/other" "$T/tree/sub"

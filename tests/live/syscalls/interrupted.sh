@@ -46,7 +46,9 @@ LIVE_WITHOUT=cgroups LIVE_OPTIONS="-m 1G" storm "$case" 50 plain
 rm -rf "${T:?}/w" && mkdir "$T/w"
 cg run --profile minimal --json -x "$case" -w "$T/w" -- "$case" beside $((calls * 20)) 50 >"$T/out" 2>"$T/err"
 echo "beside: $(jq -c '[.stdout, .calls.restarted, .calls.interrupted]' "$T/out")"
-jq -e '.exit_code == 0 and (.stdout | test("^hidden [1-9][0-9]* plain 0\n$"))' "$T/out" >/dev/null ||
+left='[1-9][0-9]*'
+judged native || left=0 # these calls only read
+jq -e --arg left "$left" '.exit_code == 0 and (.stdout | test("^hidden \($left) plain 0\n$"))' "$T/out" >/dev/null ||
 	fail "beside calls that were left: $(jq -c '[.status, .stdout, .stderr, .error]' "$T/out")"
 # musl has its calls in line, and other functions that make them for others
 if command -v musl-gcc >/dev/null && musl-gcc -D_GNU_SOURCE -O2 -static \

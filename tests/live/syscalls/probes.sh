@@ -3,6 +3,7 @@
 # does without (syscalls/account/probes.c) is not listed. All else is. The log has everything.
 . "$(dirname "$0")/../lib.sh"
 need jq
+judged record || skip "this is about reads that are denied"
 mkdir -p "$T/w/sub" "$T/host/bin" "$T/host/etc"
 echo SECRET >"$T/w/sub/.env" && echo x >"$T/host/etc/there"
 printf '#!/bin/sh\necho ran\n' >"$T/host/bin/tool" && chmod 755 "$T/host/bin/tool"
