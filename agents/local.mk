@@ -1,5 +1,28 @@
 callgate_agents_SOURCES += agents/main.c
 libcallgate_agents_a_SOURCES += \
+	agents/e2b/admission.c \
+	agents/e2b/answer.c \
+	agents/e2b/call.c \
+	agents/e2b/connect.c \
+	agents/e2b/e2b.c \
+	agents/e2b/e2b.h \
+	agents/e2b/filesystem.c \
+	agents/e2b/interpreter.c \
+	agents/e2b/keys.c \
+	agents/e2b/log.c \
+	agents/e2b/main.c \
+	agents/e2b/management.c \
+	agents/e2b/metrics.c \
+	agents/e2b/private.h \
+	agents/e2b/process.c \
+	agents/e2b/rpc.c \
+	agents/e2b/sandbox.c \
+	agents/e2b/template.c \
+	agents/http/drive.c \
+	agents/http/http.h \
+	agents/http/private.h \
+	agents/http/request.c \
+	agents/http/server.c \
 	agents/loop.c \
 	agents/loop.h \
 	agents/mcp/calls.c \
@@ -32,3 +55,8 @@ dist_runners_DATA += \
 	agents/runner/python_display.py \
 	agents/runner/python_magics.py
 EXTRA_DIST += agents/runner/README.md
+
+templates_basedir = $(pkgdatadir)/templates/base
+dist_templates_base_DATA = agents/templates/base/policy.json
+templates_interpreterdir = $(pkgdatadir)/templates/code-interpreter-v1
+dist_templates_interpreter_DATA = agents/templates/code-interpreter-v1/policy.json

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agents/e2b/e2b.h"
 #include "agents/mcp/mcp.h"
 
 static const struct {
@@ -15,6 +16,7 @@ static const struct {
 	int (*run)(int argc, char **argv, const char *callgate); /* gets argv from CALLGATE on */
 } roles[] = {
 	{"mcp", mcp_main},
+	{"serve", e2b_main},
 };
 
 int main(int argc, char **argv)

@@ -17,7 +17,8 @@ CALLGATE_SOURCES += \
 CALLGATE_SOURCES += \
 	cli/agents/agents.h \
 	cli/agents/execute.c \
-	cli/agents/mcp.c
+	cli/agents/mcp.c \
+	cli/agents/serve.c
 CALLGATE_SOURCES += \
 	cli/audit/anchor.c \
 	cli/audit/anchor.h \

@@ -13,5 +13,5 @@ MAN_PAGES =
 # bash-completion(7) finds a program's completion by the program's name.
 doc/callgate: doc/callgate.bash-completion
 	$(AM_V_GEN)$(MKDIR_P) doc && cp $(srcdir)/doc/callgate.bash-completion $@
-MAN_PAGES += doc/callgate.1 doc/callgate-audit.5
+MAN_PAGES += doc/callgate.1 doc/callgate-audit.5 doc/callgate-serve.1
 MAN_PAGES += doc/callgate-policy.5

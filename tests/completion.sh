@@ -29,7 +29,7 @@ offers()
 	echo "FAIL: '$*' does not offer $wanted but: ${COMPREPLY[*]}" >&2
 }
 
-for verb in run check show why policy audit replay compare experiment learn doctor; do
+for verb in run check show why policy audit replay compare experiment learn serve doctor; do
 	offers "$verb" ''
 	offers --help "$verb" --h
 done

@@ -1,0 +1,42 @@
+/* Errors in the protocol's form, and bodies as JSON. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "agents/e2b/private.h"
+
+#define ANSWER_MESSAGE_MAX 4096
+
+static void answer_error(struct http_request *request, unsigned status, const char *message)
+{
+	json_t *answer = json_pack("{s:i, s:s}", "code", (int)status, "message", message);
+
+	if (!answer) /* the text was cut within a character */
+		answer = json_pack("{s:i, s:s}", "code", (int)status, "message", "the request failed");
+	http_answer_json(request, status, answer);
+}
+
+void e2b_fail(struct http_request *request, unsigned status, const char *format, ...)
+{
+	char message[ANSWER_MESSAGE_MAX];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	answer_error(request, status, message);
+}
+
+json_t *e2b_parse_body(struct http_request *request, const char *bytes, size_t len)
+{
+	json_error_t error;
+	json_t *body = json_loadb(len ? bytes : "{}", len ? len : 2, JSON_REJECT_DUPLICATES, &error);
+
+	if (json_is_object(body))
+		return body;
+	if (body)
+		e2b_fail(request, 400, "the body is no JSON object");
+	else
+		e2b_fail(request, 400, "the body is no JSON: line %d: %s", error.line, error.text);
+	json_decref(body);
+	return NULL;
+}

@@ -1,0 +1,91 @@
+/* Requests that wait for something in a sandbox: they end when the client hangs up, or with the sandbox. */
+#include <stdlib.h>
+
+#include "agents/e2b/private.h"
+
+static void call_unlink(struct e2b_call *call)
+{
+	struct e2b_call **at = &call->box->calls;
+
+	while (*at && *at != call)
+		at = &(*at)->next;
+	if (*at)
+		*at = call->next;
+}
+
+static void call_free(struct e2b_call *call)
+{
+	call_unlink(call);
+	loop_cancel(call->ping);
+	json_decref(call->ping_message);
+	free(call);
+}
+
+static void call_on_done(void *data, bool complete)
+{
+	struct e2b_call *call = data;
+
+	(void)complete;
+	call->request = NULL;
+	call->on_cancel(call->data);
+	call_free(call);
+}
+
+struct e2b_call *e2b_call_create(struct e2b_sandbox *box, struct http_request *request, void (*on_cancel)(void *data),
+				 void *data)
+{
+	struct e2b_call *call = calloc(1, sizeof(*call));
+
+	if (!call)
+		return NULL;
+	call->box = box;
+	call->request = request;
+	call->on_cancel = on_cancel;
+	call->data = data;
+	call->next = box->calls;
+	box->calls = call;
+	http_set_owner(request, call_on_done, call);
+	return call;
+}
+
+void e2b_call_finish(struct e2b_call *call)
+{
+	if (call->request)
+		http_set_owner(call->request, NULL, NULL);
+	call_free(call);
+}
+
+void e2b_call_abort(struct e2b_call *call)
+{
+	struct http_request *request = call->request;
+
+	e2b_call_finish(call);
+	if (request)
+		http_abort(request);
+}
+
+static void call_ignore(void *data)
+{
+	(void)data;
+}
+
+void e2b_call_read_body(struct e2b_sandbox *box, struct http_request *request,
+			void (*on_body)(void *call, struct http_request *request, const char *bytes, size_t len))
+{
+	struct e2b_call *call = e2b_call_create(box, request, call_ignore, NULL);
+
+	if (call)
+		http_read_body(request, E2B_BODY_BYTES_MAX, on_body, call);
+	else
+		http_abort(request);
+}
+
+void e2b_calls_release(struct e2b_sandbox *box)
+{
+	while (box->calls) {
+		struct e2b_call *call = box->calls;
+
+		call->on_cancel(call->data);
+		e2b_call_abort(call);
+	}
+}

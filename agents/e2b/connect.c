@@ -1,0 +1,294 @@
+/*
+ * The Connect protocol (https://connectrpc.com/docs/protocol) with messages as JSON. Unary calls are plain requests.
+ * In streams each message has an envelope: a byte of flags, and the length as 4 bytes; the last one ends the stream.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agents/e2b/private.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+
+#define CONNECT_PING_DEFAULT_S 90u
+#define CONNECT_PING_MIN_S 1u
+#define CONNECT_MESSAGE_MAX 512
+
+static const struct {
+	const char *name;
+	unsigned status;
+} connect_codes[CONNECT_CODE_MAX] = {
+	[CONNECT_CANCELED] = {"canceled", 499},
+	[CONNECT_UNKNOWN] = {"unknown", 500},
+	[CONNECT_INVALID_ARGUMENT] = {"invalid_argument", 400},
+	[CONNECT_DEADLINE_EXCEEDED] = {"deadline_exceeded", 504},
+	[CONNECT_NOT_FOUND] = {"not_found", 404},
+	[CONNECT_ALREADY_EXISTS] = {"already_exists", 409},
+	[CONNECT_PERMISSION_DENIED] = {"permission_denied", 403},
+	[CONNECT_RESOURCE_EXHAUSTED] = {"resource_exhausted", 429},
+	[CONNECT_FAILED_PRECONDITION] = {"failed_precondition", 400},
+	[CONNECT_UNIMPLEMENTED] = {"unimplemented", 501},
+	[CONNECT_INTERNAL] = {"internal", 500},
+	[CONNECT_UNAVAILABLE] = {"unavailable", 503},
+	[CONNECT_UNAUTHENTICATED] = {"unauthenticated", 401},
+};
+
+enum connect_code connect_code_of_errno(int error)
+{
+	switch (error) {
+	case ENOENT:
+		return CONNECT_NOT_FOUND;
+	case EEXIST:
+		return CONNECT_ALREADY_EXISTS;
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		return CONNECT_PERMISSION_DENIED;
+	case ENOSPC:
+	case EDQUOT:
+	case EMFILE:
+	case EAGAIN:
+		return CONNECT_RESOURCE_EXHAUSTED;
+	case ENOTDIR:
+	case EISDIR:
+	case EINVAL:
+	case ENAMETOOLONG:
+	case ELOOP:
+	case ENOTEMPTY:
+		return CONNECT_INVALID_ARGUMENT;
+	case ENOTCONN:
+		return CONNECT_UNAVAILABLE;
+	default:
+		return CONNECT_INTERNAL;
+	}
+}
+
+/* ---- messages ---- */
+
+const json_t *connect_get(const json_t *message, const char *camel, const char *snake)
+{
+	const json_t *value = json_object_get(message, camel);
+
+	if (!value && snake)
+		value = json_object_get(message, snake);
+	return json_is_null(value) ? NULL : value;
+}
+
+const char *connect_get_text(const json_t *message, const char *camel, const char *snake)
+{
+	return json_string_value(connect_get(message, camel, snake));
+}
+
+/* proto3 JSON writes numbers as numbers or as texts. */
+int64_t connect_get_integer(const json_t *message, const char *camel, const char *snake, int64_t otherwise)
+{
+	const json_t *value = connect_get(message, camel, snake);
+	uint64_t number;
+
+	if (json_is_integer(value))
+		return json_integer_value(value);
+	if (json_is_string(value) && text_parse_number(json_string_value(value), 0, INT64_MAX, &number) == 0)
+		return (int64_t)number;
+	return otherwise;
+}
+
+static int connect_get_digit(char letter)
+{
+	if (letter >= 'A' && letter <= 'Z')
+		return letter - 'A';
+	if (letter >= 'a' && letter <= 'z')
+		return letter - 'a' + 26;
+	if (letter >= '0' && letter <= '9')
+		return letter - '0' + 52;
+	if (letter == '+' || letter == '-')
+		return 62;
+	return letter == '/' || letter == '_' ? 63 : -1;
+}
+
+char *connect_decode_base64(const char *text, size_t len, size_t *ret_len)
+{
+	char *bytes = malloc(len / 4 * 3 + 4);
+	size_t count = 0;
+	unsigned held = 0, bits = 0;
+
+	while (len > 0 && text[len - 1] == '=')
+		len--;
+	for (size_t i = 0; bytes && i < len; i++) {
+		int digit = connect_get_digit(text[i]);
+
+		if (digit < 0) {
+			free(bytes);
+			return NULL;
+		}
+		held = (held << 6 | (unsigned)digit) & 0xffffu;
+		bits += 6;
+		if (bits >= 8) {
+			bits -= 8;
+			bytes[count++] = (char)(unsigned char)(held >> bits & 0xffu);
+		}
+	}
+	*ret_len = count;
+	return bytes;
+}
+
+json_t *connect_encode_base64(const char *bytes, size_t len)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	_cleanup_free_ char *text = malloc(len / 3 * 4 + 5);
+	size_t count = 0;
+
+	if (!text)
+		return NULL;
+	for (size_t i = 0; i < len; i += 3) {
+		unsigned held = (unsigned)(unsigned char)bytes[i] << 16;
+
+		held |= i + 1 < len ? (unsigned)(unsigned char)bytes[i + 1] << 8 : 0;
+		held |= i + 2 < len ? (unsigned)(unsigned char)bytes[i + 2] : 0;
+		text[count++] = digits[held >> 18 & 63];
+		text[count++] = digits[held >> 12 & 63];
+		text[count++] = i + 1 < len ? digits[held >> 6 & 63] : '=';
+		text[count++] = i + 2 < len ? digits[held & 63] : '=';
+	}
+	return json_stringn(text, count);
+}
+
+/* ---- answers ---- */
+
+bool connect_is_stream(struct http_request *request)
+{
+	const char *type = http_get_header(request, "Content-Type");
+
+	return type && strncmp(type, "application/connect+", strlen("application/connect+")) == 0;
+}
+
+static void connect_put_envelope(struct http_request *request, unsigned flags, const char *text, size_t len,
+				 bool *ret_goes_on)
+{
+	const char head[CONNECT_ENVELOPE_BYTES] = {(char)flags, (char)(unsigned char)(len >> 24),
+						   (char)(unsigned char)(len >> 16), (char)(unsigned char)(len >> 8),
+						   (char)(unsigned char)len};
+
+	(void)http_write(request, head, sizeof(head));
+	*ret_goes_on = http_write(request, text, len);
+}
+
+static void connect_put_end(struct http_request *request, const json_t *error)
+{
+	_cleanup_json_ json_t *end = error ? json_pack("{s:O}", "error", error) : json_object();
+	_cleanup_free_ char *text = end ? json_dumps(end, JSON_COMPACT) : NULL;
+	bool goes_on;
+
+	connect_put_envelope(request, CONNECT_FLAG_END, text ? text : "{}", text ? strlen(text) : 2, &goes_on);
+	http_end_stream(request);
+}
+
+json_t *connect_make_error(enum connect_code code, const char *message)
+{
+	return json_pack("{s:s, s:s}", "code", connect_codes[code].name, "message", message);
+}
+
+void connect_answer(struct http_request *request, json_t *message)
+{
+	http_answer_json(request, 200, message);
+}
+
+void connect_fail(struct http_request *request, enum connect_code code, const char *format, ...)
+{
+	_cleanup_json_ json_t *error = NULL;
+	char message[CONNECT_MESSAGE_MAX];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	error = connect_make_error(code, message);
+	if (!error) /* the text was cut within a character */
+		error = connect_make_error(code, connect_codes[code].name);
+	if (!connect_is_stream(request)) {
+		http_answer_json(request, connect_codes[code].status, json_incref(error));
+		return;
+	}
+	http_begin_stream(request, 200, "application/connect+json", -1, NULL, NULL);
+	connect_put_end(request, error);
+}
+
+static void call_on_room(void *data)
+{
+	struct e2b_call *call = data;
+
+	if (call->on_room)
+		call->on_room(call->data);
+}
+
+static void call_on_ping(void *data)
+{
+	struct e2b_call *call = data;
+
+	call->ping = loop_after(call->box->e2b->loop, call->ping_ms, call_on_ping, call);
+	(void)connect_send(call, json_incref(call->ping_message));
+}
+
+void connect_begin(struct e2b_call *call, json_t *ping, void (*on_room)(void *data))
+{
+	const char *wish = http_get_header(call->request, "Keepalive-Ping-Interval");
+	uint64_t seconds = CONNECT_PING_DEFAULT_S;
+
+	if (wish)
+		(void)text_parse_number(wish, CONNECT_PING_MIN_S, CONNECT_PING_DEFAULT_S, &seconds);
+	call->on_room = on_room;
+	call->ping_message = ping;
+	call->ping_ms = seconds * 1000;
+	call->ping = loop_after(call->box->e2b->loop, call->ping_ms, call_on_ping, call);
+	http_begin_stream(call->request, 200, "application/connect+json", -1, call_on_room, call);
+}
+
+bool connect_send(struct e2b_call *call, json_t *message)
+{
+	_cleanup_free_ char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
+	bool goes_on = true;
+
+	json_decref(message);
+	if (text)
+		connect_put_envelope(call->request, 0, text, strlen(text), &goes_on);
+	return goes_on;
+}
+
+void connect_end(struct e2b_call *call, enum connect_code code, const char *message)
+{
+	_cleanup_json_ json_t *error = message ? connect_make_error(code, message) : NULL;
+
+	connect_put_end(call->request, error);
+	e2b_call_finish(call);
+}
+
+/* ---- requests ---- */
+
+bool connect_check_user(struct http_request *request)
+{
+	const char *header = http_get_header(request, "Authorization");
+	_cleanup_free_ char *name = NULL;
+	size_t len = 0;
+
+	if (!header || strncmp(header, "Basic ", 6) != 0)
+		return true;
+	name = connect_decode_base64(header + 6, strlen(header + 6), &len);
+	if (name && len > 0 && name[len - 1] == ':')
+		len--;
+	if (name && len == strlen("user") && memcmp(name, "user", len) == 0)
+		return true;
+	connect_fail(request, CONNECT_UNAUTHENTICATED,
+		     "invalid user: programs and files of a sandbox belong to \"user\", there is no other");
+	return false;
+}
+
+uint64_t connect_get_timeout_ms(struct http_request *request)
+{
+	const char *text = http_get_header(request, "Connect-Timeout-Ms");
+	uint64_t timeout_ms = 0;
+
+	if (text)
+		(void)text_parse_number(text, 0, UINT32_MAX, &timeout_ms);
+	return timeout_ms;
+}

@@ -1,0 +1,237 @@
+/* The server: which part of the protocol a request is for. */
+#include "agents/e2b/e2b.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agents/e2b/private.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+
+/* ---- which sandbox ---- */
+
+/* "49983-ID.domain": the port and the sandbox that a host name tells. False: it tells none. */
+static bool e2b_parse_host(const char *host, char id[HTTP_PATH_PART_SIZE], uint64_t *ret_port)
+{
+	char port[8];
+	size_t digits = host ? strspn(host, "0123456789") : 0, len;
+
+	if (digits == 0 || digits >= sizeof(port) || host[digits] != '-')
+		return false;
+	memcpy(port, host, digits);
+	port[digits] = '\0';
+	host += digits + 1;
+	len = strcspn(host, ".:");
+	if (len == 0 || len >= HTTP_PATH_PART_SIZE || text_parse_number(port, 1, UINT16_MAX, ret_port) < 0)
+		return false;
+	memcpy(id, host, len);
+	id[len] = '\0';
+	return true;
+}
+
+/* False: the request names no sandbox. */
+static bool e2b_get_target(struct http_request *request, char id[HTTP_PATH_PART_SIZE], uint64_t *ret_port)
+{
+	const char *header = http_get_header(request, "E2b-Sandbox-Id");
+	const char *port = http_get_header(request, "E2b-Sandbox-Port");
+
+	if (!header)
+		return e2b_parse_host(http_get_header(request, "Host"), id, ret_port);
+	*ret_port = E2B_ENVD_PORT;
+	if (port && text_parse_number(port, 1, UINT16_MAX, ret_port) < 0)
+		*ret_port = 0;
+	(void)snprintf(id, HTTP_PATH_PART_SIZE, "%.*s", HTTP_PATH_PART_SIZE - 1, header);
+	return true;
+}
+
+/* ---- envd's own requests ---- */
+
+static bool e2b_has_token(const struct e2b_sandbox *box, struct http_request *request)
+{
+	const char *token = http_get_header(request, "X-Access-Token");
+
+	return !box->token[0] || (token && keys_texts_are_equal(token, box->token));
+}
+
+static void envd_answer_envs(const struct e2b_sandbox *box, struct http_request *request)
+{
+	json_t *env = json_object();
+
+	(void)json_object_update(env, box->template->env);
+	(void)json_object_update(env, box->env);
+	http_answer_json(request, 200, env);
+}
+
+static void envd_on_init(void *data, struct http_request *request, const char *bytes, size_t len)
+{
+	struct e2b_call *call = data;
+	struct e2b_sandbox *box = call->box;
+	_cleanup_json_ json_t *body = NULL;
+	const json_t *vars, *value;
+	const char *name;
+
+	e2b_call_finish(call);
+	body = e2b_parse_body(request, bytes, len);
+	if (!body)
+		return;
+	vars = json_object_get(body, "envVars");
+	json_object_foreach((json_t *)(uintptr_t)vars, name, value)
+	{
+		if (json_is_string(value) && *name && !strchr(name, '=') && json_object_size(box->env) < E2B_TEXTS_MAX)
+			(void)json_object_set(box->env, name, (json_t *)(uintptr_t)value);
+	}
+	http_answer(request, 204, NULL, "", 0);
+}
+
+static void envd_handle(struct e2b_sandbox *box, struct http_request *request)
+{
+	const char *method = http_get_method(request), *path = http_get_path(request);
+	bool is_get = strcmp(method, "GET") == 0, is_post = strcmp(method, "POST") == 0;
+
+	if (is_get && strcmp(path, "/health") == 0) {
+		http_answer(request, 204, NULL, "", 0);
+	} else if ((is_get || is_post) && strcmp(path, "/files") == 0) {
+		files_handle(box, request); /* it may be signed instead of having a token */
+	} else if (!e2b_has_token(box, request)) {
+		box->e2b->requests_denied++;
+		if (strncmp(path, "/process.", 9) == 0 || strncmp(path, "/filesystem.", 12) == 0)
+			connect_fail(request, CONNECT_UNAUTHENTICATED,
+				     "unauthenticated: X-Access-Token is not the sandbox's");
+		else
+			e2b_fail(request, 401, "unauthenticated: X-Access-Token is not the sandbox's");
+	} else if (is_get && strcmp(path, "/envs") == 0) {
+		envd_answer_envs(box, request);
+	} else if (is_post && strcmp(path, "/init") == 0) {
+		e2b_call_read_body(box, request, envd_on_init);
+	} else if (strncmp(path, "/process.", 9) == 0 || strncmp(path, "/filesystem.", 12) == 0) {
+		rpc_handle(box, request);
+	} else {
+		e2b_fail(request, 404, "this server has no %s %.200s", method, path);
+	}
+}
+
+/* ---- */
+
+static void interpreter_check_and_handle(struct e2b_sandbox *box, struct http_request *request)
+{
+	const char *traffic = http_get_header(request, "E2B-Traffic-Access-Token");
+
+	if (e2b_has_token(box, request) || (traffic && keys_texts_are_equal(traffic, box->traffic_token))) {
+		interpreter_handle(box, request);
+		return;
+	}
+	box->e2b->requests_denied++;
+	e2b_fail(request, 401, "unauthenticated: neither X-Access-Token nor E2B-Traffic-Access-Token is the sandbox's");
+}
+
+static void e2b_on_request(void *data, struct http_request *request)
+{
+	struct e2b *e2b = data;
+	char id[HTTP_PATH_PART_SIZE];
+	struct e2b_sandbox *box;
+	uint64_t port;
+
+	e2b->requests++;
+	if (!e2b_get_target(request, id, &port)) {
+		if (strcmp(http_get_path(request), "/files") == 0)
+			files_handle_signed(e2b, request);
+		else
+			management_handle(e2b, request);
+		return;
+	}
+	box = e2b_sandboxes_find(e2b, id);
+	if (!box) {
+		e2b->requests_denied++;
+		http_answer_json(request, 502,
+				 json_pack("{s:s, s:s*, s:i}", "message", "The sandbox was not found", "sandboxId", id,
+					   "code", 502));
+	} else if (port == E2B_ENVD_PORT) {
+		envd_handle(box, request);
+	} else if (port == E2B_INTERPRETER_PORT) {
+		interpreter_check_and_handle(box, request);
+	} else {
+		http_answer_json(request, 502,
+				 json_pack("{s:s, s:s, s:i, s:i}", "message",
+					   "The sandbox is running but port is not open", "sandboxId", id, "port",
+					   (int)port, "code", 502));
+	}
+}
+
+static int e2b_copy_options(struct e2b *e2b, const struct e2b_options *options)
+{
+	struct e2b_options *own = &e2b->options;
+
+	own->callgate = strdup(options->callgate);
+	own->templates = strdup(options->templates);
+	own->own_templates = options->own_templates ? strdup(options->own_templates) : NULL;
+	own->log_directory = options->log_directory ? strdup(options->log_directory) : NULL;
+	return own->callgate && own->templates && (own->own_templates || !options->own_templates) &&
+			       (own->log_directory || !options->log_directory)
+		       ? 0
+		       : -ENOMEM;
+}
+
+static int e2b_load(struct e2b *e2b, const struct e2b_options *options, char **ret_why)
+{
+	const json_t *sandboxes = json_object_get(options->limits, "sandboxes");
+	int error = e2b_copy_options(e2b, options);
+	long count = sysconf(_SC_NPROCESSORS_ONLN);
+
+	e2b->cpu_count = count > 0 ? (int)count : 1;
+	e2b->sandboxes_max = E2B_SANDBOXES_DEFAULT;
+	e2b->start_ms = e2b_now_ms();
+	if (error == 0 && sandboxes &&
+	    (!json_is_integer(sandboxes) || json_integer_value(sandboxes) < 1 ||
+	     json_integer_value(sandboxes) > E2B_SANDBOXES_MAX)) {
+		*ret_why = strdup("\"sandboxes\" must be a number from 1 to 10000");
+		return -EINVAL;
+	}
+	if (sandboxes)
+		e2b->sandboxes_max = (unsigned)json_integer_value(sandboxes);
+	return error == 0 ? keys_load(e2b, json_object_get(options->limits, "keys"), ret_why) : error;
+}
+
+int e2b_create(struct loop *loop, const struct e2b_options *options, struct e2b **ret_e2b, char **ret_why)
+{
+	struct e2b *e2b = calloc(1, sizeof(*e2b));
+	const struct http_server_options http = {
+		.listen_fd = options->listen_fd, .on_request = e2b_on_request, .data = e2b};
+	int error = -ENOMEM;
+
+	*ret_why = NULL;
+	if (e2b) {
+		e2b->loop = loop;
+		e2b->on_room = admission_run;
+		error = e2b_load(e2b, options, ret_why);
+	}
+	if (error == 0)
+		error = http_server_create(loop, &http, &e2b->http);
+	else
+		(void)close(options->listen_fd);
+	if (error == 0)
+		*ret_e2b = e2b;
+	else
+		e2b_free(e2b);
+	return error;
+}
+
+void e2b_free(struct e2b *e2b)
+{
+	if (!e2b)
+		return;
+	e2b->is_ending = true;
+	admission_release(e2b);
+	while (e2b->sandboxes)
+		e2b_sandboxes_end(e2b->sandboxes, "server_stopped");
+	http_server_free(e2b->http);
+	templates_release(e2b);
+	keys_release(e2b);
+	free((char *)(uintptr_t)e2b->options.callgate);
+	free((char *)(uintptr_t)e2b->options.templates);
+	free((char *)(uintptr_t)e2b->options.own_templates);
+	free((char *)(uintptr_t)e2b->options.log_directory);
+	free(e2b);
+}

@@ -1,0 +1,158 @@
+/* API keys and what each may use; random ids and tokens. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "agents/e2b/private.h"
+#include "base/cleanup.h"
+
+#define KEY_BYTES_MIN 16u /* shorter ones can be guessed */
+#define KEY_BYTES_MAX 1024u
+
+bool keys_texts_are_equal(const char *a, const char *b)
+{
+	size_t len = strlen(a);
+	unsigned difference = 0;
+
+	if (strlen(b) != len)
+		return false; /* the length is no secret */
+	for (size_t i = 0; i < len; i++)
+		difference |= (unsigned)(unsigned char)a[i] ^ (unsigned)(unsigned char)b[i];
+	return difference == 0;
+}
+
+bool keys_make_id(char id[E2B_ID_SIZE])
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345"; /* 32: a byte modulo their number is fair */
+	unsigned char bytes[E2B_ID_SIZE - 2];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return false;
+	id[0] = 'i';
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		id[i + 1] = letters[bytes[i] % 32];
+	id[E2B_ID_SIZE - 1] = '\0';
+	return true;
+}
+
+bool keys_make_token(char token[E2B_TOKEN_SIZE])
+{
+	unsigned char bytes[32];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return false;
+	sha256_hash_bytes(bytes, sizeof(bytes), token);
+	return true;
+}
+
+struct e2b_key *keys_find(struct e2b *e2b, const char *text)
+{
+	char hash[SHA256_HEX_SIZE];
+	struct e2b_key *found = NULL;
+
+	if (!text || strlen(text) > KEY_BYTES_MAX)
+		return NULL;
+	sha256_hash_bytes(text, strlen(text), hash);
+	for (size_t i = 0; i < e2b->key_count; i++) /* all of them: the time does not tell which */
+		if (keys_texts_are_equal(hash, e2b->keys[i].hash))
+			found = &e2b->keys[i];
+	return found;
+}
+
+bool keys_have_room(const struct e2b_key *key, const struct e2b_template *template, const char **ret_what)
+{
+	*ret_what = NULL;
+	if (key->sandboxes >= key->sandboxes_max)
+		*ret_what = "sandboxes";
+	else if (template->memory_bytes > key->memory_max - key->memory)
+		*ret_what = "memory";
+	else if (template->disk_bytes > key->disk_max - key->disk)
+		*ret_what = "disk";
+	else if (key->cpu_ms >= key->cpu_max_ms)
+		*ret_what = "processor time";
+	return !*ret_what;
+}
+
+void keys_take(struct e2b_key *key, const struct e2b_template *template)
+{
+	key->sandboxes++;
+	key->memory += template->memory_bytes;
+	key->disk += template->disk_bytes;
+	key->created++;
+}
+
+void keys_give_back(struct e2b_key *key, const struct e2b_template *template)
+{
+	key->sandboxes--;
+	key->memory -= template->memory_bytes;
+	key->disk -= template->disk_bytes;
+}
+
+/* A limit of a key: a whole number that is not negative. */
+static int keys_load_limit(const json_t *item, const char *name, uint64_t *ret_limit)
+{
+	const json_t *value = json_object_get(item, name);
+
+	*ret_limit = UINT64_MAX;
+	if (!value)
+		return 0;
+	if (!json_is_integer(value) || json_integer_value(value) < 0)
+		return -EINVAL;
+	*ret_limit = (uint64_t)json_integer_value(value);
+	return 0;
+}
+
+static int keys_load_one(struct e2b_key *key, const json_t *item, size_t number, const char **ret_why)
+{
+	const char *text = json_string_value(json_object_get(item, "key"));
+	const char *name = json_string_value(json_object_get(item, "name"));
+	const json_t *is_operator = json_object_get(item, "operator");
+	char plain[32];
+
+	(void)snprintf(plain, sizeof(plain), "key-%zu", number + 1);
+	*ret_why = "a key needs \"key\", a text of at least 16 characters";
+	if (!text || strlen(text) < KEY_BYTES_MIN || strlen(text) > KEY_BYTES_MAX)
+		return -EINVAL;
+	sha256_hash_bytes(text, strlen(text), key->hash);
+	*ret_why = "\"sandboxes\", \"memory\", \"disk\" and \"cpu\" of a key are whole numbers";
+	if (keys_load_limit(item, "sandboxes", &key->sandboxes_max) < 0 ||
+	    keys_load_limit(item, "memory", &key->memory_max) < 0 ||
+	    keys_load_limit(item, "disk", &key->disk_max) < 0 || keys_load_limit(item, "cpu", &key->cpu_max_ms) < 0)
+		return -EINVAL;
+	if (key->cpu_max_ms < UINT64_MAX / 1000)
+		key->cpu_max_ms *= 1000;
+	*ret_why = "\"operator\" of a key is true or false";
+	if (is_operator && !json_is_boolean(is_operator))
+		return -EINVAL;
+	key->is_operator = json_is_true(is_operator);
+	*ret_why = NULL;
+	key->name = strdup(name ? name : plain);
+	return key->name ? 0 : -ENOMEM;
+}
+
+int keys_load(struct e2b *e2b, const json_t *list, char **ret_why)
+{
+	const char *why = "there is no key";
+	size_t count = json_array_size(list);
+	int error = count > 0 && count <= E2B_KEYS_MAX ? 0 : -EINVAL;
+
+	e2b->keys = error ? NULL : calloc(count, sizeof(*e2b->keys));
+	if (error == 0 && !e2b->keys)
+		return -ENOMEM;
+	for (size_t i = 0; error == 0 && i < count; i++) {
+		error = keys_load_one(&e2b->keys[i], json_array_get(list, i), i, &why);
+		e2b->key_count = i + 1;
+	}
+	if (error < 0 && why)
+		*ret_why = strdup(why);
+	return error;
+}
+
+void keys_release(struct e2b *e2b)
+{
+	for (size_t i = 0; i < e2b->key_count; i++)
+		free(e2b->keys[i].name);
+	free(e2b->keys);
+}

@@ -1,0 +1,756 @@
+/*
+ * process.Process: programs of a sandbox. A program goes on when the client that started it hangs up; any number of
+ * clients may listen to it. A client that reads slowly makes the program wait.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agents/e2b/private.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+
+#define PROCESS_ARGUMENTS_MAX 4096u
+#define PROCESS_MESSAGE_BYTES_MAX (4u << 20) /* of StreamInput */
+
+/* A stream that tells what happens to a program. */
+struct listener {
+	struct listener *next;
+	struct e2b_process *process;
+	struct e2b_call *call;
+};
+
+/* A request that gives input to a program, which has not taken all of it yet. */
+struct input {
+	struct input *next;
+	struct e2b_process *process; /* NULL: StreamInput that has not named it yet */
+	struct e2b_call *call;
+	char *bytes;
+	size_t len, at;
+	bool is_stream;
+	struct buf message;        /* of a stream: envelopes that were not taken yet, the last may be incomplete */
+	bool is_taking, has_ended; /* of a stream: input_take_all() runs; there are no more bytes */
+};
+
+struct e2b_process {
+	struct e2b_process *next;
+	struct e2b_sandbox *box;
+	struct sandbox_program *program;
+	json_t *config; /* the client's ProcessConfig */
+	char *tag;      /* NULL: it has none */
+	pid_t pid;      /* 0: not started yet */
+	bool has_terminal, has_stdin;
+	bool closes_stdin; /* as soon as it has got what is in line */
+	struct listener *listeners;
+	struct input *inputs;
+};
+
+static void process_unlink(struct e2b_process *process)
+{
+	struct e2b_process **at = &process->box->processes;
+
+	while (*at && *at != process)
+		at = &(*at)->next;
+	if (*at)
+		*at = process->next;
+}
+
+static void process_free(struct e2b_process *process)
+{
+	process_unlink(process);
+	sandbox_program_free(process->program);
+	json_decref(process->config);
+	free(process->tag);
+	free(process);
+}
+
+/* ---- listeners ---- */
+
+static void listener_unlink(struct listener *listener)
+{
+	struct listener **at = &listener->process->listeners;
+
+	while (*at && *at != listener)
+		at = &(*at)->next;
+	if (*at)
+		*at = listener->next;
+}
+
+static void listener_on_room(void *data)
+{
+	struct listener *listener = data;
+
+	sandbox_program_pause(listener->process->program, false);
+}
+
+static void listener_on_cancel(void *data)
+{
+	struct listener *listener = data;
+
+	listener_unlink(listener);
+	sandbox_program_pause(listener->process->program, false); /* it may have been the slow one */
+	free(listener);
+}
+
+static struct listener *listener_add(struct e2b_process *process, struct http_request *request)
+{
+	struct listener *listener = calloc(1, sizeof(*listener));
+
+	if (listener) {
+		listener->process = process;
+		listener->call = e2b_call_create(process->box, request, listener_on_cancel, listener);
+	}
+	if (!listener || !listener->call) {
+		free(listener);
+		connect_fail(request, CONNECT_INTERNAL, "the server has no memory");
+		return NULL;
+	}
+	listener->next = process->listeners;
+	process->listeners = listener;
+	return listener;
+}
+
+static void listener_begin(struct listener *listener)
+{
+	connect_begin(listener->call, json_pack("{s:{s:{}}}", "event", "keepalive"), listener_on_room);
+	(void)connect_send(listener->call,
+			   json_pack("{s:{s:{s:i}}}", "event", "start", "pid", (int)listener->process->pid));
+}
+
+/* ---- input ---- */
+
+static void input_free(struct input *input)
+{
+	struct input **at = input->process ? &input->process->inputs : NULL;
+
+	while (at && *at && *at != input)
+		at = &(*at)->next;
+	if (at && *at)
+		*at = input->next;
+	buf_release(&input->message);
+	free(input->bytes);
+	free(input);
+}
+
+static void input_on_cancel(void *data)
+{
+	input_free(data);
+}
+
+/* The request is done. message NULL: it succeeded. */
+static void input_end(struct input *input, enum connect_code code, const char *message)
+{
+	struct e2b_call *call = input->call;
+	struct http_request *request = call->request;
+	bool is_stream = input->is_stream;
+
+	input_free(input);
+	if (message) {
+		e2b_call_finish(call);
+		connect_fail(request, code, "%s", message);
+	} else if (is_stream) {
+		connect_begin(call, json_object(), NULL);
+		(void)connect_send(call, json_object());
+		connect_end(call, 0, NULL);
+	} else {
+		e2b_call_finish(call);
+		connect_answer(request, json_object());
+	}
+}
+
+/* Writes what the program takes. True: nothing is left. */
+static bool input_write(struct input *input)
+{
+	ssize_t taken = 0;
+
+	while (input->at < input->len) {
+		taken = sandbox_program_write(input->process->program, input->bytes + input->at,
+					      input->len - input->at);
+		if (taken <= 0)
+			break;
+		input->at += (size_t)taken;
+	}
+	if (taken < 0) { /* the program has ended or has closed its stdin: as with a pipe, nobody reads it */
+		input_end(input, CONNECT_FAILED_PRECONDITION, "the program's stdin is closed");
+		return false;
+	}
+	if (input->at < input->len)
+		return false;
+	free(steal_pointer(&input->bytes));
+	input->at = input->len = 0;
+	return true;
+}
+
+static bool input_take_all(struct input *input);
+
+/* The first request in line writes; the program has room. */
+static void process_on_room(void *data)
+{
+	struct e2b_process *process = data;
+	struct input *input;
+
+	while ((input = process->inputs) && input_write(input)) {
+		if (!input->is_stream) {
+			input_end(input, 0, NULL);
+			continue;
+		}
+		process->inputs = input->next;
+		input->next = NULL;
+		if (!input->is_taking && input_take_all(input))
+			http_resume_body(input->call->request);
+	}
+	if (process->closes_stdin && !process->inputs)
+		sandbox_program_close_stdin(process->program);
+}
+
+/* Puts a request in line. bytes: taken. */
+static void input_add(struct input *input, char *bytes, size_t len)
+{
+	struct input **at = &input->process->inputs;
+
+	input->bytes = bytes;
+	input->len = len;
+	input->at = 0;
+	while (*at)
+		at = &(*at)->next;
+	*at = input;
+	input->next = NULL;
+	process_on_room(input->process);
+}
+
+/* The bytes of a ProcessInput. Owned by the caller; NULL with *ret_why. */
+static char *input_decode(const json_t *message, const struct e2b_process *process, size_t *ret_len,
+			  const char **ret_why)
+{
+	const char *text = connect_get_text(message, process->has_terminal ? "pty" : "stdin", NULL);
+	char *bytes = text ? connect_decode_base64(text, strlen(text), ret_len) : NULL;
+
+	if (!text)
+		*ret_why =
+			process->has_terminal ? "a program with a terminal takes input.pty" : "input.stdin is missing";
+	else if (!bytes)
+		*ret_why = "the input is no base64";
+	else if (!process->has_stdin)
+		*ret_why = "the program was started without stdin";
+	if (bytes && *ret_why) {
+		free(bytes);
+		return NULL;
+	}
+	return bytes;
+}
+
+/* ---- what a program tells ---- */
+
+static void process_tell(struct e2b_process *process, json_t *message)
+{
+	struct listener *listener, *next;
+	bool goes_on = true;
+
+	for (listener = process->listeners; listener; listener = next) {
+		next = listener->next;
+		if (!connect_send(listener->call, json_incref(message)))
+			goes_on = false;
+	}
+	json_decref(message);
+	if (!goes_on)
+		sandbox_program_pause(process->program, true);
+}
+
+static void process_on_start(void *data, pid_t pid, unsigned number)
+{
+	struct e2b_process *process = data;
+
+	(void)number;
+	process->pid = pid;
+	for (struct listener *listener = process->listeners; listener; listener = listener->next)
+		listener_begin(listener);
+}
+
+static void process_on_output(void *data, enum sandbox_stream stream, const char *bytes, size_t len)
+{
+	struct e2b_process *process = data;
+	const char *name = process->has_terminal ? "pty" : stream == SANDBOX_STDERR ? "stderr" : "stdout";
+
+	if (process->listeners)
+		process_tell(process,
+			     json_pack("{s:{s:{s:o}}}", "event", "data", name, connect_encode_base64(bytes, len)));
+}
+
+/* The end as envd tells it: Go's words for a process state. */
+static json_t *process_describe_end(const json_t *result)
+{
+	const json_t *signal_value = json_object_get(result, "signal");
+	int exit_code = (int)json_integer_value(json_object_get(result, "exit_code"));
+	bool was_killed = json_is_string(signal_value) || json_integer_value(signal_value) > 0;
+	char status[64];
+
+	if (was_killed && json_is_integer(signal_value))
+		(void)snprintf(status, sizeof(status), "signal: %s", strsignal((int)json_integer_value(signal_value)));
+	else if (was_killed)
+		(void)snprintf(status, sizeof(status), "signal: %s", json_string_value(signal_value));
+	else
+		(void)snprintf(status, sizeof(status), "exit status %d", exit_code);
+	if (was_killed)
+		return json_pack("{s:{s:{s:i, s:b, s:s, s:s}}}", "event", "end", "exitCode", -1, "exited", 0, "status",
+				 status, "error", status);
+	if (exit_code != 0)
+		return json_pack("{s:{s:{s:i, s:b, s:s, s:s}}}", "event", "end", "exitCode", exit_code, "exited", 1,
+				 "status", status, "error", status);
+	return json_pack("{s:{s:{s:i, s:b, s:s}}}", "event", "end", "exitCode", 0, "exited", 1, "status", status);
+}
+
+/* Why a program could not be started, in the words of the protocol. */
+static enum connect_code process_get_code(const json_t *error)
+{
+	const char *code = json_string_value(json_object_get(error, "code"));
+
+	if (!code)
+		return CONNECT_INTERNAL;
+	if (strcmp(code, "not_found") == 0 || strcmp(code, "cwd_failed") == 0)
+		return CONNECT_INVALID_ARGUMENT;
+	return strcmp(code, "refused") == 0 ? CONNECT_PERMISSION_DENIED : CONNECT_INTERNAL;
+}
+
+static void process_end_inputs(struct e2b_process *process)
+{
+	while (process->inputs)
+		input_end(process->inputs, CONNECT_NOT_FOUND, "the program has ended");
+}
+
+static void process_on_end(void *data, const json_t *result)
+{
+	struct e2b_process *process = data;
+	const json_t *error = json_object_get(result, "error");
+	const char *message = json_string_value(json_object_get(error, "message"));
+	const char *status = json_string_value(json_object_get(result, "status"));
+	const char *code = json_string_value(json_object_get(error, "code"));
+	bool is_late = status && strstr(status, "timeout"), is_gone = code && strcmp(code, "session_ended") == 0;
+
+	process_end_inputs(process);
+	process_unlink(process);
+	process->box->key->cpu_ms += (uint64_t)json_integer_value(json_object_get(result, "cpu_ms"));
+	if (!error && !is_late)
+		process_tell(process, process_describe_end(result));
+	while (process->listeners) {
+		struct listener *listener = process->listeners;
+		struct e2b_call *call = listener->call;
+		struct http_request *request = call->request;
+
+		listener_unlink(listener);
+		free(listener);
+		if (process->pid == 0) {
+			e2b_call_finish(call);
+			connect_fail(request, process_get_code(error), "%s",
+				     message ? message : "it could not be started");
+		} else if (is_gone) { /* how the program ended is not known */
+			e2b_call_abort(call);
+		} else if (error) {
+			connect_end(call, process_get_code(error), message ? message : "it could not be started");
+		} else {
+			connect_end(call, CONNECT_DEADLINE_EXCEEDED,
+				    is_late ? "the time given for the program is over" : NULL);
+		}
+	}
+	process_free(process);
+}
+
+/* ---- Start ---- */
+
+/* Arguments for the program: cmd, and args. Borrowed from the message, but the array. NULL: they are not texts. */
+static const char **process_get_argv(const json_t *config)
+{
+	const json_t *args = connect_get(config, "args", NULL);
+	const char *cmd = connect_get_text(config, "cmd", NULL);
+	size_t count = json_array_size(args);
+	const char **argv = cmd && count < PROCESS_ARGUMENTS_MAX ? calloc(count + 2, sizeof(*argv)) : NULL;
+
+	if (!argv)
+		return NULL;
+	argv[0] = cmd;
+	for (size_t i = 0; i < count; i++) {
+		argv[i + 1] = json_string_value(json_array_get(args, i));
+		if (!argv[i + 1]) {
+			free(argv);
+			return NULL;
+		}
+	}
+	return argv;
+}
+
+/* The variables of the template, of the sandbox, and of the program. NULL: they are no texts. */
+static json_t *process_make_environment(const struct e2b_sandbox *box, const json_t *config)
+{
+	const json_t *own = connect_get(config, "envs", NULL), *value;
+	json_t *env = json_object();
+	const char *name;
+
+	(void)json_object_update(env, box->template->env);
+	(void)json_object_update(env, box->env);
+	json_object_foreach((json_t *)(uintptr_t)own, name, value)
+	{
+		if (!json_is_string(value) || !*name || strchr(name, '=')) {
+			json_decref(env);
+			return NULL;
+		}
+		(void)json_object_set(env, name, (json_t *)(uintptr_t)value);
+	}
+	return env;
+}
+
+/* "~" is the workdir; relative paths begin there. Owned by the caller; NULL: no memory. */
+char *process_resolve_path(const char *path)
+{
+	char *resolved;
+	int len;
+
+	if (path[0] == '~' && (path[1] == '/' || path[1] == '\0'))
+		len = asprintf(&resolved, E2B_WORKDIR "%s", path + 1);
+	else if (path[0] == '/')
+		len = asprintf(&resolved, "%s", path);
+	else
+		len = asprintf(&resolved, E2B_WORKDIR "%s%s", *path ? "/" : "", path);
+	return len < 0 ? NULL : resolved;
+}
+
+static size_t process_count(const struct e2b_sandbox *box)
+{
+	size_t count = 0;
+
+	for (const struct e2b_process *process = box->processes; process; process = process->next)
+		count++;
+	return count;
+}
+
+static struct e2b_process *process_create(struct e2b_sandbox *box, const json_t *message)
+{
+	struct e2b_process *process = calloc(1, sizeof(*process));
+	const char *tag = connect_get_text(message, "tag", NULL);
+	const json_t *stdin_wish = connect_get(message, "stdin", NULL);
+
+	if (!process)
+		return NULL;
+	process->box = box;
+	process->config = json_deep_copy(connect_get(message, "process", NULL));
+	process->tag = tag ? strdup(tag) : NULL;
+	process->has_terminal = connect_get(message, "pty", NULL) != NULL;
+	process->has_stdin = process->has_terminal || !stdin_wish || json_is_true(stdin_wish);
+	process->next = box->processes;
+	box->processes = process;
+	return process;
+}
+
+static int process_run(struct e2b_process *process, struct http_request *request, const char *const *argv,
+		       const json_t *env)
+{
+	const char *cwd = connect_get_text(process->config, "cwd", NULL);
+	_cleanup_free_ char *path = cwd && *cwd ? process_resolve_path(cwd) : NULL;
+	const struct sandbox_program_options options = {.argv = argv,
+							.env = env,
+							.cwd = path,
+							.wall_ms = connect_get_timeout_ms(request),
+							.stdin_is_open = process->has_stdin,
+							.on_start = process_on_start,
+							.on_output = process_on_output,
+							.on_room = process_on_room,
+							.on_end = process_on_end,
+							.data = process};
+
+	return sandbox_start_program(process->box->sandbox, &options, &process->program);
+}
+
+static void process_start(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+{
+	const json_t *config = connect_get(message, "process", NULL);
+	_cleanup_free_ const char **argv = process_get_argv(config);
+	_cleanup_json_ json_t *env = argv ? process_make_environment(box, config) : NULL;
+	struct e2b_process *process;
+	struct listener *listener;
+	int error;
+
+	if (!connect_check_user(request))
+		return;
+	if (!argv || !env) {
+		connect_fail(request, CONNECT_INVALID_ARGUMENT, "process.cmd, args and envs must be texts");
+		return;
+	}
+	if (process_count(box) >= E2B_PROCESSES_MAX) {
+		connect_fail(request, CONNECT_RESOURCE_EXHAUSTED,
+			     "%u programs run in the sandbox, the most there may be", E2B_PROCESSES_MAX);
+		return;
+	}
+	process = process_create(box, message);
+	listener = process ? listener_add(process, request) : NULL;
+	error = listener ? process_run(process, request, argv, env) : -ENOMEM;
+	if (error < 0 && listener) {
+		listener_unlink(listener);
+		e2b_call_finish(listener->call);
+		free(listener);
+		connect_fail(request, connect_code_of_errno(-error), "the program cannot be started: %s",
+			     strerror(-error));
+	}
+	if (error < 0 && process)
+		process_free(process);
+}
+
+/* ---- the other methods ---- */
+
+/* Finds the program that a message selects. NULL with an answer. */
+static struct e2b_process *process_select(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+{
+	const json_t *selector = connect_get(message, "process", NULL);
+	const char *tag = connect_get_text(selector, "tag", NULL);
+	int64_t pid = connect_get_integer(selector, "pid", NULL, 0);
+
+	for (struct e2b_process *process = box->processes; process; process = process->next)
+		if (process->pid && (tag ? process->tag && strcmp(process->tag, tag) == 0 : process->pid == pid))
+			return process;
+	if (tag)
+		connect_fail(request, CONNECT_NOT_FOUND, "process with tag %s not found", tag);
+	else
+		connect_fail(request, CONNECT_NOT_FOUND, "process with pid %lld not found", (long long)pid);
+	return NULL;
+}
+
+static void process_connect(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+{
+	struct e2b_process *process = process_select(box, request, message);
+	struct listener *listener = process ? listener_add(process, request) : NULL;
+
+	if (listener)
+		listener_begin(listener);
+}
+
+static void process_list(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+{
+	json_t *list = json_array();
+
+	(void)message;
+	for (const struct e2b_process *process = box->processes; process; process = process->next)
+		if (process->pid)
+			(void)json_array_append_new(list, json_pack("{s:O, s:i, s:s*}", "config", process->config,
+								    "pid", (int)process->pid, "tag", process->tag));
+	connect_answer(request, json_pack("{s:o}", "processes", list));
+}
+
+static void process_send_input(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+{
+	struct e2b_process *process = process_select(box, request, message);
+	const char *why = NULL;
+	struct input *input;
+	size_t len = 0;
+	char *bytes;
+
+	if (!process)
+		return;
+	bytes = input_decode(connect_get(message, "input", NULL), process, &len, &why);
+	input = bytes ? calloc(1, sizeof(*input)) : NULL;
+	if (input) {
+		input->process = process;
+		input->call = e2b_call_create(box, request, input_on_cancel, input);
+	}
+	if (!input || !input->call) {
+		connect_fail(request, why ? CONNECT_INVALID_ARGUMENT : CONNECT_INTERNAL, "%s", why ? why : "no memory");
+		free(bytes);
+		free(input);
+		return;
+	}
+	input_add(input, bytes, len);
+}
+
+static void process_close_stdin(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+{
+	struct e2b_process *process = process_select(box, request, message);
+
+	if (!process)
+		return;
+	if (process->has_terminal || !process->has_stdin) {
+		connect_fail(request, CONNECT_FAILED_PRECONDITION,
+			     process->has_terminal ? "a terminal is not closed: send Ctrl-D (0x04)"
+						   : "the program was started without stdin");
+		return;
+	}
+	process->closes_stdin = true;
+	process_on_room(process);
+	connect_answer(request, json_object());
+}
+
+static void process_send_signal(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+{
+	struct e2b_process *process = process_select(box, request, message);
+	const char *name = connect_get_text(message, "signal", NULL);
+	int64_t number = connect_get_integer(message, "signal", NULL, 0);
+
+	if (!process)
+		return;
+	if (name && strcmp(name, "SIGNAL_SIGTERM") == 0)
+		number = SIGTERM;
+	else if (name && strcmp(name, "SIGNAL_SIGKILL") == 0)
+		number = SIGKILL;
+	if (number != SIGTERM && number != SIGKILL)
+		connect_fail(request, CONNECT_INVALID_ARGUMENT, "the signal must be SIGNAL_SIGTERM or SIGNAL_SIGKILL");
+	else if (sandbox_program_signal(process->program, (int)number) < 0)
+		connect_fail(request, CONNECT_NOT_FOUND, "process with pid %d not found", (int)process->pid);
+	else
+		connect_answer(request, json_object());
+}
+
+static void process_update(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+{
+	struct e2b_process *process = process_select(box, request, message);
+
+	if (!process)
+		return;
+	connect_fail(request, CONNECT_FAILED_PRECONDITION, "the program has no terminal");
+}
+
+const struct connect_method process_methods[] = {
+	{"/process.Process/List", false, process_list},
+	{"/process.Process/Start", true, process_start},
+	{"/process.Process/Connect", true, process_connect},
+	{"/process.Process/SendInput", false, process_send_input},
+	{"/process.Process/CloseStdin", false, process_close_stdin},
+	{"/process.Process/SendSignal", false, process_send_signal},
+	{"/process.Process/Update", false, process_update},
+	{0},
+};
+
+/* ---- StreamInput ---- */
+
+/* One message of the stream. False: the request was answered, and `input` does not exist any more. */
+static bool input_handle_message(struct input *input, const json_t *message)
+{
+	struct e2b_sandbox *box = input->call->box;
+	const json_t *start = connect_get(message, "start", NULL), *data = connect_get(message, "data", NULL);
+	const char *why = NULL;
+	size_t len = 0;
+	char *bytes;
+
+	if (start && !input->process) {
+		const json_t *selector = connect_get(start, "process", NULL);
+		int64_t pid = connect_get_integer(selector, "pid", NULL, 0);
+
+		for (struct e2b_process *process = box->processes; process && !input->process; process = process->next)
+			if (process->pid == pid && pid)
+				input->process = process;
+		if (!input->process)
+			input_end(input, CONNECT_NOT_FOUND, "no such process");
+		return input->process != NULL;
+	}
+	if (!data)
+		return true; /* keepalive */
+	bytes = input->process ? input_decode(connect_get(data, "input", NULL), input->process, &len, &why) : NULL;
+	if (bytes)
+		input_add(input, bytes, len);
+	else
+		input_end(input, CONNECT_INVALID_ARGUMENT, why ? why : "the first message names the process");
+	return bytes != NULL;
+}
+
+/* Takes one envelope from the collected bytes, if it is complete. False: there is none, or the request is answered. */
+static bool input_take_envelope(struct input *input, bool *ret_answered)
+{
+	const unsigned char *head = (const unsigned char *)input->message.data;
+	size_t size, len = input->message.len;
+	_cleanup_json_ json_t *message = NULL;
+
+	*ret_answered = false;
+	if (len < 5)
+		return false;
+	size = (size_t)head[1] << 24 | (size_t)head[2] << 16 | (size_t)head[3] << 8 | head[4];
+	if (head[0] != 0 || size > PROCESS_MESSAGE_BYTES_MAX) {
+		*ret_answered = true;
+		input_end(input, CONNECT_INVALID_ARGUMENT, "an envelope is compressed or too large");
+		return false;
+	}
+	if (len < size + 5)
+		return false;
+	message = json_loadb(input->message.data + 5, size, JSON_REJECT_DUPLICATES, NULL);
+	memmove(input->message.data, input->message.data + 5 + size, len - 5 - size);
+	input->message.len -= 5 + size;
+	if (!message)
+		input_end(input, CONNECT_INVALID_ARGUMENT, "a message is no JSON");
+	*ret_answered = !message || !input_handle_message(input, message);
+	return !*ret_answered;
+}
+
+/* Takes what was collected, message by message, as far as the program takes it. False: the request was answered. */
+static bool input_take_all(struct input *input)
+{
+	bool answered = false;
+
+	input->is_taking = true;
+	while (!answered && !input->bytes && input_take_envelope(input, &answered))
+		;
+	if (answered)
+		return false;
+	input->is_taking = false;
+	if (!input->has_ended || input->bytes)
+		return true;
+	input_end(input, 0, NULL);
+	return false;
+}
+
+static size_t input_on_bytes(void *data, const char *bytes, size_t len)
+{
+	struct input *input = data;
+
+	if (input->bytes)
+		return 0; /* the program has not taken the message before */
+	buf_add(&input->message, bytes, len);
+	if (input->message.failed)
+		input_end(input, CONNECT_RESOURCE_EXHAUSTED, "the server has no memory");
+	else
+		(void)input_take_all(input);
+	return len;
+}
+
+static void input_on_stream_end(void *data)
+{
+	struct input *input = data;
+
+	input->has_ended = true;
+	if (!input->bytes)
+		(void)input_take_all(input);
+}
+
+void process_stream_input(struct e2b_sandbox *box, struct http_request *request)
+{
+	struct input *input = calloc(1, sizeof(*input));
+	const struct http_body_handler handler = {
+		.on_bytes = input_on_bytes, .on_end = input_on_stream_end, .data = input};
+
+	if (input) {
+		input->is_stream = true;
+		input->call = e2b_call_create(box, request, input_on_cancel, input);
+	}
+	if (!input || !input->call) {
+		free(input);
+		connect_fail(request, CONNECT_INTERNAL, "the server has no memory");
+		return;
+	}
+	http_stream_body(request, &handler);
+}
+
+void processes_release(struct e2b_sandbox *box)
+{
+	while (box->processes) {
+		struct e2b_process *process = box->processes;
+
+		while (process->listeners) {
+			struct listener *listener = process->listeners;
+
+			process->listeners = listener->next;
+			e2b_call_abort(listener->call);
+			free(listener);
+		}
+		while (process->inputs) {
+			struct e2b_call *call = process->inputs->call;
+
+			input_free(process->inputs);
+			e2b_call_abort(call);
+		}
+		process_free(process);
+	}
+}

@@ -1,0 +1,244 @@
+/* The sandboxes of the server: how they are made, found, and end. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agents/e2b/private.h"
+#include "base/cleanup.h"
+
+#define SANDBOX_ARGUMENTS_MAX 220u
+
+struct e2b_sandbox *e2b_sandboxes_find(struct e2b *e2b, const char *id)
+{
+	struct e2b_sandbox *found = NULL;
+
+	for (struct e2b_sandbox *box = e2b->sandboxes; id && box; box = box->next)
+		if (keys_texts_are_equal(box->id, id)) /* the time does not tell how much of an id was right */
+			found = box;
+	return found && found->is_ready ? found : NULL;
+}
+
+static void sandbox_unlink(struct e2b_sandbox *box)
+{
+	struct e2b_sandbox **at = &box->e2b->sandboxes;
+
+	while (*at && *at != box)
+		at = &(*at)->next;
+	if (*at) {
+		*at = box->next;
+		box->e2b->sandbox_count--;
+		box->e2b->starting -= !box->is_ready;
+		keys_give_back(box->key, box->template);
+	}
+}
+
+static void sandbox_release(struct e2b_sandbox *box)
+{
+	struct e2b *e2b = box->e2b;
+
+	sandbox_unlink(box);
+	loop_cancel(box->end_timer);
+	contexts_release(box);
+	watchers_release(box);
+	processes_release(box);
+	e2b_calls_release(box);
+	sandbox_free(box->sandbox);
+	json_decref(box->metadata);
+	json_decref(box->env);
+	json_decref(box->internet);
+	free(box);
+	e2b->on_room(e2b);
+}
+
+void e2b_sandboxes_end(struct e2b_sandbox *box, const char *reason)
+{
+	struct http_request *creator = steal_pointer(&box->creator);
+
+	log_event("sandbox_end",
+		  json_pack("{s:s, s:s, s:s, s:s*, s:I}", "sandbox", box->id, "key", box->key->name, "reason", reason,
+			    "session", box->sandbox ? sandbox_get_id(box->sandbox) : NULL, "age_ms",
+			    (json_int_t)(e2b_now_ms() - box->start_ms)));
+	if (creator) {
+		http_set_owner(creator, NULL, NULL);
+		e2b_fail(creator, 503, "the sandbox ended before it was ready: %s", reason);
+	}
+	sandbox_release(box);
+}
+
+static void sandbox_on_timeout(void *data)
+{
+	struct e2b_sandbox *box = data;
+
+	box->end_timer = NULL;
+	e2b_sandboxes_end(box, "timeout");
+}
+
+void e2b_sandboxes_set_end(struct e2b_sandbox *box, int64_t end_ms)
+{
+	int64_t left = end_ms - e2b_now_ms();
+
+	loop_cancel(box->end_timer);
+	box->end_ms = end_ms;
+	box->end_timer = loop_after(box->e2b->loop, left > 0 ? (uint64_t)left : 0, sandbox_on_timeout, box);
+}
+
+/* ---- start ---- */
+
+static void sandbox_on_ready(void *data, const char *error)
+{
+	struct e2b_sandbox *box = data;
+	struct http_request *creator = steal_pointer(&box->creator);
+
+	if (creator)
+		http_set_owner(creator, NULL, NULL);
+	if (error) {
+		box->e2b->start_failures++;
+		log_event("sandbox_failed",
+			  json_pack("{s:s, s:s, s:s}", "sandbox", box->id, "key", box->key->name, "error", error));
+		if (creator)
+			e2b_fail(creator, 500, "the sandbox could not be made: %s", error);
+		sandbox_release(box);
+		return;
+	}
+	if (!creator) { /* its client has gone, and nobody knows its id */
+		e2b_sandboxes_end(box, "client_gone");
+		return;
+	}
+	box->is_ready = true;
+	box->e2b->starting--;
+	log_event("sandbox_start", json_pack("{s:s, s:s, s:s, s:s, s:I}", "sandbox", box->id, "key", box->key->name,
+					     "template", box->template->name, "session", sandbox_get_id(box->sandbox),
+					     "ms", (json_int_t)(e2b_now_ms() - box->start_ms)));
+	e2b_sandboxes_set_end(box, e2b_now_ms() + box->timeout_ms);
+	http_answer_json(creator, 201, e2b_sandboxes_describe(box));
+	box->e2b->on_room(box->e2b);
+}
+
+static void sandbox_on_end(void *data)
+{
+	struct e2b_sandbox *box = data;
+
+	e2b_sandboxes_end(box, "session_ended");
+}
+
+static void sandbox_on_creator_gone(void *data, bool complete)
+{
+	struct e2b_sandbox *box = data;
+
+	(void)complete;
+	box->creator = NULL; /* sandbox_on_ready() ends it */
+}
+
+/* The template's options, and the log's name. The array is the caller's, its texts are the template's. */
+static const char **sandbox_make_arguments(const struct e2b_sandbox *box, char **ret_log)
+{
+	const char **arguments = calloc(SANDBOX_ARGUMENTS_MAX + 1, sizeof(*arguments));
+	size_t count = 0;
+
+	for (; arguments && box->template->arguments[count] && count < SANDBOX_ARGUMENTS_MAX - 8; count++)
+		arguments[count] = box->template->arguments[count];
+	if (!arguments)
+		return NULL;
+	arguments[count++] = "--idle";
+	arguments[count++] = "0"; /* its end is this server's matter */
+	if (json_is_false(box->internet))
+		arguments[count++] = "--no-net";
+	if (box->e2b->options.log_directory) {
+		if (asprintf(ret_log, "%s/%s.jsonl", box->e2b->options.log_directory, box->id) < 0) {
+			*ret_log = NULL;
+			free(arguments);
+			return NULL;
+		}
+		arguments[count++] = "--audit";
+		arguments[count++] = *ret_log;
+	}
+	arguments[count] = NULL;
+	return arguments;
+}
+
+static int sandbox_begin(struct e2b_sandbox *box)
+{
+	_cleanup_free_ char *log = NULL;
+	_cleanup_free_ const char **arguments = sandbox_make_arguments(box, &log);
+	const struct sandbox_options options = {.callgate = box->e2b->options.callgate,
+						.arguments = arguments,
+						.on_ready = sandbox_on_ready,
+						.on_end = sandbox_on_end,
+						.data = box};
+
+	return arguments ? sandbox_create(box->e2b->loop, &options, &box->sandbox) : -ENOMEM;
+}
+
+/* A copy of an object of texts that a client gave. */
+static json_t *sandbox_copy_texts(const json_t *texts)
+{
+	return texts ? json_copy((json_t *)(uintptr_t)texts) : json_object();
+}
+
+void e2b_sandboxes_start(struct e2b *e2b, struct e2b_key *key, struct e2b_template *template,
+			 struct http_request *request, const struct e2b_wish *wish)
+{
+	struct e2b_sandbox *box = calloc(1, sizeof(*box));
+	int error = -ENOMEM;
+
+	if (box) {
+		*box = (struct e2b_sandbox){.e2b = e2b,
+					    .key = key,
+					    .template = template,
+					    .creator = request,
+					    .metadata = sandbox_copy_texts(wish->metadata),
+					    .env = sandbox_copy_texts(wish->env),
+					    .start_ms = e2b_now_ms(),
+					    .internet = json_incref((json_t *)(uintptr_t)wish->internet),
+					    .timeout_ms = wish->timeout_ms,
+					    .next = e2b->sandboxes};
+		e2b->sandboxes = box;
+		e2b->sandbox_count++;
+		e2b->starting++;
+		keys_take(key, template);
+		http_set_owner(request, sandbox_on_creator_gone, box);
+		error = keys_make_id(box->id) && keys_make_token(box->traffic_token) &&
+					(!wish->is_secure || keys_make_token(box->token))
+				? sandbox_begin(box)
+				: -EIO;
+	}
+	if (error == 0)
+		return;
+	http_set_owner(request, NULL, NULL);
+	e2b_fail(request, 500, "the sandbox could not be made: %s", strerror(-error));
+	if (box)
+		sandbox_release(box);
+}
+
+/* ---- what is told of it ---- */
+
+json_t *e2b_sandboxes_describe(const struct e2b_sandbox *box)
+{
+	return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s*, s:n}", "sandboxID", box->id, "templateID",
+			 box->template->name, "clientID", "callgate", "envdVersion", E2B_ENVD_VERSION,
+			 "envdAccessToken", box->token[0] ? box->token : NULL, "trafficAccessToken",
+			 box->token[0] ? box->traffic_token : NULL, "domain");
+}
+
+json_t *e2b_sandboxes_describe_fully(const struct e2b_sandbox *box)
+{
+	char start[E2B_TIME_SIZE], end[E2B_TIME_SIZE];
+	json_t *detail = e2b_sandboxes_describe(box);
+
+	e2b_format_time(box->start_ms, start);
+	e2b_format_time(box->end_ms, end);
+	(void)json_object_del(detail, "trafficAccessToken");
+	(void)json_object_set_new(detail, "alias", json_string(box->template->name));
+	(void)json_object_set_new(detail, "startedAt", json_string(start));
+	(void)json_object_set_new(detail, "endAt", json_string(end));
+	(void)json_object_set_new(detail, "state", json_string("running"));
+	(void)json_object_set_new(detail, "cpuCount", json_integer(box->e2b->cpu_count));
+	(void)json_object_set_new(detail, "memoryMB", json_integer((json_int_t)(box->template->memory_bytes >> 20)));
+	(void)json_object_set_new(detail, "diskSizeMB", json_integer((json_int_t)(box->template->disk_bytes >> 20)));
+	(void)json_object_set(detail, "metadata", box->metadata);
+	(void)json_object_set(detail, "allowInternetAccess", box->internet ? box->internet : json_null());
+	(void)json_object_set_new(detail, "lifecycle", json_pack("{s:s, s:b}", "onTimeout", "kill", "autoResume", 0));
+	(void)json_object_set_new(detail, "volumeMounts", json_array());
+	return detail;
+}

@@ -1,0 +1,247 @@
+/*
+ * Templates: what a sandbox is made of. A template is a directory with policy.json; files/, whose content is copied
+ * into the workdir; and template.json with "memory", "disk" (sizes as of callgate run), "pids" and "env".
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "agents/e2b/private.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/text.h"
+
+#define TEMPLATE_NAME_BYTES_MAX 64u
+#define TEMPLATE_ARGUMENTS_MAX 200u
+#define TEMPLATE_FILE_BYTES_MAX (1u << 20)
+#define TEMPLATE_MEMORY "1G"
+#define TEMPLATE_DISK "2G"
+#define TEMPLATE_PIDS 512
+
+/* A name is one file name, so that it leads to no other directory: "base", "code-interpreter-v1". */
+static bool template_name_is_valid(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 0 && len <= TEMPLATE_NAME_BYTES_MAX && name[0] != '.' &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == len;
+}
+
+static int template_add_argument(struct e2b_template *template, size_t *count, char *text)
+{
+	if (!text)
+		return -ENOMEM;
+	if (*count >= TEMPLATE_ARGUMENTS_MAX) {
+		free(text);
+		return -E2BIG;
+	}
+	template->arguments[(*count)++] = text;
+	return 0;
+}
+
+__attribute__((format(printf, 1, 2))) static char *template_format(const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int len;
+
+	va_start(args, format);
+	len = vasprintf(&text, format, args);
+	va_end(args);
+	return len < 0 ? NULL : text;
+}
+
+static int template_add_option(struct e2b_template *template, size_t *count, const char *option, char *value)
+{
+	int error = template_add_argument(template, count, strdup(option));
+
+	if (error == 0)
+		return template_add_argument(template, count, value);
+	free(value);
+	return error;
+}
+
+/*
+ * The server's part of the policy: the workdir's name, and the account that the SDKs expect. It is a file in memory:
+ * nothing is left of it when the server is killed. `callgate session create` opens it by its name in /proc.
+ */
+static int template_make_policy(struct e2b_template *template)
+{
+	_cleanup_free_ char *passwd =
+		template_format("user:x:%u:%u:user:" E2B_WORKDIR ":/bin/bash\n"
+				"%snobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+				(unsigned)getuid(), (unsigned)getgid(), "root:x:0:0:root:/root:/bin/bash\n");
+	_cleanup_free_ char *group = template_format("user:x:%u:\nroot:x:0:\nnogroup:x:65534:\n", (unsigned)getgid());
+	_cleanup_json_ json_t *policy = NULL;
+	_cleanup_free_ char *text = NULL;
+
+	if (!passwd || !group)
+		return -ENOMEM;
+	policy = json_pack("{s:i, s:s, s:{s:{s:s, s:s}}, s:{s:{s:s, s:s, s:s, s:s}}}", "version", 1, "workdir",
+			   E2B_WORKDIR, "filesystem", "provide", "/etc/passwd", passwd, "/etc/group", group, "env",
+			   "set", "HOME", E2B_WORKDIR, "USER", "user", "LOGNAME", "user", "SHELL", "/bin/bash");
+	text = policy ? json_dumps(policy, JSON_COMPACT) : NULL;
+	template->policy_fd = text ? memfd_create("callgate-template", MFD_CLOEXEC) : -1;
+	if (template->policy_fd < 0)
+		return text ? -errno : -ENOMEM;
+	return io_write_all(template->policy_fd, text, strlen(text));
+}
+
+/* files/: each entry is copied into the workdir. */
+static int template_add_files(struct e2b_template *template, size_t *count, const char *directory)
+{
+	_cleanup_free_ char *path = template_format("%s/files", directory);
+	_cleanup_closedir_ DIR *dir = path ? opendir(path) : NULL;
+	const struct dirent *entry;
+	int error = 0;
+
+	while (dir && error == 0 && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			error = template_add_option(template, count, "--input",
+						    template_format("%s/%s", path, entry->d_name));
+	return error;
+}
+
+/* A size of template.json: a text as of callgate run, for an option of it. */
+static int template_add_size(struct e2b_template *template, size_t *count, const json_t *settings, const char *name,
+			     const char *option, const char *otherwise, uint64_t *ret_bytes)
+{
+	const json_t *given = json_object_get(settings, name);
+	const char *text = given ? json_string_value(given) : otherwise;
+
+	if (!text || text_parse_size(text, ret_bytes) < 0)
+		return -EINVAL;
+	return template_add_option(template, count, option, strdup(text));
+}
+
+static int template_add_settings(struct e2b_template *template, size_t *count, const json_t *settings)
+{
+	const json_t *pids = json_object_get(settings, "pids"), *env = json_object_get(settings, "env"), *value;
+	const char *name;
+	int error = pids && !json_is_integer(pids) ? -EINVAL : 0;
+
+	if (error == 0)
+		error = template_add_size(template, count, settings, "memory", "-m", TEMPLATE_MEMORY,
+					  &template->memory_bytes);
+	if (error == 0)
+		error = template_add_size(template, count, settings, "disk", "--disk", TEMPLATE_DISK,
+					  &template->disk_bytes);
+	if (error == 0)
+		error = template_add_option(template, count, "--pids",
+					    template_format("%d",
+							    pids ? (int)json_integer_value(pids) : TEMPLATE_PIDS));
+	template->env = json_object();
+	json_object_foreach((json_t *)(uintptr_t)env, name, value)
+	{
+		if (!json_is_string(value))
+			return -EINVAL;
+		(void)json_object_set(template->env, name, (json_t *)(uintptr_t)value);
+	}
+	return error;
+}
+
+static int template_load(struct e2b_template *template, const char *directory, char **ret_why)
+{
+	_cleanup_free_ char *settings_path = template_format("%s/template.json", directory);
+	_cleanup_json_ json_t *settings = NULL;
+	json_error_t error;
+	size_t count = 0;
+	int r;
+
+	template->arguments = calloc(TEMPLATE_ARGUMENTS_MAX + 1, sizeof(*template->arguments));
+	if (!template->arguments || !settings_path)
+		return -ENOMEM;
+	if (access(settings_path, F_OK) == 0) {
+		settings = json_load_file(settings_path, JSON_REJECT_DUPLICATES, &error);
+		if (!settings) {
+			*ret_why = template_format("%s:%d: %s", settings_path, error.line, error.text);
+			return -EINVAL;
+		}
+	}
+	r = template_make_policy(template);
+	if (r == 0)
+		r = template_add_option(template, &count, "-p", template_format("%s/policy.json", directory));
+	if (r == 0)
+		r = template_add_option(template, &count, "-p",
+					template_format("/proc/%d/fd/%d", (int)getpid(), template->policy_fd));
+	if (r == 0)
+		r = template_add_settings(template, &count, settings);
+	if (r == -EINVAL)
+		*ret_why =
+			template_format("%s: \"memory\" and \"disk\" are sizes such as \"512M\", \"pids\" is a number, "
+					"\"env\" an object of texts",
+					settings_path);
+	if (r == 0)
+		r = template_add_files(template, &count, directory);
+	return r;
+}
+
+static void template_free(struct e2b_template *template)
+{
+	for (char **argument = template->arguments; argument && *argument; argument++)
+		free(*argument);
+	free(template->arguments);
+	json_decref(template->env);
+	cleanup_close(&template->policy_fd);
+	free(template->name);
+	free(template);
+}
+
+/* The directory of a template: the user's own first. Owned by the caller; NULL: there is none. */
+static char *template_find_directory(const struct e2b *e2b, const char *name)
+{
+	const char *const places[] = {e2b->options.own_templates, e2b->options.templates};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		_cleanup_free_ char *directory = places[i] ? template_format("%s/%s", places[i], name) : NULL;
+		_cleanup_free_ char *policy = directory ? template_format("%s/policy.json", directory) : NULL;
+
+		if (policy && access(policy, R_OK) == 0)
+			return steal_pointer(&directory);
+	}
+	return NULL;
+}
+
+struct e2b_template *template_find(struct e2b *e2b, const char *name, char **ret_why)
+{
+	_cleanup_free_ char *directory = NULL;
+	struct e2b_template *template;
+	int error;
+
+	for (template = e2b->templates; template; template = template->next)
+		if (strcmp(template->name, name) == 0)
+			return template;
+	directory = template_name_is_valid(name) ? template_find_directory(e2b, name) : NULL;
+	if (!directory)
+		return NULL;
+	template = calloc(1, sizeof(*template));
+	if (!template)
+		return NULL;
+	template->policy_fd = -1;
+	template->name = strdup(name);
+	error = template->name ? template_load(template, directory, ret_why) : -ENOMEM;
+	if (error < 0) {
+		if (!*ret_why)
+			*ret_why = template_format("template %s: %s", name, strerror(-error));
+		template_free(template);
+		return NULL;
+	}
+	template->next = e2b->templates;
+	e2b->templates = template;
+	return template;
+}
+
+void templates_release(struct e2b *e2b)
+{
+	while (e2b->templates) {
+		struct e2b_template *template = e2b->templates;
+
+		e2b->templates = template->next;
+		template_free(template);
+	}
+}

@@ -1,0 +1,400 @@
+/* One request: how its body is taken, how it waits, how its owner answers. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "agents/http/private.h"
+#include "base/cleanup.h"
+
+#define HTTP_STREAM_BYTES_LOW (HTTP_STREAM_BYTES_HIGH / 4)
+#define HTTP_STREAM_BLOCK_BYTES (32u << 10)
+#define HTTP_SMALL_BODY_BYTES (1u << 20) /* read before a refusal is sent: the client is sending it already */
+
+/* ---- life ---- */
+
+void http_request_free(struct http_request *request)
+{
+	loop_unwatch(request->hangup);
+	loop_cancel(request->body_timer);
+	request->server->body_bytes -= request->body.len;
+	buf_release(&request->body);
+	buf_release(&request->out);
+	if (request->headers)
+		MHD_destroy_response(request->headers);
+	if (request->response)
+		MHD_destroy_response(request->response);
+	free(request->path);
+	free(request);
+}
+
+void http_request_finish(struct http_request *request, bool complete)
+{
+	void (*on_done)(void *data, bool complete) = request->on_done;
+
+	request->on_done = NULL;
+	request->on_room = NULL;
+	request->handler = (struct http_body_handler){0};
+	if (on_done)
+		on_done(request->owner, complete);
+}
+
+void http_set_owner(struct http_request *request, void (*on_done)(void *data, bool complete), void *data)
+{
+	request->on_done = on_done;
+	request->owner = data;
+}
+
+/* ---- waiting ---- */
+
+static void request_on_hangup(void *data, uint32_t events)
+{
+	struct http_request *request = data;
+
+	(void)events;
+	request->is_gone = true;
+	http_request_finish(request, false);
+	http_request_resume(request); /* libmicrohttpd asks once more, and is told to close the connection */
+}
+
+void http_request_suspend(struct http_request *request)
+{
+	if (request->is_suspended)
+		return;
+	request->is_suspended = true;
+	MHD_suspend_connection(request->connection);
+	request->hangup = loop_watch(request->server->loop, request->fd, EPOLLRDHUP, request_on_hangup, request);
+}
+
+void http_request_resume(struct http_request *request)
+{
+	if (!request->is_suspended)
+		return;
+	request->is_suspended = false;
+	loop_unwatch(request->hangup);
+	request->hangup = NULL;
+	MHD_resume_connection(request->connection);
+	http_server_wake(request->server);
+}
+
+void http_abort(struct http_request *request)
+{
+	request->is_gone = true;
+	http_request_finish(request, false);
+	(void)shutdown(request->fd, SHUT_RDWR);
+	http_request_resume(request);
+}
+
+/* ---- the body ---- */
+
+static enum MHD_Result request_queue(struct http_request *request)
+{
+	request->is_queued = true;
+	return MHD_queue_response(request->connection, request->status, request->response);
+}
+
+enum MHD_Result http_request_on_header(struct http_request *request)
+{
+	const char *length = http_get_header(request, "Content-Length");
+	const struct http_server_options *options = &request->server->options;
+
+	options->on_request(options->data, request);
+	/*
+	 * An answer before the body ends the connection: libmicrohttpd reads no more. So that is done for large bodies
+	 * only, which the client must not send in vain.
+	 */
+	if (request->response && ((length && strtoull(length, NULL, 10) > HTTP_SMALL_BODY_BYTES) ||
+				  http_get_header(request, "Transfer-Encoding")))
+		return request_queue(request);
+	return MHD_YES;
+}
+
+static void request_on_body_time(void *data)
+{
+	struct http_request *request = data;
+
+	request->body_timer = NULL;
+	http_abort(request);
+}
+
+void http_read_body(struct http_request *request, size_t bytes_max,
+		    void (*on_body)(void *data, struct http_request *request, const char *bytes, size_t len),
+		    void *data)
+{
+	request->body_use = HTTP_BODY_READ;
+	request->body_max = bytes_max;
+	request->on_body = on_body;
+	request->body_data = data;
+	request->body_timer = loop_after(request->server->loop, HTTP_BODY_TIME_MS, request_on_body_time, request);
+}
+
+void http_stream_body(struct http_request *request, const struct http_body_handler *handler)
+{
+	request->body_use = HTTP_BODY_STREAM;
+	request->handler = *handler;
+}
+
+void http_resume_body(struct http_request *request)
+{
+	http_request_resume(request);
+}
+
+static void request_refuse_size(struct http_request *request, unsigned status, const char *message)
+{
+	http_answer_json(request, status, json_pack("{s:i, s:s}", "code", (int)status, "message", message));
+}
+
+static size_t request_keep_bytes(struct http_request *request, const char *bytes, size_t len)
+{
+	struct http_server *server = request->server;
+
+	if (len > request->body_max - request->body.len) {
+		request_refuse_size(request, 413, "the body is too large");
+	} else if (len > HTTP_BODIES_BYTES_MAX - server->body_bytes) {
+		request_refuse_size(request, 503, "the server has too many bodies in memory; try again");
+	} else {
+		buf_add(&request->body, bytes, len);
+		if (request->body.failed)
+			request_refuse_size(request, 503, "the server has no memory");
+		else
+			server->body_bytes += len;
+	}
+	return len;
+}
+
+static size_t request_discard_bytes(struct http_request *request, size_t len)
+{
+	request->discarded_bytes += len;
+	if (request->discarded_bytes > HTTP_DISCARDED_BYTES_MAX)
+		http_abort(request);
+	return len;
+}
+
+enum MHD_Result http_request_on_bytes(struct http_request *request, const char *bytes, size_t *len)
+{
+	size_t taken = *len;
+
+	if (request->response || request->body_use == HTTP_BODY_DISCARD)
+		taken = request_discard_bytes(request, *len);
+	else if (request->body_use == HTTP_BODY_READ)
+		taken = request_keep_bytes(request, bytes, *len);
+	else if (request->body_use == HTTP_BODY_STREAM && request->handler.on_bytes)
+		taken = request->handler.on_bytes(request->handler.data, bytes, *len);
+	if (request->is_gone)
+		return MHD_NO;
+	if (taken < *len && !request->response)
+		http_request_suspend(request);
+	*len -= request->response ? *len : taken;
+	return MHD_YES;
+}
+
+static void request_end_body(struct http_request *request)
+{
+	request->body_has_ended = true;
+	loop_cancel(request->body_timer);
+	request->body_timer = NULL;
+	if (request->response)
+		return;
+	if (request->body_use == HTTP_BODY_READ)
+		request->on_body(request->body_data, request, request->body.data ? request->body.data : "",
+				 request->body.len);
+	else if (request->body_use == HTTP_BODY_STREAM && request->handler.on_end)
+		request->handler.on_end(request->handler.data);
+}
+
+enum MHD_Result http_request_on_body_end(struct http_request *request)
+{
+	if (!request->body_has_ended)
+		request_end_body(request);
+	if (request->is_gone)
+		return MHD_NO;
+	if (request->response)
+		return request_queue(request);
+	http_request_suspend(request);
+	return MHD_YES;
+}
+
+/* ---- the answer ---- */
+
+void http_add_header(struct http_request *request, const char *name, const char *value)
+{
+	if (!request->headers)
+		request->headers = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+	if (request->headers)
+		(void)MHD_add_response_header(request->headers, name, value); /* fails for a header that is none */
+}
+
+static enum MHD_Result request_copy_header(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	(void)kind;
+	(void)MHD_add_response_header(cls, name, value);
+	return MHD_YES;
+}
+
+/* Takes the response. */
+static void request_respond(struct http_request *request, unsigned status, const char *content_type,
+			    struct MHD_Response *response)
+{
+	if (!response || request->response) {
+		if (response)
+			MHD_destroy_response(response);
+		return;
+	}
+	if (content_type)
+		(void)MHD_add_response_header(response, "Content-Type", content_type);
+	if (request->headers)
+		(void)MHD_get_response_headers(request->headers, request_copy_header, response);
+	request->response = response;
+	request->status = status;
+	http_request_resume(request);
+}
+
+void http_answer(struct http_request *request, unsigned status, const char *content_type, const char *bytes, size_t len)
+{
+	request_respond(request, status, content_type,
+			MHD_create_response_from_buffer(len, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY));
+}
+
+void http_answer_json(struct http_request *request, unsigned status, json_t *value)
+{
+	_cleanup_free_ char *text = value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+
+	json_decref(value);
+	http_answer(request, text ? status : 500, "application/json", text ? text : "", text ? strlen(text) : 0);
+}
+
+/* Called by libmicrohttpd for more of a streamed answer. */
+static ssize_t request_give_bytes(void *cls, uint64_t position, char *bytes, size_t room)
+{
+	struct http_request *request = cls;
+	size_t len = request->out.len - request->out_at;
+
+	(void)position;
+	if (request->is_gone)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	if (len == 0 && request->stream_has_ended)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (len == 0) {
+		http_request_suspend(request);
+		return 0;
+	}
+	len = len > room ? room : len;
+	memcpy(bytes, request->out.data + request->out_at, len);
+	request->out_at += len;
+	if (request->out_at == request->out.len)
+		request->out.len = request->out_at = 0;
+	if (request->wants_room && request->out.len - request->out_at < HTTP_STREAM_BYTES_LOW) {
+		request->wants_room = false;
+		if (request->on_room)
+			request->on_room(request->room_data);
+	}
+	return (ssize_t)len;
+}
+
+void http_begin_stream(struct http_request *request, unsigned status, const char *content_type, int64_t bytes_total,
+		       void (*on_room)(void *data), void *data)
+{
+	uint64_t size = bytes_total >= 0 ? (uint64_t)bytes_total : MHD_SIZE_UNKNOWN;
+
+	request->is_stream = true;
+	request->on_room = on_room;
+	request->room_data = data;
+	request_respond(request, status, content_type,
+			MHD_create_response_from_callback(size, HTTP_STREAM_BLOCK_BYTES, request_give_bytes, request,
+							  NULL));
+}
+
+bool http_write(struct http_request *request, const char *bytes, size_t len)
+{
+	struct buf *out = &request->out;
+
+	if (request->is_gone)
+		return true;
+	if (request->out_at > 0) {
+		memmove(out->data, out->data + request->out_at, out->len - request->out_at);
+		out->len -= request->out_at;
+		request->out_at = 0;
+	}
+	buf_add(out, bytes, len);
+	if (out->failed || out->len > HTTP_STREAM_BYTES_MAX) {
+		http_abort(request);
+		return true;
+	}
+	if (request->is_queued)
+		http_request_resume(request);
+	request->wants_room = out->len > HTTP_STREAM_BYTES_HIGH;
+	return !request->wants_room;
+}
+
+void http_end_stream(struct http_request *request)
+{
+	request->stream_has_ended = true;
+	if (request->is_queued)
+		http_request_resume(request);
+}
+
+/* ---- what the client sent ---- */
+
+const char *http_get_method(const struct http_request *request)
+{
+	return request->method;
+}
+
+const char *http_get_path(const struct http_request *request)
+{
+	return request->path;
+}
+
+const char *http_get_header(const struct http_request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+const char *http_get_query(const struct http_request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+struct http_each {
+	void (*each)(void *data, const char *name, const char *value);
+	void *data;
+};
+
+static enum MHD_Result request_call_each(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	const struct http_each *each = cls;
+
+	(void)kind;
+	each->each(each->data, name, value ? value : "");
+	return MHD_YES;
+}
+
+void http_each_header(const struct http_request *request, void (*each)(void *data, const char *name, const char *value),
+		      void *data)
+{
+	struct http_each call = {each, data};
+
+	(void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, request_call_each, &call);
+}
+
+bool http_match_path(const char *pattern, const char *path, char ret_part[HTTP_PATH_PARTS_MAX][HTTP_PATH_PART_SIZE])
+{
+	size_t part = 0, len;
+
+	while (*pattern) {
+		if (pattern[0] != '{') {
+			if (*pattern++ != *path++)
+				return false;
+			continue;
+		}
+		len = strcspn(path, "/");
+		if (len == 0 || len >= HTTP_PATH_PART_SIZE || part == HTTP_PATH_PARTS_MAX)
+			return false;
+		memcpy(ret_part[part], path, len);
+		ret_part[part++][len] = '\0';
+		path += len;
+		pattern += 2;
+	}
+	return *path == '\0';
+}

@@ -1,0 +1,158 @@
+/* Starts libmicrohttpd, and turns its callbacks into requests. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agents/http/private.h"
+
+/* A connection before its first header: a client that sends none holds it no longer than HTTP_HEADER_TIME_MS. */
+struct http_wait {
+	struct loop_timer *timer;
+	int fd;
+};
+
+/* ---- callbacks of libmicrohttpd ---- */
+
+static void wait_on_time(void *data)
+{
+	struct http_wait *wait = data;
+
+	wait->timer = NULL;
+	(void)shutdown(wait->fd, SHUT_RDWR); /* libmicrohttpd sees the end of the connection */
+}
+
+static void server_on_connection(void *cls, struct MHD_Connection *connection, void **context,
+				 enum MHD_ConnectionNotificationCode code)
+{
+	struct http_server *server = cls;
+	struct http_wait *wait = *context;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		const union MHD_ConnectionInfo *info =
+			MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+		wait = info ? calloc(1, sizeof(*wait)) : NULL;
+		if (wait) {
+			wait->fd = info->connect_fd;
+			wait->timer = loop_after(server->loop, HTTP_HEADER_TIME_MS, wait_on_time, wait);
+		}
+		*context = wait;
+	} else if (wait) {
+		loop_cancel(wait->timer);
+		free(wait);
+		*context = NULL;
+	}
+}
+
+static struct http_request *request_create(struct http_server *server, struct MHD_Connection *connection,
+					   const char *path, const char *method)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const union MHD_ConnectionInfo *context =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct http_wait *wait = context ? context->socket_context : NULL;
+	struct http_request *request = info ? calloc(1, sizeof(*request)) : NULL;
+
+	if (wait) {
+		loop_cancel(wait->timer);
+		wait->timer = NULL;
+	}
+	if (!request)
+		return NULL;
+	request->server = server;
+	request->connection = connection;
+	request->method = method;
+	request->fd = info->connect_fd;
+	request->path = strdup(path);
+	if (request->path)
+		return request;
+	free(request);
+	return NULL;
+}
+
+static enum MHD_Result server_on_access(void *cls, struct MHD_Connection *connection, const char *url,
+					const char *method, const char *version, const char *bytes, size_t *len,
+					void **context)
+{
+	struct http_request *request = *context;
+
+	(void)version;
+	if (!request) {
+		request = request_create(cls, connection, url, method);
+		if (!request)
+			return MHD_NO;
+		*context = request;
+		return http_request_on_header(request);
+	}
+	if (request->is_gone)
+		return MHD_NO;
+	return *len > 0 ? http_request_on_bytes(request, bytes, len) : http_request_on_body_end(request);
+}
+
+static void server_on_completed(void *cls, struct MHD_Connection *connection, void **context,
+				enum MHD_RequestTerminationCode code)
+{
+	struct http_request *request = *context;
+
+	(void)cls;
+	(void)connection;
+	*context = NULL;
+	if (!request)
+		return;
+	http_request_finish(request, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+	http_request_free(request);
+}
+
+/* ---- */
+
+int http_server_create(struct loop *loop, const struct http_server_options *options, struct http_server **ret_server)
+{
+	struct http_server *server = calloc(1, sizeof(*server));
+	const union MHD_DaemonInfo *info;
+
+	if (!server) {
+		(void)close(options->listen_fd);
+		return -ENOMEM;
+	}
+	server->loop = loop;
+	server->options = *options;
+	server->daemon =
+		MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, server_on_access, server,
+				 MHD_OPTION_LISTEN_SOCKET, options->listen_fd, MHD_OPTION_CONNECTION_LIMIT,
+				 HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+				 (size_t)HTTP_HEADER_BYTES_MAX, MHD_OPTION_CONNECTION_TIMEOUT, HTTP_IDLE_TIME_S,
+				 MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, server_on_completed,
+				 server, MHD_OPTION_NOTIFY_CONNECTION, server_on_connection, server, MHD_OPTION_END);
+	info = server->daemon ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
+	if (!server->daemon)
+		(void)close(options->listen_fd);
+	else if (info)
+		server->source = loop_watch(loop, info->epoll_fd, EPOLLIN, http_server_on_event, server);
+	if (!server->source) {
+		http_server_free(server);
+		return -ENOMEM;
+	}
+	*ret_server = server;
+	return 0;
+}
+
+void http_server_free(struct http_server *server)
+{
+	if (!server)
+		return;
+	loop_unwatch(server->source);
+	loop_cancel(server->timer);
+	if (server->daemon)
+		MHD_stop_daemon(server->daemon);
+	free(server);
+}
+
+unsigned http_server_count_connections(const struct http_server *server)
+{
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+
+	return info ? info->num_connections : 0;
+}

@@ -1,0 +1,318 @@
+#!/usr/bin/python3
+"""Speaks the protocol of E2B to callgate serve, without any library of others. Usage: e2b-client.py CASE [ARGUMENT]."""
+
+import base64
+import http.client
+import json
+import os
+import socket
+import struct
+import sys
+import threading
+import time
+from typing import Any, Dict, Iterator, List, Optional, Tuple
+
+ADDRESS = os.environ["SERVE_ADDRESS"]
+KEY = os.environ["SERVE_KEY"]
+ENVD, INTERPRETER = 49983, 49999
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(ADDRESS)
+
+
+def connection(timeout: float = 60) -> http.client.HTTPConnection:
+    if ADDRESS.startswith("/"):
+        return UnixConnection("localhost", timeout=timeout)
+    host, port = ADDRESS.rsplit(":", 1)
+    return http.client.HTTPConnection(host, int(port), timeout=timeout)
+
+
+def raw() -> socket.socket:
+    made = connection()
+    made.connect()
+    return made.sock
+
+
+def call(method: str, path: str, body: Any = None, headers: Optional[Dict[str, str]] = None) -> Tuple[int, Any]:
+    with_key = {"X-API-Key": KEY} if headers is None else headers
+    made = connection()
+    data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
+    made.request(method, path, data, {"Content-Type": "application/json", **with_key})
+    answer = made.getresponse()
+    text = answer.read()
+    made.close()
+    try:
+        return answer.status, json.loads(text) if text else None
+    except ValueError:
+        return answer.status, text
+
+
+class Box:
+    """A sandbox."""
+
+    def __init__(self, **wish: Any) -> None:
+        status, answer = call("POST", "/sandboxes", {"templateID": "base", "timeout": 120, **wish})
+        assert status == 201, (status, answer)
+        self.id = answer["sandboxID"]
+        self.headers = {"E2b-Sandbox-Id": self.id, "E2b-Sandbox-Port": str(ENVD)}
+        if "envdAccessToken" in answer:
+            self.headers["X-Access-Token"] = answer["envdAccessToken"]
+        self.answer = answer
+
+    def rpc(self, method: str, message: Any) -> Tuple[int, Any]:
+        return call("POST", "/" + method, message, self.headers)
+
+    def stream(self, method: str, message: Any, **headers: str) -> Iterator[Any]:
+        text = json.dumps(message).encode()
+        made = connection()
+        made.request("POST", "/" + method, struct.pack(">BI", 0, len(text)) + text,
+                     {**self.headers, "Content-Type": "application/connect+json", **headers})
+        answer = made.getresponse()
+        assert answer.status == 200, (answer.status, answer.read())
+        while True:
+            flags, size = struct.unpack(">BI", answer.read(5))
+            yield json.loads(answer.read(size))
+            if flags & 2:
+                made.close()
+                return
+
+    def start(self, command: str, **more: Any) -> Iterator[Any]:
+        process = {"cmd": "/bin/bash", "args": ["-c", command], **more.pop("process", {})}
+        return self.stream("process.Process/Start", {"process": process, **more})
+
+    def run(self, command: str, **more: Any) -> Tuple[int, bytes, bytes]:
+        out: Dict[str, bytes] = {"stdout": b"", "stderr": b""}
+        code = None
+        for event in self.start(command, stdin=False, **more):
+            if event.get("error"):
+                raise RuntimeError(event["error"])
+            for name, data in event.get("event", {}).get("data", {}).items():
+                out[name] += base64.b64decode(data)
+            if "end" in event.get("event", {}):
+                code = event["event"]["end"]["exitCode"]
+        assert code is not None
+        return code, out["stdout"], out["stderr"]
+
+    def kill(self) -> None:
+        assert call("DELETE", "/sandboxes/" + self.id)[0] == 204
+
+
+def numbers() -> Dict[str, float]:
+    status, text = call("GET", "/metrics")
+    assert status == 200
+    lines = [line for line in text.decode().splitlines() if not line.startswith("#")]
+    return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in lines}
+
+
+# ---- cases ----
+
+def basic() -> None:
+    assert call("GET", "/health", headers={})[0] == 200
+    box = Box(metadata={"a": "1&2"}, envVars={"GLOBAL": "g"})
+    assert box.run("echo out; echo err >&2; pwd; echo $GLOBAL$MINE; exit 3",
+                   process={"envs": {"MINE": "m"}}) == (3, b"out\n/home/user\ngm\n", b"err\n")
+    assert box.run("cat")[0] == 0 and box.run("kill -9 $$")[0] == -1
+    assert box.run("pwd", process={"cwd": "/tmp"})[1] == b"/tmp\n"
+    status, detail = call("GET", "/sandboxes/" + box.id)
+    assert status == 200 and detail["state"] == "running" and detail["metadata"] == {"a": "1&2"}, detail
+    other = Box(metadata={"a": "2"})
+    assert [x["sandboxID"] for x in call("GET", "/v2/sandboxes?metadata=a%3D1%2525262")[1]] == [box.id]
+    assert [x["sandboxID"] for x in call("GET", "/sandboxes")[1]] == [other.id, box.id]
+    assert [x["sandboxID"] for x in call("GET", "/v2/sandboxes?limit=1&nextToken=1")[1]] == [box.id]
+    assert call("GET", "/v2/sandboxes?state=paused") == (200, [])
+    other.kill()
+    assert call("GET", "/sandboxes/" + other.id)[0] == 404
+    assert other.rpc("process.Process/List", {}) == (
+        502, {"message": "The sandbox was not found", "sandboxId": other.id, "code": 502})
+    # a program that is left alone, found again, fed, and ended
+    first = box.start("cat; echo end")
+    pid = next(first)["event"]["start"]["pid"]
+    listed = box.rpc("process.Process/List", {})[1]["processes"]
+    assert [x["pid"] for x in listed] == [pid], listed
+    first.close()
+    second = box.stream("process.Process/Connect", {"process": {"selector": "x", "pid": pid}})
+    assert next(second)["event"]["start"]["pid"] == pid
+    data = base64.b64encode(b"hello").decode()
+    assert box.rpc("process.Process/SendInput", {"process": {"pid": pid}, "input": {"stdin": data}}) == (200, {})
+    assert box.rpc("process.Process/CloseStdin", {"process": {"pid": pid}}) == (200, {})
+    events = list(second)
+    text = b"".join(base64.b64decode(e["event"]["data"]["stdout"]) for e in events if "data" in e.get("event", {}))
+    assert text == b"helloend\n" and events[-1] == {}, events
+    sleeper = box.start("sleep 60")
+    pid = next(sleeper)["event"]["start"]["pid"]
+    assert box.rpc("process.Process/SendSignal", {"process": {"pid": pid}, "signal": "SIGNAL_SIGTERM"})[0] == 200
+    assert list(sleeper)[-2]["event"]["end"]["status"].startswith("signal"), "SIGTERM"
+    assert box.rpc("process.Process/SendSignal", {"process": {"pid": pid}, "signal": 9})[0] == 404
+    late = list(box.stream("process.Process/Start", {"process": {"cmd": "/bin/sleep", "args": ["60"]}},
+                           **{"Connect-Timeout-Ms": "300"}))
+    assert late[-1]["error"]["code"] == "deadline_exceeded", late
+    pings = [e for e in box.stream("process.Process/Start", {"process": {"cmd": "/bin/sleep", "args": ["1.5"]}},
+                                   **{"Keepalive-Ping-Interval": "1"}) if "keepalive" in e.get("event", {})]
+    assert pings, "no keepalive"
+    box.kill()
+
+
+def refusals() -> None:
+    box = Box()
+    bad = {**box.headers, "X-Access-Token": "0" * 64}
+    assert call("POST", "/process.Process/List", {}, bad)[1]["code"] == "unauthenticated"
+    assert call("GET", "/envs", headers=bad)[0] == 401
+    assert call("GET", "/contexts", headers={**bad, "E2b-Sandbox-Port": str(INTERPRETER)})[0] == 401
+    assert call("GET", "/health", headers={**box.headers, "E2b-Sandbox-Port": "8080"})[0] == 502
+    for key in ("", "x" * 20, KEY[:-1], KEY + "x", "\xff" * 40):
+        for path in ("/sandboxes", "/sandboxes/" + box.id, "/metrics"):
+            assert call("GET", path, headers={"X-API-Key": key})[0] == 401, (key, path)
+    assert call("GET", "/sandboxes", headers={})[0] == 401
+    for path in ("pause", "resume", "fork", "snapshots"):
+        status, answer = call("POST", "/sandboxes/%s/%s" % (box.id, path), {})
+        assert status == 501 and answer["code"] == 501 and answer["message"], (path, answer)
+    for wish in ({"templateID": "../base"}, {"templateID": "nothing"}):
+        assert call("POST", "/sandboxes", wish)[0] == 404, wish
+    for wish in ({"timeout": -1}, {"timeout": "x"}, {"metadata": {"a": 1}}, {"envVars": {"a=b": "x"}},
+                 {"volumeMounts": [{"name": "v", "path": "/v"}]}, {"autoPause": True}, {"network": {"allowOut": ["x"]}},
+                 {"metadata": {str(i): "x" for i in range(100)}}):
+        status, answer = call("POST", "/sandboxes", {"templateID": "base", **wish})
+        assert status == 400 and answer["message"], (wish, answer)
+    assert call("POST", "/templates", {})[0] == 501 and call("GET", "/nothing")[0] == 404
+    assert call("GET", "/templates/aliases/base")[0] == 200
+    assert call("GET", "/templates/aliases/other")[0] == 404
+    for message in ({}, {"process": {"cmd": 1}}, {"process": {"cmd": "x", "args": [1]}},
+                    {"process": {"cmd": "/bin/true", "envs": {"a=b": "c"}}}, {"process": {"cmd": "/nowhere"}},
+                    {"process": {"cmd": "/bin/true", "cwd": "/nowhere"}}):
+        events = list(box.stream("process.Process/Start", message))
+        assert events[-1]["error"]["code"] == "invalid_argument", (message, events)
+    events = list(box.start("true", process={"cmd": "/etc/passwd"}))
+    assert events[-1]["error"]["code"] == "permission_denied", events
+    root = base64.b64encode(b"root:").decode()
+    events = list(box.stream("process.Process/Start", {"process": {"cmd": "/bin/true"}}, Authorization="Basic " + root))
+    assert events[-1]["error"]["code"] == "unauthenticated", events
+    assert box.rpc("process.Process/Nothing", {})[0] == 501
+    binary = {**box.headers, "Content-Type": "application/proto"}
+    assert call("POST", "/process.Process/List", b"\x00", binary)[0] == 415
+    box.kill()
+
+
+def hostile() -> None:
+    """Clients that mean harm: the server answers others all the while, and keeps nothing of them."""
+    box = Box()
+    # JSON that is deep, long, double, not JSON
+    for bomb in (b"[" * 4000000, b'{"a":' * 100000, b"{" + b'"a":1,' * 500000 + b'"b":1}', b"\xff" * 100000, b"null"):
+        assert call("POST", "/sandboxes", bomb)[0] == 400
+        assert call("POST", "/process.Process/List", bomb, box.headers)[0] == 400
+    assert call("POST", "/sandboxes", b" " * (9 << 20))[0] == 413
+    made = raw()
+    made.sendall(b"POST /sandboxes HTTP/1.1\r\nHost: x\r\nX-API-Key: " + KEY.encode() +
+                 b"\r\nContent-Length: 99999999999999\r\n\r\n" + b"x" * 100000)
+    made.close()
+    # headers that are too large, or none at all
+    made = raw()
+    try:
+        made.sendall(b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: %s\r\n" % (i, b"x" * 1000) for i in range(1000)))
+        assert made.recv(100) == b"" or True
+    except OSError:
+        pass
+    made.close()
+    # envelopes that lie about their length, are compressed, end too early
+    for envelope in (b"\0\xff\xff\xff\xff{}", b"\x01\0\0\0\2{}", b"\0\0\0", b"", b"\2\0\0\0\2{}"):
+        made = connection()
+        made.request("POST", "/process.Process/Start", envelope,
+                     {**box.headers, "Content-Type": "application/connect+json"})
+        assert b"invalid_argument" in made.getresponse().read(), envelope
+        made.close()
+    # clients that stop in the middle: of a header, of a body, half-closed, and while a program writes
+    idle: List[socket.socket] = []
+    for text in (b"", b"GET /", b"POST /sandboxes HTTP/1.1\r\nHost: x\r\nX-API-Key: " + KEY.encode() +
+                 b"\r\nContent-Length: 100\r\n\r\n{"):
+        for _ in range(50):
+            made = raw()
+            made.sendall(text)
+            idle.append(made)
+    for made in idle[::2]:
+        made.shutdown(socket.SHUT_WR)
+    writer = box.start("yes $(printf %0999d)")
+    next(writer)
+    before = time.monotonic()
+    for _ in range(20):
+        assert box.run("echo x")[1] == b"x\n"
+    assert time.monotonic() - before < 20, "slow for others"
+    writer.close()
+    for made in idle:
+        made.close()
+    # guesses of ids, and of processes of others
+    other = Box()
+    pid = next(other.start("sleep 60"))["event"]["start"]["pid"]
+    for guess in (box.id[:-1], box.id + "a", "", "i" * 20, "../" + box.id, box.id.upper()):
+        assert call("POST", "/process.Process/List", {}, {**box.headers, "E2b-Sandbox-Id": guess})[0] in (401, 404, 502)
+    answer = box.rpc("process.Process/SendSignal", {"process": {"pid": pid + 1000}, "signal": 9})
+    assert answer[0] == 404
+    stolen = {**other.headers, "X-Access-Token": box.headers["X-Access-Token"]}
+    assert call("POST", "/process.Process/List", {}, stolen)[1]["code"] == "unauthenticated"
+    assert box.run("cat /proc/*/cmdline | tr '\\0' ' '; ls /tmp")[1].count(b"sleep 60") == 0, "sees programs of another"
+    # more programs than a sandbox may have
+    streams = [box.start("sleep 60") for _ in range(300)]
+    firsts = [next(stream) for stream in streams]
+    refused = [first for first in firsts if "error" in first]
+    assert 30 <= len(refused) <= 300, len(refused)
+    box.kill()
+    other.kill()
+
+
+def crowd(count: str, clients: str) -> None:
+    """Many creates at once: as many sandboxes as there may be, and 429 for all others."""
+    left = [int(count)]
+    statuses: Dict[int, int] = {}
+    lock = threading.Lock()
+
+    def work() -> None:
+        while True:
+            with lock:
+                if left[0] == 0:
+                    return
+                left[0] -= 1
+            status, _ = call("POST", "/sandboxes", {"templateID": "base", "timeout": 300})
+            with lock:
+                statuses[status] = statuses.get(status, 0) + 1
+
+    threads = [threading.Thread(target=work) for _ in range(int(clients))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(json.dumps(statuses))
+
+
+def timeout() -> None:
+    box = Box(timeout=1)
+    started = time.monotonic()
+    stream = box.start("sleep 60")
+    try:
+        for _ in stream:
+            pass
+    except (http.client.IncompleteRead, struct.error, OSError):
+        pass
+    assert 0.5 < time.monotonic() - started < 3, time.monotonic() - started
+    assert call("GET", "/sandboxes/" + box.id)[0] == 404
+    box = Box(timeout=1)
+    assert call("POST", "/sandboxes/%s/timeout" % box.id, {"timeout": 30})[0] == 204
+    time.sleep(1.5)
+    assert call("GET", "/sandboxes/" + box.id)[0] == 200
+    assert call("POST", "/sandboxes/%s/connect" % box.id, {"timeout": 1})[0] == 200
+    time.sleep(1.5)
+    assert call("GET", "/sandboxes/" + box.id)[0] == 200, "connect made its life shorter"
+    box.kill()
+
+
+def hold() -> None:
+    """Leaves a sandbox with a program that writes the time into a file."""
+    box = Box(timeout=300)
+    next(box.start("while :; do date +%s.%N; sleep 0.05; done"))
+    print(box.id, flush=True)
+    time.sleep(600)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,123 @@
+#!/bin/bash
+# callgate serve by its protocol, over TCP and a unix socket: programs, refusals, timeouts, quotas, clients that mean
+# harm, and that nothing is left when it is stopped or killed. No library of others is needed.
+. "$(dirname "$0")/../lib.sh"
+need curl jq
+[ -x "$PYTHON" ] || skip "no $PYTHON"
+[ -x "$BUILD/callgate-agents" ] || skip "callgate-agents is not built"
+key=e2b_$(printf %040d 7)
+client=$SRC/tests/cases/e2b-client.py
+base=$T/tmp/callgate-$(id -u)
+export SERVE_KEY=$key
+
+# start OPTION…: a server; its pid is $server, its address SERVE_ADDRESS.
+start()
+{
+	rm -f "$T/port"
+	"$CALLGATE" serve --port-file "$T/port" "$@" 2>"$T/log" &
+	server=$!
+	for _ in {1..100}; do
+		[ ! -s "$T/port" ] || break
+		sleep 0.05
+	done
+	[ -s "$T/port" ] || die "no server: $(cat "$T/log")"
+	SERVE_ADDRESS=$(cat "$T/port")
+	[ "${SERVE_ADDRESS#/}" != "$SERVE_ADDRESS" ] || SERVE_ADDRESS=127.0.0.1:$SERVE_ADDRESS
+	export SERVE_ADDRESS
+}
+
+stop()
+{
+	{ kill "-${1:-TERM}" $server && wait $server; } 2>/dev/null
+}
+
+# case_of_client NAME ARGUMENT…: a case of e2b-client.py.
+case_of_client()
+{
+	timeout -k 5 "$LIVE_TIMEOUT" "$PYTHON" "$client" "$@" || fail "$1 over $SERVE_ADDRESS"
+}
+
+await_none()
+{
+	local left
+	for _ in {1..80}; do
+		left=$(find "$base" -maxdepth 1 \( -name 'run-*' -o -name 'session-*' \) 2>/dev/null)
+		[ -n "$left" ] || return 0
+		sleep 0.05
+	done
+	fail "$1: left: $left"
+}
+
+# ---- what the command line refuses ----
+refused()
+{
+	local text
+	text=$(timeout 20 "$CALLGATE" serve "$@" 2>&1)
+	[ "$?,${text:+said}" = 125,said ] || fail "serve $*: $text"
+}
+refused
+refused --api-key "$key" --listen 0.0.0.0:0
+refused --api-key "$key" --listen 192.168.0.1:80
+refused --api-key "$key" --listen '[::]:0'
+refused --api-key "$key" --listen 127.0.0.1
+refused --api-key short
+refused --api-key "$key" --sandboxes 0
+refused --key-file /nonexistent
+printf '{"keys": [{"key": "%s"}]}' "$key" >"$T/keys"
+refused --key-file "$T/keys" # others may read it
+chmod 600 "$T/keys"
+refused --key-file "$T/keys" --api-key "$key"
+printf '{"keys": [{"key": "%s", "sandboxes": -1}]}' "$key" >"$T/keys"
+refused --key-file "$T/keys"
+
+# ---- programs and refusals, both kinds of sockets ----
+start --api-key "$key" --listen 127.0.0.1:0 --audit-dir "$T"
+case_of_client basic
+case_of_client refusals
+tr '\0' ' ' <"/proc/$server/cmdline" | grep -q "$key" && fail "the key is seen in the list of processes"
+stop
+await_none "stopped"
+for log in "$T"/i*.jsonl; do
+	"$CALLGATE" audit verify "$log" >/dev/null || fail "$log"
+done
+jq -es 'map(select(.event == "sandbox_end")) |
+	length > 0 and all(.sandbox and .key == "default" and .reason)' "$T/log" >/dev/null ||
+	fail "the server's log: $(tail -n 3 "$T/log")"
+
+start --key-file <(echo "$key") --listen "unix:$T/socket"
+[ "$(stat -c %a "$T/socket")" = 600 ] || fail "others may connect to the socket"
+case_of_client basic
+case_of_client timeout
+case_of_client hostile
+[ "$(curl -sS --unix-socket "$T/socket" -H "X-API-Key: $key" http://localhost/sandboxes)" = "[]" ] || fail "curl"
+stop
+await_none "stopped after the hostile clients"
+
+# ---- quotas: of the server, and of a key ----
+cat >"$T/keys" <<END
+{"keys": [{"name": "few", "key": "$key", "sandboxes": 3},
+          {"name": "many", "key": "${key}x", "memory": 2147483648}]}
+END
+start --key-file "$T/keys"
+[ "$("$PYTHON" "$client" crowd 40 10 | jq -cS .)" = '{"201":3,"429":37}' ] || fail "3 sandboxes of 40"
+[ "$(SERVE_KEY=${key}x "$PYTHON" "$client" crowd 10 5 | jq -cS .)" = '{"201":2,"429":8}' ] || fail "memory for 2"
+[ "$(curl -sS -H "X-API-Key: ${key}x" "$SERVE_ADDRESS/sandboxes" | jq length)" = 2 ] || fail "lists sandboxes of others"
+ids=$(curl -sS -H "X-API-Key: $key" "$SERVE_ADDRESS/sandboxes" | jq -r '.[0].sandboxID')
+curl -sS -i -X DELETE -H "X-API-Key: ${key}x" "$SERVE_ADDRESS/sandboxes/$ids" | grep -q '^HTTP/1.1 404' ||
+	fail "a key ends a sandbox of another"
+curl -sS -H "X-API-Key: $key" "$SERVE_ADDRESS/metrics" | grep -q 'callgate_sandboxes{key="few"} 3' || fail "metrics"
+curl -sS -H "X-API-Key: $key" "$SERVE_ADDRESS/metrics" | grep -q many && fail "metrics of another key"
+
+# ---- killed: a second later nothing runs ----
+"$PYTHON" "$client" hold >"$T/id" 2>/dev/null &
+holder=$!
+sleep 1
+stop KILL
+sleep 1
+for pid in /proc/[0-9]*; do
+	{ tr '\0' ' ' <"$pid/environ" | grep -q "TMPDIR=$T/tmp"; } 2>/dev/null || continue
+	name=$(cat "$pid/comm" 2>/dev/null)
+	[ "$name" != callgate ] || fail "SIGKILL: $pid lives a second later"
+done
+kill $holder 2>/dev/null
+await_none "SIGKILL"
