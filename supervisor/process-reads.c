@@ -81,7 +81,10 @@ void process_decide_kernel_reads(struct process *process)
 	if (process->kernel_reads)
 		layers_set_state(layers, LAYER_KERNEL_READS, true,
 				 "calls that only read are the kernel's, not judged and not on record; a name that "
-				 "a process outside makes later is not denied to them");
+				 "a process outside makes later is not denied to them%s",
+				 view_leaves_installed_unwalked(process->view)
+					 ? ", nor one that a glob (**/NAME) denies in installed programs"
+					 : "");
 }
 
 void process_decide_native_fstat(struct process *process)

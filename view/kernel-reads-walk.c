@@ -317,8 +317,10 @@ static int walk_add_glob(void *ctx, const struct policy_hidden *hidden)
 	if (!hidden->glob || (hidden->is_private && !walk->looks_at_modes))
 		return 0;
 	if (hidden->path[1] == '\0' && !walk->looks_at_modes &&
-	    walk_mount_is_installed(walk->reads->view->policy, mount))
+	    walk_mount_is_installed(walk->reads->view->policy, mount)) {
+		walk->reads->view->leaves_installed_unwalked = true;
 		return 0;
+	}
 	if (!elsewhere && !path_is_below(mount->virt, hidden->path) && !path_is_below(hidden->path, mount->virt))
 		return 0;
 	walk->has_glob_of_path = walk->has_glob_of_path || hidden->path[1] != '\0';

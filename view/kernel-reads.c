@@ -211,3 +211,8 @@ bool view_kernel_judges_reads(const struct view *view)
 {
 	return view->kernel_judges_reads;
 }
+
+bool view_leaves_installed_unwalked(const struct view *view)
+{
+	return view->leaves_installed_unwalked;
+}

@@ -87,6 +87,7 @@ struct view {
 	const struct mount *lacking_mount; /* the first of these */
 	bool kernel_judges_reads;       /* view_prepare_kernel_reads() has returned 0 */
 	bool covers_move;               /* a directory that has a cover below it can be renamed */
+	bool leaves_installed_unwalked; /* globs for every directory were not looked for in installed programs */
 	bool proc_shows_machine;        /* the program's procfs has more than its processes */
 	char why_reads_are_judged[256]; /* the reason of view_prepare_kernel_reads() */
 	int proc_fd;              /* O_PATH descriptor of the supervisor's /proc */

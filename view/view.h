@@ -172,6 +172,9 @@ int view_prepare_kernel_reads(struct view *view, const char **ret_reason);
 /* True after view_prepare_kernel_reads has returned 0. */
 bool view_kernel_judges_reads(const struct view *view);
 
+/* True after that, when names that a glob denies in every directory are readable in trees of installed programs. */
+bool view_leaves_installed_unwalked(const struct view *view);
+
 /*
  * Calls take with an O_PATH descriptor (borrowed) of each file that the policy lets be executed, or of a directory
  * above such files, and of the system's loaders that may be read. All existing files that may be executed are covered;

@@ -76,6 +76,51 @@ static void look_by_openat2(const char *path)
 	}
 }
 
+/* Flags that filter and kernel could understand differently: bits 32 to 63, and what O_PATH makes unimportant. */
+static void look_by_flags(const char *path)
+{
+	static const unsigned long high[] = {0, 1UL << 32, 1UL << 63, 0xffffffffUL << 32};
+	static const unsigned long low[] = {0, O_ACCMODE, O_RDWR, O_TRUNC, O_PATH | O_CREAT, O_DIRECTORY | O_CREAT,
+					    O_PATH | O_ACCMODE | O_TRUNC, O_TMPFILE & ~O_DIRECTORY, 1UL << 31,
+					    1UL << 30};
+
+	for (size_t i = 0; i < sizeof(high) / sizeof(high[0]); i++)
+		for (size_t j = 0; j < sizeof(low) / sizeof(low[0]); j++)
+			look("flags", path, (int)syscall(SYS_openat, (long)AT_FDCWD, path, high[i] | low[j], 0600UL));
+}
+
+/* Opens its directory by a call that is judged, so that the supervisor hands over a descriptor, and starts there. */
+static void look_from_injected_directory(const char *path)
+{
+	static const uint64_t flags[] = {O_RDONLY, O_DIRECTORY, O_PATH, O_PATH | O_DIRECTORY};
+	struct {
+		struct open_how how;
+		uint64_t more[2]; /* openat2(2) takes a larger structure, if what it does not know is 0 */
+	} question = {.how = {.flags = 0}};
+	char dir[4096], *slash, above[8200], again[4200];
+
+	(void)snprintf(dir, sizeof(dir), "%s", path);
+	slash = strrchr(dir, '/');
+	*slash = '\0';
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		int fd;
+
+		question.how.flags = flags[i] | O_CLOEXEC;
+		fd = (int)syscall(SYS_openat2, AT_FDCWD, dir, &question,
+				  i % 2 ? sizeof(question) : sizeof(question.how));
+		if (fd < 0)
+			continue;
+		look_at("an injected directory", fd, slash + 1);
+		(void)snprintf(above, sizeof(above), "..%s/%s", strrchr(dir, '/'), slash + 1);
+		look_at(".. of an injected directory", fd, above);
+		(void)snprintf(again, sizeof(again), "/proc/self/fd/%d/%s", fd, slash + 1);
+		look_at("/proc of an injected directory", AT_FDCWD, again);
+		if (fchdir(fd) == 0)
+			look_at("fchdir", AT_FDCWD, slash + 1);
+		(void)close(fd);
+	}
+}
+
 /* Gives the covered name another one, or its directory. */
 static void look_by_names(const char *path)
 {
@@ -95,6 +140,13 @@ static void look_by_names(const char *path)
 	(void)snprintf(dir, sizeof(dir), "%s", path);
 	slash = strrchr(dir, '/');
 	*slash = '\0';
+	if (mkdir("exchanged", 0700) == 0 &&
+	    syscall(SYS_renameat2, AT_FDCWD, dir, AT_FDCWD, "exchanged", 2 /* RENAME_EXCHANGE */) == 0) {
+		(void)snprintf(moved, sizeof(moved), "exchanged/%s", slash + 1);
+		look_at("exchange of the directory", AT_FDCWD, moved);
+		(void)syscall(SYS_renameat2, AT_FDCWD, dir, AT_FDCWD, "exchanged", 2);
+	}
+	(void)rmdir("exchanged");
 	if (rename(dir, "moved-dir") < 0)
 		return;
 	(void)snprintf(moved, sizeof(moved), "moved-dir/%s", slash + 1);
@@ -201,6 +253,10 @@ int main(int argc, char **argv)
 		look_at("open", AT_FDCWD, argv[i]);
 		look_by_descriptor(argv[i]);
 		look_by_openat2(argv[i]);
+		look_by_flags(argv[i]);
+		look_from_injected_directory(argv[i]);
+		if (chdir(argv[1]) < 0)
+			return 2;
 		look_by_names(argv[i]);
 		look_through_proc(argv[i]);
 		look_from_above(argv[i]);

@@ -117,15 +117,22 @@ grep -q 'Permission denied' "$T/err" || fail "a link with a denied name: $(cat "
 		/var/lib/dpkg/status /etc/passwd /etc/hosts /tmp /var/tmp "$T/w" "$T/w/.env" "$T/w/app/sub/.env" \
 		/proc/1 /proc/1/environ /proc/kcore /proc/cmdline /proc/fs /proc/bus /proc/sys/net/ipv4 \
 		/proc/sys/kernel/random/entropy_avail /proc/sysvipc/shm /proc/keys /proc/modules /proc/kallsyms \
-		/proc/partitions /proc/interrupts /proc/2/environ
+		/proc/partitions /proc/interrupts /proc/2/environ \
+		/etc/resolv.conf /etc/nsswitch.conf /etc/ssl/certs /etc/ssl/certs/none.pem /run /run/none.pem
 } 2>/dev/null | sort -u >"$T/list"
-for profile in minimal python data extended; do
+for profile in minimal python data extended "python --profile pypi" "python --profile npm" "extended --profile debian" \
+	"extended --profile github-read"; do
+	# shellcheck disable=SC2086 # profiles
 	run_in all --profile $profile
+	# shellcheck disable=SC2086
 	run_in changes --profile $profile
 	[ $how = changes ] || fail "$profile: $(jq -r '.enforcement["kernel-reads"].why' "$T/result")"
-	compare $profile '/\.env|^/etc/|^/var/'
-	# What /proc tells of the machine is an allowlist in both.
-	awk -F '\t' '$1 ~ /^\/proc\/(1|2|kcore|cmdline|fs|bus|sys|keys|modules|kallsyms|partitions|interrupts)/ &&
+	compare "$profile" '/\.env|^/etc/|^/var/'
+	# What /proc tells of the machine is an allowlist in both. With a network, process 2 is the program itself.
+	others='[12]'
+	[ "$profile" = "${profile#* }" ] || others=1
+	awk -F '\t' -v others="$others" '$1 ~ "^/proc/(" others \
+		"|kcore|cmdline|fs|bus|sys|keys|modules|kallsyms|partitions|interrupts)" &&
 		$2 ~ /^(open|stat|exists|readable)$/ && $3 != "ENOENT"' "$T/out.changes" >"$T/told"
 	[ ! -s "$T/told" ] || fail "$profile: /proc tells more: $(cat "$T/told")"
 done
@@ -182,6 +189,11 @@ chmod 700 "$T/locked/in"
 cg run --json --judge changes --profile extended -w "$T/deep" -- true >"$T/result" 2>"$T/err"
 jq -r '.enforcement["kernel-reads"].why' "$T/result" | grep -q '/deep has too long paths' ||
 	fail "long paths: $(cat "$T/result" "$T/err")"
+jq -r '.enforcement["kernel-reads"].why' "$T/result" | grep -q 'installed programs' &&
+	fail "a run that judges everything says that it does not look into installed programs"
+cg run --json --judge changes --profile extended -w "$T/w" -- true >"$T/result" 2>"$T/err"
+jq -r '.enforcement["kernel-reads"].why' "$T/result" | grep -qF 'nor one that a glob (**/NAME) denies in installed' ||
+	fail "it does not say that it does not look into installed programs: $(cat "$T/result")"
 # A tree that the program may write is not one of installed programs, wherever it is.
 if opt=$(mktemp -d /opt/callgate-test.XXXXXX 2>"$T/err"); then
 	echo SECRET >"$opt/.env"
