@@ -184,8 +184,10 @@ static int names_add_to_dir(struct names_state *state, const struct names_lack *
 	_cleanup_free_ char *path = strndup(dir->inner->virt, dir->dir_len), *attached = NULL;
 	int r = state->host.points == 0 ? overlays_read_mount_points(&state->host) : 0;
 
-	if (!path || asprintf(&attached, "/%s%s", VIEW_ROOT_NAME, path) < 0)
+	if (!path || asprintf(&attached, "/%s%s", VIEW_ROOT_NAME, path) < 0) {
+		attached = NULL; /* asprintf(3) leaves it undefined on failure */
 		return -ENOMEM;
+	}
 	/* An overlay would show the directories below these mounts. */
 	if (r < 0 || overlays_has_mount_below(&state->host, attached))
 		return r;

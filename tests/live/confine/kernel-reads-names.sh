@@ -100,6 +100,22 @@ cg run --judge changes --require kernel-reads -p "$T/other.json" -w "$T/w" -- /u
 [ "$(cat "$T/said")" = x ] || fail "a name that the workdir has: $(cat "$T/said")"
 rm "$T/w/new"
 
+# As in a container, where /etc/hosts is a mount: an overlay would show what is below it. Mounting takes root.
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+	mkdir -p "$T/mounts" && touch "$T/mounts/file"
+	jq --arg d "$T/mounts" '.filesystem.read += [$d] | .filesystem.redirect = [] |
+		.filesystem.provide = {($d + "/new"): "new\n"}' "$T/policy.json" >"$T/other.json"
+	for mode in all changes; do
+		unshare -m sh -c 'mount --bind "$1/tree/file" "$1/mounts/file" && shift && exec "$@"' sh "$T" \
+			"$CALLGATE" run --json --judge $mode -p "$T/other.json" -w "$T/w" -- /usr/bin/sh -c \
+			'cd "$1" && cat new file' sh "$T/mounts" </dev/null >"$T/result" 2>&1
+		[ "$(jq -r .stdout "$T/result")" = "$(printf '%s\n' new 'host tree/file')" ] ||
+			fail "a mount below, $mode: $(jq -c '[.stdout, .stderr, .error]' "$T/result")"
+	done
+	jq -r '.enforcement["kernel-reads"].why' "$T/result" | grep -qF "$T/mounts/new cannot be mounted where" ||
+		fail "a mount below: judged because of $(jq -c '.enforcement["kernel-reads"]' "$T/result")"
+fi
+
 # Only its owner may enter "locked": that the host has a file in place of a directory there opens nothing below.
 [ "$(id -u)" = 0 ] || exit "$live_failed"
 mkdir -p "$T/theirs/private" "$T/theirs/other" && echo secret >"$T/theirs/private/secret"
