@@ -54,7 +54,15 @@ dist_runners_DATA += \
 	agents/runner/python_charts.py \
 	agents/runner/python_display.py \
 	agents/runner/python_magics.py
-EXTRA_DIST += agents/runner/README.md
+EXTRA_DIST += agents/context/README.md agents/runner/README.md
+libcallgate_agents_a_SOURCES += \
+	agents/context/context.c \
+	agents/context/context.h \
+	agents/context/event.c \
+	agents/context/frames.c \
+	agents/context/frames.h \
+	agents/context/interpreter.c \
+	agents/context/private.h
 
 templates_basedir = $(pkgdatadir)/templates/base
 dist_templates_base_DATA = agents/templates/base/policy.json

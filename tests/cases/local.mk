@@ -105,3 +105,7 @@ tests_cases_cases_fill_SOURCES = tests/cases/fill.c
 check_PROGRAMS += tests/cases/cases-agents
 tests_cases_cases_agents_SOURCES = tests/cases/agents.c
 tests_cases_cases_agents_LDADD = $(AGENTS_LIBS)
+# Contexts of agents/, likewise.
+check_PROGRAMS += tests/cases/cases-contexts
+tests_cases_cases_contexts_SOURCES = tests/cases/contexts.c
+tests_cases_cases_contexts_LDADD = $(AGENTS_LIBS)

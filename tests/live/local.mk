@@ -28,6 +28,7 @@ LIVE_TESTS = \
 	tests/live/supervisor/judge-changes.sh \
 	tests/live/supervisor/session.sh \
 	tests/live/supervisor/on-deny.sh \
+	tests/live/agents/contexts.sh \
 	tests/live/agents/mcp.sh \
 	tests/live/agents/sandbox.sh \
 	tests/live/agents/serve.sh \
@@ -229,6 +230,7 @@ dist_check_SCRIPTS += $(LIVE_TESTS) tests/live/core.sh tests/live/four-ways.sh t
 EXTRA_DIST += tests/programs/run.py tests/programs/learn.py tests/programs/light.cases tests/programs/heavy.cases
 EXTRA_DIST += tests/live/bomb.sh tests/live/lib.sh
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
+EXTRA_DIST += tests/live/agents/contexts.py
 EXTRA_DIST += tests/live/net-server.py tests/live/net.sh tests/cases/net-grpc.py tests/cases/net-http1.py
 EXTRA_DIST += tests/cases/attack-net-h2.py tests/cases/attack-net-listener.py tests/cases/threat-datagrams.py \
 	tests/cases/threat-outsiders.py

@@ -1,0 +1,135 @@
+/* Events: what an interpreter may say. */
+#include <string.h>
+#include <time.h>
+
+#include "agents/context/private.h"
+#include "base/text.h"
+
+#define NS_PER_S 1000000000
+
+enum field_type { FIELD_TEXT, FIELD_BOOLEAN, FIELD_INTEGER, FIELD_OBJECT, FIELD_ANY };
+
+struct field {
+	const char *name;
+	enum field_type type;
+};
+
+struct event_kind {
+	const char *type;
+	struct field field[14]; /* the list ends with a name that is NULL */
+};
+
+static const struct event_kind event_kinds[] = {
+	{"result",
+	 {{"is_main_result", FIELD_BOOLEAN}, {"text", FIELD_TEXT}, {"html", FIELD_TEXT}, {"markdown", FIELD_TEXT},
+	  {"svg", FIELD_TEXT}, {"png", FIELD_TEXT}, {"jpeg", FIELD_TEXT}, {"pdf", FIELD_TEXT}, {"latex", FIELD_TEXT},
+	  {"javascript", FIELD_TEXT}, {"json", FIELD_ANY}, {"data", FIELD_OBJECT}, {"chart", FIELD_OBJECT},
+	  {"extra", FIELD_OBJECT}}},
+	{"error", {{"name", FIELD_TEXT}, {"value", FIELD_TEXT}, {"traceback", FIELD_TEXT}}},
+	{"number_of_executions", {{"execution_count", FIELD_INTEGER}}},
+	{"ready", {{NULL, FIELD_ANY}}},
+	{"end", {{"run", FIELD_INTEGER}}},
+};
+
+/*
+ * Whether a line has few values that are not nested deep. Looked at before it is parsed: values take up to a hundred
+ * times the memory of their text.
+ */
+static bool line_is_small(const char *line, size_t len)
+{
+	size_t values = 0, depth = 0;
+	bool is_in_text = false;
+
+	for (size_t i = 0; i < len; i++) {
+		char byte = line[i];
+
+		if (is_in_text) {
+			if (byte == '\\')
+				i++;
+			else if (byte == '"')
+				is_in_text = false;
+			continue;
+		}
+		is_in_text = byte == '"';
+		values += byte == ',' || byte == ':' || byte == '[' || byte == '{';
+		if (byte == '[' || byte == '{')
+			depth++;
+		else if ((byte == ']' || byte == '}') && depth > 0)
+			depth--;
+		if (values > CONTEXT_EVENT_VALUES_MAX || depth > CONTEXT_EVENT_DEPTH_MAX)
+			return false;
+	}
+	return true;
+}
+
+static bool field_is_valid(enum field_type type, const json_t *value)
+{
+	switch (type) {
+	case FIELD_TEXT:
+		return json_is_string(value);
+	case FIELD_BOOLEAN: /* false when it is missing */
+		return true;
+	case FIELD_INTEGER:
+		return json_is_integer(value) && json_integer_value(value) >= 0;
+	case FIELD_OBJECT:
+		return json_is_object(value);
+	case FIELD_ANY:
+		return value != NULL;
+	}
+	return false;
+}
+
+json_t *event_parse(const char *line, size_t len)
+{
+	_cleanup_json_ json_t *said = line_is_small(line, len) ? json_loadb(line, len, JSON_ALLOW_NUL, NULL) : NULL;
+	const char *type = json_string_value(json_object_get(said, "type"));
+	const size_t kinds = sizeof(event_kinds) / sizeof(event_kinds[0]);
+	const size_t fields = sizeof(event_kinds[0].field) / sizeof(event_kinds[0].field[0]);
+	const struct event_kind *kind = NULL;
+	json_t *event;
+
+	for (size_t i = 0; i < kinds && type; i++)
+		if (strcmp(event_kinds[i].type, type) == 0)
+			kind = &event_kinds[i];
+	if (!kind)
+		return NULL;
+	event = json_pack("{s:s}", "type", kind->type);
+	for (size_t i = 0; i < fields && kind->field[i].name; i++) {
+		json_t *value = json_object_get(said, kind->field[i].name);
+
+		if (kind->field[i].type == FIELD_BOOLEAN) /* without memory, fields are left out */
+			(void)json_object_set_new(event, kind->field[i].name, json_boolean(json_is_true(value)));
+		else if (field_is_valid(kind->field[i].type, value))
+			(void)json_object_set(event, kind->field[i].name, value);
+	}
+	return event;
+}
+
+/* The bytes as UTF-8: each part that is not is replaced by U+FFFD. NULL: there is no memory. */
+static json_t *make_text(const char *bytes, size_t len)
+{
+	_cleanup_buf_ struct buf text = {0};
+
+	if (text_is_utf8(bytes, len))
+		return json_stringn(bytes, len);
+	for (size_t i = 0; i < len;) {
+		uint32_t point;
+		size_t bad = 1, taken = text_decode_utf8(bytes + i, len - i, &point, &bad);
+
+		if (taken > 0)
+			buf_add(&text, bytes + i, taken);
+		else
+			buf_puts(&text, "\xef\xbf\xbd");
+		i += taken > 0 ? taken : bad;
+	}
+	return text.failed ? NULL : json_stringn(text.data, text.len);
+}
+
+json_t *event_make_output(enum sandbox_stream stream, const char *bytes, size_t len)
+{
+	struct timespec now = {0};
+
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail */
+	return json_pack("{s:s, s:o, s:I}", "type", stream == SANDBOX_STDOUT ? "stdout" : "stderr", "text",
+			 make_text(bytes, len), "timestamp", (json_int_t)now.tv_sec * NS_PER_S + now.tv_nsec);
+}

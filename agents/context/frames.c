@@ -1,0 +1,188 @@
+#include "agents/context/frames.h"
+
+#include <string.h>
+
+#include "agents/context/context.h"
+#include "base/text.h"
+
+#define FRAMES_MARK_BYTE '\x1e'
+
+void frames_init(struct frames *frames, const char *nonce)
+{
+	frames_release(frames);
+	*frames = (struct frames){.nonce = nonce};
+}
+
+void frames_release(struct frames *frames)
+{
+	buf_release(&frames->line);
+}
+
+/* ---- output ---- */
+
+/* The number of bytes at the end that begin a character without completing it. */
+static size_t frames_count_incomplete(const char *bytes, size_t len)
+{
+	size_t at = len;
+
+	while (at > 0 && len - at < FRAMES_CHARACTER_BYTES_MAX - 1) {
+		unsigned char byte = (unsigned char)bytes[--at];
+		size_t needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+
+		if ((byte & 0xc0) != 0x80)
+			return needed > len - at ? len - at : 0;
+	}
+	return 0;
+}
+
+/* Completes the character that the last bytes have begun. Returns how many bytes it took. */
+static size_t frames_complete_character(struct frames *frames, const struct frames_handler *handler,
+					const char *bytes, size_t len, bool *ret_goes_on)
+{
+	size_t taken = 0;
+
+	*ret_goes_on = true;
+	if (frames->character_len == 0)
+		return 0;
+	while (taken < len && frames->character_len < FRAMES_CHARACTER_BYTES_MAX &&
+	       frames_count_incomplete(frames->character, frames->character_len) > 0)
+		frames->character[frames->character_len++] = bytes[taken++];
+	if (frames_count_incomplete(frames->character, frames->character_len) == 0) {
+		size_t complete = frames->character_len;
+
+		frames->character_len = 0;
+		*ret_goes_on = handler->on_output(handler->data, frames->character, complete);
+	}
+	return taken;
+}
+
+static bool frames_pass_output(struct frames *frames, const struct frames_handler *handler, const char *bytes,
+			       size_t len)
+{
+	bool goes_on;
+	size_t taken = frames_complete_character(frames, handler, bytes, len, &goes_on), rest;
+
+	if (!goes_on)
+		return false;
+	bytes += taken;
+	len -= taken;
+	rest = frames_count_incomplete(bytes, len);
+	if (rest > 0) {
+		memcpy(frames->character, bytes + (len - rest), rest);
+		frames->character_len = rest;
+	}
+	return len == rest || handler->on_output(handler->data, bytes, len - rest);
+}
+
+/* A frame begins: what is before it has been written completely. */
+static bool frames_flush_character(struct frames *frames, const struct frames_handler *handler)
+{
+	size_t len = frames->character_len;
+
+	frames->character_len = 0;
+	return len == 0 || handler->on_output(handler->data, frames->character, len);
+}
+
+/* ---- frames ---- */
+
+/* What looked like a mark is output. */
+static bool frames_reject_mark(struct frames *frames, const struct frames_handler *handler)
+{
+	const char mark = FRAMES_MARK_BYTE;
+	size_t matched = frames->matched;
+
+	frames->state = FRAMES_OUTPUT;
+	return frames_pass_output(frames, handler, &mark, 1) &&
+	       (matched <= 1 || frames_pass_output(frames, handler, frames->nonce, matched - 1));
+}
+
+static bool frames_read_mark(struct frames *frames, const struct frames_handler *handler, char byte, size_t *ret_taken)
+{
+	*ret_taken = 0;
+	if (byte != frames->nonce[frames->matched - 1])
+		return frames_reject_mark(frames, handler);
+	*ret_taken = 1;
+	if (frames->nonce[frames->matched++] != '\0')
+		return true;
+	frames->state = FRAMES_LENGTH;
+	frames->left = 0;
+	return frames_flush_character(frames, handler);
+}
+
+static void frames_read_length(struct frames *frames, char byte)
+{
+	if (byte >= '0' && byte <= '9')
+		frames->left = frames->left * 10 + (size_t)(byte - '0');
+	else
+		frames->state = byte == ':' && frames->left > 0 ? FRAMES_BYTES : FRAMES_OUTPUT;
+	if (frames->left > FRAMES_BYTES_MAX)
+		frames->state = FRAMES_OUTPUT;
+}
+
+static void frames_add_bytes(struct frames *frames, const char *bytes, size_t len)
+{
+	frames->last_byte = bytes[len - 1];
+	frames->left -= len;
+	if (frames->drops_line)
+		return;
+	buf_add(&frames->line, bytes, len);
+	if (!frames->line.failed && frames->line.len <= CONTEXT_EVENT_BYTES_MAX)
+		return;
+	buf_release(&frames->line);
+	frames->line = (struct buf){0};
+	frames->drops_line = true;
+}
+
+/* The bytes of a frame are there. The line is complete when they end with a newline. */
+static bool frames_end_frame(struct frames *frames, const struct frames_handler *handler)
+{
+	_cleanup_buf_ struct buf line = {0};
+
+	frames->state = FRAMES_OUTPUT;
+	if (frames->last_byte != '\n')
+		return true;
+	line = frames->line;
+	frames->line = (struct buf){0};
+	if (!frames->drops_line)
+		return handler->on_line(handler->data, line.data, line.len - 1);
+	frames->drops_line = false;
+	return true;
+}
+
+bool frames_read(struct frames *frames, const struct frames_handler *handler, const char *bytes, size_t len)
+{
+	bool goes_on = true;
+
+	while (len > 0 && goes_on) {
+		const char *mark;
+		size_t taken = 1;
+
+		switch (frames->state) {
+		case FRAMES_OUTPUT:
+			mark = memchr(bytes, FRAMES_MARK_BYTE, len);
+			taken = mark ? (size_t)(mark - bytes) + 1 : len;
+			if (mark) {
+				frames->state = FRAMES_MARK;
+				frames->matched = 1;
+			}
+			goes_on = taken == (mark ? 1u : 0u) ||
+				  frames_pass_output(frames, handler, bytes, taken - (mark ? 1 : 0));
+			break;
+		case FRAMES_MARK:
+			goes_on = frames_read_mark(frames, handler, bytes[0], &taken);
+			break;
+		case FRAMES_LENGTH:
+			frames_read_length(frames, bytes[0]);
+			break;
+		case FRAMES_BYTES:
+			taken = frames->left < len ? frames->left : len;
+			frames_add_bytes(frames, bytes, taken);
+			if (frames->left == 0)
+				goes_on = frames_end_frame(frames, handler);
+			break;
+		}
+		bytes += taken;
+		len -= taken;
+	}
+	return goes_on;
+}

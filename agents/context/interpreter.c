@@ -1,0 +1,304 @@
+/*
+ * The interpreter of a context: a program in its sandbox, which gets its own source (agents/runner/) through stdin. So
+ * the sandbox needs nothing of callgate's in its view, and the command line, which is on record, stays short.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agents/context/private.h"
+#include "base/cleanup.h"
+#include "base/installed.h"
+#include "base/io.h"
+
+#define RUNNER_BYTES_MAX (1u << 20)
+#define RUNNER_PARTS_MAX 4
+#define NONCE_MARK "@NONCE@" /* in bash.sh */
+
+enum language_kind { LANGUAGE_PYTHON, LANGUAGE_NODE, LANGUAGE_BASH };
+
+struct language {
+	const char *name;
+	enum language_kind kind;
+	const char *interpreter;
+	const char *boot, *source; /* files of agents/runner/; boot: what the command line has; NULL: nothing */
+	const char *boot_option;
+	const char *mode;          /* of its runs */
+	const char *part[RUNNER_PARTS_MAX]; /* compiled when they are needed: python_PART.py */
+};
+
+static const struct language languages[] = {
+	{.name = "python", .kind = LANGUAGE_PYTHON, .interpreter = "python3", .boot = "python-boot.py",
+	 .boot_option = "-c", .source = "python.py", .mode = "", .part = {"display", "charts", "magics"}},
+	{.name = "javascript", .kind = LANGUAGE_NODE, .interpreter = "node", .boot = "node-boot.js",
+	 .boot_option = "-e", .source = "node.js", .mode = ""},
+	{.name = "typescript", .kind = LANGUAGE_NODE, .interpreter = "node", .boot = "node-boot.js",
+	 .boot_option = "-e", .source = "node.js", .mode = "typescript"},
+	{.name = "bash", .kind = LANGUAGE_BASH, .interpreter = "bash", .source = "bash.sh", .mode = ""},
+};
+
+const struct language *language_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(languages) / sizeof(languages[0]); i++)
+		if (strcmp(languages[i].name, name) == 0)
+			return &languages[i];
+	return NULL;
+}
+
+/* ---- the files of agents/runner/ ---- */
+
+static int runner_read_in(const char *directory, const char *name, char **ret_text)
+{
+	char path[PATH_MAX];
+	size_t len;
+
+	if (!directory || (size_t)snprintf(path, sizeof(path), "%s/%s", directory, name) >= sizeof(path))
+		return -ENOENT;
+	return io_read_file(AT_FDCWD, path, RUNNER_BYTES_MAX, ret_text, &len);
+}
+
+/* Reads a file from $CALLGATE_RUNNERS, the installed runners or, if callgate is not installed, the build tree. */
+static int runner_read(const char *name, char **ret_text)
+{
+	char tree[PATH_MAX];
+	int r = runner_read_in(getenv("CALLGATE_RUNNERS"), name, ret_text);
+
+	if (r == -ENOENT)
+		r = runner_read_in(PKGDATADIR "/runners", name, ret_text);
+	if (r == -ENOENT && installed_get_sibling_path("agents/runner", tree))
+		r = runner_read_in(tree, name, ret_text);
+	return r;
+}
+
+/* ---- input ---- */
+
+/* Gives the interpreter what it takes. When it has closed stdin, it dies, which its on_end is told. */
+static void interpreter_flush(void *data)
+{
+	struct context *context = data;
+	struct buf *input = &context->input;
+	ssize_t taken;
+
+	if (!context->program || context->input_at == input->len)
+		return;
+	taken = sandbox_program_write(context->program, input->data + context->input_at,
+				      input->len - context->input_at);
+	if (taken > 0)
+		context->input_at += (size_t)taken;
+	if (taken < 0 || context->input_at == input->len) {
+		buf_release(input);
+		*input = (struct buf){0};
+		context->input_at = 0;
+	}
+}
+
+static void input_add_field(struct buf *input, const char *text)
+{
+	buf_add(input, text, strlen(text) + 1);
+}
+
+static void input_add_number(struct buf *input, unsigned number)
+{
+	char text[16];
+
+	(void)snprintf(text, sizeof(text), "%u", number); /* it fits */
+	input_add_field(input, text);
+}
+
+static void input_add_quoted(struct buf *input, const char *text)
+{
+	buf_puts(input, "'");
+	for (; *text; text++)
+		if (*text == '\'')
+			buf_puts(input, "'\\''");
+		else
+			buf_add(input, text, 1);
+	buf_puts(input, "'");
+}
+
+/* ---- the start ---- */
+
+static void input_add_warm(struct context *context)
+{
+	struct buf *input = &context->input;
+	const json_t *module;
+	size_t i;
+
+	input_add_number(input, 1 + (unsigned)json_array_size(context->warm));
+	input_add_field(input, "warm");
+	json_array_foreach(context->warm, i, module) {
+		input_add_field(input, json_string_value(module));
+	}
+}
+
+static int input_add_parts(struct context *context)
+{
+	struct buf *input = &context->input;
+
+	for (int i = 0; i < RUNNER_PARTS_MAX && context->language->part[i]; i++) {
+		_cleanup_free_ char *text = NULL;
+		char name[64];
+		int r;
+
+		(void)snprintf(name, sizeof(name), "python_%s.py", context->language->part[i]);
+		r = runner_read(name, &text);
+		if (r < 0)
+			return r;
+		input_add_number(input, 3);
+		input_add_field(input, "source");
+		input_add_field(input, context->language->part[i]);
+		input_add_field(input, text);
+	}
+	return 0;
+}
+
+/* The source, and what makes it ready. */
+static int input_add_runner(struct context *context, const char *source)
+{
+	struct buf *input = &context->input;
+	const char *mark;
+	int r;
+
+	if (context->language->kind == LANGUAGE_BASH) {
+		for (; (mark = strstr(source, NONCE_MARK)); source = mark + strlen(NONCE_MARK)) {
+			buf_add(input, source, (size_t)(mark - source));
+			buf_puts(input, context->nonce);
+		}
+		buf_puts(input, source);
+	} else {
+		buf_puts(input, source);
+		input_add_number(input, 2);
+		input_add_field(input, "nonce");
+		input_add_field(input, context->nonce);
+		r = input_add_parts(context);
+		if (r < 0)
+			return r;
+		input_add_warm(context);
+	}
+	return input->failed ? -ENOMEM : 0;
+}
+
+static int interpreter_make_nonce(struct context *context)
+{
+	unsigned char random[CONTEXT_NONCE_BYTES / 2];
+
+	if (syscall(SYS_getrandom, random, sizeof(random), 0) != (long)sizeof(random))
+		return -EIO;
+	for (size_t i = 0; i < sizeof(random); i++)
+		(void)snprintf(context->nonce + 2 * i, 3, "%02x", random[i]);
+	return 0;
+}
+
+static int interpreter_start_program(struct context *context, const struct interpreter_callbacks *callbacks,
+				     const char *boot, size_t source_bytes)
+{
+	const struct language *language = context->language;
+	const char *name = context->interpreter ? context->interpreter : language->interpreter;
+	char bytes[24];
+	const char *const with_boot[] = {name, language->boot_option, boot, bytes, NULL};
+	const char *const bash[] = {name, "--noprofile", "--norc", "--noediting", "-i", NULL};
+	struct sandbox_program_options options = {
+		.argv = boot ? with_boot : bash, .env = context->env, .cwd = context->cwd, .stdin_is_open = true,
+		.on_output = callbacks->on_output, .on_room = interpreter_flush, .on_end = callbacks->on_end,
+		.data = context};
+
+	(void)snprintf(bytes, sizeof(bytes), "%zu", source_bytes);
+	return sandbox_start_program(context->sandbox, &options, &context->program);
+}
+
+int interpreter_start(struct context *context, const struct interpreter_callbacks *callbacks)
+{
+	const struct language *language = context->language;
+	_cleanup_free_ char *source = NULL, *boot = NULL;
+	int r;
+
+	interpreter_forget(context);
+	r = interpreter_make_nonce(context);
+	if (r == 0)
+		r = runner_read(language->source, &source);
+	if (r == 0 && language->boot)
+		r = runner_read(language->boot, &boot);
+	if (r == 0)
+		r = input_add_runner(context, source);
+	if (r == 0)
+		r = interpreter_start_program(context, callbacks, boot, strlen(source));
+	if (r < 0) {
+		interpreter_forget(context);
+		return r;
+	}
+	interpreter_flush(context);
+	return 0;
+}
+
+void interpreter_forget(struct context *context)
+{
+	sandbox_program_free(context->program);
+	context->program = NULL;
+	context->generation++;
+	buf_release(&context->input);
+	context->input = (struct buf){0};
+	context->input_at = 0;
+	for (int i = 0; i < SANDBOX_STREAM_MAX; i++) {
+		frames_init(&context->frames[i], context->nonce);
+		context->is_ready_on[i] = false;
+	}
+}
+
+void interpreter_signal(struct context *context, int number)
+{
+	if (context->program)
+		(void)sandbox_program_signal(context->program, number); /* it may have ended just now */
+}
+
+/* ---- runs ---- */
+
+static void input_add_bash_run(struct buf *input, const struct context_run *run)
+{
+	const char *name;
+	const json_t *value;
+
+	buf_puts(input, "__callgate_begin");
+	json_object_foreach(run->env, name, value) {
+		buf_printf(input, " %s=", name);
+		input_add_quoted(input, json_string_value(value));
+	}
+	buf_puts(input, "; eval ");
+	input_add_quoted(input, run->code);
+	buf_printf(input, " </dev/null {__callgate_out}>&- {__callgate_err}>&-\n__callgate_end %u\n", run->number);
+}
+
+static void input_add_run(struct buf *input, const struct context_run *run, const char *mode)
+{
+	const char *name;
+	const json_t *value;
+
+	input_add_number(input, 4 + (unsigned)json_object_size(run->env));
+	input_add_field(input, "run");
+	input_add_number(input, run->number);
+	input_add_field(input, mode);
+	input_add_field(input, run->code);
+	json_object_foreach(run->env, name, value) {
+		buf_printf(input, "%s=", name);
+		input_add_field(input, json_string_value(value));
+	}
+}
+
+void interpreter_send_run(struct context *context)
+{
+	struct context_run *run = context->run;
+
+	if (context->language->kind == LANGUAGE_BASH)
+		input_add_bash_run(&context->input, run);
+	else
+		input_add_run(&context->input, run, context->is_fresh ? "fresh" : context->language->mode);
+	if (context->input.failed) /* there is no memory: the interpreter cannot be used any more */
+		interpreter_signal(context, SIGKILL);
+	else
+		interpreter_flush(context);
+}

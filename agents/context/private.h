@@ -1,0 +1,73 @@
+/* Declarations shared by the files of this folder. */
+#ifndef CALLGATE_AGENTS_CONTEXT_PRIVATE_H
+#define CALLGATE_AGENTS_CONTEXT_PRIVATE_H
+
+#include "agents/context/context.h"
+#include "agents/context/frames.h"
+#include "base/buf.h"
+
+#define _cleanup_json_ __attribute__((cleanup(json_decrefp)))
+
+#define CONTEXT_NONCE_BYTES 32 /* hexadecimal digits */
+
+struct context_run {
+	struct context *context; /* NULL: it has ended, or the context was freed */
+	struct context_run *next;
+	struct context_run_options options; /* only callbacks and timeout_ms */
+	char *code;  /* owned */
+	json_t *env; /* owned; NULL: none */
+	unsigned number;
+	bool is_sent, has_begun; /* the interpreter was asked to run it; has said that it does */
+	bool has_ended_on[SANDBOX_STREAM_MAX];
+	bool was_interrupted, has_timed_out, has_failed; /* has_failed: an error was told */
+	bool is_abandoned; /* the caller has freed it */
+	struct loop_timer *start; /* when it was asked for in a callback */
+	struct loop_timer *timer; /* the timeout, then the kill */
+};
+
+struct context {
+	struct loop *loop;
+	struct sandbox *sandbox;
+	const struct language *language;
+	char *cwd, *interpreter; /* owned; NULL: the default */
+	json_t *env, *warm;      /* owned */
+	bool is_fresh;
+	struct sandbox_program *program; /* the interpreter; NULL: none runs */
+	unsigned generation;     /* of the interpreter: what an earlier one has said is not looked at any more */
+	bool is_ready_on[SANDBOX_STREAM_MAX]; /* it has said so */
+	struct frames frames[SANDBOX_STREAM_MAX];
+	char nonce[CONTEXT_NONCE_BYTES + 1];
+	struct buf input;        /* what the interpreter is still to read, from input_at on */
+	size_t input_at;
+	char *death;             /* how it has ended while nothing ran: the next run is told; owned */
+	struct context_run *run; /* the queue: the first one runs */
+	unsigned run_count, last_number;
+	unsigned references;
+	bool is_freed;
+};
+
+/* ---- interpreter.c: the program, its requests ---- */
+
+/* As those of sandbox_program_options. */
+struct interpreter_callbacks {
+	void (*on_output)(void *data, enum sandbox_stream stream, const char *bytes, size_t len);
+	void (*on_end)(void *data, const json_t *result);
+};
+
+/* Finds a language. NULL: there is none of this name. */
+const struct language *language_find(const char *name);
+/* Starts an interpreter, whose callbacks get the context. 0 or -errno. */
+int interpreter_start(struct context *context, const struct interpreter_callbacks *callbacks);
+/* Asks it to run the first run's code. */
+void interpreter_send_run(struct context *context);
+void interpreter_forget(struct context *context);
+void interpreter_signal(struct context *context, int number);
+
+/* ---- event.c ---- */
+
+/* The event of a line of the interpreter's, with nothing that context.h does not promise; owned. NULL: it is none. */
+json_t *event_parse(const char *line, size_t len);
+/* An event of output. Bytes that are not UTF-8 become U+FFFD. */
+json_t *event_make_output(enum sandbox_stream stream, const char *bytes, size_t len);
+
+#endif
