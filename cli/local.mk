@@ -218,6 +218,8 @@ CALLGATE_SOURCES += \
 CALLGATE_SOURCES += \
 	cli/session/connect.c \
 	cli/session/exec.c \
+	cli/session/request.c \
+	cli/session/request.h \
 	cli/session/session.c \
 	cli/session/session.h
 CALLGATE_SOURCES += \

@@ -34,19 +34,22 @@ int session_client_send(int socket_fd, json_t *message, const int *fds, size_t c
 	return text ? fdpass_send(socket_fd, text, strlen(text), fds, count, 0) : -ENOMEM;
 }
 
-int session_client_receive(int socket_fd, json_t **ret_message)
+int session_client_receive(int socket_fd, json_t **ret_message, int *ret_fd)
 {
 	_cleanup_free_ char *text = malloc(SESSION_ANSWER_BYTES_MAX);
-	ssize_t got = text ? recv(socket_fd, text, SESSION_ANSWER_BYTES_MAX, MSG_TRUNC) : -1;
+	_cleanup_close_ int fd = -1;
+	ssize_t got = text ? fdpass_receive(socket_fd, text, SESSION_ANSWER_BYTES_MAX, &fd, 1, MSG_TRUNC) : -ENOMEM;
 	json_t *message;
 
 	if (got <= 0)
-		return !text ? -ENOMEM : got == 0 ? -ECONNRESET : -errno;
+		return got == 0 ? -ECONNRESET : (int)got;
 	message = (size_t)got <= SESSION_ANSWER_BYTES_MAX ? json_loadb(text, (size_t)got, 0, NULL) : NULL;
 	if (!json_is_object(message)) {
 		json_decref(message);
 		return -EBADMSG;
 	}
 	*ret_message = message;
+	if (ret_fd)
+		*ret_fd = steal_fd(&fd);
 	return 0;
 }

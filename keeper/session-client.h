@@ -21,9 +21,10 @@ int session_client_connect(int dir_fd, const char *name, int flags);
 int session_client_send(int socket_fd, json_t *message, const int *fds, size_t count);
 
 /*
- * Receives one message, owned by the caller. 0; -EAGAIN: none is there (O_NONBLOCK); -ECONNRESET: the session has hung
+ * Receives one message, owned by the caller, and the descriptor that came with it (CLOEXEC, owned by the caller; -1:
+ * none), unless ret_fd is NULL. 0; -EAGAIN: none is there (O_NONBLOCK); -ECONNRESET: the session has hung
  * up; -EBADMSG: the message is no JSON object, or too long; or another -errno.
  */
-int session_client_receive(int socket_fd, json_t **ret_message);
+int session_client_receive(int socket_fd, json_t **ret_message, int *ret_fd);
 
 #endif

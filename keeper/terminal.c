@@ -78,6 +78,14 @@ static void terminal_find_own_terminal(struct terminal *terminal, bool keys)
 		terminal->keys_fd = STDIN_FILENO;
 }
 
+/* Gives the run's terminal the modes and the size of callgate's. The modes of a master are those of its slave. */
+static int terminal_copy_modes(const struct terminal *terminal)
+{
+	if (terminal->keys_fd >= 0 && tcsetattr(terminal->master_fd, TCSANOW, &terminal->modes_before_raw) < 0)
+		return -errno;
+	return terminal_copy_size(terminal);
+}
+
 int terminal_open(struct terminal *terminal, bool keys, int *ret_slave_fd)
 {
 	_cleanup_close_ int slave = -1;
@@ -92,12 +100,18 @@ int terminal_open(struct terminal *terminal, bool keys, int *ret_slave_fd)
 	slave = ioctl(terminal->master_fd, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (slave < 0)
 		return -errno;
-	if (terminal->keys_fd >= 0 && tcsetattr(slave, TCSANOW, &terminal->modes_before_raw) < 0)
-		return -errno;
-	error = terminal_copy_size(terminal);
+	error = terminal_copy_modes(terminal);
 	if (error == 0)
 		*ret_slave_fd = steal_fd(&slave);
 	return error;
+}
+
+int terminal_use_master(struct terminal *terminal, bool keys, int master_fd)
+{
+	*terminal = (struct terminal)TERMINAL_NONE;
+	terminal->master_fd = master_fd;
+	terminal_find_own_terminal(terminal, keys);
+	return terminal_copy_modes(terminal);
 }
 
 void terminal_release(struct terminal *terminal)

@@ -25,6 +25,8 @@ struct terminal {
  * cases.
  */
 int terminal_open(struct terminal *terminal, bool keys, int *ret_slave_fd);
+/* As terminal_open(), for the master side of a terminal that has been made, which is taken. */
+int terminal_use_master(struct terminal *terminal, bool keys, int master_fd);
 void terminal_release(struct terminal *terminal);
 
 /* Returns a CLOEXEC, O_NONBLOCK descriptor of the master side, owned by the caller, or -errno. */

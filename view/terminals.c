@@ -305,6 +305,27 @@ int view_open_terminal(const struct view *view, unsigned number, int flags)
 	return fd == -ENOENT ? -ENXIO : fd;
 }
 
+int view_make_terminal(struct view *view, int *ret_master_fd, int *ret_slave_fd)
+{
+	_cleanup_close_ int master = -1;
+	int slave, unlocked = 0;
+
+	if (!view->terminals || !view->terminals->mount)
+		return -ENOTTY;
+	master = terminals_open_master(view->terminals, O_RDWR | O_NONBLOCK);
+	if (master < 0)
+		return master;
+	if (ioctl(master, TIOCSPTLCK, &unlocked) < 0)
+		return -errno;
+	/* Not opened by its path: in a container that may be in another instance of devpts. */
+	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (slave < 0)
+		return -errno;
+	*ret_master_fd = steal_fd(&master);
+	*ret_slave_fd = slave;
+	return 0;
+}
+
 bool view_terminal_is_from_program(const struct place *place, bool *ret_shared)
 {
 	const struct terminal_pair *pair;

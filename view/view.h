@@ -127,6 +127,12 @@ void view_set_network(struct view *view, const struct view_provided_file *file, 
  */
 int view_open_terminal(const struct view *view, unsigned number, int flags);
 
+/*
+ * Makes a pair in the /dev/pts of the run, as a program does by /dev/ptmx. Both descriptors are CLOEXEC and owned by
+ * the caller; the master is O_NONBLOCK. 0 or -errno: -ENOTTY: the run has no /dev/pts; -ENOSPC: it has too many pairs.
+ */
+int view_make_terminal(struct view *view, int *ret_master_fd, int *ret_slave_fd);
+
 /* True for a slave that the program has made. *ret_shared: processes outside the run can open it, by its host path. */
 bool view_terminal_is_from_program(const struct place *place, bool *ret_shared);
 

@@ -86,7 +86,7 @@ static bool session_await_start(int base_fd, const char *socket_name, int stderr
 		got = poll_set[1].revents ? read(stderr_fd, text, sizeof(text)) : -1;
 		if (got > 0)
 			(void)!write(STDERR_FILENO, text, (size_t)got);
-		else if (poll_set[0].revents && session_client_receive(socket_fd, &answer) == 0)
+		else if (poll_set[0].revents && session_client_receive(socket_fd, &answer, NULL) == 0)
 			return true;
 		else if (got == 0)
 			return false;

@@ -1,5 +1,6 @@
 /* callgate session exec: starts a program in a session, and is its standard input, output and error meanwhile. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,21 +12,18 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/options.h"
+#include "cli/session/request.h"
 #include "cli/session/session.h"
 #include "keeper/capture.h"
 #include "keeper/session-client.h"
 #include "keeper/stdin-relay.h"
 #include "keeper/summary.h"
+#include "keeper/terminal.h"
 #include "keeper/utf8.h"
 
 #define EXEC_JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* kept of each stream for --json */
-
-struct exec_options {
-	struct cli_list env;
-	const char *cwd; /* NULL: the workdir */
-	uint64_t wall_ns;
-	bool interactive, json, quiet;
-};
+#define EXEC_LAST_OUTPUT_MS 200
+#define EXIT_STATUS_KILLED (128 + SIGKILL)
 
 /* A program of a session, seen from outside. */
 struct exec {
@@ -33,8 +31,11 @@ struct exec {
 	int socket_fd, signal_fd;
 	struct stdin_relay input;
 	struct capture out, err;
+	struct terminal terminal; /* with --tty, when the program has started */
 	json_t *result; /* owned; NULL: the program has not ended */
-	bool session_is_gone;
+	bool is_over;  /* it has ended, was left, or its session is gone: no answer will come */
+	bool gives_up; /* on the last output */
+	bool was_left; /* without waiting for its end */
 };
 
 static int exec_set_wall(const struct cli_given *given, void *wall_ns)
@@ -54,60 +55,72 @@ static const struct cli_option exec_table[] = {
 	 FIELD_OFFSET(wall_ns), 0},
 	CLI_FLAG("interactive", 'i', "the program reads callgate's standard input (default: empty input)",
 		 FIELD_OFFSET(interactive)),
+	CLI_FLAG("tty", 0, "the program gets a terminal of its own, joined to callgate's", FIELD_OFFSET(tty)),
+	CLI_FLAG("detach", 'd', "print the program's number, and leave it running: its input is empty, and its\n"
+		 "output is lost unless it writes a file", FIELD_OFFSET(detach)),
 	CLI_FLAG("json", 0, "print one JSON result on stdout instead of the program's output", FIELD_OFFSET(json)),
 	CLI_FLAG("quiet", 'q', "print only callgate's error messages", FIELD_OFFSET(quiet)),
 	{0},
 };
 
-static int exec_make_streams(struct exec *exec, int fd[3])
+static struct capture_options exec_get_capture_options(const struct exec *exec, int stream)
 {
 	const bool json = exec->options.json;
-	const uint64_t limit = json ? EXEC_JSON_OUTPUT_BYTES : CAPTURE_NO_LIMIT;
-	const struct capture_options out = {.forward_fd = json ? -1 : STDOUT_FILENO, .keeps_in_memory = json,
-					    .limit_bytes = limit, .spill_dirfd = -1, .spill_name = ""};
-	const struct capture_options err = {.forward_fd = json ? -1 : STDERR_FILENO, .keeps_in_memory = json,
-					    .limit_bytes = limit, .spill_dirfd = -1, .spill_name = ""};
-	int error = stdin_relay_init(&exec->input, exec->options.interactive ? STDIN_FILENO : -1, &fd[0]);
 
+	return (struct capture_options){.forward_fd = json ? -1 : stream, .keeps_in_memory = json,
+					.limit_bytes = json ? EXEC_JSON_OUTPUT_BYTES : CAPTURE_NO_LIMIT,
+					.spill_dirfd = -1, .spill_name = ""};
+}
+
+/* Makes the program's descriptors. With --tty the session makes them. */
+static int exec_make_streams(struct exec *exec, int fd[3])
+{
+	const struct capture_options out = exec_get_capture_options(exec, STDOUT_FILENO);
+	const struct capture_options err = exec_get_capture_options(exec, STDERR_FILENO);
+	int error = 0;
+
+	if (exec->options.tty)
+		return 0;
+	for (int i = 0; exec->options.detach && error == 0 && i < 3; i++) {
+		fd[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
+		error = fd[i] < 0 ? -errno : 0;
+	}
+	if (exec->options.detach)
+		return error;
+	error = stdin_relay_init(&exec->input, exec->options.interactive ? STDIN_FILENO : -1, &fd[0]);
 	if (error == 0)
 		error = capture_init(&exec->out, &out, &fd[1]);
 	return error == 0 ? capture_init(&exec->err, &err, &fd[2]) : error;
 }
 
-/* The variables of -e: with a value, or with that of callgate's own environment. */
-static json_t *exec_make_environment(const struct cli_list *list)
+/* Joins callgate's terminal to the program's. Takes the master side. */
+static int exec_begin_terminal(struct exec *exec, int master_fd)
 {
-	json_t *env = json_object();
+	const struct capture_options out = exec_get_capture_options(exec, STDOUT_FILENO);
+	int error = terminal_use_master(&exec->terminal, !exec->options.json, master_fd), fd;
 
-	for (size_t i = 0; i < list->count; i++) {
-		char *equal = strchr(list->item[i], '=');
-		const char *value = equal ? equal + 1 : getenv(list->item[i]);
-
-		if (equal)
-			*equal = '\0';
-		if (value)
-			(void)json_object_set_new(env, list->item[i], json_string(value));
-	}
-	return env;
+	if (error < 0 || (error = fd = terminal_dup_master(&exec->terminal)) < 0)
+		return error;
+	stdin_relay_init_terminal(&exec->input, STDIN_FILENO, fd);
+	fd = terminal_dup_master(&exec->terminal);
+	error = fd < 0 ? fd : capture_init_from(&exec->out, &out, fd);
+	if (error == 0)
+		terminal_set_raw_mode(&exec->terminal);
+	return error;
 }
 
 static int exec_ask_for_program(struct exec *exec, char *const *argv)
 {
-	json_t *wish = json_pack("{s:s, s:o, s:[], s:s*, s:I}", "op", "exec", "env",
-				 exec_make_environment(&exec->options.env), "argv", "cwd", exec->options.cwd,
-				 "wall_ms", (json_int_t)(exec->options.wall_ns / 1000000));
-	json_t *list = json_object_get(wish, "argv");
+	json_t *wish = exec_make_request(&exec->options, argv);
 	int fd[3] = {-1, -1, -1}, error;
 
-	for (; *argv; argv++)
-		if (json_array_append_new(list, json_string(*argv)) < 0) {
-			json_decref(wish);
-			cli_print_error("session", "arguments must be UTF-8 text");
-			return CLI_ERROR;
-		}
+	if (!wish) {
+		cli_print_error("session", "arguments must be UTF-8 text");
+		return CLI_ERROR;
+	}
 	error = exec_make_streams(exec, fd);
 	if (error == 0)
-		error = session_client_send(exec->socket_fd, wish, fd, 3);
+		error = session_client_send(exec->socket_fd, wish, fd, exec->options.tty ? 0 : 3);
 	else
 		json_decref(wish);
 	for (int i = 0; i < 3; i++)
@@ -120,55 +133,105 @@ static int exec_ask_for_program(struct exec *exec, char *const *argv)
 
 /* ---- while the program runs ---- */
 
-static void exec_on_answer(struct exec *exec)
+static void exec_on_start(struct exec *exec, const json_t *answer, int master_fd)
 {
-	json_t *answer;
+	int error = 0;
 
-	if (session_client_receive(exec->socket_fd, &answer) < 0) {
-		exec->session_is_gone = true;
-	} else if (json_object_get(answer, "status") || json_object_get(answer, "error")) {
-		json_decref(exec->result);
-		exec->result = answer;
-	} else {
-		json_decref(answer); /* it has started */
+	if (exec->options.detach) {
+		(void)text_printf(stdout, "%lld\n", (long long)json_integer_value(json_object_get(answer, "program")));
+		exec->is_over = exec->was_left = true;
+	} else if (exec->options.tty) {
+		error = master_fd < 0 ? -ENOTTY : exec_begin_terminal(exec, master_fd);
+	}
+	if (error < 0) {
+		cli_print_error("session", "cannot use the program's terminal: %s", strerror(-error));
+		exec->is_over = true;
 	}
 }
 
-/* Passes a signal on to the program. */
+static void exec_on_answer(struct exec *exec)
+{
+	json_t *answer;
+	int master_fd;
+
+	if (session_client_receive(exec->socket_fd, &answer, &master_fd) < 0) {
+		exec->is_over = true;
+	} else if (json_object_get(answer, "status") || json_object_get(answer, "error")) {
+		json_decref(exec->result);
+		exec->result = answer;
+		exec->is_over = true;
+	} else {
+		exec_on_start(exec, answer, master_fd);
+		json_decref(answer);
+	}
+}
+
+/* Passes a signal on to the program. When that has ended, the signal ends the wait for its last output. */
 static void exec_on_signal(struct exec *exec)
 {
 	struct signalfd_siginfo info;
 
-	if (read(exec->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+	if (read(exec->signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return;
+	if (info.ssi_signo == SIGWINCH)
+		terminal_update_size(&exec->terminal);
+	else if (!exec->is_over)
 		(void)session_client_send(exec->socket_fd, json_pack("{s:s, s:i}", "op", "signal", "signal",
 								     (int)info.ssi_signo), NULL, 0);
+	else
+		exec->gives_up = true;
+}
+
+static void exec_on_input(struct exec *exec)
+{
+	stdin_relay_move_bytes(&exec->input);
+	if (exec->input.escape_was_typed)
+		exec->is_over = exec->was_left = true; /* with the connection, the program ends */
 }
 
 static bool exec_has_ended(const struct exec *exec)
 {
-	return (exec->result || exec->session_is_gone) && capture_has_ended(&exec->out) &&
-	       capture_has_ended(&exec->err);
+	return exec->is_over &&
+	       (exec->gives_up || (capture_has_ended(&exec->out) && capture_has_ended(&exec->err)));
+}
+
+static bool exec_forwards(const struct capture *capture)
+{
+	return capture->pending_at < capture->pending_end || capture->forward_pipe_is_full;
+}
+
+/*
+ * The program's processes are dead when its end is told, and what they have written can be read at once. Another
+ * program, to which they have passed their stdout, must not keep this process waiting.
+ */
+static int exec_get_patience_ms(const struct exec *exec)
+{
+	return exec->is_over && !exec_forwards(&exec->out) && !exec_forwards(&exec->err) ? EXEC_LAST_OUTPUT_MS : -1;
 }
 
 static void exec_relay_until_end(struct exec *exec)
 {
 	enum { ANSWER, SIGNAL, INPUT, OUT, ERR, SOURCES };
 	struct pollfd poll_set[SOURCES];
+	int ready;
 
 	while (!exec_has_ended(exec)) {
-		bool over = exec->result || exec->session_is_gone;
+		bool over = exec->is_over;
 
 		poll_set[ANSWER] = (struct pollfd){.fd = over ? -1 : exec->socket_fd, .events = POLLIN};
-		poll_set[SIGNAL] = (struct pollfd){.fd = over ? -1 : exec->signal_fd, .events = POLLIN};
+		poll_set[SIGNAL] = (struct pollfd){.fd = exec->signal_fd, .events = POLLIN};
 		stdin_relay_get_pollfd(&exec->input, &poll_set[INPUT]);
 		capture_get_pollfd(&exec->out, &poll_set[OUT]);
 		capture_get_pollfd(&exec->err, &poll_set[ERR]);
 		if (over)
 			poll_set[INPUT].fd = -1;
-		if (poll(poll_set, SOURCES, -1) < 0 && errno != EINTR)
+		ready = poll(poll_set, SOURCES, exec_get_patience_ms(exec));
+		if (ready == 0 || (ready < 0 && errno != EINTR))
 			return;
+		if (ready < 0)
+			continue;
 		if (poll_set[INPUT].revents)
-			stdin_relay_move_bytes(&exec->input);
+			exec_on_input(exec);
 		if (poll_set[OUT].revents)
 			(void)capture_read_or_forward_chunk(&exec->out);
 		if (poll_set[ERR].revents)
@@ -189,6 +252,7 @@ static int exec_open_signals(void)
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGHUP);
 	(void)sigaddset(&set, SIGQUIT);
+	(void)sigaddset(&set, SIGWINCH);
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -217,6 +281,8 @@ static int exec_report(struct exec *exec)
 	const char *code = json_string_value(json_object_get(error, "code"));
 	int exit_code = CLI_ERROR;
 
+	if (exec->was_left)
+		return exec->options.detach ? CLI_OK : EXIT_STATUS_KILLED;
 	if (!exec->result) {
 		cli_print_error("session", "the session has ended, and with it the program");
 		return CLI_ERROR;
@@ -240,6 +306,7 @@ static int exec_report(struct exec *exec)
 
 static void exec_release(struct exec *exec)
 {
+	terminal_release(&exec->terminal);
 	cleanup_close(&exec->socket_fd);
 	cleanup_close(&exec->signal_fd);
 	stdin_relay_release(&exec->input);
@@ -249,10 +316,29 @@ static void exec_release(struct exec *exec)
 	cli_list_release(&exec->options.env);
 }
 
+/* Finds the session, argv[optind], and the program behind it. CLI_OPTIONS_PARSED, or CLI_ERROR with a message. */
+static int exec_check_arguments(const struct exec_options *options, int argc, char **argv)
+{
+	if (argc - optind >= 2 && strcmp(argv[optind + 1], "--") == 0) {
+		argv[optind + 1] = argv[optind];
+		optind++;
+	}
+	if (argc - optind < 2) {
+		cli_print_error("session exec", "name the session and a program: callgate session exec ID PROGRAM");
+		return cli_fail_usage("session exec");
+	}
+	if (options->detach && (options->tty || options->interactive || options->json)) {
+		cli_print_error("session exec", "--detach leaves the program alone; leave out -i, --tty and --json");
+		return CLI_ERROR;
+	}
+	return CLI_OPTIONS_PARSED;
+}
+
 int session_main_exec(int argc, char **argv)
 {
 	struct exec exec = {.socket_fd = -1, .signal_fd = -1, .input = {.from_fd = -1, .pipe_fd = -1},
-			    .out = {.pipe_fd = -1, .spill_fd = -1}, .err = {.pipe_fd = -1, .spill_fd = -1}};
+			    .out = {.pipe_fd = -1, .spill_fd = -1}, .err = {.pipe_fd = -1, .spill_fd = -1},
+			    .terminal = TERMINAL_NONE};
 	const struct cli_syntax syntax = {
 		.verb = "session exec",
 		.usage = "Usage: callgate session exec [OPTION...] ID [--] PROGRAM [ARG...]\n\n"
@@ -262,20 +348,15 @@ int session_main_exec(int argc, char **argv)
 	};
 	int status = cli_parse_options(argc, argv, &syntax);
 
-	if (status == CLI_OPTIONS_PARSED && argc - optind >= 2 && strcmp(argv[optind + 1], "--") == 0) {
-		argv[optind + 1] = argv[optind];
-		optind++;
-	}
-	if (status == CLI_OPTIONS_PARSED && argc - optind < 2) {
-		cli_print_error("session exec", "name the session and a program: callgate session exec ID PROGRAM");
-		status = cli_fail_usage("session exec");
-	}
+	if (status == CLI_OPTIONS_PARSED)
+		status = exec_check_arguments(&exec.options, argc, argv);
 	if (status == CLI_OPTIONS_PARSED) {
 		exec.socket_fd = session_connect(argv[optind]);
 		exec.signal_fd = exec.socket_fd < 0 ? -1 : exec_open_signals();
 		status = exec.signal_fd < 0 ? CLI_ERROR : exec_ask_for_program(&exec, argv + optind + 1);
 		if (status == CLI_OK) {
 			exec_relay_until_end(&exec);
+			terminal_leave_raw_mode(&exec.terminal);
 			status = exec_report(&exec);
 		}
 	}

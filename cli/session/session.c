@@ -43,7 +43,7 @@ static void session_list_one(int dir_fd, const char *name, bool json)
 		(void)unlinkat(dir_fd, name, 0); /* no process listens at the socket: its session was killed */
 	if (fd < 0 || session_client_send(fd, json_pack("{s:s}", "op", "list"), NULL, 0) < 0)
 		return;
-	if (session_client_receive(fd, &answer) == 0)
+	if (session_client_receive(fd, &answer, NULL) == 0)
 		list_print_session(name + strlen(SESSION_SOCKET_PREFIX), answer, json);
 }
 
@@ -104,7 +104,7 @@ int session_main_stop(int argc, char **argv)
 		if (fd < 0 || session_client_send(fd, json_pack("{s:s}", "op", "stop"), NULL, 0) < 0)
 			status = CLI_ERROR;
 		else
-			(void)session_client_receive(fd, &answer); /* fails: the connection ends with the session */
+			(void)session_client_receive(fd, &answer, NULL); /* fails: the connection ends with the session */
 	}
 	return status;
 }

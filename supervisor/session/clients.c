@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdpass.h"
 #include "supervisor/session/private.h"
 
 int clients_add(struct session *session, int fd)
@@ -50,15 +51,20 @@ void clients_drop(struct client *client)
 	close_fd(&client->fd);
 }
 
-void clients_send(struct client *client, json_t *message)
+void clients_send_fd(struct client *client, json_t *message, int fd)
 {
 	_cleanup_free_ char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
 
 	json_decref(message);
 	if (client->fd < 0)
 		return;
-	if (!text || write(client->fd, text, strlen(text)) < 0) /* O_NONBLOCK; SIGPIPE is ignored */
+	if (!text || fdpass_send(client->fd, text, strlen(text), &fd, fd >= 0, MSG_DONTWAIT) < 0)
 		clients_drop(client);
+}
+
+void clients_send(struct client *client, json_t *message)
+{
+	clients_send_fd(client, message, -1);
 }
 
 void clients_send_error(struct client *client, const char *code, const char *message)

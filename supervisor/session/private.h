@@ -31,9 +31,10 @@ struct program {
 	uint64_t start_ns;
 	uint64_t deadline_ns; /* UINT64_MAX: none */
 	uint64_t next_kill_ns; /* in the state PROGRAM_ENDING: when its descendants are searched for and killed again */
+	int master_fd;       /* of its terminal, for the client; owned; -1: none, or handed over */
+	bool is_detached;    /* goes on when its client has hung up */
 	bool has_wait_status;     /* wait_status, cpu_us and max_rss_kb are set */
 	bool timed_out;
-	bool client_hung_up;
 	int wait_status;
 	uint64_t cpu_us, max_rss_kb;
 };
@@ -72,6 +73,8 @@ struct program_request {
 	const char *cwd; /* NULL: the workdir */
 	uint64_t wall_ns; /* 0: no limit */
 	int stdio_fd[3]; /* borrowed */
+	int *master_fd;  /* stdio_fd are its slave, three times; taken on success; NULL: there is no terminal */
+	bool is_detached;
 };
 
 /* ---- programs.c ---- */
@@ -107,6 +110,8 @@ void clients_accept(struct session *session);
 int clients_add(struct session *session, int fd);
 /* Sends a message, and takes the reference to it. A client that does not read is dropped. */
 void clients_send(struct client *client, json_t *message);
+/* As clients_send(), with a descriptor, borrowed. */
+void clients_send_fd(struct client *client, json_t *message, int fd);
 /* Sends the last message. */
 void clients_send_error(struct client *client, const char *code, const char *message);
 /* Closes a connection. session_check() ends its program, if it still has one, and frees the client. */

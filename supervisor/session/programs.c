@@ -114,6 +114,7 @@ static size_t programs_make_request(struct session *session, const struct progra
 	request->number = program->number;
 	request->slot = program->slot_index;
 	request->arguments = request->variables = 0;
+	request->has_terminal = wanted->master_fd != NULL;
 	request_add_text(&text, wanted->cwd ? wanted->cwd : "");
 	request_add_text(&text, path);
 	json_array_foreach(wanted->argv, i, argument) {
@@ -130,6 +131,7 @@ void program_free(struct session *session, struct program *program)
 {
 	session->program[program->slot_index] = NULL;
 	denials_free(program->denials);
+	cleanup_close(&program->master_fd);
 	free(program->name);
 	free(program->cwd);
 	free(program);
@@ -146,6 +148,7 @@ static struct program *programs_add(struct session *session, const char *path, c
 		return NULL;
 	session->program[slot] = program;
 	program->slot_index = slot;
+	program->master_fd = -1;
 	program->number = session->last_program_number + 1;
 	program->start_ns = io_read_clock_ns();
 	program->deadline_ns = UINT64_MAX;
@@ -164,6 +167,22 @@ static int programs_refuse(int error, const char *code, const char *text, const 
 	*ret_code = code;
 	(void)snprintf(message, size, "%s", text);
 	return error;
+}
+
+/* The spawner was asked for the program. */
+static void programs_note_start(struct session *session, struct program *program, struct client *client,
+				const struct program_request *wanted)
+{
+	session->last_program_number++;
+	session->running_program_count++;
+	session->idle_since_ns = UINT64_MAX;
+	if (wanted->wall_ns && wanted->wall_ns < UINT64_MAX - program->start_ns)
+		program->deadline_ns = program->start_ns + wanted->wall_ns;
+	if (wanted->master_fd)
+		program->master_fd = steal_fd(wanted->master_fd);
+	program->is_detached = wanted->is_detached;
+	program->client = client;
+	client->program = program;
 }
 
 int programs_start(struct session *session, struct client *client, const struct program_request *wanted,
@@ -205,13 +224,7 @@ int programs_start(struct session *session, struct client *client, const struct 
 				   : programs_refuse(r, "busy", "the session is busy; try again", ret_code, message,
 						     size);
 	}
-	session->last_program_number++;
-	session->running_program_count++;
-	session->idle_since_ns = UINT64_MAX;
-	if (wanted->wall_ns && wanted->wall_ns < UINT64_MAX - program->start_ns)
-		program->deadline_ns = program->start_ns + wanted->wall_ns;
-	program->client = client;
-	client->program = program;
+	programs_note_start(session, program, client, wanted);
 	return 0;
 }
 
@@ -306,12 +319,15 @@ static void programs_on_started(struct session *session, struct program *program
 	program->monitor = said->monitor_pid;
 	program->pid = said->pid;
 	program->state = PROGRAM_RUNNING;
-	if (programs_hide_process(session, program->monitor) < 0 || !program->client) {
+	if (programs_hide_process(session, program->monitor) < 0 || (!program->client && !program->is_detached)) {
 		programs_end(program);
 		return;
 	}
-	clients_send(program->client,
-		     json_pack("{s:i, s:i}", "program", (int)program->number, "pid", (int)program->pid));
+	if (program->client)
+		clients_send_fd(program->client,
+				json_pack("{s:i, s:i}", "program", (int)program->number, "pid", (int)program->pid),
+				program->master_fd);
+	close_fd(&program->master_fd);
 	program_permit_exec(session, program);
 }
 

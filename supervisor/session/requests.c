@@ -1,10 +1,12 @@
 /* What a session's clients ask for. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -18,8 +20,8 @@
 #define NS_PER_MS UINT64_C(1000000)
 
 /*
- * Whether these are pipes, terminals or /dev/null. A directory or another file of the host would be a way out of the
- * view.
+ * Whether these are pipes or /dev/null. A directory or another file of the host would be a way out of the view, and
+ * what programs may do to their terminals they must not do to another one: terminals are made by the session.
  */
 static bool program_request_has_plain_streams(const int stdio_fd[3])
 {
@@ -30,8 +32,7 @@ static bool program_request_has_plain_streams(const int stdio_fd[3])
 
 		if (flags < 0 || flags & O_PATH || fstat(stdio_fd[i], &st) < 0)
 			return false;
-		if (!S_ISFIFO(st.st_mode) && !(S_ISCHR(st.st_mode) && (st.st_rdev == makedev(1, 3) ||
-								       isatty(stdio_fd[i]))))
+		if (!S_ISFIFO(st.st_mode) && !(S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)))
 			return false;
 	}
 	return true;
@@ -56,29 +57,77 @@ static bool program_request_is_valid(const struct program_request *wanted)
 	return true;
 }
 
+/* Asks for the program of a request whose descriptors are right. */
+static void client_start_program(struct session *session, struct client *client,
+				 const struct program_request *wanted)
+{
+	const char *code = "";
+	char message[512];
+
+	if (session->is_ending)
+		clients_send_error(client, "session_ends", "the session ends");
+	else if (programs_start(session, client, wanted, &code, message, sizeof(message)) < 0)
+		clients_send_error(client, code, message);
+}
+
+/* 0: the size is as it was made, which many programs take for 80 columns and 24 rows. */
+static unsigned short terminal_get_size(const json_t *terminal, const char *name)
+{
+	json_int_t value = json_integer_value(json_object_get(terminal, name));
+
+	return value > 0 && value <= USHRT_MAX ? (unsigned short)value : 0;
+}
+
+/* Makes a terminal for the program. */
+static void client_start_on_terminal(struct session *session, struct client *client, const struct program_request *asked,
+				     const json_t *terminal)
+{
+	const struct winsize size = {.ws_col = terminal_get_size(terminal, "columns"),
+				     .ws_row = terminal_get_size(terminal, "rows")};
+	_cleanup_close_ int master = -1, slave = -1;
+	struct program_request wanted = *asked;
+	char message[128];
+	int r = view_make_terminal(session->sandbox->view, &master, &slave);
+
+	if (r == 0 && ioctl(master, TIOCSWINSZ, &size) < 0)
+		r = -errno;
+	if (r < 0) {
+		(void)snprintf(message, sizeof(message), "cannot make a terminal: %s",
+			       r == -ENOTTY ? "the session has no /dev/pts" : strerror(-r));
+		clients_send_error(client, "no_terminal", message);
+		return;
+	}
+	for (int i = 0; i < 3; i++)
+		wanted.stdio_fd[i] = slave;
+	wanted.master_fd = &master;
+	client_start_program(session, client, &wanted);
+}
+
 static void client_ask_for_program(struct session *session, struct client *client, const json_t *asked,
 				   const int stdio_fd[3])
 {
 	struct program_request wanted = {
 		.argv = json_object_get(asked, "argv"), .env = json_object_get(asked, "env"),
 		.cwd = json_string_value(json_object_get(asked, "cwd")),
-		.stdio_fd = {stdio_fd[0], stdio_fd[1], stdio_fd[2]}};
+		.stdio_fd = {stdio_fd[0], stdio_fd[1], stdio_fd[2]},
+		.is_detached = json_is_true(json_object_get(asked, "detached"))};
+	const json_t *terminal = json_object_get(asked, "terminal");
 	json_int_t wall_ms = json_integer_value(json_object_get(asked, "wall_ms"));
-	const char *code = "";
-	char message[512];
 
 	if (wall_ms > 0 && (uint64_t)wall_ms < UINT64_MAX / NS_PER_MS)
 		wanted.wall_ns = (uint64_t)wall_ms * NS_PER_MS;
 	if (!program_request_is_valid(&wanted))
 		clients_send_error(client, "bad_request",
 				   "\"argv\" must be an array of texts, and \"env\" an object of texts");
-	else if (!program_request_has_plain_streams(stdio_fd))
+	else if (terminal && (!json_is_object(terminal) || wanted.is_detached))
 		clients_send_error(client, "bad_request",
-				   "\"exec\" needs three descriptors: pipes, a terminal or /dev/null");
-	else if (session->is_ending)
-		clients_send_error(client, "session_ends", "the session ends");
-	else if (programs_start(session, client, &wanted, &code, message, sizeof(message)) < 0)
-		clients_send_error(client, code, message);
+				   "\"terminal\" must be an object, and no program with one can be detached");
+	else if (terminal)
+		client_start_on_terminal(session, client, &wanted, terminal);
+	else if (!program_request_has_plain_streams(stdio_fd))
+		clients_send_error(client, "bad_request", "\"exec\" needs three descriptors: pipes or /dev/null");
+	else
+		client_start_program(session, client, &wanted);
 }
 
 static void client_list_programs(struct session *session, struct client *client)

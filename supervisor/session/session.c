@@ -136,7 +136,8 @@ static void session_free_dropped_clients(struct session *session)
 		}
 		if (program) {
 			program->client = NULL;
-			programs_end(program);
+			if (!program->is_detached)
+				programs_end(program);
 		}
 		if ((*at)->holds_session) {
 			session->holder_count--;

@@ -5,9 +5,11 @@
  *
  * The protocol: SOCK_SEQPACKET, one JSON object a message. The client's first message has "op":
  *
- *   {"op": "exec", "argv": [...], "env": {...}, "cwd": "/…", "wall_ms": 0}  with descriptors 0 to 2 of the program
- *       answers: {"program": N, "pid": N} when it runs, then one {"program": N, "status": …} when it has ended
- *       meanwhile: {"op": "signal", "signal": N}. A client that hangs up ends its program.
+ *   {"op": "exec", "argv": [...], "env": {...}, "cwd": "/…", "wall_ms": 0}  with descriptors 0 to 2 of the program,
+ *       which are pipes or /dev/null; or, with "terminal": {"columns": N, "rows": N}, without descriptors
+ *       answers: {"program": N, "pid": N} when it runs, with the master side of its terminal, if it has one; then one
+ *       {"program": N, "status": …} when it has ended
+ *       meanwhile: {"op": "signal", "signal": N}. A client that hangs up ends its program, unless "detached": true.
  *   {"op": "hold"}
  *       answers: {"session": "…", "workdir": "/…"}. The session ends when this client hangs up, and is not idle before.
  *   {"op": "list"}, {"op": "stop"}

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -70,7 +71,8 @@ static _Noreturn void program_exec(struct spawner_page *page, const struct spawn
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != monitor)
 		program_fail(page, request->slot, SPAWNER_PREPARE);
 	program_await_permission(page, request);
-	if (setsid() < 0 || program_keep_only_stdio(program->stdio_fd) < 0)
+	if (setsid() < 0 || program_keep_only_stdio(program->stdio_fd) < 0 ||
+	    (request->has_terminal && ioctl(0, TIOCSCTTY, 0) < 0))
 		program_fail(page, request->slot, SPAWNER_PREPARE);
 	/* The supervisor reads the arguments of chdir(2) and execve(2) by process_vm_readv(2). */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)

@@ -30,6 +30,7 @@ struct spawner_request {
 	uint32_t number; /* number of the program in the session, from 1 */
 	uint32_t slot;   /* index of the program's slot in struct spawner_page */
 	uint32_t arguments, variables;
+	uint32_t has_terminal; /* the descriptors are one terminal, which becomes the controlling terminal */
 	/* directory ("": the workdir), path of the program, arguments, variables: each ends with NUL */
 	char text[SPAWNER_TEXT_BYTES_MAX];
 };
