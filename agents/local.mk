@@ -39,6 +39,8 @@ libcallgate_agents_a_SOURCES += \
 	agents/mcp/tools.c \
 	agents/sandbox/connect.c \
 	agents/sandbox/create.c \
+	agents/sandbox/input.c \
+	agents/sandbox/input.h \
 	agents/sandbox/launcher.c \
 	agents/sandbox/private.h \
 	agents/sandbox/program.c \

@@ -43,7 +43,7 @@ static void sandbox_on_answer(void *data, uint32_t events)
 	struct sandbox *sandbox = data;
 	_cleanup_json_ json_t *answer = NULL;
 	const char *id, *workdir;
-	int r = session_client_receive(sandbox->holder_fd, &answer);
+	int r = session_client_receive(sandbox->holder_fd, &answer, NULL);
 
 	(void)events;
 	if (r == -EAGAIN)

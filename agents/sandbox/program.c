@@ -4,12 +4,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "agents/sandbox/input.h"
 #include "agents/sandbox/private.h"
 #include "base/cleanup.h"
 #include "keeper/session-client.h"
@@ -17,20 +19,14 @@
 #define PROGRAM_READ_BYTES 65536
 #define PROGRAM_CONNECT_AGAIN_MS 2 /* when too many clients are waiting to be accepted */
 #define PROGRAM_CONNECTS_MAX 2500
+#define PROGRAM_QUIET_MS 100 /* how long a terminal is read after the program's end, when nothing comes */
+#define PROGRAM_TERMINAL_BYTES_MAX (256 << 10) /* more than the kernel keeps of what is written to a terminal */
 
 struct output {
 	int fd; /* -1: it has ended */
 	struct loop_source *source;
 	int left_bytes; /* how much to read still; -1: to its end */
-};
-
-struct input {
-	int fd; /* -1: closed */
-	struct loop_source *source;
-	size_t at, end;
-	bool is_closing;  /* closed when all is written */
-	bool wants_room;  /* on_room is to be called */
-	char *bytes;      /* owned; SANDBOX_INPUT_BYTES_MAX; NULL: nothing was queued yet */
+	bool is_quiet;  /* nothing was read since program_check_quiet() was called last */
 };
 
 struct sandbox_program {
@@ -38,7 +34,10 @@ struct sandbox_program {
 	struct sandbox_program *next, **at; /* the sandbox' list */
 	struct sandbox_program_options options; /* only callbacks and data */
 	unsigned references;
-	bool is_freed, end_was_told;
+	bool is_freed, end_was_told, is_paused;
+	bool has_terminal;
+	struct winsize size; /* of the terminal */
+	struct loop_timer *quiet; /* the terminal's last output is awaited */
 	int socket_fd; /* -1: not connected yet, or no more */
 	struct loop_source *socket;
 	struct loop_timer *again; /* connects again */
@@ -53,13 +52,6 @@ struct sandbox_program {
 static void program_try_to_connect(void *data);
 
 /* ---- references ---- */
-
-static void program_close_input(struct sandbox_program *program)
-{
-	loop_unwatch(program->input.source);
-	program->input.source = NULL;
-	close_fd(&program->input.fd);
-}
 
 static void output_close(struct output *output)
 {
@@ -83,13 +75,19 @@ static void program_close_socket(struct sandbox_program *program)
 	program->again = NULL;
 }
 
+static void program_cancel_quiet(struct sandbox_program *program)
+{
+	loop_cancel(program->quiet);
+	program->quiet = NULL;
+}
+
 static void program_release(struct sandbox_program *program)
 {
 	if (--program->references > 0)
 		return;
 	json_decref(program->request);
 	json_decref(program->result);
-	free(program->input.bytes);
+	input_release(&program->input);
 	free(program);
 }
 
@@ -103,7 +101,8 @@ void sandbox_program_free(struct sandbox_program *program)
 		program->next->at = program->at;
 	program_close_socket(program); /* with which the session ends the program */
 	program_close_child_ends(program);
-	program_close_input(program);
+	input_close(&program->input);
+	program_cancel_quiet(program);
 	for (int i = 0; i < SANDBOX_STREAM_MAX; i++)
 		output_close(&program->output[i]);
 	program_release(program);
@@ -117,16 +116,34 @@ static void program_check_end(struct sandbox_program *program)
 	if (program->is_freed || !program->result || program->output[SANDBOX_STDOUT].fd >= 0 ||
 	    program->output[SANDBOX_STDERR].fd >= 0 || program->end_was_told)
 		return;
-	program_close_input(program);
+	input_close(&program->input);
+	program_cancel_quiet(program);
 	program->end_was_told = true;
 	program->references++;
 	program->options.on_end(program->options.data, program->result);
 	program_release(program);
 }
 
+/* The end of output on a terminal, see program_limit_output(). */
+static void program_check_quiet(void *data)
+{
+	struct sandbox_program *program = data;
+	struct output *output = &program->output[SANDBOX_STDOUT];
+
+	program->quiet = NULL;
+	if (output->is_quiet && !program->is_paused)
+		output_close(output);
+	output->is_quiet = true;
+	if (output->fd >= 0)
+		program->quiet =
+			loop_after(program->sandbox->loop, PROGRAM_QUIET_MS, program_check_quiet, program);
+	program_check_end(program);
+}
+
 /*
  * What the program and its descendants have written is in the pipes now, for they are dead. A program to which they
- * have passed a pipe may go on writing, which is not this one's output.
+ * have passed a pipe may go on writing, which is not this one's output. The kernel moves what was written to a terminal
+ * a moment later, and reports the end if nothing else has the terminal open.
  */
 static void program_limit_output(struct sandbox_program *program)
 {
@@ -135,8 +152,13 @@ static void program_limit_output(struct sandbox_program *program)
 
 		if (output->fd < 0)
 			continue;
-		if (ioctl(output->fd, FIONREAD, &output->left_bytes) < 0 || output->left_bytes == 0)
+		if (program->has_terminal) {
+			output->left_bytes = PROGRAM_TERMINAL_BYTES_MAX;
+			program->quiet = loop_after(program->sandbox->loop, PROGRAM_QUIET_MS, program_check_quiet,
+						    program);
+		} else if (ioctl(output->fd, FIONREAD, &output->left_bytes) < 0 || output->left_bytes == 0) {
 			output_close(output);
+		}
 	}
 }
 
@@ -166,8 +188,9 @@ static void program_on_output(struct sandbox_program *program, enum sandbox_stre
 				    : sizeof(bytes);
 	ssize_t got = read(output->fd, bytes, size);
 
-	if (got < 0 && errno == EAGAIN && output->left_bytes < 0)
+	if (got < 0 && errno == EAGAIN && (output->left_bytes < 0 || program->has_terminal))
 		return;
+	output->is_quiet = false;
 	if (got > 0 && output->left_bytes >= 0)
 		output->left_bytes -= (int)got;
 	if (got <= 0 || output->left_bytes == 0)
@@ -193,6 +216,7 @@ static void program_on_stderr(void *data, uint32_t events)
 
 void sandbox_program_pause(struct sandbox_program *program, bool paused)
 {
+	program->is_paused = paused;
 	for (int i = 0; i < SANDBOX_STREAM_MAX; i++)
 		if (program->output[i].source) /* fails when there is no memory: then it goes on as it was */
 			(void)loop_set_events(program->output[i].source, paused ? 0 : EPOLLIN);
@@ -200,74 +224,50 @@ void sandbox_program_pause(struct sandbox_program *program, bool paused)
 
 /* ---- input ---- */
 
-/* Writes what is queued. */
-static void program_flush_input(struct sandbox_program *program)
-{
-	struct input *input = &program->input;
-
-	while (input->at < input->end) {
-		ssize_t done = write(input->fd, input->bytes + input->at, input->end - input->at);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0 && errno != EAGAIN) {
-			program_close_input(program); /* EPIPE: the program has closed it */
-			return;
-		}
-		if (done < 0)
-			break;
-		input->at += (size_t)done;
-	}
-	if (input->at == input->end)
-		input->at = input->end = 0;
-	if (input->end == 0 && input->is_closing)
-		program_close_input(program);
-	else if (loop_set_events(input->source, input->end > 0 ? EPOLLOUT : 0) < 0)
-		program_close_input(program);
-}
-
-static void program_on_input(void *data, uint32_t events)
+static void program_on_room(void *data)
 {
 	struct sandbox_program *program = data;
-	struct input *input = &program->input;
 
-	(void)events;
-	program_flush_input(program);
-	if (!input->wants_room || (input->end > 0 && input->fd >= 0))
-		return;
-	input->wants_room = false;
 	if (program->options.on_room)
 		program->options.on_room(program->options.data);
 }
 
 ssize_t sandbox_program_write(struct sandbox_program *program, const char *bytes, size_t len)
 {
-	struct input *input = &program->input;
-	size_t taken;
-
-	if (input->fd < 0 || input->is_closing)
-		return -EPIPE;
-	if (!input->bytes && !(input->bytes = malloc(SANDBOX_INPUT_BYTES_MAX)))
-		return -ENOMEM;
-	if (input->at > 0) {
-		memmove(input->bytes, input->bytes + input->at, input->end - input->at);
-		input->end -= input->at;
-		input->at = 0;
-	}
-	taken = len < SANDBOX_INPUT_BYTES_MAX - input->end ? len : SANDBOX_INPUT_BYTES_MAX - input->end;
-	memcpy(input->bytes + input->end, bytes, taken);
-	input->end += taken;
-	input->wants_room = taken < len;
-	program_flush_input(program);
-	return input->fd < 0 ? -EPIPE : (ssize_t)taken;
+	return input_write(&program->input, bytes, len);
 }
 
 void sandbox_program_close_stdin(struct sandbox_program *program)
 {
-	if (program->input.fd < 0)
-		return;
-	program->input.is_closing = true;
-	program_flush_input(program);
+	input_finish(&program->input, program->has_terminal);
+}
+
+/* ---- the terminal ---- */
+
+int sandbox_program_resize(struct sandbox_program *program, unsigned columns, unsigned rows)
+{
+	if (!program->has_terminal)
+		return -ENOTTY;
+	program->size.ws_col = columns < USHRT_MAX ? (unsigned short)columns : USHRT_MAX;
+	program->size.ws_row = rows < USHRT_MAX ? (unsigned short)rows : USHRT_MAX;
+	if (program->output[SANDBOX_STDOUT].fd >= 0 &&
+	    ioctl(program->output[SANDBOX_STDOUT].fd, TIOCSWINSZ, &program->size) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Begins to read and write the terminal. Takes the master side (O_NONBLOCK). 0 or -errno. */
+static int program_begin_terminal(struct sandbox_program *program, int master_fd)
+{
+	struct loop *loop = program->sandbox->loop;
+	struct output *output = &program->output[SANDBOX_STDOUT];
+	int input_fd = fcntl(master_fd, F_DUPFD_CLOEXEC, 3), r = input_open(&program->input, input_fd);
+
+	output->fd = master_fd;
+	if (r < 0)
+		return r;
+	output->source = loop_watch(loop, output->fd, program->is_paused ? 0 : EPOLLIN, program_on_stdout, program);
+	return !output->source || ioctl(master_fd, TIOCSWINSZ, &program->size) < 0 ? -errno : 0;
 }
 
 /* ---- the connection ---- */
@@ -282,11 +282,32 @@ int sandbox_program_signal(struct sandbox_program *program, int number)
 				   NULL, 0);
 }
 
+/* The program runs. Takes the master side of its terminal, -1: it has none. */
+static void program_on_start(struct sandbox_program *program, const json_t *answer, int master_fd)
+{
+	const json_int_t pid = json_integer_value(json_object_get(answer, "pid"));
+	const json_int_t number = json_integer_value(json_object_get(answer, "program"));
+	int r = 0;
+
+	if (!program->has_terminal || program->output[SANDBOX_STDOUT].fd >= 0)
+		cleanup_close(&master_fd);
+	else if (master_fd < 0)
+		r = -ENOTTY;
+	else
+		r = program_begin_terminal(program, master_fd);
+	if (r < 0) {
+		output_close(&program->output[SANDBOX_STDOUT]);
+		program_end_with_error(program, "no_terminal", strerror(-r));
+	} else if (program->options.on_start) {
+		program->options.on_start(program->options.data, (pid_t)pid, (unsigned)number);
+	}
+}
+
 static void program_on_answer(void *data, uint32_t events)
 {
 	struct sandbox_program *program = data;
 	json_t *answer;
-	int r = session_client_receive(program->socket_fd, &answer);
+	int master_fd, r = session_client_receive(program->socket_fd, &answer, &master_fd);
 
 	(void)events;
 	if (r == -EAGAIN)
@@ -294,14 +315,11 @@ static void program_on_answer(void *data, uint32_t events)
 	if (r < 0) {
 		program_end_with_error(program, "session_ended", "the session has ended, and with it the program");
 	} else if (json_object_get(answer, "status") || json_object_get(answer, "error")) {
+		cleanup_close(&master_fd);
 		program_end_with(program, answer);
 	} else {
-		const json_int_t pid = json_integer_value(json_object_get(answer, "pid"));
-		const json_int_t number = json_integer_value(json_object_get(answer, "program"));
-
+		program_on_start(program, answer, master_fd);
 		json_decref(answer);
-		if (program->options.on_start)
-			program->options.on_start(program->options.data, (pid_t)pid, (unsigned)number);
 	}
 }
 
@@ -313,7 +331,8 @@ static int program_send_request(struct sandbox_program *program)
 	program->socket = loop_watch(program->sandbox->loop, program->socket_fd, EPOLLIN, program_on_answer, program);
 	if (!program->socket)
 		return -errno;
-	r = session_client_send(program->socket_fd, json_incref(program->request), program->child_fd, 3);
+	r = session_client_send(program->socket_fd, json_incref(program->request), program->child_fd,
+				program->has_terminal ? 0 : 3);
 	if (r == 0) {
 		json_decref(program->request);
 		program->request = NULL;
@@ -353,18 +372,20 @@ static void program_try_to_connect(void *data)
 
 static json_t *program_make_request(const struct sandbox_program_options *options)
 {
-	json_t *argv = json_array(), *request;
+	json_t *argv = json_array(), *terminal = NULL;
 
 	for (const char *const *argument = options->argv; *argument; argument++)
 		if (json_array_append_new(argv, json_string(*argument)) < 0) {
 			json_decref(argv);
 			return NULL;
 		}
+	if (options->has_terminal)
+		terminal = json_pack("{s:i, s:i}", "columns", (int)(options->columns & USHRT_MAX), "rows",
+				     (int)(options->rows & USHRT_MAX));
 	/* "O" takes another reference to env, which nothing here changes. */
-	request = json_pack("{s:s, s:o, s:O*, s:s*, s:I}", "op", "exec", "argv", argv, "env",
-			    (json_t *)(uintptr_t)options->env, "cwd", options->cwd, "wall_ms",
-			    (json_int_t)(options->wall_ms < INT64_MAX ? options->wall_ms : 0));
-	return request;
+	return json_pack("{s:s, s:o, s:O*, s:s*, s:I, s:o*}", "op", "exec", "argv", argv, "env",
+			 (json_t *)(uintptr_t)options->env, "cwd", options->cwd, "wall_ms",
+			 (json_int_t)(options->wall_ms < INT64_MAX ? options->wall_ms : 0), "terminal", terminal);
 }
 
 /* Makes a pipe of which this process has one end, *ret_fd, O_NONBLOCK. */
@@ -385,12 +406,14 @@ static int program_open_streams(struct sandbox_program *program, bool stdin_is_o
 	struct loop *loop = program->sandbox->loop;
 	int r = 0;
 
+	if (program->has_terminal)
+		return 0;
 	if (stdin_is_open) {
-		r = program_make_pipe(true, &program->input.fd, &program->child_fd[0]);
-		if (r == 0) {
-			program->input.source = loop_watch(loop, program->input.fd, 0, program_on_input, program);
-			r = program->input.source ? 0 : -errno;
-		}
+		int fd = -1;
+
+		r = program_make_pipe(true, &fd, &program->child_fd[0]);
+		if (r == 0)
+			r = input_open(&program->input, fd);
 	} else {
 		program->child_fd[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		r = program->child_fd[0] < 0 ? -errno : 0;
@@ -422,11 +445,15 @@ int sandbox_start_program(struct sandbox *sandbox, const struct sandbox_program_
 		.sandbox = sandbox, .next = sandbox->program, .at = &sandbox->program, .references = 1,
 		.options = {.on_start = options->on_start, .on_output = options->on_output,
 			    .on_room = options->on_room, .on_end = options->on_end, .data = options->data},
-		.socket_fd = -1, .child_fd = {-1, -1, -1}, .input = {.fd = -1},
+		.socket_fd = -1, .child_fd = {-1, -1, -1},
 		.output = {{.fd = -1, .left_bytes = -1}, {.fd = -1, .left_bytes = -1}}};
 	if (sandbox->program)
 		sandbox->program->at = &program->next;
 	sandbox->program = program;
+	program->has_terminal = options->has_terminal;
+	input_init(&program->input, sandbox->loop, options->has_terminal, program_on_room, program);
+	program->size = (struct winsize){.ws_col = (unsigned short)options->columns,
+					 .ws_row = (unsigned short)options->rows};
 	program->request = program_make_request(options);
 	r = program->request ? program_open_streams(program, options->stdin_is_open) : -EILSEQ;
 	if (r == 0)

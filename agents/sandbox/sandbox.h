@@ -50,6 +50,8 @@ struct sandbox_program_options {
 	const char *cwd;         /* NULL: the workdir */
 	uint64_t wall_ms;        /* 0: no limit */
 	bool stdin_is_open;      /* false: stdin is empty */
+	bool has_terminal;       /* a terminal of its own is its stdin, stdout and stderr, all of which is stdout here */
+	unsigned columns, rows;  /* of the terminal */
 	/* It runs. pid: in the sandbox' pid namespace, if it has one; number: as in the log's records. May be NULL. */
 	void (*on_start)(void *data, pid_t pid, unsigned number);
 	/* Output, borrowed. */
@@ -75,10 +77,12 @@ int sandbox_start_program(struct sandbox *sandbox, const struct sandbox_program_
 void sandbox_program_free(struct sandbox_program *program);
 /* Takes at most len bytes of input. The number of bytes taken, 0 when there is no room; -EPIPE: stdin is closed. */
 ssize_t sandbox_program_write(struct sandbox_program *program, const char *bytes, size_t len);
-/* Closes stdin when the program has got all input. */
+/* Closes stdin when the program has got all input. On a terminal, sends the end-of-file character instead. */
 void sandbox_program_close_stdin(struct sandbox_program *program);
 /* Sends a signal to the program's process group. 0 or -errno: -ESRCH: it has ended. */
 int sandbox_program_signal(struct sandbox_program *program, int number);
+/* Changes the size of its terminal, with which the program gets SIGWINCH. 0 or -errno: -ENOTTY: it has none. */
+int sandbox_program_resize(struct sandbox_program *program, unsigned columns, unsigned rows);
 /* While it is paused, no output is read, so that the program waits when the pipes are full. */
 void sandbox_program_pause(struct sandbox_program *program, bool paused);
 

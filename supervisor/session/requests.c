@@ -79,8 +79,8 @@ static unsigned short terminal_get_size(const json_t *terminal, const char *name
 }
 
 /* Makes a terminal for the program. */
-static void client_start_on_terminal(struct session *session, struct client *client, const struct program_request *asked,
-				     const json_t *terminal)
+static void client_start_on_terminal(struct session *session, struct client *client,
+				     const struct program_request *asked, const json_t *terminal)
 {
 	const struct winsize size = {.ws_col = terminal_get_size(terminal, "columns"),
 				     .ws_row = terminal_get_size(terminal, "rows")};

@@ -327,11 +327,51 @@ static void check_freeing(void)
 	expect_end(&job[1], 0, "alone\n");
 }
 
+static void resize_and_type(void *data)
+{
+	(void)data;
+	expect(sandbox_program_resize(job[0].program, 66, 7) == 0, "resize");
+	expect(sandbox_program_resize(job[2].program, 66, 7) == -ENOTTY, "resize without a terminal");
+	expect(sandbox_program_write(job[0].program, "first\n", 6) == 6, "write");
+	sandbox_program_close_stdin(job[0].program);
+}
+
+static void start_terminals(void)
+{
+	const char *const on_terminal[] = {
+		"sh", "-c", "stty -echo; stty size; read x; stty size; echo got $x; read x || echo end; exit 4", NULL};
+	const char *const noisy[] = {"sh", "-c", "tty >name; stty -opost; head -c 3000000 /dev/zero; exit 6", NULL};
+
+	(void)start(&(struct sandbox_program_options){
+		.argv = on_terminal, .has_terminal = true, .columns = 91, .rows = 19});
+	start(&(struct sandbox_program_options){.argv = noisy, .has_terminal = true})->is_slow = true;
+	/* Holds the second one's terminal open longer than that runs. */
+	(void)start_python("import os, time\n"
+			   "while not os.path.exists('name') or not open('name').read(): time.sleep(0.01)\n"
+			   "fd = os.open(open('name').read().strip(), os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)\n"
+			   "print('open', flush=True)\n"
+			   "end = time.monotonic() + 4\n"
+			   "while time.monotonic() < end:\n"
+			   "    try: os.write(fd, b'')\n"
+			   "    except OSError: break\n"
+			   "    time.sleep(0.01)\n"
+			   "else: print('held')\n");
+	(void)loop_after(loop, 1000, resize_and_type, NULL);
+}
+
+static void check_terminals(void)
+{
+	expect_end(&job[0], 4, "19 91\r\n7 66\r\ngot first\r\nend\r\n");
+	expect_end(&job[1], 6, NULL);
+	expect(job[1].bytes[SANDBOX_STDOUT] == 3000000, "%zu bytes of a terminal", job[1].bytes[SANDBOX_STDOUT]);
+	expect_end(&job[2], 0, NULL);
+}
+
 static const struct scenario scenarios[] = {
 	{"twenty", start_twenty, check_twenty},    {"input", start_input, check_input},
 	{"output", start_output, check_output},    {"signals", start_signals, check_signals},
 	{"failing", start_failing, check_failing}, {"passing", start_passing, check_passing},
-	{"freeing", start_freeing, check_freeing},
+	{"freeing", start_freeing, check_freeing}, {"terminals", start_terminals, check_terminals},
 };
 
 /* ---- the sandbox ---- */
