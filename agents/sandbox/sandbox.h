@@ -50,7 +50,7 @@ struct sandbox_program_options {
 	const char *cwd;         /* NULL: the workdir */
 	uint64_t wall_ms;        /* 0: no limit */
 	bool stdin_is_open;      /* false: stdin is empty */
-	bool has_terminal;       /* a terminal of its own is its stdin, stdout and stderr, all of which is stdout here */
+	bool has_terminal;       /* a terminal of its own is stdin, stdout and stderr; its output is SANDBOX_STDOUT */
 	unsigned columns, rows;  /* of the terminal */
 	/* It runs. pid: in the sandbox' pid namespace, if it has one; number: as in the log's records. May be NULL. */
 	void (*on_start)(void *data, pid_t pid, unsigned number);

@@ -104,7 +104,7 @@ int session_main_stop(int argc, char **argv)
 		if (fd < 0 || session_client_send(fd, json_pack("{s:s}", "op", "stop"), NULL, 0) < 0)
 			status = CLI_ERROR;
 		else
-			(void)session_client_receive(fd, &answer, NULL); /* fails: the connection ends with the session */
+			(void)session_client_receive(fd, &answer, NULL); /* fails when the session has ended */
 	}
 	return status;
 }
