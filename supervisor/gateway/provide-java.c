@@ -11,10 +11,17 @@
 struct java_search {
 	const struct egress_provide *provide;
 	struct egress_side *side; /* gets a file for each store */
-	char *bytes;              /* the new truststore, owned; NULL: not made yet */
+	char *bytes;              /* the new truststore, kept by the side; NULL: not made yet */
 	size_t len;
 	int error;
 };
+
+static int java_make_store(struct java_search *search)
+{
+	int error = truststore_make_jks(search->provide->roots_and_run_ca, &search->bytes, &search->len);
+
+	return error < 0 ? error : egress_side_keep_text(search->side, search->bytes);
+}
 
 static void java_add_store(struct java_search *search, const char *home, const char *below)
 {
@@ -27,9 +34,9 @@ static void java_add_store(struct java_search *search, const char *home, const c
 		if (strcmp(search->side->provided_file[i].virt, real) == 0)
 			return;
 	if (real && !search->bytes && search->error == 0)
-		search->error = truststore_make_jks(search->provide->roots_and_run_ca, &search->bytes, &search->len);
+		search->error = java_make_store(search);
 	if (real && search->error == 0)
-		search->error = egress_side_add_file(search->side, real, search->bytes, search->len);
+		search->error = egress_side_add_file_with_kept_text(search->side, real, search->bytes, search->len);
 }
 
 /* Adds the certificate stores of the Java installation to which a path of `java` leads. */
@@ -98,6 +105,5 @@ int egress_provide_java_stores(const struct egress_provide *provide, struct egre
 
 	java_search_usual_places(&search);
 	java_search_environment(&search);
-	free(search.bytes);
 	return search.error;
 }

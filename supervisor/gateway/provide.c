@@ -96,13 +96,13 @@ static bool provide_resolve_path(const char *path, char ret_path[PATH_MAX])
 
 static int provide_ca_bundles(const struct egress_provide *provide, struct egress_side *side)
 {
+	const size_t len = strlen(provide->roots_and_run_ca);
 	char path[PATH_MAX];
 	int error = 0;
 
 	for (size_t i = 0; error == 0 && i < BUNDLES_COUNT; i++)
 		if ((i == 0 || access(bundles[i], F_OK) == 0) && provide_resolve_path(bundles[i], path))
-			error = egress_side_add_file(side, path, provide->roots_and_run_ca,
-						     strlen(provide->roots_and_run_ca));
+			error = egress_side_add_file_with_kept_text(side, path, provide->roots_and_run_ca, len);
 	return error;
 }
 
@@ -127,23 +127,34 @@ static int provide_run_ca(const struct egress_provide *provide, struct egress_si
 	return error < 0 ? error : egress_provide_java_stores(provide, side);
 }
 
+/* Returns `roots` and `ca` together, owned; NULL: no memory. */
+static char *provide_join_certificates(const struct egress_provide *provide)
+{
+	const size_t roots_len = provide->roots ? strlen(provide->roots) : 0, ca_len = provide->ca ? strlen(provide->ca) : 0;
+	char *text = malloc(roots_len + 1 + ca_len + 1), *end = text;
+
+	if (!text)
+		return NULL;
+	if (provide->roots) {
+		end = mempcpy(end, provide->roots, roots_len);
+		*end++ = '\n';
+	}
+	if (provide->ca)
+		end = mempcpy(end, provide->ca, ca_len);
+	*end = '\0';
+	return text;
+}
+
 static int provide_all_ca_certificates(struct egress_provide *provide, struct egress_side *side)
 {
-	_cleanup_buf_ struct buf buf = {0};
 	int error;
 
 	if (!provide->roots && !provide->ca)
 		return 0;
-	if (provide->roots) { /* 200 kB: buf_printf() would format them twice */
-		buf_puts(&buf, provide->roots);
-		buf_puts(&buf, "\n");
-	}
-	if (provide->ca)
-		buf_puts(&buf, provide->ca);
-	provide->roots_and_run_ca = buf_take_text(&buf);
-	if (!provide->roots_and_run_ca)
-		return -ENOMEM;
-	error = provide_ca_bundles(provide, side);
+	provide->roots_and_run_ca = provide_join_certificates(provide);
+	error = egress_side_keep_text(side, provide->roots_and_run_ca);
+	if (error == 0)
+		error = provide_ca_bundles(provide, side);
 	return error < 0 || !provide->ca ? error : provide_run_ca(provide, side);
 }
 
@@ -197,8 +208,6 @@ int egress_provide(struct egress_provide *provide, struct egress_side *side)
 		error = provide_secret_placeholders(provide->secrets, side);
 	if (error == 0 && policy_net_sets_proxy_variables(provide->policy))
 		error = provide_proxy_variables(pool, side);
-	free(provide->roots_and_run_ca);
-	provide->roots_and_run_ca = NULL;
 	pool_free(pool);
 	return error;
 }

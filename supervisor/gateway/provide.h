@@ -16,7 +16,7 @@ struct egress_provide {
 	const struct secrets *secrets; /* NULL: no secrets */
 	const char *roots;             /* the system's certificates in PEM; NULL: none were found */
 	const char *ca;                /* the certificate of the run's authority in PEM; NULL: no TLS is intercepted */
-	char *roots_and_run_ca;                 /* `roots` and `ca` together, owned; NULL: neither exists */
+	char *roots_and_run_ca;        /* `roots` and `ca` together, kept by the side; NULL: neither exists */
 };
 
 /* Returns the system's certificates in PEM, owned; NULL: none were found. */
@@ -27,6 +27,9 @@ int egress_provide(struct egress_provide *provide, struct egress_side *side);
 
 /* side.c: add a file or a variable, and copy its texts. 0 or -ENOMEM. */
 int egress_side_add_file(struct egress_side *side, const char *virt, const char *text, size_t len);
+/* Keeps a text until the end; takes it also on failure. Then adds files with it: certificates take 200 kB. */
+int egress_side_keep_text(struct egress_side *side, char *text);
+int egress_side_add_file_with_kept_text(struct egress_side *side, const char *virt, char *text, size_t len);
 int egress_side_add_variable(struct egress_side *side, const char *name, const char *value, bool wins);
 
 /* provide-java.c: a cacerts file for each Java that the policy lets be executed. 0 or -ENOMEM. */

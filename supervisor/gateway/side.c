@@ -12,23 +12,46 @@
 
 #define EGRESS_END_TIMEOUT_MS 1000 /* time for egress to end by itself, after the supervisor has ended */
 
-int egress_side_add_file(struct egress_side *side, const char *virt, const char *text, size_t len)
+int egress_side_keep_text(struct egress_side *side, char *text)
+{
+	char **more = text ? reallocarray(side->text, side->text_count + 1, sizeof(*more)) : NULL;
+
+	if (!more) {
+		free(text);
+		return -ENOMEM;
+	}
+	side->text = more;
+	more[side->text_count++] = text;
+	return 0;
+}
+
+int egress_side_add_file_with_kept_text(struct egress_side *side, const char *virt, char *text, size_t len)
 {
 	struct view_provided_file *more =
 		reallocarray(side->provided_file, side->provided_file_count + 1, sizeof(*more));
-	struct view_provided_file file = {.virt = strdup(virt), .text = malloc(len + 1), .text_len = len};
+	struct view_provided_file file = {.virt = strdup(virt), .text = text, .text_len = len};
 
 	if (more)
 		side->provided_file = more;
-	if (!more || !file.virt || !file.text) {
+	if (!more || !file.virt) {
 		free(file.virt);
-		free(file.text);
 		return -ENOMEM;
 	}
-	memcpy(file.text, text, len);
-	file.text[len] = '\0';
 	more[side->provided_file_count++] = file;
 	return 0;
+}
+
+int egress_side_add_file(struct egress_side *side, const char *virt, const char *text, size_t len)
+{
+	char *copy = malloc(len + 1);
+	int error;
+
+	if (copy) {
+		memcpy(copy, text, len);
+		copy[len] = '\0';
+	}
+	error = egress_side_keep_text(side, copy);
+	return error < 0 ? error : egress_side_add_file_with_kept_text(side, virt, copy, len);
 }
 
 int egress_side_add_variable(struct egress_side *side, const char *name, const char *value, bool wins)
@@ -78,15 +101,16 @@ void egress_side_release(struct egress_side *side)
 	cleanup_close(&side->pidfd);
 	cleanup_close(&side->start_error_fd);
 	cleanup_close(&side->address_reserving_fd);
-	for (size_t i = 0; i < side->provided_file_count; i++) {
+	for (size_t i = 0; i < side->provided_file_count; i++)
 		free(side->provided_file[i].virt);
-		free(side->provided_file[i].text);
-	}
+	for (size_t i = 0; i < side->text_count; i++)
+		free(side->text[i]);
 	for (size_t i = 0; i < side->variable_count; i++) {
 		free(side->variable[i].name);
 		free(side->variable[i].value);
 	}
 	free(side->provided_file);
+	free(side->text);
 	free(side->variable);
 	*side = (struct egress_side)EGRESS_SIDE_NONE;
 }

@@ -57,8 +57,11 @@ struct egress_side {
 	/* without a network namespace: the address 127.x.y.z that no other run has */
 	struct in_addr own_address;
 	int address_reserving_fd;           /* the keeper's socket that reserves own_address */
-	struct view_provided_file *provided_file; /* owned array: resolv.conf, hosts, nsswitch.conf, CA bundle, … */
+	/* owned array of resolv.conf, hosts, nsswitch.conf, CA bundle, …; the texts are those of `text` */
+	struct view_provided_file *provided_file;
 	size_t provided_file_count;
+	char **text; /* owned array of owned texts; several files may have the same */
+	size_t text_count;
 	struct egress_variable *variable; /* owned array: placeholders, SSL_CERT_FILE … */
 	size_t variable_count;
 };
