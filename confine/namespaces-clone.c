@@ -120,7 +120,7 @@ pid_t namespaces_clone_child(struct namespaces *namespaces, unsigned wanted)
 
 	/* Making a network namespace takes as long as making all others. */
 	namespaces->network_is_made_in_thread =
-		namespaces->netns_may_be_made_later && (wanted & before) == before && wanted & LAYER_BIT(LAYER_NETNS);
+		(wanted & before) == before && wanted & LAYER_BIT(LAYER_NETNS);
 	if (namespaces->network_is_made_in_thread)
 		made &= ~LAYER_BIT(LAYER_NETNS);
 	pid = namespaces_fork_with_peer(namespaces, namespaces_get_flags(made));

@@ -63,7 +63,7 @@ static void *namespaces_run_network_thread(void *ctx)
 	return NULL;
 }
 
-/* Starts a thread that makes the network namespace, if nothing needs it at once: it takes as long as all others. */
+/* Starts a thread that makes the network namespace, which takes as long as all others. */
 static void namespaces_start_network_thread(struct namespaces *namespaces)
 {
 	if (!namespaces->network_is_made_in_thread)
@@ -78,7 +78,7 @@ static void namespaces_start_network_thread(struct namespaces *namespaces)
 
 /*
  * Waits until the thread that makes the network namespace has ended, because it keeps its capabilities. So this is
- * called before namespaces_enter_view_drop_caps() drops those of this thread.
+ * called before namespaces_drop_caps() drops those of this thread.
  */
 static void namespaces_await_network_thread(struct namespaces *namespaces)
 {
@@ -171,17 +171,18 @@ static int namespaces_prepare_kernel_reads(struct namespaces *namespaces, struct
 }
 
 /*
- * Checks that the network namespace was made. If not, a run whose view was prepared for kernel reads must start again,
- * now with every call judged.
+ * Checks that the network namespace was made. If not, a run whose view was built for one must start again: without it,
+ * and with every call judged.
  */
 static int namespaces_check_network(struct namespaces *namespaces, const struct view *view)
 {
-	if (!view_kernel_judges_reads(view) || namespaces->made_layers & LAYER_BIT(LAYER_NETNS))
+	if ((!view_kernel_judges_reads(view) && !namespaces->view_needs_network) ||
+	    namespaces->made_layers & LAYER_BIT(LAYER_NETNS))
 		return 0;
 	return namespaces_report_failure(namespaces, LAYER_BIT(LAYER_NETNS), "make a network namespace", -EPERM);
 }
 
-int namespaces_enter_view_drop_caps(struct namespaces *namespaces, struct view *view)
+int namespaces_enter_view(struct namespaces *namespaces, struct view *view)
 {
 	const struct view_attach_fds mounts = {.tmpfs_fd = namespaces->tmpfs_fd,
 					   .proc_fd = namespaces->proc_fd,
@@ -198,9 +199,13 @@ int namespaces_enter_view_drop_caps(struct namespaces *namespaces, struct view *
 	namespaces_await_network_thread(namespaces);
 	if (r < 0)
 		return namespaces_report_failure(namespaces, MOUNTNS | PIDNS, what, r);
-	r = namespaces_check_network(namespaces, view);
-	if (r == 0)
-		r = privs_drop_all();
+	return namespaces_check_network(namespaces, view);
+}
+
+int namespaces_drop_caps(struct namespaces *namespaces)
+{
+	int r = privs_drop_all();
+
 	if (r < 0)
 		return r;
 	close_fd(&namespaces->tmpfs_fd);

@@ -22,9 +22,9 @@ struct namespaces {
 	unsigned made_layers;
 	uint64_t task_limit;   /* limit of tasks for pidmax.h, when uid 0 runs; 0: pidmax.h is not used */
 	bool task_limit_in_effect;      /* in the supervisor: the limit of tasks is in effect */
-	/* nothing needs the network namespace before namespaces_enter_view_drop_caps() */
-	bool netns_may_be_made_later;
-	bool network_is_made_in_thread;        /* a thread makes the network namespace: see namespaces-inside.c */
+	/* a thread makes the network namespace until namespaces_enter_view(): see namespaces-inside.c */
+	bool network_is_made_in_thread;
+	bool view_needs_network; /* in the supervisor, input: the view was built for a network namespace of its own */
 	pthread_t net_thread;
 	int net_fd, loopback; /* results of net_thread: a descriptor, 0, or -errno */
 	/* clone(2) with the flags of all namespaces failed: they are made one by one */
@@ -66,7 +66,7 @@ extern const int namespaces_caps[];
 #define NAMESPACES_NETWORK_CAPS_COUNT 4u
 
 /*
- * Gets the capabilities that the supervisor needs until namespaces_enter_view_drop_caps(): the first `count` of
+ * Gets the capabilities that the supervisor needs until namespaces_drop_caps(): the first `count` of
  * namespaces_caps and, with overlays, those with which an overlay copies files to its upper layer. The overlay keeps
  * these; the kernel first checks the rights of the program itself (ovl_permission() in fs/overlayfs/inode.c). Returns
  * their number.
@@ -89,10 +89,13 @@ bool namespaces_await_supervisor_or_retry(struct namespaces *namespaces, pid_t c
 int namespaces_prepare_mounts(struct namespaces *namespaces);
 
 /*
- * The second step in the child: makes the view its root directory (view_attach_mounts) and drops all capabilities. 0;
- * -errno: the child must exit.
+ * The second step in the child: makes the view its root directory (view_attach_mounts), and enters the network namespace
+ * if a thread made it. 0; -errno: the child must exit.
  */
-int namespaces_enter_view_drop_caps(struct namespaces *namespaces, struct view *view);
+int namespaces_enter_view(struct namespaces *namespaces, struct view *view);
+
+/* The third step in the child: drops all capabilities. 0; -errno: the child must exit. */
+int namespaces_drop_caps(struct namespaces *namespaces);
 
 /*
  * The last step in the child: tells the keeper that the supervisor is ready. The keeper then drops its capabilities and

@@ -225,7 +225,6 @@ static int keeper_fork_supervisor(struct keeper *keeper, struct fork_descriptors
 	namespaces.run_end_signal_fd = end_fd;
 	namespaces.time_limit_end_ns = keeper->time_limit_end_ns;
 	namespaces.layers = keeper->options->layers;
-	namespaces.netns_may_be_made_later = !keeper->egress.has_network;
 	if (!cgroup_has_controller(keeper->cgroup, CGROUP_PIDS))
 		namespaces.task_limit = policy_get_settings(keeper->options->policy)->limits.pids;
 	do {

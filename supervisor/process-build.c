@@ -157,15 +157,39 @@ int process_open_program_sockets(struct process *process)
 	const struct process_options *options = process->options;
 	bool own = options->namespaces->made_layers & LAYER_BIT(LAYER_NETNS);
 	const char *step = "";
-	int error;
+	int error = 0;
 
 	if (!options->egress->has_network)
 		return 0;
-	error = egress_open_program_sockets(options->egress, options->policy, own, &process->program_sockets, &step);
+	if (options->namespaces->network_is_made_in_thread) {
+		own = options->namespaces->view_needs_network = true;
+		egress_expect_program_sockets(&process->program_sockets);
+	} else {
+		error = egress_open_program_sockets(options->egress, options->policy, own, &process->program_sockets, &step);
+	}
 	if (error == 0) {
 		step = "make the program's resolv.conf";
 		error = egress_provide_resolv_conf(options->egress, &process->program_sockets,
 						   own || descriptor_pidfd_getfd_works());
+	}
+	if (error < 0)
+		return process_fail(process, "network_failed", "cannot %s: %s", step, strerror(-error));
+	return 0;
+}
+
+int process_open_late_program_sockets(struct process *process)
+{
+	const struct process_options *options = process->options;
+	const uint16_t expected_port = process->program_sockets.dns_port;
+	const char *step = "";
+	int error;
+
+	if (!options->namespaces->view_needs_network)
+		return 0;
+	error = egress_open_program_sockets(options->egress, options->policy, true, &process->program_sockets, &step);
+	if (error == 0 && process->program_sockets.dns_port != expected_port) {
+		step = "listen at the DNS port of a network namespace of its own";
+		error = -EADDRINUSE;
 	}
 	if (error < 0)
 		return process_fail(process, "network_failed", "cannot %s: %s", step, strerror(-error));

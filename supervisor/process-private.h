@@ -52,8 +52,13 @@ int process_build_second_view(struct process *process);
 int process_join_views(struct process *process);
 /* Builds Landlock's ruleset from the view as it is now. Its rules hold for inodes, whatever names these get later. */
 int process_build_landlock(struct process *process);
-/* Opens the sockets by which the program reaches egress. Needs the capabilities with which the process starts. */
+/*
+ * Opens the sockets by which the program reaches egress, and makes the resolv.conf that names them. If a thread makes
+ * the network namespace, the sockets are opened by the second function, when that is done: their addresses are known.
+ * Both need the capabilities with which the process starts.
+ */
 int process_open_program_sockets(struct process *process);
+int process_open_late_program_sockets(struct process *process);
 /* Sends the sockets of the program's network to egress. */
 int process_send_program_sockets(struct process *process);
 

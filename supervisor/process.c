@@ -52,8 +52,8 @@ static void process_ignore_terminal_signals(void)
 static int process_give_up_privileges(struct process *process)
 {
 	const struct namespaces *namespaces = process->options->namespaces;
-	bool routes = process->options->egress->has_network && namespaces->made_layers & LAYER_BIT(LAYER_NETNS);
-	size_t caps = routes ? NAMESPACES_NETWORK_CAPS_COUNT : NAMESPACES_SUPERVISOR_CAPS_COUNT;
+	bool own = namespaces->network_is_made_in_thread || namespaces->made_layers & LAYER_BIT(LAYER_NETNS);
+	size_t caps = namespaces->network_is_made_in_thread ? NAMESPACES_LOOPBACK_CAPS_COUNT : NAMESPACES_SUPERVISOR_CAPS_COUNT;
 	int cap[NAMESPACES_CAPS_COUNT_MAX];
 	struct rlimit limit;
 	int error;
@@ -67,8 +67,9 @@ static int process_give_up_privileges(struct process *process)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 	descriptors_enlarge_table();
 	error = prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? -errno : 0;
-	caps = namespaces_get_needed_caps(namespaces->network_is_made_in_thread ? NAMESPACES_LOOPBACK_CAPS_COUNT : caps,
-				    process->options->overlay != VIEW_OVERLAY_NONE, cap);
+	if (own && process->options->egress->has_network)
+		caps = NAMESPACES_NETWORK_CAPS_COUNT;
+	caps = namespaces_get_needed_caps(caps, process->options->overlay != VIEW_OVERLAY_NONE, cap);
 	if (error == 0)
 		error = privs_keep_capabilities(&process->options->user, cap, caps, true);
 	if (error == 0 && !namespaces->made_layers)
@@ -124,7 +125,10 @@ int process_main(const struct process_options *options)
 		process_await_scratch(&process) == 0 && process_build_view(&process) == 0 &&
 		process_build_second_view(&process) == 0 && process_open_log_dir(&process) == 0;
 	if (ready) /* now no path of this process leads to a file of the host any more */
-		retry = namespaces_enter_view_drop_caps(options->namespaces, process.view) < 0;
+		retry = namespaces_enter_view(options->namespaces, process.view) < 0;
+	ready = ready && !retry && process_open_late_program_sockets(&process) == 0;
+	if (ready)
+		retry = namespaces_drop_caps(options->namespaces) < 0;
 	ready = ready && !retry && process_join_views(&process) == 0 && process_build_landlock(&process) == 0 &&
 		process_send_program_sockets(&process) == 0;
 	if (ready)

@@ -96,6 +96,14 @@ int egress_open_program_sockets(struct egress_side *side, const struct policy *p
 	return error;
 }
 
+void egress_expect_program_sockets(struct egress_program_sockets *ret_guest)
+{
+	*ret_guest = (struct egress_program_sockets)EGRESS_PROGRAM_SOCKETS_INIT;
+	ret_guest->has_own_netns = true;
+	ret_guest->loopback.s_addr = htonl(INADDR_LOOPBACK);
+	ret_guest->dns_port = DNS_PORT; /* nothing else listens in a new network namespace */
+}
+
 int egress_provide_resolv_conf(struct egress_side *side, const struct egress_program_sockets *guest, bool datagrams)
 {
 	const struct in_addr any = {.s_addr = htonl(INADDR_LOOPBACK)};
