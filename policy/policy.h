@@ -327,8 +327,6 @@ enum policy_mount_kind {
 
 struct policy_mount {
 	enum policy_mount_kind kind;
-	/* the path of the rule: variables expanded, globs cut after the last literal directory */
-	const char *rule_path;
 	const char *virt;    /* canonical virtual path */
 	const char *host;    /* POLICY_MOUNT_TREE: canonical host path */
 	const char *provided_text;    /* POLICY_MOUNT_PROVIDE: the content */

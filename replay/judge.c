@@ -57,11 +57,8 @@ static void judge_add_names_of_view(struct query_judge *judge)
 	const struct policy_mount *mount = policy_get_mounts(judge->policy, &count);
 	const struct policy_link *link;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		judge_add_shown_name(judge, mount[i].virt);
-		if (mount[i].rule_path)
-			judge_add_shown_path_and_target(judge, mount[i].rule_path);
-	}
 	link = policy_get_links(judge->policy, &count);
 	for (size_t i = 0; i < count; i++) {
 		judge_add_shown_path_and_target(judge, link[i].path);

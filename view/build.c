@@ -575,18 +575,13 @@ static int build_mount_grant_of_rule(struct build_state *build, const struct pol
 }
 
 /* Adds the symbolic links that the host has in the paths of rules. */
-static int build_add_links_of_rule_paths(struct build_state *build, const struct policy *policy,
-					 const struct policy_mount *grant, size_t count)
+static int build_add_links_of_rule_paths(struct build_state *build, const struct policy *policy)
 {
 	size_t links;
 	const struct policy_link *link = policy_get_links(policy, &links);
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < count; i++)
-		/* A rule that was written by its canonical path leads through no link. */
-		if (grant[i].rule_path && strcmp(grant[i].rule_path, grant[i].virt) != 0)
-			r = view_add_links_of_path(build->view, grant[i].rule_path);
-	for (size_t i = 0; r == 0 && i < links; i++) /* links of rules whose mount is redundant */
+	for (size_t i = 0; r == 0 && i < links; i++)
 		r = view_add_links_of_path(build->view, link[i].path);
 	if (r == 0)
 		r = view_add_merged_usr(build->view);
@@ -622,7 +617,7 @@ static int build_whole_view(struct build_state *build, const struct policy *poli
 	if (r == 0)
 		r = build_mount_devices(build);
 	if (r == 0)
-		r = build_add_links_of_rule_paths(build, policy, grant, count);
+		r = build_add_links_of_rule_paths(build, policy);
 	if (r == 0)
 		r = view_add_covered_names(build->view, build->options->scratch_base);
 	return r < 0 ? build_set_error(build, r, "cannot finish the view in", build->options->scratch_host) : 0;

@@ -22,14 +22,13 @@ static const char *mounts_get_unresolved_name(struct compiler *compiler, const s
 	return arena_dupn(&compiler->policy->arena, rule->expanded_name.path, len);
 }
 
-static struct policy_mount mounts_make_from_rule(const struct rule *rule, const char *from)
+static struct policy_mount mounts_make_from_rule(const struct rule *rule)
 {
 	bool provide = rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
 	enum rule_place place = rule->kind == RULE_REDIRECT ? rule->to.place : rule->expanded_name.place;
 
 	return (struct policy_mount){
 		.kind = provide ? POLICY_MOUNT_PROVIDE : POLICY_MOUNT_TREE,
-		.rule_path = from,
 		.virt = rule->literal,
 		.host = provide ? NULL : rule->host,
 		.provided_text = provide ? rule->content : NULL,
@@ -43,10 +42,9 @@ static struct policy_mount mounts_make_from_rule(const struct rule *rule, const 
 }
 
 /* Merges a second rule for the same name into its mount. */
-static void mounts_merge_rule(struct compiler *compiler, struct policy_mount *mount, const struct rule *rule,
-			      const char *from)
+static void mounts_merge_rule(struct compiler *compiler, struct policy_mount *mount, const struct rule *rule)
 {
-	struct policy_mount other = mounts_make_from_rule(rule, from);
+	struct policy_mount other = mounts_make_from_rule(rule);
 
 	/* Two files redirect or provide the path, by different names for it: the later rule wins. */
 	if (kind_is_substitute(rule->kind)) {
@@ -66,21 +64,19 @@ static void mounts_merge_rule(struct compiler *compiler, struct policy_mount *mo
 	} else {
 		mount->has_globs_only = mount->has_globs_only && other.has_globs_only;
 		mount->is_interpreter = mount->is_interpreter && other.is_interpreter;
-		if (strcmp(mount->rule_path, mount->virt) == 0)
-			mount->rule_path = other.rule_path;
 	}
 }
 
-static void mounts_add_mount(struct compiler *compiler, const struct rule *rule, const char *from)
+static void mounts_add_mount(struct compiler *compiler, const struct rule *rule)
 {
 	struct policy *policy = compiler->policy;
 	struct tree_node *node = &policy->tree.node[rule->tree_node_index];
 
 	if (node->mount) {
-		mounts_merge_rule(compiler, &policy->mount[node->mount - 1], rule, from);
+		mounts_merge_rule(compiler, &policy->mount[node->mount - 1], rule);
 		return;
 	}
-	policy->mount[policy->mount_count++] = mounts_make_from_rule(rule, from);
+	policy->mount[policy->mount_count++] = mounts_make_from_rule(rule);
 	node->mount = (uint32_t)policy->mount_count;
 }
 
@@ -134,15 +130,11 @@ static void mounts_drop_redundant(struct policy *policy, size_t *outer)
 		size_t in = mounts_find_parent(policy->mount, outer, kept, mount->virt);
 		const struct policy_mount *holder = in ? &policy->mount[in - 1] : NULL;
 
-		/*
-		 * A mount whose path leads through a link is kept: it makes the link visible. An observing policy
-		 * shows all of the host's links. Its workdir is kept because what is written there goes elsewhere.
-		 */
+		/* What is written in the workdir of an observing policy goes elsewhere. */
 		if (policy_is_observing(policy) && strcmp(mount->virt, policy->settings.workdir) == 0)
 			holder = NULL;
 		if (holder && !holder->has_globs_only && !mount->is_redirect &&
-		    mounts_have_same_content(holder, mount) &&
-		    (policy_is_observing(policy) || strcmp(mount->rule_path, mount->virt) == 0))
+		    mounts_have_same_content(holder, mount))
 			continue;
 		outer[kept] = in;
 		policy->mount[kept++] = *mount;
@@ -190,14 +182,12 @@ static void mounts_add_substitutes_or_grants(struct compiler *compiler, bool mad
 	for (size_t i = 0; i < compiler->policy->rule_count; i++) {
 		const struct rule *rule = &compiler->policy->rule[i];
 		bool content = rule->host || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
-		const char *from;
 
 		if (rule->is_overridden || kind_is_deny(rule->kind) || !rule->literal || !content ||
 		    kind_is_substitute(rule->kind) != made)
 			continue;
-		from = mounts_get_unresolved_name(compiler, rule);
-		mounts_add_mount(compiler, rule, from);
-		mounts_add_link(compiler, rule, from);
+		mounts_add_mount(compiler, rule);
+		mounts_add_link(compiler, rule, mounts_get_unresolved_name(compiler, rule));
 	}
 }
 

@@ -174,7 +174,7 @@ static void set_up(void)
 	make_file(globs, "secret.txt");
 	make_file(globs, "deep/b.csv");
 	grants[0] =
-		(struct policy_mount){.kind = POLICY_MOUNT_TREE, .rule_path = "/data", .virt = "/data", .host = data};
+		(struct policy_mount){.kind = POLICY_MOUNT_TREE, .virt = "/data", .host = data};
 	grants[1] = (struct policy_mount){
 		.kind = POLICY_MOUNT_TREE, .virt = "/globs", .host = globs, .has_globs_only = true};
 	grants[2] = (struct policy_mount){
