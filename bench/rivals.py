@@ -67,7 +67,7 @@ class Before(Callgate):
 
     def __init__(self, place):
         super().__init__(place)
-        self.tool = os.path.join(place.before, "callgate")
+        self.tool = place.callgate_before
         self.environment["CALLGATE_PROFILES"] = os.path.join(source_of(place.before), "policy", "profiles")
 
     def version(self):
