@@ -89,8 +89,8 @@ bool namespaces_await_supervisor_or_retry(struct namespaces *namespaces, pid_t c
 int namespaces_prepare_mounts(struct namespaces *namespaces);
 
 /*
- * The second step in the child: makes the view its root directory (view_attach_mounts), and enters the network namespace
- * if a thread made it. 0; -errno: the child must exit.
+ * The second step in the child: makes the view its root directory (view_attach_mounts), and enters the network
+ * namespace if a thread made it. 0; -errno: the child must exit.
  */
 int namespaces_enter_view(struct namespaces *namespaces, struct view *view);
 

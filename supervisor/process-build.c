@@ -165,7 +165,8 @@ int process_open_program_sockets(struct process *process)
 		own = options->namespaces->view_needs_network = true;
 		egress_expect_program_sockets(&process->program_sockets);
 	} else {
-		error = egress_open_program_sockets(options->egress, options->policy, own, &process->program_sockets, &step);
+		error = egress_open_program_sockets(options->egress, options->policy, own, &process->program_sockets,
+						    &step);
 	}
 	if (error == 0) {
 		step = "make the program's resolv.conf";

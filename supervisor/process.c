@@ -53,7 +53,8 @@ static int process_give_up_privileges(struct process *process)
 {
 	const struct namespaces *namespaces = process->options->namespaces;
 	bool own = namespaces->network_is_made_in_thread || namespaces->made_layers & LAYER_BIT(LAYER_NETNS);
-	size_t caps = namespaces->network_is_made_in_thread ? NAMESPACES_LOOPBACK_CAPS_COUNT : NAMESPACES_SUPERVISOR_CAPS_COUNT;
+	size_t caps = namespaces->network_is_made_in_thread ? NAMESPACES_LOOPBACK_CAPS_COUNT
+							    : NAMESPACES_SUPERVISOR_CAPS_COUNT;
 	int cap[NAMESPACES_CAPS_COUNT_MAX];
 	struct rlimit limit;
 	int error;

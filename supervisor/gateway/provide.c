@@ -130,7 +130,8 @@ static int provide_run_ca(const struct egress_provide *provide, struct egress_si
 /* Returns `roots` and `ca` together, owned; NULL: no memory. */
 static char *provide_join_certificates(const struct egress_provide *provide)
 {
-	const size_t roots_len = provide->roots ? strlen(provide->roots) : 0, ca_len = provide->ca ? strlen(provide->ca) : 0;
+	const size_t roots_len = provide->roots ? strlen(provide->roots) : 0;
+	const size_t ca_len = provide->ca ? strlen(provide->ca) : 0;
 	char *text = malloc(roots_len + 1 + ca_len + 1), *end = text;
 
 	if (!text)
