@@ -1,7 +1,8 @@
 /*
  * Names for mounts in granted directories of the host that lack them, such as a provided file that the host does not
  * have. The kernel can mount only at names that exist, so such a directory gets an overlay that adds them. The host's
- * directory stays as it is. The overlay is read-only: a directory in which the program may write must be the host's.
+ * directory stays as it is. The overlay is read-only: a directory in which the program may write must be the host's. A
+ * directory below the overlay can be that, such as the workdir in a home directory: it is mounted in the overlay.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +22,7 @@
 
 /* An overlay takes about 0.1 ms. */
 #define NAMES_OVERLAYS_MAX 16u
+#define NAMES_WRITABLE_MAX 32u
 
 /* What a mount finds at its path. */
 struct names_lack {
@@ -153,30 +155,138 @@ static int names_fill_layer(const struct names_state *state, const struct names_
 	return r;
 }
 
-/* Mounts the overlay over a directory, if it can have one. 0 or -errno. */
-static int names_mount_overlay(const struct names_state *state, const struct names_lack *dir, const char *path)
+/* ---- what the program may write below an overlay ---- */
+
+/* Mounts of the host's directories and files, to be attached in an overlay. */
+struct names_writable {
+	const struct attach_names *names;
+	const char *dir; /* path of the overlay in the view */
+	int host_fd;     /* its directory of the host */
+	struct {
+		char *rest;  /* path below dir, owned */
+		int copy_fd; /* owned */
+	} piece[NAMES_WRITABLE_MAX];
+	unsigned pieces;
+};
+
+static void names_release_writable(struct names_writable *writable)
+{
+	for (unsigned i = 0; i < writable->pieces; i++) {
+		free(writable->piece[i].rest);
+		cleanup_close(&writable->piece[i].copy_fd);
+	}
+}
+
+/* True when a piece has this path, or one above. */
+static bool names_is_in_piece(const struct names_writable *writable, const char *rest)
+{
+	for (unsigned i = 0; i < writable->pieces; i++) {
+		const size_t len = strlen(writable->piece[i].rest);
+
+		if (strncmp(rest, writable->piece[i].rest, len) == 0 && (rest[len] == '/' || rest[len] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+/* True for a path at or below an inner mount, which shows something else than the outer one. */
+static bool names_is_in_inner(const struct attach_names *names, const char *path)
+{
+	for (size_t i = 0; i < names->inners; i++)
+		if (path_is_below(path, names->inner[i]->virt))
+			return true;
+	return false;
+}
+
+/* Copies the mount of a path in which the program may write. What does not exist yet: of the directory above it. */
+static int names_copy_writable(void *ctx, const char *path)
+{
+	struct names_writable *writable = ctx;
+	_cleanup_free_ char *rest = strdup(path_rest_below(path, writable->dir));
+	_cleanup_close_ int fd = -1, copy = -1;
+	char *slash;
+
+	if (!rest)
+		return -ENOMEM;
+	if (names_is_in_inner(writable->names, path))
+		return 0;
+	while ((fd = openat2_call(writable->host_fd, rest, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW)) == -ENOENT) {
+		slash = strrchr(rest, '/');
+		if (!slash)
+			return -EROFS; /* the program may make a name in the directory itself */
+		*slash = '\0';
+	}
+	if (fd < 0 || names_is_in_piece(writable, rest))
+		return fd < 0 ? fd : 0;
+	if (writable->pieces == NAMES_WRITABLE_MAX)
+		return -E2BIG;
+	copy = mounts_clone_tree(fd, "");
+	if (copy < 0)
+		return copy;
+	writable->piece[writable->pieces].copy_fd = steal_fd(&copy);
+	writable->piece[writable->pieces++].rest = steal_pointer(&rest);
+	return 0;
+}
+
+static int names_attach_writable(const struct names_writable *writable, int overlay_fd)
+{
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < writable->pieces; i++) {
+		_cleanup_close_ int point = openat2_call(overlay_fd, writable->piece[i].rest, O_PATH | O_NOFOLLOW, 0,
+							 IO_RESOLVE_BELOW);
+
+		r = point < 0 ? point : mounts_attach_copy(writable->piece[i].copy_fd, point, "");
+	}
+	return r;
+}
+
+/* ---- overlays ---- */
+
+/* Makes the overlay for a directory. A descriptor; -EROFS: the directory cannot have one; or -errno. */
+static int names_make_overlay(const struct names_state *state, const struct names_lack *dir,
+			      struct names_writable *writable)
 {
 	const struct attach_names *names = state->names;
 	const struct mount *outer = names->outer;
 	const unsigned flags = view_get_mount_restrictions(names->view, outer->flags, outer->host, outer->virt);
+	struct names_layer layer = {.fd = -1, .host_fd = writable->host_fd};
+	int r = policy_visit_writable_below(names->view->policy, writable->dir, names_copy_writable, writable);
 	_cleanup_close_ int layer_fd = -1, overlay = -1;
+
+	if (r < 0)
+		return r == -ENOMEM ? r : -EROFS;
+	r = names_fill_layer(state, dir, &layer);
+	layer_fd = layer.fd;
+	if (r < 0)
+		return r == -EPERM ? -EROFS : r;
+	overlay = mounts_create_union(layer.first ? layer.fd : writable->host_fd,
+				      layer.first ? writable->host_fd : layer.fd, flags);
+	return overlay < 0 ? -EROFS : steal_fd(&overlay);
+}
+
+/* Mounts the overlay over a directory, if it can have one. 0 or -errno. */
+static int names_mount_overlay(const struct names_state *state, const struct names_lack *dir, const char *path)
+{
+	const struct attach_names *names = state->names;
+	_cleanup_close_ int overlay = -1;
 	_cleanup_close_ int host =
 		openat2_call(names->root_fd, path + 1, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
-	struct names_layer layer = {.fd = -1, .host_fd = host};
-	int r = host < 0 ? 0 : names_fill_layer(state, dir, &layer);
+	struct names_writable writable = {.names = names, .dir = path, .host_fd = host};
+	int r;
 
-	layer_fd = layer.fd;
-	if (host < 0 || r < 0)
-		return r == -EPERM ? 0 : r;
-	overlay = mounts_create_union(layer.first ? layer.fd : host, layer.first ? host : layer.fd, flags);
-	if (overlay < 0)
+	if (host < 0)
 		return 0;
-	r = mounts_attach_copy(overlay, host, "");
-	if (r == 0 && dir->dir_len == outer->virt_len) {
+	overlay = names_make_overlay(state, dir, &writable);
+	r = overlay < 0 ? overlay : mounts_attach_copy(overlay, host, "");
+	if (r == 0)
+		r = names_attach_writable(&writable, overlay);
+	names_release_writable(&writable);
+	if (r == 0 && dir->dir_len == names->outer->virt_len) {
 		cleanup_close(names->ret_fd);
 		*names->ret_fd = steal_fd(&overlay);
 	}
-	return r;
+	return r == -EROFS && overlay < 0 ? 0 : r;
 }
 
 static int names_add_to_dir(struct names_state *state, const struct names_lack *dir)
@@ -191,7 +301,7 @@ static int names_add_to_dir(struct names_state *state, const struct names_lack *
 	/* An overlay would show the directories below these mounts. */
 	if (r < 0 || overlays_has_mount_below(&state->host, attached))
 		return r;
-	if (policy_may_write(state->names->view->policy, path) || state->made == NAMES_OVERLAYS_MAX)
+	if (policy_may_write_in(state->names->view->policy, path) || state->made == NAMES_OVERLAYS_MAX)
 		return 0;
 	state->made++;
 	return names_mount_overlay(state, dir, path);

@@ -15,8 +15,8 @@ struct attach_names {
 };
 
 /*
- * Adds the names that the inner mounts lack, where that is possible: not in directories that the program may write, nor
- * in those with other mounts below. 0 or -errno.
+ * Adds the names that the inner mounts lack, where that is possible: not in directories in which the program may make
+ * names itself, nor in those with other mounts below. 0 or -errno.
  */
 int attach_names_add(const struct attach_names *names);
 

@@ -54,6 +54,36 @@ bool policy_may_write(const struct policy *policy, const char *path)
 	return false;
 }
 
+bool policy_may_write_in(const struct policy *policy, const char *path)
+{
+	const struct tree *tree = &policy->tree;
+	char name[PATH_MAX];
+	bool glob;
+
+	if (policy_get_rights(policy, path, strlen(path)) & POLICY_WRITE)
+		return true;
+	for (uint32_t i = 0; i < tree->count; i++)
+		if (below_grants_writing(&tree->node[i], &glob) && glob && below_get_node_path(tree, i, name) &&
+		    path_is_below(path, name))
+			return true;
+	return false;
+}
+
+int policy_visit_writable_below(const struct policy *policy, const char *path,
+				int (*take)(void *ctx, const char *path), void *ctx)
+{
+	const struct tree *tree = &policy->tree;
+	char name[PATH_MAX];
+	bool glob;
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < tree->count; i++)
+		if (below_grants_writing(&tree->node[i], &glob) && below_get_node_path(tree, i, name) &&
+		    path_is_below(name, path) && strcmp(name, path) != 0)
+			r = take(ctx, name);
+	return r;
+}
+
 bool policy_grants_whole_trees(const struct policy *policy)
 {
 	if (policy_is_observing(policy)) /* each call must be recorded, with the verdict of the judged policy */

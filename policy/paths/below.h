@@ -10,6 +10,16 @@
 /* False when no name at or below the canonical virtual path is writable. */
 bool policy_may_write(const struct policy *policy, const char *path);
 
+/* True when a name directly in this directory may be writable: not only names in directories below. */
+bool policy_may_write_in(const struct policy *policy, const char *path);
+
+/*
+ * Calls take() with paths below this one, which it is not: all writable names below are at or below them, unless
+ * policy_may_write_in(). Stops when take() does not return 0. Returns its value.
+ */
+int policy_visit_writable_below(const struct policy *policy, const char *path,
+				int (*take)(void *ctx, const char *path), void *ctx);
+
 /*
  * Calls take() with each canonical virtual path that a deny rule without globs names. Stops when take() returns < 0.
  * Returns 0 or that value.

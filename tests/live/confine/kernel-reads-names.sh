@@ -88,7 +88,7 @@ grep -vxFf "$T/w/listed.changes" "$T/w/listed.all" >"$T/lacks" && fail "listings
 # judged WHY: with $T/other.json every call is judged, for this reason
 judged()
 {
-	cg run --json --judge changes -p "$T/other.json" -w "$T/w" -- /usr/bin/true >"$T/result" 2>&1
+	cg run --json --judge changes -p "$T/other.json" -w "$T/w" -- /usr/bin/true >"$T/result" 2>"$T/err"
 	jq -r '.enforcement["kernel-reads"].why' "$T/result" | grep -qF -- "$1" ||
 		fail "not judged because of '$1': $(jq -c '[.judge, .enforcement["kernel-reads"], .error]' "$T/result")"
 }
@@ -99,6 +99,49 @@ touch "$T/w/new"
 cg run --judge changes --require kernel-reads -p "$T/other.json" -w "$T/w" -- /usr/bin/cat new >"$T/said" 2>&1
 [ "$(cat "$T/said")" = x ] || fail "a name that the workdir has: $(cat "$T/said")"
 rm "$T/w/new"
+
+# ---- directories below, in which the program writes, as in a home directory that can be read ----
+mkdir -p "$T/user" && cat >"$T/work.sh" <<'END'
+cd "$1/user/work/sub" || exit
+cat ../../config ../../.env ../.env ../app/.env ../file ../../notes ../../other/file
+echo more >>../../notes
+echo x >new && mkdir -p in/deeper && mv new in/deeper/ && ln in/deeper/new ../linked && cat ../linked
+mv in ../there && ls ../there/deeper
+mv ../app ../moved && cat ../moved/.env
+echo x >../../made
+mkdir ../../other2
+echo "#!/bin/sh" >../script && echo "echo script" >>../script && chmod +x ../script && ../script
+rm ../file ../../other/file
+pwd
+END
+jq --arg d "$T/user" '.filesystem.read += [$d] | .filesystem.redirect = [] |
+	.filesystem.write = [$d + "/work", $d + "/other", $d + "/notes", $d + "/work/sub/further"] |
+	.filesystem.exec += [$d + "/work"] |
+	.filesystem.provide = {($d + "/config"): "provided\n"}' "$T/policy.json" >"$T/other.json"
+for mode in all changes; do
+	rm -r "$T/user" && mkdir -p "$T/user/work/sub" "$T/user/work/app" "$T/user/other"
+	for file in .env notes work/.env work/file work/app/.env other/file; do
+		echo "host $file" >"$T/user/$file"
+	done
+	cg run --json --judge $mode -p "$T/other.json" -r "$T/work.sh" -w "$T/user/work" -- \
+		/usr/bin/sh "$T/work.sh" "$T" >"$T/result"
+	jq -r .stdout,.stderr "$T/result" >"$T/said.$mode"
+	jq -c '.changes[]' "$T/result" | sort >"$T/changed.$mode"
+	tree "$T/user" >"$T/tree.$mode"
+done
+[ "$(jq -r .judge "$T/result")" = changes ] ||
+	fail "writing below: judged: $(jq -c '.enforcement["kernel-reads"]' "$T/result")"
+diff "$T/said.all" "$T/said.changes" >"$T/diff" || fail "writing below: $(cat "$T/diff")"
+diff "$T/changed.all" "$T/changed.changes" >"$T/diff" || fail "changes below: $(cat "$T/diff")"
+diff "$T/tree.all" "$T/tree.changes" >"$T/diff" || fail "the tree after writing below: $(cat "$T/diff")"
+for line in provided script "$T/user/work/sub"; do
+	grep -qxF "$line" "$T/said.changes" || fail "writing below: no '$line': $(cat "$T/said.changes")"
+done
+grep -q 'host .*\.env' "$T/said.changes" && fail "what is denied below was read"
+# A glob lets the program make names in the directory itself.
+jq --arg d "$T/user" '.filesystem.write += ["@workdir", $d + "/*.log"]' "$T/other.json" >"$T/glob.json" &&
+	mv "$T/glob.json" "$T/other.json"
+judged "$T/user/config cannot be mounted where the view has it"
 
 # As in a container, where /etc/hosts is a mount: an overlay would show what is below it. Mounting takes root.
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
@@ -123,9 +166,9 @@ chown -R 54321:54321 "$T/theirs/private" && chmod 700 "$T/theirs/private"
 jq --arg d "$T/theirs" '.filesystem.read += [$d] | .filesystem.redirect = [] | .filesystem.provide =
 	{($d + "/other"): "a file\n", ($d + "/private/new"): "new\n"}' "$T/policy.json" >"$T/other.json"
 for mode in all changes; do
-	cg run --judge $mode -p "$T/other.json" -w "$T/w" -- /usr/bin/sh -c 'cd "$1"
+	cg run --judge $mode -p "$T/other.json" -w "$T/w" -- /usr/bin/sh -c 'exec 2>&1; cd "$1"
 		cat other private/new private/secret; ls private; stat -c "%a %u" private' sh "$T/theirs" \
-		>"$T/said.$mode" 2>&1
+		>"$T/said.$mode" 2>"$T/err"
 done
 diff "$T/said.all" "$T/said.changes" >"$T/diff" || fail "another's directory: $(cat "$T/diff")"
 grep -q '^secret$' "$T/said.changes" && fail "another's directory was entered"

@@ -38,6 +38,55 @@ START_TEST(test_may_write)
 }
 END_TEST
 
+#define FOUND_BYTES 1000u
+
+static int add_path(void *ctx, const char *path)
+{
+	char *found = ctx;
+	const size_t len = strlen(found);
+
+	ck_assert_uint_lt((size_t)snprintf(found + len, FOUND_BYTES - len, "%s ", path), FOUND_BYTES - len);
+	return 0;
+}
+
+static int stop_at_path(void *ctx, const char *path)
+{
+	(void)add_path(ctx, path);
+	return -EIO;
+}
+
+/* What is writable in a directory itself, and below it: "/usr" can have an overlay, if "/usr/local/w" is left out. */
+START_TEST(test_writable_below)
+{
+	static const struct {
+		const char *path;
+		bool may_write_in;
+		const char *below;
+	} question[] = {
+		{"/usr", false, "/usr/local/w /usr/tmp "}, {"/usr/local/w", true, ""}, {"/usr/local/w/x", true, ""},
+		{"/usr/share", false, ""},        {"/srv", false, ""},        {"/data", true, ""},
+		{"/data/a", true, ""},            {"/work", true, ""},        {"/nowhere", false, ""},
+	};
+	struct rig rig = {0};
+	struct policy *policy;
+	char found[FOUND_BYTES] = "";
+
+	ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
+	for (size_t i = 0; i < sizeof(question) / sizeof(question[0]); i++) {
+		found[0] = '\0';
+		ck_assert_msg(policy_may_write_in(policy, question[i].path) == question[i].may_write_in, "%s",
+			      question[i].path);
+		ck_assert_int_eq(policy_visit_writable_below(policy, question[i].path, add_path, found), 0);
+		ck_assert_str_eq(found, question[i].below);
+	}
+	found[0] = '\0';
+	ck_assert_int_eq(policy_visit_writable_below(policy, "/", stop_at_path, found), -EIO);
+	ck_assert_ptr_eq(strchr(found, ' '), strrchr(found, ' ')); /* one call */
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
 struct seen {
 	unsigned calls, known;
 	int answer;
@@ -220,6 +269,7 @@ int main(void)
 	TCase *all = tcase_create("all");
 
 	tcase_add_test(all, test_may_write);
+	tcase_add_test(all, test_writable_below);
 	tcase_add_test(all, test_each_deny);
 	tcase_add_test(all, test_each_private);
 	tcase_add_test(all, test_each_hidden);
