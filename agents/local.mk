@@ -6,6 +6,9 @@ libcallgate_agents_a_SOURCES += \
 	agents/e2b/connect.c \
 	agents/e2b/e2b.c \
 	agents/e2b/e2b.h \
+	agents/e2b/fileop.c \
+	agents/e2b/fileop.h \
+	agents/e2b/files.c \
 	agents/e2b/filesystem.c \
 	agents/e2b/interpreter.c \
 	agents/e2b/keys.c \
@@ -49,6 +52,7 @@ EXTRA_DIST += agents/README.md
 # The interpreters' side of contexts, which runs in sandboxes.
 dist_runners_DATA += \
 	agents/runner/bash.sh \
+	agents/runner/files.py \
 	agents/runner/node-boot.js \
 	agents/runner/node.js \
 	agents/runner/python-boot.py \

@@ -1,21 +1,379 @@
-/* filesystem.Filesystem, and files by GET and POST. */
-#include "agents/e2b/private.h"
+/* filesystem.Filesystem: names, directories, watches. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
-const struct connect_method filesystem_methods[] = {{0}};
+#include "agents/e2b/fileop.h"
+#include "agents/e2b/private.h"
+#include "base/cleanup.h"
+
+#define WATCHER_EVENTS_MAX 10000u /* of CreateWatcher, that nobody has fetched */
+
+/* ---- what comes out of a sandbox ---- */
+
+static void entry_copy_text(json_t *to, const json_t *from, const char *name)
+{
+	const json_t *value = json_object_get(from, name);
+
+	if (json_is_string(value))
+		(void)json_object_set(to, name, (json_t *)(uintptr_t)value);
+}
+
+/* An EntryInfo with the members that the protocol has, and nothing else. */
+static json_t *entry_filter(const json_t *from)
+{
+	static const char *const texts[] = {"name",  "type",  "path",         "size",         "permissions",
+					    "owner", "group", "modifiedTime", "symlinkTarget"};
+	const json_t *mode = json_object_get(from, "mode"), *metadata = json_object_get(from, "metadata"), *value;
+	json_t *entry = json_object(), *pairs = json_object();
+	const char *name;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		entry_copy_text(entry, from, texts[i]);
+	if (json_is_integer(mode))
+		(void)json_object_set_new(entry, "mode", json_integer(json_integer_value(mode) & 07777));
+	json_object_foreach((json_t *)(uintptr_t)metadata, name, value)
+	{
+		entry_copy_text(pairs, metadata, name);
+	}
+	if (json_object_size(pairs) > 0)
+		(void)json_object_set(entry, "metadata", pairs);
+	json_decref(pairs);
+	return entry;
+}
+
+/* ---- unary calls ---- */
+
+struct file_call {
+	struct e2b_call *call;
+	struct fileop *fileop;
+};
+
+static void file_call_on_answer(void *data, int error, const char *message, const json_t *answer)
+{
+	struct file_call *own = data;
+	struct http_request *request = own->call->request;
+	const json_t *entry = json_object_get(answer, "entry"), *entries = json_object_get(answer, "entries"), *item;
+	json_t *list;
+	size_t i;
+
+	e2b_call_finish(own->call);
+	free(own);
+	if (error) {
+		connect_fail(request, connect_code_of_errno(error), "%s", message);
+		return;
+	}
+	if (json_is_object(entry)) {
+		connect_answer(request, json_pack("{s:o}", "entry", entry_filter(entry)));
+		return;
+	}
+	if (!json_is_array(entries)) {
+		connect_answer(request, json_object());
+		return;
+	}
+	list = json_array();
+	json_array_foreach(entries, i, item)
+	{
+		(void)json_array_append_new(list, entry_filter(item));
+	}
+	connect_answer(request, json_pack("{s:o}", "entries", list));
+}
+
+static void file_call_on_cancel(void *data)
+{
+	struct file_call *own = data;
+
+	fileop_cancel(own->fileop);
+	free(own);
+}
+
+/* Starts a request for files, which is taken. It is answered in any case. */
+static void file_call_start(struct e2b_sandbox *box, struct http_request *request, json_t *asked)
+{
+	struct file_call *own = calloc(1, sizeof(*own));
+	const struct fileop_handler handler = {.on_answer = file_call_on_answer, .data = own};
+	int error = -ENOMEM;
+
+	if (own)
+		own->call = e2b_call_create(box, request, file_call_on_cancel, own);
+	if (own && own->call)
+		error = fileop_start(box->sandbox, asked, &handler, &own->fileop);
+	else
+		json_decref(asked);
+	if (error == 0) {
+		fileop_finish(own->fileop);
+		return;
+	}
+	if (own && own->call)
+		e2b_call_finish(own->call);
+	free(own);
+	connect_fail(request, connect_code_of_errno(-error), "the request cannot be started: %s", strerror(-error));
+}
+
+/* A path of a message, resolved. Owned by the caller; NULL with an answer. */
+static char *message_get_path(struct http_request *request, const json_t *message, const char *name)
+{
+	const char *path = connect_get_text(message, name, NULL);
+	char *resolved = process_resolve_path(path ? path : "");
+
+	if (!resolved)
+		connect_fail(request, CONNECT_INTERNAL, "the server has no memory");
+	return resolved;
+}
+
+/* A call that has one path. */
+static void filesystem_start(struct e2b_sandbox *box, struct http_request *request, const json_t *message,
+			     const char *op)
+{
+	_cleanup_free_ char *path = connect_check_user(request) ? message_get_path(request, message, "path") : NULL;
+	int64_t depth = connect_get_integer(message, "depth", NULL, 1);
+
+	if (path)
+		file_call_start(box, request,
+				json_pack("{s:s, s:s, s:I}", "op", op, "path", path, "depth",
+					  (json_int_t)(depth > 0 ? depth : 1)));
+}
+
+static void filesystem_stat(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+{
+	filesystem_start(box, request, message, "stat");
+}
+
+static void filesystem_make_dir(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+{
+	filesystem_start(box, request, message, "mkdir");
+}
+
+static void filesystem_list_dir(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+{
+	filesystem_start(box, request, message, "list");
+}
+
+static void filesystem_remove(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+{
+	filesystem_start(box, request, message, "remove");
+}
+
+static void filesystem_move(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+{
+	_cleanup_free_ char *from = connect_check_user(request) ? message_get_path(request, message, "source") : NULL;
+	_cleanup_free_ char *to = from ? message_get_path(request, message, "destination") : NULL;
+
+	if (to)
+		file_call_start(box, request, json_pack("{s:s, s:s, s:s}", "op", "move", "path", from, "to", to));
+}
+
+/* ---- watches ---- */
+
+struct e2b_watcher {
+	struct e2b_watcher *next;
+	struct e2b_sandbox *box;
+	struct fileop *fileop;
+	struct e2b_call *call; /* a stream, or CreateWatcher until it has its answer; NULL: it is fetched from */
+	bool is_stream, has_begun;
+	char id[E2B_ID_SIZE];
+	json_t *events; /* not fetched yet */
+};
+
+/* The watch has ended with its program, or is ended here. */
+static void watcher_free(struct e2b_watcher *watcher)
+{
+	struct e2b_watcher **at = &watcher->box->watchers;
+
+	while (*at && *at != watcher)
+		at = &(*at)->next;
+	if (*at)
+		*at = watcher->next;
+	json_decref(watcher->events);
+	free(watcher);
+}
+
+static void watcher_on_cancel(void *data)
+{
+	struct e2b_watcher *watcher = data;
+
+	fileop_cancel(watcher->fileop);
+	watcher_free(watcher);
+}
+
+static void watcher_on_begin(struct e2b_watcher *watcher)
+{
+	struct e2b_call *call = watcher->call;
+	struct http_request *request = call->request;
+
+	watcher->has_begun = true;
+	if (watcher->is_stream) {
+		connect_begin(call, json_pack("{s:{}}", "keepalive"), NULL);
+		(void)connect_send(call, json_pack("{s:{}}", "start"));
+		return;
+	}
+	watcher->call = NULL;
+	e2b_call_finish(call);
+	connect_answer(request, json_pack("{s:s}", "watcherId", watcher->id));
+}
+
+static json_t *event_filter(const json_t *from)
+{
+	const json_t *entry = json_object_get(from, "entry");
+	json_t *event = json_object();
+
+	entry_copy_text(event, from, "name");
+	entry_copy_text(event, from, "type");
+	if (json_is_object(entry))
+		(void)json_object_set_new(event, "entry", entry_filter(entry));
+	return event;
+}
+
+static void watcher_on_event(void *data, const json_t *event)
+{
+	struct e2b_watcher *watcher = data;
+
+	if (!watcher->has_begun)
+		watcher_on_begin(watcher);
+	else if (watcher->is_stream)
+		(void)connect_send(watcher->call, json_pack("{s:o}", "filesystem", event_filter(event)));
+	else if (json_array_size(watcher->events) < WATCHER_EVENTS_MAX)
+		(void)json_array_append_new(watcher->events, event_filter(event));
+}
+
+static void watcher_on_answer(void *data, int error, const char *message, const json_t *answer)
+{
+	struct e2b_watcher *watcher = data;
+	struct e2b_call *call = watcher->call;
+	struct http_request *request = call ? call->request : NULL;
+	bool has_begun = watcher->has_begun;
+
+	(void)answer;
+	watcher_free(watcher);
+	if (!call)
+		return;
+	if (has_begun) {
+		connect_end(call, connect_code_of_errno(error), message ? message : "the watch has ended");
+		return;
+	}
+	e2b_call_finish(call);
+	connect_fail(request, connect_code_of_errno(error ? error : EIO), "%s", message ? message : "it did not begin");
+}
+
+static bool watcher_may_be_added(const struct e2b_sandbox *box, struct http_request *request)
+{
+	size_t count = 0;
+
+	for (const struct e2b_watcher *watcher = box->watchers; watcher; watcher = watcher->next)
+		count++;
+	if (count < E2B_WATCHERS_MAX)
+		return true;
+	connect_fail(request, CONNECT_RESOURCE_EXHAUSTED, "the sandbox has %u watchers, the most there may be",
+		     E2B_WATCHERS_MAX);
+	return false;
+}
+
+static int watcher_run(struct e2b_watcher *watcher, const char *path, const json_t *message)
+{
+	const struct fileop_handler handler = {
+		.on_event = watcher_on_event, .on_answer = watcher_on_answer, .data = watcher};
+	int error = fileop_start(watcher->box->sandbox,
+				 json_pack("{s:s, s:s, s:b, s:b}", "op", "watch", "path", path, "recursive",
+					   json_is_true(connect_get(message, "recursive", NULL)), "entry",
+					   json_is_true(connect_get(message, "includeEntry", "include_entry"))),
+				 &handler, &watcher->fileop);
+
+	if (error == 0)
+		fileop_finish(watcher->fileop);
+	return error;
+}
+
+static void watcher_start(struct e2b_sandbox *box, struct http_request *request, const json_t *message, bool is_stream)
+{
+	_cleanup_free_ char *path = connect_check_user(request) ? message_get_path(request, message, "path") : NULL;
+	struct e2b_watcher *watcher;
+	int error = -ENOMEM;
+
+	if (!path || !watcher_may_be_added(box, request))
+		return;
+	watcher = calloc(1, sizeof(*watcher));
+	if (watcher) {
+		watcher->box = box;
+		watcher->is_stream = is_stream;
+		watcher->events = json_array();
+		watcher->next = box->watchers;
+		box->watchers = watcher;
+		watcher->call = e2b_call_create(box, request, watcher_on_cancel, watcher);
+		if (watcher->call && keys_make_id(watcher->id))
+			error = watcher_run(watcher, path, message);
+	}
+	if (error == 0)
+		return;
+	if (watcher && watcher->call)
+		e2b_call_finish(watcher->call);
+	if (watcher)
+		watcher_free(watcher);
+	connect_fail(request, connect_code_of_errno(-error), "the watch cannot be started: %s", strerror(-error));
+}
+
+static void filesystem_watch_dir(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+{
+	watcher_start(box, request, message, true);
+}
+
+static void filesystem_create_watcher(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+{
+	watcher_start(box, request, message, false);
+}
+
+/* NULL with an answer. */
+static struct e2b_watcher *watcher_find(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+{
+	const char *id = connect_get_text(message, "watcherId", "watcher_id");
+	struct e2b_watcher *watcher = box->watchers;
+
+	while (watcher && (watcher->is_stream || !id || strcmp(watcher->id, id) != 0))
+		watcher = watcher->next;
+	if (!watcher)
+		connect_fail(request, CONNECT_NOT_FOUND, "there is no such watcher");
+	return watcher;
+}
+
+static void filesystem_get_events(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+{
+	struct e2b_watcher *watcher = watcher_find(box, request, message);
+
+	if (!watcher)
+		return;
+	connect_answer(request, json_pack("{s:o}", "events", watcher->events));
+	watcher->events = json_array();
+}
+
+static void filesystem_remove_watcher(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+{
+	struct e2b_watcher *watcher = watcher_find(box, request, message);
+
+	if (!watcher)
+		return;
+	watcher_on_cancel(watcher);
+	connect_answer(request, json_object());
+}
 
 void watchers_release(struct e2b_sandbox *box)
 {
-	box->watchers = NULL;
+	while (box->watchers) {
+		struct e2b_call *call = box->watchers->call;
+
+		watcher_on_cancel(box->watchers);
+		if (call)
+			e2b_call_abort(call);
+	}
 }
 
-void files_handle(struct e2b_sandbox *box, struct http_request *request)
-{
-	(void)box;
-	e2b_fail(request, 501, "this server does not transfer files");
-}
-
-void files_handle_signed(struct e2b *e2b, struct http_request *request)
-{
-	(void)e2b;
-	e2b_fail(request, 501, "this server does not transfer files");
-}
+const struct connect_method filesystem_methods[] = {
+	{"/filesystem.Filesystem/Stat", false, filesystem_stat},
+	{"/filesystem.Filesystem/MakeDir", false, filesystem_make_dir},
+	{"/filesystem.Filesystem/Move", false, filesystem_move},
+	{"/filesystem.Filesystem/ListDir", false, filesystem_list_dir},
+	{"/filesystem.Filesystem/Remove", false, filesystem_remove},
+	{"/filesystem.Filesystem/WatchDir", true, filesystem_watch_dir},
+	{"/filesystem.Filesystem/CreateWatcher", false, filesystem_create_watcher},
+	{"/filesystem.Filesystem/GetWatcherEvents", false, filesystem_get_events},
+	{"/filesystem.Filesystem/RemoveWatcher", false, filesystem_remove_watcher},
+	{0},
+};

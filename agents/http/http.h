@@ -8,6 +8,7 @@
 #define CALLGATE_AGENTS_HTTP_HTTP_H
 
 #include <jansson.h>
+#include <microhttpd.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -71,6 +72,9 @@ struct http_body_handler {
 	void *data;
 };
 void http_stream_body(struct http_request *request, const struct http_body_handler *handler);
+/* A parser for a body that is a form; the owner frees it. NULL: the body is none. */
+struct MHD_PostProcessor *http_create_form_parser(struct http_request *request, MHD_PostDataIterator on_part,
+						  void *data);
 void http_resume_body(struct http_request *request);
 
 /* ---- the answer ---- */

@@ -2,8 +2,6 @@
 #ifndef CALLGATE_AGENTS_HTTP_PRIVATE_H
 #define CALLGATE_AGENTS_HTTP_PRIVATE_H
 
-#include <microhttpd.h>
-
 #include "agents/http/http.h"
 #include "base/buf.h"
 

@@ -10,6 +10,7 @@
 
 #define HTTP_STREAM_BYTES_LOW (HTTP_STREAM_BYTES_HIGH / 4)
 #define HTTP_STREAM_BLOCK_BYTES (32u << 10)
+#define HTTP_FORM_BYTES (16u << 10)       /* memory of a parser of a form */
 #define HTTP_SMALL_BODY_BYTES (1u << 20) /* read before a refusal is sent: the client is sending it already */
 
 /* ---- life ---- */
@@ -78,12 +79,18 @@ void http_request_resume(struct http_request *request)
 	http_server_wake(request->server);
 }
 
-void http_abort(struct http_request *request)
+/* Cuts the connection. libmicrohttpd notices, and completes the request. */
+static void request_cut(struct http_request *request)
 {
 	request->is_gone = true;
-	http_request_finish(request, false);
 	(void)shutdown(request->fd, SHUT_RDWR);
 	http_request_resume(request);
+}
+
+void http_abort(struct http_request *request)
+{
+	http_request_finish(request, false);
+	request_cut(request);
 }
 
 /* ---- the body ---- */
@@ -133,6 +140,12 @@ void http_stream_body(struct http_request *request, const struct http_body_handl
 {
 	request->body_use = HTTP_BODY_STREAM;
 	request->handler = *handler;
+}
+
+struct MHD_PostProcessor *http_create_form_parser(struct http_request *request, MHD_PostDataIterator on_part,
+						  void *data)
+{
+	return MHD_create_post_processor(request->connection, HTTP_FORM_BYTES, on_part, data);
 }
 
 void http_resume_body(struct http_request *request)
@@ -318,7 +331,7 @@ bool http_write(struct http_request *request, const char *bytes, size_t len)
 	}
 	buf_add(out, bytes, len);
 	if (out->failed || out->len > HTTP_STREAM_BYTES_MAX) {
-		http_abort(request);
+		request_cut(request); /* its owner, which is writing, is told later */
 		return true;
 	}
 	if (request->is_queued)

@@ -1,0 +1,606 @@
+/*
+ * GET and POST of /files: content of files. A download is held back until it is known that the file can be read; an upload
+ * goes to the program that writes it as fast as that takes it.
+ */
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "agents/e2b/fileop.h"
+#include "agents/e2b/private.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+
+#define DOWNLOAD_HELD_BYTES (256u << 10) /* before the answer begins: smaller files have a Content-Length */
+#define UPLOAD_FILES_MAX 1000u
+#define UPLOAD_FILES_AT_ONCE 4u  /* while more are written, no content is read */
+#define UPLOAD_SLICE_BYTES 1024u /* of a form, at a time: few files begin in it */
+#define UPLOAD_METADATA_BYTES_MAX 4096u
+#define UPLOAD_METADATA_KEY_BYTES_MAX 246u
+
+static unsigned files_get_status(int error)
+{
+	switch (error) {
+	case ENOENT:
+		return 404;
+	case EISDIR:
+	case ENOTDIR:
+	case EINVAL:
+	case ENAMETOOLONG:
+	case ELOOP:
+		return 400;
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		return 403;
+	case ENOSPC:
+	case EDQUOT:
+	case EFBIG:
+		return 507;
+	default:
+		return 500;
+	}
+}
+
+/* ---- download ---- */
+
+struct download {
+	struct e2b_call *call;
+	struct fileop *fileop;
+	struct buf held;
+	bool has_begun;
+};
+
+static void download_free(struct download *download)
+{
+	buf_release(&download->held);
+	free(download);
+}
+
+static void download_on_room(void *data)
+{
+	struct download *download = data;
+
+	fileop_pause(download->fileop, false);
+}
+
+static void download_on_data(void *data, const char *bytes, size_t len)
+{
+	struct download *download = data;
+
+	if (!download->has_begun && download->held.len + len <= DOWNLOAD_HELD_BYTES) {
+		buf_add(&download->held, bytes, len);
+		return;
+	}
+	if (!download->has_begun) {
+		download->has_begun = true;
+		http_begin_stream(download->call->request, 200, "application/octet-stream", -1, download_on_room,
+				  download);
+		(void)http_write(download->call->request, download->held.data, download->held.len);
+		buf_release(&download->held);
+	}
+	if (!http_write(download->call->request, bytes, len))
+		fileop_pause(download->fileop, true);
+}
+
+static void download_on_answer(void *data, int error, const char *message, const json_t *answer)
+{
+	struct download *download = data;
+	struct e2b_call *call = download->call;
+	struct http_request *request = call->request;
+
+	(void)answer;
+	if (download->has_begun && error) {
+		e2b_call_abort(call); /* it must not look complete */
+	} else {
+		e2b_call_finish(call);
+		if (download->has_begun)
+			http_end_stream(request);
+		else if (error)
+			e2b_fail(request, files_get_status(error), "%s", message);
+		else
+			http_answer(request, 200, "application/octet-stream",
+				    download->held.data ? download->held.data : "", download->held.len);
+	}
+	download_free(download);
+}
+
+static void download_on_cancel(void *data)
+{
+	struct download *download = data;
+
+	fileop_cancel(download->fileop);
+	download_free(download);
+}
+
+static void files_download(struct e2b_sandbox *box, struct http_request *request, const char *path)
+{
+	struct download *download = calloc(1, sizeof(*download));
+	const struct fileop_handler handler = {
+		.on_data = download_on_data, .on_answer = download_on_answer, .data = download};
+	int error = -ENOMEM;
+
+	if (download)
+		download->call = e2b_call_create(box, request, download_on_cancel, download);
+	if (download && download->call)
+		error = fileop_start(box->sandbox, json_pack("{s:s, s:s}", "op", "read", "path", path), &handler,
+				     &download->fileop);
+	if (error == 0) {
+		fileop_finish(download->fileop);
+		return;
+	}
+	if (download && download->call)
+		e2b_call_finish(download->call);
+	free(download);
+	e2b_fail(request, files_get_status(-error), "the file cannot be read: %s", strerror(-error));
+}
+
+/* ---- upload ---- */
+
+struct upload;
+
+/* One file of an upload: the program that writes it, and content that it has not taken yet. */
+struct upload_file {
+	struct upload_file *next;
+	struct upload *upload;
+	struct fileop *fileop;
+	char *path;
+	struct buf pending;
+	size_t pending_at, number;
+	bool has_content, is_complete;
+};
+
+struct upload {
+	struct e2b_call *call;
+	struct MHD_PostProcessor *parser; /* of a form; NULL: the body is the content */
+	char *path;                       /* that the address names; NULL: each file of a form has a name */
+	json_t *metadata;
+	bool is_packed;            /* by gzip */
+	struct upload_file *files; /* being written; the first is the one whose content comes */
+	size_t count;              /* of all files so far */
+	uint64_t bytes;
+	json_t *written;      /* their entries */
+	char last_name[4096]; /* of the file whose content comes, as the form has it */
+	bool has_ended;       /* the body is complete */
+	int error;
+};
+
+static void upload_file_free(struct upload_file *file)
+{
+	buf_release(&file->pending);
+	free(file->path);
+	free(file);
+}
+
+static void upload_free(struct upload *upload)
+{
+	while (upload->files) {
+		struct upload_file *file = upload->files;
+
+		upload->files = file->next;
+		fileop_cancel(file->fileop);
+		upload_file_free(file);
+	}
+	if (upload->parser)
+		(void)MHD_destroy_post_processor(upload->parser);
+	json_decref(upload->metadata);
+	json_decref(upload->written);
+	free(upload->path);
+	free(upload);
+}
+
+static void upload_on_cancel(void *data)
+{
+	upload_free(data);
+}
+
+/* Answers with an error. The upload does not exist afterwards; what was written stays. */
+static void upload_fail(struct upload *upload, unsigned status, const char *message)
+{
+	struct http_request *request = upload->call->request;
+
+	e2b_call_finish(upload->call);
+	upload_free(upload);
+	e2b_fail(request, status, "%s", message);
+}
+
+static void upload_check_end(struct upload *upload)
+{
+	struct http_request *request = upload->call->request;
+	json_t *written;
+
+	if (!upload->has_ended || upload->files)
+		return;
+	if (upload->count == 0) {
+		upload_fail(upload, 400, "the request has no file");
+		return;
+	}
+	written = json_incref(upload->written);
+	e2b_call_finish(upload->call);
+	upload_free(upload);
+	http_answer_json(request, 200, written);
+}
+
+static bool upload_has_room(const struct upload *upload)
+{
+	size_t count = 0;
+
+	for (const struct upload_file *file = upload->files; file; file = file->next) {
+		if (file->pending_at < file->pending.len)
+			return false;
+		count++;
+	}
+	return count <= UPLOAD_FILES_AT_ONCE;
+}
+
+static void upload_file_flush(struct upload_file *file)
+{
+	ssize_t taken;
+
+	while (file->pending_at < file->pending.len) {
+		taken = fileop_write(file->fileop, file->pending.data + file->pending_at,
+				     file->pending.len - file->pending_at);
+		if (taken <= 0)
+			break;
+		file->pending_at += (size_t)taken;
+	}
+	if (file->pending_at < file->pending.len)
+		return;
+	file->pending.len = file->pending_at = 0;
+	if (file->is_complete)
+		fileop_finish(file->fileop);
+}
+
+static void upload_file_on_room(void *data)
+{
+	struct upload_file *file = data;
+
+	upload_file_flush(file);
+	if (upload_has_room(file->upload))
+		http_resume_body(file->upload->call->request);
+}
+
+static void upload_file_on_answer(void *data, int error, const char *message, const json_t *answer)
+{
+	struct upload_file *file = data, **at = &file->upload->files;
+	struct upload *upload = file->upload;
+	const json_t *metadata = json_object_get(answer, "metadata");
+	size_t number = file->number;
+	json_t *entry;
+
+	while (*at != file)
+		at = &(*at)->next;
+	*at = file->next;
+	upload_file_free(file);
+	if (error) {
+		upload_fail(upload, files_get_status(error), message);
+		return;
+	}
+	entry = json_pack("{s:O*, s:O*, s:s}", "name", json_object_get(answer, "name"), "path",
+			  json_object_get(answer, "path"), "type", "file");
+	if (json_object_size(metadata) > 0)
+		(void)json_object_set(entry, "metadata", upload->metadata);
+	(void)json_array_set_new(upload->written, number, entry);
+	if (upload_has_room(upload))
+		http_resume_body(upload->call->request);
+	upload_check_end(upload);
+}
+
+/* Starts to write a file. False: it cannot be started, for upload->error. */
+static bool upload_open(struct upload *upload, const char *path)
+{
+	struct upload_file *file = calloc(1, sizeof(*file));
+	const struct fileop_handler handler = {
+		.on_room = upload_file_on_room, .on_answer = upload_file_on_answer, .data = file};
+	int error = upload->count < UPLOAD_FILES_MAX ? -ENOMEM : -EMFILE;
+
+	if (file && upload->count < UPLOAD_FILES_MAX) {
+		file->upload = upload;
+		file->path = process_resolve_path(path);
+		file->number = upload->count;
+		if (file->path)
+			error = fileop_start(upload->call->box->sandbox,
+					     json_pack("{s:s, s:s, s:b, s:O}", "op", "write", "path", file->path,
+						       "gzip", upload->is_packed, "metadata", upload->metadata),
+					     &handler, &file->fileop);
+	}
+	if (error < 0) {
+		if (file)
+			upload_file_free(file);
+		upload->error = -error;
+		return false;
+	}
+	upload->count++;
+	(void)json_array_append_new(upload->written, json_null());
+	file->next = upload->files;
+	upload->files = file;
+	return true;
+}
+
+/* The content of the first file has ended. */
+static void upload_close(struct upload *upload)
+{
+	if (!upload->files || upload->files->is_complete)
+		return;
+	upload->files->is_complete = true;
+	upload_file_flush(upload->files);
+}
+
+static void upload_put(struct upload *upload, const char *bytes, size_t len)
+{
+	struct upload_file *file = upload->files;
+
+	if (len == 0 || !file || file->is_complete)
+		return;
+	file->has_content = true;
+	buf_add(&file->pending, bytes, len);
+	if (file->pending.failed)
+		upload->error = ENOMEM;
+	else
+		upload_file_flush(file);
+}
+
+/* Called by libmicrohttpd for each piece of a form. */
+static enum MHD_Result upload_on_part(void *cls, enum MHD_ValueKind kind, const char *key, const char *name,
+				      const char *type, const char *encoding, const char *bytes, uint64_t offset,
+				      size_t len)
+{
+	struct upload *upload = cls;
+	const char *path = upload->path ? upload->path : name;
+	const struct upload_file *first = upload->files;
+	/* It may be called twice for the beginning of a file, with no content the first time. */
+	bool is_same = first && !first->is_complete && !first->has_content && upload->count > 0 &&
+		       strcmp(upload->last_name, name ? name : "") == 0;
+
+	(void)kind;
+	(void)key;
+	(void)type;
+	(void)encoding;
+	if (!name)
+		return MHD_YES; /* a field that is no file */
+	if (offset == 0 && !is_same) {
+		upload_close(upload);
+		(void)snprintf(upload->last_name, sizeof(upload->last_name), "%s", name);
+		if (!upload_open(upload, path))
+			return MHD_NO;
+	}
+	upload_put(upload, bytes, len);
+	return upload->error ? MHD_NO : MHD_YES;
+}
+
+/* Takes one slice. False: the upload has failed, and does not exist any more. */
+static bool upload_take(struct upload *upload, const char *bytes, size_t len)
+{
+	bool is_good = true;
+
+	upload->bytes += len;
+	if (upload->bytes > upload->call->box->template->disk_bytes) {
+		upload_fail(upload, 507, "the sandbox has no room for that much");
+		return false;
+	}
+	if (upload->parser)
+		is_good = MHD_post_process(upload->parser, bytes, len) == MHD_YES;
+	else
+		upload_put(upload, bytes, len);
+	if (is_good && !upload->error)
+		return true;
+	if (upload->error)
+		upload_fail(upload, files_get_status(upload->error), strerror(upload->error));
+	else
+		upload_fail(upload, 400, "the form is malformed");
+	return false;
+}
+
+static size_t upload_on_bytes(void *data, const char *bytes, size_t len)
+{
+	struct upload *upload = data;
+	const size_t slice = upload->parser ? UPLOAD_SLICE_BYTES : len;
+	size_t taken = 0;
+
+	while (taken < len && upload_has_room(upload)) {
+		size_t part = len - taken < slice ? len - taken : slice;
+
+		if (!upload_take(upload, bytes + taken, part))
+			return len;
+		taken += part;
+	}
+	return taken;
+}
+
+static void upload_on_end(void *data)
+{
+	struct upload *upload = data;
+	struct MHD_PostProcessor *parser = upload->parser;
+
+	upload->parser = NULL;
+	if (parser && MHD_destroy_post_processor(parser) != MHD_YES) {
+		upload_fail(upload, 400, "the form is malformed");
+		return;
+	}
+	upload_close(upload);
+	upload->has_ended = true;
+	upload_check_end(upload);
+}
+
+/* ---- an upload's request ---- */
+
+struct metadata_search {
+	json_t *found;
+	size_t bytes;
+	bool is_bad;
+};
+
+/* A header X-Metadata-KEY: the key in lower case, both printable ASCII. */
+static void upload_on_header(void *data, const char *name, const char *value)
+{
+	static const char prefix[] = "X-Metadata-";
+	struct metadata_search *search = data;
+	char key[UPLOAD_METADATA_KEY_BYTES_MAX + 1];
+	size_t len;
+
+	if (strncasecmp(name, prefix, sizeof(prefix) - 1) != 0)
+		return;
+	name += sizeof(prefix) - 1;
+	len = strlen(name);
+	for (const char *at = value; *at; at++)
+		search->is_bad |= *at < 0x20 || *at > 0x7e;
+	search->bytes += len + strlen(value) + strlen("user.e2b.");
+	if (len == 0 || len > UPLOAD_METADATA_KEY_BYTES_MAX || search->bytes > UPLOAD_METADATA_BYTES_MAX) {
+		search->is_bad = true;
+		return;
+	}
+	for (size_t i = 0; i <= len; i++)
+		key[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] + 32 : name[i]);
+	if (!json_object_get(search->found, key))
+		(void)json_object_set_new(search->found, key, json_string(value));
+}
+
+/* NULL with an answer. */
+static struct upload *upload_create(struct e2b_sandbox *box, struct http_request *request, const char *path)
+{
+	struct metadata_search search = {.found = json_object()};
+	const char *encoding = http_get_header(request, "Content-Encoding");
+	struct upload *upload;
+
+	http_each_header(request, upload_on_header, &search);
+	if (search.is_bad) {
+		json_decref(search.found);
+		e2b_fail(request, 400, "keys and values of X-Metadata-… must be printable ASCII, at most %u bytes",
+			 UPLOAD_METADATA_BYTES_MAX);
+		return NULL;
+	}
+	upload = calloc(1, sizeof(*upload));
+	if (upload)
+		upload->call = e2b_call_create(box, request, upload_on_cancel, upload);
+	if (!upload || !upload->call) {
+		json_decref(search.found);
+		free(upload);
+		e2b_fail(request, 503, "the server has no memory");
+		return NULL;
+	}
+	upload->metadata = search.found;
+	upload->written = json_array();
+	upload->path = path ? strdup(path) : NULL;
+	upload->is_packed = encoding && strcasecmp(encoding, "gzip") == 0;
+	return upload;
+}
+
+static void files_upload(struct e2b_sandbox *box, struct http_request *request, const char *path)
+{
+	const char *type = http_get_header(request, "Content-Type"),
+		   *length = http_get_header(request, "Content-Length");
+	bool is_form = type && strncasecmp(type, "multipart/form-data", strlen("multipart/form-data")) == 0;
+	struct http_body_handler handler = {.on_bytes = upload_on_bytes, .on_end = upload_on_end};
+	struct upload *upload;
+	uint64_t bytes;
+
+	if (length && text_parse_number(length, 0, UINT64_MAX, &bytes) == 0 && bytes > box->template->disk_bytes) {
+		e2b_fail(request, 507, "the sandbox has no room for that much");
+		return;
+	}
+	if (!is_form && !path) {
+		e2b_fail(request, 400, "path is missing");
+		return;
+	}
+	upload = upload_create(box, request, path);
+	if (!upload)
+		return;
+	handler.data = upload;
+	if (is_form)
+		upload->parser = http_create_form_parser(request, upload_on_part, upload);
+	if ((is_form && !upload->parser) || (!is_form && !upload_open(upload, path)))
+		upload_fail(upload, is_form ? 400 : 500,
+			    is_form ? "the form has no boundary" : "the file cannot be opened");
+	else
+		http_stream_body(request, &handler);
+}
+
+/* ---- who may ---- */
+
+/* The signature of an address: SHA-256 of what it allows and the sandbox's token, as base64. */
+static bool files_signature_is_right(const struct e2b_sandbox *box, struct http_request *request, const char *path,
+				     const char *operation)
+{
+	const char *given = http_get_query(request, "signature"),
+		   *end = http_get_query(request, "signature_expiration");
+	const char *user = http_get_query(request, "username");
+	_cleanup_buf_ struct buf text = {0};
+	char hex[SHA256_HEX_SIZE];
+	char bytes[32];
+	_cleanup_json_ json_t *expected = NULL;
+	size_t len;
+
+	if (!given || strncmp(given, "v1_", 3) != 0 || !box->token[0])
+		return false;
+	buf_printf(&text, "%s:%s:%s:%s%s%s", path ? path : "", operation, user ? user : "", box->token, end ? ":" : "",
+		   end ? end : "");
+	if (text.failed)
+		return false;
+	sha256_hash_bytes(text.data, text.len, hex);
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (char)(text_parse_hex_digit(hex[2 * i]) << 4 | text_parse_hex_digit(hex[2 * i + 1]));
+	expected = connect_encode_base64(bytes, sizeof(bytes));
+	len = expected ? json_string_length(expected) - 1 : 0; /* without the "=" */
+	return len > 0 && strlen(given + 3) == len && memcmp(given + 3, json_string_value(expected), len) == 0;
+}
+
+/* False: it is over; answered. */
+static bool files_check_expiration(struct http_request *request)
+{
+	const char *end = http_get_query(request, "signature_expiration");
+
+	if (!end || strtoll(end, NULL, 10) * 1000 > e2b_now_ms())
+		return true;
+	e2b_fail(request, 401, "signature is already expired");
+	return false;
+}
+
+static void files_serve(struct e2b_sandbox *box, struct http_request *request)
+{
+	const char *path = http_get_query(request, "path"), *user = http_get_query(request, "username");
+	_cleanup_free_ char *resolved = path && *path ? process_resolve_path(path) : NULL;
+	bool is_get = strcmp(http_get_method(request), "GET") == 0;
+
+	if (user && *user && strcmp(user, "user") != 0)
+		e2b_fail(request, 401, "invalid username: \"%.64s\": the files belong to \"user\"", user);
+	else if (is_get && !resolved)
+		e2b_fail(request, 400, "path is missing");
+	else if (is_get)
+		files_download(box, request, resolved);
+	else
+		files_upload(box, request, resolved);
+}
+
+void files_handle(struct e2b_sandbox *box, struct http_request *request)
+{
+	const char *token = http_get_header(request, "X-Access-Token");
+	const char *operation = strcmp(http_get_method(request), "GET") == 0 ? "read" : "write";
+
+	if (!box->token[0] || (token && keys_texts_are_equal(token, box->token))) {
+		files_serve(box, request);
+	} else if (!files_signature_is_right(box, request, http_get_query(request, "path"), operation)) {
+		box->e2b->requests_denied++;
+		e2b_fail(request, 401, "missing or invalid signature, and no X-Access-Token of the sandbox");
+	} else if (files_check_expiration(request)) {
+		files_serve(box, request);
+	}
+}
+
+void files_handle_signed(struct e2b *e2b, struct http_request *request)
+{
+	const char *operation = strcmp(http_get_method(request), "GET") == 0 ? "read" : "write";
+
+	for (struct e2b_sandbox *box = e2b->sandboxes; box; box = box->next)
+		if (box->is_ready &&
+		    files_signature_is_right(box, request, http_get_query(request, "path"), operation)) {
+			if (files_check_expiration(request))
+				files_serve(box, request);
+			return;
+		}
+	e2b->requests_denied++;
+	e2b_fail(request, 401, "the request names no sandbox: neither by headers nor by a signature that is right");
+}
