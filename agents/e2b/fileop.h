@@ -21,9 +21,7 @@ struct fileop_handler {
 	void (*on_data)(void *data, const char *bytes, size_t len); /* of a file that is read; borrowed */
 	void (*on_room)(void *data);                                /* fileop_write() takes bytes again */
 	void (*on_event)(void *data, const json_t *event);          /* of a watch; {}: it has begun; borrowed */
-	/*
-	 * The end, called once: error 0, or errno with a message. `answer` is borrowed. The request is freed afterwards.
-	 */
+	/* The end, called once: error 0, or errno and a message. `answer` is borrowed. The request is freed then. */
 	void (*on_answer)(void *data, int error, const char *message, const json_t *answer);
 	void *data;
 };

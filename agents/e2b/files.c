@@ -1,6 +1,6 @@
 /*
- * GET and POST of /files: content of files. A download is held back until it is known that the file can be read; an upload
- * goes to the program that writes it as fast as that takes it.
+ * GET and POST of /files: content of files. A download is held back until it is known that the file can be read; an
+ * upload goes to the program that writes it as fast as that takes it.
  */
 #include <errno.h>
 #include <microhttpd.h>
@@ -357,14 +357,13 @@ static enum MHD_Result upload_on_part(void *cls, enum MHD_ValueKind kind, const 
 		       strcmp(upload->last_name, name ? name : "") == 0;
 
 	(void)kind;
-	(void)key;
 	(void)type;
 	(void)encoding;
-	if (!name)
+	if (!path || (!name && strcmp(key, "file") != 0))
 		return MHD_YES; /* a field that is no file */
 	if (offset == 0 && !is_same) {
 		upload_close(upload);
-		(void)snprintf(upload->last_name, sizeof(upload->last_name), "%s", name);
+		(void)snprintf(upload->last_name, sizeof(upload->last_name), "%s", name ? name : "");
 		if (!upload_open(upload, path))
 			return MHD_NO;
 	}

@@ -1,7 +1,7 @@
 """One request about files, of callgate serve. Runs in the sandbox: the policy judges each call.
 
-stdin: a line of JSON, then the content of a file to be written. stdout: the content of one that is read. stderr: lines of
-JSON: {"event": …} of a watch, and at last {"answer": …} or {"error": errno, "message": …}.
+stdin: a line of JSON, then the content of a file to be written. stdout: the content of one that is read. stderr: lines
+of JSON: {"event": …} of a watch, and at last {"answer": …} or {"error": errno, "message": …}.
 """
 
 import errno

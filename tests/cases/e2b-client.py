@@ -2,6 +2,8 @@
 """Speaks the protocol of E2B to callgate serve, without any library of others. Usage: e2b-client.py CASE [ARGUMENT]."""
 
 import base64
+import gzip
+import hashlib
 import http.client
 import json
 import os
@@ -10,6 +12,7 @@ import struct
 import sys
 import threading
 import time
+import urllib.parse
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 ADDRESS = os.environ["SERVE_ADDRESS"]
@@ -153,6 +156,89 @@ def basic() -> None:
     pings = [e for e in box.stream("process.Process/Start", {"process": {"cmd": "/bin/sleep", "args": ["1.5"]}},
                                    **{"Keepalive-Ping-Interval": "1"}) if "keepalive" in e.get("event", {})]
     assert pings, "no keepalive"
+    box.kill()
+
+
+def signed(box: Box, path: str, operation: str, end: str = "") -> str:
+    text = ":".join([path, operation, "", box.headers["X-Access-Token"]] + ([end] if end else []))
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=")
+    query = {"path": path, "signature": "v1_" + digest, **({"signature_expiration": end} if end else {})}
+    return "/files?" + urllib.parse.urlencode(query)
+
+
+def form(*files: Tuple[str, bytes]) -> Tuple[bytes, str]:
+    head = b'--border\r\nContent-Disposition: form-data; name="file"; filename="%s"\r\n\r\n%s\r\n'
+    parts = [head % (name.encode(), data) for name, data in files]
+    return b"".join(parts) + b"--border--\r\n", "multipart/form-data; boundary=border"
+
+
+def files() -> None:
+    box = Box()
+
+    def put(path: str, data: bytes, **headers: str) -> Tuple[int, Any]:
+        kind = {"Content-Type": "application/octet-stream", **headers}
+        return call("POST", "/files?" + urllib.parse.urlencode({"path": path}), data, {**box.headers, **kind})
+
+    def get(path: str) -> Tuple[int, Any]:
+        return call("GET", "/files?" + urllib.parse.urlencode({"path": path}), headers=box.headers)
+
+    assert put("a/b", b"content") == (200, [{"name": "b", "path": "/home/user/a/b", "type": "file"}])
+    assert get("~/a/b") == (200, b"content") and box.run("cat a/b")[1] == b"content"
+    big = bytes(range(256)) * 20000
+    assert put("/tmp/big", big)[0] == 200 and get("/tmp/big")[1] == big
+    assert put("packed", gzip.compress(b"plain" * 1000), **{"Content-Encoding": "gzip"})[0] == 200
+    assert get("packed")[1] == b"plain" * 1000
+    many = [("f%d" % i, b"x" * i) for i in range(60)] + [("/home/user/big", big)]
+    body, kind = form(*many)
+    status, entries = call("POST", "/files", body, {**box.headers, "Content-Type": kind})
+    assert status == 200 and [e["name"] for e in entries] == [os.path.basename(n) for n, _ in many], entries
+    assert get("f59")[1] == b"x" * 59 and get("f0")[1] is None and get("big")[1] == big
+    status, entries = put("meta", b"", **{"X-Metadata-Author": "me"})
+    assert box.rpc("filesystem.Filesystem/Stat", {"path": "meta"})[1]["entry"]["metadata"] == {"author": "me"}
+    # directories
+    assert box.rpc("filesystem.Filesystem/MakeDir", {"path": "d/e"})[0] == 200
+    assert box.rpc("filesystem.Filesystem/MakeDir", {"path": "d/e"})[1]["code"] == "already_exists"
+    entries = box.rpc("filesystem.Filesystem/ListDir", {"path": "d", "depth": 3})[1]["entries"]
+    assert [(e["path"], e["type"]) for e in entries] == [("/home/user/d/e", "FILE_TYPE_DIRECTORY")], entries
+    assert box.rpc("filesystem.Filesystem/Move", {"source": "a/b", "destination": "d/b"})[1]["entry"]["size"] == "7"
+    assert box.rpc("filesystem.Filesystem/Stat", {"path": "a/b"})[1]["code"] == "not_found"
+    # watches
+    watcher = box.rpc("filesystem.Filesystem/CreateWatcher", {"path": "d", "recursive": True})[1]["watcherId"]
+    stream = box.stream("filesystem.Filesystem/WatchDir", {"path": "d", "includeEntry": True})
+    assert next(stream) == {"start": {}}
+    put("d/new", b"1")
+    event = next(stream)["filesystem"]
+    assert event["name"] == "new" and event["type"] == "EVENT_TYPE_CREATE" and event["entry"]["name"] == "new", event
+    put("d/e/deep", b"1")
+    time.sleep(0.3)
+    events = box.rpc("filesystem.Filesystem/GetWatcherEvents", {"watcherId": watcher})[1]["events"]
+    assert "e/deep" in [e["name"] for e in events], events
+    assert box.rpc("filesystem.Filesystem/RemoveWatcher", {"watcherId": watcher}) == (200, {})
+    assert box.rpc("filesystem.Filesystem/GetWatcherEvents", {"watcherId": watcher})[1]["code"] == "not_found"
+    # what is not there, and what may not be
+    for path in ("nothing", "/etc/shadow", "../../etc/shadow", "/proc/1/environ"):
+        assert get(path)[0] in (403, 404), path
+    assert get("d")[0] == 400 and put("d", b"x")[0] == 400
+    assert put("/usr/bin/x", b"x")[0] == 403 and put("/new/x", b"x")[0] == 403
+    box.run("ln -s /etc/shadow link; ln -s /usr/bin/planted out; mkfifo fifo")
+    assert get("link")[0] == 404 and put("out", b"x")[0] == 403 and get("fifo")[0] == 400
+    assert box.rpc("filesystem.Filesystem/Remove", {"path": "d"}) == (200, {})
+    assert box.rpc("filesystem.Filesystem/Stat", {"path": "d"})[1]["code"] == "not_found"
+    # addresses that are signed
+    assert call("GET", signed(box, "big", "read"), headers={}) == (200, big)
+    soon, late = str(int(time.time()) + 60), str(int(time.time()) - 60)
+    assert call("GET", signed(box, "big", "read", soon), headers={})[0] == 200
+    assert call("GET", signed(box, "big", "read", late), headers={}) == (
+        401, {"code": 401, "message": "signature is already expired"})
+    assert call("POST", signed(box, "signed", "write"), *[*form(("x", b"s"))][:1],
+                headers={"Content-Type": form()[1]})[0] == 200
+    assert get("signed")[1] == b"s"
+    for address in (signed(box, "big", "write"), signed(box, "big", "read").replace("big", "packed"),
+                    signed(box, "big", "read", late).replace(late, soon), "/files?path=big"):
+        assert call("GET", address, headers={})[0] == 401, address
+    assert call("GET", "/files?path=big&username=root", headers=box.headers)[0] == 401
+    # more than the sandbox may have on its disk
+    assert put("huge", b"x", **{"Content-Length": str(1 << 40)})[0] == 507
     box.kill()
 
 
