@@ -73,4 +73,5 @@ libcallgate_agents_a_SOURCES += \
 templates_basedir = $(pkgdatadir)/templates/base
 dist_templates_base_DATA = agents/templates/base/policy.json
 templates_interpreterdir = $(pkgdatadir)/templates/code-interpreter-v1
-dist_templates_interpreter_DATA = agents/templates/code-interpreter-v1/policy.json
+dist_templates_interpreter_DATA = agents/templates/code-interpreter-v1/policy.json \
+	agents/templates/code-interpreter-v1/template.json

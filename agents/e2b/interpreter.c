@@ -1,14 +1,413 @@
-/* The code interpreter's port. */
-#include "agents/e2b/private.h"
+/* The code interpreter: contexts of a sandbox, and code that runs in them. Answers of /execute are JSON lines. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-void interpreter_handle(struct e2b_sandbox *box, struct http_request *request)
+#include "agents/context/context.h"
+#include "agents/e2b/private.h"
+#include "base/cleanup.h"
+
+struct e2b_context {
+	struct e2b_context *next;
+	struct e2b_sandbox *box;
+	struct context *context; /* NULL: of a default one that nothing has run in yet */
+	char id[E2B_ID_SIZE];
+	const char *language;
+	char *cwd;
+	bool is_default; /* of its language */
+	struct execution *executions;
+};
+
+struct execution {
+	struct execution *next;
+	struct e2b_context *context;
+	struct e2b_call *call;
+	struct context_run *run;
+	bool has_ended;
+};
+
+/* ---- contexts ---- */
+
+/* The names by which clients ask for a language. NULL: this server does not have it. */
+static const char *context_find_language(const char *name)
 {
-	http_answer_json(request, 502,
-			 json_pack("{s:s, s:s, s:i, s:i}", "message", "The sandbox is running but port is not open",
-				   "sandboxId", box->id, "port", E2B_INTERPRETER_PORT, "code", 502));
+	static const char *const names[][2] = {
+		{"python", "python"}, {"python3", "python"},        {"javascript", "javascript"},
+		{"js", "javascript"}, {"node", "javascript"},       {"bash", "bash"},
+		{"sh", "bash"},       {"typescript", "typescript"}, {"ts", "typescript"},
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i][0], name) == 0)
+			return names[i][1];
+	return NULL;
+}
+
+static void interpreter_fail(struct http_request *request, unsigned status, const char *text)
+{
+	http_answer(request, status, "text/plain; charset=utf-8", text, strlen(text));
+}
+
+static void interpreter_fail_not_found(struct http_request *request, const char *id)
+{
+	char text[128];
+
+	(void)snprintf(text, sizeof(text), "Context %.64s not found", id);
+	interpreter_fail(request, 404, text);
+}
+
+static void context_release(struct e2b_context *own)
+{
+	struct e2b_context **at = &own->box->contexts;
+
+	while (*at && *at != own)
+		at = &(*at)->next;
+	if (*at)
+		*at = own->next;
+	while (own->executions) {
+		struct execution *execution = own->executions;
+
+		own->executions = execution->next;
+		context_run_free(execution->run);
+		e2b_call_abort(execution->call);
+		free(execution);
+	}
+	if (own->context)
+		context_free(own->context);
+	free(own->cwd);
+	free(own);
+}
+
+/* Puts a context without an interpreter at the end of the list. NULL: no memory. */
+static struct e2b_context *context_add(struct e2b_sandbox *box, const char *language, const char *cwd)
+{
+	struct e2b_context *own = calloc(1, sizeof(*own)), **at = &box->contexts;
+
+	if (!own)
+		return NULL;
+	own->box = box;
+	own->language = language;
+	own->cwd = process_resolve_path(cwd);
+	if (!own->cwd || !keys_make_id(own->id)) {
+		free(own->cwd);
+		free(own);
+		return NULL;
+	}
+	while (*at)
+		at = &(*at)->next;
+	*at = own;
+	return own;
+}
+
+/* Starts the context's interpreter, unless there is one. 0 or -errno. */
+static int context_start(struct e2b_context *own)
+{
+	bool is_python = strcmp(own->language, "python") == 0;
+	const struct context_options options = {.language = own->language,
+						.cwd = own->cwd,
+						.interpreter = is_python ? own->box->template->python : NULL};
+
+	return own->context ? 0 : context_create(own->box->e2b->loop, own->box->sandbox, &options, &own->context);
 }
 
 void contexts_release(struct e2b_sandbox *box)
 {
-	box->contexts = NULL;
+	while (box->contexts)
+		context_release(box->contexts);
+}
+
+static struct e2b_context *context_find(const struct e2b_sandbox *box, const char *id)
+{
+	struct e2b_context *own = box->contexts;
+
+	while (own && strcmp(own->id, id) != 0)
+		own = own->next;
+	return own;
+}
+
+static json_t *context_describe(const struct e2b_context *own)
+{
+	return json_pack("{s:s, s:s, s:s}", "id", own->id, "language", own->language, "cwd", own->cwd);
+}
+
+static struct e2b_context *context_find_default(struct e2b_sandbox *box, const char *language)
+{
+	struct e2b_context *own = box->contexts;
+
+	while (own && !(own->is_default && strcmp(own->language, language) == 0))
+		own = own->next;
+	if (!own)
+		own = context_add(box, language, E2B_WORKDIR);
+	if (own)
+		own->is_default = true;
+	return own;
+}
+
+/* What code without a context runs in is a context as well, also before it is used for the first time. */
+static void context_add_defaults(struct e2b_sandbox *box)
+{
+	(void)context_find_default(box, "python");
+	(void)context_find_default(box, "javascript");
+}
+
+/* ---- running code ---- */
+
+static void execution_unlink(struct execution *execution)
+{
+	struct execution **at = &execution->context->executions;
+
+	while (*at && *at != execution)
+		at = &(*at)->next;
+	if (*at)
+		*at = execution->next;
+}
+
+static void execution_put(struct execution *execution, const json_t *event)
+{
+	_cleanup_free_ char *text = json_dumps(event, JSON_COMPACT);
+
+	if (!text)
+		return;
+	(void)http_write(execution->call->request, text, strlen(text));
+	if (!http_write(execution->call->request, "\n", 1) && execution->run)
+		context_run_pause(execution->run, true);
+}
+
+static void execution_on_room(void *data)
+{
+	struct execution *execution = data;
+
+	if (execution->run)
+		context_run_pause(execution->run, false);
+}
+
+/* A result that is a text is told without its quotes, as by the SDKs' own server. */
+static json_t *execution_strip_quotes(const json_t *event)
+{
+	const char *text = json_string_value(json_object_get(event, "text"));
+	size_t len = text ? strlen(text) : 0;
+	json_t *copy;
+
+	if (len < 2 || text[0] != text[len - 1] || (text[0] != '\'' && text[0] != '"'))
+		return json_incref((json_t *)(uintptr_t)event);
+	copy = json_copy((json_t *)(uintptr_t)event);
+	(void)json_object_set_new(copy, "text", json_stringn(text + 1, len - 2));
+	return copy;
+}
+
+static void execution_on_event(void *data, const json_t *event)
+{
+	const char *type = json_string_value(json_object_get(event, "type"));
+	bool is_result = type && strcmp(type, "result") == 0;
+	_cleanup_json_ json_t *told =
+		is_result ? execution_strip_quotes(event) : json_incref((json_t *)(uintptr_t)event);
+
+	execution_put(data, told);
+}
+
+static void execution_on_end(void *data)
+{
+	struct execution *execution = data;
+	_cleanup_json_ json_t *end = json_pack("{s:s}", "type", "end_of_execution");
+
+	execution_put(execution, end);
+	http_end_stream(execution->call->request);
+	execution_unlink(execution);
+	e2b_call_finish(execution->call);
+	context_run_free(execution->run);
+	free(execution);
+}
+
+/* The client has hung up: what it wanted to know is of no use any more, and the context must be free for the next. */
+static void execution_on_cancel(void *data)
+{
+	struct execution *execution = data;
+
+	execution_unlink(execution);
+	context_run_free(execution->run);
+	free(execution);
+}
+
+/* The variables of the template and of the sandbox, and those of the request. NULL: these are no texts. */
+static json_t *execution_make_environment(const struct e2b_sandbox *box, const json_t *given)
+{
+	json_t *env = json_object();
+	const json_t *value;
+	const char *name;
+
+	(void)json_object_update(env, box->template->env);
+	(void)json_object_update(env, box->env);
+	json_object_foreach((json_t *)(uintptr_t)given, name, value)
+	{
+		if (!json_is_string(value) || !*name || strchr(name, '=')) {
+			json_decref(env);
+			return NULL;
+		}
+		(void)json_object_set(env, name, (json_t *)(uintptr_t)value);
+	}
+	return env;
+}
+
+static int execution_run(struct execution *execution, const char *code, const json_t *env)
+{
+	const struct context_run_options options = {.code = code,
+						    .env = env,
+						    .on_event = execution_on_event,
+						    .on_end = execution_on_end,
+						    .data = execution};
+	int error = context_start(execution->context);
+
+	return error < 0 ? error : context_run_code(execution->context->context, &options, &execution->run);
+}
+
+static void execution_start(struct e2b_context *context, struct http_request *request, const char *code,
+			    const json_t *env)
+{
+	struct execution *execution = calloc(1, sizeof(*execution));
+	int error = -ENOMEM;
+
+	if (execution) {
+		execution->context = context;
+		execution->call = e2b_call_create(context->box, request, execution_on_cancel, execution);
+		execution->next = context->executions;
+		context->executions = execution;
+	}
+	if (execution && execution->call) {
+		http_begin_stream(request, 200, "application/x-ndjson", -1, execution_on_room, execution);
+		error = execution_run(execution, code, env);
+	}
+	if (error == 0)
+		return;
+	if (execution) {
+		execution_unlink(execution);
+		if (execution->call)
+			e2b_call_abort(execution->call);
+	}
+	free(execution);
+}
+
+static const char no_language[] = "this server has no such language: it has python, javascript, typescript and bash";
+
+/* The context that a request names, or that of a language, or of Python. NULL with an answer. */
+static struct e2b_context *execution_find_context(struct e2b_sandbox *box, struct http_request *request,
+						  const json_t *body)
+{
+	const char *id = json_string_value(json_object_get(body, "context_id"));
+	const char *name = json_string_value(json_object_get(body, "language"));
+	const char *language = context_find_language(name ? name : "python");
+	struct e2b_context *context = NULL;
+
+	if (id && name) {
+		interpreter_fail(request, 400, "Only one of context_id or language can be provided");
+	} else if (id) {
+		context = context_find(box, id);
+		if (!context)
+			interpreter_fail_not_found(request, id);
+	} else if (!language) {
+		interpreter_fail(request, 400, no_language);
+	} else {
+		context = context_find_default(box, language);
+		if (!context)
+			interpreter_fail(request, 500, "the server has no memory");
+	}
+	return context;
+}
+
+static void interpreter_execute(struct e2b_sandbox *box, struct http_request *request, const json_t *body)
+{
+	const char *code = json_string_value(json_object_get(body, "code"));
+	const json_t *vars = json_object_get(body, "env_vars");
+	_cleanup_json_ json_t *env = execution_make_environment(box, vars);
+	struct e2b_context *context;
+
+	if (!code || !env) {
+		interpreter_fail(request, 422, "\"code\" must be a text, and \"env_vars\" an object of texts");
+		return;
+	}
+	context = execution_find_context(box, request, body);
+	if (context)
+		execution_start(context, request, code, env);
+}
+
+/* ---- requests ---- */
+
+static void interpreter_create(struct e2b_sandbox *box, struct http_request *request, const json_t *body)
+{
+	const char *name = json_string_value(json_object_get(body, "language"));
+	const char *cwd = json_string_value(json_object_get(body, "cwd"));
+	const char *language = context_find_language(name ? name : "python");
+	struct e2b_context *context = NULL;
+	size_t count = 0;
+
+	context_add_defaults(box); /* they come first in the list */
+	for (const struct e2b_context *other = box->contexts; other; other = other->next)
+		count++;
+	if (!language)
+		interpreter_fail(request, 400, no_language);
+	else if (count >= E2B_CONTEXTS_MAX)
+		interpreter_fail(request, 429, "the sandbox has as many contexts as it may have");
+	else if (!(context = context_add(box, language, cwd ? cwd : E2B_WORKDIR)))
+		interpreter_fail(request, 500, "the server has no memory");
+	if (!context)
+		return;
+	if (context_start(context) == 0) {
+		http_answer_json(request, 200, context_describe(context));
+		return;
+	}
+	context_release(context);
+	interpreter_fail(request, 500, "the interpreter could not be started");
+}
+
+static void interpreter_list(struct e2b_sandbox *box, struct http_request *request)
+{
+	json_t *list = json_array();
+
+	context_add_defaults(box);
+	for (const struct e2b_context *context = box->contexts; context; context = context->next)
+		(void)json_array_append_new(list, context_describe(context));
+	http_answer_json(request, 200, list);
+}
+
+static void interpreter_on_body(void *data, struct http_request *request, const char *bytes, size_t len)
+{
+	struct e2b_call *call = data;
+	struct e2b_sandbox *box = call->box;
+	_cleanup_json_ json_t *body = NULL;
+
+	e2b_call_finish(call);
+	body = e2b_parse_body(request, bytes, len);
+	if (!body)
+		return;
+	if (strcmp(http_get_path(request), "/execute") == 0)
+		interpreter_execute(box, request, body);
+	else
+		interpreter_create(box, request, body);
+}
+
+void interpreter_handle(struct e2b_sandbox *box, struct http_request *request)
+{
+	const char *path = http_get_path(request), *method = http_get_method(request);
+	bool is_post = strcmp(method, "POST") == 0;
+	char part[HTTP_PATH_PARTS_MAX][HTTP_PATH_PART_SIZE];
+	struct e2b_context *context = NULL;
+
+	if (strcmp(method, "GET") == 0 && strcmp(path, "/health") == 0) {
+		http_answer_json(request, 200, json_string("OK"));
+	} else if (is_post && (strcmp(path, "/execute") == 0 || strcmp(path, "/contexts") == 0)) {
+		e2b_call_read_body(box, request, interpreter_on_body);
+	} else if (strcmp(method, "GET") == 0 && strcmp(path, "/contexts") == 0) {
+		interpreter_list(box, request);
+	} else if (!(is_post && http_match_path("/contexts/{}/restart", path, part)) &&
+		   !(strcmp(method, "DELETE") == 0 && http_match_path("/contexts/{}", path, part))) {
+		interpreter_fail(request, 404, "Not Found");
+	} else if (!(context = context_find(box, part[0]))) {
+		interpreter_fail_not_found(request, part[0]);
+	} else {
+		if (!is_post)
+			context_release(context);
+		else if (context->context)
+			context_restart(context->context);
+		http_answer_json(request, 200, json_null());
+	}
 }

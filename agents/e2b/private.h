@@ -65,6 +65,7 @@ struct e2b_template {
 	char *name;
 	char **arguments; /* for `callgate session create`, NULL-ended */
 	json_t *env;      /* variables of its programs */
+	char *python;       /* the interpreter of its contexts; NULL: python3 */
 	uint64_t memory_bytes, disk_bytes;
 	int policy_fd; /* the part of the policy that is the server's: account, workdir; -1: none */
 };

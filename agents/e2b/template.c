@@ -1,6 +1,6 @@
 /*
  * Templates: what a sandbox is made of. A template is a directory with policy.json; files/, whose content is copied
- * into the workdir; and template.json with "memory", "disk" (sizes as of callgate run), "pids" and "env".
+ * into the workdir; and template.json with "memory", "disk" (sizes as of callgate run), "pids", "python" and "env".
  */
 #include <dirent.h>
 #include <errno.h>
@@ -122,6 +122,7 @@ static int template_add_size(struct e2b_template *template, size_t *count, const
 static int template_add_settings(struct e2b_template *template, size_t *count, const json_t *settings)
 {
 	const json_t *pids = json_object_get(settings, "pids"), *env = json_object_get(settings, "env"), *value;
+	const json_t *python = json_object_get(settings, "python");
 	const char *name;
 	int error = pids && !json_is_integer(pids) ? -EINVAL : 0;
 
@@ -135,6 +136,9 @@ static int template_add_settings(struct e2b_template *template, size_t *count, c
 		error = template_add_option(template, count, "--pids",
 					    template_format("%d",
 							    pids ? (int)json_integer_value(pids) : TEMPLATE_PIDS));
+	if (python && !json_is_string(python))
+		return -EINVAL;
+	template->python = python ? strdup(json_string_value(python)) : NULL;
 	template->env = json_object();
 	json_object_foreach((json_t *)(uintptr_t)env, name, value)
 	{
@@ -172,10 +176,10 @@ static int template_load(struct e2b_template *template, const char *directory, c
 	if (r == 0)
 		r = template_add_settings(template, &count, settings);
 	if (r == -EINVAL)
-		*ret_why =
-			template_format("%s: \"memory\" and \"disk\" are sizes such as \"512M\", \"pids\" is a number, "
-					"\"env\" an object of texts",
-					settings_path);
+		*ret_why = template_format("%s: \"memory\" and \"disk\" are sizes such as \"512M\", \"pids\" is a "
+					   "number, \"python\" a text, "
+					   "\"env\" an object of texts",
+					   settings_path);
 	if (r == 0)
 		r = template_add_files(template, &count, directory);
 	return r;
@@ -188,6 +192,7 @@ static void template_free(struct e2b_template *template)
 	free(template->arguments);
 	json_decref(template->env);
 	cleanup_close(&template->policy_fd);
+	free(template->python);
 	free(template->name);
 	free(template);
 }

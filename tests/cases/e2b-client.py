@@ -242,6 +242,56 @@ def files() -> None:
     box.kill()
 
 
+def contexts() -> None:
+    box = Box(templateID="code-interpreter-v1", envVars={"GLOBAL": "g"})
+    headers = {**box.headers, "E2b-Sandbox-Port": str(INTERPRETER)}
+
+    def execute(code: str, **more: Any) -> Tuple[List[str], List[str], Optional[str]]:
+        made = connection()
+        made.request("POST", "/execute", json.dumps({"code": code, **more}),
+                     {**headers, "Content-Type": "application/json"})
+        events = [json.loads(line) for line in made.getresponse().read().splitlines()]
+        made.close()
+        assert events[-1]["type"] == "end_of_execution", events
+        texts = {kind: [e["text"] for e in events if e["type"] == kind] for kind in ("stdout", "result")}
+        return texts["stdout"], texts["result"], next((e["name"] for e in events if e["type"] == "error"), None)
+
+    assert execute("x = 1; x") == ([], ["1"], None) and execute("x += 1; 'a%d' % x") == ([], ["a2"], None)
+    assert execute("print(1); 1/0") == (["1\n"], [], "ZeroDivisionError")
+    assert execute("import os; os.environ['GLOBAL'] + os.environ['A']", env_vars={"A": "a"})[1] == ["ga"]
+    assert execute("import os; os.getcwd()")[1] == ["/home/user"]
+    listed = call("GET", "/contexts", headers=headers)[1]
+    assert [c["language"] for c in listed] == ["python", "javascript"], listed
+    status, made = call("POST", "/contexts", {"cwd": "/tmp"}, headers)
+    assert status == 200 and made["cwd"] == "/tmp" and made["language"] == "python", made
+    assert execute("x", context_id=made["id"])[2] == "NameError"
+    execute("y = 1", context_id=made["id"])
+    assert call("POST", "/contexts/%s/restart" % made["id"], {}, headers)[0] == 200
+    assert execute("y", context_id=made["id"])[2] == "NameError"
+    assert call("DELETE", "/contexts/" + made["id"], headers=headers)[0] == 200
+    assert call("DELETE", "/contexts/" + made["id"], headers=headers)[0] == 404
+    for wish, status in (({"code": 1}, 422), ({"code": "1", "language": "cobol"}, 400),
+                         ({"code": "1", "context_id": "x"}, 404),
+                         ({"code": "1", "context_id": listed[0]["id"], "language": "python"}, 400)):
+        assert call("POST", "/execute", wish, headers)[0] == status, wish
+    traffic = {**headers, "X-Access-Token": "", "E2B-Traffic-Access-Token": box.answer["trafficAccessToken"]}
+    assert call("GET", "/contexts", headers=traffic)[0] == 200
+    # a client that hangs up interrupts its code; the interpreter is free for the next, and keeps its variables
+    client = connection()
+    client.request("POST", "/execute", json.dumps({"code": "import time; time.sleep(60)"}), headers)
+    client.getresponse()
+    client.close()
+    assert execute("x")[1] == ["2"]
+    # output that nobody reads makes the code wait; the server does not keep it
+    client = connection()
+    client.request("POST", "/execute", json.dumps({"code": "while True: print('x' * 10000)"}), headers)
+    time.sleep(1)
+    client.close()
+    assert execute("x")[1] == ["2"]
+    assert execute("import os; os._exit(1)")[2] == "InterpreterDied" and execute("1 + 1")[1] == ["2"]
+    box.kill()
+
+
 def refusals() -> None:
     box = Box()
     bad = {**box.headers, "X-Access-Token": "0" * 64}
