@@ -209,8 +209,7 @@ void context_run_free(struct context_run *run)
 
 bool context_is_ready(const struct context *context)
 {
-	return context->program && !context->run && context->is_ready_on[SANDBOX_STDOUT] &&
-	       context->is_ready_on[SANDBOX_STDERR];
+	return context->is_ready && !context->run;
 }
 
 /* Tells the first run that the interpreter has died while nothing ran. False: the callback has changed everything. */
@@ -239,7 +238,7 @@ static void context_go_on(struct context *context)
 		r = context_start_interpreter(context);
 		if (r < 0)
 			context_on_start_failed(context, r);
-	} else if (context->is_ready_on[SANDBOX_STDOUT] && context->is_ready_on[SANDBOX_STDERR]) {
+	} else if (context->is_ready) {
 		const unsigned number = run->number;
 
 		run->is_sent = true; /* an interrupt from now on is for the interpreter */
@@ -282,7 +281,15 @@ static void run_on_begin(struct context_run *run)
 		interpreter_signal(run->context, SIGINT);
 }
 
-/* The run has ended on both pipes: all its output and events were told. */
+/* Tells what was denied to a run. False: the callback has changed everything. */
+static bool run_tell_denials(struct context_run *run, const json_t *denials)
+{
+	if (json_array_size(denials) == 0)
+		return true;
+	return run_tell(run, json_pack("{s:s, s:O}", "type", "denials", "denials", denials));
+}
+
+/* All that is to be told about the first run was told. */
 static void context_on_run_end(struct context *context)
 {
 	struct context_run *run = context->run;
@@ -309,12 +316,35 @@ static void run_explain_error(struct context_run *run, json_t *event)
 					       (unsigned long long)run->options.timeout_ms));
 }
 
+/* What the interpreter has asked for before it was ready (configuration in the home, say) is no run's doing. */
+static void context_on_denials(void *data, const json_t *denials)
+{
+	struct context *context = data;
+	struct context_run *run = context->run;
+	unsigned number;
+
+	context->references++;
+	if (!context->is_ready) {
+		context->is_ready = true;
+		context_go_on(context);
+	} else if (run && run->awaits_denials) {
+		number = run->number;
+		if (run_tell_denials(run, denials) && context_find_run(context, number))
+			context_on_run_end(context);
+	}
+	context_release(context);
+}
+
 static bool context_on_ready(struct context *context, enum sandbox_stream stream)
 {
 	const unsigned generation = context->generation;
 
+	if (context->is_ready_on[stream])
+		return true;
 	context->is_ready_on[stream] = true;
-	context_go_on(context);
+	if (context->is_ready_on[SANDBOX_STDOUT] && context->is_ready_on[SANDBOX_STDERR] &&
+	    sandbox_program_ask_denials(context->program) < 0)
+		context_on_denials(context, NULL);
 	return !context->is_freed && context->generation == generation;
 }
 
@@ -326,9 +356,16 @@ static bool context_on_end_event(struct context *context, enum sandbox_stream st
 	if (!run || !run->is_sent ||
 	    json_integer_value(json_object_get(event, "run")) != (json_int_t)run->number)
 		return true;
+	if (run->has_ended_on[stream])
+		return true;
 	run->has_ended_on[stream] = true;
-	if (run->has_ended_on[SANDBOX_STDOUT] && run->has_ended_on[SANDBOX_STDERR])
-		context_on_run_end(context);
+	if (run->has_ended_on[SANDBOX_STDOUT] && run->has_ended_on[SANDBOX_STDERR]) {
+		run->awaits_denials = true; /* all its output and events were told */
+		loop_cancel(run->timer);
+		run->timer = NULL;
+		if (sandbox_program_ask_denials(context->program) < 0)
+			context_on_run_end(context);
+	}
 	return !context->is_freed && context->generation == generation;
 }
 
@@ -387,28 +424,56 @@ static char *make_death(const json_t *result)
 	return r < 0 ? NULL : text;
 }
 
+/* Lets the next run be told; takes the text. */
+static void context_note_death(struct context *context, char *death)
+{
+	free(context->death);
+	context->death = death;
+}
+
+/* The interpreter has died: goes on with the first run. *death is taken if it is to be told later. */
+static void context_go_on_after_death(struct context *context, bool was_ready, char **death)
+{
+	struct context_run *run = context->run;
+
+	if (run->awaits_denials) {
+		context_note_death(context, steal_pointer(death));
+		context_on_run_end(context);
+	} else if (run->has_timed_out) {
+		context_fail_run(context, run, "TimeoutError", "it took too long, and did not end when interrupted");
+	} else if (was_ready && !run->has_begun && !run->is_second_try) {
+		run->is_second_try = true; /* another interpreter runs it */
+		run->is_sent = false;
+		context_note_death(context, steal_pointer(death));
+		context_go_on(context);
+	} else {
+		context_fail_run(context, run, was_ready ? "InterpreterDied" : "InterpreterFailed",
+				 *death ? *death : "the interpreter has ended");
+	}
+}
+
 static void context_on_end(void *data, const json_t *result)
 {
 	struct context *context = data;
 	struct context_run *run = context->run;
-	const bool was_ready = context->is_ready_on[SANDBOX_STDOUT];
+	const bool was_ready = context->is_ready;
+	const unsigned number = run ? run->number : 0;
 	_cleanup_free_ char *death = make_death(result);
 
 	interpreter_forget(context);
 	if (!run) {
-		free(context->death);
-		context->death = steal_pointer(&death);
-	} else if (run->has_timed_out) {
-		context_fail_run(context, run, "TimeoutError", "it took too long, and did not end when interrupted");
-	} else {
-		context_fail_run(context, run, was_ready ? "InterpreterDied" : "InterpreterFailed",
-				 death ? death : "the interpreter has ended");
+		context_note_death(context, steal_pointer(&death));
+		return;
 	}
+	context->references++;
+	if (run_tell_denials(run, json_object_get(result, "denials")) && context_find_run(context, number))
+		context_go_on_after_death(context, was_ready, &death);
+	context_release(context);
 }
 
 static int context_start_interpreter(struct context *context)
 {
-	static const struct interpreter_callbacks callbacks = {context_on_output, context_on_end};
+	static const struct interpreter_callbacks callbacks = {context_on_output, context_on_denials, context_on_end};
 
 	return interpreter_start(context, &callbacks);
 }

@@ -59,6 +59,7 @@ struct context_run_options {
 	 *       "InterpreterDied", "InterpreterFailed" (it cannot be started), "ContextRestarted", "TimeoutError",
 	 *       "KeyboardInterrupt" (context_interrupt()), and in bash "ExitStatus"
 	 *   {"type": "number_of_executions", "execution_count": N}
+	 *   {"type": "denials", "denials": [...]}: what was denied to it, if anything, as in a program's result
 	 */
 	void (*on_event)(void *data, const json_t *event);
 	void (*on_end)(void *data); /* called once, the last */

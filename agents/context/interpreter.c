@@ -205,8 +205,8 @@ static int interpreter_start_program(struct context *context, const struct inter
 	const char *const bash[] = {name, "--noprofile", "--norc", "--noediting", "-i", NULL};
 	struct sandbox_program_options options = {
 		.argv = boot ? with_boot : bash, .env = context->env, .cwd = context->cwd, .stdin_is_open = true,
-		.on_output = callbacks->on_output, .on_room = interpreter_flush, .on_end = callbacks->on_end,
-		.data = context};
+		.on_output = callbacks->on_output, .on_denials = callbacks->on_denials,
+		.on_room = interpreter_flush, .on_end = callbacks->on_end, .data = context};
 
 	(void)snprintf(bytes, sizeof(bytes), "%zu", source_bytes);
 	return sandbox_start_program(context->sandbox, &options, &context->program);
@@ -244,6 +244,7 @@ void interpreter_forget(struct context *context)
 	buf_release(&context->input);
 	context->input = (struct buf){0};
 	context->input_at = 0;
+	context->is_ready = false;
 	for (int i = 0; i < SANDBOX_STREAM_MAX; i++) {
 		frames_init(&context->frames[i], context->nonce);
 		context->is_ready_on[i] = false;

@@ -18,7 +18,9 @@ struct context_run {
 	json_t *env; /* owned; NULL: none */
 	unsigned number;
 	bool is_sent, has_begun; /* the interpreter was asked to run it; has said that it does */
+	bool is_second_try;      /* an interpreter has died before it began */
 	bool has_ended_on[SANDBOX_STREAM_MAX];
+	bool awaits_denials; /* it has ended but for them */
 	bool was_interrupted, has_timed_out, has_failed; /* has_failed: an error was told */
 	bool is_abandoned; /* the caller has freed it */
 	struct loop_timer *start; /* when it was asked for in a callback */
@@ -35,6 +37,7 @@ struct context {
 	struct sandbox_program *program; /* the interpreter; NULL: none runs */
 	unsigned generation;     /* of the interpreter: what an earlier one has said is not looked at any more */
 	bool is_ready_on[SANDBOX_STREAM_MAX]; /* it has said so */
+	bool is_ready;           /* and what was denied to its start is known */
 	struct frames frames[SANDBOX_STREAM_MAX];
 	char nonce[CONTEXT_NONCE_BYTES + 1];
 	struct buf input;        /* what the interpreter is still to read, from input_at on */
@@ -51,6 +54,7 @@ struct context {
 /* As those of sandbox_program_options. */
 struct interpreter_callbacks {
 	void (*on_output)(void *data, enum sandbox_stream stream, const char *bytes, size_t len);
+	void (*on_denials)(void *data, const json_t *denials);
 	void (*on_end)(void *data, const json_t *result);
 };
 

@@ -272,14 +272,25 @@ static int program_begin_terminal(struct sandbox_program *program, int master_fd
 
 /* ---- the connection ---- */
 
+/* Sends a message to the session, and takes the reference to it. */
+static int program_send_message(struct sandbox_program *program, json_t *message)
+{
+	int r = program->result ? -ESRCH : program->request ? -EAGAIN : 0;
+
+	if (r == 0)
+		return session_client_send(program->socket_fd, message, NULL, 0);
+	json_decref(message);
+	return r;
+}
+
 int sandbox_program_signal(struct sandbox_program *program, int number)
 {
-	if (program->result)
-		return -ESRCH;
-	if (program->request)
-		return -EAGAIN;
-	return session_client_send(program->socket_fd, json_pack("{s:s, s:i}", "op", "signal", "signal", number),
-				   NULL, 0);
+	return program_send_message(program, json_pack("{s:s, s:i}", "op", "signal", "signal", number));
+}
+
+int sandbox_program_ask_denials(struct sandbox_program *program)
+{
+	return program_send_message(program, json_pack("{s:s}", "op", "denials"));
 }
 
 /* The program runs. Takes the master side of its terminal, -1: it has none. */
@@ -317,6 +328,13 @@ static void program_on_answer(void *data, uint32_t events)
 	} else if (json_object_get(answer, "status") || json_object_get(answer, "error")) {
 		cleanup_close(&master_fd);
 		program_end_with(program, answer);
+	} else if (json_object_get(answer, "denials")) {
+		cleanup_close(&master_fd);
+		program->references++;
+		if (program->options.on_denials)
+			program->options.on_denials(program->options.data, json_object_get(answer, "denials"));
+		program_release(program);
+		json_decref(answer);
 	} else {
 		program_on_start(program, answer, master_fd);
 		json_decref(answer);
@@ -444,7 +462,8 @@ int sandbox_start_program(struct sandbox *sandbox, const struct sandbox_program_
 	*program = (struct sandbox_program){
 		.sandbox = sandbox, .next = sandbox->program, .at = &sandbox->program, .references = 1,
 		.options = {.on_start = options->on_start, .on_output = options->on_output,
-			    .on_room = options->on_room, .on_end = options->on_end, .data = options->data},
+			    .on_denials = options->on_denials, .on_room = options->on_room,
+			    .on_end = options->on_end, .data = options->data},
 		.socket_fd = -1, .child_fd = {-1, -1, -1},
 		.output = {{.fd = -1, .left_bytes = -1}, {.fd = -1, .left_bytes = -1}}};
 	if (sandbox->program)

@@ -56,6 +56,11 @@ struct sandbox_program_options {
 	void (*on_start)(void *data, pid_t pid, unsigned number);
 	/* Output, borrowed. */
 	void (*on_output)(void *data, enum sandbox_stream stream, const char *bytes, size_t len);
+	/*
+	 * The answer to sandbox_program_ask_denials(): "denials", borrowed, an array as in the result, which is empty
+	 * when nothing was denied. May be NULL.
+	 */
+	void (*on_denials)(void *data, const json_t *denials);
 	/* sandbox_program_write() takes bytes again, after it had taken less than it was given. May be NULL. */
 	void (*on_room)(void *data);
 	/*
@@ -81,6 +86,11 @@ ssize_t sandbox_program_write(struct sandbox_program *program, const char *bytes
 void sandbox_program_close_stdin(struct sandbox_program *program);
 /* Sends a signal to the program's process group. 0 or -errno: -ESRCH: it has ended. */
 int sandbox_program_signal(struct sandbox_program *program, int number);
+/*
+ * Asks what was denied to the program since the last time; the result then has only what comes after it. 0 or -errno:
+ * -ESRCH: it has ended.
+ */
+int sandbox_program_ask_denials(struct sandbox_program *program);
 /* Changes the size of its terminal, with which the program gets SIGWINCH. 0 or -errno: -ENOTTY: it has none. */
 int sandbox_program_resize(struct sandbox_program *program, unsigned columns, unsigned rows);
 /* While it is paused, no output is read, so that the program waits when the pipes are full. */

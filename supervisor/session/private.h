@@ -99,6 +99,8 @@ int programs_start(struct session *session, struct client *client, const struct 
 void programs_read_spawner(struct session *session);
 /* Ends a program and its descendants. */
 void programs_end(struct program *program);
+/* Tells the program's client what was denied since the last call, and forgets that. */
+void programs_report_denials(struct program *program);
 /* Ends the session with all programs. */
 void programs_end_all(struct session *session);
 struct program *programs_find(const struct session *session, unsigned number);

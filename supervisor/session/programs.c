@@ -241,13 +241,37 @@ static json_t *program_make_error(const struct program *program, enum spawner_st
 				      strerror(error)));
 }
 
+/* The denials of a program, as many as a message may have. *ret_unlisted: attempts that are not in the list. */
+static json_t *program_make_denials(const struct program *program, uint64_t *ret_unlisted)
+{
+	json_t *denials = report_make_denials(program->denials, ret_unlisted);
+
+	while (json_array_size(denials) > SESSION_DENIALS_IN_RESULT_MAX)
+		(void)json_array_remove(denials, json_array_size(denials) - 1);
+	return denials;
+}
+
+void programs_report_denials(struct program *program)
+{
+	struct denials *next = denials_create();
+	uint64_t unlisted = 0;
+	json_t *denials = program_make_denials(program, &unlisted);
+
+	clients_send(program->client, json_pack("{s:i, s:o, s:I}", "program", (int)program->number, "denials", denials,
+						"denials_unlisted", (json_int_t)unlisted));
+	if (!next) /* without memory they are told once more */
+		return;
+	denials_free(program->denials);
+	program->denials = next;
+}
+
 /* The answer to the client: how the program ended, and what was denied to it. */
 static json_t *program_make_result(const struct session *session, const struct program *program)
 {
 	const enum spawner_step step = session->spawner_page->slot[program->slot_index].step;
 	const int error = session->spawner_page->slot[program->slot_index].error;
 	uint64_t unlisted = 0, duration_ns = io_read_clock_ns() - program->start_ns;
-	json_t *denials = report_make_denials(program->denials, &unlisted), *result;
+	json_t *denials = program_make_denials(program, &unlisted), *result;
 	const bool was_denied = json_array_size(denials) > 0;
 	struct run_ending ending =
 		run_ending_make(program->timed_out ? RUN_END_TIMEOUT : RUN_END_NOT_ORDERED, 0, LIMIT_MAX,
@@ -263,8 +287,6 @@ static json_t *program_make_result(const struct session *session, const struct p
 			   (json_int_t)(program->cpu_us / 1000), "max_rss_kb", (json_int_t)program->max_rss_kb,
 			   "denials", denials, "denials_unlisted", (json_int_t)unlisted, "error",
 			   error ? program_make_error(program, step, error, was_denied) : NULL);
-	while (json_array_size(denials) > SESSION_DENIALS_IN_RESULT_MAX)
-		(void)json_array_remove(denials, json_array_size(denials) - 1);
 	return result;
 }
 

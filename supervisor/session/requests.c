@@ -183,6 +183,8 @@ static void client_handle_message(struct session *session, struct client *client
 
 	if (op && client->program && strcmp(op, "signal") == 0)
 		client_signal_program(client, asked);
+	else if (op && client->program && strcmp(op, "denials") == 0)
+		programs_report_denials(client->program);
 	else if (op && !client->program && strcmp(op, "exec") == 0)
 		client_ask_for_program(session, client, asked, stdio_fd);
 	else if (op && !client->program && strcmp(op, "list") == 0)

@@ -10,6 +10,8 @@
  *       answers: {"program": N, "pid": N} when it runs, with the master side of its terminal, if it has one; then one
  *       {"program": N, "status": …} when it has ended
  *       meanwhile: {"op": "signal", "signal": N}. A client that hangs up ends its program, unless "detached": true.
+ *       {"op": "denials"}: what was denied since the last such request; the result has only what comes after it
+ *       answers: {"program": N, "denials": [...], "denials_unlisted": N}
  *   {"op": "hold"}
  *       answers: {"session": "…", "workdir": "/…"}. The session ends when this client hangs up, and is not idle before.
  *   {"op": "list"}, {"op": "stop"}

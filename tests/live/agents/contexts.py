@@ -79,6 +79,7 @@ class Outcome:
         self.errors = [event for event in events if event["type"] == "error"]
         self.error = self.errors[0]["name"] if self.errors else None
         self.value = self.errors[0]["value"] if self.errors else None
+        self.denials = sum((event["denials"] for event in events if event["type"] == "denials"), [])
         self.stdout = "".join(event["text"] for event in events if event["type"] == "stdout")
         self.stderr = "".join(event["text"] for event in events if event["type"] == "stderr")
 
@@ -201,6 +202,22 @@ class Contexts(unittest.TestCase):
         outcome = self.driver.run("d", "5")
         self.assertEqual(outcome.text, "5")
         self.assertIn("signal 9", outcome.stderr)
+
+    def test_denials(self):
+        self.driver.create("s")
+        outcome = self.driver.run("s", "1")
+        self.assertEqual(outcome.denials, [])  # nor those of the start
+        code = "try: open('/etc/shadow')\nexcept OSError as e: print(e.errno)"
+        outcome = self.driver.run("s", code)
+        self.assertEqual([(denial["target"], denial["count"]) for denial in outcome.denials], [("/etc/shadow", 1)])
+        self.assertEqual(outcome.events[-1]["type"], "denials")
+        self.assertEqual(self.driver.run("s", "2").denials, [])
+        outcome = self.driver.run("s", code + "\nimport os; os._exit(1)")
+        self.assertEqual((len(outcome.denials), outcome.error), (1, "InterpreterDied"))
+        outcome = self.driver.run("s", "import subprocess; subprocess.run(['cat', '/etc/shadow']).returncode")
+        self.assertEqual((len(outcome.denials), outcome.text), (1, "1"))
+        self.driver.create("sb", "bash")
+        self.assertEqual(len(self.driver.run("sb", "cat /etc/shadow").denials), 1)
 
     def test_restart(self):
         self.driver.create("r")
