@@ -16,6 +16,7 @@
 #include "confine/filter.h"
 #include "confine/landlock.h"
 #include "confine/privs.h"
+#include "supervisor/session/scrub.h"
 #include "supervisor/session/spawner.h"
 
 #define OOM_SCORE_ADJ "800" /* of 1000 */
@@ -107,7 +108,9 @@ static int child_set_up_process(const struct launch_options *options, pid_t pare
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
 		return -errno;
 	child_raise_oom_score(); /* needs a dumpable process */
-	return options->spawner.page && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
+	if (!options->spawner.page)
+		return 0;
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : scrub_note_mappings();
 }
 
 /*

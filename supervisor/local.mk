@@ -94,6 +94,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/session/private.h \
 	supervisor/session/programs.c \
 	supervisor/session/requests.c \
+	supervisor/session/scrub.c \
+	supervisor/session/scrub.h \
 	supervisor/session/session.c \
 	supervisor/session/session.h \
 	supervisor/session/spawner.c \

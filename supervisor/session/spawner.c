@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fdpass.h"
+#include "supervisor/session/scrub.h"
 
 #define SPAWNER_POINTERS_MAX (SPAWNER_TEXT_BYTES_MAX / 2)
 
@@ -203,13 +204,14 @@ static void spawner_start_program(struct spawner_page *page, int socket_fd, cons
 	}
 }
 
-_Noreturn void spawner_run(struct spawner_page *page, int socket_fd)
+static _Noreturn void __attribute__((noinline)) spawner_serve(struct spawner_page *page, int socket_fd)
 {
 	struct spawner_request *request = &spawner_request;
 	const pid_t supervisor = getppid();
 	struct spawner_program program;
 	size_t bytes;
 
+	scrub_memory(page);
 	while ((bytes = spawner_receive(socket_fd, request, program.stdio_fd)) > 0) {
 		if (spawner_unpack(request, bytes, &program) < 0)
 			_exit(1); /* cannot happen: the supervisor makes the requests */
@@ -218,4 +220,13 @@ _Noreturn void spawner_run(struct spawner_page *page, int socket_fd)
 			(void)close(program.stdio_fd[i]);
 	}
 	_exit(0);
+}
+
+_Noreturn void spawner_run(struct spawner_page *page, int socket_fd)
+{
+	/* What scrub_memory() leaves of the stack above spawner_serve(), which would else be the callers' variables. */
+	char above[SCRUB_STACK_KEPT_BYTES];
+
+	explicit_bzero(above, sizeof(above));
+	spawner_serve(page, socket_fd);
 }

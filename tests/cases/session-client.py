@@ -92,7 +92,10 @@ idle = [connect() for _ in range(600)]
 for sock in idle:
     sock.close()
 for _ in range(50):
-    ask(exec_true, null).close()
+    try:
+        ask(exec_true, null).close()
+    except OSError:
+        pass  # there are too many clients, and this one was hung up on
 for _ in range(100):  # while there are too many, further ones are hung up on
     try:
         if answers_list := ask({"op": "list"}).recv(1 << 20):

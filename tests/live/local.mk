@@ -240,7 +240,8 @@ EXTRA_DIST += tests/verify-random.py tests/verify_log.py
 EXTRA_DIST += tests/cases/audit-export.py tests/cases/audit-hostile.py
 EXTRA_DIST += tests/cases/replay-ops.py tests/cases/net-python.py tests/cases/net-node.js tests/cases/NetJava.java
 EXTRA_DIST += tests/cases/after-read.py tests/cases/mcp-check.py tests/cases/session-client.py
-EXTRA_DIST += tests/cases/e2b-client.py tests/cases/session-terminal.py
+EXTRA_DIST += tests/cases/e2b-client.py tests/cases/session-memory.py \
+	tests/cases/session-terminal.py
 EXTRA_DIST += tests/cases/net-packages.py tests/cases/net-pinned.py tests/cases/net-answers.py
 EXTRA_DIST += tests/cases/net-git.py tests/cases/net-static.c tests/cases/net-go.go
 EXTRA_DIST += tests/cases/report-log.py tests/cases/report-page.py tests/cases/report-engine.js \

@@ -130,6 +130,21 @@ told "descriptors" "0 1 2 3 0" session exec "$id" -- python3 -c '
 import os; print(*sorted(os.listdir("/proc/self/fd"), key=int), end="")'
 told "afterwards" "x 0" session exec "$id" cat f
 
+# A program that was not executed yet is a copy of that process, whose memory must hold nothing of the supervisor's.
+cp "$SRC/tests/cases/session-memory.py" "$T/home/memory.py"
+session exec "$id" -- python3 memory.py >"$T/memory" &
+reader=$!
+for _ in {1..200}; do
+	[ ! -s "$T/memory" ] || break
+	sleep 0.05
+done
+for _ in {1..60}; do
+	session exec "$id" true
+done
+wait $reader || fail "reading memory"
+most=$(tail -n 1 "$T/memory")
+[ "$most" -lt 16384 ] || fail "$most bytes of the supervisor's memory in a program before its exec"
+
 # ---- hostile and mistaken clients ----
 "$PYTHON" "$SRC/tests/cases/session-client.py" "$T/tmp/callgate-$(id -u)/session-$id" "$T" || fail "clients"
 told "after these" "x 0" session exec "$id" cat f
