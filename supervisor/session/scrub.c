@@ -111,11 +111,12 @@ static void scrub_clear(uintptr_t begin, uintptr_t end)
 }
 
 /* Variables without initial values follow those of their file, in memory that has no file. */
-static bool scrub_is_behind_file(size_t index)
+static bool scrub_is_behind_file(const struct scrub_mapping *mapping, const struct scrub_mapping *before)
 {
-	return index > 0 && scrub_mapping[index - 1].end == scrub_mapping[index].begin &&
-	       ((scrub_mapping[index - 1].has_file && scrub_mapping[index - 1].is_writable) ||
-		scrub_contains(&scrub_mapping[index], (uintptr_t)scrub_text));
+	const bool follows_variables = before && before->has_file && before->is_writable && !before->is_shared;
+
+	return before && before->end == mapping->begin &&
+	       (follows_variables || scrub_contains(mapping, (uintptr_t)scrub_text));
 }
 
 /* Clears a mapping from `begin` on but for the thread's own variables. */
@@ -155,7 +156,7 @@ void __attribute__((noinline)) scrub_memory(const void *kept)
 	if (exit_runs_handlers)
 		return; /* a sanitizer's own memory must stay */
 	for (size_t i = 0; i < scrub_count; i++) {
-		const struct scrub_mapping *mapping = &scrub_mapping[i];
+		const struct scrub_mapping *mapping = &scrub_mapping[i], *before = i > 0 ? mapping - 1 : NULL;
 
 		if (scrub_contains(mapping, (uintptr_t)kept))
 			continue;
@@ -163,7 +164,7 @@ void __attribute__((noinline)) scrub_memory(const void *kept)
 			(void)munmap((void *)mapping->begin, mapping->end - mapping->begin);
 		else if (scrub_contains(mapping, stack))
 			scrub_clear_stack(mapping, stack);
-		else if (mapping->is_writable && !mapping->has_file && !scrub_is_behind_file(i))
+		else if (mapping->is_writable && !mapping->has_file && !scrub_is_behind_file(mapping, before))
 			scrub_clear_but_for_thread(mapping, mapping->begin);
 	}
 	explicit_bzero(scrub_text, sizeof(scrub_text));

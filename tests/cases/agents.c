@@ -13,7 +13,7 @@
 #include "agents/sandbox/sandbox.h"
 
 #define OUTPUT_KEPT_BYTES 256
-#define JOBS_MAX 64
+#define JOBS_MAX 256
 
 /* A program and what became of it. */
 struct job {
@@ -367,11 +367,30 @@ static void check_terminals(void)
 	expect_end(&job[2], 0, NULL);
 }
 
+/* More at once than the session's socket takes connections that are not accepted yet. */
+static void start_crowd(void)
+{
+	const char *const argv[] = {"head", "-c", "3", NULL};
+
+	for (int i = 0; i < 200; i++) {
+		struct job *one = start(&(struct sandbox_program_options){.argv = argv, .stdin_is_open = true});
+
+		expect(sandbox_program_write(one->program, "crowd", 5) == 5, "input %d", i);
+	}
+}
+
+static void check_crowd(void)
+{
+	for (int i = 0; i < job_count; i++)
+		expect_end(&job[i], 0, "cro");
+}
+
 static const struct scenario scenarios[] = {
 	{"twenty", start_twenty, check_twenty},    {"input", start_input, check_input},
 	{"output", start_output, check_output},    {"signals", start_signals, check_signals},
 	{"failing", start_failing, check_failing}, {"passing", start_passing, check_passing},
 	{"freeing", start_freeing, check_freeing}, {"terminals", start_terminals, check_terminals},
+	{"crowd", start_crowd, check_crowd},
 };
 
 /* ---- the sandbox ---- */
@@ -389,6 +408,12 @@ static void on_ready(void *data, const char *error)
 {
 	(void)data;
 	expect(!error, "the sandbox: %s", error ? error : "");
+	loop_stop(loop);
+}
+
+static void stop(void *data)
+{
+	(void)data;
 	loop_stop(loop);
 }
 
@@ -426,6 +451,8 @@ static void run_ends(struct sandbox_options *options)
 	options->arguments = given;
 	expect(sandbox_create(loop, options, &other) == 0, "create");
 	sandbox_free(other);
+	(void)loop_after(loop, 1500, stop, NULL); /* until the process that makes it has exited */
+	(void)loop_run(loop);
 }
 
 int main(int argc, char **argv)

@@ -104,6 +104,16 @@ for _ in range(100):  # while there are too many, further ones are hung up on
         pass
     time.sleep(0.02)
 
+# A client that sends thousands of requests and reads no answer is hung up on.
+flood = connect()
+try:
+    for _ in range(20000):
+        flood.send(b'{"op": "list"}')
+    expect("a flood of requests", False, "all were taken")
+except OSError:
+    pass
+flood.close()
+
 # A client that never reads its answers, and one that sends a second request.
 deaf = ask({"op": "list"})
 twice = ask({"op": "exec", "argv": ["sleep", "5"]}, null)

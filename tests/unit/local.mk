@@ -36,6 +36,9 @@ tests_unit_supervisor_test_notify_LDADD = $(tests_unit_supervisor_test_trace_LDA
 UNIT_TESTS += tests/unit/supervisor/test_ask_directory
 tests_unit_supervisor_test_ask_directory_LDADD = libcallgate_supervisor.a libcallgate_base.a $(UNIT_LIBS)
 
+UNIT_TESTS += tests/unit/supervisor/test_scrub
+tests_unit_supervisor_test_scrub_LDADD = libcallgate_supervisor.a libcallgate_base.a $(UNIT_LIBS)
+
 UNIT_TESTS += tests/unit/supervisor/test_watchdog
 tests_unit_supervisor_test_watchdog_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
 	$(UNIT_LIBS)
