@@ -35,34 +35,37 @@ static size_t frames_count_incomplete(const char *bytes, size_t len)
 	return 0;
 }
 
-/* Completes the character that the last bytes have begun. Returns how many bytes it took. */
-static size_t frames_complete_character(struct frames *frames, const struct frames_handler *handler,
-					const char *bytes, size_t len, bool *ret_goes_on)
+/* Passes on the character that the last bytes have begun, even if it will never be complete. */
+static bool frames_flush_character(struct frames *frames, const struct frames_handler *handler)
+{
+	size_t len = frames->character_len;
+
+	frames->character_len = 0;
+	return len == 0 || handler->on_output(handler->data, frames->character, len);
+}
+
+/* Completes that character. *ret_taken is how many bytes it took. */
+static bool frames_complete_character(struct frames *frames, const struct frames_handler *handler,
+				      const char *bytes, size_t len, size_t *ret_taken)
 {
 	size_t taken = 0;
 
-	*ret_goes_on = true;
-	if (frames->character_len == 0)
-		return 0;
-	while (taken < len && frames->character_len < FRAMES_CHARACTER_BYTES_MAX &&
-	       frames_count_incomplete(frames->character, frames->character_len) > 0)
+	while (frames->character_len > 0 && taken < len && ((unsigned char)bytes[taken] & 0xc0) == 0x80) {
 		frames->character[frames->character_len++] = bytes[taken++];
-	if (frames_count_incomplete(frames->character, frames->character_len) == 0) {
-		size_t complete = frames->character_len;
-
-		frames->character_len = 0;
-		*ret_goes_on = handler->on_output(handler->data, frames->character, complete);
+		if (frames_count_incomplete(frames->character, frames->character_len) == 0)
+			break;
 	}
-	return taken;
+	*ret_taken = taken;
+	return (taken == len && frames_count_incomplete(frames->character, frames->character_len) > 0) ||
+	       frames_flush_character(frames, handler);
 }
 
 static bool frames_pass_output(struct frames *frames, const struct frames_handler *handler, const char *bytes,
 			       size_t len)
 {
-	bool goes_on;
-	size_t taken = frames_complete_character(frames, handler, bytes, len, &goes_on), rest;
+	size_t taken, rest;
 
-	if (!goes_on)
+	if (!frames_complete_character(frames, handler, bytes, len, &taken))
 		return false;
 	bytes += taken;
 	len -= taken;
@@ -72,15 +75,6 @@ static bool frames_pass_output(struct frames *frames, const struct frames_handle
 		frames->character_len = rest;
 	}
 	return len == rest || handler->on_output(handler->data, bytes, len - rest);
-}
-
-/* A frame begins: what is before it has been written completely. */
-static bool frames_flush_character(struct frames *frames, const struct frames_handler *handler)
-{
-	size_t len = frames->character_len;
-
-	frames->character_len = 0;
-	return len == 0 || handler->on_output(handler->data, frames->character, len);
 }
 
 /* ---- frames ---- */
@@ -106,7 +100,7 @@ static bool frames_read_mark(struct frames *frames, const struct frames_handler 
 		return true;
 	frames->state = FRAMES_LENGTH;
 	frames->left = 0;
-	return frames_flush_character(frames, handler);
+	return frames_flush_character(frames, handler); /* what is before a frame is complete */
 }
 
 static void frames_read_length(struct frames *frames, char byte)

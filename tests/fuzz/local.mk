@@ -111,3 +111,15 @@ endif
 tests_fuzz_libfuzzer_net_text_SOURCES = tests/fuzz/fuzz_net_text.c tests/fuzz/fuzz.h
 tests_fuzz_libfuzzer_net_text_LDADD = $(fuzz_net_text_libs)
 tests_fuzz_libfuzzer_net_text_LDFLAGS = $(libfuzzer_flags)
+
+fuzz_frames_libs = $(AGENTS_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_frames
+tests_fuzz_fuzz_frames_SOURCES = tests/fuzz/fuzz_frames.c $(fuzz_main)
+tests_fuzz_fuzz_frames_LDADD = $(fuzz_frames_libs)
+
+if ENABLE_FUZZ
+noinst_PROGRAMS += tests/fuzz/libfuzzer_frames
+endif
+tests_fuzz_libfuzzer_frames_SOURCES = tests/fuzz/fuzz_frames.c tests/fuzz/fuzz.h
+tests_fuzz_libfuzzer_frames_LDADD = $(fuzz_frames_libs)
+tests_fuzz_libfuzzer_frames_LDFLAGS = $(libfuzzer_flags)
