@@ -28,7 +28,8 @@ int session_create(const struct session_options *options, struct launch_options 
 	*ret_session = session;
 	session->options = options;
 	session->epoll_fd = session->spawner_fd[0] = session->spawner_fd[1] = -1;
-	page = mmap(NULL, sizeof(*session->spawner_page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	page = mmap(NULL, sizeof(*session->spawner_page), PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (page == MAP_FAILED)
 		return -errno;
 	session->spawner_page = page;

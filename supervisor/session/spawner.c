@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -65,6 +66,16 @@ static int program_keep_only_stdio(const int stdio_fd[3])
 	return (int)syscall(SYS_close_range, 3U, ~0U, 0U);
 }
 
+/* Unmaps all slots but the program's own. */
+static int program_keep_only_slot(struct spawner_page *page, uint32_t slot)
+{
+	if (slot > 0 && munmap(&page->slot[0], slot * sizeof(page->slot[0])) < 0)
+		return -1;
+	return slot + 1 < SPAWNER_PROGRAMS_MAX
+		       ? munmap(&page->slot[slot + 1], (SPAWNER_PROGRAMS_MAX - slot - 1) * sizeof(page->slot[0]))
+		       : 0;
+}
+
 static _Noreturn void program_exec(struct spawner_page *page, const struct spawner_request *request,
 				   const struct spawner_program *program, pid_t monitor)
 {
@@ -72,7 +83,8 @@ static _Noreturn void program_exec(struct spawner_page *page, const struct spawn
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != monitor)
 		program_fail(page, request->slot, SPAWNER_PREPARE);
 	program_await_permission(page, request);
-	if (setsid() < 0 || program_keep_only_stdio(program->stdio_fd) < 0 ||
+	if (setsid() < 0 || program_keep_only_slot(page, request->slot) < 0 ||
+	    program_keep_only_stdio(program->stdio_fd) < 0 ||
 	    (request->has_terminal && ioctl(0, TIOCSCTTY, 0) < 0))
 		program_fail(page, request->slot, SPAWNER_PREPARE);
 	/* The supervisor reads the arguments of chdir(2) and execve(2) by process_vm_readv(2). */

@@ -16,13 +16,18 @@
 
 enum spawner_step { SPAWNER_PREPARE, SPAWNER_CHDIR, SPAWNER_EXEC };
 
-/* Shared with the spawner, the monitors, and each program until its exec. */
+#define SPAWNER_SLOT_BYTES 65536u /* a multiple of every page size; of each, one page is used */
+
+/*
+ * Shared with the spawner, the monitors, and each program until its exec. A program keeps only its own slot, because
+ * another program may write to its memory then.
+ */
 struct spawner_page {
 	struct {
 		_Atomic uint32_t go;    /* a futex: the number of the program that may go on */
 		volatile uint32_t step; /* enum spawner_step: the step that failed */
 		volatile int32_t error; /* errno of the step that failed; 0: no step has failed */
-	} slot[SPAWNER_PROGRAMS_MAX];
+	} __attribute__((aligned(SPAWNER_SLOT_BYTES))) slot[SPAWNER_PROGRAMS_MAX];
 };
 
 /* Asks for a program. One message of the socket, with three descriptors: the program's stdin, stdout and stderr. */

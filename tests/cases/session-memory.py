@@ -1,7 +1,8 @@
 """Inside a session: reads the memory of programs that the session starts meanwhile, before they are what they will be.
 
 Prints the most bytes other than zero that it has found in one heap or stack of such a process, which is a copy of the
-process that starts programs until its exec.
+process that starts programs until its exec; or how much such a process shares with it, when that is more than its own
+slot.
 """
 import ctypes
 import os
@@ -39,7 +40,10 @@ while time.monotonic() < end:
         if "callgate" not in maps:
             continue
         for line in maps.splitlines():
+            begin, end_of = (int(number, 16) for number in line.split()[0].split("-"))
+            if line.split()[1] == "rw-s" and end_of - begin > 65536:
+                most = max(most, end_of - begin)  # what programs share with the supervisor
             if line.endswith(("[heap]", "[stack]")):
-                data = read(pid, *(int(number, 16) for number in line.split()[0].split("-")))
+                data = read(pid, begin, end_of)
                 most = max(most, len(data) - data.count(0))
 print(most)
