@@ -5,10 +5,11 @@
  * which is newfstatat with AT_EMPTY_PATH, stays with the kernel, as under callgate where its view allows. `make bench`
  * measures callgate against it.
  *
- *     floor [-f] PROGRAM [ARG…]
+ *     floor [-f|-s] PROGRAM [ARG…]
  *
  * Both ends stay on one processor, where a notification costs least. -f leaves them free: for programs that do several
- * things at once.
+ * things at once. -s does so too, and gives the program a session of its own, as callgate does: with autogroup (sched(7))
+ * the ends are in two scheduling groups then, and among many pairs a task is seldom followed by its other end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -279,13 +280,13 @@ static void serve(int listener)
 	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
-static int run_child(char **argv, volatile int *shared)
+static int run_child(char **argv, volatile int *shared, bool own_session)
 {
 	int listener = install();
 
 	*shared = listener;
-	if (listener < 0) {
-		perror("floor: seccomp");
+	if (listener < 0 || (own_session && setsid() < 0)) {
+		perror("floor: seccomp or setsid");
 		return 125;
 	}
 	(void)unshare(CLONE_FILES);
@@ -319,10 +320,11 @@ static void reap(int number)
 int main(int argc, char **argv)
 {
 	volatile int *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	bool spread = argc > 1 && strcmp(argv[1], "-f") == 0;
+	bool own_session = argc > 1 && strcmp(argv[1], "-s") == 0;
+	bool spread = own_session || (argc > 1 && strcmp(argv[1], "-f") == 0);
 
 	if (argc < 2 + spread || shared == MAP_FAILED) {
-		fputs("usage: floor [-f] PROGRAM [ARG...]\n", stderr);
+		fputs("usage: floor [-f|-s] PROGRAM [ARG...]\n", stderr);
 		return 125;
 	}
 	if (!spread)
@@ -330,7 +332,7 @@ int main(int argc, char **argv)
 	*shared = -1;
 	child = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL);
 	if (child == 0)
-		_exit(run_child(argv + 1 + spread, shared));
+		_exit(run_child(argv + 1 + spread, shared, own_session));
 	while (*shared < 0 && waitpid(child, &status, WNOHANG) == 0)
 		(void)sched_yield();
 	if (*shared < 0)

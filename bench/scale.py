@@ -25,6 +25,13 @@ LEAST = 400  # operations of a sandbox and a round, so that its start takes the 
 TIMEOUT = 300
 
 
+class Apart(rivals.Floor):
+    name, about = "apart", "the floor, with its program in a scheduling group of its own, as under callgate"
+
+    def command(self, workdir, inner, how=None, log=None):
+        return [self.place.floor, "-s", *inner]
+
+
 class Case:
     """So many sandboxes with so many threads each; operations are of a thread and a round of bench-micro."""
 
@@ -65,7 +72,7 @@ class Case:
 
 
 def measure(place, options):
-    kinds = [kind(place) for kind in rivals.ALL if kind.name in options.rivals]
+    kinds = [kind(place) for kind in (*rivals.ALL, Apart) if kind.name in options.rivals]
     print("who       sandboxes threads CPU µs/call  of one calls/s*core  of one", flush=True)
     many = [(count, 1) for count in options.sandboxes] + [(1, count) for count in options.threads]
     for shape in dict.fromkeys([(1, 1), *many]):
@@ -92,7 +99,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.getcwd(), help="directory with callgate, bench-floor and bench-micro")
     parser.add_argument("--before", metavar="DIR", help="build directory of an earlier callgate, measured in turn")
-    parser.add_argument("--rivals", metavar="LIST", help="native, floor, before, callgate (callgate, before)")
+    parser.add_argument("--rivals", metavar="LIST", help="native, floor, apart, before, callgate (callgate, before)")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--calls", type=int, default=100000, help="of all sandboxes and threads of a row (100,000)")
     parser.add_argument("--sandboxes", type=numbers(1024), default=[8, 64, 256], metavar="LIST", help="8,64,256")
