@@ -8,8 +8,9 @@
  *     floor [-f|-s] PROGRAM [ARG…]
  *
  * Both ends stay on one processor, where a notification costs least. -f leaves them free: for programs that do several
- * things at once. -s does so too, and gives the program a session of its own, as callgate does: with autogroup (sched(7))
- * the ends are in two scheduling groups then, and among many pairs a task is seldom followed by its other end.
+ * things at once. -s does so too, and gives the program a session of its own, as callgate does: with autogroup
+ * (sched(7)) the ends are in two scheduling groups then, and among many pairs a task is seldom followed by its other
+ * end.
  */
 #include <errno.h>
 #include <fcntl.h>
