@@ -29,6 +29,9 @@ EXTRA_DIST += \
 	examples/experiment/plan.json \
 	examples/experiment/run.sh \
 	examples/experiment/slurm.sh \
+	examples/e2b/README.md \
+	examples/e2b/quickstart.py \
+	examples/e2b/run.sh \
 	examples/experiment/policy.json \
 	examples/experiment/work/words.py \
 	examples/git-session/README.md \

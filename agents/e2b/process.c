@@ -12,6 +12,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
+#define TERMINAL_COLUMNS 80 /* of one whose size the client does not say */
+#define TERMINAL_ROWS 24
 #define PROCESS_ARGUMENTS_MAX 4096u
 #define PROCESS_MESSAGE_BYTES_MAX (4u << 20) /* of StreamInput */
 
@@ -42,7 +44,8 @@ struct e2b_process {
 	char *tag;      /* NULL: it has none */
 	pid_t pid;      /* 0: not started yet */
 	bool has_terminal, has_stdin;
-	bool closes_stdin; /* as soon as it has got what is in line */
+	unsigned columns, rows; /* of the terminal */
+	bool closes_stdin;      /* as soon as it has got what is in line */
 	struct listener *listeners;
 	struct input *inputs;
 };
@@ -423,6 +426,19 @@ static size_t process_count(const struct e2b_sandbox *box)
 	return count;
 }
 
+/* The size of a terminal, in a message's pty. False: it has none. */
+static bool process_get_size(const json_t *message, unsigned *ret_columns, unsigned *ret_rows)
+{
+	const json_t *size = connect_get(connect_get(message, "pty", NULL), "size", NULL);
+	int64_t columns = connect_get_integer(size, "cols", NULL, 0), rows = connect_get_integer(size, "rows", NULL, 0);
+
+	if (columns < 1 || columns > UINT16_MAX || rows < 1 || rows > UINT16_MAX)
+		return false;
+	*ret_columns = (unsigned)columns;
+	*ret_rows = (unsigned)rows;
+	return true;
+}
+
 static struct e2b_process *process_create(struct e2b_sandbox *box, const json_t *message)
 {
 	struct e2b_process *process = calloc(1, sizeof(*process));
@@ -435,6 +451,10 @@ static struct e2b_process *process_create(struct e2b_sandbox *box, const json_t 
 	process->config = json_deep_copy(connect_get(message, "process", NULL));
 	process->tag = tag ? strdup(tag) : NULL;
 	process->has_terminal = connect_get(message, "pty", NULL) != NULL;
+	process->columns = TERMINAL_COLUMNS;
+	process->rows = TERMINAL_ROWS;
+	if (process->has_terminal)
+		(void)process_get_size(message, &process->columns, &process->rows);
 	process->has_stdin = process->has_terminal || !stdin_wish || json_is_true(stdin_wish);
 	process->next = box->processes;
 	box->processes = process;
@@ -451,6 +471,9 @@ static int process_run(struct e2b_process *process, struct http_request *request
 							.cwd = path,
 							.wall_ms = connect_get_timeout_ms(request),
 							.stdin_is_open = process->has_stdin,
+							.has_terminal = process->has_terminal,
+							.columns = process->columns,
+							.rows = process->rows,
 							.on_start = process_on_start,
 							.on_output = process_on_output,
 							.on_room = process_on_room,
@@ -602,7 +625,13 @@ static void process_update(struct e2b_sandbox *box, struct http_request *request
 
 	if (!process)
 		return;
-	connect_fail(request, CONNECT_FAILED_PRECONDITION, "the program has no terminal");
+	if (!process->has_terminal || !process_get_size(message, &process->columns, &process->rows))
+		connect_fail(request, CONNECT_FAILED_PRECONDITION,
+			     "the program has no terminal, or there is no pty.size");
+	else if (sandbox_program_resize(process->program, process->columns, process->rows) < 0)
+		connect_fail(request, CONNECT_NOT_FOUND, "process with pid %d not found", (int)process->pid);
+	else
+		connect_answer(request, json_object());
 }
 
 const struct connect_method process_methods[] = {

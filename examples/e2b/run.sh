@@ -1,0 +1,16 @@
+#!/bin/bash
+# Runs quickstart.py against a server of its own.
+set -eu
+cd "$(dirname "$0")"
+callgate=${CALLGATE:-callgate}
+work=$(mktemp -d)
+mkdir -p logs
+(umask 077 && echo "e2b_$(od -An -tx1 -N20 /dev/urandom | tr -d ' \n')" >"$work/key")
+"$callgate" serve --key-file "$work/key" --port-file "$work/port" --audit-dir "$PWD/logs" 2>"$work/log" &
+trap 'kill $!; rm -rf "$work"' EXIT
+until [ -s "$work/port" ]; do sleep 0.1; done
+export E2B_API_KEY E2B_API_URL E2B_SANDBOX_URL
+E2B_API_KEY=$(cat "$work/key")
+E2B_API_URL=http://127.0.0.1:$(cat "$work/port")
+E2B_SANDBOX_URL=$E2B_API_URL
+"${PYTHON:-python3}" quickstart.py

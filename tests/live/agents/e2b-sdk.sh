@@ -1,0 +1,43 @@
+#!/bin/bash
+# The official SDKs of E2B, unmodified, from npm and PyPI, against callgate serve: nothing but their environment says
+# where it is. They are installed once, below the build directory.
+. "$(dirname "$0")/../lib.sh"
+need node npm
+[ -x "$BUILD/callgate-agents" ] || skip "callgate-agents is not built"
+python=$(command -v python3) || skip "no python3"
+cache=$BUILD/tests/e2b-sdk
+unset TMPDIR
+
+# install WHAT COMMAND…: once; what cannot be fetched is no fault of ours.
+install()
+{
+	local what=$1
+	shift
+	[ ! -e "$cache/$what.done" ] || return 0
+	timeout -k 5 300 "$@" >"$cache/$what.log" 2>&1 || skip "cannot install from $what: $(tail -n 1 "$cache/$what.log")"
+	touch "$cache/$what.done"
+}
+mkdir -p "$cache"
+[ -e "$cache/package.json" ] || echo '{"private": true}' >"$cache/package.json"
+install npm npm install --prefix "$cache" --no-audit --no-fund e2b@2.51.0 @e2b/code-interpreter
+install venv "$python" -m venv "$cache/venv"
+install PyPI "$cache/venv/bin/pip" -q install e2b==2.63.0 e2b-code-interpreter==2.11.5
+
+export TMPDIR=$T/tmp
+key=e2b_$(printf %040d 7)
+(umask 077 && echo "$key" >"$T/key")
+"$CALLGATE" serve --key-file "$T/key" --port-file "$T/port" 2>"$T/log" &
+live_kept+=($!)
+server=$!
+for _ in {1..100}; do
+	[ ! -s "$T/port" ] || break
+	sleep 0.05
+done
+[ -s "$T/port" ] || die "no server: $(cat "$T/log")"
+export E2B_API_KEY=$key E2B_API_URL=http://127.0.0.1:$(cat "$T/port")
+export E2B_SANDBOX_URL=$E2B_API_URL
+timeout -k 5 "$LIVE_TIMEOUT" "$cache/venv/bin/python" "$SRC/tests/cases/e2b-sdk.py" || fail "the Python SDK"
+cp "$SRC/tests/cases/e2b-sdk.mjs" "$cache" # node looks for packages beside the program
+(cd "$cache" && timeout -k 5 "$LIVE_TIMEOUT" node e2b-sdk.mjs) || fail "the JavaScript SDK"
+kill $server && wait $server
+[ $? = 0 ] || fail "the server's exit status"
