@@ -211,10 +211,14 @@ int e2b_create(struct loop *loop, const struct e2b_options *options, struct e2b 
 		error = http_server_create(loop, &http, &e2b->http);
 	else
 		(void)close(options->listen_fd);
-	if (error == 0)
+	if (error == 0) {
+		templates_load_warm(e2b);
+		for (struct e2b_template *template = e2b->templates; template; template = template->next)
+			e2b_sandboxes_keep_ready(e2b, template);
 		*ret_e2b = e2b;
-	else
+	} else {
 		e2b_free(e2b);
+	}
 	return error;
 }
 
@@ -224,6 +228,8 @@ void e2b_free(struct e2b *e2b)
 		return;
 	e2b->is_ending = true;
 	admission_release(e2b);
+	while (e2b->spares)
+		e2b_sandboxes_end(e2b->spares, "server_stopped");
 	while (e2b->sandboxes)
 		e2b_sandboxes_end(e2b->sandboxes, "server_stopped");
 	http_server_free(e2b->http);

@@ -106,7 +106,9 @@ static int context_start(struct e2b_context *own)
 	bool is_python = strcmp(own->language, "python") == 0;
 	const struct context_options options = {.language = own->language,
 						.cwd = own->cwd,
-						.interpreter = is_python ? own->box->template->python : NULL};
+						.interpreter = is_python ? own->box->template->python : NULL,
+						.warm = is_python ? (const char *const *)own->box->template->modules
+								  : NULL};
 
 	return own->context ? 0 : context_create(own->box->e2b->loop, own->box->sandbox, &options, &own->context);
 }
@@ -149,6 +151,16 @@ static void context_add_defaults(struct e2b_sandbox *box)
 {
 	(void)context_find_default(box, "python");
 	(void)context_find_default(box, "javascript");
+}
+
+void contexts_warm(struct e2b_sandbox *box)
+{
+	struct e2b_context *context;
+
+	context_add_defaults(box);
+	context = context_find_default(box, "python");
+	if (context)
+		(void)context_start(context); /* a failure is told to the code that runs first */
 }
 
 /* ---- running code ---- */

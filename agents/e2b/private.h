@@ -66,10 +66,17 @@ struct e2b_template {
 	char **arguments; /* for `callgate session create`, NULL-ended */
 	json_t *env;      /* variables of its programs */
 	char *python;       /* the interpreter of its contexts; NULL: python3 */
+	unsigned warm;      /* sandboxes that are kept ready */
+	char **modules;     /* that their Python has imported, NULL-ended; or NULL */
+	unsigned spare_count, failures; /* made or ready; that failed one after the other */
+	struct loop_timer *refill;
+	struct e2b *e2b;
 	uint64_t memory_bytes, disk_bytes;
 	int policy_fd; /* the part of the policy that is the server's: account, workdir; -1: none */
 };
 
+/* Reads all templates that keep sandboxes ready, so that these are made before they are asked for. */
+void templates_load_warm(struct e2b *e2b);
 /* Finds a template by its name, and reads it when it is used first. NULL with *ret_why, owned by the caller. */
 struct e2b_template *template_find(struct e2b *e2b, const char *name, char **ret_why);
 void templates_release(struct e2b *e2b);
@@ -89,6 +96,7 @@ struct e2b_sandbox {
 	struct e2b_template *template;
 	struct sandbox *sandbox;
 	bool is_ready;
+	bool is_spare;                /* made before anybody asked for it: `key` is NULL */
 	struct http_request *creator; /* waits for it; NULL: it has its answer */
 	char id[E2B_ID_SIZE];
 	char token[E2B_TOKEN_SIZE], traffic_token[E2B_TOKEN_SIZE]; /* token "": requests for it need none */
@@ -113,6 +121,9 @@ struct e2b_wish {
 /* Starts to make a sandbox, and answers the request when it is ready. */
 void e2b_sandboxes_start(struct e2b *e2b, struct e2b_key *key, struct e2b_template *template,
 			 struct http_request *request, const struct e2b_wish *wish);
+
+/* Makes sandboxes that the template keeps ready, one after the other. */
+void e2b_sandboxes_keep_ready(struct e2b *e2b, struct e2b_template *template);
 
 /* Starts the sandbox as soon as there is room: admission.c. Answers with 429 if the key has no quota for it. */
 void admission_add(struct e2b *e2b, struct e2b_key *key, struct e2b_template *template, struct http_request *request,
@@ -244,6 +255,8 @@ void files_handle_signed(struct e2b *e2b, struct http_request *request);
 
 /* ---- contexts: interpreter.c ---- */
 
+/* Starts the Python that code runs in without naming a context, before there is any. */
+void contexts_warm(struct e2b_sandbox *box);
 void interpreter_handle(struct e2b_sandbox *box, struct http_request *request);
 void contexts_release(struct e2b_sandbox *box);
 
@@ -267,6 +280,7 @@ struct e2b {
 	size_t key_count;
 	struct e2b_template *templates;
 	struct e2b_sandbox *sandboxes; /* the youngest first */
+	struct e2b_sandbox *spares;
 	unsigned sandbox_count, sandboxes_max, starting;
 	struct e2b_waiting *waiting; /* list: the first came first */
 	uint64_t served;             /* requests for a sandbox that had their turn */

@@ -8,6 +8,8 @@
 #include "base/cleanup.h"
 
 #define SANDBOX_ARGUMENTS_MAX 220u
+#define SANDBOX_FAILURES_MAX 3u /* one after the other: then none is kept ready any more */
+#define SANDBOX_REFILL_MS 50u   /* from when one was taken to when another is made */
 
 struct e2b_sandbox *e2b_sandboxes_find(struct e2b *e2b, const char *id)
 {
@@ -21,16 +23,20 @@ struct e2b_sandbox *e2b_sandboxes_find(struct e2b *e2b, const char *id)
 
 static void sandbox_unlink(struct e2b_sandbox *box)
 {
-	struct e2b_sandbox **at = &box->e2b->sandboxes;
+	struct e2b_sandbox **at = box->is_spare ? &box->e2b->spares : &box->e2b->sandboxes;
 
 	while (*at && *at != box)
 		at = &(*at)->next;
-	if (*at) {
-		*at = box->next;
-		box->e2b->sandbox_count--;
-		box->e2b->starting -= !box->is_ready;
-		keys_give_back(box->key, box->template);
+	if (!*at)
+		return;
+	*at = box->next;
+	if (box->is_spare) {
+		box->template->spare_count--;
+		return;
 	}
+	box->e2b->sandbox_count--;
+	box->e2b->starting -= !box->is_ready;
+	keys_give_back(box->key, box->template);
 }
 
 static void sandbox_release(struct e2b_sandbox *box)
@@ -48,17 +54,19 @@ static void sandbox_release(struct e2b_sandbox *box)
 	json_decref(box->env);
 	json_decref(box->internet);
 	free(box);
-	e2b->on_room(e2b);
+	if (!e2b->is_ending)
+		e2b->on_room(e2b);
 }
 
 void e2b_sandboxes_end(struct e2b_sandbox *box, const char *reason)
 {
 	struct http_request *creator = steal_pointer(&box->creator);
 
-	log_event("sandbox_end",
-		  json_pack("{s:s, s:s, s:s, s:s*, s:I}", "sandbox", box->id, "key", box->key->name, "reason", reason,
-			    "session", box->sandbox ? sandbox_get_id(box->sandbox) : NULL, "age_ms",
-			    (json_int_t)(e2b_now_ms() - box->start_ms)));
+	if (!box->is_spare)
+		log_event("sandbox_end",
+			  json_pack("{s:s, s:s, s:s, s:s*, s:I}", "sandbox", box->id, "key", box->key->name, "reason",
+				    reason, "session", box->sandbox ? sandbox_get_id(box->sandbox) : NULL, "age_ms",
+				    (json_int_t)(e2b_now_ms() - box->start_ms)));
 	if (creator) {
 		http_set_owner(creator, NULL, NULL);
 		e2b_fail(creator, 503, "the sandbox ended before it was ready: %s", reason);
@@ -157,14 +165,15 @@ static const char **sandbox_make_arguments(const struct e2b_sandbox *box, char *
 	return arguments;
 }
 
-static int sandbox_begin(struct e2b_sandbox *box)
+static int sandbox_begin(struct e2b_sandbox *box, void (*on_ready)(void *data, const char *error),
+			 void (*on_end)(void *data))
 {
 	_cleanup_free_ char *log = NULL;
 	_cleanup_free_ const char **arguments = sandbox_make_arguments(box, &log);
 	const struct sandbox_options options = {.callgate = box->e2b->options.callgate,
 						.arguments = arguments,
-						.on_ready = sandbox_on_ready,
-						.on_end = sandbox_on_end,
+						.on_ready = on_ready,
+						.on_end = on_end,
 						.data = box};
 
 	return arguments ? sandbox_create(box->e2b->loop, &options, &box->sandbox) : -ENOMEM;
@@ -176,12 +185,127 @@ static json_t *sandbox_copy_texts(const json_t *texts)
 	return texts ? json_copy((json_t *)(uintptr_t)texts) : json_object();
 }
 
+/* ---- sandboxes that are kept ready ---- */
+
+static void spare_on_ready(void *data, const char *error)
+{
+	struct e2b_sandbox *box = data;
+	struct e2b *e2b = box->e2b;
+	struct e2b_template *template = box->template;
+
+	if (error) {
+		log_event("sandbox_failed", json_pack("{s:s, s:s}", "template", template->name, "error", error));
+		template->failures++;
+		sandbox_release(box);
+	} else {
+		box->is_ready = true;
+		template->failures = 0;
+		contexts_warm(box);
+	}
+	e2b_sandboxes_keep_ready(e2b, template);
+}
+
+static void spare_on_end(void *data)
+{
+	struct e2b_sandbox *box = data;
+	struct e2b *e2b = box->e2b;
+	struct e2b_template *template = box->template;
+
+	if (!box->is_spare) {
+		e2b_sandboxes_end(box, "session_ended");
+		return;
+	}
+	template->failures++;
+	sandbox_release(box);
+	e2b_sandboxes_keep_ready(e2b, template);
+}
+
+void e2b_sandboxes_keep_ready(struct e2b *e2b, struct e2b_template *template)
+{
+	struct e2b_sandbox *box;
+
+	for (box = e2b->spares; box; box = box->next)
+		if (box->template == template && !box->is_ready)
+			return; /* one at a time: those that clients wait for come first */
+	if (template->spare_count >= template->warm || template->failures >= SANDBOX_FAILURES_MAX || e2b->is_ending ||
+	    !(box = calloc(1, sizeof(*box))))
+		return;
+	*box = (struct e2b_sandbox){.e2b = e2b,
+				    .template = template,
+				    .is_spare = true,
+				    .start_ms = e2b_now_ms(),
+				    .metadata = json_object(),
+				    .env = json_object(),
+				    .next = e2b->spares};
+	e2b->spares = box;
+	template->spare_count++;
+	if (!keys_make_id(box->id) || !keys_make_token(box->traffic_token) || !keys_make_token(box->token) ||
+	    sandbox_begin(box, spare_on_ready, spare_on_end) < 0) {
+		template->failures++;
+		sandbox_release(box);
+	}
+}
+
+static void sandbox_on_refill(void *data)
+{
+	struct e2b_template *template = data;
+
+	template->refill = NULL;
+	e2b_sandboxes_keep_ready(template->e2b, template);
+}
+
+/* A ready sandbox, for a wish that any will do for. NULL: there is none. */
+static struct e2b_sandbox *spare_find(struct e2b *e2b, const struct e2b_template *template, const struct e2b_wish *wish)
+{
+	struct e2b_sandbox *box = json_is_false(wish->internet) ? NULL : e2b->spares;
+
+	while (box && (box->template != template || !box->is_ready))
+		box = box->next;
+	return box;
+}
+
+/* Gives a spare to the one that asked. */
+static void spare_take(struct e2b_sandbox *box, struct e2b_key *key, struct http_request *request,
+		       const struct e2b_wish *wish)
+{
+	struct e2b *e2b = box->e2b;
+
+	sandbox_unlink(box);
+	box->is_spare = false;
+	box->key = key;
+	(void)json_object_update(box->metadata, (json_t *)(uintptr_t)wish->metadata);
+	(void)json_object_update(box->env, (json_t *)(uintptr_t)wish->env);
+	box->internet = json_incref((json_t *)(uintptr_t)wish->internet);
+	if (!wish->is_secure)
+		box->token[0] = '\0';
+	box->start_ms = e2b_now_ms();
+	box->next = e2b->sandboxes;
+	e2b->sandboxes = box;
+	e2b->sandbox_count++;
+	keys_take(key, box->template);
+	log_event("sandbox_start",
+		  json_pack("{s:s, s:s, s:s, s:s, s:I}", "sandbox", box->id, "key", key->name, "template",
+			    box->template->name, "session", sandbox_get_id(box->sandbox), "ms", (json_int_t)0));
+	e2b_sandboxes_set_end(box, e2b_now_ms() + wish->timeout_ms);
+	http_answer_json(request, 201, e2b_sandboxes_describe(box));
+	if (!box->template->refill) /* after the answer, and what the client does first */
+		box->template->refill = loop_after(e2b->loop, SANDBOX_REFILL_MS, sandbox_on_refill, box->template);
+}
+
+/* ---- */
+
 void e2b_sandboxes_start(struct e2b *e2b, struct e2b_key *key, struct e2b_template *template,
 			 struct http_request *request, const struct e2b_wish *wish)
 {
-	struct e2b_sandbox *box = calloc(1, sizeof(*box));
+	struct e2b_sandbox *box = spare_find(e2b, template, wish);
 	int error = -ENOMEM;
 
+	e2b_sandboxes_keep_ready(e2b, template);
+	if (box) {
+		spare_take(box, key, request, wish);
+		return;
+	}
+	box = calloc(1, sizeof(*box));
 	if (box) {
 		*box = (struct e2b_sandbox){.e2b = e2b,
 					    .key = key,
@@ -200,7 +324,7 @@ void e2b_sandboxes_start(struct e2b *e2b, struct e2b_key *key, struct e2b_templa
 		http_set_owner(request, sandbox_on_creator_gone, box);
 		error = keys_make_id(box->id) && keys_make_token(box->traffic_token) &&
 					(!wish->is_secure || keys_make_token(box->token))
-				? sandbox_begin(box)
+				? sandbox_begin(box, sandbox_on_ready, sandbox_on_end)
 				: -EIO;
 	}
 	if (error == 0)

@@ -1,6 +1,7 @@
 /*
  * Templates: what a sandbox is made of. A template is a directory with policy.json; files/, whose content is copied
- * into the workdir; and template.json with "memory", "disk" (sizes as of callgate run), "pids", "python" and "env".
+ * into the workdir; and template.json with "memory", "disk" (sizes as of callgate run), "pids", "python", "warm",
+ * "modules" and "env".
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,6 +23,7 @@
 #define TEMPLATE_MEMORY "1G"
 #define TEMPLATE_DISK "2G"
 #define TEMPLATE_PIDS 512
+#define TEMPLATE_WARM_MAX 64
 
 /* A name is one file name, so that it leads to no other directory: "base", "code-interpreter-v1". */
 static bool template_name_is_valid(const char *name)
@@ -119,6 +121,28 @@ static int template_add_size(struct e2b_template *template, size_t *count, const
 	return template_add_option(template, count, option, strdup(text));
 }
 
+/* "warm": how many sandboxes are kept ready; "modules": what their Python imports before. */
+static int template_load_warm(struct e2b_template *template, const json_t *settings)
+{
+	const json_t *warm = json_object_get(settings, "warm"), *modules = json_object_get(settings, "modules");
+	size_t count = json_array_size(modules);
+
+	if ((warm && (!json_is_integer(warm) || json_integer_value(warm) < 0 ||
+		      json_integer_value(warm) > TEMPLATE_WARM_MAX)) ||
+	    (modules && !json_is_array(modules)) || count > TEMPLATE_WARM_MAX)
+		return -EINVAL;
+	template->warm = (unsigned)json_integer_value(warm);
+	template->modules = calloc(count + 1, sizeof(*template->modules));
+	for (size_t i = 0; template->modules && i < count; i++) {
+		const char *name = json_string_value(json_array_get(modules, i));
+
+		template->modules[i] = name ? strdup(name) : NULL;
+		if (!template->modules[i])
+			return -EINVAL;
+	}
+	return template->modules ? 0 : -ENOMEM;
+}
+
 static int template_add_settings(struct e2b_template *template, size_t *count, const json_t *settings)
 {
 	const json_t *pids = json_object_get(settings, "pids"), *env = json_object_get(settings, "env"), *value;
@@ -139,6 +163,7 @@ static int template_add_settings(struct e2b_template *template, size_t *count, c
 	if (python && !json_is_string(python))
 		return -EINVAL;
 	template->python = python ? strdup(json_string_value(python)) : NULL;
+	error = error == 0 ? template_load_warm(template, settings) : error;
 	template->env = json_object();
 	json_object_foreach((json_t *)(uintptr_t)env, name, value)
 	{
@@ -177,7 +202,7 @@ static int template_load(struct e2b_template *template, const char *directory, c
 		r = template_add_settings(template, &count, settings);
 	if (r == -EINVAL)
 		*ret_why = template_format("%s: \"memory\" and \"disk\" are sizes such as \"512M\", \"pids\" is a "
-					   "number, \"python\" a text, "
+					   "number, \"python\" a text, \"warm\" a number, \"modules\" a list of texts, "
 					   "\"env\" an object of texts",
 					   settings_path);
 	if (r == 0)
@@ -192,6 +217,10 @@ static void template_free(struct e2b_template *template)
 	free(template->arguments);
 	json_decref(template->env);
 	cleanup_close(&template->policy_fd);
+	for (char **module = template->modules; module && *module; module++)
+		free(*module);
+	free(template->modules);
+	loop_cancel(template->refill);
 	free(template->python);
 	free(template->name);
 	free(template);
@@ -227,6 +256,7 @@ struct e2b_template *template_find(struct e2b *e2b, const char *name, char **ret
 	template = calloc(1, sizeof(*template));
 	if (!template)
 		return NULL;
+	template->e2b = e2b;
 	template->policy_fd = -1;
 	template->name = strdup(name);
 	error = template->name ? template_load(template, directory, ret_why) : -ENOMEM;
@@ -239,6 +269,25 @@ struct e2b_template *template_find(struct e2b *e2b, const char *name, char **ret
 	template->next = e2b->templates;
 	e2b->templates = template;
 	return template;
+}
+
+/* Reads the templates of a directory. What is wrong with one is told to those that ask for it. */
+static void templates_load_directory(struct e2b *e2b, const char *path)
+{
+	_cleanup_closedir_ DIR *dir = path ? opendir(path) : NULL;
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		_cleanup_free_ char *why = NULL;
+
+		(void)template_find(e2b, entry->d_name, &why);
+	}
+}
+
+void templates_load_warm(struct e2b *e2b)
+{
+	templates_load_directory(e2b, e2b->options.own_templates);
+	templates_load_directory(e2b, e2b->options.templates);
 }
 
 void templates_release(struct e2b *e2b)

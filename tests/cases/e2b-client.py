@@ -158,10 +158,10 @@ def basic() -> None:
     pid = next(terminal)["event"]["start"]["pid"]
     size["size"]["cols"] = 90
     assert box.rpc("process.Process/Update", {"process": {"pid": pid}, "pty": size}) == (200, {})
-    typed = base64.b64encode(b"tput cols; tty; exit\n").decode()
+    typed = base64.b64encode(b"stty size; tty; exit\n").decode()
     assert box.rpc("process.Process/SendInput", {"process": {"pid": pid}, "input": {"pty": typed}}) == (200, {})
     text = b"".join(base64.b64decode(e["event"]["data"]["pty"]) for e in terminal if "data" in e.get("event", {}))
-    assert b"90\r\n/dev/pts/" in text, text
+    assert b"30 90\r\n/dev/pts/" in text, text
     pings = [e for e in box.stream("process.Process/Start", {"process": {"cmd": "/bin/sleep", "args": ["1.5"]}},
                                    **{"Keepalive-Ping-Interval": "1"}) if "keepalive" in e.get("event", {})]
     assert pings, "no keepalive"

@@ -14,7 +14,8 @@ install()
 	local what=$1
 	shift
 	[ ! -e "$cache/$what.done" ] || return 0
-	timeout -k 5 300 "$@" >"$cache/$what.log" 2>&1 || skip "cannot install from $what: $(tail -n 1 "$cache/$what.log")"
+	timeout -k 5 300 "$@" >"$cache/$what.log" 2>&1 ||
+		skip "cannot install from $what: $(tail -n 1 "$cache/$what.log")"
 	touch "$cache/$what.done"
 }
 mkdir -p "$cache"
@@ -34,10 +35,10 @@ for _ in {1..100}; do
 	sleep 0.05
 done
 [ -s "$T/port" ] || die "no server: $(cat "$T/log")"
-export E2B_API_KEY=$key E2B_API_URL=http://127.0.0.1:$(cat "$T/port")
-export E2B_SANDBOX_URL=$E2B_API_URL
+port=$(cat "$T/port")
+export E2B_API_KEY=$key E2B_API_URL=http://127.0.0.1:$port E2B_SANDBOX_URL=http://127.0.0.1:$port
 timeout -k 5 "$LIVE_TIMEOUT" "$cache/venv/bin/python" "$SRC/tests/cases/e2b-sdk.py" || fail "the Python SDK"
 cp "$SRC/tests/cases/e2b-sdk.mjs" "$cache" # node looks for packages beside the program
 (cd "$cache" && timeout -k 5 "$LIVE_TIMEOUT" node e2b-sdk.mjs) || fail "the JavaScript SDK"
-kill $server && wait $server
-[ $? = 0 ] || fail "the server's exit status"
+kill $server
+wait $server || fail "the server's exit status: $?"
