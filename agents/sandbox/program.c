@@ -42,8 +42,9 @@ struct sandbox_program {
 	struct loop_source *socket;
 	struct loop_timer *again; /* connects again */
 	unsigned connects;
-	json_t *request; /* owned; NULL: sent */
-	int child_fd[3]; /* the program's ends, until the request is sent */
+	json_t *request; /* owned; NULL: the program has started, so that it need not be sent again */
+	bool request_is_sent;
+	int child_fd[3]; /* the program's ends, until it has started */
 	struct input input;
 	struct output output[SANDBOX_STREAM_MAX];
 	json_t *result;  /* owned; NULL: not told yet */
@@ -275,7 +276,7 @@ static int program_begin_terminal(struct sandbox_program *program, int master_fd
 /* Sends a message to the session, and takes the reference to it. */
 static int program_send_message(struct sandbox_program *program, json_t *message)
 {
-	int r = program->result ? -ESRCH : program->request ? -EAGAIN : 0;
+	int r = program->result ? -ESRCH : program->request_is_sent ? 0 : -EAGAIN;
 
 	if (r == 0)
 		return session_client_send(program->socket_fd, message, NULL, 0);
@@ -300,6 +301,9 @@ static void program_on_start(struct sandbox_program *program, const json_t *answ
 	const json_int_t number = json_integer_value(json_object_get(answer, "program"));
 	int r = 0;
 
+	json_decref(program->request);
+	program->request = NULL;
+	program_close_child_ends(program);
 	if (!program->has_terminal || program->output[SANDBOX_STDOUT].fd >= 0)
 		cleanup_close(&master_fd);
 	else if (master_fd < 0)
@@ -312,6 +316,29 @@ static void program_on_start(struct sandbox_program *program, const json_t *answ
 	} else if (program->options.on_start) {
 		program->options.on_start(program->options.data, (pid_t)pid, (unsigned)number);
 	}
+}
+
+static int program_connect_later(struct sandbox_program *program)
+{
+	program->again =
+		loop_after(program->sandbox->loop, PROGRAM_CONNECT_AGAIN_MS, program_try_to_connect, program);
+	return program->again ? 0 : -ENOMEM;
+}
+
+/*
+ * The program was not started, since too many are being started: asks again. The kernel bounds how many descriptors of
+ * a user are on their way through sockets. False: that is no reason, or it has been tried too often.
+ */
+static bool program_starts_again(struct sandbox_program *program, const json_t *answer)
+{
+	const json_t *error = json_object_get(answer, "error");
+	const char *code = json_string_value(json_object_get(error, "code"));
+
+	if (!program->request || !code || strcmp(code, "busy") != 0 || ++program->connects >= PROGRAM_CONNECTS_MAX)
+		return false;
+	program_close_socket(program);
+	program->request_is_sent = false;
+	return program_connect_later(program) == 0;
 }
 
 static void program_on_answer(void *data, uint32_t events)
@@ -327,7 +354,10 @@ static void program_on_answer(void *data, uint32_t events)
 		program_end_with_error(program, "session_ended", "the session has ended, and with it the program");
 	} else if (json_object_get(answer, "status") || json_object_get(answer, "error")) {
 		cleanup_close(&master_fd);
-		program_end_with(program, answer);
+		if (program_starts_again(program, answer))
+			json_decref(answer);
+		else
+			program_end_with(program, answer);
 	} else if (json_object_get(answer, "denials")) {
 		cleanup_close(&master_fd);
 		program->references++;
@@ -351,11 +381,7 @@ static int program_send_request(struct sandbox_program *program)
 		return -errno;
 	r = session_client_send(program->socket_fd, json_incref(program->request), program->child_fd,
 				program->has_terminal ? 0 : 3);
-	if (r == 0) {
-		json_decref(program->request);
-		program->request = NULL;
-		program_close_child_ends(program);
-	}
+	program->request_is_sent = r == 0;
 	return r;
 }
 
@@ -364,11 +390,8 @@ static int program_connect(struct sandbox_program *program)
 {
 	int fd = sandbox_connect(program->sandbox);
 
-	if (fd == -EAGAIN && ++program->connects < PROGRAM_CONNECTS_MAX) {
-		program->again = loop_after(program->sandbox->loop, PROGRAM_CONNECT_AGAIN_MS, program_try_to_connect,
-					    program);
-		return program->again ? 0 : -ENOMEM;
-	}
+	if (fd == -EAGAIN && ++program->connects < PROGRAM_CONNECTS_MAX)
+		return program_connect_later(program);
 	if (fd < 0)
 		return fd;
 	program->socket_fd = fd;
