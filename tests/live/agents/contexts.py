@@ -66,6 +66,8 @@ class Driver:
 
     def close(self):
         self.process.stdin.close()
+        while os.read(self.process.stdout.fileno(), 1 << 20):  # it must not wait for its reader
+            pass
         status = self.process.wait(20)
         self.process.stdout.close()
         return status
