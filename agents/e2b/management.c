@@ -10,7 +10,8 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#define MANAGEMENT_PAGE_MAX 100u /* sandboxes of a list */
+#define MANAGEMENT_METRICS_SLACK_S 5 /* the SDKs round times to seconds */
+#define MANAGEMENT_PAGE_MAX 100u     /* sandboxes of a list */
 
 /* What a handler gets: who asks, and the parts of the path. */
 struct management {
@@ -106,6 +107,22 @@ static void management_connect(const struct management *at, const json_t *body)
 	if (e2b_now_ms() + timeout_ms > box->end_ms)
 		e2b_sandboxes_set_end(box, e2b_now_ms() + timeout_ms);
 	http_answer_json(at->request, 200, e2b_sandboxes_describe(box));
+}
+
+/* What the sandbox uses now: this server keeps no numbers of the past. */
+static void management_get_usage(const struct management *at)
+{
+	struct e2b_sandbox *box = management_find(at);
+	const char *start = http_get_query(at->request, "start"), *end = http_get_query(at->request, "end");
+	int64_t now_ms = e2b_now_ms();
+
+	if (!box)
+		return;
+	if ((start && strtoll(start, NULL, 10) > now_ms / 1000 + 1) ||
+	    (end && strtoll(end, NULL, 10) < now_ms / 1000 - MANAGEMENT_METRICS_SLACK_S))
+		http_answer_json(at->request, 200, json_array());
+	else
+		usage_answer(box, at->request);
 }
 
 /* ---- create ---- */
@@ -417,6 +434,7 @@ static const struct management_route routes[] = {
 	{"POST", "/sandboxes/{}/resume", management_refuse_pause, NULL},
 	{"POST", "/sandboxes/{}/fork", management_refuse_pause, NULL},
 	{"POST", "/sandboxes/{}/snapshots", management_refuse_pause, NULL},
+	{"GET", "/sandboxes/{}/metrics", management_get_usage, NULL},
 	{"PUT", "/sandboxes/{}/network", management_refuse_network, NULL},
 	{"GET", "/sandboxes/{}/logs", management_refuse_logs, NULL},
 	{"GET", "/v2/sandboxes/{}/logs", management_refuse_logs, NULL},

@@ -264,6 +264,8 @@ void contexts_release(struct e2b_sandbox *box);
 
 void management_handle(struct e2b *e2b, struct http_request *request);
 void metrics_answer(struct e2b *e2b, const struct e2b_key *key, struct http_request *request);
+/* Answers with what a sandbox uses now, as a list of one SandboxMetric: usage.c. */
+void usage_answer(struct e2b_sandbox *box, struct http_request *request);
 /* {"code": …, "message": …} */
 void e2b_fail(struct http_request *request, unsigned status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

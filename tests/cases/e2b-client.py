@@ -162,6 +162,9 @@ def basic() -> None:
     assert box.rpc("process.Process/SendInput", {"process": {"pid": pid}, "input": {"pty": typed}}) == (200, {})
     text = b"".join(base64.b64decode(e["event"]["data"]["pty"]) for e in terminal if "data" in e.get("event", {}))
     assert b"30 90\r\n/dev/pts/" in text, text
+    status, metrics = call("GET", "/sandboxes/%s/metrics" % box.id)
+    assert status == 200 and metrics[0]["memUsed"] > 0 and metrics[0]["diskTotal"] == 2 << 30, metrics
+    assert call("GET", "/sandboxes/%s/metrics?start=1&end=2" % box.id) == (200, [])
     pings = [e for e in box.stream("process.Process/Start", {"process": {"cmd": "/bin/sleep", "args": ["1.5"]}},
                                    **{"Keepalive-Ping-Interval": "1"}) if "keepalive" in e.get("event", {})]
     assert pings, "no keepalive"

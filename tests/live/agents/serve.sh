@@ -101,7 +101,7 @@ cat >"$T/keys" <<END
           {"name": "many", "key": "${key}x", "memory": 2147483648}]}
 END
 start --key-file "$T/keys"
-[ "$("$PYTHON" "$client" crowd 40 10 | jq -cS .)" = '{"201":3,"429":37}' ] || fail "3 sandboxes of 40"
+[ "$("$PYTHON" "$client" crowd 10000 32 | jq -cS .)" = '{"201":3,"429":9997}' ] || fail "3 sandboxes of 10,000"
 [ "$(SERVE_KEY=${key}x "$PYTHON" "$client" crowd 10 5 | jq -cS .)" = '{"201":2,"429":8}' ] || fail "memory for 2"
 [ "$(curl -sS -H "X-API-Key: ${key}x" "$SERVE_ADDRESS/sandboxes" | jq length)" = 2 ] || fail "lists sandboxes of others"
 ids=$(curl -sS -H "X-API-Key: $key" "$SERVE_ADDRESS/sandboxes" | jq -r '.[0].sandboxID')
