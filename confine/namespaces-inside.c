@@ -179,7 +179,9 @@ static int namespaces_check_network(struct namespaces *namespaces, const struct 
 	if ((!view_kernel_judges_reads(view) && !namespaces->view_needs_network) ||
 	    namespaces->made_layers & LAYER_BIT(LAYER_NETNS))
 		return 0;
-	return namespaces_report_failure(namespaces, LAYER_BIT(LAYER_NETNS), "make a network namespace", -EPERM);
+	namespaces_send_failure(namespaces->start_socket_fd, NOTE_SUPERVISOR_FAILED, LAYER_BIT(LAYER_NETNS), "%s",
+				namespaces->layers->layer[LAYER_NETNS].why);
+	return -EPERM;
 }
 
 int namespaces_enter_view(struct namespaces *namespaces, struct view *view)

@@ -18,12 +18,14 @@ has()
 	[ "$(jq -r ".enforcement.$2.active" "$1")" = "$3" ] || fail "$1: $2 is not $3: $(jq -c ".enforcement.$2" "$1")"
 }
 
+more=() # further options of tried()
+
 # tried NAME COMMAND…: a run below COMMAND works; its result is in $T/NAME.
 tried()
 {
 	local name=$1
 	shift
-	"$@" timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" run --json --profile extended -- sh -c "$work" \
+	"$@" timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" run --json --profile extended "${more[@]}" -- sh -c "$work" \
 		</dev/null >"$T/$name" 2>"$T/err"
 	[ "$(jq -r .stdout "$T/$name")" = text ] || fail "$name: $(cat "$T/$name" "$T/err")"
 }
@@ -81,6 +83,15 @@ for kind in net ipc uts cgroup; do
 	has "$T/no-$kind" pidns true
 	has "$T/no-$kind" mountns true
 done
+# A view that was built for a network namespace of the run's own is built again without it.
+more=(--profile npm)
+tried no-net-npm unshare --user --map-root-user sh \
+	-c 'echo 0 >/proc/sys/user/max_net_namespaces && exec "$@"' sh
+more=()
+has "$T/no-net-npm" netns false
+has "$T/no-net-npm" mountns true
+jq -e '.enforcement.netns.why | startswith("refused by the system: ")' "$T/no-net-npm" >/dev/null ||
+	fail "no net, npm: not said: $(jq -c .enforcement.netns "$T/no-net-npm")"
 # Neither.
 none=(unshare --user --map-root-user sh -c 'echo 0 >/proc/sys/user/max_user_namespaces &&
 	exec setpriv --inh-caps=-all --bounding-set=-all "$@"' sh)
