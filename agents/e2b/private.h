@@ -65,6 +65,7 @@ struct e2b_template {
 	char *name;
 	char **arguments; /* for `callgate session create`, NULL-ended */
 	json_t *env;      /* variables of its programs */
+	char *setup;        /* a command that runs in each new sandbox; NULL: none */
 	char *python;       /* the interpreter of its contexts; NULL: python3 */
 	unsigned warm;      /* sandboxes that are kept ready */
 	char **modules;     /* that their Python has imported, NULL-ended; or NULL */
@@ -96,6 +97,10 @@ struct e2b_sandbox {
 	struct e2b_template *template;
 	struct sandbox *sandbox;
 	bool is_ready;
+	void (*on_made)(struct e2b_sandbox *box, const char *error);
+	struct sandbox_program *setup; /* that runs; NULL: none */
+	char setup_text[1024];         /* what it said on stderr */
+	size_t setup_len;
 	bool is_spare;                /* made before anybody asked for it: `key` is NULL */
 	struct http_request *creator; /* waits for it; NULL: it has its answer */
 	char id[E2B_ID_SIZE];

@@ -9,7 +9,8 @@
 
 #define SANDBOX_ARGUMENTS_MAX 220u
 #define SANDBOX_FAILURES_MAX 3u /* one after the other: then none is kept ready any more */
-#define SANDBOX_REFILL_MS 50u   /* from when one was taken to when another is made */
+#define SANDBOX_SETUP_MS 60000u
+#define SANDBOX_REFILL_MS 50u /* from when one was taken to when another is made */
 
 struct e2b_sandbox *e2b_sandboxes_find(struct e2b *e2b, const char *id)
 {
@@ -93,9 +94,8 @@ void e2b_sandboxes_set_end(struct e2b_sandbox *box, int64_t end_ms)
 
 /* ---- start ---- */
 
-static void sandbox_on_ready(void *data, const char *error)
+static void sandbox_on_made(struct e2b_sandbox *box, const char *error)
 {
-	struct e2b_sandbox *box = data;
 	struct http_request *creator = steal_pointer(&box->creator);
 
 	if (creator)
@@ -135,7 +135,7 @@ static void sandbox_on_creator_gone(void *data, bool complete)
 	struct e2b_sandbox *box = data;
 
 	(void)complete;
-	box->creator = NULL; /* sandbox_on_ready() ends it */
+	box->creator = NULL; /* sandbox_on_made() ends it */
 }
 
 /* The template's options, and the log's name. The array is the caller's, its texts are the template's. */
@@ -165,17 +165,72 @@ static const char **sandbox_make_arguments(const struct e2b_sandbox *box, char *
 	return arguments;
 }
 
-static int sandbox_begin(struct e2b_sandbox *box, void (*on_ready)(void *data, const char *error),
+/* ---- the template's setup ---- */
+
+static void setup_on_output(void *data, enum sandbox_stream stream, const char *bytes, size_t len)
+{
+	struct e2b_sandbox *box = data;
+	size_t room = sizeof(box->setup_text) - 1 - box->setup_len;
+
+	if (stream != SANDBOX_STDERR)
+		return;
+	len = len < room ? len : room;
+	memcpy(box->setup_text + box->setup_len, bytes, len);
+	box->setup_len += len;
+}
+
+static void setup_on_end(void *data, const json_t *result)
+{
+	struct e2b_sandbox *box = data;
+	const char *why = json_string_value(json_object_get(json_object_get(result, "error"), "message"));
+	const json_t *code = json_object_get(result, "exit_code");
+	char text[sizeof(box->setup_text) + 64];
+
+	sandbox_program_free(box->setup);
+	box->setup = NULL;
+	if (!why && json_is_integer(code) && json_integer_value(code) == 0) {
+		box->on_made(box, NULL);
+		return;
+	}
+	(void)snprintf(text, sizeof(text), "its setup failed: %s",
+		       why              ? why
+		       : box->setup_len ? box->setup_text
+					: "it ended with another status than 0");
+	box->on_made(box, text);
+}
+
+/* The session is there: the setup runs in it, if there is one. */
+static void sandbox_on_ready(void *data, const char *error)
+{
+	struct e2b_sandbox *box = data;
+	const char *const argv[] = {"/bin/bash", "-l", "-c", box->template->setup, NULL};
+	const struct sandbox_program_options options = {.argv = argv,
+							.env = box->template->env,
+							.wall_ms = SANDBOX_SETUP_MS,
+							.on_output = setup_on_output,
+							.on_end = setup_on_end,
+							.data = box};
+	int r = error || !box->template->setup ? 0 : sandbox_start_program(box->sandbox, &options, &box->setup);
+
+	if (error || !box->template->setup)
+		box->on_made(box, error);
+	else if (r < 0)
+		box->on_made(box, strerror(-r));
+}
+
+/* on_made: it can be used, or error says why not. */
+static int sandbox_begin(struct e2b_sandbox *box, void (*on_made)(struct e2b_sandbox *box, const char *error),
 			 void (*on_end)(void *data))
 {
 	_cleanup_free_ char *log = NULL;
 	_cleanup_free_ const char **arguments = sandbox_make_arguments(box, &log);
 	const struct sandbox_options options = {.callgate = box->e2b->options.callgate,
 						.arguments = arguments,
-						.on_ready = on_ready,
+						.on_ready = sandbox_on_ready,
 						.on_end = on_end,
 						.data = box};
 
+	box->on_made = on_made;
 	return arguments ? sandbox_create(box->e2b->loop, &options, &box->sandbox) : -ENOMEM;
 }
 
@@ -187,9 +242,8 @@ static json_t *sandbox_copy_texts(const json_t *texts)
 
 /* ---- sandboxes that are kept ready ---- */
 
-static void spare_on_ready(void *data, const char *error)
+static void spare_on_made(struct e2b_sandbox *box, const char *error)
 {
-	struct e2b_sandbox *box = data;
 	struct e2b *e2b = box->e2b;
 	struct e2b_template *template = box->template;
 
@@ -240,7 +294,7 @@ void e2b_sandboxes_keep_ready(struct e2b *e2b, struct e2b_template *template)
 	e2b->spares = box;
 	template->spare_count++;
 	if (!keys_make_id(box->id) || !keys_make_token(box->traffic_token) || !keys_make_token(box->token) ||
-	    sandbox_begin(box, spare_on_ready, spare_on_end) < 0) {
+	    sandbox_begin(box, spare_on_made, spare_on_end) < 0) {
 		template->failures++;
 		sandbox_release(box);
 	}
@@ -324,7 +378,7 @@ void e2b_sandboxes_start(struct e2b *e2b, struct e2b_key *key, struct e2b_templa
 		http_set_owner(request, sandbox_on_creator_gone, box);
 		error = keys_make_id(box->id) && keys_make_token(box->traffic_token) &&
 					(!wish->is_secure || keys_make_token(box->token))
-				? sandbox_begin(box, sandbox_on_ready, sandbox_on_end)
+				? sandbox_begin(box, sandbox_on_made, sandbox_on_end)
 				: -EIO;
 	}
 	if (error == 0)

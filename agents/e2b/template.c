@@ -1,7 +1,7 @@
 /*
  * Templates: what a sandbox is made of. A template is a directory with policy.json; files/, whose content is copied
- * into the workdir; and template.json with "memory", "disk" (sizes as of callgate run), "pids", "python", "warm",
- * "modules" and "env".
+ * into the workdir; and template.json with "memory", "disk" (sizes as of callgate run), "pids", "python", "setup",
+ * "warm", "modules" and "env".
  */
 #include <dirent.h>
 #include <errno.h>
@@ -146,7 +146,7 @@ static int template_load_warm(struct e2b_template *template, const json_t *setti
 static int template_add_settings(struct e2b_template *template, size_t *count, const json_t *settings)
 {
 	const json_t *pids = json_object_get(settings, "pids"), *env = json_object_get(settings, "env"), *value;
-	const json_t *python = json_object_get(settings, "python");
+	const json_t *python = json_object_get(settings, "python"), *setup = json_object_get(settings, "setup");
 	const char *name;
 	int error = pids && !json_is_integer(pids) ? -EINVAL : 0;
 
@@ -160,8 +160,9 @@ static int template_add_settings(struct e2b_template *template, size_t *count, c
 		error = template_add_option(template, count, "--pids",
 					    template_format("%d",
 							    pids ? (int)json_integer_value(pids) : TEMPLATE_PIDS));
-	if (python && !json_is_string(python))
+	if ((python && !json_is_string(python)) || (setup && !json_is_string(setup)))
 		return -EINVAL;
+	template->setup = setup ? strdup(json_string_value(setup)) : NULL;
 	template->python = python ? strdup(json_string_value(python)) : NULL;
 	error = error == 0 ? template_load_warm(template, settings) : error;
 	template->env = json_object();
@@ -201,10 +202,11 @@ static int template_load(struct e2b_template *template, const char *directory, c
 	if (r == 0)
 		r = template_add_settings(template, &count, settings);
 	if (r == -EINVAL)
-		*ret_why = template_format("%s: \"memory\" and \"disk\" are sizes such as \"512M\", \"pids\" is a "
-					   "number, \"python\" a text, \"warm\" a number, \"modules\" a list of texts, "
-					   "\"env\" an object of texts",
-					   settings_path);
+		*ret_why = template_format(
+			"%s: \"memory\" and \"disk\" are sizes such as \"512M\", \"pids\" is a "
+			"number, \"python\" and \"setup\" texts, \"warm\" a number, \"modules\" a list of texts, "
+			"\"env\" an object of texts",
+			settings_path);
 	if (r == 0)
 		r = template_add_files(template, &count, directory);
 	return r;
@@ -221,6 +223,7 @@ static void template_free(struct e2b_template *template)
 		free(*module);
 	free(template->modules);
 	loop_cancel(template->refill);
+	free(template->setup);
 	free(template->python);
 	free(template->name);
 	free(template);

@@ -454,6 +454,23 @@ def timeout() -> None:
     box.kill()
 
 
+def templates() -> None:
+    box = Box(templateID="own")
+    assert box.run("cat made given/file; echo $VARIABLE")[1] == b"made by user\ngiven\nvalue\n"
+    assert call("GET", "/sandboxes/" + box.id)[1]["memoryMB"] == 300
+    status, answer = call("POST", "/sandboxes", {"templateID": "broken"})
+    assert status == 500 and "its setup failed: no such luck" in answer["message"], answer
+    status, answer = call("POST", "/sandboxes", {"templateID": "wrong"})
+    assert status == 500 and "template.json" in answer["message"], answer
+    time.sleep(1)
+    began = time.monotonic()
+    warm = Box(templateID="warm")
+    assert warm.id != box.id and time.monotonic() - began < 5
+    assert warm.run("cat made")[1] == b"warm\n"
+    box.kill()
+    warm.kill()
+
+
 def hold() -> None:
     """Leaves a sandbox with a program that writes the time into a file."""
     box = Box(timeout=300)

@@ -110,6 +110,27 @@ curl -sS -i -X DELETE -H "X-API-Key: ${key}x" "$SERVE_ADDRESS/sandboxes/$ids" | 
 curl -sS -H "X-API-Key: $key" "$SERVE_ADDRESS/metrics" | grep -q 'callgate_sandboxes{key="few"} 3' || fail "metrics"
 curl -sS -H "X-API-Key: $key" "$SERVE_ADDRESS/metrics" | grep -q many && fail "metrics of another key"
 
+stop
+await_none "stopped after the crowds"
+
+# ---- templates of the user's own ----
+for name in own broken wrong warm; do
+	mkdir -p "$T/templates/$name/files/given"
+	cp "$SRC/agents/templates/base/policy.json" "$T/templates/$name"
+done
+echo given >"$T/templates/own/files/given/file"
+cat >"$T/templates/own/template.json" <<'END'
+{"memory": "300M", "setup": "echo made by $(whoami) >made", "env": {"VARIABLE": "value"}}
+END
+echo '{"setup": "echo no such luck >&2; exit 1"}' >"$T/templates/broken/template.json"
+echo '{"memory": 1}' >"$T/templates/wrong/template.json"
+echo '{"warm": 1, "setup": "echo warm >made"}' >"$T/templates/warm/template.json"
+start --api-key "$key" --templates "$T/templates"
+case_of_client templates
+stop
+await_none "stopped with sandboxes that are ready"
+start --key-file "$T/keys"
+
 # ---- killed: a second later nothing runs ----
 "$PYTHON" "$client" hold >"$T/id" 2>/dev/null &
 holder=$!
