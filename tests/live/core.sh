@@ -25,7 +25,7 @@ if [ "${1:-}" = copy ]; then
 	for program in "$top_builddir"/tests/cases/kept/*; do
 		[ ! -x "$program" ] || cp "$program" "$2/built/tests/cases/kept/"
 	done
-	for folder in base doc syscalls policy examples tests; do
+	for folder in agents/runner base doc syscalls policy examples tests; do
 		(cd "$top_srcdir" && find "$folder" -type f ! -name '*.o' ! -name '*.log' -print0 |
 			tar --null -T - -cf -) |
 			tar -C "$2" --no-same-owner -xf -
@@ -74,7 +74,8 @@ export ROUNDS=${ROUNDS:-2} HOARD_PART=${HOARD_PART-core}
 export DISK_WAYS=${DISK_WAYS:-many mapped pinned falloc dirs copy shm}
 # Of the network, what differs by surrounding: sockets, the view, the clients that look at it most closely.
 chosen=()
-names="attacks/denied-names.sh
+names="agents/contexts.sh
+attacks/denied-names.sh
 attacks/host-names.sh
 attacks/proc-net.sh
 cli/audit-read.sh
