@@ -81,6 +81,8 @@ LIVE_TESTS = \
 	tests/live/supervisor/kill-supervisor.sh \
 	tests/live/confine/kernel-reads-names.sh \
 	tests/live/confine/kernel-reads.sh \
+	tests/live/confine/kernel-reads-made.sh \
+	tests/live/confine/kernel-reads-lacking.sh \
 	tests/live/confine/landlock-rules.sh \
 	tests/live/keeper/ending.sh \
 	tests/live/keeper/input.sh \
