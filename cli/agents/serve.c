@@ -151,15 +151,18 @@ static int serve_write_port(const char *path, const char *listen_text, int fd)
 {
 	_cleanup_free_ char *new_path = cli_format("%s.new", path), *text = NULL;
 	_cleanup_close_ int file_fd = -1;
-	struct sockaddr_storage address;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4; /* its port is where that of sockaddr_in6 is */
+		struct sockaddr_in6 v6;
+		struct sockaddr_un local;
+	} address = {.v6 = {0}};
 	socklen_t len = sizeof(address);
-	uint16_t port;
 
-	if (getsockname(fd, (struct sockaddr *)&address, &len) < 0)
+	if (getsockname(fd, &address.any, &len) < 0)
 		return -errno;
-	port = address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
-					     : ((struct sockaddr_in *)&address)->sin_port;
-	text = address.ss_family == AF_UNIX ? cli_format("%s\n", listen_text + 5) : cli_format("%d\n", ntohs(port));
+	text = address.any.sa_family == AF_UNIX ? cli_format("%s\n", listen_text + 5)
+						: cli_format("%d\n", ntohs(address.v4.sin_port));
 	if (!new_path || !text)
 		return -ENOMEM;
 	file_fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
