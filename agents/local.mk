@@ -6,8 +6,6 @@ libcallgate_agents_a_SOURCES += \
 	agents/e2b/connect.c \
 	agents/e2b/e2b.c \
 	agents/e2b/e2b.h \
-	agents/e2b/fileop.c \
-	agents/e2b/fileop.h \
 	agents/e2b/files.c \
 	agents/e2b/filesystem.c \
 	agents/e2b/interpreter.c \
@@ -38,11 +36,14 @@ libcallgate_agents_a_SOURCES += \
 	agents/mcp/rpc.h \
 	agents/mcp/sandboxes.c \
 	agents/mcp/server.c \
+	agents/mcp/tools-files.c \
 	agents/mcp/tools-policy.c \
 	agents/mcp/tools-run.c \
 	agents/mcp/tools.c \
 	agents/sandbox/connect.c \
 	agents/sandbox/create.c \
+	agents/sandbox/fileop.c \
+	agents/sandbox/fileop.h \
 	agents/sandbox/input.c \
 	agents/sandbox/input.h \
 	agents/sandbox/launcher.c \

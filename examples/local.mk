@@ -30,6 +30,10 @@ EXTRA_DIST += \
 	examples/experiment/run.sh \
 	examples/experiment/slurm.sh \
 	examples/e2b/README.md \
+	examples/mcp/README.md \
+	examples/mcp/client.json \
+	examples/mcp/talk.py \
+	examples/mcp/run.sh \
 	examples/e2b/quickstart.py \
 	examples/e2b/run.sh \
 	examples/experiment/policy.json \

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "agents/e2b/fileop.h"
+#include "agents/sandbox/fileop.h"
 #include "agents/e2b/private.h"
 #include "base/buf.h"
 #include "base/cleanup.h"

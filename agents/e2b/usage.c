@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agents/e2b/fileop.h"
+#include "agents/sandbox/fileop.h"
 #include "agents/e2b/private.h"
 
 struct usage {

@@ -198,6 +198,12 @@ void call_add_text(struct call *call, const char *text, size_t len)
 					    json_pack("{s:s, s:s%}", "type", "text", "text", repaired, repaired_len));
 }
 
+void call_add_image(struct call *call, const char *base64, const char *mime_type)
+{
+	(void)json_array_append_new(call->content, json_pack("{s:s, s:s, s:s}", "type", "image", "data", base64,
+							     "mimeType", mime_type));
+}
+
 static const char *text_of(const json_t *object, const char *name, const char *otherwise)
 {
 	const char *text = json_string_value(json_object_get(object, name));

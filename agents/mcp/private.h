@@ -2,13 +2,18 @@
 #ifndef CALLGATE_AGENTS_MCP_PRIVATE_H
 #define CALLGATE_AGENTS_MCP_PRIVATE_H
 
+#include "agents/context/context.h"
 #include "agents/mcp/mcp.h"
 #include "agents/mcp/rpc.h"
+#include "agents/sandbox/fileop.h"
 #include "agents/sandbox/sandbox.h"
 #include "base/buf.h"
 
 #define MCP_CALLS_MAX 64u                 /* tool calls in progress */
 #define MCP_OUTPUT_BYTES_MAX (256u << 10) /* of each stream, in a result; the rest is counted */
+#define MCP_FILE_BYTES_MAX (8u << 20)     /* of a file that one call reads or writes */
+#define MCP_LIST_ENTRIES_MAX 2000u
+#define MCP_LANGUAGES 3
 #define MCP_TIMEOUT_S_DEFAULT 60
 #define MCP_TIMEOUT_S_MAX 3600
 #define MCP_HANDLE_SIZE 40
@@ -43,6 +48,7 @@ struct mcp_sandbox {
 	struct mcp *mcp;
 	char handle[MCP_HANDLE_SIZE]; /* random: who knows it may use the sandbox */
 	struct sandbox *sandbox;
+	struct context *context[MCP_LANGUAGES]; /* NULL: not used yet */
 	bool is_ready;
 	unsigned calls;           /* that use it */
 	struct loop_timer *timer; /* until it ends for want of calls, or until it is freed after its end */
@@ -59,6 +65,8 @@ int sandboxes_use(struct mcp *mcp, const char *handle, bool is_modern, struct mc
 void sandboxes_release(struct mcp_sandbox *sandbox);
 /* NULL: none has this handle, or it has ended. */
 struct mcp_sandbox *sandboxes_find(const struct mcp *mcp, const char *handle);
+/* The context for a language in it, made at the first use. 0 or -errno. */
+int sandboxes_get_context(struct mcp_sandbox *sandbox, const char *language, struct context **ret_context);
 void sandboxes_free_all(struct mcp *mcp);
 
 /* ---- tools.c: the list ---- */
@@ -94,8 +102,14 @@ json_t *tools_list(void);
 /* Whether the arguments fit the tool; else adds to `why` what does not. NULL arguments: none were given. */
 bool tools_check_arguments(const struct tool *tool, const json_t *arguments, struct buf *why);
 
+void tool_run_code(struct call *call);
+void tool_stop_code(struct call *call);
 void tool_run_command(struct call *call);
 void tool_stop_command(struct call *call);
+void tool_read_file(struct call *call);
+void tool_write_file(struct call *call);
+void tool_list_files(struct call *call);
+void tool_stop_file(struct call *call);
 void tool_explain_denial(struct call *call);
 void tool_stop_question(struct call *call);
 void tool_report_status(struct call *call);
@@ -121,7 +135,11 @@ struct call {
 	unsigned progress;
 	struct loop_timer *timer;
 	struct call_stream out, err;
-	json_t *content; /* items of the result, owned: made as they come */
+	json_t *content;    /* items of the result, owned: made as they come */
+	json_t *structured; /* of run_code, while it runs; owned */
+	struct context_run *run;
+	struct fileop *fileop;
+	bool is_finished; /* all of a file was given to fileop_write() */
 	struct sandbox_program *program;
 	size_t written_bytes; /* of the program's input */
 	struct buf data;      /* the reply to a question */
@@ -147,6 +165,7 @@ void call_fail(struct call *call, const char *format, ...) __attribute__((format
 
 /* Adds an item to the result. `text` may have any bytes. Empty texts are left out. */
 void call_add_text(struct call *call, const char *text, size_t len);
+void call_add_image(struct call *call, const char *base64, const char *mime_type);
 /* Adds what was refused meanwhile: to the text, what, why and the way out; and the list to `structured`. */
 void call_add_denials(struct call *call, json_t *structured, const json_t *denials);
 

@@ -14,6 +14,8 @@
 #define RANDOM_BYTES 16
 #define ARGUMENTS_MAX 256
 
+static const char *const languages[MCP_LANGUAGES] = {"python", "javascript", "bash"};
+
 /* ---- its end ---- */
 
 static void sandbox_remove(struct mcp_sandbox *sandbox)
@@ -28,6 +30,8 @@ static void sandbox_remove(struct mcp_sandbox *sandbox)
 	if (mcp->connection_sandbox == sandbox)
 		mcp->connection_sandbox = NULL;
 	loop_cancel(sandbox->timer);
+	for (size_t i = 0; i < MCP_LANGUAGES; i++)
+		context_free(sandbox->context[i]);
 	sandbox_free(sandbox->sandbox);
 	free(sandbox->error);
 	free(sandbox);
@@ -191,4 +195,19 @@ void sandboxes_release(struct mcp_sandbox *sandbox)
 	if (sandbox->calls == 0 && !sandbox->error)
 		sandbox->timer =
 			loop_after(sandbox->mcp->loop, sandbox->mcp->options.idle_ms, sandbox_on_time, sandbox);
+}
+
+int sandboxes_get_context(struct mcp_sandbox *sandbox, const char *language, struct context **ret_context)
+{
+	size_t at = 0;
+	int error = 0;
+
+	while (at < MCP_LANGUAGES - 1 && strcmp(languages[at], language) != 0)
+		at++;
+	if (!sandbox->context[at])
+		error = context_create(sandbox->mcp->loop, sandbox->sandbox,
+				       &(struct context_options){.language = languages[at]}, &sandbox->context[at]);
+	if (error == 0)
+		*ret_context = sandbox->context[at];
+	return error;
 }

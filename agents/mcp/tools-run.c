@@ -1,10 +1,110 @@
-/* The tool run_command. */
+/* The tools run_code and run_command. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agents/mcp/private.h"
 #include "base/cleanup.h"
+
+/* ---- run_code ---- */
+
+/* What a result has beside images, as text for the model. */
+static const char *const result_texts[] = {"text", "markdown", "html", "latex", "svg", "json", "javascript"};
+static const struct {
+	const char *key, *mime_type;
+} result_images[] = {{"png", "image/png"}, {"jpeg", "image/jpeg"}};
+
+/* Adds a value that the code has shown: an image as such; of the texts the first, which is the plainest. */
+static void code_add_result(struct call *call, const json_t *event)
+{
+	json_t *copy = json_deep_copy(event);
+	bool has_image = false;
+
+	(void)json_object_del(copy, "type");
+	for (size_t i = 0; i < sizeof(result_images) / sizeof(result_images[0]); i++) {
+		const char *data = json_string_value(json_object_get(event, result_images[i].key));
+
+		if (!data)
+			continue;
+		call_add_image(call, data, result_images[i].mime_type);
+		(void)json_object_del(copy, result_images[i].key); /* once is enough: it is large */
+		has_image = true;
+	}
+	for (size_t i = 0; !has_image && i < sizeof(result_texts) / sizeof(result_texts[0]); i++) {
+		const json_t *text = json_object_get(event, result_texts[i]);
+
+		if (!json_is_string(text))
+			continue;
+		call_add_text(call, json_string_value(text), json_string_length(text));
+		break;
+	}
+	(void)json_array_append_new(json_object_get(call->structured, "results"), copy);
+}
+
+static void code_on_event(void *data, const json_t *event)
+{
+	struct call *call = data;
+	const char *type = json_string_value(json_object_get(event, "type"));
+	const json_t *text = json_object_get(event, "text");
+
+	if (!type)
+		return;
+	if (strcmp(type, "stdout") == 0)
+		call_keep_output(call, &call->out, json_string_value(text), json_string_length(text));
+	else if (strcmp(type, "stderr") == 0)
+		call_keep_output(call, &call->err, json_string_value(text), json_string_length(text));
+	else if (strcmp(type, "result") == 0)
+		code_add_result(call, event);
+	else if (strcmp(type, "error") == 0)
+		(void)json_object_set_new(call->structured, "error", json_deep_copy(event));
+	else if (strcmp(type, "denials") == 0)
+		(void)json_object_set_new(call->structured, "denials",
+					  json_deep_copy(json_object_get(event, "denials")));
+}
+
+static void code_on_end(void *data)
+{
+	struct call *call = data;
+	json_t *structured = call->structured, *error = json_object_get(structured, "error");
+	const json_t *traceback = json_object_get(error, "traceback");
+	json_t *denials = json_incref(json_object_get(structured, "denials"));
+
+	call->structured = NULL;
+	call_add_streams(call, structured);
+	if (json_is_string(traceback))
+		call_add_text(call, json_string_value(traceback), json_string_length(traceback));
+	(void)json_object_del(error, "type");
+	(void)json_object_set_new(structured, "status", json_string(json_is_object(error) ? "error" : "ok"));
+	call_add_denials(call, structured, denials);
+	json_decref(denials);
+	call_finish(call, structured, json_is_object(error));
+}
+
+void tool_run_code(struct call *call)
+{
+	const char *language = call_get_text(call, "language");
+	struct context *context = NULL;
+	const struct context_run_options options = {.code = call_get_text(call, "code"),
+						    .timeout_ms = call_get_timeout_ms(call),
+						    .on_event = code_on_event,
+						    .on_end = code_on_end,
+						    .data = call};
+	int error = sandboxes_get_context(call->sandbox, language ? language : "python", &context);
+
+	call->structured = json_pack("{s:[], s:n}", "results", "error");
+	if (error == 0)
+		error = context_run_code(context, &options, &call->run);
+	if (error < 0)
+		call_fail(call, "cannot run the code: %s", strerror(-error));
+}
+
+void tool_stop_code(struct call *call)
+{
+	context_run_free(call->run);
+	json_decref(call->structured);
+}
+
+/* ---- run_command ---- */
 
 static void command_on_output(void *data, enum sandbox_stream stream, const char *bytes, size_t len)
 {

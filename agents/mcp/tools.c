@@ -18,6 +18,11 @@
 			MCP_TIMEOUT_S_MAX                                                                       \
 	}
 
+#define PATH_PARAMETER(what)                                                                              \
+	{                                                                                                 \
+		"path", PARAMETER_TEXT, true, what ", absolute or from the working directory", NULL, 0, 0 \
+	}
+
 /* Parts of output schemas. */
 #define SCHEMA(properties, required) "{\"type\":\"object\",\"properties\":{" properties "},\"required\":[" required "]}"
 #define TEXT_PROPERTY(name) "\"" name "\":{\"type\":\"string\"}"
@@ -28,9 +33,36 @@
 	"," TEXT_PROPERTY("stderr") ",\"stdout_truncated\":{\"type\":\"boolean\"}," \
 				    "\"stderr_truncated\":{\"type\":\"boolean\"}"
 
+static const char *const language_values[] = {"python", "javascript", "bash", NULL};
+static const char *const encoding_values[] = {"utf-8", "base64", NULL};
 static const char *const access_values[] = {"read", "write", "execute", NULL};
 
 static const struct tool tools[] = {
+	{
+		.name = "run_code",
+		.title = "Run code",
+		.needs_sandbox = true,
+		.description = "Runs code in an interpreter of the sandbox that keeps its variables between calls. "
+			       "Returns the "
+			       "value of the last expression, output, images (matplotlib figures are shown without "
+			       "asking) and, "
+			       "after an exception, its traceback.",
+		.parameter =
+			{
+				{"code", PARAMETER_TEXT, true, "the code", NULL, 0, 0},
+				{"language", PARAMETER_TEXT, false, "default python", language_values, 0, 0},
+				TIMEOUT_PARAMETER,
+				SANDBOX_PARAMETER,
+			},
+		.output_schema =
+			SCHEMA(TEXT_PROPERTY("sandbox") ",\"status\":{\"enum\":[\"ok\",\"error\"]}," STREAMS_PROPERTIES
+							"," OBJECTS_PROPERTY(
+								"results") ",\"error\":{\"type\":[\"object\",\"null\"]}"
+									   "," OBJECTS_PROPERTY("denials"),
+			       "\"status\",\"stdout\",\"stderr\",\"results\",\"denials\""),
+		.start = tool_run_code,
+		.stop = tool_stop_code,
+	},
 	{
 		.name = "run_command",
 		.title = "Run a command",
@@ -55,6 +87,55 @@ static const struct tool tools[] = {
 			       "\"status\",\"exit_code\",\"stdout\",\"stderr\",\"denials\""),
 		.start = tool_run_command,
 		.stop = tool_stop_command,
+	},
+	{
+		.name = "read_file",
+		.title = "Read a file",
+		.needs_sandbox = true,
+		.reads_only = true,
+		.description = "Reads a file of the sandbox, up to 8 MiB. Images are returned as images.",
+		.parameter = {PATH_PARAMETER("the file"),
+			      {"encoding", PARAMETER_TEXT, false, "of the result; default utf-8", encoding_values, 0,
+			       0},
+			      SANDBOX_PARAMETER},
+		.output_schema = SCHEMA(TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY("path") "," TEXT_PROPERTY(
+						"content") "," TEXT_PROPERTY("encoding") "," INTEGER_PROPERTY("size"),
+					"\"path\",\"size\""),
+		.start = tool_read_file,
+		.stop = tool_stop_file,
+	},
+	{
+		.name = "write_file",
+		.title = "Write a file",
+		.needs_sandbox = true,
+		.description =
+			"Writes a file of the sandbox, with the directories above it. A file of that name is replaced.",
+		.parameter = {PATH_PARAMETER("the file"),
+			      {"content", PARAMETER_TEXT, true, "what it contains", NULL, 0, 0},
+			      {"encoding", PARAMETER_TEXT, false, "of content; default utf-8", encoding_values, 0, 0},
+			      SANDBOX_PARAMETER},
+		.output_schema = SCHEMA(TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY("path") "," INTEGER_PROPERTY("size"),
+					"\"path\",\"size\""),
+		.start = tool_write_file,
+		.stop = tool_stop_file,
+	},
+	{
+		.name = "list_files",
+		.title = "List files",
+		.needs_sandbox = true,
+		.reads_only = true,
+		.description = "Lists a directory of the sandbox.",
+		.parameter = {{"path", PARAMETER_TEXT, false, "the directory; default the working directory", NULL, 0,
+			       0},
+			      {"depth", PARAMETER_NUMBER, false, "how many levels; default 1", NULL, 1, 10},
+			      SANDBOX_PARAMETER},
+		.output_schema =
+			SCHEMA(TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY(
+				       "path") ","
+					       "\"truncated\":{\"type\":\"boolean\"}," OBJECTS_PROPERTY("entries"),
+			       "\"path\",\"entries\""),
+		.start = tool_list_files,
+		.stop = tool_stop_file,
 	},
 	{
 		.name = "explain_denial",

@@ -2,6 +2,7 @@
 
 Arguments: the command line of the server. Prints what is wrong, and exits with 1 then.
 """
+import base64
 import json
 import os
 import queue
@@ -105,11 +106,11 @@ def check_protocol():
     found = server.ask("server/discover")["result"]
     expect("discover", found["supportedVersions"] == [MODERN] and found["resultType"] == "complete" and
            "tools" in found["capabilities"] and
-           found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "callgate",
-           found)
+           found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "callgate", found)
     listed = server.ask("tools/list")["result"]
     names = [tool["name"] for tool in listed["tools"]]
-    expect("the tools", names == ["run_command", "explain_denial", "status"], names)
+    expect("the tools", names == ["run_code", "run_command", "read_file", "write_file", "list_files", "explain_denial",
+                                  "status"], names)
     expect("schemas", all(tool["inputSchema"]["type"] == tool["outputSchema"]["type"] == "object"
                           for tool in listed["tools"]), listed)
     expect("caching", listed["ttlMs"] > 0 and listed["cacheScope"] == "public", listed)
@@ -127,9 +128,9 @@ def check_protocol():
         expect(what, answer["error"]["code"] == code, answer)
     answer = server.ask("tools/call", {"name": "nonesuch", "arguments": {}})
     expect("unknown tool", answer["error"]["code"] == -32602, answer)
-    for arguments in ({}, {"command": 1}, {"command": "1", "nonesuch": 1}, {"command": "1", "env": {"A": 1}},
-                      {"command": "1", "timeout_seconds": 0}, {"command": "a\0b"}):
-        result = server.call("run_command", **arguments)
+    for arguments in ({}, {"code": 1}, {"code": "1", "nonesuch": 1}, {"code": "1", "language": "cobol"},
+                      {"code": "1", "timeout_seconds": 0}, {"code": "a\0b"}):
+        result = server.call("run_code", **arguments)
         expect(f"arguments {arguments}", result["isError"] is True and result["content"], result)
     number = server.begin("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
     time.sleep(0.2)
@@ -167,13 +168,20 @@ def check_tools(server):
             expect(f"{tool}: output schema", fits(schemas[tool], result["structuredContent"]), result)
         return result
 
-    first = call("run_command", command="echo x >f; pwd")
+    first = call("run_code", code="x = 6 * 7\nprint('out')\nx")
+    expect("a value", first["structuredContent"]["stdout"] == "out\n" and
+           first["structuredContent"]["results"][0]["text"] == "42" and
+           first["structuredContent"]["status"] == "ok", first)
     if server.modern:
         handle["sandbox"] = first["structuredContent"]["sandbox"]
         expect("the handle is told to the model, too", handle["sandbox"] in text_of(first), first)
-        other = server.call("run_command", command="cat f")
-        expect("another sandbox", other["structuredContent"]["exit_code"] == 1, other)
-    expect("files stay", call("run_command", command="cat f")["structuredContent"]["stdout"] == "x\n")
+    expect("variables stay", call("run_code", code="x + 1")["structuredContent"]["results"][0]["text"] == "43")
+    if server.modern:
+        other = server.call("run_code", code="x")
+        expect("another sandbox", other["structuredContent"]["error"]["name"] == "NameError" and other["isError"] and
+               "NameError" in text_of(other), other)
+    result = call("run_code", code="echo $((6*7))", language="bash")
+    expect("bash", result["structuredContent"]["stdout"] == "42\n", result)
     result = call("run_command", command="printf a; printf b >&2; cat; exit 3", stdin="in", env={"A": "v"})
     expect("a command", (result["structuredContent"]["stdout"], result["structuredContent"]["stderr"],
                          result["structuredContent"]["exit_code"]) == ("ain", "b", 3), result)
@@ -181,12 +189,45 @@ def check_tools(server):
     denials = result["structuredContent"]["denials"]
     expect("a denial", denials and denials[0]["target"] == "/etc/shadow" and "/etc/shadow" in text_of(result) and
            "refused" in text_of(result), result)
+    result = call("run_code", code="open('/etc/shadow')")
+    expect("a denial in code", result["isError"] and
+           any(denial["target"] == "/etc/shadow" for denial in result["structuredContent"]["denials"]), result)
+    # files
+    result = call("write_file", path="sub/f.txt", content="grüße\n")
+    expect("write", result["structuredContent"]["size"] == 8, result)
+    result = call("read_file", path="sub/f.txt")
+    expect("read", result["structuredContent"]["content"] == "grüße\n" and text_of(result).startswith("grüße"), result)
+    binary = bytes(range(256)) * 4096
+    call("write_file", path="b", content=base64.b64encode(binary).decode(), encoding="base64")
+    result = call("read_file", path="b")
+    expect("bytes", base64.b64decode(result["structuredContent"]["content"]) == binary, result)
+    image = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAA"
+                             "AABJRU5ErkJggg==")
+    call("write_file", path="i.png", content=base64.b64encode(image).decode(), encoding="base64")
+    result = call("read_file", path="i.png")
+    expect("an image", [item["mimeType"] for item in result["content"] if item["type"] == "image"] == ["image/png"],
+           result)
+    result = call("list_files", depth=2)
+    paths = [entry["path"] for entry in result["structuredContent"]["entries"]]
+    expect("list", any(path.endswith("sub/f.txt") for path in paths) and any(path.endswith("/b") or path == "b"
+                                                                            for path in paths), result)
+    for path in ("/etc/shadow", "../../etc/shadow", "nonesuch", "/proc/1/environ"):
+        result = call("read_file", path=path)
+        expect(f"read {path}", result["isError"], result)
+    expect("write outside", call("write_file", path="/etc/x", content="")["isError"])
+    expect("no base64", call("write_file", path="x", content="!", encoding="base64")["isError"])
     # limits
     result = call("run_command", command="sleep 60", timeout_seconds=1)
     expect("a time limit", result["structuredContent"]["status"] == "timeout", result)
+    result = call("run_code", code="while True: pass", timeout_seconds=1)
+    expect("a time limit of code", result["isError"], result)
     result = call("run_command", command="head -c 3000000 /dev/zero | tr '\\0' x")
     expect("long output", result["structuredContent"]["stdout_truncated"] and
            len(result["structuredContent"]["stdout"]) < 1 << 20 and "3000000" in text_of(result), len(text_of(result)))
+    expect("the interpreter goes on", call("run_code", code="1+1")["structuredContent"]["results"][0]["text"] == "2")
+    result = call("run_code", code="import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    expect("a killed interpreter", result["isError"], result)
+    expect("is made again", call("run_code", code="1+2")["structuredContent"]["results"][0]["text"] == "3")
     # the policy
     result = server.call("explain_denial", path="/etc/shadow")
     expect("why", result["structuredContent"]["verdict"] == "deny" and "suggest" in text_of(result), result)
@@ -209,13 +250,16 @@ def check_progress_and_cancel(server, handle):
     progress = [note["params"] for note in server.notes if note["method"] == "notifications/progress"]
     expect("progress", len(progress) >= 2 and all(part["progressToken"] == "p" for part in progress) and
            [part["progress"] for part in progress] == sorted({part["progress"] for part in progress}), progress)
-    number = server.begin("tools/call", {"name": "run_command", "arguments": {"command": "sleep 300", **handle}})
-    time.sleep(0.5)
-    server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
-    expect("cancelled without an answer", server.wait(number, 1) is None)
+    for tool, arguments in (("run_command", {"command": "sleep 300"}),
+                            ("run_code", {"code": "import time; time.sleep(300)"})):
+        number = server.begin("tools/call", {"name": tool, "arguments": {**arguments, **handle}})
+        time.sleep(0.5)
+        server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
+        expect(f"{tool}: cancelled without an answer", server.wait(number, 1) is None)
     result = server.call("run_command", command="grep -l 'slee[p]' /proc/[0-9]*/cmdline; true", **handle)
     expect("nothing of it runs on", result["structuredContent"]["stdout"] == "", result)
-    wrong = server.call("run_command", command="true", sandbox="sb-0123456789abcdef0123456789abcdef")
+    expect("the interpreter survives", server.call("run_code", code="7", **handle)["structuredContent"]["results"], "")
+    wrong = server.call("run_code", code="1", sandbox="sb-0123456789abcdef0123456789abcdef")
     expect("a guessed handle", wrong["isError"], wrong)
 
 

@@ -31,6 +31,7 @@ LIVE_TESTS = \
 	tests/live/supervisor/on-deny.sh \
 	tests/live/agents/contexts.sh \
 	tests/live/agents/mcp.sh \
+	tests/live/agents/mcp-sdk.sh \
 	tests/live/agents/sandbox.sh \
 	tests/live/agents/serve.sh \
 	tests/live/agents/e2b-sdk.sh \
@@ -245,7 +246,7 @@ EXTRA_DIST += tests/cases/replay-ops.py tests/cases/net-python.py tests/cases/ne
 EXTRA_DIST += tests/cases/after-read.py tests/cases/mcp-check.py tests/cases/session-client.py
 EXTRA_DIST += tests/cases/e2b-client.py tests/cases/session-memory.py \
 	tests/cases/session-terminal.py
-EXTRA_DIST += tests/cases/e2b-sdk.py tests/cases/e2b-sdk.mjs
+EXTRA_DIST += tests/cases/e2b-sdk.py tests/cases/e2b-sdk.mjs tests/cases/mcp-sdk.py tests/cases/mcp-sdk.mjs
 EXTRA_DIST += tests/cases/net-packages.py tests/cases/net-pinned.py tests/cases/net-answers.py
 EXTRA_DIST += tests/cases/net-git.py tests/cases/net-static.c tests/cases/net-go.go
 EXTRA_DIST += tests/cases/report-log.py tests/cases/report-page.py tests/cases/report-engine.js \

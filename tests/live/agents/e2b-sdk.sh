@@ -20,7 +20,8 @@ install()
 }
 mkdir -p "$cache"
 [ -e "$cache/package.json" ] || echo '{"private": true}' >"$cache/package.json"
-install npm npm install --prefix "$cache" --no-audit --no-fund e2b@2.51.0 @e2b/code-interpreter
+install npm npm install --prefix "$cache" --no-audit --no-fund e2b@2.51.0 \
+	@e2b/code-interpreter@2.8.0
 install venv "$python" -m venv "$cache/venv"
 install PyPI "$cache/venv/bin/pip" -q install e2b==2.63.0 e2b-code-interpreter==2.11.5
 

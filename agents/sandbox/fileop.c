@@ -1,4 +1,4 @@
-#include "agents/e2b/fileop.h"
+#include "agents/sandbox/fileop.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
  * the log has it, and a planted symbolic link or a path with ".." reaches what programs reach. What comes back is
  * hostile: only known members get through, with bounds.
  */
-#ifndef CALLGATE_AGENTS_E2B_FILEOP_H
-#define CALLGATE_AGENTS_E2B_FILEOP_H
+#ifndef CALLGATE_AGENTS_SANDBOX_FILEOP_H
+#define CALLGATE_AGENTS_SANDBOX_FILEOP_H
 
 #include <jansson.h>
 #include <stdbool.h>

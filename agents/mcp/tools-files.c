@@ -1,0 +1,270 @@
+/* The tools read_file, write_file and list_files: requests to the process in the sandbox that serves files. */
+#include <errno.h>
+#include <nettle/base64.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agents/mcp/private.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+
+/* ---- what all three have in common ---- */
+
+/* What a model can do about an errno of the sandbox. */
+static void file_fail(struct call *call, int error, const char *message)
+{
+	const char *path = call_get_text(call, "path");
+	const char *advice = error == EACCES || error == EPERM || error == ENOENT || error == EROFS
+				     ? "; what the policy does not grant does not exist either: explain_denial tells"
+				     : "";
+
+	call_fail(call, "%s: %s%s", path ? path : ".", error == EIO && message ? message : strerror(error), advice);
+}
+
+/* The path that a call names, absolute: a relative one is below the working directory. */
+static json_t *file_make_path(const struct call *call)
+{
+	const char *path = call_get_text(call, "path"), *workdir = sandbox_get_workdir(call->sandbox->sandbox);
+
+	if (!path || !workdir || path[0] == '/')
+		return json_string(path ? path : workdir);
+	return json_sprintf("%s/%s", workdir, path);
+}
+
+/* Starts a request. False: it cannot be started; the call has failed. */
+static bool file_start(struct call *call, const char *op, json_int_t depth, const struct fileop_handler *handler)
+{
+	json_t *request = json_pack("{s:s, s:o, s:I}", "op", op, "path", file_make_path(call), "depth", depth);
+	int error = fileop_start(call->sandbox->sandbox, request, handler, &call->fileop);
+
+	if (error < 0)
+		call_fail(call, "cannot ask the sandbox: %s", strerror(-error));
+	return error == 0;
+}
+
+void tool_stop_file(struct call *call)
+{
+	fileop_cancel(call->fileop);
+}
+
+/* A new string with the bytes in base64; NULL: no memory. */
+static char *base64_encode(const char *bytes, size_t len)
+{
+	const size_t size = BASE64_ENCODE_RAW_LENGTH(len);
+	char *text = malloc(size + 1);
+
+	if (text) {
+		base64_encode_raw(text, len, (const uint8_t *)bytes);
+		text[size] = '\0';
+	}
+	return text;
+}
+
+/* ---- read_file ---- */
+
+static const struct {
+	const char *magic;
+	size_t len;
+	const char *mime_type;
+} image_kinds[] = {
+	{"\x89PNG\r\n\x1a\n", 8, "image/png"},
+	{"\xff\xd8\xff", 3, "image/jpeg"},
+	{"GIF8", 4, "image/gif"},
+};
+
+/* The type of an image by its first bytes; NULL: it is none that clients show. */
+static const char *image_find_type(const struct buf *data)
+{
+	for (size_t i = 0; i < sizeof(image_kinds) / sizeof(image_kinds[0]); i++)
+		if (data->len >= image_kinds[i].len &&
+		    memcmp(data->data, image_kinds[i].magic, image_kinds[i].len) == 0)
+			return image_kinds[i].mime_type;
+	return NULL;
+}
+
+static void read_on_data(void *data, const char *bytes, size_t len)
+{
+	struct call *call = data;
+
+	if (call->data.len + len > MCP_FILE_BYTES_MAX)
+		call_fail(call, "%s has more than %u MiB; read a part of it by run_command",
+			  call_get_text(call, "path"), MCP_FILE_BYTES_MAX >> 20);
+	else
+		buf_add(&call->data, bytes, len);
+}
+
+static void read_finish(struct call *call)
+{
+	const struct buf *data = &call->data;
+	const char *encoding = call_get_text(call, "encoding"), *image = image_find_type(data);
+	const bool as_text = !image && (!encoding || strcmp(encoding, "utf-8") == 0) &&
+			     text_is_utf8(data->data ? data->data : "", data->len);
+	_cleanup_free_ char *base64 = as_text ? NULL : base64_encode(data->data ? data->data : "", data->len);
+	json_t *structured = json_pack("{s:s, s:I, s:s}", "path", call_get_text(call, "path"), "size",
+				       (json_int_t)data->len, "encoding", as_text ? "utf-8" : "base64");
+
+	if (as_text)
+		(void)json_object_set_new(structured, "content", json_stringn(data->data ? data->data : "", data->len));
+	else if (!image)
+		(void)json_object_set_new(structured, "content", json_string(base64 ? base64 : ""));
+	if (image && base64)
+		call_add_image(call, base64, image);
+	else
+		call_add_text(call, as_text ? data->data : base64, as_text ? data->len : base64 ? strlen(base64) : 0);
+	call_finish(call, structured, false);
+}
+
+static void read_on_answer(void *data, int error, const char *message, const json_t *result)
+{
+	struct call *call = data;
+
+	(void)result;
+	call->fileop = NULL;
+	if (error == 0 && !call->data.failed)
+		read_finish(call);
+	else
+		file_fail(call, error ? error : ENOMEM, message);
+}
+
+void tool_read_file(struct call *call)
+{
+	(void)file_start(call, "read", 0,
+		   &(struct fileop_handler){.on_data = read_on_data, .on_answer = read_on_answer, .data = call});
+}
+
+/* ---- write_file ---- */
+
+static void write_on_answer(void *data, int error, const char *message, const json_t *result)
+{
+	struct call *call = data;
+	const char *path = call_get_text(call, "path");
+	_cleanup_buf_ struct buf text = {0};
+
+	(void)result;
+	call->fileop = NULL;
+	if (error) {
+		file_fail(call, error, message);
+		return;
+	}
+	buf_printf(&text, "wrote %zu bytes to %s", call->data.len, path);
+	call_add_text(call, text.data ? text.data : "", text.len);
+	call_finish(call, json_pack("{s:s, s:I}", "path", path, "size", (json_int_t)call->data.len), false);
+}
+
+/* Gives the sandbox as much as it takes now. */
+static void write_on_room(void *data)
+{
+	struct call *call = data;
+
+	ssize_t taken = 1;
+
+	while (taken > 0 && call->written_bytes < call->data.len) {
+		taken = fileop_write(call->fileop, call->data.data + call->written_bytes,
+				     call->data.len - call->written_bytes);
+		call->written_bytes += taken > 0 ? (size_t)taken : 0;
+	}
+	if (call->written_bytes < call->data.len || call->is_finished)
+		return;
+	call->is_finished = true;
+	fileop_finish(call->fileop);
+}
+
+/* Sets call->data from the arguments. False: the content is no base64. */
+static bool write_decode_content(struct call *call)
+{
+	const json_t *content = json_object_get(call->arguments, "content");
+	const char *encoding = call_get_text(call, "encoding"), *text = json_string_value(content);
+	const size_t len = json_string_length(content);
+	struct base64_decode_ctx decoder;
+	size_t size = BASE64_DECODE_LENGTH(len);
+	_cleanup_free_ uint8_t *bytes = NULL;
+
+	if (!encoding || strcmp(encoding, "base64") != 0) {
+		buf_add(&call->data, text, len);
+		return true;
+	}
+	bytes = malloc(size + 1);
+	base64_decode_init(&decoder);
+	if (!bytes || !base64_decode_update(&decoder, &size, bytes, len, text) || !base64_decode_final(&decoder))
+		return false;
+	buf_add(&call->data, bytes, size);
+	return true;
+}
+
+void tool_write_file(struct call *call)
+{
+	const struct fileop_handler handler = {.on_room = write_on_room, .on_answer = write_on_answer, .data = call};
+
+	if (!write_decode_content(call))
+		call_fail(call, "\"content\" is not valid base64");
+	else if (call->data.failed || call->data.len > MCP_FILE_BYTES_MAX)
+		call_fail(call, "\"content\" has more than %u MiB", MCP_FILE_BYTES_MAX >> 20);
+	else if (file_start(call, "write", 0, &handler))
+		write_on_room(call);
+}
+
+/* ---- list_files ---- */
+
+/* What a model needs of an entry. `told` is in the form of the E2B protocol (agents/runner/files.py). */
+static json_t *list_make_entry(const json_t *told)
+{
+	static const struct {
+		const char *told, *shown;
+	} kinds[] = {
+		{"FILE_TYPE_FILE", "file"}, {"FILE_TYPE_DIRECTORY", "directory"}, {"FILE_TYPE_SYMLINK", "symlink"}};
+	const char *type = json_string_value(json_object_get(told, "type")), *shown = "other";
+	const char *size = json_string_value(json_object_get(told, "size"));
+
+	for (size_t i = 0; type && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(type, kinds[i].told) == 0)
+			shown = kinds[i].shown;
+	return json_pack("{s:O?, s:s, s:I, s:O*, s:O*}", "path", json_object_get(told, "path"), "type", shown, "size",
+			 (json_int_t)(size ? atoll(size) : 0), "symlink_target", json_object_get(told, "symlinkTarget"),
+			 "modified", json_object_get(told, "modifiedTime"));
+}
+
+static void list_add_line(struct buf *text, const json_t *entry)
+{
+	const char *type = json_string_value(json_object_get(entry, "type"));
+	const char *path = json_string_value(json_object_get(entry, "path"));
+
+	if (type && path)
+		buf_printf(text, "%s%s  %lld\n", path, strcmp(type, "directory") == 0 ? "/" : "",
+			   (long long)json_integer_value(json_object_get(entry, "size")));
+}
+
+static void list_on_answer(void *data, int error, const char *message, const json_t *result)
+{
+	struct call *call = data;
+	const json_t *entries = json_object_get(result, "entries"), *entry;
+	const char *path = call_get_text(call, "path");
+	_cleanup_buf_ struct buf text = {0};
+	json_t *shown;
+	size_t i;
+
+	call->fileop = NULL;
+	if (error) {
+		file_fail(call, error, message);
+		return;
+	}
+	shown = json_array();
+	json_array_foreach(entries, i, entry)
+	{
+		if (i >= MCP_LIST_ENTRIES_MAX)
+			break;
+		(void)json_array_append_new(shown, list_make_entry(entry));
+		list_add_line(&text, json_array_get(shown, i));
+	}
+	call_add_text(call, text.len > 0 ? text.data : "(empty)", text.len > 0 ? text.len : strlen("(empty)"));
+	call_finish(call,
+		    json_pack("{s:s, s:o, s:b}", "path", path ? path : ".", "entries", shown, "truncated",
+			      json_array_size(entries) > MCP_LIST_ENTRIES_MAX ||
+				      json_is_true(json_object_get(result, "truncated"))),
+		    false);
+}
+
+void tool_list_files(struct call *call)
+{
+	(void)file_start(call, "list", call_get_number(call, "depth", 1),
+		   &(struct fileop_handler){.on_answer = list_on_answer, .data = call});
+}
