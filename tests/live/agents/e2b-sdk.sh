@@ -41,6 +41,13 @@ export E2B_API_KEY=$key E2B_API_URL=http://127.0.0.1:$port E2B_SANDBOX_URL=http:
 timeout -k 5 "$LIVE_TIMEOUT" "$cache/venv/bin/python" "$SRC/tests/cases/e2b-sdk.py" || fail "the Python SDK"
 cp "$SRC/tests/cases/e2b-sdk.mjs" "$cache" # node looks for packages beside the program
 (cd "$cache" && timeout -k 5 "$LIVE_TIMEOUT" node e2b-sdk.mjs) || fail "the JavaScript SDK"
+# The example, with a server of its own.
+cp -r "$SRC/examples/e2b" "$T/example"
+chmod -R u+w "$T/example"
+CALLGATE=$CALLGATE PYTHON=$cache/venv/bin/python timeout -k 5 "$LIVE_TIMEOUT" "$T/example/run.sh" >"$T/out" 2>&1 ||
+	fail "the example: $(cat "$T/out")"
+{ grep -qx 6 "$T/out" && grep -qx 'hello from a file' "$T/out" && ls "$T"/example/logs/*.jsonl >/dev/null; } ||
+	fail "the example: $(cat "$T/out")"
 kill $server
 wait $server || fail "the server's exit status: $?"
 for _ in {1..80}; do # its sandboxes end within a second, on a machine with nothing else to do

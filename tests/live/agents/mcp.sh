@@ -7,6 +7,12 @@ read -ra more <<<"${LIVE_OPTIONS:-}"
 
 timeout -k 5 300 "$PYTHON" "$SRC/tests/cases/mcp-check.py" "$CALLGATE" mcp "${more[@]}" || fail "the protocol"
 
+# ---- the example does what its README says ----
+export CALLGATE PYTHON
+timeout -k 5 "$LIVE_TIMEOUT" "$SRC/examples/mcp/run.sh" >"$T/example" 2>&1 || fail "the example: $(cat "$T/example")"
+[ "$(grep -cE '^(6|3|wrote 4 bytes to notes/plan.txt|one|verdict: deny)$' "$T/example")" = 5 ] ||
+	fail "the example: $(cat "$T/example")"
+
 # ---- mistakes are told at the start ----
 refused()
 {
