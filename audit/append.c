@@ -33,7 +33,7 @@ static int log_allocate_range(int fd, uint64_t start, uint64_t end)
 /* Allocates disk blocks from `start` on: at least `least` bytes, which is all on a nearly full disk. */
 static int log_allocate_chunk(struct audit *audit, uint64_t start, uint64_t least, uint64_t *ret_end)
 {
-	uint64_t bytes = audit->chunk_bytes > least ? audit->chunk_bytes : least;
+	uint64_t bytes = audit->next_window_bytes > least ? audit->next_window_bytes : least;
 	int r;
 
 	for (;;) {
@@ -93,8 +93,8 @@ static int log_move_mmap_window(struct audit *audit, size_t len)
 	r = log_mmap_window(audit, start, end);
 	if (r > 0)
 		audit->writes_by_pwrite = true;
-	else if (r == 0 && audit->chunk_bytes < LOG_MMAP_WINDOW_BYTES_MAX)
-		audit->chunk_bytes *= 4;
+	else if (r == 0 && audit->next_window_bytes < LOG_MMAP_WINDOW_BYTES_MAX)
+		audit->next_window_bytes *= 4;
 	return r < 0 ? r : 0;
 }
 
@@ -225,6 +225,6 @@ void log_close_older_files(struct audit *audit)
 
 void log_remember_error(struct audit *audit, int error)
 {
-	if (error < 0 && audit->error == 0)
-		audit->error = error;
+	if (error < 0 && audit->first_error == 0)
+		audit->first_error = error;
 }

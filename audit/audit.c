@@ -20,9 +20,9 @@ static void audit_free(struct audit *audit)
 	for (size_t i = 0; i < audit->older_file_count; i++)
 		close_fd(&audit->older_file[i].fd);
 	free(audit->older_file);
-	free(audit->path);
-	free(audit->current_path);
-	free(audit->header);
+	free(audit->first_file_path);
+	free(audit->current_file_path);
+	free(audit->common_header_text);
 	free(audit->key);
 	chain_release(&audit->chain);
 	free(audit);
@@ -38,7 +38,7 @@ static int audit_create(const struct audit_header *header, struct audit **ret_au
 	audit->fd = -1;
 	audit->records_allowed_calls = header->records_allowed_calls;
 	audit->progress = header->progress;
-	audit->chunk_bytes = LOG_MMAP_WINDOW_BYTES_FIRST;
+	audit->next_window_bytes = LOG_MMAP_WINDOW_BYTES_FIRST;
 	audit->seq = UINT64_MAX; /* the header is line 0 */
 	r = chain_init(&audit->chain);
 	if (r == 0)
@@ -54,9 +54,9 @@ static int audit_create(const struct audit_header *header, struct audit **ret_au
 /* Writes the first header. */
 static int audit_begin_log(struct audit *audit, const struct audit_header *header)
 {
-	audit->header = lines_make_header(header);
+	audit->common_header_text = lines_make_common_header(header);
 	audit->key = header->key ? strdup(header->key) : NULL;
-	if (!audit->header || (header->key && !audit->key))
+	if (!audit->common_header_text || (header->key && !audit->key))
 		return -ENOMEM;
 	return log_write_header(audit, NULL);
 }
@@ -84,9 +84,9 @@ static int audit_prepare_rotation(struct audit *audit, const char *path, const s
 {
 	_cleanup_free_ char *next = NULL;
 
-	audit->path = strdup(path);
-	audit->current_path = strdup(path);
-	if (!audit->path || !audit->current_path || asprintf(&next, "%s.1", path) < 0)
+	audit->first_file_path = strdup(path);
+	audit->current_file_path = strdup(path);
+	if (!audit->first_file_path || !audit->current_file_path || asprintf(&next, "%s.1", path) < 0)
 		return -ENOMEM;
 	audit->rotate_bytes = header->rotate_bytes;
 	audit->ret_file = header->ret_file;
@@ -125,27 +125,27 @@ int audit_open_log(const char *path, const struct audit_header *header, struct a
 static int audit_append_record(struct audit *audit, const struct audit_record *record, struct audit_slot *slot)
 {
 	char outcomes[CHAIN_OUTCOMES_MAX * CHAIN_OUTCOME_TEXT_BYTES];
-	struct line_links links = {.outcomes = outcomes};
+	struct line_links links = {.outcomes_text = outcomes};
 	uint64_t start;
 	size_t len, room, count = 0;
-	int r = chain_prepare(audit);
+	int r = chain_make_room_for_line(audit);
 
 	if (r == 0)
 		r = log_rotate(audit);
 	slot->seq = audit->seq + 1;
 	if (r == 0)
-		r = chain_write_outcomes(audit, outcomes, CHAIN_OUTCOMES_MAX, &count, &links.outcomes_len);
+		r = chain_write_outcomes(audit, outcomes, CHAIN_OUTCOMES_MAX, &count, &links.outcomes_text_len);
 	if (r < 0)
 		return r;
-	links.prev = chain_get_hash_for_next_line(&audit->chain);
+	links.prev_hash = chain_get_hash_for_next_line(&audit->chain);
 	start = audit->file_length;
 	r = encode_record(&audit->encoder, record, &links, slot->seq, start, &len, &room);
 	if (r == 0)
-		r = log_append_line(audit, audit->encoder.line, len);
+		r = log_append_line(audit, audit->encoder.line_buffer, len);
 	if (r < 0)
 		return r;
 	start += audit->bytes_in_earlier_files;
-	slot->offset = start + room;
+	slot->outcome_offset = start + room;
 	chain_drop_outcomes(audit, count);
 	compact_remember_process(&audit->encoder, record);
 	return chain_add_line(audit, start, len, false);
@@ -172,7 +172,7 @@ int audit_begin_record(struct audit *audit, const struct audit_record *record, s
 		}
 	}
 	audit->seq = slot.seq;
-	audit->records++;
+	audit->record_count++;
 	*ret_slot = slot;
 	return 0;
 }
@@ -185,7 +185,7 @@ void audit_end_record(struct audit *audit, struct audit_slot slot, int64_t ret, 
 
 static int audit_write_trailer(struct audit *audit, const struct audit_trailer *trailer)
 {
-	struct line_links links = {.prev = audit->chain.head};
+	struct line_links links = {.prev_hash = audit->chain.head_hash};
 	_cleanup_free_ char *line = NULL, *outcomes = NULL;
 	size_t len, count;
 	int r;
@@ -199,12 +199,12 @@ static int audit_write_trailer(struct audit *audit, const struct audit_trailer *
 	outcomes = malloc(audit->chain.late_count * CHAIN_OUTCOME_TEXT_BYTES + 1);
 	if (!outcomes)
 		return -ENOMEM;
-	r = chain_write_outcomes(audit, outcomes, SIZE_MAX, &count, &links.outcomes_len);
+	r = chain_write_outcomes(audit, outcomes, SIZE_MAX, &count, &links.outcomes_text_len);
 	if (r < 0)
 		return r;
-	links.outcomes = outcomes;
+	links.outcomes_text = outcomes;
 	line = lines_make_trailer(&audit->encoder.clock, audit->encoder.run, audit->encoder.run_id_len, trailer, &links,
-				  audit->file_number, audit->seq + 1, audit->records, &len);
+				  audit->file_number, audit->seq + 1, audit->record_count, &len);
 	return log_append_whole_line(audit, line, len);
 }
 
@@ -223,7 +223,7 @@ uint64_t audit_get_size(const struct audit *audit)
 
 const char *audit_get_path(const struct audit *audit)
 {
-	return audit->current_path;
+	return audit->current_file_path;
 }
 
 int audit_get_rotation_error(const struct audit *audit)
@@ -233,10 +233,10 @@ int audit_get_rotation_error(const struct audit *audit)
 
 uint64_t audit_count_records(const struct audit *audit)
 {
-	return audit->records;
+	return audit->record_count;
 }
 
 int audit_get_error(const struct audit *audit)
 {
-	return audit->error;
+	return audit->first_error;
 }

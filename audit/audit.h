@@ -17,15 +17,15 @@ struct audit;
 
 /* The place of the outcome of a record. Valid until the log is closed. */
 struct audit_slot {
-	uint64_t offset; /* offset of the outcome in the file */
+	uint64_t outcome_offset; /* offset of the outcome in the file */
 	uint64_t seq;    /* number of the record; 0: the call is not recorded, and audit_end_record does nothing */
 };
 
 /* Progress of the log. The writer stores it on request, for another process that shares this memory. */
 struct audit_progress {
-	uint32_t state; /* AUDIT_PROGRESS_* */
+	uint32_t request_state; /* AUDIT_PROGRESS_* */
 	uint64_t lines; /* sealed lines */
-	char head[64];  /* hash of the last of these lines */
+	char head_hash[64];  /* hash of the last of these lines */
 };
 
 /* set by the reader: the writer is to store its progress at the next line, and then sets AUDIT_PROGRESS_STORED */
@@ -40,7 +40,7 @@ struct audit_header {
 	const char *workdir;
 	const char *layers_json; /* JSON object that tells which sandbox layers are active */
 	bool records_allowed_calls;
-	bool lacks_reads; /* "judge": "changes": calls that only read are not on record */
+	bool lacks_records_of_reads; /* "judge": "changes": calls that only read are not on record */
 	bool compact; /* records leave out what earlier lines say: callgate-audit(5) */
 	const char *key; /* public key with which the log is signed, in base64; NULL: it is not signed */
 	uint64_t rotate_bytes;           /* size at which the log goes on in another file; 0: never */
@@ -54,7 +54,7 @@ struct audit_trailer {
 	int signal;    /* 0: no signal ended the program */
 	uint64_t judged, allowed, denied;
 	/* lines whose hash no later line had when the writer died; 0: the writer ended the log itself */
-	uint64_t recovered;
+	uint64_t unsealed_lines;
 };
 
 /*

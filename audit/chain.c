@@ -11,16 +11,16 @@
 int chain_init(struct chain *chain)
 {
 	memset(chain, 0, sizeof(*chain));
-	memset(chain->head, '0', sizeof(chain->head));
+	memset(chain->head_hash, '0', sizeof(chain->head_hash));
 	return -pthread_mutex_init(&chain->lock, NULL);
 }
 
 void chain_release(struct chain *chain)
 {
 	free(chain->late);
-	free(chain->buffer);
+	free(chain->line_buffer);
 	chain->late = NULL;
-	chain->buffer = NULL;
+	chain->line_buffer = NULL;
 	(void)pthread_mutex_destroy(&chain->lock);
 }
 
@@ -33,17 +33,17 @@ static const char *chain_read_line(struct audit *audit, uint64_t offset, size_t 
 
 	if (mapped)
 		return mapped;
-	if (len > chain->buffer_bytes) {
-		char *buffer = realloc(chain->buffer, len);
+	if (len > chain->line_buffer_bytes) {
+		char *buffer = realloc(chain->line_buffer, len);
 
 		if (!buffer)
 			return NULL;
-		chain->buffer = buffer;
-		chain->buffer_bytes = len;
+		chain->line_buffer = buffer;
+		chain->line_buffer_bytes = len;
 	}
-	r = log_read_at(audit, chain->buffer, len, offset);
+	r = log_read_at(audit, chain->line_buffer, len, offset);
 	errno = -r;
-	return r < 0 ? NULL : chain->buffer;
+	return r < 0 ? NULL : chain->line_buffer;
 }
 
 static struct chain_line *chain_find_line(struct chain *chain, uint64_t seq)
@@ -55,11 +55,11 @@ static void chain_store_progress(const struct audit *audit)
 {
 	struct audit_progress *progress = audit->progress;
 
-	if (!progress || __atomic_load_n(&progress->state, __ATOMIC_ACQUIRE) != AUDIT_PROGRESS_REQUESTED)
+	if (!progress || __atomic_load_n(&progress->request_state, __ATOMIC_ACQUIRE) != AUDIT_PROGRESS_REQUESTED)
 		return;
 	progress->lines = audit->chain.sealed_lines;
-	memcpy(progress->head, audit->chain.head, sizeof(progress->head));
-	__atomic_store_n(&progress->state, AUDIT_PROGRESS_STORED, __ATOMIC_RELEASE);
+	memcpy(progress->head_hash, audit->chain.head_hash, sizeof(progress->head_hash));
+	__atomic_store_n(&progress->request_state, AUDIT_PROGRESS_STORED, __ATOMIC_RELEASE);
 }
 
 /* Seals the oldest waiting line: its hash becomes the head of the chain, and is written into the next line. */
@@ -71,21 +71,22 @@ static int chain_seal_oldest(struct audit *audit, bool finished)
 
 	if (!text)
 		return -errno;
-	hash_line(text, line->len, finished, chain->head);
+	hash_line(text, line->len, finished, chain->head_hash);
 	chain->sealed_lines++;
 	chain_store_progress(audit);
-	if (chain->sealed_lines == chain->lines)
+	if (chain->sealed_lines == chain->line_count)
 		return 0;
 	line = chain_find_line(chain, chain->sealed_lines);
-	return log_write_at(audit, chain->head, HASH_DIGITS, line->offset + hash_get_prev_offset(chain->sealed_lines));
+	return log_write_at(audit, chain->head_hash, HASH_DIGITS,
+			    line->offset + hash_get_prev_offset(chain->sealed_lines));
 }
 
-static int chain_advance(struct audit *audit)
+static int chain_seal_finished_lines(struct audit *audit)
 {
 	struct chain *chain = &audit->chain;
 	int r = 0;
 
-	while (r == 0 && chain->sealed_lines < chain->lines &&
+	while (r == 0 && chain->sealed_lines < chain->line_count &&
 	       __atomic_load_n(&chain_find_line(chain, chain->sealed_lines)->state, __ATOMIC_ACQUIRE) & 1)
 		r = chain_seal_oldest(audit, true);
 	return r;
@@ -126,38 +127,39 @@ static int chain_seal_in_any_state(struct audit *audit)
 	return r < 0 ? r : chain_seal_oldest(audit, finished);
 }
 
-int chain_prepare(struct audit *audit)
+int chain_make_room_for_line(struct audit *audit)
 {
 	struct chain *chain = &audit->chain;
-	int r = chain_advance(audit);
+	int r = chain_seal_finished_lines(audit);
 
-	return r == 0 && chain->lines - chain->sealed_lines == CHAIN_WAITING_LINES_MAX ? chain_seal_in_any_state(audit)
-										       : r;
+	return r == 0 && chain->line_count - chain->sealed_lines == CHAIN_WAITING_LINES_MAX
+		       ? chain_seal_in_any_state(audit)
+		       : r;
 }
 
 int chain_seal_all(struct audit *audit)
 {
 	int r = 0;
 
-	while (r == 0 && audit->chain.sealed_lines < audit->chain.lines)
+	while (r == 0 && audit->chain.sealed_lines < audit->chain.line_count)
 		r = chain_seal_in_any_state(audit);
 	return r;
 }
 
 const char *chain_get_hash_for_next_line(const struct chain *chain)
 {
-	return chain->sealed_lines == chain->lines ? chain->head : HASH_BLANK;
+	return chain->sealed_lines == chain->line_count ? chain->head_hash : HASH_BLANK;
 }
 
 int chain_add_line(struct audit *audit, uint64_t offset, size_t len, bool finished)
 {
 	struct chain *chain = &audit->chain;
-	struct chain_line *line = chain_find_line(chain, chain->lines);
+	struct chain_line *line = chain_find_line(chain, chain->line_count);
 
 	line->offset = offset;
 	line->len = len;
-	__atomic_store_n(&line->state, chain->lines++ << 1 | finished, __ATOMIC_RELEASE);
-	return finished ? chain_advance(audit) : 0;
+	__atomic_store_n(&line->state, chain->line_count++ << 1 | finished, __ATOMIC_RELEASE);
+	return finished ? chain_seal_finished_lines(audit) : 0;
 }
 
 /* ---- outcomes of lines that were sealed before they had one ---- */
@@ -256,17 +258,17 @@ void chain_end_record(struct audit *audit, struct audit_slot slot, int64_t ret, 
 	struct chain_late_line *late = NULL;
 
 	if (writer && line->state == slot.seq << 1) {
-		chain_store_outcome(audit, slot.offset, ret, ns);
+		chain_store_outcome(audit, slot.outcome_offset, ret, ns);
 		__atomic_store_n(&line->state, line->state | 1, __ATOMIC_RELEASE);
-		log_remember_error(audit, chain_advance(audit));
+		log_remember_error(audit, chain_seal_finished_lines(audit));
 		return;
 	}
 	(void)pthread_mutex_lock(&chain->lock);
 	if (__atomic_load_n(&line->state, __ATOMIC_ACQUIRE) == slot.seq << 1) {
-		chain_store_outcome(audit, slot.offset, ret, ns);
+		chain_store_outcome(audit, slot.outcome_offset, ret, ns);
 		__atomic_store_n(&line->state, slot.seq << 1 | 1, __ATOMIC_RELEASE);
 	} else if ((late = chain_find_late_line(chain, slot.seq)) && !late->has_outcome) {
-		chain_store_outcome(audit, slot.offset, ret, ns);
+		chain_store_outcome(audit, slot.outcome_offset, ret, ns);
 		late->has_outcome = true;
 		__atomic_add_fetch(&chain->finished_late_lines, 1, __ATOMIC_RELEASE);
 	}

@@ -21,9 +21,9 @@
 #define CHAIN_OUTCOME_TEXT_BYTES (21 + HASH_DIGITS + 1)
 
 struct chain {
-	char head[HASH_DIGITS]; /* hash of the last sealed line */
+	char head_hash[HASH_DIGITS]; /* hash of the last sealed line */
 	uint64_t sealed_lines;  /* number of sealed lines, which is the number of the first line that is not sealed */
-	uint64_t lines;         /* number of lines */
+	uint64_t line_count;         /* number of lines */
 	struct chain_line {
 		uint64_t state; /* 2 * number of the line, plus 1 when it has its outcome; worker threads change it */
 		uint64_t offset;
@@ -37,8 +37,8 @@ struct chain {
 	} *late; /* lines that were sealed without their outcome; owned */
 	size_t late_count, late_cap;
 	size_t finished_late_lines; /* how many lines of `late` have got their outcome; also read without the lock */
-	char *buffer;    /* a line that is not in the window; owned */
-	size_t buffer_bytes;
+	char *line_buffer;    /* a line that is not in the window; owned */
+	size_t line_buffer_bytes;
 };
 
 int chain_init(struct chain *chain); /* returns 0 or -errno */
@@ -50,7 +50,7 @@ void chain_release(struct chain *chain);
  */
 
 /* Seals lines that have their outcome, and makes room for one more line. To be called before a line is appended. */
-int chain_prepare(struct audit *audit);
+int chain_make_room_for_line(struct audit *audit);
 /* Seals every line, also lines without their outcome. To be called before the last line is appended. */
 int chain_seal_all(struct audit *audit);
 /* Returns the digits that the next line has as hash of the line before: HASH_BLANK while they are not known. */

@@ -27,7 +27,7 @@ static void checkpoint_make_key_id(const char *name, const uint8_t *public, uint
 }
 
 size_t checkpoint_write(const struct signing_key *key, const char *run, uint64_t lines, const char *head,
-			char out[CHECKPOINT_SIZE])
+			char out[CHECKPOINT_TEXT_SIZE])
 {
 	uint8_t hash[BASE16_DECODE_LENGTH(HASH_DIGITS)], blob[CHECKPOINT_KEY_ID_BYTES + SIGNING_SIGNATURE_BYTES];
 	char root[64], signature[128], name[256];
@@ -40,19 +40,19 @@ size_t checkpoint_write(const struct signing_key *key, const char *run, uint64_t
 	    snprintf(name, sizeof(name), CHECKPOINT_ORIGIN "%s", run) >= (int)sizeof(name))
 		return 0;
 	(void)signing_write_base64(root, hash, SHA256_DIGEST_SIZE);
-	text = snprintf(out, CHECKPOINT_SIZE, "%s\n%llu\n%s\n", name, (unsigned long long)lines, root);
+	text = snprintf(out, CHECKPOINT_TEXT_SIZE, "%s\n%llu\n%s\n", name, (unsigned long long)lines, root);
 	checkpoint_make_key_id(name, key->public, blob);
 	signing_sign(key, out, (size_t)text, blob + CHECKPOINT_KEY_ID_BYTES);
 	(void)signing_write_base64(signature, blob, sizeof(blob));
-	all = snprintf(out + text, CHECKPOINT_SIZE - (size_t)text, "\n" CHECKPOINT_SIGNATURE_START "%s %s\n", name,
+	all = snprintf(out + text, CHECKPOINT_TEXT_SIZE - (size_t)text, "\n" CHECKPOINT_SIGNATURE_START "%s %s\n", name,
 		       signature);
-	return (size_t)text + (size_t)all < CHECKPOINT_SIZE ? (size_t)(text + all) : 0;
+	return (size_t)text + (size_t)all < CHECKPOINT_TEXT_SIZE ? (size_t)(text + all) : 0;
 }
 
 /* Reads a line with its newline. Returns its length; 0: none, or one that is too long. */
-static size_t checkpoint_read_line(FILE *file, char line[CHECKPOINT_SIZE])
+static size_t checkpoint_read_line(FILE *file, char line[CHECKPOINT_TEXT_SIZE])
 {
-	size_t len = fgets(line, CHECKPOINT_SIZE, file) ? strlen(line) : 0;
+	size_t len = fgets(line, CHECKPOINT_TEXT_SIZE, file) ? strlen(line) : 0;
 
 	return len > 0 && line[len - 1] == '\n' ? len : 0;
 }
@@ -61,7 +61,7 @@ static bool checkpoint_check_line(const char *line, const char *text, size_t len
 {
 	uint8_t blob[CHECKPOINT_KEY_ID_BYTES + SIGNING_SIGNATURE_BYTES + 4], id[CHECKPOINT_KEY_ID_BYTES];
 	const char *blank = strrchr(line, ' ');
-	char name[CHECKPOINT_SIZE];
+	char name[CHECKPOINT_TEXT_SIZE];
 
 	if (!blank)
 		return false;
@@ -73,15 +73,15 @@ static bool checkpoint_check_line(const char *line, const char *text, size_t len
 }
 
 /* Reads the lines up to the blank one. Returns their length, or 0. */
-static size_t checkpoint_read_text(FILE *file, char text[CHECKPOINT_SIZE])
+static size_t checkpoint_read_text(FILE *file, char text[CHECKPOINT_TEXT_SIZE])
 {
-	char line[CHECKPOINT_SIZE];
+	char line[CHECKPOINT_TEXT_SIZE];
 	size_t len = 0, more;
 
 	while ((more = checkpoint_read_line(file, line)) > 0) {
 		if (more == 1)
 			return len;
-		if (len + more >= CHECKPOINT_SIZE)
+		if (len + more >= CHECKPOINT_TEXT_SIZE)
 			return 0;
 		memcpy(text + len, line, more + 1);
 		len += more;
@@ -99,15 +99,15 @@ static int checkpoint_parse_text(const char *text, struct checkpoint *checkpoint
 		   root) != 3 ||
 	    lines == 0 || signing_read_base64(root, strlen(root), hash, sizeof(hash)) != SHA256_DIGEST_SIZE)
 		return -EBADMSG;
-	checkpoint->lines = lines;
-	hash_put_digits(checkpoint->head, hash);
+	checkpoint->line_count = lines;
+	hash_put_digits(checkpoint->head_hash, hash);
 	return 0;
 }
 
 int checkpoint_read(FILE *file, const uint8_t public[SIGNING_KEY_BYTES], struct checkpoint *ret_checkpoint)
 {
 	struct checkpoint checkpoint = {.is_signed = false};
-	char text[CHECKPOINT_SIZE], line[CHECKPOINT_SIZE];
+	char text[CHECKPOINT_TEXT_SIZE], line[CHECKPOINT_TEXT_SIZE];
 	size_t len;
 	int next;
 

@@ -13,17 +13,17 @@
 #include "audit/hash.h"
 #include "base/signing.h"
 
-#define CHECKPOINT_SIZE 1024
+#define CHECKPOINT_TEXT_SIZE 1024
 #define CHECKPOINT_ORIGIN "callgate/audit/" /* what the first line of a checkpoint begins with; the run id follows */
 
 /* Writes a checkpoint. head: HASH_DIGITS digits. Returns its length; 0: the run id is too long. */
 size_t checkpoint_write(const struct signing_key *key, const char *run, uint64_t lines, const char *head,
-			char out[CHECKPOINT_SIZE]);
+			char out[CHECKPOINT_TEXT_SIZE]);
 
 struct checkpoint {
 	char run[129];
-	uint64_t lines;
-	char head[HASH_DIGITS];
+	uint64_t line_count;
+	char head_hash[HASH_DIGITS];
 	bool is_signed; /* by the key */
 };
 

@@ -48,14 +48,14 @@ static void clock_set_second(struct audit_clock *clock, int64_t second)
 	clock_put_digits(clock->text + 11, 2, in_day / 3600);
 	clock_put_digits(clock->text + 14, 2, in_day / 60 % 60);
 	clock_put_digits(clock->text + 17, 2, in_day % 60);
-	clock->second = second;
+	clock->text_second = second;
 }
 
 uint64_t audit_clock_read(struct audit_clock *clock, const char **ret_time)
 {
 	int64_t mono = clock_read_ns(CLOCK_MONOTONIC), wall = mono + clock->wall_offset_ns;
 
-	if (wall / NS_PER_S != clock->second) {
+	if (wall / NS_PER_S != clock->text_second) {
 		clock->wall_offset_ns = clock_read_ns(CLOCK_REALTIME) - mono;
 		wall = mono + clock->wall_offset_ns;
 		if (wall < 0) /* the clock of the machine is set to a time before 1970 */

@@ -31,7 +31,7 @@ bool compact_omits_process(const struct encoder *encoder, const struct audit_rec
 		return false;
 	known = compact_find_process_slot(encoder, record);
 	return known->pid == record->pid && known->ppid == record->ppid && known->host_pid == record->host_pid &&
-	       known->program == record->program &&
+	       known->program == record->session_program_number &&
 	       strcmp(known->exe, record->exe ? record->exe : "") == 0;
 }
 
@@ -57,9 +57,11 @@ void compact_remember_process(struct encoder *encoder, const struct audit_record
 	if (!copy)
 		return; /* no memory: the slot stays unused, so the process's next record repeats its fields */
 	free(known->exe);
-	*known = (struct encoder_process){
-		.pid = record->pid, .ppid = record->ppid, .host_pid = record->host_pid, .program = record->program,
-		.exe = copy};
+	*known = (struct encoder_process){.pid = record->pid,
+					  .ppid = record->ppid,
+					  .host_pid = record->host_pid,
+					  .program = record->session_program_number,
+					  .exe = copy};
 }
 
 void compact_forget_processes(struct encoder *encoder)
@@ -68,13 +70,13 @@ void compact_forget_processes(struct encoder *encoder)
 		encoder->processes[i].pid = 0;
 }
 
-int compact_create_processes(struct encoder *encoder)
+int compact_create_process_table(struct encoder *encoder)
 {
 	encoder->processes = calloc(ENCODER_PROCESS_SLOTS, sizeof(*encoder->processes));
 	return encoder->processes ? 0 : -ENOMEM;
 }
 
-void compact_free_processes(struct encoder *encoder)
+void compact_free_process_table(struct encoder *encoder)
 {
 	for (unsigned i = 0; encoder->processes && i < ENCODER_PROCESS_SLOTS; i++)
 		free(encoder->processes[i].exe);

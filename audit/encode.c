@@ -8,7 +8,7 @@
 #include "audit/put.h"
 #include "base/text.h"
 
-#define RECORD_FIXED_BYTES 3072 /* upper bound of the keys, the numbers and the outcome of a record */
+#define RECORD_BYTES_BESIDE_TEXTS_MAX 3072 /* upper bound of the keys, the numbers and the outcome of a record */
 
 static const struct encoder_name encode_effects[] = {
 	[AUDIT_REFUSED] = {"refused", 7},
@@ -18,7 +18,7 @@ static const struct encoder_name encode_effects[] = {
 _Static_assert(sizeof(encode_effects) / sizeof(*encode_effects) == AUDIT_EFFECT_MAX, "an effect lacks its name");
 
 /* Writes a number with `bits` bits a digit: 3 for octal, 4 for hexadecimal. */
-static char *encode_put_digits(char *out, uint64_t value, unsigned bits)
+static char *encode_put_octal_or_hex(char *out, uint64_t value, unsigned bits)
 {
 	static const char digit[] = "0123456789abcdef";
 	char digits[24];
@@ -56,7 +56,7 @@ static char *encode_arg(char *out, const struct audit_arg *arg)
 	case AUDIT_ARG_MODE:
 		*out++ = '0';
 		if (arg->value)
-			out = encode_put_digits(out, arg->value, 3);
+			out = encode_put_octal_or_hex(out, arg->value, 3);
 		break;
 	case AUDIT_ARG_TEXT:
 		out = put_text(out, arg->text, arg->text ? arg->text_len : 0);
@@ -65,7 +65,7 @@ static char *encode_arg(char *out, const struct audit_arg *arg)
 	case AUDIT_ARG_HEX:
 	default:
 		out = PUT(out, "0x");
-		out = encode_put_digits(out, arg->value, 4);
+		out = encode_put_octal_or_hex(out, arg->value, 4);
 		break;
 	}
 	*out++ = '"';
@@ -74,10 +74,10 @@ static char *encode_arg(char *out, const struct audit_arg *arg)
 
 static char *encode_args(char *out, const struct audit_record *record)
 {
-	if (record->args == 0)
+	if (record->arg_count == 0)
 		return out;
 	out = PUT(out, ",\"args\":{");
-	for (size_t i = 0; i < record->args; i++) {
+	for (size_t i = 0; i < record->arg_count; i++) {
 		if (i > 0)
 			*out++ = ',';
 		out = encode_arg(out, &record->arg[i]);
@@ -136,8 +136,8 @@ static char *encode_process(char *out, const struct audit_record *record, size_t
 		out = put_int(PUT(out, ",\"ppid\":"), record->ppid);
 	if (record->host_pid > 0)
 		out = put_int(PUT(out, ",\"host_pid\":"), record->host_pid);
-	if (record->program > 0)
-		out = put_uint(PUT(out, ",\"program\":"), record->program);
+	if (record->session_program_number > 0)
+		out = put_uint(PUT(out, ",\"program\":"), record->session_program_number);
 	return put_field(out, ",\"exe\":\"", record->exe, exe_len);
 }
 
@@ -148,9 +148,9 @@ static char *encode_first_fields(struct encoder *encoder, char *out, const struc
 	uint64_t mono_ns = audit_clock_read(&encoder->clock, &time);
 
 	out = put_uint(PUT(out, HASH_LINE_START), seq);
-	out = put_bytes(PUT(out, HASH_LINE_PREV), links->prev, HASH_DIGITS);
-	if (links->outcomes_len > 0)
-		out = put_bytes(PUT(out, "\",\"outcomes\":\""), links->outcomes, links->outcomes_len);
+	out = put_bytes(PUT(out, HASH_LINE_PREV), links->prev_hash, HASH_DIGITS);
+	if (links->outcomes_text_len > 0)
+		out = put_bytes(PUT(out, "\",\"outcomes\":\""), links->outcomes_text, links->outcomes_text_len);
 	out = put_bytes(PUT(out, "\",\"time\":\""), time, AUDIT_TIME_LEN);
 	*out++ = '"';
 	if (!encoder->processes) {
@@ -198,7 +198,7 @@ static char *net_put_ms(char *out, const char *key, uint64_t us)
 
 static char *encode_net(char *out, const struct audit_net *net)
 {
-	out = net_put_text(out, ",\"event\":\"", net->event);
+	out = net_put_text(out, ",\"event\":\"", net->event_name);
 	if (net->conn_id)
 		out = net_put_number(out, ",\"conn\":", net->conn_id);
 	out = net_put_text(out, ",\"host\":\"", net->host);
@@ -212,15 +212,15 @@ static char *encode_net(char *out, const struct audit_net *net)
 	out = net_put_text(out, ",\"alpn\":\"", net->alpn);
 	out = net_put_text(out, ",\"method\":\"", net->method);
 	out = net_put_text(out, ",\"path\":\"", net->path);
-	if (net->truncated)
+	if (net->path_is_truncated)
 		out = PUT(out, ",\"truncated\":true");
 	out = net_put_text(out, ",\"credential\":\"", net->credential);
-	if (net->status)
-		out = net_put_number(out, ",\"status\":", net->status);
+	if (net->http_status)
+		out = net_put_number(out, ",\"status\":", net->http_status);
 	out = net_put_text(out, ",\"cause\":\"", net->cause);
 	if (net->refusal_count > 1)
 		out = net_put_number(out, ",\"count\":", net->refusal_count);
-	if (net->has_bytes) {
+	if (net->has_byte_counts) {
 		out = net_put_number(out, ",\"bytes_up\":", net->bytes_up);
 		out = net_put_number(out, ",\"bytes_down\":", net->bytes_down);
 	}
@@ -231,7 +231,7 @@ static char *encode_net(char *out, const struct audit_net *net)
 
 static size_t encode_measure_net_texts(const struct audit_net *net)
 {
-	const char *const texts[] = {net->event, net->host, net->address, net->proto,  net->real, net->dropped,
+	const char *const texts[] = {net->event_name, net->host, net->address, net->proto,  net->real, net->dropped,
 				     net->sni,   net->alpn, net->method,  net->path, net->credential, net->cause};
 	size_t bytes = 0;
 
@@ -247,11 +247,11 @@ static size_t encode_get_max_bytes(const struct audit_record *record, const stru
 	size_t text = record->path_len + record->resolved_len + record->path2_len + record->resolved2_len + len->exe +
 		      len->syscall + len->host + len->rule + len->reason + len->loader + len->loader_resolved;
 
-	for (size_t i = 0; i < record->args; i++)
+	for (size_t i = 0; i < record->arg_count; i++)
 		text += strlen(record->arg[i].name) + record->arg[i].text_len;
 	if (record->net)
 		text += encode_measure_net_texts(record->net);
-	return text * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + RECORD_FIXED_BYTES;
+	return text * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + RECORD_BYTES_BESIDE_TEXTS_MAX;
 }
 
 static int encode_reserve_line(struct encoder *encoder, size_t bytes)
@@ -260,10 +260,10 @@ static int encode_reserve_line(struct encoder *encoder, size_t bytes)
 
 	if (bytes <= encoder->cap)
 		return 0;
-	line = realloc(encoder->line, bytes);
+	line = realloc(encoder->line_buffer, bytes);
 	if (!line)
 		return -ENOMEM;
-	encoder->line = line;
+	encoder->line_buffer = line;
 	encoder->cap = bytes;
 	return 0;
 }
@@ -273,7 +273,7 @@ static char *encode_answer(char *out, const struct audit_record *record)
 	out = put_field(out, ",\"answer\":\"", record->answer, strlen(record->answer));
 	if (record->answered_by_uid >= 0)
 		out = net_put_number(out, ",\"answered_by\":", (uint64_t)record->answered_by_uid);
-	return net_put_number(out, ",\"asked_ns\":", record->asked_ns);
+	return net_put_number(out, ",\"asked_ns\":", record->question_open_ns);
 }
 
 int encode_record(struct encoder *encoder, const struct audit_record *record, const struct line_links *links,
@@ -283,13 +283,13 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, co
 					   put_measure_text(record->host), put_measure_text(record->rule),
 					   put_measure_text(record->reason), put_measure_text(record->loader),
 					   put_measure_text(record->loader_resolved)};
-	int r = encode_reserve_line(encoder, encode_get_max_bytes(record, &len) + links->outcomes_len);
+	int r = encode_reserve_line(encoder, encode_get_max_bytes(record, &len) + links->outcomes_text_len);
 	size_t in_page;
 	char *out;
 
 	if (r < 0)
 		return r;
-	out = encode_first_fields(encoder, encoder->line, record, links, seq, &len);
+	out = encode_first_fields(encoder, encoder->line_buffer, record, links, seq, &len);
 	if (record->net)
 		out = encode_net(out, record->net);
 	out = encode_args(out, record);
@@ -314,14 +314,14 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, co
 	out = put_field(out, ",\"rule\":\"", record->rule, len.rule);
 	out = encode_reason(out, record, len.reason);
 	*out++ = ',';
-	in_page = (offset + (size_t)(out - encoder->line)) % AUDIT_PAGE_BYTES;
+	in_page = (offset + (size_t)(out - encoder->line_buffer)) % AUDIT_PAGE_BYTES;
 	/* Blanks move the outcome, and the "}\n" that the store of ns repeats, into one page. */
 	while (in_page + AUDIT_OUTCOME_BYTES + 2 > AUDIT_PAGE_BYTES && in_page++ < AUDIT_PAGE_BYTES)
 		*out++ = ' ';
-	*ret_room = (size_t)(out - encoder->line);
+	*ret_room = (size_t)(out - encoder->line_buffer);
 	outcome_write_unknown(out);
 	out = PUT(out + AUDIT_OUTCOME_BYTES, "}\n");
-	*ret_len = (size_t)(out - encoder->line);
+	*ret_len = (size_t)(out - encoder->line_buffer);
 	return 0;
 }
 
@@ -330,7 +330,7 @@ int encoder_init(struct encoder *encoder, const char *run_id, bool compact)
 	int r;
 
 	memset(encoder, 0, sizeof(*encoder));
-	encoder->clock.second = -1;
+	encoder->clock.text_second = -1;
 	if (run_id)
 		encoder->run_id_len = text_escape_for_json(encoder->run, run_id, strnlen(run_id, AUDIT_RUN_ID_BYTES));
 	for (unsigned i = 0; i < VERDICT_MAX; i++) {
@@ -341,13 +341,13 @@ int encoder_init(struct encoder *encoder, const char *run_id, bool compact)
 		encoder->error[i].text = strerrorname_np(i);
 		encoder->error[i].len = put_measure_text(encoder->error[i].text);
 	}
-	r = compact ? compact_create_processes(encoder) : 0;
+	r = compact ? compact_create_process_table(encoder) : 0;
 	return r < 0 ? r : encode_reserve_line(encoder, 16384);
 }
 
 void encoder_release(struct encoder *encoder)
 {
-	free(encoder->line);
-	encoder->line = NULL;
-	compact_free_processes(encoder);
+	free(encoder->line_buffer);
+	encoder->line_buffer = NULL;
+	compact_free_process_table(encoder);
 }

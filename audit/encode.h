@@ -34,7 +34,7 @@
 #define ENCODER_PROCESS_SLOTS 64u
 
 struct encoder {
-	char *line; /* the log line that is being made; owned */
+	char *line_buffer; /* the log line that is being made; owned */
 	size_t cap;
 	struct audit_clock clock;
 	char run[AUDIT_RUN_ID_BYTES * 6];
@@ -56,9 +56,9 @@ struct encoder {
 
 /* What a line says about other lines of the chain: see chain.h. */
 struct line_links {
-	const char *prev;     /* HASH_DIGITS digits, or HASH_BLANK */
-	const char *outcomes; /* text of "outcomes" */
-	size_t outcomes_len;  /* 0: left out */
+	const char *prev_hash;     /* HASH_DIGITS digits, or HASH_BLANK */
+	const char *outcomes_text; /* text of "outcomes" */
+	size_t outcomes_text_len;  /* 0: left out */
 };
 
 /* Initialises an encoder. 0 or -ENOMEM. compact: lines leave out what earlier lines say. */
@@ -73,8 +73,8 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, co
 		  uint64_t seq, uint64_t offset, size_t *ret_len, size_t *ret_room);
 
 /* In compact.c: what the line of a record leaves out in a compact log. */
-int compact_create_processes(struct encoder *encoder); /* returns 0 or -ENOMEM */
-void compact_free_processes(struct encoder *encoder);
+int compact_create_process_table(struct encoder *encoder); /* returns 0 or -ENOMEM */
+void compact_free_process_table(struct encoder *encoder);
 bool compact_omits_process(const struct encoder *encoder, const struct audit_record *record);
 bool compact_omits_effect(const struct encoder *encoder, const struct audit_record *record);
 /* To be called when a new file of the log begins: its readers may not have the files before. */
@@ -87,14 +87,15 @@ void outcome_store(const struct encoder *encoder, char *room, int64_t ret, uint6
 void outcome_write_unknown(char room[AUDIT_OUTCOME_BYTES]);
 
 /*
- * In lines.c: make the lines that are no records, owned by the caller. NULL when out of memory. lines_make_header makes
- * what the headers of all files have in common, lines_make_first a header, lines_make_next the last line of a file that
- * goes on in another one. The trailer has its own hash, and a blank for the signature: sign.h.
+ * In lines.c: make the lines that are no records, owned by the caller. NULL when out of memory.
+ * lines_make_common_header makes what the headers of all files have in common, lines_make_file_header a header,
+ * lines_make_next_file_line the last line of a file that goes on in another one. The trailer has its own hash, and a
+ * blank for the signature: sign.h.
  */
-char *lines_make_header(const struct audit_header *header);
-char *lines_make_first(struct encoder *encoder, const char *header, const char *key, const char *previous,
+char *lines_make_common_header(const struct audit_header *header);
+char *lines_make_file_header(struct encoder *encoder, const char *header, const char *key, const char *previous,
 		       const struct line_links *links, unsigned file, uint64_t seq, size_t *ret_len);
-char *lines_make_next(struct encoder *encoder, const char *next, const struct line_links *links, uint64_t seq,
+char *lines_make_next_file_line(struct encoder *encoder, const char *next, const struct line_links *links, uint64_t seq,
 		      size_t *ret_len);
 char *lines_make_trailer(struct audit_clock *clock, const char *run, size_t run_len,
 			 const struct audit_trailer *trailer, const struct line_links *links, unsigned file,

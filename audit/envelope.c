@@ -13,8 +13,8 @@
 static size_t envelope_make_pae(const char *payload, size_t len, char **ret_text)
 {
 	char start[128];
-	int start_len =
-		snprintf(start, sizeof(start), "DSSEv1 %zu " ENVELOPE_TYPE " %zu ", sizeof(ENVELOPE_TYPE) - 1, len);
+	int start_len = snprintf(start, sizeof(start), "DSSEv1 %zu " ENVELOPE_PAYLOAD_TYPE " %zu ",
+				 sizeof(ENVELOPE_PAYLOAD_TYPE) - 1, len);
 	char *text = malloc((size_t)start_len + len);
 
 	if (!text)
@@ -39,7 +39,8 @@ char *envelope_make(const struct signing_key *key, const char *payload, size_t l
 	(void)signing_write_base64(signature_text, signature, sizeof(signature));
 	sha256_hash_bytes(key->public, sizeof(key->public), id);
 	if (asprintf(&text,
-		     "{\"payloadType\":\"" ENVELOPE_TYPE "\",\"payload\":\"%s\",\"signatures\":[{\"keyid\":\"%s\","
+		     "{\"payloadType\":\"" ENVELOPE_PAYLOAD_TYPE
+		     "\",\"payload\":\"%s\",\"signatures\":[{\"keyid\":\"%s\","
 		     "\"sig\":\"%s\"}]}\n",
 		     payload_text, id, signature_text) < 0)
 		return NULL;
@@ -71,7 +72,7 @@ static int envelope_read_payload(const json_t *envelope, char **ret_payload, siz
 	_cleanup_free_ char *payload = text ? malloc(cap + 1) : NULL;
 	int n;
 
-	if (!type || strcmp(type, ENVELOPE_TYPE) != 0 || !text)
+	if (!type || strcmp(type, ENVELOPE_PAYLOAD_TYPE) != 0 || !text)
 		return -EBADMSG;
 	if (!payload)
 		return -ENOMEM;

@@ -9,7 +9,7 @@
 
 #include "base/signing.h"
 
-#define ENVELOPE_TYPE "application/vnd.in-toto+json"
+#define ENVELOPE_PAYLOAD_TYPE "application/vnd.in-toto+json"
 
 /* Signs the payload. Returns the envelope as JSON with a newline, owned by the caller; NULL: no memory. */
 char *envelope_make(const struct signing_key *key, const char *payload, size_t len);

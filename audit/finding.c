@@ -31,7 +31,7 @@ static bool finding_repaired_line_is_confirmed(const struct verify *verify)
 {
 	if (verify->has_line_after_broken && verify->line_after_broken.begins_like_log_line)
 		return finding_hashes_are_equal(verify->line_after_broken.hash_of_previous, verify->repaired_hash);
-	return verify->is_repaired_trailer;
+	return verify->would_be_trailer_if_repaired;
 }
 
 static struct verify_finding finding_make(enum verify_kind kind, struct verify_place place)
@@ -57,7 +57,7 @@ static struct verify_finding finding_explain_unknown_line(const struct verify *v
 	if (verify->has_line_after_broken && after->begins_like_log_line && after->place.seq > want + 1)
 		return finding_make_of_missing_lines(VERIFY_LOST_SEGMENT, place, want, after->place.seq);
 	if (unhashed)
-		return finding_make(VERIFY_UNHASHED, place);
+		return finding_make(VERIFY_HASH_MISSING, place);
 	return finding_make(VERIFY_EDITED, place);
 }
 
@@ -87,8 +87,8 @@ static struct verify_finding finding_explain_higher_seq(const struct verify *ver
 		return finding_make(VERIFY_EDITED, broken->place);
 	if (verify->skipped_seq_comes_later)
 		return finding_make(VERIFY_REORDERED, broken->place);
-	if (broken->header && broken->place.number == 1 &&
-	    verify->broken_file > (verify->lines > 0 ? verify->file_number + 1 : 0))
+	if (broken->header && broken->place.line_number == 1 &&
+	    verify->broken_header_file_number > (verify->lines > 0 ? verify->file_number + 1 : 0))
 		return finding_make_of_missing_lines(VERIFY_LOST_FILE, broken->place, want, broken->place.seq);
 	return finding_make_of_missing_lines(VERIFY_DELETED, broken->place, want, broken->place.seq);
 }
@@ -107,10 +107,10 @@ static struct verify_finding finding_explain_wrong_hash(const struct verify *ver
 static struct verify_finding finding_explain_hash_blank(const struct verify *verify)
 {
 	const struct verify_line *broken = &verify->broken_line;
-	bool again = broken->place.seq == verify->first_blank.seq &&
+	bool again = broken->place.seq == verify->first_hash_blank_line.seq &&
 		     finding_hashes_are_equal(broken->hash_of_previous, verify->hash_before_blank);
 
-	return finding_make(again ? VERIFY_INSERTED : VERIFY_UNHASHED, verify->first_blank);
+	return finding_make(again ? VERIFY_INSERTED : VERIFY_HASH_MISSING, verify->first_hash_blank_line);
 }
 
 static struct verify_finding finding_explain_break(const struct verify *verify)
@@ -120,7 +120,7 @@ static struct verify_finding finding_explain_break(const struct verify *verify)
 
 	if (verify->has_trailer)
 		return finding_make(VERIFY_INSERTED, broken->place);
-	if (verify->blank_lines > 0 && broken->begins_like_log_line && broken->place.seq <= want)
+	if (verify->hash_blank_lines > 0 && broken->begins_like_log_line && broken->place.seq <= want)
 		return finding_explain_hash_blank(verify);
 	if (verify->broken_header_is_of_other_run)
 		return finding_make(VERIFY_FOREIGN_FILE, broken->place);
@@ -133,7 +133,7 @@ static struct verify_finding finding_explain_break(const struct verify *verify)
 	if (!broken->begins_like_log_line)
 		return finding_explain_unknown_line(verify, want);
 	if (broken->has_hash_blank && broken->place.seq == want)
-		return finding_make(VERIFY_UNHASHED, broken->place);
+		return finding_make(VERIFY_HASH_MISSING, broken->place);
 	if (broken->place.seq == want)
 		return finding_explain_wrong_hash(verify, want);
 	return broken->place.seq < want ? finding_explain_lower_seq(verify, want)
@@ -144,19 +144,20 @@ static struct verify_finding finding_explain_break(const struct verify *verify)
 static enum verify_kind finding_check_signature(const struct verify *verify, const uint8_t *key)
 {
 	struct sign_subject subject = {.run = verify->run,
-				       .file = verify->trailer_file,
-				       .records = verify->trailer_records,
-				       .head = verify->trailer_hash};
+				       .file_number = verify->trailer_file_number,
+				       .record_count = verify->trailer_records,
+				       .trailer_hash = verify->trailer_hash};
 	uint8_t named[SIGNING_KEY_BYTES];
-	char text[SIGN_TEXT_SIZE];
-	size_t len = sign_write_text(&subject, text);
-	bool has_key = signing_parse_public(verify->key_text, strlen(verify->key_text), named) == 0;
+	char text[SIGN_SUBJECT_TEXT_SIZE];
+	size_t len = sign_write_subject(&subject, text);
+	bool has_key = signing_parse_public(verify->header_key_text, strlen(verify->header_key_text), named) == 0;
 
 	if (!verify->is_signed || !has_key)
 		return VERIFY_UNSIGNED;
 	if (key && memcmp(key, named, sizeof(named)) != 0)
 		return VERIFY_FOREIGN_KEY;
-	return len > 0 && signing_verify(named, text, len, verify->signature) ? VERIFY_INTACT : VERIFY_SIGNATURE;
+	return len > 0 && signing_verify(named, text, len, verify->trailer_signature) ? VERIFY_INTACT
+										      : VERIFY_BAD_SIGNATURE;
 }
 
 /* Whether the last line is one that a killed writer may leave: valid JSON, with an outcome if it is a record. */
@@ -189,21 +190,21 @@ struct verify_finding verify_get_finding(const struct verify *verify, const uint
 	*ret_tail = verify->has_trailer ? 0 : verify->lines - verify->sealed_lines;
 	if (verify->is_broken && !torn)
 		return finding_explain_break(verify);
-	if (verify->edited_record.number > 0)
+	if (verify->edited_record.line_number > 0)
 		return finding_make(VERIFY_EDITED, verify->edited_record);
-	if (verify->foreign_header.number > 0)
+	if (verify->foreign_header_place.line_number > 0)
 		return finding_make(verify->key_is_foreign ? VERIFY_FOREIGN_KEY : VERIFY_FOREIGN_FILE,
-				    verify->foreign_header);
+				    verify->foreign_header_place);
 	if (verify->last_line.trailer ? !verify->last_line.trailer_hash_is_right : verify->last_line.ends_like_trailer)
 		return finding_make(VERIFY_EDITED, verify->last_line.place);
-	if (verify->next_name[0] && verify->torn_bytes == 0)
+	if (verify->next_file_name[0] && verify->torn_bytes == 0)
 		return finding_make(VERIFY_LOST_FILE, nowhere);
 	if (!verify->has_trailer)
-		return finding_last_line_is_whole(verify) ? finding_make(VERIFY_OPEN_END, nowhere)
+		return finding_last_line_is_whole(verify) ? finding_make(VERIFY_NO_TRAILER, nowhere)
 							  : finding_make(VERIFY_EDITED, verify->last_line.place);
 	if (verify->torn_bytes > 0)
-		return finding_make(VERIFY_INSERTED, (struct verify_place){.file = verify->file_count - 1,
-									   .number = verify->line_number + 1});
+		return finding_make(VERIFY_INSERTED, (struct verify_place){.file_index = verify->file_count - 1,
+									   .line_number = verify->line_number + 1});
 	if (verify->late_count > 0 && verify->recovered == 0)
 		return finding_make(VERIFY_EDITED, verify->late_outcome[0].place);
 	return finding_make(finding_check_signature(verify, key), nowhere);

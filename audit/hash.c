@@ -5,7 +5,7 @@
 #include "audit/encode.h"
 
 /* Spreads the nibbles of a word over eight bytes, the highest first, and makes digits of them. */
-static uint64_t hash_make_digits(uint32_t word)
+static uint64_t hash_word_to_hex_digits(uint32_t word)
 {
 	uint64_t nibbles = word, letters;
 
@@ -24,7 +24,7 @@ void hash_put_digits(char out[HASH_DIGITS], const uint8_t digest[SHA256_DIGEST_S
 		uint64_t digits;
 
 		memcpy(&word, digest + i, sizeof(word));
-		digits = hash_make_digits(__builtin_bswap32(word));
+		digits = hash_word_to_hex_digits(__builtin_bswap32(word));
 		memcpy(out + 2 * i, &digits, sizeof(digits));
 	}
 }

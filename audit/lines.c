@@ -60,10 +60,10 @@ static void lines_begin_object(struct buf *buf, struct audit_clock *clock, const
 	uint64_t mono_ns = audit_clock_read(clock, &time);
 
 	buf_printf(buf, HASH_LINE_START "%llu" HASH_LINE_PREV "%.*s\"", (unsigned long long)seq, HASH_DIGITS,
-		   links->prev);
-	if (links->outcomes_len > 0) {
+		   links->prev_hash);
+	if (links->outcomes_text_len > 0) {
 		buf_puts(buf, ",\"outcomes\":\"");
-		buf_add(buf, links->outcomes, links->outcomes_len);
+		buf_add(buf, links->outcomes_text, links->outcomes_text_len);
 		buf_puts(buf, "\"");
 	}
 	buf_printf(buf, ",\"time\":\"%.*s\",\"mono_ns\":%llu,\"type\":\"%s\"", AUDIT_TIME_LEN, time,
@@ -77,7 +77,7 @@ static char *lines_end_object(struct buf *buf, size_t *ret_len)
 	return buf_take_text(buf);
 }
 
-char *lines_make_header(const struct audit_header *header)
+char *lines_make_common_header(const struct audit_header *header)
 {
 	_cleanup_buf_ struct buf buf = {0};
 	struct utsname machine;
@@ -100,13 +100,13 @@ char *lines_make_header(const struct audit_header *header)
 	}
 	buf_printf(&buf, ",\"record_allowed\":%s", header->records_allowed_calls ? "true" : "false");
 	lines_add_text(&buf, ",\"judge\":",
-		       policy_judge_get_name(header->lacks_reads ? POLICY_JUDGE_CHANGES : POLICY_JUDGE_ALL));
+		       policy_judge_get_name(header->lacks_records_of_reads ? POLICY_JUDGE_CHANGES : POLICY_JUDGE_ALL));
 	if (header->compact)
 		buf_puts(&buf, ",\"compact\":true");
 	return buf_take_text(&buf);
 }
 
-char *lines_make_first(struct encoder *encoder, const char *header, const char *key, const char *previous,
+char *lines_make_file_header(struct encoder *encoder, const char *header, const char *key, const char *previous,
 		       const struct line_links *links, unsigned file, uint64_t seq, size_t *ret_len)
 {
 	_cleanup_buf_ struct buf buf = {0};
@@ -119,7 +119,7 @@ char *lines_make_first(struct encoder *encoder, const char *header, const char *
 	return lines_end_object(&buf, ret_len);
 }
 
-char *lines_make_next(struct encoder *encoder, const char *next, const struct line_links *links, uint64_t seq,
+char *lines_make_next_file_line(struct encoder *encoder, const char *next, const struct line_links *links, uint64_t seq,
 		      size_t *ret_len)
 {
 	_cleanup_buf_ struct buf buf = {0};
@@ -133,14 +133,14 @@ char *lines_make_next(struct encoder *encoder, const char *next, const struct li
 }
 
 /* Adds the hash of the line so far, and the blank for the signature. */
-static void lines_add_head(struct buf *buf)
+static void lines_add_own_hash_and_signature_blank(struct buf *buf)
 {
 	char head[HASH_DIGITS];
 
 	if (buf->failed)
 		return;
 	hash_line(buf->data, buf->len, true, head);
-	buf_printf(buf, ",\"head\":\"%.*s\",\"signature\":\"%s\"", HASH_DIGITS, head, SIGN_BLANK);
+	buf_printf(buf, ",\"head\":\"%.*s\",\"signature\":\"%s\"", HASH_DIGITS, head, SIGN_SIGNATURE_BLANK);
 }
 
 char *lines_make_trailer(struct audit_clock *clock, const char *run, size_t run_len,
@@ -161,9 +161,9 @@ char *lines_make_trailer(struct audit_clock *clock, const char *run, size_t run_
 	buf_printf(&buf, ",\"records\":%llu,\"judged\":%llu,\"allowed\":%llu,\"denied\":%llu",
 		   (unsigned long long)records, (unsigned long long)trailer->judged,
 		   (unsigned long long)trailer->allowed, (unsigned long long)trailer->denied);
-	if (trailer->recovered > 0)
-		buf_printf(&buf, ",\"recovered\":%llu", (unsigned long long)trailer->recovered);
+	if (trailer->unsealed_lines > 0)
+		buf_printf(&buf, ",\"recovered\":%llu", (unsigned long long)trailer->unsealed_lines);
 	buf_printf(&buf, ",\"file\":%u", file);
-	lines_add_head(&buf);
+	lines_add_own_hash_and_signature_blank(&buf);
 	return lines_end_object(&buf, ret_len);
 }

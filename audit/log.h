@@ -13,15 +13,15 @@
 
 struct audit {
 	int fd; /* -1: records are only counted */
-	char *path;                      /* path of the first file; owned; NULL: only fd is known */
-	char *current_path;              /* path of the current file; owned; NULL: only fd is known */
+	char *first_file_path;                      /* path of the first file; owned; NULL: only fd is known */
+	char *current_file_path;              /* path of the current file; owned; NULL: only fd is known */
 	unsigned file_number;            /* number of the current file */
 	uint64_t bytes_in_earlier_files; /* bytes of the files before; offsets of lines count from the first file */
 	uint64_t rotate_bytes;           /* size at which another file is begun; 0: the log is one file */
 	int rotation_error;
 	volatile unsigned *ret_file;
 	struct audit_progress *progress;
-	char *header; /* what all headers have in common; owned */
+	char *common_header_text; /* what all headers have in common; owned */
 	char *key;    /* audit_header.key; owned */
 	struct log_older_file {
 		int fd; /* open as long as outcomes of its records are to come */
@@ -32,16 +32,16 @@ struct audit {
 	bool writes_by_pwrite; /* write by pwrite(2): the file system lacks fallocate(2) or shared mappings */
 	uint64_t file_length;  /* length of all complete lines of the file */
 	uint64_t seq;     /* number of the last line */
-	uint64_t records; /* number of records in all files of the run */
+	uint64_t record_count; /* number of records in all files of the run */
 	/* The mapped part of the file, where lines are appended. pwrite(2) writes outcomes of lines before it. */
 	char *mmap_window;
 	uint64_t window_start;
 	uint64_t window_end;
-	size_t chunk_bytes; /* size of the next window in bytes */
+	size_t next_window_bytes; /* size of the next window in bytes */
 	pthread_t writer;   /* the thread that appends lines; no other thread may use the window */
 	struct encoder encoder;
 	struct chain chain;
-	int error; /* the result of audit_get_error() */
+	int first_error; /* the result of audit_get_error() */
 };
 
 /* Bytes that are always allocated after the records, so that the trailer can be written when the disk is full. */

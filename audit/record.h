@@ -33,15 +33,15 @@ struct audit_arg {
 
 /* The fields of a record about a connection. It has "event" in place of "syscall". */
 struct audit_net {
-	const char *event; /* "open", "request", "close", "dns" */
+	const char *event_name; /* "open", "request", "close", "dns" */
 	uint64_t conn_id;     /* 0: left out */
 	unsigned port;     /* 0: left out */
-	unsigned status;   /* 0: left out */
+	unsigned http_status;   /* 0: left out */
 	uint64_t refusal_count;    /* 0 and 1: left out */
 	/* NULL or "" leaves the field out. The texts are not trusted. */
 	const char *host, *address, *proto, *real, *dropped, *sni, *alpn, *method, *path, *credential, *cause;
-	bool truncated; /* `path` is truncated */
-	bool has_bytes;
+	bool path_is_truncated; /* `path` is truncated */
+	bool has_byte_counts;
 	uint64_t bytes_up, bytes_down;
 	uint64_t dns_us, connect_us, duration_us; /* 0: left out */
 };
@@ -54,11 +54,12 @@ struct audit_record {
 	pid_t tid;
 	pid_t ppid;
 	pid_t host_pid; /* process id outside of the run's pid namespace; 0: equal to pid, or unknown */
-	unsigned program; /* number of the session's program that the process belongs to; 0: no session, or unknown */
+	/* number of the session's program that the process belongs to; 0: no session, or unknown */
+	unsigned session_program_number;
 	const char *exe; /* virtual path of the executable */
 	const char *syscall;
 	struct audit_arg arg[AUDIT_ARGS_MAX];
-	size_t args;
+	size_t arg_count;
 	const char *path; /* the path as the program wrote it */
 	size_t path_len;
 	const char *resolved; /* the canonical virtual path that was judged */
@@ -79,7 +80,7 @@ struct audit_record {
 	const char *on_deny;
 	const char *answer;      /* with `answer`: uid of the user who answered; -1: no answer came */
 	int64_t answered_by_uid; /* with `answer`: the uid that answered; -1: no answer came */
-	uint64_t asked_ns;   /* with `answer`: how long the question was open */
+	uint64_t question_open_ns;   /* with `answer`: how long the question was open */
 	const char *rule;
 	const char *reason;
 	const struct audit_net *net; /* NULL: a record about a system call */

@@ -17,14 +17,14 @@
 struct recover_log {
 	int fd;
 	struct verify verify;
-	uint64_t denied;
+	uint64_t denied_count;
 	uint64_t sealed_lines; /* lines whose hash another line had when the writer died */
 	bool header, trailer; /* trailer: the last line is a trailer */
 	char run[AUDIT_RUN_ID_BYTES * TEXT_ESCAPED_BYTES_PER_BYTE_MAX];
-	size_t run_len;
+	size_t run_id_len;
 	char last_line_hash[HASH_DIGITS]; /* hash of the last line */
 	uint64_t seq;           /* its number */
-	char *line;             /* its text; owned */
+	char *last_line_text;             /* its text; owned */
 	size_t cap;
 };
 
@@ -38,7 +38,8 @@ static int recover_read_header(struct recover_log *log, struct audit_reader *rea
 		return -EBADMSG;
 	run = audit_line_get_bytes(line->json, "run", &len);
 	if (run)
-		log->run_len = text_escape_for_json(log->run, run, len < AUDIT_RUN_ID_BYTES ? len : AUDIT_RUN_ID_BYTES);
+		log->run_id_len =
+			text_escape_for_json(log->run, run, len < AUDIT_RUN_ID_BYTES ? len : AUDIT_RUN_ID_BYTES);
 	log->header = true;
 	return 0;
 }
@@ -47,20 +48,20 @@ static int recover_read_header(struct recover_log *log, struct audit_reader *rea
 static int recover_copy_line(struct recover_log *log, const struct audit_line *line)
 {
 	if (line->len + 1 > log->cap) {
-		char *copy = realloc(log->line, line->len + 1);
+		char *copy = realloc(log->last_line_text, line->len + 1);
 
 		if (!copy)
 			return -ENOMEM;
-		log->line = copy;
+		log->last_line_text = copy;
 		log->cap = line->len + 1;
 	}
-	memcpy(log->line, line->text, line->len);
-	log->line[line->len] = '\n';
+	memcpy(log->last_line_text, line->text, line->len);
+	log->last_line_text[line->len] = '\n';
 	return 0;
 }
 
 /* Whether a line has the place of a hash at `start`. A writer that is killed may leave a part of the hash there. */
-static bool recover_has_place_of_hash(const char *line, size_t start)
+static bool recover_has_hash_field_at(const char *line, size_t start)
 {
 	const size_t key = sizeof(HASH_LINE_PREV) - 1;
 
@@ -73,13 +74,14 @@ static int recover_seal_line(struct recover_log *log, const struct scan_record *
 {
 	size_t start = hash_get_prev_offset(record->seq);
 
-	if (line->len < start + HASH_DIGITS || log->verify.is_broken || !recover_has_place_of_hash(log->line, start))
+	if (line->len < start + HASH_DIGITS || log->verify.is_broken ||
+	    !recover_has_hash_field_at(log->last_line_text, start))
 		return 0;
-	if (!memchr(log->line + start, '-', HASH_DIGITS)) {
+	if (!memchr(log->last_line_text + start, '-', HASH_DIGITS)) {
 		log->sealed_lines = log->verify.lines;
 		return 0;
 	}
-	memcpy(log->line + start, log->last_line_hash, HASH_DIGITS);
+	memcpy(log->last_line_text + start, log->last_line_hash, HASH_DIGITS);
 	return pwrite(log->fd, log->last_line_hash, HASH_DIGITS, (off_t)(line->offset + start)) == HASH_DIGITS ? 0
 													       : -EIO;
 }
@@ -90,19 +92,20 @@ static int recover_read_line(struct recover_log *log, struct audit_reader *reade
 	int r = scan_parse_line_fast(line->text, line->len, &record);
 
 	/* The fast scan accepts bytes that are not UTF-8. A line with such bytes is no trailer for readers. */
-	log->trailer = r == 0 && scan_text_is(&record.type, "trailer") && audit_reader_parse_line(reader, line) == 0;
-	if (r == 0 && (scan_text_is(&record.verdict, verdict_get_name(VERDICT_DENY)) ||
-		       scan_text_is(&record.verdict, verdict_get_name(VERDICT_KILL))))
-		log->denied++;
+	log->trailer =
+		r == 0 && scan_text_equals(&record.line_type, "trailer") && audit_reader_parse_line(reader, line) == 0;
+	if (r == 0 && (scan_text_equals(&record.verdict, verdict_get_name(VERDICT_DENY)) ||
+		       scan_text_equals(&record.verdict, verdict_get_name(VERDICT_KILL))))
+		log->denied_count++;
 	r = recover_copy_line(log, line);
 	if (r == 0 && log->verify.lines == 0)
-		verify_start_at_header(&log->verify, log->line, line->len + 1);
+		verify_start_at_header(&log->verify, log->last_line_text, line->len + 1);
 	if (r == 0)
 		r = recover_seal_line(log, &record, line);
 	if (r < 0)
 		return r;
-	hash_line(log->line, line->len + 1, true, log->last_line_hash);
-	r = verify_add_line(&log->verify, log->line, line->len + 1);
+	hash_line(log->last_line_text, line->len + 1, true, log->last_line_hash);
+	r = verify_add_line(&log->verify, log->last_line_text, line->len + 1);
 	log->seq = log->verify.is_broken ? record.seq : log->verify.last_line.place.seq;
 	return r;
 }
@@ -151,23 +154,23 @@ static int recover_append_trailer(const struct recover_log *log, uint64_t end, c
 	/* Each file has a header, and all but the last one a line that names the next. */
 	const uint64_t others = 2 * (uint64_t)verify->file_number;
 	/* A damaged log may contain any numbers. */
-	const uint64_t records = log->seq >= others + log->denied ? log->seq - others : log->denied;
+	const uint64_t records = log->seq >= others + log->denied_count ? log->seq - others : log->denied_count;
 	struct audit_trailer trailer = {.status = status,
 					.exit_code = -1,
 					.judged = records,
-					.denied = log->denied,
-					.recovered = verify->lines - log->sealed_lines};
-	struct line_links links = {.prev = log->last_line_hash};
-	struct audit_clock clock = {.second = -1};
+					.denied = log->denied_count,
+					.unsealed_lines = verify->lines - log->sealed_lines};
+	struct line_links links = {.prev_hash = log->last_line_hash};
+	struct audit_clock clock = {.text_second = -1};
 	_cleanup_free_ char *line = NULL, *outcomes = recover_make_outcomes(verify);
 	size_t len;
 
 	if (!outcomes)
 		return -ENOMEM;
-	links.outcomes = outcomes;
-	links.outcomes_len = strlen(outcomes);
-	trailer.allowed = records - log->denied;
-	line = lines_make_trailer(&clock, log->run, log->run_len, &trailer, &links, verify->file_number,
+	links.outcomes_text = outcomes;
+	links.outcomes_text_len = strlen(outcomes);
+	trailer.allowed = records - log->denied_count;
+	line = lines_make_trailer(&clock, log->run, log->run_id_len, &trailer, &links, verify->file_number,
 				  log->seq + 1, records, &len);
 	return line ? log_write_line(log->fd, line, len, end) : -ENOMEM;
 }
@@ -194,6 +197,6 @@ int audit_recover_fd(int fd, const char *status)
 	if (r == 0 && !log.trailer)
 		r = recover_append_trailer(&log, end, status);
 	verify_release(&log.verify);
-	free(log.line);
+	free(log.last_line_text);
 	return r;
 }

@@ -8,7 +8,7 @@
 #include "audit/log.h"
 #include "base/cleanup.h"
 
-#define ROTATE_HEADER_MORE_BYTES (64 << 10) /* room for a header's hashes and names, and for the trailer */
+#define ROTATE_BYTES_BESIDE_COMMON_HEADER (64 << 10) /* room for a header's hashes and names, and for the trailer */
 
 int log_append_whole_line(struct audit *audit, const char *line, size_t len)
 {
@@ -23,12 +23,12 @@ int log_append_whole_line(struct audit *audit, const char *line, size_t len)
 
 int log_write_header(struct audit *audit, const char *previous)
 {
-	const struct line_links links = {.prev = audit->chain.head};
+	const struct line_links links = {.prev_hash = audit->chain.head_hash};
 	_cleanup_free_ char *line = NULL;
 	size_t len;
 
-	line = lines_make_first(&audit->encoder, audit->header, audit->key, previous, &links, audit->file_number,
-				audit->seq + 1, &len);
+	line = lines_make_file_header(&audit->encoder, audit->common_header_text, audit->key, previous, &links,
+				      audit->file_number, audit->seq + 1, &len);
 	return log_append_whole_line(audit, line, len);
 }
 
@@ -42,7 +42,7 @@ static const char *rotate_get_name(const char *path)
 /* Ends the current file with a line that names the next one. */
 static int rotate_end_file(struct audit *audit, const char *next)
 {
-	const struct line_links links = {.prev = audit->chain.head};
+	const struct line_links links = {.prev_hash = audit->chain.head_hash};
 	_cleanup_free_ char *line = NULL;
 	size_t len;
 
@@ -50,7 +50,7 @@ static int rotate_end_file(struct audit *audit, const char *next)
 	if (ftruncate(audit->fd, (off_t)audit->file_length) < 0)
 		return -errno;
 	log_munmap_window(audit);
-	line = lines_make_next(&audit->encoder, rotate_get_name(next), &links, audit->seq + 1, &len);
+	line = lines_make_next_file_line(&audit->encoder, rotate_get_name(next), &links, audit->seq + 1, &len);
 	return log_append_whole_line(audit, line, len);
 }
 
@@ -81,10 +81,10 @@ static int rotate_switch_file(struct audit *audit, int fd)
 
 static int rotate_begin_file(struct audit *audit, char **next)
 {
-	_cleanup_free_ char *previous = steal_pointer(&audit->current_path);
+	_cleanup_free_ char *previous = steal_pointer(&audit->current_file_path);
 	int r;
 
-	audit->current_path = steal_pointer(next);
+	audit->current_file_path = steal_pointer(next);
 	compact_forget_processes(&audit->encoder);
 	r = log_write_header(audit, rotate_get_name(previous));
 	if (r == 0 && audit->ret_file)
@@ -95,7 +95,7 @@ static int rotate_begin_file(struct audit *audit, char **next)
 /* Reserves the space of the header, and of the line or trailer that ends the file. 0, also where that is impossible. */
 static int rotate_reserve_header(const struct audit *audit, int fd)
 {
-	const off_t bytes = (off_t)strlen(audit->header) + ROTATE_HEADER_MORE_BYTES;
+	const off_t bytes = (off_t)strlen(audit->common_header_text) + ROTATE_BYTES_BESIDE_COMMON_HEADER;
 
 	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, bytes) < 0)
 		return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : -errno;
@@ -111,7 +111,7 @@ int log_rotate(struct audit *audit)
 
 	if (!audit->rotate_bytes || audit->file_length < audit->rotate_bytes)
 		return 0;
-	if (asprintf(&next, "%s.%u", audit->path, audit->file_number + 1) < 0) {
+	if (asprintf(&next, "%s.%u", audit->first_file_path, audit->file_number + 1) < 0) {
 		next = NULL;
 		return -ENOMEM;
 	}

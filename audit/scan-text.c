@@ -5,7 +5,7 @@
 #include "audit/scan.h"
 #include "base/text.h"
 
-bool scan_text_is(const struct scan_text *text, const char *word)
+bool scan_text_equals(const struct scan_text *text, const char *word)
 {
 	return text->at && strlen(word) == text->len && memcmp(text->at, word, text->len) == 0;
 }

@@ -9,15 +9,15 @@
 enum scan_kind {
 	SCAN_TEXT,
 	SCAN_NUMBER,
-	SCAN_INT,            /* a number that may be negative */
-	SCAN_DECIMAL,        /* any number; its digits are kept as a text */
-	SCAN_FLAG,           /* true or false */
+	SCAN_SIGNED_NUMBER,            /* a number that may be negative */
+	SCAN_DECIMAL_AS_TEXT,        /* any number; its digits are kept as a text */
+	SCAN_BOOL,           /* true or false */
 	SCAN_TEXT_OR_NULL,   /* a text or null */
 	SCAN_NUMBER_OR_NULL, /* a number that may be negative, or null */
-	SCAN_NS,             /* a number or null */
-	SCAN_STATUS,         /* "status": a number in a record; a text in a trailer, which is not stored */
-	SCAN_BYTES,          /* a number that says that the record counts bytes */
-	SCAN_ARGS,           /* an object of numbers and texts */
+	SCAN_NS_OR_NULL,             /* a number or null */
+	SCAN_HTTP_STATUS_OR_TEXT,         /* "status": a number in a record; a text in a trailer, which is not stored */
+	SCAN_BYTE_COUNT,          /* a number that says that the record counts bytes */
+	SCAN_ARGS_OBJECT,           /* an object of numbers and texts */
 };
 
 #define FIELD_OFFSET(member) offsetof(struct scan_record, member)
@@ -36,11 +36,11 @@ static const struct scan_field {
 	FIELD("time", SCAN_TEXT, FIELD_OFFSET(time)),
 	FIELD("mono_ns", SCAN_NUMBER, FIELD_OFFSET(mono_ns)),
 	FIELD("run", SCAN_TEXT, FIELD_OFFSET(run)),
-	FIELD("pid", SCAN_INT, FIELD_OFFSET(pid)),
-	FIELD("tid", SCAN_INT, FIELD_OFFSET(tid)),
-	FIELD("ppid", SCAN_INT, FIELD_OFFSET(ppid)),
-	FIELD("host_pid", SCAN_INT, FIELD_OFFSET(host_pid)),
-	FIELD("program", SCAN_NUMBER, FIELD_OFFSET(program)),
+	FIELD("pid", SCAN_SIGNED_NUMBER, FIELD_OFFSET(pid)),
+	FIELD("tid", SCAN_SIGNED_NUMBER, FIELD_OFFSET(tid)),
+	FIELD("ppid", SCAN_SIGNED_NUMBER, FIELD_OFFSET(ppid)),
+	FIELD("host_pid", SCAN_SIGNED_NUMBER, FIELD_OFFSET(host_pid)),
+	FIELD("program", SCAN_NUMBER, FIELD_OFFSET(session_program_number)),
 	FIELD("exe", SCAN_TEXT, FIELD_OFFSET(exe)),
 	FIELD("syscall", SCAN_TEXT, FIELD_OFFSET(syscall)),
 	FIELD("event", SCAN_TEXT, FIELD_OFFSET(event)),
@@ -54,37 +54,37 @@ static const struct scan_field {
 	FIELD("sni", SCAN_TEXT, FIELD_OFFSET(sni)),
 	FIELD("alpn", SCAN_TEXT, FIELD_OFFSET(alpn)),
 	FIELD("method", SCAN_TEXT, FIELD_OFFSET(method)),
-	FIELD("args", SCAN_ARGS, 0),
-	FIELD("path", SCAN_TEXT, FIELD_OFFSET(path[0].written)),
-	FIELD("truncated", SCAN_FLAG, FIELD_OFFSET(truncated)),
+	FIELD("args", SCAN_ARGS_OBJECT, 0),
+	FIELD("path", SCAN_TEXT, FIELD_OFFSET(path[0].as_written)),
+	FIELD("truncated", SCAN_BOOL, FIELD_OFFSET(path_is_truncated)),
 	FIELD("resolved", SCAN_TEXT_OR_NULL, FIELD_OFFSET(path[0])),
-	FIELD("path2", SCAN_TEXT, FIELD_OFFSET(path[1].written)),
+	FIELD("path2", SCAN_TEXT, FIELD_OFFSET(path[1].as_written)),
 	FIELD("resolved2", SCAN_TEXT_OR_NULL, FIELD_OFFSET(path[1])),
-	FIELD("loader", SCAN_TEXT, FIELD_OFFSET(path[2].written)),
+	FIELD("loader", SCAN_TEXT, FIELD_OFFSET(path[2].as_written)),
 	FIELD("loader_resolved", SCAN_TEXT_OR_NULL, FIELD_OFFSET(path[2])),
 	FIELD("credential", SCAN_TEXT, FIELD_OFFSET(credential)),
-	FIELD("status", SCAN_STATUS, FIELD_OFFSET(status)),
+	FIELD("status", SCAN_HTTP_STATUS_OR_TEXT, FIELD_OFFSET(status)),
 	FIELD("cause", SCAN_TEXT, FIELD_OFFSET(cause)),
 	FIELD("count", SCAN_NUMBER, FIELD_OFFSET(refusal_count)),
-	FIELD("bytes_up", SCAN_BYTES, FIELD_OFFSET(bytes_up)),
-	FIELD("bytes_down", SCAN_BYTES, FIELD_OFFSET(bytes_down)),
-	FIELD("dns_ms", SCAN_DECIMAL, FIELD_OFFSET(dns_ms)),
-	FIELD("connect_ms", SCAN_DECIMAL, FIELD_OFFSET(connect_ms)),
-	FIELD("duration_ms", SCAN_DECIMAL, FIELD_OFFSET(duration_ms)),
+	FIELD("bytes_up", SCAN_BYTE_COUNT, FIELD_OFFSET(bytes_up)),
+	FIELD("bytes_down", SCAN_BYTE_COUNT, FIELD_OFFSET(bytes_down)),
+	FIELD("dns_ms", SCAN_DECIMAL_AS_TEXT, FIELD_OFFSET(dns_ms)),
+	FIELD("connect_ms", SCAN_DECIMAL_AS_TEXT, FIELD_OFFSET(connect_ms)),
+	FIELD("duration_ms", SCAN_DECIMAL_AS_TEXT, FIELD_OFFSET(duration_ms)),
 	FIELD("right", SCAN_TEXT, FIELD_OFFSET(right)),
 	FIELD("verdict", SCAN_TEXT, FIELD_OFFSET(verdict)),
 	FIELD("effect", SCAN_TEXT, FIELD_OFFSET(effect)),
-	FIELD("observed", SCAN_FLAG, FIELD_OFFSET(was_observed)),
+	FIELD("observed", SCAN_BOOL, FIELD_OFFSET(was_observed)),
 	FIELD("on_deny", SCAN_TEXT, FIELD_OFFSET(on_deny)),
 	FIELD("answer", SCAN_TEXT, FIELD_OFFSET(answer)),
-	FIELD("answered_by", SCAN_DECIMAL, FIELD_OFFSET(answered_by)),
+	FIELD("answered_by", SCAN_DECIMAL_AS_TEXT, FIELD_OFFSET(answered_by)),
 	FIELD("asked_ns", SCAN_NUMBER, FIELD_OFFSET(asked_ns)),
 	FIELD("rule", SCAN_TEXT, FIELD_OFFSET(rule)),
 	FIELD("reason", SCAN_TEXT, FIELD_OFFSET(reason)),
 	FIELD("ret", SCAN_NUMBER_OR_NULL, FIELD_OFFSET(ret)),
 	FIELD("errno", SCAN_TEXT, FIELD_OFFSET(error)),
-	FIELD("ns", SCAN_NS, FIELD_OFFSET(ns)),
-	FIELD("type", SCAN_TEXT, FIELD_OFFSET(type)),
+	FIELD("ns", SCAN_NS_OR_NULL, FIELD_OFFSET(ns)),
+	FIELD("type", SCAN_TEXT, FIELD_OFFSET(line_type)),
 #undef FIELD
 };
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))
@@ -236,10 +236,10 @@ static bool scan_read_flags(struct scan_cursor *cursor, uint64_t *ret_flags)
 /* Reads an argument of a call. `target` of symlink(2) and `flags` have fields of their own in the record. */
 static bool scan_store_arg(struct scan_cursor *cursor, const struct scan_text *name, struct scan_record *record)
 {
-	if (scan_text_is(name, "target"))
+	if (scan_text_equals(name, "target"))
 		return scan_read_text(cursor, &record->symlink_target);
-	if (scan_text_is(name, "flags") && cursor->at < cursor->end && *cursor->at == '"')
-		return scan_read_flags(cursor, &record->flags);
+	if (scan_text_equals(name, "flags") && cursor->at < cursor->end && *cursor->at == '"')
+		return scan_read_flags(cursor, &record->call_flags);
 	return scan_skip_value(cursor);
 }
 
@@ -254,7 +254,7 @@ static bool scan_read_args(struct scan_cursor *cursor, struct scan_record *recor
 		if (!scan_store_arg(cursor, &name, record))
 			return false;
 		if (scan_accept_byte(cursor, '}')) {
-			record->args_object = (struct scan_text){start, (size_t)(cursor->at - start)};
+			record->args_json = (struct scan_text){start, (size_t)(cursor->at - start)};
 			return true;
 		}
 		if (!scan_accept_byte(cursor, ','))
@@ -315,24 +315,24 @@ static bool scan_read_value(struct scan_cursor *cursor, const struct scan_field 
 								      : scan_read_text(cursor, (void *)to);
 	case SCAN_NUMBER:
 		return scan_read_number(cursor, (void *)to);
-	case SCAN_STATUS:
+	case SCAN_HTTP_STATUS_OR_TEXT:
 		return scan_read_number(cursor, (void *)to) || scan_skip_value(cursor);
-	case SCAN_BYTES:
-		record->has_bytes = true;
+	case SCAN_BYTE_COUNT:
+		record->has_byte_counts = true;
 		return scan_read_number(cursor, (void *)to);
-	case SCAN_INT:
+	case SCAN_SIGNED_NUMBER:
 		return scan_read_int(cursor, (void *)to);
-	case SCAN_DECIMAL:
+	case SCAN_DECIMAL_AS_TEXT:
 		return scan_read_decimal(cursor, (void *)to);
-	case SCAN_FLAG:
+	case SCAN_BOOL:
 		return scan_read_bool(cursor, (void *)to);
 	case SCAN_TEXT_OR_NULL:
 		return scan_read_resolved(cursor, (void *)to);
 	case SCAN_NUMBER_OR_NULL:
 		return scan_read_ret(cursor, record);
-	case SCAN_NS:
+	case SCAN_NS_OR_NULL:
 		return scan_read_ns(cursor, record);
-	case SCAN_ARGS:
+	case SCAN_ARGS_OBJECT:
 		return scan_read_args(cursor, record);
 	default:
 		return false;

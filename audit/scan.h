@@ -21,7 +21,7 @@ struct scan_text {
 
 /* The fields of one path. */
 struct scan_path {
-	struct scan_text written;
+	struct scan_text as_written;
 	struct scan_text resolved;
 	bool unresolved; /* the line has "resolved":null */
 };
@@ -30,12 +30,12 @@ struct scan_path {
 
 struct scan_record {
 	uint64_t seq;
-	struct scan_text type;    /* type of a header or trailer; records have none */
+	struct scan_text line_type;    /* type of a header or trailer; records have none */
 	struct scan_text syscall; /* the system call; a record about a connection has `event` */
 	struct scan_text event;
 	struct scan_text prev, outcomes; /* the fields "prev" and "outcomes" of the hash chain */
 	struct scan_text time, run;
-	struct scan_text args_object;     /* the whole object, with its braces: valid JSON except for the texts in it */
+	struct scan_text args_json;     /* the whole object, with its braces: valid JSON except for the texts in it */
 	struct scan_text symlink_target;  /* "target" of "args": of a symbolic link */
 	struct scan_path path[SCAN_PATHS];
 	struct scan_text host, proto, method;
@@ -46,15 +46,15 @@ struct scan_record {
 	struct scan_text answered_by, dns_ms, connect_ms, duration_ms; /* numbers, as in the line */
 	int64_t pid, tid, ppid, host_pid; /* 0: the line has none */
 	uint64_t asked_ns, mono_ns, port, conn, status, bytes_up, bytes_down; /* 0: the line has none */
-	uint64_t program; /* of a session; 0: the line has none */
-	uint64_t flags;   /* "flags" of "args": of an open or a rename; 0: the call has none */
+	uint64_t session_program_number; /* of a session; 0: the line has none */
+	uint64_t call_flags;   /* "flags" of "args": of an open or a rename; 0: the call has none */
 	uint64_t refusal_count;  /* 0: the line has none */
 	int64_t ret;     /* if has_ret */
 	uint64_t ns;     /* if has_ns */
-	bool truncated;
+	bool path_is_truncated;
 	bool has_ret;    /* the line has "ret": the call succeeded */
 	bool has_ns;     /* the outcome of the call is on record */
-	bool has_bytes;  /* the line has bytes_up */
+	bool has_byte_counts;  /* the line has bytes_up */
 	bool was_observed; /* the judged policy denies the call, which was performed: --mode observe */
 };
 
@@ -91,6 +91,6 @@ ssize_t scan_get_json_text(const struct scan_text *text, char *out);
 int scan_get_bytes(const struct scan_text *text, char *out, size_t cap);
 
 /* True when the field exists and is exactly this word. */
-bool scan_text_is(const struct scan_text *text, const char *word);
+bool scan_text_equals(const struct scan_text *text, const char *word);
 
 #endif

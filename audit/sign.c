@@ -13,13 +13,14 @@
 
 #define SIGN_FIRST_READ_BYTES 4096u
 
-size_t sign_write_text(const struct sign_subject *subject, char out[SIGN_TEXT_SIZE])
+size_t sign_write_subject(const struct sign_subject *subject, char out[SIGN_SUBJECT_TEXT_SIZE])
 {
-	int len =
-		snprintf(out, SIGN_TEXT_SIZE, "callgate audit log 1\nrun %s\nfile %u\nrecords %llu\nhead %.*s\n",
-			 subject->run, subject->file, (unsigned long long)subject->records, HASH_DIGITS, subject->head);
+	int len = snprintf(out, SIGN_SUBJECT_TEXT_SIZE,
+			   "callgate audit log 1\nrun %s\nfile %u\nrecords %llu\nhead %.*s\n", subject->run,
+			   subject->file_number, (unsigned long long)subject->record_count, HASH_DIGITS,
+			   subject->trailer_hash);
 
-	return len > 0 && len < SIGN_TEXT_SIZE ? (size_t)len : 0;
+	return len > 0 && len < SIGN_SUBJECT_TEXT_SIZE ? (size_t)len : 0;
 }
 
 /* Reads the last line, which ends at `size`. Owned by the caller. 0 or -errno. */
@@ -32,7 +33,7 @@ static int sign_read_last_line(int fd, uint64_t size, char **ret_line, size_t *r
 
 		if (!tail)
 			return -ENOMEM;
-		if (bytes < SIGN_END_BYTES ||
+		if (bytes < SIGN_TRAILER_END_BYTES ||
 		    TEMP_FAILURE_RETRY(pread(fd, tail, bytes, (off_t)(size - bytes))) != (ssize_t)bytes ||
 		    tail[bytes - 1] != '\n')
 			return -EBADMSG;
@@ -49,35 +50,35 @@ static int sign_read_last_line(int fd, uint64_t size, char **ret_line, size_t *r
 }
 
 /* Fills in the subject and the end from the trailer. The head points into the line. 0 or -EBADMSG. */
-static int sign_read_trailer(const char *line, size_t len, struct sign_subject *subject, struct sign_end *end)
+static int sign_read_trailer(const char *line, size_t len, struct sign_subject *subject, struct signed_log_end *end)
 {
-	static const char blank[] = SIGN_KEY SIGN_BLANK "\"}\n";
-	const char *last = line + len - SIGN_END_BYTES;
+	static const char blank[] = SIGN_SIGNATURE_JSON_KEY SIGN_SIGNATURE_BLANK "\"}\n";
+	const char *last = line + len - SIGN_TRAILER_END_BYTES;
 	json_t *json;
 	int r = -EBADMSG;
 
-	if (len < SIGN_END_BYTES || memcmp(last, SIGN_HEAD_KEY, sizeof(SIGN_HEAD_KEY) - 1) != 0 ||
+	if (len < SIGN_TRAILER_END_BYTES || memcmp(last, SIGN_HEAD_JSON_KEY, sizeof(SIGN_HEAD_JSON_KEY) - 1) != 0 ||
 	    memcmp(line + len - sizeof(blank) + 1, blank, sizeof(blank) - 1) != 0)
 		return r;
 	json = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
 	if (json && strcmp(audit_line_get_type(json), "trailer") == 0) {
-		subject->file = (unsigned)json_integer_value(json_object_get(json, "file"));
-		subject->records = (uint64_t)json_integer_value(json_object_get(json, "records"));
-		subject->head = last + sizeof(SIGN_HEAD_KEY) - 1;
-		end->lines = (uint64_t)json_integer_value(json_object_get(json, "seq")) + 1;
-		end->records = subject->records;
+		subject->file_number = (unsigned)json_integer_value(json_object_get(json, "file"));
+		subject->record_count = (uint64_t)json_integer_value(json_object_get(json, "records"));
+		subject->trailer_hash = last + sizeof(SIGN_HEAD_JSON_KEY) - 1;
+		end->line_count = (uint64_t)json_integer_value(json_object_get(json, "seq")) + 1;
+		end->record_count = subject->record_count;
 		r = 0;
 	}
 	json_decref(json);
 	return r;
 }
 
-int sign_trailer(int fd, const struct signing_key *key, const char *run, struct sign_end *ret_end)
+int sign_trailer(int fd, const struct signing_key *key, const char *run, struct signed_log_end *ret_end)
 {
 	struct sign_subject subject = {.run = run};
-	struct sign_end end = {0};
+	struct signed_log_end end = {0};
 	uint8_t signature[SIGNING_SIGNATURE_BYTES];
-	char text[SIGN_TEXT_SIZE], digits[SIGNING_SIGNATURE_TEXT];
+	char text[SIGN_SUBJECT_TEXT_SIZE], digits[SIGNING_SIGNATURE_TEXT];
 	_cleanup_free_ char *line = NULL;
 	struct stat file;
 	size_t len, text_len, place;
@@ -90,17 +91,18 @@ int sign_trailer(int fd, const struct signing_key *key, const char *run, struct 
 		r = sign_read_trailer(line, len, &subject, &end);
 	if (r < 0)
 		return r;
-	text_len = sign_write_text(&subject, text);
+	text_len = sign_write_subject(&subject, text);
 	if (text_len == 0)
 		return -EBADMSG;
 	signing_sign(key, text, text_len, signature);
 	(void)signing_write_base64(digits, signature, sizeof(signature));
-	place = len - 3 - SIGN_DIGITS;
-	memcpy(line + place, digits, SIGN_DIGITS);
-	if (pwrite(fd, digits, SIGN_DIGITS, (off_t)((uint64_t)file.st_size - len + place)) != (ssize_t)SIGN_DIGITS)
+	place = len - 3 - SIGN_SIGNATURE_DIGITS;
+	memcpy(line + place, digits, SIGN_SIGNATURE_DIGITS);
+	if (pwrite(fd, digits, SIGN_SIGNATURE_DIGITS, (off_t)((uint64_t)file.st_size - len + place)) !=
+	    (ssize_t)SIGN_SIGNATURE_DIGITS)
 		return errno ? -errno : -EIO;
-	hash_line(line, len, true, end.head);
-	end.head[HASH_DIGITS] = '\0';
+	hash_line(line, len, true, end.trailer_hash);
+	end.trailer_hash[HASH_DIGITS] = '\0';
 	*ret_end = end;
 	return 0;
 }

@@ -12,41 +12,42 @@
 #include "audit/hash.h"
 #include "base/signing.h"
 
-#define SIGN_DIGITS (SIGNING_SIGNATURE_TEXT - 1)
-#define SIGN_BLANK                                                                                                     \
-	"----------------------------------------"                                                                     \
+#define SIGN_SIGNATURE_DIGITS (SIGNING_SIGNATURE_TEXT - 1)
+#define SIGN_SIGNATURE_BLANK                       \
+	"----------------------------------------" \
 	"------------------------------------------------"
-_Static_assert(sizeof(SIGN_BLANK) == SIGNING_SIGNATURE_TEXT, "a blank is as long as a signature");
+_Static_assert(sizeof(SIGN_SIGNATURE_BLANK) == SIGNING_SIGNATURE_TEXT, "a blank is as long as a signature");
 
-#define SIGN_HEAD_KEY ",\"head\":\""
-#define SIGN_KEY "\",\"signature\":\""
+#define SIGN_HEAD_JSON_KEY ",\"head\":\""
+#define SIGN_SIGNATURE_JSON_KEY "\",\"signature\":\""
 /* What ends a trailer, with the newline: its own hash and the signature. */
-#define SIGN_END_BYTES (sizeof(SIGN_HEAD_KEY) - 1 + HASH_DIGITS + sizeof(SIGN_KEY) - 1 + SIGN_DIGITS + 3)
+#define SIGN_TRAILER_END_BYTES \
+	(sizeof(SIGN_HEAD_JSON_KEY) - 1 + HASH_DIGITS + sizeof(SIGN_SIGNATURE_JSON_KEY) - 1 + SIGN_SIGNATURE_DIGITS + 3)
 
-#define SIGN_TEXT_SIZE 512
+#define SIGN_SUBJECT_TEXT_SIZE 512
 
 /* What is signed. */
 struct sign_subject {
 	const char *run; /* the whole run id */
-	unsigned file;
-	uint64_t records;
-	const char *head; /* HASH_DIGITS digits */
+	unsigned file_number;
+	uint64_t record_count;
+	const char *trailer_hash; /* HASH_DIGITS digits */
 };
 
 /* Writes the text that is signed. Returns its length; 0: the run id is too long. */
-size_t sign_write_text(const struct sign_subject *subject, char out[SIGN_TEXT_SIZE]);
+size_t sign_write_subject(const struct sign_subject *subject, char out[SIGN_SUBJECT_TEXT_SIZE]);
 
 /* Where the log ends: for the result and the last checkpoint. */
-struct sign_end {
-	uint64_t lines; /* of all files */
-	uint64_t records;
-	char head[HASH_DIGITS + 1]; /* hash of the trailer, as it is on file */
+struct signed_log_end {
+	uint64_t line_count; /* of all files */
+	uint64_t record_count;
+	char trailer_hash[HASH_DIGITS + 1]; /* hash of the trailer, as it is on file */
 };
 
 /*
  * Signs the trailer, which must be the last line of the file and have no signature. 0, or -errno: -EBADMSG when there
  * is no such trailer. Borrows fd, which is open for reading and writing.
  */
-int sign_trailer(int fd, const struct signing_key *key, const char *run, struct sign_end *ret_end);
+int sign_trailer(int fd, const struct signing_key *key, const char *run, struct signed_log_end *ret_end);
 
 #endif

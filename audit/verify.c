@@ -22,14 +22,15 @@ static const struct {
 	[VERIFY_REORDERED] = {"reordered", "stands before an earlier one: lines were reordered"},
 	[VERIFY_LOST_SEGMENT] = {"lost_segment", "lost with a piece of the file"},
 	[VERIFY_LOST_FILE] = {"lost_file", "a file of the log is missing"},
-	[VERIFY_UNHASHED] = {"unhashed", "lacks the hash of the line before"},
+	[VERIFY_HASH_MISSING] = {"unhashed", "lacks the hash of the line before"},
 	[VERIFY_FOREIGN_FILE] = {"foreign_file", "this file belongs to another run"},
 	[VERIFY_REWRITTEN] = {"rewritten", "is not the one that was anchored: the log was rewritten"},
 	[VERIFY_FOREIGN_KEY] = {"foreign_key", "signed with another key, of another run or time"},
-	[VERIFY_SIGNATURE] = {"signature", "the signature is wrong"},
+	[VERIFY_BAD_SIGNATURE] = {"signature", "the signature is wrong"},
 	[VERIFY_TRUNCATED] = {"truncated", "truncated: the anchor has seen more lines"},
-	[VERIFY_OPEN_END] = {"open_end", "no trailer: the writer was killed, or lines were cut off; without an anchor "
-					 "it cannot be told which"},
+	[VERIFY_NO_TRAILER] = {"open_end",
+			       "no trailer: the writer was killed, or lines were cut off; without an anchor "
+			       "it cannot be told which"},
 	[VERIFY_UNSIGNED] = {"unsigned", "in order, but not signed: callgate was killed before, or the log was "
 					 "rewritten; it cannot be told which"},
 };
@@ -52,7 +53,7 @@ void verify_describe_finding(const struct verify_finding *finding, char out[VERI
 		(void)snprintf(out, VERIFY_TEXT_SIZE,
 			       "lines %" PRIu64 " to %" PRIu64 " of the run are missing here (seq %" PRIu64 "): %s",
 			       first, last, first, text);
-	else if (finding->place.number > 0)
+	else if (finding->place.line_number > 0)
 		(void)snprintf(out, VERIFY_TEXT_SIZE, "line with seq %" PRIu64 " %s", finding->place.seq, text);
 	else
 		(void)snprintf(out, VERIFY_TEXT_SIZE, "%s", text);
@@ -221,7 +222,8 @@ static void verify_compare_late_outcome(struct verify *verify, uint64_t seq, con
 	for (size_t i = 0; i < verify->late_count; i++) {
 		if (verify->late_outcome[i].place.seq != seq)
 			continue;
-		if (memcmp(verify->late_outcome[i].hash, digits, HASH_DIGITS) != 0 && verify->edited_record.number == 0)
+		if (memcmp(verify->late_outcome[i].hash, digits, HASH_DIGITS) != 0 &&
+		    verify->edited_record.line_number == 0)
 			verify->edited_record = verify->late_outcome[i].place;
 		verify->late_outcome[i] = verify->late_outcome[--verify->late_count];
 		return;
@@ -254,44 +256,45 @@ static void verify_copy_text(const json_t *object, const char *key, char *out, s
 
 static void verify_read_header(struct verify *verify, const struct verify_line *line, const json_t *json)
 {
-	char run[sizeof(verify->run)], key[sizeof(verify->key_text)];
+	char run[sizeof(verify->run)], key[sizeof(verify->header_key_text)];
 
 	verify_copy_text(json, "run", run, sizeof(run));
 	verify_copy_text(json, "key", key, sizeof(key));
 	verify->file_number = (unsigned)json_integer_value(json_object_get(json, "file"));
 	if (verify->lines == 0) {
 		memcpy(verify->run, run, sizeof(run));
-		memcpy(verify->key_text, key, sizeof(key));
+		memcpy(verify->header_key_text, key, sizeof(key));
 		return;
 	}
-	if (verify->foreign_header.number == 0 &&
-	    (strcmp(run, verify->run) != 0 || strcmp(key, verify->key_text) != 0)) {
-		verify->foreign_header = line->place;
+	if (verify->foreign_header_place.line_number == 0 &&
+	    (strcmp(run, verify->run) != 0 || strcmp(key, verify->header_key_text) != 0)) {
+		verify->foreign_header_place = line->place;
 		verify->key_is_foreign = strcmp(run, verify->run) == 0;
 	}
 }
 
 static void verify_read_trailer(struct verify *verify, const json_t *json, const char *text, size_t len)
 {
-	const char *digits = text + len - 3 - SIGN_DIGITS;
+	const char *digits = text + len - 3 - SIGN_SIGNATURE_DIGITS;
 	uint8_t decoded[SIGNING_SIGNATURE_BYTES + 4];
 
 	verify->has_trailer = true;
 	verify->trailer_records = (uint64_t)json_integer_value(json_object_get(json, "records"));
-	verify->trailer_file = (unsigned)json_integer_value(json_object_get(json, "file"));
+	verify->trailer_file_number = (unsigned)json_integer_value(json_object_get(json, "file"));
 	verify->recovered = (uint64_t)json_integer_value(json_object_get(json, "recovered"));
-	memcpy(verify->trailer_hash, text + len - SIGN_END_BYTES + sizeof(SIGN_HEAD_KEY) - 1, HASH_DIGITS);
-	verify->is_signed = memcmp(digits, SIGN_BLANK, SIGN_DIGITS) != 0;
-	if (signing_read_base64(digits, SIGN_DIGITS, decoded, sizeof(decoded)) == SIGNING_SIGNATURE_BYTES)
-		memcpy(verify->signature, decoded, SIGNING_SIGNATURE_BYTES);
+	memcpy(verify->trailer_hash, text + len - SIGN_TRAILER_END_BYTES + sizeof(SIGN_HEAD_JSON_KEY) - 1, HASH_DIGITS);
+	verify->is_signed = memcmp(digits, SIGN_SIGNATURE_BLANK, SIGN_SIGNATURE_DIGITS) != 0;
+	if (signing_read_base64(digits, SIGN_SIGNATURE_DIGITS, decoded, sizeof(decoded)) == SIGNING_SIGNATURE_BYTES)
+		memcpy(verify->trailer_signature, decoded, SIGNING_SIGNATURE_BYTES);
 }
 
 static bool verify_ends_as_trailer(const char *text, size_t len)
 {
-	const char *end = text + len - SIGN_END_BYTES;
+	const char *end = text + len - SIGN_TRAILER_END_BYTES;
 
-	return len > SIGN_END_BYTES && memcmp(end, SIGN_HEAD_KEY, sizeof(SIGN_HEAD_KEY) - 1) == 0 &&
-	       memcmp(end + sizeof(SIGN_HEAD_KEY) - 1 + HASH_DIGITS, SIGN_KEY, sizeof(SIGN_KEY) - 1) == 0 &&
+	return len > SIGN_TRAILER_END_BYTES && memcmp(end, SIGN_HEAD_JSON_KEY, sizeof(SIGN_HEAD_JSON_KEY) - 1) == 0 &&
+	       memcmp(end + sizeof(SIGN_HEAD_JSON_KEY) - 1 + HASH_DIGITS, SIGN_SIGNATURE_JSON_KEY,
+		      sizeof(SIGN_SIGNATURE_JSON_KEY) - 1) == 0 &&
 	       memcmp(text + len - 3, "\"}\n", 3) == 0;
 }
 
@@ -301,12 +304,12 @@ static bool verify_ends_as_trailer(const char *text, size_t len)
  */
 static bool verify_trailer_hash_is_right(const char *text, size_t len, const char *prev, uint64_t seq)
 {
-	size_t start = hash_get_prev_offset(seq), bytes = len - SIGN_END_BYTES;
+	size_t start = hash_get_prev_offset(seq), bytes = len - SIGN_TRAILER_END_BYTES;
 	char digits[HASH_DIGITS];
 	uint8_t digest[SHA256_DIGEST_SIZE];
 	struct sha256_ctx context;
 
-	if (!verify_ends_as_trailer(text, len) || len < SIGN_END_BYTES + start + HASH_DIGITS)
+	if (!verify_ends_as_trailer(text, len) || len < SIGN_TRAILER_END_BYTES + start + HASH_DIGITS)
 		return false;
 	sha256_init(&context);
 	sha256_update(&context, start, (const uint8_t *)text);
@@ -314,7 +317,7 @@ static bool verify_trailer_hash_is_right(const char *text, size_t len, const cha
 	sha256_update(&context, bytes - start - HASH_DIGITS, (const uint8_t *)text + start + HASH_DIGITS);
 	sha256_digest(&context, sizeof(digest), digest);
 	hash_put_digits(digits, digest);
-	return memcmp(digits, text + bytes + sizeof(SIGN_HEAD_KEY) - 1, HASH_DIGITS) == 0;
+	return memcmp(digits, text + bytes + sizeof(SIGN_HEAD_JSON_KEY) - 1, HASH_DIGITS) == 0;
 }
 
 /* ---- the chain ---- */
@@ -347,17 +350,17 @@ static void verify_remember_break(struct verify *verify, struct verify_line *lin
 	if (line->header) {
 		json_t *json = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
 
-		verify->broken_file = (unsigned)json_integer_value(json_object_get(json, "file"));
+		verify->broken_header_file_number = (unsigned)json_integer_value(json_object_get(json, "file"));
 		verify_copy_text(json, "run", run, sizeof(run));
 		verify->broken_header_is_of_other_run = verify->lines > 0 && run[0] && strcmp(run, verify->run) != 0;
 		json_decref(json);
 	}
-	verify->is_repaired_trailer =
+	verify->would_be_trailer_if_repaired =
 		line->trailer && verify_trailer_hash_is_right(text, len, verify->expected_hash, line->place.seq);
 }
 
 /* Collects what the lines behind the break tell about it. */
-static void verify_add_after_break(struct verify *verify, struct verify_line *line)
+static void verify_add_line_after_break(struct verify *verify, struct verify_line *line)
 {
 	uint64_t want = verify->last_line.place.seq + 1, had = verify->broken_line.place.seq;
 
@@ -404,8 +407,8 @@ static int verify_append_to_chain(struct verify *verify, struct verify_line *lin
 		json = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
 	if (!line->has_hash_blank)
 		verify->sealed_lines = verify->lines;
-	if (line->has_hash_blank && verify->blank_lines++ == 0) {
-		verify->first_blank = line->place;
+	if (line->has_hash_blank && verify->hash_blank_lines++ == 0) {
+		verify->first_hash_blank_line = line->place;
 		memcpy(verify->hash_before_blank, verify->last_line.hash, HASH_DIGITS);
 	}
 	verify_read_outcomes(verify, rest);
@@ -413,9 +416,9 @@ static int verify_append_to_chain(struct verify *verify, struct verify_line *lin
 		verify_read_header(verify, line, json);
 	else if (line->trailer && line->trailer_hash_is_right)
 		verify_read_trailer(verify, json, text, len);
-	verify->next_name[0] = '\0';
+	verify->next_file_name[0] = '\0';
 	if (line->next)
-		verify_copy_text(json, "next", verify->next_name, sizeof(verify->next_name));
+		verify_copy_text(json, "next", verify->next_file_name, sizeof(verify->next_file_name));
 	json_decref(json);
 	verify->records += !line->header && !line->trailer && !line->next;
 	verify->lines++;
@@ -427,11 +430,11 @@ static int verify_append_to_chain(struct verify *verify, struct verify_line *lin
 static bool verify_line_continues_chain(struct verify *verify, const struct verify_line *line)
 {
 	if (!line->begins_like_log_line || verify->has_trailer || line->place.seq != verify->last_line.place.seq + 1 ||
-	    (line->place.number == 1 && !line->header)) /* each file begins with a header */
+	    (line->place.line_number == 1 && !line->header)) /* each file begins with a header */
 		return false;
 	if (line->has_hash_blank)
-		return verify->blank_lines < CHAIN_WAITING_LINES_MAX && !line->trailer;
-	if (verify->blank_lines > 0) /* the writer would have replaced the blanks of earlier lines first */
+		return verify->hash_blank_lines < CHAIN_WAITING_LINES_MAX && !line->trailer;
+	if (verify->hash_blank_lines > 0) /* the writer would have replaced the blanks of earlier lines first */
 		return false;
 	return verify_last_line_has_hash(verify, line->hash_of_previous);
 }
@@ -458,7 +461,7 @@ void verify_end_file(struct verify *verify, uint64_t torn)
 {
 	verify->torn_bytes = torn;
 	if (verify->line_number == 0)
-		verify->next_name[0] = '\0'; /* the file exists; its writer was killed before the header */
+		verify->next_file_name[0] = '\0'; /* the file exists; its writer was killed before the header */
 }
 
 int verify_add_line(struct verify *verify, const char *text, size_t len)
@@ -468,8 +471,8 @@ int verify_add_line(struct verify *verify, const char *text, size_t len)
 
 	memset(&line, 0, offsetof(struct verify_line, hash_of_previous));
 	line.has_hash_without_outcome = false;
-	line.place.file = verify->file_count - 1;
-	line.place.number = ++verify->line_number;
+	line.place.file_index = verify->file_count - 1;
+	line.place.line_number = ++verify->line_number;
 	verify->bytes += len;
 	verify_parse_line(&line, text, len, verify->last_line.hash, &rest);
 	verify_hash_line(&line, text, len);
@@ -480,7 +483,7 @@ int verify_add_line(struct verify *verify, const char *text, size_t len)
 	if (line.has_nul_bytes)
 		line.begins_like_log_line = line.lacks_hash = false;
 	if (verify->is_broken) {
-		verify_add_after_break(verify, &line);
+		verify_add_line_after_break(verify, &line);
 		return 0;
 	}
 	if (verify_line_continues_chain(verify, &line))

@@ -23,13 +23,13 @@ enum verify_kind {
 	VERIFY_LOST_SEGMENT, /* a piece of the file is missing, from the middle of one line to that of another */
 	VERIFY_LOST_FILE,    /* a file of a rotated log is missing */
 	/* the line lacks the hash of the line before, and is not among the last lines of a killed writer */
-	VERIFY_UNHASHED,
+	VERIFY_HASH_MISSING,
 	VERIFY_FOREIGN_FILE, /* the file belongs to another run */
 	VERIFY_REWRITTEN,    /* the log is not the one that was anchored */
 	VERIFY_FOREIGN_KEY,  /* the log was signed with another key */
-	VERIFY_SIGNATURE,    /* the signature is wrong */
+	VERIFY_BAD_SIGNATURE,    /* the signature is wrong */
 	VERIFY_TRUNCATED,    /* the anchor proves that there were more lines */
-	VERIFY_OPEN_END,     /* no trailer: the writer was killed or the end was cut off, which look the same */
+	VERIFY_NO_TRAILER,     /* no trailer: the writer was killed or the end was cut off, which look the same */
 	VERIFY_UNSIGNED,     /* complete, but without a signature: killed before it was signed, or rewritten */
 	VERIFY_KIND_MAX,
 };
@@ -38,8 +38,8 @@ enum verify_kind {
 const char *verify_get_name(enum verify_kind kind);
 
 struct verify_place {
-	unsigned file;   /* how often verify_begin_file was called before */
-	uint64_t number; /* number of the line in its file, from 1 */
+	unsigned file_index;   /* how often verify_begin_file was called before */
+	uint64_t line_number; /* number of the line in its file, from 1 */
 	uint64_t seq;
 };
 
@@ -77,8 +77,8 @@ struct verify {
 	char expected_hash[HASH_DIGITS]; /* the hash of `last_line`, which the next line should have had */
 	char repaired_hash[HASH_DIGITS]; /* hash that `broken_line` would have if it had `expected_hash` */
 	/* line `broken_line` would be an intact trailer (the last line of a log) if its "prev" were `expected_hash` */
-	bool is_repaired_trailer;
-	unsigned broken_file;       /* "file" of a header that is `broken_line` */
+	bool would_be_trailer_if_repaired;
+	unsigned broken_header_file_number;       /* "file" of a header that is `broken_line` */
 	bool broken_header_is_of_other_run;   /* that header names another run */
 	struct verify_line line_after_broken; /* the line behind `broken_line` */
 	/*
@@ -88,29 +88,29 @@ struct verify {
 	bool has_line_after_broken, later_follows_last, broken_seq_occurs_again, skipped_seq_comes_later;
 	uint64_t lines, records, bytes;
 	uint64_t sealed_lines;               /* lines whose hash a later line has */
-	uint64_t blank_lines;                /* how many of the last lines have HASH_BLANK */
-	struct verify_place first_blank;     /* the first of these lines */
+	uint64_t hash_blank_lines;                /* how many of the last lines have HASH_BLANK */
+	struct verify_place first_hash_blank_line;     /* the first of these lines */
 	char hash_before_blank[HASH_DIGITS]; /* the hash that first_blank should have */
 	unsigned file_count;
 	uint64_t line_number; /* number in its file of the line that was added last */
 	uint64_t torn_bytes;
 	char run[129];
 	char previous_hash[HASH_DIGITS]; /* the hash of the line before `last_line`, as `last_line` has it */
-	char key_text[SIGNING_KEY_TEXT]; /* the key that the header names; "": none */
+	char header_key_text[SIGNING_KEY_TEXT]; /* the key that the header names; "": none */
 	unsigned file_number;            /* "file" of the last header */
-	char next_name[256];             /* the file that the last line names as the next one */
-	struct verify_place foreign_header; /* number 0: none */
+	char next_file_name[256];             /* the file that the last line names as the next one */
+	struct verify_place foreign_header_place; /* number 0: none */
 	bool key_is_foreign;
 	struct verify_late_outcome *late_outcome; /* outcomes that came after the hash; owned */
 	size_t late_count, late_cap;
-	struct verify_place
-		edited_record; /* a record whose late outcome is not the one that was hashed; number 0: none */
+	/* a record whose late outcome is not the one that was hashed; number 0: none */
+	struct verify_place edited_record;
 	/* The trailer. */
 	bool has_trailer, is_signed;
 	uint64_t trailer_records, recovered;
-	unsigned trailer_file;
+	unsigned trailer_file_number;
 	char trailer_hash[HASH_DIGITS];
-	uint8_t signature[SIGNING_SIGNATURE_BYTES];
+	uint8_t trailer_signature[SIGNING_SIGNATURE_BYTES];
 };
 
 struct verify_finding {

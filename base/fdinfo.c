@@ -34,10 +34,10 @@ int fdinfo_read_at(int proc_fd, const char *path, struct fdinfo *ret_info)
 		return -ESRCH;
 	text[len] = '\0';
 	at = strstr(text, "\nflags:\t");
-	if (!at || sscanf(at, "\nflags:\t%o", &info.flags) != 1)
+	if (!at || sscanf(at, "\nflags:\t%o", &info.open_flags) != 1)
 		return -ESRCH;
 	at = strstr(text, "\nmnt_id:\t");
-	info.has_mount_and_ino = at && sscanf(at, "\nmnt_id:\t%d\nino:\t%lu", &info.mount, &info.ino) == 2;
+	info.has_mount_and_ino = at && sscanf(at, "\nmnt_id:\t%d\nino:\t%lu", &info.mount_id, &info.ino) == 2;
 	at = strstr(text, "\ntty-index:\t");
 	info.is_pty_master = at && sscanf(at, "\ntty-index:\t%u", &info.pty_number) == 1;
 	at = strstr(text, "\nscm_fds: ");
@@ -52,6 +52,6 @@ int fdinfo_read_at(int proc_fd, const char *path, struct fdinfo *ret_info)
 
 bool fdinfo_is_same_file(const struct fdinfo *one, const struct fdinfo *other)
 {
-	return one->has_mount_and_ino && other->has_mount_and_ino && one->mount == other->mount &&
+	return one->has_mount_and_ino && other->has_mount_and_ino && one->mount_id == other->mount_id &&
 	       one->ino == other->ino;
 }

@@ -6,9 +6,9 @@
 #include <sys/types.h>
 
 struct fdinfo {
-	unsigned flags;    /* the flags of open(2), as the kernel numbers them, with O_CLOEXEC */
+	unsigned open_flags;    /* the flags of open(2), as the kernel numbers them, with O_CLOEXEC */
 	bool has_mount_and_ino; /* `mount` and `ino` are known: since Linux 5.14 */
-	int mount;
+	int mount_id;
 	unsigned long ino;
 	bool is_pty_master; /* the descriptor is a pseudoterminal master, and `terminal` its number */
 	unsigned pty_number;

@@ -64,7 +64,7 @@ static int helper_spawn_process(const char *role, const char *const *variables, 
 	helper_make_environment(variables, envp);
 	error = posix_spawn_file_actions_init(&actions);
 	if (error == 0) {
-		error = posix_spawn_file_actions_adddup2(&actions, fd, HELPER_FD);
+		error = posix_spawn_file_actions_adddup2(&actions, fd, HELPER_SOCKET_FD);
 		if (error == 0)
 			error = posix_spawn(ret_pid, helper_path, &actions, NULL, argv, envp);
 		(void)posix_spawn_file_actions_destroy(&actions); /* posix_spawn_file_actions_destroy(3) cannot fail */
@@ -133,18 +133,18 @@ int helper_send_version(void)
 {
 	static const char version[HELPER_VERSION_SIZE] = PACKAGE_VERSION;
 
-	return send(HELPER_FD, version, sizeof(version), MSG_NOSIGNAL) == sizeof(version) ? 0 : -errno;
+	return send(HELPER_SOCKET_FD, version, sizeof(version), MSG_NOSIGNAL) == sizeof(version) ? 0 : -errno;
 }
 
 /* ---- execve(2) of the file that was found, later ---- */
 
-#define NOTES_BYTES_MAX 4096u
-#define SEGMENTS_MAX 64u
+#define ELF_NOTES_BYTES_MAX 4096u
+#define ELF_SEGMENTS_MAX 64u
 
 /* Finds our note among the notes of one segment. */
 static bool helper_find_version_note(const char *notes, size_t len, char version[HELPER_VERSION_SIZE])
 {
-	static const char owner[] = HELPER_NOTE_OWNER;
+	static const char owner[] = HELPER_ELF_NOTE_OWNER;
 	ElfW(Nhdr) head;
 
 	for (size_t at = 0; at + sizeof(head) <= len;) {
@@ -157,7 +157,7 @@ static bool helper_find_version_note(const char *notes, size_t len, char version
 		end = value + ((head.n_descsz + 3u) & ~3u);
 		if (end > len)
 			return false;
-		if (head.n_type == HELPER_NOTE_VERSION && head.n_namesz == sizeof(owner) &&
+		if (head.n_type == HELPER_ELF_NOTE_TYPE_VERSION && head.n_namesz == sizeof(owner) &&
 		    head.n_descsz == HELPER_VERSION_SIZE && memcmp(notes + name, owner, sizeof(owner)) == 0) {
 			memcpy(version, notes + value, HELPER_VERSION_SIZE);
 			return version[HELPER_VERSION_SIZE - 1] == '\0';
@@ -170,14 +170,14 @@ static bool helper_find_version_note(const char *notes, size_t len, char version
 /* Reads the version in the file's notes. */
 static bool helper_read_version_note(int fd, char version[HELPER_VERSION_SIZE])
 {
-	char notes[NOTES_BYTES_MAX];
-	ElfW(Phdr) segment[SEGMENTS_MAX];
+	char notes[ELF_NOTES_BYTES_MAX];
+	ElfW(Phdr) segment[ELF_SEGMENTS_MAX];
 	ElfW(Ehdr) head;
 	size_t bytes;
 
 	if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
 	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phentsize != sizeof(segment[0]) ||
-	    head.e_phnum > SEGMENTS_MAX)
+	    head.e_phnum > ELF_SEGMENTS_MAX)
 		return false;
 	bytes = head.e_phnum * sizeof(segment[0]);
 	if (pread(fd, segment, bytes, (off_t)head.e_phoff) != (ssize_t)bytes)
@@ -231,10 +231,10 @@ int helper_execute(struct helper_program *program, int socket_fd, const char **r
 {
 	char *argv[] = {helper_path, program->role, NULL};
 
-	if (program->fd == HELPER_FD) /* keeps it from being replaced by the socket */
-		program->fd = fcntl(program->fd, F_DUPFD_CLOEXEC, HELPER_FD + 1);
+	if (program->fd == HELPER_SOCKET_FD) /* keeps it from being replaced by the socket */
+		program->fd = fcntl(program->fd, F_DUPFD_CLOEXEC, HELPER_SOCKET_FD + 1);
 	/* The socket that has this number already would stay close-on-exec. */
-	if (socket_fd == HELPER_FD ? fcntl(socket_fd, F_SETFD, 0) < 0 : dup2(socket_fd, HELPER_FD) < 0)
+	if (socket_fd == HELPER_SOCKET_FD ? fcntl(socket_fd, F_SETFD, 0) < 0 : dup2(socket_fd, HELPER_SOCKET_FD) < 0)
 		return helper_explain_failure(-errno, ret_why);
 	(void)syscall(SYS_execveat, program->fd, "", argv, program->envp, AT_EMPTY_PATH);
 	return helper_explain_failure(-errno, ret_why);

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #define HELPER_FILE_NAME "callgate-egress"
-#define HELPER_FD 3 /* the descriptor of the socket in the started process */
+#define HELPER_SOCKET_FD 3 /* the descriptor of the socket in the started process */
 #define HELPER_VERSION_SIZE 32
 
 struct helper {
@@ -33,8 +33,8 @@ struct helper_program {
  * In callgate-egress, a note of its ELF file (elf(5)) tells its version: a run that needs the file later is refused at
  * once when the file is another program, or of another version.
  */
-#define HELPER_NOTE_OWNER "callgate"
-#define HELPER_NOTE_VERSION 1
+#define HELPER_ELF_NOTE_OWNER "callgate"
+#define HELPER_ELF_NOTE_TYPE_VERSION 1
 
 /*
  * Starts callgate-egress in a role, with no environment but `variables` (NULL-ended), as far as they are set. It is
@@ -49,7 +49,7 @@ int helper_start(const char *role, const char *const *variables, struct helper *
  */
 int helper_open_program(const char *role, const char *const *variables, struct helper_program *ret_program,
 			const char **ret_why);
-/* Executes it in this process, with socket_fd as HELPER_FD. Returns only on failure: -errno. */
+/* Executes it in this process, with socket_fd as HELPER_SOCKET_FD. Returns only on failure: -errno. */
 int helper_execute(struct helper_program *program, int socket_fd, const char **ret_why);
 void helper_close_program(struct helper_program *program);
 
@@ -63,11 +63,11 @@ void helper_stop(struct helper *helper);
 
 /* ---- the role "accounts": one query, one reply ---- */
 
-enum account_kind {
+enum account_lookup {
 	ACCOUNT_LOOKUP_BY_UID,   /* finds an account by its id */
 	ACCOUNT_LOOKUP_BY_NAME,  /* finds an account by its name */
 	ACCOUNT_LOOKUP_GROUP_BY_NAME, /* finds a group's id by its name */
-	ACCOUNT_KIND_MAX,
+	ACCOUNT_LOOKUP_MAX,
 };
 
 #define ACCOUNT_TEXT_SIZE 1024

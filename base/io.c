@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#define CHUNK_BYTES 65536
+#define COPY_CHUNK_BYTES 65536
 
 int io_write_all(int fd, const void *bytes, size_t len)
 {
@@ -140,7 +140,7 @@ int io_write_once(int dirfd, const char *path, const char *text)
 /* Copies with read(2) and write(2) what copy_file_range(2) refuses: pipes, procfs, other file systems, O_APPEND. */
 static int io_copy_buffered(int from_fd, int to_fd, uint64_t max, uint64_t *copied)
 {
-	char chunk[CHUNK_BYTES];
+	char chunk[COPY_CHUNK_BYTES];
 	ssize_t got;
 	int err;
 

@@ -22,15 +22,15 @@
 #endif
 
 /* Linux 6.8; one number for every architecture. The kernel's headers of that time have the names. */
-#define STATMOUNT_CALL 457
-#define LISTMOUNT_CALL 458
+#define STATMOUNT_SYSCALL 457
+#define LISTMOUNT_SYSCALL 458
 #define LISTED_MOUNTS_MAX 512
 
-#define CLONE_FLAGS (OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW)
+#define OPEN_TREE_CLONE_FLAGS (OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW)
 
 int mounts_clone_tree(int fd, const char *path)
 {
-	int mount_fd = (int)syscall(SYS_open_tree, fd, path, CLONE_FLAGS);
+	int mount_fd = (int)syscall(SYS_open_tree, fd, path, OPEN_TREE_CLONE_FLAGS);
 
 	return mount_fd < 0 ? -errno : mount_fd;
 }
@@ -40,13 +40,14 @@ static struct mount_attr mounts_make_attributes(unsigned flags)
 	return (struct mount_attr){.attr_set = (flags & MOUNTS_READ_ONLY ? MOUNT_ATTR_RDONLY : 0u) |
 					       (flags & MOUNTS_NO_DEVICES ? MOUNT_ATTR_NODEV : 0u) |
 					       (flags & MOUNTS_NO_SETID ? MOUNT_ATTR_NOSUID : 0u) |
-					       (flags & MOUNTS_NO_LINKS ? MOUNT_ATTR_NOSYMFOLLOW : 0u)};
+					       (flags & MOUNTS_NO_SYMLINKS ? MOUNT_ATTR_NOSYMFOLLOW : 0u)};
 }
 
 int mounts_clone_restricted(int fd, const char *path, unsigned flags)
 {
 	struct mount_attr attr = mounts_make_attributes(flags);
-	_cleanup_close_ int mount_fd = (int)syscall(SYS_open_tree_attr, fd, path, CLONE_FLAGS, &attr, sizeof(attr));
+	_cleanup_close_ int mount_fd =
+		(int)syscall(SYS_open_tree_attr, fd, path, OPEN_TREE_CLONE_FLAGS, &attr, sizeof(attr));
 	int r;
 
 	if (mount_fd >= 0 || errno == ENOENT)
@@ -219,33 +220,33 @@ struct mounts_request {
 /* The beginning of struct statmount. */
 struct mounts_status {
 	uint32_t size, options;
-	uint64_t mask;
+	uint64_t returned_fields;
 	uint32_t dev_major, dev_minor;
 	uint64_t sb_magic;
-	uint64_t rest[64];
+	uint64_t unread_fields[64];
 };
 
-#define STATUS_OF_SUPERBLOCK 1u /* STATMOUNT_SB_BASIC */
-#define LIST_FROM_ROOT (~UINT64_C(0)) /* LSMT_ROOT */
+#define STATMOUNT_OF_SUPERBLOCK 1u /* STATMOUNT_SB_BASIC */
+#define LISTMOUNT_FROM_ROOT (~UINT64_C(0)) /* LSMT_ROOT */
 
-bool mounts_have_no_procfs_but_proc(void)
+bool mounts_have_procfs_only_at_proc(void)
 {
-	struct mounts_request request = {.size = sizeof(request), .mount_id = LIST_FROM_ROOT};
+	struct mounts_request request = {.size = sizeof(request), .mount_id = LISTMOUNT_FROM_ROOT};
 	uint64_t id[LISTED_MOUNTS_MAX];
-	long count = syscall(LISTMOUNT_CALL, &request, id, (size_t)LISTED_MOUNTS_MAX, 0);
+	long count = syscall(LISTMOUNT_SYSCALL, &request, id, (size_t)LISTED_MOUNTS_MAX, 0);
 	struct statfs proc;
 	int found = 0;
 
 	if (count <= 0 || count >= LISTED_MOUNTS_MAX || statfs("/proc", &proc) < 0 || proc.f_type != PROC_SUPER_MAGIC)
 		return false;
-	request.param = STATUS_OF_SUPERBLOCK;
+	request.param = STATMOUNT_OF_SUPERBLOCK;
 	for (long i = 0; i < count; i++) {
 		struct mounts_status status;
 
 		request.mount_id = id[i];
-		status.mask = 0;
-		if (syscall(STATMOUNT_CALL, &request, &status, sizeof(status), 0) < 0 ||
-		    !(status.mask & STATUS_OF_SUPERBLOCK))
+		status.returned_fields = 0;
+		if (syscall(STATMOUNT_SYSCALL, &request, &status, sizeof(status), 0) < 0 ||
+		    !(status.returned_fields & STATMOUNT_OF_SUPERBLOCK))
 			return false;
 		found += status.sb_magic == PROC_SUPER_MAGIC;
 	}

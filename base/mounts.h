@@ -33,7 +33,7 @@ enum mounts_flag {
 	MOUNTS_READ_ONLY = 1 << 0,
 	MOUNTS_NO_DEVICES = 1 << 1,
 	MOUNTS_NO_SETID = 1 << 2,
-	MOUNTS_NO_LINKS = 1 << 3, /* symbolic links in the mount fail with ELOOP. Linux 5.14 */
+	MOUNTS_NO_SYMLINKS = 1 << 3, /* symbolic links in the mount fail with ELOOP. Linux 5.14 */
 };
 
 /* Combines mounts_clone_tree and mounts_restrict_copy: one system call since Linux 6.15, open_tree_attr(2). */
@@ -62,6 +62,6 @@ bool mounts_parse_mountinfo_line(char *line, struct mountinfo_line *ret_line);
  * True when /proc is the only procfs among the mounts that this process reaches. False: it is not, or the kernel has no
  * statmount(2), and mountinfo tells. A line of mountinfo takes the kernel ten times as long as a statmount.
  */
-bool mounts_have_no_procfs_but_proc(void);
+bool mounts_have_procfs_only_at_proc(void);
 
 #endif

@@ -16,7 +16,7 @@ int procstat_parse(const char *text, struct procstat *ret_stat)
 
 	if (!end || sscanf(end,
 			   ") %c %d %d %d %u %*d %*u %*u %*u %*u %*u %*u %*u %lu %lu %*d %*d %lu %*d %*u %lu %lu",
-			   &stat.state, &stat.parent, &stat.group, &stat.session, &stat.terminal, &ticks[0],
+			   &stat.state, &stat.parent, &stat.group, &stat.session, &stat.terminal_device, &ticks[0],
 			   &ticks[1], &stat.threads, &stat.vsize_bytes, &stat.rss_pages) < 3)
 		return -ESRCH;
 	stat.child_ticks = ticks[0] + ticks[1];

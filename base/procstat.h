@@ -9,7 +9,7 @@ struct procstat {
 	pid_t parent; /* the process's parent; 0: a process outside this pid namespace */
 	pid_t group;
 	pid_t session;
-	unsigned terminal; /* the controlling terminal: device number as in stat(2); 0: none */
+	unsigned terminal_device; /* the controlling terminal: device number as in stat(2); 0: none */
 	char state; /* the state letter of proc_pid_stat(5): R, S, D, T, t, Z, X, I */
 	unsigned long threads; /* number of threads of the process; the fields below are of the process, too */
 	unsigned long child_ticks; /* CPU time of reaped children, in clock ticks */

@@ -6,7 +6,7 @@
 #include <nettle/sha2.h>
 #include <unistd.h>
 
-#define CHUNK_BYTES 65536
+#define HASH_CHUNK_BYTES 65536
 
 static void sha256_finish_digest(struct sha256_ctx *context, char ret_hex[SHA256_HEX_SIZE])
 {
@@ -28,7 +28,7 @@ void sha256_hash_bytes(const void *bytes, size_t len, char ret_hex[SHA256_HEX_SI
 
 int sha256_hash_fd(int fd, char ret_hex[SHA256_HEX_SIZE], uint64_t *ret_bytes)
 {
-	unsigned char chunk[CHUNK_BYTES];
+	unsigned char chunk[HASH_CHUNK_BYTES];
 	struct sha256_ctx context;
 	uint64_t total = 0;
 	ssize_t got;

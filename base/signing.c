@@ -13,11 +13,11 @@ static const uint8_t private_start[] = {0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05
 					0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20};
 static const uint8_t public_start[] = {0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00};
 
-#define DER_MAX (sizeof(private_start) + SIGNING_KEY_BYTES)
-#define DER_DIGITS_MAX 64u /* DER_MAX bytes in base64 */
+#define PRIVATE_KEY_DER_BYTES (sizeof(private_start) + SIGNING_KEY_BYTES)
+#define DER_BASE64_DIGITS_MAX 64u /* PRIVATE_KEY_DER_BYTES bytes in base64 */
 #define PEM_DECODED_MAX 49u
 
-static void signing_fill_public(struct signing_key *key)
+static void signing_compute_public_key(struct signing_key *key)
 {
 	ed25519_sha512_public_key(key->public, key->private);
 	(void)signing_write_base64(key->public_text, key->public, sizeof(key->public));
@@ -29,7 +29,7 @@ int signing_make_key(struct signing_key *ret_key)
 
 	if (n != (ssize_t)sizeof(ret_key->private))
 		return n < 0 ? -errno : -EIO;
-	signing_fill_public(ret_key);
+	signing_compute_public_key(ret_key);
 	return 0;
 }
 
@@ -80,7 +80,7 @@ static int signing_decode_pem(const char *text, size_t len, const char *label, u
 	for (at += strlen(start); at < stop; at++) {
 		if (*at == '\n' || *at == '\r')
 			continue;
-		if (count == DER_DIGITS_MAX)
+		if (count == DER_BASE64_DIGITS_MAX)
 			return -EBADMSG;
 		digits[count++] = *at;
 	}
@@ -98,7 +98,7 @@ int signing_parse_private(const char *pem, size_t len, struct signing_key *ret_k
 
 	if (known) {
 		memcpy(ret_key->private, der + sizeof(private_start), SIGNING_KEY_BYTES);
-		signing_fill_public(ret_key);
+		signing_compute_public_key(ret_key);
 	}
 	explicit_bzero(der, sizeof(der));
 	return known ? 0 : -EBADMSG;
@@ -124,8 +124,8 @@ int signing_parse_public(const char *text, size_t len, uint8_t ret_public[SIGNIN
 static void signing_write_pem(const char *label, const uint8_t *start, size_t start_len, const uint8_t *key,
 			      char *ret_pem)
 {
-	uint8_t der[DER_MAX];
-	char digits[DER_DIGITS_MAX + 1];
+	uint8_t der[PRIVATE_KEY_DER_BYTES];
+	char digits[DER_BASE64_DIGITS_MAX + 1];
 
 	memcpy(der, start, start_len);
 	memcpy(der + start_len, key, SIGNING_KEY_BYTES);

@@ -44,8 +44,8 @@ struct run {
 /* Asks by name, as where the run has a mount namespace: names there are the host's here. */
 static void stand_still(struct view *view)
 {
-	view->nolinks_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	for (size_t i = 0; i < view->mounts; i++)
+	view->nosymfollow_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (size_t i = 0; i < view->mount_count; i++)
 		if (!(view->mount[i]->flags & (MOUNT_SKELETON | MOUNT_PROC)))
 			view->mount[i]->flags |= MOUNT_HAS_NOSYMFOLLOW_COPY;
 }

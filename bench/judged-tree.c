@@ -129,7 +129,7 @@ struct policy *judged_load(const char *text, const char *scratch)
 					 .home = "/home/nobody",
 					 .workdir = work,
 					 .workdir_virt_default = work,
-					 .scratch = scratch};
+					 .scratch_path = scratch};
 	struct policy_errors errors = {0};
 	struct policy *policy = NULL;
 

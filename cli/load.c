@@ -264,7 +264,7 @@ void cli_warn_missing_grants(const char *verb, const struct cli_host *host, cons
 		if (way[i].kind != POLICY_HOST_PATH_GRANT || way[i].drops_grant_if_bad ||
 		    (own && strncmp(way[i].where, command_line, strlen(command_line)) != 0) ||
 		    (host->policy.workdir && path_is_below(path, host->policy.workdir)) ||
-		    (host->policy.scratch && path_is_below(path, host->policy.scratch)))
+		    (host->policy.scratch_path && path_is_below(path, host->policy.scratch_path)))
 			continue;
 		if (access(path, F_OK) < 0 && errno == ENOENT)
 			cli_print_error(verb, "%s: warning: %s does not exist, so nothing is granted", way[i].where,

@@ -6,13 +6,13 @@
 #include "base/io.h"
 
 #define NS_PER_S 1000000000u
-#define BUDGET_BUCKETS_PER_S 4u   /* the bucket holds the bytes of a quarter of a second */
-#define BUDGET_PORTIONS_PER_S 20u /* bytes are moved in portions of at least 1/20 s */
+#define BUDGET_BUCKET_FRACTION_OF_S 4u   /* the bucket holds the bytes of a quarter of a second */
+#define BUDGET_PORTION_FRACTION_OF_S 20u /* bytes are moved in portions of at least 1/20 s */
 
 /* A token bucket. `tokens` is negative when more was spent than the bucket held. */
 struct token_bucket {
 	int64_t tokens;
-	uint64_t filled_ns;
+	uint64_t last_filled_ns;
 };
 
 struct rule_budget_use {
@@ -40,8 +40,8 @@ int budgets_create(const struct policy *policy, struct budgets **ret_budgets)
 	for (size_t i = 0; i < count; i++) {
 		struct rule_budget_use *use = &budgets->use[i];
 
-		use->bytes = (struct token_bucket){(int64_t)(rule[i].budget.bytes_per_second / BUDGET_BUCKETS_PER_S),
-						   now_ns};
+		use->bytes = (struct token_bucket){
+			(int64_t)(rule[i].budget.bytes_per_second / BUDGET_BUCKET_FRACTION_OF_S), now_ns};
 		use->minute = (struct token_bucket){(int64_t)rule[i].budget.requests_per_minute, now_ns};
 	}
 	*ret_budgets = budgets;
@@ -62,19 +62,19 @@ static struct rule_budget_use *budget_find_rule_use(struct budgets *budgets, con
 static void budget_fill_bucket(struct token_bucket *bucket, uint64_t rate, uint64_t period_ns, uint64_t cap,
 			       uint64_t now_ns)
 {
-	uint64_t passed = now_ns > bucket->filled_ns ? now_ns - bucket->filled_ns : 0;
+	uint64_t passed = now_ns > bucket->last_filled_ns ? now_ns - bucket->last_filled_ns : 0;
 	uint64_t due;
 
 	if (passed >= period_ns) {
 		bucket->tokens = bucket->tokens < 0 && (uint64_t)-bucket->tokens > rate ? bucket->tokens + (int64_t)rate
 											: (int64_t)cap;
-		bucket->filled_ns = now_ns;
+		bucket->last_filled_ns = now_ns;
 	} else {
 		due = (uint64_t)((unsigned __int128)passed * rate / period_ns);
 		if (!due)
 			return;
 		bucket->tokens += (int64_t)due;
-		bucket->filled_ns += (uint64_t)((unsigned __int128)due * period_ns / rate);
+		bucket->last_filled_ns += (uint64_t)((unsigned __int128)due * period_ns / rate);
 	}
 	if (bucket->tokens > (int64_t)cap)
 		bucket->tokens = (int64_t)cap;
@@ -85,7 +85,7 @@ int budget_add_connection(struct budgets *budgets, const struct net_rule *rule, 
 	struct rule_budget_use *use = budget_find_rule_use(budgets, rule);
 
 	if (use) {
-		if (rule->budget.connections && use->connections >= rule->budget.connections)
+		if (rule->budget.connections_max && use->connections >= rule->budget.connections_max)
 			return -EDQUOT;
 		use->connections++;
 	}
@@ -108,7 +108,7 @@ const char *budget_count_request(struct budgets *budgets, const struct net_rule 
 
 	if (!use)
 		return NULL;
-	if (rule->budget.requests && use->requests >= rule->budget.requests)
+	if (rule->budget.requests_max && use->requests >= rule->budget.requests_max)
 		return "cap_requests";
 	if (rule->budget.requests_per_minute) {
 		budget_fill_bucket(&use->minute, rule->budget.requests_per_minute, 60ULL * NS_PER_S,
@@ -129,12 +129,13 @@ static uint64_t budget_get_at_least_1(uint64_t value)
 static size_t budget_get_bytes_by_rate(struct rule_budget_use *use, uint64_t rate, size_t want, uint64_t now_ns,
 				 uint64_t *ret_wait_ms)
 {
-	int64_t portion = (int64_t)budget_get_at_least_1(rate / BUDGET_PORTIONS_PER_S);
+	int64_t portion = (int64_t)budget_get_at_least_1(rate / BUDGET_PORTION_FRACTION_OF_S);
 	uint64_t missing;
 
 	if (portion > (int64_t)want)
 		portion = (int64_t)want;
-	budget_fill_bucket(&use->bytes, rate, NS_PER_S, budget_get_at_least_1(rate / BUDGET_BUCKETS_PER_S), now_ns);
+	budget_fill_bucket(&use->bytes, rate, NS_PER_S, budget_get_at_least_1(rate / BUDGET_BUCKET_FRACTION_OF_S),
+			   now_ns);
 	if (use->bytes.tokens >= portion)
 		return (uint64_t)use->bytes.tokens < want ? (size_t)use->bytes.tokens : want;
 	missing = (uint64_t)(portion - use->bytes.tokens);

@@ -13,10 +13,10 @@
 
 /* Which message is legal in which phase of its receiver: a table as in OpenSSH's monitor.c. */
 static const struct control_rule {
-	size_t body; /* bytes after the header */
+	size_t body_bytes; /* bytes after the header */
 	size_t fds;  /* number of descriptors that come with the message */
 	enum control_side receiver;
-	unsigned phases;         /* phases in which the message may come */
+	unsigned allowed_phases;         /* phases in which the message may come */
 	enum control_phase next; /* the phase that begins with the message; CONTROL_STARTING: the phase stays */
 } rules[] = {
 	[CONTROL_PROGRAM_SOCKETS] = {0, CONTROL_FDS_MAX, CONTROL_EGRESS, IN_PHASE(STARTING), CONTROL_RUNNING},
@@ -36,7 +36,7 @@ _Static_assert(sizeof(rules) / sizeof(rules[0]) == CONTROL_TYPE_MAX, "each messa
 
 size_t control_get_message_size(enum control_type type)
 {
-	return CONTROL_HEAD_SIZE + rules[type].body;
+	return CONTROL_HEAD_SIZE + rules[type].body_bytes;
 }
 
 bool control_admits_message(enum control_side receiver, enum control_phase *phase,
@@ -44,7 +44,7 @@ bool control_admits_message(enum control_side receiver, enum control_phase *phas
 {
 	const struct control_rule *rule = &rules[message->type];
 
-	if (rule->receiver != receiver || rule->fds != fds_count || !(rule->phases & 1u << *phase))
+	if (rule->receiver != receiver || rule->fds != fds_count || !(rule->allowed_phases & 1u << *phase))
 		return false;
 	if (rule->next != CONTROL_STARTING)
 		*phase = rule->next;
@@ -65,8 +65,8 @@ static bool control_record_is_valid(const struct control_record *record)
 		HAS_NUL(record->undialled_addresses) &&
 	       HAS_NUL(record->sni) && HAS_NUL(record->alpn) && HAS_NUL(record->proto) && HAS_NUL(record->method) &&
 	       HAS_NUL(record->path) && HAS_NUL(record->rule) && HAS_NUL(record->reason) &&
-		       HAS_NUL(record->credential) &&
-	       HAS_NUL(record->cause);
+		       HAS_NUL(record->credential_names) &&
+	       HAS_NUL(record->close_cause);
 }
 
 static bool control_message_is_valid(const struct control_message *message, size_t len)

@@ -68,7 +68,8 @@ struct control_connected {
 };
 
 struct control_name {
-	uint32_t index; /* index in the pool, for both its addresses; UINT32_MAX: `address` counts ("dns": "real") */
+	/* index in the pool, for both its addresses; UINT32_MAX: `address` counts ("dns": "real") */
+	uint32_t pool_index;
 	uint8_t address_family, address[16];
 	char host[NET_HOST_MAX];
 };
@@ -87,10 +88,10 @@ struct control_record {
 	uint64_t conn_id; /* number of the connection; 0 for CONTROL_EVENT_DNS */
 	uint8_t event;
 	uint8_t wants_ack, allow;
-	uint8_t truncated; /* the path was longer than `path` has room for */
+	uint8_t path_is_truncated; /* the path was longer than `path` has room for */
 	uint16_t port;
 	int32_t pid;
-	uint32_t status;   /* HTTP status: in the close record of HTTP, and of a refused request */
+	uint32_t http_status;   /* HTTP status: in the close record of HTTP, and of a refused request */
 	int32_t error;     /* -errno of a refused or failed connection; 0: not known */
 	uint32_t refusal_count;    /* for CONTROL_EVENT_DNS, how many refusals since the last record; else 1 */
 	uint64_t bytes_up, bytes_down, dns_us, connect_us, duration_us;
@@ -104,8 +105,8 @@ struct control_record {
 	char path[NET_PATH_MAX]; /* "/a?…" when there was a query */
 	char rule[256];
 	char reason[32];    /* code of the reason: granted, no_rule, denied_addr, sni_mismatch … */
-	char credential[64]; /* names of the credential's header and of its secrets */
-	char cause[32];     /* why the connection was closed: client, server, idle_timeout, cap_bytes, cancelled … */
+	char credential_names[64]; /* names of the credential's header and of its secrets */
+	char close_cause[32]; /* why the connection was closed: client, server, idle_timeout, cap_bytes, cancelled … */
 };
 
 struct control_ack {

@@ -46,7 +46,7 @@ static void egress_on_upstream_opened(struct conn *conn, int error, const char *
 	else if (conn->client_was_accepted)
 		conn_start_first_mode(conn);
 	else
-		conn_set_limit(conn, CONN_CLIENT_SOCKET_TIMEOUT_MS, "cancelled");
+		conn_set_phase_timeout(conn, CONN_CLIENT_SOCKET_TIMEOUT_MS, "cancelled");
 }
 
 /* Evicts the longest idle connection, so that idle ones do not block a new one. False: there is no room. */
@@ -78,7 +78,7 @@ static void egress_on_connect(struct egress *egress, const struct control_connec
 		conn_close(former, "cancelled", NULL, true);
 	conn = conn_create(egress, connect, modes);
 	if (!conn) { /* otherwise the supervisor would wait for an answer for ever */
-		line_report_lost(egress->line);
+		line_report_supervisor_gone(egress->line);
 		return;
 	}
 	if (reason) {
@@ -116,7 +116,7 @@ static void accept_connections(struct egress *egress, int most)
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
 			/* epoll is level-triggered: the listener would be reported again at once. */
 			loop_set_interest(egress->loop, &egress->listener, 0);
-			loop_set_timer(egress->loop, &egress->listener_pause, ACCEPT_PAUSE_MS);
+			loop_set_timer(egress->loop, &egress->listener_pause_timer, ACCEPT_PAUSE_MS);
 		}
 		if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
 			return;
@@ -143,7 +143,7 @@ static void listener_on_ready(struct watch *watch)
 
 static void listener_on_pause_due(struct timer *timer)
 {
-	struct egress *egress = container_of(timer, struct egress, listener_pause);
+	struct egress *egress = container_of(timer, struct egress, listener_pause_timer);
 
 	loop_set_interest(egress->loop, &egress->listener, EPOLLIN);
 }
@@ -159,7 +159,7 @@ static int listener_start_accepting(struct egress *egress, int fd)
 	if (getsockname(fd, (struct sockaddr *)&own, &len) < 0 || own.sin_family != AF_INET)
 		return -EINVAL;
 	egress->own = own.sin_addr;
-	egress->listener_pause.fire = listener_on_pause_due;
+	egress->listener_pause_timer.fire = listener_on_pause_due;
 	egress->listener = (struct watch){.fd = fd, .ready = listener_on_ready};
 	error = loop_add_watch(egress->loop, &egress->listener, EPOLLIN);
 	if (error < 0)
@@ -169,7 +169,7 @@ static int listener_start_accepting(struct egress *egress, int fd)
 
 static void listener_stop_accepting(struct egress *egress)
 {
-	loop_clear_timer(egress->loop, &egress->listener_pause);
+	loop_clear_timer(egress->loop, &egress->listener_pause_timer);
 	if (egress->listener.fd < 0)
 		return;
 	/* the backlog may hold connections with data from a program that has ended */
@@ -190,12 +190,12 @@ static void take_program_sockets(struct egress *egress, int *fds, size_t count)
 	static const struct control_message ready = {.version = CONTROL_VERSION, .type = CONTROL_READY};
 
 	if (listener_start_accepting(egress, fds[0]) < 0) {
-		line_report_lost(egress->line);
+		line_report_supervisor_gone(egress->line);
 		egress_close_fds(fds, count);
 		return;
 	}
 	if (dns_server_create(egress, fds[1], fds[2], &egress->dns) < 0)
-		line_report_lost(egress->line);
+		line_report_supervisor_gone(egress->line);
 	else
 		(void)line_send_message(egress->line, &ready); /* without a supervisor the process ends */
 }
@@ -216,7 +216,7 @@ static void close_flushed_conns(struct egress *egress)
 
 static void egress_stop_when_finished(struct egress *egress)
 {
-	uint64_t passed_ms = (loop_get_now_ns(egress->loop) - egress->end_ns) / NS_PER_MS;
+	uint64_t passed_ms = (loop_get_now_ns(egress->loop) - egress->end_begin_ns) / NS_PER_MS;
 
 	if (passed_ms < END_DELIVER_BYTES_MAX_MS)
 		close_flushed_conns(egress);
@@ -237,12 +237,12 @@ static void egress_on_end_due(struct timer *timer)
  * Refuses new connections and starts to forward what the program has sent. The program's sockets are closed by now; the
  * bytes that they sent are in egress' sockets.
  */
-static void egress_on_end_begin_due(struct timer *timer)
+static void egress_begin_to_end(struct timer *timer)
 {
 	struct egress *egress = container_of(timer, struct egress, end_timer);
 
 	egress->is_ending = true;
-	egress->end_ns = loop_get_now_ns(egress->loop);
+	egress->end_begin_ns = loop_get_now_ns(egress->loop);
 	egress->end_timer.fire = egress_on_end_due;
 	listener_stop_accepting(egress);
 	udp_close_all_endpoints(egress);
@@ -269,7 +269,7 @@ static void egress_on_message(struct egress *egress, const struct control_messag
 {
 	if (!control_admits_message(CONTROL_EGRESS, &egress->phase, message, fds_count)) {
 		egress_close_fds(fds, fds_count);
-		line_report_lost(egress->line);
+		line_report_supervisor_gone(egress->line);
 	} else if (message->type == CONTROL_PROGRAM_SOCKETS) {
 		take_program_sockets(egress, fds, fds_count);
 	} else if (message->type == CONTROL_UDP_ENDPOINT) {
@@ -281,7 +281,7 @@ static void egress_on_message(struct egress *egress, const struct control_messag
 		 * The end begins in a timer callback, because this message may be read while a connection is accepted
 		 * that is not stored yet.
 		 */
-		egress->end_timer.fire = egress_on_end_begin_due;
+		egress->end_timer.fire = egress_begin_to_end;
 		loop_set_timer(egress->loop, &egress->end_timer, 0);
 	} else if (message->type == CONTROL_CONNECT) {
 		egress_on_connect(egress, &message->connect);
@@ -301,10 +301,10 @@ static void egress_resume_stalled_conns(struct egress *egress)
 }
 
 /* Ends the process: nothing can be recorded any more, so nothing may go on. */
-static void egress_on_line_gone(struct egress *egress)
+static void egress_on_supervisor_gone(struct egress *egress)
 {
 	if (egress->phase != CONTROL_ENDING)
-		egress->status = EXIT_FAILURE;
+		egress->exit_status = EXIT_FAILURE;
 	loop_stop(egress->loop);
 }
 
@@ -326,8 +326,9 @@ static size_t egress_raise_fd_limit(void)
 
 static int egress_set_up(struct egress *egress)
 {
-	static const struct line_events events = {
-		.message = egress_on_message, .drained = egress_resume_stalled_conns, .gone = egress_on_line_gone};
+	static const struct line_callbacks events = {.message = egress_on_message,
+						     .drained = egress_resume_stalled_conns,
+						     .gone = egress_on_supervisor_gone};
 	const struct egress_options *options = egress->options;
 	int error;
 
@@ -382,5 +383,5 @@ int egress_main(const struct egress_options *options)
 		error = loop_run(egress.loop);
 	egress_tear_down(&egress);
 	loop_free(egress.loop);
-	return error == 0 ? egress.status : EXIT_FAILURE;
+	return error == 0 ? egress.exit_status : EXIT_FAILURE;
 }

@@ -36,12 +36,12 @@ struct egress {
 	struct udp_relay *udp;   /* list of all UDP endpoints */
 	struct watch listener;   /* socket that accepts the program's TCP connections */
 	struct in_addr own; /* the run's own loopback address, of egress' listener and of programs' sockets */
-	struct timer listener_pause; /* ends a pause of accepting, while no file descriptor is free */
+	struct timer listener_pause_timer; /* ends a pause of accepting, while no file descriptor is free */
 	struct timer end_timer;  /* started by CONTROL_END */
-	uint64_t end_ns;         /* time when `ending` was set */
+	uint64_t end_begin_ns;         /* time when `ending` was set */
 	enum control_phase phase; /* which messages the supervisor may send now */
 	bool is_ending;           /* no new connections are accepted */
-	int status;              /* exit status of the process */
+	int exit_status;              /* exit status of the process */
 };
 
 #endif

@@ -19,7 +19,7 @@ void anchor_request_first_progress(struct keeper *keeper)
 		return;
 	keeper->anchor_next_ns = keeper->start_ns + (keeper->options->anchor_every_ns ? keeper->options->anchor_every_ns
 										      : ANCHOR_LINE_COUNT_INTERVAL_NS);
-	__atomic_store_n(&keeper->shared_page->progress.state, AUDIT_PROGRESS_REQUESTED, __ATOMIC_RELEASE);
+	__atomic_store_n(&keeper->shared_page->progress.request_state, AUDIT_PROGRESS_REQUESTED, __ATOMIC_RELEASE);
 }
 
 /*
@@ -55,7 +55,7 @@ static int anchor_write_text(int fd, const char *text, size_t len, int wait_ms)
 static void anchor_write_checkpoint(struct keeper *keeper, uint64_t lines, const char *head, int wait_ms)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
-	char text[CHECKPOINT_SIZE];
+	char text[CHECKPOINT_TEXT_SIZE];
 	size_t len = checkpoint_write(keeper->key, keeper->options->scratch->id, lines, head, text);
 	int r = len > 0 ? anchor_write_text(keeper->options->anchor_fd, text, len, wait_ms) : -EINVAL;
 
@@ -79,11 +79,11 @@ void anchor_write_due_checkpoint(struct keeper *keeper, uint64_t now_ns)
 	if (keeper->anchor_next_ns == 0 || now_ns < keeper->anchor_next_ns)
 		return;
 	keeper->anchor_next_ns = now_ns + (every ? every : ANCHOR_LINE_COUNT_INTERVAL_NS);
-	if (__atomic_load_n(&progress->state, __ATOMIC_ACQUIRE) != AUDIT_PROGRESS_STORED)
+	if (__atomic_load_n(&progress->request_state, __ATOMIC_ACQUIRE) != AUDIT_PROGRESS_STORED)
 		return;
 	lines = progress->lines;
-	memcpy(head, progress->head, sizeof(head));
-	__atomic_store_n(&progress->state, AUDIT_PROGRESS_REQUESTED, __ATOMIC_RELEASE);
+	memcpy(head, progress->head_hash, sizeof(head));
+	__atomic_store_n(&progress->request_state, AUDIT_PROGRESS_REQUESTED, __ATOMIC_RELEASE);
 	if (lines < keeper->anchor_lines + least)
 		return;
 	keeper->anchor_lines = lines;
@@ -97,8 +97,8 @@ uint64_t anchor_get_next_ns(const struct keeper *keeper)
 
 void anchor_write_last_checkpoint(struct keeper *keeper)
 {
-	const struct sign_end *end = &keeper->outcome->log_end;
+	const struct signed_log_end *end = &keeper->outcome->log_end;
 
-	if (keeper->options->anchor_fd >= 0 && keeper->key && end->lines > 0)
-		anchor_write_checkpoint(keeper, end->lines, end->head, ANCHOR_LAST_WRITE_TIMEOUT_MS);
+	if (keeper->options->anchor_fd >= 0 && keeper->key && end->line_count > 0)
+		anchor_write_checkpoint(keeper, end->line_count, end->trailer_hash, ANCHOR_LAST_WRITE_TIMEOUT_MS);
 }

@@ -134,9 +134,9 @@ static json_t *result_make_audit(const struct keeper_options *options, const str
 	json_t *audit = json_pack("{s:o, s:O}", "file", report_make_text_json(options->audit_path), "records",
 				  records ? records : json_null());
 
-	if (outcome->log_end.lines > 0) {
-		(void)json_object_set_new(audit, "lines", json_integer((json_int_t)outcome->log_end.lines));
-		(void)json_object_set_new(audit, "head", json_string(outcome->log_end.head));
+	if (outcome->log_end.line_count > 0) {
+		(void)json_object_set_new(audit, "lines", json_integer((json_int_t)outcome->log_end.line_count));
+		(void)json_object_set_new(audit, "head", json_string(outcome->log_end.trailer_hash));
 		(void)json_object_set_new(audit, "key", json_string(outcome->log_key));
 		if (options->anchor_fd >= 0)
 			(void)json_object_set_new(audit, "anchor", result_make_anchor(outcome));

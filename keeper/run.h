@@ -85,7 +85,7 @@ struct keeper_outcome {
 	struct capture out, err;
 	char out_name[SCRATCH_ID_SIZE + 16], err_name[SCRATCH_ID_SIZE + 16]; /* names of the spill files */
 	json_t *report;         /* owned: the supervisor's report (report.h); NULL: it left none */
-	struct sign_end log_end; /* the end of the log; lines is 0: no log, or it was not signed */
+	struct signed_log_end log_end; /* the end of the log; lines is 0: no log, or it was not signed */
 	/* checkpoints that were written, the lines in the last one, and checkpoints that could not be written */
 	uint64_t anchored, anchored_lines, anchors_skipped;
 	/* -errno of a checkpoint that could not be written although the anchor's descriptor was writable; 0: none */

@@ -12,8 +12,8 @@
  * The kernel gives memory only to pages that are written, so large chunks cost nothing. The first pages are populated
  * by one madvise(2), which takes a quarter of the time of as many page faults.
  */
-#define CHUNK_BYTES ((size_t)524288)
-#define POPULATED_BYTES ((size_t)16384)
+#define ARENA_CHUNK_BYTES ((size_t)524288)
+#define ARENA_PREFAULTED_BYTES ((size_t)16384)
 
 struct arena_chunk {
 	struct arena_chunk *next;
@@ -32,14 +32,15 @@ void *arena_fail_no_memory(const struct arena *arena)
 /* Adds a chunk with room for at least `size` bytes. */
 static struct arena_chunk *arena_add_chunk(struct arena *arena, size_t size)
 {
-	size_t needed = size + sizeof(struct arena_chunk), bytes = needed < CHUNK_BYTES ? CHUNK_BYTES : needed;
+	size_t needed = size + sizeof(struct arena_chunk),
+	       bytes = needed < ARENA_CHUNK_BYTES ? ARENA_CHUNK_BYTES : needed;
 	struct arena_chunk *chunk = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (chunk == MAP_FAILED)
 		return arena_fail_no_memory(arena);
 	if (!arena->chunk)
 		/* if this fails, page faults populate them */
-		(void)madvise(chunk, POPULATED_BYTES, MADV_POPULATE_WRITE);
+		(void)madvise(chunk, ARENA_PREFAULTED_BYTES, MADV_POPULATE_WRITE);
 	chunk->cap = bytes - sizeof(*chunk);
 	chunk->next = arena->chunk;
 	arena->chunk = chunk;
@@ -111,16 +112,16 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 	return copy;
 }
 
-#define INITIAL_ITEMS ((size_t)8) /* capacity of a new array; a power of two */
+#define ARENA_ARRAY_FIRST_ITEMS ((size_t)8) /* capacity of a new array; a power of two */
 
 void *arena_grow_array(struct arena *arena, void *items, size_t count, size_t size)
 {
 	size_t bytes;
 	void *grown;
 
-	if (count % INITIAL_ITEMS || count & (count - 1)) /* only a full array has such a count */
+	if (count % ARENA_ARRAY_FIRST_ITEMS || count & (count - 1)) /* only a full array has such a count */
 		return items;
-	if (__builtin_mul_overflow(count ? count * 2 : INITIAL_ITEMS, size, &bytes))
+	if (__builtin_mul_overflow(count ? count * 2 : ARENA_ARRAY_FIRST_ITEMS, size, &bytes))
 		return arena_fail_no_memory(arena);
 	grown = arena_alloc(arena, bytes);
 	if (grown && count)

@@ -18,11 +18,11 @@ static bool match_path_below(const struct rule *rule, const char *literal, const
 
 static bool match_path(const struct rule *rule, const char *path)
 {
-	if (match_path_below(rule, rule->literal, path))
+	if (match_path_below(rule, rule->literal_path, path))
 		return true;
 	if (!kind_is_deny(rule->kind))
 		return false;
-	return (rule->alias && match_path_below(rule, rule->alias, path)) ||
+	return (rule->literal_alias && match_path_below(rule, rule->literal_alias, path)) ||
 	       (rule_get_denied_path(rule) && match_path_below(rule, rule_get_denied_path(rule), path));
 }
 
@@ -34,7 +34,7 @@ static bool match_path_rule(const struct policy *policy, const struct rule *rule
 	char host[PATH_MAX];
 
 	if (question->kind != POLICY_QUESTION_PATH ||
-	    (rule->kind == RULE_EXEC_DENY && !(question->want & POLICY_EXEC)))
+	    (rule->kind == RULE_EXEC_DENY && !(question->wanted_rights & POLICY_EXEC)))
 		return false;
 	if (match_path(rule, question->path))
 		return true;
@@ -110,9 +110,10 @@ static bool match_get_net_rule(const struct policy *policy, const struct policy_
 		return true;
 	}
 	at -= network->deny_count;
-	if (at >= network->listen_count)
+	if (at >= network->listen_range_count)
 		return false;
-	*ret_rule = (struct policy_rule_label){network->listen[at].label, match_range(&network->listen[at], question)};
+	*ret_rule = (struct policy_rule_label){network->listen_range[at].label,
+					       match_range(&network->listen_range[at], question)};
 	return true;
 }
 

@@ -19,7 +19,7 @@ enum policy_question_kind {
 
 struct policy_question {
 	enum policy_question_kind kind;
-	unsigned want;            /* for PATH: POLICY_READ, WRITE or EXEC */
+	unsigned wanted_rights;            /* for PATH: POLICY_READ, WRITE or EXEC */
 	unsigned port;            /* for CONNECT, REQUEST, LISTEN */
 	bool udp;                 /* for CONNECT */
 	bool asks_for_websocket;  /* for REQUEST */

@@ -19,7 +19,7 @@
 #include "policy/policy.h"
 
 /* The place that the path of a rule starts at. */
-enum rule_place {
+enum path_base {
 	PATH_BASE_ROOT,    /* "/": the path is absolute, the same on the host and in the view */
 	PATH_BASE_WORKDIR, /* @workdir: the working directory */
 	PATH_BASE_SCRATCH, /* @scratch: the scratch directory, which has no name in the view */
@@ -30,7 +30,7 @@ struct expanded_path {
 	/* absolute and normalised, in the view (for PATH_BASE_SCRATCH: on the host); may have globs */
 	const char *path;
 	const char *text_for_show; /* as `callgate show` prints the path: with @workdir and @scratch */
-	enum rule_place place;
+	enum path_base place;
 	bool is_of_interpreter; /* the path began with @interpreter */
 };
 
@@ -42,15 +42,15 @@ struct rule {
 	const char *where;   /* "file:line: key" for messages */
 	const char *because; /* why the rule exists, for people; NULL: the policy does not say */
 	struct expanded_path expanded_name;
-	const char *literal; /* the path up to its first glob, canonical, in the view; NULL: it begins with "**" */
+	const char *literal_path; /* the path up to its first glob, canonical, in the view; NULL: it begins with "**" */
 	/* index of the tree node of `literal`; TREE_NONE: the rule is not in the tree */
 	uint32_t tree_node_index;
-	const char *alias;   /* for deny rules: `literal` with its symbolic links unresolved, if that differs */
-	const char *host;    /* host path of `literal`, canonical; NULL: no such file, so the rule grants nothing */
+	const char *literal_alias;   /* for deny rules: `literal` with its symbolic links unresolved, if that differs */
+	const char *host_path; /* host path of `literal`, canonical; NULL: no such file, so the rule grants nothing */
 	const char *pattern; /* the path from its first glob on; NULL: the rule applies to the whole subtree */
 	struct glob glob;    /* compiled from pattern */
 	struct expanded_path to;  /* RULE_REDIRECT: the target. Other kinds: to.path is NULL */
-	const char *content; /* RULE_PROVIDE, RULE_DECOY: the content of the file */
+	const char *file_content; /* RULE_PROVIDE, RULE_DECOY: the content of the file */
 	bool is_overridden;  /* a rule of a later file replaces this rule */
 	bool is_of_observing_policy;      /* the rule was made for an observing policy: parse/observe.c */
 	enum policy_on_deny on_deny;
@@ -60,7 +60,7 @@ struct rule {
 
 /* An entry of "after_read". Its paths are rules of the kinds RULE_AFTER_READ and RULE_AFTER_WRITE. */
 struct policy_after {
-	const struct source_after *from;
+	const struct source_after *source_entry;
 };
 
 /* What a denial by one rule does to the process. */
@@ -71,7 +71,7 @@ struct policy_rule_on_deny {
 
 struct policy {
 	struct arena arena;
-	struct policy *judged; /* the judged policy of an observing one; owned; NULL: this policy is enforced */
+	struct policy *judged_policy; /* the judged policy of an observing one; owned; NULL: this policy is enforced */
 	struct policy_settings settings;
 	const char *judge_where; /* the position of the "judge" that counts; NULL: there is none */
 	const char *workdir_host;
@@ -87,13 +87,13 @@ struct policy {
 	struct policy_network network;
 	struct policy_host_path *host_path;
 	size_t host_path_count;
-	struct policy_rule_on_deny *mode; /* rules with "on_deny" */
-	size_t mode_count;
+	struct policy_rule_on_deny *rule_on_deny; /* rules with "on_deny" */
+	size_t rule_on_deny_count;
 	struct policy_after *after; /* "after_read" */
 	size_t after_count;
-	uint32_t after_network;  /* the entries with "network": "none" */
-	uint32_t after_write;    /* the entries with "write" */
-	uint32_t *fired;         /* the set of fired entries; NULL: the policy has no entries */
+	uint32_t entries_closing_network;  /* the entries with "network": "none" */
+	uint32_t entries_closing_writing;    /* the entries with "write" */
+	uint32_t *fired_entries;         /* the set of fired entries; NULL: the policy has no entries */
 	unsigned phases; /* bits 1 << enum policy_phase: the phases for which some file has rules */
 	const char **warning;
 	size_t warning_count;
@@ -109,7 +109,7 @@ struct path_rules {
 	const struct rule *public_rule;
 	const struct rule
 		*private_rule;         /* a RULE_PRIVATE with a glob, or the innermost without a RULE_PUBLIC below it */
-	const struct tree_node *remap; /* the innermost remapped mount that contains the path; NULL: none */
+	const struct tree_node *innermost_remap; /* the innermost remapped mount that contains the path; NULL: none */
 	uint32_t after_read_entries;  /* entries of after_read that reading the path fires */
 	uint32_t after_write_entries; /* entries of after_read whose "write" has the path */
 };
@@ -141,7 +141,7 @@ void compiler_add_host_path(struct compiler *compiler, enum policy_host_path_kin
 /* parse/vars.c: what the path of a rule may contain. */
 enum vars_flag {
 	VARS_ALLOW_GLOB = 1 << 0,
-	VARS_ALLOW_DEEP = 1 << 1,    /* may begin with "**" and "/" */
+	VARS_ALLOW_NAME_ANYWHERE = 1 << 1,    /* may begin with "**" and "/" */
 	VARS_ALLOW_SCRATCH = 1 << 2, /* may begin with @scratch */
 	VARS_ALLOW_WORKDIR = 1 << 3, /* may begin with @workdir */
 	VARS_ALLOW_INTERPRETER = 1 << 4,    /* may begin with @interpreter, which gives many paths */
@@ -183,7 +183,7 @@ void net_check_contradictions(struct compiler *compiler);
 /* network/warn.c: adds warnings about rules that are valid but probably a mistake. */
 void net_warn_of_mistakes(struct compiler *compiler);
 /* paths/after-rules.c: sets policy->after, before compile_rules. */
-void compile_after(struct compiler *compiler, struct source *const *sources, size_t count);
+void compile_after_entries(struct compiler *compiler, struct source *const *sources, size_t count);
 /*
  * paths/after-rules.c: adds what is redirected to @scratch to entries that name it, and warns about paths without
  * effect.
@@ -192,7 +192,7 @@ void compile_after_paths(struct compiler *compiler);
 /* modes.c, after compile_on_deny: refuses after_read together with "ask-file". */
 void on_deny_check_after(struct compiler *compiler);
 /* paths/reads.c, after compile_on_deny: warns of what prevents "judge": "changes". */
-void compile_check_reads(struct compiler *compiler);
+void compile_check_kernel_reads(struct compiler *compiler);
 /* modes.c: sets policy->mode. */
 void compile_on_deny(struct compiler *compiler);
 /* parse/settings.c: sets the environment, limits, audit log and user. */

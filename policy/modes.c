@@ -42,7 +42,7 @@ static void on_deny_set_for_path(struct policy *policy, const struct rule *said)
 static void on_deny_add_rule(struct policy *policy, const char *label, enum policy_on_deny mode)
 {
 	if (mode != ON_DENY_UNSET)
-		ARENA_APPEND(&policy->arena, policy->mode, policy->mode_count,
+		ARENA_APPEND(&policy->arena, policy->rule_on_deny, policy->rule_on_deny_count,
 			     ((struct policy_rule_on_deny){label, mode}));
 }
 
@@ -63,15 +63,15 @@ void compile_on_deny(struct compiler *compiler)
 
 enum policy_on_deny policy_find_on_deny(const struct policy *policy, const char *rule)
 {
-	for (size_t i = 0; rule && i < policy->mode_count; i++)
-		if (strcmp(policy->mode[i].label, rule) == 0)
-			return policy->mode[i].on_deny;
+	for (size_t i = 0; rule && i < policy->rule_on_deny_count; i++)
+		if (strcmp(policy->rule_on_deny[i].label, rule) == 0)
+			return policy->rule_on_deny[i].on_deny;
 	return policy->settings.on_deny == ON_DENY_UNSET ? ON_DENY_ERRNO : policy->settings.on_deny;
 }
 
 bool policy_acts_on_denials(const struct policy *policy)
 {
-	return policy->mode_count > 0 || policy->settings.on_deny > ON_DENY_ERRNO;
+	return policy->rule_on_deny_count > 0 || policy->settings.on_deny > ON_DENY_ERRNO;
 }
 
 void on_deny_check_after(struct compiler *compiler)
@@ -79,15 +79,15 @@ void on_deny_check_after(struct compiler *compiler)
 	const struct policy *policy = compiler->policy;
 
 	if (policy->after_count > 0 && policy_asks_about_denials(policy))
-		compiler_add_error(compiler, policy->after[0].from->where,
+		compiler_add_error(compiler, policy->after[0].source_entry->where,
 				   "cannot stand in one policy with \"on_deny\": \"ask-file\", because an answer "
 				   "could permit what an entry has closed; remove one of the two");
 }
 
 bool policy_asks_about_denials(const struct policy *policy)
 {
-	for (size_t i = 0; i < policy->mode_count; i++)
-		if (policy->mode[i].on_deny == ON_DENY_ASK_FILE)
+	for (size_t i = 0; i < policy->rule_on_deny_count; i++)
+		if (policy->rule_on_deny[i].on_deny == ON_DENY_ASK_FILE)
 			return true;
 	return policy->settings.on_deny == ON_DENY_ASK_FILE;
 }

@@ -19,19 +19,19 @@ void policy_free(struct policy *policy)
 {
 	if (!policy)
 		return;
-	policy_free(policy->judged);
+	policy_free(policy->judged_policy);
 	arena_release(&policy->arena);
 	free(policy);
 }
 
 bool policy_is_observing(const struct policy *policy)
 {
-	return policy->judged != NULL;
+	return policy->judged_policy != NULL;
 }
 
 const struct policy *policy_get_judged(const struct policy *policy)
 {
-	return policy->judged ? policy->judged : policy;
+	return policy->judged_policy ? policy->judged_policy : policy;
 }
 
 const struct policy_mount *policy_get_mounts(const struct policy *policy, size_t *ret_count)
@@ -51,9 +51,9 @@ bool policy_get_next_exec(const struct policy *policy, size_t *at, struct policy
 	while (*at < policy->rule_count) {
 		const struct rule *rule = &policy->rule[(*at)++];
 
-		if (rule->kind != RULE_EXEC || rule->is_overridden || !rule->literal || !rule->host)
+		if (rule->kind != RULE_EXEC || rule->is_overridden || !rule->literal_path || !rule->host_path)
 			continue;
-		*ret_exec = (struct policy_exec){rule->literal, rule->pattern ? &rule->glob : NULL};
+		*ret_exec = (struct policy_exec){rule->literal_path, rule->pattern ? &rule->glob : NULL};
 		return true;
 	}
 	return false;
@@ -74,7 +74,7 @@ const char *policy_phase_get_name(enum policy_phase phase)
 static bool policy_is_secret_source(const struct policy *policy, const char *name)
 {
 	for (size_t i = 0; i < policy->network.secret_count; i++) {
-		const char *from = policy->network.secret[i].from;
+		const char *from = policy->network.secret[i].value_source;
 
 		if (strncmp(from, "env:", 4) == 0 && strcmp(from + 4, name) == 0)
 			return true;

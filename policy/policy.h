@@ -124,7 +124,7 @@ struct policy_host {
 	const char *workdir;      /* canonical host path of the working directory */
 	const char *workdir_virt; /* its path in the view; NULL: "workdir" of the policy, else workdir_virt_default */
 	const char *workdir_virt_default;
-	const char *scratch;      /* canonical host path that "@scratch" expands to */
+	const char *scratch_path;      /* canonical host path that "@scratch" expands to */
 };
 
 /* One message: "file:line: key: what is wrong; what to do". */
@@ -206,7 +206,8 @@ const char *policy_phase_get_name(enum policy_phase phase);
  * do, except secrets and `hidden`. The *judged* policy, that of the user, judges each access for the record.
  */
 struct policy_observe {
-	struct policy *judged; /* the policy of the user; owned by the observing policy once that policy is loaded */
+	/* the policy of the user; owned by the observing policy once that policy is loaded */
+	struct policy *judged_policy;
 	const char *const *hidden; /* canonical host paths that are denied, such as the log; NULL-ended */
 	bool may_read_secrets;                /* secrets may be read */
 	bool reaches_public_endpoints;              /* every public endpoint may be reached */
@@ -286,7 +287,7 @@ struct policy_decision policy_decide_place(const struct policy *policy, const ch
 #define POLICY_AFTER_MAX 32 /* entries of a policy */
 
 /* The number of entries. */
-size_t policy_count_after(const struct policy *policy);
+size_t policy_count_after_entries(const struct policy *policy);
 /* The name of an entry in records and denials: "data.json: after_read[0]". Owned by the policy. */
 const char *policy_get_after_label(const struct policy *policy, unsigned index);
 /* Why the entry is there, for people, or NULL. */
@@ -305,15 +306,15 @@ void policy_fire_after_entries(const struct policy *policy, uint32_t entries);
 uint32_t policy_get_fired_after_entries(const struct policy *policy);
 
 /* The entries that close this path to writing once they have fired. Paths with equal ones may have one file. */
-uint32_t policy_find_possible_closers_of_writing(const struct policy *policy, const char *path, size_t len);
+uint32_t policy_find_entries_that_can_close_writing(const struct policy *policy, const char *path, size_t len);
 
 /* The fired entries that close this path to writing. */
-uint32_t policy_find_closers_of_writing(const struct policy *policy, const char *path, size_t len);
+uint32_t policy_find_entries_that_closed_writing(const struct policy *policy, const char *path, size_t len);
 /* The entries, fired or not: those that have a "write"; those that close the network. */
-uint32_t policy_get_after_closing_writing(const struct policy *policy);
-uint32_t policy_get_after_closing_network(const struct policy *policy);
+uint32_t policy_get_entries_closing_writing(const struct policy *policy);
+uint32_t policy_get_entries_closing_network(const struct policy *policy);
 /* The name of the fired entry that closes the network; NULL: none has. */
-const char *policy_find_closer_of_network(const struct policy *policy);
+const char *policy_find_entry_that_closed_network(const struct policy *policy);
 
 /* True when a glob grants something at or below this directory, or could: then the directory must be visible. */
 bool policy_may_grant_below(const struct policy *policy, const char *path, size_t len);
@@ -328,7 +329,7 @@ enum policy_mount_kind {
 struct policy_mount {
 	enum policy_mount_kind kind;
 	const char *virt;    /* canonical virtual path */
-	const char *host;    /* POLICY_MOUNT_TREE: canonical host path */
+	const char *host_path;    /* POLICY_MOUNT_TREE: canonical host path */
 	const char *provided_text;    /* POLICY_MOUNT_PROVIDE: the content */
 	size_t provided_text_len;
 	bool has_globs_only;       /* only globs grant at `virt`: names that match no glob must stay invisible */

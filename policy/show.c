@@ -101,7 +101,7 @@ static int show_append_path(json_t *list, const struct rule *rule)
 	return item ? ret : json_array_append(list, path) | ret;
 }
 
-/* Adds a path to its entry of "after_read", which show_after() has made. */
+/* Adds a path to its entry of "after_read", which show_after_entries() has made. */
 static int show_after_path(json_t *root, const struct rule *rule)
 {
 	json_t *entry = json_array_get(json_object_get(root, "after_read"), rule->after_entry_index);
@@ -111,13 +111,13 @@ static int show_after_path(json_t *root, const struct rule *rule)
 	return show_append_path(show_get_member(entry, rule->kind == RULE_AFTER_WRITE ? "write" : "paths", true), rule);
 }
 
-static int show_after(json_t *root, const struct policy *policy)
+static int show_after_entries(json_t *root, const struct policy *policy)
 {
 	json_t *list = policy->after_count ? show_get_member(root, "after_read", true) : NULL;
 	int ret = 0;
 
 	for (size_t i = 0; i < policy->after_count; i++) {
-		const struct source_after *after = policy->after[i].from;
+		const struct source_after *after = policy->after[i].source_entry;
 		json_t *entry = json_pack("{s:[], s:{s:s*}, s:s*}", "paths", "then", "network",
 					  after->closes_network ? "none" : NULL, "because", after->because);
 
@@ -145,7 +145,7 @@ static int show_rule(json_t *root, const struct rule *rule)
 		json_auto_t *name = show_add_text(rule->expanded_name.text_for_show);
 
 		return json_object_set_new(show_get_member(section, "provide", false), json_string_value(name),
-					   json_string(rule->content));
+					   json_string(rule->file_content));
 	}
 	if (rule->kind != RULE_REDIRECT)
 		return show_append_path(show_get_member(section, lists[rule->kind], true), rule);
@@ -250,7 +250,7 @@ char *policy_make_json(const struct policy *policy)
 		ret |= json_object_set_new(root, "judge", json_string(policy_judge_get_name(policy->settings.judge)));
 	if (policy->settings.user)
 		ret |= json_object_set_new(root, "user", json_string(policy->settings.user));
-	ret |= show_after(root, policy);
+	ret |= show_after_entries(root, policy);
 	for (size_t i = 0; i < policy->rule_count; i++)
 		if (!show_rule_has_no_effect(policy, &policy->rule[i]))
 			ret |= show_rule(root, &policy->rule[i]);

@@ -22,7 +22,7 @@ void query_fire_after_entries(const struct query_judge *judge, const struct quer
 	const struct policy *policy = query_judge_get_policy(judge);
 	uint32_t found = 0;
 
-	if (policy_count_after(policy) == 0 || query->kind != QUERY_PATHS || !answer->is_certain || !answer->is_allowed)
+	if (policy_count_after_entries(policy) == 0 || query->kind != QUERY_PATHS || !answer->is_certain || !answer->is_allowed)
 		return;
 	if (query->content == QUERY_READS && !query->was_allowed_but_failed && !query->was_found_absent) {
 		for (size_t i = 0; i < query->path_count; i++)
@@ -51,16 +51,16 @@ static bool after_record_is_about_entry(const struct scan_record *record, const 
 bool query_fire_after_entry_of_event(const struct query_judge *judge, const struct scan_record *record)
 {
 	const struct policy *policy = query_judge_get_policy(judge);
-	const size_t count = policy_count_after(policy);
+	const size_t count = policy_count_after_entries(policy);
 	char path[PATH_MAX];
 	uint32_t found, below;
 	int len;
 
-	if (!scan_text_is(&record->event, "after_read"))
+	if (!scan_text_equals(&record->event, "after_read"))
 		return false;
-	if (count == 0 || !scan_text_is(&record->reason, "fired"))
+	if (count == 0 || !scan_text_equals(&record->reason, "fired"))
 		return true;
-	len = scan_get_bytes(&record->path[0].written, path, sizeof(path));
+	len = scan_get_bytes(&record->path[0].as_written, path, sizeof(path));
 	if (len <= 0)
 		return true;
 	found = policy_find_after_read(policy, path, (size_t)len);

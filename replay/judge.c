@@ -33,7 +33,7 @@ static void judge_add_shown_name(struct query_judge *judge, const char *path)
 	uint32_t at = tree_add_path(&judge->shown_names, &judge->arena, arena_dup(&judge->arena, path));
 
 	while (at != TREE_ROOT) {
-		at = judge->shown_names.node[at].parent;
+		at = judge->shown_names.node[at].parent_index;
 		judge->shown_names.node[at].has_grant = true;
 	}
 }
@@ -263,7 +263,7 @@ static bool judge_redirect_differs_from_run(const struct query_judge *judge, con
 					    const char *path)
 {
 	const struct policy_mount *mount = policy_find_mount(judge->policy, path);
-	bool redirected = mount && mount->is_redirect && strcmp(mount->virt, mount->host) != 0;
+	bool redirected = mount && mount->is_redirect && strcmp(mount->virt, mount->host_path) != 0;
 
 	return query->was_allowed && redirected != query->was_redirected;
 }
@@ -402,7 +402,7 @@ static struct net_verdict judge_endpoint(const struct policy *policy, const stru
 			verdict = policy_net_judge_listen(policy, query->port);
 		return verdict;
 	case QUERY_REQUEST:
-		return policy_net_judge_request(policy, query->host, query->port, query->method, query->request,
+		return policy_net_judge_request(policy, query->host, query->port, query->method, query->request_path,
 						query->upgrade);
 	case QUERY_RESOLVE_NAME:
 		return policy_net_judge_name(policy, query->host);
@@ -440,6 +440,6 @@ size_t query_get_object(const struct query *query, size_t at, char *out, size_t 
 	else
 		len = snprintf(out, cap, strchr(query->host, ':') ? "%s%s[%s]:%u%s" : "%s%s%s:%u%s", method,
 			       *method ? " " : "", query->host, query->port,
-			       query->kind == QUERY_REQUEST ? query->request : query->udp ? "/udp" : "");
+			       query->kind == QUERY_REQUEST ? query->request_path : query->udp ? "/udp" : "");
 	return len < 0 ? 0 : (size_t)len < cap ? (size_t)len : cap - 1;
 }

@@ -12,7 +12,7 @@
 struct log_walk {
 	const struct replay_reader *reader;
 	struct replay_log_state *state;
-	struct audit_reader *lines;
+	struct audit_reader *line_reader;
 	char *buffer; /* owned; room for a line that scan_line_else_parse_json() writes anew */
 	struct verify verify; /* not used when damage is allowed */
 	char *next_path;      /* owned; the path of the file in which the log goes on; NULL: none */
@@ -32,7 +32,7 @@ static int log_note_damage(struct log_walk *walk, uint64_t line, const char *wha
 
 static int log_handle_header(struct log_walk *walk, struct audit_line *line)
 {
-	if (audit_reader_parse_line(walk->lines, line) < 0 || strcmp(audit_line_get_type(line->json), "header") != 0)
+	if (audit_reader_parse_line(walk->line_reader, line) < 0 || strcmp(audit_line_get_type(line->json), "header") != 0)
 		return -ENOMSG;
 	if (walk->is_later_file)
 		return 0;
@@ -57,7 +57,7 @@ static int log_note_next(struct log_walk *walk, struct audit_line *line)
 {
 	const char *path = walk->reader->path, *slash = strrchr(path, '/'), *name;
 
-	if (audit_reader_parse_line(walk->lines, line) < 0)
+	if (audit_reader_parse_line(walk->line_reader, line) < 0)
 		return log_note_damage(walk, line->line_number, "not a line of an audit log");
 	name = json_string_value(json_object_get(line->json, "next"));
 	if (!name || !*name || strchr(name, '/'))
@@ -70,7 +70,7 @@ static int log_note_next(struct log_walk *walk, struct audit_line *line)
 static int log_handle_record(struct log_walk *walk, struct audit_line *line)
 {
 	struct scan_record record;
-	int r = scan_line_else_parse_json(walk->lines, line, &walk->buffer, &record);
+	int r = scan_line_else_parse_json(walk->line_reader, line, &walk->buffer, &record);
 
 	if (r == 1 || r == -EBADMSG)
 		return log_note_damage(walk, line->line_number, "not a line of an audit log");
@@ -78,10 +78,10 @@ static int log_handle_record(struct log_walk *walk, struct audit_line *line)
 		r = log_check_order(walk, line, &record);
 	if (r < 0)
 		return r;
-	if (scan_text_is(&record.type, "next"))
+	if (scan_text_equals(&record.line_type, "next"))
 		return log_note_next(walk, line);
-	if (record.type.at) {
-		walk->has_trailer = scan_text_is(&record.type, "trailer");
+	if (record.line_type.at) {
+		walk->has_trailer = scan_text_equals(&record.line_type, "trailer");
 		return walk->has_trailer ? 0 : log_note_damage(walk, line->line_number, "a second header");
 	}
 	walk->state->record_count++;
@@ -91,7 +91,7 @@ static int log_handle_record(struct log_walk *walk, struct audit_line *line)
 
 static int log_check_end(struct log_walk *walk, uint64_t line)
 {
-	if (audit_reader_get_torn_bytes(walk->lines) > 0)
+	if (audit_reader_get_torn_bytes(walk->line_reader) > 0)
 		return log_note_damage(walk, line, "the last line is incomplete");
 	return walk->has_trailer ? 0
 				 : log_note_damage(walk, line, "there is no trailer: the run goes on, or was killed");
@@ -110,7 +110,7 @@ static int log_check_chain(struct log_walk *walk)
 	if (finding.kind == VERIFY_INTACT)
 		return 0;
 	verify_describe_finding(&finding, text);
-	return log_note_damage(walk, finding.place.number, text);
+	return log_note_damage(walk, finding.place.line_number, text);
 }
 
 static int log_handle_line(struct log_walk *walk, struct audit_line *line)
@@ -126,19 +126,19 @@ static int log_handle_line(struct log_walk *walk, struct audit_line *line)
 static int log_read_file(struct log_walk *walk, const char *path)
 {
 	struct audit_line line;
-	int r = audit_reader_open(path, &walk->lines);
+	int r = audit_reader_open(path, &walk->line_reader);
 
 	if (r < 0)
 		return r;
 	verify_begin_file(&walk->verify);
-	while (r == 0 && (r = audit_reader_read_unparsed(walk->lines, &line)) == 1)
+	while (r == 0 && (r = audit_reader_read_unparsed(walk->line_reader, &line)) == 1)
 		r = log_handle_line(walk, &line);
 	if (r == 0 && line.line_number == 1)
 		r = -ENOMSG;
 	if (r == 0 && !walk->next_path)
 		r = log_check_end(walk, line.line_number);
-	verify_end_file(&walk->verify, audit_reader_get_torn_bytes(walk->lines));
-	audit_reader_free(walk->lines);
+	verify_end_file(&walk->verify, audit_reader_get_torn_bytes(walk->line_reader));
+	audit_reader_free(walk->line_reader);
 	return r;
 }
 

@@ -66,7 +66,7 @@ struct query {
 	bool is_http_without_tls; /* QUERY_REQUEST: without TLS */
 	char host[NET_HOST_MAX];
 	char method[NET_METHOD_MAX];
-	char request[NET_PATH_MAX];
+	char request_path[NET_PATH_MAX];
 	char symlink_target[PATH_MAX]; /* the text of the symbolic link */
 	struct query_path path[QUERY_PATHS_MAX];
 };

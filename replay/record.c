@@ -11,7 +11,7 @@
 static bool record_text_is_one_of(const struct scan_text *text, const char *const *words)
 {
 	for (; *words; words++)
-		if (scan_text_is(text, *words))
+		if (scan_text_equals(text, *words))
 			return true;
 	return false;
 }
@@ -78,14 +78,14 @@ static int record_keep_written_path(struct query_path *path, const struct scan_t
 /* Adds a path of a record: the canonical path and, if that differs, the path as the program wrote it. */
 static int record_read_path(struct query *query, const struct scan_path *path, unsigned want)
 {
-	const struct scan_text *canonical = path->resolved.at ? &path->resolved : &path->written;
+	const struct scan_text *canonical = path->resolved.at ? &path->resolved : &path->as_written;
 	int r;
 
 	if (path->unresolved || !canonical->at || canonical->len == 0 || canonical->at[0] != '/')
 		return RECORD_PATH_IS_UNRESOLVED;
 	r = record_add_path(query, canonical, want);
 	if (r == 0 && path->resolved.at)
-		r = record_keep_written_path(&query->path[query->path_count - 1], &path->written);
+		r = record_keep_written_path(&query->path[query->path_count - 1], &path->as_written);
 	return r;
 }
 
@@ -122,9 +122,9 @@ static int record_read_path_of_refused_walk(struct query *query, const struct sc
 	const char *rest;
 	bool lexical;
 
-	if (r != 0 || !path->resolved.at || !path->written.at)
+	if (r != 0 || !path->resolved.at || !path->as_written.at)
 		return r;
-	if (scan_get_bytes(&path->written, written, sizeof(written)) < 0)
+	if (scan_get_bytes(&path->as_written, written, sizeof(written)) < 0)
 		return -EBADMSG;
 	rest = record_find_rest(stop->path, written);
 	len = rest ? path_join(stop->path, rest + strspn(rest, "/"), whole->path, PATH_MAX, &lexical) : -1;
@@ -148,7 +148,7 @@ static unsigned record_get_right(const struct scan_record *record)
 	} rights[] = {{"r", POLICY_READ}, {"w", POLICY_WRITE}, {"x", POLICY_EXEC}};
 
 	for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++)
-		if (scan_text_is(&record->right, rights[i].word))
+		if (scan_text_equals(&record->right, rights[i].word))
 			return rights[i].right;
 	return 0;
 }
@@ -159,8 +159,8 @@ static unsigned record_get_right(const struct scan_record *record)
  */
 static bool record_walk_was_refused(const struct scan_record *record, const struct query *query)
 {
-	return !query->was_allowed && !record->was_observed && !scan_text_is(&record->syscall, "openat2") &&
-	       !record->rule.at && scan_text_is(&record->reason, "not_granted") && !record->path[1].written.at;
+	return !query->was_allowed && !record->was_observed && !scan_text_equals(&record->syscall, "openat2") &&
+	       !record->rule.at && scan_text_equals(&record->reason, "not_granted") && !record->path[1].as_written.at;
 }
 
 /* The system's own loaders need only be readable: loader_get_required_right() in syscalls/exec/execve.c. */
@@ -171,7 +171,7 @@ static unsigned record_get_loader_right(const struct scan_path *loader)
 	bool own = false;
 
 	for (size_t i = 0; i < sizeof(loaders) / sizeof(loaders[0]); i++)
-		own |= scan_text_is(&loader->written, loaders[i]);
+		own |= scan_text_equals(&loader->as_written, loaders[i]);
 	return own ? POLICY_READ : POLICY_EXEC;
 }
 
@@ -188,11 +188,11 @@ static int record_read_paths(const struct scan_record *record, unsigned right, s
 		r = record_read_path_of_refused_walk(query, &record->path[0], right);
 	else
 		r = record_read_path(query, &record->path[0], exec ? POLICY_EXEC : right);
-	if (r == 0 && (record->path[1].written.at || record->path[1].resolved.at))
+	if (r == 0 && (record->path[1].as_written.at || record->path[1].resolved.at))
 		r = record_read_path(query, &record->path[1], right);
-	if (r == 0 && record->path[2].written.at)
+	if (r == 0 && record->path[2].as_written.at)
 		r = record_read_path(query, &record->path[2], record_get_loader_right(&record->path[2]));
-	if (r == 0 && scan_text_is(&record->syscall, "openat2"))
+	if (r == 0 && scan_text_equals(&record->syscall, "openat2"))
 		query->path[0].written_len = 0;
 	if (r == 0 && record->has_ret && record_begins_with(&record->syscall, "symlink") && record->symlink_target.at) {
 		int len = scan_get_bytes(&record->symlink_target, query->symlink_target, sizeof(query->symlink_target));
@@ -232,25 +232,25 @@ static bool record_is_connect_within_run(const struct scan_record *record)
 	char host[NET_HOST_MAX];
 
 	return record->port == 0 ||
-	       (scan_text_is(&record->syscall, "connect") && scan_get_bytes(&record->host, host, sizeof(host)) >= 0 &&
+	       (scan_text_equals(&record->syscall, "connect") && scan_get_bytes(&record->host, host, sizeof(host)) >= 0 &&
 		record_is_loopback(host));
 }
 
 static int record_read_request(const struct scan_record *record, struct query *query)
 {
-	if (record->truncated)
+	if (record->path_is_truncated)
 		return record_set_rules_do_not_decide(&(struct scan_text){NULL, 0}, "truncated", query);
 	/* A proxy refused a request without TLS to an endpoint that needs TLS. */
-	if (!query->was_allowed && scan_text_is(&record->reason, "proto_not_granted"))
+	if (!query->was_allowed && scan_text_equals(&record->reason, "proto_not_granted"))
 		return record_set_rules_do_not_decide(&record->reason, "", query);
 	query->kind = QUERY_REQUEST;
-	query->upgrade = scan_text_is(&record->proto, "websocket");
-	query->is_http_without_tls = scan_text_is(&record->proto, "http");
-	if (!record->method.at || !record->path[0].written.at ||
+	query->upgrade = scan_text_equals(&record->proto, "websocket");
+	query->is_http_without_tls = scan_text_equals(&record->proto, "http");
+	if (!record->method.at || !record->path[0].as_written.at ||
 	    scan_get_bytes(&record->method, query->method, sizeof(query->method)) < 0 ||
-	    scan_get_bytes(&record->path[0].written, query->request, sizeof(query->request)) < 0)
+	    scan_get_bytes(&record->path[0].as_written, query->request_path, sizeof(query->request_path)) < 0)
 		return -EBADMSG;
-	query->request[strcspn(query->request, "?")] = '\0'; /* the log tells only whether there was a query */
+	query->request_path[strcspn(query->request_path, "?")] = '\0'; /* the log tells only whether there was a query */
 	return 0;
 }
 
@@ -260,10 +260,10 @@ static int record_read_network(const struct scan_record *record, struct query *q
 	bool by_rules =
 		record->rule.at || (!query->was_allowed && record_text_is_one_of(&record->reason, rule_reasons));
 
-	if (scan_text_is(&record->event, "close"))
+	if (scan_text_equals(&record->event, "close"))
 		return record_set_rules_do_not_decide(&(struct scan_text){NULL, 0}, "close", query);
 	/* Within the run no rule decides, until an entry of after_read has fired. */
-	if (scan_text_is(&record->reason, "after_read") && record_is_connect_within_run(record))
+	if (scan_text_equals(&record->reason, "after_read") && record_is_connect_within_run(record))
 		return record_set_rules_do_not_decide(&record->reason, "within_run", query);
 	if (!by_rules || (query->was_allowed ? record_text_is_one_of(&record->reason, rule_reasons)
 					     : !record_text_is_one_of(&record->reason, rule_reasons)))
@@ -272,11 +272,11 @@ static int record_read_network(const struct scan_record *record, struct query *q
 	if (scan_get_bytes(&record->host, query->host, sizeof(query->host)) < 0 || record->port > 65535)
 		return -EBADMSG;
 	query->port = (unsigned)record->port;
-	query->udp = scan_text_is(&record->proto, "udp");
-	if (scan_text_is(&record->event, "request"))
+	query->udp = scan_text_equals(&record->proto, "udp");
+	if (scan_text_equals(&record->event, "request"))
 		return record_read_request(record, query);
-	query->any_port = scan_text_is(&record->syscall, "listen");
-	if (scan_text_is(&record->event, "dns"))
+	query->any_port = scan_text_equals(&record->syscall, "listen");
+	if (scan_text_equals(&record->event, "dns"))
 		query->kind = QUERY_RESOLVE_NAME;
 	else if (record_text_is_one_of(&record->syscall, listens))
 		query->kind = QUERY_LISTEN;
@@ -297,7 +297,7 @@ static bool record_is_file_of_callgate(const struct scan_record *record, const s
 {
 	static const char *const refusals[] = {"read_only", "not_executable", NULL};
 
-	return scan_text_is(&record->reason, "network") ||
+	return scan_text_equals(&record->reason, "network") ||
 	       (!query->was_allowed && !record->rule.at && record_text_is_one_of(&record->reason, refusals));
 }
 
@@ -310,9 +310,9 @@ static bool record_open_reads_content(const struct scan_record *record)
 	static const char *const opens[] = {"open", "openat", "creat", NULL};
 
 	if (record_text_is_one_of(&record->syscall, opens))
-		return scan_text_is(&record->right, "r") ||
-		       (!scan_text_is(&record->syscall, "creat") && (record->flags & O_ACCMODE) != O_WRONLY);
-	return scan_text_is(&record->syscall, "openat2") || scan_text_is(&record->syscall, "inotify_add_watch") ||
+		return scan_text_equals(&record->right, "r") ||
+		       (!scan_text_equals(&record->syscall, "creat") && (record->call_flags & O_ACCMODE) != O_WRONLY);
+	return scan_text_equals(&record->syscall, "openat2") || scan_text_equals(&record->syscall, "inotify_add_watch") ||
 	       record_begins_with(&record->syscall, "exec");
 }
 
@@ -321,7 +321,7 @@ static void record_set_content_read(const struct scan_record *record, struct que
 	query->was_allowed_but_failed = query->was_allowed && record->error.at;
 	query->content = record_open_reads_content(record) ? QUERY_READS : QUERY_READS_NOTHING;
 	if (query->is_rename || record_begins_with(&record->syscall, "link"))
-		query->content = scan_text_is(&record->syscall, "renameat2") && record->flags & RENAME_EXCHANGE
+		query->content = scan_text_equals(&record->syscall, "renameat2") && record->call_flags & RENAME_EXCHANGE
 					 ? QUERY_EXCHANGES
 					 : QUERY_MOVES;
 }
@@ -334,15 +334,15 @@ int query_read_record(const struct scan_record *record, struct query *ret_query)
 	query->path_count = query->symlink_target_len = 0;
 	query->port = 0;
 	query->udp = query->upgrade = query->any_port = false;
-	query->was_allowed = !scan_text_is(&record->verdict, "deny") && !scan_text_is(&record->verdict, "kill") &&
-			     !scan_text_is(&record->verdict, "ask");
-	query->was_found_absent = scan_text_is(&record->reason, "absent") ||
-				  (query->was_allowed && scan_text_is(&record->error, "ENOENT"));
-	query->failed_because_exists = query->was_allowed && (scan_text_is(&record->error, "EEXIST") ||
-							      scan_text_is(&record->error, "EISDIR"));
+	query->was_allowed = !scan_text_equals(&record->verdict, "deny") && !scan_text_equals(&record->verdict, "kill") &&
+			     !scan_text_equals(&record->verdict, "ask");
+	query->was_found_absent = scan_text_equals(&record->reason, "absent") ||
+				  (query->was_allowed && scan_text_equals(&record->error, "ENOENT"));
+	query->failed_because_exists = query->was_allowed && (scan_text_equals(&record->error, "EEXIST") ||
+							      scan_text_equals(&record->error, "EISDIR"));
 	query->was_redirected = record->host.at && record->host.len && record->host.at[0] == '/';
-	query->was_read_as_public = scan_text_is(&record->reason, "public");
-	query->is_no_longer_public = scan_text_is(&record->reason, "not_public");
+	query->was_read_as_public = scan_text_equals(&record->reason, "public");
+	query->is_no_longer_public = scan_text_equals(&record->reason, "not_public");
 	query->is_file_of_callgate = record_is_file_of_callgate(record, query);
 	query->is_open_call = record->has_ret && record_begins_with(&record->syscall, "open");
 	query->is_rename = record_begins_with(&record->syscall, "rename");
@@ -353,6 +353,6 @@ int query_read_record(const struct scan_record *record, struct query *ret_query)
 		return record_read_paths(record, right, query);
 	if (record->host.at && !query->was_redirected)
 		return record_read_network(record, query);
-	return record_set_rules_do_not_decide(&record->reason, record->path[0].written.at ? "not_judged" : "no_path",
+	return record_set_rules_do_not_decide(&record->reason, record->path[0].as_written.at ? "not_judged" : "no_path",
 					      query);
 }

@@ -25,8 +25,8 @@ static enum lookup_result lookup_judge_path(const struct lookup *lookup, const c
 	_cleanup_close_ int fd = -1;
 	int error;
 
-	error = view_walk_path(lookup->view, NULL, policy_get_settings(lookup->policy)->workdir, path, VIEW_FOLLOW,
-			       &place);
+	error = view_walk_path(lookup->view, NULL, policy_get_settings(lookup->policy)->workdir, path,
+			       VIEW_FOLLOW_LAST_LINK, &place);
 	if (error == 0) {
 		fd = view_open_place(&place, O_PATH | O_CLOEXEC, 0);
 		error = fd < 0 || fstat(fd, &st) < 0 ? -1 : 0;

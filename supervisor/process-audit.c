@@ -105,7 +105,7 @@ static int process_make_log(struct process *process)
 		.workdir = policy_get_settings(options->policy)->workdir,
 		.layers_json = layers,
 		.records_allowed_calls = policy_get_settings(options->policy)->audits_allowed_calls,
-		.lacks_reads = process->kernel_reads,
+		.lacks_records_of_reads = process->kernel_reads,
 		.compact = policy_get_settings(options->policy)->audit_is_compact,
 		.key = options->shared_page->audit_key[0] ? options->shared_page->audit_key : NULL,
 		.rotate_bytes = options->rotate_bytes,

@@ -100,11 +100,11 @@ static json_t *report_make_redirects(const struct call_counts *calls)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < calls->redirect_count; i++)
-		(void)json_array_append_new(list,
-					    json_pack("{s:s, s:o, s:o, s:I}", "op", calls->redirect[i].access_kind,
-						      "from", report_make_text_json(calls->redirect[i].mount->virt),
-						      "to", report_make_text_json(calls->redirect[i].mount->origin),
-						      "count", (json_int_t)calls->redirect[i].count));
+		(void)json_array_append_new(
+			list, json_pack("{s:s, s:o, s:o, s:I}", "op", calls->redirect[i].access_kind, "from",
+					report_make_text_json(calls->redirect[i].mount->virt), "to",
+					report_make_text_json(calls->redirect[i].mount->recorded_host_path), "count",
+					(json_int_t)calls->redirect[i].count));
 	return list;
 }
 

@@ -122,7 +122,7 @@ static int supervise_create_lists(struct supervise_report *report, const struct 
 		return -ENOMEM;
 	if (process->sink_kind != SINK_NONE)
 		denials_set_sink(report->denials, &report->sink);
-	if (policy_count_after(process->policy) > 0 && !(report->after_entries = after_create()))
+	if (policy_count_after_entries(process->policy) > 0 && !(report->after_entries = after_create()))
 		return -ENOMEM;
 	return 0;
 }

@@ -249,7 +249,7 @@ static int names_make_overlay(const struct names_state *state, const struct name
 {
 	const struct attach_names *names = state->names;
 	const struct mount *outer = names->outer;
-	const unsigned flags = view_get_mount_restrictions(names->view, outer->flags, outer->host, outer->virt);
+	const unsigned flags = view_get_mount_restrictions(names->view, outer->flags, outer->host_path, outer->virt);
 	struct names_layer layer = {.fd = -1, .host_fd = writable->host_fd};
 	int r = policy_visit_writable_below(names->view->policy, writable->dir, names_copy_writable, writable);
 	_cleanup_close_ int layer_fd = -1, overlay = -1;

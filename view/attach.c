@@ -90,9 +90,9 @@ static int attach_copy_mount(struct attach_state *attach, struct attach_mount_st
 	else if (mount->copy_fd >= 0)
 		piece->copy_fd = steal_fd(&mount->copy_fd);
 	else
-		piece->copy_fd = mounts_clone_restricted(mount->fd, mount->base,
+		piece->copy_fd = mounts_clone_restricted(mount->fd, mount->path_below_fd,
 							 view_get_mount_restrictions(attach->view, mount->flags,
-										     mount->host, mount->virt));
+										     mount->host_path, mount->virt));
 	return piece->copy_fd < 0 && piece->copy_fd != -ENOENT
 		       ? attach_note_failure(attach, piece->copy_fd, "copy a mount")
 		       : 0;
@@ -111,11 +111,11 @@ static int attach_copy_mounts(struct attach_state *attach, int proc_fd)
 	const struct view *view = attach->view;
 	int r = 0;
 
-	attach->mount_state = calloc(view->mounts, sizeof(*attach->mount_state));
+	attach->mount_state = calloc(view->mount_count, sizeof(*attach->mount_state));
 	if (!attach->mount_state)
 		return attach_note_failure(attach, -ENOMEM, "list the mounts");
-	for (size_t i = 0; i < view->mounts; i++)
-		if (view->mount[i] != view->root)
+	for (size_t i = 0; i < view->mount_count; i++)
+		if (view->mount[i] != view->skeleton_mount)
 			attach->mount_state[attach->mount_state_count++] =
 				(struct attach_mount_state){.mount = view->mount[i], .copy_fd = -1};
 	qsort(attach->mount_state, attach->mount_state_count, sizeof(*attach->mount_state), attach_compare_depths);
@@ -134,8 +134,8 @@ static int attach_make_dir_for_pathless_mounts(struct attach_state *attach)
 	struct view *view = attach->view;
 	struct place place;
 	bool inside = view_locate_path(view, NULL, "/", VIEW_PATHLESS_MOUNTS_PATH, 0, &place) == 0 &&
-		      place.mount == view->root;
-	int dirfd = inside ? view->root->fd : attach->tmpfs_fd;
+		      place.mount == view->skeleton_mount;
+	int dirfd = inside ? view->skeleton_mount->fd : attach->tmpfs_fd;
 	const char *name = inside ? &VIEW_PATHLESS_MOUNTS_PATH[1] : VIEW_PATHLESS_MOUNTS_NAME;
 
 	if (mkdirat(dirfd, name, 0755) < 0)
@@ -166,9 +166,9 @@ static int attach_mount_without_virtual_path(struct attach_state *attach, struct
 		r = mkdirat(attach->pathless_mounts_fd, name, 0755);
 	if (r < 0 || asprintf(&host, "%s/%s", attach->pathless_mounts_dir, name) < 0)
 		return attach_note_failure(attach, -errno, "make a place for a mount");
-	free(mount->host);
-	mount->host = host;
-	mount->host_len = strlen(host);
+	free(mount->host_path);
+	mount->host_path = host;
+	mount->host_path_len = strlen(host);
 	piece->has_no_virtual_path = true;
 	r = mounts_attach_copy(piece->copy_fd, attach->pathless_mounts_fd, name);
 	return r < 0 ? attach_note_failure(attach, r, "mount at another place") : 0;
@@ -179,7 +179,7 @@ static bool attach_parents_are_skeleton(const struct view *view, const struct mo
 {
 	struct view_prefix prefix = view_begin_prefixes(mount->virt, mount->virt_len);
 
-	if (view->top != view->root)
+	if (view->top != view->skeleton_mount)
 		return false;
 	while (view_extend_prefix(&prefix) && prefix.len < mount->virt_len)
 		if (view_find_node(view, mount->virt, prefix.len, view_get_prefix_hash(&prefix)) ||
@@ -226,8 +226,8 @@ static int attach_add_names(struct attach_state *attach, struct attach_mount_sta
 				     .ret_fd = piece->mount_owns_copy_fd ? &piece->mount->fd : &piece->copy_fd};
 	int r = 0;
 
-	if (piece->copy_fd < 0 || piece->has_no_virtual_path || attach->view->top != attach->view->root ||
-	    piece->mount->flags & (MOUNT_FILE | MOUNT_PROC | MOUNT_PTS | MOUNT_PRIVATE))
+	if (piece->copy_fd < 0 || piece->has_no_virtual_path || attach->view->top != attach->view->skeleton_mount ||
+	    piece->mount->flags & (MOUNT_FILE | MOUNT_PROC | MOUNT_DEV_PTS | MOUNT_PRIVATE))
 		return 0;
 	inner = calloc(attach->mount_state_count, sizeof(*inner));
 	if (!inner)
@@ -249,7 +249,7 @@ static int attach_add_names(struct attach_state *attach, struct attach_mount_sta
 /* Mounts a part of the skeleton. When the policy grants "/", only its nodes, such as /dev, show the skeleton. */
 static int attach_skeleton_part(struct attach_state *attach, const struct view_node *node)
 {
-	_cleanup_close_ int copy = mounts_clone_tree(attach->view->root->fd, node->virt + 1);
+	_cleanup_close_ int copy = mounts_clone_tree(attach->view->skeleton_mount->fd, node->virt + 1);
 	_cleanup_close_ int point =
 		openat2_call(attach->root_fd, node->virt + 1, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	int r = copy < 0 ? copy : point;
@@ -264,16 +264,16 @@ static int attach_root_mount(struct attach_state *attach)
 	const struct view *view = attach->view;
 	int r = 0;
 
-	if (view->top != view->root)
+	if (view->top != view->skeleton_mount)
 		r = mounts_attach_copy(attach->mount_state[0].copy_fd, attach->tmpfs_fd, VIEW_ROOT_NAME);
 	if (r < 0)
 		return attach_note_failure(attach, r, "mount the granted root");
 	attach->root_fd = openat(attach->tmpfs_fd, VIEW_ROOT_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (attach->root_fd < 0)
 		return attach_note_failure(attach, -errno, "open the program's root");
-	for (unsigned i = 0; view->top != view->root && r == 0 && i < VIEW_BUCKETS; i++)
-		for (const struct view_node *node = view->bucket[i]; node && r == 0; node = node->next)
-			if (node->mount == view->root)
+	for (unsigned i = 0; view->top != view->skeleton_mount && r == 0 && i < VIEW_NODE_BUCKETS; i++)
+		for (const struct view_node *node = view->node_bucket[i]; node && r == 0; node = node->next)
+			if (node->mount == view->skeleton_mount)
 				r = attach_skeleton_part(attach, node);
 	return r;
 }
@@ -345,7 +345,7 @@ static int attach_second_procfs(struct attach_state *attach)
 	r = view_add_mount(view, "/proc", "/" VIEW_PROC_NAME "/proc", steal_fd(&copy), ".", MOUNT_PROC, NULL);
 	if (r < 0)
 		return r;
-	view->proc_files_of_no_process = view->mount[view->mounts - 1];
+	view->proc_files_of_no_process = view->mount[view->mount_count - 1];
 	return steal_fd(&proc);
 }
 
@@ -404,21 +404,21 @@ static int attach_replace_string(char **slot, size_t *ret_len, const char *text)
 static int attach_reopen_mount(struct attach_state *attach, struct attach_mount_state *piece)
 {
 	struct mount *mount = piece->mount;
-	const char *name = piece->has_no_virtual_path ? mount->host : mount->virt;
+	const char *name = piece->has_no_virtual_path ? mount->host_path : mount->virt;
 	int r;
 
 	if ((piece->copy_fd < 0 && !piece->own) || piece->has_no_virtual_path) {
-		attach->view->lacks_some_mount = true;
-		if (!attach->view->lacking_mount)
-			attach->view->lacking_mount = mount;
+		attach->view->some_mount_is_unattached = true;
+		if (!attach->view->first_unattached_mount)
+			attach->view->first_unattached_mount = mount;
 	}
 	if (piece->copy_fd < 0 && !piece->own)
 		return 0; /* opening below the old descriptor still fails with ENOENT */
 	r = attach_use_attached_descriptor(attach, piece, name);
 	if (r == 0 && mount->flags & MOUNT_FILE)
-		r = attach_replace_string(&mount->base, NULL, strrchr(name, '/') + 1);
+		r = attach_replace_string(&mount->path_below_fd, NULL, strrchr(name, '/') + 1);
 	if (r == 0)
-		r = attach_replace_string(&mount->host, &mount->host_len, name);
+		r = attach_replace_string(&mount->host_path, &mount->host_path_len, name);
 	return r < 0 ? attach_note_failure(attach, r, "open a mount again") : 0;
 }
 
@@ -426,7 +426,7 @@ static int attach_reopen_mount(struct attach_state *attach, struct attach_mount_
 static int attach_reopen_mounts(struct attach_state *attach)
 {
 	struct view *view = attach->view;
-	const char *skeleton = view->top == view->root ? "/" : "/" VIEW_ROOT_NAME;
+	const char *skeleton = view->top == view->skeleton_mount ? "/" : "/" VIEW_ROOT_NAME;
 	_cleanup_close_ int standin = openat(attach->tmpfs_fd, VIEW_STANDIN_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_close_ int proc = attach->own_proc_fd >= 0 ? attach_second_procfs(attach)
 							    : openat2_call(attach->root_fd, "proc",
@@ -443,7 +443,8 @@ static int attach_reopen_mounts(struct attach_state *attach)
 		r = attach_reopen_mount(attach, &attach->mount_state[i]);
 	if (r == 0 && (attach_replace_string(&view->skeleton_host, NULL, skeleton) < 0 ||
 		       attach_replace_string(&view->standin_host, NULL, "/" VIEW_STANDIN_NAME) < 0 ||
-		       attach_replace_string(&view->root->host, &view->root->host_len, skeleton) < 0))
+		       attach_replace_string(&view->skeleton_mount->host_path, &view->skeleton_mount->host_path_len,
+					     skeleton) < 0))
 		r = attach_note_failure(attach, -ENOMEM, "name the mounts again");
 	view->is_attached = r == 0;
 	return r;
@@ -489,8 +490,8 @@ static int attach_cover_names(struct attach_state *attach)
 	const struct view *view = attach->view;
 	int r = 0;
 
-	for (unsigned i = 0; r == 0 && i < VIEW_BUCKETS; i++)
-		for (const struct view_node *node = view->bucket[i]; node && r == 0; node = node->next)
+	for (unsigned i = 0; r == 0 && i < VIEW_NODE_BUCKETS; i++)
+		for (const struct view_node *node = view->node_bucket[i]; node && r == 0; node = node->next)
 			/*
 			 * Not VIEW_PATHLESS_MOUNTS_PATH: the kernel must reach the mounts below it, for exec and chdir.
 			 */
@@ -505,19 +506,20 @@ static int attach_cover_names(struct attach_state *attach)
  * Makes a copy of the program's root, mounted with nosymfollow: fstatat(2) by a path below the copy finds the object
  * that openat2(2) would, in one system call instead of three. Without this copy every object is opened.
  */
-static void attach_make_nolinks_copy(struct attach_state *attach)
+static void attach_make_nosymfollow_copy(struct attach_state *attach)
 {
 	struct view *view = attach->view;
-	_cleanup_close_ int copy = mounts_clone_restricted(attach->root_fd, "", MOUNTS_NO_LINKS);
+	_cleanup_close_ int copy = mounts_clone_restricted(attach->root_fd, "", MOUNTS_NO_SYMLINKS);
 
 	if (copy < 0)
 		return;
 	/* The copy is attached: a detached mount would cost another RCU grace period when the run ends. */
-	if (mkdirat(attach->tmpfs_fd, VIEW_NOLINKS_NAME, 0700) == 0)
-		(void)mounts_attach_copy(copy, attach->tmpfs_fd, VIEW_NOLINKS_NAME); /* on failure, close(2) frees it */
-	view->nolinks_fd = steal_fd(&copy);
-	if (view->top == view->root)
-		view->root->flags |= MOUNT_HAS_NOSYMFOLLOW_COPY;
+	if (mkdirat(attach->tmpfs_fd, VIEW_NOSYMFOLLOW_ROOT_NAME, 0700) == 0)
+		(void)mounts_attach_copy(copy, attach->tmpfs_fd,
+					 VIEW_NOSYMFOLLOW_ROOT_NAME); /* on failure, close(2) frees it */
+	view->nosymfollow_root_fd = steal_fd(&copy);
+	if (view->top == view->skeleton_mount)
+		view->skeleton_mount->flags |= MOUNT_HAS_NOSYMFOLLOW_COPY;
 	for (size_t i = 0; i < attach->mount_state_count; i++) {
 		const struct attach_mount_state *piece = &attach->mount_state[i];
 
@@ -526,7 +528,7 @@ static void attach_make_nolinks_copy(struct attach_state *attach)
 		 * `elsewhere`, because they have no path below the root, like the terminal of --tty.
 		 */
 		if ((piece->copy_fd >= 0 || piece->own) && !piece->has_no_virtual_path &&
-		    !(piece->mount->flags & (MOUNT_PROC | MOUNT_PTS)))
+		    !(piece->mount->flags & (MOUNT_PROC | MOUNT_DEV_PTS)))
 			piece->mount->flags |= MOUNT_HAS_NOSYMFOLLOW_COPY;
 	}
 }
@@ -561,7 +563,7 @@ int view_attach_mounts(struct view *view, const struct view_attach_fds *mounts, 
 	if (r == 0)
 		r = attach_cover_names(&attach);
 	if (r == 0)
-		attach_make_nolinks_copy(&attach);
+		attach_make_nosymfollow_copy(&attach);
 	for (size_t i = 0; i < attach.mount_state_count; i++)
 		if (!attach.mount_state[i].mount_owns_copy_fd)
 			cleanup_close(&attach.mount_state[i].copy_fd);
@@ -584,8 +586,8 @@ bool view_is_attached(const struct view *view)
 /* True when there are covered names. A process outside the run can uncover one, by replacing the mount point. */
 static bool attach_has_covered_names(const struct view *view)
 {
-	for (unsigned i = 0; i < VIEW_BUCKETS; i++)
-		for (const struct view_node *node = view->bucket[i]; node; node = node->next)
+	for (unsigned i = 0; i < VIEW_NODE_BUCKETS; i++)
+		for (const struct view_node *node = view->node_bucket[i]; node; node = node->next)
 			if (node_is_covered(node))
 				return true;
 	return false;
@@ -611,20 +613,20 @@ static bool attach_mount_is_fixed(const struct view *view, const struct mount *m
 	if (place.mount->flags & MOUNT_FILE || mount->flags & MOUNT_PROC)
 		return false;
 	rest = mount->virt + (place.mount->virt_len > 1 ? place.mount->virt_len : 0);
-	origin_len = place.mount->origin[1] ? strlen(place.mount->origin) : 0;
-	return strncmp(mount->origin, place.mount->origin, origin_len) == 0 &&
-	       strcmp(mount->origin + origin_len, rest) == 0;
+	origin_len = place.mount->recorded_host_path[1] ? strlen(place.mount->recorded_host_path) : 0;
+	return strncmp(mount->recorded_host_path, place.mount->recorded_host_path, origin_len) == 0 &&
+	       strcmp(mount->recorded_host_path + origin_len, rest) == 0;
 }
 
 bool view_native_stat_reveals_no_more(const struct view *view)
 {
 	if (!view->is_attached || !view->proc_files_of_no_process || view->proc_shows_machine ||
-	    view->lacks_some_mount || view->top != view->root)
+	    view->some_mount_is_unattached || view->top != view->skeleton_mount)
 		return false;
 	if (!policy_grants_whole_trees(view->policy) || attach_has_covered_names(view))
 		return false;
-	for (size_t i = 0; i < view->mounts; i++)
-		if (view->mount[i] != view->root && view->mount[i] != view->proc_files_of_no_process &&
+	for (size_t i = 0; i < view->mount_count; i++)
+		if (view->mount[i] != view->skeleton_mount && view->mount[i] != view->proc_files_of_no_process &&
 		    !attach_mount_is_fixed(view, view->mount[i]))
 			return false;
 	return true;

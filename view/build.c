@@ -39,17 +39,17 @@ static int build_set_error(const struct build_state *build, int error, const cha
 static bool build_wants_overlay(const struct build_state *build, const struct policy_mount *grant)
 {
 	const struct view_options *options = build->options;
-	bool own = path_is_below(grant->host, options->scratch_host) || path_is_below(grant->host, "/dev");
+	bool own = path_is_below(grant->host_path, options->scratch_host) || path_is_below(grant->host_path, "/dev");
 
 	if (options->overlay == VIEW_OVERLAY_OUTSIDE_WORKDIR && options->workdir_host)
-		own = own || path_is_below(grant->host, options->workdir_host);
+		own = own || path_is_below(grant->host_path, options->workdir_host);
 	return options->overlay != VIEW_OVERLAY_NONE && !own && policy_may_write(build->view->policy, grant->virt);
 }
 
 static unsigned build_get_flags(const struct build_state *build, const struct policy_mount *grant)
 {
 	const char *workdir = build->options->workdir_host, *scratch = build->options->scratch_host;
-	bool reported = workdir && path_is_below(workdir, scratch) && path_is_below(grant->host, workdir);
+	bool reported = workdir && path_is_below(workdir, scratch) && path_is_below(grant->host_path, workdir);
 	unsigned flags = 0;
 
 	if (grant->has_globs_only)
@@ -60,7 +60,7 @@ static unsigned build_get_flags(const struct build_state *build, const struct po
 		flags |= MOUNT_INTERPRETER;
 	if (policy_get_rights(build->view->policy, grant->virt, strlen(grant->virt)) & POLICY_PUBLIC)
 		flags |= MOUNT_HAS_PUBLIC_GRANT;
-	if (path_is_below(grant->host, scratch) && !reported)
+	if (path_is_below(grant->host_path, scratch) && !reported)
 		flags |= MOUNT_PRIVATE;
 	if (build_wants_overlay(build, grant))
 		flags |= MOUNT_OVERLAY;
@@ -178,7 +178,7 @@ static int build_find_or_make_held_dir(const struct build_state *build, const ch
 		return 0;
 	if (virt) {
 		build_get_parent_path(virt, dir);
-		fd = openat2_call(build->view->root->fd, *dir ? dir + 1 : ".", O_PATH | O_DIRECTORY, 0,
+		fd = openat2_call(build->view->skeleton_mount->fd, *dir ? dir + 1 : ".", O_PATH | O_DIRECTORY, 0,
 				  IO_RESOLVE_BELOW);
 	} else if (build->options->tmpfs_fd >= 0 && strcmp(name, "/" VIEW_PROVIDED_NAME) == 0) {
 		fd = openat2_call(build->options->tmpfs_fd, VIEW_PROVIDED_NAME, O_PATH | O_DIRECTORY, 0,
@@ -205,7 +205,7 @@ static int build_mount_file(struct build_state *build, const char *virt, const c
 	if (r == 0)
 		r = view_add_file(build->view, virt, host, held, flags, rule);
 	if (r == 0)
-		build->view->mount[build->view->mounts - 1]->copy_fd = steal_fd(&copy);
+		build->view->mount[build->view->mount_count - 1]->copy_fd = steal_fd(&copy);
 	return r;
 }
 
@@ -215,30 +215,31 @@ static int build_mount_dir(struct build_state *build, const struct policy_mount 
 	int r = view_add_entry_of_listing(build->view, grant->virt, S_IFDIR, NULL);
 
 	return r < 0 ? r
-		     : view_add_mount(build->view, grant->virt, grant->host, steal_fd(&fd), ".", flags, grant->rule);
+		     : view_add_mount(build->view, grant->virt, grant->host_path, steal_fd(&fd), ".", flags,
+				      grant->rule);
 }
 
 /* Mounts a clone of the granted object. -EAGAIN: it must be opened instead. */
 static int build_mount_clone(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
 	mode_t mode = 0;
-	_cleanup_close_ int fd = build_clone_mount(build, grant->virt, grant->host, flags, &mode);
+	_cleanup_close_ int fd = build_clone_mount(build, grant->virt, grant->host_path, flags, &mode);
 
 	if (fd < 0)
 		return -EAGAIN;
 	if (!S_ISDIR(mode))
-		return build_mount_file(build, grant->virt, grant->host, steal_fd(&fd), flags, grant->rule);
-	if (build_refuse_procfs(build, fd, grant->host) < 0)
+		return build_mount_file(build, grant->virt, grant->host_path, steal_fd(&fd), flags, grant->rule);
+	if (build_refuse_procfs(build, fd, grant->host_path) < 0)
 		return -EPERM;
 	return build_mount_dir(build, grant, steal_fd(&fd), flags | MOUNT_DETACHED);
 }
 
 static int build_mount_grant_by_opening(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
-	int fd = build_open_dir(build, grant->host);
+	int fd = build_open_dir(build, grant->host_path);
 
 	if (fd == -ENOTDIR)
-		return build_mount_file(build, grant->virt, grant->host, -1, flags, grant->rule);
+		return build_mount_file(build, grant->virt, grant->host_path, -1, flags, grant->rule);
 	if (fd < 0)
 		/* The user cannot reach the object, so it is left out. */
 		return fd == -ENOENT || fd == -EACCES ? 0 : fd;
@@ -252,14 +253,14 @@ static int build_mount_grant_by_opening(struct build_state *build, const struct 
 /* Mounts an overlay over the granted directory. -EAGAIN: that is impossible. */
 static int build_mount_overlay(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
-	const unsigned restrictions = view_get_mount_restrictions(build->view, flags, grant->host, grant->virt);
+	const unsigned restrictions = view_get_mount_restrictions(build->view, flags, grant->host_path, grant->virt);
 	_cleanup_close_ int lower = -1;
 	int fd;
 
 	if (build->options->tmpfs_fd < 0 || build->overlays.made >= OVERLAYS_MAX ||
-	    overlays_has_mount_below(&build->overlays, grant->host))
+	    overlays_has_mount_below(&build->overlays, grant->host_path))
 		return -EAGAIN;
-	lower = build_open_dir(build, grant->host);
+	lower = build_open_dir(build, grant->host_path);
 	if (lower < 0)
 		return lower == -EPERM ? lower : -EAGAIN;
 	fd = overlay_create(&build->overlays, build->options->scratch_host, lower, restrictions);
@@ -289,12 +290,12 @@ static int build_mount_overlay_at(struct build_state *build, const struct policy
 
 	if (asprintf(&virt, "%s/%s", grant->virt[1] ? grant->virt : "", name) < 0)
 		virt = NULL;
-	if (asprintf(&host, "%s/%s", grant->host[1] ? grant->host : "", name) < 0)
+	if (asprintf(&host, "%s/%s", grant->host_path[1] ? grant->host_path : "", name) < 0)
 		host = NULL;
 	if (!virt || !host)
 		return -ENOMEM;
 	part.virt = virt;
-	part.host = host;
+	part.host_path = host;
 	if (!build_overlay_is_possible_below(build, virt))
 		return 0;
 	if (overlays_has_mount_below(&build->overlays, host))
@@ -306,7 +307,7 @@ static int build_mount_overlay_at(struct build_state *build, const struct policy
 /* Mounts overlays over the directories in a granted directory. 0 or -errno. */
 static int build_mount_overlays_below(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
-	_cleanup_closedir_ DIR *dir = opendir(grant->host);
+	_cleanup_closedir_ DIR *dir = opendir(grant->host_path);
 	const struct dirent *entry;
 	int r = 0;
 
@@ -322,7 +323,7 @@ static int build_mount_plain(struct build_state *build, const struct policy_moun
 
 	if (r != -EAGAIN)
 		return r;
-	r = grant->create_host_path ? build_make_private_dir(grant->host) : 0;
+	r = grant->create_host_path ? build_make_private_dir(grant->host_path) : 0;
 	return r < 0 ? r : build_mount_grant_by_opening(build, grant, flags);
 }
 
@@ -337,7 +338,7 @@ static int build_mount_missing(struct build_state *build, const struct policy_mo
 		host = NULL;
 		return -ENOMEM;
 	}
-	made.host = host;
+	made.host_path = host;
 	r = build_make_private_dir(host);
 	return r < 0 ? r : build_mount_plain(build, &made, flags & ~(unsigned)MOUNT_OVERLAY);
 }
@@ -363,9 +364,9 @@ static int build_mount_redirected(struct build_state *build, const struct policy
 
 	if (r != -EAGAIN)
 		return r;
-	if (grant->create_host_path && access(grant->host, F_OK) < 0)
+	if (grant->create_host_path && access(grant->host_path, F_OK) < 0)
 		return build_mount_missing(build, grant, flags);
-	if (build->options->tmpfs_fd >= 0 && overlays_has_mount_below(&build->overlays, grant->host)) {
+	if (build->options->tmpfs_fd >= 0 && overlays_has_mount_below(&build->overlays, grant->host_path)) {
 		if (!array_reserve(&build->split, build->splits, &build->split_room))
 			return -ENOMEM;
 		build->split[build->splits++] = grant;
@@ -490,7 +491,7 @@ static int build_mount_dev(const struct build_state *build)
 	if (r < 0 || place.mount->flags & MOUNT_SKELETON || place.mount->virt_len > 1)
 		return r;
 	r = view_skeleton_mkdir(build->view, "/dev");
-	return r < 0 ? r : view_add_node(build->view, "/dev", build->view->root, NULL);
+	return r < 0 ? r : view_add_node(build->view, "/dev", build->view->skeleton_mount, NULL);
 }
 
 static int build_mount_device(struct build_state *build, const char *path)
@@ -553,7 +554,7 @@ static int build_mount_root(struct build_state *build)
 	if (view->standin_fd < 0 || !view->standin_host ||
 	    view_add_mount(view, "/", view->skeleton_host, steal_fd(&fd), ".", MOUNT_SKELETON, NULL) < 0)
 		return -ENOMEM;
-	view->root = view->mount[0];
+	view->skeleton_mount = view->mount[0];
 	return 0;
 }
 
@@ -635,12 +636,12 @@ int view_create(const struct policy *policy, const struct view_options *options,
 	int r;
 
 	ret_error->text[0] = '\0';
-	if (!view || !(view->shown = view_skeleton_names_create())) {
+	if (!view || !(view->skeleton_names = view_skeleton_names_create())) {
 		free(view);
 		return -ENOMEM;
 	}
 	view->policy = policy;
-	view->proc_fd = view->standin_fd = view->host_root_fd = view->nolinks_fd = -1;
+	view->proc_fd = view->standin_fd = view->host_root_fd = view->nosymfollow_root_fd = -1;
 	old = umask(022);
 	r = facts_create(view, options->scratch_fd);
 	if (r == 0 && options->root_fd >= 0) {
@@ -666,20 +667,20 @@ void view_free(struct view *view)
 {
 	if (!view)
 		return;
-	for (unsigned i = 0; i < VIEW_BUCKETS; i++) {
-		while (view->bucket[i]) {
-			struct view_node *node = view->bucket[i];
+	for (unsigned i = 0; i < VIEW_NODE_BUCKETS; i++) {
+		while (view->node_bucket[i]) {
+			struct view_node *node = view->node_bucket[i];
 
-			view->bucket[i] = node->next;
-			free(node->link);
+			view->node_bucket[i] = node->next;
+			free(node->link_target);
 			free(node);
 		}
 	}
 	view_mounts_free(view);
-	view_skeleton_names_free(view->shown);
+	view_skeleton_names_free(view->skeleton_names);
 	terminals_free(view);
 	for (unsigned i = 0; view->start_dir_cache && i < VIEW_START_DIRS_CACHED; i++)
-		free(view->start_dir_cache->name[i].virt);
+		free(view->start_dir_cache->cached_dir[i].virt);
 	free(view->start_dir_cache);
 	facts_free(view->facts);
 	free(view->skeleton_host);
@@ -687,7 +688,7 @@ void view_free(struct view *view)
 	cleanup_close(&view->standin_fd);
 	cleanup_close(&view->host_root_fd);
 	cleanup_close(&view->proc_fd);
-	cleanup_close(&view->nolinks_fd);
+	cleanup_close(&view->nosymfollow_root_fd);
 	free(view->hidden.pid);
 	free(view);
 }

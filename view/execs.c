@@ -23,7 +23,7 @@ struct exec_files_visit {
 
 static bool execs_locate_path(const struct view *view, const char *virt, struct place *ret_place)
 {
-	return view_locate_path(view, NULL, "/", virt, VIEW_FOLLOW, ret_place) == 0;
+	return view_locate_path(view, NULL, "/", virt, VIEW_FOLLOW_LAST_LINK, ret_place) == 0;
 }
 
 /* Opens the object of the host (O_PATH), not its stand-in directory. */
@@ -187,7 +187,7 @@ static int execs_visit_redirects(const struct exec_files_visit *execs)
 	struct place place;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < view->mounts; i++)
+	for (size_t i = 0; r == 0 && i < view->mount_count; i++)
 		if (view->mount[i]->flags & MOUNT_REDIRECT &&
 		    policy_get_rights(view->policy, view->mount[i]->virt, view->mount[i]->virt_len) & POLICY_EXEC &&
 		    execs_locate_path(view, view->mount[i]->virt, &place))
@@ -206,7 +206,7 @@ static int execs_visit_system_loaders(const struct exec_files_visit *execs)
 	for (size_t i = 0; r == 0 && i < sizeof(own) / sizeof(own[0]); i++) {
 		struct place place;
 
-		if (view_walk_path(execs->view, NULL, "/", own[i], VIEW_FOLLOW, &place) == 0 &&
+		if (view_walk_path(execs->view, NULL, "/", own[i], VIEW_FOLLOW_LAST_LINK, &place) == 0 &&
 		    policy_get_rights(execs->view->policy, place.virt, place.virt_len) & POLICY_READ)
 			r = execs_visit_object(execs, &place);
 	}

@@ -21,15 +21,15 @@
 #include "view/private.h"
 
 #define PROVIDED_FILES_DIR "provided" /* directory in the scratch directory; the keeper removes it between phases */
-#define FACTS_DIR PROVIDED_FILES_DIR "/facts"
+#define GENERATED_PROC_FILES_DIR PROVIDED_FILES_DIR "/facts"
 #define FIRST_MOUNT_ID 20u      /* first mount id in mountinfo */
 #define FACTS_VMSTAT_BYTES_MAX (64u << 10)
 
 struct facts {
-	struct mount mount; /* the mount that shows FACTS_DIR; fd is -1 until facts_make_files() */
+	struct mount files_mount; /* the mount that shows GENERATED_PROC_FILES_DIR; fd is -1 until facts_make_files() */
 	int scratch_fd;     /* borrowed */
 	const struct view_provided_file *network_file;
-	size_t count;
+	size_t network_file_count;
 };
 
 int facts_create(struct view *view, int scratch_fd)
@@ -39,13 +39,13 @@ int facts_create(struct view *view, int scratch_fd)
 
 	if (!facts)
 		return -ENOMEM;
-	*facts = (struct facts){.mount = {.view = view,
+	*facts = (struct facts){.files_mount = {.view = view,
 					  .virt = name,
 					  .virt_len = strlen(name),
-					  .host = name,
-					  .host_len = strlen(name),
-					  .origin = name,
-					  .base = base,
+					  .host_path = name,
+					  .host_path_len = strlen(name),
+					  .recorded_host_path = name,
+					  .path_below_fd = base,
 					  .fd = -1,
 					  .copy_fd = -1,
 					  .flags = MOUNT_PROC},
@@ -58,7 +58,7 @@ void facts_free(struct facts *facts)
 {
 	if (!facts)
 		return;
-	cleanup_close(&facts->mount.fd);
+	cleanup_close(&facts->files_mount.fd);
 	free(facts);
 }
 
@@ -66,12 +66,12 @@ void view_set_network(struct view *view, const struct view_provided_file *file, 
 {
 	view->has_own_network = count == 0;
 	view->facts->network_file = file;
-	view->facts->count = count;
+	view->facts->network_file_count = count;
 }
 
 const struct mount *facts_get_mount(const struct facts *facts)
 {
-	return facts ? &facts->mount : NULL;
+	return facts ? &facts->files_mount : NULL;
 }
 
 /* ---- content ---- */
@@ -93,7 +93,7 @@ static bool facts_lists_mount(const struct view *view, const struct mount *mount
 {
 	return mount != view->proc_files_of_no_process &&
 	       !(mount->flags & (MOUNT_FILE | MOUNT_SKELETON_FILE | MOUNT_DEVICE)) &&
-	       (mount != view->root || view->top == view->root);
+	       (mount != view->skeleton_mount || view->top == view->skeleton_mount);
 }
 
 static const char *facts_get_type(const struct mount *mount)
@@ -150,7 +150,7 @@ static size_t facts_find_parent_mount(const struct view *view, const struct moun
 {
 	size_t best = 0;
 
-	for (size_t i = 0; i < view->mounts; i++) {
+	for (size_t i = 0; i < view->mount_count; i++) {
 		const struct mount *other = view->mount[i];
 
 		if (other != mount && facts_lists_mount(view, other) && path_is_below(mount->virt, other->virt) &&
@@ -194,7 +194,7 @@ enum mount_table { TABLE_MOUNTS, TABLE_MOUNTINFO, TABLE_MOUNTSTATS };
 
 static void facts_write_mount_table(const struct view *view, struct buf *buf, enum mount_table table)
 {
-	for (size_t i = 0; i < view->mounts; i++) {
+	for (size_t i = 0; i < view->mount_count; i++) {
 		const struct mount *mount = view->mount[i];
 
 		if (!facts_lists_mount(view, mount))
@@ -222,7 +222,7 @@ bool facts_provide_proc_file(const struct facts *facts, const char *leaf, bool o
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		if (strcmp(leaf, tables[i]) == 0)
 			return true;
-	for (size_t i = 0; i < facts->count; i++)
+	for (size_t i = 0; i < facts->network_file_count; i++)
 		if (path_is_below(facts->network_file[i].virt, leaf))
 			return true;
 	return false;
@@ -257,9 +257,9 @@ static int facts_make_all_files(const struct view *view, int dirfd)
 		facts_write_mount_table(view, &buf, (enum mount_table)i);
 		r = facts_make_file_from_buf(dirfd, tables[i], &buf);
 	}
-	if (r == 0 && facts->count && mkdirat(dirfd, "net", 0755) < 0)
+	if (r == 0 && facts->network_file_count && mkdirat(dirfd, "net", 0755) < 0)
 		r = -errno;
-	for (size_t i = 0; r == 0 && i < facts->count; i++)
+	for (size_t i = 0; r == 0 && i < facts->network_file_count; i++)
 		r = facts_make_file(dirfd, facts->network_file[i].virt, facts->network_file[i].text,
 				    facts->network_file[i].text_len);
 	return r;
@@ -272,19 +272,20 @@ int facts_make_files(const struct view *view)
 	mode_t old;
 	int r;
 
-	if (facts->mount.fd >= 0)
+	if (facts->files_mount.fd >= 0)
 		return 0;
 	old = umask(022); /* the umask is that of the task for which this thread last made a file */
 	r = mkdirat(facts->scratch_fd, PROVIDED_FILES_DIR, 0700) < 0 && errno != EEXIST ? -errno : 0;
-	(void)io_remove_tree(facts->scratch_fd, FACTS_DIR); /* left over when an earlier attempt failed */
-	if (r == 0 && mkdirat(facts->scratch_fd, FACTS_DIR, 0755) < 0)
+	(void)io_remove_tree(facts->scratch_fd,
+			     GENERATED_PROC_FILES_DIR); /* left over when an earlier attempt failed */
+	if (r == 0 && mkdirat(facts->scratch_fd, GENERATED_PROC_FILES_DIR, 0755) < 0)
 		r = -errno;
 	if (r == 0)
-		fd = openat(facts->scratch_fd, FACTS_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		fd = openat(facts->scratch_fd, GENERATED_PROC_FILES_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r == 0)
 		r = fd < 0 ? -errno : facts_make_all_files(view, fd);
 	(void)umask(old);
 	if (r == 0)
-		facts->mount.fd = steal_fd(&fd);
+		facts->files_mount.fd = steal_fd(&fd);
 	return r;
 }

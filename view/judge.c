@@ -52,9 +52,9 @@ struct policy_decision view_judge_place(const struct view *view, const struct ta
 
 	if (mount->flags & MOUNT_PROC)
 		return judge_proc_path(view, task, place, want);
-	if (mount->flags & MOUNT_PTS && terminals_place_is_foreign_slave(place, want & POLICY_WRITE))
+	if (mount->flags & MOUNT_DEV_PTS && terminals_place_is_foreign_slave(place, want & POLICY_WRITE))
 		return judge_make_denial(ENOENT, "not_granted");
-	if (mount->flags & MOUNT_PTS && want & POLICY_WRITE && terminals_place_is_dev_pts(place))
+	if (mount->flags & MOUNT_DEV_PTS && want & POLICY_WRITE && terminals_place_is_dev_pts(place))
 		return judge_make_denial(EROFS, "read_only");
 	if (mount->flags & (MOUNT_DEVICE | MOUNT_CALLGATE_FILE))
 		return policy_decide_provided(view->policy, place->virt, place->virt_len, want,

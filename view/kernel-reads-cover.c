@@ -23,11 +23,11 @@
 /* Each cover takes about 7 us, and as long again when the run ends. */
 #define COVERS_MAX 2000u
 
-#define COVERS_DIR "covers" /* directory in the directory of the listings, which this mode does not need */
-#define COVERS_NOWHERE "/dev/.callgate-nothing" /* where nothing is: the program's /dev is never written */
-#define COVERS_NO_ENTRY VIEW_PATHLESS_MOUNTS_PATH /* a directory of mode 0 */
+#define COVERS_DIR_NAME "covers" /* directory in the directory of the listings, which this mode does not need */
+#define COVERS_ABSENT_LINK_TARGET "/dev/.callgate-nothing" /* where nothing is: the program's /dev is never written */
+#define COVERS_UNENTERABLE_DIR VIEW_PATHLESS_MOUNTS_PATH /* a directory of mode 0 */
 
-int reads_give_up(struct kernel_reads *reads, const char *format, ...)
+int reads_note_why_all_is_judged(struct kernel_reads *reads, const char *format, ...)
 {
 	va_list args;
 
@@ -42,22 +42,23 @@ static bool covers_dev_is_own(const struct view *view)
 {
 	struct place place;
 
-	return view_locate_path(view, NULL, "/", COVERS_NO_ENTRY, 0, &place) == 0 && place.mount == view->root;
+	return view_locate_path(view, NULL, "/", COVERS_UNENTERABLE_DIR, 0, &place) == 0 &&
+	       place.mount == view->skeleton_mount;
 }
 
 /* Makes the directory of mode 0 that links lead into. For all calls that are judged, it does not exist. */
-static int covers_make_dir_without_entry(const struct kernel_reads *reads)
+static int covers_make_unenterable_dir(const struct kernel_reads *reads)
 {
 	struct view *view = reads->view;
 
-	if (mkdirat(view->root->fd, &COVERS_NO_ENTRY[1], 0) < 0)
+	if (mkdirat(view->skeleton_mount->fd, &COVERS_UNENTERABLE_DIR[1], 0) < 0)
 		return -errno;
-	return view_add_node(view, COVERS_NO_ENTRY, NULL, NULL) < 0 ? -ENOMEM : 0;
+	return view_add_node(view, COVERS_UNENTERABLE_DIR, NULL, NULL) < 0 ? -ENOMEM : 0;
 }
 
 static int covers_open_object(const struct kernel_reads *reads, const char *name)
 {
-	int fd = openat(reads->dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(reads->objects_dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -65,21 +66,21 @@ static int covers_open_object(const struct kernel_reads *reads, const char *name
 /* Makes the objects for what is no directory. Without a /dev of the view's own, all of them are files of mode 0. */
 static int covers_make_links(struct kernel_reads *reads)
 {
-	static const char *const target[COVER_MAX] = {[COVER_ABSENT] = COVERS_NOWHERE,
-						      [COVER_DENIED] = COVERS_NO_ENTRY "/denied"};
+	static const char *const target[COVER_MAX] = {[COVER_ABSENT] = COVERS_ABSENT_LINK_TARGET,
+						      [COVER_DENIED] = COVERS_UNENTERABLE_DIR "/denied"};
 	const bool own = covers_dev_is_own(reads->view);
-	int r = own ? covers_make_dir_without_entry(reads) : 0;
+	int r = own ? covers_make_unenterable_dir(reads) : 0;
 
 	for (unsigned i = 0; r == 0 && i < COVER_MAX; i++) {
 		const char name[] = {(char)('0' + i), '\0'};
 
-		r = own && target[i] ? symlinkat(target[i], reads->dir_fd, name)
-				     : mknodat(reads->dir_fd, name, S_IFREG, 0);
+		r = own && target[i] ? symlinkat(target[i], reads->objects_dir_fd, name)
+				     : mknodat(reads->objects_dir_fd, name, S_IFREG, 0);
 		if (r < 0)
 			return -errno;
-		reads->link_fd[i] = covers_open_object(reads, name);
-		if (reads->link_fd[i] < 0)
-			return reads->link_fd[i];
+		reads->nondir_cover_fd[i] = covers_open_object(reads, name);
+		if (reads->nondir_cover_fd[i] < 0)
+			return reads->nondir_cover_fd[i];
 	}
 	return r;
 }
@@ -105,10 +106,10 @@ int covers_make_objects(struct kernel_reads *reads)
 {
 	int r;
 
-	if (mkdirat(reads->view->standin_fd, COVERS_DIR, 0700) < 0)
+	if (mkdirat(reads->view->standin_fd, COVERS_DIR_NAME, 0700) < 0)
 		return -errno;
-	reads->dir_fd = openat(reads->view->standin_fd, COVERS_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (reads->dir_fd < 0 || mkdirat(reads->dir_fd, "dir", 0) < 0)
+	reads->objects_dir_fd = openat(reads->view->standin_fd, COVERS_DIR_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (reads->objects_dir_fd < 0 || mkdirat(reads->objects_dir_fd, "dir", 0) < 0)
 		return -errno;
 	r = covers_make_dirs(reads);
 	return r < 0 ? r : covers_make_links(reads);
@@ -132,7 +133,7 @@ static bool covers_has_point(const struct kernel_reads *reads, const char *virt)
 	return false;
 }
 
-int reads_check_locked(struct kernel_reads *reads, const char *virt)
+int reads_check_owner_of_refusing_dir(struct kernel_reads *reads, const char *virt)
 {
 	struct stat st, own;
 	char path[PATH_MAX];
@@ -150,7 +151,8 @@ int reads_check_locked(struct kernel_reads *reads, const char *virt)
 		return -errno;
 	if (st.st_uid != reads->uid || st.st_dev == own.st_dev) /* a cover that is there without this mode, too */
 		return 0;
-	return reads_give_up(reads, "%s cannot be looked into, but the program could change its mode", path);
+	return reads_note_why_all_is_judged(reads, "%s cannot be looked into, but the program could change its mode",
+					    path);
 }
 
 int covers_add(struct kernel_reads *reads, const char *virt, enum cover cover)
@@ -159,16 +161,16 @@ int covers_add(struct kernel_reads *reads, const char *virt, enum cover cover)
 	struct stat st;
 
 	if (virt[1] == '\0')
-		return reads_give_up(reads, "all of / is denied");
+		return reads_note_why_all_is_judged(reads, "all of / is denied");
 	if (covers_has_point(reads, virt))
 		return 0;
 	fd = covers_open_point(reads, virt, &st);
 	if (fd == -EACCES)
-		return reads_check_locked(reads, virt);
+		return reads_check_owner_of_refusing_dir(reads, virt);
 	if (fd < 0) /* ELOOP: what is behind a link has another name, which is looked at by itself */
 		return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP || fd == -ENAMETOOLONG ? 0 : fd;
 	if (reads->points == COVERS_MAX)
-		return reads_give_up(reads, "more than %u names would need a cover", COVERS_MAX);
+		return reads_note_why_all_is_judged(reads, "more than %u names would need a cover", COVERS_MAX);
 	if (!array_reserve(&reads->point, reads->points, &reads->room))
 		return -ENOMEM;
 	reads->point[reads->points] =
@@ -178,7 +180,7 @@ int covers_add(struct kernel_reads *reads, const char *virt, enum cover cover)
 
 int covers_mount(struct kernel_reads *reads, int point_fd, bool directory, enum cover cover)
 {
-	const int root = directory ? reads->dir_cover_fd[cover] : reads->link_fd[cover];
+	const int root = directory ? reads->dir_cover_fd[cover] : reads->nondir_cover_fd[cover];
 	_cleanup_close_ int copy = mounts_clone_restricted(root, "", MOUNTS_READ_ONLY | MOUNTS_NO_DEVICES |
 									     MOUNTS_NO_SETID);
 
@@ -193,7 +195,7 @@ static int covers_mount_point(struct kernel_reads *reads, const struct cover_poi
 
 	fd = covers_open_point(reads, point->virt, &st);
 	if (fd < 0 || st.st_dev != point->device || st.st_ino != point->ino)
-		return reads_give_up(reads, "%s was replaced while it was being covered", point->virt);
+		return reads_note_why_all_is_judged(reads, "%s was replaced while it was being covered", point->virt);
 	return covers_mount(reads, fd, S_ISDIR(st.st_mode), point->cover);
 }
 

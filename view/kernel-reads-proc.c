@@ -17,14 +17,14 @@
 #include "view/kernel-reads.h"
 #include "view/meminfo.h"
 
-#define SYS_DIR "sys"
-#define SYS_FILE_BYTES_MAX 4096
-#define SYS_UUID "sys/kernel/random/uuid" /* each read makes another one: the kernel's file is mounted */
+#define PROC_SYS_DIR "sys"
+#define PROC_SYS_FILE_BYTES_MAX 4096
+#define PROC_SYS_UUID "sys/kernel/random/uuid" /* each read makes another one: the kernel's file is mounted */
 
 struct proc_cover {
 	struct kernel_reads *reads;
 	int proc_fd;       /* the program's /proc */
-	const char *below; /* the directory of /proc that is copied: "sys/kernel" */
+	const char *copied_dir; /* the directory of /proc that is copied: "sys/kernel" */
 	int result;
 };
 
@@ -82,16 +82,16 @@ static int proc_cover_absent(struct kernel_reads *reads, int proc_fd)
 static void proc_copy_sys_entry(void *ctx, const char *name, mode_t type)
 {
 	struct proc_cover *cover = ctx;
-	char path[128], text[SYS_FILE_BYTES_MAX];
+	char path[128], text[PROC_SYS_FILE_BYTES_MAX];
 	ssize_t len;
 
 	if (cover->result < 0)
 		return;
-	(void)snprintf(path, sizeof(path), "%s/%s", cover->below, name);
+	(void)snprintf(path, sizeof(path), "%s/%s", cover->copied_dir, name);
 	if (type == S_IFDIR) {
-		struct proc_cover inner = {.reads = cover->reads, .proc_fd = cover->proc_fd, .below = path};
+		struct proc_cover inner = {.reads = cover->reads, .proc_fd = cover->proc_fd, .copied_dir = path};
 
-		if (mkdirat(cover->reads->dir_fd, path, 0755) < 0)
+		if (mkdirat(cover->reads->objects_dir_fd, path, 0755) < 0)
 			inner.result = -errno;
 		else
 			proc_visit_machine_entries(path, proc_copy_sys_entry, &inner);
@@ -100,23 +100,24 @@ static void proc_copy_sys_entry(void *ctx, const char *name, mode_t type)
 	}
 	len = io_read_once(cover->proc_fd, path, text, sizeof(text));
 	if (len >= 0) /* else the kernel does not have it */
-		cover->result = proc_make_file(cover->reads->dir_fd, path, text, (size_t)len);
+		cover->result = proc_make_file(cover->reads->objects_dir_fd, path, text, (size_t)len);
 }
 
 static int proc_replace_sys(struct kernel_reads *reads, int proc_fd)
 {
-	struct proc_cover cover = {.reads = reads, .proc_fd = proc_fd, .below = SYS_DIR};
-	_cleanup_close_ int uuid = mounts_clone_restricted(proc_fd, SYS_UUID, MOUNTS_READ_ONLY | MOUNTS_NO_SETID);
+	struct proc_cover cover = {.reads = reads, .proc_fd = proc_fd, .copied_dir = PROC_SYS_DIR};
+	_cleanup_close_ int uuid = mounts_clone_restricted(proc_fd, PROC_SYS_UUID, MOUNTS_READ_ONLY | MOUNTS_NO_SETID);
 	_cleanup_close_ int point = -1;
 	int r;
 
-	if (mkdirat(reads->dir_fd, SYS_DIR, 0755) < 0)
+	if (mkdirat(reads->objects_dir_fd, PROC_SYS_DIR, 0755) < 0)
 		return -errno;
-	proc_visit_machine_entries(SYS_DIR, proc_copy_sys_entry, &cover);
-	r = cover.result == 0 ? proc_mount_over(reads->dir_fd, SYS_DIR, proc_fd, SYS_DIR) : cover.result;
+	proc_visit_machine_entries(PROC_SYS_DIR, proc_copy_sys_entry, &cover);
+	r = cover.result == 0 ? proc_mount_over(reads->objects_dir_fd, PROC_SYS_DIR, proc_fd, PROC_SYS_DIR)
+			      : cover.result;
 	if (r < 0 || uuid < 0)
 		return r;
-	point = openat2_call(proc_fd, SYS_UUID, O_PATH, 0, IO_RESOLVE_BELOW);
+	point = openat2_call(proc_fd, PROC_SYS_UUID, O_PATH, 0, IO_RESOLVE_BELOW);
 	return point < 0 ? point : mounts_attach_copy(uuid, point, "");
 }
 
@@ -128,8 +129,8 @@ static int proc_replace_vmstat(struct kernel_reads *reads, int proc_fd)
 	int r;
 
 	facts_write_vmstat(reads->view, &text);
-	r = text.failed ? -ENOMEM : proc_make_file(reads->dir_fd, "vmstat", text.data, text.len);
-	return r < 0 ? r : proc_mount_over(reads->dir_fd, "vmstat", proc_fd, "vmstat");
+	r = text.failed ? -ENOMEM : proc_make_file(reads->objects_dir_fd, "vmstat", text.data, text.len);
+	return r < 0 ? r : proc_mount_over(reads->objects_dir_fd, "vmstat", proc_fd, "vmstat");
 }
 
 /* Replaces meminfo, if the run's memory is limited: as at the start of the run, when nothing is used. */
@@ -149,8 +150,8 @@ static int proc_replace_meminfo(struct kernel_reads *reads, int proc_fd)
 		return 0;
 	r = meminfo_write_limited(text, limit, 0, limited, sizeof(limited));
 	if (r == 0)
-		r = proc_make_file(reads->dir_fd, "meminfo", limited, strlen(limited));
-	return r < 0 ? r : proc_mount_over(reads->dir_fd, "meminfo", proc_fd, "meminfo");
+		r = proc_make_file(reads->objects_dir_fd, "meminfo", limited, strlen(limited));
+	return r < 0 ? r : proc_mount_over(reads->objects_dir_fd, "meminfo", proc_fd, "meminfo");
 }
 
 int reads_prepare_proc(struct kernel_reads *reads)

@@ -24,7 +24,7 @@
 /* An entry takes 0.5 us when only its name matters, 1.5 us when its mode does: the bounds are met together. */
 #define WALK_ENTRIES_MAX 200000u
 #define WALK_NS_MAX UINT64_C(200000000)
-#define WALK_DIRECTORIES_A_LOOK 64u /* directories from one look at the clock to the next */
+#define WALK_DIRECTORIES_PER_CLOCK_READ 64u /* directories from one look at the clock to the next */
 #define WALK_DEPTH_MAX 200u         /* each level holds a descriptor */
 #define WALK_GLOBS_MAX 256u
 #define WALK_BUFFER_BYTES (64u << 10)
@@ -42,12 +42,12 @@ struct reads_walk {
 	struct kernel_reads *reads;
 	const struct mount *mount;
 	/* for each glob that can match in this mount: the last part that is not "**" */
-	const struct glob_part *last_part[WALK_GLOBS_MAX];
-	size_t last_parts;
-	bool looks_at_modes; /* something in the mount is granted by RULE_PUBLIC */
+	const struct glob_part *glob_last_part[WALK_GLOBS_MAX];
+	size_t glob_last_part_count;
+	bool checks_modes; /* something in the mount is granted by RULE_PUBLIC */
 	bool has_glob_of_path; /* a glob that begins with a path could match in the mount */
 	unsigned entries, directories, depth;
-	uint64_t until_ns;
+	uint64_t deadline_ns;
 	size_t len;          /* length of path */
 	char path[PATH_MAX]; /* the virtual path of the directory that is read, or of its entry */
 	char buffer[WALK_BUFFER_BYTES] __attribute__((aligned(8)));
@@ -101,8 +101,8 @@ static int walk_judge_name(const struct reads_walk *walk, bool *ret_hidden)
 
 static bool walk_name_may_be_hidden(const struct reads_walk *walk, const char *name, size_t len)
 {
-	for (size_t i = 0; i < walk->last_parts; i++)
-		if (glob_part_matches(walk->last_part[i], name, len))
+	for (size_t i = 0; i < walk->glob_last_part_count; i++)
+		if (glob_part_matches(walk->glob_last_part[i], name, len))
 			return true;
 	return false;
 }
@@ -170,7 +170,7 @@ static int walk_note_directory(struct walk_names *below, const char *name)
 	return below->name[below->count++] ? 0 : -ENOMEM;
 }
 
-static int walk_look_at_entry(struct reads_walk *walk, int dirfd, const struct walk_entry *entry,
+static int walk_judge_entry(struct reads_walk *walk, int dirfd, const struct walk_entry *entry,
 			      struct walk_names *below)
 {
 	const size_t name_len = strlen(entry->name), base = walk->len > 1 ? walk->len : 0;
@@ -181,20 +181,22 @@ static int walk_look_at_entry(struct reads_walk *walk, int dirfd, const struct w
 	if (entry->name[0] == '.' && (name_len == 1 || (name_len == 2 && entry->name[1] == '.')))
 		return 0;
 	if (++walk->entries > WALK_ENTRIES_MAX)
-		return reads_give_up(walk->reads, "%s has too many entries to look for denied names (over %u)",
-				     walk->mount->virt, WALK_ENTRIES_MAX);
+		return reads_note_why_all_is_judged(walk->reads,
+						    "%s has too many entries to look for denied names (over %u)",
+						    walk->mount->virt, WALK_ENTRIES_MAX);
 	if (base + 1 + name_len >= sizeof(walk->path)) /* a program can name it from a directory that it has opened */
-		return reads_give_up(walk->reads, "%s has too long paths to look for denied names", walk->mount->virt);
+		return reads_note_why_all_is_judged(walk->reads, "%s has too long paths to look for denied names",
+						    walk->mount->virt);
 	walk->path[base] = '/';
 	memcpy(walk->path + base + 1, entry->name, name_len + 1);
 	if (walk_name_may_be_hidden(walk, entry->name, name_len))
 		r = walk_judge_name(walk, &done);
-	if (r == 0 && !done && (entry->type == DT_UNKNOWN || (walk->looks_at_modes && entry->type != DT_LNK))) {
+	if (r == 0 && !done && (entry->type == DT_UNKNOWN || (walk->checks_modes && entry->type != DT_LNK))) {
 		r = walk_stat(dirfd, entry->name, &st);
 		directory = r > 0 && S_ISDIR(st.stx_mode);
 		if (r > 0) {
 			done = directory && !walk->has_glob_of_path && walk_is_made_by_packages(walk->path, &st);
-			r = walk->looks_at_modes && !S_ISLNK(st.stx_mode) ? walk_judge_mode(walk, &st, &done) : 0;
+			r = walk->checks_modes && !S_ISLNK(st.stx_mode) ? walk_judge_mode(walk, &st, &done) : 0;
 		}
 	}
 	if (r == 0 && directory && !done && !walk_is_other_mount(walk, base + 1 + name_len))
@@ -220,8 +222,9 @@ static int walk_read_directory(struct reads_walk *walk, int fd, struct walk_name
 	long got;
 	int r = 0;
 
-	if (walk->directories++ % WALK_DIRECTORIES_A_LOOK == 0 && walk_read_cpu_time_ns() > walk->until_ns)
-		return reads_give_up(walk->reads, "looking for denied names took too long, at %s", walk->path);
+	if (walk->directories++ % WALK_DIRECTORIES_PER_CLOCK_READ == 0 && walk_read_cpu_time_ns() > walk->deadline_ns)
+		return reads_note_why_all_is_judged(walk->reads, "looking for denied names took too long, at %s",
+						    walk->path);
 	while (r == 0 && (got = syscall(SYS_getdents64, fd, walk->buffer, sizeof(walk->buffer))) != 0) {
 		if (got < 0)
 			return errno == ENOENT ? 0 : -errno; /* ENOENT: removed meanwhile */
@@ -229,7 +232,7 @@ static int walk_read_directory(struct reads_walk *walk, int fd, struct walk_name
 			const struct walk_entry *entry = (const void *)(walk->buffer + at);
 
 			at += entry->length;
-			r = walk_look_at_entry(walk, fd, entry, below);
+			r = walk_judge_entry(walk, fd, entry, below);
 		}
 	}
 	return r;
@@ -244,7 +247,7 @@ static int walk_directory(struct reads_walk *walk, int dirfd, const char *name);
 static int walk_cover_unlisted(struct reads_walk *walk, int dirfd, const char *name)
 {
 	if (faccessat(dirfd, name, X_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) < 0)
-		return reads_check_locked(walk->reads, walk->path);
+		return reads_check_owner_of_refusing_dir(walk->reads, walk->path);
 	return walk_add_cover(walk, COVER_UNREADABLE);
 }
 
@@ -272,7 +275,7 @@ static int walk_directory(struct reads_walk *walk, int dirfd, const char *name)
 	if (walk->depth == WALK_DEPTH_MAX) {
 		if (fd >= 0)
 			(void)close(fd);
-		return reads_give_up(walk->reads, "%s is too deep to look for denied names", walk->path);
+		return reads_note_why_all_is_judged(walk->reads, "%s is too deep to look for denied names", walk->path);
 	}
 	walk->path[base] = '/';
 	memcpy(walk->path + base + 1, name, strlen(name) + 1);
@@ -301,7 +304,7 @@ static bool walk_mount_is_installed(const struct policy *policy, const struct mo
 	if (mount->flags & MOUNT_INTERPRETER)
 		return true;
 	for (size_t i = 0; i < sizeof(system) / sizeof(system[0]); i++)
-		if (path_is_below(mount->origin, system[i]))
+		if (path_is_below(mount->recorded_host_path, system[i]))
 			return true;
 	return false;
 }
@@ -312,11 +315,11 @@ static int walk_add_glob(void *ctx, const struct policy_hidden *hidden)
 	const struct mount *mount = walk->mount;
 	const struct glob_part *last = NULL;
 	/* Where a directory has another path in the view than on the host, the rules of either path apply. */
-	const bool elsewhere = strcmp(mount->virt, mount->origin) != 0;
+	const bool elsewhere = strcmp(mount->virt, mount->recorded_host_path) != 0;
 
-	if (!hidden->glob || (hidden->is_private && !walk->looks_at_modes))
+	if (!hidden->glob || (hidden->is_private && !walk->checks_modes))
 		return 0;
-	if (hidden->path[1] == '\0' && !walk->looks_at_modes &&
+	if (hidden->path[1] == '\0' && !walk->checks_modes &&
 	    walk_mount_is_installed(walk->reads->view->policy, mount)) {
 		walk->reads->view->leaves_installed_unwalked = true;
 		return 0;
@@ -327,13 +330,14 @@ static int walk_add_glob(void *ctx, const struct policy_hidden *hidden)
 	for (size_t i = 0; i < hidden->glob->part_count; i++)
 		if (hidden->glob->part[i].kind != GLOB_ANY_NAMES)
 			last = &hidden->glob->part[i];
-	for (size_t i = 0; last && i < walk->last_parts; i++)
-		if (walk->last_part[i]->len == last->len &&
-		    memcmp(walk->last_part[i]->text, last->text, last->len) == 0)
+	for (size_t i = 0; last && i < walk->glob_last_part_count; i++)
+		if (walk->glob_last_part[i]->len == last->len &&
+		    memcmp(walk->glob_last_part[i]->text, last->text, last->len) == 0)
 			return 0;
-	if (!last || walk->last_parts == WALK_GLOBS_MAX)
-		return reads_give_up(walk->reads, "%s cannot be looked for by its last name", hidden->rule);
-	walk->last_part[walk->last_parts++] = last;
+	if (!last || walk->glob_last_part_count == WALK_GLOBS_MAX)
+		return reads_note_why_all_is_judged(walk->reads, "%s cannot be looked for by its last name",
+						    hidden->rule);
+	walk->glob_last_part[walk->glob_last_part_count++] = last;
 	return 0;
 }
 
@@ -344,15 +348,15 @@ static int walk_mount(struct reads_walk *walk)
 
 	if (mount->flags & (MOUNT_FILE | MOUNT_PROC | MOUNT_DEVICE | MOUNT_SKELETON))
 		return 0;
-	walk->looks_at_modes = mount->flags & MOUNT_HAS_PUBLIC_GRANT;
-	walk->last_parts = 0;
+	walk->checks_modes = mount->flags & MOUNT_HAS_PUBLIC_GRANT;
+	walk->glob_last_part_count = 0;
 	walk->has_glob_of_path = false;
 	r = policy_visit_hidden(walk->reads->view->policy, walk_add_glob, walk);
-	if (r != 0 || (walk->last_parts == 0 && !walk->looks_at_modes))
+	if (r != 0 || (walk->glob_last_part_count == 0 && !walk->checks_modes))
 		return r;
 	fd = openat2_call(walk->reads->root_fd, mount->virt + 1, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	if (fd == -EACCES)
-		return reads_check_locked(walk->reads, mount->virt);
+		return reads_check_owner_of_refusing_dir(walk->reads, mount->virt);
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
 	walk->len = mount->virt_len;
@@ -370,8 +374,8 @@ int reads_walk_mounts(struct kernel_reads *reads)
 		return -ENOMEM;
 	walk->reads = reads;
 	walk->entries = walk->directories = walk->depth = 0;
-	walk->until_ns = walk_read_cpu_time_ns() + WALK_NS_MAX;
-	for (size_t i = 0; r == 0 && i < view->mounts; i++) {
+	walk->deadline_ns = walk_read_cpu_time_ns() + WALK_NS_MAX;
+	for (size_t i = 0; r == 0 && i < view->mount_count; i++) {
 		walk->mount = view->mount[i];
 		r = walk_mount(walk);
 	}

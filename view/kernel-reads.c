@@ -20,10 +20,11 @@
 static int reads_check_mount(struct kernel_reads *reads, const struct mount *mount)
 {
 	if (mount->flags & MOUNT_BY_GLOBS_ONLY)
-		return reads_give_up(reads, "%s is granted by a pattern (%s), and a mount shows all of a directory",
-				     mount->virt, mount->rule);
+		return reads_note_why_all_is_judged(
+			reads, "%s is granted by a pattern (%s), and a mount shows all of a directory", mount->virt,
+			mount->rule);
 	if (mount->flags & (MOUNT_OVERLAY | MOUNT_LACKS_OVERLAY))
-		return reads_give_up(reads, "what is written to %s goes elsewhere", mount->virt);
+		return reads_note_why_all_is_judged(reads, "what is written to %s goes elsewhere", mount->virt);
 	return 0;
 }
 
@@ -32,14 +33,15 @@ static int reads_check_view(struct kernel_reads *reads)
 	const struct view *view = reads->view;
 	int r = 0;
 
-	if (view->top != view->root)
-		return reads_give_up(reads, "the policy grants /, which has more than the view shows");
+	if (view->top != view->skeleton_mount)
+		return reads_note_why_all_is_judged(reads, "the policy grants /, which has more than the view shows");
 	if (!view->proc_files_of_no_process)
-		return reads_give_up(reads, "this takes a /proc that shows only processes of the run (Linux 5.8)");
-	if (view->lacks_some_mount)
-		return reads_give_up(reads, "%s cannot be mounted where the view has it",
-				     view->lacking_mount ? view->lacking_mount->virt : "a grant");
-	for (size_t i = 0; r == 0 && i < view->mounts; i++)
+		return reads_note_why_all_is_judged(
+			reads, "this takes a /proc that shows only processes of the run (Linux 5.8)");
+	if (view->some_mount_is_unattached)
+		return reads_note_why_all_is_judged(reads, "%s cannot be mounted where the view has it",
+				     view->first_unattached_mount ? view->first_unattached_mount->virt : "a grant");
+	for (size_t i = 0; r == 0 && i < view->mount_count; i++)
 		r = reads_check_mount(reads, view->mount[i]);
 	return r;
 }
@@ -56,8 +58,8 @@ static int reads_hide_name(struct kernel_reads *reads, const char *virt)
 	if (decision.verdict != VERDICT_DENY || path_is_below(virt, "/proc"))
 		return 0;
 	if (decision.error != EACCES && policy_may_grant_below(reads->view->policy, virt, len))
-		return reads_give_up(reads, "%s is private (%s), but something below it is granted", virt,
-				     decision.rule ? decision.rule : "by no grant");
+		return reads_note_why_all_is_judged(reads, "%s is private (%s), but something below it is granted",
+						    virt, decision.rule ? decision.rule : "by no grant");
 	return covers_add(reads, virt, decision.error == EACCES ? COVER_DENIED : COVER_ABSENT);
 }
 
@@ -69,11 +71,12 @@ static int reads_hide_rule(void *ctx, const struct policy_hidden *hidden)
 	char virt[PATH_MAX];
 	int r = hidden->glob ? 0 : reads_hide_name(reads, hidden->path);
 
-	for (size_t i = 0; r == 0 && !hidden->glob && i < view->mounts; i++) {
+	for (size_t i = 0; r == 0 && !hidden->glob && i < view->mount_count; i++) {
 		const struct mount *mount = view->mount[i];
-		const char *rest = mount == view->root ? NULL : path_rest_below(hidden->path, mount->origin);
+		const char *rest =
+			mount == view->skeleton_mount ? NULL : path_rest_below(hidden->path, mount->recorded_host_path);
 
-		if (rest && strcmp(mount->virt, mount->origin) != 0 &&
+		if (rest && strcmp(mount->virt, mount->recorded_host_path) != 0 &&
 		    view_join_path(mount->virt, rest, virt, sizeof(virt)) > 0)
 			r = reads_hide_name(reads, virt);
 	}
@@ -85,8 +88,8 @@ static int reads_hide_covered_nodes(struct kernel_reads *reads)
 {
 	int r = 0;
 
-	for (unsigned i = 0; r == 0 && i < VIEW_BUCKETS; i++)
-		for (const struct view_node *node = reads->view->bucket[i]; node && r == 0; node = node->next)
+	for (unsigned i = 0; r == 0 && i < VIEW_NODE_BUCKETS; i++)
+		for (const struct view_node *node = reads->view->node_bucket[i]; node && r == 0; node = node->next)
 			if (node_is_covered(node) && !path_is_below(node->virt, "/proc") &&
 			    strcmp(node->virt, VIEW_PATHLESS_MOUNTS_PATH) != 0)
 				r = covers_add(reads, node->virt, COVER_ABSENT);
@@ -104,13 +107,15 @@ static int reads_check_moves(struct kernel_reads *reads, const struct mount *out
 	if (outer->flags & (MOUNT_FILE | MOUNT_PROC | MOUNT_DEVICE | MOUNT_SKELETON) ||
 	    !policy_may_write(view->policy, outer->virt))
 		return 0;
-	for (size_t i = 0; i < view->mounts; i++) {
+	for (size_t i = 0; i < view->mount_count; i++) {
 		const struct mount *mount = view->mount[i];
-		const char *rest = mount->flags & MOUNT_FILE ? NULL : path_rest_below(mount->origin, outer->origin);
+		const char *rest = mount->flags & MOUNT_FILE
+					   ? NULL
+					   : path_rest_below(mount->recorded_host_path, outer->recorded_host_path);
 		const char *virt = path_rest_below(mount->virt, outer->virt);
 
 		if (rest && *rest && (!virt || strcmp(virt, rest) != 0))
-			return reads_give_up(reads,
+			return reads_note_why_all_is_judged(reads,
 					     "%s shows a part of %s, where directories with denied names can move",
 					     mount->virt, outer->virt);
 	}
@@ -120,7 +125,7 @@ static int reads_check_moves(struct kernel_reads *reads, const struct mount *out
 /* Copies the mounts in which covers can move: what changed below a cover is reported, too. */
 static int reads_copy_uncovered(const struct view *view)
 {
-	for (size_t i = 0; i < view->mounts; i++) {
+	for (size_t i = 0; i < view->mount_count; i++) {
 		struct mount *mount = view->mount[i];
 
 		if (mount->flags & (MOUNT_FILE | MOUNT_PROC | MOUNT_DEVICE | MOUNT_SKELETON) ||
@@ -144,17 +149,17 @@ static int reads_hide_matches(struct kernel_reads *reads)
 		const char *virt = reads->point[i].virt;
 
 		if (policy_get_rights(view->policy, virt, (size_t)(strrchr(virt, '/') - virt)) & POLICY_WRITE)
-			view->covers_move = true;
+			view->covered_dir_can_be_renamed = true;
 	}
-	for (size_t i = 0; r == 0 && view->covers_move && i < view->mounts; i++)
+	for (size_t i = 0; r == 0 && view->covered_dir_can_be_renamed && i < view->mount_count; i++)
 		r = reads_check_moves(reads, view->mount[i]);
-	return r == 0 && view->covers_move ? reads_copy_uncovered(view) : r;
+	return r == 0 && view->covered_dir_can_be_renamed ? reads_copy_uncovered(view) : r;
 }
 
 /* ---- all of it ---- */
 
 /* Makes the skeleton read-only, as access(2) tells in a judged run. Nothing needs to be made in it any more. */
-static int reads_close_skeleton(const struct kernel_reads *reads)
+static int reads_make_skeleton_read_only(const struct kernel_reads *reads)
 {
 	_cleanup_close_ int top = openat(reads->view->standin_fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -179,13 +184,16 @@ static int reads_prepare(struct kernel_reads *reads)
 		r = covers_mount_all(reads);
 	if (r == 0)
 		r = reads_prepare_proc(reads);
-	return r == 0 ? reads_close_skeleton(reads) : r;
+	return r == 0 ? reads_make_skeleton_read_only(reads) : r;
 }
 
 int view_prepare_kernel_reads(struct view *view, const char **ret_reason)
 {
-	struct kernel_reads reads = {.view = view, .root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
-				     .dir_fd = -1, .link_fd = {-1, -1, -1}, .dir_cover_fd = {-1, -1, -1},
+	struct kernel_reads reads = {.view = view,
+				     .root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
+				     .objects_dir_fd = -1,
+				     .nondir_cover_fd = {-1, -1, -1},
+				     .dir_cover_fd = {-1, -1, -1},
 				     .uid = geteuid()};
 	int r;
 
@@ -196,13 +204,13 @@ int view_prepare_kernel_reads(struct view *view, const char **ret_reason)
 		free(reads.point[i].virt);
 	free(reads.point);
 	for (unsigned i = 0; i < COVER_MAX; i++) {
-		cleanup_close(&reads.link_fd[i]);
+		cleanup_close(&reads.nondir_cover_fd[i]);
 		cleanup_close(&reads.dir_cover_fd[i]);
 	}
-	cleanup_close(&reads.dir_fd);
+	cleanup_close(&reads.objects_dir_fd);
 	cleanup_close(&reads.root_fd);
 	view->kernel_judges_reads = r == 0;
-	view->covers_move = view->covers_move && r == 0;
+	view->covered_dir_can_be_renamed = view->covered_dir_can_be_renamed && r == 0;
 	*ret_reason = r > 0 ? view->why_reads_are_judged : NULL;
 	return r;
 }

@@ -24,24 +24,26 @@ struct kernel_reads {
 	struct view *view;
 	int root_fd;           /* the program's root, O_PATH */
 	/* a directory in the tmpfs, outside of the program's root, with the objects of link_fd and dir_cover_fd */
-	int dir_fd;
-	int link_fd[COVER_MAX]; /* the mount root of each cover for what is no directory, O_PATH; -1: not made yet */
+	int objects_dir_fd;
+	int nondir_cover_fd
+		[COVER_MAX]; /* the mount root of each cover for what is no directory, O_PATH; -1: not made yet */
 	int dir_cover_fd[COVER_MAX]; /* the same for directories */
 	struct cover_point *point;
 	size_t points, room;
 	uid_t uid;             /* the user of the run */
 };
 
-/* ---- kernel-reads-cover.c: each returns 0, 1 after reads_give_up, or -errno ---- */
+/* ---- kernel-reads-cover.c: each returns 0, 1 after reads_note_why_all_is_judged, or -errno ---- */
 
 /* Stores one sentence, without a full stop, that names why the run judges everything. Returns 1. */
-__attribute__((format(printf, 2, 3))) int reads_give_up(struct kernel_reads *reads, const char *format, ...);
+__attribute__((format(printf, 2, 3))) int reads_note_why_all_is_judged(struct kernel_reads *reads, const char *format,
+								       ...);
 
 /*
  * Looks at a name that cannot be reached, or a directory that cannot be read, because of the modes of directories:
  * gives up if the run's user owns the directory that refuses, because the program could make it let everybody in.
  */
-int reads_check_locked(struct kernel_reads *reads, const char *virt);
+int reads_check_owner_of_refusing_dir(struct kernel_reads *reads, const char *virt);
 
 /* Makes the objects that are mounted over names. */
 int covers_make_objects(struct kernel_reads *reads);

@@ -102,7 +102,7 @@ static bool listing_entry_is_stale(const struct listing *listing, int host_fd, c
 	if (listing->place->mount->flags & MOUNT_PROC)
 		return name[0] >= '1' && name[0] <= '9' &&
 		       !bsearch(&pid, listing->member, listing->member_count, sizeof(pid), listing_compare_pids);
-	if (listing->place->mount->flags & MOUNT_PTS)
+	if (listing->place->mount->flags & MOUNT_DEV_PTS)
 		return !terminals_dev_pts_has_name(listing->view, name);
 	return fstatat(host_fd, name, &there, AT_SYMLINK_NOFOLLOW) < 0 ||
 	       !listing_shows_name(listing, name, there.st_mode & S_IFMT);
@@ -166,7 +166,7 @@ int view_refresh_standin(const struct place *place)
 		proc_visit_net_entries(listing_add_entry, &listing);
 	else if (place->mount->flags & MOUNT_PROC)
 		listing_add_processes(&listing);
-	else if (place->mount->flags & MOUNT_PTS)
+	else if (place->mount->flags & MOUNT_DEV_PTS)
 		terminals_visit_entries(view, listing_add_entry, &listing);
 	else
 		while ((entry = readdir(host)))

@@ -43,30 +43,30 @@ void view_replace_mount_fd(struct mount *mount, int fd, struct held_dir *held)
 {
 	if (held)
 		held->use_count++;
-	if (!mount->held)
+	if (!mount->held_dir)
 		cleanup_close(&mount->fd);
-	else if (--mount->held->use_count == 0)
-		close_fd(&mount->held->fd);
-	mount->held = held;
+	else if (--mount->held_dir->use_count == 0)
+		close_fd(&mount->held_dir->fd);
+	mount->held_dir = held;
 	mount->fd = held ? held->fd : fd;
 }
 
 static void mount_free(struct mount *mount)
 {
-	if (!mount->held)
+	if (!mount->held_dir)
 		cleanup_close(&mount->fd);
 	cleanup_close(&mount->copy_fd);
 	cleanup_close(&mount->uncovered_fd);
 	free(mount->virt);
-	free(mount->host);
-	free(mount->origin);
-	free(mount->base);
+	free(mount->host_path);
+	free(mount->recorded_host_path);
+	free(mount->path_below_fd);
 	free(mount);
 }
 
 void view_mounts_free(struct view *view)
 {
-	for (size_t i = 0; i < view->mounts; i++)
+	for (size_t i = 0; i < view->mount_count; i++)
 		mount_free(view->mount[i]);
 	free(view->mount);
 	for (size_t i = 0; i < view->held_dir_count; i++) {
@@ -80,7 +80,7 @@ int view_add_mount(struct view *view, const char *virt, const char *host, int fd
 		   const char *rule)
 {
 	_cleanup_close_ int owned = fd;
-	struct mount **list = reallocarray(view->mount, view->mounts + 1, sizeof(*list)), *mount;
+	struct mount **list = reallocarray(view->mount, view->mount_count + 1, sizeof(*list)), *mount;
 	int r = 0;
 
 	if (!list)
@@ -91,18 +91,18 @@ int view_add_mount(struct view *view, const char *virt, const char *host, int fd
 		return -ENOMEM;
 	*mount = (struct mount){.view = view,
 				.virt = strdup(virt),
-				.host = strdup(host),
-				.base = strdup(base),
+				.host_path = strdup(host),
+				.path_below_fd = strdup(base),
 				.fd = steal_fd(&owned),
 				.copy_fd = -1,
 				.uncovered_fd = -1,
-				.origin = strdup(host),
+				.recorded_host_path = strdup(host),
 				.flags = flags,
 				.rule = rule,
 				.virt_len = strlen(virt),
-				.host_len = strlen(host)};
-	view->mount[view->mounts++] = mount;
-	if (!mount->virt || !mount->host || !mount->base || !mount->origin)
+				.host_path_len = strlen(host)};
+	view->mount[view->mount_count++] = mount;
+	if (!mount->virt || !mount->host_path || !mount->path_below_fd || !mount->recorded_host_path)
 		return -ENOMEM;
 	if (strcmp(virt, "/") == 0)
 		view->top = mount;
@@ -114,10 +114,10 @@ int view_add_mount(struct view *view, const char *virt, const char *host, int fd
 int view_add_file(struct view *view, const char *virt, const char *host, struct held_dir *held, unsigned flags,
 		  const char *rule)
 {
-	size_t before = view->mounts;
+	size_t before = view->mount_count;
 	int r = view_add_mount(view, virt, host, -1, strrchr(host, '/') + 1, flags | MOUNT_FILE, rule);
 
-	if (view->mounts > before)
+	if (view->mount_count > before)
 		view_replace_mount_fd(view->mount[before], -1, held);
 	return r;
 }
@@ -126,7 +126,7 @@ int view_add_file(struct view *view, const char *virt, const char *host, struct 
 
 struct view_node *view_find_node(const struct view *view, const char *virt, size_t len, uint32_t hash)
 {
-	for (struct view_node *node = view->bucket[hash % VIEW_BUCKETS]; node; node = node->next)
+	for (struct view_node *node = view->node_bucket[hash % VIEW_NODE_BUCKETS]; node; node = node->next)
 		if (node->hash == hash && node->virt_len == len && memcmp(node->virt, virt, len) == 0)
 			return node;
 	return NULL;
@@ -146,22 +146,22 @@ int view_add_node(struct view *view, const char *virt, struct mount *mount, cons
 	memcpy(node->virt, virt, len);
 	node->virt_len = (uint32_t)len;
 	node->hash = hash;
-	node->link = link ? strdup(link) : NULL;
-	if (link && !node->link) {
+	node->link_target = link ? strdup(link) : NULL;
+	if (link && !node->link_target) {
 		free(node);
 		return -ENOMEM;
 	}
 	node->mount = mount;
-	node->next = view->bucket[hash % VIEW_BUCKETS];
-	view->bucket[hash % VIEW_BUCKETS] = node;
+	node->next = view->node_bucket[hash % VIEW_NODE_BUCKETS];
+	view->node_bucket[hash % VIEW_NODE_BUCKETS] = node;
 	return 0;
 }
 
 const char *view_get_link_target(const struct task *task, const struct view_node *node, const char *virt,
 				 char buffer[64])
 {
-	if (node && node->link)
-		return node->link;
+	if (node && node->link_target)
+		return node->link_target;
 	if (!task || strncmp(virt, "/proc/", 6) != 0)
 		return NULL;
 	if (strcmp(virt + 6, "self") == 0)
@@ -199,8 +199,8 @@ bool view_is_covered(const struct place *place)
 
 bool view_has_node_below(const struct view *view, const char *virt)
 {
-	for (unsigned i = 0; i < VIEW_BUCKETS; i++)
-		for (const struct view_node *node = view->bucket[i]; node; node = node->next)
+	for (unsigned i = 0; i < VIEW_NODE_BUCKETS; i++)
+		for (const struct view_node *node = view->node_bucket[i]; node; node = node->next)
 			if (path_is_below(node->virt, virt))
 				return true;
 	return false;
@@ -224,13 +224,13 @@ static bool locate_find_fact_file(const struct view *view, struct place *place)
 /* As view_set_mount_of_place, for a caller that knows the deepest node on the path. */
 static int locate_set_mount_of_place(const struct view *view, struct place *place, const struct view_node *node)
 {
-	const struct mount *mount = node && node->mount ? node->mount : (node ? view->root : view->top);
+	const struct mount *mount = node && node->mount ? node->mount : (node ? view->skeleton_mount : view->top);
 	size_t skip = mount->virt_len;
 
 	place->is_magic_link = false;
 	place->mount = mount;
 	if (mount->flags & MOUNT_FILE) {
-		place->rest = mount->base;
+		place->rest = mount->path_below_fd;
 		return place->virt_len == skip ? 0 : -ENOTDIR;
 	}
 	if (place->virt_len == skip)
@@ -268,8 +268,8 @@ static size_t locate_find_first_link(const struct view *view, const struct task 
 		*ret_node = node ? node : *ret_node;
 		if (prefix.len == place->virt_len && !follow_last)
 			break;
-		if (node && node->link) {
-			*ret_target = node->link;
+		if (node && node->link_target) {
+			*ret_target = node->link_target;
 			return prefix.len;
 		}
 		if (proc && prefix.len < sizeof(name)) {
@@ -307,7 +307,7 @@ static int locate_replace_link(struct place *place, size_t prefix, const char *t
 int view_locate_path(const struct view *view, const struct task *task, const char *base, const char *path,
 		     unsigned flags, struct place *ret_place)
 {
-	bool follow = flags & VIEW_FOLLOW || path_needs_dir(path);
+	bool follow = flags & VIEW_FOLLOW_LAST_LINK || path_needs_dir(path);
 	bool lexical;
 	int len = path_join(base, path, ret_place->virt, sizeof(ret_place->virt), &lexical);
 
@@ -343,13 +343,13 @@ bool view_has_standin(const struct place *place)
 {
 	const struct mount *mount = place->mount;
 
-	if (!(mount->flags & (MOUNT_PROC | MOUNT_PTS | MOUNT_BY_GLOBS_ONLY)) ||
+	if (!(mount->flags & (MOUNT_PROC | MOUNT_DEV_PTS | MOUNT_BY_GLOBS_ONLY)) ||
 	    mount->view->kernel_judges_reads) /* the program can list the directory itself */
 		return false;
 	if (mount->flags & MOUNT_PROC) /* ".." in the procfs of the supervisor would lead past the allowlist */
 		return place->virt_len == mount->virt_len || proc_path_is_directory(view_get_path_below_proc(place)) ||
 		       proc_path_is_net(view_get_path_below_proc(place));
-	if (mount->flags & MOUNT_PTS)
+	if (mount->flags & MOUNT_DEV_PTS)
 		return terminals_place_is_dev_pts(place);
 	return mount->flags & MOUNT_BY_GLOBS_ONLY && !(mount->flags & MOUNT_FILE) &&
 	       policy_get_rights(mount->view->policy, place->virt, place->virt_len) == 0;
@@ -370,12 +370,12 @@ bool view_public_place_may_be_read(const struct place *place)
 	return policy_get_rights(place->mount->view->policy, place->virt, place->virt_len) != 0;
 }
 
-bool view_get_nolinks_path(const struct place *place, int *ret_dirfd, const char **ret_path)
+bool view_get_nosymfollow_path(const struct place *place, int *ret_dirfd, const char **ret_path)
 {
 	if (place->is_magic_link || !(place->mount->flags & MOUNT_HAS_NOSYMFOLLOW_COPY) ||
 	    view_place_is_public_only(place))
 		return false;
-	*ret_dirfd = place->mount->view->nolinks_fd;
+	*ret_dirfd = place->mount->view->nosymfollow_root_fd;
 	*ret_path = place->virt_len > 1 ? place->virt + 1 : ".";
 	return true;
 }
@@ -420,13 +420,13 @@ int view_get_kernel_path(const struct place *place, char *out, size_t cap)
 	const struct mount *mount = place->mount;
 	bool stand_in = view_has_standin(place) && !mount->view->is_attached;
 
-	return view_join_path(stand_in ? mount->view->standin_host : mount->host, locate_get_rest(place, stand_in), out,
-			      cap);
+	return view_join_path(stand_in ? mount->view->standin_host : mount->host_path, locate_get_rest(place, stand_in),
+			      out, cap);
 }
 
 int view_get_host_path(const struct place *place, char out[PATH_MAX])
 {
-	int len = view_join_path(place->mount->origin, locate_get_rest(place, false), out, PATH_MAX);
+	int len = view_join_path(place->mount->recorded_host_path, locate_get_rest(place, false), out, PATH_MAX);
 
 	return len < 0 ? len : 0;
 }

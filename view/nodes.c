@@ -28,7 +28,7 @@ static int links_add_link(struct view *view, const char *path, const char *targe
 	struct place place;
 	int r;
 
-	if (known && known->link && strcmp(known->link, target) == 0)
+	if (known && known->link_target && strcmp(known->link_target, target) == 0)
 		return 0;
 	if (view_is_in_host_tree(view, path)) {
 		_cleanup_close_ int fd = -1;
@@ -115,12 +115,12 @@ int view_add_merged_usr(struct view *view)
 		char target;
 
 		/* A rule has added this link, or the host has no link here. */
-		if ((known && known->link) || readlink(links[i], &target, 1) < 0)
+		if ((known && known->link_target) || readlink(links[i], &target, 1) < 0)
 			continue;
 		real = realpath(links[i], NULL);
 		/* The link matters only if something is granted at its target or below. */
 		if (real && strcmp(real, links[i]) != 0 &&
-		    (view_is_in_host_tree(view, real) || faccessat(view->root->fd, real + 1, F_OK, 0) == 0))
+		    (view_is_in_host_tree(view, real) || faccessat(view->skeleton_mount->fd, real + 1, F_OK, 0) == 0))
 			r = view_add_links_of_path(view, links[i]);
 	}
 	return r;
@@ -136,9 +136,9 @@ bool view_is_procfs(int fd)
 /* Covers each virtual path that shows this host directory. */
 static int covered_cover_host_dir(struct view *view, const char *host)
 {
-	for (size_t i = 0; i < view->mounts; i++) {
+	for (size_t i = 0; i < view->mount_count; i++) {
 		const struct mount *mount = view->mount[i];
-		const char *rest = path_rest_below(host, mount->host);
+		const char *rest = path_rest_below(host, mount->host_path);
 		struct place place;
 		int r;
 
@@ -164,7 +164,7 @@ int view_add_covered_names(struct view *view, const char *scratch_base)
 	int r = covered_cover_host_dir(view, scratch_base);
 	size_t cap = 0;
 
-	if (r < 0 || mounts_have_no_procfs_but_proc())
+	if (r < 0 || mounts_have_procfs_only_at_proc())
 		return r;
 	mounts = fopen("/proc/self/mountinfo", "re");
 	if (!mounts)

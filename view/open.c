@@ -112,14 +112,14 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 	}
 	if (place->mount->flags & MOUNT_TTY && !(flags & O_PATH))
 		return flags & O_DIRECTORY ? -ENOTDIR : -ENXIO; /* only view_open_terminal() can open it */
-	if (place->mount->flags & MOUNT_PTS && !terminals_place_is_dev_pts(place))
+	if (place->mount->flags & MOUNT_DEV_PTS && !terminals_place_is_dev_pts(place))
 		return terminals_open_dev_pts_file(place, flags);
 	/*
 	 * After view_attach_mounts, an O_PATH descriptor is of the directory itself, not of its stand-in directory. A
 	 * caller that shows its entries to the program must check view_has_standin first: syscalls/file/watch.c is the
 	 * only one.
 	 */
-	if (place->mount->flags & (MOUNT_PROC | MOUNT_BY_GLOBS_ONLY | MOUNT_PTS) && view_has_standin(place) &&
+	if (place->mount->flags & (MOUNT_PROC | MOUNT_BY_GLOBS_ONLY | MOUNT_DEV_PTS) && view_has_standin(place) &&
 	    !(flags & O_PATH && view->is_attached && !view_object_has_no_path(place))) {
 		int fd = open_standin_dir(place, flags);
 
@@ -157,7 +157,7 @@ int view_open_parent(const struct place *place, const char **ret_name)
 int view_stat_place(const struct place *place, struct stat *ret_stat, int *ret_dirfd, const char **ret_path,
 		    int *ret_fd)
 {
-	if (view_get_nolinks_path(place, ret_dirfd, ret_path))
+	if (view_get_nosymfollow_path(place, ret_dirfd, ret_path))
 		return fstatat(*ret_dirfd, *ret_path, ret_stat, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 ? -errno : 0;
 	*ret_fd = view_open_place(place, O_PATH | O_NOFOLLOW, 0);
 	if (*ret_fd < 0)
@@ -167,9 +167,9 @@ int view_stat_place(const struct place *place, struct stat *ret_stat, int *ret_d
 	return fstat(*ret_fd, ret_stat) < 0 ? -errno : 0;
 }
 
-int view_get_nolinks_fd(const struct view *view)
+int view_get_nosymfollow_root_fd(const struct view *view)
 {
-	return view->nolinks_fd;
+	return view->nosymfollow_root_fd;
 }
 
 uint64_t view_get_mount_id_for_copy(const struct view *view, uint64_t copy_id)
@@ -199,17 +199,19 @@ int view_find_virtual_path(const struct view *view, const char *host, size_t hos
 		rest = path_rest_below(host, view->skeleton_host);
 	if (rest)
 		return view_join_path("/", rest, out, cap);
-	for (size_t i = 0; i < view->mounts; i++) {
+	for (size_t i = 0; i < view->mount_count; i++) {
 		const struct mount *mount = view->mount[i];
 
-		if (mount->host_len > host_len || (best && mount->host_len < best->host_len))
+		if (mount->host_path_len > host_len || (best && mount->host_path_len < best->host_path_len))
 			continue;
-		if (mount->flags & MOUNT_FILE ? strcmp(host, mount->host) == 0 : path_is_below(host, mount->host))
+		if (mount->flags & MOUNT_FILE ? strcmp(host, mount->host_path) == 0
+					      : path_is_below(host, mount->host_path))
 			best = mount;
 	}
 	if (!best || (best->flags & MOUNT_SKELETON && !view->is_attached))
 		return -ENOENT;
-	return view_join_path(best->virt, best->flags & MOUNT_FILE ? "" : path_rest_below(host, best->host), out, cap);
+	return view_join_path(best->virt, best->flags & MOUNT_FILE ? "" : path_rest_below(host, best->host_path), out,
+			      cap);
 }
 
 static bool view_is_same_object(const struct stat *one, const struct stat *other)
@@ -248,7 +250,7 @@ int view_open_host_object(const struct place *place, int fd, bool parent)
 	 * leave its covers behind.
 	 */
 	if (!place->mount || place->is_magic_link || place->mount->view->host_root_fd < 0 ||
-	    place->mount->view->covers_move ||
+	    place->mount->view->covered_dir_can_be_renamed ||
 	    place->mount->flags & (MOUNT_SKELETON | MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED | MOUNT_OVERLAY) ||
 	    view_get_host_path(place, path) < 0)
 		return -EXDEV;

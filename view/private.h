@@ -7,7 +7,7 @@
 #include "base/io.h"
 #include "view/view.h"
 
-#define VIEW_BUCKETS 512u
+#define VIEW_NODE_BUCKETS 512u
 #define VIEW_MOUNT_IDS_MAX 64u
 #define VIEW_START_DIRS_CACHED 64u
 #define VIEW_LINKS_MAX 40 /* as many as the kernel follows: path_resolution(7) */
@@ -15,7 +15,7 @@
 /* Names in the tmpfs of view_attach_mounts. VIEW_ROOT_NAME becomes the program's root; the others lie outside. */
 #define VIEW_ROOT_NAME ".callgate-root"
 #define VIEW_STANDIN_NAME ".callgate-listings"
-#define VIEW_NOLINKS_NAME ".callgate-still"
+#define VIEW_NOSYMFOLLOW_ROOT_NAME ".callgate-still"
 #define VIEW_EMPTY_NAME ".callgate-empty"
 #define VIEW_PATHLESS_MOUNTS_NAME ".callgate-more"
 #define VIEW_PROC_NAME ".callgate-proc"
@@ -30,13 +30,13 @@ struct view_node {
 	uint32_t hash;
 	uint32_t virt_len;
 	struct mount *mount; /* the mount whose root is here; NULL: a link or a covered name */
-	char *link;          /* target of a link; NULL together with mount: a covered name, at which nothing exists */
+	char *link_target;   /* target of a link; NULL together with mount: a covered name, at which nothing exists */
 	char virt[];
 };
 
 static inline bool node_is_covered(const struct view_node *node)
 {
-	return !node->mount && !node->link;
+	return !node->mount && !node->link_target;
 }
 
 struct skeleton_names; /* the names of the skeleton: skeleton.c */
@@ -52,9 +52,9 @@ struct start_dir {
 };
 
 struct start_dirs {
-	unsigned changes; /* counts calls that changed names */
+	unsigned name_changes; /* counts calls that changed names */
 	bool pidfd_getfd_is_refused;     /* pidfd_getfd(2) is not permitted, as in some containers */
-	struct start_dir name[VIEW_START_DIRS_CACHED];
+	struct start_dir cached_dir[VIEW_START_DIRS_CACHED];
 };
 
 /* Processes of the run that the program does not see. The array is owned. */
@@ -67,14 +67,14 @@ struct view {
 	const struct policy *policy;
 	struct hidden_processes hidden; /* hidden.c */
 	pid_t run_root;           /* pid of the supervisor: the run is its descendants; 0: the program does not run */
-	struct skeleton_names *shown;
+	struct skeleton_names *skeleton_names;
 	struct start_dirs *start_dir_cache; /* NULL: directory paths are not cached */
 	struct mount **mount;     /* in the order in which they were added */
-	size_t mounts;
+	size_t mount_count;
 	struct held_dir **held;       /* directories through which single files are opened */
 	size_t held_dir_count;
 	void *plain;              /* used while building: a tsearch(3) tree of host paths that are no links */
-	struct mount *root;       /* the mount of the skeleton */
+	struct mount *skeleton_mount;       /* the mount of the skeleton */
 	struct mount *top;        /* the mount of "/": the skeleton, or the host's "/" if the policy grants that */
 	char *skeleton_host;
 	int standin_fd;           /* has the stand-in directories; before view_attach_mounts the skeleton */
@@ -82,11 +82,11 @@ struct view {
 	int host_root_fd;         /* the host's "/", O_PATH; -1: use this process's root */
 	const struct view *first_view; /* view_share_proc_of_first_view(); NULL: this is the first view of the run */
 	bool is_attached;              /* view_attach_mounts is done: the kernel resolves virtual paths */
-	int nolinks_fd;             /* a copy of the program's root, mounted with nosymfollow; -1: none */
-	bool lacks_some_mount;          /* some mount is not at its virtual path in the kernel */
-	const struct mount *lacking_mount; /* the first of these */
+	int nosymfollow_root_fd;             /* a copy of the program's root, mounted with nosymfollow; -1: none */
+	bool some_mount_is_unattached;          /* some mount is not at its virtual path in the kernel */
+	const struct mount *first_unattached_mount; /* the first of these */
 	bool kernel_judges_reads;       /* view_prepare_kernel_reads() has returned 0 */
-	bool covers_move;               /* a directory that has a cover below it can be renamed */
+	bool covered_dir_can_be_renamed;               /* a directory that has a cover below it can be renamed */
 	bool leaves_installed_unwalked; /* globs for every directory were not looked for in installed programs */
 	bool proc_shows_machine;        /* the program's procfs has more than its processes */
 	char why_reads_are_judged[256]; /* the reason of view_prepare_kernel_reads() */
@@ -100,7 +100,8 @@ struct view {
 		uint64_t copy_id, id;
 	} mount_id[VIEW_MOUNT_IDS_MAX]; /* maps mount ids: view_get_mount_id_for_copy() */
 	size_t mount_id_count;
-	struct view_node *bucket[VIEW_BUCKETS]; /* last: the fields above, which every call reads, share cache lines */
+	/* last: the fields above, which every call reads, share cache lines */
+	struct view_node *node_bucket[VIEW_NODE_BUCKETS];
 };
 
 /* A prefix of a canonical path that ends after a component. Its hash is computed from that of the prefix before. */
@@ -263,7 +264,7 @@ bool facts_provide_proc_file(const struct facts *facts, const char *leaf, bool o
 const struct mount *facts_get_mount(const struct facts *facts);
 /* Makes the files, unless they exist. 0 or -errno. */
 int facts_make_files(const struct view *view);
-/* ---- terminals.c; places of MOUNT_PTS ---- */
+/* ---- terminals.c; places of MOUNT_DEV_PTS ---- */
 
 /*
  * Makes /dev/pts and /dev/ptmx of the view. own_fd: a detached devpts, borrowed. With -1 the devpts of the host is
@@ -292,7 +293,7 @@ enum proc_kind {
 	PROC_ABSENT, /* not on the allowlist, or not of a process of the run */
 	PROC_FILE,
 	PROC_DIR,
-	PROC_MAGIC, /* cwd, exe, root, fd/N: a link to an object */
+	PROC_MAGIC_LINK, /* cwd, exe, root, fd/N: a link to an object */
 };
 /* Returns the kind of a canonical path below /proc ("self" is resolved). task may be NULL. */
 enum proc_kind proc_classify_path(const struct view *view, const struct task *task, const char *rest);

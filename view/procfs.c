@@ -114,9 +114,9 @@ static enum proc_kind proc_classify_process_file(const struct view *view, const 
 	if (proc_net_file_is_shown(view, leaf))
 		return PROC_FILE;
 	if (proc_list_has_name(magic_leaf, leaf))
-		return PROC_MAGIC;
+		return PROC_MAGIC_LINK;
 	if (strncmp(leaf, "fd/", 3) == 0 && proc_is_number(leaf + 3))
-		return PROC_MAGIC;
+		return PROC_MAGIC_LINK;
 	if (strncmp(leaf, "fdinfo/", 7) == 0 && proc_is_number(leaf + 7))
 		return PROC_FILE;
 	if (proc_list_has_name(process_leaf, leaf) ||

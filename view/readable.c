@@ -8,7 +8,7 @@
 /* True when something in a mount is granted for reading. Files of callgate and devices are granted by no rule. */
 static bool readable_is_granted(const struct view *view, const struct mount *mount)
 {
-	const unsigned own = MOUNT_PROC | MOUNT_DEVICE | MOUNT_PTS | MOUNT_CALLGATE_FILE;
+	const unsigned own = MOUNT_PROC | MOUNT_DEVICE | MOUNT_DEV_PTS | MOUNT_CALLGATE_FILE;
 
 	return mount->flags & own || policy_get_rights(view->policy, mount->virt, mount->virt_len) & POLICY_READ ||
 	       policy_may_grant_below(view->policy, mount->virt, mount->virt_len);
@@ -20,7 +20,8 @@ static int readable_visit_mount(const struct view *view, const struct mount *mou
 	_cleanup_close_ int fd = -1;
 	unsigned what = mount->flags & MOUNT_FILE ? VIEW_READS_FILES : VIEW_READS_FILES | VIEW_READS_DIRECTORIES;
 
-	if (mount == view->root || mount == view->proc_files_of_no_process || !readable_is_granted(view, mount))
+	if (mount == view->skeleton_mount || mount == view->proc_files_of_no_process ||
+	    !readable_is_granted(view, mount))
 		return 0;
 	if (mount->flags & MOUNT_DEVICE)
 		what |= VIEW_READS_DEVICES;
@@ -36,8 +37,9 @@ int view_visit_readable(const struct view *view, view_take_readable take, void *
 
 	if (!view->kernel_judges_reads)
 		return 0;
-	r = take(ctx, view->root->fd, VIEW_READS_DIRECTORIES); /* the directories above the mounts can be listed */
-	for (size_t i = 0; r == 0 && i < view->mounts; i++)
+	r = take(ctx, view->skeleton_mount->fd,
+		 VIEW_READS_DIRECTORIES); /* the directories above the mounts can be listed */
+	for (size_t i = 0; r == 0 && i < view->mount_count; i++)
 		r = readable_visit_mount(view, view->mount[i], take, ctx);
 	return r;
 }

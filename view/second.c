@@ -11,7 +11,7 @@
 /* The first mount at /proc. Later ones have only the files that belong to no process. */
 static struct mount *second_find_proc_mount(const struct view *view)
 {
-	for (size_t i = 0; i < view->mounts; i++)
+	for (size_t i = 0; i < view->mount_count; i++)
 		if (view->mount[i]->flags & MOUNT_PROC)
 			return view->mount[i];
 	return NULL;

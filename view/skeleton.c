@@ -29,7 +29,7 @@ struct skeleton_name {
 
 /* A cached answer: does the host have this name? */
 struct host_lookup_result {
-	uint64_t until_ns;
+	uint64_t valid_until_ns;
 	bool is_absent;
 	size_t len;
 	char virt[HOST_LOOKUP_PATH_BYTES_MAX];
@@ -37,7 +37,7 @@ struct host_lookup_result {
 
 struct skeleton_names {
 	struct skeleton_name *bucket[SKELETON_BUCKETS];
-	struct host_lookup_result answer[HOST_LOOKUPS_CACHED];
+	struct host_lookup_result cached_lookup[HOST_LOOKUPS_CACHED];
 	bool is_incomplete; /* memory ran out, so some names are missing */
 };
 
@@ -96,13 +96,14 @@ static void skeleton_note_name(const struct view *view, const char *virt, bool d
 	if (view->run_root)
 		return;
 	while (view_extend_prefix(&prefix))
-		skeleton_add_name(view->shown, virt, prefix.len, view_get_prefix_hash(&prefix),
+		skeleton_add_name(view->skeleton_names, virt, prefix.len, view_get_prefix_hash(&prefix),
 			       prefix.len < len || directory);
 }
 
 bool view_skeleton_has_dir(const struct view *view, const char *virt, size_t len)
 {
-	const struct skeleton_name *name = skeleton_find_name(view->shown, virt, len, view_hash_path(virt, len));
+	const struct skeleton_name *name =
+		skeleton_find_name(view->skeleton_names, virt, len, view_hash_path(virt, len));
 
 	return name && name->is_directory;
 }
@@ -229,7 +230,7 @@ int view_skeleton_add_entry(const struct view *view, const char *virt, mode_t ty
 	if (r < 0)
 		return r;
 	skeleton_note_name(view, virt, false);
-	r = view_make_entry(view->root->fd, virt + 1, type, target);
+	r = view_make_entry(view->skeleton_mount->fd, virt + 1, type, target);
 	return r == -EEXIST ? 0 : r;
 }
 
@@ -241,9 +242,10 @@ int view_skeleton_add_file(const struct view *view, const char *virt, const void
 
 	if (r < 0)
 		return r;
-	fd = openat(view->root->fd, virt + 1, flags, 0444);
-	if (fd < 0 && errno == EEXIST && unlinkat(view->root->fd, virt + 1, 0) == 0) /* an earlier attempt left it */
-		fd = openat(view->root->fd, virt + 1, flags, 0444);
+	fd = openat(view->skeleton_mount->fd, virt + 1, flags, 0444);
+	if (fd < 0 && errno == EEXIST &&
+	    unlinkat(view->skeleton_mount->fd, virt + 1, 0) == 0) /* an earlier attempt left it */
+		fd = openat(view->skeleton_mount->fd, virt + 1, flags, 0444);
 	if (fd < 0)
 		return -errno;
 	skeleton_note_name(view, virt, false);
@@ -259,7 +261,7 @@ static int skeleton_make_private_mount_entry(const struct place *place, mode_t t
 
 	if (r < 0)
 		return r;
-	for (char *slash = strchr(host + place->mount->host_len + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+	for (char *slash = strchr(host + place->mount->host_path_len + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		if (mkdir(host, 0755) < 0 && errno != EEXIST)
 			return -errno;
@@ -301,7 +303,7 @@ static size_t skeleton_find_missing_component(const struct skeleton_names *shown
 
 bool view_skeleton_place_is_absent(const struct place *place)
 {
-	const struct skeleton_names *shown = place->mount->view->shown;
+	const struct skeleton_names *shown = place->mount->view->skeleton_names;
 	size_t lacking;
 
 	if (!(place->mount->flags & MOUNT_SKELETON) || shown->is_incomplete)
@@ -335,15 +337,16 @@ static bool host_lacks_path(const struct view *view, const char *virt)
 /* The answer is cached: every process asks for the same absent names, as the loader does for its preload list. */
 bool view_is_absent_on_host(const struct view *view, const char *virt, size_t len)
 {
-	struct host_lookup_result *answer = &view->shown->answer[view_hash_path(virt, len) % HOST_LOOKUPS_CACHED];
+	struct host_lookup_result *answer =
+		&view->skeleton_names->cached_lookup[view_hash_path(virt, len) % HOST_LOOKUPS_CACHED];
 	uint64_t now;
 
 	if (len >= HOST_LOOKUP_PATH_BYTES_MAX)
 		return host_lacks_path(view, virt);
 	now = io_read_clock_ns();
-	if (now >= answer->until_ns || answer->len != len || memcmp(answer->virt, virt, len) != 0) {
+	if (now >= answer->valid_until_ns || answer->len != len || memcmp(answer->virt, virt, len) != 0) {
 		answer->is_absent = host_lacks_path(view, virt);
-		answer->until_ns = now + HOST_LOOKUP_VALID_NS;
+		answer->valid_until_ns = now + HOST_LOOKUP_VALID_NS;
 		answer->len = len;
 		memcpy(answer->virt, virt, len);
 	}

@@ -19,7 +19,7 @@
 void view_note_name_change(const struct view *view)
 {
 	if (view->start_dir_cache)
-		view->start_dir_cache->changes++;
+		view->start_dir_cache->name_changes++;
 }
 
 static int start_get_identity(int dirfd, const char *path, int flags, struct statx *ret_object)
@@ -79,8 +79,9 @@ static struct start_dir *start_get_slot(const struct view *view, const struct st
 {
 	uint64_t mixed = (object->stx_ino ^ object->stx_mnt_id << 32) * UINT64_C(0x9e3779b97f4a7c15);
 
-	return view->start_dir_cache && object->stx_mask & STATX_MNT_ID ? &view->start_dir_cache->name[mixed >> 58]
-									: NULL;
+	return view->start_dir_cache && object->stx_mask & STATX_MNT_ID
+		       ? &view->start_dir_cache->cached_dir[mixed >> 58]
+		       : NULL;
 }
 _Static_assert(VIEW_START_DIRS_CACHED == 1u << (64 - 58), "the slot is the hash's highest bits");
 
@@ -104,11 +105,11 @@ static int start_use_cached_name(const struct view *view, struct start_dir *name
 	if (!name->virt || name->ino != object->stx_ino || name->mount != object->stx_mnt_id || name->len >= cap ||
 	    name->major != object->stx_dev_major || name->minor != object->stx_dev_minor)
 		return -ENOENT;
-	if (name->name_changes_version != view->start_dir_cache->changes ||
+	if (name->name_changes_version != view->start_dir_cache->name_changes ||
 	    now - name->last_confirmed_ns > START_DIR_VALID_NS) {
 		if (!start_path_leads_to_dir(view, name->virt, object))
 			return -ENOENT;
-		name->name_changes_version = view->start_dir_cache->changes;
+		name->name_changes_version = view->start_dir_cache->name_changes;
 		name->last_confirmed_ns = now;
 	}
 	memcpy(out, name->virt, name->len + 1);
@@ -128,7 +129,7 @@ static void start_cache_path(const struct view *view, struct start_dir *name, co
 				   .major = object->stx_dev_major,
 				   .minor = object->stx_dev_minor,
 				   .last_confirmed_ns = io_read_clock_ns(),
-				   .name_changes_version = view->start_dir_cache->changes,
+				   .name_changes_version = view->start_dir_cache->name_changes,
 				   .len = len,
 				   .virt = copy};
 }

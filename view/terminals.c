@@ -41,7 +41,7 @@ struct terminal_pair {
 };
 
 struct terminals {
-	const struct mount *mount; /* the mount at /dev/pts; NULL: there is no devpts */
+	const struct mount *dev_pts_mount; /* the mount at /dev/pts; NULL: there is no devpts */
 	bool own;                  /* the devpts is an instance of the run's own */
 	bool ptmx_is_of_dev_pts;                /* /dev/ptmx is known to make pairs of the instance at /dev/pts */
 	size_t pair_count;
@@ -69,7 +69,7 @@ static bool pair_has_ended(const struct terminals *terminals, const struct termi
 	if (pair_is_alive(pair))
 		return false;
 	(void)snprintf(name, sizeof(name), "%u", pair->number);
-	return terminals->own || fstatat(terminals->mount->fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+	return terminals->own || fstatat(terminals->dev_pts_mount->fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static void terminals_drop_ended_pairs(struct terminals *terminals)
@@ -126,7 +126,8 @@ static int terminals_open_unknown_slave(const struct terminals *terminals, unsig
 	if (flags & O_DIRECTORY)
 		return -ENOTDIR;
 	(void)snprintf(name, sizeof(name), "%u", number);
-	fd = openat(terminals->mount->fd, name, (flags & ~(O_CREAT | O_EXCL)) | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+	fd = openat(terminals->dev_pts_mount->fd, name,
+		    (flags & ~(O_CREAT | O_EXCL)) | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -169,7 +170,7 @@ static bool terminals_ptmx_is_of_dev_pts(const struct terminals *terminals)
 	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlocked) < 0)
 		return false;
 	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	return slave >= 0 && fstat(slave, &made) == 0 && fstat(terminals->mount->fd, &instance) == 0 &&
+	return slave >= 0 && fstat(slave, &made) == 0 && fstat(terminals->dev_pts_mount->fd, &instance) == 0 &&
 	       made.st_dev == instance.st_dev;
 }
 
@@ -177,7 +178,7 @@ static bool terminals_ptmx_is_of_dev_pts(const struct terminals *terminals)
 static int terminals_open_ptmx(struct terminals *terminals, int flags)
 {
 	const int own = (flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL)) | O_NOCTTY | O_CLOEXEC;
-	int fd = openat(terminals->mount->fd, "ptmx", own);
+	int fd = openat(terminals->dev_pts_mount->fd, "ptmx", own);
 
 	if (fd >= 0)
 		return fd;
@@ -207,7 +208,7 @@ static int terminals_add_pair_of_master(struct terminals *terminals, int master_
 	(void)snprintf(name, sizeof(name), "%u", number);
 	/* The master is open, so no other pair can have its number. */
 	*pair = (struct terminal_pair){.number = number,
-			      .pin_fd = openat(terminals->mount->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+			      .pin_fd = openat(terminals->dev_pts_mount->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC)};
 	if (pair->pin_fd < 0)
 		return -errno;
 	terminals->pair_count++;
@@ -270,7 +271,7 @@ bool terminals_place_is_foreign_slave(const struct place *place, bool writes)
 	    terminals_find_pair(terminals, number))
 		return false;
 	/* mkdir(2) and similar calls would fail with another errno where the host has a slave. */
-	return writes || fstatat(terminals->mount->fd, place->rest, &status, AT_SYMLINK_NOFOLLOW) == 0;
+	return writes || fstatat(terminals->dev_pts_mount->fd, place->rest, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 bool terminals_dev_pts_has_name(const struct view *view, const char *name)
@@ -310,7 +311,7 @@ int view_make_terminal(struct view *view, int *ret_master_fd, int *ret_slave_fd)
 	_cleanup_close_ int master = -1;
 	int slave, unlocked = 0;
 
-	if (!view->terminals || !view->terminals->mount)
+	if (!view->terminals || !view->terminals->dev_pts_mount)
 		return -ENOTTY;
 	master = terminals_open_master(view->terminals, O_RDWR | O_NONBLOCK);
 	if (master < 0)
@@ -331,7 +332,7 @@ bool view_terminal_is_from_program(const struct place *place, bool *ret_shared)
 	const struct terminal_pair *pair;
 	unsigned number;
 
-	if (!place->mount || !(place->mount->flags & MOUNT_PTS) || place->is_magic_link ||
+	if (!place->mount || !(place->mount->flags & MOUNT_DEV_PTS) || place->is_magic_link ||
 	    !terminals_parse_number(place->rest, &number))
 		return false;
 	pair = terminals_find_pair(place->mount->view->terminals, number);
@@ -341,7 +342,7 @@ bool view_terminal_is_from_program(const struct place *place, bool *ret_shared)
 
 bool view_has_terminals(const struct view *view)
 {
-	return view->terminals && (view->terminals->mount || view->terminals->pair_count);
+	return view->terminals && (view->terminals->dev_pts_mount || view->terminals->pair_count);
 }
 
 /* ---- building ---- */
@@ -371,14 +372,14 @@ static int terminals_add_ptmx(struct view *view)
 	if (!held && !(held = view_add_held_dir(view, "/dev", dev)))
 		return -ENOMEM;
 	r = view_add_entry_of_listing(view, "/dev/ptmx", S_IFREG, NULL);
-	return r < 0 ? r : view_add_file(view, "/dev/ptmx", "/dev/ptmx", held, MOUNT_DEVICE | MOUNT_PTS, NULL);
+	return r < 0 ? r : view_add_file(view, "/dev/ptmx", "/dev/ptmx", held, MOUNT_DEVICE | MOUNT_DEV_PTS, NULL);
 }
 
 int terminals_add_to_view(struct view *view, int own_fd, bool mounts)
 {
-	unsigned flags = MOUNT_DEVICE | MOUNT_PTS | (own_fd >= 0 ? MOUNT_DETACHED : 0);
+	unsigned flags = MOUNT_DEVICE | MOUNT_DEV_PTS | (own_fd >= 0 ? MOUNT_DETACHED : 0);
 	_cleanup_close_ int fd = -1;
-	size_t before = view->mounts;
+	size_t before = view->mount_count;
 	int r;
 
 	view->terminals = calloc(1, sizeof(*view->terminals));
@@ -395,7 +396,7 @@ int terminals_add_to_view(struct view *view, int own_fd, bool mounts)
 		r = view_add_mount(view, "/dev/pts", "/dev/pts", steal_fd(&fd), ".", flags, NULL);
 	if (r < 0)
 		return r;
-	view->terminals->mount = view->mount[before];
+	view->terminals->dev_pts_mount = view->mount[before];
 	view->terminals->own = own_fd >= 0;
 	return terminals_add_ptmx(view);
 }

@@ -17,7 +17,7 @@
 #include "view/tree.h"
 #include "view/view.h"
 
-#define TREE_BUCKETS 256u
+#define TREE_TASK_BUCKETS 256u
 #define TREE_FDS_LEFT_FREE 96 /* descriptors kept free for judging calls and for workers */
 
 struct tree {
@@ -28,15 +28,15 @@ struct tree {
 	int host_pidns_fd; /* -1: there is no outer namespace, or the kernel is too old to ask it */
 	/* a pidfd of this number or above is not kept: many processes must not use up all descriptors */
 	int kept_pidfds_end;
-	unsigned seen;
+	unsigned processes_seen;
 	struct {
 		unsigned changes;  /* a generation, never 0 */
 		unsigned changing; /* how many tasks are in a continued call that changes the limit */
 		/* a task without a pidfd made such a call, whose end is not noticed: limits are no longer cached */
 		bool lost;
 	} limit; /* changes of RLIMIT_NOFILE */
-	struct task transient; /* the entry of a task without a pidfd, which is filled anew for each call */
-	struct task *bucket[TREE_BUCKETS];
+	struct task transient_task; /* the entry of a task without a pidfd, which is filled anew for each call */
+	struct task *bucket[TREE_TASK_BUCKETS];
 };
 
 int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree **ret_tree)
@@ -55,7 +55,7 @@ int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree *
 	tree->view = view;
 	tree->epoll_fd = epoll_fd;
 	tree->host_proc_fd = tree->host_pidns_fd = -1;
-	tree->transient.pidfd = -1;
+	tree->transient_task.pidfd = -1;
 	tree->limit.changes = 1;
 	*ret_tree = tree;
 	return 0;
@@ -80,13 +80,13 @@ void tree_free(struct tree *tree)
 {
 	if (!tree)
 		return;
-	for (unsigned i = 0; i < TREE_BUCKETS; i++) {
+	for (unsigned i = 0; i < TREE_TASK_BUCKETS; i++) {
 		for (struct task *task = tree->bucket[i], *next; task; task = next) {
 			next = task->next;
 			task_free(task);
 		}
 	}
-	free(tree->transient.exe);
+	free(tree->transient_task.exe);
 	free(tree);
 }
 
@@ -134,7 +134,7 @@ static char *task_get_image_path(const struct tree *tree, pid_t tid)
 
 static unsigned tree_get_bucket(pid_t tid)
 {
-	return (unsigned)tid % TREE_BUCKETS;
+	return (unsigned)tid % TREE_TASK_BUCKETS;
 }
 
 /* Gets the process and parent of a task: by PIDFD_GET_INFO (Linux 6.13), or from /proc. */
@@ -271,11 +271,12 @@ struct task *tree_find_task(struct tree *tree, pid_t tid)
 	task = task_create(tree, tid, &error);
 	if (!task) {
 		/* No descriptor is left, or it is a thread before Linux 6.9: the entry is valid for this call only. */
-		tree->transient.tid = tid;
-		return error == -ESRCH || task_read_all_fields(tree, &tree->transient) < 0 ? NULL : &tree->transient;
+		tree->transient_task.tid = tid;
+		return error == -ESRCH || task_read_all_fields(tree, &tree->transient_task) < 0 ? NULL
+												: &tree->transient_task;
 	}
 	if (task->tid == task->tgid) {
-		tree->seen++;
+		tree->processes_seen++;
 		task->host_pid = tree_get_host_pid(tree, task);
 	} else {
 		/* Adds the leader, too, and so counts the process. */
@@ -324,9 +325,9 @@ unsigned tree_begin_rlimit_nofile_change(struct tree *tree, struct task *task)
 		tree->limit.lost = true;
 		return 0;
 	}
-	if (!task->changing_limit)
+	if (!task->ongoing_limit_changes)
 		tree->limit.changing++;
-	task->changing_limit = &tree->limit.changing;
+	task->ongoing_limit_changes = &tree->limit.changing;
 	return tree->limit.changes;
 }
 
@@ -349,12 +350,12 @@ size_t tree_list_processes(struct tree *tree, pid_t *out, size_t cap)
 
 void tree_visit_tasks(const struct tree *tree, void (*visit)(struct task *task, void *arg), void *arg)
 {
-	for (unsigned i = 0; i < TREE_BUCKETS; i++)
+	for (unsigned i = 0; i < TREE_TASK_BUCKETS; i++)
 		for (struct task *task = tree->bucket[i]; task; task = task->next)
 			visit(task, arg);
 }
 
 unsigned tree_count_processes_seen(const struct tree *tree)
 {
-	return tree->seen;
+	return tree->processes_seen;
 }

@@ -19,7 +19,7 @@ struct tree;
 
 /* What syscalls/file/room.c knows about the descriptor table of a task. */
 struct fd_table_room {
-	uint64_t until_ns; /* until then the table cannot be full */
+	uint64_t valid_until_ns; /* until then the table cannot be full */
 	uint64_t nofile_limit;    /* RLIMIT_NOFILE of the task */
 	unsigned nofile_limit_version;  /* tree_get_nofile_limit_version() when the limit was read */
 };
@@ -29,12 +29,13 @@ struct task {
 	pid_t tgid;
 	pid_t ppid;
 	pid_t host_pid; /* pid in the pid namespace around the run; 0: the same pid, or unknown */
-	unsigned program; /* of a session: the program that it belongs to, set by session/; 0: none, or unknown */
+	/* of a session: the program that it belongs to, set by session/; 0: none, or unknown */
+	unsigned session_program_number;
 	int pidfd; /* pidfd of the thread (PIDFD_THREAD) or of the process; -1: the entry is valid for this call only */
 	char *exe; /* virtual path of the executable; never NULL */
 	struct fd_table_room room;
 	/* counter that tree_begin_rlimit_nofile_change() has raised for the task; NULL: none */
-	unsigned *changing_limit;
+	unsigned *ongoing_limit_changes;
 	struct task *next; /* next task of the same bucket: tree.c */
 };
 
@@ -67,9 +68,9 @@ unsigned tree_get_nofile_limit_version(const struct tree *tree, const struct tas
 /* Call this when the task makes another call or dies: its change of RLIMIT_NOFILE is done. */
 static inline void tree_end_rlimit_nofile_change(struct task *task)
 {
-	if (task->changing_limit)
-		--*task->changing_limit;
-	task->changing_limit = NULL;
+	if (task->ongoing_limit_changes)
+		--*task->ongoing_limit_changes;
+	task->ongoing_limit_changes = NULL;
 }
 
 /*

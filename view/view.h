@@ -31,12 +31,12 @@ enum mount_flag {
 	MOUNT_TTY = 1 << 7,      /* /dev/tty: view_open_terminal opens the controlling terminal of the task */
 	MOUNT_PRIVATE = 1 << 8,  /* in the scratch directory of the run: changes are not reported */
 	MOUNT_CALLGATE_FILE = 1 << 9,      /* from view_options.provide: may be read unless a rule denies that */
-	MOUNT_HAS_NOSYMFOLLOW_COPY = 1 << 10,   /* view_get_nolinks_path() works for this mount */
+	MOUNT_HAS_NOSYMFOLLOW_COPY = 1 << 10,   /* view_get_nosymfollow_path() works for this mount */
 	MOUNT_SKELETON_FILE = 1 << 11,     /* a file of the skeleton itself, which needs no mount */
 	/* something below is granted by RULE_PUBLIC: view_place_is_public_only() */
 	MOUNT_HAS_PUBLIC_GRANT = 1 << 14,
 	MOUNT_DETACHED = 1 << 12,    /* fd is a detached copy, which view_attach_mounts will mount */
-	MOUNT_PTS = 1 << 13,     /* /dev/pts and /dev/ptmx: the pseudoterminals of the run, terminals.c */
+	MOUNT_DEV_PTS = 1 << 13,     /* /dev/pts and /dev/ptmx: the pseudoterminals of the run, terminals.c */
 	MOUNT_OVERLAY = 1 << 15,    /* an overlay: writes go to the scratch directory of the run: overlay.h */
 	MOUNT_INTERPRETER = 1 << 17, /* granted by @interpreter alone: installed programs */
 	MOUNT_LACKS_OVERLAY = 1 << 16, /* an overlay was needed, but not possible: writing is refused */
@@ -46,15 +46,15 @@ struct mount {
 	const struct view *view;
 	char *virt; /* canonical virtual path */
 	size_t virt_len;
-	char *host; /* canonical path of the shown object in the mount namespace of this process */
-	size_t host_len;
-	char *origin; /* path of the shown object on the host, for records */
-	char *base; /* path of the object below fd: "." for a tree */
+	char *host_path; /* canonical path of the shown object in the mount namespace of this process */
+	size_t host_path_len;
+	char *recorded_host_path; /* path of the shown object on the host, for records */
+	char *path_below_fd; /* path of the object below fd: "." for a tree */
 	int fd;     /* O_PATH directory */
 	int copy_fd; /* of a single file: the detached copy that view_attach_mounts will mount; -1: none */
 	/* a detached copy without the covers of view_prepare_kernel_reads(), for view_open_uncovered(); -1: none */
 	int uncovered_fd;
-	struct held_dir *held; /* the held directory that fd belongs to; NULL: the mount owns fd */
+	struct held_dir *held_dir; /* the held directory that fd belongs to; NULL: the mount owns fd */
 	unsigned flags;
 	const char *rule; /* the rule that made the mount, borrowed from the policy; NULL for the skeleton */
 };
@@ -72,7 +72,7 @@ struct place {
 void place_fix_rest_after_assignment(struct place *copy, const struct place *from);
 
 enum view_flag {
-	VIEW_FOLLOW = 1 << 0, /* follow a symbolic link in the last component */
+	VIEW_FOLLOW_LAST_LINK = 1 << 0, /* follow a symbolic link in the last component */
 	/* the last component need not exist; a dangling link there resolves to its target */
 	VIEW_LAST_MAY_BE_ABSENT = 1 << 1,
 };
@@ -298,14 +298,14 @@ bool view_place_is_refused_not_public(const struct place *place);
  * on the way fails with ELOOP (use view_walk_path), so the object is that of the judged path. False: open the place
  * instead.
  */
-bool view_get_nolinks_path(const struct place *place, int *ret_dirfd, const char **ret_path);
+bool view_get_nosymfollow_path(const struct place *place, int *ret_dirfd, const char **ret_path);
 
-/* Returns the dirfd of view_get_nolinks_path(); -1: that function always returns false. */
-int view_get_nolinks_fd(const struct view *view);
+/* Returns the dirfd of view_get_nosymfollow_path(); -1: that function always returns false. */
+int view_get_nosymfollow_root_fd(const struct view *view);
 
 /*
- * The copy for view_get_nolinks_path has other mount ids (statx(2), stx_mnt_id) than the program's mounts. Returns the
- * program's id for the mount id copy_id, as set by view_set_mount_id_for_copy; 0: not set.
+ * The copy for view_get_nosymfollow_path has other mount ids (statx(2), stx_mnt_id) than the program's mounts. Returns
+ * the program's id for the mount id copy_id, as set by view_set_mount_id_for_copy; 0: not set.
  */
 uint64_t view_get_mount_id_for_copy(const struct view *view, uint64_t copy_id);
 void view_set_mount_id_for_copy(struct view *view, uint64_t copy_id, uint64_t id);

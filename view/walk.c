@@ -10,9 +10,9 @@ struct walk_state {
 	const struct view *view;
 	const struct task *task;
 	unsigned flags;
-	int links;
+	int links_followed;
 	struct place *place; /* its virt is the canonical path so far */
-	const char *todo;    /* the rest of the path, in `text` */
+	const char *remaining_path;    /* the rest of the path, in `text` */
 	char text[PATH_MAX * 2];
 };
 
@@ -55,14 +55,14 @@ static int walk_enter_link(struct walk_state *walk, const char *target)
 {
 	char text[sizeof(walk->text)];
 
-	if (++walk->links > VIEW_LINKS_MAX)
+	if (++walk->links_followed > VIEW_LINKS_MAX)
 		return -ELOOP;
 	if (*target == '\0')
 		return -ENOENT;
-	if ((size_t)snprintf(text, sizeof(text), "%s%s", target, walk->todo) >= sizeof(text))
+	if ((size_t)snprintf(text, sizeof(text), "%s%s", target, walk->remaining_path) >= sizeof(text))
 		return -ENAMETOOLONG;
 	memcpy(walk->text, text, strlen(text) + 1);
-	walk->todo = walk->text;
+	walk->remaining_path = walk->text;
 	view_drop_last_component(walk->place); /* goes from the link to its directory */
 	if (*target == '/') {
 		walk->place->virt[1] = '\0';
@@ -89,7 +89,7 @@ static int walk_enter_magic_link(struct walk_state *walk, bool last)
 		return -errno;
 	r = host[0] == '/' ? view_find_virtual_path(walk->view, host, (size_t)len, virt, sizeof(virt)) : -ENOENT;
 	if (r > 0 && view_path_leads_to_object(walk->view, virt, &object)) {
-		if (++walk->links > VIEW_LINKS_MAX)
+		if (++walk->links_followed > VIEW_LINKS_MAX)
 			return -ELOOP;
 		memcpy(place->virt, virt, (size_t)r + 1);
 		place->virt_len = (size_t)r;
@@ -126,7 +126,7 @@ static int walk_follow_link(struct walk_state *walk, int fd, const char *path)
 static int walk_check_current_object(struct walk_state *walk, bool last)
 {
 	struct place *place = walk->place;
-	bool follow = !last || walk->flags & VIEW_FOLLOW || *walk->todo == '/';
+	bool follow = !last || walk->flags & VIEW_FOLLOW_LAST_LINK || *walk->remaining_path == '/';
 	_cleanup_close_ int fd = -1;
 	const char *path;
 	struct stat object;
@@ -139,7 +139,7 @@ static int walk_check_current_object(struct walk_state *walk, bool last)
 
 		if (kind == PROC_ABSENT)
 			return last ? 0 : -ENOENT; /* the caller will judge the last component, for the record */
-		if (kind == PROC_MAGIC && follow)
+		if (kind == PROC_MAGIC_LINK && follow)
 			return walk_enter_magic_link(walk, last);
 	}
 	r = view_stat_place(place, &object, &dirfd, &path, &fd);
@@ -148,9 +148,10 @@ static int walk_check_current_object(struct walk_state *walk, bool last)
 	if (S_ISLNK(object.st_mode) && follow) {
 		r = walk_follow_link(walk, dirfd, path);
 		/* EINVAL: the link was replaced meanwhile. A program that goes on doing that gets ELOOP. */
-		return r == -EINVAL && ++walk->links <= VIEW_LINKS_MAX ? walk_check_current_object(walk, last) : r;
+		return r == -EINVAL && ++walk->links_followed <= VIEW_LINKS_MAX ? walk_check_current_object(walk, last)
+										: r;
 	}
-	if (!S_ISLNK(object.st_mode) && !S_ISDIR(object.st_mode) && (!last || *walk->todo == '/'))
+	if (!S_ISLNK(object.st_mode) && !S_ISDIR(object.st_mode) && (!last || *walk->remaining_path == '/'))
 		return -ENOTDIR;
 	return 0;
 }
@@ -180,7 +181,7 @@ static int walk_enter_component(struct walk_state *walk, const char *name, bool 
 		return r;
 	node = view_find_node(walk->view, place->virt, place->virt_len, view_hash_path(place->virt, place->virt_len));
 	target = view_get_link_target(walk->task, node, place->virt, buffer);
-	if (target && (!last || walk->flags & VIEW_FOLLOW || *walk->todo == '/'))
+	if (target && (!last || walk->flags & VIEW_FOLLOW_LAST_LINK || *walk->remaining_path == '/'))
 		return walk_enter_link(walk, target);
 	return walk_check_current_object(walk, last);
 }
@@ -199,8 +200,8 @@ int view_walk_path(const struct view *view, const struct task *task, const char 
 	ret_place->mount = NULL;
 	if ((size_t)snprintf(walk.text, sizeof(walk.text), "%s", path) >= sizeof(walk.text))
 		return -ENAMETOOLONG;
-	walk.todo = walk.text;
-	while (r == 0 && (next = view_read_next_component(&walk.todo, name, &last)) > 0)
+	walk.remaining_path = walk.text;
+	while (r == 0 && (next = view_read_next_component(&walk.remaining_path, name, &last)) > 0)
 		r = walk_enter_component(&walk, name, last);
 	if (r < 0 || next < 0)
 		return r < 0 ? r : next;

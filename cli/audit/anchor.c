@@ -16,7 +16,7 @@ static int anchor_read_next_of_run(struct anchor *anchor, uint64_t lines)
 			anchor->has_forged_checkpoint = true;
 			continue;
 		}
-		if (anchor->next_checkpoint.lines < lines)
+		if (anchor->next_checkpoint.line_count < lines)
 			continue;
 		anchor->has_next_checkpoint = true;
 		return 0;
@@ -34,7 +34,7 @@ int anchor_open(struct anchor *anchor, const struct verify *verify, const uint8_
 	memcpy(anchor->run, verify->run, sizeof(anchor->run));
 	if (key)
 		memcpy(anchor->key, key, sizeof(anchor->key));
-	else if (signing_parse_public(verify->key_text, strlen(verify->key_text), anchor->key) < 0)
+	else if (signing_parse_public(verify->header_key_text, strlen(verify->header_key_text), anchor->key) < 0)
 		return 0; /* without a key no checkpoint counts */
 	return anchor_read_next_of_run(anchor, 0);
 }
@@ -44,11 +44,11 @@ int anchor_compare_last_line(struct anchor *anchor, struct verify *verify)
 	int r = 0;
 
 	while (r == 0 && anchor->has_next_checkpoint && !verify->is_broken &&
-	       anchor->next_checkpoint.lines == verify->lines) {
-		if (verify_last_line_has_hash(verify, anchor->next_checkpoint.head)) {
+	       anchor->next_checkpoint.line_count == verify->lines) {
+		if (verify_last_line_has_hash(verify, anchor->next_checkpoint.head_hash)) {
 			anchor->lines = verify->lines;
 			anchor->count++;
-		} else if (anchor->rewritten_line.number == 0) {
+		} else if (anchor->rewritten_line.line_number == 0) {
 			anchor->rewritten_line = verify->last_line.place;
 		}
 		r = anchor_read_next_of_run(anchor, verify->lines);
@@ -60,19 +60,19 @@ void anchor_apply_to_finding(const struct anchor *anchor, const struct verify *v
 {
 	const struct verify_place nowhere = {0};
 
-	if (anchor->rewritten_line.number > 0) {
+	if (anchor->rewritten_line.line_number > 0) {
 		*finding = (struct verify_finding){.kind = VERIFY_REWRITTEN, .place = anchor->rewritten_line};
 		return;
 	}
-	if (verify->is_broken && finding->kind != VERIFY_OPEN_END)
+	if (verify->is_broken && finding->kind != VERIFY_NO_TRAILER)
 		return;
-	if (anchor->has_next_checkpoint && anchor->next_checkpoint.lines > verify->lines)
+	if (anchor->has_next_checkpoint && anchor->next_checkpoint.line_count > verify->lines)
 		*finding = (struct verify_finding){.kind = VERIFY_TRUNCATED,
 						   .place = nowhere,
 						   .first = verify->lines,
-						   .last = anchor->next_checkpoint.lines - 1};
+						   .last = anchor->next_checkpoint.line_count - 1};
 	else if (anchor->has_forged_checkpoint && finding->kind == VERIFY_INTACT)
-		*finding = (struct verify_finding){.kind = VERIFY_SIGNATURE, .place = nowhere};
+		*finding = (struct verify_finding){.kind = VERIFY_BAD_SIGNATURE, .place = nowhere};
 }
 
 void anchor_close(struct anchor *anchor)

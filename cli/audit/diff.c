@@ -53,7 +53,7 @@ static void diff_put_path(const struct diff *diff, struct buf *out, const struct
 
 static void diff_count_paths(struct diff *diff, const struct scan_record *record, size_t log)
 {
-	bool exec = scan_text_is(&record->right, "x"), write = scan_text_is(&record->right, "w");
+	bool exec = scan_text_equals(&record->right, "x"), write = scan_text_equals(&record->right, "w");
 
 	for (size_t i = 0; record->right.at && i < 2; i++) {
 		_cleanup_buf_ struct buf object = {0};
@@ -100,7 +100,7 @@ static void diff_count_endpoint(struct diff *diff, const struct scan_record *rec
 {
 	_cleanup_buf_ struct buf object = {0};
 
-	if (scan_text_is(&record->event, "close"))
+	if (scan_text_equals(&record->event, "close"))
 		return;
 	(void)audit_put_object(&object, record);
 	if (object.len > 0)

@@ -42,7 +42,7 @@ bool audit_record_is_denied(const json_t *line)
 
 bool record_is_denied(const struct scan_record *record)
 {
-	return scan_text_is(&record->verdict, "deny") || scan_text_is(&record->verdict, "kill");
+	return scan_text_equals(&record->verdict, "deny") || scan_text_equals(&record->verdict, "kill");
 }
 
 bool record_names_network(const struct scan_record *record)
@@ -64,9 +64,9 @@ const struct scan_text *record_get_call(const struct scan_record *record)
 
 const struct scan_text *record_get_path_argument(const struct scan_path *path, bool *ret_known)
 {
-	*ret_known = path->resolved.at ||
-		     (path->written.at && path->written.len > 0 && path->written.at[0] == '/' && !path->unresolved);
-	return path->resolved.at ? &path->resolved : &path->written;
+	*ret_known = path->resolved.at || (path->as_written.at && path->as_written.len > 0 &&
+					   path->as_written.at[0] == '/' && !path->unresolved);
+	return path->resolved.at ? &path->resolved : &path->as_written;
 }
 
 void audit_put_text(struct buf *out, const struct scan_text *text)
@@ -108,7 +108,7 @@ bool audit_put_object(struct buf *out, const struct scan_record *record)
 		audit_put_text(out, &record->method);
 		buf_puts(out, record->method.at ? " " : "");
 		audit_put_endpoint(out, record);
-		audit_put_text(out, &record->path[0].written);
+		audit_put_text(out, &record->path[0].as_written);
 		return true;
 	}
 	audit_put_text(out, path);

@@ -163,7 +163,7 @@ static bool filter_match_path(const struct glob *glob, const struct scan_record 
 	for (size_t i = 0; i < SCAN_PATHS; i++) {
 		const struct scan_path *path = &record->path[i];
 
-		if (filter_match_glob(glob, path->resolved.at ? &path->resolved : &path->written))
+		if (filter_match_glob(glob, path->resolved.at ? &path->resolved : &path->as_written))
 			return true;
 	}
 	return false;
@@ -191,7 +191,7 @@ static bool filter_match_pid(int64_t pid, const struct scan_record *record)
 
 static bool filter_match_event(const char *event, const struct scan_record *record)
 {
-	return record->event.at && (strcmp(event, "any") == 0 || scan_text_is(&record->event, event));
+	return record->event.at && (strcmp(event, "any") == 0 || scan_text_equals(&record->event, event));
 }
 
 /* Compares the record's time with a time that may be incomplete: only the parts that are given are compared. */

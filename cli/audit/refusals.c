@@ -30,7 +30,7 @@ static const struct syscall_row *refusal_find_row(const struct scan_record *reco
 	const struct syscall_row *rows = table_get_rows(&count);
 
 	for (size_t i = 0; i < count; i++)
-		if (scan_text_is(&record->syscall, rows[i].name))
+		if (scan_text_equals(&record->syscall, rows[i].name))
 			return &rows[i];
 	return NULL;
 }
@@ -39,22 +39,22 @@ static const struct syscall_row *refusal_find_row(const struct scan_record *reco
 static bool refusal_call_changes_name(const struct scan_record *record)
 {
 	const struct syscall_row *row = refusal_find_row(record);
-	struct scan_text rest = record->args_object, name, value;
+	struct scan_text rest = record->args_json, name, value;
 	char digits[24];
 
 	if (!row || row->intent == INTENT_CHANGE_NAME)
 		return row != NULL;
 	while (strncmp(row->name, "open", 4) == 0 && scan_next_arg(&rest, &name, &value))
-		if (scan_text_is(&name, "flags") && scan_get_bytes(&value, digits, sizeof(digits)) > 0)
+		if (scan_text_equals(&name, "flags") && scan_get_bytes(&value, digits, sizeof(digits)) > 0)
 			return strtoull(digits, NULL, 16) & O_CREAT;
 	return false;
 }
 
 static unsigned refusal_get_right(const struct scan_record *record)
 {
-	return scan_text_is(&record->right, "x")   ? POLICY_EXEC
-	       : scan_text_is(&record->right, "w") ? POLICY_WRITE
-	       : scan_text_is(&record->right, "r") ? POLICY_READ
+	return scan_text_equals(&record->right, "x")   ? POLICY_EXEC
+	       : scan_text_equals(&record->right, "w") ? POLICY_WRITE
+	       : scan_text_equals(&record->right, "r") ? POLICY_READ
 						   : 0;
 }
 
@@ -79,9 +79,9 @@ static char *refusal_describe_request(const struct scan_record *record)
 	_cleanup_free_ char *host = refusal_copy_bytes(&record->host), *path = NULL, *method = NULL;
 	bool v6 = host && strchr(host, ':');
 
-	path = refusal_copy_bytes(&record->path[0].written);
+	path = refusal_copy_bytes(&record->path[0].as_written);
 	method = refusal_copy_bytes(&record->method);
-	if (!scan_text_is(&record->event, "request") || !host || !path || !method)
+	if (!scan_text_equals(&record->event, "request") || !host || !path || !method)
 		return NULL;
 	return cli_format("%s %s%s%s:%llu%.*s", method, v6 ? "[" : "", host, v6 ? "]" : "",
 			  (unsigned long long)record->port, (int)strcspn(path, "?"), path);
@@ -92,28 +92,28 @@ static void refusal_set_suggestion(struct refusal_group *group, const struct sca
 {
 	const struct suggest_host machine = {.type = refusal_get_file_type};
 	const struct syscall_row *row = refusal_find_row(record);
-	const struct scan_path *path = &record->path[record->path[1].written.at ? 1 : 0];
+	const struct scan_path *path = &record->path[record->path[1].as_written.at ? 1 : 0];
 	bool known;
 	const struct scan_text *canonical = record_get_path_argument(path, &known);
 	_cleanup_free_ char *host = refusal_copy_bytes(&record->host), *resolved = NULL, *written = NULL;
 	_cleanup_free_ char *reason = refusal_copy_bytes(&record->reason), *rule = NULL, *request = NULL;
 	_cleanup_free_ char *dropped = refusal_copy_bytes(&record->dropped);
 	struct suggest_denial denial = {.reason = reason,
-					.want = refusal_get_right(record),
+					.wanted_right = refusal_get_right(record),
 					.changes_names = refusal_call_changes_name(record)};
 
 	denial.rule = rule = refusal_copy_bytes(&record->rule);
 	if (record_names_network(record)) {
 		denial.host = host;
 		denial.accepts_connections = row && row->intent == INTENT_SERVE;
-		denial.request = request = refusal_describe_request(record);
-		denial.dropped = dropped;
+		denial.http_request = request = refusal_describe_request(record);
+		denial.undialled_addresses = dropped;
 		/* bind(2) judges ports that the program names, so for listen(2) the kernel chose the port */
-		denial.port = scan_text_is(&record->syscall, "listen") ? 0 : (unsigned)record->port;
+		denial.port = scan_text_equals(&record->syscall, "listen") ? 0 : (unsigned)record->port;
 	/* a record with "host" is about a redirected path, which cannot be granted by its own name */
 	} else if (!host && known) {
 		denial.resolved = resolved = refusal_copy_bytes(canonical);
-		denial.written = written = refusal_copy_bytes(&path->written);
+		denial.path_as_written = written = refusal_copy_bytes(&path->as_written);
 	}
 	group->suggested_option = suggest_make_grant(&machine, &denial, &group->why_no_suggestion);
 }
@@ -124,11 +124,11 @@ static const char *refusal_get_operation(const struct scan_record *record)
 {
 	const struct syscall_row *row = refusal_find_row(record);
 
-	if (scan_text_is(&record->right, "x"))
+	if (scan_text_equals(&record->right, "x"))
 		return "exec";
-	if (scan_text_is(&record->right, "w"))
+	if (scan_text_equals(&record->right, "w"))
 		return "write";
-	if (scan_text_is(&record->right, "r"))
+	if (scan_text_equals(&record->right, "r"))
 		return "read";
 	if (row && row->intent == INTENT_SERVE)
 		return "listen";
@@ -151,7 +151,7 @@ static void refusal_fill_group(struct refusal_group *group, const struct scan_re
 	if (!audit_put_object(&target, record)) {
 		audit_put_text(&target, record_get_call(record));
 		buf_puts(&target, " ");
-		audit_put_text(&target, &record->args_object);
+		audit_put_text(&target, &record->args_json);
 	}
 	group->target = buf_take_text(&target);
 	group->reason = refusal_copy_text(&record->reason);
@@ -168,7 +168,7 @@ int refusals_add(struct refusals *refusals, const struct scan_record *record)
 	buf_printf(&key, "%s%s\n", refusal_get_operation(record), refusal_call_changes_name(record) ? " name" : "");
 	if (!audit_put_object(&key, record)) {
 		audit_put_text(&key, record_get_call(record));
-		audit_put_text(&key, &record->args_object);
+		audit_put_text(&key, &record->args_json);
 	}
 	buf_puts(&key, "\n");
 	audit_put_text(&key, &record->reason);

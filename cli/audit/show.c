@@ -49,7 +49,7 @@ static void show_add_call_arguments(struct buf *out, const struct scan_record *r
 {
 	struct scan_text name, value;
 
-	for (struct scan_text rest = record->args_object; scan_next_arg(&rest, &name, &value);) {
+	for (struct scan_text rest = record->args_json; scan_next_arg(&rest, &name, &value);) {
 		show_add_text(out, " ", &name);
 		show_add_text(out, "=", &value);
 	}
@@ -61,8 +61,8 @@ static void show_add_connection(struct buf *out, const struct scan_record *recor
 	show_add_text(out, " ", &record->host);
 	show_add_number(out, ":", record->port);
 	show_add_text(out, " ", &record->method);
-	show_add_text(out, " ", &record->path[0].written);
-	buf_puts(out, record->truncated ? "..." : "");
+	show_add_text(out, " ", &record->path[0].as_written);
+	buf_puts(out, record->path_is_truncated ? "..." : "");
 	show_add_text(out, " proto=", &record->proto);
 	show_add_text(out, " address=", &record->address);
 	show_add_text(out, " real=", &record->real);
@@ -74,7 +74,7 @@ static void show_add_connection(struct buf *out, const struct scan_record *recor
 	show_add_number(out, " conn=", record->conn);
 	show_add_number(out, " status=", record->status);
 	show_add_number(out, " count=", record->refusal_count);
-	if (record->has_bytes)
+	if (record->has_byte_counts)
 		buf_printf(out, " bytes_up=%llu bytes_down=%llu", (unsigned long long)record->bytes_up,
 			   (unsigned long long)record->bytes_down);
 }
@@ -82,7 +82,7 @@ static void show_add_connection(struct buf *out, const struct scan_record *recor
 static void show_add_paths(struct buf *out, const struct scan_record *record)
 {
 	for (size_t i = 0; i < SCAN_PATHS; i++) {
-		show_add_text(out, i == SCAN_PATHS - 1 ? " loader " : " ", &record->path[i].written);
+		show_add_text(out, i == SCAN_PATHS - 1 ? " loader " : " ", &record->path[i].as_written);
 		show_add_text(out, " => ", &record->path[i].resolved);
 	}
 	show_add_text(out, " on ", &record->host);

@@ -134,7 +134,7 @@ static int source_read_line(struct source *source)
 	source_set_text(source, source->line.text, source->line.len);
 	if (source->log_is_compact || source->line.line_number == 1 ||
 	    !scan_line_is_valid_json_text(entry->json_text, entry->len) ||
-	    scan_parse_line_fast(entry->json_text, entry->len, &entry->record) < 0 || entry->record.type.at) {
+	    scan_parse_line_fast(entry->json_text, entry->len, &entry->record) < 0 || entry->record.line_type.at) {
 		r = source_parse_line(source);
 		if (r < 0)
 			return r;

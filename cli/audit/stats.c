@@ -51,8 +51,8 @@ static void stats_count_host(struct stats *stats, const struct scan_record *reco
 
 	if (!item)
 		return;
-	item->count[HOST_CONNECTIONS] += scan_text_is(&record->event, "close");
-	item->count[HOST_REQUESTS] += scan_text_is(&record->event, "request");
+	item->count[HOST_CONNECTIONS] += scan_text_equals(&record->event, "close");
+	item->count[HOST_REQUESTS] += scan_text_equals(&record->event, "request");
 	item->count[HOST_DENIED] += record_is_denied(record);
 	item->count[HOST_UP] += record->bytes_up;
 	item->count[HOST_DOWN] += record->bytes_down;

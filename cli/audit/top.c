@@ -58,7 +58,7 @@ static void top_count_denial(struct top *top, const struct scan_record *record)
 	audit_put_text(&name, record_get_call(record));
 	buf_puts(&name, " ");
 	if (!audit_put_object(&name, record))
-		audit_put_text(&name, &record->args_object);
+		audit_put_text(&name, &record->args_json);
 	buf_puts(&name, ": ");
 	audit_put_text(&name, &record->reason);
 	top_count_name(top, TOP_DENIAL, &name, true);

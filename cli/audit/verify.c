@@ -65,13 +65,13 @@ static const int exit_statuses[VERIFY_KIND_MAX] = {
 	[VERIFY_REORDERED] = VERIFY_STATUS_BROKEN,
 	[VERIFY_LOST_SEGMENT] = VERIFY_STATUS_BROKEN,
 	[VERIFY_LOST_FILE] = VERIFY_STATUS_BROKEN,
-	[VERIFY_UNHASHED] = VERIFY_STATUS_BROKEN,
+	[VERIFY_HASH_MISSING] = VERIFY_STATUS_BROKEN,
 	[VERIFY_FOREIGN_FILE] = VERIFY_STATUS_BROKEN,
 	[VERIFY_REWRITTEN] = VERIFY_STATUS_BROKEN,
 	[VERIFY_FOREIGN_KEY] = VERIFY_STATUS_WRONG_KEY,
-	[VERIFY_SIGNATURE] = VERIFY_STATUS_WRONG_KEY,
+	[VERIFY_BAD_SIGNATURE] = VERIFY_STATUS_WRONG_KEY,
 	[VERIFY_TRUNCATED] = VERIFY_STATUS_TRUNCATED,
-	[VERIFY_OPEN_END] = VERIFY_STATUS_END_UNKNOWN,
+	[VERIFY_NO_TRAILER] = VERIFY_STATUS_END_UNKNOWN,
 	[VERIFY_UNSIGNED] = VERIFY_STATUS_END_UNKNOWN,
 };
 
@@ -79,18 +79,18 @@ static void verify_print_for_people(const struct verify_run *run, const struct v
 {
 	const struct verify *verify = &run->verify;
 	const struct verify_place *place = &finding->place;
-	bool placed = place->number > 0;
+	bool placed = place->line_number > 0;
 	char text[VERIFY_TEXT_SIZE];
 
-	(void)text_printf(stdout, "%s", run->path[placed ? place->file : 0]);
-	(void)text_printf(stdout, placed ? ":%" PRIu64 ": " : ": ", place->number);
+	(void)text_printf(stdout, "%s", run->path[placed ? place->file_index : 0]);
+	(void)text_printf(stdout, placed ? ":%" PRIu64 ": " : ": ", place->line_number);
 	verify_describe_finding(finding, text);
 	(void)text_printf(stdout, "%s", text);
-	if (finding->kind == VERIFY_LOST_FILE && verify->next_name[0])
-		(void)text_printf(stdout, ": %s", verify->next_name);
+	if (finding->kind == VERIFY_LOST_FILE && verify->next_file_name[0])
+		(void)text_printf(stdout, ": %s", verify->next_file_name);
 	(void)text_printf(stdout, "; run %s, %" PRIu64 " records, %zu file%s", verify->run, verify->records,
 			  run->path_count, run->path_count == 1 ? "" : "s");
-	if (tail > 0 && finding->kind == VERIFY_OPEN_END)
+	if (tail > 0 && finding->kind == VERIFY_NO_TRAILER)
 		(void)text_printf(stdout, ", unsealed tail of %" PRIu64 " line%s", tail, tail == 1 ? "" : "s");
 	if (run->anchor.count > 0)
 		(void)text_printf(stdout, ", %" PRIu64 " checkpoints agree, the last at line %" PRIu64,
@@ -99,7 +99,7 @@ static void verify_print_for_people(const struct verify_run *run, const struct v
 		(void)text_printf(stdout, ", ended by callgate after its supervisor died: the last %" PRIu64
 				  " were sealed only then", verify->recovered);
 	if (finding->kind == VERIFY_INTACT)
-		(void)text_printf(stdout, ", signed by %s%s", verify->key_text,
+		(void)text_printf(stdout, ", signed by %s%s", verify->header_key_text,
 				  run->has_key ? "" : " (so says the log: compare with the result, or use --key)");
 	(void)text_printf(stdout, "\n");
 }
@@ -112,11 +112,12 @@ static void verify_print_json(const struct verify_run *run, const struct verify_
 
 	for (size_t i = 0; i < run->path_count; i++)
 		(void)json_array_append_new(files, report_make_text_json(run->path[i]));
-	if (finding->place.number > 0)
-		(void)json_object_update_new(
-			found, json_pack("{s:o, s:I, s:I}", "file",
-					 report_make_text_json(run->path[finding->place.file]), "line",
-					 (json_int_t)finding->place.number, "seq", (json_int_t)finding->place.seq));
+	if (finding->place.line_number > 0)
+		(void)json_object_update_new(found,
+					     json_pack("{s:o, s:I, s:I}", "file",
+						       report_make_text_json(run->path[finding->place.file_index]),
+						       "line", (json_int_t)finding->place.line_number, "seq",
+						       (json_int_t)finding->place.seq));
 	if (finding->last > 0 || finding->kind == VERIFY_DELETED)
 		(void)json_object_update_new(found, json_pack("{s:I, s:I}", "first", (json_int_t)finding->first, "last",
 							      (json_int_t)finding->last));
@@ -124,9 +125,9 @@ static void verify_print_json(const struct verify_run *run, const struct verify_
 			   verify_get_name(finding->kind), "intact", finding->kind == VERIFY_INTACT, "found", found,
 			   "files", files, "run", verify->run, "lines", (json_int_t)verify->lines, "records",
 			   (json_int_t)verify->records, "unsealed", (json_int_t)tail, "recovered",
-			   (json_int_t)verify->recovered, "key", verify->key_text, "key_given", (int)run->has_key,
-			   "checkpoints", (json_int_t)run->anchor.count, "anchored", (json_int_t)run->anchor.lines,
-			   "head", verify->last_line.hash, (size_t)HASH_DIGITS);
+			   (json_int_t)verify->recovered, "key", verify->header_key_text, "key_given",
+			   (int)run->has_key, "checkpoints", (json_int_t)run->anchor.count, "anchored",
+			   (json_int_t)run->anchor.lines, "head", verify->last_line.hash, (size_t)HASH_DIGITS);
 	text = result ? json_dumps(result, JSON_COMPACT) : NULL;
 	(void)text_printf(stdout, "%s\n", text ? text : "{}");
 	json_decref(result);
@@ -272,7 +273,7 @@ static int verify_read_lines(struct verify_run *run, int fd, const char *path)
 			break;
 		len += (size_t)n;
 	}
-	if (first && !(run->log_is_begun && run->verify.next_name[0]))
+	if (first && !(run->log_is_begun && run->verify.next_file_name[0]))
 		return -ENOMSG;
 	if (first)
 		verify_begin_file(&run->verify);
@@ -307,8 +308,9 @@ static int verify_read_file(struct verify_run *run, const char *path, bool follo
 	run->file[run->read_file_count++] = (struct verify_file){file.st_dev, file.st_ino, followed};
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	r = verify_read_lines(run, fd, path);
-	if (r == 0 && !run->verify.is_broken && run->verify.next_name[0] && !strchr(run->verify.next_name, '/'))
-		*ret_next = cli_format("%.*s%s", slash ? (int)(slash - path + 1) : 0, path, run->verify.next_name);
+	if (r == 0 && !run->verify.is_broken && run->verify.next_file_name[0] &&
+	    !strchr(run->verify.next_file_name, '/'))
+		*ret_next = cli_format("%.*s%s", slash ? (int)(slash - path + 1) : 0, path, run->verify.next_file_name);
 	return r;
 }
 

@@ -70,7 +70,7 @@ static bool nsswitch_has_only_files(const char *database)
 }
 
 /* Asks the name service. NULL: no such account, the service cannot be asked, or nsswitch.conf(5) has only files. */
-static const struct account_reply *account_ask_name_service(const char *database, enum account_kind kind, uint32_t id,
+static const struct account_reply *account_ask_name_service(const char *database, enum account_lookup kind, uint32_t id,
 						       const char *name)
 {
 	static struct account_reply reply;

@@ -362,12 +362,12 @@ int cli_host_set_workdir_and_scratch(struct cli_host *host, const char *workdir,
 	cli_path_cache_release(&host->path_cache); /* a setup may have made links since the last load */
 	policy_free(host->other_phase_policy);
 	host->other_phase_policy = NULL;
-	host->policy.scratch = arena_dup(&host->arena, scratch ? scratch : "/callgate-scratch");
+	host->policy.scratch_path = arena_dup(&host->arena, scratch ? scratch : "/callgate-scratch");
 	host->workdir = workdir ? arena_dup(&host->arena, workdir)
-				: arena_printf(&host->arena, "%s/work", host->policy.scratch);
+				: arena_printf(&host->arena, "%s/work", host->policy.scratch_path);
 	host->policy.workdir = host->workdir;
 	host->policy.workdir_virt_default = workdir ? host->workdir : "/work";
-	return host->policy.scratch && host->workdir ? 0 : -ENOMEM;
+	return host->policy.scratch_path && host->workdir ? 0 : -ENOMEM;
 }
 
 void cli_host_release(struct cli_host *host)

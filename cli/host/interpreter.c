@@ -15,8 +15,8 @@
 #define VENV_DEPTH_MAX 4 /* longest chain of virtual environments, each based on the next */
 
 struct interpreter_family {
-	const char
-		*program_name_start; /* start of its programs' names: "python" matches python, python3 and python3.11 */
+	/* start of its programs' names: "python" matches python, python3 and python3.11 */
+	const char *program_name_start;
 	const char *command;       /* the program looked for in PATH */
 	/* the interpreter's files below a shared prefix such as /usr; "%s" stands for its version */
 	const char *const *files_in_prefix;

@@ -161,7 +161,7 @@ static bool judge_grants_net(struct judge *judge, const struct network_need *net
 	query->any_port = net->any_port;
 	(void)snprintf(query->host, sizeof(query->host), "%s", net->host);
 	(void)snprintf(query->method, sizeof(query->method), "%s", net->method);
-	(void)snprintf(query->request, sizeof(query->request), "%s", net->request);
+	(void)snprintf(query->request_path, sizeof(query->request_path), "%s", net->request);
 	query_judge(judge->judge, query, &answer);
 	return answer.is_certain && answer.is_allowed;
 }
@@ -236,13 +236,13 @@ int learn_deny_secrets(struct learn *learn)
 
 static void judge_count_files_of_mount(const struct judge *judge, const struct policy_mount *mount, uint64_t *granted)
 {
-	char *const paths[] = {(char *)(uintptr_t)mount->host, NULL};
+	char *const paths[] = {(char *)(uintptr_t)mount->host_path, NULL};
 	FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV | FTS_NOSTAT, NULL);
 	char virt[PATH_MAX];
 	FTSENT *entry;
 
 	while (walk && *granted < LEARN_COUNTED_FILES_MAX && (entry = fts_read(walk))) {
-		const char *rest = path_rest_below(entry->fts_path, mount->host);
+		const char *rest = path_rest_below(entry->fts_path, mount->host_path);
 		int len;
 
 		if (!rest || entry->fts_info == FTS_DP)

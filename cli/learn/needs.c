@@ -132,7 +132,8 @@ static bool net_is_query(const struct network_need *net, const struct query *que
 	return net->kind == query->kind && net->port == query->port && net->udp == query->udp &&
 	       net->any_port == query->any_port && net->upgrade == query->upgrade &&
 	       strcmp(net->host, query->host) == 0 &&
-	       (!request || (strcmp(net->method, query->method) == 0 && strcmp(net->request, query->request) == 0));
+	       (!request ||
+		(strcmp(net->method, query->method) == 0 && strcmp(net->request, query->request_path) == 0));
 }
 
 static struct network_need *needs_get_net(struct needs *needs, const struct query *query)
@@ -153,7 +154,7 @@ static struct network_need *needs_get_net(struct needs *needs, const struct quer
 				     .plain = query->is_http_without_tls};
 	net->host = strdup(query->host);
 	net->method = strdup(query->kind == QUERY_REQUEST ? query->method : "");
-	net->request = strdup(query->kind == QUERY_REQUEST ? query->request : "");
+	net->request = strdup(query->kind == QUERY_REQUEST ? query->request_path : "");
 	needs->nets++;
 	return net->host && net->method && net->request ? net : NULL;
 }

@@ -53,7 +53,8 @@ static bool diff_confirm_witness(struct policy *const policy[2], struct diff_wit
 		struct why_answer answer;
 		const char *wrong;
 
-		if (why_ask(policy[side], diff_find_kind(witness->option), witness->text, &answer, NULL, &wrong) < 0)
+		if (why_ask(policy[side], diff_find_kind(witness->why_option), witness->why_argument, &answer, NULL,
+			    &wrong) < 0)
 			return false;
 		asked[side] = (struct diff_answer){diff_get_level(answer.verdict, answer.reason), answer.verdict,
 						   answer.rule, answer.reason};
@@ -98,7 +99,7 @@ static void diff_print_group(struct buf *text, const struct policy_diff *diff, s
 	for (size_t i = first; i < diff->witness_count && shown < DIFF_EXAMPLES_SHOWN_MAX; i++) {
 		if (!diff_witnesses_agree(&diff->witness[first], &diff->witness[i]))
 			continue;
-		buf_printf(text, "    %s %s\n", diff->witness[i].option, diff->witness[i].text);
+		buf_printf(text, "    %s %s\n", diff->witness[i].why_option, diff->witness[i].why_argument);
 		shown++;
 	}
 }
@@ -107,7 +108,7 @@ static void diff_print_setting(struct buf *text, const struct diff_setting *sett
 {
 	buf_printf(text, "~ %s: ", setting->key);
 	for (unsigned side = 0; side < 2; side++) {
-		const char *value = setting->text[side] ? setting->text[side] : "not set";
+		const char *value = setting->json_value[side] ? setting->json_value[side] : "not set";
 		bool cut = strlen(value) > DIFF_VALUE_COLUMNS_MAX;
 
 		buf_printf(text, "%.*s%s%s", DIFF_VALUE_COLUMNS_MAX, value, cut ? "..." : "", side == 0 ? " -> " : "");
@@ -128,8 +129,8 @@ static json_t *diff_make_group_json(const struct policy_diff *diff, size_t first
 
 	for (size_t i = first; i < diff->witness_count && json_array_size(asked) < DIFF_EXAMPLES_SHOWN_MAX; i++)
 		if (diff_witnesses_agree(witness, &diff->witness[i]))
-			(void)json_array_append_new(asked, json_pack("{s:s}", diff->witness[i].option,
-								     diff->witness[i].text));
+			(void)json_array_append_new(asked, json_pack("{s:s}", diff->witness[i].why_option,
+								     diff->witness[i].why_argument));
 	return json_pack("{s:s, s:o, s:o, s:o}", "op", witness->op, "first",
 			 diff_make_answer_json(&witness->answer[0]), "second",
 			 diff_make_answer_json(&witness->answer[1]), "witnesses", asked);
@@ -143,13 +144,14 @@ static json_t *diff_make_settings_json(const struct policy_diff *diff)
 		const struct diff_setting *setting = &diff->setting[i];
 
 		(void)json_array_append_new(
-			list, json_pack("{s:s, s:o, s:o, s:s}", "key", setting->key, "first",
-					setting->text[0] ? json_loads(setting->text[0], JSON_DECODE_ANY, NULL)
+			list,
+			json_pack("{s:s, s:o, s:o, s:s}", "key", setting->key, "first",
+				  setting->json_value[0] ? json_loads(setting->json_value[0], JSON_DECODE_ANY, NULL)
 							 : json_null(),
-					"second",
-					setting->text[1] ? json_loads(setting->text[1], JSON_DECODE_ANY, NULL)
+				  "second",
+				  setting->json_value[1] ? json_loads(setting->json_value[1], JSON_DECODE_ANY, NULL)
 							 : json_null(),
-					"direction", diff_direction_get_name(setting->direction)));
+				  "direction", diff_direction_get_name(setting->direction)));
 	}
 	return list;
 }

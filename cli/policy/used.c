@@ -72,7 +72,7 @@ static void used_pack_access(struct buf *buf, const struct query *query, const s
 	used_pack_text(buf, query->host, strlen(query->host));
 	if (query->kind == QUERY_REQUEST) {
 		used_pack_text(buf, query->method, strlen(query->method));
-		used_pack_text(buf, query->request, strlen(query->request));
+		used_pack_text(buf, query->request_path, strlen(query->request_path));
 	}
 }
 
@@ -126,7 +126,7 @@ static struct packed_access_head used_unpack_access(const struct packed_access *
 	(void)used_unpack_text(&at, query->host);
 	if (query->kind == QUERY_REQUEST) {
 		(void)used_unpack_text(&at, query->method);
-		(void)used_unpack_text(&at, query->request);
+		(void)used_unpack_text(&at, query->request_path);
 	}
 	return head;
 }

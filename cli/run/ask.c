@@ -47,7 +47,7 @@ static const char *ask_find_grant(const struct policy *policy, const char *real)
 	const struct policy_mount *mount = policy ? policy_get_mounts(policy, &count) : NULL;
 
 	for (size_t i = 0; mount && i < count; i++) {
-		const char *host = mount[i].host;
+		const char *host = mount[i].host_path;
 
 		if (mount[i].kind != POLICY_MOUNT_TREE || !host)
 			continue;
@@ -109,7 +109,7 @@ int run_open_ask_directory(struct run *run)
 int run_load_ask_policy(struct run *run)
 {
 	const char *const hidden[] = {run->ask.dir, run->program.log_path, NULL};
-	const struct policy_observe observe = {.judged = run->program.policy, .hidden = hidden};
+	const struct policy_observe observe = {.judged_policy = run->program.policy, .hidden = hidden};
 
 	if (!run->options.ask_dir) {
 		if (policy_asks_about_denials(run->program.policy) && !run->options.quiet && !run->options.observes)

@@ -126,7 +126,7 @@ void run_write_attestation(struct run *run, const struct keeper_outcome *outcome
 
 	if (!run->attest.name || run->is_setup_process)
 		return;
-	if (outcome->key && outcome->log_end.lines > 0) {
+	if (outcome->key && outcome->log_end.line_count > 0) {
 		text = attest_make_text(run, outcome->key, result);
 		error = text ? run_store_end_file(run, CUSTODIAN_ATTEST, &run->attest, text) : -ENOMEM;
 	} else {

@@ -81,7 +81,8 @@ static bool run_fd_has_secret(const struct policy *policy, int fd)
 	const struct net_secret *secret = policy ? policy_net_get_secrets(policy, &count) : NULL;
 
 	for (size_t i = 0; i < count; i++)
-		if (strncmp(secret[i].from, "fd:", 3) == 0 && strtol(secret[i].from + 3, NULL, 10) == fd)
+		if (strncmp(secret[i].value_source, "fd:", 3) == 0 &&
+		    strtol(secret[i].value_source + 3, NULL, 10) == fd)
 			return true;
 	return false;
 }

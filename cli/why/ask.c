@@ -28,7 +28,7 @@ static int why_ask_path(const struct policy *policy, const char *text, bool exec
 		return ret;
 	*ret_answer = (struct why_answer){question.decision.verdict, question.decision.rule, question.decision.reason};
 	ret_question->kind = POLICY_QUESTION_PATH;
-	ret_question->want = question.wanted_rights;
+	ret_question->wanted_rights = question.wanted_rights;
 	memcpy(ret_question->path, question.resolved_path, sizeof(ret_question->path));
 	return 0;
 }

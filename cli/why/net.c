@@ -14,9 +14,9 @@
 
 /* An address that the question names, or that the policy's "resolve" gives to the host name. */
 struct net_known_address {
-	char address_text[NET_ADDRESS_TEXT];
-	const char
-		*not_public_class; /* why the address is not public: its class, such as "private"; NULL: it is public */
+	char address_text[NET_ADDRESS_TEXT_SIZE];
+	/* why the address is not public: its class, such as "private"; NULL: it is public */
+	const char *not_public_class;
 	bool is_refused;
 };
 
@@ -282,8 +282,9 @@ static int why_print_text(const struct net_question *asked)
 	else
 		buf_printf(&text, "  answer    %s\n",
 			   asked->callgate_sees_requests ? "status 403 to the request" : "ECONNREFUSED to the connect");
-	if (verdict->rule && verdict->rule->header)
-		buf_printf(&text, "  header    %s: %s\n", verdict->rule->header, verdict->rule->header_value);
+	if (verdict->rule && verdict->rule->credential_header)
+		buf_printf(&text, "  header    %s: %s\n", verdict->rule->credential_header,
+			   verdict->rule->credential_value);
 	why_print_addresses(&text, asked);
 	if (suggestion)
 		buf_printf(&text, "  to allow  %s\n", suggestion);
@@ -314,8 +315,8 @@ static int why_print_json(const struct net_question *asked)
 			  "proto", why_get_proto_name(asked), "method", asked->request ? asked->method : NULL, "path",
 			  asked->request ? asked->path : NULL, "rule", verdict->label, "reason", verdict->reason,
 			  "errno", verdict->is_allowed || asked->callgate_sees_requests ? NULL : "ECONNREFUSED",
-			  "opened", asked->callgate_sees_requests, "header", rule ? rule->header : NULL, "addresses",
-			  why_make_addresses_json(asked), "suggest", suggestion);
+			  "opened", asked->callgate_sees_requests, "header", rule ? rule->credential_header : NULL,
+			  "addresses", why_make_addresses_json(asked), "suggest", suggestion);
 
 	return cli_print_json("why", object);
 }

@@ -37,7 +37,8 @@ static void why_follow_host_links(const struct policy *policy, struct why_path *
 		return;
 	mounts = policy_get_mounts(policy, &count);
 	for (size_t i = count; i-- > 0;) {
-		const char *rest = mounts[i].kind == POLICY_MOUNT_TREE ? path_rest_below(real, mounts[i].host) : NULL;
+		const char *rest =
+			mounts[i].kind == POLICY_MOUNT_TREE ? path_rest_below(real, mounts[i].host_path) : NULL;
 
 		if (!rest)
 			continue;
@@ -57,7 +58,7 @@ static void why_deny_unless_public(const struct policy *policy, struct why_path 
 {
 	char path[PATH_MAX];
 	size_t granted =
-		strlen(question->mount && question->host_path[0] ? question->mount->host : question->host_path);
+		strlen(question->mount && question->host_path[0] ? question->mount->host_path : question->host_path);
 	struct stat status;
 
 	if (!question->host_path[0] || question->decision.verdict == VERDICT_DENY ||

@@ -35,7 +35,7 @@ static int why_set_fired_entry(const struct cli_given *given, void *after)
 /* Marks the entries of --after-read as fired. False with a message: the policy lacks one. */
 static bool why_mark_fired_entries(const struct policy *policy, uint64_t entries)
 {
-	const size_t count = policy_count_after(policy);
+	const size_t count = policy_count_after_entries(policy);
 
 	policy_fire_after_entries(policy, (uint32_t)entries);
 	if (count == POLICY_AFTER_MAX || entries >> count == 0)

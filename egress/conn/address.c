@@ -100,7 +100,7 @@ const char *address_get_refusal_reason(const struct policy *policy, const struct
 
 static void address_append_dropped(char *dropped, size_t cap, const struct sockaddr *address, const char *reason)
 {
-	char text[NET_ADDRESS_TEXT], one[NET_ADDRESS_TEXT + 64];
+	char text[NET_ADDRESS_TEXT_SIZE], one[NET_ADDRESS_TEXT_SIZE + 64];
 	size_t len = strlen(dropped);
 	int more;
 

@@ -63,10 +63,10 @@ static int bio_read(BIO *bio, char *data, size_t cap, size_t *ret_read)
 	ssize_t got = (ssize_t)bytes_take(&channel->early_ciphertext, data, cap);
 
 	BIO_clear_retry_flags(bio);
-	if (!got && !channel->reads_left)
+	if (!got && !channel->reads_left_in_round)
 		got = -EAGAIN;
 	else if (!got) {
-		channel->reads_left--;
+		channel->reads_left_in_round--;
 		got = channel_receive(channel->watch.fd, data, cap);
 	}
 	*ret_read = got > 0 ? (size_t)got : 0;
@@ -183,7 +183,7 @@ static int channel_get_tls_errno(struct channel *channel, int result)
 /* To be called before each OpenSSL call. An error: TLS has failed, and OpenSSL must not be called again. */
 static int channel_prepare_tls_call(struct channel *channel)
 {
-	channel->reads_left = CHANNEL_READS_MAX;
+	channel->reads_left_in_round = CHANNEL_READS_MAX;
 	ERR_clear_error();
 	return channel->error;
 }

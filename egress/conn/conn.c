@@ -38,24 +38,24 @@ static void conn_on_upstream_ready(struct watch *watch)
 	conn_on_ready(container_of(watch, struct conn, upstream.watch));
 }
 
-static void conn_on_limit_due(struct timer *timer)
+static void conn_on_phase_timeout(struct timer *timer)
 {
-	struct conn *conn = container_of(timer, struct conn, timer);
+	struct conn *conn = container_of(timer, struct conn, phase_timer);
 	uint64_t now_ns = loop_get_now_ns(conn->egress->loop);
 
-	if (now_ns < conn->deadline_ns)
-		loop_set_timer(conn->egress->loop, timer, (conn->deadline_ns - now_ns) / NS_PER_MS + 1);
+	if (now_ns < conn->phase_deadline_ns)
+		loop_set_timer(conn->egress->loop, timer, (conn->phase_deadline_ns - now_ns) / NS_PER_MS + 1);
 	else
 		conn_close(conn, conn->timeout_cause, NULL, true);
 }
 
-/* Called for every transfer, so that a later deadline is only stored: conn_on_limit_due sets the timer again. */
-void conn_set_limit(struct conn *conn, uint64_t ms, const char *cause)
+/* Called for every transfer, so that a later deadline is only stored: conn_on_phase_timeout sets the timer again. */
+void conn_set_phase_timeout(struct conn *conn, uint64_t ms, const char *cause)
 {
-	conn->deadline_ns = loop_get_now_ns(conn->egress->loop) + ms * NS_PER_MS;
+	conn->phase_deadline_ns = loop_get_now_ns(conn->egress->loop) + ms * NS_PER_MS;
 	conn->timeout_cause = cause;
-	if (!conn->timer.due_ns || conn->timer.due_ns > conn->deadline_ns)
-		loop_set_timer(conn->egress->loop, &conn->timer, ms);
+	if (!conn->phase_timer.due_ns || conn->phase_timer.due_ns > conn->phase_deadline_ns)
+		loop_set_timer(conn->egress->loop, &conn->phase_timer, ms);
 }
 
 static void conn_on_pump_due(struct timer *timer)
@@ -95,7 +95,7 @@ static void conn_leave_mode(struct conn *conn)
 	free(conn->state);
 	conn->mode = NULL;
 	conn->state = NULL;
-	loop_clear_timer(conn->egress->loop, &conn->timer);
+	loop_clear_timer(conn->egress->loop, &conn->phase_timer);
 	loop_clear_timer(conn->egress->loop, &conn->pump_timer);
 }
 
@@ -109,8 +109,8 @@ void conn_switch_mode(struct conn *conn, enum conn_mode_id id)
 		conn_close(conn, "no_memory", NULL, true);
 		return;
 	}
-	if (mode->limit_ms)
-		conn_set_limit(conn, mode->limit_ms, mode->limit_cause);
+	if (mode->first_timeout_ms)
+		conn_set_phase_timeout(conn, mode->first_timeout_ms, mode->first_timeout_cause);
 	conn_pump_mode(conn);
 }
 
@@ -139,11 +139,11 @@ struct conn *conn_create(struct egress *egress, const struct control_connect *co
 	conn->pid = connect->pid;
 	conn->port = connect->port;
 	conn->source_port = connect->source_port;
-	conn->family = connect->family;
-	LINE_COPY(conn->host, connect->host);
+	conn->address_family = connect->family;
+	LINE_COPY_TEXT(conn->host, connect->host);
 	conn->client.watch.fd = conn->upstream.watch.fd = conn->upstream_dial_result.fd = -1;
 	conn->client.loop = conn->upstream.loop = egress->loop;
-	conn->timer.fire = conn_on_limit_due;
+	conn->phase_timer.fire = conn_on_phase_timeout;
 	conn->pump_timer.fire = conn_on_pump_due;
 	conn->start_ns = conn->active_ns = loop_get_now_ns(egress->loop);
 	conn->next = egress->conns;
@@ -205,12 +205,12 @@ static void conn_write_close_record(struct conn *conn, const char *cause, const 
 
 	conn_init_record(conn, CONTROL_EVENT_CLOSE, &record);
 	record.allow = reason == NULL;
-	record.status = conn->http_status;
+	record.http_status = conn->http_status;
 	record.bytes_up = conn->bytes_up;
 	record.bytes_down = conn->bytes_down;
 	record.duration_us = (loop_get_now_ns(conn->egress->loop) - conn->start_ns) / 1000;
-	LINE_COPY(record.cause, cause);
-	LINE_COPY(record.reason, reason);
+	LINE_COPY_TEXT(record.close_cause, cause);
+	LINE_COPY_TEXT(record.reason, reason);
 	(void)line_send_record(conn->egress->line, &record, NULL, NULL, NULL); /* if it fails, the process ends */
 }
 
@@ -220,7 +220,7 @@ void conn_close(struct conn *conn, const char *cause, const char *reason, bool a
 		return;
 	conn->is_closed = true;
 	conn_leave_mode(conn);
-	dial_cancel(conn->dial);
+	dial_cancel(conn->running_dial);
 	line_forget_ack_callbacks(conn->egress->line, conn);
 	budget_drop_connection(&conn->use);
 	conn_drop_upstream(conn, abort);
@@ -247,7 +247,7 @@ void conn_write_refusal_record(struct conn *conn, const char *reason)
 	struct control_record record;
 
 	conn_init_open_record(conn, &record);
-	LINE_COPY(record.reason, reason);
+	LINE_COPY_TEXT(record.reason, reason);
 	(void)line_send_record(conn->egress->line, &record, NULL, NULL, NULL); /* if it fails, the process ends */
 }
 
@@ -303,7 +303,7 @@ static void conn_on_dialled(void *ctx, const struct dial_result *result)
 	struct conn *conn = ctx;
 	struct control_record record;
 
-	conn->dial = NULL;
+	conn->running_dial = NULL;
 	conn->upstream_dial_result = *result;
 	conn->upstream_dial_result.fd = -1;
 	if (result->error < 0) {
@@ -313,7 +313,7 @@ static void conn_on_dialled(void *ctx, const struct dial_result *result)
 	channel_init(&conn->upstream, conn->egress->loop, result->fd, conn_on_upstream_ready);
 	conn_init_open_record(conn, &record);
 	record.allow = 1;
-	LINE_COPY(record.reason, "granted");
+	LINE_COPY_TEXT(record.reason, "granted");
 	if (line_send_record(conn->egress->line, &record, conn_on_open_recorded, conn, NULL) < 0)
 		conn_refuse_upstream(conn, -ENETDOWN, "not_recorded");
 }
@@ -329,7 +329,7 @@ void conn_open_upstream(struct conn *conn, const char *host, uint16_t port,
 	memset(&conn->upstream_dial_result, 0, sizeof(conn->upstream_dial_result));
 	conn->upstream_dial_result.fd = -1;
 	if (host != conn->host)
-		LINE_COPY(conn->host, host);
+		LINE_COPY_TEXT(conn->host, host);
 	conn->port = port;
 	conn->rule = verdict.is_allowed ? verdict.rule : NULL;
 	conn->answer = answer;
@@ -341,8 +341,8 @@ void conn_open_upstream(struct conn *conn, const char *host, uint16_t port,
 		conn_refuse_upstream_later(conn, -ECONNREFUSED, "cap_connections");
 		return;
 	}
-	conn->dial = dial_start(conn->egress, conn->host, port, conn->rule, conn_on_dialled, conn);
-	if (!conn->dial)
+	conn->running_dial = dial_start(conn->egress, conn->host, port, conn->rule, conn_on_dialled, conn);
+	if (!conn->running_dial)
 		conn_refuse_upstream_later(conn, -ENETDOWN, "no_memory");
 }
 
@@ -352,12 +352,12 @@ void conn_init_record(const struct conn *conn, enum control_event event, struct 
 
 	*ret_record = (struct control_record){
 		.conn_id = conn->id, .pid = conn->pid, .event = (uint8_t)event, .port = conn->port, .refusal_count = 1};
-	LINE_COPY(ret_record->host, conn->host);
-	LINE_COPY(ret_record->proto, proto);
-	LINE_COPY(ret_record->sni, conn->sni);
-	LINE_COPY(ret_record->alpn, conn->alpn);
+	LINE_COPY_TEXT(ret_record->host, conn->host);
+	LINE_COPY_TEXT(ret_record->proto, proto);
+	LINE_COPY_TEXT(ret_record->sni, conn->sni);
+	LINE_COPY_TEXT(ret_record->alpn, conn->alpn);
 	if (conn->rule)
-		LINE_COPY(ret_record->rule, conn->rule->label);
+		LINE_COPY_TEXT(ret_record->rule, conn->rule->label);
 }
 
 void conn_record_request_outcome(struct conn *conn, uint64_t start_ns, struct control_done done)

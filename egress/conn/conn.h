@@ -34,8 +34,8 @@ enum conn_mode_id {
 struct conn_mode {
 	const char *name;   /* name of the mode in audit records */
 	size_t state_size;  /* size of conn->state, which is zeroed before the first pump; 0: no state */
-	uint64_t limit_ms;  /* time limit of the mode's first phase; 0: pump sets it */
-	const char *limit_cause; /* cause in the close record if limit_ms expires */
+	uint64_t first_timeout_ms;  /* time limit of the mode's first phase; 0: pump sets it */
+	const char *first_timeout_cause; /* cause in the close record if limit_ms expires */
 	/*
 	 * Makes all progress that is possible, then sets what to wait for (channel_set_events on both ends). Called
 	 * when an end is ready, a record is acknowledged, the upstream is connected or a budget allows bytes again.
@@ -50,17 +50,17 @@ struct conn {
 	uint64_t id;
 	pid_t pid;
 	uint16_t source_port, port;
-	int family;
+	int address_family;
 	char host[NET_HOST_MAX]; /* the endpoint's name; "" for a proxy that has read no destination yet */
 	const struct net_rule *rule; /* the rule that approves host; NULL for a proxy that has no destination yet */
 	struct channel client, upstream; /* watch.fd is -1 while not connected */
 	const struct conn_mode *mode;
 	void *state;             /* the mode's state; owned */
-	struct timer timer;      /* limits the present phase (handshake, head, idle); may fire before deadline_ns */
-	uint64_t deadline_ns;
+	struct timer phase_timer; /* limits the present phase (handshake, head, idle); may fire before deadline_ns */
+	uint64_t phase_deadline_ns;
 	const char *timeout_cause; /* cause in the close record if the deadline passes */
 	struct timer pump_timer; /* timer of conn_pump_mode_after() */
-	struct dial *dial;       /* the dial under way; NULL: none */
+	struct dial *running_dial;       /* the dial under way; NULL: none */
 	void (*answer)(struct conn *conn, int error, const char *reason); /* gets the result of conn_open_upstream() */
 	struct dial_result upstream_dial_result; /* its fd is -1: `upstream` has the socket */
 	char sni[NET_HOST_MAX], alpn[16];
@@ -111,7 +111,7 @@ void conn_pump_mode_after(struct conn *conn, uint64_t ms);
  */
 ssize_t conn_read_bytes(struct conn *conn, bool up, void *data, size_t cap, uint64_t *ret_wait_ms);
 /* Restarts the phase's time limit. If it expires, `cause` (static) goes into the close record. */
-void conn_set_limit(struct conn *conn, uint64_t ms, const char *cause);
+void conn_set_phase_timeout(struct conn *conn, uint64_t ms, const char *cause);
 
 /*
  * Writes the close record with `cause` (static; see control.h) and `reason` (static code; may be NULL), closes both

@@ -21,7 +21,7 @@
 struct dial_attempt {
 	struct dial *dial;
 	struct watch watch; /* fd is -1 while not connecting */
-	struct timer timer;
+	struct timer timeout_timer;
 	struct sockaddr_storage address;
 };
 
@@ -35,11 +35,11 @@ struct dial {
 	enum net_lifted_refusals lift;         /* the exceptions for the addresses in `attempt` */
 	void (*answer)(void *ctx, const struct dial_result *result);
 	void *ctx;
-	uint64_t resolver_question;             /* number of the pending question to the resolver; 0: none */
+	uint64_t resolver_question_number;             /* number of the pending question to the resolver; 0: none */
 	uint64_t started_ns;          /* when the lookup began, then when connecting began */
 	struct dial_attempt attempt[DIAL_ATTEMPTS_MAX];
 	size_t count, next, running;
-	struct timer timer;         /* fires when dialling starts, then for each further attempt */
+	struct timer next_step_timer;         /* fires when dialling starts, then for each further attempt */
 	struct dial_result result;
 };
 
@@ -47,7 +47,7 @@ static void attempt_close_socket(struct dial_attempt *attempt)
 {
 	struct dial *dial = attempt->dial;
 
-	loop_clear_timer(dial->egress->loop, &attempt->timer);
+	loop_clear_timer(dial->egress->loop, &attempt->timeout_timer);
 	if (attempt->watch.fd < 0)
 		return;
 	loop_close_watch(dial->egress->loop, &attempt->watch);
@@ -60,9 +60,9 @@ void dial_cancel(struct dial *dial)
 		return;
 	for (size_t i = 0; i < dial->count; i++)
 		attempt_close_socket(&dial->attempt[i]);
-	loop_clear_timer(dial->egress->loop, &dial->timer);
-	if (dial->resolver_question)
-		resolver_cancel_question(dial->egress->resolver, dial->resolver_question);
+	loop_clear_timer(dial->egress->loop, &dial->next_step_timer);
+	if (dial->resolver_question_number)
+		resolver_cancel_question(dial->egress->resolver, dial->resolver_question_number);
 	free(dial);
 }
 
@@ -145,7 +145,7 @@ static void attempt_on_ready(struct watch *watch)
 
 static void attempt_on_expired(struct timer *timer)
 {
-	attempt_give_up(container_of(timer, struct dial_attempt, timer), -ETIMEDOUT);
+	attempt_give_up(container_of(timer, struct dial_attempt, timeout_timer), -ETIMEDOUT);
 }
 
 /* Starts to connect. 0: connecting, or connected at once, so that the socket is writable. */
@@ -169,19 +169,19 @@ static int attempt_start_connect(struct dial_attempt *attempt)
 		loop_close_watch(dial->egress->loop, &attempt->watch);
 		return error;
 	}
-	loop_set_timer(dial->egress->loop, &attempt->timer, DIAL_CONNECT_TIMEOUT_MS);
+	loop_set_timer(dial->egress->loop, &attempt->timeout_timer, DIAL_CONNECT_TIMEOUT_MS);
 	dial->running++;
 	return 0;
 }
 
 static void dial_on_next_attempt_due(struct timer *timer)
 {
-	dial_start_next_attempt(container_of(timer, struct dial, timer));
+	dial_start_next_attempt(container_of(timer, struct dial, next_step_timer));
 }
 
 static void dial_start_next_attempt(struct dial *dial)
 {
-	loop_clear_timer(dial->egress->loop, &dial->timer);
+	loop_clear_timer(dial->egress->loop, &dial->next_step_timer);
 	while (dial->next < dial->count) {
 		int error = attempt_start_connect(&dial->attempt[dial->next++]);
 
@@ -190,7 +190,7 @@ static void dial_start_next_attempt(struct dial *dial)
 			continue;
 		}
 		if (dial->next < dial->count)
-			loop_set_timer(dial->egress->loop, &dial->timer, DIAL_NEXT_ATTEMPT_DELAY_MS);
+			loop_set_timer(dial->egress->loop, &dial->next_step_timer, DIAL_NEXT_ATTEMPT_DELAY_MS);
 		return;
 	}
 	if (dial->running)
@@ -215,7 +215,7 @@ static void dial_add_attempts(struct dial *dial, struct sockaddr_storage *list, 
 		sockaddr_set_port(&list[pick], dial->port);
 		dial->attempt[dial->count++] = (struct dial_attempt){.dial = dial,
 								.watch = {.fd = -1, .ready = attempt_on_ready},
-								.timer.fire = attempt_on_expired,
+								.timeout_timer.fire = attempt_on_expired,
 								.address = list[pick]};
 		memmove(&list[pick], &list[pick + 1], (--count - pick) * sizeof(*list));
 	}
@@ -242,23 +242,23 @@ static void dial_on_resolved(void *ctx, const struct resolver_answer *answer)
 	struct dial *dial = ctx;
 	struct sockaddr_storage list[RESOLVER_ADDRESSES_MAX];
 
-	dial->resolver_question = 0;
+	dial->resolver_question_number = 0;
 	if (answer->error < 0) {
 		dial->result.dns_us = dial_get_elapsed_us(dial);
 		dial_report_result(dial, answer->error == -ETIMEDOUT ? -ETIMEDOUT : -EHOSTUNREACH, "dns_fail");
 		return;
 	}
-	memcpy(list, answer->address, answer->count * sizeof(*list));
-	dial_try_addresses(dial, list, answer->count, dial->other);
+	memcpy(list, answer->address, answer->address_count * sizeof(*list));
+	dial_try_addresses(dial, list, answer->address_count, dial->other);
 }
 
 static void dial_on_start_due(struct timer *timer)
 {
-	struct dial *dial = container_of(timer, struct dial, timer);
+	struct dial *dial = container_of(timer, struct dial, next_step_timer);
 	struct sockaddr_storage list[NET_ADDRESSES_MAX];
 	size_t count;
 
-	dial->timer.fire = dial_on_next_attempt_due;
+	dial->next_step_timer.fire = dial_on_next_attempt_due;
 	dial->started_ns = io_read_clock_ns();
 	/* Host names are canonical, so that a text that parses as an address is one. */
 	count = sockaddr_parse(dial->host, &list[0]) ?
@@ -268,9 +268,9 @@ static void dial_on_start_due(struct timer *timer)
 		dial_try_addresses(dial, list, count, dial->named);
 		return;
 	}
-	dial->resolver_question =
+	dial->resolver_question_number =
 		resolver_ask_name(dial->egress->resolver, dial->host, DIAL_DNS_TIMEOUT_MS, dial_on_resolved, dial);
-	if (!dial->resolver_question)
+	if (!dial->resolver_question_number)
 		dial_report_result(dial, -EAGAIN, "dns_fail");
 }
 
@@ -290,18 +290,18 @@ struct dial *dial_start(struct egress *egress, const char *host, uint16_t port, 
 	dial->answer = answer;
 	dial->ctx = ctx;
 	dial->result.fd = -1;
-	dial->timer.fire = dial_on_start_due;
-	loop_set_timer(egress->loop, &dial->timer, 0);
+	dial->next_step_timer.fire = dial_on_start_due;
+	loop_set_timer(egress->loop, &dial->next_step_timer, 0);
 	return dial;
 }
 
 void dial_fill_record(const struct dial_result *result, uint16_t port, struct control_record *record)
 {
-	char text[NET_ADDRESS_TEXT];
+	char text[NET_ADDRESS_TEXT_SIZE];
 
 	record->dns_us = result->dns_us;
 	record->connect_us = result->connect_us;
-	LINE_COPY(record->undialled_addresses, result->undialled_addresses);
+	LINE_COPY_TEXT(record->undialled_addresses, result->undialled_addresses);
 	if (result->error < 0 || result->address.ss_family == AF_UNSPEC)
 		return;
 	net_address_format((const struct sockaddr *)&result->address, text);

@@ -8,7 +8,7 @@
 
 #include "egress/state.h"
 
-#define LINE_READS_MAX 64 /* messages read in one round of the loop */
+#define LINE_MESSAGES_PER_ROUND_MAX 64 /* messages read in one round of the loop */
 
 struct line_queued_message {
 	struct line_queued_message *next;
@@ -25,17 +25,17 @@ struct line_ack_callback {
 struct control_line {
 	struct egress *egress;
 	struct watch watch;
-	struct line_events events;
+	struct line_callbacks callbacks;
 	struct line_queued_message *first, **end;
 	size_t queued_count;
 	bool full, gone;
-	uint64_t last_id;
+	uint64_t last_record_id;
 	struct line_ack_callback *waiting, **waiting_end; /* sorted by id, as the supervisor acknowledges */
 };
 
 static void line_on_ready(struct watch *watch);
 
-int line_create(struct egress *egress, int fd, const struct line_events *events, struct control_line **ret_line)
+int line_create(struct egress *egress, int fd, const struct line_callbacks *events, struct control_line **ret_line)
 {
 	struct control_line *line = calloc(1, sizeof(*line));
 	int error;
@@ -43,7 +43,7 @@ int line_create(struct egress *egress, int fd, const struct line_events *events,
 	if (!line)
 		return -ENOMEM;
 	line->egress = egress;
-	line->events = *events;
+	line->callbacks = *events;
 	line->end = &line->first;
 	line->waiting_end = &line->waiting;
 	line->watch = (struct watch){.fd = fd, .ready = line_on_ready};
@@ -85,13 +85,13 @@ bool line_queue_is_empty(const struct control_line *line)
 	return !line->first;
 }
 
-void line_report_lost(struct control_line *line)
+void line_report_supervisor_gone(struct control_line *line)
 {
 	if (line->gone)
 		return;
 	line->gone = true;
 	loop_set_interest(line->egress->loop, &line->watch, 0);
-	line->events.gone(line->egress);
+	line->callbacks.gone(line->egress);
 }
 
 /* Sets what to wait for. A full queue stops reading, because each message read may add messages to send. */
@@ -108,14 +108,14 @@ static int line_queue_message(struct control_line *line, const struct control_me
 	struct line_queued_message *entry = malloc(offsetof(struct line_queued_message, message) + size);
 
 	if (!entry) {
-		line_report_lost(line);
+		line_report_supervisor_gone(line);
 		return -EPIPE;
 	}
 	entry->next = NULL;
 	memcpy((void *)&entry->message, message, size);
 	*line->end = entry;
 	line->end = &entry->next;
-	if (++line->queued_count >= LINE_STOP_READING_LENGTH)
+	if (++line->queued_count >= LINE_QUEUE_LENGTH_STOPS_READING)
 		line->full = true;
 	line_update_watch(line);
 	return 1;
@@ -134,7 +134,7 @@ int line_send_message(struct control_line *line, const struct control_message *m
 		return 0;
 	if (error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM)
 		return line_queue_message(line, message);
-	line_report_lost(line);
+	line_report_supervisor_gone(line);
 	return -EPIPE;
 }
 
@@ -147,7 +147,7 @@ static void line_flush_queue(struct control_line *line)
 		if (error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM)
 			break;
 		if (error < 0) {
-			line_report_lost(line);
+			line_report_supervisor_gone(line);
 			return;
 		}
 		line->first = entry->next;
@@ -156,16 +156,16 @@ static void line_flush_queue(struct control_line *line)
 		free(entry);
 		line->queued_count--;
 	}
-	if (line->full && line->queued_count <= LINE_RESUME_READING_LENGTH) {
+	if (line->full && line->queued_count <= LINE_QUEUE_LENGTH_RESUMES_READING) {
 		line->full = false;
-		line->events.drained(line->egress);
+		line->callbacks.drained(line->egress);
 	}
 	line_update_watch(line);
 }
 
 void line_read_messages(struct control_line *line)
 {
-	for (int n = 0; n < LINE_READS_MAX && !line->gone && !line->full; n++) {
+	for (int n = 0; n < LINE_MESSAGES_PER_ROUND_MAX && !line->gone && !line->full; n++) {
 		struct control_message message;
 		int fds[CONTROL_FDS_MAX], error;
 		size_t count;
@@ -174,10 +174,10 @@ void line_read_messages(struct control_line *line)
 		if (error == -EAGAIN)
 			return;
 		if (error < 0) {
-			line_report_lost(line);
+			line_report_supervisor_gone(line);
 			return;
 		}
-		line->events.message(line->egress, &message, fds, count);
+		line->callbacks.message(line->egress, &message, fds, count);
 	}
 }
 
@@ -200,13 +200,13 @@ int line_send_record(struct control_line *line, struct control_record *record, v
 	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_RECORD};
 	int error;
 
-	record->id = ++line->last_id;
+	record->id = ++line->last_record_id;
 	record->wants_ack = answer != NULL;
 	if (answer) {
 		struct line_ack_callback *waiting = malloc(sizeof(*waiting));
 
 		if (!waiting) {
-			line_report_lost(line);
+			line_report_supervisor_gone(line);
 			return -ENOMEM;
 		}
 		*waiting = (struct line_ack_callback){.id = record->id, .answer = answer, .ctx = ctx};

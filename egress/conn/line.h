@@ -16,14 +16,14 @@
 struct control_line;
 
 /* Copies a text (NULL: "") into an array of a record, truncated where it does not fit. */
-#define LINE_COPY(field, text) line_copy_text(field, sizeof(field), text)
+#define LINE_COPY_TEXT(field, text) line_copy_text(field, sizeof(field), text)
 void line_copy_text(char *field, size_t size, const char *text);
 
-#define LINE_STOP_READING_LENGTH 256  /* queue length at which reading stops */
-#define LINE_RESUME_READING_LENGTH 32  /* queue length at which reading resumes */
+#define LINE_QUEUE_LENGTH_STOPS_READING 256  /* queue length at which reading stops */
+#define LINE_QUEUE_LENGTH_RESUMES_READING 32  /* queue length at which reading resumes */
 
 /* Callbacks of the line's owner, main.c. */
-struct line_events {
+struct line_callbacks {
 	/* a message has arrived; takes fds */
 	void (*message)(struct egress *egress, const struct control_message *message, int *fds, size_t fds_count);
 	void (*drained)(struct egress *egress); /* the queue was full and has room again */
@@ -31,7 +31,7 @@ struct line_events {
 };
 
 /* Takes fd on success; all I/O on it uses MSG_DONTWAIT. 0 or -errno. */
-int line_create(struct egress *egress, int fd, const struct line_events *events, struct control_line **ret_line);
+int line_create(struct egress *egress, int fd, const struct line_callbacks *events, struct control_line **ret_line);
 void line_free(struct control_line *line);
 
 /*
@@ -43,7 +43,7 @@ bool line_is_full(const struct control_line *line);
 bool line_queue_is_empty(const struct control_line *line); /* true if no message is queued */
 
 /* Ends the process as if the supervisor had closed the line. */
-void line_report_lost(struct control_line *line);
+void line_report_supervisor_gone(struct control_line *line);
 
 /* Reads pending messages now: a connection can be accepted before its announcement is read. */
 void line_read_messages(struct control_line *line);

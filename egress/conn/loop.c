@@ -16,9 +16,9 @@ struct loop {
 	int fd;
 	bool is_stopped;
 	uint64_t now_ns;
-	struct epoll_event event[LOOP_EVENTS_MAX];
+	struct epoll_event ready_event[LOOP_EVENTS_MAX];
 	int events, at; /* events of this round; those from `at` on are not handled yet */
-	struct timer *first; /* root of a pairing heap ordered by due_ns: no child is due before its parent */
+	struct timer *timer_heap_root; /* root of a pairing heap ordered by due_ns: no child is due before its parent */
 	size_t timer_count;
 };
 
@@ -80,8 +80,8 @@ void loop_remove_watch(struct loop *loop, struct watch *watch)
 		(void)loop_epoll_ctl(loop, EPOLL_CTL_DEL, watch, 0);
 	watch->interest = 0;
 	for (int i = loop->at; i < loop->events; i++)
-		if (loop->event[i].data.ptr == watch)
-			loop->event[i].data.ptr = NULL;
+		if (loop->ready_event[i].data.ptr == watch)
+			loop->ready_event[i].data.ptr = NULL;
 }
 
 void loop_close_watch(struct loop *loop, struct watch *watch)
@@ -137,17 +137,17 @@ void loop_clear_timer(struct loop *loop, struct timer *timer)
 		return;
 	if (timer->next)
 		timer->next->prev = timer->prev;
-	if (timer == loop->first)
-		loop->first = NULL;
+	if (timer == loop->timer_heap_root)
+		loop->timer_heap_root = NULL;
 	else if (timer->prev->child == timer)
 		timer->prev->child = timer->next;
 	else
 		timer->prev->next = timer->next;
 	timer->due_ns = 0;
 	timer->child = timer->next = timer->prev = NULL;
-	loop->first = loop_join_timer_heaps(loop->first, below);
-	if (loop->first)
-		loop->first->next = loop->first->prev = NULL;
+	loop->timer_heap_root = loop_join_timer_heaps(loop->timer_heap_root, below);
+	if (loop->timer_heap_root)
+		loop->timer_heap_root->next = loop->timer_heap_root->prev = NULL;
 	loop->timer_count--;
 }
 
@@ -155,7 +155,7 @@ void loop_set_timer(struct loop *loop, struct timer *timer, uint64_t ms)
 {
 	loop_clear_timer(loop, timer);
 	timer->due_ns = loop->now_ns + ms * NS_PER_MS;
-	loop->first = loop_join_timer_heaps(loop->first, timer);
+	loop->timer_heap_root = loop_join_timer_heaps(loop->timer_heap_root, timer);
 	loop->timer_count++;
 }
 
@@ -164,19 +164,20 @@ static int loop_get_wait_ms(const struct loop *loop)
 {
 	uint64_t ms;
 
-	if (!loop->first)
+	if (!loop->timer_heap_root)
 		return -1;
-	if (loop->first->due_ns <= loop->now_ns)
+	if (loop->timer_heap_root->due_ns <= loop->now_ns)
 		return 0;
-	ms = (loop->first->due_ns - loop->now_ns + NS_PER_MS - 1) / NS_PER_MS;
+	ms = (loop->timer_heap_root->due_ns - loop->now_ns + NS_PER_MS - 1) / NS_PER_MS;
 	return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
 static void loop_fire_timers(struct loop *loop)
 {
 	/* At most as many as there are now: a timer that is set again for "at once" must not starve the others. */
-	for (size_t n = loop->timer_count; n > 0 && loop->first && loop->first->due_ns <= loop->now_ns; n--) {
-		struct timer *timer = loop->first;
+	for (size_t n = loop->timer_count;
+	     n > 0 && loop->timer_heap_root && loop->timer_heap_root->due_ns <= loop->now_ns; n--) {
+		struct timer *timer = loop->timer_heap_root;
 
 		loop_clear_timer(loop, timer);
 		timer->fire(timer);
@@ -186,7 +187,7 @@ static void loop_fire_timers(struct loop *loop)
 static void loop_dispatch_events(struct loop *loop)
 {
 	while (loop->at < loop->events) {
-		struct watch *watch = loop->event[loop->at++].data.ptr;
+		struct watch *watch = loop->ready_event[loop->at++].data.ptr;
 
 		if (watch)
 			watch->ready(watch);
@@ -205,7 +206,7 @@ void loop_free(struct loop *loop)
 int loop_run(struct loop *loop)
 {
 	while (!loop->is_stopped) {
-		int count = epoll_wait(loop->fd, loop->event, LOOP_EVENTS_MAX, loop_get_wait_ms(loop));
+		int count = epoll_wait(loop->fd, loop->ready_event, LOOP_EVENTS_MAX, loop_get_wait_ms(loop));
 
 		if (count < 0 && errno != EINTR)
 			return -errno;

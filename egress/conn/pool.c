@@ -76,7 +76,7 @@ void pool_make_address(const struct pool *pool, uint32_t index, int family, uint
 	sockaddr_set_port(ret, port);
 }
 
-void pool_convert_to_own_address(unsigned char *address, size_t len, unsigned bits)
+void pool_convert_to_address_of_run(unsigned char *address, size_t len, unsigned bits)
 {
 	for (size_t i = bits; i < len * 8; i++)
 		address[i / 8] = (unsigned char)(address[i / 8] & ~(0x80u >> (i % 8)));
@@ -168,7 +168,7 @@ const char *pool_find_name(const struct pool *pool, const struct sockaddr *addre
 	return pool_sockaddr_to_number(address, &number) ? pool_find_real_name(pool, number) : NULL;
 }
 
-void pool_replace_address(const struct pool *pool, char host[NET_HOST_MAX])
+void pool_replace_address_by_name(const struct pool *pool, char host[NET_HOST_MAX])
 {
 	struct sockaddr_storage address;
 	const char *name = NULL;

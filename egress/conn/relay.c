@@ -7,7 +7,8 @@
 #include "egress/state.h"
 
 #define RELAY_SHARED_BUFFER_BYTES (1024 * 1024)
-#define RELAY_ROUND_BYTES (2 * RELAY_SHARED_BUFFER_BYTES) /* bytes moved in one direction in one round of the loop */
+#define RELAY_BYTES_PER_ROUND_MAX \
+	(2 * RELAY_SHARED_BUFFER_BYTES) /* bytes moved in one direction in one round of the loop */
 
 struct relay_direction {
 	struct bytes buffered_bytes;
@@ -23,17 +24,17 @@ struct relay {
 struct relay_progress {
 	bool wants_read, wants_write;
 	uint64_t budget_wait_ms;  /* time until the budget allows bytes again; 0: no wait */
-	const char *cause; /* why the connection is to be closed; NULL: go on */
-	const char *reason;
+	const char *close_cause; /* why the connection is to be closed; NULL: go on */
+	const char *close_reason;
 };
 
 /* Shared by all relays: egress has one thread, and no data stays in the array between calls. */
 static uint8_t bulk[RELAY_SHARED_BUFFER_BYTES];
 
-static void relay_set_end(struct relay_progress *progress, const char *cause, const char *reason)
+static void relay_set_close_cause(struct relay_progress *progress, const char *cause, const char *reason)
 {
-	progress->cause = cause;
-	progress->reason = reason;
+	progress->close_cause = cause;
+	progress->close_reason = reason;
 }
 
 /* Writes as much as possible and returns how much was written. The caller buffers the rest. */
@@ -50,7 +51,7 @@ static size_t relay_write_bytes(struct channel *to, const uint8_t *data, size_t 
 			break;
 		}
 		if (n < 0) {
-			relay_set_end(progress, up ? "server_reset" : "client_reset", NULL);
+			relay_set_close_cause(progress, up ? "server_reset" : "client_reset", NULL);
 			break;
 		}
 		done += (size_t)n;
@@ -94,9 +95,9 @@ static size_t relay_read_bytes(struct conn *conn, size_t want, bool up, struct r
 	if (got == -EAGAIN)
 		progress->wants_read = true;
 	else if (got == -EDQUOT)
-		relay_set_end(progress, up ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes");
+		relay_set_close_cause(progress, up ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes");
 	else if (got < 0 && got != -EBUSY)
-		relay_set_end(progress, up ? "client_reset" : "server_reset", NULL);
+		relay_set_close_cause(progress, up ? "client_reset" : "server_reset", NULL);
 	return got > 0 ? (size_t)got : 0;
 }
 
@@ -108,7 +109,7 @@ static size_t relay_move_bytes(struct conn *conn, struct relay_direction *direct
 	size_t moved = 0;
 
 	while (relay_flush_buffer(&direction->buffered_bytes, to, up, progress) && !from->peer_has_ended &&
-	       moved < RELAY_ROUND_BYTES) {
+	       moved < RELAY_BYTES_PER_ROUND_MAX) {
 		size_t want = relay_get_read_size(direction, to), got = relay_read_bytes(conn, want, up, progress);
 		size_t done;
 
@@ -117,18 +118,19 @@ static size_t relay_move_bytes(struct conn *conn, struct relay_direction *direct
 		direction->uses_shared_buffer = got >= CONN_BUFFER_BYTES;
 		moved += got;
 		done = relay_write_bytes(to, bulk, got, up, progress);
-		if (done < got && !progress->cause && bytes_add(&direction->buffered_bytes, bulk + done, got - done))
-			relay_set_end(progress, "no_memory", NULL);
-		if (progress->cause || progress->wants_write)
+		if (done < got && !progress->close_cause &&
+		    bytes_add(&direction->buffered_bytes, bulk + done, got - done))
+			relay_set_close_cause(progress, "no_memory", NULL);
+		if (progress->close_cause || progress->wants_write)
 			break;
 		if (got < want && !channel_has_bytes(from)) { /* less was read than asked for: the socket is empty */
 			progress->wants_read = true;
 			break;
 		}
 	}
-	if (moved >= RELAY_ROUND_BYTES)
+	if (moved >= RELAY_BYTES_PER_ROUND_MAX)
 		progress->wants_read = true;
-	if (from->peer_has_ended && !direction->buffered_bytes.data && !progress->cause &&
+	if (from->peer_has_ended && !direction->buffered_bytes.data && !progress->close_cause &&
 	    channel_half_close(to) == -EAGAIN)
 		progress->wants_write = true;
 	return moved;
@@ -136,12 +138,12 @@ static size_t relay_move_bytes(struct conn *conn, struct relay_direction *direct
 
 static void relay_set_events(struct conn *conn, const struct relay_progress *up, const struct relay_progress *down)
 {
-	const struct relay_progress *progress = up->cause ? up : down;
+	const struct relay_progress *progress = up->close_cause ? up : down;
 	struct relay *relay = conn->state;
 	uint64_t wait_ms;
 
-	if (progress->cause) {
-		conn_close(conn, progress->cause, progress->reason, true);
+	if (progress->close_cause) {
+		conn_close(conn, progress->close_cause, progress->close_reason, true);
 		return;
 	}
 	if (!relay->end_closed_first && (conn->client.peer_has_ended || conn->upstream.peer_has_ended))
@@ -167,9 +169,9 @@ static void relay_pump(struct conn *conn)
 	struct relay *relay = conn->state;
 	size_t moved = relay_move_bytes(conn, &relay->up, true, &up);
 
-	moved += up.cause ? 0 : relay_move_bytes(conn, &relay->down, false, &down);
+	moved += up.close_cause ? 0 : relay_move_bytes(conn, &relay->down, false, &down);
 	if (moved)
-		conn_set_limit(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
+		conn_set_phase_timeout(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
 	relay_set_events(conn, &up, &down);
 }
 
@@ -183,7 +185,7 @@ static void relay_free_buffers(struct conn *conn)
 
 const struct conn_mode mode_relay = {.name = "relay",
 				     .state_size = sizeof(struct relay),
-				     .limit_ms = CONN_IDLE_TIMEOUT_MS,
-				     .limit_cause = "idle_timeout",
+				     .first_timeout_ms = CONN_IDLE_TIMEOUT_MS,
+				     .first_timeout_cause = "idle_timeout",
 				     .pump = relay_pump,
 				     .done = relay_free_buffers};

@@ -44,12 +44,13 @@ static void socks_refuse_request(struct conn *conn, uint8_t code, const char *re
 static uint8_t socks_get_reply_code(int error, const char *reason)
 {
 	if (strcmp(reason, "dns_fail") == 0)
-		return SOCKS_REPLY_HOST;
+		return SOCKS_REPLY_HOST_UNREACHABLE;
 	if (strcmp(reason, "connect_failed") != 0)
-		return error == -ENETDOWN ? SOCKS_REPLY_FAILED : SOCKS_REPLY_REFUSED;
-	return error == -ECONNREFUSED ? SOCKS_REPLY_CONNECT
-	       : error == -ENETUNREACH ? SOCKS_REPLY_NETWORK
-	       : error == -EHOSTUNREACH || error == -ETIMEDOUT ? SOCKS_REPLY_HOST : SOCKS_REPLY_FAILED;
+		return error == -ENETDOWN ? SOCKS_REPLY_GENERAL_FAILURE : SOCKS_REPLY_NOT_ALLOWED_BY_RULE;
+	return error == -ECONNREFUSED                          ? SOCKS_REPLY_CONNECTION_REFUSED
+	       : error == -ENETUNREACH                         ? SOCKS_REPLY_NETWORK_UNREACHABLE
+	       : error == -EHOSTUNREACH || error == -ETIMEDOUT ? SOCKS_REPLY_HOST_UNREACHABLE
+							       : SOCKS_REPLY_GENERAL_FAILURE;
 }
 
 static void socks_on_upstream_opened(struct conn *conn, int error, const char *reason)
@@ -99,17 +100,17 @@ static int socks_handle_request(struct conn *conn)
 		return 1;
 	if (size < 0) {
 		socks_refuse_request(conn,
-				     size == -EOPNOTSUPP     ? SOCKS_REPLY_COMMAND
-		       : size == -EAFNOSUPPORT ? SOCKS_REPLY_ADDRESS
-		       : size == -EINVAL       ? SOCKS_REPLY_REFUSED
-					       : SOCKS_REPLY_FAILED,
+				     size == -EOPNOTSUPP     ? SOCKS_REPLY_COMMAND_UNSUPPORTED
+		       : size == -EAFNOSUPPORT ? SOCKS_REPLY_ADDRESS_TYPE_UNSUPPORTED
+		       : size == -EINVAL       ? SOCKS_REPLY_NOT_ALLOWED_BY_RULE
+					       : SOCKS_REPLY_GENERAL_FAILURE,
 			     size == -EINVAL ? "bad_name" : "bad_request");
 		return -1;
 	}
 	socks->at += (size_t)size;
 	socks->asked = true;
-	conn_set_limit(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout"); /* dialling has its own limits */
-	pool_replace_address(conn->egress->pool, request.host);
+	conn_set_phase_timeout(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout"); /* dialling has its own limits */
+	pool_replace_address_by_name(conn->egress->pool, request.host);
 	conn_open_upstream(conn, request.host, request.port, socks_on_upstream_opened);
 	return 1;
 }
@@ -141,6 +142,6 @@ static void socks_pump(struct conn *conn)
 
 const struct conn_mode mode_socks = {.name = "socks",
 				     .state_size = sizeof(struct socks),
-				     .limit_ms = CONN_FIRST_BYTES_TIMEOUT_MS,
-				     .limit_cause = "header_timeout",
+				     .first_timeout_ms = CONN_FIRST_BYTES_TIMEOUT_MS,
+				     .first_timeout_cause = "header_timeout",
 				     .pump = socks_pump};

@@ -9,13 +9,13 @@
 
 #include "policy/network/net.h"
 
-#define SOCKS_REPLY_FAILED 1
-#define SOCKS_REPLY_REFUSED 2 /* connection not allowed by ruleset */
-#define SOCKS_REPLY_NETWORK 3
-#define SOCKS_REPLY_HOST 4
-#define SOCKS_REPLY_CONNECT 5
-#define SOCKS_REPLY_COMMAND 7
-#define SOCKS_REPLY_ADDRESS 8
+#define SOCKS_REPLY_GENERAL_FAILURE 1
+#define SOCKS_REPLY_NOT_ALLOWED_BY_RULE 2 /* connection not allowed by ruleset */
+#define SOCKS_REPLY_NETWORK_UNREACHABLE 3
+#define SOCKS_REPLY_HOST_UNREACHABLE 4
+#define SOCKS_REPLY_CONNECTION_REFUSED 5
+#define SOCKS_REPLY_COMMAND_UNSUPPORTED 7
+#define SOCKS_REPLY_ADDRESS_TYPE_UNSUPPORTED 8
 
 /* Parses a greeting. Its length; 0: incomplete; -EPROTO. *ret_open: the client offers "no authentication". */
 ssize_t socks_parse_greeting(const uint8_t *data, size_t len, bool *ret_open);

@@ -12,7 +12,7 @@
 #include "egress/conn/line.h"
 #include "egress/state.h"
 
-#define DATAGRAM_MAX 65536
+#define DATAGRAM_BYTES_MAX 65536
 #define DATAGRAMS_PER_ROUND 64
 #define UDP_FLOW_WAITING_DATAGRAMS_MAX 8 /* datagrams that a flow keeps while it is dialled; more are lost */
 
@@ -22,16 +22,16 @@ struct udp_flow {
 	struct udp_relay *relay;
 	struct sockaddr_storage client;
 	socklen_t client_len;
-	struct dial *dial;
+	struct dial *running_dial;
 	struct watch upstream_watch;
 	struct budget_use use;
 	struct timer idle_timer; /* closes the idle flow, and then frees it */
-	uint64_t active_ns;
+	uint64_t last_active_ns;
 	struct {
 		uint8_t *data; /* owned */
 		size_t len;
 	} waiting[UDP_FLOW_WAITING_DATAGRAMS_MAX]; /* datagrams that wait for the upstream socket */
-	size_t waiting_count;
+	size_t waiting_datagram_count;
 };
 
 /* An endpoint with its flows. */
@@ -52,7 +52,7 @@ struct udp_relay {
 	bool is_closed;
 };
 
-static uint8_t datagram[DATAGRAM_MAX];
+static uint8_t datagram[DATAGRAM_BYTES_MAX];
 
 /* ---- records and closing ---- */
 
@@ -63,10 +63,10 @@ static void udp_init_record(const struct udp_relay *relay, enum control_event ev
 					      .event = (uint8_t)event,
 					      .port = relay->port,
 					      .refusal_count = 1};
-	LINE_COPY(ret_record->host, relay->host);
-	LINE_COPY(ret_record->proto, "udp");
+	LINE_COPY_TEXT(ret_record->host, relay->host);
+	LINE_COPY_TEXT(ret_record->proto, "udp");
 	if (relay->rule)
-		LINE_COPY(ret_record->rule, relay->rule->label);
+		LINE_COPY_TEXT(ret_record->rule, relay->rule->label);
 }
 
 static void udp_write_refusal_record(struct udp_relay *relay, const char *reason, const char *dropped)
@@ -74,8 +74,8 @@ static void udp_write_refusal_record(struct udp_relay *relay, const char *reason
 	struct control_record record;
 
 	udp_init_record(relay, CONTROL_EVENT_OPEN, &record);
-	LINE_COPY(record.reason, reason);
-	LINE_COPY(record.undialled_addresses, dropped);
+	LINE_COPY_TEXT(record.reason, reason);
+	LINE_COPY_TEXT(record.undialled_addresses, dropped);
 	relay->state = UDP_REFUSED;
 	/* egress exits when this message to the supervisor fails */
 	(void)line_send_record(relay->egress->line, &record, NULL, NULL, NULL);
@@ -88,8 +88,8 @@ static void flow_on_free_due(struct timer *timer)
 
 static void flow_drop_waiting_datagrams(struct udp_flow *flow)
 {
-	while (flow->waiting_count)
-		free(flow->waiting[--flow->waiting_count].data);
+	while (flow->waiting_datagram_count)
+		free(flow->waiting[--flow->waiting_datagram_count].data);
 }
 
 static void flow_close(struct udp_flow *flow)
@@ -101,7 +101,7 @@ static void flow_close(struct udp_flow *flow)
 		slot = &(*slot)->next_flow;
 	*slot = flow->next_flow;
 	relay->flow_count--;
-	dial_cancel(flow->dial);
+	dial_cancel(flow->running_dial);
 	loop_close_watch(relay->egress->loop, &flow->upstream_watch);
 	budget_drop_connection(&flow->use);
 	flow_drop_waiting_datagrams(flow);
@@ -134,8 +134,8 @@ static void udp_close_relay(struct udp_relay *relay, const char *cause, const ch
 	record.bytes_up = relay->bytes_up;
 	record.bytes_down = relay->bytes_down;
 	record.duration_us = (loop_get_now_ns(relay->egress->loop) - relay->start_ns) / 1000;
-	LINE_COPY(record.cause, cause);
-	LINE_COPY(record.reason, reason);
+	LINE_COPY_TEXT(record.close_cause, cause);
+	LINE_COPY_TEXT(record.reason, reason);
 	(void)line_send_record(relay->egress->line, &record, NULL, NULL, NULL);
 	relay->free_timer.fire = udp_on_relay_free_due;
 	loop_set_timer(relay->egress->loop, &relay->free_timer, 0);
@@ -166,12 +166,12 @@ static bool flow_charge_datagram_to_budget(struct udp_flow *flow, bool up, size_
 static void flow_on_idle_due(struct timer *timer)
 {
 	struct udp_flow *flow = container_of(timer, struct udp_flow, idle_timer);
-	uint64_t idle_ms = (loop_get_now_ns(flow->relay->egress->loop) - flow->active_ns) / NS_PER_MS;
+	uint64_t idle_ms = (loop_get_now_ns(flow->relay->egress->loop) - flow->last_active_ns) / NS_PER_MS;
 
-	if (idle_ms >= UDP_IDLE_MS)
+	if (idle_ms >= UDP_FLOW_IDLE_TIMEOUT_MS)
 		flow_close(flow);
 	else
-		loop_set_timer(flow->relay->egress->loop, timer, UDP_IDLE_MS - idle_ms);
+		loop_set_timer(flow->relay->egress->loop, timer, UDP_FLOW_IDLE_TIMEOUT_MS - idle_ms);
 }
 
 static void flow_on_upstream_ready(struct watch *watch)
@@ -179,7 +179,7 @@ static void flow_on_upstream_ready(struct watch *watch)
 	struct udp_flow *flow = container_of(watch, struct udp_flow, upstream_watch);
 	struct udp_relay *relay = flow->relay;
 
-	flow->active_ns = loop_get_now_ns(relay->egress->loop);
+	flow->last_active_ns = loop_get_now_ns(relay->egress->loop);
 	for (int n = 0; n < DATAGRAMS_PER_ROUND; n++) {
 		ssize_t got = recv(watch->fd, datagram, sizeof(datagram), MSG_DONTWAIT);
 		bool pass;
@@ -218,7 +218,7 @@ static void flow_send_waiting_datagrams(struct udp_flow *flow)
 {
 	if (!flow_is_open(flow))
 		return;
-	for (size_t i = 0; i < flow->waiting_count; i++)
+	for (size_t i = 0; i < flow->waiting_datagram_count; i++)
 		if (!flow_send_datagram(flow, flow->waiting[i].data, flow->waiting[i].len))
 			return;
 	flow_drop_waiting_datagrams(flow);
@@ -228,17 +228,17 @@ static void flow_send_or_queue_datagram(struct udp_flow *flow, const uint8_t *da
 {
 	uint8_t *copy;
 
-	flow->active_ns = loop_get_now_ns(flow->relay->egress->loop);
+	flow->last_active_ns = loop_get_now_ns(flow->relay->egress->loop);
 	if (flow_is_open(flow)) {
 		(void)flow_send_datagram(flow, data, len); /* the caller checks relay->closed */
 		return;
 	}
-	copy = flow->waiting_count < UDP_FLOW_WAITING_DATAGRAMS_MAX ? malloc(len + 1) : NULL;
+	copy = flow->waiting_datagram_count < UDP_FLOW_WAITING_DATAGRAMS_MAX ? malloc(len + 1) : NULL;
 	if (!copy)
 		return;
 	memcpy(copy, data, len);
-	flow->waiting[flow->waiting_count].data = copy;
-	flow->waiting[flow->waiting_count++].len = len;
+	flow->waiting[flow->waiting_datagram_count].data = copy;
+	flow->waiting[flow->waiting_datagram_count++].len = len;
 }
 
 /* ---- dialling for flows ---- */
@@ -274,7 +274,7 @@ static void udp_record_dial_result(struct udp_relay *relay, const struct dial_re
 	udp_init_record(relay, CONTROL_EVENT_OPEN, &record);
 	dial_fill_record(result, relay->port, &record);
 	record.allow = 1;
-	LINE_COPY(record.reason, "granted");
+	LINE_COPY_TEXT(record.reason, "granted");
 	relay->state = UDP_ASKED;
 	(void)line_send_record(relay->egress->line, &record, udp_on_record_acknowledged, relay, NULL);
 }
@@ -284,7 +284,7 @@ static void flow_on_dialled(void *ctx, const struct dial_result *result)
 	struct udp_flow *flow = ctx;
 	struct udp_relay *relay = flow->relay;
 
-	flow->dial = NULL;
+	flow->running_dial = NULL;
 	if (result->error == 0) {
 		flow->upstream_watch = (struct watch){.fd = result->fd, .ready = flow_on_upstream_ready};
 		if (loop_add_watch(relay->egress->loop, &flow->upstream_watch, EPOLLIN) < 0) {
@@ -304,7 +304,7 @@ static void flow_evict_oldest(struct udp_relay *relay)
 	struct udp_flow *oldest = relay->flows;
 
 	for (struct udp_flow *flow = relay->flows; flow; flow = flow->next_flow)
-		if (flow->active_ns < oldest->active_ns)
+		if (flow->last_active_ns < oldest->last_active_ns)
 			oldest = flow;
 	if (oldest)
 		flow_close(oldest);
@@ -335,13 +335,13 @@ static struct udp_flow *flow_find_or_create(struct udp_relay *relay, const struc
 				  .upstream_watch = {.fd = -1},
 				  .use = use,
 				  .idle_timer = {.fire = flow_on_idle_due},
-				  .active_ns = loop_get_now_ns(relay->egress->loop)};
+				  .last_active_ns = loop_get_now_ns(relay->egress->loop)};
 	memcpy(&flow->client, client, len);
 	relay->flows = flow;
 	relay->flow_count++;
-	flow->dial = dial_start(relay->egress, relay->host, relay->port, relay->rule, flow_on_dialled, flow);
-	loop_set_timer(relay->egress->loop, &flow->idle_timer, UDP_IDLE_MS);
-	if (flow->dial)
+	flow->running_dial = dial_start(relay->egress, relay->host, relay->port, relay->rule, flow_on_dialled, flow);
+	loop_set_timer(relay->egress->loop, &flow->idle_timer, UDP_FLOW_IDLE_TIMEOUT_MS);
+	if (flow->running_dial)
 		return flow;
 	flow_close(flow);
 	return NULL;
@@ -394,7 +394,7 @@ void udp_open_endpoint(struct egress *egress, const struct control_connect *endp
 
 	if (!relay) {
 		(void)close(fd);
-		line_report_lost(egress->line);
+		line_report_supervisor_gone(egress->line);
 		return;
 	}
 	for (const struct udp_relay *other = egress->udp; other; other = other->next)
@@ -409,7 +409,7 @@ void udp_open_endpoint(struct egress *egress, const struct control_connect *endp
 				    .rule = reason ? NULL : verdict.rule,
 				    .program_watch = {.fd = fd, .ready = udp_on_program_ready},
 				    .start_ns = loop_get_now_ns(egress->loop)};
-	LINE_COPY(relay->host, endpoint->host);
+	LINE_COPY_TEXT(relay->host, endpoint->host);
 	egress->udp = relay;
 	if (reason) {
 		udp_write_refusal_record(relay, reason, "");

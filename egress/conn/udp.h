@@ -11,7 +11,7 @@ struct egress;
 
 #define UDP_RELAYS_MAX 256  /* most endpoints at the same time */
 #define UDP_FLOWS_MAX 256   /* most client addresses of an endpoint; one more closes the flow that was idle longest */
-#define UDP_IDLE_MS 60000
+#define UDP_FLOW_IDLE_TIMEOUT_MS 60000
 
 /* Handles CONTROL_UDP_ENDPOINT, a new endpoint. Takes fd. */
 void udp_open_endpoint(struct egress *egress, const struct control_connect *endpoint, int fd);

@@ -8,8 +8,8 @@
 static void verdict_refuse_name(struct dns_verdict *verdict, enum dns_code code, const char *reason, const char *label)
 {
 	verdict->answer.code = code;
-	verdict->reason = reason;
-	verdict->label = label;
+	verdict->refusal_reason = reason;
+	verdict->rule_label = label;
 }
 
 static bool query_asks_for_family(const struct dns_query *query, int family)
@@ -20,8 +20,8 @@ static bool query_asks_for_family(const struct dns_query *query, int family)
 static void answer_add_address(const struct dns_query *query, struct dns_answer *answer,
 			       const struct sockaddr_storage *address)
 {
-	if (query_asks_for_family(query, address->ss_family) && answer->count < DNS_ANSWERS_MAX)
-		answer->address[answer->count++] = *address;
+	if (query_asks_for_family(query, address->ss_family) && answer->address_count < DNS_ANSWERS_MAX)
+		answer->address[answer->address_count++] = *address;
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -45,7 +45,7 @@ static bool judge_reverse_name(const struct pool *pool, const struct dns_query *
 	if (!name)
 		verdict_refuse_name(verdict, DNS_NXDOMAIN, "no_rule", NULL);
 	else if (query->type == DNS_PTR || query->type == DNS_ANY)
-		(void)snprintf(verdict->answer.name, sizeof(verdict->answer.name), "%s", name);
+		(void)snprintf(verdict->answer.ptr_name, sizeof(verdict->answer.ptr_name), "%s", name);
 	return true;
 }
 
@@ -95,7 +95,7 @@ void dns_judge_query(const struct policy *policy, struct pool *pool, const struc
 	struct sockaddr_storage address;
 
 	memset(ret_verdict, 0, sizeof(*ret_verdict));
-	ret_verdict->answer.ttl = DNS_TTL;
+	ret_verdict->answer.ttl = DNS_TTL_SECONDS;
 	if (query->edns && query->edns_version > 0) {
 		ret_verdict->answer.code = DNS_BADVERS;
 	} else if (query->klass != DNS_IN && query->klass != DNS_CLASS_ANY) {
@@ -119,7 +119,8 @@ void dns_judge_addresses(struct pool *pool, const struct dns_query *query, const
 	for (size_t i = 0; i < count; i++) {
 		int error;
 
-		if (!query_asks_for_family(query, list[i].ss_family) || verdict->answer.count >= DNS_ANSWERS_MAX)
+		if (!query_asks_for_family(query, list[i].ss_family) ||
+		    verdict->answer.address_count >= DNS_ANSWERS_MAX)
 			continue;
 		error = pool_add_real_address(pool, (const struct sockaddr *)(const void *)&list[i], verdict->host);
 		if (error == 0)
@@ -127,6 +128,6 @@ void dns_judge_addresses(struct pool *pool, const struct dns_query *query, const
 		else
 			others = true; /* the address stands for another name, or the table is full */
 	}
-	if (others && verdict->answer.count == 0)
+	if (others && verdict->answer.address_count == 0)
 		judge_synthetic_name(pool, query, verdict);
 }

@@ -13,12 +13,12 @@
 #include "egress/dns/message.h"
 #include "policy/network/net.h"
 
-#define DNS_TTL 60 /* in seconds; an address stands for its name during the whole run */
+#define DNS_TTL_SECONDS 60 /* in seconds; an address stands for its name during the whole run */
 
 struct dns_verdict {
 	struct dns_answer answer;
-	const char *reason;          /* static code for the record of a refusal; NULL: no record */
-	const char *label;           /* label of the deciding rule; may be NULL */
+	const char *refusal_reason;          /* static code for the record of a refusal; NULL: no record */
+	const char *rule_label;           /* label of the deciding rule; may be NULL */
 	char host[NET_HOST_MAX];     /* canonical name; "": none */
 	const struct net_rule *rule; /* the rule that allows the name */
 	/* the answer has the addresses of `index`, which the supervisor has to know before the program */

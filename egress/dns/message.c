@@ -7,13 +7,13 @@
 #include "egress/conn/sockaddr.h"
 
 enum {
-	HEAD = 12,
-	LABEL_MAX = 63,
-	NAME_WIRE_MAX = 255,
-	TYPE_OPT = 41,
+	DNS_HEADER_BYTES = 12,
+	DNS_LABEL_BYTES_MAX = 63,
+	DNS_NAME_WIRE_BYTES_MAX = 255,
+	DNS_TYPE_OPT = 41,
 	DNS_ADDITIONAL_RECORDS_MAX = 4, /* most additional records of a query: one OPT, and unusual ones */
 	FLAG_RESPONSE = 0x8000,
-	FLAG_OPCODE = 0x7800,
+	FLAGS_OPCODE_MASK = 0x7800,
 	FLAG_RECURSION_DESIRED = 0x0100,
 	FLAG_RECURSION_AVAILABLE = 0x0080,
 	FLAG_CHECKING_DISABLED = 0x0010,
@@ -60,7 +60,7 @@ static bool read_query_name(struct dns_reader *reader, char text[NET_HOST_MAX], 
 			return false;
 		label = reader->data[reader->at++];
 		wire += 1 + label;
-		if (label > LABEL_MAX || wire > NAME_WIRE_MAX || label > reader->len - reader->at)
+		if (label > DNS_LABEL_BYTES_MAX || wire > DNS_NAME_WIRE_BYTES_MAX || label > reader->len - reader->at)
 			return false;
 		if (label == 0)
 			break;
@@ -102,7 +102,7 @@ static bool read_additional_record(struct dns_reader *reader, struct dns_query *
 	    len > reader->len - reader->at)
 		return false;
 	reader->at += len;
-	if (type != TYPE_OPT)
+	if (type != DNS_TYPE_OPT)
 		return true;
 	if (query->edns || name[0]) /* only one OPT, with the root as name: RFC 6891, 6.1.1 */
 		return false;
@@ -131,13 +131,13 @@ int dns_parse_query(const uint8_t *data, size_t len, struct dns_query *ret_query
 	struct dns_reader reader = {.data = data, .len = len};
 	struct dns_query query = {0};
 
-	if (len < HEAD || !read_uint16(&reader, &query.id) || !read_uint16(&reader, &query.flags) ||
+	if (len < DNS_HEADER_BYTES || !read_uint16(&reader, &query.id) || !read_uint16(&reader, &query.flags) ||
 	    (query.flags & FLAG_RESPONSE))
 		return -EINVAL;
 	*ret_query = query;
-	if (query.flags & FLAG_OPCODE)
+	if (query.flags & FLAGS_OPCODE_MASK)
 		return -EOPNOTSUPP;
-	if (len > DNS_QUERY_MAX || !read_query_sections(&reader, &query))
+	if (len > DNS_QUERY_BYTES_MAX || !read_query_sections(&reader, &query))
 		return -EBADMSG;
 	*ret_query = query;
 	return 0;
@@ -165,7 +165,7 @@ static void write_uint16(struct dns_writer *writer, unsigned value)
 
 static void write_answer_record(struct dns_writer *writer, uint16_t type, uint32_t ttl, const void *data, size_t len)
 {
-	write_uint16(writer, 0xc000 | HEAD); /* compressed name: a pointer to the question's name */
+	write_uint16(writer, 0xc000 | DNS_HEADER_BYTES); /* compressed name: a pointer to the question's name */
 	write_uint16(writer, type);
 	write_uint16(writer, DNS_IN);
 	write_uint16(writer, ttl >> 16);
@@ -195,7 +195,7 @@ static void write_ptr_record(struct dns_writer *writer, uint32_t ttl, const char
 static void write_opt_record(struct dns_writer *writer, const struct dns_query *query, enum dns_code code)
 {
 	write_bytes(writer, "", 1);
-	write_uint16(writer, TYPE_OPT);
+	write_uint16(writer, DNS_TYPE_OPT);
 	write_uint16(writer, EDNS_UDP_PAYLOAD_BYTES);
 	write_uint16(writer, (unsigned)code >> 4 << 8);
 	write_uint16(writer, query->dnssec ? EDNS_FLAG_DNSSEC_OK : 0);
@@ -205,13 +205,13 @@ static void write_opt_record(struct dns_writer *writer, const struct dns_query *
 size_t dns_build_answer(const struct dns_query *query, const struct dns_answer *answer, uint8_t *ret_data, size_t cap)
 {
 	struct dns_writer writer = {.data = ret_data, .cap = cap};
-	unsigned kept = query->flags & (FLAG_OPCODE | FLAG_RECURSION_DESIRED | FLAG_CHECKING_DISABLED);
-	size_t count = answer->count < DNS_ANSWERS_MAX ? answer->count : DNS_ANSWERS_MAX;
+	unsigned kept = query->flags & (FLAGS_OPCODE_MASK | FLAG_RECURSION_DESIRED | FLAG_CHECKING_DISABLED);
+	size_t count = answer->address_count < DNS_ANSWERS_MAX ? answer->address_count : DNS_ANSWERS_MAX;
 
 	write_uint16(&writer, query->id);
 	write_uint16(&writer, FLAG_RESPONSE | FLAG_RECURSION_AVAILABLE | kept | (answer->code & 0xfu));
 	write_uint16(&writer, query->question_len ? 1 : 0);
-	write_uint16(&writer, (unsigned)count + (answer->name[0] != '\0'));
+	write_uint16(&writer, (unsigned)count + (answer->ptr_name[0] != '\0'));
 	write_uint16(&writer, 0);
 	write_uint16(&writer, query->edns);
 	write_bytes(&writer, query->question, query->question_len);
@@ -219,8 +219,8 @@ size_t dns_build_answer(const struct dns_query *query, const struct dns_answer *
 		write_answer_record(&writer, answer->address[i].ss_family == AF_INET ? DNS_A : DNS_AAAA, answer->ttl,
 				    sockaddr_get_bytes(&answer->address[i]),
 				    sockaddr_get_address_len(answer->address[i].ss_family));
-	if (answer->name[0])
-		write_ptr_record(&writer, answer->ttl, answer->name);
+	if (answer->ptr_name[0])
+		write_ptr_record(&writer, answer->ttl, answer->ptr_name);
 	if (query->edns)
 		write_opt_record(&writer, query, answer->code);
 	return writer.is_full ? 0 : writer.len;

@@ -9,10 +9,10 @@
 
 #include "policy/network/net.h"
 
-#define DNS_QUERY_MAX 1024   /* longer queries get FORMERR */
-#define DNS_REPLY_MAX 512    /* every answer fits, so none is truncated */
+#define DNS_QUERY_BYTES_MAX 1024   /* longer queries get FORMERR */
+#define DNS_REPLY_BYTES_MAX 512    /* every answer fits, so none is truncated */
 #define DNS_ANSWERS_MAX 8    /* addresses of an answer: 12 + 259 + 8 * 28 + 11 bytes fit */
-#define DNS_QUESTION_MAX 259
+#define DNS_QUESTION_BYTES_MAX 259
 #define DNS_TYPE_TEXT_SIZE 12
 
 enum dns_type { DNS_A = 1, DNS_PTR = 12, DNS_AAAA = 28, DNS_ANY = 255 };
@@ -36,16 +36,16 @@ struct dns_query {
 	bool has_plain_name;     /* the name has only letters, digits, "-" and "_" */
 	bool edns, dnssec;       /* edns: the query has an OPT record; dnssec: its DO bit */
 	uint8_t edns_version;
-	uint8_t question[DNS_QUESTION_MAX]; /* as received: an answer repeats its letter case (0x20 encoding) */
+	uint8_t question[DNS_QUESTION_BYTES_MAX]; /* as received: an answer repeats its letter case (0x20 encoding) */
 	size_t question_len;
 };
 
 struct dns_answer {
 	enum dns_code code;
 	uint32_t ttl;
-	size_t count;
+	size_t address_count;
 	struct sockaddr_storage address[DNS_ANSWERS_MAX];
-	char name[NET_HOST_MAX]; /* the name of a PTR record; "": none */
+	char ptr_name[NET_HOST_MAX]; /* the name of a PTR record; "": none */
 };
 
 /*

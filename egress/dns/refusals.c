@@ -6,31 +6,31 @@
 #include "egress/conn/line.h"
 #include "egress/state.h"
 
-#define SECOND_MS 1000u
-#define SECOND_NS 1000000000u
+#define MS_PER_S 1000u
+#define NS_PER_S 1000000000u
 
 /* If the record cannot be sent, the control socket has failed, which ends the process. */
 static void refusals_write_pending(struct dns_refusals *refusals)
 {
-	if (refusals->unwritten_count.refusal_count)
-		(void)line_send_record(refusals->egress->line, &refusals->unwritten_count, NULL, NULL, NULL);
-	refusals->unwritten_count.refusal_count = 0;
+	if (refusals->unwritten_refusals_record.refusal_count)
+		(void)line_send_record(refusals->egress->line, &refusals->unwritten_refusals_record, NULL, NULL, NULL);
+	refusals->unwritten_refusals_record.refusal_count = 0;
 }
 
 static void refusals_on_flush_due(struct timer *timer)
 {
-	refusals_write_pending(container_of(timer, struct dns_refusals, timer));
+	refusals_write_pending(container_of(timer, struct dns_refusals, flush_timer));
 }
 
 void dns_refusals_init(struct dns_refusals *refusals, struct egress *egress)
 {
 	refusals->egress = egress;
-	refusals->timer.fire = refusals_on_flush_due;
+	refusals->flush_timer.fire = refusals_on_flush_due;
 }
 
 void dns_refusals_release(struct dns_refusals *refusals)
 {
-	loop_clear_timer(refusals->egress->loop, &refusals->timer);
+	loop_clear_timer(refusals->egress->loop, &refusals->flush_timer);
 	refusals_write_pending(refusals);
 }
 
@@ -43,25 +43,25 @@ static void refusal_fill_record(struct control_record *record, const struct dns_
 	record->event = CONTROL_EVENT_DNS;
 	record->refusal_count = 1;
 	dns_get_type_text(query->type, type);
-	LINE_COPY(record->host, query->name[0] ? query->name : ".");
-	LINE_COPY(record->proto, "dns");
-	LINE_COPY(record->method, type);
-	LINE_COPY(record->rule, label);
-	LINE_COPY(record->reason, reason);
+	LINE_COPY_TEXT(record->host, query->name[0] ? query->name : ".");
+	LINE_COPY_TEXT(record->proto, "dns");
+	LINE_COPY_TEXT(record->method, type);
+	LINE_COPY_TEXT(record->rule, label);
+	LINE_COPY_TEXT(record->reason, reason);
 }
 
 static void refusal_count_unwritten(struct dns_refusals *refusals, const struct control_record *record)
 {
-	uint32_t before = refusals->unwritten_count.refusal_count;
-	bool same = before == 0 || (strcmp(refusals->unwritten_count.host, record->host) == 0 &&
-				    strcmp(refusals->unwritten_count.reason, record->reason) == 0);
+	uint32_t before = refusals->unwritten_refusals_record.refusal_count;
+	bool same = before == 0 || (strcmp(refusals->unwritten_refusals_record.host, record->host) == 0 &&
+				    strcmp(refusals->unwritten_refusals_record.reason, record->reason) == 0);
 
-	refusals->unwritten_count = *record;
-	refusals->unwritten_count.refusal_count = before < UINT32_MAX ? before + 1 : before;
+	refusals->unwritten_refusals_record = *record;
+	refusals->unwritten_refusals_record.refusal_count = before < UINT32_MAX ? before + 1 : before;
 	if (!same)
-		LINE_COPY(refusals->unwritten_count.reason, "rate_limited");
+		LINE_COPY_TEXT(refusals->unwritten_refusals_record.reason, "rate_limited");
 	if (before == 0)
-		loop_set_timer(refusals->egress->loop, &refusals->timer, SECOND_MS);
+		loop_set_timer(refusals->egress->loop, &refusals->flush_timer, MS_PER_S);
 }
 
 void dns_refusals_add(struct dns_refusals *refusals, const struct dns_query *query, const char *reason,
@@ -70,7 +70,7 @@ void dns_refusals_add(struct dns_refusals *refusals, const struct dns_query *que
 	uint64_t now = loop_get_now_ns(refusals->egress->loop);
 	struct control_record record;
 
-	if (now - refusals->second_start_ns >= SECOND_NS) {
+	if (now - refusals->second_start_ns >= NS_PER_S) {
 		refusals->second_start_ns = now;
 		refusals->written_in_second = 0;
 	}

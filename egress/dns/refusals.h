@@ -17,10 +17,11 @@ struct egress;
 
 struct dns_refusals {
 	struct egress *egress;
-	struct timer timer;
+	struct timer flush_timer;
 	uint64_t second_start_ns; /* start of the present second */
 	unsigned written_in_second;   /* number of records written in this second */
-	struct control_record unwritten_count; /* counts the refusals without a record of their own; count 0: none */
+	/* counts the refusals without a record of their own; count 0: none */
+	struct control_record unwritten_refusals_record;
 };
 
 void dns_refusals_init(struct dns_refusals *refusals, struct egress *egress);

@@ -17,10 +17,10 @@ static void reply_add_address(const struct sockaddr *from, struct resolver_reply
 {
 	size_t len = sockaddr_get_address_len(from->sa_family);
 
-	if (reply->count >= RESOLVER_ADDRESSES_MAX || !len)
+	if (reply->address_count >= RESOLVER_ADDRESSES_MAX || !len)
 		return;
-	reply->address[reply->count].family = (uint8_t)from->sa_family;
-	memcpy(reply->address[reply->count++].byte, sockaddr_get_bytes(from), len);
+	reply->address[reply->address_count].family = (uint8_t)from->sa_family;
+	memcpy(reply->address[reply->address_count++].byte, sockaddr_get_bytes(from), len);
 }
 
 /*
@@ -54,7 +54,7 @@ static void resolve_name(const struct resolver_query *query, struct resolver_rep
 		reply_add_address(one->ai_addr, reply);
 	if (!error) {
 		freeaddrinfo(list);
-		reply->error = reply->count ? 0 : -ENOENT;
+		reply->error = reply->address_count ? 0 : -ENOENT;
 	}
 }
 

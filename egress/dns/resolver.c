@@ -27,7 +27,7 @@ struct resolver_question {
 
 struct resolver_pending_query {
 	struct resolver_pending_query *next;
-	struct resolver_query message;
+	struct resolver_query query_message;
 	bool sent, answered; /* answered: the callbacks run, so a new question about the name needs a new query */
 	struct resolver_question *questions; /* NULL: all were cancelled, but the reply is still expected */
 };
@@ -37,7 +37,7 @@ struct resolver {
 	struct watch watch; /* fd -1: the resolver process is gone */
 	struct resolver_pending_query *queries;
 	size_t queries_count, questions_count;
-	uint64_t last_number;
+	uint64_t last_question_number;
 };
 
 static void resolver_drop_question(struct resolver_question **slot)
@@ -95,7 +95,8 @@ static void send_queries(struct resolver *resolver)
 	for (struct resolver_pending_query *query = resolver->queries; query && !waits; query = query->next) {
 		if (query->sent)
 			continue;
-		if (send(resolver->watch.fd, &query->message, sizeof(query->message), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+		if (send(resolver->watch.fd, &query->query_message, sizeof(query->query_message),
+			 MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
 			query->sent = true;
 		else /* if the resolver process is gone, reading will report it */
 			waits = true;
@@ -105,10 +106,10 @@ static void send_queries(struct resolver *resolver)
 
 static bool resolver_reply_is_valid(const struct resolver_reply *reply, size_t len)
 {
-	if (len != sizeof(*reply) || reply->count > RESOLVER_ADDRESSES_MAX || reply->error > 0 ||
-	    (reply->error == 0) != (reply->count > 0))
+	if (len != sizeof(*reply) || reply->address_count > RESOLVER_ADDRESSES_MAX || reply->error > 0 ||
+	    (reply->error == 0) != (reply->address_count > 0))
 		return false;
-	for (size_t i = 0; i < reply->count; i++)
+	for (size_t i = 0; i < reply->address_count; i++)
 		if (reply->address[i].family != AF_INET && reply->address[i].family != AF_INET6)
 			return false;
 	return true;
@@ -117,13 +118,13 @@ static bool resolver_reply_is_valid(const struct resolver_reply *reply, size_t l
 static void resolver_on_reply(struct resolver *resolver, const struct resolver_reply *reply)
 {
 	struct resolver_pending_query **slot = &resolver->queries, *query;
-	struct resolver_answer answer = {.error = reply->error, .count = reply->count};
+	struct resolver_answer answer = {.error = reply->error, .address_count = reply->address_count};
 
-	while (*slot && (*slot)->message.number != reply->number)
+	while (*slot && (*slot)->query_message.number != reply->number)
 		slot = &(*slot)->next;
 	if (!*slot)
 		return;
-	for (size_t i = 0; i < reply->count; i++)
+	for (size_t i = 0; i < reply->address_count; i++)
 		sockaddr_set_address(&answer.address[i], reply->address[i].family, reply->address[i].byte);
 	query = *slot;
 	query->answered = true;
@@ -194,15 +195,15 @@ static struct resolver_pending_query *find_or_add_query(struct resolver *resolve
 {
 	struct resolver_pending_query *query = resolver->queries;
 
-	while (query && (query->answered || strcmp(query->message.host, host) != 0))
+	while (query && (query->answered || strcmp(query->query_message.host, host) != 0))
 		query = query->next;
 	if (query || resolver->queries_count >= RESOLVER_QUERIES_MAX)
 		return query;
 	query = calloc(1, sizeof(*query));
 	if (!query)
 		return NULL;
-	query->message.number = ++resolver->last_number;
-	(void)snprintf(query->message.host, sizeof(query->message.host), "%s", host);
+	query->query_message.number = ++resolver->last_question_number;
+	(void)snprintf(query->query_message.host, sizeof(query->query_message.host), "%s", host);
 	query->next = resolver->queries;
 	resolver->queries = query;
 	resolver->queries_count++;
@@ -220,7 +221,7 @@ uint64_t resolver_ask_name(struct resolver *resolver, const char *host, uint64_t
 		return 0; /* a query without questions is freed when its reply arrives */
 	*question = (struct resolver_question){.resolver = resolver,
 			    .next = query->questions,
-			    .number = ++resolver->last_number,
+			    .number = ++resolver->last_question_number,
 			    .timer.fire = resolver_on_question_expired,
 			    .answer = answer,
 			    .ctx = ctx};

@@ -26,7 +26,7 @@ struct resolver_query {
 struct resolver_reply {
 	uint64_t number;
 	int32_t error;
-	uint32_t count;
+	uint32_t address_count;
 	struct {
 		uint8_t family, byte[16];
 	} address[RESOLVER_ADDRESSES_MAX];
@@ -45,7 +45,7 @@ void resolver_free(struct resolver *resolver);
 
 struct resolver_answer {
 	int error; /* 0; -ENOENT: no such name; -ETIMEDOUT; -EAGAIN: the servers failed; -EPIPE: the resolver is gone */
-	size_t count;
+	size_t address_count;
 	struct sockaddr_storage address[RESOLVER_ADDRESSES_MAX]; /* without ports, in order of preference */
 };
 

@@ -21,7 +21,7 @@
 #include "egress/state.h"
 
 #define DATAGRAMS_PER_ROUND 64
-#define DNS_PAUSE_MS 5 /* pause of reading while the control line is full or no file descriptor is free */
+#define DNS_READING_PAUSE_MS 5 /* pause of reading while the control line is full or no file descriptor is free */
 #define DNS_TASKS_MAX 128
 #define ANNOUNCE_POLL_MS 2
 #define ANNOUNCE_WAIT_MAX_MS 4000 /* stub resolvers repeat a query after five seconds */
@@ -35,8 +35,8 @@ struct dns_task {
 	socklen_t from_len;
 	struct dns_query query;
 	struct dns_verdict verdict;
-	uint64_t resolver_question;     /* number of the pending question to the resolver; 0: none */
-	struct timer timer; /* fires again and again until the control line is idle */
+	uint64_t resolver_question_number;     /* number of the pending question to the resolver; 0: none */
+	struct timer poll_timer; /* fires again and again until the control line is idle */
 	unsigned waited_ms;
 };
 
@@ -45,7 +45,7 @@ enum dns_announcement_state { DNS_UNANNOUNCED, DNS_QUEUED, DNS_ANNOUNCED };
 struct dns_socket {
 	struct dns_server *server;
 	struct watch watch; /* fd -1: there is no such socket */
-	struct timer pause; /* ends a pause of reading */
+	struct timer pause_timer; /* ends a pause of reading */
 };
 
 struct dns_server {
@@ -56,7 +56,7 @@ struct dns_server {
 	size_t tasks_count;
 	struct dns_streams streams;
 	/* enum dns_announcement_state of added names, by index - POOL_FIRST_NAME_INDEX */
-	uint8_t announced[POOL_NAMES_MAX];
+	uint8_t announcement_state[POOL_NAMES_MAX];
 };
 
 /* ---- sending answers ---- */
@@ -66,7 +66,7 @@ static int server_announce_name(struct dns_server *server, uint32_t index, const
 {
 	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_NAME_APPROVED};
 
-	message.name.index = index;
+	message.name.pool_index = index;
 	if (address)
 		memcpy(message.name.address, sockaddr_get_bytes(address), sockaddr_get_address_len(address->ss_family));
 	message.name.address_family = address ? (uint8_t)address->ss_family : AF_UNSPEC;
@@ -84,7 +84,7 @@ static int server_announce_answer(struct dns_server *server, const struct dns_ve
 	int state = 0;
 
 	if (!verdict->has_pool_addresses) {
-		for (size_t i = 0; verdict->rule && state >= 0 && i < verdict->answer.count; i++) {
+		for (size_t i = 0; verdict->rule && state >= 0 && i < verdict->answer.address_count; i++) {
 			int sent = server_announce_name(server, UINT32_MAX, &verdict->answer.address[i], verdict->host);
 
 			state = sent ? sent : state;
@@ -93,7 +93,7 @@ static int server_announce_answer(struct dns_server *server, const struct dns_ve
 	}
 	if (pool_get_policy_name(server->egress->pool, verdict->pool_index))
 		return 0;
-	announced = &server->announced[verdict->pool_index - POOL_FIRST_NAME_INDEX];
+	announced = &server->announcement_state[verdict->pool_index - POOL_FIRST_NAME_INDEX];
 	if (*announced == DNS_UNANNOUNCED) {
 		state = server_announce_name(server, verdict->pool_index, NULL, verdict->host);
 		if (state < 0)
@@ -127,9 +127,9 @@ static void dns_task_free(struct dns_task *task)
 		slot = &(*slot)->next;
 	*slot = task->next;
 	task->server->tasks_count--;
-	loop_clear_timer(task->server->egress->loop, &task->timer);
-	if (task->resolver_question)
-		resolver_cancel_question(task->server->egress->resolver, task->resolver_question);
+	loop_clear_timer(task->server->egress->loop, &task->poll_timer);
+	if (task->resolver_question_number)
+		resolver_cancel_question(task->server->egress->resolver, task->resolver_question_number);
 	free(task);
 }
 
@@ -148,7 +148,7 @@ static void dns_task_send_answer(struct dns_task *task, const struct dns_answer 
 {
 	static const struct dns_answer failed = {.code = DNS_SERVFAIL};
 	struct dns_stream *stream = task->stream;
-	uint8_t data[DNS_REPLY_MAX];
+	uint8_t data[DNS_REPLY_BYTES_MAX];
 	size_t len = dns_build_answer(&task->query, answer, data, sizeof(data));
 
 	if (len == 0)
@@ -164,13 +164,13 @@ static void dns_task_send_answer(struct dns_task *task, const struct dns_answer 
 /* Answers when the control line is idle: then the supervisor can read the announcements of the answer's addresses. */
 static void dns_task_on_announcement_poll_due(struct timer *timer)
 {
-	struct dns_task *task = container_of(timer, struct dns_task, timer);
+	struct dns_task *task = container_of(timer, struct dns_task, poll_timer);
 
 	task->waited_ms += ANNOUNCE_POLL_MS;
 	if (line_queue_is_empty(task->server->egress->line))
 		dns_task_send_answer(task, &task->verdict.answer);
 	else if (task->waited_ms < ANNOUNCE_WAIT_MAX_MS)
-		loop_set_timer(task->server->egress->loop, &task->timer, ANNOUNCE_POLL_MS);
+		loop_set_timer(task->server->egress->loop, &task->poll_timer, ANNOUNCE_POLL_MS);
 	else
 		dns_task_fail(task);
 }
@@ -184,23 +184,23 @@ static void dns_task_answer_by_verdict(struct dns_task *task)
 	const struct dns_verdict *verdict = &task->verdict;
 	int state = server_announce_answer(server, verdict);
 
-	if (verdict->reason)
-		dns_refusals_add(&server->refusals, &task->query, verdict->reason, verdict->label);
+	if (verdict->refusal_reason)
+		dns_refusals_add(&server->refusals, &task->query, verdict->refusal_reason, verdict->rule_label);
 	if (state == 0) {
 		dns_task_send_answer(task, &verdict->answer);
 	} else if (state < 0 || server->tasks_count > DNS_TASKS_MAX) {
 		dns_task_fail(task);
 	} else {
-		task->timer.fire = dns_task_on_announcement_poll_due;
-		loop_set_timer(server->egress->loop, &task->timer, ANNOUNCE_POLL_MS);
+		task->poll_timer.fire = dns_task_on_announcement_poll_due;
+		loop_set_timer(server->egress->loop, &task->poll_timer, ANNOUNCE_POLL_MS);
 	}
 }
 
 static void dns_task_set_refusal(struct dns_task *task, enum dns_code code, const char *reason)
 {
 	task->verdict.answer.code = code;
-	task->verdict.reason = reason;
-	task->verdict.label = task->verdict.rule->label;
+	task->verdict.refusal_reason = reason;
+	task->verdict.rule_label = task->verdict.rule->label;
 }
 
 /* Judges the addresses of a name. named: the addresses are written in the policy. */
@@ -223,10 +223,10 @@ static void dns_task_on_resolved(void *ctx, const struct resolver_answer *answer
 	struct dns_task *task = ctx;
 	struct sockaddr_storage list[RESOLVER_ADDRESSES_MAX];
 
-	task->resolver_question = 0;
-	memcpy(list, answer->address, answer->count * sizeof(*list));
+	task->resolver_question_number = 0;
+	memcpy(list, answer->address, answer->address_count * sizeof(*list));
 	if (answer->error == 0)
-		dns_task_judge_addresses(task, list, answer->count, false);
+		dns_task_judge_addresses(task, list, answer->address_count, false);
 	else
 		dns_task_set_refusal(task, answer->error == -ENOENT ? DNS_NXDOMAIN : DNS_SERVFAIL, "dns_fail");
 	dns_task_answer_by_verdict(task);
@@ -244,9 +244,9 @@ static void dns_task_look_up_name(struct dns_task *task)
 		return;
 	}
 	if (task->server->tasks_count <= DNS_TASKS_MAX)
-		task->resolver_question = resolver_ask_name(egress->resolver, task->verdict.host, DIAL_DNS_TIMEOUT_MS,
-							    dns_task_on_resolved, task);
-	if (!task->resolver_question)
+		task->resolver_question_number = resolver_ask_name(egress->resolver, task->verdict.host,
+								   DIAL_DNS_TIMEOUT_MS, dns_task_on_resolved, task);
+	if (!task->resolver_question_number)
 		dns_task_fail(task);
 }
 
@@ -315,13 +315,13 @@ static void server_on_stream_closed(struct dns_streams *streams, struct dns_stre
 
 static void server_pause_socket(struct dns_socket *socket)
 {
-	loop_set_timer(socket->server->egress->loop, &socket->pause, DNS_PAUSE_MS);
+	loop_set_timer(socket->server->egress->loop, &socket->pause_timer, DNS_READING_PAUSE_MS);
 	loop_set_interest(socket->server->egress->loop, &socket->watch, 0);
 }
 
 static void server_on_pause_over(struct timer *timer)
 {
-	struct dns_socket *socket = container_of(timer, struct dns_socket, pause);
+	struct dns_socket *socket = container_of(timer, struct dns_socket, pause_timer);
 
 	loop_set_interest(socket->server->egress->loop, &socket->watch, EPOLLIN);
 }
@@ -331,7 +331,7 @@ static void server_on_udp_ready(struct watch *watch)
 	struct dns_socket *udp = container_of(watch, struct dns_socket, watch);
 
 	for (size_t i = 0; i < DATAGRAMS_PER_ROUND; i++) {
-		uint8_t data[DNS_QUERY_MAX + 1]; /* one byte more, to detect longer queries */
+		uint8_t data[DNS_QUERY_BYTES_MAX + 1]; /* one byte more, to detect longer queries */
 		struct sockaddr_storage from = {0};
 		socklen_t from_len = sizeof(from);
 		struct dns_task *task;
@@ -376,7 +376,7 @@ static int server_watch_socket(struct dns_server *server, struct dns_socket *soc
 	int flags = fd < 0 ? 0 : fcntl(fd, F_GETFL);
 
 	*socket = (struct dns_socket){
-		.server = server, .watch = {.fd = fd, .ready = ready}, .pause.fire = server_on_pause_over};
+		.server = server, .watch = {.fd = fd, .ready = ready}, .pause_timer.fire = server_on_pause_over};
 	if (fd < 0)
 		return 0;
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
@@ -415,8 +415,8 @@ void dns_server_free(struct dns_server *server)
 		return;
 	loop_close_watch(server->egress->loop, &server->udp.watch);
 	loop_close_watch(server->egress->loop, &server->tcp.watch);
-	loop_clear_timer(server->egress->loop, &server->udp.pause);
-	loop_clear_timer(server->egress->loop, &server->tcp.pause);
+	loop_clear_timer(server->egress->loop, &server->udp.pause_timer);
+	loop_clear_timer(server->egress->loop, &server->tcp.pause_timer);
 	while (server->tasks)
 		dns_task_free(server->tasks);
 	dns_streams_close(&server->streams);

@@ -23,7 +23,7 @@ struct dns_stream {
 	bool is_dead;             /* to be freed by stream_serve_queries() */
 	bool is_in_pump;
 	size_t len;
-	uint8_t data[LENGTH_FIELD_BYTES + DNS_QUERY_MAX];
+	uint8_t data[LENGTH_FIELD_BYTES + DNS_QUERY_BYTES_MAX];
 };
 
 static void stream_free(struct dns_stream *stream)
@@ -108,7 +108,7 @@ static void stream_on_expired(struct timer *timer)
  */
 void dns_stream_send_answer(struct dns_stream *stream, const uint8_t *data, size_t len)
 {
-	uint8_t message[LENGTH_FIELD_BYTES + DNS_REPLY_MAX] = {(uint8_t)(len >> 8), (uint8_t)len};
+	uint8_t message[LENGTH_FIELD_BYTES + DNS_REPLY_BYTES_MAX] = {(uint8_t)(len >> 8), (uint8_t)len};
 
 	memcpy(message + LENGTH_FIELD_BYTES, data, len);
 	if (send(stream->watch.fd, message, LENGTH_FIELD_BYTES + len,

@@ -26,7 +26,7 @@ void http1_body_init(struct http1_body *body, const struct http1_head *head, boo
 	*body = (struct http1_body){
 		.framing = head->framing, .is_of_request = request, .has_ended = head->framing == HTTP1_NO_BODY};
 	if (head->framing == HTTP1_CONTENT_LENGTH)
-		body->unread_bytes = head->length;
+		body->unread_bytes = head->content_length;
 }
 
 static int http1_parse_hex_digit(char byte)
@@ -66,7 +66,7 @@ static int parse_size_byte(struct http1_body *body, char byte)
 
 static int parse_trailer_byte(struct http1_body *body, char byte)
 {
-	bool start = body->state == CHUNK_AT_TRAILER_START;
+	bool start = body->parser_state == CHUNK_AT_TRAILER_START;
 
 	if (++body->part_bytes_seen > CHUNK_TRAILERS_BYTES_MAX)
 		return -EMSGSIZE;
@@ -78,7 +78,7 @@ static int parse_trailer_byte(struct http1_body *body, char byte)
 /* The parser's state after a byte of the framing, or an error. */
 static int parse_framing_byte(struct http1_body *body, char byte)
 {
-	switch (body->state) {
+	switch (body->parser_state) {
 	case CHUNK_AT_SIZE:
 		return parse_size_byte(body, byte);
 	case CHUNK_AT_EXTENSION:
@@ -121,17 +121,17 @@ static ssize_t read_chunks(struct http1_body *body, const char *data, size_t len
 	while (at < len && !body->has_ended) {
 		int state;
 
-		if (body->state == CHUNK_AT_DATA) {
+		if (body->parser_state == CHUNK_AT_DATA) {
 			*ret_part = data + at;
 			*ret_len = body_consume_content_bytes(body, len - at);
 			if (!body->unread_bytes)
-				body->state = CHUNK_AT_DATA_CR;
+				body->parser_state = CHUNK_AT_DATA_CR;
 			return (ssize_t)(at + *ret_len);
 		}
 		state = parse_framing_byte(body, data[at++]);
 		if (state < 0)
 			return state;
-		body->state = (unsigned)state;
+		body->parser_state = (unsigned)state;
 	}
 	return (ssize_t)at;
 }

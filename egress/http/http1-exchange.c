@@ -12,7 +12,7 @@ static void handle_request_head(struct conn *conn, size_t len)
 	struct http1_state *http1 = conn->state;
 	int error = http1_parse_request(bytes_get_text(&http1->from_client), len, &http1->head);
 
-	conn_set_limit(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
+	conn_set_phase_timeout(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
 	http1->head_len = len;
 	http1->start_ns = loop_get_now_ns(conn->egress->loop);
 	http1->base_up = conn->bytes_up + conn->upstream.bytes_out;
@@ -21,7 +21,7 @@ static void handle_request_head(struct conn *conn, size_t len)
 		http1_body_init(&http1->up, &http1->head, true);
 		http1->client_keeps = http1->head.wants_keep_alive;
 	}
-	if (!error && http1->is_by_proxy) {
+	if (!error && http1->conn_is_to_proxy) {
 		http1_judge_proxy_request(conn);
 		return;
 	}
@@ -45,7 +45,7 @@ static enum http1_step check_idle_server(struct conn *conn)
 		return HTTP1_STEP_NO_PROGRESS;
 	if (fill > 0)
 		return http1_close_conn(conn, "server", "bad_response", true);
-	if (!http1->is_by_proxy) /* the client sees what it would see without callgate */
+	if (!http1->conn_is_to_proxy) /* the client sees what it would see without callgate */
 		return http1_close_conn(conn, "server", NULL, false);
 	conn_drop_upstream(conn, false);
 	return HTTP1_STEP_NO_PROGRESS;
@@ -67,7 +67,7 @@ enum http1_step http1_read_request(struct conn *conn)
 	fill = http1_fill_input(conn, true);
 	if (fill > 0) {
 		if (!http1->head_len) /* first bytes of a request: the time limit covers its whole head */
-			conn_set_limit(conn, CONN_HTTP_HEAD_TIMEOUT_MS, "header_timeout");
+			conn_set_phase_timeout(conn, CONN_HTTP_HEAD_TIMEOUT_MS, "header_timeout");
 		http1->head_len = 1;
 		return HTTP1_STEP_PROGRESS;
 	}
@@ -149,13 +149,13 @@ static int pass_interim_response(struct conn *conn, const struct http1_head *hea
 	struct http1_state *http1 = conn->state;
 
 	http1->down_as = HTTP1_NO_BODY;
-	return http1->head.minor ? http1_queue_response(conn, head, NULL) : 0;
+	return http1->head.minor_version ? http1_queue_response(conn, head, NULL) : 0;
 }
 
 static int pass_final_response(struct conn *conn, const struct http1_head *head)
 {
 	struct http1_state *http1 = conn->state;
-	bool old = http1->head.minor == 0;
+	bool old = http1->head.minor_version == 0;
 	const char *connection = NULL;
 
 	http1->response_head_was_queued = true;

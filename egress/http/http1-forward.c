@@ -25,7 +25,7 @@ static int forward_field(const struct conn *conn, const struct http_field *field
 {
 	struct http_field shown = *field;
 	char *value = NULL;
-	int found = request_fill_placeholders(conn, field, &value, &shown.value_len);
+	int found = request_replace_placeholders(conn, field, &value, &shown.value_len);
 
 	if (found < 0)
 		return found;
@@ -52,7 +52,7 @@ static int forward_fields(struct conn *conn, struct buf *out)
 		const struct http_field *field = &head->field[i];
 
 		if (http1_field_is_forwarded(head, field, false) &&
-		    !(name && request_field_is_read_as(field->name, field->name_len, name)))
+		    !(name && request_field_equals_as_cgi_variable(field->name, field->name_len, name)))
 			error = forward_field(conn, field, out);
 	}
 	if (name)
@@ -65,8 +65,8 @@ static int forward_head(struct conn *conn, struct buf *out)
 {
 	struct http1_state *http1 = conn->state;
 	const struct http1_head *head = &http1->head;
-	const char *query = memchr(http1->target, '?', http1->target_len);
-	size_t query_len = query ? http1->target_len - (size_t)(query - http1->target) : 0;
+	const char *query = memchr(http1->origin_form_target, '?', http1->origin_form_target_len);
+	size_t query_len = query ? http1->origin_form_target_len - (size_t)(query - http1->origin_form_target) : 0;
 	_cleanup_buf_ struct buf host = {0};
 	int error;
 
@@ -171,12 +171,12 @@ int http1_fill_request(struct http1_state *http1, const struct http1_absolute_ta
 	if (!authority || authority_len >= sizeof(request->authority))
 		return -EPROTO;
 	memcpy(request->method, head->method, head->method_len); /* shorter than NET_METHOD_MAX, zeroed before */
-	http1->target = absolute ? absolute->path : head->target;
-	http1->target_len = absolute ? absolute->path_len : head->target_len;
+	http1->origin_form_target = absolute ? absolute->path : head->target;
+	http1->origin_form_target_len = absolute ? absolute->path_len : head->target_len;
 	request->asks_for_websocket = head->asks_for_websocket;
 	request->has_body = head->framing != HTTP1_NO_BODY;
 	memcpy(request->authority, authority, authority_len);
-	error = net_path_normalise(http1->target, http1->target_len, request->path, &query);
+	error = net_path_normalise(http1->origin_form_target, http1->origin_form_target_len, request->path, &query);
 	request->has_query = !error && query;
 	return error == -ENAMETOOLONG ? -EMSGSIZE : error ? -EPROTO : 0;
 }
@@ -213,7 +213,7 @@ enum http1_step http1_continue_handshake(struct conn *conn)
 		upstream_failed(conn, error, "tls_failed");
 		return HTTP1_STEP_PROGRESS;
 	}
-	conn_set_limit(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
+	conn_set_phase_timeout(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
 	http1_judge_request(conn);
 	return HTTP1_STEP_PROGRESS;
 }
@@ -231,7 +231,7 @@ static void http1_on_upstream_reopened(struct conn *conn, int error, const char 
 		upstream_failed(conn, -ENOMEM, "tls_failed"); /* TLS with the former ALPN protocol could not be added */
 	} else {
 		http1->phase = HTTP1_UPSTREAM_HANDSHAKE;
-		conn_set_limit(conn, CONN_TLS_HANDSHAKE_TIMEOUT_MS, "upstream_timeout");
+		conn_set_phase_timeout(conn, CONN_TLS_HANDSHAKE_TIMEOUT_MS, "upstream_timeout");
 	}
 	conn_pump_mode(conn);
 }
@@ -317,7 +317,7 @@ static void proxy_handle_connect(struct conn *conn)
 		http1_refuse_malformed(conn, -EPROTO);
 		return;
 	}
-	pool_replace_address(conn->egress->pool, host);
+	pool_replace_address_by_name(conn->egress->pool, host);
 	http1->phase = HTTP1_OPENING_UPSTREAM;
 	conn_open_upstream(conn, host, (uint16_t)port, tunnel_on_upstream_opened);
 }

@@ -145,7 +145,7 @@ static int http1_write_refusal(struct buf *out, const struct conn *conn, const s
 	buf_printf(out,
 		   "HTTP/1.1 %u %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
 		   "Cache-Control: no-store\r\nConnection: %s\r\n\r\n",
-		   verdict->status, http1_get_reason_phrase(verdict->status), strlen(body),
+		   verdict->refusal_status, http1_get_reason_phrase(verdict->refusal_status), strlen(body),
 		   keep_alive ? "keep-alive" : "close");
 	if (strcmp(request->method, "HEAD") != 0)
 		buf_puts(out, body);
@@ -158,14 +158,14 @@ void http1_refuse_request(struct conn *conn)
 	_cleanup_buf_ struct buf out = {0};
 
 	http1->client_keeps &= http1->up.has_ended; /* the rest of a refused request is not read */
-	conn->http_status = http1->verdict.status;
+	conn->http_status = http1->verdict.refusal_status;
 	http1->phase = HTTP1_SENDING_REFUSAL;
 	if (http1->client_keeps && http1->head_len)
 		bytes_drop(&http1->from_client, http1->head_len);
 	if (http1_write_refusal(&out, conn, &http1->request, &http1->verdict, http1->client_keeps) < 0 ||
 	    bytes_add(&http1->to_client, out.data, out.len) < 0)
 		http1->client_keeps = false; /* without memory no response is sent; the connection only ends */
-	conn_set_limit(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
+	conn_set_phase_timeout(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
 }
 
 void http1_refuse_malformed(struct conn *conn, int error)
@@ -175,7 +175,8 @@ void http1_refuse_malformed(struct conn *conn, int error)
 
 	http1->client_keeps = false;
 	http1->reason = http1_get_error_reason(error);
-	http1->verdict = (struct request_verdict){.status = error == -EMSGSIZE ? 431 : 400, .reason = http1->reason};
+	http1->verdict =
+		(struct request_verdict){.refusal_status = error == -EMSGSIZE ? 431 : 400, .reason = http1->reason};
 	request_write_record(conn, &http1->request, &http1->verdict, NULL, NULL, NULL);
 	if (begun) { /* the server must not take the request, which is cut off, for complete */
 		http1_record_outcome(conn, error);
@@ -210,7 +211,7 @@ enum http1_step http1_start_discarding_input(struct conn *conn, const char *caus
 	http1->phase = HTTP1_DISCARDING_INPUT_AT_END;
 	http1->cause = cause;
 	http1->reason = reason;
-	conn_set_limit(conn, HTTP1_DISCARD_AT_END_MS, cause);
+	conn_set_phase_timeout(conn, HTTP1_DISCARD_AT_END_MS, cause);
 	return HTTP1_STEP_PROGRESS;
 }
 

@@ -19,7 +19,7 @@ static void await_next_request(struct conn *conn)
 	memset(&http1->request, 0, sizeof(http1->request));
 	memset(&http1->verdict, 0, sizeof(http1->verdict));
 	http1->client_keeps = false; /* false until the head of a request says otherwise */
-	conn_set_limit(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
+	conn_set_phase_timeout(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
 }
 
 /* After status 101 the connection is no longer HTTP: relays bytes, first those that were read already. */
@@ -91,7 +91,7 @@ static enum http1_step http1_step_exchange(struct conn *conn)
 	if (down == HTTP1_STEP_CONN_ENDED || http1->phase != HTTP1_EXCHANGE)
 		return down;
 	if (up == HTTP1_STEP_PROGRESS || down == HTTP1_STEP_PROGRESS) {
-		conn_set_limit(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
+		conn_set_phase_timeout(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
 		return HTTP1_STEP_PROGRESS;
 	}
 	return end_exchange(conn);
@@ -140,7 +140,7 @@ static void http1_pump(struct conn *conn)
 	enum http1_step did = HTTP1_STEP_PROGRESS;
 	struct http1_state *http1 = conn->state;
 
-	http1->is_by_proxy = conn->mode == &mode_proxy;
+	http1->conn_is_to_proxy = conn->mode == &mode_proxy;
 	http1->budget_wait_ms = 0;
 	http1->client_waits = http1->server_waits = false;
 	for (unsigned steps = 0; did == HTTP1_STEP_PROGRESS && steps < HTTP1_STEPS_MAX; steps++)
@@ -164,7 +164,7 @@ static void http1_free_buffers(struct conn *conn)
 	bytes_release(&http1->to_server);
 }
 
-#define HTTP1_MODE .state_size = sizeof(struct http1_state), .limit_ms = CONN_IDLE_TIMEOUT_MS, \
-		   .limit_cause = "idle_timeout", .pump = http1_pump, .done = http1_free_buffers
+#define HTTP1_MODE .state_size = sizeof(struct http1_state), .first_timeout_ms = CONN_IDLE_TIMEOUT_MS, \
+		   .first_timeout_cause = "idle_timeout", .pump = http1_pump, .done = http1_free_buffers
 const struct conn_mode mode_http1 = {.name = "http1", HTTP1_MODE};
 const struct conn_mode mode_proxy = {.name = "proxy", HTTP1_MODE};

@@ -29,14 +29,14 @@ enum http1_phase {
 
 struct http1_state {
 	enum http1_phase phase;
-	bool is_by_proxy;
+	bool conn_is_to_proxy;
 	struct bytes from_client, from_server; /* bytes read and not parsed yet; at most CONN_BUFFER_BYTES */
 	struct bytes to_client, to_server;     /* bytes to be sent */
 	struct http1_head_scan client_scan, server_scan;
 	struct http1_head head;      /* head of the request; borrows from from_client until it is forwarded */
 	size_t head_len;
-	const char *target;          /* the request's target in origin form */
-	size_t target_len;
+	const char *origin_form_target;          /* the request's target in origin form */
+	size_t origin_form_target_len;
 	struct request request;
 	struct request_verdict verdict;
 	struct http1_body up, down;  /* framing of request body and response body as received */

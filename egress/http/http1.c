@@ -9,28 +9,30 @@
 /* ---- finding the end of a head ---- */
 
 enum {
-	FIRST, /* the scanner is inside the first line */
-	FIRST_CR,
-	START, /* the scanner is at the start of another line */
-	LINE,
-	LINE_CR,
-	END_CR,
+	SCAN_IN_FIRST_LINE, /* the scanner is inside the first line */
+	SCAN_AFTER_CR_OF_FIRST_LINE,
+	SCAN_AT_LINE_START, /* the scanner is at the start of another line */
+	SCAN_IN_FIELD_LINE,
+	SCAN_AFTER_CR_OF_FIELD_LINE,
+	SCAN_AFTER_CR_OF_EMPTY_LINE,
 };
 
 /* The scanner's state after a byte of a line, or an error. Tabs are allowed in field values only (read_field_line). */
 static int scan_line_byte(unsigned state, unsigned char byte, bool at_start)
 {
-	bool first = state == FIRST;
+	bool first = state == SCAN_IN_FIRST_LINE;
 
 	if (byte == '\r')
-		return at_start ? (first ? -EPROTO : END_CR) : first ? FIRST_CR : LINE_CR;
+		return at_start ? (first ? -EPROTO : SCAN_AFTER_CR_OF_EMPTY_LINE)
+		       : first  ? SCAN_AFTER_CR_OF_FIRST_LINE
+				: SCAN_AFTER_CR_OF_FIELD_LINE;
 	if (byte == '\n')
 		return -EBADMSG; /* RFC 9112, 2.2 permits a bare LF as line end, but parsers differ */
 	if ((byte < 0x20 && byte != '\t') || byte == 0x7f)
 		return first ? -EPROTO : -EBADMSG; /* in the first line: probably not HTTP at all */
 	if (at_start && (byte == ' ' || byte == '\t'))
 		return first ? -EPROTO : -EBADMSG; /* a folded line (obs-fold: RFC 9112, 5.2) */
-	return (int)(first ? FIRST : LINE);
+	return (int)(first ? SCAN_IN_FIRST_LINE : SCAN_IN_FIELD_LINE);
 }
 
 ssize_t http1_find_head_end(struct http1_head_scan *scan, const char *data, size_t len)
@@ -39,20 +41,22 @@ ssize_t http1_find_head_end(struct http1_head_scan *scan, const char *data, size
 		unsigned char byte = (unsigned char)data[scan->at];
 		int state;
 
-		if (scan->at >= HTTP_HEAD_MAX)
+		if (scan->at >= HTTP_HEAD_BYTES_MAX)
 			return -EMSGSIZE;
-		if (scan->state == FIRST_CR || scan->state == LINE_CR)
-			state = byte == '\n' ? START : -EBADMSG;
-		else if (scan->state == END_CR)
+		if (scan->scanner_state == SCAN_AFTER_CR_OF_FIRST_LINE ||
+		    scan->scanner_state == SCAN_AFTER_CR_OF_FIELD_LINE)
+			state = byte == '\n' ? SCAN_AT_LINE_START : -EBADMSG;
+		else if (scan->scanner_state == SCAN_AFTER_CR_OF_EMPTY_LINE)
 			return byte == '\n' ? (ssize_t)++scan->at : -EBADMSG;
 		else
-			state = scan_line_byte(scan->state, byte, scan->at == 0 || scan->state == START);
+			state = scan_line_byte(scan->scanner_state, byte,
+					       scan->at == 0 || scan->scanner_state == SCAN_AT_LINE_START);
 		if (state < 0)
 			return state;
-		scan->state = (unsigned)state;
+		scan->scanner_state = (unsigned)state;
 		scan->at++;
 	}
-	return scan->at >= HTTP_HEAD_MAX ? -EMSGSIZE : 0;
+	return scan->at >= HTTP_HEAD_BYTES_MAX ? -EMSGSIZE : 0;
 }
 
 const char *http1_get_error_reason(int error)
@@ -153,10 +157,10 @@ static int read_content_length(struct http1_head *head, const struct http_field 
 		length = length * 10 + (uint64_t)(field->value[i] - '0');
 	}
 	/* A repeated length is refused, except in a response with the same value, because some servers repeat it. */
-	if (head->has_length && (!seen->is_of_response || head->length != length))
+	if (head->has_content_length && (!seen->is_of_response || head->content_length != length))
 		return -EBADMSG;
-	head->has_length = true;
-	head->length = length;
+	head->has_content_length = true;
+	head->content_length = length;
 	return 0;
 }
 
@@ -164,7 +168,7 @@ static int read_content_length(struct http1_head *head, const struct http_field 
 static int read_transfer_coding(const struct http1_head *head, const struct http_field *field,
 				struct http1_seen_fields *seen)
 {
-	if (seen->chunked || head->minor == 0 || !http1_name_equals(field->value, field->value_len, "chunked"))
+	if (seen->chunked || head->minor_version == 0 || !http1_name_equals(field->value, field->value_len, "chunked"))
 		return -EBADMSG;
 	seen->chunked = true;
 	return 0;
@@ -195,7 +199,7 @@ static int read_request_only_field(struct http1_head *head, const struct http_fi
 		return 0;
 	if (!http1_name_equals(field->value, field->value_len, "100-continue"))
 		return -EPROTO;
-	head->has_expect_field = head->minor > 0;
+	head->has_expect_field = head->minor_version > 0;
 	return 0;
 }
 
@@ -220,8 +224,8 @@ static enum http1_framing http1_find_framing(const struct http1_head *head, cons
 {
 	if (seen->chunked)
 		return HTTP1_CHUNKED;
-	if (head->has_length)
-		return head->length ? HTTP1_CONTENT_LENGTH : HTTP1_NO_BODY;
+	if (head->has_content_length)
+		return head->content_length ? HTTP1_CONTENT_LENGTH : HTTP1_NO_BODY;
 	return seen->is_of_response ? HTTP1_UNTIL_CLOSE : HTTP1_NO_BODY;
 }
 
@@ -235,15 +239,16 @@ static int http1_read_and_check_fields(struct http1_head *head, bool response)
 		if (error)
 			return error;
 	}
-	if (seen.chunked && head->has_length) /* both: servers differ about which counts (CL.TE and TE.CL smuggling) */
+	if (seen.chunked &&
+	    head->has_content_length) /* both: servers differ about which counts (CL.TE and TE.CL smuggling) */
 		return -EBADMSG;
 	/* clients of proxies often omit Host with CONNECT */
 	if (!response && !head->host && !http1_name_equals(head->method, head->method_len, "connect"))
 		return -EPROTO;
 	head->framing = http1_find_framing(head, &seen);
 	head->has_expect_field &= head->framing != HTTP1_NO_BODY; /* RFC 9110, 10.1.1: only before content */
-	head->wants_keep_alive = !seen.close && (head->minor > 0 || seen.keep_alive);
-	head->asks_for_websocket = head->minor > 0 && seen.wants_upgrade && seen.websocket;
+	head->wants_keep_alive = !seen.close && (head->minor_version > 0 || seen.keep_alive);
+	head->asks_for_websocket = head->minor_version > 0 && seen.wants_upgrade && seen.websocket;
 	if (!response && (head->framing != HTTP1_NO_BODY || !http1_name_equals(head->method, head->method_len, "get")))
 		head->asks_for_websocket = false;
 	return 0;
@@ -287,7 +292,7 @@ static int read_request_line(const char *line, size_t len, struct http1_head *he
 	head->target_len = (size_t)(second - first - 1);
 	if (!is_token_text(head->method, head->method_len) || head->method_len >= NET_METHOD_MAX ||
 	    !is_request_target(head->target, head->target_len) ||
-	    !read_http_version(second + 1, (size_t)(end - second - 1), &head->minor))
+	    !read_http_version(second + 1, (size_t)(end - second - 1), &head->minor_version))
 		return -EPROTO;
 	return 0;
 }
@@ -295,12 +300,12 @@ static int read_request_line(const char *line, size_t len, struct http1_head *he
 /* Reads a status line. Some servers omit the reason phrase and the space before it. */
 static int read_status_line(const char *line, size_t len, struct http1_head *head)
 {
-	if (len < 12 || !read_http_version(line, 8, &head->minor) || line[8] != ' ' || line[9] < '1' || line[9] > '5' ||
-	    !is_digit(line[10]) || !is_digit(line[11]) || (len > 12 && line[12] != ' '))
+	if (len < 12 || !read_http_version(line, 8, &head->minor_version) || line[8] != ' ' || line[9] < '1' ||
+	    line[9] > '5' || !is_digit(line[10]) || !is_digit(line[11]) || (len > 12 && line[12] != ' '))
 		return -EPROTO;
 	head->status = (unsigned)(line[9] - '0') * 100 + (unsigned)(line[10] - '0') * 10 + (unsigned)(line[11] - '0');
-	head->phrase = line + (len > 12 ? 13 : 12);
-	head->phrase_len = (size_t)(line + len - head->phrase);
+	head->reason_phrase = line + (len > 12 ? 13 : 12);
+	head->reason_phrase_len = (size_t)(line + len - head->reason_phrase);
 	return 0;
 }
 
@@ -339,8 +344,8 @@ int http1_parse_response(const char *data, size_t len, const char *method, struc
 	if (head.status < 200 || head.status == 204 || head.status == 304 || strcmp(method, "HEAD") == 0)
 		head.framing = HTTP1_NO_BODY;
 	if (head.status < 200 || head.status == 204) { /* no length permitted (RFC 9110, 8.6), unlike HEAD and 304 */
-		head.has_length = false;
-		head.length = 0;
+		head.has_content_length = false;
+		head.content_length = 0;
 	}
 	head.asks_for_websocket &= head.status == 101;
 	if (head.framing == HTTP1_UNTIL_CLOSE)
@@ -381,7 +386,7 @@ void http1_write_request(struct buf *out, const char *method, const char *path, 
 void http1_write_response(struct buf *out, const struct http1_head *head)
 {
 	buf_printf(out, "HTTP/1.1 %03u ", head->status);
-	buf_add(out, head->phrase, head->phrase_len);
+	buf_add(out, head->reason_phrase, head->reason_phrase_len);
 	buf_puts(out, "\r\n");
 }
 
@@ -424,8 +429,8 @@ void http1_write_head_end(struct buf *out, enum http1_framing framing, const str
 {
 	if (framing == HTTP1_CHUNKED)
 		buf_puts(out, "Transfer-Encoding: chunked\r\n");
-	else if (head->has_length && framing != HTTP1_UNTIL_CLOSE)
-		buf_printf(out, "Content-Length: %" PRIu64 "\r\n", head->length);
+	else if (head->has_content_length && framing != HTTP1_UNTIL_CLOSE)
+		buf_printf(out, "Content-Length: %" PRIu64 "\r\n", head->content_length);
 	if (connection)
 		buf_printf(out, "Connection: %s\r\n", connection);
 	buf_puts(out, "\r\n");

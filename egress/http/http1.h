@@ -20,7 +20,7 @@
 /* State of the search for the end of a head; zeroed at the head's first byte. */
 struct http1_head_scan {
 	size_t at;
-	unsigned state;
+	unsigned scanner_state;
 };
 
 /*
@@ -38,12 +38,12 @@ enum http1_framing {
 };
 
 struct http1_head {
-	unsigned minor; /* minor version of HTTP/1: 0 or 1 */
+	unsigned minor_version; /* minor version of HTTP/1: 0 or 1 */
 	struct http_field field[HTTP_FIELDS_MAX];
 	size_t field_count;
 	enum http1_framing framing;
-	uint64_t length;        /* Content-Length, if has_length; also if there is no body (HEAD, 304) */
-	bool has_length;
+	uint64_t content_length;        /* Content-Length, if has_length; also if there is no body (HEAD, 304) */
+	bool has_content_length;
 	bool wants_keep_alive;   /* the connection persists after this message */
 	bool asks_for_websocket; /* an upgrade to a websocket was requested or accepted */
 	/* only in a request; texts are borrowed */
@@ -52,8 +52,8 @@ struct http1_head {
 	bool has_expect_field; /* the client expects "100 (Continue)" */
 	/* only in a response */
 	unsigned status;
-	const char *phrase;
-	size_t phrase_len;
+	const char *reason_phrase;
+	size_t reason_phrase_len;
 };
 
 /* Parses a complete head, which http1_find_head_end has found. 0 or an error. ret_head borrows from data. */
@@ -77,7 +77,7 @@ struct http1_body {
 	enum http1_framing framing;
 	bool is_of_request;     /* the body is a request's: chunk extensions are refused, not dropped */
 	bool has_ended;         /* the end of the body was read; for HTTP1_UNTIL_CLOSE the caller sets it */
-	unsigned state;
+	unsigned parser_state;
 	unsigned part_bytes_seen;  /* digits of a chunk size, bytes of an extension, or bytes of trailers so far */
 	uint64_t unread_bytes;   /* unread bytes of the body or chunk */
 };

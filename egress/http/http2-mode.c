@@ -87,8 +87,8 @@ static bool http2_step_once(struct http2_state *http2, bool *ret_moved)
 	ssize_t upstream_sent = session_write_bytes(&conn->upstream, http2->upstream, &http2->upstream_out);
 
 	*ret_moved = client > 0 || upstream > 0 || client_sent > 0 || upstream_sent > 0;
-	if (http2->reason)
-		conn_close(conn, http2->reason, http2->reason, true);
+	if (http2->close_reason)
+		conn_close(conn, http2->close_reason, http2->close_reason, true);
 	else if (client == -EPROTO || client_sent == -EPROTO)
 		conn_close(conn, "protocol_error", "bad_request", true);
 	else if (client < 0 || client_sent < 0)
@@ -123,7 +123,7 @@ static void http2_pump(struct conn *conn)
 		return;
 	}
 	if (moved)
-		conn_set_limit(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
+		conn_set_phase_timeout(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
 	room = http2_session_has_queue_room(http2->client) && http2_session_has_queue_room(http2->upstream);
 	channel_set_events(&conn->client, room, http2->client_out.len > 0);
 	channel_set_events(&conn->upstream, room, http2->upstream_out.len > 0);
@@ -136,8 +136,8 @@ static void http2_free_state(struct conn *conn)
 	struct http2_state *http2 = conn->state;
 
 	while (http2->streams) {
-		http2_record_outcome(http2->streams, http2->streams->status && http2->streams->down.has_ended
-							     ? (int64_t)http2->streams->status
+		http2_record_outcome(http2->streams, http2->streams->response_status && http2->streams->down.has_ended
+							     ? (int64_t)http2->streams->response_status
 							     : -ECONNRESET);
 		http2_stream_free(http2->streams);
 	}

@@ -10,7 +10,7 @@
 struct outgoing_fields {
 	nghttp2_nv field[HTTP_FIELDS_MAX + 6];
 	size_t count;
-	char path[HTTP_HEAD_MAX + NET_PATH_MAX];
+	char path[HTTP_HEAD_BYTES_MAX + NET_PATH_MAX];
 	char authority[NET_HOST_MAX + 8];
 };
 
@@ -36,11 +36,12 @@ static void outgoing_add_target(struct outgoing_fields *outgoing, const struct h
 	const char *path = http2_head_find_field(&stream->request, ":path"), *query = path ? strchr(path, '?') : NULL;
 	bool v6 = strchr(conn->host, ':') != NULL;
 
-	(void)snprintf(outgoing->path, sizeof(outgoing->path), "%s%s", stream->asked.path,
-		       stream->asked.has_query && query ? query : ""); /* fits: the head bounds path and query */
+	(void)snprintf(outgoing->path, sizeof(outgoing->path), "%s%s", stream->request_to_judge.path,
+		       stream->request_to_judge.has_query && query ? query
+								   : ""); /* fits: the head bounds path and query */
 	(void)snprintf(outgoing->authority, sizeof(outgoing->authority), conn->port == 443 ? "%s%s%s" : "%s%s%s:%u",
 		       v6 ? "[" : "", conn->host, v6 ? "]" : "", conn->port);
-	outgoing_add_text(outgoing, ":method", stream->asked.method, false);
+	outgoing_add_text(outgoing, ":method", stream->request_to_judge.method, false);
 	outgoing_add_text(outgoing, ":scheme", "https", false);
 	outgoing_add_text(outgoing, ":authority", outgoing->authority, false);
 	outgoing_add_text(outgoing, ":path", outgoing->path, false);
@@ -59,16 +60,16 @@ static bool http2_field_is_forwarded(const char *name, size_t len, const char *v
 static int outgoing_add_received_fields(struct outgoing_fields *outgoing, const struct http2_stream *stream,
 					const char *replaced)
 {
-	for (size_t i = 0; i < stream->request.count; i++) {
+	for (size_t i = 0; i < stream->request.field_count; i++) {
 		struct http_field field = stream->request.field[i];
 		char *value;
 		size_t len;
 		int r;
 
 		if (!http2_field_is_forwarded(field.name, field.name_len, field.value) ||
-		    (replaced && request_field_is_read_as(field.name, field.name_len, replaced)))
+		    (replaced && request_field_equals_as_cgi_variable(field.name, field.name_len, replaced)))
 			continue;
-		r = request_fill_placeholders(stream->http2->conn, &field, &value, &len);
+		r = request_replace_placeholders(stream->http2->conn, &field, &value, &len);
 		if (r < 0)
 			return r;
 		if (r) {
@@ -98,7 +99,7 @@ static void http2_forward_request(struct http2_stream *stream)
 {
 	struct http2_state *http2 = stream->http2;
 	struct outgoing_fields *outgoing = calloc(1, sizeof(*outgoing));
-	bool empty = stream->up.has_ended && !stream->up.bytes.data;
+	bool empty = stream->up.has_ended && !stream->up.unsent_bytes.data;
 	int r = outgoing ? outgoing_build_fields(outgoing, stream) : -ENOMEM;
 	int32_t id = NGHTTP2_ERR_NOMEM;
 
@@ -135,7 +136,7 @@ static void http2_cancel_upstream(struct http2_stream *stream)
 static void http2_refuse_request(struct http2_stream *stream, unsigned status, const char *reason)
 {
 	request_set_refusal(&stream->verdict, status, reason);
-	request_write_record(stream->http2->conn, &stream->asked, &stream->verdict, NULL, NULL, NULL);
+	request_write_record(stream->http2->conn, &stream->request_to_judge, &stream->verdict, NULL, NULL, NULL);
 	http2_send_refusal(stream);
 }
 
@@ -171,7 +172,7 @@ static bool copy_text(char *to, size_t cap, const char *from)
 static const char *http2_read_request(struct http2_stream *stream)
 {
 	const struct http2_head *head = &stream->request;
-	struct request *asked = &stream->asked;
+	struct request *asked = &stream->request_to_judge;
 	const char *method = http2_head_find_field(head, ":method"), *scheme = http2_head_find_field(head, ":scheme");
 	const char *authority = http2_head_find_field(head, ":authority"), *path = http2_head_find_field(head, ":path");
 	const char *host = http2_head_find_field(head, "host"), *query;
@@ -188,7 +189,7 @@ static const char *http2_read_request(struct http2_stream *stream)
 	if (net_path_normalise(path, strlen(path), asked->path, &query) < 0)
 		return "bad_path";
 	asked->has_query = query != NULL;
-	for (size_t i = 0; i < head->count; i++)
+	for (size_t i = 0; i < head->field_count; i++)
 		if (request_field_disguises_framing(head->field[i].name, head->field[i].name_len))
 			return "smuggling";
 	return NULL;
@@ -203,14 +204,15 @@ static void http2_judge_request(struct http2_stream *stream)
 		http2_refuse_request(stream, 400, wrong);
 		return;
 	}
-	request_judge(conn, &stream->asked, stream->request.field, stream->request.count, &stream->verdict);
+	request_judge(conn, &stream->request_to_judge, stream->request.field, stream->request.field_count,
+		      &stream->verdict);
 	stream->phase = HTTP2_AWAITING_RECORD_ACK;
 	if (!stream->verdict.is_allowed) {
-		request_write_record(conn, &stream->asked, &stream->verdict, NULL, NULL, &stream->record_id);
+		request_write_record(conn, &stream->request_to_judge, &stream->verdict, NULL, NULL, &stream->record_id);
 		http2_send_refusal(stream);
 		return;
 	}
-	request_write_record(conn, &stream->asked, &stream->verdict, http2_on_record_acknowledged, stream,
+	request_write_record(conn, &stream->request_to_judge, &stream->verdict, http2_on_record_acknowledged, stream,
 			     &stream->record_id);
 }
 
@@ -222,9 +224,9 @@ static void http2_judge_when_body_known(struct http2_stream *stream)
 {
 	const char *method = http2_head_find_field(&stream->request, ":method");
 
-	if (method && request_method_has_no_body(method) && !stream->up.has_ended && !stream->up.bytes.data)
+	if (method && request_method_has_no_body(method) && !stream->up.has_ended && !stream->up.unsent_bytes.data)
 		return;
-	stream->asked.has_body = stream->up.bytes.data || !stream->up.has_ended;
+	stream->request_to_judge.has_body = stream->up.unsent_bytes.data || !stream->up.has_ended;
 	http2_judge_request(stream);
 }
 
@@ -284,7 +286,9 @@ static int client_on_close(nghttp2_session *session, int32_t id, uint32_t code, 
 		stream->closed_while_awaiting_ack = true;
 		return 0;
 	}
-	http2_record_outcome(stream, code == NGHTTP2_NO_ERROR && stream->status ? (int64_t)stream->status : -ECANCELED);
+	http2_record_outcome(stream, code == NGHTTP2_NO_ERROR && stream->response_status
+					     ? (int64_t)stream->response_status
+					     : -ECANCELED);
 	http2_cancel_upstream(stream);
 	http2_stream_free(stream);
 	return 0;

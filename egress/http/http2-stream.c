@@ -25,7 +25,7 @@ struct http2_stream *http2_stream_create(struct http2_state *http2, int32_t clie
 
 static void http2_head_release(struct http2_head *head)
 {
-	free(head->text);
+	free(head->field_text);
 	*head = (struct http2_head){0};
 }
 
@@ -40,9 +40,9 @@ void http2_stream_free(struct http2_stream *stream)
 	http2_head_release(&stream->request);
 	http2_head_release(&stream->response);
 	http2_head_release(&stream->trailers);
-	bytes_release(&stream->up.bytes);
-	bytes_release(&stream->down.bytes);
-	bytes_release(&stream->refusal);
+	bytes_release(&stream->up.unsent_bytes);
+	bytes_release(&stream->down.unsent_bytes);
+	bytes_release(&stream->refusal_body);
 	free(stream);
 }
 
@@ -53,24 +53,24 @@ int http2_head_add_field(struct http2_head *head, const uint8_t *name, size_t na
 	size_t size = name_len + value_len + 2;
 	char *at;
 
-	if (head->count == HTTP_FIELDS_MAX || size > HTTP_HEAD_MAX - head->text_len)
+	if (head->field_count == HTTP_FIELDS_MAX || size > HTTP_HEAD_BYTES_MAX - head->field_text_len)
 		head->is_too_large = true;
 	if (head->is_too_large)
 		return 0;
-	if (!head->text && !(head->text = malloc(HTTP_HEAD_MAX)))
+	if (!head->field_text && !(head->field_text = malloc(HTTP_HEAD_BYTES_MAX)))
 		return -ENOMEM;
-	field.name = at = head->text + head->text_len;
+	field.name = at = head->field_text + head->field_text_len;
 	*(char *)mempcpy(at, name, name_len) = '\0';
 	field.value = at += name_len + 1;
 	*(char *)mempcpy(at, value, value_len) = '\0';
-	head->field[head->count++] = field;
-	head->text_len += size;
+	head->field[head->field_count++] = field;
+	head->field_text_len += size;
 	return 0;
 }
 
 const char *http2_head_find_field(const struct http2_head *head, const char *name)
 {
-	for (size_t i = 0; i < head->count; i++)
+	for (size_t i = 0; i < head->field_count; i++)
 		if (strcmp(head->field[i].name, name) == 0)
 			return head->field[i].value;
 	return NULL;
@@ -88,9 +88,9 @@ static void http2_consume_bytes(nghttp2_session *session, int32_t id, size_t len
 
 void http2_drop_body(struct http2_body *body, nghttp2_session *session, int32_t id)
 {
-	if (body->bytes.data)
-		http2_consume_bytes(session, id, bytes_count_left(&body->bytes));
-	bytes_release(&body->bytes);
+	if (body->unsent_bytes.data)
+		http2_consume_bytes(session, id, bytes_count_left(&body->unsent_bytes));
+	bytes_release(&body->unsent_bytes);
 }
 
 void http2_resume_body(struct http2_stream *stream, bool up)
@@ -113,7 +113,7 @@ static size_t http2_get_allowed_bytes(struct http2_state *http2, bool up, size_t
 					   &wait_ms);
 
 	if (want && !room && wait_ms == UINT64_MAX)
-		http2->reason = "cap_bytes";
+		http2->close_reason = "cap_bytes";
 	else if (want && !room)
 		http2->budget_wait_ms = wait_ms ? wait_ms : 1;
 	return room;
@@ -125,9 +125,10 @@ static bool submit_trailers(const struct http2_stream *stream)
 	const struct http2_head *head = &stream->trailers;
 	nghttp2_nv field[HTTP_FIELDS_MAX];
 
-	for (size_t i = 0; i < head->count; i++)
+	for (size_t i = 0; i < head->field_count; i++)
 		field[i] = http2_make_nv(&head->field[i], false);
-	return head->count && nghttp2_submit_trailer(stream->http2->client, stream->client_id, field, head->count) == 0;
+	return head->field_count &&
+	       nghttp2_submit_trailer(stream->http2->client, stream->client_id, field, head->field_count) == 0;
 }
 
 static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
@@ -143,19 +144,19 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *out, siz
 	if (!stream)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	body = up ? &stream->up : &stream->down;
-	len = bytes_count_left(&body->bytes);
+	len = bytes_count_left(&body->unsent_bytes);
 	len = http2_get_allowed_bytes(http2, up, len < cap ? len : cap);
-	if (!len && !(body->has_ended && !body->bytes.data)) {
+	if (!len && !(body->has_ended && !body->unsent_bytes.data)) {
 		body->waits_for_data = true;
 		return NGHTTP2_ERR_DEFERRED;
 	}
-	(void)bytes_take(&body->bytes, out, len);
+	(void)bytes_take(&body->unsent_bytes, out, len);
 	budget_spend_bytes(&http2->conn->use, up, len);
 	body->bytes_moved += len;
 	http2_consume_bytes(up ? http2->client : http2->upstream, up ? stream->client_id : stream->upstream_id, len);
-	if (body->has_ended && !body->bytes.data)
+	if (body->has_ended && !body->unsent_bytes.data)
 		*flags |= NGHTTP2_DATA_FLAG_EOF;
-	if (body->has_ended && !body->bytes.data && !up && submit_trailers(stream))
+	if (body->has_ended && !body->unsent_bytes.data && !up && submit_trailers(stream))
 		*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
 	return (ssize_t)len;
 }
@@ -174,7 +175,7 @@ static int http2_on_data(nghttp2_session *session, uint8_t flags, int32_t id, co
 		http2_consume_bytes(session, id, len); /* bytes of a body that is no longer wanted are dropped */
 		return 0;
 	}
-	if (bytes_add(up ? &stream->up.bytes : &stream->down.bytes, data, len) < 0)
+	if (bytes_add(up ? &stream->up.unsent_bytes : &stream->down.unsent_bytes, data, len) < 0)
 		return NGHTTP2_ERR_CALLBACK_FAILURE;
 	http2_resume_body(stream, up);
 	return 0;
@@ -198,7 +199,7 @@ int http2_session_create(struct http2_state *http2, bool server, const struct ht
 	const nghttp2_settings_entry settings[] = {
 		server ? (nghttp2_settings_entry){NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, HTTP2_STREAMS_MAX}
 		       : (nghttp2_settings_entry){NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
-		{NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, HTTP_HEAD_MAX}};
+		{NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, HTTP_HEAD_BYTES_MAX}};
 	nghttp2_session_callbacks *callbacks;
 	nghttp2_option *option;
 	int r = -ENOMEM;
@@ -261,11 +262,11 @@ static void http2_submit_response(struct http2_stream *stream, bool final)
 	struct http2_state *http2 = stream->http2;
 	const struct http2_head *head = &stream->response;
 	nghttp2_nv field[HTTP_FIELDS_MAX];
-	bool empty = stream->down.has_ended && !stream->trailers.count && !stream->down.bytes.data;
+	bool empty = stream->down.has_ended && !stream->trailers.field_count && !stream->down.unsent_bytes.data;
 	size_t count = 0;
 	int r;
 
-	for (size_t i = 0; i < head->count; i++) {
+	for (size_t i = 0; i < head->field_count; i++) {
 		const struct http_field *one = &head->field[i];
 
 		if (one->name[0] == ':' ? strcmp(one->name, ":status") == 0
@@ -292,8 +293,8 @@ static ssize_t http2_read_refusal(nghttp2_session *session, int32_t id, uint8_t 
 	(void)user_data;
 	if (!stream)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-	len = bytes_take(&stream->refusal, out, cap);
-	if (!stream->refusal.data) {
+	len = bytes_take(&stream->refusal_body, out, cap);
+	if (!stream->refusal_body.data) {
 		*flags |= NGHTTP2_DATA_FLAG_EOF;
 		if (!stream->up.has_ended) /* the rest of the request is not wanted (RFC 9113, 8.1) */
 			(void)nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR);
@@ -304,18 +305,19 @@ static ssize_t http2_read_refusal(nghttp2_session *session, int32_t id, uint8_t 
 void http2_send_refusal(struct http2_stream *stream)
 {
 	nghttp2_data_provider body = {.read_callback = http2_read_refusal};
-	_cleanup_free_ char *text = request_make_refusal_body(stream->http2->conn, &stream->asked, &stream->verdict);
+	_cleanup_free_ char *text =
+		request_make_refusal_body(stream->http2->conn, &stream->request_to_judge, &stream->verdict);
 	char status[8] = "";
 	const struct http_field first = {":status", 7, status, 3}, type = {"content-type", 12, "application/json", 16};
 	nghttp2_nv field[] = {http2_make_nv(&first, false), http2_make_nv(&type, false)};
 
-	(void)snprintf(status, sizeof(status), "%03u", stream->verdict.status % 1000);
+	(void)snprintf(status, sizeof(status), "%03u", stream->verdict.refusal_status % 1000);
 	stream->phase = HTTP2_REFUSED_BY_EGRESS;
 	http2_drop_body(&stream->up, stream->http2->client, stream->client_id);
-	if (!text || bytes_add(&stream->refusal, text, strlen(text)) < 0 ||
+	if (!text || bytes_add(&stream->refusal_body, text, strlen(text)) < 0 ||
 	    nghttp2_submit_response(stream->http2->client, stream->client_id, field, 2, &body) != 0)
 		http2_reset_stream(stream, NGHTTP2_REFUSED_STREAM);
-	stream->http2->conn->http_status = stream->verdict.status;
+	stream->http2->conn->http_status = stream->verdict.refusal_status;
 }
 
 static int upstream_on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
@@ -328,7 +330,7 @@ static int upstream_on_header(nghttp2_session *session, const nghttp2_frame *fra
 	(void)user_data;
 	if (!stream || frame->hd.type != NGHTTP2_HEADERS)
 		return 0;
-	head = stream->status ? &stream->trailers : &stream->response;
+	head = stream->response_status ? &stream->trailers : &stream->response;
 	if (http2_head_add_field(head, name, name_len, value, value_len) < 0 || head->is_too_large)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	return 0;
@@ -342,7 +344,7 @@ static void http2_handle_response_head(struct http2_stream *stream)
 	for (size_t i = 0; text && i < 3 && text[i] >= '0' && text[i] <= '9'; i++)
 		status = status * 10 + (unsigned)(text[i] - '0');
 	if (status >= 200) {
-		stream->status = status;
+		stream->response_status = status;
 		http2_submit_response(stream, true);
 		return;
 	}
@@ -354,7 +356,7 @@ static int upstream_on_frame(nghttp2_session *session, const nghttp2_frame *fram
 {
 	struct http2_stream *stream = http2_find_frame_stream(user_data, session, frame);
 
-	if (stream && frame->hd.type == NGHTTP2_HEADERS && !stream->status)
+	if (stream && frame->hd.type == NGHTTP2_HEADERS && !stream->response_status)
 		http2_handle_response_head(stream);
 	else if (stream)
 		http2_resume_body(stream, false);
@@ -370,7 +372,7 @@ static int upstream_on_close(nghttp2_session *session, int32_t id, uint32_t code
 	if (!stream)
 		return 0;
 	stream->upstream_id = -1;
-	if (!stream->down.has_ended || !stream->status || code != NGHTTP2_NO_ERROR)
+	if (!stream->down.has_ended || !stream->response_status || code != NGHTTP2_NO_ERROR)
 		http2_reset_stream(stream, code ? code : NGHTTP2_INTERNAL_ERROR);
 	return 0;
 }

@@ -16,11 +16,11 @@
 
 #define HTTP2_STREAMS_MAX 100
 /* Most bytes in transit in each direction, over all streams: the initial flow-control window (RFC 9113, 6.9.2). */
-#define HTTP2_WINDOW 65535
+#define HTTP2_WINDOW_BYTES 65535
 
 /* The body of one direction: bytes that are received and not sent yet. */
 struct http2_body {
-	struct bytes bytes;
+	struct bytes unsent_bytes;
 	bool has_ended;        /* no more bytes will be added */
 	bool waits_for_data;   /* nghttp2 waits until http2_resume_body() is called */
 	uint64_t bytes_moved;  /* number of bytes that were sent */
@@ -28,10 +28,11 @@ struct http2_body {
 
 /* The header fields of one message. */
 struct http2_head {
-	char *text; /* owned, HTTP_HEAD_MAX bytes: names and values, each NUL-terminated; NULL: there is no field */
-	size_t text_len;
+	/* owned, HTTP_HEAD_BYTES_MAX bytes: names and values, each NUL-terminated; NULL: there is no field */
+	char *field_text;
+	size_t field_text_len;
 	struct http_field field[HTTP_FIELDS_MAX]; /* these borrow from `text` */
-	size_t count;
+	size_t field_count;
 	bool is_too_large;
 };
 
@@ -54,11 +55,11 @@ struct http2_stream {
 	struct http2_body up, down;
 	/* the program closed the stream while its record was awaited; freed when that is acknowledged */
 	bool closed_while_awaiting_ack;
-	struct request asked;
+	struct request request_to_judge;
 	struct request_verdict verdict;
 	uint64_t record_id, start_ns;
-	unsigned status;   /* status of the response; 0: not received */
-	struct bytes refusal; /* body of the refusal that egress sends */
+	unsigned response_status;   /* status of the response; 0: not received */
+	struct bytes refusal_body; /* body of the refusal that egress sends */
 };
 
 struct http2_output { /* output of nghttp2 that is not sent yet */
@@ -72,7 +73,7 @@ struct http2_state {
 	struct http2_stream *streams;
 	struct http2_output client_out, upstream_out;
 	uint64_t budget_wait_ms;  /* time until the budget allows bytes again; 0: no wait */
-	const char *reason; /* why the connection is to be closed: the budget is spent */
+	const char *close_reason; /* why the connection is to be closed: the budget is spent */
 };
 
 /* ---- functions of http2-stream.c ---- */
@@ -81,7 +82,7 @@ struct http2_state {
 struct http2_stream *http2_stream_create(struct http2_state *http2, int32_t client_id);
 /* Removes a stream from http2->streams, no longer waits for its record, and frees the stream. */
 void http2_stream_free(struct http2_stream *stream);
-/* Adds a header field. 0 or -ENOMEM; beyond HTTP_HEAD_MAX or HTTP_FIELDS_MAX only sets too_large. */
+/* Adds a header field. 0 or -ENOMEM; beyond HTTP_HEAD_BYTES_MAX or HTTP_FIELDS_MAX only sets too_large. */
 int http2_head_add_field(struct http2_head *head, const uint8_t *name, size_t name_len, const uint8_t *value,
 		   size_t value_len);
 /* The value of the first field of that name, or NULL. Borrowed. */

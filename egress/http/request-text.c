@@ -64,7 +64,7 @@ static char request_map_name_byte_as_cgi(char byte)
 	return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') ? byte : '-';
 }
 
-bool request_field_is_read_as(const char *name, size_t len, const char *known)
+bool request_field_equals_as_cgi_variable(const char *name, size_t len, const char *known)
 {
 	if (len != strlen(known))
 		return false;
@@ -77,7 +77,7 @@ bool request_field_is_read_as(const char *name, size_t len, const char *known)
 static bool request_name_is_one_of(const char *name, size_t len, const char *const *known, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (request_field_is_read_as(name, len, known[i]))
+		if (request_field_equals_as_cgi_variable(name, len, known[i]))
 			return true;
 	return false;
 }
@@ -135,7 +135,7 @@ bool request_has_override_field(const struct net_rule *rule, const struct http_f
 {
 	for (size_t i = 0; i < count; i++)
 		if (IS_ONE_OF(fields[i].name, fields[i].name_len, overriding_host) ||
-		    (rule->http_count > 0 && IS_ONE_OF(fields[i].name, fields[i].name_len, overriding)))
+		    (rule->http_rule_count > 0 && IS_ONE_OF(fields[i].name, fields[i].name_len, overriding)))
 			return true;
 	return false;
 }

@@ -29,7 +29,7 @@ void request_set_refusal(struct request_verdict *verdict, unsigned status, const
 {
 	verdict->is_allowed = false;
 	verdict->rule = NULL;
-	verdict->status = status;
+	verdict->refusal_status = status;
 	verdict->reason = reason;
 }
 
@@ -89,16 +89,16 @@ void request_judge(struct conn *conn, const struct request *request, const struc
 static void describe_credential(const struct net_rule *rule, char *out, size_t cap)
 {
 	_cleanup_buf_ struct buf names = {0};
-	const char *open = rule->header_value;
+	const char *open = rule->credential_value;
 
-	buf_puts(&names, rule->header);
+	buf_puts(&names, rule->credential_header);
 	while ((open = strchr(open, '{'))) {
 		size_t len = strcspn(++open, "}");
 
 		buf_puts(&names, " ");
 		buf_add(&names, open, len);
 	}
-	line_copy_text(out, cap, names.failed ? rule->header : names.data);
+	line_copy_text(out, cap, names.failed ? rule->credential_header : names.data);
 }
 
 /* Sets the record's path. The query may contain tokens and data, so the record tells only that there is one. */
@@ -108,7 +108,7 @@ static void request_set_recorded_path(const struct request *request, struct cont
 	size_t room = sizeof(record->path) - sizeof(hidden);
 	size_t len = strlen(request->path);
 
-	record->truncated = len > room;
+	record->path_is_truncated = len > room;
 	(void)snprintf(record->path, sizeof(record->path), "%.*s%s", (int)(len > room ? room : len), request->path,
 		       request->has_query ? hidden : "");
 }
@@ -120,15 +120,15 @@ void request_write_record(struct conn *conn, const struct request *request, cons
 
 	conn_init_record(conn, CONTROL_EVENT_REQUEST, &record);
 	record.allow = verdict->is_allowed;
-	record.status = verdict->is_allowed ? 0 : verdict->status;
-	LINE_COPY(record.method, request->method);
+	record.http_status = verdict->is_allowed ? 0 : verdict->refusal_status;
+	LINE_COPY_TEXT(record.method, request->method);
 	request_set_recorded_path(request, &record);
-	LINE_COPY(record.rule, verdict->label);
-	LINE_COPY(record.reason, verdict->reason);
+	LINE_COPY_TEXT(record.rule, verdict->label);
+	LINE_COPY_TEXT(record.reason, verdict->reason);
 	if (request->asks_for_websocket)
-		LINE_COPY(record.proto, "websocket");
-	if (verdict->is_allowed && verdict->rule && verdict->rule->header && conn->upstream.ssl)
-		describe_credential(verdict->rule, record.credential, sizeof(record.credential));
+		LINE_COPY_TEXT(record.proto, "websocket");
+	if (verdict->is_allowed && verdict->rule && verdict->rule->credential_header && conn->upstream.ssl)
+		describe_credential(verdict->rule, record.credential_names, sizeof(record.credential_names));
 	if (line_send_record(conn->egress->line, &record, answer, ctx, ret_id) < 0 && ret_id)
 		*ret_id = 0; /* the control socket has failed, which ends the process */
 }
@@ -161,7 +161,7 @@ char *request_make_refusal_body(const struct conn *conn, const struct request *r
 {
 	_cleanup_buf_ struct buf out = {0};
 
-	buf_printf(&out, "{\"error\": \"%s\"", request_get_error_name(verdict->status));
+	buf_printf(&out, "{\"error\": \"%s\"", request_get_error_name(verdict->refusal_status));
 	request_put_json_text(&out, "host", conn->host);
 	buf_printf(&out, ", \"port\": %u", conn->port);
 	request_put_json_text(&out, "method", request->method);

@@ -35,7 +35,7 @@ struct http_field {
 struct request_verdict {
 	bool is_allowed;
 	/* HTTP status of a refusal: 403; 421 (another host); 429 (budget); 400, 431 (malformed); 502, 503, 504 */
-	unsigned status;
+	unsigned refusal_status;
 	const struct net_rule *rule; /* the rule that allows the request, with the credential to insert; NULL: none */
 	const char *label, *reason;
 };
@@ -74,7 +74,7 @@ bool http1_name_equals(const char *text, size_t len, const char *name);
 
 /* Limits for the head of a message in every version of HTTP. */
 #define HTTP_FIELDS_MAX 100
-#define HTTP_HEAD_MAX (32 * 1024)
+#define HTTP_HEAD_BYTES_MAX (32 * 1024)
 
 /*
  * Whether a field is never forwarded, because it is hop-by-hop (RFC 9110, 7.6.1) or for other reasons: Connection,
@@ -89,7 +89,7 @@ bool request_method_has_no_body(const char *method);
  * Whether a server that maps field names to CGI variables (RFC 3875, 4.1.18) reads name as `known`: every byte but
  * letters and digits becomes "_", so "X_Original.URL" equals "X-Original-URL".
  */
-bool request_field_is_read_as(const char *name, size_t len, const char *known);
+bool request_field_equals_as_cgi_variable(const char *name, size_t len, const char *known);
 
 /* Whether such a server, and no other, reads `name` as a framing field, as in "Content_Length". */
 bool request_field_disguises_framing(const char *name, size_t len);
@@ -111,9 +111,9 @@ int request_make_credential(const struct conn *conn, const struct request_verdic
  * Replaces placeholders in a field's value, also inside Basic credentials, by the secrets that may be sent to this
  * host. 1 with an owned value, to be wiped; 0: nothing to replace; -ENOMEM.
  */
-int request_fill_placeholders(const struct conn *conn, const struct http_field *field, char **ret_value,
+int request_replace_placeholders(const struct conn *conn, const struct http_field *field, char **ret_value,
 			      size_t *ret_len);
-/* Wipes and frees a value of request_make_credential or request_fill_placeholders. May be NULL. */
+/* Wipes and frees a value of request_make_credential or request_replace_placeholders. May be NULL. */
 void request_wipe_text(char *text, size_t len);
 
 #endif

@@ -27,13 +27,13 @@ int request_make_credential(const struct conn *conn, const struct request_verdic
 
 	*ret_name = NULL;
 	*ret_value = NULL;
-	if (!verdict->is_allowed || !verdict->rule || !verdict->rule->header)
+	if (!verdict->is_allowed || !verdict->rule || !verdict->rule->credential_header)
 		return 0;
 	if (!secrets) /* a request without its credential means something else to the server */
 		return -EACCES;
-	error = secrets_fill_template(secrets, verdict->rule->header_value, conn->host, ret_value);
+	error = secrets_fill_template(secrets, verdict->rule->credential_value, conn->host, ret_value);
 	if (!error)
-		*ret_name = verdict->rule->header;
+		*ret_name = verdict->rule->credential_header;
 	return error;
 }
 
@@ -47,11 +47,11 @@ void request_wipe_text(char *text, size_t len)
 /* Decodes base64. Returns the length, -EINVAL or -ENOMEM. */
 static ssize_t basic_decode_base64(const char *text, size_t len, char **ret_plain)
 {
-	char *plain = len % 4 == 0 && len <= HTTP_HEAD_MAX ? malloc(len / 4 * 3 + 1) : NULL;
+	char *plain = len % 4 == 0 && len <= HTTP_HEAD_BYTES_MAX ? malloc(len / 4 * 3 + 1) : NULL;
 	int got;
 
 	if (!plain)
-		return len % 4 == 0 && len <= HTTP_HEAD_MAX ? -ENOMEM : -EINVAL;
+		return len % 4 == 0 && len <= HTTP_HEAD_BYTES_MAX ? -ENOMEM : -EINVAL;
 	got = EVP_DecodeBlock((unsigned char *)plain, (const unsigned char *)text, (int)len);
 	while (got > 0 && len && text[len - 1] == '=') { /* EVP_DecodeBlock counts padding as zero bytes */
 		got--;
@@ -99,7 +99,7 @@ static int fill_basic_credentials(const struct secrets *secrets, const char *hos
 	return *ret_value ? 1 : -ENOMEM;
 }
 
-int request_fill_placeholders(const struct conn *conn, const struct http_field *field, char **ret_value,
+int request_replace_placeholders(const struct conn *conn, const struct http_field *field, char **ret_value,
 			      size_t *ret_len)
 {
 	const struct secrets *secrets = request_get_secrets(conn);

@@ -223,7 +223,7 @@ static const char *secret_check_value(struct secret *secret)
 
 static const char *secret_read_value(struct secret *secret)
 {
-	const char *from = secret->of->from, *why;
+	const char *from = secret->of->value_source, *why;
 
 	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
 		size_t len = strlen(sources[i].prefix);
@@ -241,13 +241,13 @@ static void secret_wipe_env(const struct net_secret *secret)
 {
 	char *value;
 
-	if (strncmp(secret->from, "env:", 4) != 0)
+	if (strncmp(secret->value_source, "env:", 4) != 0)
 		return;
-	value = getenv(secret->from + 4);
+	value = getenv(secret->value_source + 4);
 	if (!value)
 		return;
 	explicit_bzero(value, strlen(value)); /* these are the bytes that /proc/PID/environ shows */
-	(void)unsetenv(secret->from + 4);
+	(void)unsetenv(secret->value_source + 4);
 }
 
 /* ---- holding values ---- */
@@ -310,8 +310,8 @@ static int secret_load(struct secret *secret, const struct net_secret *of, struc
 		system = strerror(error);
 	/* The command is left out, because its text may contain a secret. */
 	(void)snprintf(ret_error->text, sizeof(ret_error->text), "secret %s: from \"%.200s\": %s%s%s%s", of->name,
-		       strncmp(of->from, "command:", 8) ? of->from : "command:", why, *system ? " (" : "", system,
-		       *system ? ")" : "");
+		       strncmp(of->value_source, "command:", 8) ? of->value_source : "command:", why,
+		       *system ? " (" : "", system, *system ? ")" : "");
 	return -error;
 }
 
@@ -363,7 +363,8 @@ int secrets_bind_to_policy(struct secrets *secrets, const struct policy *policy)
 	for (size_t i = 0; i < count; i++) {
 		struct secret *secret = &secrets->item[i];
 
-		if (strcmp(secret->of->name, list[i].name) != 0 || strcmp(secret->of->from, list[i].from) != 0)
+		if (strcmp(secret->of->name, list[i].name) != 0 ||
+		    strcmp(secret->of->value_source, list[i].value_source) != 0)
 			return -ESTALE;
 		secret->of = &list[i];
 		if (secret_make_placeholder(secret) < 0)

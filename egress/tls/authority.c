@@ -18,8 +18,8 @@
  * runs of months and stay below the 398 days that clients accept. It starts an hour early for programs whose clock
  * differs.
  */
-#define VALID_BEFORE_SECONDS (60 * 60)
-#define VALID_SECONDS (365L * 24 * 60 * 60)
+#define VALID_SECONDS_BEFORE_NOW (60 * 60)
+#define VALID_SECONDS_FROM_NOW (365L * 24 * 60 * 60)
 #define COORDINATE_BYTES 32u
 #define SERIAL_BYTES 16u
 #define DER_MAX 1024u
@@ -143,8 +143,8 @@ static void certificate_put_validity(struct der *der)
 	const size_t before = der_get_len(der);
 	const time_t now = time(NULL);
 
-	certificate_put_time(der, now + VALID_SECONDS);
-	certificate_put_time(der, now - VALID_BEFORE_SECONDS);
+	certificate_put_time(der, now + VALID_SECONDS_FROM_NOW);
+	certificate_put_time(der, now - VALID_SECONDS_BEFORE_NOW);
 	der_wrap(der, DER_SEQUENCE, before);
 }
 

@@ -17,8 +17,8 @@
  * outlast runs of months and stay below the 398 days that clients accept. It starts an hour early for programs whose
  * clock differs.
  */
-#define VALID_BEFORE_SECONDS (60 * 60)
-#define VALID_SECONDS (365L * 24 * 60 * 60)
+#define VALID_SECONDS_BEFORE_NOW (60 * 60)
+#define VALID_SECONDS_FROM_NOW (365L * 24 * 60 * 60)
 #define SERIAL_BITS 128
 #define LEAVES_MAX 256
 #define COMMON_NAME_MAX 64 /* bytes of a common name (ub-common-name, RFC 5280) */
@@ -68,8 +68,8 @@ static bool certificate_init(X509 *certificate, EVP_PKEY *key, const char *commo
 	X509_NAME *subject = X509_get_subject_name(certificate);
 
 	return X509_set_version(certificate, X509_VERSION_3) && certificate_set_serial(certificate) &&
-	       X509_gmtime_adj(X509_getm_notBefore(certificate), -VALID_BEFORE_SECONDS) &&
-	       X509_gmtime_adj(X509_getm_notAfter(certificate), VALID_SECONDS) &&
+	       X509_gmtime_adj(X509_getm_notBefore(certificate), -VALID_SECONDS_BEFORE_NOW) &&
+	       X509_gmtime_adj(X509_getm_notAfter(certificate), VALID_SECONDS_FROM_NOW) &&
 	       X509_set_pubkey(certificate, key) &&
 	       X509_NAME_add_entry_by_NID(subject, NID_commonName, MBSTRING_UTF8, (const unsigned char *)common_name,
 					  -1, -1, 0) &&

@@ -70,7 +70,7 @@ static bool client_start_tls(struct conn *conn, const char *alpn)
 		conn_close(conn, "internal", "tls_failed", true);
 		return false;
 	}
-	conn_set_limit(conn, CONN_TLS_HANDSHAKE_TIMEOUT_MS, "handshake_timeout");
+	conn_set_phase_timeout(conn, CONN_TLS_HANDSHAKE_TIMEOUT_MS, "handshake_timeout");
 	return true;
 }
 
@@ -88,7 +88,7 @@ static bool client_shake_hands(struct conn *conn)
 	} else if (error) {
 		conn_close(conn, "client", tls_describe_error(conn->client.ssl, true, error, text), false);
 	} else {
-		conn_set_limit(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
+		conn_set_phase_timeout(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
 		/*
 		 * Without session tickets nothing is sent now, so the ACK of the program's Finished would be delayed by
 		 * 40 ms, and Nagle's algorithm in its kernel would hold the request back. Best effort.
@@ -167,7 +167,7 @@ static void refusal_pump(struct conn *conn)
 		if (!error)
 			error = channel_half_close(&conn->client);
 		if (!error)
-			conn_set_limit(conn, REFUSAL_READ_TIMEOUT_MS, "refused");
+			conn_set_phase_timeout(conn, REFUSAL_READ_TIMEOUT_MS, "refused");
 	}
 	if (!more || (error && error != -EAGAIN))
 		conn_close(conn, "refused", "upstream_tls", refusal->response.data != NULL);
@@ -204,7 +204,7 @@ static bool upstream_start_tls(struct conn *conn)
 		conn_close(conn, "internal", "tls_failed", true);
 		return false;
 	}
-	conn_set_limit(conn, CONN_TLS_HANDSHAKE_TIMEOUT_MS, "upstream_timeout");
+	conn_set_phase_timeout(conn, CONN_TLS_HANDSHAKE_TIMEOUT_MS, "upstream_timeout");
 	return true;
 }
 
@@ -355,6 +355,6 @@ static void hello_pump(struct conn *conn)
 
 const struct conn_mode mode_hello = {.name = "tls",
 				     .state_size = sizeof(struct hello_state),
-				     .limit_ms = CONN_FIRST_BYTES_TIMEOUT_MS,
-				     .limit_cause = "hello_timeout",
+				     .first_timeout_ms = CONN_FIRST_BYTES_TIMEOUT_MS,
+				     .first_timeout_cause = "hello_timeout",
 				     .pump = hello_pump};

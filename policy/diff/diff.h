@@ -30,8 +30,9 @@ struct diff_answer {
 };
 
 struct diff_witness {
-	const char *option; /* option of `callgate why`, without dashes: "open", "exec", "connect", "url", "listen" */
-	const char *text;   /* argument of the option */
+	/* option of `callgate why`, without dashes: "open", "exec", "connect", "url", "listen" */
+	const char *why_option;
+	const char *why_argument;   /* argument of the option */
 	const char *op;     /* operation: "read", "write", "exec", "connect", "request", "listen" */
 	struct diff_answer answer[2]; /* answers of the first and of the second policy */
 };
@@ -47,7 +48,7 @@ const char *diff_direction_get_name(enum diff_direction direction);
 
 struct diff_setting {
 	const char *key;     /* its key: "limits.wall", "env.pass[LANG]", "network.allow[api.test:443/https].private" */
-	const char *text[2]; /* the value as JSON; NULL: not set */
+	const char *json_value[2]; /* the value as JSON; NULL: not set */
 	enum diff_direction direction;
 };
 

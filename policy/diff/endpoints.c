@@ -157,12 +157,13 @@ static bool endpoints_collect_requests(struct endpoints_question *at, struct wal
 			if (!endpoints_rule_allows_requests(rule, at))
 				continue;
 			some = true;
-			for (size_t j = 0; j < rule->http_count; j++) {
-				struct walk_pattern one = {.glob = walk_split_path(arena, rule->http[j].path, false)};
+			for (size_t j = 0; j < rule->http_rule_count; j++) {
+				struct walk_pattern one = {
+					.glob = walk_split_path(arena, rule->http_rule[j].path, false)};
 
 				one.sets = UINT64_C(1) << *patterns % 32;
 				ARENA_APPEND(arena, *pattern, *patterns, one);
-				endpoints_add_methods(at->search, &at->methods, rule->http[j].methods);
+				endpoints_add_methods(at->search, &at->methods, rule->http_rule[j].methods);
 			}
 		}
 	}
@@ -267,8 +268,8 @@ static void endpoints_compare_listen(struct diff_search *search)
 	for (unsigned side = 0; side < 2; side++) {
 		const struct policy_network *network = &search->policy[side]->network;
 
-		for (size_t i = 0; i < network->listen_count; i++) {
-			unsigned first = network->listen[i].first, last = network->listen[i].last;
+		for (size_t i = 0; i < network->listen_range_count; i++) {
+			unsigned first = network->listen_range[i].first, last = network->listen_range[i].last;
 
 			endpoints_ask_listen(search, first);
 			endpoints_ask_listen(search, last);

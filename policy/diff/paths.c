@@ -27,12 +27,12 @@ struct paths_search {
 	struct diff_search *search;
 	struct walk_pattern *pattern;
 	size_t pattern_count;
-	unsigned side; /* 0 or 1: the policy whose patterns are being added */
+	unsigned policy_index; /* 0 or 1: the policy whose patterns are being added */
 };
 
-static uint64_t paths_get_bit(const struct paths_search *paths, enum path_fact fact)
+static uint64_t paths_get_fact_bit(const struct paths_search *paths, enum path_fact fact)
 {
-	return UINT64_C(1) << (paths->side * FACT_MAX + fact);
+	return UINT64_C(1) << (paths->policy_index * FACT_MAX + fact);
 }
 
 static struct arena *paths_get_arena(const struct paths_search *paths)
@@ -56,24 +56,25 @@ static enum path_fact paths_get_fact(enum rule_kind kind)
 static void paths_add_pattern(struct paths_search *paths, enum rule_kind kind, struct glob glob, bool has_glob)
 {
 	enum path_fact fact = kind == RULE_PRIVATE && has_glob ? FACT_WITHHELD : paths_get_fact(kind);
-	uint64_t denied = paths_get_bit(paths, FACT_DENIED), public = paths_get_bit(paths, FACT_PUBLIC),
-		 private = paths_get_bit(paths, FACT_PRIVATE), exec_denied = paths_get_bit(paths, FACT_EXEC_DENIED),
-		 withheld = paths_get_bit(paths, FACT_WITHHELD);
-	struct walk_pattern pattern = {glob, paths_get_bit(paths, fact), 0, denied};
+	uint64_t denied = paths_get_fact_bit(paths, FACT_DENIED), public = paths_get_fact_bit(paths, FACT_PUBLIC),
+		 private = paths_get_fact_bit(paths, FACT_PRIVATE),
+		 exec_denied = paths_get_fact_bit(paths, FACT_EXEC_DENIED),
+		 withheld = paths_get_fact_bit(paths, FACT_WITHHELD);
+	struct walk_pattern pattern = {glob, paths_get_fact_bit(paths, fact), 0, denied};
 
 	if (fact == FACT_SUBSTITUTED) /* grants above a redirect do not apply below it */
-		pattern.clears = public | private | paths_get_bit(paths, FACT_READ) |
-				 paths_get_bit(paths, FACT_WRITE) | paths_get_bit(paths, FACT_EXEC);
+		pattern.clears = public | private | paths_get_fact_bit(paths, FACT_READ) |
+				 paths_get_fact_bit(paths, FACT_WRITE) | paths_get_fact_bit(paths, FACT_EXEC);
 	else if (fact == FACT_PUBLIC) /* the innermost of public and private applies */
 		pattern.clears = private;
 	else if (fact == FACT_PRIVATE || fact == FACT_WITHHELD)
 		pattern.clears = public;
 	else if (fact == FACT_DENIED)
-		pattern.clears = ~UINT64_C(0) >> (64 - FACT_MAX) << (paths->side * FACT_MAX);
+		pattern.clears = ~UINT64_C(0) >> (64 - FACT_MAX) << (paths->policy_index * FACT_MAX);
 	if (fact == FACT_WITHHELD || fact == FACT_PUBLIC)
-		pattern.unless |= withheld;
+		pattern.unless_facts |= withheld;
 	if (fact == FACT_EXEC_DENIED)
-		pattern.unless |= exec_denied;
+		pattern.unless_facts |= exec_denied;
 	ARENA_APPEND(paths_get_arena(paths), paths->pattern, paths->pattern_count, pattern);
 }
 
@@ -91,10 +92,10 @@ static size_t paths_get_literal_paths_of_deny(const struct rule *rule, const cha
 {
 	size_t count = 0;
 
-	if (rule->literal || !rule->alias)
-		ret_anchor[count++] = rule->literal;
-	if (rule->alias)
-		ret_anchor[count++] = rule->alias;
+	if (rule->literal_path || !rule->literal_alias)
+		ret_anchor[count++] = rule->literal_path;
+	if (rule->literal_alias)
+		ret_anchor[count++] = rule->literal_alias;
 	if (rule_get_denied_path(rule))
 		ret_anchor[count++] = rule_get_denied_path(rule);
 	return count;
@@ -145,9 +146,9 @@ static void paths_add_aliases(struct paths_search *paths, const struct policy *p
 		size_t anchors = paths_get_literal_paths_of_deny(rule, anchor);
 
 		for (unsigned name = 0; kind_is_deny(rule->kind) && !kind_is_after(rule->kind) && name < 2 &&
-				        node->alias[name]; name++)
+				        node->alias_path[name]; name++)
 			for (size_t j = 0; j < anchors; j++)
-				paths_add_deny_below(paths, rule, anchor[j], node->alias[name], virt);
+				paths_add_deny_below(paths, rule, anchor[j], node->alias_path[name], virt);
 	}
 }
 
@@ -159,8 +160,8 @@ static void paths_add_rules(struct paths_search *paths, const struct policy *pol
 
 		if (rule->is_overridden || kind_is_deny(rule->kind) != deny || kind_is_after(rule->kind))
 			continue; /* after_read is compared with the settings */
-		if (!deny && rule->literal && (rule->host || kind_is_substitute(rule->kind)))
-			paths_add_rule_at_literal_path(paths, rule, rule->literal);
+		if (!deny && rule->literal_path && (rule->host_path || kind_is_substitute(rule->kind)))
+			paths_add_rule_at_literal_path(paths, rule, rule->literal_path);
 		for (size_t j = deny ? paths_get_literal_paths_of_deny(rule, anchor) : 0; j-- > 0;)
 			paths_add_rule_at_literal_path(paths, rule, anchor[j]);
 	}
@@ -170,7 +171,7 @@ static void paths_add_policy(struct paths_search *paths, unsigned side)
 {
 	const struct policy *policy = paths->search->policy[side];
 
-	paths->side = side;
+	paths->policy_index = side;
 	for (size_t i = 0; i < policy->mount_count; i++)
 		if (tree_find_path(&policy->tree, policy->mount[i].virt)->is_remapped)
 			paths_add_pattern(paths, RULE_REDIRECT,
@@ -222,7 +223,7 @@ void diff_compare_paths(struct diff_search *search)
 
 	for (unsigned side = 0; side < 2; side++) {
 		paths_add_policy(&paths, side);
-		walk.stop |= paths_get_bit(&paths, FACT_DENIED);
+		walk.stop_facts |= paths_get_fact_bit(&paths, FACT_DENIED);
 	}
 	walk.pattern = paths.pattern;
 	walk.pattern_count = paths.pattern_count;

@@ -281,7 +281,7 @@ static void settings_add_difference(struct diff_search *search, const struct set
 	    !(settings_have_entry(&rows[0], some->key) && settings_have_entry(&rows[1], some->key)))
 		return;
 	for (unsigned side = 0; side < 2; side++)
-		setting.text[side] = settings_print_value(&diff->arena, value[side]);
+		setting.json_value[side] = settings_print_value(&diff->arena, value[side]);
 	setting.direction = settings_get_direction(class, value[0], value[1]);
 	ARENA_APPEND(&diff->arena, diff->setting, diff->setting_count, setting);
 }

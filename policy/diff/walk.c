@@ -18,7 +18,7 @@ struct walk_position {
 
 struct walk_state {
 	uint64_t facts;
-	size_t places;
+	size_t position_count;
 	struct walk_state *next; /* next state of the queue */
 	const char *path;
 	struct walk_position place[]; /* in ascending order */
@@ -28,12 +28,12 @@ struct walk_state {
 struct walk_search {
 	const struct walk *walk;
 	struct walk_state **slot;
-	struct walk_state *last; /* last state of the queue */
-	size_t states;
-	struct walk_state *draft; /* the state that is being made; has room for all positions */
+	struct walk_state *last_queued; /* last state of the queue */
+	size_t state_count;
+	struct walk_state *draft_state; /* the state that is being made; has room for all positions */
 	const char *fresh_name;
 	const char **name; /* the names to try at the current state */
-	size_t names;
+	size_t name_count;
 };
 
 /* ---- patterns ---- */
@@ -82,7 +82,7 @@ struct glob walk_join_globs(struct arena *arena, const struct glob *a, const str
 static void walk_add_position(struct walk_search *search, uint32_t pattern, uint32_t part)
 {
 	const struct walk_pattern *of = &search->walk->pattern[pattern];
-	struct walk_state *draft = search->draft;
+	struct walk_state *draft = search->draft_state;
 
 	for (; part < of->glob.part_count; part++) {
 		struct walk_position place = {pattern, part};
@@ -92,10 +92,10 @@ static void walk_add_position(struct walk_search *search, uint32_t pattern, uint
 			draft->facts = (draft->facts & ~of->clears) | of->sets;
 			return;
 		}
-		for (size_t i = draft->places; i > 0 && draft->place[i - 1].pattern == pattern; i--)
+		for (size_t i = draft->position_count; i > 0 && draft->place[i - 1].pattern == pattern; i--)
 			if (draft->place[i - 1].part == part)
 				return;
-		draft->place[draft->places++] = place;
+		draft->place[draft->position_count++] = place;
 		if (!deep)
 			return;
 	}
@@ -104,20 +104,20 @@ static void walk_add_position(struct walk_search *search, uint32_t pattern, uint
 /* Removes the positions of patterns that cannot make a difference any more. */
 static void walk_drop_decided_positions(struct walk_search *search)
 {
-	struct walk_state *draft = search->draft;
+	struct walk_state *draft = search->draft_state;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < draft->places; i++)
-		if (!(search->walk->pattern[draft->place[i].pattern].unless & draft->facts))
+	for (size_t i = 0; i < draft->position_count; i++)
+		if (!(search->walk->pattern[draft->place[i].pattern].unless_facts & draft->facts))
 			draft->place[kept++] = draft->place[i];
-	draft->places = kept;
+	draft->position_count = kept;
 }
 
 static uint64_t walk_hash_state(const struct walk_state *state)
 {
 	uint64_t hash = state->facts * UINT64_C(0x9e3779b97f4a7c15);
 
-	for (size_t i = 0; i < state->places; i++) {
+	for (size_t i = 0; i < state->position_count; i++) {
 		hash = (hash ^ state->place[i].pattern) * UINT64_C(0x100000001b3);
 		hash = (hash ^ state->place[i].part) * UINT64_C(0x100000001b3);
 	}
@@ -126,8 +126,8 @@ static uint64_t walk_hash_state(const struct walk_state *state)
 
 static bool walk_states_are_equal(const struct walk_state *a, const struct walk_state *b)
 {
-	return a->facts == b->facts && a->places == b->places &&
-	       (a->places == 0 || memcmp(a->place, b->place, a->places * sizeof(a->place[0])) == 0);
+	return a->facts == b->facts && a->position_count == b->position_count &&
+	       (a->position_count == 0 || memcmp(a->place, b->place, a->position_count * sizeof(a->place[0])) == 0);
 }
 
 static size_t walk_get_state_bytes(size_t places)
@@ -138,9 +138,9 @@ static size_t walk_get_state_bytes(size_t places)
 /* Queues the draft with its path, unless an equal state is known or nothing below can differ. False: too many. */
 static bool walk_queue_draft_state(struct walk_search *search, const char *path)
 {
-	const struct walk_state *draft = search->draft;
-	uint64_t stop = search->walk->stop;
-	size_t at = walk_hash_state(draft) % HASH_TABLE_SLOTS, bytes = walk_get_state_bytes(draft->places);
+	const struct walk_state *draft = search->draft_state;
+	uint64_t stop = search->walk->stop_facts;
+	size_t at = walk_hash_state(draft) % HASH_TABLE_SLOTS, bytes = walk_get_state_bytes(draft->position_count);
 	struct walk_state *state;
 
 	if (stop && (draft->facts & stop) == stop)
@@ -148,25 +148,25 @@ static bool walk_queue_draft_state(struct walk_search *search, const char *path)
 	for (; search->slot[at]; at = (at + 1) % HASH_TABLE_SLOTS)
 		if (walk_states_are_equal(search->slot[at], draft))
 			return true;
-	if (search->states == WALK_STATES_MAX)
+	if (search->state_count == WALK_STATES_MAX)
 		return false;
-	search->states++;
+	search->state_count++;
 	state = arena_alloc(search->walk->arena, bytes);
 	memcpy(state, draft, bytes);
 	state->path = arena_dup(search->walk->arena, path);
 	state->next = NULL;
-	if (search->last)
-		search->last->next = state;
-	search->last = search->slot[at] = state;
+	if (search->last_queued)
+		search->last_queued->next = state;
+	search->last_queued = search->slot[at] = state;
 	return true;
 }
 
 /* Makes the draft the state that follows `state` after `name`. */
 static void walk_compute_state_after_name(struct walk_search *search, const struct walk_state *state, const char *name)
 {
-	search->draft->facts = state->facts & UINT32_MAX;
-	search->draft->places = 0;
-	for (size_t i = 0; i < state->places; i++) {
+	search->draft_state->facts = state->facts & UINT32_MAX;
+	search->draft_state->position_count = 0;
+	for (size_t i = 0; i < state->position_count; i++) {
 		uint32_t pattern = state->place[i].pattern, part = state->place[i].part;
 		const struct glob_part *of = &search->walk->pattern[pattern].glob.part[part];
 
@@ -186,10 +186,10 @@ static void walk_add_name(struct walk_search *search, const char *name, size_t l
 
 	if (len > NAME_BYTES_MAX || (len == 1 && name[0] == '.') || (len == 2 && memcmp(name, "..", 2) == 0))
 		return;
-	for (size_t i = 0; i < search->names; i++)
+	for (size_t i = 0; i < search->name_count; i++)
 		if (strlen(search->name[i]) == len && memcmp(search->name[i], name, len) == 0)
 			return;
-	ARENA_APPEND(arena, search->name, search->names, arena_dupn(arena, name, len));
+	ARENA_APPEND(arena, search->name, search->name_count, arena_dupn(arena, name, len));
 }
 
 /* Adds a name made from a part with "*": star number i becomes "x" if bit i of `filled` is set, else "". */
@@ -273,10 +273,10 @@ static void walk_collect_names(struct walk_search *search, const struct walk_sta
 	const struct glob_part *wild[WALK_WILD_PARTS_PAIRED_MAX];
 	size_t wilds = 0;
 
-	search->names = 0;
+	search->name_count = 0;
 	search->name = NULL;
 	walk_add_name(search, search->fresh_name, strlen(search->fresh_name));
-	for (size_t i = 0; i < state->places; i++) {
+	for (size_t i = 0; i < state->position_count; i++) {
 		const struct walk_position *place = &state->place[i];
 		const struct glob_part *part = &search->walk->pattern[place->pattern].glob.part[place->part];
 
@@ -322,13 +322,13 @@ static bool walk_search_state(struct walk_search *search, const struct walk_stat
 	char path[PATH_MAX];
 
 	walk_collect_names(search, state);
-	for (size_t i = 0; i < search->names; i++) {
+	for (size_t i = 0; i < search->name_count; i++) {
 		int len = snprintf(path, sizeof(path), "%s/%s", state->path, search->name[i]);
 
 		if (len < 0 || (size_t)len >= sizeof(path))
 			continue;
 		walk_compute_state_after_name(search, state, search->name[i]);
-		search->draft->facts |= search->walk->visit(search->walk->ctx, path);
+		search->draft_state->facts |= search->walk->visit(search->walk->ctx, path);
 		if (!walk_queue_draft_state(search, path))
 			return false;
 	}
@@ -343,13 +343,13 @@ bool walk_visit_paths(const struct walk *walk)
 	for (size_t i = 0; i < walk->pattern_count; i++)
 		most += walk->pattern[i].glob.part_count;
 	search.slot = arena_alloc(walk->arena, HASH_TABLE_SLOTS * sizeof(*search.slot));
-	search.draft = arena_alloc(walk->arena, walk_get_state_bytes(most));
+	search.draft_state = arena_alloc(walk->arena, walk_get_state_bytes(most));
 	for (size_t i = 0; i < walk->pattern_count; i++)
 		walk_add_position(&search, (uint32_t)i, 0);
 	walk_drop_decided_positions(&search);
 	if (!walk_queue_draft_state(&search, ""))
 		return false;
-	for (const struct walk_state *state = search.last; state; state = state->next)
+	for (const struct walk_state *state = search.last_queued; state; state = state->next)
 		if (!walk_search_state(&search, state))
 			return false;
 	return true;

@@ -35,9 +35,9 @@ void diff_add_witness(struct diff_search *search, const struct diff_witness *wit
 	for (size_t i = 0; i < diff->witness_count; i++) {
 		if (!diff_witnesses_agree(&diff->witness[i], witness))
 			continue;
-		if (++same == DIFF_WITNESSES_MAX || strcmp(diff->witness[i].text, witness->text) == 0)
+		if (++same == DIFF_WITNESSES_MAX || strcmp(diff->witness[i].why_argument, witness->why_argument) == 0)
 			return;
 	}
 	ARENA_APPEND(&diff->arena, diff->witness, diff->witness_count, *witness);
-	diff->witness[diff->witness_count - 1].text = arena_dup(&diff->arena, witness->text);
+	diff->witness[diff->witness_count - 1].why_argument = arena_dup(&diff->arena, witness->why_argument);
 }

@@ -171,7 +171,7 @@ const char *net_address_get_refusal_reason(const struct sockaddr *address, enum 
 	return block && !lifted ? block->reason : NULL;
 }
 
-void net_address_format(const struct sockaddr *address, char ret_text[NET_ADDRESS_TEXT])
+void net_address_format(const struct sockaddr *address, char ret_text[NET_ADDRESS_TEXT_SIZE])
 {
 	const unsigned char *bytes = net_address_get_bytes(address);
 	bool v6 = address->sa_family == AF_INET6, mapped = v6 && address_has_prefix(bytes, embeddings[0].prefix, 96);
@@ -179,7 +179,7 @@ void net_address_format(const struct sockaddr *address, char ret_text[NET_ADDRES
 	ret_text[0] = '\0';
 	if (v6 || address->sa_family == AF_INET)
 		(void)inet_ntop(v6 && !mapped ? AF_INET6 : AF_INET, mapped ? bytes + 12 : bytes, ret_text,
-				NET_ADDRESS_TEXT); /* cannot fail */
+				NET_ADDRESS_TEXT_SIZE); /* cannot fail */
 }
 
 bool net_address_parse(const char *text, struct sockaddr_storage *ret_address)

@@ -45,7 +45,7 @@ static bool agree_secret_covers_host(const struct net_secret *secret, const char
 /* Every secret in the credential of a rule must exist, and its hosts must include the host of the rule. */
 static void agree_check_credential(struct compiler *compiler, const struct net_rule *rule)
 {
-	const char *open = rule->header_value;
+	const char *open = rule->credential_value;
 
 	while (open && (open = strchr(open, '{'))) {
 		size_t len = strcspn(++open, "}");
@@ -94,7 +94,7 @@ static void agree_check_addresses(struct compiler *compiler, const struct net_fi
 		const struct sockaddr *address = (const struct sockaddr *)&fixed->address[i];
 		const char *refused = net_address_get_refusal_reason(
 			address, rule->allows_private_addresses ? NET_LIFT_PRIVATE_AND_LOOPBACK : NET_LIFT_NONE);
-		char text[NET_ADDRESS_TEXT];
+		char text[NET_ADDRESS_TEXT_SIZE];
 
 		lifts = lifts || net_address_get_class(address);
 		net_address_format(address, text);
@@ -121,7 +121,7 @@ void net_check_contradictions(struct compiler *compiler)
 			agree_check_protocol(compiler, &network->rule[j], &network->rule[i]);
 		agree_check_credential(compiler, &network->rule[i]);
 		for (size_t j = 0; j < network->fixed_host_count; j++)
-			agree_check_addresses(compiler, &network->fixed[j], &network->rule[i]);
+			agree_check_addresses(compiler, &network->fixed_host[j], &network->rule[i]);
 	}
 	for (size_t i = 0; i < network->secret_count && !compiler->is_incomplete;
 	     i++) /* the missing rules may have TLS */

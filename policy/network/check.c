@@ -61,11 +61,11 @@ static const char *check_credential_header(const struct net_rule *rule)
 	static const char token[] = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~";
 	bool placed = false;
 
-	if (rule->header[strspn(rule->header, token)] || strlen(rule->header) > 128)
+	if (rule->credential_header[strspn(rule->credential_header, token)] || strlen(rule->credential_header) > 128)
 		return "has a credential header that is no header's name; write \"Authorization\"";
-	if (check_is_reserved_header(rule->header))
+	if (check_is_reserved_header(rule->credential_header))
 		return "has a credential in a header that belongs to the connection; write \"Authorization\"";
-	for (const char *at = rule->header_value; *at; at++) {
+	for (const char *at = rule->credential_value; *at; at++) {
 		size_t len = strcspn(at + 1, "{}");
 
 		if ((unsigned char)*at < 0x20 || *at == 0x7f)
@@ -110,17 +110,17 @@ static const char *check_field_combinations(const struct net_rule *rule)
 {
 	bool requests = rule->proto == NET_HTTPS || rule->proto == NET_HTTP;
 
-	if (!requests && rule->http_count)
+	if (!requests && rule->http_rule_count)
 		return "has \"http\" where no HTTP is spoken; remove it, or write \"proto\": \"https\"";
 	if (!requests && rule->allows_any_body)
 		return "has \"any_body\" where no HTTP is spoken; remove it, or write \"proto\": \"https\"";
-	if (rule->header && rule->proto != NET_HTTPS)
+	if (rule->credential_header && rule->proto != NET_HTTPS)
 		return "has a credential without TLS to protect it; write \"proto\": \"https\" or remove it";
-	if (!requests && (rule->budget.requests || rule->budget.requests_per_minute))
+	if (!requests && (rule->budget.requests_max || rule->budget.requests_per_minute))
 		return "counts requests where none can be seen; remove the limit, or write \"proto\": \"https\"";
 	if (rule->is_address && rule->uses_real_dns)
 		return "has \"dns\" for an address, which is not looked up; remove it";
-	return rule->header ? check_credential_header(rule) : NULL;
+	return rule->credential_header ? check_credential_header(rule) : NULL;
 }
 
 int net_rule_check_fields(const struct net_rule *rule, char *why, size_t cap)

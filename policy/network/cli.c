@@ -39,8 +39,8 @@ static bool net_cli_add_rule(struct net_cli *cli, const char *host, uint16_t num
 				.port = port,
 				.port_count = 1,
 				.proto = proto,
-				.http = http,
-				.http_count = http != NULL};
+				.http_rule = http,
+				.http_rule_count = http != NULL};
 	struct sockaddr_storage address;
 	char why[256];
 
@@ -88,7 +88,7 @@ static bool net_cli_add_listen(struct net_cli *cli)
 	if (net_range_parse(cli->text, &range) < 0)
 		return net_cli_fail(cli, "must be a port such as 8000, a range 9000-9010, 0 (any the kernel chooses) "
 					 "or \"*\"");
-	ARENA_APPEND(cli->arena, network->listen, network->listen_count, range);
+	ARENA_APPEND(cli->arena, network->listen_range, network->listen_range_count, range);
 	network->said = NET_SECTION_GIVEN;
 	return true;
 }
@@ -161,7 +161,7 @@ static bool net_cli_add_secret(struct net_cli *cli)
 	if (!net_cli_parse_hosts(cli, at + 1, hosts))
 		return false;
 	secret.name = arena_dupn(cli->arena, cli->text, (size_t)(at - cli->text));
-	secret.from = arena_concat_texts(cli->arena, "env:", secret.name, (char *)NULL);
+	secret.value_source = arena_concat_texts(cli->arena, "env:", secret.name, (char *)NULL);
 	ARENA_APPEND(cli->arena, network->secret, network->secret_count, secret);
 	return true;
 }

@@ -28,16 +28,16 @@ static const char *net_compile_find_file(struct compiler *compiler, const struct
 	return NULL;
 }
 
-static void net_compile_add_fixed(struct compiler *compiler, const struct net_fixed_host *fixed)
+static void net_compile_add_fixed_host(struct compiler *compiler, const struct net_fixed_host *fixed)
 {
 	struct policy_network *network = &compiler->policy->network;
 	size_t at = 0;
 
-	while (at < network->fixed_host_count && strcmp(network->fixed[at].host, fixed->host) != 0)
+	while (at < network->fixed_host_count && strcmp(network->fixed_host[at].host, fixed->host) != 0)
 		at++;
 	if (at == network->fixed_host_count)
-		ARENA_APPEND(&compiler->policy->arena, network->fixed, network->fixed_host_count, *fixed);
-	network->fixed[at] = *fixed;
+		ARENA_APPEND(&compiler->policy->arena, network->fixed_host, network->fixed_host_count, *fixed);
+	network->fixed_host[at] = *fixed;
 }
 
 static void net_compile_add_lists(struct compiler *compiler, const struct policy_network *from)
@@ -49,10 +49,10 @@ static void net_compile_add_lists(struct compiler *compiler, const struct policy
 		ARENA_APPEND(arena, network->rule, network->rule_count, from->rule[i]);
 	for (size_t i = 0; i < from->deny_count && !policy_is_observing(compiler->policy); i++)
 		ARENA_APPEND(arena, network->deny, network->deny_count, from->deny[i]);
-	for (size_t i = 0; i < from->listen_count; i++)
-		ARENA_APPEND(arena, network->listen, network->listen_count, from->listen[i]);
+	for (size_t i = 0; i < from->listen_range_count; i++)
+		ARENA_APPEND(arena, network->listen_range, network->listen_range_count, from->listen_range[i]);
 	for (size_t i = 0; i < from->fixed_host_count; i++)
-		net_compile_add_fixed(compiler, &from->fixed[i]);
+		net_compile_add_fixed_host(compiler, &from->fixed_host[i]);
 }
 
 static void net_compile_add_secret(struct compiler *compiler, const struct source *source, struct net_secret secret)
@@ -61,17 +61,17 @@ static void net_compile_add_secret(struct compiler *compiler, const struct sourc
 	struct arena *arena = &compiler->policy->arena;
 	size_t at = 0;
 
-	if (strncmp(secret.from, "file:", 5) == 0) {
-		const char *path = net_compile_find_file(compiler, source, secret.from + 5, secret.where);
+	if (strncmp(secret.value_source, "file:", 5) == 0) {
+		const char *path = net_compile_find_file(compiler, source, secret.value_source + 5, secret.where);
 
 		if (!path) {
 			compiler->is_incomplete = true;
 			return;
 		}
-		secret.from = arena_concat_texts(arena, "file:", path, (char *)NULL);
+		secret.value_source = arena_concat_texts(arena, "file:", path, (char *)NULL);
 	}
-	if (strncmp(secret.from, "command:", 8) == 0)
-		compiler_add_host_path(compiler, POLICY_HOST_PATH_COMMAND, secret.where, secret.from + 8);
+	if (strncmp(secret.value_source, "command:", 8) == 0)
+		compiler_add_host_path(compiler, POLICY_HOST_PATH_COMMAND, secret.where, secret.value_source + 8);
 	while (at < network->secret_count && strcmp(network->secret[at].name, secret.name) != 0)
 		at++;
 	if (at == network->secret_count)
@@ -105,7 +105,7 @@ static unsigned net_compile_rank_host(const char *host)
 }
 
 /* True when a comes before b: exact names, then "*.", then "**."; longer wildcards first; then the order of files. */
-static bool net_compile_is_before(const struct net_rule *a, const struct net_rule *b)
+static bool net_compile_rule_is_before(const struct net_rule *a, const struct net_rule *b)
 {
 	unsigned rank_a = net_compile_rank_host(a->host), rank_b = net_compile_rank_host(b->host);
 
@@ -120,7 +120,7 @@ static void net_compile_sort_rules(struct policy_network *network)
 		struct net_rule rule = network->rule[i];
 		size_t at = i;
 
-		for (; at > 0 && net_compile_is_before(&rule, &network->rule[at - 1]); at--)
+		for (; at > 0 && net_compile_rule_is_before(&rule, &network->rule[at - 1]); at--)
 			network->rule[at] = network->rule[at - 1];
 		network->rule[at] = rule;
 	}

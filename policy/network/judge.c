@@ -22,7 +22,7 @@ size_t policy_net_get_fixed_addresses(const struct policy *policy, const char *h
 	const struct policy_network *network = &policy->network;
 
 	for (size_t i = 0; i < network->fixed_host_count; i++) {
-		const struct net_fixed_host *fixed = &network->fixed[i];
+		const struct net_fixed_host *fixed = &network->fixed_host[i];
 		size_t count = fixed->address_count < cap ? fixed->address_count : cap;
 
 		if (strcmp(fixed->host, host) != 0)
@@ -155,10 +155,10 @@ static struct net_verdict judge_note_observed(struct net_verdict verdict, const 
 	return verdict;
 }
 
-/* Like policy_find_closer_of_network(), but asks `policy` itself, even if that is an observing one. */
-static const char *judge_find_closer_of_network(const struct policy *policy)
+/* Like policy_find_entry_that_closed_network(), but asks `policy` itself, even if that is an observing one. */
+static const char *judge_find_entry_that_closed_network(const struct policy *policy)
 {
-	uint32_t closed = policy->fired ? *policy->fired & policy->after_network : 0;
+	uint32_t closed = policy->fired_entries ? *policy->fired_entries & policy->entries_closing_network : 0;
 
 	return closed ? policy_get_after_label(policy, (unsigned)__builtin_ctz(closed)) : NULL;
 }
@@ -170,8 +170,9 @@ static struct net_verdict judge_connect(const struct policy *policy, const char 
 	const struct net_rule *rule;
 	size_t at = 0;
 
-	if (judge_find_closer_of_network(policy))
-		return (struct net_verdict){.label = judge_find_closer_of_network(policy), .reason = "after_read"};
+	if (judge_find_entry_that_closed_network(policy))
+		return (struct net_verdict){.label = judge_find_entry_that_closed_network(policy),
+					    .reason = "after_read"};
 	if (deny)
 		return judge_make_denial(deny);
 	rule = judge_find_next_match(policy, &at, host, port, udp, &reason);
@@ -185,13 +186,13 @@ struct net_verdict policy_net_judge_connect(const struct policy *policy, const c
 
 	if (!policy_is_observing(policy))
 		return verdict;
-	judged = judge_connect(policy->judged, host, port, udp);
+	judged = judge_connect(policy->judged_policy, host, port, udp);
 	return judge_note_observed(verdict, &judged, ECONNREFUSED);
 }
 
 struct net_verdict policy_net_judge_address(const struct policy *policy, const struct sockaddr *address, unsigned port)
 {
-	char text[NET_ADDRESS_TEXT];
+	char text[NET_ADDRESS_TEXT_SIZE];
 	const struct net_deny *deny;
 
 	net_address_format(address, text);
@@ -210,8 +211,8 @@ bool policy_net_intercepts_tls(const struct policy *policy, const char *host, un
 		if (rule->proto != NET_HTTPS)
 			continue;
 		some = true;
-		all = all && rule->http_count > 0;
-		if (rule->header || rule->budget.requests || rule->budget.requests_per_minute)
+		all = all && rule->http_rule_count > 0;
+		if (rule->credential_header || rule->budget.requests_max || rule->budget.requests_per_minute)
 			return true; /* credentials and limits of requests need TLS interception */
 	}
 	for (size_t i = 0; some && i < policy->network.secret_count; i++)
@@ -240,8 +241,8 @@ static bool judge_has_method(const char *methods, const char *method)
 static bool judge_http_allows(const struct net_rule *rule, const char *method, const char *path, bool upgrade,
 			      const char **reason)
 {
-	for (size_t i = 0; i < rule->http_count; i++) {
-		const struct net_http_rule *http = &rule->http[i];
+	for (size_t i = 0; i < rule->http_rule_count; i++) {
+		const struct net_http_rule *http = &rule->http_rule[i];
 
 		if (!net_path_matches(http->path, path))
 			continue;
@@ -261,7 +262,7 @@ bool net_rule_allows_request(const struct net_rule *rule, const char *method, co
 {
 	const char *reason = "";
 
-	return rule->http_count == 0 || judge_http_allows(rule, method, path, upgrade, &reason);
+	return rule->http_rule_count == 0 || judge_http_allows(rule, method, path, upgrade, &reason);
 }
 
 static struct net_verdict judge_request(const struct policy *policy, const char *host, unsigned port,
@@ -274,8 +275,9 @@ static struct net_verdict judge_request(const struct policy *policy, const char 
 	bool some = false;
 	size_t at = 0;
 
-	if (judge_find_closer_of_network(policy))
-		return (struct net_verdict){.label = judge_find_closer_of_network(policy), .reason = "after_read"};
+	if (judge_find_entry_that_closed_network(policy))
+		return (struct net_verdict){.label = judge_find_entry_that_closed_network(policy),
+					    .reason = "after_read"};
 	if (deny)
 		return judge_make_denial(deny);
 	if (strcmp(method, "CONNECT") == 0 || strcmp(method, "TRACE") == 0)
@@ -288,7 +290,7 @@ static struct net_verdict judge_request(const struct policy *policy, const char 
 		some = true;
 		if (judge_http_allows(rule, method, path, upgrade, &closest))
 			return judge_make_grant(rule); /* takes precedence over `any`, which allows every request */
-		if (rule->http_count == 0 && !any)
+		if (rule->http_rule_count == 0 && !any)
 			any = rule;
 	}
 	if (any)
@@ -304,7 +306,7 @@ struct net_verdict policy_net_judge_request(const struct policy *policy, const c
 
 	if (!policy_is_observing(policy))
 		return verdict;
-	judged = judge_request(policy->judged, host, port, method, path, upgrade);
+	judged = judge_request(policy->judged_policy, host, port, method, path, upgrade);
 	return judge_note_observed(verdict, &judged, ECONNREFUSED);
 }
 
@@ -331,10 +333,11 @@ struct net_verdict policy_net_judge_url(const struct policy *policy, const struc
 
 static struct net_verdict judge_listen(const struct policy *policy, unsigned port)
 {
-	if (judge_find_closer_of_network(policy))
-		return (struct net_verdict){.label = judge_find_closer_of_network(policy), .reason = "after_read"};
-	for (size_t i = 0; i < policy->network.listen_count; i++) {
-		const struct net_listen_range *range = &policy->network.listen[i];
+	if (judge_find_entry_that_closed_network(policy))
+		return (struct net_verdict){.label = judge_find_entry_that_closed_network(policy),
+					    .reason = "after_read"};
+	for (size_t i = 0; i < policy->network.listen_range_count; i++) {
+		const struct net_listen_range *range = &policy->network.listen_range[i];
 
 		if (port >= range->first && port <= range->last)
 			return (struct net_verdict){.is_allowed = true, .label = range->label, .reason = "granted"};
@@ -349,6 +352,6 @@ struct net_verdict policy_net_judge_listen(const struct policy *policy, unsigned
 
 	if (!policy_is_observing(policy))
 		return verdict;
-	judged = judge_listen(policy->judged, port);
+	judged = judge_listen(policy->judged_policy, port);
 	return judge_note_observed(verdict, &judged, EACCES);
 }

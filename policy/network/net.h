@@ -34,8 +34,8 @@ struct net_budget {
 	uint64_t bytes_up, bytes_down;
 	uint64_t bytes_per_second; /* both directions together */
 	uint64_t requests_per_minute;
-	uint64_t requests;
-	uint64_t connections;      /* connections that are open at a time */
+	uint64_t requests_max;
+	uint64_t connections_max;      /* connections that are open at a time */
 };
 
 /* One item of "http", such as "GET,HEAD /repos/acme/" and two stars. */
@@ -55,10 +55,10 @@ struct net_rule {
 	const uint16_t *port;
 	size_t port_count; /* 0: every port, in an observing policy only */
 	enum net_proto proto;
-	const struct net_http_rule *http;
-	size_t http_count;        /* 0: any request */
-	const char *header;       /* header of the credential, lower case; NULL: no credential */
-	const char *header_value; /* its value, such as "Bearer {GH_TOKEN}": secrets are named in braces */
+	const struct net_http_rule *http_rule;
+	size_t http_rule_count;        /* 0: any request */
+	const char *credential_header;       /* header of the credential, lower case; NULL: no credential */
+	const char *credential_value; /* its value, such as "Bearer {GH_TOKEN}": secrets are named in braces */
 	bool is_from_allow_private;    /* from --allow-private: other rules of this endpoint become private, too */
 	bool allows_private_addresses; /* "private" in the policy: addresses that are not public may be connected to */
 	bool uses_real_dns;       /* "dns" is "real": DNS answers with the real addresses of the name */
@@ -138,7 +138,7 @@ struct net_pool policy_net_get_pool(const struct policy *policy); /* default: 19
 
 struct net_secret {
 	const char *name;         /* name of the environment variable that holds the placeholder */
-	const char *from;         /* the source: "env:NAME", "file:PATH" (absolute), "fd:N", "command:…" */
+	const char *value_source;         /* the source: "env:NAME", "file:PATH" (absolute), "fd:N", "command:…" */
 	const char *const *hosts; /* host patterns as in net_rule; NULL-terminated */
 	const char *where;        /* "file:line: key", for messages */
 };
@@ -194,7 +194,7 @@ bool net_address_parse(const char *text, struct sockaddr_storage *ret_address);
 /* Returns the 4 or 16 bytes of an AF_INET or AF_INET6 address, in network byte order. Borrowed. */
 const unsigned char *net_address_get_bytes(const struct sockaddr *address);
 /* Writes an address as "192.0.2.1" or "2001:db8::1". A mapped address is written as IPv4. "" for other families. */
-#define NET_ADDRESS_TEXT 46
-void net_address_format(const struct sockaddr *address, char ret_text[NET_ADDRESS_TEXT]);
+#define NET_ADDRESS_TEXT_SIZE 46
+void net_address_format(const struct sockaddr *address, char ret_text[NET_ADDRESS_TEXT_SIZE]);
 
 #endif

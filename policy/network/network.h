@@ -55,9 +55,9 @@ struct policy_network {
 	size_t rule_count;
 	struct net_deny *deny;
 	size_t deny_count;
-	struct net_listen_range *listen;
-	size_t listen_count;
-	struct net_fixed_host *fixed;
+	struct net_listen_range *listen_range;
+	size_t listen_range_count;
+	struct net_fixed_host *fixed_host;
 	size_t fixed_host_count;
 	struct net_secret *secret;
 	size_t secret_count;
@@ -68,7 +68,7 @@ struct policy_network {
 
 #define NET_RULES_MAX 1024 /* limited, because every pair of rules is compared */
 #define NET_PORTS_MAX 64
-#define NET_HTTP_MAX 256
+#define NET_HTTP_RULES_MAX 256
 
 /*
  * True when a pattern matches a normalised request path. "*" matches any text within a segment; alone in a segment, at

@@ -17,8 +17,8 @@ static void observe_add_endpoints(struct compiler *compiler, enum net_proto prot
 		.where = "--mode observe",
 		.host = NET_EVERY_HOST,
 		.proto = proto,
-		.http = http ? any : NULL,
-		.http_count = http ? sizeof(any) / sizeof(any[0]) : 0,
+		.http_rule = http ? any : NULL,
+		.http_rule_count = http ? sizeof(any) / sizeof(any[0]) : 0,
 		.allows_any_body = true,
 	};
 
@@ -43,5 +43,5 @@ void compile_observing_network(struct compiler *compiler)
 	observe_add_endpoints(compiler, NET_HTTP, 80, true);
 	observe_add_endpoints(compiler, NET_TCP, 0, false);
 	observe_add_endpoints(compiler, NET_UDP, 0, false);
-	ARENA_APPEND(&compiler->policy->arena, network->listen, network->listen_count, every);
+	ARENA_APPEND(&compiler->policy->arena, network->listen_range, network->listen_range_count, every);
 }

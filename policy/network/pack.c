@@ -101,7 +101,8 @@ static void pack_http_rule(struct packer *packer, struct net_http_rule *http)
 
 static void pack_rule(struct packer *packer, struct net_rule *rule)
 {
-	struct net_http_rule *http = (struct net_http_rule *)(uintptr_t)rule->http; /* changed only when unpacking */
+	struct net_http_rule *http =
+		(struct net_http_rule *)(uintptr_t)rule->http_rule; /* changed only when unpacking */
 
 	_Static_assert(sizeof(*rule) == 168, "every field of a rule is packed");
 	PACK(packer, rule->index);
@@ -111,10 +112,10 @@ static void pack_rule(struct packer *packer, struct net_rule *rule)
 	PACK(packer, rule->is_address);
 	rule->port = pack_ports(packer, rule->port, &rule->port_count);
 	PACK(packer, rule->proto);
-	PACK_ITEMS(packer, http, &rule->http_count, pack_http_rule);
-	rule->http = http;
-	pack_text(packer, &rule->header);
-	pack_text(packer, &rule->header_value);
+	PACK_ITEMS(packer, http, &rule->http_rule_count, pack_http_rule);
+	rule->http_rule = http;
+	pack_text(packer, &rule->credential_header);
+	pack_text(packer, &rule->credential_value);
 	PACK(packer, rule->allows_private_addresses);
 	PACK(packer, rule->uses_real_dns);
 	PACK(packer, rule->allows_any_body);
@@ -141,7 +142,7 @@ static void pack_range(struct packer *packer, struct net_listen_range *range)
 	pack_text(packer, &range->label);
 }
 
-static void pack_fixed(struct packer *packer, struct net_fixed_host *fixed)
+static void pack_fixed_host(struct packer *packer, struct net_fixed_host *fixed)
 {
 	_Static_assert(sizeof(*fixed) == 24 + NET_ADDRESSES_MAX * sizeof(struct sockaddr_storage),
 		       "every field of a fixed name is packed");
@@ -162,7 +163,7 @@ static void pack_secret(struct packer *packer, struct net_secret *secret)
 	while (packer->out && secret->hosts[count])
 		count++;
 	pack_text(packer, &secret->name);
-	pack_text(packer, &secret->from);
+	pack_text(packer, &secret->value_source);
 	pack_text(packer, &secret->where);
 	hosts = pack_list(packer, secret->hosts, &count, sizeof(*hosts));
 	for (size_t i = 0; i < count; i++)
@@ -176,8 +177,8 @@ static void pack_network(struct packer *packer, struct policy_network *network)
 	PACK(packer, network->said);
 	PACK_ITEMS(packer, network->rule, &network->rule_count, pack_rule);
 	PACK_ITEMS(packer, network->deny, &network->deny_count, pack_deny);
-	PACK_ITEMS(packer, network->listen, &network->listen_count, pack_range);
-	PACK_ITEMS(packer, network->fixed, &network->fixed_host_count, pack_fixed);
+	PACK_ITEMS(packer, network->listen_range, &network->listen_range_count, pack_range);
+	PACK_ITEMS(packer, network->fixed_host, &network->fixed_host_count, pack_fixed_host);
 	PACK_ITEMS(packer, network->secret, &network->secret_count, pack_secret);
 	pack_text(packer, &network->upstream_ca);
 	pack_text(packer, &network->upstream_ca_where);

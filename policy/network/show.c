@@ -20,8 +20,8 @@ static json_t *net_show_http(const struct net_rule *rule)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < rule->http_count; i++) {
-		const struct net_http_rule *http = &rule->http[i];
+	for (size_t i = 0; i < rule->http_rule_count; i++) {
+		const struct net_http_rule *http = &rule->http_rule[i];
 
 		(void)json_array_append_new(
 			list, json_sprintf("%s %s", http->is_websocket ? "WEBSOCKET" : http->methods, http->path));
@@ -39,8 +39,8 @@ static int net_show_budget(json_t *object, const struct net_budget *budget)
 		{"max_bytes_down", budget->bytes_down},
 		{"max_bytes_per_second", budget->bytes_per_second},
 		{"requests_per_minute", budget->requests_per_minute},
-		{"max_requests", budget->requests},
-		{"max_connections", budget->connections},
+		{"max_requests", budget->requests_max},
+		{"max_connections", budget->connections_max},
 	};
 	int ret = 0;
 
@@ -57,12 +57,12 @@ static int net_show_rule(json_t *list, const struct net_rule *rule)
 
 	ret |= json_object_set_new(object, "port", net_show_ports(rule->port, rule->port_count));
 	ret |= json_object_set_new(object, "proto", json_string(net_proto_get_name(rule->proto)));
-	if (rule->http_count)
+	if (rule->http_rule_count)
 		ret |= json_object_set_new(object, "http", net_show_http(rule));
-	if (rule->header)
+	if (rule->credential_header)
 		ret |= json_object_set_new(object, "credential",
-					   json_pack("{s:s, s:s}", "header", rule->header, "value",
-						     rule->header_value));
+					   json_pack("{s:s, s:s}", "header", rule->credential_header, "value",
+						     rule->credential_value));
 	if (rule->allows_any_body)
 		ret |= json_object_set_new(object, "any_body", json_true());
 	if (rule->allows_private_addresses)
@@ -100,12 +100,12 @@ static json_t *net_show_range(const struct net_listen_range *range)
 	return json_sprintf("%u-%u", range->first, range->last);
 }
 
-static json_t *net_show_fixed(const struct net_fixed_host *fixed)
+static json_t *net_show_fixed_host(const struct net_fixed_host *fixed)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < fixed->address_count; i++) {
-		char text[NET_ADDRESS_TEXT];
+		char text[NET_ADDRESS_TEXT_SIZE];
 
 		net_address_format((const struct sockaddr *)&fixed->address[i], text);
 		(void)json_array_append_new(list, json_string(text));
@@ -116,7 +116,7 @@ static json_t *net_show_fixed(const struct net_fixed_host *fixed)
 static int net_show_pool(json_t *object, const struct policy_network *network)
 {
 	json_t *pool = json_object();
-	char text[NET_ADDRESS_TEXT];
+	char text[NET_ADDRESS_TEXT_SIZE];
 
 	if (network->pool.v4_bits) {
 		(void)inet_ntop(AF_INET, &network->pool.v4, text, sizeof(text));
@@ -138,10 +138,11 @@ static int net_show_lists(json_t *object, const struct policy_network *network)
 		ret |= net_show_rule(allow, &network->rule[i]);
 	for (size_t i = 0; i < network->deny_count; i++)
 		ret |= net_show_deny(deny, &network->deny[i]);
-	for (size_t i = 0; i < network->listen_count; i++)
-		ret |= json_array_append_new(listen, net_show_range(&network->listen[i]));
+	for (size_t i = 0; i < network->listen_range_count; i++)
+		ret |= json_array_append_new(listen, net_show_range(&network->listen_range[i]));
 	for (size_t i = 0; i < network->fixed_host_count; i++)
-		ret |= json_object_set_new(resolve, network->fixed[i].host, net_show_fixed(&network->fixed[i]));
+		ret |= json_object_set_new(resolve, network->fixed_host[i].host,
+					   net_show_fixed_host(&network->fixed_host[i]));
 	ret |= json_object_set_new(object, "allow", allow);
 	ret |= json_object_set_new(object, "deny", deny);
 	ret |= json_object_set_new(object, "listen", listen);
@@ -160,7 +161,7 @@ static int net_show_secrets(json_t *root, const struct policy_network *network)
 		for (const char *const *host = secret->hosts; *host; host++)
 			ret |= json_array_append_new(hosts, json_string(*host));
 		ret |= json_object_set_new(object, secret->name,
-					   json_pack("{s:s, s:o}", "from", secret->from, "hosts", hosts));
+					   json_pack("{s:s, s:o}", "from", secret->value_source, "hosts", hosts));
 	}
 	return object ? json_object_set_new(root, "secrets", object) | ret : 0;
 }

@@ -22,7 +22,7 @@ const char *net_proto_get_name(enum net_proto proto)
 static int net_text_canonicalise_v6(const char *text, char ret_host[NET_HOST_MAX])
 {
 	struct sockaddr_storage address;
-	char copy[NET_ADDRESS_TEXT + 2], *from = copy;
+	char copy[NET_ADDRESS_TEXT_SIZE + 2], *from = copy;
 	size_t len = strlen(text);
 
 	if (len >= sizeof(copy))

@@ -47,7 +47,8 @@ void net_warn_of_mistakes(struct compiler *compiler)
 	for (size_t i = 0; i < network->rule_count && network->said == NET_SECTION_GIVEN; i++) {
 		const struct net_rule *rule = &network->rule[i];
 
-		if (rule->proto == NET_HTTPS && rule->http_count == 0 && net_warn_host_is_shared_hosting(rule->host))
+		if (rule->proto == NET_HTTPS && rule->http_rule_count == 0 &&
+		    net_warn_host_is_shared_hosting(rule->host))
 			compiler_add_warning(compiler,
 				       "%s: warning: %s is served together with other customers' sites, which TLS "
 				       "pass-through can reach; add \"http\" rules, so that the requests are judged",
@@ -57,9 +58,9 @@ void net_warn_of_mistakes(struct compiler *compiler)
 					     rule->where);
 	}
 	for (size_t i = 0; i < network->fixed_host_count && network->said == NET_SECTION_GIVEN; i++)
-		if (!net_warn_has_rule(network, network->fixed[i].host))
-			compiler_add_warning(compiler, "%s: warning: no rule allows %s", network->fixed[i].where,
-				       network->fixed[i].host);
+		if (!net_warn_has_rule(network, network->fixed_host[i].host))
+			compiler_add_warning(compiler, "%s: warning: no rule allows %s", network->fixed_host[i].where,
+				       network->fixed_host[i].host);
 	for (size_t i = 0; i < network->secret_count && network->said == NET_SECTION_ABSENT; i++)
 		compiler_add_warning(compiler,
 				     "%s: warning: nothing allows a connection, so the program gets no placeholder",

@@ -1,7 +1,7 @@
 /* Reads the entries of "after_read". Their paths become rules, which lists.c reads. */
 #include "policy/parse/parser.h"
 
-static void after_check(struct parser *parser, const json_t *object, const struct source_after *after)
+static void after_check_entry(struct parser *parser, const json_t *object, const struct source_after *after)
 {
 	if (json_array_size(json_object_get(object, "paths")) == 0)
 		parser_fail(parser, "lacks \"paths\"; write {\"paths\": [\"/data/secret\"], \"then\": "
@@ -23,10 +23,10 @@ void parser_read_after(struct parser *parser, const struct policy_key *key, cons
 	after->where = parser_keep_text(parser, "").where;
 	after->because = because ? arena_dup(parser->arena, because) : NULL;
 	after->is_disabled = json_object_get(object, "disabled") != NULL;
-	parser->after = after;
+	parser->after_entry = after;
 	parser_read_section(parser, key, "[]", object);
-	parser->after = NULL;
-	after_check(parser, object, after);
+	parser->after_entry = NULL;
+	after_check_entry(parser, object, after);
 	if (!after->is_disabled)
 		ARENA_APPEND(parser->arena, source->after, source->after_count, after);
 }

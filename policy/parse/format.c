@@ -123,7 +123,7 @@ static json_t *format_order_path(const json_t *item)
 
 static json_t *format_order_list(const struct policy_key *key, const json_t *list)
 {
-	bool sorted = key->type == KEY_PATH_LIST || key->type == KEY_LAYERS || key->type == KEY_LISTEN ||
+	bool sorted = key->type == KEY_PATH_LIST || key->type == KEY_LAYER_LIST || key->type == KEY_PORT_RANGE_LIST ||
 		      key->id == KEY_ID_ENV_PASS;
 	json_t *ordered = json_array();
 
@@ -147,9 +147,9 @@ static json_t *format_order_value(const struct policy_key *key, const json_t *va
 		return format_order_list(key, value);
 	if (!json_is_object(value))
 		return json_deep_copy(value);
-	if (key->type == KEY_PHASE)
+	if (key->type == KEY_PHASE_OBJECT)
 		return format_order_members("", value);
-	if (key->type == KEY_OBJECT || key->type == KEY_NETWORK)
+	if (key->type == KEY_OBJECT || key->type == KEY_NETWORK_OR_NONE)
 		return format_order_section(key, "", value);
 	return format_sort_names(key, value);
 }

@@ -6,40 +6,45 @@
 #include <stddef.h>
 
 enum key_type {
-	KEY_OBJECT,   /* a section; its members are the rows of section NAME (below the top: SECTION.NAME) */
+	KEY_OBJECT, /* a section; its members are the rows of section NAME (below the top: SECTION.NAME) */
 	KEY_STRING,
-	KEY_PATH,     /* a string that is one path */
-	KEY_VERSION,  /* the number 1 */
+	KEY_PATH,           /* a string that is one path */
+	KEY_FORMAT_VERSION, /* the number 1 */
 	KEY_BOOL,
-	KEY_DURATION, /* "10s", a whole number of seconds, or "none" */
-	KEY_SIZE,     /* "1M" or a whole number of bytes */
+	KEY_DURATION,       /* "10s", a whole number of seconds, or "none" */
+	KEY_SIZE,           /* "1M" or a whole number of bytes */
 	KEY_SIZE_OR_NONE,   /* a size as for KEY_SIZE, or "none" */
-	KEY_NUMBER_OR_NONE,    /* a whole number, or "none" */
-	KEY_NUMBER,   /* a whole number from 0 */
-	KEY_STRING_LIST,  /* a list of strings */
-	KEY_PATH_LIST,    /* a list of paths and globs: strings, or objects with the rows of section "paths[]" */
+	KEY_NUMBER_OR_NONE, /* a whole number, or "none" */
+	KEY_NUMBER,         /* a whole number from 0 */
+	KEY_STRING_LIST,    /* a list of strings */
+	KEY_PATH_LIST,      /* a list of paths and globs: strings, or objects with the rows of section "paths[]" */
 	/* NAME below is the key's own name, and a section is what the table of keys lists under such a name. */
-	KEY_OBJECT_LIST,  /* a list of objects, whose keys are those of section "NAME[]" */
-	KEY_TEXTS,    /* an object of strings, with any names */
+	KEY_OBJECT_LIST,     /* a list of objects, whose keys are those of section "NAME[]" */
+	KEY_STRINGS_BY_NAME, /* an object of strings, with any names */
 	/* an object: its names are paths, its values strings or objects with the keys of section "NAME{}" */
-	KEY_PROVIDES,
-	KEY_LAYERS,   /* a list of names of sandbox layers: layer-names.h */
-	KEY_NETWORK,  /* an object as for KEY_OBJECT, or the string "none" */
-	KEY_PORTS,    /* a port or a list of ports */
-	KEY_LISTEN,   /* a list of ports, "FIRST-LAST" and "*" */
-	KEY_ADDRESSES, /* an object with hosts as names; values are addresses or lists of them */
-	KEY_PROXY,    /* true, false or "env" */
-	KEY_SECRETS,  /* an object: its names are variables, its values objects with the keys of section "NAME{}" */
-	KEY_PHASE,    /* an object with those top keys for which policy_key_may_be_in_phase is true */
-	/* KEY_DEFAULT, KEY_PROTO, KEY_DNS, KEY_CLOSED, KEY_JUDGE: a word of policy_key_get_allowed_words */
-	KEY_DEFAULT,
-	KEY_PROTO,
-	KEY_DNS,
-	KEY_ON_DENY,  /* KEY_ON_DENY, KEY_ON_DENY_NET and KEY_ON_READ: a word for what happens to the process */
-	KEY_ON_DENY_NET, /* without "ask-file", because what egress denies is not asked about */
-	KEY_ON_READ,
-	KEY_CLOSED,   /* "none" */
-	KEY_JUDGE,    /* "all" or "changes" */
+	KEY_FILES_BY_PATH,
+	KEY_LAYER_LIST,        /* a list of names of sandbox layers: layer-names.h */
+	KEY_NETWORK_OR_NONE,   /* an object as for KEY_OBJECT, or the string "none" */
+	KEY_PORT_OR_PORT_LIST, /* a port or a list of ports */
+	KEY_PORT_RANGE_LIST,   /* a list of ports, "FIRST-LAST" and "*" */
+	KEY_ADDRESSES_BY_HOST, /* an object with hosts as names; values are addresses or lists of them */
+	KEY_BOOL_OR_ENV,       /* true, false or "env" */
+	/* an object: its names are variables, its values objects with the keys of section "NAME{}" */
+	KEY_SECRETS_BY_NAME,
+	KEY_PHASE_OBJECT,    /* an object with those top keys for which policy_key_may_be_in_phase is true */
+	/*
+	 * KEY_NETWORK_DEFAULT_WORD, KEY_PROTOCOL_WORD, KEY_DNS_ANSWER_WORD, KEY_WORD_NONE, KEY_JUDGE_WORD: a word of
+	 * policy_key_get_allowed_words
+	 */
+	KEY_NETWORK_DEFAULT_WORD,
+	KEY_PROTOCOL_WORD,
+	KEY_DNS_ANSWER_WORD,
+	/* KEY_ON_DENY_WORD, KEY_ON_DENY_WORD_OF_NETWORK and KEY_ON_READ_WORD: a word for what happens to the process */
+	KEY_ON_DENY_WORD,
+	KEY_ON_DENY_WORD_OF_NETWORK, /* without "ask-file", because what egress denies is not asked about */
+	KEY_ON_READ_WORD,
+	KEY_WORD_NONE,  /* "none" */
+	KEY_JUDGE_WORD, /* "all" or "changes" */
 	KEY_TYPE_MAX,
 };
 
@@ -81,7 +86,7 @@ const struct policy_key *policy_key_find(const char *section, const char *name);
 /* True for a top key that is also allowed in a phase. */
 bool policy_key_may_be_in_phase(const struct policy_key *key);
 
-/* The words allowed for a type that has words (KEY_DEFAULT to KEY_JUDGE), NULL-ended. Else NULL. */
+/* The words allowed for a type that has words (KEY_NETWORK_DEFAULT_WORD to KEY_JUDGE_WORD), NULL-ended. Else NULL. */
 const char *const *policy_key_get_allowed_words(enum key_type type);
 
 /* Describes the values of a type, for messages: "a list of paths". */

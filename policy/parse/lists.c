@@ -20,8 +20,8 @@ static struct source_rule *lists_add_rule(struct parser *parser, enum rule_kind 
 	rule = source_add_rule(parser->arena, parser->source, kind);
 	rule->path = parser_keep_text(parser, path);
 	rule->key = parser_copy_key_for_message(parser);
-	rule->after = parser->after;
-	rule->is_contradiction = parser->after && parser->after->is_disabled;
+	rule->after_entry = parser->after_entry;
+	rule->is_contradiction = parser->after_entry && parser->after_entry->is_disabled;
 	return rule;
 }
 
@@ -54,7 +54,7 @@ static void lists_read_entry_members(struct parser *parser, const json_t *value,
 	if (because)
 		rule->because = arena_dup(parser->arena, because);
 	rule->on_deny = parser_find_on_deny(json_object_get(value, "on_deny"));
-	rule->kills_reader = on_read && strcmp(on_read, "kill") == 0;
+	rule->decoy_read_ends_run = on_read && strcmp(on_read, "kill") == 0;
 	if (rule->on_deny == ON_DENY_ASK_FILE && rule->kind == RULE_EXEC_DENY) {
 		(void)parser_enter_member(parser, value, "on_deny");
 		parser_fail(parser, "exec calls cannot be asked about; write \"errno\", \"kill\" or \"stop\"");
@@ -75,7 +75,7 @@ static void lists_read_entry_members(struct parser *parser, const json_t *value,
 void parser_read_paths(struct parser *parser, const struct policy_key *key, const json_t *list)
 {
 	if (key->id == KEY_ID_AFTER_WRITE)
-		parser->after->closes_writing = true;
+		parser->after_entry->closes_writing = true;
 	PARSER_EACH (parser, list, item) {
 		const char *text = json_is_object(item.value) ? lists_get_path_of_entry(parser, item.value)
 							      : parser_get_text(parser, KEY_PATH, item.value);
@@ -254,7 +254,7 @@ void parser_read_layers(struct parser *parser, const struct policy_key *key, con
 		unsigned bits = name ? layer_parse_bits(name, strlen(name)) : 0;
 		const char *nearest = name && !bits ? layer_find_nearest(name) : NULL;
 
-		parser->source->required |= bits;
+		parser->source->required_layers |= bits;
 		if (nearest)
 			parser_fail(parser, "there is no layer \"%s\"; did you mean \"%s\"?", name, nearest);
 		else if (name && !bits)

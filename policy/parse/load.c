@@ -14,11 +14,13 @@
 struct loader {
 	struct compiler compiler;
 	struct source **source; /* all sources, each once: first the extended files, then the file that extends them */
-	size_t count;
-	const char *path[EXTENDS_DEPTH_MAX]; /* files being loaded, each extended by the one before: detects circles */
+	size_t source_count;
+	const char *file_being_loaded
+		[EXTENDS_DEPTH_MAX]; /* files being loaded, each extended by the one before: detects circles */
 	size_t depth;
 	bool loads_network_only; /* the file is loaded for network.extends: source.partial becomes true */
-	bool peeking;      /* do not load provided files: "account:passwd" depends on the user, who is not known yet */
+	/* do not load provided files: "account:passwd" depends on the user, who is not known yet */
+	bool finds_user_only;
 };
 
 struct policy_draft {
@@ -44,18 +46,18 @@ static void load_add_error(struct loader *loader, const char *where, const char 
 
 static void load_add_source(struct loader *loader, struct source *source)
 {
-	ARENA_APPEND(&loader->compiler.policy->arena, loader->source, loader->count, source);
+	ARENA_APPEND(&loader->compiler.policy->arena, loader->source, loader->source_count, source);
 }
 
 /* True when a file has been loaded already. For network.extends, files before the last network "none" do not count. */
 static bool load_has_source(const struct loader *loader, const char *path)
 {
-	for (size_t i = loader->count; i > 0; i--) {
+	for (size_t i = loader->source_count; i > 0; i--) {
 		const struct source *source = loader->source[i - 1];
 
 		if (loader->loads_network_only && source->network.said == NET_SECTION_NONE)
 			return false;
-		if (strcmp(source->path, path) == 0 && (loader->loads_network_only || !source->is_partial))
+		if (strcmp(source->path, path) == 0 && (loader->loads_network_only || !source->is_network_only))
 			return true;
 	}
 	return false;
@@ -68,7 +70,8 @@ static void load_drop_all_but_network(struct source *source)
 
 	network.secret = NULL;
 	network.secret_count = 0;
-	*source = (struct source){.path = source->path, .label = source->label, .network = network, .is_partial = true};
+	*source = (struct source){
+		.path = source->path, .label = source->label, .network = network, .is_network_only = true};
 }
 
 /* Replaces "file:PATH", "account:…" and "machine:…" in provide rules by the content of the file. */
@@ -127,13 +130,13 @@ static void load_parsed_file(struct loader *loader, const char *name, const char
 	if (!source_parse(&compiler->policy->arena, path, text, compiler->errors, &source))
 		compiler->has_failed = true;
 	source->is_profile = load_is_profile(name);
-	loader->path[loader->depth++] = source->path;
+	loader->file_being_loaded[loader->depth++] = source->path;
 	load_extended_files(loader, source, source->extends, source->extends_count, false);
 	load_extended_files(loader, source, source->net_extends, source->net_extends_count, true);
 	loader->depth--;
 	if (loader->loads_network_only)
 		load_drop_all_but_network(source);
-	if (!loader->peeking)
+	if (!loader->finds_user_only)
 		load_content_of_provide_rules(loader, source);
 	load_add_source(loader, source);
 }
@@ -149,7 +152,7 @@ static void load_named_file(struct loader *loader, const char *where, const char
 		return;
 	}
 	for (size_t i = 0; i < loader->depth; i++) {
-		if (strcmp(loader->path[i], path) == 0) {
+		if (strcmp(loader->file_being_loaded[i], path) == 0) {
 			compiler_add_error(&loader->compiler, where,
 					   "\"%s\" extends itself in a circle; remove one extends", name);
 			return;
@@ -183,7 +186,7 @@ static void load_set_workdir(struct loader *loader)
 	const struct source_text *named = NULL;
 	struct source_text fixed = {host->workdir_virt ? host->workdir_virt : host->workdir_virt_default, "workdir"};
 
-	for (size_t i = 0; i < loader->count && !host->workdir_virt; i++)
+	for (size_t i = 0; i < loader->source_count && !host->workdir_virt; i++)
 		if (loader->source[i]->workdir.text)
 			named = &loader->source[i]->workdir;
 	compiler->policy->workdir_host = arena_dup(&compiler->policy->arena, host->workdir);
@@ -200,15 +203,15 @@ static void load_compile_files(struct loader *loader)
 {
 	struct compiler *compiler = &loader->compiler;
 
-	compile_after(compiler, loader->source, loader->count);
-	compile_rules(compiler, loader->source, loader->count);
+	compile_after_entries(compiler, loader->source, loader->source_count);
+	compile_rules(compiler, loader->source, loader->source_count);
 	compile_rule_paths(compiler);
 	compiler->is_incomplete = compiler->has_failed;
 	compile_rule_tree(compiler);
 	compile_mounts(compiler);
 	compile_remaps(compiler);
 	compile_after_paths(compiler);
-	compile_settings(compiler, loader->source, loader->count);
+	compile_settings(compiler, loader->source, loader->source_count);
 }
 
 /*
@@ -224,10 +227,10 @@ static void load_compile_policy(struct loader *loader)
 	if (compiler->policy->settings.workdir)
 		load_compile_files(loader);
 	compiler->is_incomplete = incomplete;
-	compile_network(compiler, loader->source, loader->count);
+	compile_network(compiler, loader->source, loader->source_count);
 	compile_on_deny(compiler);
 	on_deny_check_after(compiler);
-	compile_check_reads(compiler);
+	compile_check_kernel_reads(compiler);
 }
 
 /*
@@ -237,7 +240,7 @@ static void load_compile_policy(struct loader *loader)
  */
 static bool load_add_sources_of_phase(struct loader *loader, enum policy_phase phase)
 {
-	size_t files = loader->count;
+	size_t files = loader->source_count;
 	bool closed = false;
 
 	for (size_t i = 0; i < files; i++)
@@ -272,12 +275,12 @@ static void load_all_sources(struct loader *loader, const char *const *names, co
 	struct source *source;
 	bool closed;
 
-	if (!loader->peeking)
+	if (!loader->finds_user_only)
 		load_named_files(loader, names);
-	for (size_t i = 0; loader->peeking && i < loader->count; i++)
+	for (size_t i = 0; loader->finds_user_only && i < loader->source_count; i++)
 		load_content_of_provide_rules(loader, loader->source[i]); /* policy_find_user left provided files out */
-	loader->peeking = false;
-	last = loader->count ? loader->source[loader->count - 1] : NULL;
+	loader->finds_user_only = false;
+	last = loader->source_count ? loader->source[loader->source_count - 1] : NULL;
 	compiler->policy->settings.name = !last ? "command line" : last->name ? last->name : last->label;
 	closed = load_add_sources_of_phase(loader, cli ? cli->phase : POLICY_PHASE_RUN);
 	if (!cli)
@@ -328,9 +331,9 @@ struct policy_draft *policy_find_user(const char *const *names, const struct pol
 		return NULL;
 	loader->compiler = (struct compiler){
 		.policy = calloc(1, sizeof(struct policy)), .host = host, .errors = &errors};
-	loader->peeking = true;
+	loader->finds_user_only = true;
 	ret = load_and_compile(loader, names, NULL, true);
-	for (size_t i = ret == -ENOMEM ? 0 : loader->count; i > 0 && !*ret_user; i--)
+	for (size_t i = ret == -ENOMEM ? 0 : loader->source_count; i > 0 && !*ret_user; i--)
 		*ret_user = loader->source[i - 1]->user ? strdup(loader->source[i - 1]->user) : NULL;
 	policy_errors_release(&errors);
 	if (ret == 0)
@@ -351,7 +354,7 @@ int policy_load(const char *const *names, const struct policy_cli *cli, const st
 		struct policy **ret_policy, struct policy_errors *errors)
 {
 	struct policy_draft *draft = cli ? cli->draft : NULL;
-	struct loader loader = {.peeking = false};
+	struct loader loader = {.finds_user_only = false};
 	int ret;
 
 	if (draft && draft->loader.compiler.policy) {
@@ -363,10 +366,10 @@ int policy_load(const char *const *names, const struct policy_cli *cli, const st
 	loader.compiler.host = host;
 	loader.compiler.errors = errors;
 	if (cli && cli->observe && loader.compiler.policy)
-		loader.compiler.policy->judged = cli->observe->judged;
+		loader.compiler.policy->judged_policy = cli->observe->judged_policy;
 	ret = load_and_compile(&loader, names, cli, false);
 	if (ret < 0 && loader.compiler.policy)
-		loader.compiler.policy->judged = NULL; /* the caller still owns the judged policy */
+		loader.compiler.policy->judged_policy = NULL; /* the caller still owns the judged policy */
 	if (ret < 0)
 		policy_free(loader.compiler.policy);
 	else

@@ -120,8 +120,8 @@ static void net_rule_parse_http(struct parser *parser, const json_t *list, struc
 
 	if (!json_is_array(list))
 		return;
-	if (count == 0 || count > NET_HTTP_MAX) {
-		parser_fail(parser, "must have 1 to %d rules; leave it out to allow every request", NET_HTTP_MAX);
+	if (count == 0 || count > NET_HTTP_RULES_MAX) {
+		parser_fail(parser, "must have 1 to %d rules; leave it out to allow every request", NET_HTTP_RULES_MAX);
 		return;
 	}
 	http = arena_alloc(parser->arena, count * sizeof(*http));
@@ -131,8 +131,8 @@ static void net_rule_parse_http(struct parser *parser, const json_t *list, struc
 		if (text && net_http_parse_rule(parser->arena, text, &http[item.index], why, sizeof(why)) < 0)
 			parser_fail_text(parser, text, why);
 	}
-	rule->http = http;
-	rule->http_count = count;
+	rule->http_rule = http;
+	rule->http_rule_count = count;
 }
 
 static void net_rule_parse_credential(struct parser *parser, const json_t *object, struct net_rule *rule)
@@ -150,8 +150,8 @@ static void net_rule_parse_credential(struct parser *parser, const json_t *objec
 	}
 	if (!header || !value || !*header || !*value)
 		return;
-	rule->header = lower = arena_dup(parser->arena, header);
-	rule->header_value = arena_dup(parser->arena, value);
+	rule->credential_header = lower = arena_dup(parser->arena, header);
+	rule->credential_value = arena_dup(parser->arena, value);
 	for (; *lower; lower++)
 		*lower = *lower >= 'A' && *lower <= 'Z' ? (char)(*lower | 0x20) : *lower;
 }
@@ -180,8 +180,8 @@ static void net_rule_parse_budget(struct parser *parser, const json_t *object, s
 		{"max_bytes_down", &budget->bytes_down, true},
 		{"max_bytes_per_second", &budget->bytes_per_second, true},
 		{"requests_per_minute", &budget->requests_per_minute, false},
-		{"max_requests", &budget->requests, false},
-		{"max_connections", &budget->connections, false},
+		{"max_requests", &budget->requests_max, false},
+		{"max_connections", &budget->connections_max, false},
 	};
 
 	for (size_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++) {

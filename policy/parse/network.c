@@ -29,7 +29,7 @@ void parser_read_listen(struct parser *parser, const struct policy_key *key, con
 		if (!network_parse_range(item.value, &range))
 			parser_fail(parser, "must be a port such as 8000, a range \"9000-9010\", 0 (any the kernel "
 					    "chooses) or \"*\"");
-		ARENA_APPEND(parser->arena, network->listen, network->listen_count, range);
+		ARENA_APPEND(parser->arena, network->listen_range, network->listen_range_count, range);
 	}
 }
 
@@ -44,7 +44,7 @@ static void network_add_address(struct parser *parser, const json_t *value, stru
 			    NET_ADDRESSES_MAX);
 }
 
-static void network_add_fixed(struct parser *parser, const char *name, const json_t *value)
+static void network_add_fixed_host(struct parser *parser, const char *name, const json_t *value)
 {
 	struct policy_network *network = &parser->source->network;
 	size_t count = json_is_array(value) ? json_array_size(value) : 1;
@@ -67,7 +67,7 @@ static void network_add_fixed(struct parser *parser, const char *name, const jso
 	for (size_t i = 0; i < count; i++)
 		network_add_address(parser, json_is_array(value) ? json_array_get(value, i) : value, &fixed);
 	fixed.host = arena_dup(parser->arena, host);
-	ARENA_APPEND(parser->arena, network->fixed, network->fixed_host_count, fixed);
+	ARENA_APPEND(parser->arena, network->fixed_host, network->fixed_host_count, fixed);
 }
 
 void parser_read_addresses(struct parser *parser, const struct policy_key *key, const json_t *object)
@@ -78,7 +78,7 @@ void parser_read_addresses(struct parser *parser, const struct policy_key *key, 
 		return;
 	}
 	PARSER_EACH (parser, object, item)
-		network_add_fixed(parser, item.name, item.value);
+		network_add_fixed_host(parser, item.name, item.value);
 }
 
 /* Reads a prefix like "198.18.0.0/15": `least` to `most` bits, the other bits 0, of addresses that are not public. */
@@ -89,7 +89,7 @@ static bool network_parse_prefix(const char *text, int family, unsigned least, u
 	struct sockaddr_storage base;
 	struct sockaddr *address = (struct sockaddr *)&base;
 	const unsigned char *bytes;
-	char literal[NET_ADDRESS_TEXT];
+	char literal[NET_ADDRESS_TEXT_SIZE];
 	uint64_t bits;
 
 	if (!*slash || (size_t)(slash - text) >= sizeof(literal))

@@ -52,7 +52,7 @@ static void parse_one_of_words(struct parser *parser, const struct policy_key *k
 			parser->source->judge_where = parser_keep_text(parser, text).where;
 		}
 		if (key->id == KEY_ID_AFTER_NETWORK)
-			parser->after->closes_network = true;
+			parser->after_entry->closes_network = true;
 		return;
 	}
 	if (text)
@@ -144,7 +144,7 @@ static void parse_value(struct parser *parser, const struct policy_key *key, con
 		[KEY_OBJECT] = {FORM_OBJECT, parse_section},
 		[KEY_STRING] = {FORM_ANY, parse_string},
 		[KEY_PATH] = {FORM_ANY, parse_string},
-		[KEY_VERSION] = {FORM_ANY, parse_version},
+		[KEY_FORMAT_VERSION] = {FORM_ANY, parse_version},
 		[KEY_BOOL] = {FORM_BOOL, parse_bool},
 		[KEY_DURATION] = {FORM_ANY, parse_amount},
 		[KEY_SIZE] = {FORM_ANY, parse_amount},
@@ -154,24 +154,24 @@ static void parse_value(struct parser *parser, const struct policy_key *key, con
 		[KEY_STRING_LIST] = {FORM_LIST, parser_read_strings},
 		[KEY_PATH_LIST] = {FORM_LIST, parser_read_paths},
 		[KEY_OBJECT_LIST] = {FORM_LIST, parser_read_objects},
-		[KEY_TEXTS] = {FORM_OBJECT, parser_read_env},
-		[KEY_PROVIDES] = {FORM_OBJECT, parser_read_provides},
-		[KEY_LAYERS] = {FORM_LIST, parser_read_layers},
-		[KEY_NETWORK] = {FORM_ANY, parser_read_network},
-		[KEY_PORTS] = {FORM_ANY, NULL},
-		[KEY_LISTEN] = {FORM_LIST, parser_read_listen},
-		[KEY_ADDRESSES] = {FORM_OBJECT, parser_read_addresses},
-		[KEY_PROXY] = {FORM_ANY, parser_read_proxy},
-		[KEY_SECRETS] = {FORM_OBJECT, parser_read_secrets},
-		[KEY_PHASE] = {FORM_OBJECT, parse_phase},
-		[KEY_DEFAULT] = {FORM_ANY, parse_one_of_words},
-		[KEY_PROTO] = {FORM_ANY, parse_one_of_words},
-		[KEY_DNS] = {FORM_ANY, parse_one_of_words},
-		[KEY_ON_DENY] = {FORM_ANY, parse_one_of_words},
-		[KEY_ON_DENY_NET] = {FORM_ANY, parse_one_of_words},
-		[KEY_ON_READ] = {FORM_ANY, parse_one_of_words},
-		[KEY_CLOSED] = {FORM_ANY, parse_one_of_words},
-		[KEY_JUDGE] = {FORM_ANY, parse_one_of_words},
+		[KEY_STRINGS_BY_NAME] = {FORM_OBJECT, parser_read_env},
+		[KEY_FILES_BY_PATH] = {FORM_OBJECT, parser_read_provides},
+		[KEY_LAYER_LIST] = {FORM_LIST, parser_read_layers},
+		[KEY_NETWORK_OR_NONE] = {FORM_ANY, parser_read_network},
+		[KEY_PORT_OR_PORT_LIST] = {FORM_ANY, NULL},
+		[KEY_PORT_RANGE_LIST] = {FORM_LIST, parser_read_listen},
+		[KEY_ADDRESSES_BY_HOST] = {FORM_OBJECT, parser_read_addresses},
+		[KEY_BOOL_OR_ENV] = {FORM_ANY, parser_read_proxy},
+		[KEY_SECRETS_BY_NAME] = {FORM_OBJECT, parser_read_secrets},
+		[KEY_PHASE_OBJECT] = {FORM_OBJECT, parse_phase},
+		[KEY_NETWORK_DEFAULT_WORD] = {FORM_ANY, parse_one_of_words},
+		[KEY_PROTOCOL_WORD] = {FORM_ANY, parse_one_of_words},
+		[KEY_DNS_ANSWER_WORD] = {FORM_ANY, parse_one_of_words},
+		[KEY_ON_DENY_WORD] = {FORM_ANY, parse_one_of_words},
+		[KEY_ON_DENY_WORD_OF_NETWORK] = {FORM_ANY, parse_one_of_words},
+		[KEY_ON_READ_WORD] = {FORM_ANY, parse_one_of_words},
+		[KEY_WORD_NONE] = {FORM_ANY, parse_one_of_words},
+		[KEY_JUDGE_WORD] = {FORM_ANY, parse_one_of_words},
 	};
 	enum parse_form wanted = types[key->type].form;
 
@@ -256,7 +256,7 @@ bool source_parse(struct arena *arena, const char *path, const char *text, struc
 		  struct source **ret_source)
 {
 	struct source *source = arena_alloc(arena, sizeof(*source));
-	struct parser parser = {.arena = arena, .text = text, .errors = errors, .source = source,
+	struct parser parser = {.arena = arena, .file_text = text, .errors = errors, .source = source,
 				 .read_value = parse_value};
 	json_error_t error;
 	const char *slash;

@@ -47,7 +47,7 @@ void parser_leave_member(struct parser *parser)
 /* Writes "file:line: key", or "file:line" at the top. Returns the length. */
 static size_t parser_print_position(struct parser *parser, char *out, size_t cap)
 {
-	unsigned line = locate_find_line(parser->text, &parser->at, &parser->memo);
+	unsigned line = locate_find_line(parser->file_text, &parser->at, &parser->last_search);
 	char key[PARSER_KEY_TEXT_MAX];
 	size_t len;
 

@@ -23,13 +23,13 @@ typedef void parser_reader(struct parser *parser, const struct policy_key *key, 
 
 struct parser {
 	struct arena *arena;
-	const char *text; /* the text of the whole file */
+	const char *file_text; /* the text of the whole file */
 	struct policy_errors *errors;
 	struct source *source; /* the source that is being filled */
 	struct locate_path at; /* position of the current value */
-	struct locate_last_search memo;
+	struct locate_last_search last_search;
 	parser_reader *read_value; /* parse.c sets it; parser_read_members calls it for each member */
-	struct source_after *after; /* the entry of "after_read" that is being read; NULL: none */
+	struct source_after *after_entry; /* the entry of "after_read" that is being read; NULL: none */
 	bool is_in_phase;           /* the source is one of "phases" */
 	bool has_too_many_rules;    /* SOURCE_RULES_MAX was passed, and there was a message */
 	bool has_failed;            /* there was an error, even if `errors` was full and has no message */
@@ -70,7 +70,7 @@ const char *parser_get_amount_text(const json_t *value, char number[32]);
 /* Returns a string that must not be empty, or NULL with a message. Borrowed from value. */
 const char *parser_get_text(struct parser *parser, enum key_type type, const json_t *value);
 
-/* The mode that a value of KEY_ON_DENY names; ON_DENY_UNSET for NULL and other values. */
+/* The mode that a value of KEY_ON_DENY_WORD names; ON_DENY_UNSET for NULL and other values. */
 enum policy_on_deny parser_find_on_deny(const json_t *value);
 /* The mode that the word stands for. POLICY_JUDGE_UNSET: another value. */
 enum policy_judge parser_find_judge(const json_t *value);

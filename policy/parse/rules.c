@@ -8,14 +8,14 @@ static const unsigned rules_vars_flags[RULE_MAX] = {
 	[RULE_READ] = VARS_ALLOW_GLOB | VARS_ALLOW_WORKDIR | VARS_ALLOW_INTERPRETER,
 	[RULE_WRITE] = VARS_ALLOW_GLOB | VARS_ALLOW_WORKDIR | VARS_ALLOW_INTERPRETER,
 	[RULE_EXEC] = VARS_ALLOW_GLOB | VARS_ALLOW_WORKDIR | VARS_ALLOW_INTERPRETER,
-	[RULE_DENY] = VARS_ALLOW_GLOB | VARS_ALLOW_WORKDIR | VARS_ALLOW_INTERPRETER | VARS_ALLOW_DEEP,
-	[RULE_EXEC_DENY] = VARS_ALLOW_GLOB | VARS_ALLOW_WORKDIR | VARS_ALLOW_INTERPRETER | VARS_ALLOW_DEEP,
+	[RULE_DENY] = VARS_ALLOW_GLOB | VARS_ALLOW_WORKDIR | VARS_ALLOW_INTERPRETER | VARS_ALLOW_NAME_ANYWHERE,
+	[RULE_EXEC_DENY] = VARS_ALLOW_GLOB | VARS_ALLOW_WORKDIR | VARS_ALLOW_INTERPRETER | VARS_ALLOW_NAME_ANYWHERE,
 	[RULE_PUBLIC] = 0,
-	[RULE_PRIVATE] = VARS_ALLOW_GLOB | VARS_ALLOW_WORKDIR | VARS_ALLOW_INTERPRETER | VARS_ALLOW_DEEP,
+	[RULE_PRIVATE] = VARS_ALLOW_GLOB | VARS_ALLOW_WORKDIR | VARS_ALLOW_INTERPRETER | VARS_ALLOW_NAME_ANYWHERE,
 	[RULE_REDIRECT] = VARS_ALLOW_WORKDIR,
 	[RULE_PROVIDE] = VARS_ALLOW_WORKDIR,
 	[RULE_DECOY] = VARS_ALLOW_WORKDIR,
-	[RULE_AFTER_READ] = VARS_ALLOW_GLOB | VARS_ALLOW_WORKDIR | VARS_ALLOW_INTERPRETER | VARS_ALLOW_DEEP,
+	[RULE_AFTER_READ] = VARS_ALLOW_GLOB | VARS_ALLOW_WORKDIR | VARS_ALLOW_INTERPRETER | VARS_ALLOW_NAME_ANYWHERE,
 	[RULE_AFTER_WRITE] = VARS_ALLOW_GLOB | VARS_ALLOW_WORKDIR | VARS_ALLOW_SCRATCH,
 };
 
@@ -60,7 +60,7 @@ static unsigned rules_find_after(const struct policy *policy, const struct sourc
 {
 	unsigned index = 0;
 
-	while (index + 1 < policy->after_count && policy->after[index].from != after)
+	while (index + 1 < policy->after_count && policy->after[index].source_entry != after)
 		index++;
 	return index;
 }
@@ -82,11 +82,11 @@ static void rules_add_rule(struct compiler *compiler, void *ctx, const struct ex
 	rule->where = from->path.where;
 	rule->because = from->because;
 	rule->on_deny = from->on_deny;
-	rule->decoy_read_ends_run = from->kills_reader;
-	rule->after_entry_index = from->after ? rules_find_after(policy, from->after) : 0;
+	rule->decoy_read_ends_run = from->decoy_read_ends_run;
+	rule->after_entry_index = from->after_entry ? rules_find_after(policy, from->after_entry) : 0;
 	rule->expanded_name = *expanded;
 	rule->tree_node_index = TREE_NONE;
-	rule->content = from->kind == RULE_DECOY ? decoy_make_text(&policy->arena, expanded->path) : from->to.text;
+	rule->file_content = from->kind == RULE_DECOY ? decoy_make_text(&policy->arena, expanded->path) : from->to.text;
 	rule->label = arena_concat_texts(&policy->arena, pending->source->label, ": ", from->key, " ", from->path.text,
 					 (char *)NULL);
 	if (from->kind == RULE_REDIRECT)

@@ -38,7 +38,7 @@ static void secrets_add(struct parser *parser, const char *name, const json_t *o
 		parser_fail_text(parser, from, why);
 	parser_leave_member(parser);
 	secret.name = arena_dup(parser->arena, name);
-	secret.from = arena_dup(parser->arena, from);
+	secret.value_source = arena_dup(parser->arena, from);
 	secret.hosts = secrets_parse_hosts(parser, parser_enter_member(parser, object, "hosts"));
 	parser_leave_member(parser);
 	ARENA_APPEND(parser->arena, network->secret, network->secret_count, secret);

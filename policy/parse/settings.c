@@ -52,7 +52,7 @@ void compile_settings(struct compiler *compiler, struct source *const *sources, 
 			if (sources[i]->limits_given & POLICY_LIMIT_BIT(which))
 				*policy_limit_get_field(&settings->limits, which) =
 					*policy_limit_get_field(&sources[i]->limits, which);
-		settings->required_layers |= sources[i]->required;
+		settings->required_layers |= sources[i]->required_layers;
 		for (size_t j = 0; j < sizeof(flag) / sizeof(flag[0]); j++)
 			if (sources[i]->flag[j] != FLAG_UNSAID)
 				*flag[j] = sources[i]->flag[j] == FLAG_ON;

@@ -88,7 +88,7 @@ bool source_from_cli(struct arena *arena, const struct policy_cli *cli, struct p
 	good = source_network_from_cli(arena, cli, errors, source) == 0 && good;
 	source->limits = cli->limits;
 	source->limits_given = cli->limits_given;
-	source->required = cli->required_layers;
+	source->required_layers = cli->required_layers;
 	source->user = cli->user;
 	source->judge = cli->judge;
 	source->judge_where = "command line: --judge";

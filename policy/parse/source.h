@@ -72,7 +72,7 @@ struct source_after {
 
 struct source_rule {
 	enum rule_kind kind;
-	const struct source_after *after; /* the entry of a rule of after_read */
+	const struct source_after *after_entry; /* the entry of a rule of after_read */
 	struct source_text path; /* the path of the rule; of a redirect: "from" */
 	struct source_text to;   /* redirect: "to"; provide: content or, with `to_file`, a name for policy_host.load */
 	bool has_provided_file;
@@ -80,7 +80,7 @@ struct source_rule {
 	const char *key;         /* "filesystem.read[1]" */
 	const char *because;     /* why the rule exists, for people; NULL: the policy does not say */
 	enum policy_on_deny on_deny;
-	bool kills_reader; /* a decoy: reading it ends the run */
+	bool decoy_read_ends_run; /* a decoy: reading it ends the run */
 };
 
 struct source_env {
@@ -107,7 +107,7 @@ struct source {
 	size_t net_extends_count;
 	bool is_profile;                        /* a profile, not a file of the user */
 	bool is_observing;                      /* made by source_from_observe() */
-	bool is_partial;                        /* loaded for network.extends: only the network counts */
+	bool is_network_only;                        /* loaded for network.extends: only the network counts */
 	struct source *phase[POLICY_PHASE_MAX]; /* the sources of "phases"; NULL: no such member */
 	struct source_rule *rule;
 	size_t rule_count;
@@ -119,7 +119,7 @@ struct source {
 	unsigned limits_given; /* POLICY_LIMIT_BITs */
 	/* the values of audit.allowed, audit.compact, audit.fstat and process.unix_datagrams */
 	enum source_flag flag[4];
-	unsigned required; /* LAYER_BITs */
+	unsigned required_layers; /* LAYER_BITs */
 	struct policy_network network;
 };
 

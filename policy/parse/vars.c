@@ -119,7 +119,7 @@ static bool vars_add_components(struct compiler *compiler, const struct source_t
 
 /* A path, split into the variable that it begins with, if any, and the rest. */
 struct vars_prefix {
-	enum rule_place place;
+	enum path_base place;
 	bool is_interpreter;         /* the variable is @interpreter, which has many values */
 	const char *base;  /* the value of the variable; NULL: none, and `rest` is the whole path */
 	const char *text_for_show; /* what `callgate show` prints for the variable; NULL: its value */
@@ -170,8 +170,8 @@ static bool vars_parse_prefix(struct compiler *compiler, const struct source_tex
 		return true;
 	}
 	if (flags & VARS_ALLOW_SCRATCH && vars_path_begins_with_variable(path, "@scratch", &prefix->rest_of_path)) {
-		*prefix =
-			(struct vars_prefix){PATH_BASE_SCRATCH, false, host->scratch, "@scratch", prefix->rest_of_path};
+		*prefix = (struct vars_prefix){PATH_BASE_SCRATCH, false, host->scratch_path, "@scratch",
+					       prefix->rest_of_path};
 		return true;
 	}
 	if (flags & VARS_ALLOW_INTERPRETER &&
@@ -190,10 +190,10 @@ static bool vars_parse_prefix(struct compiler *compiler, const struct source_tex
 	}
 	if (path[0] == '/')
 		return true;
-	if (flags & VARS_ALLOW_DEEP && strncmp(path, "**/", 3) == 0 && path[3])
+	if (flags & VARS_ALLOW_NAME_ANYWHERE && strncmp(path, "**/", 3) == 0 && path[3])
 		return true;
 	compiler_add_error(compiler, text->where, "\"%s\" is relative; write an absolute path, @workdir/... or ~/...%s",
-		      text->text, flags & VARS_ALLOW_DEEP ? ", or **/NAME for a name anywhere" : "");
+		      text->text, flags & VARS_ALLOW_NAME_ANYWHERE ? ", or **/NAME for a name anywhere" : "");
 	return false;
 }
 

@@ -6,7 +6,7 @@
 #define AFTER_BIT(index) (UINT32_C(1) << (index))
 
 
-static void after_add(struct compiler *compiler, const struct source_after *from)
+static void after_add_entry(struct compiler *compiler, const struct source_after *from)
 {
 	struct policy *policy = compiler->policy;
 
@@ -15,12 +15,12 @@ static void after_add(struct compiler *compiler, const struct source_after *from
 				   POLICY_AFTER_MAX);
 		return;
 	}
-	policy->after_network |= from->closes_network ? AFTER_BIT(policy->after_count) : 0;
-	policy->after_write |= from->closes_writing ? AFTER_BIT(policy->after_count) : 0;
+	policy->entries_closing_network |= from->closes_network ? AFTER_BIT(policy->after_count) : 0;
+	policy->entries_closing_writing |= from->closes_writing ? AFTER_BIT(policy->after_count) : 0;
 	ARENA_APPEND(&policy->arena, policy->after, policy->after_count, (struct policy_after){from});
 }
 
-void compile_after(struct compiler *compiler, struct source *const *sources, size_t count)
+void compile_after_entries(struct compiler *compiler, struct source *const *sources, size_t count)
 {
 	struct policy *policy = compiler->policy;
 
@@ -28,9 +28,9 @@ void compile_after(struct compiler *compiler, struct source *const *sources, siz
 		return;
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < sources[i]->after_count; j++)
-			after_add(compiler, sources[i]->after[j]);
+			after_add_entry(compiler, sources[i]->after[j]);
 	if (policy->after_count)
-		policy->fired = arena_alloc(&policy->arena, sizeof(*policy->fired));
+		policy->fired_entries = arena_alloc(&policy->arena, sizeof(*policy->fired_entries));
 }
 
 /* Adds the names in the view that lead to the path of a rule in the scratch space. Returns how many. */
@@ -40,10 +40,11 @@ static size_t after_add_rule_of_scratch(struct policy *policy, const struct rule
 
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
-		const char *rest = mount->is_redirect ? path_rest_below(rule->expanded_name.path, mount->host) : NULL;
+		const char *rest =
+			mount->is_redirect ? path_rest_below(rule->expanded_name.path, mount->host_path) : NULL;
 		const char *virt = mount->virt;
 
-		if (!mount->is_redirect || (!rest && !path_is_below(mount->host, rule->expanded_name.path)))
+		if (!mount->is_redirect || (!rest && !path_is_below(mount->host_path, rule->expanded_name.path)))
 			continue;
 		if (rest && *rest)
 			virt = arena_concat_texts(&policy->arena, mount->virt, "/", rest, (char *)NULL);
@@ -57,7 +58,7 @@ static size_t after_add_rule_of_scratch(struct policy *policy, const struct rule
 /* True when some file at or below the rule's path may be written before the entry fires. */
 static bool after_may_be_written(const struct policy *policy, const struct rule *rule)
 {
-	const char *path = rule->literal ? rule->literal : "/";
+	const char *path = rule->literal_path ? rule->literal_path : "/";
 
 	return policy_may_write(policy, path);
 }

@@ -9,26 +9,26 @@
 #define AFTER_BIT(index) (UINT32_C(1) << (index))
 
 
-size_t policy_count_after(const struct policy *policy)
+size_t policy_count_after_entries(const struct policy *policy)
 {
 	return policy_get_judged(policy)->after_count;
 }
 
 const char *policy_get_after_label(const struct policy *policy, unsigned index)
 {
-	return policy_get_judged(policy)->after[index].from->label;
+	return policy_get_judged(policy)->after[index].source_entry->label;
 }
 
 const char *policy_get_after_because(const struct policy *policy, unsigned index)
 {
-	return policy_get_judged(policy)->after[index].from->because;
+	return policy_get_judged(policy)->after[index].source_entry->because;
 }
 
 uint32_t policy_find_after_read(const struct policy *policy, const char *path, size_t len)
 {
 	const struct policy *judged = policy_get_judged(policy);
 
-	return judged->fired ? policy_find_rules(judged, path, len).after_read_entries : 0;
+	return judged->fired_entries ? policy_find_rules(judged, path, len).after_read_entries : 0;
 }
 
 /* True when the rule may match something below the directory `path`, at the rule's path `literal`. */
@@ -44,7 +44,8 @@ static bool after_may_match_below(const struct rule *rule, const char *literal, 
 /* True when the rule may match something below `path` or, where that is in a remapped mount, below its other names. */
 static bool after_may_match_any(const struct policy *policy, const struct rule *rule, const char *path)
 {
-	const char *literals[] = {rule->literal ? rule->literal : "/", rule->alias, rule_get_denied_path(rule)};
+	const char *literals[] = {rule->literal_path ? rule->literal_path : "/", rule->literal_alias,
+				  rule_get_denied_path(rule)};
 	char host[PATH_MAX];
 	bool mapped = policy_map_to_host(policy, path, host) > 0;
 
@@ -60,7 +61,7 @@ uint32_t policy_find_after_read_below(const struct policy *policy, const char *p
 	const struct policy *judged = policy_get_judged(policy);
 	uint32_t found = policy_find_after_read(policy, path, len);
 
-	for (size_t i = 0; judged->fired && i < judged->rule_count; i++) {
+	for (size_t i = 0; judged->fired_entries && i < judged->rule_count; i++) {
 		const struct rule *rule = &judged->rule[i];
 
 		if (rule->kind == RULE_AFTER_READ && !rule->is_overridden && after_may_match_any(judged, rule, path))
@@ -73,52 +74,57 @@ void policy_fire_after_entries(const struct policy *policy, uint32_t entries)
 {
 	const struct policy *judged = policy_get_judged(policy);
 
-	if (judged->fired)
-		*judged->fired |= entries;
+	if (judged->fired_entries)
+		*judged->fired_entries |= entries;
 }
 
 uint32_t policy_get_fired_after_entries(const struct policy *policy)
 {
 	const struct policy *judged = policy_get_judged(policy);
 
-	return judged->fired ? *judged->fired : 0;
+	return judged->fired_entries ? *judged->fired_entries : 0;
 }
 
-uint32_t policy_get_after_closing_writing(const struct policy *policy)
+uint32_t policy_get_entries_closing_writing(const struct policy *policy)
 {
-	return policy_get_judged(policy)->after_write;
+	return policy_get_judged(policy)->entries_closing_writing;
 }
 
-uint32_t policy_get_after_closing_network(const struct policy *policy)
+uint32_t policy_get_entries_closing_network(const struct policy *policy)
 {
-	return policy_get_judged(policy)->after_network;
+	return policy_get_judged(policy)->entries_closing_network;
 }
 
 /* The name of the first entry in a set; NULL: the set is empty. */
 static const char *after_get_first_label(const struct policy *policy, uint32_t entries)
 {
-	return entries ? policy->after[__builtin_ctz(entries)].from->label : NULL;
+	return entries ? policy->after[__builtin_ctz(entries)].source_entry->label : NULL;
 }
 
-uint32_t policy_find_possible_closers_of_writing(const struct policy *policy, const char *path, size_t len)
+uint32_t policy_find_entries_that_can_close_writing(const struct policy *policy, const char *path, size_t len)
 {
 	const struct policy *judged = policy_get_judged(policy);
 
-	return judged->fired ? judged->after_write & ~policy_find_rules(judged, path, len).after_write_entries : 0;
+	return judged->fired_entries
+		       ? judged->entries_closing_writing & ~policy_find_rules(judged, path, len).after_write_entries
+		       : 0;
 }
 
-uint32_t policy_find_closers_of_writing(const struct policy *policy, const char *path, size_t len)
+uint32_t policy_find_entries_that_closed_writing(const struct policy *policy, const char *path, size_t len)
 {
 	const struct policy *judged = policy_get_judged(policy);
 
-	if (!judged->fired || !(*judged->fired & judged->after_write))
+	if (!judged->fired_entries || !(*judged->fired_entries & judged->entries_closing_writing))
 		return 0;
-	return *judged->fired & judged->after_write & ~policy_find_rules(judged, path, len).after_write_entries;
+	return *judged->fired_entries & judged->entries_closing_writing &
+	       ~policy_find_rules(judged, path, len).after_write_entries;
 }
 
-const char *policy_find_closer_of_network(const struct policy *policy)
+const char *policy_find_entry_that_closed_network(const struct policy *policy)
 {
 	const struct policy *judged = policy_get_judged(policy);
 
-	return judged->fired ? after_get_first_label(judged, *judged->fired & judged->after_network) : NULL;
+	return judged->fired_entries
+		       ? after_get_first_label(judged, *judged->fired_entries & judged->entries_closing_network)
+		       : NULL;
 }

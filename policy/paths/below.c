@@ -12,7 +12,7 @@ static bool below_grants_writing(const struct tree_node *node, bool *ret_glob)
 	*ret_glob = false;
 	if (node->rights & POLICY_WRITE)
 		return true;
-	for (size_t i = 0; i < node->glob_rules; i++)
+	for (size_t i = 0; i < node->glob_rule_count; i++)
 		if (node->glob[i]->kind == RULE_WRITE)
 			return *ret_glob = true;
 	return false;
@@ -24,10 +24,10 @@ static bool below_get_node_path(const struct tree *tree, uint32_t index, char ou
 	size_t at = PATH_MAX - 1;
 
 	out[at] = '\0';
-	for (; index != TREE_ROOT; index = tree->node[index].parent) {
+	for (; index != TREE_ROOT; index = tree->node[index].parent_index) {
 		const struct tree_node *node = &tree->node[index];
 
-		if (node->parent == TREE_ANY_DIR || node->name_len + 1 > at)
+		if (node->parent_index == TREE_ANY_DIR || node->name_len + 1 > at)
 			return false;
 		at -= node->name_len;
 		memcpy(out + at, node->name, node->name_len);
@@ -112,7 +112,7 @@ int policy_visit_denies(const struct policy *policy, int (*take)(void *ctx, cons
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
-		const char *path[] = {rule->literal, rule_get_denied_path(rule)};
+		const char *path[] = {rule->literal_path, rule_get_denied_path(rule)};
 		bool applies = !rule->is_overridden && !rule->pattern;
 		int r = 0;
 
@@ -132,8 +132,8 @@ int policy_visit_hidden(const struct policy *policy, int (*take)(void *ctx, cons
 
 	for (size_t i = 0; r == 0 && i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
-		const char *path[] = {rule->pattern && !rule->literal ? "/" : rule->literal, rule->alias,
-				      rule_get_denied_path(rule)};
+		const char *path[] = {rule->pattern && !rule->literal_path ? "/" : rule->literal_path,
+				      rule->literal_alias, rule_get_denied_path(rule)};
 
 		if (rule->is_overridden || (rule->kind != RULE_DENY && rule->kind != RULE_PRIVATE))
 			continue;

@@ -59,9 +59,9 @@ static void canon_split_name(struct compiler *compiler, struct rule *rule)
 {
 	const char *at = rule->expanded_name.path, *literal_end = at, *end;
 
-	rule->literal = rule->expanded_name.path;
+	rule->literal_path = rule->expanded_name.path;
 	if (at[0] != '/') {
-		rule->literal = NULL;
+		rule->literal_path = NULL;
 		rule->pattern = at;
 		return;
 	}
@@ -74,7 +74,7 @@ static void canon_split_name(struct compiler *compiler, struct rule *rule)
 	if (!*at)
 		return;
 	rule->pattern = strcmp(at, "**") == 0 ? NULL : at; /* "**" matches all below, as a rule without a glob does */
-	rule->literal = literal_end == rule->expanded_name.path ? "/"
+	rule->literal_path = literal_end == rule->expanded_name.path ? "/"
 						       : arena_dupn(&compiler->policy->arena, rule->expanded_name.path,
 								    (size_t)(literal_end - rule->expanded_name.path));
 }
@@ -122,7 +122,7 @@ static void canon_add_host_path(struct compiler *compiler, const struct rule *ru
 		compiler->policy->host_path[compiler->policy->host_path_count - 1].drops_grant_if_bad = true;
 }
 
-static bool canon_grant_is_void(const struct policy_host *host, const char *path)
+static bool canon_host_refuses_grant(const struct policy_host *host, const char *path)
 {
 	return host->refused && host->refused(host->ctx, path);
 }
@@ -130,43 +130,44 @@ static bool canon_grant_is_void(const struct policy_host *host, const char *path
 static void canon_resolve_workdir(struct compiler *compiler, struct rule *rule)
 {
 	bool deny = kind_is_deny(rule->kind);
-	const char *written = rule->literal, *host = canon_map_workdir_to_host(compiler, written);
+	const char *written = rule->literal_path, *host = canon_map_workdir_to_host(compiler, written);
 
 	if (!deny)
 		canon_add_host_path(compiler, rule, host);
-	if (kind_is_grant(rule->kind) && canon_grant_is_void(compiler->host, host)) {
+	if (kind_is_grant(rule->kind) && canon_host_refuses_grant(compiler->host, host)) {
 		rule->is_overridden = true;
 		return;
 	}
 	host = kind_is_substitute(rule->kind) ? canon_resolve_parent(compiler, host) : canon_resolve_prefix(compiler,
 													    host);
 	if (deny && !path_is_below(host, compiler->policy->workdir_host)) {
-		rule->alias = host; /* the target of the link is denied as well as the link */
+		rule->literal_alias = host; /* the target of the link is denied as well as the link */
 		return;
 	}
-	rule->literal = canon_map_workdir_to_virtual(compiler, rule, host);
-	rule->host = host;
-	if (deny && rule->literal && strcmp(rule->literal, written) != 0)
-		rule->alias = written;
+	rule->literal_path = canon_map_workdir_to_virtual(compiler, rule, host);
+	rule->host_path = host;
+	if (deny && rule->literal_path && strcmp(rule->literal_path, written) != 0)
+		rule->literal_alias = written;
 }
 
 static void canon_resolve_on_host(struct compiler *compiler, struct rule *rule)
 {
-	const char *written = rule->literal;
+	const char *written = rule->literal_path;
 
 	if (!kind_is_deny(rule->kind))
 		canon_add_host_path(compiler, rule, written);
 	if (kind_is_grant(rule->kind)) {
-		rule->host =
-			canon_grant_is_void(compiler->host, written) ? NULL : canon_resolve_path(compiler, written);
-		if (rule->host)
-			rule->literal = rule->host;
+		rule->host_path = canon_host_refuses_grant(compiler->host, written)
+					  ? NULL
+					  : canon_resolve_path(compiler, written);
+		if (rule->host_path)
+			rule->literal_path = rule->host_path;
 	} else if (kind_is_deny(rule->kind)) {
-		rule->literal = canon_resolve_prefix(compiler, written);
-		if (strcmp(rule->literal, written) != 0)
-			rule->alias = written;
+		rule->literal_path = canon_resolve_prefix(compiler, written);
+		if (strcmp(rule->literal_path, written) != 0)
+			rule->literal_alias = written;
 	} else {
-		rule->literal = canon_resolve_parent(compiler, written);
+		rule->literal_path = canon_resolve_parent(compiler, written);
 	}
 }
 
@@ -175,21 +176,21 @@ static void canon_resolve_target(struct compiler *compiler, struct rule *rule)
 {
 	switch (rule->to.place) {
 	case PATH_BASE_SCRATCH:
-		rule->host = rule->to.path;
+		rule->host_path = rule->to.path;
 		return;
 	case PATH_BASE_WORKDIR:
-		rule->host = canon_map_workdir_to_host(compiler, rule->to.path);
-		compiler_add_host_path(compiler, POLICY_HOST_PATH_GRANT, rule->where, rule->host);
-		rule->host = canon_resolve_prefix(compiler, rule->host);
-		rule->alias = canon_map_workdir_to_virtual(compiler, rule, rule->host);
+		rule->host_path = canon_map_workdir_to_host(compiler, rule->to.path);
+		compiler_add_host_path(compiler, POLICY_HOST_PATH_GRANT, rule->where, rule->host_path);
+		rule->host_path = canon_resolve_prefix(compiler, rule->host_path);
+		rule->literal_alias = canon_map_workdir_to_virtual(compiler, rule, rule->host_path);
 		return;
 	case PATH_BASE_ROOT:
 		break;
 	}
 	compiler_add_host_path(compiler, POLICY_HOST_PATH_GRANT, rule->where, rule->to.path);
-	rule->host = canon_resolve_path(compiler, rule->to.path);
-	rule->alias = rule->host;
-	if (!rule->host)
+	rule->host_path = canon_resolve_path(compiler, rule->to.path);
+	rule->literal_alias = rule->host_path;
+	if (!rule->host_path)
 		compiler_add_error(compiler, rule->where,
 			      "leads to %s, which does not exist; create it or name another target", rule->to.path);
 }
@@ -201,7 +202,7 @@ static bool canon_host_path_is_shown(const struct policy *policy, const char *ho
 		const struct rule *rule = &policy->rule[i];
 
 		if (kind_is_grant(rule->kind) && !rule->is_overridden && !rule->expanded_name.is_of_interpreter &&
-		    !rule->pattern && rule->host && path_is_below(host, rule->host))
+		    !rule->pattern && rule->host_path && path_is_below(host, rule->host_path))
 			return true;
 	}
 	return false;
@@ -213,8 +214,9 @@ static void canon_limit_interpreters(struct policy *policy)
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		struct rule *rule = &policy->rule[i];
 
-		if (rule->expanded_name.is_of_interpreter && kind_is_grant(rule->kind) && rule->host &&
-		    path_is_below(rule->host, policy->workdir_host) && !canon_host_path_is_shown(policy, rule->host))
+		if (rule->expanded_name.is_of_interpreter && kind_is_grant(rule->kind) && rule->host_path &&
+		    path_is_below(rule->host_path, policy->workdir_host) &&
+		    !canon_host_path_is_shown(policy, rule->host_path))
 			rule->is_overridden = true;
 	}
 }
@@ -228,9 +230,9 @@ static void canon_resolve_rule(struct compiler *compiler, struct rule *rule)
 		compiler_add_error(compiler, rule->where, "more than %d names in a glob; shorten it", GLOB_PARTS_MAX);
 	if (rule->expanded_name.place == PATH_BASE_SCRATCH)
 		return; /* compile_after_paths() */
-	if (rule->literal && rule->expanded_name.place == PATH_BASE_WORKDIR)
+	if (rule->literal_path && rule->expanded_name.place == PATH_BASE_WORKDIR)
 		canon_resolve_workdir(compiler, rule);
-	else if (rule->literal)
+	else if (rule->literal_path)
 		canon_resolve_on_host(compiler, rule);
 	if (rule->kind == RULE_REDIRECT)
 		canon_resolve_target(compiler, rule);

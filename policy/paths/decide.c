@@ -63,7 +63,7 @@ static void decide_apply_node(const struct tree_node *node, const char *rest, si
 			finding->private_rule = NULL;
 		if (finding->deny && finding->deny->is_of_observing_policy && node->verdict != VERDICT_ALLOW)
 			finding->deny = NULL;
-		finding->remap = node;
+		finding->innermost_remap = node;
 	}
 	finding->rights |= node->rights;
 	finding->after_read_entries |= node->after_read_entries;
@@ -76,7 +76,7 @@ static void decide_apply_node(const struct tree_node *node, const char *rest, si
 		decide_apply_public_rule(finding, node->public_rule);
 	if (node->private_rule)
 		decide_apply_private_rule(finding, node->private_rule);
-	for (size_t i = 0; i < node->glob_rules; i++) {
+	for (size_t i = 0; i < node->glob_rule_count; i++) {
 		const struct rule *rule = node->glob[i];
 
 		if (!glob_matches(&rule->glob, rest, rest_len))
@@ -130,7 +130,7 @@ static struct path_rules decide_walk_path(const struct tree *tree, const char *p
 		uint64_t hash = tree_hash_name(path + at, end - at);
 
 		next = end + 1;
-		if (tree->names >> (hash >> 58) & 1)
+		if (tree->any_dir_name_filter >> (hash >> 58) & 1)
 			decide_apply_name_denies(tree, hash, path + at, end - at, &finding);
 		if (index != TREE_NONE) {
 			index = tree_find_child(tree, index, hash, path + at, end - at);
@@ -139,11 +139,11 @@ static struct path_rules decide_walk_path(const struct tree *tree, const char *p
 
 				decide_apply_node(node, end < len ? path + next : "", end < len ? len - next : 0,
 						  &finding);
-				if (finding.remap == node)
+				if (finding.innermost_remap == node)
 					*ret_remap_end = end;
 			}
 		}
-		if (index == TREE_NONE && !tree->names)
+		if (index == TREE_NONE && !tree->any_dir_name_filter)
 			break;
 	}
 	return finding;
@@ -183,8 +183,9 @@ struct path_rules policy_find_rules(const struct policy *policy, const char *pat
 	size_t end;
 	struct path_rules finding = decide_walk_path(&policy->tree, path, len, &end);
 
-	for (unsigned i = 0; finding.remap && i < 2 && finding.remap->alias[i]; i++)
-		decide_apply_alias_denies(&policy->tree, finding.remap->alias[i], path + end, len - end, &finding);
+	for (unsigned i = 0; finding.innermost_remap && i < 2 && finding.innermost_remap->alias_path[i]; i++)
+		decide_apply_alias_denies(&policy->tree, finding.innermost_remap->alias_path[i], path + end, len - end,
+					  &finding);
 	if (finding.public_rule && !(finding.rights & POLICY_READ)) {
 		finding.rights |= POLICY_READ | POLICY_PUBLIC;
 		finding.grant[0] = finding.public_rule;
@@ -211,9 +212,11 @@ static struct policy_decision decide_make_refusal(unsigned want, int error, cons
 /* The label of the first fired entry of after_read that closes a path to writing; NULL: none does. */
 static const char *decide_find_closing_entry(const struct policy *policy, const struct path_rules *finding)
 {
-	uint32_t closed = policy->fired ? *policy->fired & policy->after_write & ~finding->after_write_entries : 0;
+	uint32_t closed = policy->fired_entries ? *policy->fired_entries & policy->entries_closing_writing &
+							  ~finding->after_write_entries
+						: 0;
 
-	return closed ? policy->after[__builtin_ctz(closed)].from->label : NULL;
+	return closed ? policy->after[__builtin_ctz(closed)].source_entry->label : NULL;
 }
 
 static struct policy_decision decide_access(const struct policy *policy, const char *path, size_t len, unsigned want)
@@ -221,7 +224,7 @@ static struct policy_decision decide_access(const struct policy *policy, const c
 	struct path_rules finding = policy_find_rules(policy, path, len);
 	unsigned bit = want & POLICY_EXEC ? 2 : want & POLICY_WRITE ? 1 : 0;
 	const char *closed;
-	enum verdict verdict = finding.remap ? finding.remap->verdict : VERDICT_ALLOW;
+	enum verdict verdict = finding.innermost_remap ? finding.innermost_remap->verdict : VERDICT_ALLOW;
 	const char *reason = finding.rights & POLICY_PUBLIC ? "public"
 			     : verdict == VERDICT_ALLOW     ? "granted"
 			     : verdict == VERDICT_REDIRECT  ? "redirected"
@@ -250,7 +253,7 @@ static struct policy_decision decide_access(const struct policy *policy, const c
 
 static bool decide_globs_grant_below(const struct tree_node *node, const char *rest, size_t rest_len)
 {
-	for (size_t i = 0; i < node->glob_rules; i++) {
+	for (size_t i = 0; i < node->glob_rule_count; i++) {
 		const struct rule *rule = node->glob[i];
 
 		if (!kind_is_deny(rule->kind) &&
@@ -314,7 +317,7 @@ static struct policy_decision decide_note_observed(const struct policy *policy, 
 
 	if (!policy_is_observing(policy) || decision.verdict == VERDICT_DENY)
 		return decision;
-	judged = decide_place(policy->judged, path, len, want, decide_is_always_shown(path, len));
+	judged = decide_place(policy->judged_policy, path, len, want, decide_is_always_shown(path, len));
 	if (judged.verdict == VERDICT_DENY)
 		decision.observed = (struct policy_observed){judged.error, judged.rule, judged.reason};
 	return decision;

@@ -34,7 +34,7 @@ int policy_map_to_host(const struct policy *policy, const char *path, char out[P
 
 	if (!mount || mount->kind != POLICY_MOUNT_TREE)
 		return -ENOENT;
-	return policy_path_concat(mount->host, path_rest_below(path, mount->virt), out);
+	return policy_path_concat(mount->host_path, path_rest_below(path, mount->virt), out);
 }
 
 static const struct policy_link *explain_find_link(const struct policy *policy, const char *path)

@@ -47,7 +47,7 @@ static struct tree_node *index_add_rule(struct policy *policy, const char *path,
 	struct tree_node *node = index_get_node(policy, path);
 
 	if (rule->pattern)
-		ARENA_APPEND(&policy->arena, node->glob, node->glob_rules, rule);
+		ARENA_APPEND(&policy->arena, node->glob, node->glob_rule_count, rule);
 	else if (kind_is_deny(rule->kind))
 		index_set_deny(node, rule);
 	else
@@ -71,10 +71,10 @@ static bool index_add_name(struct policy *policy, const struct rule *rule)
 
 const char *rule_get_denied_path(const struct rule *rule)
 {
-	bool other = kind_is_deny(rule->kind) && rule->expanded_name.place == PATH_BASE_WORKDIR && rule->literal &&
-		     rule->host;
+	bool other = kind_is_deny(rule->kind) && rule->expanded_name.place == PATH_BASE_WORKDIR && rule->literal_path &&
+		     rule->host_path;
 
-	return other && strcmp(rule->host, rule->literal) != 0 ? rule->host : NULL;
+	return other && strcmp(rule->host_path, rule->literal_path) != 0 ? rule->host_path : NULL;
 }
 
 void compile_rule_tree(struct compiler *compiler)
@@ -91,20 +91,21 @@ void compile_rule_tree(struct compiler *compiler)
 		if (rule->expanded_name.place == PATH_BASE_SCRATCH) /* compile_after_paths() */
 			continue;
 		if (kind_is_deny(rule->kind)) {
-			if (!rule->literal && !index_add_name(policy, rule))
+			if (!rule->literal_path && !index_add_name(policy, rule))
 				(void)index_add_rule(policy, "/", rule);
-			if (rule->literal)
-				(void)index_add_rule(policy, rule->literal, rule);
-			if (rule->alias && rule->kind != RULE_AFTER_WRITE) /* a link permits no writing elsewhere */
-				(void)index_add_rule(policy, rule->alias, rule);
+			if (rule->literal_path)
+				(void)index_add_rule(policy, rule->literal_path, rule);
+			if (rule->literal_alias &&
+			    rule->kind != RULE_AFTER_WRITE) /* a link permits no writing elsewhere */
+				(void)index_add_rule(policy, rule->literal_alias, rule);
 			if (rule_get_denied_path(rule))
 				(void)index_add_rule(policy, rule_get_denied_path(rule), rule);
-		} else if (rule->literal && (rule->host || kind_is_substitute(rule->kind))) {
-			node = kind_is_substitute(rule->kind) ? index_get_node(policy, rule->literal)
-							: index_add_rule(policy, rule->literal, rule);
+		} else if (rule->literal_path && (rule->host_path || kind_is_substitute(rule->kind))) {
+			node = kind_is_substitute(rule->kind) ? index_get_node(policy, rule->literal_path)
+							: index_add_rule(policy, rule->literal_path, rule);
 			rule->tree_node_index = (uint32_t)(node - policy->tree.node);
 			for (uint32_t at = rule->tree_node_index; at != TREE_NONE && !policy->tree.node[at].has_grant;
-			     at = policy->tree.node[at].parent)
+			     at = policy->tree.node[at].parent_index)
 				policy->tree.node[at].has_grant = true;
 		}
 	}

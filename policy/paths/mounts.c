@@ -12,7 +12,7 @@ static const char *mounts_get_unresolved_name(struct compiler *compiler, const s
 	size_t len =
 		rule->pattern ? (size_t)(rule->pattern - rule->expanded_name.path) : strlen(rule->expanded_name.path);
 	if (rule->expanded_name.place == PATH_BASE_WORKDIR)
-		return rule->literal; /* the view shows the links within the workdir as links */
+		return rule->literal_path; /* the view shows the links within the workdir as links */
 	if (!rule->pattern && len > 3 && strcmp(rule->expanded_name.path + len - 3, "/**") == 0)
 		len -= 2; /* a final "**" adds nothing */
 	if (len > 1 && rule->expanded_name.path[len - 1] == '/')
@@ -25,14 +25,14 @@ static const char *mounts_get_unresolved_name(struct compiler *compiler, const s
 static struct policy_mount mounts_make_from_rule(const struct rule *rule)
 {
 	bool provide = rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
-	enum rule_place place = rule->kind == RULE_REDIRECT ? rule->to.place : rule->expanded_name.place;
+	enum path_base place = rule->kind == RULE_REDIRECT ? rule->to.place : rule->expanded_name.place;
 
 	return (struct policy_mount){
 		.kind = provide ? POLICY_MOUNT_PROVIDE : POLICY_MOUNT_TREE,
-		.virt = rule->literal,
-		.host = provide ? NULL : rule->host,
-		.provided_text = provide ? rule->content : NULL,
-		.provided_text_len = provide ? strlen(rule->content) : 0,
+		.virt = rule->literal_path,
+		.host_path = provide ? NULL : rule->host_path,
+		.provided_text = provide ? rule->file_content : NULL,
+		.provided_text_len = provide ? strlen(rule->file_content) : 0,
 		.has_globs_only = rule->pattern != NULL,
 		.is_interpreter = rule->expanded_name.is_of_interpreter,
 		.is_redirect = rule->kind == RULE_REDIRECT,
@@ -55,7 +55,7 @@ static void mounts_merge_rule(struct compiler *compiler, struct policy_mount *mo
 				   mount->rule);
 	} else if (mount->is_redirect) {
 		return; /* the grant adds rights to the redirected path, which keeps its target */
-	} else if (strcmp(mount->host, other.host) != 0) {
+	} else if (strcmp(mount->host_path, other.host_path) != 0) {
 		compiler_add_error(
 			compiler, rule->where,
 			"%s is the workdir's name in the view and cannot be the host's %s as well; give the workdir "
@@ -72,12 +72,12 @@ static void mounts_add_mount(struct compiler *compiler, const struct rule *rule)
 	struct policy *policy = compiler->policy;
 	struct tree_node *node = &policy->tree.node[rule->tree_node_index];
 
-	if (node->mount) {
-		mounts_merge_rule(compiler, &policy->mount[node->mount - 1], rule);
+	if (node->mount_index_plus_1) {
+		mounts_merge_rule(compiler, &policy->mount[node->mount_index_plus_1 - 1], rule);
 		return;
 	}
 	policy->mount[policy->mount_count++] = mounts_make_from_rule(rule);
-	node->mount = (uint32_t)policy->mount_count;
+	node->mount_index_plus_1 = (uint32_t)policy->mount_count;
 }
 
 /* Sorts each path directly before the paths below it: "/" counts as lower than any other byte. */
@@ -99,7 +99,7 @@ static bool mounts_have_same_content(const struct policy_mount *outer, const str
 
 	if (outer->kind != POLICY_MOUNT_TREE || inner->kind != POLICY_MOUNT_TREE || !virt)
 		return false;
-	host = path_rest_below(inner->host, outer->host);
+	host = path_rest_below(inner->host_path, outer->host_path);
 	return host && strcmp(virt, host) == 0;
 }
 
@@ -165,10 +165,10 @@ static void mounts_add_link(struct compiler *compiler, const struct rule *rule, 
 	struct policy *policy = compiler->policy;
 	char *path, *target;
 
-	if (strcmp(from, rule->literal) == 0)
+	if (strcmp(from, rule->literal_path) == 0)
 		return;
 	path = arena_dup(&policy->arena, from);
-	target = arena_dup(&policy->arena, rule->literal);
+	target = arena_dup(&policy->arena, rule->literal_path);
 	mounts_shorten_link(compiler, path, target);
 	for (size_t i = 0; i < policy->link_count; i++)
 		if (strcmp(policy->link[i].path, path) == 0)
@@ -181,9 +181,9 @@ static void mounts_add_substitutes_or_grants(struct compiler *compiler, bool mad
 {
 	for (size_t i = 0; i < compiler->policy->rule_count; i++) {
 		const struct rule *rule = &compiler->policy->rule[i];
-		bool content = rule->host || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
+		bool content = rule->host_path || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
 
-		if (rule->is_overridden || kind_is_deny(rule->kind) || !rule->literal || !content ||
+		if (rule->is_overridden || kind_is_deny(rule->kind) || !rule->literal_path || !content ||
 		    kind_is_substitute(rule->kind) != made)
 			continue;
 		mounts_add_mount(compiler, rule);
@@ -199,10 +199,10 @@ static void mounts_set_mount_fields_of_nodes(struct policy *policy, const size_t
 		const struct policy_mount *holder = outer[i] ? &policy->mount[outer[i] - 1] : NULL;
 		struct tree_node *node = tree_find_path(&policy->tree, mount->virt);
 
-		node->mount = (uint32_t)i + 1;
+		node->mount_index_plus_1 = (uint32_t)i + 1;
 		node->is_remapped =
 			holder ? !mounts_have_same_content(holder, mount)
-			       : mount->kind == POLICY_MOUNT_PROVIDE || strcmp(mount->virt, mount->host) != 0;
+			       : mount->kind == POLICY_MOUNT_PROVIDE || strcmp(mount->virt, mount->host_path) != 0;
 		node->verdict = mount->kind == POLICY_MOUNT_PROVIDE ? VERDICT_PROVIDE
 				: mount->is_redirect                ? VERDICT_REDIRECT
 								    : VERDICT_ALLOW;
@@ -221,6 +221,6 @@ void compile_mounts(struct compiler *compiler)
 		qsort(policy->mount, policy->mount_count, sizeof(*policy->mount), mounts_compare_names);
 	mounts_drop_redundant(policy, outer);
 	for (size_t i = 0; i < policy->tree.count; i++)
-		policy->tree.node[i].mount = 0;
+		policy->tree.node[i].mount_index_plus_1 = 0;
 	mounts_set_mount_fields_of_nodes(policy, outer);
 }

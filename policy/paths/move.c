@@ -17,25 +17,25 @@
 #include "policy/paths/explain.h"
 #include "policy/paths/move.h"
 
-#define DIR_PATHS_MAX 3                 /* names of one directory: its own, and the aliases of its remapped mount */
+#define ALIASES_OF_DIR_MAX 3 /* names of one directory: its own, and the aliases of its remapped mount */
 #define MOVE_PENDING_PARTS_MAX \
-	(DIR_PATHS_MAX * 3) /* a deny rule has up to three literal parts: literal, alias, rule_get_denied_path() */
+	(ALIASES_OF_DIR_MAX * 3) /* a deny rule has up to three literal parts: literal, alias, rule_get_denied_path() */
 #define MOVE_RIGHTS (POLICY_READ | POLICY_WRITE)
 
 _Static_assert(GLOB_PARTS_MAX + 2 <= 128, "a bit for each part, one added by glob_compile, and the end");
 
 /* A set of positions in a glob: bit i means that part i must match next, bit `parts` that the glob has matched. */
 typedef unsigned __int128 move_positions;
-#define POSITION(at) ((move_positions)1 << (at))
+#define POSITION_BIT(at) ((move_positions)1 << (at))
 
 /* One of the two directories that are compared, with all paths by which rules can mean it. */
 struct compared_dir {
-	const char *name[DIR_PATHS_MAX];
+	const char *name[ALIASES_OF_DIR_MAX];
 	size_t path_count;
 	unsigned rights;  /* the rights from grants of whole trees */
 	/* length of the path of the innermost remapped mount: grants above it do not apply */
 	size_t remapped_mount_len;
-	char alias[DIR_PATHS_MAX - 1][PATH_MAX];
+	char alias[ALIASES_OF_DIR_MAX - 1][PATH_MAX];
 };
 
 /* How far one rule matches the path of a directory. */
@@ -46,30 +46,30 @@ struct rule_progress {
 };
 
 /* Epsilon closure: a "**" also matches no component, so the part after it may match next. */
-static move_positions move_close_positions(const struct glob *glob, move_positions positions)
+static move_positions move_add_positions_after_double_stars(const struct glob *glob, move_positions positions)
 {
 	for (size_t i = 0; i < glob->part_count; i++)
-		if (positions & POSITION(i) && glob->part[i].kind == GLOB_ANY_NAMES)
-			positions |= POSITION(i + 1);
+		if (positions & POSITION_BIT(i) && glob->part[i].kind == GLOB_ANY_NAMES)
+			positions |= POSITION_BIT(i + 1);
 	return positions;
 }
 
 /* The positions of a glob after it has matched a path, which has no leading slash. */
 static move_positions move_find_positions(const struct glob *glob, const char *path)
 {
-	move_positions now = move_close_positions(glob, POSITION(0));
+	move_positions now = move_add_positions_after_double_stars(glob, POSITION_BIT(0));
 
 	while (*path) {
 		size_t len = strcspn(path, "/");
 		move_positions next = 0;
 
 		for (size_t i = 0; i < glob->part_count; i++) {
-			if (now & POSITION(i) && glob->part[i].kind == GLOB_ANY_NAMES)
-				next |= POSITION(i);
-			else if (now & POSITION(i) && glob_part_matches(&glob->part[i], path, len))
-				next |= POSITION(i + 1);
+			if (now & POSITION_BIT(i) && glob->part[i].kind == GLOB_ANY_NAMES)
+				next |= POSITION_BIT(i);
+			else if (now & POSITION_BIT(i) && glob_part_matches(&glob->part[i], path, len))
+				next |= POSITION_BIT(i + 1);
 		}
-		now = move_close_positions(glob, next);
+		now = move_add_positions_after_double_stars(glob, next);
 		path += len + (path[len] == '/');
 	}
 	return now;
@@ -114,8 +114,8 @@ static void move_describe_directory(const struct policy *policy, const char *pat
 		index = tree_find_child(tree, index, tree_hash_name(path + end + 1, len), path + end + 1, len);
 		end += len + 1;
 	}
-	for (size_t i = 0; remap && i < DIR_PATHS_MAX - 1 && remap->alias[i]; i++)
-		move_add_alias(side, remap->alias[i], path + side->remapped_mount_len);
+	for (size_t i = 0; remap && i < ALIASES_OF_DIR_MAX - 1 && remap->alias_path[i]; i++)
+		move_add_alias(side, remap->alias_path[i], path + side->remapped_mount_len);
 }
 
 /* ---- rules ---- */
@@ -145,13 +145,14 @@ static struct rule_progress move_match_rule_with_directory(const struct rule *ru
 
 	/* A grant applies to the path in the view only. A grant from above a remapped mount does not apply below it. */
 	if (!deny &&
-	    (side->remapped_mount_len > strlen(rule->literal) ||
-	     (side->remapped_mount_len && strncmp(rule->literal, side->name[0], side->remapped_mount_len) != 0)))
+	    (side->remapped_mount_len > strlen(rule->literal_path) ||
+	     (side->remapped_mount_len && strncmp(rule->literal_path, side->name[0], side->remapped_mount_len) != 0)))
 		return progress;
 	for (size_t i = 0; i < (deny ? side->path_count : 1); i++) {
-		move_add_literal_part_of_rule(&progress, rule, rule->literal ? rule->literal : "/", side->name[i]);
-		if (deny && rule->alias)
-			move_add_literal_part_of_rule(&progress, rule, rule->alias, side->name[i]);
+		move_add_literal_part_of_rule(&progress, rule, rule->literal_path ? rule->literal_path : "/",
+					      side->name[i]);
+		if (deny && rule->literal_alias)
+			move_add_literal_part_of_rule(&progress, rule, rule->literal_alias, side->name[i]);
 		if (rule_get_denied_path(rule))
 			move_add_literal_part_of_rule(&progress, rule, rule_get_denied_path(rule), side->name[i]);
 	}
@@ -169,9 +170,9 @@ static bool move_rule_matters(const struct rule *rule, unsigned rights)
 	case RULE_READ:
 	case RULE_EXEC:
 	case RULE_PUBLIC:
-		return rule->literal && rule->host && !(rights & POLICY_READ);
+		return rule->literal_path && rule->host_path && !(rights & POLICY_READ);
 	case RULE_WRITE:
-		return rule->literal && rule->host && !(rights & POLICY_WRITE);
+		return rule->literal_path && rule->host_path && !(rights & POLICY_WRITE);
 	case RULE_EXEC_DENY: /* protects nothing: a readable file can be copied and the copy executed */
 	case RULE_REDIRECT:  /* what these rules make are mounts, which cannot be renamed */
 	case RULE_PROVIDE:
@@ -187,16 +188,16 @@ static bool move_rule_matters(const struct rule *rule, unsigned rights)
 
 static void move_add_name(struct policy_move *move, const char *name, size_t len)
 {
-	for (size_t i = 0; i < move->count; i++)
+	for (size_t i = 0; i < move->name_count; i++)
 		if (move->name[i].len == len && memcmp(move->name[i].name, name, len) == 0)
 			return;
-	if (move->kind == POLICY_MOVE_DIFFERS_ANYWHERE || move->count == POLICY_MOVE_NAMES_MAX) {
+	if (move->kind == POLICY_MOVE_DIFFERS_ANYWHERE || move->name_count == POLICY_MOVE_NAMES_MAX) {
 		move->kind = POLICY_MOVE_DIFFERS_ANYWHERE;
 		return;
 	}
 	move->kind = POLICY_MOVE_DIFFERS_BELOW_ENTRIES;
-	move->name[move->count].name = name;
-	move->name[move->count++].len = len;
+	move->name[move->name_count].name = name;
+	move->name[move->name_count++].len = len;
 }
 
 /* Adds the first component of each pending part that `one` has and `other` has not. */
@@ -219,7 +220,7 @@ static void move_add_rule_differences(struct policy_move *move, const struct rul
 	for (size_t i = 0; i < rule->glob.part_count; i++) {
 		const struct glob_part *part = &rule->glob.part[i];
 
-		if (!((from->positions ^ to->positions) & POSITION(i)))
+		if (!((from->positions ^ to->positions) & POSITION_BIT(i)))
 			continue;
 		if (part->kind == GLOB_LITERAL)
 			move_add_name(move, part->text, part->len);
@@ -235,7 +236,7 @@ void policy_compare_rights(const struct policy *policy, const char *from, const 
 	struct compared_dir old, new;
 
 	ret_move->kind = POLICY_MOVE_RIGHTS_SAME;
-	ret_move->count = 0;
+	ret_move->name_count = 0;
 	move_describe_directory(policy, from, &old);
 	move_describe_directory(policy, to, &new);
 	if ((old.rights ^ new.rights) & MOVE_RIGHTS) {
@@ -279,9 +280,9 @@ static enum denial_basis move_find_denial_basis(const struct rule *rule, const s
 		return DENIAL_BY_LITERAL_PATH;
 	if (!rule->pattern)
 		return DENIAL_NOT_BY_THIS_PATH;
-	anywhere = rule->literal ? 0 : move_find_positions(&rule->glob, "");
+	anywhere = rule->literal_path ? 0 : move_find_positions(&rule->glob, "");
 	for (size_t i = 0; i < rule->glob.part_count; i++) {
-		if (!(progress.positions & ~anywhere & POSITION(i)))
+		if (!(progress.positions & ~anywhere & POSITION_BIT(i)))
 			continue;
 		if (i > 0 && rule->glob.part[i - 1].kind == GLOB_LITERAL)
 			return DENIAL_BY_LITERAL_PATH;
@@ -295,10 +296,10 @@ static bool move_run_can_write_host_path(const struct policy *policy, const char
 {
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
-		const char *rest = mount->host ? path_rest_below(path, mount->host) : NULL;
+		const char *rest = mount->host_path ? path_rest_below(path, mount->host_path) : NULL;
 		char virt[PATH_MAX];
 
-		if (mount->host && path_is_below(mount->host, path) && policy_may_write(policy, mount->virt))
+		if (mount->host_path && path_is_below(mount->host_path, path) && policy_may_write(policy, mount->virt))
 			return true;
 		if (rest && (policy_path_concat(mount->virt, rest, virt) < 0 || policy_may_write(policy, virt)))
 			return true;

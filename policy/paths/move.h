@@ -21,7 +21,7 @@ enum policy_move_kind {
 
 struct policy_move {
 	enum policy_move_kind kind;
-	size_t count;
+	size_t name_count;
 	struct {
 		const char *name; /* a component of the path of a rule; borrowed from the policy, not NUL-terminated */
 		size_t len;

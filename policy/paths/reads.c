@@ -11,9 +11,9 @@
  */
 static bool reads_need_pattern(const struct policy *policy, const struct rule *rule)
 {
-	if (!kind_is_grant(rule->kind) || !rule->pattern || (rule->literal && !rule->host))
+	if (!kind_is_grant(rule->kind) || !rule->pattern || (rule->literal_path && !rule->host_path))
 		return false;
-	return !rule->literal || (policy_get_rights(policy, rule->literal, strlen(rule->literal)) &
+	return !rule->literal_path || (policy_get_rights(policy, rule->literal_path, strlen(rule->literal_path)) &
 				  (POLICY_READ | POLICY_PUBLIC)) != POLICY_READ;
 }
 
@@ -25,10 +25,10 @@ static bool reads_grant_devices(const struct rule *rule)
 {
 	static const char *const harmless[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
 
-	if (!kind_is_grant(rule->kind) || !rule->host || !path_is_below(rule->host, "/dev"))
+	if (!kind_is_grant(rule->kind) || !rule->host_path || !path_is_below(rule->host_path, "/dev"))
 		return false;
 	for (size_t i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++)
-		if (strcmp(rule->host, harmless[i]) == 0)
+		if (strcmp(rule->host_path, harmless[i]) == 0)
 			return false;
 	return true;
 }
@@ -87,7 +87,7 @@ bool policy_find_read_obstacle(const struct policy *policy, struct policy_read_o
 	return true;
 }
 
-void compile_check_reads(struct compiler *compiler)
+void compile_check_kernel_reads(struct compiler *compiler)
 {
 	const struct policy *policy = compiler->policy;
 	struct policy_read_obstacle obstacle;

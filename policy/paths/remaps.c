@@ -34,20 +34,20 @@ static void remap_grant_scratch_or_workdir(struct tree_node *node, const struct 
 /* Sets the rights of a redirect to a host path: those that are granted on the target. False with a message. */
 static bool remap_grant_host_target(struct compiler *compiler, struct tree_node *node, const struct rule *rule)
 {
-	struct path_rules target = policy_find_rules(compiler->policy, rule->host, strlen(rule->host));
+	struct path_rules target = policy_find_rules(compiler->policy, rule->host_path, strlen(rule->host_path));
 
-	if (node->rights || node->glob_rules || node->public_rule)
+	if (node->rights || node->glob_rule_count || node->public_rule)
 		compiler_add_error(compiler, rule->where, "%s is granted as well; grant the target %s instead",
-			      rule->literal, rule->host);
+			      rule->literal_path, rule->host_path);
 	else if (target.deny)
 		compiler_add_error(compiler, rule->where, "leads to %s, which %s denies; deny beats everything",
-				   rule->host, target.deny->label);
-	else if (target.remap)
+				   rule->host_path, target.deny->label);
+	else if (target.innermost_remap)
 		compiler_add_error(compiler, rule->where,
-			      "leads to %s, which is redirected or provided itself; name its target", rule->host);
+			      "leads to %s, which is redirected or provided itself; name its target", rule->host_path);
 	else if (!target.rights && !compiler->is_incomplete)
 		compiler_add_error(compiler, rule->where,
-			      "leads to %s, which nothing grants; add it to filesystem.read or write", rule->host);
+			      "leads to %s, which nothing grants; add it to filesystem.read or write", rule->host_path);
 	else if (target.rights) {
 		remap_set_rights(node, rule, target.rights);
 		return true;
@@ -62,19 +62,20 @@ static void remap_set_aliases(struct compiler *compiler, struct tree_node *node,
 	unsigned count = 0;
 
 	if (name && strcmp(name, mount->virt) != 0)
-		node->alias[count++] = name;
-	if (mount->host && strcmp(mount->host, mount->virt) != 0 &&
-	    !path_is_below(mount->host, compiler->host->scratch) && !(name && strcmp(name, mount->host) == 0))
-		node->alias[count] = mount->host;
+		node->alias_path[count++] = name;
+	if (mount->host_path && strcmp(mount->host_path, mount->virt) != 0 &&
+	    !path_is_below(mount->host_path, compiler->host->scratch_path) &&
+	    !(name && strcmp(name, mount->host_path) == 0))
+		node->alias_path[count] = mount->host_path;
 }
 
 static void remap_refuse_denied_target(struct compiler *compiler, const struct rule *rule)
 {
-	struct path_rules finding = policy_find_rules(compiler->policy, rule->literal, strlen(rule->literal));
+	struct path_rules finding = policy_find_rules(compiler->policy, rule->literal_path, strlen(rule->literal_path));
 
 	if (finding.deny)
 		compiler_add_error(compiler, rule->where,
-			      "%s is denied by %s; deny beats everything, so remove one of the two", rule->literal,
+			      "%s is denied by %s; deny beats everything, so remove one of the two", rule->literal_path,
 			      finding.deny->label);
 }
 
@@ -93,17 +94,18 @@ void compile_remaps(struct compiler *compiler)
 		struct tree_node *node;
 		bool good = true;
 
-		if (rule->is_overridden || !rule->literal)
+		if (rule->is_overridden || !rule->literal_path)
 			continue;
 		if (rule->kind == RULE_REDIRECT) {
-			node = tree_find_path(&policy->tree, rule->literal);
+			node = tree_find_path(&policy->tree, rule->literal_path);
 			if (rule->to.place == PATH_BASE_ROOT)
 				good = remap_grant_host_target(compiler, node, rule);
 			else
 				remap_grant_scratch_or_workdir(node, rule);
-			remap_set_aliases(compiler, node, &policy->mount[node->mount - 1], rule->alias);
+			remap_set_aliases(compiler, node, &policy->mount[node->mount_index_plus_1 - 1],
+					  rule->literal_alias);
 		} else if (rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY) {
-			remap_set_rights(tree_find_path(&policy->tree, rule->literal), rule, POLICY_READ);
+			remap_set_rights(tree_find_path(&policy->tree, rule->literal_path), rule, POLICY_READ);
 		} else {
 			continue;
 		}

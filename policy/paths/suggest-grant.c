@@ -53,16 +53,16 @@ static char *grant_suggest_endpoint(const struct suggest_denial *denial)
 	static const char *const by_rule[] = {"no_rule", "port_not_granted", "method_not_granted", "path_not_granted",
 					      NULL};
 	const char *open = strchr(denial->host, ':') ? "[" : "", *shut = *open ? "]" : "";
-	bool private = strcmp(denial->reason, "denied_addr") == 0 && grant_dropped_private(denial->dropped);
+	bool private = strcmp(denial->reason, "denied_addr") == 0 && grant_dropped_private(denial->undialled_addresses);
 	_cleanup_buf_ struct buf buf = {0};
 
 	if ((!private && !grant_is_one_of(denial->reason, by_rule)) || strpbrk(denial->host, "'\n* (") ||
-	    (denial->request && (private || strpbrk(denial->request, "'\n*"))))
+	    (denial->http_request && (private || strpbrk(denial->http_request, "'\n*"))))
 		return NULL;
 	if (denial->accepts_connections)
 		buf_printf(&buf, "--listen %u", denial->port);
-	else if (denial->request)
-		buf_printf(&buf, "--allow '%s'", denial->request);
+	else if (denial->http_request)
+		buf_printf(&buf, "--allow '%s'", denial->http_request);
 	else if (private && denial->port == 0)
 		buf_printf(&buf, "--allow-private %s%s%s", open, denial->host, shut);
 	else
@@ -81,11 +81,11 @@ static void grant_choose_path(const struct suggest_denial *denial, char path[PAT
 	bool lexical;
 
 	(void)snprintf(path, PATH_MAX, "%s", denial->resolved);
-	if (!denial->is_place_of_run && denial->written && denial->written[0] == '/' &&
-	    path_join("/", denial->written, full, sizeof(full), &lexical) >= 0 && lexical &&
+	if (!denial->is_granted_by_run && denial->path_as_written && denial->path_as_written[0] == '/' &&
+	    path_join("/", denial->path_as_written, full, sizeof(full), &lexical) >= 0 && lexical &&
 	    path_is_below(full, denial->resolved))
 		(void)snprintf(path, PATH_MAX, "%s", full);
-	slash = denial->changes_names && denial->want & POLICY_WRITE ? strrchr(path, '/') : NULL;
+	slash = denial->changes_names && denial->wanted_right & POLICY_WRITE ? strrchr(path, '/') : NULL;
 	if (slash)
 		slash[slash == path] = '\0';
 }
@@ -107,12 +107,14 @@ char *suggest_make_grant(const struct suggest_host *host, const struct suggest_d
 	}
 	if (denial->host)
 		return grant_suggest_endpoint(denial);
-	if (!denial->resolved || !denial->want || !grant_is_one_of(denial->reason, by_path))
+	if (!denial->resolved || !denial->wanted_right || !grant_is_one_of(denial->reason, by_path))
 		return NULL;
 	grant_choose_path(denial, path);
-	if (!denial->is_place_of_run && (*ret_why = suggest_shorten_path(host, path, denial->want)))
+	if (!denial->is_granted_by_run && (*ret_why = suggest_shorten_path(host, path, denial->wanted_right)))
 		return NULL;
-	buf_puts(&buf, denial->want & POLICY_EXEC ? "-x " : denial->want & POLICY_WRITE ? "-W " : "-r ");
+	buf_puts(&buf, denial->wanted_right & POLICY_EXEC    ? "-x "
+		       : denial->wanted_right & POLICY_WRITE ? "-W "
+							     : "-r ");
 	suggest_put_shell_word(&buf, path);
 	return buf_take_text(&buf);
 }

@@ -6,21 +6,21 @@ static size_t tree_get_first_slot(const struct tree *tree, uint32_t parent, uint
 {
 	uint64_t mixed = hash ^ (((uint64_t)parent + 1) * UINT64_C(0xff51afd7ed558ccd));
 
-	return (size_t)(mixed ^ (mixed >> 29)) & (tree->slots - 1);
+	return (size_t)(mixed ^ (mixed >> 29)) & (tree->slot_count - 1);
 }
 
 uint32_t tree_find_child(const struct tree *tree, uint32_t parent, uint64_t hash, const char *name, size_t len)
 {
-	if (!tree->slots)
+	if (!tree->slot_count)
 		return TREE_NONE;
-	for (size_t slot = tree_get_first_slot(tree, parent, hash);; slot = (slot + 1) & (tree->slots - 1)) {
-		uint32_t index = tree->slot[slot];
+	for (size_t slot = tree_get_first_slot(tree, parent, hash);; slot = (slot + 1) & (tree->slot_count - 1)) {
+		uint32_t index = tree->hash_slot[slot];
 		const struct tree_node *node;
 
 		if (index == TREE_NONE)
 			return TREE_NONE;
 		node = &tree->node[index];
-		if (node->hash == hash && node->parent == parent && node->name_len == len &&
+		if (node->hash == hash && node->parent_index == parent && node->name_len == len &&
 		    memcmp(node->name, name, len) == 0)
 			return index;
 	}
@@ -29,23 +29,23 @@ uint32_t tree_find_child(const struct tree *tree, uint32_t parent, uint64_t hash
 static void tree_put_slot(struct tree *tree, uint32_t index)
 {
 	const struct tree_node *node = &tree->node[index];
-	size_t slot = tree_get_first_slot(tree, node->parent, node->hash);
+	size_t slot = tree_get_first_slot(tree, node->parent_index, node->hash);
 
-	while (tree->slot[slot] != TREE_NONE)
-		slot = (slot + 1) & (tree->slots - 1);
-	tree->slot[slot] = index;
+	while (tree->hash_slot[slot] != TREE_NONE)
+		slot = (slot + 1) & (tree->slot_count - 1);
+	tree->hash_slot[slot] = index;
 }
 
 /* Keeps the hash table at most a quarter full: most look-ups miss, and a miss should end at the first slot. */
 static void tree_grow_slots(struct tree *tree, struct arena *arena)
 {
-	size_t slots = tree->slots ? tree->slots * 2 : 64;
+	size_t slots = tree->slot_count ? tree->slot_count * 2 : 64;
 
-	if (tree->slots >= (tree->count + 1) * 4)
+	if (tree->slot_count >= (tree->count + 1) * 4)
 		return;
-	tree->slot = arena_alloc(arena, slots * sizeof(*tree->slot));
-	tree->slots = slots;
-	memset(tree->slot, 0xff, slots * sizeof(*tree->slot)); /* every byte 0xff: TREE_NONE */
+	tree->hash_slot = arena_alloc(arena, slots * sizeof(*tree->hash_slot));
+	tree->slot_count = slots;
+	memset(tree->hash_slot, 0xff, slots * sizeof(*tree->hash_slot)); /* every byte 0xff: TREE_NONE */
 	for (size_t i = 0; i < tree->count; i++)
 		tree_put_slot(tree, (uint32_t)i);
 }
@@ -60,11 +60,11 @@ uint32_t tree_add_child(struct tree *tree, struct arena *arena, uint32_t parent,
 	tree_grow_slots(tree, arena);
 	index = (uint32_t)tree->count;
 	ARENA_APPEND(arena, tree->node, tree->count,
-		     ((struct tree_node){.parent = parent, .hash = hash, .name = name, .name_len = len,
+		     ((struct tree_node){.parent_index = parent, .hash = hash, .name = name, .name_len = len,
 					 .verdict = VERDICT_ALLOW}));
 	tree_put_slot(tree, index);
 	if (parent == TREE_ANY_DIR)
-		tree->names |= UINT64_C(1) << (hash >> 58);
+		tree->any_dir_name_filter |= UINT64_C(1) << (hash >> 58);
 	return index;
 }
 

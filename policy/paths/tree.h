@@ -22,32 +22,32 @@ struct rule;
 struct tree_node {
 	/* The fields that every look-up reads come first. */
 	uint64_t hash;               /* hash of the component */
-	uint32_t parent;
+	uint32_t parent_index;
 	unsigned rights;
 	const char *name;            /* the component; not NUL-terminated */
 	size_t name_len;
 	const struct rule *deny;
 	const struct rule *exec_deny;
-	size_t glob_rules;
+	size_t glob_rule_count;
 	const struct rule *grant_rules[3]; /* rules that grant the whole subtree, for READ, WRITE, EXEC */
 	bool is_remapped;                  /* a remapped mount is here: rights granted above do not apply below */
 	bool has_grant;              /* a rule grants something at this node or below */
 	const struct rule **glob;    /* rules with a glob that starts in this directory */
 	enum verdict verdict;        /* remapped: the verdict for what is allowed below */
-	uint32_t mount;              /* used while compiling: index + 1 of the mount at this node; 0: none */
+	uint32_t mount_index_plus_1; /* used while compiling: index + 1 of the mount at this node; 0: none */
 	const struct rule *public_rule;  /* the RULE_PUBLIC for this subtree */
 	const struct rule *private_rule; /* the RULE_PRIVATE for this subtree or, below TREE_ANY_DIR, for this name */
 	uint32_t after_read_entries;         /* entries of after_read whose "paths" contain the subtree, or the name */
 	uint32_t after_write_entries;        /* entries of after_read whose "write" contains the subtree, or the name */
-	const char *alias[2];        /* remapped: other paths of the same object; deny rules for them apply here */
+	const char *alias_path[2];        /* remapped: other paths of the same object; deny rules for them apply here */
 };
 
 struct tree {
 	struct tree_node *node;
 	size_t count;
-	uint32_t *slot; /* hash table: indices into node[] */
-	size_t slots;   /* a power of two */
-	uint64_t names; /* Bloom filter of the nodes below TREE_ANY_DIR: bit hash >> 58 is set */
+	uint32_t *hash_slot; /* hash table: indices into node[] */
+	size_t slot_count;   /* a power of two */
+	uint64_t any_dir_name_filter; /* Bloom filter of the nodes below TREE_ANY_DIR: bit hash >> 58 is set */
 };
 
 /* A weak but fast hash: tree_find_child() also compares the names. */

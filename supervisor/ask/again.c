@@ -133,7 +133,7 @@ static bool rejudge_call_names_files(const struct call *call)
 			continue;
 		any = true;
 		if (call->resolved_place[i].is_magic_link ||
-		    mount->flags & (MOUNT_PROC | MOUNT_PTS | MOUNT_TTY | MOUNT_DEVICE))
+		    mount->flags & (MOUNT_PROC | MOUNT_DEV_PTS | MOUNT_TTY | MOUNT_DEVICE))
 			return false;
 	}
 	return any && !call->net.host[0];

@@ -114,7 +114,7 @@ static struct question *question_create(const struct seccomp_notif *notification
 	question->task = *denied->task;
 	question->task.pidfd = -1;
 	question->task.next = NULL;
-	question->task.changing_limit = NULL;
+	question->task.ongoing_limit_changes = NULL;
 	question->task.exe = strdup(denied->task->exe);
 	question->answer = (struct call_answer){
 		.uid = -1, .rule = denied->decision.rule, .reason = denied->decision.reason};

@@ -11,7 +11,7 @@
 
 static json_t *question_make_time(void)
 {
-	struct audit_clock clock = {.second = -1};
+	struct audit_clock clock = {.text_second = -1};
 	const char *time;
 
 	(void)audit_clock_read(&clock, &time);
@@ -41,7 +41,7 @@ static json_t *question_make_args(const struct audit_record *record)
 {
 	json_t *args = json_object();
 
-	for (size_t i = 0; i < record->args; i++)
+	for (size_t i = 0; i < record->arg_count; i++)
 		(void)json_object_set_new(args, record->arg[i].name, question_make_value(&record->arg[i]));
 	return args;
 }

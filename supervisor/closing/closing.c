@@ -193,7 +193,7 @@ static const struct closing_late_thread *closing_find_late_thread(const struct c
 static int closing_list_sockets(const struct closing *closing, struct held_sockets *sockets, bool *ret_closed)
 {
 	*sockets = (struct held_sockets){.count = 0};
-	*ret_closed = policy_find_closer_of_network(closing->options.sandbox->policy) != NULL;
+	*ret_closed = policy_find_entry_that_closed_network(closing->options.sandbox->policy) != NULL;
 	return *ret_closed ? held_list_sockets(sockets) : 0;
 }
 

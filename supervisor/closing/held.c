@@ -162,9 +162,9 @@ static uint32_t held_find_entries_closing_path(const struct sandbox *sandbox, ch
 	named = view_find_virtual_path(sandbox->view, text, len, virt, PATH_MAX);
 	if (named < 0) {
 		(void)snprintf(virt, PATH_MAX, "%s", text);
-		return policy_get_fired_after_entries(policy) & policy_get_after_closing_writing(policy);
+		return policy_get_fired_after_entries(policy) & policy_get_entries_closing_writing(policy);
 	}
-	return policy_find_closers_of_writing(policy, virt, (size_t)named);
+	return policy_find_entries_that_closed_writing(policy, virt, (size_t)named);
 }
 
 static unsigned held_get_first_entry(uint32_t entries)
@@ -182,7 +182,7 @@ static int held_check_socket(const struct sandbox *sandbox, int fd, uint64_t ino
 	uint32_t entries = policy_get_fired_after_entries(sandbox->policy);
 
 	if (sockets && held_is_inet_socket(sockets, ino))
-		entries &= policy_get_after_closing_network(sandbox->policy);
+		entries &= policy_get_entries_closing_network(sandbox->policy);
 	else if (queued == 0)
 		return 0;
 	return held_add_item(
@@ -202,13 +202,13 @@ static int held_check_fd(const struct sandbox *sandbox, pid_t tid, int fd, const
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", tid, fd);
 	if (fdinfo_read(tid, fd, &info) < 0)
 		return -EIO;
-	if (info.flags & O_PATH)
+	if (info.open_flags & O_PATH)
 		return 0;
 	if (stat(path, &status) < 0)
 		return -errno;
 	if (S_ISSOCK(status.st_mode))
 		return held_check_socket(sandbox, fd, status.st_ino, info.queued_fds, sockets, list);
-	if ((info.flags & O_ACCMODE) == O_RDONLY || status.st_dev == held_get_memory_device() ||
+	if ((info.open_flags & O_ACCMODE) == O_RDONLY || status.st_dev == held_get_memory_device() ||
 	    held_is_harmless_device(&status))
 		return 0;
 	len = readlink(path, text, sizeof(text) - 1);
@@ -383,7 +383,7 @@ int held_list_items_of_thread(const struct sandbox *sandbox, pid_t tid, const st
 			      uint64_t until_ns, struct held_list *ret_list)
 {
 	const struct policy *policy = sandbox->policy;
-	bool writing = policy_get_fired_after_entries(policy) & policy_get_after_closing_writing(policy);
+	bool writing = policy_get_fired_after_entries(policy) & policy_get_entries_closing_writing(policy);
 	int r = writing ? held_check_mappings(sandbox, tid, until_ns, ret_list) : 0;
 
 	return r < 0 ? r : held_check_fds(sandbox, tid, sockets, until_ns, ret_list);

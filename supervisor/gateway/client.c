@@ -152,9 +152,9 @@ static int client_on_name_approved_message(struct egress_client *client, const s
 	if (net_host_canonicalise(name->host, strlen(name->host), host) < 0 || strcmp(host, name->host) != 0 ||
 	    !policy_net_judge_name(client->sandbox->policy, host).is_allowed)
 		return -EBADMSG;
-	if (name->index == UINT32_MAX)
+	if (name->pool_index == UINT32_MAX)
 		return client_add_real_address_to_pool(client, name);
-	return pool_set_name_at_index(client->pool, name->index, host) == -EBADMSG ? -EBADMSG : 0;
+	return pool_set_name_at_index(client->pool, name->pool_index, host) == -EBADMSG ? -EBADMSG : 0;
 }
 
 /* Handles CONTROL_CONNECTED. The connection may be closed already. */

@@ -49,7 +49,7 @@ int connections_add(struct connections *connections, const struct task *task, co
 		conn->pid = task->tgid;
 		conn->ppid = task->ppid;
 		conn->host_pid = task->host_pid;
-		conn->program = task->program;
+		conn->program = task->session_program_number;
 	}
 	conn->port = what->port;
 	(void)snprintf(conn->host, sizeof(conn->host), "%s", what->host);
@@ -238,7 +238,7 @@ static bool record_is_permitted_now(const struct egress_client *client, const st
 
 	if (record->id <= client->last_record_id)
 		return false;
-	if (!record_text_is_code(record->reason) || !record_text_is_code(record->cause) ||
+	if (!record_text_is_code(record->reason) || !record_text_is_code(record->close_cause) ||
 	    !record_text_is_code(record->proto))
 		return false;
 	if (step == STEP_NAME_REFUSED && record->conn_id != 0)
@@ -249,10 +249,10 @@ static bool record_is_permitted_now(const struct egress_client *client, const st
 
 static struct audit_net record_make_audit_net(const struct connection *conn, const struct control_record *record)
 {
-	struct audit_net net = {.event = event_name[record->event],
+	struct audit_net net = {.event_name = event_name[record->event],
 				.conn_id = record->conn_id,
 				.port = record->port,
-				.status = record->status,
+				.http_status = record->http_status,
 				.refusal_count = record->refusal_count,
 				.host = record->host,
 				.proto = record->proto,
@@ -262,10 +262,10 @@ static struct audit_net record_make_audit_net(const struct connection *conn, con
 				.alpn = record->alpn,
 				.method = record->method,
 				.path = record->path,
-				.credential = record->credential,
-				.cause = record->cause,
-				.truncated = record->truncated != 0,
-				.has_bytes = record->event == CONTROL_EVENT_CLOSE,
+				.credential = record->credential_names,
+				.cause = record->close_cause,
+				.path_is_truncated = record->path_is_truncated != 0,
+				.has_byte_counts = record->event == CONTROL_EVENT_CLOSE,
 				.bytes_up = record->bytes_up,
 				.bytes_down = record->bytes_down,
 				.dns_us = record->dns_us,
@@ -324,7 +324,7 @@ static int record_write_to_log(const struct egress_client *client, const struct 
 	const enum policy_on_deny mode = record_find_on_deny(client, conn, record);
 	struct audit_record line = {.pid = conn ? conn->pid : 0, .tid = conn ? conn->pid : 0,
 					  .ppid = conn ? conn->ppid : 0, .host_pid = conn ? conn->host_pid : 0,
-					  .program = conn ? conn->program : 0,
+					  .session_program_number = conn ? conn->program : 0,
 					  .exe = conn && conn->exe[0] ? conn->exe : NULL,
 					  .verdict = record_is_denied(record) ? VERDICT_DENY : VERDICT_ALLOW,
 					  .effect = record_is_denied(record) ? AUDIT_REFUSED : AUDIT_PERFORMED,
@@ -359,7 +359,7 @@ static void record_add_to_network_summary(struct egress_client *client, const st
 					  .rule = record->rule,
 					  .reason = record->reason,
 					  .port = record->port,
-					  .status = record->status,
+					  .status = record->http_status,
 					  .is_allowed = !record_is_denied(record),
 					  .bytes_up = record->bytes_up,
 					  .bytes_down = record->bytes_down,
@@ -390,8 +390,8 @@ static char *record_suggest_grant(const struct control_record *record, const cha
 	const struct suggest_host none = {0}; /* suggest_make_grant() uses it for paths only */
 	const struct suggest_denial denial = {
 		.reason = record->reason, .host = record_is_for_flood_of_names(record) ? NULL : record->host,
-		.port = record->port, .dropped = record->undialled_addresses,
-		.request = record->event == CONTROL_EVENT_REQUEST ? target : NULL};
+		.port = record->port, .undialled_addresses = record->undialled_addresses,
+		.http_request = record->event == CONTROL_EVENT_REQUEST ? target : NULL};
 	const char *why = NULL;
 
 	return suggest_make_grant(&none, &denial, &why);
@@ -450,8 +450,8 @@ static void record_list_observed(struct egress_client *client, const struct conn
 /* The result for the log, as egress reports it: a response's status, or a refusal. */
 static int64_t record_get_result_value(const struct control_record *record)
 {
-	if (record->status)
-		return record->status;
+	if (record->http_status)
+		return record->http_status;
 	if (record->allow || record->event == CONTROL_EVENT_CLOSE)
 		return 0;
 	if (record->error < 0 && record->error >= -ERRNO_OF_PROGRAMS_MAX)
@@ -583,7 +583,7 @@ int connections_handle_record(struct egress_client *client, const struct control
 	r = record_write_to_log(client, conn, record, &slot);
 	if (r == 0)
 		r = record_apply_after_writing(client, conn, record, slot);
-	if (strcmp(record->reason, "client_rejected_ca") == 0 || strcmp(record->cause, "client_rejected_ca") == 0)
+	if (strcmp(record->reason, "client_rejected_ca") == 0 || strcmp(record->close_cause, "client_rejected_ca") == 0)
 		summary_add_certificate_advice(&client->summary, record->host, "client_rejected_ca");
 	if (conn && record->event == CONTROL_EVENT_CLOSE)
 		connection_list_and_remove(client, conn, record);
@@ -598,7 +598,7 @@ static void connection_write_close_record(struct egress_client *client, struct c
 	struct audit_slot slot;
 
 	memcpy(record.host, conn->host, sizeof(record.host));
-	(void)snprintf(record.cause, sizeof(record.cause), "%s", cause);
+	(void)snprintf(record.close_cause, sizeof(record.close_cause), "%s", cause);
 	if (record_write_to_log(client, conn, &record, &slot) == 0)
 		audit_end_record(client->sandbox->audit, slot, 0, 0);
 	connection_list_and_remove(client, conn, &record);

@@ -98,7 +98,7 @@ struct connection {
 	bool connect_was_answered;   /* the program's connect(2) got its response; always true for datagrams */
 	bool is_in_result;     /* the result has an entry about this connection */
 	char last_denial_reason[32]; /* the reason of its last denial */
-	char address[NET_ADDRESS_TEXT];
+	char address[NET_ADDRESS_TEXT_SIZE];
 	char host[NET_HOST_MAX]; /* "": the proxy; its records name the destinations */
 };
 

@@ -29,8 +29,9 @@ static const struct {
 	uint32_t name_len, version_len, type;
 	char owner[12]; /* padded to a multiple of 4 bytes, as elf(5) demands */
 	char version[HELPER_VERSION_SIZE];
-} program_note __attribute__((section(".note.callgate"), aligned(4), used)) = {
-	sizeof(HELPER_NOTE_OWNER), HELPER_VERSION_SIZE, HELPER_NOTE_VERSION, HELPER_NOTE_OWNER, PACKAGE_VERSION};
+} program_note __attribute__((section(".note.callgate"), aligned(4),
+			      used)) = {sizeof(HELPER_ELF_NOTE_OWNER), HELPER_VERSION_SIZE,
+					HELPER_ELF_NOTE_TYPE_VERSION, HELPER_ELF_NOTE_OWNER, PACKAGE_VERSION};
 
 /* The process that executed callgate-egress is the run's user already. */
 static const struct privs_user same_user = {.set = false};
@@ -100,7 +101,7 @@ static int program_receive_secrets(struct handover *handover, int bytes_fd, stru
 	options->upstream_roots_len = options->upstream_roots ? strlen(options->upstream_roots) : 0;
 	if (error == 0) {
 		step = "receive the secrets";
-		error = secrets_receive(*ret_policy, HELPER_FD, &options->secrets);
+		error = secrets_receive(*ret_policy, HELPER_SOCKET_FD, &options->secrets);
 	}
 	if (error == 0 && handover->has_authority) {
 		step = "take over the run's certificate authority";
@@ -117,7 +118,7 @@ static int program_fork_and_drop_privileges(const struct handover *handover, con
 					    int *ret_resolver_fd, struct egress_sandbox *ret_lockdown)
 {
 	static const char *const variables[] = {NULL};
-	int keep[3 + HANDOVER_FDS] = {HELPER_FD}, error = program_fork_resolver(handover, ret_resolver_fd);
+	int keep[3 + HANDOVER_FDS] = {HELPER_SOCKET_FD}, error = program_fork_resolver(handover, ret_resolver_fd);
 
 	if (error == 0)
 		error = lockdown_build_domain(SELF_EGRESS, handover->self_filter, handover->landlock, ret_lockdown);
@@ -132,9 +133,9 @@ static int program_fork_and_drop_privileges(const struct handover *handover, con
 /* Sends the reply, and waits until the process that gets it has ended. */
 static int program_send_reply(const struct handover *handover, const struct handover_reply *reply)
 {
-	int error = handover_send(HELPER_FD, reply, sizeof(*reply), NULL, 0);
+	int error = handover_send(HELPER_SOCKET_FD, reply, sizeof(*reply), NULL, 0);
 
-	(void)close(HELPER_FD);
+	(void)close(HELPER_SOCKET_FD);
 	while (waitpid(handover->sender, NULL, 0) < 0 && errno == EINTR)
 		;
 	return error;
@@ -152,7 +153,7 @@ static int program_run_egress(void)
 	/* execveat(2) of a descriptor may name the process after its number. */
 	(void)prctl(PR_SET_NAME, HELPER_FILE_NAME);
 	if (helper_send_version() < 0 ||
-	    handover_receive(HELPER_FD, &handover, sizeof(handover), fds, HANDOVER_FDS) < 0)
+	    handover_receive(HELPER_SOCKET_FD, &handover, sizeof(handover), fds, HANDOVER_FDS) < 0)
 		return EXIT_FAILURE;
 	options.control_fd = fds[HANDOVER_CONTROL];
 	options.program_fds = fds + HANDOVER_PROGRAM;
@@ -202,7 +203,7 @@ static int program_run_account_service(void)
 	static const char *const variables[] = {NULL};
 	struct account_query query;
 	struct egress_sandbox lockdown;
-	int keep[] = {HELPER_FD, -1};
+	int keep[] = {HELPER_SOCKET_FD, -1};
 	const char *why;
 
 	if (lockdown_build_domain(SELF_RESOLVER, selffilter_works_in_this_build(&why),
@@ -212,12 +213,12 @@ static int program_run_account_service(void)
 	if (lockdown_drop_privileges(&lockdown, &same_user, getppid(), variables, keep, 2) < 0 ||
 	    lockdown_enter_sandbox(&lockdown) < 0 || helper_send_version() < 0)
 		return EXIT_FAILURE;
-	while (recv(HELPER_FD, &query, sizeof(query), 0) == sizeof(query)) {
+	while (recv(HELPER_SOCKET_FD, &query, sizeof(query), 0) == sizeof(query)) {
 		struct account_reply reply = {0};
 
 		query.text[sizeof(query.text) - 1] = '\0';
 		program_look_up_account(&query, &reply);
-		if (send(HELPER_FD, &reply, sizeof(reply), MSG_NOSIGNAL) != sizeof(reply))
+		if (send(HELPER_SOCKET_FD, &reply, sizeof(reply), MSG_NOSIGNAL) != sizeof(reply))
 			return EXIT_FAILURE;
 	}
 	return EXIT_SUCCESS;
@@ -239,7 +240,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc == 2 && i < sizeof(roles) / sizeof(roles[0]); i++) {
 		if (strcmp(argv[1], roles[i].name) != 0)
 			continue;
-		(void)syscall(SYS_close_range, HELPER_FD + 1, ~0u, 0u); /* closes what was inherited from callgate */
+		(void)syscall(SYS_close_range, HELPER_SOCKET_FD + 1, ~0u,
+			      0u); /* closes what was inherited from callgate */
 		return roles[i].run();
 	}
 	(void)text_print(stderr, HELPER_FILE_NAME ": a part of callgate, which starts it; see callgate(1)\n", true);

@@ -45,7 +45,7 @@ static void provide_write_hosts_line(struct buf *buf, const struct pool *pool, u
 				     const char *host)
 {
 	struct sockaddr_storage address;
-	char text[NET_ADDRESS_TEXT];
+	char text[NET_ADDRESS_TEXT_SIZE];
 
 	pool_make_address(pool, index, family, 0, &address);
 	net_address_format((const struct sockaddr *)&address, text);
@@ -174,7 +174,7 @@ static int provide_proxy_variables(const struct pool *pool, struct egress_side *
 	static const char *const http[] = {"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"};
 	static const char *const any[] = {"ALL_PROXY", "all_proxy"};
 	static const char *const none[] = {"NO_PROXY", "no_proxy"};
-	char text[NET_ADDRESS_TEXT], http_url[80], any_url[80];
+	char text[NET_ADDRESS_TEXT_SIZE], http_url[80], any_url[80];
 	struct sockaddr_storage own;
 	int error = 0;
 

@@ -42,7 +42,8 @@ static bool start_may_intercept_tls(const struct policy *policy)
 
 	(void)policy_net_get_secrets(policy, &secrets);
 	for (size_t i = 0; i < count; i++)
-		if (rule[i].proto == NET_HTTPS && (rule[i].http_count > 0 || rule[i].header || secrets > 0))
+		if (rule[i].proto == NET_HTTPS &&
+		    (rule[i].http_rule_count > 0 || rule[i].credential_header || secrets > 0))
 			return true;
 	return false;
 }

@@ -40,8 +40,8 @@ struct egress_start_options {
 	const struct policy *policy;
 	struct layers *layers;
 	const char *run_id;
-	struct egress_host_data
-		*host_data; /* egress_start() takes what is in it; NULL: egress_start() calls egress_read_host_data() */
+	/* egress_start() takes what is in it; NULL: egress_start() calls egress_read_host_data() */
+	struct egress_host_data *host_data;
 	struct privs_user user; /* the user that egress and resolver become */
 };
 

@@ -146,8 +146,8 @@ void usage_mark_hit_budget(struct network_usage *usage, const char *label, const
 
 	if (strncmp(record->reason, "cap_", 4) != 0)
 		return;
-	use->up_hit |= strcmp(record->cause, "cap_bytes_up") == 0;
-	use->down_hit |= strcmp(record->cause, "cap_bytes_down") == 0;
+	use->up_hit |= strcmp(record->close_cause, "cap_bytes_up") == 0;
+	use->down_hit |= strcmp(record->close_cause, "cap_bytes_down") == 0;
 	use->requests_hit |= strcmp(record->reason, "cap_requests") == 0;
 	use->rate_hit |= strcmp(record->reason, "cap_rate") == 0;
 	use->connections_hit |= strcmp(record->reason, "cap_connections") == 0;
@@ -173,10 +173,10 @@ json_t *usage_make_json(const struct network_usage *usage)
 
 		usage_add_budget_json(object, "bytes_up", budget->bytes_up, use->bytes_up, use->up_hit);
 		usage_add_budget_json(object, "bytes_down", budget->bytes_down, use->bytes_down, use->down_hit);
-		usage_add_budget_json(object, "requests", budget->requests, use->requests, use->requests_hit);
+		usage_add_budget_json(object, "requests", budget->requests_max, use->requests, use->requests_hit);
 		usage_add_budget_json(object, "requests_per_minute", budget->requests_per_minute, use->requests,
 				      use->rate_hit);
-		usage_add_budget_json(object, "connections", budget->connections, use->connections_peak,
+		usage_add_budget_json(object, "connections", budget->connections_max, use->connections_peak,
 				      use->connections_hit);
 		if (json_object_size(object) > 0) {
 			(void)json_object_set_new(object, "rule", report_make_text_json(usage->policy_rules[i].label));

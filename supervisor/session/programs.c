@@ -423,6 +423,6 @@ static unsigned session_find_program_of_process(const struct session *session, p
 
 void session_attribute_task(struct session *session, struct task *task)
 {
-	if (task->program == 0 || task->pidfd < 0)
-		task->program = session_find_program_of_process(session, task->tgid);
+	if (task->session_program_number == 0 || task->pidfd < 0)
+		task->session_program_number = session_find_program_of_process(session, task->tgid);
 }

@@ -156,7 +156,7 @@ static bool image_is_program(int maps_fd, const struct exec_plan *plan)
 	const struct exec_image *image = &plan->image;
 	struct procmap map;
 
-	return image_query_map(maps_fd, 0, PROCMAP_OR_NEXT | PROCMAP_OF_FILE, &map) && map.ino == image->ino &&
+	return image_query_map(maps_fd, 0, PROCMAP_OR_NEXT_ABOVE | PROCMAP_FILES_ONLY, &map) && map.ino == image->ino &&
 	       map.major == major(image->dev) && map.minor == minor(image->dev) &&
 	       !(map.ino == plan->interp.maps_ino && map.major == plan->interp.maps_major &&
 		 map.minor == plan->interp.maps_minor);

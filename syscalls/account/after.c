@@ -88,13 +88,22 @@ uint32_t after_find_entries_to_fire(struct call *call)
 static uint64_t after_write_record(const struct call *call, const char *label, enum verdict verdict, const char *reason,
 				   const char *path)
 {
-	const struct audit_net event = {.event = "after_read"};
-	struct audit_record record = {.pid = call->task->tgid, .tid = call->tid, .ppid = call->task->ppid,
-				      .host_pid = call->task->host_pid, .program = call->task->program,
-				      .exe = call->task->exe, .net = &event,
-				      .verdict = verdict, .effect = AUDIT_PERFORMED, .rule = label, .reason = reason,
-				      .resolved = path, .resolved_len = path ? strlen(path) : 0,
-				      .path = path, .path_len = path ? strlen(path) : 0};
+	const struct audit_net event = {.event_name = "after_read"};
+	struct audit_record record = {.pid = call->task->tgid,
+				      .tid = call->tid,
+				      .ppid = call->task->ppid,
+				      .host_pid = call->task->host_pid,
+				      .session_program_number = call->task->session_program_number,
+				      .exe = call->task->exe,
+				      .net = &event,
+				      .verdict = verdict,
+				      .effect = AUDIT_PERFORMED,
+				      .rule = label,
+				      .reason = reason,
+				      .resolved = path,
+				      .resolved_len = path ? strlen(path) : 0,
+				      .path = path,
+				      .path_len = path ? strlen(path) : 0};
 	struct audit_slot slot = {0};
 
 	if (audit_begin_record(call->sandbox->audit, &record, &slot) < 0)

@@ -74,7 +74,8 @@ void changes_get_touched_place(const struct touched_file *entry, struct place *r
 	ret_place->is_magic_link = false;
 	ret_place->virt_len = entry->path_len;
 	memcpy(ret_place->virt, entry->path, entry->path_len + 1);
-	ret_place->rest = entry->rest_offset == SIZE_MAX ? entry->mount->base : ret_place->virt + entry->rest_offset;
+	ret_place->rest =
+		entry->rest_offset == SIZE_MAX ? entry->mount->path_below_fd : ret_place->virt + entry->rest_offset;
 }
 
 bool changes_mount_is_reported(const struct mount *mount)

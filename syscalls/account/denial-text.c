@@ -134,12 +134,12 @@ static void denial_describe_path(const struct call *call, struct suggest_denial 
 	const struct call_path *asked = &call->path[at];
 	bool exec = call->row->basis == BASIS_EXEC, write = !exec && denial_wants_write(call);
 
-	denial->want = exec ? POLICY_EXEC : write ? POLICY_WRITE : POLICY_READ;
+	denial->wanted_right = exec ? POLICY_EXEC : write ? POLICY_WRITE : POLICY_READ;
 	denial->resolved = denial_get_resolved(call);
-	denial->written = !asked->is_null_pointer && asked->len > 0 ? asked->text : NULL;
+	denial->path_as_written = !asked->is_null_pointer && asked->len > 0 ? asked->text : NULL;
 	denial->changes_names = call->row->intent == INTENT_CHANGE_NAME || denial_read_open_flags(call) & O_CREAT;
 	if (mount->flags & MOUNT_REDIRECT) {
-		denial->is_place_of_run = true;
+		denial->is_granted_by_run = true;
 		denial->resolved = exec && mount->flags & MOUNT_PRIVATE ? mount->virt : NULL;
 	}
 }

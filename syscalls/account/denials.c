@@ -184,7 +184,7 @@ static struct denials *denials_find_of_program(const struct denials *denials, un
 
 void denials_add(struct denials *denials, const struct call *call)
 {
-	struct denials *of_program = denials_find_of_program(denials, call->task->program);
+	struct denials *of_program = denials_find_of_program(denials, call->task->session_program_number);
 	char text[DENIAL_TARGET_BYTES_MAX];
 	struct denial_key key;
 	struct denial *item;

@@ -87,7 +87,7 @@ struct call_path {
 struct call_net {
 	/* the name that belongs to the address, or the address as text; "": not a network call */
 	char host[NET_HOST_MAX];
-	char address[NET_ADDRESS_TEXT];
+	char address[NET_ADDRESS_TEXT_SIZE];
 	struct audit_net audit_net; /* points to host and address */
 };
 

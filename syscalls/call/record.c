@@ -35,7 +35,7 @@ static void record_fill_args(const struct call *call, struct audit_record *recor
 {
 	for (unsigned i = 0; i < 6; i++) {
 		enum arg_kind kind = call->row->arg[i].kind;
-		struct audit_arg *arg = &record->arg[record->args];
+		struct audit_arg *arg = &record->arg[record->arg_count];
 
 		/* execve's argv is recorded as text: argv_record_arguments() in exec/execve.c. */
 		if (kind == ARG_PTR && call->row->basis == BASIS_EXEC && call->text_len &&
@@ -52,7 +52,7 @@ static void record_fill_args(const struct call *call, struct audit_record *recor
 			arg->text = call->text_arg;
 			arg->text_len = call->text_len;
 		}
-		record->args++;
+		record->arg_count++;
 	}
 }
 
@@ -89,7 +89,7 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 	record->tid = call->tid;
 	record->ppid = call->task->ppid;
 	record->host_pid = call->task->host_pid;
-	record->program = call->task->program;
+	record->session_program_number = call->task->session_program_number;
 	record->exe = call->task->exe;
 	record->syscall = call->row->name;
 	record_fill_args(call, record);
@@ -101,7 +101,7 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 		record->resolved_len = call->resolved_place[0].virt_len;
 	}
 	record->host = call->resolved_place[0].mount && call->resolved_place[0].mount->flags & MOUNT_REDIRECT
-			       ? call->resolved_place[0].mount->origin
+			       ? call->resolved_place[0].mount->recorded_host_path
 			       : NULL;
 	if (kind == OUTCOME_EXEC && call->outcome.exec_plan) {
 		record->loader = call->outcome.exec_plan->loader_path;
@@ -124,7 +124,7 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 		record->on_deny = policy_on_deny_get_name(ON_DENY_ASK_FILE);
 		record->answer = call->answer->word;
 		record->answered_by_uid = call->answer->uid;
-		record->asked_ns = call->answer->asked_ns;
+		record->question_open_ns = call->answer->asked_ns;
 		record->verdict = call->decision.verdict == VERDICT_DENY ? VERDICT_DENY : VERDICT_ASK;
 		record->rule = call->answer->rule;
 		record->reason = call->answer->reason;

@@ -83,7 +83,7 @@ static int exec_open_pinned(struct call *call, int pin)
 
 struct exec_stat_question {
 	struct stat *st;
-	int asked_dirfd; /* the dirfd with which the file was found: see view_get_nolinks_path() */
+	int asked_dirfd; /* the dirfd with which the file was found: see view_get_nosymfollow_path() */
 };
 
 static int exec_stat_by_name(void *ctx, int dirfd, const char *path, int at_flags)
@@ -103,7 +103,7 @@ static int exec_find_cached(struct call *call, unsigned i, unsigned at_flags, st
 	struct exec_stat_question status = {.st = &file->st, .asked_dirfd = -1};
 	const struct file_query question = {.ask = exec_stat_by_name, .ctx = &status};
 	const struct place *place = &call->resolved_place[i];
-	int still = view_get_nolinks_fd(call->sandbox->view);
+	int still = view_get_nosymfollow_root_fd(call->sandbox->view);
 
 	file->fd = -1;
 	file->was_reached = false;
@@ -145,7 +145,8 @@ static int exec_find_file_by_path(struct call *call, unsigned i, unsigned at_fla
 
 	if (r != 0)
 		return r > 0 ? 0 : r;
-	pin = file_pin_path(call, i, POLICY_EXEC, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC);
+	pin = file_pin_path(call, i, POLICY_EXEC, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW_LAST_LINK,
+			    O_PATH | O_CLOEXEC);
 	return pin < 0 ? -1 : exec_open_file(call, i, pin, ret_file);
 }
 
@@ -221,10 +222,11 @@ static unsigned loader_get_required_right(const char *interp)
 /* Resolves, judges and inspects a loader that is not in the cache. 0, or -1 with the outcome set. */
 static int exec_resolve_loader(struct call *call, const char *interp, struct exec_loader *ret_loader)
 {
-	_cleanup_close_ int pin = interp_set_path(call, interp) < 0 ? -1
-								    : file_pin_path(call, EXEC_INTERP_PATH_INDEX,
-										    loader_get_required_right(interp),
-										    VIEW_FOLLOW, O_PATH | O_CLOEXEC);
+	_cleanup_close_ int pin =
+		interp_set_path(call, interp) < 0
+			? -1
+			: file_pin_path(call, EXEC_INTERP_PATH_INDEX, loader_get_required_right(interp),
+					VIEW_FOLLOW_LAST_LINK, O_PATH | O_CLOEXEC);
 	_cleanup_close_ int fd = -1;
 	struct elf_facts own = {0};
 	struct stat st;
@@ -342,7 +344,7 @@ static int exec_plan_script_arguments(struct exec_attempt *attempt)
 		return 0;
 	/* ENOENT: the script's descriptor is close-on-exec, so its interpreter could not open it. */
 	if (!strncmp(attempt->name, "/dev/fd/", 8) &&
-	    (fdinfo_read(call->tid, call->path[0].dirfd, &info) < 0 || info.flags & O_CLOEXEC))
+	    (fdinfo_read(call->tid, call->path[0].dirfd, &info) < 0 || info.open_flags & O_CLOEXEC))
 		r = call->path[0].dirfd >= 0 && call->path[0].text[0] != '/' ? -ENOENT : 0;
 	if (r == 0)
 		r = exec_args_move_to_array(&attempt->args, &attempt->plan->argv_head);

@@ -19,7 +19,8 @@ int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags)
 		return file_pin_fd(call, path->dirfd, want);
 	if (path->is_null_pointer)
 		return call_fail(call, -EFAULT);
-	return file_pin_path(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC);
+	return file_pin_path(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW_LAST_LINK,
+			     O_PATH | O_CLOEXEC);
 }
 
 /*
@@ -54,7 +55,7 @@ bool file_fd_is_opath(const struct call *call, int fd)
 {
 	struct fdinfo info;
 
-	return fdinfo_read(call->tid, fd, &info) < 0 || info.flags & O_PATH;
+	return fdinfo_read(call->tid, fd, &info) < 0 || info.open_flags & O_PATH;
 }
 
 int file_pin_fd_for_metadata_change(struct call *call, int fd)
@@ -76,7 +77,7 @@ static bool place_is_shown_elsewhere(const struct place *place, const struct pol
 	if (view_get_host_path(place, origin) < 0)
 		return true;
 	for (size_t i = 0; i < count; i++)
-		if (mount[i].host && path_is_below(mount[i].host, origin))
+		if (mount[i].host_path && path_is_below(mount[i].host_path, origin))
 			return true;
 	return false;
 }

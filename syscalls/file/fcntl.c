@@ -17,7 +17,7 @@ static void fcntl_refuse_command(struct call *call, unsigned command)
 {
 	struct fdinfo info;
 
-	if (fdinfo_read(call->tid, call_get_int(call, 0), &info) < 0 || info.flags & O_PATH)
+	if (fdinfo_read(call->tid, call_get_int(call, 0), &info) < 0 || info.open_flags & O_PATH)
 		target_allow_but_fail(call, -EBADF);
 	else if (command > FCNTL_LAST_COMMAND)
 		target_allow_but_fail(call, -EINVAL);

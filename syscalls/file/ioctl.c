@@ -76,7 +76,7 @@ void sys_ioctl(struct call *call)
 	default:
 		if (interfaces_ioctl(call))
 			break;
-		if (fdinfo_read(call->tid, call_get_int(call, 0), &info) < 0 || info.flags & O_PATH)
+		if (fdinfo_read(call->tid, call_get_int(call, 0), &info) < 0 || info.open_flags & O_PATH)
 			target_allow_but_fail(call, -EBADF);
 		else
 			call_refuse(call, -ENOTTY, NULL, "refused_syscall");

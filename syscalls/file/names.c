@@ -104,8 +104,8 @@ static int names_check_link_source(struct call *call, int object)
 		return -1;
 	}
 	/* Once after_read has closed the old name, the file could be written by the new one, or the reverse. */
-	if (policy_find_possible_closers_of_writing(call->sandbox->policy, from->virt, from->virt_len) !=
-	    policy_find_possible_closers_of_writing(call->sandbox->policy, to->virt, to->virt_len))
+	if (policy_find_entries_that_can_close_writing(call->sandbox->policy, from->virt, from->virt_len) !=
+	    policy_find_entries_that_can_close_writing(call->sandbox->policy, to->virt, to->virt_len))
 		return call_refuse(call, -EXDEV, NULL, "after_read");
 	/* EXDEV is native too: devices and /proc are on other mounts. */
 	if (from->mount->flags & (MOUNT_DEVICE | MOUNT_PROC))

@@ -52,7 +52,7 @@ static unsigned open_get_wanted_rights(unsigned flags)
 
 static unsigned open_get_follow_flag(unsigned flags)
 {
-	return flags & O_NOFOLLOW || (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) ? 0 : VIEW_FOLLOW;
+	return flags & O_NOFOLLOW || (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) ? 0 : VIEW_FOLLOW_LAST_LINK;
 }
 
 /* The flags for the supervisor's own open. */
@@ -65,7 +65,8 @@ static int open_get_supervisor_open_flags(unsigned flags)
 static void open_end(struct call *call, int fd, unsigned flags)
 {
 	call_return_fd(call, fd, flags & O_CLOEXEC);
-	if (fd >= 0 && call->resolved_place[0].mount->flags & MOUNT_PTS && terminal_becomes_controlling(call, flags)) {
+	if (fd >= 0 && call->resolved_place[0].mount->flags & MOUNT_DEV_PTS &&
+	    terminal_becomes_controlling(call, flags)) {
 		call->outcome.kind = OUTCOME_OPATH_FD;
 		call->outcome.becomes_controlling_terminal = true;
 	}
@@ -164,7 +165,7 @@ static void open_refuse_trailing_slash(struct call *call, const struct open_requ
 	path->text[path->len] = '\0';
 	if (file_enter_openat2_scope(call, request, &scope) == 0)
 		fd = file_leave_openat2_scope(call, &scope,
-				      file_pin_path(call, 0, POLICY_READ, VIEW_FOLLOW, O_PATH | O_CLOEXEC));
+				      file_pin_path(call, 0, POLICY_READ, VIEW_FOLLOW_LAST_LINK, O_PATH | O_CLOEXEC));
 	*path = saved;
 	if (fd >= 0)
 		call_fail(call, -EISDIR);
@@ -196,7 +197,7 @@ static int open_reopen_pinned(const struct call *call, int pin, const struct sta
 	if (place->mount->flags & MOUNT_TTY)
 		return terminal_open_controlling(call, open_get_supervisor_open_flags(flags));
 	/* opening /dev/ptmx a second time would make another pair of terminals, which is not registered */
-	if (place->mount->flags & MOUNT_PTS)
+	if (place->mount->flags & MOUNT_DEV_PTS)
 		return view_open_place(place, open_get_supervisor_open_flags(flags), 0);
 	if (S_ISDIR(status->st_mode) && view_has_standin(place))
 		return view_open_place(place, open_get_supervisor_open_flags(flags & ~(unsigned)O_TRUNC), 0);
@@ -209,8 +210,8 @@ static int open_reopen_pinned(const struct call *call, int pin, const struct sta
 /* Opens an object without a name. file_pin_path() checks the access. */
 static void open_nameless_object(struct call *call, unsigned want, unsigned flags)
 {
-	_cleanup_close_ int fd =
-		file_pin_path(call, 0, want, VIEW_FOLLOW, open_get_supervisor_open_flags(flags & ~(unsigned)O_TRUNC));
+	_cleanup_close_ int fd = file_pin_path(call, 0, want, VIEW_FOLLOW_LAST_LINK,
+					       open_get_supervisor_open_flags(flags & ~(unsigned)O_TRUNC));
 	struct stat status;
 
 	if (fd < 0)

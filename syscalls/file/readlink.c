@@ -132,7 +132,8 @@ static bool chdir_may_continue(struct call *call, const struct stat *status)
 
 void sys_chdir(struct call *call)
 {
-	_cleanup_close_ int pin = file_pin_path(call, 0, POLICY_READ, VIEW_FOLLOW, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int pin =
+		file_pin_path(call, 0, POLICY_READ, VIEW_FOLLOW_LAST_LINK, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct stat status;
 
 	if (pin < 0)

@@ -132,7 +132,7 @@ static bool rename_tree_may_move(struct rename_tree_walk *pair, int dirfd, const
 	if (below.kind == POLICY_MOVE_DIFFERS_ANYWHERE)
 		return rename_all_entries_may_move(pair, dirfd, name, depth);
 	fd = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	for (size_t i = 0; may && i < below.count; i++)
+	for (size_t i = 0; may && i < below.name_count; i++)
 		may = fd >= 0 && rename_entry_by_name_may_move(pair, fd, below.name[i].name, below.name[i].len, depth);
 	return may;
 }

@@ -66,7 +66,7 @@ bool file_fd_is_open_for_writing(const struct call *call, int fd, int pin)
 	/* Another thread may have replaced the descriptor since the object was pinned. */
 	if (fdinfo_read(call->tid, fd, &held) < 0 || fdinfo_read(0, pin, &own) < 0 || !fdinfo_is_same_file(&held, &own))
 		return false;
-	return (held.flags & O_ACCMODE) != O_RDONLY && !(held.flags & O_PATH);
+	return (held.open_flags & O_ACCMODE) != O_RDONLY && !(held.open_flags & O_PATH);
 }
 
 /* The virtual path of the object of our descriptor fd. Its length; -ENOENT: unlinked, outside the view, a pipe. */
@@ -339,8 +339,9 @@ static int file_fd_link_permits_access(const struct place *place, int pin, int o
 	/* dup2(2) can replace the descriptor: its flags count only if it still refers to the pinned object. */
 	if (!fdinfo_is_same_file(&held, &own))
 		return -EAGAIN;
-	if ((held.flags & O_ACCMODE) == O_RDWR || (held.flags & O_ACCMODE) == ((unsigned)open_flags & O_ACCMODE))
-		return open_flags & O_TRUNC && (held.flags & O_ACCMODE) == O_RDONLY ? -EACCES : 0;
+	if ((held.open_flags & O_ACCMODE) == O_RDWR ||
+	    (held.open_flags & O_ACCMODE) == ((unsigned)open_flags & O_ACCMODE))
+		return open_flags & O_TRUNC && (held.open_flags & O_ACCMODE) == O_RDONLY ? -EACCES : 0;
 	return -EACCES;
 }
 
@@ -414,7 +415,7 @@ static int resolve_open_or_ask(const struct call *call, const struct place *plac
 		return -ENOENT;
 	if (!question)
 		return resolve_open_place(call, place, open_flags);
-	if (!(open_flags & O_DIRECTORY) && view_get_nolinks_path(place, &dirfd, &path))
+	if (!(open_flags & O_DIRECTORY) && view_get_nosymfollow_path(place, &dirfd, &path))
 		return question->ask(question->ctx, dirfd, path, open_flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0);
 	fd = resolve_open_place(call, place, open_flags);
 	return fd < 0 ? fd : question->ask(question->ctx, fd, "", AT_EMPTY_PATH);
@@ -528,10 +529,10 @@ static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned f
 	if (resolve_start_dir(call, &call->path[i], base) < 0)
 		return resolve_removed_directory(call, i, open_flags, question);
 	if (path_needs_dir(call->path[i].text)) {
-		follow |= VIEW_FOLLOW;
+		follow |= VIEW_FOLLOW_LAST_LINK;
 		open_flags |= O_DIRECTORY;
 	}
-	open_flags = follow & VIEW_FOLLOW ? open_flags & ~O_NOFOLLOW : open_flags | O_NOFOLLOW;
+	open_flags = follow & VIEW_FOLLOW_LAST_LINK ? open_flags & ~O_NOFOLLOW : open_flags | O_NOFOLLOW;
 	r = view_locate_path(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
 	if (r == 0 && resolve_judge_place(call, place, want)) {
 		fd = resolve_open_or_ask(call, place, open_flags, question);
@@ -567,8 +568,8 @@ int file_judge_and_query_path(struct call *call, unsigned i, unsigned want, unsi
 	}
 	if (path->is_null_pointer)
 		return call_fail(call, -EFAULT);
-	return resolve_path(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC,
-			    question);
+	return resolve_path(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW_LAST_LINK,
+			    O_PATH | O_CLOEXEC, question);
 }
 
 /* ---- the directory of the last name ---- */
@@ -632,7 +633,7 @@ static int name_open_host_directory(const struct place *place)
 static int name_open_parent(struct call *call, const char *base, const char *parent, struct place *place)
 {
 	const struct view *view = call->sandbox->view;
-	int r = view_locate_path(view, call->task, base, parent, VIEW_FOLLOW, place);
+	int r = view_locate_path(view, call->task, base, parent, VIEW_FOLLOW_LAST_LINK, place);
 	int fd = r < 0 ? r : name_open_host_directory(place);
 
 	/* ENOTDIR: the last component is a link, which O_DIRECTORY does not follow. */
@@ -640,7 +641,7 @@ static int name_open_parent(struct call *call, const char *base, const char *par
 		return fd;
 	fd = -ELOOP;
 	for (int tries = 0; tries < FILE_RESOLVE_ATTEMPTS_MAX && resolve_error_requires_walk(fd); tries++) {
-		r = view_walk_path(view, call->task, base, parent, VIEW_FOLLOW, place);
+		r = view_walk_path(view, call->task, base, parent, VIEW_FOLLOW_LAST_LINK, place);
 		fd = r < 0 ? r : name_open_host_directory(place);
 		if (r < 0)
 			return r;

@@ -13,8 +13,9 @@
 
 /*
  * Resolves call->path[i], judges `want` (POLICY_*) and opens the object by view_open_place() with `open_flags`: O_PATH
- * for a pin; never O_CREAT or O_TRUNC. follow: VIEW_FOLLOW or 0. Sets call->resolved_place[i] and call->decision.
- * EINTR: open_flags ask for data and the open may block; the caller then pins the object, for OUTCOME_BLOCKING.
+ * for a pin; never O_CREAT or O_TRUNC. follow: VIEW_FOLLOW_LAST_LINK or 0. Sets call->resolved_place[i] and
+ * call->decision. EINTR: open_flags ask for data and the open may block; the caller then pins the object, for
+ * OUTCOME_BLOCKING.
  */
 int file_pin_path(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags);
 
@@ -28,7 +29,7 @@ struct file_query {
 };
 
 /*
- * Like file_pin_at(), but asks a question instead of returning a descriptor: by name where view_get_nolinks_path()
+ * Like file_pin_at(), but asks a question instead of returning a descriptor: by name where view_get_nosymfollow_path()
  * permits. Asks only after the decision. 0: answered, and the caller sets the outcome; -1: the outcome is set.
  */
 int file_judge_and_query_path(struct call *call, unsigned i, unsigned want, unsigned at_flags,
@@ -57,8 +58,8 @@ int file_pin_parent(struct call *call, unsigned i, const char **ret_name);
 int file_pin_parent_of_new_name(struct call *call, unsigned i, const char **ret_name);
 
 /*
- * For open(O_CREAT): resolves path[i], which need not exist, judges POLICY_WRITE and opens the parent. With VIEW_FOLLOW
- * a dangling link as the last name leads to its target. *ret_name borrows from call->place[i].
+ * For open(O_CREAT): resolves path[i], which need not exist, judges POLICY_WRITE and opens the parent. With
+ * VIEW_FOLLOW_LAST_LINK a dangling link as the last name leads to its target. *ret_name borrows from call->place[i].
  */
 int file_pin_parent_for_open_create(struct call *call, unsigned i, unsigned follow, const char **ret_name);
 

@@ -74,7 +74,7 @@ static bool fd_table_has_room(const struct call *call, bool limit_known, struct 
 		return false;
 	spare = room->nofile_limit - size;
 	/* call->start_ns was read before the descriptors were counted. */
-	room->until_ns = call->start_ns + (spare < FD_TABLE_RECHECK_MAX_NS / FD_TABLE_FILL_NS_PER_FD
+	room->valid_until_ns = call->start_ns + (spare < FD_TABLE_RECHECK_MAX_NS / FD_TABLE_FILL_NS_PER_FD
 						   ? spare * FD_TABLE_FILL_NS_PER_FD
 						   : FD_TABLE_RECHECK_MAX_NS);
 	return true;
@@ -86,9 +86,9 @@ bool fd_table_is_full(struct call *call)
 	unsigned changes = tree_get_nofile_limit_version(call->sandbox->tree, call->task);
 	bool known = changes && room->nofile_limit_version == changes;
 
-	if (known && call->start_ns < room->until_ns)
+	if (known && call->start_ns < room->valid_until_ns)
 		return false;
-	room->until_ns = 0;
+	room->valid_until_ns = 0;
 	room->nofile_limit_version = changes;
 	/* Before a table counts as full, the limit is read again: a process outside the run can raise it. */
 	if (fd_table_has_room(call, known, room) || (known && fd_table_has_room(call, false, room)) ||

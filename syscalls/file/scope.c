@@ -76,7 +76,7 @@ static int scope_enter_link(struct openat2_scope_walk *walk, const struct place 
 	if (walk->resolve & RESOLVE_NO_SYMLINKS)
 		return -ELOOP;
 	if (place->mount->flags & MOUNT_PROC &&
-	    proc_classify_path(walk->call->sandbox->view, walk->call->task, rest) == PROC_MAGIC) {
+	    proc_classify_path(walk->call->sandbox->view, walk->call->task, rest) == PROC_MAGIC_LINK) {
 		if (walk->resolve & RESOLVE_NO_MAGICLINKS)
 			return -ELOOP;
 		return -EXDEV; /* all other RESOLVE_* flags forbid leaving the tree */

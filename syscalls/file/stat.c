@@ -23,7 +23,7 @@ static int stat_by_name(void *ctx, int dirfd, const char *path, int at_flags)
 struct statx_query {
 	unsigned flags; /* AT_STATX_* */
 	unsigned mask;
-	int nolinks_fd; /* descriptor of the tree without links: see view_get_nolinks_path */
+	int nolinks_fd; /* descriptor of the tree without links: see view_get_nosymfollow_path */
 	bool is_by_name; /* asked by name below nolinks_fd */
 	union {
 		struct statx known;
@@ -108,7 +108,7 @@ void sys_statx(struct call *call)
 {
 	unsigned flags = call_get_uint(call, 2);
 	struct statx_query statx = {.flags = flags & AT_STATX_SYNC_TYPE, .mask = call_get_uint(call, 3),
-				       .nolinks_fd = view_get_nolinks_fd(call->sandbox->view)};
+				       .nolinks_fd = view_get_nosymfollow_root_fd(call->sandbox->view)};
 	const struct file_query question = {.ask = statx_by_name, .ctx = &statx};
 
 	/* Checked before the path, as in do_statx() in fs/stat.c. Bit 31 is STATX__RESERVED. */
@@ -123,7 +123,7 @@ void sys_statx(struct call *call)
 
 void sys_statfs(struct call *call)
 {
-	_cleanup_close_ int fd = file_pin_path(call, 0, POLICY_READ, VIEW_FOLLOW, O_PATH | O_CLOEXEC);
+	_cleanup_close_ int fd = file_pin_path(call, 0, POLICY_READ, VIEW_FOLLOW_LAST_LINK, O_PATH | O_CLOEXEC);
 	struct statfs status;
 
 	if (fd >= 0)

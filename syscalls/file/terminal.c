@@ -33,9 +33,9 @@ int terminal_open_controlling(const struct call *call, int flags)
 {
 	struct procstat stat;
 
-	if (procstat_read(call->tid, &stat) < 0 || terminal_major(stat.terminal) != PTY_SLAVE_MAJOR_FIRST)
+	if (procstat_read(call->tid, &stat) < 0 || terminal_major(stat.terminal_device) != PTY_SLAVE_MAJOR_FIRST)
 		return -ENXIO;
-	return view_open_terminal(call->sandbox->view, terminal_minor(stat.terminal), flags);
+	return view_open_terminal(call->sandbox->view, terminal_minor(stat.terminal_device), flags);
 }
 
 bool terminal_becomes_controlling(const struct call *call, unsigned flags)
@@ -46,7 +46,7 @@ bool terminal_becomes_controlling(const struct call *call, unsigned flags)
 	if (place->is_magic_link || flags & (O_NOCTTY | O_PATH) || (flags & O_ACCMODE) == O_WRONLY ||
 	    strcmp(place->rest, "ptmx") == 0 || place->virt_len == place->mount->virt_len)
 		return false;
-	return procstat_read(call->tid, &stat) == 0 && stat.session == call->task->tgid && stat.terminal == 0;
+	return procstat_read(call->tid, &stat) == 0 && stat.session == call->task->tgid && stat.terminal_device == 0;
 }
 
 bool terminal_is_not_of_run(const struct call *call, const struct stat *status)
@@ -55,7 +55,7 @@ bool terminal_is_not_of_run(const struct call *call, const struct stat *status)
 	unsigned number = major(status->st_rdev);
 
 	if (!S_ISCHR(status->st_mode) || place->is_magic_link ||
-	    (place->mount && place->mount->flags & (MOUNT_PTS | MOUNT_TTY | MOUNT_DEVICE)))
+	    (place->mount && place->mount->flags & (MOUNT_DEV_PTS | MOUNT_TTY | MOUNT_DEVICE)))
 		return false;
 	return (number == CONSOLE_MAJOR && minor(status->st_rdev) <= CONSOLE_MINOR_LAST) || number == TTY_MAJOR ||
 	       number == VCS_MAJOR || number == BSD_PTY_MASTER_MAJOR || number == BSD_PTY_SLAVE_MAJOR ||
@@ -68,7 +68,8 @@ bool terminal_refuse_if_not_of_run(struct call *call, int fd)
 	struct stat status;
 
 	/* In a mount namespace no other mounts have devices: view_get_mount_restrictions() in view/build.c. */
-	if (mount && view_is_attached(call->sandbox->view) && strncmp(mount->origin, "/dev", strlen("/dev")) != 0)
+	if (mount && view_is_attached(call->sandbox->view) &&
+	    strncmp(mount->recorded_host_path, "/dev", strlen("/dev")) != 0)
 		return false;
 	/* Every open of a file comes here: lseek(2), which fails for terminals (ESPIPE), is cheaper. */
 	if (lseek(fd, 0, SEEK_CUR) >= 0 || fstat(fd, &status) < 0 || !terminal_is_not_of_run(call, &status))

@@ -10,8 +10,8 @@
 int terminal_open_controlling(const struct call *call, int flags);
 
 /*
- * Whether a terminal (place[0], of MOUNT_PTS), opened with these flags, becomes the controlling terminal of the target
- * process: tty_open_proc_set_tty() in drivers/tty/tty_jobctrl.c. The kernel would make it the supervisor's.
+ * Whether a terminal (place[0], of MOUNT_DEV_PTS), opened with these flags, becomes the controlling terminal of the
+ * target process: tty_open_proc_set_tty() in drivers/tty/tty_jobctrl.c. The kernel would make it the supervisor's.
  */
 bool terminal_becomes_controlling(const struct call *call, unsigned flags);
 

@@ -24,7 +24,7 @@ static bool watch_events_name_only_shown(const struct call *call, int object)
 
 	if (place->is_magic_link)
 		return fstat(object, &status) == 0 && !S_ISDIR(status.st_mode);
-	return !(place->mount->flags & (MOUNT_BY_GLOBS_ONLY | MOUNT_PTS) && view_has_standin(place));
+	return !(place->mount->flags & (MOUNT_BY_GLOBS_ONLY | MOUNT_DEV_PTS) && view_has_standin(place));
 }
 
 /*
@@ -52,7 +52,7 @@ void sys_inotify_add_watch(struct call *call)
 
 	if (watch < 0)
 		return;
-	object = file_pin_path(call, 0, POLICY_READ, mask & IN_DONT_FOLLOW ? 0 : VIEW_FOLLOW,
+	object = file_pin_path(call, 0, POLICY_READ, mask & IN_DONT_FOLLOW ? 0 : VIEW_FOLLOW_LAST_LINK,
 			  O_PATH | O_CLOEXEC | (mask & IN_ONLYDIR ? O_DIRECTORY : 0));
 	if (object < 0 || (fstat(object, &status) == 0 && file_refuse_unless_public(call, &status, S_IROTH) < 0))
 		return;

@@ -27,7 +27,8 @@ int net_check_socket(const struct call *call)
 		return -EBADF;
 	if ((size_t)len >= strlen("socket:") && memcmp(name, "socket:", strlen("socket:")) == 0)
 		return 0;
-	return fdinfo_read(call->tid, call_get_int(call, 0), &info) == 0 && info.flags & O_PATH ? -EBADF : -ENOTSOCK;
+	return fdinfo_read(call->tid, call_get_int(call, 0), &info) == 0 && info.open_flags & O_PATH ? -EBADF
+												     : -ENOTSOCK;
 }
 
 bool net_allow_socket(struct call *call)

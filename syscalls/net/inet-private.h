@@ -79,7 +79,7 @@ struct inet_route {
 	enum inet_place kind;
 	struct net_verdict verdict; /* set for INET_ENDPOINT and INET_TO_NOWHERE */
 	const char *host;           /* borrowed, or points to `text` */
-	char text[NET_ADDRESS_TEXT];
+	char text[NET_ADDRESS_TEXT_SIZE];
 };
 
 /* Judges where an address leads by the policy. */

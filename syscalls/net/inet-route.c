@@ -136,7 +136,7 @@ void inet_allow_call(struct call *call, const struct net_verdict *verdict)
 bool inet_refuse_closed(struct call *call, int error)
 {
 	const struct policy *policy = call->sandbox->policy;
-	const char *label = policy_is_observing(policy) ? NULL : policy_find_closer_of_network(policy);
+	const char *label = policy_is_observing(policy) ? NULL : policy_find_entry_that_closed_network(policy);
 
 	if (label)
 		inet_refuse_call(call, error, label, "after_read");

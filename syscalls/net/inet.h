@@ -61,7 +61,7 @@ struct inet_egress_connect {
 	struct inet_address listener; /* where the target's socket is connected to, once the upstream is connected */
 	int domain;                   /* the domain of the target's socket */
 	bool is_nonblocking;
-	char address[NET_ADDRESS_TEXT]; /* the address in the target's call, for the record */
+	char address[NET_ADDRESS_TEXT_SIZE]; /* the address in the target's call, for the record */
 };
 
 #endif

@@ -29,7 +29,7 @@ static int unix_find_socket_of_file(struct call *call, int node, struct sockets_
 
 int unix_find_socket_of_path(struct call *call, struct sockets_address *ret_address)
 {
-	_cleanup_close_ int node = file_pin_path(call, 0, POLICY_WRITE, VIEW_FOLLOW, O_PATH);
+	_cleanup_close_ int node = file_pin_path(call, 0, POLICY_WRITE, VIEW_FOLLOW_LAST_LINK, O_PATH);
 
 	if (node >= 0)
 		return unix_find_socket_of_file(call, node, ret_address);

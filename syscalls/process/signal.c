@@ -350,10 +350,10 @@ static pid_t pidfd_read_process(const struct call *call, int fd, bool *ret_threa
 	if (fdinfo_read(call->tid, fd, &info) < 0)
 		return -EBADF;
 	if (info.pid == 0)
-		info.pid = info.flags & O_PATH ? 0 : pidfd_read_proc_directory(call, fd);
+		info.pid = info.open_flags & O_PATH ? 0 : pidfd_read_proc_directory(call, fd);
 	if (info.pid == 0)
 		return -EBADF;
-	*ret_thread = info.flags & O_EXCL;
+	*ret_thread = info.open_flags & O_EXCL;
 	return info.pid > 0 ? info.pid : -ESRCH;
 }
 

@@ -8,14 +8,14 @@
 /* As a query again: the question of an answer is the one that was asked, and answers of any size fit. */
 static void answer_it(const struct dns_query *query, size_t addresses, const char *name)
 {
-	struct dns_answer answer = {.count = addresses, .ttl = 60};
-	uint8_t data[DNS_REPLY_MAX], without[DNS_REPLY_MAX];
+	struct dns_answer answer = {.address_count = addresses, .ttl = 60};
+	uint8_t data[DNS_REPLY_BYTES_MAX], without[DNS_REPLY_BYTES_MAX];
 	struct dns_query again;
 	size_t len;
 
 	for (size_t i = 0; i < addresses && i < DNS_ANSWERS_MAX; i++)
 		answer.address[i].ss_family = i % 2 ? AF_INET : AF_INET6;
-	memcpy(answer.name, name, strlen(name) + 1);
+	memcpy(answer.ptr_name, name, strlen(name) + 1);
 	len = dns_build_answer(query, &answer, data, sizeof(data));
 	promise(len <= sizeof(data) && (len > 0 || name[0]));
 	if (len == 0)
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (dns_parse_query(data, size, &query) < 0)
 		return 0;
-	promise(size <= DNS_QUERY_MAX && query.question_len <= sizeof(query.question));
+	promise(size <= DNS_QUERY_BYTES_MAX && query.question_len <= sizeof(query.question));
 	promise(memchr(query.name, '\0', sizeof(query.name)) != NULL);
 	promise(memcmp(data + 12, query.question, query.question_len) == 0);
 	dns_get_type_text(query.type, type);

@@ -228,7 +228,7 @@ static void check_anew(const struct http1_head *head, bool response, const char 
 	promise(opinion.lengths == 1 || head->framing != HTTP1_CONTENT_LENGTH);
 	promise(response || opinion.hosts == 1);
 	if (opinion.lengths)
-		promise(strtoull(opinion.length, NULL, 10) == head->length);
+		promise(strtoull(opinion.length, NULL, 10) == head->content_length);
 	len = http1_find_head_end(&scan, out.data, out.len);
 	if (len == -EMSGSIZE) /* a few bytes more than before are too many */
 		return;
@@ -236,8 +236,8 @@ static void check_anew(const struct http1_head *head, bool response, const char 
 	if (parse(out.data, out.len, response, method, &second) == -EMSGSIZE) /* the same of fields */
 		return;
 	promise(parse(out.data, out.len, response, method, &second) == 0);
-	promise(second.framing == head->framing && second.length == head->length);
-	promise(second.wants_keep_alive != is_last(head, response) || (response && head->minor == 0));
+	promise(second.framing == head->framing && second.content_length == head->content_length);
+	promise(second.wants_keep_alive != is_last(head, response) || (response && head->minor_version == 0));
 	write_head(&again, &second, response);
 	promise(again.len == out.len && memcmp(again.data, out.data, out.len) == 0);
 }
@@ -250,7 +250,7 @@ static void check_borrows(const struct http1_head *head, const char *data, size_
 		promise(within(head->field[i].value, head->field[i].value_len, data, len));
 	}
 	if (response) {
-		promise(within(head->phrase, head->phrase_len, data, len));
+		promise(within(head->reason_phrase, head->reason_phrase_len, data, len));
 		promise(head->status >= 100 && head->status <= 599);
 		return;
 	}
@@ -340,7 +340,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	}
 	if (len <= 0)
 		return 0;
-	promise((size_t)len <= size && len <= HTTP_HEAD_MAX);
+	promise((size_t)len <= size && len <= HTTP_HEAD_BYTES_MAX);
 	if (parse(data, (size_t)len, response, method, &head) != 0)
 		return 0;
 	check_borrows(&head, data, (size_t)len, response);

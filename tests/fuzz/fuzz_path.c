@@ -100,7 +100,7 @@ static void set_up(void)
 		promise(symlinkat(links[i][1], root_fd, links[i][0]) == 0);
 	view.proc_fd = -1;
 	add_mount("/", "");
-	view.root = view.mount[0];
+	view.skeleton_mount = view.mount[0];
 	add_mount("/d/e", "/d/e");
 	add_mount("/usr", "/usr");
 	promise(view_add_node(&view, "/lib", NULL, "/usr/lib") == 0);
@@ -116,7 +116,7 @@ static void check_canonical(const struct place *place)
 	promise(virt[0] == '/' && !strstr(virt, "//") && !strstr(virt, "/./") && !strstr(virt, "/../"));
 	promise(place->virt_len == 1 || virt[place->virt_len - 1] != '/');
 	promise(place->mount && path_is_below(virt, place->mount->virt));
-	for (size_t i = 0; i < view.mounts; i++)
+	for (size_t i = 0; i < view.mount_count; i++)
 		promise(view.mount[i]->virt_len <= place->mount->virt_len || !path_is_below(virt, view.mount[i]->virt));
 }
 
@@ -188,7 +188,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(path, data + 1, size - 1);
 	path[size - 1] = '\0';
-	how = data[0] & 4 ? VIEW_FOLLOW : 0;
+	how = data[0] & 4 ? VIEW_FOLLOW_LAST_LINK : 0;
 	flags = O_PATH | (how ? 0 : O_NOFOLLOW) | (path_needs_dir(path) ? O_DIRECTORY : 0);
 	oracle = ask_kernel(bases[data[0] & 3], path, flags);
 	check_locate(bases[data[0] & 3], path, how, flags, oracle);

@@ -83,7 +83,7 @@ static struct policy *load(struct input *input)
 		.home = "/home/user",
 		.workdir = "/tmp/run/work",
 		.workdir_virt_default = "/work",
-		.scratch = "/tmp/run",
+		.scratch_path = "/tmp/run",
 	};
 	struct policy_errors errors = {0};
 	struct policy *policy = NULL;

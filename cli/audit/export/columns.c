@@ -40,16 +40,16 @@ static const struct column {
 	{"tid", FIELD_TID, 0},
 	{"ppid", FIELD_SIGNED, MEMBER_OFFSET(ppid)},
 	{"host_pid", FIELD_SIGNED, MEMBER_OFFSET(host_pid)},
-	{"program", FIELD_UNSIGNED, MEMBER_OFFSET(program)},
+	{"program", FIELD_UNSIGNED, MEMBER_OFFSET(session_program_number)},
 	{"exe", FIELD_TEXT, MEMBER_OFFSET(exe)},
 	{"syscall", FIELD_TEXT, MEMBER_OFFSET(syscall)},
 	{"event", FIELD_TEXT, MEMBER_OFFSET(event)},
-	{"args", FIELD_JSON_AS_TEXT, MEMBER_OFFSET(args_object)},
-	{"path", FIELD_TEXT, MEMBER_OFFSET(path[0].written)},
+	{"args", FIELD_JSON_AS_TEXT, MEMBER_OFFSET(args_json)},
+	{"path", FIELD_TEXT, MEMBER_OFFSET(path[0].as_written)},
 	{"resolved", FIELD_RESOLVED_PATH, MEMBER_OFFSET(path[0])},
-	{"path2", FIELD_TEXT, MEMBER_OFFSET(path[1].written)},
+	{"path2", FIELD_TEXT, MEMBER_OFFSET(path[1].as_written)},
 	{"resolved2", FIELD_RESOLVED_PATH, MEMBER_OFFSET(path[1])},
-	{"loader", FIELD_TEXT, MEMBER_OFFSET(path[2].written)},
+	{"loader", FIELD_TEXT, MEMBER_OFFSET(path[2].as_written)},
 	{"loader_resolved", FIELD_RESOLVED_PATH, MEMBER_OFFSET(path[2])},
 	{"right", FIELD_TEXT, MEMBER_OFFSET(right)},
 	{"conn", FIELD_UNSIGNED, MEMBER_OFFSET(conn)},
@@ -62,7 +62,7 @@ static const struct column {
 	{"sni", FIELD_TEXT, MEMBER_OFFSET(sni)},
 	{"alpn", FIELD_TEXT, MEMBER_OFFSET(alpn)},
 	{"method", FIELD_TEXT, MEMBER_OFFSET(method)},
-	{"truncated", FIELD_FLAG, MEMBER_OFFSET(truncated)},
+	{"truncated", FIELD_FLAG, MEMBER_OFFSET(path_is_truncated)},
 	{"credential", FIELD_TEXT, MEMBER_OFFSET(credential)},
 	{"status", FIELD_UNSIGNED, MEMBER_OFFSET(status)},
 	{"cause", FIELD_TEXT, MEMBER_OFFSET(cause)},
@@ -164,7 +164,7 @@ struct column_value column_get_value(size_t column, const struct audit_entry *en
 		return (struct column_value){.is_present = record_get_tid(record) != 0,
 					     .number = record_get_tid(record)};
 	case FIELD_BYTES:
-		return column_make_number(record->has_bytes, *(const uint64_t *)field);
+		return column_make_number(record->has_byte_counts, *(const uint64_t *)field);
 	case FIELD_RETURN_VALUE:
 		return (struct column_value){.is_present = record->has_ret, .number = record->ret};
 	case FIELD_NS:

@@ -70,22 +70,22 @@ static bool ocsf_is_exec(const struct scan_record *record)
 
 static int ocsf_get_class(const struct scan_record *record)
 {
-	if (scan_text_is(&record->event, "request"))
+	if (scan_text_equals(&record->event, "request"))
 		return CLASS_HTTP;
-	if (scan_text_is(&record->event, "dns"))
+	if (scan_text_equals(&record->event, "dns"))
 		return CLASS_DNS;
 	if (record_names_network(record))
 		return CLASS_NETWORK;
 	if (ocsf_is_exec(record))
 		return CLASS_PROCESS;
-	return record->path[0].written.at || record->path[0].resolved.at ? CLASS_FILE : CLASS_PROCESS;
+	return record->path[0].as_written.at || record->path[0].resolved.at ? CLASS_FILE : CLASS_PROCESS;
 }
 
 static int ocsf_get_network_activity(const struct scan_record *record)
 {
 	int activity = record->event.at ? NETWORK_OPEN : ocsf_find_call(ocsf_network_calls, &record->syscall);
 
-	if (scan_text_is(&record->event, "close"))
+	if (scan_text_equals(&record->event, "close"))
 		return NETWORK_CLOSE;
 	if (activity != NETWORK_OPEN)
 		return activity;
@@ -206,12 +206,12 @@ static void ocsf_put_endpoint(struct buf *out, const struct scan_record *record)
 static void ocsf_put_network(struct buf *out, int class, const struct scan_record *record)
 {
 	bool serves = ocsf_get_activity(class, record) == NETWORK_LISTEN && class == CLASS_NETWORK;
-	bool udp = scan_text_is(&record->proto, "udp") || scan_text_is(&record->proto, "dns");
+	bool udp = scan_text_equals(&record->proto, "udp") || scan_text_equals(&record->proto, "dns");
 
 	ocsf_put_endpoint(out, record);
 	buf_printf(out, ",\"connection_info\":{\"direction_id\":%d,\"protocol_name\":\"%s\"}", serves ? 1 : 2,
 		   udp ? "udp" : "tcp");
-	if (record->has_bytes)
+	if (record->has_byte_counts)
 		buf_printf(out, ",\"traffic\":{\"bytes_out\":%llu,\"bytes_in\":%llu}",
 			   (unsigned long long)record->bytes_up, (unsigned long long)record->bytes_down);
 	json_put_text(out, ",\"app_protocol_name\":", &record->proto);
@@ -222,7 +222,7 @@ static void ocsf_put_request(struct buf *out, const struct scan_record *record)
 	json_put_text(out, ",\"http_request\":{\"http_method\":", &record->method);
 	buf_puts(out, record->method.at ? "," : ",\"http_request\":{");
 	json_put_text(out, "\"url\":{\"path\":",
-		      record->path[0].written.at ? &record->path[0].written : &(struct scan_text){"/", 1});
+		      record->path[0].as_written.at ? &record->path[0].as_written : &(struct scan_text){"/", 1});
 	json_put_text(out, ",\"hostname\":", &record->host);
 	json_put_int(out, ",\"port\":", (int64_t)record->port);
 	buf_puts(out, "}}");
@@ -234,7 +234,7 @@ static void ocsf_put_request(struct buf *out, const struct scan_record *record)
 
 static void ocsf_put_process(struct buf *out, const struct scan_record *record)
 {
-	struct scan_text name = json_get_basename(&record->path[0].written);
+	struct scan_text name = json_get_basename(&record->path[0].as_written);
 
 	json_put_int(out, ",\"process\":{\"pid\":", record->pid);
 	if (ocsf_is_exec(record)) {
@@ -252,7 +252,7 @@ static void ocsf_put_object(struct buf *out, int class, const struct scan_record
 {
 	if (class == CLASS_FILE) {
 		ocsf_put_file(out, ",\"file\":{\"name\":", &record->path[0], 0);
-		if (record->path[1].written.at || record->path[1].resolved.at)
+		if (record->path[1].as_written.at || record->path[1].resolved.at)
 			ocsf_put_file(out, ",\"file_result\":{\"name\":", &record->path[1], 0);
 	} else if (class == CLASS_PROCESS) {
 		ocsf_put_process(out, record);
@@ -274,10 +274,10 @@ static void ocsf_put_object(struct buf *out, int class, const struct scan_record
 static void ocsf_put_outcome(struct buf *out, const struct scan_record *record)
 {
 	bool denied = record_is_denied(record);
-	bool replaced = scan_text_is(&record->verdict, "redirect") || scan_text_is(&record->verdict, "provide");
+	bool replaced = scan_text_equals(&record->verdict, "redirect") || scan_text_equals(&record->verdict, "provide");
 	int status = !record->has_ret && !record->error.at ? 0 : record->error.at || denied ? 2 : 1;
 
-	json_put_int(out, ",\"severity_id\":", scan_text_is(&record->verdict, "kill") ? 4 : denied ? 2 : 1);
+	json_put_int(out, ",\"severity_id\":", scan_text_equals(&record->verdict, "kill") ? 4 : denied ? 2 : 1);
 	json_put_int(out, ",\"status_id\":", status);
 	json_put_text(out, ",\"status_code\":", &record->error);
 	json_put_text(out, ",\"status_detail\":", &record->reason);

@@ -107,7 +107,7 @@ static void perfetto_put_args(struct buf *out, const struct audit_entry *entry)
 	buf_printf(out, ",\"args\":{\"seq\":%llu", (unsigned long long)record->seq);
 	json_put_text(out, ",\"verdict\":", &record->verdict);
 	json_put_text(out, ",\"path\":", path);
-	json_put_text(out, ",\"path2\":", &record->path[1].written);
+	json_put_text(out, ",\"path2\":", &record->path[1].as_written);
 	json_put_text(out, ",\"host\":", &record->host);
 	if (record->port)
 		json_put_int(out, ",\"port\":", (int64_t)record->port);
@@ -136,7 +136,7 @@ static void perfetto_put_call(struct export *export, const struct audit_entry *e
 	uint64_t at = entry->time_ns > state->start_ns ? entry->time_ns - state->start_ns : 0;
 
 	/* the record of a connection's end has the duration of the whole connection */
-	if (scan_text_is(&record->event, "close"))
+	if (scan_text_equals(&record->event, "close"))
 		ns = 0;
 	if (at < item->count[1])
 		at = item->count[1];

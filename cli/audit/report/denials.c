@@ -128,7 +128,8 @@ static void denials_set_suggestion(struct denial_group *group, const json_t *lin
 	bool network = json_object_get(line, "port") || json_object_get(line, "event");
 	const char *host = denials_get_text(line, "host");
 	_cleanup_free_ char *rule = NULL, *written = NULL, *resolved = NULL, *request = NULL;
-	struct suggest_denial denial = {.reason = denials_get_text(line, "reason"), .want = denials_get_right(line)};
+	struct suggest_denial denial = {.reason = denials_get_text(line, "reason"),
+					.wanted_right = denials_get_right(line)};
 	size_t len;
 
 	rule = audit_line_get_bytes(line, "rule", &len);
@@ -136,13 +137,13 @@ static void denials_set_suggestion(struct denial_group *group, const json_t *lin
 	written = audit_line_get_bytes(line, second ? "path2" : "path", &len);
 	denial.rule = rule;
 	denial.changes_names = denials_call_changes_name(line, row);
-	denial.written = written;
+	denial.path_as_written = written;
 	if (network && host) {
 		denial.host = host;
 		denial.accepts_connections = row && row->intent == INTENT_SERVE;
 		request = denials_describe_request(line);
-		denial.request = request;
-		denial.dropped = denials_get_text(line, "dropped");
+		denial.http_request = request;
+		denial.undialled_addresses = denials_get_text(line, "dropped");
 		denial.port = row && strcmp(row->name, "listen") == 0
 				      ? 0
 				      : (unsigned)json_integer_value(json_object_get(line, "port"));

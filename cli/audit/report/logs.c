@@ -130,7 +130,8 @@ int report_survey_logs(struct report *report, struct report_log *logs, size_t co
 
 static bool logs_record_is_important(const struct scan_record *record)
 {
-	return record->event.at || scan_text_is(&record->verdict, "deny") || scan_text_is(&record->verdict, "kill") ||
+	return record->event.at || scan_text_equals(&record->verdict, "deny") ||
+	       scan_text_equals(&record->verdict, "kill") ||
 	       (record->syscall.at && record->syscall.len >= 4 && memcmp(record->syscall.at, "exec", 4) == 0);
 }
 
@@ -180,7 +181,7 @@ static bool logs_skip_line(const struct report *report, struct report_run *run, 
 	struct scan_record record;
 
 	if (report->sample_step == 1 || (run->records + 1) % report->sample_step == 0 ||
-	    scan_parse_line_fast(line->text, line->len, &record) < 0 || record.type.at || !record.verdict.at ||
+	    scan_parse_line_fast(line->text, line->len, &record) < 0 || record.line_type.at || !record.verdict.at ||
 	    logs_record_is_important(&record))
 		return false;
 	run->records++;

@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 				      .records_allowed_calls = true};
 	const struct audit_trailer trailer = {.status = "ok", .exit_code = 0};
 	struct signing_key key;
-	struct sign_end end;
+	struct signed_log_end end;
 	uint64_t records;
 	char last[4096];
 	int fd;

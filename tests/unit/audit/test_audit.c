@@ -48,7 +48,7 @@ static struct audit_record record(const char *text, size_t len)
 				     .syscall = "openat",
 				     .arg = {{.name = "flags", .kind = AUDIT_ARG_HEX, .value = 0x80000},
 					     {.name = "mode", .kind = AUDIT_ARG_MODE, .value = 0644}},
-				     .args = 2,
+				     .arg_count = 2,
 				     .path = text,
 				     .path_len = len,
 				     .verdict = VERDICT_ALLOW,
@@ -170,11 +170,11 @@ START_TEST(test_hostile_text)
 		rec = record(texts[i], lens[i]);
 		rec.arg[2] = (struct audit_arg){
 			.name = "target", .kind = AUDIT_ARG_TEXT, .text = texts[i], .text_len = lens[i]};
-		rec.args = 3;
+		rec.arg_count = 3;
 		ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 		/* An outcome within one page: a page fault never splits its stores. */
-		ck_assert_uint_eq(slot.offset / AUDIT_PAGE_BYTES,
-				  (slot.offset + AUDIT_OUTCOME_BYTES + 1) / AUDIT_PAGE_BYTES);
+		ck_assert_uint_eq(slot.outcome_offset / AUDIT_PAGE_BYTES,
+				  (slot.outcome_offset + AUDIT_OUTCOME_BYTES + 1) / AUDIT_PAGE_BYTES);
 		audit_end_record(audit, slot, -ENOENT, 4711);
 	}
 	close_log(audit);
@@ -291,8 +291,8 @@ static void step_through(int64_t ret, unsigned *ret_states)
 	int status;
 
 	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
-	len = (size_t)(audit->file_length - slot.offset);
-	line = audit->mmap_window + (slot.offset - audit->window_start);
+	len = (size_t)(audit->file_length - slot.outcome_offset);
+	line = audit->mmap_window + (slot.outcome_offset - audit->window_start);
 	while (line[-1] != '\n') {
 		line--;
 		len++;
@@ -349,7 +349,7 @@ START_TEST(test_denials_only)
 
 	(void)unlink(path);
 	head.records_allowed_calls = false;
-	head.lacks_reads = true;
+	head.lacks_records_of_reads = true;
 	ck_assert_int_eq(audit_open_log(path, &head, &audit), 0);
 	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 	ck_assert_uint_eq(slot.seq, 0);
@@ -540,7 +540,7 @@ END_TEST
 /* An effect other than the verdict's usual one is written, and all fields of a record about a connection. */
 START_TEST(test_compact_keeps_unusual_effects)
 {
-	struct audit_net net = {.event = "open", .conn_id = 1};
+	struct audit_net net = {.event_name = "open", .conn_id = 1};
 	struct audit_record rec = record("/a", 2);
 	struct audit_header head = header();
 	struct audit_slot slot;

@@ -67,10 +67,10 @@ static char *only_line(struct audit *audit)
 /* In the order of callgate-audit(5). */
 START_TEST(test_all_fields)
 {
-	struct audit_net net = {.event = "request",
+	struct audit_net net = {.event_name = "request",
 				.conn_id = 3,
 				.port = 443,
-				.status = 403,
+				.http_status = 403,
 				.refusal_count = 2,
 				.host = "api.test",
 				.address = "198.18.0.16",
@@ -83,8 +83,8 @@ START_TEST(test_all_fields)
 				.path = "/a?\xe2\x80\xa6",
 				.credential = "authorization: GH_TOKEN",
 				.cause = "client",
-				.truncated = true,
-				.has_bytes = true,
+				.path_is_truncated = true,
+				.has_byte_counts = true,
 				.bytes_up = 1,
 				.bytes_down = UINT64_MAX,
 				.dns_us = 1,
@@ -113,7 +113,7 @@ END_TEST
 /* Unknown values are left out. */
 START_TEST(test_few_fields)
 {
-	struct audit_net net = {.event = "dns", .host = "evil.test", .proto = "", .refusal_count = 1};
+	struct audit_net net = {.event_name = "dns", .host = "evil.test", .proto = "", .refusal_count = 1};
 	struct audit *audit = open_log(false);
 	char *text, *at;
 
@@ -138,7 +138,7 @@ START_TEST(test_hostile_texts)
 					    "\\",   "\xc2\x85",        "\xe2\x80\xa8", "\x7f"};
 	static char long_text[8192];
 	const char **text[11];
-	struct audit_net net = {.event = "request", .conn_id = 1};
+	struct audit_net net = {.event_name = "request", .conn_id = 1};
 	struct audit *audit = open_log(true);
 	struct audit_reader *reader;
 	struct audit_line line;
@@ -176,7 +176,7 @@ END_TEST
 /* With record_allowed false. */
 START_TEST(test_allowed_left_out)
 {
-	struct audit_net net = {.event = "request", .conn_id = 1, .host = "a.test"};
+	struct audit_net net = {.event_name = "request", .conn_id = 1, .host = "a.test"};
 	struct audit *audit = open_log(false);
 
 	add(audit, &net, VERDICT_ALLOW, 200);

@@ -19,7 +19,7 @@ static const char end[] =
 
 static bool text_is(struct scan_text text, const char *wanted)
 {
-	return scan_text_is(&text, wanted);
+	return scan_text_equals(&text, wanted);
 }
 
 START_TEST(test_fields_of_a_call)
@@ -42,10 +42,10 @@ START_TEST(test_fields_of_a_connection)
 
 	ck_assert_int_eq(scan_parse_line_fast(end, strlen(end), &record), 0);
 	ck_assert(record.conn == 1 && record.port == 8080 && record.status == 200 && record.refusal_count == 3);
-	ck_assert(record.has_bytes && record.bytes_up == 0 && record.bytes_down == 202);
+	ck_assert(record.has_byte_counts && record.bytes_up == 0 && record.bytes_down == 202);
 	ck_assert(text_is(record.dns_ms, "0.005") && text_is(record.duration_ms, "8.499") && !record.connect_ms.at);
 	ck_assert(record.has_ret && record.ret == -1 && !record.has_ns);
-	ck_assert(record.pid == 0 && !record.args_object.at);
+	ck_assert(record.pid == 0 && !record.args_json.at);
 }
 END_TEST
 
@@ -58,7 +58,7 @@ START_TEST(test_arguments_one_by_one)
 	size_t count = 0;
 
 	ck_assert_int_eq(scan_parse_line_fast(call, strlen(call), &record), 0);
-	for (rest = record.args_object; scan_next_arg(&rest, &name, &value); count++) {
+	for (rest = record.args_json; scan_next_arg(&rest, &name, &value); count++) {
 		ck_assert_uint_lt(count, 3);
 		ck_assert(text_is(name, wanted[count][0]) && text_is(value, wanted[count][1]));
 	}

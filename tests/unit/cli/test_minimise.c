@@ -75,7 +75,7 @@ static void ask_request(uint64_t *state)
 	question = (struct query){.kind = QUERY_REQUEST, .was_allowed = true};
 	generate_url(state, text);
 	ck_assert_int_eq(sscanf(text, "%23s %7[a-z]://%253[^:]:%u%2047s", question.method, scheme, question.host,
-				&question.port, question.request), 5);
+				&question.port, question.request_path), 5);
 	question.upgrade = *scheme == 'w';
 }
 
@@ -116,7 +116,7 @@ static enum diff_level judge(const struct policy *policy)
 		verdict = policy_net_judge_listen(policy, question.port);
 	else
 		verdict = policy_net_judge_request(policy, question.host, question.port, question.method,
-						   question.request, question.upgrade);
+						   question.request_path, question.upgrade);
 	return verdict.is_allowed && policy_net_is_enabled(policy) ? DIFF_ALLOWED : DIFF_DENIED;
 }
 

@@ -70,7 +70,7 @@ static struct policy *load_policy(struct cli_path_cache *real, const char *workd
 					 .home = "/root",
 					 .workdir = workdir,
 					 .workdir_virt_default = workdir,
-					 .scratch = "/nowhere"};
+					 .scratch_path = "/nowhere"};
 	const char *const names[] = {"./p.json", NULL};
 	struct policy_errors errors = {0};
 	struct policy *policy = NULL;

@@ -165,7 +165,7 @@ START_TEST(the_cap_ends_a_stream_with_a_reset)
 	ck_assert_int_lt(wire_hear(program), 0);
 	record = erig_record(rig, erig_last(rig), CONTROL_EVENT_CLOSE, 0);
 	ck_assert_str_eq(record.reason, "cap_bytes");
-	ck_assert_str_eq(record.cause, "cap_bytes_down");
+	ck_assert_str_eq(record.close_cause, "cap_bytes_down");
 	ck_assert_int_eq(record.allow, 0);
 	ck_assert_uint_le(record.bytes_down, 1001);
 	(void)close(program);

@@ -184,7 +184,7 @@ static void dial(const char *host, uint16_t port)
 static void answer_with(const char *const *text, size_t count)
 {
 	struct pollfd ready = {.fd = other, .events = POLLIN};
-	struct resolver_reply reply = {.count = (uint32_t)count};
+	struct resolver_reply reply = {.address_count = (uint32_t)count};
 	struct resolver_query query;
 
 	ck_assert_int_eq(poll(&ready, 1, PATIENCE_MS), 1);

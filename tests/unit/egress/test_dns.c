@@ -51,7 +51,7 @@ static int parse(const uint8_t *data, size_t len, struct dns_query *ret_query)
 static struct dns_told ask(const char *name, unsigned type, int edns, struct dns_verdict *ret_verdict)
 {
 	const struct dns_bytes bytes = dns_ask(0xbeef, name, type, edns);
-	uint8_t data[DNS_REPLY_MAX];
+	uint8_t data[DNS_REPLY_BYTES_MAX];
 	struct dns_query query;
 	struct dns_told told;
 	size_t len;
@@ -135,9 +135,10 @@ START_TEST(answers)
 
 		ck_assert_msg(told.code == row[i].code && strcmp(told.text, row[i].text) == 0, "%s %u: %u %s",
 			      row[i].name, row[i].type, told.code, told.text);
-		ck_assert_msg(row[i].reason ? verdict.reason && strcmp(verdict.reason, row[i].reason) == 0 :
-					      !verdict.reason,
-			      "%s: %s", row[i].name, verdict.reason);
+		ck_assert_msg(row[i].reason
+				      ? verdict.refusal_reason && strcmp(verdict.refusal_reason, row[i].reason) == 0
+				      : !verdict.refusal_reason,
+			      "%s: %s", row[i].name, verdict.refusal_reason);
 		ck_assert(!verdict.uses_real_addresses);
 		ck_assert(verdict.has_pool_addresses == (row[i].text[0] != '\0' && row[i].type != 12 &&
 					    strcasecmp(row[i].name, "localhost") != 0));
@@ -158,7 +159,7 @@ START_TEST(longest_names)
 	(void)snprintf(name, sizeof(name), "x%062d.x%062d.x%062d.x%060d", 7, 7, 7, 7);
 	ck_assert_uint_eq(strlen(name), 253);
 	ck_assert_uint_eq(ask(name, 1, 0, &verdict).code, 3);
-	ck_assert_str_eq(verdict.reason, "no_rule");
+	ck_assert_str_eq(verdict.refusal_reason, "no_rule");
 	(void)snprintf(name, sizeof(name), "x%062d.x%062d.x%062d.x%061d", 7, 7, 7, 7);
 	bytes = dns_ask(1, name, 1, 0);
 	ck_assert_int_eq(parse(bytes.at, bytes.len, &query), -EBADMSG);
@@ -178,7 +179,7 @@ START_TEST(pool_exhausted)
 		ck_assert_uint_eq(ask(name, 1, -1, &verdict).code, 0);
 	}
 	ck_assert_uint_eq(ask("more.wild.test", 1, -1, &verdict).code, 2);
-	ck_assert_str_eq(verdict.reason, "pool_exhausted");
+	ck_assert_str_eq(verdict.refusal_reason, "pool_exhausted");
 	ck_assert_str_eq(ask("a.test", 1, -1, &verdict).text, "A 198.18.0.16 60");
 	ck_assert_str_eq(ask("n0.wild.test", 1, -1, &verdict).text, "A 198.18.0.21 60");
 }
@@ -203,13 +204,13 @@ START_TEST(real_addresses)
 	ck_assert_int_eq(parse(bytes.at, bytes.len, &query), 0);
 	dns_judge_addresses(pool, &query, list, 3, &verdict);
 	ck_assert(!verdict.uses_real_addresses && !verdict.has_pool_addresses);
-	ck_assert_uint_eq(verdict.answer.count, 2); /* not the one that is b.test's */
+	ck_assert_uint_eq(verdict.answer.address_count, 2); /* not the one that is b.test's */
 	ck_assert_str_eq(pool_find_name(pool, (const struct sockaddr *)&list[0]), "real.test");
 	ck_assert_str_eq(pool_find_name(pool, (const struct sockaddr *)&list[2]), "b.test");
 	(void)ask("real.test", 255, 0, &verdict);
 	dns_judge_addresses(pool, &query, &list[2], 1, &verdict);
 	ck_assert(verdict.has_pool_addresses);
-	ck_assert_uint_eq(verdict.answer.count, 2); /* the synthetic ones */
+	ck_assert_uint_eq(verdict.answer.address_count, 2); /* the synthetic ones */
 }
 END_TEST
 
@@ -242,7 +243,7 @@ START_TEST(refused_messages)
 	for (size_t len = 0; len < good.len; len++)
 		ck_assert_int_eq(parse(good.at, len, &query), len < 12 ? -EINVAL : -EBADMSG);
 	ck_assert_int_eq(parse(good.at, good.len + 1, &query), -EBADMSG);
-	ck_assert_int_eq(parse(good.at, DNS_QUERY_MAX + 1, &query), -EBADMSG);
+	ck_assert_int_eq(parse(good.at, DNS_QUERY_BYTES_MAX + 1, &query), -EBADMSG);
 }
 END_TEST
 
@@ -251,7 +252,7 @@ START_TEST(codes)
 {
 	const struct dns_answer refusal = {.code = DNS_FORMERR};
 	struct dns_bytes bytes = dns_ask(7, "a.test", 1, -1);
-	uint8_t data[DNS_REPLY_MAX];
+	uint8_t data[DNS_REPLY_BYTES_MAX];
 	struct dns_verdict verdict;
 	struct dns_query query;
 	struct dns_told told;
@@ -274,8 +275,8 @@ END_TEST
 /* The most there can be fits without EDNS; a name of an address that does not says so. */
 START_TEST(fits)
 {
-	struct dns_answer answer = {.count = DNS_ANSWERS_MAX};
-	uint8_t data[DNS_REPLY_MAX];
+	struct dns_answer answer = {.address_count = DNS_ANSWERS_MAX};
+	uint8_t data[DNS_REPLY_BYTES_MAX];
 	struct dns_query query;
 	struct dns_bytes bytes;
 	struct dns_told told;
@@ -290,12 +291,12 @@ START_TEST(fits)
 	len = dns_build_answer(&query, &answer, data, sizeof(data));
 	ck_assert(len && dns_tell(data, len, &told));
 	ck_assert_uint_eq(told.answers, DNS_ANSWERS_MAX);
-	answer.count = 0;
-	memcpy(answer.name, name, sizeof(answer.name) - 1);
+	answer.address_count = 0;
+	memcpy(answer.ptr_name, name, sizeof(answer.ptr_name) - 1);
 	ck_assert_uint_eq(dns_build_answer(&query, &answer, data, sizeof(data)), 0);
 	for (size_t cap = 0; cap < len; cap++) {
-		answer.count = DNS_ANSWERS_MAX;
-		answer.name[0] = '\0';
+		answer.address_count = DNS_ANSWERS_MAX;
+		answer.ptr_name[0] = '\0';
 		ck_assert_uint_eq(dns_build_answer(&query, &answer, data, cap), 0);
 	}
 }

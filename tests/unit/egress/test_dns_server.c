@@ -156,7 +156,7 @@ START_TEST(udp)
 	ck_assert(!record.allow && record.refusal_count == 1);
 	ck_assert_str_eq(ask(fd, "x.wild.test", 1).text, "A 198.18.0.19 60");
 	name = named("x.wild.test");
-	ck_assert_uint_eq(name.index, 19);
+	ck_assert_uint_eq(name.pool_index, 19);
 	ck_assert_str_eq(ask(fd, "localhost", 1).text, "A 127.0.0.1 60");
 	/* what is no query has no answer or a refusal, and harms nobody */
 	ck_assert_int_eq(send(fd, "x", 1, 0), 1);
@@ -296,7 +296,7 @@ START_TEST(real)
 	ck_assert_str_eq(ask(fd, "real.test", 1).text, "A 10.1.2.3 60");
 	ck_assert_str_eq(ask(fd, "real.test", 28).text, "AAAA fd12::7 60");
 	name = named("real.test");
-	ck_assert_uint_eq(name.index, UINT32_MAX);
+	ck_assert_uint_eq(name.pool_index, UINT32_MAX);
 	/* it is real.test's already */
 	ck_assert_str_eq(ask(fd, "same.test", 1).text, "A 198.18.0.18 60");
 	ck_assert_str_eq(ask(fd, "same.test", 28).text, "");

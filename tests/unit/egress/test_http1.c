@@ -203,23 +203,24 @@ START_TEST(sound_requests_are_understood)
 	ck_assert(is(head.method, head.method_len, "GET"));
 	ck_assert(is(head.target, head.target_len, "/a?b=c"));
 	ck_assert(is(head.host, head.host_len, "a:1"));
-	ck_assert_uint_eq(head.minor, 1);
+	ck_assert_uint_eq(head.minor_version, 1);
 	ck_assert_uint_eq(head.field_count, 3);
 	ck_assert(is(head.field[1].name, head.field[1].name_len, "x-Y"));
 	ck_assert_uint_eq(head.field[1].value_len, 0);
 	ck_assert(is(head.field[2].value, head.field[2].value_len, "\x80\xff one\ttwo"));
 	ck_assert_int_eq(head.framing, HTTP1_NO_BODY);
-	ck_assert(head.wants_keep_alive && !head.has_length && !head.asks_for_websocket && !head.has_expect_field);
+	ck_assert(head.wants_keep_alive && !head.has_content_length && !head.asks_for_websocket &&
+		  !head.has_expect_field);
 
 	ck_assert_int_eq(request(POST "Content-Length: 0012\r\nExpect: 100-Continue\r\nConnection: x , CLOSE\r\n\r\n",
 				 &head),
 			 0);
 	ck_assert_int_eq(head.framing, HTTP1_CONTENT_LENGTH);
-	ck_assert_uint_eq(head.length, 12);
+	ck_assert_uint_eq(head.content_length, 12);
 	ck_assert(head.has_expect_field && !head.wants_keep_alive);
 
 	ck_assert_int_eq(request(POST "Content-Length: 0\r\n\r\n", &head), 0);
-	ck_assert(head.framing == HTTP1_NO_BODY && head.has_length);
+	ck_assert(head.framing == HTTP1_NO_BODY && head.has_content_length);
 	ck_assert_int_eq(request(POST "transfer-encoding:CHUNKED\r\n\r\n", &head), 0);
 	ck_assert_int_eq(head.framing, HTTP1_CHUNKED);
 
@@ -281,13 +282,13 @@ START_TEST(heads_have_limits)
 
 	text.len = 0;
 	buf_puts(&text, GET "Host: a\r\nX: ");
-	while (text.len < HTTP_HEAD_MAX - 4)
+	while (text.len < HTTP_HEAD_BYTES_MAX - 4)
 		buf_puts(&text, "x");
 	buf_puts(&text, "\r\n\r\n");
-	ck_assert_int_eq(http1_find_head_end(&scan, text.data, text.len), HTTP_HEAD_MAX);
+	ck_assert_int_eq(http1_find_head_end(&scan, text.data, text.len), HTTP_HEAD_BYTES_MAX);
 	scan = (struct http1_head_scan){0};
-	memset(text.data + HTTP_HEAD_MAX - 4, 'x', 4);
-	ck_assert_int_eq(http1_find_head_end(&scan, text.data, HTTP_HEAD_MAX), -EMSGSIZE);
+	memset(text.data + HTTP_HEAD_BYTES_MAX - 4, 'x', 4);
+	ck_assert_int_eq(http1_find_head_end(&scan, text.data, HTTP_HEAD_BYTES_MAX), -EMSGSIZE);
 }
 END_TEST
 
@@ -443,7 +444,7 @@ START_TEST(responses_are_understood_or_refused)
 		return;
 	ck_assert_uint_eq(head.status, one->status);
 	ck_assert_int_eq(head.framing, one->framing);
-	ck_assert_uint_eq(head.length, one->length);
+	ck_assert_uint_eq(head.content_length, one->length);
 	ck_assert_int_eq(head.wants_keep_alive, one->keep_alive);
 }
 END_TEST
@@ -554,7 +555,7 @@ END_TEST
 
 START_TEST(lengths_end_where_they_say)
 {
-	struct http1_head head = {.framing = HTTP1_CONTENT_LENGTH, .has_length = true, .length = 5};
+	struct http1_head head = {.framing = HTTP1_CONTENT_LENGTH, .has_content_length = true, .content_length = 5};
 	const char *part;
 	size_t len;
 	struct http1_body body;
@@ -598,8 +599,11 @@ END_TEST
 START_TEST(messages_are_written)
 {
 	_cleanup_buf_ struct buf out = {0};
-	const struct http1_head head = {
-		.has_length = true, .length = 12, .status = 404, .phrase = "Gone?", .phrase_len = 5};
+	const struct http1_head head = {.has_content_length = true,
+					.content_length = 12,
+					.status = 404,
+					.reason_phrase = "Gone?",
+					.reason_phrase_len = 5};
 	const struct http_field field = {.name = "X-AB", .name_len = 3, .value = "cde", .value_len = 2};
 	char size[HTTP1_CHUNK_HEAD_BYTES_MAX];
 

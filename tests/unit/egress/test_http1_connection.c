@@ -179,7 +179,7 @@ START_TEST(requests_are_recorded_and_forwarded_anew)
 	exchange();
 	(void)close(program);
 	ck_assert_int_eq(hear_all(upstream), 0);
-	ck_assert_str_eq(closed().cause, "client");
+	ck_assert_str_eq(closed().close_cause, "client");
 	end();
 }
 END_TEST
@@ -294,7 +294,7 @@ START_TEST(a_response_may_end_with_its_connection)
 	(void)close(program);
 	program = -1;
 	ck_assert_int_eq(erig_done(rig, 0).result, 200);
-	ck_assert_str_eq(closed().cause, "server");
+	ck_assert_str_eq(closed().close_cause, "server");
 	end();
 }
 END_TEST
@@ -480,12 +480,12 @@ START_TEST(what_must_not_go_out_does_not)
 	record = request(0);
 	ck_assert_int_eq(record.allow, 0);
 	ck_assert_str_eq(record.reason, one->reason);
-	ck_assert_uint_eq(record.status, one->status);
+	ck_assert_uint_eq(record.http_status, one->status);
 	(void)close(program);
 	program = -1;
 	ck_assert_int_eq(hear_all(upstream), 0); /* orderly: nothing was begun */
 	ck_assert_str_eq(heard, "");
-	ck_assert_uint_eq(closed().status, one->status);
+	ck_assert_uint_eq(closed().http_status, one->status);
 	end();
 }
 END_TEST
@@ -577,7 +577,7 @@ START_TEST(a_connection_has_so_many_bytes)
 		(void)send(upstream, heard, 1000, MSG_NOSIGNAL);
 	ck_assert_int_eq(hear_all(program), -ECONNRESET);
 	ck_assert_uint_le(strlen(heard), 1100);
-	ck_assert_str_eq(closed().cause, "cap_bytes_down");
+	ck_assert_str_eq(closed().close_cause, "cap_bytes_down");
 	ck_assert_str_eq(closed().reason, "cap_bytes");
 	end();
 }
@@ -592,7 +592,7 @@ START_TEST(a_server_that_ends_between_requests_is_seen_ending)
 	(void)close(upstream);
 	upstream = -1;
 	ck_assert_int_eq(hear_all(program), 0);
-	ck_assert_str_eq(closed().cause, "server");
+	ck_assert_str_eq(closed().close_cause, "server");
 	ck_assert_str_eq(closed().reason, "");
 	end();
 }
@@ -683,7 +683,7 @@ START_TEST(a_client_that_goes_takes_its_request_along)
 	(void)close(program);
 	program = -1;
 	ck_assert_int_eq(hear_all(upstream), -ECONNRESET); /* no orderly end of what is not whole */
-	ck_assert_str_eq(closed().cause, "client");
+	ck_assert_str_eq(closed().close_cause, "client");
 	end();
 }
 END_TEST
@@ -866,7 +866,7 @@ START_TEST(methods_without_a_body_get_none)
 		say(program, text);
 		ck_assert_int_eq(hear_all(program), 0);
 		ck_assert_ptr_nonnull(strstr(heard, " 403 "));
-		ck_assert_int_eq(request(0).status, 403);
+		ck_assert_int_eq(request(0).http_status, 403);
 		ck_assert_str_eq(request(0).reason, "body_not_granted");
 		ck_assert_int_eq(hear_all(upstream), 0);
 		ck_assert_str_eq(heard, "");
@@ -915,7 +915,7 @@ START_TEST(an_endpoint_that_is_gone_becomes_502)
 	say(program, "GET /b HTTP/1.1\r\nHost: @\r\n\r\n");
 	ck_assert_int_eq(hear_all(program), 0);
 	ck_assert_ptr_nonnull(strstr(heard, "HTTP/1.1 502 "));
-	ck_assert_int_eq(request(1).status, 502);
+	ck_assert_int_eq(request(1).http_status, 502);
 	ck_assert_str_eq(request(1).reason, "connect_failed");
 	server = -1;
 	end();

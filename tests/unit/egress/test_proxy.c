@@ -150,7 +150,7 @@ START_TEST(a_tunnel_is_what_its_rule_says)
 	program = -1;
 	ck_assert_int_eq(hear_all(upstream), 0);
 	(void)close(upstream);
-	ck_assert_str_eq(record(CONTROL_EVENT_CLOSE, 0).cause, "client");
+	ck_assert_str_eq(record(CONTROL_EVENT_CLOSE, 0).close_cause, "client");
 	end();
 }
 END_TEST

@@ -67,7 +67,7 @@ START_TEST(bytes_pass_both_ways_and_are_counted)
 	record = closed(erig_last(rig));
 	ck_assert_uint_eq(record.bytes_up, 4);
 	ck_assert_uint_eq(record.bytes_down, 29);
-	ck_assert_str_eq(record.cause, "client");
+	ck_assert_str_eq(record.close_cause, "client");
 	ck_assert_str_eq(record.reason, "");
 	ck_assert_uint_gt(record.duration_us, 0);
 	end();
@@ -95,7 +95,7 @@ START_TEST(each_side_may_stop_sending_alone)
 		ck_assert_int_eq(wire_hear(first), 19);
 		ck_assert_str_eq(wire_heard, "and still an answer");
 		(void)close(first);
-		ck_assert_str_eq(closed(erig_last(rig)).cause, server_first ? "server" : "client");
+		ck_assert_str_eq(closed(erig_last(rig)).close_cause, server_first ? "server" : "client");
 	}
 	end();
 }
@@ -110,12 +110,12 @@ START_TEST(a_reset_is_passed_on)
 	wire_reset(upstream);
 	ck_assert_int_eq(wire_hear(program), -ECONNRESET);
 	(void)close(program);
-	ck_assert_str_eq(closed(erig_last(rig)).cause, "server_reset");
+	ck_assert_str_eq(closed(erig_last(rig)).close_cause, "server_reset");
 	pair(&program, &upstream);
 	wire_reset(program);
 	ck_assert_int_eq(wire_hear(upstream), -ECONNRESET);
 	(void)close(upstream);
-	ck_assert_str_eq(closed(erig_last(rig)).cause, "client_reset");
+	ck_assert_str_eq(closed(erig_last(rig)).close_cause, "client_reset");
 	end();
 }
 END_TEST
@@ -133,7 +133,7 @@ START_TEST(what_cannot_be_dialled_is_refused_with_its_errno)
 	ck_assert_int_eq(record.allow, 0);
 	ck_assert_str_eq(record.reason, "connect_failed");
 	record = closed(conn);
-	ck_assert_str_eq(record.cause, "refused");
+	ck_assert_str_eq(record.close_cause, "refused");
 	ck_assert_str_eq(record.reason, "connect_failed");
 	ck_assert_str_ne(record.rule, "");
 	/* Egress asks the policy itself. */
@@ -187,7 +187,7 @@ START_TEST(a_cancelled_one_is_closed_and_its_port_served_no_more)
 	conn = erig_announce(rig, "a.test", port, &fd);
 	ck_assert_int_eq(erig_connected(rig, conn), 0);
 	erig_cancel(rig, conn);
-	ck_assert_str_eq(closed(conn).cause, "cancelled");
+	ck_assert_str_eq(closed(conn).close_cause, "cancelled");
 	ck_assert_int_eq(wire_hear(erig_accept(server)), -ECONNRESET);
 	ck_assert_int_eq(erig_join(rig, fd), 0);
 	ck_assert_int_eq(wire_hear(fd), -ECONNRESET);
@@ -457,7 +457,7 @@ START_TEST(at_the_limit_the_longest_idle_one_goes)
 	ck_assert_int_ge(fd, 0);
 	(void)close(erig_accept(server));
 	(void)close(fd);
-	ck_assert_str_eq(closed(2).cause, "evicted");
+	ck_assert_str_eq(closed(2).close_cause, "evicted");
 	ck_assert_uint_eq(erig_records(rig, 1, CONTROL_EVENT_CLOSE), 0);
 	ck_assert_int_eq(wire_hear(program[1]), -ECONNRESET);
 	for (int i = 0; i < 100; i++) {

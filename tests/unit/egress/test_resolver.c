@@ -130,7 +130,7 @@ START_TEST(hosts_file)
 	bool found = false;
 
 	ck_assert_int_eq(asked.answer.error, 0);
-	for (size_t i = 0; i < asked.answer.count; i++) {
+	for (size_t i = 0; i < asked.answer.address_count; i++) {
 		const struct sockaddr_in *in = (const struct sockaddr_in *)&asked.answer.address[i];
 
 		found = found || (in->sin_family == AF_INET && in->sin_addr.s_addr == htonl(INADDR_LOOPBACK));
@@ -264,7 +264,7 @@ static struct resolver_query take_query(void)
 
 static void give_answer(uint64_t number)
 {
-	struct resolver_reply reply = {.number = number, .count = 1, .address[0] = {AF_INET, {192, 0, 2, 9}}};
+	struct resolver_reply reply = {.number = number, .address_count = 1, .address[0] = {AF_INET, {192, 0, 2, 9}}};
 
 	ck_assert_int_eq(send(other, &reply, sizeof(reply), 0), (ssize_t)sizeof(reply));
 }
@@ -352,11 +352,11 @@ END_TEST
 START_TEST(nonsense_from_it)
 {
 	static const struct resolver_reply row[] = {
-		{.number = 1, .error = 0, .count = 0},
+		{.number = 1, .error = 0, .address_count = 0},
 		{.number = 1, .error = 1},
-		{.number = 1, .error = -EAGAIN, .count = 1},
-		{.number = 1, .count = RESOLVER_ADDRESSES_MAX + 1},
-		{.number = 1, .count = 1, .address[0] = {AF_UNIX, {0}}},
+		{.number = 1, .error = -EAGAIN, .address_count = 1},
+		{.number = 1, .address_count = RESOLVER_ADDRESSES_MAX + 1},
+		{.number = 1, .address_count = 1, .address[0] = {AF_UNIX, {0}}},
 	};
 	unsigned left = 1;
 	struct asked asked = {.left = &left};

@@ -40,7 +40,7 @@ static const char *const others[] = {"other.test", NULL};
 
 static void say(const char *name, const char *from)
 {
-	list[listed++] = (struct net_secret){.name = name, .from = from, .hosts = hosts};
+	list[listed++] = (struct net_secret){.name = name, .value_source = from, .hosts = hosts};
 }
 
 static struct secrets *loaded(void)

@@ -330,8 +330,8 @@ static void refused_upstream(const char *name, bool known, const char *detail)
 	(void)close(fd);
 	record = end();
 	ck_assert_str_eq(record.reason, "upstream_tls");
-	ck_assert_str_eq(record.cause, "refused");
-	ck_assert_uint_eq(record.status, 502);
+	ck_assert_str_eq(record.close_cause, "refused");
+	ck_assert_uint_eq(record.http_status, 502);
 	ck_assert_str_eq(server.asked, ""); /* no byte of the request went there */
 }
 
@@ -403,7 +403,7 @@ START_TEST(test_rejected)
 	(void)close(fd);
 	record = end();
 	ck_assert_str_eq(record.reason, "client_rejected_ca");
-	ck_assert_str_eq(record.cause, "client");
+	ck_assert_str_eq(record.close_cause, "client");
 	ck_assert_str_eq(server.asked, "");
 }
 END_TEST
@@ -444,7 +444,7 @@ START_TEST(test_gone_after)
 	SSL_free(ssl);
 	(void)close(fd);
 	record = end();
-	ck_assert_str_eq(record.cause, "client_rejected_ca");
+	ck_assert_str_eq(record.close_cause, "client_rejected_ca");
 	ck_assert_str_eq(record.reason, "");
 }
 END_TEST

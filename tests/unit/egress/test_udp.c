@@ -147,7 +147,7 @@ START_TEST(an_endpoint_nobody_approved_is_refused)
 	begin("");
 	(void)erig_udp(rig, "b.test", port, &at);
 	ck_assert_str_eq(erig_record(rig, 2, CONTROL_EVENT_OPEN, 0).reason, "no_rule");
-	ck_assert_str_eq(erig_record(rig, 2, CONTROL_EVENT_CLOSE, 0).cause, "refused");
+	ck_assert_str_eq(erig_record(rig, 2, CONTROL_EVENT_CLOSE, 0).close_cause, "refused");
 	/* TCP of the same endpoint is another rule's. */
 	ck_assert_int_eq(erig_connect(rig, "a.test", port), -ECONNREFUSED);
 	end();

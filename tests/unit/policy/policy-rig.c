@@ -99,7 +99,7 @@ static struct policy_host host_of(struct rig *rig)
 		.home = "/home/u",
 		.workdir = rig->workdir ? rig->workdir : "/scratch/run/work",
 		.workdir_virt_default = rig->workdir_virt_default ? rig->workdir_virt_default : "/work",
-		.scratch = "/scratch/run",
+		.scratch_path = "/scratch/run",
 	};
 }
 

@@ -64,21 +64,21 @@ static void check_writing(const struct policy *policy, const char *path, const c
 
 	if (!label) {
 		ck_assert_msg(decision.verdict != VERDICT_DENY, "%s: %s", path, decision.reason);
-		ck_assert_uint_eq(policy_find_closers_of_writing(policy, path, strlen(path)), 0);
+		ck_assert_uint_eq(policy_find_entries_that_closed_writing(policy, path, strlen(path)), 0);
 		return;
 	}
 	ck_assert_msg(decision.verdict == VERDICT_DENY, "%s may be written", path);
 	ck_assert_int_eq(decision.error, EROFS);
 	ck_assert_str_eq(decision.reason, "after_read");
 	ck_assert_str_eq(decision.rule, label);
-	ck_assert_uint_ne(policy_find_closers_of_writing(policy, path, strlen(path)), 0);
+	ck_assert_uint_ne(policy_find_entries_that_closed_writing(policy, path, strlen(path)), 0);
 }
 
 START_TEST(test_which_read_fires)
 {
 	struct policy *policy = load(usual);
 
-	ck_assert_uint_eq(policy_count_after(policy), 3);
+	ck_assert_uint_eq(policy_count_after_entries(policy), 3);
 	ck_assert_str_eq(policy_get_after_label(policy, 2), "p.json: after_read[2]");
 	ck_assert_str_eq(policy_get_after_because(policy, 0), "it is secret");
 	ck_assert_uint_eq(fires(policy, "/data/secret"), 1);
@@ -121,7 +121,7 @@ START_TEST(test_writing_after)
 {
 	struct policy *policy = load(usual);
 
-	ck_assert_uint_eq(policy_get_after_closing_writing(policy), 1 | 4);
+	ck_assert_uint_eq(policy_get_entries_closing_writing(policy), 1 | 4);
 	check_writing(policy, "/work/f", NULL);
 	policy_fire_after_entries(policy, 2); /* the network only */
 	check_writing(policy, "/work/f", NULL);
@@ -147,9 +147,9 @@ START_TEST(test_network_after)
 
 	policy_fire_after_entries(policy, 4);
 	ck_assert(policy_net_judge_connect(policy, "a.test", 443, false).is_allowed);
-	ck_assert_ptr_null(policy_find_closer_of_network(policy));
+	ck_assert_ptr_null(policy_find_entry_that_closed_network(policy));
 	policy_fire_after_entries(policy, 2);
-	ck_assert_str_eq(policy_find_closer_of_network(policy), "p.json: after_read[1]");
+	ck_assert_str_eq(policy_find_entry_that_closed_network(policy), "p.json: after_read[1]");
 	ck_assert(!policy_net_judge_connect(policy, "a.test", 443, false).is_allowed);
 	ck_assert_str_eq(policy_net_judge_connect(policy, "a.test", 443, false).label, "p.json: after_read[1]");
 	ck_assert(!policy_net_judge_listen(policy, 8000).is_allowed);
@@ -164,11 +164,11 @@ START_TEST(test_show_keeps_entries)
 	char *text = policy_make_json(policy), *twice;
 
 	again = load(text);
-	ck_assert_uint_eq(policy_count_after(again), 3);
+	ck_assert_uint_eq(policy_count_after_entries(again), 3);
 	ck_assert_uint_eq(fires(again, "/work/in/.env"), 3);
 	ck_assert_uint_eq(fires(again, "/usr/lib/keys"), 1);
-	ck_assert_uint_eq(policy_get_after_closing_writing(again), 1 | 4);
-	ck_assert_uint_eq(policy_get_after_closing_network(again), 1 | 2);
+	ck_assert_uint_eq(policy_get_entries_closing_writing(again), 1 | 4);
+	ck_assert_uint_eq(policy_get_entries_closing_network(again), 1 | 2);
 	policy_fire_after_entries(again, 1);
 	check_writing(again, "/tmp/f", NULL);
 	check_writing(again, "/work/f", "p.json: after_read[0]");
@@ -254,11 +254,11 @@ START_TEST(test_warnings_and_disabled)
 	ck_assert_uint_eq(count, 2);
 	ck_assert_msg(strstr(warning[0], "/usr/c permits no writing"), "%s", warning[0]);
 	ck_assert_msg(strstr(warning[1], "no redirect leads to @scratch"), "%s", warning[1]);
-	ck_assert_uint_eq(policy_count_after(policy), 1);
+	ck_assert_uint_eq(policy_count_after_entries(policy), 1);
 	ck_assert_uint_eq(fires(policy, "/data/b"), 0);
 	policy_free(policy);
 	policy = load("{}");
-	ck_assert_uint_eq(policy_count_after(policy), 0);
+	ck_assert_uint_eq(policy_count_after_entries(policy), 0);
 	policy_fire_after_entries(policy, 1);
 	ck_assert_uint_eq(policy_get_fired_after_entries(policy), 0);
 	ck_assert_uint_eq(fires_below(policy, "/"), 0);

@@ -356,7 +356,7 @@ START_TEST(test_secrets)
 	ck_assert_int_eq(rig_load_names(&rig, last, NULL, &policy), 0);
 	secret = policy_net_get_secrets(policy, &count);
 	ck_assert_uint_eq(count, 2);
-	ck_assert_str_eq(secret[0].from, "fd:7");
+	ck_assert_str_eq(secret[0].value_source, "fd:7");
 	ck_assert(!policy_env_passes_variable(policy, "V") && policy_env_passes_variable(policy, "S"));
 	ck_assert(policy_env_passes_variable(policy, "WX") && !policy_env_passes_variable(policy, "X"));
 	policy_free(policy);

@@ -101,7 +101,7 @@ START_TEST(test_extends)
 	/* all that any file asks for */
 	ck_assert_uint_eq(policy_get_settings(policy)->required_layers, LAYER_BIT(LAYER_LANDLOCK) | LAYERS_NAMESPACES);
 	ck_assert_str_eq(policy_get_settings(policy)->audit_file, "/var/log/srv/set/a");
-	ck_assert_str_eq(mount_at(policy, "/tmp")->host, "/scratch/run/work/.tmp");
+	ck_assert_str_eq(mount_at(policy, "/tmp")->host_path, "/scratch/run/work/.tmp");
 	ck_assert(mount_at(policy, "/tmp")->is_redirect && mount_at(policy, "/tmp")->create_host_path);
 	ck_assert_str_eq(mount_at(policy, "/etc/motd")->provided_text, "b");
 	ck_assert_str_eq(mount_at(policy, "/usr/x")->provided_text, "hello\n");
@@ -359,8 +359,8 @@ START_TEST(test_mounts)
 	ck_assert_ptr_nonnull(mount_at(policy, "/a-b"));
 	ck_assert(mount_at(policy, "/q")->has_globs_only && !mount_at(policy, "/usr")->has_globs_only);
 	ck_assert(mount_at(policy, "/work")->create_host_path && !mount_at(policy, "/usr")->create_host_path);
-	ck_assert_str_eq(mount_at(policy, "/work")->host, "/scratch/run/work");
-	ck_assert_str_eq(mount_at(policy, "/usr/tmp")->host, "/scratch/run/t");
+	ck_assert_str_eq(mount_at(policy, "/work")->host_path, "/scratch/run/work");
+	ck_assert_str_eq(mount_at(policy, "/usr/tmp")->host_path, "/scratch/run/t");
 	ck_assert_ptr_null(mount_at(policy, "/usr/lib")); /* granted as /lib, which stays a link */
 	policy_free(policy);
 	rig_done(&rig);

@@ -224,7 +224,7 @@ START_TEST(test_denied_links)
 	struct policy *policy = load("{'filesystem': {'read': ['/'], 'write': ['@workdir', '/srv'], 'deny': "
 				     "['@workdir/in', '@workdir/out', '/lib/x', '/srv/k'],"
 				     "'redirect': [{'from': '/m', 'to': '/srv'}]}}");
-	struct policy_question question = {.kind = POLICY_QUESTION_PATH, .want = POLICY_READ};
+	struct policy_question question = {.kind = POLICY_QUESTION_PATH, .wanted_rights = POLICY_READ};
 	struct policy_rule_label rule;
 
 	for (int i = 0; i < COUNT(cases); i++) {

@@ -67,7 +67,7 @@ START_TEST(test_shapes)
 			*shapes[i].rule ? "\"" : "", shapes[i].rule, *shapes[i].rule ? "\"" : "");
 		policy = load(&rig, text);
 		policy_compare_rights(policy, shapes[i].from, shapes[i].to, &move);
-		for (size_t j = 0; move.kind == POLICY_MOVE_DIFFERS_BELOW_ENTRIES && j < move.count; j++)
+		for (size_t j = 0; move.kind == POLICY_MOVE_DIFFERS_BELOW_ENTRIES && j < move.name_count; j++)
 			(void)snprintf(names + strlen(names), sizeof(names) - strlen(names), "%.*s",
 				       (int)move.name[j].len, move.name[j].name);
 		ck_assert_msg(move.kind == shapes[i].kind && strcmp(names, shapes[i].names) == 0, "%zu: %s: %d %s", i,
@@ -198,7 +198,7 @@ START_TEST(test_overridden)
 	ck_assert_int_eq(rig_load_names(&rig, names, NULL, &policy), 0);
 	policy_compare_rights(policy, "/data", "/data/other", &move);
 	ck_assert_int_eq(move.kind, POLICY_MOVE_DIFFERS_BELOW_ENTRIES);
-	ck_assert_uint_eq(move.count, 1);
+	ck_assert_uint_eq(move.name_count, 1);
 	ck_assert_uint_eq(move.name[0].len, 1);
 	ck_assert_int_eq(*move.name[0].name, 'y');
 	ck_assert(policy_link_is_allowed(policy, "/data/x", "y", &rule));
@@ -295,7 +295,7 @@ static bool may_move(const struct policy *policy, const char *path)
 
 static bool is_told(const struct policy_move *move, const char *name)
 {
-	for (size_t i = 0; i < move->count; i++)
+	for (size_t i = 0; i < move->name_count; i++)
 		if (move->name[i].len == strlen(name) && memcmp(move->name[i].name, name, strlen(name)) == 0)
 			return true;
 	return move->kind == POLICY_MOVE_DIFFERS_ANYWHERE;

@@ -209,12 +209,12 @@ START_TEST(test_rules)
 	ck_assert(verdict.rule->allows_private_addresses);
 	ck_assert_str_eq(verdict.label, "p.json: network.allow[3] x.one.example:443");
 	verdict = policy_net_judge_connect(policy, "y.one.example", 443, false);
-	ck_assert_uint_eq(verdict.rule->budget.requests, 5);
+	ck_assert_uint_eq(verdict.rule->budget.requests_max, 5);
 	verdict = policy_net_judge_request(policy, "a.deep.example", 443, "GET", "/", false);
 	ck_assert_str_eq(verdict.rule->host, "**.deep.example");
 	verdict = policy_net_judge_request(policy, "api.test.example", 443, "GET", "/repos/acme/x", false);
-	ck_assert_str_eq(verdict.rule->header, "authorization");
-	ck_assert_str_eq(verdict.rule->header_value, "Bearer {TOKEN}");
+	ck_assert_str_eq(verdict.rule->credential_header, "authorization");
+	ck_assert_str_eq(verdict.rule->credential_value, "Bearer {TOKEN}");
 	rules = policy_net_get_rules(policy, &count);
 	ck_assert_uint_eq(count, 14);
 	for (size_t i = 0; i < count; i++)
@@ -231,7 +231,7 @@ START_TEST(test_secrets)
 
 	ck_assert_uint_eq(count, 2);
 	ck_assert_str_eq(secrets[0].name, "TOKEN");
-	ck_assert_str_eq(secrets[0].from, "env:T");
+	ck_assert_str_eq(secrets[0].value_source, "env:T");
 	ck_assert(net_secret_allows_host(&secrets[0], "api.test.example"));
 	ck_assert(net_secret_allows_host(&secrets[0], "b.deep.example"));
 	ck_assert(!net_secret_allows_host(&secrets[0], "c.b.deep.example"));
@@ -273,7 +273,7 @@ START_TEST(test_values)
 	struct sockaddr_storage addresses[NET_ADDRESSES_MAX];
 	struct net_pool pool;
 	const struct net_rule *rules;
-	char text[NET_ADDRESS_TEXT];
+	char text[NET_ADDRESS_TEXT_SIZE];
 	size_t count;
 
 	policy = reload(policy);
@@ -282,13 +282,13 @@ START_TEST(test_values)
 	ck_assert_uint_eq(rules[0].budget.bytes_up, 65536);
 	ck_assert_uint_eq(rules[0].budget.bytes_down, 5);
 	ck_assert_uint_eq(rules[0].budget.bytes_per_second, 1 << 20);
-	ck_assert_uint_eq(rules[0].budget.connections, 3);
+	ck_assert_uint_eq(rules[0].budget.connections_max, 3);
 	ck_assert(rules[0].uses_real_dns && rules[0].allows_private_addresses && rules[0].proto == NET_TCP &&
 		  !rules[0].is_address);
 	ck_assert_str_eq(rules[0].reason, "because");
 	ck_assert(rules[1].allows_any_body && !rules[0].allows_any_body);
 	ck_assert_uint_eq(rules[1].budget.requests_per_minute, 60);
-	ck_assert_uint_eq(rules[1].budget.requests, 7);
+	ck_assert_uint_eq(rules[1].budget.requests_max, 7);
 	ck_assert_uint_eq(rules[1].budget.bytes_up, 0);
 	ck_assert(policy_net_intercepts_tls(policy, "h.test", 443)); /* counting requests needs TLS interception */
 	ck_assert_uint_eq(policy_net_get_fixed_addresses(policy, "db.test", addresses, NET_ADDRESSES_MAX), 2);
@@ -411,7 +411,7 @@ START_TEST(test_command_line)
 		ck_assert(policy_net_judge_request(policy, "i.test", 8080, "GET", "/any", false).is_allowed);
 		ck_assert_int_eq(policy_net_judge_connect(policy, "i.test", 8080, false).rule->proto, NET_HTTP);
 		ck_assert_uint_eq(count, 1);
-		ck_assert_str_eq(found->from, "env:TOKEN");
+		ck_assert_str_eq(found->value_source, "env:TOKEN");
 		ck_assert(net_secret_allows_host(found, "h.test") && net_secret_allows_host(found, "x.v.test"));
 		if (round == 0)
 			ck_assert_str_eq(policy_net_judge_connect(policy, "b.test", 443, false).label,
@@ -870,11 +870,11 @@ START_TEST(packed_and_unpacked)
 	rule = policy_net_get_rules(other, &count);
 	ck_assert_uint_eq(count, 3);
 	ck_assert_str_eq(rule[0].reason, "work");
-	ck_assert(rule[0].allows_any_body && rule[0].http[1].is_websocket && rule[0].budget.requests == 7 &&
+	ck_assert(rule[0].allows_any_body && rule[0].http_rule[1].is_websocket && rule[0].budget.requests_max == 7 &&
 		  !rule[0].uses_real_dns);
-	ck_assert_str_eq(rule[0].header_value, "Bearer {TOKEN}");
+	ck_assert_str_eq(rule[0].credential_value, "Bearer {TOKEN}");
 	ck_assert(rule[1].allows_private_addresses && rule[1].proto == NET_UDP && rule[1].is_address);
-	ck_assert(rule[2].uses_real_dns && rule[2].index == 2 && !rule[2].header);
+	ck_assert(rule[2].uses_real_dns && rule[2].index == 2 && !rule[2].credential_header);
 	ck_assert(policy_net_judge_request(other, "api.test", 443, "POST", "/a/b", false).is_allowed);
 	ck_assert(!policy_net_judge_request(other, "api.test", 443, "PUT", "/a/b", false).is_allowed);
 	ck_assert_str_eq(policy_net_judge_connect(other, "api.test", 8443, false).reason, "denied_by_rule");

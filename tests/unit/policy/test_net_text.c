@@ -283,7 +283,7 @@ START_TEST(test_address_text)
 	struct sockaddr_storage mapped = address_of("::ffff:192.0.2.1"), v6 = address_of("2001:DB8::1"),
 				v4 = address_of("192.0.2.1");
 	struct sockaddr other = {.sa_family = AF_UNIX};
-	char text[NET_ADDRESS_TEXT];
+	char text[NET_ADDRESS_TEXT_SIZE];
 
 	net_address_format((const struct sockaddr *)&mapped, text);
 	ck_assert_str_eq(text, "192.0.2.1");

@@ -27,10 +27,10 @@ static struct policy *load_observing(struct rig *rig, const char *const *hidden,
 	struct policy_cli cli = {.observe = &observe, .denies_network = !network};
 	struct policy *policy;
 
-	ck_assert_int_eq(rig_load(rig, text, NULL, &observe.judged), 0);
-	ck_assert(!policy_is_observing(observe.judged));
+	ck_assert_int_eq(rig_load(rig, text, NULL, &observe.judged_policy), 0);
+	ck_assert(!policy_is_observing(observe.judged_policy));
 	ck_assert_int_eq(rig_load(rig, text, &cli, &policy), 0);
-	ck_assert(policy_is_observing(policy) && policy_get_judged(policy) == observe.judged);
+	ck_assert(policy_is_observing(policy) && policy_get_judged(policy) == observe.judged_policy);
 	return policy;
 }
 

@@ -112,8 +112,8 @@ static void check_empty(const struct policy *first, const struct policy *second,
 	struct policy_diff diff;
 
 	ck_assert_int_eq(policy_diff(first, second, &diff), 0);
-	ck_assert_msg(diff.witness_count == 0, "%s: %s %s", what, diff.witness ? diff.witness[0].option : "",
-		      diff.witness ? diff.witness[0].text : "");
+	ck_assert_msg(diff.witness_count == 0, "%s: %s %s", what, diff.witness ? diff.witness[0].why_option : "",
+		      diff.witness ? diff.witness[0].why_argument : "");
 	ck_assert_msg(diff.setting_count == 0, "%s: %s", what, diff.setting ? diff.setting[0].key : "");
 	ck_assert(!diff.cut);
 	policy_diff_release(&diff);
@@ -126,10 +126,10 @@ static void check_witnesses(struct policy *const policy[2], const struct policy_
 
 		ck_assert_int_ne(witness->answer[0].level, witness->answer[1].level);
 		for (unsigned side = 0; side < 2; side++) {
-			struct diff_answer answer = judge(policy[side], witness->option, witness->text);
+			struct diff_answer answer = judge(policy[side], witness->why_option, witness->why_argument);
 
-			ck_assert_msg(answer.level == witness->answer[side].level, "%s %s", witness->option,
-				      witness->text);
+			ck_assert_msg(answer.level == witness->answer[side].level, "%s %s", witness->why_option,
+				      witness->why_argument);
 			if (strcmp(witness->op, "connect") == 0 && !policy_net_is_enabled(policy[side]))
 				ck_assert_str_eq(witness->answer[side].reason, "no_network");
 			else if (strcmp(witness->answer[side].reason, "no_network") != 0)
@@ -264,10 +264,10 @@ START_TEST(test_matches)
 	char text[GENERATED_TEXT_MAX], scheme[8];
 
 	for (unsigned i = 0; i < 100; i++) {
-		question = (struct policy_question){.kind = POLICY_QUESTION_PATH, .want = wants[i % 3]};
+		question = (struct policy_question){.kind = POLICY_QUESTION_PATH, .wanted_rights = wants[i % 3]};
 		generate_path(&state, question.path);
 		check_match(policy, &question, judge_path(policy, question.path, strlen(question.path),
-							  question.want).rule);
+							  question.wanted_rights).rule);
 		generate_endpoint(&state, text);
 		question = (struct policy_question){.kind = POLICY_QUESTION_CONNECT, .udp = strstr(text, "/udp")};
 		(void)sscanf(text, "%253[^:]:%u", question.host, &question.port);

@@ -70,14 +70,14 @@ static const char *const references[KEY_TYPE_MAX] = {
 	[KEY_NUMBER_OR_NONE] = "#/$defs/count",
 	[KEY_STRING_LIST] = "#/$defs/strings",
 	[KEY_PATH_LIST] = "#/$defs/paths",
-	[KEY_TEXTS] = "#/$defs/texts",
+	[KEY_STRINGS_BY_NAME] = "#/$defs/texts",
 	[KEY_NUMBER] = "#/$defs/number",
-	[KEY_LAYERS] = "#/$defs/layers",
-	[KEY_PORTS] = "#/$defs/ports",
-	[KEY_LISTEN] = "#/$defs/listen",
-	[KEY_ADDRESSES] = "#/$defs/addresses",
-	[KEY_PROXY] = "#/$defs/proxy",
-	[KEY_PHASE] = "#/$defs/phase",
+	[KEY_LAYER_LIST] = "#/$defs/layers",
+	[KEY_PORT_OR_PORT_LIST] = "#/$defs/ports",
+	[KEY_PORT_RANGE_LIST] = "#/$defs/listen",
+	[KEY_ADDRESSES_BY_HOST] = "#/$defs/addresses",
+	[KEY_BOOL_OR_ENV] = "#/$defs/proxy",
+	[KEY_PHASE_OBJECT] = "#/$defs/phase",
 };
 
 /* The words are the parser's. */
@@ -98,11 +98,11 @@ static void check_type(const struct policy_key *key, json_t *property)
 
 	if (references[key->type])
 		ck_assert_str_eq(json_string_value(json_object_get(property, "$ref")), references[key->type]);
-	else if (key->type == KEY_VERSION)
+	else if (key->type == KEY_FORMAT_VERSION)
 		ck_assert_int_eq(json_integer_value(json_object_get(property, "const")), 1);
 	else if (policy_key_get_allowed_words(key->type))
 		check_words(key->type, json_object_get(property, "enum"));
-	else if (key->type == KEY_NETWORK)
+	else if (key->type == KEY_NETWORK_OR_NONE)
 		ck_assert_str_eq(
 			json_string_value(at(json_array_get(json_object_get(property, "anyOf"), 0), "const", NULL)),
 			"none");

@@ -24,27 +24,30 @@ static const struct {
 	{{.reason = "port_not_granted", .host = "a.test", .port = 81}, "--allow-host a.test:81"},
 	{{.reason = "no_rule", .host = "0.0.0.0", .port = 8000, .accepts_connections = true}, "--listen 8000"},
 	{{.reason = "no_rule", .host = "0.0.0.0", .accepts_connections = true}, "--listen 0"},
-	{{.reason = "path_not_granted", .host = "a.test", .port = 80, .request = "GET a.test:80/x"},
+	{{.reason = "path_not_granted", .host = "a.test", .port = 80, .http_request = "GET a.test:80/x"},
 	 "--allow 'GET a.test:80/x'"},
-	{{.reason = "denied_addr", .host = "a.test", .port = 80, .dropped = "10.0.0.1 private"},
+	{{.reason = "denied_addr", .host = "a.test", .port = 80, .undialled_addresses = "10.0.0.1 private"},
 	 "--allow-private a.test:80"},
-	{{.reason = "denied_addr", .host = "a.test", .port = 80, .dropped = "169.254.1.1 metadata"}, NULL},
+	{{.reason = "denied_addr", .host = "a.test", .port = 80, .undialled_addresses = "169.254.1.1 metadata"}, NULL},
 	{{.reason = "cap_rate", .host = "a.test", .port = 80}, NULL},
-	{{.reason = "path_not_granted", .host = "a.test", .port = 80, .request = "GET a.test:80/'x"}, NULL},
-	{{.reason = "path_not_granted", .host = "a.test", .port = 80, .request = "GET a.test:80/**"}, NULL},
+	{{.reason = "path_not_granted", .host = "a.test", .port = 80, .http_request = "GET a.test:80/'x"}, NULL},
+	{{.reason = "path_not_granted", .host = "a.test", .port = 80, .http_request = "GET a.test:80/**"}, NULL},
 	{{.reason = "no_rule", .host = "a'; id #", .port = 80}, NULL},
 	{{.reason = "no_rule", .host = "*.test", .port = 80}, NULL},
 	{{.reason = "denied_by_rule", .rule = "p.json: network.deny[0]", .host = "a.test", .port = 80},
 	 "drop or narrow the rule \"p.json: network.deny[0]\""},
 	{{.reason = "denied_by_rule", .host = "a.test", .port = 80}, NULL},
-	{{.reason = "not_granted", .want = POLICY_READ, .resolved = "/srv", .written = "/srv/data/in"},
+	{{.reason = "not_granted", .wanted_right = POLICY_READ, .resolved = "/srv", .path_as_written = "/srv/data/in"},
 	 "-r /srv/data/in"},
-	{{.reason = "not_granted", .want = POLICY_READ, .resolved = "/srv/a", .written = "/srv/b/../a"}, "-r /srv/a"},
-	{{.reason = "not_granted", .want = POLICY_READ, .resolved = "/srv/a", .written = "a"}, "-r /srv/a"},
-	{{.reason = "not_granted", .want = POLICY_READ, .resolved = "/srv/it's"}, "-r '/srv/it'\\''s'"},
-	{{.reason = "read_only", .want = POLICY_WRITE, .resolved = "/srv/d/x", .changes_names = true}, "-W /srv/d"},
-	{{.reason = "not_executable", .want = POLICY_EXEC, .resolved = "/opt/tool"}, "-x /opt/tool"},
-	{{.reason = "not_granted", .want = POLICY_READ}, NULL},
+	{{.reason = "not_granted", .wanted_right = POLICY_READ, .resolved = "/srv/a", .path_as_written = "/srv/b/../a"},
+	 "-r /srv/a"},
+	{{.reason = "not_granted", .wanted_right = POLICY_READ, .resolved = "/srv/a", .path_as_written = "a"},
+	 "-r /srv/a"},
+	{{.reason = "not_granted", .wanted_right = POLICY_READ, .resolved = "/srv/it's"}, "-r '/srv/it'\\''s'"},
+	{{.reason = "read_only", .wanted_right = POLICY_WRITE, .resolved = "/srv/d/x", .changes_names = true},
+	 "-W /srv/d"},
+	{{.reason = "not_executable", .wanted_right = POLICY_EXEC, .resolved = "/opt/tool"}, "-x /opt/tool"},
+	{{.reason = "not_granted", .wanted_right = POLICY_READ}, NULL},
 	{{.reason = "not_granted", .resolved = "/srv/a"}, NULL},
 	{{.reason = "outside_run"}, NULL},
 	{{0}, NULL},
@@ -70,7 +73,8 @@ END_TEST
 START_TEST(test_refused)
 {
 	const struct suggest_host host = {.type = everything_is_a_file};
-	const struct suggest_denial denial = {.reason = "not_granted", .want = POLICY_READ, .resolved = "/etc/shadow"};
+	const struct suggest_denial denial = {
+		.reason = "not_granted", .wanted_right = POLICY_READ, .resolved = "/etc/shadow"};
 	const char *why = NULL;
 
 	ck_assert_ptr_null(suggest_make_grant(&host, &denial, &why));

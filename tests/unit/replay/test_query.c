@@ -36,11 +36,11 @@ static struct policy *load(struct rig *rig, const char *text)
 /* The record's line, with its outcome. */
 static void encode(const struct audit_record *record, int64_t ret)
 {
-	const struct line_links links = {.prev = HASH_BLANK};
+	const struct line_links links = {.prev_hash = HASH_BLANK};
 	size_t room;
 
 	ck_assert_int_eq(encode_record(&encoder, record, &links, 1, 0, &line_len, &room), 0);
-	line = encoder.line;
+	line = encoder.line_buffer;
 	outcome_store(&encoder, line + room, ret, 1000);
 	line_len--; /* the newline */
 }
@@ -60,12 +60,21 @@ static char letter(unsigned want)
 
 static struct audit_record make_record(const struct policy_decision *decision, const char *path)
 {
-	return (struct audit_record){.pid = 5, .tid = 5, .ppid = 1, .exe = "/usr/bin/x", .syscall = "openat",
-				     .arg = {{.name = "flags", .kind = AUDIT_ARG_HEX, .value = 0x80000}}, .args = 1,
-				     .path = path, .path_len = strlen(path), .resolved = path,
-				     .resolved_len = strlen(path), .verdict = decision->verdict,
+	return (struct audit_record){.pid = 5,
+				     .tid = 5,
+				     .ppid = 1,
+				     .exe = "/usr/bin/x",
+				     .syscall = "openat",
+				     .arg = {{.name = "flags", .kind = AUDIT_ARG_HEX, .value = 0x80000}},
+				     .arg_count = 1,
+				     .path = path,
+				     .path_len = strlen(path),
+				     .resolved = path,
+				     .resolved_len = strlen(path),
+				     .verdict = decision->verdict,
 				     .effect = decision->verdict == VERDICT_DENY ? AUDIT_REFUSED : AUDIT_PERFORMED,
-				     .rule = decision->rule, .reason = decision->reason,
+				     .rule = decision->rule,
+				     .reason = decision->reason,
 				     .access_right = letter(decision->wanted_rights)};
 }
 
@@ -107,13 +116,13 @@ START_TEST(test_texts)
 		written = make_record(&decision, text);
 		encode(&written, 0);
 		ck_assert_msg(scan_parse_line_fast(line, line_len, &record) == 0, "%.*s", (int)line_len, line);
-		ck_assert_int_eq(scan_get_bytes(&record.path[0].written, back, sizeof(back)), (int)strlen(text));
+		ck_assert_int_eq(scan_get_bytes(&record.path[0].as_written, back, sizeof(back)), (int)strlen(text));
 		ck_assert_str_eq(back, text);
 		json = json_loadb(line, line_len, JSON_REJECT_DUPLICATES, NULL);
 		ck_assert_ptr_nonnull(json);
 		expected = audit_line_get_bytes(json, "path", &len);
 		ck_assert_str_eq(back, expected);
-		ck_assert(scan_text_is(&record.verdict, "allow") && record.seq == 1 && record.has_ret);
+		ck_assert(scan_text_equals(&record.verdict, "allow") && record.seq == 1 && record.has_ret);
 		free(expected);
 		json_decref(json);
 	}

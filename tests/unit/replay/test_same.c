@@ -47,7 +47,7 @@ static void check_path(const struct policy *policy, const struct query_judge *ju
 	size_t path_len = strlen(path), line_len, room;
 	struct policy_decision decision = policy_decide_access(policy, path, path_len, want);
 	bool allow = decision.verdict != VERDICT_DENY;
-	const struct line_links links = {.prev = HASH_BLANK};
+	const struct line_links links = {.prev_hash = HASH_BLANK};
 	const struct audit_record record = {
 		.pid = 5, .tid = 5, .ppid = 1, .exe = "/x", .syscall = "openat", .path = path, .path_len = path_len,
 		.resolved = path, .resolved_len = path_len, .verdict = decision.verdict,
@@ -59,8 +59,8 @@ static void check_path(const struct policy *policy, const struct query_judge *ju
 	if (!allow && decision.error == ENOENT)
 		return;
 	ck_assert_int_eq(encode_record(&encoder, &record, &links, 1, 0, &line_len, &room), 0);
-	outcome_store(&encoder, encoder.line + room, allow ? 3 : -decision.error, 1000);
-	check_line(judge, encoder.line, line_len - 1, allow, decision.rule);
+	outcome_store(&encoder, encoder.line_buffer + room, allow ? 3 : -decision.error, 1000);
+	check_line(judge, encoder.line_buffer, line_len - 1, allow, decision.rule);
 }
 
 /* The lines of egress and of the supervisor about endpoints. `what`: the fields up to the port. */

@@ -298,7 +298,7 @@ void client_rig_close(struct client_rig *rig, uint64_t conn)
 
 	message.record.bytes_up = 3;
 	message.record.bytes_down = 5;
-	(void)snprintf(message.record.cause, sizeof(message.record.cause), "client");
+	(void)snprintf(message.record.close_cause, sizeof(message.record.close_cause), "client");
 	client_rig_send(rig, &message);
 }
 

@@ -416,12 +416,12 @@ static void lie_otherwise(struct control_message *message, uint64_t conn, int wh
 						    "b.wild.test",     "a.wild.test", "a.wild.test"};
 
 		*message = client_rig_message(CONTROL_NAME_APPROVED);
-		message->name.index = which < 10 ? 100 : UINT32_MAX;
+		message->name.pool_index = which < 10 ? 100 : UINT32_MAX;
 		(void)snprintf(message->name.host, sizeof(message->name.host), "%s", names[which - 7]);
 		message->name.address_family = which == 12 ? AF_UNIX : AF_INET;
 		message->name.address[0] = 127; /* not to be had without "private" */
 		if (which == 10)
-			message->name.index = 1; /* below what may be given */
+			message->name.pool_index = 1; /* below what may be given */
 	} else {
 		static const enum control_type types[] = {CONTROL_RECORD_ACK, CONTROL_END,
 							  CONTROL_READY /* once more */};
@@ -565,7 +565,7 @@ static void make_requests(uint64_t conn)
 	}
 	message = request(conn, "POST", "/b");
 	message.record.allow = 0;
-	message.record.status = 403;
+	message.record.http_status = 403;
 	(void)snprintf(message.record.reason, sizeof(message.record.reason), "method_not_granted");
 	client_rig_send(&rig, &message);
 	message = request(conn, "GET", "/unanswered");
@@ -675,7 +675,8 @@ START_TEST(test_budget)
 	message = client_rig_record(&rig, CONTROL_EVENT_CLOSE, conn);
 	message.record.bytes_down = 1024;
 	message.record.allow = _i == 0;
-	(void)snprintf(message.record.cause, sizeof(message.record.cause), _i ? "cap_bytes_down" : "server");
+	(void)snprintf(message.record.close_cause, sizeof(message.record.close_cause),
+		       _i ? "cap_bytes_down" : "server");
 	(void)snprintf(message.record.reason, sizeof(message.record.reason), _i ? "cap_bytes" : "");
 	client_rig_send(&rig, &message);
 	ck_assert(egress_client_is_alive(rig.client));
@@ -761,7 +762,7 @@ static void play_end(uint64_t conn, bool closes)
 	client_rig_expect(&rig, CONTROL_END, &message);
 	if (closes) {
 		message = client_rig_record(&rig, CONTROL_EVENT_CLOSE, conn);
-		(void)snprintf(message.record.cause, sizeof(message.record.cause), "ended");
+		(void)snprintf(message.record.close_cause, sizeof(message.record.close_cause), "ended");
 		(void)control_send_message(rig.egress_fd, &message, NULL, 0);
 	}
 }

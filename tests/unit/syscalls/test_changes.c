@@ -23,9 +23,13 @@ static void set_up(void)
 	(void)io_remove_tree(AT_FDCWD, dir);
 	ck_assert_int_eq(mkdir(dir, 0700), 0);
 	root = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	mount = (struct mount){
-		.virt = virt, .virt_len = 5, .host = dir, .host_len = strlen(dir), .base = base, .fd = root,
-		.uncovered_fd = -1};
+	mount = (struct mount){.virt = virt,
+			       .virt_len = 5,
+			       .host_path = dir,
+			       .host_path_len = strlen(dir),
+			       .path_below_fd = base,
+			       .fd = root,
+			       .uncovered_fd = -1};
 }
 
 static void tear_down(void)
@@ -43,7 +47,7 @@ static struct place *at(const char *name)
 	memset(place, 0, sizeof(*place));
 	place->mount = &mount;
 	place->virt_len = (size_t)snprintf(place->virt, sizeof(place->virt), "/work%s%s", *name ? "/" : "", name);
-	place->rest = *name ? place->virt + 6 : mount.base;
+	place->rest = *name ? place->virt + 6 : mount.path_below_fd;
 	return place;
 }
 

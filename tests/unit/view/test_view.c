@@ -174,9 +174,9 @@ static void set_up(void)
 	make_file(globs, "secret.txt");
 	make_file(globs, "deep/b.csv");
 	grants[0] =
-		(struct policy_mount){.kind = POLICY_MOUNT_TREE, .virt = "/data", .host = data};
+		(struct policy_mount){.kind = POLICY_MOUNT_TREE, .virt = "/data", .host_path = data};
 	grants[1] = (struct policy_mount){
-		.kind = POLICY_MOUNT_TREE, .virt = "/globs", .host = globs, .has_globs_only = true};
+		.kind = POLICY_MOUNT_TREE, .virt = "/globs", .host_path = globs, .has_globs_only = true};
 	grants[2] = (struct policy_mount){
 		.kind = POLICY_MOUNT_PROVIDE, .virt = "/etc/motd", .provided_text = "hello", .provided_text_len = 5};
 	make_view(&view);
@@ -203,18 +203,18 @@ static const struct walk_case walks[] = {
 	{"sub/inner", 0, 0, "/data/sub/inner"},
 	{"./sub/../file", 0, 0, "/data/file"},
 	{"/data/link", 0, 0, "/data/link"},
-	{"/data/link", VIEW_FOLLOW, 0, "/data/sub"},
+	{"/data/link", VIEW_FOLLOW_LAST_LINK, 0, "/data/sub"},
 	{"/data/link/", 0, 0, "/data/sub"},
 	{"/data/link/inner", 0, 0, "/data/sub/inner"},
 	{"/data/link/../file", 0, 0, "/data/file"},
-	{"/data/absolute", VIEW_FOLLOW, 0, "/data/file"},
+	{"/data/absolute", VIEW_FOLLOW_LAST_LINK, 0, "/data/file"},
 	{"/data/outside", 0, 0, "/data/outside"},
-	{"/data/outside", VIEW_FOLLOW, -ENOENT, NULL},
-	{"/data/upward", VIEW_FOLLOW, -ENOENT, NULL},
-	{"/data/loop", VIEW_FOLLOW, -ELOOP, NULL},
+	{"/data/outside", VIEW_FOLLOW_LAST_LINK, -ENOENT, NULL},
+	{"/data/upward", VIEW_FOLLOW_LAST_LINK, -ENOENT, NULL},
+	{"/data/loop", VIEW_FOLLOW_LAST_LINK, -ELOOP, NULL},
 	{"/data/loop/x", 0, -ELOOP, NULL},
-	{"/data/dangling", VIEW_FOLLOW, -ENOENT, NULL},
-	{"/data/dangling", VIEW_FOLLOW | VIEW_LAST_MAY_BE_ABSENT, 0, "/data/nowhere"},
+	{"/data/dangling", VIEW_FOLLOW_LAST_LINK, -ENOENT, NULL},
+	{"/data/dangling", VIEW_FOLLOW_LAST_LINK | VIEW_LAST_MAY_BE_ABSENT, 0, "/data/nowhere"},
 	{"/data/new", VIEW_LAST_MAY_BE_ABSENT, 0, "/data/new"},
 	{"/data/new", 0, -ENOENT, NULL},
 	{"/data/new/er", VIEW_LAST_MAY_BE_ABSENT, -ENOENT, NULL},
@@ -250,10 +250,10 @@ START_TEST(locate_agrees_with_walk)
 	if (view_locate_path(view, NULL, "/data", walk->path, walk->flags, &place) < 0)
 		return;
 	fd = view_open_place(&place, O_PATH | O_NOFOLLOW, 0);
-	if (fd < 0 || path_needs_dir(walk->path) || (walk->flags & VIEW_FOLLOW && walk->want < 0))
+	if (fd < 0 || path_needs_dir(walk->path) || (walk->flags & VIEW_FOLLOW_LAST_LINK && walk->want < 0))
 		return;
 	ck_assert_int_eq(walk->want, 0);
-	if (!(walk->flags & VIEW_FOLLOW))
+	if (!(walk->flags & VIEW_FOLLOW_LAST_LINK))
 		ck_assert_str_eq(place.virt, walk->virt);
 }
 END_TEST
@@ -262,9 +262,9 @@ START_TEST(open_follows_nothing)
 {
 	static struct place place;
 
-	ck_assert_int_eq(view_locate_path(view, NULL, "/", "/data/link/inner", VIEW_FOLLOW, &place), 0);
+	ck_assert_int_eq(view_locate_path(view, NULL, "/", "/data/link/inner", VIEW_FOLLOW_LAST_LINK, &place), 0);
 	ck_assert_int_eq(view_open_place(&place, O_RDONLY, 0), -ELOOP);
-	ck_assert_int_eq(view_locate_path(view, NULL, "/", "/data/outside", VIEW_FOLLOW, &place), 0);
+	ck_assert_int_eq(view_locate_path(view, NULL, "/", "/data/outside", VIEW_FOLLOW_LAST_LINK, &place), 0);
 	ck_assert_int_eq(view_open_place(&place, O_RDONLY, 0), -ELOOP);
 }
 END_TEST
@@ -488,8 +488,8 @@ START_TEST(files_share_their_directory)
 	ck_assert_int_eq(view_locate_path(view, NULL, "/", "/data/sub/given", 0, &granted), 0);
 	ck_assert_int_eq(one.mount->fd, other.mount->fd);
 	ck_assert(one.mount->flags & MOUNT_SKELETON_FILE && !(granted.mount->flags & MOUNT_SKELETON_FILE));
-	ck_assert_ptr_nonnull(strstr(one.mount->host, "/view/etc/motd"));
-	ck_assert_int_eq(stat(one.mount->host, &st), 0);
+	ck_assert_ptr_nonnull(strstr(one.mount->host_path, "/view/etc/motd"));
+	ck_assert_int_eq(stat(one.mount->host_path, &st), 0);
 	ck_assert_uint_eq(st.st_mode & 07777, 0444);
 }
 END_TEST
@@ -566,7 +566,7 @@ static int open_terminal(const char *name, int flags)
 	static struct place place;
 	struct policy_decision decision;
 
-	ck_assert_int_eq(view_locate_path(view, NULL, "/", name, VIEW_FOLLOW, &place), 0);
+	ck_assert_int_eq(view_locate_path(view, NULL, "/", name, VIEW_FOLLOW_LAST_LINK, &place), 0);
 	decision = view_judge_place(view, NULL, &place, POLICY_READ | POLICY_WRITE);
 	return decision.verdict == VERDICT_DENY ? -decision.error : view_open_place(&place, flags, 0);
 }

@@ -28,7 +28,7 @@ static void ask(enum query_kind kind, const char *host, unsigned port, const cha
 	query = (struct query){.kind = kind, .port = port};
 	(void)snprintf(query.host, sizeof(query.host), "%s", host);
 	(void)snprintf(query.method, sizeof(query.method), "%s", method);
-	(void)snprintf(query.request, sizeof(query.request), "%s", request);
+	(void)snprintf(query.request_path, sizeof(query.request_path), "%s", request);
 	ck_assert_int_eq(needs_add_query(&needs, &query, needs.nets + 1, "connect", "/usr/bin/curl"), 0);
 }
 

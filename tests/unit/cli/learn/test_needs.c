@@ -25,7 +25,7 @@ static int ask_net(struct needs *needs, enum query_kind kind, const char *host, 
 	query = (struct query){.kind = kind, .port = port};
 	(void)snprintf(query.host, sizeof(query.host), "%s", host);
 	(void)snprintf(query.method, sizeof(query.method), "GET");
-	(void)snprintf(query.request, sizeof(query.request), "%s", request);
+	(void)snprintf(query.request_path, sizeof(query.request_path), "%s", request);
 	return needs_add_query(needs, &query, 1, "connect", "/bin/x");
 }
 
