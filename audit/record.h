@@ -76,9 +76,8 @@ struct audit_record {
 	enum verdict verdict;
 	enum audit_effect effect;
 	bool was_observed; /* the judged policy denies the call, and it is performed all the same: --mode observe */
-	/* the answer to the question whether the call may be performed; NULL: no question was asked */
-	const char *on_deny;
-	const char *answer;      /* with `answer`: uid of the user who answered; -1: no answer came */
+	const char *on_deny;     /* what the denial did to the process: "kill", "stop"; NULL: errno alone */
+	const char *answer;      /* to the question whether the call may be performed; NULL: no question was asked */
 	int64_t answered_by_uid; /* with `answer`: the uid that answered; -1: no answer came */
 	uint64_t question_open_ns;   /* with `answer`: how long the question was open */
 	const char *rule;

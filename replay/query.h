@@ -6,7 +6,7 @@
  * record names. The answer comes from the functions that the supervisor and egress ask (policy_decide_access,
  * policy_net_judge_*) and from the names that the policy's view would show.
  *
- * What rests on more than the rules is QUERY_RULES_DO_NOT_DECIDE, or an answer that is not `certain`, each with a word
+ * What rests on more than the rules is QUERY_RULES_DO_NOT_DECIDE, or an answer without is_certain, each with a word
  * that says why.
  */
 #ifndef CALLGATE_REPLAY_QUERY_H
@@ -85,7 +85,7 @@ void query_judge_free(struct query_judge *judge);
 
 struct query_answer {
 	bool is_certain;     /* false: more than the rules decides, and only `why` counts */
-	const char *why;  /* if not certain: a word for what decides besides the rules. Static */
+	const char *why;  /* without is_certain: a word for what decides besides the rules. Static */
 	bool is_allowed;
 	const char *reason;
 	size_t deciding_path; /* QUERY_PATHS: the path that decided */

@@ -23,7 +23,7 @@ struct attach_mount_state {
 	int copy_fd;    /* the mount to attach; -1: its object is gone, or another mount has its path */
 	bool mount_owns_copy_fd;      /* struct mount owns copy_fd */
 	bool own;       /* a file of the skeleton, which needs no mount */
-	/* attached below VIEW_MORE_*: its virtual path does not exist in the host tree around it */
+	/* attached in attach_state.pathless_mounts_dir: its virtual path does not exist in the host tree around it */
 	bool has_no_virtual_path;
 };
 
@@ -32,7 +32,7 @@ struct attach_state {
 	int tmpfs_fd;
 	int own_proc_fd;     /* a procfs for the supervisor alone; -1: it uses that of the program */
 	int root_fd;         /* "/" of the program */
-	/* the directory VIEW_MORE_*, for mounts that are `elsewhere`; -1: not made yet */
+	/* the directory for mounts with has_no_virtual_path; -1: not made yet */
 	int pathless_mounts_fd;
 	const char *pathless_mounts_dir;    /* path of that directory */
 	int empty_dir_fd, empty_file_fd; /* mode 0; -1: nothing was covered yet */
@@ -524,8 +524,8 @@ static void attach_make_nosymfollow_copy(struct attach_state *attach)
 		const struct attach_mount_state *piece = &attach->mount_state[i];
 
 		/*
-		 * Leaves out /proc and terminals, because /proc/self depends on the reader, and mounts that are
-		 * `elsewhere`, because they have no path below the root, like the terminal of --tty.
+		 * Leaves out /proc and terminals, because /proc/self depends on the reader, and mounts with
+		 * has_no_virtual_path, because they have no path below the root, like the terminal of --tty.
 		 */
 		if ((piece->copy_fd >= 0 || piece->own) && !piece->has_no_virtual_path &&
 		    !(piece->mount->flags & (MOUNT_PROC | MOUNT_DEV_PTS)))

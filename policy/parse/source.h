@@ -74,8 +74,8 @@ struct source_rule {
 	enum rule_kind kind;
 	const struct source_after *after_entry; /* the entry of a rule of after_read */
 	struct source_text path; /* the path of the rule; of a redirect: "from" */
-	struct source_text to;   /* redirect: "to"; provide: content or, with `to_file`, a name for policy_host.load */
-	bool has_provided_file;
+	struct source_text to;   /* redirect: "to"; provide: content, or a name for policy_host.load */
+	bool has_provided_file;  /* provide: `to` is a name for policy_host.load */
 	bool is_contradiction;           /* contradicts an earlier rule of the file */
 	const char *key;         /* "filesystem.read[1]" */
 	const char *because;     /* why the rule exists, for people; NULL: the policy does not say */
