@@ -40,7 +40,7 @@ case_of_client()
 await_none()
 {
 	local left
-	for _ in {1..80}; do
+	for _ in {1..400}; do # a sandbox that was being made takes its time on a busy machine
 		left=$(find "$base" -maxdepth 1 \( -name 'run-*' -o -name 'session-*' \) 2>/dev/null)
 		[ -n "$left" ] || return 0
 		sleep 0.05
