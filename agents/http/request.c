@@ -45,6 +45,10 @@ void http_set_owner(struct http_request *request, void (*on_done)(void *data, bo
 {
 	request->on_done = on_done;
 	request->owner = data;
+	if (on_done)
+		return;
+	request->on_room = NULL; /* an answer goes on being sent when its owner does not exist any more */
+	request->handler = (struct http_body_handler){0};
 }
 
 /* ---- waiting ---- */
