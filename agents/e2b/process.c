@@ -27,13 +27,15 @@ struct listener {
 /* A request that gives input to a program, which has not taken all of it yet. */
 struct input {
 	struct input *next;
-	struct e2b_process *process; /* NULL: StreamInput that has not named it yet */
+	struct e2b_process *process; /* NULL: StreamInput that has not named it yet, or whose program has ended */
+	struct input *next_stream;   /* of the process */
 	struct e2b_call *call;
 	char *bytes;
 	size_t len, at;
 	bool is_stream;
 	struct buf message;        /* of a stream: envelopes that were not taken yet, the last may be incomplete */
 	bool is_taking, has_ended; /* of a stream: input_take_all() runs; there are no more bytes */
+	bool is_answered;          /* of a stream: input_take_all() frees it */
 };
 
 struct e2b_process {
@@ -47,7 +49,8 @@ struct e2b_process {
 	unsigned columns, rows; /* of the terminal */
 	bool closes_stdin;      /* as soon as it has got what is in line */
 	struct listener *listeners;
-	struct input *inputs;
+	struct input *inputs;  /* that wait until the program takes them */
+	struct input *streams; /* that have named the program */
 };
 
 static void process_unlink(struct e2b_process *process)
@@ -63,6 +66,8 @@ static void process_unlink(struct e2b_process *process)
 static void process_free(struct e2b_process *process)
 {
 	process_unlink(process);
+	for (; process->streams; process->streams = process->streams->next_stream)
+		process->streams->process = NULL;
 	sandbox_program_free(process->program);
 	json_decref(process->config);
 	free(process->tag);
@@ -132,9 +137,17 @@ static void input_free(struct input *input)
 		at = &(*at)->next;
 	if (at && *at)
 		*at = input->next;
+	at = input->process ? &input->process->streams : NULL;
+	while (at && *at && *at != input)
+		at = &(*at)->next_stream;
+	if (at && *at)
+		*at = input->next_stream;
 	buf_release(&input->message);
 	free(input->bytes);
-	free(input);
+	if (input->is_taking)
+		*input = (struct input){.is_answered = true};
+	else
+		free(input);
 }
 
 static void input_on_cancel(void *data)
@@ -320,6 +333,8 @@ static void process_end_inputs(struct e2b_process *process)
 {
 	while (process->inputs)
 		input_end(process->inputs, CONNECT_NOT_FOUND, "the program has ended");
+	while (process->streams)
+		input_end(process->streams, CONNECT_NOT_FOUND, "the program has ended");
 }
 
 static void process_on_end(void *data, const json_t *result)
@@ -647,8 +662,8 @@ const struct connect_method process_methods[] = {
 
 /* ---- StreamInput ---- */
 
-/* One message of the stream. False: the request was answered, and `input` does not exist any more. */
-static bool input_handle_message(struct input *input, const json_t *message)
+/* One message of the stream. It may be the last: input->is_answered. */
+static void input_handle_message(struct input *input, const json_t *message)
 {
 	struct e2b_sandbox *box = input->call->box;
 	const json_t *start = connect_get(message, "start", NULL), *data = connect_get(message, "data", NULL);
@@ -663,33 +678,34 @@ static bool input_handle_message(struct input *input, const json_t *message)
 		for (struct e2b_process *process = box->processes; process && !input->process; process = process->next)
 			if (process->pid == pid && pid)
 				input->process = process;
-		if (!input->process)
+		if (!input->process) {
 			input_end(input, CONNECT_NOT_FOUND, "no such process");
-		return input->process != NULL;
+			return;
+		}
+		input->next_stream = input->process->streams;
+		input->process->streams = input;
+		return;
 	}
 	if (!data)
-		return true; /* keepalive */
+		return; /* keepalive */
 	bytes = input->process ? input_decode(connect_get(data, "input", NULL), input->process, &len, &why) : NULL;
 	if (bytes)
 		input_add(input, bytes, len);
 	else
 		input_end(input, CONNECT_INVALID_ARGUMENT, why ? why : "the first message names the process");
-	return bytes != NULL;
 }
 
-/* Takes one envelope from the collected bytes, if it is complete. False: there is none, or the request is answered. */
-static bool input_take_envelope(struct input *input, bool *ret_answered)
+/* Takes one envelope from the collected bytes. False: it is not complete, or the request was answered for it. */
+static bool input_take_envelope(struct input *input)
 {
 	const unsigned char *head = (const unsigned char *)input->message.data;
 	size_t size, len = input->message.len;
 	_cleanup_json_ json_t *message = NULL;
 
-	*ret_answered = false;
 	if (len < 5)
 		return false;
 	size = (size_t)head[1] << 24 | (size_t)head[2] << 16 | (size_t)head[3] << 8 | head[4];
 	if (head[0] != 0 || size > PROCESS_MESSAGE_BYTES_MAX) {
-		*ret_answered = true;
 		input_end(input, CONNECT_INVALID_ARGUMENT, "an envelope is compressed or too large");
 		return false;
 	}
@@ -698,23 +714,24 @@ static bool input_take_envelope(struct input *input, bool *ret_answered)
 	message = json_loadb(input->message.data + 5, size, JSON_REJECT_DUPLICATES, NULL);
 	memmove(input->message.data, input->message.data + 5 + size, len - 5 - size);
 	input->message.len -= 5 + size;
-	if (!message)
+	if (message)
+		input_handle_message(input, message);
+	else
 		input_end(input, CONNECT_INVALID_ARGUMENT, "a message is no JSON");
-	*ret_answered = !message || !input_handle_message(input, message);
-	return !*ret_answered;
+	return true;
 }
 
 /* Takes what was collected, message by message, as far as the program takes it. False: the request was answered. */
 static bool input_take_all(struct input *input)
 {
-	bool answered = false;
-
 	input->is_taking = true;
-	while (!answered && !input->bytes && input_take_envelope(input, &answered))
+	while (!input->is_answered && !input->bytes && input_take_envelope(input))
 		;
-	if (answered)
-		return false;
 	input->is_taking = false;
+	if (input->is_answered) {
+		free(input);
+		return false;
+	}
 	if (!input->has_ended || input->bytes)
 		return true;
 	input_end(input, 0, NULL);
