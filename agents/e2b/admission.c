@@ -23,7 +23,7 @@ struct e2b_waiting {
 	struct loop_timer *timer;
 };
 
-static void waiting_free(struct e2b_waiting *waiting)
+static void waiting_unlink(struct e2b_waiting *waiting)
 {
 	struct e2b_waiting **at = &waiting->e2b->waiting;
 
@@ -33,6 +33,11 @@ static void waiting_free(struct e2b_waiting *waiting)
 		*at = waiting->next;
 		waiting->key->waiting--;
 	}
+}
+
+static void waiting_free(struct e2b_waiting *waiting)
+{
+	waiting_unlink(waiting);
 	loop_cancel(waiting->timer);
 	json_decref((json_t *)(uintptr_t)waiting->wish.metadata);
 	json_decref((json_t *)(uintptr_t)waiting->wish.env);
@@ -102,6 +107,7 @@ void admission_run(struct e2b *e2b)
 
 	while (!e2b->is_ending && admission_has_room(e2b) && (waiting = admission_choose(e2b))) {
 		waiting->key->served = ++e2b->served;
+		waiting_unlink(waiting); /* a sandbox that cannot be made calls admission_run() for the next one */
 		http_set_owner(waiting->request, NULL, NULL);
 		if (admission_check_quota(waiting->key, waiting->template, waiting->request))
 			e2b_sandboxes_start(e2b, waiting->key, waiting->template, waiting->request, &waiting->wish);
