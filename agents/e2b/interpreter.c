@@ -285,18 +285,22 @@ static void execution_start(struct e2b_context *context, struct http_request *re
 		execution->next = context->executions;
 		context->executions = execution;
 	}
-	if (execution && execution->call) {
-		http_begin_stream(request, 200, "application/x-ndjson", -1, execution_on_room, execution);
+	if (execution && execution->call)
 		error = execution_run(execution, code, env);
-	}
-	if (error == 0)
+	if (error == 0) { /* what the code says comes later */
+		http_begin_stream(request, 200, "application/x-ndjson", -1, execution_on_room, execution);
 		return;
+	}
 	if (execution) {
 		execution_unlink(execution);
 		if (execution->call)
-			e2b_call_abort(execution->call);
+			e2b_call_finish(execution->call);
 	}
 	free(execution);
+	interpreter_fail(request, error == -EAGAIN ? 429 : error == -EINVAL ? 422 : 500,
+			 error == -EAGAIN   ? "too many runs wait in this context"
+			 : error == -EINVAL ? "\"env_vars\" has a name or value that is no variable's"
+					    : "the code could not be started");
 }
 
 static const char no_language[] = "this server has no such language: it has python, javascript, typescript and bash";
