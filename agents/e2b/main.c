@@ -3,6 +3,7 @@
  * not seen in a list of processes.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,6 +72,7 @@ int e2b_main(int argc, char **argv, const char *callgate)
 		return EXIT_ERROR;
 	}
 	(void)close(E2B_OPTIONS_FD);
+	(void)fcntl(E2B_LISTEN_FD, F_SETFD, FD_CLOEXEC); /* sandboxes must not keep the port */
 	signal_fd = main_open_signals();
 	if (signal_fd >= 0 && loop_create(&loop) == 0)
 		signals = loop_watch(loop, signal_fd, EPOLLIN, main_on_signal, loop);
