@@ -196,6 +196,14 @@ static void watcher_on_cancel(void *data)
 	watcher_free(watcher);
 }
 
+/* The client reads again. */
+static void watcher_on_room(void *data)
+{
+	struct e2b_watcher *watcher = data;
+
+	fileop_pause(watcher->fileop, false);
+}
+
 static void watcher_on_begin(struct e2b_watcher *watcher)
 {
 	struct e2b_call *call = watcher->call;
@@ -203,7 +211,7 @@ static void watcher_on_begin(struct e2b_watcher *watcher)
 
 	watcher->has_begun = true;
 	if (watcher->is_stream) {
-		connect_begin(call, json_pack("{s:{}}", "keepalive"), NULL);
+		connect_begin(call, json_pack("{s:{}}", "keepalive"), watcher_on_room);
 		(void)connect_send(call, json_pack("{s:{}}", "start"));
 		return;
 	}
@@ -230,9 +238,10 @@ static void watcher_on_event(void *data, const json_t *event)
 
 	if (!watcher->has_begun)
 		watcher_on_begin(watcher);
-	else if (watcher->is_stream)
-		(void)connect_send(watcher->call, json_pack("{s:o}", "filesystem", event_filter(event)));
-	else if (json_array_size(watcher->events) < WATCHER_EVENTS_MAX)
+	else if (watcher->is_stream &&
+		 !connect_send(watcher->call, json_pack("{s:o}", "filesystem", event_filter(event))))
+		fileop_pause(watcher->fileop, true);
+	else if (!watcher->is_stream && json_array_size(watcher->events) < WATCHER_EVENTS_MAX)
 		(void)json_array_append_new(watcher->events, event_filter(event));
 }
 
