@@ -25,6 +25,8 @@ libcallgate_agents_a_SOURCES += \
 	agents/http/private.h \
 	agents/http/request.c \
 	agents/http/server.c \
+	agents/json-bounds.c \
+	agents/json-bounds.h \
 	agents/loop.c \
 	agents/loop.h \
 	agents/mcp/calls.c \

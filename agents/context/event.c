@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "agents/context/private.h"
+#include "agents/json-bounds.h"
 #include "base/text.h"
 
 #define NS_PER_S 1000000000
@@ -31,37 +32,6 @@ static const struct event_kind event_kinds[] = {
 	{"end", {{"run", FIELD_INTEGER}}},
 };
 
-/*
- * Whether a line has few values that are not nested deep. Looked at before it is parsed: values take up to a hundred
- * times the memory of their text.
- */
-static bool line_is_small(const char *line, size_t len)
-{
-	size_t values = 0, depth = 0;
-	bool is_in_text = false;
-
-	for (size_t i = 0; i < len; i++) {
-		char byte = line[i];
-
-		if (is_in_text) {
-			if (byte == '\\')
-				i++;
-			else if (byte == '"')
-				is_in_text = false;
-			continue;
-		}
-		is_in_text = byte == '"';
-		values += byte == ',' || byte == ':' || byte == '[' || byte == '{';
-		if (byte == '[' || byte == '{')
-			depth++;
-		else if ((byte == ']' || byte == '}') && depth > 0)
-			depth--;
-		if (values > CONTEXT_EVENT_VALUES_MAX || depth > CONTEXT_EVENT_DEPTH_MAX)
-			return false;
-	}
-	return true;
-}
-
 static bool field_is_valid(enum field_type type, const json_t *value)
 {
 	switch (type) {
@@ -81,7 +51,8 @@ static bool field_is_valid(enum field_type type, const json_t *value)
 
 json_t *event_parse(const char *line, size_t len)
 {
-	_cleanup_json_ json_t *said = line_is_small(line, len) ? json_loadb(line, len, JSON_ALLOW_NUL, NULL) : NULL;
+	const bool is_small = json_is_within_bounds(line, len, CONTEXT_EVENT_VALUES_MAX, CONTEXT_EVENT_DEPTH_MAX);
+	_cleanup_json_ json_t *said = is_small ? json_loadb(line, len, JSON_ALLOW_NUL, NULL) : NULL;
 	const char *type = json_string_value(json_object_get(said, "type"));
 	const size_t kinds = sizeof(event_kinds) / sizeof(event_kinds[0]);
 	const size_t fields = sizeof(event_kinds[0].field) / sizeof(event_kinds[0].field[0]);

@@ -531,7 +531,7 @@ static bool files_signature_is_right(const struct e2b_sandbox *box, struct http_
 	char hex[SHA256_HEX_SIZE];
 	char bytes[32];
 	_cleanup_json_ json_t *expected = NULL;
-	size_t len;
+	_cleanup_free_ char *right = NULL;
 
 	if (!given || strncmp(given, "v1_", 3) != 0 || !box->token[0])
 		return false;
@@ -543,8 +543,8 @@ static bool files_signature_is_right(const struct e2b_sandbox *box, struct http_
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (char)(text_parse_hex_digit(hex[2 * i]) << 4 | text_parse_hex_digit(hex[2 * i + 1]));
 	expected = connect_encode_base64(bytes, sizeof(bytes));
-	len = expected ? json_string_length(expected) - 1 : 0; /* without the "=" */
-	return len > 0 && strlen(given + 3) == len && memcmp(given + 3, json_string_value(expected), len) == 0;
+	right = expected ? strndup(json_string_value(expected), json_string_length(expected) - 1) : NULL; /* no "=" */
+	return right && keys_texts_are_equal(given + 3, right);
 }
 
 /* False: it is over; answered. */
@@ -552,7 +552,7 @@ static bool files_check_expiration(struct http_request *request)
 {
 	const char *end = http_get_query(request, "signature_expiration");
 
-	if (!end || strtoll(end, NULL, 10) * 1000 > e2b_now_ms())
+	if (!end || strtoll(end, NULL, 10) > e2b_now_ms() / 1000)
 		return true;
 	e2b_fail(request, 401, "signature is already expired");
 	return false;

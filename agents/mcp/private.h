@@ -12,6 +12,7 @@
 #define MCP_CALLS_MAX 64u                 /* tool calls in progress */
 #define MCP_OUTPUT_BYTES_MAX (256u << 10) /* of each stream, in a result; the rest is counted */
 #define MCP_FILE_BYTES_MAX (8u << 20)     /* of a file that one call reads or writes */
+#define MCP_RESULT_BYTES_MAX (16u << 20)  /* of all values and images that one run_code shows */
 #define MCP_LIST_ENTRIES_MAX 2000u
 #define MCP_LANGUAGES 3
 #define MCP_TIMEOUT_S_DEFAULT 60
@@ -138,6 +139,7 @@ struct call {
 	json_t *content;    /* items of the result, owned: made as they come */
 	json_t *structured; /* of run_code, while it runs; owned */
 	struct context_run *run;
+	size_t result_bytes, omitted_results; /* of run_code */
 	struct fileop *fileop;
 	bool is_finished; /* all of a file was given to fileop_write() */
 	struct sandbox_program *program;

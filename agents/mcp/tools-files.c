@@ -129,7 +129,7 @@ static void read_on_answer(void *data, int error, const char *message, const jso
 void tool_read_file(struct call *call)
 {
 	(void)file_start(call, "read", 0,
-		   &(struct fileop_handler){.on_data = read_on_data, .on_answer = read_on_answer, .data = call});
+			 &(struct fileop_handler){.on_data = read_on_data, .on_answer = read_on_answer, .data = call});
 }
 
 /* ---- write_file ---- */
@@ -266,5 +266,5 @@ static void list_on_answer(void *data, int error, const char *message, const jso
 void tool_list_files(struct call *call)
 {
 	(void)file_start(call, "list", call_get_number(call, "depth", 1),
-		   &(struct fileop_handler){.on_answer = list_on_answer, .data = call});
+			 &(struct fileop_handler){.on_answer = list_on_answer, .data = call});
 }

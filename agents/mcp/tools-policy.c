@@ -104,17 +104,30 @@ static void question_on_time(void *data)
 static int question_spawn(const char *const *argv, pid_t *ret_pid, int *ret_fd)
 {
 	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes; /* no signal is blocked or ignored, as the server has it */
+	sigset_t none, all;
 	int pipe_fd[2], error;
 
 	if (pipe2(pipe_fd, O_CLOEXEC) < 0)
 		return -errno;
-	error = posix_spawn_file_actions_init(&actions);
+	(void)sigemptyset(&none);
+	(void)sigfillset(&all);
+	error = posix_spawnattr_init(&attributes);
+	if (error == 0) {
+		(void)posix_spawnattr_setsigmask(&attributes, &none);
+		(void)posix_spawnattr_setsigdefault(&attributes, &all);
+		(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+		error = posix_spawn_file_actions_init(&actions);
+		if (error != 0)
+			(void)posix_spawnattr_destroy(&attributes);
+	}
 	if (error == 0) {
 		(void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 		(void)posix_spawn_file_actions_adddup2(&actions, pipe_fd[1], STDOUT_FILENO);
 		(void)posix_spawn_file_actions_adddup2(&actions, pipe_fd[1], STDERR_FILENO);
-		error = posix_spawn(ret_pid, argv[0], &actions, NULL, (char *const *)(uintptr_t)argv, environ);
+		error = posix_spawn(ret_pid, argv[0], &actions, &attributes, (char *const *)(uintptr_t)argv, environ);
 		(void)posix_spawn_file_actions_destroy(&actions);
+		(void)posix_spawnattr_destroy(&attributes);
 	}
 	(void)close(pipe_fd[1]);
 	if (error == 0)

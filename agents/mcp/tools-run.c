@@ -17,9 +17,16 @@ static const struct {
 /* Adds a value that the code has shown: an image as such; of the texts the first, which is the plainest. */
 static void code_add_result(struct call *call, const json_t *event)
 {
-	json_t *copy = json_deep_copy(event);
+	const size_t size = json_dumpb(event, NULL, 0, JSON_COMPACT);
+	json_t *copy;
 	bool has_image = false;
 
+	if (size > MCP_RESULT_BYTES_MAX - call->result_bytes) {
+		call->omitted_results++;
+		return;
+	}
+	call->result_bytes += size;
+	copy = json_deep_copy(event);
 	(void)json_object_del(copy, "type");
 	for (size_t i = 0; i < sizeof(result_images) / sizeof(result_images[0]); i++) {
 		const char *data = json_string_value(json_object_get(event, result_images[i].key));
@@ -64,12 +71,15 @@ static void code_on_event(void *data, const json_t *event)
 
 static void code_on_end(void *data)
 {
+	static const char omitted[] = "[results past 16 MiB are left out]\n";
 	struct call *call = data;
 	json_t *structured = call->structured, *error = json_object_get(structured, "error");
 	const json_t *traceback = json_object_get(error, "traceback");
 	json_t *denials = json_incref(json_object_get(structured, "denials"));
 
 	call->structured = NULL;
+	if (call->omitted_results > 0)
+		call_keep_output(call, &call->err, omitted, strlen(omitted));
 	call_add_streams(call, structured);
 	if (json_is_string(traceback))
 		call_add_text(call, json_string_value(traceback), json_string_length(traceback));

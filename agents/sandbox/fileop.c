@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agents/json-bounds.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/installed.h"
 #include "base/io.h"
 
 #define FILEOP_SOURCE_BYTES_MAX (1u << 20)
+#define FILEOP_ANSWER_VALUES_MAX 4000000 /* JSON values in an answer: a listing of 100,000 entries */
+#define FILEOP_ANSWER_DEPTH_MAX 16
 
 struct fileop {
 	struct sandbox_program *program;
@@ -90,7 +93,8 @@ void fileop_pause(struct fileop *fileop, bool is_paused)
 /* One line. The event of a watch is told at once, the answer at the end of the program. */
 static void fileop_handle_line(struct fileop *fileop, const char *text, size_t len)
 {
-	json_t *message = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+	const bool is_small = json_is_within_bounds(text, len, FILEOP_ANSWER_VALUES_MAX, FILEOP_ANSWER_DEPTH_MAX);
+	json_t *message = is_small ? json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	const json_t *event = json_object_get(message, "event");
 
 	if (json_is_object(event) && fileop->handler.on_event)
@@ -103,17 +107,19 @@ static void fileop_handle_line(struct fileop *fileop, const char *text, size_t l
 static void fileop_on_line_bytes(struct fileop *fileop, const char *bytes, size_t len)
 {
 	struct buf *line = &fileop->line;
-	char *end;
-	size_t size;
+	size_t begin = 0, searched = line->len; /* of the bytes before there is no end of a line */
+	const char *end;
 
 	if (line->len + len > FILEOP_ANSWER_BYTES_MAX)
 		return; /* it is no JSON any more: on_end says that there is no answer */
 	buf_add(line, bytes, len);
-	while (!line->failed && line->len > 0 && (end = memchr(line->data, '\n', line->len))) {
-		size = (size_t)(end - line->data);
-		fileop_handle_line(fileop, line->data, size);
-		memmove(line->data, end + 1, line->len - size - 1);
-		line->len -= size + 1;
+	while (!line->failed && (end = memchr(line->data + searched, '\n', line->len - searched))) {
+		fileop_handle_line(fileop, line->data + begin, (size_t)(end - line->data) - begin);
+		begin = searched = (size_t)(end - line->data) + 1;
+	}
+	if (begin > 0) {
+		memmove(line->data, line->data + begin, line->len - begin);
+		line->len -= begin;
 	}
 }
 
