@@ -57,6 +57,20 @@ T=$(cd "$T" && pwd -P)
 mkdir "$T/tmp" "$T/home"
 export TMPDIR=$T/tmp
 
+# await_sessions WHAT: until nothing is left of any session. They end by themselves when their client has gone, which
+# takes its time on a busy machine.
+await_sessions()
+{
+	local left base
+	base=$TMPDIR/callgate-$(id -u)
+	for _ in {1..400}; do
+		left=$(find "$base" -maxdepth 1 \( -name 'run-*' -o -name 'session-*' \) 2>/dev/null)
+		[ -n "$left" ] || return 0
+		sleep 0.05
+	done
+	fail "$1: left: $left"
+}
+
 # Leaves nothing: neither the test nor callgate, whose scratch space is below TMPDIR. (spare: empty directories,
 # scratch-inside.c)
 live_done()

@@ -50,7 +50,4 @@ CALLGATE=$CALLGATE PYTHON=$cache/venv/bin/python timeout -k 5 "$LIVE_TIMEOUT" "$
 	fail "the example: $(cat "$T/out")"
 kill $server
 wait $server || fail "the server's exit status: $?"
-for _ in {1..80}; do # its sandboxes end within a second, on a machine with nothing else to do
-	find "$T/tmp/callgate-$(id -u)" -maxdepth 1 -name 'run-*' | grep -q . || break
-	sleep 0.05
-done
+await_sessions "stopped"

@@ -37,4 +37,4 @@ inspect()
 inspect --method tools/list | jq -e '.tools | length == 7' >/dev/null || fail "the inspector's list"
 inspect --method tools/call --tool-name run_code --tool-arg 'code=6 * 7' |
 	jq -e '.structuredContent.results[0].text == "42"' >/dev/null || fail "the inspector's call"
-:
+await_sessions "the end"

@@ -43,4 +43,4 @@ for _ in {1..100}; do
 	sleep 0.1
 done
 grep -q "^$log: ok" "$T/verified" || "$CALLGATE" audit verify "$log" || fail "the log: $(cat "$T/verified")"
-:
+await_sessions "the end"

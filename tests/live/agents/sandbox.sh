@@ -9,22 +9,10 @@ options=(--profile extended -w "$T/home")
 [ -z "${LIVE_WITHOUT:-}" ] || options+=(--without "$LIVE_WITHOUT")
 base=$T/tmp/callgate-$(id -u)
 
-# await_none WHAT: until nothing of any session is left, for four seconds.
-await_none()
-{
-	local left
-	for _ in {1..80}; do
-		left=$(find "$base" -maxdepth 1 -name 'run-*' -o -maxdepth 1 -name 'session-*')
-		[ -n "$left" ] || return 0
-		sleep 0.05
-	done
-	fail "$1: left: $left"
-}
-
 timeout -k 5 "$LIVE_TIMEOUT" "$program" all "$CALLGATE" "${options[@]}" || fail "the cases (status $?)"
-await_none "freed"
+await_sessions "freed"
 timeout -k 5 "$LIVE_TIMEOUT" "$program" ends "$CALLGATE" "${options[@]}" || fail "ends"
-await_none "freed while it is made"
+await_sessions "freed while it is made"
 
 # ---- the holder is killed ----
 for signal in KILL TERM; do
@@ -41,7 +29,7 @@ for signal in KILL TERM; do
 	beats=$(wc -l <"$T/home/beats")
 	sleep 0.3
 	[ "$(wc -l <"$T/home/beats")" = "$beats" ] || fail "SIG$signal: its program lives a second later"
-	await_none "SIG$signal"
+	await_sessions "SIG$signal"
 done
 
 # ---- a holder beside other clients, and mistakes ----
@@ -64,7 +52,7 @@ ask("list")[0].close()
 other.close()
 assert holder.recv(1 << 20) == b""  # the first of them to hang up has ended it
 END
-await_none "one of two holders"
+await_sessions "one of two holders"
 for value in 1 3 99 x; do
 	cg session create --hold-fd $value 2>"$T/err" 3</dev/null && fail "--hold-fd $value"
 	grep -q "hold-fd" "$T/err" || fail "--hold-fd $value: $(cat "$T/err")"

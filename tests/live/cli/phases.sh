@@ -183,7 +183,7 @@ interrupted()
 	"$PYTHON" -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1],
 		sys.argv[1:])' \
 		"$CALLGATE" run --json -p "$T/closed.json" -w "$T/w" \
-		--setup "touch began; exec $PYTHON -c 'import time; time.sleep(600)' $mark" -- \
+		--setup "exec $PYTHON -c 'import time; open(\"began\", \"w\"); time.sleep(600)' $mark" -- \
 		touch ran >"$T/out" 2>"$T/err" &
 	pid=$!
 	net_await "the setup" test -e "$T/w/began"
@@ -237,7 +237,7 @@ grep -q "TOKEN: $T/w/token lies where a run may write" "$T/err" || fail "a secre
 mark=phase-kill-$$
 rm -rf "${T:?}/w/"*
 "$CALLGATE" run -p "$T/closed.json" -w "$T/w" --setup \
-	"touch began; exec $PYTHON -c 'import time; time.sleep(600)' $mark" -- \
+	"exec $PYTHON -c 'import time; open(\"began\", \"w\"); time.sleep(600)' $mark" -- \
 	touch ran >"$T/out" 2>"$T/err" &
 pid=$!
 net_await "the setup" test -e "$T/w/began"
