@@ -10,6 +10,7 @@
 #define SESSION_CLIENTS_MAX 512u
 #define SESSION_MESSAGE_BYTES_MAX (192u << 10) /* below the default limit of a socket's buffer */
 #define SESSION_DENIALS_IN_RESULT_MAX 100           /* denials of a program that its client is told in full */
+#define SESSION_DENIALS_BYTES_MAX (128u << 10) /* of these as JSON; the rest of a message is short */
 
 struct client;
 

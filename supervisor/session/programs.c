@@ -241,13 +241,23 @@ static json_t *program_make_error(const struct program *program, enum spawner_st
 				      strerror(error)));
 }
 
-/* The denials of a program, as many as a message may have. *ret_unlisted: attempts that are not in the list. */
+/*
+ * The denials of a program, as many as a message may have: a program chooses how long its paths are, and a message that
+ * is longer than the socket's buffer would cost the client its connection. *ret_unlisted: attempts not in the list.
+ */
 static json_t *program_make_denials(const struct program *program, uint64_t *ret_unlisted)
 {
-	json_t *denials = report_make_denials(program->denials, ret_unlisted);
+	json_t *all = report_make_denials(program->denials, ret_unlisted), *denials = json_array(), *denial;
+	size_t i, bytes = 0;
 
-	while (json_array_size(denials) > SESSION_DENIALS_IN_RESULT_MAX)
-		(void)json_array_remove(denials, json_array_size(denials) - 1);
+	json_array_foreach(all, i, denial) {
+		bytes += json_dumpb(denial, NULL, 0, JSON_COMPACT) + 1; /* the length only; and a comma */
+		if (i < SESSION_DENIALS_IN_RESULT_MAX && bytes <= SESSION_DENIALS_BYTES_MAX)
+			(void)json_array_append(denials, denial);
+		else
+			*ret_unlisted += (uint64_t)json_integer_value(json_object_get(denial, "count"));
+	}
+	json_decref(all);
 	return denials;
 }
 
@@ -272,7 +282,7 @@ static json_t *program_make_result(const struct session *session, const struct p
 	const int error = session->spawner_page->slot[program->slot_index].error;
 	uint64_t unlisted = 0, duration_ns = io_read_clock_ns() - program->start_ns;
 	json_t *denials = program_make_denials(program, &unlisted), *result;
-	const bool was_denied = json_array_size(denials) > 0;
+	const bool was_denied = json_array_size(denials) > 0 || unlisted > 0;
 	struct run_ending ending =
 		run_ending_make(program->timed_out ? RUN_END_TIMEOUT : RUN_END_NOT_ORDERED, 0, LIMIT_MAX,
 				program->has_wait_status ? program->wait_status : SIGKILL, was_denied);

@@ -71,6 +71,30 @@ jq -e '.status == "denied" and .denials[0].target == ".env" and .stdout == ""' "
 jq -e '.status == "ok" and .denials == [] and .program == ('"$(jq .program "$T/one")"' + 1)' "$T/two" >/dev/null ||
 	fail "another's denials: $(cat "$T/two")"
 
+# What is too much for a message is counted, and does not cost the client the result.
+cat >"$T/home/deny.py" <<'END'
+import os, sys
+for i in range(150):
+    path = "%s/n%d" % (os.getcwd(), i)
+    os.mkdir(path)
+    while len(path) < int(sys.argv[1]):
+        path += "/" + "d" * 200
+        os.mkdir(path)
+    try:
+        os.open(path + "/.env", os.O_WRONLY | os.O_CREAT)
+    except OSError:
+        pass
+sys.exit(7)
+END
+for length in 0 3600; do
+	mkdir "$T/home/deny$length"
+	session exec --json --cwd "$T/home/deny$length" "$id" python3 ../deny.py $length >"$T/one" 2>"$T/err"
+	jq -e '.status == "denied" and .exit_code == 7 and .denials_unlisted >= 50 and
+	       ([.denials[].count] | add) + .denials_unlisted == 150' "$T/one" >/dev/null ||
+		fail "150 denials of $length bytes: $(head -c 300 "$T/one") $(cat "$T/err")"
+done
+rm -r "$T/home/deny"*
+
 # ---- at once ----
 for i in 1 2 3 4 5 6; do
 	session exec "$id" -- sh -c "sleep 0.2; echo $i" >"$T/out$i" &
