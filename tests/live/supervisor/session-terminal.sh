@@ -80,4 +80,4 @@ session stop "$id" || fail "stop"
 beats=$(wc -l <"$T/home/beats")
 sleep 0.3
 [ "$(wc -l <"$T/home/beats")" = "$beats" ] || fail "a detached program lives longer than its session"
-:
+await_sessions "the end"

@@ -225,4 +225,4 @@ for verb in create exec list stop; do
 		fail "help of $verb: $(cat "$T/err")"
 done
 session nosuch 2>/dev/null && fail "no such verb"
-:
+await_sessions "the end" # their keepers tidy up after the answer of session stop
