@@ -202,11 +202,12 @@ done
 [ -z "$(session list)" ] || fail "an idle session"
 
 # ---- its keeper is killed ----
-create --profile extended
+create --profile extended -w "$T/home"
 session exec "$id" sleep 62 2>/dev/null &
 other=$!
 await_sleep
-pkill -KILL -o -f "^$CALLGATE session create" || fail "kill the keeper"
+pkill -KILL -o -f "^$CALLGATE session create .*-w $T/home" || # not one of another test
+	fail "kill the keeper"
 wait "$other"
 status=$?
 [ $status = 125 ] || fail "a program of a killed session: $status"
