@@ -55,7 +55,7 @@ bool frame_read_signal_frame(const struct memory_ops *guest, pid_t tid, uint64_t
 
 enum frame_kind frame_identify_interrupted_call(const struct memory_ops *guest, pid_t tid, struct frame *frame)
 {
-	struct insn_register_values held = {.same = ~(UINT32_C(1) << WORD_X0)};
+	struct insn_register_values held = {.unchanged_registers = ~(UINT32_C(1) << WORD_X0)};
 	struct insn_code code;
 	uint32_t call;
 
