@@ -1,5 +1,6 @@
 /* Requests that wait for something in a sandbox: they end when the client hangs up, or with the sandbox. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "agents/e2b/private.h"
 
@@ -88,4 +89,23 @@ void e2b_calls_release(struct e2b_sandbox *box)
 		call->on_cancel(call->data);
 		e2b_call_abort(call);
 	}
+}
+
+json_t *e2b_make_environment(const struct e2b_sandbox *box, const json_t *given)
+{
+	json_t *env = json_object();
+	const json_t *value;
+	const char *name;
+
+	(void)json_object_update(env, box->template->env);
+	(void)json_object_update(env, box->env);
+	json_object_foreach((json_t *)(uintptr_t)given, name, value)
+	{
+		if (!json_is_string(value) || !*name || strchr(name, '=')) {
+			json_decref(env);
+			return NULL;
+		}
+		(void)json_object_set(env, name, (json_t *)(uintptr_t)value);
+	}
+	return env;
 }

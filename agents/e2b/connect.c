@@ -3,6 +3,7 @@
  * In streams each message has an envelope: a byte of flags, and the length as 4 bytes; the last one ends the stream.
  */
 #include <errno.h>
+#include <nettle/base64.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,23 +136,13 @@ char *connect_decode_base64(const char *text, size_t len, size_t *ret_len)
 
 json_t *connect_encode_base64(const char *bytes, size_t len)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	_cleanup_free_ char *text = malloc(len / 3 * 4 + 5);
-	size_t count = 0;
+	const size_t size = BASE64_ENCODE_RAW_LENGTH(len);
+	_cleanup_free_ char *text = malloc(size + 1);
 
 	if (!text)
 		return NULL;
-	for (size_t i = 0; i < len; i += 3) {
-		unsigned held = (unsigned)(unsigned char)bytes[i] << 16;
-
-		held |= i + 1 < len ? (unsigned)(unsigned char)bytes[i + 1] << 8 : 0;
-		held |= i + 2 < len ? (unsigned)(unsigned char)bytes[i + 2] : 0;
-		text[count++] = digits[held >> 18 & 63];
-		text[count++] = digits[held >> 12 & 63];
-		text[count++] = i + 1 < len ? digits[held >> 6 & 63] : '=';
-		text[count++] = i + 2 < len ? digits[held & 63] : '=';
-	}
-	return json_stringn(text, count);
+	base64_encode_raw(text, len, (const uint8_t *)bytes);
+	return json_stringn(text, size);
 }
 
 /* ---- answers ---- */

@@ -241,26 +241,6 @@ static void execution_on_cancel(void *data)
 	free(execution);
 }
 
-/* The variables of the template and of the sandbox, and those of the request. NULL: these are no texts. */
-static json_t *execution_make_environment(const struct e2b_sandbox *box, const json_t *given)
-{
-	json_t *env = json_object();
-	const json_t *value;
-	const char *name;
-
-	(void)json_object_update(env, box->template->env);
-	(void)json_object_update(env, box->env);
-	json_object_foreach((json_t *)(uintptr_t)given, name, value)
-	{
-		if (!json_is_string(value) || !*name || strchr(name, '=')) {
-			json_decref(env);
-			return NULL;
-		}
-		(void)json_object_set(env, name, (json_t *)(uintptr_t)value);
-	}
-	return env;
-}
-
 static int execution_run(struct execution *execution, const char *code, const json_t *env)
 {
 	const struct context_run_options options = {.code = code,
@@ -334,7 +314,7 @@ static void interpreter_execute(struct e2b_sandbox *box, struct http_request *re
 {
 	const char *code = json_string_value(json_object_get(body, "code"));
 	const json_t *vars = json_object_get(body, "env_vars");
-	_cleanup_json_ json_t *env = execution_make_environment(box, vars);
+	_cleanup_json_ json_t *env = e2b_make_environment(box, vars);
 	struct e2b_context *context;
 
 	if (!code || !env) {

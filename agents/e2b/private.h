@@ -245,6 +245,9 @@ uint64_t connect_get_timeout_ms(struct http_request *request);
 
 /* ---- programs: process.c ---- */
 
+/* The variables of the template, of the sandbox, and those given. A new reference; NULL: these are no texts. */
+json_t *e2b_make_environment(const struct e2b_sandbox *box, const json_t *given);
+
 /* A path as the protocol means it: relative ones, and "~", begin in the workdir. Owned by the caller, or NULL. */
 char *process_resolve_path(const char *path);
 /* Ends all programs of the sandbox, and their streams. */

@@ -397,26 +397,6 @@ static const char **process_get_argv(const json_t *config)
 	return argv;
 }
 
-/* The variables of the template, of the sandbox, and of the program. NULL: they are no texts. */
-static json_t *process_make_environment(const struct e2b_sandbox *box, const json_t *config)
-{
-	const json_t *own = connect_get(config, "envs", NULL), *value;
-	json_t *env = json_object();
-	const char *name;
-
-	(void)json_object_update(env, box->template->env);
-	(void)json_object_update(env, box->env);
-	json_object_foreach((json_t *)(uintptr_t)own, name, value)
-	{
-		if (!json_is_string(value) || !*name || strchr(name, '=')) {
-			json_decref(env);
-			return NULL;
-		}
-		(void)json_object_set(env, name, (json_t *)(uintptr_t)value);
-	}
-	return env;
-}
-
 /* "~" is the workdir; relative paths begin there. Owned by the caller; NULL: no memory. */
 char *process_resolve_path(const char *path)
 {
@@ -502,7 +482,7 @@ static void process_start(struct e2b_sandbox *box, struct http_request *request,
 {
 	const json_t *config = connect_get(message, "process", NULL);
 	_cleanup_free_ const char **argv = process_get_argv(config);
-	_cleanup_json_ json_t *env = argv ? process_make_environment(box, config) : NULL;
+	_cleanup_json_ json_t *env = argv ? e2b_make_environment(box, connect_get(config, "envs", NULL)) : NULL;
 	struct e2b_process *process;
 	struct listener *listener;
 	int error;
