@@ -13,7 +13,7 @@ import random
 import re
 
 FOLDERS = ["base", "policy", "audit", "egress", "view", "replay", "syscalls", "confine", "supervisor", "keeper",
-           "doctor", "cli"]
+           "doctor", "cli", "agents"]
 TOP = pathlib.Path(__file__).resolve().parent.parent
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 NAMES = [

@@ -15,22 +15,37 @@ socket=$T/tmp/callgate-$(id -u)/session-$id
 timeout -k 5 "$LIVE_TIMEOUT" "$PYTHON" "$SRC/tests/cases/session-terminal.py" "$socket" || fail "terminals"
 
 # ---- session exec --tty ----
-# on_terminal COMMAND…: what a terminal of the test's own shows; its size is 31 by 77.
+# on_terminal COMMAND…: what a terminal of the test's own shows, in $T/out; its size is 31 by 77.
+: >"$T/shown"
 on_terminal()
 {
 	printf 'stty rows 31 cols 77\n%s\necho "status $?"; stty -a | grep -o " -\\?icanon"\n' "$*" >"$T/outer"
-	TERM=xterm-test timeout -k 5 60 script -qec "bash '$T/outer'" /dev/null | tr -d '\r'
+	TERM=xterm-test timeout -k 5 60 script -qefc "bash '$T/outer'" "$T/shown" >/dev/null
+	tr -d '\r' <"$T/shown" >"$T/out"
+	: >"$T/shown"
+}
+
+# types KEYS: what a person types once the program says that it is there, as standard input of on_terminal.
+types()
+{
+	for _ in {1..400}; do
+		! grep -q '^there' "$T/shown" || break
+		sleep 0.05
+	done
+	# shellcheck disable=SC2059 # the keys are escapes
+	printf "$1"
+	sleep 0.5
 }
 
 # shellcheck disable=SC2016 # the programs expand these
-on_terminal "'$CALLGATE' session exec --tty $id -- sh -c 'stty size; echo \$TERM; tty; exit 3'" </dev/null >"$T/out"
+on_terminal "'$CALLGATE' session exec --tty $id -- sh -c 'stty size; echo \$TERM; tty; exit 3'" </dev/null
 { grep -q '31 77$' "$T/out" && grep -qx xterm-test "$T/out" && grep -qx '/dev/pts/[0-9]*' "$T/out" &&
 	grep -qx 'status 3' "$T/out" && grep -qx ' icanon' "$T/out"; } || fail "--tty: $(cat "$T/out")"
-{ sleep 1.5; printf '\003'; sleep 0.5; } |
-	on_terminal "'$CALLGATE' session exec --tty $id -- sh -c 'trap \"echo int; exit 9\" INT; sleep 20'" >"$T/out"
+types '\003' |
+	on_terminal "'$CALLGATE' session exec --tty $id -- sh -c 'trap \"echo int; exit 9\" INT; echo there; sleep 20'"
 grep -qx 'status 9' "$T/out" || fail "Ctrl-C: $(cat "$T/out")"
-{ sleep 1.5; printf '\035\035\035'; sleep 0.5; } |
-	on_terminal "'$CALLGATE' session exec --tty $id -- sh -c 'trap \"\" INT HUP TERM; sleep 20'" >"$T/out"
+types '\035\035\035' |
+	on_terminal "'$CALLGATE' session exec --tty $id -- sh -c 'trap \"\" INT HUP TERM; echo there; sleep 20'"
 grep -qx 'status 137' "$T/out" || fail "Ctrl-] three times: $(cat "$T/out")"
 # shellcheck disable=SC2016 # the program expands it
 session exec --tty "$id" -- sh -c 'tty >/dev/null && read -r x && echo "got $x"' <<<typed >"$T/out"
