@@ -23,7 +23,7 @@ if [ "${1:-}" = copy ]; then
 	go_program net-corpus-go "$top_srcdir/tests/cases/http-servers/server.go" || :
 	go_program interfaces-go "$top_srcdir/tests/cases/interfaces.go" || :
 	for program in "$top_builddir"/tests/cases/kept/*; do
-		[ ! -x "$program" ] || cp "$program" "$2/built/tests/cases/kept/"
+		{ [ ! -f "$program" ] || [ ! -x "$program" ]; } || cp "$program" "$2/built/tests/cases/kept/"
 	done
 	for folder in agents/runner base doc syscalls policy examples tests; do
 		(cd "$top_srcdir" && find "$folder" -type f ! -name '*.o' ! -name '*.log' -print0 |

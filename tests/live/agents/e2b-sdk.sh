@@ -1,31 +1,11 @@
 #!/bin/bash
 # The official SDKs of E2B, unmodified, from npm and PyPI, against callgate serve: nothing but their environment says
-# where it is. They are installed once, below the build directory.
+# where it is.
 . "$(dirname "$0")/../lib.sh"
-need node npm
+. "$(dirname "$0")/packages.sh"
+need node npm python3
 [ -x "$BUILD/callgate-agents" ] || skip "callgate-agents is not built"
-python=$(command -v python3) || skip "no python3"
-cache=$BUILD/tests/e2b-sdk
-unset TMPDIR
-
-# install WHAT COMMAND…: once; what cannot be fetched is no fault of ours.
-install()
-{
-	local what=$1
-	shift
-	[ ! -e "$cache/$what.done" ] || return 0
-	timeout -k 5 300 "$@" >"$cache/$what.log" 2>&1 ||
-		skip "cannot install from $what: $(tail -n 1 "$cache/$what.log")"
-	touch "$cache/$what.done"
-}
-mkdir -p "$cache"
-[ -e "$cache/package.json" ] || echo '{"private": true}' >"$cache/package.json"
-install npm npm install --prefix "$cache" --no-audit --no-fund e2b@2.51.0 \
-	@e2b/code-interpreter@2.8.0
-install venv "$python" -m venv "$cache/venv"
-install PyPI "$cache/venv/bin/pip" -q install e2b==2.63.0 e2b-code-interpreter==2.11.5
-
-export TMPDIR=$T/tmp
+install_packages e2b-sdk "e2b@2.51.0 @e2b/code-interpreter@2.8.0" "e2b==2.63.0 e2b-code-interpreter==2.11.5"
 key=e2b_$(printf %040d 7)
 (umask 077 && echo "$key" >"$T/key")
 "$CALLGATE" serve --key-file "$T/key" --port-file "$T/port" 2>"$T/log" &
@@ -38,13 +18,13 @@ done
 [ -s "$T/port" ] || die "no server: $(cat "$T/log")"
 port=$(cat "$T/port")
 export E2B_API_KEY=$key E2B_API_URL=http://127.0.0.1:$port E2B_SANDBOX_URL=http://127.0.0.1:$port
-timeout -k 5 "$LIVE_TIMEOUT" "$cache/venv/bin/python" "$SRC/tests/cases/e2b-sdk.py" || fail "the Python SDK"
-cp "$SRC/tests/cases/e2b-sdk.mjs" "$cache" # node looks for packages beside the program
-(cd "$cache" && timeout -k 5 "$LIVE_TIMEOUT" node e2b-sdk.mjs) || fail "the JavaScript SDK"
+timeout -k 5 "$LIVE_TIMEOUT" "$packages/venv/bin/python" "$SRC/tests/cases/e2b-sdk.py" || fail "the Python SDK"
+cp "$SRC/tests/cases/e2b-sdk.mjs" "$packages" # node looks for packages beside the program
+(cd "$packages" && timeout -k 5 "$LIVE_TIMEOUT" node e2b-sdk.mjs) || fail "the JavaScript SDK"
 # The example, with a server of its own.
 cp -r "$SRC/examples/e2b" "$T/example"
 chmod -R u+w "$T/example"
-CALLGATE=$CALLGATE PYTHON=$cache/venv/bin/python timeout -k 5 "$LIVE_TIMEOUT" "$T/example/run.sh" >"$T/out" 2>&1 ||
+CALLGATE=$CALLGATE PYTHON=$packages/venv/bin/python timeout -k 5 "$LIVE_TIMEOUT" "$T/example/run.sh" >"$T/out" 2>&1 ||
 	fail "the example: $(cat "$T/out")"
 { grep -qx 6 "$T/out" && grep -qx 'hello from a file' "$T/out" && ls "$T"/example/logs/*.jsonl >/dev/null; } ||
 	fail "the example: $(cat "$T/out")"
