@@ -1,4 +1,18 @@
 callgate_agents_SOURCES += agents/main.c
+callgate_files_SOURCES += \
+	agents/files/change.c \
+	agents/files/content.c \
+	agents/files/entry.c \
+	agents/files/files.h \
+	agents/files/list.c \
+	agents/files/main.c \
+	agents/files/usage.c \
+	agents/files/watch.c \
+	base/buf.c \
+	base/io.c \
+	base/text.c \
+	keeper/utf8.c
+EXTRA_DIST += agents/files/README.md
 libcallgate_agents_a_SOURCES += \
 	agents/e2b/admission.c \
 	agents/e2b/answer.c \
@@ -56,7 +70,6 @@ EXTRA_DIST += agents/README.md
 # The interpreters' side of contexts, which runs in sandboxes.
 dist_runners_DATA += \
 	agents/runner/bash.sh \
-	agents/runner/files.py \
 	agents/runner/node-boot.js \
 	agents/runner/node.js \
 	agents/runner/python-boot.py \

@@ -205,7 +205,7 @@ void tool_write_file(struct call *call)
 
 /* ---- list_files ---- */
 
-/* What a model needs of an entry. `told` is in the form of the E2B protocol (agents/runner/files.py). */
+/* What a model needs of an entry. `told` is in the form of the E2B protocol (agents/files/). */
 static json_t *list_make_entry(const json_t *told)
 {
 	static const struct {

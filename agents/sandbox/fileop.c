@@ -1,46 +1,33 @@
 #include "agents/sandbox/fileop.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agents/json-bounds.h"
+#include "agents/sandbox/private.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/installed.h"
-#include "base/io.h"
 
-#define FILEOP_SOURCE_BYTES_MAX (1u << 20)
+#define FILEOP_PROGRAM "callgate-files" /* agents/files/ */
 #define FILEOP_ANSWER_VALUES_MAX 4000000 /* JSON values in an answer: a listing of 100,000 entries */
 #define FILEOP_ANSWER_DEPTH_MAX 16
 
 struct fileop {
 	struct sandbox_program *program;
 	struct fileop_handler handler;
-	struct buf head; /* source and request, which come before content */
+	struct buf head; /* the request, which comes before content */
 	size_t head_at;
 	struct buf line; /* of the answers, incomplete */
 	json_t *answer;  /* the last one; NULL: there is none */
 	bool is_finished, is_paused;
 };
 
-/* ---- the source ---- */
-
-/* Finds files.py in $CALLGATE_RUNNERS, the installed runners or, if callgate is not installed, the build tree. */
-static int fileop_read_source(char **ret_text, size_t *ret_len)
+int fileop_find_program(char ret_path[PATH_MAX])
 {
-	const char *variable = getenv("CALLGATE_RUNNERS");
-	char path[PATH_MAX], tree[PATH_MAX];
-	int error;
-
-	(void)snprintf(path, sizeof(path), "%s/files.py", variable ? variable : PKGDATADIR "/runners");
-	error = io_read_file(AT_FDCWD, path, FILEOP_SOURCE_BYTES_MAX, ret_text, ret_len);
-	if (error == -ENOENT && installed_get_sibling_path("agents/runner/files.py", tree))
-		error = io_read_file(AT_FDCWD, tree, FILEOP_SOURCE_BYTES_MAX, ret_text, ret_len);
-	return error;
+	return installed_find_file(FILEOP_PROGRAM, ret_path);
 }
 
 /* ---- input ---- */
@@ -172,40 +159,34 @@ static void fileop_on_end(void *data, const json_t *result)
 
 /* ---- start ---- */
 
-static int fileop_run(struct fileop *fileop, struct sandbox *sandbox, size_t source_len)
+static int fileop_run(struct fileop *fileop, struct sandbox *sandbox)
 {
-	/* As agents/runner/python-boot.py: the command line, which is on record, stays short. */
-	static const char boot[] = "import os,sys\ns,n=b'',int(sys.argv[1])\n"
-				   "while len(s)<n:\n m=os.read(0,n-len(s))\n m or os._exit(0)\n s+=m\n"
-				   "exec(compile(s,'<callgate>','exec'))";
-	char len[24];
-	const char *const argv[] = {"python3", "-I", "-S", "-c", boot, len, NULL};
+	char path[PATH_MAX];
+	const char *const argv[] = {path, NULL};
 	const struct sandbox_program_options options = {.argv = argv,
 							.stdin_is_open = true,
 							.on_output = fileop_on_output,
 							.on_room = fileop_on_room,
 							.on_end = fileop_on_end,
 							.data = fileop};
+	int error = fileop_find_program(path);
 
-	(void)snprintf(len, sizeof(len), "%zu", source_len);
-	return sandbox_start_program(sandbox, &options, &fileop->program);
+	return error < 0 ? error : sandbox_start_program(sandbox, &options, &fileop->program);
 }
 
 int fileop_start(struct sandbox *sandbox, json_t *request, const struct fileop_handler *handler,
 		 struct fileop **ret_fileop)
 {
-	_cleanup_free_ char *source = NULL, *text = request ? json_dumps(request, JSON_COMPACT) : NULL;
+	_cleanup_free_ char *text = request ? json_dumps(request, JSON_COMPACT) : NULL;
 	struct fileop *fileop = calloc(1, sizeof(*fileop));
-	size_t len = 0;
-	int error = fileop && text ? fileop_read_source(&source, &len) : -ENOMEM;
+	int error = fileop && text ? 0 : -ENOMEM;
 
 	json_decref(request);
 	if (error == 0) {
 		fileop->handler = *handler;
-		buf_add(&fileop->head, source, len);
 		buf_puts(&fileop->head, text);
 		buf_puts(&fileop->head, "\n");
-		error = fileop->head.failed ? -ENOMEM : fileop_run(fileop, sandbox, len);
+		error = fileop->head.failed ? -ENOMEM : fileop_run(fileop, sandbox);
 	}
 	if (error < 0) {
 		if (fileop)

@@ -1,5 +1,5 @@
 /*
- * File requests of a sandbox: each is done by a program in it (agents/runner/files.py), so that the policy judges it,
+ * File requests of a sandbox: each is done by a program in it (agents/files/), so that the policy judges it,
  * the log has it, and a planted symbolic link or a path with ".." reaches what programs reach. What comes back is
  * hostile: only known members get through, with bounds.
  */

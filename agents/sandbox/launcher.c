@@ -91,15 +91,17 @@ void launcher_forget(struct launcher *launcher)
 static int launcher_spawn(struct launcher *launcher, const struct sandbox_options *options, int holder_fd,
 			  int stderr_fd)
 {
-	static const char *const head[] = {"callgate", "session", "create", "--hold-fd", LAUNCHER_HOLDER_FD_TEXT};
-	const size_t fixed = sizeof(head) / sizeof(head[0]);
+	char files[PATH_MAX];
+	const char *const head[] = {"callgate", "session", "create", "--hold-fd", LAUNCHER_HOLDER_FD_TEXT, "-x", files};
+	/* Without a program for files that can be trusted, the sandbox has none, and such requests fail. */
+	const size_t fixed = sizeof(head) / sizeof(head[0]) - (fileop_find_program(files) < 0 ? 2 : 0);
 	const char *argv[LAUNCHER_ARGUMENTS_MAX + 1] = {NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t set;
 	int error;
 
-	memcpy(argv, head, sizeof(head));
+	memcpy(argv, head, fixed * sizeof(head[0]));
 	for (size_t i = 0; options->arguments && options->arguments[i]; i++) {
 		if (fixed + i >= LAUNCHER_ARGUMENTS_MAX)
 			return -E2BIG;

@@ -2,6 +2,8 @@
 #ifndef CALLGATE_AGENTS_SANDBOX_PRIVATE_H
 #define CALLGATE_AGENTS_SANDBOX_PRIVATE_H
 
+#include <limits.h>
+
 #include "agents/sandbox/sandbox.h"
 
 #define _cleanup_json_ __attribute__((cleanup(json_decrefp)))
@@ -32,5 +34,10 @@ void launcher_forget(struct launcher *launcher);
 
 /* Connects to the sandbox' session. A descriptor (O_NONBLOCK) owned by the caller, or -errno. */
 int sandbox_connect(const struct sandbox *sandbox);
+
+/* ---- fileop.c ---- */
+
+/* Finds callgate-files, which each sandbox may execute. 0, or -EPERM: others could have replaced it. */
+int fileop_find_program(char ret_path[PATH_MAX]);
 
 #endif

@@ -7,6 +7,7 @@ import hashlib
 import http.client
 import json
 import os
+import re
 import socket
 import struct
 import sys
@@ -200,6 +201,8 @@ def files() -> None:
     assert put("/tmp/big", big)[0] == 200 and get("/tmp/big")[1] == big
     assert put("packed", gzip.compress(b"plain" * 1000), **{"Content-Encoding": "gzip"})[0] == 200
     assert get("packed")[1] == b"plain" * 1000
+    for bad in (b"no gzip", gzip.compress(big)[:-9]):
+        assert put("bad", bad, **{"Content-Encoding": "gzip"})[0] == 400, bad[:9]
     many = [("f%d" % i, b"x" * i) for i in range(60)] + [("/home/user/big", big)]
     body, kind = form(*many)
     status, entries = call("POST", "/files", body, {**box.headers, "Content-Type": kind})
@@ -214,6 +217,18 @@ def files() -> None:
     assert [(e["path"], e["type"]) for e in entries] == [("/home/user/d/e", "FILE_TYPE_DIRECTORY")], entries
     assert box.rpc("filesystem.Filesystem/Move", {"source": "a/b", "destination": "d/b"})[1]["entry"]["size"] == "7"
     assert box.rpc("filesystem.Filesystem/Stat", {"path": "a/b"})[1]["code"] == "not_found"
+    assert box.run("mkdir -p tree/sub /tmp/outside; touch /tmp/outside/kept $'tree/\\xff'; "
+                   "ln -s /tmp/outside tree/sub/l")[0] == 0
+    entries = box.rpc("filesystem.Filesystem/ListDir", {"path": "tree", "depth": 9})[1]["entries"]
+    assert [(e["name"], e.get("symlinkTarget")) for e in entries] == [
+        ("sub", None), ("l", "/tmp/outside"), ("\ufffd", None)], entries
+    assert entries[1]["type"] == "FILE_TYPE_DIRECTORY" and entries[0]["permissions"] == "drwxr-xr-x", entries
+    assert re.fullmatch(r"\d{4}-.*T.*\.\d{9}Z", entries[0]["modifiedTime"]), entries
+    assert {e["owner"] for e in entries} == {"user"}, entries
+    assert box.rpc("filesystem.Filesystem/Move", {"source": "tree", "destination": "/tmp/t/tree"})[0] == 200
+    assert box.run("ls /tmp/t/tree/sub/l; test ! -e tree")[:2] == (0, b"kept\n")
+    assert box.rpc("filesystem.Filesystem/Remove", {"path": "/tmp/t"}) == (200, {})
+    assert box.run("test ! -e /tmp/t && ls /tmp/outside")[:2] == (0, b"kept\n"), "removed through a link"
     # watches
     watcher = box.rpc("filesystem.Filesystem/CreateWatcher", {"path": "d", "recursive": True})[1]["watcherId"]
     stream = box.stream("filesystem.Filesystem/WatchDir", {"path": "d", "includeEntry": True})
@@ -467,6 +482,11 @@ def templates() -> None:
     assert status == 500 and "its setup failed: no such luck" in answer["message"], answer
     status, answer = call("POST", "/sandboxes", {"templateID": "wrong"})
     assert status == 500 and "template.json" in answer["message"], answer
+    bare = Box(templateID="bare")  # without an interpreter
+    assert bare.run("python3 -c 0")[0] == 126
+    assert call("POST", "/files?path=f", b"x", {**bare.headers, "Content-Type": "application/octet-stream"})[0] == 200
+    assert call("GET", "/files?path=f", headers=bare.headers) == (200, b"x")
+    bare.kill()
     time.sleep(1)
     began = time.monotonic()
     warm = Box(templateID="warm")

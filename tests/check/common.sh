@@ -53,7 +53,7 @@ need_packages()
 
 BUILD_PACKAGES="gcc=gcc libc6-dev make=make autoconf=autoconf automake=automake pkg-config=pkg-config
 	libseccomp-dev libjansson-dev nettle-dev libssl-dev libnghttp2-dev libidn2-dev libpsl-dev libelf-dev
-	libunistring-dev libmicrohttpd-dev"
+	libunistring-dev libmicrohttpd-dev zlib1g-dev"
 # Tools of ./check, and the programs that the tests run inside.
 CHECK_PACKAGES="check clang=clang libclang-rt-dev clang-tidy=clang-tidy cppcheck=cppcheck shellcheck=shellcheck
 	codespell=codespell

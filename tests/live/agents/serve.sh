@@ -102,7 +102,7 @@ stop
 await_sessions "stopped after the crowds"
 
 # ---- templates of the user's own ----
-for name in own broken wrong warm; do
+for name in own broken wrong warm bare; do
 	mkdir -p "$T/templates/$name/files/given"
 	cp "$SRC/agents/templates/base/policy.json" "$T/templates/$name"
 done
@@ -113,6 +113,7 @@ END
 echo '{"setup": "echo no such luck >&2; exit 1"}' >"$T/templates/broken/template.json"
 echo '{"memory": 1}' >"$T/templates/wrong/template.json"
 echo '{"warm": 1, "setup": "echo warm >made"}' >"$T/templates/warm/template.json"
+jq '.exec = {"deny": ["**/python*"]}' "$SRC/agents/templates/base/policy.json" >"$T/templates/bare/policy.json"
 start --api-key "$key" --templates "$T/templates"
 case_of_client templates
 stop

@@ -1,0 +1,176 @@
+/* Directories that are made; what is moved and removed. */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agents/files/files.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#define CHANGE_DIRECTORIES_OPEN_MAX 32 /* while a tree is walked */
+
+/* ---- directories ---- */
+
+int change_make_parents(const char *path)
+{
+	_cleanup_free_ char *parent = strndup(path, (size_t)(entry_get_name(path) - path));
+	int r = 0;
+
+	if (!parent)
+		return -ENOMEM;
+	for (size_t len = strlen(parent); len > 1 && parent[len - 1] == '/'; len--)
+		parent[len - 1] = '\0';
+	if (!*parent || entry_is_directory(parent))
+		return 0;
+	if (strcmp(parent, "/") != 0)
+		r = change_make_parents(parent);
+	if (r == 0 && mkdir(parent, 0777) < 0 && !(errno == EEXIST && entry_is_directory(parent)))
+		r = -errno;
+	return r;
+}
+
+int files_mkdir(struct job *job)
+{
+	struct stat st;
+	int r;
+
+	if (stat(job->path, &st) == 0)
+		return S_ISDIR(st.st_mode)
+			       ? job_fail(job, EEXIST, "directory already exists")
+			       : job_fail(job, ENOTDIR, "path already exists but it is not a directory");
+	r = change_make_parents(job->path);
+	if (r == 0 && mkdir(job->path, 0777) < 0)
+		r = -errno;
+	return r < 0 ? job_fail_at(job, -r, job->path) : entry_answer(job, job->path);
+}
+
+/* ---- remove ---- */
+
+static int change_remove_one(const char *path, const struct stat *st, int type, struct FTW *walk)
+{
+	(void)st;
+	(void)type;
+	(void)walk;
+	return remove(path) < 0 && errno != ENOENT ? errno : 0;
+}
+
+/* What a path names, with all below it; a link itself. 0 or -errno. */
+static int change_remove_tree(const char *path)
+{
+	struct stat st;
+	int error;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISDIR(st.st_mode))
+		return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
+	error = nftw(path, change_remove_one, CHANGE_DIRECTORIES_OPEN_MAX, FTW_DEPTH | FTW_PHYS);
+	return error < 0 ? -errno : -error;
+}
+
+int files_remove(struct job *job)
+{
+	int r = change_remove_tree(job->path);
+
+	return r < 0 ? job_fail_at(job, -r, job->path) : 0;
+}
+
+/* ---- move ---- */
+
+/* Where the tree that is copied comes from and goes to: nftw(3) passes nothing on to its function. */
+static struct {
+	const char *to;
+	size_t from_len;
+} change_copy;
+
+static int change_copy_file(const char *from, const char *to, const struct stat *st)
+{
+	_cleanup_close_ int source = open(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), target = -1;
+	struct timespec times[2] = {st->st_atim, st->st_mtim};
+	uint64_t copied;
+	int r;
+
+	if (source < 0)
+		return -errno;
+	target = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (target < 0)
+		return -errno;
+	r = io_copy_bytes(source, target, UINT64_MAX, &copied);
+	if (r == 0 && (fchmod(target, st->st_mode & 07777) < 0 || futimens(target, times) < 0))
+		r = -errno;
+	return r;
+}
+
+static int change_copy_link(const char *from, const char *to)
+{
+	char text[PATH_MAX];
+	ssize_t len = readlink(from, text, sizeof(text) - 1);
+
+	if (len < 0)
+		return -errno;
+	text[len] = '\0';
+	return symlink(text, to) < 0 ? -errno : 0;
+}
+
+static int change_copy_one(const char *path, const struct stat *st, int type, struct FTW *walk)
+{
+	_cleanup_free_ char *to = NULL;
+	int r;
+
+	(void)walk;
+	if (asprintf(&to, "%s%s", change_copy.to, path + change_copy.from_len) < 0) {
+		to = NULL;
+		return ENOMEM;
+	}
+	if (type == FTW_D)
+		r = mkdir(to, (st->st_mode & 07777) | S_IRWXU) < 0 ? -errno : 0;
+	else if (type == FTW_SL)
+		r = change_copy_link(path, to);
+	else if (type == FTW_F && S_ISREG(st->st_mode))
+		r = change_copy_file(path, to, st);
+	else
+		r = type == FTW_F ? -EINVAL : -EACCES; /* a device, FIFO or socket; what cannot be read */
+	return -r;
+}
+
+/* To another file system: copies, and removes what was copied. Into a directory, if `to` is one. 0 or -errno. */
+static int change_move_by_copy(const char *from, const char *to)
+{
+	_cleanup_free_ char *inside = entry_is_directory(to) ? list_join(to, entry_get_name(from)) : NULL;
+	struct stat st;
+	int error;
+
+	to = inside ? inside : to;
+	if (inside && lstat(inside, &st) == 0)
+		return -EEXIST;
+	if (strncmp(to, from, strlen(from)) == 0 && to[strlen(from)] == '/')
+		return -EINVAL;
+	change_copy.to = to;
+	change_copy.from_len = strlen(from);
+	error = nftw(from, change_copy_one, CHANGE_DIRECTORIES_OPEN_MAX, FTW_PHYS);
+	if (error != 0)
+		return error < 0 ? -errno : -error;
+	return change_remove_tree(from);
+}
+
+int files_move(struct job *job)
+{
+	const char *to = job_get_text(job, "to");
+	struct stat st;
+	int r;
+
+	if (!to)
+		return job_fail(job, EINVAL, "the destination is missing");
+	if (lstat(job->path, &st) < 0)
+		return job_fail_at(job, errno, job->path);
+	r = change_make_parents(to);
+	if (r == 0 && rename(job->path, to) < 0)
+		r = errno == EXDEV ? change_move_by_copy(job->path, to) : -errno;
+	return r < 0 ? job_fail_at(job, -r, to) : entry_answer(job, to);
+}

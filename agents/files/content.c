@@ -1,0 +1,152 @@
+/* The content of files that are read and written. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "agents/files/files.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#define CONTENT_GZIP_BITS 31 /* the largest window, and a header of gzip */
+
+static char chunk[FILES_CHUNK_BYTES];
+
+/* Copies from one descriptor to another, to the end. 0 or -errno. */
+static int content_copy(int from_fd, int to_fd)
+{
+	ssize_t got;
+	int r = 0;
+
+	while (r == 0 && (got = read(from_fd, chunk, sizeof(chunk))) != 0) {
+		if (got < 0 && errno == EINTR)
+			continue;
+		r = got < 0 ? -errno : io_write_all(to_fd, chunk, (size_t)got);
+	}
+	return r;
+}
+
+int files_read(struct job *job)
+{
+	_cleanup_close_ int fd = open(job->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+	int r;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return job_fail_at(job, errno, job->path);
+	if (S_ISDIR(st.st_mode))
+		return job_fail(job, EISDIR, "path '%s' is a directory", job->path);
+	if (!S_ISREG(st.st_mode))
+		return job_fail(job, EINVAL, "path '%s' is no regular file", job->path);
+	r = content_copy(fd, STDOUT_FILENO);
+	return r < 0 ? job_fail_at(job, -r, job->path) : 0;
+}
+
+/* ---- write ---- */
+
+static int content_write_plain(int fd)
+{
+	ssize_t got;
+	int r = 0;
+
+	while (r == 0 && (got = files_read_input(chunk, sizeof(chunk))) != 0)
+		r = got < 0 ? (int)got : io_write_all(fd, chunk, (size_t)got);
+	return r;
+}
+
+/* Unpacks the bytes of stream->next_in. 0, 1: the packed content has ended; or -errno: -EBADMSG: it is no gzip. */
+static int content_inflate(z_stream *stream, int fd)
+{
+	static char plain[FILES_CHUNK_BYTES];
+	int r, state;
+
+	do {
+		stream->next_out = (Bytef *)plain;
+		stream->avail_out = sizeof(plain);
+		state = inflate(stream, Z_NO_FLUSH);
+		if (state != Z_OK && state != Z_STREAM_END && state != Z_BUF_ERROR)
+			return state == Z_MEM_ERROR ? -ENOMEM : -EBADMSG;
+		r = io_write_all(fd, plain, sizeof(plain) - stream->avail_out);
+		if (r < 0)
+			return r;
+	} while (state != Z_STREAM_END && stream->avail_out == 0);
+	return state == Z_STREAM_END;
+}
+
+static int content_write_packed(int fd)
+{
+	z_stream stream = {0};
+	ssize_t got;
+	int r = 0;
+
+	if (inflateInit2(&stream, CONTENT_GZIP_BITS) != Z_OK)
+		return -ENOMEM;
+	while (r >= 0 && (got = files_read_input(chunk, sizeof(chunk))) != 0) {
+		if (got < 0) {
+			r = (int)got;
+		} else if (r == 0) { /* what follows the end of the packed content is not used */
+			stream.next_in = (Bytef *)chunk;
+			stream.avail_in = (uInt)got;
+			r = content_inflate(&stream, fd);
+		}
+	}
+	(void)inflateEnd(&stream);
+	return r == 1 ? 0 : r == 0 ? -EBADMSG : r;
+}
+
+/* Makes the metadata of a file what is wanted. 0 or -errno. */
+static int content_keep_metadata(const char *path, const json_t *wanted)
+{
+	json_t *found = entry_read_metadata(path);
+	const char *name, *text;
+	const json_t *value;
+	int r = 0;
+
+	json_object_foreach(found, name, value) {
+		_cleanup_buf_ struct buf full = {0};
+
+		buf_printf(&full, FILES_METADATA_PREFIX "%s", name);
+		if (full.failed || (!json_object_get(wanted, name) && removexattr(path, full.data) < 0))
+			r = full.failed ? -ENOMEM : -errno;
+	}
+	json_decref(found);
+	json_object_foreach((json_t *)(uintptr_t)wanted, name, value) {
+		_cleanup_buf_ struct buf full = {0};
+
+		text = json_string_value(value);
+		buf_printf(&full, FILES_METADATA_PREFIX "%s", name);
+		if (full.failed || (text && setxattr(path, full.data, text, strlen(text), 0) < 0))
+			r = full.failed ? -ENOMEM : -errno;
+	}
+	return r;
+}
+
+int files_write(struct job *job)
+{
+	const json_t *metadata = json_object_get(job->request, "metadata");
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (entry_is_directory(job->path))
+		return job_fail(job, EISDIR, "path is a directory: %s", job->path);
+	r = change_make_parents(job->path);
+	if (r < 0)
+		return job_fail_at(job, -r, job->path);
+	fd = open(job->path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return job_fail_at(job, errno, job->path);
+	r = json_is_true(json_object_get(job->request, "gzip")) ? content_write_packed(fd) : content_write_plain(fd);
+	if (r == -EBADMSG)
+		return job_fail(job, EINVAL, "the content is not complete in the format of gzip");
+	if (r == 0)
+		r = content_keep_metadata(job->path, metadata);
+	if (r < 0)
+		return job_fail_at(job, -r, job->path);
+	return job_answer(job, json_pack("{s:o, s:o, s:s, s:o*}", "name", entry_make_text(entry_get_name(job->path)),
+					 "path", entry_make_text(job->path), "type", "file", "metadata",
+					 json_object_size(metadata) > 0 ? entry_read_metadata(job->path) : NULL));
+}

@@ -1,0 +1,248 @@
+/* What there is to tell about a file: the EntryInfo of the E2B protocol. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agents/files/files.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "keeper/utf8.h"
+
+#define ENTRY_ACCOUNTS_BYTES_MAX (1u << 20) /* of /etc/passwd and /etc/group */
+#define ENTRY_ATTRIBUTES_BYTES_MAX (64u << 10)
+#define ENTRY_ACCOUNT_SIZE 64
+
+bool entry_is_directory(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+json_t *entry_make_text(const char *text)
+{
+	bool was_changed;
+	size_t len;
+	_cleanup_free_ char *repaired = utf8_copy_repaired(text, strlen(text), &len, &was_changed);
+
+	return repaired ? json_stringn(repaired, len) : NULL;
+}
+
+const char *entry_get_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* ---- accounts ---- */
+
+/* The name of an account or group by its number; the number itself if it has none. */
+struct account {
+	const char *file;
+	bool is_known;
+	unsigned number;
+	char name[ENTRY_ACCOUNT_SIZE];
+};
+
+/* Whether a line "NAME:PASSWORD:NUMBER:…" is of this number. *ret_len: of the name. */
+static bool account_line_matches(const char *line, unsigned number, size_t *ret_len)
+{
+	const char *password = strchr(line, ':'), *field = password ? strchr(password + 1, ':') : NULL;
+	char *end;
+
+	if (!field || field[1] < '0' || field[1] > '9' || strtoul(field + 1, &end, 10) != number || *end != ':')
+		return false;
+	*ret_len = (size_t)(password - line);
+	return true;
+}
+
+/* Not by getpwuid(3): NSS loads libraries, which a statically linked program should not. */
+static const char *account_find(struct account *account, unsigned number)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t len;
+
+	if (account->is_known && account->number == number)
+		return account->name;
+	account->is_known = true;
+	account->number = number;
+	(void)snprintf(account->name, sizeof(account->name), "%u", number);
+	if (io_read_file(AT_FDCWD, account->file, ENTRY_ACCOUNTS_BYTES_MAX, &text, &len) < 0)
+		return account->name;
+	for (char *line = text, *next; line && *line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		if (!account_line_matches(line, number, &len) || len >= sizeof(account->name))
+			continue;
+		(void)snprintf(account->name, sizeof(account->name), "%.*s", (int)len, line);
+		break;
+	}
+	return account->name;
+}
+
+static const char *account_get_user(unsigned number)
+{
+	static struct account user = {.file = "/etc/passwd"};
+
+	return account_find(&user, number);
+}
+
+static const char *account_get_group(unsigned number)
+{
+	static struct account group = {.file = "/etc/group"};
+
+	return account_find(&group, number);
+}
+
+/* ---- metadata ---- */
+
+json_t *entry_read_metadata(const char *path)
+{
+	static char names[ENTRY_ATTRIBUTES_BYTES_MAX], value[ENTRY_ATTRIBUTES_BYTES_MAX + 1];
+	static const size_t prefix = sizeof(FILES_METADATA_PREFIX) - 1;
+	json_t *found = json_object();
+	ssize_t len = listxattr(path, names, sizeof(names) - 1), got;
+
+	names[len > 0 ? len : 0] = '\0';
+	for (const char *name = names; len > 0 && name < names + len; name += strlen(name) + 1) {
+		if (strncmp(name, FILES_METADATA_PREFIX, prefix) != 0)
+			continue;
+		got = getxattr(path, name, value, sizeof(value) - 1);
+		if (got < 0)
+			continue;
+		value[got] = '\0';
+		(void)json_object_set_new(found, name + prefix, entry_make_text(value)); /* fails if it is no UTF-8 */
+	}
+	return found;
+}
+
+/* ---- an entry ---- */
+
+/* The mode as ls(1) shows it. */
+static void entry_format_mode(mode_t mode, char text[11])
+{
+	static const char letters[] = "rwxrwxrwx";
+	static const struct {
+		mode_t type;
+		char letter;
+	} types[] = {{S_IFDIR, 'd'}, {S_IFLNK, 'l'}, {S_IFBLK, 'b'}, {S_IFCHR, 'c'}, {S_IFIFO, 'p'}, {S_IFSOCK, 's'}};
+
+	text[0] = '-';
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if ((mode & S_IFMT) == types[i].type)
+			text[0] = types[i].letter;
+	for (int i = 0; i < 9; i++)
+		text[1 + i] = mode & (0400u >> i) ? letters[i] : '-';
+	if (mode & S_ISUID)
+		text[3] = mode & S_IXUSR ? 's' : 'S';
+	if (mode & S_ISGID)
+		text[6] = mode & S_IXGRP ? 's' : 'S';
+	if (mode & S_ISVTX)
+		text[9] = mode & S_IXOTH ? 't' : 'T';
+	text[10] = '\0';
+}
+
+/* Removes "." and "..", and double slashes, by the text alone. */
+static void entry_normalize(char *path)
+{
+	char *out = path;
+
+	for (const char *part = path; *part;) {
+		size_t len;
+
+		part += strspn(part, "/");
+		len = strcspn(part, "/");
+		if (len == 2 && memcmp(part, "..", 2) == 0) {
+			while (out > path && *--out != '/')
+				;
+		} else if (len > 0 && !(len == 1 && *part == '.')) {
+			*out++ = '/';
+			memmove(out, part, len);
+			out += len;
+		}
+		part += len;
+	}
+	if (out == path)
+		*out++ = '/';
+	*out = '\0';
+}
+
+/* The path that a link names, absolute. A new reference; NULL: it cannot be read. */
+static json_t *entry_read_link(const char *path)
+{
+	const char *name = entry_get_name(path);
+	char target[PATH_MAX];
+	ssize_t len = readlink(path, target, sizeof(target) - 1);
+	_cleanup_free_ char *whole = NULL;
+	int printed;
+
+	if (len < 0)
+		return NULL;
+	target[len] = '\0';
+	printed = target[0] == '/' ? asprintf(&whole, "%s", target)
+				   : asprintf(&whole, "%.*s%s", (int)(name - path), path, target);
+	if (printed < 0) {
+		whole = NULL;
+		return NULL;
+	}
+	entry_normalize(whole);
+	return entry_make_text(whole);
+}
+
+static const char *entry_get_type(mode_t mode)
+{
+	return S_ISREG(mode)   ? "FILE_TYPE_FILE"
+	       : S_ISDIR(mode) ? "FILE_TYPE_DIRECTORY"
+	       : S_ISLNK(mode) ? "FILE_TYPE_SYMLINK"
+			       : "FILE_TYPE_UNSPECIFIED";
+}
+
+json_t *entry_describe(const char *path)
+{
+	const char *name = entry_get_name(path);
+	char permissions[11], size[24], seconds[32] = "", when[48];
+	json_t *link = NULL;
+	struct stat st, target;
+	struct tm tm;
+
+	if (lstat(path, &st) < 0)
+		return NULL;
+	if (S_ISLNK(st.st_mode)) {
+		link = entry_read_link(path);
+		if (stat(path, &target) == 0)
+			st = target;
+	}
+	entry_format_mode(st.st_mode, permissions);
+	(void)snprintf(size, sizeof(size), "%lld", (long long)st.st_size);
+	if (gmtime_r(&st.st_mtim.tv_sec, &tm))
+		(void)strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &tm);
+	(void)snprintf(when, sizeof(when), "%s.%09ldZ", seconds, st.st_mtim.tv_nsec);
+	errno = ENOMEM; /* if there is no entry */
+	return json_pack("{s:o, s:o, s:o*, s:s, s:s, s:i, s:s, s:o, s:o, s:s, s:o}", "name",
+			 entry_make_text(*name ? name : "/"), "path", entry_make_text(path), "symlinkTarget", link,
+			 "type", entry_get_type(st.st_mode), "size", size, "mode", (int)(st.st_mode & 07777),
+			 "permissions", permissions, "owner", entry_make_text(account_get_user(st.st_uid)), "group",
+			 entry_make_text(account_get_group(st.st_gid)), "modifiedTime", when, "metadata",
+			 entry_read_metadata(path));
+}
+
+int entry_answer(struct job *job, const char *path)
+{
+	json_t *entry = entry_describe(path);
+
+	return entry ? job_answer(job, json_pack("{s:o}", "entry", entry)) : job_fail_at(job, errno, path);
+}
+
+int files_stat(struct job *job)
+{
+	return entry_answer(job, job->path);
+}

@@ -1,0 +1,102 @@
+/* A directory, and directories below it. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "agents/files/files.h"
+#include "base/cleanup.h"
+
+struct list {
+	struct job *job;
+	size_t count;
+};
+
+char *list_join(const char *directory, const char *name)
+{
+	const size_t len = strlen(directory);
+	char *path;
+
+	return asprintf(&path, "%s%s%s", directory, len > 0 && directory[len - 1] == '/' ? "" : "/", name) < 0 ? NULL
+													       : path;
+}
+
+static int list_skip_dots(const struct dirent *entry)
+{
+	return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+}
+
+static int list_compare(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int list_add_entry(struct list *list, const char *path)
+{
+	json_t *entry;
+	_cleanup_free_ char *text = NULL;
+
+	if (list->count >= FILES_ENTRIES_MAX)
+		return job_fail(list->job, EFBIG, "more than %u entries", FILES_ENTRIES_MAX);
+	entry = entry_describe(path);
+	if (!entry)
+		return errno == ENOENT ? 0 : job_fail_at(list->job, errno, path); /* it was removed meanwhile */
+	text = json_dumps(entry, JSON_COMPACT);
+	json_decref(entry);
+	if (!text)
+		return -ENOMEM;
+	if (list->count++ > 0)
+		buf_puts(&list->job->answer, ",");
+	buf_puts(&list->job->answer, text);
+	return list->job->answer.failed ? -ENOMEM : 0;
+}
+
+static int list_add_directory(struct list *list, const char *directory, json_int_t depth, bool is_first);
+
+/* One name of a directory, and what is below it. */
+static int list_add(struct list *list, const char *directory, const char *name, json_int_t depth)
+{
+	_cleanup_free_ char *path = list_join(directory, name);
+	struct stat st;
+	int r = path ? list_add_entry(list, path) : -ENOMEM;
+
+	if (r < 0 || depth <= 1 || lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return r;
+	return list_add_directory(list, path, depth - 1, false);
+}
+
+/* A directory below the first one is left out if it cannot be read. */
+static int list_add_directory(struct list *list, const char *directory, json_int_t depth, bool is_first)
+{
+	struct dirent **names = NULL;
+	int count = scandir(directory, &names, list_skip_dots, list_compare), r = 0;
+
+	if (count < 0)
+		return is_first ? job_fail_at(list->job, errno, directory) : 0;
+	for (int i = 0; i < count; i++) {
+		if (r == 0)
+			r = list_add(list, directory, names[i]->d_name, depth);
+		free(names[i]);
+	}
+	free(names);
+	return r;
+}
+
+int files_list(struct job *job)
+{
+	const json_int_t depth = json_integer_value(json_object_get(job->request, "depth"));
+	struct list list = {.job = job};
+	struct stat st;
+	int r;
+
+	if (stat(job->path, &st) < 0)
+		return job_fail_at(job, errno, job->path);
+	if (!S_ISDIR(st.st_mode))
+		return job_fail(job, ENOTDIR, "path is not a directory");
+	buf_puts(&job->answer, "{\"entries\":[");
+	r = list_add_directory(&list, job->path, depth, true);
+	buf_puts(&job->answer, "]}");
+	return r == 0 && job->answer.failed ? -ENOMEM : r;
+}

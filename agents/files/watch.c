@@ -1,0 +1,144 @@
+/* Watches a directory by inotify(7), and tells what changes until the program is killed. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agents/files/files.h"
+#include "base/cleanup.h"
+
+#define WATCH_CHANGES (IN_CREATE | IN_MODIFY | IN_ATTRIB | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
+
+struct watch {
+	int fd;
+	const char *root;
+	bool is_recursive, with_entry;
+	/* By the kernel's number of a watch, from 1: the directory below root, "" for itself; owned; NULL: none. */
+	char *directory[FILES_WATCHES_MAX + 1];
+};
+
+static const struct {
+	uint32_t mask;
+	const char *type;
+} watch_types[] = {
+	{IN_MOVED_TO, "EVENT_TYPE_CREATE"}, {IN_MOVED_FROM, "EVENT_TYPE_RENAME"}, {IN_DELETE, "EVENT_TYPE_REMOVE"},
+	{IN_ATTRIB, "EVENT_TYPE_CHMOD"},    {IN_MODIFY, "EVENT_TYPE_WRITE"},      {IN_CREATE, "EVENT_TYPE_CREATE"},
+};
+
+/* A name below root: "DIRECTORY/NAME". Owned by the caller; NULL: no memory. */
+static char *watch_join(const char *directory, const char *name)
+{
+	return *directory ? list_join(directory, name) : strdup(name);
+}
+
+static int watch_add(struct watch *watch, const char *directory);
+
+/* Watches the directories below one. What cannot be read is not watched. */
+static void watch_add_below(struct watch *watch, const char *path, const char *directory)
+{
+	_cleanup_closedir_ DIR *dir = opendir(path);
+	const struct dirent *entry;
+	struct stat st;
+
+	while (dir && (entry = readdir(dir))) {
+		_cleanup_free_ char *child = NULL;
+
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+		    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+			continue;
+		child = watch_join(directory, entry->d_name);
+		if (child)
+			(void)watch_add(watch, child);
+	}
+}
+
+/* 0 or -errno. */
+static int watch_add(struct watch *watch, const char *directory)
+{
+	_cleanup_free_ char *path = *directory ? list_join(watch->root, directory) : strdup(watch->root);
+	int number = path ? inotify_add_watch(watch->fd, path, WATCH_CHANGES) : -1;
+
+	if (!path || number < 0)
+		return path ? -errno : -ENOMEM;
+	if ((size_t)number > FILES_WATCHES_MAX) { /* the kernel does not give numbers twice */
+		(void)inotify_rm_watch(watch->fd, number);
+		return -ENOSPC;
+	}
+	free(watch->directory[number]);
+	watch->directory[number] = strdup(directory);
+	if (watch->is_recursive)
+		watch_add_below(watch, path, directory);
+	return 0;
+}
+
+static void watch_tell(struct watch *watch, uint32_t mask, const char *name)
+{
+	_cleanup_free_ char *path = list_join(watch->root, name);
+	const char *type = NULL;
+	json_t *entry = NULL;
+
+	for (size_t i = 0; !type && i < sizeof(watch_types) / sizeof(watch_types[0]); i++)
+		if (mask & watch_types[i].mask)
+			type = watch_types[i].type;
+	if (watch->with_entry && path && !(mask & (IN_DELETE | IN_MOVED_FROM)))
+		entry = entry_describe(path);
+	files_tell(json_pack("{s:{s:o, s:s*, s:o*}}", "event", "name", entry_make_text(name), "type", type, "entry",
+			     entry));
+}
+
+static void watch_handle(struct watch *watch, const struct inotify_event *event)
+{
+	const bool is_known = event->wd > 0 && (size_t)event->wd <= FILES_WATCHES_MAX && event->len > 0;
+	const char *directory = is_known ? watch->directory[event->wd] : NULL;
+	_cleanup_free_ char *name = directory ? watch_join(directory, event->name) : NULL;
+
+	if (!name)
+		return;
+	if (watch->is_recursive && event->mask & IN_ISDIR && event->mask & (IN_CREATE | IN_MOVED_TO))
+		(void)watch_add(watch, name);
+	watch_tell(watch, event->mask, name);
+}
+
+/* Returns only when it fails. */
+static int watch_run(struct watch *watch)
+{
+	static char bytes[FILES_CHUNK_BYTES] __attribute__((aligned(__alignof__(struct inotify_event))));
+	const struct inotify_event *event;
+	ssize_t got;
+
+	files_tell(json_pack("{s:{}}", "event")); /* it has begun */
+	for (;;) {
+		got = read(watch->fd, bytes, sizeof(bytes));
+		if (got <= 0 && errno != EINTR)
+			return got < 0 ? -errno : -EIO;
+		for (const char *at = bytes; got > 0 && at < bytes + got; at += sizeof(*event) + event->len) {
+			event = (const struct inotify_event *)(const void *)at;
+			watch_handle(watch, event);
+		}
+	}
+}
+
+int files_watch(struct job *job)
+{
+	static struct watch watch;
+	struct stat st;
+	int r;
+
+	if (stat(job->path, &st) < 0)
+		return job_fail_at(job, errno, job->path);
+	if (!S_ISDIR(st.st_mode))
+		return job_fail(job, ENOTDIR, "path is not a directory: %s", job->path);
+	watch.fd = inotify_init1(IN_CLOEXEC);
+	watch.root = job->path;
+	watch.is_recursive = json_is_true(json_object_get(job->request, "recursive"));
+	watch.with_entry = json_is_true(json_object_get(job->request, "entry"));
+	r = watch.fd < 0 ? -errno : watch_add(&watch, "");
+	if (r == 0)
+		r = watch_run(&watch);
+	return job_fail_at(job, -r, job->path);
+}
