@@ -108,7 +108,7 @@ static int chain_reserve_late_line(struct chain *chain)
 }
 
 /* Seals the oldest waiting line. If it has no outcome yet, it becomes a line whose outcome comes late. */
-static int chain_seal_in_any_state(struct audit *audit)
+static int chain_seal_oldest_waiting_line(struct audit *audit)
 {
 	struct chain *chain = &audit->chain;
 	struct chain_line *line = chain_find_line(chain, chain->sealed_lines);
@@ -133,7 +133,7 @@ int chain_make_room_for_line(struct audit *audit)
 	int r = chain_seal_finished_lines(audit);
 
 	return r == 0 && chain->line_count - chain->sealed_lines == CHAIN_WAITING_LINES_MAX
-		       ? chain_seal_in_any_state(audit)
+		       ? chain_seal_oldest_waiting_line(audit)
 		       : r;
 }
 
@@ -142,7 +142,7 @@ int chain_seal_all(struct audit *audit)
 	int r = 0;
 
 	while (r == 0 && audit->chain.sealed_lines < audit->chain.line_count)
-		r = chain_seal_in_any_state(audit);
+		r = chain_seal_oldest_waiting_line(audit);
 	return r;
 }
 

@@ -41,7 +41,7 @@ static char *encode_name(char *out, const char *key, const struct encoder_name *
 
 /* Lengths of the texts for which struct audit_record has no length. */
 struct encode_lengths {
-	size_t exe, syscall, host, rule, reason, loader, loader_resolved;
+	size_t exe, syscall, host, rule, reason, loader, loader_resolved_path;
 };
 
 static char *encode_arg(char *out, const struct audit_arg *arg)
@@ -244,8 +244,9 @@ static size_t encode_measure_net_texts(const struct audit_net *net)
 
 static size_t encode_get_max_bytes(const struct audit_record *record, const struct encode_lengths *len)
 {
-	size_t text = record->path_len + record->resolved_len + record->path2_len + record->resolved2_len + len->exe +
-		      len->syscall + len->host + len->rule + len->reason + len->loader + len->loader_resolved;
+	size_t text = record->path_len + record->resolved_len + record->second_path_len +
+		      record->second_resolved_path_len + len->exe + len->syscall + len->host + len->rule + len->reason +
+		      len->loader + len->loader_resolved_path;
 
 	for (size_t i = 0; i < record->arg_count; i++)
 		text += strlen(record->arg[i].name) + record->arg[i].text_len;
@@ -282,7 +283,7 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, co
 	const struct encode_lengths len = {put_measure_text(record->exe), put_measure_text(record->syscall),
 					   put_measure_text(record->host), put_measure_text(record->rule),
 					   put_measure_text(record->reason), put_measure_text(record->loader),
-					   put_measure_text(record->loader_resolved)};
+					   put_measure_text(record->loader_resolved_path)};
 	int r = encode_reserve_line(encoder, encode_get_max_bytes(record, &len) + links->outcomes_text_len);
 	size_t in_page;
 	char *out;
@@ -295,11 +296,11 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, co
 	out = encode_args(out, record);
 	out = encode_path(out, &encode_paths[0], record->path, record->path_len, record->resolved,
 			  record->resolved_len);
-	out = encode_path(out, &encode_paths[1], record->path2, record->path2_len, record->resolved2,
-			  record->resolved2_len);
+	out = encode_path(out, &encode_paths[1], record->second_path, record->second_path_len,
+			  record->second_resolved_path, record->second_resolved_path_len);
 	if (record->loader)
-		out = encode_path(out, &encode_paths[2], record->loader, len.loader, record->loader_resolved,
-				  len.loader_resolved);
+		out = encode_path(out, &encode_paths[2], record->loader, len.loader, record->loader_resolved_path,
+				  len.loader_resolved_path);
 	out = put_field(out, ",\"host\":\"", record->host, len.host);
 	out = encode_access_right(out, record->access_right);
 	out = encode_name(out, ",\"verdict\":\"", &encoder->verdict[record->verdict]);

@@ -220,7 +220,7 @@ uint64_t audit_reader_get_torn_bytes(const struct audit_reader *reader)
 	return reader->torn_bytes;
 }
 
-bool audit_header_lacks_reads(const json_t *header)
+bool audit_header_lacks_records_of_reads(const json_t *header)
 {
 	const char *judge = json_string_value(json_object_get(header, "judge"));
 

@@ -55,7 +55,7 @@ int audit_reader_get_fd(const struct audit_reader *reader);
 uint64_t audit_reader_get_torn_bytes(const struct audit_reader *reader);
 
 /* Whether a header is of a run with "judge": "changes". Then nothing can be concluded about what it did not read. */
-bool audit_header_lacks_reads(const json_t *header);
+bool audit_header_lacks_records_of_reads(const json_t *header);
 
 /* Returns the type of a line: "header", "record" or "trailer". */
 const char *audit_line_get_type(const json_t *line);

@@ -87,8 +87,8 @@ static const struct scan_field {
 	FIELD("type", SCAN_TEXT, FIELD_OFFSET(line_type)),
 #undef FIELD
 };
-#define FIELDS (sizeof(fields) / sizeof(fields[0]))
-_Static_assert(FIELDS <= 64, "the set of fields that were seen is one word");
+#define SCAN_FIELD_COUNT (sizeof(fields) / sizeof(fields[0]))
+_Static_assert(SCAN_FIELD_COUNT <= 64, "the set of fields that were seen is one word");
 
 struct scan_cursor {
 	const char *at;
@@ -340,22 +340,22 @@ static bool scan_read_value(struct scan_cursor *cursor, const struct scan_field 
 }
 
 /*
- * Finds the field whose name is at the cursor, beginning at index `next` of the table. Returns FIELDS if the name is
- * not in the table, because no verb needs that field.
+ * Finds the field whose name is at the cursor, beginning at index `next` of the table. Returns SCAN_FIELD_COUNT if the
+ * name is not in the table, because no verb needs that field.
  */
 static size_t scan_find_field(const struct scan_cursor *cursor, size_t next)
 {
 	const char *name = cursor->at + 1; /* behind the quote */
 	size_t left = (size_t)(cursor->end - cursor->at);
 
-	for (size_t i = 0; i < FIELDS; i++) {
-		size_t at = next + i < FIELDS ? next + i : next + i - FIELDS, len = fields[at].len;
+	for (size_t i = 0; i < SCAN_FIELD_COUNT; i++) {
+		size_t at = next + i < SCAN_FIELD_COUNT ? next + i : next + i - SCAN_FIELD_COUNT, len = fields[at].len;
 
 		if (left > len + 2 && name[0] == fields[at].name[0] && name[len] == '"' && name[len + 1] == ':' &&
 		    memcmp(fields[at].name, name, len) == 0)
 			return at;
 	}
-	return FIELDS;
+	return SCAN_FIELD_COUNT;
 }
 
 static bool scan_read_field(struct scan_cursor *cursor, size_t *next, uint64_t *seen, struct scan_record *record)
@@ -363,7 +363,7 @@ static bool scan_read_field(struct scan_cursor *cursor, size_t *next, uint64_t *
 	size_t field = scan_find_field(cursor, *next);
 	struct scan_text name;
 
-	if (field == FIELDS)
+	if (field == SCAN_FIELD_COUNT)
 		return scan_read_name(cursor, &name) && scan_skip_value(cursor);
 	if (!scan_accept_byte(cursor, '"') || *seen & UINT64_C(1) << field)
 		return false; /* no name, or the line has the field twice */

@@ -8,7 +8,7 @@
 /* Room for the descriptors of a message, aligned like a cmsghdr. */
 union fdpass_room {
 	struct cmsghdr header;
-	char bytes[CMSG_SPACE(sizeof(int) * FDPASS_MAX)];
+	char bytes[CMSG_SPACE(sizeof(int) * FDPASS_FDS_MAX)];
 };
 
 int fdpass_send(int socket_fd, const void *bytes, size_t len, const int *fds, size_t count, int flags)
@@ -18,7 +18,7 @@ int fdpass_send(int socket_fd, const void *bytes, size_t len, const int *fds, si
 	union fdpass_room room = {.bytes = {0}};
 	ssize_t sent;
 
-	if (count > FDPASS_MAX)
+	if (count > FDPASS_FDS_MAX)
 		return -EINVAL;
 	if (count > 0) {
 		room.header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
@@ -44,7 +44,7 @@ ssize_t fdpass_receive(int socket_fd, void *bytes, size_t size, int *ret_fds, si
 
 	for (size_t i = 0; i < count; i++)
 		ret_fds[i] = -1;
-	if (count > FDPASS_MAX)
+	if (count > FDPASS_FDS_MAX)
 		return -EINVAL;
 	do
 		got = recvmsg(socket_fd, &message, flags | MSG_CMSG_CLOEXEC);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define FDPASS_MAX 16 /* descriptors of one message */
+#define FDPASS_FDS_MAX 16 /* descriptors of one message */
 
 /*
  * Sends one message with `count` descriptors, borrowed. flags: of sendmsg(2); MSG_NOSIGNAL is added. 0, -EMSGSIZE when

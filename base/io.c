@@ -34,7 +34,7 @@ int io_write_all(int fd, const void *bytes, size_t len)
  * openat2(2) fails with EAGAIN when anything on the machine was renamed or mounted while it resolved a "..". Even a
  * path without ".." can lead through one: in a symbolic link of the host.
  */
-#define OPENAT2_TRIES 128
+#define OPENAT2_TRIES_MAX 128
 
 int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve)
 {
@@ -46,7 +46,7 @@ int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t r
 
 	do
 		fd = (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
-	while (fd < 0 && errno == EAGAIN && ++tries < OPENAT2_TRIES);
+	while (fd < 0 && errno == EAGAIN && ++tries < OPENAT2_TRIES_MAX);
 	return fd < 0 ? -errno : fd;
 }
 

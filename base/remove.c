@@ -20,14 +20,14 @@
 struct removal {
 	int top_fd;
 	uint64_t next_name_number;	 /* the next name for a subdirectory that is moved into the top directory */
-	uint64_t progress_steps;	 /* removals and renames in this pass; 0: the pass made no progress */
+	uint64_t removed_or_moved_count;	 /* removals and renames in this pass; 0: the pass made no progress */
 	int first_error;                 /* the first error of this removal pass as -errno, or 0 */
 };
 
 static void removal_note_step_or_error(struct removal *removal, int err)
 {
 	if (err == 0)
-		removal->progress_steps++;
+		removal->removed_or_moved_count++;
 	else if (removal->first_error == 0)
 		removal->first_error = err;
 }
@@ -204,7 +204,7 @@ static void removal_empty_subdir(struct removal *removal, const char *name)
 		removal_note_step_or_error(removal, err);
 	}
 	if (unlinkat(removal->top_fd, name, AT_REMOVEDIR) == 0)
-		removal->progress_steps++;
+		removal->removed_or_moved_count++;
 	/* otherwise readdir(3) skipped entries, since the directory changed: the next pass removes them */
 }
 
@@ -242,10 +242,10 @@ int io_remove_tree(int dirfd, const char *name)
 	if (!top)
 		return -errno;
 	do {
-		removal.progress_steps = 0;
+		removal.removed_or_moved_count = 0;
 		removal.first_error = 0;
 		if (removal_empty_top(&removal, top))
 			return unlinkat(dirfd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
-	} while (removal.progress_steps > 0);
+	} while (removal.removed_or_moved_count > 0);
 	return removal.first_error ? removal.first_error : -ENOTEMPTY;
 }

@@ -77,7 +77,7 @@ static struct run *start(const char *text, const char *name)
 	if (r < 0)
 		judged_die(error.text, -r);
 	stand_still(run->sandbox.view);
-	run->sandbox.view->start_dir_cache = calloc(1, sizeof(struct start_dirs));
+	run->sandbox.view->start_dir_cache = calloc(1, sizeof(struct start_dir_cache_state));
 	r = audit_open_log(log, &header, &run->sandbox.audit);
 	if (r < 0)
 		judged_die(log, -r);

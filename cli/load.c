@@ -98,7 +98,7 @@ static int load_make_grants_void(const struct cli_policy_options *options, struc
 		struct places_refusal why = {""};
 		int refused = 0;
 
-		if (way[i].drops_grant_if_bad && load_judge_optional_grant(&places, host, way[i].text, &why) < 0)
+		if (way[i].bad_path_drops_grant && load_judge_optional_grant(&places, host, way[i].text, &why) < 0)
 			refused = cli_host_make_grant_void(host, way[i].text, why.text);
 		again = refused < 0 ? refused : refused || again;
 	}
@@ -118,7 +118,7 @@ static int load_judge_policy(const struct writable_places *places, const struct 
 		enum places_path_use use =
 			way[i].kind == POLICY_HOST_PATH_GRANT ? PLACES_PATH_IS_GRANTED : PLACES_PATH_MUST_BE_TRUSTED;
 		struct places_refusal why = {""};
-		int error = way[i].drops_grant_if_bad ? 0
+		int error = way[i].bad_path_drops_grant ? 0
 			    : command       ? places_judge_command(places, way[i].text, &why)
 					    : places_judge_path(places, use, way[i].text, NULL, &why);
 
@@ -261,7 +261,7 @@ void cli_warn_missing_grants(const char *verb, const struct cli_host *host, cons
 	for (size_t i = 0; i < count; i++) {
 		const char *path = way[i].text;
 
-		if (way[i].kind != POLICY_HOST_PATH_GRANT || way[i].drops_grant_if_bad ||
+		if (way[i].kind != POLICY_HOST_PATH_GRANT || way[i].bad_path_drops_grant ||
 		    (own && strncmp(way[i].where, command_line, strlen(command_line)) != 0) ||
 		    (host->policy.workdir && path_is_below(path, host->policy.workdir)) ||
 		    (host->policy.scratch_path && path_is_below(path, host->policy.scratch_path)))

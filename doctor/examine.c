@@ -122,7 +122,7 @@ bool doctor_can_run(const struct doctor *doctor)
 
 enum probe doctor_get_layer_probe(enum layer layer)
 {
-	static const enum probe probes[LAYER_OF_MACHINE_MAX] = {
+	static const enum probe probes[LAYER_OFFERED_BY_MACHINE_MAX] = {
 		[LAYER_SECCOMP] = PROBE_LISTENER,    [LAYER_NO_NEW_PRIVS] = PROBE_FILTER,
 		[LAYER_CAPABILITIES] = PROBE_KERNEL, [LAYER_LANDLOCK] = PROBE_LANDLOCK,
 		[LAYER_SELF_FILTER] = PROBE_FILTER,  [LAYER_USERNS] = PROBE_USERNS,
@@ -139,7 +139,7 @@ static void doctor_set_expected_layers(struct doctor *doctor)
 {
 	const char *why;
 
-	for (enum layer layer = 0; layer < LAYER_OF_MACHINE_MAX; layer++)
+	for (enum layer layer = 0; layer < LAYER_OFFERED_BY_MACHINE_MAX; layer++)
 		if (doctor_probe_works(doctor, doctor_get_layer_probe(layer)))
 			doctor->expected_layers |= LAYER_BIT(layer);
 	/* Removes layers that this build does not have. */

@@ -6,8 +6,8 @@
 #include "base/io.h"
 
 #define NS_PER_S 1000000000u
-#define BUDGET_BUCKET_FRACTION_OF_S 4u   /* the bucket holds the bytes of a quarter of a second */
-#define BUDGET_PORTION_FRACTION_OF_S 20u /* bytes are moved in portions of at least 1/20 s */
+#define BUDGET_BUCKET_RATE_DIVISOR 4u   /* the bucket holds the bytes of a quarter of a second */
+#define BUDGET_PORTION_RATE_DIVISOR 20u /* bytes are moved in portions of at least 1/20 s */
 
 /* A token bucket. `tokens` is negative when more was spent than the bucket held. */
 struct token_bucket {
@@ -41,7 +41,7 @@ int budgets_create(const struct policy *policy, struct budgets **ret_budgets)
 		struct rule_budget_use *use = &budgets->use[i];
 
 		use->bytes = (struct token_bucket){
-			(int64_t)(rule[i].budget.bytes_per_second / BUDGET_BUCKET_FRACTION_OF_S), now_ns};
+			(int64_t)(rule[i].budget.bytes_per_second / BUDGET_BUCKET_RATE_DIVISOR), now_ns};
 		use->minute = (struct token_bucket){(int64_t)rule[i].budget.requests_per_minute, now_ns};
 	}
 	*ret_budgets = budgets;
@@ -129,12 +129,12 @@ static uint64_t budget_get_at_least_1(uint64_t value)
 static size_t budget_get_bytes_by_rate(struct rule_budget_use *use, uint64_t rate, size_t want, uint64_t now_ns,
 				 uint64_t *ret_wait_ms)
 {
-	int64_t portion = (int64_t)budget_get_at_least_1(rate / BUDGET_PORTION_FRACTION_OF_S);
+	int64_t portion = (int64_t)budget_get_at_least_1(rate / BUDGET_PORTION_RATE_DIVISOR);
 	uint64_t missing;
 
 	if (portion > (int64_t)want)
 		portion = (int64_t)want;
-	budget_fill_bucket(&use->bytes, rate, NS_PER_S, budget_get_at_least_1(rate / BUDGET_BUCKET_FRACTION_OF_S),
+	budget_fill_bucket(&use->bytes, rate, NS_PER_S, budget_get_at_least_1(rate / BUDGET_BUCKET_RATE_DIVISOR),
 			   now_ns);
 	if (use->bytes.tokens >= portion)
 		return (uint64_t)use->bytes.tokens < want ? (size_t)use->bytes.tokens : want;

@@ -24,8 +24,8 @@
 #include "egress/tls/context.h"
 
 #define RESERVED_FDS 96  /* descriptors for everything except connections: control line, listener, names, dialling */
-#define END_DELIVER_BYTES_MAX_MS 300       /* time after the program's end to deliver what the program sent */
-#define END_DELIVER_RECORDS_MAX_MS 1500 /* time after the program's end for the supervisor to take the last records */
+#define END_DELIVER_BYTES_TIMEOUT_MS 300       /* time after the program's end to deliver what the program sent */
+#define END_DELIVER_RECORDS_TIMEOUT_MS 1500 /* the same for the supervisor to take the last records */
 #define END_POLL_INTERVAL_MS 5
 #define ACCEPTS_PER_ROUND_MAX 64 /* most connections accepted in one round of the loop */
 #define ACCEPT_PAUSE_MS 100   /* pause of accepting while no file descriptor is free */
@@ -173,7 +173,7 @@ static void listener_stop_accepting(struct egress *egress)
 	if (egress->listener.fd < 0)
 		return;
 	/* the backlog may hold connections with data from a program that has ended */
-	accept_connections(egress, CONN_MAX);
+	accept_connections(egress, CONNS_MAX);
 	loop_close_watch(egress->loop, &egress->listener);
 }
 
@@ -218,11 +218,11 @@ static void egress_stop_when_finished(struct egress *egress)
 {
 	uint64_t passed_ms = (loop_get_now_ns(egress->loop) - egress->end_begin_ns) / NS_PER_MS;
 
-	if (passed_ms < END_DELIVER_BYTES_MAX_MS)
+	if (passed_ms < END_DELIVER_BYTES_TIMEOUT_MS)
 		close_flushed_conns(egress);
 	else
 		close_conns(egress);
-	if ((!egress->conns && line_queue_is_empty(egress->line)) || passed_ms >= END_DELIVER_RECORDS_MAX_MS)
+	if ((!egress->conns && line_queue_is_empty(egress->line)) || passed_ms >= END_DELIVER_RECORDS_TIMEOUT_MS)
 		loop_stop(egress->loop);
 	else
 		loop_set_timer(egress->loop, &egress->end_timer, END_POLL_INTERVAL_MS);
@@ -237,7 +237,7 @@ static void egress_on_end_due(struct timer *timer)
  * Refuses new connections and starts to forward what the program has sent. The program's sockets are closed by now; the
  * bytes that they sent are in egress' sockets.
  */
-static void egress_begin_to_end(struct timer *timer)
+static void egress_start_ending(struct timer *timer)
 {
 	struct egress *egress = container_of(timer, struct egress, end_timer);
 
@@ -281,7 +281,7 @@ static void egress_on_message(struct egress *egress, const struct control_messag
 		 * The end begins in a timer callback, because this message may be read while a connection is accepted
 		 * that is not stored yet.
 		 */
-		egress->end_timer.fire = egress_begin_to_end;
+		egress->end_timer.fire = egress_start_ending;
 		loop_set_timer(egress->loop, &egress->end_timer, 0);
 	} else if (message->type == CONTROL_CONNECT) {
 		egress_on_connect(egress, &message->connect);
@@ -315,13 +315,13 @@ static size_t egress_raise_fd_limit(void)
 	size_t conns;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return CONN_MAX / 16;
-	limit.rlim_cur = limit.rlim_max < 4 * CONN_MAX ? limit.rlim_max : 4 * CONN_MAX;
+		return CONNS_MAX / 16;
+	limit.rlim_cur = limit.rlim_max < 4 * CONNS_MAX ? limit.rlim_max : 4 * CONNS_MAX;
 	(void)setrlimit(RLIMIT_NOFILE, &limit); /* cannot fail: it is not above the hard limit */
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < 2 * RESERVED_FDS)
-		return CONN_MAX / 64;
+		return CONNS_MAX / 64;
 	conns = (size_t)(limit.rlim_cur - RESERVED_FDS) / 2;
-	return conns < CONN_MAX ? conns : CONN_MAX;
+	return conns < CONNS_MAX ? conns : CONNS_MAX;
 }
 
 static int egress_set_up(struct egress *egress)

@@ -284,7 +284,7 @@ struct policy_decision policy_decide_place(const struct policy *policy, const ch
  * The set of fired entries is the only part of a policy that changes after loading: the functions that judge apply it.
  */
 
-#define POLICY_AFTER_MAX 32 /* entries of a policy */
+#define POLICY_AFTER_ENTRIES_MAX 32 /* entries of a policy */
 
 /* The number of entries. */
 size_t policy_count_after_entries(const struct policy *policy);

@@ -29,12 +29,12 @@ static bool process_policy_allows_native_fstat(const struct process_options *opt
 
 void process_prepare_native_reads(const struct process_options *options)
 {
-	struct policy_read_obstacle obstacle;
+	struct policy_kernel_reads_obstacle obstacle;
 	struct namespaces *namespaces = options->namespaces;
 
 	namespaces->wants_kernel_reads = policy_get_judge(options->policy) == POLICY_JUDGE_CHANGES &&
 					 layers_wants_layer(options->layers, LAYER_LANDLOCK) &&
-					 !policy_find_read_obstacle(options->policy, &obstacle);
+					 !policy_find_kernel_reads_obstacle(options->policy, &obstacle);
 	namespaces->wants_procfs_of_run_only =
 		namespaces->wants_kernel_reads || process_policy_allows_native_fstat(options);
 }
@@ -48,7 +48,7 @@ static void process_set_kernel_reads(struct process *process)
 	const struct process_options *options = process->options;
 	struct layers *layers = options->layers;
 	enum layer missing = process_find_layer_missing_for_paths(process);
-	struct policy_read_obstacle obstacle;
+	struct policy_kernel_reads_obstacle obstacle;
 	const char *reason = options->namespaces->kernel_reads_obstacle;
 
 	if (missing == LAYER_MAX && !layers->layer[LAYER_LANDLOCK].active)
@@ -57,7 +57,7 @@ static void process_set_kernel_reads(struct process *process)
 	if (policy_get_judge(options->policy) != POLICY_JUDGE_CHANGES)
 		layers_set_state(layers, LAYER_KERNEL_READS, false,
 				 "every call is judged: the policy does not say \"judge\": \"changes\"");
-	else if (policy_find_read_obstacle(options->policy, &obstacle))
+	else if (policy_find_kernel_reads_obstacle(options->policy, &obstacle))
 		layers_set_state(layers, LAYER_KERNEL_READS, false, "every call is judged: %s %s", obstacle.rule,
 				 obstacle.why);
 	else if (missing != LAYER_MAX)
@@ -82,7 +82,7 @@ void process_decide_kernel_reads(struct process *process)
 		layers_set_state(layers, LAYER_KERNEL_READS, true,
 				 "calls that only read are the kernel's, not judged and not on record; a name that "
 				 "a process outside makes later is not denied to them%s",
-				 view_leaves_installed_unwalked(process->view)
+				 view_skips_walk_of_installed_files(process->view)
 					 ? ", nor one that a glob (**/NAME) denies in installed programs"
 					 : "");
 }
@@ -96,7 +96,7 @@ void process_decide_native_fstat(struct process *process)
 		return;
 	process->fstat_is_native = process_find_layer_missing_for_paths(process) == LAYER_MAX &&
 				   process_policy_allows_native_fstat(process->options) &&
-				   view_native_stat_reveals_no_more(process->view);
+				   view_native_stat_is_safe(process->view);
 	if (process->kernel_reads)
 		return; /* the text of the layer tells already that all calls that only read are native */
 	(void)snprintf(why, sizeof(why), "%s", layers->layer[LAYER_MOUNTNS].why);

@@ -21,33 +21,34 @@
 #include "view/overlay.h"
 
 /* An overlay takes about 0.1 ms. */
-#define NAMES_OVERLAYS_MAX 16u
-#define NAMES_WRITABLE_MAX 32u
+#define MISSING_NAMES_OVERLAYS_MAX 16u
+#define WRITABLE_MOUNTS_MAX 32u
 
-/* What a mount finds at its path. */
-struct names_lack {
+/* The name that the host lacks on the path of an inner mount. */
+struct missing_name {
 	const struct mount *inner;
-	size_t dir_len; /* length of the part of its path that is a directory; 0: the mount lacks nothing */
-	bool differs;   /* the next name exists there, but it cannot be mounted over */
+	size_t existing_dir_len; /* length of the part of its path that is a directory; 0: the mount lacks nothing */
+	bool exists_as_other_type;   /* the next name exists there, but it cannot be mounted over */
 };
 
-struct names_state {
-	const struct attach_names *names;
-	struct names_lack *lack; /* one for each inner mount */
-	unsigned made;           /* overlays */
-	struct overlays host;    /* the mount points that were there before */
+struct missing_names_state {
+	const struct attach_missing_names *names;
+	struct missing_name *missing_name; /* one for each inner mount */
+	unsigned overlays_made;
+	struct overlays mount_points_before;    /* the mount points that were there before */
 };
 
-static bool names_can_mount_over(const struct stat *st, bool is_directory, bool last)
+static bool missing_name_can_be_mounted_over(const struct stat *st, bool is_directory, bool last)
 {
 	return is_directory ? S_ISDIR(st->st_mode) : last && !S_ISDIR(st->st_mode);
 }
 
 /* Finds the deepest directory on the path of a mount. What cannot be looked at lacks nothing that could be added. */
-static struct names_lack names_find_lack(const struct attach_names *names, const struct mount *inner)
+static struct missing_name missing_name_find_on_mount_path(const struct attach_missing_names *names,
+							   const struct mount *inner)
 {
 	struct view_prefix prefix = view_begin_prefixes(inner->virt, inner->virt_len);
-	struct names_lack lack = {.inner = inner};
+	struct missing_name missing = {.inner = inner};
 	size_t before = names->outer->virt_len;
 
 	while (view_extend_prefix(&prefix)) {
@@ -60,24 +61,25 @@ static struct names_lack names_find_lack(const struct attach_names *names, const
 			continue;
 		fd = path ? openat2_call(names->root_fd, path + 1, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW) : -ENOMEM;
 		if (fd < 0 && fd != -ENOENT)
-			return lack;
-		lack.differs = fd >= 0;
+			return missing;
+		missing.exists_as_other_type = fd >= 0;
 		if (fd < 0 || fstat(fd, &st) < 0 ||
-		    !names_can_mount_over(&st, !last || !(inner->flags & MOUNT_FILE), last)) {
-			lack.dir_len = before;
-			return lack;
+		    !missing_name_can_be_mounted_over(&st, !last || !(inner->flags & MOUNT_FILE), last)) {
+			missing.existing_dir_len = before;
+			return missing;
 		}
 		before = prefix.len;
 	}
-	return lack;
+	return missing;
 }
 
 /* True when the path of one directory is that of another or above it. */
-static bool names_is_dir_above(const struct names_lack *above, const struct names_lack *below)
+static bool missing_name_dir_contains(const struct missing_name *above, const struct missing_name *below)
 {
-	return above->dir_len > 0 && above->dir_len <= below->dir_len &&
-	       memcmp(above->inner->virt, below->inner->virt, above->dir_len) == 0 &&
-	       (above->dir_len == below->dir_len || below->inner->virt[above->dir_len] == '/');
+	return above->existing_dir_len > 0 && above->existing_dir_len <= below->existing_dir_len &&
+	       memcmp(above->inner->virt, below->inner->virt, above->existing_dir_len) == 0 &&
+	       (above->existing_dir_len == below->existing_dir_len ||
+		below->inner->virt[above->existing_dir_len] == '/');
 }
 
 /*
@@ -85,7 +87,7 @@ static bool names_is_dir_above(const struct names_lack *above, const struct name
  * the attributes of the first. False: they would let the program do more in the host's directory, because it has an
  * access control list, or an owner that a user namespace does not know.
  */
-static bool names_copy_attributes(int layer_fd, int host_fd, const char *path)
+static bool overlay_layer_copy_attributes(int layer_fd, int host_fd, const char *path)
 {
 	_cleanup_close_ int from = openat2_call(host_fd, path, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	_cleanup_close_ int to = openat2_call(layer_fd, path, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
@@ -101,20 +103,21 @@ static bool names_copy_attributes(int layer_fd, int host_fd, const char *path)
 }
 
 /* A layer that is being made for a directory of the host. */
-struct names_layer {
+struct names_overlay_layer {
 	int fd, host_fd;
-	bool first; /* its entries are seen in place of the host's */
+	bool is_above_host_layer; /* its entries are seen in place of the host's */
 };
 
-static int names_make_dir(const struct names_layer *layer, const char *path)
+static int overlay_layer_make_dir(const struct names_overlay_layer *layer, const char *path)
 {
 	if (mkdirat(layer->fd, path, 0755) < 0)
 		return errno == EEXIST ? 0 : -errno;
-	return !layer->first || names_copy_attributes(layer->fd, layer->host_fd, path) ? 0 : -EPERM;
+	return !layer->is_above_host_layer || overlay_layer_copy_attributes(layer->fd, layer->host_fd, path) ? 0
+													     : -EPERM;
 }
 
 /* Makes the entry for a mount, and the directories above it. rest: its path in the layer. */
-static int names_make_entry(const struct names_layer *layer, const char *rest, bool is_file)
+static int overlay_layer_make_entry(const struct names_overlay_layer *layer, const char *rest, bool is_file)
 {
 	char path[PATH_MAX];
 	int r = 0;
@@ -122,35 +125,39 @@ static int names_make_entry(const struct names_layer *layer, const char *rest, b
 	(void)snprintf(path, sizeof(path), "%s", rest);
 	for (char *slash = strchr(path, '/'); r == 0 && slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		r = names_make_dir(layer, path);
+		r = overlay_layer_make_dir(layer, path);
 		*slash = '/';
 	}
 	if (r < 0 || !is_file)
-		return r < 0 ? r : names_make_dir(layer, path);
+		return r < 0 ? r : overlay_layer_make_dir(layer, path);
 	return mknodat(layer->fd, path, S_IFREG | 0444, 0) < 0 && errno != EEXIST ? -errno : 0;
 }
 
 /* Makes the layer with the names that a directory lacks. 0 or -errno. */
-static int names_fill_layer(const struct names_state *state, const struct names_lack *dir, struct names_layer *layer)
+static int overlay_layer_make(const struct missing_names_state *state, const struct missing_name *dir,
+			      struct names_overlay_layer *layer)
 {
-	const struct attach_names *names = state->names;
-	char path[sizeof(VIEW_NAMES_NAME) + 64];
+	const struct attach_missing_names *names = state->names;
+	char path[sizeof(VIEW_MISSING_NAMES_DIR_NAME) + 64];
 	int r;
 
-	if (mkdirat(names->tmpfs_fd, VIEW_NAMES_NAME, 0755) < 0 && errno != EEXIST)
+	if (mkdirat(names->tmpfs_fd, VIEW_MISSING_NAMES_DIR_NAME, 0755) < 0 && errno != EEXIST)
 		return -errno;
-	(void)snprintf(path, sizeof(path), "%s/%zu-%zu", VIEW_NAMES_NAME, names->index, (size_t)(dir - state->lack));
+	(void)snprintf(path, sizeof(path), "%s/%zu-%zu", VIEW_MISSING_NAMES_DIR_NAME, names->outer_number,
+		       (size_t)(dir - state->missing_name));
 	if (mkdirat(names->tmpfs_fd, path, 0755) < 0)
 		return -errno;
 	layer->fd = openat(names->tmpfs_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (layer->fd < 0)
 		return -errno;
-	for (size_t i = 0; i < names->inners; i++)
-		layer->first = layer->first || (state->lack[i].differs && names_is_dir_above(dir, &state->lack[i]));
-	r = !layer->first || names_copy_attributes(layer->fd, layer->host_fd, ".") ? 0 : -EPERM;
-	for (size_t i = 0; r == 0 && i < names->inners; i++)
-		if (names_is_dir_above(dir, &state->lack[i]))
-			r = names_make_entry(layer, names->inner[i]->virt + dir->dir_len + 1,
+	for (size_t i = 0; i < names->inner_count; i++)
+		layer->is_above_host_layer =
+			layer->is_above_host_layer || (state->missing_name[i].exists_as_other_type &&
+						       missing_name_dir_contains(dir, &state->missing_name[i]));
+	r = !layer->is_above_host_layer || overlay_layer_copy_attributes(layer->fd, layer->host_fd, ".") ? 0 : -EPERM;
+	for (size_t i = 0; r == 0 && i < names->inner_count; i++)
+		if (missing_name_dir_contains(dir, &state->missing_name[i]))
+			r = overlay_layer_make_entry(layer, names->inner[i]->virt + dir->existing_dir_len + 1,
 					     names->inner[i]->flags & MOUNT_FILE);
 	return r;
 }
@@ -158,57 +165,57 @@ static int names_fill_layer(const struct names_state *state, const struct names_
 /* ---- what the program may write below an overlay ---- */
 
 /* Mounts of the host's directories and files, to be attached in an overlay. */
-struct names_writable {
-	const struct attach_names *names;
+struct writable_mounts {
+	const struct attach_missing_names *names;
 	const char *dir; /* path of the overlay in the view */
 	int host_fd;     /* its directory of the host */
 	struct {
 		char *rest;  /* path below dir, owned */
 		int copy_fd; /* owned */
-	} piece[NAMES_WRITABLE_MAX];
-	unsigned pieces;
+	} mount[WRITABLE_MOUNTS_MAX];
+	unsigned mount_count;
 };
 
-static void names_release_writable(struct names_writable *writable)
+static void writable_mounts_release(struct writable_mounts *writable)
 {
-	for (unsigned i = 0; i < writable->pieces; i++) {
-		free(writable->piece[i].rest);
-		cleanup_close(&writable->piece[i].copy_fd);
+	for (unsigned i = 0; i < writable->mount_count; i++) {
+		free(writable->mount[i].rest);
+		cleanup_close(&writable->mount[i].copy_fd);
 	}
 }
 
 /* True when a piece has this path, or one above. */
-static bool names_is_in_piece(const struct names_writable *writable, const char *rest)
+static bool writable_mounts_have_path(const struct writable_mounts *writable, const char *rest)
 {
-	for (unsigned i = 0; i < writable->pieces; i++) {
-		const size_t len = strlen(writable->piece[i].rest);
+	for (unsigned i = 0; i < writable->mount_count; i++) {
+		const size_t len = strlen(writable->mount[i].rest);
 
-		if (strncmp(rest, writable->piece[i].rest, len) == 0 && (rest[len] == '/' || rest[len] == '\0'))
+		if (strncmp(rest, writable->mount[i].rest, len) == 0 && (rest[len] == '/' || rest[len] == '\0'))
 			return true;
 	}
 	return false;
 }
 
 /* True for a path at or below an inner mount, which shows something else than the outer one. */
-static bool names_is_in_inner(const struct attach_names *names, const char *path)
+static bool missing_names_path_is_in_inner_mount(const struct attach_missing_names *names, const char *path)
 {
-	for (size_t i = 0; i < names->inners; i++)
+	for (size_t i = 0; i < names->inner_count; i++)
 		if (path_is_below(path, names->inner[i]->virt))
 			return true;
 	return false;
 }
 
 /* Copies the mount of a path in which the program may write. What does not exist yet: of the directory above it. */
-static int names_copy_writable(void *ctx, const char *path)
+static int writable_mounts_add_path(void *ctx, const char *path)
 {
-	struct names_writable *writable = ctx;
+	struct writable_mounts *writable = ctx;
 	_cleanup_free_ char *rest = strdup(path_rest_below(path, writable->dir));
 	_cleanup_close_ int fd = -1, copy = -1;
 	char *slash;
 
 	if (!rest)
 		return -ENOMEM;
-	if (names_is_in_inner(writable->names, path))
+	if (missing_names_path_is_in_inner_mount(writable->names, path))
 		return 0;
 	while ((fd = openat2_call(writable->host_fd, rest, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW)) == -ENOENT) {
 		slash = strrchr(rest, '/');
@@ -216,27 +223,27 @@ static int names_copy_writable(void *ctx, const char *path)
 			return -EROFS; /* the program may make a name in the directory itself */
 		*slash = '\0';
 	}
-	if (fd < 0 || names_is_in_piece(writable, rest))
+	if (fd < 0 || writable_mounts_have_path(writable, rest))
 		return fd < 0 ? fd : 0;
-	if (writable->pieces == NAMES_WRITABLE_MAX)
+	if (writable->mount_count == WRITABLE_MOUNTS_MAX)
 		return -E2BIG;
 	copy = mounts_clone_tree(fd, "");
 	if (copy < 0)
 		return copy;
-	writable->piece[writable->pieces].copy_fd = steal_fd(&copy);
-	writable->piece[writable->pieces++].rest = steal_pointer(&rest);
+	writable->mount[writable->mount_count].copy_fd = steal_fd(&copy);
+	writable->mount[writable->mount_count++].rest = steal_pointer(&rest);
 	return 0;
 }
 
-static int names_attach_writable(const struct names_writable *writable, int overlay_fd)
+static int writable_mounts_attach(const struct writable_mounts *writable, int overlay_fd)
 {
 	int r = 0;
 
-	for (unsigned i = 0; r == 0 && i < writable->pieces; i++) {
-		_cleanup_close_ int point = openat2_call(overlay_fd, writable->piece[i].rest, O_PATH | O_NOFOLLOW, 0,
+	for (unsigned i = 0; r == 0 && i < writable->mount_count; i++) {
+		_cleanup_close_ int point = openat2_call(overlay_fd, writable->mount[i].rest, O_PATH | O_NOFOLLOW, 0,
 							 IO_RESOLVE_BELOW);
 
-		r = point < 0 ? point : mounts_attach_copy(writable->piece[i].copy_fd, point, "");
+		r = point < 0 ? point : mounts_attach_copy(writable->mount[i].copy_fd, point, "");
 	}
 	return r;
 }
@@ -244,95 +251,96 @@ static int names_attach_writable(const struct names_writable *writable, int over
 /* ---- overlays ---- */
 
 /* Makes the overlay for a directory. A descriptor; -EROFS: the directory cannot have one; or -errno. */
-static int names_make_overlay(const struct names_state *state, const struct names_lack *dir,
-			      struct names_writable *writable)
+static int missing_names_make_overlay(const struct missing_names_state *state, const struct missing_name *dir,
+			      struct writable_mounts *writable)
 {
-	const struct attach_names *names = state->names;
+	const struct attach_missing_names *names = state->names;
 	const struct mount *outer = names->outer;
 	const unsigned flags = view_get_mount_restrictions(names->view, outer->flags, outer->host_path, outer->virt);
-	struct names_layer layer = {.fd = -1, .host_fd = writable->host_fd};
-	int r = policy_visit_writable_below(names->view->policy, writable->dir, names_copy_writable, writable);
+	struct names_overlay_layer layer = {.fd = -1, .host_fd = writable->host_fd};
+	int r = policy_visit_writable_below(names->view->policy, writable->dir, writable_mounts_add_path, writable);
 	_cleanup_close_ int layer_fd = -1, overlay = -1;
 
 	if (r < 0)
 		return r == -ENOMEM ? r : -EROFS;
-	r = names_fill_layer(state, dir, &layer);
+	r = overlay_layer_make(state, dir, &layer);
 	layer_fd = layer.fd;
 	if (r < 0)
 		return r == -EPERM ? -EROFS : r;
-	overlay = mounts_create_union(layer.first ? layer.fd : writable->host_fd,
-				      layer.first ? writable->host_fd : layer.fd, flags);
+	overlay = mounts_create_union(layer.is_above_host_layer ? layer.fd : writable->host_fd,
+				      layer.is_above_host_layer ? writable->host_fd : layer.fd, flags);
 	return overlay < 0 ? -EROFS : steal_fd(&overlay);
 }
 
 /* Mounts the overlay over a directory, if it can have one. 0 or -errno. */
-static int names_mount_overlay(const struct names_state *state, const struct names_lack *dir, const char *path)
+static int missing_names_mount_overlay(const struct missing_names_state *state, const struct missing_name *dir,
+				       const char *path)
 {
-	const struct attach_names *names = state->names;
+	const struct attach_missing_names *names = state->names;
 	_cleanup_close_ int overlay = -1;
 	_cleanup_close_ int host =
 		openat2_call(names->root_fd, path + 1, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
-	struct names_writable writable = {.names = names, .dir = path, .host_fd = host};
+	struct writable_mounts writable = {.names = names, .dir = path, .host_fd = host};
 	int r;
 
 	if (host < 0)
 		return 0;
-	overlay = names_make_overlay(state, dir, &writable);
+	overlay = missing_names_make_overlay(state, dir, &writable);
 	r = overlay < 0 ? overlay : mounts_attach_copy(overlay, host, "");
 	if (r == 0)
-		r = names_attach_writable(&writable, overlay);
-	names_release_writable(&writable);
-	if (r == 0 && dir->dir_len == names->outer->virt_len) {
+		r = writable_mounts_attach(&writable, overlay);
+	writable_mounts_release(&writable);
+	if (r == 0 && dir->existing_dir_len == names->outer->virt_len) {
 		cleanup_close(names->ret_fd);
 		*names->ret_fd = steal_fd(&overlay);
 	}
 	return r == -EROFS && overlay < 0 ? 0 : r;
 }
 
-static int names_add_to_dir(struct names_state *state, const struct names_lack *dir)
+static int missing_names_add_to_dir(struct missing_names_state *state, const struct missing_name *dir)
 {
-	_cleanup_free_ char *path = strndup(dir->inner->virt, dir->dir_len), *attached = NULL;
-	int r = state->host.points == 0 ? overlays_read_mount_points(&state->host) : 0;
+	_cleanup_free_ char *path = strndup(dir->inner->virt, dir->existing_dir_len), *attached = NULL;
+	int r = state->mount_points_before.points == 0 ? overlays_read_mount_points(&state->mount_points_before) : 0;
 
-	if (!path || asprintf(&attached, "/%s%s", VIEW_ROOT_NAME, path) < 0) {
+	if (!path || asprintf(&attached, "/%s%s", VIEW_ROOT_DIR_NAME, path) < 0) {
 		attached = NULL; /* asprintf(3) leaves it undefined on failure */
 		return -ENOMEM;
 	}
 	/* An overlay would show the directories below these mounts. */
-	if (r < 0 || overlays_has_mount_below(&state->host, attached))
+	if (r < 0 || overlays_has_mount_below(&state->mount_points_before, attached))
 		return r;
-	if (policy_may_write_in(state->names->view->policy, path) || state->made == NAMES_OVERLAYS_MAX)
+	if (policy_may_write_in(state->names->view->policy, path) || state->overlays_made == MISSING_NAMES_OVERLAYS_MAX)
 		return 0;
-	state->made++;
-	return names_mount_overlay(state, dir, path);
+	state->overlays_made++;
+	return missing_names_mount_overlay(state, dir, path);
 }
 
 /* True when the overlay for another mount, in the same directory or one above it, will have the name of this one. */
-static bool names_other_has_dir(const struct names_state *state, size_t index)
+static bool missing_name_is_added_with_another(const struct missing_names_state *state, size_t index)
 {
-	const struct names_lack *lack = &state->lack[index];
+	const struct missing_name *missing = &state->missing_name[index];
 
-	for (size_t i = 0; i < state->names->inners; i++)
-		if (i != index && names_is_dir_above(&state->lack[i], lack) &&
-		    (state->lack[i].dir_len < lack->dir_len || i < index))
+	for (size_t i = 0; i < state->names->inner_count; i++)
+		if (i != index && missing_name_dir_contains(&state->missing_name[i], missing) &&
+		    (state->missing_name[i].existing_dir_len < missing->existing_dir_len || i < index))
 			return true;
 	return false;
 }
 
-int attach_names_add(const struct attach_names *names)
+int attach_add_missing_names(const struct attach_missing_names *names)
 {
-	struct names_state state = {.names = names, .host = OVERLAYS_NONE};
+	struct missing_names_state state = {.names = names, .mount_points_before = OVERLAYS_NONE};
 	int r = 0;
 
-	state.lack = calloc(names->inners, sizeof(*state.lack));
-	if (!state.lack)
+	state.missing_name = calloc(names->inner_count, sizeof(*state.missing_name));
+	if (!state.missing_name)
 		return -ENOMEM;
-	for (size_t i = 0; i < names->inners; i++)
-		state.lack[i] = names_find_lack(names, names->inner[i]);
-	for (size_t i = 0; r == 0 && i < names->inners; i++)
-		if (state.lack[i].dir_len > 0 && !names_other_has_dir(&state, i))
-			r = names_add_to_dir(&state, &state.lack[i]);
-	overlays_release(&state.host);
-	free(state.lack);
+	for (size_t i = 0; i < names->inner_count; i++)
+		state.missing_name[i] = missing_name_find_on_mount_path(names, names->inner[i]);
+	for (size_t i = 0; r == 0 && i < names->inner_count; i++)
+		if (state.missing_name[i].existing_dir_len > 0 && !missing_name_is_added_with_another(&state, i))
+			r = missing_names_add_to_dir(&state, &state.missing_name[i]);
+	overlays_release(&state.mount_points_before);
+	free(state.missing_name);
 	return r;
 }

@@ -4,12 +4,12 @@
 
 #include "view/private.h"
 
-struct attach_names {
+struct attach_missing_names {
 	const struct view *view;
 	const struct mount *outer; /* a granted directory, which is attached; nothing in it is */
-	size_t index;              /* a number that no other outer mount has */
+	size_t outer_number;       /* a number that no other outer mount has */
 	const struct mount *const *inner; /* the mounts in it that will be attached, but no mounts in these */
-	size_t inners;
+	size_t inner_count;
 	int tmpfs_fd, root_fd;     /* the tmpfs of the view, and "/" of the program */
 	int *ret_fd;               /* is replaced, when the whole outer mount gets another one: its root */
 };
@@ -18,6 +18,6 @@ struct attach_names {
  * Adds the names that the inner mounts lack, where that is possible: not in directories in which the program may make
  * names itself, nor in those with other mounts below. 0 or -errno.
  */
-int attach_names_add(const struct attach_names *names);
+int attach_add_missing_names(const struct attach_missing_names *names);
 
 #endif

@@ -133,19 +133,19 @@ static int attach_make_dir_for_pathless_mounts(struct attach_state *attach)
 {
 	struct view *view = attach->view;
 	struct place place;
-	bool inside = view_locate_path(view, NULL, "/", VIEW_PATHLESS_MOUNTS_PATH, 0, &place) == 0 &&
+	bool inside = view_locate_path(view, NULL, "/", VIEW_PATHLESS_MOUNTS_DIR_PATH, 0, &place) == 0 &&
 		      place.mount == view->skeleton_mount;
 	int dirfd = inside ? view->skeleton_mount->fd : attach->tmpfs_fd;
-	const char *name = inside ? &VIEW_PATHLESS_MOUNTS_PATH[1] : VIEW_PATHLESS_MOUNTS_NAME;
+	const char *name = inside ? &VIEW_PATHLESS_MOUNTS_DIR_PATH[1] : VIEW_PATHLESS_MOUNTS_DIR_NAME;
 
 	if (mkdirat(dirfd, name, 0755) < 0)
 		return attach_note_failure(attach, -errno, "make a place for a mount");
-	attach->pathless_mounts_dir = inside ? VIEW_PATHLESS_MOUNTS_PATH : "/" VIEW_PATHLESS_MOUNTS_NAME;
+	attach->pathless_mounts_dir = inside ? VIEW_PATHLESS_MOUNTS_DIR_PATH : "/" VIEW_PATHLESS_MOUNTS_DIR_NAME;
 	attach->pathless_mounts_fd =
 		openat2_call(inside ? attach->root_fd : dirfd, name, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	if (attach->pathless_mounts_fd < 0)
 		return attach_note_failure(attach, attach->pathless_mounts_fd, "open a place for a mount");
-	return inside && view_add_node(view, VIEW_PATHLESS_MOUNTS_PATH, NULL, NULL) < 0
+	return inside && view_add_node(view, VIEW_PATHLESS_MOUNTS_DIR_PATH, NULL, NULL) < 0
 		       ? attach_note_failure(attach, -ENOMEM, "hide mounts")
 		       : 0;
 }
@@ -218,11 +218,11 @@ static bool attach_is_inner_mount(const struct view *view, const struct mount *m
 }
 
 /* Adds the names at which later mounts will be attached to a directory of the host that was attached. */
-static int attach_add_names(struct attach_state *attach, struct attach_mount_state *piece)
+static int attach_add_names_of_inner_mounts(struct attach_state *attach, struct attach_mount_state *piece)
 {
 	const struct mount **inner;
-	struct attach_names names = {.view = attach->view, .outer = piece->mount, .tmpfs_fd = attach->tmpfs_fd,
-				     .index = (size_t)(piece - attach->mount_state), .root_fd = attach->root_fd,
+	struct attach_missing_names names = {.view = attach->view, .outer = piece->mount, .tmpfs_fd = attach->tmpfs_fd,
+				     .outer_number = (size_t)(piece - attach->mount_state), .root_fd = attach->root_fd,
 				     .ret_fd = piece->mount_owns_copy_fd ? &piece->mount->fd : &piece->copy_fd};
 	int r = 0;
 
@@ -237,9 +237,9 @@ static int attach_add_names(struct attach_state *attach, struct attach_mount_sta
 	     other++)
 		if (other->copy_fd >= 0 && path_is_below(other->mount->virt, piece->mount->virt) &&
 		    attach_is_inner_mount(attach->view, other->mount, piece->mount))
-			inner[names.inners++] = other->mount;
-	if (names.inners)
-		r = attach_names_add(&names);
+			inner[names.inner_count++] = other->mount;
+	if (names.inner_count)
+		r = attach_add_missing_names(&names);
 	free(inner);
 	if (piece->mount_owns_copy_fd)
 		piece->copy_fd = piece->mount->fd;
@@ -265,10 +265,10 @@ static int attach_root_mount(struct attach_state *attach)
 	int r = 0;
 
 	if (view->top != view->skeleton_mount)
-		r = mounts_attach_copy(attach->mount_state[0].copy_fd, attach->tmpfs_fd, VIEW_ROOT_NAME);
+		r = mounts_attach_copy(attach->mount_state[0].copy_fd, attach->tmpfs_fd, VIEW_ROOT_DIR_NAME);
 	if (r < 0)
 		return attach_note_failure(attach, r, "mount the granted root");
-	attach->root_fd = openat(attach->tmpfs_fd, VIEW_ROOT_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	attach->root_fd = openat(attach->tmpfs_fd, VIEW_ROOT_DIR_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (attach->root_fd < 0)
 		return attach_note_failure(attach, -errno, "open the program's root");
 	for (unsigned i = 0; view->top != view->skeleton_mount && r == 0 && i < VIEW_NODE_BUCKETS; i++)
@@ -290,16 +290,16 @@ static int attach_all_mounts(struct attach_state *attach)
 {
 	int r = 0;
 
-	if (mkdirat(attach->tmpfs_fd, VIEW_STANDIN_NAME, 0755) < 0)
+	if (mkdirat(attach->tmpfs_fd, VIEW_STANDINS_DIR_NAME, 0755) < 0)
 		return attach_note_failure(attach, -errno, "make the program's root");
 	r = attach_root_mount(attach);
 	for (size_t i = 0; r == 0 && i < attach->mount_state_count; i++) {
 		r = attach_mount(attach, &attach->mount_state[i], i);
 		if (r == 0 && attach->for_kernel_reads)
-			r = attach_add_names(attach, &attach->mount_state[i]);
+			r = attach_add_names_of_inner_mounts(attach, &attach->mount_state[i]);
 	}
 	/* ".." of an injected descriptor can lead here, but provided files are reached through their mounts alone. */
-	if (r == 0 && fchmodat(attach->tmpfs_fd, VIEW_PROVIDED_NAME, 0, 0) < 0 && errno != ENOENT)
+	if (r == 0 && fchmodat(attach->tmpfs_fd, VIEW_PROVIDED_FILES_DIR_NAME, 0, 0) < 0 && errno != ENOENT)
 		r = attach_note_failure(attach, -errno, "close the directory of provided files");
 	return r;
 }
@@ -311,7 +311,7 @@ static int attach_change_root(struct attach_state *attach)
 		return attach_note_failure(attach, -errno, "pivot_root");
 	if (umount2(".", MNT_DETACH) < 0)
 		return attach_note_failure(attach, -errno, "detach the old root");
-	if (chroot(VIEW_ROOT_NAME) < 0 || chdir("/") < 0)
+	if (chroot(VIEW_ROOT_DIR_NAME) < 0 || chdir("/") < 0)
 		return attach_note_failure(attach, -errno, "enter the program's root");
 	return 0;
 }
@@ -329,9 +329,9 @@ static int attach_second_procfs(struct attach_state *attach)
 	struct view *view = attach->view;
 	int r;
 
-	if (mkdirat(attach->tmpfs_fd, VIEW_PROC_NAME, 0700) < 0)
+	if (mkdirat(attach->tmpfs_fd, VIEW_PROC_DIR_NAME, 0700) < 0)
 		return -errno;
-	dir = openat(attach->tmpfs_fd, VIEW_PROC_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	dir = openat(attach->tmpfs_fd, VIEW_PROC_DIR_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0 || mkdirat(dir, "proc", 0) < 0)
 		return -errno;
 	r = mounts_attach_copy(attach->own_proc_fd, dir, "proc");
@@ -340,9 +340,9 @@ static int attach_second_procfs(struct attach_state *attach)
 	proc = openat(dir, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	copy = fcntl(proc, F_DUPFD_CLOEXEC, 3);
 	/* ".." of an injected descriptor can lead here. Without capabilities not even the owner can enter. */
-	if (proc < 0 || copy < 0 || fchmodat(attach->tmpfs_fd, VIEW_PROC_NAME, 0, 0) < 0)
+	if (proc < 0 || copy < 0 || fchmodat(attach->tmpfs_fd, VIEW_PROC_DIR_NAME, 0, 0) < 0)
 		return -errno;
-	r = view_add_mount(view, "/proc", "/" VIEW_PROC_NAME "/proc", steal_fd(&copy), ".", MOUNT_PROC, NULL);
+	r = view_add_mount(view, "/proc", "/" VIEW_PROC_DIR_NAME "/proc", steal_fd(&copy), ".", MOUNT_PROC, NULL);
 	if (r < 0)
 		return r;
 	view->proc_files_of_no_process = view->mount[view->mount_count - 1];
@@ -426,8 +426,9 @@ static int attach_reopen_mount(struct attach_state *attach, struct attach_mount_
 static int attach_reopen_mounts(struct attach_state *attach)
 {
 	struct view *view = attach->view;
-	const char *skeleton = view->top == view->skeleton_mount ? "/" : "/" VIEW_ROOT_NAME;
-	_cleanup_close_ int standin = openat(attach->tmpfs_fd, VIEW_STANDIN_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char *skeleton = view->top == view->skeleton_mount ? "/" : "/" VIEW_ROOT_DIR_NAME;
+	_cleanup_close_ int standin =
+		openat(attach->tmpfs_fd, VIEW_STANDINS_DIR_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_close_ int proc = attach->own_proc_fd >= 0 ? attach_second_procfs(attach)
 							    : openat2_call(attach->root_fd, "proc",
 									   O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
@@ -442,7 +443,7 @@ static int attach_reopen_mounts(struct attach_state *attach)
 	for (size_t i = 0; r == 0 && i < attach->mount_state_count; i++)
 		r = attach_reopen_mount(attach, &attach->mount_state[i]);
 	if (r == 0 && (attach_replace_string(&view->skeleton_host, NULL, skeleton) < 0 ||
-		       attach_replace_string(&view->standin_host, NULL, "/" VIEW_STANDIN_NAME) < 0 ||
+		       attach_replace_string(&view->standin_host, NULL, "/" VIEW_STANDINS_DIR_NAME) < 0 ||
 		       attach_replace_string(&view->skeleton_mount->host_path, &view->skeleton_mount->host_path_len,
 					     skeleton) < 0))
 		r = attach_note_failure(attach, -ENOMEM, "name the mounts again");
@@ -454,11 +455,11 @@ static int attach_reopen_mounts(struct attach_state *attach)
 
 static int attach_make_empty_objects(struct attach_state *attach)
 {
-	if (mkdirat(attach->tmpfs_fd, VIEW_EMPTY_NAME, 0) < 0 ||
-	    mknodat(attach->tmpfs_fd, VIEW_EMPTY_NAME "-file", S_IFREG, 0) < 0)
+	if (mkdirat(attach->tmpfs_fd, VIEW_EMPTY_OBJECTS_DIR_NAME, 0) < 0 ||
+	    mknodat(attach->tmpfs_fd, VIEW_EMPTY_OBJECTS_DIR_NAME "-file", S_IFREG, 0) < 0)
 		return -errno;
-	attach->empty_dir_fd = openat(attach->tmpfs_fd, VIEW_EMPTY_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	attach->empty_file_fd = openat(attach->tmpfs_fd, VIEW_EMPTY_NAME "-file", O_PATH | O_CLOEXEC);
+	attach->empty_dir_fd = openat(attach->tmpfs_fd, VIEW_EMPTY_OBJECTS_DIR_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	attach->empty_file_fd = openat(attach->tmpfs_fd, VIEW_EMPTY_OBJECTS_DIR_NAME "-file", O_PATH | O_CLOEXEC);
 	return attach->empty_dir_fd < 0 || attach->empty_file_fd < 0 ? -errno : 0;
 }
 
@@ -493,9 +494,10 @@ static int attach_cover_names(struct attach_state *attach)
 	for (unsigned i = 0; r == 0 && i < VIEW_NODE_BUCKETS; i++)
 		for (const struct view_node *node = view->node_bucket[i]; node && r == 0; node = node->next)
 			/*
-			 * Not VIEW_PATHLESS_MOUNTS_PATH: the kernel must reach the mounts below it, for exec and chdir.
+			 * Not VIEW_PATHLESS_MOUNTS_DIR_PATH: the kernel must reach the mounts below it, for exec and
+			 * chdir.
 			 */
-			if (node_is_covered(node) && strcmp(node->virt, VIEW_PATHLESS_MOUNTS_PATH) != 0)
+			if (node_is_covered(node) && strcmp(node->virt, VIEW_PATHLESS_MOUNTS_DIR_PATH) != 0)
 				r = attach_cover_path(attach, node->virt);
 	if (r == 0)
 		r = policy_visit_denies(view->policy, attach_cover_path, attach);
@@ -514,9 +516,9 @@ static void attach_make_nosymfollow_copy(struct attach_state *attach)
 	if (copy < 0)
 		return;
 	/* The copy is attached: a detached mount would cost another RCU grace period when the run ends. */
-	if (mkdirat(attach->tmpfs_fd, VIEW_NOSYMFOLLOW_ROOT_NAME, 0700) == 0)
+	if (mkdirat(attach->tmpfs_fd, VIEW_NOSYMFOLLOW_ROOT_DIR_NAME, 0700) == 0)
 		(void)mounts_attach_copy(copy, attach->tmpfs_fd,
-					 VIEW_NOSYMFOLLOW_ROOT_NAME); /* on failure, close(2) frees it */
+					 VIEW_NOSYMFOLLOW_ROOT_DIR_NAME); /* on failure, close(2) frees it */
 	view->nosymfollow_root_fd = steal_fd(&copy);
 	if (view->top == view->skeleton_mount)
 		view->skeleton_mount->flags |= MOUNT_HAS_NOSYMFOLLOW_COPY;
@@ -618,9 +620,9 @@ static bool attach_mount_is_fixed(const struct view *view, const struct mount *m
 	       strcmp(mount->recorded_host_path + origin_len, rest) == 0;
 }
 
-bool view_native_stat_reveals_no_more(const struct view *view)
+bool view_native_stat_is_safe(const struct view *view)
 {
-	if (!view->is_attached || !view->proc_files_of_no_process || view->proc_shows_machine ||
+	if (!view->is_attached || !view->proc_files_of_no_process || view->program_proc_has_machine_files ||
 	    view->some_mount_is_unattached || view->top != view->skeleton_mount)
 		return false;
 	if (!policy_grants_whole_trees(view->policy) || attach_has_covered_names(view))

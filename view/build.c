@@ -180,8 +180,8 @@ static int build_find_or_make_held_dir(const struct build_state *build, const ch
 		build_get_parent_path(virt, dir);
 		fd = openat2_call(build->view->skeleton_mount->fd, *dir ? dir + 1 : ".", O_PATH | O_DIRECTORY, 0,
 				  IO_RESOLVE_BELOW);
-	} else if (build->options->tmpfs_fd >= 0 && strcmp(name, "/" VIEW_PROVIDED_NAME) == 0) {
-		fd = openat2_call(build->options->tmpfs_fd, VIEW_PROVIDED_NAME, O_PATH | O_DIRECTORY, 0,
+	} else if (build->options->tmpfs_fd >= 0 && strcmp(name, "/" VIEW_PROVIDED_FILES_DIR_NAME) == 0) {
+		fd = openat2_call(build->options->tmpfs_fd, VIEW_PROVIDED_FILES_DIR_NAME, O_PATH | O_DIRECTORY, 0,
 				  IO_RESOLVE_BELOW);
 	} else {
 		fd = build_open_dir(build, *name ? name : "/");
@@ -423,7 +423,7 @@ static int build_make_provided_file(const struct build_state *build, const char 
 {
 	const bool own = build->options->tmpfs_fd >= 0;
 	const int dirfd = own ? build->options->tmpfs_fd : build->options->scratch_fd;
-	const char *dir = own ? VIEW_PROVIDED_NAME : "provided";
+	const char *dir = own ? VIEW_PROVIDED_FILES_DIR_NAME : "provided";
 	char path[64];
 	_cleanup_close_ int fd = -1;
 
@@ -536,7 +536,7 @@ static int build_mount_root(struct build_state *build)
 	const struct view_options *options = build->options;
 	struct view *view = build->view;
 	const bool own = options->tmpfs_fd >= 0;
-	const char *name = own ? VIEW_ROOT_NAME : "view";
+	const char *name = own ? VIEW_ROOT_DIR_NAME : "view";
 	const int dirfd = own ? options->tmpfs_fd : options->scratch_fd;
 	_cleanup_close_ int fd = -1;
 

@@ -36,7 +36,7 @@ static int execs_open_object(const struct place *place)
  * Moves the place up to an inode that the program cannot replace. In a directory that it may write, the program can
  * remove a name and make it again. It cannot replace the root of a mount (EBUSY).
  */
-static void execs_move_to_fixed_inode(const struct view *view, struct place *place)
+static void execs_move_up_to_irreplaceable_inode(const struct view *view, struct place *place)
 {
 	while (place->virt_len > place->mount->virt_len && place->virt_len > 1) {
 		char *slash = strrchr(place->virt, '/');
@@ -176,7 +176,7 @@ static int execs_visit_rule(const struct exec_files_visit *execs, const struct p
 	}
 	if (!execs_locate_path(execs->view, exec->virt, &place))
 		return 0;
-	execs_move_to_fixed_inode(execs->view, &place);
+	execs_move_up_to_irreplaceable_inode(execs->view, &place);
 	return execs_visit_object(execs, &place);
 }
 

@@ -25,9 +25,9 @@
 
 #define COVERS_DIR_NAME "covers" /* directory in the directory of the listings, which this mode does not need */
 #define COVERS_ABSENT_LINK_TARGET "/dev/.callgate-nothing" /* where nothing is: the program's /dev is never written */
-#define COVERS_UNENTERABLE_DIR VIEW_PATHLESS_MOUNTS_PATH /* a directory of mode 0 */
+#define COVERS_UNENTERABLE_DIR VIEW_PATHLESS_MOUNTS_DIR_PATH /* a directory of mode 0 */
 
-int reads_note_why_all_is_judged(struct kernel_reads *reads, const char *format, ...)
+int reads_set_reason_to_judge_all(struct kernel_reads *reads, const char *format, ...)
 {
 	va_list args;
 
@@ -125,7 +125,7 @@ static int covers_open_point(const struct kernel_reads *reads, const char *virt,
 	return steal_fd(&fd);
 }
 
-static bool covers_has_point(const struct kernel_reads *reads, const char *virt)
+static bool covers_has_cover_at(const struct kernel_reads *reads, const char *virt)
 {
 	for (size_t i = 0; i < reads->points; i++)
 		if (strcmp(reads->point[i].virt, virt) == 0)
@@ -133,7 +133,7 @@ static bool covers_has_point(const struct kernel_reads *reads, const char *virt)
 	return false;
 }
 
-int reads_check_owner_of_refusing_dir(struct kernel_reads *reads, const char *virt)
+int reads_check_owner_of_unreadable_dir(struct kernel_reads *reads, const char *virt)
 {
 	struct stat st, own;
 	char path[PATH_MAX];
@@ -151,7 +151,7 @@ int reads_check_owner_of_refusing_dir(struct kernel_reads *reads, const char *vi
 		return -errno;
 	if (st.st_uid != reads->uid || st.st_dev == own.st_dev) /* a cover that is there without this mode, too */
 		return 0;
-	return reads_note_why_all_is_judged(reads, "%s cannot be looked into, but the program could change its mode",
+	return reads_set_reason_to_judge_all(reads, "%s cannot be looked into, but the program could change its mode",
 					    path);
 }
 
@@ -161,16 +161,16 @@ int covers_add(struct kernel_reads *reads, const char *virt, enum cover cover)
 	struct stat st;
 
 	if (virt[1] == '\0')
-		return reads_note_why_all_is_judged(reads, "all of / is denied");
-	if (covers_has_point(reads, virt))
+		return reads_set_reason_to_judge_all(reads, "all of / is denied");
+	if (covers_has_cover_at(reads, virt))
 		return 0;
 	fd = covers_open_point(reads, virt, &st);
 	if (fd == -EACCES)
-		return reads_check_owner_of_refusing_dir(reads, virt);
+		return reads_check_owner_of_unreadable_dir(reads, virt);
 	if (fd < 0) /* ELOOP: what is behind a link has another name, which is looked at by itself */
 		return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP || fd == -ENAMETOOLONG ? 0 : fd;
 	if (reads->points == COVERS_MAX)
-		return reads_note_why_all_is_judged(reads, "more than %u names would need a cover", COVERS_MAX);
+		return reads_set_reason_to_judge_all(reads, "more than %u names would need a cover", COVERS_MAX);
 	if (!array_reserve(&reads->point, reads->points, &reads->room))
 		return -ENOMEM;
 	reads->point[reads->points] =
@@ -195,7 +195,7 @@ static int covers_mount_point(struct kernel_reads *reads, const struct cover_poi
 
 	fd = covers_open_point(reads, point->virt, &st);
 	if (fd < 0 || st.st_dev != point->device || st.st_ino != point->ino)
-		return reads_note_why_all_is_judged(reads, "%s was replaced while it was being covered", point->virt);
+		return reads_set_reason_to_judge_all(reads, "%s was replaced while it was being covered", point->virt);
 	return covers_mount(reads, fd, S_ISDIR(st.st_mode), point->cover);
 }
 

@@ -152,7 +152,7 @@ static bool walk_is_other_mount(const struct reads_walk *walk, size_t len)
  * True for a directory that the system fills with files that all may read, of names that it chooses. Debian has most
  * files of /var/lib and most directories of /var/cache there. If others may write to it, they could make other files.
  */
-static bool walk_is_made_by_packages(const char *path, const struct statx *st)
+static bool walk_dir_is_filled_by_package_manager(const char *path, const struct statx *st)
 {
 	static const char *const made[] = {"/var/lib/dpkg/info", "/var/lib/pacman/local", "/var/cache/man"};
 
@@ -181,11 +181,11 @@ static int walk_judge_entry(struct reads_walk *walk, int dirfd, const struct wal
 	if (entry->name[0] == '.' && (name_len == 1 || (name_len == 2 && entry->name[1] == '.')))
 		return 0;
 	if (++walk->entries > WALK_ENTRIES_MAX)
-		return reads_note_why_all_is_judged(walk->reads,
+		return reads_set_reason_to_judge_all(walk->reads,
 						    "%s has too many entries to look for denied names (over %u)",
 						    walk->mount->virt, WALK_ENTRIES_MAX);
 	if (base + 1 + name_len >= sizeof(walk->path)) /* a program can name it from a directory that it has opened */
-		return reads_note_why_all_is_judged(walk->reads, "%s has too long paths to look for denied names",
+		return reads_set_reason_to_judge_all(walk->reads, "%s has too long paths to look for denied names",
 						    walk->mount->virt);
 	walk->path[base] = '/';
 	memcpy(walk->path + base + 1, entry->name, name_len + 1);
@@ -195,7 +195,8 @@ static int walk_judge_entry(struct reads_walk *walk, int dirfd, const struct wal
 		r = walk_stat(dirfd, entry->name, &st);
 		directory = r > 0 && S_ISDIR(st.stx_mode);
 		if (r > 0) {
-			done = directory && !walk->has_glob_of_path && walk_is_made_by_packages(walk->path, &st);
+			done = directory && !walk->has_glob_of_path &&
+			       walk_dir_is_filled_by_package_manager(walk->path, &st);
 			r = walk->checks_modes && !S_ISLNK(st.stx_mode) ? walk_judge_mode(walk, &st, &done) : 0;
 		}
 	}
@@ -223,7 +224,7 @@ static int walk_read_directory(struct reads_walk *walk, int fd, struct walk_name
 	int r = 0;
 
 	if (walk->directories++ % WALK_DIRECTORIES_PER_CLOCK_READ == 0 && walk_read_cpu_time_ns() > walk->deadline_ns)
-		return reads_note_why_all_is_judged(walk->reads, "looking for denied names took too long, at %s",
+		return reads_set_reason_to_judge_all(walk->reads, "looking for denied names took too long, at %s",
 						    walk->path);
 	while (r == 0 && (got = syscall(SYS_getdents64, fd, walk->buffer, sizeof(walk->buffer))) != 0) {
 		if (got < 0)
@@ -247,7 +248,7 @@ static int walk_directory(struct reads_walk *walk, int dirfd, const char *name);
 static int walk_cover_unlisted(struct reads_walk *walk, int dirfd, const char *name)
 {
 	if (faccessat(dirfd, name, X_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) < 0)
-		return reads_check_owner_of_refusing_dir(walk->reads, walk->path);
+		return reads_check_owner_of_unreadable_dir(walk->reads, walk->path);
 	return walk_add_cover(walk, COVER_UNREADABLE);
 }
 
@@ -275,7 +276,8 @@ static int walk_directory(struct reads_walk *walk, int dirfd, const char *name)
 	if (walk->depth == WALK_DEPTH_MAX) {
 		if (fd >= 0)
 			(void)close(fd);
-		return reads_note_why_all_is_judged(walk->reads, "%s is too deep to look for denied names", walk->path);
+		return reads_set_reason_to_judge_all(walk->reads, "%s is too deep to look for denied names",
+						     walk->path);
 	}
 	walk->path[base] = '/';
 	memcpy(walk->path + base + 1, name, strlen(name) + 1);
@@ -321,7 +323,7 @@ static int walk_add_glob(void *ctx, const struct policy_hidden *hidden)
 		return 0;
 	if (hidden->path[1] == '\0' && !walk->checks_modes &&
 	    walk_mount_is_installed(walk->reads->view->policy, mount)) {
-		walk->reads->view->leaves_installed_unwalked = true;
+		walk->reads->view->skips_walk_of_installed_files = true;
 		return 0;
 	}
 	if (!elsewhere && !path_is_below(mount->virt, hidden->path) && !path_is_below(hidden->path, mount->virt))
@@ -335,7 +337,7 @@ static int walk_add_glob(void *ctx, const struct policy_hidden *hidden)
 		    memcmp(walk->glob_last_part[i]->text, last->text, last->len) == 0)
 			return 0;
 	if (!last || walk->glob_last_part_count == WALK_GLOBS_MAX)
-		return reads_note_why_all_is_judged(walk->reads, "%s cannot be looked for by its last name",
+		return reads_set_reason_to_judge_all(walk->reads, "%s cannot be looked for by its last name",
 						    hidden->rule);
 	walk->glob_last_part[walk->glob_last_part_count++] = last;
 	return 0;
@@ -356,7 +358,7 @@ static int walk_mount(struct reads_walk *walk)
 		return r;
 	fd = openat2_call(walk->reads->root_fd, mount->virt + 1, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	if (fd == -EACCES)
-		return reads_check_owner_of_refusing_dir(walk->reads, mount->virt);
+		return reads_check_owner_of_unreadable_dir(walk->reads, mount->virt);
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
 	walk->len = mount->virt_len;

@@ -20,11 +20,11 @@
 static int reads_check_mount(struct kernel_reads *reads, const struct mount *mount)
 {
 	if (mount->flags & MOUNT_BY_GLOBS_ONLY)
-		return reads_note_why_all_is_judged(
+		return reads_set_reason_to_judge_all(
 			reads, "%s is granted by a pattern (%s), and a mount shows all of a directory", mount->virt,
 			mount->rule);
 	if (mount->flags & (MOUNT_OVERLAY | MOUNT_LACKS_OVERLAY))
-		return reads_note_why_all_is_judged(reads, "what is written to %s goes elsewhere", mount->virt);
+		return reads_set_reason_to_judge_all(reads, "what is written to %s goes elsewhere", mount->virt);
 	return 0;
 }
 
@@ -34,12 +34,12 @@ static int reads_check_view(struct kernel_reads *reads)
 	int r = 0;
 
 	if (view->top != view->skeleton_mount)
-		return reads_note_why_all_is_judged(reads, "the policy grants /, which has more than the view shows");
+		return reads_set_reason_to_judge_all(reads, "the policy grants /, which has more than the view shows");
 	if (!view->proc_files_of_no_process)
-		return reads_note_why_all_is_judged(
+		return reads_set_reason_to_judge_all(
 			reads, "this takes a /proc that shows only processes of the run (Linux 5.8)");
 	if (view->some_mount_is_unattached)
-		return reads_note_why_all_is_judged(reads, "%s cannot be mounted where the view has it",
+		return reads_set_reason_to_judge_all(reads, "%s cannot be mounted where the view has it",
 				     view->first_unattached_mount ? view->first_unattached_mount->virt : "a grant");
 	for (size_t i = 0; r == 0 && i < view->mount_count; i++)
 		r = reads_check_mount(reads, view->mount[i]);
@@ -49,7 +49,7 @@ static int reads_check_view(struct kernel_reads *reads)
 /* ---- names that the policy hides ---- */
 
 /* Covers a name, if the policy hides it here. */
-static int reads_hide_name(struct kernel_reads *reads, const char *virt)
+static int reads_cover_name_if_denied(struct kernel_reads *reads, const char *virt)
 {
 	const size_t len = strlen(virt);
 	const struct policy_decision decision =
@@ -58,18 +58,18 @@ static int reads_hide_name(struct kernel_reads *reads, const char *virt)
 	if (decision.verdict != VERDICT_DENY || path_is_below(virt, "/proc"))
 		return 0;
 	if (decision.error != EACCES && policy_may_grant_below(reads->view->policy, virt, len))
-		return reads_note_why_all_is_judged(reads, "%s is private (%s), but something below it is granted",
+		return reads_set_reason_to_judge_all(reads, "%s is private (%s), but something below it is granted",
 						    virt, decision.rule ? decision.rule : "by no grant");
 	return covers_add(reads, virt, decision.error == EACCES ? COVER_DENIED : COVER_ABSENT);
 }
 
 /* Covers the name of a rule, also where a mount shows it by another path. */
-static int reads_hide_rule(void *ctx, const struct policy_hidden *hidden)
+static int reads_cover_path_of_rule(void *ctx, const struct policy_hidden *hidden)
 {
 	struct kernel_reads *reads = ctx;
 	const struct view *view = reads->view;
 	char virt[PATH_MAX];
-	int r = hidden->glob ? 0 : reads_hide_name(reads, hidden->path);
+	int r = hidden->glob ? 0 : reads_cover_name_if_denied(reads, hidden->path);
 
 	for (size_t i = 0; r == 0 && !hidden->glob && i < view->mount_count; i++) {
 		const struct mount *mount = view->mount[i];
@@ -78,20 +78,20 @@ static int reads_hide_rule(void *ctx, const struct policy_hidden *hidden)
 
 		if (rest && strcmp(mount->virt, mount->recorded_host_path) != 0 &&
 		    view_join_path(mount->virt, rest, virt, sizeof(virt)) > 0)
-			r = reads_hide_name(reads, virt);
+			r = reads_cover_name_if_denied(reads, virt);
 	}
 	return r;
 }
 
 /* The view covers some names itself, such as the scratch space in a grant: these do not exist. */
-static int reads_hide_covered_nodes(struct kernel_reads *reads)
+static int reads_cover_names_covered_in_view(struct kernel_reads *reads)
 {
 	int r = 0;
 
 	for (unsigned i = 0; r == 0 && i < VIEW_NODE_BUCKETS; i++)
 		for (const struct view_node *node = reads->view->node_bucket[i]; node && r == 0; node = node->next)
 			if (node_is_covered(node) && !path_is_below(node->virt, "/proc") &&
-			    strcmp(node->virt, VIEW_PATHLESS_MOUNTS_PATH) != 0)
+			    strcmp(node->virt, VIEW_PATHLESS_MOUNTS_DIR_PATH) != 0)
 				r = covers_add(reads, node->virt, COVER_ABSENT);
 	return r;
 }
@@ -100,7 +100,7 @@ static int reads_hide_covered_nodes(struct kernel_reads *reads)
  * A directory with a covered name can be renamed. Where it comes to be below another mount that shows a part of the
  * same tree by another path, it has no cover.
  */
-static int reads_check_moves(struct kernel_reads *reads, const struct mount *outer)
+static int reads_check_covers_cannot_move_to_other_mount(struct kernel_reads *reads, const struct mount *outer)
 {
 	const struct view *view = reads->view;
 
@@ -115,7 +115,7 @@ static int reads_check_moves(struct kernel_reads *reads, const struct mount *out
 		const char *virt = path_rest_below(mount->virt, outer->virt);
 
 		if (rest && *rest && (!virt || strcmp(virt, rest) != 0))
-			return reads_note_why_all_is_judged(reads,
+			return reads_set_reason_to_judge_all(reads,
 					     "%s shows a part of %s, where directories with denied names can move",
 					     mount->virt, outer->virt);
 	}
@@ -123,7 +123,7 @@ static int reads_check_moves(struct kernel_reads *reads, const struct mount *out
 }
 
 /* Copies the mounts in which covers can move: what changed below a cover is reported, too. */
-static int reads_copy_uncovered(const struct view *view)
+static int reads_clone_mounts_without_covers(const struct view *view)
 {
 	for (size_t i = 0; i < view->mount_count; i++) {
 		struct mount *mount = view->mount[i];
@@ -139,7 +139,7 @@ static int reads_copy_uncovered(const struct view *view)
 }
 
 /* Covers names that match globs, and what is not public. */
-static int reads_hide_matches(struct kernel_reads *reads)
+static int reads_cover_names_that_match_globs(struct kernel_reads *reads)
 {
 	struct view *view = reads->view;
 	const size_t before = reads->points;
@@ -152,8 +152,8 @@ static int reads_hide_matches(struct kernel_reads *reads)
 			view->covered_dir_can_be_renamed = true;
 	}
 	for (size_t i = 0; r == 0 && view->covered_dir_can_be_renamed && i < view->mount_count; i++)
-		r = reads_check_moves(reads, view->mount[i]);
-	return r == 0 && view->covered_dir_can_be_renamed ? reads_copy_uncovered(view) : r;
+		r = reads_check_covers_cannot_move_to_other_mount(reads, view->mount[i]);
+	return r == 0 && view->covered_dir_can_be_renamed ? reads_clone_mounts_without_covers(view) : r;
 }
 
 /* ---- all of it ---- */
@@ -173,11 +173,11 @@ static int reads_prepare(struct kernel_reads *reads)
 	if (r == 0 && reads->root_fd < 0)
 		r = -errno;
 	if (r == 0)
-		r = policy_visit_hidden(reads->view->policy, reads_hide_rule, reads);
+		r = policy_visit_hidden(reads->view->policy, reads_cover_path_of_rule, reads);
 	if (r == 0)
-		r = reads_hide_covered_nodes(reads);
+		r = reads_cover_names_covered_in_view(reads);
 	if (r == 0)
-		r = reads_hide_matches(reads);
+		r = reads_cover_names_that_match_globs(reads);
 	if (r == 0)
 		r = covers_make_objects(reads);
 	if (r == 0)
@@ -197,7 +197,7 @@ int view_prepare_kernel_reads(struct view *view, const char **ret_reason)
 				     .uid = geteuid()};
 	int r;
 
-	view->proc_shows_machine = true;
+	view->program_proc_has_machine_files = true;
 	r = reads_prepare(&reads);
 
 	for (size_t i = 0; i < reads.points; i++)
@@ -220,7 +220,7 @@ bool view_kernel_judges_reads(const struct view *view)
 	return view->kernel_judges_reads;
 }
 
-bool view_leaves_installed_unwalked(const struct view *view)
+bool view_skips_walk_of_installed_files(const struct view *view)
 {
-	return view->leaves_installed_unwalked;
+	return view->skips_walk_of_installed_files;
 }

@@ -33,17 +33,17 @@ struct kernel_reads {
 	uid_t uid;             /* the user of the run */
 };
 
-/* ---- kernel-reads-cover.c: each returns 0, 1 after reads_note_why_all_is_judged, or -errno ---- */
+/* ---- kernel-reads-cover.c: each returns 0, 1 after reads_set_reason_to_judge_all, or -errno ---- */
 
 /* Stores one sentence, without a full stop, that names why the run judges everything. Returns 1. */
-__attribute__((format(printf, 2, 3))) int reads_note_why_all_is_judged(struct kernel_reads *reads, const char *format,
+__attribute__((format(printf, 2, 3))) int reads_set_reason_to_judge_all(struct kernel_reads *reads, const char *format,
 								       ...);
 
 /*
  * Looks at a name that cannot be reached, or a directory that cannot be read, because of the modes of directories:
  * gives up if the run's user owns the directory that refuses, because the program could make it let everybody in.
  */
-int reads_check_owner_of_refusing_dir(struct kernel_reads *reads, const char *virt);
+int reads_check_owner_of_unreadable_dir(struct kernel_reads *reads, const char *virt);
 
 /* Makes the objects that are mounted over names. */
 int covers_make_objects(struct kernel_reads *reads);

@@ -317,7 +317,7 @@ int view_locate_path(const struct view *view, const struct task *task, const cha
 	if (!lexical)
 		return -EAGAIN;
 	ret_place->virt_len = (size_t)len;
-	for (int links = 0; links < VIEW_LINKS_MAX; links++) {
+	for (int links = 0; links < VIEW_LINKS_FOLLOWED_MAX; links++) {
 		const struct view_node *node;
 		const char *target;
 		char buffer[64];
@@ -415,7 +415,7 @@ static const char *locate_get_rest(const struct place *place, bool whole)
 	return *rest == '/' ? rest + 1 : rest;
 }
 
-int view_get_kernel_path(const struct place *place, char *out, size_t cap)
+int view_get_path_in_own_mounts(const struct place *place, char *out, size_t cap)
 {
 	const struct mount *mount = place->mount;
 	bool stand_in = view_has_standin(place) && !mount->view->is_attached;

@@ -76,7 +76,7 @@ int view_add_links_of_path(struct view *view, const char *written)
 
 	if ((size_t)snprintf(todo, sizeof(todo), "%s", written) >= PATH_MAX)
 		return -ENAMETOOLONG;
-	while (todo[strspn(todo, "/")] && links < VIEW_LINKS_MAX) {
+	while (todo[strspn(todo, "/")] && links < VIEW_LINKS_FOLLOWED_MAX) {
 		const char *name = todo + strspn(todo, "/");
 		size_t name_len = strcspn(name, "/"), parent_len = strlen(at);
 		char parent[PATH_MAX];
@@ -134,7 +134,7 @@ bool view_is_procfs(int fd)
 }
 
 /* Covers each virtual path that shows this host directory. */
-static int covered_cover_host_dir(struct view *view, const char *host)
+static int nodes_cover_host_dir(struct view *view, const char *host)
 {
 	for (size_t i = 0; i < view->mount_count; i++) {
 		const struct mount *mount = view->mount[i];
@@ -161,7 +161,7 @@ int view_add_covered_names(struct view *view, const char *scratch_base)
 {
 	_cleanup_fclose_ FILE *mounts = NULL;
 	_cleanup_free_ char *line = NULL;
-	int r = covered_cover_host_dir(view, scratch_base);
+	int r = nodes_cover_host_dir(view, scratch_base);
 	size_t cap = 0;
 
 	if (r < 0 || mounts_have_procfs_only_at_proc())
@@ -174,7 +174,7 @@ int view_add_covered_names(struct view *view, const char *scratch_base)
 
 		if (mounts_parse_mountinfo_line(line, &mount) && strcmp(mount.type, "proc") == 0 &&
 		    !path_is_below(mount.mount_point, "/proc"))
-			r = covered_cover_host_dir(view, mount.mount_point);
+			r = nodes_cover_host_dir(view, mount.mount_point);
 	}
 	return r == 0 && ferror(mounts) ? -EIO : r;
 }

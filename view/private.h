@@ -10,19 +10,19 @@
 #define VIEW_NODE_BUCKETS 512u
 #define VIEW_MOUNT_IDS_MAX 64u
 #define VIEW_START_DIRS_CACHED 64u
-#define VIEW_LINKS_MAX 40 /* as many as the kernel follows: path_resolution(7) */
+#define VIEW_LINKS_FOLLOWED_MAX 40 /* as many as the kernel follows: path_resolution(7) */
 
-/* Names in the tmpfs of view_attach_mounts. VIEW_ROOT_NAME becomes the program's root; the others lie outside. */
-#define VIEW_ROOT_NAME ".callgate-root"
-#define VIEW_STANDIN_NAME ".callgate-listings"
-#define VIEW_NOSYMFOLLOW_ROOT_NAME ".callgate-still"
-#define VIEW_EMPTY_NAME ".callgate-empty"
-#define VIEW_PATHLESS_MOUNTS_NAME ".callgate-more"
-#define VIEW_PROC_NAME ".callgate-proc"
-#define VIEW_PROVIDED_NAME ".callgate-provided"
-#define VIEW_NAMES_NAME ".callgate-names"
-/* path of VIEW_PATHLESS_MOUNTS_NAME when it lies within the root of the program */
-#define VIEW_PATHLESS_MOUNTS_PATH "/dev/.callgate"
+/* Names in the tmpfs of view_attach_mounts. VIEW_ROOT_DIR_NAME becomes the program's root; the others lie outside. */
+#define VIEW_ROOT_DIR_NAME ".callgate-root"
+#define VIEW_STANDINS_DIR_NAME ".callgate-listings"
+#define VIEW_NOSYMFOLLOW_ROOT_DIR_NAME ".callgate-still"
+#define VIEW_EMPTY_OBJECTS_DIR_NAME ".callgate-empty"
+#define VIEW_PATHLESS_MOUNTS_DIR_NAME ".callgate-more"
+#define VIEW_PROC_DIR_NAME ".callgate-proc"
+#define VIEW_PROVIDED_FILES_DIR_NAME ".callgate-provided"
+#define VIEW_MISSING_NAMES_DIR_NAME ".callgate-names"
+/* path of VIEW_PATHLESS_MOUNTS_DIR_NAME when it lies within the root of the program */
+#define VIEW_PATHLESS_MOUNTS_DIR_PATH "/dev/.callgate"
 
 /* A name of the view that differs from the mount around it: a mount, a link, or a covered name. */
 struct view_node {
@@ -46,13 +46,13 @@ struct start_dir {
 	uint64_t mount, ino;
 	uint32_t major, minor;
 	uint64_t last_confirmed_ns;
-	unsigned name_changes_version;
+	unsigned name_change_count_when_confirmed;
 	size_t len;
 	char *virt; /* NULL: the slot is unused */
 };
 
-struct start_dirs {
-	unsigned name_changes; /* counts calls that changed names */
+struct start_dir_cache_state {
+	unsigned name_change_count; /* counts calls that changed names */
 	bool pidfd_getfd_is_refused;     /* pidfd_getfd(2) is not permitted, as in some containers */
 	struct start_dir cached_dir[VIEW_START_DIRS_CACHED];
 };
@@ -68,7 +68,7 @@ struct view {
 	struct hidden_processes hidden; /* hidden.c */
 	pid_t run_root;           /* pid of the supervisor: the run is its descendants; 0: the program does not run */
 	struct skeleton_names *skeleton_names;
-	struct start_dirs *start_dir_cache; /* NULL: directory paths are not cached */
+	struct start_dir_cache_state *start_dir_cache; /* NULL: directory paths are not cached */
 	struct mount **mount;     /* in the order in which they were added */
 	size_t mount_count;
 	struct held_dir **held;       /* directories through which single files are opened */
@@ -87,8 +87,8 @@ struct view {
 	const struct mount *first_unattached_mount; /* the first of these */
 	bool kernel_judges_reads;       /* view_prepare_kernel_reads() has returned 0 */
 	bool covered_dir_can_be_renamed;               /* a directory that has a cover below it can be renamed */
-	bool leaves_installed_unwalked; /* globs for every directory were not looked for in installed programs */
-	bool proc_shows_machine;        /* the program's procfs has more than its processes */
+	bool skips_walk_of_installed_files; /* globs for every directory were not looked for in installed programs */
+	bool program_proc_has_machine_files;        /* the program's procfs has more than its processes */
 	char why_reads_are_judged[256]; /* the reason of view_prepare_kernel_reads() */
 	int proc_fd;              /* O_PATH descriptor of the supervisor's /proc */
 	/* files of /proc that belong to no process; NULL: the program's /proc has them */

@@ -257,7 +257,7 @@ static int skeleton_make_private_mount_entry(const struct place *place, mode_t t
 {
 	char host[PATH_MAX];
 	struct stat there;
-	int r = view_get_kernel_path(place, host, sizeof(host));
+	int r = view_get_path_in_own_mounts(place, host, sizeof(host));
 
 	if (r < 0)
 		return r;

@@ -19,10 +19,10 @@
 void view_note_name_change(const struct view *view)
 {
 	if (view->start_dir_cache)
-		view->start_dir_cache->name_changes++;
+		view->start_dir_cache->name_change_count++;
 }
 
-static int start_get_identity(int dirfd, const char *path, int flags, struct statx *ret_object)
+static int start_dir_stat_identity(int dirfd, const char *path, int flags, struct statx *ret_object)
 {
 	const unsigned mask = STATX_TYPE | STATX_INO | STATX_NLINK | STATX_MNT_ID;
 
@@ -32,7 +32,7 @@ static int start_get_identity(int dirfd, const char *path, int flags, struct sta
 }
 
 /* Writes PID and `leaf`. snprintf(3) would be too slow: every relative path needs it. */
-static void start_write_proc_link(char link[64], pid_t pid, const char *leaf)
+static void start_dir_write_proc_link(char link[64], pid_t pid, const char *leaf)
 {
 	char digits[16];
 	size_t at = sizeof(digits), len = strlen(leaf) + 1;
@@ -49,33 +49,33 @@ static void start_write_proc_link(char link[64], pid_t pid, const char *leaf)
  * *ret_copy can be used. *ret_copy: a duplicate of the task's descriptor, owned by the caller, or -1. If a pidfd gave
  * the duplicate, the task is alive and its pid was not reused.
  */
-static int start_identify_dir(const struct view *view, const struct task *task, int fd, struct statx *ret_object,
+static int start_dir_identify(const struct view *view, const struct task *task, int fd, struct statx *ret_object,
 			     char link[64], int *ret_copy)
 {
-	struct start_dirs *bases = view->start_dir_cache;
+	struct start_dir_cache_state *cache = view->start_dir_cache;
 	int r;
 
 	if (fd == AT_FDCWD) {
-		start_write_proc_link(link, task->tid, "/cwd");
-		return start_get_identity(view->proc_fd, link, 0, ret_object);
+		start_dir_write_proc_link(link, task->tid, "/cwd");
+		return start_dir_stat_identity(view->proc_fd, link, 0, ret_object);
 	}
 	if (fd < 0)
 		return -EBADF;
-	if (task->pidfd >= 0 && bases && !bases->pidfd_getfd_is_refused) {
+	if (task->pidfd >= 0 && cache && !cache->pidfd_getfd_is_refused) {
 		*ret_copy = (int)syscall(SYS_pidfd_getfd, task->pidfd, fd, 0);
 		link[0] = '\0';
 		if (*ret_copy >= 0)
-			return start_get_identity(*ret_copy, "", AT_EMPTY_PATH, ret_object);
+			return start_dir_stat_identity(*ret_copy, "", AT_EMPTY_PATH, ret_object);
 		if (errno == EBADF)
 			return -EBADF;
-		bases->pidfd_getfd_is_refused = errno == EPERM || errno == ENOSYS;
+		cache->pidfd_getfd_is_refused = errno == EPERM || errno == ENOSYS;
 	}
 	(void)snprintf(link, 64, "%d/fd/%d", task->tid, fd);
-	r = start_get_identity(view->proc_fd, link, 0, ret_object);
+	r = start_dir_stat_identity(view->proc_fd, link, 0, ret_object);
 	return r < 0 ? -EBADF : r;
 }
 
-static struct start_dir *start_get_slot(const struct view *view, const struct statx *object)
+static struct start_dir *start_dir_get_cache_slot(const struct view *view, const struct statx *object)
 {
 	uint64_t mixed = (object->stx_ino ^ object->stx_mnt_id << 32) * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -85,7 +85,7 @@ static struct start_dir *start_get_slot(const struct view *view, const struct st
 }
 _Static_assert(VIEW_START_DIRS_CACHED == 1u << (64 - 58), "the slot is the hash's highest bits");
 
-static bool start_path_leads_to_dir(const struct view *view, const char *virt, const struct statx *object)
+static bool start_dir_is_at_path(const struct view *view, const char *virt, const struct statx *object)
 {
 	struct stat expected = {.st_dev = makedev(object->stx_dev_major, object->stx_dev_minor),
 				.st_ino = object->stx_ino};
@@ -97,39 +97,39 @@ static bool start_path_leads_to_dir(const struct view *view, const char *virt, c
  * Uses the cached path. It is confirmed again after the run has changed a name, and after 10 ms, since other processes
  * may move the directory. Security does not depend on this path: the object that it leads to is judged and opened.
  */
-static int start_use_cached_name(const struct view *view, struct start_dir *name, const struct statx *object, char *out,
-			      size_t cap)
+static int start_dir_use_cached_path(const struct view *view, struct start_dir *slot, const struct statx *object,
+				     char *out, size_t cap)
 {
 	uint64_t now = io_read_clock_ns();
 
-	if (!name->virt || name->ino != object->stx_ino || name->mount != object->stx_mnt_id || name->len >= cap ||
-	    name->major != object->stx_dev_major || name->minor != object->stx_dev_minor)
+	if (!slot->virt || slot->ino != object->stx_ino || slot->mount != object->stx_mnt_id || slot->len >= cap ||
+	    slot->major != object->stx_dev_major || slot->minor != object->stx_dev_minor)
 		return -ENOENT;
-	if (name->name_changes_version != view->start_dir_cache->name_changes ||
-	    now - name->last_confirmed_ns > START_DIR_VALID_NS) {
-		if (!start_path_leads_to_dir(view, name->virt, object))
+	if (slot->name_change_count_when_confirmed != view->start_dir_cache->name_change_count ||
+	    now - slot->last_confirmed_ns > START_DIR_VALID_NS) {
+		if (!start_dir_is_at_path(view, slot->virt, object))
 			return -ENOENT;
-		name->name_changes_version = view->start_dir_cache->name_changes;
-		name->last_confirmed_ns = now;
+		slot->name_change_count_when_confirmed = view->start_dir_cache->name_change_count;
+		slot->last_confirmed_ns = now;
 	}
-	memcpy(out, name->virt, name->len + 1);
-	return (int)name->len;
+	memcpy(out, slot->virt, slot->len + 1);
+	return (int)slot->len;
 }
 
-static void start_cache_path(const struct view *view, struct start_dir *name, const struct statx *object,
+static void start_dir_cache_path(const struct view *view, struct start_dir *slot, const struct statx *object,
 			   const char *virt, size_t len)
 {
 	char *copy = strdup(virt);
 
 	if (!copy)
 		return;
-	free(name->virt);
-	*name = (struct start_dir){.mount = object->stx_mnt_id,
+	free(slot->virt);
+	*slot = (struct start_dir){.mount = object->stx_mnt_id,
 				   .ino = object->stx_ino,
 				   .major = object->stx_dev_major,
 				   .minor = object->stx_dev_minor,
 				   .last_confirmed_ns = io_read_clock_ns(),
-				   .name_changes_version = view->start_dir_cache->name_changes,
+				   .name_change_count_when_confirmed = view->start_dir_cache->name_change_count,
 				   .len = len,
 				   .virt = copy};
 }
@@ -138,18 +138,18 @@ int view_get_start_dir(const struct view *view, const struct task *task, int fd,
 {
 	_cleanup_close_ int copy = -1;
 	char link[64], host[PATH_MAX];
-	struct start_dir *name;
+	struct start_dir *slot;
 	struct statx object;
 	ssize_t len;
-	int r = start_identify_dir(view, task, fd, &object, link, &copy);
+	int r = start_dir_identify(view, task, fd, &object, link, &copy);
 
 	*ret_held = copy >= 0;
 	if (r < 0)
 		return r;
 	if (!S_ISDIR(object.stx_mode))
 		return -ENOTDIR;
-	name = start_get_slot(view, &object);
-	r = name ? start_use_cached_name(view, name, &object, out, cap) : -ENOENT;
+	slot = start_dir_get_cache_slot(view, &object);
+	r = slot ? start_dir_use_cached_path(view, slot, &object, out, cap) : -ENOENT;
 	if (r >= 0)
 		return r;
 	if (!link[0])
@@ -162,10 +162,10 @@ int view_get_start_dir(const struct view *view, const struct task *task, int fd,
 	if (r < 0)
 		return r;
 	/* The link can be misleading ("x (deleted)", a rename at the same time): the path must lead to this object. */
-	if (!start_path_leads_to_dir(view, out, &object))
+	if (!start_dir_is_at_path(view, out, &object))
 		return strncmp(out, "/proc/", 6) == 0 ? -ESRCH : -ENOENT; /* ESRCH: the process was reaped */
-	if (name)
-		start_cache_path(view, name, &object, out, (size_t)r);
+	if (slot)
+		start_dir_cache_path(view, slot, &object, out, (size_t)r);
 	return r;
 }
 
@@ -177,7 +177,7 @@ int view_get_deleted_start_dir(const struct view *view, const struct task *task,
 	struct statx object, parent;
 	char link[64], above[72], host[PATH_MAX];
 	ssize_t len;
-	int r = start_identify_dir(view, task, fd, &object, link, &copy);
+	int r = start_dir_identify(view, task, fd, &object, link, &copy);
 
 	*ret_held = copy >= 0;
 	if (r < 0)
@@ -187,7 +187,7 @@ int view_get_deleted_start_dir(const struct view *view, const struct task *task,
 	(void)snprintf(above, sizeof(above), "%s/..", link);
 	len = readlinkat(view->proc_fd, link, host, sizeof(host) - 1);
 	if (len < 0 || !S_ISDIR(object.stx_mode) || object.stx_nlink > 0 ||
-	    start_get_identity(view->proc_fd, above, 0, &parent) < 0)
+	    start_dir_stat_identity(view->proc_fd, above, 0, &parent) < 0)
 		return -ENOENT;
 	host[len] = '\0';
 	if ((size_t)len < sizeof(deleted) || strcmp(host + len - (sizeof(deleted) - 1), deleted) != 0)
@@ -195,5 +195,5 @@ int view_get_deleted_start_dir(const struct view *view, const struct task *task,
 	host[len - (ssize_t)(sizeof(deleted) - 1)] = '\0';
 	*strrchr(host, '/') = '\0';
 	r = view_find_virtual_path(view, *host ? host : "/", *host ? strlen(host) : 1, out, cap);
-	return r < 0 || start_path_leads_to_dir(view, out, &parent) ? r : -ENOENT;
+	return r < 0 || start_dir_is_at_path(view, out, &parent) ? r : -ENOENT;
 }

@@ -164,13 +164,13 @@ bool view_is_attached(const struct view *view);
  * done, the policy denies nothing within its grants, each mount is at its virtual path, and procfs shows only the
  * program's processes. No process outside the run can change that later. See doc/security.md.
  */
-bool view_native_stat_reveals_no_more(const struct view *view);
+bool view_native_stat_is_safe(const struct view *view);
 
 /*
  * "judge": "changes": prepares the attached view for a run in which the kernel decides about calls that only read.
  * Called once, after view_attach_mounts and with its capabilities, when the policy asks for it and
- * policy_find_read_obstacle() finds nothing. Returns 0: the kernel's answers are those of the view; 1: they are not,
- * and *ret_reason is the rest of the sentence "every call is judged: ...", which names the rule or the path and is
+ * policy_find_kernel_reads_obstacle() finds nothing. Returns 0: the kernel's answers are those of the view; 1: they are
+ * not, and *ret_reason is the rest of the sentence "every call is judged: ...", which names the rule or the path and is
  * valid as long as the view; or -errno, after which only view_free may be called.
  */
 int view_prepare_kernel_reads(struct view *view, const char **ret_reason);
@@ -179,7 +179,7 @@ int view_prepare_kernel_reads(struct view *view, const char **ret_reason);
 bool view_kernel_judges_reads(const struct view *view);
 
 /* True after that, when names that a glob denies in every directory are readable in trees of installed programs. */
-bool view_leaves_installed_unwalked(const struct view *view);
+bool view_skips_walk_of_installed_files(const struct view *view);
 
 /*
  * Calls take with an O_PATH descriptor (borrowed) of each file that the policy lets be executed, or of a directory
@@ -341,7 +341,7 @@ int view_find_virtual_path(const struct view *view, const char *host, size_t hos
 bool view_path_leads_to_object(const struct view *view, const char *virt, const struct stat *expected);
 
 /* Gets the path by which the kernel reaches a place from the root of this process. The length or -ENAMETOOLONG. */
-int view_get_kernel_path(const struct place *place, char *out, size_t cap);
+int view_get_path_in_own_mounts(const struct place *place, char *out, size_t cap);
 
 /* Gets the host path of a place that has a mount. 0 or -ENAMETOOLONG. */
 int view_get_host_path(const struct place *place, char out[PATH_MAX]);

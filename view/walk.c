@@ -55,7 +55,7 @@ static int walk_enter_link(struct walk_state *walk, const char *target)
 {
 	char text[sizeof(walk->text)];
 
-	if (++walk->links_followed > VIEW_LINKS_MAX)
+	if (++walk->links_followed > VIEW_LINKS_FOLLOWED_MAX)
 		return -ELOOP;
 	if (*target == '\0')
 		return -ENOENT;
@@ -89,7 +89,7 @@ static int walk_enter_magic_link(struct walk_state *walk, bool last)
 		return -errno;
 	r = host[0] == '/' ? view_find_virtual_path(walk->view, host, (size_t)len, virt, sizeof(virt)) : -ENOENT;
 	if (r > 0 && view_path_leads_to_object(walk->view, virt, &object)) {
-		if (++walk->links_followed > VIEW_LINKS_MAX)
+		if (++walk->links_followed > VIEW_LINKS_FOLLOWED_MAX)
 			return -ELOOP;
 		memcpy(place->virt, virt, (size_t)r + 1);
 		place->virt_len = (size_t)r;
@@ -148,8 +148,9 @@ static int walk_check_current_object(struct walk_state *walk, bool last)
 	if (S_ISLNK(object.st_mode) && follow) {
 		r = walk_follow_link(walk, dirfd, path);
 		/* EINVAL: the link was replaced meanwhile. A program that goes on doing that gets ELOOP. */
-		return r == -EINVAL && ++walk->links_followed <= VIEW_LINKS_MAX ? walk_check_current_object(walk, last)
-										: r;
+		return r == -EINVAL && ++walk->links_followed <= VIEW_LINKS_FOLLOWED_MAX
+			       ? walk_check_current_object(walk, last)
+			       : r;
 	}
 	if (!S_ISLNK(object.st_mode) && !S_ISDIR(object.st_mode) && (!last || *walk->remaining_path == '/'))
 		return -ENOTDIR;

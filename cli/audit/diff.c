@@ -118,7 +118,7 @@ static bool diff_on_entry(void *ctx, const struct audit_entry *entry)
 		free(diff->run[log]);
 		diff->workdir[log] = audit_get_field_for_display(entry->json, "workdir");
 		diff->run[log] = audit_get_field_for_display(entry->json, "run");
-		diff->lacks_read_records[log] = audit_header_lacks_reads(entry->json);
+		diff->lacks_read_records[log] = audit_header_lacks_records_of_reads(entry->json);
 	}
 	if (!audit_filter_matches(&diff->filter, entry))
 		return true;

@@ -160,7 +160,7 @@ static bool filter_match_glob(const struct glob *glob, const struct scan_text *t
 
 static bool filter_match_path(const struct glob *glob, const struct scan_record *record)
 {
-	for (size_t i = 0; i < SCAN_PATHS; i++) {
+	for (size_t i = 0; i < SCAN_PATHS_MAX; i++) {
 		const struct scan_path *path = &record->path[i];
 
 		if (filter_match_glob(glob, path->resolved.at ? &path->resolved : &path->as_written))

@@ -81,8 +81,8 @@ static void show_add_connection(struct buf *out, const struct scan_record *recor
 
 static void show_add_paths(struct buf *out, const struct scan_record *record)
 {
-	for (size_t i = 0; i < SCAN_PATHS; i++) {
-		show_add_text(out, i == SCAN_PATHS - 1 ? " loader " : " ", &record->path[i].as_written);
+	for (size_t i = 0; i < SCAN_PATHS_MAX; i++) {
+		show_add_text(out, i == SCAN_PATHS_MAX - 1 ? " loader " : " ", &record->path[i].as_written);
 		show_add_text(out, " => ", &record->path[i].resolved);
 	}
 	show_add_text(out, " on ", &record->host);
@@ -143,7 +143,7 @@ static void show_add_line_about_log(struct buf *out, const json_t *line)
 	show_add_json_field(out, json_object_get(line, "policy"), ", policy ", "name");
 	show_add_json_field(out, line, ", workdir ", "workdir");
 	show_add_json_field(out, line, ", judge ", "judge");
-	if (audit_header_lacks_reads(line))
+	if (audit_header_lacks_records_of_reads(line))
 		buf_puts(out, " (what only reads is not on record)");
 	buf_puts(out, "\n");
 }

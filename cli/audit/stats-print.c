@@ -131,7 +131,7 @@ void stats_print(const struct stats *stats)
 
 		(void)text_printf(stdout, "run %s: %s%s\n", run ? run : "?",
 				  status ? status : "no trailer: it still goes on, or its end was not recorded",
-				  audit_header_lacks_reads(stats->log[i].header)
+				  audit_header_lacks_records_of_reads(stats->log[i].header)
 					  ? " (\"judge\": \"changes\": what only reads is not on record)"
 					  : "");
 	}

@@ -147,7 +147,7 @@ static int stats_read(struct stats *stats, const char *const *paths)
 	if (stats->failed)
 		return cli_fail_no_memory("audit");
 	for (size_t i = 0; stats->policy.policy_names.count > 0 && i < stats->log_count; i++)
-		if (audit_header_lacks_reads(stats->log[i].header)) {
+		if (audit_header_lacks_records_of_reads(stats->log[i].header)) {
 			cli_print_error("audit",
 					"%s: the run had \"judge\": \"changes\", so the log does not tell which rules "
 					"were never used; leave out the policy",

@@ -38,8 +38,8 @@ static int doctor_parse_options(int argc, char **argv, bool *ret_json)
 	};
 
 	buf_puts(&layers, "\nLayers:");
-	for (enum layer layer = 0; layer < LAYER_OF_MACHINE_MAX; layer++)
-		buf_printf(&layers, "%s%s", layer == LAYER_OF_MACHINE_MAX / 2 ? "\n        " : " ",
+	for (enum layer layer = 0; layer < LAYER_OFFERED_BY_MACHINE_MAX; layer++)
+		buf_printf(&layers, "%s%s", layer == LAYER_OFFERED_BY_MACHINE_MAX / 2 ? "\n        " : " ",
 			   layer_get_name(layer));
 	buf_puts(&layers, "\n\nExit status: 0 when runs work here, 1 when not, 125 error.\n");
 	syntax.epilogue = layers.data;
@@ -100,7 +100,7 @@ static void doctor_write_findings(const struct diagnosis *diagnosis, struct buf 
 		   : diagnosis->run.works    ? "works"
 					     : "lacks",
 		   diagnosis->run.works ? "true ran under the profile minimal" : diagnosis->run.message);
-	for (enum layer layer = 0; layer < LAYER_OF_MACHINE_MAX; layer++)
+	for (enum layer layer = 0; layer < LAYER_OFFERED_BY_MACHINE_MAX; layer++)
 		if (diagnosis->run_contradicts_trials & LAYER_BIT(layer))
 			buf_printf(text, "  %-16s %-7s the run %s %s, against the trial above: %s\n", "contradiction",
 				   "warns", diagnosis->run.active_layers & LAYER_BIT(layer) ? "has" : "lacks",
@@ -109,20 +109,20 @@ static void doctor_write_findings(const struct diagnosis *diagnosis, struct buf 
 
 static void doctor_write_layers(const struct diagnosis *diagnosis, struct buf *text)
 {
-	unsigned all = LAYER_BIT(LAYER_OF_MACHINE_MAX) - 1;
+	unsigned all = LAYER_BIT(LAYER_OFFERED_BY_MACHINE_MAX) - 1;
 
 	if (!diagnosis->run_works) {
 		buf_printf(text, "\nNo run works here: %s\n", doctor_find_obstacle(diagnosis));
 		return;
 	}
 	buf_printf(text, "\nA run here has%s", diagnosis->run_or_expected_layers == all ? " every layer:" : ":");
-	for (enum layer layer = 0; layer < LAYER_OF_MACHINE_MAX; layer++)
+	for (enum layer layer = 0; layer < LAYER_OFFERED_BY_MACHINE_MAX; layer++)
 		if (diagnosis->run_or_expected_layers & LAYER_BIT(layer))
 			buf_printf(text, " %s", layer_get_name(layer));
 	buf_puts(text, "\n");
 	if (diagnosis->run_or_expected_layers != all)
 		buf_puts(text, "It lacks:\n");
-	for (enum layer layer = 0; layer < LAYER_OF_MACHINE_MAX; layer++)
+	for (enum layer layer = 0; layer < LAYER_OFFERED_BY_MACHINE_MAX; layer++)
 		if (!(diagnosis->run_or_expected_layers & LAYER_BIT(layer)))
 			buf_printf(text, "  %-16s %s\n", layer_get_name(layer),
 				   doctor_get_layer_reason(diagnosis, layer));
@@ -178,7 +178,7 @@ static json_t *doctor_make_layers_json(const struct diagnosis *diagnosis)
 {
 	json_t *object = json_object();
 
-	for (enum layer layer = 0; layer < LAYER_OF_MACHINE_MAX; layer++)
+	for (enum layer layer = 0; layer < LAYER_OFFERED_BY_MACHINE_MAX; layer++)
 		(void)json_object_set_new(
 			object, layer_get_name(layer),
 			json_pack("{s:b, s:b, s:o}", "active",
@@ -193,7 +193,7 @@ static json_t *doctor_make_run_json(const struct diagnosis *diagnosis)
 	json_t *contradictions = json_array();
 	json_t *status = json_object_get(diagnosis->run.result, "status");
 
-	for (enum layer layer = 0; layer < LAYER_OF_MACHINE_MAX; layer++)
+	for (enum layer layer = 0; layer < LAYER_OFFERED_BY_MACHINE_MAX; layer++)
 		if (diagnosis->run_contradicts_trials & LAYER_BIT(layer))
 			(void)json_array_append_new(contradictions, json_string(layer_get_name(layer)));
 	return json_pack("{s:b, s:o, s:o}", "tried", (int)diagnosis->run.was_tried, "status",

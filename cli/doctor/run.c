@@ -93,7 +93,7 @@ static void doctor_parse_run_result(struct doctor_run *run, const struct buf *ou
 	if (!run->works)
 		doctor_explain_failure(run, status);
 	enforcement = json_object_get(run->result, "enforcement");
-	for (enum layer layer = 0; layer < LAYER_OF_MACHINE_MAX; layer++)
+	for (enum layer layer = 0; layer < LAYER_OFFERED_BY_MACHINE_MAX; layer++)
 		if (json_is_true(json_object_get(json_object_get(enforcement, layer_get_name(layer)), "active")))
 			run->active_layers |= LAYER_BIT(layer);
 }

@@ -75,7 +75,7 @@ static int logs_load_policy_by_header(void *ctx, const json_t *header)
 	struct replay_log *log = walk->log;
 	int r;
 
-	log->lacks_read_records = audit_header_lacks_reads(header);
+	log->lacks_read_records = audit_header_lacks_records_of_reads(header);
 	if (log->lacks_read_records && !walk->permits->logs_without_reads) {
 		cli_print_error(walk->verb,
 				"%s: the run had \"judge\": \"changes\", so what it read is not on record; %s",

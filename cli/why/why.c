@@ -26,7 +26,7 @@ static int why_set_fired_entry(const struct cli_given *given, void *after)
 {
 	uint64_t index;
 
-	if (text_parse_number(given->value, 0, POLICY_AFTER_MAX - 1, &index) < 0)
+	if (text_parse_number(given->value, 0, POLICY_AFTER_ENTRIES_MAX - 1, &index) < 0)
 		return cli_refuse_value(given, "no number of an entry of after_read, such as 0");
 	*(uint64_t *)after |= UINT64_C(1) << index;
 	return 0;
@@ -38,7 +38,7 @@ static bool why_mark_fired_entries(const struct policy *policy, uint64_t entries
 	const size_t count = policy_count_after_entries(policy);
 
 	policy_fire_after_entries(policy, (uint32_t)entries);
-	if (count == POLICY_AFTER_MAX || entries >> count == 0)
+	if (count == POLICY_AFTER_ENTRIES_MAX || entries >> count == 0)
 		return true;
 	cli_print_error("why", "--after-read %d: the policy has %zu entries of after_read, counted from 0",
 			63 - __builtin_clzll(entries), count);
@@ -93,9 +93,9 @@ static const char *why_get_effect_on_process(const struct policy *policy, const 
 /* Who judges the access in a run, if all layers are active: the kernel judges only reading, and records nothing. */
 static enum policy_judge why_get_judge(const struct policy *policy, const struct why_path *question)
 {
-	struct policy_read_obstacle obstacle;
+	struct policy_kernel_reads_obstacle obstacle;
 
-	return question->wanted_rights != POLICY_READ || policy_find_read_obstacle(policy, &obstacle)
+	return question->wanted_rights != POLICY_READ || policy_find_kernel_reads_obstacle(policy, &obstacle)
 		       ? POLICY_JUDGE_ALL
 		       : policy_get_judge(policy);
 }
@@ -111,7 +111,7 @@ static uint32_t why_find_fired(const struct policy *policy, const struct why_pat
 
 static void why_put_fired_entries(struct buf *text, const struct policy *policy, uint32_t entries)
 {
-	for (unsigned i = 0; i < POLICY_AFTER_MAX; i++)
+	for (unsigned i = 0; i < POLICY_AFTER_ENTRIES_MAX; i++)
 		if (entries & UINT32_C(1) << i)
 			buf_printf(text, "  would fire %s\n", policy_get_after_label(policy, i));
 }
@@ -120,7 +120,7 @@ static json_t *why_make_fired_entries_json(const struct policy *policy, uint32_t
 {
 	json_t *list = json_array();
 
-	for (unsigned i = 0; i < POLICY_AFTER_MAX; i++)
+	for (unsigned i = 0; i < POLICY_AFTER_ENTRIES_MAX; i++)
 		if (entries & UINT32_C(1) << i)
 			(void)json_array_append_new(list, json_string(policy_get_after_label(policy, i)));
 	return list;

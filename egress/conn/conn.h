@@ -92,7 +92,7 @@ void conn_send_connected(struct conn *conn, int error);
 #define CONN_HTTP_HEAD_TIMEOUT_MS 30000
 #define CONN_IDLE_TIMEOUT_MS 300000
 #define CONN_CLIENT_SOCKET_TIMEOUT_MS 10000 /* from CONNECTED until the socket arrives */
-#define CONN_MAX 4096 /* most connections, or fewer by RLIMIT_NOFILE; one more closes the longest idle one */
+#define CONNS_MAX 4096 /* most connections, or fewer by RLIMIT_NOFILE; one more closes the longest idle one */
 /* a new connection may evict one that was idle so long; if there is none, it is refused */
 #define CONN_EVICT_AFTER_IDLE_MS 5000
 #define CONN_BUFFER_BYTES (64 * 1024) /* bytes buffered in each direction; allocated at first use */

@@ -76,7 +76,7 @@ void pool_make_address(const struct pool *pool, uint32_t index, int family, uint
 	sockaddr_set_port(ret, port);
 }
 
-void pool_convert_to_address_of_run(unsigned char *address, size_t len, unsigned bits)
+void pool_convert_to_run_address(unsigned char *address, size_t len, unsigned bits)
 {
 	for (size_t i = bits; i < len * 8; i++)
 		address[i / 8] = (unsigned char)(address[i / 8] & ~(0x80u >> (i % 8)));
@@ -186,7 +186,7 @@ bool pool_holds_address(const struct pool *pool, const struct sockaddr *address)
 	return pool_find_index(pool, address, &index);
 }
 
-bool pool_is_address_of_run(const struct pool *pool, const struct sockaddr *address)
+bool pool_is_run_address(const struct pool *pool, const struct sockaddr *address)
 {
 	uint32_t index;
 

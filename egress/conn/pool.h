@@ -34,13 +34,13 @@ const char *pool_find_name(const struct pool *pool, const struct sockaddr *addre
 void pool_replace_address_by_name(const struct pool *pool, char host[NET_HOST_MAX]);
 /* Whether an address is in the pool, and whether it is the run's own (POOL_INDEX_OF_PROXIES). */
 bool pool_holds_address(const struct pool *pool, const struct sockaddr *address);
-bool pool_is_address_of_run(const struct pool *pool, const struct sockaddr *address);
+bool pool_is_run_address(const struct pool *pool, const struct sockaddr *address);
 
 /*
  * Changes an address of a range of `bits` to the run's own in it, as pool_make_address(POOL_INDEX_OF_PROXIES) without a
  * pool.
  */
-void pool_convert_to_address_of_run(unsigned char *address, size_t len, unsigned bits);
+void pool_convert_to_run_address(unsigned char *address, size_t len, unsigned bits);
 
 /* The address of an index. family: AF_INET or AF_INET6; port: host order. */
 void pool_make_address(const struct pool *pool, uint32_t index, int family, uint16_t port,

@@ -283,7 +283,7 @@ static bool server_is_from_program(const struct dns_server *server, const struct
 {
 	const uint8_t *bytes = sockaddr_get_bytes(from);
 
-	if (pool_is_address_of_run(server->egress->pool, (const struct sockaddr *)(const void *)from))
+	if (pool_is_run_address(server->egress->pool, (const struct sockaddr *)(const void *)from))
 		return true;
 	if (from->ss_family == AF_INET)
 		return bytes[0] == 127;

@@ -20,7 +20,7 @@
 
 #define NS_PER_MS 1000000u
 #define PLACEHOLDER_PREFIX "callgate-secret-"
-#define RANDOM_BYTES 16
+#define PLACEHOLDER_RANDOM_BYTES 16
 
 struct secret {
 	const struct net_secret *of; /* the secret's definition in the policy */
@@ -277,7 +277,7 @@ static void secret_free_value(struct secret *secret)
 /* Makes a placeholder. The secret's name in it helps a person who sees it in a log; it may be truncated. */
 static int secret_make_placeholder(struct secret *secret)
 {
-	unsigned char random[RANDOM_BYTES];
+	unsigned char random[PLACEHOLDER_RANDOM_BYTES];
 	size_t at;
 
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
@@ -289,7 +289,8 @@ static int secret_make_placeholder(struct secret *secret)
 	secret->placeholder_len = at;
 	return 0;
 }
-_Static_assert(sizeof(PLACEHOLDER_PREFIX) + 40 + 1 + 2 * RANDOM_BYTES <= SECRET_PLACEHOLDER_SIZE, "a placeholder fits");
+_Static_assert(sizeof(PLACEHOLDER_PREFIX) + 40 + 1 + 2 * PLACEHOLDER_RANDOM_BYTES <= SECRET_PLACEHOLDER_SIZE,
+	       "a placeholder fits");
 
 static int secret_load(struct secret *secret, const struct net_secret *of, struct policy_error *ret_error)
 {

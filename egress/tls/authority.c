@@ -22,7 +22,7 @@
 #define VALID_SECONDS_FROM_NOW (365L * 24 * 60 * 60)
 #define COORDINATE_BYTES 32u
 #define SERIAL_BYTES 16u
-#define DER_MAX 1024u
+#define DER_BYTES_MAX 1024u
 #define COMMON_NAME_MAX 64 /* bytes of a common name (ub-common-name, RFC 5280) */
 
 /* Tags of DER (X.690). */
@@ -40,7 +40,7 @@ enum der_tag {
 
 /* A DER text that is written from its end to its beginning, because a length comes before what it measures. */
 struct der {
-	uint8_t bytes[DER_MAX];
+	uint8_t bytes[DER_BYTES_MAX];
 	size_t start; /* the text begins here, and ends with `bytes` */
 	bool has_overflowed;
 };
@@ -239,7 +239,7 @@ static bool authority_put_signature(struct der *der, const struct ecc_scalar *ke
 
 static int authority_write_pem(const struct der *der, char pem[AUTHORITY_PEM_SIZE])
 {
-	char digits[BASE64_ENCODE_RAW_LENGTH(DER_MAX) + 1];
+	char digits[BASE64_ENCODE_RAW_LENGTH(DER_BYTES_MAX) + 1];
 	const size_t len = der_get_len(der), count = BASE64_ENCODE_RAW_LENGTH(len);
 	size_t used;
 
@@ -253,7 +253,7 @@ static int authority_write_pem(const struct der *der, char pem[AUTHORITY_PEM_SIZ
 	(void)snprintf(pem + used, AUTHORITY_PEM_SIZE - used, "-----END CERTIFICATE-----\n");
 	return 0;
 }
-_Static_assert(BASE64_ENCODE_RAW_LENGTH(DER_MAX) * 65 / 64 + 64 < AUTHORITY_PEM_SIZE, "a certificate fits");
+_Static_assert(BASE64_ENCODE_RAW_LENGTH(DER_BYTES_MAX) * 65 / 64 + 64 < AUTHORITY_PEM_SIZE, "a certificate fits");
 
 /* Writes an ECPrivateKey. */
 static void authority_write_key(const uint8_t number[COORDINATE_BYTES], const uint8_t point[POINT_BYTES],
@@ -291,7 +291,7 @@ static bool authority_export_pair(const struct ecc_scalar *key, const struct ecc
 static int authority_sign(const struct ecc_scalar *key, const uint8_t point[POINT_BYTES], const char *run_id,
 			  bool *failed, char pem[AUTHORITY_PEM_SIZE])
 {
-	struct der certificate = {.start = DER_MAX}, part = {.start = DER_MAX};
+	struct der certificate = {.start = DER_BYTES_MAX}, part = {.start = DER_BYTES_MAX};
 	char common_name[COMMON_NAME_MAX + 1];
 	uint8_t serial[SERIAL_BYTES];
 

@@ -20,7 +20,7 @@
 #define VALID_SECONDS_BEFORE_NOW (60 * 60)
 #define VALID_SECONDS_FROM_NOW (365L * 24 * 60 * 60)
 #define SERIAL_BITS 128
-#define LEAVES_MAX 256
+#define LEAF_CERTIFICATES_MAX 256
 #define COMMON_NAME_MAX 64 /* bytes of a common name (ub-common-name, RFC 5280) */
 
 struct leaf_certificate {
@@ -35,7 +35,7 @@ struct ca {
 	X509 *certificate;
 	char *pem;
 	uint64_t use_counter;
-	struct leaf_certificate leaf[LEAVES_MAX]; /* entries are used from the front */
+	struct leaf_certificate leaf[LEAF_CERTIFICATES_MAX]; /* entries are used from the front */
 };
 
 static bool certificate_set_serial(X509 *certificate)
@@ -110,7 +110,7 @@ void ca_free(struct ca *ca)
 {
 	if (!ca)
 		return;
-	for (size_t i = 0; i < LEAVES_MAX; i++)
+	for (size_t i = 0; i < LEAF_CERTIFICATES_MAX; i++)
 		X509_free(ca->leaf[i].certificate);
 	EVP_PKEY_free(ca->key);
 	EVP_PKEY_free(ca->leaf_key);
@@ -171,7 +171,7 @@ static struct leaf_certificate *leaf_find(struct ca *ca, const char *host)
 {
 	struct leaf_certificate *oldest = ca->leaf;
 
-	for (struct leaf_certificate *leaf = ca->leaf; leaf < ca->leaf + LEAVES_MAX; leaf++) {
+	for (struct leaf_certificate *leaf = ca->leaf; leaf < ca->leaf + LEAF_CERTIFICATES_MAX; leaf++) {
 		if (!leaf->certificate || !strcmp(leaf->host, host))
 			return leaf;
 		if (leaf->last_use < oldest->last_use)

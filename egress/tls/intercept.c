@@ -49,7 +49,7 @@ static const char *alpn_find_protocol(const char *list, const char *name)
 }
 
 /* The ALPN protocols that the program offers and egress can judge, in the program's order. */
-static const char *alpn_get_judgeable(const struct conn *conn)
+static const char *alpn_list_judgeable_protocols(const struct conn *conn)
 {
 	const struct bytes *early = &conn->client.put_back_bytes;
 	const char *h2, *http1;
@@ -199,8 +199,8 @@ static bool upstream_start_tls(struct conn *conn)
 {
 	struct tls *tls = conn->egress->tls;
 
-	if (!tls ||
-	    channel_start_tls(&conn->upstream, tls_create_client(tls, conn->host, alpn_get_judgeable(conn))) < 0) {
+	if (!tls || channel_start_tls(&conn->upstream,
+				      tls_create_client(tls, conn->host, alpn_list_judgeable_protocols(conn))) < 0) {
 		conn_close(conn, "internal", "tls_failed", true);
 		return false;
 	}
@@ -222,7 +222,7 @@ static bool upstream_shake_hands(struct conn *conn)
 		intercept_await_bytes(&conn->upstream, &conn->client);
 		return false;
 	}
-	list = alpn_get_judgeable(conn);
+	list = alpn_list_judgeable_protocols(conn);
 	if (error) {
 		(void)tls_describe_error(conn->upstream.ssl, false, error, text);
 		refusal_start(conn, list, text);

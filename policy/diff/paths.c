@@ -13,7 +13,7 @@ enum path_fact {
 	FACT_DENIED,
 	FACT_EXEC_DENIED,
 	FACT_PRIVATE,
-	FACT_WITHHELD, /* private by a rule with a glob, which public does not override */
+	FACT_PRIVATE_BY_GLOB, /* private by a rule with a glob, which public does not override */
 	FACT_PUBLIC,
 	FACT_READ,
 	FACT_WRITE,
@@ -55,11 +55,11 @@ static enum path_fact paths_get_fact(enum rule_kind kind)
 /* Adds the pattern of a rule. Rules at one path must be added in the order of decide.c: mounts, grants, denies. */
 static void paths_add_pattern(struct paths_search *paths, enum rule_kind kind, struct glob glob, bool has_glob)
 {
-	enum path_fact fact = kind == RULE_PRIVATE && has_glob ? FACT_WITHHELD : paths_get_fact(kind);
+	enum path_fact fact = kind == RULE_PRIVATE && has_glob ? FACT_PRIVATE_BY_GLOB : paths_get_fact(kind);
 	uint64_t denied = paths_get_fact_bit(paths, FACT_DENIED), public = paths_get_fact_bit(paths, FACT_PUBLIC),
 		 private = paths_get_fact_bit(paths, FACT_PRIVATE),
 		 exec_denied = paths_get_fact_bit(paths, FACT_EXEC_DENIED),
-		 withheld = paths_get_fact_bit(paths, FACT_WITHHELD);
+		 withheld = paths_get_fact_bit(paths, FACT_PRIVATE_BY_GLOB);
 	struct walk_pattern pattern = {glob, paths_get_fact_bit(paths, fact), 0, denied};
 
 	if (fact == FACT_SUBSTITUTED) /* grants above a redirect do not apply below it */
@@ -67,14 +67,14 @@ static void paths_add_pattern(struct paths_search *paths, enum rule_kind kind, s
 				 paths_get_fact_bit(paths, FACT_WRITE) | paths_get_fact_bit(paths, FACT_EXEC);
 	else if (fact == FACT_PUBLIC) /* the innermost of public and private applies */
 		pattern.clears = private;
-	else if (fact == FACT_PRIVATE || fact == FACT_WITHHELD)
+	else if (fact == FACT_PRIVATE || fact == FACT_PRIVATE_BY_GLOB)
 		pattern.clears = public;
 	else if (fact == FACT_DENIED)
 		pattern.clears = ~UINT64_C(0) >> (64 - FACT_MAX) << (paths->policy_index * FACT_MAX);
-	if (fact == FACT_WITHHELD || fact == FACT_PUBLIC)
-		pattern.unless_facts |= withheld;
+	if (fact == FACT_PRIVATE_BY_GLOB || fact == FACT_PUBLIC)
+		pattern.facts_that_disable |= withheld;
 	if (fact == FACT_EXEC_DENIED)
-		pattern.unless_facts |= exec_denied;
+		pattern.facts_that_disable |= exec_denied;
 	ARENA_APPEND(paths_get_arena(paths), paths->pattern, paths->pattern_count, pattern);
 }
 
@@ -223,7 +223,7 @@ void diff_compare_paths(struct diff_search *search)
 
 	for (unsigned side = 0; side < 2; side++) {
 		paths_add_policy(&paths, side);
-		walk.stop_facts |= paths_get_fact_bit(&paths, FACT_DENIED);
+		walk.facts_that_end_search |= paths_get_fact_bit(&paths, FACT_DENIED);
 	}
 	walk.pattern = paths.pattern;
 	walk.pattern_count = paths.pattern_count;

@@ -6,7 +6,7 @@
 
 #define NAME_BYTES_MAX 255
 #define HASH_TABLE_SLOTS 65536  /* slots of the hash table of states: a power of two, at least twice WALK_STATES_MAX */
-#define WALK_STARS_FILLED_MAX 4  /* stars of a name, up to which every subset of stars is tried */
+#define WALK_FILLED_STARS_MAX 4  /* stars of a name, up to which every subset of stars is tried */
 #define WALK_WILD_PARTS_PAIRED_MAX 64 /* names with "*" at one state, up to which all pairs are tried */
 
 _Static_assert(HASH_TABLE_SLOTS >= 2 * WALK_STATES_MAX, "the table is never full");
@@ -108,7 +108,7 @@ static void walk_drop_decided_positions(struct walk_search *search)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < draft->position_count; i++)
-		if (!(search->walk->pattern[draft->place[i].pattern].unless_facts & draft->facts))
+		if (!(search->walk->pattern[draft->place[i].pattern].facts_that_disable & draft->facts))
 			draft->place[kept++] = draft->place[i];
 	draft->position_count = kept;
 }
@@ -139,7 +139,7 @@ static size_t walk_get_state_bytes(size_t places)
 static bool walk_queue_draft_state(struct walk_search *search, const char *path)
 {
 	const struct walk_state *draft = search->draft_state;
-	uint64_t stop = search->walk->stop_facts;
+	uint64_t stop = search->walk->facts_that_end_search;
 	size_t at = walk_hash_state(draft) % HASH_TABLE_SLOTS, bytes = walk_get_state_bytes(draft->position_count);
 	struct walk_state *state;
 
@@ -217,7 +217,7 @@ static void walk_add_names_matching_part(struct walk_search *search, const struc
 		stars += part->text[i] == '*';
 	walk_add_name_with_filled_stars(search, part, 0);
 	walk_add_name_with_filled_stars(search, part, ~0U);
-	for (unsigned filled = 1; stars <= WALK_STARS_FILLED_MAX && filled + 1 < 1U << stars; filled++)
+	for (unsigned filled = 1; stars <= WALK_FILLED_STARS_MAX && filled + 1 < 1U << stars; filled++)
 		walk_add_name_with_filled_stars(search, part, filled);
 }
 

@@ -29,14 +29,15 @@ struct walk_pattern {
 	 * of states small.
 	 */
 	uint64_t sets, clears;
-	uint64_t unless_facts; /* the pattern has no effect where one of these facts is true */
+	uint64_t facts_that_disable; /* the pattern has no effect where one of these facts is true */
 };
 
 struct walk {
 	struct arena *arena;
 	const struct walk_pattern *pattern; /* when several match at once, the facts of later ones win */
 	size_t pattern_count;
-	uint64_t stop_facts; /* below a path where all these facts are true nothing is searched; 0: search everywhere */
+	/* below a path where all these facts are true nothing is searched; 0: search everywhere */
+	uint64_t facts_that_end_search;
 	/*
 	 * Called for each path, which begins with "/" and fits in PATH_MAX. Returns facts in the upper 32 bits: paths
 	 * with different ones are different states, even if all patterns have the same positions.

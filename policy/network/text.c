@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "policy/network/net.h"
 
-#define LABEL_MAX 63 /* longest label of a name: RFC 1035, 2.3.4 */
+#define HOST_LABEL_BYTES_MAX 63 /* longest label of a name: RFC 1035, 2.3.4 */
 
 const char *net_proto_get_name(enum net_proto proto)
 {
@@ -59,7 +59,7 @@ static bool net_text_is_name(const char *host)
 
 	for (const char *at = host;; at++) {
 		if (*at == '.' || !*at) {
-			if (label == 0 || label > LABEL_MAX || at[-1] == '-')
+			if (label == 0 || label > HOST_LABEL_BYTES_MAX || at[-1] == '-')
 				return false;
 			if (!*at)
 				return true;

@@ -11,7 +11,7 @@
 #include "policy/parse/source.h"
 
 #define COLUMNS_MAX 100
-#define INDENT 2
+#define INDENT_COLUMNS 2
 
 /* ---- order ---- */
 
@@ -158,7 +158,7 @@ static json_t *format_order_value(const struct policy_key *key, const json_t *va
 
 static void format_begin_line(struct buf *out, unsigned depth)
 {
-	buf_printf(out, "\n%*s", (int)(depth * INDENT), "");
+	buf_printf(out, "\n%*s", (int)(depth * INDENT_COLUMNS), "");
 }
 
 /* Appends JSON on one line. */
@@ -202,13 +202,13 @@ static void format_put_value(struct buf *out, const json_t *value, unsigned dept
 		buf_puts(out, separator);
 		format_begin_line(out, depth + 1);
 		buf_printf(out, "%s: ", key ? key : "");
-		format_put_value(out, member, depth + 1, (depth + 1) * INDENT + (key ? strlen(key) : 0) + 2);
+		format_put_value(out, member, depth + 1, (depth + 1) * INDENT_COLUMNS + (key ? strlen(key) : 0) + 2);
 		separator = ",";
 	}
 	for (size_t i = 0; i < json_array_size(value); i++) {
 		buf_puts(out, separator);
 		format_begin_line(out, depth + 1);
-		format_put_value(out, json_array_get(value, i), depth + 1, (depth + 1) * INDENT);
+		format_put_value(out, json_array_get(value, i), depth + 1, (depth + 1) * INDENT_COLUMNS);
 		separator = ",";
 	}
 	format_begin_line(out, depth);

@@ -25,7 +25,7 @@ enum layer {
 	/* kernel-reads: not a layer, but "judge": "changes" in effect; required and described like a layer */
 	LAYER_KERNEL_READS,
 	LAYER_MAX,
-	LAYER_OF_MACHINE_MAX = LAYER_KERNEL_READS, /* the layers before it are those that a machine may offer */
+	LAYER_OFFERED_BY_MACHINE_MAX = LAYER_KERNEL_READS, /* the layers before it are those that a machine may offer */
 };
 
 #define LAYER_BIT(layer) (1u << (layer))

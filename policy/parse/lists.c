@@ -118,8 +118,8 @@ static void lists_add_redirect(struct parser *parser, const json_t *object)
 
 void parser_read_objects(struct parser *parser, const struct policy_key *key, const json_t *list)
 {
-	if (key->id == KEY_ID_AFTER && json_array_size(list) > POLICY_AFTER_MAX) {
-		parser_fail(parser, "more than %d entries; name more paths in one entry", POLICY_AFTER_MAX);
+	if (key->id == KEY_ID_AFTER && json_array_size(list) > POLICY_AFTER_ENTRIES_MAX) {
+		parser_fail(parser, "more than %d entries; name more paths in one entry", POLICY_AFTER_ENTRIES_MAX);
 		return;
 	}
 	if (key->id != KEY_ID_REDIRECT && json_array_size(list) > NET_RULES_MAX) {

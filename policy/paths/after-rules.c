@@ -10,9 +10,9 @@ static void after_add_entry(struct compiler *compiler, const struct source_after
 {
 	struct policy *policy = compiler->policy;
 
-	if (policy->after_count == POLICY_AFTER_MAX) {
+	if (policy->after_count == POLICY_AFTER_ENTRIES_MAX) {
 		compiler_add_error(compiler, from->where, "more than %d entries in all files; name more paths in one",
-				   POLICY_AFTER_MAX);
+				   POLICY_AFTER_ENTRIES_MAX);
 		return;
 	}
 	policy->entries_closing_network |= from->closes_network ? AFTER_BIT(policy->after_count) : 0;

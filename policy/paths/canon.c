@@ -119,10 +119,10 @@ static void canon_add_host_path(struct compiler *compiler, const struct rule *ru
 	compiler_add_host_path(compiler, POLICY_HOST_PATH_GRANT, rule->where, canon_choose_host_path(compiler, rule,
 												     path));
 	if ((rule->expanded_name.is_of_interpreter || rule->is_from_profile) && kind_is_grant(rule->kind))
-		compiler->policy->host_path[compiler->policy->host_path_count - 1].drops_grant_if_bad = true;
+		compiler->policy->host_path[compiler->policy->host_path_count - 1].bad_path_drops_grant = true;
 }
 
-static bool canon_host_refuses_grant(const struct policy_host *host, const char *path)
+static bool canon_path_is_refused_by_caller(const struct policy_host *host, const char *path)
 {
 	return host->refused && host->refused(host->ctx, path);
 }
@@ -134,7 +134,7 @@ static void canon_resolve_workdir(struct compiler *compiler, struct rule *rule)
 
 	if (!deny)
 		canon_add_host_path(compiler, rule, host);
-	if (kind_is_grant(rule->kind) && canon_host_refuses_grant(compiler->host, host)) {
+	if (kind_is_grant(rule->kind) && canon_path_is_refused_by_caller(compiler->host, host)) {
 		rule->is_overridden = true;
 		return;
 	}
@@ -157,7 +157,7 @@ static void canon_resolve_on_host(struct compiler *compiler, struct rule *rule)
 	if (!kind_is_deny(rule->kind))
 		canon_add_host_path(compiler, rule, written);
 	if (kind_is_grant(rule->kind)) {
-		rule->host_path = canon_host_refuses_grant(compiler->host, written)
+		rule->host_path = canon_path_is_refused_by_caller(compiler->host, written)
 					  ? NULL
 					  : canon_resolve_path(compiler, written);
 		if (rule->host_path)
@@ -209,7 +209,7 @@ static bool canon_host_path_is_shown(const struct policy *policy, const char *ho
 }
 
 /* Limits @interpreter in the workdir, where an earlier run may have made one, to paths that other rules show. */
-static void canon_limit_interpreters(struct policy *policy)
+static void canon_restrict_interpreters_in_workdir(struct policy *policy)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		struct rule *rule = &policy->rule[i];
@@ -256,5 +256,5 @@ void compile_rule_paths(struct compiler *compiler)
 		any = any || compiler->has_failed;
 	}
 	compiler->has_failed = failed || any;
-	canon_limit_interpreters(compiler->policy);
+	canon_restrict_interpreters_in_workdir(compiler->policy);
 }

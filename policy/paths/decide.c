@@ -14,14 +14,14 @@ static void decide_set_denies(struct path_rules *finding, const struct rule *den
 }
 
 /* True when a private rule with a glob matches. Where in the path its glob matches is not known: it always holds. */
-static bool decide_is_withheld_by_glob(const struct path_rules *finding)
+static bool decide_is_private_by_glob(const struct path_rules *finding)
 {
 	return finding->private_rule && finding->private_rule->pattern;
 }
 
 static void decide_apply_public_rule(struct path_rules *finding, const struct rule *rule)
 {
-	if (decide_is_withheld_by_glob(finding))
+	if (decide_is_private_by_glob(finding))
 		return;
 	finding->public_rule = rule;
 	finding->private_rule = NULL;
@@ -29,7 +29,7 @@ static void decide_apply_public_rule(struct path_rules *finding, const struct ru
 
 static void decide_apply_private_rule(struct path_rules *finding, const struct rule *rule)
 {
-	if (!decide_is_withheld_by_glob(finding))
+	if (!decide_is_private_by_glob(finding))
 		finding->private_rule = rule;
 	finding->public_rule = NULL;
 }
@@ -59,7 +59,7 @@ static void decide_apply_node(const struct tree_node *node, const char *rest, si
 		finding->after_write_entries = 0;
 		memset(finding->grant, 0, sizeof(finding->grant));
 		finding->public_rule = NULL;
-		if (!decide_is_withheld_by_glob(finding))
+		if (!decide_is_private_by_glob(finding))
 			finding->private_rule = NULL;
 		if (finding->deny && finding->deny->is_of_observing_policy && node->verdict != VERDICT_ALLOW)
 			finding->deny = NULL;

@@ -10,7 +10,7 @@
 #include "policy/model.h"
 #include "policy/paths/explain.h"
 
-#define LINKS_MAX 40 /* as many as the kernel follows: path_resolution(7) */
+#define LINKS_FOLLOWED_MAX 40 /* as many as the kernel follows: path_resolution(7) */
 
 const struct policy_mount *policy_find_mount(const struct policy *policy, const char *path)
 {
@@ -52,7 +52,7 @@ int policy_follow_links(const struct policy *policy, const char *path, char out[
 	int len = policy_path_concat(path, "", out);
 
 	for (unsigned i = 0; len >= 0 && (link = explain_find_link(policy, out)); i++) {
-		if (i == LINKS_MAX)
+		if (i == LINKS_FOLLOWED_MAX)
 			return -ELOOP;
 		len = policy_path_concat(link->target, path_rest_below(out, link->path), next);
 		if (len >= 0)

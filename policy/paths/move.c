@@ -20,7 +20,7 @@
 #define ALIASES_OF_DIR_MAX 3 /* names of one directory: its own, and the aliases of its remapped mount */
 #define MOVE_PENDING_PARTS_MAX \
 	(ALIASES_OF_DIR_MAX * 3) /* a deny rule has up to three literal parts: literal, alias, rule_get_denied_path() */
-#define MOVE_RIGHTS (POLICY_READ | POLICY_WRITE)
+#define MOVE_COMPARED_RIGHTS (POLICY_READ | POLICY_WRITE)
 
 _Static_assert(GLOB_PARTS_MAX + 2 <= 128, "a bit for each part, one added by glob_compile, and the end");
 
@@ -239,7 +239,7 @@ void policy_compare_rights(const struct policy *policy, const char *from, const 
 	ret_move->name_count = 0;
 	move_describe_directory(policy, from, &old);
 	move_describe_directory(policy, to, &new);
-	if ((old.rights ^ new.rights) & MOVE_RIGHTS) {
+	if ((old.rights ^ new.rights) & MOVE_COMPARED_RIGHTS) {
 		ret_move->kind = POLICY_MOVE_DIFFERS_ANYWHERE;
 		return;
 	}
@@ -258,7 +258,7 @@ void policy_compare_rights(const struct policy *policy, const char *from, const 
 bool policy_rights_differ(const struct policy *policy, const char *from, const char *to)
 {
 	return (policy_get_rights(policy, from, strlen(from)) ^ policy_get_rights(policy, to, strlen(to))) &
-	       MOVE_RIGHTS;
+	       MOVE_COMPARED_RIGHTS;
 }
 
 /* ---- symbolic links ---- */

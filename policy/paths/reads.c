@@ -9,7 +9,7 @@
  * True for a grant with a glob whose directory is not readable as a whole by another rule. The view shows such a
  * directory with a stand-in, and only a judged call finds the files that match.
  */
-static bool reads_need_pattern(const struct policy *policy, const struct rule *rule)
+static bool reads_rule_needs_judged_listing(const struct policy *policy, const struct rule *rule)
 {
 	if (!kind_is_grant(rule->kind) || !rule->pattern || (rule->literal_path && !rule->host_path))
 		return false;
@@ -21,7 +21,7 @@ static bool reads_need_pattern(const struct policy *policy, const struct rule *r
  * True for a grant of devices, but for those that every view has. Such a mount has the devices of the host, and which
  * of them is a terminal that is not the run's is seen when one is opened.
  */
-static bool reads_grant_devices(const struct rule *rule)
+static bool reads_rule_grants_devices(const struct rule *rule)
 {
 	static const char *const harmless[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
 
@@ -39,7 +39,7 @@ static bool kind_denies_reading(enum rule_kind kind)
 	return kind == RULE_DENY || kind == RULE_PRIVATE || kind == RULE_PUBLIC;
 }
 
-static const char *reads_explain_rule(const struct policy *policy, const struct rule *rule)
+static const char *reads_explain_obstacle_in_rule(const struct policy *policy, const struct rule *rule)
 {
 	if (rule->is_overridden)
 		return NULL;
@@ -49,14 +49,14 @@ static const char *reads_explain_rule(const struct policy *policy, const struct 
 		return "has an effect once it is read, which only a judged call tells";
 	if (kind_denies_reading(rule->kind) && rule->on_deny > ON_DENY_ERRNO)
 		return "has an \"on_deny\", and only a judged call tells that reading is denied";
-	if (reads_grant_devices(rule))
+	if (reads_rule_grants_devices(rule))
 		return "grants devices, and only a judged call tells whether one is a terminal that is not the run's";
-	if (reads_need_pattern(policy, rule))
+	if (reads_rule_needs_judged_listing(policy, rule))
 		return "grants a pattern, and a mount can only grant a whole tree";
 	return NULL;
 }
 
-static const char *reads_explain_settings(const struct policy *policy, const char **ret_setting)
+static const char *reads_explain_obstacle_in_settings(const struct policy *policy, const char **ret_setting)
 {
 	if (policy_is_observing(policy)) {
 		*ret_setting = "--mode observe";
@@ -73,27 +73,27 @@ static const char *reads_explain_settings(const struct policy *policy, const cha
 	return NULL;
 }
 
-bool policy_find_read_obstacle(const struct policy *policy, struct policy_read_obstacle *ret_obstacle)
+bool policy_find_kernel_reads_obstacle(const struct policy *policy, struct policy_kernel_reads_obstacle *ret_obstacle)
 {
-	const char *rule = NULL, *why = reads_explain_settings(policy, &rule);
+	const char *rule = NULL, *why = reads_explain_obstacle_in_settings(policy, &rule);
 
 	for (size_t i = 0; !why && i < policy->rule_count; i++) {
 		rule = policy->rule[i].label;
-		why = reads_explain_rule(policy, &policy->rule[i]);
+		why = reads_explain_obstacle_in_rule(policy, &policy->rule[i]);
 	}
 	if (!why)
 		return false;
-	*ret_obstacle = (struct policy_read_obstacle){rule, why};
+	*ret_obstacle = (struct policy_kernel_reads_obstacle){rule, why};
 	return true;
 }
 
 void compile_check_kernel_reads(struct compiler *compiler)
 {
 	const struct policy *policy = compiler->policy;
-	struct policy_read_obstacle obstacle;
+	struct policy_kernel_reads_obstacle obstacle;
 
 	if (compiler->has_failed || policy_get_judge(policy) != POLICY_JUDGE_CHANGES ||
-	    !policy_find_read_obstacle(policy, &obstacle))
+	    !policy_find_kernel_reads_obstacle(policy, &obstacle))
 		return;
 	compiler_add_warning(compiler, "%s: warning: every call will be judged, as with \"all\": %s %s",
 			     policy->judge_where, obstacle.rule, obstacle.why);

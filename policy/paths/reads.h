@@ -9,7 +9,7 @@
 #include "policy/policy.h"
 
 /* A rule or a setting that has an effect when the program reads, and that mounts cannot have. */
-struct policy_read_obstacle {
+struct policy_kernel_reads_obstacle {
 	const char *rule; /* its name, with its place: "data.json: filesystem.decoy[0] ~/x". Owned by the policy */
 	const char *why;  /* the rest of a sentence: "is a decoy, and only a judged call tells …"; static */
 };
@@ -19,6 +19,6 @@ struct policy_read_obstacle {
  * that show what is granted, with covers over what is denied, private or not public, decide about reading as the policy
  * does. Does not ask for policy_get_judge().
  */
-bool policy_find_read_obstacle(const struct policy *policy, struct policy_read_obstacle *ret_obstacle);
+bool policy_find_kernel_reads_obstacle(const struct policy *policy, struct policy_kernel_reads_obstacle *ret_obstacle);
 
 #endif

@@ -34,7 +34,7 @@ static const char *grant_find_advice(const char *reason)
 /*
  * Whether "private" would permit one of the addresses in `dropped`; see address_filter_list() in egress/conn/address.h.
  */
-static bool grant_dropped_private(const char *dropped)
+static bool grant_private_admits_dropped_address(const char *dropped)
 {
 	static const char *const kinds[] = {" private", " local"};
 
@@ -53,7 +53,8 @@ static char *grant_suggest_endpoint(const struct suggest_denial *denial)
 	static const char *const by_rule[] = {"no_rule", "port_not_granted", "method_not_granted", "path_not_granted",
 					      NULL};
 	const char *open = strchr(denial->host, ':') ? "[" : "", *shut = *open ? "]" : "";
-	bool private = strcmp(denial->reason, "denied_addr") == 0 && grant_dropped_private(denial->undialled_addresses);
+	bool private = strcmp(denial->reason, "denied_addr") == 0 &&
+		       grant_private_admits_dropped_address(denial->undialled_addresses);
 	_cleanup_buf_ struct buf buf = {0};
 
 	if ((!private && !grant_is_one_of(denial->reason, by_rule)) || strpbrk(denial->host, "'\n* (") ||

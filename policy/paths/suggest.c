@@ -11,9 +11,9 @@
 #include "policy/paths/secrets.h"
 #include "policy/policy.h"
 
-#define SUGGEST_NOT_SYSTEM_DIR "a directory of the whole system; name the file or a directory below it"
-#define SUGGEST_NOT_WHOLE_HOME "it would grant much of a home directory; name the file or a directory below it"
-#define SUGGEST_NOT_A_SECRET "it is where secrets are kept; if the program must have it, grant it by hand"
+#define SUGGEST_REASON_SYSTEM_DIR "a directory of the whole system; name the file or a directory below it"
+#define SUGGEST_REASON_WHOLE_HOME "it would grant much of a home directory; name the file or a directory below it"
+#define SUGGEST_REASON_SECRETS "it is where secrets are kept; if the program must have it, grant it by hand"
 
 static bool suggest_is_one_of(const char *text, const char *const *list)
 {
@@ -53,7 +53,7 @@ static bool suggest_is_home(const struct suggest_host *host, const char *path)
 }
 
 /* Returns why a path must not be suggested; NULL: it may be. */
-static const char *suggest_get_reason_not_to(const struct suggest_host *host, const char *path, unsigned want)
+static const char *suggest_get_reason_against_path(const struct suggest_host *host, const char *path, unsigned want)
 {
 	static const char *const whole[] = {"/etc", "/run", "/var", "/var/run", "/var/lib", "/var/log", "/proc", "/sys",
 					    "/dev", "/home", "/boot", "/mnt", "/media", "/tmp", "/var/tmp", "/usr",
@@ -65,13 +65,13 @@ static const char *suggest_get_reason_not_to(const struct suggest_host *host, co
 	if (strcmp(path, "/") == 0)
 		return "it would grant the whole file system; name the file or a directory";
 	if (suggest_is_home(host, path))
-		return SUGGEST_NOT_WHOLE_HOME;
+		return SUGGEST_REASON_WHOLE_HOME;
 	if (suggest_is_one_of(path, whole))
-		return SUGGEST_NOT_SYSTEM_DIR;
+		return SUGGEST_REASON_SYSTEM_DIR;
 	if (suggest_is_below(path, machine))
 		return "it belongs to the machine: a run has a /proc and a /dev of its own";
 	if (suggest_is_secret(host, path) || strcmp(path, "/etc/ssl") == 0)
-		return SUGGEST_NOT_A_SECRET;
+		return SUGGEST_REASON_SECRETS;
 	if (want & POLICY_WRITE && suggest_is_below(path, installed))
 		return "it belongs to the system, which a run should not change; redirect it, or grant it by hand";
 	return NULL;
@@ -88,14 +88,14 @@ const char *suggest_shorten_path(const struct suggest_host *host, char *path, un
 		return type == 0 ? "there is no such file" : "it is a directory, not a program";
 	/* A secret that does not exist: neither it nor its parent may be suggested. */
 	if (type == 0 && suggest_is_secret(host, path))
-		return SUGGEST_NOT_A_SECRET;
+		return SUGGEST_REASON_SECRETS;
 	while (type == 0 && (slash = strrchr(path, '/'))) {
 		slash[slash == path] = '\0';
 		if (slash == path)
 			break;
 		type = host->type(host->ctx, path);
 	}
-	refusal = suggest_get_reason_not_to(host, path, want);
+	refusal = suggest_get_reason_against_path(host, path, want);
 	return refusal && missing ? "there is no such path, and what is above it is too much to grant" : refusal;
 }
 

@@ -64,20 +64,19 @@ char *question_make_text(const struct question_origin *origin, const struct call
 	char *text;
 
 	call_fill_record(asked, &record); /* all texts of the record end with NUL */
-	object = json_pack("{s:I, s:o, s:s, s:i, s:i, s:o*, s:o, s:s, s:o, s:o, s:o, s:o*, s:o*, s:s, s:o, s:s, s:s?, "
-			   "s:I, s:o}",
-			   "seq", (json_int_t)origin->number, "time", question_make_time(), "run", origin->run_id,
-			   "pid", (int)record.pid, "tid", (int)record.tid, "host_pid",
-			   record.host_pid > 0 ? json_integer(record.host_pid) : NULL, "exe",
-			   report_make_text_json(record.exe), "syscall", record.syscall, "args",
-			   question_make_args(&record), "path", report_make_text_json(record.path), "resolved",
-			   report_make_text_json(record.resolved), "path2",
-			   record.path2 ? report_make_text_json(record.path2) : NULL, "resolved2",
-			   record.resolved2 ? report_make_text_json(record.resolved2) : NULL, "right", right, "rule",
-			   report_make_text_json(denied->decision.rule), "reason", denied->decision.reason, "errno",
-			   denied->decision.error > 0 ? strerrorname_np(denied->decision.error) : NULL, "timeout_ms",
-			   (json_int_t)origin->timeout_ms, "how_to_answer",
-			   question_make_how_to_answer(origin->number));
+	object = json_pack(
+		"{s:I, s:o, s:s, s:i, s:i, s:o*, s:o, s:s, s:o, s:o, s:o, s:o*, s:o*, s:s, s:o, s:s, s:s?, "
+		"s:I, s:o}",
+		"seq", (json_int_t)origin->number, "time", question_make_time(), "run", origin->run_id, "pid",
+		(int)record.pid, "tid", (int)record.tid, "host_pid",
+		record.host_pid > 0 ? json_integer(record.host_pid) : NULL, "exe", report_make_text_json(record.exe),
+		"syscall", record.syscall, "args", question_make_args(&record), "path",
+		report_make_text_json(record.path), "resolved", report_make_text_json(record.resolved), "path2",
+		record.second_path ? report_make_text_json(record.second_path) : NULL, "resolved2",
+		record.second_resolved_path ? report_make_text_json(record.second_resolved_path) : NULL, "right", right,
+		"rule", report_make_text_json(denied->decision.rule), "reason", denied->decision.reason, "errno",
+		denied->decision.error > 0 ? strerrorname_np(denied->decision.error) : NULL, "timeout_ms",
+		(json_int_t)origin->timeout_ms, "how_to_answer", question_make_how_to_answer(origin->number));
 	text = object ? json_dumps(object, JSON_INDENT(2)) : NULL;
 	json_decref(object);
 	return text;

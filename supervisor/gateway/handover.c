@@ -6,7 +6,7 @@
 
 #include "base/fdpass.h"
 
-_Static_assert(HANDOVER_FDS <= FDPASS_MAX, "a message has no room for the descriptors");
+_Static_assert(HANDOVER_FDS <= FDPASS_FDS_MAX, "a message has no room for the descriptors");
 
 int handover_send(int fd, const void *bytes, size_t len, const int *fds, size_t count)
 {

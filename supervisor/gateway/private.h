@@ -72,7 +72,7 @@ json_t *usage_make_json(const struct network_usage *usage);
 
 /* ---- connections.c: announced connections ---- */
 
-#define CONNECTIONS_OPEN_MAX 2048    /* connections announced and not closed; more than egress permits (CONN_MAX) */
+#define CONNECTIONS_OPEN_MAX 2048    /* connections announced and not closed; more than egress permits (CONNS_MAX) */
 #define REQUESTS_MAX 8192 /* requests recorded without an outcome */
 
 struct request {

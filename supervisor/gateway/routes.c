@@ -107,8 +107,8 @@ static int routes_add_own(int fd, struct net_pool pool)
 {
 	int error;
 
-	pool_convert_to_address_of_run((unsigned char *)&pool.v4, sizeof(pool.v4), pool.v4_bits);
-	pool_convert_to_address_of_run((unsigned char *)&pool.v6, sizeof(pool.v6), pool.v6_bits);
+	pool_convert_to_run_address((unsigned char *)&pool.v4, sizeof(pool.v4), pool.v4_bits);
+	pool_convert_to_run_address((unsigned char *)&pool.v6, sizeof(pool.v6), pool.v6_bits);
 	error = routes_add_address(fd, AF_INET, &pool.v4, 32);
 	return error < 0 ? error : routes_ignore_missing_v6(routes_add_address(fd, AF_INET6, &pool.v6, 128));
 }

@@ -122,7 +122,7 @@ static void after_note_fired_entry(struct call *call, unsigned entry)
 				       "fired", path);
 	fired.path = strdup(path);
 	fired.exe = strdup(call->task->exe);
-	if (after->count < POLICY_AFTER_MAX && fired.path && fired.exe) {
+	if (after->count < POLICY_AFTER_ENTRIES_MAX && fired.path && fired.exe) {
 		after->fired[after->count++] = fired;
 		return;
 	}
@@ -136,7 +136,7 @@ void after_fire_entries(struct call *call, uint32_t entries)
 	uint32_t fresh = entries & ~policy_get_fired_after_entries(policy);
 
 	policy_fire_after_entries(policy, entries);
-	for (unsigned i = 0; i < POLICY_AFTER_MAX; i++)
+	for (unsigned i = 0; i < POLICY_AFTER_ENTRIES_MAX; i++)
 		if (fresh & UINT32_C(1) << i)
 			after_note_fired_entry(call, i);
 }

@@ -30,7 +30,7 @@ struct after_entries {
 	uint32_t completed_entries;   /* entries that have fired, and whose consequences are complete */
 	pid_t refused;   /* thread whose next call that fires an entry is refused: the consequences are incomplete */
 	size_t count;
-	struct after_fired fired[POLICY_AFTER_MAX];
+	struct after_fired fired[POLICY_AFTER_ENTRIES_MAX];
 };
 
 /* NULL: no memory. */

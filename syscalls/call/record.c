@@ -94,8 +94,8 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 	record->syscall = call->row->name;
 	record_fill_args(call, record);
 	record_get_path_argument(call, 0, &record->path, &record->path_len, &record->resolved, &record->resolved_len);
-	record_get_path_argument(call, 1, &record->path2, &record->path2_len, &record->resolved2,
-				 &record->resolved2_len);
+	record_get_path_argument(call, 1, &record->second_path, &record->second_path_len, &record->second_resolved_path,
+				 &record->second_resolved_path_len);
 	if (call->path_count == 0 && call->resolved_place[0].mount) {
 		record->resolved = call->resolved_place[0].virt;
 		record->resolved_len = call->resolved_place[0].virt_len;
@@ -105,7 +105,7 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 			       : NULL;
 	if (kind == OUTCOME_EXEC && call->outcome.exec_plan) {
 		record->loader = call->outcome.exec_plan->loader_path;
-		record->loader_resolved = call->outcome.exec_plan->loader_virtual_path;
+		record->loader_resolved_path = call->outcome.exec_plan->loader_virtual_path;
 	}
 	record->access_right = record_get_right_letter(call->decision.wanted_rights);
 	record->net = call->net.host[0] ? &call->net.audit_net : NULL;

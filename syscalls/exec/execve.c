@@ -318,7 +318,7 @@ static int exec_plan_file_names(struct exec_attempt *attempt)
 	const struct place *place = &attempt->call->resolved_place[attempt->path_index];
 	struct exec_plan *plan = attempt->plan;
 	char host[PATH_MAX];
-	int r = view_get_kernel_path(place, host, sizeof(host));
+	int r = view_get_path_in_own_mounts(place, host, sizeof(host));
 
 	if (r < 0)
 		return call_fail(attempt->call, r);

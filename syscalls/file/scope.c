@@ -49,7 +49,7 @@ static int scope_push_link_target(struct openat2_scope_walk *walk, const char *t
 {
 	char text[sizeof(walk->text)];
 
-	if (++walk->links > VIEW_LINKS_MAX)
+	if (++walk->links > VIEW_LINKS_FOLLOWED_MAX)
 		return -ELOOP;
 	if ((size_t)snprintf(text, sizeof(text), "%s%s", target, walk->rest_of_path) >= sizeof(text))
 		return -ENAMETOOLONG;

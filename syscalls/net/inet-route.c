@@ -88,7 +88,7 @@ void inet_judge_address(struct inet *inet, const struct inet_address *address, b
 
 	*ret_route = (struct inet_route){.kind = INET_TO_NOWHERE};
 	(void)inet_write_sockaddr(address->family, address, &storage);
-	own = pool_is_address_of_run(pool, at);
+	own = pool_is_run_address(pool, at);
 	known = own || pool_holds_address(pool, at);
 	inet_judge_literal_address(inet, address, udp, ret_route);
 	any = ret_route->kind == INET_ENDPOINT && !ret_route->verdict.rule->is_address;

@@ -84,7 +84,7 @@ enum row_hook {
 enum run_trait {
 	/* the run has its own IPC namespace and bounded memory: SysV IPC and POSIX queues are native */
 	RUN_OWN_IPC = 1 << 0,
-	/* newfstatat and statx with a descriptor and AT_EMPTY_PATH are native: see view_native_stat_reveals_no_more */
+	/* newfstatat and statx with a descriptor and AT_EMPTY_PATH are native: see view_native_stat_is_safe */
 	RUN_NATIVE_FSTAT = 1 << 1,
 	RUN_OWN_TERMINALS = 1 << 2,  /* the run can have terminals, and only its own: pairs of /dev/ptmx, --tty */
 	/* the supervisor limits the number of tasks: calls that create a task are judged */

@@ -138,7 +138,7 @@ START_TEST(test_header_and_trailer)
 	json = read_line(0);
 	ck_assert_str_eq(audit_line_get_type(json), "header");
 	ck_assert_str_eq(json_string_value(json_object_get(json, "run")), "7f3a9c21d0e4");
-	ck_assert(!audit_header_lacks_reads(json));
+	ck_assert(!audit_header_lacks_records_of_reads(json));
 	ck_assert_str_eq(json_string_value(json_object_get(json, "judge")), "all");
 	arg = strdup(json_string_value(json_array_get(json_object_get(json, "command"), 2)));
 	ck_assert_str_eq(arg, "print(\"\x1b[31m\")\n\\xff");
@@ -362,7 +362,7 @@ START_TEST(test_denials_only)
 	close_log(audit);
 	ck_assert_uint_eq(check_whole(), 3);
 	json = read_line(0);
-	ck_assert(audit_header_lacks_reads(json));
+	ck_assert(audit_header_lacks_records_of_reads(json));
 	ck_assert_str_eq(json_string_value(json_object_get(json, "judge")), "changes");
 	json_decref(json);
 }

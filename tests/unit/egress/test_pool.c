@@ -78,9 +78,9 @@ START_TEST(from_policy)
 	stands_for("9.9.9.9", NULL);
 	ck_assert(pool_holds_address(pool, at("198.19.255.255")) && pool_holds_address(pool, at("fd00:5a:ffff::1")));
 	ck_assert(!pool_holds_address(pool, at("198.20.0.0")) && !pool_holds_address(pool, at("fd00:5b::")));
-	ck_assert(pool_is_address_of_run(pool, at("198.18.0.1")) && pool_is_address_of_run(pool, at("fd00:5a::1")));
-	ck_assert(pool_is_address_of_run(pool, at("::ffff:198.18.0.1")));
-	ck_assert(!pool_is_address_of_run(pool, at("198.18.0.2")) && !pool_is_address_of_run(pool, at("127.0.0.1")));
+	ck_assert(pool_is_run_address(pool, at("198.18.0.1")) && pool_is_run_address(pool, at("fd00:5a::1")));
+	ck_assert(pool_is_run_address(pool, at("::ffff:198.18.0.1")));
+	ck_assert(!pool_is_run_address(pool, at("198.18.0.2")) && !pool_is_run_address(pool, at("127.0.0.1")));
 	pool_make_address(pool, POOL_FIRST_NAME_INDEX, AF_INET6, 443, &address);
 	ck_assert_str_eq(pool_find_name(pool, (struct sockaddr *)&address), "a.test");
 	ck_assert_uint_eq(((struct sockaddr_in6 *)&address)->sin6_port, htons(443));

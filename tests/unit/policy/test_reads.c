@@ -46,12 +46,12 @@ START_TEST(test_obstacles)
 	};
 
 	for (size_t i = 0; i < sizeof(question) / sizeof(question[0]); i++) {
-		struct policy_read_obstacle obstacle = {NULL, NULL};
+		struct policy_kernel_reads_obstacle obstacle = {NULL, NULL};
 		struct rig rig = {0};
 		struct policy *policy;
 
 		ck_assert_msg(rig_load(&rig, question[i].text, NULL, &policy) == 0, "%s", question[i].text);
-		ck_assert_msg(policy_find_read_obstacle(policy, &obstacle) == (question[i].rule != NULL), "%s",
+		ck_assert_msg(policy_find_kernel_reads_obstacle(policy, &obstacle) == (question[i].rule != NULL), "%s",
 			      question[i].text);
 		ck_assert_msg(!question[i].rule || strcmp(obstacle.rule, question[i].rule) == 0, "%s: %s",
 			      question[i].text, obstacle.rule);
