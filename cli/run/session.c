@@ -63,8 +63,8 @@ static _Noreturn void session_run_in_background(struct run *run, const struct pr
 		cli_print_error("session", "cannot go to the background: %s", strerror(errno));
 	else
 		exit_code = run_program_to_end(run);
-	(void)unlinkat(base_fd, socket_name, 0);
 	run_release(run);
+	(void)unlinkat(base_fd, socket_name, 0); /* the last: callgate session stop waits for it */
 	(void)fflush(NULL);
 	exit_quickly(exit_code);
 }

@@ -44,19 +44,18 @@ static char *session_find_name(int dir_fd, const char *id, size_t *ret_count)
 	return *ret_count == 1 ? steal_pointer(&found) : NULL;
 }
 
-int session_connect(const char *id)
+int session_connect(int dir_fd, const char *id, char **ret_name)
 {
-	_cleanup_close_ int dir_fd = session_open_directory();
 	_cleanup_free_ char *name = NULL;
 	size_t count = 0;
 	int fd;
 
-	if (dir_fd < 0)
-		return -1;
 	name = session_find_name(dir_fd, id, &count);
 	fd = name ? session_client_connect(dir_fd, name, 0) : -ENOENT;
-	if (fd >= 0)
+	if (fd >= 0) {
+		*ret_name = steal_pointer(&name);
 		return fd;
+	}
 	if (count > 1)
 		cli_print_error("session", "%s: %zu sessions begin so; write more of its id", id, count);
 	else

@@ -2,7 +2,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,6 +21,7 @@
 /* One line a session: its id, how many programs were started, and those that run. */
 static void list_print_session(const char *id, const json_t *answer, bool json)
 {
+	const long long unlisted = json_integer_value(json_object_get(answer, "unlisted"));
 	const json_t *program;
 	size_t i;
 
@@ -31,6 +35,8 @@ static void list_print_session(const char *id, const json_t *answer, bool json)
 		(void)text_printf(stdout, "%s %s (%lld)", i == 0 ? ", running:" : ",",
 			    json_string_value(json_object_get(program, "path")),
 			    (long long)json_integer_value(json_object_get(program, "program")));
+	if (unlisted > 0)
+		(void)text_printf(stdout, " and %lld more", unlisted);
 	(void)text_printf(stdout, "\n");
 }
 
@@ -79,6 +85,53 @@ int session_main_list(int argc, char **argv)
 
 /* ---- stop ---- */
 
+#define PROC_PATH_SIZE 40 /* "/proc/self/fd/N" */
+#define STOP_LOOK_AGAIN_MS 1000 /* whether the keeper was killed, which leaves the name */
+
+/* Waits until the keeper has removed the socket's name, the last of what it removes. */
+static int session_await_removal(int dir_fd, const char *name)
+{
+	_cleanup_close_ int watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	char path[PROC_PATH_SIZE], events[4096];
+	struct pollfd wait = {.fd = watch_fd, .events = POLLIN};
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", dir_fd);
+	if (watch_fd < 0 || inotify_add_watch(watch_fd, path, IN_DELETE) < 0)
+		return -errno;
+	while (faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		if (poll(&wait, 1, STOP_LOOK_AGAIN_MS) > 0) {
+			(void)!read(watch_fd, events, sizeof(events)); /* that there is one is all that counts */
+		} else {
+			_cleanup_close_ int fd = session_client_connect(dir_fd, name, 0);
+
+			if (fd == -ECONNREFUSED)
+				return 0;
+		}
+	}
+	return 0;
+}
+
+/* Ends one session, and waits until it has ended. */
+static int session_stop(const char *id)
+{
+	_cleanup_close_ int dir_fd = session_open_directory(), fd = -1;
+	_cleanup_free_ char *name = NULL;
+	_cleanup_json_ json_t *answer = NULL;
+	int r;
+
+	fd = dir_fd < 0 ? -1 : session_connect(dir_fd, id, &name);
+	if (fd < 0)
+		return CLI_ERROR;
+	r = session_client_send(fd, json_pack("{s:s}", "op", "stop"), NULL, 0);
+	if (r == 0) {
+		(void)session_client_receive(fd, &answer, NULL); /* fails when the session has ended */
+		r = session_await_removal(dir_fd, name);
+	}
+	if (r < 0)
+		cli_print_error("session stop", "%s: cannot wait for its end: %s", id, strerror(-r));
+	return r < 0 ? CLI_ERROR : CLI_OK;
+}
+
 int session_main_stop(int argc, char **argv)
 {
 	static const struct cli_option table[] = {{0}};
@@ -97,15 +150,9 @@ int session_main_stop(int argc, char **argv)
 		return cli_fail_usage("session stop");
 	}
 	status = CLI_OK;
-	for (; optind < argc; optind++) {
-		_cleanup_close_ int fd = session_connect(argv[optind]);
-		_cleanup_json_ json_t *answer = NULL;
-
-		if (fd < 0 || session_client_send(fd, json_pack("{s:s}", "op", "stop"), NULL, 0) < 0)
+	for (; optind < argc; optind++)
+		if (session_stop(argv[optind]) != CLI_OK)
 			status = CLI_ERROR;
-		else
-			(void)session_client_receive(fd, &answer, NULL); /* fails when the session has ended */
-	}
 	return status;
 }
 

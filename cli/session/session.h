@@ -7,8 +7,11 @@
 /* Opens the directory of all runs, in which the sockets are. A descriptor owned by the caller; -1 with a message. */
 int session_open_directory(void);
 
-/* Connects to the session whose id begins with `id`. A descriptor owned by the caller; -1 with a message. */
-int session_connect(const char *id);
+/*
+ * Connects to the session whose id begins with `id`. A descriptor, and the name of its socket, both owned by the
+ * caller; -1 with a message.
+ */
+int session_connect(int dir_fd, const char *id, char **ret_name);
 
 int session_main_create(int argc, char **argv);
 int session_main_exec(int argc, char **argv);

@@ -11,6 +11,7 @@
 #define SESSION_MESSAGE_BYTES_MAX (192u << 10) /* below the default limit of a socket's buffer */
 #define SESSION_DENIALS_IN_RESULT_MAX 100           /* denials of a program that its client is told in full */
 #define SESSION_DENIALS_BYTES_MAX (128u << 10) /* of these as JSON; the rest of a message is short */
+#define SESSION_LIST_BYTES_MAX (128u << 10)    /* of the programs of a list as JSON */
 
 struct client;
 
@@ -36,6 +37,7 @@ struct program {
 	bool is_detached;    /* goes on when its client has hung up */
 	bool has_wait_status;     /* wait_status, cpu_us and max_rss_kb are set */
 	bool timed_out;
+	bool was_denied;          /* denials were told to the client, and are not in `denials` any more */
 	int wait_status;
 	uint64_t cpu_us, max_rss_kb;
 };

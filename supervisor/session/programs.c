@@ -267,6 +267,7 @@ void programs_report_denials(struct program *program)
 	uint64_t unlisted = 0;
 	json_t *denials = program_make_denials(program, &unlisted);
 
+	program->was_denied = program->was_denied || json_array_size(denials) > 0 || unlisted > 0;
 	clients_send(program->client, json_pack("{s:i, s:o, s:I}", "program", (int)program->number, "denials", denials,
 						"denials_unlisted", (json_int_t)unlisted));
 	if (!next) /* without memory they are told once more */
@@ -282,7 +283,7 @@ static json_t *program_make_result(const struct session *session, const struct p
 	const int error = session->spawner_page->slot[program->slot_index].error;
 	uint64_t unlisted = 0, duration_ns = io_read_clock_ns() - program->start_ns;
 	json_t *denials = program_make_denials(program, &unlisted), *result;
-	const bool was_denied = json_array_size(denials) > 0 || unlisted > 0;
+	const bool was_denied = program->was_denied || json_array_size(denials) > 0 || unlisted > 0;
 	struct run_ending ending =
 		run_ending_make(program->timed_out ? RUN_END_TIMEOUT : RUN_END_NOT_ORDERED, 0, LIMIT_MAX,
 				program->has_wait_status ? program->wait_status : SIGKILL, was_denied);

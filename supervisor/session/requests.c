@@ -130,22 +130,31 @@ static void client_ask_for_program(struct session *session, struct client *clien
 		client_start_program(session, client, &wanted);
 }
 
+/* As many programs as a message may have: their paths may be long. */
 static void client_list_programs(struct session *session, struct client *client)
 {
-	json_t *list = json_array();
+	json_t *list = json_array(), *item;
 	uint64_t now = io_read_clock_ns();
+	size_t bytes = 0;
+	int unlisted = 0;
 
 	for (unsigned i = 0; i < SPAWNER_PROGRAMS_MAX; i++) {
 		const struct program *program = session->program[i];
 
-		if (program)
-			(void)json_array_append_new(
-				list, json_pack("{s:i, s:i, s:s, s:I}", "program", (int)program->number, "pid",
-						(int)program->pid, "path", program->name, "duration_ms",
-						(json_int_t)((now - program->start_ns) / NS_PER_MS)));
+		if (!program)
+			continue;
+		item = json_pack("{s:i, s:i, s:s, s:I}", "program", (int)program->number, "pid", (int)program->pid,
+				 "path", program->name, "duration_ms",
+				 (json_int_t)((now - program->start_ns) / NS_PER_MS));
+		bytes += json_dumpb(item, NULL, 0, JSON_COMPACT) + 1; /* the length only; and a comma */
+		if (bytes <= SESSION_LIST_BYTES_MAX)
+			(void)json_array_append(list, item);
+		else
+			unlisted++;
+		json_decref(item);
 	}
-	clients_send(client, json_pack("{s:s, s:i, s:o}", "session", session->options->run_id, "started",
-				       (int)session->last_program_number, "programs", list));
+	clients_send(client, json_pack("{s:s, s:i, s:o, s:i}", "session", session->options->run_id, "started",
+				       (int)session->last_program_number, "programs", list, "unlisted", unlisted));
 }
 
 static void client_hold_session(struct session *session, struct client *client)

@@ -14,7 +14,10 @@
  *       answers: {"program": N, "denials": [...], "denials_unlisted": N}
  *   {"op": "hold"}
  *       answers: {"session": "…", "workdir": "/…"}. The session ends when this client hangs up, and is not idle before.
- *   {"op": "list"}, {"op": "stop"}
+ *   {"op": "list"}
+ *       answers: {"session": "…", "started": N, "programs": [...], "unlisted": N}: how many more run than are listed
+ *   {"op": "stop"}
+ *       answers: the end of the connection
  *
  * An answer with "error": {"code", "message"} is the last one.
  */

@@ -5,6 +5,7 @@ Arguments: the socket, a directory of the host. Each part leaves the session wor
 import array
 import json
 import os
+import shutil
 import socket
 import sys
 import time
@@ -120,6 +121,35 @@ twice = ask({"op": "exec", "argv": ["sleep", "5"]}, null)
 twice.send(json.dumps(exec_true).encode())
 got = answers(twice)
 expect("a second program on one connection", got[-1].get("error", {}).get("code") == "bad_request", got)
+
+# A program whose denials were told already was denied all the same.
+end = os.pipe()
+told = ask({"op": "exec", "argv": ["sh", "-c", "cat .env; read x; exit 3"]}, [end[0], null[1], null[2]])
+denials = []
+while not denials:
+    told.send(b'{"op": "denials"}')
+    while "denials" not in (answer := json.loads(told.recv(1 << 20))):
+        pass
+    denials = answer["denials"]
+os.close(end[0])
+os.close(end[1])
+got = answers(told)
+expect("after its denials were told", got[-1].get("status") == "denied" and got[-1]["denials"] == [], got)
+
+# A list is not longer than a message may be.
+deep = os.path.join(host, "home", *["x" * 200] * 14)
+os.makedirs(deep)
+shutil.copy("/bin/sleep", deep)
+started = [ask({"op": "exec", "argv": [os.path.join(deep, "sleep"), "60"]}, null) for _ in range(60)]
+for sock in started:
+    sock.recv(1 << 20)
+data = ask({"op": "list"}).recv(1 << 20)
+got = json.loads(data)
+expect("a list that is long", got["unlisted"] + len(got["programs"]) >= 60 and 0 < got["unlisted"] < 60 and
+       len(data) < 192 << 10, (len(data), got["unlisted"], len(got["programs"])))
+for sock in started:
+    sock.close()
+shutil.rmtree(os.path.join(host, "home", "x" * 200))
 
 # More programs than fit: the last ones are refused, none is lost.
 started = [ask({"op": "exec", "argv": ["sleep", "1"]}, null) for _ in range(270)]
