@@ -21,6 +21,19 @@ const char *sandbox_get_workdir(const struct sandbox *sandbox)
 	return sandbox->workdir;
 }
 
+static void sandbox_cancel_start_limit(struct sandbox *sandbox)
+{
+	loop_cancel(sandbox->start_limit);
+	sandbox->start_limit = NULL;
+}
+
+/* It is not ready: why. */
+static void sandbox_fail(struct sandbox *sandbox, const char *why)
+{
+	sandbox_cancel_start_limit(sandbox);
+	sandbox->options.on_ready(sandbox->options.data, why);
+}
+
 static void sandbox_close_holder(struct sandbox *sandbox)
 {
 	loop_unwatch(sandbox->holder);
@@ -35,7 +48,21 @@ static void sandbox_on_hang_up(struct sandbox *sandbox)
 	if (sandbox->id)
 		sandbox->options.on_end(sandbox->options.data);
 	else if (!sandbox->launcher)
-		sandbox->options.on_ready(sandbox->options.data, "the session has ended at once");
+		sandbox_fail(sandbox, "the session has ended at once");
+}
+
+/* The launcher hangs, or the session that it has made: what both wait for may never come. */
+static void sandbox_on_start_limit(void *data)
+{
+	struct sandbox *sandbox = data;
+
+	sandbox->start_limit = NULL;
+	if (sandbox->launcher)
+		launcher_kill(sandbox->launcher);
+	launcher_forget(sandbox->launcher);
+	sandbox->launcher = NULL;
+	sandbox_close_holder(sandbox);
+	sandbox_fail(sandbox, "callgate session create took too long");
 }
 
 static void sandbox_on_answer(void *data, uint32_t events)
@@ -62,6 +89,7 @@ static void sandbox_on_answer(void *data, uint32_t events)
 		sandbox_on_hang_up(sandbox);
 		return;
 	}
+	sandbox_cancel_start_limit(sandbox);
 	sandbox->options.on_ready(sandbox->options.data, NULL);
 }
 
@@ -71,7 +99,7 @@ static void sandbox_on_launcher_exit(void *data, const char *text)
 
 	sandbox->launcher = NULL;
 	if (!sandbox->id && sandbox->holder_fd < 0)
-		sandbox->options.on_ready(sandbox->options.data, text[0] ? text : "callgate session create has failed");
+		sandbox_fail(sandbox, text[0] ? text : "callgate session create has failed");
 }
 
 static int sandbox_start(struct sandbox *sandbox, const struct sandbox_options *options)
@@ -91,6 +119,11 @@ static int sandbox_start(struct sandbox *sandbox, const struct sandbox_options *
 	sandbox->holder = loop_watch(sandbox->loop, pair[0], EPOLLIN, sandbox_on_answer, sandbox);
 	if (!sandbox->holder)
 		return -errno;
+	sandbox->start_limit =
+		loop_after(sandbox->loop, options->start_ms_max ? options->start_ms_max : SANDBOX_START_MS_MAX,
+			   sandbox_on_start_limit, sandbox);
+	if (!sandbox->start_limit)
+		return -ENOMEM;
 	return launcher_start(sandbox->loop, options, session_fd, sandbox_on_launcher_exit, sandbox,
 			      &sandbox->launcher);
 }
@@ -119,6 +152,7 @@ void sandbox_free(struct sandbox *sandbox)
 		return;
 	while (sandbox->program)
 		sandbox_program_free(sandbox->program);
+	sandbox_cancel_start_limit(sandbox);
 	launcher_forget(sandbox->launcher);
 	sandbox_close_holder(sandbox);
 	free(sandbox->id);

@@ -88,6 +88,11 @@ void launcher_forget(struct launcher *launcher)
 		launcher->on_exit = NULL;
 }
 
+void launcher_kill(struct launcher *launcher)
+{
+	(void)kill(launcher->pid, SIGKILL); /* not reaped yet: launcher_on_exit() frees the launcher */
+}
+
 static int launcher_spawn(struct launcher *launcher, const struct sandbox_options *options, int holder_fd,
 			  int stderr_fd)
 {

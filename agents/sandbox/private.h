@@ -16,6 +16,7 @@ struct sandbox {
 	int holder_fd;                  /* the connection that holds the session; -1: it has ended */
 	struct loop_source *holder;
 	struct launcher *launcher;      /* NULL: it has exited */
+	struct loop_timer *start_limit; /* NULL: it is ready, or could not be made */
 	char *id, *workdir;             /* owned; NULL: it is not ready */
 	struct sandbox_program *program; /* list */
 };
@@ -29,6 +30,8 @@ struct sandbox {
 int launcher_start(struct loop *loop, const struct sandbox_options *options, int holder_fd,
 		   void (*on_exit)(void *data, const char *text), void *data, struct launcher **ret_launcher);
 void launcher_forget(struct launcher *launcher);
+/* Kills it. on_exit is called as if it had exited by itself. */
+void launcher_kill(struct launcher *launcher);
 
 /* ---- connect.c ---- */
 

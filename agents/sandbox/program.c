@@ -217,6 +217,8 @@ static void program_on_stderr(void *data, uint32_t events)
 
 void sandbox_program_pause(struct sandbox_program *program, bool paused)
 {
+	if (program->is_paused == paused)
+		return;
 	program->is_paused = paused;
 	for (int i = 0; i < SANDBOX_STREAM_MAX; i++)
 		if (program->output[i].source) /* fails when there is no memory: then it goes on as it was */

@@ -16,10 +16,13 @@
 struct sandbox;
 struct sandbox_program;
 
+#define SANDBOX_START_MS_MAX 60000u
+
 struct sandbox_options {
 	const char *callgate;         /* path of the executable callgate */
 	/* Options of `callgate session create`, NULL-ended: -p, --profile, -w, --audit … */
 	const char *const *arguments;
+	uint64_t start_ms_max; /* it could not be made if it takes longer; 0: SANDBOX_START_MS_MAX */
 	/*
 	 * error NULL: it is ready. Else it could not be made, and the text says why, in words for people, on one or
 	 * several lines. Called once.

@@ -426,6 +426,13 @@ static void on_refused(void *data, const char *error)
 	loop_stop(loop);
 }
 
+static void on_late(void *data, const char *error)
+{
+	(void)data;
+	expect(error && strstr(error, "took too long"), "the reason: %s", error ? error : "none");
+	loop_stop(loop);
+}
+
 static void run_scenario(void)
 {
 	job_count = ended_count = 0;
@@ -457,6 +464,21 @@ static void run_ends(struct sandbox_options *options)
 	(void)loop_run(loop);
 }
 
+/* A launcher that hangs: here another program, which writes its pid into the file "hangs". */
+static void run_late(struct sandbox_options *options)
+{
+	struct sandbox *other;
+
+	options->arguments = NULL;
+	options->on_ready = on_late;
+	options->start_ms_max = 300;
+	expect(sandbox_create(loop, options, &other) == 0, "create");
+	(void)loop_run(loop);
+	sandbox_free(other);
+	(void)loop_after(loop, 100, stop, NULL); /* until it is reaped */
+	(void)loop_run(loop);
+}
+
 int main(int argc, char **argv)
 {
 	struct sandbox_options options = {.on_ready = on_ready, .on_end = on_sandbox_end};
@@ -465,8 +487,11 @@ int main(int argc, char **argv)
 		return 2;
 	options.callgate = argv[2];
 	options.arguments = (const char *const *)(uintptr_t)(argv + 3);
-	if (strcmp(argv[1], "ends") == 0) {
-		run_ends(&options);
+	if (strcmp(argv[1], "ends") == 0 || strcmp(argv[1], "late") == 0) {
+		if (argv[1][0] == 'e')
+			run_ends(&options);
+		else
+			run_late(&options);
 		loop_free(loop);
 		return failures > 0;
 	}

@@ -14,6 +14,14 @@ await_sessions "freed"
 timeout -k 5 "$LIVE_TIMEOUT" "$program" ends "$CALLGATE" "${options[@]}" || fail "ends"
 await_sessions "freed while it is made"
 
+# ---- what makes it hangs ----
+# shellcheck disable=SC2016 # the script is printed as it is
+printf '#!/bin/sh\necho $$ >"%s/hangs"\nexec sleep 600\n' "$T" >"$T/launcher"
+chmod +x "$T/launcher"
+timeout -k 5 "$LIVE_TIMEOUT" "$program" late "$T/launcher" || fail "a launcher that hangs"
+[ -s "$T/hangs" ] || fail "the launcher did not run"
+kill -0 "$(cat "$T/hangs")" 2>/dev/null && fail "a launcher that hangs is left"
+
 # ---- the holder is killed ----
 for signal in KILL TERM; do
 	rm -f "$T/home/beats"
