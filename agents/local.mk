@@ -29,7 +29,9 @@ libcallgate_agents_a_SOURCES += \
 	agents/e2b/management.c \
 	agents/e2b/metrics.c \
 	agents/e2b/private.h \
+	agents/e2b/process-input.c \
 	agents/e2b/process.c \
+	agents/e2b/process.h \
 	agents/e2b/rpc.c \
 	agents/e2b/sandbox.c \
 	agents/e2b/template.c \

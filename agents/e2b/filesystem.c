@@ -7,7 +7,9 @@
 #include "agents/e2b/private.h"
 #include "base/cleanup.h"
 
-#define WATCHER_EVENTS_MAX 10000u /* of CreateWatcher, that nobody has fetched */
+/* Events of CreateWatcher that were not fetched; further ones are lost. */
+#define WATCHER_EVENTS_MAX 10000u           /* of one watcher */
+#define WATCHER_EVENTS_BYTES_MAX (1u << 20) /* as JSON, of all watchers of a sandbox */
 
 /* ---- what comes out of a sandbox ---- */
 
@@ -173,6 +175,7 @@ struct e2b_watcher {
 	bool is_stream, has_begun;
 	char id[E2B_ID_SIZE];
 	json_t *events; /* not fetched yet */
+	size_t bytes;   /* of these as JSON: of box->watched_bytes */
 };
 
 /* The watch has ended with its program, or is ended here. */
@@ -184,6 +187,7 @@ static void watcher_free(struct e2b_watcher *watcher)
 		at = &(*at)->next;
 	if (*at)
 		*at = watcher->next;
+	watcher->box->watched_bytes -= watcher->bytes;
 	json_decref(watcher->events);
 	free(watcher);
 }
@@ -232,6 +236,22 @@ static json_t *event_filter(const json_t *from)
 	return event;
 }
 
+/* Keeps an event until it is fetched, if there is room. Takes the reference. */
+static void watcher_keep_event(struct e2b_watcher *watcher, json_t *event)
+{
+	const size_t bytes = json_dumpb(event, NULL, 0, JSON_COMPACT); /* the length only */
+
+	if (json_array_size(watcher->events) >= WATCHER_EVENTS_MAX ||
+	    watcher->box->watched_bytes + bytes > WATCHER_EVENTS_BYTES_MAX) {
+		json_decref(event);
+		return;
+	}
+	if (json_array_append_new(watcher->events, event) < 0)
+		return;
+	watcher->bytes += bytes;
+	watcher->box->watched_bytes += bytes;
+}
+
 static void watcher_on_event(void *data, const json_t *event)
 {
 	struct e2b_watcher *watcher = data;
@@ -241,8 +261,8 @@ static void watcher_on_event(void *data, const json_t *event)
 	else if (watcher->is_stream &&
 		 !connect_send(watcher->call, json_pack("{s:o}", "filesystem", event_filter(event))))
 		fileop_pause(watcher->fileop, true);
-	else if (!watcher->is_stream && json_array_size(watcher->events) < WATCHER_EVENTS_MAX)
-		(void)json_array_append_new(watcher->events, event_filter(event));
+	else if (!watcher->is_stream)
+		watcher_keep_event(watcher, event_filter(event));
 }
 
 static void watcher_on_answer(void *data, int error, const char *message, const json_t *answer)
@@ -351,6 +371,8 @@ static void filesystem_get_events(struct e2b_sandbox *box, struct http_request *
 		return;
 	connect_answer(request, json_pack("{s:o}", "events", watcher->events));
 	watcher->events = json_array();
+	box->watched_bytes -= watcher->bytes;
+	watcher->bytes = 0;
 }
 
 static void filesystem_remove_watcher(struct e2b_sandbox *box, struct http_request *request, const json_t *message)

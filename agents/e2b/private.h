@@ -112,6 +112,7 @@ struct e2b_sandbox {
 	struct loop_timer *end_timer;
 	struct e2b_process *processes;
 	struct e2b_watcher *watchers;
+	size_t watched_bytes; /* of events that watchers keep until they are fetched */
 	struct e2b_context *contexts;
 	struct e2b_call *calls; /* requests that wait for something in the sandbox */
 };
@@ -243,7 +244,7 @@ bool connect_check_user(struct http_request *request);
 /* Milliseconds that the client gives the call; 0: no limit. */
 uint64_t connect_get_timeout_ms(struct http_request *request);
 
-/* ---- programs: process.c ---- */
+/* ---- programs: process.c, process-input.c ---- */
 
 /* The variables of the template, of the sandbox, and those given. A new reference; NULL: these are no texts. */
 json_t *e2b_make_environment(const struct e2b_sandbox *box, const json_t *given);

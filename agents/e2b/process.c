@@ -8,49 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agents/e2b/private.h"
-#include "base/buf.h"
+#include "agents/e2b/process.h"
 #include "base/cleanup.h"
 
 #define TERMINAL_COLUMNS 80 /* of one whose size the client does not say */
 #define TERMINAL_ROWS 24
 #define PROCESS_ARGUMENTS_MAX 4096u
-#define PROCESS_MESSAGE_BYTES_MAX (4u << 20) /* of StreamInput */
+#define PROCESS_LISTENERS_MAX 64u /* of one program: each may have as much output as waits for a slow client */
 
 /* A stream that tells what happens to a program. */
 struct listener {
 	struct listener *next;
 	struct e2b_process *process;
 	struct e2b_call *call;
-};
-
-/* A request that gives input to a program, which has not taken all of it yet. */
-struct input {
-	struct input *next;
-	struct e2b_process *process; /* NULL: StreamInput that has not named it yet, or whose program has ended */
-	struct input *next_stream;   /* of the process */
-	struct e2b_call *call;
-	char *bytes;
-	size_t len, at;
-	bool is_stream;
-	struct buf message;        /* of a stream: envelopes that were not taken yet, the last may be incomplete */
-	bool is_taking, has_ended; /* of a stream: input_take_all() runs; there are no more bytes */
-	bool is_answered;          /* of a stream: input_take_all() frees it */
-};
-
-struct e2b_process {
-	struct e2b_process *next;
-	struct e2b_sandbox *box;
-	struct sandbox_program *program;
-	json_t *config; /* the client's ProcessConfig */
-	char *tag;      /* NULL: it has none */
-	pid_t pid;      /* 0: not started yet */
-	bool has_terminal, has_stdin;
-	unsigned columns, rows; /* of the terminal */
-	bool closes_stdin;      /* as soon as it has got what is in line */
-	struct listener *listeners;
-	struct input *inputs;  /* that wait until the program takes them */
-	struct input *streams; /* that have named the program */
+	bool is_slow; /* enough is queued for its client: the program waits */
 };
 
 static void process_unlink(struct e2b_process *process)
@@ -66,8 +37,6 @@ static void process_unlink(struct e2b_process *process)
 static void process_free(struct e2b_process *process)
 {
 	process_unlink(process);
-	for (; process->streams; process->streams = process->streams->next_stream)
-		process->streams->process = NULL;
 	sandbox_program_free(process->program);
 	json_decref(process->config);
 	free(process->tag);
@@ -86,26 +55,54 @@ static void listener_unlink(struct listener *listener)
 		*at = listener->next;
 }
 
+/* The program goes on when none of its listeners is slow: what is queued for each stays within bounds. */
+static void process_update_pause(struct e2b_process *process)
+{
+	bool is_paused = false;
+
+	for (const struct listener *listener = process->listeners; listener; listener = listener->next)
+		is_paused |= listener->is_slow;
+	sandbox_program_pause(process->program, is_paused);
+}
+
 static void listener_on_room(void *data)
 {
 	struct listener *listener = data;
 
-	sandbox_program_pause(listener->process->program, false);
+	listener->is_slow = false;
+	process_update_pause(listener->process);
 }
 
 static void listener_on_cancel(void *data)
 {
 	struct listener *listener = data;
+	struct e2b_process *process = listener->process;
 
 	listener_unlink(listener);
-	sandbox_program_pause(listener->process->program, false); /* it may have been the slow one */
 	free(listener);
+	process_update_pause(process);
+}
+
+static bool listener_may_be_added(const struct e2b_process *process, struct http_request *request)
+{
+	unsigned count = 0;
+
+	for (const struct listener *listener = process->listeners; listener; listener = listener->next)
+		count++;
+	if (count < PROCESS_LISTENERS_MAX)
+		return true;
+	connect_fail(request, CONNECT_RESOURCE_EXHAUSTED, "%u clients listen to the program, the most there may be",
+		     PROCESS_LISTENERS_MAX);
+	return false;
 }
 
 static struct listener *listener_add(struct e2b_process *process, struct http_request *request)
 {
-	struct listener *listener = calloc(1, sizeof(*listener));
+	struct listener *listener;
 
+	if (!listener_may_be_added(process, request))
+		return NULL;
+	listener = calloc(1, sizeof(*listener));
 	if (listener) {
 		listener->process = process;
 		listener->call = e2b_call_create(process->box, request, listener_on_cancel, listener);
@@ -127,151 +124,18 @@ static void listener_begin(struct listener *listener)
 			   json_pack("{s:{s:{s:i}}}", "event", "start", "pid", (int)listener->process->pid));
 }
 
-/* ---- input ---- */
-
-static void input_free(struct input *input)
-{
-	struct input **at = input->process ? &input->process->inputs : NULL;
-
-	while (at && *at && *at != input)
-		at = &(*at)->next;
-	if (at && *at)
-		*at = input->next;
-	at = input->process ? &input->process->streams : NULL;
-	while (at && *at && *at != input)
-		at = &(*at)->next_stream;
-	if (at && *at)
-		*at = input->next_stream;
-	buf_release(&input->message);
-	free(input->bytes);
-	if (input->is_taking)
-		*input = (struct input){.is_answered = true};
-	else
-		free(input);
-}
-
-static void input_on_cancel(void *data)
-{
-	input_free(data);
-}
-
-/* The request is done. message NULL: it succeeded. */
-static void input_end(struct input *input, enum connect_code code, const char *message)
-{
-	struct e2b_call *call = input->call;
-	struct http_request *request = call->request;
-	bool is_stream = input->is_stream;
-
-	input_free(input);
-	if (message) {
-		e2b_call_finish(call);
-		connect_fail(request, code, "%s", message);
-	} else if (is_stream) {
-		connect_begin(call, json_object(), NULL);
-		(void)connect_send(call, json_object());
-		connect_end(call, 0, NULL);
-	} else {
-		e2b_call_finish(call);
-		connect_answer(request, json_object());
-	}
-}
-
-/* Writes what the program takes. True: nothing is left. */
-static bool input_write(struct input *input)
-{
-	ssize_t taken = 0;
-
-	while (input->at < input->len) {
-		taken = sandbox_program_write(input->process->program, input->bytes + input->at,
-					      input->len - input->at);
-		if (taken <= 0)
-			break;
-		input->at += (size_t)taken;
-	}
-	if (taken < 0) { /* the program has ended or has closed its stdin: as with a pipe, nobody reads it */
-		input_end(input, CONNECT_FAILED_PRECONDITION, "the program's stdin is closed");
-		return false;
-	}
-	if (input->at < input->len)
-		return false;
-	free(steal_pointer(&input->bytes));
-	input->at = input->len = 0;
-	return true;
-}
-
-static bool input_take_all(struct input *input);
-
-/* The first request in line writes; the program has room. */
-static void process_on_room(void *data)
-{
-	struct e2b_process *process = data;
-	struct input *input;
-
-	while ((input = process->inputs) && input_write(input)) {
-		if (!input->is_stream) {
-			input_end(input, 0, NULL);
-			continue;
-		}
-		process->inputs = input->next;
-		input->next = NULL;
-		if (!input->is_taking && input_take_all(input))
-			http_resume_body(input->call->request);
-	}
-	if (process->closes_stdin && !process->inputs)
-		sandbox_program_close_stdin(process->program);
-}
-
-/* Puts a request in line. bytes: taken. */
-static void input_add(struct input *input, char *bytes, size_t len)
-{
-	struct input **at = &input->process->inputs;
-
-	input->bytes = bytes;
-	input->len = len;
-	input->at = 0;
-	while (*at)
-		at = &(*at)->next;
-	*at = input;
-	input->next = NULL;
-	process_on_room(input->process);
-}
-
-/* The bytes of a ProcessInput. Owned by the caller; NULL with *ret_why. */
-static char *input_decode(const json_t *message, const struct e2b_process *process, size_t *ret_len,
-			  const char **ret_why)
-{
-	const char *text = connect_get_text(message, process->has_terminal ? "pty" : "stdin", NULL);
-	char *bytes = text ? connect_decode_base64(text, strlen(text), ret_len) : NULL;
-
-	if (!text)
-		*ret_why =
-			process->has_terminal ? "a program with a terminal takes input.pty" : "input.stdin is missing";
-	else if (!bytes)
-		*ret_why = "the input is no base64";
-	else if (!process->has_stdin)
-		*ret_why = "the program was started without stdin";
-	if (bytes && *ret_why) {
-		free(bytes);
-		return NULL;
-	}
-	return bytes;
-}
-
 /* ---- what a program tells ---- */
 
 static void process_tell(struct e2b_process *process, json_t *message)
 {
 	struct listener *listener, *next;
-	bool goes_on = true;
 
 	for (listener = process->listeners; listener; listener = next) {
 		next = listener->next;
-		if (!connect_send(listener->call, json_incref(message)))
-			goes_on = false;
+		listener->is_slow = !connect_send(listener->call, json_incref(message));
 	}
 	json_decref(message);
-	if (!goes_on)
-		sandbox_program_pause(process->program, true);
+	process_update_pause(process);
 }
 
 static void process_on_start(void *data, pid_t pid, unsigned number)
@@ -327,14 +191,6 @@ static enum connect_code process_get_code(const json_t *error)
 	if (strcmp(code, "not_found") == 0 || strcmp(code, "cwd_failed") == 0)
 		return CONNECT_INVALID_ARGUMENT;
 	return strcmp(code, "refused") == 0 ? CONNECT_PERMISSION_DENIED : CONNECT_INTERNAL;
-}
-
-static void process_end_inputs(struct e2b_process *process)
-{
-	while (process->inputs)
-		input_end(process->inputs, CONNECT_NOT_FOUND, "the program has ended");
-	while (process->streams)
-		input_end(process->streams, CONNECT_NOT_FOUND, "the program has ended");
 }
 
 static void process_on_end(void *data, const json_t *result)
@@ -434,6 +290,18 @@ static bool process_get_size(const json_t *message, unsigned *ret_columns, unsig
 	return true;
 }
 
+/* What List tells of a program, and no other members, which could have megabytes. */
+static json_t *process_copy_config(const json_t *config)
+{
+	static const char *const names[] = {"cmd", "args", "envs", "cwd"};
+	json_t *copy = json_object();
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (json_object_get(config, names[i]))
+			(void)json_object_set_new(copy, names[i], json_deep_copy(json_object_get(config, names[i])));
+	return copy;
+}
+
 static struct e2b_process *process_create(struct e2b_sandbox *box, const json_t *message)
 {
 	struct e2b_process *process = calloc(1, sizeof(*process));
@@ -443,7 +311,7 @@ static struct e2b_process *process_create(struct e2b_sandbox *box, const json_t 
 	if (!process)
 		return NULL;
 	process->box = box;
-	process->config = json_deep_copy(connect_get(message, "process", NULL));
+	process->config = process_copy_config(connect_get(message, "process", NULL));
 	process->tag = tag ? strdup(tag) : NULL;
 	process->has_terminal = connect_get(message, "pty", NULL) != NULL;
 	process->columns = TERMINAL_COLUMNS;
@@ -483,6 +351,7 @@ static void process_start(struct e2b_sandbox *box, struct http_request *request,
 	const json_t *config = connect_get(message, "process", NULL);
 	_cleanup_free_ const char **argv = process_get_argv(config);
 	_cleanup_json_ json_t *env = argv ? e2b_make_environment(box, connect_get(config, "envs", NULL)) : NULL;
+	const char *tag = connect_get_text(message, "tag", NULL);
 	struct e2b_process *process;
 	struct listener *listener;
 	int error;
@@ -491,6 +360,10 @@ static void process_start(struct e2b_sandbox *box, struct http_request *request,
 		return;
 	if (!argv || !env) {
 		connect_fail(request, CONNECT_INVALID_ARGUMENT, "process.cmd, args and envs must be texts");
+		return;
+	}
+	if (tag && strlen(tag) > E2B_TEXT_BYTES_MAX) {
+		connect_fail(request, CONNECT_INVALID_ARGUMENT, "tag must have at most %u bytes", E2B_TEXT_BYTES_MAX);
 		return;
 	}
 	if (process_count(box) >= E2B_PROCESSES_MAX) {
@@ -555,26 +428,9 @@ static void process_list(struct e2b_sandbox *box, struct http_request *request, 
 static void process_send_input(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
 {
 	struct e2b_process *process = process_select(box, request, message);
-	const char *why = NULL;
-	struct input *input;
-	size_t len = 0;
-	char *bytes;
 
-	if (!process)
-		return;
-	bytes = input_decode(connect_get(message, "input", NULL), process, &len, &why);
-	input = bytes ? calloc(1, sizeof(*input)) : NULL;
-	if (input) {
-		input->process = process;
-		input->call = e2b_call_create(box, request, input_on_cancel, input);
-	}
-	if (!input || !input->call) {
-		connect_fail(request, why ? CONNECT_INVALID_ARGUMENT : CONNECT_INTERNAL, "%s", why ? why : "no memory");
-		free(bytes);
-		free(input);
-		return;
-	}
-	input_add(input, bytes, len);
+	if (process)
+		process_give_input(process, request, message);
 }
 
 static void process_close_stdin(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
@@ -640,125 +496,6 @@ const struct connect_method process_methods[] = {
 	{0},
 };
 
-/* ---- StreamInput ---- */
-
-/* One message of the stream. It may be the last: input->is_answered. */
-static void input_handle_message(struct input *input, const json_t *message)
-{
-	struct e2b_sandbox *box = input->call->box;
-	const json_t *start = connect_get(message, "start", NULL), *data = connect_get(message, "data", NULL);
-	const char *why = NULL;
-	size_t len = 0;
-	char *bytes;
-
-	if (start && !input->process) {
-		const json_t *selector = connect_get(start, "process", NULL);
-		int64_t pid = connect_get_integer(selector, "pid", NULL, 0);
-
-		for (struct e2b_process *process = box->processes; process && !input->process; process = process->next)
-			if (process->pid == pid && pid)
-				input->process = process;
-		if (!input->process) {
-			input_end(input, CONNECT_NOT_FOUND, "no such process");
-			return;
-		}
-		input->next_stream = input->process->streams;
-		input->process->streams = input;
-		return;
-	}
-	if (!data)
-		return; /* keepalive */
-	bytes = input->process ? input_decode(connect_get(data, "input", NULL), input->process, &len, &why) : NULL;
-	if (bytes)
-		input_add(input, bytes, len);
-	else
-		input_end(input, CONNECT_INVALID_ARGUMENT, why ? why : "the first message names the process");
-}
-
-/* Takes one envelope from the collected bytes. False: it is not complete, or the request was answered for it. */
-static bool input_take_envelope(struct input *input)
-{
-	const unsigned char *head = (const unsigned char *)input->message.data;
-	size_t size, len = input->message.len;
-	_cleanup_json_ json_t *message = NULL;
-
-	if (len < 5)
-		return false;
-	size = (size_t)head[1] << 24 | (size_t)head[2] << 16 | (size_t)head[3] << 8 | head[4];
-	if (head[0] != 0 || size > PROCESS_MESSAGE_BYTES_MAX) {
-		input_end(input, CONNECT_INVALID_ARGUMENT, "an envelope is compressed or too large");
-		return false;
-	}
-	if (len < size + 5)
-		return false;
-	message = json_loadb(input->message.data + 5, size, JSON_REJECT_DUPLICATES, NULL);
-	memmove(input->message.data, input->message.data + 5 + size, len - 5 - size);
-	input->message.len -= 5 + size;
-	if (message)
-		input_handle_message(input, message);
-	else
-		input_end(input, CONNECT_INVALID_ARGUMENT, "a message is no JSON");
-	return true;
-}
-
-/* Takes what was collected, message by message, as far as the program takes it. False: the request was answered. */
-static bool input_take_all(struct input *input)
-{
-	input->is_taking = true;
-	while (!input->is_answered && !input->bytes && input_take_envelope(input))
-		;
-	input->is_taking = false;
-	if (input->is_answered) {
-		free(input);
-		return false;
-	}
-	if (!input->has_ended || input->bytes)
-		return true;
-	input_end(input, 0, NULL);
-	return false;
-}
-
-static size_t input_on_bytes(void *data, const char *bytes, size_t len)
-{
-	struct input *input = data;
-
-	if (input->bytes)
-		return 0; /* the program has not taken the message before */
-	buf_add(&input->message, bytes, len);
-	if (input->message.failed)
-		input_end(input, CONNECT_RESOURCE_EXHAUSTED, "the server has no memory");
-	else
-		(void)input_take_all(input);
-	return len;
-}
-
-static void input_on_stream_end(void *data)
-{
-	struct input *input = data;
-
-	input->has_ended = true;
-	if (!input->bytes)
-		(void)input_take_all(input);
-}
-
-void process_stream_input(struct e2b_sandbox *box, struct http_request *request)
-{
-	struct input *input = calloc(1, sizeof(*input));
-	const struct http_body_handler handler = {
-		.on_bytes = input_on_bytes, .on_end = input_on_stream_end, .data = input};
-
-	if (input) {
-		input->is_stream = true;
-		input->call = e2b_call_create(box, request, input_on_cancel, input);
-	}
-	if (!input || !input->call) {
-		free(input);
-		connect_fail(request, CONNECT_INTERNAL, "the server has no memory");
-		return;
-	}
-	http_stream_body(request, &handler);
-}
-
 void processes_release(struct e2b_sandbox *box)
 {
 	while (box->processes) {
@@ -771,12 +508,7 @@ void processes_release(struct e2b_sandbox *box)
 			e2b_call_abort(listener->call);
 			free(listener);
 		}
-		while (process->inputs) {
-			struct e2b_call *call = process->inputs->call;
-
-			input_free(process->inputs);
-			e2b_call_abort(call);
-		}
+		process_abort_inputs(process);
 		process_free(process);
 	}
 }

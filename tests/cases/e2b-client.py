@@ -429,6 +429,53 @@ def hostile() -> None:
     other.kill()
 
 
+def bounds() -> None:
+    """What the server keeps for clients that do not take it is bounded."""
+    box = Box()
+    # requests in line, when the program closes its stdin before it has taken the first one
+    stream = box.start("read x; exec 0<&-; echo closed; sleep 60", process={"more": "x" * 1000})
+    selector = {"process": {"pid": next(stream)["event"]["start"]["pid"]}}
+    listed = box.rpc("process.Process/List", {})[1]["processes"][0]["config"]
+    assert sorted(listed) == ["args", "cmd"], listed
+    codes: List[Any] = []
+    data = base64.b64encode(b"line\n" * 200000).decode()
+
+    def give() -> None:
+        codes.append(box.rpc("process.Process/SendInput", {**selector, "input": {"stdin": data}})[1].get("code"))
+
+    threads = [threading.Thread(target=give) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert codes == ["failed_precondition"] * 3, codes
+    stream.close()
+    # a client that reads, beside one that does not: neither gets more than the other has room for
+    slow = box.start("yes $(printf %0999d)")
+    message = json.dumps({"process": {"pid": next(slow)["event"]["start"]["pid"]}}).encode()
+    fast = connection(timeout=1.5)
+    fast.request("POST", "/process.Process/Connect", struct.pack(">BI", 0, len(message)) + message,
+                 {**box.headers, "Content-Type": "application/connect+json"})
+    answer, got = fast.getresponse(), 0
+    try:
+        while got < 60 << 20:
+            got += len(answer.read1(1 << 16))
+    except TimeoutError:
+        pass
+    assert got < 60 << 20, "a slow client does not make the program wait"
+    slow.close()
+    fast.close()
+    # events that are not fetched
+    box.run("mkdir watched")
+    wish = {"path": "watched", "includeEntry": True}
+    watcher = {"watcherId": box.rpc("filesystem.Filesystem/CreateWatcher", wish)[1]["watcherId"]}
+    box.run("cd watched; p=$(printf %0240d); for n in {1..4}; do touch $p$n{1..200}; done")
+    time.sleep(1)
+    events = box.rpc("filesystem.Filesystem/GetWatcherEvents", watcher)[1]["events"]
+    assert 0 < len(json.dumps(events, separators=(",", ":"))) <= 1050 << 10, len(events)
+    box.kill()
+
+
 def crowd(count: str, clients: str) -> None:
     """Many creates at once: as many sandboxes as there may be, and 429 for all others."""
     left = [int(count)]

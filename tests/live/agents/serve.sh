@@ -79,6 +79,7 @@ start --key-file <(echo "$key") --listen "unix:$T/socket"
 case_of_client basic
 case_of_client timeout
 case_of_client hostile
+case_of_client bounds
 [ "$(curl -sS --unix-socket "$T/socket" -H "X-API-Key: $key" http://localhost/sandboxes)" = "[]" ] || fail "curl"
 stop
 await_sessions "stopped after the hostile clients"
