@@ -32,7 +32,8 @@ for header in seccomp.h seccomp-syscalls.h jansson.h jansson_config.h nettle ope
 done
 
 # shellcheck disable=SC2016 # expanded by the inner shell
-find base policy audit egress view syscalls confine supervisor keeper doctor agents cli -name '*.c' | LC_ALL=C sort |
+find agents audit base cli confine doctor egress keeper policy replay supervisor syscalls view -name '*.c' |
+	LC_ALL=C sort |
 	out=$out cc=$cc builddir=$builddir xargs -P "$(nproc)" -n 8 sh -c '
 	for file; do
 		mkdir -p "$out/${file%/*}"
