@@ -18,7 +18,7 @@ struct loop_source {
 	struct loop *loop;
 	int fd;
 	uint32_t events;  /* 0: it is not in the epoll set */
-	bool is_dead;     /* loop_unwatch() was called; freed at the end of the turn */
+	bool is_removed;  /* loop_remove_source() was called; freed at the end of the turn */
 	loop_on_event *on_event;
 	void *data;
 	struct loop_source *next, **at; /* list of the living, or of the dead */
@@ -27,7 +27,7 @@ struct loop_source {
 struct loop_timer {
 	struct loop *loop;
 	uint64_t due_ms;
-	size_t place; /* index in loop.timer */
+	size_t heap_index; /* index in loop.timer */
 	loop_on_time *on_time;
 	void *data;
 };
@@ -41,7 +41,7 @@ struct loop {
 	size_t timer_count, timer_room;
 };
 
-static void loop_read_clock(struct loop *loop)
+static void loop_update_now(struct loop *loop)
 {
 	loop->now_ms = io_read_clock_ns() / NS_PER_MS;
 }
@@ -58,7 +58,7 @@ int loop_create(struct loop **ret_loop)
 		free(loop);
 		return -errno;
 	}
-	loop_read_clock(loop);
+	loop_update_now(loop);
 	*ret_loop = loop;
 	return 0;
 }
@@ -127,7 +127,7 @@ int loop_set_events(struct loop_source *source, uint32_t events)
 	return 0;
 }
 
-struct loop_source *loop_watch(struct loop *loop, int fd, uint32_t events, loop_on_event *on_event, void *data)
+struct loop_source *loop_add_source(struct loop *loop, int fd, uint32_t events, loop_on_event *on_event, void *data)
 {
 	struct loop_source *source = calloc(1, sizeof(*source));
 	int r;
@@ -145,58 +145,58 @@ struct loop_source *loop_watch(struct loop *loop, int fd, uint32_t events, loop_
 	return source;
 }
 
-void loop_unwatch(struct loop_source *source)
+void loop_remove_source(struct loop_source *source)
 {
 	if (!source)
 		return;
 	(void)loop_set_events(source, 0); /* can only fail when the descriptor was closed, against the rules */
 	source_remove(source);
-	source->is_dead = true;
+	source->is_removed = true;
 	source_insert(source, &source->loop->dead);
 }
 
 /* ---- timers ---- */
 
-static void timer_put(struct loop *loop, struct loop_timer *timer, size_t place)
+static void timer_put_in_heap(struct loop *loop, struct loop_timer *timer, size_t place)
 {
 	loop->timer[place] = timer;
-	timer->place = place;
+	timer->heap_index = place;
 }
 
 /* Moves the timer towards the root until its parent is due before it. */
-static void timer_move_up(struct loop *loop, struct loop_timer *timer, size_t place)
+static void timer_sift_up(struct loop *loop, struct loop_timer *timer, size_t place)
 {
 	for (; place > 0 && loop->timer[(place - 1) / 2]->due_ms > timer->due_ms; place = (place - 1) / 2)
-		timer_put(loop, loop->timer[(place - 1) / 2], place);
-	timer_put(loop, timer, place);
+		timer_put_in_heap(loop, loop->timer[(place - 1) / 2], place);
+	timer_put_in_heap(loop, timer, place);
 }
 
 /* Moves the timer away from the root until its children are due after it. */
-static void timer_move_down(struct loop *loop, struct loop_timer *timer, size_t place)
+static void timer_sift_down(struct loop *loop, struct loop_timer *timer, size_t place)
 {
 	for (size_t child; (child = 2 * place + 1) < loop->timer_count; place = child) {
 		if (child + 1 < loop->timer_count && loop->timer[child + 1]->due_ms < loop->timer[child]->due_ms)
 			child++;
 		if (loop->timer[child]->due_ms >= timer->due_ms)
 			break;
-		timer_put(loop, loop->timer[child], place);
+		timer_put_in_heap(loop, loop->timer[child], place);
 	}
-	timer_put(loop, timer, place);
+	timer_put_in_heap(loop, timer, place);
 }
 
-static void timer_remove(struct loop_timer *timer)
+static void timer_remove_from_heap(struct loop_timer *timer)
 {
 	struct loop *loop = timer->loop;
 	struct loop_timer *last = loop->timer[--loop->timer_count];
-	const size_t place = timer->place;
+	const size_t place = timer->heap_index;
 
 	if (last == timer)
 		return;
-	timer_move_up(loop, last, place);
-	timer_move_down(loop, last, last->place);
+	timer_sift_up(loop, last, place);
+	timer_sift_down(loop, last, last->heap_index);
 }
 
-struct loop_timer *loop_after(struct loop *loop, uint64_t delay_ms, loop_on_time *on_time, void *data)
+struct loop_timer *loop_add_timer(struct loop *loop, uint64_t delay_ms, loop_on_time *on_time, void *data)
 {
 	struct loop_timer *timer = calloc(1, sizeof(*timer)), **larger;
 
@@ -213,19 +213,19 @@ struct loop_timer *loop_after(struct loop *loop, uint64_t delay_ms, loop_on_time
 	}
 	if (!timer)
 		return NULL;
-	loop_read_clock(loop); /* a callback may have computed for a while */
+	loop_update_now(loop); /* a callback may have computed for a while */
 	*timer = (struct loop_timer){.loop = loop, .on_time = on_time, .data = data};
 	if (__builtin_add_overflow(loop->now_ms, delay_ms, &timer->due_ms))
 		timer->due_ms = UINT64_MAX;
-	timer_move_up(loop, timer, loop->timer_count++);
+	timer_sift_up(loop, timer, loop->timer_count++);
 	return timer;
 }
 
-void loop_cancel(struct loop_timer *timer)
+void loop_cancel_timer(struct loop_timer *timer)
 {
 	if (!timer)
 		return;
-	timer_remove(timer);
+	timer_remove_from_heap(timer);
 	free(timer);
 }
 
@@ -237,7 +237,7 @@ static void loop_call_due_timers(struct loop *loop)
 	while (!loop->is_stopped && loop->timer_count > 0 && loop->timer[0]->due_ms <= now_ms) {
 		struct loop_timer due = *loop->timer[0];
 
-		loop_cancel(loop->timer[0]);
+		loop_cancel_timer(loop->timer[0]);
 		due.on_time(due.data);
 	}
 }
@@ -245,7 +245,7 @@ static void loop_call_due_timers(struct loop *loop)
 /* ---- the loop ---- */
 
 /* Milliseconds until the first timer is due, for epoll_wait(2). */
-static int loop_get_wait_ms(const struct loop *loop)
+static int loop_get_epoll_timeout_ms(const struct loop *loop)
 {
 	uint64_t due_ms = loop->timer_count > 0 ? loop->timer[0]->due_ms : UINT64_MAX;
 
@@ -264,15 +264,15 @@ int loop_run(struct loop *loop)
 	while (!loop->is_stopped) {
 		int count;
 
-		loop_read_clock(loop);
-		count = epoll_wait(loop->epoll_fd, event, LOOP_EVENTS_PER_TURN_MAX, loop_get_wait_ms(loop));
+		loop_update_now(loop);
+		count = epoll_wait(loop->epoll_fd, event, LOOP_EVENTS_PER_TURN_MAX, loop_get_epoll_timeout_ms(loop));
 		if (count < 0 && errno != EINTR)
 			return -errno;
-		loop_read_clock(loop);
+		loop_update_now(loop);
 		for (int i = 0; i < count && !loop->is_stopped; i++) {
 			struct loop_source *source = event[i].data.ptr;
 
-			if (!source->is_dead && event[i].events & (source->events | EPOLLERR | EPOLLHUP) &&
+			if (!source->is_removed && event[i].events & (source->events | EPOLLERR | EPOLLHUP) &&
 			    source->events)
 				source->on_event(source->data, event[i].events);
 		}

@@ -13,21 +13,21 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-static void context_go_on(struct context *context);
-static void context_on_start_failed(struct context *context, int error);
+static void context_start_next_run(struct context *context);
+static void context_on_interpreter_start_failed(struct context *context, int error);
 static int context_start_interpreter(struct context *context);
 
 /* ---- references: callbacks may free the context ---- */
 
 static void context_release(struct context *context)
 {
-	if (--context->references > 0)
+	if (--context->reference_count > 0)
 		return;
 	for (int i = 0; i < SANDBOX_STREAM_MAX; i++)
-		frames_release(&context->frames[i]);
+		frames_release(&context->frame_parsers[i]);
 	free(context->cwd);
 	free(context->interpreter);
-	free(context->death);
+	free(context->unreported_death_text);
 	json_decref(context->env);
 	json_decref(context->warm);
 	free(context);
@@ -37,49 +37,49 @@ static void context_release(struct context *context)
 
 static void run_free(struct context_run *run)
 {
-	loop_cancel(run->timer);
-	loop_cancel(run->start);
+	loop_cancel_timer(run->timeout_timer);
+	loop_cancel_timer(run->start_timer);
 	free(run->code);
 	json_decref(run->env);
 	free(run);
 }
 
-static void run_forget_context(struct context_run *run)
+static void run_detach_from_context(struct context_run *run)
 {
 	run->context = NULL;
-	loop_cancel(run->timer);
-	loop_cancel(run->start);
-	run->timer = run->start = NULL;
+	loop_cancel_timer(run->timeout_timer);
+	loop_cancel_timer(run->start_timer);
+	run->timeout_timer = run->start_timer = NULL;
 }
 
 /* Finds a run after callbacks that may have ended and freed it. NULL: it has ended. */
 static struct context_run *context_find_run(const struct context *context, unsigned number)
 {
-	struct context_run *run = context->is_freed ? NULL : context->run;
+	struct context_run *run = context->is_freed ? NULL : context->first_run;
 
-	while (run && run->number != number)
+	while (run && run->run_number != number)
 		run = run->next;
 	return run;
 }
 
 /* Tells an event, and drops the reference to it. False: the callback has freed the context or ended its interpreter. */
-static bool run_tell(struct context_run *run, json_t *event)
+static bool run_report_event(struct context_run *run, json_t *event)
 {
 	struct context *context = run->context;
-	const unsigned generation = context->generation;
+	const unsigned generation = context->interpreter_generation;
 	bool goes_on;
 
-	context->references++;
-	if (event && !run->is_abandoned)
+	context->reference_count++;
+	if (event && !run->is_freed_by_caller)
 		run->options.on_event(run->options.data, event);
 	json_decref(event);
-	goes_on = !context->is_freed && context->generation == generation;
+	goes_on = !context->is_freed && context->interpreter_generation == generation;
 	context_release(context);
 	return goes_on;
 }
 
-static bool __attribute__((format(printf, 3, 4))) run_tell_error(struct context_run *run, const char *name,
-								 const char *format, ...)
+static bool __attribute__((format(printf, 3, 4)))
+run_report_error(struct context_run *run, const char *name, const char *format, ...)
 {
 	va_list arguments;
 	json_t *value;
@@ -88,25 +88,25 @@ static bool __attribute__((format(printf, 3, 4))) run_tell_error(struct context_
 	value = json_vsprintf(format, arguments);
 	va_end(arguments);
 	run->has_failed = true;
-	return run_tell(run, json_pack("{s:s, s:s, s:o, s:s}", "type", "error", "name", name, "value", value,
-				       "traceback", ""));
+	return run_report_event(run, json_pack("{s:s, s:s, s:o, s:s}", "type", "error", "name", name, "value", value,
+					       "traceback", ""));
 }
 
 /* Takes a run out of the queue and tells its end. */
 static void run_end(struct context_run *run)
 {
 	struct context *context = run->context;
-	struct context_run **at = &context->run;
+	struct context_run **at = &context->first_run;
 	const bool was_first = *at == run;
 
 	while (*at != run)
 		at = &(*at)->next;
 	*at = run->next;
 	context->run_count--;
-	run_forget_context(run);
-	if (was_first && context->program)
-		sandbox_program_pause(context->program, false);
-	if (run->is_abandoned)
+	run_detach_from_context(run);
+	if (was_first && context->interpreter_program)
+		sandbox_program_pause_output(context->interpreter_program, false);
+	if (run->is_freed_by_caller)
 		run_free(run);
 	else
 		run->options.on_end(run->options.data);
@@ -115,15 +115,15 @@ static void run_end(struct context_run *run)
 /* Ends a run by an error, and begins the next one. */
 static void context_fail_run(struct context *context, struct context_run *run, const char *name, const char *reason)
 {
-	const unsigned number = run->number;
+	const unsigned number = run->run_number;
 
-	context->references++;
-	(void)run_tell_error(run, name, "%s", reason);
+	context->reference_count++;
+	(void)run_report_error(run, name, "%s", reason);
 	run = context_find_run(context, number);
 	if (run)
 		run_end(run);
 	if (!context->is_freed)
-		context_go_on(context);
+		context_start_next_run(context);
 	context_release(context);
 }
 
@@ -133,24 +133,24 @@ static void run_kill_interpreter(void *data)
 {
 	struct context_run *run = data;
 
-	run->timer = NULL;
+	run->timeout_timer = NULL;
 	interpreter_signal(run->context, SIGKILL);
 }
 
-/* SIGINT now, SIGKILL after CONTEXT_GRACE_MS. */
-static void run_stop(struct context_run *run)
+/* SIGINT now, SIGKILL after CONTEXT_INTERRUPT_GRACE_MS. */
+static void run_interrupt_then_kill(struct context_run *run)
 {
 	struct context *context = run->context;
 
-	loop_cancel(run->timer);
-	run->timer = NULL;
-	if (!context->program)
+	loop_cancel_timer(run->timeout_timer);
+	run->timeout_timer = NULL;
+	if (!context->interpreter_program)
 		return;
 	if (run->has_begun)
 		interpreter_signal(context, SIGINT);
-	sandbox_program_pause(context->program, false);
-	run->timer = loop_after(context->loop, CONTEXT_GRACE_MS, run_kill_interpreter, run);
-	if (!run->timer)
+	sandbox_program_pause_output(context->interpreter_program, false);
+	run->timeout_timer = loop_add_timer(context->loop, CONTEXT_INTERRUPT_GRACE_MS, run_kill_interpreter, run);
+	if (!run->timeout_timer)
 		interpreter_signal(context, SIGKILL);
 }
 
@@ -158,9 +158,9 @@ static void run_on_timeout(void *data)
 {
 	struct context_run *run = data;
 
-	run->timer = NULL;
+	run->timeout_timer = NULL;
 	run->has_timed_out = run->was_interrupted = true;
-	run_stop(run);
+	run_interrupt_then_kill(run);
 }
 
 void context_interrupt(struct context_run *run)
@@ -170,7 +170,7 @@ void context_interrupt(struct context_run *run)
 	if (!context)
 		return;
 	run->was_interrupted = true;
-	if (run->is_sent) {
+	if (run->is_sent_to_interpreter) {
 		if (run->has_begun)
 			interpreter_signal(context, SIGINT);
 		return;
@@ -178,12 +178,12 @@ void context_interrupt(struct context_run *run)
 	context_fail_run(context, run, "KeyboardInterrupt", "interrupted before it began");
 }
 
-void context_run_pause(struct context_run *run, bool paused)
+void context_run_pause_output(struct context_run *run, bool paused)
 {
 	struct context *context = run->context;
 
-	if (context && context->run == run && context->program)
-		sandbox_program_pause(context->program, paused);
+	if (context && context->first_run == run && context->interpreter_program)
+		sandbox_program_pause_output(context->interpreter_program, paused);
 }
 
 void context_run_free(struct context_run *run)
@@ -194,14 +194,14 @@ void context_run_free(struct context_run *run)
 		run_free(run);
 		return;
 	}
-	run->is_abandoned = true;
-	if (run->is_sent) {
-		run_stop(run);
+	run->is_freed_by_caller = true;
+	if (run->is_sent_to_interpreter) {
+		run_interrupt_then_kill(run);
 	} else {
 		struct context *context = run->context;
 
 		run_end(run);
-		context_go_on(context);
+		context_start_next_run(context);
 	}
 }
 
@@ -209,67 +209,67 @@ void context_run_free(struct context_run *run)
 
 bool context_is_ready(const struct context *context)
 {
-	return context->is_ready && !context->run;
+	return context->is_ready && !context->first_run;
 }
 
 /* Tells the first run that the interpreter has died while nothing ran. False: the callback has changed everything. */
-static bool context_tell_death(struct context *context)
+static bool context_report_death(struct context *context)
 {
-	_cleanup_free_ char *death = steal_pointer(&context->death);
+	_cleanup_free_ char *death = steal_pointer(&context->unreported_death_text);
 	json_t *note;
 
 	if (!death)
 		return true;
 	note = json_pack("{s:s, s:s+}", "type", "stderr", "text", death, ": another one was started\n");
-	return run_tell(context->run, note);
+	return run_report_event(context->first_run, note);
 }
 
 /* Begins the first run, if it can. */
-static void context_go_on(struct context *context)
+static void context_start_next_run(struct context *context)
 {
-	struct context_run *run = context->run;
+	struct context_run *run = context->first_run;
 	int r;
 
-	if (!run || run->is_sent)
+	if (!run || run->is_sent_to_interpreter)
 		return;
-	if (!run->timer && run->options.timeout_ms > 0 && !run->has_timed_out)
-		run->timer = loop_after(context->loop, run->options.timeout_ms, run_on_timeout, run);
-	if (!context->program) {
+	if (!run->timeout_timer && run->options.timeout_ms > 0 && !run->has_timed_out)
+		run->timeout_timer = loop_add_timer(context->loop, run->options.timeout_ms, run_on_timeout, run);
+	if (!context->interpreter_program) {
 		r = context_start_interpreter(context);
 		if (r < 0)
-			context_on_start_failed(context, r);
+			context_on_interpreter_start_failed(context, r);
 	} else if (context->is_ready) {
-		const unsigned number = run->number;
+		const unsigned number = run->run_number;
 
-		run->is_sent = true; /* an interrupt from now on is for the interpreter */
-		if (context_tell_death(context) && context_find_run(context, number))
+		run->is_sent_to_interpreter = true; /* an interrupt from now on is for the interpreter */
+		if (context_report_death(context) && context_find_run(context, number))
 			interpreter_send_run(context);
 	}
 }
 
-static void context_on_start_failed(struct context *context, int error)
+static void context_on_interpreter_start_failed(struct context *context, int error)
 {
-	context_fail_run(context, context->run, "InterpreterFailed",
+	context_fail_run(context, context->first_run, "InterpreterFailed",
 			 error == -ENOTCONN ? "the sandbox has ended" : strerror(-error));
 }
 
 /* ---- what the interpreter says ---- */
 
 /* The stream on which something was said, and to whom. */
-struct listener {
+struct interpreter_stream {
 	struct context *context;
 	enum sandbox_stream stream;
 };
 
-static bool listener_on_output(void *data, const char *bytes, size_t len)
+static bool stream_on_output(void *data, const char *bytes, size_t len)
 {
-	const struct listener *listener = data;
-	struct context_run *run = listener->context->run;
+	const struct interpreter_stream *origin = data;
+	struct context_run *run = origin->context->first_run;
 
 	/* Between runs it is nobody's: of processes that a run has left, or of the interpreter's start. */
-	if (!run || !run->is_sent || run->has_ended_on[listener->stream])
+	if (!run || !run->is_sent_to_interpreter || run->has_end_event_on[origin->stream])
 		return true;
-	return run_tell(run, event_make_output(listener->stream, bytes, len));
+	return run_report_event(run, event_make_output(origin->stream, bytes, len));
 }
 
 static void run_on_begin(struct context_run *run)
@@ -277,36 +277,36 @@ static void run_on_begin(struct context_run *run)
 	if (run->has_begun)
 		return;
 	run->has_begun = true;
-	if (run->was_interrupted || run->is_abandoned)
+	if (run->was_interrupted || run->is_freed_by_caller)
 		interpreter_signal(run->context, SIGINT);
 }
 
 /* Tells what was denied to a run. False: the callback has changed everything. */
-static bool run_tell_denials(struct context_run *run, const json_t *denials)
+static bool run_report_denials(struct context_run *run, const json_t *denials)
 {
 	if (json_array_size(denials) == 0)
 		return true;
-	return run_tell(run, json_pack("{s:s, s:O}", "type", "denials", "denials", denials));
+	return run_report_event(run, json_pack("{s:s, s:O}", "type", "denials", "denials", denials));
 }
 
 /* All that is to be told about the first run was told. */
-static void context_on_run_end(struct context *context)
+static void context_finish_first_run(struct context *context)
 {
-	struct context_run *run = context->run;
+	struct context_run *run = context->first_run;
 
 	if (run->has_timed_out && !run->has_failed) {
 		context_fail_run(context, run, "TimeoutError", "it took too long");
 		return;
 	}
-	context->references++;
+	context->reference_count++;
 	run_end(run);
 	if (!context->is_freed)
-		context_go_on(context);
+		context_start_next_run(context);
 	context_release(context);
 }
 
 /* An error of code that has run too long is called by its cause. */
-static void run_explain_error(struct context_run *run, json_t *event)
+static void run_name_timeout_in_error(struct context_run *run, json_t *event)
 {
 	if (!run->has_timed_out)
 		return;
@@ -320,93 +320,93 @@ static void run_explain_error(struct context_run *run, json_t *event)
 static void context_on_denials(void *data, const json_t *denials)
 {
 	struct context *context = data;
-	struct context_run *run = context->run;
+	struct context_run *run = context->first_run;
 	unsigned number;
 
-	context->references++;
+	context->reference_count++;
 	if (!context->is_ready) {
 		context->is_ready = true;
-		context_go_on(context);
+		context_start_next_run(context);
 	} else if (run && run->awaits_denials) {
-		number = run->number;
-		if (run_tell_denials(run, denials) && context_find_run(context, number))
-			context_on_run_end(context);
+		number = run->run_number;
+		if (run_report_denials(run, denials) && context_find_run(context, number))
+			context_finish_first_run(context);
 	}
 	context_release(context);
 }
 
-static bool context_on_ready(struct context *context, enum sandbox_stream stream)
+static bool context_on_ready_event(struct context *context, enum sandbox_stream stream)
 {
-	const unsigned generation = context->generation;
+	const unsigned generation = context->interpreter_generation;
 
-	if (context->is_ready_on[stream])
+	if (context->has_ready_event_on[stream])
 		return true;
-	context->is_ready_on[stream] = true;
-	if (context->is_ready_on[SANDBOX_STDOUT] && context->is_ready_on[SANDBOX_STDERR] &&
-	    sandbox_program_ask_denials(context->program) < 0)
+	context->has_ready_event_on[stream] = true;
+	if (context->has_ready_event_on[SANDBOX_STDOUT] && context->has_ready_event_on[SANDBOX_STDERR] &&
+	    sandbox_program_request_denials(context->interpreter_program) < 0)
 		context_on_denials(context, NULL);
-	return !context->is_freed && context->generation == generation;
+	return !context->is_freed && context->interpreter_generation == generation;
 }
 
 static bool context_on_end_event(struct context *context, enum sandbox_stream stream, const json_t *event)
 {
-	struct context_run *run = context->run;
-	const unsigned generation = context->generation;
+	struct context_run *run = context->first_run;
+	const unsigned generation = context->interpreter_generation;
 
-	if (!run || !run->is_sent ||
-	    json_integer_value(json_object_get(event, "run")) != (json_int_t)run->number)
+	if (!run || !run->is_sent_to_interpreter ||
+	    json_integer_value(json_object_get(event, "run")) != (json_int_t)run->run_number)
 		return true;
-	if (run->has_ended_on[stream])
+	if (run->has_end_event_on[stream])
 		return true;
-	run->has_ended_on[stream] = true;
-	if (run->has_ended_on[SANDBOX_STDOUT] && run->has_ended_on[SANDBOX_STDERR]) {
+	run->has_end_event_on[stream] = true;
+	if (run->has_end_event_on[SANDBOX_STDOUT] && run->has_end_event_on[SANDBOX_STDERR]) {
 		run->awaits_denials = true; /* all its output and events were told */
-		loop_cancel(run->timer);
-		run->timer = NULL;
-		if (sandbox_program_ask_denials(context->program) < 0)
-			context_on_run_end(context);
+		loop_cancel_timer(run->timeout_timer);
+		run->timeout_timer = NULL;
+		if (sandbox_program_request_denials(context->interpreter_program) < 0)
+			context_finish_first_run(context);
 	}
-	return !context->is_freed && context->generation == generation;
+	return !context->is_freed && context->interpreter_generation == generation;
 }
 
-static bool listener_on_line(void *data, const char *line, size_t len)
+static bool stream_on_event_line(void *data, const char *line, size_t len)
 {
-	const struct listener *listener = data;
-	struct context *context = listener->context;
-	struct context_run *run = context->run;
+	const struct interpreter_stream *origin = data;
+	struct context *context = origin->context;
+	struct context_run *run = context->first_run;
 	_cleanup_json_ json_t *event = event_parse(line, len);
 	const char *type = json_string_value(json_object_get(event, "type"));
 
 	if (!type)
 		return true;
 	if (strcmp(type, "ready") == 0)
-		return context_on_ready(context, listener->stream);
+		return context_on_ready_event(context, origin->stream);
 	if (strcmp(type, "end") == 0)
-		return context_on_end_event(context, listener->stream, event);
-	if (!run || !run->is_sent || run->has_ended_on[listener->stream])
+		return context_on_end_event(context, origin->stream, event);
+	if (!run || !run->is_sent_to_interpreter || run->has_end_event_on[origin->stream])
 		return true;
 	if (strcmp(type, "number_of_executions") == 0)
 		run_on_begin(run);
 	if (strcmp(type, "error") == 0) {
 		run->has_failed = true;
-		run_explain_error(run, event);
+		run_name_timeout_in_error(run, event);
 	}
-	return run_tell(run, json_incref(event));
+	return run_report_event(run, json_incref(event));
 }
 
 static void context_on_output(void *data, enum sandbox_stream stream, const char *bytes, size_t len)
 {
-	struct listener listener = {.context = data, .stream = stream};
-	const struct frames_handler handler = {.on_output = listener_on_output, .on_line = listener_on_line,
-					       .data = &listener};
+	struct interpreter_stream origin = {.context = data, .stream = stream};
+	const struct frames_handler handler = {
+		.on_output = stream_on_output, .on_line = stream_on_event_line, .data = &origin};
 
-	listener.context->references++;
-	(void)frames_read(&listener.context->frames[stream], &handler, bytes, len);
-	context_release(listener.context);
+	origin.context->reference_count++;
+	(void)frames_read(&origin.context->frame_parsers[stream], &handler, bytes, len);
+	context_release(origin.context);
 }
 
 /* How an interpreter has ended, for people; owned. NULL: there is no memory. */
-static char *make_death(const json_t *result)
+static char *context_describe_death(const json_t *result)
 {
 	const json_int_t signal = json_integer_value(json_object_get(result, "signal"));
 	const char *message = json_string_value(json_object_get(json_object_get(result, "error"), "message"));
@@ -425,27 +425,27 @@ static char *make_death(const json_t *result)
 }
 
 /* Lets the next run be told; takes the text. */
-static void context_note_death(struct context *context, char *death)
+static void context_keep_death_text(struct context *context, char *death)
 {
-	free(context->death);
-	context->death = death;
+	free(context->unreported_death_text);
+	context->unreported_death_text = death;
 }
 
 /* The interpreter has died: goes on with the first run. *death is taken if it is to be told later. */
-static void context_go_on_after_death(struct context *context, bool was_ready, char **death)
+static void context_continue_after_death(struct context *context, bool was_ready, char **death)
 {
-	struct context_run *run = context->run;
+	struct context_run *run = context->first_run;
 
 	if (run->awaits_denials) {
-		context_note_death(context, steal_pointer(death));
-		context_on_run_end(context);
+		context_keep_death_text(context, steal_pointer(death));
+		context_finish_first_run(context);
 	} else if (run->has_timed_out) {
 		context_fail_run(context, run, "TimeoutError", "it took too long, and did not end when interrupted");
-	} else if (was_ready && !run->has_begun && !run->is_second_try) {
-		run->is_second_try = true; /* another interpreter runs it */
-		run->is_sent = false;
-		context_note_death(context, steal_pointer(death));
-		context_go_on(context);
+	} else if (was_ready && !run->has_begun && !run->is_retry) {
+		run->is_retry = true; /* another interpreter runs it */
+		run->is_sent_to_interpreter = false;
+		context_keep_death_text(context, steal_pointer(death));
+		context_start_next_run(context);
 	} else {
 		context_fail_run(context, run, was_ready ? "InterpreterDied" : "InterpreterFailed",
 				 *death ? *death : "the interpreter has ended");
@@ -455,19 +455,19 @@ static void context_go_on_after_death(struct context *context, bool was_ready, c
 static void context_on_end(void *data, const json_t *result)
 {
 	struct context *context = data;
-	struct context_run *run = context->run;
+	struct context_run *run = context->first_run;
 	const bool was_ready = context->is_ready;
-	const unsigned number = run ? run->number : 0;
-	_cleanup_free_ char *death = make_death(result);
+	const unsigned number = run ? run->run_number : 0;
+	_cleanup_free_ char *death = context_describe_death(result);
 
-	interpreter_forget(context);
+	interpreter_discard(context);
 	if (!run) {
-		context_note_death(context, steal_pointer(&death));
+		context_keep_death_text(context, steal_pointer(&death));
 		return;
 	}
-	context->references++;
-	if (run_tell_denials(run, json_object_get(result, "denials")) && context_find_run(context, number))
-		context_go_on_after_death(context, was_ready, &death);
+	context->reference_count++;
+	if (run_report_denials(run, json_object_get(result, "denials")) && context_find_run(context, number))
+		context_continue_after_death(context, was_ready, &death);
 	context_release(context);
 }
 
@@ -482,7 +482,7 @@ static int context_start_interpreter(struct context *context)
 
 static int context_copy_options(struct context *context, const struct context_options *options)
 {
-	context->is_fresh = options->is_fresh && strcmp(options->language, "python") == 0;
+	context->forks_for_each_run = options->forks_for_each_run && strcmp(options->language, "python") == 0;
 	context->warm = json_array();
 	context->cwd = options->cwd ? strdup(options->cwd) : NULL;
 	context->interpreter = options->interpreter ? strdup(options->interpreter) : NULL;
@@ -508,7 +508,7 @@ int context_create(struct loop *loop, struct sandbox *sandbox, const struct cont
 	context = calloc(1, sizeof(*context));
 	if (!context)
 		return -ENOMEM;
-	*context = (struct context){.loop = loop, .sandbox = sandbox, .language = language, .references = 1};
+	*context = (struct context){.loop = loop, .sandbox = sandbox, .language = language, .reference_count = 1};
 	r = context_copy_options(context, options);
 	if (r == 0)
 		r = context_start_interpreter(context);
@@ -526,11 +526,11 @@ void context_free(struct context *context)
 	if (!context)
 		return;
 	context->is_freed = true;
-	interpreter_forget(context);
-	while ((run = context->run)) {
-		context->run = run->next;
-		run_forget_context(run);
-		if (run->is_abandoned)
+	interpreter_discard(context);
+	while ((run = context->first_run)) {
+		context->first_run = run->next;
+		run_detach_from_context(run);
+		if (run->is_freed_by_caller)
 			run_free(run);
 	}
 	context_release(context);
@@ -538,26 +538,26 @@ void context_free(struct context *context)
 
 void context_restart(struct context *context)
 {
-	const unsigned last = context->last_number;
+	const unsigned last = context->last_run_number;
 	struct context_run *run;
 	unsigned number;
 	int r;
 
-	context->references++;
-	interpreter_forget(context);
-	free(context->death);
-	context->death = NULL;
+	context->reference_count++;
+	interpreter_discard(context);
+	free(context->unreported_death_text);
+	context->unreported_death_text = NULL;
 	r = context_start_interpreter(context);
-	while (!context->is_freed && context->run && context->run->number <= last) {
-		run = context->run;
-		number = run->number;
-		(void)run_tell_error(run, "ContextRestarted", "the context was restarted");
+	while (!context->is_freed && context->first_run && context->first_run->run_number <= last) {
+		run = context->first_run;
+		number = run->run_number;
+		(void)run_report_error(run, "ContextRestarted", "the context was restarted");
 		run = context_find_run(context, number);
 		if (run)
 			run_end(run);
 	}
 	if (!context->is_freed && r == 0)
-		context_go_on(context);
+		context_start_next_run(context);
 	context_release(context);
 }
 
@@ -580,19 +580,19 @@ static bool variables_are_valid(const json_t *env)
 	return true;
 }
 
-static void context_start_queue(void *data)
+static void run_on_start_timer(void *data)
 {
 	struct context_run *run = data;
 
-	run->start = NULL;
-	if (run->context->run == run)
-		context_go_on(run->context);
+	run->start_timer = NULL;
+	if (run->context->first_run == run)
+		context_start_next_run(run->context);
 }
 
 int context_run_code(struct context *context, const struct context_run_options *options,
 		     struct context_run **ret_run)
 {
-	struct context_run *run, **at = &context->run;
+	struct context_run *run, **at = &context->first_run;
 
 	if (context->run_count >= CONTEXT_RUNS_MAX)
 		return -EAGAIN;
@@ -605,14 +605,17 @@ int context_run_code(struct context *context, const struct context_run_options *
 	run = calloc(1, sizeof(*run));
 	if (!run)
 		return -ENOMEM;
-	*run = (struct context_run){
-		.context = context, .code = strdup(options->code),
-		.env = options->env ? json_deep_copy(options->env) : NULL, .number = ++context->last_number,
-		.options = {.timeout_ms = options->timeout_ms, .on_event = options->on_event,
-			    .on_end = options->on_end, .data = options->data}};
+	*run = (struct context_run){.context = context,
+				    .code = strdup(options->code),
+				    .env = options->env ? json_deep_copy(options->env) : NULL,
+				    .run_number = ++context->last_run_number,
+				    .options = {.timeout_ms = options->timeout_ms,
+						.on_event = options->on_event,
+						.on_end = options->on_end,
+						.data = options->data}};
 	/* From the loop, so that no callback comes before the caller has *ret_run. */
-	run->start = loop_after(context->loop, 0, context_start_queue, run);
-	if (!run->code || (options->env && !run->env) || !run->start) {
+	run->start_timer = loop_add_timer(context->loop, 0, run_on_start_timer, run);
+	if (!run->code || (options->env && !run->env) || !run->start_timer) {
 		run_free(run);
 		return -ENOMEM;
 	}

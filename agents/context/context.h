@@ -17,7 +17,7 @@
 #define CONTEXT_EVENT_BYTES_MAX (16u << 20) /* longer ones are dropped */
 #define CONTEXT_EVENT_VALUES_MAX 500000    /* JSON values in an event */
 #define CONTEXT_EVENT_DEPTH_MAX 64
-#define CONTEXT_GRACE_MS 2000              /* from the interrupt of a run that took too long to the kill */
+#define CONTEXT_INTERRUPT_GRACE_MS 2000 /* from the interrupt of a run that took too long to the kill */
 
 struct context;
 struct context_run;
@@ -29,7 +29,7 @@ struct context_options {
 	const json_t *env;             /* variables of the interpreter, or NULL */
 	const char *const *warm;       /* Python: modules to import at the start, NULL-ended; or NULL */
 	/* Python: each run is a fork of the interpreter, and leaves no variables. Processes and files stay. */
-	bool is_fresh;
+	bool forks_for_each_run;
 };
 
 /*
@@ -76,8 +76,8 @@ int context_run_code(struct context *context, const struct context_run_options *
 /* As Ctrl-C. A run that waits ends at once. */
 void context_interrupt(struct context_run *run);
 /* While it is paused, the interpreter's output is not read: for slow consumers. Ends with the run. */
-void context_run_pause(struct context_run *run, bool paused);
-/* No callback is called afterwards. If it runs still, it is interrupted, and after CONTEXT_GRACE_MS killed. */
+void context_run_pause_output(struct context_run *run, bool paused);
+/* No callback is called afterwards. A run in progress is interrupted; killed after CONTEXT_INTERRUPT_GRACE_MS. */
 void context_run_free(struct context_run *run);
 
 #endif

@@ -10,14 +10,14 @@
 
 enum field_type { FIELD_TEXT, FIELD_BOOLEAN, FIELD_INTEGER, FIELD_OBJECT, FIELD_ANY };
 
-struct field {
+struct event_field {
 	const char *name;
 	enum field_type type;
 };
 
 struct event_kind {
-	const char *type;
-	struct field field[14]; /* the list ends with a name that is NULL */
+	const char *type_name;
+	struct event_field fields[14]; /* the list ends with a name that is NULL */
 };
 
 static const struct event_kind event_kinds[] = {
@@ -32,7 +32,7 @@ static const struct event_kind event_kinds[] = {
 	{"end", {{"run", FIELD_INTEGER}}},
 };
 
-static bool field_is_valid(enum field_type type, const json_t *value)
+static bool event_field_is_valid(enum field_type type, const json_t *value)
 {
 	switch (type) {
 	case FIELD_TEXT:
@@ -55,29 +55,29 @@ json_t *event_parse(const char *line, size_t len)
 	_cleanup_json_ json_t *said = is_small ? json_loadb(line, len, JSON_ALLOW_NUL, NULL) : NULL;
 	const char *type = json_string_value(json_object_get(said, "type"));
 	const size_t kinds = sizeof(event_kinds) / sizeof(event_kinds[0]);
-	const size_t fields = sizeof(event_kinds[0].field) / sizeof(event_kinds[0].field[0]);
+	const size_t fields = sizeof(event_kinds[0].fields) / sizeof(event_kinds[0].fields[0]);
 	const struct event_kind *kind = NULL;
 	json_t *event;
 
 	for (size_t i = 0; i < kinds && type; i++)
-		if (strcmp(event_kinds[i].type, type) == 0)
+		if (strcmp(event_kinds[i].type_name, type) == 0)
 			kind = &event_kinds[i];
 	if (!kind)
 		return NULL;
-	event = json_pack("{s:s}", "type", kind->type);
-	for (size_t i = 0; i < fields && kind->field[i].name; i++) {
-		json_t *value = json_object_get(said, kind->field[i].name);
+	event = json_pack("{s:s}", "type", kind->type_name);
+	for (size_t i = 0; i < fields && kind->fields[i].name; i++) {
+		json_t *value = json_object_get(said, kind->fields[i].name);
 
-		if (kind->field[i].type == FIELD_BOOLEAN) /* without memory, fields are left out */
-			(void)json_object_set_new(event, kind->field[i].name, json_boolean(json_is_true(value)));
-		else if (field_is_valid(kind->field[i].type, value))
-			(void)json_object_set(event, kind->field[i].name, value);
+		if (kind->fields[i].type == FIELD_BOOLEAN) /* without memory, fields are left out */
+			(void)json_object_set_new(event, kind->fields[i].name, json_boolean(json_is_true(value)));
+		else if (event_field_is_valid(kind->fields[i].type, value))
+			(void)json_object_set(event, kind->fields[i].name, value);
 	}
 	return event;
 }
 
 /* The bytes as UTF-8: each part that is not is replaced by U+FFFD. NULL: there is no memory. */
-static json_t *make_text(const char *bytes, size_t len)
+static json_t *event_make_text(const char *bytes, size_t len)
 {
 	_cleanup_buf_ struct buf text = {0};
 
@@ -102,5 +102,5 @@ json_t *event_make_output(enum sandbox_stream stream, const char *bytes, size_t 
 
 	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail */
 	return json_pack("{s:s, s:o, s:I}", "type", stream == SANDBOX_STDOUT ? "stdout" : "stderr", "text",
-			 make_text(bytes, len), "timestamp", (json_int_t)now.tv_sec * NS_PER_S + now.tv_nsec);
+			 event_make_text(bytes, len), "timestamp", (json_int_t)now.tv_sec * NS_PER_S + now.tv_nsec);
 }

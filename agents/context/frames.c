@@ -15,17 +15,17 @@ void frames_init(struct frames *frames, const char *nonce)
 
 void frames_release(struct frames *frames)
 {
-	buf_release(&frames->line);
+	buf_release(&frames->event_line);
 }
 
 /* ---- output ---- */
 
 /* The number of bytes at the end that begin a character without completing it. */
-static size_t frames_count_incomplete(const char *bytes, size_t len)
+static size_t frames_count_incomplete_utf8_bytes(const char *bytes, size_t len)
 {
 	size_t at = len;
 
-	while (at > 0 && len - at < FRAMES_CHARACTER_BYTES_MAX - 1) {
+	while (at > 0 && len - at < FRAMES_UTF8_CHARACTER_BYTES_MAX - 1) {
 		unsigned char byte = (unsigned char)bytes[--at];
 		size_t needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
 
@@ -38,10 +38,10 @@ static size_t frames_count_incomplete(const char *bytes, size_t len)
 /* Passes on the character that the last bytes have begun, even if it will never be complete. */
 static bool frames_flush_character(struct frames *frames, const struct frames_handler *handler)
 {
-	size_t len = frames->character_len;
+	size_t len = frames->partial_character_len;
 
-	frames->character_len = 0;
-	return len == 0 || handler->on_output(handler->data, frames->character, len);
+	frames->partial_character_len = 0;
+	return len == 0 || handler->on_output(handler->data, frames->partial_character, len);
 }
 
 /* Completes that character. *ret_taken is how many bytes it took. */
@@ -50,13 +50,14 @@ static bool frames_complete_character(struct frames *frames, const struct frames
 {
 	size_t taken = 0;
 
-	while (frames->character_len > 0 && taken < len && ((unsigned char)bytes[taken] & 0xc0) == 0x80) {
-		frames->character[frames->character_len++] = bytes[taken++];
-		if (frames_count_incomplete(frames->character, frames->character_len) == 0)
+	while (frames->partial_character_len > 0 && taken < len && ((unsigned char)bytes[taken] & 0xc0) == 0x80) {
+		frames->partial_character[frames->partial_character_len++] = bytes[taken++];
+		if (frames_count_incomplete_utf8_bytes(frames->partial_character, frames->partial_character_len) == 0)
 			break;
 	}
 	*ret_taken = taken;
-	return (taken == len && frames_count_incomplete(frames->character, frames->character_len) > 0) ||
+	return (taken == len &&
+		frames_count_incomplete_utf8_bytes(frames->partial_character, frames->partial_character_len) > 0) ||
 	       frames_flush_character(frames, handler);
 }
 
@@ -69,10 +70,10 @@ static bool frames_pass_output(struct frames *frames, const struct frames_handle
 		return false;
 	bytes += taken;
 	len -= taken;
-	rest = frames_count_incomplete(bytes, len);
+	rest = frames_count_incomplete_utf8_bytes(bytes, len);
 	if (rest > 0) {
-		memcpy(frames->character, bytes + (len - rest), rest);
-		frames->character_len = rest;
+		memcpy(frames->partial_character, bytes + (len - rest), rest);
+		frames->partial_character_len = rest;
 	}
 	return len == rest || handler->on_output(handler->data, bytes, len - rest);
 }
@@ -80,51 +81,52 @@ static bool frames_pass_output(struct frames *frames, const struct frames_handle
 /* ---- frames ---- */
 
 /* What looked like a mark is output. */
-static bool frames_reject_mark(struct frames *frames, const struct frames_handler *handler)
+static bool frames_pass_false_mark_as_output(struct frames *frames, const struct frames_handler *handler)
 {
 	const char mark = FRAMES_MARK_BYTE;
-	size_t matched = frames->matched;
+	size_t matched = frames->matched_mark_bytes;
 
 	frames->state = FRAMES_OUTPUT;
 	return frames_pass_output(frames, handler, &mark, 1) &&
 	       (matched <= 1 || frames_pass_output(frames, handler, frames->nonce, matched - 1));
 }
 
-static bool frames_read_mark(struct frames *frames, const struct frames_handler *handler, char byte, size_t *ret_taken)
+static bool frames_match_mark_byte(struct frames *frames, const struct frames_handler *handler, char byte,
+				   size_t *ret_taken)
 {
 	*ret_taken = 0;
-	if (byte != frames->nonce[frames->matched - 1])
-		return frames_reject_mark(frames, handler);
+	if (byte != frames->nonce[frames->matched_mark_bytes - 1])
+		return frames_pass_false_mark_as_output(frames, handler);
 	*ret_taken = 1;
-	if (frames->nonce[frames->matched++] != '\0')
+	if (frames->nonce[frames->matched_mark_bytes++] != '\0')
 		return true;
 	frames->state = FRAMES_LENGTH;
-	frames->left = 0;
+	frames->payload_bytes_left = 0;
 	return frames_flush_character(frames, handler); /* what is before a frame is complete */
 }
 
-static void frames_read_length(struct frames *frames, char byte)
+static void frames_read_length_digit(struct frames *frames, char byte)
 {
 	if (byte >= '0' && byte <= '9')
-		frames->left = frames->left * 10 + (size_t)(byte - '0');
+		frames->payload_bytes_left = frames->payload_bytes_left * 10 + (size_t)(byte - '0');
 	else
-		frames->state = byte == ':' && frames->left > 0 ? FRAMES_BYTES : FRAMES_OUTPUT;
-	if (frames->left > FRAMES_BYTES_MAX)
+		frames->state = byte == ':' && frames->payload_bytes_left > 0 ? FRAMES_BYTES : FRAMES_OUTPUT;
+	if (frames->payload_bytes_left > FRAMES_PAYLOAD_BYTES_MAX)
 		frames->state = FRAMES_OUTPUT;
 }
 
-static void frames_add_bytes(struct frames *frames, const char *bytes, size_t len)
+static void frames_add_payload(struct frames *frames, const char *bytes, size_t len)
 {
-	frames->last_byte = bytes[len - 1];
-	frames->left -= len;
-	if (frames->drops_line)
+	frames->last_payload_byte = bytes[len - 1];
+	frames->payload_bytes_left -= len;
+	if (frames->is_dropping_line)
 		return;
-	buf_add(&frames->line, bytes, len);
-	if (!frames->line.failed && frames->line.len <= CONTEXT_EVENT_BYTES_MAX)
+	buf_add(&frames->event_line, bytes, len);
+	if (!frames->event_line.failed && frames->event_line.len <= CONTEXT_EVENT_BYTES_MAX)
 		return;
-	buf_release(&frames->line);
-	frames->line = (struct buf){0};
-	frames->drops_line = true;
+	buf_release(&frames->event_line);
+	frames->event_line = (struct buf){0};
+	frames->is_dropping_line = true;
 }
 
 /* The bytes of a frame are there. The line is complete when they end with a newline. */
@@ -133,13 +135,13 @@ static bool frames_end_frame(struct frames *frames, const struct frames_handler 
 	_cleanup_buf_ struct buf line = {0};
 
 	frames->state = FRAMES_OUTPUT;
-	if (frames->last_byte != '\n')
+	if (frames->last_payload_byte != '\n')
 		return true;
-	line = frames->line;
-	frames->line = (struct buf){0};
-	if (!frames->drops_line)
+	line = frames->event_line;
+	frames->event_line = (struct buf){0};
+	if (!frames->is_dropping_line)
 		return handler->on_line(handler->data, line.data, line.len - 1);
-	frames->drops_line = false;
+	frames->is_dropping_line = false;
 	return true;
 }
 
@@ -157,21 +159,21 @@ bool frames_read(struct frames *frames, const struct frames_handler *handler, co
 			taken = mark ? (size_t)(mark - bytes) + 1 : len;
 			if (mark) {
 				frames->state = FRAMES_MARK;
-				frames->matched = 1;
+				frames->matched_mark_bytes = 1;
 			}
 			goes_on = taken == (mark ? 1u : 0u) ||
 				  frames_pass_output(frames, handler, bytes, taken - (mark ? 1 : 0));
 			break;
 		case FRAMES_MARK:
-			goes_on = frames_read_mark(frames, handler, bytes[0], &taken);
+			goes_on = frames_match_mark_byte(frames, handler, bytes[0], &taken);
 			break;
 		case FRAMES_LENGTH:
-			frames_read_length(frames, bytes[0]);
+			frames_read_length_digit(frames, bytes[0]);
 			break;
 		case FRAMES_BYTES:
-			taken = frames->left < len ? frames->left : len;
-			frames_add_bytes(frames, bytes, taken);
-			if (frames->left == 0)
+			taken = frames->payload_bytes_left < len ? frames->payload_bytes_left : len;
+			frames_add_payload(frames, bytes, taken);
+			if (frames->payload_bytes_left == 0)
 				goes_on = frames_end_frame(frames, handler);
 			break;
 		}

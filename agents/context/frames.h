@@ -10,8 +10,8 @@
 
 #include "base/buf.h"
 
-#define FRAMES_BYTES_MAX 4096u /* of a frame: PIPE_BUF, so that it is written in one piece */
-#define FRAMES_CHARACTER_BYTES_MAX 4u
+#define FRAMES_PAYLOAD_BYTES_MAX 4096u /* of a frame: PIPE_BUF, so that it is written in one piece */
+#define FRAMES_UTF8_CHARACTER_BYTES_MAX 4u
 
 /* Borrowed bytes. They return false when no more of this pipe is to be looked at. */
 struct frames_handler {
@@ -23,13 +23,13 @@ struct frames_handler {
 struct frames {
 	const char *nonce; /* borrowed */
 	enum { FRAMES_OUTPUT, FRAMES_MARK, FRAMES_LENGTH, FRAMES_BYTES } state;
-	size_t matched;    /* FRAMES_MARK: of RS and nonce */
-	size_t left;       /* FRAMES_LENGTH: the length so far; FRAMES_BYTES: what is missing */
-	char last_byte;    /* of the bytes of frames */
-	bool drops_line;   /* it is too long */
-	struct buf line;
-	char character[FRAMES_CHARACTER_BYTES_MAX]; /* the beginning of one that is not complete */
-	size_t character_len;
+	size_t matched_mark_bytes; /* FRAMES_MARK: of RS and nonce */
+	size_t payload_bytes_left; /* FRAMES_LENGTH: the length so far; FRAMES_BYTES: what is missing */
+	char last_payload_byte;    /* of the bytes of frames */
+	bool is_dropping_line;     /* it is too long */
+	struct buf event_line;
+	char partial_character[FRAMES_UTF8_CHARACTER_BYTES_MAX]; /* the beginning of one that is not complete */
+	size_t partial_character_len;
 };
 
 void frames_init(struct frames *frames, const char *nonce);

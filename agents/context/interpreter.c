@@ -19,28 +19,44 @@
 
 #define RUNNER_BYTES_MAX (1u << 20)
 #define RUNNER_PARTS_MAX 4
-#define NONCE_MARK "@NONCE@" /* in bash.sh */
+#define NONCE_PLACEHOLDER "@NONCE@" /* in bash.sh */
 
 enum language_kind { LANGUAGE_PYTHON, LANGUAGE_NODE, LANGUAGE_BASH };
 
 struct language {
 	const char *name;
 	enum language_kind kind;
-	const char *interpreter;
+	const char *default_interpreter;
 	const char *boot, *source; /* files of agents/runner/; boot: what the command line has; NULL: nothing */
-	const char *boot_option;
-	const char *mode;          /* of its runs */
-	const char *part[RUNNER_PARTS_MAX]; /* compiled when they are needed: python_PART.py */
+	const char *source_option;
+	const char *run_mode;                     /* of its runs */
+	const char *lazy_parts[RUNNER_PARTS_MAX]; /* compiled when they are needed: python_PART.py */
 };
 
 static const struct language languages[] = {
-	{.name = "python", .kind = LANGUAGE_PYTHON, .interpreter = "python3", .boot = "python-boot.py",
-	 .boot_option = "-c", .source = "python.py", .mode = "", .part = {"display", "charts", "magics"}},
-	{.name = "javascript", .kind = LANGUAGE_NODE, .interpreter = "node", .boot = "node-boot.js",
-	 .boot_option = "-e", .source = "node.js", .mode = ""},
-	{.name = "typescript", .kind = LANGUAGE_NODE, .interpreter = "node", .boot = "node-boot.js",
-	 .boot_option = "-e", .source = "node.js", .mode = "typescript"},
-	{.name = "bash", .kind = LANGUAGE_BASH, .interpreter = "bash", .source = "bash.sh", .mode = ""},
+	{.name = "python",
+	 .kind = LANGUAGE_PYTHON,
+	 .default_interpreter = "python3",
+	 .boot = "python-boot.py",
+	 .source_option = "-c",
+	 .source = "python.py",
+	 .run_mode = "",
+	 .lazy_parts = {"display", "charts", "magics"}},
+	{.name = "javascript",
+	 .kind = LANGUAGE_NODE,
+	 .default_interpreter = "node",
+	 .boot = "node-boot.js",
+	 .source_option = "-e",
+	 .source = "node.js",
+	 .run_mode = ""},
+	{.name = "typescript",
+	 .kind = LANGUAGE_NODE,
+	 .default_interpreter = "node",
+	 .boot = "node-boot.js",
+	 .source_option = "-e",
+	 .source = "node.js",
+	 .run_mode = "typescript"},
+	{.name = "bash", .kind = LANGUAGE_BASH, .default_interpreter = "bash", .source = "bash.sh", .run_mode = ""},
 };
 
 const struct language *language_find(const char *name)
@@ -53,7 +69,7 @@ const struct language *language_find(const char *name)
 
 /* ---- the files of agents/runner/ ---- */
 
-static int runner_read_in(const char *directory, const char *name, char **ret_text)
+static int runner_read_file_in(const char *directory, const char *name, char **ret_text)
 {
 	char path[PATH_MAX];
 	size_t len;
@@ -64,37 +80,37 @@ static int runner_read_in(const char *directory, const char *name, char **ret_te
 }
 
 /* Reads a file from $CALLGATE_RUNNERS, the installed runners or, if callgate is not installed, the build tree. */
-static int runner_read(const char *name, char **ret_text)
+static int runner_read_file(const char *name, char **ret_text)
 {
 	char tree[PATH_MAX];
-	int r = runner_read_in(getenv("CALLGATE_RUNNERS"), name, ret_text);
+	int r = runner_read_file_in(getenv("CALLGATE_RUNNERS"), name, ret_text);
 
 	if (r == -ENOENT)
-		r = runner_read_in(PKGDATADIR "/runners", name, ret_text);
+		r = runner_read_file_in(PKGDATADIR "/runners", name, ret_text);
 	if (r == -ENOENT && installed_get_sibling_path("agents/runner", tree))
-		r = runner_read_in(tree, name, ret_text);
+		r = runner_read_file_in(tree, name, ret_text);
 	return r;
 }
 
 /* ---- input ---- */
 
 /* Gives the interpreter what it takes. When it has closed stdin, it dies, which its on_end is told. */
-static void interpreter_flush(void *data)
+static void interpreter_write_pending_input(void *data)
 {
 	struct context *context = data;
-	struct buf *input = &context->input;
+	struct buf *input = &context->pending_input;
 	ssize_t taken;
 
-	if (!context->program || context->input_at == input->len)
+	if (!context->interpreter_program || context->pending_input_sent_bytes == input->len)
 		return;
-	taken = sandbox_program_write(context->program, input->data + context->input_at,
-				      input->len - context->input_at);
+	taken = sandbox_program_write(context->interpreter_program, input->data + context->pending_input_sent_bytes,
+				      input->len - context->pending_input_sent_bytes);
 	if (taken > 0)
-		context->input_at += (size_t)taken;
-	if (taken < 0 || context->input_at == input->len) {
+		context->pending_input_sent_bytes += (size_t)taken;
+	if (taken < 0 || context->pending_input_sent_bytes == input->len) {
 		buf_release(input);
 		*input = (struct buf){0};
-		context->input_at = 0;
+		context->pending_input_sent_bytes = 0;
 	}
 }
 
@@ -124,9 +140,9 @@ static void input_add_quoted(struct buf *input, const char *text)
 
 /* ---- the start ---- */
 
-static void input_add_warm(struct context *context)
+static void input_add_modules_to_import(struct context *context)
 {
-	struct buf *input = &context->input;
+	struct buf *input = &context->pending_input;
 	const json_t *module;
 	size_t i;
 
@@ -137,36 +153,36 @@ static void input_add_warm(struct context *context)
 	}
 }
 
-static int input_add_parts(struct context *context)
+static int input_add_lazy_parts(struct context *context)
 {
-	struct buf *input = &context->input;
+	struct buf *input = &context->pending_input;
 
-	for (int i = 0; i < RUNNER_PARTS_MAX && context->language->part[i]; i++) {
+	for (int i = 0; i < RUNNER_PARTS_MAX && context->language->lazy_parts[i]; i++) {
 		_cleanup_free_ char *text = NULL;
 		char name[64];
 		int r;
 
-		(void)snprintf(name, sizeof(name), "python_%s.py", context->language->part[i]);
-		r = runner_read(name, &text);
+		(void)snprintf(name, sizeof(name), "python_%s.py", context->language->lazy_parts[i]);
+		r = runner_read_file(name, &text);
 		if (r < 0)
 			return r;
 		input_add_number(input, 3);
 		input_add_field(input, "source");
-		input_add_field(input, context->language->part[i]);
+		input_add_field(input, context->language->lazy_parts[i]);
 		input_add_field(input, text);
 	}
 	return 0;
 }
 
 /* The source, and what makes it ready. */
-static int input_add_runner(struct context *context, const char *source)
+static int input_add_runner_source(struct context *context, const char *source)
 {
-	struct buf *input = &context->input;
+	struct buf *input = &context->pending_input;
 	const char *mark;
 	int r;
 
 	if (context->language->kind == LANGUAGE_BASH) {
-		for (; (mark = strstr(source, NONCE_MARK)); source = mark + strlen(NONCE_MARK)) {
+		for (; (mark = strstr(source, NONCE_PLACEHOLDER)); source = mark + strlen(NONCE_PLACEHOLDER)) {
 			buf_add(input, source, (size_t)(mark - source));
 			buf_puts(input, context->nonce);
 		}
@@ -176,10 +192,10 @@ static int input_add_runner(struct context *context, const char *source)
 		input_add_number(input, 2);
 		input_add_field(input, "nonce");
 		input_add_field(input, context->nonce);
-		r = input_add_parts(context);
+		r = input_add_lazy_parts(context);
 		if (r < 0)
 			return r;
-		input_add_warm(context);
+		input_add_modules_to_import(context);
 	}
 	return input->failed ? -ENOMEM : 0;
 }
@@ -199,17 +215,22 @@ static int interpreter_start_program(struct context *context, const struct inter
 				     const char *boot, size_t source_bytes)
 {
 	const struct language *language = context->language;
-	const char *name = context->interpreter ? context->interpreter : language->interpreter;
+	const char *name = context->interpreter ? context->interpreter : language->default_interpreter;
 	char bytes[24];
-	const char *const with_boot[] = {name, language->boot_option, boot, bytes, NULL};
+	const char *const with_boot[] = {name, language->source_option, boot, bytes, NULL};
 	const char *const bash[] = {name, "--noprofile", "--norc", "--noediting", "-i", NULL};
-	struct sandbox_program_options options = {
-		.argv = boot ? with_boot : bash, .env = context->env, .cwd = context->cwd, .stdin_is_open = true,
-		.on_output = callbacks->on_output, .on_denials = callbacks->on_denials,
-		.on_room = interpreter_flush, .on_end = callbacks->on_end, .data = context};
+	struct sandbox_program_options options = {.argv = boot ? with_boot : bash,
+						  .env = context->env,
+						  .cwd = context->cwd,
+						  .stdin_is_open = true,
+						  .on_output = callbacks->on_output,
+						  .on_denials = callbacks->on_denials,
+						  .on_room = interpreter_write_pending_input,
+						  .on_end = callbacks->on_end,
+						  .data = context};
 
 	(void)snprintf(bytes, sizeof(bytes), "%zu", source_bytes);
-	return sandbox_start_program(context->sandbox, &options, &context->program);
+	return sandbox_start_program(context->sandbox, &options, &context->interpreter_program);
 }
 
 int interpreter_start(struct context *context, const struct interpreter_callbacks *callbacks)
@@ -218,43 +239,43 @@ int interpreter_start(struct context *context, const struct interpreter_callback
 	_cleanup_free_ char *source = NULL, *boot = NULL;
 	int r;
 
-	interpreter_forget(context);
+	interpreter_discard(context);
 	r = interpreter_make_nonce(context);
 	if (r == 0)
-		r = runner_read(language->source, &source);
+		r = runner_read_file(language->source, &source);
 	if (r == 0 && language->boot)
-		r = runner_read(language->boot, &boot);
+		r = runner_read_file(language->boot, &boot);
 	if (r == 0)
-		r = input_add_runner(context, source);
+		r = input_add_runner_source(context, source);
 	if (r == 0)
 		r = interpreter_start_program(context, callbacks, boot, strlen(source));
 	if (r < 0) {
-		interpreter_forget(context);
+		interpreter_discard(context);
 		return r;
 	}
-	interpreter_flush(context);
+	interpreter_write_pending_input(context);
 	return 0;
 }
 
-void interpreter_forget(struct context *context)
+void interpreter_discard(struct context *context)
 {
-	sandbox_program_free(context->program);
-	context->program = NULL;
-	context->generation++;
-	buf_release(&context->input);
-	context->input = (struct buf){0};
-	context->input_at = 0;
+	sandbox_program_free(context->interpreter_program);
+	context->interpreter_program = NULL;
+	context->interpreter_generation++;
+	buf_release(&context->pending_input);
+	context->pending_input = (struct buf){0};
+	context->pending_input_sent_bytes = 0;
 	context->is_ready = false;
 	for (int i = 0; i < SANDBOX_STREAM_MAX; i++) {
-		frames_init(&context->frames[i], context->nonce);
-		context->is_ready_on[i] = false;
+		frames_init(&context->frame_parsers[i], context->nonce);
+		context->has_ready_event_on[i] = false;
 	}
 }
 
 void interpreter_signal(struct context *context, int number)
 {
-	if (context->program)
-		(void)sandbox_program_signal(context->program, number); /* it may have ended just now */
+	if (context->interpreter_program)
+		(void)sandbox_program_signal(context->interpreter_program, number); /* it may have ended just now */
 }
 
 /* ---- runs ---- */
@@ -271,7 +292,7 @@ static void input_add_bash_run(struct buf *input, const struct context_run *run)
 	}
 	buf_puts(input, "; eval ");
 	input_add_quoted(input, run->code);
-	buf_printf(input, " </dev/null {__callgate_out}>&- {__callgate_err}>&-\n__callgate_end %u\n", run->number);
+	buf_printf(input, " </dev/null {__callgate_out}>&- {__callgate_err}>&-\n__callgate_end %u\n", run->run_number);
 }
 
 static void input_add_run(struct buf *input, const struct context_run *run, const char *mode)
@@ -281,7 +302,7 @@ static void input_add_run(struct buf *input, const struct context_run *run, cons
 
 	input_add_number(input, 4 + (unsigned)json_object_size(run->env));
 	input_add_field(input, "run");
-	input_add_number(input, run->number);
+	input_add_number(input, run->run_number);
 	input_add_field(input, mode);
 	input_add_field(input, run->code);
 	json_object_foreach(run->env, name, value) {
@@ -292,14 +313,15 @@ static void input_add_run(struct buf *input, const struct context_run *run, cons
 
 void interpreter_send_run(struct context *context)
 {
-	struct context_run *run = context->run;
+	struct context_run *run = context->first_run;
 
 	if (context->language->kind == LANGUAGE_BASH)
-		input_add_bash_run(&context->input, run);
+		input_add_bash_run(&context->pending_input, run);
 	else
-		input_add_run(&context->input, run, context->is_fresh ? "fresh" : context->language->mode);
-	if (context->input.failed) /* there is no memory: the interpreter cannot be used any more */
+		input_add_run(&context->pending_input, run,
+			      context->forks_for_each_run ? "fresh" : context->language->run_mode);
+	if (context->pending_input.failed) /* there is no memory: the interpreter cannot be used any more */
 		interpreter_signal(context, SIGKILL);
 	else
-		interpreter_flush(context);
+		interpreter_write_pending_input(context);
 }

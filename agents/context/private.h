@@ -16,15 +16,15 @@ struct context_run {
 	struct context_run_options options; /* only callbacks and timeout_ms */
 	char *code;  /* owned */
 	json_t *env; /* owned; NULL: none */
-	unsigned number;
-	bool is_sent, has_begun; /* the interpreter was asked to run it; has said that it does */
-	bool is_second_try;      /* an interpreter has died before it began */
-	bool has_ended_on[SANDBOX_STREAM_MAX];
+	unsigned run_number;
+	bool is_sent_to_interpreter, has_begun; /* the interpreter was asked to run it; has said that it does */
+	bool is_retry;                          /* an interpreter has died before it began */
+	bool has_end_event_on[SANDBOX_STREAM_MAX];
 	bool awaits_denials; /* it has ended but for them */
 	bool was_interrupted, has_timed_out, has_failed; /* has_failed: an error was told */
-	bool is_abandoned; /* the caller has freed it */
-	struct loop_timer *start; /* when it was asked for in a callback */
-	struct loop_timer *timer; /* the timeout, then the kill */
+	bool is_freed_by_caller;                         /* the caller has freed it */
+	struct loop_timer *start_timer;                  /* when it was asked for in a callback */
+	struct loop_timer *timeout_timer;                /* the timeout, then the kill */
 };
 
 struct context {
@@ -33,19 +33,20 @@ struct context {
 	const struct language *language;
 	char *cwd, *interpreter; /* owned; NULL: the default */
 	json_t *env, *warm;      /* owned */
-	bool is_fresh;
-	struct sandbox_program *program; /* the interpreter; NULL: none runs */
-	unsigned generation;     /* of the interpreter: what an earlier one has said is not looked at any more */
-	bool is_ready_on[SANDBOX_STREAM_MAX]; /* it has said so */
+	bool forks_for_each_run;
+	struct sandbox_program *interpreter_program; /* the interpreter; NULL: none runs */
+	unsigned
+		interpreter_generation; /* of the interpreter: what an earlier one has said is not looked at any more */
+	bool has_ready_event_on[SANDBOX_STREAM_MAX]; /* it has said so */
 	bool is_ready;           /* and what was denied to its start is known */
-	struct frames frames[SANDBOX_STREAM_MAX];
+	struct frames frame_parsers[SANDBOX_STREAM_MAX];
 	char nonce[CONTEXT_NONCE_BYTES + 1];
-	struct buf input;        /* what the interpreter is still to read, from input_at on */
-	size_t input_at;
-	char *death;             /* how it has ended while nothing ran: the next run is told; owned */
-	struct context_run *run; /* the queue: the first one runs */
-	unsigned run_count, last_number;
-	unsigned references;
+	struct buf pending_input; /* what the interpreter is still to read, from input_at on */
+	size_t pending_input_sent_bytes;
+	char *unreported_death_text;   /* how it has ended while nothing ran: the next run is told; owned */
+	struct context_run *first_run; /* the queue: the first one runs */
+	unsigned run_count, last_run_number;
+	unsigned reference_count;
 	bool is_freed;
 };
 
@@ -64,7 +65,7 @@ const struct language *language_find(const char *name);
 int interpreter_start(struct context *context, const struct interpreter_callbacks *callbacks);
 /* Asks it to run the first run's code. */
 void interpreter_send_run(struct context *context);
-void interpreter_forget(struct context *context);
+void interpreter_discard(struct context *context);
 void interpreter_signal(struct context *context, int number);
 
 /* ---- event.c ---- */

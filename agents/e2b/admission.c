@@ -8,48 +8,48 @@
 
 #include "agents/e2b/private.h"
 
-#define ADMISSION_STARTING_MAX 4u  /* sandboxes that are made at a time */
-#define ADMISSION_WAITING_MAX 256u /* requests of one key that may wait */
-#define ADMISSION_WAIT_MS 20000u
-#define ADMISSION_RETRY_S "2"
+#define ADMISSION_STARTS_AT_ONCE_MAX 4u    /* sandboxes that are made at a time */
+#define ADMISSION_WAITING_PER_KEY_MAX 256u /* requests of one key that may wait */
+#define ADMISSION_WAIT_TIMEOUT_MS 20000u
+#define ADMISSION_RETRY_AFTER_S "2"
 
-struct e2b_waiting {
-	struct e2b_waiting *next;
+struct e2b_waiting_request {
+	struct e2b_waiting_request *next;
 	struct e2b *e2b;
 	struct e2b_key *key;
 	struct e2b_template *template;
 	struct http_request *request;
-	struct e2b_wish wish; /* its JSON values are owned */
-	struct loop_timer *timer;
+	struct e2b_create_options create_options; /* its JSON values are owned */
+	struct loop_timer *timeout_timer;
 };
 
-static void waiting_unlink(struct e2b_waiting *waiting)
+static void waiting_request_unlink(struct e2b_waiting_request *waiting)
 {
-	struct e2b_waiting **at = &waiting->e2b->waiting;
+	struct e2b_waiting_request **at = &waiting->e2b->waiting_requests;
 
 	while (*at && *at != waiting)
 		at = &(*at)->next;
 	if (*at) {
 		*at = waiting->next;
-		waiting->key->waiting--;
+		waiting->key->waiting_request_count--;
 	}
 }
 
-static void waiting_free(struct e2b_waiting *waiting)
+static void waiting_request_free(struct e2b_waiting_request *waiting)
 {
-	waiting_unlink(waiting);
-	loop_cancel(waiting->timer);
-	json_decref((json_t *)(uintptr_t)waiting->wish.metadata);
-	json_decref((json_t *)(uintptr_t)waiting->wish.env);
-	json_decref((json_t *)(uintptr_t)waiting->wish.internet);
+	waiting_request_unlink(waiting);
+	loop_cancel_timer(waiting->timeout_timer);
+	json_decref((json_t *)(uintptr_t)waiting->create_options.metadata);
+	json_decref((json_t *)(uintptr_t)waiting->create_options.env);
+	json_decref((json_t *)(uintptr_t)waiting->create_options.allow_internet_access);
 	free(waiting);
 }
 
 static void admission_refuse(struct e2b_key *key, struct http_request *request, const char *why)
 {
-	key->refused++;
+	key->refused_request_count++;
 	log_event("refused", json_pack("{s:s, s:s}", "key", key->name, "why", why));
-	http_add_header(request, "Retry-After", ADMISSION_RETRY_S);
+	http_add_header(request, "Retry-After", ADMISSION_RETRY_AFTER_S);
 	e2b_fail(request, 429, "%s", why);
 }
 
@@ -60,69 +60,71 @@ static bool admission_check_quota(struct e2b_key *key, const struct e2b_template
 	const char *what;
 	char why[256];
 
-	if (keys_have_room(key, template, &what))
+	if (keys_have_quota_for(key, template, &what))
 		return true;
 	(void)snprintf(why, sizeof(why), "the key \"%.64s\" has used up its quota of %s", key->name, what);
 	admission_refuse(key, request, why);
 	return false;
 }
 
-static void waiting_on_time(void *data)
+static void waiting_request_on_timeout(void *data)
 {
-	struct e2b_waiting *waiting = data;
+	struct e2b_waiting_request *waiting = data;
 	struct http_request *request = waiting->request;
 	struct e2b_key *key = waiting->key;
 
-	waiting->timer = NULL;
+	waiting->timeout_timer = NULL;
 	http_set_owner(request, NULL, NULL);
-	waiting_free(waiting);
+	waiting_request_free(waiting);
 	admission_refuse(key, request, "the server has no room for another sandbox; try again later");
 }
 
-static void waiting_on_done(void *data, bool complete)
+static void waiting_request_on_hangup(void *data, bool complete)
 {
 	(void)complete;
-	waiting_free(data); /* the client has hung up */
+	waiting_request_free(data); /* the client has hung up */
 }
 
-static bool admission_has_room(const struct e2b *e2b)
+static bool admission_may_start_one(const struct e2b *e2b)
 {
-	return e2b->sandbox_count < e2b->sandboxes_max && e2b->starting < ADMISSION_STARTING_MAX;
+	return e2b->sandbox_count < e2b->sandboxes_max && e2b->starting_count < ADMISSION_STARTS_AT_ONCE_MAX;
 }
 
 /* The first request of the key that was served longest ago. NULL: none waits. */
-static struct e2b_waiting *admission_choose(struct e2b *e2b)
+static struct e2b_waiting_request *admission_choose_next(struct e2b *e2b)
 {
-	struct e2b_waiting *chosen = NULL;
+	struct e2b_waiting_request *chosen = NULL;
 
-	for (struct e2b_waiting *waiting = e2b->waiting; waiting; waiting = waiting->next)
-		if (!chosen || waiting->key->served < chosen->key->served)
+	for (struct e2b_waiting_request *waiting = e2b->waiting_requests; waiting; waiting = waiting->next)
+		if (!chosen || waiting->key->last_served_turn < chosen->key->last_served_turn)
 			chosen = waiting;
 	return chosen;
 }
 
-void admission_run(struct e2b *e2b)
+void admission_start_waiting(struct e2b *e2b)
 {
-	struct e2b_waiting *waiting;
+	struct e2b_waiting_request *waiting;
 
-	while (!e2b->is_ending && admission_has_room(e2b) && (waiting = admission_choose(e2b))) {
-		waiting->key->served = ++e2b->served;
-		waiting_unlink(waiting); /* a sandbox that cannot be made calls admission_run() for the next one */
+	while (!e2b->is_stopping && admission_may_start_one(e2b) && (waiting = admission_choose_next(e2b))) {
+		waiting->key->last_served_turn = ++e2b->served_turns;
+		waiting_request_unlink(
+			waiting); /* a sandbox that cannot be made calls admission_start_waiting() for the next one */
 		http_set_owner(waiting->request, NULL, NULL);
 		if (admission_check_quota(waiting->key, waiting->template, waiting->request))
-			e2b_sandboxes_start(e2b, waiting->key, waiting->template, waiting->request, &waiting->wish);
-		waiting_free(waiting);
+			e2b_sandbox_start(e2b, waiting->key, waiting->template, waiting->request,
+					  &waiting->create_options);
+		waiting_request_free(waiting);
 	}
 }
 
-void admission_add(struct e2b *e2b, struct e2b_key *key, struct e2b_template *template, struct http_request *request,
-		   const struct e2b_wish *wish)
+void admission_queue_request(struct e2b *e2b, struct e2b_key *key, struct e2b_template *template,
+			     struct http_request *request, const struct e2b_create_options *create_options)
 {
-	struct e2b_waiting *waiting, **at = &e2b->waiting;
+	struct e2b_waiting_request *waiting, **at = &e2b->waiting_requests;
 
 	if (!admission_check_quota(key, template, request))
 		return;
-	if (key->waiting >= ADMISSION_WAITING_MAX) {
+	if (key->waiting_request_count >= ADMISSION_WAITING_PER_KEY_MAX) {
 		admission_refuse(key, request, "too many requests of this key wait for a sandbox");
 		return;
 	}
@@ -131,27 +133,28 @@ void admission_add(struct e2b *e2b, struct e2b_key *key, struct e2b_template *te
 		e2b_fail(request, 503, "the server has no memory");
 		return;
 	}
-	*waiting =
-		(struct e2b_waiting){.e2b = e2b, .key = key, .template = template, .request = request, .wish = *wish};
-	(void)json_incref((json_t *)(uintptr_t)wish->metadata);
-	(void)json_incref((json_t *)(uintptr_t)wish->env);
-	(void)json_incref((json_t *)(uintptr_t)wish->internet);
-	waiting->timer = loop_after(e2b->loop, ADMISSION_WAIT_MS, waiting_on_time, waiting);
-	http_set_owner(request, waiting_on_done, waiting);
+	*waiting = (struct e2b_waiting_request){
+		.e2b = e2b, .key = key, .template = template, .request = request, .create_options = *create_options};
+	(void)json_incref((json_t *)(uintptr_t)create_options->metadata);
+	(void)json_incref((json_t *)(uintptr_t)create_options->env);
+	(void)json_incref((json_t *)(uintptr_t)create_options->allow_internet_access);
+	waiting->timeout_timer =
+		loop_add_timer(e2b->loop, ADMISSION_WAIT_TIMEOUT_MS, waiting_request_on_timeout, waiting);
+	http_set_owner(request, waiting_request_on_hangup, waiting);
 	while (*at)
 		at = &(*at)->next;
 	*at = waiting;
-	key->waiting++;
-	admission_run(e2b);
+	key->waiting_request_count++;
+	admission_start_waiting(e2b);
 }
 
-void admission_release(struct e2b *e2b)
+void admission_abort_all(struct e2b *e2b)
 {
-	while (e2b->waiting) {
-		struct http_request *request = e2b->waiting->request;
+	while (e2b->waiting_requests) {
+		struct http_request *request = e2b->waiting_requests->request;
 
 		http_set_owner(request, NULL, NULL);
-		waiting_free(e2b->waiting);
+		waiting_request_free(e2b->waiting_requests);
 		http_abort(request);
 	}
 }

@@ -4,7 +4,7 @@
 
 #include "agents/e2b/private.h"
 
-#define ANSWER_MESSAGE_MAX 4096
+#define ANSWER_MESSAGE_SIZE 4096
 
 static void answer_error(struct http_request *request, unsigned status, const char *message)
 {
@@ -17,7 +17,7 @@ static void answer_error(struct http_request *request, unsigned status, const ch
 
 void e2b_fail(struct http_request *request, unsigned status, const char *format, ...)
 {
-	char message[ANSWER_MESSAGE_MAX];
+	char message[ANSWER_MESSAGE_SIZE];
 	va_list args;
 
 	va_start(args, format);

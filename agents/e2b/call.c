@@ -4,7 +4,7 @@
 
 #include "agents/e2b/private.h"
 
-static void call_unlink(struct e2b_call *call)
+static void e2b_call_unlink(struct e2b_call *call)
 {
 	struct e2b_call **at = &call->box->calls;
 
@@ -14,22 +14,22 @@ static void call_unlink(struct e2b_call *call)
 		*at = call->next;
 }
 
-static void call_free(struct e2b_call *call)
+static void e2b_call_free(struct e2b_call *call)
 {
-	call_unlink(call);
-	loop_cancel(call->ping);
+	e2b_call_unlink(call);
+	loop_cancel_timer(call->ping_timer);
 	json_decref(call->ping_message);
 	free(call);
 }
 
-static void call_on_done(void *data, bool complete)
+static void e2b_call_on_request_done(void *data, bool complete)
 {
 	struct e2b_call *call = data;
 
 	(void)complete;
 	call->request = NULL;
 	call->on_cancel(call->data);
-	call_free(call);
+	e2b_call_free(call);
 }
 
 struct e2b_call *e2b_call_create(struct e2b_sandbox *box, struct http_request *request, void (*on_cancel)(void *data),
@@ -45,7 +45,7 @@ struct e2b_call *e2b_call_create(struct e2b_sandbox *box, struct http_request *r
 	call->data = data;
 	call->next = box->calls;
 	box->calls = call;
-	http_set_owner(request, call_on_done, call);
+	http_set_owner(request, e2b_call_on_request_done, call);
 	return call;
 }
 
@@ -53,7 +53,7 @@ void e2b_call_finish(struct e2b_call *call)
 {
 	if (call->request)
 		http_set_owner(call->request, NULL, NULL);
-	call_free(call);
+	e2b_call_free(call);
 }
 
 void e2b_call_abort(struct e2b_call *call)
@@ -65,7 +65,7 @@ void e2b_call_abort(struct e2b_call *call)
 		http_abort(request);
 }
 
-static void call_ignore(void *data)
+static void e2b_call_ignore_cancel(void *data)
 {
 	(void)data;
 }
@@ -73,7 +73,7 @@ static void call_ignore(void *data)
 void e2b_call_read_body(struct e2b_sandbox *box, struct http_request *request,
 			void (*on_body)(void *call, struct http_request *request, const char *bytes, size_t len))
 {
-	struct e2b_call *call = e2b_call_create(box, request, call_ignore, NULL);
+	struct e2b_call *call = e2b_call_create(box, request, e2b_call_ignore_cancel, NULL);
 
 	if (call)
 		http_read_body(request, E2B_BODY_BYTES_MAX, on_body, call);
@@ -81,7 +81,7 @@ void e2b_call_read_body(struct e2b_sandbox *box, struct http_request *request,
 		http_abort(request);
 }
 
-void e2b_calls_release(struct e2b_sandbox *box)
+void e2b_calls_abort_all(struct e2b_sandbox *box)
 {
 	while (box->calls) {
 		struct e2b_call *call = box->calls;

@@ -13,9 +13,9 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#define CONNECT_PING_DEFAULT_S 90u
-#define CONNECT_PING_MIN_S 1u
-#define CONNECT_MESSAGE_MAX 512
+#define CONNECT_PING_INTERVAL_DEFAULT_S 90u
+#define CONNECT_PING_INTERVAL_MIN_S 1u
+#define CONNECT_ERROR_MESSAGE_SIZE 512
 
 static const struct {
 	const char *name;
@@ -68,7 +68,7 @@ enum connect_code connect_code_of_errno(int error)
 
 /* ---- messages ---- */
 
-const json_t *connect_get(const json_t *message, const char *camel, const char *snake)
+const json_t *connect_get_member(const json_t *message, const char *camel, const char *snake)
 {
 	const json_t *value = json_object_get(message, camel);
 
@@ -79,13 +79,13 @@ const json_t *connect_get(const json_t *message, const char *camel, const char *
 
 const char *connect_get_text(const json_t *message, const char *camel, const char *snake)
 {
-	return json_string_value(connect_get(message, camel, snake));
+	return json_string_value(connect_get_member(message, camel, snake));
 }
 
 /* proto3 JSON writes numbers as numbers or as texts. */
 int64_t connect_get_integer(const json_t *message, const char *camel, const char *snake, int64_t otherwise)
 {
-	const json_t *value = connect_get(message, camel, snake);
+	const json_t *value = connect_get_member(message, camel, snake);
 	uint64_t number;
 
 	if (json_is_integer(value))
@@ -95,7 +95,7 @@ int64_t connect_get_integer(const json_t *message, const char *camel, const char
 	return otherwise;
 }
 
-static int connect_get_digit(char letter)
+static int connect_decode_base64_digit(char letter)
 {
 	if (letter >= 'A' && letter <= 'Z')
 		return letter - 'A';
@@ -117,7 +117,7 @@ char *connect_decode_base64(const char *text, size_t len, size_t *ret_len)
 	while (len > 0 && text[len - 1] == '=')
 		len--;
 	for (size_t i = 0; bytes && i < len; i++) {
-		int digit = connect_get_digit(text[i]);
+		int digit = connect_decode_base64_digit(text[i]);
 
 		if (digit < 0) {
 			free(bytes);
@@ -161,11 +161,11 @@ static void connect_put_envelope(struct http_request *request, unsigned flags, c
 						   (char)(unsigned char)(len >> 16), (char)(unsigned char)(len >> 8),
 						   (char)(unsigned char)len};
 
-	(void)http_write(request, head, sizeof(head));
-	*ret_goes_on = http_write(request, text, len);
+	(void)http_write_stream(request, head, sizeof(head));
+	*ret_goes_on = http_write_stream(request, text, len);
 }
 
-static void connect_put_end(struct http_request *request, const json_t *error)
+static void connect_put_end_message(struct http_request *request, const json_t *error)
 {
 	_cleanup_json_ json_t *end = error ? json_pack("{s:O}", "error", error) : json_object();
 	_cleanup_free_ char *text = end ? json_dumps(end, JSON_COMPACT) : NULL;
@@ -188,7 +188,7 @@ void connect_answer(struct http_request *request, json_t *message)
 void connect_fail(struct http_request *request, enum connect_code code, const char *format, ...)
 {
 	_cleanup_json_ json_t *error = NULL;
-	char message[CONNECT_MESSAGE_MAX];
+	char message[CONNECT_ERROR_MESSAGE_SIZE];
 	va_list args;
 
 	va_start(args, format);
@@ -202,10 +202,10 @@ void connect_fail(struct http_request *request, enum connect_code code, const ch
 		return;
 	}
 	http_begin_stream(request, 200, "application/connect+json", -1, NULL, NULL);
-	connect_put_end(request, error);
+	connect_put_end_message(request, error);
 }
 
-static void call_on_room(void *data)
+static void connect_on_stream_room(void *data)
 {
 	struct e2b_call *call = data;
 
@@ -213,29 +213,29 @@ static void call_on_room(void *data)
 		call->on_room(call->data);
 }
 
-static void call_on_ping(void *data)
+static void connect_on_ping_timer(void *data)
 {
 	struct e2b_call *call = data;
 
-	call->ping = loop_after(call->box->e2b->loop, call->ping_ms, call_on_ping, call);
-	(void)connect_send(call, json_incref(call->ping_message));
+	call->ping_timer = loop_add_timer(call->box->e2b->loop, call->ping_interval_ms, connect_on_ping_timer, call);
+	(void)connect_send_message(call, json_incref(call->ping_message));
 }
 
-void connect_begin(struct e2b_call *call, json_t *ping, void (*on_room)(void *data))
+void connect_begin_stream(struct e2b_call *call, json_t *ping, void (*on_room)(void *data))
 {
 	const char *wish = http_get_header(call->request, "Keepalive-Ping-Interval");
-	uint64_t seconds = CONNECT_PING_DEFAULT_S;
+	uint64_t seconds = CONNECT_PING_INTERVAL_DEFAULT_S;
 
 	if (wish)
-		(void)text_parse_number(wish, CONNECT_PING_MIN_S, CONNECT_PING_DEFAULT_S, &seconds);
+		(void)text_parse_number(wish, CONNECT_PING_INTERVAL_MIN_S, CONNECT_PING_INTERVAL_DEFAULT_S, &seconds);
 	call->on_room = on_room;
 	call->ping_message = ping;
-	call->ping_ms = seconds * 1000;
-	call->ping = loop_after(call->box->e2b->loop, call->ping_ms, call_on_ping, call);
-	http_begin_stream(call->request, 200, "application/connect+json", -1, call_on_room, call);
+	call->ping_interval_ms = seconds * 1000;
+	call->ping_timer = loop_add_timer(call->box->e2b->loop, call->ping_interval_ms, connect_on_ping_timer, call);
+	http_begin_stream(call->request, 200, "application/connect+json", -1, connect_on_stream_room, call);
 }
 
-bool connect_send(struct e2b_call *call, json_t *message)
+bool connect_send_message(struct e2b_call *call, json_t *message)
 {
 	_cleanup_free_ char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
 	bool goes_on = true;
@@ -246,11 +246,11 @@ bool connect_send(struct e2b_call *call, json_t *message)
 	return goes_on;
 }
 
-void connect_end(struct e2b_call *call, enum connect_code code, const char *message)
+void connect_end_stream(struct e2b_call *call, enum connect_code code, const char *message)
 {
 	_cleanup_json_ json_t *error = message ? connect_make_error(code, message) : NULL;
 
-	connect_put_end(call->request, error);
+	connect_put_end_message(call->request, error);
 	e2b_call_finish(call);
 }
 

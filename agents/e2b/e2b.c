@@ -33,7 +33,7 @@ static bool e2b_parse_host(const char *host, char id[HTTP_PATH_PART_SIZE], uint6
 }
 
 /* False: the request names no sandbox. */
-static bool e2b_get_target(struct http_request *request, char id[HTTP_PATH_PART_SIZE], uint64_t *ret_port)
+static bool e2b_get_target_sandbox(struct http_request *request, char id[HTTP_PATH_PART_SIZE], uint64_t *ret_port)
 {
 	const char *header = http_get_header(request, "E2b-Sandbox-Id");
 	const char *port = http_get_header(request, "E2b-Sandbox-Port");
@@ -49,11 +49,11 @@ static bool e2b_get_target(struct http_request *request, char id[HTTP_PATH_PART_
 
 /* ---- envd's own requests ---- */
 
-static bool e2b_has_token(const struct e2b_sandbox *box, struct http_request *request)
+static bool e2b_has_valid_token(const struct e2b_sandbox *box, struct http_request *request)
 {
 	const char *token = http_get_header(request, "X-Access-Token");
 
-	return !box->token[0] || (token && keys_texts_are_equal(token, box->token));
+	return !box->token[0] || (token && keys_equal_in_constant_time(token, box->token));
 }
 
 static void envd_answer_envs(const struct e2b_sandbox *box, struct http_request *request)
@@ -65,7 +65,7 @@ static void envd_answer_envs(const struct e2b_sandbox *box, struct http_request 
 	http_answer_json(request, 200, env);
 }
 
-static void envd_on_init(void *data, struct http_request *request, const char *bytes, size_t len)
+static void envd_on_init_body(void *data, struct http_request *request, const char *bytes, size_t len)
 {
 	struct e2b_call *call = data;
 	struct e2b_sandbox *box = call->box;
@@ -80,7 +80,8 @@ static void envd_on_init(void *data, struct http_request *request, const char *b
 	vars = json_object_get(body, "envVars");
 	json_object_foreach((json_t *)(uintptr_t)vars, name, value)
 	{
-		if (json_is_string(value) && *name && !strchr(name, '=') && json_object_size(box->env) < E2B_TEXTS_MAX)
+		if (json_is_string(value) && *name && !strchr(name, '=') &&
+		    json_object_size(box->env) < E2B_TEXT_PAIRS_MAX)
 			(void)json_object_set(box->env, name, (json_t *)(uintptr_t)value);
 	}
 	http_answer(request, 204, NULL, "", 0);
@@ -95,8 +96,8 @@ static void envd_handle(struct e2b_sandbox *box, struct http_request *request)
 		http_answer(request, 204, NULL, "", 0);
 	} else if ((is_get || is_post) && strcmp(path, "/files") == 0) {
 		files_handle(box, request); /* it may be signed instead of having a token */
-	} else if (!e2b_has_token(box, request)) {
-		box->e2b->requests_denied++;
+	} else if (!e2b_has_valid_token(box, request)) {
+		box->e2b->denied_request_count++;
 		if (strncmp(path, "/process.", 9) == 0 || strncmp(path, "/filesystem.", 12) == 0)
 			connect_fail(request, CONNECT_UNAUTHENTICATED,
 				     "unauthenticated: X-Access-Token is not the sandbox's");
@@ -105,7 +106,7 @@ static void envd_handle(struct e2b_sandbox *box, struct http_request *request)
 	} else if (is_get && strcmp(path, "/envs") == 0) {
 		envd_answer_envs(box, request);
 	} else if (is_post && strcmp(path, "/init") == 0) {
-		e2b_call_read_body(box, request, envd_on_init);
+		e2b_call_read_body(box, request, envd_on_init_body);
 	} else if (strncmp(path, "/process.", 9) == 0 || strncmp(path, "/filesystem.", 12) == 0) {
 		rpc_handle(box, request);
 	} else {
@@ -119,11 +120,12 @@ static void interpreter_check_and_handle(struct e2b_sandbox *box, struct http_re
 {
 	const char *traffic = http_get_header(request, "E2B-Traffic-Access-Token");
 
-	if (e2b_has_token(box, request) || (traffic && keys_texts_are_equal(traffic, box->traffic_token))) {
+	if (e2b_has_valid_token(box, request) ||
+	    (traffic && keys_equal_in_constant_time(traffic, box->traffic_token))) {
 		interpreter_handle(box, request);
 		return;
 	}
-	box->e2b->requests_denied++;
+	box->e2b->denied_request_count++;
 	e2b_fail(request, 401, "unauthenticated: neither X-Access-Token nor E2B-Traffic-Access-Token is the sandbox's");
 }
 
@@ -134,17 +136,17 @@ static void e2b_on_request(void *data, struct http_request *request)
 	struct e2b_sandbox *box;
 	uint64_t port;
 
-	e2b->requests++;
-	if (!e2b_get_target(request, id, &port)) {
+	e2b->request_count++;
+	if (!e2b_get_target_sandbox(request, id, &port)) {
 		if (strcmp(http_get_path(request), "/files") == 0)
 			files_handle_signed(e2b, request);
 		else
 			management_handle(e2b, request);
 		return;
 	}
-	box = e2b_sandboxes_find(e2b, id);
+	box = e2b_sandbox_find(e2b, id);
 	if (!box) {
-		e2b->requests_denied++;
+		e2b->denied_request_count++;
 		http_answer_json(request, 502,
 				 json_pack("{s:s, s:s*, s:i}", "message", "The sandbox was not found", "sandboxId", id,
 					   "code", 502));
@@ -164,25 +166,26 @@ static int e2b_copy_options(struct e2b *e2b, const struct e2b_options *options)
 {
 	struct e2b_options *own = &e2b->options;
 
-	own->callgate = strdup(options->callgate);
-	own->templates = strdup(options->templates);
-	own->own_templates = options->own_templates ? strdup(options->own_templates) : NULL;
-	own->log_directory = options->log_directory ? strdup(options->log_directory) : NULL;
-	return own->callgate && own->templates && (own->own_templates || !options->own_templates) &&
-			       (own->log_directory || !options->log_directory)
+	own->callgate_path = strdup(options->callgate_path);
+	own->builtin_templates_dir = strdup(options->builtin_templates_dir);
+	own->user_templates_dir = options->user_templates_dir ? strdup(options->user_templates_dir) : NULL;
+	own->audit_log_dir = options->audit_log_dir ? strdup(options->audit_log_dir) : NULL;
+	return own->callgate_path && own->builtin_templates_dir &&
+			       (own->user_templates_dir || !options->user_templates_dir) &&
+			       (own->audit_log_dir || !options->audit_log_dir)
 		       ? 0
 		       : -ENOMEM;
 }
 
-static int e2b_load(struct e2b *e2b, const struct e2b_options *options, char **ret_why)
+static int e2b_load_options(struct e2b *e2b, const struct e2b_options *options, char **ret_why)
 {
 	const json_t *sandboxes = json_object_get(options->limits, "sandboxes");
 	int error = e2b_copy_options(e2b, options);
 	long count = sysconf(_SC_NPROCESSORS_ONLN);
 
 	e2b->cpu_count = count > 0 ? (int)count : 1;
-	e2b->sandboxes_max = E2B_SANDBOXES_DEFAULT;
-	e2b->start_ms = e2b_now_ms();
+	e2b->sandboxes_max = E2B_SANDBOXES_MAX_DEFAULT;
+	e2b->start_ms = e2b_get_real_time_ms();
 	if (error == 0 && sandboxes &&
 	    (!json_is_integer(sandboxes) || json_integer_value(sandboxes) < 1 ||
 	     json_integer_value(sandboxes) > E2B_SANDBOXES_MAX)) {
@@ -204,17 +207,17 @@ int e2b_create(struct loop *loop, const struct e2b_options *options, struct e2b 
 	*ret_why = NULL;
 	if (e2b) {
 		e2b->loop = loop;
-		e2b->on_room = admission_run;
-		error = e2b_load(e2b, options, ret_why);
+		e2b->on_room = admission_start_waiting;
+		error = e2b_load_options(e2b, options, ret_why);
 	}
 	if (error == 0)
-		error = http_server_create(loop, &http, &e2b->http);
+		error = http_server_create(loop, &http, &e2b->http_server);
 	else
 		(void)close(options->listen_fd);
 	if (error == 0) {
-		templates_load_warm(e2b);
+		templates_load_all(e2b);
 		for (struct e2b_template *template = e2b->templates; template; template = template->next)
-			e2b_sandboxes_keep_ready(e2b, template);
+			e2b_spares_make(e2b, template);
 		*ret_e2b = e2b;
 	} else {
 		e2b_free(e2b);
@@ -226,18 +229,18 @@ void e2b_free(struct e2b *e2b)
 {
 	if (!e2b)
 		return;
-	e2b->is_ending = true;
-	admission_release(e2b);
+	e2b->is_stopping = true;
+	admission_abort_all(e2b);
 	while (e2b->spares)
-		e2b_sandboxes_end(e2b->spares, "server_stopped");
+		e2b_sandbox_end(e2b->spares, "server_stopped");
 	while (e2b->sandboxes)
-		e2b_sandboxes_end(e2b->sandboxes, "server_stopped");
-	http_server_free(e2b->http);
-	templates_release(e2b);
-	keys_release(e2b);
-	free((char *)(uintptr_t)e2b->options.callgate);
-	free((char *)(uintptr_t)e2b->options.templates);
-	free((char *)(uintptr_t)e2b->options.own_templates);
-	free((char *)(uintptr_t)e2b->options.log_directory);
+		e2b_sandbox_end(e2b->sandboxes, "server_stopped");
+	http_server_free(e2b->http_server);
+	templates_free_all(e2b);
+	keys_free_all(e2b);
+	free((char *)(uintptr_t)e2b->options.callgate_path);
+	free((char *)(uintptr_t)e2b->options.builtin_templates_dir);
+	free((char *)(uintptr_t)e2b->options.user_templates_dir);
+	free((char *)(uintptr_t)e2b->options.audit_log_dir);
 	free(e2b);
 }

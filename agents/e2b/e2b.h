@@ -13,11 +13,11 @@
 struct e2b;
 
 struct e2b_options {
-	int listen_fd;             /* taken */
-	const char *callgate;      /* path of the executable callgate */
-	const char *templates;     /* directory of the built-in templates */
-	const char *own_templates; /* a second one, which is looked at first; NULL: none */
-	const char *log_directory; /* where each sandbox's audit log goes; NULL: no log is kept */
+	int listen_fd;                     /* taken */
+	const char *callgate_path;         /* path of the executable callgate */
+	const char *builtin_templates_dir; /* directory of the built-in templates */
+	const char *user_templates_dir;    /* a second one, which is looked at first; NULL: none */
+	const char *audit_log_dir;         /* where each sandbox's audit log goes; NULL: no log is kept */
 	/*
 	 * {"sandboxes": N, "keys": [{"name": …, "key": …, "sandboxes": N, "memory": bytes, "disk": bytes,
 	 * "cpu": seconds, "operator": bool}]}: see KEYS in callgate-serve(1).

@@ -15,14 +15,14 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#define DOWNLOAD_HELD_BYTES (256u << 10) /* before the answer begins: smaller files have a Content-Length */
+#define DOWNLOAD_HELD_BYTES_MAX (256u << 10) /* before the answer begins: smaller files have a Content-Length */
 #define UPLOAD_FILES_MAX 1000u
-#define UPLOAD_FILES_AT_ONCE 4u  /* while more are written, no content is read */
-#define UPLOAD_SLICE_BYTES 1024u /* of a form, at a time: few files begin in it */
+#define UPLOAD_OPEN_FILES_MAX 4u      /* while more are written, no content is read */
+#define UPLOAD_FORM_SLICE_BYTES 1024u /* of a form, at a time: few files begin in it */
 #define UPLOAD_METADATA_BYTES_MAX 4096u
 #define UPLOAD_METADATA_KEY_BYTES_MAX 246u
 
-static unsigned files_get_status(int error)
+static unsigned files_get_http_status(int error)
 {
 	switch (error) {
 	case ENOENT:
@@ -51,13 +51,13 @@ static unsigned files_get_status(int error)
 struct download {
 	struct e2b_call *call;
 	struct fileop *fileop;
-	struct buf held;
-	bool has_begun;
+	struct buf held_content;
+	bool answer_has_begun;
 };
 
 static void download_free(struct download *download)
 {
-	buf_release(&download->held);
+	buf_release(&download->held_content);
 	free(download);
 }
 
@@ -65,26 +65,27 @@ static void download_on_room(void *data)
 {
 	struct download *download = data;
 
-	fileop_pause(download->fileop, false);
+	fileop_pause_output(download->fileop, false);
 }
 
 static void download_on_data(void *data, const char *bytes, size_t len)
 {
 	struct download *download = data;
 
-	if (!download->has_begun && download->held.len + len <= DOWNLOAD_HELD_BYTES) {
-		buf_add(&download->held, bytes, len);
+	if (!download->answer_has_begun && download->held_content.len + len <= DOWNLOAD_HELD_BYTES_MAX) {
+		buf_add(&download->held_content, bytes, len);
 		return;
 	}
-	if (!download->has_begun) {
-		download->has_begun = true;
+	if (!download->answer_has_begun) {
+		download->answer_has_begun = true;
 		http_begin_stream(download->call->request, 200, "application/octet-stream", -1, download_on_room,
 				  download);
-		(void)http_write(download->call->request, download->held.data, download->held.len);
-		buf_release(&download->held);
+		(void)http_write_stream(download->call->request, download->held_content.data,
+					download->held_content.len);
+		buf_release(&download->held_content);
 	}
-	if (!http_write(download->call->request, bytes, len))
-		fileop_pause(download->fileop, true);
+	if (!http_write_stream(download->call->request, bytes, len))
+		fileop_pause_output(download->fileop, true);
 }
 
 static void download_on_answer(void *data, int error, const char *message, const json_t *answer)
@@ -94,17 +95,18 @@ static void download_on_answer(void *data, int error, const char *message, const
 	struct http_request *request = call->request;
 
 	(void)answer;
-	if (download->has_begun && error) {
+	if (download->answer_has_begun && error) {
 		e2b_call_abort(call); /* it must not look complete */
 	} else {
 		e2b_call_finish(call);
-		if (download->has_begun)
+		if (download->answer_has_begun)
 			http_end_stream(request);
 		else if (error)
-			e2b_fail(request, files_get_status(error), "%s", message);
+			e2b_fail(request, files_get_http_status(error), "%s", message);
 		else
 			http_answer(request, 200, "application/octet-stream",
-				    download->held.data ? download->held.data : "", download->held.len);
+				    download->held_content.data ? download->held_content.data : "",
+				    download->held_content.len);
 	}
 	download_free(download);
 }
@@ -130,13 +132,13 @@ static void files_download(struct e2b_sandbox *box, struct http_request *request
 		error = fileop_start(box->sandbox, json_pack("{s:s, s:s}", "op", "read", "path", path), &handler,
 				     &download->fileop);
 	if (error == 0) {
-		fileop_finish(download->fileop);
+		fileop_end_content(download->fileop);
 		return;
 	}
 	if (download && download->call)
 		e2b_call_finish(download->call);
 	free(download);
-	e2b_fail(request, files_get_status(-error), "the file cannot be read: %s", strerror(-error));
+	e2b_fail(request, files_get_http_status(-error), "the file cannot be read: %s", strerror(-error));
 }
 
 /* ---- upload ---- */
@@ -149,46 +151,46 @@ struct upload_file {
 	struct upload *upload;
 	struct fileop *fileop;
 	char *path;
-	struct buf pending;
-	size_t pending_at, number;
+	struct buf pending_content;
+	size_t pending_sent_bytes, number;
 	bool has_content, is_complete;
 };
 
 struct upload {
 	struct e2b_call *call;
-	struct MHD_PostProcessor *parser; /* of a form; NULL: the body is the content */
-	char *path;                       /* that the address names; NULL: each file of a form has a name */
+	struct MHD_PostProcessor *form_parser; /* of a form; NULL: the body is the content */
+	char *path;                            /* that the address names; NULL: each file of a form has a name */
 	json_t *metadata;
-	bool is_packed;            /* by gzip */
-	struct upload_file *files; /* being written; the first is the one whose content comes */
-	size_t count;              /* of all files so far */
-	uint64_t bytes;
-	json_t *written;      /* their entries */
-	char last_name[4096]; /* of the file whose content comes, as the form has it */
-	bool has_ended;       /* the body is complete */
+	bool is_gzipped;                /* by gzip */
+	struct upload_file *open_files; /* being written; the first is the one whose content comes */
+	size_t file_count;              /* of all files so far */
+	uint64_t received_bytes;
+	json_t *written_entries;        /* their entries */
+	char last_form_file_name[4096]; /* of the file whose content comes, as the form has it */
+	bool body_has_ended;            /* the body is complete */
 	int error;
 };
 
 static void upload_file_free(struct upload_file *file)
 {
-	buf_release(&file->pending);
+	buf_release(&file->pending_content);
 	free(file->path);
 	free(file);
 }
 
 static void upload_free(struct upload *upload)
 {
-	while (upload->files) {
-		struct upload_file *file = upload->files;
+	while (upload->open_files) {
+		struct upload_file *file = upload->open_files;
 
-		upload->files = file->next;
+		upload->open_files = file->next;
 		fileop_cancel(file->fileop);
 		upload_file_free(file);
 	}
-	if (upload->parser)
-		(void)MHD_destroy_post_processor(upload->parser);
+	if (upload->form_parser)
+		(void)MHD_destroy_post_processor(upload->form_parser);
 	json_decref(upload->metadata);
-	json_decref(upload->written);
+	json_decref(upload->written_entries);
 	free(upload->path);
 	free(upload);
 }
@@ -208,18 +210,18 @@ static void upload_fail(struct upload *upload, unsigned status, const char *mess
 	e2b_fail(request, status, "%s", message);
 }
 
-static void upload_check_end(struct upload *upload)
+static void upload_answer_if_complete(struct upload *upload)
 {
 	struct http_request *request = upload->call->request;
 	json_t *written;
 
-	if (!upload->has_ended || upload->files)
+	if (!upload->body_has_ended || upload->open_files)
 		return;
-	if (upload->count == 0) {
+	if (upload->file_count == 0) {
 		upload_fail(upload, 400, "the request has no file");
 		return;
 	}
-	written = json_incref(upload->written);
+	written = json_incref(upload->written_entries);
 	e2b_call_finish(upload->call);
 	upload_free(upload);
 	http_answer_json(request, 200, written);
@@ -229,30 +231,30 @@ static bool upload_has_room(const struct upload *upload)
 {
 	size_t count = 0;
 
-	for (const struct upload_file *file = upload->files; file; file = file->next) {
-		if (file->pending_at < file->pending.len)
+	for (const struct upload_file *file = upload->open_files; file; file = file->next) {
+		if (file->pending_sent_bytes < file->pending_content.len)
 			return false;
 		count++;
 	}
-	return count <= UPLOAD_FILES_AT_ONCE;
+	return count <= UPLOAD_OPEN_FILES_MAX;
 }
 
 static void upload_file_flush(struct upload_file *file)
 {
 	ssize_t taken;
 
-	while (file->pending_at < file->pending.len) {
-		taken = fileop_write(file->fileop, file->pending.data + file->pending_at,
-				     file->pending.len - file->pending_at);
+	while (file->pending_sent_bytes < file->pending_content.len) {
+		taken = fileop_write(file->fileop, file->pending_content.data + file->pending_sent_bytes,
+				     file->pending_content.len - file->pending_sent_bytes);
 		if (taken <= 0)
 			break;
-		file->pending_at += (size_t)taken;
+		file->pending_sent_bytes += (size_t)taken;
 	}
-	if (file->pending_at < file->pending.len)
+	if (file->pending_sent_bytes < file->pending_content.len)
 		return;
-	file->pending.len = file->pending_at = 0;
+	file->pending_content.len = file->pending_sent_bytes = 0;
 	if (file->is_complete)
-		fileop_finish(file->fileop);
+		fileop_end_content(file->fileop);
 }
 
 static void upload_file_on_room(void *data)
@@ -266,7 +268,7 @@ static void upload_file_on_room(void *data)
 
 static void upload_file_on_answer(void *data, int error, const char *message, const json_t *answer)
 {
-	struct upload_file *file = data, **at = &file->upload->files;
+	struct upload_file *file = data, **at = &file->upload->open_files;
 	struct upload *upload = file->upload;
 	const json_t *metadata = json_object_get(answer, "metadata");
 	size_t number = file->number;
@@ -277,35 +279,35 @@ static void upload_file_on_answer(void *data, int error, const char *message, co
 	*at = file->next;
 	upload_file_free(file);
 	if (error) {
-		upload_fail(upload, files_get_status(error), message);
+		upload_fail(upload, files_get_http_status(error), message);
 		return;
 	}
 	entry = json_pack("{s:O*, s:O*, s:s}", "name", json_object_get(answer, "name"), "path",
 			  json_object_get(answer, "path"), "type", "file");
 	if (json_object_size(metadata) > 0)
 		(void)json_object_set(entry, "metadata", upload->metadata);
-	(void)json_array_set_new(upload->written, number, entry);
+	(void)json_array_set_new(upload->written_entries, number, entry);
 	if (upload_has_room(upload))
 		http_resume_body(upload->call->request);
-	upload_check_end(upload);
+	upload_answer_if_complete(upload);
 }
 
 /* Starts to write a file. False: it cannot be started, for upload->error. */
-static bool upload_open(struct upload *upload, const char *path)
+static bool upload_begin_file(struct upload *upload, const char *path)
 {
 	struct upload_file *file = calloc(1, sizeof(*file));
 	const struct fileop_handler handler = {
 		.on_room = upload_file_on_room, .on_answer = upload_file_on_answer, .data = file};
-	int error = upload->count < UPLOAD_FILES_MAX ? -ENOMEM : -EMFILE;
+	int error = upload->file_count < UPLOAD_FILES_MAX ? -ENOMEM : -EMFILE;
 
-	if (file && upload->count < UPLOAD_FILES_MAX) {
+	if (file && upload->file_count < UPLOAD_FILES_MAX) {
 		file->upload = upload;
 		file->path = process_resolve_path(path);
-		file->number = upload->count;
+		file->number = upload->file_count;
 		if (file->path)
 			error = fileop_start(upload->call->box->sandbox,
 					     json_pack("{s:s, s:s, s:b, s:O}", "op", "write", "path", file->path,
-						       "gzip", upload->is_packed, "metadata", upload->metadata),
+						       "gzip", upload->is_gzipped, "metadata", upload->metadata),
 					     &handler, &file->fileop);
 	}
 	if (error < 0) {
@@ -314,47 +316,47 @@ static bool upload_open(struct upload *upload, const char *path)
 		upload->error = -error;
 		return false;
 	}
-	upload->count++;
-	(void)json_array_append_new(upload->written, json_null());
-	file->next = upload->files;
-	upload->files = file;
+	upload->file_count++;
+	(void)json_array_append_new(upload->written_entries, json_null());
+	file->next = upload->open_files;
+	upload->open_files = file;
 	return true;
 }
 
 /* The content of the first file has ended. */
-static void upload_close(struct upload *upload)
+static void upload_end_current_file(struct upload *upload)
 {
-	if (!upload->files || upload->files->is_complete)
+	if (!upload->open_files || upload->open_files->is_complete)
 		return;
-	upload->files->is_complete = true;
-	upload_file_flush(upload->files);
+	upload->open_files->is_complete = true;
+	upload_file_flush(upload->open_files);
 }
 
-static void upload_put(struct upload *upload, const char *bytes, size_t len)
+static void upload_add_content(struct upload *upload, const char *bytes, size_t len)
 {
-	struct upload_file *file = upload->files;
+	struct upload_file *file = upload->open_files;
 
 	if (len == 0 || !file || file->is_complete)
 		return;
 	file->has_content = true;
-	buf_add(&file->pending, bytes, len);
-	if (file->pending.failed)
+	buf_add(&file->pending_content, bytes, len);
+	if (file->pending_content.failed)
 		upload->error = ENOMEM;
 	else
 		upload_file_flush(file);
 }
 
 /* Called by libmicrohttpd for each piece of a form. */
-static enum MHD_Result upload_on_part(void *cls, enum MHD_ValueKind kind, const char *key, const char *name,
-				      const char *type, const char *encoding, const char *bytes, uint64_t offset,
-				      size_t len)
+static enum MHD_Result upload_on_form_part(void *cls, enum MHD_ValueKind kind, const char *key, const char *name,
+					   const char *type, const char *encoding, const char *bytes, uint64_t offset,
+					   size_t len)
 {
 	struct upload *upload = cls;
 	const char *path = upload->path ? upload->path : name;
-	const struct upload_file *first = upload->files;
+	const struct upload_file *first = upload->open_files;
 	/* It may be called twice for the beginning of a file, with no content the first time. */
-	bool is_same = first && !first->is_complete && !first->has_content && upload->count > 0 &&
-		       strcmp(upload->last_name, name ? name : "") == 0;
+	bool is_same = first && !first->is_complete && !first->has_content && upload->file_count > 0 &&
+		       strcmp(upload->last_form_file_name, name ? name : "") == 0;
 
 	(void)kind;
 	(void)type;
@@ -362,33 +364,34 @@ static enum MHD_Result upload_on_part(void *cls, enum MHD_ValueKind kind, const 
 	if (!path || (!name && strcmp(key, "file") != 0))
 		return MHD_YES; /* a field that is no file */
 	if (offset == 0 && !is_same) {
-		upload_close(upload);
-		(void)snprintf(upload->last_name, sizeof(upload->last_name), "%s", name ? name : "");
-		if (!upload_open(upload, path))
+		upload_end_current_file(upload);
+		(void)snprintf(upload->last_form_file_name, sizeof(upload->last_form_file_name), "%s",
+			       name ? name : "");
+		if (!upload_begin_file(upload, path))
 			return MHD_NO;
 	}
-	upload_put(upload, bytes, len);
+	upload_add_content(upload, bytes, len);
 	return upload->error ? MHD_NO : MHD_YES;
 }
 
 /* Takes one slice. False: the upload has failed, and does not exist any more. */
-static bool upload_take(struct upload *upload, const char *bytes, size_t len)
+static bool upload_take_slice(struct upload *upload, const char *bytes, size_t len)
 {
 	bool is_good = true;
 
-	upload->bytes += len;
-	if (upload->bytes > upload->call->box->template->disk_bytes) {
+	upload->received_bytes += len;
+	if (upload->received_bytes > upload->call->box->template->disk_bytes) {
 		upload_fail(upload, 507, "the sandbox has no room for that much");
 		return false;
 	}
-	if (upload->parser)
-		is_good = MHD_post_process(upload->parser, bytes, len) == MHD_YES;
+	if (upload->form_parser)
+		is_good = MHD_post_process(upload->form_parser, bytes, len) == MHD_YES;
 	else
-		upload_put(upload, bytes, len);
+		upload_add_content(upload, bytes, len);
 	if (is_good && !upload->error)
 		return true;
 	if (upload->error)
-		upload_fail(upload, files_get_status(upload->error), strerror(upload->error));
+		upload_fail(upload, files_get_http_status(upload->error), strerror(upload->error));
 	else
 		upload_fail(upload, 400, "the form is malformed");
 	return false;
@@ -397,13 +400,13 @@ static bool upload_take(struct upload *upload, const char *bytes, size_t len)
 static size_t upload_on_bytes(void *data, const char *bytes, size_t len)
 {
 	struct upload *upload = data;
-	const size_t slice = upload->parser ? UPLOAD_SLICE_BYTES : len;
+	const size_t slice = upload->form_parser ? UPLOAD_FORM_SLICE_BYTES : len;
 	size_t taken = 0;
 
 	while (taken < len && upload_has_room(upload)) {
 		size_t part = len - taken < slice ? len - taken : slice;
 
-		if (!upload_take(upload, bytes + taken, part))
+		if (!upload_take_slice(upload, bytes + taken, part))
 			return len;
 		taken += part;
 	}
@@ -413,28 +416,28 @@ static size_t upload_on_bytes(void *data, const char *bytes, size_t len)
 static void upload_on_end(void *data)
 {
 	struct upload *upload = data;
-	struct MHD_PostProcessor *parser = upload->parser;
+	struct MHD_PostProcessor *parser = upload->form_parser;
 
-	upload->parser = NULL;
+	upload->form_parser = NULL;
 	if (parser && MHD_destroy_post_processor(parser) != MHD_YES) {
 		upload_fail(upload, 400, "the form is malformed");
 		return;
 	}
-	upload_close(upload);
-	upload->has_ended = true;
-	upload_check_end(upload);
+	upload_end_current_file(upload);
+	upload->body_has_ended = true;
+	upload_answer_if_complete(upload);
 }
 
 /* ---- an upload's request ---- */
 
 struct metadata_search {
 	json_t *found;
-	size_t bytes;
-	bool is_bad;
+	size_t total_bytes;
+	bool is_invalid;
 };
 
 /* A header X-Metadata-KEY: the key in lower case, both printable ASCII. */
-static void upload_on_header(void *data, const char *name, const char *value)
+static void metadata_on_header(void *data, const char *name, const char *value)
 {
 	static const char prefix[] = "X-Metadata-";
 	struct metadata_search *search = data;
@@ -446,10 +449,10 @@ static void upload_on_header(void *data, const char *name, const char *value)
 	name += sizeof(prefix) - 1;
 	len = strlen(name);
 	for (const char *at = value; *at; at++)
-		search->is_bad |= *at < 0x20 || *at > 0x7e;
-	search->bytes += len + strlen(value) + strlen("user.e2b.");
-	if (len == 0 || len > UPLOAD_METADATA_KEY_BYTES_MAX || search->bytes > UPLOAD_METADATA_BYTES_MAX) {
-		search->is_bad = true;
+		search->is_invalid |= *at < 0x20 || *at > 0x7e;
+	search->total_bytes += len + strlen(value) + strlen("user.e2b.");
+	if (len == 0 || len > UPLOAD_METADATA_KEY_BYTES_MAX || search->total_bytes > UPLOAD_METADATA_BYTES_MAX) {
+		search->is_invalid = true;
 		return;
 	}
 	for (size_t i = 0; i <= len; i++)
@@ -465,8 +468,8 @@ static struct upload *upload_create(struct e2b_sandbox *box, struct http_request
 	const char *encoding = http_get_header(request, "Content-Encoding");
 	struct upload *upload;
 
-	http_each_header(request, upload_on_header, &search);
-	if (search.is_bad) {
+	http_for_each_header(request, metadata_on_header, &search);
+	if (search.is_invalid) {
 		json_decref(search.found);
 		e2b_fail(request, 400, "keys and values of X-Metadata-… must be printable ASCII, at most %u bytes",
 			 UPLOAD_METADATA_BYTES_MAX);
@@ -482,9 +485,9 @@ static struct upload *upload_create(struct e2b_sandbox *box, struct http_request
 		return NULL;
 	}
 	upload->metadata = search.found;
-	upload->written = json_array();
+	upload->written_entries = json_array();
 	upload->path = path ? strdup(path) : NULL;
-	upload->is_packed = encoding && strcasecmp(encoding, "gzip") == 0;
+	upload->is_gzipped = encoding && strcasecmp(encoding, "gzip") == 0;
 	return upload;
 }
 
@@ -510,8 +513,8 @@ static void files_upload(struct e2b_sandbox *box, struct http_request *request, 
 		return;
 	handler.data = upload;
 	if (is_form)
-		upload->parser = http_create_form_parser(request, upload_on_part, upload);
-	if ((is_form && !upload->parser) || (!is_form && !upload_open(upload, path)))
+		upload->form_parser = http_create_form_parser(request, upload_on_form_part, upload);
+	if ((is_form && !upload->form_parser) || (!is_form && !upload_begin_file(upload, path)))
 		upload_fail(upload, is_form ? 400 : 500,
 			    is_form ? "the form has no boundary" : "the file cannot be opened");
 	else
@@ -521,7 +524,7 @@ static void files_upload(struct e2b_sandbox *box, struct http_request *request, 
 /* ---- who may ---- */
 
 /* The signature of an address: SHA-256 of what it allows and the sandbox's token, as base64. */
-static bool files_signature_is_right(const struct e2b_sandbox *box, struct http_request *request, const char *path,
+static bool files_signature_is_valid(const struct e2b_sandbox *box, struct http_request *request, const char *path,
 				     const char *operation)
 {
 	const char *given = http_get_query(request, "signature"),
@@ -544,21 +547,21 @@ static bool files_signature_is_right(const struct e2b_sandbox *box, struct http_
 		bytes[i] = (char)(text_parse_hex_digit(hex[2 * i]) << 4 | text_parse_hex_digit(hex[2 * i + 1]));
 	expected = connect_encode_base64(bytes, sizeof(bytes));
 	right = expected ? strndup(json_string_value(expected), json_string_length(expected) - 1) : NULL; /* no "=" */
-	return right && keys_texts_are_equal(given + 3, right);
+	return right && keys_equal_in_constant_time(given + 3, right);
 }
 
 /* False: it is over; answered. */
-static bool files_check_expiration(struct http_request *request)
+static bool files_check_signature_expiration(struct http_request *request)
 {
 	const char *end = http_get_query(request, "signature_expiration");
 
-	if (!end || strtoll(end, NULL, 10) > e2b_now_ms() / 1000)
+	if (!end || strtoll(end, NULL, 10) > e2b_get_real_time_ms() / 1000)
 		return true;
 	e2b_fail(request, 401, "signature is already expired");
 	return false;
 }
 
-static void files_serve(struct e2b_sandbox *box, struct http_request *request)
+static void files_serve_request(struct e2b_sandbox *box, struct http_request *request)
 {
 	const char *path = http_get_query(request, "path"), *user = http_get_query(request, "username");
 	_cleanup_free_ char *resolved = path && *path ? process_resolve_path(path) : NULL;
@@ -579,13 +582,13 @@ void files_handle(struct e2b_sandbox *box, struct http_request *request)
 	const char *token = http_get_header(request, "X-Access-Token");
 	const char *operation = strcmp(http_get_method(request), "GET") == 0 ? "read" : "write";
 
-	if (!box->token[0] || (token && keys_texts_are_equal(token, box->token))) {
-		files_serve(box, request);
-	} else if (!files_signature_is_right(box, request, http_get_query(request, "path"), operation)) {
-		box->e2b->requests_denied++;
+	if (!box->token[0] || (token && keys_equal_in_constant_time(token, box->token))) {
+		files_serve_request(box, request);
+	} else if (!files_signature_is_valid(box, request, http_get_query(request, "path"), operation)) {
+		box->e2b->denied_request_count++;
 		e2b_fail(request, 401, "missing or invalid signature, and no X-Access-Token of the sandbox");
-	} else if (files_check_expiration(request)) {
-		files_serve(box, request);
+	} else if (files_check_signature_expiration(request)) {
+		files_serve_request(box, request);
 	}
 }
 
@@ -595,11 +598,11 @@ void files_handle_signed(struct e2b *e2b, struct http_request *request)
 
 	for (struct e2b_sandbox *box = e2b->sandboxes; box; box = box->next)
 		if (box->is_ready &&
-		    files_signature_is_right(box, request, http_get_query(request, "path"), operation)) {
-			if (files_check_expiration(request))
-				files_serve(box, request);
+		    files_signature_is_valid(box, request, http_get_query(request, "path"), operation)) {
+			if (files_check_signature_expiration(request))
+				files_serve_request(box, request);
 			return;
 		}
-	e2b->requests_denied++;
+	e2b->denied_request_count++;
 	e2b_fail(request, 401, "the request names no sandbox: neither by headers nor by a signature that is right");
 }

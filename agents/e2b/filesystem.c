@@ -8,8 +8,8 @@
 #include "base/cleanup.h"
 
 /* Events of CreateWatcher that were not fetched; further ones are lost. */
-#define WATCHER_EVENTS_MAX 10000u           /* of one watcher */
-#define WATCHER_EVENTS_BYTES_MAX (1u << 20) /* as JSON, of all watchers of a sandbox */
+#define WATCHER_UNFETCHED_EVENTS_MAX 10000u           /* of one watcher */
+#define WATCHER_UNFETCHED_EVENTS_BYTES_MAX (1u << 20) /* as JSON, of all watchers of a sandbox */
 
 /* ---- what comes out of a sandbox ---- */
 
@@ -22,7 +22,7 @@ static void entry_copy_text(json_t *to, const json_t *from, const char *name)
 }
 
 /* An EntryInfo with the members that the protocol has, and nothing else. */
-static json_t *entry_filter(const json_t *from)
+static json_t *entry_copy_known_members(const json_t *from)
 {
 	static const char *const texts[] = {"name",  "type",  "path",         "size",         "permissions",
 					    "owner", "group", "modifiedTime", "symlinkTarget"};
@@ -66,7 +66,7 @@ static void file_call_on_answer(void *data, int error, const char *message, cons
 		return;
 	}
 	if (json_is_object(entry)) {
-		connect_answer(request, json_pack("{s:o}", "entry", entry_filter(entry)));
+		connect_answer(request, json_pack("{s:o}", "entry", entry_copy_known_members(entry)));
 		return;
 	}
 	if (!json_is_array(entries)) {
@@ -76,7 +76,7 @@ static void file_call_on_answer(void *data, int error, const char *message, cons
 	list = json_array();
 	json_array_foreach(entries, i, item)
 	{
-		(void)json_array_append_new(list, entry_filter(item));
+		(void)json_array_append_new(list, entry_copy_known_members(item));
 	}
 	connect_answer(request, json_pack("{s:o}", "entries", list));
 }
@@ -103,7 +103,7 @@ static void file_call_start(struct e2b_sandbox *box, struct http_request *reques
 	else
 		json_decref(asked);
 	if (error == 0) {
-		fileop_finish(own->fileop);
+		fileop_end_content(own->fileop);
 		return;
 	}
 	if (own && own->call)
@@ -124,8 +124,8 @@ static char *message_get_path(struct http_request *request, const json_t *messag
 }
 
 /* A call that has one path. */
-static void filesystem_start(struct e2b_sandbox *box, struct http_request *request, const json_t *message,
-			     const char *op)
+static void filesystem_start_on_path(struct e2b_sandbox *box, struct http_request *request, const json_t *message,
+				     const char *op)
 {
 	_cleanup_free_ char *path = connect_check_user(request) ? message_get_path(request, message, "path") : NULL;
 	int64_t depth = connect_get_integer(message, "depth", NULL, 1);
@@ -138,22 +138,22 @@ static void filesystem_start(struct e2b_sandbox *box, struct http_request *reque
 
 static void filesystem_stat(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
 {
-	filesystem_start(box, request, message, "stat");
+	filesystem_start_on_path(box, request, message, "stat");
 }
 
 static void filesystem_make_dir(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
 {
-	filesystem_start(box, request, message, "mkdir");
+	filesystem_start_on_path(box, request, message, "mkdir");
 }
 
 static void filesystem_list_dir(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
 {
-	filesystem_start(box, request, message, "list");
+	filesystem_start_on_path(box, request, message, "list");
 }
 
 static void filesystem_remove(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
 {
-	filesystem_start(box, request, message, "remove");
+	filesystem_start_on_path(box, request, message, "remove");
 }
 
 static void filesystem_move(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
@@ -174,8 +174,8 @@ struct e2b_watcher {
 	struct e2b_call *call; /* a stream, or CreateWatcher until it has its answer; NULL: it is fetched from */
 	bool is_stream, has_begun;
 	char id[E2B_ID_SIZE];
-	json_t *events; /* not fetched yet */
-	size_t bytes;   /* of these as JSON: of box->watched_bytes */
+	json_t *events;               /* not fetched yet */
+	size_t unfetched_event_bytes; /* of these as JSON: of box->watched_bytes */
 };
 
 /* The watch has ended with its program, or is ended here. */
@@ -187,7 +187,7 @@ static void watcher_free(struct e2b_watcher *watcher)
 		at = &(*at)->next;
 	if (*at)
 		*at = watcher->next;
-	watcher->box->watched_bytes -= watcher->bytes;
+	watcher->box->unfetched_event_bytes -= watcher->unfetched_event_bytes;
 	json_decref(watcher->events);
 	free(watcher);
 }
@@ -205,7 +205,7 @@ static void watcher_on_room(void *data)
 {
 	struct e2b_watcher *watcher = data;
 
-	fileop_pause(watcher->fileop, false);
+	fileop_pause_output(watcher->fileop, false);
 }
 
 static void watcher_on_begin(struct e2b_watcher *watcher)
@@ -215,8 +215,8 @@ static void watcher_on_begin(struct e2b_watcher *watcher)
 
 	watcher->has_begun = true;
 	if (watcher->is_stream) {
-		connect_begin(call, json_pack("{s:{}}", "keepalive"), watcher_on_room);
-		(void)connect_send(call, json_pack("{s:{}}", "start"));
+		connect_begin_stream(call, json_pack("{s:{}}", "keepalive"), watcher_on_room);
+		(void)connect_send_message(call, json_pack("{s:{}}", "start"));
 		return;
 	}
 	watcher->call = NULL;
@@ -224,7 +224,7 @@ static void watcher_on_begin(struct e2b_watcher *watcher)
 	connect_answer(request, json_pack("{s:s}", "watcherId", watcher->id));
 }
 
-static json_t *event_filter(const json_t *from)
+static json_t *event_copy_known_members(const json_t *from)
 {
 	const json_t *entry = json_object_get(from, "entry");
 	json_t *event = json_object();
@@ -232,7 +232,7 @@ static json_t *event_filter(const json_t *from)
 	entry_copy_text(event, from, "name");
 	entry_copy_text(event, from, "type");
 	if (json_is_object(entry))
-		(void)json_object_set_new(event, "entry", entry_filter(entry));
+		(void)json_object_set_new(event, "entry", entry_copy_known_members(entry));
 	return event;
 }
 
@@ -241,15 +241,15 @@ static void watcher_keep_event(struct e2b_watcher *watcher, json_t *event)
 {
 	const size_t bytes = json_dumpb(event, NULL, 0, JSON_COMPACT); /* the length only */
 
-	if (json_array_size(watcher->events) >= WATCHER_EVENTS_MAX ||
-	    watcher->box->watched_bytes + bytes > WATCHER_EVENTS_BYTES_MAX) {
+	if (json_array_size(watcher->events) >= WATCHER_UNFETCHED_EVENTS_MAX ||
+	    watcher->box->unfetched_event_bytes + bytes > WATCHER_UNFETCHED_EVENTS_BYTES_MAX) {
 		json_decref(event);
 		return;
 	}
 	if (json_array_append_new(watcher->events, event) < 0)
 		return;
-	watcher->bytes += bytes;
-	watcher->box->watched_bytes += bytes;
+	watcher->unfetched_event_bytes += bytes;
+	watcher->box->unfetched_event_bytes += bytes;
 }
 
 static void watcher_on_event(void *data, const json_t *event)
@@ -258,11 +258,11 @@ static void watcher_on_event(void *data, const json_t *event)
 
 	if (!watcher->has_begun)
 		watcher_on_begin(watcher);
-	else if (watcher->is_stream &&
-		 !connect_send(watcher->call, json_pack("{s:o}", "filesystem", event_filter(event))))
-		fileop_pause(watcher->fileop, true);
+	else if (watcher->is_stream && !connect_send_message(watcher->call, json_pack("{s:o}", "filesystem",
+										      event_copy_known_members(event))))
+		fileop_pause_output(watcher->fileop, true);
 	else if (!watcher->is_stream)
-		watcher_keep_event(watcher, event_filter(event));
+		watcher_keep_event(watcher, event_copy_known_members(event));
 }
 
 static void watcher_on_answer(void *data, int error, const char *message, const json_t *answer)
@@ -277,7 +277,7 @@ static void watcher_on_answer(void *data, int error, const char *message, const 
 	if (!call)
 		return;
 	if (has_begun) {
-		connect_end(call, connect_code_of_errno(error), message ? message : "the watch has ended");
+		connect_end_stream(call, connect_code_of_errno(error), message ? message : "the watch has ended");
 		return;
 	}
 	e2b_call_finish(call);
@@ -297,18 +297,18 @@ static bool watcher_may_be_added(const struct e2b_sandbox *box, struct http_requ
 	return false;
 }
 
-static int watcher_run(struct e2b_watcher *watcher, const char *path, const json_t *message)
+static int watcher_start_fileop(struct e2b_watcher *watcher, const char *path, const json_t *message)
 {
 	const struct fileop_handler handler = {
 		.on_event = watcher_on_event, .on_answer = watcher_on_answer, .data = watcher};
 	int error = fileop_start(watcher->box->sandbox,
 				 json_pack("{s:s, s:s, s:b, s:b}", "op", "watch", "path", path, "recursive",
-					   json_is_true(connect_get(message, "recursive", NULL)), "entry",
-					   json_is_true(connect_get(message, "includeEntry", "include_entry"))),
+					   json_is_true(connect_get_member(message, "recursive", NULL)), "entry",
+					   json_is_true(connect_get_member(message, "includeEntry", "include_entry"))),
 				 &handler, &watcher->fileop);
 
 	if (error == 0)
-		fileop_finish(watcher->fileop);
+		fileop_end_content(watcher->fileop);
 	return error;
 }
 
@@ -328,8 +328,8 @@ static void watcher_start(struct e2b_sandbox *box, struct http_request *request,
 		watcher->next = box->watchers;
 		box->watchers = watcher;
 		watcher->call = e2b_call_create(box, request, watcher_on_cancel, watcher);
-		if (watcher->call && keys_make_id(watcher->id))
-			error = watcher_run(watcher, path, message);
+		if (watcher->call && keys_make_random_id(watcher->id))
+			error = watcher_start_fileop(watcher, path, message);
 	}
 	if (error == 0)
 		return;
@@ -371,8 +371,8 @@ static void filesystem_get_events(struct e2b_sandbox *box, struct http_request *
 		return;
 	connect_answer(request, json_pack("{s:o}", "events", watcher->events));
 	watcher->events = json_array();
-	box->watched_bytes -= watcher->bytes;
-	watcher->bytes = 0;
+	box->unfetched_event_bytes -= watcher->unfetched_event_bytes;
+	watcher->unfetched_event_bytes = 0;
 }
 
 static void filesystem_remove_watcher(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
@@ -385,7 +385,7 @@ static void filesystem_remove_watcher(struct e2b_sandbox *box, struct http_reque
 	connect_answer(request, json_object());
 }
 
-void watchers_release(struct e2b_sandbox *box)
+void watchers_free_all(struct e2b_sandbox *box)
 {
 	while (box->watchers) {
 		struct e2b_call *call = box->watchers->call;

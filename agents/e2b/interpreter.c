@@ -30,7 +30,7 @@ struct execution {
 /* ---- contexts ---- */
 
 /* The names by which clients ask for a language. NULL: this server does not have it. */
-static const char *context_find_language(const char *name)
+static const char *language_find_by_alias(const char *name)
 {
 	static const char *const names[][2] = {
 		{"python", "python"}, {"python3", "python"},        {"javascript", "javascript"},
@@ -57,7 +57,7 @@ static void interpreter_fail_not_found(struct http_request *request, const char 
 	interpreter_fail(request, 404, text);
 }
 
-static void context_release(struct e2b_context *own)
+static void e2b_context_free(struct e2b_context *own)
 {
 	struct e2b_context **at = &own->box->contexts;
 
@@ -80,7 +80,7 @@ static void context_release(struct e2b_context *own)
 }
 
 /* Puts a context without an interpreter at the end of the list. NULL: no memory. */
-static struct e2b_context *context_add(struct e2b_sandbox *box, const char *language, const char *cwd)
+static struct e2b_context *e2b_context_add(struct e2b_sandbox *box, const char *language, const char *cwd)
 {
 	struct e2b_context *own = calloc(1, sizeof(*own)), **at = &box->contexts;
 
@@ -89,7 +89,7 @@ static struct e2b_context *context_add(struct e2b_sandbox *box, const char *lang
 	own->box = box;
 	own->language = language;
 	own->cwd = process_resolve_path(cwd);
-	if (!own->cwd || !keys_make_id(own->id)) {
+	if (!own->cwd || !keys_make_random_id(own->id)) {
 		free(own->cwd);
 		free(own);
 		return NULL;
@@ -101,25 +101,25 @@ static struct e2b_context *context_add(struct e2b_sandbox *box, const char *lang
 }
 
 /* Starts the context's interpreter, unless there is one. 0 or -errno. */
-static int context_start(struct e2b_context *own)
+static int e2b_context_start_interpreter(struct e2b_context *own)
 {
 	bool is_python = strcmp(own->language, "python") == 0;
-	const struct context_options options = {.language = own->language,
-						.cwd = own->cwd,
-						.interpreter = is_python ? own->box->template->python : NULL,
-						.warm = is_python ? (const char *const *)own->box->template->modules
-								  : NULL};
+	const struct context_options options = {
+		.language = own->language,
+		.cwd = own->cwd,
+		.interpreter = is_python ? own->box->template->python_interpreter : NULL,
+		.warm = is_python ? (const char *const *)own->box->template->preloaded_modules : NULL};
 
 	return own->context ? 0 : context_create(own->box->e2b->loop, own->box->sandbox, &options, &own->context);
 }
 
-void contexts_release(struct e2b_sandbox *box)
+void contexts_free_all(struct e2b_sandbox *box)
 {
 	while (box->contexts)
-		context_release(box->contexts);
+		e2b_context_free(box->contexts);
 }
 
-static struct e2b_context *context_find(const struct e2b_sandbox *box, const char *id)
+static struct e2b_context *e2b_context_find(const struct e2b_sandbox *box, const char *id)
 {
 	struct e2b_context *own = box->contexts;
 
@@ -128,39 +128,39 @@ static struct e2b_context *context_find(const struct e2b_sandbox *box, const cha
 	return own;
 }
 
-static json_t *context_describe(const struct e2b_context *own)
+static json_t *e2b_context_describe(const struct e2b_context *own)
 {
 	return json_pack("{s:s, s:s, s:s}", "id", own->id, "language", own->language, "cwd", own->cwd);
 }
 
-static struct e2b_context *context_find_default(struct e2b_sandbox *box, const char *language)
+static struct e2b_context *e2b_context_get_default(struct e2b_sandbox *box, const char *language)
 {
 	struct e2b_context *own = box->contexts;
 
 	while (own && !(own->is_default && strcmp(own->language, language) == 0))
 		own = own->next;
 	if (!own)
-		own = context_add(box, language, E2B_WORKDIR);
+		own = e2b_context_add(box, language, E2B_WORKDIR);
 	if (own)
 		own->is_default = true;
 	return own;
 }
 
 /* What code without a context runs in is a context as well, also before it is used for the first time. */
-static void context_add_defaults(struct e2b_sandbox *box)
+static void e2b_context_add_defaults(struct e2b_sandbox *box)
 {
-	(void)context_find_default(box, "python");
-	(void)context_find_default(box, "javascript");
+	(void)e2b_context_get_default(box, "python");
+	(void)e2b_context_get_default(box, "javascript");
 }
 
-void contexts_warm(struct e2b_sandbox *box)
+void contexts_start_default_python(struct e2b_sandbox *box)
 {
 	struct e2b_context *context;
 
-	context_add_defaults(box);
-	context = context_find_default(box, "python");
+	e2b_context_add_defaults(box);
+	context = e2b_context_get_default(box, "python");
 	if (context)
-		(void)context_start(context); /* a failure is told to the code that runs first */
+		(void)e2b_context_start_interpreter(context); /* a failure is told to the code that runs first */
 }
 
 /* ---- running code ---- */
@@ -175,15 +175,15 @@ static void execution_unlink(struct execution *execution)
 		*at = execution->next;
 }
 
-static void execution_put(struct execution *execution, const json_t *event)
+static void execution_write_event(struct execution *execution, const json_t *event)
 {
 	_cleanup_free_ char *text = json_dumps(event, JSON_COMPACT);
 
 	if (!text)
 		return;
-	(void)http_write(execution->call->request, text, strlen(text));
-	if (!http_write(execution->call->request, "\n", 1) && execution->run)
-		context_run_pause(execution->run, true);
+	(void)http_write_stream(execution->call->request, text, strlen(text));
+	if (!http_write_stream(execution->call->request, "\n", 1) && execution->run)
+		context_run_pause_output(execution->run, true);
 }
 
 static void execution_on_room(void *data)
@@ -191,7 +191,7 @@ static void execution_on_room(void *data)
 	struct execution *execution = data;
 
 	if (execution->run)
-		context_run_pause(execution->run, false);
+		context_run_pause_output(execution->run, false);
 }
 
 /* A result that is a text is told without its quotes, as by the SDKs' own server. */
@@ -215,7 +215,7 @@ static void execution_on_event(void *data, const json_t *event)
 	_cleanup_json_ json_t *told =
 		is_result ? execution_strip_quotes(event) : json_incref((json_t *)(uintptr_t)event);
 
-	execution_put(data, told);
+	execution_write_event(data, told);
 }
 
 static void execution_on_end(void *data)
@@ -223,7 +223,7 @@ static void execution_on_end(void *data)
 	struct execution *execution = data;
 	_cleanup_json_ json_t *end = json_pack("{s:s}", "type", "end_of_execution");
 
-	execution_put(execution, end);
+	execution_write_event(execution, end);
 	http_end_stream(execution->call->request);
 	execution_unlink(execution);
 	e2b_call_finish(execution->call);
@@ -241,14 +241,14 @@ static void execution_on_cancel(void *data)
 	free(execution);
 }
 
-static int execution_run(struct execution *execution, const char *code, const json_t *env)
+static int execution_run_code(struct execution *execution, const char *code, const json_t *env)
 {
 	const struct context_run_options options = {.code = code,
 						    .env = env,
 						    .on_event = execution_on_event,
 						    .on_end = execution_on_end,
 						    .data = execution};
-	int error = context_start(execution->context);
+	int error = e2b_context_start_interpreter(execution->context);
 
 	return error < 0 ? error : context_run_code(execution->context->context, &options, &execution->run);
 }
@@ -266,7 +266,7 @@ static void execution_start(struct e2b_context *context, struct http_request *re
 		context->executions = execution;
 	}
 	if (execution && execution->call)
-		error = execution_run(execution, code, env);
+		error = execution_run_code(execution, code, env);
 	if (error == 0) { /* what the code says comes later */
 		http_begin_stream(request, 200, "application/x-ndjson", -1, execution_on_room, execution);
 		return;
@@ -291,26 +291,26 @@ static struct e2b_context *execution_find_context(struct e2b_sandbox *box, struc
 {
 	const char *id = json_string_value(json_object_get(body, "context_id"));
 	const char *name = json_string_value(json_object_get(body, "language"));
-	const char *language = context_find_language(name ? name : "python");
+	const char *language = language_find_by_alias(name ? name : "python");
 	struct e2b_context *context = NULL;
 
 	if (id && name) {
 		interpreter_fail(request, 400, "Only one of context_id or language can be provided");
 	} else if (id) {
-		context = context_find(box, id);
+		context = e2b_context_find(box, id);
 		if (!context)
 			interpreter_fail_not_found(request, id);
 	} else if (!language) {
 		interpreter_fail(request, 400, no_language);
 	} else {
-		context = context_find_default(box, language);
+		context = e2b_context_get_default(box, language);
 		if (!context)
 			interpreter_fail(request, 500, "the server has no memory");
 	}
 	return context;
 }
 
-static void interpreter_execute(struct e2b_sandbox *box, struct http_request *request, const json_t *body)
+static void interpreter_execute_code(struct e2b_sandbox *box, struct http_request *request, const json_t *body)
 {
 	const char *code = json_string_value(json_object_get(body, "code"));
 	const json_t *vars = json_object_get(body, "env_vars");
@@ -328,40 +328,40 @@ static void interpreter_execute(struct e2b_sandbox *box, struct http_request *re
 
 /* ---- requests ---- */
 
-static void interpreter_create(struct e2b_sandbox *box, struct http_request *request, const json_t *body)
+static void interpreter_create_context(struct e2b_sandbox *box, struct http_request *request, const json_t *body)
 {
 	const char *name = json_string_value(json_object_get(body, "language"));
 	const char *cwd = json_string_value(json_object_get(body, "cwd"));
-	const char *language = context_find_language(name ? name : "python");
+	const char *language = language_find_by_alias(name ? name : "python");
 	struct e2b_context *context = NULL;
 	size_t count = 0;
 
-	context_add_defaults(box); /* they come first in the list */
+	e2b_context_add_defaults(box); /* they come first in the list */
 	for (const struct e2b_context *other = box->contexts; other; other = other->next)
 		count++;
 	if (!language)
 		interpreter_fail(request, 400, no_language);
 	else if (count >= E2B_CONTEXTS_MAX)
 		interpreter_fail(request, 429, "the sandbox has as many contexts as it may have");
-	else if (!(context = context_add(box, language, cwd ? cwd : E2B_WORKDIR)))
+	else if (!(context = e2b_context_add(box, language, cwd ? cwd : E2B_WORKDIR)))
 		interpreter_fail(request, 500, "the server has no memory");
 	if (!context)
 		return;
-	if (context_start(context) == 0) {
-		http_answer_json(request, 200, context_describe(context));
+	if (e2b_context_start_interpreter(context) == 0) {
+		http_answer_json(request, 200, e2b_context_describe(context));
 		return;
 	}
-	context_release(context);
+	e2b_context_free(context);
 	interpreter_fail(request, 500, "the interpreter could not be started");
 }
 
-static void interpreter_list(struct e2b_sandbox *box, struct http_request *request)
+static void interpreter_list_contexts(struct e2b_sandbox *box, struct http_request *request)
 {
 	json_t *list = json_array();
 
-	context_add_defaults(box);
+	e2b_context_add_defaults(box);
 	for (const struct e2b_context *context = box->contexts; context; context = context->next)
-		(void)json_array_append_new(list, context_describe(context));
+		(void)json_array_append_new(list, e2b_context_describe(context));
 	http_answer_json(request, 200, list);
 }
 
@@ -376,9 +376,9 @@ static void interpreter_on_body(void *data, struct http_request *request, const 
 	if (!body)
 		return;
 	if (strcmp(http_get_path(request), "/execute") == 0)
-		interpreter_execute(box, request, body);
+		interpreter_execute_code(box, request, body);
 	else
-		interpreter_create(box, request, body);
+		interpreter_create_context(box, request, body);
 }
 
 void interpreter_handle(struct e2b_sandbox *box, struct http_request *request)
@@ -393,15 +393,15 @@ void interpreter_handle(struct e2b_sandbox *box, struct http_request *request)
 	} else if (is_post && (strcmp(path, "/execute") == 0 || strcmp(path, "/contexts") == 0)) {
 		e2b_call_read_body(box, request, interpreter_on_body);
 	} else if (strcmp(method, "GET") == 0 && strcmp(path, "/contexts") == 0) {
-		interpreter_list(box, request);
+		interpreter_list_contexts(box, request);
 	} else if (!(is_post && http_match_path("/contexts/{}/restart", path, part)) &&
 		   !(strcmp(method, "DELETE") == 0 && http_match_path("/contexts/{}", path, part))) {
 		interpreter_fail(request, 404, "Not Found");
-	} else if (!(context = context_find(box, part[0]))) {
+	} else if (!(context = e2b_context_find(box, part[0]))) {
 		interpreter_fail_not_found(request, part[0]);
 	} else {
 		if (!is_post)
-			context_release(context);
+			e2b_context_free(context);
 		else if (context->context)
 			context_restart(context->context);
 		http_answer_json(request, 200, json_null());

@@ -8,10 +8,10 @@
 #include "agents/e2b/private.h"
 #include "base/cleanup.h"
 
-#define KEY_BYTES_MIN 16u /* shorter ones can be guessed */
-#define KEY_BYTES_MAX 1024u
+#define API_KEY_BYTES_MIN 16u /* shorter ones can be guessed */
+#define API_KEY_BYTES_MAX 1024u
 
-bool keys_texts_are_equal(const char *a, const char *b)
+bool keys_equal_in_constant_time(const char *a, const char *b)
 {
 	size_t len = strlen(a);
 	unsigned difference = 0;
@@ -23,7 +23,7 @@ bool keys_texts_are_equal(const char *a, const char *b)
 	return difference == 0;
 }
 
-bool keys_make_id(char id[E2B_ID_SIZE])
+bool keys_make_random_id(char id[E2B_ID_SIZE])
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345"; /* 32: a byte modulo their number is fair */
 	unsigned char bytes[E2B_ID_SIZE - 2];
@@ -37,7 +37,7 @@ bool keys_make_id(char id[E2B_ID_SIZE])
 	return true;
 }
 
-bool keys_make_token(char token[E2B_TOKEN_SIZE])
+bool keys_make_random_token(char token[E2B_TOKEN_SIZE])
 {
 	unsigned char bytes[32];
 
@@ -52,42 +52,42 @@ struct e2b_key *keys_find(struct e2b *e2b, const char *text)
 	char hash[SHA256_HEX_SIZE];
 	struct e2b_key *found = NULL;
 
-	if (!text || strlen(text) > KEY_BYTES_MAX)
+	if (!text || strlen(text) > API_KEY_BYTES_MAX)
 		return NULL;
 	sha256_hash_bytes(text, strlen(text), hash);
 	for (size_t i = 0; i < e2b->key_count; i++) /* all of them: the time does not tell which */
-		if (keys_texts_are_equal(hash, e2b->keys[i].hash))
+		if (keys_equal_in_constant_time(hash, e2b->keys[i].key_hash))
 			found = &e2b->keys[i];
 	return found;
 }
 
-bool keys_have_room(const struct e2b_key *key, const struct e2b_template *template, const char **ret_what)
+bool keys_have_quota_for(const struct e2b_key *key, const struct e2b_template *template, const char **ret_what)
 {
 	*ret_what = NULL;
-	if (key->sandboxes >= key->sandboxes_max)
+	if (key->sandbox_count >= key->sandboxes_max)
 		*ret_what = "sandboxes";
-	else if (template->memory_bytes > key->memory_max - key->memory)
+	else if (template->memory_bytes > key->memory_max - key->reserved_memory_bytes)
 		*ret_what = "memory";
-	else if (template->disk_bytes > key->disk_max - key->disk)
+	else if (template->disk_bytes > key->disk_max - key->reserved_disk_bytes)
 		*ret_what = "disk";
 	else if (key->cpu_ms >= key->cpu_max_ms)
 		*ret_what = "processor time";
 	return !*ret_what;
 }
 
-void keys_take(struct e2b_key *key, const struct e2b_template *template)
+void keys_reserve_quota(struct e2b_key *key, const struct e2b_template *template)
 {
-	key->sandboxes++;
-	key->memory += template->memory_bytes;
-	key->disk += template->disk_bytes;
-	key->created++;
+	key->sandbox_count++;
+	key->reserved_memory_bytes += template->memory_bytes;
+	key->reserved_disk_bytes += template->disk_bytes;
+	key->created_sandbox_count++;
 }
 
-void keys_give_back(struct e2b_key *key, const struct e2b_template *template)
+void keys_return_quota(struct e2b_key *key, const struct e2b_template *template)
 {
-	key->sandboxes--;
-	key->memory -= template->memory_bytes;
-	key->disk -= template->disk_bytes;
+	key->sandbox_count--;
+	key->reserved_memory_bytes -= template->memory_bytes;
+	key->reserved_disk_bytes -= template->disk_bytes;
 }
 
 /* A limit of a key: a whole number that is not negative. */
@@ -113,9 +113,9 @@ static int keys_load_one(struct e2b_key *key, const json_t *item, size_t number,
 
 	(void)snprintf(plain, sizeof(plain), "key-%zu", number + 1);
 	*ret_why = "a key needs \"key\", a text of at least 16 characters";
-	if (!text || strlen(text) < KEY_BYTES_MIN || strlen(text) > KEY_BYTES_MAX)
+	if (!text || strlen(text) < API_KEY_BYTES_MIN || strlen(text) > API_KEY_BYTES_MAX)
 		return -EINVAL;
-	sha256_hash_bytes(text, strlen(text), key->hash);
+	sha256_hash_bytes(text, strlen(text), key->key_hash);
 	*ret_why = "\"sandboxes\", \"memory\", \"disk\" and \"cpu\" of a key are whole numbers";
 	if (keys_load_limit(item, "sandboxes", &key->sandboxes_max) < 0 ||
 	    keys_load_limit(item, "memory", &key->memory_max) < 0 ||
@@ -150,7 +150,7 @@ int keys_load(struct e2b *e2b, const json_t *list, char **ret_why)
 	return error;
 }
 
-void keys_release(struct e2b *e2b)
+void keys_free_all(struct e2b *e2b)
 {
 	for (size_t i = 0; i < e2b->key_count; i++)
 		free(e2b->keys[i].name);

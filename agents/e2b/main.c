@@ -24,7 +24,7 @@ static void main_on_signal(void *data, uint32_t events)
 	loop_stop(data);
 }
 
-static int main_open_signals(void)
+static int main_open_signal_fd(void)
 {
 	sigset_t set;
 
@@ -38,15 +38,16 @@ static int main_open_signals(void)
 
 static int main_serve(struct loop *loop, const char *callgate, const json_t *given)
 {
-	const struct e2b_options options = {.listen_fd = E2B_LISTEN_FD,
-					    .callgate = callgate,
-					    .templates = json_string_value(json_object_get(given, "templates")),
-					    .own_templates = json_string_value(json_object_get(given, "own_templates")),
-					    .log_directory = json_string_value(json_object_get(given, "audit_dir")),
-					    .limits = json_object_get(given, "limits")};
+	const struct e2b_options options = {
+		.listen_fd = E2B_LISTEN_FD,
+		.callgate_path = callgate,
+		.builtin_templates_dir = json_string_value(json_object_get(given, "templates")),
+		.user_templates_dir = json_string_value(json_object_get(given, "own_templates")),
+		.audit_log_dir = json_string_value(json_object_get(given, "audit_dir")),
+		.limits = json_object_get(given, "limits")};
 	_cleanup_free_ char *why = NULL;
 	struct e2b *e2b = NULL;
-	int error = options.templates ? e2b_create(loop, &options, &e2b, &why) : -EINVAL;
+	int error = options.builtin_templates_dir ? e2b_create(loop, &options, &e2b, &why) : -EINVAL;
 
 	if (error < 0) {
 		(void)text_printf(stderr, "callgate serve: %s\n", why ? why : strerror(-error));
@@ -73,9 +74,9 @@ int e2b_main(int argc, char **argv, const char *callgate)
 	}
 	(void)close(E2B_OPTIONS_FD);
 	(void)fcntl(E2B_LISTEN_FD, F_SETFD, FD_CLOEXEC); /* sandboxes must not keep the port */
-	signal_fd = main_open_signals();
+	signal_fd = main_open_signal_fd();
 	if (signal_fd >= 0 && loop_create(&loop) == 0)
-		signals = loop_watch(loop, signal_fd, EPOLLIN, main_on_signal, loop);
+		signals = loop_add_source(loop, signal_fd, EPOLLIN, main_on_signal, loop);
 	if (signals)
 		status = main_serve(loop, callgate, given);
 	else

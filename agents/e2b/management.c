@@ -10,140 +10,142 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#define MANAGEMENT_METRICS_SLACK_S 5 /* the SDKs round times to seconds */
-#define MANAGEMENT_PAGE_MAX 100u     /* sandboxes of a list */
+#define MANAGEMENT_METRICS_SLACK_S 5       /* the SDKs round times to seconds */
+#define MANAGEMENT_PAGE_SANDBOXES_MAX 100u /* sandboxes of a list */
 
 /* What a handler gets: who asks, and the parts of the path. */
-struct management {
+struct management_call {
 	struct e2b *e2b;
 	struct e2b_key *key;
 	struct http_request *request;
-	char part[HTTP_PATH_PARTS_MAX][HTTP_PATH_PART_SIZE];
+	char path_parts[HTTP_PATH_PARTS_MAX][HTTP_PATH_PART_SIZE];
 };
 
 struct management_route {
 	const char *method, *path;
-	void (*call)(const struct management *at); /* has no body, or ignores it */
-	void (*call_with_body)(const struct management *at, const json_t *body);
+	void (*handle)(const struct management_call *call); /* has no body, or ignores it */
+	void (*handle_with_body)(const struct management_call *call, const json_t *body);
 };
 
 /* ---- one sandbox ---- */
 
 /* The sandbox that the path names, if it belongs to the key. NULL with an answer. */
-static struct e2b_sandbox *management_find(const struct management *at)
+static struct e2b_sandbox *management_find_sandbox(const struct management_call *call)
 {
-	struct e2b_sandbox *box = e2b_sandboxes_find(at->e2b, at->part[0]);
+	struct e2b_sandbox *box = e2b_sandbox_find(call->e2b, call->path_parts[0]);
 
-	if (box && box->key == at->key)
+	if (box && box->key == call->key)
 		return box;
-	e2b_fail(at->request, 404, "sandbox \"%.64s\" doesn't exist or you don't have access to it", at->part[0]);
+	e2b_fail(call->request, 404, "sandbox \"%.64s\" doesn't exist or you don't have access to it",
+		 call->path_parts[0]);
 	return NULL;
 }
 
-static void management_get(const struct management *at)
+static void management_describe_sandbox(const struct management_call *call)
 {
-	const struct e2b_sandbox *box = management_find(at);
+	const struct e2b_sandbox *box = management_find_sandbox(call);
 
 	if (box)
-		http_answer_json(at->request, 200, e2b_sandboxes_describe_fully(box));
+		http_answer_json(call->request, 200, e2b_sandbox_describe_details(box));
 }
 
-static void management_kill(const struct management *at)
+static void management_kill_sandbox(const struct management_call *call)
 {
-	struct e2b_sandbox *box = management_find(at);
+	struct e2b_sandbox *box = management_find_sandbox(call);
 
 	if (!box)
 		return;
-	e2b_sandboxes_end(box, "killed");
-	http_answer(at->request, 204, NULL, "", 0);
+	e2b_sandbox_end(box, "killed");
+	http_answer(call->request, 204, NULL, "", 0);
 }
 
 /* A time to live in seconds. False with an answer. */
-static bool management_get_timeout(const struct management *at, const json_t *body, const char *name, int64_t otherwise,
-				   int64_t *ret_ms)
+static bool management_get_timeout(const struct management_call *call, const json_t *body, const char *name,
+				   int64_t otherwise, int64_t *ret_ms)
 {
 	const json_t *value = json_object_get(body, name);
 	int64_t seconds = value ? json_integer_value(value) : otherwise;
 
 	if ((value && !json_is_integer(value)) || seconds < 0 || seconds > E2B_TIMEOUT_MAX_S) {
-		e2b_fail(at->request, 400, "%s must be a whole number of seconds, at most %u", name, E2B_TIMEOUT_MAX_S);
+		e2b_fail(call->request, 400, "%s must be a whole number of seconds, at most %u", name,
+			 E2B_TIMEOUT_MAX_S);
 		return false;
 	}
 	*ret_ms = seconds * 1000;
 	return true;
 }
 
-static void management_set_timeout(const struct management *at, const json_t *body)
+static void management_set_timeout(const struct management_call *call, const json_t *body)
 {
-	struct e2b_sandbox *box = management_find(at);
+	struct e2b_sandbox *box = management_find_sandbox(call);
 	int64_t timeout_ms;
 
-	if (!box || !management_get_timeout(at, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
+	if (!box || !management_get_timeout(call, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
 		return;
-	e2b_sandboxes_set_end(box, e2b_now_ms() + timeout_ms);
-	http_answer(at->request, 204, NULL, "", 0);
+	e2b_sandbox_set_end_time(box, e2b_get_real_time_ms() + timeout_ms);
+	http_answer(call->request, 204, NULL, "", 0);
 }
 
-static void management_refresh(const struct management *at, const json_t *body)
+static void management_extend_timeout(const struct management_call *call, const json_t *body)
 {
-	struct e2b_sandbox *box = management_find(at);
+	struct e2b_sandbox *box = management_find_sandbox(call);
 	int64_t timeout_ms;
 
-	if (!box || !management_get_timeout(at, body, "duration", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
+	if (!box || !management_get_timeout(call, body, "duration", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
 		return;
-	if (e2b_now_ms() + timeout_ms > box->end_ms)
-		e2b_sandboxes_set_end(box, e2b_now_ms() + timeout_ms);
-	http_answer(at->request, 204, NULL, "", 0);
+	if (e2b_get_real_time_ms() + timeout_ms > box->end_ms)
+		e2b_sandbox_set_end_time(box, e2b_get_real_time_ms() + timeout_ms);
+	http_answer(call->request, 204, NULL, "", 0);
 }
 
 /* Connecting makes the life of a sandbox longer, never shorter. */
-static void management_connect(const struct management *at, const json_t *body)
+static void management_connect_to_sandbox(const struct management_call *call, const json_t *body)
 {
-	struct e2b_sandbox *box = management_find(at);
+	struct e2b_sandbox *box = management_find_sandbox(call);
 	int64_t timeout_ms;
 
-	if (!box || !management_get_timeout(at, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
+	if (!box || !management_get_timeout(call, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
 		return;
-	if (e2b_now_ms() + timeout_ms > box->end_ms)
-		e2b_sandboxes_set_end(box, e2b_now_ms() + timeout_ms);
-	http_answer_json(at->request, 200, e2b_sandboxes_describe(box));
+	if (e2b_get_real_time_ms() + timeout_ms > box->end_ms)
+		e2b_sandbox_set_end_time(box, e2b_get_real_time_ms() + timeout_ms);
+	http_answer_json(call->request, 200, e2b_sandbox_describe(box));
 }
 
 /* What the sandbox uses now: this server keeps no numbers of the past. */
-static void management_get_usage(const struct management *at)
+static void management_get_usage(const struct management_call *call)
 {
-	struct e2b_sandbox *box = management_find(at);
-	const char *start = http_get_query(at->request, "start"), *end = http_get_query(at->request, "end");
-	int64_t now_ms = e2b_now_ms();
+	struct e2b_sandbox *box = management_find_sandbox(call);
+	const char *start = http_get_query(call->request, "start"), *end = http_get_query(call->request, "end");
+	int64_t now_ms = e2b_get_real_time_ms();
 
 	if (!box)
 		return;
 	if ((start && strtoll(start, NULL, 10) > now_ms / 1000 + 1) ||
 	    (end && strtoll(end, NULL, 10) < now_ms / 1000 - MANAGEMENT_METRICS_SLACK_S))
-		http_answer_json(at->request, 200, json_array());
+		http_answer_json(call->request, 200, json_array());
 	else
-		usage_answer(box, at->request);
+		usage_answer(box, call->request);
 }
 
 /* ---- create ---- */
 
 /* An object of texts, not too many and not too large. False with an answer. */
-static bool management_check_texts(const struct management *at, const json_t *body, const char *name)
+static bool management_check_text_pairs(const struct management_call *call, const json_t *body, const char *name)
 {
 	const json_t *texts = json_object_get(body, name), *value;
-	bool is_good =
-		!texts || json_is_null(texts) || (json_is_object(texts) && json_object_size(texts) <= E2B_TEXTS_MAX);
+	bool is_good = !texts || json_is_null(texts) ||
+		       (json_is_object(texts) && json_object_size(texts) <= E2B_TEXT_PAIRS_MAX);
 	const char *key;
 
 	json_object_foreach((json_t *)(uintptr_t)texts, key, value)
 	{
-		if (!json_is_string(value) || strlen(key) + json_string_length(value) > E2B_TEXT_BYTES_MAX ||
+		if (!json_is_string(value) || strlen(key) + json_string_length(value) > E2B_TEXT_PAIR_BYTES_MAX ||
 		    (strcmp(name, "envVars") == 0 && (!*key || strchr(key, '='))))
 			is_good = false;
 	}
 	if (!is_good)
-		e2b_fail(at->request, 400, "%s must be an object of at most %u texts of at most %u bytes", name,
-			 E2B_TEXTS_MAX, E2B_TEXT_BYTES_MAX);
+		e2b_fail(call->request, 400, "%s must be an object of at most %u texts of at most %u bytes", name,
+			 E2B_TEXT_PAIRS_MAX, E2B_TEXT_PAIR_BYTES_MAX);
 	return is_good;
 }
 
@@ -169,44 +171,46 @@ static const char *management_find_unsupported(const json_t *body)
 }
 
 /* A template for a create. NULL with an answer. */
-static struct e2b_template *management_find_template(const struct management *at, const json_t *body)
+static struct e2b_template *management_find_template(const struct management_call *call, const json_t *body)
 {
 	const char *name = json_string_value(json_object_get(body, "templateID"));
 	_cleanup_free_ char *why = NULL;
-	struct e2b_template *template = name ? template_find(at->e2b, name, &why) : NULL;
+	struct e2b_template *template = name ? template_find(call->e2b, name, &why) : NULL;
 
 	if (!name)
-		e2b_fail(at->request, 400, "templateID is missing");
+		e2b_fail(call->request, 400, "templateID is missing");
 	else if (why)
-		e2b_fail(at->request, 500, "%s", why);
+		e2b_fail(call->request, 500, "%s", why);
 	else if (!template)
-		e2b_fail(at->request, 404, "template \"%.64s\" not found", name);
+		e2b_fail(call->request, 404, "template \"%.64s\" not found", name);
 	return template;
 }
 
-static void management_create(const struct management *at, const json_t *body)
+static void management_create_sandbox(const struct management_call *call, const json_t *body)
 {
 	const char *unsupported = management_find_unsupported(body);
 	const json_t *secure = json_object_get(body, "secure");
-	struct e2b_wish wish = {.metadata = json_object_get(body, "metadata"),
-				.env = json_object_get(body, "envVars"),
-				.internet = json_object_get(body, "allow_internet_access"),
-				.is_secure = !json_is_false(secure)};
+	struct e2b_create_options create_options = {.metadata = json_object_get(body, "metadata"),
+						    .env = json_object_get(body, "envVars"),
+						    .allow_internet_access =
+							    json_object_get(body, "allow_internet_access"),
+						    .requires_token = !json_is_false(secure)};
 	struct e2b_template *template;
 
 	if (unsupported) {
-		e2b_fail(at->request, 400, "%s", unsupported);
+		e2b_fail(call->request, 400, "%s", unsupported);
 		return;
 	}
-	if (!management_get_timeout(at, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &wish.timeout_ms) ||
-	    !management_check_texts(at, body, "metadata") || !management_check_texts(at, body, "envVars"))
+	if (!management_get_timeout(call, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &create_options.timeout_ms) ||
+	    !management_check_text_pairs(call, body, "metadata") || !management_check_text_pairs(call, body, "envVars"))
 		return;
-	wish.metadata = json_is_object(wish.metadata) ? wish.metadata : NULL;
-	wish.env = json_is_object(wish.env) ? wish.env : NULL;
-	wish.internet = json_is_boolean(wish.internet) ? wish.internet : NULL;
-	template = management_find_template(at, body);
+	create_options.metadata = json_is_object(create_options.metadata) ? create_options.metadata : NULL;
+	create_options.env = json_is_object(create_options.env) ? create_options.env : NULL;
+	create_options.allow_internet_access =
+		json_is_boolean(create_options.allow_internet_access) ? create_options.allow_internet_access : NULL;
+	template = management_find_template(call, body);
 	if (template)
-		admission_add(at->e2b, at->key, template, at->request, &wish);
+		admission_queue_request(call->e2b, call->key, template, call->request, &create_options);
 }
 
 /* ---- list ---- */
@@ -220,7 +224,7 @@ struct list_query {
 };
 
 /* Undoes the percent encoding, in place. */
-static void list_decode(char *text)
+static void list_decode_percent_encoding(char *text)
 {
 	char *to = text;
 
@@ -252,11 +256,11 @@ static bool list_has_metadata(const struct e2b_sandbox *box, const char *query)
 			continue;
 		if (value)
 			*value++ = '\0';
-		list_decode(pair);
-		list_decode(pair);
+		list_decode_percent_encoding(pair);
+		list_decode_percent_encoding(pair);
 		if (value) {
-			list_decode(value);
-			list_decode(value);
+			list_decode_percent_encoding(value);
+			list_decode_percent_encoding(value);
 		}
 		own = json_string_value(json_object_get(box->metadata, pair));
 		if (!own || strcmp(own, value ? value : "") != 0)
@@ -265,9 +269,10 @@ static bool list_has_metadata(const struct e2b_sandbox *box, const char *query)
 	return copy != NULL;
 }
 
-static bool list_matches(const struct e2b_sandbox *box, const struct management *at, const struct list_query *query)
+static bool list_query_matches(const struct e2b_sandbox *box, const struct management_call *call,
+			       const struct list_query *query)
 {
-	if (!box->is_ready || box->key != at->key)
+	if (!box->is_ready || box->key != call->key)
 		return false;
 	if (query->state && !strstr(query->state, "running"))
 		return false;
@@ -286,20 +291,21 @@ static int64_t list_parse_time(const char *text)
 	return end ? (int64_t)timegm(&parts) * 1000 : 0;
 }
 
-static bool list_parse_query(const struct management *at, struct list_query *query)
+static bool list_parse_query(const struct management_call *call, struct list_query *query)
 {
-	const char *limit = http_get_query(at->request, "limit"), *token = http_get_query(at->request, "nextToken");
-	const char *order = http_get_query(at->request, "order"), *metadata = http_get_query(at->request, "metadata");
+	const char *limit = http_get_query(call->request, "limit"), *token = http_get_query(call->request, "nextToken");
+	const char *order = http_get_query(call->request, "order"),
+		   *metadata = http_get_query(call->request, "metadata");
 
-	*query = (struct list_query){.template_name = http_get_query(at->request, "template"),
-				     .state = http_get_query(at->request, "state"),
-				     .limit = MANAGEMENT_PAGE_MAX,
-				     .started_after_ms = list_parse_time(http_get_query(at->request, "startedAfter")),
+	*query = (struct list_query){.template_name = http_get_query(call->request, "template"),
+				     .state = http_get_query(call->request, "state"),
+				     .limit = MANAGEMENT_PAGE_SANDBOXES_MAX,
+				     .started_after_ms = list_parse_time(http_get_query(call->request, "startedAfter")),
 				     .is_ascending = order && strcmp(order, "asc") == 0};
-	if ((limit && text_parse_number(limit, 1, MANAGEMENT_PAGE_MAX, &query->limit) < 0) ||
+	if ((limit && text_parse_number(limit, 1, MANAGEMENT_PAGE_SANDBOXES_MAX, &query->limit) < 0) ||
 	    (token && text_parse_number(token, 0, UINT32_MAX, &query->skip) < 0)) {
-		e2b_fail(at->request, 400, "limit must be from 1 to %u, and nextToken one of this server",
-			 MANAGEMENT_PAGE_MAX);
+		e2b_fail(call->request, 400, "limit must be from 1 to %u, and nextToken one of this server",
+			 MANAGEMENT_PAGE_SANDBOXES_MAX);
 		return false;
 	}
 	query->metadata = metadata ? strdup(metadata) : NULL;
@@ -307,21 +313,21 @@ static bool list_parse_query(const struct management *at, struct list_query *que
 }
 
 /* The sandboxes that match, from the youngest on. Owned by the caller; NULL: no memory. */
-static const struct e2b_sandbox **list_collect(const struct management *at, const struct list_query *query,
-					       size_t *ret_count)
+static const struct e2b_sandbox **list_collect_sandboxes(const struct management_call *call,
+							 const struct list_query *query, size_t *ret_count)
 {
-	const struct e2b_sandbox **found = calloc(at->e2b->sandbox_count + 1, sizeof(*found));
+	const struct e2b_sandbox **found = calloc(call->e2b->sandbox_count + 1, sizeof(*found));
 
 	*ret_count = 0;
-	for (const struct e2b_sandbox *box = at->e2b->sandboxes; found && box; box = box->next)
-		if (list_matches(box, at, query))
+	for (const struct e2b_sandbox *box = call->e2b->sandboxes; found && box; box = box->next)
+		if (list_query_matches(box, call, query))
 			found[(*ret_count)++] = box;
 	return found;
 }
 
-static json_t *list_describe(const struct e2b_sandbox *box)
+static json_t *list_describe_sandbox(const struct e2b_sandbox *box)
 {
-	json_t *entry = e2b_sandboxes_describe_fully(box);
+	json_t *entry = e2b_sandbox_describe_details(box);
 
 	(void)json_object_del(entry, "envdAccessToken");
 	(void)json_object_del(entry, "lifecycle");
@@ -329,7 +335,7 @@ static json_t *list_describe(const struct e2b_sandbox *box)
 	return entry;
 }
 
-static void management_list(const struct management *at)
+static void management_list_sandboxes(const struct management_call *call)
 {
 	struct list_query query;
 	_cleanup_free_ const struct e2b_sandbox **found = NULL;
@@ -337,99 +343,100 @@ static void management_list(const struct management *at)
 	json_t *list;
 	char token[24];
 
-	if (!list_parse_query(at, &query))
+	if (!list_parse_query(call, &query))
 		return;
-	if (strcmp(http_get_path(at->request), "/sandboxes") == 0)
+	if (strcmp(http_get_path(call->request), "/sandboxes") == 0)
 		query.limit = UINT32_MAX; /* the first version of the list has no pages */
-	found = list_collect(at, &query, &count);
+	found = list_collect_sandboxes(call, &query, &count);
 	list = json_array();
 	for (i = query.skip; found && i < count && i - query.skip < query.limit; i++)
-		(void)json_array_append_new(list, list_describe(found[query.is_ascending ? count - 1 - i : i]));
+		(void)json_array_append_new(list, list_describe_sandbox(found[query.is_ascending ? count - 1 - i : i]));
 	free(query.metadata);
 	(void)snprintf(token, sizeof(token), "%zu", i);
 	if (i < count)
-		http_add_header(at->request, "X-Next-Token", token);
+		http_add_header(call->request, "X-Next-Token", token);
 	(void)snprintf(token, sizeof(token), "%zu", count);
-	http_add_header(at->request, "X-Total-Running", token);
-	http_answer_json(at->request, 200, list);
+	http_add_header(call->request, "X-Total-Running", token);
+	http_answer_json(call->request, 200, list);
 }
 
 /* ---- what there is not ---- */
 
-static void management_refuse_pause(const struct management *at)
+static void management_refuse_pause(const struct management_call *call)
 {
-	if (management_find(at))
-		e2b_fail(at->request, 501,
+	if (management_find_sandbox(call))
+		e2b_fail(call->request, 501,
 			 "sandboxes cannot be paused, resumed, forked or saved: their memory is that of "
 			 "processes of this machine");
 }
 
-static void management_refuse_network(const struct management *at)
+static void management_refuse_network(const struct management_call *call)
 {
-	if (management_find(at))
-		e2b_fail(at->request, 501,
+	if (management_find_sandbox(call))
+		e2b_fail(call->request, 501,
 			 "the network of a sandbox is what the policy of its template allows, and does not "
 			 "change while it runs");
 }
 
-static void management_refuse_logs(const struct management *at)
+static void management_refuse_logs(const struct management_call *call)
 {
-	if (management_find(at))
-		e2b_fail(at->request, 501, "logs are files of the server: see --audit-dir of callgate serve");
+	if (management_find_sandbox(call))
+		e2b_fail(call->request, 501, "logs are files of the server: see --audit-dir of callgate serve");
 }
 
-static void management_refuse_templates(const struct management *at)
+static void management_refuse_templates(const struct management_call *call)
 {
-	e2b_fail(at->request, 501,
+	e2b_fail(call->request, 501,
 		 "templates are directories of the server, and are not built by it: see --templates of "
 		 "callgate serve");
 }
 
-static void management_refuse_volumes(const struct management *at)
+static void management_refuse_volumes(const struct management_call *call)
 {
-	e2b_fail(at->request, 501, "volumes and secrets are not kept by this server");
+	e2b_fail(call->request, 501, "volumes and secrets are not kept by this server");
 }
 
-static void management_list_nothing(const struct management *at)
+static void management_answer_empty_list(const struct management_call *call)
 {
-	http_answer_json(at->request, 200, json_array());
+	http_answer_json(call->request, 200, json_array());
 }
 
-static void management_health(const struct management *at)
+static void management_answer_health(const struct management_call *call)
 {
-	http_answer_json(at->request, 200, json_pack("{s:s}", "status", "healthy"));
+	http_answer_json(call->request, 200, json_pack("{s:s}", "status", "healthy"));
 }
 
-static void management_metrics(const struct management *at)
+static void management_answer_metrics(const struct management_call *call)
 {
-	metrics_answer(at->e2b, at->key, at->request);
+	metrics_answer(call->e2b, call->key, call->request);
 }
 
 /* Whether there is a template of that name. */
-static void management_get_alias(const struct management *at)
+static void management_find_template_by_alias(const struct management_call *call)
 {
 	_cleanup_free_ char *why = NULL;
-	const struct e2b_template *template = template_find(at->e2b, at->part[0], &why);
+	const struct e2b_template *template = template_find(call->e2b, call->path_parts[0], &why);
 
 	if (template)
-		http_answer_json(at->request, 200, json_pack("{s:s, s:b}", "templateID", template->name, "public", 0));
+		http_answer_json(call->request, 200,
+				 json_pack("{s:s, s:b}", "templateID", template->name, "public", 0));
 	else
-		e2b_fail(at->request, 404, "template \"%.64s\" not found", at->part[0]);
+		e2b_fail(call->request, 404, "template \"%.64s\" not found", call->path_parts[0]);
 }
 
 static const struct management_route routes[] = {
-	{"GET", "/health", management_health, NULL},
-	{"GET", "/metrics", management_metrics, NULL},
-	{"GET", "/sandboxes", management_list, NULL},
-	{"GET", "/v2/sandboxes", management_list, NULL},
-	{"POST", "/sandboxes", NULL, management_create},
-	{"POST", "/v2/sandboxes", NULL, management_create},
-	{"GET", "/sandboxes/{}", management_get, NULL},
-	{"DELETE", "/sandboxes/{}", management_kill, NULL},
+	{"GET", "/health", management_answer_health, NULL},
+	{"GET", "/metrics", management_answer_metrics, NULL},
+	{"GET", "/sandboxes", management_list_sandboxes, NULL},
+	{"GET", "/v2/sandboxes", management_list_sandboxes, NULL},
+	{"POST", "/sandboxes", NULL, management_create_sandbox},
+	{"POST", "/v2/sandboxes", NULL, management_create_sandbox},
+	{"GET", "/sandboxes/{}", management_describe_sandbox, NULL},
+	{"DELETE", "/sandboxes/{}", management_kill_sandbox, NULL},
 	{"POST", "/sandboxes/{}/timeout", NULL, management_set_timeout},
-	{"POST", "/sandboxes/{}/refreshes", NULL, management_refresh},
-	{"POST", "/sandboxes/{}/connect", NULL, management_connect},
-	{"POST", "/v2/sandboxes/{}/connect", NULL, management_connect},
+	{"POST", "/sandboxes/{}/refreshes", NULL, management_extend_timeout},
+	{"POST", "/sandboxes/{}/connect", NULL, management_connect_to_sandbox},
+	{"POST", "/v2/sandboxes/{}/connect", NULL, management_connect_to_sandbox},
 	{"POST", "/sandboxes/{}/pause", management_refuse_pause, NULL},
 	{"POST", "/sandboxes/{}/resume", management_refuse_pause, NULL},
 	{"POST", "/sandboxes/{}/fork", management_refuse_pause, NULL},
@@ -438,16 +445,16 @@ static const struct management_route routes[] = {
 	{"PUT", "/sandboxes/{}/network", management_refuse_network, NULL},
 	{"GET", "/sandboxes/{}/logs", management_refuse_logs, NULL},
 	{"GET", "/v2/sandboxes/{}/logs", management_refuse_logs, NULL},
-	{"GET", "/snapshots", management_list_nothing, NULL},
-	{"GET", "/templates/aliases/{}", management_get_alias, NULL},
+	{"GET", "/snapshots", management_answer_empty_list, NULL},
+	{"GET", "/templates/aliases/{}", management_find_template_by_alias, NULL},
 	{"POST", "/templates", management_refuse_templates, NULL},
 	{"POST", "/v2/templates", management_refuse_templates, NULL},
 	{"POST", "/v3/templates", management_refuse_templates, NULL},
 	{"POST", "/templates/{}", management_refuse_templates, NULL},
 	{"PATCH", "/templates/{}", management_refuse_templates, NULL},
-	{"GET", "/volumes", management_list_nothing, NULL},
+	{"GET", "/volumes", management_answer_empty_list, NULL},
 	{"POST", "/volumes", management_refuse_volumes, NULL},
-	{"GET", "/secrets", management_list_nothing, NULL},
+	{"GET", "/secrets", management_answer_empty_list, NULL},
 	{"POST", "/secrets", management_refuse_volumes, NULL},
 };
 
@@ -464,11 +471,11 @@ static struct e2b_key *management_find_key(struct e2b *e2b, struct http_request 
 	return keys_find(e2b, text);
 }
 
-static bool management_find_route(struct management *at, const struct management_route **ret_route)
+static bool management_find_route(struct management_call *call, const struct management_route **ret_route)
 {
 	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
-		if (strcmp(routes[i].method, http_get_method(at->request)) == 0 &&
-		    http_match_path(routes[i].path, http_get_path(at->request), at->part)) {
+		if (strcmp(routes[i].method, http_get_method(call->request)) == 0 &&
+		    http_match_path(routes[i].path, http_get_path(call->request), call->path_parts)) {
 			*ret_route = &routes[i];
 			return true;
 		}
@@ -477,30 +484,30 @@ static bool management_find_route(struct management *at, const struct management
 
 static void management_on_body(void *data, struct http_request *request, const char *bytes, size_t len)
 {
-	struct management at = {.e2b = data, .request = request, .key = management_find_key(data, request)};
+	struct management_call call = {.e2b = data, .request = request, .key = management_find_key(data, request)};
 	_cleanup_json_ json_t *body = e2b_parse_body(request, bytes, len);
 	const struct management_route *route;
 
-	if (body && at.key && management_find_route(&at, &route))
-		route->call_with_body(&at, body);
+	if (body && call.key && management_find_route(&call, &route))
+		route->handle_with_body(&call, body);
 	else if (body)
 		e2b_fail(request, 500, "the request changed while it was read");
 }
 
 void management_handle(struct e2b *e2b, struct http_request *request)
 {
-	struct management at = {.e2b = e2b, .request = request, .key = management_find_key(e2b, request)};
+	struct management_call call = {.e2b = e2b, .request = request, .key = management_find_key(e2b, request)};
 	const struct management_route *route;
 
-	if (!management_find_route(&at, &route)) {
+	if (!management_find_route(&call, &route)) {
 		e2b_fail(request, 404, "this server has no %s %.200s", http_get_method(request),
 			 http_get_path(request));
-	} else if (!at.key && route->call != management_health) {
-		e2b->requests_denied++;
+	} else if (!call.key && route->handle != management_answer_health) {
+		e2b->denied_request_count++;
 		http_add_header(request, "Connection", "close");
 		e2b_fail(request, 401, "Unauthorized: the header X-API-Key has no key of this server");
-	} else if (route->call) {
-		route->call(&at);
+	} else if (route->handle) {
+		route->handle(&call);
 	} else {
 		http_read_body(request, E2B_BODY_BYTES_MAX, management_on_body, e2b);
 	}

@@ -15,14 +15,14 @@
 #define E2B_WORKDIR "/home/user"
 
 #define E2B_BODY_BYTES_MAX (8u << 20) /* of a JSON body */
-#define E2B_SANDBOXES_DEFAULT 200u    /* at a time, of all keys */
+#define E2B_SANDBOXES_MAX_DEFAULT 200u /* at a time, of all keys */
 #define E2B_SANDBOXES_MAX 10000u
 #define E2B_ID_SIZE 21                 /* "i" and 19 letters and digits: 98 random bits */
 #define E2B_TOKEN_SIZE SHA256_HEX_SIZE /* 256 random bits */
 #define E2B_TIMEOUT_DEFAULT_S 15u
 #define E2B_TIMEOUT_MAX_S 86400u
-#define E2B_TEXTS_MAX 64u              /* pairs of metadata, or variables */
-#define E2B_TEXT_BYTES_MAX (32u << 10) /* of one of these */
+#define E2B_TEXT_PAIRS_MAX 64u              /* pairs of metadata, or variables */
+#define E2B_TEXT_PAIR_BYTES_MAX (32u << 10) /* of one of these */
 #define E2B_PROCESSES_MAX 256u         /* running at a time in a sandbox */
 #define E2B_WATCHERS_MAX 64u
 #define E2B_CONTEXTS_MAX 64u
@@ -35,28 +35,29 @@ struct e2b_template;
 
 struct e2b_key {
 	char *name;
-	char hash[SHA256_HEX_SIZE]; /* of the key: what is compared has one length, and the key is not kept */
+	char key_hash[SHA256_HEX_SIZE]; /* of the key: what is compared has one length, and the key is not kept */
 	uint64_t sandboxes_max, memory_max, disk_max, cpu_max_ms; /* UINT64_MAX: no limit */
-	uint64_t sandboxes, memory, disk, cpu_ms;                 /* in use; cpu_ms: used by all sandboxes so far */
+	uint64_t sandbox_count, reserved_memory_bytes, reserved_disk_bytes,
+		cpu_ms;                                           /* in use; cpu_ms: used by all sandboxes so far */
 	bool is_operator;                                         /* it may see the numbers of all keys */
-	uint64_t created, refused;                                /* counted since the start */
-	uint64_t waiting;                                         /* requests that wait for a sandbox */
-	uint64_t served;                                          /* of e2b.served: when it was served last */
+	uint64_t created_sandbox_count, refused_request_count;    /* counted since the start */
+	uint64_t waiting_request_count;                           /* requests that wait for a sandbox */
+	uint64_t last_served_turn;                                /* of e2b.served: when it was served last */
 };
 
 int keys_load(struct e2b *e2b, const json_t *list, char **ret_why);
-void keys_release(struct e2b *e2b);
+void keys_free_all(struct e2b *e2b);
 /* The key that a request has; NULL: none that is known. */
 struct e2b_key *keys_find(struct e2b *e2b, const char *text);
 /* What a sandbox of a template needs. False: the key has no more; *ret_what says of what. */
-bool keys_have_room(const struct e2b_key *key, const struct e2b_template *template, const char **ret_what);
-void keys_take(struct e2b_key *key, const struct e2b_template *template);
-void keys_give_back(struct e2b_key *key, const struct e2b_template *template);
+bool keys_have_quota_for(const struct e2b_key *key, const struct e2b_template *template, const char **ret_what);
+void keys_reserve_quota(struct e2b_key *key, const struct e2b_template *template);
+void keys_return_quota(struct e2b_key *key, const struct e2b_template *template);
 /* True in a time that does not depend on where the texts differ. */
-bool keys_texts_are_equal(const char *a, const char *b);
+bool keys_equal_in_constant_time(const char *a, const char *b);
 /* Random letters and digits of a base of 2^n. False: getrandom(2) fails. */
-bool keys_make_id(char id[E2B_ID_SIZE]);
-bool keys_make_token(char token[E2B_TOKEN_SIZE]);
+bool keys_make_random_id(char id[E2B_ID_SIZE]);
+bool keys_make_random_token(char token[E2B_TOKEN_SIZE]);
 
 /* ---- templates: template.c ---- */
 
@@ -65,26 +66,26 @@ struct e2b_template {
 	char *name;
 	char **arguments; /* for `callgate session create`, NULL-ended */
 	json_t *env;      /* variables of its programs */
-	char *setup;        /* a command that runs in each new sandbox; NULL: none */
-	char *python;       /* the interpreter of its contexts; NULL: python3 */
-	unsigned warm;      /* sandboxes that are kept ready */
-	char **modules;     /* that their Python has imported, NULL-ended; or NULL */
-	unsigned spare_count, failures; /* made or ready; that failed one after the other */
-	struct loop_timer *refill;
+	char *setup_command;                        /* a command that runs in each new sandbox; NULL: none */
+	char *python_interpreter;                   /* the interpreter of its contexts; NULL: python3 */
+	unsigned spares_wanted;                     /* sandboxes that are kept ready */
+	char **preloaded_modules;                   /* that their Python has imported, NULL-ended; or NULL */
+	unsigned spare_count, consecutive_failures; /* made or ready; that failed one after the other */
+	struct loop_timer *refill_timer;
 	struct e2b *e2b;
 	uint64_t memory_bytes, disk_bytes;
-	int policy_fd; /* the part of the policy that is the server's: account, workdir; -1: none */
+	int server_policy_fd; /* the part of the policy that is the server's: account, workdir; -1: none */
 };
 
 /* Reads all templates that keep sandboxes ready, so that these are made before they are asked for. */
-void templates_load_warm(struct e2b *e2b);
+void templates_load_all(struct e2b *e2b);
 /* Finds a template by its name, and reads it when it is used first. NULL with *ret_why, owned by the caller. */
 struct e2b_template *template_find(struct e2b *e2b, const char *name, char **ret_why);
-void templates_release(struct e2b *e2b);
+void templates_free_all(struct e2b *e2b);
 
 /* ---- sandboxes: sandbox.c ---- */
 
-struct e2b_waiting;
+struct e2b_waiting_request;
 struct e2b_process;
 struct e2b_watcher;
 struct e2b_context;
@@ -98,55 +99,55 @@ struct e2b_sandbox {
 	struct sandbox *sandbox;
 	bool is_ready;
 	void (*on_made)(struct e2b_sandbox *box, const char *error);
-	struct sandbox_program *setup; /* that runs; NULL: none */
-	char setup_text[1024];         /* what it said on stderr */
-	size_t setup_len;
+	struct sandbox_program *setup_program; /* that runs; NULL: none */
+	char setup_stderr[1024];               /* what it said on stderr */
+	size_t setup_stderr_len;
 	bool is_spare;                /* made before anybody asked for it: `key` is NULL */
-	struct http_request *creator; /* waits for it; NULL: it has its answer */
+	struct http_request *create_request; /* waits for it; NULL: it has its answer */
 	char id[E2B_ID_SIZE];
 	char token[E2B_TOKEN_SIZE], traffic_token[E2B_TOKEN_SIZE]; /* token "": requests for it need none */
 	json_t *metadata, *env;
-	json_t *internet;         /* allow_internet_access of the request; NULL: not given */
+	json_t *allow_internet_access; /* allow_internet_access of the request; NULL: not given */
 	int64_t start_ms, end_ms; /* CLOCK_REALTIME */
 	int64_t timeout_ms;       /* from when it is ready */
 	struct loop_timer *end_timer;
 	struct e2b_process *processes;
 	struct e2b_watcher *watchers;
-	size_t watched_bytes; /* of events that watchers keep until they are fetched */
+	size_t unfetched_event_bytes; /* of events that watchers keep until they are fetched */
 	struct e2b_context *contexts;
 	struct e2b_call *calls; /* requests that wait for something in the sandbox */
 };
 
 /* What a client wants of a new sandbox. Borrowed. */
-struct e2b_wish {
-	const json_t *metadata, *env, *internet;
+struct e2b_create_options {
+	const json_t *metadata, *env, *allow_internet_access;
 	int64_t timeout_ms;
-	bool is_secure;
+	bool requires_token;
 };
 
 /* Starts to make a sandbox, and answers the request when it is ready. */
-void e2b_sandboxes_start(struct e2b *e2b, struct e2b_key *key, struct e2b_template *template,
-			 struct http_request *request, const struct e2b_wish *wish);
+void e2b_sandbox_start(struct e2b *e2b, struct e2b_key *key, struct e2b_template *template,
+		       struct http_request *request, const struct e2b_create_options *create_options);
 
 /* Makes sandboxes that the template keeps ready, one after the other. */
-void e2b_sandboxes_keep_ready(struct e2b *e2b, struct e2b_template *template);
+void e2b_spares_make(struct e2b *e2b, struct e2b_template *template);
 
 /* Starts the sandbox as soon as there is room: admission.c. Answers with 429 if the key has no quota for it. */
-void admission_add(struct e2b *e2b, struct e2b_key *key, struct e2b_template *template, struct http_request *request,
-		   const struct e2b_wish *wish);
+void admission_queue_request(struct e2b *e2b, struct e2b_key *key, struct e2b_template *template,
+			     struct http_request *request, const struct e2b_create_options *create_options);
 /* There is room. */
-void admission_run(struct e2b *e2b);
-void admission_release(struct e2b *e2b);
+void admission_start_waiting(struct e2b *e2b);
+void admission_abort_all(struct e2b *e2b);
 
 /* The answers "Sandbox" and "SandboxDetail" of the protocol. */
-json_t *e2b_sandboxes_describe(const struct e2b_sandbox *box);
-json_t *e2b_sandboxes_describe_fully(const struct e2b_sandbox *box);
+json_t *e2b_sandbox_describe(const struct e2b_sandbox *box);
+json_t *e2b_sandbox_describe_details(const struct e2b_sandbox *box);
 /* Finds one that is ready. NULL: there is none. */
-struct e2b_sandbox *e2b_sandboxes_find(struct e2b *e2b, const char *id);
+struct e2b_sandbox *e2b_sandbox_find(struct e2b *e2b, const char *id);
 /* Ends it, with all its requests. reason: for the log. */
-void e2b_sandboxes_end(struct e2b_sandbox *box, const char *reason);
-void e2b_sandboxes_set_end(struct e2b_sandbox *box, int64_t end_ms);
-int64_t e2b_now_ms(void); /* CLOCK_REALTIME */
+void e2b_sandbox_end(struct e2b_sandbox *box, const char *reason);
+void e2b_sandbox_set_end_time(struct e2b_sandbox *box, int64_t end_ms);
+int64_t e2b_get_real_time_ms(void); /* CLOCK_REALTIME */
 
 /* ---- requests that wait: call.c ---- */
 
@@ -161,8 +162,8 @@ struct e2b_call {
 	void (*on_cancel)(void *data); /* not called when the answer was complete */
 	void *data;
 	/* Of a stream: */
-	struct loop_timer *ping;
-	uint64_t ping_ms;
+	struct loop_timer *ping_timer;
+	uint64_t ping_interval_ms;
 	json_t *ping_message;
 	void (*on_room)(void *data);
 };
@@ -174,7 +175,7 @@ void e2b_call_finish(struct e2b_call *call);
 /* Cuts the connection and frees the call, without on_cancel. */
 void e2b_call_abort(struct e2b_call *call);
 /* Cancels and cuts all of the sandbox. */
-void e2b_calls_release(struct e2b_sandbox *box);
+void e2b_calls_abort_all(struct e2b_sandbox *box);
 /* Reads a body into memory; on_body gets a call that it finishes. */
 void e2b_call_read_body(struct e2b_sandbox *box, struct http_request *request,
 			void (*on_body)(void *call, struct http_request *request, const char *bytes, size_t len));
@@ -215,14 +216,14 @@ void connect_fail(struct http_request *request, enum connect_code code, const ch
 enum connect_code connect_code_of_errno(int error);
 
 /* Begins the answer of a streaming call. ping: a message that is sent now and then, if the client wants it; taken. */
-void connect_begin(struct e2b_call *call, json_t *ping, void (*on_room)(void *data));
-/* False: as http_write(). */
-bool connect_send(struct e2b_call *call, json_t *message); /* takes message */
+void connect_begin_stream(struct e2b_call *call, json_t *ping, void (*on_room)(void *data));
+/* False: as http_write_stream(). */
+bool connect_send_message(struct e2b_call *call, json_t *message); /* takes message */
 /* Ends the stream, as a success with message NULL, and frees the call. */
-void connect_end(struct e2b_call *call, enum connect_code code, const char *message);
+void connect_end_stream(struct e2b_call *call, enum connect_code code, const char *message);
 
 /* Messages as JSON: a member by its proto3 JSON name, or by its name in the .proto file. */
-const json_t *connect_get(const json_t *message, const char *camel, const char *snake);
+const json_t *connect_get_member(const json_t *message, const char *camel, const char *snake);
 const char *connect_get_text(const json_t *message, const char *camel, const char *snake);
 int64_t connect_get_integer(const json_t *message, const char *camel, const char *snake, int64_t otherwise);
 /* Bytes as base64, standard or URL-safe. Owned by the caller; NULL: no base64, or no memory. */
@@ -252,11 +253,11 @@ json_t *e2b_make_environment(const struct e2b_sandbox *box, const json_t *given)
 /* A path as the protocol means it: relative ones, and "~", begin in the workdir. Owned by the caller, or NULL. */
 char *process_resolve_path(const char *path);
 /* Ends all programs of the sandbox, and their streams. */
-void processes_release(struct e2b_sandbox *box);
+void processes_end_all(struct e2b_sandbox *box);
 
 /* ---- files: filesystem.c, files.c ---- */
 
-void watchers_release(struct e2b_sandbox *box);
+void watchers_free_all(struct e2b_sandbox *box);
 /* GET and POST of /files. */
 void files_handle(struct e2b_sandbox *box, struct http_request *request);
 /* The same for a signed address, which names no sandbox: its signature tells which one it is for. */
@@ -265,9 +266,9 @@ void files_handle_signed(struct e2b *e2b, struct http_request *request);
 /* ---- contexts: interpreter.c ---- */
 
 /* Starts the Python that code runs in without naming a context, before there is any. */
-void contexts_warm(struct e2b_sandbox *box);
+void contexts_start_default_python(struct e2b_sandbox *box);
 void interpreter_handle(struct e2b_sandbox *box, struct http_request *request);
-void contexts_release(struct e2b_sandbox *box);
+void contexts_free_all(struct e2b_sandbox *box);
 
 /* ---- management.c, metrics.c, answer.c ---- */
 
@@ -285,19 +286,19 @@ json_t *e2b_parse_body(struct http_request *request, const char *bytes, size_t l
 
 struct e2b {
 	struct loop *loop;
-	struct http_server *http;
+	struct http_server *http_server;
 	struct e2b_options options; /* the texts are owned */
 	struct e2b_key *keys;
 	size_t key_count;
 	struct e2b_template *templates;
 	struct e2b_sandbox *sandboxes; /* the youngest first */
 	struct e2b_sandbox *spares;
-	unsigned sandbox_count, sandboxes_max, starting;
-	struct e2b_waiting *waiting; /* list: the first came first */
-	uint64_t served;             /* requests for a sandbox that had their turn */
-	bool is_ending;
+	unsigned sandbox_count, sandboxes_max, starting_count;
+	struct e2b_waiting_request *waiting_requests; /* list: the first came first */
+	uint64_t served_turns;                        /* requests for a sandbox that had their turn */
+	bool is_stopping;
 	void (*on_room)(struct e2b *e2b); /* a sandbox has ended, or is made: there may be room for another one */
-	uint64_t start_failures, requests, requests_denied;
+	uint64_t start_failure_count, request_count, denied_request_count;
 	int64_t start_ms;
 	int cpu_count;
 };
@@ -305,7 +306,7 @@ struct e2b {
 /* Writes a line of JSON on stderr, with the members of `fields`, which is taken. NULL: none. */
 void log_event(const char *event, json_t *fields);
 
-#define E2B_TIME_SIZE 40
-void e2b_format_time(int64_t ms, char text[E2B_TIME_SIZE]); /* RFC 3339, in UTC */
+#define E2B_TIME_TEXT_SIZE 40
+void e2b_format_time(int64_t ms, char text[E2B_TIME_TEXT_SIZE]); /* RFC 3339, in UTC */
 
 #endif

@@ -9,63 +9,63 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-#define PROCESS_MESSAGE_BYTES_MAX (4u << 20) /* of StreamInput */
+#define PROCESS_INPUT_MESSAGE_BYTES_MAX (4u << 20) /* of StreamInput */
 
 /* A request that gives input to a program, which has not taken all of it yet. */
-struct input {
-	struct input *next;
+struct input_request {
+	struct input_request *next;
 	struct e2b_process *process; /* NULL: StreamInput that has not named it yet, or whose program has ended */
-	struct input *next_stream;   /* of the process */
+	struct input_request *next_stream_of_process; /* of the process */
 	struct e2b_call *call;
-	char *bytes;
+	char *pending_bytes;
 	size_t len, at;
-	bool is_stream;
-	struct buf message;        /* of a stream: envelopes that were not taken yet, the last may be incomplete */
-	bool is_taking, has_ended; /* of a stream: input_take_all() runs; there are no more bytes */
-	bool is_answered;          /* of a stream: input_take_all() frees it */
+	bool is_stream_input;
+	struct buf stream_buffer;    /* of a stream: envelopes that were not taken yet, the last may be incomplete */
+	bool is_taking, has_ended;   /* of a stream: input_request_take_envelopes() runs; there are no more bytes */
+	bool was_answered_meanwhile; /* of a stream: input_request_take_envelopes() frees it */
 };
 
-static void input_free(struct input *input)
+static void input_request_free(struct input_request *input)
 {
-	struct input **at = input->process ? &input->process->inputs : NULL;
+	struct input_request **at = input->process ? &input->process->waiting_inputs : NULL;
 
 	while (at && *at && *at != input)
 		at = &(*at)->next;
 	if (at && *at)
 		*at = input->next;
-	at = input->process ? &input->process->streams : NULL;
+	at = input->process ? &input->process->input_streams : NULL;
 	while (at && *at && *at != input)
-		at = &(*at)->next_stream;
+		at = &(*at)->next_stream_of_process;
 	if (at && *at)
-		*at = input->next_stream;
-	buf_release(&input->message);
-	free(input->bytes);
+		*at = input->next_stream_of_process;
+	buf_release(&input->stream_buffer);
+	free(input->pending_bytes);
 	if (input->is_taking)
-		*input = (struct input){.is_answered = true};
+		*input = (struct input_request){.was_answered_meanwhile = true};
 	else
 		free(input);
 }
 
-static void input_on_cancel(void *data)
+static void input_request_on_cancel(void *data)
 {
-	input_free(data);
+	input_request_free(data);
 }
 
 /* The request is done. message NULL: it succeeded. */
-static void input_end(struct input *input, enum connect_code code, const char *message)
+static void input_request_end(struct input_request *input, enum connect_code code, const char *message)
 {
 	struct e2b_call *call = input->call;
 	struct http_request *request = call->request;
-	bool is_stream = input->is_stream;
+	bool is_stream = input->is_stream_input;
 
-	input_free(input);
+	input_request_free(input);
 	if (message) {
 		e2b_call_finish(call);
 		connect_fail(request, code, "%s", message);
 	} else if (is_stream) {
-		connect_begin(call, json_object(), NULL);
-		(void)connect_send(call, json_object());
-		connect_end(call, 0, NULL);
+		connect_begin_stream(call, json_object(), NULL);
+		(void)connect_send_message(call, json_object());
+		connect_end_stream(call, 0, NULL);
 	} else {
 		e2b_call_finish(call);
 		connect_answer(request, json_object());
@@ -75,59 +75,59 @@ static void input_end(struct input *input, enum connect_code code, const char *m
 enum input_state { INPUT_WRITTEN, INPUT_WAITS, INPUT_FAILED };
 
 /* Writes what the program takes. INPUT_FAILED: the request was answered. */
-static enum input_state input_write(struct input *input)
+static enum input_state input_request_write(struct input_request *input)
 {
 	ssize_t taken = 0;
 
 	while (input->at < input->len) {
-		taken = sandbox_program_write(input->process->program, input->bytes + input->at,
+		taken = sandbox_program_write(input->process->program, input->pending_bytes + input->at,
 					      input->len - input->at);
 		if (taken <= 0)
 			break;
 		input->at += (size_t)taken;
 	}
 	if (taken < 0) { /* the program has ended or has closed its stdin: as with a pipe, nothing reads it */
-		input_end(input, CONNECT_FAILED_PRECONDITION, "the program's stdin is closed");
+		input_request_end(input, CONNECT_FAILED_PRECONDITION, "the program's stdin is closed");
 		return INPUT_FAILED;
 	}
 	if (input->at < input->len)
 		return INPUT_WAITS;
-	free(steal_pointer(&input->bytes));
+	free(steal_pointer(&input->pending_bytes));
 	input->at = input->len = 0;
 	return INPUT_WRITTEN;
 }
 
-static bool input_take_all(struct input *input);
+static bool input_request_take_envelopes(struct input_request *input);
 
 void process_on_room(void *data)
 {
 	struct e2b_process *process = data;
 	enum input_state state = INPUT_WRITTEN;
-	struct input *input;
+	struct input_request *input;
 
-	while (state != INPUT_WAITS && (input = process->inputs)) {
-		state = input_write(input);
+	while (state != INPUT_WAITS && (input = process->waiting_inputs)) {
+		state = input_request_write(input);
 		if (state != INPUT_WRITTEN)
 			continue;
-		if (!input->is_stream) {
-			input_end(input, 0, NULL);
+		if (!input->is_stream_input) {
+			input_request_end(input, 0, NULL);
 			continue;
 		}
-		process->inputs = input->next;
+		process->waiting_inputs = input->next;
 		input->next = NULL;
-		if (!input->is_taking && input_take_all(input))
+		if (!input->is_taking && input_request_take_envelopes(input))
 			http_resume_body(input->call->request);
 	}
-	if (process->closes_stdin && !process->inputs)
+	if (process->closes_stdin_after_input && !process->waiting_inputs)
 		sandbox_program_close_stdin(process->program);
 }
 
 /* Puts a request in line. bytes: taken. */
-static void input_add(struct input *input, char *bytes, size_t len)
+static void input_request_queue(struct input_request *input, char *bytes, size_t len)
 {
-	struct input **at = &input->process->inputs;
+	struct input_request **at = &input->process->waiting_inputs;
 
-	input->bytes = bytes;
+	input->pending_bytes = bytes;
 	input->len = len;
 	input->at = 0;
 	while (*at)
@@ -138,8 +138,8 @@ static void input_add(struct input *input, char *bytes, size_t len)
 }
 
 /* The bytes of a ProcessInput. Owned by the caller; NULL with *ret_why. */
-static char *input_decode(const json_t *message, const struct e2b_process *process, size_t *ret_len,
-			  const char **ret_why)
+static char *input_request_decode(const json_t *message, const struct e2b_process *process, size_t *ret_len,
+				  const char **ret_why)
 {
 	const char *text = connect_get_text(message, process->has_terminal ? "pty" : "stdin", NULL);
 	char *bytes = text ? connect_decode_base64(text, strlen(text), ret_len) : NULL;
@@ -161,14 +161,14 @@ static char *input_decode(const json_t *message, const struct e2b_process *proce
 void process_give_input(struct e2b_process *process, struct http_request *request, const json_t *message)
 {
 	const char *why = NULL;
-	struct input *input;
+	struct input_request *input;
 	size_t len = 0;
-	char *bytes = input_decode(connect_get(message, "input", NULL), process, &len, &why);
+	char *bytes = input_request_decode(connect_get_member(message, "input", NULL), process, &len, &why);
 
 	input = bytes ? calloc(1, sizeof(*input)) : NULL;
 	if (input) {
 		input->process = process;
-		input->call = e2b_call_create(process->box, request, input_on_cancel, input);
+		input->call = e2b_call_create(process->box, request, input_request_on_cancel, input);
 	}
 	if (!input || !input->call) {
 		connect_fail(request, why ? CONNECT_INVALID_ARGUMENT : CONNECT_INTERNAL, "%s", why ? why : "no memory");
@@ -176,139 +176,143 @@ void process_give_input(struct e2b_process *process, struct http_request *reques
 		free(input);
 		return;
 	}
-	input_add(input, bytes, len);
+	input_request_queue(input, bytes, len);
 }
 
 void process_end_inputs(struct e2b_process *process)
 {
-	while (process->inputs)
-		input_end(process->inputs, CONNECT_NOT_FOUND, "the program has ended");
-	while (process->streams)
-		input_end(process->streams, CONNECT_NOT_FOUND, "the program has ended");
+	while (process->waiting_inputs)
+		input_request_end(process->waiting_inputs, CONNECT_NOT_FOUND, "the program has ended");
+	while (process->input_streams)
+		input_request_end(process->input_streams, CONNECT_NOT_FOUND, "the program has ended");
 }
 
 void process_abort_inputs(struct e2b_process *process)
 {
-	while (process->inputs) {
-		struct e2b_call *call = process->inputs->call;
+	while (process->waiting_inputs) {
+		struct e2b_call *call = process->waiting_inputs->call;
 
-		input_free(process->inputs);
+		input_request_free(process->waiting_inputs);
 		e2b_call_abort(call);
 	}
-	for (; process->streams; process->streams = process->streams->next_stream)
-		process->streams->process = NULL; /* they have nothing in line, and e2b_calls_release() cuts them */
+	for (; process->input_streams; process->input_streams = process->input_streams->next_stream_of_process)
+		process->input_streams->process =
+			NULL; /* they have nothing in line, and e2b_calls_abort_all() cuts them */
 }
 
 /* ---- StreamInput ---- */
 
 /* One message of the stream. It may be the last: input->is_answered. */
-static void input_handle_message(struct input *input, const json_t *message)
+static void input_request_handle_message(struct input_request *input, const json_t *message)
 {
 	struct e2b_sandbox *box = input->call->box;
-	const json_t *start = connect_get(message, "start", NULL), *data = connect_get(message, "data", NULL);
+	const json_t *start = connect_get_member(message, "start", NULL),
+		     *data = connect_get_member(message, "data", NULL);
 	const char *why = NULL;
 	size_t len = 0;
 	char *bytes;
 
 	if (start && !input->process) {
-		const json_t *selector = connect_get(start, "process", NULL);
+		const json_t *selector = connect_get_member(start, "process", NULL);
 		int64_t pid = connect_get_integer(selector, "pid", NULL, 0);
 
 		for (struct e2b_process *process = box->processes; process && !input->process; process = process->next)
 			if (process->pid == pid && pid)
 				input->process = process;
 		if (!input->process) {
-			input_end(input, CONNECT_NOT_FOUND, "no such process");
+			input_request_end(input, CONNECT_NOT_FOUND, "no such process");
 			return;
 		}
-		input->next_stream = input->process->streams;
-		input->process->streams = input;
+		input->next_stream_of_process = input->process->input_streams;
+		input->process->input_streams = input;
 		return;
 	}
 	if (!data)
 		return; /* keepalive */
-	bytes = input->process ? input_decode(connect_get(data, "input", NULL), input->process, &len, &why) : NULL;
+	bytes = input->process
+			? input_request_decode(connect_get_member(data, "input", NULL), input->process, &len, &why)
+			: NULL;
 	if (bytes)
-		input_add(input, bytes, len);
+		input_request_queue(input, bytes, len);
 	else
-		input_end(input, CONNECT_INVALID_ARGUMENT, why ? why : "the first message names the process");
+		input_request_end(input, CONNECT_INVALID_ARGUMENT, why ? why : "the first message names the process");
 }
 
 /* Takes one envelope from the collected bytes. False: it is not complete, or the request was answered for it. */
-static bool input_take_envelope(struct input *input)
+static bool input_request_take_envelope(struct input_request *input)
 {
-	const unsigned char *head = (const unsigned char *)input->message.data;
-	size_t size, len = input->message.len;
+	const unsigned char *head = (const unsigned char *)input->stream_buffer.data;
+	size_t size, len = input->stream_buffer.len;
 	_cleanup_json_ json_t *message = NULL;
 
 	if (len < 5)
 		return false;
 	size = (size_t)head[1] << 24 | (size_t)head[2] << 16 | (size_t)head[3] << 8 | head[4];
-	if (head[0] != 0 || size > PROCESS_MESSAGE_BYTES_MAX) {
-		input_end(input, CONNECT_INVALID_ARGUMENT, "an envelope is compressed or too large");
+	if (head[0] != 0 || size > PROCESS_INPUT_MESSAGE_BYTES_MAX) {
+		input_request_end(input, CONNECT_INVALID_ARGUMENT, "an envelope is compressed or too large");
 		return false;
 	}
 	if (len < size + 5)
 		return false;
-	message = json_loadb(input->message.data + 5, size, JSON_REJECT_DUPLICATES, NULL);
-	memmove(input->message.data, input->message.data + 5 + size, len - 5 - size);
-	input->message.len -= 5 + size;
+	message = json_loadb(input->stream_buffer.data + 5, size, JSON_REJECT_DUPLICATES, NULL);
+	memmove(input->stream_buffer.data, input->stream_buffer.data + 5 + size, len - 5 - size);
+	input->stream_buffer.len -= 5 + size;
 	if (message)
-		input_handle_message(input, message);
+		input_request_handle_message(input, message);
 	else
-		input_end(input, CONNECT_INVALID_ARGUMENT, "a message is no JSON");
+		input_request_end(input, CONNECT_INVALID_ARGUMENT, "a message is no JSON");
 	return true;
 }
 
 /* Takes what was collected, message by message, as far as the program takes it. False: the request was answered. */
-static bool input_take_all(struct input *input)
+static bool input_request_take_envelopes(struct input_request *input)
 {
 	input->is_taking = true;
-	while (!input->is_answered && !input->bytes && input_take_envelope(input))
+	while (!input->was_answered_meanwhile && !input->pending_bytes && input_request_take_envelope(input))
 		;
 	input->is_taking = false;
-	if (input->is_answered) {
+	if (input->was_answered_meanwhile) {
 		free(input);
 		return false;
 	}
-	if (!input->has_ended || input->bytes)
+	if (!input->has_ended || input->pending_bytes)
 		return true;
-	input_end(input, 0, NULL);
+	input_request_end(input, 0, NULL);
 	return false;
 }
 
-static size_t input_on_bytes(void *data, const char *bytes, size_t len)
+static size_t input_request_on_body_bytes(void *data, const char *bytes, size_t len)
 {
-	struct input *input = data;
+	struct input_request *input = data;
 
-	if (input->bytes)
+	if (input->pending_bytes)
 		return 0; /* the program has not taken the message before */
-	buf_add(&input->message, bytes, len);
-	if (input->message.failed)
-		input_end(input, CONNECT_RESOURCE_EXHAUSTED, "the server has no memory");
+	buf_add(&input->stream_buffer, bytes, len);
+	if (input->stream_buffer.failed)
+		input_request_end(input, CONNECT_RESOURCE_EXHAUSTED, "the server has no memory");
 	else
-		(void)input_take_all(input);
+		(void)input_request_take_envelopes(input);
 	return len;
 }
 
-static void input_on_stream_end(void *data)
+static void input_request_on_body_end(void *data)
 {
-	struct input *input = data;
+	struct input_request *input = data;
 
 	input->has_ended = true;
-	if (!input->bytes)
-		(void)input_take_all(input);
+	if (!input->pending_bytes)
+		(void)input_request_take_envelopes(input);
 }
 
 void process_stream_input(struct e2b_sandbox *box, struct http_request *request)
 {
-	struct input *input = calloc(1, sizeof(*input));
+	struct input_request *input = calloc(1, sizeof(*input));
 	const struct http_body_handler handler = {
-		.on_bytes = input_on_bytes, .on_end = input_on_stream_end, .data = input};
+		.on_bytes = input_request_on_body_bytes, .on_end = input_request_on_body_end, .data = input};
 
 	if (input) {
-		input->is_stream = true;
-		input->call = e2b_call_create(box, request, input_on_cancel, input);
+		input->is_stream_input = true;
+		input->call = e2b_call_create(box, request, input_request_on_cancel, input);
 	}
 	if (!input || !input->call) {
 		free(input);

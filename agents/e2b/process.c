@@ -11,14 +11,14 @@
 #include "agents/e2b/process.h"
 #include "base/cleanup.h"
 
-#define TERMINAL_COLUMNS 80 /* of one whose size the client does not say */
-#define TERMINAL_ROWS 24
+#define TERMINAL_COLUMNS_DEFAULT 80 /* of one whose size the client does not say */
+#define TERMINAL_ROWS_DEFAULT 24
 #define PROCESS_ARGUMENTS_MAX 4096u
 #define PROCESS_LISTENERS_MAX 64u /* of one program: each may have as much output as waits for a slow client */
 
 /* A stream that tells what happens to a program. */
-struct listener {
-	struct listener *next;
+struct process_listener {
+	struct process_listener *next;
 	struct e2b_process *process;
 	struct e2b_call *call;
 	bool is_slow; /* enough is queued for its client: the program waits */
@@ -45,9 +45,9 @@ static void process_free(struct e2b_process *process)
 
 /* ---- listeners ---- */
 
-static void listener_unlink(struct listener *listener)
+static void listener_unlink(struct process_listener *listener)
 {
-	struct listener **at = &listener->process->listeners;
+	struct process_listener **at = &listener->process->listeners;
 
 	while (*at && *at != listener)
 		at = &(*at)->next;
@@ -60,14 +60,14 @@ static void process_update_pause(struct e2b_process *process)
 {
 	bool is_paused = false;
 
-	for (const struct listener *listener = process->listeners; listener; listener = listener->next)
+	for (const struct process_listener *listener = process->listeners; listener; listener = listener->next)
 		is_paused |= listener->is_slow;
-	sandbox_program_pause(process->program, is_paused);
+	sandbox_program_pause_output(process->program, is_paused);
 }
 
 static void listener_on_room(void *data)
 {
-	struct listener *listener = data;
+	struct process_listener *listener = data;
 
 	listener->is_slow = false;
 	process_update_pause(listener->process);
@@ -75,7 +75,7 @@ static void listener_on_room(void *data)
 
 static void listener_on_cancel(void *data)
 {
-	struct listener *listener = data;
+	struct process_listener *listener = data;
 	struct e2b_process *process = listener->process;
 
 	listener_unlink(listener);
@@ -87,7 +87,7 @@ static bool listener_may_be_added(const struct e2b_process *process, struct http
 {
 	unsigned count = 0;
 
-	for (const struct listener *listener = process->listeners; listener; listener = listener->next)
+	for (const struct process_listener *listener = process->listeners; listener; listener = listener->next)
 		count++;
 	if (count < PROCESS_LISTENERS_MAX)
 		return true;
@@ -96,9 +96,9 @@ static bool listener_may_be_added(const struct e2b_process *process, struct http
 	return false;
 }
 
-static struct listener *listener_add(struct e2b_process *process, struct http_request *request)
+static struct process_listener *listener_add(struct e2b_process *process, struct http_request *request)
 {
-	struct listener *listener;
+	struct process_listener *listener;
 
 	if (!listener_may_be_added(process, request))
 		return NULL;
@@ -117,22 +117,22 @@ static struct listener *listener_add(struct e2b_process *process, struct http_re
 	return listener;
 }
 
-static void listener_begin(struct listener *listener)
+static void listener_begin(struct process_listener *listener)
 {
-	connect_begin(listener->call, json_pack("{s:{s:{}}}", "event", "keepalive"), listener_on_room);
-	(void)connect_send(listener->call,
-			   json_pack("{s:{s:{s:i}}}", "event", "start", "pid", (int)listener->process->pid));
+	connect_begin_stream(listener->call, json_pack("{s:{s:{}}}", "event", "keepalive"), listener_on_room);
+	(void)connect_send_message(listener->call,
+				   json_pack("{s:{s:{s:i}}}", "event", "start", "pid", (int)listener->process->pid));
 }
 
 /* ---- what a program tells ---- */
 
-static void process_tell(struct e2b_process *process, json_t *message)
+static void process_send_to_listeners(struct e2b_process *process, json_t *message)
 {
-	struct listener *listener, *next;
+	struct process_listener *listener, *next;
 
 	for (listener = process->listeners; listener; listener = next) {
 		next = listener->next;
-		listener->is_slow = !connect_send(listener->call, json_incref(message));
+		listener->is_slow = !connect_send_message(listener->call, json_incref(message));
 	}
 	json_decref(message);
 	process_update_pause(process);
@@ -144,7 +144,7 @@ static void process_on_start(void *data, pid_t pid, unsigned number)
 
 	(void)number;
 	process->pid = pid;
-	for (struct listener *listener = process->listeners; listener; listener = listener->next)
+	for (struct process_listener *listener = process->listeners; listener; listener = listener->next)
 		listener_begin(listener);
 }
 
@@ -154,8 +154,8 @@ static void process_on_output(void *data, enum sandbox_stream stream, const char
 	const char *name = process->has_terminal ? "pty" : stream == SANDBOX_STDERR ? "stderr" : "stdout";
 
 	if (process->listeners)
-		process_tell(process,
-			     json_pack("{s:{s:{s:o}}}", "event", "data", name, connect_encode_base64(bytes, len)));
+		process_send_to_listeners(process, json_pack("{s:{s:{s:o}}}", "event", "data", name,
+							     connect_encode_base64(bytes, len)));
 }
 
 /* The end as envd tells it: Go's words for a process state. */
@@ -182,7 +182,7 @@ static json_t *process_describe_end(const json_t *result)
 }
 
 /* Why a program could not be started, in the words of the protocol. */
-static enum connect_code process_get_code(const json_t *error)
+static enum connect_code process_get_start_error_code(const json_t *error)
 {
 	const char *code = json_string_value(json_object_get(error, "code"));
 
@@ -206,9 +206,9 @@ static void process_on_end(void *data, const json_t *result)
 	process_unlink(process);
 	process->box->key->cpu_ms += (uint64_t)json_integer_value(json_object_get(result, "cpu_ms"));
 	if (!error && !is_late)
-		process_tell(process, process_describe_end(result));
+		process_send_to_listeners(process, process_describe_end(result));
 	while (process->listeners) {
-		struct listener *listener = process->listeners;
+		struct process_listener *listener = process->listeners;
 		struct e2b_call *call = listener->call;
 		struct http_request *request = call->request;
 
@@ -216,15 +216,16 @@ static void process_on_end(void *data, const json_t *result)
 		free(listener);
 		if (process->pid == 0) {
 			e2b_call_finish(call);
-			connect_fail(request, process_get_code(error), "%s",
+			connect_fail(request, process_get_start_error_code(error), "%s",
 				     message ? message : "it could not be started");
 		} else if (is_gone) { /* how the program ended is not known */
 			e2b_call_abort(call);
 		} else if (error) {
-			connect_end(call, process_get_code(error), message ? message : "it could not be started");
+			connect_end_stream(call, process_get_start_error_code(error),
+					   message ? message : "it could not be started");
 		} else {
-			connect_end(call, CONNECT_DEADLINE_EXCEEDED,
-				    is_late ? "the time given for the program is over" : NULL);
+			connect_end_stream(call, CONNECT_DEADLINE_EXCEEDED,
+					   is_late ? "the time given for the program is over" : NULL);
 		}
 	}
 	process_free(process);
@@ -235,7 +236,7 @@ static void process_on_end(void *data, const json_t *result)
 /* Arguments for the program: cmd, and args. Borrowed from the message, but the array. NULL: they are not texts. */
 static const char **process_get_argv(const json_t *config)
 {
-	const json_t *args = connect_get(config, "args", NULL);
+	const json_t *args = connect_get_member(config, "args", NULL);
 	const char *cmd = connect_get_text(config, "cmd", NULL);
 	size_t count = json_array_size(args);
 	const char **argv = cmd && count < PROCESS_ARGUMENTS_MAX ? calloc(count + 2, sizeof(*argv)) : NULL;
@@ -268,7 +269,7 @@ char *process_resolve_path(const char *path)
 	return len < 0 ? NULL : resolved;
 }
 
-static size_t process_count(const struct e2b_sandbox *box)
+static size_t process_count_in_sandbox(const struct e2b_sandbox *box)
 {
 	size_t count = 0;
 
@@ -278,9 +279,9 @@ static size_t process_count(const struct e2b_sandbox *box)
 }
 
 /* The size of a terminal, in a message's pty. False: it has none. */
-static bool process_get_size(const json_t *message, unsigned *ret_columns, unsigned *ret_rows)
+static bool process_get_terminal_size(const json_t *message, unsigned *ret_columns, unsigned *ret_rows)
 {
-	const json_t *size = connect_get(connect_get(message, "pty", NULL), "size", NULL);
+	const json_t *size = connect_get_member(connect_get_member(message, "pty", NULL), "size", NULL);
 	int64_t columns = connect_get_integer(size, "cols", NULL, 0), rows = connect_get_integer(size, "rows", NULL, 0);
 
 	if (columns < 1 || columns > UINT16_MAX || rows < 1 || rows > UINT16_MAX)
@@ -306,33 +307,33 @@ static struct e2b_process *process_create(struct e2b_sandbox *box, const json_t 
 {
 	struct e2b_process *process = calloc(1, sizeof(*process));
 	const char *tag = connect_get_text(message, "tag", NULL);
-	const json_t *stdin_wish = connect_get(message, "stdin", NULL);
+	const json_t *stdin_wish = connect_get_member(message, "stdin", NULL);
 
 	if (!process)
 		return NULL;
 	process->box = box;
-	process->config = process_copy_config(connect_get(message, "process", NULL));
+	process->config = process_copy_config(connect_get_member(message, "process", NULL));
 	process->tag = tag ? strdup(tag) : NULL;
-	process->has_terminal = connect_get(message, "pty", NULL) != NULL;
-	process->columns = TERMINAL_COLUMNS;
-	process->rows = TERMINAL_ROWS;
+	process->has_terminal = connect_get_member(message, "pty", NULL) != NULL;
+	process->columns = TERMINAL_COLUMNS_DEFAULT;
+	process->rows = TERMINAL_ROWS_DEFAULT;
 	if (process->has_terminal)
-		(void)process_get_size(message, &process->columns, &process->rows);
+		(void)process_get_terminal_size(message, &process->columns, &process->rows);
 	process->has_stdin = process->has_terminal || !stdin_wish || json_is_true(stdin_wish);
 	process->next = box->processes;
 	box->processes = process;
 	return process;
 }
 
-static int process_run(struct e2b_process *process, struct http_request *request, const char *const *argv,
-		       const json_t *env)
+static int process_start_program(struct e2b_process *process, struct http_request *request, const char *const *argv,
+				 const json_t *env)
 {
 	const char *cwd = connect_get_text(process->config, "cwd", NULL);
 	_cleanup_free_ char *path = cwd && *cwd ? process_resolve_path(cwd) : NULL;
 	const struct sandbox_program_options options = {.argv = argv,
 							.env = env,
 							.cwd = path,
-							.wall_ms = connect_get_timeout_ms(request),
+							.time_limit_ms = connect_get_timeout_ms(request),
 							.stdin_is_open = process->has_stdin,
 							.has_terminal = process->has_terminal,
 							.columns = process->columns,
@@ -348,12 +349,12 @@ static int process_run(struct e2b_process *process, struct http_request *request
 
 static void process_start(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
 {
-	const json_t *config = connect_get(message, "process", NULL);
+	const json_t *config = connect_get_member(message, "process", NULL);
 	_cleanup_free_ const char **argv = process_get_argv(config);
-	_cleanup_json_ json_t *env = argv ? e2b_make_environment(box, connect_get(config, "envs", NULL)) : NULL;
+	_cleanup_json_ json_t *env = argv ? e2b_make_environment(box, connect_get_member(config, "envs", NULL)) : NULL;
 	const char *tag = connect_get_text(message, "tag", NULL);
 	struct e2b_process *process;
-	struct listener *listener;
+	struct process_listener *listener;
 	int error;
 
 	if (!connect_check_user(request))
@@ -362,18 +363,19 @@ static void process_start(struct e2b_sandbox *box, struct http_request *request,
 		connect_fail(request, CONNECT_INVALID_ARGUMENT, "process.cmd, args and envs must be texts");
 		return;
 	}
-	if (tag && strlen(tag) > E2B_TEXT_BYTES_MAX) {
-		connect_fail(request, CONNECT_INVALID_ARGUMENT, "tag must have at most %u bytes", E2B_TEXT_BYTES_MAX);
+	if (tag && strlen(tag) > E2B_TEXT_PAIR_BYTES_MAX) {
+		connect_fail(request, CONNECT_INVALID_ARGUMENT, "tag must have at most %u bytes",
+			     E2B_TEXT_PAIR_BYTES_MAX);
 		return;
 	}
-	if (process_count(box) >= E2B_PROCESSES_MAX) {
+	if (process_count_in_sandbox(box) >= E2B_PROCESSES_MAX) {
 		connect_fail(request, CONNECT_RESOURCE_EXHAUSTED,
 			     "%u programs run in the sandbox, the most there may be", E2B_PROCESSES_MAX);
 		return;
 	}
 	process = process_create(box, message);
 	listener = process ? listener_add(process, request) : NULL;
-	error = listener ? process_run(process, request, argv, env) : -ENOMEM;
+	error = listener ? process_start_program(process, request, argv, env) : -ENOMEM;
 	if (error < 0 && listener) {
 		listener_unlink(listener);
 		e2b_call_finish(listener->call);
@@ -388,9 +390,10 @@ static void process_start(struct e2b_sandbox *box, struct http_request *request,
 /* ---- the other methods ---- */
 
 /* Finds the program that a message selects. NULL with an answer. */
-static struct e2b_process *process_select(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+static struct e2b_process *process_find_selected(struct e2b_sandbox *box, struct http_request *request,
+						 const json_t *message)
 {
-	const json_t *selector = connect_get(message, "process", NULL);
+	const json_t *selector = connect_get_member(message, "process", NULL);
 	const char *tag = connect_get_text(selector, "tag", NULL);
 	int64_t pid = connect_get_integer(selector, "pid", NULL, 0);
 
@@ -404,10 +407,10 @@ static struct e2b_process *process_select(struct e2b_sandbox *box, struct http_r
 	return NULL;
 }
 
-static void process_connect(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+static void process_connect_listener(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
 {
-	struct e2b_process *process = process_select(box, request, message);
-	struct listener *listener = process ? listener_add(process, request) : NULL;
+	struct e2b_process *process = process_find_selected(box, request, message);
+	struct process_listener *listener = process ? listener_add(process, request) : NULL;
 
 	if (listener)
 		listener_begin(listener);
@@ -427,7 +430,7 @@ static void process_list(struct e2b_sandbox *box, struct http_request *request, 
 
 static void process_send_input(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
 {
-	struct e2b_process *process = process_select(box, request, message);
+	struct e2b_process *process = process_find_selected(box, request, message);
 
 	if (process)
 		process_give_input(process, request, message);
@@ -435,7 +438,7 @@ static void process_send_input(struct e2b_sandbox *box, struct http_request *req
 
 static void process_close_stdin(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
 {
-	struct e2b_process *process = process_select(box, request, message);
+	struct e2b_process *process = process_find_selected(box, request, message);
 
 	if (!process)
 		return;
@@ -445,14 +448,14 @@ static void process_close_stdin(struct e2b_sandbox *box, struct http_request *re
 						   : "the program was started without stdin");
 		return;
 	}
-	process->closes_stdin = true;
+	process->closes_stdin_after_input = true;
 	process_on_room(process);
 	connect_answer(request, json_object());
 }
 
 static void process_send_signal(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
 {
-	struct e2b_process *process = process_select(box, request, message);
+	struct e2b_process *process = process_find_selected(box, request, message);
 	const char *name = connect_get_text(message, "signal", NULL);
 	int64_t number = connect_get_integer(message, "signal", NULL, 0);
 
@@ -470,13 +473,13 @@ static void process_send_signal(struct e2b_sandbox *box, struct http_request *re
 		connect_answer(request, json_object());
 }
 
-static void process_update(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+static void process_update_terminal_size(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
 {
-	struct e2b_process *process = process_select(box, request, message);
+	struct e2b_process *process = process_find_selected(box, request, message);
 
 	if (!process)
 		return;
-	if (!process->has_terminal || !process_get_size(message, &process->columns, &process->rows))
+	if (!process->has_terminal || !process_get_terminal_size(message, &process->columns, &process->rows))
 		connect_fail(request, CONNECT_FAILED_PRECONDITION,
 			     "the program has no terminal, or there is no pty.size");
 	else if (sandbox_program_resize(process->program, process->columns, process->rows) < 0)
@@ -488,21 +491,21 @@ static void process_update(struct e2b_sandbox *box, struct http_request *request
 const struct connect_method process_methods[] = {
 	{"/process.Process/List", false, process_list},
 	{"/process.Process/Start", true, process_start},
-	{"/process.Process/Connect", true, process_connect},
+	{"/process.Process/Connect", true, process_connect_listener},
 	{"/process.Process/SendInput", false, process_send_input},
 	{"/process.Process/CloseStdin", false, process_close_stdin},
 	{"/process.Process/SendSignal", false, process_send_signal},
-	{"/process.Process/Update", false, process_update},
+	{"/process.Process/Update", false, process_update_terminal_size},
 	{0},
 };
 
-void processes_release(struct e2b_sandbox *box)
+void processes_end_all(struct e2b_sandbox *box)
 {
 	while (box->processes) {
 		struct e2b_process *process = box->processes;
 
 		while (process->listeners) {
-			struct listener *listener = process->listeners;
+			struct process_listener *listener = process->listeners;
 
 			process->listeners = listener->next;
 			e2b_call_abort(listener->call);

@@ -10,8 +10,8 @@
 
 #include "agents/e2b/private.h"
 
-struct input;
-struct listener;
+struct input_request;
+struct process_listener;
 
 struct e2b_process {
 	struct e2b_process *next;
@@ -21,11 +21,11 @@ struct e2b_process {
 	char *tag;      /* NULL: it has none */
 	pid_t pid;      /* 0: not started yet */
 	bool has_terminal, has_stdin;
-	unsigned columns, rows; /* of the terminal */
-	bool closes_stdin;      /* as soon as it has got what is in line */
-	struct listener *listeners;
-	struct input *inputs;  /* that wait until the program takes them */
-	struct input *streams; /* that have named the program */
+	unsigned columns, rows;        /* of the terminal */
+	bool closes_stdin_after_input; /* as soon as it has got what is in line */
+	struct process_listener *listeners;
+	struct input_request *waiting_inputs; /* that wait until the program takes them */
+	struct input_request *input_streams;  /* that have named the program */
 };
 
 /* ---- process-input.c ---- */

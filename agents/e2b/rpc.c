@@ -49,7 +49,7 @@ static void rpc_on_body(void *data, struct http_request *request, const char *by
 }
 
 /* True: the messages are JSON. */
-static bool rpc_speaks_json(const char *type, bool is_stream)
+static bool rpc_content_type_is_json(const char *type, bool is_stream)
 {
 	const char *expected = is_stream ? "application/connect+json" : "application/json";
 	size_t len = strlen(expected);
@@ -68,7 +68,7 @@ void rpc_handle(struct e2b_sandbox *box, struct http_request *request)
 	if (strcmp(http_get_method(request), "POST") != 0 || (!method && !is_input)) {
 		connect_fail(request, CONNECT_UNIMPLEMENTED, "there is no method %s %s", http_get_method(request),
 			     http_get_path(request));
-	} else if (!rpc_speaks_json(type, is_stream)) {
+	} else if (!rpc_content_type_is_json(type, is_stream)) {
 		http_answer_json(request, 415,
 				 connect_make_error(CONNECT_UNIMPLEMENTED,
 						    "this server speaks Connect with JSON messages only"));

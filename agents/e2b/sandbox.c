@@ -8,21 +8,21 @@
 #include "base/cleanup.h"
 
 #define SANDBOX_ARGUMENTS_MAX 220u
-#define SANDBOX_FAILURES_MAX 3u /* one after the other: then none is kept ready any more */
-#define SANDBOX_SETUP_MS 60000u
-#define SANDBOX_REFILL_MS 50u /* from when one was taken to when another is made */
+#define SPARE_FAILURES_MAX 3u /* one after the other: then none is kept ready any more */
+#define SANDBOX_SETUP_TIMEOUT_MS 60000u
+#define SPARE_REFILL_DELAY_MS 50u /* from when one was taken to when another is made */
 
-struct e2b_sandbox *e2b_sandboxes_find(struct e2b *e2b, const char *id)
+struct e2b_sandbox *e2b_sandbox_find(struct e2b *e2b, const char *id)
 {
 	struct e2b_sandbox *found = NULL;
 
 	for (struct e2b_sandbox *box = e2b->sandboxes; id && box; box = box->next)
-		if (keys_texts_are_equal(box->id, id)) /* the time does not tell how much of an id was right */
+		if (keys_equal_in_constant_time(box->id, id)) /* the time does not tell how much of an id was right */
 			found = box;
 	return found && found->is_ready ? found : NULL;
 }
 
-static void sandbox_unlink(struct e2b_sandbox *box)
+static void e2b_sandbox_unlink(struct e2b_sandbox *box)
 {
 	struct e2b_sandbox **at = box->is_spare ? &box->e2b->spares : &box->e2b->sandboxes;
 
@@ -36,110 +36,110 @@ static void sandbox_unlink(struct e2b_sandbox *box)
 		return;
 	}
 	box->e2b->sandbox_count--;
-	box->e2b->starting -= !box->is_ready;
-	keys_give_back(box->key, box->template);
+	box->e2b->starting_count -= !box->is_ready;
+	keys_return_quota(box->key, box->template);
 }
 
-static void sandbox_release(struct e2b_sandbox *box)
+static void e2b_sandbox_free(struct e2b_sandbox *box)
 {
 	struct e2b *e2b = box->e2b;
 
-	sandbox_unlink(box);
-	loop_cancel(box->end_timer);
-	contexts_release(box);
-	watchers_release(box);
-	processes_release(box);
-	e2b_calls_release(box);
+	e2b_sandbox_unlink(box);
+	loop_cancel_timer(box->end_timer);
+	contexts_free_all(box);
+	watchers_free_all(box);
+	processes_end_all(box);
+	e2b_calls_abort_all(box);
 	sandbox_free(box->sandbox);
 	json_decref(box->metadata);
 	json_decref(box->env);
-	json_decref(box->internet);
+	json_decref(box->allow_internet_access);
 	free(box);
-	if (!e2b->is_ending)
+	if (!e2b->is_stopping)
 		e2b->on_room(e2b);
 }
 
-void e2b_sandboxes_end(struct e2b_sandbox *box, const char *reason)
+void e2b_sandbox_end(struct e2b_sandbox *box, const char *reason)
 {
-	struct http_request *creator = steal_pointer(&box->creator);
+	struct http_request *creator = steal_pointer(&box->create_request);
 
 	if (!box->is_spare)
 		log_event("sandbox_end",
 			  json_pack("{s:s, s:s, s:s, s:s*, s:I}", "sandbox", box->id, "key", box->key->name, "reason",
 				    reason, "session", box->sandbox ? sandbox_get_id(box->sandbox) : NULL, "age_ms",
-				    (json_int_t)(e2b_now_ms() - box->start_ms)));
+				    (json_int_t)(e2b_get_real_time_ms() - box->start_ms)));
 	if (creator) {
 		http_set_owner(creator, NULL, NULL);
 		e2b_fail(creator, 503, "the sandbox ended before it was ready: %s", reason);
 	}
-	sandbox_release(box);
+	e2b_sandbox_free(box);
 }
 
-static void sandbox_on_timeout(void *data)
+static void e2b_sandbox_on_timeout(void *data)
 {
 	struct e2b_sandbox *box = data;
 
 	box->end_timer = NULL;
-	e2b_sandboxes_end(box, "timeout");
+	e2b_sandbox_end(box, "timeout");
 }
 
-void e2b_sandboxes_set_end(struct e2b_sandbox *box, int64_t end_ms)
+void e2b_sandbox_set_end_time(struct e2b_sandbox *box, int64_t end_ms)
 {
-	int64_t left = end_ms - e2b_now_ms();
+	int64_t left = end_ms - e2b_get_real_time_ms();
 
-	loop_cancel(box->end_timer);
+	loop_cancel_timer(box->end_timer);
 	box->end_ms = end_ms;
-	box->end_timer = loop_after(box->e2b->loop, left > 0 ? (uint64_t)left : 0, sandbox_on_timeout, box);
+	box->end_timer = loop_add_timer(box->e2b->loop, left > 0 ? (uint64_t)left : 0, e2b_sandbox_on_timeout, box);
 }
 
 /* ---- start ---- */
 
-static void sandbox_on_made(struct e2b_sandbox *box, const char *error)
+static void e2b_sandbox_on_made(struct e2b_sandbox *box, const char *error)
 {
-	struct http_request *creator = steal_pointer(&box->creator);
+	struct http_request *creator = steal_pointer(&box->create_request);
 
 	if (creator)
 		http_set_owner(creator, NULL, NULL);
 	if (error) {
-		box->e2b->start_failures++;
+		box->e2b->start_failure_count++;
 		log_event("sandbox_failed",
 			  json_pack("{s:s, s:s, s:s}", "sandbox", box->id, "key", box->key->name, "error", error));
 		if (creator)
 			e2b_fail(creator, 500, "the sandbox could not be made: %s", error);
-		sandbox_release(box);
+		e2b_sandbox_free(box);
 		return;
 	}
 	if (!creator) { /* its client has gone, and nobody knows its id */
-		e2b_sandboxes_end(box, "client_gone");
+		e2b_sandbox_end(box, "client_gone");
 		return;
 	}
 	box->is_ready = true;
-	box->e2b->starting--;
+	box->e2b->starting_count--;
 	log_event("sandbox_start", json_pack("{s:s, s:s, s:s, s:s, s:I}", "sandbox", box->id, "key", box->key->name,
 					     "template", box->template->name, "session", sandbox_get_id(box->sandbox),
-					     "ms", (json_int_t)(e2b_now_ms() - box->start_ms)));
-	e2b_sandboxes_set_end(box, e2b_now_ms() + box->timeout_ms);
-	http_answer_json(creator, 201, e2b_sandboxes_describe(box));
+					     "ms", (json_int_t)(e2b_get_real_time_ms() - box->start_ms)));
+	e2b_sandbox_set_end_time(box, e2b_get_real_time_ms() + box->timeout_ms);
+	http_answer_json(creator, 201, e2b_sandbox_describe(box));
 	box->e2b->on_room(box->e2b);
 }
 
-static void sandbox_on_end(void *data)
+static void e2b_sandbox_on_session_end(void *data)
 {
 	struct e2b_sandbox *box = data;
 
-	e2b_sandboxes_end(box, "session_ended");
+	e2b_sandbox_end(box, "session_ended");
 }
 
-static void sandbox_on_creator_gone(void *data, bool complete)
+static void e2b_sandbox_on_create_request_gone(void *data, bool complete)
 {
 	struct e2b_sandbox *box = data;
 
 	(void)complete;
-	box->creator = NULL; /* sandbox_on_made() ends it */
+	box->create_request = NULL; /* e2b_sandbox_on_made() ends it */
 }
 
 /* The template's options, and the log's name. The array is the caller's, its texts are the template's. */
-static const char **sandbox_make_arguments(const struct e2b_sandbox *box, char **ret_log)
+static const char **e2b_sandbox_make_arguments(const struct e2b_sandbox *box, char **ret_log)
 {
 	const char **arguments = calloc(SANDBOX_ARGUMENTS_MAX + 1, sizeof(*arguments));
 	size_t count = 0;
@@ -150,10 +150,10 @@ static const char **sandbox_make_arguments(const struct e2b_sandbox *box, char *
 		return NULL;
 	arguments[count++] = "--idle";
 	arguments[count++] = "0"; /* its end is this server's matter */
-	if (json_is_false(box->internet))
+	if (json_is_false(box->allow_internet_access))
 		arguments[count++] = "--no-net";
-	if (box->e2b->options.log_directory) {
-		if (asprintf(ret_log, "%s/%s.jsonl", box->e2b->options.log_directory, box->id) < 0) {
+	if (box->e2b->options.audit_log_dir) {
+		if (asprintf(ret_log, "%s/%s.jsonl", box->e2b->options.audit_log_dir, box->id) < 0) {
 			*ret_log = NULL;
 			free(arguments);
 			return NULL;
@@ -170,13 +170,13 @@ static const char **sandbox_make_arguments(const struct e2b_sandbox *box, char *
 static void setup_on_output(void *data, enum sandbox_stream stream, const char *bytes, size_t len)
 {
 	struct e2b_sandbox *box = data;
-	size_t room = sizeof(box->setup_text) - 1 - box->setup_len;
+	size_t room = sizeof(box->setup_stderr) - 1 - box->setup_stderr_len;
 
 	if (stream != SANDBOX_STDERR)
 		return;
 	len = len < room ? len : room;
-	memcpy(box->setup_text + box->setup_len, bytes, len);
-	box->setup_len += len;
+	memcpy(box->setup_stderr + box->setup_stderr_len, bytes, len);
+	box->setup_stderr_len += len;
 }
 
 static void setup_on_end(void *data, const json_t *result)
@@ -184,49 +184,52 @@ static void setup_on_end(void *data, const json_t *result)
 	struct e2b_sandbox *box = data;
 	const char *why = json_string_value(json_object_get(json_object_get(result, "error"), "message"));
 	const json_t *code = json_object_get(result, "exit_code");
-	char text[sizeof(box->setup_text) + 64];
+	char text[sizeof(box->setup_stderr) + 64];
 
-	sandbox_program_free(box->setup);
-	box->setup = NULL;
+	sandbox_program_free(box->setup_program);
+	box->setup_program = NULL;
 	if (!why && json_is_integer(code) && json_integer_value(code) == 0) {
 		box->on_made(box, NULL);
 		return;
 	}
 	(void)snprintf(text, sizeof(text), "its setup failed: %s",
-		       why              ? why
-		       : box->setup_len ? box->setup_text
-					: "it ended with another status than 0");
+		       why                     ? why
+		       : box->setup_stderr_len ? box->setup_stderr
+					       : "it ended with another status than 0");
 	box->on_made(box, text);
 }
 
 /* The session is there: the setup runs in it, if there is one. */
-static void sandbox_on_ready(void *data, const char *error)
+static void e2b_sandbox_on_session_ready(void *data, const char *error)
 {
 	struct e2b_sandbox *box = data;
-	const char *const argv[] = {"/bin/bash", "-l", "-c", box->template->setup, NULL};
+	const char *const argv[] = {"/bin/bash", "-l", "-c", box->template->setup_command, NULL};
 	const struct sandbox_program_options options = {.argv = argv,
 							.env = box->template->env,
-							.wall_ms = SANDBOX_SETUP_MS,
+							.time_limit_ms = SANDBOX_SETUP_TIMEOUT_MS,
 							.on_output = setup_on_output,
 							.on_end = setup_on_end,
 							.data = box};
-	int r = error || !box->template->setup ? 0 : sandbox_start_program(box->sandbox, &options, &box->setup);
+	int r = error || !box->template->setup_command
+			? 0
+			: sandbox_start_program(box->sandbox, &options, &box->setup_program);
 
-	if (error || !box->template->setup)
+	if (error || !box->template->setup_command)
 		box->on_made(box, error);
 	else if (r < 0)
 		box->on_made(box, strerror(-r));
 }
 
 /* on_made: it can be used, or error says why not. */
-static int sandbox_begin(struct e2b_sandbox *box, void (*on_made)(struct e2b_sandbox *box, const char *error),
-			 void (*on_end)(void *data))
+static int e2b_sandbox_start_session(struct e2b_sandbox *box,
+				     void (*on_made)(struct e2b_sandbox *box, const char *error),
+				     void (*on_end)(void *data))
 {
 	_cleanup_free_ char *log = NULL;
-	_cleanup_free_ const char **arguments = sandbox_make_arguments(box, &log);
-	const struct sandbox_options options = {.callgate = box->e2b->options.callgate,
+	_cleanup_free_ const char **arguments = e2b_sandbox_make_arguments(box, &log);
+	const struct sandbox_options options = {.callgate_path = box->e2b->options.callgate_path,
 						.arguments = arguments,
-						.on_ready = sandbox_on_ready,
+						.on_ready = e2b_sandbox_on_session_ready,
 						.on_end = on_end,
 						.data = box};
 
@@ -235,7 +238,7 @@ static int sandbox_begin(struct e2b_sandbox *box, void (*on_made)(struct e2b_san
 }
 
 /* A copy of an object of texts that a client gave. */
-static json_t *sandbox_copy_texts(const json_t *texts)
+static json_t *e2b_sandbox_copy_json_object(const json_t *texts)
 {
 	return texts ? json_copy((json_t *)(uintptr_t)texts) : json_object();
 }
@@ -249,69 +252,71 @@ static void spare_on_made(struct e2b_sandbox *box, const char *error)
 
 	if (error) {
 		log_event("sandbox_failed", json_pack("{s:s, s:s}", "template", template->name, "error", error));
-		template->failures++;
-		sandbox_release(box);
+		template->consecutive_failures++;
+		e2b_sandbox_free(box);
 	} else {
 		box->is_ready = true;
-		template->failures = 0;
-		contexts_warm(box);
+		template->consecutive_failures = 0;
+		contexts_start_default_python(box);
 	}
-	e2b_sandboxes_keep_ready(e2b, template);
+	e2b_spares_make(e2b, template);
 }
 
-static void spare_on_end(void *data)
+static void spare_on_session_end(void *data)
 {
 	struct e2b_sandbox *box = data;
 	struct e2b *e2b = box->e2b;
 	struct e2b_template *template = box->template;
 
 	if (!box->is_spare) {
-		e2b_sandboxes_end(box, "session_ended");
+		e2b_sandbox_end(box, "session_ended");
 		return;
 	}
-	template->failures++;
-	sandbox_release(box);
-	e2b_sandboxes_keep_ready(e2b, template);
+	template->consecutive_failures++;
+	e2b_sandbox_free(box);
+	e2b_spares_make(e2b, template);
 }
 
-void e2b_sandboxes_keep_ready(struct e2b *e2b, struct e2b_template *template)
+void e2b_spares_make(struct e2b *e2b, struct e2b_template *template)
 {
 	struct e2b_sandbox *box;
 
 	for (box = e2b->spares; box; box = box->next)
 		if (box->template == template && !box->is_ready)
 			return; /* one at a time: those that clients wait for come first */
-	if (template->spare_count >= template->warm || template->failures >= SANDBOX_FAILURES_MAX || e2b->is_ending ||
-	    !(box = calloc(1, sizeof(*box))))
+	if (template->spare_count >= template->spares_wanted || template->consecutive_failures >= SPARE_FAILURES_MAX ||
+	    e2b->is_stopping || !(box = calloc(1, sizeof(*box))))
 		return;
 	*box = (struct e2b_sandbox){.e2b = e2b,
 				    .template = template,
 				    .is_spare = true,
-				    .start_ms = e2b_now_ms(),
+				    .start_ms = e2b_get_real_time_ms(),
 				    .metadata = json_object(),
 				    .env = json_object(),
 				    .next = e2b->spares};
 	e2b->spares = box;
 	template->spare_count++;
-	if (!keys_make_id(box->id) || !keys_make_token(box->traffic_token) || !keys_make_token(box->token) ||
-	    sandbox_begin(box, spare_on_made, spare_on_end) < 0) {
-		template->failures++;
-		sandbox_release(box);
+	if (!keys_make_random_id(box->id) || !keys_make_random_token(box->traffic_token) ||
+	    !keys_make_random_token(box->token) ||
+	    e2b_sandbox_start_session(box, spare_on_made, spare_on_session_end) < 0) {
+		template->consecutive_failures++;
+		e2b_sandbox_free(box);
 	}
 }
 
-static void sandbox_on_refill(void *data)
+static void template_on_refill_timer(void *data)
 {
 	struct e2b_template *template = data;
 
-	template->refill = NULL;
-	e2b_sandboxes_keep_ready(template->e2b, template);
+	template->refill_timer = NULL;
+	e2b_spares_make(template->e2b, template);
 }
 
-/* A ready sandbox, for a wish that any will do for. NULL: there is none. */
-static struct e2b_sandbox *spare_find(struct e2b *e2b, const struct e2b_template *template, const struct e2b_wish *wish)
+/* A ready sandbox, for a create_options that any will do for. NULL: there is none. */
+static struct e2b_sandbox *spare_find(struct e2b *e2b, const struct e2b_template *template,
+				      const struct e2b_create_options *create_options)
 {
-	struct e2b_sandbox *box = json_is_false(wish->internet) ? NULL : e2b->spares;
+	struct e2b_sandbox *box = json_is_false(create_options->allow_internet_access) ? NULL : e2b->spares;
 
 	while (box && (box->template != template || !box->is_ready))
 		box = box->next;
@@ -319,44 +324,45 @@ static struct e2b_sandbox *spare_find(struct e2b *e2b, const struct e2b_template
 }
 
 /* Gives a spare to the one that asked. */
-static void spare_take(struct e2b_sandbox *box, struct e2b_key *key, struct http_request *request,
-		       const struct e2b_wish *wish)
+static void spare_give_to_key(struct e2b_sandbox *box, struct e2b_key *key, struct http_request *request,
+			      const struct e2b_create_options *create_options)
 {
 	struct e2b *e2b = box->e2b;
 
-	sandbox_unlink(box);
+	e2b_sandbox_unlink(box);
 	box->is_spare = false;
 	box->key = key;
-	(void)json_object_update(box->metadata, (json_t *)(uintptr_t)wish->metadata);
-	(void)json_object_update(box->env, (json_t *)(uintptr_t)wish->env);
-	box->internet = json_incref((json_t *)(uintptr_t)wish->internet);
-	if (!wish->is_secure)
+	(void)json_object_update(box->metadata, (json_t *)(uintptr_t)create_options->metadata);
+	(void)json_object_update(box->env, (json_t *)(uintptr_t)create_options->env);
+	box->allow_internet_access = json_incref((json_t *)(uintptr_t)create_options->allow_internet_access);
+	if (!create_options->requires_token)
 		box->token[0] = '\0';
-	box->start_ms = e2b_now_ms();
+	box->start_ms = e2b_get_real_time_ms();
 	box->next = e2b->sandboxes;
 	e2b->sandboxes = box;
 	e2b->sandbox_count++;
-	keys_take(key, box->template);
+	keys_reserve_quota(key, box->template);
 	log_event("sandbox_start",
 		  json_pack("{s:s, s:s, s:s, s:s, s:I}", "sandbox", box->id, "key", key->name, "template",
 			    box->template->name, "session", sandbox_get_id(box->sandbox), "ms", (json_int_t)0));
-	e2b_sandboxes_set_end(box, e2b_now_ms() + wish->timeout_ms);
-	http_answer_json(request, 201, e2b_sandboxes_describe(box));
-	if (!box->template->refill) /* after the answer, and what the client does first */
-		box->template->refill = loop_after(e2b->loop, SANDBOX_REFILL_MS, sandbox_on_refill, box->template);
+	e2b_sandbox_set_end_time(box, e2b_get_real_time_ms() + create_options->timeout_ms);
+	http_answer_json(request, 201, e2b_sandbox_describe(box));
+	if (!box->template->refill_timer) /* after the answer, and what the client does first */
+		box->template->refill_timer =
+			loop_add_timer(e2b->loop, SPARE_REFILL_DELAY_MS, template_on_refill_timer, box->template);
 }
 
 /* ---- */
 
-void e2b_sandboxes_start(struct e2b *e2b, struct e2b_key *key, struct e2b_template *template,
-			 struct http_request *request, const struct e2b_wish *wish)
+void e2b_sandbox_start(struct e2b *e2b, struct e2b_key *key, struct e2b_template *template,
+		       struct http_request *request, const struct e2b_create_options *create_options)
 {
-	struct e2b_sandbox *box = spare_find(e2b, template, wish);
+	struct e2b_sandbox *box = spare_find(e2b, template, create_options);
 	int error = -ENOMEM;
 
-	e2b_sandboxes_keep_ready(e2b, template);
+	e2b_spares_make(e2b, template);
 	if (box) {
-		spare_take(box, key, request, wish);
+		spare_give_to_key(box, key, request, create_options);
 		return;
 	}
 	box = calloc(1, sizeof(*box));
@@ -364,21 +370,22 @@ void e2b_sandboxes_start(struct e2b *e2b, struct e2b_key *key, struct e2b_templa
 		*box = (struct e2b_sandbox){.e2b = e2b,
 					    .key = key,
 					    .template = template,
-					    .creator = request,
-					    .metadata = sandbox_copy_texts(wish->metadata),
-					    .env = sandbox_copy_texts(wish->env),
-					    .start_ms = e2b_now_ms(),
-					    .internet = json_incref((json_t *)(uintptr_t)wish->internet),
-					    .timeout_ms = wish->timeout_ms,
+					    .create_request = request,
+					    .metadata = e2b_sandbox_copy_json_object(create_options->metadata),
+					    .env = e2b_sandbox_copy_json_object(create_options->env),
+					    .start_ms = e2b_get_real_time_ms(),
+					    .allow_internet_access = json_incref(
+						    (json_t *)(uintptr_t)create_options->allow_internet_access),
+					    .timeout_ms = create_options->timeout_ms,
 					    .next = e2b->sandboxes};
 		e2b->sandboxes = box;
 		e2b->sandbox_count++;
-		e2b->starting++;
-		keys_take(key, template);
-		http_set_owner(request, sandbox_on_creator_gone, box);
-		error = keys_make_id(box->id) && keys_make_token(box->traffic_token) &&
-					(!wish->is_secure || keys_make_token(box->token))
-				? sandbox_begin(box, sandbox_on_made, sandbox_on_end)
+		e2b->starting_count++;
+		keys_reserve_quota(key, template);
+		http_set_owner(request, e2b_sandbox_on_create_request_gone, box);
+		error = keys_make_random_id(box->id) && keys_make_random_token(box->traffic_token) &&
+					(!create_options->requires_token || keys_make_random_token(box->token))
+				? e2b_sandbox_start_session(box, e2b_sandbox_on_made, e2b_sandbox_on_session_end)
 				: -EIO;
 	}
 	if (error == 0)
@@ -386,12 +393,12 @@ void e2b_sandboxes_start(struct e2b *e2b, struct e2b_key *key, struct e2b_templa
 	http_set_owner(request, NULL, NULL);
 	e2b_fail(request, 500, "the sandbox could not be made: %s", strerror(-error));
 	if (box)
-		sandbox_release(box);
+		e2b_sandbox_free(box);
 }
 
 /* ---- what is told of it ---- */
 
-json_t *e2b_sandboxes_describe(const struct e2b_sandbox *box)
+json_t *e2b_sandbox_describe(const struct e2b_sandbox *box)
 {
 	return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s*, s:n}", "sandboxID", box->id, "templateID",
 			 box->template->name, "clientID", "callgate", "envdVersion", E2B_ENVD_VERSION,
@@ -399,10 +406,10 @@ json_t *e2b_sandboxes_describe(const struct e2b_sandbox *box)
 			 box->token[0] ? box->traffic_token : NULL, "domain");
 }
 
-json_t *e2b_sandboxes_describe_fully(const struct e2b_sandbox *box)
+json_t *e2b_sandbox_describe_details(const struct e2b_sandbox *box)
 {
-	char start[E2B_TIME_SIZE], end[E2B_TIME_SIZE];
-	json_t *detail = e2b_sandboxes_describe(box);
+	char start[E2B_TIME_TEXT_SIZE], end[E2B_TIME_TEXT_SIZE];
+	json_t *detail = e2b_sandbox_describe(box);
 
 	e2b_format_time(box->start_ms, start);
 	e2b_format_time(box->end_ms, end);
@@ -415,7 +422,8 @@ json_t *e2b_sandboxes_describe_fully(const struct e2b_sandbox *box)
 	(void)json_object_set_new(detail, "memoryMB", json_integer((json_int_t)(box->template->memory_bytes >> 20)));
 	(void)json_object_set_new(detail, "diskSizeMB", json_integer((json_int_t)(box->template->disk_bytes >> 20)));
 	(void)json_object_set(detail, "metadata", box->metadata);
-	(void)json_object_set(detail, "allowInternetAccess", box->internet ? box->internet : json_null());
+	(void)json_object_set(detail, "allowInternetAccess",
+			      box->allow_internet_access ? box->allow_internet_access : json_null());
 	(void)json_object_set_new(detail, "lifecycle", json_pack("{s:s, s:b}", "onTimeout", "kill", "autoResume", 0));
 	(void)json_object_set_new(detail, "volumeMounts", json_array());
 	return detail;

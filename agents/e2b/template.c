@@ -20,10 +20,10 @@
 #define TEMPLATE_NAME_BYTES_MAX 64u
 #define TEMPLATE_ARGUMENTS_MAX 200u
 #define TEMPLATE_FILE_BYTES_MAX (1u << 20)
-#define TEMPLATE_MEMORY "1G"
-#define TEMPLATE_DISK "2G"
-#define TEMPLATE_PIDS 512
-#define TEMPLATE_WARM_MAX 64
+#define TEMPLATE_MEMORY_DEFAULT "1G"
+#define TEMPLATE_DISK_DEFAULT "2G"
+#define TEMPLATE_PIDS_DEFAULT 512
+#define TEMPLATE_SPARES_MAX 64
 
 /* A name is one file name, so that it leads to no other directory: "base", "code-interpreter-v1". */
 static bool template_name_is_valid(const char *name)
@@ -72,7 +72,7 @@ static int template_add_option(struct e2b_template *template, size_t *count, con
  * The server's part of the policy: the workdir's name, and the account that the SDKs expect. It is a file in memory:
  * nothing is left of it when the server is killed. `callgate session create` opens it by its name in /proc.
  */
-static int template_make_policy(struct e2b_template *template)
+static int template_make_server_policy(struct e2b_template *template)
 {
 	_cleanup_free_ char *passwd =
 		template_format("user:x:%u:%u:user:" E2B_WORKDIR ":/bin/bash\n"
@@ -88,10 +88,10 @@ static int template_make_policy(struct e2b_template *template)
 			   E2B_WORKDIR, "filesystem", "provide", "/etc/passwd", passwd, "/etc/group", group, "env",
 			   "set", "HOME", E2B_WORKDIR, "USER", "user", "LOGNAME", "user", "SHELL", "/bin/bash");
 	text = policy ? json_dumps(policy, JSON_COMPACT) : NULL;
-	template->policy_fd = text ? memfd_create("callgate-template", MFD_CLOEXEC) : -1;
-	if (template->policy_fd < 0)
+	template->server_policy_fd = text ? memfd_create("callgate-template", MFD_CLOEXEC) : -1;
+	if (template->server_policy_fd < 0)
 		return text ? -errno : -ENOMEM;
-	return io_write_all(template->policy_fd, text, strlen(text));
+	return io_write_all(template->server_policy_fd, text, strlen(text));
 }
 
 /* files/: each entry is copied into the workdir. */
@@ -110,8 +110,8 @@ static int template_add_files(struct e2b_template *template, size_t *count, cons
 }
 
 /* A size of template.json: a text as of callgate run, for an option of it. */
-static int template_add_size(struct e2b_template *template, size_t *count, const json_t *settings, const char *name,
-			     const char *option, const char *otherwise, uint64_t *ret_bytes)
+static int template_add_size_option(struct e2b_template *template, size_t *count, const json_t *settings,
+				    const char *name, const char *option, const char *otherwise, uint64_t *ret_bytes)
 {
 	const json_t *given = json_object_get(settings, name);
 	const char *text = given ? json_string_value(given) : otherwise;
@@ -122,25 +122,25 @@ static int template_add_size(struct e2b_template *template, size_t *count, const
 }
 
 /* "warm": how many sandboxes are kept ready; "modules": what their Python imports before. */
-static int template_load_warm(struct e2b_template *template, const json_t *settings)
+static int template_load_spare_settings(struct e2b_template *template, const json_t *settings)
 {
 	const json_t *warm = json_object_get(settings, "warm"), *modules = json_object_get(settings, "modules");
 	size_t count = json_array_size(modules);
 
 	if ((warm && (!json_is_integer(warm) || json_integer_value(warm) < 0 ||
-		      json_integer_value(warm) > TEMPLATE_WARM_MAX)) ||
-	    (modules && !json_is_array(modules)) || count > TEMPLATE_WARM_MAX)
+		      json_integer_value(warm) > TEMPLATE_SPARES_MAX)) ||
+	    (modules && !json_is_array(modules)) || count > TEMPLATE_SPARES_MAX)
 		return -EINVAL;
-	template->warm = (unsigned)json_integer_value(warm);
-	template->modules = calloc(count + 1, sizeof(*template->modules));
-	for (size_t i = 0; template->modules && i < count; i++) {
+	template->spares_wanted = (unsigned)json_integer_value(warm);
+	template->preloaded_modules = calloc(count + 1, sizeof(*template->preloaded_modules));
+	for (size_t i = 0; template->preloaded_modules && i < count; i++) {
 		const char *name = json_string_value(json_array_get(modules, i));
 
-		template->modules[i] = name ? strdup(name) : NULL;
-		if (!template->modules[i])
+		template->preloaded_modules[i] = name ? strdup(name) : NULL;
+		if (!template->preloaded_modules[i])
 			return -EINVAL;
 	}
-	return template->modules ? 0 : -ENOMEM;
+	return template->preloaded_modules ? 0 : -ENOMEM;
 }
 
 static int template_add_settings(struct e2b_template *template, size_t *count, const json_t *settings)
@@ -151,20 +151,20 @@ static int template_add_settings(struct e2b_template *template, size_t *count, c
 	int error = pids && !json_is_integer(pids) ? -EINVAL : 0;
 
 	if (error == 0)
-		error = template_add_size(template, count, settings, "memory", "-m", TEMPLATE_MEMORY,
-					  &template->memory_bytes);
+		error = template_add_size_option(template, count, settings, "memory", "-m", TEMPLATE_MEMORY_DEFAULT,
+						 &template->memory_bytes);
 	if (error == 0)
-		error = template_add_size(template, count, settings, "disk", "--disk", TEMPLATE_DISK,
-					  &template->disk_bytes);
+		error = template_add_size_option(template, count, settings, "disk", "--disk", TEMPLATE_DISK_DEFAULT,
+						 &template->disk_bytes);
 	if (error == 0)
 		error = template_add_option(template, count, "--pids",
-					    template_format("%d",
-							    pids ? (int)json_integer_value(pids) : TEMPLATE_PIDS));
+					    template_format("%d", pids ? (int)json_integer_value(pids)
+								       : TEMPLATE_PIDS_DEFAULT));
 	if ((python && !json_is_string(python)) || (setup && !json_is_string(setup)))
 		return -EINVAL;
-	template->setup = setup ? strdup(json_string_value(setup)) : NULL;
-	template->python = python ? strdup(json_string_value(python)) : NULL;
-	error = error == 0 ? template_load_warm(template, settings) : error;
+	template->setup_command = setup ? strdup(json_string_value(setup)) : NULL;
+	template->python_interpreter = python ? strdup(json_string_value(python)) : NULL;
+	error = error == 0 ? template_load_spare_settings(template, settings) : error;
 	template->env = json_object();
 	json_object_foreach((json_t *)(uintptr_t)env, name, value)
 	{
@@ -193,12 +193,12 @@ static int template_load(struct e2b_template *template, const char *directory, c
 			return -EINVAL;
 		}
 	}
-	r = template_make_policy(template);
+	r = template_make_server_policy(template);
 	if (r == 0)
 		r = template_add_option(template, &count, "-p", template_format("%s/policy.json", directory));
 	if (r == 0)
 		r = template_add_option(template, &count, "-p",
-					template_format("/proc/%d/fd/%d", (int)getpid(), template->policy_fd));
+					template_format("/proc/%d/fd/%d", (int)getpid(), template->server_policy_fd));
 	if (r == 0)
 		r = template_add_settings(template, &count, settings);
 	if (r == -EINVAL)
@@ -218,13 +218,13 @@ static void template_free(struct e2b_template *template)
 		free(*argument);
 	free(template->arguments);
 	json_decref(template->env);
-	cleanup_close(&template->policy_fd);
-	for (char **module = template->modules; module && *module; module++)
+	cleanup_close(&template->server_policy_fd);
+	for (char **module = template->preloaded_modules; module && *module; module++)
 		free(*module);
-	free(template->modules);
-	loop_cancel(template->refill);
-	free(template->setup);
-	free(template->python);
+	free(template->preloaded_modules);
+	loop_cancel_timer(template->refill_timer);
+	free(template->setup_command);
+	free(template->python_interpreter);
 	free(template->name);
 	free(template);
 }
@@ -232,7 +232,7 @@ static void template_free(struct e2b_template *template)
 /* The directory of a template: the user's own first. Owned by the caller; NULL: there is none. */
 static char *template_find_directory(const struct e2b *e2b, const char *name)
 {
-	const char *const places[] = {e2b->options.own_templates, e2b->options.templates};
+	const char *const places[] = {e2b->options.user_templates_dir, e2b->options.builtin_templates_dir};
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		_cleanup_free_ char *directory = places[i] ? template_format("%s/%s", places[i], name) : NULL;
@@ -260,7 +260,7 @@ struct e2b_template *template_find(struct e2b *e2b, const char *name, char **ret
 	if (!template)
 		return NULL;
 	template->e2b = e2b;
-	template->policy_fd = -1;
+	template->server_policy_fd = -1;
 	template->name = strdup(name);
 	error = template->name ? template_load(template, directory, ret_why) : -ENOMEM;
 	if (error < 0) {
@@ -287,13 +287,13 @@ static void templates_load_directory(struct e2b *e2b, const char *path)
 	}
 }
 
-void templates_load_warm(struct e2b *e2b)
+void templates_load_all(struct e2b *e2b)
 {
-	templates_load_directory(e2b, e2b->options.own_templates);
-	templates_load_directory(e2b, e2b->options.templates);
+	templates_load_directory(e2b, e2b->options.user_templates_dir);
+	templates_load_directory(e2b, e2b->options.builtin_templates_dir);
 }
 
-void templates_release(struct e2b *e2b)
+void templates_free_all(struct e2b *e2b)
 {
 	while (e2b->templates) {
 		struct e2b_template *template = e2b->templates;

@@ -5,13 +5,13 @@
 #include "agents/sandbox/fileop.h"
 #include "agents/e2b/private.h"
 
-struct usage {
+struct usage_query {
 	struct e2b_call *call;
 	struct fileop *fileop;
 };
 
 /* A number from the sandbox, within bounds. */
-static double usage_get(const json_t *answer, const char *name, double most)
+static double usage_get_bounded_number(const json_t *answer, const char *name, double most)
 {
 	const json_t *value = json_object_get(answer, name);
 	double number = json_is_number(value) ? json_number_value(value) : 0;
@@ -21,12 +21,12 @@ static double usage_get(const json_t *answer, const char *name, double most)
 
 static void usage_on_answer(void *data, int error, const char *message, const json_t *answer)
 {
-	struct usage *usage = data;
+	struct usage_query *usage = data;
 	const struct e2b_sandbox *box = usage->call->box;
 	const struct e2b_template *template = box->template;
 	struct http_request *request = usage->call->request;
-	int64_t now_ms = e2b_now_ms();
-	char now[E2B_TIME_SIZE];
+	int64_t now_ms = e2b_get_real_time_ms();
+	char now[E2B_TIME_TEXT_SIZE];
 
 	e2b_call_finish(usage->call);
 	free(usage);
@@ -35,18 +35,19 @@ static void usage_on_answer(void *data, int error, const char *message, const js
 		return;
 	}
 	e2b_format_time(now_ms, now);
-	http_answer_json(
-		request, 200,
-		json_pack("[{s:s, s:I, s:i, s:f, s:I, s:I, s:i, s:I, s:I}]", "timestamp", now, "timestampUnix",
-			  (json_int_t)(now_ms / 1000), "cpuCount", box->e2b->cpu_count, "cpuUsedPct",
-			  usage_get(answer, "cpu", 1e6), "memUsed", (json_int_t)usage_get(answer, "memory", 1e15),
-			  "memTotal", (json_int_t) template->memory_bytes, "memCache", 0, "diskUsed",
-			  (json_int_t)usage_get(answer, "disk", 1e15), "diskTotal", (json_int_t) template->disk_bytes));
+	http_answer_json(request, 200,
+			 json_pack("[{s:s, s:I, s:i, s:f, s:I, s:I, s:i, s:I, s:I}]", "timestamp", now, "timestampUnix",
+				   (json_int_t)(now_ms / 1000), "cpuCount", box->e2b->cpu_count, "cpuUsedPct",
+				   usage_get_bounded_number(answer, "cpu", 1e6), "memUsed",
+				   (json_int_t)usage_get_bounded_number(answer, "memory", 1e15), "memTotal",
+				   (json_int_t) template->memory_bytes, "memCache", 0, "diskUsed",
+				   (json_int_t)usage_get_bounded_number(answer, "disk", 1e15), "diskTotal",
+				   (json_int_t) template->disk_bytes));
 }
 
 static void usage_on_cancel(void *data)
 {
-	struct usage *usage = data;
+	struct usage_query *usage = data;
 
 	fileop_cancel(usage->fileop);
 	free(usage);
@@ -54,14 +55,14 @@ static void usage_on_cancel(void *data)
 
 void usage_answer(struct e2b_sandbox *box, struct http_request *request)
 {
-	struct usage *usage = calloc(1, sizeof(*usage));
+	struct usage_query *usage = calloc(1, sizeof(*usage));
 	const struct fileop_handler handler = {.on_answer = usage_on_answer, .data = usage};
 	json_t *asked = json_pack("{s:s, s:[s, s, s]}", "op", "usage", "places", E2B_WORKDIR, "/tmp", "/var/tmp");
 
 	if (usage)
 		usage->call = e2b_call_create(box, request, usage_on_cancel, usage);
 	if (usage && usage->call && fileop_start(box->sandbox, asked, &handler, &usage->fileop) == 0) {
-		fileop_finish(usage->fileop);
+		fileop_end_content(usage->fileop);
 		return;
 	}
 	if (!usage || !usage->call)

@@ -47,7 +47,7 @@ int files_mkdir(struct job *job)
 	r = change_make_parents(job->path);
 	if (r == 0 && mkdir(job->path, 0777) < 0)
 		r = -errno;
-	return r < 0 ? job_fail_at(job, -r, job->path) : entry_answer(job, job->path);
+	return r < 0 ? job_fail_with_path(job, -r, job->path) : entry_answer(job, job->path);
 }
 
 /* ---- remove ---- */
@@ -78,7 +78,7 @@ int files_remove(struct job *job)
 {
 	int r = change_remove_tree(job->path);
 
-	return r < 0 ? job_fail_at(job, -r, job->path) : 0;
+	return r < 0 ? job_fail_with_path(job, -r, job->path) : 0;
 }
 
 /* ---- move ---- */
@@ -168,9 +168,9 @@ int files_move(struct job *job)
 	if (!to)
 		return job_fail(job, EINVAL, "the destination is missing");
 	if (lstat(job->path, &st) < 0)
-		return job_fail_at(job, errno, job->path);
+		return job_fail_with_path(job, errno, job->path);
 	r = change_make_parents(to);
 	if (r == 0 && rename(job->path, to) < 0)
 		r = errno == EXDEV ? change_move_by_copy(job->path, to) : -errno;
-	return r < 0 ? job_fail_at(job, -r, to) : entry_answer(job, to);
+	return r < 0 ? job_fail_with_path(job, -r, to) : entry_answer(job, to);
 }

@@ -37,13 +37,13 @@ int files_read(struct job *job)
 	int r;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return job_fail_at(job, errno, job->path);
+		return job_fail_with_path(job, errno, job->path);
 	if (S_ISDIR(st.st_mode))
 		return job_fail(job, EISDIR, "path '%s' is a directory", job->path);
 	if (!S_ISREG(st.st_mode))
 		return job_fail(job, EINVAL, "path '%s' is no regular file", job->path);
 	r = content_copy(fd, STDOUT_FILENO);
-	return r < 0 ? job_fail_at(job, -r, job->path) : 0;
+	return r < 0 ? job_fail_with_path(job, -r, job->path) : 0;
 }
 
 /* ---- write ---- */
@@ -77,7 +77,7 @@ static int content_inflate(z_stream *stream, int fd)
 	return state == Z_STREAM_END;
 }
 
-static int content_write_packed(int fd)
+static int content_write_gunzipped(int fd)
 {
 	z_stream stream = {0};
 	ssize_t got;
@@ -135,17 +135,17 @@ int files_write(struct job *job)
 		return job_fail(job, EISDIR, "path is a directory: %s", job->path);
 	r = change_make_parents(job->path);
 	if (r < 0)
-		return job_fail_at(job, -r, job->path);
+		return job_fail_with_path(job, -r, job->path);
 	fd = open(job->path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
 	if (fd < 0)
-		return job_fail_at(job, errno, job->path);
-	r = json_is_true(json_object_get(job->request, "gzip")) ? content_write_packed(fd) : content_write_plain(fd);
+		return job_fail_with_path(job, errno, job->path);
+	r = json_is_true(json_object_get(job->request, "gzip")) ? content_write_gunzipped(fd) : content_write_plain(fd);
 	if (r == -EBADMSG)
 		return job_fail(job, EINVAL, "the content is not complete in the format of gzip");
 	if (r == 0)
 		r = content_keep_metadata(job->path, metadata);
 	if (r < 0)
-		return job_fail_at(job, -r, job->path);
+		return job_fail_with_path(job, -r, job->path);
 	return job_answer(job, json_pack("{s:o, s:o, s:s, s:o*}", "name", entry_make_text(entry_get_name(job->path)),
 					 "path", entry_make_text(job->path), "type", "file", "metadata",
 					 json_object_size(metadata) > 0 ? entry_read_metadata(job->path) : NULL));

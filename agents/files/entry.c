@@ -198,7 +198,7 @@ static json_t *entry_read_link(const char *path)
 	return entry_make_text(whole);
 }
 
-static const char *entry_get_type(mode_t mode)
+static const char *entry_get_type_name(mode_t mode)
 {
 	return S_ISREG(mode)   ? "FILE_TYPE_FILE"
 	       : S_ISDIR(mode) ? "FILE_TYPE_DIRECTORY"
@@ -229,7 +229,7 @@ json_t *entry_describe(const char *path)
 	errno = ENOMEM; /* if there is no entry */
 	return json_pack("{s:o, s:o, s:o*, s:s, s:s, s:i, s:s, s:o, s:o, s:s, s:o}", "name",
 			 entry_make_text(*name ? name : "/"), "path", entry_make_text(path), "symlinkTarget", link,
-			 "type", entry_get_type(st.st_mode), "size", size, "mode", (int)(st.st_mode & 07777),
+			 "type", entry_get_type_name(st.st_mode), "size", size, "mode", (int)(st.st_mode & 07777),
 			 "permissions", permissions, "owner", entry_make_text(account_get_user(st.st_uid)), "group",
 			 entry_make_text(account_get_group(st.st_gid)), "modifiedTime", when, "metadata",
 			 entry_read_metadata(path));
@@ -239,7 +239,7 @@ int entry_answer(struct job *job, const char *path)
 {
 	json_t *entry = entry_describe(path);
 
-	return entry ? job_answer(job, json_pack("{s:o}", "entry", entry)) : job_fail_at(job, errno, path);
+	return entry ? job_answer(job, json_pack("{s:o}", "entry", entry)) : job_fail_with_path(job, errno, path);
 }
 
 int files_stat(struct job *job)

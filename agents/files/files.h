@@ -32,12 +32,13 @@ struct job {
 
 /* Each sets the message and returns -error, for the function that does the request to return. */
 int job_fail(struct job *job, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
-int job_fail_at(struct job *job, int error, const char *path); /* the message: the words for error, and the path */
+int job_fail_with_path(struct job *job, int error,
+		       const char *path); /* the message: the words for error, and the path */
 /* Sets the answer, and takes the reference. 0, or -ENOMEM. */
 int job_answer(struct job *job, json_t *answer);
 const char *job_get_text(const struct job *job, const char *name); /* NULL: there is none */
 /* Writes a line to stderr, and takes the reference. */
-void files_tell(json_t *message);
+void files_write_message(json_t *message);
 /* The content that follows the request. The number of bytes; 0: its end; or -errno. */
 ssize_t files_read_input(char *bytes, size_t size);
 

@@ -42,7 +42,7 @@ static int list_add_entry(struct list *list, const char *path)
 		return job_fail(list->job, EFBIG, "more than %u entries", FILES_ENTRIES_MAX);
 	entry = entry_describe(path);
 	if (!entry)
-		return errno == ENOENT ? 0 : job_fail_at(list->job, errno, path); /* it was removed meanwhile */
+		return errno == ENOENT ? 0 : job_fail_with_path(list->job, errno, path); /* it was removed meanwhile */
 	text = json_dumps(entry, JSON_COMPACT);
 	json_decref(entry);
 	if (!text)
@@ -74,7 +74,7 @@ static int list_add_directory(struct list *list, const char *directory, json_int
 	int count = scandir(directory, &names, list_skip_dots, list_compare), r = 0;
 
 	if (count < 0)
-		return is_first ? job_fail_at(list->job, errno, directory) : 0;
+		return is_first ? job_fail_with_path(list->job, errno, directory) : 0;
 	for (int i = 0; i < count; i++) {
 		if (r == 0)
 			r = list_add(list, directory, names[i]->d_name, depth);
@@ -92,7 +92,7 @@ int files_list(struct job *job)
 	int r;
 
 	if (stat(job->path, &st) < 0)
-		return job_fail_at(job, errno, job->path);
+		return job_fail_with_path(job, errno, job->path);
 	if (!S_ISDIR(st.st_mode))
 		return job_fail(job, ENOTDIR, "path is not a directory");
 	buf_puts(&job->answer, "{\"entries\":[");

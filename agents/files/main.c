@@ -75,7 +75,7 @@ int job_fail(struct job *job, int error, const char *format, ...)
 	return -error;
 }
 
-int job_fail_at(struct job *job, int error, const char *path)
+int job_fail_with_path(struct job *job, int error, const char *path)
 {
 	return job_fail(job, error, "%s: %s", strerror(error), path);
 }
@@ -101,7 +101,7 @@ static void main_write_line(const char *text, size_t len)
 	(void)io_write_all(STDERR_FILENO, text, len);
 }
 
-void files_tell(json_t *message)
+void files_write_message(json_t *message)
 {
 	_cleanup_free_ char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
 	_cleanup_buf_ struct buf line = {0};
@@ -113,7 +113,7 @@ void files_tell(json_t *message)
 		main_write_line(line.data, line.len);
 }
 
-static void main_tell_answer(struct job *job)
+static void main_write_answer(struct job *job)
 {
 	static const char begin[] = "{\"answer\":", end[] = "}\n";
 
@@ -148,10 +148,10 @@ int main(void)
 	if (json_is_object(request))
 		r = main_run(&job);
 	if (r == 0)
-		main_tell_answer(&job);
+		main_write_answer(&job);
 	else
-		files_tell(json_pack("{s:i, s:o}", "error", -r, "message",
-				     entry_make_text(job.message[0] ? job.message : strerror(-r))));
+		files_write_message(json_pack("{s:i, s:o}", "error", -r, "message",
+					      entry_make_text(job.message[0] ? job.message : strerror(-r))));
 	buf_release(&job.answer);
 	json_decref(request);
 	return 0;

@@ -76,7 +76,7 @@ static int watch_add(struct watch *watch, const char *directory)
 	return 0;
 }
 
-static void watch_tell(struct watch *watch, uint32_t mask, const char *name)
+static void watch_report_change(struct watch *watch, uint32_t mask, const char *name)
 {
 	_cleanup_free_ char *path = list_join(watch->root, name);
 	const char *type = NULL;
@@ -87,11 +87,11 @@ static void watch_tell(struct watch *watch, uint32_t mask, const char *name)
 			type = watch_types[i].type;
 	if (watch->with_entry && path && !(mask & (IN_DELETE | IN_MOVED_FROM)))
 		entry = entry_describe(path);
-	files_tell(json_pack("{s:{s:o, s:s*, s:o*}}", "event", "name", entry_make_text(name), "type", type, "entry",
-			     entry));
+	files_write_message(json_pack("{s:{s:o, s:s*, s:o*}}", "event", "name", entry_make_text(name), "type", type,
+				      "entry", entry));
 }
 
-static void watch_handle(struct watch *watch, const struct inotify_event *event)
+static void watch_handle_inotify_event(struct watch *watch, const struct inotify_event *event)
 {
 	const bool is_known = event->wd > 0 && (size_t)event->wd <= FILES_WATCHES_MAX && event->len > 0;
 	const char *directory = is_known ? watch->directory[event->wd] : NULL;
@@ -101,7 +101,7 @@ static void watch_handle(struct watch *watch, const struct inotify_event *event)
 		return;
 	if (watch->is_recursive && event->mask & IN_ISDIR && event->mask & (IN_CREATE | IN_MOVED_TO))
 		(void)watch_add(watch, name);
-	watch_tell(watch, event->mask, name);
+	watch_report_change(watch, event->mask, name);
 }
 
 /* Returns only when it fails. */
@@ -111,14 +111,14 @@ static int watch_run(struct watch *watch)
 	const struct inotify_event *event;
 	ssize_t got;
 
-	files_tell(json_pack("{s:{}}", "event")); /* it has begun */
+	files_write_message(json_pack("{s:{}}", "event")); /* it has begun */
 	for (;;) {
 		got = read(watch->fd, bytes, sizeof(bytes));
 		if (got <= 0 && errno != EINTR)
 			return got < 0 ? -errno : -EIO;
 		for (const char *at = bytes; got > 0 && at < bytes + got; at += sizeof(*event) + event->len) {
 			event = (const struct inotify_event *)(const void *)at;
-			watch_handle(watch, event);
+			watch_handle_inotify_event(watch, event);
 		}
 	}
 }
@@ -130,7 +130,7 @@ int files_watch(struct job *job)
 	int r;
 
 	if (stat(job->path, &st) < 0)
-		return job_fail_at(job, errno, job->path);
+		return job_fail_with_path(job, errno, job->path);
 	if (!S_ISDIR(st.st_mode))
 		return job_fail(job, ENOTDIR, "path is not a directory: %s", job->path);
 	watch.fd = inotify_init1(IN_CLOEXEC);
@@ -140,5 +140,5 @@ int files_watch(struct job *job)
 	r = watch.fd < 0 ? -errno : watch_add(&watch, "");
 	if (r == 0)
 		r = watch_run(&watch);
-	return job_fail_at(job, -r, job->path);
+	return job_fail_with_path(job, -r, job->path);
 }

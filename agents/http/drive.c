@@ -1,40 +1,40 @@
 /* Drives libmicrohttpd from the loop: it is called when a descriptor is ready, and when something is due. */
 #include "agents/http/private.h"
 
-static void server_run(struct http_server *server);
+static void server_run_daemon(struct http_server *server);
 
-static void server_on_time(void *data)
+static void server_on_timer(void *data)
 {
 	struct http_server *server = data;
 
-	server->timer = NULL;
-	server_run(server);
+	server->daemon_timer = NULL;
+	server_run_daemon(server);
 }
 
-static void server_run(struct http_server *server)
+static void server_run_daemon(struct http_server *server)
 {
 	MHD_UNSIGNED_LONG_LONG delay_ms;
 
-	server->is_woken = true;       /* what is resumed meanwhile is handled below */
-	(void)MHD_run(server->daemon); /* fails for a daemon that polls by itself only */
-	server->is_woken = false;
-	loop_cancel(server->timer);
-	server->timer = NULL;
+	server->wakeup_is_scheduled = true; /* what is resumed meanwhile is handled below */
+	(void)MHD_run(server->daemon);      /* fails for a daemon that polls by itself only */
+	server->wakeup_is_scheduled = false;
+	loop_cancel_timer(server->daemon_timer);
+	server->daemon_timer = NULL;
 	if (MHD_get_timeout(server->daemon, &delay_ms) == MHD_YES)
-		server->timer = loop_after(server->loop, delay_ms, server_on_time, server);
+		server->daemon_timer = loop_add_timer(server->loop, delay_ms, server_on_timer, server);
 }
 
 void http_server_on_event(void *data, uint32_t events)
 {
 	(void)events;
-	server_run(data);
+	server_run_daemon(data);
 }
 
 void http_server_wake(struct http_server *server)
 {
-	if (server->is_woken)
+	if (server->wakeup_is_scheduled)
 		return;
-	loop_cancel(server->timer);
-	server->timer = loop_after(server->loop, 0, server_on_time, server);
-	server->is_woken = server->timer != NULL;
+	loop_cancel_timer(server->daemon_timer);
+	server->daemon_timer = loop_add_timer(server->loop, 0, server_on_timer, server);
+	server->wakeup_is_scheduled = server->daemon_timer != NULL;
 }

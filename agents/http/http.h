@@ -15,14 +15,16 @@
 #include "agents/loop.h"
 
 #define HTTP_CONNECTIONS_MAX 1024u
-#define HTTP_HEADER_BYTES_MAX (64u << 10)    /* memory of a connection, header included */
-#define HTTP_HEADER_TIME_MS 30000u           /* for the first header of a connection */
-#define HTTP_BODY_TIME_MS 60000u             /* for a body that is read as a whole */
-#define HTTP_IDLE_TIME_S 300u                /* without a byte in either direction */
-#define HTTP_BODIES_BYTES_MAX (256u << 20)   /* all bodies that are held in memory */
-#define HTTP_DISCARDED_BYTES_MAX (64u << 20) /* read of a body that nothing wants, for the client to see the answer */
-#define HTTP_STREAM_BYTES_HIGH (256u << 10)  /* of a streamed answer in memory: then http_write() asks to pause */
-#define HTTP_STREAM_BYTES_MAX (64u << 20)    /* ... and when that does not help, the connection is cut */
+#define HTTP_HEADER_BYTES_MAX (64u << 10)      /* memory of a connection, header included */
+#define HTTP_HEADER_TIMEOUT_MS 30000u          /* for the first header of a connection */
+#define HTTP_BODY_TIMEOUT_MS 60000u            /* for a body that is read as a whole */
+#define HTTP_IDLE_TIMEOUT_S 300u               /* without a byte in either direction */
+#define HTTP_ALL_BODIES_BYTES_MAX (256u << 20) /* all bodies that are held in memory */
+#define HTTP_DISCARDED_BODY_BYTES_MAX \
+	(64u << 20) /* read of a body that nothing wants, for the client to see the answer */
+#define HTTP_STREAM_HIGH_WATER_BYTES \
+	(256u << 10) /* of a streamed answer in memory: then http_write_stream() asks to pause */
+#define HTTP_STREAM_QUEUED_BYTES_MAX (64u << 20) /* ... and when that does not help, the connection is cut */
 
 struct http_server;
 struct http_request;
@@ -47,9 +49,9 @@ const char *http_get_path(const struct http_request *request); /* decoded, witho
 /* Value of a header, or of a parameter of the query; NULL: it has none. Borrowed until on_done. */
 const char *http_get_header(const struct http_request *request, const char *name);
 const char *http_get_query(const struct http_request *request, const char *name);
-/* Calls `each` for all headers. */
-void http_each_header(const struct http_request *request, void (*each)(void *data, const char *name, const char *value),
-		      void *data);
+/* Calls `visit` for all headers. */
+void http_for_each_header(const struct http_request *request,
+			  void (*visit)(void *data, const char *name, const char *value), void *data);
 /* Path patterns: "/sandboxes/{}/timeout". True: it matches, and each {} has put a part of the path into ret_part. */
 #define HTTP_PATH_PARTS_MAX 2
 #define HTTP_PATH_PART_SIZE 256
@@ -85,11 +87,11 @@ void http_answer(struct http_request *request, unsigned status, const char *cont
 		 size_t len);
 void http_answer_json(struct http_request *request, unsigned status, json_t *value); /* takes value */
 
-/* Begins a streamed answer. With bytes_total >= 0 it has that many bytes; -1: unknown. on_room: see http_write(). */
+/* Begins a streamed answer of bytes_total bytes; -1: unknown. on_room: see http_write_stream(). */
 void http_begin_stream(struct http_request *request, unsigned status, const char *content_type, int64_t bytes_total,
 		       void (*on_room)(void *data), void *data);
 /* Queues bytes. False: enough is queued; the owner pauses its source until on_room. */
-bool http_write(struct http_request *request, const char *bytes, size_t len);
+bool http_write_stream(struct http_request *request, const char *bytes, size_t len);
 void http_end_stream(struct http_request *request);
 /* Cuts the connection: a streamed answer that cannot be completed must not look complete. */
 void http_abort(struct http_request *request);

@@ -8,11 +8,11 @@
 struct http_server {
 	struct loop *loop;
 	struct MHD_Daemon *daemon;
-	struct loop_source *source; /* the daemon's epoll descriptor */
-	struct loop_timer *timer;   /* of what is due by the clock */
+	struct loop_source *daemon_source; /* the daemon's epoll descriptor */
+	struct loop_timer *daemon_timer;   /* of what is due by the clock */
 	struct http_server_options options;
-	bool is_woken;     /* the timer is due at once */
-	size_t body_bytes; /* held of all bodies */
+	bool wakeup_is_scheduled; /* the timer is due at once */
+	size_t held_body_bytes;   /* held of all bodies */
 };
 
 enum http_body_use {
@@ -34,26 +34,26 @@ struct http_request {
 	size_t body_max, discarded_bytes;
 	void (*on_body)(void *data, struct http_request *request, const char *bytes, size_t len);
 	void *body_data;
-	struct http_body_handler handler;
+	struct http_body_handler body_handler;
 	struct loop_timer *body_timer;
 	bool body_has_ended;
 
-	struct MHD_Response *headers; /* holds headers that are added before there is a response; NULL: none */
+	struct MHD_Response *pending_headers; /* holds headers that are added before there is a response; NULL: none */
 	struct MHD_Response *response;
 	unsigned status;
-	bool is_queued; /* libmicrohttpd has the response */
+	bool response_is_queued; /* libmicrohttpd has the response */
 
-	struct buf out; /* of a streamed answer: out.data[out_at] on is not sent yet */
-	size_t out_at;
+	struct buf stream_queue; /* of a streamed answer: out.data[out_at] on is not sent yet */
+	size_t out_sent_bytes;
 	bool is_stream, stream_has_ended, wants_room;
 	void (*on_room)(void *data);
 	void *room_data;
 
 	bool is_suspended;
-	struct loop_source *hangup; /* watches for the client's end while libmicrohttpd does not */
-	bool is_gone;               /* the client has hung up, or the connection is to be cut */
+	struct loop_source *hangup_source; /* watches for the client's end while libmicrohttpd does not */
+	bool is_disconnected;              /* the client has hung up, or the connection is to be cut */
 	void (*on_done)(void *data, bool complete);
-	void *owner;
+	void *owner_data;
 };
 
 /* libmicrohttpd has something to do: it is called soon. */

@@ -8,22 +8,22 @@
 #include "agents/http/private.h"
 #include "base/cleanup.h"
 
-#define HTTP_STREAM_BYTES_LOW (HTTP_STREAM_BYTES_HIGH / 4)
+#define HTTP_STREAM_LOW_WATER_BYTES (HTTP_STREAM_HIGH_WATER_BYTES / 4)
 #define HTTP_STREAM_BLOCK_BYTES (32u << 10)
-#define HTTP_FORM_BYTES (16u << 10)       /* memory of a parser of a form */
-#define HTTP_SMALL_BODY_BYTES (1u << 20) /* read before a refusal is sent: the client is sending it already */
+#define HTTP_FORM_PARSER_BYTES (16u << 10)   /* memory of a parser of a form */
+#define HTTP_SMALL_BODY_BYTES_MAX (1u << 20) /* read before a refusal is sent: the client is sending it already */
 
 /* ---- life ---- */
 
 void http_request_free(struct http_request *request)
 {
-	loop_unwatch(request->hangup);
-	loop_cancel(request->body_timer);
-	request->server->body_bytes -= request->body.len;
+	loop_remove_source(request->hangup_source);
+	loop_cancel_timer(request->body_timer);
+	request->server->held_body_bytes -= request->body.len;
 	buf_release(&request->body);
-	buf_release(&request->out);
-	if (request->headers)
-		MHD_destroy_response(request->headers);
+	buf_release(&request->stream_queue);
+	if (request->pending_headers)
+		MHD_destroy_response(request->pending_headers);
 	if (request->response)
 		MHD_destroy_response(request->response);
 	free(request->path);
@@ -36,19 +36,19 @@ void http_request_finish(struct http_request *request, bool complete)
 
 	request->on_done = NULL;
 	request->on_room = NULL;
-	request->handler = (struct http_body_handler){0};
+	request->body_handler = (struct http_body_handler){0};
 	if (on_done)
-		on_done(request->owner, complete);
+		on_done(request->owner_data, complete);
 }
 
 void http_set_owner(struct http_request *request, void (*on_done)(void *data, bool complete), void *data)
 {
 	request->on_done = on_done;
-	request->owner = data;
+	request->owner_data = data;
 	if (on_done)
 		return;
 	request->on_room = NULL; /* an answer goes on being sent when its owner does not exist any more */
-	request->handler = (struct http_body_handler){0};
+	request->body_handler = (struct http_body_handler){0};
 }
 
 /* ---- waiting ---- */
@@ -58,7 +58,7 @@ static void request_on_hangup(void *data, uint32_t events)
 	struct http_request *request = data;
 
 	(void)events;
-	request->is_gone = true;
+	request->is_disconnected = true;
 	http_request_finish(request, false);
 	http_request_resume(request); /* libmicrohttpd asks once more, and is told to close the connection */
 }
@@ -69,7 +69,8 @@ void http_request_suspend(struct http_request *request)
 		return;
 	request->is_suspended = true;
 	MHD_suspend_connection(request->connection);
-	request->hangup = loop_watch(request->server->loop, request->fd, EPOLLRDHUP, request_on_hangup, request);
+	request->hangup_source =
+		loop_add_source(request->server->loop, request->fd, EPOLLRDHUP, request_on_hangup, request);
 }
 
 void http_request_resume(struct http_request *request)
@@ -77,16 +78,16 @@ void http_request_resume(struct http_request *request)
 	if (!request->is_suspended)
 		return;
 	request->is_suspended = false;
-	loop_unwatch(request->hangup);
-	request->hangup = NULL;
+	loop_remove_source(request->hangup_source);
+	request->hangup_source = NULL;
 	MHD_resume_connection(request->connection);
 	http_server_wake(request->server);
 }
 
 /* Cuts the connection. libmicrohttpd notices, and completes the request. */
-static void request_cut(struct http_request *request)
+static void request_disconnect(struct http_request *request)
 {
-	request->is_gone = true;
+	request->is_disconnected = true;
 	(void)shutdown(request->fd, SHUT_RDWR);
 	http_request_resume(request);
 }
@@ -94,14 +95,14 @@ static void request_cut(struct http_request *request)
 void http_abort(struct http_request *request)
 {
 	http_request_finish(request, false);
-	request_cut(request);
+	request_disconnect(request);
 }
 
 /* ---- the body ---- */
 
-static enum MHD_Result request_queue(struct http_request *request)
+static enum MHD_Result request_queue_response(struct http_request *request)
 {
-	request->is_queued = true;
+	request->response_is_queued = true;
 	return MHD_queue_response(request->connection, request->status, request->response);
 }
 
@@ -115,13 +116,13 @@ enum MHD_Result http_request_on_header(struct http_request *request)
 	 * An answer before the body ends the connection: libmicrohttpd reads no more. So that is done for large bodies
 	 * only, which the client must not send in vain.
 	 */
-	if (request->response && ((length && strtoull(length, NULL, 10) > HTTP_SMALL_BODY_BYTES) ||
+	if (request->response && ((length && strtoull(length, NULL, 10) > HTTP_SMALL_BODY_BYTES_MAX) ||
 				  http_get_header(request, "Transfer-Encoding")))
-		return request_queue(request);
+		return request_queue_response(request);
 	return MHD_YES;
 }
 
-static void request_on_body_time(void *data)
+static void request_on_body_timeout(void *data)
 {
 	struct http_request *request = data;
 
@@ -137,19 +138,20 @@ void http_read_body(struct http_request *request, size_t bytes_max,
 	request->body_max = bytes_max;
 	request->on_body = on_body;
 	request->body_data = data;
-	request->body_timer = loop_after(request->server->loop, HTTP_BODY_TIME_MS, request_on_body_time, request);
+	request->body_timer =
+		loop_add_timer(request->server->loop, HTTP_BODY_TIMEOUT_MS, request_on_body_timeout, request);
 }
 
 void http_stream_body(struct http_request *request, const struct http_body_handler *handler)
 {
 	request->body_use = HTTP_BODY_STREAM;
-	request->handler = *handler;
+	request->body_handler = *handler;
 }
 
 struct MHD_PostProcessor *http_create_form_parser(struct http_request *request, MHD_PostDataIterator on_part,
 						  void *data)
 {
-	return MHD_create_post_processor(request->connection, HTTP_FORM_BYTES, on_part, data);
+	return MHD_create_post_processor(request->connection, HTTP_FORM_PARSER_BYTES, on_part, data);
 }
 
 void http_resume_body(struct http_request *request)
@@ -157,33 +159,33 @@ void http_resume_body(struct http_request *request)
 	http_request_resume(request);
 }
 
-static void request_refuse_size(struct http_request *request, unsigned status, const char *message)
+static void request_refuse_body(struct http_request *request, unsigned status, const char *message)
 {
 	http_answer_json(request, status, json_pack("{s:i, s:s}", "code", (int)status, "message", message));
 }
 
-static size_t request_keep_bytes(struct http_request *request, const char *bytes, size_t len)
+static size_t request_keep_body_bytes(struct http_request *request, const char *bytes, size_t len)
 {
 	struct http_server *server = request->server;
 
 	if (len > request->body_max - request->body.len) {
-		request_refuse_size(request, 413, "the body is too large");
-	} else if (len > HTTP_BODIES_BYTES_MAX - server->body_bytes) {
-		request_refuse_size(request, 503, "the server has too many bodies in memory; try again");
+		request_refuse_body(request, 413, "the body is too large");
+	} else if (len > HTTP_ALL_BODIES_BYTES_MAX - server->held_body_bytes) {
+		request_refuse_body(request, 503, "the server has too many bodies in memory; try again");
 	} else {
 		buf_add(&request->body, bytes, len);
 		if (request->body.failed)
-			request_refuse_size(request, 503, "the server has no memory");
+			request_refuse_body(request, 503, "the server has no memory");
 		else
-			server->body_bytes += len;
+			server->held_body_bytes += len;
 	}
 	return len;
 }
 
-static size_t request_discard_bytes(struct http_request *request, size_t len)
+static size_t request_discard_body_bytes(struct http_request *request, size_t len)
 {
 	request->discarded_bytes += len;
-	if (request->discarded_bytes > HTTP_DISCARDED_BYTES_MAX)
+	if (request->discarded_bytes > HTTP_DISCARDED_BODY_BYTES_MAX)
 		http_abort(request);
 	return len;
 }
@@ -193,12 +195,12 @@ enum MHD_Result http_request_on_bytes(struct http_request *request, const char *
 	size_t taken = *len;
 
 	if (request->response || request->body_use == HTTP_BODY_DISCARD)
-		taken = request_discard_bytes(request, *len);
+		taken = request_discard_body_bytes(request, *len);
 	else if (request->body_use == HTTP_BODY_READ)
-		taken = request_keep_bytes(request, bytes, *len);
-	else if (request->body_use == HTTP_BODY_STREAM && request->handler.on_bytes)
-		taken = request->handler.on_bytes(request->handler.data, bytes, *len);
-	if (request->is_gone)
+		taken = request_keep_body_bytes(request, bytes, *len);
+	else if (request->body_use == HTTP_BODY_STREAM && request->body_handler.on_bytes)
+		taken = request->body_handler.on_bytes(request->body_handler.data, bytes, *len);
+	if (request->is_disconnected)
 		return MHD_NO;
 	if (taken < *len && !request->response)
 		http_request_suspend(request);
@@ -209,25 +211,25 @@ enum MHD_Result http_request_on_bytes(struct http_request *request, const char *
 static void request_end_body(struct http_request *request)
 {
 	request->body_has_ended = true;
-	loop_cancel(request->body_timer);
+	loop_cancel_timer(request->body_timer);
 	request->body_timer = NULL;
 	if (request->response)
 		return;
 	if (request->body_use == HTTP_BODY_READ)
 		request->on_body(request->body_data, request, request->body.data ? request->body.data : "",
 				 request->body.len);
-	else if (request->body_use == HTTP_BODY_STREAM && request->handler.on_end)
-		request->handler.on_end(request->handler.data);
+	else if (request->body_use == HTTP_BODY_STREAM && request->body_handler.on_end)
+		request->body_handler.on_end(request->body_handler.data);
 }
 
 enum MHD_Result http_request_on_body_end(struct http_request *request)
 {
 	if (!request->body_has_ended)
 		request_end_body(request);
-	if (request->is_gone)
+	if (request->is_disconnected)
 		return MHD_NO;
 	if (request->response)
-		return request_queue(request);
+		return request_queue_response(request);
 	http_request_suspend(request);
 	return MHD_YES;
 }
@@ -236,10 +238,11 @@ enum MHD_Result http_request_on_body_end(struct http_request *request)
 
 void http_add_header(struct http_request *request, const char *name, const char *value)
 {
-	if (!request->headers)
-		request->headers = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-	if (request->headers)
-		(void)MHD_add_response_header(request->headers, name, value); /* fails for a header that is none */
+	if (!request->pending_headers)
+		request->pending_headers = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+	if (request->pending_headers)
+		(void)MHD_add_response_header(request->pending_headers, name,
+					      value); /* fails for a header that is none */
 }
 
 static enum MHD_Result request_copy_header(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
@@ -260,8 +263,8 @@ static void request_respond(struct http_request *request, unsigned status, const
 	}
 	if (content_type)
 		(void)MHD_add_response_header(response, "Content-Type", content_type);
-	if (request->headers)
-		(void)MHD_get_response_headers(request->headers, request_copy_header, response);
+	if (request->pending_headers)
+		(void)MHD_get_response_headers(request->pending_headers, request_copy_header, response);
 	request->response = response;
 	request->status = status;
 	http_request_resume(request);
@@ -282,13 +285,13 @@ void http_answer_json(struct http_request *request, unsigned status, json_t *val
 }
 
 /* Called by libmicrohttpd for more of a streamed answer. */
-static ssize_t request_give_bytes(void *cls, uint64_t position, char *bytes, size_t room)
+static ssize_t request_supply_stream_bytes(void *cls, uint64_t position, char *bytes, size_t room)
 {
 	struct http_request *request = cls;
-	size_t len = request->out.len - request->out_at;
+	size_t len = request->stream_queue.len - request->out_sent_bytes;
 
 	(void)position;
-	if (request->is_gone)
+	if (request->is_disconnected)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
 	if (len == 0 && request->stream_has_ended)
 		return MHD_CONTENT_READER_END_OF_STREAM;
@@ -297,11 +300,11 @@ static ssize_t request_give_bytes(void *cls, uint64_t position, char *bytes, siz
 		return 0;
 	}
 	len = len > room ? room : len;
-	memcpy(bytes, request->out.data + request->out_at, len);
-	request->out_at += len;
-	if (request->out_at == request->out.len)
-		request->out.len = request->out_at = 0;
-	if (request->wants_room && request->out.len - request->out_at < HTTP_STREAM_BYTES_LOW) {
+	memcpy(bytes, request->stream_queue.data + request->out_sent_bytes, len);
+	request->out_sent_bytes += len;
+	if (request->out_sent_bytes == request->stream_queue.len)
+		request->stream_queue.len = request->out_sent_bytes = 0;
+	if (request->wants_room && request->stream_queue.len - request->out_sent_bytes < HTTP_STREAM_LOW_WATER_BYTES) {
 		request->wants_room = false;
 		if (request->on_room)
 			request->on_room(request->room_data);
@@ -318,36 +321,36 @@ void http_begin_stream(struct http_request *request, unsigned status, const char
 	request->on_room = on_room;
 	request->room_data = data;
 	request_respond(request, status, content_type,
-			MHD_create_response_from_callback(size, HTTP_STREAM_BLOCK_BYTES, request_give_bytes, request,
-							  NULL));
+			MHD_create_response_from_callback(size, HTTP_STREAM_BLOCK_BYTES, request_supply_stream_bytes,
+							  request, NULL));
 }
 
-bool http_write(struct http_request *request, const char *bytes, size_t len)
+bool http_write_stream(struct http_request *request, const char *bytes, size_t len)
 {
-	struct buf *out = &request->out;
+	struct buf *out = &request->stream_queue;
 
-	if (request->is_gone)
+	if (request->is_disconnected)
 		return true;
-	if (request->out_at > 0) {
-		memmove(out->data, out->data + request->out_at, out->len - request->out_at);
-		out->len -= request->out_at;
-		request->out_at = 0;
+	if (request->out_sent_bytes > 0) {
+		memmove(out->data, out->data + request->out_sent_bytes, out->len - request->out_sent_bytes);
+		out->len -= request->out_sent_bytes;
+		request->out_sent_bytes = 0;
 	}
 	buf_add(out, bytes, len);
-	if (out->failed || out->len > HTTP_STREAM_BYTES_MAX) {
-		request_cut(request); /* its owner, which is writing, is told later */
+	if (out->failed || out->len > HTTP_STREAM_QUEUED_BYTES_MAX) {
+		request_disconnect(request); /* its owner, which is writing, is told later */
 		return true;
 	}
-	if (request->is_queued)
+	if (request->response_is_queued)
 		http_request_resume(request);
-	request->wants_room = out->len > HTTP_STREAM_BYTES_HIGH;
+	request->wants_room = out->len > HTTP_STREAM_HIGH_WATER_BYTES;
 	return !request->wants_room;
 }
 
 void http_end_stream(struct http_request *request)
 {
 	request->stream_has_ended = true;
-	if (request->is_queued)
+	if (request->response_is_queued)
 		http_request_resume(request);
 }
 
@@ -373,26 +376,26 @@ const char *http_get_query(const struct http_request *request, const char *name)
 	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
-struct http_each {
-	void (*each)(void *data, const char *name, const char *value);
+struct http_header_visitor {
+	void (*visit)(void *data, const char *name, const char *value);
 	void *data;
 };
 
-static enum MHD_Result request_call_each(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+static enum MHD_Result request_visit_header(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
 {
-	const struct http_each *each = cls;
+	const struct http_header_visitor *visitor = cls;
 
 	(void)kind;
-	each->each(each->data, name, value ? value : "");
+	visitor->visit(visitor->data, name, value ? value : "");
 	return MHD_YES;
 }
 
-void http_each_header(const struct http_request *request, void (*each)(void *data, const char *name, const char *value),
-		      void *data)
+void http_for_each_header(const struct http_request *request,
+			  void (*visit)(void *data, const char *name, const char *value), void *data)
 {
-	struct http_each call = {each, data};
+	struct http_header_visitor call = {visit, data};
 
-	(void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, request_call_each, &call);
+	(void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, request_visit_header, &call);
 }
 
 bool http_match_path(const char *pattern, const char *path, char ret_part[HTTP_PATH_PARTS_MAX][HTTP_PATH_PART_SIZE])

@@ -8,17 +8,17 @@
 
 #include "agents/http/private.h"
 
-/* A connection before its first header: a client that sends none holds it no longer than HTTP_HEADER_TIME_MS. */
-struct http_wait {
+/* A connection before its first header: a client that sends none holds it no longer than HTTP_HEADER_TIMEOUT_MS. */
+struct http_header_wait {
 	struct loop_timer *timer;
 	int fd;
 };
 
 /* ---- callbacks of libmicrohttpd ---- */
 
-static void wait_on_time(void *data)
+static void header_wait_on_timeout(void *data)
 {
-	struct http_wait *wait = data;
+	struct http_header_wait *wait = data;
 
 	wait->timer = NULL;
 	(void)shutdown(wait->fd, SHUT_RDWR); /* libmicrohttpd sees the end of the connection */
@@ -28,7 +28,7 @@ static void server_on_connection(void *cls, struct MHD_Connection *connection, v
 				 enum MHD_ConnectionNotificationCode code)
 {
 	struct http_server *server = cls;
-	struct http_wait *wait = *context;
+	struct http_header_wait *wait = *context;
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		const union MHD_ConnectionInfo *info =
@@ -37,11 +37,12 @@ static void server_on_connection(void *cls, struct MHD_Connection *connection, v
 		wait = info ? calloc(1, sizeof(*wait)) : NULL;
 		if (wait) {
 			wait->fd = info->connect_fd;
-			wait->timer = loop_after(server->loop, HTTP_HEADER_TIME_MS, wait_on_time, wait);
+			wait->timer =
+				loop_add_timer(server->loop, HTTP_HEADER_TIMEOUT_MS, header_wait_on_timeout, wait);
 		}
 		*context = wait;
 	} else if (wait) {
-		loop_cancel(wait->timer);
+		loop_cancel_timer(wait->timer);
 		free(wait);
 		*context = NULL;
 	}
@@ -53,11 +54,11 @@ static struct http_request *request_create(struct http_server *server, struct MH
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	const union MHD_ConnectionInfo *context =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	struct http_wait *wait = context ? context->socket_context : NULL;
+	struct http_header_wait *wait = context ? context->socket_context : NULL;
 	struct http_request *request = info ? calloc(1, sizeof(*request)) : NULL;
 
 	if (wait) {
-		loop_cancel(wait->timer);
+		loop_cancel_timer(wait->timer);
 		wait->timer = NULL;
 	}
 	if (!request)
@@ -87,7 +88,7 @@ static enum MHD_Result server_on_access(void *cls, struct MHD_Connection *connec
 		*context = request;
 		return http_request_on_header(request);
 	}
-	if (request->is_gone)
+	if (request->is_disconnected)
 		return MHD_NO;
 	return *len > 0 ? http_request_on_bytes(request, bytes, len) : http_request_on_body_end(request);
 }
@@ -123,15 +124,15 @@ int http_server_create(struct loop *loop, const struct http_server_options *opti
 		MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, server_on_access, server,
 				 MHD_OPTION_LISTEN_SOCKET, options->listen_fd, MHD_OPTION_CONNECTION_LIMIT,
 				 HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-				 (size_t)HTTP_HEADER_BYTES_MAX, MHD_OPTION_CONNECTION_TIMEOUT, HTTP_IDLE_TIME_S,
+				 (size_t)HTTP_HEADER_BYTES_MAX, MHD_OPTION_CONNECTION_TIMEOUT, HTTP_IDLE_TIMEOUT_S,
 				 MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, server_on_completed,
 				 server, MHD_OPTION_NOTIFY_CONNECTION, server_on_connection, server, MHD_OPTION_END);
 	info = server->daemon ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	if (!server->daemon)
 		(void)close(options->listen_fd);
 	else if (info)
-		server->source = loop_watch(loop, info->epoll_fd, EPOLLIN, http_server_on_event, server);
-	if (!server->source) {
+		server->daemon_source = loop_add_source(loop, info->epoll_fd, EPOLLIN, http_server_on_event, server);
+	if (!server->daemon_source) {
 		http_server_free(server);
 		return -ENOMEM;
 	}
@@ -143,8 +144,8 @@ void http_server_free(struct http_server *server)
 {
 	if (!server)
 		return;
-	loop_unwatch(server->source);
-	loop_cancel(server->timer);
+	loop_remove_source(server->daemon_source);
+	loop_cancel_timer(server->daemon_timer);
 	if (server->daemon)
 		MHD_stop_daemon(server->daemon);
 	free(server);

@@ -12,32 +12,32 @@
 
 #define CALL_MESSAGE_SIZE 2048
 #define PROGRESS_INTERVAL_MS 250
-#define PROGRESS_TEXT_BYTES 200 /* of the last output, in a progress notification */
+#define PROGRESS_TEXT_BYTES_MAX 200 /* of the last output, in a progress notification */
 
 /* ---- arguments ---- */
 
-const char *call_get_text(const struct call *call, const char *name)
+const char *call_get_text(const struct tool_call *call, const char *name)
 {
 	return json_string_value(json_object_get(call->arguments, name));
 }
 
-json_int_t call_get_number(const struct call *call, const char *name, json_int_t otherwise)
+json_int_t call_get_number(const struct tool_call *call, const char *name, json_int_t otherwise)
 {
 	const json_t *value = json_object_get(call->arguments, name);
 
 	return json_is_integer(value) ? json_integer_value(value) : otherwise;
 }
 
-uint64_t call_get_timeout_ms(const struct call *call)
+uint64_t call_get_timeout_ms(const struct tool_call *call)
 {
 	return (uint64_t)call_get_number(call, "timeout_seconds", MCP_TIMEOUT_S_DEFAULT) * 1000;
 }
 
 /* ---- the end ---- */
 
-static void call_free(struct call *call)
+static void call_free(struct tool_call *call)
 {
-	struct call **at = &call->mcp->calls;
+	struct tool_call **at = &call->mcp->calls;
 
 	while (*at != call)
 		at = &(*at)->next;
@@ -47,18 +47,18 @@ static void call_free(struct call *call)
 		call->tool->stop(call);
 	if (call->sandbox)
 		sandboxes_release(call->sandbox);
-	loop_cancel(call->timer);
+	loop_cancel_timer(call->question_timeout_timer);
 	json_decref(call->id);
 	json_decref(call->arguments);
 	json_decref(call->progress_token);
 	json_decref(call->content);
-	buf_release(&call->out.kept);
-	buf_release(&call->err.kept);
-	buf_release(&call->data);
+	buf_release(&call->stdout_output.kept_output);
+	buf_release(&call->stderr_output.kept_output);
+	buf_release(&call->reply_or_content);
 	free(call);
 }
 
-void call_finish(struct call *call, json_t *structured, bool is_error)
+void call_finish(struct tool_call *call, json_t *structured, bool is_error)
 {
 	json_t *result = json_pack("{s:O, s:b}", "content", call->content, "isError", is_error);
 
@@ -66,18 +66,18 @@ void call_finish(struct call *call, json_t *structured, bool is_error)
 		(void)json_object_set_new(structured, "sandbox", json_string(call->sandbox->handle));
 	if (structured)
 		(void)json_object_set_new(result, "structuredContent", structured);
-	if (call->sandbox && !call->sandbox->error && call->is_modern) {
+	if (call->sandbox && !call->sandbox->end_reason && call->is_of_revision_2026) {
 		char note[MCP_HANDLE_SIZE + 16];
 
 		(void)snprintf(note, sizeof(note), "sandbox: %s", call->sandbox->handle);
 		call_add_text(call, note, strlen(note));
 	}
-	respond_with_result(call->mcp->rpc, call->id, call->is_modern, result);
+	respond_with_result(call->mcp->rpc, call->id, call->is_of_revision_2026, result);
 	call_free(call);
 }
 
 /* structuredContent is left out: with an error the output schema does not bind (2025-11-25, server/tools). */
-void call_fail(struct call *call, const char *format, ...)
+void call_fail(struct tool_call *call, const char *format, ...)
 {
 	char text[CALL_MESSAGE_SIZE];
 	va_list args;
@@ -91,7 +91,7 @@ void call_fail(struct call *call, const char *format, ...)
 
 void calls_cancel(struct mcp *mcp, const json_t *id)
 {
-	for (struct call *call = mcp->calls; call; call = call->next) {
+	for (struct tool_call *call = mcp->calls; call; call = call->next) {
 		if (json_equal(call->id, id)) {
 			call_free(call);
 			return;
@@ -107,17 +107,17 @@ void calls_free_all(struct mcp *mcp)
 
 /* ---- the start ---- */
 
-static void call_start_tool(struct call *call)
+static void call_start_tool(struct tool_call *call)
 {
 	call->has_started = true;
 	call->started_ms = loop_get_now_ms(call->mcp->loop);
 	call->tool->start(call);
 }
 
-static void call_assign_sandbox(struct call *call)
+static void call_assign_sandbox(struct tool_call *call)
 {
 	struct mcp *mcp = call->mcp;
-	int error = sandboxes_use(mcp, call_get_text(call, "sandbox"), call->is_modern, &call->sandbox);
+	int error = sandboxes_acquire(mcp, call_get_text(call, "sandbox"), call->is_of_revision_2026, &call->sandbox);
 
 	if (error == -ENOENT)
 		call_fail(call,
@@ -134,29 +134,30 @@ static void call_assign_sandbox(struct call *call)
 		call_start_tool(call);
 }
 
-struct call *calls_add(struct mcp *mcp, const struct tool *tool, const json_t *id, const json_t *params, bool is_modern)
+struct tool_call *calls_add(struct mcp *mcp, const struct tool *tool, const json_t *id, const json_t *params,
+			    bool is_of_revision_2026)
 {
 	const json_t *arguments = json_object_get(params, "arguments");
 	json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");
-	struct call *call = mcp->call_count < MCP_CALLS_MAX ? calloc(1, sizeof(*call)) : NULL;
+	struct tool_call *call = mcp->call_count < MCP_CALLS_MAX ? calloc(1, sizeof(*call)) : NULL;
 
 	if (!call)
 		return NULL;
-	*call = (struct call){.mcp = mcp,
-			      .tool = tool,
-			      .is_modern = is_modern,
-			      .next = mcp->calls,
-			      .id = json_deep_copy(id),
-			      .content = json_array(),
-			      .progress_token =
-				      json_is_string(token) || json_is_integer(token) ? json_incref(token) : NULL,
-			      .arguments = json_is_object(arguments) ? json_deep_copy(arguments) : json_object()};
+	*call = (struct tool_call){.mcp = mcp,
+				   .tool = tool,
+				   .is_of_revision_2026 = is_of_revision_2026,
+				   .next = mcp->calls,
+				   .id = json_deep_copy(id),
+				   .content = json_array(),
+				   .progress_token =
+					   json_is_string(token) || json_is_integer(token) ? json_incref(token) : NULL,
+				   .arguments = json_is_object(arguments) ? json_deep_copy(arguments) : json_object()};
 	mcp->calls = call;
 	mcp->call_count++;
 	return call;
 }
 
-void call_start(struct call *call)
+void call_start(struct tool_call *call)
 {
 	if (call->tool->needs_sandbox)
 		call_assign_sandbox(call);
@@ -165,21 +166,21 @@ void call_start(struct call *call)
 }
 
 /* The next call that uses the sandbox and that the last turn has not seen yet; the list changes meanwhile. */
-static struct call *calls_find_waiting(const struct mcp_sandbox *sandbox)
+static struct tool_call *calls_find_to_continue(const struct mcp_sandbox *sandbox)
 {
-	for (struct call *call = sandbox->mcp->calls; call; call = call->next)
-		if (call->sandbox == sandbox && (sandbox->error || !call->has_started))
+	for (struct tool_call *call = sandbox->mcp->calls; call; call = call->next)
+		if (call->sandbox == sandbox && (sandbox->end_reason || !call->has_started))
 			return call;
 	return NULL;
 }
 
-void calls_on_sandbox(struct mcp_sandbox *sandbox)
+void calls_continue_with_sandbox(struct mcp_sandbox *sandbox)
 {
-	struct call *call;
+	struct tool_call *call;
 
-	while ((call = calls_find_waiting(sandbox))) {
-		if (sandbox->error)
-			call_fail(call, "%s", sandbox->error);
+	while ((call = calls_find_to_continue(sandbox))) {
+		if (sandbox->end_reason)
+			call_fail(call, "%s", sandbox->end_reason);
 		else
 			call_start_tool(call);
 	}
@@ -187,7 +188,7 @@ void calls_on_sandbox(struct mcp_sandbox *sandbox)
 
 /* ---- what a result says ---- */
 
-void call_add_text(struct call *call, const char *text, size_t len)
+void call_add_text(struct tool_call *call, const char *text, size_t len)
 {
 	bool changed;
 	size_t repaired_len = 0;
@@ -198,13 +199,13 @@ void call_add_text(struct call *call, const char *text, size_t len)
 					    json_pack("{s:s, s:s%}", "type", "text", "text", repaired, repaired_len));
 }
 
-void call_add_image(struct call *call, const char *base64, const char *mime_type)
+void call_add_image(struct tool_call *call, const char *base64, const char *mime_type)
 {
 	(void)json_array_append_new(call->content, json_pack("{s:s, s:s, s:s}", "type", "image", "data", base64,
 							     "mimeType", mime_type));
 }
 
-static const char *text_of(const json_t *object, const char *name, const char *otherwise)
+static const char *get_text_or_default(const json_t *object, const char *name, const char *otherwise)
 {
 	const char *text = json_string_value(json_object_get(object, name));
 
@@ -215,11 +216,13 @@ static const char *text_of(const json_t *object, const char *name, const char *o
 static void denial_describe(struct buf *text, const json_t *denial)
 {
 	const json_int_t count = json_integer_value(json_object_get(denial, "count"));
-	const char *suggest = text_of(denial, "suggest", NULL), *reason = text_of(denial, "suggest_reason", NULL);
+	const char *suggest = get_text_or_default(denial, "suggest", NULL),
+		   *reason = get_text_or_default(denial, "suggest_reason", NULL);
 
-	buf_printf(text, "- %s %s: %s (%s, %s)", text_of(denial, "op", "call"),
-		   text_of(denial, "target", text_of(denial, "syscall", "?")), text_of(denial, "errno", "?"),
-		   text_of(denial, "reason", "denied"), text_of(denial, "syscall", "?"));
+	buf_printf(text, "- %s %s: %s (%s, %s)", get_text_or_default(denial, "op", "call"),
+		   get_text_or_default(denial, "target", get_text_or_default(denial, "syscall", "?")),
+		   get_text_or_default(denial, "errno", "?"), get_text_or_default(denial, "reason", "denied"),
+		   get_text_or_default(denial, "syscall", "?"));
 	if (count > 1)
 		buf_printf(text, ", %lld times", (long long)count);
 	if (suggest)
@@ -229,7 +232,7 @@ static void denial_describe(struct buf *text, const json_t *denial)
 	buf_puts(text, "\n");
 }
 
-void call_add_denials(struct call *call, json_t *structured, const json_t *denials)
+void call_add_denials(struct tool_call *call, json_t *structured, const json_t *denials)
 {
 	_cleanup_buf_ struct buf text = {0};
 	const json_t *denial;
@@ -251,7 +254,7 @@ void call_add_denials(struct call *call, json_t *structured, const json_t *denia
 /* ---- output ---- */
 
 /* Tells the client that asked for it how far the call is: seconds, and the end of the last output. */
-static void call_tell_progress(struct call *call, const char *bytes, size_t len)
+static void call_report_progress(struct tool_call *call, const char *bytes, size_t len)
 {
 	const uint64_t now_ms = loop_get_now_ms(call->mcp->loop);
 	_cleanup_free_ char *text = NULL;
@@ -262,49 +265,50 @@ static void call_tell_progress(struct call *call, const char *bytes, size_t len)
 	    rpc_is_congested(call->mcp->rpc))
 		return;
 	call->progress_ms = now_ms;
-	if (len > PROGRESS_TEXT_BYTES) {
-		bytes += len - PROGRESS_TEXT_BYTES;
-		len = PROGRESS_TEXT_BYTES;
+	if (len > PROGRESS_TEXT_BYTES_MAX) {
+		bytes += len - PROGRESS_TEXT_BYTES_MAX;
+		len = PROGRESS_TEXT_BYTES_MAX;
 	}
 	text = utf8_copy_repaired(bytes, len, &text_len, &changed);
 	if (text)
 		rpc_send_notification(call->mcp->rpc, "notifications/progress",
 				      json_pack("{s:O, s:i, s:s%}", "progressToken", call->progress_token, "progress",
-						(int)++call->progress, "message", text, text_len));
+						(int)++call->progress_notification_count, "message", text, text_len));
 }
 
-void call_keep_output(struct call *call, struct call_stream *stream, const char *bytes, size_t len)
+void call_keep_output(struct tool_call *call, struct captured_output *stream, const char *bytes, size_t len)
 {
-	const size_t room = MCP_OUTPUT_BYTES_MAX - stream->kept.len;
+	const size_t room = MCP_OUTPUT_BYTES_MAX - stream->kept_output.len;
 
 	stream->total_bytes += len;
-	buf_add(&stream->kept, bytes, len < room ? len : room);
-	call_tell_progress(call, bytes, len);
+	buf_add(&stream->kept_output, bytes, len < room ? len : room);
+	call_report_progress(call, bytes, len);
 }
 
-static void call_add_stream(struct call *call, json_t *structured, const char *name, const struct call_stream *stream)
+static void call_add_stream(struct tool_call *call, json_t *structured, const char *name,
+			    const struct captured_output *stream)
 {
-	const bool is_truncated = stream->total_bytes > stream->kept.len;
-	const char *kept = stream->kept.data ? stream->kept.data : "";
+	const bool is_truncated = stream->total_bytes > stream->kept_output.len;
+	const char *kept = stream->kept_output.data ? stream->kept_output.data : "";
 	_cleanup_free_ char *text = NULL;
 	_cleanup_buf_ struct buf note = {0};
 	char key[32];
 	bool changed;
 	size_t text_len = 0;
 
-	text = utf8_copy_repaired(kept, stream->kept.len, &text_len, &changed);
+	text = utf8_copy_repaired(kept, stream->kept_output.len, &text_len, &changed);
 	(void)json_object_set_new(structured, name, text ? json_stringn(text, text_len) : json_string(""));
 	(void)snprintf(key, sizeof(key), "%s_truncated", name);
 	(void)json_object_set_new(structured, key, json_boolean(is_truncated));
-	call_add_text(call, kept, stream->kept.len);
+	call_add_text(call, kept, stream->kept_output.len);
 	if (is_truncated)
-		buf_printf(&note, "[%s: %zu of %llu bytes are shown]", name, stream->kept.len,
+		buf_printf(&note, "[%s: %zu of %llu bytes are shown]", name, stream->kept_output.len,
 			   (unsigned long long)stream->total_bytes);
 	call_add_text(call, note.data, note.len);
 }
 
-void call_add_streams(struct call *call, json_t *structured)
+void call_add_streams(struct tool_call *call, json_t *structured)
 {
-	call_add_stream(call, structured, "stdout", &call->out);
-	call_add_stream(call, structured, "stderr", &call->err);
+	call_add_stream(call, structured, "stdout", &call->stdout_output);
+	call_add_stream(call, structured, "stderr", &call->stderr_output);
 }

@@ -28,7 +28,7 @@ static bool options_set(struct mcp_options *options, const char *name, const cha
 	if (strcmp(name, "--sandboxes") == 0)
 		options->sandboxes_max = (unsigned)number;
 	else if (strcmp(name, "--idle-ms") == 0)
-		options->idle_ms = number;
+		options->idle_timeout_ms = number;
 	else
 		return false;
 	return true;
@@ -44,18 +44,18 @@ static bool options_parse(int argc, char **argv, struct mcp_options *options)
 			return false;
 	if (at >= argc || strcmp(argv[at], "--") != 0)
 		return false;
-	options->policy = (const char *const *)(uintptr_t)(argv + at + 1);
-	return options->sandboxes_max > 0 && options->idle_ms > 0;
+	options->policy_arguments = (const char *const *)(uintptr_t)(argv + at + 1);
+	return options->sandboxes_max > 0 && options->idle_timeout_ms > 0;
 }
 
-static void on_signal(void *data, uint32_t events)
+static void main_on_signal(void *data, uint32_t events)
 {
 	(void)events;
 	loop_stop(data);
 }
 
 /* SIGTERM and SIGINT end the server, and with it what runs in its sandboxes. A descriptor, or -errno. */
-static int open_signals(void)
+static int main_open_signal_fd(void)
 {
 	sigset_t set;
 	int fd;
@@ -72,7 +72,7 @@ static int open_signals(void)
 
 int mcp_main(int argc, char **argv, const char *callgate)
 {
-	struct mcp_options options = {.callgate = callgate};
+	struct mcp_options options = {.callgate_path = callgate};
 	_cleanup_close_ int signal_fd = -1;
 	struct loop_source *signals;
 	struct loop *loop = NULL;
@@ -82,10 +82,10 @@ int mcp_main(int argc, char **argv, const char *callgate)
 		(void)text_printf(stderr, "callgate mcp: cannot start: %s\n", strerror(-error));
 		return EXIT_ERROR;
 	}
-	signal_fd = open_signals();
-	signals = signal_fd < 0 ? NULL : loop_watch(loop, signal_fd, EPOLLIN, on_signal, loop);
+	signal_fd = main_open_signal_fd();
+	signals = signal_fd < 0 ? NULL : loop_add_source(loop, signal_fd, EPOLLIN, main_on_signal, loop);
 	error = mcp_serve(loop, STDIN_FILENO, STDOUT_FILENO, &options);
-	loop_unwatch(signals);
+	loop_remove_source(signals);
 	loop_free(loop);
 	if (error == -EPERM)
 		(void)text_printf(stderr,

@@ -7,11 +7,11 @@
 #include "agents/loop.h"
 
 struct mcp_options {
-	const char *callgate;      /* path of the executable, which answers questions about the policy */
-	const char *const *policy; /* options of session create and of why, NULL at the end */
-	const char *audit_dir;     /* where each sandbox writes its log; NULL: no logs */
+	const char *callgate_path;           /* path of the executable, which answers questions about the policy */
+	const char *const *policy_arguments; /* options of session create and of why, NULL at the end */
+	const char *audit_dir;               /* where each sandbox writes its log; NULL: no logs */
 	unsigned sandboxes_max;
-	uint64_t idle_ms; /* a sandbox without calls ends after this time */
+	uint64_t idle_timeout_ms; /* a sandbox without calls ends after this time */
 };
 
 /* Serves one client until it closes input_fd. Everything that it started is ended then. 0 or -errno. */

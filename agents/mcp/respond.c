@@ -2,7 +2,7 @@
 #include "agents/mcp/private.h"
 #include "config.h"
 
-#define META_SERVER "io.modelcontextprotocol/serverInfo"
+#define META_KEY_SERVER_INFO "io.modelcontextprotocol/serverInfo"
 
 json_t *respond_make_server_info(void)
 {
@@ -10,11 +10,12 @@ json_t *respond_make_server_info(void)
 			 PACKAGE_VERSION);
 }
 
-void respond_with_result(struct rpc *rpc, const json_t *id, bool is_modern, json_t *result)
+void respond_with_result(struct rpc *rpc, const json_t *id, bool is_of_revision_2026, json_t *result)
 {
-	if (is_modern) {
+	if (is_of_revision_2026) {
 		(void)json_object_set_new(result, "resultType", json_string("complete"));
-		(void)json_object_set_new(result, "_meta", json_pack("{s:o}", META_SERVER, respond_make_server_info()));
+		(void)json_object_set_new(result, "_meta",
+					  json_pack("{s:o}", META_KEY_SERVER_INFO, respond_make_server_info()));
 	}
 	rpc_send_result(rpc, id, result);
 }

@@ -11,28 +11,28 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-#define READ_BYTES 65536
-#define WRITE_BYTES 4096 /* PIPE_BUF: a pipe that poll(2) calls writable takes as much without blocking */
+#define RPC_READ_BYTES 65536
+#define RPC_WRITE_BYTES_MAX 4096 /* PIPE_BUF: a pipe that poll(2) calls writable takes as much without blocking */
 
 struct rpc {
 	struct loop *loop;
 	struct rpc_handler handler;
-	struct loop_source *input, *output;
+	struct loop_source *input_source, *output_source;
 	int input_fd, output_fd;
 	bool output_is_socket, has_ended;
-	bool skips_line;    /* the rest of a line that is too long is not kept */
-	struct buf line;    /* the beginning of the next message */
-	struct buf pending; /* output, of which the first `written` bytes are gone */
-	size_t written;
+	bool is_skipping_line;      /* the rest of a line that is too long is not kept */
+	struct buf incomplete_line; /* the beginning of the next message */
+	struct buf pending_output;  /* output, of which the first `written` bytes are gone */
+	size_t pending_written_bytes;
 };
 
-static void rpc_end(struct rpc *rpc)
+static void rpc_report_end(struct rpc *rpc)
 {
 	if (rpc->has_ended)
 		return;
 	rpc->has_ended = true;
-	loop_unwatch(rpc->input);
-	rpc->input = NULL;
+	loop_remove_source(rpc->input_source);
+	rpc->input_source = NULL;
 	rpc->handler.on_end(rpc->handler.data);
 }
 
@@ -40,25 +40,25 @@ static void rpc_end(struct rpc *rpc)
 
 bool rpc_is_congested(const struct rpc *rpc)
 {
-	return rpc->pending.len - rpc->written > RPC_PENDING_OUTPUT_BYTES;
+	return rpc->pending_output.len - rpc->pending_written_bytes > RPC_PENDING_OUTPUT_BYTES_MAX;
 }
 
 bool rpc_is_flushed(const struct rpc *rpc)
 {
-	return rpc->pending.len == rpc->written;
+	return rpc->pending_output.len == rpc->pending_written_bytes;
 }
 
 static void rpc_update_events(struct rpc *rpc)
 {
-	(void)loop_set_events(rpc->output, rpc_is_flushed(rpc) ? 0 : EPOLLOUT);
-	if (rpc->input)
-		(void)loop_set_events(rpc->input, rpc_is_congested(rpc) ? 0 : EPOLLIN);
+	(void)loop_set_events(rpc->output_source, rpc_is_flushed(rpc) ? 0 : EPOLLOUT);
+	if (rpc->input_source)
+		(void)loop_set_events(rpc->input_source, rpc_is_congested(rpc) ? 0 : EPOLLIN);
 }
 
 static ssize_t rpc_write_some(const struct rpc *rpc, const char *bytes, size_t len)
 {
-	if (len > WRITE_BYTES)
-		len = WRITE_BYTES;
+	if (len > RPC_WRITE_BYTES_MAX)
+		len = RPC_WRITE_BYTES_MAX;
 	return rpc->output_is_socket ? send(rpc->output_fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL)
 				     : write(rpc->output_fd, bytes, len);
 }
@@ -66,45 +66,46 @@ static ssize_t rpc_write_some(const struct rpc *rpc, const char *bytes, size_t l
 static void rpc_on_writable(void *data, uint32_t events)
 {
 	struct rpc *rpc = data;
-	ssize_t done = events & EPOLLOUT
-			       ? rpc_write_some(rpc, rpc->pending.data + rpc->written, rpc->pending.len - rpc->written)
-			       : -1;
+	ssize_t done = events & EPOLLOUT ? rpc_write_some(rpc, rpc->pending_output.data + rpc->pending_written_bytes,
+							  rpc->pending_output.len - rpc->pending_written_bytes)
+					 : -1;
 
 	if (done > 0) {
-		rpc->written += (size_t)done;
+		rpc->pending_written_bytes += (size_t)done;
 	} else if (!(events & EPOLLOUT) || (errno != EAGAIN && errno != EINTR)) {
-		loop_unwatch(rpc->output); /* the peer reads no more */
-		rpc->output = NULL;
-		rpc_end(rpc);
+		loop_remove_source(rpc->output_source); /* the peer reads no more */
+		rpc->output_source = NULL;
+		rpc_report_end(rpc);
 		return;
 	}
-	if (rpc->written == rpc->pending.len) {
-		buf_release(&rpc->pending);
-		rpc->pending = (struct buf){0};
-		rpc->written = 0;
+	if (rpc->pending_written_bytes == rpc->pending_output.len) {
+		buf_release(&rpc->pending_output);
+		rpc->pending_output = (struct buf){0};
+		rpc->pending_written_bytes = 0;
 	}
 	rpc_update_events(rpc);
 }
 
 /* Takes the reference. */
-static void rpc_send(struct rpc *rpc, json_t *message)
+static void rpc_queue_message(struct rpc *rpc, json_t *message)
 {
 	_cleanup_free_ char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
 
 	json_decref(message);
 	if (!text)
 		text = strdup("{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32603,\"message\":\"out of memory\"}}");
-	if (!text || !rpc->output)
+	if (!text || !rpc->output_source)
 		return;
-	if (rpc->written > RPC_PENDING_OUTPUT_BYTES) {
-		memmove(rpc->pending.data, rpc->pending.data + rpc->written, rpc->pending.len - rpc->written);
-		rpc->pending.len -= rpc->written;
-		rpc->written = 0;
+	if (rpc->pending_written_bytes > RPC_PENDING_OUTPUT_BYTES_MAX) {
+		memmove(rpc->pending_output.data, rpc->pending_output.data + rpc->pending_written_bytes,
+			rpc->pending_output.len - rpc->pending_written_bytes);
+		rpc->pending_output.len -= rpc->pending_written_bytes;
+		rpc->pending_written_bytes = 0;
 	}
-	buf_puts(&rpc->pending, text);
-	buf_puts(&rpc->pending, "\n");
-	if (rpc->pending.failed)
-		rpc_end(rpc);
+	buf_puts(&rpc->pending_output, text);
+	buf_puts(&rpc->pending_output, "\n");
+	if (rpc->pending_output.failed)
+		rpc_report_end(rpc);
 	else
 		rpc_update_events(rpc);
 }
@@ -116,20 +117,21 @@ static json_t *rpc_copy_id(const json_t *id)
 
 void rpc_send_result(struct rpc *rpc, const json_t *id, json_t *result)
 {
-	rpc_send(rpc, json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", rpc_copy_id(id), "result", result));
+	rpc_queue_message(rpc, json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", rpc_copy_id(id), "result", result));
 }
 
 void rpc_send_error(struct rpc *rpc, const json_t *id, enum rpc_error code, const char *message, json_t *data)
 {
 	json_t *error = json_pack("{s:i, s:s, s:o*}", "code", (int)code, "message", message, "data", data);
 
-	rpc_send(rpc, id ? json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", rpc_copy_id(id), "error", error)
-			 : json_pack("{s:s, s:o}", "jsonrpc", "2.0", "error", error));
+	rpc_queue_message(rpc,
+			  id ? json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", rpc_copy_id(id), "error", error)
+			     : json_pack("{s:s, s:o}", "jsonrpc", "2.0", "error", error));
 }
 
 void rpc_send_notification(struct rpc *rpc, const char *method, json_t *params)
 {
-	rpc_send(rpc, json_pack("{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", method, "params", params));
+	rpc_queue_message(rpc, json_pack("{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", method, "params", params));
 }
 
 /* ---- input ---- */
@@ -174,55 +176,55 @@ static void rpc_handle_line(struct rpc *rpc, const char *text, size_t len)
 }
 
 /* Adds to the line that is being read. A line that is too long is answered once, and skipped. */
-static void rpc_keep(struct rpc *rpc, const char *bytes, size_t len)
+static void rpc_add_to_line(struct rpc *rpc, const char *bytes, size_t len)
 {
-	if (rpc->skips_line)
+	if (rpc->is_skipping_line)
 		return;
-	if (rpc->line.len + len <= RPC_LINE_BYTES_MAX) {
-		buf_add(&rpc->line, bytes, len);
+	if (rpc->incomplete_line.len + len <= RPC_LINE_BYTES_MAX) {
+		buf_add(&rpc->incomplete_line, bytes, len);
 		return;
 	}
-	rpc->skips_line = true;
-	buf_release(&rpc->line);
-	rpc->line = (struct buf){0};
+	rpc->is_skipping_line = true;
+	buf_release(&rpc->incomplete_line);
+	rpc->incomplete_line = (struct buf){0};
 	rpc_send_error(rpc, NULL, RPC_INVALID_REQUEST, "a message is longer than 16 MiB", NULL);
 }
 
 static void rpc_finish_line(struct rpc *rpc)
 {
-	struct buf line = rpc->line;
+	struct buf line = rpc->incomplete_line;
 
-	rpc->line = (struct buf){0};
-	if (!rpc->skips_line && !line.failed)
+	rpc->incomplete_line = (struct buf){0};
+	if (!rpc->is_skipping_line && !line.failed)
 		rpc_handle_line(rpc, line.data ? line.data : "", line.len);
-	rpc->skips_line = false;
+	rpc->is_skipping_line = false;
 	buf_release(&line);
 }
 
 static void rpc_on_readable(void *data, uint32_t events)
 {
 	struct rpc *rpc = data;
-	char bytes[READ_BYTES], *at = bytes, *newline;
+	char bytes[RPC_READ_BYTES], *at = bytes, *newline;
 	ssize_t got = read(rpc->input_fd, bytes, sizeof(bytes));
 
 	(void)events;
 	if (got < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (got <= 0) {
-		rpc_end(rpc);
+		rpc_report_end(rpc);
 		return;
 	}
 	while ((newline = memchr(at, '\n', (size_t)(bytes + got - at)))) {
-		rpc_keep(rpc, at, (size_t)(newline - at));
+		rpc_add_to_line(rpc, at, (size_t)(newline - at));
 		rpc_finish_line(rpc);
 		at = newline + 1;
 	}
-	rpc_keep(rpc, at, (size_t)(bytes + got - at));
+	rpc_add_to_line(rpc, at, (size_t)(bytes + got - at));
 }
 
 /* ---- life ---- */
 
-static bool is_socket(int fd)
+static bool fd_is_socket(int fd)
 {
 	struct stat st;
 
@@ -240,11 +242,11 @@ int rpc_create(struct loop *loop, int input_fd, int output_fd, const struct rpc_
 			    .handler = *handler,
 			    .input_fd = input_fd,
 			    .output_fd = output_fd,
-			    .output_is_socket = is_socket(output_fd)};
+			    .output_is_socket = fd_is_socket(output_fd)};
 	errno = ENOMEM;
-	rpc->input = loop_watch(loop, input_fd, EPOLLIN, rpc_on_readable, rpc);
-	rpc->output = rpc->input ? loop_watch(loop, output_fd, 0, rpc_on_writable, rpc) : NULL;
-	if (!rpc->output) {
+	rpc->input_source = loop_add_source(loop, input_fd, EPOLLIN, rpc_on_readable, rpc);
+	rpc->output_source = rpc->input_source ? loop_add_source(loop, output_fd, 0, rpc_on_writable, rpc) : NULL;
+	if (!rpc->output_source) {
 		error = -errno;
 		rpc_free(rpc);
 		return error;
@@ -257,9 +259,9 @@ void rpc_free(struct rpc *rpc)
 {
 	if (!rpc)
 		return;
-	loop_unwatch(rpc->input);
-	loop_unwatch(rpc->output);
-	buf_release(&rpc->line);
-	buf_release(&rpc->pending);
+	loop_remove_source(rpc->input_source);
+	loop_remove_source(rpc->output_source);
+	buf_release(&rpc->incomplete_line);
+	buf_release(&rpc->pending_output);
 	free(rpc);
 }

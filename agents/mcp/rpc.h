@@ -11,7 +11,7 @@
 #include "agents/loop.h"
 
 #define RPC_LINE_BYTES_MAX (16u << 20)
-#define RPC_PENDING_OUTPUT_BYTES (1u << 20) /* input is not read while more output than this waits */
+#define RPC_PENDING_OUTPUT_BYTES_MAX (1u << 20) /* input is not read while more output than this waits */
 
 /* Error codes of JSON-RPC 2.0, section 5.1, and of MCP 2026-07-28 (basic/index, "Error Codes"). */
 enum rpc_error {

@@ -11,14 +11,14 @@
 #include "agents/mcp/private.h"
 #include "base/cleanup.h"
 
-#define RANDOM_BYTES 16
-#define ARGUMENTS_MAX 256
+#define HANDLE_RANDOM_BYTES 16
+#define SANDBOX_ARGUMENTS_MAX 256
 
-static const char *const languages[MCP_LANGUAGES] = {"python", "javascript", "bash"};
+static const char *const languages[MCP_LANGUAGE_COUNT] = {"python", "javascript", "bash"};
 
 /* ---- its end ---- */
 
-static void sandbox_remove(struct mcp_sandbox *sandbox)
+static void mcp_sandbox_free(struct mcp_sandbox *sandbox)
 {
 	struct mcp *mcp = sandbox->mcp;
 	struct mcp_sandbox **at = &mcp->sandboxes;
@@ -29,86 +29,86 @@ static void sandbox_remove(struct mcp_sandbox *sandbox)
 	mcp->sandbox_count--;
 	if (mcp->connection_sandbox == sandbox)
 		mcp->connection_sandbox = NULL;
-	loop_cancel(sandbox->timer);
-	for (size_t i = 0; i < MCP_LANGUAGES; i++)
-		context_free(sandbox->context[i]);
+	loop_cancel_timer(sandbox->end_timer);
+	for (size_t i = 0; i < MCP_LANGUAGE_COUNT; i++)
+		context_free(sandbox->contexts[i]);
 	sandbox_free(sandbox->sandbox);
-	free(sandbox->error);
+	free(sandbox->end_reason);
 	free(sandbox);
 }
 
-static void sandbox_on_time(void *data)
+static void mcp_sandbox_on_end_timer(void *data)
 {
 	struct mcp_sandbox *sandbox = data;
 
-	sandbox->timer = NULL;
-	sandbox_remove(sandbox);
+	sandbox->end_timer = NULL;
+	mcp_sandbox_free(sandbox);
 }
 
 /* Its calls fail now. It is freed a moment later, because this is called from its own callbacks. */
-static void sandbox_end(struct mcp_sandbox *sandbox, const char *error)
+static void mcp_sandbox_end(struct mcp_sandbox *sandbox, const char *error)
 {
 	struct mcp *mcp = sandbox->mcp;
 
-	if (sandbox->error)
+	if (sandbox->end_reason)
 		return;
-	sandbox->error = strdup(error);
+	sandbox->end_reason = strdup(error);
 	if (mcp->connection_sandbox == sandbox)
 		mcp->connection_sandbox = NULL;
-	mcp->on_sandbox(sandbox);
-	loop_cancel(sandbox->timer);
-	sandbox->timer = loop_after(mcp->loop, 0, sandbox_on_time, sandbox);
+	mcp->on_sandbox_change(sandbox);
+	loop_cancel_timer(sandbox->end_timer);
+	sandbox->end_timer = loop_add_timer(mcp->loop, 0, mcp_sandbox_on_end_timer, sandbox);
 }
 
-static void sandbox_on_ready(void *data, const char *error)
+static void mcp_sandbox_on_ready(void *data, const char *error)
 {
 	struct mcp_sandbox *sandbox = data;
 
 	if (error) {
-		sandbox_end(sandbox, error);
+		mcp_sandbox_end(sandbox, error);
 		return;
 	}
 	sandbox->is_ready = true;
-	sandbox->mcp->on_sandbox(sandbox);
+	sandbox->mcp->on_sandbox_change(sandbox);
 }
 
-static void sandbox_on_end(void *data)
+static void mcp_sandbox_on_session_end(void *data)
 {
-	sandbox_end(data,
-		    "the sandbox has ended, by a limit of its policy or from outside; call without \"sandbox\" for a "
-		    "new one");
+	mcp_sandbox_end(
+		data, "the sandbox has ended, by a limit of its policy or from outside; call without \"sandbox\" for a "
+		      "new one");
 }
 
 void sandboxes_free_all(struct mcp *mcp)
 {
 	while (mcp->sandboxes)
-		sandbox_remove(mcp->sandboxes);
+		mcp_sandbox_free(mcp->sandboxes);
 }
 
 /* ---- its start ---- */
 
-static int sandbox_make_handle(char handle[MCP_HANDLE_SIZE])
+static int mcp_sandbox_make_handle(char handle[MCP_HANDLE_SIZE])
 {
-	unsigned char bytes[RANDOM_BYTES];
+	unsigned char bytes[HANDLE_RANDOM_BYTES];
 
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return -errno;
 	(void)snprintf(handle, MCP_HANDLE_SIZE, "sb-");
-	for (size_t i = 0; i < RANDOM_BYTES; i++)
+	for (size_t i = 0; i < HANDLE_RANDOM_BYTES; i++)
 		(void)snprintf(handle + 3 + i * 2, 3, "%02x", bytes[i]);
 	return 0;
 }
 
 /* Starts the session behind it, with the options of the policy and a log of its own. 0 or -errno. */
-static int sandbox_start(struct mcp_sandbox *sandbox)
+static int mcp_sandbox_start_session(struct mcp_sandbox *sandbox)
 {
 	const struct mcp_options *options = &sandbox->mcp->options;
 	_cleanup_free_ char *audit = NULL;
-	const char *arguments[ARGUMENTS_MAX + 5];
+	const char *arguments[SANDBOX_ARGUMENTS_MAX + 5];
 	size_t count = 0;
 
-	while (count < ARGUMENTS_MAX && options->policy[count]) {
-		arguments[count] = options->policy[count];
+	while (count < SANDBOX_ARGUMENTS_MAX && options->policy_arguments[count]) {
+		arguments[count] = options->policy_arguments[count];
 		count++;
 	}
 	if (options->audit_dir) {
@@ -122,10 +122,10 @@ static int sandbox_start(struct mcp_sandbox *sandbox)
 	arguments[count++] = "0";
 	arguments[count] = NULL;
 	return sandbox_create(sandbox->mcp->loop,
-			      &(struct sandbox_options){.callgate = options->callgate,
+			      &(struct sandbox_options){.callgate_path = options->callgate_path,
 							.arguments = arguments,
-							.on_ready = sandbox_on_ready,
-							.on_end = sandbox_on_end,
+							.on_ready = mcp_sandbox_on_ready,
+							.on_end = mcp_sandbox_on_session_end,
 							.data = sandbox},
 			      &sandbox->sandbox);
 }
@@ -142,9 +142,9 @@ static int sandboxes_add(struct mcp *mcp, struct mcp_sandbox **ret_sandbox)
 		return -ENOMEM;
 	sandbox->mcp = mcp;
 	sandbox->created_ms = sandbox->used_ms = loop_get_now_ms(mcp->loop);
-	error = sandbox_make_handle(sandbox->handle);
+	error = mcp_sandbox_make_handle(sandbox->handle);
 	if (error == 0)
-		error = sandbox_start(sandbox);
+		error = mcp_sandbox_start_session(sandbox);
 	if (error < 0) {
 		free(sandbox);
 		return error;
@@ -162,28 +162,28 @@ struct mcp_sandbox *sandboxes_find(const struct mcp *mcp, const char *handle)
 {
 	struct mcp_sandbox *sandbox = mcp->sandboxes;
 
-	while (sandbox && (strcmp(sandbox->handle, handle) != 0 || sandbox->error))
+	while (sandbox && (strcmp(sandbox->handle, handle) != 0 || sandbox->end_reason))
 		sandbox = sandbox->next;
 	return sandbox;
 }
 
-int sandboxes_use(struct mcp *mcp, const char *handle, bool is_modern, struct mcp_sandbox **ret_sandbox)
+int sandboxes_acquire(struct mcp *mcp, const char *handle, bool is_of_revision_2026, struct mcp_sandbox **ret_sandbox)
 {
 	struct mcp_sandbox *sandbox = handle ? sandboxes_find(mcp, handle) : NULL;
 	int error = handle && !sandbox ? -ENOENT : 0;
 
-	if (!handle && !is_modern)
+	if (!handle && !is_of_revision_2026)
 		sandbox = mcp->connection_sandbox;
 	if (error == 0 && !sandbox) {
 		error = sandboxes_add(mcp, &sandbox);
-		if (error == 0 && !is_modern)
+		if (error == 0 && !is_of_revision_2026)
 			mcp->connection_sandbox = sandbox;
 	}
 	if (error < 0)
 		return error;
-	loop_cancel(sandbox->timer);
-	sandbox->timer = NULL;
-	sandbox->calls++;
+	loop_cancel_timer(sandbox->end_timer);
+	sandbox->end_timer = NULL;
+	sandbox->active_call_count++;
 	*ret_sandbox = sandbox;
 	return 0;
 }
@@ -191,10 +191,10 @@ int sandboxes_use(struct mcp *mcp, const char *handle, bool is_modern, struct mc
 void sandboxes_release(struct mcp_sandbox *sandbox)
 {
 	sandbox->used_ms = loop_get_now_ms(sandbox->mcp->loop);
-	sandbox->calls--;
-	if (sandbox->calls == 0 && !sandbox->error)
-		sandbox->timer =
-			loop_after(sandbox->mcp->loop, sandbox->mcp->options.idle_ms, sandbox_on_time, sandbox);
+	sandbox->active_call_count--;
+	if (sandbox->active_call_count == 0 && !sandbox->end_reason)
+		sandbox->end_timer = loop_add_timer(sandbox->mcp->loop, sandbox->mcp->options.idle_timeout_ms,
+						    mcp_sandbox_on_end_timer, sandbox);
 }
 
 int sandboxes_get_context(struct mcp_sandbox *sandbox, const char *language, struct context **ret_context)
@@ -202,12 +202,12 @@ int sandboxes_get_context(struct mcp_sandbox *sandbox, const char *language, str
 	size_t at = 0;
 	int error = 0;
 
-	while (at < MCP_LANGUAGES - 1 && strcmp(languages[at], language) != 0)
+	while (at < MCP_LANGUAGE_COUNT - 1 && strcmp(languages[at], language) != 0)
 		at++;
-	if (!sandbox->context[at])
+	if (!sandbox->contexts[at])
 		error = context_create(sandbox->mcp->loop, sandbox->sandbox,
-				       &(struct context_options){.language = languages[at]}, &sandbox->context[at]);
+				       &(struct context_options){.language = languages[at]}, &sandbox->contexts[at]);
 	if (error == 0)
-		*ret_context = sandbox->context[at];
+		*ret_context = sandbox->contexts[at];
 	return error;
 }

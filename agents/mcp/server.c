@@ -9,13 +9,14 @@
 #include "agents/mcp/private.h"
 #include "config.h"
 
-#define MODERN_VERSION "2026-07-28"
-#define META_VERSION "io.modelcontextprotocol/protocolVersion"
-#define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
-#define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
-#define END_WAIT_MS 2000 /* for calls in progress, after the end of the input; clients wait as long before SIGTERM */
-#define END_CHECK_MS 5
-#define LIST_TTL_MS 3600000 /* the list of tools does not change while the server runs */
+#define MODERN_PROTOCOL_VERSION "2026-07-28"
+#define META_KEY_PROTOCOL_VERSION "io.modelcontextprotocol/protocolVersion"
+#define META_KEY_CLIENT_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+#define META_KEY_SUBSCRIPTION_ID "io.modelcontextprotocol/subscriptionId"
+#define EXIT_WAIT_FOR_CALLS_MS \
+	2000 /* for calls in progress, after the end of the input; clients wait as long before SIGTERM */
+#define EXIT_CHECK_INTERVAL_MS 5
+#define TOOL_LIST_TTL_MS 3600000 /* the list of tools does not change while the server runs */
 
 static const char instructions[] =
 	"Runs code, programs and file operations in a sandbox whose policy decides each access. What the policy "
@@ -30,12 +31,12 @@ static const char *const legacy_versions[] = {"2025-11-25", "2025-06-18", NULL};
 
 /* ---- methods ---- */
 
-struct request {
+struct mcp_request {
 	const json_t *id, *params;
-	bool is_modern;
+	bool is_of_revision_2026;
 };
 
-static void method_initialize(struct mcp *mcp, const struct request *request)
+static void method_initialize(struct mcp *mcp, const struct mcp_request *request)
 {
 	const char *asked = json_string_value(json_object_get(request->params, "protocolVersion"));
 	const char *version = legacy_versions[0];
@@ -49,43 +50,43 @@ static void method_initialize(struct mcp *mcp, const struct request *request)
 				  "serverInfo", respond_make_server_info(), "instructions", instructions));
 }
 
-static void method_ping(struct mcp *mcp, const struct request *request)
+static void method_ping(struct mcp *mcp, const struct mcp_request *request)
 {
 	rpc_send_result(mcp->rpc, request->id, json_object());
 }
 
-static void method_discover(struct mcp *mcp, const struct request *request)
+static void method_describe_server(struct mcp *mcp, const struct mcp_request *request)
 {
 	respond_with_result(mcp->rpc, request->id, true,
-			    json_pack("{s:[s], s:{s:{}}, s:s, s:i, s:s}", "supportedVersions", MODERN_VERSION,
-				      "capabilities", "tools", "instructions", instructions, "ttlMs", LIST_TTL_MS,
+			    json_pack("{s:[s], s:{s:{}}, s:s, s:i, s:s}", "supportedVersions", MODERN_PROTOCOL_VERSION,
+				      "capabilities", "tools", "instructions", instructions, "ttlMs", TOOL_LIST_TTL_MS,
 				      "cacheScope", "public"));
 }
 
-static void method_list_tools(struct mcp *mcp, const struct request *request)
+static void method_list_tools(struct mcp *mcp, const struct mcp_request *request)
 {
 	json_t *result = json_pack("{s:o}", "tools", tools_list());
 
-	if (request->is_modern) {
-		(void)json_object_set_new(result, "ttlMs", json_integer(LIST_TTL_MS));
+	if (request->is_of_revision_2026) {
+		(void)json_object_set_new(result, "ttlMs", json_integer(TOOL_LIST_TTL_MS));
 		(void)json_object_set_new(result, "cacheScope", json_string("public"));
 	}
-	respond_with_result(mcp->rpc, request->id, request->is_modern, result);
+	respond_with_result(mcp->rpc, request->id, request->is_of_revision_2026, result);
 }
 
-static void method_call_tool(struct mcp *mcp, const struct request *request)
+static void method_call_tool(struct mcp *mcp, const struct mcp_request *request)
 {
 	const char *name = json_string_value(json_object_get(request->params, "name"));
 	const struct tool *tool = name ? tools_find(name) : NULL;
 	const json_t *arguments = json_object_get(request->params, "arguments");
 	_cleanup_buf_ struct buf why = {0};
-	struct call *call;
+	struct tool_call *call;
 
 	if (!tool) {
 		rpc_send_error(mcp->rpc, request->id, RPC_INVALID_PARAMS, "unknown tool; see tools/list", NULL);
 		return;
 	}
-	call = calls_add(mcp, tool, request->id, request->params, request->is_modern);
+	call = calls_add(mcp, tool, request->id, request->params, request->is_of_revision_2026);
 	if (!call)
 		rpc_send_error(mcp->rpc, request->id, RPC_INTERNAL_ERROR, "too many calls are in progress", NULL);
 	else if (!tools_check_arguments(tool, arguments, &why))
@@ -95,10 +96,10 @@ static void method_call_tool(struct mcp *mcp, const struct request *request)
 }
 
 /* A stream of changes: none of those that can be asked for happens here, which the acknowledgement says. */
-static void method_listen(struct mcp *mcp, const struct request *request)
+static void method_subscribe(struct mcp *mcp, const struct mcp_request *request)
 {
 	rpc_send_notification(mcp->rpc, "notifications/subscriptions/acknowledged",
-			      json_pack("{s:{}, s:{s:O}}", "notifications", "_meta", META_SUBSCRIPTION,
+			      json_pack("{s:{}, s:{s:O}}", "notifications", "_meta", META_KEY_SUBSCRIPTION_ID,
 					(json_t *)(uintptr_t)request->id));
 }
 
@@ -106,18 +107,18 @@ enum revision { LEGACY = 1, MODERN = 2 };
 
 static const struct method {
 	const char *name;
-	unsigned revisions;
-	void (*serve)(struct mcp *mcp, const struct request *request);
+	unsigned revision_mask;
+	void (*serve)(struct mcp *mcp, const struct mcp_request *request);
 } methods[] = {
-	{"initialize", LEGACY, method_initialize},          {"ping", LEGACY, method_ping},
-	{"server/discover", MODERN, method_discover},       {"subscriptions/listen", MODERN, method_listen},
-	{"tools/list", LEGACY | MODERN, method_list_tools}, {"tools/call", LEGACY | MODERN, method_call_tool},
+	{"initialize", LEGACY, method_initialize},           {"ping", LEGACY, method_ping},
+	{"server/discover", MODERN, method_describe_server}, {"subscriptions/listen", MODERN, method_subscribe},
+	{"tools/list", LEGACY | MODERN, method_list_tools},  {"tools/call", LEGACY | MODERN, method_call_tool},
 };
 
 static const struct method *methods_find(const char *name, unsigned revision)
 {
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
-		if (strcmp(methods[i].name, name) == 0 && methods[i].revisions & revision)
+		if (strcmp(methods[i].name, name) == 0 && methods[i].revision_mask & revision)
 			return &methods[i];
 	return NULL;
 }
@@ -127,30 +128,33 @@ static const struct method *methods_find(const char *name, unsigned revision)
 static void server_refuse_version(struct mcp *mcp, const json_t *id, const char *asked)
 {
 	rpc_send_error(mcp->rpc, id, RPC_UNSUPPORTED_VERSION, "unsupported protocol version",
-		       json_pack("{s:[s], s:s}", "supported", MODERN_VERSION, "requested", asked));
+		       json_pack("{s:[s], s:s}", "supported", MODERN_PROTOCOL_VERSION, "requested", asked));
 }
 
 /* Whether the request may be served; a refusal is sent. */
-static bool server_check_request(struct mcp *mcp, const struct request *request, const char *method)
+static bool server_check_request(struct mcp *mcp, const struct mcp_request *request, const char *method)
 {
 	const json_t *meta = json_object_get(request->params, "_meta");
-	const json_t *version = json_object_get(meta, META_VERSION);
+	const json_t *version = json_object_get(meta, META_KEY_PROTOCOL_VERSION);
 
-	if (!request->is_modern && !mcp->is_initialized && strcmp(method, "initialize") != 0 &&
+	if (!request->is_of_revision_2026 && !mcp->is_initialized && strcmp(method, "initialize") != 0 &&
 	    strcmp(method, "ping") != 0) {
 		rpc_send_error(mcp->rpc, request->id, RPC_INVALID_PARAMS,
-			       "\"params\"._meta lacks \"" META_VERSION "\" and \"" META_CAPABILITIES
-			       "\" (revision " MODERN_VERSION "); or begin with \"initialize\" (2025-11-25)",
+			       "\"params\"._meta lacks \"" META_KEY_PROTOCOL_VERSION
+			       "\" and \"" META_KEY_CLIENT_CAPABILITIES "\" (revision " MODERN_PROTOCOL_VERSION
+			       "); or begin with \"initialize\" (2025-11-25)",
 			       NULL);
 		return false;
 	}
-	if (request->is_modern &&
-	    (!json_is_string(version) || !json_is_object(json_object_get(meta, META_CAPABILITIES)))) {
+	if (request->is_of_revision_2026 &&
+	    (!json_is_string(version) || !json_is_object(json_object_get(meta, META_KEY_CLIENT_CAPABILITIES)))) {
 		rpc_send_error(mcp->rpc, request->id, RPC_INVALID_PARAMS,
-			       "\"" META_VERSION "\" must be a string, and \"" META_CAPABILITIES "\" an object", NULL);
+			       "\"" META_KEY_PROTOCOL_VERSION "\" must be a string, and \"" META_KEY_CLIENT_CAPABILITIES
+			       "\" an object",
+			       NULL);
 		return false;
 	}
-	if (request->is_modern && strcmp(json_string_value(version), MODERN_VERSION) != 0) {
+	if (request->is_of_revision_2026 && strcmp(json_string_value(version), MODERN_PROTOCOL_VERSION) != 0) {
 		server_refuse_version(mcp, request->id, json_string_value(version));
 		return false;
 	}
@@ -161,11 +165,13 @@ static void server_on_request(void *data, const json_t *id, const char *method, 
 {
 	struct mcp *mcp = data;
 	const json_t *meta = json_object_get(params, "_meta");
-	const struct request request = {
-		.id = id, .params = params, .is_modern = json_object_get(meta, META_VERSION) != NULL};
-	const struct method *known = methods_find(method, request.is_modern ? MODERN : LEGACY);
+	const struct mcp_request request = {.id = id,
+					    .params = params,
+					    .is_of_revision_2026 =
+						    json_object_get(meta, META_KEY_PROTOCOL_VERSION) != NULL};
+	const struct method *known = methods_find(method, request.is_of_revision_2026 ? MODERN : LEGACY);
 
-	if (!known && (request.is_modern || mcp->is_initialized))
+	if (!known && (request.is_of_revision_2026 || mcp->is_initialized))
 		rpc_send_error(mcp->rpc, id, RPC_METHOD_NOT_FOUND, "method not found", NULL);
 	else if (server_check_request(mcp, &request, method) && known)
 		known->serve(mcp, &request);
@@ -184,25 +190,25 @@ static void server_wait_for_calls(void *data)
 {
 	struct mcp *mcp = data;
 
-	if ((mcp->call_count == 0 && rpc_is_flushed(mcp->rpc)) || loop_get_now_ms(mcp->loop) >= mcp->end_ms ||
-	    !loop_after(mcp->loop, END_CHECK_MS, server_wait_for_calls, mcp))
+	if ((mcp->call_count == 0 && rpc_is_flushed(mcp->rpc)) || loop_get_now_ms(mcp->loop) >= mcp->exit_deadline_ms ||
+	    !loop_add_timer(mcp->loop, EXIT_CHECK_INTERVAL_MS, server_wait_for_calls, mcp))
 		loop_stop(mcp->loop);
 }
 
-static void server_on_end(void *data)
+static void server_on_input_end(void *data)
 {
 	struct mcp *mcp = data;
 
-	mcp->end_ms = loop_get_now_ms(mcp->loop) + END_WAIT_MS;
+	mcp->exit_deadline_ms = loop_get_now_ms(mcp->loop) + EXIT_WAIT_FOR_CALLS_MS;
 	server_wait_for_calls(mcp);
 }
 
 int mcp_serve(struct loop *loop, int input_fd, int output_fd, const struct mcp_options *options)
 {
-	struct mcp mcp = {.options = *options, .loop = loop, .on_sandbox = calls_on_sandbox};
+	struct mcp mcp = {.options = *options, .loop = loop, .on_sandbox_change = calls_continue_with_sandbox};
 	const struct rpc_handler handler = {.on_request = server_on_request,
 					    .on_notification = server_on_notification,
-					    .on_end = server_on_end,
+					    .on_end = server_on_input_end,
 					    .data = &mcp};
 	int error = rpc_create(loop, input_fd, output_fd, &handler, &mcp.rpc);
 

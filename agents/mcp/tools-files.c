@@ -11,7 +11,7 @@
 /* ---- what all three have in common ---- */
 
 /* What a model can do about an errno of the sandbox. */
-static void file_fail(struct call *call, int error, const char *message)
+static void file_tool_fail(struct tool_call *call, int error, const char *message)
 {
 	const char *path = call_get_text(call, "path");
 	const char *advice = error == EACCES || error == EPERM || error == ENOENT || error == EROFS
@@ -22,7 +22,7 @@ static void file_fail(struct call *call, int error, const char *message)
 }
 
 /* The path that a call names, absolute: a relative one is below the working directory. */
-static json_t *file_make_path(const struct call *call)
+static json_t *file_tool_resolve_path(const struct tool_call *call)
 {
 	const char *path = call_get_text(call, "path"), *workdir = sandbox_get_workdir(call->sandbox->sandbox);
 
@@ -32,9 +32,10 @@ static json_t *file_make_path(const struct call *call)
 }
 
 /* Starts a request. False: it cannot be started; the call has failed. */
-static bool file_start(struct call *call, const char *op, json_int_t depth, const struct fileop_handler *handler)
+static bool file_tool_start(struct tool_call *call, const char *op, json_int_t depth,
+			    const struct fileop_handler *handler)
 {
-	json_t *request = json_pack("{s:s, s:o, s:I}", "op", op, "path", file_make_path(call), "depth", depth);
+	json_t *request = json_pack("{s:s, s:o, s:I}", "op", op, "path", file_tool_resolve_path(call), "depth", depth);
 	int error = fileop_start(call->sandbox->sandbox, request, handler, &call->fileop);
 
 	if (error < 0)
@@ -42,7 +43,7 @@ static bool file_start(struct call *call, const char *op, json_int_t depth, cons
 	return error == 0;
 }
 
-void tool_stop_file(struct call *call)
+void tool_stop_file_operation(struct tool_call *call)
 {
 	fileop_cancel(call->fileop);
 }
@@ -73,7 +74,7 @@ static const struct {
 };
 
 /* The type of an image by its first bytes; NULL: it is none that clients show. */
-static const char *image_find_type(const struct buf *data)
+static const char *image_find_mime_type(const struct buf *data)
 {
 	for (size_t i = 0; i < sizeof(image_kinds) / sizeof(image_kinds[0]); i++)
 		if (data->len >= image_kinds[i].len &&
@@ -82,21 +83,21 @@ static const char *image_find_type(const struct buf *data)
 	return NULL;
 }
 
-static void read_on_data(void *data, const char *bytes, size_t len)
+static void read_file_on_data(void *data, const char *bytes, size_t len)
 {
-	struct call *call = data;
+	struct tool_call *call = data;
 
-	if (call->data.len + len > MCP_FILE_BYTES_MAX)
+	if (call->reply_or_content.len + len > MCP_FILE_BYTES_MAX)
 		call_fail(call, "%s has more than %u MiB; read a part of it by run_command",
 			  call_get_text(call, "path"), MCP_FILE_BYTES_MAX >> 20);
 	else
-		buf_add(&call->data, bytes, len);
+		buf_add(&call->reply_or_content, bytes, len);
 }
 
-static void read_finish(struct call *call)
+static void read_file_finish(struct tool_call *call)
 {
-	const struct buf *data = &call->data;
-	const char *encoding = call_get_text(call, "encoding"), *image = image_find_type(data);
+	const struct buf *data = &call->reply_or_content;
+	const char *encoding = call_get_text(call, "encoding"), *image = image_find_mime_type(data);
 	const bool as_text = !image && (!encoding || strcmp(encoding, "utf-8") == 0) &&
 			     text_is_utf8(data->data ? data->data : "", data->len);
 	_cleanup_free_ char *base64 = as_text ? NULL : base64_encode(data->data ? data->data : "", data->len);
@@ -114,63 +115,64 @@ static void read_finish(struct call *call)
 	call_finish(call, structured, false);
 }
 
-static void read_on_answer(void *data, int error, const char *message, const json_t *result)
+static void read_file_on_answer(void *data, int error, const char *message, const json_t *result)
 {
-	struct call *call = data;
+	struct tool_call *call = data;
 
 	(void)result;
 	call->fileop = NULL;
-	if (error == 0 && !call->data.failed)
-		read_finish(call);
+	if (error == 0 && !call->reply_or_content.failed)
+		read_file_finish(call);
 	else
-		file_fail(call, error ? error : ENOMEM, message);
+		file_tool_fail(call, error ? error : ENOMEM, message);
 }
 
-void tool_read_file(struct call *call)
+void tool_read_file(struct tool_call *call)
 {
-	(void)file_start(call, "read", 0,
-			 &(struct fileop_handler){.on_data = read_on_data, .on_answer = read_on_answer, .data = call});
+	(void)file_tool_start(
+		call, "read", 0,
+		&(struct fileop_handler){.on_data = read_file_on_data, .on_answer = read_file_on_answer, .data = call});
 }
 
 /* ---- write_file ---- */
 
-static void write_on_answer(void *data, int error, const char *message, const json_t *result)
+static void write_file_on_answer(void *data, int error, const char *message, const json_t *result)
 {
-	struct call *call = data;
+	struct tool_call *call = data;
 	const char *path = call_get_text(call, "path");
 	_cleanup_buf_ struct buf text = {0};
 
 	(void)result;
 	call->fileop = NULL;
 	if (error) {
-		file_fail(call, error, message);
+		file_tool_fail(call, error, message);
 		return;
 	}
-	buf_printf(&text, "wrote %zu bytes to %s", call->data.len, path);
+	buf_printf(&text, "wrote %zu bytes to %s", call->reply_or_content.len, path);
 	call_add_text(call, text.data ? text.data : "", text.len);
-	call_finish(call, json_pack("{s:s, s:I}", "path", path, "size", (json_int_t)call->data.len), false);
+	call_finish(call, json_pack("{s:s, s:I}", "path", path, "size", (json_int_t)call->reply_or_content.len), false);
 }
 
 /* Gives the sandbox as much as it takes now. */
-static void write_on_room(void *data)
+static void write_file_on_room(void *data)
 {
-	struct call *call = data;
+	struct tool_call *call = data;
 
 	ssize_t taken = 1;
 
-	while (taken > 0 && call->written_bytes < call->data.len) {
-		taken = fileop_write(call->fileop, call->data.data + call->written_bytes,
-				     call->data.len - call->written_bytes);
+	while (taken > 0 && call->written_bytes < call->reply_or_content.len) {
+		taken = fileop_write(call->fileop, call->reply_or_content.data + call->written_bytes,
+				     call->reply_or_content.len - call->written_bytes);
 		call->written_bytes += taken > 0 ? (size_t)taken : 0;
 	}
-	if (call->written_bytes < call->data.len || call->is_finished)
+	if (call->written_bytes < call->reply_or_content.len || call->content_is_complete)
 		return;
-	call->is_finished = true;
-	fileop_finish(call->fileop);
+	call->content_is_complete = true;
+	fileop_end_content(call->fileop);
 }
 
 /* Sets call->data from the arguments. False: the content is no base64. */
-static bool write_decode_content(struct call *call)
+static bool write_file_decode_content(struct tool_call *call)
 {
 	const json_t *content = json_object_get(call->arguments, "content");
 	const char *encoding = call_get_text(call, "encoding"), *text = json_string_value(content);
@@ -180,33 +182,34 @@ static bool write_decode_content(struct call *call)
 	_cleanup_free_ uint8_t *bytes = NULL;
 
 	if (!encoding || strcmp(encoding, "base64") != 0) {
-		buf_add(&call->data, text, len);
+		buf_add(&call->reply_or_content, text, len);
 		return true;
 	}
 	bytes = malloc(size + 1);
 	base64_decode_init(&decoder);
 	if (!bytes || !base64_decode_update(&decoder, &size, bytes, len, text) || !base64_decode_final(&decoder))
 		return false;
-	buf_add(&call->data, bytes, size);
+	buf_add(&call->reply_or_content, bytes, size);
 	return true;
 }
 
-void tool_write_file(struct call *call)
+void tool_write_file(struct tool_call *call)
 {
-	const struct fileop_handler handler = {.on_room = write_on_room, .on_answer = write_on_answer, .data = call};
+	const struct fileop_handler handler = {
+		.on_room = write_file_on_room, .on_answer = write_file_on_answer, .data = call};
 
-	if (!write_decode_content(call))
+	if (!write_file_decode_content(call))
 		call_fail(call, "\"content\" is not valid base64");
-	else if (call->data.failed || call->data.len > MCP_FILE_BYTES_MAX)
+	else if (call->reply_or_content.failed || call->reply_or_content.len > MCP_FILE_BYTES_MAX)
 		call_fail(call, "\"content\" has more than %u MiB", MCP_FILE_BYTES_MAX >> 20);
-	else if (file_start(call, "write", 0, &handler))
-		write_on_room(call);
+	else if (file_tool_start(call, "write", 0, &handler))
+		write_file_on_room(call);
 }
 
 /* ---- list_files ---- */
 
 /* What a model needs of an entry. `told` is in the form of the E2B protocol (agents/files/). */
-static json_t *list_make_entry(const json_t *told)
+static json_t *list_files_make_entry(const json_t *told)
 {
 	static const struct {
 		const char *told, *shown;
@@ -223,7 +226,7 @@ static json_t *list_make_entry(const json_t *told)
 			 "modified", json_object_get(told, "modifiedTime"));
 }
 
-static void list_add_line(struct buf *text, const json_t *entry)
+static void list_files_add_line(struct buf *text, const json_t *entry)
 {
 	const char *type = json_string_value(json_object_get(entry, "type"));
 	const char *path = json_string_value(json_object_get(entry, "path"));
@@ -233,9 +236,9 @@ static void list_add_line(struct buf *text, const json_t *entry)
 			   (long long)json_integer_value(json_object_get(entry, "size")));
 }
 
-static void list_on_answer(void *data, int error, const char *message, const json_t *result)
+static void list_files_on_answer(void *data, int error, const char *message, const json_t *result)
 {
-	struct call *call = data;
+	struct tool_call *call = data;
 	const json_t *entries = json_object_get(result, "entries"), *entry;
 	const char *path = call_get_text(call, "path");
 	_cleanup_buf_ struct buf text = {0};
@@ -244,7 +247,7 @@ static void list_on_answer(void *data, int error, const char *message, const jso
 
 	call->fileop = NULL;
 	if (error) {
-		file_fail(call, error, message);
+		file_tool_fail(call, error, message);
 		return;
 	}
 	shown = json_array();
@@ -252,8 +255,8 @@ static void list_on_answer(void *data, int error, const char *message, const jso
 	{
 		if (i >= MCP_LIST_ENTRIES_MAX)
 			break;
-		(void)json_array_append_new(shown, list_make_entry(entry));
-		list_add_line(&text, json_array_get(shown, i));
+		(void)json_array_append_new(shown, list_files_make_entry(entry));
+		list_files_add_line(&text, json_array_get(shown, i));
 	}
 	call_add_text(call, text.len > 0 ? text.data : "(empty)", text.len > 0 ? text.len : strlen("(empty)"));
 	call_finish(call,
@@ -263,8 +266,8 @@ static void list_on_answer(void *data, int error, const char *message, const jso
 		    false);
 }
 
-void tool_list_files(struct call *call)
+void tool_list_files(struct tool_call *call)
 {
-	(void)file_start(call, "list", call_get_number(call, "depth", 1),
-			 &(struct fileop_handler){.on_answer = list_on_answer, .data = call});
+	(void)file_tool_start(call, "list", call_get_number(call, "depth", 1),
+			      &(struct fileop_handler){.on_answer = list_files_on_answer, .data = call});
 }

@@ -18,7 +18,7 @@
 #define QUESTION_TIMEOUT_MS 10000
 
 /* `callgate why`, a process that judges one access by the server's policy and changes nothing. */
-struct question {
+struct policy_question {
 	pid_t pid;
 	int fd; /* its stdout and stderr */
 	struct loop_source *source;
@@ -26,11 +26,11 @@ struct question {
 
 /* ---- explain_denial ---- */
 
-static void question_free(struct question *question)
+static void question_free(struct policy_question *question)
 {
 	if (!question)
 		return;
-	loop_unwatch(question->source);
+	loop_remove_source(question->source);
 	if (question->pid > 0) {
 		(void)kill(question->pid, SIGKILL);
 		(void)waitpid(question->pid, NULL, 0);
@@ -39,13 +39,13 @@ static void question_free(struct question *question)
 	free(question);
 }
 
-void tool_stop_question(struct call *call)
+void tool_stop_question(struct tool_call *call)
 {
 	question_free(call->question);
 	call->question = NULL;
 }
 
-static void explain_add_text(struct call *call, const json_t *answer)
+static void explain_add_text(struct tool_call *call, const json_t *answer)
 {
 	static const char *const shown[] = {"verdict", "op",     "path",  "host",    "port",
 					    "rule",    "reason", "errno", "suggest", "suggest_reason"};
@@ -63,14 +63,15 @@ static void explain_add_text(struct call *call, const json_t *answer)
 		call_add_text(call, text.data, text.len);
 }
 
-static void question_answer(struct call *call)
+static void question_finish_call(struct tool_call *call)
 {
-	json_t *answer = json_loadb(call->data.data ? call->data.data : "", call->data.len, 0, NULL);
+	json_t *answer = json_loadb(call->reply_or_content.data ? call->reply_or_content.data : "",
+				    call->reply_or_content.len, 0, NULL);
 
 	if (!json_is_string(json_object_get(answer, "verdict"))) {
 		json_decref(answer);
-		call_fail(call, "the question cannot be judged: %.*s", (int)call->data.len,
-			  call->data.data ? call->data.data : "");
+		call_fail(call, "the question cannot be judged: %.*s", (int)call->reply_or_content.len,
+			  call->reply_or_content.data ? call->reply_or_content.data : "");
 		return;
 	}
 	explain_add_text(call, answer);
@@ -79,24 +80,24 @@ static void question_answer(struct call *call)
 
 static void question_on_readable(void *data, uint32_t events)
 {
-	struct call *call = data;
+	struct tool_call *call = data;
 	char bytes[4096];
 	ssize_t got = read(call->question->fd, bytes, sizeof(bytes));
 
 	(void)events;
 	if (got < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
-	if (got > 0 && call->data.len + (size_t)got <= QUESTION_REPLY_BYTES_MAX)
-		buf_add(&call->data, bytes, (size_t)got);
+	if (got > 0 && call->reply_or_content.len + (size_t)got <= QUESTION_REPLY_BYTES_MAX)
+		buf_add(&call->reply_or_content, bytes, (size_t)got);
 	else
-		question_answer(call);
+		question_finish_call(call);
 }
 
-static void question_on_time(void *data)
+static void question_on_timeout(void *data)
 {
-	struct call *call = data;
+	struct tool_call *call = data;
 
-	call->timer = NULL;
+	call->question_timeout_timer = NULL;
 	call_fail(call, "the policy gives no answer in time");
 }
 
@@ -136,11 +137,11 @@ static int question_spawn(const char *const *argv, pid_t *ret_pid, int *ret_fd)
 	return -error;
 }
 
-static int question_ask(struct call *call, const char *kind, const char *asked)
+static int question_ask(struct tool_call *call, const char *kind, const char *asked)
 {
 	const struct mcp_options *options = &call->mcp->options;
-	const char *argv[QUESTION_ARGUMENTS_MAX + 8] = {options->callgate, "why"};
-	struct question *question = calloc(1, sizeof(*question));
+	const char *argv[QUESTION_ARGUMENTS_MAX + 8] = {options->callgate_path, "why"};
+	struct policy_question *question = calloc(1, sizeof(*question));
 	size_t count = 2;
 	int error;
 
@@ -148,8 +149,8 @@ static int question_ask(struct call *call, const char *kind, const char *asked)
 		return -ENOMEM;
 	question->fd = -1;
 	call->question = question;
-	for (size_t i = 0; options->policy[i] && count < QUESTION_ARGUMENTS_MAX; i++)
-		argv[count++] = options->policy[i];
+	for (size_t i = 0; options->policy_arguments[i] && count < QUESTION_ARGUMENTS_MAX; i++)
+		argv[count++] = options->policy_arguments[i];
 	argv[count++] = kind;
 	argv[count++] = asked;
 	argv[count++] = "--json";
@@ -157,13 +158,13 @@ static int question_ask(struct call *call, const char *kind, const char *asked)
 	error = question_spawn(argv, &question->pid, &question->fd);
 	if (error < 0)
 		return error;
-	question->source = loop_watch(call->mcp->loop, question->fd, EPOLLIN, question_on_readable, call);
-	call->timer = loop_after(call->mcp->loop, QUESTION_TIMEOUT_MS, question_on_time, call);
-	return question->source && call->timer ? 0 : -ENOMEM;
+	question->source = loop_add_source(call->mcp->loop, question->fd, EPOLLIN, question_on_readable, call);
+	call->question_timeout_timer = loop_add_timer(call->mcp->loop, QUESTION_TIMEOUT_MS, question_on_timeout, call);
+	return question->source && call->question_timeout_timer ? 0 : -ENOMEM;
 }
 
 /* Writes the question in the form of `callgate why`. Returns its option; NULL: the arguments ask nothing, or twice. */
-static const char *explain_write_question(const struct call *call, struct buf *asked)
+static const char *explain_write_question(const struct tool_call *call, struct buf *asked)
 {
 	const char *path = call_get_text(call, "path"), *host = call_get_text(call, "host");
 	const char *url = call_get_text(call, "url"), *access = call_get_text(call, "access");
@@ -187,7 +188,7 @@ static const char *explain_write_question(const struct call *call, struct buf *a
 	return "--open";
 }
 
-void tool_explain_denial(struct call *call)
+void tool_explain_denial(struct tool_call *call)
 {
 	_cleanup_buf_ struct buf asked = {0};
 	const char *kind = explain_write_question(call, &asked);
@@ -201,17 +202,17 @@ void tool_explain_denial(struct call *call)
 
 /* ---- status ---- */
 
-static json_t *status_of_sandbox(const struct mcp_sandbox *sandbox, uint64_t now_ms)
+static json_t *status_describe_sandbox(const struct mcp_sandbox *sandbox, uint64_t now_ms)
 {
 	return json_pack("{s:s, s:s?, s:I, s:I, s:i}", "state", sandbox->is_ready ? "ready" : "starting", "session",
 			 sandbox_get_id(sandbox->sandbox), "age_seconds",
 			 (json_int_t)((now_ms - sandbox->created_ms) / 1000), "idle_seconds",
-			 (json_int_t)(sandbox->calls > 0 ? 0 : (now_ms - sandbox->used_ms) / 1000), "calls",
-			 (int)sandbox->calls);
+			 (json_int_t)(sandbox->active_call_count > 0 ? 0 : (now_ms - sandbox->used_ms) / 1000), "calls",
+			 (int)sandbox->active_call_count);
 }
 
 /* Tells of one sandbox only to whom its handle is known. */
-void tool_report_status(struct call *call)
+void tool_report_status(struct tool_call *call)
 {
 	const struct mcp *mcp = call->mcp;
 	const char *handle = call_get_text(call, "sandbox");
@@ -223,10 +224,11 @@ void tool_report_status(struct call *call)
 		call_fail(call, "no such sandbox: it has ended, or the handle is wrong");
 		return;
 	}
-	structured = json_pack("{s:i, s:i, s:I, s:i, s:o}", "sandboxes", (int)mcp->sandbox_count, "sandboxes_max",
-			       (int)mcp->options.sandboxes_max, "idle_seconds_max",
-			       (json_int_t)(mcp->options.idle_ms / 1000), "calls", (int)mcp->call_count, "sandbox",
-			       sandbox ? status_of_sandbox(sandbox, loop_get_now_ms(mcp->loop)) : json_null());
+	structured =
+		json_pack("{s:i, s:i, s:I, s:i, s:o}", "sandboxes", (int)mcp->sandbox_count, "sandboxes_max",
+			  (int)mcp->options.sandboxes_max, "idle_seconds_max",
+			  (json_int_t)(mcp->options.idle_timeout_ms / 1000), "calls", (int)mcp->call_count, "sandbox",
+			  sandbox ? status_describe_sandbox(sandbox, loop_get_now_ms(mcp->loop)) : json_null());
 	text = json_dumps(structured, JSON_INDENT(1));
 	call_add_text(call, text ? text : "", text ? strlen(text) : 0);
 	call_finish(call, structured, false);

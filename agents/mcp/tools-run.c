@@ -15,7 +15,7 @@ static const struct {
 } result_images[] = {{"png", "image/png"}, {"jpeg", "image/jpeg"}};
 
 /* Adds a value that the code has shown: an image as such; of the texts the first, which is the plainest. */
-static void code_add_result(struct call *call, const json_t *event)
+static void code_add_result(struct tool_call *call, const json_t *event)
 {
 	const size_t size = json_dumpb(event, NULL, 0, JSON_COMPACT);
 	json_t *copy;
@@ -50,16 +50,16 @@ static void code_add_result(struct call *call, const json_t *event)
 
 static void code_on_event(void *data, const json_t *event)
 {
-	struct call *call = data;
+	struct tool_call *call = data;
 	const char *type = json_string_value(json_object_get(event, "type"));
 	const json_t *text = json_object_get(event, "text");
 
 	if (!type)
 		return;
 	if (strcmp(type, "stdout") == 0)
-		call_keep_output(call, &call->out, json_string_value(text), json_string_length(text));
+		call_keep_output(call, &call->stdout_output, json_string_value(text), json_string_length(text));
 	else if (strcmp(type, "stderr") == 0)
-		call_keep_output(call, &call->err, json_string_value(text), json_string_length(text));
+		call_keep_output(call, &call->stderr_output, json_string_value(text), json_string_length(text));
 	else if (strcmp(type, "result") == 0)
 		code_add_result(call, event);
 	else if (strcmp(type, "error") == 0)
@@ -72,14 +72,14 @@ static void code_on_event(void *data, const json_t *event)
 static void code_on_end(void *data)
 {
 	static const char omitted[] = "[results past 16 MiB are left out]\n";
-	struct call *call = data;
+	struct tool_call *call = data;
 	json_t *structured = call->structured, *error = json_object_get(structured, "error");
 	const json_t *traceback = json_object_get(error, "traceback");
 	json_t *denials = json_incref(json_object_get(structured, "denials"));
 
 	call->structured = NULL;
 	if (call->omitted_results > 0)
-		call_keep_output(call, &call->err, omitted, strlen(omitted));
+		call_keep_output(call, &call->stderr_output, omitted, strlen(omitted));
 	call_add_streams(call, structured);
 	if (json_is_string(traceback))
 		call_add_text(call, json_string_value(traceback), json_string_length(traceback));
@@ -90,7 +90,7 @@ static void code_on_end(void *data)
 	call_finish(call, structured, json_is_object(error));
 }
 
-void tool_run_code(struct call *call)
+void tool_run_code(struct tool_call *call)
 {
 	const char *language = call_get_text(call, "language");
 	struct context *context = NULL;
@@ -108,7 +108,7 @@ void tool_run_code(struct call *call)
 		call_fail(call, "cannot run the code: %s", strerror(-error));
 }
 
-void tool_stop_code(struct call *call)
+void tool_stop_code(struct tool_call *call)
 {
 	context_run_free(call->run);
 	json_decref(call->structured);
@@ -118,9 +118,9 @@ void tool_stop_code(struct call *call)
 
 static void command_on_output(void *data, enum sandbox_stream stream, const char *bytes, size_t len)
 {
-	struct call *call = data;
+	struct tool_call *call = data;
 
-	call_keep_output(call, stream == SANDBOX_STDOUT ? &call->out : &call->err, bytes, len);
+	call_keep_output(call, stream == SANDBOX_STDOUT ? &call->stdout_output : &call->stderr_output, bytes, len);
 }
 
 /* The message of a result's "error", or NULL. */
@@ -131,7 +131,7 @@ static const char *result_get_error(const json_t *result)
 
 static void command_on_end(void *data, const json_t *result)
 {
-	struct call *call = data;
+	struct tool_call *call = data;
 	const char *status = json_string_value(json_object_get(result, "status"));
 	const json_int_t code = json_integer_value(json_object_get(result, "exit_code"));
 	json_t *structured;
@@ -157,7 +157,7 @@ static void command_on_end(void *data, const json_t *result)
 /* Gives the program as much of its input as it takes now. */
 static void command_on_room(void *data)
 {
-	struct call *call = data;
+	struct tool_call *call = data;
 	const char *input = call_get_text(call, "stdin");
 	const size_t len = strlen(input);
 	ssize_t taken;
@@ -170,7 +170,7 @@ static void command_on_room(void *data)
 		sandbox_program_close_stdin(call->program);
 }
 
-void tool_run_command(struct call *call)
+void tool_run_command(struct tool_call *call)
 {
 	/* sh is everywhere; bash is what models write for. */
 	static const char shell[] = "if command -v bash >/dev/null 2>&1; then exec bash -c \"$1\"; fi; eval \"$1\"";
@@ -179,7 +179,7 @@ void tool_run_command(struct call *call)
 	const struct sandbox_program_options options = {.argv = argv,
 							.env = json_object_get(call->arguments, "env"),
 							.cwd = call_get_text(call, "cwd"),
-							.wall_ms = call_get_timeout_ms(call),
+							.time_limit_ms = call_get_timeout_ms(call),
 							.stdin_is_open = input != NULL,
 							.on_output = command_on_output,
 							.on_room = command_on_room,
@@ -193,7 +193,7 @@ void tool_run_command(struct call *call)
 		call_fail(call, "cannot run the command: %s", strerror(-error));
 }
 
-void tool_stop_command(struct call *call)
+void tool_stop_command(struct tool_call *call)
 {
 	sandbox_program_free(call->program);
 }

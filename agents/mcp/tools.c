@@ -24,7 +24,8 @@
 	}
 
 /* Parts of output schemas. */
-#define SCHEMA(properties, required) "{\"type\":\"object\",\"properties\":{" properties "},\"required\":[" required "]}"
+#define OBJECT_SCHEMA(properties, required) \
+	"{\"type\":\"object\",\"properties\":{" properties "},\"required\":[" required "]}"
 #define TEXT_PROPERTY(name) "\"" name "\":{\"type\":\"string\"}"
 #define INTEGER_PROPERTY(name) "\"" name "\":{\"type\":\"integer\"}"
 #define OBJECTS_PROPERTY(name) "\"" name "\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"
@@ -47,19 +48,19 @@ static const struct tool tools[] = {
 			       "value of the last expression, output, images (matplotlib figures are shown without "
 			       "asking) and, "
 			       "after an exception, its traceback.",
-		.parameter =
+		.parameters =
 			{
 				{"code", PARAMETER_TEXT, true, "the code", NULL, 0, 0},
 				{"language", PARAMETER_TEXT, false, "default python", language_values, 0, 0},
 				TIMEOUT_PARAMETER,
 				SANDBOX_PARAMETER,
 			},
-		.output_schema =
-			SCHEMA(TEXT_PROPERTY("sandbox") ",\"status\":{\"enum\":[\"ok\",\"error\"]}," STREAMS_PROPERTIES
-							"," OBJECTS_PROPERTY(
-								"results") ",\"error\":{\"type\":[\"object\",\"null\"]}"
-									   "," OBJECTS_PROPERTY("denials"),
-			       "\"status\",\"stdout\",\"stderr\",\"results\",\"denials\""),
+		.output_schema = OBJECT_SCHEMA(
+			TEXT_PROPERTY("sandbox") ",\"status\":{\"enum\":[\"ok\",\"error\"]}," STREAMS_PROPERTIES
+						 "," OBJECTS_PROPERTY(
+							 "results") ",\"error\":{\"type\":[\"object\",\"null\"]}"
+								    "," OBJECTS_PROPERTY("denials"),
+			"\"status\",\"stdout\",\"stderr\",\"results\",\"denials\""),
 		.start = tool_run_code,
 		.stop = tool_stop_code,
 	},
@@ -70,7 +71,7 @@ static const struct tool tools[] = {
 		.description =
 			"Runs a shell command (bash -c, or sh where there is no bash) in the sandbox and returns "
 			"its output and exit code.",
-		.parameter =
+		.parameters =
 			{
 				{"command", PARAMETER_TEXT, true, "the command line", NULL, 0, 0},
 				{"cwd", PARAMETER_TEXT, false,
@@ -80,11 +81,11 @@ static const struct tool tools[] = {
 				TIMEOUT_PARAMETER,
 				SANDBOX_PARAMETER,
 			},
-		.output_schema =
-			SCHEMA(TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY("status") "," INTEGER_PROPERTY(
-				       "exit_code") "," INTEGER_PROPERTY("duration_ms") "," STREAMS_PROPERTIES
-											"," OBJECTS_PROPERTY("denials"),
-			       "\"status\",\"exit_code\",\"stdout\",\"stderr\",\"denials\""),
+		.output_schema = OBJECT_SCHEMA(
+			TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY("status") "," INTEGER_PROPERTY(
+				"exit_code") "," INTEGER_PROPERTY("duration_ms") "," STREAMS_PROPERTIES
+										 "," OBJECTS_PROPERTY("denials"),
+			"\"status\",\"exit_code\",\"stdout\",\"stderr\",\"denials\""),
 		.start = tool_run_command,
 		.stop = tool_stop_command,
 	},
@@ -94,15 +95,16 @@ static const struct tool tools[] = {
 		.needs_sandbox = true,
 		.reads_only = true,
 		.description = "Reads a file of the sandbox, up to 8 MiB. Images are returned as images.",
-		.parameter = {PATH_PARAMETER("the file"),
-			      {"encoding", PARAMETER_TEXT, false, "of the result; default utf-8", encoding_values, 0,
-			       0},
-			      SANDBOX_PARAMETER},
-		.output_schema = SCHEMA(TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY("path") "," TEXT_PROPERTY(
-						"content") "," TEXT_PROPERTY("encoding") "," INTEGER_PROPERTY("size"),
-					"\"path\",\"size\""),
+		.parameters = {PATH_PARAMETER("the file"),
+			       {"encoding", PARAMETER_TEXT, false, "of the result; default utf-8", encoding_values, 0,
+				0},
+			       SANDBOX_PARAMETER},
+		.output_schema =
+			OBJECT_SCHEMA(TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY("path") "," TEXT_PROPERTY(
+					      "content") "," TEXT_PROPERTY("encoding") "," INTEGER_PROPERTY("size"),
+				      "\"path\",\"size\""),
 		.start = tool_read_file,
-		.stop = tool_stop_file,
+		.stop = tool_stop_file_operation,
 	},
 	{
 		.name = "write_file",
@@ -110,14 +112,15 @@ static const struct tool tools[] = {
 		.needs_sandbox = true,
 		.description =
 			"Writes a file of the sandbox, with the directories above it. A file of that name is replaced.",
-		.parameter = {PATH_PARAMETER("the file"),
-			      {"content", PARAMETER_TEXT, true, "what it contains", NULL, 0, 0},
-			      {"encoding", PARAMETER_TEXT, false, "of content; default utf-8", encoding_values, 0, 0},
-			      SANDBOX_PARAMETER},
-		.output_schema = SCHEMA(TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY("path") "," INTEGER_PROPERTY("size"),
-					"\"path\",\"size\""),
+		.parameters = {PATH_PARAMETER("the file"),
+			       {"content", PARAMETER_TEXT, true, "what it contains", NULL, 0, 0},
+			       {"encoding", PARAMETER_TEXT, false, "of content; default utf-8", encoding_values, 0, 0},
+			       SANDBOX_PARAMETER},
+		.output_schema =
+			OBJECT_SCHEMA(TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY("path") "," INTEGER_PROPERTY("size"),
+				      "\"path\",\"size\""),
 		.start = tool_write_file,
-		.stop = tool_stop_file,
+		.stop = tool_stop_file_operation,
 	},
 	{
 		.name = "list_files",
@@ -125,17 +128,17 @@ static const struct tool tools[] = {
 		.needs_sandbox = true,
 		.reads_only = true,
 		.description = "Lists a directory of the sandbox.",
-		.parameter = {{"path", PARAMETER_TEXT, false, "the directory; default the working directory", NULL, 0,
-			       0},
-			      {"depth", PARAMETER_NUMBER, false, "how many levels; default 1", NULL, 1, 10},
-			      SANDBOX_PARAMETER},
-		.output_schema =
-			SCHEMA(TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY(
-				       "path") ","
-					       "\"truncated\":{\"type\":\"boolean\"}," OBJECTS_PROPERTY("entries"),
-			       "\"path\",\"entries\""),
+		.parameters = {{"path", PARAMETER_TEXT, false, "the directory; default the working directory", NULL, 0,
+				0},
+			       {"depth", PARAMETER_NUMBER, false, "how many levels; default 1", NULL, 1, 10},
+			       SANDBOX_PARAMETER},
+		.output_schema = OBJECT_SCHEMA(
+			TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY(
+				"path") ","
+					"\"truncated\":{\"type\":\"boolean\"}," OBJECTS_PROPERTY("entries"),
+			"\"path\",\"entries\""),
 		.start = tool_list_files,
-		.stop = tool_stop_file,
+		.stop = tool_stop_file_operation,
 	},
 	{
 		.name = "explain_denial",
@@ -146,7 +149,7 @@ static const struct tool tools[] = {
 			"and "
 			"what a person would have to add for it. Give path (and access), or host and port, or url (and "
 			"method).",
-		.parameter =
+		.parameters =
 			{
 				{"path", PARAMETER_TEXT, false, "an absolute path", NULL, 0, 0},
 				{"access", PARAMETER_TEXT, false, "to the path; default read", access_values, 0, 0},
@@ -156,11 +159,11 @@ static const struct tool tools[] = {
 				{"method", PARAMETER_TEXT, false, "of the request for the URL; default GET", NULL, 0,
 				 0},
 			},
-		.output_schema =
-			SCHEMA("\"verdict\":{\"enum\":[\"allow\",\"deny\",\"redirect\",\"provide\",\"proxy\",\"ask\","
-			       "\"kill\"]},\"reason\":{\"type\":[\"string\",\"null\"]},"
-			       "\"suggest\":{\"type\":[\"string\",\"null\"]}",
-			       "\"verdict\""),
+		.output_schema = OBJECT_SCHEMA(
+			"\"verdict\":{\"enum\":[\"allow\",\"deny\",\"redirect\",\"provide\",\"proxy\",\"ask\","
+			"\"kill\"]},\"reason\":{\"type\":[\"string\",\"null\"]},"
+			"\"suggest\":{\"type\":[\"string\",\"null\"]}",
+			"\"verdict\""),
 		.start = tool_explain_denial,
 		.stop = tool_stop_question,
 	},
@@ -170,13 +173,13 @@ static const struct tool tools[] = {
 		.reads_only = true,
 		.description =
 			"Counts the sandboxes of this server and, for one whose handle is given, tells its state.",
-		.parameter = {{"sandbox", PARAMETER_TEXT, false, "handle of an earlier result", NULL, 0, 0}},
-		.output_schema =
-			SCHEMA(INTEGER_PROPERTY("sandboxes") "," INTEGER_PROPERTY("sandboxes_max") "," INTEGER_PROPERTY(
-				       "idle_seconds_max") "," INTEGER_PROPERTY("calls") ","
-											 "\"sandbox\":{\"type\":["
-											 "\"object\",\"null\"]}",
-			       "\"sandboxes\",\"sandboxes_max\""),
+		.parameters = {{"sandbox", PARAMETER_TEXT, false, "handle of an earlier result", NULL, 0, 0}},
+		.output_schema = OBJECT_SCHEMA(
+			INTEGER_PROPERTY("sandboxes") "," INTEGER_PROPERTY("sandboxes_max") "," INTEGER_PROPERTY(
+				"idle_seconds_max") "," INTEGER_PROPERTY("calls") ","
+										  "\"sandbox\":{\"type\":["
+										  "\"object\",\"null\"]}",
+			"\"sandboxes\",\"sandboxes_max\""),
 		.start = tool_report_status,
 	},
 };
@@ -223,7 +226,7 @@ static json_t *tool_make_input_schema(const struct tool *tool)
 {
 	json_t *properties = json_object(), *required = json_array();
 
-	for (const struct tool_parameter *parameter = tool->parameter; parameter->name; parameter++) {
+	for (const struct tool_parameter *parameter = tool->parameters; parameter->name; parameter++) {
 		(void)json_object_set_new(properties, parameter->name, parameter_make_schema(parameter));
 		if (parameter->is_required)
 			(void)json_array_append_new(required, json_string(parameter->name));
@@ -300,7 +303,7 @@ static void parameter_check(const struct tool_parameter *parameter, const json_t
 
 static const struct tool_parameter *tool_find_parameter(const struct tool *tool, const char *name)
 {
-	const struct tool_parameter *parameter = tool->parameter;
+	const struct tool_parameter *parameter = tool->parameters;
 
 	while (parameter->name && strcmp(parameter->name, name) != 0)
 		parameter++;
@@ -323,7 +326,7 @@ bool tools_check_arguments(const struct tool *tool, const json_t *arguments, str
 		else
 			buf_printf(why, "%s has no parameter \"%.100s\". ", tool->name, name);
 	}
-	for (const struct tool_parameter *parameter = tool->parameter; parameter->name; parameter++)
+	for (const struct tool_parameter *parameter = tool->parameters; parameter->name; parameter++)
 		if (parameter->is_required && !json_object_get(arguments, parameter->name))
 			buf_printf(why, "\"%s\" is missing. ", parameter->name);
 	return why->len == 0 && !why->failed;

@@ -14,7 +14,7 @@ int sandbox_connect(const struct sandbox *sandbox)
 	struct policy_error error = {""};
 	_cleanup_close_ int dir_fd = -1;
 
-	if (!sandbox->id || sandbox->holder_fd < 0 ||
+	if (!sandbox->id || sandbox->session_hold_fd < 0 ||
 	    snprintf(name, sizeof(name), SESSION_SOCKET_PREFIX "%s", sandbox->id) >= (int)sizeof(name))
 		return -ENOTCONN;
 	dir_fd = scratch_open_directory_of_runs(&error);

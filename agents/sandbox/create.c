@@ -21,56 +21,56 @@ const char *sandbox_get_workdir(const struct sandbox *sandbox)
 	return sandbox->workdir;
 }
 
-static void sandbox_cancel_start_limit(struct sandbox *sandbox)
+static void sandbox_cancel_start_timeout(struct sandbox *sandbox)
 {
-	loop_cancel(sandbox->start_limit);
-	sandbox->start_limit = NULL;
+	loop_cancel_timer(sandbox->start_timeout_timer);
+	sandbox->start_timeout_timer = NULL;
 }
 
 /* It is not ready: why. */
-static void sandbox_fail(struct sandbox *sandbox, const char *why)
+static void sandbox_report_start_failure(struct sandbox *sandbox, const char *why)
 {
-	sandbox_cancel_start_limit(sandbox);
+	sandbox_cancel_start_timeout(sandbox);
 	sandbox->options.on_ready(sandbox->options.data, why);
 }
 
-static void sandbox_close_holder(struct sandbox *sandbox)
+static void sandbox_close_hold_connection(struct sandbox *sandbox)
 {
-	loop_unwatch(sandbox->holder);
-	sandbox->holder = NULL;
-	close_fd(&sandbox->holder_fd);
+	loop_remove_source(sandbox->hold_source);
+	sandbox->hold_source = NULL;
+	close_fd(&sandbox->session_hold_fd);
 }
 
 /* The session has hung up. When it was never ready, the launcher knows the reason. */
-static void sandbox_on_hang_up(struct sandbox *sandbox)
+static void sandbox_on_session_end(struct sandbox *sandbox)
 {
-	sandbox_close_holder(sandbox);
+	sandbox_close_hold_connection(sandbox);
 	if (sandbox->id)
 		sandbox->options.on_end(sandbox->options.data);
 	else if (!sandbox->launcher)
-		sandbox_fail(sandbox, "the session has ended at once");
+		sandbox_report_start_failure(sandbox, "the session has ended at once");
 }
 
 /* The launcher hangs, or the session that it has made: what both wait for may never come. */
-static void sandbox_on_start_limit(void *data)
+static void sandbox_on_start_timeout(void *data)
 {
 	struct sandbox *sandbox = data;
 
-	sandbox->start_limit = NULL;
+	sandbox->start_timeout_timer = NULL;
 	if (sandbox->launcher)
 		launcher_kill(sandbox->launcher);
-	launcher_forget(sandbox->launcher);
+	launcher_detach(sandbox->launcher);
 	sandbox->launcher = NULL;
-	sandbox_close_holder(sandbox);
-	sandbox_fail(sandbox, "callgate session create took too long");
+	sandbox_close_hold_connection(sandbox);
+	sandbox_report_start_failure(sandbox, "callgate session create took too long");
 }
 
-static void sandbox_on_answer(void *data, uint32_t events)
+static void sandbox_on_session_message(void *data, uint32_t events)
 {
 	struct sandbox *sandbox = data;
 	_cleanup_json_ json_t *answer = NULL;
 	const char *id, *workdir;
-	int r = session_client_receive(sandbox->holder_fd, &answer, NULL);
+	int r = session_client_receive(sandbox->session_hold_fd, &answer, NULL);
 
 	(void)events;
 	if (r == -EAGAIN)
@@ -78,7 +78,7 @@ static void sandbox_on_answer(void *data, uint32_t events)
 	id = json_string_value(json_object_get(answer, "session"));
 	workdir = json_string_value(json_object_get(answer, "workdir"));
 	if (r < 0 || !id || sandbox->id) {
-		sandbox_on_hang_up(sandbox);
+		sandbox_on_session_end(sandbox);
 		return;
 	}
 	sandbox->id = strdup(id);
@@ -86,10 +86,10 @@ static void sandbox_on_answer(void *data, uint32_t events)
 	if (!sandbox->id || !sandbox->workdir) {
 		free(sandbox->id);
 		sandbox->id = NULL;
-		sandbox_on_hang_up(sandbox);
+		sandbox_on_session_end(sandbox);
 		return;
 	}
-	sandbox_cancel_start_limit(sandbox);
+	sandbox_cancel_start_timeout(sandbox);
 	sandbox->options.on_ready(sandbox->options.data, NULL);
 }
 
@@ -98,8 +98,8 @@ static void sandbox_on_launcher_exit(void *data, const char *text)
 	struct sandbox *sandbox = data;
 
 	sandbox->launcher = NULL;
-	if (!sandbox->id && sandbox->holder_fd < 0)
-		sandbox_fail(sandbox, text[0] ? text : "callgate session create has failed");
+	if (!sandbox->id && sandbox->session_hold_fd < 0)
+		sandbox_report_start_failure(sandbox, text[0] ? text : "callgate session create has failed");
 }
 
 static int sandbox_start(struct sandbox *sandbox, const struct sandbox_options *options)
@@ -109,20 +109,21 @@ static int sandbox_start(struct sandbox *sandbox, const struct sandbox_options *
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	sandbox->holder_fd = pair[0];
+	sandbox->session_hold_fd = pair[0];
 	session_fd = pair[1];
 	if (fcntl(pair[0], F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
 	r = session_client_send(pair[0], json_pack("{s:s}", "op", "hold"), NULL, 0);
 	if (r < 0)
 		return r;
-	sandbox->holder = loop_watch(sandbox->loop, pair[0], EPOLLIN, sandbox_on_answer, sandbox);
-	if (!sandbox->holder)
+	sandbox->hold_source = loop_add_source(sandbox->loop, pair[0], EPOLLIN, sandbox_on_session_message, sandbox);
+	if (!sandbox->hold_source)
 		return -errno;
-	sandbox->start_limit =
-		loop_after(sandbox->loop, options->start_ms_max ? options->start_ms_max : SANDBOX_START_MS_MAX,
-			   sandbox_on_start_limit, sandbox);
-	if (!sandbox->start_limit)
+	sandbox->start_timeout_timer =
+		loop_add_timer(sandbox->loop,
+			       options->start_timeout_ms ? options->start_timeout_ms : SANDBOX_START_TIMEOUT_MS_DEFAULT,
+			       sandbox_on_start_timeout, sandbox);
+	if (!sandbox->start_timeout_timer)
 		return -ENOMEM;
 	return launcher_start(sandbox->loop, options, session_fd, sandbox_on_launcher_exit, sandbox,
 			      &sandbox->launcher);
@@ -135,9 +136,9 @@ int sandbox_create(struct loop *loop, const struct sandbox_options *options, str
 
 	if (!sandbox)
 		return -ENOMEM;
-	*sandbox = (struct sandbox){.loop = loop, .options = *options, .holder_fd = -1};
+	*sandbox = (struct sandbox){.loop = loop, .options = *options, .session_hold_fd = -1};
 	sandbox->options.arguments = NULL;
-	sandbox->options.callgate = NULL;
+	sandbox->options.callgate_path = NULL;
 	r = sandbox_start(sandbox, options);
 	if (r < 0)
 		sandbox_free(sandbox);
@@ -150,11 +151,11 @@ void sandbox_free(struct sandbox *sandbox)
 {
 	if (!sandbox)
 		return;
-	while (sandbox->program)
-		sandbox_program_free(sandbox->program);
-	sandbox_cancel_start_limit(sandbox);
-	launcher_forget(sandbox->launcher);
-	sandbox_close_holder(sandbox);
+	while (sandbox->programs)
+		sandbox_program_free(sandbox->programs);
+	sandbox_cancel_start_timeout(sandbox);
+	launcher_detach(sandbox->launcher);
+	sandbox_close_hold_connection(sandbox);
 	free(sandbox->id);
 	free(sandbox->workdir);
 	free(sandbox);

@@ -18,11 +18,11 @@
 struct fileop {
 	struct sandbox_program *program;
 	struct fileop_handler handler;
-	struct buf head; /* the request, which comes before content */
-	size_t head_at;
-	struct buf line; /* of the answers, incomplete */
+	struct buf request_line; /* the request, which comes before content */
+	size_t request_line_sent_bytes;
+	struct buf answer_line; /* of the answers, incomplete */
 	json_t *answer;  /* the last one; NULL: there is none */
-	bool is_finished, is_paused;
+	bool content_has_ended, is_paused;
 };
 
 int fileop_find_program(char ret_path[PATH_MAX])
@@ -33,18 +33,19 @@ int fileop_find_program(char ret_path[PATH_MAX])
 /* ---- input ---- */
 
 /* Writes what comes before the content. True: it is written. */
-static bool fileop_flush_head(struct fileop *fileop)
+static bool fileop_write_request_line(struct fileop *fileop)
 {
 	ssize_t taken = 0;
 
-	while (fileop->head_at < fileop->head.len) {
-		taken = sandbox_program_write(fileop->program, fileop->head.data + fileop->head_at,
-					      fileop->head.len - fileop->head_at);
+	while (fileop->request_line_sent_bytes < fileop->request_line.len) {
+		taken = sandbox_program_write(fileop->program,
+					      fileop->request_line.data + fileop->request_line_sent_bytes,
+					      fileop->request_line.len - fileop->request_line_sent_bytes);
 		if (taken <= 0)
 			return false; /* it has no room, or has ended, which on_end tells */
-		fileop->head_at += (size_t)taken;
+		fileop->request_line_sent_bytes += (size_t)taken;
 	}
-	if (fileop->is_finished)
+	if (fileop->content_has_ended)
 		sandbox_program_close_stdin(fileop->program);
 	return true;
 }
@@ -53,26 +54,26 @@ static void fileop_on_room(void *data)
 {
 	struct fileop *fileop = data;
 
-	if (fileop_flush_head(fileop) && !fileop->is_finished && fileop->handler.on_room)
+	if (fileop_write_request_line(fileop) && !fileop->content_has_ended && fileop->handler.on_room)
 		fileop->handler.on_room(fileop->handler.data);
 }
 
 ssize_t fileop_write(struct fileop *fileop, const char *bytes, size_t len)
 {
-	if (fileop->head_at < fileop->head.len)
+	if (fileop->request_line_sent_bytes < fileop->request_line.len)
 		return 0;
 	return sandbox_program_write(fileop->program, bytes, len);
 }
 
-void fileop_finish(struct fileop *fileop)
+void fileop_end_content(struct fileop *fileop)
 {
-	fileop->is_finished = true;
-	(void)fileop_flush_head(fileop);
+	fileop->content_has_ended = true;
+	(void)fileop_write_request_line(fileop);
 }
 
-void fileop_pause(struct fileop *fileop, bool is_paused)
+void fileop_pause_output(struct fileop *fileop, bool is_paused)
 {
-	sandbox_program_pause(fileop->program, is_paused);
+	sandbox_program_pause_output(fileop->program, is_paused);
 }
 
 /* ---- output ---- */
@@ -91,9 +92,9 @@ static void fileop_handle_line(struct fileop *fileop, const char *text, size_t l
 	json_decref(message);
 }
 
-static void fileop_on_line_bytes(struct fileop *fileop, const char *bytes, size_t len)
+static void fileop_parse_answer_lines(struct fileop *fileop, const char *bytes, size_t len)
 {
-	struct buf *line = &fileop->line;
+	struct buf *line = &fileop->answer_line;
 	size_t begin = 0, searched = line->len; /* of the bytes before there is no end of a line */
 	const char *end;
 
@@ -115,7 +116,7 @@ static void fileop_on_output(void *data, enum sandbox_stream stream, const char 
 	struct fileop *fileop = data;
 
 	if (stream == SANDBOX_STDERR)
-		fileop_on_line_bytes(fileop, bytes, len);
+		fileop_parse_answer_lines(fileop, bytes, len);
 	else if (fileop->handler.on_data)
 		fileop->handler.on_data(fileop->handler.data, bytes, len);
 }
@@ -123,8 +124,8 @@ static void fileop_on_output(void *data, enum sandbox_stream stream, const char 
 static void fileop_free(struct fileop *fileop)
 {
 	sandbox_program_free(fileop->program);
-	buf_release(&fileop->head);
-	buf_release(&fileop->line);
+	buf_release(&fileop->request_line);
+	buf_release(&fileop->answer_line);
 	json_decref(fileop->answer);
 	free(fileop);
 }
@@ -159,7 +160,7 @@ static void fileop_on_end(void *data, const json_t *result)
 
 /* ---- start ---- */
 
-static int fileop_run(struct fileop *fileop, struct sandbox *sandbox)
+static int fileop_start_program(struct fileop *fileop, struct sandbox *sandbox)
 {
 	char path[PATH_MAX];
 	const char *const argv[] = {path, NULL};
@@ -184,16 +185,16 @@ int fileop_start(struct sandbox *sandbox, json_t *request, const struct fileop_h
 	json_decref(request);
 	if (error == 0) {
 		fileop->handler = *handler;
-		buf_puts(&fileop->head, text);
-		buf_puts(&fileop->head, "\n");
-		error = fileop->head.failed ? -ENOMEM : fileop_run(fileop, sandbox);
+		buf_puts(&fileop->request_line, text);
+		buf_puts(&fileop->request_line, "\n");
+		error = fileop->request_line.failed ? -ENOMEM : fileop_start_program(fileop, sandbox);
 	}
 	if (error < 0) {
 		if (fileop)
 			fileop_free(fileop);
 		return error;
 	}
-	(void)fileop_flush_head(fileop);
+	(void)fileop_write_request_line(fileop);
 	*ret_fileop = fileop;
 	return 0;
 }

@@ -31,8 +31,8 @@ int fileop_start(struct sandbox *sandbox, json_t *request, const struct fileop_h
 		 struct fileop **ret_fileop);
 /* Content of a file that is written: how many bytes were taken, or -EPIPE. After 0 or less than len: on_room. */
 ssize_t fileop_write(struct fileop *fileop, const char *bytes, size_t len);
-void fileop_finish(struct fileop *fileop); /* there is no more content */
-void fileop_pause(struct fileop *fileop, bool is_paused);
+void fileop_end_content(struct fileop *fileop); /* there is no more content */
+void fileop_pause_output(struct fileop *fileop, bool is_paused);
 /* No callback is called afterwards. NULL is fine. */
 void fileop_cancel(struct fileop *fileop);
 

@@ -13,23 +13,23 @@ struct launcher;
 struct sandbox {
 	struct loop *loop;
 	struct sandbox_options options; /* `arguments` and `callgate` are not kept */
-	int holder_fd;                  /* the connection that holds the session; -1: it has ended */
-	struct loop_source *holder;
+	int session_hold_fd;            /* the connection that holds the session; -1: it has ended */
+	struct loop_source *hold_source;
 	struct launcher *launcher;      /* NULL: it has exited */
-	struct loop_timer *start_limit; /* NULL: it is ready, or could not be made */
+	struct loop_timer *start_timeout_timer; /* NULL: it is ready, or could not be made */
 	char *id, *workdir;             /* owned; NULL: it is not ready */
-	struct sandbox_program *program; /* list */
+	struct sandbox_program *programs; /* list */
 };
 
 /* ---- launcher.c: callgate session create, while it runs ---- */
 
 /*
  * Starts it with holder_fd, borrowed. It frees itself when it has exited, and calls on_exit before, with what it has
- * printed on stderr, unless launcher_forget() was called. 0 or -errno.
+ * printed on stderr, unless launcher_detach() was called. 0 or -errno.
  */
 int launcher_start(struct loop *loop, const struct sandbox_options *options, int holder_fd,
 		   void (*on_exit)(void *data, const char *text), void *data, struct launcher **ret_launcher);
-void launcher_forget(struct launcher *launcher);
+void launcher_detach(struct launcher *launcher);
 /* Kills it. on_exit is called as if it had exited by itself. */
 void launcher_kill(struct launcher *launcher);
 

@@ -16,37 +16,37 @@
 #include "base/cleanup.h"
 #include "keeper/session-client.h"
 
-#define PROGRAM_READ_BYTES 65536
-#define PROGRAM_CONNECT_AGAIN_MS 2 /* when too many clients are waiting to be accepted */
-#define PROGRAM_CONNECTS_MAX 2500
-#define PROGRAM_QUIET_MS 100 /* how long a terminal is read after the program's end, when nothing comes */
-#define PROGRAM_TERMINAL_BYTES_MAX (256 << 10) /* more than the kernel keeps of what is written to a terminal */
+#define PROGRAM_READ_BUFFER_BYTES 65536
+#define PROGRAM_RECONNECT_DELAY_MS 2 /* when too many clients are waiting to be accepted */
+#define PROGRAM_CONNECT_ATTEMPTS_MAX 2500
+#define PROGRAM_TERMINAL_QUIET_MS 100 /* how long a terminal is read after the program's end, when nothing comes */
+#define PROGRAM_TERMINAL_REST_BYTES_MAX (256 << 10) /* more than the kernel keeps of what is written to a terminal */
 
-struct output {
+struct program_output {
 	int fd; /* -1: it has ended */
 	struct loop_source *source;
-	int left_bytes; /* how much to read still; -1: to its end */
-	bool is_quiet;  /* nothing was read since program_check_quiet() was called last */
+	int remaining_bytes;          /* how much to read still; -1: to its end */
+	bool had_no_data_since_check; /* nothing was read since program_check_terminal_quiet() was called last */
 };
 
 struct sandbox_program {
 	struct sandbox *sandbox;
 	struct sandbox_program *next, **at; /* the sandbox' list */
 	struct sandbox_program_options options; /* only callbacks and data */
-	unsigned references;
+	unsigned reference_count;
 	bool is_freed, end_was_told, is_paused;
 	bool has_terminal;
-	struct winsize size; /* of the terminal */
-	struct loop_timer *quiet; /* the terminal's last output is awaited */
+	struct winsize terminal_size;   /* of the terminal */
+	struct loop_timer *quiet_timer; /* the terminal's last output is awaited */
 	int socket_fd; /* -1: not connected yet, or no more */
-	struct loop_source *socket;
-	struct loop_timer *again; /* connects again */
-	unsigned connects;
+	struct loop_source *socket_source;
+	struct loop_timer *reconnect_timer; /* connects again */
+	unsigned connect_attempts;
 	json_t *request; /* owned; NULL: the program has started, so that it need not be sent again */
 	bool request_is_sent;
-	int child_fd[3]; /* the program's ends, until it has started */
-	struct input input;
-	struct output output[SANDBOX_STREAM_MAX];
+	int child_stdio_fd[3]; /* the program's ends, until it has started */
+	struct stdin_queue stdin_queue;
+	struct program_output outputs[SANDBOX_STREAM_MAX];
 	json_t *result;  /* owned; NULL: not told yet */
 };
 
@@ -54,41 +54,41 @@ static void program_try_to_connect(void *data);
 
 /* ---- references ---- */
 
-static void output_close(struct output *output)
+static void program_output_close(struct program_output *output)
 {
-	loop_unwatch(output->source);
+	loop_remove_source(output->source);
 	output->source = NULL;
 	close_fd(&output->fd);
 }
 
-static void program_close_child_ends(struct sandbox_program *program)
+static void program_close_child_fds(struct sandbox_program *program)
 {
 	for (int i = 0; i < 3; i++)
-		close_fd(&program->child_fd[i]);
+		close_fd(&program->child_stdio_fd[i]);
 }
 
 static void program_close_socket(struct sandbox_program *program)
 {
-	loop_unwatch(program->socket);
-	program->socket = NULL;
+	loop_remove_source(program->socket_source);
+	program->socket_source = NULL;
 	close_fd(&program->socket_fd);
-	loop_cancel(program->again);
-	program->again = NULL;
+	loop_cancel_timer(program->reconnect_timer);
+	program->reconnect_timer = NULL;
 }
 
-static void program_cancel_quiet(struct sandbox_program *program)
+static void program_cancel_quiet_timer(struct sandbox_program *program)
 {
-	loop_cancel(program->quiet);
-	program->quiet = NULL;
+	loop_cancel_timer(program->quiet_timer);
+	program->quiet_timer = NULL;
 }
 
 static void program_release(struct sandbox_program *program)
 {
-	if (--program->references > 0)
+	if (--program->reference_count > 0)
 		return;
 	json_decref(program->request);
 	json_decref(program->result);
-	input_release(&program->input);
+	stdin_queue_release(&program->stdin_queue);
 	free(program);
 }
 
@@ -101,11 +101,11 @@ void sandbox_program_free(struct sandbox_program *program)
 	if (program->next)
 		program->next->at = program->at;
 	program_close_socket(program); /* with which the session ends the program */
-	program_close_child_ends(program);
-	input_close(&program->input);
-	program_cancel_quiet(program);
+	program_close_child_fds(program);
+	stdin_queue_close(&program->stdin_queue);
+	program_cancel_quiet_timer(program);
 	for (int i = 0; i < SANDBOX_STREAM_MAX; i++)
-		output_close(&program->output[i]);
+		program_output_close(&program->outputs[i]);
 	program_release(program);
 }
 
@@ -114,30 +114,30 @@ void sandbox_program_free(struct sandbox_program *program)
 /* Calls on_end when it has ended and all output was passed on. */
 static void program_check_end(struct sandbox_program *program)
 {
-	if (program->is_freed || !program->result || program->output[SANDBOX_STDOUT].fd >= 0 ||
-	    program->output[SANDBOX_STDERR].fd >= 0 || program->end_was_told)
+	if (program->is_freed || !program->result || program->outputs[SANDBOX_STDOUT].fd >= 0 ||
+	    program->outputs[SANDBOX_STDERR].fd >= 0 || program->end_was_told)
 		return;
-	input_close(&program->input);
-	program_cancel_quiet(program);
+	stdin_queue_close(&program->stdin_queue);
+	program_cancel_quiet_timer(program);
 	program->end_was_told = true;
-	program->references++;
+	program->reference_count++;
 	program->options.on_end(program->options.data, program->result);
 	program_release(program);
 }
 
-/* The end of output on a terminal, see program_limit_output(). */
-static void program_check_quiet(void *data)
+/* The end of output on a terminal, see program_limit_remaining_output(). */
+static void program_check_terminal_quiet(void *data)
 {
 	struct sandbox_program *program = data;
-	struct output *output = &program->output[SANDBOX_STDOUT];
+	struct program_output *output = &program->outputs[SANDBOX_STDOUT];
 
-	program->quiet = NULL;
-	if (output->is_quiet && !program->is_paused)
-		output_close(output);
-	output->is_quiet = true;
+	program->quiet_timer = NULL;
+	if (output->had_no_data_since_check && !program->is_paused)
+		program_output_close(output);
+	output->had_no_data_since_check = true;
 	if (output->fd >= 0)
-		program->quiet =
-			loop_after(program->sandbox->loop, PROGRAM_QUIET_MS, program_check_quiet, program);
+		program->quiet_timer = loop_add_timer(program->sandbox->loop, PROGRAM_TERMINAL_QUIET_MS,
+						      program_check_terminal_quiet, program);
 	program_check_end(program);
 }
 
@@ -146,88 +146,88 @@ static void program_check_quiet(void *data)
  * have passed a pipe may go on writing, which is not this one's output. The kernel moves what was written to a terminal
  * a moment later, and reports the end if nothing else has the terminal open.
  */
-static void program_limit_output(struct sandbox_program *program)
+static void program_limit_remaining_output(struct sandbox_program *program)
 {
 	for (int i = 0; i < SANDBOX_STREAM_MAX; i++) {
-		struct output *output = &program->output[i];
+		struct program_output *output = &program->outputs[i];
 
 		if (output->fd < 0)
 			continue;
 		if (program->has_terminal) {
-			output->left_bytes = PROGRAM_TERMINAL_BYTES_MAX;
-			program->quiet = loop_after(program->sandbox->loop, PROGRAM_QUIET_MS, program_check_quiet,
-						    program);
-		} else if (ioctl(output->fd, FIONREAD, &output->left_bytes) < 0 || output->left_bytes == 0) {
-			output_close(output);
+			output->remaining_bytes = PROGRAM_TERMINAL_REST_BYTES_MAX;
+			program->quiet_timer = loop_add_timer(program->sandbox->loop, PROGRAM_TERMINAL_QUIET_MS,
+							      program_check_terminal_quiet, program);
+		} else if (ioctl(output->fd, FIONREAD, &output->remaining_bytes) < 0 || output->remaining_bytes == 0) {
+			program_output_close(output);
 		}
 	}
 }
 
 /* Takes the reference to the result. */
-static void program_end_with(struct sandbox_program *program, json_t *result)
+static void program_end_with_result(struct sandbox_program *program, json_t *result)
 {
 	program_close_socket(program);
-	program_close_child_ends(program);
+	program_close_child_fds(program);
 	program->result = result ? result : json_object();
-	program_limit_output(program);
+	program_limit_remaining_output(program);
 	program_check_end(program);
 }
 
 static void program_end_with_error(struct sandbox_program *program, const char *code, const char *message)
 {
-	program_end_with(program, json_pack("{s:{s:s, s:s}}", "error", "code", code, "message", message));
+	program_end_with_result(program, json_pack("{s:{s:s, s:s}}", "error", "code", code, "message", message));
 }
 
 /* ---- output ---- */
 
-static void program_on_output(struct sandbox_program *program, enum sandbox_stream stream)
+static void program_read_output(struct sandbox_program *program, enum sandbox_stream stream)
 {
-	static char bytes[PROGRAM_READ_BYTES];
-	struct output *output = &program->output[stream];
-	const size_t size = output->left_bytes >= 0 && output->left_bytes < PROGRAM_READ_BYTES
-				    ? (size_t)output->left_bytes
+	static char bytes[PROGRAM_READ_BUFFER_BYTES];
+	struct program_output *output = &program->outputs[stream];
+	const size_t size = output->remaining_bytes >= 0 && output->remaining_bytes < PROGRAM_READ_BUFFER_BYTES
+				    ? (size_t)output->remaining_bytes
 				    : sizeof(bytes);
 	ssize_t got = read(output->fd, bytes, size);
 
-	if (got < 0 && errno == EAGAIN && (output->left_bytes < 0 || program->has_terminal))
+	if (got < 0 && errno == EAGAIN && (output->remaining_bytes < 0 || program->has_terminal))
 		return;
-	output->is_quiet = false;
-	if (got > 0 && output->left_bytes >= 0)
-		output->left_bytes -= (int)got;
-	if (got <= 0 || output->left_bytes == 0)
-		output_close(output);
-	program->references++;
+	output->had_no_data_since_check = false;
+	if (got > 0 && output->remaining_bytes >= 0)
+		output->remaining_bytes -= (int)got;
+	if (got <= 0 || output->remaining_bytes == 0)
+		program_output_close(output);
+	program->reference_count++;
 	if (got > 0)
 		program->options.on_output(program->options.data, stream, bytes, (size_t)got);
 	program_check_end(program);
 	program_release(program);
 }
 
-static void program_on_stdout(void *data, uint32_t events)
+static void program_on_stdout_readable(void *data, uint32_t events)
 {
 	(void)events;
-	program_on_output(data, SANDBOX_STDOUT);
+	program_read_output(data, SANDBOX_STDOUT);
 }
 
-static void program_on_stderr(void *data, uint32_t events)
+static void program_on_stderr_readable(void *data, uint32_t events)
 {
 	(void)events;
-	program_on_output(data, SANDBOX_STDERR);
+	program_read_output(data, SANDBOX_STDERR);
 }
 
-void sandbox_program_pause(struct sandbox_program *program, bool paused)
+void sandbox_program_pause_output(struct sandbox_program *program, bool paused)
 {
 	if (program->is_paused == paused)
 		return;
 	program->is_paused = paused;
 	for (int i = 0; i < SANDBOX_STREAM_MAX; i++)
-		if (program->output[i].source) /* fails when there is no memory: then it goes on as it was */
-			(void)loop_set_events(program->output[i].source, paused ? 0 : EPOLLIN);
+		if (program->outputs[i].source) /* fails when there is no memory: then it goes on as it was */
+			(void)loop_set_events(program->outputs[i].source, paused ? 0 : EPOLLIN);
 }
 
 /* ---- input ---- */
 
-static void program_on_room(void *data)
+static void program_on_stdin_room(void *data)
 {
 	struct sandbox_program *program = data;
 
@@ -237,12 +237,12 @@ static void program_on_room(void *data)
 
 ssize_t sandbox_program_write(struct sandbox_program *program, const char *bytes, size_t len)
 {
-	return input_write(&program->input, bytes, len);
+	return stdin_queue_write(&program->stdin_queue, bytes, len);
 }
 
 void sandbox_program_close_stdin(struct sandbox_program *program)
 {
-	input_finish(&program->input, program->has_terminal);
+	stdin_queue_finish(&program->stdin_queue, program->has_terminal);
 }
 
 /* ---- the terminal ---- */
@@ -251,26 +251,27 @@ int sandbox_program_resize(struct sandbox_program *program, unsigned columns, un
 {
 	if (!program->has_terminal)
 		return -ENOTTY;
-	program->size.ws_col = columns < USHRT_MAX ? (unsigned short)columns : USHRT_MAX;
-	program->size.ws_row = rows < USHRT_MAX ? (unsigned short)rows : USHRT_MAX;
-	if (program->output[SANDBOX_STDOUT].fd >= 0 &&
-	    ioctl(program->output[SANDBOX_STDOUT].fd, TIOCSWINSZ, &program->size) < 0)
+	program->terminal_size.ws_col = columns < USHRT_MAX ? (unsigned short)columns : USHRT_MAX;
+	program->terminal_size.ws_row = rows < USHRT_MAX ? (unsigned short)rows : USHRT_MAX;
+	if (program->outputs[SANDBOX_STDOUT].fd >= 0 &&
+	    ioctl(program->outputs[SANDBOX_STDOUT].fd, TIOCSWINSZ, &program->terminal_size) < 0)
 		return -errno;
 	return 0;
 }
 
 /* Begins to read and write the terminal. Takes the master side (O_NONBLOCK). 0 or -errno. */
-static int program_begin_terminal(struct sandbox_program *program, int master_fd)
+static int program_start_terminal_io(struct sandbox_program *program, int master_fd)
 {
 	struct loop *loop = program->sandbox->loop;
-	struct output *output = &program->output[SANDBOX_STDOUT];
-	int input_fd = fcntl(master_fd, F_DUPFD_CLOEXEC, 3), r = input_open(&program->input, input_fd);
+	struct program_output *output = &program->outputs[SANDBOX_STDOUT];
+	int input_fd = fcntl(master_fd, F_DUPFD_CLOEXEC, 3), r = stdin_queue_open(&program->stdin_queue, input_fd);
 
 	output->fd = master_fd;
 	if (r < 0)
 		return r;
-	output->source = loop_watch(loop, output->fd, program->is_paused ? 0 : EPOLLIN, program_on_stdout, program);
-	return !output->source || ioctl(master_fd, TIOCSWINSZ, &program->size) < 0 ? -errno : 0;
+	output->source = loop_add_source(loop, output->fd, program->is_paused ? 0 : EPOLLIN, program_on_stdout_readable,
+					 program);
+	return !output->source || ioctl(master_fd, TIOCSWINSZ, &program->terminal_size) < 0 ? -errno : 0;
 }
 
 /* ---- the connection ---- */
@@ -291,7 +292,7 @@ int sandbox_program_signal(struct sandbox_program *program, int number)
 	return program_send_message(program, json_pack("{s:s, s:i}", "op", "signal", "signal", number));
 }
 
-int sandbox_program_ask_denials(struct sandbox_program *program)
+int sandbox_program_request_denials(struct sandbox_program *program)
 {
 	return program_send_message(program, json_pack("{s:s}", "op", "denials"));
 }
@@ -305,15 +306,15 @@ static void program_on_start(struct sandbox_program *program, const json_t *answ
 
 	json_decref(program->request);
 	program->request = NULL;
-	program_close_child_ends(program);
-	if (!program->has_terminal || program->output[SANDBOX_STDOUT].fd >= 0)
+	program_close_child_fds(program);
+	if (!program->has_terminal || program->outputs[SANDBOX_STDOUT].fd >= 0)
 		cleanup_close(&master_fd);
 	else if (master_fd < 0)
 		r = -ENOTTY;
 	else
-		r = program_begin_terminal(program, master_fd);
+		r = program_start_terminal_io(program, master_fd);
 	if (r < 0) {
-		output_close(&program->output[SANDBOX_STDOUT]);
+		program_output_close(&program->outputs[SANDBOX_STDOUT]);
 		program_end_with_error(program, "no_terminal", strerror(-r));
 	} else if (program->options.on_start) {
 		program->options.on_start(program->options.data, (pid_t)pid, (unsigned)number);
@@ -322,28 +323,29 @@ static void program_on_start(struct sandbox_program *program, const json_t *answ
 
 static int program_connect_later(struct sandbox_program *program)
 {
-	program->again =
-		loop_after(program->sandbox->loop, PROGRAM_CONNECT_AGAIN_MS, program_try_to_connect, program);
-	return program->again ? 0 : -ENOMEM;
+	program->reconnect_timer =
+		loop_add_timer(program->sandbox->loop, PROGRAM_RECONNECT_DELAY_MS, program_try_to_connect, program);
+	return program->reconnect_timer ? 0 : -ENOMEM;
 }
 
 /*
  * The program was not started, since too many are being started: asks again. The kernel bounds how many descriptors of
  * a user are on their way through sockets. False: that is no reason, or it has been tried too often.
  */
-static bool program_starts_again(struct sandbox_program *program, const json_t *answer)
+static bool program_retry_if_busy(struct sandbox_program *program, const json_t *answer)
 {
 	const json_t *error = json_object_get(answer, "error");
 	const char *code = json_string_value(json_object_get(error, "code"));
 
-	if (!program->request || !code || strcmp(code, "busy") != 0 || ++program->connects >= PROGRAM_CONNECTS_MAX)
+	if (!program->request || !code || strcmp(code, "busy") != 0 ||
+	    ++program->connect_attempts >= PROGRAM_CONNECT_ATTEMPTS_MAX)
 		return false;
 	program_close_socket(program);
 	program->request_is_sent = false;
 	return program_connect_later(program) == 0;
 }
 
-static void program_on_answer(void *data, uint32_t events)
+static void program_on_session_message(void *data, uint32_t events)
 {
 	struct sandbox_program *program = data;
 	json_t *answer;
@@ -356,13 +358,13 @@ static void program_on_answer(void *data, uint32_t events)
 		program_end_with_error(program, "session_ended", "the session has ended, and with it the program");
 	} else if (json_object_get(answer, "status") || json_object_get(answer, "error")) {
 		cleanup_close(&master_fd);
-		if (program_starts_again(program, answer))
+		if (program_retry_if_busy(program, answer))
 			json_decref(answer);
 		else
-			program_end_with(program, answer);
+			program_end_with_result(program, answer);
 	} else if (json_object_get(answer, "denials")) {
 		cleanup_close(&master_fd);
-		program->references++;
+		program->reference_count++;
 		if (program->options.on_denials)
 			program->options.on_denials(program->options.data, json_object_get(answer, "denials"));
 		program_release(program);
@@ -378,10 +380,11 @@ static int program_send_request(struct sandbox_program *program)
 {
 	int r;
 
-	program->socket = loop_watch(program->sandbox->loop, program->socket_fd, EPOLLIN, program_on_answer, program);
-	if (!program->socket)
+	program->socket_source = loop_add_source(program->sandbox->loop, program->socket_fd, EPOLLIN,
+						 program_on_session_message, program);
+	if (!program->socket_source)
 		return -errno;
-	r = session_client_send(program->socket_fd, json_incref(program->request), program->child_fd,
+	r = session_client_send(program->socket_fd, json_incref(program->request), program->child_stdio_fd,
 				program->has_terminal ? 0 : 3);
 	program->request_is_sent = r == 0;
 	return r;
@@ -392,7 +395,7 @@ static int program_connect(struct sandbox_program *program)
 {
 	int fd = sandbox_connect(program->sandbox);
 
-	if (fd == -EAGAIN && ++program->connects < PROGRAM_CONNECTS_MAX)
+	if (fd == -EAGAIN && ++program->connect_attempts < PROGRAM_CONNECT_ATTEMPTS_MAX)
 		return program_connect_later(program);
 	if (fd < 0)
 		return fd;
@@ -405,7 +408,7 @@ static void program_try_to_connect(void *data)
 	struct sandbox_program *program = data;
 	int r;
 
-	program->again = NULL;
+	program->reconnect_timer = NULL;
 	r = program_connect(program);
 	if (r < 0)
 		program_end_with_error(program, "session_ended", strerror(-r));
@@ -428,7 +431,8 @@ static json_t *program_make_request(const struct sandbox_program_options *option
 	/* "O" takes another reference to env, which nothing here changes. */
 	return json_pack("{s:s, s:o, s:O*, s:s*, s:I, s:o*}", "op", "exec", "argv", argv, "env",
 			 (json_t *)(uintptr_t)options->env, "cwd", options->cwd, "wall_ms",
-			 (json_int_t)(options->wall_ms < INT64_MAX ? options->wall_ms : 0), "terminal", terminal);
+			 (json_int_t)(options->time_limit_ms < INT64_MAX ? options->time_limit_ms : 0), "terminal",
+			 terminal);
 }
 
 /* Makes a pipe of which this process has one end, *ret_fd, O_NONBLOCK. */
@@ -445,7 +449,7 @@ static int program_make_pipe(bool for_input, int *ret_fd, int *ret_child_fd)
 
 static int program_open_streams(struct sandbox_program *program, bool stdin_is_open)
 {
-	static loop_on_event *const on_output[] = {program_on_stdout, program_on_stderr};
+	static loop_on_event *const on_output[] = {program_on_stdout_readable, program_on_stderr_readable};
 	struct loop *loop = program->sandbox->loop;
 	int r = 0;
 
@@ -454,19 +458,19 @@ static int program_open_streams(struct sandbox_program *program, bool stdin_is_o
 	if (stdin_is_open) {
 		int fd = -1;
 
-		r = program_make_pipe(true, &fd, &program->child_fd[0]);
+		r = program_make_pipe(true, &fd, &program->child_stdio_fd[0]);
 		if (r == 0)
-			r = input_open(&program->input, fd);
+			r = stdin_queue_open(&program->stdin_queue, fd);
 	} else {
-		program->child_fd[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		r = program->child_fd[0] < 0 ? -errno : 0;
+		program->child_stdio_fd[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		r = program->child_stdio_fd[0] < 0 ? -errno : 0;
 	}
 	for (int i = 0; r == 0 && i < SANDBOX_STREAM_MAX; i++) {
-		struct output *output = &program->output[i];
+		struct program_output *output = &program->outputs[i];
 
-		r = program_make_pipe(false, &output->fd, &program->child_fd[1 + i]);
+		r = program_make_pipe(false, &output->fd, &program->child_stdio_fd[1 + i]);
 		if (r == 0) {
-			output->source = loop_watch(loop, output->fd, EPOLLIN, on_output[i], program);
+			output->source = loop_add_source(loop, output->fd, EPOLLIN, on_output[i], program);
 			r = output->source ? 0 : -errno;
 		}
 	}
@@ -479,25 +483,32 @@ int sandbox_start_program(struct sandbox *sandbox, const struct sandbox_program_
 	struct sandbox_program *program;
 	int r;
 
-	if (!sandbox->id || sandbox->holder_fd < 0)
+	if (!sandbox->id || sandbox->session_hold_fd < 0)
 		return -ENOTCONN;
 	program = calloc(1, sizeof(*program));
 	if (!program)
 		return -ENOMEM;
-	*program = (struct sandbox_program){
-		.sandbox = sandbox, .next = sandbox->program, .at = &sandbox->program, .references = 1,
-		.options = {.on_start = options->on_start, .on_output = options->on_output,
-			    .on_denials = options->on_denials, .on_room = options->on_room,
-			    .on_end = options->on_end, .data = options->data},
-		.socket_fd = -1, .child_fd = {-1, -1, -1},
-		.output = {{.fd = -1, .left_bytes = -1}, {.fd = -1, .left_bytes = -1}}};
-	if (sandbox->program)
-		sandbox->program->at = &program->next;
-	sandbox->program = program;
+	*program = (struct sandbox_program){.sandbox = sandbox,
+					    .next = sandbox->programs,
+					    .at = &sandbox->programs,
+					    .reference_count = 1,
+					    .options = {.on_start = options->on_start,
+							.on_output = options->on_output,
+							.on_denials = options->on_denials,
+							.on_room = options->on_room,
+							.on_end = options->on_end,
+							.data = options->data},
+					    .socket_fd = -1,
+					    .child_stdio_fd = {-1, -1, -1},
+					    .outputs = {{.fd = -1, .remaining_bytes = -1},
+							{.fd = -1, .remaining_bytes = -1}}};
+	if (sandbox->programs)
+		sandbox->programs->at = &program->next;
+	sandbox->programs = program;
 	program->has_terminal = options->has_terminal;
-	input_init(&program->input, sandbox->loop, options->has_terminal, program_on_room, program);
-	program->size = (struct winsize){.ws_col = (unsigned short)options->columns,
-					 .ws_row = (unsigned short)options->rows};
+	stdin_queue_init(&program->stdin_queue, sandbox->loop, options->has_terminal, program_on_stdin_room, program);
+	program->terminal_size =
+		(struct winsize){.ws_col = (unsigned short)options->columns, .ws_row = (unsigned short)options->rows};
 	program->request = program_make_request(options);
 	r = program->request ? program_open_streams(program, options->stdin_is_open) : -EILSEQ;
 	if (r == 0)

@@ -16,13 +16,13 @@
 struct sandbox;
 struct sandbox_program;
 
-#define SANDBOX_START_MS_MAX 60000u
+#define SANDBOX_START_TIMEOUT_MS_DEFAULT 60000u
 
 struct sandbox_options {
-	const char *callgate;         /* path of the executable callgate */
+	const char *callgate_path; /* path of the executable callgate */
 	/* Options of `callgate session create`, NULL-ended: -p, --profile, -w, --audit … */
 	const char *const *arguments;
-	uint64_t start_ms_max; /* it could not be made if it takes longer; 0: SANDBOX_START_MS_MAX */
+	uint64_t start_timeout_ms; /* it could not be made if it takes longer; 0: SANDBOX_START_TIMEOUT_MS_DEFAULT */
 	/*
 	 * error NULL: it is ready. Else it could not be made, and the text says why, in words for people, on one or
 	 * several lines. Called once.
@@ -51,7 +51,7 @@ struct sandbox_program_options {
 	const char *const *argv; /* NULL-ended */
 	const json_t *env;       /* object of texts, before which the policy's variables come; or NULL */
 	const char *cwd;         /* NULL: the workdir */
-	uint64_t wall_ms;        /* 0: no limit */
+	uint64_t time_limit_ms;  /* 0: no limit */
 	bool stdin_is_open;      /* false: stdin is empty */
 	bool has_terminal;       /* a terminal of its own is stdin, stdout and stderr; its output is SANDBOX_STDOUT */
 	unsigned columns, rows;  /* of the terminal */
@@ -60,8 +60,8 @@ struct sandbox_program_options {
 	/* Output, borrowed. */
 	void (*on_output)(void *data, enum sandbox_stream stream, const char *bytes, size_t len);
 	/*
-	 * The answer to sandbox_program_ask_denials(): "denials", borrowed, an array as in the result, which is empty
-	 * when nothing was denied. May be NULL.
+	 * The answer to sandbox_program_request_denials(): "denials", borrowed, an array as in the result; empty when
+	 * nothing was denied. May be NULL.
 	 */
 	void (*on_denials)(void *data, const json_t *denials);
 	/* sandbox_program_write() takes bytes again, after it had taken less than it was given. May be NULL. */
@@ -93,10 +93,10 @@ int sandbox_program_signal(struct sandbox_program *program, int number);
  * Asks what was denied to the program since the last time; the result then has only what comes after it. 0 or -errno:
  * -ESRCH: it has ended.
  */
-int sandbox_program_ask_denials(struct sandbox_program *program);
+int sandbox_program_request_denials(struct sandbox_program *program);
 /* Changes the size of its terminal, with which the program gets SIGWINCH. 0 or -errno: -ENOTTY: it has none. */
 int sandbox_program_resize(struct sandbox_program *program, unsigned columns, unsigned rows);
 /* While it is paused, no output is read, so that the program waits when the pipes are full. */
-void sandbox_program_pause(struct sandbox_program *program, bool paused);
+void sandbox_program_pause_output(struct sandbox_program *program, bool paused);
 
 #endif

@@ -67,7 +67,7 @@ static void let_go_on(void *data)
 	struct job *one = data;
 
 	if (one->program)
-		sandbox_program_pause(one->program, false);
+		sandbox_program_pause_output(one->program, false);
 }
 
 static void on_output(void *data, enum sandbox_stream stream, const char *bytes, size_t len)
@@ -79,8 +79,8 @@ static void on_output(void *data, enum sandbox_stream stream, const char *bytes,
 	memcpy(one->output[stream] + (OUTPUT_KEPT_BYTES - kept), bytes, len < kept ? len : kept);
 	one->bytes[stream] += len;
 	if (one->is_slow && one->bytes[stream] < (4u << 20)) {
-		sandbox_program_pause(one->program, true);
-		(void)loop_after(loop, 1, let_go_on, one);
+		sandbox_program_pause_output(one->program, true);
+		(void)loop_add_timer(loop, 1, let_go_on, one);
 	}
 }
 
@@ -238,8 +238,8 @@ static void start_signals(void)
 			   "signal.signal(signal.SIGINT, lambda *a: (print('int', flush=True), sys.exit(7)))\n"
 			   "time.sleep(60)");
 	(void)start_shell("sleep 60 | sleep 60");
-	(void)start(&(struct sandbox_program_options){.argv = argv, .wall_ms = 300});
-	(void)loop_after(loop, 1000, send_signals, NULL);
+	(void)start(&(struct sandbox_program_options){.argv = argv, .time_limit_ms = 300});
+	(void)loop_add_timer(loop, 1000, send_signals, NULL);
 }
 
 static void check_signals(void)
@@ -321,7 +321,7 @@ static void start_freeing(void)
 			   "    except OSError: return False\n"
 			   "while any(other(p) for p in os.listdir('/proc') if p.isdigit()): time.sleep(0.02)\n"
 			   "print('alone')");
-	(void)loop_after(loop, 700, end_freeing, NULL);
+	(void)loop_add_timer(loop, 700, end_freeing, NULL);
 }
 
 static void check_freeing(void)
@@ -358,7 +358,7 @@ static void start_terminals(void)
 			   "    except OSError: break\n"
 			   "    time.sleep(0.01)\n"
 			   "else: print('held')\n");
-	(void)loop_after(loop, 1000, resize_and_type, NULL);
+	(void)loop_add_timer(loop, 1000, resize_and_type, NULL);
 }
 
 static void check_terminals(void)
@@ -460,7 +460,7 @@ static void run_ends(struct sandbox_options *options)
 	options->arguments = given;
 	expect(sandbox_create(loop, options, &other) == 0, "create");
 	sandbox_free(other);
-	(void)loop_after(loop, 1500, stop, NULL); /* until the process that makes it has exited */
+	(void)loop_add_timer(loop, 1500, stop, NULL); /* until the process that makes it has exited */
 	(void)loop_run(loop);
 }
 
@@ -471,11 +471,11 @@ static void run_late(struct sandbox_options *options)
 
 	options->arguments = NULL;
 	options->on_ready = on_late;
-	options->start_ms_max = 300;
+	options->start_timeout_ms = 300;
 	expect(sandbox_create(loop, options, &other) == 0, "create");
 	(void)loop_run(loop);
 	sandbox_free(other);
-	(void)loop_after(loop, 100, stop, NULL); /* until it is reaped */
+	(void)loop_add_timer(loop, 100, stop, NULL); /* until it is reaped */
 	(void)loop_run(loop);
 }
 
@@ -485,7 +485,7 @@ int main(int argc, char **argv)
 
 	if (argc < 3 || loop_create(&loop) < 0)
 		return 2;
-	options.callgate = argv[2];
+	options.callgate_path = argv[2];
 	options.arguments = (const char *const *)(uintptr_t)(argv + 3);
 	if (strcmp(argv[1], "ends") == 0 || strcmp(argv[1], "late") == 0) {
 		if (argv[1][0] == 'e')

@@ -88,10 +88,12 @@ static void on_run_end(void *data)
 static int run_create(const json_t *command)
 {
 	const char *warm[WARM_MAX + 1] = {NULL};
-	const struct context_options options = {
-		.language = get(command, "language"), .cwd = get(command, "cwd"), .warm = warm,
-		.interpreter = get(command, "interpreter"), .env = json_object_get(command, "env"),
-		.is_fresh = json_is_true(json_object_get(command, "fresh"))};
+	const struct context_options options = {.language = get(command, "language"),
+						.cwd = get(command, "cwd"),
+						.warm = warm,
+						.interpreter = get(command, "interpreter"),
+						.env = json_object_get(command, "env"),
+						.forks_for_each_run = json_is_true(json_object_get(command, "fresh"))};
 
 	for (size_t i = 0; i < WARM_MAX; i++)
 		warm[i] = json_string_value(json_array_get(json_object_get(command, "warm"), i));
@@ -130,7 +132,7 @@ static int run_command(const char *op, const json_t *command)
 		context_run_free(run->run);
 		run->run = NULL;
 	} else if (run && run->run) {
-		context_run_pause(run->run, strcmp(op, "pause") == 0);
+		context_run_pause_output(run->run, strcmp(op, "pause") == 0);
 	}
 	return 0;
 }
@@ -181,7 +183,8 @@ static void on_ready(void *data, const char *error)
 		return;
 	}
 	print(json_pack("{s:s, s:s}", "type", "sandbox", "id", sandbox_get_id(sandbox)));
-	if (fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK) < 0 || !loop_watch(loop, STDIN_FILENO, EPOLLIN, on_input, NULL))
+	if (fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK) < 0 ||
+	    !loop_add_source(loop, STDIN_FILENO, EPOLLIN, on_input, NULL))
 		exit(2);
 }
 
@@ -197,7 +200,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2 || loop_create(&loop) < 0)
 		return 2;
-	options.callgate = argv[1];
+	options.callgate_path = argv[1];
 	options.arguments = (const char *const *)(uintptr_t)(argv + 2);
 	if (sandbox_create(loop, &options, &sandbox) < 0)
 		return 2;

@@ -48,7 +48,7 @@ static void read_in_steps(const struct buf *input, size_t step, struct got *got)
 	for (size_t at = 0; at < input->len; at += step)
 		promise(frames_read(&frames, &handler, input->data + at,
 				    step < input->len - at ? step : input->len - at));
-	buf_add(&got->output, frames.character, frames.character_len);
+	buf_add(&got->output, frames.partial_character, frames.partial_character_len);
 	frames_release(&frames);
 }
 

@@ -65,13 +65,13 @@ START_TEST(ids_are_different_and_compared_whole)
 {
 	char a[E2B_ID_SIZE], b[E2B_ID_SIZE];
 
-	ck_assert(keys_make_id(a) && keys_make_id(b));
+	ck_assert(keys_make_random_id(a) && keys_make_random_id(b));
 	ck_assert_uint_eq(strlen(a), E2B_ID_SIZE - 1);
-	ck_assert(!keys_texts_are_equal(a, b));
-	ck_assert(keys_texts_are_equal(a, a));
-	ck_assert(!keys_texts_are_equal("abc", "abcd"));
-	ck_assert(!keys_texts_are_equal("abc", "abd"));
-	ck_assert(keys_texts_are_equal("", ""));
+	ck_assert(!keys_equal_in_constant_time(a, b));
+	ck_assert(keys_equal_in_constant_time(a, a));
+	ck_assert(!keys_equal_in_constant_time("abc", "abcd"));
+	ck_assert(!keys_equal_in_constant_time("abc", "abd"));
+	ck_assert(keys_equal_in_constant_time("", ""));
 }
 END_TEST
 
@@ -89,17 +89,17 @@ START_TEST(keys_have_what_their_quota_leaves)
 	ck_assert_ptr_null(keys_find(&e2b, "0123456789abcdeF"));
 	ck_assert_ptr_null(keys_find(&e2b, NULL));
 	ck_assert(e2b.keys[1].is_operator && !e2b.keys[0].is_operator);
-	ck_assert(keys_have_room(&e2b.keys[0], &template, &what));
-	keys_take(&e2b.keys[0], &template);
-	ck_assert(!keys_have_room(&e2b.keys[0], &template, &what));
+	ck_assert(keys_have_quota_for(&e2b.keys[0], &template, &what));
+	keys_reserve_quota(&e2b.keys[0], &template);
+	ck_assert(!keys_have_quota_for(&e2b.keys[0], &template, &what));
 	ck_assert_str_eq(what, "memory");
 	template.memory_bytes = 1;
-	keys_take(&e2b.keys[0], &template);
-	ck_assert(!keys_have_room(&e2b.keys[0], &template, &what));
+	keys_reserve_quota(&e2b.keys[0], &template);
+	ck_assert(!keys_have_quota_for(&e2b.keys[0], &template, &what));
 	ck_assert_str_eq(what, "sandboxes");
-	keys_give_back(&e2b.keys[0], &template);
-	ck_assert(keys_have_room(&e2b.keys[0], &template, &what));
-	keys_release(&e2b);
+	keys_return_quota(&e2b.keys[0], &template);
+	ck_assert(keys_have_quota_for(&e2b.keys[0], &template, &what));
+	keys_free_all(&e2b);
 	json_decref(list);
 }
 END_TEST
@@ -118,7 +118,7 @@ START_TEST(wrong_keys_are_refused_with_a_reason)
 		ck_assert_int_eq(keys_load(&e2b, list, &why), -EINVAL);
 		ck_assert_ptr_nonnull(why);
 		free(why);
-		keys_release(&e2b);
+		keys_free_all(&e2b);
 		json_decref(list);
 	}
 }

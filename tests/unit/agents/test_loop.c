@@ -39,7 +39,7 @@ static void note(void *data)
 static void note_more(void *data)
 {
 	note(data);
-	ck_assert_ptr_nonnull(loop_after(loop, 0, note, "f"));
+	ck_assert_ptr_nonnull(loop_add_timer(loop, 0, note, "f"));
 }
 
 START_TEST(test_timers)
@@ -47,17 +47,17 @@ START_TEST(test_timers)
 	struct loop_timer *cancelled[3];
 	uint64_t before = loop_get_now_ms(loop);
 
-	ck_assert_ptr_nonnull(loop_after(loop, 40, note, "."));
-	ck_assert_ptr_nonnull(loop_after(loop, 20, note, "d"));
-	cancelled[0] = loop_after(loop, 1, note, "x");
-	ck_assert_ptr_nonnull(loop_after(loop, 10, note_more, "c"));
-	cancelled[1] = loop_after(loop, 15, note, "x");
-	ck_assert_ptr_nonnull(loop_after(loop, 0, note, "a"));
-	ck_assert_ptr_nonnull(loop_after(loop, 5, note, "b"));
-	cancelled[2] = loop_after(loop, UINT64_MAX, note, "x");
+	ck_assert_ptr_nonnull(loop_add_timer(loop, 40, note, "."));
+	ck_assert_ptr_nonnull(loop_add_timer(loop, 20, note, "d"));
+	cancelled[0] = loop_add_timer(loop, 1, note, "x");
+	ck_assert_ptr_nonnull(loop_add_timer(loop, 10, note_more, "c"));
+	cancelled[1] = loop_add_timer(loop, 15, note, "x");
+	ck_assert_ptr_nonnull(loop_add_timer(loop, 0, note, "a"));
+	ck_assert_ptr_nonnull(loop_add_timer(loop, 5, note, "b"));
+	cancelled[2] = loop_add_timer(loop, UINT64_MAX, note, "x");
 	for (int i = 0; i < 3; i++)
-		loop_cancel(cancelled[i]);
-	loop_cancel(NULL);
+		loop_cancel_timer(cancelled[i]);
+	loop_cancel_timer(NULL);
 	ck_assert_int_eq(loop_run(loop), 0);
 	ck_assert_str_eq(order, "abcfd.");
 	ck_assert_uint_ge(loop_get_now_ms(loop), before + 40);
@@ -69,10 +69,10 @@ START_TEST(test_many_timers)
 	static struct loop_timer *timer[1000];
 
 	for (size_t i = 0; i < 1000; i++)
-		timer[i] = loop_after(loop, 20 + i * 7919 % 1000, note, "x");
+		timer[i] = loop_add_timer(loop, 20 + i * 7919 % 1000, note, "x");
 	for (size_t i = 0; i < 1000; i++)
-		loop_cancel(timer[i * 617 % 1000]);
-	ck_assert_ptr_nonnull(loop_after(loop, 30, note, "."));
+		loop_cancel_timer(timer[i * 617 % 1000]);
+	ck_assert_ptr_nonnull(loop_add_timer(loop, 30, note, "."));
 	ck_assert_int_eq(loop_run(loop), 0);
 	ck_assert_str_eq(order, ".");
 }
@@ -83,10 +83,10 @@ static void remove_both(void *data, uint32_t events)
 	ck_assert_uint_eq(events & EPOLLIN, EPOLLIN);
 	note(data);
 	for (int i = 0; i < 2; i++) {
-		loop_unwatch(source[i]);
+		loop_remove_source(source[i]);
 		(void)close(pipes[i][0]);
 	}
-	ck_assert_ptr_nonnull(loop_after(loop, 5, note, "."));
+	ck_assert_ptr_nonnull(loop_add_timer(loop, 5, note, "."));
 }
 
 START_TEST(test_unwatched_during_its_turn)
@@ -94,10 +94,10 @@ START_TEST(test_unwatched_during_its_turn)
 	for (int i = 0; i < 2; i++) {
 		ck_assert_int_eq(pipe(pipes[i]), 0);
 		ck_assert_int_eq(write(pipes[i][1], "x", 1), 1);
-		source[i] = loop_watch(loop, pipes[i][0], EPOLLIN, remove_both, "r");
+		source[i] = loop_add_source(loop, pipes[i][0], EPOLLIN, remove_both, "r");
 		ck_assert_ptr_nonnull(source[i]);
 	}
-	loop_unwatch(NULL);
+	loop_remove_source(NULL);
 	ck_assert_int_eq(loop_run(loop), 0);
 	ck_assert_str_eq(order, "r.");
 }
@@ -113,11 +113,11 @@ START_TEST(test_no_events)
 {
 	ck_assert_int_eq(pipe(pipes[0]), 0);
 	(void)close(pipes[0][1]); /* EPOLLHUP at once */
-	source[0] = loop_watch(loop, pipes[0][0], EPOLLIN, never, NULL);
+	source[0] = loop_add_source(loop, pipes[0][0], EPOLLIN, never, NULL);
 	ck_assert_int_eq(loop_set_events(source[0], 0), 0);
-	ck_assert_ptr_nonnull(loop_after(loop, 10, note, "."));
+	ck_assert_ptr_nonnull(loop_add_timer(loop, 10, note, "."));
 	ck_assert_int_eq(loop_run(loop), 0);
-	ck_assert_ptr_null(loop_watch(loop, 999, EPOLLIN, never, NULL));
+	ck_assert_ptr_null(loop_add_source(loop, 999, EPOLLIN, never, NULL));
 	ck_assert_int_eq(errno, EBADF);
 }
 END_TEST
