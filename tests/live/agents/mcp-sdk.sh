@@ -5,7 +5,7 @@
 . "$(dirname "$0")/packages.sh"
 need node npm python3 jq
 install_packages mcp-sdk "@modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0 \
-	@modelcontextprotocol/inspector@0.15.0" mcp==2.3.0
+	@modelcontextprotocol/inspector-cli@0.15.0" mcp==2.3.0
 timeout -k 5 "$LIVE_TIMEOUT" node "$SRC/tests/cases/mcp-sdk.mjs" "$packages" "$CALLGATE" mcp || fail "npm's clients"
 timeout -k 5 "$LIVE_TIMEOUT" "$packages/venv/bin/python" "$SRC/tests/cases/mcp-sdk.py" "$CALLGATE" mcp ||
 	fail "PyPI's client"
@@ -13,7 +13,7 @@ timeout -k 5 "$LIVE_TIMEOUT" "$packages/venv/bin/python" "$SRC/tests/cases/mcp-s
 # inspect ARGUMENT…: one request by the inspector, which hands its server only the variables that it is told.
 inspect()
 {
-	timeout -k 5 "$LIVE_TIMEOUT" "$packages/node_modules/.bin/mcp-inspector" --cli -e "TMPDIR=$TMPDIR" \
+	timeout -k 5 "$LIVE_TIMEOUT" "$packages/node_modules/.bin/mcp-inspector-cli" --cli -e "TMPDIR=$TMPDIR" \
 		-e "CALLGATE_PROFILES=$CALLGATE_PROFILES" "$CALLGATE" mcp "$@"
 }
 inspect --method tools/list | jq -e '.tools | length == 7' >/dev/null || fail "the inspector's list"
