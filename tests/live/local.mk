@@ -32,6 +32,7 @@ LIVE_TESTS = \
 	tests/live/agents/contexts.sh \
 	tests/live/agents/mcp.sh \
 	tests/live/agents/mcp-sdk.sh \
+	tests/live/agents/python.sh \
 	tests/live/agents/sandbox.sh \
 	tests/live/agents/serve.sh \
 	tests/live/agents/e2b-sdk.sh \

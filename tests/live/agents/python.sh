@@ -1,0 +1,23 @@
+#!/bin/bash
+# The Python package, from the source tree, by Debian's python3 and nothing else: against callgate serve, and against
+# a server that lies.
+. "$(dirname "$0")/../lib.sh"
+[ -x "$PYTHON" ] || skip "no $PYTHON"
+"$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || skip "$PYTHON is older than 3.10"
+[ -x "$BUILD/callgate-agents" ] || skip "callgate-agents is not built"
+unset CALLGATE_API_URL CALLGATE_API_KEY E2B_API_URL E2B_API_KEY E2B_SANDBOX_URL
+export CALLGATE SRC PYTHONPATH=$SRC/python PYTHONDONTWRITEBYTECODE=1
+
+# case_of_package NAME: tests of a part.
+case_of_package()
+{
+	timeout -k 5 "$LIVE_TIMEOUT" "$PYTHON" -W error::ResourceWarning "$SRC/tests/cases/python-$1.py" 2>"$T/out" ||
+		fail "$1: $(tail -n 60 "$T/out")"
+}
+case_of_package hostile &
+hostile=$!
+case_of_package sandbox
+wait $hostile || live_failed=1
+await_sessions "the servers have ended"
+left=$(find "$TMPDIR" -maxdepth 1 -name 'callgate-server-*')
+[ -z "$left" ] || fail "directories of servers are left: $left"
