@@ -32,6 +32,7 @@ libcallgate_agents_a_SOURCES += \
 	agents/e2b/process-input.c \
 	agents/e2b/process.c \
 	agents/e2b/process.h \
+	agents/e2b/quota.c \
 	agents/e2b/rpc.c \
 	agents/e2b/sandbox.c \
 	agents/e2b/template.c \

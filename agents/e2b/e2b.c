@@ -211,6 +211,8 @@ int e2b_create(struct loop *loop, const struct e2b_options *options, struct e2b 
 		error = e2b_load_options(e2b, options, ret_why);
 	}
 	if (error == 0)
+		error = quota_watch_cpu(e2b);
+	if (error == 0)
 		error = http_server_create(loop, &http, &e2b->http_server);
 	else
 		(void)close(options->listen_fd);
@@ -237,6 +239,7 @@ void e2b_free(struct e2b *e2b)
 		e2b_sandbox_end(e2b->sandboxes, "server_stopped");
 	http_server_free(e2b->http_server);
 	templates_free_all(e2b);
+	quota_stop(e2b);
 	keys_free_all(e2b);
 	free((char *)(uintptr_t)e2b->options.callgate_path);
 	free((char *)(uintptr_t)e2b->options.builtin_templates_dir);

@@ -90,6 +90,18 @@ void keys_return_quota(struct e2b_key *key, const struct e2b_template *template)
 	key->reserved_disk_bytes -= template->disk_bytes;
 }
 
+/* ---- processor time ---- */
+
+void keys_charge_cpu(struct e2b_sandbox *box, uint64_t cpu_ms)
+{
+	if (cpu_ms <= box->cpu_ms)
+		return;
+	box->key->cpu_ms += cpu_ms - box->cpu_ms;
+	box->cpu_ms = cpu_ms;
+}
+
+/* ---- the list of keys ---- */
+
 /* A limit of a key: a whole number that is not negative. */
 static int keys_load_limit(const json_t *item, const char *name, uint64_t *ret_limit)
 {

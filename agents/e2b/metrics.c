@@ -94,7 +94,8 @@ void metrics_answer(struct e2b *e2b, const struct e2b_key *key, struct http_requ
 	metrics_put_value_of_each_key(&text, e2b, key, "reserved_disk_bytes", "gauge", "Disk space that these may use.",
 				      metrics_get_reserved_disk);
 	metrics_put_value_of_each_key(&text, e2b, key, "cpu_milliseconds_total", "counter",
-				      "Processor time of programs that have ended.", metrics_get_cpu_ms);
+				      "Processor time of programs that have ended; of a key with a quota, of all.",
+				      metrics_get_cpu_ms);
 	metrics_put_value_of_each_key(&text, e2b, key, "waiting", "gauge", "Requests that wait for a sandbox.",
 				      metrics_get_waiting_requests);
 	metrics_put_value_of_each_key(&text, e2b, key, "sandboxes_created_total", "counter",

@@ -31,6 +31,7 @@
 
 #define E2B_KEYS_MAX 256u
 
+struct e2b_sandbox;
 struct e2b_template;
 
 struct e2b_key {
@@ -47,6 +48,8 @@ struct e2b_key {
 
 int keys_load(struct e2b *e2b, const json_t *list, char **ret_why);
 void keys_free_all(struct e2b *e2b);
+/* Charges the key for what a sandbox was found to have used. */
+void keys_charge_cpu(struct e2b_sandbox *box, uint64_t cpu_ms);
 /* The key that a request has; NULL: none that is known. */
 struct e2b_key *keys_find(struct e2b *e2b, const char *text);
 /* What a sandbox of a template needs. False: the key has no more; *ret_what says of what. */
@@ -58,6 +61,10 @@ bool keys_equal_in_constant_time(const char *a, const char *b);
 /* Random letters and digits of a base of 2^n. False: getrandom(2) fails. */
 bool keys_make_random_id(char id[E2B_ID_SIZE]);
 bool keys_make_random_token(char token[E2B_TOKEN_SIZE]);
+
+/* quota.c: begins to watch the processor time that keys use which have a quota of it. 0 or -ENOMEM. */
+int quota_watch_cpu(struct e2b *e2b);
+void quota_stop(struct e2b *e2b);
 
 /* ---- templates: template.c ---- */
 
@@ -113,6 +120,8 @@ struct e2b_sandbox {
 	struct loop_timer *end_timer;
 	struct e2b_process *processes;
 	struct e2b_watcher *watchers;
+	uint64_t program_cpu_ms; /* of programs that have ended */
+	uint64_t cpu_ms;         /* of all, as far as it is known: it is in key->cpu_ms */
 	size_t unfetched_event_bytes; /* of events that watchers keep until they are fetched */
 	struct e2b_context *contexts;
 	struct e2b_call *calls; /* requests that wait for something in the sandbox */
@@ -298,6 +307,7 @@ struct e2b {
 	uint64_t served_turns;                        /* requests for a sandbox that had their turn */
 	bool is_stopping;
 	void (*on_room)(struct e2b *e2b); /* a sandbox has ended, or is made: there may be room for another one */
+	struct loop_timer *quota_timer; /* NULL: no key has a quota of processor time */
 	uint64_t start_failure_count, request_count, denied_request_count;
 	int64_t start_ms;
 	int cpu_count;

@@ -204,7 +204,8 @@ static void process_on_end(void *data, const json_t *result)
 
 	process_end_inputs(process);
 	process_unlink(process);
-	process->box->key->cpu_ms += (uint64_t)json_integer_value(json_object_get(result, "cpu_ms"));
+	process->box->program_cpu_ms += (uint64_t)json_integer_value(json_object_get(result, "cpu_ms"));
+	keys_charge_cpu(process->box, process->box->program_cpu_ms);
 	if (!error && !is_late)
 		process_send_to_listeners(process, process_describe_end(result));
 	while (process->listeners) {

@@ -130,6 +130,17 @@ static void e2b_sandbox_on_session_end(void *data)
 	e2b_sandbox_end(box, "session_ended");
 }
 
+static void e2b_sandbox_on_usage(void *data, uint64_t cpu_ms)
+{
+	struct e2b_sandbox *box = data;
+
+	if (!box->key) /* a spare is charged to the key that takes it */
+		return;
+	keys_charge_cpu(box, cpu_ms);
+	if (box->key->cpu_ms >= box->key->cpu_max_ms)
+		e2b_sandbox_end(box, "cpu_quota"); /* the key's others: quota.c */
+}
+
 static void e2b_sandbox_on_create_request_gone(void *data, bool complete)
 {
 	struct e2b_sandbox *box = data;
@@ -231,6 +242,7 @@ static int e2b_sandbox_start_session(struct e2b_sandbox *box,
 						.arguments = arguments,
 						.on_ready = e2b_sandbox_on_session_ready,
 						.on_end = on_end,
+						.on_usage = e2b_sandbox_on_usage,
 						.data = box};
 
 	box->on_made = on_made;

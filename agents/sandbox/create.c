@@ -75,6 +75,13 @@ static void sandbox_on_session_message(void *data, uint32_t events)
 	(void)events;
 	if (r == -EAGAIN)
 		return;
+	if (r == 0 && sandbox->id && json_is_integer(json_object_get(answer, "cpu_ms"))) {
+		if (sandbox->options.on_usage)
+			sandbox->options.on_usage(
+				sandbox->options.data,
+				(uint64_t)json_integer_value(json_object_get(answer, "cpu_ms")));
+		return;
+	}
 	id = json_string_value(json_object_get(answer, "session"));
 	workdir = json_string_value(json_object_get(answer, "workdir"));
 	if (r < 0 || !id || sandbox->id) {
@@ -91,6 +98,12 @@ static void sandbox_on_session_message(void *data, uint32_t events)
 	}
 	sandbox_cancel_start_timeout(sandbox);
 	sandbox->options.on_ready(sandbox->options.data, NULL);
+}
+
+void sandbox_ask_usage(struct sandbox *sandbox)
+{
+	if (sandbox->id && sandbox->session_hold_fd >= 0) /* fails when the session has ended, or is too busy now */
+		(void)session_client_send(sandbox->session_hold_fd, json_pack("{s:s}", "op", "usage"), NULL, 0);
 }
 
 static void sandbox_on_launcher_exit(void *data, const char *text)

@@ -30,6 +30,8 @@ struct sandbox_options {
 	void (*on_ready)(void *data, const char *error);
 	/* It was ready, and has ended, for whatever reason. Its programs end by themselves, before or afterwards. */
 	void (*on_end)(void *data);
+	/* The answer to sandbox_ask_usage(): processor time of all programs so far. May be NULL. */
+	void (*on_usage)(void *data, uint64_t cpu_ms);
 	void *data;
 };
 
@@ -40,6 +42,9 @@ void sandbox_free(struct sandbox *sandbox);
 /* The session's id, and the path of its workdir inside. NULL: it is not ready. */
 const char *sandbox_get_id(const struct sandbox *sandbox);
 const char *sandbox_get_workdir(const struct sandbox *sandbox);
+
+/* Asks what the sandbox has used. Does nothing if it is not ready. */
+void sandbox_ask_usage(struct sandbox *sandbox);
 
 /* ---- programs ---- */
 

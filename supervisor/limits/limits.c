@@ -54,6 +54,7 @@ struct limits {
 	/* kernel memory of files that the supervisor opened, which no control group counts */
 	uint64_t file_kernel_bytes;
 	uint64_t recount_at_files_opened;    /* number of opened files at which they are counted again */
+	uint64_t cpu_ns_on_request; /* what limits_read_cpu_ns() has returned last */
 	bool sample_memory, sample_cpu;
 	bool no_process_is_left;        /* no process is left to sample */
 	bool samples_tasks;             /* RLIMIT_NPROC limits the tasks, but the kernel does not show its count */
@@ -265,6 +266,24 @@ static void limits_read_forks(struct limits *limits)
 		return;
 	limits_set_usage(meter, forks_get_task_count(forks), forks_get_peak(forks));
 	meter->hit |= forks_get_refused_count(forks) > 0;
+}
+
+uint64_t limits_read_cpu_ns(void *opaque)
+{
+	struct limits *limits = opaque;
+	uint64_t used_ns = limits->meter[LIMIT_CPU].used;
+	struct cgroup_usage usage;
+	struct sample sample;
+
+	if (cgroup_has_controller(limits->cgroup, CGROUP_CPU)) {
+		cgroup_read_usage(limits->cgroup, &usage);
+		used_ns = usage.cpu_ns;
+	} else if (!limits->sample_cpu && limits_take_sample(limits, &sample) == 0) {
+		used_ns = sample.cpu_ns;
+	}
+	if (used_ns > limits->cpu_ns_on_request)
+		limits->cpu_ns_on_request = used_ns;
+	return limits->cpu_ns_on_request;
 }
 
 /* ---- when ---- */

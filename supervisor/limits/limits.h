@@ -69,6 +69,8 @@ void limits_meters_init(struct limit_meter *meters, const struct policy_limits *
 
 /* The memory that the run uses now; where memory is sampled, at the last sample. */
 uint64_t limits_read_memory_bytes(void *limits);
+/* Processor time of the run so far. Takes a sample, where neither a control group nor a limit measures it. */
+uint64_t limits_read_cpu_ns(void *limits);
 
 /* limits_measure_due() as struct sandbox needs it. True: a limit has ended the run. */
 bool limits_have_ended_run(void *limits);

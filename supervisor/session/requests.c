@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/fdpass.h"
 #include "base/io.h"
+#include "supervisor/limits/limits.h"
 #include "supervisor/session/private.h"
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -166,6 +167,14 @@ static void client_hold_session(struct session *session, struct client *client)
 				       json_string(policy_get_settings(session->sandbox->policy)->workdir)));
 }
 
+static void client_tell_usage(const struct session *session, struct client *client)
+{
+	const uint64_t cpu_ns = limits_read_cpu_ns(session->sandbox->memory.meter);
+
+	clients_send(client, json_pack("{s:s, s:I}", "session", session->options->run_id, "cpu_ms",
+				       (json_int_t)(cpu_ns / NS_PER_MS)));
+}
+
 /*
  * Sends a signal to the process group of the client's program. The program leads that group until its monitor reaps it,
  * so the group's number is not reused before.
@@ -198,6 +207,8 @@ static void client_handle_message(struct session *session, struct client *client
 		client_ask_for_program(session, client, asked, stdio_fd);
 	else if (op && !client->program && strcmp(op, "list") == 0)
 		client_list_programs(session, client);
+	else if (op && !client->program && strcmp(op, "usage") == 0)
+		client_tell_usage(session, client);
 	else if (op && !client->program && strcmp(op, "hold") == 0)
 		client_hold_session(session, client);
 	else if (op && !client->program && strcmp(op, "stop") == 0)

@@ -16,6 +16,8 @@
  *       answers: {"session": "…", "workdir": "/…"}. The session ends when this client hangs up, and is not idle before.
  *   {"op": "list"}
  *       answers: {"session": "…", "started": N, "programs": [...], "unlisted": N}: how many more run than are listed
+ *   {"op": "usage"}
+ *       answers: {"session": "…", "cpu_ms": N}: processor time of the whole run so far
  *   {"op": "stop"}
  *       answers: the end of the connection
  *

@@ -500,6 +500,25 @@ def crowd(count: str, clients: str) -> None:
     print(json.dumps(statuses))
 
 
+def quota() -> None:
+    """A key with one second of processor time: programs that never end do not get more."""
+    boxes = [Box(), Box()]
+    streams = [box.start("while :; do :; done") for box in boxes]
+    for stream in streams:
+        assert "start" in next(stream)["event"]
+    for stream in streams:
+        try:
+            for _ in stream:
+                pass
+        except (http.client.IncompleteRead, struct.error, OSError):
+            pass  # ended with its sandbox
+    assert call("GET", "/sandboxes")[1] == []
+    status, answer = call("POST", "/sandboxes", {"templateID": "base"})
+    assert status == 429 and "processor time" in answer["message"], (status, answer)
+    used = [line for line in call("GET", "/metrics")[1].decode().split("\n") if "cpu_milliseconds_total{" in line]
+    assert 1000 <= int(used[0].split()[1]) < 1000 + 2500 * (os.cpu_count() or 1), used
+
+
 def timeout() -> None:
     box = Box(timeout=1)
     started = time.monotonic()

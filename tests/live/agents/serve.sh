@@ -87,7 +87,8 @@ await_sessions "stopped after the hostile clients"
 # ---- quotas: of the server, and of a key ----
 cat >"$T/keys" <<END
 {"keys": [{"name": "few", "key": "$key", "sandboxes": 3},
-          {"name": "many", "key": "${key}x", "memory": 2147483648}]}
+          {"name": "many", "key": "${key}x", "memory": 2147483648},
+          {"name": "busy", "key": "${key}y", "cpu": 1}]}
 END
 start --key-file "$T/keys"
 [ "$("$PYTHON" "$client" crowd 10000 32 | jq -cS .)" = '{"201":3,"429":9997}' ] || fail "3 sandboxes of 10,000"
@@ -98,6 +99,7 @@ curl -sS -i -X DELETE -H "X-API-Key: ${key}x" "$SERVE_ADDRESS/sandboxes/$ids" | 
 	fail "a key ends a sandbox of another"
 curl -sS -H "X-API-Key: $key" "$SERVE_ADDRESS/metrics" | grep -q 'callgate_sandboxes{key="few"} 3' || fail "metrics"
 curl -sS -H "X-API-Key: $key" "$SERVE_ADDRESS/metrics" | grep -q many && fail "metrics of another key"
+SERVE_KEY=${key}y case_of_client quota
 
 stop
 await_sessions "stopped after the crowds"
