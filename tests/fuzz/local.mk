@@ -123,3 +123,24 @@ endif
 tests_fuzz_libfuzzer_frames_SOURCES = tests/fuzz/fuzz_frames.c tests/fuzz/fuzz.h
 tests_fuzz_libfuzzer_frames_LDADD = $(fuzz_frames_libs)
 tests_fuzz_libfuzzer_frames_LDFLAGS = $(libfuzzer_flags)
+
+# Scripts of clients and of hostile programs for the servers of agents/: each run makes a server, so there are fewer.
+stage_main = $(fuzz_main) tests/fuzz/stage.h tests/fuzz/stage.c
+stage_flags = $(AM_CPPFLAGS) -DMUTATIONS=20 -DCUT_STEP=97
+FUZZ_TESTS += tests/fuzz/fuzz_serve tests/fuzz/fuzz_mcp
+tests_fuzz_fuzz_serve_SOURCES = tests/fuzz/fuzz_serve.c $(stage_main)
+tests_fuzz_fuzz_serve_CPPFLAGS = $(stage_flags)
+tests_fuzz_fuzz_serve_LDADD = $(AGENTS_LIBS)
+tests_fuzz_fuzz_mcp_SOURCES = tests/fuzz/fuzz_mcp.c $(stage_main)
+tests_fuzz_fuzz_mcp_CPPFLAGS = $(stage_flags)
+tests_fuzz_fuzz_mcp_LDADD = $(AGENTS_LIBS)
+if ENABLE_FUZZ
+noinst_PROGRAMS += tests/fuzz/libfuzzer_serve tests/fuzz/libfuzzer_mcp
+endif
+# Their clock is the script's, so libFuzzer cannot measure them: -timeout=10000
+tests_fuzz_libfuzzer_serve_SOURCES = tests/fuzz/fuzz_serve.c tests/fuzz/fuzz.h tests/fuzz/stage.h tests/fuzz/stage.c
+tests_fuzz_libfuzzer_serve_LDADD = $(AGENTS_LIBS)
+tests_fuzz_libfuzzer_serve_LDFLAGS = $(libfuzzer_flags)
+tests_fuzz_libfuzzer_mcp_SOURCES = tests/fuzz/fuzz_mcp.c tests/fuzz/fuzz.h tests/fuzz/stage.h tests/fuzz/stage.c
+tests_fuzz_libfuzzer_mcp_LDADD = $(AGENTS_LIBS)
+tests_fuzz_libfuzzer_mcp_LDFLAGS = $(libfuzzer_flags)

@@ -15,7 +15,10 @@
 #include "tests/fuzz/fuzz.h"
 
 #define INPUT_BYTES_MAX 65536
-#define MUTATIONS 1000
+#ifndef MUTATIONS
+#define MUTATIONS 1000 /* of each file */
+#define CUT_STEP (cut < 256 ? 1 : 37)
+#endif
 
 static uint64_t state = 88172645463325252u;
 
@@ -81,7 +84,7 @@ static int replay(int dirfd, const char *name, bool mutations)
 	run((const uint8_t *)text, size);
 	if (!mutations)
 		return 0;
-	for (size_t cut = 0; cut < size && cut < 4096; cut += cut < 256 ? 1 : 37)
+	for (size_t cut = 0; cut < size && cut < 4096; cut += CUT_STEP)
 		run((const uint8_t *)text, cut);
 	for (int i = 0; i < MUTATIONS; i++) {
 		memcpy(copy, text, size);
