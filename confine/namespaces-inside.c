@@ -158,16 +158,19 @@ int namespaces_prepare_mounts(struct namespaces *namespaces)
 	return namespaces_prepare_proc(namespaces);
 }
 
-/* While the network namespace is made: this takes about as long. 0, 1, or -errno with *ret_what. */
-static int namespaces_prepare_kernel_reads(struct namespaces *namespaces, struct view *view, const char **ret_what)
+bool namespaces_give_up_kernel_reads(struct namespaces *namespaces, const char *why)
+{
+	return namespaces_send_failure(namespaces->start_socket_fd, NOTE_SUPERVISOR_FAILED,
+				       LAYER_BIT(LAYER_KERNEL_READS), "%s", why);
+}
+
+bool namespaces_allow_kernel_reads(const struct namespaces *namespaces)
 {
 	const unsigned needed = MOUNTNS | PIDNS;
 
-	if (!namespaces->wants_kernel_reads || (namespaces->made_layers & needed) != needed ||
-	    !(namespaces->made_layers & LAYER_BIT(LAYER_NETNS) || namespaces->network_is_made_in_thread))
-		return 0;
-	*ret_what = "prepare the view for reading without judging";
-	return view_prepare_kernel_reads(view, &namespaces->kernel_reads_obstacle);
+	return !(namespaces->refused_layers & LAYER_BIT(LAYER_KERNEL_READS)) &&
+	       (namespaces->made_layers & needed) == needed &&
+	       (namespaces->made_layers & LAYER_BIT(LAYER_NETNS) || namespaces->network_is_made_in_thread);
 }
 
 /*
@@ -191,16 +194,23 @@ int namespaces_enter_view(struct namespaces *namespaces, struct view *view)
 					   .program_proc_fd = namespaces->program_proc_fd,
 					   .host_root_fd = namespaces->host_root_fd,
 					   .for_kernel_reads = namespaces->wants_kernel_reads};
-	const char *what = "";
+	const char *what = "", *obstacle = NULL;
 	int r = 0;
 
 	if (namespaces->made_layers & MOUNTNS)
 		r = view_attach_mounts(view, &mounts, &what);
-	if (r == 0)
-		r = namespaces_prepare_kernel_reads(namespaces, view, &what);
+	if (r == 0 && namespaces->wants_kernel_reads)
+		obstacle = view_prepare_kernel_reads(view);
 	namespaces_await_network_thread(namespaces);
 	if (r < 0)
-		return namespaces_report_failure(namespaces, MOUNTNS | PIDNS, what, r);
+		/* Of kernel-reads, it may have been a step that a run does without which judges every call. */
+		return namespaces_report_failure(namespaces,
+						 namespaces->wants_kernel_reads ? LAYER_BIT(LAYER_KERNEL_READS)
+										: MOUNTNS | PIDNS,
+						 what, r);
+	if (obstacle && namespaces_give_up_kernel_reads(namespaces, obstacle))
+		return -ECANCELED;
+	namespaces->kernel_reads_obstacle = obstacle;
 	return namespaces_check_network(namespaces, view);
 }
 

@@ -62,7 +62,7 @@ bool namespaces_await_note(const struct namespaces *namespaces, int pidfd, int s
 	return namespaces_receive_note(namespaces->start_socket_fd, MSG_DONTWAIT, ret_note);
 }
 
-void namespaces_send_failure(int fd, enum namespaces_note_kind kind, unsigned layers, const char *format, ...)
+bool namespaces_send_failure(int fd, enum namespaces_note_kind kind, unsigned layers, const char *format, ...)
 {
 	struct namespaces_note note = {.kind = kind, .layers = layers};
 	va_list arguments;
@@ -70,5 +70,5 @@ void namespaces_send_failure(int fd, enum namespaces_note_kind kind, unsigned la
 	va_start(arguments, format);
 	(void)vsnprintf(note.why, sizeof(note.why), format, arguments); /* a text longer than note.why is cut */
 	va_end(arguments);
-	(void)namespaces_send_note(fd, &note); /* fails only when the keeper is dead */
+	return namespaces_send_note(fd, &note);
 }

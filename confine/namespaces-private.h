@@ -20,7 +20,7 @@ struct namespaces_note {
 	enum namespaces_note_kind kind;
 	int value;
 	unsigned layers;
-	char why[160];
+	char why[256]; /* long enough for a reason of view_prepare_kernel_reads() */
 };
 
 /* Send and receive one whole note. flags: of recv(2). False when the other end is closed. */
@@ -32,10 +32,9 @@ bool namespaces_receive_note(int fd, int flags, struct namespaces_note *ret_note
  */
 bool namespaces_await_note(const struct namespaces *namespaces, int pidfd, int stop_fd, int most_ms,
 			   struct namespaces_note *ret_note);
-/* Sends NOTE_INTERMEDIATE_FAILED or NOTE_SUPERVISOR_FAILED with a reason. */
-__attribute__((format(printf, 4, 5))) void namespaces_send_failure(int fd, enum namespaces_note_kind kind,
-								   unsigned layers,
-							     const char *format, ...);
+/* Sends NOTE_INTERMEDIATE_FAILED or NOTE_SUPERVISOR_FAILED with a reason. False when the other end is closed. */
+__attribute__((format(printf, 4, 5))) bool namespaces_send_failure(int fd, enum namespaces_note_kind kind,
+								   unsigned layers, const char *format, ...);
 
 /*
  * As fork(2), or clone(2) with flags. namespaces->start_socket_fd connects parent and child. The child also has the

@@ -42,6 +42,8 @@ static void namespaces_refuse_layers(struct namespaces *namespaces, const struct
 	for (enum layer layer = LAYER_USERNS; layer <= LAYER_CGROUPNS; layer++)
 		if (note->layers & LAYER_BIT(layer))
 			layers_set_state(namespaces->layers, layer, false, "%s", note->why);
+	if (note->layers & LAYER_BIT(LAYER_KERNEL_READS))
+		layers_set_state(namespaces->layers, LAYER_KERNEL_READS, false, "every call is judged: %s", note->why);
 }
 
 /* The intermediate process, a child of the keeper. Returns only in the supervisor. */

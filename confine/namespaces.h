@@ -17,7 +17,8 @@
 
 struct namespaces {
 	struct layers *layers; /* in shared memory, borrowed */
-	unsigned refused_layers;      /* LAYER_BITs of namespaces that must not be tried (again) */
+	/* LAYER_BITs of namespaces that must not be tried (again); LAYER_KERNEL_READS: nor must covers */
+	unsigned refused_layers;
 	/* LAYER_BITs of the namespaces that were made; in the supervisor: those of the namespaces that it is in */
 	unsigned made_layers;
 	uint64_t task_limit;   /* limit of tasks for pidmax.h, when uid 0 runs; 0: pidmax.h is not used */
@@ -42,7 +43,10 @@ struct namespaces {
 	int tmpfs_fd, proc_fd; /* detached mounts; -1: the run has no mount namespace */
 	bool wants_procfs_of_run_only;      /* input: also mount a procfs that shows only the processes of the run */
 	bool wants_kernel_reads; /* input: also call view_prepare_kernel_reads() */
-	/* why view_prepare_kernel_reads() has returned 1; NULL: it has not. Borrowed from the view */
+	/*
+	 * Why the supervisor judges every call although it wants_kernel_reads: the keeper did not wait any more when
+	 * it should have forked another one. NULL otherwise. Borrowed from the view.
+	 */
 	const char *kernel_reads_obstacle;
 	int program_proc_fd;   /* the procfs of wants_procfs_of_run_only; -1: none, and the program uses proc_fd */
 	int devpts_mount_fd;            /* a detached devpts for the run; -1: none */
@@ -93,6 +97,15 @@ int namespaces_prepare_mounts(struct namespaces *namespaces);
  * namespace if a thread made it. 0; -errno: the child must exit.
  */
 int namespaces_enter_view(struct namespaces *namespaces, struct view *view);
+
+/* In the child, after namespaces_prepare_mounts(): the layers are there that covers for "judge": "changes" take. */
+bool namespaces_allow_kernel_reads(const struct namespaces *namespaces);
+
+/*
+ * In the child: asks the keeper for another child that judges every call, without the covers of this one. why: as
+ * view_prepare_kernel_reads. True: this child must exit. False: the keeper does not wait any more.
+ */
+bool namespaces_give_up_kernel_reads(struct namespaces *namespaces, const char *why);
 
 /* The third step in the child: drops all capabilities. 0; -errno: the child must exit. */
 int namespaces_drop_caps(struct namespaces *namespaces);

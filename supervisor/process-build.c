@@ -125,7 +125,18 @@ int process_join_views(struct process *process)
 	return 0;
 }
 
-int process_build_landlock(struct process *process)
+/* Without Landlock's reading rules, covers are of no use. True: another supervisor starts, which has none. */
+static bool process_leave_to_one_without_covers(const struct process *process, const char *reason)
+{
+	char why[sizeof(process->options->layers->layer[0].why) + 64];
+
+	if (!view_kernel_judges_reads(process->view))
+		return false;
+	(void)snprintf(why, sizeof(why), "Landlock cannot hold the reading rules: %s", reason);
+	return namespaces_give_up_kernel_reads(process->options->namespaces, why);
+}
+
+int process_build_landlock(struct process *process, bool *ret_retry)
 {
 	struct layers *layers = process->options->layers;
 	unsigned places = 0;
@@ -139,9 +150,14 @@ int process_build_landlock(struct process *process)
 			   abi == -EOPNOTSUPP ? "built into the kernel and not started: boot with landlock in lsm="
 			   : abi == -ENOSYS   ? "not in this kernel, or hidden by a container's seccomp profile"
 					      : strerror(-abi));
+		*ret_retry = process_leave_to_one_without_covers(process, layers->layer[LAYER_LANDLOCK].why);
 		return 0;
 	}
 	process->landlock_fd = landlock_build_ruleset(process->view, abi, &places);
+	if (process->landlock_fd < 0)
+		*ret_retry = process_leave_to_one_without_covers(process, strerror(-process->landlock_fd));
+	if (*ret_retry)
+		return 0;
 	if (process->landlock_fd < 0)
 		return process_fail(process, "landlock_failed",
 				    "cannot build the program's Landlock domain: %s", strerror(-process->landlock_fd));

@@ -50,8 +50,11 @@ int process_build_view(struct process *process);
 int process_build_second_view(struct process *process);
 /* Lets the second view follow the first, when the first is mounted. */
 int process_join_views(struct process *process);
-/* Builds Landlock's ruleset from the view as it is now. Its rules hold for inodes, whatever names these get later. */
-int process_build_landlock(struct process *process);
+/*
+ * Builds Landlock's ruleset from the view as it is now. Its rules hold for inodes, whatever names these get later.
+ * *ret_retry: set when this supervisor must exit, because another one starts that judges every call.
+ */
+int process_build_landlock(struct process *process, bool *ret_retry);
 /*
  * Opens the sockets by which the program reaches egress, and makes the resolv.conf that names them. If a thread makes
  * the network namespace, the sockets are opened by the second function, when that is done: their addresses are known.

@@ -34,6 +34,7 @@ void process_prepare_native_reads(const struct process_options *options)
 
 	namespaces->wants_kernel_reads = policy_get_judge(options->policy) == POLICY_JUDGE_CHANGES &&
 					 layers_wants_layer(options->layers, LAYER_LANDLOCK) &&
+					 namespaces_allow_kernel_reads(namespaces) &&
 					 !policy_find_kernel_reads_obstacle(options->policy, &obstacle);
 	namespaces->wants_procfs_of_run_only =
 		namespaces->wants_kernel_reads || process_policy_allows_native_fstat(options);
@@ -63,6 +64,8 @@ static void process_set_kernel_reads(struct process *process)
 	else if (missing != LAYER_MAX)
 		layers_set_state(layers, LAYER_KERNEL_READS, false, "every call is judged: the layer %s is not active",
 				 layer_get_name(missing));
+	else if (options->namespaces->refused_layers & LAYER_BIT(LAYER_KERNEL_READS))
+		return; /* the keeper has stored the reason, which an earlier supervisor told it */
 	else if (!view_kernel_judges_reads(process->view))
 		layers_set_state(layers, LAYER_KERNEL_READS, false, "every call is judged: %s",
 				 reason ? reason : "the view is not prepared for it");

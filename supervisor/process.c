@@ -117,7 +117,7 @@ int process_main(const struct process_options *options)
 				  .audit_dirfd = -1,
 				  .program_sockets = EGRESS_PROGRAM_SOCKETS_INIT};
 	int status = 1;
-	bool ready, retry; /* retry: a namespace failed, and the keeper forks another supervisor without it */
+	bool ready, retry; /* retry: the keeper forks another supervisor, without the layer that has failed */
 
 	process_prepare_native_reads(options);
 	ready = process_give_up_privileges(&process) == 0;
@@ -130,8 +130,8 @@ int process_main(const struct process_options *options)
 	ready = ready && !retry && process_open_late_program_sockets(&process) == 0;
 	if (ready)
 		retry = namespaces_drop_caps(options->namespaces) < 0;
-	ready = ready && !retry && process_join_views(&process) == 0 && process_build_landlock(&process) == 0 &&
-		process_send_program_sockets(&process) == 0;
+	ready = ready && !retry && process_join_views(&process) == 0 && process_build_landlock(&process, &retry) == 0;
+	ready = ready && !retry && process_send_program_sockets(&process) == 0;
 	if (ready)
 		process_decide_kernel_reads(&process);
 	ready = ready && process_check_layers(&process) == 0 &&

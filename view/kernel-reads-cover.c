@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -187,16 +188,27 @@ int covers_mount(struct kernel_reads *reads, int point_fd, bool directory, enum 
 	return copy < 0 ? copy : mounts_attach_copy(copy, point_fd, "");
 }
 
+/* Notes why a name has no cover, with the rule that denies it. Returns 1. */
+static int covers_note_failure(struct kernel_reads *reads, const char *virt, int error)
+{
+	const char *rule = policy_decide_access(reads->view->policy, virt, strlen(virt), POLICY_READ).rule;
+
+	return reads_set_reason_to_judge_all(reads, "%s (%s) cannot be covered: %s", virt,
+					    rule ? rule : "by no grant", strerror(-error));
+}
+
 /* A name that no longer leads to the same object: a process outside changes the tree, so every call is judged. */
 static int covers_mount_point(struct kernel_reads *reads, const struct cover_point *point)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;
+	int r;
 
 	fd = covers_open_point(reads, point->virt, &st);
 	if (fd < 0 || st.st_dev != point->device || st.st_ino != point->ino)
 		return reads_set_reason_to_judge_all(reads, "%s was replaced while it was being covered", point->virt);
-	return covers_mount(reads, fd, S_ISDIR(st.st_mode), point->cover);
+	r = covers_mount(reads, fd, S_ISDIR(st.st_mode), point->cover);
+	return r < 0 ? covers_note_failure(reads, point->virt, r) : 0;
 }
 
 int covers_mount_all(struct kernel_reads *reads)

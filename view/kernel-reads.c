@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -170,27 +171,36 @@ static int reads_prepare(struct kernel_reads *reads)
 {
 	int r = reads_check_view(reads);
 
+	reads->step = "look for denied names";
 	if (r == 0 && reads->root_fd < 0)
-		r = -errno;
+		r = reads->root_fd;
 	if (r == 0)
 		r = policy_visit_hidden(reads->view->policy, reads_cover_path_of_rule, reads);
 	if (r == 0)
 		r = reads_cover_names_covered_in_view(reads);
 	if (r == 0)
 		r = reads_cover_names_that_match_globs(reads);
-	if (r == 0)
+	if (r == 0) {
+		reads->step = "make covers for denied names";
 		r = covers_make_objects(reads);
+	}
 	if (r == 0)
 		r = covers_mount_all(reads);
-	if (r == 0)
+	if (r == 0) {
+		reads->step = "cover names of /proc";
 		r = reads_prepare_proc(reads);
-	return r == 0 ? reads_make_skeleton_read_only(reads) : r;
+	}
+	if (r == 0) {
+		reads->step = "make the view's own directories read-only";
+		r = reads_make_skeleton_read_only(reads);
+	}
+	return r;
 }
 
-int view_prepare_kernel_reads(struct view *view, const char **ret_reason)
+const char *view_prepare_kernel_reads(struct view *view)
 {
 	struct kernel_reads reads = {.view = view,
-				     .root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
+				     .root_fd = openat2_call(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0, 0),
 				     .objects_dir_fd = -1,
 				     .nondir_cover_fd = {-1, -1, -1},
 				     .dir_cover_fd = {-1, -1, -1},
@@ -199,7 +209,8 @@ int view_prepare_kernel_reads(struct view *view, const char **ret_reason)
 
 	view->program_proc_has_machine_files = true;
 	r = reads_prepare(&reads);
-
+	if (r < 0)
+		(void)reads_set_reason_to_judge_all(&reads, "cannot %s: %s", reads.step, strerror(-r));
 	for (size_t i = 0; i < reads.points; i++)
 		free(reads.point[i].virt);
 	free(reads.point);
@@ -211,8 +222,7 @@ int view_prepare_kernel_reads(struct view *view, const char **ret_reason)
 	cleanup_close(&reads.root_fd);
 	view->kernel_judges_reads = r == 0;
 	view->covered_dir_can_be_renamed = view->covered_dir_can_be_renamed && r == 0;
-	*ret_reason = r > 0 ? view->why_reads_are_judged : NULL;
-	return r;
+	return r == 0 ? NULL : view->why_reads_are_judged;
 }
 
 bool view_kernel_judges_reads(const struct view *view)

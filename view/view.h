@@ -169,13 +169,13 @@ bool view_native_stat_is_safe(const struct view *view);
 /*
  * "judge": "changes": prepares the attached view for a run in which the kernel decides about calls that only read.
  * Called once, after view_attach_mounts and with its capabilities, when the policy asks for it and
- * policy_find_kernel_reads_obstacle() finds nothing. Returns 0: the kernel's answers are those of the view; 1: they are
- * not, and *ret_reason is the rest of the sentence "every call is judged: ...", which names the rule or the path and is
- * valid as long as the view; or -errno, after which only view_free may be called.
+ * policy_find_kernel_reads_obstacle() finds nothing. Returns NULL: the kernel's answers are those of the view.
+ * Otherwise they are not, and some covers may be mounted: the rest of the sentence "every call is judged: ...", which
+ * names the rule, the path or the step that failed, and is valid as long as the view.
  */
-int view_prepare_kernel_reads(struct view *view, const char **ret_reason);
+const char *view_prepare_kernel_reads(struct view *view);
 
-/* True after view_prepare_kernel_reads has returned 0. */
+/* True after view_prepare_kernel_reads has returned NULL. */
 bool view_kernel_judges_reads(const struct view *view);
 
 /* True after that, when names that a glob denies in every directory are readable in trees of installed programs. */

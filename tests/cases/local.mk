@@ -60,6 +60,12 @@ tests_cases_cases_last_close_SOURCES = tests/cases/last-close.c
 check_PROGRAMS += tests/cases/cases-without
 tests_cases_cases_without_SOURCES = tests/cases/without.c
 
+# callgate where system calls fail, and on kernels with an older Landlock. callgate-open can do that, too.
+check_PROGRAMS += tests/cases/callgate-failing
+tests_cases_callgate_failing_SOURCES = tests/cases/failing.c
+tests_cases_callgate_failing_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=syscall
+tests_cases_callgate_failing_LDADD = $(callgate_OBJECTS) $(CALLGATE_LIBS) $(POLICY_LIBS) $(LIBELF_LIBS)
+
 # The table itself, so that the test's list cannot differ from the program's.
 check_PROGRAMS += tests/cases/cases-rows
 tests_cases_cases_rows_SOURCES = tests/cases/rows.c
@@ -72,8 +78,9 @@ tests_cases_cases_storm_LDADD = -lpthread
 
 # The second lock alone: callgate with an open filter, and what tries to get by the lock, without a loader or a library.
 check_PROGRAMS += tests/cases/callgate-open tests/cases/cases-second-lock
-tests_cases_callgate_open_SOURCES = confine/filter.c
+tests_cases_callgate_open_SOURCES = confine/filter.c tests/cases/failing.c
 tests_cases_callgate_open_CPPFLAGS = $(AM_CPPFLAGS) -DCALLGATE_OPEN_FILTER
+tests_cases_callgate_open_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=syscall
 tests_cases_callgate_open_LDADD = $(callgate_OBJECTS) $(CALLGATE_LIBS) $(POLICY_LIBS) $(LIBELF_LIBS)
 tests_cases_cases_second_lock_SOURCES = tests/cases/second-lock.c tests/cases/second-lock-net.c \
 	tests/cases/second-lock.h

@@ -84,6 +84,7 @@ LIVE_TESTS = \
 	tests/live/confine/kernel-reads-names.sh \
 	tests/live/confine/kernel-reads.sh \
 	tests/live/confine/kernel-reads-made.sh \
+	tests/live/confine/kernel-reads-failing.sh \
 	tests/live/confine/kernel-reads-lacking.sh \
 	tests/live/confine/landlock-rules.sh \
 	tests/live/keeper/ending.sh \
