@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/landlock.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,19 +23,20 @@
 #define SELF_LOG_SUBDOMAINS_OFF 4u
 #define LANDLOCK_ABI_LOG 7
 
-/* The rights that each ABI adds. */
+/* The rights that each ABI adds, and what an older one does not hold. Before ABI 2, REFER is always denied. */
 static const struct {
 	int abi;
 	struct landlock_rights adds;
+	const char *holds;
 } landlock_abis[] = {
-	{1, {.fs = LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1}}, /* rights 0 (EXECUTE) to 12 */
-	{2, {.fs = LANDLOCK_ACCESS_FS_REFER}},
-	{3, {.fs = FS_TRUNCATE}},
-	{4, {.net = NET_TCP}},
-	{5, {.fs = FS_IOCTL_DEV}},
-	{6, {.scoped = SCOPE_ABSTRACT | SCOPE_SIGNAL}},
-	{9, {.fs = FS_RESOLVE_UNIX}},
-	{10, {.net = NET_UDP}},
+	{1, {.fs = LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1}, NULL}, /* rights 0 (EXECUTE) to 12 */
+	{2, {.fs = LANDLOCK_ACCESS_FS_REFER}, NULL},
+	{3, {.fs = FS_TRUNCATE}, "truncate"},
+	{4, {.net = NET_TCP}, "TCP"},
+	{5, {.fs = FS_IOCTL_DEV}, "ioctl of devices"},
+	{6, {.scoped = SCOPE_ABSTRACT | SCOPE_SIGNAL}, "signals and abstract sockets"},
+	{9, {.fs = FS_RESOLVE_UNIX}, "unix sockets by path"},
+	{10, {.net = NET_UDP}, "UDP"},
 };
 
 int landlock_get_abi(void)
@@ -54,6 +56,17 @@ struct landlock_rights landlock_get_rights(int abi)
 		all.scoped |= landlock_abis[i].adds.scoped;
 	}
 	return all;
+}
+
+void landlock_write_lacking(int abi, char *out, size_t size)
+{
+	int len = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < sizeof(landlock_abis) / sizeof(landlock_abis[0]); i++)
+		if (landlock_abis[i].abi > abi && landlock_abis[i].holds && len >= 0 && (size_t)len < size)
+			len += snprintf(out + len, size - (size_t)len, "%s%s", len ? ", " : "; not held: ",
+					landlock_abis[i].holds);
 }
 
 struct landlock_ruleset {

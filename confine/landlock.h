@@ -26,6 +26,9 @@ struct landlock_rights {
 /* Returns the rights of this ABI. For an ABI that is too new to be known: those of the newest known one. */
 struct landlock_rights landlock_get_rights(int abi);
 
+/* Writes what newer ABIs hold and this one does not: "; not held: TCP, UDP", or "". A longer text is cut. */
+void landlock_write_lacking(int abi, char *out, size_t size);
+
 /*
  * Makes a ruleset that restricts all rights of the ABI, with *ret_places exceptions for what the view lets the program
  * execute. landlock_enter_domain() puts it into effect. A CLOEXEC descriptor owned by the caller, or -errno.

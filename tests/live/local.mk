@@ -86,6 +86,7 @@ LIVE_TESTS = \
 	tests/live/confine/kernel-reads-made.sh \
 	tests/live/confine/kernel-reads-failing.sh \
 	tests/live/confine/kernel-reads-lacking.sh \
+	tests/live/confine/landlock-abi.sh \
 	tests/live/confine/landlock-rules.sh \
 	tests/live/keeper/ending.sh \
 	tests/live/keeper/input.sh \
