@@ -28,6 +28,7 @@ names()
 	printf '%s.sh ' "$@"
 }
 here=$SRC/tests/live
+chmod 711 "$T" # for tests with another user of their own
 # shellcheck disable=SC2086 # lists of names
 as_root=$(names $differential $as_any_user) as_user=$(names $differential $as_ordinary_user)
 if [ "${JUDGE_CHANGES:-}" = all ]; then
