@@ -41,7 +41,7 @@ static char *encode_name(char *out, const char *key, const struct encoder_name *
 
 /* Lengths of the texts for which struct audit_record has no length. */
 struct encode_lengths {
-	size_t exe, syscall, host, rule, reason, loader, loader_resolved_path;
+	size_t exe, syscall, host, rule, reason, loader_path, loader_resolved_path;
 };
 
 static char *encode_arg(char *out, const struct audit_arg *arg)
@@ -91,7 +91,7 @@ static char *encode_args(char *out, const struct audit_record *record)
  * was not resolved (it cannot equal a canonical path). An absolute path that was not resolved has "resolved":null.
  */
 static const struct encode_path_keys {
-	const char *path, *resolved, *null;
+	const char *path, *resolved_path, *null;
 } encode_paths[] = {
 	{",\"path\":\"", ",\"resolved\":\"", ",\"resolved\":null"},
 	{",\"path2\":\"", ",\"resolved2\":\"", ",\"resolved2\":null"},
@@ -99,14 +99,14 @@ static const struct encode_path_keys {
 };
 
 static char *encode_path(char *out, const struct encode_path_keys *keys, const char *path, size_t path_len,
-			 const char *resolved, size_t resolved_len)
+			 const char *resolved, size_t resolved_path_len)
 {
 	out = put_field(out, keys->path, path, path_len);
-	if (path && resolved && path_len == resolved_len && memcmp(path, resolved, path_len) == 0)
+	if (path && resolved && path_len == resolved_path_len && memcmp(path, resolved, path_len) == 0)
 		return out;
 	if (path && path_len > 0 && path[0] == '/' && !resolved)
 		return put_bytes(out, keys->null, strlen(keys->null));
-	return put_field(out, keys->resolved, resolved, resolved_len);
+	return put_field(out, keys->resolved_path, resolved, resolved_path_len);
 }
 
 static char *encode_access_right(char *out, char right)
@@ -244,9 +244,9 @@ static size_t encode_measure_net_texts(const struct audit_net *net)
 
 static size_t encode_get_max_bytes(const struct audit_record *record, const struct encode_lengths *len)
 {
-	size_t text = record->path_len + record->resolved_len + record->second_path_len +
+	size_t text = record->path_len + record->resolved_path_len + record->second_path_len +
 		      record->second_resolved_path_len + len->exe + len->syscall + len->host + len->rule + len->reason +
-		      len->loader + len->loader_resolved_path;
+		      len->loader_path + len->loader_resolved_path;
 
 	for (size_t i = 0; i < record->arg_count; i++)
 		text += strlen(record->arg[i].name) + record->arg[i].text_len;
@@ -282,7 +282,7 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, co
 {
 	const struct encode_lengths len = {put_measure_text(record->exe), put_measure_text(record->syscall),
 					   put_measure_text(record->host), put_measure_text(record->rule),
-					   put_measure_text(record->reason), put_measure_text(record->loader),
+					   put_measure_text(record->reason), put_measure_text(record->loader_path),
 					   put_measure_text(record->loader_resolved_path)};
 	int r = encode_reserve_line(encoder, encode_get_max_bytes(record, &len) + links->outcomes_text_len);
 	size_t in_page;
@@ -294,13 +294,13 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, co
 	if (record->net)
 		out = encode_net(out, record->net);
 	out = encode_args(out, record);
-	out = encode_path(out, &encode_paths[0], record->path, record->path_len, record->resolved,
-			  record->resolved_len);
+	out = encode_path(out, &encode_paths[0], record->path, record->path_len, record->resolved_path,
+			  record->resolved_path_len);
 	out = encode_path(out, &encode_paths[1], record->second_path, record->second_path_len,
 			  record->second_resolved_path, record->second_resolved_path_len);
-	if (record->loader)
-		out = encode_path(out, &encode_paths[2], record->loader, len.loader, record->loader_resolved_path,
-				  len.loader_resolved_path);
+	if (record->loader_path)
+		out = encode_path(out, &encode_paths[2], record->loader_path, len.loader_path,
+				  record->loader_resolved_path, len.loader_resolved_path);
 	out = put_field(out, ",\"host\":\"", record->host, len.host);
 	out = encode_access_right(out, record->access_right);
 	out = encode_name(out, ",\"verdict\":\"", &encoder->verdict[record->verdict]);

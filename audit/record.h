@@ -62,14 +62,14 @@ struct audit_record {
 	size_t arg_count;
 	const char *path; /* the path as the program wrote it */
 	size_t path_len;
-	const char *resolved; /* the canonical virtual path that was judged */
-	size_t resolved_len;
+	const char *resolved_path; /* the canonical virtual path that was judged */
+	size_t resolved_path_len;
 	const char *host; /* the host path, when it differs from resolved: redirects */
 	const char *second_path; /* the second path of rename(2), link(2) and similar calls */
 	size_t second_path_len;
 	const char *second_resolved_path;
 	size_t second_resolved_path_len;
-	const char *loader;          /* of an approved exec: the ELF interpreter as the file names it */
+	const char *loader_path;          /* of an approved exec: the ELF interpreter as the file names it */
 	const char *loader_resolved_path; /* its canonical virtual path */
 	/* the right that the rules had to grant on the path judged last: 'r', 'w', 'x'; 0: none */
 	char access_right;

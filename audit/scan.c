@@ -266,7 +266,7 @@ static bool scan_read_args(struct scan_cursor *cursor, struct scan_record *recor
 static bool scan_read_resolved(struct scan_cursor *cursor, struct scan_path *path)
 {
 	path->unresolved = SCAN_ACCEPT_WORD(cursor, "null");
-	return path->unresolved || scan_read_text(cursor, &path->resolved);
+	return path->unresolved || scan_read_text(cursor, &path->resolved_path);
 }
 
 static bool scan_read_ret(struct scan_cursor *cursor, struct scan_record *record)

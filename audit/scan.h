@@ -22,7 +22,7 @@ struct scan_text {
 /* The fields of one path. */
 struct scan_path {
 	struct scan_text as_written;
-	struct scan_text resolved;
+	struct scan_text resolved_path;
 	bool unresolved; /* the line has "resolved":null */
 };
 

@@ -94,7 +94,7 @@ static bool removal_is_dot_entry(const char *name)
 }
 
 /* The directories from the removed one down to the current one: ".." must lead back to these. */
-struct descent {
+struct dir_descent {
 	struct descent_step {
 		dev_t dev;
 		ino_t ino;
@@ -102,7 +102,7 @@ struct descent {
 	size_t depth, room;
 };
 
-static int descent_add_directory(struct descent *descent, int fd)
+static int descent_add_directory(struct dir_descent *descent, int fd)
 {
 	struct descent_step *grown;
 	struct stat st;
@@ -121,7 +121,7 @@ static int descent_add_directory(struct descent *descent, int fd)
 }
 
 /* Opens "..", if that is still the directory from which we came down. A descriptor, -ESTALE or -errno. */
-static int descent_open_parent(struct descent *descent, int fd)
+static int descent_open_parent(struct dir_descent *descent, int fd)
 {
 	_cleanup_close_ int parent = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const struct descent_step *from = &descent->step[descent->depth - 2]; /* depth is at least 2 here */
@@ -160,7 +160,7 @@ static int removal_remove_entries(int fd, char ret_child[NAME_MAX + 1])
 static int removal_remove_nested(int dirfd, const char *name)
 {
 	_cleanup_close_ int fd = removal_open_dir(dirfd, name);
-	struct descent descent = {.step = NULL};
+	struct dir_descent descent = {.step = NULL};
 	char child[NAME_MAX + 1];
 	int err = fd < 0 ? fd : descent_add_directory(&descent, fd), next;
 

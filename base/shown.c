@@ -9,9 +9,9 @@
 #define ESCAPED_PIECE_BYTES 2048u /* how many bytes are escaped at a time */
 
 /* Writes one character of `size` bytes, escaped if necessary. Returns the number of bytes written. */
-static size_t text_escape_character(char *out, const char *bytes, size_t size, uint32_t point, bool lines)
+static size_t text_escape_character(char *out, const char *bytes, size_t size, uint32_t point, bool keeps_newlines)
 {
-	bool kept = lines && (point == '\n' || point == '\t');
+	bool kept = keeps_newlines && (point == '\n' || point == '\t');
 
 	if (!kept && (point < 0x20 || point == 0x7f || text_is_invisible(point)))
 		return text_put_unicode(out, point);
@@ -19,7 +19,7 @@ static size_t text_escape_character(char *out, const char *bytes, size_t size, u
 	return size;
 }
 
-size_t text_escape_for_display(char *out, const char *bytes, size_t len, bool lines)
+size_t text_escape_for_display(char *out, const char *bytes, size_t len, bool keeps_newlines)
 {
 	static const char hex[] = "0123456789abcdef";
 	const char *start = out;
@@ -29,7 +29,7 @@ size_t text_escape_for_display(char *out, const char *bytes, size_t len, bool li
 	for (size_t i = 0; i < len; i += size) {
 		size = text_decode_utf8(bytes + i, len - i, &point, &bad);
 		if (size > 0) {
-			out += text_escape_character(out, bytes + i, size, point, lines);
+			out += text_escape_character(out, bytes + i, size, point, keeps_newlines);
 			continue;
 		}
 		size = 1;
@@ -41,7 +41,7 @@ size_t text_escape_for_display(char *out, const char *bytes, size_t len, bool li
 	return (size_t)(out - start);
 }
 
-int text_print(FILE *out, const char *text, bool lines)
+int text_print(FILE *out, const char *text, bool keeps_newlines)
 {
 	char shown[ESCAPED_PIECE_BYTES * TEXT_ESCAPED_BYTES_PER_BYTE_MAX];
 	size_t len = strlen(text), piece;
@@ -54,14 +54,14 @@ int text_print(FILE *out, const char *text, bool lines)
 			for (piece = ESCAPED_PIECE_BYTES;
 			     piece > ESCAPED_PIECE_BYTES - 4 && ((unsigned char)text[piece] & 0xc0) == 0x80;)
 				piece--;
-		put = text_escape_for_display(shown, text, piece, lines);
+		put = text_escape_for_display(shown, text, piece, keeps_newlines);
 		if (fwrite(shown, 1, put, out) != put)
 			return -EIO;
 	}
 	return 0;
 }
 
-int text_vprintf(FILE *out, bool lines, const char *format, va_list args)
+int text_vprintf(FILE *out, bool keeps_newlines, const char *format, va_list args)
 {
 	_cleanup_free_ char *text = NULL;
 
@@ -69,7 +69,7 @@ int text_vprintf(FILE *out, bool lines, const char *format, va_list args)
 		text = NULL;
 		return -ENOMEM;
 	}
-	return text_print(out, text, lines);
+	return text_print(out, text, keeps_newlines);
 }
 
 int text_printf(FILE *out, const char *format, ...)

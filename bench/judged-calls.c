@@ -81,7 +81,7 @@ static struct run *start(const char *text, const char *name)
 	r = audit_open_log(log, &header, &run->sandbox.audit);
 	if (r < 0)
 		judged_die(log, -r);
-	if (tree_create(getpid(), run->sandbox.view, -1, &run->sandbox.tree) < 0)
+	if (task_table_create(getpid(), run->sandbox.view, -1, &run->sandbox.tree) < 0)
 		judged_die("tree", ENOMEM);
 	run->sandbox.denials = denials_create();
 	run->sandbox.policy = run->policy;

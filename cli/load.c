@@ -124,7 +124,8 @@ static int load_judge_policy(const struct writable_places *places, const struct 
 
 		if (error == 0)
 			continue;
-		policy_errors_add(errors, "%s: %s %s", way[i].where, command ? "the command's" : way[i].text, why.text);
+		policy_errors_add(errors, "%s: %s %s", way[i].source_location, command ? "the command's" : way[i].text,
+				  why.text);
 		ret = -EPERM;
 	}
 	return ret;
@@ -262,12 +263,12 @@ void cli_warn_missing_grants(const char *verb, const struct cli_host *host, cons
 		const char *path = way[i].text;
 
 		if (way[i].kind != POLICY_HOST_PATH_GRANT || way[i].bad_path_drops_grant ||
-		    (own && strncmp(way[i].where, command_line, strlen(command_line)) != 0) ||
+		    (own && strncmp(way[i].source_location, command_line, strlen(command_line)) != 0) ||
 		    (host->policy.workdir && path_is_below(path, host->policy.workdir)) ||
 		    (host->policy.scratch_path && path_is_below(path, host->policy.scratch_path)))
 			continue;
 		if (access(path, F_OK) < 0 && errno == ENOENT)
-			cli_print_error(verb, "%s: warning: %s does not exist, so nothing is granted", way[i].where,
-					path);
+			cli_print_error(verb, "%s: warning: %s does not exist, so nothing is granted",
+					way[i].source_location, path);
 	}
 }

@@ -12,7 +12,7 @@
 #define IN_PHASE(phase) (1u << CONTROL_##phase)
 
 /* Which message is legal in which phase of its receiver: a table as in OpenSSH's monitor.c. */
-static const struct control_rule {
+static const struct control_message_rule {
 	size_t body_bytes; /* bytes after the header */
 	size_t fds;  /* number of descriptors that come with the message */
 	enum control_side receiver;
@@ -22,15 +22,15 @@ static const struct control_rule {
 	[CONTROL_PROGRAM_SOCKETS] = {0, CONTROL_FDS_MAX, CONTROL_EGRESS, IN_PHASE(STARTING), CONTROL_RUNNING},
 	[CONTROL_CONNECT] = {sizeof(struct control_connect), 0, CONTROL_EGRESS, IN_PHASE(RUNNING), 0},
 	[CONTROL_UDP_ENDPOINT] = {sizeof(struct control_connect), 1, CONTROL_EGRESS, IN_PHASE(RUNNING), 0},
-	[CONTROL_CANCEL] = {sizeof(struct control_id), 0, CONTROL_EGRESS, IN_PHASE(RUNNING), 0},
+	[CONTROL_CANCEL] = {sizeof(struct control_cancel), 0, CONTROL_EGRESS, IN_PHASE(RUNNING), 0},
 	[CONTROL_RECORD_ACK] = {sizeof(struct control_ack), 0, CONTROL_EGRESS, IN_PHASE(RUNNING) | IN_PHASE(ENDING), 0},
 	[CONTROL_END] = {0, 0, CONTROL_EGRESS, IN_PHASE(STARTING) | IN_PHASE(RUNNING), CONTROL_ENDING},
 
 	[CONTROL_READY] = {0, 0, CONTROL_SUPERVISOR, IN_PHASE(STARTING), CONTROL_RUNNING},
-	[CONTROL_NAME_APPROVED] = {sizeof(struct control_name), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
+	[CONTROL_NAME_APPROVED] = {sizeof(struct control_name_approved), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
 	[CONTROL_CONNECTED] = {sizeof(struct control_connected), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
 	[CONTROL_RECORD] = {sizeof(struct control_record), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
-	[CONTROL_REQUEST_DONE] = {sizeof(struct control_done), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
+	[CONTROL_REQUEST_DONE] = {sizeof(struct control_request_done), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == CONTROL_TYPE_MAX, "each message has its rule");
 
@@ -42,7 +42,7 @@ size_t control_get_message_size(enum control_type type)
 bool control_admits_message(enum control_side receiver, enum control_phase *phase,
 			    const struct control_message *message, size_t fds_count)
 {
-	const struct control_rule *rule = &rules[message->type];
+	const struct control_message_rule *rule = &rules[message->type];
 
 	if (rule->receiver != receiver || rule->fds != fds_count || !(rule->allowed_phases & 1u << *phase))
 		return false;

@@ -30,19 +30,20 @@ enum control_type {
 	 * endpoint arrive
 	 */
 	CONTROL_UDP_ENDPOINT,
-	CONTROL_CANCEL,    /* struct control_id: the program no longer waits, and its socket will not come */
+	CONTROL_CANCEL,    /* struct control_cancel: the program no longer waits, and its socket will not come */
 	CONTROL_RECORD_ACK,       /* struct control_ack: a record was written, or could not be */
 	CONTROL_END,       /* egress is to close everything, send the close records and exit */
 	/* from egress to the supervisor */
 	CONTROL_READY,     /* egress has the descriptors of CONTROL_PROGRAM_SOCKETS and is ready */
-	CONTROL_NAME_APPROVED,      /* struct control_name: a name got an address. Sent before the DNS answer */
+	/* struct control_name_approved: a name got an address. Sent before the DNS answer */
+	CONTROL_NAME_APPROVED,
 	CONTROL_CONNECTED, /* struct control_connected: the upstream is connected, or not */
 	CONTROL_RECORD,    /* struct control_record: to be written to the audit log */
-	CONTROL_REQUEST_DONE,      /* struct control_done: the outcome of a recorded request */
+	CONTROL_REQUEST_DONE,      /* struct control_request_done: the outcome of a recorded request */
 	CONTROL_TYPE_MAX,
 };
 
-struct control_id {
+struct control_cancel {
 	uint64_t conn_id;
 };
 
@@ -67,7 +68,7 @@ struct control_connected {
 	int32_t error; /* 0 or -errno for the program: ECONNREFUSED, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH … */
 };
 
-struct control_name {
+struct control_name_approved {
 	/* index in the pool, for both its addresses; UINT32_MAX: `address` counts ("dns": "real") */
 	uint32_t pool_index;
 	uint8_t address_family, address[16];
@@ -114,7 +115,7 @@ struct control_ack {
 	int32_t error; /* 0: on record; -errno: it could not be recorded, so the action must not happen */
 };
 
-struct control_done {
+struct control_request_done {
 	uint64_t id;
 	int64_t result; /* HTTP status of the response, or -errno */
 	uint64_t duration_us, bytes_up, bytes_down;
@@ -123,13 +124,13 @@ struct control_done {
 struct control_message {
 	uint32_t version, type;
 	union {
-		struct control_id id;
+		struct control_cancel id;
 		struct control_connect connect;
 		struct control_connected connected;
-		struct control_name name;
+		struct control_name_approved name;
 		struct control_record record;
 		struct control_ack ack;
-		struct control_done done;
+		struct control_request_done done;
 	};
 };
 

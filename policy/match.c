@@ -87,10 +87,10 @@ static bool match_range(const struct net_listen_range *range, const struct polic
 /* ---- all rules ---- */
 
 /* False for rules by which no access is decided: overridden ones, entries of after_read, grants without a tree node. */
-static bool match_rule_has_part_in_decisions(const struct rule *rule)
+static bool match_rule_affects_decisions(const struct rule *rule)
 {
 	return !rule->is_overridden && !kind_is_after(rule->kind) &&
-	       (kind_is_deny(rule->kind) || rule->tree_node_index != TREE_NONE);
+	       (kind_is_deny(rule->kind) || rule->tree_node_index != PATH_TREE_NO_NODE);
 }
 
 static bool match_get_net_rule(const struct policy *policy, const struct policy_question *question, size_t at,
@@ -123,7 +123,7 @@ bool policy_match_next_rule(const struct policy *policy, const struct policy_que
 	for (; *at < policy->rule_count; ++*at) {
 		const struct rule *rule = &policy->rule[*at];
 
-		if (!match_rule_has_part_in_decisions(rule))
+		if (!match_rule_affects_decisions(rule))
 			continue;
 		*ret_rule = (struct policy_rule_label){rule->label, match_path_rule(policy, rule, question)};
 		++*at;

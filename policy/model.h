@@ -29,7 +29,7 @@ enum path_base {
 struct expanded_path {
 	/* absolute and normalised, in the view (for PATH_BASE_SCRATCH: on the host); may have globs */
 	const char *path;
-	const char *text_for_show; /* as `callgate show` prints the path: with @workdir and @scratch */
+	const char *show_text; /* as `callgate show` prints the path: with @workdir and @scratch */
 	enum path_base place;
 	bool is_of_interpreter; /* the path began with @interpreter */
 };
@@ -39,14 +39,16 @@ struct rule {
 	size_t source_index;       /* index of the file that has the rule; rules of later files override earlier ones */
 	bool is_from_profile;      /* the file of the rule is a profile */
 	const char *label;   /* name of the rule in records: "data.json: filesystem.read[1] /usr/share" */
-	const char *where;   /* "file:line: key" for messages */
-	const char *because; /* why the rule exists, for people; NULL: the policy does not say */
+	const char *source_location;   /* "file:line: key" for messages */
+	const char *because_text; /* why the rule exists, for people; NULL: the policy does not say */
 	struct expanded_path expanded_name;
 	const char *literal_path; /* the path up to its first glob, canonical, in the view; NULL: it begins with "**" */
-	/* index of the tree node of `literal`; TREE_NONE: the rule is not in the tree */
+	/* index of the tree node of `literal_path`; PATH_TREE_NO_NODE: the rule is not in the tree */
 	uint32_t tree_node_index;
-	const char *literal_alias;   /* for deny rules: `literal` with its symbolic links unresolved, if that differs */
-	const char *host_path; /* host path of `literal`, canonical; NULL: no such file, so the rule grants nothing */
+	/* for deny rules: `literal_path` with its symbolic links unresolved, if that differs */
+	const char *literal_alias;
+	/* host path of `literal_path`, canonical; NULL: no such file, so the rule grants nothing */
+	const char *host_path;
 	const char *pattern; /* the path from its first glob on; NULL: the rule applies to the whole subtree */
 	struct glob glob;    /* compiled from pattern */
 	struct expanded_path to;  /* RULE_REDIRECT: the target. Other kinds: to.path is NULL */
@@ -59,8 +61,8 @@ struct rule {
 };
 
 /* An entry of "after_read". Its paths are rules of the kinds RULE_AFTER_READ and RULE_AFTER_WRITE. */
-struct policy_after {
-	const struct source_after *source_entry;
+struct policy_after_entry {
+	const struct source_after_entry *source_entry;
 };
 
 /* What a denial by one rule does to the process. */
@@ -73,11 +75,11 @@ struct policy {
 	struct arena arena;
 	struct policy *judged_policy; /* the judged policy of an observing one; owned; NULL: this policy is enforced */
 	struct policy_settings settings;
-	const char *judge_where; /* the position of the "judge" that counts; NULL: there is none */
+	const char *judge_source_location; /* the position of the "judge" that counts; NULL: there is none */
 	const char *workdir_host;
 	struct rule *rule;
 	size_t rule_count;
-	struct tree tree;
+	struct path_tree tree;
 	struct policy_mount *mount; /* an array with room for one mount for each rule */
 	size_t mount_count;
 	struct policy_link *link;
@@ -89,8 +91,8 @@ struct policy {
 	size_t host_path_count;
 	struct policy_rule_on_deny *rule_on_deny; /* rules with "on_deny" */
 	size_t rule_on_deny_count;
-	struct policy_after *after; /* "after_read" */
-	size_t after_count;
+	struct policy_after_entry *after_entry; /* "after_read" */
+	size_t after_entry_count;
 	uint32_t entries_closing_network;  /* the entries with "network": "none" */
 	uint32_t entries_closing_writing;    /* the entries with "write" */
 	uint32_t *fired_entries;         /* the set of fired entries; NULL: the policy has no entries */
@@ -102,14 +104,15 @@ struct policy {
 /* What the rules say about one path. Made by policy_find_rules(). */
 struct path_rules {
 	unsigned rights;
-	const struct rule *grant[3];   /* the rules that grant reading, writing, executing; NULL: none */
-	const struct rule *deny;
-	const struct rule *exec_deny;
+	const struct rule *grant_rules[3];   /* the rules that grant reading, writing, executing; NULL: none */
+	const struct rule *deny_rule;
+	const struct rule *exec_deny_rule;
 	/* the innermost RULE_PUBLIC, unless a RULE_PRIVATE is at it or below; or NULL */
 	const struct rule *public_rule;
 	const struct rule
 		*private_rule;         /* a RULE_PRIVATE with a glob, or the innermost without a RULE_PUBLIC below it */
-	const struct tree_node *innermost_remap; /* the innermost remapped mount that contains the path; NULL: none */
+	/* the innermost remapped mount that contains the path; NULL: none */
+	const struct path_tree_node *innermost_remap;
 	uint32_t after_read_entries;  /* entries of after_read that reading the path fires */
 	uint32_t after_write_entries; /* entries of after_read whose "write" has the path */
 };
@@ -132,10 +135,12 @@ struct compiler {
 
 /* parse/errors.c: adds a warning about something that is valid but probably a mistake. */
 __attribute__((format(printf, 2, 3))) void compiler_add_warning(struct compiler *compiler, const char *format, ...);
-__attribute__((format(printf, 3, 4))) void compiler_add_error(struct compiler *compiler, const char *where,
+__attribute__((format(printf, 3, 4))) void compiler_add_error(struct compiler *compiler, const char *source_location,
 							  const char *format, ...);
-/* paths/host-paths.c: adds a host path of a rule or setting to policy->host_path. Borrows `where` and `text`. */
-void compiler_add_host_path(struct compiler *compiler, enum policy_host_path_kind kind, const char *where,
+/*
+ * paths/host-paths.c: adds a host path of a rule or setting to policy->host_path. Borrows `source_location` and `text`.
+ */
+void compiler_add_host_path(struct compiler *compiler, enum policy_host_path_kind kind, const char *source_location,
 			    const char *text);
 
 /* parse/vars.c: what the path of a rule may contain. */
@@ -147,10 +152,10 @@ enum vars_flag {
 	VARS_ALLOW_INTERPRETER = 1 << 4,    /* may begin with @interpreter, which gives many paths */
 };
 
-typedef void vars_take(struct compiler *compiler, void *ctx, const struct expanded_path *expanded);
-/* Expands the variables of a path, and calls `take` with each result: @interpreter may give several, or none. */
-void vars_expand_path(struct compiler *compiler, const struct source_text *text, unsigned flags, vars_take *take,
-		      void *ctx);
+typedef void vars_visit_expanded_path(struct compiler *compiler, void *ctx, const struct expanded_path *expanded);
+/* Expands the variables of a path, and calls `visit` with each result: @interpreter may give several, or none. */
+void vars_expand_path(struct compiler *compiler, const struct source_text *text, unsigned flags,
+		      vars_visit_expanded_path *visit, void *ctx);
 /*
  * Expands the variables of an environment value. Its parts, separated by ":", may begin with @workdir or @interpreter.
  * Returns NULL with a message when that fails.
@@ -158,7 +163,7 @@ void vars_expand_path(struct compiler *compiler, const struct source_text *text,
 const char *vars_expand_value(struct compiler *compiler, const struct source_text *text);
 
 /* parse/rules.c: fills policy->rule from all sources. */
-void compile_rules(struct compiler *compiler, struct source *const *sources, size_t count);
+void compile_rules(struct compiler *compiler, struct policy_source *const *sources, size_t count);
 /* paths/decoy.c: makes plausible but false content for a path. It depends only on the path. In the arena. */
 const char *decoy_make_text(struct arena *arena, const char *path);
 /* paths/canon.c: sets `literal`, `alias`, `host` and `pattern` of each rule. */
@@ -175,20 +180,20 @@ void compile_mounts(struct compiler *compiler);
 /* paths/remaps.c: sets the rights and aliases of remapped mounts. */
 void compile_remaps(struct compiler *compiler);
 /* network/compile.c: merges the networks and secrets of all sources. */
-void compile_network(struct compiler *compiler, struct source *const *sources, size_t count);
+void compile_network(struct compiler *compiler, struct policy_source *const *sources, size_t count);
 /* network/observe.c: adds every public endpoint to the network of an observing policy. */
 void compile_observing_network(struct compiler *compiler);
 /* network/agree.c: reports contradictions between rules, secrets and fixed addresses. */
 void net_check_contradictions(struct compiler *compiler);
 /* network/warn.c: adds warnings about rules that are valid but probably a mistake. */
 void net_warn_of_mistakes(struct compiler *compiler);
-/* paths/after-rules.c: sets policy->after, before compile_rules. */
-void compile_after_entries(struct compiler *compiler, struct source *const *sources, size_t count);
+/* paths/after-rules.c: sets policy->after_entry, before compile_rules. */
+void compile_after_entries(struct compiler *compiler, struct policy_source *const *sources, size_t count);
 /*
  * paths/after-rules.c: adds what is redirected to @scratch to entries that name it, and warns about paths without
  * effect.
  */
-void compile_after_paths(struct compiler *compiler);
+void compile_paths_of_after_entries(struct compiler *compiler);
 /* modes.c, after compile_on_deny: refuses after_read together with "ask-file". */
 void on_deny_check_after(struct compiler *compiler);
 /* paths/reads.c, after compile_on_deny: warns of what prevents "judge": "changes". */
@@ -196,6 +201,6 @@ void compile_check_kernel_reads(struct compiler *compiler);
 /* modes.c: sets policy->mode. */
 void compile_on_deny(struct compiler *compiler);
 /* parse/settings.c: sets the environment, limits, audit log and user. */
-void compile_settings(struct compiler *compiler, struct source *const *sources, size_t count);
+void compile_settings(struct compiler *compiler, struct policy_source *const *sources, size_t count);
 
 #endif

@@ -29,13 +29,13 @@ const char *policy_on_deny_get_name(enum policy_on_deny mode)
 }
 
 /* Rules of one kind for one path decide alike, and any of them may be the one on record: the last mode is for all. */
-static void on_deny_set_for_path(struct policy *policy, const struct rule *said)
+static void on_deny_set_for_path(struct policy *policy, const struct rule *rule)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
-		struct rule *rule = &policy->rule[i];
+		struct rule *same = &policy->rule[i];
 
-		if (rule->kind == said->kind && strcmp(rule->expanded_name.path, said->expanded_name.path) == 0)
-			rule->on_deny = said->on_deny;
+		if (same->kind == rule->kind && strcmp(same->expanded_name.path, rule->expanded_name.path) == 0)
+			same->on_deny = rule->on_deny;
 	}
 }
 
@@ -78,8 +78,8 @@ void on_deny_check_after(struct compiler *compiler)
 {
 	const struct policy *policy = compiler->policy;
 
-	if (policy->after_count > 0 && policy_asks_about_denials(policy))
-		compiler_add_error(compiler, policy->after[0].source_entry->where,
+	if (policy->after_entry_count > 0 && policy_asks_about_denials(policy))
+		compiler_add_error(compiler, policy->after_entry[0].source_entry->source_location,
 				   "cannot stand in one policy with \"on_deny\": \"ask-file\", because an answer "
 				   "could permit what an entry has closed; remove one of the two");
 }

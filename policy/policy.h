@@ -37,7 +37,7 @@ const char *verdict_get_name(enum verdict verdict);
  * The verdict of the judged policy, in a run with --mode observe, on an access that is performed all the same. error:
  * the errno with which that policy denies it; 0: it grants the access.
  */
-struct policy_observed {
+struct policy_observed_denial {
 	int error;
 	const char *rule, *reason; /* as in struct policy_decision */
 };
@@ -48,7 +48,7 @@ struct policy_decision {
 	const char *rule;   /* the rule, "python.json: filesystem.read[2] /usr"; NULL: no rule. Owned by the policy */
 	const char *reason; /* not_granted, private, read_only, denied_by_rule, not_executable, decoy …; static */
 	unsigned wanted_rights;      /* the POLICY_ rights that rules were asked for; 0: no rule about a path decided */
-	struct policy_observed observed;
+	struct policy_observed_denial observed_denial;
 };
 
 struct policy;
@@ -208,7 +208,7 @@ const char *policy_phase_get_name(enum policy_phase phase);
 struct policy_observe {
 	/* the policy of the user; owned by the observing policy once that policy is loaded */
 	struct policy *judged_policy;
-	const char *const *hidden; /* canonical host paths that are denied, such as the log; NULL-ended */
+	const char *const *hidden_paths; /* canonical host paths that are denied, such as the log; NULL-ended */
 	bool may_read_secrets;                /* secrets may be read */
 	bool reaches_public_endpoints;              /* every public endpoint may be reached */
 };
@@ -291,15 +291,15 @@ size_t policy_count_after_entries(const struct policy *policy);
 /* The name of an entry in records and denials: "data.json: after_read[0]". Owned by the policy. */
 const char *policy_get_after_label(const struct policy *policy, unsigned index);
 /* Why the entry is there, for people, or NULL. */
-const char *policy_get_after_because(const struct policy *policy, unsigned index);
+const char *policy_get_after_because_text(const struct policy *policy, unsigned index);
 
 /* The entries that reading a canonical virtual path fires, whether they have fired already or not. */
-uint32_t policy_find_after_read(const struct policy *policy, const char *path, size_t len);
+uint32_t policy_find_entries_fired_by_read(const struct policy *policy, const char *path, size_t len);
 /*
  * The entries that reading the path, or anything that could be below it, fires: a directory that is renamed takes
  * everything below it along.
  */
-uint32_t policy_find_after_read_below(const struct policy *policy, const char *path, size_t len);
+uint32_t policy_find_entries_fired_by_read_below(const struct policy *policy, const char *path, size_t len);
 
 /* Marks entries as fired. In a run with --mode observe: those of the judged policy. */
 void policy_fire_after_entries(const struct policy *policy, uint32_t entries);
@@ -332,7 +332,8 @@ struct policy_mount {
 	const char *host_path;    /* POLICY_MOUNT_TREE: canonical host path */
 	const char *provided_text;    /* POLICY_MOUNT_PROVIDE: the content */
 	size_t provided_text_len;
-	bool has_globs_only;       /* only globs grant at `virt`: names that match no glob must stay invisible */
+	/* only globs grant at `virt`: names that match no glob must stay invisible */
+	bool is_granted_by_globs_only;
 	bool is_interpreter;       /* granted by @interpreter */
 	bool is_redirect;    /* made by a redirect rule: the verdict is VERDICT_REDIRECT */
 	/* create the host directory when it is missing: a target below @scratch or @workdir */

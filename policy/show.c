@@ -81,13 +81,13 @@ static size_t show_find_path(const json_t *list, const json_t *path)
 /* Appends the path of a rule, unless the list has it; as an object when a rule for the path has more members. */
 static int show_append_path(json_t *list, const struct rule *rule)
 {
-	json_auto_t *path = show_add_text(rule->expanded_name.text_for_show), *members = json_object();
+	json_auto_t *path = show_add_text(rule->expanded_name.show_text), *members = json_object();
 	size_t at = show_find_path(list, path);
 	json_t *item = json_array_get(list, at);
 	int ret = 0;
 
-	if (rule->because)
-		ret |= json_object_set_new(members, "because", json_string(rule->because));
+	if (rule->because_text)
+		ret |= json_object_set_new(members, "because", json_string(rule->because_text));
 	if (rule->on_deny)
 		ret |= json_object_set_new(members, "on_deny", json_string(policy_on_deny_get_name(rule->on_deny)));
 	if (rule->decoy_read_ends_run)
@@ -113,13 +113,13 @@ static int show_after_path(json_t *root, const struct rule *rule)
 
 static int show_after_entries(json_t *root, const struct policy *policy)
 {
-	json_t *list = policy->after_count ? show_get_member(root, "after_read", true) : NULL;
+	json_t *list = policy->after_entry_count ? show_get_member(root, "after_read", true) : NULL;
 	int ret = 0;
 
-	for (size_t i = 0; i < policy->after_count; i++) {
-		const struct source_after *after = policy->after[i].source_entry;
+	for (size_t i = 0; i < policy->after_entry_count; i++) {
+		const struct source_after_entry *after = policy->after_entry[i].source_entry;
 		json_t *entry = json_pack("{s:[], s:{s:s*}, s:s*}", "paths", "then", "network",
-					  after->closes_network ? "none" : NULL, "because", after->because);
+					  after->closes_network ? "none" : NULL, "because", after->because_text);
 
 		ret |= json_array_append_new(list, entry);
 		if (after->closes_writing)
@@ -142,7 +142,7 @@ static int show_rule(json_t *root, const struct rule *rule)
 	section = show_get_member(root, rule->kind == RULE_EXEC_DENY ? "exec" : "filesystem", false);
 
 	if (rule->kind == RULE_PROVIDE) {
-		json_auto_t *name = show_add_text(rule->expanded_name.text_for_show);
+		json_auto_t *name = show_add_text(rule->expanded_name.show_text);
 
 		return json_object_set_new(show_get_member(section, "provide", false), json_string_value(name),
 					   json_string(rule->file_content));
@@ -150,9 +150,9 @@ static int show_rule(json_t *root, const struct rule *rule)
 	if (rule->kind != RULE_REDIRECT)
 		return show_append_path(show_get_member(section, lists[rule->kind], true), rule);
 	item = json_object();
-	if (json_object_set_new(item, "from", show_add_text(rule->expanded_name.text_for_show)) < 0 ||
-	    json_object_set_new(item, "to", show_add_text(rule->to.text_for_show)) < 0 ||
-	    (rule->because && json_object_set_new(item, "because", json_string(rule->because)) < 0)) {
+	if (json_object_set_new(item, "from", show_add_text(rule->expanded_name.show_text)) < 0 ||
+	    json_object_set_new(item, "to", show_add_text(rule->to.show_text)) < 0 ||
+	    (rule->because_text && json_object_set_new(item, "because", json_string(rule->because_text)) < 0)) {
 		json_decref(item);
 		return -1;
 	}

@@ -8,12 +8,12 @@ static uint32_t after_find_path(const struct policy *policy, const struct query 
 {
 	const struct query_path *path = &query->path[at];
 
-	return policy_find_after_read(policy, path->path, path->len);
+	return policy_find_entries_fired_by_read(policy, path->path, path->len);
 }
 
 static uint32_t after_find_read_in_moved_dir(const struct policy *policy, const struct query *query, size_t at)
 {
-	return policy_find_after_read_below(policy, query->path[at].path, query->path[at].len);
+	return policy_find_entries_fired_by_read_below(policy, query->path[at].path, query->path[at].len);
 }
 
 void query_fire_after_entries(const struct query_judge *judge, const struct query *query,
@@ -22,7 +22,8 @@ void query_fire_after_entries(const struct query_judge *judge, const struct quer
 	const struct policy *policy = query_judge_get_policy(judge);
 	uint32_t found = 0;
 
-	if (policy_count_after_entries(policy) == 0 || query->kind != QUERY_PATHS || !answer->is_certain || !answer->is_allowed)
+	if (policy_count_after_entries(policy) == 0 || query->kind != QUERY_PATHS || !answer->is_certain ||
+	    !answer->is_allowed)
 		return;
 	if (query->content == QUERY_READS && !query->was_allowed_but_failed && !query->was_found_absent) {
 		for (size_t i = 0; i < query->path_count; i++)
@@ -63,8 +64,9 @@ bool query_fire_after_entry_of_event(const struct query_judge *judge, const stru
 	len = scan_get_bytes(&record->path[0].as_written, path, sizeof(path));
 	if (len <= 0)
 		return true;
-	found = policy_find_after_read(policy, path, (size_t)len);
-	below = policy_find_after_read_below(policy, path, (size_t)len); /* the call was perhaps a rename(2) */
+	found = policy_find_entries_fired_by_read(policy, path, (size_t)len);
+	/* the call was perhaps a rename(2) */
+	below = policy_find_entries_fired_by_read_below(policy, path, (size_t)len);
 	for (unsigned i = 0; i < count; i++)
 		if (below & UINT32_C(1) << i && after_record_is_about_entry(record, policy_get_after_label(policy, i)))
 			found |= UINT32_C(1) << i;

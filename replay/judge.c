@@ -23,16 +23,16 @@ struct query_judge {
 	 * The directories and links that the view shows, whatever is granted at them. A node with has_grant is a
 	 * directory.
 	 */
-	struct tree shown_names;
+	struct path_tree shown_names;
 };
 
 /* ---- the names that the view shows ---- */
 
 static void judge_add_shown_name(struct query_judge *judge, const char *path)
 {
-	uint32_t at = tree_add_path(&judge->shown_names, &judge->arena, arena_dup(&judge->arena, path));
+	uint32_t at = path_tree_add_path(&judge->shown_names, &judge->arena, arena_dup(&judge->arena, path));
 
-	while (at != TREE_ROOT) {
+	while (at != PATH_TREE_ROOT) {
 		at = judge->shown_names.node[at].parent_index;
 		judge->shown_names.node[at].has_grant = true;
 	}
@@ -105,7 +105,7 @@ const struct policy *query_judge_get_policy(const struct query_judge *judge)
 
 static bool judge_is_shown(const struct query_judge *judge, const char *path)
 {
-	return tree_find_path(&judge->shown_names, path) != NULL;
+	return path_tree_find_path(&judge->shown_names, path) != NULL;
 }
 
 /*
@@ -114,7 +114,7 @@ static bool judge_is_shown(const struct query_judge *judge, const char *path)
  */
 static bool judge_is_directory(const struct query_judge *judge, const char *path)
 {
-	const struct tree_node *node = tree_find_path(&judge->shown_names, path);
+	const struct path_tree_node *node = path_tree_find_path(&judge->shown_names, path);
 	char target[PATH_MAX];
 
 	return node && node->has_grant && !view_is_fixed_link(path) && !query_follow_merged_usr(path, target) &&

@@ -78,13 +78,13 @@ static int record_keep_written_path(struct query_path *path, const struct scan_t
 /* Adds a path of a record: the canonical path and, if that differs, the path as the program wrote it. */
 static int record_read_path(struct query *query, const struct scan_path *path, unsigned want)
 {
-	const struct scan_text *canonical = path->resolved.at ? &path->resolved : &path->as_written;
+	const struct scan_text *canonical = path->resolved_path.at ? &path->resolved_path : &path->as_written;
 	int r;
 
 	if (path->unresolved || !canonical->at || canonical->len == 0 || canonical->at[0] != '/')
 		return RECORD_PATH_IS_UNRESOLVED;
 	r = record_add_path(query, canonical, want);
-	if (r == 0 && path->resolved.at)
+	if (r == 0 && path->resolved_path.at)
 		r = record_keep_written_path(&query->path[query->path_count - 1], &path->as_written);
 	return r;
 }
@@ -122,7 +122,7 @@ static int record_read_path_of_refused_walk(struct query *query, const struct sc
 	const char *rest;
 	bool lexical;
 
-	if (r != 0 || !path->resolved.at || !path->as_written.at)
+	if (r != 0 || !path->resolved_path.at || !path->as_written.at)
 		return r;
 	if (scan_get_bytes(&path->as_written, written, sizeof(written)) < 0)
 		return -EBADMSG;
@@ -188,7 +188,7 @@ static int record_read_paths(const struct scan_record *record, unsigned right, s
 		r = record_read_path_of_refused_walk(query, &record->path[0], right);
 	else
 		r = record_read_path(query, &record->path[0], exec ? POLICY_EXEC : right);
-	if (r == 0 && (record->path[1].as_written.at || record->path[1].resolved.at))
+	if (r == 0 && (record->path[1].as_written.at || record->path[1].resolved_path.at))
 		r = record_read_path(query, &record->path[1], right);
 	if (r == 0 && record->path[2].as_written.at)
 		r = record_read_path(query, &record->path[2], record_get_loader_right(&record->path[2]));
@@ -232,8 +232,8 @@ static bool record_is_connect_within_run(const struct scan_record *record)
 	char host[NET_HOST_MAX];
 
 	return record->port == 0 ||
-	       (scan_text_equals(&record->syscall, "connect") && scan_get_bytes(&record->host, host, sizeof(host)) >= 0 &&
-		record_is_loopback(host));
+	       (scan_text_equals(&record->syscall, "connect") &&
+		scan_get_bytes(&record->host, host, sizeof(host)) >= 0 && record_is_loopback(host));
 }
 
 static int record_read_request(const struct scan_record *record, struct query *query)
@@ -250,7 +250,8 @@ static int record_read_request(const struct scan_record *record, struct query *q
 	    scan_get_bytes(&record->method, query->method, sizeof(query->method)) < 0 ||
 	    scan_get_bytes(&record->path[0].as_written, query->request_path, sizeof(query->request_path)) < 0)
 		return -EBADMSG;
-	query->request_path[strcspn(query->request_path, "?")] = '\0'; /* the log tells only whether there was a query */
+	/* the log tells only whether there was a query */
+	query->request_path[strcspn(query->request_path, "?")] = '\0';
 	return 0;
 }
 
@@ -312,8 +313,8 @@ static bool record_open_reads_content(const struct scan_record *record)
 	if (record_text_is_one_of(&record->syscall, opens))
 		return scan_text_equals(&record->right, "r") ||
 		       (!scan_text_equals(&record->syscall, "creat") && (record->call_flags & O_ACCMODE) != O_WRONLY);
-	return scan_text_equals(&record->syscall, "openat2") || scan_text_equals(&record->syscall, "inotify_add_watch") ||
-	       record_begins_with(&record->syscall, "exec");
+	return scan_text_equals(&record->syscall, "openat2") ||
+	       scan_text_equals(&record->syscall, "inotify_add_watch") || record_begins_with(&record->syscall, "exec");
 }
 
 static void record_set_content_read(const struct scan_record *record, struct query *query)
@@ -334,8 +335,8 @@ int query_read_record(const struct scan_record *record, struct query *ret_query)
 	query->path_count = query->symlink_target_len = 0;
 	query->port = 0;
 	query->udp = query->upgrade = query->any_port = false;
-	query->was_allowed = !scan_text_equals(&record->verdict, "deny") && !scan_text_equals(&record->verdict, "kill") &&
-			     !scan_text_equals(&record->verdict, "ask");
+	query->was_allowed = !scan_text_equals(&record->verdict, "deny") &&
+			     !scan_text_equals(&record->verdict, "kill") && !scan_text_equals(&record->verdict, "ask");
 	query->was_found_absent = scan_text_equals(&record->reason, "absent") ||
 				  (query->was_allowed && scan_text_equals(&record->error, "ENOENT"));
 	query->failed_because_exists = query->was_allowed && (scan_text_equals(&record->error, "EEXIST") ||

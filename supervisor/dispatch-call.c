@@ -123,7 +123,7 @@ bool dispatch_find_task(struct call *call)
 	static char no_exe[] = "";
 	static struct task unknown = {.pidfd = -1, .exe = no_exe};
 
-	call->task = tree_find_task(call->sandbox->tree, call->tid);
+	call->task = task_table_find_task(call->sandbox->tree, call->tid);
 	if (call->task)
 		return true;
 	if (!call_is_awaited(call))

@@ -169,7 +169,7 @@ static void loop_on_events(struct supervisor *supervisor)
 	/* Exits are handled first, so that a reused pid does not get the dead task's entry. */
 	for (int i = 0; i < count; i++)
 		if (loop_event_is_task(supervisor, &event[i]))
-			tree_forget_task(supervisor->sandbox.tree, event[i].data.ptr);
+			task_table_forget_task(supervisor->sandbox.tree, event[i].data.ptr);
 	for (int i = 0; i < count; i++)
 		if (!loop_event_is_task(supervisor, &event[i]))
 			loop_on_event(supervisor, &event[i]);

@@ -238,7 +238,7 @@ static void process_set_network_of_view(struct process *process)
 {
 	const unsigned bounded = LAYER_BIT(LAYER_NETNS) | LAYER_BIT(LAYER_PIDNS);
 	bool own = (process->options->namespaces->made_layers & bounded) == bounded;
-	struct net_pool pool = policy_net_get_pool(process->options->policy);
+	struct net_pool_ranges pool = policy_net_get_pool(process->options->policy);
 	const struct view_provided_file *file = NULL;
 	size_t count = 0;
 

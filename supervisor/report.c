@@ -43,7 +43,7 @@ json_t *report_make_denials(const struct denials *denials, uint64_t *ret_unliste
 			"{s:I, s:s?, s:s, s:o, s:o, s:s?, s:o, s:o, s:i, s:o, s:I, s:o, s:s*, s:o*, s:s*, s:o*, s:s*, "
 			"s:s*}",
 			"seq", (json_int_t)denial->seq, "syscall", denial->syscall, "op", denial->op, "target",
-			report_make_text_json(denial->target), "resolved", report_make_text_json(denial->resolved),
+			report_make_text_json(denial->target), "resolved", report_make_text_json(denial->resolved_path),
 			"errno", denial->error > 0 ? strerrorname_np(denial->error) : NULL, "rule",
 			report_make_text_json(denial->rule), "reason", report_make_text_json(denial->reason), "pid",
 			(int)denial->pid, "exe", report_make_text_json(denial->exe), "count", (json_int_t)denial->count,
@@ -85,7 +85,7 @@ static json_t *report_make_after_entries(const struct after_entries *after, cons
 		(void)json_array_append_new(
 			list, json_pack("{s:I, s:s, s:s*, s:o, s:i, s:o*, s:o, s:I, s:I, s:I}", "seq",
 					(json_int_t)fired->seq, "rule", policy_get_after_label(policy, fired->entry),
-					"because", policy_get_after_because(policy, fired->entry), "path",
+					"because", policy_get_after_because_text(policy, fired->entry), "path",
 					report_make_text_json(fired->path), "pid", (int)fired->pid, "host_pid",
 					fired->host_pid > 0 ? json_integer(fired->host_pid) : NULL, "exe",
 					report_make_text_json(fired->exe), "descriptors",

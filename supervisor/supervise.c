@@ -157,9 +157,9 @@ static int supervise_build_state(struct supervisor *supervisor)
 							      process->layers->layer[LAYER_LANDLOCK].active,
 				    .uid = geteuid(),
 				    .gid = getegid()};
-	r = tree_create(getpid(), options->view, supervisor->epoll_fd, &sandbox->tree);
+	r = task_table_create(getpid(), options->view, supervisor->epoll_fd, &sandbox->tree);
 	if (r == 0)
-		tree_set_host_pidns(sandbox->tree, namespaces->host_proc_fd, namespaces->host_pidns_fd);
+		task_table_set_host_pidns(sandbox->tree, namespaces->host_proc_fd, namespaces->host_pidns_fd);
 	if (r == 0)
 		r = sockets_create(process->scratch.fd, process->layers->layer[LAYER_NETNS].active,
 				   &sandbox->unix_sockets);
@@ -249,7 +249,7 @@ static void supervise_free(struct supervisor *supervisor)
 	interrupted_release(&supervisor->dispatch.interrupted_calls);
 	asker_free(supervisor->dispatch.asker);
 	dispatch_release(&supervisor->dispatch);
-	tree_free(supervisor->sandbox.tree);
+	task_table_free(supervisor->sandbox.tree);
 	sockets_free(supervisor->sandbox.unix_sockets);
 	peers_free(supervisor->sandbox.unix_peers);
 	netlink_free(supervisor->sandbox.netlink);
@@ -266,7 +266,8 @@ static void supervise_fill_report(struct supervisor *supervisor)
 	supervisor->dispatch.counts.by_row = NULL; /* owned by the report now */
 	report->restarted = supervisor->dispatch.interrupted_calls.restarted_calls;
 	report->interrupted = supervisor->dispatch.interrupted_calls.lost_calls;
-	report->process_count = supervisor->sandbox.tree ? tree_count_processes_seen(supervisor->sandbox.tree) : 0;
+	report->process_count =
+		supervisor->sandbox.tree ? task_table_count_processes_seen(supervisor->sandbox.tree) : 0;
 	(void)getrusage(RUSAGE_CHILDREN, &report->rusage);
 	if (supervisor->limits)
 		memcpy(report->limit, limits_get_meters(supervisor->limits), sizeof(report->limit));

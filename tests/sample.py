@@ -15,7 +15,8 @@ import re
 FOLDERS = ["base", "policy", "audit", "egress", "view", "replay", "syscalls", "confine", "supervisor", "keeper",
            "doctor", "cli", "agents"]
 TOP = pathlib.Path(__file__).resolve().parent.parent
-COMMENT = re.compile(r"/\*.*?\*/", re.S)
+# A comment, or a string or character constant, which is passed over: a "/*" in it begins no comment.
+COMMENT = re.compile(r"(/\*.*?\*/)|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.S)
 NAMES = [
     ("function", re.compile(r"^(?!typedef|return|else)[A-Za-z_][\w \t*]*?\b([a-z]\w{3,})\([^;{}]*\)\s*\n\{", re.M)),
     ("struct", re.compile(r"^(?:static )?(?:const )?struct (\w{3,}) \{", re.M)),
@@ -68,7 +69,7 @@ def collect(folders):
     for path in sorted(path for folder in folders for path in (TOP / folder).rglob("*.[ch]")):
         text, where = path.read_text(encoding="utf-8"), path.relative_to(TOP)
         comments += [f"{where}\n{comment_with_place(text, match)}" for match in COMMENT.finditer(text)
-                     if len(match.group().split()) >= 6]
+                     if match.group(1) and len(match.group().split()) >= 6]
         found = {(kind, declaration_of(kind, match)) for kind, pattern in NAMES for match in pattern.finditer(text)}
         names |= {f"{declaration} ({kind}, {where})" for kind, declaration in found if declaration}
     return comments, sorted(names)

@@ -309,7 +309,8 @@ static int missing_names_add_to_dir(struct missing_names_state *state, const str
 	/* An overlay would show the directories below these mounts. */
 	if (r < 0 || overlays_has_mount_below(&state->mount_points_before, attached))
 		return r;
-	if (policy_may_write_in(state->names->view->policy, path) || state->overlays_made == MISSING_NAMES_OVERLAYS_MAX)
+	if (policy_may_write_in_dir(state->names->view->policy, path) ||
+	    state->overlays_made == MISSING_NAMES_OVERLAYS_MAX)
 		return 0;
 	state->overlays_made++;
 	return missing_names_mount_overlay(state, dir, path);

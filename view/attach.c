@@ -71,30 +71,30 @@ static int attach_copy_proc(int proc_fd)
 }
 
 /* Makes a detached copy of a mount, unless it has one. An object that has vanished meanwhile stays absent. */
-static int attach_copy_mount(struct attach_state *attach, struct attach_mount_state *piece, int proc_fd)
+static int attach_copy_mount(struct attach_state *attach, struct attach_mount_state *mount_state, int proc_fd)
 {
-	struct mount *mount = piece->mount;
+	struct mount *mount = mount_state->mount;
 
 	if (!attach_is_first_at_path(attach->view, mount)) {
 		close_fd(&mount->copy_fd);
 		return 0;
 	}
-	piece->own = mount->flags & MOUNT_SKELETON_FILE;
-	piece->mount_owns_copy_fd = mount->flags & MOUNT_DETACHED;
-	if (piece->own)
+	mount_state->own = mount->flags & MOUNT_SKELETON_FILE;
+	mount_state->mount_owns_copy_fd = mount->flags & MOUNT_DETACHED;
+	if (mount_state->own)
 		return 0;
 	if (mount->flags & MOUNT_PROC)
-		piece->copy_fd = attach_copy_proc(proc_fd);
-	else if (piece->mount_owns_copy_fd)
-		piece->copy_fd = mount->fd;
+		mount_state->copy_fd = attach_copy_proc(proc_fd);
+	else if (mount_state->mount_owns_copy_fd)
+		mount_state->copy_fd = mount->fd;
 	else if (mount->copy_fd >= 0)
-		piece->copy_fd = steal_fd(&mount->copy_fd);
+		mount_state->copy_fd = steal_fd(&mount->copy_fd);
 	else
-		piece->copy_fd = mounts_clone_restricted(mount->fd, mount->path_below_fd,
+		mount_state->copy_fd = mounts_clone_restricted(mount->fd, mount->path_below_fd,
 							 view_get_mount_restrictions(attach->view, mount->flags,
 										     mount->host_path, mount->virt));
-	return piece->copy_fd < 0 && piece->copy_fd != -ENOENT
-		       ? attach_note_failure(attach, piece->copy_fd, "copy a mount")
+	return mount_state->copy_fd < 0 && mount_state->copy_fd != -ENOENT
+		       ? attach_note_failure(attach, mount_state->copy_fd, "copy a mount")
 		       : 0;
 }
 
@@ -150,10 +150,10 @@ static int attach_make_dir_for_pathless_mounts(struct attach_state *attach)
 		       : 0;
 }
 
-static int attach_mount_without_virtual_path(struct attach_state *attach, struct attach_mount_state *piece,
+static int attach_mount_without_virtual_path(struct attach_state *attach, struct attach_mount_state *mount_state,
 					     size_t index)
 {
-	struct mount *mount = piece->mount;
+	struct mount *mount = mount_state->mount;
 	char name[32], *host = NULL;
 	int r = attach->pathless_mounts_fd < 0 ? attach_make_dir_for_pathless_mounts(attach) : 0;
 
@@ -169,8 +169,8 @@ static int attach_mount_without_virtual_path(struct attach_state *attach, struct
 	free(mount->host_path);
 	mount->host_path = host;
 	mount->host_path_len = strlen(host);
-	piece->has_no_virtual_path = true;
-	r = mounts_attach_copy(piece->copy_fd, attach->pathless_mounts_fd, name);
+	mount_state->has_no_virtual_path = true;
+	r = mounts_attach_copy(mount_state->copy_fd, attach->pathless_mounts_fd, name);
 	return r < 0 ? attach_note_failure(attach, r, "mount at another place") : 0;
 }
 
@@ -188,22 +188,22 @@ static bool attach_parents_are_skeleton(const struct view *view, const struct mo
 	return true;
 }
 
-static int attach_mount(struct attach_state *attach, struct attach_mount_state *piece, size_t index)
+static int attach_mount(struct attach_state *attach, struct attach_mount_state *mount_state, size_t index)
 {
-	const struct mount *mount = piece->mount;
+	const struct mount *mount = mount_state->mount;
 	_cleanup_close_ int point = -1;
 	struct stat st;
 	int r;
 
-	if (piece->copy_fd < 0 || mount->virt_len == 1)
+	if (mount_state->copy_fd < 0 || mount->virt_len == 1)
 		return 0;
 	if (attach_parents_are_skeleton(attach->view, mount) &&
-	    mounts_attach_copy(piece->copy_fd, attach->root_fd, mount->virt + 1) == 0)
+	    mounts_attach_copy(mount_state->copy_fd, attach->root_fd, mount->virt + 1) == 0)
 		return 0;
 	point = openat2_call(attach->root_fd, mount->virt + 1, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
 	if (point < 0 || fstat(point, &st) < 0 || S_ISDIR(st.st_mode) == !!(mount->flags & MOUNT_FILE))
-		return attach_mount_without_virtual_path(attach, piece, index);
-	r = mounts_attach_copy(piece->copy_fd, point, "");
+		return attach_mount_without_virtual_path(attach, mount_state, index);
+	r = mounts_attach_copy(mount_state->copy_fd, point, "");
 	return r < 0 ? attach_note_failure(attach, r, "mount in the program's root") : 0;
 }
 
@@ -218,31 +218,36 @@ static bool attach_is_inner_mount(const struct view *view, const struct mount *m
 }
 
 /* Adds the names at which later mounts will be attached to a directory of the host that was attached. */
-static int attach_add_names_of_inner_mounts(struct attach_state *attach, struct attach_mount_state *piece)
+static int attach_add_names_of_inner_mounts(struct attach_state *attach, struct attach_mount_state *mount_state)
 {
 	const struct mount **inner;
-	struct attach_missing_names names = {.view = attach->view, .outer = piece->mount, .tmpfs_fd = attach->tmpfs_fd,
-				     .outer_number = (size_t)(piece - attach->mount_state), .root_fd = attach->root_fd,
-				     .ret_fd = piece->mount_owns_copy_fd ? &piece->mount->fd : &piece->copy_fd};
+	struct attach_missing_names names = {.view = attach->view,
+					     .outer = mount_state->mount,
+					     .tmpfs_fd = attach->tmpfs_fd,
+					     .outer_number = (size_t)(mount_state - attach->mount_state),
+					     .root_fd = attach->root_fd,
+					     .ret_fd = mount_state->mount_owns_copy_fd ? &mount_state->mount->fd
+										       : &mount_state->copy_fd};
 	int r = 0;
 
-	if (piece->copy_fd < 0 || piece->has_no_virtual_path || attach->view->top != attach->view->skeleton_mount ||
-	    piece->mount->flags & (MOUNT_FILE | MOUNT_PROC | MOUNT_DEV_PTS | MOUNT_PRIVATE))
+	if (mount_state->copy_fd < 0 || mount_state->has_no_virtual_path ||
+	    attach->view->top != attach->view->skeleton_mount ||
+	    mount_state->mount->flags & (MOUNT_FILE | MOUNT_PROC | MOUNT_DEV_PTS | MOUNT_PRIVATE))
 		return 0;
 	inner = calloc(attach->mount_state_count, sizeof(*inner));
 	if (!inner)
 		return attach_note_failure(attach, -ENOMEM, "list the mounts in a mount");
 	names.inner = inner;
-	for (const struct attach_mount_state *other = piece; other < attach->mount_state + attach->mount_state_count;
-	     other++)
-		if (other->copy_fd >= 0 && path_is_below(other->mount->virt, piece->mount->virt) &&
-		    attach_is_inner_mount(attach->view, other->mount, piece->mount))
+	for (const struct attach_mount_state *other = mount_state;
+	     other < attach->mount_state + attach->mount_state_count; other++)
+		if (other->copy_fd >= 0 && path_is_below(other->mount->virt, mount_state->mount->virt) &&
+		    attach_is_inner_mount(attach->view, other->mount, mount_state->mount))
 			inner[names.inner_count++] = other->mount;
 	if (names.inner_count)
 		r = attach_add_missing_names(&names);
 	free(inner);
-	if (piece->mount_owns_copy_fd)
-		piece->copy_fd = piece->mount->fd;
+	if (mount_state->mount_owns_copy_fd)
+		mount_state->copy_fd = mount_state->mount->fd;
 	return r < 0 ? attach_note_failure(attach, r, "add names to a directory") : 0;
 }
 
@@ -350,7 +355,7 @@ static int attach_second_procfs(struct attach_state *attach)
 }
 
 /* Finds or makes the held directory of a single file at its new path. */
-static int attach_find_or_make_held_dir(struct attach_state *attach, const struct attach_mount_state *piece,
+static int attach_find_or_make_held_dir(struct attach_state *attach, const struct attach_mount_state *mount_state,
 					const char *name, struct held_dir **ret_held)
 {
 	char key[PATH_MAX + 1];
@@ -360,7 +365,7 @@ static int attach_find_or_make_held_dir(struct attach_state *attach, const struc
 	*ret_held = view_find_held_dir(attach->view, key);
 	if (*ret_held)
 		return 0;
-	if (piece->has_no_virtual_path)
+	if (mount_state->has_no_virtual_path)
 		fd = fcntl(attach->pathless_mounts_fd, F_DUPFD_CLOEXEC, 3);
 	else
 		fd = openat2_call(attach->root_fd, len ? key + 2 : ".", O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
@@ -371,20 +376,20 @@ static int attach_find_or_make_held_dir(struct attach_state *attach, const struc
 }
 
 /* Makes the mount be opened through what was attached. */
-static int attach_use_attached_descriptor(struct attach_state *attach, struct attach_mount_state *piece,
+static int attach_use_attached_descriptor(struct attach_state *attach, struct attach_mount_state *mount_state,
 					  const char *name)
 {
 	struct held_dir *held = NULL;
 	int r = 0;
 
-	if (piece->own || piece->mount_owns_copy_fd)
+	if (mount_state->own || mount_state->mount_owns_copy_fd)
 		return 0; /* piece->mount->fd already refers to the attached mount */
-	if (piece->mount->flags & MOUNT_FILE)
-		r = attach_find_or_make_held_dir(attach, piece, name, &held);
+	if (mount_state->mount->flags & MOUNT_FILE)
+		r = attach_find_or_make_held_dir(attach, mount_state, name, &held);
 	if (r < 0)
 		return r;
-	view_replace_mount_fd(piece->mount, piece->copy_fd, held);
-	piece->mount_owns_copy_fd = !held;
+	view_replace_mount_fd(mount_state->mount, mount_state->copy_fd, held);
+	mount_state->mount_owns_copy_fd = !held;
 	return 0;
 }
 
@@ -401,20 +406,20 @@ static int attach_replace_string(char **slot, size_t *ret_len, const char *text)
 	return 0;
 }
 
-static int attach_reopen_mount(struct attach_state *attach, struct attach_mount_state *piece)
+static int attach_reopen_mount(struct attach_state *attach, struct attach_mount_state *mount_state)
 {
-	struct mount *mount = piece->mount;
-	const char *name = piece->has_no_virtual_path ? mount->host_path : mount->virt;
+	struct mount *mount = mount_state->mount;
+	const char *name = mount_state->has_no_virtual_path ? mount->host_path : mount->virt;
 	int r;
 
-	if ((piece->copy_fd < 0 && !piece->own) || piece->has_no_virtual_path) {
+	if ((mount_state->copy_fd < 0 && !mount_state->own) || mount_state->has_no_virtual_path) {
 		attach->view->some_mount_is_unattached = true;
 		if (!attach->view->first_unattached_mount)
 			attach->view->first_unattached_mount = mount;
 	}
-	if (piece->copy_fd < 0 && !piece->own)
+	if (mount_state->copy_fd < 0 && !mount_state->own)
 		return 0; /* opening below the old descriptor still fails with ENOENT */
-	r = attach_use_attached_descriptor(attach, piece, name);
+	r = attach_use_attached_descriptor(attach, mount_state, name);
 	if (r == 0 && mount->flags & MOUNT_FILE)
 		r = attach_replace_string(&mount->path_below_fd, NULL, strrchr(name, '/') + 1);
 	if (r == 0)
@@ -523,15 +528,15 @@ static void attach_make_nosymfollow_copy(struct attach_state *attach)
 	if (view->top == view->skeleton_mount)
 		view->skeleton_mount->flags |= MOUNT_HAS_NOSYMFOLLOW_COPY;
 	for (size_t i = 0; i < attach->mount_state_count; i++) {
-		const struct attach_mount_state *piece = &attach->mount_state[i];
+		const struct attach_mount_state *mount_state = &attach->mount_state[i];
 
 		/*
 		 * Leaves out /proc and terminals, because /proc/self depends on the reader, and mounts with
 		 * has_no_virtual_path, because they have no path below the root, like the terminal of --tty.
 		 */
-		if ((piece->copy_fd >= 0 || piece->own) && !piece->has_no_virtual_path &&
-		    !(piece->mount->flags & (MOUNT_PROC | MOUNT_DEV_PTS)))
-			piece->mount->flags |= MOUNT_HAS_NOSYMFOLLOW_COPY;
+		if ((mount_state->copy_fd >= 0 || mount_state->own) && !mount_state->has_no_virtual_path &&
+		    !(mount_state->mount->flags & (MOUNT_PROC | MOUNT_DEV_PTS)))
+			mount_state->mount->flags |= MOUNT_HAS_NOSYMFOLLOW_COPY;
 	}
 }
 

@@ -52,7 +52,7 @@ static unsigned build_get_flags(const struct build_state *build, const struct po
 	bool reported = workdir && path_is_below(workdir, scratch) && path_is_below(grant->host_path, workdir);
 	unsigned flags = 0;
 
-	if (grant->has_globs_only)
+	if (grant->is_granted_by_globs_only)
 		flags |= MOUNT_BY_GLOBS_ONLY;
 	if (grant->is_redirect)
 		flags |= MOUNT_REDIRECT;
@@ -689,7 +689,7 @@ void view_free(struct view *view)
 	cleanup_close(&view->host_root_fd);
 	cleanup_close(&view->proc_fd);
 	cleanup_close(&view->nosymfollow_root_fd);
-	free(view->hidden.pid);
+	free(view->hidden_processes.pid);
 	free(view);
 }
 

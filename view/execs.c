@@ -17,7 +17,7 @@
 
 struct exec_files_visit {
 	const struct view *view;
-	int (*take)(void *ctx, int fd);
+	int (*visit)(void *ctx, int fd);
 	void *ctx;
 };
 
@@ -58,7 +58,7 @@ static int execs_visit_object(const struct exec_files_visit *execs, const struct
 
 	if (fd == -ENOENT || fd == -EACCES || fd == -ENOTDIR || fd == -ELOOP)
 		return 0; /* the kernel cannot execute such an object either */
-	return fd < 0 ? fd : execs->take(execs->ctx, fd);
+	return fd < 0 ? fd : execs->visit(execs->ctx, fd);
 }
 
 /* The files that match one glob. They are taken only if there are not too many. */
@@ -158,7 +158,7 @@ static int execs_visit_glob_matches(const struct exec_files_visit *execs, const 
 		return -E2BIG;
 	r = execs_match_directory(&matches, matches.literal);
 	for (size_t i = 0; r == 0 && i < matches.files; i++)
-		r = execs->take(execs->ctx, matches.fd[i]);
+		r = execs->visit(execs->ctx, matches.fd[i]);
 	for (size_t i = 0; i < matches.files; i++)
 		cleanup_close(&matches.fd[i]);
 	return r;
@@ -213,9 +213,9 @@ static int execs_visit_system_loaders(const struct exec_files_visit *execs)
 	return r;
 }
 
-int view_visit_executable_files(const struct view *view, int (*take)(void *ctx, int fd), void *ctx)
+int view_visit_executable_files(const struct view *view, int (*visit)(void *ctx, int fd), void *ctx)
 {
-	const struct exec_files_visit execs = {view, take, ctx};
+	const struct exec_files_visit execs = {view, visit, ctx};
 	struct policy_exec exec;
 	size_t at = 0;
 	int r = 0;

@@ -96,7 +96,7 @@ static bool facts_lists_mount(const struct view *view, const struct mount *mount
 	       (mount != view->skeleton_mount || view->top == view->skeleton_mount);
 }
 
-static const char *facts_get_type(const struct mount *mount)
+static const char *facts_get_mount_type(const struct mount *mount)
 {
 	static const struct {
 		unsigned long magic;
@@ -119,12 +119,12 @@ static const char *facts_get_type(const struct mount *mount)
 }
 
 /* Returns the mount source. The name of the device would tell about the machine. */
-static const char *facts_get_source(const char *type)
+static const char *facts_get_mount_source(const char *type)
 {
 	return strcmp(type, "tmpfs") == 0 || strcmp(type, "proc") == 0 ? type : "callgate";
 }
 
-static const char *facts_get_options(const struct view *view, const struct mount *mount)
+static const char *facts_get_mount_options(const struct view *view, const struct mount *mount)
 {
 	if (mount->flags & MOUNT_PROC)
 		return "rw,nosuid,nodev,noexec,relatime";
@@ -162,30 +162,30 @@ static size_t facts_find_parent_mount(const struct view *view, const struct moun
 
 static void facts_write_mountinfo(const struct view *view, struct buf *buf, size_t index, const struct mount *mount)
 {
-	const char *type = facts_get_type(mount), *options = facts_get_options(view, mount);
+	const char *type = facts_get_mount_type(mount), *options = facts_get_mount_options(view, mount);
 	size_t parent = mount->virt_len == 1 ? 0 : FIRST_MOUNT_ID + facts_find_parent_mount(view, mount);
 	struct stat st = {0};
 
 	(void)fstat(mount->fd, &st); /* on failure the mount has vanished, and its device is 0:0 */
 	buf_printf(buf, "%zu %zu %u:%u / ", FIRST_MOUNT_ID + index, parent, major(st.st_dev), minor(st.st_dev));
 	facts_write_escaped_path(buf, mount->virt);
-	buf_printf(buf, " %s - %s %s %.2s\n", options, type, facts_get_source(type), options);
+	buf_printf(buf, " %s - %s %s %.2s\n", options, type, facts_get_mount_source(type), options);
 }
 
 static void facts_write_mounts(const struct mount *mount, struct buf *buf, const char *options)
 {
-	const char *type = facts_get_type(mount);
+	const char *type = facts_get_mount_type(mount);
 
-	buf_printf(buf, "%s ", facts_get_source(type));
+	buf_printf(buf, "%s ", facts_get_mount_source(type));
 	facts_write_escaped_path(buf, mount->virt);
 	buf_printf(buf, " %s %s 0 0\n", type, options);
 }
 
 static void facts_write_mountstats(const struct mount *mount, struct buf *buf)
 {
-	const char *type = facts_get_type(mount);
+	const char *type = facts_get_mount_type(mount);
 
-	buf_printf(buf, "device %s mounted on ", facts_get_source(type));
+	buf_printf(buf, "device %s mounted on ", facts_get_mount_source(type));
 	facts_write_escaped_path(buf, mount->virt);
 	buf_printf(buf, " with fstype %s\n", type);
 }
@@ -202,7 +202,7 @@ static void facts_write_mount_table(const struct view *view, struct buf *buf, en
 		if (table == TABLE_MOUNTINFO)
 			facts_write_mountinfo(view, buf, i, mount);
 		else if (table == TABLE_MOUNTS)
-			facts_write_mounts(mount, buf, facts_get_options(view, mount));
+			facts_write_mounts(mount, buf, facts_get_mount_options(view, mount));
 		else
 			facts_write_mountstats(mount, buf);
 	}

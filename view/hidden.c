@@ -7,7 +7,7 @@
 
 int view_hide_process(struct view *view, pid_t pid)
 {
-	struct hidden_processes *hidden = &view->hidden;
+	struct hidden_processes *hidden = &view->hidden_processes;
 
 	if (!array_reserve(&hidden->pid, hidden->count, &hidden->room))
 		return -ENOMEM;
@@ -17,7 +17,7 @@ int view_hide_process(struct view *view, pid_t pid)
 
 void view_unhide_process(struct view *view, pid_t pid)
 {
-	struct hidden_processes *hidden = &view->hidden;
+	struct hidden_processes *hidden = &view->hidden_processes;
 
 	for (size_t i = 0; i < hidden->count; i++)
 		if (hidden->pid[i] == pid) {
@@ -28,7 +28,7 @@ void view_unhide_process(struct view *view, pid_t pid)
 
 bool view_hides_process(const struct view *view, pid_t pid)
 {
-	const struct hidden_processes *hidden = &view->hidden;
+	const struct hidden_processes *hidden = &view->hidden_processes;
 
 	for (size_t i = 0; i < hidden->count; i++)
 		if (hidden->pid[i] == pid)
@@ -40,7 +40,7 @@ size_t view_drop_hidden_processes(const struct view *view, pid_t *pid, size_t co
 {
 	size_t kept = 0;
 
-	if (view->hidden.count == 0)
+	if (view->hidden_processes.count == 0)
 		return count;
 	for (size_t i = 0; i < count; i++)
 		if (!view_hides_process(view, pid[i]))

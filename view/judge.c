@@ -38,9 +38,11 @@ static struct policy_decision judge_write_without_overlay(const struct mount *mo
 {
 	if (decision.verdict == VERDICT_DENY || !(want & POLICY_WRITE) || !(mount->flags & MOUNT_LACKS_OVERLAY))
 		return decision;
-	if (decision.observed.error)
-		return (struct policy_decision){.verdict = VERDICT_DENY, .error = decision.observed.error,
-						.rule = decision.observed.rule, .reason = decision.observed.reason,
+	if (decision.observed_denial.error)
+		return (struct policy_decision){.verdict = VERDICT_DENY,
+						.error = decision.observed_denial.error,
+						.rule = decision.observed_denial.rule,
+						.reason = decision.observed_denial.reason,
 						.wanted_rights = want};
 	return judge_make_denial(EROFS, "no_overlay");
 }

@@ -311,7 +311,7 @@ static bool walk_mount_is_installed(const struct policy *policy, const struct mo
 	return false;
 }
 
-static int walk_add_glob(void *ctx, const struct policy_hidden *hidden)
+static int walk_add_glob(void *ctx, const struct policy_hidden_path *hidden)
 {
 	struct reads_walk *walk = ctx;
 	const struct mount *mount = walk->mount;
@@ -353,7 +353,7 @@ static int walk_mount(struct reads_walk *walk)
 	walk->checks_modes = mount->flags & MOUNT_HAS_PUBLIC_GRANT;
 	walk->glob_last_part_count = 0;
 	walk->has_glob_of_path = false;
-	r = policy_visit_hidden(walk->reads->view->policy, walk_add_glob, walk);
+	r = policy_visit_hidden_paths(walk->reads->view->policy, walk_add_glob, walk);
 	if (r != 0 || (walk->glob_last_part_count == 0 && !walk->checks_modes))
 		return r;
 	fd = openat2_call(walk->reads->root_fd, mount->virt + 1, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);

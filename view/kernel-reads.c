@@ -65,7 +65,7 @@ static int reads_cover_name_if_denied(struct kernel_reads *reads, const char *vi
 }
 
 /* Covers the name of a rule, also where a mount shows it by another path. */
-static int reads_cover_path_of_rule(void *ctx, const struct policy_hidden *hidden)
+static int reads_cover_path_of_rule(void *ctx, const struct policy_hidden_path *hidden)
 {
 	struct kernel_reads *reads = ctx;
 	const struct view *view = reads->view;
@@ -175,7 +175,7 @@ static int reads_prepare(struct kernel_reads *reads)
 	if (r == 0 && reads->root_fd < 0)
 		r = reads->root_fd;
 	if (r == 0)
-		r = policy_visit_hidden(reads->view->policy, reads_cover_path_of_rule, reads);
+		r = policy_visit_hidden_paths(reads->view->policy, reads_cover_path_of_rule, reads);
 	if (r == 0)
 		r = reads_cover_names_covered_in_view(reads);
 	if (r == 0)

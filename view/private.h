@@ -65,7 +65,7 @@ struct hidden_processes {
 
 struct view {
 	const struct policy *policy;
-	struct hidden_processes hidden; /* hidden.c */
+	struct hidden_processes hidden_processes; /* hidden.c */
 	pid_t run_root;           /* pid of the supervisor: the run is its descendants; 0: the program does not run */
 	struct skeleton_names *skeleton_names;
 	struct start_dir_cache_state *start_dir_cache; /* NULL: directory paths are not cached */
@@ -268,9 +268,10 @@ int facts_make_files(const struct view *view);
 
 /*
  * Makes /dev/pts and /dev/ptmx of the view. own_fd: a detached devpts, borrowed. With -1 the devpts of the host is
- * used, unless the run will have a mount namespace (`mounts`). Without a devpts the view has neither name. 0 or -errno.
+ * used, unless the run will have a mount namespace (`run_has_mount_namespace`). Without a devpts the view has neither
+ * name. 0 or -errno.
  */
-int terminals_add_to_view(struct view *view, int own_fd, bool mounts);
+int terminals_add_to_view(struct view *view, int own_fd, bool run_has_mount_namespace);
 void terminals_free(struct view *view);
 /* Opens a file of /dev/pts; opening ptmx makes a new pair. A descriptor owned by the caller, or -errno. */
 int terminals_open_dev_pts_file(const struct place *place, int flags);
@@ -281,10 +282,10 @@ static inline bool terminals_place_is_dev_pts(const struct place *place)
 }
 /* True for the slave of a pair that is not of the run. writes: also for every other name that a slave could have. */
 bool terminals_place_is_foreign_slave(const struct place *place, bool writes);
-/* True when /dev/pts has an entry of this name. terminals_visit_entries calls `each` for all entries. */
+/* True when /dev/pts has an entry of this name. terminals_visit_entries calls `visit` for all entries. */
 bool terminals_dev_pts_has_name(const struct view *view,
 			  const char *name);
-void terminals_visit_entries(const struct view *view, void (*each)(void *ctx, const char *name, mode_t type),
+void terminals_visit_entries(const struct view *view, void (*visit)(void *ctx, const char *name, mode_t type),
 			     void *ctx);
 
 /* ---- procfs.c ---- */
@@ -311,12 +312,12 @@ bool proc_path_is_of_no_process(const char *rest);
 bool proc_path_is_directory(const char *rest);
 /* True when the file of a process may be opened for writing: its comm. */
 bool proc_file_is_writable(const char *rest);
-/* Calls `each` for the entries of /proc (rest "") or of a directory below it that belong to no process. */
-void proc_visit_machine_entries(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
-/* Calls `each` for the links in /proc that lead to a file or directory of the calling process. */
-void proc_visit_machine_links(void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
-/* The directory "net" of a process or thread: is a path this directory? Calls `each` for its entries. */
+/* Calls `visit` for the entries of /proc (rest "") or of a directory below it that belong to no process. */
+void proc_visit_machine_entries(const char *rest, void (*visit)(void *ctx, const char *name, mode_t type), void *ctx);
+/* Calls `visit` for the links in /proc that lead to a file or directory of the calling process. */
+void proc_visit_machine_links(void (*visit)(void *ctx, const char *name, mode_t type), void *ctx);
+/* The directory "net" of a process or thread: is a path this directory? Calls `visit` for its entries. */
 bool proc_path_is_net(const char *rest);
-void proc_visit_net_entries(void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
+void proc_visit_net_entries(void (*visit)(void *ctx, const char *name, mode_t type), void *ctx);
 
 #endif

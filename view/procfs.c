@@ -170,13 +170,13 @@ bool proc_path_is_of_no_process(const char *rest)
 	return *rest != '.' && !isdigit((unsigned char)*rest);
 }
 
-void proc_visit_machine_entries(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+void proc_visit_machine_entries(const char *rest, void (*visit)(void *ctx, const char *name, mode_t type), void *ctx)
 {
 	for (const char *const *leaf = machine_leaf; *leaf; leaf++) {
 		const char *name = *rest ? path_rest_below(*leaf, rest) : *leaf;
 
 		if (name && *name && !strchr(name, '/'))
-			each(ctx, name, proc_path_is_directory(*leaf) ? S_IFDIR : S_IFREG);
+			visit(ctx, name, proc_path_is_directory(*leaf) ? S_IFDIR : S_IFREG);
 	}
 }
 
@@ -187,14 +187,14 @@ bool proc_path_is_net(const char *rest)
 	return leaf && strcmp(leaf, "net") == 0;
 }
 
-void proc_visit_net_entries(void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+void proc_visit_net_entries(void (*visit)(void *ctx, const char *name, mode_t type), void *ctx)
 {
 	for (const char *const *leaf = net_leaf; *leaf; leaf++)
-		each(ctx, *leaf + strlen("net/"), S_IFREG);
+		visit(ctx, *leaf + strlen("net/"), S_IFREG);
 }
 
-void proc_visit_machine_links(void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+void proc_visit_machine_links(void (*visit)(void *ctx, const char *name, mode_t type), void *ctx)
 {
 	for (const char *const *link = machine_link; *link; link++)
-		each(ctx, *link, S_IFLNK);
+		visit(ctx, *link, S_IFLNK);
 }

@@ -14,8 +14,9 @@ static bool readable_is_granted(const struct view *view, const struct mount *mou
 	       policy_may_grant_below(view->policy, mount->virt, mount->virt_len);
 }
 
-/* Passes one mount to take(), by its path in the program's root. An object that has vanished is left out. */
-static int readable_visit_mount(const struct view *view, const struct mount *mount, view_take_readable take, void *ctx)
+/* Passes one mount to visit(), by its path in the program's root. An object that has vanished is left out. */
+static int readable_visit_mount(const struct view *view, const struct mount *mount, view_visit_readable_object visit,
+				void *ctx)
 {
 	_cleanup_close_ int fd = -1;
 	unsigned what = mount->flags & MOUNT_FILE ? VIEW_READS_FILES : VIEW_READS_FILES | VIEW_READS_DIRECTORIES;
@@ -28,18 +29,18 @@ static int readable_visit_mount(const struct view *view, const struct mount *mou
 	fd = openat2_call(AT_FDCWD, mount->virt, O_PATH, 0, RESOLVE_NO_SYMLINKS);
 	if (fd == -ENOENT || fd == -EACCES || fd == -ELOOP) /* ELOOP: a denied name, which a link covers */
 		return 0;
-	return fd < 0 ? fd : take(ctx, fd, what);
+	return fd < 0 ? fd : visit(ctx, fd, what);
 }
 
-int view_visit_readable(const struct view *view, view_take_readable take, void *ctx)
+int view_visit_readable(const struct view *view, view_visit_readable_object visit, void *ctx)
 {
 	int r;
 
 	if (!view->kernel_judges_reads)
 		return 0;
-	r = take(ctx, view->skeleton_mount->fd,
+	r = visit(ctx, view->skeleton_mount->fd,
 		 VIEW_READS_DIRECTORIES); /* the directories above the mounts can be listed */
 	for (size_t i = 0; r == 0 && i < view->mount_count; i++)
-		r = readable_visit_mount(view, view->mount[i], take, ctx);
+		r = readable_visit_mount(view, view->mount[i], visit, ctx);
 	return r;
 }

@@ -282,7 +282,8 @@ bool terminals_dev_pts_has_name(const struct view *view, const char *name)
 	       (terminals_parse_number(name, &number) && terminals_find_pair(view->terminals, number));
 }
 
-void terminals_visit_entries(const struct view *view, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+void terminals_visit_entries(const struct view *view, void (*visit)(void *ctx, const char *name, mode_t type),
+			     void *ctx)
 {
 	const struct terminals *terminals = view->terminals;
 	char name[16];
@@ -291,9 +292,9 @@ void terminals_visit_entries(const struct view *view, void (*each)(void *ctx, co
 		if (!pair_is_alive(&terminals->pair[i]))
 			continue;
 		(void)snprintf(name, sizeof(name), "%u", terminals->pair[i].number);
-		each(ctx, name, S_IFREG);
+		visit(ctx, name, S_IFREG);
 	}
-	each(ctx, "ptmx", S_IFREG);
+	visit(ctx, "ptmx", S_IFREG);
 }
 
 int view_open_terminal(const struct view *view, unsigned number, int flags)
@@ -375,7 +376,7 @@ static int terminals_add_ptmx(struct view *view)
 	return r < 0 ? r : view_add_file(view, "/dev/ptmx", "/dev/ptmx", held, MOUNT_DEVICE | MOUNT_DEV_PTS, NULL);
 }
 
-int terminals_add_to_view(struct view *view, int own_fd, bool mounts)
+int terminals_add_to_view(struct view *view, int own_fd, bool run_has_mount_namespace)
 {
 	unsigned flags = MOUNT_DEVICE | MOUNT_DEV_PTS | (own_fd >= 0 ? MOUNT_DETACHED : 0);
 	_cleanup_close_ int fd = -1;
@@ -387,7 +388,7 @@ int terminals_add_to_view(struct view *view, int own_fd, bool mounts)
 		return -ENOMEM;
 	if (own_fd >= 0)
 		fd = fcntl(own_fd, F_DUPFD_CLOEXEC, 3);
-	else if (!mounts) /* in a mount namespace the program would see all of the instance */
+	else if (!run_has_mount_namespace) /* in a mount namespace the program would see all of the instance */
 		fd = io_open_without_links("/dev/pts", O_PATH | O_DIRECTORY);
 	if (!terminals_is_devpts(fd))
 		return 0;

@@ -17,17 +17,17 @@
 #include "view/tree.h"
 #include "view/view.h"
 
-#define TREE_TASK_BUCKETS 256u
-#define TREE_FDS_LEFT_FREE 96 /* descriptors kept free for judging calls and for workers */
+#define TASK_TABLE_BUCKETS 256u
+#define TASK_TABLE_FDS_LEFT_FREE 96 /* descriptors kept free for judging calls and for workers */
 
-struct tree {
+struct task_table {
 	pid_t root;
 	const struct view *view;
 	int epoll_fd;
 	int host_proc_fd;
 	int host_pidns_fd; /* -1: there is no outer namespace, or the kernel is too old to ask it */
 	/* a pidfd of this number or above is not kept: many processes must not use up all descriptors */
-	int kept_pidfds_end;
+	int pidfd_kept_below;
 	unsigned processes_seen;
 	struct {
 		unsigned changes;  /* a generation, never 0 */
@@ -36,20 +36,20 @@ struct tree {
 		bool lost;
 	} limit; /* changes of RLIMIT_NOFILE */
 	struct task transient_task; /* the entry of a task without a pidfd, which is filled anew for each call */
-	struct task *bucket[TREE_TASK_BUCKETS];
+	struct task *bucket[TASK_TABLE_BUCKETS];
 };
 
-int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree **ret_tree)
+int task_table_create(pid_t root, const struct view *view, int epoll_fd, struct task_table **ret_tree)
 {
-	struct tree *tree = calloc(1, sizeof(*tree));
+	struct task_table *tree = calloc(1, sizeof(*tree));
 	struct rlimit limit;
 
 	if (!tree)
 		return -ENOMEM;
-	tree->kept_pidfds_end = INT_MAX;
+	tree->pidfd_kept_below = INT_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= INT_MAX)
-		tree->kept_pidfds_end = limit.rlim_cur > 2 * TREE_FDS_LEFT_FREE
-						? (int)limit.rlim_cur - TREE_FDS_LEFT_FREE
+		tree->pidfd_kept_below = limit.rlim_cur > 2 * TASK_TABLE_FDS_LEFT_FREE
+						? (int)limit.rlim_cur - TASK_TABLE_FDS_LEFT_FREE
 						: (int)limit.rlim_cur / 2;
 	tree->root = root;
 	tree->view = view;
@@ -61,7 +61,7 @@ int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree *
 	return 0;
 }
 
-void tree_set_host_pidns(struct tree *tree, int proc_fd, int pidns_fd)
+void task_table_set_host_pidns(struct task_table *tree, int proc_fd, int pidns_fd)
 {
 	tree->host_proc_fd = proc_fd;
 	tree->host_pidns_fd = -1;
@@ -76,11 +76,11 @@ static void task_free(struct task *task)
 	free(task);
 }
 
-void tree_free(struct tree *tree)
+void task_table_free(struct task_table *tree)
 {
 	if (!tree)
 		return;
-	for (unsigned i = 0; i < TREE_TASK_BUCKETS; i++) {
+	for (unsigned i = 0; i < TASK_TABLE_BUCKETS; i++) {
 		for (struct task *task = tree->bucket[i], *next; task; task = next) {
 			next = task->next;
 			task_free(task);
@@ -109,7 +109,7 @@ static long status_get_number(const char *text, const char *field, int base)
 	return at ? strtol(at + strlen(key), NULL, base) : -ESRCH;
 }
 
-long tree_read_status(pid_t tid, const char *field, int base)
+long task_table_read_status(pid_t tid, const char *field, int base)
 {
 	char text[4096];
 
@@ -117,7 +117,7 @@ long tree_read_status(pid_t tid, const char *field, int base)
 }
 
 /* Gets the virtual path of the executable, else its host path; "": unreadable. Owned by the caller; NULL: no memory. */
-static char *task_get_image_path(const struct tree *tree, pid_t tid)
+static char *task_read_exe_path(const struct task_table *tree, pid_t tid)
 {
 	char link[64], host[PATH_MAX], virt[PATH_MAX];
 	ssize_t len;
@@ -132,9 +132,9 @@ static char *task_get_image_path(const struct tree *tree, pid_t tid)
 	return strdup(host);
 }
 
-static unsigned tree_get_bucket(pid_t tid)
+static unsigned task_table_get_bucket(pid_t tid)
 {
-	return (unsigned)tid % TREE_TASK_BUCKETS;
+	return (unsigned)tid % TASK_TABLE_BUCKETS;
 }
 
 /* Gets the process and parent of a task: by PIDFD_GET_INFO (Linux 6.13), or from /proc. */
@@ -155,9 +155,9 @@ static int task_read_process_and_parent(struct task *task)
 	return task->tgid < 0 || task->ppid < 0 ? -ESRCH : 0;
 }
 
-static struct task *tree_get_task(const struct tree *tree, pid_t tid)
+static struct task *task_table_get_task(const struct task_table *tree, pid_t tid)
 {
-	struct task *task = tree->bucket[tree_get_bucket(tid)];
+	struct task *task = tree->bucket[task_table_get_bucket(tid)];
 
 	while (task && task->tid != tid)
 		task = task->next;
@@ -170,9 +170,9 @@ static struct task *tree_get_task(const struct tree *tree, pid_t tid)
  * build entries of procfs for that process, and remove them at its exit: 13 us, which a child that only executes a
  * program is spared.
  */
-static const struct task *task_find_sharer_of_memory(const struct tree *tree, const struct task *task)
+static const struct task *task_find_sharer_of_memory(const struct task_table *tree, const struct task *task)
 {
-	const struct task *other = tree_get_task(tree, task->tid != task->tgid ? task->tgid : task->ppid);
+	const struct task *other = task_table_get_task(tree, task->tid != task->tgid ? task->tgid : task->ppid);
 
 	if (!other || !other->exe[0])
 		return NULL;
@@ -182,7 +182,7 @@ static const struct task *task_find_sharer_of_memory(const struct tree *tree, co
 }
 
 /* Fills in all fields of a task, except its pidfd. 0, -ESRCH or -ENOMEM. */
-static int task_read_all_fields(const struct tree *tree, struct task *task)
+static int task_read_all_fields(const struct task_table *tree, struct task *task)
 {
 	const struct task *other;
 
@@ -190,7 +190,7 @@ static int task_read_all_fields(const struct tree *tree, struct task *task)
 		return -ESRCH;
 	other = task_find_sharer_of_memory(tree, task);
 	free(task->exe);
-	task->exe = other ? strdup(other->exe) : task_get_image_path(tree, task->tid);
+	task->exe = other ? strdup(other->exe) : task_read_exe_path(tree, task->tid);
 	return task->exe ? 0 : -ENOMEM;
 }
 
@@ -205,14 +205,14 @@ static int task_open_pidfd(pid_t tid)
 }
 
 /* Watches the pidfd, which becomes readable when the task dies: a reused pid must not inherit the entry. */
-static int task_watch_pidfd(const struct tree *tree, struct task *task)
+static int task_watch_pidfd(const struct task_table *tree, struct task *task)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = task};
 	_cleanup_close_ int fd = task_open_pidfd(task->tid);
 
 	if (fd < 0)
 		return fd;
-	if (fd >= tree->kept_pidfds_end)
+	if (fd >= tree->pidfd_kept_below)
 		return -EMFILE;
 	if (epoll_ctl(tree->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
 		return -errno;
@@ -224,7 +224,7 @@ static int task_watch_pidfd(const struct tree *tree, struct task *task)
  * Gets the pid of a process in the pid namespace around this one, or 0. Before Linux 6.11 the pidfd's fdinfo has it, in
  * a procfs of that namespace (proc_pid_fdinfo(5)). If the process dies meanwhile, no process waits for the response.
  */
-static pid_t tree_get_host_pid(const struct tree *tree, const struct task *task)
+static pid_t task_table_get_host_pid(const struct task_table *tree, const struct task *task)
 {
 	char path[32];
 	struct fdinfo info;
@@ -242,7 +242,7 @@ static pid_t tree_get_host_pid(const struct tree *tree, const struct task *task)
 }
 
 /* Makes a task that is not in the table yet. NULL with *ret_error. */
-static struct task *task_create(const struct tree *tree, pid_t tid, int *ret_error)
+static struct task *task_create(const struct task_table *tree, pid_t tid, int *ret_error)
 {
 	struct task *task = calloc(1, sizeof(*task));
 
@@ -260,10 +260,10 @@ static struct task *task_create(const struct tree *tree, pid_t tid, int *ret_err
 	return NULL;
 }
 
-struct task *tree_find_task(struct tree *tree, pid_t tid)
+struct task *task_table_find_task(struct task_table *tree, pid_t tid)
 {
-	struct task **bucket = &tree->bucket[tree_get_bucket(tid)];
-	struct task *task = tree_get_task(tree, tid);
+	struct task **bucket = &tree->bucket[task_table_get_bucket(tid)];
+	struct task *task = task_table_get_task(tree, tid);
 	int error;
 
 	if (task)
@@ -277,10 +277,10 @@ struct task *tree_find_task(struct tree *tree, pid_t tid)
 	}
 	if (task->tid == task->tgid) {
 		tree->processes_seen++;
-		task->host_pid = tree_get_host_pid(tree, task);
+		task->host_pid = task_table_get_host_pid(tree, task);
 	} else {
 		/* Adds the leader, too, and so counts the process. */
-		const struct task *leader = tree_find_task(tree, task->tgid);
+		const struct task *leader = task_table_find_task(tree, task->tgid);
 
 		task->host_pid = leader ? leader->host_pid : 0;
 	}
@@ -289,21 +289,21 @@ struct task *tree_find_task(struct tree *tree, pid_t tid)
 	return task;
 }
 
-void tree_forget_task(struct tree *tree, struct task *task)
+void task_table_forget_task(struct task_table *tree, struct task *task)
 {
-	for (struct task **at = &tree->bucket[tree_get_bucket(task->tid)]; *at; at = &(*at)->next) {
+	for (struct task **at = &tree->bucket[task_table_get_bucket(task->tid)]; *at; at = &(*at)->next) {
 		if (*at != task)
 			continue;
 		*at = task->next;
-		tree_end_rlimit_nofile_change(task);
+		task_table_end_rlimit_nofile_change(task);
 		task_free(task);
 		return;
 	}
 }
 
-void tree_note_exec(struct tree *tree, pid_t tgid, const char *exe)
+void task_table_set_exe(struct task_table *tree, pid_t tgid, const char *exe)
 {
-	struct task *task = tree_find_task(tree, tgid);
+	struct task *task = task_table_find_task(tree, tgid);
 	char *copy;
 
 	if (!task)
@@ -317,7 +317,7 @@ void tree_note_exec(struct tree *tree, pid_t tgid, const char *exe)
 	task->exe = copy;
 }
 
-unsigned tree_begin_rlimit_nofile_change(struct tree *tree, struct task *task)
+unsigned task_table_begin_rlimit_nofile_change(struct task_table *tree, struct task *task)
 {
 	if (++tree->limit.changes == 0)
 		tree->limit.changes = 1;
@@ -331,31 +331,31 @@ unsigned tree_begin_rlimit_nofile_change(struct tree *tree, struct task *task)
 	return tree->limit.changes;
 }
 
-unsigned tree_get_nofile_limit_version(const struct tree *tree, const struct task *task)
+unsigned task_table_get_nofile_limit_version(const struct task_table *tree, const struct task *task)
 {
 	return tree->limit.changing || tree->limit.lost || task->pidfd < 0 ? 0 : tree->limit.changes;
 }
 
-bool tree_pid_is_in_run(struct tree *tree, pid_t pid)
+bool task_table_pid_is_in_run(struct task_table *tree, pid_t pid)
 {
 	return !(tree->view && view_hides_process(tree->view, pid)) && proctree_is_descendant(pid, tree->root);
 }
 
-size_t tree_list_processes(struct tree *tree, pid_t *out, size_t cap)
+size_t task_table_list_processes(struct task_table *tree, pid_t *out, size_t cap)
 {
 	size_t count = proctree_list_descendants(tree->root, out, cap), listed = count < cap ? count : cap;
 
 	return tree->view ? count - listed + view_drop_hidden_processes(tree->view, out, listed) : count;
 }
 
-void tree_visit_tasks(const struct tree *tree, void (*visit)(struct task *task, void *arg), void *arg)
+void task_table_visit_tasks(const struct task_table *tree, void (*visit)(struct task *task, void *arg), void *arg)
 {
-	for (unsigned i = 0; i < TREE_TASK_BUCKETS; i++)
+	for (unsigned i = 0; i < TASK_TABLE_BUCKETS; i++)
 		for (struct task *task = tree->bucket[i]; task; task = task->next)
 			visit(task, arg);
 }
 
-unsigned tree_count_processes_seen(const struct tree *tree)
+unsigned task_table_count_processes_seen(const struct task_table *tree)
 {
 	return tree->processes_seen;
 }

@@ -15,13 +15,13 @@
 #define PIDFD_THREAD O_EXCL /* Linux 6.9, pidfd_open(2): the descriptor is of the thread, not of its process */
 #endif
 
-struct tree;
+struct task_table;
 
 /* What syscalls/file/room.c knows about the descriptor table of a task. */
 struct fd_table_room {
 	uint64_t valid_until_ns; /* until then the table cannot be full */
 	uint64_t nofile_limit;    /* RLIMIT_NOFILE of the task */
-	unsigned nofile_limit_version;  /* tree_get_nofile_limit_version() when the limit was read */
+	unsigned nofile_limit_version;  /* task_table_get_nofile_limit_version() when the limit was read */
 };
 
 struct task {
@@ -34,7 +34,7 @@ struct task {
 	int pidfd; /* pidfd of the thread (PIDFD_THREAD) or of the process; -1: the entry is valid for this call only */
 	char *exe; /* virtual path of the executable; never NULL */
 	struct fd_table_room room;
-	/* counter that tree_begin_rlimit_nofile_change() has raised for the task; NULL: none */
+	/* counter that task_table_begin_rlimit_nofile_change() has raised for the task; NULL: none */
 	unsigned *ongoing_limit_changes;
 	struct task *next; /* next task of the same bucket: tree.c */
 };
@@ -43,30 +43,31 @@ struct view;
 
 /*
  * Makes an empty table. root: pid of the supervisor. view: names executables (NULL: by host path); borrowed. epoll_fd:
- * gets the pidfds, with data.ptr = the task, for tree_forget_task. 0 with an owned table, or -ENOMEM.
+ * gets the pidfds, with data.ptr = the task, for task_table_forget_task. 0 with an owned table, or -ENOMEM.
  */
-int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree **ret_tree);
-void tree_free(struct tree *tree);
+int task_table_create(pid_t root, const struct view *view, int epoll_fd, struct task_table **ret_tree);
+void task_table_free(struct task_table *tree);
 
 /* Sets the pid namespace around this one: its descriptor (Linux 6.11) and its procfs. Both borrowed; -1: none. */
-void tree_set_host_pidns(struct tree *tree, int proc_fd, int pidns_fd);
+void task_table_set_host_pidns(struct task_table *tree, int proc_fd, int pidns_fd);
 
 /* Finds or adds the task that made a call. NULL: it died. Valid until the next tree_* call. */
-struct task *tree_find_task(struct tree *tree, pid_t tid);
-void tree_forget_task(struct tree *tree, struct task *task);
+struct task *task_table_find_task(struct task_table *tree, pid_t tid);
+void task_table_forget_task(struct task_table *tree, struct task *task);
 
 /* Sets the executable of process tgid after an exec; `exe` is a virtual path. */
-void tree_note_exec(struct tree *tree, pid_t tgid, const char *exe);
+void task_table_set_exe(struct task_table *tree, pid_t tgid, const char *exe);
 
 /*
  * Call this before a call is continued by which the task changes an RLIMIT_NOFILE of the run. The change is done when
- * the task makes its next call. Returns the value of tree_get_nofile_limit_version() until the next change; 0: unknown.
+ * the task makes its next call. Returns the value of task_table_get_nofile_limit_version() until the next change; 0:
+ * unknown.
  */
-unsigned tree_begin_rlimit_nofile_change(struct tree *tree, struct task *task);
+unsigned task_table_begin_rlimit_nofile_change(struct task_table *tree, struct task *task);
 /* Returns a number that stays the same while no RLIMIT_NOFILE of the run changes. 0: one may be changing now. */
-unsigned tree_get_nofile_limit_version(const struct tree *tree, const struct task *task);
+unsigned task_table_get_nofile_limit_version(const struct task_table *tree, const struct task *task);
 /* Call this when the task makes another call or dies: its change of RLIMIT_NOFILE is done. */
-static inline void tree_end_rlimit_nofile_change(struct task *task)
+static inline void task_table_end_rlimit_nofile_change(struct task *task)
 {
 	if (task->ongoing_limit_changes)
 		--*task->ongoing_limit_changes;
@@ -77,21 +78,21 @@ static inline void tree_end_rlimit_nofile_change(struct task *task)
  * True when pid, which may be a thread id, belongs to the run, and the view does not hide it. Reads /proc/PID/stat of
  * each ancestor.
  */
-bool tree_pid_is_in_run(struct tree *tree, pid_t pid);
+bool task_table_pid_is_in_run(struct task_table *tree, pid_t pid);
 
 /*
  * Writes the pids of the processes of the run that the view does not hide, ascending, at most `cap`. Returns how many
  * processes there are.
  */
-size_t tree_list_processes(struct tree *tree, pid_t *out, size_t cap);
+size_t task_table_list_processes(struct task_table *tree, pid_t *out, size_t cap);
 
 /* Reads a numeric field of /proc/PID/status ("Tgid", "PPid"; "Umask" is octal). -ESRCH: the task or field is gone. */
-long tree_read_status(pid_t tid, const char *field, int base);
+long task_table_read_status(pid_t tid, const char *field, int base);
 
 /* Visits every task that has a pidfd, in any order. The visitor must not call functions of this file. */
-void tree_visit_tasks(const struct tree *tree, void (*visit)(struct task *task, void *arg), void *arg);
+void task_table_visit_tasks(const struct task_table *tree, void (*visit)(struct task *task, void *arg), void *arg);
 
 /* Returns how many processes have ever been added. */
-unsigned tree_count_processes_seen(const struct tree *tree);
+unsigned task_table_count_processes_seen(const struct task_table *tree);
 
 #endif

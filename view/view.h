@@ -187,7 +187,7 @@ bool view_skips_walk_of_installed_files(const struct view *view);
  * some more may be, because of deny rules, or of globs on directories that the program can write. 0, -errno, or the
  * result of take when that is < 0.
  */
-int view_visit_executable_files(const struct view *view, int (*take)(void *ctx, int fd), void *ctx);
+int view_visit_executable_files(const struct view *view, int (*visit)(void *ctx, int fd), void *ctx);
 
 enum view_readable {
 	VIEW_READS_FILES = 1 << 0,
@@ -200,8 +200,8 @@ enum view_readable {
  * the program may open what `what` (enum view_readable bits) says. Else calls nothing. 0, -errno, or the result of take
  * when that is not 0.
  */
-typedef int (*view_take_readable)(void *ctx, int fd, unsigned what);
-int view_visit_readable(const struct view *view, view_take_readable take, void *ctx);
+typedef int (*view_visit_readable_object)(void *ctx, int fd, unsigned what);
+int view_visit_readable(const struct view *view, view_visit_readable_object visit, void *ctx);
 
 /*
  * Lets a second view of the same run, which is not attached, find the processes and the directories of the program as

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "view/private.h"
 
-struct walk_state {
+struct path_walk {
 	const struct view *view;
 	const struct task *task;
 	unsigned flags;
@@ -51,7 +51,7 @@ static int walk_add_component(struct place *place, const char *name)
 }
 
 /* Puts the target of a link in front of the rest of the path. An absolute target starts at "/" of the view. */
-static int walk_enter_link(struct walk_state *walk, const char *target)
+static int walk_enter_link(struct path_walk *walk, const char *target)
 {
 	char text[sizeof(walk->text)];
 
@@ -72,7 +72,7 @@ static int walk_enter_link(struct walk_state *walk, const char *target)
 }
 
 /* Goes from /proc/PID/{cwd,exe,root,fd/N} to the virtual path of its object. 1: there is none, and the walk ends. */
-static int walk_enter_magic_link(struct walk_state *walk, bool last)
+static int walk_enter_magic_link(struct path_walk *walk, bool last)
 {
 	struct place *place = walk->place;
 	char host[PATH_MAX], virt[PATH_MAX];
@@ -100,7 +100,7 @@ static int walk_enter_magic_link(struct walk_state *walk, bool last)
 	return 1;
 }
 
-static int walk_check_readable(const struct walk_state *walk)
+static int walk_check_readable(const struct path_walk *walk)
 {
 	struct policy_decision decision = view_judge_place(walk->view, walk->task, walk->place, POLICY_READ);
 
@@ -108,7 +108,7 @@ static int walk_check_readable(const struct walk_state *walk)
 }
 
 /* Follows a symbolic link of the host, (fd, path), at the current place. */
-static int walk_follow_link(struct walk_state *walk, int fd, const char *path)
+static int walk_follow_link(struct path_walk *walk, int fd, const char *path)
 {
 	char target[PATH_MAX];
 	ssize_t len = readlinkat(fd, path, target, sizeof(target) - 1);
@@ -123,7 +123,7 @@ static int walk_follow_link(struct walk_state *walk, int fd, const char *path)
 }
 
 /* Looks at the object at the current place. 0: go on; 1: it has no virtual path, and the walk ends; or -errno. */
-static int walk_check_current_object(struct walk_state *walk, bool last)
+static int walk_check_current_object(struct path_walk *walk, bool last)
 {
 	struct place *place = walk->place;
 	bool follow = !last || walk->flags & VIEW_FOLLOW_LAST_LINK || *walk->remaining_path == '/';
@@ -158,7 +158,7 @@ static int walk_check_current_object(struct walk_state *walk, bool last)
 }
 
 /* Goes on by one component. Returns as walk_check_current_object. */
-static int walk_enter_component(struct walk_state *walk, const char *name, bool last)
+static int walk_enter_component(struct path_walk *walk, const char *name, bool last)
 {
 	struct place *place = walk->place;
 	const struct view_node *node;
@@ -190,7 +190,7 @@ static int walk_enter_component(struct walk_state *walk, const char *name, bool 
 int view_walk_path(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
 	      struct place *ret_place)
 {
-	struct walk_state walk = {.view = view, .task = task, .flags = flags, .place = ret_place};
+	struct path_walk walk = {.view = view, .task = task, .flags = flags, .place = ret_place};
 	const char *start = *path == '/' ? "/" : base;
 	char name[NAME_MAX + 1];
 	bool last = false;

@@ -64,9 +64,9 @@ const struct scan_text *record_get_call(const struct scan_record *record)
 
 const struct scan_text *record_get_path_argument(const struct scan_path *path, bool *ret_known)
 {
-	*ret_known = path->resolved.at || (path->as_written.at && path->as_written.len > 0 &&
+	*ret_known = path->resolved_path.at || (path->as_written.at && path->as_written.len > 0 &&
 					   path->as_written.at[0] == '/' && !path->unresolved);
-	return path->resolved.at ? &path->resolved : &path->as_written;
+	return path->resolved_path.at ? &path->resolved_path : &path->as_written;
 }
 
 void audit_put_text(struct buf *out, const struct scan_text *text)

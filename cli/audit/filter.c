@@ -163,7 +163,7 @@ static bool filter_match_path(const struct glob *glob, const struct scan_record 
 	for (size_t i = 0; i < SCAN_PATHS_MAX; i++) {
 		const struct scan_path *path = &record->path[i];
 
-		if (filter_match_glob(glob, path->resolved.at ? &path->resolved : &path->as_written))
+		if (filter_match_glob(glob, path->resolved_path.at ? &path->resolved_path : &path->as_written))
 			return true;
 	}
 	return false;

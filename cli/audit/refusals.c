@@ -112,7 +112,7 @@ static void refusal_set_suggestion(struct refusal_group *group, const struct sca
 		denial.port = scan_text_equals(&record->syscall, "listen") ? 0 : (unsigned)record->port;
 	/* a record with "host" is about a redirected path, which cannot be granted by its own name */
 	} else if (!host && known) {
-		denial.resolved = resolved = refusal_copy_bytes(canonical);
+		denial.resolved_path = resolved = refusal_copy_bytes(canonical);
 		denial.path_as_written = written = refusal_copy_bytes(&path->as_written);
 	}
 	group->suggested_option = suggest_make_grant(&machine, &denial, &group->why_no_suggestion);

@@ -17,7 +17,7 @@
 /* The place in the plan that is being read, for messages. */
 struct plan_position {
 	const char *file, *text;
-	struct locate_path at;
+	struct json_path at;
 	bool *failed;
 };
 
@@ -34,7 +34,7 @@ static struct plan_position plan_position_of_member(const struct plan_position *
 			break;
 		index++;
 	}
-	inner.at.steps[inner.at.depth++] = (struct locate_step){.name = name, .index = index};
+	inner.at.steps[inner.at.depth++] = (struct json_path_step){.name = name, .index = index};
 	return inner;
 }
 
@@ -42,13 +42,13 @@ static struct plan_position plan_position_of_item(const struct plan_position *sp
 {
 	struct plan_position inner = *spot;
 
-	inner.at.steps[inner.at.depth++] = (struct locate_step){.index = index};
+	inner.at.steps[inner.at.depth++] = (struct json_path_step){.index = index};
 	return inner;
 }
 
 static void plan_refuse(const struct plan_position *spot, const char *message)
 {
-	struct locate_last_search memo = {0};
+	struct json_last_line_search memo = {0};
 	char key[256];
 
 	(void)locate_print_path(&spot->at, key, sizeof(key));

@@ -44,7 +44,7 @@ static void real_look_up(struct cli_path_cache *real, struct cli_path_lookup *na
 static const struct cli_path_lookup *real_find_name(struct cli_path_cache *real, const struct real_walk *walk)
 {
 	struct cli_path_lookup **bucket =
-		&real->bucket[(tree_hash_name(walk->resolved_part, walk->len) >> 48) % CLI_PATH_CACHE_BUCKETS];
+		&real->bucket[(path_tree_hash_name(walk->resolved_part, walk->len) >> 48) % CLI_PATH_CACHE_BUCKETS];
 	struct cli_path_lookup *name = *bucket;
 
 	while (name && strcmp(name->path, walk->resolved_part) != 0)

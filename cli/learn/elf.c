@@ -196,7 +196,7 @@ static const char *elf_get_string(const struct elf_file *file, const GElf_Shdr *
 
 /* Calls `take` with the text of each entry of the dynamic section that has this tag. */
 static int elf_visit_dynamic(struct elf_search *search, struct elf_file *file, GElf_Sxword tag,
-			     int (*take)(struct elf_search *search, struct elf_file *file, const char *text))
+			     int (*visit)(struct elf_search *search, struct elf_file *file, const char *text))
 {
 	Elf_Scn *scn = NULL;
 	int r = 0;
@@ -211,7 +211,7 @@ static int elf_visit_dynamic(struct elf_search *search, struct elf_file *file, G
 		data = elf_getdata(scn, NULL);
 		for (int i = 0; r == 0 && data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
 			if (entry.d_tag == tag && elf_get_string(file, &section, &entry))
-				r = take(search, file, elf_get_string(file, &section, &entry));
+				r = visit(search, file, elf_get_string(file, &section, &entry));
 	}
 	return r;
 }

@@ -57,7 +57,7 @@ static void groups_clear_keys(struct fold *fold)
 }
 
 /* Calls `take` for each group of items with the same key and right. 0 or the first error. */
-static int groups_visit(struct fold *fold, int (*take)(struct fold *fold, struct fold_item *item, size_t count))
+static int groups_visit(struct fold *fold, int (*visit)(struct fold *fold, struct fold_item *item, size_t count))
 {
 	int r = 0;
 
@@ -68,7 +68,7 @@ static int groups_visit(struct fold *fold, int (*take)(struct fold *fold, struct
 				  strcmp(fold->item[end].group_key, fold->item[i].group_key) == 0 &&
 				  fold->item[end].unmet->right == fold->item[i].unmet->right;)
 			end++;
-		r = take(fold, &fold->item[i], end - i);
+		r = visit(fold, &fold->item[i], end - i);
 	}
 	groups_clear_keys(fold);
 	return r;

@@ -17,14 +17,14 @@
 /* The state of reading a file of cases. */
 struct cases_file {
 	const char *verb, *path, *text;
-	struct locate_last_search last_search;
-	struct locate_path at; /* place of the current value */
+	struct json_last_line_search last_search;
+	struct json_path at; /* place of the current value */
 	bool failed;
 };
 
 static void cases_enter_position(struct cases_file *file, const char *name, size_t index)
 {
-	file->at.steps[file->at.depth++] = (struct locate_step){name, index};
+	file->at.steps[file->at.depth++] = (struct json_path_step){name, index};
 }
 
 /* Prints a message about the current value. */

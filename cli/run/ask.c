@@ -51,9 +51,9 @@ static const char *ask_find_grant(const struct policy *policy, const char *real)
 
 		if (mount[i].kind != POLICY_MOUNT_TREE || !host)
 			continue;
-		if (path_is_below(host, real) || (!mount[i].has_globs_only && path_is_below(real, host)))
+		if (path_is_below(host, real) || (!mount[i].is_granted_by_globs_only && path_is_below(real, host)))
 			return mount[i].rule ? mount[i].rule : mount[i].virt;
-		if (mount[i].has_globs_only && path_is_below(real, host) &&
+		if (mount[i].is_granted_by_globs_only && path_is_below(real, host) &&
 		    policy_get_rights(policy, real, strlen(real)))
 			return mount[i].rule;
 	}
@@ -109,7 +109,7 @@ int run_open_ask_directory(struct run *run)
 int run_load_ask_policy(struct run *run)
 {
 	const char *const hidden[] = {run->ask.dir, run->program.log_path, NULL};
-	const struct policy_observe observe = {.judged_policy = run->program.policy, .hidden = hidden};
+	const struct policy_observe observe = {.judged_policy = run->program.policy, .hidden_paths = hidden};
 
 	if (!run->options.ask_dir) {
 		if (policy_asks_about_denials(run->program.policy) && !run->options.quiet && !run->options.observes)

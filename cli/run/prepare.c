@@ -463,7 +463,7 @@ static int prepare_observing_policy(struct run *run)
 {
 	const char *const hidden[] = {run->program.log_path, NULL};
 	const struct policy_observe observe = {.judged_policy = run->program.policy,
-					       .hidden = hidden,
+					       .hidden_paths = hidden,
 					       .may_read_secrets = run->options.allow_risky,
 					       .reaches_public_endpoints = !run->options.policy.cli.denies_network};
 	struct policy *policy;

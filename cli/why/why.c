@@ -105,7 +105,7 @@ static uint32_t why_find_fired(const struct policy *policy, const struct why_pat
 {
 	if (question->decision.verdict == VERDICT_DENY || question->wanted_rights == POLICY_WRITE)
 		return 0;
-	return policy_find_after_read(policy, question->resolved_path, strlen(question->resolved_path)) &
+	return policy_find_entries_fired_by_read(policy, question->resolved_path, strlen(question->resolved_path)) &
 	       ~policy_get_fired_after_entries(policy);
 }
 

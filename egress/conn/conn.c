@@ -360,7 +360,7 @@ void conn_init_record(const struct conn *conn, enum control_event event, struct 
 		LINE_COPY_TEXT(ret_record->rule, conn->rule->label);
 }
 
-void conn_record_request_outcome(struct conn *conn, uint64_t start_ns, struct control_done done)
+void conn_record_request_outcome(struct conn *conn, uint64_t start_ns, struct control_request_done done)
 {
 	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_REQUEST_DONE, .done = done};
 

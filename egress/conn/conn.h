@@ -137,7 +137,7 @@ void conn_init_record(const struct conn *conn, enum control_event event, struct 
 /* Writes the "open" record of a refused connection. */
 void conn_write_refusal_record(struct conn *conn, const char *reason);
 /* Completes a request's record with `done` and the time since start_ns. */
-void conn_record_request_outcome(struct conn *conn, uint64_t start_ns, struct control_done done);
+void conn_record_request_outcome(struct conn *conn, uint64_t start_ns, struct control_request_done done);
 
 extern const struct conn_mode mode_hello, mode_relay, mode_tls, mode_http1, mode_http2, mode_proxy, mode_socks;
 

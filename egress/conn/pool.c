@@ -204,7 +204,7 @@ const char *pool_get_policy_name(const struct pool *pool, uint32_t index)
  * Sets the ranges, without host bits that the policy may have. The last IPv4 address is left out, as the broadcast
  * address. At most 32 bits of an IPv6 range are used.
  */
-static void pool_set_ranges(struct pool *pool, const struct net_pool *range)
+static void pool_set_ranges(struct pool *pool, const struct net_pool_ranges *range)
 {
 	unsigned bits;
 
@@ -225,7 +225,7 @@ int pool_create(const struct policy *policy, struct pool **ret_pool)
 {
 	struct pool *pool = calloc(1, sizeof(*pool));
 	const struct net_rule *rule;
-	struct net_pool range;
+	struct net_pool_ranges range;
 	size_t count;
 	int error = 0;
 

@@ -71,7 +71,7 @@ static void dns_judge_name(const struct policy *policy, struct pool *pool, const
 	struct sockaddr_storage address;
 	struct net_verdict name;
 
-	if (!query->has_plain_name || net_host_canonicalise(query->name, strlen(query->name), verdict->host) < 0 ||
+	if (!query->name_is_hostname || net_host_canonicalise(query->name, strlen(query->name), verdict->host) < 0 ||
 	    sockaddr_parse(verdict->host, &address)) {
 		verdict->host[0] = '\0';
 		verdict_refuse_name(verdict, DNS_NXDOMAIN, "bad_name", NULL);

@@ -81,8 +81,8 @@ static bool read_question(struct dns_reader *reader, struct dns_query *query)
 {
 	size_t from = reader->at;
 
-	query->has_plain_name = true;
-	if (!read_query_name(reader, query->name, &query->has_plain_name) || !read_uint16(reader, &query->type) ||
+	query->name_is_hostname = true;
+	if (!read_query_name(reader, query->name, &query->name_is_hostname) || !read_uint16(reader, &query->type) ||
 	    !read_uint16(reader, &query->klass))
 		return false;
 	query->question_len = reader->at - from;

@@ -33,7 +33,7 @@ struct dns_query {
 	uint16_t type, klass;
 	/* in lower case, without the final dot; "": the root; a byte that no host name has is "?" */
 	char name[NET_HOST_MAX];
-	bool has_plain_name;     /* the name has only letters, digits, "-" and "_" */
+	bool name_is_hostname;     /* the name has only letters, digits, "-" and "_" */
 	bool edns, dnssec;       /* edns: the query has an OPT record; dnssec: its DO bit */
 	uint8_t edns_version;
 	uint8_t question[DNS_QUESTION_BYTES_MAX]; /* as received: an answer repeats its letter case (0x20 encoding) */

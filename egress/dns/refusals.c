@@ -70,13 +70,13 @@ void dns_refusals_add(struct dns_refusals *refusals, const struct dns_query *que
 	uint64_t now = loop_get_now_ns(refusals->egress->loop);
 	struct control_record record;
 
-	if (now - refusals->second_start_ns >= NS_PER_S) {
-		refusals->second_start_ns = now;
-		refusals->written_in_second = 0;
+	if (now - refusals->current_second_start_ns >= NS_PER_S) {
+		refusals->current_second_start_ns = now;
+		refusals->written_in_current_second = 0;
 	}
 	refusal_fill_record(&record, query, reason, label);
-	if (refusals->written_in_second < DNS_REFUSALS_PER_SECOND) {
-		refusals->written_in_second++;
+	if (refusals->written_in_current_second < DNS_REFUSALS_PER_SECOND) {
+		refusals->written_in_current_second++;
 		(void)line_send_record(refusals->egress->line, &record, NULL, NULL, NULL);
 	} else {
 		refusal_count_unwritten(refusals, &record);

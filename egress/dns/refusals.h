@@ -18,8 +18,8 @@ struct egress;
 struct dns_refusals {
 	struct egress *egress;
 	struct timer flush_timer;
-	uint64_t second_start_ns; /* start of the present second */
-	unsigned written_in_second;   /* number of records written in this second */
+	uint64_t current_second_start_ns; /* start of the present second */
+	unsigned written_in_current_second;   /* number of records written in this second */
 	/* counts the refusals without a record of their own; count 0: none */
 	struct control_record unwritten_refusals_record;
 };

@@ -21,7 +21,7 @@ struct dns_stream {
 	bool awaits_answer;       /* a query waits for its answer */
 	bool program_half_closed; /* the program has half-closed the stream */
 	bool is_dead;             /* to be freed by stream_serve_queries() */
-	bool is_in_pump;
+	bool is_being_served;
 	size_t len;
 	uint8_t data[LENGTH_FIELD_BYTES + DNS_QUERY_BYTES_MAX];
 };
@@ -67,16 +67,16 @@ static void stream_serve_queries(struct dns_stream *stream)
 {
 	size_t len;
 
-	if (stream->is_in_pump)
+	if (stream->is_being_served)
 		return;
-	stream->is_in_pump = true;
+	stream->is_being_served = true;
 	while (!stream->is_dead && !stream->awaits_answer && (len = stream_get_query_len(stream))) {
 		stream->awaits_answer = true;
 		stream->streams->serve(stream->streams, stream, stream->data + LENGTH_FIELD_BYTES, len);
 		stream->len -= LENGTH_FIELD_BYTES + len;
 		memmove(stream->data, stream->data + LENGTH_FIELD_BYTES + len, stream->len);
 	}
-	stream->is_in_pump = false;
+	stream->is_being_served = false;
 	if (!stream->awaits_answer && (stream->program_half_closed || stream->len == sizeof(stream->data)))
 		stream->is_dead = true; /* half-closed inside a query, or the query is longer than the buffer */
 	if (stream->is_dead) {

@@ -183,7 +183,7 @@ int http1_fill_request(struct http1_state *http1, const struct http1_absolute_ta
 
 /* ---- opening upstream connections ---- */
 
-static void upstream_failed(struct conn *conn, int error, const char *reason)
+static void http1_on_upstream_failed(struct conn *conn, int error, const char *reason)
 {
 	struct http1_state *http1 = conn->state;
 
@@ -210,7 +210,7 @@ enum http1_step http1_continue_handshake(struct conn *conn)
 	if (!error && *chosen && strcmp(chosen, "http/1.1") != 0)
 		error = -EPROTO;
 	if (error) {
-		upstream_failed(conn, error, "tls_failed");
+		http1_on_upstream_failed(conn, error, "tls_failed");
 		return HTTP1_STEP_PROGRESS;
 	}
 	conn_set_phase_timeout(conn, CONN_IDLE_TIMEOUT_MS, "idle_timeout");
@@ -223,12 +223,13 @@ static void http1_on_upstream_reopened(struct conn *conn, int error, const char 
 	struct http1_state *http1 = conn->state;
 
 	if (error) {
-		upstream_failed(conn, error, reason);
+		http1_on_upstream_failed(conn, error, reason);
 	} else if (!conn->client.ssl) {
 		http1_judge_request(conn);
 	} else if (channel_start_tls(&conn->upstream, tls_create_client(conn->egress->tls, conn->host,
 									conn->alpn)) < 0) {
-		upstream_failed(conn, -ENOMEM, "tls_failed"); /* TLS with the former ALPN protocol could not be added */
+		/* TLS with the former ALPN protocol could not be added */
+		http1_on_upstream_failed(conn, -ENOMEM, "tls_failed");
 	} else {
 		http1->phase = HTTP1_UPSTREAM_HANDSHAKE;
 		conn_set_phase_timeout(conn, CONN_TLS_HANDSHAKE_TIMEOUT_MS, "upstream_timeout");

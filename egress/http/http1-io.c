@@ -115,7 +115,7 @@ void http1_record_outcome(struct conn *conn, int64_t result)
 	if (!http1->record_awaits_outcome)
 		return;
 	http1->record_awaits_outcome = false;
-	conn_record_request_outcome(conn, http1->start_ns, (struct control_done){
+	conn_record_request_outcome(conn, http1->start_ns, (struct control_request_done){
 		.id = http1->record_id, .result = result,
 		.bytes_up = conn->bytes_up + conn->upstream.bytes_out - http1->base_up,
 		.bytes_down = conn->bytes_down + conn->upstream.bytes_in - http1->base_down});

@@ -250,7 +250,7 @@ void http2_record_outcome(struct http2_stream *stream, int64_t result)
 	if (stream->phase != HTTP2_FORWARDED)
 		return;
 	stream->phase = HTTP2_OUTCOME_RECORDED;
-	conn_record_request_outcome(stream->http2->conn, stream->start_ns, (struct control_done){
+	conn_record_request_outcome(stream->http2->conn, stream->start_ns, (struct control_request_done){
 		.id = stream->record_id, .result = result,
 		.bytes_up = stream->up.bytes_moved, .bytes_down = stream->down.bytes_moved});
 }

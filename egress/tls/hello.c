@@ -59,7 +59,7 @@ static struct byte_span span_take_vector(struct byte_span *span, size_t size)
 }
 
 /* Reads the SNI (RFC 6066, 3): one entry of type host_name. Another form names a server that egress would not know. */
-static void read_server_name(struct byte_span body, struct hello *hello)
+static void read_server_name(struct byte_span body, struct client_hello *hello)
 {
 	struct byte_span list = span_take_vector(&body, 2);
 	unsigned type = span_take_number(&list, 1);
@@ -74,7 +74,7 @@ static void read_server_name(struct byte_span body, struct hello *hello)
 }
 
 /* Lists the ALPN protocols, as far as they fit. False: malformed. Unprintable bytes (GREASE) become "?". */
-static bool read_alpn(struct byte_span body, struct hello *hello)
+static bool read_alpn(struct byte_span body, struct client_hello *hello)
 {
 	struct byte_span list = span_take_vector(&body, 2);
 	size_t len = 0;
@@ -100,7 +100,7 @@ static bool read_alpn(struct byte_span body, struct hello *hello)
 	return !list.has_failed && !body.has_failed;
 }
 
-static bool read_extensions(struct byte_span *body, struct hello *hello)
+static bool read_extensions(struct byte_span *body, struct client_hello *hello)
 {
 	struct byte_span list = span_take_vector(body, 2);
 
@@ -120,7 +120,7 @@ static bool read_extensions(struct byte_span *body, struct hello *hello)
 	return !list.has_failed;
 }
 
-static bool hello_read_message(struct byte_span body, struct hello *hello)
+static bool hello_read_message(struct byte_span body, struct client_hello *hello)
 {
 	struct byte_span session, ciphers, compressions;
 
@@ -175,10 +175,10 @@ static int hello_gather_tls_records(const uint8_t *data, size_t len, uint8_t *me
 	return 0;
 }
 
-int hello_parse(const uint8_t *data, size_t len, struct hello *ret_hello)
+int hello_parse(const uint8_t *data, size_t len, struct client_hello *ret_hello)
 {
 	uint8_t message[CLIENT_HELLO_BYTES_MAX];
-	struct hello hello = {0};
+	struct client_hello hello = {0};
 	size_t have;
 	int whole = hello_gather_tls_records(data, len < CLIENT_HELLO_BYTES_MAX ? len : CLIENT_HELLO_BYTES_MAX, message,
 					     &have);

@@ -13,7 +13,7 @@
 
 #define CLIENT_HELLO_BYTES_MAX 16384 /* bytes of a ClientHello, in any number of records */
 
-struct hello {
+struct client_hello {
 	char sni[NET_HOST_MAX]; /* canonical server name; "": none */
 	bool has_bad_sni;       /* the SNI is malformed, or has several names */
 	char alpn[256];         /* ALPN protocols, as far as they fit: "h2,http/1.1" */
@@ -21,6 +21,6 @@ struct hello {
 };
 
 /* Parses a ClientHello. 1: complete; 0: more bytes are needed; -EPROTO: not TLS, or no ClientHello; -EMSGSIZE. */
-int hello_parse(const uint8_t *data, size_t len, struct hello *ret_hello);
+int hello_parse(const uint8_t *data, size_t len, struct client_hello *ret_hello);
 
 #endif

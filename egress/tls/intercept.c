@@ -53,7 +53,7 @@ static const char *alpn_list_judgeable_protocols(const struct conn *conn)
 {
 	const struct bytes *early = &conn->client.put_back_bytes;
 	const char *h2, *http1;
-	struct hello hello;
+	struct client_hello hello;
 
 	if (!early->data || hello_parse(early->data + early->at, bytes_count_left(early), &hello) != 1)
 		return "";
@@ -297,7 +297,7 @@ static void hello_refuse(struct conn *conn, const char *reason)
  * The code of a mismatch, or NULL: the ClientHello is for the connection's host. That name comes from the address that
  * the program connected to, never from the payload.
  */
-static const char *hello_find_mismatch(const struct conn *conn, const struct hello *hello)
+static const char *hello_find_mismatch(const struct conn *conn, const struct client_hello *hello)
 {
 	struct sockaddr_storage address;
 
@@ -308,7 +308,7 @@ static const char *hello_find_mismatch(const struct conn *conn, const struct hel
 	return strcmp(hello->sni, conn->host) == 0 ? NULL : "sni_mismatch";
 }
 
-static void hello_judge_client_hello(struct conn *conn, struct hello_state *state, const struct hello *hello)
+static void hello_judge_client_hello(struct conn *conn, struct hello_state *state, const struct client_hello *hello)
 {
 	const char *reason = hello_find_mismatch(conn, hello);
 
@@ -330,7 +330,7 @@ static void hello_judge_client_hello(struct conn *conn, struct hello_state *stat
 static void hello_pump(struct conn *conn)
 {
 	struct hello_state *state = conn->state;
-	struct hello hello;
+	struct client_hello hello;
 	int whole = 0;
 
 	while (whole == 0) {

@@ -220,7 +220,7 @@ static uint64_t endpoints_visit_path(void *ctx, const char *path)
 
 static void endpoints_compare_requests(struct endpoints_question *at)
 {
-	struct walk walk = {.arena = endpoints_get_arena(at->search), .visit = endpoints_visit_path, .ctx = at};
+	struct pattern_walk walk = {.arena = endpoints_get_arena(at->search), .visit = endpoints_visit_path, .ctx = at};
 	struct walk_pattern *pattern = NULL;
 
 	at->methods = (struct endpoints_texts){.count = 0};

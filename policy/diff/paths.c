@@ -137,8 +137,8 @@ static void paths_add_deny_below(struct paths_search *paths, const struct rule *
 }
 
 /* Adds the deny rules for other paths of a redirected directory: these also apply under its virtual path. */
-static void paths_add_aliases(struct paths_search *paths, const struct policy *policy, const struct tree_node *node,
-			      const char *virt)
+static void paths_add_aliases(struct paths_search *paths, const struct policy *policy,
+			      const struct path_tree_node *node, const char *virt)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
@@ -173,13 +173,13 @@ static void paths_add_policy(struct paths_search *paths, unsigned side)
 
 	paths->policy_index = side;
 	for (size_t i = 0; i < policy->mount_count; i++)
-		if (tree_find_path(&policy->tree, policy->mount[i].virt)->is_remapped)
+		if (path_tree_find_path(&policy->tree, policy->mount[i].virt)->is_remapped)
 			paths_add_pattern(paths, RULE_REDIRECT,
 					  walk_split_path(paths_get_arena(paths), policy->mount[i].virt, true), false);
 	paths_add_rules(paths, policy, false);
 	paths_add_rules(paths, policy, true);
 	for (size_t i = 0; i < policy->mount_count; i++)
-		paths_add_aliases(paths, policy, tree_find_path(&policy->tree, policy->mount[i].virt),
+		paths_add_aliases(paths, policy, path_tree_find_path(&policy->tree, policy->mount[i].virt),
 				  policy->mount[i].virt);
 }
 
@@ -219,7 +219,8 @@ static uint64_t paths_compare_rights_on_path(void *ctx, const char *path)
 void diff_compare_paths(struct diff_search *search)
 {
 	struct paths_search paths = {.search = search};
-	struct walk walk = {.arena = paths_get_arena(&paths), .visit = paths_compare_rights_on_path, .ctx = search};
+	struct pattern_walk walk = {
+		.arena = paths_get_arena(&paths), .visit = paths_compare_rights_on_path, .ctx = search};
 
 	for (unsigned side = 0; side < 2; side++) {
 		paths_add_policy(&paths, side);

@@ -16,21 +16,21 @@ struct walk_position {
 	uint32_t pattern, part;
 };
 
-struct walk_state {
+struct pattern_walk_state {
 	uint64_t facts;
 	size_t position_count;
-	struct walk_state *next; /* next state of the queue */
+	struct pattern_walk_state *next; /* next state of the queue */
 	const char *path;
 	struct walk_position place[]; /* in ascending order */
 };
 
-/* The state of a search: struct walk says what is searched. */
-struct walk_search {
-	const struct walk *walk;
-	struct walk_state **slot;
-	struct walk_state *last_queued; /* last state of the queue */
+/* The state of a search: struct pattern_walk says what is searched. */
+struct pattern_walk_search {
+	const struct pattern_walk *walk;
+	struct pattern_walk_state **slot;
+	struct pattern_walk_state *last_queued; /* last state of the queue */
 	size_t state_count;
-	struct walk_state *draft_state; /* the state that is being made; has room for all positions */
+	struct pattern_walk_state *draft_state; /* the state that is being made; has room for all positions */
 	const char *fresh_name;
 	const char **name; /* the names to try at the current state */
 	size_t name_count;
@@ -79,10 +79,10 @@ struct glob walk_join_globs(struct arena *arena, const struct glob *a, const str
 /* ---- states ---- */
 
 /* Adds a position to the draft and, when its part is "**", which can match no name, the next one. Applies facts. */
-static void walk_add_position(struct walk_search *search, uint32_t pattern, uint32_t part)
+static void walk_add_position(struct pattern_walk_search *search, uint32_t pattern, uint32_t part)
 {
 	const struct walk_pattern *of = &search->walk->pattern[pattern];
-	struct walk_state *draft = search->draft_state;
+	struct pattern_walk_state *draft = search->draft_state;
 
 	for (; part < of->glob.part_count; part++) {
 		struct walk_position place = {pattern, part};
@@ -102,9 +102,9 @@ static void walk_add_position(struct walk_search *search, uint32_t pattern, uint
 }
 
 /* Removes the positions of patterns that cannot make a difference any more. */
-static void walk_drop_decided_positions(struct walk_search *search)
+static void walk_drop_decided_positions(struct pattern_walk_search *search)
 {
-	struct walk_state *draft = search->draft_state;
+	struct pattern_walk_state *draft = search->draft_state;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < draft->position_count; i++)
@@ -113,7 +113,7 @@ static void walk_drop_decided_positions(struct walk_search *search)
 	draft->position_count = kept;
 }
 
-static uint64_t walk_hash_state(const struct walk_state *state)
+static uint64_t walk_hash_state(const struct pattern_walk_state *state)
 {
 	uint64_t hash = state->facts * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -124,7 +124,7 @@ static uint64_t walk_hash_state(const struct walk_state *state)
 	return hash ^ hash >> 29;
 }
 
-static bool walk_states_are_equal(const struct walk_state *a, const struct walk_state *b)
+static bool walk_states_are_equal(const struct pattern_walk_state *a, const struct pattern_walk_state *b)
 {
 	return a->facts == b->facts && a->position_count == b->position_count &&
 	       (a->position_count == 0 || memcmp(a->place, b->place, a->position_count * sizeof(a->place[0])) == 0);
@@ -132,16 +132,16 @@ static bool walk_states_are_equal(const struct walk_state *a, const struct walk_
 
 static size_t walk_get_state_bytes(size_t places)
 {
-	return sizeof(struct walk_state) + places * sizeof(struct walk_position);
+	return sizeof(struct pattern_walk_state) + places * sizeof(struct walk_position);
 }
 
 /* Queues the draft with its path, unless an equal state is known or nothing below can differ. False: too many. */
-static bool walk_queue_draft_state(struct walk_search *search, const char *path)
+static bool walk_queue_draft_state(struct pattern_walk_search *search, const char *path)
 {
-	const struct walk_state *draft = search->draft_state;
+	const struct pattern_walk_state *draft = search->draft_state;
 	uint64_t stop = search->walk->facts_that_end_search;
 	size_t at = walk_hash_state(draft) % HASH_TABLE_SLOTS, bytes = walk_get_state_bytes(draft->position_count);
-	struct walk_state *state;
+	struct pattern_walk_state *state;
 
 	if (stop && (draft->facts & stop) == stop)
 		return true;
@@ -162,7 +162,8 @@ static bool walk_queue_draft_state(struct walk_search *search, const char *path)
 }
 
 /* Makes the draft the state that follows `state` after `name`. */
-static void walk_compute_state_after_name(struct walk_search *search, const struct walk_state *state, const char *name)
+static void walk_compute_state_after_name(struct pattern_walk_search *search, const struct pattern_walk_state *state,
+					  const char *name)
 {
 	search->draft_state->facts = state->facts & UINT32_MAX;
 	search->draft_state->position_count = 0;
@@ -180,7 +181,7 @@ static void walk_compute_state_after_name(struct walk_search *search, const stru
 
 /* ---- names ---- */
 
-static void walk_add_name(struct walk_search *search, const char *name, size_t len)
+static void walk_add_name(struct pattern_walk_search *search, const char *name, size_t len)
 {
 	struct arena *arena = search->walk->arena;
 
@@ -193,7 +194,8 @@ static void walk_add_name(struct walk_search *search, const char *name, size_t l
 }
 
 /* Adds a name made from a part with "*": star number i becomes "x" if bit i of `filled` is set, else "". */
-static void walk_add_name_with_filled_stars(struct walk_search *search, const struct glob_part *part, unsigned filled)
+static void walk_add_name_with_filled_stars(struct pattern_walk_search *search, const struct glob_part *part,
+					    unsigned filled)
 {
 	char name[NAME_BYTES_MAX + 1];
 	size_t len = 0;
@@ -209,7 +211,7 @@ static void walk_add_name_with_filled_stars(struct walk_search *search, const st
 		walk_add_name(search, name, len);
 }
 
-static void walk_add_names_matching_part(struct walk_search *search, const struct glob_part *part)
+static void walk_add_names_matching_part(struct pattern_walk_search *search, const struct glob_part *part)
 {
 	unsigned stars = 0;
 
@@ -239,8 +241,8 @@ static void walk_match_two_parts(const struct glob_part *a, const struct glob_pa
 }
 
 /* Adds the shortest name that matches two parts with "*", if one does; `filled`: with "x" where both have a star. */
-static void walk_add_name_of_both(struct walk_search *search, const struct glob_part *a, const struct glob_part *b,
-			    bool filled)
+static void walk_add_name_of_both(struct pattern_walk_search *search, const struct glob_part *a,
+				  const struct glob_part *b, bool filled)
 {
 	bool can[NAME_BYTES_MAX + 2][NAME_BYTES_MAX + 2];
 	char name[3 * NAME_BYTES_MAX];
@@ -268,7 +270,7 @@ static void walk_add_name_of_both(struct walk_search *search, const struct glob_
 }
 
 /* Collects the names to try at a state. The fresh name is first, so that the simplest witnesses are found first. */
-static void walk_collect_names(struct walk_search *search, const struct walk_state *state)
+static void walk_collect_names(struct pattern_walk_search *search, const struct pattern_walk_state *state)
 {
 	const struct glob_part *wild[WALK_WILD_PARTS_PAIRED_MAX];
 	size_t wilds = 0;
@@ -295,7 +297,7 @@ static void walk_collect_names(struct walk_search *search, const struct walk_sta
 }
 
 /* Finds a name that no part of a pattern equals and, if possible, no part with a star within a name matches. */
-static const char *walk_find_fresh_name(const struct walk *walk)
+static const char *walk_find_fresh_name(const struct pattern_walk *walk)
 {
 	static const char *const names[] = {"x", "y", "new", "x1", "other", "zq0", "unnamed-7"};
 	size_t at = 0;
@@ -317,7 +319,7 @@ static const char *walk_find_fresh_name(const struct walk *walk)
 
 /* ---- the search ---- */
 
-static bool walk_search_state(struct walk_search *search, const struct walk_state *state)
+static bool walk_search_state(struct pattern_walk_search *search, const struct pattern_walk_state *state)
 {
 	char path[PATH_MAX];
 
@@ -335,9 +337,9 @@ static bool walk_search_state(struct walk_search *search, const struct walk_stat
 	return true;
 }
 
-bool walk_visit_paths(const struct walk *walk)
+bool walk_visit_paths(const struct pattern_walk *walk)
 {
-	struct walk_search search = {.walk = walk, .fresh_name = walk_find_fresh_name(walk)};
+	struct pattern_walk_search search = {.walk = walk, .fresh_name = walk_find_fresh_name(walk)};
 	size_t most = 0;
 
 	for (size_t i = 0; i < walk->pattern_count; i++)
@@ -349,7 +351,7 @@ bool walk_visit_paths(const struct walk *walk)
 	walk_drop_decided_positions(&search);
 	if (!walk_queue_draft_state(&search, ""))
 		return false;
-	for (const struct walk_state *state = search.last_queued; state; state = state->next)
+	for (const struct pattern_walk_state *state = search.last_queued; state; state = state->next)
 		if (!walk_search_state(&search, state))
 			return false;
 	return true;

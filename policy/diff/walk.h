@@ -32,7 +32,7 @@ struct walk_pattern {
 	uint64_t facts_that_disable; /* the pattern has no effect where one of these facts is true */
 };
 
-struct walk {
+struct pattern_walk {
 	struct arena *arena;
 	const struct walk_pattern *pattern; /* when several match at once, the facts of later ones win */
 	size_t pattern_count;
@@ -48,7 +48,7 @@ struct walk {
 
 /* Runs the search. False: there were more than WALK_STATES_MAX states, and it ended early. */
 #define WALK_STATES_MAX 20000
-bool walk_visit_paths(const struct walk *walk);
+bool walk_visit_paths(const struct pattern_walk *walk);
 
 /* Splits an absolute path or pattern into components; `below` adds everything below it. In the arena. */
 struct glob walk_split_path(struct arena *arena, const char *path, bool below);

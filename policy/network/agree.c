@@ -3,7 +3,7 @@
 
 #include "policy/model.h"
 
-static uint16_t agree_find_shared_port(const struct net_rule *a, const struct net_rule *b)
+static uint16_t net_check_find_shared_port(const struct net_rule *a, const struct net_rule *b)
 {
 	for (size_t i = 0; i < a->port_count; i++)
 		for (size_t j = 0; j < b->port_count; j++)
@@ -13,20 +13,22 @@ static uint16_t agree_find_shared_port(const struct net_rule *a, const struct ne
 }
 
 /* Two rules for the same endpoint must have the same protocol. Otherwise their order would decide. */
-static void agree_check_protocol(struct compiler *compiler, const struct net_rule *a, const struct net_rule *b)
+static void net_check_protocol(struct compiler *compiler, const struct net_rule *a, const struct net_rule *b)
 {
 	uint16_t port;
 
 	if (a->proto == b->proto || a->proto == NET_UDP || b->proto == NET_UDP ||
 	    !net_patterns_overlap(a->host, b->host))
 		return;
-	port = agree_find_shared_port(a, b);
+	port = net_check_find_shared_port(a, b);
 	if (port)
-		compiler_add_error(compiler, b->where, "port %u of %s is %s here and %s in %s; make it one protocol",
-				   port, b->host, net_proto_get_name(b->proto), net_proto_get_name(a->proto), a->label);
+		compiler_add_error(compiler, b->source_location,
+				   "port %u of %s is %s here and %s in %s; make it one protocol", port, b->host,
+				   net_proto_get_name(b->proto), net_proto_get_name(a->proto), a->label);
 }
 
-static const struct net_secret *agree_find_secret(const struct policy_network *network, const char *name, size_t len)
+static const struct net_secret *net_check_find_secret(const struct policy_network *network, const char *name,
+						      size_t len)
 {
 	for (size_t i = 0; i < network->secret_count; i++)
 		if (strlen(network->secret[i].name) == len && memcmp(network->secret[i].name, name, len) == 0)
@@ -34,7 +36,7 @@ static const struct net_secret *agree_find_secret(const struct policy_network *n
 	return NULL;
 }
 
-static bool agree_secret_covers_host(const struct net_secret *secret, const char *host)
+static bool net_check_secret_covers_host(const struct net_secret *secret, const char *host)
 {
 	for (const char *const *pattern = secret->hosts; *pattern; pattern++)
 		if (net_pattern_covers(*pattern, host))
@@ -43,30 +45,30 @@ static bool agree_secret_covers_host(const struct net_secret *secret, const char
 }
 
 /* Every secret in the credential of a rule must exist, and its hosts must include the host of the rule. */
-static void agree_check_credential(struct compiler *compiler, const struct net_rule *rule)
+static void net_check_credential(struct compiler *compiler, const struct net_rule *rule)
 {
 	const char *open = rule->credential_value;
 
 	while (open && (open = strchr(open, '{'))) {
 		size_t len = strcspn(++open, "}");
-		const struct net_secret *secret = agree_find_secret(&compiler->policy->network, open, len);
+		const struct net_secret *secret = net_check_find_secret(&compiler->policy->network, open, len);
 
 		if (compiler->is_incomplete)
 			continue; /* the secret or its host may have been left out */
 		if (!secret)
 			compiler_add_error(
-				compiler, rule->where,
+				compiler, rule->source_location,
 				"the credential needs the secret %.*s, which \"secrets\" does not have; add it there",
 				(int)len, open);
-		else if (!agree_secret_covers_host(secret, rule->host))
-			compiler_add_error(compiler, rule->where,
+		else if (!net_check_secret_covers_host(secret, rule->host))
+			compiler_add_error(compiler, rule->source_location,
 				      "the secret %.*s may not be sent to %s; add it to secrets.%.*s.hosts", (int)len,
 				      open, rule->host, (int)len, open);
 	}
 }
 
 /* A secret is never sent without TLS: refuses a secret of which no host has a rule with TLS. */
-static void agree_check_secret(struct compiler *compiler, const struct net_secret *secret)
+static void net_check_secret(struct compiler *compiler, const struct net_secret *secret)
 {
 	const struct policy_network *network = &compiler->policy->network;
 
@@ -77,13 +79,13 @@ static void agree_check_secret(struct compiler *compiler, const struct net_secre
 			if (net_patterns_overlap(*pattern, network->rule[i].host))
 				*(network->rule[i].proto == NET_HTTPS ? &safe : &plain) = &network->rule[i];
 		if (plain && !safe)
-			compiler_add_error(compiler, secret->where,
+			compiler_add_error(compiler, secret->source_location,
 				      "%s is reached by %s only, without TLS to protect the secret; see %s", *pattern,
 				      net_proto_get_name(plain->proto), plain->label);
 	}
 }
 
-static void agree_check_addresses(struct compiler *compiler, const struct net_fixed_host *fixed,
+static void net_check_addresses(struct compiler *compiler, const struct net_fixed_host *fixed,
 				  const struct net_rule *rule)
 {
 	bool lifts = false;
@@ -99,15 +101,15 @@ static void agree_check_addresses(struct compiler *compiler, const struct net_fi
 		lifts = lifts || net_address_get_class(address);
 		net_address_format(address, text);
 		if (refused && net_address_get_refusal_reason(address, NET_LIFT_PRIVATE_AND_LOOPBACK))
-			compiler_add_error(compiler, fixed->where, "%s is never connected to (%s); remove it", text,
-				      refused);
+			compiler_add_error(compiler, fixed->source_location, "%s is never connected to (%s); remove it",
+					   text, refused);
 		else if (refused)
-			compiler_add_error(compiler, fixed->where,
+			compiler_add_error(compiler, fixed->source_location,
 				      "%s is not public (%s); if it is meant, add \"private\": true to %s", text,
 				      refused, rule->label);
 	}
 	if (rule->allows_private_addresses && !lifts && !net_is_wildcard(rule->host) && !compiler->is_incomplete)
-		compiler_add_error(compiler, rule->where,
+		compiler_add_error(compiler, rule->source_location,
 			      "has \"private\" without effect: all addresses that \"resolve\" gives it are public; "
 			      "remove it");
 }
@@ -118,12 +120,12 @@ void net_check_contradictions(struct compiler *compiler)
 
 	for (size_t i = 0; i < network->rule_count; i++) {
 		for (size_t j = 0; j < i; j++)
-			agree_check_protocol(compiler, &network->rule[j], &network->rule[i]);
-		agree_check_credential(compiler, &network->rule[i]);
+			net_check_protocol(compiler, &network->rule[j], &network->rule[i]);
+		net_check_credential(compiler, &network->rule[i]);
 		for (size_t j = 0; j < network->fixed_host_count; j++)
-			agree_check_addresses(compiler, &network->fixed_host[j], &network->rule[i]);
+			net_check_addresses(compiler, &network->fixed_host[j], &network->rule[i]);
 	}
 	for (size_t i = 0; i < network->secret_count && !compiler->is_incomplete;
 	     i++) /* the missing rules may have TLS */
-		agree_check_secret(compiler, &network->secret[i]);
+		net_check_secret(compiler, &network->secret[i]);
 }

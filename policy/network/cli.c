@@ -32,7 +32,7 @@ static bool net_cli_add_rule(struct net_cli *cli, const char *host, uint16_t num
 {
 	struct policy_network *network = cli->network;
 	uint16_t *port = arena_alloc(cli->arena, sizeof(*port));
-	struct net_rule rule = {.where = net_cli_describe_option(cli),
+	struct net_rule rule = {.source_location = net_cli_describe_option(cli),
 				.label = net_cli_describe_option(cli),
 				.host = arena_dup(cli->arena, host),
 				.is_address = net_is_address(host),
@@ -153,7 +153,7 @@ static bool net_cli_add_secret(struct net_cli *cli)
 	struct policy_network *network = cli->network;
 	const char *at = strchr(cli->text, '@');
 	const char **hosts = arena_alloc(cli->arena, (strlen(cli->text) + 1) * sizeof(*hosts));
-	struct net_secret secret = {.where = net_cli_describe_option(cli), .hosts = hosts};
+	struct net_secret secret = {.source_location = net_cli_describe_option(cli), .hosts = hosts};
 
 	if (!at || !net_is_secret_name(cli->text, (size_t)(at - cli->text)))
 		return net_cli_fail(cli,
@@ -167,7 +167,7 @@ static bool net_cli_add_secret(struct net_cli *cli)
 }
 
 int source_network_from_cli(struct arena *arena, const struct policy_cli *options, struct policy_errors *errors,
-			    struct source *source)
+			    struct policy_source *source)
 {
 	struct net_cli cli = {.arena = arena, .network = &source->network, .errors = errors};
 	const struct {

@@ -7,8 +7,8 @@
 #include "policy/model.h"
 
 /* Returns the canonical path of a file that is named relative to its policy file. In the arena; NULL with a message. */
-static const char *net_compile_find_file(struct compiler *compiler, const struct source *source, const char *name,
-					 const char *where)
+static const char *net_compile_find_file(struct compiler *compiler, const struct policy_source *source,
+					 const char *name, const char *source_location)
 {
 	const char *slash = name[0] == '/' ? NULL : strrchr(source->path, '/');
 	const struct policy_host *host = compiler->host;
@@ -17,12 +17,12 @@ static const char *net_compile_find_file(struct compiler *compiler, const struct
 	const char *path = arena_printf(arena, "%.*s%s", dir_len, source->path, name);
 	_cleanup_free_ char *real = host->realpath(host->ctx, path);
 
-	compiler_add_host_path(compiler, POLICY_HOST_PATH_CONTENT, where, path);
+	compiler_add_host_path(compiler, POLICY_HOST_PATH_CONTENT, source_location, path);
 	if (!real)
-		compiler_add_error(compiler, where, "there is no file %s; name one that exists", path);
+		compiler_add_error(compiler, source_location, "there is no file %s; name one that exists", path);
 	else if (!text_is_utf8(real, strlen(real)))
-		compiler_add_error(compiler, where, "%s has a name that is not UTF-8, which a policy cannot hold",
-				   name);
+		compiler_add_error(compiler, source_location,
+				   "%s has a name that is not UTF-8, which a policy cannot hold", name);
 	else
 		return arena_dup(arena, real);
 	return NULL;
@@ -55,14 +55,16 @@ static void net_compile_add_lists(struct compiler *compiler, const struct policy
 		net_compile_add_fixed_host(compiler, &from->fixed_host[i]);
 }
 
-static void net_compile_add_secret(struct compiler *compiler, const struct source *source, struct net_secret secret)
+static void net_compile_add_secret(struct compiler *compiler, const struct policy_source *source,
+				   struct net_secret secret)
 {
 	struct policy_network *network = &compiler->policy->network;
 	struct arena *arena = &compiler->policy->arena;
 	size_t at = 0;
 
 	if (strncmp(secret.value_source, "file:", 5) == 0) {
-		const char *path = net_compile_find_file(compiler, source, secret.value_source + 5, secret.where);
+		const char *path =
+			net_compile_find_file(compiler, source, secret.value_source + 5, secret.source_location);
 
 		if (!path) {
 			compiler->is_incomplete = true;
@@ -71,7 +73,8 @@ static void net_compile_add_secret(struct compiler *compiler, const struct sourc
 		secret.value_source = arena_concat_texts(arena, "file:", path, (char *)NULL);
 	}
 	if (strncmp(secret.value_source, "command:", 8) == 0)
-		compiler_add_host_path(compiler, POLICY_HOST_PATH_COMMAND, secret.where, secret.value_source + 8);
+		compiler_add_host_path(compiler, POLICY_HOST_PATH_COMMAND, secret.source_location,
+				       secret.value_source + 8);
 	while (at < network->secret_count && strcmp(network->secret[at].name, secret.name) != 0)
 		at++;
 	if (at == network->secret_count)
@@ -79,14 +82,14 @@ static void net_compile_add_secret(struct compiler *compiler, const struct sourc
 	network->secret[at] = secret;
 }
 
-static void net_compile_copy_single_values(struct compiler *compiler, const struct source *source)
+static void net_compile_copy_single_values(struct compiler *compiler, const struct policy_source *source)
 {
 	struct policy_network *network = &compiler->policy->network;
 	const struct policy_network *from = &source->network;
 
 	if (from->upstream_ca)
 		network->upstream_ca =
-			net_compile_find_file(compiler, source, from->upstream_ca, from->upstream_ca_where);
+			net_compile_find_file(compiler, source, from->upstream_ca, from->upstream_ca_source_location);
 	if (from->proxy != NET_PROXY_NOT_GIVEN)
 		network->proxy = from->proxy;
 	if (from->pool.v4_bits) {
@@ -152,7 +155,7 @@ static void net_compile_apply_allow_private(struct policy_network *network)
 	}
 }
 
-void compile_network(struct compiler *compiler, struct source *const *sources, size_t count)
+void compile_network(struct compiler *compiler, struct policy_source *const *sources, size_t count)
 {
 	struct policy_network *network = &compiler->policy->network;
 

@@ -48,9 +48,9 @@ bool policy_net_sets_proxy_variables(const struct policy *policy)
 	return policy->network.proxy == NET_PROXY_ON_WITH_VARIABLES;
 }
 
-struct net_pool policy_net_get_pool(const struct policy *policy)
+struct net_pool_ranges policy_net_get_pool(const struct policy *policy)
 {
-	struct net_pool pool = policy->network.pool;
+	struct net_pool_ranges pool = policy->network.pool;
 
 	if (!pool.v4_bits) { /* default: 198.18.0.0/15 */
 		pool.v4.s_addr = htonl(0xc6120000);
@@ -148,10 +148,11 @@ static const struct net_rule *judge_find_next_match(const struct policy *policy,
 }
 
 /* Adds the verdict of the judged policy, if that denies what the observing policy allows. */
-static struct net_verdict judge_note_observed(struct net_verdict verdict, const struct net_verdict *judged, int error)
+static struct net_verdict judge_add_observed_denial(struct net_verdict verdict, const struct net_verdict *judged,
+						    int error)
 {
 	if (verdict.is_allowed && !judged->is_allowed)
-		verdict.observed = (struct policy_observed){error, judged->label, judged->reason};
+		verdict.observed_denial = (struct policy_observed_denial){error, judged->label, judged->reason};
 	return verdict;
 }
 
@@ -187,7 +188,7 @@ struct net_verdict policy_net_judge_connect(const struct policy *policy, const c
 	if (!policy_is_observing(policy))
 		return verdict;
 	judged = judge_connect(policy->judged_policy, host, port, udp);
-	return judge_note_observed(verdict, &judged, ECONNREFUSED);
+	return judge_add_observed_denial(verdict, &judged, ECONNREFUSED);
 }
 
 struct net_verdict policy_net_judge_address(const struct policy *policy, const struct sockaddr *address, unsigned port)
@@ -307,7 +308,7 @@ struct net_verdict policy_net_judge_request(const struct policy *policy, const c
 	if (!policy_is_observing(policy))
 		return verdict;
 	judged = judge_request(policy->judged_policy, host, port, method, path, upgrade);
-	return judge_note_observed(verdict, &judged, ECONNREFUSED);
+	return judge_add_observed_denial(verdict, &judged, ECONNREFUSED);
 }
 
 bool policy_net_judges_requests(const struct policy *policy, const struct net_rule *rule, const char *host,
@@ -353,5 +354,5 @@ struct net_verdict policy_net_judge_listen(const struct policy *policy, unsigned
 	if (!policy_is_observing(policy))
 		return verdict;
 	judged = judge_listen(policy->judged_policy, port);
-	return judge_note_observed(verdict, &judged, EACCES);
+	return judge_add_observed_denial(verdict, &judged, EACCES);
 }

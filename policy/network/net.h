@@ -49,7 +49,7 @@ struct net_http_rule {
 struct net_rule {
 	size_t index;       /* index in policy_net_get_rules(): egress keeps the budget of a rule by it */
 	const char *label;  /* "data.json: network.allow[0] api.github.com:443" */
-	const char *where;  /* "file:line: key", for messages while the policy is compiled */
+	const char *source_location;  /* "file:line: key", for messages while the policy is compiled */
 	const char *host;   /* a canonical name, "*.d", "**.d", an address as inet_ntop writes it, or NET_EVERY_HOST */
 	bool is_address;
 	const uint16_t *port;
@@ -79,7 +79,7 @@ struct net_verdict {
 	const char *reason;          /* static: granted no_rule denied_by_rule port_not_granted proto_not_granted
 					method_not_granted path_not_granted upgrade_not_granted */
 	/* In an observing policy: the verdict of the judged policy; `error` is ECONNREFUSED or EACCES. */
-	struct policy_observed observed;
+	struct policy_observed_denial observed_denial;
 };
 
 /* Judges the resolution of a name: allowed when a rule allows any port of it and no deny rule denies all its ports. */
@@ -126,13 +126,13 @@ bool policy_net_offers_proxy(const struct policy *policy);     /* "proxy" in the
 bool policy_net_sets_proxy_variables(const struct policy *policy); /* the environment names it */
 
 /* The networks that synthetic addresses of approved names are taken from. */
-struct net_pool {
+struct net_pool_ranges {
 	struct in_addr v4;
 	unsigned v4_bits;
 	struct in6_addr v6;
 	unsigned v6_bits;
 };
-struct net_pool policy_net_get_pool(const struct policy *policy); /* default: 198.18.0.0/15 and fd00:5a::/32 */
+struct net_pool_ranges policy_net_get_pool(const struct policy *policy); /* default: 198.18.0.0/15 and fd00:5a::/32 */
 
 /* ---- secrets ---- */
 
@@ -140,7 +140,7 @@ struct net_secret {
 	const char *name;         /* name of the environment variable that holds the placeholder */
 	const char *value_source;         /* the source: "env:NAME", "file:PATH" (absolute), "fd:N", "command:…" */
 	const char *const *hosts; /* host patterns as in net_rule; NULL-terminated */
-	const char *where;        /* "file:line: key", for messages */
+	const char *source_location;        /* "file:line: key", for messages */
 };
 const struct net_secret *policy_net_get_secrets(const struct policy *policy, size_t *ret_count);
 /* True when the secret may be sent to the host. */

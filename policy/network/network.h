@@ -29,7 +29,7 @@ struct net_listen_range {
 
 /* A name in network.resolve. */
 struct net_fixed_host {
-	const char *where;
+	const char *source_location;
 	const char *host;
 	struct sockaddr_storage address[NET_ADDRESSES_MAX];
 	size_t address_count;
@@ -61,9 +61,9 @@ struct policy_network {
 	size_t fixed_host_count;
 	struct net_secret *secret;
 	size_t secret_count;
-	const char *upstream_ca, *upstream_ca_where; /* NULL: not set */
+	const char *upstream_ca, *upstream_ca_source_location; /* NULL: not set */
 	enum net_proxy proxy;
-	struct net_pool pool; /* 0 bits: not set, so the default is used */
+	struct net_pool_ranges pool; /* 0 bits: not set, so the default is used */
 };
 
 #define NET_RULES_MAX 1024 /* limited, because every pair of rules is compared */

@@ -14,7 +14,7 @@ static void observe_add_endpoints(struct compiler *compiler, enum net_proto prot
 	struct net_rule rule = {
 		.index = network->rule_count,
 		.label = "observe: every public endpoint",
-		.where = "--mode observe",
+		.source_location = "--mode observe",
 		.host = NET_EVERY_HOST,
 		.proto = proto,
 		.http_rule = http ? any : NULL,

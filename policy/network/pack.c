@@ -107,7 +107,7 @@ static void pack_rule(struct packer *packer, struct net_rule *rule)
 	_Static_assert(sizeof(*rule) == 168, "every field of a rule is packed");
 	PACK(packer, rule->index);
 	pack_text(packer, &rule->label);
-	pack_text(packer, &rule->where);
+	pack_text(packer, &rule->source_location);
 	pack_text(packer, &rule->host);
 	PACK(packer, rule->is_address);
 	rule->port = pack_ports(packer, rule->port, &rule->port_count);
@@ -146,7 +146,7 @@ static void pack_fixed_host(struct packer *packer, struct net_fixed_host *fixed)
 {
 	_Static_assert(sizeof(*fixed) == 24 + NET_ADDRESSES_MAX * sizeof(struct sockaddr_storage),
 		       "every field of a fixed name is packed");
-	pack_text(packer, &fixed->where);
+	pack_text(packer, &fixed->source_location);
 	pack_text(packer, &fixed->host);
 	PACK(packer, fixed->address);
 	PACK(packer, fixed->address_count);
@@ -164,7 +164,7 @@ static void pack_secret(struct packer *packer, struct net_secret *secret)
 		count++;
 	pack_text(packer, &secret->name);
 	pack_text(packer, &secret->value_source);
-	pack_text(packer, &secret->where);
+	pack_text(packer, &secret->source_location);
 	hosts = pack_list(packer, secret->hosts, &count, sizeof(*hosts));
 	for (size_t i = 0; i < count; i++)
 		pack_text(packer, &hosts[i]);
@@ -181,7 +181,7 @@ static void pack_network(struct packer *packer, struct policy_network *network)
 	PACK_ITEMS(packer, network->fixed_host, &network->fixed_host_count, pack_fixed_host);
 	PACK_ITEMS(packer, network->secret, &network->secret_count, pack_secret);
 	pack_text(packer, &network->upstream_ca);
-	pack_text(packer, &network->upstream_ca_where);
+	pack_text(packer, &network->upstream_ca_source_location);
 	PACK(packer, network->proxy);
 	PACK(packer, network->pool);
 }

@@ -52,23 +52,23 @@ void net_warn_of_mistakes(struct compiler *compiler)
 			compiler_add_warning(compiler,
 				       "%s: warning: %s is served together with other customers' sites, which TLS "
 				       "pass-through can reach; add \"http\" rules, so that the requests are judged",
-				       rule->where, rule->host);
+				       rule->source_location, rule->host);
 		if (net_warn_is_denied(network, rule))
 			compiler_add_warning(compiler, "%s: warning: allows nothing: a deny rule beats it",
-					     rule->where);
+					     rule->source_location);
 	}
 	for (size_t i = 0; i < network->fixed_host_count && network->said == NET_SECTION_GIVEN; i++)
 		if (!net_warn_has_rule(network, network->fixed_host[i].host))
-			compiler_add_warning(compiler, "%s: warning: no rule allows %s", network->fixed_host[i].where,
-				       network->fixed_host[i].host);
+			compiler_add_warning(compiler, "%s: warning: no rule allows %s",
+					     network->fixed_host[i].source_location, network->fixed_host[i].host);
 	for (size_t i = 0; i < network->secret_count && network->said == NET_SECTION_ABSENT; i++)
 		compiler_add_warning(compiler,
 				     "%s: warning: nothing allows a connection, so the program gets no placeholder",
-				     network->secret[i].where);
+				     network->secret[i].source_location);
 	for (size_t i = 0; i < network->secret_count && network->said == NET_SECTION_GIVEN; i++)
 		for (const char *const *host = network->secret[i].hosts; *host; host++)
 			if (!net_warn_has_rule(network, *host))
 				compiler_add_warning(compiler,
 					       "%s: warning: no rule allows %s, to which the secret might be sent",
-					       network->secret[i].where, *host);
+					       network->secret[i].source_location, *host);
 }

@@ -1,7 +1,7 @@
 /* Reads the entries of "after_read". Their paths become rules, which lists.c reads. */
 #include "policy/parse/parser.h"
 
-static void after_check_entry(struct parser *parser, const json_t *object, const struct source_after *after)
+static void after_check_entry(struct parser *parser, const json_t *object, const struct source_after_entry *after)
 {
 	if (json_array_size(json_object_get(object, "paths")) == 0)
 		parser_fail(parser, "lacks \"paths\"; write {\"paths\": [\"/data/secret\"], \"then\": "
@@ -15,18 +15,18 @@ static void after_check_entry(struct parser *parser, const json_t *object, const
 
 void parser_read_after(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
-	struct source *source = parser->source;
-	struct source_after *after = arena_alloc(parser->arena, sizeof(*after));
+	struct policy_source *source = parser->source;
+	struct source_after_entry *after = arena_alloc(parser->arena, sizeof(*after));
 	const char *because = json_string_value(json_object_get(object, "because"));
 
 	after->label = parser_make_label(parser, NULL);
-	after->where = parser_keep_text(parser, "").where;
-	after->because = because ? arena_dup(parser->arena, because) : NULL;
+	after->source_location = parser_keep_text(parser, "").source_location;
+	after->because_text = because ? arena_dup(parser->arena, because) : NULL;
 	after->is_disabled = json_object_get(object, "disabled") != NULL;
 	parser->after_entry = after;
 	parser_read_section(parser, key, "[]", object);
 	parser->after_entry = NULL;
 	after_check_entry(parser, object, after);
 	if (!after->is_disabled)
-		ARENA_APPEND(parser->arena, source->after, source->after_count, after);
+		ARENA_APPEND(parser->arena, source->after_entry, source->after_entry_count, after);
 }

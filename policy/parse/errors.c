@@ -40,7 +40,7 @@ void policy_errors_release(struct policy_errors *errors)
 	*errors = (struct policy_errors){0};
 }
 
-void compiler_add_error(struct compiler *compiler, const char *where, const char *format, ...)
+void compiler_add_error(struct compiler *compiler, const char *source_location, const char *format, ...)
 {
 	char message[sizeof(((struct policy_error *)NULL)->text)];
 	va_list args;
@@ -48,7 +48,7 @@ void compiler_add_error(struct compiler *compiler, const char *where, const char
 	va_start(args, format);
 	(void)vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
-	policy_errors_add(compiler->errors, "%s: %s", where, message);
+	policy_errors_add(compiler->errors, "%s: %s", source_location, message);
 	compiler->has_failed = true;
 }
 

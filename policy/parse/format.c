@@ -219,7 +219,7 @@ static void format_put_value(struct buf *out, const json_t *value, unsigned dept
 static int format_check_text(const char *path, const char *text, struct policy_errors *errors)
 {
 	struct arena arena = {0};
-	struct source *source;
+	struct policy_source *source;
 	jmp_buf no_memory;
 	bool good;
 

@@ -62,7 +62,7 @@ enum key_id {
 	KEY_ID_LIMIT, /* the limit that has the name of the key */
 	KEY_ID_PROCESS_MAX,
 	KEY_ID_AUDIT_FILE, KEY_ID_AUDIT_ALLOWED, KEY_ID_AUDIT_COMPACT, KEY_ID_AUDIT_FSTAT,
-	KEY_ID_PROCESS_DATAGRAMS, /* follows the flags of "audit": struct source has them in this order */
+	KEY_ID_PROCESS_DATAGRAMS, /* follows the flags of "audit": struct policy_source has them in this order */
 	KEY_ID_PHASE_SETUP, KEY_ID_PHASE_RUN,
 	KEY_ID_NET_EXTENDS, KEY_ID_NET_ALLOW, KEY_ID_NET_DENY, KEY_ID_NET_UPSTREAM_CA, KEY_ID_NET_POOL_V4,
 	KEY_ID_NET_POOL_V6,

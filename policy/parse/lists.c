@@ -52,7 +52,7 @@ static void lists_read_entry_members(struct parser *parser, const json_t *value,
 	if (!rule)
 		return;
 	if (because)
-		rule->because = arena_dup(parser->arena, because);
+		rule->because_text = arena_dup(parser->arena, because);
 	rule->on_deny = parser_find_on_deny(json_object_get(value, "on_deny"));
 	rule->decoy_read_ends_run = on_read && strcmp(on_read, "kill") == 0;
 	if (rule->on_deny == ON_DENY_ASK_FILE && rule->kind == RULE_EXEC_DENY) {
@@ -190,7 +190,7 @@ static void lists_add_provided(struct parser *parser, const struct policy_key *k
 	rule = content ? lists_add_rule(parser, RULE_PROVIDE, path) : NULL;
 	if (!rule)
 		return;
-	rule->to = (struct source_text){arena_dup(parser->arena, content), rule->path.where};
+	rule->to = (struct source_text){arena_dup(parser->arena, content), rule->path.source_location};
 	rule->has_provided_file = file;
 }
 
@@ -212,7 +212,7 @@ static void lists_add_env(struct parser *parser, const char *name, const char *v
 	env = source_add_env(parser->arena, parser->source);
 	env->name = parser_keep_text(parser, name);
 	if (value)
-		env->value = (struct source_text){arena_dup(parser->arena, value), env->name.where};
+		env->value = (struct source_text){arena_dup(parser->arena, value), env->name.source_location};
 }
 
 void parser_read_env(struct parser *parser, const struct policy_key *key, const json_t *object)
@@ -228,7 +228,7 @@ void parser_read_env(struct parser *parser, const struct policy_key *key, const 
 
 void parser_read_strings(struct parser *parser, const struct policy_key *key, const json_t *list)
 {
-	struct source *source = parser->source;
+	struct policy_source *source = parser->source;
 
 	if (key->id == KEY_ID_NONE)
 		return; /* net-rule.c or secrets.c reads this list with the object that has it */

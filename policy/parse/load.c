@@ -13,11 +13,12 @@
 
 struct loader {
 	struct compiler compiler;
-	struct source **source; /* all sources, each once: first the extended files, then the file that extends them */
+	/* all sources, each once: first the extended files, then the file that extends them */
+	struct policy_source **source;
 	size_t source_count;
 	const char *file_being_loaded
 		[EXTENDS_DEPTH_MAX]; /* files being loaded, each extended by the one before: detects circles */
-	size_t depth;
+	size_t extends_depth;
 	bool loads_network_only; /* the file is loaded for network.extends: source.partial becomes true */
 	/* do not load provided files: "account:passwd" depends on the user, who is not known yet */
 	bool finds_user_only;
@@ -27,24 +28,24 @@ struct policy_draft {
 	struct loader loader;
 };
 
-static void load_add_error(struct loader *loader, const char *where, const char *name, int error)
+static void load_add_error(struct loader *loader, const char *source_location, const char *name, int error)
 {
 	struct compiler *compiler = &loader->compiler;
 
 	if (error == -ENOENT && !strchr(name, '/'))
-		compiler_add_error(compiler, where, "no profile \"%s\"; a file needs a \"/\" or \".json\" in its name",
-			      name);
+		compiler_add_error(compiler, source_location,
+				   "no profile \"%s\"; a file needs a \"/\" or \".json\" in its name", name);
 	else if (error == -EILSEQ)
-		compiler_add_error(compiler, where, "%s has a NUL byte; only text can be loaded", name);
+		compiler_add_error(compiler, source_location, "%s has a NUL byte; only text can be loaded", name);
 	else if (error == -EFBIG)
-		compiler_add_error(compiler, where, "%s is too large for a policy", name);
+		compiler_add_error(compiler, source_location, "%s is too large for a policy", name);
 	else if (error == -ENOMEM)
 		(void)arena_fail_no_memory(&compiler->policy->arena);
 	else
-		compiler_add_error(compiler, where, "cannot read %s: %s", name, strerror(-error));
+		compiler_add_error(compiler, source_location, "cannot read %s: %s", name, strerror(-error));
 }
 
-static void load_add_source(struct loader *loader, struct source *source)
+static void load_add_source(struct loader *loader, struct policy_source *source)
 {
 	ARENA_APPEND(&loader->compiler.policy->arena, loader->source, loader->source_count, source);
 }
@@ -53,7 +54,7 @@ static void load_add_source(struct loader *loader, struct source *source)
 static bool load_has_source(const struct loader *loader, const char *path)
 {
 	for (size_t i = loader->source_count; i > 0; i--) {
-		const struct source *source = loader->source[i - 1];
+		const struct policy_source *source = loader->source[i - 1];
 
 		if (loader->loads_network_only && source->network.said == NET_SECTION_NONE)
 			return false;
@@ -64,18 +65,18 @@ static bool load_has_source(const struct loader *loader, const char *path)
 }
 
 /* Empties a source except for its network: network.extends takes that alone, without secrets. */
-static void load_drop_all_but_network(struct source *source)
+static void load_drop_all_but_network(struct policy_source *source)
 {
 	struct policy_network network = source->network;
 
 	network.secret = NULL;
 	network.secret_count = 0;
-	*source = (struct source){
+	*source = (struct policy_source){
 		.path = source->path, .label = source->label, .network = network, .is_network_only = true};
 }
 
 /* Replaces "file:PATH", "account:…" and "machine:…" in provide rules by the content of the file. */
-static void load_content_of_provide_rules(struct loader *loader, struct source *source)
+static void load_content_of_provide_rules(struct loader *loader, struct policy_source *source)
 {
 	const struct policy_host *host = loader->compiler.host;
 	struct arena *arena = &loader->compiler.policy->arena;
@@ -91,26 +92,26 @@ static void load_content_of_provide_rules(struct loader *loader, struct source *
 		name = arena_concat_texts(arena, strpbrk(rule->to.text, "/:") ? "" : "./", rule->to.text, (char *)NULL);
 		ret = host->load(host->ctx, name, source->path, &text, &path);
 		if (ret < 0)
-			load_add_error(loader, rule->to.where, name, ret);
+			load_add_error(loader, rule->to.source_location, name, ret);
 		else if (!text_is_utf8(text, strlen(text)))
-			compiler_add_error(&loader->compiler, rule->to.where,
+			compiler_add_error(&loader->compiler, rule->to.source_location,
 				      "%s is not UTF-8 text, which a policy cannot hold; use redirect", name);
 		else
 			rule->to.text = arena_dup(arena, text);
 	}
 }
 
-static void load_named_file(struct loader *loader, const char *where, const char *name, const char *from);
+static void load_named_file(struct loader *loader, const char *source_location, const char *name, const char *from);
 
 /* Loads the files that `source` extends: those of "extends", or with network_only those of "network.extends". */
-static void load_extended_files(struct loader *loader, const struct source *source, const struct source_text *list,
-			  size_t count, bool network_only)
+static void load_extended_files(struct loader *loader, const struct policy_source *source,
+				const struct source_text *list, size_t count, bool network_only)
 {
 	bool before = loader->loads_network_only;
 
 	loader->loads_network_only = before || network_only;
 	for (size_t i = 0; i < count; i++)
-		load_named_file(loader, list[i].where, list[i].text, source->path);
+		load_named_file(loader, list[i].source_location, list[i].text, source->path);
 	loader->loads_network_only = before;
 }
 
@@ -125,15 +126,15 @@ static bool load_is_profile(const char *name)
 static void load_parsed_file(struct loader *loader, const char *name, const char *path, const char *text)
 {
 	struct compiler *compiler = &loader->compiler;
-	struct source *source;
+	struct policy_source *source;
 
 	if (!source_parse(&compiler->policy->arena, path, text, compiler->errors, &source))
 		compiler->has_failed = true;
 	source->is_profile = load_is_profile(name);
-	loader->file_being_loaded[loader->depth++] = source->path;
+	loader->file_being_loaded[loader->extends_depth++] = source->path;
 	load_extended_files(loader, source, source->extends, source->extends_count, false);
 	load_extended_files(loader, source, source->net_extends, source->net_extends_count, true);
-	loader->depth--;
+	loader->extends_depth--;
 	if (loader->loads_network_only)
 		load_drop_all_but_network(source);
 	if (!loader->finds_user_only)
@@ -141,26 +142,26 @@ static void load_parsed_file(struct loader *loader, const char *name, const char
 	load_add_source(loader, source);
 }
 
-static void load_named_file(struct loader *loader, const char *where, const char *name, const char *from)
+static void load_named_file(struct loader *loader, const char *source_location, const char *name, const char *from)
 {
 	const struct policy_host *host = loader->compiler.host;
 	_cleanup_free_ char *text = NULL, *path = NULL;
 	int ret = host->load(host->ctx, name, from, &text, &path);
 
 	if (ret < 0) {
-		load_add_error(loader, where, name, ret);
+		load_add_error(loader, source_location, name, ret);
 		return;
 	}
-	for (size_t i = 0; i < loader->depth; i++) {
+	for (size_t i = 0; i < loader->extends_depth; i++) {
 		if (strcmp(loader->file_being_loaded[i], path) == 0) {
-			compiler_add_error(&loader->compiler, where,
+			compiler_add_error(&loader->compiler, source_location,
 					   "\"%s\" extends itself in a circle; remove one extends", name);
 			return;
 		}
 	}
-	if (loader->depth == EXTENDS_DEPTH_MAX)
-		compiler_add_error(&loader->compiler, where, "more than %d files extend each other; shorten the chain",
-			      EXTENDS_DEPTH_MAX);
+	if (loader->extends_depth == EXTENDS_DEPTH_MAX)
+		compiler_add_error(&loader->compiler, source_location,
+				   "more than %d files extend each other; shorten the chain", EXTENDS_DEPTH_MAX);
 	else if (!load_has_source(loader, path))
 		load_parsed_file(loader, name, path, text);
 }
@@ -173,7 +174,7 @@ static void load_use_expanded_workdir(struct compiler *compiler, void *ctx, cons
 
 	if (strcmp(expanded->path, "/") == 0 || path_is_below(expanded->path, "/proc") ||
 	    path_is_below(expanded->path, "/dev"))
-		compiler_add_error(compiler, from->where,
+		compiler_add_error(compiler, from->source_location,
 				   "%s cannot be the workdir; write another path, such as \"/work\"", expanded->path);
 	else
 		compiler->policy->settings.workdir = expanded->path;
@@ -210,7 +211,7 @@ static void load_compile_files(struct loader *loader)
 	compile_rule_tree(compiler);
 	compile_mounts(compiler);
 	compile_remaps(compiler);
-	compile_after_paths(compiler);
+	compile_paths_of_after_entries(compiler);
 	compile_settings(compiler, loader->source, loader->source_count);
 }
 
@@ -249,7 +250,7 @@ static bool load_add_sources_of_phase(struct loader *loader, enum policy_phase p
 			if (loader->source[i]->phase[which])
 				loader->compiler.policy->phases |= 1u << which;
 	for (size_t i = 0; i < files; i++) {
-		struct source *source = loader->source[i]->phase[phase];
+		struct policy_source *source = loader->source[i]->phase[phase];
 
 		if (!source)
 			continue;
@@ -271,8 +272,8 @@ static void load_named_files(struct loader *loader, const char *const *names)
 static void load_all_sources(struct loader *loader, const char *const *names, const struct policy_cli *cli)
 {
 	struct compiler *compiler = &loader->compiler;
-	const struct source *last;
-	struct source *source;
+	const struct policy_source *last;
+	struct policy_source *source;
 	bool closed;
 
 	if (!loader->finds_user_only)
@@ -296,8 +297,9 @@ static void load_all_sources(struct loader *loader, const char *const *names, co
 							    compiler->host->home != NULL));
 }
 
-/* Loads and compiles; with `peek`, only parses the files. 0, -EINVAL with messages, or -ENOMEM. */
-static int load_and_compile(struct loader *loader, const char *const *names, const struct policy_cli *cli, bool peek)
+/* Loads and compiles; with `finds_user_only`, only parses the files. 0, -EINVAL with messages, or -ENOMEM. */
+static int load_and_compile(struct loader *loader, const char *const *names, const struct policy_cli *cli,
+			    bool finds_user_only)
 {
 	struct compiler *compiler = &loader->compiler;
 	jmp_buf no_memory;
@@ -309,11 +311,11 @@ static int load_and_compile(struct loader *loader, const char *const *names, con
 		return -ENOMEM;
 	}
 	compiler->policy->arena.no_memory = &no_memory;
-	if (peek)
+	if (finds_user_only)
 		load_named_files(loader, names);
 	else
 		load_all_sources(loader, names, cli);
-	if (!peek)
+	if (!finds_user_only)
 		load_compile_policy(loader);
 	compiler->policy->arena.no_memory = NULL;
 	return compiler->has_failed ? -EINVAL : 0;

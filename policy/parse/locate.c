@@ -5,12 +5,12 @@
 
 #include "policy/parse/locate.h"
 
-struct locate_cursor {
+struct json_text_cursor {
 	const char *at;
 	unsigned line;
 };
 
-static void locate_skip_space(struct locate_cursor *cursor)
+static void locate_skip_space(struct json_text_cursor *cursor)
 {
 	for (; *cursor->at == ' ' || *cursor->at == '\t' || *cursor->at == '\r' || *cursor->at == '\n'; cursor->at++)
 		if (*cursor->at == '\n')
@@ -18,7 +18,7 @@ static void locate_skip_space(struct locate_cursor *cursor)
 }
 
 /* Moves past a string. Its closing quote is the first that follows an even number of backslashes. */
-static void locate_skip_string(struct locate_cursor *cursor)
+static void locate_skip_string(struct json_text_cursor *cursor)
 {
 	const char *begin = cursor->at + 1, *end = begin, *before;
 
@@ -31,7 +31,7 @@ static void locate_skip_string(struct locate_cursor *cursor)
 }
 
 /* Moves from the start of an item to the comma or bracket that ends it. */
-static void locate_skip_item(struct locate_cursor *cursor)
+static void locate_skip_item(struct json_text_cursor *cursor)
 {
 	for (size_t depth = 0; *cursor->at && (depth > 0 || !strchr(",]}", *cursor->at)); locate_skip_space(cursor)) {
 		depth += *cursor->at == '{' || *cursor->at == '[';
@@ -44,7 +44,8 @@ static void locate_skip_item(struct locate_cursor *cursor)
 }
 
 /* Moves from item `index` of a container to item `wanted`, and stores its place in memo. False: no such item. */
-static bool locate_find_item(struct locate_cursor *cursor, size_t wanted, size_t index, struct locate_last_search *memo)
+static bool locate_find_item(struct json_text_cursor *cursor, size_t wanted, size_t index,
+			     struct json_last_line_search *memo)
 {
 	for (;; index++) {
 		locate_skip_space(cursor);
@@ -61,7 +62,7 @@ static bool locate_find_item(struct locate_cursor *cursor, size_t wanted, size_t
 }
 
 /* Moves from the start of an item to the first item of its value. False when the value is no container. */
-static bool locate_enter_item(struct locate_cursor *cursor, bool member)
+static bool locate_enter_item(struct json_text_cursor *cursor, bool member)
 {
 	if (member) {
 		locate_skip_string(cursor);
@@ -75,7 +76,7 @@ static bool locate_enter_item(struct locate_cursor *cursor, bool member)
 	return true;
 }
 
-static bool locate_has_same_parent(const struct locate_path *path, const struct locate_path *parent)
+static bool locate_has_same_parent(const struct json_path *path, const struct json_path *parent)
 {
 	if (path->depth != parent->depth + 1)
 		return false;
@@ -86,18 +87,18 @@ static bool locate_has_same_parent(const struct locate_path *path, const struct 
 }
 
 /* Continues the last search, if that was in the same container and did not pass the wanted item. False otherwise. */
-static bool locate_find_next(const struct locate_path *path, struct locate_last_search *memo)
+static bool locate_find_next(const struct json_path *path, struct json_last_line_search *memo)
 {
 	size_t wanted = path->steps[path->depth - 1].index;
-	struct locate_cursor cursor = {memo->at, memo->line};
+	struct json_text_cursor cursor = {memo->at, memo->line};
 
 	return memo->at && locate_has_same_parent(path, &memo->parent) && wanted >= memo->index &&
 	       locate_find_item(&cursor, wanted, memo->index, memo);
 }
 
-unsigned locate_find_line(const char *text, const struct locate_path *path, struct locate_last_search *memo)
+unsigned locate_find_line(const char *text, const struct json_path *path, struct json_last_line_search *memo)
 {
-	struct locate_cursor cursor = {text, 1};
+	struct json_text_cursor cursor = {text, 1};
 	unsigned found;
 
 	if (path->depth > 0 && locate_find_next(path, memo))
@@ -134,12 +135,12 @@ static size_t locate_put_text(char *out, size_t used, size_t cap, const char *te
 	return used + len;
 }
 
-size_t locate_print_path(const struct locate_path *path, char *out, size_t cap)
+size_t locate_print_path(const struct json_path *path, char *out, size_t cap)
 {
 	size_t used = 0;
 
 	for (size_t i = 0; i < path->depth; i++) {
-		const struct locate_step *step = &path->steps[i];
+		const struct json_path_step *step = &path->steps[i];
 
 		bool plain = step->name && locate_name_needs_no_quotes(step->name);
 		char index[24];

@@ -7,13 +7,13 @@
 /* How deep keys can be nested: no key of a policy is nested deeper. */
 #define LOCATE_DEPTH_MAX 8
 
-struct locate_step {
+struct json_path_step {
 	const char *name; /* name of a member of an object; NULL: an item of an array */
 	size_t index;     /* index of the member or item; jansson keeps the order of the text */
 };
 
-struct locate_path {
-	struct locate_step steps[LOCATE_DEPTH_MAX];
+struct json_path {
+	struct json_path_step steps[LOCATE_DEPTH_MAX];
 	size_t depth;
 };
 
@@ -21,8 +21,8 @@ struct locate_path {
  * The place where the last search ended. As items are looked up in order, the next search in the same container
  * continues there. Starts zero-initialised.
  */
-struct locate_last_search {
-	struct locate_path parent;
+struct json_last_line_search {
+	struct json_path parent;
 	size_t index;
 	unsigned line;
 	const char *at; /* start of the item that was found; NULL: nothing found yet */
@@ -32,12 +32,12 @@ struct locate_last_search {
  * Returns the line (from 1) of a member or item, or, when that does not exist, of the innermost container that does.
  * The text must be valid JSON. A memo is only for one text.
  */
-unsigned locate_find_line(const char *text, const struct locate_path *path, struct locate_last_search *memo);
+unsigned locate_find_line(const char *text, const struct json_path *path, struct json_last_line_search *memo);
 
 /*
  * Writes a path in the form of messages: filesystem.read[2], filesystem.provide["/etc/motd"]. Cut to `cap` bytes with
  * the NUL. Returns the length.
  */
-size_t locate_print_path(const struct locate_path *path, char *out, size_t cap);
+size_t locate_print_path(const struct json_path *path, char *out, size_t cap);
 
 #endif

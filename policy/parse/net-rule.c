@@ -234,7 +234,7 @@ static void net_rule_add_allow(struct parser *parser, const json_t *object)
 		return;
 	(void)snprintf(detail, sizeof(detail), strchr(rule.host, ':') ? "[%s]:%u" : "%s:%u", rule.host, rule.port[0]);
 	rule.label = parser_make_label(parser, detail);
-	rule.where = parser_keep_text(parser, "").where;
+	rule.source_location = parser_keep_text(parser, "").source_location;
 	ARENA_APPEND(parser->arena, network->rule, network->rule_count, rule);
 }
 

@@ -49,7 +49,7 @@ static void network_add_fixed_host(struct parser *parser, const char *name, cons
 	struct policy_network *network = &parser->source->network;
 	size_t count = json_is_array(value) ? json_array_size(value) : 1;
 	char host[NET_HOST_MAX];
-	struct net_fixed_host fixed = {.where = parser_keep_text(parser, "").where};
+	struct net_fixed_host fixed = {.source_location = parser_keep_text(parser, "").source_location};
 	const char *why;
 
 	if (net_host_parse(name, host, &why) < 0) {
@@ -109,7 +109,7 @@ static bool network_parse_prefix(const char *text, int family, unsigned least, u
 
 static void network_parse_pool(struct parser *parser, const struct policy_key *key, const char *text)
 {
-	struct net_pool *pool = &parser->source->network.pool;
+	struct net_pool_ranges *pool = &parser->source->network.pool;
 	bool v4 = key->id == KEY_ID_NET_POOL_V4;
 
 	if (v4 ? !network_parse_prefix(text, AF_INET, 8, 24, &pool->v4, &pool->v4_bits)
@@ -130,7 +130,7 @@ void parser_read_net_text(struct parser *parser, const struct policy_key *key, c
 	}
 	here = parser_keep_text(parser, text);
 	network->upstream_ca = here.text;
-	network->upstream_ca_where = here.where;
+	network->upstream_ca_source_location = here.source_location;
 }
 
 void parser_read_proxy(struct parser *parser, const struct policy_key *key, const json_t *value)

@@ -5,7 +5,7 @@
 #include "policy/parse/source.h"
 #include "policy/paths/secrets.h"
 
-static void observe_add_rule(struct arena *arena, struct source *source, enum rule_kind kind, const char *key,
+static void observe_add_rule(struct arena *arena, struct policy_source *source, enum rule_kind kind, const char *key,
 			     const char *path)
 {
 	struct source_rule *rule = source_add_rule(arena, source, kind);
@@ -14,13 +14,13 @@ static void observe_add_rule(struct arena *arena, struct source *source, enum ru
 	rule->path = (struct source_text){path, "--mode observe"};
 }
 
-static void observe_deny_below(struct arena *arena, struct source *source, const char *dir, const char *pattern)
+static void observe_deny_below(struct arena *arena, struct policy_source *source, const char *dir, const char *pattern)
 {
 	observe_add_rule(arena, source, RULE_DENY, "secret", arena_concat_texts(arena, dir, pattern, (char *)NULL));
 }
 
 /* Adds deny rules for a pattern of secrets. home: "~" is known. */
-static void observe_deny_secret(struct arena *arena, struct source *source, const char *pattern, bool home)
+static void observe_deny_secret(struct arena *arena, struct policy_source *source, const char *pattern, bool home)
 {
 	if (pattern[0] == '/') {
 		observe_deny_below(arena, source, "", pattern);
@@ -36,9 +36,9 @@ static void observe_deny_secret(struct arena *arena, struct source *source, cons
 	}
 }
 
-struct source *source_from_observe(struct arena *arena, const struct policy_observe *observe, bool home)
+struct policy_source *source_from_observe(struct arena *arena, const struct policy_observe *observe, bool home)
 {
-	struct source *source = arena_alloc(arena, sizeof(*source));
+	struct policy_source *source = arena_alloc(arena, sizeof(*source));
 	size_t count;
 	const struct secret_pattern *secret = secrets_get_patterns(&count);
 
@@ -48,7 +48,7 @@ struct source *source_from_observe(struct arena *arena, const struct policy_obse
 	observe_add_rule(arena, source, RULE_EXEC, "all", "/");
 	observe_add_rule(arena, source, RULE_WRITE, "workdir", "@workdir");
 	observe_add_rule(arena, source, RULE_EXEC, "workdir", "@workdir");
-	for (const char *const *hidden = observe->hidden; hidden && *hidden; hidden++)
+	for (const char *const *hidden = observe->hidden_paths; hidden && *hidden; hidden++)
 		observe_add_rule(arena, source, RULE_DENY, "hidden", *hidden);
 	for (size_t i = 0; i < count && !observe->may_read_secrets; i++)
 		if (secret[i].certainty == SECRET_CERTAIN)

@@ -1,4 +1,4 @@
-/* Parses the JSON of a policy into a struct source. Strict: unknown keys and unexpected values are errors. */
+/* Parses the JSON of a policy into a struct policy_source. Strict: unknown keys and unexpected values are errors. */
 #include <errno.h>
 #include <string.h>
 
@@ -49,7 +49,7 @@ static void parse_one_of_words(struct parser *parser, const struct policy_key *k
 			parser->source->on_deny = parser_find_on_deny(value);
 		if (key->id == KEY_ID_JUDGE) {
 			parser->source->judge = parser_find_judge(value);
-			parser->source->judge_where = parser_keep_text(parser, text).where;
+			parser->source->judge_source_location = parser_keep_text(parser, text).source_location;
 		}
 		if (key->id == KEY_ID_AFTER_NETWORK)
 			parser->after_entry->closes_network = true;
@@ -76,7 +76,7 @@ static enum policy_limit parse_find_limit(const struct policy_key *key)
 static void parse_amount(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
 	enum policy_limit which = parse_find_limit(key);
-	struct source *source = parser->source;
+	struct policy_source *source = parser->source;
 	uint64_t *field = policy_limit_get_field(&source->limits, which), limit;
 	char number[32], why[160];
 	const char *text = parser_get_amount_text(value, number);
@@ -117,7 +117,7 @@ static void parse_section(struct parser *parser, const struct policy_key *key, c
 static void parse_phase(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
 	enum policy_phase phase = key->id == KEY_ID_PHASE_SETUP ? POLICY_PHASE_SETUP : POLICY_PHASE_RUN;
-	struct source *whole = parser->source, *source = arena_alloc(parser->arena, sizeof(*source));
+	struct policy_source *whole = parser->source, *source = arena_alloc(parser->arena, sizeof(*source));
 
 	source->path = whole->path;
 	source->label = whole->label;
@@ -242,7 +242,7 @@ static json_t *parse_json(struct arena *arena, const char *text, json_error_t *r
 	return root;
 }
 
-static bool parse_check_sources(struct source *source, struct policy_errors *errors)
+static bool parse_check_sources(struct policy_source *source, struct policy_errors *errors)
 {
 	bool good = source_check_contradictions(source, errors);
 
@@ -253,9 +253,9 @@ static bool parse_check_sources(struct source *source, struct policy_errors *err
 }
 
 bool source_parse(struct arena *arena, const char *path, const char *text, struct policy_errors *errors,
-		  struct source **ret_source)
+		  struct policy_source **ret_source)
 {
-	struct source *source = arena_alloc(arena, sizeof(*source));
+	struct policy_source *source = arena_alloc(arena, sizeof(*source));
 	struct parser parser = {.arena = arena, .file_text = text, .errors = errors, .source = source,
 				 .read_value = parse_value};
 	json_error_t error;

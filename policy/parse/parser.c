@@ -24,7 +24,7 @@ bool parser_next_item(struct parser *parser, const json_t *container, struct par
 		item->value = json_array_get(object, item->index);
 	}
 	if (item->value)
-		parser->at.steps[parser->at.depth++] = (struct locate_step){item->name, item->index};
+		parser->at.steps[parser->at.depth++] = (struct json_path_step){item->name, item->index};
 	return item->value;
 }
 
@@ -35,7 +35,7 @@ const json_t *parser_enter_member(struct parser *parser, const json_t *object, c
 	while (parser_next_item(parser, object, &item) && strcmp(item.name, name) != 0)
 		;
 	if (!item.value)
-		parser->at.steps[parser->at.depth++] = (struct locate_step){name, item.index};
+		parser->at.steps[parser->at.depth++] = (struct json_path_step){name, item.index};
 	return item.value;
 }
 
@@ -58,14 +58,14 @@ static size_t parser_print_position(struct parser *parser, char *out, size_t cap
 
 void parser_fail(struct parser *parser, const char *format, ...)
 {
-	char where[2 * PARSER_KEY_TEXT_MAX], message[PARSER_KEY_TEXT_MAX];
+	char source_location[2 * PARSER_KEY_TEXT_MAX], message[PARSER_KEY_TEXT_MAX];
 	va_list args;
 
 	va_start(args, format);
 	(void)vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
-	(void)parser_print_position(parser, where, sizeof(where));
-	policy_errors_add(parser->errors, "%s: %s", where, message);
+	(void)parser_print_position(parser, source_location, sizeof(source_location));
+	policy_errors_add(parser->errors, "%s: %s", source_location, message);
 	parser->has_failed = true;
 }
 
@@ -89,10 +89,10 @@ void parser_fail_type(struct parser *parser, enum key_type type, const json_t *v
 
 struct source_text parser_keep_text(struct parser *parser, const char *text)
 {
-	char where[2 * PARSER_KEY_TEXT_MAX];
-	size_t len = parser_print_position(parser, where, sizeof(where));
+	char source_location[2 * PARSER_KEY_TEXT_MAX];
+	size_t len = parser_print_position(parser, source_location, sizeof(source_location));
 
-	return (struct source_text){arena_dup(parser->arena, text), arena_dupn(parser->arena, where, len)};
+	return (struct source_text){arena_dup(parser->arena, text), arena_dupn(parser->arena, source_location, len)};
 }
 
 const char *parser_copy_key_for_message(struct parser *parser)

@@ -25,11 +25,11 @@ struct parser {
 	struct arena *arena;
 	const char *file_text; /* the text of the whole file */
 	struct policy_errors *errors;
-	struct source *source; /* the source that is being filled */
-	struct locate_path at; /* position of the current value */
-	struct locate_last_search last_search;
+	struct policy_source *source; /* the source that is being filled */
+	struct json_path at; /* position of the current value */
+	struct json_last_line_search last_search;
 	parser_reader *read_value; /* parse.c sets it; parser_read_members calls it for each member */
-	struct source_after *after_entry; /* the entry of "after_read" that is being read; NULL: none */
+	struct source_after_entry *after_entry; /* the entry of "after_read" that is being read; NULL: none */
 	bool is_in_phase;           /* the source is one of "phases" */
 	bool has_too_many_rules;    /* SOURCE_RULES_MAX was passed, and there was a message */
 	bool has_failed;            /* there was an error, even if `errors` was full and has no message */

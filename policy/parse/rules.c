@@ -21,7 +21,7 @@ static const unsigned rules_vars_flags[RULE_MAX] = {
 
 /* The rule whose path vars_expand_path is expanding. */
 struct rule_expansion {
-	const struct source *source;
+	const struct policy_source *source;
 	const struct source_rule *from;
 	size_t index; /* index of the source */
 };
@@ -32,17 +32,17 @@ static bool rules_check_path(struct compiler *compiler, const struct source_rule
 	bool deny = kind_is_deny(from->kind) && from->kind != RULE_AFTER_READ;
 
 	if (!deny && path_is_below(path, "/proc"))
-		compiler_add_error(compiler, from->path.where, "%s: the program has its own /proc; remove the rule",
-				   path);
+		compiler_add_error(compiler, from->path.source_location,
+				   "%s: the program has its own /proc; remove the rule", path);
 	else if (!deny && strcmp(path, "/dev") == 0)
-		compiler_add_error(compiler, from->path.where,
+		compiler_add_error(compiler, from->path.source_location,
 				   "the program has its own /dev; name the device you mean");
 	else if (kind_is_substitute(from->kind) && strcmp(path, "/") == 0)
-		compiler_add_error(compiler, from->path.where,
+		compiler_add_error(compiler, from->path.source_location,
 			      "\"/\" cannot be redirected or provided; name a path below it");
 	else if (kind_is_substitute(from->kind) && strcmp(path, compiler->policy->settings.workdir) == 0)
-		compiler_add_error(compiler, from->path.where, "%s is the workdir; it cannot be redirected or provided",
-			      path);
+		compiler_add_error(compiler, from->path.source_location,
+				   "%s is the workdir; it cannot be redirected or provided", path);
 	else
 		return true;
 	return false;
@@ -56,11 +56,11 @@ static void rules_set_target(struct compiler *compiler, void *ctx, const struct 
 	rule->to = *expanded;
 }
 
-static unsigned rules_find_after(const struct policy *policy, const struct source_after *after)
+static unsigned rules_find_after_entry_index(const struct policy *policy, const struct source_after_entry *after)
 {
 	unsigned index = 0;
 
-	while (index + 1 < policy->after_count && policy->after[index].source_entry != after)
+	while (index + 1 < policy->after_entry_count && policy->after_entry[index].source_entry != after)
 		index++;
 	return index;
 }
@@ -79,13 +79,13 @@ static void rules_add_rule(struct compiler *compiler, void *ctx, const struct ex
 	rule->source_index = pending->index;
 	rule->is_from_profile = pending->source->is_profile;
 	rule->is_of_observing_policy = pending->source->is_observing;
-	rule->where = from->path.where;
-	rule->because = from->because;
+	rule->source_location = from->path.source_location;
+	rule->because_text = from->because_text;
 	rule->on_deny = from->on_deny;
 	rule->decoy_read_ends_run = from->decoy_read_ends_run;
-	rule->after_entry_index = from->after_entry ? rules_find_after(policy, from->after_entry) : 0;
+	rule->after_entry_index = from->after_entry ? rules_find_after_entry_index(policy, from->after_entry) : 0;
 	rule->expanded_name = *expanded;
-	rule->tree_node_index = TREE_NONE;
+	rule->tree_node_index = PATH_TREE_NO_NODE;
 	rule->file_content = from->kind == RULE_DECOY ? decoy_make_text(&policy->arena, expanded->path) : from->to.text;
 	rule->label = arena_concat_texts(&policy->arena, pending->source->label, ": ", from->key, " ", from->path.text,
 					 (char *)NULL);
@@ -125,7 +125,7 @@ static void rules_override_earlier(struct policy *policy)
 	}
 }
 
-void compile_rules(struct compiler *compiler, struct source *const *sources, size_t count)
+void compile_rules(struct compiler *compiler, struct policy_source *const *sources, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < sources[i]->rule_count; j++) {

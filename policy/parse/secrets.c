@@ -24,7 +24,7 @@ static void secrets_add(struct parser *parser, const char *name, const json_t *o
 {
 	struct policy_network *network = &parser->source->network;
 	const char *from = json_string_value(json_object_get(object, "from")), *why;
-	struct net_secret secret = {.where = parser_keep_text(parser, "").where};
+	struct net_secret secret = {.source_location = parser_keep_text(parser, "").source_location};
 
 	if (!net_is_secret_name(name, strlen(name)))
 		parser_fail_text(parser, name, "is no variable's name; the program reads the placeholder from it");

@@ -30,13 +30,13 @@ static void settings_set_audit_file(struct compiler *compiler, void *ctx, const 
 
 	compiler->policy->settings.audit_file = expanded->path;
 	if (policy_host_path_is_writable(compiler->policy, expanded->path))
-		compiler_add_error(compiler, from->where,
+		compiler_add_error(compiler, from->source_location,
 			      "%s is where the program may write, so it could change its own record; "
 			      "put it elsewhere",
 			      expanded->path);
 }
 
-void compile_settings(struct compiler *compiler, struct source *const *sources, size_t count)
+void compile_settings(struct compiler *compiler, struct policy_source *const *sources, size_t count)
 {
 	struct policy *policy = compiler->policy;
 	struct policy_settings *settings = &policy->settings;
@@ -60,7 +60,7 @@ void compile_settings(struct compiler *compiler, struct source *const *sources, 
 			settings->on_deny = sources[i]->on_deny;
 		if (sources[i]->judge) {
 			settings->judge = sources[i]->judge;
-			policy->judge_where = sources[i]->judge_where;
+			policy->judge_source_location = sources[i]->judge_source_location;
 		}
 		if (sources[i]->user)
 			settings->user = sources[i]->user;

@@ -4,13 +4,13 @@
 
 #include "policy/parse/source.h"
 
-struct source_rule *source_add_rule(struct arena *arena, struct source *source, enum rule_kind kind)
+struct source_rule *source_add_rule(struct arena *arena, struct policy_source *source, enum rule_kind kind)
 {
 	ARENA_APPEND(arena, source->rule, source->rule_count, (struct source_rule){.kind = kind});
 	return &source->rule[source->rule_count - 1];
 }
 
-struct source_env *source_add_env(struct arena *arena, struct source *source)
+struct source_env *source_add_env(struct arena *arena, struct policy_source *source)
 {
 	ARENA_APPEND(arena, source->env, source->env_count, (struct source_env){.is_expanded = false});
 	return &source->env[source->env_count - 1];
@@ -32,8 +32,8 @@ const char *source_find_env_name_error(const char *name, bool pass)
 }
 
 /* Adds the paths of the option -r, -W or -x. False with a message. */
-static bool source_add_grants(struct arena *arena, struct source *source, enum rule_kind kind, const char *option,
-			      const char *const *paths, struct policy_errors *errors)
+static bool source_add_grants(struct arena *arena, struct policy_source *source, enum rule_kind kind,
+			      const char *option, const char *const *paths, struct policy_errors *errors)
 {
 	bool good = true;
 
@@ -48,13 +48,13 @@ static bool source_add_grants(struct arena *arena, struct source *source, enum r
 		rule = source_add_rule(arena, source, kind);
 		rule->key = option;
 		rule->path.text = arena_dup(arena, *paths);
-		rule->path.where = arena_concat_texts(arena, "command line: ", option, (char *)NULL);
+		rule->path.source_location = arena_concat_texts(arena, "command line: ", option, (char *)NULL);
 	}
 	return good;
 }
 
 /* Adds a variable from NAME or NAME=VALUE. The last value of a name wins. False with a message. */
-static bool source_add_cli_env(struct arena *arena, struct source *source, const char *text,
+static bool source_add_cli_env(struct arena *arena, struct policy_source *source, const char *text,
 			       struct policy_errors *errors)
 {
 	const char *equals = strchr(text, '=');
@@ -75,9 +75,9 @@ static bool source_add_cli_env(struct arena *arena, struct source *source, const
 }
 
 bool source_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
-		     struct source **ret_source)
+		     struct policy_source **ret_source)
 {
-	struct source *source = arena_alloc(arena, sizeof(*source));
+	struct policy_source *source = arena_alloc(arena, sizeof(*source));
 	bool good = source_add_grants(arena, source, RULE_READ, "-r", cli->read, errors);
 
 	source->path = source->label = "command line";
@@ -91,7 +91,7 @@ bool source_from_cli(struct arena *arena, const struct policy_cli *cli, struct p
 	source->required_layers = cli->required_layers;
 	source->user = cli->user;
 	source->judge = cli->judge;
-	source->judge_where = "command line: --judge";
+	source->judge_source_location = "command line: --judge";
 	*ret_source = source;
 	return good;
 }
@@ -148,7 +148,7 @@ static const char *source_find_contradiction(enum rule_kind a, enum rule_kind b)
 	return NULL;
 }
 
-static bool source_check_rules(struct source *source, struct policy_errors *errors)
+static bool source_check_rules(struct policy_source *source, struct policy_errors *errors)
 {
 	bool good = true;
 
@@ -160,7 +160,7 @@ static bool source_check_rules(struct source *source, struct policy_errors *erro
 
 			if (!what || !source_is_same_path(a->path.text, b->path.text))
 				continue;
-			policy_errors_add(errors, "%s: %s %s (%s); keep one of the two rules", b->path.where,
+			policy_errors_add(errors, "%s: %s %s (%s); keep one of the two rules", b->path.source_location,
 					  b->path.text, what, a->key);
 			b->is_contradiction = true;
 			good = false;
@@ -169,7 +169,7 @@ static bool source_check_rules(struct source *source, struct policy_errors *erro
 	return good;
 }
 
-static bool source_check_env(const struct source *source, struct policy_errors *errors)
+static bool source_check_env(const struct policy_source *source, struct policy_errors *errors)
 {
 	bool good = true;
 
@@ -179,15 +179,15 @@ static bool source_check_env(const struct source *source, struct policy_errors *
 
 			if (!a->value.text == !b->value.text || strcmp(a->name.text, b->name.text) != 0)
 				continue;
-			policy_errors_add(errors, "%s: %s is passed and set; keep one of the two", b->name.where,
-					  b->name.text);
+			policy_errors_add(errors, "%s: %s is passed and set; keep one of the two",
+					  b->name.source_location, b->name.text);
 			good = false;
 		}
 	}
 	return good;
 }
 
-bool source_check_contradictions(struct source *source, struct policy_errors *errors)
+bool source_check_contradictions(struct policy_source *source, struct policy_errors *errors)
 {
 	bool rules = source_check_rules(source, errors);
 

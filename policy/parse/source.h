@@ -57,14 +57,14 @@ static inline bool kind_is_grant(enum rule_kind kind)
 /* A text of a policy, and its position for messages: "file:line: key". */
 struct source_text {
 	const char *text;
-	const char *where;
+	const char *source_location;
 };
 
 /* An entry of "after_read"; its paths are among the rules. */
-struct source_after {
+struct source_after_entry {
 	const char *label; /* name of the entry in records: "data.json: after_read[0]" */
-	const char *where;
-	const char *because;
+	const char *source_location;
+	const char *because_text;
 	bool closes_network; /* "network": "none" */
 	bool closes_writing;   /* has "write" */
 	bool is_disabled;
@@ -72,13 +72,13 @@ struct source_after {
 
 struct source_rule {
 	enum rule_kind kind;
-	const struct source_after *after_entry; /* the entry of a rule of after_read */
+	const struct source_after_entry *after_entry; /* the entry of a rule of after_read */
 	struct source_text path; /* the path of the rule; of a redirect: "from" */
 	struct source_text to;   /* redirect: "to"; provide: content, or a name for policy_host.load */
 	bool has_provided_file;  /* provide: `to` is a name for policy_host.load */
 	bool is_contradiction;           /* contradicts an earlier rule of the file */
 	const char *key;         /* "filesystem.read[1]" */
-	const char *because;     /* why the rule exists, for people; NULL: the policy does not say */
+	const char *because_text;     /* why the rule exists, for people; NULL: the policy does not say */
 	enum policy_on_deny on_deny;
 	bool decoy_read_ends_run; /* a decoy: reading it ends the run */
 };
@@ -91,7 +91,7 @@ struct source_env {
 
 enum source_flag { FLAG_UNSAID, FLAG_OFF, FLAG_ON };
 
-struct source {
+struct policy_source {
 	const char *path;  /* path of the file, for messages */
 	const char *label; /* name of the file in records: the last component of path */
 	const char *name;  /* NULL: not set */
@@ -100,7 +100,7 @@ struct source {
 	const char *user; /* NULL: not set */
 	enum policy_on_deny on_deny;
 	enum policy_judge judge;
-	const char *judge_where; /* the position of "judge", for messages; NULL: not set */
+	const char *judge_source_location; /* the position of "judge", for messages; NULL: not set */
 	struct source_text *extends;
 	size_t extends_count;
 	struct source_text *net_extends; /* network.extends */
@@ -108,11 +108,11 @@ struct source {
 	bool is_profile;                        /* a profile, not a file of the user */
 	bool is_observing;                      /* made by source_from_observe() */
 	bool is_network_only;                        /* loaded for network.extends: only the network counts */
-	struct source *phase[POLICY_PHASE_MAX]; /* the sources of "phases"; NULL: no such member */
+	struct policy_source *phase[POLICY_PHASE_MAX]; /* the sources of "phases"; NULL: no such member */
 	struct source_rule *rule;
 	size_t rule_count;
-	struct source_after **after;
-	size_t after_count;
+	struct source_after_entry **after_entry;
+	size_t after_entry_count;
 	struct source_env *env;
 	size_t env_count;
 	struct policy_limits limits;
@@ -129,27 +129,27 @@ struct source {
  * Not thread-safe: see parse_malloc.
  */
 bool source_parse(struct arena *arena, const char *path, const char *text, struct policy_errors *errors,
-		  struct source **ret_source);
+		  struct policy_source **ret_source);
 
 /* Makes a source named "command line" from options. Returns as source_parse. */
 bool source_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
-		     struct source **ret_source);
+		     struct policy_source **ret_source);
 
 /* In parse/observe.c: makes the source with the rules of an observing policy, which comes after all others. */
-struct source *source_from_observe(struct arena *arena, const struct policy_observe *observe, bool home);
+struct policy_source *source_from_observe(struct arena *arena, const struct policy_observe *observe, bool home);
 
 /* In network/cli.c: adds the network rules and secrets of the command line to a source. 0, or -EINVAL with messages. */
 int source_network_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
-			    struct source *source);
+			    struct policy_source *source);
 
 /* Append an empty rule or variable to a source, and return it for the caller to fill. */
-struct source_rule *source_add_rule(struct arena *arena, struct source *source, enum rule_kind kind);
-struct source_env *source_add_env(struct arena *arena, struct source *source);
+struct source_rule *source_add_rule(struct arena *arena, struct policy_source *source, enum rule_kind kind);
+struct source_env *source_add_env(struct arena *arena, struct policy_source *source);
 
 /* Checks the name of a variable; `pass` allows a trailing "*". Returns the end of a message, static; NULL: valid. */
 const char *source_find_env_name_error(const char *name, bool pass);
 
 /* False, with messages, when two rules or variables of a source contradict each other. The later rule is left out. */
-bool source_check_contradictions(struct source *source, struct policy_errors *errors);
+bool source_check_contradictions(struct policy_source *source, struct policy_errors *errors);
 
 #endif

@@ -20,12 +20,13 @@ static const char *vars_find_env(struct compiler *compiler, const struct source_
 	const char *value = compiler->host->env ? compiler->host->env(compiler->host->ctx, name) : NULL;
 
 	if (!value || !*value)
-		compiler_add_error(compiler, text->where, "${%s} is not set; set it or write the path itself", name);
+		compiler_add_error(compiler, text->source_location, "${%s} is not set; set it or write the path itself",
+				   name);
 	else if (path && strchr(value, '*'))
-		compiler_add_error(compiler, text->where, "the value of ${%s} has a \"*\", which would act as a glob",
-			      name);
+		compiler_add_error(compiler, text->source_location,
+				   "the value of ${%s} has a \"*\", which would act as a glob", name);
 	else if (!text_is_utf8(value, strlen(value)))
-		compiler_add_error(compiler, text->where, "the value of ${%s} is not UTF-8", name);
+		compiler_add_error(compiler, text->source_location, "the value of ${%s} is not UTF-8", name);
 	else
 		return value;
 	return NULL;
@@ -50,7 +51,8 @@ static char *vars_replace_env(struct compiler *compiler, const struct source_tex
 		}
 		close = strchr(open, '}');
 		if (!close || close == open + 2 || (size_t)(close - open) > sizeof(name)) {
-			compiler_add_error(compiler, text->where, "\"${\" without a name and \"}\"; write ${NAME}");
+			compiler_add_error(compiler, text->source_location,
+					   "\"${\" without a name and \"}\"; write ${NAME}");
 			return NULL;
 		}
 		(void)snprintf(name, sizeof(name), "%.*s", (int)(close - open - 2), open + 2);
@@ -72,15 +74,17 @@ static bool vars_check_component(struct compiler *compiler, const struct source_
 				 size_t len, unsigned flags)
 {
 	if ((len == 1 && name[0] == '.') || (len == 2 && name[0] == '.' && name[1] == '.'))
-		compiler_add_error(compiler, text->where, "\"%s\" has a \"%.*s\" in it; write the path without it",
-			      text->text, (int)len, name);
+		compiler_add_error(compiler, text->source_location,
+				   "\"%s\" has a \"%.*s\" in it; write the path without it", text->text, (int)len,
+				   name);
 	else if (len > NAME_BYTES_MAX)
-		compiler_add_error(compiler, text->where, "has a name longer than %d bytes, which no file can have",
-			      NAME_BYTES_MAX);
+		compiler_add_error(compiler, text->source_location,
+				   "has a name longer than %d bytes, which no file can have", NAME_BYTES_MAX);
 	else if (!(flags & VARS_ALLOW_GLOB) && glob_is_wild(name, len))
-		compiler_add_error(compiler, text->where, "\"%s\" is a glob; one path is needed here", text->text);
+		compiler_add_error(compiler, text->source_location, "\"%s\" is a glob; one path is needed here",
+				   text->text);
 	else if (len > 2 && memmem(name, len, "**", 2))
-		compiler_add_error(compiler, text->where,
+		compiler_add_error(compiler, text->source_location,
 			      "\"%.*s\": \"**\" must stand alone between slashes; use \"*\" within a name", (int)len,
 			      name);
 	else
@@ -100,8 +104,8 @@ static bool vars_add_components(struct compiler *compiler, const struct source_t
 		if (size && !vars_check_component(compiler, text, path, size, flags))
 			return false;
 		if (size && len + 1 + size >= PATH_MAX) {
-			compiler_add_error(compiler, text->where, "is longer than %d bytes, the maximum of a path",
-				      PATH_MAX - 1);
+			compiler_add_error(compiler, text->source_location,
+					   "is longer than %d bytes, the maximum of a path", PATH_MAX - 1);
 			return false;
 		}
 		if (size) {
@@ -122,7 +126,7 @@ struct vars_prefix {
 	enum path_base place;
 	bool is_interpreter;         /* the variable is @interpreter, which has many values */
 	const char *base;  /* the value of the variable; NULL: none, and `rest` is the whole path */
-	const char *text_for_show; /* what `callgate show` prints for the variable; NULL: its value */
+	const char *show_text; /* what `callgate show` prints for the variable; NULL: its value */
 	const char *rest_of_path;
 };
 
@@ -135,15 +139,15 @@ static bool vars_refuse_prefix(struct compiler *compiler, const struct source_te
 	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(path, "/"), path);
 	nearest = text_find_nearest(name, known);
 	if (nearest && strcmp(nearest, name) != 0)
-		compiler_add_error(compiler, text->where, "unknown variable \"%s\"; did you mean \"%s\"?", name,
-				   nearest);
+		compiler_add_error(compiler, text->source_location, "unknown variable \"%s\"; did you mean \"%s\"?",
+				   name, nearest);
 	else if (nearest)
-		compiler_add_error(compiler, text->where, "%s cannot stand here%s", name,
+		compiler_add_error(compiler, text->source_location, "%s cannot stand here%s", name,
 			      strcmp(name, "@scratch") == 0
 				      ? ": the scratch space has no name in the view; redirect a name to it"
 				      : "");
 	else
-		compiler_add_error(compiler, text->where,
+		compiler_add_error(compiler, text->source_location,
 			      "unknown variable \"%s\"; there are @workdir, @scratch, @interpreter", name);
 	return false;
 }
@@ -185,21 +189,23 @@ static bool vars_parse_prefix(struct compiler *compiler, const struct source_tex
 		prefix->base = host->home;
 		if (host->home && !strchr(host->home, '*') && text_is_utf8(host->home, strlen(host->home)))
 			return true;
-		compiler_add_error(compiler, text->where, "\"~\" has no home directory to expand to; set HOME");
+		compiler_add_error(compiler, text->source_location,
+				   "\"~\" has no home directory to expand to; set HOME");
 		return false;
 	}
 	if (path[0] == '/')
 		return true;
 	if (flags & VARS_ALLOW_NAME_ANYWHERE && strncmp(path, "**/", 3) == 0 && path[3])
 		return true;
-	compiler_add_error(compiler, text->where, "\"%s\" is relative; write an absolute path, @workdir/... or ~/...%s",
-		      text->text, flags & VARS_ALLOW_NAME_ANYWHERE ? ", or **/NAME for a name anywhere" : "");
+	compiler_add_error(compiler, text->source_location,
+			   "\"%s\" is relative; write an absolute path, @workdir/... or ~/...%s", text->text,
+			   flags & VARS_ALLOW_NAME_ANYWHERE ? ", or **/NAME for a name anywhere" : "");
 	return false;
 }
 
-/* Joins `base` and `rest`, checks the path, and calls `take` with it. */
+/* Joins `base` and `rest`, checks the path, and calls `visit` with it. */
 static void vars_make_path(struct compiler *compiler, const struct source_text *text, const struct vars_prefix *prefix,
-			   unsigned flags, vars_take *take, void *ctx)
+			   unsigned flags, vars_visit_expanded_path *visit, void *ctx)
 {
 	struct arena *arena = &compiler->policy->arena;
 	const char *base = prefix->base ? prefix->base : "";
@@ -208,7 +214,7 @@ static void vars_make_path(struct compiler *compiler, const struct source_text *
 	char path[PATH_MAX];
 
 	if (!text_is_utf8(base, strlen(base)) || !text_is_utf8(prefix->rest_of_path, strlen(prefix->rest_of_path))) {
-		compiler_add_error(compiler, text->where, "is not UTF-8; name its directory, or use a glob");
+		compiler_add_error(compiler, text->source_location, "is not UTF-8; name its directory, or use a glob");
 		return;
 	}
 	if (!vars_add_components(compiler, text, base, flags, path, &len))
@@ -223,14 +229,14 @@ static void vars_make_path(struct compiler *compiler, const struct source_text *
 		done.path = arena_dupn(arena, path + 1, len - 1);
 	else
 		done.path = arena_dupn(arena, path, len);
-	done.text_for_show = done.path;
-	if (prefix->text_for_show)
-		done.text_for_show = arena_concat_texts(arena, prefix->text_for_show, path + base_len, (char *)NULL);
-	take(compiler, ctx, &done);
+	done.show_text = done.path;
+	if (prefix->show_text)
+		done.show_text = arena_concat_texts(arena, prefix->show_text, path + base_len, (char *)NULL);
+	visit(compiler, ctx, &done);
 }
 
-void vars_expand_path(struct compiler *compiler, const struct source_text *text, unsigned flags, vars_take *take,
-		      void *ctx)
+void vars_expand_path(struct compiler *compiler, const struct source_text *text, unsigned flags,
+		      vars_visit_expanded_path *visit, void *ctx)
 {
 	bool plain = !strchr(text->text, '$');
 	_cleanup_free_ char *replaced = plain ? NULL : vars_replace_env(compiler, text, text->text, true);
@@ -241,13 +247,13 @@ void vars_expand_path(struct compiler *compiler, const struct source_text *text,
 	if (!path || !vars_parse_prefix(compiler, text, path, flags, &prefix))
 		return;
 	if (!prefix.is_interpreter) {
-		vars_make_path(compiler, text, &prefix, flags, take, ctx);
+		vars_make_path(compiler, text, &prefix, flags, visit, ctx);
 		return;
 	}
 	roots = compiler->host->interpreter ? compiler->host->interpreter(compiler->host->ctx) : NULL;
 	for (; roots && *roots; roots++) {
 		prefix.base = *roots;
-		vars_make_path(compiler, text, &prefix, flags, take, ctx);
+		vars_make_path(compiler, text, &prefix, flags, visit, ctx);
 	}
 }
 

@@ -6,30 +6,31 @@
 #define AFTER_BIT(index) (UINT32_C(1) << (index))
 
 
-static void after_add_entry(struct compiler *compiler, const struct source_after *from)
+static void after_add_entry(struct compiler *compiler, const struct source_after_entry *from)
 {
 	struct policy *policy = compiler->policy;
 
-	if (policy->after_count == POLICY_AFTER_ENTRIES_MAX) {
-		compiler_add_error(compiler, from->where, "more than %d entries in all files; name more paths in one",
+	if (policy->after_entry_count == POLICY_AFTER_ENTRIES_MAX) {
+		compiler_add_error(compiler, from->source_location,
+				   "more than %d entries in all files; name more paths in one",
 				   POLICY_AFTER_ENTRIES_MAX);
 		return;
 	}
-	policy->entries_closing_network |= from->closes_network ? AFTER_BIT(policy->after_count) : 0;
-	policy->entries_closing_writing |= from->closes_writing ? AFTER_BIT(policy->after_count) : 0;
-	ARENA_APPEND(&policy->arena, policy->after, policy->after_count, (struct policy_after){from});
+	policy->entries_closing_network |= from->closes_network ? AFTER_BIT(policy->after_entry_count) : 0;
+	policy->entries_closing_writing |= from->closes_writing ? AFTER_BIT(policy->after_entry_count) : 0;
+	ARENA_APPEND(&policy->arena, policy->after_entry, policy->after_entry_count, (struct policy_after_entry){from});
 }
 
-void compile_after_entries(struct compiler *compiler, struct source *const *sources, size_t count)
+void compile_after_entries(struct compiler *compiler, struct policy_source *const *sources, size_t count)
 {
 	struct policy *policy = compiler->policy;
 
 	if (policy_is_observing(policy)) /* the judged policy has the entries */
 		return;
 	for (size_t i = 0; i < count; i++)
-		for (size_t j = 0; j < sources[i]->after_count; j++)
-			after_add_entry(compiler, sources[i]->after[j]);
-	if (policy->after_count)
+		for (size_t j = 0; j < sources[i]->after_entry_count; j++)
+			after_add_entry(compiler, sources[i]->after_entry[j]);
+	if (policy->after_entry_count)
 		policy->fired_entries = arena_alloc(&policy->arena, sizeof(*policy->fired_entries));
 }
 
@@ -48,7 +49,7 @@ static size_t after_add_rule_of_scratch(struct policy *policy, const struct rule
 			continue;
 		if (rest && *rest)
 			virt = arena_concat_texts(&policy->arena, mount->virt, "/", rest, (char *)NULL);
-		policy->tree.node[tree_add_path(&policy->tree, &policy->arena, virt)].after_write_entries |=
+		policy->tree.node[path_tree_add_path(&policy->tree, &policy->arena, virt)].after_write_entries |=
 			AFTER_BIT(rule->after_entry_index);
 		found++;
 	}
@@ -63,7 +64,7 @@ static bool after_may_be_written(const struct policy *policy, const struct rule 
 	return policy_may_write(policy, path);
 }
 
-void compile_after_paths(struct compiler *compiler)
+void compile_paths_of_after_entries(struct compiler *compiler)
 {
 	struct policy *policy = compiler->policy;
 
@@ -73,17 +74,20 @@ void compile_after_paths(struct compiler *compiler)
 		if (rule->kind != RULE_AFTER_WRITE || rule->is_overridden)
 			continue;
 		if (rule->expanded_name.place == PATH_BASE_SCRATCH && rule->pattern) {
-			compiler_add_error(compiler, rule->where, "\"%s\" is a glob; below @scratch name a directory",
-					   rule->expanded_name.text_for_show);
+			compiler_add_error(compiler, rule->source_location,
+					   "\"%s\" is a glob; below @scratch name a directory",
+					   rule->expanded_name.show_text);
 		} else if (rule->expanded_name.place == PATH_BASE_SCRATCH) {
 			if (after_add_rule_of_scratch(policy, rule) == 0)
 				compiler_add_warning(compiler,
 						     "%s: warning: no redirect leads to %s, so it permits no "
 						     "writing",
-						     rule->where, rule->expanded_name.text_for_show);
+						     rule->source_location, rule->expanded_name.show_text);
 		} else if (!after_may_be_written(policy, rule)) {
-			compiler_add_warning(compiler, "%s: warning: %s permits no writing: filesystem.write does not "
-						       "grant it", rule->where, rule->expanded_name.text_for_show);
+			compiler_add_warning(compiler,
+					     "%s: warning: %s permits no writing: filesystem.write does not "
+					     "grant it",
+					     rule->source_location, rule->expanded_name.show_text);
 		}
 	}
 }

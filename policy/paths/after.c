@@ -11,20 +11,20 @@
 
 size_t policy_count_after_entries(const struct policy *policy)
 {
-	return policy_get_judged(policy)->after_count;
+	return policy_get_judged(policy)->after_entry_count;
 }
 
 const char *policy_get_after_label(const struct policy *policy, unsigned index)
 {
-	return policy_get_judged(policy)->after[index].source_entry->label;
+	return policy_get_judged(policy)->after_entry[index].source_entry->label;
 }
 
-const char *policy_get_after_because(const struct policy *policy, unsigned index)
+const char *policy_get_after_because_text(const struct policy *policy, unsigned index)
 {
-	return policy_get_judged(policy)->after[index].source_entry->because;
+	return policy_get_judged(policy)->after_entry[index].source_entry->because_text;
 }
 
-uint32_t policy_find_after_read(const struct policy *policy, const char *path, size_t len)
+uint32_t policy_find_entries_fired_by_read(const struct policy *policy, const char *path, size_t len)
 {
 	const struct policy *judged = policy_get_judged(policy);
 
@@ -56,10 +56,10 @@ static bool after_may_match_any(const struct policy *policy, const struct rule *
 	return false;
 }
 
-uint32_t policy_find_after_read_below(const struct policy *policy, const char *path, size_t len)
+uint32_t policy_find_entries_fired_by_read_below(const struct policy *policy, const char *path, size_t len)
 {
 	const struct policy *judged = policy_get_judged(policy);
-	uint32_t found = policy_find_after_read(policy, path, len);
+	uint32_t found = policy_find_entries_fired_by_read(policy, path, len);
 
 	for (size_t i = 0; judged->fired_entries && i < judged->rule_count; i++) {
 		const struct rule *rule = &judged->rule[i];
@@ -98,7 +98,7 @@ uint32_t policy_get_entries_closing_network(const struct policy *policy)
 /* The name of the first entry in a set; NULL: the set is empty. */
 static const char *after_get_first_label(const struct policy *policy, uint32_t entries)
 {
-	return entries ? policy->after[__builtin_ctz(entries)].source_entry->label : NULL;
+	return entries ? policy->after_entry[__builtin_ctz(entries)].source_entry->label : NULL;
 }
 
 uint32_t policy_find_entries_that_can_close_writing(const struct policy *policy, const char *path, size_t len)

@@ -7,7 +7,7 @@
 #include "policy/model.h"
 
 /* True when the node grants writing. *ret_glob: only a glob does, so only for some names below the node. */
-static bool below_grants_writing(const struct tree_node *node, bool *ret_glob)
+static bool below_grants_writing(const struct path_tree_node *node, bool *ret_glob)
 {
 	*ret_glob = false;
 	if (node->rights & POLICY_WRITE)
@@ -18,16 +18,18 @@ static bool below_grants_writing(const struct tree_node *node, bool *ret_glob)
 	return false;
 }
 
-/* Writes the path of a node. False when it has none (TREE_ANY_DIR: denied in every directory) or out is too small. */
-static bool below_get_node_path(const struct tree *tree, uint32_t index, char out[PATH_MAX])
+/*
+ * Writes the path of a node. False when it has none (PATH_TREE_ANY_DIR: denied in every directory) or out is too small.
+ */
+static bool below_get_node_path(const struct path_tree *tree, uint32_t index, char out[PATH_MAX])
 {
 	size_t at = PATH_MAX - 1;
 
 	out[at] = '\0';
-	for (; index != TREE_ROOT; index = tree->node[index].parent_index) {
-		const struct tree_node *node = &tree->node[index];
+	for (; index != PATH_TREE_ROOT; index = tree->node[index].parent_index) {
+		const struct path_tree_node *node = &tree->node[index];
 
-		if (node->parent_index == TREE_ANY_DIR || node->name_len + 1 > at)
+		if (node->parent_index == PATH_TREE_ANY_DIR || node->name_len + 1 > at)
 			return false;
 		at -= node->name_len;
 		memcpy(out + at, node->name, node->name_len);
@@ -41,7 +43,7 @@ static bool below_get_node_path(const struct tree *tree, uint32_t index, char ou
 
 bool policy_may_write(const struct policy *policy, const char *path)
 {
-	const struct tree *tree = &policy->tree;
+	const struct path_tree *tree = &policy->tree;
 	char name[PATH_MAX];
 	bool glob;
 
@@ -54,9 +56,9 @@ bool policy_may_write(const struct policy *policy, const char *path)
 	return false;
 }
 
-bool policy_may_write_in(const struct policy *policy, const char *path)
+bool policy_may_write_in_dir(const struct policy *policy, const char *path)
 {
-	const struct tree *tree = &policy->tree;
+	const struct path_tree *tree = &policy->tree;
 	char name[PATH_MAX];
 	bool glob;
 
@@ -70,9 +72,9 @@ bool policy_may_write_in(const struct policy *policy, const char *path)
 }
 
 int policy_visit_writable_below(const struct policy *policy, const char *path,
-				int (*take)(void *ctx, const char *path), void *ctx)
+				int (*visit)(void *ctx, const char *path), void *ctx)
 {
-	const struct tree *tree = &policy->tree;
+	const struct path_tree *tree = &policy->tree;
 	char name[PATH_MAX];
 	bool glob;
 	int r = 0;
@@ -80,7 +82,7 @@ int policy_visit_writable_below(const struct policy *policy, const char *path,
 	for (uint32_t i = 0; r == 0 && i < tree->count; i++)
 		if (below_grants_writing(&tree->node[i], &glob) && below_get_node_path(tree, i, name) &&
 		    path_is_below(name, path) && strcmp(name, path) != 0)
-			r = take(ctx, name);
+			r = visit(ctx, name);
 	return r;
 }
 
@@ -108,7 +110,7 @@ static bool rule_hides_name(const struct policy *policy, const struct rule *rule
 	return rule->kind == RULE_DENY;
 }
 
-int policy_visit_denies(const struct policy *policy, int (*take)(void *ctx, const char *path), void *ctx)
+int policy_visit_denies(const struct policy *policy, int (*visit)(void *ctx, const char *path), void *ctx)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
@@ -118,15 +120,15 @@ int policy_visit_denies(const struct policy *policy, int (*take)(void *ctx, cons
 
 		for (size_t p = 0; r >= 0 && applies && p < sizeof(path) / sizeof(path[0]); p++)
 			if (path[p] && rule_hides_name(policy, rule, path[p]))
-				r = take(ctx, path[p]);
+				r = visit(ctx, path[p]);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-int policy_visit_hidden(const struct policy *policy, int (*take)(void *ctx, const struct policy_hidden *hidden),
-			void *ctx)
+int policy_visit_hidden_paths(const struct policy *policy,
+			      int (*visit)(void *ctx, const struct policy_hidden_path *hidden), void *ctx)
 {
 	int r = 0;
 
@@ -138,12 +140,12 @@ int policy_visit_hidden(const struct policy *policy, int (*take)(void *ctx, cons
 		if (rule->is_overridden || (rule->kind != RULE_DENY && rule->kind != RULE_PRIVATE))
 			continue;
 		for (size_t p = 0; r == 0 && p < sizeof(path) / sizeof(path[0]); p++) {
-			const struct policy_hidden hidden = {.path = path[p],
+			const struct policy_hidden_path hidden = {.path = path[p],
 							     .glob = rule->pattern ? &rule->glob : NULL,
 							     .is_private = rule->kind == RULE_PRIVATE,
 							     .rule = rule->label};
 
-			r = path[p] ? take(ctx, &hidden) : 0;
+			r = path[p] ? visit(ctx, &hidden) : 0;
 		}
 	}
 	return r;

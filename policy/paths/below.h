@@ -11,34 +11,36 @@
 bool policy_may_write(const struct policy *policy, const char *path);
 
 /* True when a name directly in this directory may be writable: not only names in directories below. */
-bool policy_may_write_in(const struct policy *policy, const char *path);
+bool policy_may_write_in_dir(const struct policy *policy, const char *path);
 
 /*
- * Calls take() with paths below this one, which it is not: all writable names below are at or below them, unless
- * policy_may_write_in(). Stops when take() does not return 0. Returns its value.
+ * Calls visit() with paths below this one, which it is not: all writable names below are at or below them, unless
+ * policy_may_write_in_dir(). Stops when visit() does not return 0. Returns its value.
  */
 int policy_visit_writable_below(const struct policy *policy, const char *path,
-				int (*take)(void *ctx, const char *path), void *ctx);
+				int (*visit)(void *ctx, const char *path), void *ctx);
 
 /*
- * Calls take() with each canonical virtual path that a deny rule without globs names. Stops when take() returns < 0.
+ * Calls visit() with each canonical virtual path that a deny rule without globs names. Stops when visit() returns < 0.
  * Returns 0 or that value.
  */
-int policy_visit_denies(const struct policy *policy, int (*take)(void *ctx, const char *path), void *ctx);
+int policy_visit_denies(const struct policy *policy, int (*visit)(void *ctx, const char *path), void *ctx);
 
 struct glob;
 
-/* A deny or private rule, as what the mounts of the kernel must hide: see policy_visit_hidden(). */
-struct policy_hidden {
+/* A deny or private rule, as what the mounts of the kernel must hide: see policy_visit_hidden_paths(). */
+struct policy_hidden_path {
 	const char *path;        /* canonical virtual path; of a glob: the directory that the glob starts in */
 	const struct glob *glob; /* NULL: the path itself is hidden */
 	bool is_private;         /* withholds only what a RULE_PUBLIC would grant */
 	const char *rule;        /* the rule, as in struct policy_decision */
 };
 
-/* Calls take() with each path of each deny and private rule. Stops when take() does not return 0. Returns its value. */
-int policy_visit_hidden(const struct policy *policy, int (*take)(void *ctx, const struct policy_hidden *hidden),
-			void *ctx);
+/*
+ * Calls visit() with each path of each deny and private rule. Stops when visit() does not return 0. Returns its value.
+ */
+int policy_visit_hidden_paths(const struct policy *policy,
+			      int (*visit)(void *ctx, const struct policy_hidden_path *hidden), void *ctx);
 
 /* True when only whole trees are granted: no rule denies reading, and no grant has a glob or is RULE_PUBLIC. */
 bool policy_grants_whole_trees(const struct policy *policy);

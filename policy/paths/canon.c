@@ -97,9 +97,9 @@ static const char *canon_map_workdir_to_virtual(struct compiler *compiler, const
 
 	if (rest)
 		return canon_join_paths(compiler, compiler->policy->settings.workdir, rest);
-	compiler_add_error(compiler, rule->where,
+	compiler_add_error(compiler, rule->source_location,
 			   "%s leads out of the workdir to %s by a symbolic link; name that path instead",
-			   rule->expanded_name.text_for_show, host);
+			   rule->expanded_name.show_text, host);
 	return NULL;
 }
 
@@ -116,8 +116,8 @@ static const char *canon_choose_host_path(struct compiler *compiler, const struc
 /* Adds the host path of a rule to policy->host_path. Grants by a profile or @interpreter are optional. */
 static void canon_add_host_path(struct compiler *compiler, const struct rule *rule, const char *path)
 {
-	compiler_add_host_path(compiler, POLICY_HOST_PATH_GRANT, rule->where, canon_choose_host_path(compiler, rule,
-												     path));
+	compiler_add_host_path(compiler, POLICY_HOST_PATH_GRANT, rule->source_location,
+			       canon_choose_host_path(compiler, rule, path));
 	if ((rule->expanded_name.is_of_interpreter || rule->is_from_profile) && kind_is_grant(rule->kind))
 		compiler->policy->host_path[compiler->policy->host_path_count - 1].bad_path_drops_grant = true;
 }
@@ -180,18 +180,18 @@ static void canon_resolve_target(struct compiler *compiler, struct rule *rule)
 		return;
 	case PATH_BASE_WORKDIR:
 		rule->host_path = canon_map_workdir_to_host(compiler, rule->to.path);
-		compiler_add_host_path(compiler, POLICY_HOST_PATH_GRANT, rule->where, rule->host_path);
+		compiler_add_host_path(compiler, POLICY_HOST_PATH_GRANT, rule->source_location, rule->host_path);
 		rule->host_path = canon_resolve_prefix(compiler, rule->host_path);
 		rule->literal_alias = canon_map_workdir_to_virtual(compiler, rule, rule->host_path);
 		return;
 	case PATH_BASE_ROOT:
 		break;
 	}
-	compiler_add_host_path(compiler, POLICY_HOST_PATH_GRANT, rule->where, rule->to.path);
+	compiler_add_host_path(compiler, POLICY_HOST_PATH_GRANT, rule->source_location, rule->to.path);
 	rule->host_path = canon_resolve_path(compiler, rule->to.path);
 	rule->literal_alias = rule->host_path;
 	if (!rule->host_path)
-		compiler_add_error(compiler, rule->where,
+		compiler_add_error(compiler, rule->source_location,
 			      "leads to %s, which does not exist; create it or name another target", rule->to.path);
 }
 
@@ -227,9 +227,10 @@ static void canon_resolve_rule(struct compiler *compiler, struct rule *rule)
 	if (rule->pattern &&
 	    glob_compile(&compiler->policy->arena, rule->pattern,
 			 kind_is_deny(rule->kind) && rule->kind != RULE_AFTER_WRITE, &rule->glob) < 0)
-		compiler_add_error(compiler, rule->where, "more than %d names in a glob; shorten it", GLOB_PARTS_MAX);
+		compiler_add_error(compiler, rule->source_location, "more than %d names in a glob; shorten it",
+				   GLOB_PARTS_MAX);
 	if (rule->expanded_name.place == PATH_BASE_SCRATCH)
-		return; /* compile_after_paths() */
+		return; /* compile_paths_of_after_entries() */
 	if (rule->literal_path && rule->expanded_name.place == PATH_BASE_WORKDIR)
 		canon_resolve_workdir(compiler, rule);
 	else if (rule->literal_path)

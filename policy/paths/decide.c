@@ -9,8 +9,8 @@
 /* Sets the deny rules of a finding; NULL keeps the one it has. */
 static void decide_set_denies(struct path_rules *finding, const struct rule *deny, const struct rule *exec_deny)
 {
-	finding->deny = deny ? deny : finding->deny;
-	finding->exec_deny = exec_deny ? exec_deny : finding->exec_deny;
+	finding->deny_rule = deny ? deny : finding->deny_rule;
+	finding->exec_deny_rule = exec_deny ? exec_deny : finding->exec_deny_rule;
 }
 
 /* True when a private rule with a glob matches. Where in the path its glob matches is not known: it always holds. */
@@ -35,9 +35,10 @@ static void decide_apply_private_rule(struct path_rules *finding, const struct r
 }
 
 /* True when the policy shows something else in place of a secret: that may be read. */
-static bool decide_shows_substitute(const struct tree_node *node)
+static bool decide_shows_substitute(const struct path_tree_node *node)
 {
-	return node->is_remapped && node->verdict != VERDICT_ALLOW && node->deny && node->deny->is_of_observing_policy;
+	return node->is_remapped && node->verdict != VERDICT_ALLOW && node->deny_rule &&
+	       node->deny_rule->is_of_observing_policy;
 }
 
 static void decide_apply_after_glob(struct path_rules *finding, const struct rule *rule)
@@ -51,18 +52,18 @@ static void decide_apply_after_glob(struct path_rules *finding, const struct rul
 }
 
 /* Applies the rules of one tree node on the path. `rest` is the part of the path below the node. */
-static void decide_apply_node(const struct tree_node *node, const char *rest, size_t rest_len,
+static void decide_apply_node(const struct path_tree_node *node, const char *rest, size_t rest_len,
 			      struct path_rules *finding)
 {
 	if (node->is_remapped) { /* a mount with other content: grants of the directories above do not apply to it */
 		finding->rights = 0;
 		finding->after_write_entries = 0;
-		memset(finding->grant, 0, sizeof(finding->grant));
+		memset(finding->grant_rules, 0, sizeof(finding->grant_rules));
 		finding->public_rule = NULL;
 		if (!decide_is_private_by_glob(finding))
 			finding->private_rule = NULL;
-		if (finding->deny && finding->deny->is_of_observing_policy && node->verdict != VERDICT_ALLOW)
-			finding->deny = NULL;
+		if (finding->deny_rule && finding->deny_rule->is_of_observing_policy && node->verdict != VERDICT_ALLOW)
+			finding->deny_rule = NULL;
 		finding->innermost_remap = node;
 	}
 	finding->rights |= node->rights;
@@ -70,8 +71,8 @@ static void decide_apply_node(const struct tree_node *node, const char *rest, si
 	finding->after_write_entries |= node->after_write_entries;
 	for (unsigned i = 0; i < 3; i++)
 		if (node->grant_rules[i])
-			finding->grant[i] = node->grant_rules[i];
-	decide_set_denies(finding, decide_shows_substitute(node) ? NULL : node->deny, node->exec_deny);
+			finding->grant_rules[i] = node->grant_rules[i];
+	decide_set_denies(finding, decide_shows_substitute(node) ? NULL : node->deny_rule, node->exec_deny_rule);
 	if (node->public_rule)
 		decide_apply_public_rule(finding, node->public_rule);
 	if (node->private_rule)
@@ -84,29 +85,29 @@ static void decide_apply_node(const struct tree_node *node, const char *rest, si
 		if (kind_is_after(rule->kind)) {
 			decide_apply_after_glob(finding, rule);
 		} else if (rule->kind == RULE_DENY) {
-			finding->deny = rule;
+			finding->deny_rule = rule;
 		} else if (rule->kind == RULE_EXEC_DENY) {
-			finding->exec_deny = rule;
+			finding->exec_deny_rule = rule;
 		} else if (rule->kind == RULE_PRIVATE) {
 			decide_apply_private_rule(finding, rule);
 		} else {
 			unsigned more = rule->kind == RULE_WRITE ? 1 : rule->kind == RULE_EXEC ? 2 : 0;
 
 			finding->rights |= POLICY_READ | 1u << more;
-			finding->grant[0] = finding->grant[more] = rule;
+			finding->grant_rules[0] = finding->grant_rules[more] = rule;
 		}
 	}
 }
 
 /* Applies the rules that deny this name in every directory. */
-static void decide_apply_name_denies(const struct tree *tree, uint64_t hash, const char *name, size_t len,
+static void decide_apply_name_denies(const struct path_tree *tree, uint64_t hash, const char *name, size_t len,
 				     struct path_rules *finding)
 {
-	uint32_t index = tree_find_child(tree, TREE_ANY_DIR, hash, name, len);
+	uint32_t index = path_tree_find_child(tree, PATH_TREE_ANY_DIR, hash, name, len);
 
-	if (index == TREE_NONE)
+	if (index == PATH_TREE_NO_NODE)
 		return;
-	decide_set_denies(finding, tree->node[index].deny, tree->node[index].exec_deny);
+	decide_set_denies(finding, tree->node[index].deny_rule, tree->node[index].exec_deny_rule);
 	if (tree->node[index].private_rule)
 		decide_apply_private_rule(finding, tree->node[index].private_rule);
 	finding->after_read_entries |= tree->node[index].after_read_entries;
@@ -114,28 +115,29 @@ static void decide_apply_name_denies(const struct tree *tree, uint64_t hash, con
 }
 
 /* Applies the rules of all nodes on the path. *ret_remap_end: length of the path of the innermost remapped mount. */
-static struct path_rules decide_walk_path(const struct tree *tree, const char *path, size_t len, size_t *ret_remap_end)
+static struct path_rules decide_walk_path(const struct path_tree *tree, const char *path, size_t len,
+					  size_t *ret_remap_end)
 {
 	struct path_rules finding = {0};
-	uint32_t index = TREE_ROOT;
+	uint32_t index = PATH_TREE_ROOT;
 	size_t next;
 
 	*ret_remap_end = 0;
 	if (tree->count == 0 || len == 0 || path[0] != '/')
 		return finding;
-	decide_apply_node(&tree->node[TREE_ROOT], path + 1, len - 1, &finding);
+	decide_apply_node(&tree->node[PATH_TREE_ROOT], path + 1, len - 1, &finding);
 	for (size_t at = 1; at < len; at = next) {
 		const char *slash = memchr(path + at, '/', len - at);
 		size_t end = slash ? (size_t)(slash - path) : len;
-		uint64_t hash = tree_hash_name(path + at, end - at);
+		uint64_t hash = path_tree_hash_name(path + at, end - at);
 
 		next = end + 1;
 		if (tree->any_dir_name_filter >> (hash >> 58) & 1)
 			decide_apply_name_denies(tree, hash, path + at, end - at, &finding);
-		if (index != TREE_NONE) {
-			index = tree_find_child(tree, index, hash, path + at, end - at);
-			if (index != TREE_NONE) {
-				const struct tree_node *node = &tree->node[index];
+		if (index != PATH_TREE_NO_NODE) {
+			index = path_tree_find_child(tree, index, hash, path + at, end - at);
+			if (index != PATH_TREE_NO_NODE) {
+				const struct path_tree_node *node = &tree->node[index];
 
 				decide_apply_node(node, end < len ? path + next : "", end < len ? len - next : 0,
 						  &finding);
@@ -143,7 +145,7 @@ static struct path_rules decide_walk_path(const struct tree *tree, const char *p
 					*ret_remap_end = end;
 			}
 		}
-		if (index == TREE_NONE && !tree->any_dir_name_filter)
+		if (index == PATH_TREE_NO_NODE && !tree->any_dir_name_filter)
 			break;
 	}
 	return finding;
@@ -153,8 +155,8 @@ static struct path_rules decide_walk_path(const struct tree *tree, const char *p
  * Applies the deny rules and after_read for alias + rest, another path of the same object. If that is too long, denies
  * everything.
  */
-static void decide_apply_alias_denies(const struct tree *tree, const char *alias, const char *rest, size_t rest_len,
-				      struct path_rules *finding)
+static void decide_apply_alias_denies(const struct path_tree *tree, const char *alias, const char *rest,
+				      size_t rest_len, struct path_rules *finding)
 {
 	size_t alias_len = strlen(alias), unused;
 	struct path_rules other;
@@ -171,7 +173,7 @@ static void decide_apply_alias_denies(const struct tree *tree, const char *alias
 	if (alias_len + rest_len == 0)
 		name[alias_len++] = '/';
 	other = decide_walk_path(tree, name, alias_len + rest_len, &unused);
-	decide_set_denies(finding, other.deny, other.exec_deny);
+	decide_set_denies(finding, other.deny_rule, other.exec_deny_rule);
 	if (other.private_rule)
 		decide_apply_private_rule(finding, other.private_rule);
 	finding->after_read_entries |= other.after_read_entries;
@@ -188,11 +190,11 @@ struct path_rules policy_find_rules(const struct policy *policy, const char *pat
 					  &finding);
 	if (finding.public_rule && !(finding.rights & POLICY_READ)) {
 		finding.rights |= POLICY_READ | POLICY_PUBLIC;
-		finding.grant[0] = finding.public_rule;
+		finding.grant_rules[0] = finding.public_rule;
 	}
-	if (finding.deny)
+	if (finding.deny_rule)
 		finding.rights = 0;
-	if (finding.exec_deny)
+	if (finding.exec_deny_rule)
 		finding.rights &= ~(unsigned)POLICY_EXEC;
 	return finding;
 }
@@ -216,7 +218,7 @@ static const char *decide_find_closing_entry(const struct policy *policy, const 
 							  ~finding->after_write_entries
 						: 0;
 
-	return closed ? policy->after[__builtin_ctz(closed)].source_entry->label : NULL;
+	return closed ? policy->after_entry[__builtin_ctz(closed)].source_entry->label : NULL;
 }
 
 static struct policy_decision decide_access(const struct policy *policy, const char *path, size_t len, unsigned want)
@@ -225,33 +227,35 @@ static struct policy_decision decide_access(const struct policy *policy, const c
 	unsigned bit = want & POLICY_EXEC ? 2 : want & POLICY_WRITE ? 1 : 0;
 	const char *closed;
 	enum verdict verdict = finding.innermost_remap ? finding.innermost_remap->verdict : VERDICT_ALLOW;
-	const char *reason = finding.rights & POLICY_PUBLIC ? "public"
-			     : verdict == VERDICT_ALLOW     ? "granted"
-			     : verdict == VERDICT_REDIRECT  ? "redirected"
-			     : finding.grant[0] && finding.grant[0]->kind == RULE_DECOY ? "decoy" : "provided";
+	const char *reason = finding.rights & POLICY_PUBLIC                                         ? "public"
+			     : verdict == VERDICT_ALLOW                                             ? "granted"
+			     : verdict == VERDICT_REDIRECT                                          ? "redirected"
+			     : finding.grant_rules[0] && finding.grant_rules[0]->kind == RULE_DECOY ? "decoy"
+												    : "provided";
 
-	if (finding.deny)
-		return decide_make_refusal(want, EACCES, finding.deny,
-					   finding.deny->is_of_observing_policy ? "not_observed" : "denied_by_rule");
+	if (finding.deny_rule)
+		return decide_make_refusal(want, EACCES, finding.deny_rule,
+					   finding.deny_rule->is_of_observing_policy ? "not_observed"
+										     : "denied_by_rule");
 	if (!finding.rights)
 		return decide_make_refusal(want, ENOENT, finding.private_rule,
 					   finding.private_rule ? "private" : "not_granted");
 	if (want & POLICY_WRITE && !(finding.rights & POLICY_WRITE))
-		return decide_make_refusal(want, EROFS, finding.grant[0], "read_only");
+		return decide_make_refusal(want, EROFS, finding.grant_rules[0], "read_only");
 	closed = want & POLICY_WRITE ? decide_find_closing_entry(policy, &finding) : NULL;
 	if (closed)
 		return (struct policy_decision){.verdict = VERDICT_DENY, .error = EROFS, .rule = closed,
 						.reason = "after_read", .wanted_rights = want};
-	if (want & POLICY_EXEC && finding.exec_deny)
-		return decide_make_refusal(want, EACCES, finding.exec_deny, "exec_denied_by_rule");
+	if (want & POLICY_EXEC && finding.exec_deny_rule)
+		return decide_make_refusal(want, EACCES, finding.exec_deny_rule, "exec_denied_by_rule");
 	if (want & POLICY_EXEC && !(finding.rights & POLICY_EXEC))
-		return decide_make_refusal(want, EACCES, finding.grant[0], "not_executable");
+		return decide_make_refusal(want, EACCES, finding.grant_rules[0], "not_executable");
 	return (struct policy_decision){.verdict = verdict,
-					.rule = finding.grant[bit] ? finding.grant[bit]->label : NULL,
+					.rule = finding.grant_rules[bit] ? finding.grant_rules[bit]->label : NULL,
 					.reason = reason, .wanted_rights = want};
 }
 
-static bool decide_globs_grant_below(const struct tree_node *node, const char *rest, size_t rest_len)
+static bool decide_globs_grant_below(const struct path_tree_node *node, const char *rest, size_t rest_len)
 {
 	for (size_t i = 0; i < node->glob_rule_count; i++) {
 		const struct rule *rule = node->glob[i];
@@ -265,12 +269,12 @@ static bool decide_globs_grant_below(const struct tree_node *node, const char *r
 
 bool policy_may_grant_below(const struct policy *policy, const char *path, size_t len)
 {
-	const struct tree *tree = &policy->tree;
+	const struct path_tree *tree = &policy->tree;
 	struct path_rules finding = policy_find_rules(policy, path, len);
-	uint32_t index = TREE_ROOT;
+	uint32_t index = PATH_TREE_ROOT;
 	size_t at = 1;
 
-	if (finding.deny || tree->count == 0 || len == 0 || path[0] != '/')
+	if (finding.deny_rule || tree->count == 0 || len == 0 || path[0] != '/')
 		return false;
 	if (finding.rights)
 		return true;
@@ -284,8 +288,9 @@ bool policy_may_grant_below(const struct policy *policy, const char *path, size_
 			return tree->node[index].has_grant;
 		slash = memchr(path + at, '/', len - at);
 		end = slash ? (size_t)(slash - path) : len;
-		index = tree_find_child(tree, index, tree_hash_name(path + at, end - at), path + at, end - at);
-		if (index == TREE_NONE)
+		index = path_tree_find_child(tree, index, path_tree_hash_name(path + at, end - at), path + at,
+					     end - at);
+		if (index == PATH_TREE_NO_NODE)
 			return false;
 		at = end < len ? end + 1 : len;
 	}
@@ -310,7 +315,7 @@ static bool decide_is_always_shown(const char *path, size_t len)
 }
 
 /* Adds the verdict of the judged policy, if that denies what the observing policy allows. */
-static struct policy_decision decide_note_observed(const struct policy *policy, struct policy_decision decision,
+static struct policy_decision decide_add_observed_denial(const struct policy *policy, struct policy_decision decision,
 						   const char *path, size_t len, unsigned want)
 {
 	struct policy_decision judged;
@@ -319,17 +324,17 @@ static struct policy_decision decide_note_observed(const struct policy *policy, 
 		return decision;
 	judged = decide_place(policy->judged_policy, path, len, want, decide_is_always_shown(path, len));
 	if (judged.verdict == VERDICT_DENY)
-		decision.observed = (struct policy_observed){judged.error, judged.rule, judged.reason};
+		decision.observed_denial = (struct policy_observed_denial){judged.error, judged.rule, judged.reason};
 	return decision;
 }
 
 struct policy_decision policy_decide_access(const struct policy *policy, const char *path, size_t len, unsigned want)
 {
-	return decide_note_observed(policy, decide_access(policy, path, len, want), path, len, want);
+	return decide_add_observed_denial(policy, decide_access(policy, path, len, want), path, len, want);
 }
 
 struct policy_decision policy_decide_place(const struct policy *policy, const char *path, size_t len, unsigned want,
 					      bool shown)
 {
-	return decide_note_observed(policy, decide_place(policy, path, len, want, shown), path, len, want);
+	return decide_add_observed_denial(policy, decide_place(policy, path, len, want, shown), path, len, want);
 }

@@ -6,13 +6,13 @@
 #include "policy/paths/explain.h"
 #include "policy/paths/host-paths.h"
 
-void compiler_add_host_path(struct compiler *compiler, enum policy_host_path_kind kind, const char *where,
+void compiler_add_host_path(struct compiler *compiler, enum policy_host_path_kind kind, const char *source_location,
 			    const char *text)
 {
 	struct policy *policy = compiler->policy;
 
 	ARENA_APPEND(&policy->arena, policy->host_path, policy->host_path_count,
-		     ((struct policy_host_path){kind, where, false, text}));
+		     ((struct policy_host_path){kind, source_location, false, text}));
 }
 
 const struct policy_host_path *policy_get_host_paths(const struct policy *policy, size_t *ret_count)

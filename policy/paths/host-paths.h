@@ -15,7 +15,7 @@ enum policy_host_path_kind {
 
 struct policy_host_path {
 	enum policy_host_path_kind kind;
-	const char *where; /* "file:line: key", for messages */
+	const char *source_location; /* "file:line: key", for messages */
 	/* a grant by a profile or @interpreter: a bad path drops the grant and is no error */
 	bool bad_path_drops_grant;
 	const char *text;  /* the command; or a path with its links unresolved (CONTENT: may be relative) */

@@ -3,11 +3,11 @@
 
 #include "policy/model.h"
 
-static void index_set_deny(struct tree_node *node, const struct rule *rule)
+static void index_set_deny(struct path_tree_node *node, const struct rule *rule)
 {
-	const struct rule **slot = rule->kind == RULE_DENY      ? &node->deny
+	const struct rule **slot = rule->kind == RULE_DENY      ? &node->deny_rule
 				   : rule->kind == RULE_PRIVATE ? &node->private_rule
-								: &node->exec_deny;
+								: &node->exec_deny_rule;
 
 	if (rule->kind == RULE_AFTER_READ)
 		node->after_read_entries |= UINT32_C(1) << rule->after_entry_index;
@@ -17,7 +17,7 @@ static void index_set_deny(struct tree_node *node, const struct rule *rule)
 		*slot = rule;
 }
 
-static void index_add_grant(struct tree_node *node, const struct rule *rule)
+static void index_add_grant(struct path_tree_node *node, const struct rule *rule)
 {
 	static const unsigned rights[RULE_MAX] = {
 		[RULE_READ] = POLICY_READ,
@@ -34,17 +34,17 @@ static void index_add_grant(struct tree_node *node, const struct rule *rule)
 }
 
 /* Finds the tree node of a path, or adds it. */
-static struct tree_node *index_get_node(struct policy *policy, const char *path)
+static struct path_tree_node *index_get_node(struct policy *policy, const char *path)
 {
-	uint32_t index = tree_add_path(&policy->tree, &policy->arena, path); /* may reallocate node[] */
+	uint32_t index = path_tree_add_path(&policy->tree, &policy->arena, path); /* may reallocate node[] */
 
 	return &policy->tree.node[index];
 }
 
 /* Adds a rule to the node of a path and returns the node. */
-static struct tree_node *index_add_rule(struct policy *policy, const char *path, const struct rule *rule)
+static struct path_tree_node *index_add_rule(struct policy *policy, const char *path, const struct rule *rule)
 {
-	struct tree_node *node = index_get_node(policy, path);
+	struct path_tree_node *node = index_get_node(policy, path);
 
 	if (rule->pattern)
 		ARENA_APPEND(&policy->arena, node->glob, node->glob_rule_count, rule);
@@ -55,7 +55,7 @@ static struct tree_node *index_add_rule(struct policy *policy, const char *path,
 	return node;
 }
 
-/* Adds a rule that denies a name in every directory as a node below TREE_ANY_DIR. False: another rule. */
+/* Adds a rule that denies a name in every directory as a node below PATH_TREE_ANY_DIR. False: another rule. */
 static bool index_add_name(struct policy *policy, const struct rule *rule)
 {
 	const struct glob *glob = &rule->glob;
@@ -64,7 +64,8 @@ static bool index_add_name(struct policy *policy, const struct rule *rule)
 	if (glob->part_count != 3 || glob->part[0].kind != GLOB_ANY_NAMES || glob->part[1].kind != GLOB_LITERAL ||
 	    glob->part[2].kind != GLOB_ANY_NAMES)
 		return false;
-	index = tree_add_child(&policy->tree, &policy->arena, TREE_ANY_DIR, glob->part[1].text, glob->part[1].len);
+	index = path_tree_add_child(&policy->tree, &policy->arena, PATH_TREE_ANY_DIR, glob->part[1].text,
+				    glob->part[1].len);
 	index_set_deny(&policy->tree.node[index], rule);
 	return true;
 }
@@ -84,11 +85,11 @@ void compile_rule_tree(struct compiler *compiler)
 	(void)index_get_node(policy, "/"); /* the root exists even when nothing is granted */
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		struct rule *rule = &policy->rule[i];
-		struct tree_node *node;
+		struct path_tree_node *node;
 
 		if (rule->is_overridden)
 			continue;
-		if (rule->expanded_name.place == PATH_BASE_SCRATCH) /* compile_after_paths() */
+		if (rule->expanded_name.place == PATH_BASE_SCRATCH) /* compile_paths_of_after_entries() */
 			continue;
 		if (kind_is_deny(rule->kind)) {
 			if (!rule->literal_path && !index_add_name(policy, rule))
@@ -104,7 +105,8 @@ void compile_rule_tree(struct compiler *compiler)
 			node = kind_is_substitute(rule->kind) ? index_get_node(policy, rule->literal_path)
 							: index_add_rule(policy, rule->literal_path, rule);
 			rule->tree_node_index = (uint32_t)(node - policy->tree.node);
-			for (uint32_t at = rule->tree_node_index; at != TREE_NONE && !policy->tree.node[at].has_grant;
+			for (uint32_t at = rule->tree_node_index;
+			     at != PATH_TREE_NO_NODE && !policy->tree.node[at].has_grant;
 			     at = policy->tree.node[at].parent_index)
 				policy->tree.node[at].has_grant = true;
 		}

@@ -33,7 +33,7 @@ static struct policy_mount mounts_make_from_rule(const struct rule *rule)
 		.host_path = provide ? NULL : rule->host_path,
 		.provided_text = provide ? rule->file_content : NULL,
 		.provided_text_len = provide ? strlen(rule->file_content) : 0,
-		.has_globs_only = rule->pattern != NULL,
+		.is_granted_by_globs_only = rule->pattern != NULL,
 		.is_interpreter = rule->expanded_name.is_of_interpreter,
 		.is_redirect = rule->kind == RULE_REDIRECT,
 		.create_host_path = !provide && place != PATH_BASE_ROOT,
@@ -50,19 +50,19 @@ static void mounts_merge_rule(struct compiler *compiler, struct policy_mount *mo
 	if (kind_is_substitute(rule->kind)) {
 		*mount = other;
 	} else if (mount->kind == POLICY_MOUNT_PROVIDE) {
-		compiler_add_error(compiler, rule->where,
+		compiler_add_error(compiler, rule->source_location,
 				   "%s is provided by the policy (%s); keep one of the two rules", mount->virt,
 				   mount->rule);
 	} else if (mount->is_redirect) {
 		return; /* the grant adds rights to the redirected path, which keeps its target */
 	} else if (strcmp(mount->host_path, other.host_path) != 0) {
 		compiler_add_error(
-			compiler, rule->where,
+			compiler, rule->source_location,
 			"%s is the workdir's name in the view and cannot be the host's %s as well; give the workdir "
 			"another name by \"workdir\"",
 			mount->virt, mount->virt);
 	} else {
-		mount->has_globs_only = mount->has_globs_only && other.has_globs_only;
+		mount->is_granted_by_globs_only = mount->is_granted_by_globs_only && other.is_granted_by_globs_only;
 		mount->is_interpreter = mount->is_interpreter && other.is_interpreter;
 	}
 }
@@ -70,7 +70,7 @@ static void mounts_merge_rule(struct compiler *compiler, struct policy_mount *mo
 static void mounts_add_mount(struct compiler *compiler, const struct rule *rule)
 {
 	struct policy *policy = compiler->policy;
-	struct tree_node *node = &policy->tree.node[rule->tree_node_index];
+	struct path_tree_node *node = &policy->tree.node[rule->tree_node_index];
 
 	if (node->mount_index_plus_1) {
 		mounts_merge_rule(compiler, &policy->mount[node->mount_index_plus_1 - 1], rule);
@@ -133,7 +133,7 @@ static void mounts_drop_redundant(struct policy *policy, size_t *outer)
 		/* What is written in the workdir of an observing policy goes elsewhere. */
 		if (policy_is_observing(policy) && strcmp(mount->virt, policy->settings.workdir) == 0)
 			holder = NULL;
-		if (holder && !holder->has_globs_only && !mount->is_redirect &&
+		if (holder && !holder->is_granted_by_globs_only && !mount->is_redirect &&
 		    mounts_have_same_content(holder, mount))
 			continue;
 		outer[kept] = in;
@@ -197,7 +197,7 @@ static void mounts_set_mount_fields_of_nodes(struct policy *policy, const size_t
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
 		const struct policy_mount *holder = outer[i] ? &policy->mount[outer[i] - 1] : NULL;
-		struct tree_node *node = tree_find_path(&policy->tree, mount->virt);
+		struct path_tree_node *node = path_tree_find_path(&policy->tree, mount->virt);
 
 		node->mount_index_plus_1 = (uint32_t)i + 1;
 		node->is_remapped =

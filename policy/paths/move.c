@@ -90,17 +90,17 @@ static void move_add_alias(struct compared_dir *side, const char *alias, const c
 /* Collects what applies to everything below a directory, as decide_walk_path() of decide.c does for one path. */
 static void move_describe_directory(const struct policy *policy, const char *path, struct compared_dir *side)
 {
-	const struct tree *tree = &policy->tree;
-	const struct tree_node *remap = NULL;
-	uint32_t index = TREE_ROOT;
+	const struct path_tree *tree = &policy->tree;
+	const struct path_tree_node *remap = NULL;
+	uint32_t index = PATH_TREE_ROOT;
 	size_t end = 0, len;
 
 	side->name[0] = path;
 	side->path_count = 1;
 	side->rights = 0;
 	side->remapped_mount_len = 0;
-	while (index != TREE_NONE) {
-		const struct tree_node *node = &tree->node[index];
+	while (index != PATH_TREE_NO_NODE) {
+		const struct path_tree_node *node = &tree->node[index];
 
 		if (node->is_remapped) {
 			remap = node;
@@ -111,7 +111,8 @@ static void move_describe_directory(const struct policy *policy, const char *pat
 		if (!path[end] || !path[end + 1])
 			break;
 		len = strcspn(path + end + 1, "/");
-		index = tree_find_child(tree, index, tree_hash_name(path + end + 1, len), path + end + 1, len);
+		index = path_tree_find_child(tree, index, path_tree_hash_name(path + end + 1, len), path + end + 1,
+					     len);
 		end += len + 1;
 	}
 	for (size_t i = 0; remap && i < ALIASES_OF_DIR_MAX - 1 && remap->alias_path[i]; i++)
@@ -178,7 +179,7 @@ static bool move_rule_matters(const struct rule *rule, unsigned rights)
 	case RULE_PROVIDE:
 	case RULE_DECOY:
 	case RULE_PRIVATE: /* what may be written may also be read, private or not */
-	case RULE_AFTER_READ: /* a rename counts as reading: policy_find_after_read_below() */
+	case RULE_AFTER_READ: /* a rename counts as reading: policy_find_entries_fired_by_read_below() */
 	case RULE_AFTER_WRITE:
 	case RULE_MAX:
 		break;

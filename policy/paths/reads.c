@@ -96,5 +96,5 @@ void compile_check_kernel_reads(struct compiler *compiler)
 	    !policy_find_kernel_reads_obstacle(policy, &obstacle))
 		return;
 	compiler_add_warning(compiler, "%s: warning: every call will be judged, as with \"all\": %s %s",
-			     policy->judge_where, obstacle.rule, obstacle.why);
+			     policy->judge_source_location, obstacle.rule, obstacle.why);
 }

@@ -38,10 +38,10 @@ static inline struct policy_decision policy_decide_provided(const struct policy 
 		return policy_make_denial(EACCES, "not_executable", want);
 	if (want & POLICY_WRITE && !device)
 		return policy_make_denial(EROFS, "read_only", want);
-	if (rule.observed.error != EACCES)
-		rule.observed = (struct policy_observed){0};
+	if (rule.observed_denial.error != EACCES)
+		rule.observed_denial = (struct policy_observed_denial){0};
 	return (struct policy_decision){.verdict = VERDICT_PROVIDE, .reason = device ? "device" : "network",
-					.wanted_rights = want, .observed = rule.observed};
+					.wanted_rights = want, .observed_denial = rule.observed_denial};
 }
 
 #endif

@@ -81,10 +81,10 @@ static void grant_choose_path(const struct suggest_denial *denial, char path[PAT
 	char full[PATH_MAX], *slash;
 	bool lexical;
 
-	(void)snprintf(path, PATH_MAX, "%s", denial->resolved);
+	(void)snprintf(path, PATH_MAX, "%s", denial->resolved_path);
 	if (!denial->is_granted_by_run && denial->path_as_written && denial->path_as_written[0] == '/' &&
 	    path_join("/", denial->path_as_written, full, sizeof(full), &lexical) >= 0 && lexical &&
-	    path_is_below(full, denial->resolved))
+	    path_is_below(full, denial->resolved_path))
 		(void)snprintf(path, PATH_MAX, "%s", full);
 	slash = denial->changes_names && denial->wanted_right & POLICY_WRITE ? strrchr(path, '/') : NULL;
 	if (slash)
@@ -108,7 +108,7 @@ char *suggest_make_grant(const struct suggest_host *host, const struct suggest_d
 	}
 	if (denial->host)
 		return grant_suggest_endpoint(denial);
-	if (!denial->resolved || !denial->wanted_right || !grant_is_one_of(denial->reason, by_path))
+	if (!denial->resolved_path || !denial->wanted_right || !grant_is_one_of(denial->reason, by_path))
 		return NULL;
 	grant_choose_path(denial, path);
 	if (!denial->is_granted_by_run && (*ret_why = suggest_shorten_path(host, path, denial->wanted_right)))

@@ -31,7 +31,7 @@ struct suggest_denial {
 	unsigned wanted_right;      /* the right that was refused (enum policy_right); 0: no path was refused */
 	bool changes_names; /* the call makes or removes a name, for which its directory must be writable */
 	bool is_granted_by_run; /* `resolved` is in a place of the run's own, which is granted as it is */
-	const char *resolved; /* the canonical path, as far as it was resolved; NULL: unknown */
+	const char *resolved_path; /* the canonical path, as far as it was resolved; NULL: unknown */
 	const char *path_as_written;  /* the path as the program wrote it; NULL: unknown */
 	const char *host;     /* of a network call or event; NULL: none */
 	unsigned port;        /* 0: unknown or, of `serves`, any */

@@ -2,23 +2,24 @@
 
 #include "policy/paths/tree.h"
 
-static size_t tree_get_first_slot(const struct tree *tree, uint32_t parent, uint64_t hash)
+static size_t path_tree_get_first_slot(const struct path_tree *tree, uint32_t parent, uint64_t hash)
 {
 	uint64_t mixed = hash ^ (((uint64_t)parent + 1) * UINT64_C(0xff51afd7ed558ccd));
 
 	return (size_t)(mixed ^ (mixed >> 29)) & (tree->slot_count - 1);
 }
 
-uint32_t tree_find_child(const struct tree *tree, uint32_t parent, uint64_t hash, const char *name, size_t len)
+uint32_t path_tree_find_child(const struct path_tree *tree, uint32_t parent, uint64_t hash, const char *name,
+			      size_t len)
 {
 	if (!tree->slot_count)
-		return TREE_NONE;
-	for (size_t slot = tree_get_first_slot(tree, parent, hash);; slot = (slot + 1) & (tree->slot_count - 1)) {
+		return PATH_TREE_NO_NODE;
+	for (size_t slot = path_tree_get_first_slot(tree, parent, hash);; slot = (slot + 1) & (tree->slot_count - 1)) {
 		uint32_t index = tree->hash_slot[slot];
-		const struct tree_node *node;
+		const struct path_tree_node *node;
 
-		if (index == TREE_NONE)
-			return TREE_NONE;
+		if (index == PATH_TREE_NO_NODE)
+			return PATH_TREE_NO_NODE;
 		node = &tree->node[index];
 		if (node->hash == hash && node->parent_index == parent && node->name_len == len &&
 		    memcmp(node->name, name, len) == 0)
@@ -26,18 +27,18 @@ uint32_t tree_find_child(const struct tree *tree, uint32_t parent, uint64_t hash
 	}
 }
 
-static void tree_put_slot(struct tree *tree, uint32_t index)
+static void path_tree_put_slot(struct path_tree *tree, uint32_t index)
 {
-	const struct tree_node *node = &tree->node[index];
-	size_t slot = tree_get_first_slot(tree, node->parent_index, node->hash);
+	const struct path_tree_node *node = &tree->node[index];
+	size_t slot = path_tree_get_first_slot(tree, node->parent_index, node->hash);
 
-	while (tree->hash_slot[slot] != TREE_NONE)
+	while (tree->hash_slot[slot] != PATH_TREE_NO_NODE)
 		slot = (slot + 1) & (tree->slot_count - 1);
 	tree->hash_slot[slot] = index;
 }
 
 /* Keeps the hash table at most a quarter full: most look-ups miss, and a miss should end at the first slot. */
-static void tree_grow_slots(struct tree *tree, struct arena *arena)
+static void path_tree_grow_slots(struct path_tree *tree, struct arena *arena)
 {
 	size_t slots = tree->slot_count ? tree->slot_count * 2 : 64;
 
@@ -45,44 +46,45 @@ static void tree_grow_slots(struct tree *tree, struct arena *arena)
 		return;
 	tree->hash_slot = arena_alloc(arena, slots * sizeof(*tree->hash_slot));
 	tree->slot_count = slots;
-	memset(tree->hash_slot, 0xff, slots * sizeof(*tree->hash_slot)); /* every byte 0xff: TREE_NONE */
+	memset(tree->hash_slot, 0xff, slots * sizeof(*tree->hash_slot)); /* every byte 0xff: PATH_TREE_NO_NODE */
 	for (size_t i = 0; i < tree->count; i++)
-		tree_put_slot(tree, (uint32_t)i);
+		path_tree_put_slot(tree, (uint32_t)i);
 }
 
-uint32_t tree_add_child(struct tree *tree, struct arena *arena, uint32_t parent, const char *name, size_t len)
+uint32_t path_tree_add_child(struct path_tree *tree, struct arena *arena, uint32_t parent, const char *name, size_t len)
 {
-	uint64_t hash = tree_hash_name(name, len);
-	uint32_t index = tree_find_child(tree, parent, hash, name, len);
+	uint64_t hash = path_tree_hash_name(name, len);
+	uint32_t index = path_tree_find_child(tree, parent, hash, name, len);
 
-	if (index != TREE_NONE)
+	if (index != PATH_TREE_NO_NODE)
 		return index;
-	tree_grow_slots(tree, arena);
+	path_tree_grow_slots(tree, arena);
 	index = (uint32_t)tree->count;
 	ARENA_APPEND(arena, tree->node, tree->count,
-		     ((struct tree_node){.parent_index = parent, .hash = hash, .name = name, .name_len = len,
+		     ((struct path_tree_node){.parent_index = parent, .hash = hash, .name = name, .name_len = len,
 					 .verdict = VERDICT_ALLOW}));
-	tree_put_slot(tree, index);
-	if (parent == TREE_ANY_DIR)
+	path_tree_put_slot(tree, index);
+	if (parent == PATH_TREE_ANY_DIR)
 		tree->any_dir_name_filter |= UINT64_C(1) << (hash >> 58);
 	return index;
 }
 
-uint32_t tree_add_path(struct tree *tree, struct arena *arena, const char *path)
+uint32_t path_tree_add_path(struct path_tree *tree, struct arena *arena, const char *path)
 {
-	uint32_t index = tree_add_child(tree, arena, TREE_NONE, "", 0); /* the root: always the first node */
+	/* the root: always the first node */
+	uint32_t index = path_tree_add_child(tree, arena, PATH_TREE_NO_NODE, "", 0);
 	const char *end;
 
 	for (path++; *path; path = *end ? end + 1 : end) {
 		end = strchrnul(path, '/');
-		index = tree_add_child(tree, arena, index, path, (size_t)(end - path));
+		index = path_tree_add_child(tree, arena, index, path, (size_t)(end - path));
 	}
 	return index;
 }
 
-struct tree_node *tree_find_path(const struct tree *tree, const char *path)
+struct path_tree_node *path_tree_find_path(const struct path_tree *tree, const char *path)
 {
-	uint32_t index = TREE_ROOT;
+	uint32_t index = PATH_TREE_ROOT;
 	const char *end;
 
 	if (tree->count == 0)
@@ -92,8 +94,8 @@ struct tree_node *tree_find_path(const struct tree *tree, const char *path)
 
 		end = strchrnul(path, '/');
 		len = (size_t)(end - path);
-		index = tree_find_child(tree, index, tree_hash_name(path, len), path, len);
-		if (index == TREE_NONE)
+		index = path_tree_find_child(tree, index, path_tree_hash_name(path, len), path, len);
+		if (index == PATH_TREE_NO_NODE)
 			return NULL;
 	}
 	return &tree->node[index];

@@ -67,7 +67,7 @@ void asker_free(struct asker *asker)
  */
 static bool ask_deny_from_outside(const struct dispatch *dispatch, struct call *denied)
 {
-	const struct policy_observed *observed = &dispatch->call->decision.observed;
+	const struct policy_observed_denial *observed = &dispatch->call->decision.observed_denial;
 
 	if (denied->decision.verdict == VERDICT_DENY)
 		return true;
@@ -83,7 +83,7 @@ static bool ask_deny_from_outside(const struct dispatch *dispatch, struct call *
 static void ask_deny_call_of_question(struct dispatch *dispatch, const struct question *question)
 {
 	struct call *own = dispatch->call;
-	struct task *task = tree_find_task(dispatch->sandbox->tree, question->task.tid);
+	struct task *task = task_table_find_task(dispatch->sandbox->tree, question->task.tid);
 
 	/* otherwise the call keeps the question's copy of the task, because no thread waits for it */
 	if (task && call_is_awaited(question->denied_call))
@@ -209,7 +209,7 @@ static void ask_restore_denied(struct dispatch *dispatch, struct call *denied)
 	struct call *other = dispatch->call;
 
 	dispatch->call = denied;
-	denied->task = tree_find_task(dispatch->sandbox->tree, denied->tid);
+	denied->task = task_table_find_task(dispatch->sandbox->tree, denied->tid);
 	if (!denied->task) {
 		denied->task = other->task;
 		(void)call_end_without_response(denied);

@@ -71,7 +71,7 @@ char *question_make_text(const struct question_origin *origin, const struct call
 		(int)record.pid, "tid", (int)record.tid, "host_pid",
 		record.host_pid > 0 ? json_integer(record.host_pid) : NULL, "exe", report_make_text_json(record.exe),
 		"syscall", record.syscall, "args", question_make_args(&record), "path",
-		report_make_text_json(record.path), "resolved", report_make_text_json(record.resolved), "path2",
+		report_make_text_json(record.path), "resolved", report_make_text_json(record.resolved_path), "path2",
 		record.second_path ? report_make_text_json(record.second_path) : NULL, "resolved2",
 		record.second_resolved_path ? report_make_text_json(record.second_resolved_path) : NULL, "right", right,
 		"rule", report_make_text_json(denied->decision.rule), "reason", denied->decision.reason, "errno",

@@ -102,7 +102,7 @@ bool closing_is_waiting(const struct closing *closing)
 static void closing_record_loss(struct closing *closing, pid_t tid, unsigned entry, enum after_loss loss,
 				const char *path)
 {
-	closing_set_task(closing, tree_find_task(closing->options.sandbox->tree, tid), tid);
+	closing_set_task(closing, task_table_find_task(closing->options.sandbox->tree, tid), tid);
 	after_record_loss(closing->call, entry, loss, path);
 }
 

@@ -185,7 +185,8 @@ static void affinity_unpin_new_task(struct affinity *affinity, pid_t tid)
 	if (affinity_get_mask(tid, &now) < 0 || CPU_COUNT(&now) != 1)
 		return;
 	CPU_AND(&known, &now, &affinity->used);
-	if (!CPU_EQUAL(&known, &now) || CPU_EQUAL(&now, &affinity->theirs) || !tree_pid_is_in_run(affinity->tree, tid))
+	if (!CPU_EQUAL(&known, &now) || CPU_EQUAL(&now, &affinity->theirs) ||
+	    !task_table_pid_is_in_run(affinity->tree, tid))
 		return;
 	affinity_move_off_cpu(affinity, tid);
 	affinity_restore_mask(affinity, tid, &affinity->theirs);
@@ -226,7 +227,7 @@ void affinity_unpin_new_tasks(struct affinity *affinity)
 void affinity_unpin_run(struct affinity *affinity, bool spread)
 {
 	affinity->moves_tasks_off_cpu = affinity->first_task_stays_on_cpu = spread;
-	tree_visit_tasks(affinity->tree, affinity_unpin_task, affinity);
+	task_table_visit_tasks(affinity->tree, affinity_unpin_task, affinity);
 	affinity_unpin_self(affinity);
 	affinity_unpin_new_tasks(affinity);
 	affinity->moves_tasks_off_cpu = false;
@@ -298,7 +299,7 @@ int cpu_open_loadavg(int proc_fd)
 	return fs.f_type == PROC_SUPER_MAGIC ? steal_fd(&fd) : -ENODEV;
 }
 
-int affinity_init(struct affinity *affinity, struct tree *tree, int loadavg_fd)
+int affinity_init(struct affinity *affinity, struct task_table *tree, int loadavg_fd)
 {
 	affinity->tree = tree;
 	affinity->loadavg_fd = loadavg_fd;

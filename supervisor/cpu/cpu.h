@@ -17,7 +17,7 @@ struct call;
 struct cpu;
 struct seccomp_notif;
 struct syscall_row;
-struct tree;
+struct task_table;
 
 /* False if only one CPU is usable. Then calls that read or set masks need not be notified. */
 bool cpu_can_pin(void);
@@ -32,7 +32,7 @@ int cpu_open_loadavg(int proc_fd);
  * To be called in the supervisor thread. Borrows the tree and takes loadavg_fd. If loadavg_fd is negative, or the
  * kernel does not report run-queue delays (/proc/PID/schedstat), no task is ever pinned. 0 or -ENOMEM.
  */
-int cpu_create(struct tree *tree, int loadavg_fd, struct cpu **ret_cpu);
+int cpu_create(struct task_table *tree, int loadavg_fd, struct cpu **ret_cpu);
 
 /* ---- in all these functions cpu may be NULL: CPU placement is off ---- */
 

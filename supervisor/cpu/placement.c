@@ -138,7 +138,7 @@ static void placement_pin_run(struct cpu *placement, const struct task *caller, 
 
 	/* The load is checked first: on a busy machine, where this is called every 10 ms, no file of a task is read. */
 	if (placement_machine_has_room(placement, &load))
-		tree_visit_tasks(affinity->tree, placement_count_running_task, &survey);
+		task_table_visit_tasks(affinity->tree, placement_count_running_task, &survey);
 	if (survey.tasks > PINNED_TASKS_MAX || survey.running > 0) {
 		placement_pause_and_double(placement, now_ns);
 		return;
@@ -147,7 +147,7 @@ static void placement_pin_run(struct cpu *placement, const struct task *caller, 
 		return;
 	if (affinity->rescans_left == 0)
 		affinity_set_newest_unpinned_pid(affinity, load.last);
-	tree_visit_tasks(affinity->tree, placement_pin_task, placement);
+	task_table_visit_tasks(affinity->tree, placement_pin_task, placement);
 	placement_start_sampling(placement, load.last, now_ns);
 }
 
@@ -274,7 +274,7 @@ static bool placement_has_several_running(const struct cpu *placement, pid_t las
 	const struct affinity *affinity = &placement->affinity;
 	struct placement_running_tasks survey = {.last = affinity->newest_pid_before_pinning};
 
-	tree_visit_tasks(affinity->tree, placement_count_running_task, &survey);
+	task_table_visit_tasks(affinity->tree, placement_count_running_task, &survey);
 	for (pid_t tid = affinity->newest_pid_before_pinning + 1; tid <= last && survey.running < 2; tid++)
 		survey.running += affinity_task_is_running(tid);
 	return survey.running > 1;
@@ -326,7 +326,7 @@ void cpu_free(struct cpu *placement)
 	free(placement);
 }
 
-int cpu_create(struct tree *tree, int loadavg_fd, struct cpu **ret_cpu)
+int cpu_create(struct task_table *tree, int loadavg_fd, struct cpu **ret_cpu)
 {
 	struct cpu *placement = calloc(1, sizeof(*placement));
 	bool told;

@@ -15,7 +15,7 @@
 /* ---- affinity.c ---- */
 
 struct affinity {
-	struct tree *tree;
+	struct task_table *tree;
 	int loadavg_fd;   /* owned */
 	cpu_set_t whole;  /* the widest mask that the supervisor thread can have */
 	cpu_set_t cpu;    /* the CPU to which the run is pinned */
@@ -39,7 +39,7 @@ struct load {
 };
 
 /* Borrows the tree and takes loadavg_fd, which the caller closes at the end. 0 or -errno. */
-int affinity_init(struct affinity *affinity, struct tree *tree, int loadavg_fd);
+int affinity_init(struct affinity *affinity, struct task_table *tree, int loadavg_fd);
 struct load affinity_read_load(const struct affinity *affinity);
 bool affinity_task_is_running(pid_t tid);
 /* Whether so many tasks may have been created within this time that pids began again with low ones. */

@@ -123,7 +123,7 @@ static bool client_policy_permits_real_address(const struct egress_client *clien
 	return false;
 }
 
-static int client_add_real_address_to_pool(struct egress_client *client, const struct control_name *name)
+static int client_add_real_address_to_pool(struct egress_client *client, const struct control_name_approved *name)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET};
 	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
@@ -145,7 +145,7 @@ static int client_add_real_address_to_pool(struct egress_client *client, const s
 	return 0;
 }
 
-static int client_on_name_approved_message(struct egress_client *client, const struct control_name *name)
+static int client_on_name_approved_message(struct egress_client *client, const struct control_name_approved *name)
 {
 	char host[NET_HOST_MAX];
 

@@ -281,7 +281,7 @@ static struct audit_net record_make_audit_net(const struct connection *conn, con
  * What the judged policy says of a connection or request that egress allows: --mode observe. Judged here, because
  * egress has the observing policy only. `error` is 0 if the judged policy denies nothing.
  */
-static struct policy_observed record_judge_by_judged_policy(const struct egress_client *client,
+static struct policy_observed_denial record_judge_by_judged_policy(const struct egress_client *client,
 							    const struct control_record *record)
 {
 	const struct policy *policy = client->sandbox->policy;
@@ -289,15 +289,15 @@ static struct policy_observed record_judge_by_judged_policy(const struct egress_
 	char path[NET_PATH_MAX];
 
 	if (!record->allow || (!request && record->event != CONTROL_EVENT_OPEN))
-		return (struct policy_observed){0};
+		return (struct policy_observed_denial){0};
 	if (!request)
 		return policy_net_judge_connect(policy, record->host, record->port, strcmp(record->proto, "udp") == 0)
-			.observed;
+			.observed_denial;
 	/* Cuts off the "?…" that stands for a query in a record. A normalised path has no other "?". */
 	(void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(record->path, "?"), record->path);
 	return policy_net_judge_request(policy, record->host, record->port, record->method, path,
 					strcmp(record->proto, "websocket") == 0)
-		.observed;
+		.observed_denial;
 }
 
 /*
@@ -319,7 +319,7 @@ static enum policy_on_deny record_find_on_deny(const struct egress_client *clien
 static int record_write_to_log(const struct egress_client *client, const struct connection *conn,
 			       const struct control_record *record, struct audit_slot *ret_slot)
 {
-	const struct policy_observed observed = record_judge_by_judged_policy(client, record);
+	const struct policy_observed_denial observed = record_judge_by_judged_policy(client, record);
 	const struct audit_net net = record_make_audit_net(conn, record);
 	const enum policy_on_deny mode = record_find_on_deny(client, conn, record);
 	struct audit_record line = {.pid = conn ? conn->pid : 0, .tid = conn ? conn->pid : 0,
@@ -434,7 +434,7 @@ static void record_add_denial(struct egress_client *client, const struct connect
 static void record_list_observed(struct egress_client *client, const struct connection *conn,
 				 const struct control_record *record, struct audit_slot slot)
 {
-	const struct policy_observed observed = record_judge_by_judged_policy(client, record);
+	const struct policy_observed_denial observed = record_judge_by_judged_policy(client, record);
 	struct control_record denied;
 
 	if (!observed.error || record->event != CONTROL_EVENT_REQUEST)
@@ -460,7 +460,7 @@ static int64_t record_get_result_value(const struct control_record *record)
 }
 
 static void request_end_with_outcome(struct egress_client *client, struct request *request,
-				     const struct control_done *done)
+				     const struct control_request_done *done)
 {
 	struct summary_item item = request->item;
 
@@ -473,7 +473,7 @@ static void request_end_with_outcome(struct egress_client *client, struct reques
 	request_remove(&client->connections, request);
 }
 
-int connections_end_request(struct egress_client *client, const struct control_done *done)
+int connections_end_request(struct egress_client *client, const struct control_request_done *done)
 {
 	struct request *const *found = tfind(&done->id, &client->connections.request_tree, connections_compare_ids);
 
@@ -487,7 +487,7 @@ int connections_end_request(struct egress_client *client, const struct control_d
 static void connection_list_and_remove(struct egress_client *client, struct connection *conn,
 				       const struct control_record *record)
 {
-	const struct control_done aborted = {.result = -ECONNABORTED};
+	const struct control_request_done aborted = {.result = -ECONNABORTED};
 	struct control_record whole = *record;
 
 	while (conn->requests)

@@ -132,7 +132,7 @@ bool connection_permits_step(const struct connection *conn, enum connection_step
 
 /* Handle messages of egress. 0, or -errno: client.c must close the line. */
 int connections_handle_record(struct egress_client *client, const struct control_record *record);
-int connections_end_request(struct egress_client *client, const struct control_done *done);
+int connections_end_request(struct egress_client *client, const struct control_request_done *done);
 /* Closes all connections, and writes the close records that egress has not sent. */
 void connections_close_all(struct egress_client *client, const char *cause);
 

@@ -103,7 +103,7 @@ static int routes_add_address(int fd, int family, const void *address, unsigned 
  * Adds the run's own address to lo as well. getaddrinfo(3) with AI_ADDRCONFIG returns only addresses of a family in
  * which the machine has an address besides the loopback's.
  */
-static int routes_add_own(int fd, struct net_pool pool)
+static int routes_add_own(int fd, struct net_pool_ranges pool)
 {
 	int error;
 
@@ -127,7 +127,7 @@ static int routes_add_rule(int fd, const struct net_rule *rule)
 
 int egress_routes_add(const struct policy *policy)
 {
-	const struct net_pool pool = policy_net_get_pool(policy);
+	const struct net_pool_ranges pool = policy_net_get_pool(policy);
 	_cleanup_close_ int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	size_t count;
 	const struct net_rule *rule = policy_net_get_rules(policy, &count);

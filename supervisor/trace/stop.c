@@ -63,7 +63,7 @@ static void stop_record_kill(struct tracer *tracer, const struct pending *pendin
 		return; /* the call's own record gets an errno all the same */
 	call->sandbox = tracer->sandbox;
 	call->tid = pid;
-	call->task = tree_find_task(tracer->sandbox->tree, pid);
+	call->task = task_table_find_task(tracer->sandbox->tree, pid);
 	call->row = pending->row;
 	memcpy(call->arg, pending->arg, sizeof(call->arg));
 	if (!call->task)
@@ -132,7 +132,7 @@ void stop_on_exec(struct tracer *tracer, pid_t pid)
 	if (pending && pending_is_in_exec(pending))
 		reason = verify_exec_image(tracer->sandbox, pid, pending->plan);
 	if (!reason) {
-		tree_note_exec(tracer->sandbox->tree, pid, pending->plan->virtual_path);
+		task_table_set_exe(tracer->sandbox->tree, pid, pending->plan->virtual_path);
 		pending_end_record(tracer, pending, 0);
 		stop_detach_thread(pid, 0);
 		pending_remove_entry(tracer, pending);

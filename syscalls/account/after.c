@@ -25,7 +25,7 @@ void after_free(struct after_entries *after)
 
 static uint32_t after_find_entries_of_path(const struct call *call, const char *virt)
 {
-	return virt ? policy_find_after_read(call->sandbox->policy, virt, strlen(virt)) : 0;
+	return virt ? policy_find_entries_fired_by_read(call->sandbox->policy, virt, strlen(virt)) : 0;
 }
 
 static uint32_t after_find_entries_of_exec(const struct call *call)
@@ -45,7 +45,7 @@ static uint32_t after_find_entries_of_exec(const struct call *call)
  */
 static uint32_t after_find_entries_in_moved_dir(const struct call *call, unsigned place)
 {
-	return policy_find_after_read_below(call->sandbox->policy, call->resolved_place[place].virt,
+	return policy_find_entries_fired_by_read_below(call->sandbox->policy, call->resolved_place[place].virt,
 					    call->resolved_place[place].virt_len);
 }
 
@@ -100,8 +100,8 @@ static uint64_t after_write_record(const struct call *call, const char *label, e
 				      .effect = AUDIT_PERFORMED,
 				      .rule = label,
 				      .reason = reason,
-				      .resolved = path,
-				      .resolved_len = path ? strlen(path) : 0,
+				      .resolved_path = path,
+				      .resolved_path_len = path ? strlen(path) : 0,
 				      .path = path,
 				      .path_len = path ? strlen(path) : 0};
 	struct audit_slot slot = {0};

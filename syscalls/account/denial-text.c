@@ -30,7 +30,7 @@ static int denial_read_open_flags(const struct call *call)
 
 struct policy_decision denial_get_decision(const struct call *call)
 {
-	const struct policy_observed *observed = &call->decision.observed;
+	const struct policy_observed_denial *observed = &call->decision.observed_denial;
 
 	if (!call_is_observed(call))
 		return call->decision;
@@ -101,7 +101,7 @@ struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_BY
 	const struct call_path *path = &call->path[denial_find_refused_path(call)];
 	struct denial_key key = {.syscall = call->row->name, .exe = call->task->exe, .target = text};
 
-	key.error = call_is_observed(call)               ? call->decision.observed.error
+	key.error = call_is_observed(call)               ? call->decision.observed_denial.error
 		    : call->outcome.kind == OUTCOME_ERROR ? (int)-call->outcome.value : call->decision.error;
 	if (call->net.host[0])
 		(void)snprintf(text, DENIAL_TARGET_BYTES_MAX, "%s:%u", call->net.host, call->net.audit_net.port);
@@ -135,12 +135,12 @@ static void denial_describe_path(const struct call *call, struct suggest_denial 
 	bool exec = call->row->basis == BASIS_EXEC, write = !exec && denial_wants_write(call);
 
 	denial->wanted_right = exec ? POLICY_EXEC : write ? POLICY_WRITE : POLICY_READ;
-	denial->resolved = denial_get_resolved(call);
+	denial->resolved_path = denial_get_resolved(call);
 	denial->path_as_written = !asked->is_null_pointer && asked->len > 0 ? asked->text : NULL;
 	denial->changes_names = call->row->intent == INTENT_CHANGE_NAME || denial_read_open_flags(call) & O_CREAT;
 	if (mount->flags & MOUNT_REDIRECT) {
 		denial->is_granted_by_run = true;
-		denial->resolved = exec && mount->flags & MOUNT_PRIVATE ? mount->virt : NULL;
+		denial->resolved_path = exec && mount->flags & MOUNT_PRIVATE ? mount->virt : NULL;
 	}
 }
 

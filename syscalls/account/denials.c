@@ -38,7 +38,7 @@ struct denials *denials_create(void)
 static void denial_free_texts(struct denial *item)
 {
 	free(item->target);
-	free(item->resolved);
+	free(item->resolved_path);
 	free(item->rule);
 	free(item->reason);
 	free(item->exe);
@@ -89,7 +89,7 @@ static bool denial_fill_texts(struct denial *item, const char *target, const cha
 	bool lost = false;
 
 	item->target = denial_copy_text(target, &lost);
-	item->resolved = denial_copy_text(resolved, &lost);
+	item->resolved_path = denial_copy_text(resolved, &lost);
 	item->exe = denial_copy_text(exe, &lost);
 	item->rule = denial_copy_text(rule, &lost);
 	item->reason = denial_copy_text(reason, &lost);
@@ -126,7 +126,7 @@ static bool denial_fill_from_egress_event(struct denial *item, const struct deni
 
 	*item = *event;
 	item->suggested_option = denial_copy_text(event->suggested_option, &unsuggested);
-	return denial_fill_texts(item, event->target, event->resolved, event->exe, event->rule, event->reason);
+	return denial_fill_texts(item, event->target, event->resolved_path, event->exe, event->rule, event->reason);
 }
 
 /* Finds the item of an attempt. NULL: the attempt is new, and *ret_at is its slot. */

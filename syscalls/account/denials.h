@@ -26,7 +26,7 @@ struct denial {
 	const char *event;   /* static; "open", "request", "close", "dns" */
 	const char *op; /* read write exec net signal process other */
 	char *target;
-	char *resolved;
+	char *resolved_path;
 	int error;
 	char *rule;
 	char *reason;

@@ -38,7 +38,7 @@ struct task_fd_table {
 struct sandbox {
 	const struct policy *policy;
 	struct view *view;
-	struct tree *tree;
+	struct task_table *tree;
 	struct audit *audit;
 	struct changes *changes;   /* changes.h: files that the run changed in granted trees */
 	struct denials *denials;   /* denials.h: denied attempts, for the result */
@@ -201,7 +201,7 @@ int call_refuse(struct call *call, int error, const char *rule, const char *reas
 /* True when the call is performed although the judged policy denies it: --mode observe. */
 static inline bool call_is_observed(const struct call *call)
 {
-	return call->decision.verdict != VERDICT_DENY && call->decision.observed.error && !call->answer;
+	return call->decision.verdict != VERDICT_DENY && call->decision.observed_denial.error && !call->answer;
 }
 
 /* True unless a gate holds the call back. */

@@ -41,7 +41,7 @@ int decode_call_args(struct call *call)
 	int dirfd = AT_FDCWD;
 
 	if (call->task)
-		tree_end_rlimit_nofile_change(call->task);
+		task_table_end_rlimit_nofile_change(call->task);
 	call->path_count = 0;
 	call->text_len = 0;
 	call->text_error = 0;

@@ -57,7 +57,7 @@ static void record_fill_args(const struct call *call, struct audit_record *recor
 }
 
 static void record_get_path_argument(const struct call *call, unsigned i, const char **text, size_t *len,
-				     const char **resolved, size_t *resolved_len)
+				     const char **resolved, size_t *resolved_path_len)
 {
 	if (i >= call->path_count)
 		return;
@@ -67,7 +67,7 @@ static void record_get_path_argument(const struct call *call, unsigned i, const 
 	}
 	if (call->resolved_place[i].mount) {
 		*resolved = call->resolved_place[i].virt;
-		*resolved_len = call->resolved_place[i].virt_len;
+		*resolved_path_len = call->resolved_place[i].virt_len;
 	}
 }
 
@@ -93,18 +93,19 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 	record->exe = call->task->exe;
 	record->syscall = call->row->name;
 	record_fill_args(call, record);
-	record_get_path_argument(call, 0, &record->path, &record->path_len, &record->resolved, &record->resolved_len);
+	record_get_path_argument(call, 0, &record->path, &record->path_len, &record->resolved_path,
+				 &record->resolved_path_len);
 	record_get_path_argument(call, 1, &record->second_path, &record->second_path_len, &record->second_resolved_path,
 				 &record->second_resolved_path_len);
 	if (call->path_count == 0 && call->resolved_place[0].mount) {
-		record->resolved = call->resolved_place[0].virt;
-		record->resolved_len = call->resolved_place[0].virt_len;
+		record->resolved_path = call->resolved_place[0].virt;
+		record->resolved_path_len = call->resolved_place[0].virt_len;
 	}
 	record->host = call->resolved_place[0].mount && call->resolved_place[0].mount->flags & MOUNT_REDIRECT
 			       ? call->resolved_place[0].mount->recorded_host_path
 			       : NULL;
 	if (kind == OUTCOME_EXEC && call->outcome.exec_plan) {
-		record->loader = call->outcome.exec_plan->loader_path;
+		record->loader_path = call->outcome.exec_plan->loader_path;
 		record->loader_resolved_path = call->outcome.exec_plan->loader_virtual_path;
 	}
 	record->access_right = record_get_right_letter(call->decision.wanted_rights);
@@ -117,8 +118,8 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 	record->was_observed = call_is_observed(call);
 	if (record->was_observed) {
 		record->verdict = VERDICT_DENY;
-		record->rule = call->decision.observed.rule;
-		record->reason = call->decision.observed.reason;
+		record->rule = call->decision.observed_denial.rule;
+		record->reason = call->decision.observed_denial.reason;
 	}
 	if (call->answer) {
 		record->on_deny = policy_on_deny_get_name(ON_DENY_ASK_FILE);

@@ -37,7 +37,7 @@ struct exec_plan {
 	uint64_t loader_entry_offset;    /* AT_BASE plus this is the loader's first instruction */
 	char *loader_path;             /* the loader's path in PT_INTERP, for the record; NULL: no loader */
 	char *loader_virtual_path;        /* the loader's virtual path */
-	char *virtual_path;               /* virtual path of `image`, for the record and tree_note_exec */
+	char *virtual_path;               /* virtual path of `image`, for the record and task_table_set_exe */
 	/*
 	 * the path that the program gave does not lead the kernel to `image`, so the call is restarted with
 	 * `host_path`, `execfn` and `argv_head`

@@ -21,7 +21,7 @@
 static bool owner_group_is_of_run(const struct call *call, pid_t group)
 {
 	_cleanup_free_ pid_t *member = calloc(OWNER_PROCESSES_MAX, sizeof(*member));
-	size_t count = member ? tree_list_processes(call->sandbox->tree, member, OWNER_PROCESSES_MAX) : 0;
+	size_t count = member ? task_table_list_processes(call->sandbox->tree, member, OWNER_PROCESSES_MAX) : 0;
 	struct procstat stat;
 
 	for (size_t i = 0; i < count && i < OWNER_PROCESSES_MAX; i++)
@@ -38,7 +38,7 @@ static bool owner_judge(struct call *call, int type, pid_t who)
 	if (type == F_OWNER_PGRP)
 		member = owner_group_is_of_run(call, who);
 	else
-		member = target_is_self(call, who) || tree_pid_is_in_run(call->sandbox->tree, who);
+		member = target_is_self(call, who) || task_table_pid_is_in_run(call->sandbox->tree, who);
 	if (member || who == 0)
 		target_allow_without_rule(call);
 	else

@@ -138,7 +138,7 @@ int file_get_outcome_error(const struct call *call)
 
 int file_set_umask_of_target(struct call *call)
 {
-	long mask = tree_read_status(call->tid, "Umask", 8);
+	long mask = task_table_read_status(call->tid, "Umask", 8);
 
 	if (mask < 0 || !call_is_awaited(call))
 		return call_end_without_response(call);

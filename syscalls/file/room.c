@@ -83,7 +83,7 @@ static bool fd_table_has_room(const struct call *call, bool limit_known, struct 
 bool fd_table_is_full(struct call *call)
 {
 	struct fd_table_room *room = &call->task->room;
-	unsigned changes = tree_get_nofile_limit_version(call->sandbox->tree, call->task);
+	unsigned changes = task_table_get_nofile_limit_version(call->sandbox->tree, call->task);
 	bool known = changes && room->nofile_limit_version == changes;
 
 	if (known && call->start_ns < room->valid_until_ns)
@@ -101,5 +101,5 @@ bool fd_table_is_full(struct call *call)
 
 void fd_table_note_limit_change(struct call *call)
 {
-	(void)tree_begin_rlimit_nofile_change(call->sandbox->tree, call->task);
+	(void)task_table_begin_rlimit_nofile_change(call->sandbox->tree, call->task);
 }

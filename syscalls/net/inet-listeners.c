@@ -101,7 +101,7 @@ static int listeners_find_fd_number_in_process(pid_t tgid, ino_t ino)
 static bool listeners_find_holder(const struct call *call, struct listener *item)
 {
 	_cleanup_free_ pid_t *member = calloc(SEARCHED_PROCESSES_MAX, sizeof(*member));
-	size_t count = member ? tree_list_processes(call->sandbox->tree, member, SEARCHED_PROCESSES_MAX) : 0;
+	size_t count = member ? task_table_list_processes(call->sandbox->tree, member, SEARCHED_PROCESSES_MAX) : 0;
 
 	for (size_t i = 0; i < count && i < SEARCHED_PROCESSES_MAX; i++) {
 		int number = listeners_find_fd_number_in_process(member[i], item->ino);

@@ -130,7 +130,7 @@ void inet_allow_call(struct call *call, const struct net_verdict *verdict)
 		return;
 	call->decision.rule = verdict->label;
 	call->decision.reason = verdict->reason;
-	call->decision.observed = verdict->observed;
+	call->decision.observed_denial = verdict->observed_denial;
 }
 
 bool inet_refuse_closed(struct call *call, int error)

@@ -372,7 +372,7 @@ bool netlink_set_option(struct call *call)
 const struct netlink_facts *netlink_get_facts(const struct sandbox *sandbox)
 {
 	struct netlink *netlink = sandbox->netlink;
-	struct net_pool pool;
+	struct net_pool_ranges pool;
 
 	netlink->facts.user = sandbox->uid;
 	if (netlink->facts.has_network || !sandbox->inet)

@@ -128,7 +128,7 @@ static void prctl_judge_ptracer(struct call *call)
 {
 	pid_t pid = call_get_int(call, 1);
 
-	if (call->arg[1] == 0 || call->arg[1] == UINT64_MAX || tree_pid_is_in_run(call->sandbox->tree, pid))
+	if (call->arg[1] == 0 || call->arg[1] == UINT64_MAX || task_table_pid_is_in_run(call->sandbox->tree, pid))
 		target_allow_continue(call);
 	else
 		/* yama_task_prctl() fails so if no such process exists */

@@ -45,7 +45,7 @@
  */
 static bool ptrace_thread_is_traced(pid_t tid)
 {
-	long tracer = tree_read_status(tid, "TracerPid", 10);
+	long tracer = task_table_read_status(tid, "TracerPid", 10);
 
 	return tracer != 0 && tracer != getpid();
 }
@@ -102,8 +102,8 @@ static bool ptrace_process_has_traced(const struct ptrace_attachments *traces, p
 }
 
 /*
- * Does not use tree_pid_is_in_run(), which may miss a process while its ancestors die: a living tracer must not be
- * forgotten. Remembering a dead one too long only causes a refusal.
+ * Does not use task_table_pid_is_in_run(), which may miss a process while its ancestors die: a living tracer must not
+ * be forgotten. Remembering a dead one too long only causes a refusal.
  */
 static bool ptrace_process_exists(pid_t tgid)
 {
@@ -191,9 +191,9 @@ static void ptrace_judge_attachment(struct call *call, const struct ptrace_attac
 static void ptrace_judge_attach(struct call *call)
 {
 	pid_t pid = call_get_int(call, 1);
-	long target_tgid = pid > 0 ? tree_read_status(pid, "Tgid", 10) : -ESRCH;
+	long target_tgid = pid > 0 ? task_table_read_status(pid, "Tgid", 10) : -ESRCH;
 
-	if (target_tgid <= 0 || !tree_pid_is_in_run(call->sandbox->tree, pid))
+	if (target_tgid <= 0 || !task_table_pid_is_in_run(call->sandbox->tree, pid))
 		target_refuse_pid_outside_run(call);
 	else if (target_tgid == call->task->tgid)
 		target_allow_but_fail(call, -EPERM); /* a thread cannot trace its own process */
@@ -210,7 +210,7 @@ static void ptrace_judge_traceme(struct call *call)
 {
 	pid_t tgid = call->task->tgid, parent = procstat_read_parent(tgid);
 
-	if (parent <= 0 || !tree_pid_is_in_run(call->sandbox->tree, parent))
+	if (parent <= 0 || !task_table_pid_is_in_run(call->sandbox->tree, parent))
 		call_refuse(call, -EPERM, NULL, "outside_run"); /* the supervisor would be the tracer */
 	else
 		ptrace_judge_attachment(call, &(struct ptrace_attachment){PTRACE_TRACEME_TID, parent, call->tid, tgid});

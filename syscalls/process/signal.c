@@ -59,7 +59,7 @@ static int signal_list_members(struct call *call, struct signal_group_work *work
 	do {
 		if (!array_reserve(&work->pid, work->count, &work->room))
 			return -ENOMEM;
-		work->count = tree_list_processes(call->sandbox->tree, work->pid, work->room);
+		work->count = task_table_list_processes(call->sandbox->tree, work->pid, work->room);
 	} while (work->count > work->room);
 	return 0;
 }
@@ -169,8 +169,8 @@ static void signal_group(struct call *call, pid_t which, int sig)
 /* Whether the kernel may send the signal itself: see the head of this file. */
 static bool signal_may_continue(const struct call *call, pid_t own, pid_t pid)
 {
-	return pid == own ||
-	       (pid > 0 && call->sandbox->kernel_confines_signals && tree_pid_is_in_run(call->sandbox->tree, pid));
+	return pid == own || (pid > 0 && call->sandbox->kernel_confines_signals &&
+			      task_table_pid_is_in_run(call->sandbox->tree, pid));
 }
 
 /* Copies a siginfo that does not claim to be the kernel's or kill(2)'s: do_rt_sigqueueinfo(). False: outcome set. */
@@ -209,12 +209,12 @@ static void signal_send_to_thread(struct call *call, pid_t tgid, pid_t tid, int 
 	 * the owner is read after the pidfd was opened: it is that of the same thread, or of a later thread with a
 	 * reused tid
 	 */
-	long r, owner = tree_read_status(tid, "Tgid", 10);
+	long r, owner = task_table_read_status(tid, "Tgid", 10);
 	bool by_number = pidfd == -EINVAL; /* before Linux 6.9, where threads have no pidfds */
 
 	/* Without a pidfd, the thread is checked to be in the run right before the signal is sent by its number. */
 	if (pidfd == -ESRCH || owner <= 0 || (tgid && owner != tgid) ||
-	    (by_number && !tree_pid_is_in_run(call->sandbox->tree, tid))) {
+	    (by_number && !task_table_pid_is_in_run(call->sandbox->tree, tid))) {
 		target_refuse_pid_outside_run(call);
 		return;
 	}
@@ -306,7 +306,7 @@ void sys_pidfd_open(struct call *call)
 	fd = (int)syscall(SYS_pidfd_open, pid, flags);
 	if (fd < 0)
 		fd = -errno;
-	if (!tree_pid_is_in_run(call->sandbox->tree,
+	if (!task_table_pid_is_in_run(call->sandbox->tree,
 			    /*
 			     * membership is checked after the pidfd is open, so that the pid cannot be reused in
 			     * between

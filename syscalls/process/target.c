@@ -30,7 +30,7 @@ static int target_open_process(pid_t pid)
 		return fd >= 0 ? fd : -ESRCH;
 	if (errno != EINVAL && errno != ENOENT)
 		return -errno;
-	tgid = tree_read_status(pid, "Tgid", 10);
+	tgid = task_table_read_status(pid, "Tgid", 10);
 	if (tgid <= 0)
 		return -ESRCH;
 	fd = (int)syscall(SYS_pidfd_open, (pid_t)tgid, 0);
@@ -47,7 +47,7 @@ int target_open_pidfd(const struct call *call, pid_t pid, bool thread)
 	fd = thread ? (int)syscall(SYS_pidfd_open, pid, PIDFD_THREAD) : target_open_process(pid);
 	r = thread && fd < 0 ? -errno : fd;
 	/* Always ESRCH for processes outside the run, so that their existence is not revealed. */
-	if (!tree_pid_is_in_run(call->sandbox->tree, pid))
+	if (!task_table_pid_is_in_run(call->sandbox->tree, pid))
 		return -ESRCH;
 	return r < 0 ? r : steal_fd(&fd);
 }
@@ -58,7 +58,7 @@ void target_continue_if_member(struct call *call, pid_t pid)
 	 * The pid is in a register, so the kernel may act on it. A race of microseconds remains: the process of the run
 	 * ends and is reaped, and a process outside gets its pid.
 	 */
-	if (target_is_self(call, pid) || tree_pid_is_in_run(call->sandbox->tree, pid))
+	if (target_is_self(call, pid) || task_table_pid_is_in_run(call->sandbox->tree, pid))
 		target_allow_continue(call);
 	else
 		target_refuse_pid_outside_run(call);

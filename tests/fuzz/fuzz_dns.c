@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	dns_get_type_text(query.type, type);
 	promise(memchr(type, '\0', sizeof(type)) != NULL);
 	/* What is taken for a host's name is what stands in the message, but for the case of its letters. */
-	if (query.has_plain_name && net_host_canonicalise(query.name, strlen(query.name), host) == 0)
+	if (query.name_is_hostname && net_host_canonicalise(query.name, strlen(query.name), host) == 0)
 		promise(strcmp(query.name, host) == 0 && query.question_len == strlen(host) + 2 + 4);
 	if (dns_parse_reverse_name(query.name, &address))
 		promise(address.ss_family == AF_INET || address.ss_family == AF_INET6);
@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	answer_it(&query, DNS_ANSWERS_MAX, "");
 	answer_it(&query, SIZE_MAX, "");
 	answer_it(&query, 0,
-		  query.has_plain_name && net_host_canonicalise(query.name, strlen(query.name), host) == 0 ? host
+		  query.name_is_hostname && net_host_canonicalise(query.name, strlen(query.name), host) == 0 ? host
 													   : "a.b");
 	return 0;
 }

@@ -49,7 +49,7 @@ static void ask_openssl(const uint8_t *data, size_t size, struct opinion *opinio
 	ERR_clear_error();
 }
 
-static void compare(const uint8_t *data, size_t size, const struct hello *hello)
+static void compare(const uint8_t *data, size_t size, const struct client_hello *hello)
 {
 	struct opinion opinion = {0};
 	size_t len = strlen(hello->sni);
@@ -64,10 +64,10 @@ static void compare(const uint8_t *data, size_t size, const struct hello *hello)
 }
 
 /* As it comes in over the network: no part of it is anything but the beginning of the same. */
-static void cut(const uint8_t *data, size_t size, int whole, const struct hello *hello)
+static void cut(const uint8_t *data, size_t size, int whole, const struct client_hello *hello)
 {
 	for (size_t len = 0; len < size && len < CLIENT_HELLO_BYTES_MAX; len += 1 + size / 16) {
-		struct hello part;
+		struct client_hello part;
 		int so_far = hello_parse(data, len, &part);
 
 		promise(so_far == 0 || so_far == whole);
@@ -78,7 +78,7 @@ static void cut(const uint8_t *data, size_t size, int whole, const struct hello 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct hello hello;
+	struct client_hello hello;
 	int whole = hello_parse(data, size, &hello);
 
 	promise(whole == 1 || whole == 0 || whole == -EPROTO || whole == -EMSGSIZE);

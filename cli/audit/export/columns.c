@@ -180,7 +180,7 @@ struct column_value column_get_value(size_t column, const struct audit_entry *en
 		return column_make_digits(field);
 	case FIELD_RESOLVED_PATH:
 		/* in the record of a request, the path is that of a URL, not a file's */
-		return record->event.at ? column_make_text(&((const struct scan_path *)field)->resolved)
+		return record->event.at ? column_make_text(&((const struct scan_path *)field)->resolved_path)
 					: column_make_resolved_path(field);
 	case FIELD_TEXT:
 	case FIELD_JSON_AS_TEXT:

@@ -78,7 +78,7 @@ static int ocsf_get_class(const struct scan_record *record)
 		return CLASS_NETWORK;
 	if (ocsf_is_exec(record))
 		return CLASS_PROCESS;
-	return record->path[0].as_written.at || record->path[0].resolved.at ? CLASS_FILE : CLASS_PROCESS;
+	return record->path[0].as_written.at || record->path[0].resolved_path.at ? CLASS_FILE : CLASS_PROCESS;
 }
 
 static int ocsf_get_network_activity(const struct scan_record *record)
@@ -141,7 +141,7 @@ static void ocsf_put_file(struct buf *out, const char *key, const struct scan_pa
 
 static void ocsf_put_executable(struct buf *out, const struct scan_text *exe)
 {
-	const struct scan_path path = {.resolved = *exe};
+	const struct scan_path path = {.resolved_path = *exe};
 	struct scan_text name = json_get_basename(exe);
 
 	if (!exe->at)
@@ -252,7 +252,7 @@ static void ocsf_put_object(struct buf *out, int class, const struct scan_record
 {
 	if (class == CLASS_FILE) {
 		ocsf_put_file(out, ",\"file\":{\"name\":", &record->path[0], 0);
-		if (record->path[1].as_written.at || record->path[1].resolved.at)
+		if (record->path[1].as_written.at || record->path[1].resolved_path.at)
 			ocsf_put_file(out, ",\"file_result\":{\"name\":", &record->path[1], 0);
 	} else if (class == CLASS_PROCESS) {
 		ocsf_put_process(out, record);

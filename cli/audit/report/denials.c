@@ -149,7 +149,7 @@ static void denials_set_suggestion(struct denial_group *group, const json_t *lin
 				      : (unsigned)json_integer_value(json_object_get(line, "port"));
 	/* a record with "host" is about a redirected path, which cannot be granted by its own name */
 	} else if (!host) {
-		denial.resolved = resolved;
+		denial.resolved_path = resolved;
 	}
 	group->suggested_option = suggest_make_grant(&machine, &denial, &group->why_no_suggestion);
 	if (!group->suggested_option || !denials_text_is_misleading(group->suggested_option))

@@ -182,7 +182,7 @@ START_TEST(test_hostile_text)
 	ck_assert_int_eq(audit_reader_open(path, &reader), 0);
 	ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
 	for (int i = 0; i < COUNT; i++) {
-		size_t len, resolved_len;
+		size_t len, resolved_path_len;
 		char *text, *resolved;
 
 		ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
@@ -194,7 +194,7 @@ START_TEST(test_hostile_text)
 		ck_assert_uint_eq(len, lens[i]);
 		ck_assert_mem_eq(text, texts[i], len);
 		free(text);
-		resolved = audit_line_get_resolved_path(line.json, 0, &resolved_len);
+		resolved = audit_line_get_resolved_path(line.json, 0, &resolved_path_len);
 		ck_assert_ptr_null(resolved); /* none was recorded */
 		for (size_t at = 0; at < line.len; at++)
 			if ((unsigned char)line.text[at] < 0x20) /* each assertion writes to a file: slow */
@@ -241,8 +241,8 @@ START_TEST(test_outcomes)
 	struct audit_slot slot;
 	json_t *json;
 
-	rec.resolved = "/a";
-	rec.resolved_len = 2;
+	rec.resolved_path = "/a";
+	rec.resolved_path_len = 2;
 	for (int error = 1; error <= AUDIT_ERRNO_MAX; error++) {
 		ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 		audit_end_record(audit, slot, -error, 1);

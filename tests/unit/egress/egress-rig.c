@@ -220,7 +220,7 @@ static bool is_done(const struct control_message *message, const void *ctx)
 	return message->type == CONTROL_REQUEST_DONE;
 }
 
-struct control_done erig_done(struct egress_rig *rig, size_t index)
+struct control_request_done erig_done(struct egress_rig *rig, size_t index)
 {
 	return await(rig, is_done, NULL, index)->done;
 }
@@ -230,7 +230,7 @@ static bool is_name(const struct control_message *message, const void *ctx)
 	return message->type == CONTROL_NAME_APPROVED && strcmp(message->name.host, ctx) == 0;
 }
 
-const char *erig_name(struct egress_rig *rig, const char *host, struct control_name *ret_name)
+const char *erig_name(struct egress_rig *rig, const char *host, struct control_name_approved *ret_name)
 {
 	const struct control_message *found;
 

@@ -69,9 +69,9 @@ struct control_record erig_record(struct egress_rig *rig, uint64_t conn, enum co
 /* How many have come by now. */
 size_t erig_records(struct egress_rig *rig, uint64_t conn, enum control_event event);
 /* The index-th DONE, waited for. */
-struct control_done erig_done(struct egress_rig *rig, size_t index);
+struct control_request_done erig_done(struct egress_rig *rig, size_t index);
 /* The name an index was given to (CONTROL_NAME_APPROVED), or "" when it has not come. */
-const char *erig_name(struct egress_rig *rig, const char *host, struct control_name *ret_name);
+const char *erig_name(struct egress_rig *rig, const char *host, struct control_name_approved *ret_name);
 
 /*
  * CONTROL_END, then the exit status (-signal when it was killed). Checks that each announced connection has one close.

@@ -117,10 +117,10 @@ static void closed(int fd)
 }
 
 /* It was sent before the answer; the rig's thread may still have to read it. */
-static struct control_name named(const char *host)
+static struct control_name_approved named(const char *host)
 {
 	uint64_t until = erig_ms() + ERIG_WAIT_MS;
-	struct control_name name;
+	struct control_name_approved name;
 
 	while (!erig_name(rig, host, &name)[0])
 		ck_assert_msg(erig_ms() < until, "%s was not told of", host);
@@ -140,7 +140,7 @@ static void end(void)
 START_TEST(udp)
 {
 	struct control_record record;
-	struct control_name name;
+	struct control_name_approved name;
 	int fd;
 
 	begin();
@@ -288,7 +288,7 @@ END_TEST
 
 START_TEST(real)
 {
-	struct control_name name;
+	struct control_name_approved name;
 	int fd;
 
 	begin();

@@ -103,7 +103,7 @@ static struct bytes in_records(const struct bytes *hello, size_t size)
 }
 
 /* From memory that ends with the bytes, for the sanitizers. */
-static int parse(const uint8_t *data, size_t len, struct hello *ret_hello)
+static int parse(const uint8_t *data, size_t len, struct client_hello *ret_hello)
 {
 	uint8_t *copy = malloc(len ? len : 1);
 	int whole;
@@ -114,9 +114,9 @@ static int parse(const uint8_t *data, size_t len, struct hello *ret_hello)
 	return whole;
 }
 
-static struct hello must_parse(const struct bytes *bytes)
+static struct client_hello must_parse(const struct bytes *bytes)
 {
-	struct hello hello;
+	struct client_hello hello;
 
 	ck_assert_int_eq(parse(bytes->at, bytes->len, &hello), 1);
 	return hello;
@@ -125,7 +125,7 @@ static struct hello must_parse(const struct bytes *bytes)
 START_TEST(real_clients)
 {
 	struct bytes bytes = from_openssl("api.example.com", "\x02h2\x08http/1.1");
-	struct hello hello = must_parse(&bytes);
+	struct client_hello hello = must_parse(&bytes);
 
 	ck_assert_str_eq(hello.sni, "api.example.com");
 	ck_assert_str_eq(hello.alpn, "h2,http/1.1");
@@ -141,7 +141,7 @@ END_TEST
 START_TEST(split_anywhere)
 {
 	struct bytes bytes = from_openssl("api.example.com", "\x02h2");
-	struct hello hello;
+	struct client_hello hello;
 
 	for (size_t len = 0; len < bytes.len; len++)
 		ck_assert_int_eq(parse(bytes.at, len, &hello), 0);
@@ -155,7 +155,7 @@ START_TEST(over_records)
 
 	for (size_t size = 1; size < 600; size += size < 80 ? 1 : 37) {
 		struct bytes parts = in_records(&whole, size);
-		struct hello hello;
+		struct client_hello hello;
 
 		for (size_t len = 0; len < parts.len; len += 1 + (size > 3) * (len % 7))
 			ck_assert_int_eq(parse(parts.at, len, &hello), 0);
@@ -191,7 +191,7 @@ START_TEST(names)
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		struct bytes extensions = {0}, bytes;
-		struct hello hello;
+		struct client_hello hello;
 
 		add_sni(&extensions, row[i].name, row[i].len);
 		bytes = made_of(&extensions, true);
@@ -235,7 +235,7 @@ END_TEST
 START_TEST(other_extensions)
 {
 	struct bytes extensions = {0}, bytes;
-	struct hello hello;
+	struct client_hello hello;
 
 	add_extension(&extensions, 0x3a3a, "", 0); /* GREASE, RFC 8701 */
 	add_extension(&extensions, 16, "\0\x0e\2\x5a\x5a\2h2\7http/11", 16);
@@ -257,7 +257,7 @@ END_TEST
 START_TEST(long_alpn)
 {
 	struct bytes extensions = {0}, list = {0}, bytes;
-	struct hello hello;
+	struct client_hello hello;
 
 	add_number(&list, 0, 2);
 	for (unsigned i = 0; i < 9; i++) {
@@ -276,7 +276,7 @@ END_TEST
 
 static void refuses(const struct bytes *bytes, int error, const char *what)
 {
-	struct hello hello = {.sni = "untouched"};
+	struct client_hello hello = {.sni = "untouched"};
 
 	ck_assert_msg(parse(bytes->at, bytes->len, &hello) == error, "%s", what);
 	ck_assert_str_eq(hello.sni, "untouched");
@@ -322,7 +322,7 @@ START_TEST(lying_lengths)
 	for (size_t i = 3; i < good.len; i++) {
 		for (int step = -1; step <= 1; step += 2) {
 			struct bytes bytes = good;
-			struct hello hello;
+			struct client_hello hello;
 
 			bytes.at[i] = (uint8_t)(bytes.at[i] + step);
 			if (parse(bytes.at, bytes.len, &hello) == 1 && !hello.has_bad_sni && hello.sni[0] &&
@@ -337,7 +337,7 @@ START_TEST(too_long)
 {
 	struct bytes extensions = {0}, bytes, parts;
 	static const uint8_t padding[CLIENT_HELLO_BYTES_MAX - 100];
-	struct hello hello;
+	struct client_hello hello;
 
 	add_extension(&extensions, 21, padding, sizeof(padding));
 	bytes = made_of(&extensions, true);

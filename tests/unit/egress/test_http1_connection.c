@@ -155,7 +155,7 @@ static void exchange_anew(void)
 START_TEST(requests_are_recorded_and_forwarded_anew)
 {
 	struct control_record record;
-	struct control_done done;
+	struct control_request_done done;
 
 	begin("");
 	say(program, "GET /a/%7Eb/../c?secret=1 HTTP/1.1\r\nhost:   A.Test:");

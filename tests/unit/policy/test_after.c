@@ -45,12 +45,12 @@ static void check_fails(const char *text, const char *message)
 
 static uint32_t fires(const struct policy *policy, const char *path)
 {
-	return policy_find_after_read(policy, path, strlen(path));
+	return policy_find_entries_fired_by_read(policy, path, strlen(path));
 }
 
 static uint32_t fires_below(const struct policy *policy, const char *path)
 {
-	return policy_find_after_read_below(policy, path, strlen(path));
+	return policy_find_entries_fired_by_read_below(policy, path, strlen(path));
 }
 
 static struct policy_decision decide(const struct policy *policy, const char *path, unsigned want)
@@ -80,7 +80,7 @@ START_TEST(test_which_read_fires)
 
 	ck_assert_uint_eq(policy_count_after_entries(policy), 3);
 	ck_assert_str_eq(policy_get_after_label(policy, 2), "p.json: after_read[2]");
-	ck_assert_str_eq(policy_get_after_because(policy, 0), "it is secret");
+	ck_assert_str_eq(policy_get_after_because_text(policy, 0), "it is secret");
 	ck_assert_uint_eq(fires(policy, "/data/secret"), 1);
 	ck_assert_uint_eq(fires(policy, "/data/secret/a/b"), 1);
 	ck_assert_uint_eq(fires(policy, "/data/secrets"), 0);

@@ -74,7 +74,7 @@ START_TEST(test_writable_below)
 	ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
 	for (size_t i = 0; i < sizeof(question) / sizeof(question[0]); i++) {
 		found[0] = '\0';
-		ck_assert_msg(policy_may_write_in(policy, question[i].path) == question[i].may_write_in, "%s",
+		ck_assert_msg(policy_may_write_in_dir(policy, question[i].path) == question[i].may_write_in, "%s",
 			      question[i].path);
 		ck_assert_int_eq(policy_visit_writable_below(policy, question[i].path, add_path, found), 0);
 		ck_assert_str_eq(found, question[i].below);
@@ -92,7 +92,7 @@ struct seen {
 	int answer;
 };
 
-static int take(void *ctx, const char *path)
+static int visit(void *ctx, const char *path)
 {
 	struct seen *seen = ctx;
 
@@ -108,10 +108,10 @@ START_TEST(test_each_deny)
 	struct policy *policy;
 
 	ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
-	ck_assert_int_eq(policy_visit_denies(policy, take, &all), 0);
+	ck_assert_int_eq(policy_visit_denies(policy, visit, &all), 0);
 	ck_assert_uint_eq(all.calls, 2); /* globs are left out */
 	ck_assert_uint_eq(all.known, 2); /* with canonical names */
-	ck_assert_int_eq(policy_visit_denies(policy, take, &stopped), -EIO);
+	ck_assert_int_eq(policy_visit_denies(policy, visit, &stopped), -EIO);
 	ck_assert_uint_eq(stopped.calls, 1);
 	policy_free(policy);
 	rig_done(&rig);
@@ -142,7 +142,7 @@ static int list_name(void *ctx, const char *path)
 	return 0;
 }
 
-static int list_hidden(void *ctx, const struct policy_hidden *hidden)
+static int list_hidden(void *ctx, const struct policy_hidden_path *hidden)
 {
 	static const char file[] = "p.json: filesystem.";
 	struct hidden_list *list = ctx;
@@ -205,7 +205,7 @@ START_TEST(test_each_hidden)
 		struct policy *policy;
 
 		ck_assert_msg(rig_load(&rig, json, NULL, &policy) == 0, "%s", json);
-		ck_assert_int_eq(policy_visit_hidden(policy, list_hidden, &list), 0);
+		ck_assert_int_eq(policy_visit_hidden_paths(policy, list_hidden, &list), 0);
 		ck_assert_msg(strcmp(list.text, question[i].hidden) == 0, "%s: %s", json, list.text);
 		policy_free(policy);
 		rig_done(&rig);
@@ -223,7 +223,7 @@ START_TEST(test_stop_each_hidden)
 		struct policy *policy;
 
 		ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
-		ck_assert_int_eq(policy_visit_hidden(policy, list_hidden, &list), stop);
+		ck_assert_int_eq(policy_visit_hidden_paths(policy, list_hidden, &list), stop);
 		ck_assert_str_eq(list.text, stop == 0 ? "/srv/key: deny[0]\n/vault/keys: deny[1]\n"
 							"/home/u/.ssh: deny[1]\n/ glob: deny[2]\n/srv glob: deny[3]\n"
 						      : "/srv/key: deny[0]\n/vault/keys: deny[1]\n");

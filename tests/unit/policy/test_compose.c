@@ -357,7 +357,8 @@ START_TEST(test_mounts)
 	ck_assert_ptr_null(mount_at(policy, "/missing"));
 	ck_assert_ptr_null(mount_at(policy, "/work/sub"));
 	ck_assert_ptr_nonnull(mount_at(policy, "/a-b"));
-	ck_assert(mount_at(policy, "/q")->has_globs_only && !mount_at(policy, "/usr")->has_globs_only);
+	ck_assert(mount_at(policy, "/q")->is_granted_by_globs_only &&
+		  !mount_at(policy, "/usr")->is_granted_by_globs_only);
 	ck_assert(mount_at(policy, "/work")->create_host_path && !mount_at(policy, "/usr")->create_host_path);
 	ck_assert_str_eq(mount_at(policy, "/work")->host_path, "/scratch/run/work");
 	ck_assert_str_eq(mount_at(policy, "/usr/tmp")->host_path, "/scratch/run/t");
@@ -547,7 +548,7 @@ START_TEST(test_lines)
 {
 	static const char text[] = "{\n \"a\": {\"x\": [1, {\"}\": \"]\\\"\"}, -2.5e3, true],\n \"\\u0062\\/\": "
 				   "null,\n\n \"c\": [\n[],\n\"z\"]}}";
-	const struct locate_path cases[] = {
+	const struct json_path cases[] = {
 		{{{"a", 0}, {"x", 0}}, 2},
 		{{{"a", 0}, {"b/", 1}}, 2},
 		{{{"a", 0}, {"c", 2}, {NULL, 1}}, 3},
@@ -562,7 +563,7 @@ START_TEST(test_lines)
 	char out[64];
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		struct locate_last_search memo = {.at = NULL};
+		struct json_last_line_search memo = {.at = NULL};
 
 		/* whatever was looked for before */
 		for (size_t j = 0; j < sizeof(lines) / sizeof(lines[0]); j++) {

@@ -271,7 +271,7 @@ START_TEST(test_values)
 		" 'pool': {'v4': '10.9.0.0/16'}}}",
 		NULL);
 	struct sockaddr_storage addresses[NET_ADDRESSES_MAX];
-	struct net_pool pool;
+	struct net_pool_ranges pool;
 	const struct net_rule *rules;
 	char text[NET_ADDRESS_TEXT_SIZE];
 	size_t count;
@@ -310,7 +310,7 @@ END_TEST
 START_TEST(test_usual_values)
 {
 	struct policy *policy = load_with("{'network': {}}", NULL);
-	struct net_pool pool = policy_net_get_pool(policy);
+	struct net_pool_ranges pool = policy_net_get_pool(policy);
 	size_t count;
 
 	ck_assert(policy_net_is_enabled(policy));

@@ -23,7 +23,7 @@ static const char text[] =
 static struct policy *load_observing(struct rig *rig, const char *const *hidden, bool risky, bool network)
 {
 	struct policy_observe observe = {
-		.hidden = hidden, .may_read_secrets = risky, .reaches_public_endpoints = network};
+		.hidden_paths = hidden, .may_read_secrets = risky, .reaches_public_endpoints = network};
 	struct policy_cli cli = {.observe = &observe, .denies_network = !network};
 	struct policy *policy;
 
@@ -80,10 +80,10 @@ START_TEST(test_paths)
 	for (size_t i = 0; i < sizeof(question) / sizeof(question[0]); i++) {
 		const char *path = question[i].path;
 		struct policy_decision got = policy_decide_access(policy, path, strlen(path), bit(question[i].want));
-		const char *reason = got.error ? got.reason : got.observed.reason;
+		const char *reason = got.error ? got.reason : got.observed_denial.reason;
 
-		ck_assert_msg(got.error == question[i].error && got.observed.error == question[i].observed,
-			      "%s %c: %d, observed %d", path, question[i].want, got.error, got.observed.error);
+		ck_assert_msg(got.error == question[i].error && got.observed_denial.error == question[i].observed,
+			      "%s %c: %d, observed %d", path, question[i].want, got.error, got.observed_denial.error);
 		ck_assert_msg(!question[i].reason || (reason && strcmp(reason, question[i].reason) == 0), "%s: %s",
 			      path, reason ? reason : "none");
 	}
@@ -100,8 +100,8 @@ START_TEST(test_risky_reads_secrets)
 	struct policy_decision got = policy_decide_access(policy, "/etc/shadow", 11, POLICY_READ);
 
 	ck_assert_int_eq(got.error, 0);
-	ck_assert_int_eq(got.observed.error, 0); /* the policy grants what is public in /etc */
-	ck_assert_int_eq(policy_decide_access(policy, "/home/u/.aws", 12, POLICY_READ).observed.error, ENOENT);
+	ck_assert_int_eq(got.observed_denial.error, 0); /* the policy grants what is public in /etc */
+	ck_assert_int_eq(policy_decide_access(policy, "/home/u/.aws", 12, POLICY_READ).observed_denial.error, ENOENT);
 	policy_free(policy);
 	rig_done(&rig);
 }
@@ -113,27 +113,27 @@ START_TEST(test_network)
 	struct policy *policy = load_observing(&rig, NULL, false, true);
 	struct net_verdict verdict = policy_net_judge_connect(policy, "api.test", 443, false);
 
-	ck_assert(verdict.is_allowed && !verdict.observed.error);
+	ck_assert(verdict.is_allowed && !verdict.observed_denial.error);
 	verdict = policy_net_judge_connect(policy, "other.test", 5432, false);
-	ck_assert(verdict.is_allowed && verdict.observed.error == ECONNREFUSED);
-	ck_assert_str_eq(verdict.observed.reason, "no_rule");
+	ck_assert(verdict.is_allowed && verdict.observed_denial.error == ECONNREFUSED);
+	ck_assert_str_eq(verdict.observed_denial.reason, "no_rule");
 	verdict = policy_net_judge_connect(policy, "192.0.2.1", 53, true);
-	ck_assert(verdict.is_allowed && verdict.observed.error && !verdict.rule->is_address);
+	ck_assert(verdict.is_allowed && verdict.observed_denial.error && !verdict.rule->is_address);
 	ck_assert(!verdict.rule->allows_private_addresses);
 	verdict = policy_net_judge_connect(policy, "bad.test", 443, false);
 	ck_assert(verdict.is_allowed);
-	ck_assert_str_eq(verdict.observed.reason, "denied_by_rule");
+	ck_assert_str_eq(verdict.observed_denial.reason, "denied_by_rule");
 	verdict = policy_net_judge_request(policy, "api.test", 443, "GET", "/a/b", false);
-	ck_assert(verdict.is_allowed && !verdict.observed.error);
+	ck_assert(verdict.is_allowed && !verdict.observed_denial.error);
 	verdict = policy_net_judge_request(policy, "api.test", 443, "POST", "/a/b", false);
 	ck_assert(verdict.is_allowed);
-	ck_assert_str_eq(verdict.observed.reason, "method_not_granted");
+	ck_assert_str_eq(verdict.observed_denial.reason, "method_not_granted");
 	ck_assert(policy_net_judge_request(policy, "any.test", 80, "GET", "/", true).is_allowed);
 	ck_assert(!policy_net_judge_request(policy, "any.test", 80, "CONNECT", "/", false).is_allowed);
 	ck_assert(policy_net_intercepts_tls(policy, "any.test", 443));
 	ck_assert(!policy_net_intercepts_tls(policy, "any.test", 8443));
-	ck_assert(!policy_net_judge_listen(policy, 8000).observed.error);
-	ck_assert_int_eq(policy_net_judge_listen(policy, 8001).observed.error, EACCES);
+	ck_assert(!policy_net_judge_listen(policy, 8000).observed_denial.error);
+	ck_assert_int_eq(policy_net_judge_listen(policy, 8001).observed_denial.error, EACCES);
 	ck_assert(policy_net_judge_name(policy, "any.test").is_allowed);
 	policy_free(policy);
 	policy = load_observing(&rig, NULL, false, false);

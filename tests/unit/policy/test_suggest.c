@@ -37,18 +37,24 @@ static const struct {
 	{{.reason = "denied_by_rule", .rule = "p.json: network.deny[0]", .host = "a.test", .port = 80},
 	 "drop or narrow the rule \"p.json: network.deny[0]\""},
 	{{.reason = "denied_by_rule", .host = "a.test", .port = 80}, NULL},
-	{{.reason = "not_granted", .wanted_right = POLICY_READ, .resolved = "/srv", .path_as_written = "/srv/data/in"},
+	{{.reason = "not_granted",
+	  .wanted_right = POLICY_READ,
+	  .resolved_path = "/srv",
+	  .path_as_written = "/srv/data/in"},
 	 "-r /srv/data/in"},
-	{{.reason = "not_granted", .wanted_right = POLICY_READ, .resolved = "/srv/a", .path_as_written = "/srv/b/../a"},
+	{{.reason = "not_granted",
+	  .wanted_right = POLICY_READ,
+	  .resolved_path = "/srv/a",
+	  .path_as_written = "/srv/b/../a"},
 	 "-r /srv/a"},
-	{{.reason = "not_granted", .wanted_right = POLICY_READ, .resolved = "/srv/a", .path_as_written = "a"},
+	{{.reason = "not_granted", .wanted_right = POLICY_READ, .resolved_path = "/srv/a", .path_as_written = "a"},
 	 "-r /srv/a"},
-	{{.reason = "not_granted", .wanted_right = POLICY_READ, .resolved = "/srv/it's"}, "-r '/srv/it'\\''s'"},
-	{{.reason = "read_only", .wanted_right = POLICY_WRITE, .resolved = "/srv/d/x", .changes_names = true},
+	{{.reason = "not_granted", .wanted_right = POLICY_READ, .resolved_path = "/srv/it's"}, "-r '/srv/it'\\''s'"},
+	{{.reason = "read_only", .wanted_right = POLICY_WRITE, .resolved_path = "/srv/d/x", .changes_names = true},
 	 "-W /srv/d"},
-	{{.reason = "not_executable", .wanted_right = POLICY_EXEC, .resolved = "/opt/tool"}, "-x /opt/tool"},
+	{{.reason = "not_executable", .wanted_right = POLICY_EXEC, .resolved_path = "/opt/tool"}, "-x /opt/tool"},
 	{{.reason = "not_granted", .wanted_right = POLICY_READ}, NULL},
-	{{.reason = "not_granted", .resolved = "/srv/a"}, NULL},
+	{{.reason = "not_granted", .resolved_path = "/srv/a"}, NULL},
 	{{.reason = "outside_run"}, NULL},
 	{{0}, NULL},
 };
@@ -74,7 +80,7 @@ START_TEST(test_refused)
 {
 	const struct suggest_host host = {.type = everything_is_a_file};
 	const struct suggest_denial denial = {
-		.reason = "not_granted", .wanted_right = POLICY_READ, .resolved = "/etc/shadow"};
+		.reason = "not_granted", .wanted_right = POLICY_READ, .resolved_path = "/etc/shadow"};
 	const char *why = NULL;
 
 	ck_assert_ptr_null(suggest_make_grant(&host, &denial, &why));

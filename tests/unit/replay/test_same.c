@@ -50,7 +50,7 @@ static void check_path(const struct policy *policy, const struct query_judge *ju
 	const struct line_links links = {.prev_hash = HASH_BLANK};
 	const struct audit_record record = {
 		.pid = 5, .tid = 5, .ppid = 1, .exe = "/x", .syscall = "openat", .path = path, .path_len = path_len,
-		.resolved = path, .resolved_len = path_len, .verdict = decision.verdict,
+		.resolved_path = path, .resolved_path_len = path_len, .verdict = decision.verdict,
 		.effect = allow ? AUDIT_PERFORMED : AUDIT_REFUSED, .rule = decision.rule, .reason = decision.reason,
 		.host = decision.verdict == VERDICT_REDIRECT ? "/scratch/run/r" : NULL,
 		.access_right = want & POLICY_EXEC ? 'x' : want & POLICY_WRITE ? 'w' : 'r'};

@@ -18,7 +18,7 @@
 #include "tests/unit/supervisor/cpu-rig.h"
 
 struct cpu *cpu;
-struct tree *tree;
+struct task_table *tree;
 struct task task;
 cpu_set_t full;
 uint64_t now;
@@ -96,7 +96,7 @@ void rig_setup(void)
 	ck_assert_int_eq(pipe(ask), 0);
 	ck_assert_int_eq(pipe(told), 0);
 	epoll_fd = epoll_create1(0);
-	ck_assert_int_eq(tree_create(getpid(), NULL, epoll_fd, &tree), 0);
+	ck_assert_int_eq(task_table_create(getpid(), NULL, epoll_fd, &tree), 0);
 	loadavg_fd = memfd_create("loadavg", MFD_CLOEXEC);
 	ck_assert_int_eq(cpu_create(tree, fcntl(loadavg_fd, F_DUPFD_CLOEXEC, 3), &cpu), 0);
 	task.tid = task.tgid = child();
@@ -109,7 +109,7 @@ void rig_setup(void)
 void rig_teardown(void)
 {
 	cpu_free(cpu);
-	tree_free(tree);
+	task_table_free(tree);
 	(void)close(epoll_fd);
 	(void)close(loadavg_fd);
 	if (task.tid > 0)
@@ -169,12 +169,12 @@ void call_of(struct task *caller, int nr)
 
 void call(pid_t tid, int nr)
 {
-	call_of(tree_find_task(tree, tid), nr);
+	call_of(task_table_find_task(tree, tid), nr);
 }
 
 void call_opening(pid_t tid, const char *virt)
 {
-	respond(tree_find_task(tree, tid), OUTCOME_FD, virt);
+	respond(task_table_find_task(tree, tid), OUTCOME_FD, virt);
 }
 
 void turn(void)

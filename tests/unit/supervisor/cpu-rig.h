@@ -12,7 +12,7 @@
 #define MS UINT64_C(1000000)
 
 extern struct cpu *cpu;
-extern struct tree *tree;
+extern struct task_table *tree;
 extern struct task task; /* the program; makes grandchildren when told to */
 extern cpu_set_t full;
 extern uint64_t now; /* a clock of the test's own, which starts at the real one */

@@ -178,7 +178,7 @@ END_TEST
 /* As if the number of a task of the run had been used again by a process outside it. */
 START_TEST(leaves_a_process_with_a_number_used_again)
 {
-	struct task *known = tree_find_task(tree, task.tid);
+	struct task *known = task_table_find_task(tree, task.tid);
 	pid_t dead = task.tid, stranger = child();
 	cpu_set_t pinned;
 

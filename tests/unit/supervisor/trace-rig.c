@@ -249,7 +249,7 @@ static void dispatch(struct loop *loop, const struct seccomp_notif *notif)
 	call->sandbox = &loop->sandbox;
 	call->id = notif->id;
 	call->tid = (pid_t)notif->pid;
-	call->task = tree_find_task(loop->sandbox.tree, call->tid);
+	call->task = task_table_find_task(loop->sandbox.tree, call->tid);
 	if (notif->data.nr == SYS_fchmod) {
 		memcpy(call->arg, notif->data.args, sizeof(call->arg));
 		fetch(loop, notif->id);
@@ -349,7 +349,7 @@ void rig_run(struct rig *rig, void (*guest)(void))
 	loop->sandbox.target_memory = &memory_of_process;
 	loop->sandbox.ptrace_attachments.run_may_write_memory = rig->memory_may_be_written;
 	ck_assert_int_eq(audit_open_log(NULL, &header, &loop->sandbox.audit), 0);
-	ck_assert_int_eq(tree_create(getpid(), NULL, -1, &loop->sandbox.tree), 0);
+	ck_assert_int_eq(task_table_create(getpid(), NULL, -1, &loop->sandbox.tree), 0);
 	loop->sandbox.denials = denials_create();
 	ck_assert_ptr_nonnull(loop->sandbox.denials);
 	ck_assert_int_eq(tracer_create(&loop->sandbox, &loop->tracer), 0);
@@ -368,7 +368,7 @@ void rig_run(struct rig *rig, void (*guest)(void))
 	rig->pending = tracer_count_pending(loop->tracer);
 	(void)close(loop->sandbox.listener_fd);
 	tracer_free(loop->tracer);
-	tree_free(loop->sandbox.tree);
+	task_table_free(loop->sandbox.tree);
 	(void)denials_get_list(loop->sandbox.denials, &rig->denials, &unlisted);
 	denials_free(loop->sandbox.denials);
 	ck_assert_int_eq(audit_close(loop->sandbox.audit, &trailer), 0);

@@ -20,7 +20,7 @@ static int commit_error;
 static unsigned commits;
 static long tracer_of_all; /* of every thread; 0: none */
 
-bool tree_pid_is_in_run(struct tree *tree, pid_t pid)
+bool task_table_pid_is_in_run(struct task_table *tree, pid_t pid)
 {
 	(void)tree;
 	for (size_t i = 0; i < member_count; i++)
@@ -29,7 +29,7 @@ bool tree_pid_is_in_run(struct tree *tree, pid_t pid)
 	return false;
 }
 
-size_t tree_list_processes(struct tree *tree, pid_t *out, size_t cap)
+size_t task_table_list_processes(struct task_table *tree, pid_t *out, size_t cap)
 {
 	(void)tree;
 	for (size_t i = 0; i < member_count && i < cap; i++)
@@ -37,7 +37,7 @@ size_t tree_list_processes(struct tree *tree, pid_t *out, size_t cap)
 	return member_count;
 }
 
-long tree_read_status(pid_t tid, const char *field, int base)
+long task_table_read_status(pid_t tid, const char *field, int base)
 {
 	(void)base;
 	if (strcmp(field, "TracerPid") == 0)
@@ -45,14 +45,14 @@ long tree_read_status(pid_t tid, const char *field, int base)
 	return strcmp(field, "Tgid") == 0 && kill(tid, 0) == 0 ? tid : -ESRCH;
 }
 
-unsigned tree_begin_rlimit_nofile_change(struct tree *tree, struct task *task)
+unsigned task_table_begin_rlimit_nofile_change(struct task_table *tree, struct task *task)
 {
 	(void)tree;
 	(void)task;
 	return 0;
 }
 
-unsigned tree_get_nofile_limit_version(const struct tree *tree, const struct task *task)
+unsigned task_table_get_nofile_limit_version(const struct task_table *tree, const struct task *task)
 {
 	(void)tree;
 	(void)task;

@@ -123,7 +123,7 @@ START_TEST(test_suggest)
 		ck_assert_ptr_nonnull(denial->suggest_why);
 	}
 	ck_assert_str_eq(denial->target, c->path);
-	ck_assert_str_eq(denial->resolved, c->path);
+	ck_assert_str_eq(denial->resolved_path, c->path);
 	ck_assert_int_eq(denial->error, c->error);
 	ck_assert_uint_eq(denial->seq, 42);
 	ck_assert_int_eq(denial->pid, 7);

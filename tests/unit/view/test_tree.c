@@ -18,19 +18,19 @@
 #include "tests/unit/unit.h"
 #include "view/tree.h"
 
-static struct tree *tree;
+static struct task_table *tree;
 static int epoll_fd;
 
 static void setup(void)
 {
 	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	ck_assert_int_ge(epoll_fd, 0);
-	ck_assert_int_eq(tree_create(getpid(), NULL, epoll_fd, &tree), 0);
+	ck_assert_int_eq(task_table_create(getpid(), NULL, epoll_fd, &tree), 0);
 }
 
 static void teardown(void)
 {
-	tree_free(tree);
+	task_table_free(tree);
 	(void)close(epoll_fd);
 }
 
@@ -59,15 +59,15 @@ START_TEST(knows_a_process)
 
 	if (_i)
 		be_old();
-	task = tree_find_task(tree, pid);
+	task = task_table_find_task(tree, pid);
 	ck_assert_ptr_nonnull(task);
 	ck_assert_int_eq(task->tid, pid);
 	ck_assert_int_eq(task->tgid, pid);
 	ck_assert_int_eq(task->ppid, getpid());
 	ck_assert_int_ge(task->pidfd, 0);
 	ck_assert_str_ne(task->exe, "");
-	ck_assert_ptr_eq(tree_find_task(tree, pid), task);
-	ck_assert_uint_eq(tree_count_processes_seen(tree), 1);
+	ck_assert_ptr_eq(task_table_find_task(tree, pid), task);
+	ck_assert_uint_eq(task_table_count_processes_seen(tree), 1);
 	end(pid);
 }
 END_TEST
@@ -83,8 +83,8 @@ START_TEST(knows_the_host_number)
 	ck_assert(proc_fd >= 0 && pidns_fd >= 0);
 	if (_i == 1)
 		be_old();
-	tree_set_host_pidns(tree, _i == 2 ? -1 : proc_fd, pidns_fd);
-	task = tree_find_task(tree, pid);
+	task_table_set_host_pidns(tree, _i == 2 ? -1 : proc_fd, pidns_fd);
+	task = task_table_find_task(tree, pid);
 	ck_assert_ptr_nonnull(task);
 	ck_assert_int_eq(task->host_pid, _i == 2 ? 0 : pid);
 	end(pid);
@@ -115,15 +115,15 @@ START_TEST(knows_a_thread)
 	ck_assert_int_eq(read(ready[0], &tid, sizeof(tid)), (ssize_t)sizeof(tid));
 	if (_i)
 		be_old();
-	task = tree_find_task(tree, tid);
+	task = task_table_find_task(tree, tid);
 	ck_assert_ptr_nonnull(task);
 	ck_assert_int_eq(task->tid, tid);
 	ck_assert_int_eq(task->tgid, getpid());
 	ck_assert_int_eq(task->ppid, getppid());
-	leader = tree_find_task(tree, getpid());
+	leader = task_table_find_task(tree, getpid());
 	ck_assert_ptr_nonnull(leader);
 	ck_assert_int_eq(leader->tgid, getpid());
-	ck_assert_uint_eq(tree_count_processes_seen(tree), 1);
+	ck_assert_uint_eq(task_table_count_processes_seen(tree), 1);
 }
 END_TEST
 
@@ -141,13 +141,13 @@ START_TEST(knows_the_image_of_shared_memory)
 	const struct task *task;
 
 	ck_assert_int_ge(sharer, 0);
-	ck_assert_ptr_nonnull(tree_find_task(tree, getpid()));
-	tree_note_exec(tree, getpid(), "/noted");
-	task = tree_find_task(tree, sharer);
+	ck_assert_ptr_nonnull(task_table_find_task(tree, getpid()));
+	task_table_set_exe(tree, getpid(), "/noted");
+	task = task_table_find_task(tree, sharer);
 	ck_assert_ptr_nonnull(task);
 	if (syscall(SYS_kcmp, sharer, getpid(), KCMP_VM, 0, 0) == 0)
 		ck_assert_str_eq(task->exe, "/noted");
-	task = tree_find_task(tree, other);
+	task = task_table_find_task(tree, other);
 	ck_assert_ptr_nonnull(task);
 	ck_assert_str_ne(task->exe, "/noted");
 	end(sharer);
@@ -162,8 +162,8 @@ START_TEST(knows_no_dead)
 	end(pid);
 	if (_i)
 		be_old();
-	ck_assert_ptr_null(tree_find_task(tree, pid));
-	ck_assert_uint_eq(tree_count_processes_seen(tree), 0);
+	ck_assert_ptr_null(task_table_find_task(tree, pid));
+	ck_assert_uint_eq(task_table_count_processes_seen(tree), 0);
 }
 END_TEST
 
@@ -171,7 +171,7 @@ END_TEST
 START_TEST(is_told_of_an_end)
 {
 	pid_t pid = start_sleeper();
-	struct task *task = tree_find_task(tree, pid);
+	struct task *task = task_table_find_task(tree, pid);
 	struct epoll_event event;
 
 	ck_assert_ptr_nonnull(task);
@@ -179,8 +179,8 @@ START_TEST(is_told_of_an_end)
 	end(pid);
 	ck_assert_int_eq(epoll_wait(epoll_fd, &event, 1, 5000), 1);
 	ck_assert_ptr_eq(event.data.ptr, task);
-	tree_forget_task(tree, task);
-	ck_assert_ptr_null(tree_find_task(tree, pid));
+	task_table_forget_task(tree, task);
+	ck_assert_ptr_null(task_table_find_task(tree, pid));
 }
 END_TEST
 
@@ -189,27 +189,27 @@ END_TEST
 START_TEST(changes_are_waited_for)
 {
 	struct task first = {.tid = 1, .pidfd = 3}, second = {.tid = 2, .pidfd = 4}, unheld = {.tid = 3, .pidfd = -1};
-	struct tree *own;
+	struct task_table *own;
 	unsigned before, said;
 
-	ck_assert_int_eq(tree_create(getpid(), NULL, -1, &own), 0);
-	before = tree_get_nofile_limit_version(own, &first);
+	ck_assert_int_eq(task_table_create(getpid(), NULL, -1, &own), 0);
+	before = task_table_get_nofile_limit_version(own, &first);
 	ck_assert_uint_ne(before, 0);
-	said = tree_begin_rlimit_nofile_change(own, &first);
+	said = task_table_begin_rlimit_nofile_change(own, &first);
 	ck_assert_uint_ne(said, before);
-	ck_assert_uint_eq(tree_get_nofile_limit_version(own, &second), 0);
-	tree_end_rlimit_nofile_change(&second);
-	ck_assert_uint_eq(tree_get_nofile_limit_version(own, &second), 0);
-	ck_assert_uint_eq(tree_begin_rlimit_nofile_change(own, &second), said + 1);
-	(void)tree_begin_rlimit_nofile_change(own, &first);
-	tree_end_rlimit_nofile_change(&first);
-	ck_assert_uint_eq(tree_get_nofile_limit_version(own, &first), 0);
-	tree_end_rlimit_nofile_change(&second);
-	ck_assert_uint_eq(tree_get_nofile_limit_version(own, &first), said + 2);
-	ck_assert_uint_eq(tree_get_nofile_limit_version(own, &unheld), 0);
-	ck_assert_uint_eq(tree_begin_rlimit_nofile_change(own, &unheld), 0);
-	ck_assert_uint_eq(tree_get_nofile_limit_version(own, &first), 0);
-	tree_free(own);
+	ck_assert_uint_eq(task_table_get_nofile_limit_version(own, &second), 0);
+	task_table_end_rlimit_nofile_change(&second);
+	ck_assert_uint_eq(task_table_get_nofile_limit_version(own, &second), 0);
+	ck_assert_uint_eq(task_table_begin_rlimit_nofile_change(own, &second), said + 1);
+	(void)task_table_begin_rlimit_nofile_change(own, &first);
+	task_table_end_rlimit_nofile_change(&first);
+	ck_assert_uint_eq(task_table_get_nofile_limit_version(own, &first), 0);
+	task_table_end_rlimit_nofile_change(&second);
+	ck_assert_uint_eq(task_table_get_nofile_limit_version(own, &first), said + 2);
+	ck_assert_uint_eq(task_table_get_nofile_limit_version(own, &unheld), 0);
+	ck_assert_uint_eq(task_table_begin_rlimit_nofile_change(own, &unheld), 0);
+	ck_assert_uint_eq(task_table_get_nofile_limit_version(own, &first), 0);
+	task_table_free(own);
 }
 END_TEST
 

@@ -176,7 +176,7 @@ static void set_up(void)
 	grants[0] =
 		(struct policy_mount){.kind = POLICY_MOUNT_TREE, .virt = "/data", .host_path = data};
 	grants[1] = (struct policy_mount){
-		.kind = POLICY_MOUNT_TREE, .virt = "/globs", .host_path = globs, .has_globs_only = true};
+		.kind = POLICY_MOUNT_TREE, .virt = "/globs", .host_path = globs, .is_granted_by_globs_only = true};
 	grants[2] = (struct policy_mount){
 		.kind = POLICY_MOUNT_PROVIDE, .virt = "/etc/motd", .provided_text = "hello", .provided_text_len = 5};
 	make_view(&view);
@@ -358,11 +358,11 @@ START_TEST(bases_are_asked_anew)
 	struct task task = {
 		.tid = getpid(), .tgid = getpid(), .pidfd = _i ? (int)syscall(SYS_pidfd_open, getpid(), 0) : -1};
 	char sub[PATH_MAX], moved[PATH_MAX], name[PATH_MAX];
-	struct tree *tree;
+	struct task_table *tree;
 	int fd, other;
 	bool held;
 
-	ck_assert_int_eq(tree_create(getpid(), view, -1, &tree), 0);
+	ck_assert_int_eq(task_table_create(getpid(), view, -1, &tree), 0);
 	view_set_supervisor_pid(view, getpid());
 	path_to(sub, data, "sub");
 	path_to(moved, data, "moved");
@@ -403,7 +403,7 @@ START_TEST(bases_are_asked_anew)
 	(void)close(fd);
 	(void)close(other);
 	view_set_supervisor_pid(view, 0);
-	tree_free(tree);
+	task_table_free(tree);
 }
 END_TEST
 
@@ -527,7 +527,7 @@ START_TEST(proc_lists_the_run)
 	static struct place place;
 	_cleanup_close_ int fd = -1;
 	char mine[16], parent[16];
-	struct tree *tree;
+	struct task_table *tree;
 	pid_t pid;
 
 	pid = fork();
@@ -538,7 +538,7 @@ START_TEST(proc_lists_the_run)
 	ck_assert_int_gt(pid, 0);
 	(void)snprintf(mine, sizeof(mine), "%d", pid);
 	(void)snprintf(parent, sizeof(parent), "%d", getppid());
-	ck_assert_int_eq(tree_create(getpid(), NULL, -1, &tree), 0);
+	ck_assert_int_eq(task_table_create(getpid(), NULL, -1, &tree), 0);
 	view_set_supervisor_pid(view, getpid());
 	ck_assert_int_eq(view_locate_path(view, NULL, "/", "/proc", 0, &place), 0);
 	fd = view_open_place(&place, O_RDONLY | O_DIRECTORY, 0);
@@ -556,7 +556,7 @@ START_TEST(proc_lists_the_run)
 	ck_assert_int_lt(faccessat(fd, parent, F_OK, 0), 0);
 	ck_assert_int_eq(faccessat(fd, "meminfo", F_OK, 0), 0);
 	view_set_supervisor_pid(view, 0);
-	tree_free(tree);
+	task_table_free(tree);
 }
 END_TEST
 
