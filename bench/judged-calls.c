@@ -110,7 +110,7 @@ static __attribute__((noinline)) int64_t judge(struct run *run, int number, cons
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "bad_argument"};
 	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -ENOSYS, .fd = -1};
 	call->record_was_written = false;
-	if (decode_call_args(call) < 0 || !call_is_awaited(call))
+	if (decode_call_args(call) < 0 || !call_thread_still_waits(call))
 		judged_die("decode", EINVAL);
 	table_get_handler(call->row)(call);
 	if (call_commit_record(call) < 0)

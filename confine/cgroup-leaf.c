@@ -229,7 +229,7 @@ int cgroup_make_leaf(struct cgroup_leaf *leaf, const struct cgroup_parent *paren
 		error = cgroup_make_dirs(leaf, parent->dir, base, name, options);
 	}
 	if (error == 0)
-		error = cgroup_set_limits(leaf, options->limits, parent->pids_at_most);
+		error = cgroup_set_limits(leaf, options->limits, parent->pids_max);
 	if (error == 0)
 		error = cgroup_open_files(leaf);
 	if (error < 0)

@@ -20,7 +20,7 @@ void cgroup_find_own_dirs(const char *self, const char *mountinfo, struct cgroup
 struct cgroup_parent {
 	char dir[PATH_MAX];
 	unsigned controllers;  /* bits of the controllers that leaves in it will have */
-	uint64_t pids_at_most; /* pids.max of the own group, if the leaf is not below that; 0: no limit */
+	uint64_t pids_max; /* pids.max of the own group, if the leaf is not below that; 0: no limit */
 };
 
 /* Version 2: finds the directory for the leaf, and enables the controllers for its children. 0, or -errno with why. */

@@ -119,7 +119,7 @@ static int cgroup_try_parent_of_own_group(const struct cgroup_own_dirs *places, 
 	(void)snprintf(parent->dir, sizeof(parent->dir), "%.*s", (int)(strrchr(places->v2, '/') - places->v2),
 		       places->v2);
 	if (io_read_once(own_fd, "pids.max", text, sizeof(text)) > 0)
-		parent->pids_at_most = cgroup_parse_number(text, NULL); /* 0 for "max": no limit */
+		parent->pids_max = cgroup_parse_number(text, NULL); /* 0 for "max": no limit */
 	return 0;
 }
 

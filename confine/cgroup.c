@@ -255,7 +255,7 @@ static uint64_t cgroup_read_number(int fd, const char *key)
 	return cgroup_parse_number(text, key);
 }
 
-static void cgroup_read_leaf(const struct cgroup_leaf *leaf, struct cgroup_usage *usage)
+static void cgroup_read_usage_of_leaf(const struct cgroup_leaf *leaf, struct cgroup_usage *usage)
 {
 	const int *fd = leaf->fd;
 
@@ -267,7 +267,7 @@ static void cgroup_read_leaf(const struct cgroup_leaf *leaf, struct cgroup_usage
 	if (leaf->controllers & 1u << CGROUP_PIDS) {
 		usage->pids = cgroup_read_number(fd[CGROUP_FD_PIDS_USED], NULL);
 		usage->pids_peak = cgroup_read_number(fd[CGROUP_FD_PIDS_PEAK], NULL);
-		usage->pids_refused = cgroup_read_number(fd[CGROUP_FD_PIDS_EVENTS], "max");
+		usage->refused_fork_count = cgroup_read_number(fd[CGROUP_FD_PIDS_EVENTS], "max");
 	}
 	if (leaf->controllers & 1u << CGROUP_CPU)
 		usage->cpu_ns = cgroup_read_number(fd[CGROUP_FD_CPU], leaf->files->cpu_key) * leaf->files->cpu_unit_ns;
@@ -284,7 +284,7 @@ void cgroup_read_usage(const struct cgroup *cgroup, struct cgroup_usage *ret_usa
 		/* In version 1, clear the event. In version 2, reading memory.events does that. */
 		if (leaf->files == &cgroup_v1_files && leaf->fd[CGROUP_FD_OOM] >= 0)
 			(void)!read(leaf->fd[CGROUP_FD_OOM], &event, sizeof(event));
-		cgroup_read_leaf(leaf, ret_usage);
+		cgroup_read_usage_of_leaf(leaf, ret_usage);
 	}
 }
 

@@ -62,7 +62,7 @@ struct cgroup_usage {
 	uint64_t oom_kills;
 	uint64_t cpu_ns;
 	uint64_t pids, pids_peak;
-	uint64_t pids_refused; /* forks that failed because of the limit of processes */
+	uint64_t refused_fork_count; /* forks that failed because of the limit of processes */
 };
 
 /* Reads the usage. Values of controllers that the run lacks are 0. */
@@ -71,7 +71,7 @@ void cgroup_read_usage(const struct cgroup *cgroup, struct cgroup_usage *ret_usa
 /* Sends SIGKILL to all members at once, in version 2 only: the caller needs killtree() in any case. */
 void cgroup_kill_all(const struct cgroup *cgroup);
 
-/* Makes all further forks fail. They count in pids_refused, so read the usage before. */
+/* Makes all further forks fail. They count in refused_fork_count, so read the usage before. */
 void cgroup_forbid_forks(const struct cgroup *cgroup);
 
 #endif

@@ -27,14 +27,15 @@ static const bool filter_open = false;
 #endif
 
 /* Makes the decision for a row with terms. What is not allowed is notified, even if always denied: for the record. */
-static struct bpf_call_decision filter_make_terms_leaf(unsigned traits, const struct syscall_row *row)
+static struct bpf_call_decision filter_make_decision_by_terms(unsigned traits, const struct syscall_row *row)
 {
 	struct bpf_call_decision leaf = {.action = SECCOMP_RET_USER_NOTIF};
 
-	if (row->allowed_if && !(row->judged_in_runs & traits))
+	if (row->allowed_if && !(row->judged_with_run_traits & traits))
 		leaf.terms[leaf.term_list_count++] = row->allowed_if;
 	for (const struct row_more_terms *more = row->more_terms; more && more->terms; more++)
-		if ((traits & more->in) == more->in && !(traits & more->not_in_runs))
+		if ((traits & more->required_run_traits) == more->required_run_traits &&
+		    !(traits & more->excluded_run_traits))
 			leaf.terms[leaf.term_list_count++] = more->terms;
 	/* A call that is allowed with any arguments needs no comparison: so Linux caches it. */
 	for (unsigned i = 0; i < leaf.term_list_count; i++)
@@ -55,7 +56,7 @@ static struct bpf_call_decision filter_make_call_decision(const void *ctx, int n
 	if (row->class == ROW_REFUSE_UNRECORDED)
 		return (struct bpf_call_decision){.action = SECCOMP_RET_ERRNO |
 							    ((uint32_t)row->error & SECCOMP_RET_DATA)};
-	return filter_make_terms_leaf(*traits, row);
+	return filter_make_decision_by_terms(*traits, row);
 }
 
 bool filter_may_notify(unsigned traits, int nr)

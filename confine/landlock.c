@@ -19,9 +19,9 @@
 #define NET_UDP 12ULL                /* BIND_UDP, CONNECT_SEND_UDP: ABI 10, Linux 7.2 */
 #define SCOPE_ABSTRACT (1ULL << 0)   /* ABI 6, Linux 6.12 */
 #define SCOPE_SIGNAL (1ULL << 1)
-#define SELF_LOG_SAME_EXEC_OFF 1u    /* ABI 7, Linux 6.15; logging after an exec is off by default */
-#define SELF_LOG_SUBDOMAINS_OFF 4u
-#define LANDLOCK_ABI_LOG 7
+#define RESTRICT_SELF_LOG_SAME_EXEC_OFF 1u    /* ABI 7, Linux 6.15; logging after an exec is off by default */
+#define RESTRICT_SELF_LOG_SUBDOMAINS_OFF 4u
+#define LANDLOCK_ABI_WITH_LOG_FLAGS 7
 
 /* The rights that each ABI adds, and what an older one does not hold. Before ABI 2, REFER is always denied. */
 static const struct {
@@ -142,7 +142,9 @@ int landlock_build_egress_ruleset(int abi, bool read_files)
 
 int landlock_enter_domain(int ruleset_fd)
 {
-	unsigned quiet = landlock_get_abi() < LANDLOCK_ABI_LOG ? 0 : SELF_LOG_SAME_EXEC_OFF | SELF_LOG_SUBDOMAINS_OFF;
+	unsigned quiet = landlock_get_abi() < LANDLOCK_ABI_WITH_LOG_FLAGS
+				 ? 0
+				 : RESTRICT_SELF_LOG_SAME_EXEC_OFF | RESTRICT_SELF_LOG_SUBDOMAINS_OFF;
 
 	return syscall(SYS_landlock_restrict_self, ruleset_fd, quiet) < 0 ? -errno : 0;
 }

@@ -11,7 +11,7 @@
 
 #include "view/view.h"
 
-#define LANDLOCK_ABI_SIGNALS 6 /* first ABI that denies signals to processes outside: Linux 6.12 */
+#define LANDLOCK_ABI_WITH_SIGNAL_SCOPE 6 /* first ABI that denies signals to processes outside: Linux 6.12 */
 
 /* Returns the Landlock ABI of the kernel, 1 or more; -ENOSYS: not built in; -EOPNOTSUPP: disabled; or -errno. */
 int landlock_get_abi(void);

@@ -42,7 +42,7 @@ void layers_set_state(struct layers *layers, enum layer layer, bool active, cons
 	layers->layer[layer].active = active;
 }
 
-enum layer layers_find_missing(const struct layers *layers)
+enum layer layers_find_missing_required_layer(const struct layers *layers)
 {
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
 		if ((layers->required_layers & LAYER_BIT(layer)) && !layers->layer[layer].active)

@@ -29,7 +29,7 @@ __attribute__((format(printf, 4, 5))) void layers_set_state(struct layers *layer
 						      const char *format, ...);
 
 /* Returns the first required layer that is not active, or LAYER_MAX. */
-enum layer layers_find_missing(const struct layers *layers);
+enum layer layers_find_missing_required_layer(const struct layers *layers);
 
 /* Makes "enforcement" of the result: {NAME: {"active", "why"}}. Owned by the caller; NULL: out of memory. */
 json_t *layers_make_json(const struct layers *layers);

@@ -37,36 +37,37 @@ static pid_t namespaces_call_clone(unsigned long flags)
 }
 
 /*
- * In the keeper: writes the id maps. Root can do so at once; others wait for NOTE_WRITE_ID_MAPS, when the child is
- * dumpable.
+ * In the keeper: writes the id maps. Root can do so at once; others wait for NS_MESSAGE_WRITE_ID_MAPS, when the
+ * child is dumpable.
  */
-static void namespaces_write_maps(struct namespaces *namespaces, pid_t child)
+static void namespaces_write_child_id_maps(struct namespaces *namespaces, pid_t child)
 {
-	struct namespaces_note note = {.kind = NOTE_WRITE_ID_MAPS};
+	struct namespaces_message note = {.kind = NS_MESSAGE_WRITE_ID_MAPS};
 
-	if (geteuid() != 0 && !namespaces_await_note(namespaces, -1, namespaces->run_end_signal_fd, -1, &note))
+	if (geteuid() != 0 && !namespaces_await_message(namespaces, -1, namespaces->run_end_signal_fd, -1, &note))
 		return; /* the child is dead, or the run must end: the loop of the keeper handles both */
-	note = (struct namespaces_note){.kind = NOTE_ID_MAPS_WRITTEN, .value = namespaces_write_id_maps(child)};
-	(void)namespaces_send_note(namespaces->start_socket_fd, &note);
+	note = (struct namespaces_message){.kind = NS_MESSAGE_ID_MAPS_WRITTEN,
+					   .value = namespaces_write_id_maps(child)};
+	(void)namespaces_send_message(namespaces->start_socket_fd, &note);
 }
 
 /* In the child: waits for the id maps. False: the child must exit, and has told the keeper why. */
-static bool namespaces_await_maps(struct namespaces *namespaces, const struct id_mapping *mapping)
+static bool namespaces_await_own_id_maps(struct namespaces *namespaces, const struct id_mapping *mapping)
 {
-	struct namespaces_note note = {.kind = NOTE_WRITE_ID_MAPS};
+	struct namespaces_message note = {.kind = NS_MESSAGE_WRITE_ID_MAPS};
 
 	/* The /proc files of an undumpable process belong to root. The supervisor resets the flag at once. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	if (mapping->is_written_by_child) {
 		note.value = namespaces_write_own_id_map("self", mapping->uid, mapping->gid);
 	} else {
-		if (mapping->uid != 0 && !namespaces_send_note(namespaces->start_socket_fd, &note))
+		if (mapping->uid != 0 && !namespaces_send_message(namespaces->start_socket_fd, &note))
 			return false;
-		if (!namespaces_receive_note(namespaces->start_socket_fd, 0, &note))
+		if (!namespaces_receive_message(namespaces->start_socket_fd, 0, &note))
 			return false;
 	}
 	if (note.value < 0)
-		namespaces_send_failure(namespaces->start_socket_fd, NOTE_SUPERVISOR_FAILED, USERNS,
+		namespaces_send_failure(namespaces->start_socket_fd, NS_MESSAGE_SUPERVISOR_FAILED, USERNS,
 				  "its id map cannot be written: %s", strerror(-note.value));
 	return note.value == 0;
 }
@@ -76,14 +77,14 @@ static void namespaces_prepare_cloned_child(struct namespaces *namespaces, unsig
 {
 	if (made & USERNS && !mapping->is_written_by_child)
 		privs_drop_bounding_set(); /* uses the time in which the keeper writes the id maps */
-	if (made & USERNS && !namespaces_await_maps(namespaces, mapping))
+	if (made & USERNS && !namespaces_await_own_id_maps(namespaces, mapping))
 		_exit(1);
 	namespaces_mark_layers_made(namespaces, made);
 	if (made & LAYER_BIT(LAYER_NETNS))
 		namespaces_raise_own_loopback(namespaces);
 }
 
-pid_t namespaces_fork_with_peer(struct namespaces *namespaces, unsigned long flags)
+pid_t namespaces_fork_with_start_socket(struct namespaces *namespaces, unsigned long flags)
 {
 	int pair[2];
 	pid_t pid;
@@ -123,10 +124,10 @@ pid_t namespaces_clone_child(struct namespaces *namespaces, unsigned wanted)
 		(wanted & before) == before && wanted & LAYER_BIT(LAYER_NETNS);
 	if (namespaces->network_is_made_in_thread)
 		made &= ~LAYER_BIT(LAYER_NETNS);
-	pid = namespaces_fork_with_peer(namespaces, namespaces_get_flags(made));
+	pid = namespaces_fork_with_start_socket(namespaces, namespaces_get_flags(made));
 	if (pid == 0)
 		namespaces_prepare_cloned_child(namespaces, made, &mapping);
 	else if (pid > 0 && made & USERNS && !mapping.is_written_by_child)
-		namespaces_write_maps(namespaces, pid);
+		namespaces_write_child_id_maps(namespaces, pid);
 	return pid;
 }

@@ -103,8 +103,8 @@ static void namespaces_await_network_thread(struct namespaces *namespaces)
 
 static int namespaces_report_failure(struct namespaces *namespaces, unsigned layers, const char *what, int error)
 {
-	namespaces_send_failure(namespaces->start_socket_fd, NOTE_SUPERVISOR_FAILED, layers, "cannot %s: %s", what,
-				strerror(-error));
+	namespaces_send_failure(namespaces->start_socket_fd, NS_MESSAGE_SUPERVISOR_FAILED, layers, "cannot %s: %s",
+				what, strerror(-error));
 	return error;
 }
 
@@ -144,7 +144,7 @@ static void namespaces_prepare_terminals(struct namespaces *namespaces)
 int namespaces_prepare_mounts(struct namespaces *namespaces)
 {
 	namespaces_start_network_thread(namespaces);
-	namespaces->task_limit_in_effect = namespaces->made_layers & PIDNS && namespaces->task_limit &&
+	namespaces->task_limit_is_set = namespaces->made_layers & PIDNS && namespaces->task_limit &&
 					   pidmax_set_limit(namespaces->task_limit) == 0;
 	if (!(namespaces->made_layers & MOUNTNS))
 		return 0;
@@ -160,7 +160,7 @@ int namespaces_prepare_mounts(struct namespaces *namespaces)
 
 bool namespaces_give_up_kernel_reads(struct namespaces *namespaces, const char *why)
 {
-	return namespaces_send_failure(namespaces->start_socket_fd, NOTE_SUPERVISOR_FAILED,
+	return namespaces_send_failure(namespaces->start_socket_fd, NS_MESSAGE_SUPERVISOR_FAILED,
 				       LAYER_BIT(LAYER_KERNEL_READS), "%s", why);
 }
 
@@ -182,7 +182,7 @@ static int namespaces_check_network(struct namespaces *namespaces, const struct 
 	if ((!view_kernel_judges_reads(view) && !namespaces->view_needs_network) ||
 	    namespaces->made_layers & LAYER_BIT(LAYER_NETNS))
 		return 0;
-	namespaces_send_failure(namespaces->start_socket_fd, NOTE_SUPERVISOR_FAILED, LAYER_BIT(LAYER_NETNS), "%s",
+	namespaces_send_failure(namespaces->start_socket_fd, NS_MESSAGE_SUPERVISOR_FAILED, LAYER_BIT(LAYER_NETNS), "%s",
 				namespaces->layers->layer[LAYER_NETNS].why);
 	return -EPERM;
 }
@@ -230,10 +230,10 @@ int namespaces_drop_caps(struct namespaces *namespaces)
 
 void namespaces_report_ready(struct namespaces *namespaces)
 {
-	const struct namespaces_note ready = {.kind = NOTE_SUPERVISOR_READY};
+	const struct namespaces_message ready = {.kind = NS_MESSAGE_SUPERVISOR_READY};
 
 	if (namespaces->start_socket_fd >= 0)
 		/* Sending fails if the keeper waits no more: no harm. */
-		(void)namespaces_send_note(namespaces->start_socket_fd, &ready);
+		(void)namespaces_send_message(namespaces->start_socket_fd, &ready);
 	close_fd(&namespaces->start_socket_fd);
 }

@@ -10,7 +10,7 @@
 
 #define STOP_TIMEOUT_MS 500
 
-bool namespaces_send_note(int fd, const struct namespaces_note *note)
+bool namespaces_send_message(int fd, const struct namespaces_message *note)
 {
 	ssize_t sent;
 
@@ -20,7 +20,7 @@ bool namespaces_send_note(int fd, const struct namespaces_note *note)
 	return sent == (ssize_t)sizeof(*note);
 }
 
-bool namespaces_receive_note(int fd, int flags, struct namespaces_note *ret_note)
+bool namespaces_receive_message(int fd, int flags, struct namespaces_message *ret_note)
 {
 	ssize_t got;
 
@@ -49,8 +49,8 @@ static int namespaces_get_timeout_ms(const struct namespaces *namespaces, int mo
  * EOF on start_socket_fd is not enough: a child of the killed child may still have the other end, and a stopped child
  * keeps it. So this also waits for the pidfd, the signals that end the run, and its time limit.
  */
-bool namespaces_await_note(const struct namespaces *namespaces, int pidfd, int stop_fd, int most_ms,
-			   struct namespaces_note *ret_note)
+bool namespaces_await_message(const struct namespaces *namespaces, int pidfd, int stop_fd, int most_ms,
+			   struct namespaces_message *ret_note)
 {
 	struct pollfd wait_for[] = {{.fd = namespaces->start_socket_fd, .events = POLLIN},
 				    {.fd = pidfd, .events = POLLIN},
@@ -59,16 +59,16 @@ bool namespaces_await_note(const struct namespaces *namespaces, int pidfd, int s
 	(void)poll(wait_for, 3, namespaces_get_timeout_ms(namespaces, most_ms)); /* no EINTR: no signal has a handler */
 	if (!wait_for[0].revents && !wait_for[1].revents && wait_for[2].revents)
 		(void)poll(wait_for, 2, STOP_TIMEOUT_MS);
-	return namespaces_receive_note(namespaces->start_socket_fd, MSG_DONTWAIT, ret_note);
+	return namespaces_receive_message(namespaces->start_socket_fd, MSG_DONTWAIT, ret_note);
 }
 
-bool namespaces_send_failure(int fd, enum namespaces_note_kind kind, unsigned layers, const char *format, ...)
+bool namespaces_send_failure(int fd, enum namespaces_message_kind kind, unsigned layers, const char *format, ...)
 {
-	struct namespaces_note note = {.kind = kind, .layers = layers};
+	struct namespaces_message note = {.kind = kind, .layers = layers};
 	va_list arguments;
 
 	va_start(arguments, format);
 	(void)vsnprintf(note.why, sizeof(note.why), format, arguments); /* a text longer than note.why is cut */
 	va_end(arguments);
-	return namespaces_send_note(fd, &note);
+	return namespaces_send_message(fd, &note);
 }

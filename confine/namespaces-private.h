@@ -6,41 +6,42 @@
 
 /* ---- namespaces-note.c: messages between the keeper and its child while the namespaces are made ---- */
 
-enum namespaces_note_kind {
-	NOTE_WRITE_ID_MAPS,    /* to the keeper: the user namespace is made; write its id maps */
-	NOTE_ID_MAPS_WRITTEN, /* from the keeper: value is the result of writing the id maps, 0 or -errno */
+enum namespaces_message_kind {
+	NS_MESSAGE_WRITE_ID_MAPS,   /* to the keeper: the user namespace is made; write its id maps */
+	NS_MESSAGE_ID_MAPS_WRITTEN, /* from the keeper: value is the result of writing the id maps, 0 or -errno */
 	/* from the intermediate process: value is the pid of the supervisor as the keeper sees it */
-	NOTE_SUPERVISOR_PID,
-	NOTE_INTERMEDIATE_FAILED, /* the intermediate process cannot make `layers`; it has forked nothing, and exits */
-	NOTE_SUPERVISOR_FAILED,   /* the supervisor cannot use `layers`, and exits */
-	NOTE_SUPERVISOR_READY,
+	NS_MESSAGE_SUPERVISOR_PID,
+	/* the intermediate process cannot make `layers`; it has forked nothing, and exits */
+	NS_MESSAGE_INTERMEDIATE_FAILED,
+	NS_MESSAGE_SUPERVISOR_FAILED, /* the supervisor cannot use `layers`, and exits */
+	NS_MESSAGE_SUPERVISOR_READY,
 };
 
-struct namespaces_note {
-	enum namespaces_note_kind kind;
+struct namespaces_message {
+	enum namespaces_message_kind kind;
 	int value;
 	unsigned layers;
 	char why[256]; /* long enough for a reason of view_prepare_kernel_reads() */
 };
 
 /* Send and receive one whole note. flags: of recv(2). False when the other end is closed. */
-bool namespaces_send_note(int fd, const struct namespaces_note *note);
-bool namespaces_receive_note(int fd, int flags, struct namespaces_note *ret_note);
+bool namespaces_send_message(int fd, const struct namespaces_message *note);
+bool namespaces_receive_message(int fd, int flags, struct namespaces_message *ret_note);
 /*
- * In the keeper: receives a note from namespaces->start_socket_fd. False without a note: the process of pidfd (-1:
+ * In the keeper: receives a message from namespaces->start_socket_fd. False without one: the process of pidfd (-1:
  * none) has ended, stop_fd is readable, or most_ms (-1: no limit) or the time limit of the run is over.
  */
-bool namespaces_await_note(const struct namespaces *namespaces, int pidfd, int stop_fd, int most_ms,
-			   struct namespaces_note *ret_note);
-/* Sends NOTE_INTERMEDIATE_FAILED or NOTE_SUPERVISOR_FAILED with a reason. False when the other end is closed. */
-__attribute__((format(printf, 4, 5))) bool namespaces_send_failure(int fd, enum namespaces_note_kind kind,
+bool namespaces_await_message(const struct namespaces *namespaces, int pidfd, int stop_fd, int most_ms,
+			   struct namespaces_message *ret_note);
+/* Sends NS_MESSAGE_INTERMEDIATE_FAILED or NS_MESSAGE_SUPERVISOR_FAILED. False: the other end is closed. */
+__attribute__((format(printf, 4, 5))) bool namespaces_send_failure(int fd, enum namespaces_message_kind kind,
 								   unsigned layers, const char *format, ...);
 
 /*
  * As fork(2), or clone(2) with flags. namespaces->start_socket_fd connects parent and child. The child also has the
  * host_* descriptors of `namespaces`.
  */
-pid_t namespaces_fork_with_peer(struct namespaces *namespaces, unsigned long flags);
+pid_t namespaces_fork_with_start_socket(struct namespaces *namespaces, unsigned long flags);
 
 /*
  * As fork(2), into all wanted namespaces by one clone(2); -errno when that fails. When it returns in the child, the id

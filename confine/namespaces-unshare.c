@@ -56,7 +56,7 @@ unsigned namespaces_find_layers_to_try(struct namespaces *namespaces)
 			continue;
 		wanted |= LAYER_BIT(layer);
 		/* Only checked when one clone(2) for all has failed: then each is tried alone, with a reason. */
-		if (namespaces->unshare_one_by_one && !namespaces_kernel_has_layer(layer))
+		if (namespaces->must_unshare_one_by_one && !namespaces_kernel_has_layer(layer))
 			namespaces_leave_out_layer(namespaces, &wanted, layer, "not in this kernel");
 	}
 	if (!(wanted & LAYER_BIT(LAYER_USERNS)) && !privs_have_capability(CAP_SYS_ADMIN))
@@ -170,20 +170,21 @@ unsigned long namespaces_get_flags(unsigned layers)
 
 static bool namespaces_unshare_user(struct namespaces *namespaces)
 {
-	struct namespaces_note note = {.kind = NOTE_WRITE_ID_MAPS};
+	struct namespaces_message note = {.kind = NS_MESSAGE_WRITE_ID_MAPS};
 
 	if (unshare(CLONE_NEWUSER) < 0) {
-		namespaces_send_failure(namespaces->start_socket_fd, NOTE_INTERMEDIATE_FAILED, LAYER_BIT(LAYER_USERNS),
-				  "refused by the system: %s%s", strerror(errno),
-				  errno == ENOSPC ? " (see user.max_user_namespaces)" : "");
+		namespaces_send_failure(namespaces->start_socket_fd, NS_MESSAGE_INTERMEDIATE_FAILED,
+					LAYER_BIT(LAYER_USERNS), "refused by the system: %s%s", strerror(errno),
+					errno == ENOSPC ? " (see user.max_user_namespaces)" : "");
 		return false;
 	}
-	if (!namespaces_send_note(namespaces->start_socket_fd, &note) ||
-	    !namespaces_receive_note(namespaces->start_socket_fd, 0, &note))
-		return false; /* no note arrives: the keeper is dead */
+	if (!namespaces_send_message(namespaces->start_socket_fd, &note) ||
+	    !namespaces_receive_message(namespaces->start_socket_fd, 0, &note))
+		return false; /* no message arrives: the keeper is dead */
 	if (note.value < 0) {
-		namespaces_send_failure(namespaces->start_socket_fd, NOTE_INTERMEDIATE_FAILED, LAYER_BIT(LAYER_USERNS),
-				  "its id map cannot be written: %s", strerror(-note.value));
+		namespaces_send_failure(namespaces->start_socket_fd, NS_MESSAGE_INTERMEDIATE_FAILED,
+					LAYER_BIT(LAYER_USERNS), "its id map cannot be written: %s",
+					strerror(-note.value));
 		return false;
 	}
 	namespaces_mark_layers_made(namespaces, LAYER_BIT(LAYER_USERNS));
@@ -222,7 +223,7 @@ bool namespaces_unshare_wanted_layers(struct namespaces *namespaces)
 		return false;
 	error = namespaces_unshare_singly(namespaces, wanted);
 	if (!(namespaces->made_layers & ~LAYER_BIT(LAYER_USERNS))) {
-		namespaces_send_failure(namespaces->start_socket_fd, NOTE_INTERMEDIATE_FAILED, LAYERS_NAMESPACES,
+		namespaces_send_failure(namespaces->start_socket_fd, NS_MESSAGE_INTERMEDIATE_FAILED, LAYERS_NAMESPACES,
 				  "refused by the system: %s", strerror(error));
 		return false;
 	}

@@ -36,7 +36,7 @@ size_t namespaces_get_needed_caps(size_t count, bool overlays, int ret_caps[NAME
 	return count;
 }
 
-static void namespaces_refuse_layers(struct namespaces *namespaces, const struct namespaces_note *note)
+static void namespaces_mark_layers_refused(struct namespaces *namespaces, const struct namespaces_message *note)
 {
 	namespaces->refused_layers |= note->layers;
 	for (enum layer layer = LAYER_USERNS; layer <= LAYER_CGROUPNS; layer++)
@@ -49,7 +49,7 @@ static void namespaces_refuse_layers(struct namespaces *namespaces, const struct
 /* The intermediate process, a child of the keeper. Returns only in the supervisor. */
 static void namespaces_run_intermediate(struct namespaces *namespaces, pid_t keeper)
 {
-	struct namespaces_note note = {.kind = NOTE_SUPERVISOR_PID};
+	struct namespaces_message note = {.kind = NS_MESSAGE_SUPERVISOR_PID};
 	pid_t pid;
 
 	/* A stopped process would keep its ends of the pipes open after the death of the keeper. */
@@ -66,7 +66,7 @@ static void namespaces_run_intermediate(struct namespaces *namespaces, pid_t kee
 	if (pid == 0)
 		return;
 	note.value = pid < 0 ? -errno : pid;
-	if (!namespaces_send_note(namespaces->start_socket_fd, &note) && pid > 0)
+	if (!namespaces_send_message(namespaces->start_socket_fd, &note) && pid > 0)
 		(void)kill(pid, SIGKILL);
 	_exit(0); /* the supervisor is then a child of the keeper, which is a subreaper */
 }
@@ -88,40 +88,40 @@ static void namespaces_reap_child(pid_t pid)
 		;
 }
 
-static void namespaces_handle_supervisor_note(struct namespaces *namespaces, const struct namespaces_note *note)
+static void namespaces_handle_supervisor_message(struct namespaces *namespaces, const struct namespaces_message *note)
 {
-	if (note->kind == NOTE_SUPERVISOR_FAILED)
-		namespaces_refuse_layers(namespaces, note);
-	namespaces->supervisor_failed = note->kind == NOTE_SUPERVISOR_FAILED;
-	namespaces->supervisor_ready = note->kind == NOTE_SUPERVISOR_READY;
+	if (note->kind == NS_MESSAGE_SUPERVISOR_FAILED)
+		namespaces_mark_layers_refused(namespaces, note);
+	namespaces->supervisor_failed = note->kind == NS_MESSAGE_SUPERVISOR_FAILED;
+	namespaces->supervisor_ready = note->kind == NS_MESSAGE_SUPERVISOR_READY;
 }
 
 /*
- * Handles the notes of the intermediate process until that has forked. Returns the pid of the supervisor, 0 to try
+ * Handles the messages of the intermediate process until that has forked. Returns the pid of the supervisor, 0 to try
  * again with fewer layers, or -errno. If the intermediate process was killed or the run is to end, sets
  * namespaces->intermediate_was_killed and returns the pid of the intermediate process.
  */
 static pid_t namespaces_await_intermediate_fork(struct namespaces *namespaces, pid_t between)
 {
 	_cleanup_close_ int pidfd = namespaces_open_pidfd(between);
-	struct namespaces_note note = {.kind = NOTE_WRITE_ID_MAPS};
+	struct namespaces_message note = {.kind = NS_MESSAGE_WRITE_ID_MAPS};
 	pid_t result = between;
 
-	while (note.kind != NOTE_SUPERVISOR_PID && note.kind != NOTE_INTERMEDIATE_FAILED &&
-	       namespaces_await_note(namespaces, pidfd, namespaces->run_end_signal_fd, -1, &note)) {
-		if (note.kind == NOTE_WRITE_ID_MAPS) {
-			struct namespaces_note mapped = {.kind = NOTE_ID_MAPS_WRITTEN,
+	while (note.kind != NS_MESSAGE_SUPERVISOR_PID && note.kind != NS_MESSAGE_INTERMEDIATE_FAILED &&
+	       namespaces_await_message(namespaces, pidfd, namespaces->run_end_signal_fd, -1, &note)) {
+		if (note.kind == NS_MESSAGE_WRITE_ID_MAPS) {
+			struct namespaces_message mapped = {.kind = NS_MESSAGE_ID_MAPS_WRITTEN,
 							 .value = namespaces_write_id_maps(between)};
 
-			(void)namespaces_send_note(namespaces->start_socket_fd,
+			(void)namespaces_send_message(namespaces->start_socket_fd,
 						   &mapped); /* if the child has died, the next receive fails */
-		} else if (note.kind == NOTE_INTERMEDIATE_FAILED) {
-			namespaces_refuse_layers(namespaces, &note);
+		} else if (note.kind == NS_MESSAGE_INTERMEDIATE_FAILED) {
+			namespaces_mark_layers_refused(namespaces, &note);
 			result = 0;
-		} else if (note.kind == NOTE_SUPERVISOR_PID) {
+		} else if (note.kind == NS_MESSAGE_SUPERVISOR_PID) {
 			result = note.value;
 		} else {
-			namespaces_handle_supervisor_note(namespaces, &note);
+			namespaces_handle_supervisor_message(namespaces, &note);
 		}
 	}
 	namespaces->intermediate_was_killed = result == between;
@@ -147,15 +147,15 @@ pid_t namespaces_fork_supervisor(struct namespaces *namespaces)
 			pid = fork();
 			return pid < 0 ? -errno : pid;
 		}
-		if (!namespaces->unshare_one_by_one) {
+		if (!namespaces->must_unshare_one_by_one) {
 			pid = namespaces_clone_child(namespaces, wanted);
 			if (pid >= 0)
 				return pid;
-			namespaces->unshare_one_by_one = true;
+			namespaces->must_unshare_one_by_one = true;
 			pid = 0;
 			continue;
 		}
-		pid = namespaces_fork_with_peer(namespaces, 0);
+		pid = namespaces_fork_with_start_socket(namespaces, 0);
 		if (pid == 0) {
 			namespaces_run_intermediate(namespaces, keeper);
 			return 0;
@@ -168,13 +168,14 @@ pid_t namespaces_fork_supervisor(struct namespaces *namespaces)
 
 bool namespaces_await_supervisor_or_retry(struct namespaces *namespaces, pid_t child, int stop_fd)
 {
-	struct namespaces_note note;
+	struct namespaces_message note;
 
 	if (namespaces->start_socket_fd < 0 || namespaces->supervisor_ready || namespaces->intermediate_was_killed)
 		return false;
 	/* No pidfd: only the child has the other end, so its death is an end of file. */
-	if (!namespaces->supervisor_failed && namespaces_await_note(namespaces, -1, stop_fd, READY_TIMEOUT_MS, &note))
-		namespaces_handle_supervisor_note(namespaces, &note);
+	if (!namespaces->supervisor_failed &&
+	    namespaces_await_message(namespaces, -1, stop_fd, READY_TIMEOUT_MS, &note))
+		namespaces_handle_supervisor_message(namespaces, &note);
 	if (namespaces->supervisor_failed)
 		namespaces_reap_child(child);
 	return namespaces->supervisor_failed;

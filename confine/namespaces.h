@@ -22,18 +22,18 @@ struct namespaces {
 	/* LAYER_BITs of the namespaces that were made; in the supervisor: those of the namespaces that it is in */
 	unsigned made_layers;
 	uint64_t task_limit;   /* limit of tasks for pidmax.h, when uid 0 runs; 0: pidmax.h is not used */
-	bool task_limit_in_effect;      /* in the supervisor: the limit of tasks is in effect */
+	bool task_limit_is_set;      /* in the supervisor: the limit of tasks is in effect */
 	/* a thread makes the network namespace until namespaces_enter_view(): see namespaces-inside.c */
 	bool network_is_made_in_thread;
 	bool view_needs_network; /* in the supervisor, input: the view was built for a network namespace of its own */
 	pthread_t net_thread;
 	int net_fd, loopback; /* results of net_thread: a descriptor, 0, or -errno */
 	/* clone(2) with the flags of all namespaces failed: they are made one by one */
-	bool unshare_one_by_one;
+	bool must_unshare_one_by_one;
 	int start_socket_fd;          /* socket between keeper and child until the supervisor is ready; -1: none */
 	/*
-	 * In the keeper: notes of the supervisor that may arrive before NOTE_SUPERVISOR_PID of the intermediate
-	 * process.
+	 * In the keeper: messages of the supervisor, which may arrive before NS_MESSAGE_SUPERVISOR_PID of the
+	 * intermediate process.
 	 */
 	bool supervisor_ready, supervisor_failed;
 	int run_end_signal_fd;        /* in the keeper: readable when a signal ends the run; -1: none */
@@ -64,10 +64,10 @@ struct namespaces {
 /* Capabilities that keeper and supervisor need while namespaces are made: see privs_keep_capabilities(). */
 extern const int namespaces_caps[];
 #define NAMESPACES_CAPS_COUNT 8u
-#define NAMESPACES_SUPERVISOR_CAPS_COUNT 2u /* how many of the first capabilities the supervisor needs */
-#define NAMESPACES_LOOPBACK_CAPS_COUNT 3u   /* how many of the first are needed until the network namespace is made */
+#define NAMESPACES_CAPS_COUNT_OF_SUPERVISOR 2u /* how many of the first capabilities the supervisor needs */
+#define NAMESPACES_CAPS_COUNT_BEFORE_NETNS 3u /* how many of the first are needed until the network namespace is made */
 /* how many of the first are needed to set addresses in the network namespace */
-#define NAMESPACES_NETWORK_CAPS_COUNT 4u
+#define NAMESPACES_CAPS_COUNT_TO_SET_ADDRESSES 4u
 
 /*
  * Gets the capabilities that the supervisor needs until namespaces_drop_caps(): the first `count` of

@@ -8,7 +8,7 @@
 
 #include "base/io.h"
 
-#define PIDMAX_SUPERVISOR_TASKS 2 /* the supervisor and its watchdog thread, as rlimits.c counts them */
+#define PIDMAX_SUPERVISOR_TASK_COUNT 2 /* the supervisor and its watchdog thread, as rlimits.c counts them */
 /* The kernel wants at least 301. Close to the 300 reserved pids the limit would be very inexact. */
 #define PIDMAX_TASKS_MIN 1024
 #define PIDMAX_TASKS_MAX 4000000 /* PID_MAX_LIMIT is 4194304 */
@@ -30,6 +30,6 @@ int pidmax_set_limit(uint64_t tasks)
 	if (!pidmax_limit_is_supported(tasks) || getpid() != 1)
 		return -EOPNOTSUPP;
 	/* + 1: pids are lower than pid_max. */
-	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)tasks + PIDMAX_SUPERVISOR_TASKS + 1);
+	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)tasks + PIDMAX_SUPERVISOR_TASK_COUNT + 1);
 	return io_write_once(AT_FDCWD, "/proc/sys/kernel/pid_max", text);
 }

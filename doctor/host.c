@@ -164,9 +164,10 @@ void probe_scratch_base(struct doctor *doctor)
 	bytes = (uint64_t)fs.f_bavail * (uint64_t)fs.f_frsize;
 	little = bytes < LOW_SPACE_BYTES;
 	finding_set_state(doctor, PROBE_SCRATCH,
-			  little || kind.is_slow || scratch.base_notice ? FINDING_CAVEAT : FINDING_WORKS, 0,
-			  "%s: %s, %llu MiB free%s%s", scratch.base_notice ? scratch.base_notice : scratch.base,
-			  kind.name, (unsigned long long)(bytes >> 20), little ? ": little" : "",
+			  little || kind.is_slow || scratch.base_name_notice ? FINDING_CAVEAT : FINDING_WORKS, 0,
+			  "%s: %s, %llu MiB free%s%s",
+			  scratch.base_name_notice ? scratch.base_name_notice : scratch.base_path, kind.name,
+			  (unsigned long long)(bytes >> 20), little ? ": little" : "",
 			  kind.is_slow ? ": slow, a local TMPDIR is better" : "");
 	ret = scratch_remove_run(&scratch);
 	if (ret < 0)

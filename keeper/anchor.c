@@ -84,9 +84,9 @@ void anchor_write_due_checkpoint(struct keeper *keeper, uint64_t now_ns)
 	lines = progress->lines;
 	memcpy(head, progress->head_hash, sizeof(head));
 	__atomic_store_n(&progress->request_state, AUDIT_PROGRESS_REQUESTED, __ATOMIC_RELEASE);
-	if (lines < keeper->anchor_lines + least)
+	if (lines < keeper->anchored_line_count + least)
 		return;
-	keeper->anchor_lines = lines;
+	keeper->anchored_line_count = lines;
 	anchor_write_checkpoint(keeper, lines, head, 0);
 }
 

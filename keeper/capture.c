@@ -39,7 +39,7 @@ int capture_init_from(struct capture *capture, const struct capture_options *opt
 		return -ENOMEM;
 	}
 	capture->bytes_left_of_limit = options->limit_bytes;
-	capture->forward_step = capture_get_forward_step(options->forward_fd);
+	capture->forward_bytes_at_once = capture_get_forward_step(options->forward_fd);
 	return 0;
 }
 
@@ -140,9 +140,9 @@ static void capture_keep_and_queue_chunk(struct capture *capture, size_t len)
 
 	capture->total_bytes += len;
 	if (!fits) {
-		if (!capture->truncated)
+		if (!capture->is_truncated)
 			capture_open_spill_file(capture);
-		capture->truncated = true;
+		capture->is_truncated = true;
 		capture_spill_bytes(capture, capture->bytes_to_forward, len);
 		shown = len <= capture->bytes_left_of_limit ? 0 /* no memory to keep the chunk */
 							    : (size_t)capture->bytes_left_of_limit;
@@ -175,7 +175,7 @@ static void capture_handle_forward_error(struct capture *capture, int error)
 	capture->uses_splice = capture->forward_pipe_is_full = false;
 	capture->pending_at = capture->pending_end;
 	if (error == EPIPE) {
-		capture->reader_gone = true;
+		capture->reader_is_gone = true;
 		close_fd(&capture->pipe_fd);
 	}
 }
@@ -210,7 +210,7 @@ static bool capture_forward_pending_bytes(struct capture *capture)
 {
 	size_t left = capture->pending_end - capture->pending_at;
 	ssize_t put = write(capture->options.forward_fd, capture->bytes_to_forward + capture->pending_at,
-			    left < capture->forward_step ? left : capture->forward_step);
+			    left < capture->forward_bytes_at_once ? left : capture->forward_bytes_at_once);
 
 	if (put >= 0) {
 		capture->pending_at += (size_t)put;

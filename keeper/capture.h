@@ -31,8 +31,8 @@ struct capture {
 	size_t kept_len, kept_room;
 	uint64_t total_bytes;         /* how much the program wrote */
 	uint64_t bytes_left_of_limit; /* number of bytes that may still be forwarded or kept */
-	bool truncated;
-	bool reader_gone;  /* forwarding failed with EPIPE, so the pipe was closed: the program gets EPIPE as well */
+	bool is_truncated;
+	bool reader_is_gone;  /* forwarding failed with EPIPE, so the pipe was closed: the program gets EPIPE as well */
 	int forward_error; /* errno of a failed write to forward_fd, after which the pipe is only drained; 0: none */
 	int spill_fd;
 	int spill_error; /* errno of a failed write: the spill file is incomplete; 0: none */
@@ -40,7 +40,8 @@ struct capture {
 	/* splice(2) moves the bytes to forward_fd: only where nothing is kept and there is no limit */
 	bool uses_splice;
 	bool forward_pipe_is_full;    /* splice(2) found that forward_fd is full */
-	size_t forward_step; /* bytes that write(2) takes without blocking when poll(2) calls forward_fd writable */
+	/* bytes that write(2) takes without blocking when poll(2) calls forward_fd writable */
+	size_t forward_bytes_at_once;
 	char *bytes_to_forward;       /* CAPTURE_CHUNK_BYTES for what was read and is to be forwarded */
 	size_t pending_at, pending_end;
 };

@@ -13,7 +13,7 @@
 enum custodian_dir {
 	CUSTODIAN_OUTPUT,  /* of --output */
 	CUSTODIAN_METRICS, /* the directory of the file of --metrics */
-	CUSTODIAN_ATTEST,  /* the directory of the file of --attest */
+	CUSTODIAN_ATTESTATION,  /* the directory of the file of --attest */
 	CUSTODIAN_DIR_COUNT,
 };
 

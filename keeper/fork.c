@@ -25,7 +25,7 @@ struct fork_descriptors {
 	int stdio_fd[3]; /* the program's stdin, stdout and stderr */
 	int control_fd;
 	int ready_pipe[2];  /* the keeper writes an int, 0 or -errno, after each step of keeper_prepare_run */
-	int prepare_error; /* result of the last step */
+	int last_prepare_result; /* result of the last step */
 };
 
 static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct fork_descriptors *ends,
@@ -35,7 +35,7 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 	const struct process_options process = {
 		.policy = options->policy,
 		.scratch = {.run_id = options->scratch->id,
-			    .base = options->scratch->base,
+			    .base_path = options->scratch->base_path,
 			    .path = options->scratch->path,
 			    .fd = options->scratch->fd},
 		.keeper_ready_fd = ends->ready_pipe[0],
@@ -69,7 +69,7 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 		options->audit_fd, options->sink_fd, options->ask.dir_fd, keeper->report_fd,
 		namespaces->start_socket_fd, namespaces->host_root_fd, namespaces->host_pidns_fd,
 		options->scratch->base_fd, options->scratch->fd, options->session ? options->session->listen_fd : -1,
-		options->session ? options->session->holder_fd : -1,
+		options->session ? options->session->holding_client_fd : -1,
 		keeper->egress.control_fd, keeper->egress.dns_fd[0], keeper->egress.dns_fd[1]};
 	const size_t count = sizeof(own) / sizeof(own[0]);
 	int keep[sizeof(own) / sizeof(own[0]) + CGROUP_FDS_MAX];
@@ -169,7 +169,7 @@ static void keeper_add_redirect_dirs(const struct keeper_options *options)
 static void keeper_send_prepare_result(const struct fork_descriptors *ends)
 {
 	/* EPIPE: the supervisor is dead, which the loop handles */
-	(void)!write(ends->ready_pipe[1], &ends->prepare_error, sizeof(ends->prepare_error));
+	(void)!write(ends->ready_pipe[1], &ends->last_prepare_result, sizeof(ends->last_prepare_result));
 }
 
 /*
@@ -181,23 +181,23 @@ static void keeper_prepare_run(struct keeper *keeper, struct fork_descriptors *e
 {
 	const struct keeper_options *options = keeper->options;
 
-	if (!again && options->scratch_dirs_not_made_yet) {
-		ends->prepare_error = scratch_make_dirs(options->scratch);
+	if (!again && options->scratch_dirs_are_not_made_yet) {
+		ends->last_prepare_result = scratch_make_dirs(options->scratch);
 		keeper_add_redirect_dirs(options);
 	}
 	keeper_send_prepare_result(ends);
-	if (again || ends->prepare_error < 0)
+	if (again || ends->last_prepare_result < 0)
 		return;
-	ends->prepare_error = policy_compute_sha256(options->policy);
-	if (ends->prepare_error == 0)
-		ends->prepare_error = evidence_make_key(keeper);
-	if (ends->prepare_error == 0) {
+	ends->last_prepare_result = policy_compute_sha256(options->policy);
+	if (ends->last_prepare_result == 0)
+		ends->last_prepare_result = evidence_make_key(keeper);
+	if (ends->last_prepare_result == 0) {
 		memcpy(keeper->shared_page->policy_sha256, policy_get_settings(options->policy)->sha256,
 		       sizeof(keeper->shared_page->policy_sha256));
 		__atomic_store_n(&keeper->shared_page->keeper_part_is_written, true, __ATOMIC_RELEASE);
 	}
 	keeper_send_prepare_result(ends);
-	if (options->scratch_dirs_not_made_yet)
+	if (options->scratch_dirs_are_not_made_yet)
 		scratch_remove_old_files(options->scratch);
 }
 

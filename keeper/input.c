@@ -45,7 +45,7 @@ struct input_copy_state {
 	const char *path_as_given; /* the path as the user gave it, for messages */
 	struct stat workdir; /* the workdir, which must not be in the tree that is copied into it */
 	unsigned entries, depth;
-	uint64_t left_bytes;
+	uint64_t remaining_bytes;
 	struct policy_error *ret_error;
 };
 
@@ -79,10 +79,10 @@ static int input_copy_regular(struct input_copy_state *input, int from, const st
 	to = openat(to_dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0)
 		return -errno;
-	error = io_copy_bytes(from, to, input->left_bytes, &copied);
+	error = io_copy_bytes(from, to, input->remaining_bytes, &copied);
 	if (error < 0)
 		return error;
-	input->left_bytes -= copied;
+	input->remaining_bytes -= copied;
 	return input_set_attributes(input, to, st);
 }
 
@@ -153,7 +153,7 @@ static int input_copy_entry(struct input_copy_state *input, int from_dirfd, int 
 		return input_set_error_at(input, name, -errno, NULL);
 	if (S_ISDIR(st.st_mode))
 		return input_copy_tree(input, from, &st, to_dirfd, name);
-	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > input->left_bytes)
+	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > input->remaining_bytes)
 		return input_set_error_at(input, name, -EFBIG,
 					  "does not fit: --input copies at most " INPUT_BYTES_MAX_TEXT);
 	error = input_copy_regular(input, from, &st, to_dirfd, name);
@@ -209,8 +209,10 @@ static const char *input_get_name(const struct input_file *file)
 static int input_copy_file(int workdir_fd, const struct input_file *file, const struct privs_user *user,
 			  struct policy_error *ret_error)
 {
-	struct input_copy_state input = {
-		.user = user, .path_as_given = file->path_as_given, .left_bytes = UINT64_MAX, .ret_error = ret_error};
+	struct input_copy_state input = {.user = user,
+					 .path_as_given = file->path_as_given,
+					 .remaining_bytes = UINT64_MAX,
+					 .ret_error = ret_error};
 	const char *path = file->path_as_given;
 	const char *slash = strrchr(path, '/');
 	_cleanup_close_ int from = input_open_file(file);
@@ -231,7 +233,7 @@ static int input_copy_file(int workdir_fd, const struct input_file *file, const 
 			return input_set_error(ret_error, path, -EINVAL, "is the root; name a directory below it");
 		if (faccessat(workdir_fd, input_get_name(file), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 			return input_set_error(ret_error, path, -EEXIST, INPUT_NAME_TAKEN_MESSAGE);
-		input.left_bytes = INPUT_BYTES_MAX;
+		input.remaining_bytes = INPUT_BYTES_MAX;
 		return input_copy_tree(&input, from, &st, workdir_fd, input_get_name(file));
 	}
 	error = input_copy_regular(&input, from, &st, workdir_fd, slash ? slash + 1 : path);

@@ -32,9 +32,9 @@ static void loop_end_run(struct keeper *keeper, unsigned end)
 {
 	unsigned char byte = (unsigned char)end;
 
-	if (keeper->end_reason != RUN_END_NOT_ORDERED || keeper->supervisor_exited) {
+	if (keeper->end_reason != RUN_END_NOT_ORDERED || keeper->supervisor_has_exited) {
 		if (end != RUN_END_TIMEOUT) {
-			if (!keeper->supervisor_exited)
+			if (!keeper->supervisor_has_exited)
 				(void)kill(keeper->supervisor_pid, SIGKILL);
 			capture_stop_forwarding(&keeper->outcome->out);
 			capture_stop_forwarding(&keeper->outcome->err);
@@ -42,15 +42,15 @@ static void loop_end_run(struct keeper *keeper, unsigned end)
 		return;
 	}
 	keeper->end_reason = end;
-	keeper->kill_supervisor_ns = io_read_clock_ns() + KILL_SUPERVISOR_AFTER_NS;
-	keeper->kill_tree_ns = io_read_clock_ns() + KILL_TREE_TIMEOUT_NS;
+	keeper->kill_supervisor_at_ns = io_read_clock_ns() + KILL_SUPERVISOR_AFTER_NS;
+	keeper->kill_tree_at_ns = io_read_clock_ns() + KILL_TREE_TIMEOUT_NS;
 	(void)!write(keeper->control_fd, &byte, 1); /* EPIPE: the supervisor has just exited */
 }
 
 /* Sends the supervisor one byte of those that supervisor/process.h lists for control_fd and that do not end the run. */
 static void loop_send_order(const struct keeper *keeper, unsigned char order)
 {
-	if (!keeper->supervisor_exited && keeper->end_reason == RUN_END_NOT_ORDERED)
+	if (!keeper->supervisor_has_exited && keeper->end_reason == RUN_END_NOT_ORDERED)
 		(void)!write(keeper->control_fd, &order, 1); /* EPIPE: the supervisor has just exited */
 }
 
@@ -64,12 +64,12 @@ static void loop_ask_program_to_end(struct keeper *keeper, unsigned why)
 	bool timeout = why == RUN_END_TIMEOUT;
 	uint64_t grace_ns = timeout ? options->grace_ns : options->kill_after_ns;
 
-	if (grace_ns == 0 || keeper->asked_to_end_by || keeper->end_reason != RUN_END_NOT_ORDERED ||
-	    keeper->supervisor_exited) {
-		loop_end_run(keeper, keeper->asked_to_end_by ? keeper->asked_to_end_by : why);
+	if (grace_ns == 0 || keeper->asked_to_end_reason || keeper->end_reason != RUN_END_NOT_ORDERED ||
+	    keeper->supervisor_has_exited) {
+		loop_end_run(keeper, keeper->asked_to_end_reason ? keeper->asked_to_end_reason : why);
 		return;
 	}
-	keeper->asked_to_end_by = why;
+	keeper->asked_to_end_reason = why;
 	keeper->asked_to_end_ns = io_read_clock_ns();
 	keeper->grace_end_ns = keeper->asked_to_end_ns + grace_ns;
 	loop_send_order(keeper, (unsigned char)(timeout ? RUN_BYTE_ASK_TO_END_TIMEOUT : RUN_BYTE_ASK_TO_END + why));
@@ -77,19 +77,19 @@ static void loop_ask_program_to_end(struct keeper *keeper, unsigned why)
 
 static void loop_on_end_signal(struct keeper *keeper, unsigned number)
 {
-	bool again = keeper->asked_to_end_by && keeper->asked_to_end_by != RUN_END_TIMEOUT;
+	bool again = keeper->asked_to_end_reason && keeper->asked_to_end_reason != RUN_END_TIMEOUT;
 
 	if (again && io_read_clock_ns() - keeper->asked_to_end_ns < SIGNALS_COUNT_AS_ONE_WITHIN_NS)
 		return;
 	again = again && keeper->end_reason == RUN_END_NOT_ORDERED;
 	loop_ask_program_to_end(keeper, number);
 	if (again && keeper->end_reason != RUN_END_NOT_ORDERED)
-		keeper->kill_supervisor_ns = io_read_clock_ns() + KILL_SUPERVISOR_AFTER_2ND_SIGNAL_NS;
+		keeper->kill_supervisor_at_ns = io_read_clock_ns() + KILL_SUPERVISOR_AFTER_2ND_SIGNAL_NS;
 }
 
 static void loop_on_continue(struct keeper *keeper)
 {
-	if (!keeper->supervisor_exited)
+	if (!keeper->supervisor_has_exited)
 		terminal_set_raw_mode(&keeper->terminal);
 	terminal_update_size(&keeper->terminal);
 	loop_send_order(keeper, SIGCONT);
@@ -216,7 +216,7 @@ static void loop_on_supervisor_exit(struct keeper *keeper)
 	 * uninterruptible sleep.
 	 */
 	(void)killtree(KEEPER_KILL_TREE_TIMEOUT_MS, 0);
-	keeper->supervisor_exited = true;
+	keeper->supervisor_has_exited = true;
 	keeper->outcome->duration_ns = io_read_clock_ns() - keeper->start_ns;
 	if (keeper->end_reason != RUN_END_NOT_ORDERED)
 		loop_drop_output_without_reader(keeper);
@@ -233,7 +233,7 @@ static void loop_check_spill_files_limit(struct keeper *keeper)
 	keeper->shared_page->spilled_bytes = spilled;
 	if (disk && spilled + keeper->shared_page->disk_bytes > disk)
 		full = true;
-	if (full && spilled > 0 && keeper->end_reason == RUN_END_NOT_ORDERED && !keeper->supervisor_exited)
+	if (full && spilled > 0 && keeper->end_reason == RUN_END_NOT_ORDERED && !keeper->supervisor_has_exited)
 		loop_end_run(keeper, RUN_END_OUTPUT_LIMIT);
 }
 
@@ -244,7 +244,7 @@ static void loop_on_output(struct keeper *keeper, struct capture *capture)
 	progress_clear_status_line(keeper);
 	(void)capture_read_or_forward_chunk(capture); /* if nothing was moved, the stream is polled again */
 	loop_check_spill_files_limit(keeper);
-	if (capture->reader_gone && keeper->options->uses_terminal) {
+	if (capture->reader_is_gone && keeper->options->uses_terminal) {
 		/* Hangs up the program's terminal: the program gets SIGHUP, where a pipe would give EPIPE. */
 		stdin_relay_release(&keeper->input);
 		close_fd(&keeper->terminal.master_fd);
@@ -267,7 +267,7 @@ static void loop_on_input(struct keeper *keeper)
 static uint64_t loop_get_time_limit_end_ns(const struct keeper *keeper)
 {
 	if (!keeper->time_limit_end_ns || keeper->end_reason != RUN_END_NOT_ORDERED ||
-	    keeper->asked_to_end_by == RUN_END_TIMEOUT)
+	    keeper->asked_to_end_reason == RUN_END_TIMEOUT)
 		return UINT64_MAX;
 	return keeper->time_limit_end_ns;
 }
@@ -276,10 +276,10 @@ static uint64_t loop_get_time_limit_end_ns(const struct keeper *keeper)
 static void loop_end_run_after_grace_time(struct keeper *keeper)
 {
 	keeper->grace_end_ns = 0;
-	if (keeper->supervisor_exited)
+	if (keeper->supervisor_has_exited)
 		loop_drop_output_without_reader(keeper);
 	else if (keeper->end_reason == RUN_END_NOT_ORDERED)
-		loop_end_run(keeper, keeper->asked_to_end_by);
+		loop_end_run(keeper, keeper->asked_to_end_reason);
 }
 
 static void loop_check_deadlines(struct keeper *keeper)
@@ -289,15 +289,15 @@ static void loop_check_deadlines(struct keeper *keeper)
 	if (keeper->grace_end_ns && now >= keeper->grace_end_ns)
 		loop_end_run_after_grace_time(keeper);
 	anchor_write_due_checkpoint(keeper, now);
-	if (keeper->supervisor_exited)
+	if (keeper->supervisor_has_exited)
 		return;
 	if (now >= loop_get_time_limit_end_ns(keeper))
 		loop_ask_program_to_end(keeper, RUN_END_TIMEOUT);
-	if (keeper->kill_tree_ns && !keeper->report_was_written && now >= keeper->kill_tree_ns) {
+	if (keeper->kill_tree_at_ns && !keeper->report_was_written && now >= keeper->kill_tree_at_ns) {
 		(void)killtree_kill_descendants_once(keeper->supervisor_pid);
-		keeper->kill_tree_ns = io_read_clock_ns() + KILL_TREE_TIMEOUT_NS;
+		keeper->kill_tree_at_ns = io_read_clock_ns() + KILL_TREE_TIMEOUT_NS;
 	}
-	if (keeper->kill_supervisor_ns && now >= keeper->kill_supervisor_ns)
+	if (keeper->kill_supervisor_at_ns && now >= keeper->kill_supervisor_at_ns)
 		(void)kill(keeper->supervisor_pid, SIGKILL);
 	progress_report_due(keeper, now);
 }
@@ -307,13 +307,13 @@ static int loop_get_timeout_ms(const struct keeper *keeper)
 {
 	uint64_t now = io_read_clock_ns(), until = keeper->grace_end_ns ? keeper->grace_end_ns : UINT64_MAX;
 
-	if (!keeper->supervisor_exited) {
+	if (!keeper->supervisor_has_exited) {
 		if (loop_get_time_limit_end_ns(keeper) < until)
 			until = loop_get_time_limit_end_ns(keeper);
-		if (keeper->kill_supervisor_ns)
-			until = keeper->report_was_written || keeper->kill_supervisor_ns < keeper->kill_tree_ns
-					? keeper->kill_supervisor_ns
-					: keeper->kill_tree_ns;
+		if (keeper->kill_supervisor_at_ns)
+			until = keeper->report_was_written || keeper->kill_supervisor_at_ns < keeper->kill_tree_at_ns
+					? keeper->kill_supervisor_at_ns
+					: keeper->kill_tree_at_ns;
 		if (progress_get_next_ns(keeper) < until)
 			until = progress_get_next_ns(keeper);
 		if (anchor_get_next_ns(keeper) < until)
@@ -333,17 +333,18 @@ void keeper_run_loop(struct keeper *keeper)
 	struct pollfd poll_set[SOURCE_MAX];
 
 	progress_start(keeper);
-	while (!keeper->supervisor_exited || !capture_has_ended(&outcome->out) || !capture_has_ended(&outcome->err)) {
+	while (!keeper->supervisor_has_exited || !capture_has_ended(&outcome->out) ||
+	       !capture_has_ended(&outcome->err)) {
 		poll_set[SOURCE_SIGNAL] = (struct pollfd){.fd = keeper->signal_fd, .events = POLLIN};
 		poll_set[SOURCE_SUPERVISOR] = (struct pollfd){
-			.fd = keeper->supervisor_exited ? -1 : keeper->supervisor_pidfd, .events = POLLIN};
+			.fd = keeper->supervisor_has_exited ? -1 : keeper->supervisor_pidfd, .events = POLLIN};
 		poll_set[SOURCE_REPORT] = (struct pollfd){
-			.fd = keeper->supervisor_exited || keeper->report_was_written ? -1 : keeper->control_fd,
+			.fd = keeper->supervisor_has_exited || keeper->report_was_written ? -1 : keeper->control_fd,
 			.events = POLLIN};
 		capture_get_pollfd(&outcome->out, &poll_set[SOURCE_OUT]);
 		capture_get_pollfd(&outcome->err, &poll_set[SOURCE_ERR]);
 		stdin_relay_get_pollfd(&keeper->input, &poll_set[SOURCE_INPUT]);
-		if (keeper->supervisor_exited)
+		if (keeper->supervisor_has_exited)
 			poll_set[SOURCE_INPUT].fd = -1;
 		if (poll(poll_set, SOURCE_MAX, loop_get_timeout_ms(keeper)) < 0 && errno != EINTR)
 			loop_end_run(keeper, SIGTERM); /* cannot happen with valid descriptors; do not spin */

@@ -47,7 +47,7 @@ static int keeper_recover_log(const struct keeper *keeper)
 }
 
 /* The outcome after the supervisor's death. If the keeper killed it, the reason is the status, otherwise an error. */
-static void keeper_judge_supervisor_death(struct keeper *keeper)
+static void keeper_determine_outcome_without_supervisor(struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
 	int status = keeper->supervisor_wait_status, recovered = 0;
@@ -93,7 +93,7 @@ static bool keeper_was_ended_by_decoy(const json_t *report)
 }
 
 /* Reports that egress died if the program failed, because the missing network may be the reason. */
-static void keeper_judge_egress_death(const struct keeper *keeper)
+static void keeper_report_egress_death(const struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
 	int status = keeper->egress_wait_status;
@@ -123,7 +123,7 @@ static json_t *keeper_get_valid_report(struct keeper *keeper)
 	return NULL;
 }
 
-void keeper_judge_outcome(struct keeper *keeper)
+void keeper_determine_outcome(struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
 	json_t *error, *calls;
@@ -131,20 +131,20 @@ void keeper_judge_outcome(struct keeper *keeper)
 
 	outcome->report = keeper_get_valid_report(keeper);
 	if (!outcome->report) {
-		keeper_judge_supervisor_death(keeper);
+		keeper_determine_outcome_without_supervisor(keeper);
 		return;
 	}
 	error = json_object_get(outcome->report, "error");
 	calls = json_object_get(outcome->report, "calls");
 	wait_status = (int)json_integer_value(json_object_get(outcome->report, "wait_status"));
-	outcome->asked_to_end_by = (unsigned)json_integer_value(json_object_get(outcome->report, "asked"));
+	outcome->asked_to_end_reason = (unsigned)json_integer_value(json_object_get(outcome->report, "asked"));
 	outcome->was_killed_for_decoy = keeper_was_ended_by_decoy(outcome->report);
 	if (outcome->was_killed_for_decoy && keeper->end_reason == RUN_END_NOT_ORDERED)
 		keeper->end_reason = SIGKILL;
 	outcome->end_reason =
 		WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL ? keeper->end_reason : RUN_END_NOT_ORDERED;
 	outcome->ending =
-		run_ending_make(keeper->end_reason, outcome->asked_to_end_by, keeper_find_limit(outcome->report),
+		run_ending_make(keeper->end_reason, outcome->asked_to_end_reason, keeper_find_limit(outcome->report),
 				wait_status,
 				json_integer_value(json_object_get(calls, "denied")) >
 					   json_integer_value(json_object_get(calls, "expected")) ||
@@ -157,7 +157,7 @@ void keeper_judge_outcome(struct keeper *keeper)
 			.exit_code = (int)json_integer_value(json_object_get(outcome->report, "exit_code"))};
 		outcome->ending.status = outcome->ending.exit_code == RUN_EXIT_REFUSED ? RUN_DENIED : RUN_ERROR;
 	}
-	keeper_judge_egress_death(keeper);
+	keeper_report_egress_death(keeper);
 }
 
 /*

@@ -29,14 +29,14 @@ struct keeper {
 	int signal_fd;
 	bool forbidden_answer_printed;
 	uint64_t anchor_next_ns; /* when a checkpoint may be due; 0: never */
-	uint64_t anchor_lines;   /* number of lines in the last checkpoint */
+	uint64_t anchored_line_count;   /* number of lines in the last checkpoint */
 	struct signing_key *key; /* signs the log; owned; NULL: there is no log. evidence.h */
 	uint64_t start_ns;
 	uint64_t time_limit_end_ns;           /* when the run's time limit ends; 0: no limit */
-	uint64_t kill_tree_ns; /* when the supervisor's descendants are killed; 0: the run is not to end */
-	uint64_t kill_supervisor_ns; /* when the supervisor is killed; 0: the run is not to end */
+	uint64_t kill_tree_at_ns; /* when the supervisor's descendants are killed; 0: the run is not to end */
+	uint64_t kill_supervisor_at_ns; /* when the supervisor is killed; 0: the run is not to end */
 	/* why the program was asked to end: RUN_END_TIMEOUT or a signal number; 0: not asked */
-	unsigned asked_to_end_by;
+	unsigned asked_to_end_reason;
 	uint64_t asked_to_end_ns;     /* when the program was asked to end */
 	uint64_t grace_end_ns; /* when the grace time ends; 0: the program was not asked to end, or it has ended */
 	unsigned end_reason;   /* why the supervisor was told to end the run: RUN_END_* or a signal number */
@@ -44,7 +44,7 @@ struct keeper {
 	bool report_was_written; /* the supervisor has written its report, or died before */
 	/* owned: the report, read before the supervisor exits; used only if its exit status is 0 */
 	json_t *report_before_exit;
-	bool supervisor_exited;   /* the supervisor has exited, and its process tree is dead */
+	bool supervisor_has_exited;   /* the supervisor has exited, and its process tree is dead */
 	struct progress {
 		/* when the next status line and the next line of JSON are due; UINT64_MAX: never */
 		uint64_t line_ns, json_ns;
@@ -67,7 +67,7 @@ void keeper_run_loop(struct keeper *keeper);
 json_t *keeper_read_report(const struct keeper *keeper);
 
 /* Fills keeper->outcome from the supervisor's report, or from how the supervisor died. */
-void keeper_judge_outcome(struct keeper *keeper);
+void keeper_determine_outcome(struct keeper *keeper);
 
 /* Sets the message for a run that did not begin, because `step` failed with -errno. */
 void keeper_explain_failure(struct keeper_outcome *outcome, const char *step, int error);

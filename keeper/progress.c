@@ -10,10 +10,10 @@
 #include "base/proctree.h"
 #include "keeper/result.h"
 
-#define STATUS_LINE_FIRST_NS UINT64_C(2000000000)
-#define STATUS_LINE_EVERY_NS UINT64_C(500000000)
+#define STATUS_LINE_FIRST_AFTER_NS UINT64_C(2000000000)
+#define STATUS_LINE_INTERVAL_NS UINT64_C(500000000)
 #define TERMINAL_CLEAR_LINE "\r\033[K"
-#define PROCESSES_MAX 4096u /* most processes whose memory is added up */
+#define PROGRESS_PROCESSES_MAX 4096u /* most processes whose memory is added up */
 
 void progress_start(struct keeper *keeper)
 {
@@ -22,7 +22,7 @@ void progress_start(struct keeper *keeper)
 	keeper->progress =
 		(struct progress){.line_ns = UINT64_MAX, .json_ns = UINT64_MAX, .output_ends_with_newline = true};
 	if (options->shows_status_line)
-		keeper->progress.line_ns = keeper->start_ns + STATUS_LINE_FIRST_NS;
+		keeper->progress.line_ns = keeper->start_ns + STATUS_LINE_FIRST_AFTER_NS;
 	if (options->status_fd >= 0 && options->status_every_ns)
 		keeper->progress.json_ns = keeper->start_ns + options->status_every_ns;
 }
@@ -40,13 +40,13 @@ uint64_t progress_get_next_ns(const struct keeper *keeper)
  */
 static size_t progress_measure_memory(const struct keeper *keeper, uint64_t *ret_bytes)
 {
-	pid_t pids[PROCESSES_MAX];
-	size_t count = proctree_list_descendants(keeper->supervisor_pid, pids, PROCESSES_MAX);
+	pid_t pids[PROGRESS_PROCESSES_MAX];
+	size_t count = proctree_list_descendants(keeper->supervisor_pid, pids, PROGRESS_PROCESSES_MAX);
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	struct procstat stat;
 
 	*ret_bytes = 0;
-	for (size_t i = 0; i < count && i < PROCESSES_MAX; i++)
+	for (size_t i = 0; i < count && i < PROGRESS_PROCESSES_MAX; i++)
 		if (procstat_read(pids[i], &stat) == 0)
 			*ret_bytes += stat.rss_pages * page;
 	return count;
@@ -83,8 +83,8 @@ static void progress_write_json(struct keeper *keeper, uint64_t now_ns)
 		.duration_ms = (now_ns - keeper->start_ns) / 1000000,
 		.judged = counters->judged,
 		.denied = counters->denied,
-		.connections = counters->open_connections,
-		.network_denied = counters->network_denied,
+		.connection_count = counters->open_connections,
+		.network_denied_count = counters->network_denied,
 	};
 
 	if (poll(&reader, 1, 0) <= 0 || !(reader.revents & POLLOUT))
@@ -99,7 +99,7 @@ void progress_report_due(struct keeper *keeper, uint64_t now_ns)
 	struct progress *progress = &keeper->progress;
 
 	if (now_ns >= progress->line_ns) {
-		progress->line_ns = now_ns + STATUS_LINE_EVERY_NS;
+		progress->line_ns = now_ns + STATUS_LINE_INTERVAL_NS;
 		progress_show_status_line(keeper, now_ns);
 	}
 	if (now_ns >= progress->json_ns) {

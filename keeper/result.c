@@ -60,10 +60,10 @@ static json_t *result_make_limits(const struct keeper_options *options, const st
 	json_decref(others);
 	(void)json_object_set_new(all, "stdout",
 				  result_make_limit(options->stdout_limit_bytes, CAPTURE_NO_LIMIT,
-						    outcome->out.total_bytes, outcome->out.truncated));
+						    outcome->out.total_bytes, outcome->out.is_truncated));
 	(void)json_object_set_new(all, "stderr",
 				  result_make_limit(options->stderr_limit_bytes, CAPTURE_NO_LIMIT,
-						    outcome->err.total_bytes, outcome->err.truncated));
+						    outcome->err.total_bytes, outcome->err.is_truncated));
 	return all;
 }
 
@@ -86,7 +86,7 @@ static void result_set_stream(json_t *result, const char *name, struct capture *
 	(void)snprintf(key, sizeof(key), "%s_bytes", name);
 	(void)json_object_set_new(result, key, json_integer((json_int_t)capture->total_bytes));
 	(void)snprintf(key, sizeof(key), "%s_truncated", name);
-	(void)json_object_set_new(result, key, json_boolean(capture->truncated));
+	(void)json_object_set_new(result, key, json_boolean(capture->is_truncated));
 	(void)snprintf(key, sizeof(key), "%s_path", name);
 	(void)json_object_set_new(result, key, path ? report_make_text_json(path) : json_null());
 }
@@ -106,7 +106,7 @@ static json_t *result_make_error_object(const char *code, const char *message)
 /* The JSON of how callgate ended the run or asked the program to end; null: it did neither. */
 static json_t *result_make_termination(const struct keeper_outcome *outcome)
 {
-	unsigned why = outcome->asked_to_end_by ? outcome->asked_to_end_by : outcome->end_reason;
+	unsigned why = outcome->asked_to_end_reason ? outcome->asked_to_end_reason : outcome->end_reason;
 	bool timeout = why == RUN_END_TIMEOUT;
 
 	if (why == RUN_END_NOT_ORDERED || why == RUN_END_OUTPUT_LIMIT)
@@ -116,7 +116,7 @@ static json_t *result_make_termination(const struct keeper_outcome *outcome)
 			 : outcome->was_killed_for_decoy ? "decoy"
 							 : "signal",
 			 "sent",
-			 outcome->asked_to_end_by ? json_integer(timeout ? SIGTERM : (json_int_t)why) : json_null(),
+			 outcome->asked_to_end_reason ? json_integer(timeout ? SIGTERM : (json_int_t)why) : json_null(),
 			 "killed", (int)(outcome->end_reason != RUN_END_NOT_ORDERED));
 }
 
@@ -238,8 +238,8 @@ int result_write_progress_line(int fd, const struct result_progress *progress)
 			      progress->run_id, "duration_ms", (json_int_t)progress->duration_ms, "memory_bytes",
 			      (json_int_t)progress->memory_bytes, "processes", (json_int_t)progress->processes, "calls",
 			      "judged", (json_int_t)progress->judged, "denied", (json_int_t)progress->denied, "network",
-			      "open", (json_int_t)progress->connections, "denied",
-			      (json_int_t)progress->network_denied));
+			      "open", (json_int_t)progress->connection_count, "denied",
+			      (json_int_t)progress->network_denied_count));
 }
 
 int result_write_end_line(int fd, const json_t *result)

@@ -25,8 +25,8 @@ struct result_progress {
 	const char *run_id;
 	uint64_t duration_ms, memory_bytes, processes;
 	uint64_t judged, denied; /* calls */
-	uint64_t connections;    /* connections through egress that are open now */
-	uint64_t network_denied; /* refusals by egress */
+	uint64_t connection_count;    /* connections through egress that are open now */
+	uint64_t network_denied_count; /* refusals by egress */
 };
 
 /* Write the first, a further and the last line to the descriptor of --status-fd. 0 or -errno. */

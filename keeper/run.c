@@ -215,14 +215,14 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 	environment_wipe_own(); /* the supervisor wipes its own copy */
 	if (keeper.has_sched_batch)
 		scheduling_set_sched_other();
-	cpu_request_short_slice();
+	cpu_request_short_time_slice();
 	if (error == 0 && options->layers->layer[LAYER_SELF_FILTER].active)
 		error = selffilter_install(SELF_KEEPER);
 	if (error == 0) {
 		terminal_set_raw_mode(&keeper.terminal);
 		anchor_request_first_progress(&keeper);
 		keeper_run_loop(&keeper);
-		keeper_judge_outcome(&keeper);
+		keeper_determine_outcome(&keeper);
 		keeper_complete_log(&keeper);
 	} else {
 		keeper_end_failed_start(&keeper, step, error);

@@ -26,7 +26,7 @@ struct process_session;
 struct keeper_options {
 	struct policy *policy; /* its digest (policy_compute_sha256) is computed while the supervisor starts */
 	struct scratch *scratch;
-	bool scratch_dirs_not_made_yet; /* the keeper has yet to call scratch_make_dirs() */
+	bool scratch_dirs_are_not_made_yet; /* the keeper has yet to call scratch_make_dirs() */
 	char *const *argv;        /* the program and its arguments, NULL-ended */
 	const char *version_manager_program;    /* passed on in struct process_options */
 	const char *workdir_host; /* canonical host path of the workdir */
@@ -79,7 +79,7 @@ struct keeper_options {
 
 struct keeper_outcome {
 	struct run_ending ending;
-	unsigned asked_to_end_by;         /* why the program was asked to end, as in struct supervise_report */
+	unsigned asked_to_end_reason;         /* why the program was asked to end, as in struct supervise_report */
 	unsigned end_reason;              /* why callgate killed the program: RUN_END_* or a signal number */
 	uint64_t duration_ns;
 	struct capture out, err;

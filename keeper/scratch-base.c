@@ -46,11 +46,11 @@ static int scratch_open_dir_of_this_user(const char *path, char why[SCRATCH_REAS
  */
 static int scratch_open_usual_base(struct scratch *scratch, char why[SCRATCH_REASON_SIZE])
 {
-	int made = scratch_make_dir(AT_FDCWD, scratch->base, 0700);
+	int made = scratch_make_dir(AT_FDCWD, scratch->base_path, 0700);
 
 	if (made < 0 && made != -EEXIST)
 		return made;
-	scratch->base_fd = scratch_open_dir_of_this_user(scratch->base, why);
+	scratch->base_fd = scratch_open_dir_of_this_user(scratch->base_path, why);
 	if (scratch->base_fd >= 0)
 		return 0;
 	return scratch->base_fd == -ENOENT || made == 0 ? scratch->base_fd : -EPERM;
@@ -144,10 +144,10 @@ static char *scratch_make_private_base(const char *dir, const char *known)
 	return found;
 }
 
-/* Opens a directory of all runs that has another name than callgate-UID, and sets scratch->base_notice. 0 or -errno. */
+/* Opens a base directory that has another name than callgate-UID, and sets scratch->base_name_notice. 0 or -errno. */
 static int scratch_open_private_base(struct scratch *scratch, const char *why)
 {
-	_cleanup_free_ char *dir = strdup(scratch->base), *known = NULL, *name = NULL;
+	_cleanup_free_ char *dir = strdup(scratch->base_path), *known = NULL, *name = NULL;
 	char unused[SCRATCH_REASON_SIZE];
 	bool listed;
 	char *slash = dir ? strrchr(dir, '/') : NULL;
@@ -165,14 +165,14 @@ static int scratch_open_private_base(struct scratch *scratch, const char *why)
 		name = scratch_make_private_base(dir, known);
 	if (!name)
 		return -errno;
-	if (asprintf(&scratch->base_notice, "%s cannot be used as scratch space: %s; this run has %s", scratch->base,
-		     why, name) < 0) {
-		scratch->base_notice = NULL;
+	if (asprintf(&scratch->base_name_notice, "%s cannot be used as scratch space: %s; this run has %s",
+		     scratch->base_path, why, name) < 0) {
+		scratch->base_name_notice = NULL;
 		return -ENOMEM;
 	}
-	free(scratch->base);
-	scratch->base = steal_pointer(&name);
-	scratch->base_fd = scratch_open_dir_of_this_user(scratch->base, unused);
+	free(scratch->base_path);
+	scratch->base_path = steal_pointer(&name);
+	scratch->base_fd = scratch_open_dir_of_this_user(scratch->base_path, unused);
 	return scratch->base_fd < 0 ? scratch->base_fd : 0;
 }
 
@@ -186,9 +186,10 @@ int scratch_open_base(struct scratch *scratch, struct policy_error *ret_error)
 	if (!tmpdir || tmpdir[0] != '/')
 		tmpdir = "/tmp";
 	real = realpath(tmpdir, NULL);
-	if (!real || asprintf(&scratch->base, "%s/callgate-%u", strcmp(real, "/") == 0 ? "" : real, geteuid()) < 0) {
+	if (!real ||
+	    asprintf(&scratch->base_path, "%s/callgate-%u", strcmp(real, "/") == 0 ? "" : real, geteuid()) < 0) {
 		error = errno == ENOENT ? -ENOTDIR : -errno; /* -ENOENT tells the caller to try again */
-		scratch->base = NULL;                        /* asprintf(3) leaves it undefined on failure */
+		scratch->base_path = NULL;                        /* asprintf(3) leaves it undefined on failure */
 		(void)snprintf(ret_error->text, sizeof(ret_error->text),
 			       "TMPDIR %s: %s; set TMPDIR to a directory that exists", tmpdir,
 			       error == -ENOTDIR && access(tmpdir, F_OK) < 0 ? "it does not exist" : strerror(-error));
@@ -200,7 +201,7 @@ int scratch_open_base(struct scratch *scratch, struct policy_error *ret_error)
 	if (error < 0)
 		(void)snprintf(ret_error->text, sizeof(ret_error->text),
 			       "cannot use %s as scratch space: %s; set TMPDIR to a directory that can be written",
-			       scratch->base, why[0] ? why : strerror(-error));
+			       scratch->base_path, why[0] ? why : strerror(-error));
 	return error;
 }
 
@@ -209,8 +210,8 @@ int scratch_open_directory_of_runs(struct policy_error *ret_error)
 	struct scratch scratch = {.base_fd = -1, .fd = -1};
 	int error = scratch_open_base(&scratch, ret_error);
 
-	free(scratch.base);
-	free(scratch.base_notice);
+	free(scratch.base_path);
+	free(scratch.base_name_notice);
 	if (error == 0)
 		return scratch.base_fd;
 	cleanup_close(&scratch.base_fd);

@@ -41,8 +41,8 @@ int scratch_open_dir(int dirfd, const char *name)
 
 const char *scratch_get_run_name(const struct scratch *scratch)
 {
-	assert(scratch->base);
-	return scratch->path + strlen(scratch->base) + 1;
+	assert(scratch->base_path);
+	return scratch->path + strlen(scratch->base_path) + 1;
 }
 
 static size_t scratch_find_dir_index(const char *name)

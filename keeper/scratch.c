@@ -20,7 +20,7 @@
 #define SCRATCH_RUN_PREFIX "run-"
 #define SCRATCH_RESULTS_DIR "results"   /* directory in the base for files that outlive their runs */
 #define SCRATCH_DEAD_RUN_PREFIX "dead-" /* prefix of a dead run's directory that is being removed */
-#define SCRATCH_CREATE_TRIES 100
+#define SCRATCH_CREATE_ATTEMPTS_MAX 100
 #define SCRATCH_SWEEP_TIME_MAX_NS UINT64_C(500000000)
 #define SCRATCH_RESULTS_KEPT_SECONDS (7 * 24 * 3600)
 
@@ -121,7 +121,7 @@ static int scratch_make_run_dir(struct scratch *scratch)
 	error = scratch_make_id(scratch->id);
 	if (error < 0)
 		return error;
-	if (asprintf(&scratch->path, "%s/" SCRATCH_RUN_PREFIX "%s", scratch->base, scratch->id) < 0) {
+	if (asprintf(&scratch->path, "%s/" SCRATCH_RUN_PREFIX "%s", scratch->base_path, scratch->id) < 0) {
 		scratch->path = NULL;
 		return -ENOMEM;
 	}
@@ -146,7 +146,7 @@ static void scratch_set_error(const struct scratch *scratch, int error, struct p
 {
 	(void)snprintf(ret_error->text, sizeof(ret_error->text),
 		       "cannot make a scratch directory in %s: %s; free some room or set TMPDIR to another directory",
-		       scratch->base, strerror(-error));
+		       scratch->base_path, strerror(-error));
 }
 
 static int scratch_create_or_reuse_run_dir(bool reusable, struct scratch *ret_scratch, struct policy_error *ret_error)
@@ -155,7 +155,7 @@ static int scratch_create_or_reuse_run_dir(bool reusable, struct scratch *ret_sc
 	int error = -ENOENT;
 
 	/* -ENOENT: another run has just ended and removed the empty base. */
-	for (int i = 0; i < SCRATCH_CREATE_TRIES && error == -ENOENT; i++) {
+	for (int i = 0; i < SCRATCH_CREATE_ATTEMPTS_MAX && error == -ENOENT; i++) {
 		scratch = (struct scratch){.base_fd = -1, .fd = -1, .is_reusable = reusable};
 		ret_error->text[0] = '\0';
 		error = scratch_open_base(&scratch, ret_error);
@@ -197,12 +197,12 @@ char *scratch_move_file_to_results(const struct scratch *scratch, const char *na
 	char *path = NULL;
 	int moved = -1;
 
-	if (asprintf(&path, "%s/%s/%s", scratch->base, SCRATCH_RESULTS_DIR, name) < 0)
+	if (asprintf(&path, "%s/%s/%s", scratch->base_path, SCRATCH_RESULTS_DIR, name) < 0)
 		return NULL;
 	/* Tries again when another run has just removed the empty directory of results. */
-	for (int i = 0; i < SCRATCH_CREATE_TRIES && moved < 0; i++) {
+	for (int i = 0; i < SCRATCH_CREATE_ATTEMPTS_MAX && moved < 0; i++) {
 		(void)scratch_make_dir(scratch->base_fd, SCRATCH_RESULTS_DIR, 0700); /* EEXIST is fine */
-		moved = renameat(scratch->fd, name, scratch->base_fd, path + strlen(scratch->base) + 1);
+		moved = renameat(scratch->fd, name, scratch->base_fd, path + strlen(scratch->base_path) + 1);
 		if (moved < 0 && errno != ENOENT)
 			break;
 	}
@@ -218,7 +218,7 @@ int scratch_make_result_file(const struct scratch *scratch, const char *suffix)
 	int fd = -1;
 
 	(void)snprintf(name, sizeof(name), SCRATCH_RESULTS_DIR "/%s.%s", scratch->id, suffix);
-	for (int i = 0; i < SCRATCH_CREATE_TRIES && fd < 0; i++) {
+	for (int i = 0; i < SCRATCH_CREATE_ATTEMPTS_MAX && fd < 0; i++) {
 		(void)scratch_make_dir(scratch->base_fd, SCRATCH_RESULTS_DIR, 0700); /* EEXIST is fine */
 		fd = openat(scratch->base_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd < 0 && errno != ENOENT)
@@ -252,7 +252,7 @@ void scratch_remove_empty_dirs(const struct scratch *scratch, bool all)
 		return;
 	(void)unlinkat(scratch->fd, "work", AT_REMOVEDIR);
 	if (unlinkat(scratch->base_fd, scratch_get_run_name(scratch), AT_REMOVEDIR) == 0)
-		(void)rmdir(scratch->base);
+		(void)rmdir(scratch->base_path);
 }
 
 int scratch_remove_run(struct scratch *scratch)
@@ -267,14 +267,14 @@ int scratch_remove_run(struct scratch *scratch)
 	if (error == -ENOENT)
 		error = 0;
 	cleanup_close(&scratch->fd); /* closed after the removal, because it holds the run's lock */
-	if (scratch->base_fd >= 0 && scratch->base) {
+	if (scratch->base_fd >= 0 && scratch->base_path) {
 		(void)unlinkat(scratch->base_fd, SCRATCH_RESULTS_DIR, AT_REMOVEDIR); /* fails unless it is empty */
-		(void)rmdir(scratch->base);
+		(void)rmdir(scratch->base_path);
 	}
 	cleanup_close(&scratch->base_fd);
-	free(scratch->base);
+	free(scratch->base_path);
 	free(scratch->path);
-	free(scratch->base_notice);
+	free(scratch->base_name_notice);
 	*scratch = (struct scratch){.base_fd = -1, .fd = -1};
 	return error;
 }

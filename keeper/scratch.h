@@ -23,10 +23,10 @@ struct scratch_dir_state {
 
 struct scratch {
 	char id[SCRATCH_ID_SIZE]; /* the run_id in the result and the log */
-	char *base;               /* canonical host path of the directory of all runs */
+	char *base_path;               /* canonical host path of the directory of all runs */
 	char *path;               /* canonical host path of the run's directory: base/run-ID */
 	/* why the base has another name than usual, to be reported once; NULL: it has its usual name */
-	char *base_notice;
+	char *base_name_notice;
 	int base_fd;
 	int fd; /* holds the lock. Children inherit it, so that the lock is held until the last of them has ended */
 	bool is_reusable;             /* the directory may be left to the next run if unchanged */
@@ -36,7 +36,7 @@ struct scratch {
 
 /*
  * Creates the run's directory, or takes over an unchanged one of an earlier run. Only this user can enter the base;
- * base_notice says if its name is unusual. 0, or -errno with a message. Release with scratch_remove_run.
+ * base_name_notice says if its name is unusual. 0, or -errno with a message. Release with scratch_remove_run.
  */
 int scratch_begin_run(struct scratch *ret_scratch, struct policy_error *ret_error);
 

@@ -10,8 +10,8 @@
 #include "base/io.h"
 
 #define ESCAPE_KEY 0x1d /* Ctrl-], as systemd-nspawn and telnet have it */
-#define ESCAPE_KEYS_NEEDED 3
-#define ESCAPE_WITHIN_NS UINT64_C(1000000000)
+#define ESCAPE_KEY_PRESSES_NEEDED 3
+#define ESCAPE_KEYS_WITHIN_NS UINT64_C(1000000000)
 
 int stdin_relay_init(struct stdin_relay *relay, int from_fd, int *ret_read_fd)
 {
@@ -60,11 +60,11 @@ static void stdin_relay_find_escape_keys(struct stdin_relay *relay)
 			continue;
 		}
 		now = io_read_clock_ns();
-		if (relay->escape_keys_typed == 0 || now - relay->first_escape_key_ns > ESCAPE_WITHIN_NS) {
+		if (relay->escape_keys_typed == 0 || now - relay->first_escape_key_ns > ESCAPE_KEYS_WITHIN_NS) {
 			relay->escape_keys_typed = 0;
 			relay->first_escape_key_ns = now;
 		}
-		if (++relay->escape_keys_typed == ESCAPE_KEYS_NEEDED) {
+		if (++relay->escape_keys_typed == ESCAPE_KEY_PRESSES_NEEDED) {
 			relay->escape_was_typed = true;
 			relay->escape_keys_typed = 0;
 		}
@@ -83,7 +83,7 @@ static void stdin_relay_send_eof(struct stdin_relay *relay)
 	if (tcgetattr(relay->pipe_fd, &modes) < 0 || !(modes.c_lflag & ICANON))
 		return;
 	relay->buffer[relay->end++] = (char)modes.c_cc[VEOF];
-	if (relay->line_begun)
+	if (relay->line_has_begun)
 		relay->buffer[relay->end++] = (char)modes.c_cc[VEOF];
 }
 
@@ -94,7 +94,7 @@ static ssize_t stdin_relay_read_input(struct stdin_relay *relay)
 	relay->at = 0;
 	relay->end = got > 0 ? (size_t)got : 0;
 	if (got > 0)
-		relay->line_begun = relay->buffer[got - 1] != '\n';
+		relay->line_has_begun = relay->buffer[got - 1] != '\n';
 	if (relay->writes_to_terminal)
 		stdin_relay_find_escape_keys(relay);
 	return got;

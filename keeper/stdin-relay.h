@@ -16,7 +16,7 @@ struct stdin_relay {
 	int pipe_fd; /* writing end of the program's pipe, O_NONBLOCK, owned; -1: closed */
 	size_t at, end;
 	bool writes_to_terminal; /* pipe_fd is the master side of the run's terminal */
-	bool line_begun;    /* the last byte read was not a newline */
+	bool line_has_begun;    /* the last byte read was not a newline */
 	bool escape_was_typed;       /* Ctrl-] was typed three times within a second; the caller clears it */
 	unsigned escape_keys_typed;   /* how many Ctrl-] were typed in a row */
 	uint64_t first_escape_key_ns; /* when the first key of the current sequence of Ctrl-] was typed */

@@ -59,8 +59,8 @@ static int terminal_copy_size(const struct terminal *terminal)
 {
 	struct winsize size = {.ws_row = 24, .ws_col = 80};
 
-	if (terminal->size_fd >= 0)
-		(void)ioctl(terminal->size_fd, TIOCGWINSZ, &size); /* EIO: the terminal hung up */
+	if (terminal->size_source_fd >= 0)
+		(void)ioctl(terminal->size_source_fd, TIOCGWINSZ, &size); /* EIO: the terminal hung up */
 	return ioctl(terminal->master_fd, TIOCSWINSZ, &size) < 0 ? -errno : 0;
 }
 
@@ -68,20 +68,20 @@ static void terminal_find_own_terminal(struct terminal *terminal, bool keys)
 {
 	for (int fd = STDERR_FILENO; fd >= STDIN_FILENO; fd--)
 		if (isatty(fd))
-			terminal->size_fd = fd;
+			terminal->size_source_fd = fd;
 	if (!keys || !isatty(STDIN_FILENO))
 		return;
 	if (terminal_is_in_background(STDIN_FILENO))
 		/* Stops in the background, where the terminal has the modes of the shell's line editor. */
 		(void)raise(SIGTTOU);
 	if (tcgetattr(STDIN_FILENO, &terminal->modes_before_raw) == 0)
-		terminal->keys_fd = STDIN_FILENO;
+		terminal->keyboard_fd = STDIN_FILENO;
 }
 
 /* Gives the run's terminal the modes and the size of callgate's. The modes of a master are those of its slave. */
 static int terminal_copy_modes(const struct terminal *terminal)
 {
-	if (terminal->keys_fd >= 0 && tcsetattr(terminal->master_fd, TCSANOW, &terminal->modes_before_raw) < 0)
+	if (terminal->keyboard_fd >= 0 && tcsetattr(terminal->master_fd, TCSANOW, &terminal->modes_before_raw) < 0)
 		return -errno;
 	return terminal_copy_size(terminal);
 }
@@ -132,21 +132,22 @@ void terminal_set_raw_mode(struct terminal *terminal)
 {
 	struct termios modes = terminal->modes_before_raw;
 
-	if (terminal->keys_fd < 0)
+	if (terminal->keyboard_fd < 0)
 		return;
-	terminal_saved.fd = terminal->keys_fd;
+	terminal_saved.fd = terminal->keyboard_fd;
 	terminal_saved.modes = terminal->modes_before_raw;
 	terminal_saved.owner = getpid();
 	terminal_catch_crashes();
 	cfmakeraw(&modes);
-	(void)tcsetattr(terminal->keys_fd, TCSANOW, &modes); /* EIO: the terminal hung up, which read(2) will report */
+	(void)tcsetattr(terminal->keyboard_fd, TCSANOW,
+			&modes); /* EIO: the terminal hung up, which read(2) will report */
 }
 
 void terminal_leave_raw_mode(struct terminal *terminal)
 {
 	sigset_t background, before;
 
-	if (terminal->keys_fd < 0)
+	if (terminal->keyboard_fd < 0)
 		return;
 	/* While SIGTTOU is blocked, a background process may set the modes. */
 	(void)sigemptyset(&background);

@@ -11,12 +11,12 @@
 
 struct terminal {
 	int master_fd;        /* the run's terminal; owned; -1: none */
-	int keys_fd;          /* callgate's stdin if it is a terminal and used interactively, borrowed; -1: it is not */
-	int size_fd;          /* the terminal whose size is copied, borrowed; -1: 24 rows of 80 columns */
+	int keyboard_fd;      /* callgate's stdin if it is a terminal and used interactively, borrowed; -1: it is not */
+	int size_source_fd;          /* the terminal whose size is copied, borrowed; -1: 24 rows of 80 columns */
 	struct termios modes_before_raw; /* the modes of keys_fd before raw mode */
 };
 
-#define TERMINAL_NONE {.master_fd = -1, .keys_fd = -1, .size_fd = -1}
+#define TERMINAL_NONE {.master_fd = -1, .keyboard_fd = -1, .size_source_fd = -1}
 
 /*
  * Creates the run's terminal, with the size of callgate's own; no process has it as controlling terminal. keys:

@@ -163,7 +163,7 @@ static bool record_walk_was_refused(const struct scan_record *record, const stru
 	       !record->rule.at && scan_text_equals(&record->reason, "not_granted") && !record->path[1].as_written.at;
 }
 
-/* The system's own loaders need only be readable: loader_get_required_right() in syscalls/exec/execve.c. */
+/* The system's own loaders need only be readable: exec_get_right_required_of_loader() in syscalls/exec/execve.c. */
 static unsigned record_get_loader_right(const struct scan_path *loader)
 {
 	static const char *const loaders[] = ELF_LOADERS;

@@ -77,7 +77,7 @@ struct answer answer_make_for_later_response(const struct call *call)
 		.sandbox = call->sandbox, .id = call->id, .start_ns = call->start_ns, .slot = call->slot};
 }
 
-bool answer_is_awaited(const struct answer *answer)
+bool answer_thread_still_waits(const struct answer *answer)
 {
 	return ioctl(answer->sandbox->listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &answer->id) == 0;
 }

@@ -69,7 +69,7 @@ struct answer {
 /* Keeps what a later response to the call needs. The call must be recorded already. */
 struct answer answer_make_for_later_response(const struct call *call);
 /* False: the target thread is dead, or a signal has ended its call. */
-bool answer_is_awaited(const struct answer *answer);
+bool answer_thread_still_waits(const struct answer *answer);
 /*
  * Responds with a value, -errno or ANSWER_ERESTARTSYS (recorded as EINTR) and ends the record. Call it once. Returns
  * the clock as it was read before the response: after the response the target thread may run on this CPU at once.

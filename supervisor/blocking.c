@@ -19,7 +19,7 @@
 #define BLOCKING_STACK_BYTES (64u * 1024)
 /* descriptors for each blocking call: two of its own, and two that stay free for other uses */
 #define BLOCKING_DESCRIPTORS_PER_CALL 4u
-#define INTERRUPT_MAX_NS UINT64_C(1000000000)
+#define BLOCKING_INTERRUPT_MAX_NS UINT64_C(1000000000)
 /* jobs checked at a tick: each check delays notifications by some microseconds */
 #define BLOCKING_CHECKS_PER_TICK_MAX 64u
 
@@ -91,7 +91,7 @@ uint64_t blocking_read_pending_signals(pid_t tid)
 	uint64_t waiting;
 
 	if (procstat_read_file(tid, "status", status, sizeof(status)) <= 0)
-		return 0; /* the thread is dead: see answer_is_awaited */
+		return 0; /* the thread is dead: see answer_thread_still_waits */
 	waiting = blocking_parse_status_field(status, "\nSigPnd:", 16);
 	if (blocking_parse_status_field(status, "\nTgid:", 10) == (uint64_t)tid)
 		waiting |= blocking_parse_status_field(status, "\nShdPnd:", 16);
@@ -103,13 +103,13 @@ static bool blocking_job_may_retry_syscall(void *ctx)
 {
 	struct blocking_job *job = ctx;
 
-	return answer_is_awaited(&job->answer) && !atomic_load(&job->interrupted);
+	return answer_thread_still_waits(&job->answer) && !atomic_load(&job->interrupted);
 }
 
 /* Opens the file and adds it to the target process. The target's descriptor or -errno. */
 static int blocking_job_open_for_target(struct blocking_job *job)
 {
-	struct file_link link = file_link(job->fd);
+	struct file_proc_fd_path link = file_proc_fd_path(job->fd);
 	int fd;
 
 	do
@@ -185,8 +185,8 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 				     .has_work = call->outcome.blocking_work != NULL,
 				     .open_flags = call->outcome.open_flags,
 				     .cloexec = call->outcome.fd_is_cloexec,
-				     .must_not_wait = call->fails_where_it_would_wait,
-				     .interrupted = call->fails_where_it_would_wait};
+				     .must_not_wait = call->fails_instead_of_waiting,
+				     .interrupted = call->fails_instead_of_waiting};
 	r = job_start_thread(job);
 	if (r < 0) {
 		free(job);
@@ -205,7 +205,7 @@ static void job_interrupt_if_needed(struct blocking_job *job)
 {
 	if (blocking_read_pending_signals(job->tid) != 0)
 		atomic_store(&job->interrupted, true);
-	if (!answer_is_awaited(&job->answer) || atomic_load(&job->interrupted))
+	if (!answer_thread_still_waits(&job->answer) || atomic_load(&job->interrupted))
 		(void)pthread_kill(job->thread, SIGUSR1);
 }
 
@@ -219,7 +219,7 @@ bool blocking_serves_thread(const struct blocking *blocking, pid_t tid)
 
 bool blocking_interrupt_work(struct blocking *blocking)
 {
-	uint64_t until_ns = io_read_clock_ns() + INTERRUPT_MAX_NS;
+	uint64_t until_ns = io_read_clock_ns() + BLOCKING_INTERRUPT_MAX_NS;
 	bool left = true;
 
 	while (left && io_read_clock_ns() < until_ns) {

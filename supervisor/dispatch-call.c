@@ -61,7 +61,7 @@ void dispatch_judge_call(struct call *call)
 		return;
 	}
 	r = decode_call_args(call);
-	if (!call_is_awaited(call)) {
+	if (!call_thread_still_waits(call)) {
 		/* The target thread died, and its pid may be reused, so the memory may have been another process's. */
 		call->outcome.kind = OUTCOME_TARGET_GONE;
 		return;
@@ -105,7 +105,7 @@ static void dispatch_count_call(struct dispatch *dispatch)
 	dispatch->counts.allowed += !denied;
 	dispatch->counts.observed_denials += call_is_observed(call);
 	dispatch->counts.allowed_by_answer += !denied && call->answer;
-	dispatch->counts.refused_probes += denied && probe_was_refused(call);
+	dispatch->counts.refused_probes += denied && probe_is_refused_call(call);
 	if (call->row >= first && call->row < first + rows)
 		dispatch->counts.by_row[call->row - first]++;
 	for (unsigned i = 0; !denied && i < call->path_count; i++)
@@ -126,7 +126,7 @@ bool dispatch_find_task(struct call *call)
 	call->task = task_table_find_task(call->sandbox->tree, call->tid);
 	if (call->task)
 		return true;
-	if (!call_is_awaited(call))
+	if (!call_thread_still_waits(call))
 		return false;
 	unknown.tid = unknown.tgid = call->tid;
 	call->task = &unknown;

@@ -90,7 +90,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		dispatch_begin_call(dispatch, notification, row);
 	else
 		dispatch_refuse_unlisted_call(dispatch, notification);
-	call->fails_where_it_would_wait = interrupted_is_restarted_open(&dispatch->interrupted_calls, notification);
+	call->fails_instead_of_waiting = interrupted_is_restarted_open(&dispatch->interrupted_calls, notification);
 	call->has_fetched_fd = again;
 	call->fetched_fd = fetched;
 	if (!dispatch_find_task(call)) {
@@ -98,7 +98,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		return;
 	}
 	if (dispatch->session)
-		session_attribute_task(dispatch->session, call->task);
+		session_assign_task_to_program(dispatch->session, call->task);
 	if (row && call->decision.verdict != VERDICT_DENY)
 		dispatch_judge_call(call);
 	dispatch_refuse_traced_call(call);

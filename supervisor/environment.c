@@ -41,8 +41,8 @@ static bool environment_add_passed_variables(const struct policy *policy, char *
 
 static bool environment_add_network_variables(const struct egress_side *egress, bool wins, char **envp, size_t *used)
 {
-	for (size_t i = 0; i < egress->variable_count; i++) {
-		const struct egress_variable *variable = &egress->variable[i];
+	for (size_t i = 0; i < egress->env_variable_count; i++) {
+		const struct egress_variable *variable = &egress->env_variable[i];
 
 		if (variable->overrides_policy == wins &&
 		    !environment_add_variable(envp, used, variable->name, strlen(variable->name), variable->value))
@@ -61,7 +61,7 @@ char **environment_build(const struct policy *policy, const struct egress_side *
 	env = policy_get_env(policy, &count);
 	for (char **variable = environ; variable && *variable; variable++)
 		room++;
-	envp = calloc(room + count + egress->variable_count, sizeof(*envp));
+	envp = calloc(room + count + egress->env_variable_count, sizeof(*envp));
 	good = envp && environment_add_network_variables(egress, true, envp, &used);
 	for (size_t i = 0; good && i < count; i++)
 		if (env[i].value)

@@ -109,33 +109,36 @@ static void interrupted_read_stack_slots(const struct memory_ops *guest, pid_t t
  * responds, a program runs handler after handler over the same call, and identifying the call each time would starve
  * the program. Calls at the same place, as in syscall(2), are distinguished by registers and return addresses.
  */
-static bool interrupted_call_was_lost_before(const struct interrupted_calls *interrupted,
+static bool interrupted_restart_has_failed_before(const struct interrupted_calls *interrupted,
 					     const struct memory_ops *guest, pid_t tid, const struct frame *frame)
 {
-	const struct interrupted_lost_call *left = &interrupted->lost_call[(unsigned)tid % INTERRUPTED_LOST_CALLS_MAX];
+	const struct interrupted_call_not_restarted *left =
+		&interrupted->not_restarted[(unsigned)tid % INTERRUPTED_NOT_RESTARTED_MAX];
 	uint64_t slot[INTERRUPTED_STACK_SLOTS];
 
-	if (left->tid != tid || left->frame.addr != frame->addr ||
-	    memcmp(left->frame.word, frame->word, sizeof(frame->word)) != 0)
+	if (left->tid != tid || left->frame.registers_addr != frame->registers_addr ||
+	    memcmp(left->frame.registers, frame->registers, sizeof(frame->registers)) != 0)
 		return false;
-	interrupted_read_stack_slots(guest, tid, frame->stack, slot);
+	interrupted_read_stack_slots(guest, tid, frame->stack_pointer, slot);
 	return memcmp(left->stack_slot, slot, sizeof(slot)) == 0;
 }
 
-static void interrupted_remember_lost_call(struct interrupted_calls *interrupted, const struct memory_ops *guest,
-					   pid_t tid, const struct frame *frame)
+static void interrupted_remember_call_not_restarted(struct interrupted_calls *interrupted,
+						    const struct memory_ops *guest, pid_t tid,
+						    const struct frame *frame)
 {
-	struct interrupted_lost_call *left = &interrupted->lost_call[(unsigned)tid % INTERRUPTED_LOST_CALLS_MAX];
+	struct interrupted_call_not_restarted *left =
+		&interrupted->not_restarted[(unsigned)tid % INTERRUPTED_NOT_RESTARTED_MAX];
 
-	interrupted->lost_calls++;
+	interrupted->not_restarted_count++;
 	left->tid = tid;
 	left->frame = *frame;
-	interrupted_read_stack_slots(guest, tid, frame->stack, left->stack_slot);
+	interrupted_read_stack_slots(guest, tid, frame->stack_pointer, left->stack_slot);
 }
 
 static struct interrupted_open *interrupted_find_open(struct interrupted_calls *interrupted, pid_t tid)
 {
-	for (unsigned i = 0; interrupted->open_count > 0 && i < INTERRUPTED_OPENS_MAX; i++)
+	for (unsigned i = 0; interrupted->remembered_open_count > 0 && i < INTERRUPTED_OPENS_MAX; i++)
 		if (interrupted->open[i].tid == tid)
 			return &interrupted->open[i];
 	return NULL;
@@ -148,7 +151,7 @@ static void interrupted_remember_open(struct interrupted_calls *interrupted, pid
 
 	if (!open) {
 		open = &interrupted->open[interrupted->next_open_to_replace++ % INTERRUPTED_OPENS_MAX];
-		interrupted->open_count += open->tid == 0;
+		interrupted->remembered_open_count += open->tid == 0;
 	}
 	*open = (struct interrupted_open){.tid = tid, .had_to_wait = waited, .nr = nr, .pc = pc};
 	memcpy(open->arg, args, sizeof(open->arg));
@@ -157,7 +160,7 @@ static void interrupted_remember_open(struct interrupted_calls *interrupted, pid
 static void interrupted_forget_open(struct interrupted_calls *interrupted, struct interrupted_open *open)
 {
 	open->tid = 0;
-	interrupted->open_count--;
+	interrupted->remembered_open_count--;
 }
 
 static bool interrupted_is_same_open(const struct interrupted_open *open, int nr, uint64_t pc, const void *args)
@@ -175,7 +178,7 @@ bool interrupted_is_restarted_open(struct interrupted_calls *interrupted, const 
 		return false;
 	same = interrupted_is_same_open(open, data->nr, data->instruction_pointer, data->args);
 	waited = open->had_to_wait;
-	if (same || ++open->calls_since > OTHER_CALLS_BEFORE_RESTART_MAX)
+	if (same || ++open->calls_since_open > OTHER_CALLS_BEFORE_RESTART_MAX)
 		interrupted_forget_open(interrupted, open);
 	return same && !waited;
 }
@@ -213,23 +216,24 @@ void interrupted_on_sigreturn(struct interrupted_calls *interrupted, const struc
 
 	if (!interrupted_read_stack_pointer(interrupted, tid, notification->data.nr, &stack) ||
 	    !frame_read_signal_frame(guest, tid, stack, &frame) ||
-	    interrupted_call_was_lost_before(interrupted, guest, tid, &frame))
+	    interrupted_restart_has_failed_before(interrupted, guest, tid, &frame))
 		return;
 	kind = frame_identify_interrupted_call(guest, tid, &frame);
 	eintr = interrupted_get_eintr_of_call(&frame);
-	if (kind == FRAME_NOT_BEHIND_CALL || eintr == EINTR_ANY_TIME ||
+	if (kind == FRAME_NOT_AFTER_SYSCALL || eintr == EINTR_ANY_TIME ||
 	    !interrupted_call_was_notified(interrupted, &frame, kind))
 		return;
 	/* If the thread has died and its tid was reused, the memory that was read is another process's. */
 	if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &notification->id) < 0)
 		return;
-	if (kind == FRAME_CALL_KNOWN && eintr == EINTR_OPEN && interrupted_open_has_waited(interrupted, tid, &frame))
+	if (kind == FRAME_CALL_KNOWN && eintr == EINTR_WHILE_OPENING_FIFO &&
+	    interrupted_open_has_waited(interrupted, tid, &frame))
 		return;
 	if (kind == FRAME_CALL_UNKNOWN || frame_restart_call(guest, tid, &frame) < 0) {
-		interrupted_remember_lost_call(interrupted, guest, tid, &frame);
+		interrupted_remember_call_not_restarted(interrupted, guest, tid, &frame);
 		return;
 	}
-	interrupted->restarted_calls++;
-	if (eintr == EINTR_OPEN)
+	interrupted->restarted_count++;
+	if (eintr == EINTR_WHILE_OPENING_FIFO)
 		interrupted_remember_open(interrupted, tid, false, frame.nr, frame.pc, frame.arg);
 }

@@ -33,14 +33,14 @@ struct interrupted_open {
 	int nr;
 	uint64_t pc;
 	uint64_t arg[6];
-	unsigned calls_since; /* calls of the thread since that open */
+	unsigned calls_since_open; /* calls of the thread since that open */
 };
 
-#define INTERRUPTED_LOST_CALLS_MAX 16u
+#define INTERRUPTED_NOT_RESTARTED_MAX 16u
 #define INTERRUPTED_STACK_SLOTS 16u
 
 /* Identifies the last call of a thread that could not be restarted. */
-struct interrupted_lost_call {
+struct interrupted_call_not_restarted {
 	pid_t tid; /* 0: the entry is empty */
 	struct frame frame;
 	uint64_t stack_slot[INTERRUPTED_STACK_SLOTS]; /* top of the stack, with return addresses; 0 beyond its end */
@@ -57,13 +57,13 @@ struct interrupted_proc_syscall {
 /* To be initialised with zeros; then the caller sets `traits`. */
 struct interrupted_calls {
 	unsigned traits;    /* enum run_trait: which calls are notified */
-	uint64_t restarted_calls;           /* calls that were restarted */
-	uint64_t lost_calls;                /* calls that could not be restarted: FRAME_CALL_UNKNOWN of frame.h */
-	unsigned open_count;                /* entries of open[] in use */
+	uint64_t restarted_count;           /* calls that were restarted */
+	uint64_t not_restarted_count;       /* calls that could not be restarted: FRAME_CALL_UNKNOWN of frame.h */
+	unsigned remembered_open_count;                /* entries of open[] in use */
 	unsigned next_open_to_replace;      /* entry of open[] to be replaced next */
 	struct interrupted_open open[INTERRUPTED_OPENS_MAX];
 	struct interrupted_proc_syscall proc_syscall_file[INTERRUPTED_PROC_SYSCALLS_MAX];
-	struct interrupted_lost_call lost_call[INTERRUPTED_LOST_CALLS_MAX];
+	struct interrupted_call_not_restarted not_restarted[INTERRUPTED_NOT_RESTARTED_MAX];
 };
 
 void interrupted_release(struct interrupted_calls *interrupted);

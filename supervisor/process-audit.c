@@ -52,7 +52,7 @@ static int process_check_log_is_not_granted(struct process *process, const char 
 }
 
 /* Refuses a key that the program could read or write. */
-static int process_check_key_place(struct process *process, const char *path)
+static int process_check_signing_key_is_not_granted(struct process *process, const char *path)
 {
 	char virt[PATH_MAX];
 	int len = view_find_virtual_path(process->view, path, strlen(path), virt, sizeof(virt));
@@ -71,7 +71,7 @@ int process_open_log_dir(struct process *process)
 	_cleanup_free_ char *copy = NULL;
 	const char *slash;
 
-	if (options->sign_key_path && process_check_key_place(process, options->sign_key_path) < 0)
+	if (options->sign_key_path && process_check_signing_key_is_not_granted(process, options->sign_key_path) < 0)
 		return -1;
 	if (options->anchor_path && process_check_log_is_not_granted(process, options->anchor_path) < 0)
 		return -1;
@@ -134,7 +134,7 @@ int process_open_log(struct process *process)
 }
 
 /* The byte that ended the run: the report's `end`, or a byte that the keeper has written since. */
-static unsigned process_read_run_end(const struct process *process)
+static unsigned process_read_run_end_byte(const struct process *process)
 {
 	struct pollfd control = {.fd = process->options->control_fd, .events = POLLIN};
 	unsigned end = process->report.end_reason;
@@ -150,10 +150,9 @@ static unsigned process_read_run_end(const struct process *process)
 void process_close_log(struct process *process)
 {
 	const struct supervise_report *report = &process->report;
-	struct run_ending ending =
-		run_ending_make(process_read_run_end(process), report->asked_to_end_by, report->ended_by,
-				report->wait_status,
-				report->calls.denied > report->calls.refused_probes || report->network.denied > 0);
+	struct run_ending ending = run_ending_make(
+		process_read_run_end_byte(process), report->asked_to_end_reason, report->ended_by, report->wait_status,
+		report->calls.denied > report->calls.refused_probes || report->network.denied_count > 0);
 	json_t *exit_code = json_object_get(process->result, "exit_code");
 	uint64_t records = audit_count_records(process->audit);
 	struct audit_trailer trailer;

@@ -29,7 +29,7 @@ static int process_read_keeper_message(const struct process *process)
 	return got == (ssize_t)sizeof(error) ? error : -ECANCELED; /* the keeper is dead */
 }
 
-int process_await_scratch(struct process *process)
+int process_await_scratch_dirs(struct process *process)
 {
 	int error = process_read_keeper_message(process);
 
@@ -37,11 +37,11 @@ int process_await_scratch(struct process *process)
 		return process_fail(
 			process, "scratch_failed",
 			"cannot make a scratch directory in %s: %s; free some room or set TMPDIR to another directory",
-			process->options->scratch.base, strerror(-error));
+			process->options->scratch.base_path, strerror(-error));
 	return 0;
 }
 
-int process_await_digest(struct process *process)
+int process_await_policy_digest(struct process *process)
 {
 	int error = 0;
 
@@ -63,7 +63,7 @@ int process_build_view(struct process *process)
 	const struct process_options *options = process->options;
 	const struct view_options view_options = {.scratch_fd = options->scratch.fd,
 						  .scratch_host = options->scratch.path,
-						  .scratch_base = options->scratch.base,
+						  .scratch_base = options->scratch.base_path,
 						  .workdir_host = options->workdir_host,
 						  .overlay = options->overlay,
 						  .provided_file = options->egress->provided_file,
@@ -84,7 +84,7 @@ int process_build_view(struct process *process)
 	return 0;
 }
 
-#define SECOND_VIEW_NAME "second-view" /* directory of the scratch directory */
+#define SECOND_VIEW_SUBDIR_NAME "second-view" /* directory of the scratch directory */
 
 int process_build_second_view(struct process *process)
 {
@@ -92,17 +92,17 @@ int process_build_second_view(struct process *process)
 	_cleanup_free_ char *host = NULL;
 	_cleanup_close_ int scratch = -1;
 	struct policy_error error = {""};
-	struct view_options second = {.scratch_base = options->scratch.base, .workdir_host = options->workdir_host,
+	struct view_options second = {.scratch_base = options->scratch.base_path, .workdir_host = options->workdir_host,
 				      .root_fd = options->namespaces->host_root_fd, .tmpfs_fd = -1, .pts_fd = -1};
 	int r;
 
 	if (options->ask.dir_fd < 0)
 		return 0;
-	if (mkdirat(options->scratch.fd, SECOND_VIEW_NAME, 0700) < 0 && errno != EEXIST)
+	if (mkdirat(options->scratch.fd, SECOND_VIEW_SUBDIR_NAME, 0700) < 0 && errno != EEXIST)
 		return process_fail(process, "view_failed", "cannot make a directory in %s: %s", options->scratch.path,
 				    strerror(errno));
-	scratch = openat(options->scratch.fd, SECOND_VIEW_NAME, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (scratch < 0 || asprintf(&host, "%s/" SECOND_VIEW_NAME, options->scratch.path) < 0)
+	scratch = openat(options->scratch.fd, SECOND_VIEW_SUBDIR_NAME, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (scratch < 0 || asprintf(&host, "%s/" SECOND_VIEW_SUBDIR_NAME, options->scratch.path) < 0)
 		return process_fail(process, "view_failed", "cannot make a directory in %s", options->scratch.path);
 	second.scratch_fd = scratch;
 	second.scratch_host = host;
@@ -116,7 +116,7 @@ int process_build_second_view(struct process *process)
 	return 0;
 }
 
-int process_join_views(struct process *process)
+int process_mount_second_view_with_first(struct process *process)
 {
 	int r = process->ask.view ? view_share_proc_of_first_view(process->ask.view, process->view) : 0;
 
@@ -217,7 +217,7 @@ int process_open_late_program_sockets(struct process *process)
 }
 
 /* Describes in "enforcement" that connections go to egress, with or without a network namespace. */
-static void process_describe_network(const struct process *process)
+static void process_report_network_layers(const struct process *process)
 {
 	struct layers *layers = process->options->layers;
 	char why[sizeof(layers->layer[0].why)], own[INET_ADDRSTRLEN];
@@ -256,7 +256,7 @@ int process_send_program_sockets(struct process *process)
 	process_set_network_of_view(process);
 	error = egress->has_network ? egress_send_program_sockets(egress, &process->program_sockets) : 0;
 	if (egress->has_network)
-		process_describe_network(process);
+		process_report_network_layers(process);
 	if (error < 0)
 		return process_fail(process, "egress_failed", "the egress process does not run: %s", strerror(-error));
 	return 0;

@@ -42,14 +42,14 @@ int process_send_result(const struct process *process);
 /* ---- process-build.c: each function returns 0, or -1 with the error in the result ---- */
 
 /* Waits until the keeper has made the directories that the view shows. */
-int process_await_scratch(struct process *process);
+int process_await_scratch_dirs(struct process *process);
 /* Waits until the keeper has written the policy's digest to the shared page. */
-int process_await_digest(struct process *process);
+int process_await_policy_digest(struct process *process);
 int process_build_view(struct process *process);
 /* With --ask: builds the view of calls that an answer allows. After the program's view. */
 int process_build_second_view(struct process *process);
 /* Lets the second view follow the first, when the first is mounted. */
-int process_join_views(struct process *process);
+int process_mount_second_view_with_first(struct process *process);
 /*
  * Builds Landlock's ruleset from the view as it is now. Its rules hold for inodes, whatever names these get later.
  * *ret_retry: set when this supervisor must exit, because another one starts that judges every call.

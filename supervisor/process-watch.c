@@ -87,7 +87,7 @@ static struct rlimits_without_cgroups process_choose_fallback(const struct proce
 	fallback.memory_by_rlimit = limits->memory_bytes && !cgroup_has_controller(options->cgroup, CGROUP_MEMORY);
 	/* RLIMIT_NPROC counts by user and user namespace (Linux 5.14), and not for the machine's root. */
 	fallback.tasks_by_rlimit = tasks && layers->layer[LAYER_USERNS].active && geteuid() != 0;
-	fallback.forks_by_judging = tasks && !fallback.tasks_by_rlimit && !options->namespaces->task_limit_in_effect;
+	fallback.forks_by_judging = tasks && !fallback.tasks_by_rlimit && !options->namespaces->task_limit_is_set;
 	if (!tasks && !fallback.memory_by_rlimit && !fallback.cpu_by_rlimit)
 		return fallback;
 	(void)snprintf(why, sizeof(why), "%s", layers->layer[LAYER_CGROUPS].why);
@@ -154,7 +154,7 @@ static int process_supervise_program(struct process *process, const struct rlimi
 	char cwd[PATH_MAX];
 	const struct session_options session = {
 		.listen_fd = options->session ? options->session->listen_fd : -1,
-		.holder_fd = options->session ? options->session->holder_fd : -1,
+		.holding_client_fd = options->session ? options->session->holding_client_fd : -1,
 		.idle_ns = options->session ? options->session->idle_ns : 0,
 		.run_id = options->scratch.run_id, .envp = process->envp, .second_view = process->ask.view};
 	struct supervise_options supervision = {.launch = {.program = process->lookup.program,

@@ -53,8 +53,8 @@ static int process_give_up_privileges(struct process *process)
 {
 	const struct namespaces *namespaces = process->options->namespaces;
 	bool own = namespaces->network_is_made_in_thread || namespaces->made_layers & LAYER_BIT(LAYER_NETNS);
-	size_t caps = namespaces->network_is_made_in_thread ? NAMESPACES_LOOPBACK_CAPS_COUNT
-							    : NAMESPACES_SUPERVISOR_CAPS_COUNT;
+	size_t caps = namespaces->network_is_made_in_thread ? NAMESPACES_CAPS_COUNT_BEFORE_NETNS
+							    : NAMESPACES_CAPS_COUNT_OF_SUPERVISOR;
 	int cap[NAMESPACES_CAPS_COUNT_MAX];
 	struct rlimit limit;
 	int error;
@@ -69,7 +69,7 @@ static int process_give_up_privileges(struct process *process)
 	descriptors_enlarge_table();
 	error = prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? -errno : 0;
 	if (own && process->options->egress->has_network)
-		caps = NAMESPACES_NETWORK_CAPS_COUNT;
+		caps = NAMESPACES_CAPS_COUNT_TO_SET_ADDRESSES;
 	caps = namespaces_get_needed_caps(caps, process->options->overlay != VIEW_OVERLAY_NONE, cap);
 	if (error == 0)
 		error = privs_keep_capabilities(&process->options->user, cap, caps, true);
@@ -98,7 +98,7 @@ static int process_give_up_privileges(struct process *process)
 static int process_check_layers(struct process *process)
 {
 	const struct layers *layers = process->options->layers;
-	enum layer missing = layers_find_missing(layers);
+	enum layer missing = layers_find_missing_required_layer(layers);
 
 	if (missing == LAYER_MAX)
 		return 0;
@@ -123,19 +123,20 @@ int process_main(const struct process_options *options)
 	ready = process_give_up_privileges(&process) == 0;
 	retry = ready && namespaces_prepare_mounts(options->namespaces) < 0;
 	ready = ready && !retry && process_open_program_sockets(&process) == 0 &&
-		process_await_scratch(&process) == 0 && process_build_view(&process) == 0 &&
+		process_await_scratch_dirs(&process) == 0 && process_build_view(&process) == 0 &&
 		process_build_second_view(&process) == 0 && process_open_log_dir(&process) == 0;
 	if (ready) /* now no path of this process leads to a file of the host any more */
 		retry = namespaces_enter_view(options->namespaces, process.view) < 0;
 	ready = ready && !retry && process_open_late_program_sockets(&process) == 0;
 	if (ready)
 		retry = namespaces_drop_caps(options->namespaces) < 0;
-	ready = ready && !retry && process_join_views(&process) == 0 && process_build_landlock(&process, &retry) == 0;
+	ready = ready && !retry && process_mount_second_view_with_first(&process) == 0 &&
+		process_build_landlock(&process, &retry) == 0;
 	ready = ready && !retry && process_send_program_sockets(&process) == 0;
 	if (ready)
 		process_decide_kernel_reads(&process);
 	ready = ready && process_check_layers(&process) == 0 &&
-		process_find_program(&process) == 0 && process_await_digest(&process) == 0 &&
+		process_find_program(&process) == 0 && process_await_policy_digest(&process) == 0 &&
 		process_open_log(&process) == 0;
 	if (ready)
 		(void)process_run_program(&process); /* the error is in the result */

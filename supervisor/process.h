@@ -22,7 +22,7 @@
 /* The run's scratch directory (keeper/scratch.h). Borrowed. */
 struct process_scratch {
 	const char *run_id; /* for the log */
-	const char *base;   /* canonical host path of the directory of all runs */
+	const char *base_path;   /* canonical host path of the directory of all runs */
 	const char *path;   /* canonical host path */
 	int fd;
 };
@@ -59,7 +59,7 @@ struct run_shared_page {
 /* Of a session (session/session.h). */
 struct process_session {
 	int listen_fd;    /* the listening socket for clients, borrowed */
-	int holder_fd;    /* a client that is connected already, O_NONBLOCK; owned by the process; -1: none */
+	int holding_client_fd;    /* a client that is connected already, O_NONBLOCK; owned by the process; -1: none */
 	uint64_t idle_ns; /* the session ends after this time without programs; 0: never */
 };
 

@@ -42,14 +42,14 @@ json_t *report_make_denials(const struct denials *denials, uint64_t *ret_unliste
 		json_t *item = json_pack(
 			"{s:I, s:s?, s:s, s:o, s:o, s:s?, s:o, s:o, s:i, s:o, s:I, s:o, s:s*, s:o*, s:s*, s:o*, s:s*, "
 			"s:s*}",
-			"seq", (json_int_t)denial->seq, "syscall", denial->syscall, "op", denial->op, "target",
+			"seq", (json_int_t)denial->seq, "syscall", denial->syscall_name, "op", denial->op, "target",
 			report_make_text_json(denial->target), "resolved", report_make_text_json(denial->resolved_path),
 			"errno", denial->error > 0 ? strerrorname_np(denial->error) : NULL, "rule",
 			report_make_text_json(denial->rule), "reason", report_make_text_json(denial->reason), "pid",
 			(int)denial->pid, "exe", report_make_text_json(denial->exe), "count", (json_int_t)denial->count,
 			"suggest", report_make_text_json(denial->suggested_option), "event", denial->event, "host_pid",
 			denial->host_pid > 0 ? json_integer(denial->host_pid) : NULL, "suggest_reason",
-			denial->suggest_why, "observed", denial->was_observed ? json_true() : NULL, "on_deny",
+			denial->suggestion_reason, "observed", denial->was_observed ? json_true() : NULL, "on_deny",
 			denial->on_deny > ON_DENY_ERRNO ? policy_on_deny_get_name(denial->on_deny) : NULL, "answer",
 			denial->answer);
 
@@ -182,13 +182,13 @@ json_t *report_make_json(const struct supervise_report *report, const struct vie
 	json_t *denials = report->denials ? report_make_denials(report->denials, &unlisted) : json_array();
 	json_t *object = json_pack(
 		"{s:i, s:i, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:o, s:I, s:o, s:o}", "wait_status",
-		report->wait_status, "asked", (int)report->asked_to_end_by, "usage", report_make_usage(report),
+		report->wait_status, "asked", (int)report->asked_to_end_reason, "usage", report_make_usage(report),
 		"limits", limits_make_json(report->limit), "calls", report_make_calls(report), "denials", denials,
 		"denials_unlisted", (json_int_t)unlisted, "redirects", report_make_redirects(&report->calls), "network",
 		report_get_list_or_empty(network->list), "network_unlisted", (json_int_t)network->unlisted_count,
 		"network_budgets", report_get_list_or_empty(network->budgets), "network_denied",
-		(json_int_t)network->denied, "network_advice", report_get_list_or_empty(network->advice), "decoys",
-		report->decoys ? report_make_decoys(report->decoys) : json_array());
+		(json_int_t)network->denied_count, "network_advice", report_get_list_or_empty(network->advice),
+		"decoys", report->decoys ? report_make_decoys(report->decoys) : json_array());
 
 	(void)json_object_set_new(object, "after_read", report_make_after_entries(report->after_entries, policy));
 	if (report->decoy_ended_run)

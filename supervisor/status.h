@@ -47,7 +47,7 @@ struct run_ending {
 };
 
 /*
- * Decides how the run ended. end: RUN_END_*, or the signal that callgate got. asked, limit: asked_to_end_by and
+ * Decides how the run ended. end: RUN_END_*, or the signal that callgate got. asked, limit: asked_to_end_reason and
  * ended_by of struct supervise_report. wait_status: the program's.
  */
 struct run_ending run_ending_make(unsigned end, unsigned asked, enum limit_kind limit, int wait_status, bool denials);

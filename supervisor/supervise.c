@@ -96,10 +96,10 @@ static int supervise_prepare_limits(struct supervisor *supervisor)
 	return r;
 }
 
-static bool supervise_signals_stay_in_run(const struct layers *layers)
+static bool supervise_kernel_confines_signals(const struct layers *layers)
 {
 	return layers->layer[LAYER_PIDNS].active ||
-	       (layers->layer[LAYER_LANDLOCK].active && landlock_get_abi() >= LANDLOCK_ABI_SIGNALS);
+	       (layers->layer[LAYER_LANDLOCK].active && landlock_get_abi() >= LANDLOCK_ABI_WITH_SIGNAL_SCOPE);
 }
 
 static int supervise_prepare_netlink(struct supervisor *supervisor)
@@ -111,7 +111,7 @@ static int supervise_prepare_netlink(struct supervisor *supervisor)
 }
 
 /* Makes what the result will list: changes, denials, decoys that were read. 0 or -ENOMEM. */
-static int supervise_create_lists(struct supervise_report *report, const struct process_options *process)
+static int supervise_create_result_lists(struct supervise_report *report, const struct process_options *process)
 {
 	report->changes = changes_create();
 	report->denials = denials_create();
@@ -135,7 +135,7 @@ static int supervise_build_state(struct supervisor *supervisor)
 	const struct namespaces *namespaces = process->namespaces;
 	struct sandbox *sandbox = &supervisor->sandbox;
 	struct dispatch *dispatch = &supervisor->dispatch;
-	int r = supervise_create_lists(supervisor->report, process);
+	int r = supervise_create_result_lists(supervisor->report, process);
 
 	if (r < 0)
 		return r;
@@ -152,7 +152,7 @@ static int supervise_build_state(struct supervisor *supervisor)
 				    .listener_fd = -1,
 				    .has_unix_datagrams = options->traits & RUN_HAS_UNIX_DATAGRAMS,
 				    .has_own_ipc_namespace = options->traits & RUN_OWN_IPC,
-				    .kernel_confines_signals = supervise_signals_stay_in_run(process->layers),
+				    .kernel_confines_signals = supervise_kernel_confines_signals(process->layers),
 				    .kernel_confines_ptrace = process->layers->layer[LAYER_PIDNS].active ||
 							      process->layers->layer[LAYER_LANDLOCK].active,
 				    .uid = geteuid(),
@@ -227,7 +227,7 @@ static void supervise_run_program(struct supervisor *supervisor)
 		supervise_kill_all(supervisor);
 	if (supervisor->session)
 		session_end_programs(supervisor->session);
-	ask_withdraw_all(&supervisor->dispatch);
+	ask_withdraw_all_questions(&supervisor->dispatch);
 	if (supervisor->dispatch.egress)
 		egress_client_end_run(supervisor->dispatch.egress);
 	sink_send_count_of_dropped(&supervisor->report->sink);
@@ -264,8 +264,8 @@ static void supervise_fill_report(struct supervisor *supervisor)
 
 	report->calls = supervisor->dispatch.counts;
 	supervisor->dispatch.counts.by_row = NULL; /* owned by the report now */
-	report->restarted = supervisor->dispatch.interrupted_calls.restarted_calls;
-	report->interrupted = supervisor->dispatch.interrupted_calls.lost_calls;
+	report->restarted = supervisor->dispatch.interrupted_calls.restarted_count;
+	report->interrupted = supervisor->dispatch.interrupted_calls.not_restarted_count;
 	report->process_count =
 		supervisor->sandbox.tree ? task_table_count_processes_seen(supervisor->sandbox.tree) : 0;
 	(void)getrusage(RUSAGE_CHILDREN, &report->rusage);
@@ -307,7 +307,7 @@ static int supervise_launch_and_run(struct supervisor *supervisor)
 		return r;
 	error = launch_fork_child(options, launch);
 	if (error == 0) {
-		cpu_request_short_slice();
+		cpu_request_short_time_slice();
 		r = supervise_build_state(supervisor);
 		/* The program was forked before and does not inherit this filter; worker threads do. */
 		if (r == 0 && supervisor->options->process->layers->layer[LAYER_SELF_FILTER].active)

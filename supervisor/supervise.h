@@ -32,7 +32,7 @@ struct supervise_report {
 	int wait_status; /* the program's */
 	/* the byte from the keeper that ended the run; SIGKILL: the keeper died; 0: neither of both */
 	unsigned end_reason;
-	unsigned asked_to_end_by; /* why the program was asked to end: RUN_END_TIMEOUT or a signal; 0: it was not */
+	unsigned asked_to_end_reason; /* why the program was asked to end: RUN_END_TIMEOUT or a signal; 0: it was not */
 	struct call_counts calls; /* its redirects borrow from the view */
 	uint64_t restarted, interrupted; /* calls that were restarted after a signal, and calls that could not be */
 	unsigned process_count;

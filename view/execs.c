@@ -196,7 +196,8 @@ static int execs_visit_redirects(const struct exec_files_visit *execs)
 }
 
 /*
- * Takes the system's loaders, for which POLICY_READ is enough: loader_get_required_right() in syscalls/exec/execve.c.
+ * Takes the system's loaders, for which POLICY_READ is enough: exec_get_right_required_of_loader() in
+ * syscalls/exec/execve.c.
  */
 static int execs_visit_system_loaders(const struct exec_files_visit *execs)
 {

@@ -105,7 +105,7 @@ static void refusal_set_suggestion(struct refusal_group *group, const struct sca
 	denial.rule = rule = refusal_copy_bytes(&record->rule);
 	if (record_names_network(record)) {
 		denial.host = host;
-		denial.accepts_connections = row && row->intent == INTENT_SERVE;
+		denial.accepts_connections = row && row->intent == INTENT_LISTEN;
 		denial.http_request = request = refusal_describe_request(record);
 		denial.undialled_addresses = dropped;
 		/* bind(2) judges ports that the program names, so for listen(2) the kernel chose the port */
@@ -130,7 +130,7 @@ static const char *refusal_get_operation(const struct scan_record *record)
 		return "write";
 	if (scan_text_equals(&record->right, "r"))
 		return "read";
-	if (row && row->intent == INTENT_SERVE)
+	if (row && row->intent == INTENT_LISTEN)
 		return "listen";
 	return record_names_network(record) ? "net" : "other";
 }

@@ -24,9 +24,9 @@ static int prepare_scratch_directory(struct run *run)
 	int made;
 
 	/* Without --user, --input and --setup nothing needs the directories in it before the keeper creates them. */
-	run->scratch_dirs_not_made_yet =
+	run->scratch_dirs_are_not_made_yet =
 		!run->user.set && !run->options.input_paths.count && !run->options.setup_command;
-	made = run->scratch_dirs_not_made_yet ? scratch_begin_run(&run->scratch, &error)
+	made = run->scratch_dirs_are_not_made_yet ? scratch_begin_run(&run->scratch, &error)
 					 : scratch_create(&run->scratch, &error);
 	if (made < 0)
 		return run_report_refusal(run, "scratch_failed", "%s", error.text);
@@ -39,7 +39,7 @@ static int prepare_check_workdir(struct run *run)
 {
 	char who[64] = "you";
 
-	if (run->scratch_dirs_not_made_yet && !run->options.policy.workdir)
+	if (run->scratch_dirs_are_not_made_yet && !run->options.policy.workdir)
 		return 0; /* the keeper will create the workdir */
 	if (run->user.set)
 		(void)snprintf(who, sizeof(who), "user %u", run->user.uid);

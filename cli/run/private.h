@@ -44,7 +44,7 @@ struct run {
 	struct privs_user user;
 	struct cli_host host;
 	struct scratch scratch;
-	bool scratch_dirs_not_made_yet; /* the keeper is to create the scratch directory's contents */
+	bool scratch_dirs_are_not_made_yet; /* the keeper is to create the scratch directory's contents */
 	struct policy_draft *policy_draft; /* what was read of the policy to find the run's user; NULL: nothing */
 	struct run_phase program;
 	struct run_phase setup;       /* the phase of --setup; its secrets are in `program` */

@@ -111,8 +111,8 @@ int run_prepare_process(struct run *run)
 
 	if (exit_code == 0)
 		exit_code = run_prepare(run);
-	if (run->scratch.base_notice && !run->options.quiet)
-		cli_note("callgate: %s", run->scratch.base_notice);
+	if (run->scratch.base_name_notice && !run->options.quiet)
+		cli_note("callgate: %s", run->scratch.base_name_notice);
 	/* Not closed earlier, because a policy or an input may be read from one: "-p <(...)" is "-p /dev/fd/63". */
 	run_close_inherited_fds(run);
 	return exit_code;

@@ -112,14 +112,14 @@ static int session_start(struct run *run)
 {
 	_cleanup_free_ char *name = cli_format(SESSION_SOCKET_PREFIX "%s", run->scratch.id);
 	struct process_session session = {.idle_ns = run->options.session_idle_ns, .listen_fd = -1,
-					  .holder_fd = run->options.session_holder_fd};
+					  .holding_client_fd = run->options.session_holder_fd};
 	int pipe_fd[2], exit_code;
 	pid_t pid;
 
 	session.listen_fd = name ? session_listen(run->scratch.base_fd, name) : -ENOMEM;
 	if (session.listen_fd < 0)
 		return run_report_refusal(run, "session_failed", "cannot make the session's socket in %s: %s",
-					  run->scratch.base, strerror(-session.listen_fd));
+					  run->scratch.base_path, strerror(-session.listen_fd));
 	if (pipe2(pipe_fd, O_CLOEXEC) < 0 || (pid = fork()) < 0)
 		return run_report_refusal(run, "session_failed", "cannot start the session: %s", strerror(errno));
 	if (pid == 0)

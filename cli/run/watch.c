@@ -122,10 +122,10 @@ static void watch_report_stream(struct run *run, json_t *result, const char *nam
 
 	(void)snprintf(key, sizeof(key), "%s_path", name);
 	path = json_string_value(json_object_get(result, key));
-	if (capture->truncated && !run->options.quiet && !run->options.json)
+	if (capture->is_truncated && !run->options.quiet && !run->options.json)
 		cli_note("callgate: %s passed its limit; %s%s", name,
 			 path ? "all of it is in " : "the rest could not be kept", path ? path : "");
-	if (capture->forward_error == 0 || capture->reader_gone)
+	if (capture->forward_error == 0 || capture->reader_is_gone)
 		return;
 	(void)snprintf(message, sizeof(message), "%s could not be written (%s): a part of the program's output is lost",
 		       name, strerror(capture->forward_error));
@@ -325,7 +325,7 @@ int run_program_to_end(struct run *run)
 	keeper = (struct keeper_options){
 		.policy = run->program.policy,
 		.scratch = &run->scratch,
-		.scratch_dirs_not_made_yet = run->scratch_dirs_not_made_yet,
+		.scratch_dirs_are_not_made_yet = run->scratch_dirs_are_not_made_yet,
 		.argv = options->argv,
 		.version_manager_program = run->is_setup_process ? NULL : cli_host_find_program(&run->host),
 		.workdir_host = run->workdir,

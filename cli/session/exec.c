@@ -272,7 +272,7 @@ static void exec_add_stream(json_t *result, const char *name, const struct captu
 	(void)snprintf(key, sizeof(key), "%s_bytes", name);
 	(void)json_object_set_new(result, key, json_integer((json_int_t)capture->total_bytes));
 	(void)snprintf(key, sizeof(key), "%s_truncated", name);
-	(void)json_object_set_new(result, key, json_boolean(capture->truncated));
+	(void)json_object_set_new(result, key, json_boolean(capture->is_truncated));
 }
 
 static int exec_report(struct exec *exec)

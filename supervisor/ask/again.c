@@ -16,32 +16,32 @@
  */
 struct rejudge_gate {
 	/* the first member: rejudge_gate_passes() gets its address and converts it into that of the whole struct */
-	struct call_gate gate;
+	struct call_effect_gate gate;
 	uint64_t start_ns;     /* when the notification was received, for the record; 0: the time of judging */
 	/* key of the approved question; NULL: the call must have no effect, because only its key is wanted */
 	const char *approved_key;
 	struct sha256_ctx copied_hash; /* hash of what was copied from the target */
-	bool effect_was_reached;       /* the call would have had an effect; `key` is set */
-	bool effect_was_let_through;
+	bool would_have_had_effect;       /* the call would have had an effect; `key` is set */
+	bool effect_was_permitted;
 	char key[SHA256_HEX_SIZE];
 };
 
-static void rejudge_gate_note_copied(struct call_gate *gate, const void *bytes, size_t len)
+static void rejudge_gate_hash_copied_bytes(struct call_effect_gate *gate, const void *bytes, size_t len)
 {
 	sha256_update(&((struct rejudge_gate *)gate)->copied_hash, len, bytes);
 }
 
-static bool rejudge_gate_passes(struct call_gate *gate, const struct call *call)
+static bool rejudge_gate_passes(struct call_effect_gate *gate, const struct call *call)
 {
 	struct rejudge_gate *own = (struct rejudge_gate *)gate;
 
-	if (own->effect_was_let_through)
+	if (own->effect_was_permitted)
 		return true;
 	if (!ask_key_compute(call, &own->copied_hash, own->key))
 		return false;
-	own->effect_was_reached = true;
-	own->effect_was_let_through = own->approved_key && strcmp(own->key, own->approved_key) == 0;
-	return own->effect_was_let_through;
+	own->would_have_had_effect = true;
+	own->effect_was_permitted = own->approved_key && strcmp(own->key, own->approved_key) == 0;
+	return own->effect_was_permitted;
 }
 
 /* ---- the second view ---- */
@@ -77,7 +77,7 @@ static bool rejudge_in_second_view(struct dispatch *dispatch, const struct secco
 
 	dispatch_begin_call(dispatch, notification, table_find_row(notification->data.nr));
 	call->start_ns = gate->start_ns ? gate->start_ns : call->start_ns;
-	gate->gate.note_copied = rejudge_gate_note_copied;
+	gate->gate.note_copied = rejudge_gate_hash_copied_bytes;
 	sha256_init(&gate->copied_hash);
 	call->gate = &gate->gate;
 	call->answer = answer;
@@ -95,7 +95,7 @@ static bool rejudge_in_second_view(struct dispatch *dispatch, const struct secco
  * True when a relative path failed with ENOENT, because the first view does not show the directory where it starts. An
  * answer may have given the program that directory.
  */
-static bool rejudge_starts_outside(const struct call *call)
+static bool rejudge_path_starts_outside_view(const struct call *call)
 {
 	for (unsigned i = 0; i < call->path_count; i++)
 		if (!call->path[i].is_null_pointer && !call->path[i].error && call->path[i].len &&
@@ -104,18 +104,18 @@ static bool rejudge_starts_outside(const struct call *call)
 	return false;
 }
 
-bool rejudge_may_be_asked(const struct dispatch *dispatch)
+bool rejudge_can_question_be_asked(const struct dispatch *dispatch)
 {
 	const struct call *call = dispatch->call;
 	const struct syscall_row *row = call->row;
 
 	if (call->outcome.kind != OUTCOME_ERROR || !table_get_handler(row) || row->basis == BASIS_EXEC ||
-	    row->intent == INTENT_NET || row->intent == INTENT_SERVE || call->task->pidfd < 0)
+	    row->intent == INTENT_SEND_OR_CONNECT || row->intent == INTENT_LISTEN || call->task->pidfd < 0)
 		return false;
 	if (call->decision.verdict != VERDICT_DENY)
-		return rejudge_starts_outside(call);
+		return rejudge_path_starts_outside_view(call);
 	return policy_find_on_deny(call->sandbox->policy, call->decision.rule) == ON_DENY_ASK_FILE &&
-	       !probe_was_refused(call);
+	       !probe_is_refused_call(call);
 }
 
 /*
@@ -150,11 +150,11 @@ static bool rejudge_would_perform(const struct call *call, struct rejudge_gate *
 
 	if (call->decision.verdict == VERDICT_DENY || !rejudge_call_names_files(call))
 		return false;
-	if (gate->effect_was_reached)
+	if (gate->would_have_had_effect)
 		return kind == OUTCOME_ERROR;
 	if (kind == OUTCOME_FD || kind == OUTCOME_OPATH_FD || kind == OUTCOME_BLOCKING || kind == OUTCOME_VALUE)
 		(void)rejudge_gate_passes(&gate->gate, call);
-	return gate->effect_was_reached;
+	return gate->would_have_had_effect;
 }
 
 bool rejudge_without_performing(struct dispatch *dispatch, const struct asker_options *second,
@@ -192,12 +192,12 @@ enum rejudge_result rejudge_and_perform(struct dispatch *dispatch, const struct 
 		 * performed. So the gate is asked here.
 		 */
 		(void)rejudge_gate_passes(&gate.gate, call);
-	if (gate.effect_was_let_through)
+	if (gate.effect_was_permitted)
 		dispatch_finish_call(dispatch, notification);
 	else
 		outcome_release(&call->outcome);
 	call->gate = NULL;
 	call->answer = NULL;
 	rejudge_leave_second_view(sandbox, &first);
-	return gate.effect_was_let_through ? REJUDGE_PERFORMED : alive ? REJUDGE_CALL_CHANGED : REJUDGE_CALLER_IS_DEAD;
+	return gate.effect_was_permitted ? REJUDGE_PERFORMED : alive ? REJUDGE_CALL_CHANGED : REJUDGE_CALLER_IS_DEAD;
 }

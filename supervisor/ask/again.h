@@ -22,7 +22,7 @@ struct rejudge_approval {
 };
 
 /* True for a call that may be asked about, as far as the first judgement tells. */
-bool rejudge_may_be_asked(const struct dispatch *dispatch);
+bool rejudge_can_question_be_asked(const struct dispatch *dispatch);
 
 /* Judges the call without performing it. True: it would be performed; ret_key is the question's key. */
 bool rejudge_without_performing(struct dispatch *dispatch, const struct asker_options *second,

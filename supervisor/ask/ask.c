@@ -30,8 +30,8 @@ struct asker {
 	struct asker_options options;
 	struct question *questions; /* in the order in which they were asked */
 	/* questions whose approved call turned out to be another call than the question was about */
-	struct question *changed_questions;
-	unsigned open_count;
+	struct question *questions_of_changed_calls;
+	unsigned open_question_count;
 	uint64_t last_question_number; /* number of the last question */
 	uint64_t next_tick_ns;         /* when ask_serve is due */
 	struct call_answer answer; /* the answer on record of a call for which no question was opened */
@@ -86,7 +86,7 @@ static void ask_deny_call_of_question(struct dispatch *dispatch, const struct qu
 	struct task *task = task_table_find_task(dispatch->sandbox->tree, question->task.tid);
 
 	/* otherwise the call keeps the question's copy of the task, because no thread waits for it */
-	if (task && call_is_awaited(question->denied_call))
+	if (task && call_thread_still_waits(question->denied_call))
 		question->denied_call->task = task;
 	dispatch->call = question->denied_call;
 	dispatch_finish_call(dispatch, &question->notification);
@@ -131,7 +131,7 @@ static enum ask_word ask_write_question(struct asker *asker, uint64_t number, co
 	const struct question_origin origin = {asker->options.run_id, number, asker->options.timeout_ns / NS_PER_MS};
 	_cleanup_free_ char *text = NULL;
 
-	if (asker->open_count >= ASK_QUESTIONS_MAX)
+	if (asker->open_question_count >= ASK_QUESTIONS_MAX)
 		return ASK_TOO_MANY;
 	if (ask_directory_is_gone(asker->options.dir_fd))
 		return ASK_DIRECTORY_GONE;
@@ -148,7 +148,7 @@ static void ask_append_question(struct asker *asker, struct question *question)
 	while (*last)
 		last = &(*last)->next;
 	*last = question;
-	if (asker->open_count++ == 0)
+	if (asker->open_question_count++ == 0)
 		asker->next_tick_ns = 0;
 }
 
@@ -224,7 +224,7 @@ bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *not
 	char key[SHA256_HEX_SIZE];
 	enum ask_word word;
 
-	if (!asker || !rejudge_may_be_asked(dispatch) || !(other = calloc(1, sizeof(*other))))
+	if (!asker || !rejudge_can_question_be_asked(dispatch) || !(other = calloc(1, sizeof(*other))))
 		return false;
 	dispatch->call = other;
 	if (!rejudge_without_performing(dispatch, &asker->options, notification, key) ||
@@ -276,7 +276,7 @@ static enum ask_word ask_find_why_question_ends(const struct dispatch *dispatch,
 	enum ask_word word;
 	uid_t uid = 0;
 
-	if (!call_is_awaited(question->denied_call))
+	if (!call_thread_still_waits(question->denied_call))
 		return ASK_WITHDRAWN;
 	if (gone)
 		return ASK_DIRECTORY_GONE;
@@ -309,8 +309,8 @@ static void ask_end_question(struct dispatch *dispatch, struct question *questio
 				       &(struct rejudge_approval){question->key, &question->answer,
 								question->denied_call->start_ns});
 	if (result == REJUDGE_CALL_CHANGED) {
-		question->next = asker->changed_questions;
-		asker->changed_questions = question;
+		question->next = asker->questions_of_changed_calls;
+		asker->questions_of_changed_calls = question;
 		return;
 	}
 	if (result == REJUDGE_CALLER_IS_DEAD)
@@ -342,7 +342,7 @@ int ask_serve(struct dispatch *dispatch)
 			continue;
 		}
 		*link = question->next;
-		asker->open_count--;
+		asker->open_question_count--;
 		ask_end_question(dispatch, question, word, now_ns);
 	}
 	return asker->questions ? ASK_TICK_MS : -1;
@@ -350,17 +350,17 @@ int ask_serve(struct dispatch *dispatch)
 
 bool ask_pop_changed_question(struct asker *asker, struct seccomp_notif *ret_notification)
 {
-	struct question *question = asker ? asker->changed_questions : NULL;
+	struct question *question = asker ? asker->questions_of_changed_calls : NULL;
 
 	if (!question)
 		return false;
-	asker->changed_questions = question->next;
+	asker->questions_of_changed_calls = question->next;
 	*ret_notification = question->notification;
 	question_free(question);
 	return true;
 }
 
-void ask_withdraw_all(struct dispatch *dispatch)
+void ask_withdraw_all_questions(struct dispatch *dispatch)
 {
 	struct asker *asker = dispatch->asker;
 	uint64_t now_ns = io_read_clock_ns();
@@ -369,7 +369,7 @@ void ask_withdraw_all(struct dispatch *dispatch)
 		struct question *question = asker->questions;
 
 		asker->questions = question->next;
-		asker->open_count--;
+		asker->open_question_count--;
 		ask_end_question(dispatch, question, ASK_WITHDRAWN, now_ns);
 	}
 }

@@ -53,6 +53,6 @@ int ask_serve(struct dispatch *dispatch);
 bool ask_pop_changed_question(struct asker *asker, struct seccomp_notif *ret_notification);
 
 /* At the end of the run: withdraws all questions. Their calls are denied on record. */
-void ask_withdraw_all(struct dispatch *dispatch);
+void ask_withdraw_all_questions(struct dispatch *dispatch);
 
 #endif

@@ -14,7 +14,7 @@
 #include "base/io.h"
 
 #define ANSWER_MAX_BYTES 256u /* most bytes of an answer that are read; its first word decides */
-#define QUESTION_NAME_BYTES 40u
+#define QUESTION_FILE_NAME_BYTES 40u
 
 static const char *const ask_words[ASK_WORD_MAX] = {
 	[ASK_NONE] = "none",           [ASK_FORBIDDEN] = "forbidden",
@@ -46,16 +46,16 @@ enum ask_word ask_word_parse(const char *text, size_t len)
 	return ASK_MALFORMED;
 }
 
-static void directory_write_name(char name[QUESTION_NAME_BYTES], uint64_t number, const char *end)
+static void directory_write_name(char name[QUESTION_FILE_NAME_BYTES], uint64_t number, const char *end)
 {
-	(void)snprintf(name, QUESTION_NAME_BYTES, "%" PRIu64 ".%s", number, end);
+	(void)snprintf(name, QUESTION_FILE_NAME_BYTES, "%" PRIu64 ".%s", number, end);
 }
 
 /* O_NONBLOCK: a FIFO of that name must not block the supervisor. */
 enum ask_word ask_directory_read_answer(int dir_fd, uint64_t number, uid_t *ret_uid)
 {
 	_cleanup_close_ int fd = -1;
-	char name[QUESTION_NAME_BYTES], text[ANSWER_MAX_BYTES];
+	char name[QUESTION_FILE_NAME_BYTES], text[ANSWER_MAX_BYTES];
 	struct stat st;
 	enum ask_word word;
 	ssize_t got;
@@ -79,7 +79,7 @@ enum ask_word ask_directory_read_answer(int dir_fd, uint64_t number, uid_t *ret_
 int ask_directory_write_question(int dir_fd, uint64_t number, const char *text, size_t len)
 {
 	_cleanup_close_ int fd = -1;
-	char name[QUESTION_NAME_BYTES], part[QUESTION_NAME_BYTES];
+	char name[QUESTION_FILE_NAME_BYTES], part[QUESTION_FILE_NAME_BYTES];
 	int r;
 
 	directory_write_name(name, number, "answer");
@@ -101,7 +101,7 @@ int ask_directory_write_question(int dir_fd, uint64_t number, const char *text, 
 
 void ask_directory_remove(int dir_fd, uint64_t number)
 {
-	char name[QUESTION_NAME_BYTES];
+	char name[QUESTION_FILE_NAME_BYTES];
 
 	directory_write_name(name, number, "json");
 	(void)unlinkat(dir_fd, name, 0); /* ENOENT: the user has removed it */

@@ -65,7 +65,7 @@ static void key_add_place(struct buf *bytes, const struct call *call, unsigned i
 }
 
 /* An open that creates nothing ignores its mode, which is a register that the caller has not set. */
-static bool key_ignores_mode(const struct call *call)
+static bool key_call_ignores_mode(const struct call *call)
 {
 	for (unsigned i = 0; i < 6; i++)
 		if (call->row->arg[i].kind == ARG_OPENFLAGS)
@@ -77,7 +77,7 @@ static bool key_ignores_mode(const struct call *call)
  * Adds the hash of what was copied from the target besides paths and texts, such as the value of an attribute. It is
  * hashed in the order of copying, which is the same when the call is made again.
  */
-static void key_add_copied(struct buf *bytes, const struct sha256_ctx *copied)
+static void key_add_hash_of_copied_memory(struct buf *bytes, const struct sha256_ctx *copied)
 {
 	uint8_t digest[SHA256_DIGEST_SIZE];
 	struct sha256_ctx context = *copied;
@@ -92,7 +92,7 @@ static void key_add_copied(struct buf *bytes, const struct sha256_ctx *copied)
  */
 static void key_add_registers(struct buf *bytes, const struct call *call)
 {
-	const bool skips_mode = key_ignores_mode(call);
+	const bool skips_mode = key_call_ignores_mode(call);
 	uint64_t arg[6] = {0};
 
 	for (unsigned i = 0; i < 6; i++) {
@@ -113,8 +113,8 @@ bool ask_key_compute(const struct call *call, const struct sha256_ctx *copied, c
 	key_add_registers(&bytes, call);
 	key_add_bytes(&bytes, &call->how, sizeof(call->how));
 	key_add_bytes(&bytes, &call->decision.wanted_rights, sizeof(call->decision.wanted_rights));
-	key_add_bytes(&bytes, call->text_arg, call->text_len);
-	key_add_copied(&bytes, copied);
+	key_add_bytes(&bytes, call->text_arg, call->text_arg_len);
+	key_add_hash_of_copied_memory(&bytes, copied);
 	for (unsigned i = 0; i < call->path_count; i++)
 		key_add_path(&bytes, call, i);
 	for (unsigned i = 0; i < sizeof(call->resolved_place) / sizeof(call->resolved_place[0]); i++)

@@ -21,23 +21,24 @@
 #define CLOSING_REMOVAL_MAX_NS UINT64_C(2000000000)
 
 /* A thread that does not stop while the run is stopped, but later, when its wait ends. */
-struct closing_late_thread {
-	struct closing_late_thread *next;
+struct closing_thread_stopped_late {
+	struct closing_thread_stopped_late *next;
 	pid_t tid, tgid;
 };
 
 struct closing {
 	struct closing_options options;
-	struct call *call;   /* owned: a copy of the waiting call; later used for the records about other threads */
+	struct call
+		*waiting_call; /* owned: a copy of the waiting call; later used for the records about other threads */
 	struct task task;    /* the task of `call`, without a pidfd */
 	char *exe;           /* owned: task.exe */
 	bool call_is_waiting;
 	bool call_was_answered;       /* the waiting call has got its response */
-	uint32_t fired_entries;       /* the entries that the waiting call fires */
+	uint32_t fired_entries_mask;       /* the entries that the waiting call fires */
 	uint64_t deadline_ns;         /* when the run is stopped although traced calls have not ended */
 	/* when taking away must be complete: CLOSING_REMOVAL_MAX_NS after all threads were stopped */
 	uint64_t removal_deadline_ns;
-	struct closing_late_thread *late_threads;
+	struct closing_thread_stopped_late *threads_stopped_late;
 };
 
 int closing_create(const struct closing_options *options, struct closing **ret_closing)
@@ -47,12 +48,12 @@ int closing_create(const struct closing_options *options, struct closing **ret_c
 	if (!closing)
 		return -ENOMEM;
 	closing->options = *options;
-	closing->call = calloc(1, sizeof(*closing->call));
-	if (!closing->call) {
+	closing->waiting_call = calloc(1, sizeof(*closing->waiting_call));
+	if (!closing->waiting_call) {
 		free(closing);
 		return -ENOMEM;
 	}
-	closing->call->sandbox = options->sandbox;
+	closing->waiting_call->sandbox = options->sandbox;
 	*ret_closing = closing;
 	return 0;
 }
@@ -61,9 +62,9 @@ void closing_free(struct closing *closing)
 {
 	if (!closing)
 		return;
-	while (closing->late_threads)
-		closing_forget_thread(closing, closing->late_threads->tid);
-	free(closing->call);
+	while (closing->threads_stopped_late)
+		closing_forget_thread(closing, closing->threads_stopped_late->tid);
+	free(closing->waiting_call);
 	free(closing->exe);
 	free(closing);
 }
@@ -78,21 +79,21 @@ static void closing_set_task(struct closing *closing, const struct task *task, p
 	closing->task = task ? *task : (struct task){.tid = tid, .tgid = tid};
 	closing->task.pidfd = -1;
 	closing->task.exe = closing->exe ? closing->exe : unknown;
-	closing->call->task = &closing->task;
-	closing->call->tid = tid;
+	closing->waiting_call->task = &closing->task;
+	closing->waiting_call->tid = tid;
 }
 
 void closing_fire_entries(struct closing *closing, struct call *call)
 {
 	closing->call_is_waiting = true;
-	closing->fired_entries = call->after_entries_to_fire;
+	closing->fired_entries_mask = call->after_entries_to_fire;
 	closing->deadline_ns = io_read_clock_ns() + CLOSING_AWAIT_TRACED_MAX_NS;
-	closing->call->id = call->id;
+	closing->waiting_call->id = call->id;
 	closing_set_task(closing, call->task, call->tid);
 	after_fire_entries(call, call->after_entries_to_fire);
 }
 
-bool closing_is_waiting(const struct closing *closing)
+bool closing_has_waiting_call(const struct closing *closing)
 {
 	return closing->call_is_waiting;
 }
@@ -103,12 +104,12 @@ static void closing_record_loss(struct closing *closing, pid_t tid, unsigned ent
 				const char *path)
 {
 	closing_set_task(closing, task_table_find_task(closing->options.sandbox->tree, tid), tid);
-	after_record_loss(closing->call, entry, loss, path);
+	after_record_loss(closing->waiting_call, entry, loss, path);
 }
 
 static void closing_record_kill(struct closing *closing, pid_t tid)
 {
-	closing_record_loss(closing, tid, (unsigned)__builtin_ctz(closing->fired_entries), AFTER_PROCESS, NULL);
+	closing_record_loss(closing, tid, (unsigned)__builtin_ctz(closing->fired_entries_mask), AFTER_PROCESS, NULL);
 }
 
 static int closing_remove_held_items(struct closing *closing, pid_t tid, pid_t tgid, const struct held_list *list)
@@ -135,7 +136,7 @@ static int closing_remove_held_items(struct closing *closing, pid_t tid, pid_t t
  * Removes from a stopped thread the descriptors and mappings that it must no longer have, and checks that none is left.
  * 0 or -errno.
  */
-static int closing_remove_held_of_thread(struct closing *closing, pid_t tid, pid_t tgid,
+static int closing_remove_held_items_of_thread(struct closing *closing, pid_t tid, pid_t tgid,
 					 const struct held_sockets *sockets)
 {
 	const struct sandbox *sandbox = closing->options.sandbox;
@@ -158,19 +159,19 @@ static int closing_remove_held_of_thread(struct closing *closing, pid_t tid, pid
 
 static int closing_add_late_thread(struct closing *closing, const struct frozen_thread *thread)
 {
-	struct closing_late_thread *late = malloc(sizeof(*late));
+	struct closing_thread_stopped_late *late = malloc(sizeof(*late));
 
 	if (!late)
 		return -ENOMEM;
-	*late = (struct closing_late_thread){closing->late_threads, thread->tid, thread->tgid};
-	closing->late_threads = late;
+	*late = (struct closing_thread_stopped_late){closing->threads_stopped_late, thread->tid, thread->tgid};
+	closing->threads_stopped_late = late;
 	return 0;
 }
 
 void closing_forget_thread(struct closing *closing, pid_t tid)
 {
-	for (struct closing_late_thread **at = &closing->late_threads; *at; at = &(*at)->next) {
-		struct closing_late_thread *late = *at;
+	for (struct closing_thread_stopped_late **at = &closing->threads_stopped_late; *at; at = &(*at)->next) {
+		struct closing_thread_stopped_late *late = *at;
 
 		if (late->tid != tid)
 			continue;
@@ -180,9 +181,9 @@ void closing_forget_thread(struct closing *closing, pid_t tid)
 	}
 }
 
-static const struct closing_late_thread *closing_find_late_thread(const struct closing *closing, pid_t tid)
+static const struct closing_thread_stopped_late *closing_find_late_thread(const struct closing *closing, pid_t tid)
 {
-	const struct closing_late_thread *late = closing->late_threads;
+	const struct closing_thread_stopped_late *late = closing->threads_stopped_late;
 
 	while (late && late->tid != tid)
 		late = late->next;
@@ -199,7 +200,8 @@ static int closing_list_sockets(const struct closing *closing, struct held_socke
 
 bool closing_on_stop(struct closing *closing, pid_t tid, int status)
 {
-	const struct closing_late_thread *late = closing->late_threads ? closing_find_late_thread(closing, tid) : NULL;
+	const struct closing_thread_stopped_late *late =
+		closing->threads_stopped_late ? closing_find_late_thread(closing, tid) : NULL;
 	struct held_sockets sockets;
 	bool closed;
 	pid_t tgid;
@@ -211,7 +213,7 @@ bool closing_on_stop(struct closing *closing, pid_t tid, int status)
 	closing->removal_deadline_ns = io_read_clock_ns() + CLOSING_REMOVAL_MAX_NS;
 	r = closing_list_sockets(closing, &sockets, &closed);
 	if (r == 0)
-		r = closing_remove_held_of_thread(closing, tid, tgid, closed ? &sockets : NULL);
+		r = closing_remove_held_items_of_thread(closing, tid, tgid, closed ? &sockets : NULL);
 	held_sockets_release(&sockets);
 	closing_forget_thread(closing, tid);
 	if (r < 0) {
@@ -234,7 +236,7 @@ static void closing_answer_waiting_call(void *ctx, pid_t tid)
 
 	(void)tid;
 	closing->call_was_answered = true;
-	(void)answer_with_error(closing->options.sandbox->listener_fd, closing->call->id, ANSWER_ERESTARTSYS);
+	(void)answer_with_error(closing->options.sandbox->listener_fd, closing->waiting_call->id, ANSWER_ERESTARTSYS);
 }
 
 /* Records each process that was killed, also those that another process traced (freeze.c). */
@@ -251,7 +253,7 @@ static void closing_record_kills(struct closing *closing, const struct freeze *f
 	}
 }
 
-static void closing_remove_held_of_threads(struct closing *closing, struct freeze *freeze,
+static void closing_remove_held_items_of_threads(struct closing *closing, struct freeze *freeze,
 					   const struct held_sockets *sockets)
 {
 	closing->removal_deadline_ns = io_read_clock_ns() + CLOSING_REMOVAL_MAX_NS;
@@ -260,7 +262,7 @@ static void closing_remove_held_of_threads(struct closing *closing, struct freez
 		int r = 0;
 
 		if (thread.state == FROZEN_STOPPED)
-			r = closing_remove_held_of_thread(closing, thread.tid, thread.tgid, sockets);
+			r = closing_remove_held_items_of_thread(closing, thread.tid, thread.tgid, sockets);
 		else if (thread.state == FROZEN_WAITING)
 			r = closing_add_late_thread(closing, &thread);
 		if (r < 0 || thread.state == FROZEN_INTERRUPTED)
@@ -270,13 +272,14 @@ static void closing_remove_held_of_threads(struct closing *closing, struct freez
 }
 
 /* True: nothing is left by which data could leave the run. */
-static bool closing_remove_held_of_run(struct closing *closing)
+static bool closing_remove_held_items_of_run(struct closing *closing)
 {
 	struct held_sockets sockets;
 	struct freeze freeze;
 	bool closed, done;
 
-	done = freeze_all_threads(&freeze, &closing->options, closing->call->tid, closing_answer_waiting_call, closing);
+	done = freeze_all_threads(&freeze, &closing->options, closing->waiting_call->tid, closing_answer_waiting_call,
+				  closing);
 	done = closing_list_sockets(closing, &sockets, &closed) == 0 && done;
 	/* A send(2) of a worker thread may read the program's memory after this moment, and pass descriptors. */
 	done = blocking_interrupt_work(closing->options.blocking) && done;
@@ -286,25 +289,25 @@ static bool closing_remove_held_of_run(struct closing *closing)
 	 */
 	if (closed && closing->options.egress)
 		done = egress_client_end_network(closing->options.egress) && done;
-	closing_remove_held_of_threads(closing, &freeze, closed ? &sockets : NULL);
+	closing_remove_held_items_of_threads(closing, &freeze, closed ? &sockets : NULL);
 	held_sockets_release(&sockets);
 	done = freeze_await_killed_threads(&freeze) && done;
 	freeze_hand_stops_to_tracer(&freeze, closing->options.tracer);
 	return done;
 }
 
-void closing_continue(struct closing *closing)
+void closing_continue_removal(struct closing *closing)
 {
 	struct after_entries *after = closing->options.sandbox->after_entries;
-	const pid_t caller = closing->call->tid;
+	const pid_t caller = closing->waiting_call->tid;
 
 	if (trace_is_busy(closing->options.tracer) && io_read_clock_ns() < closing->deadline_ns)
 		return;
 	closing->call_is_waiting = closing->call_was_answered = false;
-	if (!trace_is_busy(closing->options.tracer) && closing_remove_held_of_run(closing))
-		after->completed_entries |= closing->fired_entries;
+	if (!trace_is_busy(closing->options.tracer) && closing_remove_held_items_of_run(closing))
+		after->completed_entries_mask |= closing->fired_entries_mask;
 	else
 		after->refused = caller;
 	if (!closing->call_was_answered) /* the thread was not interrupted: the kernel would not restart the call */
-		(void)answer_with_error(closing->options.sandbox->listener_fd, closing->call->id, -EINTR);
+		(void)answer_with_error(closing->options.sandbox->listener_fd, closing->waiting_call->id, -EINTR);
 }

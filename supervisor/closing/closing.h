@@ -30,11 +30,11 @@ struct closing_options {
 int closing_create(const struct closing_options *options, struct closing **ret_closing);
 void closing_free(struct closing *closing);
 
-/* Fires the entries of call->after_entries_to_fire, and keeps the call waiting. closing_continue() responds to it. */
+/* Fires the entries of call->after_entries_to_fire. The call waits until closing_continue_removal() responds to it. */
 void closing_fire_entries(struct closing *closing, struct call *call);
-/* Whether a call waits: then closing_continue() is to be called at each turn of the loop, and nothing is received. */
-bool closing_is_waiting(const struct closing *closing);
-void closing_continue(struct closing *closing);
+/* If a call waits, closing_continue_removal() is to be called at each turn of the loop, and nothing is received. */
+bool closing_has_waiting_call(const struct closing *closing);
+void closing_continue_removal(struct closing *closing);
 
 /*
  * To be called for each ptrace stop, before the tracer handles it. True: while the other threads were stopped, this

@@ -20,7 +20,7 @@
 #define FREEZE_KILL_TIMEOUT_NS UINT64_C(2000000000)
 /* after this time a thread that has not stopped may be in a vfork(2) */
 #define FREEZE_COUNTS_AS_VFORK_AFTER_NS UINT64_C(5000000)
-#define SIGNALS_MAX 64u    /* signals that a thread may get before it stops */
+#define FREEZE_SIGNALS_MAX 64u    /* signals that a thread may get before it stops */
 #define FREEZE_TIDS_MAX 4194304u /* PID_MAX_LIMIT */
 #define FREEZE_POLL_PAUSE_NS 100000
 
@@ -124,7 +124,7 @@ static int freeze_interrupt_new_threads(struct freeze *freeze, const struct clos
  * Whether the thread waits for its vfork child, in a wait that only SIGKILL ends. Such a thread holds no lock or buffer
  * of a file.
  */
-static bool freeze_waits_for_child(pid_t tid)
+static bool freeze_thread_waits_for_vfork_child(pid_t tid)
 {
 	unsigned long long flags = 0;
 	long nr = -1;
@@ -174,7 +174,7 @@ static void freeze_collect_stop(struct freeze *freeze, struct frozen_thread *thr
 	if (waitid(P_PID, (id_t)thread->tid, &info, WSTOPPED | WNOHANG | __WALL) < 0 || info.si_pid != thread->tid)
 		return;
 	status = W_STOPCODE(info.si_status);
-	if (status >> 16 == 0 && thread->signal_count < SIGNALS_MAX) {
+	if (status >> 16 == 0 && thread->signal_count < FREEZE_SIGNALS_MAX) {
 		freeze_pass_signal(thread, WSTOPSIG(status));
 		return;
 	}
@@ -196,7 +196,7 @@ static bool freeze_all_have_stopped(struct freeze *freeze, const struct closing_
 		if (thread->state == FROZEN_INTERRUPTED && thread->tid != caller &&
 		    (blocking_serves_thread(options->blocking, thread->tid) ||
 		     (options->egress && egress_client_serves_thread(options->egress, thread->tid)) ||
-		     (late && freeze_waits_for_child(thread->tid))))
+		     (late && freeze_thread_waits_for_vfork_child(thread->tid))))
 			thread->state = FROZEN_WAITING;
 		all = all && thread->state != FROZEN_INTERRUPTED;
 	}

@@ -149,7 +149,7 @@ static bool held_is_harmless_device(const struct stat *status)
  * Returns the entries of after_read that close the file to which the kernel gives the path `text`. A file without a
  * name in the view is closed by all entries with "write", a removed file by the name that it had.
  */
-static uint32_t held_find_entries_closing_path(const struct sandbox *sandbox, char *text, bool removed,
+static uint32_t held_find_after_entries_of_path(const struct sandbox *sandbox, char *text, bool removed,
 					       char virt[PATH_MAX])
 {
 	const struct policy *policy = sandbox->policy;
@@ -217,7 +217,7 @@ static int held_check_fd(const struct sandbox *sandbox, pid_t tid, int fd, const
 	text[len] = '\0';
 	if (text[0] != '/') /* a pipe, an eventfd or the like, which is no file */
 		return 0;
-	closed = held_find_entries_closing_path(sandbox, text, status.st_nlink == 0, virt);
+	closed = held_find_after_entries_of_path(sandbox, text, status.st_nlink == 0, virt);
 	return closed ? held_add_item(list,
 				      (struct held_item){.fd = fd,
 							 .loss = AFTER_DESCRIPTOR,
@@ -226,7 +226,7 @@ static int held_check_fd(const struct sandbox *sandbox, pid_t tid, int fd, const
 		      : 0;
 }
 
-static int held_check_time(uint64_t until_ns)
+static int held_check_deadline(uint64_t until_ns)
 {
 	return io_read_clock_ns() < until_ns ? 0 : -ETIME;
 }
@@ -246,7 +246,7 @@ static int held_check_fds(const struct sandbox *sandbox, pid_t tid, const struct
 	while (r == 0 && (errno = 0, entry = readdir(dir))) {
 		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
 			continue;
-		r = held_check_time(until_ns);
+		r = held_check_deadline(until_ns);
 		if (r == 0)
 			r = held_check_fd(sandbox, tid, (int)strtol(entry->d_name, NULL, 10), sockets, list);
 	}
@@ -263,7 +263,7 @@ struct held_mapping {
 };
 
 /* The mapping whose lines are read. */
-struct held_reading {
+struct held_maps_reader {
 	const struct sandbox *sandbox;
 	struct held_list *list;
 	struct held_mapping mapping;
@@ -300,10 +300,10 @@ static int held_add_mapping(const struct sandbox *sandbox, const struct held_map
 	if (len >= sizeof(text))
 		return -ENAMETOOLONG;
 	memcpy(text, mapping->path, len + 1);
-	closed = removed ? held_find_entries_closing_path(sandbox, text, true, virt) : 0;
+	closed = removed ? held_find_after_entries_of_path(sandbox, text, true, virt) : 0;
 	/* smaps does not tell a removed file "x" from a file called "x (deleted)": both readings of the name count. */
 	memcpy(text, mapping->path, len + 1);
-	closed |= held_find_entries_closing_path(sandbox, text, false, virt);
+	closed |= held_find_after_entries_of_path(sandbox, text, false, virt);
 	if (!closed)
 		return 0;
 	return held_add_item(list,
@@ -320,7 +320,7 @@ static int held_add_mapping(const struct sandbox *sandbox, const struct held_map
  * otherwise 0 or -errno.
  */
 static int held_read_lines(pid_t tid, const char *name, uint64_t until_ns,
-			   int (*check)(struct held_reading *reading, char *line), struct held_reading *reading)
+			   int (*check)(struct held_maps_reader *reading, char *line), struct held_maps_reader *reading)
 {
 	_cleanup_fclose_ FILE *file = NULL;
 	_cleanup_free_ char *line = NULL;
@@ -334,7 +334,7 @@ static int held_read_lines(pid_t tid, const char *name, uint64_t until_ns,
 		return -errno;
 	while (r == 0 && (errno = 0, getline(&line, &size, file)) > 0) {
 		line[strcspn(line, "\n")] = '\0';
-		r = held_check_time(until_ns);
+		r = held_check_deadline(until_ns);
 		if (r == 0)
 			r = check(reading, line);
 	}
@@ -342,13 +342,13 @@ static int held_read_lines(pid_t tid, const char *name, uint64_t until_ns,
 }
 
 /* Returns 1 if the line is of a file that is mapped shared. */
-static int held_check_maps_line(struct held_reading *reading, char *line)
+static int held_check_maps_line(struct held_maps_reader *reading, char *line)
 {
 	return held_parse_mapping(line, &reading->mapping) && reading->mapping.shared && reading->mapping.file;
 }
 
 /* VmFlags has "mw" for a mapping that may be written, or made writable by mprotect(2). */
-static int held_check_smaps_line(struct held_reading *reading, char *line)
+static int held_check_smaps_line(struct held_maps_reader *reading, char *line)
 {
 	struct held_mapping next;
 
@@ -370,7 +370,7 @@ static int held_check_smaps_line(struct held_reading *reading, char *line)
  */
 static int held_check_mappings(const struct sandbox *sandbox, pid_t tid, uint64_t until_ns, struct held_list *list)
 {
-	struct held_reading reading = {.sandbox = sandbox, .list = list};
+	struct held_maps_reader reading = {.sandbox = sandbox, .list = list};
 	int r = held_read_lines(tid, "maps", until_ns, held_check_maps_line, &reading);
 
 	if (r <= 0)

@@ -20,7 +20,7 @@
 #define AFFINITY_RESCANS_AFTER_UNPIN 3u
 #define AFFINITY_FIRST_RESCAN_DELAY_NS (5 * MS)
 #define PID_MAX_FOR_FULL_SCAN 8192
-#define PIDS_REUSED_AFTER_MIN_NS (20 * MS) /* with any pid_max, no pid is reused sooner */
+#define PID_REUSE_TIME_MIN_NS (20 * MS) /* with any pid_max, no pid is reused sooner */
 #define NEW_PID_INTERVAL_MIN_NS UINT64_C(2500) /* shortest mean interval at which a machine creates tasks */
 #define TIME_SLICE_MIN_NS 100000u /* the kernel's minimum */
 /* most pids that a scan looks at after the kernel has begun again with low pids */
@@ -64,9 +64,9 @@ bool affinity_task_is_running(pid_t tid)
 }
 
 /* Reads proc_loadavg(5): "0.20 0.18 0.12 1/80 11206". */
-struct load affinity_read_load(const struct affinity *affinity)
+struct machine_load affinity_read_load(const struct affinity *affinity)
 {
-	struct load load = {.last = -1};
+	struct machine_load load = {.newest_pid = -1};
 	char text[128];
 	ssize_t len = pread(affinity->loadavg_fd, text, sizeof(text) - 1, 0);
 	const char *at;
@@ -75,7 +75,7 @@ struct load affinity_read_load(const struct affinity *affinity)
 		return load;
 	text[len] = '\0';
 	at = strrchr(text, ' ');
-	load.last = at ? (pid_t)strtol(at, NULL, 10) : -1;
+	load.newest_pid = at ? (pid_t)strtol(at, NULL, 10) : -1;
 	at = strchr(text, '/');
 	while (at && at > text && at[-1] != ' ')
 		at--;
@@ -87,7 +87,7 @@ bool affinity_pids_may_be_reused(const struct affinity *affinity, uint64_t withi
 {
 	uint64_t shortest_ns = (uint64_t)affinity->pid_max * NEW_PID_INTERVAL_MIN_NS;
 
-	return within_ns > (shortest_ns > PIDS_REUSED_AFTER_MIN_NS ? shortest_ns : PIDS_REUSED_AFTER_MIN_NS);
+	return within_ns > (shortest_ns > PID_REUSE_TIME_MIN_NS ? shortest_ns : PID_REUSE_TIME_MIN_NS);
 }
 
 /* ---- pinning ---- */
@@ -195,7 +195,7 @@ static void affinity_unpin_new_task(struct affinity *affinity, pid_t tid)
 /* Restores masks of new tasks. Pids ascend, and begin again with low ones after pid_max. */
 void affinity_unpin_new_tasks(struct affinity *affinity)
 {
-	pid_t last = affinity_read_load(affinity).last, top = last;
+	pid_t last = affinity_read_load(affinity).newest_pid, top = last;
 	pid_t first = affinity->from_before < affinity->newest_pid_before_pinning ? affinity->from_before
 										  : affinity->newest_pid_before_pinning;
 
@@ -316,7 +316,7 @@ struct sched_attr_v0 {
 	uint64_t runtime_ns, deadline_ns, period_ns;
 };
 
-void cpu_request_short_slice(void)
+void cpu_request_short_time_slice(void)
 {
 	struct sched_attr_v0 attr = {.size = sizeof(attr)};
 

@@ -57,6 +57,6 @@ void cpu_free(struct cpu *cpu);
  * Sets the shortest time slice for the calling thread and the threads that it creates later. The scheduler then runs
  * them before computing tasks when they wake, without giving them more CPU time (Linux 6.12). Best effort.
  */
-void cpu_request_short_slice(void);
+void cpu_request_short_time_slice(void);
 
 #endif

@@ -45,14 +45,14 @@ static uint64_t delays_read_own_cpu_ns(void)
 	return (uint64_t)used.tv_sec * 1000 * MS + (uint64_t)used.tv_nsec;
 }
 
-void delays_begin(struct delays *delays, pid_t since)
+void delays_start_measuring(struct run_queue_delays *delays, pid_t since)
 {
 	delays->since = since;
 	delays->own_cpu_ns = delays_read_own_cpu_ns();
-	delays->unexplained_own_cpu_ns = 0;
+	delays->own_cpu_without_delay_ns = 0;
 }
 
-bool delays_init(struct delays *delays)
+bool delays_init(struct run_queue_delays *delays)
 {
 	_cleanup_close_ int fd = procstat_open_file(getpid(), "schedstat");
 	uint64_t ns;
@@ -62,7 +62,7 @@ bool delays_init(struct delays *delays)
 	return delays_read_schedstat(fd, &ns);
 }
 
-bool delays_note_calling_thread(struct delays *delays, pid_t tid)
+bool delays_note_calling_thread(struct run_queue_delays *delays, pid_t tid)
 {
 	struct caller *caller = NULL;
 
@@ -84,10 +84,10 @@ bool delays_note_calling_thread(struct delays *delays, pid_t tid)
 	return true;
 }
 
-uint64_t delays_sum_delays_of_callers(struct delays *delays, uint64_t window_ns)
+uint64_t delays_sum_delays_of_callers(struct run_queue_delays *delays, uint64_t window_ns)
 {
 	uint64_t own_cpu_ns = delays_read_own_cpu_ns(), ran_ns = own_cpu_ns - delays->own_cpu_ns;
-	uint64_t explained_ns = ran_ns + delays->unexplained_own_cpu_ns, total_ns = 0, left_ns, now_ns;
+	uint64_t explained_ns = ran_ns + delays->own_cpu_without_delay_ns, total_ns = 0, left_ns, now_ns;
 
 	for (unsigned i = 0; i < DELAYS_CALLERS_MAX; i++) {
 		struct caller *caller = &delays->caller[i];
@@ -103,11 +103,11 @@ uint64_t delays_sum_delays_of_callers(struct delays *delays, uint64_t window_ns)
 	delays->own_cpu_ns = own_cpu_ns;
 	/* The kernel adds a delay when it is over: that of a thread that waits now belongs to the next sample. */
 	left_ns = explained_ns > total_ns ? explained_ns - total_ns : 0;
-	delays->unexplained_own_cpu_ns = left_ns < ran_ns ? left_ns : ran_ns;
+	delays->own_cpu_without_delay_ns = left_ns < ran_ns ? left_ns : ran_ns;
 	return 2 * ran_ns > window_ns || total_ns < explained_ns ? 0 : total_ns - explained_ns;
 }
 
-void delays_forget_callers(struct delays *delays)
+void delays_forget_callers(struct run_queue_delays *delays)
 {
 	for (unsigned i = 0; i < DELAYS_CALLERS_MAX; i++)
 		delays_replace_caller(&delays->caller[i], 0);

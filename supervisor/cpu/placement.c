@@ -22,7 +22,7 @@
 #define PINNING_PAUSE_ON_BUSY_MACHINE_NS (10 * MS)      /* pause while the machine is busy */
 #define PINNING_PAUSE_FOR_MASK_READ_NS (2 * MS)     /* pause for a thread that reads its mask */
 #define PINNING_PAUSE_FOR_STATUS_READ_NS (200 * MS) /* pause for a program that opens a /proc status file */
-#define PINNED_TASKS_MAX 32u            /* most tasks of a run that is pinned */
+#define PINNED_NEW_TASKS_MAX 32u            /* most tasks of a run that is pinned */
 #define NEW_TASKS_SAMPLED_MAX 64               /* most new tasks whose state is read at a sample */
 #define MASK_READERS_MAX 8u
 
@@ -34,7 +34,7 @@ struct cpu {
 	unsigned calls_since_sample;    /* calls since the last sample */
 	uint64_t time_without_call_ns;  /* time without a call */
 	uint64_t run_queue_delay_ns; /* run-queue delay of the calling threads, halved at each sample */
-	struct delays delays;
+	struct run_queue_delays delays;
 	pid_t mask_reader[MASK_READERS_MAX]; /* threads that read a mask, and have made no other call since; 0: free */
 	unsigned next_mask_reader_to_replace;
 	uint64_t pause_ns; /* length of the next pause */
@@ -61,13 +61,13 @@ static void placement_pause_and_double(struct cpu *placement, uint64_t now_ns)
  * False: other programs need all CPUs. One runnable task more than CPUs is accepted, because it may be a parent that is
  * about to wait for its child.
  */
-static bool placement_machine_has_room(const struct cpu *placement, const struct load *load)
+static bool placement_machine_has_room(const struct cpu *placement, const struct machine_load *load)
 {
-	return load->last >= 0 && load->runnable <= (unsigned long)CPU_COUNT(&placement->affinity.whole) + 1;
+	return load->newest_pid >= 0 && load->runnable <= (unsigned long)CPU_COUNT(&placement->affinity.whole) + 1;
 }
 
 /* Pins the supervisor thread. False: it cannot be pinned now, and the next attempt is later. */
-static bool placement_pin_self(struct cpu *placement, const struct load *load, uint64_t now_ns)
+static bool placement_pin_self(struct cpu *placement, const struct machine_load *load, uint64_t now_ns)
 {
 	if (placement_machine_has_room(placement, load) && affinity_pin_self(&placement->affinity) == 0)
 		return true;
@@ -78,7 +78,7 @@ static bool placement_pin_self(struct cpu *placement, const struct load *load, u
 static void placement_start_sampling(struct cpu *placement, pid_t since, uint64_t now_ns)
 {
 	placement->is_pinned = true;
-	delays_begin(&placement->delays, since);
+	delays_start_measuring(&placement->delays, since);
 	placement->pinned_ns = placement->sampled_ns = now_ns;
 	placement->calls_since_sample = 0;
 	placement->time_without_call_ns = 0;
@@ -90,7 +90,7 @@ void cpu_pin_program(struct cpu *placement, pid_t program)
 {
 	struct affinity *affinity = placement ? &placement->affinity : NULL;
 	uint64_t now_ns = io_read_clock_ns();
-	struct load load;
+	struct machine_load load;
 
 	if (!placement || placement->off)
 		return;
@@ -114,7 +114,7 @@ static void placement_count_running_task(struct task *task, void *ctx)
 {
 	struct placement_running_tasks *survey = ctx;
 
-	if (task->tid <= survey->last && ++survey->tasks <= PINNED_TASKS_MAX && survey->running < 2 &&
+	if (task->tid <= survey->last && ++survey->tasks <= PINNED_NEW_TASKS_MAX && survey->running < 2 &&
 	    task != survey->caller)
 		survey->running += affinity_task_is_running(task->tid);
 }
@@ -133,22 +133,22 @@ static void placement_pin_task(struct task *task, void *ctx)
 static void placement_pin_run(struct cpu *placement, const struct task *caller, uint64_t now_ns)
 {
 	struct affinity *affinity = &placement->affinity;
-	struct load load = affinity_read_load(affinity);
+	struct machine_load load = affinity_read_load(affinity);
 	struct placement_running_tasks survey = {.caller = caller, .last = INT_MAX};
 
 	/* The load is checked first: on a busy machine, where this is called every 10 ms, no file of a task is read. */
 	if (placement_machine_has_room(placement, &load))
 		task_table_visit_tasks(affinity->tree, placement_count_running_task, &survey);
-	if (survey.tasks > PINNED_TASKS_MAX || survey.running > 0) {
+	if (survey.tasks > PINNED_NEW_TASKS_MAX || survey.running > 0) {
 		placement_pause_and_double(placement, now_ns);
 		return;
 	}
 	if (!placement_pin_self(placement, &load, now_ns))
 		return;
 	if (affinity->rescans_left == 0)
-		affinity_set_newest_unpinned_pid(affinity, load.last);
+		affinity_set_newest_unpinned_pid(affinity, load.newest_pid);
 	task_table_visit_tasks(affinity->tree, placement_pin_task, placement);
-	placement_start_sampling(placement, load.last, now_ns);
+	placement_start_sampling(placement, load.newest_pid, now_ns);
 }
 
 /* ---- unpinning ---- */
@@ -283,11 +283,12 @@ static bool placement_has_several_running(const struct cpu *placement, pid_t las
 static void placement_sample_run_queue_delay(struct cpu *placement, uint64_t now_ns)
 {
 	struct affinity *affinity = &placement->affinity;
-	struct load load = affinity_read_load(affinity);
+	struct machine_load load = affinity_read_load(affinity);
 	uint64_t window_ns = now_ns - placement->sampled_ns;
-	bool late = affinity_pids_may_be_reused(affinity, window_ns) || load.last < affinity->newest_pid_before_pinning;
+	bool late = affinity_pids_may_be_reused(affinity, window_ns) ||
+		    load.newest_pid < affinity->newest_pid_before_pinning;
 	bool quiet = placement->calls_since_sample == 0, crowded = quiet && load.runnable > 2;
-	bool many = load.last - affinity->newest_pid_before_pinning > NEW_TASKS_SAMPLED_MAX;
+	bool many = load.newest_pid - affinity->newest_pid_before_pinning > NEW_TASKS_SAMPLED_MAX;
 
 	affinity->scan_every_pid |= late;
 	placement->run_queue_delay_ns = placement->run_queue_delay_ns / 2 +
@@ -296,7 +297,7 @@ static void placement_sample_run_queue_delay(struct cpu *placement, uint64_t now
 	placement->calls_since_sample = 0;
 	placement->time_without_call_ns = quiet ? placement->time_without_call_ns + window_ns : 0;
 	if (placement->run_queue_delay_ns > UNPIN_ABOVE_RUN_QUEUE_DELAY_NS ||
-	    (crowded && !many && placement_has_several_running(placement, load.last)))
+	    (crowded && !many && placement_has_several_running(placement, load.newest_pid)))
 		placement_unpin_and_pause(placement, now_ns);
 	else if (placement->time_without_call_ns > UNPIN_AFTER_IDLE_NS || late || (crowded && many))
 		placement_unpin_run(placement, false);

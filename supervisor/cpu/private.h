@@ -33,14 +33,14 @@ struct affinity {
 	uint64_t late_ns, late_step_ns;
 };
 
-struct load {
-	pid_t last;             /* the newest pid; -1: unknown */
+struct machine_load {
+	pid_t newest_pid;             /* the newest pid; -1: unknown */
 	unsigned long runnable; /* tasks on the whole machine */
 };
 
 /* Borrows the tree and takes loadavg_fd, which the caller closes at the end. 0 or -errno. */
 int affinity_init(struct affinity *affinity, struct task_table *tree, int loadavg_fd);
-struct load affinity_read_load(const struct affinity *affinity);
+struct machine_load affinity_read_load(const struct affinity *affinity);
 bool affinity_task_is_running(pid_t tid);
 /* Whether so many tasks may have been created within this time that pids began again with low ones. */
 bool affinity_pids_may_be_reused(const struct affinity *affinity, uint64_t within_ns);
@@ -74,28 +74,28 @@ struct caller {
 };
 
 /* Some of the threads that made calls. A few are enough, because all share one CPU. */
-struct delays {
+struct run_queue_delays {
 	pid_t since; /* threads with higher pids were created after pinning */
 	uint64_t own_cpu_ns; /* CPU time of the supervisor thread at the last sample */
 	/* part of its CPU time before the last sample that has explained no delay yet */
-	uint64_t unexplained_own_cpu_ns;
+	uint64_t own_cpu_without_delay_ns;
 	struct caller caller[DELAYS_CALLERS_MAX];
 };
 
 /* False: the kernel does not report run-queue delays. */
-bool delays_init(struct delays *delays);
+bool delays_init(struct run_queue_delays *delays);
 /* Begins to sample a run that is pinned now. Threads with pids above `since` were created after pinning. */
-void delays_begin(struct delays *delays, pid_t since);
+void delays_start_measuring(struct run_queue_delays *delays, pid_t since);
 /* Notes that the thread made a call. True: the thread was unknown, and was created before the run was pinned. */
-bool delays_note_calling_thread(struct delays *delays, pid_t tid);
+bool delays_note_calling_thread(struct run_queue_delays *delays, pid_t tid);
 /*
  * Returns the run-queue delay of the calling threads in the last window_ns, minus the CPU time of the supervisor
  * thread: after a call, its thread waits until the supervisor thread has left the CPU. How long that takes depends on
  * the machine, and on a virtual one on whether the hypervisor lets it run. 0 where the supervisor thread took most of
  * the time: calls wait for it then, whichever CPU their threads have.
  */
-uint64_t delays_sum_delays_of_callers(struct delays *delays, uint64_t window_ns);
+uint64_t delays_sum_delays_of_callers(struct run_queue_delays *delays, uint64_t window_ns);
 /* Forgets all threads and closes their descriptors. */
-void delays_forget_callers(struct delays *delays);
+void delays_forget_callers(struct run_queue_delays *delays);
 
 #endif

@@ -66,7 +66,7 @@ static void client_close_control_line(struct egress_client *client, const char *
 	if (client->line.fd < 0)
 		return;
 	egress_line_close(&client->line);
-	connects_fail_all(client, -ENETDOWN);
+	connects_fail_all_pending(client, -ENETDOWN);
 	connections_close_all(client, cause);
 }
 
@@ -74,7 +74,7 @@ void egress_client_free(struct egress_client *client)
 {
 	if (!client)
 		return;
-	connects_fail_all(client, -ECONNABORTED);
+	connects_fail_all_pending(client, -ECONNABORTED);
 	client_close_control_line(client, "run_ended");
 	summary_release(&client->summary);
 	pool_free(client->pool);
@@ -163,7 +163,7 @@ static int client_on_connected(struct egress_client *client, const struct contro
 	struct connection *conn = connections_find_by_id(&client->connections, connected->conn_id);
 	enum connection_step step = connected->error == 0 ? STEP_CONNECTED : STEP_FAILED;
 
-	if (connected->error > 0 || connected->error < -ERRNO_OF_PROGRAMS_MAX || connected->conn_id == 0 ||
+	if (connected->error > 0 || connected->error < -ERRNO_MAX || connected->conn_id == 0 ||
 	    connected->conn_id > client->connections.last_id || !connection_permits_step(conn, step))
 		return -EBADMSG;
 	if (!conn)
@@ -216,7 +216,7 @@ void egress_client_exchange_messages(void *context)
 
 int egress_client_check_connects(struct egress_client *client)
 {
-	int wait = connects_check_all(client);
+	int wait = connects_check_all_pending(client);
 
 	if (client->line.queued_message_count == 0)
 		return wait;
@@ -300,7 +300,7 @@ void egress_client_end_run(struct egress_client *client)
 	const struct control_message end = {.version = CONTROL_VERSION, .type = CONTROL_END};
 	uint64_t until = io_read_clock_ns() + EGRESS_LAST_RECORDS_TIMEOUT_MS * UINT64_C(1000000), now;
 
-	connects_fail_all(client, -ECONNABORTED); /* the calling threads are dead */
+	connects_fail_all_pending(client, -ECONNABORTED); /* the calling threads are dead */
 	client->is_ending = true;
 	if (client->line.fd < 0)
 		return;
@@ -361,7 +361,7 @@ void egress_client_make_report(const struct egress_client *client, struct networ
 					      .advice = json_incref(client->summary.advice),
 					      .budgets = usage_make_json(client->usage),
 					      .unlisted_count = client->summary.unlisted_count,
-					      .denied = client->denied_count};
+					      .denied_count = client->denied_count};
 }
 
 void network_report_release(struct network_report *report)

@@ -49,7 +49,7 @@ int connections_add(struct connections *connections, const struct task *task, co
 		conn->pid = task->tgid;
 		conn->ppid = task->ppid;
 		conn->host_pid = task->host_pid;
-		conn->program = task->session_program_number;
+		conn->program_number = task->session_program_number;
 	}
 	conn->port = what->port;
 	(void)snprintf(conn->host, sizeof(conn->host), "%s", what->host);
@@ -140,7 +140,7 @@ enum connection_state {
 	CONNECTION_PROXY_OPENED,
 };
 
-static enum connection_state connection_state(const struct connection *conn)
+static enum connection_state connection_get_state(const struct connection *conn)
 {
 	if (!conn)
 		return CONNECTION_UNKNOWN;
@@ -157,29 +157,30 @@ static enum connection_state connection_state(const struct connection *conn)
 	 IN(CONNECTION_PROXY_OPENED))
 
 static const struct connection_step_rule {
-	unsigned states;  /* connection states in which egress may report the step */
+	unsigned allowed_states;  /* connection states in which egress may report the step */
 	bool only_before_response; /* the step is possible only until the program's connect(2) got its response */
 	bool names_destination; /* the record names the connection's destination */
 } rules[] = {
-	[STEP_NAME_REFUSED] = {.states = IN(CONNECTION_UNKNOWN)},
+	[STEP_NAME_REFUSED] = {.allowed_states = IN(CONNECTION_UNKNOWN)},
 	/* A second upstream connection is possible only after a request. */
-	[STEP_UPSTREAM_GRANTED] = {.states = CONNECTION_STATES_OF_ANNOUNCED & ~IN(CONNECTION_OPENED),
+	[STEP_UPSTREAM_GRANTED] = {.allowed_states = CONNECTION_STATES_OF_ANNOUNCED & ~IN(CONNECTION_OPENED),
 				   .names_destination = true},
-	[STEP_REQUEST_GRANTED] = {.states = IN(CONNECTION_OPENED) | IN(CONNECTION_USED) | IN(CONNECTION_PROXY_OPENED),
+	[STEP_REQUEST_GRANTED] = {.allowed_states =
+					  IN(CONNECTION_OPENED) | IN(CONNECTION_USED) | IN(CONNECTION_PROXY_OPENED),
 				  .names_destination = true},
-	[STEP_CONNECTION_REFUSED] = {.states = CONNECTION_STATES_OF_ANNOUNCED},
-	[STEP_LAST_RECORD] = {.states = CONNECTION_STATES_OF_ANNOUNCED},
-	[STEP_CONNECTED] = {.states = CONNECTION_STATES_OF_ANNOUNCED & ~IN(CONNECTION_ANNOUNCED),
+	[STEP_CONNECTION_REFUSED] = {.allowed_states = CONNECTION_STATES_OF_ANNOUNCED},
+	[STEP_LAST_RECORD] = {.allowed_states = CONNECTION_STATES_OF_ANNOUNCED},
+	[STEP_CONNECTED] = {.allowed_states = CONNECTION_STATES_OF_ANNOUNCED & ~IN(CONNECTION_ANNOUNCED),
 			    .only_before_response = true},
 	/* The connection may be closed already. */
-	[STEP_FAILED] = {.states = CONNECTION_STATES_OF_ANNOUNCED | IN(CONNECTION_UNKNOWN),
+	[STEP_FAILED] = {.allowed_states = CONNECTION_STATES_OF_ANNOUNCED | IN(CONNECTION_UNKNOWN),
 			 .only_before_response = true},
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == STEP_MAX, "each step has its rule");
 
 bool connection_permits_step(const struct connection *conn, enum connection_step step)
 {
-	return rules[step].states & IN(connection_state(conn)) &&
+	return rules[step].allowed_states & IN(connection_get_state(conn)) &&
 	       !(rules[step].only_before_response && conn && conn->connect_was_answered);
 }
 
@@ -324,7 +325,7 @@ static int record_write_to_log(const struct egress_client *client, const struct 
 	const enum policy_on_deny mode = record_find_on_deny(client, conn, record);
 	struct audit_record line = {.pid = conn ? conn->pid : 0, .tid = conn ? conn->pid : 0,
 					  .ppid = conn ? conn->ppid : 0, .host_pid = conn ? conn->host_pid : 0,
-					  .session_program_number = conn ? conn->program : 0,
+					  .session_program_number = conn ? conn->program_number : 0,
 					  .exe = conn && conn->exe[0] ? conn->exe : NULL,
 					  .verdict = record_is_denied(record) ? VERDICT_DENY : VERDICT_ALLOW,
 					  .effect = record_is_denied(record) ? AUDIT_REFUSED : AUDIT_PERFORMED,
@@ -344,7 +345,7 @@ static int record_write_to_log(const struct egress_client *client, const struct 
 /* ---- the result ---- */
 
 /* Whether the record stands for many refused DNS names at once, of which it has only the last one. */
-static bool record_is_for_flood_of_names(const struct control_record *record)
+static bool record_is_for_many_refused_names(const struct control_record *record)
 {
 	return record->event == CONTROL_EVENT_DNS && strcmp(record->reason, "rate_limited") == 0;
 }
@@ -353,7 +354,7 @@ static void record_add_to_network_summary(struct egress_client *client, const st
 {
 	/* For a DNS query `method` is the query type. */
 	const char *method = record->event == CONTROL_EVENT_DNS ? "" : record->method;
-	const struct summary_item item = {.host = record_is_for_flood_of_names(record) ? "" : record->host,
+	const struct summary_item item = {.host = record_is_for_many_refused_names(record) ? "" : record->host,
 					  .method = method,
 					  .path = record->path,
 					  .rule = record->rule,
@@ -381,7 +382,7 @@ static void record_put_target(char *text, size_t size, const struct control_reco
 		(void)snprintf(text, size, "%s%s%s:%u", open, record->host, shut, record->port);
 	else
 		(void)snprintf(text, size, "%s",
-			       record_is_for_flood_of_names(record) ? "(further names)" : record->host);
+			       record_is_for_many_refused_names(record) ? "(further names)" : record->host);
 }
 
 /* The option that would grant the target, owned by the caller. NULL: there is no such option. */
@@ -389,7 +390,7 @@ static char *record_suggest_grant(const struct control_record *record, const cha
 {
 	const struct suggest_host none = {0}; /* suggest_make_grant() uses it for paths only */
 	const struct suggest_denial denial = {
-		.reason = record->reason, .host = record_is_for_flood_of_names(record) ? NULL : record->host,
+		.reason = record->reason, .host = record_is_for_many_refused_names(record) ? NULL : record->host,
 		.port = record->port, .undialled_addresses = record->undialled_addresses,
 		.http_request = record->event == CONTROL_EVENT_REQUEST ? target : NULL};
 	const char *why = NULL;
@@ -412,7 +413,7 @@ static void record_add_denial(struct egress_client *client, const struct connect
 			      .pid = conn ? conn->pid : 0,
 			      .host_pid = conn ? conn->host_pid : 0,
 			      .was_observed = observed,
-			      .program = conn ? conn->program : 0,
+			      .program_number = conn ? conn->program_number : 0,
 			      .count = record->refusal_count ? record->refusal_count : 1,
 			      .on_deny = mode};
 
@@ -431,7 +432,7 @@ static void record_add_denial(struct egress_client *client, const struct connect
 }
 
 /* Lists a request that only the judged policy denies. Of a connection the connect(2) is listed already. */
-static void record_list_observed(struct egress_client *client, const struct connection *conn,
+static void record_list_observed_denial(struct egress_client *client, const struct connection *conn,
 				 const struct control_record *record, struct audit_slot slot)
 {
 	const struct policy_observed_denial observed = record_judge_by_judged_policy(client, record);
@@ -454,7 +455,7 @@ static int64_t record_get_result_value(const struct control_record *record)
 		return record->http_status;
 	if (record->allow || record->event == CONTROL_EVENT_CLOSE)
 		return 0;
-	if (record->error < 0 && record->error >= -ERRNO_OF_PROGRAMS_MAX)
+	if (record->error < 0 && record->error >= -ERRNO_MAX)
 		return record->error;
 	return record->event == CONTROL_EVENT_DNS ? -ENOENT : -ECONNREFUSED;
 }
@@ -477,7 +478,7 @@ int connections_end_request(struct egress_client *client, const struct control_r
 {
 	struct request *const *found = tfind(&done->id, &client->connections.request_tree, connections_compare_ids);
 
-	if (!found || done->result < -ERRNO_OF_PROGRAMS_MAX || done->result > 999)
+	if (!found || done->result < -ERRNO_MAX || done->result > 999)
 		return -EBADMSG;
 	request_end_with_outcome(client, *found, done);
 	return 0;
@@ -512,7 +513,8 @@ static int record_send_acknowledgement(struct egress_client *client, const struc
 	return record->wants_ack ? egress_line_send(&client->line, &ack, -1) : 0;
 }
 
-static int record_apply_open(struct egress_client *client, struct connection *conn, const struct control_record *record)
+static int record_apply_connection_opened(struct egress_client *client, struct connection *conn,
+					  const struct control_record *record)
 {
 	char *rule = strdup(record->rule);
 
@@ -540,7 +542,7 @@ static int record_apply_after_writing(struct egress_client *client, struct conne
 	int r = 0;
 
 	if (conn && record->event == CONTROL_EVENT_REQUEST && record->allow) {
-		record_list_observed(client, conn, record, slot);
+		record_list_observed_denial(client, conn, record, slot);
 		conn->is_in_result = true;
 		r = request_add(&client->connections, conn, record, &request);
 		if (r == 0) {
@@ -549,7 +551,7 @@ static int record_apply_after_writing(struct egress_client *client, struct conne
 			return 0; /* CONTROL_REQUEST_DONE ends the record */
 		}
 	} else if (conn && opens && record->allow) {
-		r = record_apply_open(client, conn, record);
+		r = record_apply_connection_opened(client, conn, record);
 	} else if (!record->allow && !repeats) {
 		if (record_is_denied(record)) {
 			record_add_denial(client, conn, record, false, slot);

@@ -18,16 +18,16 @@
 #include "supervisor/gateway/private.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-#define INTERRUPTION_CHECK_MS BLOCKING_TICK_MS
+#define INTERRUPTION_CHECK_INTERVAL_MS BLOCKING_TICK_MS
 #define CONNECT_INTERRUPTION_CHECKS_MAX 64u      /* connects checked for interruptions at a tick */
-#define HANDSHAKE_CHECK_MS 1      /* interval between checks of an unfinished handshake on loopback */
+#define HANDSHAKE_CHECK_INTERVAL_MS 1      /* interval between checks of an unfinished handshake on loopback */
 
 struct pending_connect {
 	struct pending_connect *next;
 	struct answer answer;
 	uint64_t deadline_ns; /* 0: no deadline */
 	uint64_t conn_id;
-	uint64_t cookie; /* the socket's SO_COOKIE */
+	uint64_t socket_cookie; /* the socket's SO_COOKIE */
 	pid_t tid;
 	int fd; /* a duplicate of the program's socket, owned */
 	bool is_nonblocking;
@@ -172,7 +172,7 @@ int connects_add_waiting(struct egress_client *client, const struct call *call, 
 	if (client->connects.count >= EGRESS_WAITING_CONNECTS_MAX)
 		return -EAGAIN;
 	for (const struct pending_connect *other = client->connects.first_pending; other; other = other->next)
-		if (cookie && other->cookie == cookie)
+		if (cookie && other->socket_cookie == cookie)
 			return -EALREADY;
 	pending = calloc(1, sizeof(*pending));
 	if (!pending)
@@ -181,7 +181,7 @@ int connects_add_waiting(struct egress_client *client, const struct call *call, 
 					    .answer = answer_make_for_later_response(call),
 					    .conn_id = conn->id,
 					    .deadline_ns = wait_ns ? call->start_ns + wait_ns : 0,
-					    .cookie = cookie,
+					    .socket_cookie = cookie,
 					    .tid = call->tid,
 					    .fd = steal_fd(&owned),
 					    .is_nonblocking = what->is_nonblocking,
@@ -206,7 +206,7 @@ void connects_on_connected(struct egress_client *client, uint64_t conn, int erro
 	}
 }
 
-void connects_fail_all(struct egress_client *client, int error)
+void connects_fail_all_pending(struct egress_client *client, int error)
 {
 	while (client->connects.first_pending)
 		connect_end_call(client, &client->connects.first_pending, error);
@@ -229,13 +229,13 @@ static bool connect_is_interrupted(const struct pending_connect *pending)
 }
 
 /* Checks one connect. True: *at was removed from the list. */
-static bool connect_check_one(struct egress_client *client, struct pending_connect **at, uint64_t now, bool look)
+static bool connect_check_pending(struct egress_client *client, struct pending_connect **at, uint64_t now, bool look)
 {
 	struct pending_connect *pending = *at;
 	size_t before = client->connects.count;
 	bool announced = client->line.queued_message_count == 0; /* false: the announcement may be queued still */
 
-	if (look && !answer_is_awaited(&pending->answer)) {
+	if (look && !answer_thread_still_waits(&pending->answer)) {
 		connect_cancel_at_egress(client, at, -EINTR);
 	} else if (pending->egress_is_connected) {
 		struct pollfd ready = {.fd = pending->fd, .events = POLLOUT};
@@ -252,16 +252,17 @@ static bool connect_check_one(struct egress_client *client, struct pending_conne
 
 static uint64_t connect_get_next_check_ns(const struct pending_connect *pending, uint64_t now)
 {
-	uint64_t next = INTERRUPTION_CHECK_MS * NS_PER_MS;
+	uint64_t next = INTERRUPTION_CHECK_INTERVAL_MS * NS_PER_MS;
 
 	if (pending->egress_is_connected)
-		return HANDSHAKE_CHECK_MS * NS_PER_MS;
+		return HANDSHAKE_CHECK_INTERVAL_MS * NS_PER_MS;
 	if (pending->deadline_ns && pending->deadline_ns < now + next)
-		next = pending->deadline_ns > now ? pending->deadline_ns - now : HANDSHAKE_CHECK_MS * NS_PER_MS;
+		next = pending->deadline_ns > now ? pending->deadline_ns - now
+						  : HANDSHAKE_CHECK_INTERVAL_MS * NS_PER_MS;
 	return next;
 }
 
-int connects_check_all(struct egress_client *client)
+int connects_check_all_pending(struct egress_client *client)
 {
 	struct connects *connects = &client->connects;
 	uint64_t now = io_read_clock_ns(), wait = UINT64_MAX;
@@ -272,13 +273,13 @@ int connects_check_all(struct egress_client *client)
 	if (!connects->first_pending)
 		return -1;
 	if (looking) {
-		connects->next_check_ns = now + INTERRUPTION_CHECK_MS * NS_PER_MS;
+		connects->next_check_ns = now + INTERRUPTION_CHECK_INTERVAL_MS * NS_PER_MS;
 		connects->looked = first + CONNECT_INTERRUPTION_CHECKS_MAX;
 	}
 	for (; *at; at_index++) {
 		bool look = looking && at_index >= first && at_index - first < CONNECT_INTERRUPTION_CHECKS_MAX;
 
-		if (connect_check_one(client, at, now, look))
+		if (connect_check_pending(client, at, now, look))
 			continue;
 		wait = connect_get_next_check_ns(*at, now) < wait ? connect_get_next_check_ns(*at, now) : wait;
 		at = &(*at)->next;

@@ -22,7 +22,7 @@ static int program_side_bind_dns_any_port(struct egress_program_sockets *guest)
 		r = egress_address_bind_udp_and_tcp(guest->loopback, 0, guest->dns_fd, &guest->dns_port);
 		if (r < 0 || guest->has_own_netns)
 			return r;
-		r = guest->guard_fd = inet_fence_reserve_port(guest->dns_fd[0]);
+		r = guest->guard_fd = inet_filter_reserve_port(guest->dns_fd[0]);
 		if (r < 0) {
 			close_fd(&guest->dns_fd[0]);
 			close_fd(&guest->dns_fd[1]);

@@ -16,9 +16,10 @@
 
 /* The descriptors that come with a struct handover. */
 enum handover_fd {
-	HANDOVER_BYTES,   /* a memfd: the packed network (policy/network/pack.h) and the root certificates in PEM */
-	HANDOVER_CONTROL, /* the control socket to the supervisor */
-	HANDOVER_PROGRAM, /* index of the first descriptor of those that came with CONTROL_PROGRAM_SOCKETS */
+	/* a memfd: the packed network (policy/network/pack.h) and the root certificates in PEM */
+	HANDOVER_POLICY_AND_ROOTS,
+	HANDOVER_CONTROL,          /* the control socket to the supervisor */
+	HANDOVER_PROGRAM,          /* index of the first descriptor of those that came with CONTROL_PROGRAM_SOCKETS */
 	HANDOVER_FDS = HANDOVER_PROGRAM + CONTROL_FDS_MAX,
 };
 

@@ -91,7 +91,7 @@ struct connection {
 	char *exe;
 	char *rule; /* the rule of the "open" record; NULL: not opened yet */
 	pid_t pid, ppid, host_pid;
-	unsigned program; /* in a session: the number of the program that the connection belongs to; 0: none */
+	unsigned program_number; /* in a session: the number of the program that the connection belongs to; 0: none */
 	int pidfd; /* a pidfd of the process `pid`, owned; opened only where a rule has "on_deny"; -1: not open */
 	uint16_t port;
 	bool is_opened;
@@ -151,11 +151,11 @@ int connects_add_waiting(struct egress_client *client, const struct call *call, 
 /* Handles CONTROL_CONNECTED: connects the socket to egress' listener, or ends the call with the error. */
 void connects_on_connected(struct egress_client *client, uint64_t conn, int error);
 /* Ends all waiting connects with this error. */
-void connects_fail_all(struct egress_client *client, int error);
+void connects_fail_all_pending(struct egress_client *client, int error);
 /* Checks the waiting connects. Returns the milliseconds until the next check; -1: no connect waits. */
-int connects_check_all(struct egress_client *client);
+int connects_check_all_pending(struct egress_client *client);
 
-#define ERRNO_OF_PROGRAMS_MAX 133 /* EHWPOISON: higher numbers are internal to the kernel */
+#define ERRNO_MAX 133 /* EHWPOISON: higher numbers are internal to the kernel */
 
 /* ---- client.c ---- */
 

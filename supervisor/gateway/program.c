@@ -161,7 +161,7 @@ static int program_run_egress(void)
 	if (error < 0)
 		reply = (struct handover_reply){.error = error, .failed_step = "lock the network's processes"};
 	else
-		error = program_receive_secrets(&handover, fds[HANDOVER_BYTES], &policy, &options, &reply);
+		error = program_receive_secrets(&handover, fds[HANDOVER_POLICY_AND_ROOTS], &policy, &options, &reply);
 	if (program_send_reply(&handover, &reply) < 0 || error < 0)
 		return EXIT_FAILURE;
 	status = egress_main(&options);

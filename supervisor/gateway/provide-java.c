@@ -84,7 +84,7 @@ static void java_search_environment(struct java_search *search)
 	}
 }
 
-static void java_search_usual_places(struct java_search *search)
+static void java_search_usual_directories(struct java_search *search)
 {
 	static const char *const patterns[] = {"/usr/lib/jvm/*/bin/java", "/usr/java/*/bin/java", "/opt/*/bin/java",
 					       "/usr/bin/java"};
@@ -103,7 +103,7 @@ int egress_provide_java_stores(const struct egress_provide *provide, struct egre
 {
 	struct java_search search = {.provide = provide, .side = side};
 
-	java_search_usual_places(&search);
+	java_search_usual_directories(&search);
 	java_search_environment(&search);
 	return search.error;
 }

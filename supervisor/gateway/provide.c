@@ -130,14 +130,14 @@ static int provide_run_ca(const struct egress_provide *provide, struct egress_si
 /* Returns `roots` and `ca` together, owned; NULL: no memory. */
 static char *provide_join_certificates(const struct egress_provide *provide)
 {
-	const size_t roots_len = provide->roots ? strlen(provide->roots) : 0;
+	const size_t roots_len = provide->root_certificates_pem ? strlen(provide->root_certificates_pem) : 0;
 	const size_t ca_len = provide->ca ? strlen(provide->ca) : 0;
 	char *text = malloc(roots_len + 1 + ca_len + 1), *end = text;
 
 	if (!text)
 		return NULL;
-	if (provide->roots) {
-		end = mempcpy(end, provide->roots, roots_len);
+	if (provide->root_certificates_pem) {
+		end = mempcpy(end, provide->root_certificates_pem, roots_len);
 		*end++ = '\n';
 	}
 	if (provide->ca)
@@ -150,7 +150,7 @@ static int provide_all_ca_certificates(struct egress_provide *provide, struct eg
 {
 	int error;
 
-	if (!provide->roots && !provide->ca)
+	if (!provide->root_certificates_pem && !provide->ca)
 		return 0;
 	provide->roots_and_run_ca = provide_join_certificates(provide);
 	error = egress_side_keep_text(side, provide->roots_and_run_ca);

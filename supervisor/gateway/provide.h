@@ -14,7 +14,7 @@
 struct egress_provide {
 	const struct policy *policy;
 	const struct secrets *secrets; /* NULL: no secrets */
-	const char *roots;             /* the system's certificates in PEM; NULL: none were found */
+	const char *root_certificates_pem;             /* the system's certificates in PEM; NULL: none were found */
 	const char *ca;                /* the certificate of the run's authority in PEM; NULL: no TLS is intercepted */
 	char *roots_and_run_ca;        /* `roots` and `ca` together, kept by the side; NULL: neither exists */
 };

@@ -103,7 +103,7 @@ static int routes_add_address(int fd, int family, const void *address, unsigned 
  * Adds the run's own address to lo as well. getaddrinfo(3) with AI_ADDRCONFIG returns only addresses of a family in
  * which the machine has an address besides the loopback's.
  */
-static int routes_add_own(int fd, struct net_pool_ranges pool)
+static int routes_add_own_addresses(int fd, struct net_pool_ranges pool)
 {
 	int error;
 
@@ -139,7 +139,7 @@ int egress_routes_add(const struct policy *policy)
 	if (error == 0)
 		error = routes_add_local_v6(fd, &pool.v6, pool.v6_bits);
 	if (error == 0)
-		error = routes_add_own(fd, pool);
+		error = routes_add_own_addresses(fd, pool);
 	for (size_t i = 0; i < count && error == 0; i++)
 		error = routes_add_rule(fd, &rule[i]);
 	return error;

@@ -14,14 +14,14 @@
 
 int egress_side_keep_text(struct egress_side *side, char *text)
 {
-	char **more = text ? reallocarray(side->text, side->text_count + 1, sizeof(*more)) : NULL;
+	char **more = text ? reallocarray(side->owned_text, side->owned_text_count + 1, sizeof(*more)) : NULL;
 
 	if (!more) {
 		free(text);
 		return -ENOMEM;
 	}
-	side->text = more;
-	more[side->text_count++] = text;
+	side->owned_text = more;
+	more[side->owned_text_count++] = text;
 	return 0;
 }
 
@@ -56,17 +56,17 @@ int egress_side_add_file(struct egress_side *side, const char *virt, const char 
 
 int egress_side_add_variable(struct egress_side *side, const char *name, const char *value, bool wins)
 {
-	struct egress_variable *more = reallocarray(side->variable, side->variable_count + 1, sizeof(*more));
+	struct egress_variable *more = reallocarray(side->env_variable, side->env_variable_count + 1, sizeof(*more));
 	struct egress_variable variable = {.name = strdup(name), .value = strdup(value), .overrides_policy = wins};
 
 	if (more)
-		side->variable = more;
+		side->env_variable = more;
 	if (!more || !variable.name || !variable.value) {
 		free(variable.name);
 		free(variable.value);
 		return -ENOMEM;
 	}
-	more[side->variable_count++] = variable;
+	more[side->env_variable_count++] = variable;
 	return 0;
 }
 
@@ -103,14 +103,14 @@ void egress_side_release(struct egress_side *side)
 	cleanup_close(&side->address_reserving_fd);
 	for (size_t i = 0; i < side->provided_file_count; i++)
 		free(side->provided_file[i].virt);
-	for (size_t i = 0; i < side->text_count; i++)
-		free(side->text[i]);
-	for (size_t i = 0; i < side->variable_count; i++) {
-		free(side->variable[i].name);
-		free(side->variable[i].value);
+	for (size_t i = 0; i < side->owned_text_count; i++)
+		free(side->owned_text[i]);
+	for (size_t i = 0; i < side->env_variable_count; i++) {
+		free(side->env_variable[i].name);
+		free(side->env_variable[i].value);
 	}
 	free(side->provided_file);
-	free(side->text);
-	free(side->variable);
+	free(side->owned_text);
+	free(side->env_variable);
 	*side = (struct egress_side)EGRESS_SIDE_NONE;
 }

@@ -20,7 +20,7 @@
 struct egress_handover {
 	const struct egress_start_options *options;
 	struct secrets *secrets;
-	char *roots;    /* the system's certificates; owned */
+	char *root_certificates_pem;    /* the system's certificates; owned */
 	char *roots_and_upstream_ca; /* `roots` and network.upstream_ca, owned; NULL: no upstream_ca */
 	struct starter_reply reply;
 };
@@ -96,10 +96,11 @@ static int start_join_system_and_upstream_cas(struct egress_handover *baggage, c
 {
 	size_t len;
 
-	baggage->roots = egress_read_system_roots(&len);
+	baggage->root_certificates_pem = egress_read_system_roots(&len);
 	if (!more)
 		return 0;
-	if (asprintf(&baggage->roots_and_upstream_ca, "%s\n%s", baggage->roots ? baggage->roots : "", more) < 0) {
+	if (asprintf(&baggage->roots_and_upstream_ca, "%s\n%s",
+		     baggage->root_certificates_pem ? baggage->root_certificates_pem : "", more) < 0) {
 		baggage->roots_and_upstream_ca = NULL; /* undefined after a failure */
 		return -ENOMEM;
 	}
@@ -134,11 +135,16 @@ static int start_fork_starter(struct egress_handover *baggage, struct helper_pro
 			      struct egress_side *side, struct policy_error *error)
 {
 	const struct egress_start_options *options = baggage->options;
-	struct starter_options starter = {
-		.policy = options->policy, .layers = options->layers, .user = options->user, .run_id = options->run_id,
-		.secrets = baggage->secrets, .program = program,
-		.roots = baggage->roots_and_upstream_ca ? baggage->roots_and_upstream_ca : baggage->roots,
-		.makes_ca = start_may_intercept_tls(options->policy)};
+	struct starter_options starter = {.policy = options->policy,
+					  .layers = options->layers,
+					  .user = options->user,
+					  .run_id = options->run_id,
+					  .secrets = baggage->secrets,
+					  .program = program,
+					  .root_certificates_pem = baggage->roots_and_upstream_ca
+									   ? baggage->roots_and_upstream_ca
+									   : baggage->root_certificates_pem,
+					  .makes_ca = start_may_intercept_tls(options->policy)};
 	struct starter_reply *reply = &baggage->reply;
 	int r = starter_fork(&starter, &side->pid, &side->control_fd, &side->start_error_fd);
 
@@ -194,7 +200,7 @@ static int start_egress_and_provide_files(struct egress_handover *baggage, struc
 	r = start_prepare_egress(baggage, side, error);
 	if (r == 0) {
 		provide.secrets = baggage->secrets;
-		provide.roots = baggage->roots;
+		provide.root_certificates_pem = baggage->root_certificates_pem;
 		provide.ca = baggage->reply.pem[0] ? baggage->reply.pem : NULL;
 		r = egress_provide(&provide, side);
 	}
@@ -219,7 +225,7 @@ int egress_start(const struct egress_start_options *options, struct egress_side 
 	ret_side->has_network = true;
 	r = start_egress_and_provide_files(&baggage, ret_side, ret_error);
 	secrets_free(baggage.secrets);
-	free(baggage.roots);
+	free(baggage.root_certificates_pem);
 	free(baggage.roots_and_upstream_ca);
 	if (r < 0) {
 		(void)egress_side_end_process(ret_side, &status);

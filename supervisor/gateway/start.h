@@ -60,10 +60,10 @@ struct egress_side {
 	/* owned array of resolv.conf, hosts, nsswitch.conf, CA bundle, …; the texts are those of `text` */
 	struct view_provided_file *provided_file;
 	size_t provided_file_count;
-	char **text; /* owned array of owned texts; several files may have the same */
-	size_t text_count;
-	struct egress_variable *variable; /* owned array: placeholders, SSL_CERT_FILE … */
-	size_t variable_count;
+	char **owned_text; /* owned array of owned texts; several files may have the same */
+	size_t owned_text_count;
+	struct egress_variable *env_variable; /* owned array: placeholders, SSL_CERT_FILE … */
+	size_t env_variable_count;
 };
 #define EGRESS_SIDE_NONE                                                                                            \
 	{                                                                                                           \
@@ -95,7 +95,7 @@ struct egress_program_sockets {
 	uint16_t dns_port; /* the port of the DNS sockets at `loopback`: 53, or another port if 53 could not be bound */
 	uint16_t sink_port;      /* UDP at loopback, where datagrams get ECONNREFUSED */
 	int listener_fd, dns_fd[2], sink_fd;
-	int guard_fd; /* protects an unprivileged dns_port: see inet_fence_reserve_port() */
+	int guard_fd; /* protects an unprivileged dns_port: see inet_filter_reserve_port() */
 };
 #define EGRESS_PROGRAM_SOCKETS_INIT {.listener_fd = -1, .dns_fd = {-1, -1}, .sink_fd = -1, .guard_fd = -1}
 /*

@@ -25,7 +25,7 @@ struct starter {
 	const struct starter_options *options;
 	pid_t keeper;
 	int control_fd, why_fd;
-	int program_fd[CONTROL_FDS_MAX]; /* the descriptors of CONTROL_PROGRAM_SOCKETS; -1: not received yet */
+	int program_socket_fd[CONTROL_FDS_MAX]; /* the descriptors of CONTROL_PROGRAM_SOCKETS; -1: not received yet */
 	struct authority authority;
 };
 
@@ -58,12 +58,12 @@ static int starter_pack_policy(const struct starter_options *options, struct han
 
 	if (error == 0)
 		error = io_write_all(fd, buf.data, buf.len);
-	if (error == 0 && options->roots)
-		error = io_write_all(fd, options->roots, strlen(options->roots));
+	if (error == 0 && options->root_certificates_pem)
+		error = io_write_all(fd, options->root_certificates_pem, strlen(options->root_certificates_pem));
 	if (error < 0)
 		return error;
 	handover->policy_len = buf.len;
-	handover->roots_len = options->roots ? strlen(options->roots) : 0;
+	handover->roots_len = options->root_certificates_pem ? strlen(options->root_certificates_pem) : 0;
 	*ret_fd = steal_fd(&fd);
 	return 0;
 }
@@ -78,9 +78,9 @@ static int starter_send_handover(const struct starter *starter, int socket_fd)
 				    .authority = starter->authority};
 	_cleanup_close_ int bytes_fd = -1;
 	int error = starter_pack_policy(starter->options, &handover, &bytes_fd);
-	int fds[HANDOVER_FDS] = {[HANDOVER_BYTES] = bytes_fd, [HANDOVER_CONTROL] = starter->control_fd};
+	int fds[HANDOVER_FDS] = {[HANDOVER_POLICY_AND_ROOTS] = bytes_fd, [HANDOVER_CONTROL] = starter->control_fd};
 
-	memcpy(fds + HANDOVER_PROGRAM, starter->program_fd, sizeof(starter->program_fd));
+	memcpy(fds + HANDOVER_PROGRAM, starter->program_socket_fd, sizeof(starter->program_socket_fd));
 	if (error == 0)
 		error = handover_send(socket_fd, &handover, sizeof(handover), fds, HANDOVER_FDS);
 	authority_wipe(&handover.authority);
@@ -163,9 +163,9 @@ static enum starter_need starter_on_message(struct starter *starter)
 		return STARTER_WAITS;
 	if (got <= 0 || (message.version == CONTROL_VERSION && message.type == CONTROL_END))
 		return STARTER_RUN_HAS_ENDED;
-	if (starter->program_fd[0] >= 0)
+	if (starter->program_socket_fd[0] >= 0)
 		return STARTER_EGRESS_IS_NEEDED;
-	if (control_receive_message(starter->control_fd, &message, starter->program_fd, &count) < 0 ||
+	if (control_receive_message(starter->control_fd, &message, starter->program_socket_fd, &count) < 0 ||
 	    message.type != CONTROL_PROGRAM_SOCKETS ||
 	    !control_admits_message(CONTROL_EGRESS, &phase, &message, count))
 		return STARTER_HAS_FAILED;
@@ -181,7 +181,7 @@ static enum starter_need starter_await_need(struct starter *starter)
 		struct pollfd source[1 + CONTROL_FDS_MAX] = {{.fd = starter->control_fd, .events = POLLIN}};
 
 		for (size_t i = 0; i < CONTROL_FDS_MAX; i++)
-			source[1 + i] = (struct pollfd){.fd = starter->program_fd[i], .events = POLLIN};
+			source[1 + i] = (struct pollfd){.fd = starter->program_socket_fd[i], .events = POLLIN};
 		if (poll(source, 1 + CONTROL_FDS_MAX, -1) < 0)
 			need = errno == EINTR ? STARTER_WAITS : STARTER_HAS_FAILED;
 		else if (source[0].revents)
@@ -231,7 +231,7 @@ static _Noreturn void starter_run(struct starter *starter)
 
 int starter_fork(const struct starter_options *options, pid_t *ret_pid, int *ret_control_fd, int *ret_why_fd)
 {
-	struct starter starter = {.options = options, .keeper = getpid(), .program_fd = {-1, -1, -1}};
+	struct starter starter = {.options = options, .keeper = getpid(), .program_socket_fd = {-1, -1, -1}};
 	_cleanup_close_ int why = memfd_create("callgate-why", MFD_CLOEXEC);
 	int pair[2];
 	pid_t pid;

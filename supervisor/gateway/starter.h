@@ -27,7 +27,7 @@ struct starter_options {
 	struct privs_user user; /* the user that the process becomes */
 	const char *run_id;
 	struct secrets *secrets;        /* the caller forgets its copy of the values; NULL: none */
-	const char *roots;              /* PEM certificates to verify servers; NULL: none */
+	const char *root_certificates_pem;              /* PEM certificates to verify servers; NULL: none */
 	struct helper_program *program; /* callgate-egress */
 	bool makes_ca;
 };

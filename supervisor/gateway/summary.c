@@ -92,7 +92,7 @@ struct network_rule_usage {
 
 struct network_usage {
 	const struct net_rule *policy_rules; /* the policy's rules */
-	size_t count;
+	size_t entry_count;
 	struct network_rule_usage use[]; /* one for each rule, and one for labels without a rule */
 };
 
@@ -105,7 +105,7 @@ struct network_usage *usage_create(const struct policy *policy)
 	if (!usage)
 		return NULL;
 	usage->policy_rules = rules;
-	usage->count = count;
+	usage->entry_count = count;
 	return usage;
 }
 
@@ -113,7 +113,7 @@ static struct network_rule_usage *usage_find_rule(struct network_usage *usage, c
 {
 	size_t i = 0;
 
-	while (i < usage->count && strcmp(usage->policy_rules[i].label, label) != 0)
+	while (i < usage->entry_count && strcmp(usage->policy_rules[i].label, label) != 0)
 		i++;
 	return &usage->use[i];
 }
@@ -166,7 +166,7 @@ json_t *usage_make_json(const struct network_usage *usage)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < usage->count; i++) {
+	for (size_t i = 0; i < usage->entry_count; i++) {
 		const struct net_budget *budget = &usage->policy_rules[i].budget;
 		const struct network_rule_usage *use = &usage->use[i];
 		json_t *object = json_object();

@@ -75,7 +75,7 @@ uint64_t held_count_descriptors(pid_t pid, uint64_t *ret_most)
 	return sum;
 }
 
-uint64_t held_count_lines(pid_t pid, const char *leaf)
+uint64_t held_count_lines_of_proc_file(pid_t pid, const char *leaf)
 {
 	_cleanup_close_ int fd = procstat_open_file(pid, leaf);
 	char text[READ_CHUNK_BYTES];

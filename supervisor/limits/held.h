@@ -35,14 +35,14 @@ uint64_t held_count_descriptors(pid_t pid, uint64_t *ret_most);
  * The number of lines of a file of /proc/PID; 0: unreadable. Each line of "maps" is a memory area, and takes 0.3 µs to
  * read.
  */
-uint64_t held_count_lines(pid_t pid, const char *leaf);
+uint64_t held_count_lines_of_proc_file(pid_t pid, const char *leaf);
 
 /* The thread whose /proc/TID shows the memory of a process: pid, or another thread if the main thread is a zombie. */
 pid_t held_find_thread_showing_memory(pid_t pid, char state, uint64_t threads);
 
 /* held-buffers.c: the bytes in pipes and sockets. Each pipe or socket counts once. To be initialised with zeros. */
 struct held_buffers {
-	uint64_t bytes;
+	uint64_t total_bytes;
 	void *inodes; /* inodes that were counted: a tree of tsearch(3). Owned */
 };
 

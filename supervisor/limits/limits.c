@@ -19,7 +19,7 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define LIMITS_MEASURE_NEVER UINT64_MAX
 
-#define CPU_INTERVAL_MIN_NS (5 * NS_PER_MS) /* shortest time between two measurements of cpu time */
+#define CPU_SAMPLE_INTERVAL_MIN_NS (5 * NS_PER_MS) /* shortest time between two measurements of cpu time */
 /* Longest intervals of cpu time samples: short enough to see short-lived children, long if few processes run. */
 #define CPU_SAMPLE_INTERVAL_BUSY_NS (20 * NS_PER_MS)
 #define CPU_SAMPLE_INTERVAL_IDLE_NS (500 * NS_PER_MS)
@@ -27,13 +27,13 @@
 #define MEMORY_FILL_BYTES_PER_MS (UINT64_C(4) << 20)
 #define SAMPLE_INTERVAL_MIN_NS (2 * NS_PER_MS)
 #define SAMPLE_INTERVAL_MAX_NS (100 * NS_PER_MS)
-#define TASKS_INTERVAL_NS (500 * NS_PER_MS)
-#define TASKS_FIRST_SAMPLE_NS (20 * NS_PER_MS) /* late, so that no sample is taken in a short run */
+#define TASK_SAMPLE_INTERVAL_NS (500 * NS_PER_MS)
+#define TASK_SAMPLE_FIRST_INTERVAL_NS (20 * NS_PER_MS) /* late, so that no sample is taken in a short run */
 /*
  * Sampling takes at most 1/20 of a CPU. But a program that makes samples costly cannot delay the next sample beyond
  * SAMPLE_INTERVAL_IF_COSTLY_MAX_NS.
  */
-#define SAMPLE_COST_FACTOR 20
+#define SAMPLE_INTERVAL_PER_DURATION_MIN 20
 #define SAMPLE_INTERVAL_IF_COSTLY_MAX_NS (200 * NS_PER_MS)
 
 #define OPEN_FILES_RECOUNT_AFTER_MIN 256 /* files that are opened before they are counted again, at least */
@@ -46,13 +46,13 @@ struct limits {
 	enum limit_kind limit_that_ended_run; /* the limit that ended the run, or LIMIT_MAX */
 	uint64_t cpu_count;
 	uint64_t next_measurement_ns; /* when cpu and memory are measured next */
-	uint64_t last_sample_took_ns; /* time that the last sample took */
+	uint64_t last_sample_duration_ns; /* time that the last sample took */
 	struct sampler sampler;
 	uint64_t last_sample_ns;  /* time of the last sample */
-	uint64_t cpu_ns_missed_by_samples;     /* estimate of cpu time that was used, but that no sample showed */
+	uint64_t missed_cpu_ns;     /* estimate of cpu time that was used, but that no sample showed */
 	uint64_t cpu_interval_max_ns; /* longest interval until the next sample of cpu time */
 	/* kernel memory of files that the supervisor opened, which no control group counts */
-	uint64_t file_kernel_bytes;
+	uint64_t opened_files_kernel_bytes;
 	uint64_t recount_at_files_opened;    /* number of opened files at which they are counted again */
 	uint64_t cpu_ns_on_request; /* what limits_read_cpu_ns() has returned last */
 	bool sample_memory, sample_cpu;
@@ -88,7 +88,7 @@ int limits_create(const struct sandbox *sandbox, struct cgroup *cgroup, struct l
 	limits->samples_tasks = policy->pids && !cgroup_has_controller(cgroup, CGROUP_PIDS) && !sandbox->forks;
 	limits->next_measurement_ns = policy->cpu_ns || limits->sample_memory ? 0 : LIMITS_MEASURE_NEVER;
 	if (limits->next_measurement_ns && limits->samples_tasks)
-		limits->next_measurement_ns = io_read_clock_ns() + TASKS_FIRST_SAMPLE_NS;
+		limits->next_measurement_ns = io_read_clock_ns() + TASK_SAMPLE_FIRST_INTERVAL_NS;
 	if (limits->samples_tasks)
 		limits_set_usage(&limits->meter[LIMIT_PIDS], 1, 1); /* the program */
 	*ret_limits = limits;
@@ -130,9 +130,9 @@ static void limits_read_cgroup(struct limits *limits)
 		return;
 	cgroup_read_usage(cgroup, &usage);
 	if (cgroup_has_controller(cgroup, CGROUP_MEMORY)) {
-		limits_set_usage(&meter[LIMIT_MEMORY], usage.memory_bytes + limits->file_kernel_bytes,
+		limits_set_usage(&meter[LIMIT_MEMORY], usage.memory_bytes + limits->opened_files_kernel_bytes,
 				 (usage.memory_peak_bytes ? usage.memory_peak_bytes : usage.memory_bytes) +
-					 limits->file_kernel_bytes);
+					 limits->opened_files_kernel_bytes);
 		/* The kernel counts its own OOM kills here, and no other kills. */
 		if (usage.oom_kills > 0 && meter[LIMIT_MEMORY].limit)
 			limits_mark_meter_exceeded(&meter[LIMIT_MEMORY]);
@@ -144,7 +144,7 @@ static void limits_read_cgroup(struct limits *limits)
 	}
 	if (cgroup_has_controller(cgroup, CGROUP_PIDS)) {
 		limits_set_usage(&meter[LIMIT_PIDS], usage.pids, usage.pids_peak ? usage.pids_peak : usage.pids);
-		meter[LIMIT_PIDS].hit |= usage.pids_refused > 0;
+		meter[LIMIT_PIDS].hit |= usage.refused_fork_count > 0;
 	}
 }
 
@@ -173,12 +173,12 @@ static int limits_take_sample(struct limits *limits, struct sample *ret_sample)
 	struct disk *disk = limits->sandbox->disk;
 	const struct sample_request wanted = {.root = limits->root_pid,
 					      .has_no_descendants = limits->no_process_is_left,
-					      .measure_exactly_from_bytes =
+					      .measure_exactly_above_bytes =
 						      limits->sample_memory ? limits->meter[LIMIT_MEMORY].limit / 2
 									    : UINT64_MAX,
-					      .buffer_bytes = limits_get_buffer_bytes_per_fd(limits),
-					      .page_tables_enough_bytes = limits->meter[LIMIT_MEMORY].limit,
-					      .shared_bytes = (memfds ? memfds_measure_bytes(memfds) : 0) +
+					      .fd_buffer_max_bytes = limits_get_buffer_bytes_per_fd(limits),
+					      .page_tables_limit_bytes = limits->meter[LIMIT_MEMORY].limit,
+					      .unmapped_shared_bytes = (memfds ? memfds_measure_bytes(memfds) : 0) +
 							      (disk ? disk_measure_memory_bytes(disk) : 0)};
 
 	return sample_measure_process_tree(&limits->sampler, &wanted, ret_sample);
@@ -188,7 +188,7 @@ static bool limits_sample_exceeds(const struct limits *limits, const struct samp
 {
 	return (limits->sample_memory && sample->memory_bytes > limits->meter[LIMIT_MEMORY].limit) ||
 	       (limits->sample_cpu &&
-		sample->cpu_ns + limits->cpu_ns_missed_by_samples >= limits->meter[LIMIT_CPU].limit);
+		sample->cpu_ns + limits->missed_cpu_ns >= limits->meter[LIMIT_CPU].limit);
 }
 
 /*
@@ -197,14 +197,15 @@ static bool limits_sample_exceeds(const struct limits *limits, const struct samp
  */
 static uint64_t limits_estimate_lost_cpu_time(struct limits *limits, const struct sample *sample, uint64_t since_ns)
 {
-	uint64_t running = sample->running_count < limits->cpu_count ? sample->running_count : limits->cpu_count;
-	uint64_t seen = sample->cpu_ns + limits->cpu_ns_missed_by_samples - limits->meter[LIMIT_CPU].used;
+	uint64_t running =
+		sample->running_process_count < limits->cpu_count ? sample->running_process_count : limits->cpu_count;
+	uint64_t seen = sample->cpu_ns + limits->missed_cpu_ns - limits->meter[LIMIT_CPU].used;
 
 	if (sample->misses_child_cpu_time &&
-	    sample->cpu_ns + limits->cpu_ns_missed_by_samples >= limits->meter[LIMIT_CPU].used &&
+	    sample->cpu_ns + limits->missed_cpu_ns >= limits->meter[LIMIT_CPU].used &&
 	    running * since_ns > seen)
-		limits->cpu_ns_missed_by_samples += running * since_ns - seen;
-	return limits->cpu_ns_missed_by_samples;
+		limits->missed_cpu_ns += running * since_ns - seen;
+	return limits->missed_cpu_ns;
 }
 
 static void limits_read_cpu(struct limits *limits, const struct sample *sample, uint64_t now_ns)
@@ -216,8 +217,8 @@ static void limits_read_cpu(struct limits *limits, const struct sample *sample, 
 	if (used < meter->used)
 		used = meter->used;
 	if (sample->misses_child_cpu_time)
-		limits->cpu_interval_max_ns = CPU_INTERVAL_MIN_NS;
-	else if (sample->running_count > 0 || used - meter->used >= since_ns / 8)
+		limits->cpu_interval_max_ns = CPU_SAMPLE_INTERVAL_MIN_NS;
+	else if (sample->running_process_count > 0 || used - meter->used >= since_ns / 8)
 		limits->cpu_interval_max_ns = CPU_SAMPLE_INTERVAL_BUSY_NS;
 	else
 		limits->cpu_interval_max_ns = limits_clamp_value(
@@ -254,7 +255,7 @@ static void limits_take_and_apply_sample(struct limits *limits)
 	if (limits->samples_tasks && sample.task_count >= meter[LIMIT_PIDS].limit)
 		meter[LIMIT_PIDS].hit = true;
 	limits->last_sample_ns = begin_ns;
-	limits->last_sample_took_ns = io_read_clock_ns() - begin_ns;
+	limits->last_sample_duration_ns = io_read_clock_ns() - begin_ns;
 }
 
 static void limits_read_forks(struct limits *limits)
@@ -264,7 +265,7 @@ static void limits_read_forks(struct limits *limits)
 
 	if (!forks)
 		return;
-	limits_set_usage(meter, forks_get_task_count(forks), forks_get_peak(forks));
+	limits_set_usage(meter, forks_get_task_count(forks), forks_get_peak_task_count(forks));
 	meter->hit |= forks_get_refused_count(forks) > 0;
 }
 
@@ -289,26 +290,27 @@ uint64_t limits_read_cpu_ns(void *opaque)
 /* ---- when ---- */
 
 /* The time in which all CPUs together could use up the rest of the limit. */
-static uint64_t limits_get_cpu_wait_ns(const struct limits *limits)
+static uint64_t limits_get_time_to_next_cpu_sample_ns(const struct limits *limits)
 {
 	const struct limit_meter *meter = &limits->meter[LIMIT_CPU];
 	uint64_t left = meter->limit > meter->used ? meter->limit - meter->used : 0;
 
-	return limits_clamp_value(left / limits->cpu_count, CPU_INTERVAL_MIN_NS,
+	return limits_clamp_value(left / limits->cpu_count, CPU_SAMPLE_INTERVAL_MIN_NS,
 				  limits->sample_cpu ? limits->cpu_interval_max_ns : LIMITS_MEASURE_NEVER / 2);
 }
 
-static uint64_t limits_get_memory_wait_ns(const struct limits *limits)
+static uint64_t limits_get_time_to_next_memory_sample_ns(const struct limits *limits)
 {
 	const struct limit_meter *meter = &limits->meter[LIMIT_MEMORY];
 	uint64_t left = meter->limit > meter->used ? meter->limit - meter->used : 0;
 	uint64_t wait = limits_clamp_value(left / MEMORY_FILL_BYTES_PER_MS * NS_PER_MS, SAMPLE_INTERVAL_MIN_NS,
 					   SAMPLE_INTERVAL_MAX_NS);
-	uint64_t rest = limits->last_sample_took_ns * SAMPLE_COST_FACTOR;
+	uint64_t rest = limits->last_sample_duration_ns * SAMPLE_INTERVAL_PER_DURATION_MIN;
 
 	if (rest > SAMPLE_INTERVAL_IF_COSTLY_MAX_NS)
-		rest = limits->last_sample_took_ns > SAMPLE_INTERVAL_IF_COSTLY_MAX_NS ? limits->last_sample_took_ns
-			: SAMPLE_INTERVAL_IF_COSTLY_MAX_NS;
+		rest = limits->last_sample_duration_ns > SAMPLE_INTERVAL_IF_COSTLY_MAX_NS
+			       ? limits->last_sample_duration_ns
+			       : SAMPLE_INTERVAL_IF_COSTLY_MAX_NS;
 	return wait < rest ? rest : wait;
 }
 
@@ -317,11 +319,11 @@ static void limits_plan_next_measurement(struct limits *limits, uint64_t now_ns)
 	uint64_t wait = LIMITS_MEASURE_NEVER;
 
 	if (limits->meter[LIMIT_CPU].limit)
-		wait = limits_get_cpu_wait_ns(limits);
-	if (limits->sample_memory && limits_get_memory_wait_ns(limits) < wait)
-		wait = limits_get_memory_wait_ns(limits);
-	if (limits->samples_tasks && TASKS_INTERVAL_NS < wait)
-		wait = TASKS_INTERVAL_NS;
+		wait = limits_get_time_to_next_cpu_sample_ns(limits);
+	if (limits->sample_memory && limits_get_time_to_next_memory_sample_ns(limits) < wait)
+		wait = limits_get_time_to_next_memory_sample_ns(limits);
+	if (limits->samples_tasks && TASK_SAMPLE_INTERVAL_NS < wait)
+		wait = TASK_SAMPLE_INTERVAL_NS;
 	limits->next_measurement_ns = wait >= LIMITS_MEASURE_NEVER - now_ns ? LIMITS_MEASURE_NEVER : now_ns + wait;
 }
 
@@ -350,11 +352,11 @@ static void limits_count_open_files(struct limits *limits)
 		return;
 	if (opened > 0 && sample_count_open_files(limits->root_pid, &held) < 0)
 		held = opened;
-	limits->file_kernel_bytes = (held < opened ? held : opened) * HELD_KERNEL_BYTES_PER_DESCRIPTOR;
+	limits->opened_files_kernel_bytes = (held < opened ? held : opened) * HELD_KERNEL_BYTES_PER_DESCRIPTOR;
 	limits_read_cgroup(limits);
-	if (limits->file_kernel_bytes > meter->limit)
+	if (limits->opened_files_kernel_bytes > meter->limit)
 		limits_mark_meter_exceeded(meter);
-	left = limits->file_kernel_bytes < meter->limit ? meter->limit - limits->file_kernel_bytes : 0;
+	left = limits->opened_files_kernel_bytes < meter->limit ? meter->limit - limits->opened_files_kernel_bytes : 0;
 	limits->recount_at_files_opened =
 		opened + OPEN_FILES_RECOUNT_AFTER_MIN + left / 4 / HELD_KERNEL_BYTES_PER_DESCRIPTOR;
 }

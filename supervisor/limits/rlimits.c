@@ -21,7 +21,7 @@
  * The kernel's default grows with the machine's memory.
  */
 #define RLIMIT_SIGPENDING_MAX 16384
-#define RLIMIT_NPROC_SUPERVISOR_TASKS 2 /* the supervisor and its watchdog, which belong to the same user */
+#define RLIMIT_NPROC_SUPERVISOR_TASK_COUNT 2 /* the supervisor and its watchdog, which belong to the same user */
 
 /* Caps soft and hard limit, because a program may raise its soft limit up to the hard limit. */
 static struct rlimit rlimits_cap_both(uint64_t limit, rlim_t most)
@@ -104,7 +104,7 @@ size_t rlimits_build(const struct policy_limits *limits, const struct rlimit *op
 		*at++ = rlimits_cap_at_own(RLIMIT_DATA, rlimits_get_data_bytes(limits->memory_bytes));
 		*at++ = rlimits_cap_at_own(RLIMIT_AS, rlimits_get_address_space_bytes(limits->memory_bytes));
 	}
-	if (fallback->tasks_by_rlimit && limits->pids && limits->pids < UINT64_MAX - RLIMIT_NPROC_SUPERVISOR_TASKS)
-		*at++ = rlimits_cap_at_own(RLIMIT_NPROC, limits->pids + RLIMIT_NPROC_SUPERVISOR_TASKS);
+	if (fallback->tasks_by_rlimit && limits->pids && limits->pids < UINT64_MAX - RLIMIT_NPROC_SUPERVISOR_TASK_COUNT)
+		*at++ = rlimits_cap_at_own(RLIMIT_NPROC, limits->pids + RLIMIT_NPROC_SUPERVISOR_TASK_COUNT);
 	return (size_t)(at - ret_rlimit);
 }

@@ -150,7 +150,7 @@ static uint64_t sample_measure_exact_memory(const struct sample_list *list, cons
 	for (size_t i = 0; i < list->count; i++)
 		list->process[i].borrows_memory_by_vfork = sample_process_is_vfork_child(list, &list->process[i]);
 	tables = sample_measure_page_tables(list);
-	if (tables > wanted->page_tables_enough_bytes)
+	if (tables > wanted->page_tables_limit_bytes)
 		return tables;
 	for (size_t i = 0; i < list->count; i++) {
 		struct process_memory one;
@@ -160,11 +160,11 @@ static uint64_t sample_measure_exact_memory(const struct sample_list *list, cons
 		one = sample_read_process_memory(list->process[i].shown_by);
 		sum.private_bytes += one.private_bytes;
 		sum.shared_bytes += one.shared_bytes;
-		areas += held_count_lines(list->process[i].shown_by, "maps");
+		areas += held_count_lines_of_proc_file(list->process[i].shown_by, "maps");
 	}
 	/* Mapped shared pages may be part of wanted->shared_bytes: the larger of the two counts, not their sum. */
 	return tables + areas * HELD_KERNEL_BYTES_PER_MAPPING + sum.private_bytes +
-	       (sum.shared_bytes > wanted->shared_bytes ? sum.shared_bytes : wanted->shared_bytes);
+	       (sum.shared_bytes > wanted->unmapped_shared_bytes ? sum.shared_bytes : wanted->unmapped_shared_bytes);
 }
 
 /* Adds the bytes in pipes and sockets. */
@@ -175,7 +175,7 @@ static uint64_t sample_measure_buffers(const struct sample_list *list)
 
 	for (size_t i = 0; i < list->count; i++)
 		held_buffers_add_process(&buffers, list->process[i].shown_by);
-	bytes = buffers.bytes;
+	bytes = buffers.total_bytes;
 	held_buffers_release(&buffers);
 	return bytes;
 }
@@ -188,7 +188,7 @@ int sample_count_open_files(pid_t root, uint64_t *ret_files)
 
 	for (size_t i = 0; error == 0 && i < list.count; i++)
 		sum += held_count_descriptors(list.process[i].shown_by, &most) +
-		       held_count_lines(list.process[i].shown_by, "maps");
+		       held_count_lines_of_proc_file(list.process[i].shown_by, "maps");
 	sample_list_release(&list);
 	if (error == 0)
 		*ret_files = sum;
@@ -236,7 +236,7 @@ static void sampler_remember_usage(struct sampler *sampler, const struct sample_
  */
 int sample_measure_process_tree(struct sampler *sampler, const struct sample_request *wanted, struct sample *ret_sample)
 {
-	struct sample sample = {.cpu_ns = sample_read_reaped_cpu_ns(), .memory_bytes = wanted->shared_bytes};
+	struct sample sample = {.cpu_ns = sample_read_reaped_cpu_ns(), .memory_bytes = wanted->unmapped_shared_bytes};
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
 	uint64_t size = 0, descriptors = 0, most = 0, kernel;
 	struct sample_list now = {0};
@@ -252,22 +252,22 @@ int sample_measure_process_tree(struct sampler *sampler, const struct sample_req
 
 		sample.cpu_ns += stat->child_ticks * tick_ns + now.process[i].own_cpu_ns;
 		sample.task_count += stat->threads;
-		if (wanted->measure_exactly_from_bytes != UINT64_MAX)
+		if (wanted->measure_exactly_above_bytes != UINT64_MAX)
 			descriptors += held_count_descriptors(now.process[i].shown_by, &process_most);
 		most += process_most;
 		sample.memory_bytes += stat->rss_pages * page;
-		sample.running_count += stat->state == 'R';
+		sample.running_process_count += stat->state == 'R';
 		size += stat->vsize_bytes;
 	}
 	/*
 	 * Buffers, shared mappings and swap are measured only if the memory could then reach
-	 * measure_exactly_from_bytes.
+	 * measure_exactly_above_bytes.
 	 */
 	kernel = sample.task_count * HELD_KERNEL_BYTES_PER_TASK + descriptors * HELD_KERNEL_BYTES_PER_DESCRIPTOR;
-	if (sample.memory_bytes + most * wanted->buffer_bytes > wanted->measure_exactly_from_bytes)
+	if (sample.memory_bytes + most * wanted->fd_buffer_max_bytes > wanted->measure_exactly_above_bytes)
 		kernel += sample_measure_buffers(&now);
 	sample.memory_bytes += kernel;
-	if (sample.memory_bytes > wanted->measure_exactly_from_bytes || size > wanted->measure_exactly_from_bytes)
+	if (sample.memory_bytes > wanted->measure_exactly_above_bytes || size > wanted->measure_exactly_above_bytes)
 		sample.memory_bytes = kernel + sample_measure_exact_memory(&now, wanted);
 	sampler_remember_usage(sampler, &now);
 	/* /proc/PID/stat rounds each of the two times of children down, by up to one tick. */

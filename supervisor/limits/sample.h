@@ -14,11 +14,11 @@ struct sample_request {
 	pid_t root;             /* the calling process */
 	bool has_no_descendants;             /* `root` has no descendants, so only reaped children count */
 	/* above this memory is measured exactly: pages that processes share count once */
-	uint64_t measure_exactly_from_bytes;
+	uint64_t measure_exactly_above_bytes;
 	/* if page tables alone exceed this, the limit is exceeded and mapped memory need not be measured */
-	uint64_t page_tables_enough_bytes;
-	uint64_t buffer_bytes;  /* most bytes that a descriptor can hold; decides whether buffers are measured */
-	uint64_t shared_bytes;  /* shared memory without a page in any process: syscalls/account/memfds.h */
+	uint64_t page_tables_limit_bytes;
+	uint64_t fd_buffer_max_bytes;  /* most bytes that a descriptor can hold; decides whether buffers are measured */
+	uint64_t unmapped_shared_bytes;  /* shared memory without a page in any process: syscalls/account/memfds.h */
 };
 
 struct sample_list {
@@ -42,7 +42,7 @@ struct sample {
 	 */
 	uint64_t cpu_ns;
 	uint64_t task_count;    /* threads */
-	uint64_t running_count; /* processes */
+	uint64_t running_process_count; /* processes */
 	bool misses_child_cpu_time; /* the sampler's cpu_ns is much more, so many children are missed between samples */
 };
 

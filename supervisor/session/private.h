@@ -36,7 +36,7 @@ struct program {
 	int master_fd;       /* of its terminal, for the client; owned; -1: none, or handed over */
 	bool is_detached;    /* goes on when its client has hung up */
 	bool has_wait_status;     /* wait_status, cpu_us and max_rss_kb are set */
-	bool timed_out;
+	bool has_timed_out;
 	bool was_denied;          /* denials were told to the client, and are not in `denials` any more */
 	int wait_status;
 	uint64_t cpu_us, max_rss_kb;
@@ -62,7 +62,7 @@ struct session {
 	unsigned running_program_count;
 	struct client *client; /* list */
 	unsigned client_count;
-	unsigned holder_count; /* clients that hold the session */
+	unsigned holding_client_count; /* clients that hold the session */
 	uint64_t idle_since_ns; /* UINT64_MAX: a program runs */
 	bool is_ending;
 	struct spawner_request spawn_request; /* reused */
@@ -74,7 +74,7 @@ struct session {
 struct program_request {
 	const json_t *argv, *env;
 	const char *cwd; /* NULL: the workdir */
-	uint64_t wall_ns; /* 0: no limit */
+	uint64_t time_limit_ns; /* 0: no limit */
 	int stdio_fd[3]; /* borrowed */
 	int *master_fd;  /* stdio_fd are its slave, three times; taken on success; NULL: there is no terminal */
 	bool is_detached;
@@ -83,11 +83,11 @@ struct program_request {
 /* ---- programs.c ---- */
 
 /*
- * Hides a process from the programs of the session, in both views. 0 or -ENOMEM. programs_unhide_process() undoes this
- * when the process was reaped.
+ * Hides a process from the programs of the session, in both views. 0 or -ENOMEM. When the process was reaped,
+ * programs_unhide_process_from_run() undoes this.
  */
-int programs_hide_process(const struct session *session, pid_t pid);
-void programs_unhide_process(const struct session *session, pid_t pid);
+int programs_hide_process_from_run(const struct session *session, pid_t pid);
+void programs_unhide_process_from_run(const struct session *session, pid_t pid);
 
 /* Frees a program and its slot. */
 void program_free(struct session *session, struct program *program);
@@ -125,6 +125,6 @@ void clients_drop(struct client *client);
 /* ---- requests.c ---- */
 
 /* Reads and serves a client's next message. */
-void requests_read(struct session *session, struct client *client);
+void requests_read_from_client(struct session *session, struct client *client);
 
 #endif

@@ -33,7 +33,7 @@ struct program *programs_find(const struct session *session, unsigned number)
 	return NULL;
 }
 
-int programs_hide_process(const struct session *session, pid_t pid)
+int programs_hide_process_from_run(const struct session *session, pid_t pid)
 {
 	struct view *second = session->options->second_view;
 	int r = view_hide_process(session->sandbox->view, pid);
@@ -41,7 +41,7 @@ int programs_hide_process(const struct session *session, pid_t pid)
 	return r == 0 && second ? view_hide_process(second, pid) : r;
 }
 
-void programs_unhide_process(const struct session *session, pid_t pid)
+void programs_unhide_process_from_run(const struct session *session, pid_t pid)
 {
 	view_unhide_process(session->sandbox->view, pid);
 	if (session->options->second_view)
@@ -111,7 +111,7 @@ static size_t programs_make_request(struct session *session, const struct progra
 	const json_t *argument;
 	size_t i;
 
-	request->number = program->number;
+	request->program_number = program->number;
 	request->slot = program->slot_index;
 	request->arguments = request->variables = 0;
 	request->has_terminal = wanted->master_fd != NULL;
@@ -176,8 +176,8 @@ static void programs_note_start(struct session *session, struct program *program
 	session->last_program_number++;
 	session->running_program_count++;
 	session->idle_since_ns = UINT64_MAX;
-	if (wanted->wall_ns && wanted->wall_ns < UINT64_MAX - program->start_ns)
-		program->deadline_ns = program->start_ns + wanted->wall_ns;
+	if (wanted->time_limit_ns && wanted->time_limit_ns < UINT64_MAX - program->start_ns)
+		program->deadline_ns = program->start_ns + wanted->time_limit_ns;
 	if (wanted->master_fd)
 		program->master_fd = steal_fd(wanted->master_fd);
 	program->is_detached = wanted->is_detached;
@@ -285,7 +285,7 @@ static json_t *program_make_result(const struct session *session, const struct p
 	json_t *denials = program_make_denials(program, &unlisted), *result;
 	const bool was_denied = program->was_denied || json_array_size(denials) > 0 || unlisted > 0;
 	struct run_ending ending =
-		run_ending_make(program->timed_out ? RUN_END_TIMEOUT : RUN_END_NOT_ORDERED, 0, LIMIT_MAX,
+		run_ending_make(program->has_timed_out ? RUN_END_TIMEOUT : RUN_END_NOT_ORDERED, 0, LIMIT_MAX,
 				program->has_wait_status ? program->wait_status : SIGKILL, was_denied);
 
 	if (error) {
@@ -309,7 +309,7 @@ static void programs_finish(struct session *session, struct program *program)
 		clients_send(program->client, program_make_result(session, program));
 	}
 	if (program->monitor > 0)
-		programs_unhide_process(session, program->monitor);
+		programs_unhide_process_from_run(session, program->monitor);
 	program_free(session, program);
 	session->running_program_count--;
 	if (session->running_program_count == 0)
@@ -352,7 +352,8 @@ static void programs_on_started(struct session *session, struct program *program
 	program->monitor = said->monitor_pid;
 	program->pid = said->pid;
 	program->state = PROGRAM_RUNNING;
-	if (programs_hide_process(session, program->monitor) < 0 || (!program->client && !program->is_detached)) {
+	if (programs_hide_process_from_run(session, program->monitor) < 0 ||
+	    (!program->client && !program->is_detached)) {
 		programs_end(program);
 		return;
 	}
@@ -366,7 +367,7 @@ static void programs_on_started(struct session *session, struct program *program
 
 static void programs_on_message(struct session *session, const struct spawner_message *said)
 {
-	struct program *program = programs_find(session, said->number);
+	struct program *program = programs_find(session, said->program_number);
 
 	if (!program)
 		return;
@@ -432,7 +433,7 @@ static unsigned session_find_program_of_process(const struct session *session, p
 	return program ? program->number : 0;
 }
 
-void session_attribute_task(struct session *session, struct task *task)
+void session_assign_task_to_program(struct session *session, struct task *task)
 {
 	if (task->session_program_number == 0 || task->pidfd < 0)
 		task->session_program_number = session_find_program_of_process(session, task->tgid);

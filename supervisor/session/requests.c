@@ -116,7 +116,7 @@ static void client_ask_for_program(struct session *session, struct client *clien
 	json_int_t wall_ms = json_integer_value(json_object_get(asked, "wall_ms"));
 
 	if (wall_ms > 0 && (uint64_t)wall_ms < UINT64_MAX / NS_PER_MS)
-		wanted.wall_ns = (uint64_t)wall_ms * NS_PER_MS;
+		wanted.time_limit_ns = (uint64_t)wall_ms * NS_PER_MS;
 	if (!program_request_is_valid(&wanted))
 		clients_send_error(client, "bad_request",
 				   "\"argv\" must be an array of texts, and \"env\" an object of texts");
@@ -160,7 +160,7 @@ static void client_list_programs(struct session *session, struct client *client)
 
 static void client_hold_session(struct session *session, struct client *client)
 {
-	session->holder_count += !client->holds_session;
+	session->holding_client_count += !client->holds_session;
 	client->holds_session = true;
 	/* A path that is not UTF-8 is left out. */
 	clients_send(client, json_pack("{s:s, s:o*}", "session", session->options->run_id, "workdir",
@@ -217,7 +217,7 @@ static void client_handle_message(struct session *session, struct client *client
 		clients_send_error(client, "bad_request", "unknown \"op\", or not now");
 }
 
-void requests_read(struct session *session, struct client *client)
+void requests_read_from_client(struct session *session, struct client *client)
 {
 	int stdio_fd[3];
 	ssize_t got = fdpass_receive(client->fd, session->text, SESSION_MESSAGE_BYTES_MAX, stdio_fd, 3,

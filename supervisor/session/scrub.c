@@ -12,9 +12,9 @@
 
 #define SCRUB_MAPPINGS_MAX 1024u
 #define SCRUB_TEXT_BYTES_MAX (256u << 10)
-#define SCRUB_PAGE 4096u
-#define SCRUB_THREAD_BYTES_BEFORE 4096u /* thread-local variables, before the thread pointer */
-#define SCRUB_THREAD_BYTES_BEHIND 4096u /* what the C library keeps of a thread, from the thread pointer on */
+#define SCRUB_PAGE_BYTES 4096u
+#define SCRUB_BYTES_BEFORE_THREAD_POINTER 4096u /* thread-local variables, before the thread pointer */
+#define SCRUB_BYTES_AFTER_THREAD_POINTER 4096u /* what the C library keeps of a thread, from the thread pointer on */
 #define SCRUB_NEAR_STACK_BYTES (16u << 10) /* below the stack pointer: cleared, not given back, because it is in use */
 
 struct scrub_mapping {
@@ -88,7 +88,7 @@ int scrub_note_mappings(void)
 
 /* ---- clearing ---- */
 
-static bool scrub_contains(const struct scrub_mapping *mapping, uintptr_t address)
+static bool scrub_mapping_contains(const struct scrub_mapping *mapping, uintptr_t address)
 {
 	return address >= mapping->begin && address < mapping->end;
 }
@@ -96,8 +96,8 @@ static bool scrub_contains(const struct scrub_mapping *mapping, uintptr_t addres
 /* Clears memory from begin to end: whole pages are given back to the kernel. */
 static void scrub_clear(uintptr_t begin, uintptr_t end)
 {
-	const uintptr_t first = (begin + SCRUB_PAGE - 1) & ~(uintptr_t)(SCRUB_PAGE - 1);
-	const uintptr_t last = end & ~(uintptr_t)(SCRUB_PAGE - 1);
+	const uintptr_t first = (begin + SCRUB_PAGE_BYTES - 1) & ~(uintptr_t)(SCRUB_PAGE_BYTES - 1);
+	const uintptr_t last = end & ~(uintptr_t)(SCRUB_PAGE_BYTES - 1);
 
 	if (begin >= end)
 		return;
@@ -111,12 +111,12 @@ static void scrub_clear(uintptr_t begin, uintptr_t end)
 }
 
 /* Variables without initial values follow those of their file, in memory that has no file. */
-static bool scrub_is_behind_file(const struct scrub_mapping *mapping, const struct scrub_mapping *before)
+static bool scrub_mapping_is_bss_of_file(const struct scrub_mapping *mapping, const struct scrub_mapping *before)
 {
 	const bool follows_variables = before && before->has_file && before->is_writable && !before->is_shared;
 
 	return before && before->end == mapping->begin &&
-	       (follows_variables || scrub_contains(mapping, (uintptr_t)scrub_text));
+	       (follows_variables || scrub_mapping_contains(mapping, (uintptr_t)scrub_text));
 }
 
 /* Clears a mapping from `begin` on but for the thread's own variables. */
@@ -124,12 +124,12 @@ static void scrub_clear_but_for_thread(const struct scrub_mapping *mapping, uint
 {
 	const uintptr_t thread = (uintptr_t)__builtin_thread_pointer();
 
-	if (!scrub_contains(mapping, thread)) {
+	if (!scrub_mapping_contains(mapping, thread)) {
 		scrub_clear(begin, mapping->end);
 		return;
 	}
-	scrub_clear(begin, thread - SCRUB_THREAD_BYTES_BEFORE);
-	scrub_clear(thread + SCRUB_THREAD_BYTES_BEHIND, mapping->end);
+	scrub_clear(begin, thread - SCRUB_BYTES_BEFORE_THREAD_POINTER);
+	scrub_clear(thread + SCRUB_BYTES_AFTER_THREAD_POINTER, mapping->end);
 }
 
 /* What returned functions have left on the stack, near to where it is in use. */
@@ -158,13 +158,13 @@ void __attribute__((noinline)) scrub_memory(const void *kept)
 	for (size_t i = 0; i < scrub_count; i++) {
 		const struct scrub_mapping *mapping = &scrub_mapping[i], *before = i > 0 ? mapping - 1 : NULL;
 
-		if (scrub_contains(mapping, (uintptr_t)kept))
+		if (scrub_mapping_contains(mapping, (uintptr_t)kept))
 			continue;
 		if (mapping->is_shared)
 			(void)munmap((void *)mapping->begin, mapping->end - mapping->begin);
-		else if (scrub_contains(mapping, stack))
+		else if (scrub_mapping_contains(mapping, stack))
 			scrub_clear_stack(mapping, stack);
-		else if (mapping->is_writable && !mapping->has_file && !scrub_is_behind_file(mapping, before))
+		else if (mapping->is_writable && !mapping->has_file && !scrub_mapping_is_bss_of_file(mapping, before))
 			scrub_clear_but_for_thread(mapping, mapping->begin);
 	}
 	explicit_bzero(scrub_text, sizeof(scrub_text));

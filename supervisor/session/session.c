@@ -93,11 +93,11 @@ int session_begin(struct session *session, struct sandbox *sandbox, pid_t spawne
 	session->sandbox = sandbox;
 	session->idle_since_ns = io_read_clock_ns();
 	denials_set_find_program(sandbox->denials, session_find_denials, session);
-	r = programs_hide_process(session, spawner);
+	r = programs_hide_process_from_run(session, spawner);
 	if (r == 0)
 		r = session_watch(session, session->spawner_fd[0], &session->spawner_mark);
-	if (r == 0 && session->options->holder_fd >= 0)
-		r = clients_add(session, session->options->holder_fd);
+	if (r == 0 && session->options->holding_client_fd >= 0)
+		r = clients_add(session, session->options->holding_client_fd);
 	return r == 0 ? session_watch(session, session->options->listen_fd, &session->listen_mark) : r;
 }
 
@@ -119,7 +119,7 @@ void session_serve(struct session *session)
 		else if (event[i].data.ptr == &session->listen_mark)
 			clients_accept(session);
 		else if (client->fd >= 0)
-			requests_read(session, client);
+			requests_read_from_client(session, client);
 	}
 }
 
@@ -141,7 +141,7 @@ static void session_free_dropped_clients(struct session *session)
 				programs_end(program);
 		}
 		if ((*at)->holds_session) {
-			session->holder_count--;
+			session->holding_client_count--;
 			programs_end_all(session);
 		}
 		session_free_client(session, at);
@@ -152,10 +152,10 @@ static void session_free_dropped_clients(struct session *session)
  * Ends the program if its deadline is over, and kills its descendants while it is ending. Returns the time when this is
  * to be repeated.
  */
-static uint64_t session_check_program(struct program *program, uint64_t now_ns)
+static uint64_t session_check_program_deadlines(struct program *program, uint64_t now_ns)
 {
 	if (program->state == PROGRAM_RUNNING && now_ns >= program->deadline_ns) {
-		program->timed_out = program->deadline_ns > 0 && program->client;
+		program->has_timed_out = program->deadline_ns > 0 && program->client;
 		programs_end(program);
 	} else if (program->state == PROGRAM_ENDING && now_ns >= program->next_kill_ns) {
 		programs_end(program);
@@ -171,10 +171,11 @@ int session_check(struct session *session, uint64_t now_ns)
 
 	session_free_dropped_clients(session);
 	for (unsigned i = 0; session->running_program_count > 0 && i < SPAWNER_PROGRAMS_MAX; i++) {
-		due_ns = session->program[i] ? session_check_program(session->program[i], now_ns) : UINT64_MAX;
+		due_ns =
+			session->program[i] ? session_check_program_deadlines(session->program[i], now_ns) : UINT64_MAX;
 		next_ns = due_ns < next_ns ? due_ns : next_ns;
 	}
-	if (session->options->idle_ns && session->idle_since_ns != UINT64_MAX && session->holder_count == 0) {
+	if (session->options->idle_ns && session->idle_since_ns != UINT64_MAX && session->holding_client_count == 0) {
 		due_ns = session->idle_since_ns + session->options->idle_ns;
 		session->is_ending = session->is_ending || now_ns >= due_ns;
 		next_ns = due_ns < next_ns ? due_ns : next_ns;

@@ -34,7 +34,7 @@ struct session;
 /* Borrowed until session_free(). */
 struct session_options {
 	int listen_fd;     /* the listening socket */
-	int holder_fd;     /* the first client, connected already; taken by session_begin(); -1: none */
+	int holding_client_fd;     /* the first client, connected already; taken by session_begin(); -1: none */
 	uint64_t idle_ns;  /* the session ends after this time without programs; 0: never */
 	const char *run_id;
 	char *const *envp; /* environment of each program, before its own variables */
@@ -60,7 +60,7 @@ int session_check(struct session *session, uint64_t now_ns);
 bool session_on_child_exit(struct session *session, pid_t pid);
 
 /* Stores in `task` the number of the session's program that the task belongs to, unless it is stored already. */
-void session_attribute_task(struct session *session, struct task *task);
+void session_assign_task_to_program(struct session *session, struct task *task);
 
 /* Answers all clients whose programs the end of the session has ended. Called when no process of it is left. */
 void session_end_programs(struct session *session);

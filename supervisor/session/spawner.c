@@ -53,7 +53,7 @@ static void program_await_permission(struct spawner_page *page, const struct spa
 	_Atomic uint32_t *go = &page->slot[request->slot].go;
 	uint32_t now;
 
-	while ((now = atomic_load(go)) != request->number)
+	while ((now = atomic_load(go)) != request->program_number)
 		(void)syscall(SYS_futex, go, FUTEX_WAIT, now, NULL, NULL, 0);
 }
 
@@ -120,7 +120,7 @@ static _Noreturn void monitor_reap(int socket_fd, uint32_t number, pid_t program
 		if (pid == program) {
 			siginfo_t info;
 			const struct spawner_message message = {
-				.number = number, .event = SPAWNER_ENDED, .wait_status_or_errno = status,
+				.program_number = number, .event = SPAWNER_ENDED, .wait_status_or_errno = status,
 				.has_descendants = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0,
 				.cpu_us = monitor_get_cpu_us(&usage), .max_rss_kb = (uint64_t)usage.ru_maxrss};
 
@@ -132,7 +132,7 @@ static _Noreturn void monitor_reap(int socket_fd, uint32_t number, pid_t program
 static _Noreturn void monitor_run(struct spawner_page *page, int socket_fd, const struct spawner_request *request,
 				  const struct spawner_program *program, pid_t supervisor)
 {
-	struct spawner_message message = {.number = request->number, .event = SPAWNER_FAILED};
+	struct spawner_message message = {.program_number = request->program_number, .event = SPAWNER_FAILED};
 	pid_t monitor = (pid_t)syscall(SYS_getpid), pid;
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != supervisor ||
@@ -148,12 +148,12 @@ static _Noreturn void monitor_run(struct spawner_page *page, int socket_fd, cons
 	for (int i = 0; i < 3; i++)
 		(void)close(program->stdio_fd[i]);
 	if (pid > 0)
-		message = (struct spawner_message){.number = request->number, .event = SPAWNER_STARTED,
+		message = (struct spawner_message){.program_number = request->program_number, .event = SPAWNER_STARTED,
 						   .monitor_pid = monitor, .pid = pid};
 	spawner_send(socket_fd, &message);
 	if (pid < 0)
 		_exit(1);
-	monitor_reap(socket_fd, request->number, pid);
+	monitor_reap(socket_fd, request->program_number, pid);
 }
 
 /* ---- the spawner ---- */
@@ -167,7 +167,7 @@ static size_t spawner_receive(int socket_fd, struct spawner_request *request, in
 }
 
 /* Sets a list of pointers to the next `count` texts. Returns the text behind them. */
-static char *spawner_point_to_texts(char *text, uint32_t count, char ***list, size_t *used)
+static char *spawner_make_text_pointers(char *text, uint32_t count, char ***list, size_t *used)
 {
 	*list = &spawner_pointer[*used];
 	for (uint32_t i = 0; i < count; i++) {
@@ -179,7 +179,7 @@ static char *spawner_point_to_texts(char *text, uint32_t count, char ***list, si
 }
 
 /* Unpacks a request of the supervisor, which programs.c has made: only sizes that would overflow are checked. */
-static int spawner_unpack(struct spawner_request *request, size_t bytes, struct spawner_program *program)
+static int spawner_unpack_request(struct spawner_request *request, size_t bytes, struct spawner_program *program)
 {
 	const size_t head = offsetof(struct spawner_request, text);
 	size_t used = 0, texts = 0;
@@ -195,8 +195,8 @@ static int spawner_unpack(struct spawner_request *request, size_t bytes, struct 
 	text += strlen(text) + 1;
 	program->path = text;
 	text += strlen(text) + 1;
-	text = spawner_point_to_texts(text, request->arguments, &program->argv, &used);
-	(void)spawner_point_to_texts(text, request->variables, &program->envp, &used);
+	text = spawner_make_text_pointers(text, request->arguments, &program->argv, &used);
+	(void)spawner_make_text_pointers(text, request->variables, &program->envp, &used);
 	return 0;
 }
 
@@ -209,8 +209,9 @@ static void spawner_start_program(struct spawner_page *page, int socket_fd, cons
 	if (pid == 0)
 		monitor_run(page, socket_fd, request, program, supervisor);
 	if (pid < 0) {
-		const struct spawner_message message = {
-			.number = request->number, .event = SPAWNER_FAILED, .wait_status_or_errno = errno};
+		const struct spawner_message message = {.program_number = request->program_number,
+							.event = SPAWNER_FAILED,
+							.wait_status_or_errno = errno};
 
 		spawner_send(socket_fd, &message);
 	}
@@ -225,7 +226,7 @@ static _Noreturn void __attribute__((noinline)) spawner_serve(struct spawner_pag
 
 	scrub_memory(page);
 	while ((bytes = spawner_receive(socket_fd, request, program.stdio_fd)) > 0) {
-		if (spawner_unpack(request, bytes, &program) < 0)
+		if (spawner_unpack_request(request, bytes, &program) < 0)
 			_exit(1); /* cannot happen: the supervisor makes the requests */
 		spawner_start_program(page, socket_fd, request, &program, supervisor);
 		for (int i = 0; i < 3; i++)

@@ -32,7 +32,7 @@ struct spawner_page {
 
 /* Asks for a program. One message of the socket, with three descriptors: the program's stdin, stdout and stderr. */
 struct spawner_request {
-	uint32_t number; /* number of the program in the session, from 1 */
+	uint32_t program_number; /* number of the program in the session, from 1 */
 	uint32_t slot;   /* index of the program's slot in struct spawner_page */
 	uint32_t arguments, variables;
 	uint32_t has_terminal; /* the descriptors are one terminal, which becomes the controlling terminal */
@@ -48,7 +48,7 @@ enum spawner_event {
 
 /* What spawner and monitors tell the supervisor. One message each. */
 struct spawner_message {
-	uint32_t number;
+	uint32_t program_number;
 	uint32_t event;
 	int32_t monitor_pid, pid; /* of SPAWNER_STARTED */
 	int32_t wait_status_or_errno;

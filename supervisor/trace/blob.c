@@ -48,7 +48,7 @@ static void blob_put_argv(struct buf *bytes, char *const *head, const struct buf
 }
 
 /* Pads the host path with leading slashes, so that AT_EXECFN has room for the name that the program gave. */
-static int blob_pad_host(const struct exec_plan *plan, char out[PATH_MAX])
+static int blob_pad_host_path(const struct exec_plan *plan, char out[PATH_MAX])
 {
 	size_t len = strlen(plan->host_path), room = strlen(plan->execfn);
 	size_t pad = room > len ? room - len : 0;
@@ -67,7 +67,7 @@ int blob_build_for_exec(const struct call *call, const struct exec_plan *plan, s
 	struct trace_blob blob = {.total_bytes = budget, .has_argv = plan->argv_head != NULL};
 	_cleanup_buf_ struct buf argv = {0}, bytes = {0};
 	char host[PATH_MAX];
-	int r = blob_pad_host(plan, host);
+	int r = blob_pad_host_path(plan, host);
 
 	if (r == 0 && blob.has_argv)
 		r = blob_read_argv(call, call->arg[at ? 2 : 1], &argv);

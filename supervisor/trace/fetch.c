@@ -83,7 +83,7 @@ int fetch_start_call(struct tracer *tracer, const struct call *call)
 	if (r < 0)
 		return r;
 	/* NOLINT(clang-analyzer-core*): the analyzer takes a failure for 0 */
-	pending->kind = PENDING_SEND_DESCRIPTOR_TO_US;
+	pending->kind = PENDING_SEND_FD_TO_SUPERVISOR;
 	tracer->fetched_descriptor_count++;
 	pending->fd_to_fetch = (int)call->outcome.value;
 	pending->own_carrier_end_fd = steal_fd(&near);
@@ -95,13 +95,13 @@ bool trace_take_fetched_fd(struct tracer *tracer, pid_t tid, int nr, const __u64
 {
 	struct pending *pending = tracer->pending ? pending_find_entry_of_restart(tracer, tid, nr, args) : NULL;
 
-	if (!pending || pending->kind != PENDING_SEND_DESCRIPTOR_TO_US)
+	if (!pending || pending->kind != PENDING_SEND_FD_TO_SUPERVISOR)
 		return false;
-	/* Returns a duplicate, because an older kernel may restart the call once more (skip_interrupt). */
+	/* Returns a duplicate, because an older kernel may restart the call once more (must_not_interrupt). */
 	*ret_fd = pending->fetched_fd < 0 ? pending->fetched_fd : fcntl(pending->fetched_fd, F_DUPFD_CLOEXEC, 0);
 	if (*ret_fd < 0 && pending->fetched_fd >= 0)
 		*ret_fd = -errno;
-	if (!pending->skip_interrupt)
+	if (!pending->must_not_interrupt)
 		(void)ptrace(PTRACE_INTERRUPT, tid, 0, 0); /* fails for a dead thread, which needs no stop */
 	pending->state = PENDING_RUNNING;
 	return true;

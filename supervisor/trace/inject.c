@@ -27,7 +27,7 @@
 #define INJECT_STEP_MAX_NS UINT64_C(2000000000)
 #define INJECT_STARVED_STEP_MAX_NS UINT64_C(10000000000) /* most time for a thread of low priority on a busy machine */
 /* More stray stops than STRAY_STOPS_MAX after this time are a flood of signals, or the program's code was changed. */
-#define STRAY_STOPS_NS UINT64_C(250000000)
+#define STRAY_STOPS_PERIOD_NS UINT64_C(250000000)
 #define STRAY_STOPS_MAX 32u
 #define SIGNAL_BIT(number) (UINT64_C(1) << ((number) - 1))
 /* Signals that the kernel forces on a thread: if blocked, they kill it or reset its handler. SIGTRAP ends a step. */
@@ -148,8 +148,9 @@ int inject_prepare_thread(const struct tracer *tracer, const struct pending *pen
 {
 	int r;
 
-	*ret_injection = (struct injection){
-		.tracer = tracer, .pending = pending, .stray_stops_deadline_ns = io_read_clock_ns() + STRAY_STOPS_NS};
+	*ret_injection = (struct injection){.tracer = tracer,
+					    .pending = pending,
+					    .stray_stops_deadline_ns = io_read_clock_ns() + STRAY_STOPS_PERIOD_NS};
 	r = arch_read_regs(pending->tid, &ret_injection->registers_after_call);
 	if (r < 0)
 		return r;
@@ -159,7 +160,7 @@ int inject_prepare_thread(const struct tracer *tracer, const struct pending *pen
 }
 
 /* Finds a system call instruction in the vDSO, which every program has. The address behind it; 0: there is none. */
-static uint64_t inject_find_vdso_call(const struct injection *injection)
+static uint64_t inject_find_vdso_syscall_instruction(const struct injection *injection)
 {
 	_cleanup_free_ uint8_t *code = malloc(VDSO_BYTES_MAX);
 	_cleanup_free_ char *text = NULL;
@@ -186,7 +187,7 @@ static uint64_t inject_find_vdso_call(const struct injection *injection)
 }
 
 /* Finds where to inject a call: mostly the thread is behind a system call instruction, because it waits in a call. */
-static uint64_t inject_find_call(const struct injection *injection)
+static uint64_t inject_find_syscall_instruction(const struct injection *injection)
 {
 	uint64_t pc = arch_get_pc(&injection->registers_to_restore);
 	uint8_t code[4];
@@ -195,7 +196,7 @@ static uint64_t inject_find_call(const struct injection *injection)
 			   sizeof(code)) == 0 &&
 	    arch_find_syscall_instruction(code, sizeof(code), true))
 		return pc;
-	return inject_find_vdso_call(injection);
+	return inject_find_vdso_syscall_instruction(injection);
 }
 
 int inject_prepare_anywhere(const struct tracer *tracer, const struct pending *pending,
@@ -205,11 +206,11 @@ int inject_prepare_anywhere(const struct tracer *tracer, const struct pending *p
 	int r;
 
 	*ret_injection = (struct injection){.tracer = tracer, .pending = pending, .has_registers_to_restore = true,
-					    .stray_stops_deadline_ns = io_read_clock_ns() + STRAY_STOPS_NS};
+					    .stray_stops_deadline_ns = io_read_clock_ns() + STRAY_STOPS_PERIOD_NS};
 	r = arch_read_regs(pending->tid, &ret_injection->registers_to_restore);
 	if (r < 0)
 		return r;
-	at = inject_find_call(ret_injection);
+	at = inject_find_syscall_instruction(ret_injection);
 	if (!at)
 		return -ENOEXEC;
 	ret_injection->registers_after_call = ret_injection->registers_to_restore;
@@ -259,7 +260,7 @@ int inject_write_memory(const struct tracer *tracer, pid_t tid, uint64_t addr, c
 
 uint64_t inject_find_stack_room(const struct injection *injection, size_t size)
 {
-	uint64_t addr = arch_get_stack(&injection->registers_after_call) - arch_get_red_zone_bytes() - size;
+	uint64_t addr = arch_get_stack_pointer(&injection->registers_after_call) - arch_get_red_zone_bytes() - size;
 
 	return addr - addr % STACK_ALIGN;
 }

@@ -19,8 +19,8 @@ static struct pending *delayed_find_exec_of_other_thread(const struct tracer *tr
 /* Interrupts an exec that was continued without an interrupt. If the exec has failed, its thread stops now. */
 static void delayed_interrupt_exec(struct pending *busy)
 {
-	if (busy->skip_interrupt && ptrace(PTRACE_INTERRUPT, busy->tid, 0, 0) == 0)
-		busy->skip_interrupt = false;
+	if (busy->must_not_interrupt && ptrace(PTRACE_INTERRUPT, busy->tid, 0, 0) == 0)
+		busy->must_not_interrupt = false;
 }
 
 bool delayed_call_must_wait(const struct tracer *tracer, const struct call *call)
@@ -64,7 +64,7 @@ struct delayed_call *delayed_call_dequeue_ready(struct tracer *tracer, bool *ret
 		struct delayed_call *later = *link;
 		struct answer answer = answer_make_for_later_response(&later->call);
 
-		*ret_awaited = answer_is_awaited(&answer);
+		*ret_awaited = answer_thread_still_waits(&answer);
 		if (*ret_awaited && delayed_call_must_wait(tracer, &later->call))
 			continue;
 		*link = later->next;

@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "supervisor/trace/private.h"
 
-int pathfd_make_carrier(int fd)
+int pathfd_make_carrier_socket(int fd)
 {
 	_cleanup_close_ int near = -1;
 	_cleanup_close_ int far = -1;

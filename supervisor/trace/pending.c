@@ -26,7 +26,7 @@ bool pending_is_in_exec(const struct pending *pending)
 
 bool pending_tid_may_be_reused(const struct pending *pending)
 {
-	return pending && pending_is_in_exec(pending) && !pending->skip_interrupt;
+	return pending && pending_is_in_exec(pending) && !pending->must_not_interrupt;
 }
 
 void pending_end_record(struct tracer *tracer, struct pending *pending, int64_t ret)
@@ -42,10 +42,10 @@ static void pending_release_resources_of_call(struct tracer *tracer, struct pend
 	free(steal_pointer(&pending->path_as_written));
 	blob_release(&pending->blob);
 	pending->blob_addr = 0;
-	pending->skip_interrupt = false;
+	pending->must_not_interrupt = false;
 	pending->carrier_is_directory = pending->carrier_becomes_tty = false;
 	pending->calls_before_restart = 0;
-	if (pending->kind == PENDING_SEND_DESCRIPTOR_TO_US) {
+	if (pending->kind == PENDING_SEND_FD_TO_SUPERVISOR) {
 		cleanup_close(&pending->own_carrier_end_fd);
 		cleanup_close(&pending->fetched_fd);
 		tracer->fetched_descriptor_count--;
@@ -126,7 +126,7 @@ static int pending_seize_thread(struct tracer *tracer, const struct call *call, 
 		pending_remove_entry(tracer, pending);
 		return error == EPERM ? -EACCES : -error;
 	}
-	if (!call_is_awaited(call)) {
+	if (!call_thread_still_waits(call)) {
 		pending_end_call_and_detach(tracer, pending);
 		return -ESRCH;
 	}
@@ -185,7 +185,7 @@ int pending_seize_with_carrier(struct tracer *tracer, const struct call *call, i
 	return 0;
 }
 
-static bool pending_matches_restart(const struct pending *pending, int nr, const __u64 *args)
+static bool pending_matches_restarted_call(const struct pending *pending, int nr, const __u64 *args)
 {
 	return pending->state == PENDING_RESTARTED && nr == pending->row->nr &&
 	       memcmp(args, pending->restart_arg, sizeof(pending->restart_arg)) == 0;
@@ -197,7 +197,7 @@ struct pending *pending_find_entry_of_restart(struct tracer *tracer, pid_t tid, 
 
 	if (pending_tid_may_be_reused(newest))
 		return NULL;
-	while (match && !(match->tid == tid && pending_matches_restart(match, nr, args)))
+	while (match && !(match->tid == tid && pending_matches_restarted_call(match, nr, args)))
 		match = match->next;
 	while (match && (newest = pending_find_newest(tracer, tid)) != match)
 		pending_end_and_remove(tracer, newest, -EINTR);

@@ -23,9 +23,9 @@ enum pending_state {
 /* What the tracer does for a call. */
 enum pending_kind {
 	PENDING_VERIFY_EXEC,   /* an exec with a plan; without a plan the tracer does nothing */
-	PENDING_RECEIVE_DESCRIPTOR, /* an open with O_PATH, or a chdir: the thread receives a descriptor */
+	PENDING_RECEIVE_FD, /* an open with O_PATH, or a chdir: the thread receives a descriptor */
 	PENDING_MAP_FILE,    /* the thread maps the carrier */
-	PENDING_SEND_DESCRIPTOR_TO_US,  /* the thread sends its descriptor `fd_to_fetch` through the carrier */
+	PENDING_SEND_FD_TO_SUPERVISOR,  /* the thread sends its descriptor `fd_to_fetch` through the carrier */
 };
 
 /* What an exec that is restarted with other arguments needs in target memory: the argument array, then texts. */
@@ -48,7 +48,7 @@ struct pending {
 	pid_t tgid;
 	enum pending_state state;
 	enum pending_kind kind;
-	bool skip_interrupt;  /* Linux < 5.19: an interrupt would end the wait for the response, so there is none */
+	bool must_not_interrupt;  /* Linux < 5.19: an interrupt would end the wait for the response, so there is none */
 	/* number of other calls that the thread has made while this one waits for its restart */
 	unsigned calls_before_restart;
 	int deferred_wait_status;      /* wait status of a stop that waits for another thread's exec; 0: none */
@@ -60,15 +60,15 @@ struct pending {
 	struct exec_plan *plan;  /* owned; NULL: not an exec */
 	/* descriptor in the target: a socket that carries another; PENDING_MAP_FILE: a file */
 	int carrier_fd;
-	/* PENDING_RECEIVE_DESCRIPTOR: the carrier itself is the directory of the chdir */
+	/* PENDING_RECEIVE_FD: the carrier itself is the directory of the chdir */
 	bool carrier_is_directory;
-	/* PENDING_RECEIVE_DESCRIPTOR: the carrier is a terminal, which becomes the controlling terminal */
+	/* PENDING_RECEIVE_FD: the carrier is a terminal, which becomes the controlling terminal */
 	bool carrier_becomes_tty;
 	bool fd_is_cloexec;
-	int fd_to_fetch;              /* PENDING_SEND_DESCRIPTOR_TO_US: the target's descriptor that is fetched */
-	/* PENDING_SEND_DESCRIPTOR_TO_US: our end of the carrier, until the descriptor has come; owned */
+	int fd_to_fetch;              /* PENDING_SEND_FD_TO_SUPERVISOR: the target's descriptor that is fetched */
+	/* PENDING_SEND_FD_TO_SUPERVISOR: our end of the carrier, until the descriptor has come; owned */
 	int own_carrier_end_fd;
-	int fetched_fd;          /* PENDING_SEND_DESCRIPTOR_TO_US: the fetched descriptor, owned, or -errno */
+	int fetched_fd;          /* PENDING_SEND_FD_TO_SUPERVISOR: the fetched descriptor, owned, or -errno */
 	char *path_as_written;   /* the path as the program wrote it, for the record of a kill; owned */
 	struct policy_decision decision;
 	struct audit_slot slot;
@@ -220,7 +220,7 @@ int fetch_make_thread_send(struct tracer *tracer, struct pending *pending);
 /* ---- pathfd.c: O_PATH descriptors and chdir ---- */
 
 /* Makes a socket with fd in its queue, for answer_add_descriptor(). Returns it, owned by the caller, or -errno. */
-int pathfd_make_carrier(int fd);
+int pathfd_make_carrier_socket(int fd);
 /*
  * For a chdir(2) to the directory of the O_PATH descriptor fd: opens a descriptor of the directory that can be added to
  * the target. -1: no chdir, or no such descriptor. Other threads could list that directory meanwhile. So the result is

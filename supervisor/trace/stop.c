@@ -13,8 +13,8 @@
 
 #define STACK_ALIGN 16u
 /* Results for the kernel itself: it restarts the call, unless a signal handler runs (include/linux/errno.h). */
-#define KERNEL_RESTARTSYS 512
-#define KERNEL_RESTART_LAST 516
+#define KERNEL_ERESTART_FIRST 512
+#define KERNEL_ERESTART_LAST 516
 
 /* ---- ptrace(2) on a stopped thread: fails with ESRCH if the thread was killed; its exit is reported later ---- */
 
@@ -82,7 +82,7 @@ static void stop_record_kill(struct tracer *tracer, const struct pending *pendin
 }
 
 /* The leader's entry, if no other thread of its process has an entry: then the leader made the exec. Else NULL. */
-static struct pending *stop_find_lone_leader(const struct tracer *tracer, pid_t pid)
+static struct pending *stop_find_thread_group_leader_entry(const struct tracer *tracer, pid_t pid)
 {
 	struct pending *lone = NULL;
 
@@ -103,7 +103,7 @@ static struct pending *stop_find_lone_leader(const struct tracer *tracer, pid_t 
 static struct pending *stop_find_exec(struct tracer *tracer, pid_t pid)
 {
 	unsigned long former = (unsigned long)pid;
-	struct pending *pending = stop_find_lone_leader(tracer, pid);
+	struct pending *pending = stop_find_thread_group_leader_entry(tracer, pid);
 
 	if (pending)
 		return pending;
@@ -172,9 +172,9 @@ static int stop_restart_call(struct tracer *tracer, struct pending *pending)
 	if (r < 0)
 		return r;
 	result = arch_get_result(&regs);
-	if (!arch_is_last_call(&regs, pending->row->nr) || (result != -EINTR && result != -KERNEL_RESTARTSYS))
+	if (!arch_is_last_call(&regs, pending->row->nr) || (result != -EINTR && result != -KERNEL_ERESTART_FIRST))
 		return -EINTR;
-	addr = arch_get_stack(&regs) - arch_get_red_zone_bytes() - pending->blob.len;
+	addr = arch_get_stack_pointer(&regs) - arch_get_red_zone_bytes() - pending->blob.len;
 	addr -= addr % STACK_ALIGN;
 	blob_relocate_argv_pointers(&pending->blob, addr);
 	r = inject_write_memory(tracer, pending->tid, addr, pending->blob.bytes, pending->blob.len);
@@ -194,12 +194,12 @@ static void stop_after_response(struct tracer *tracer, struct pending *pending, 
 {
 	int64_t result;
 
-	if (pending->kind == PENDING_RECEIVE_DESCRIPTOR) {
+	if (pending->kind == PENDING_RECEIVE_FD) {
 		result = pathfd_make_thread_receive_fd(tracer, pending);
 	} else if (pending->kind == PENDING_MAP_FILE) {
 		result = pathfd_make_thread_map_file(tracer, pending);
 	} else {
-		result = pending->kind == PENDING_SEND_DESCRIPTOR_TO_US ? fetch_make_thread_send(tracer, pending)
+		result = pending->kind == PENDING_SEND_FD_TO_SUPERVISOR ? fetch_make_thread_send(tracer, pending)
 							: stop_restart_call(tracer, pending);
 		if (result == 0) {
 			pending->state = PENDING_RESTARTED;
@@ -219,12 +219,12 @@ static void stop_after_continued_call(struct tracer *tracer, struct pending *pen
 
 	if (arch_read_regs(pending->tid, &regs) == 0) {
 		result = arch_get_result(&regs);
-		if (result <= -KERNEL_RESTARTSYS && result >= -KERNEL_RESTART_LAST) {
+		if (result <= -KERNEL_ERESTART_FIRST && result >= -KERNEL_ERESTART_LAST) {
 			/*
 			 * The kernel restarts the call. ERESTARTSYS: the interrupt ended the wait for our response
 			 * (Linux < 5.19). Others: it ended an exec's wait for a lock, which may be free next time.
 			 */
-			pending->skip_interrupt = result == -KERNEL_RESTARTSYS;
+			pending->must_not_interrupt = result == -KERNEL_ERESTART_FIRST;
 			pending->state = PENDING_RESTARTED;
 			stop_resume_thread(pending->tid, signal, group_stop);
 			return;

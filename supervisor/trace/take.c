@@ -43,7 +43,7 @@ static void remove_set_no_linger(struct injection *injection, uint64_t addr, int
 }
 
 /* Replaces the descriptor. Without a replacement, because the descriptor table was full, closes it. */
-static int64_t remove_descriptor(struct injection *injection, uint64_t addr, int fd, int64_t replacement)
+static int64_t remove_replace_or_close_fd(struct injection *injection, uint64_t addr, int fd, int64_t replacement)
 {
 	remove_set_no_linger(injection, addr, fd);
 	if (replacement < 0)
@@ -55,7 +55,7 @@ static int64_t remove_descriptor(struct injection *injection, uint64_t addr, int
  * Replaces the mapping by inaccessible memory. So its addresses stay occupied: no later mapping appears where the
  * program still has pointers to this one.
  */
-static int64_t remove_mapping(struct injection *injection, const struct trace_range *range)
+static int64_t remove_unmap_range(struct injection *injection, const struct trace_range *range)
 {
 	const uint64_t arg[6] = {range->start, range->len, PROT_NONE,
 				 MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS | MAP_NORESERVE, UINT64_MAX, 0};
@@ -70,12 +70,12 @@ static int64_t remove_fds_and_mappings(struct injection *injection, const struct
 	int64_t replacement = -1, r = 0;
 
 	for (size_t i = 0; r >= 0 && i < loss->range_count; i++)
-		r = io_read_clock_ns() < loss->deadline_ns ? remove_mapping(injection, &loss->range[i]) : -ETIME;
+		r = io_read_clock_ns() < loss->deadline_ns ? remove_unmap_range(injection, &loss->range[i]) : -ETIME;
 	if (r >= 0 && loss->fds > 0)
 		replacement = remove_open_replacement_fd(injection, addr);
 	for (size_t i = 0; r >= 0 && i < loss->fds; i++)
 		r = io_read_clock_ns() < loss->deadline_ns
-			    ? remove_descriptor(injection, addr, loss->fd[i], replacement)
+			    ? remove_replace_or_close_fd(injection, addr, loss->fd[i], replacement)
 			    : -ETIME;
 	if (replacement >= 0)
 		(void)inject_syscall(injection, SYS_close, (uint64_t)replacement, 0, 0);

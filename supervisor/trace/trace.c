@@ -99,11 +99,11 @@ static int trace_start_passing_descriptor(struct tracer *tracer, struct call *ca
 	bool direct = carrier >= 0;
 
 	if (!direct)
-		carrier = pathfd_make_carrier(owned);
+		carrier = pathfd_make_carrier_socket(owned);
 	r = carrier < 0 ? carrier : pending_seize_with_carrier(tracer, call, carrier, &pending);
 	if (r < 0)
 		return r;
-	pending->kind = PENDING_RECEIVE_DESCRIPTOR; /* NOLINT(clang-analyzer-core*): as above */
+	pending->kind = PENDING_RECEIVE_FD; /* NOLINT(clang-analyzer-core*): as above */
 	pending->carrier_is_directory = direct;
 	pending->carrier_becomes_tty = controlling;
 	pending->fd_is_cloexec = call->outcome.fd_is_cloexec;
@@ -211,7 +211,7 @@ bool trace_is_restarted_exec(struct tracer *tracer, pid_t tid, int nr, const __u
 	if (pending->blob_addr)
 		(void)memory_copy_out(tracer->sandbox->target_memory, tid, pending->blob_addr, pending->blob.bytes,
 				      pending->blob.len);
-	if (!pending->skip_interrupt && ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
+	if (!pending->must_not_interrupt && ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
 		return false; /* the thread is dead: no response reaches it */
 	pending->state = PENDING_RUNNING;
 	return true;

@@ -113,14 +113,14 @@ static const char *verify_file_name_of_exec(pid_t pid, const struct exec_plan *p
 	char name[PATH_MAX + 32];
 
 	if (plan->needs_restart)
-		return NULL; /* the interpreter itself was executed: see verify_restore_at_execfn() */
+		return NULL; /* the interpreter itself was executed: see verify_and_restore_execfn() */
 	if (memory_copy_string(&memory_of_process, pid, addr, name, sizeof(name), -ENAMETOOLONG) < 0)
 		return "exec_unreadable";
 	return strcmp(name, plan->execfn) == 0 ? NULL : "exec_mismatch";
 }
 
 /* Sets AT_EXECFN to the name that the program gave. There is room, because the host path was padded. */
-static const char *verify_restore_at_execfn(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan,
+static const char *verify_and_restore_execfn(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan,
 					uint64_t addr)
 {
 	if (!plan->needs_restart || memory_copy_out(guest, pid, addr, plan->execfn, strlen(plan->execfn) + 1) == 0)
@@ -210,7 +210,7 @@ static bool image_is_approved_by_quick_check(const struct memory_ops *guest, pid
 	maps_fd = procstat_open_file(pid, "maps");
 	return maps_fd >= 0 && image_is_loader(maps_fd, arch_get_pc(&regs), &plan->interp) &&
 	       image_is_program(maps_fd, plan) &&
-	       image_stack_ends_with_file_name(guest, pid, maps_fd, arch_get_stack(&regs), plan->execfn);
+	       image_stack_ends_with_file_name(guest, pid, maps_fd, arch_get_stack_pointer(&regs), plan->execfn);
 }
 
 /* ---- by the name alone ---- */
@@ -261,9 +261,9 @@ static bool image_is_approved_by_name(const struct sandbox *sandbox, pid_t pid, 
 	struct arch_regs regs;
 	ssize_t got;
 
-	if (!plan->name_proves_files || ptrace_run_may_write_memory(sandbox) || arch_read_regs(pid, &regs) < 0)
+	if (!plan->path_proves_loaded_files || ptrace_run_may_write_memory(sandbox) || arch_read_regs(pid, &regs) < 0)
 		return false;
-	got = sandbox->target_memory->read(pid, arch_get_stack(&regs), stack, sizeof(stack));
+	got = sandbox->target_memory->read(pid, arch_get_stack_pointer(&regs), stack, sizeof(stack));
 	return got > 0 && stack_find_auxv(stack, (size_t)got / sizeof(*stack), &vector) &&
 	       image_has_layout(&vector, arch_get_pc(&regs), plan) &&
 	       image_has_name(sandbox->target_memory, pid, vector.execfn, plan->execfn);
@@ -284,5 +284,5 @@ const char *verify_exec_image(const struct sandbox *sandbox, pid_t pid, const st
 		reason = verify_loader_file(pid, plan, vector.base);
 	if (!reason)
 		reason = verify_file_name_of_exec(pid, plan, vector.execfn);
-	return reason ? reason : verify_restore_at_execfn(guest, pid, plan, vector.execfn);
+	return reason ? reason : verify_and_restore_execfn(guest, pid, plan, vector.execfn);
 }

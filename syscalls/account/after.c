@@ -55,17 +55,17 @@ static uint32_t after_find_entries(const struct call *call)
 
 	if (call->decision.verdict == VERDICT_DENY || !call->resolved_place[0].mount)
 		return 0;
-	switch (call->row->content) {
-	case CONTENT_READ:
+	switch (call->row->file_use) {
+	case FILE_USE_READ:
 		return call->decision.wanted_rights & POLICY_READ
 			       ? after_find_entries_of_path(call, call->resolved_place[0].virt)
 			       : 0;
-	case CONTENT_RUN:
+	case FILE_USE_EXECUTE:
 		return after_find_entries_of_exec(call);
-	case CONTENT_MOVED:
+	case FILE_USE_RENAME:
 		return after_find_entries_in_moved_dir(call, 0) |
 		       (exchange && call->resolved_place[1].mount ? after_find_entries_in_moved_dir(call, 1) : 0);
-	case CONTENT_NONE:
+	case FILE_USE_NONE:
 	default:
 		return 0;
 	}
@@ -73,12 +73,12 @@ static uint32_t after_find_entries(const struct call *call)
 
 uint32_t after_find_entries_to_fire(struct call *call)
 {
-	uint32_t due = after_find_entries(call) & ~call->sandbox->after_entries->completed_entries;
+	uint32_t due = after_find_entries(call) & ~call->sandbox->after_entries->completed_entries_mask;
 
 	if (!due || !policy_is_observing(call->sandbox->policy))
 		return due;
 	after_fire_entries(call, due);
-	call->sandbox->after_entries->completed_entries |= due;
+	call->sandbox->after_entries->completed_entries_mask |= due;
 	return 0;
 }
 

@@ -27,7 +27,7 @@ struct after_fired {
 };
 
 struct after_entries {
-	uint32_t completed_entries;   /* entries that have fired, and whose consequences are complete */
+	uint32_t completed_entries_mask;   /* entries that have fired, and whose consequences are complete */
 	pid_t refused;   /* thread whose next call that fires an entry is refused: the consequences are incomplete */
 	size_t count;
 	struct after_fired fired[POLICY_AFTER_ENTRIES_MAX];

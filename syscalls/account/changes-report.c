@@ -28,14 +28,14 @@ static bool changes_is_modified(const struct touched_file *before, const struct 
 	       !changes_is_same_time(&before->ctime, &now->st_ctim);
 }
 
-struct report {
+struct changes_report {
 	uint64_t hash_bytes, hash_end_ns; /* bytes that hashing may still read, and when it must end */
 	void (*each)(void *ctx, const struct change *change);
 	void *ctx;
 };
 
 /* Hashes a regular file. The hash is "" if the file cannot be read, or hashing would exceed its limits. */
-static void changes_add_hash(const struct place *place, struct change *change, struct report *report)
+static void changes_add_hash(const struct place *place, struct change *change, struct changes_report *report)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat file;
@@ -54,7 +54,7 @@ static void changes_add_hash(const struct place *place, struct change *change, s
 
 /* Whether a touched path has changed. True: *ret_change says how. */
 static bool changes_find_change_of_touched(const struct touched_file *entry, struct change *ret_change,
-					   struct report *report)
+					   struct changes_report *report)
 {
 	_cleanup_close_ int fd = -1;
 	struct place place;
@@ -85,7 +85,7 @@ static bool changes_find_change_of_touched(const struct touched_file *entry, str
 static void changes_report_touched(const void *node, VISIT visit, void *closure)
 {
 	const struct touched_file *entry = *(const struct touched_file *const *)node;
-	struct report *report = closure;
+	struct changes_report *report = closure;
 	struct change change;
 
 	if ((visit == postorder || visit == leaf) && changes_mount_is_reported(entry->mount) &&
@@ -96,7 +96,7 @@ static void changes_report_touched(const void *node, VISIT visit, void *closure)
 int changes_report(struct changes *changes, const struct view *view,
 		   void (*each)(void *ctx, const struct change *change), void *ctx)
 {
-	struct report report = {.hash_bytes = CHANGES_HASH_TOTAL_BYTES, .each = each, .ctx = ctx};
+	struct changes_report report = {.hash_bytes = CHANGES_HASH_TOTAL_BYTES, .each = each, .ctx = ctx};
 	int r = changes_list_all_renamed_trees(changes);
 
 	(void)view; /* entries point to mounts of the view, which has to live until now */

@@ -228,7 +228,7 @@ static int changes_touch_if_reported(struct changes *changes, const struct place
 }
 
 /* Touches `place` and, as directories were renamed, the path that its object had when the run began. */
-static int changes_touch_first_and_present(struct changes *changes, const struct place *place)
+static int changes_touch_first_and_present_place(struct changes *changes, const struct place *place)
 {
 	struct place first;
 	int r = changes_touch_if_reported(changes, place);
@@ -241,7 +241,7 @@ static int changes_touch_first_and_present(struct changes *changes, const struct
 int changes_touch_place(struct changes *changes, const struct place *place)
 {
 	if (changes->moves && place->mount && !place->is_magic_link)
-		return changes_touch_first_and_present(changes, place);
+		return changes_touch_first_and_present_place(changes, place);
 	return changes_mount_is_reported(place->mount) && !place->is_magic_link
 		       ? changes_find_or_add_touched(changes, place, place)
 		       : 0;
@@ -416,7 +416,7 @@ static int changes_list_name(struct renamed_tree_walk *walk, int dirfd, const ch
 		walk->changes->unlisted_count++;
 		return 0;
 	}
-	r = changes_touch_first_and_present(walk->changes, &walk->place);
+	r = changes_touch_first_and_present_place(walk->changes, &walk->place);
 	if (r < 0 || !changes_entry_is_dir(dirfd, entry) ||
 	    changes_find_directory_rename(walk->changes, walk->place.virt, true) != walk->move)
 		return r;

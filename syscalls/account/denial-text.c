@@ -57,14 +57,14 @@ const char *denial_get_operation(const struct call *call)
 		return "exec";
 	if (call->path_count > 0 || call->resolved_place[0].mount)
 		return denial_wants_write(call) ? "write" : "read";
-	if (intent == INTENT_NET || intent == INTENT_SERVE)
+	if (intent == INTENT_SEND_OR_CONNECT || intent == INTENT_LISTEN)
 		return "net";
 	if (denial_find_arg(call, ARG_SIGNAL) >= 0)
 		return "signal";
-	return denial_find_arg(call, ARG_PID) >= 0 || intent == INTENT_PROCESS ? "process" : "other";
+	return denial_find_arg(call, ARG_PID) >= 0 || intent == INTENT_AFFECT_PROCESS ? "process" : "other";
 }
 
-const char *denial_get_resolved(const struct call *call)
+const char *denial_get_resolved_path(const struct call *call)
 {
 	const struct place *place = &call->resolved_place[denial_find_refused_path(call)];
 
@@ -99,7 +99,7 @@ static void denial_write_argument_values(const struct call *call, char text[DENI
 struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_BYTES_MAX])
 {
 	const struct call_path *path = &call->path[denial_find_refused_path(call)];
-	struct denial_key key = {.syscall = call->row->name, .exe = call->task->exe, .target = text};
+	struct denial_key key = {.syscall_name = call->row->name, .exe = call->task->exe, .target = text};
 
 	key.error = call_is_observed(call)               ? call->decision.observed_denial.error
 		    : call->outcome.kind == OUTCOME_ERROR ? (int)-call->outcome.value : call->decision.error;
@@ -107,8 +107,8 @@ struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_BY
 		(void)snprintf(text, DENIAL_TARGET_BYTES_MAX, "%s:%u", call->net.host, call->net.audit_net.port);
 	else if (call->path_count > 0 && !path->is_null_pointer && path->len > 0)
 		key.target = path->text;
-	else if (denial_get_resolved(call))
-		key.target = denial_get_resolved(call);
+	else if (denial_get_resolved_path(call))
+		key.target = denial_get_resolved_path(call);
 	else
 		denial_write_argument_values(call, text);
 	return key;
@@ -135,7 +135,7 @@ static void denial_describe_path(const struct call *call, struct suggest_denial 
 	bool exec = call->row->basis == BASIS_EXEC, write = !exec && denial_wants_write(call);
 
 	denial->wanted_right = exec ? POLICY_EXEC : write ? POLICY_WRITE : POLICY_READ;
-	denial->resolved_path = denial_get_resolved(call);
+	denial->resolved_path = denial_get_resolved_path(call);
 	denial->path_as_written = !asked->is_null_pointer && asked->len > 0 ? asked->text : NULL;
 	denial->changes_names = call->row->intent == INTENT_CHANGE_NAME || denial_read_open_flags(call) & O_CREAT;
 	if (mount->flags & MOUNT_REDIRECT) {
@@ -156,13 +156,13 @@ char *denial_suggest_grant(const struct call *call, const char **ret_why)
 
 	if (call->net.host[0]) {
 		denial.host = call->net.host;
-		denial.accepts_connections = call->row->intent == INTENT_SERVE;
+		denial.accepts_connections = call->row->intent == INTENT_LISTEN;
 		/*
 		 * A port that the program names is judged by bind(2). So the port of a refused listen(2) was chosen by
 		 * the kernel, and the suggestion is for any port.
 		 */
 		denial.port = strcmp(call->row->name, "listen") == 0 ? 0 : call->net.audit_net.port;
-	} else if (!mount || !denial_get_resolved(call) ||
+	} else if (!mount || !denial_get_resolved_path(call) ||
 		   mount->flags & (MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED)) {
 		denial.rule = NULL;
 	} else {

@@ -8,7 +8,7 @@
 
 /* Attempts with equal keys are one denial with a count. Borrows from the call and from the caller's text. */
 struct denial_key {
-	const char *syscall;
+	const char *syscall_name;
 	const char *target;
 	const char *exe;
 	int error;
@@ -19,7 +19,7 @@ struct policy_decision denial_get_decision(const struct call *call);
 struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_BYTES_MAX]);
 const char *denial_get_operation(const struct call *call);
 /* The canonical virtual path, borrowed from the call, or NULL. */
-const char *denial_get_resolved(const struct call *call);
+const char *denial_get_resolved_path(const struct call *call);
 /*
  * The smallest grant that would allow the call, owned by the caller. NULL: no grant would, or memory ran out; with
  * *ret_why (static): none should be suggested (policy/paths/suggest.h).

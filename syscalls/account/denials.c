@@ -9,8 +9,8 @@
 #include "syscalls/account/sink.h"
 #include "syscalls/call/call.h"
 
-#define DENIAL_SLOTS 4096 /* a power of two, well above DENIALS_MAX */
-_Static_assert(DENIAL_SLOTS > 2 * DENIALS_MAX, "the index would fill up");
+#define DENIAL_HASH_SLOTS 4096 /* a power of two, well above DENIALS_MAX */
+_Static_assert(DENIAL_HASH_SLOTS > 2 * DENIALS_MAX, "the index would fill up");
 
 struct denials {
 	struct texthash hash;
@@ -20,7 +20,7 @@ struct denials {
 	struct sink *sink; /* borrowed; NULL: denials are not told to the system's log */
 	struct denials *(*find_program)(void *ctx, unsigned program); /* NULL: not of a session */
 	void *find_program_ctx;
-	uint16_t slot[DENIAL_SLOTS]; /* index in `item` + 1; 0: empty */
+	uint16_t slot[DENIAL_HASH_SLOTS]; /* index in `item` + 1; 0: empty */
 };
 
 struct denials *denials_create(void)
@@ -56,7 +56,8 @@ void denials_free(struct denials *denials)
 
 static uint64_t denials_hash_key(const struct denials *denials, const struct denial_key *key)
 {
-	uint64_t hash = texthash_compute(&denials->hash, (uint64_t)key->error, key->syscall, strlen(key->syscall));
+	uint64_t hash =
+		texthash_compute(&denials->hash, (uint64_t)key->error, key->syscall_name, strlen(key->syscall_name));
 
 	hash = texthash_compute(&denials->hash, hash, key->target, strlen(key->target));
 	return texthash_compute(&denials->hash, hash, key->exe, strlen(key->exe));
@@ -65,9 +66,9 @@ static uint64_t denials_hash_key(const struct denials *denials, const struct den
 /* Whether an attempt is the same as the item. event: what egress refused; NULL: a system call was refused. */
 static bool denial_is_same_attempt(const struct denial *item, const struct denial_key *key, const struct denial *event)
 {
-	const char *name = event ? item->event : item->syscall;
+	const char *name = event ? item->event : item->syscall_name;
 
-	return item->error == key->error && name && strcmp(name, key->syscall) == 0 &&
+	return item->error == key->error && name && strcmp(name, key->syscall_name) == 0 &&
 	       strcmp(item->target, key->target) == 0 && strcmp(item->exe, key->exe) == 0 &&
 	       (!event || strcmp(item->reason, event->reason) == 0);
 }
@@ -105,7 +106,7 @@ static bool denial_fill_from_call(struct denial *item, const struct call *call, 
 	char *suggest = denial_suggest_grant(call, &suggest_why);
 
 	*item = (struct denial){.seq = call->slot.seq,
-				.syscall = key->syscall,
+				.syscall_name = key->syscall_name,
 				.op = denial_get_operation(call),
 				.error = key->error,
 				.pid = call->task->tgid,
@@ -113,10 +114,10 @@ static bool denial_fill_from_call(struct denial *item, const struct call *call, 
 				.on_deny = call->on_deny,
 				.answer = call->answer ? call->answer->word : NULL,
 				.suggested_option = suggest,
-				.suggest_why = suggest_why,
+				.suggestion_reason = suggest_why,
 				.was_observed = call_is_observed(call),
 				.count = 1};
-	return denial_fill_texts(item, key->target, denial_get_resolved(call), key->exe, decision.rule,
+	return denial_fill_texts(item, key->target, denial_get_resolved_path(call), key->exe, decision.rule,
 				 decision.reason);
 }
 
@@ -133,9 +134,9 @@ static bool denial_fill_from_egress_event(struct denial *item, const struct deni
 static struct denial *denials_find(struct denials *denials, const struct denial_key *key, const struct denial *event,
 				   size_t *ret_at)
 {
-	size_t at = denials_hash_key(denials, key) & (DENIAL_SLOTS - 1);
+	size_t at = denials_hash_key(denials, key) & (DENIAL_HASH_SLOTS - 1);
 
-	for (; denials->slot[at]; at = (at + 1) & (DENIAL_SLOTS - 1)) {
+	for (; denials->slot[at]; at = (at + 1) & (DENIAL_HASH_SLOTS - 1)) {
 		struct denial *item = &denials->item[denials->slot[at] - 1];
 
 		if (denial_is_same_attempt(item, key, event))
@@ -155,7 +156,7 @@ static void denials_send_call_to_sink(struct denials *denials, const struct call
 	const struct policy_decision decision = denial_get_decision(call);
 
 	sink_send_denial(denials->sink,
-		  &(struct sink_denial){.call = key->syscall, .target = key->target, .exe = key->exe,
+		  &(struct sink_denial){.syscall_name = key->syscall_name, .target = key->target, .exe = key->exe,
 					.rule = decision.rule, .reason = decision.reason, .pid = call->task->tgid,
 					.error = key->error, .seq = call->slot.seq, .count = 1},
 		  io_read_clock_ns());
@@ -164,7 +165,7 @@ static void denials_send_call_to_sink(struct denials *denials, const struct call
 static void denials_send_event_to_sink(struct denials *denials, const struct denial *event)
 {
 	sink_send_denial(denials->sink,
-		  &(struct sink_denial){.call = event->event, .target = event->target, .exe = event->exe,
+		  &(struct sink_denial){.syscall_name = event->event, .target = event->target, .exe = event->exe,
 					.rule = event->rule, .reason = event->reason, .pid = event->pid,
 					.error = event->error, .seq = event->seq, .count = event->count},
 		  io_read_clock_ns());
@@ -190,7 +191,7 @@ void denials_add(struct denials *denials, const struct call *call)
 	struct denial *item;
 	size_t at;
 
-	if (probe_was_refused(call))
+	if (probe_is_refused_call(call))
 		return;
 	key = denial_key(call, text);
 	if (denials->sink)
@@ -209,8 +210,8 @@ void denials_add(struct denials *denials, const struct call *call)
 void denials_add_event(struct denials *denials, const struct denial *event)
 {
 	const struct denial_key key = {
-		.syscall = event->event, .target = event->target, .exe = event->exe, .error = event->error};
-	struct denials *of_program = denials_find_of_program(denials, event->program);
+		.syscall_name = event->event, .target = event->target, .exe = event->exe, .error = event->error};
+	struct denials *of_program = denials_find_of_program(denials, event->program_number);
 	struct denial *item;
 	size_t at = 0;
 

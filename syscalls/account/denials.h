@@ -22,7 +22,7 @@ struct denials;
 
 struct denial {
 	uint64_t seq; /* number of the first record */
-	const char *syscall; /* static; NULL: egress refused */
+	const char *syscall_name; /* static; NULL: egress refused */
 	const char *event;   /* static; "open", "request", "close", "dns" */
 	const char *op; /* read write exec net signal process other */
 	char *target;
@@ -32,14 +32,14 @@ struct denial {
 	char *reason;
 	pid_t pid;
 	pid_t host_pid; /* the pid outside the run's pid namespace; 0: the same pid, or unknown */
-	unsigned program; /* in a session: the number of the program that made the first attempt; 0: none */
+	unsigned program_number; /* in a session: the number of the program that made the first attempt; 0: none */
 	char *exe;
 	uint64_t count;
 	bool was_observed;           /* performed all the same: --mode observe */
 	enum policy_on_deny on_deny; /* what "on_deny" did to the process */
 	const char *answer; /* the answer to the question about the first attempt; static; NULL: nobody was asked */
 	char *suggested_option;  /* a grant that would allow the attempt, e.g. "-r /srv/data", or NULL */
-	const char *suggest_why; /* why no grant is suggested, static, or NULL */
+	const char *suggestion_reason; /* why no grant is suggested, static, or NULL */
 };
 
 struct denials *denials_create(void);

@@ -11,7 +11,7 @@
 #include "base/io.h"
 #include "syscalls/file/resolve.h"
 
-#define BLOCK_BYTES 512 /* unit of st_blocks, for every file system: inode(7) */
+#define STAT_BLOCK_BYTES 512 /* unit of st_blocks, for every file system: inode(7) */
 
 /* Pause before the next lease, after a lease was refused because the file is open. Each refusal doubles it. */
 #define LEASE_RETRY_PAUSE_FIRST_NS UINT64_C(10000000)
@@ -23,7 +23,7 @@
 
 static uint64_t disk_get_allocated_bytes(const struct stat *status)
 {
-	return (uint64_t)status->st_blocks * BLOCK_BYTES;
+	return (uint64_t)status->st_blocks * STAT_BLOCK_BYTES;
 }
 
 static uint64_t disk_file_get_growth(const struct disk_file *file)
@@ -36,7 +36,8 @@ static void disk_files_set_file_bytes(struct disk_files *files, struct disk_file
 	uint64_t before = disk_file_get_growth(file);
 
 	file->measured_bytes = bytes;
-	files->bytes += disk_file_get_growth(file) - before; /* unsigned arithmetic: correct even if the file shrinks */
+	files->total_bytes +=
+		disk_file_get_growth(file) - before; /* unsigned arithmetic: correct even if the file shrinks */
 	if (file->is_in_memory)
 		files->memory_bytes += disk_file_get_growth(file) - before;
 }
@@ -93,8 +94,8 @@ static void disk_files_release_file(struct disk_files *files, struct disk_file *
 {
 	struct disk_file *last = files->held[--files->held_count];
 
-	files->held[file->held_index] = last;
-	last->held_index = file->held_index;
+	files->held[file->index_in_held_files] = last;
+	last->index_in_held_files = file->index_in_held_files;
 	(void)close(file->fd);
 	file->fd = -1;
 }
@@ -115,7 +116,7 @@ static void disk_files_forget_file(struct disk_files *files, struct disk_file *f
  */
 static int disk_file_open_for_lease(int fd)
 {
-	const struct file_link link = file_link(fd);
+	const struct file_proc_fd_path link = file_proc_fd_path(fd);
 	int probe = open(link.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat status;
 
@@ -250,11 +251,11 @@ int disk_files_keep_descriptor(struct disk_files *files, struct disk_file *file,
 	if (file->fd >= 0 || r < 0)
 		return r;
 	/* O_PATH: a descriptor for writing would make execve of the file fail with ETXTBSY. */
-	file->fd = open(file_link(fd).path, O_PATH | O_CLOEXEC);
+	file->fd = open(file_proc_fd_path(fd).path, O_PATH | O_CLOEXEC);
 	if (file->fd < 0)
 		return -errno;
 	file->lease_ignores_mappings = disk_lease_ignores_mappings(file->fd);
-	file->held_index = files->held_count;
+	file->index_in_held_files = files->held_count;
 	files->held[files->held_count++] = file;
 	return 0;
 }

@@ -13,7 +13,7 @@ struct disk_file {
 	uint64_t base_bytes; /* bytes before the run opened the file; not counted */
 	uint64_t measured_bytes;      /* bytes when the file was last measured */
 	int fd; /* O_PATH; open while the file can grow, or is unlinked while a process has it open; -1: closed */
-	size_t held_index;      /* index of the file in `held`, unless fd is -1 */
+	size_t index_in_held_files;      /* index of the file in `held`, unless fd is -1 */
 	uint64_t next_lease_ns;     /* time before which no lease is tried */
 	uint64_t lease_pause_ns;
 	bool is_in_memory;            /* on tmpfs: disk_is_in_memory() */
@@ -27,7 +27,7 @@ struct disk_files {
 	size_t count;
 	struct disk_file **held; /* files with a descriptor; owned */
 	size_t held_count, held_room, held_max;
-	uint64_t bytes; /* sum of the growth of all files */
+	uint64_t total_bytes; /* sum of the growth of all files */
 	uint64_t memory_bytes; /* growth of files on tmpfs and ramfs */
 	uint64_t next_search_ns; /* time before which mappings are not searched */
 };

@@ -14,7 +14,7 @@
 #define MEASURE_PAUSE_MIN_NS UINT64_C(1000000)
 #define MEASURE_PAUSE_MAX_NS UINT64_C(100000000)
 /* Files that have not grown for this time are measured less often. */
-#define DISK_FILES_IDLE_AFTER_NS UINT64_C(1000000000)
+#define DISK_FILES_COUNT_AS_IDLE_AFTER_NS UINT64_C(1000000000)
 #define DISK_MEASURE_PAUSE_IDLE_NS UINT64_C(5000000)
 #define DISK_MEASURE_TIME_DIVISOR 20 /* measuring takes at most 1/20 of the time */
 
@@ -27,7 +27,7 @@ struct disk {
 	/* the disk is not limited: only files on tmpfs and ramfs are counted, for the limit of memory */
 	bool counts_only_memory_files;
 	uint64_t names_bytes; /* bytes counted for names that were made, less those for removed names */
-	uint64_t attributes_bytes;
+	uint64_t xattrs_bytes;
 	uint64_t peak_bytes;
 	uint64_t next_measure_ns;  /* when files are measured next, if one can grow */
 	uint64_t last_growth_ns; /* when a file was last found to have grown */
@@ -64,7 +64,7 @@ void disk_free(struct disk *disk)
 
 uint64_t disk_get_used_except_spilled_bytes(const struct disk *disk)
 {
-	return disk->files.bytes + disk->names_bytes + disk->attributes_bytes;
+	return disk->files.total_bytes + disk->names_bytes + disk->xattrs_bytes;
 }
 
 uint64_t disk_measure_memory_bytes(struct disk *disk)
@@ -111,7 +111,7 @@ static void disk_compare_with_limit(struct disk *disk)
 static uint64_t disk_get_measure_pause_ns(const struct disk *disk, uint64_t now_ns, uint64_t took_ns)
 {
 	uint64_t used = disk_get_used_bytes(disk), left = used < disk->limit_bytes ? disk->limit_bytes - used : 0;
-	bool quiet = now_ns - disk->last_growth_ns > DISK_FILES_IDLE_AFTER_NS;
+	bool quiet = now_ns - disk->last_growth_ns > DISK_FILES_COUNT_AS_IDLE_AFTER_NS;
 	uint64_t wait = left / WRITE_BYTES_PER_MS_MAX * 1000000, least = quiet ? DISK_MEASURE_PAUSE_IDLE_NS
 		: MEASURE_PAUSE_MIN_NS;
 
@@ -263,11 +263,11 @@ void disk_set_xattr_bytes(struct call *call, uint64_t bytes)
 
 	if (!disk)
 		return;
-	disk->attributes_bytes = bytes;
+	disk->xattrs_bytes = bytes;
 	disk_compare_with_limit(disk);
 }
 
-static uint64_t disk_get_name_bytes(bool directory)
+static uint64_t disk_estimate_bytes_of_name(bool directory)
 {
 	return DISK_BYTES_PER_NAME + (directory ? DISK_BYTES_PER_DIRECTORY : 0);
 }
@@ -283,7 +283,7 @@ void disk_count_new_name(struct call *call, mode_t type)
 {
 	if (call->sandbox->disk && disk_call_has_succeeded(call))
 		call->sandbox->disk->names_bytes +=
-			disk_get_name_bytes(S_ISDIR(type)) + (S_ISLNK(type) ? call->text_len : 0);
+			disk_estimate_bytes_of_name(S_ISDIR(type)) + (S_ISLNK(type) ? call->text_arg_len : 0);
 }
 
 struct disk_removal disk_begin_removal(const struct call *call, int dirfd, const char *name)
@@ -315,7 +315,7 @@ void disk_end_removal(struct call *call, struct disk_removal *removal)
 {
 	struct disk *disk = call->sandbox->disk;
 	_cleanup_close_ int fd = removal->fd;
-	uint64_t bytes = disk_get_name_bytes(removal->is_directory) + removal->link_bytes;
+	uint64_t bytes = disk_estimate_bytes_of_name(removal->is_directory) + removal->link_bytes;
 	struct stat status;
 
 	removal->fd = -1;

@@ -21,10 +21,10 @@
  * the supervisor's response. The fork is over when the thread asks for another one, or when pending_fork_is_over() says
  * so.
  */
-#define FORK_DONE_AFTER_CPU_NS UINT64_C(2000000)
-#define FORK_DONE_AFTER_WAIT_NS UINT64_C(20000000)
+#define FORK_COUNTS_AS_DONE_AFTER_CPU_NS UINT64_C(2000000)
+#define FORK_COUNTS_AS_DONE_AFTER_WAIT_NS UINT64_C(20000000)
 /* interval of counts while the number of tasks is far below the limit, so that the reported peak is about right */
-#define RECOUNT_INTERVAL_NS UINT64_C(50000000)
+#define FORKS_RECOUNT_INTERVAL_NS UINT64_C(50000000)
 
 struct pending_fork {
 	pid_t tid;
@@ -37,7 +37,7 @@ struct forks {
 	uint64_t max;
 	pid_t root;
 	uint64_t counted, counted_ns; /* tasks at the last count, and its time */
-	uint64_t admitted_since_count; /* forks admitted since the last count */
+	uint64_t forks_since_last_count; /* forks admitted since the last count */
 	uint64_t peak, refused;
 	struct pending_fork *pending;
 	size_t pending_forks, cap;
@@ -69,7 +69,7 @@ uint64_t forks_get_task_count(const struct forks *forks)
 	return forks->counted;
 }
 
-uint64_t forks_get_peak(const struct forks *forks)
+uint64_t forks_get_peak_task_count(const struct forks *forks)
 {
 	return forks->peak;
 }
@@ -103,7 +103,7 @@ static bool forks_read_cpu_ns(pid_t tid, uint64_t *ret_ns)
  */
 static bool pending_fork_is_over(struct pending_fork *pending, uint64_t now_ns)
 {
-	bool waited = now_ns - pending->ns > FORK_DONE_AFTER_WAIT_NS;
+	bool waited = now_ns - pending->ns > FORK_COUNTS_AS_DONE_AFTER_WAIT_NS;
 	struct procstat stat;
 	uint64_t run_ns;
 
@@ -115,7 +115,7 @@ static bool pending_fork_is_over(struct pending_fork *pending, uint64_t now_ns)
 		return waited;
 	if (!pending->cpu_ns_when_running)
 		pending->cpu_ns_when_running = run_ns;
-	return run_ns > pending->cpu_ns_when_running + FORK_DONE_AFTER_CPU_NS;
+	return run_ns > pending->cpu_ns_when_running + FORK_COUNTS_AS_DONE_AFTER_CPU_NS;
 }
 
 /*
@@ -158,7 +158,7 @@ static bool forks_count_tasks(struct forks *forks, uint64_t now_ns)
 		return false;
 	forks->counted = tasks;
 	forks->counted_ns = now_ns;
-	forks->admitted_since_count =
+	forks->forks_since_last_count =
 		forks->pending_forks; /* a pending fork may be counted twice: the limit still holds */
 	if (tasks > forks->peak)
 		forks->peak = tasks;
@@ -167,24 +167,24 @@ static bool forks_count_tasks(struct forks *forks, uint64_t now_ns)
 
 bool forks_admit_fork_of_thread(struct forks *forks, pid_t tid, uint64_t now_ns)
 {
-	uint64_t members = forks->counted + forks->admitted_since_count;
+	uint64_t members = forks->counted + forks->forks_since_last_count;
 	bool room = members < forks->max;
 
 	forks_forget_finished(forks, tid, now_ns, forks->pending_forks == forks->cap);
-	if (!room || (members >= forks->peak && now_ns - forks->counted_ns > RECOUNT_INTERVAL_NS)) {
+	if (!room || (members >= forks->peak && now_ns - forks->counted_ns > FORKS_RECOUNT_INTERVAL_NS)) {
 		/*
 		 * Forgets the forks that are over before tasks are counted, because the count includes the tasks that
 		 * these forks have made.
 		 */
 		forks_forget_finished(forks, tid, now_ns, true);
 		room = forks_count_tasks(forks, now_ns);
-		room = room && forks->counted + forks->admitted_since_count < forks->max;
+		room = room && forks->counted + forks->forks_since_last_count < forks->max;
 	}
 	if (!room || !forks_add_pending(forks, tid, now_ns)) {
 		forks->refused++;
 		return false;
 	}
-	forks->admitted_since_count++;
+	forks->forks_since_last_count++;
 	if (forks->counted + 1 > forks->peak)
 		forks->peak = forks->counted + 1;
 	return true;

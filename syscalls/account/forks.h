@@ -20,7 +20,7 @@ bool forks_admit_fork_of_thread(struct forks *forks, pid_t tid, uint64_t now_ns)
 
 /* The number of tasks at the last count; the maximum so far; the number of refused forks. */
 uint64_t forks_get_task_count(const struct forks *forks);
-uint64_t forks_get_peak(const struct forks *forks);
+uint64_t forks_get_peak_task_count(const struct forks *forks);
 uint64_t forks_get_refused_count(const struct forks *forks);
 
 #endif

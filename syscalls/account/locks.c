@@ -12,11 +12,11 @@
 
 #define LOCKS_PER_COMMAND_MAX 2u
 /*
- * From this number of locks on, locks are counted at most once in RECOUNT_INTERVAL_NS, because a new count would find
- * few that were removed.
+ * From this number of locks on, locks are counted at most once in LOCKS_RECOUNT_INTERVAL_NS, because a new count
+ * would find few that were removed.
  */
 #define LOCKS_NEARLY_FULL (LOCKS_MAX / 4 * 3)
-#define RECOUNT_INTERVAL_NS UINT64_C(100000000)
+#define LOCKS_RECOUNT_INTERVAL_NS UINT64_C(100000000)
 
 bool locks_command_needs_admission(uint64_t command)
 {
@@ -93,7 +93,7 @@ static void locks_recount(struct locks *locks, uint64_t now_ns)
 	int fd = openat(locks->proc_fd, locks->proc_fd < 0 ? "/proc/locks" : "locks", O_RDONLY | O_CLOEXEC);
 	uint64_t of_processes, of_files;
 
-	locks->counted_ns = now_ns;
+	locks->last_count_ns = now_ns;
 	if (!locks_count_in_file(fd, locks->proc_fd, locks->root, &of_processes, &of_files))
 		return;
 	locks->locks_at_last_count =
@@ -108,8 +108,8 @@ static bool locks_have_room(const struct locks *locks)
 
 bool locks_admit_command(struct locks *locks, uint64_t command, uint64_t now_ns)
 {
-	if (!locks_have_room(locks) &&
-	    (locks->locks_at_last_count < LOCKS_NEARLY_FULL || now_ns - locks->counted_ns >= RECOUNT_INTERVAL_NS))
+	if (!locks_have_room(locks) && (locks->locks_at_last_count < LOCKS_NEARLY_FULL ||
+					now_ns - locks->last_count_ns >= LOCKS_RECOUNT_INTERVAL_NS))
 		locks_recount(locks, now_ns);
 	if (!locks_have_room(locks))
 		return false;

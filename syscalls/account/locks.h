@@ -20,7 +20,7 @@ struct locks {
 	uint64_t locks_at_last_count;       /* locks at the last count */
 	uint64_t added_since_last_count_max;      /* upper bound of the locks added since the last count */
 	uint64_t file_locks_max;   /* upper bound of the locks added by F_OFD_SETLK since the run began */
-	uint64_t counted_ns; /* time of the last count */
+	uint64_t last_count_ns; /* time of the last count */
 };
 
 /*

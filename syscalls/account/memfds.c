@@ -70,7 +70,7 @@ uint64_t memfds_measure_bytes(const struct memfds *memfds)
 /* Opens the file of a descriptor again. */
 static int memfds_reopen_descriptor(int fd, int flags)
 {
-	int again = open(file_link(fd).path, flags | O_CLOEXEC);
+	int again = open(file_proc_fd_path(fd).path, flags | O_CLOEXEC);
 
 	return again < 0 ? -errno : again;
 }
@@ -147,7 +147,7 @@ void sys_memfd_create(struct call *call)
 {
 	struct memfds *memfds = call->sandbox->memfds;
 	unsigned flags = call_get_uint(call, 1);
-	int fd = call->text_error;
+	int fd = call->text_arg_error;
 
 	if (!memfds) {
 		call_refuse(call, -EPERM, NULL, "refused_syscall");

@@ -63,7 +63,7 @@ static bool probe_list_has_path(const struct call *call, const char *path)
 	return false;
 }
 
-bool probe_was_refused(const struct call *call)
+bool probe_is_refused_call(const struct call *call)
 {
 	const struct policy_decision decision = denial_get_decision(call);
 	const char *reason = decision.reason;
@@ -78,5 +78,6 @@ bool probe_was_refused(const struct call *call)
 	if (call->path_count != 1)
 		return false;
 	/* A name that is not in the view has no canonical path. Its text is compared then. */
-	return probe_list_has_path(call, call->path[0].text) || probe_list_has_path(call, denial_get_resolved(call));
+	return probe_list_has_path(call, call->path[0].text) ||
+	       probe_list_has_path(call, denial_get_resolved_path(call));
 }

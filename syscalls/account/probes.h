@@ -11,6 +11,6 @@ struct call;
  * reason is DENIAL_REASON_PROBE, or no rule denied it and probes.c lists it. A name that does not exist on the host
  * fails with ENOENT and is no denial: syscalls/file/resolve.c.
  */
-bool probe_was_refused(const struct call *call);
+bool probe_is_refused_call(const struct call *call);
 
 #endif

@@ -12,10 +12,10 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#define SINK_TEXT_MAX 512u /* bytes of one text; the rest is left out, since a datagram has its limits */
-#define SINK_ESCAPED_TEXT_SIZE (SINK_TEXT_MAX * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + 1)
+#define SINK_TEXT_BYTES_MAX 512u /* bytes of one text; the rest is left out, since a datagram has its limits */
+#define SINK_ESCAPED_TEXT_SIZE (SINK_TEXT_BYTES_MAX * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + 1)
 /* The fields of a journal entry have four texts, its sentence three. */
-#define SINK_MESSAGE_MAX (9u * SINK_ESCAPED_TEXT_SIZE)
+#define SINK_MESSAGE_BYTES_MAX (9u * SINK_ESCAPED_TEXT_SIZE)
 #define SINK_TOKENS_PER_MESSAGE UINT64_C(1000000000)
 #define SINK_PRIORITY (LOG_AUTHPRIV | LOG_WARNING)
 #define JOURNALD_PATH "/run/systemd/journal/socket"
@@ -59,25 +59,25 @@ int sink_connect(const char *path)
 static bool sink_may_send(struct sink *sink, uint64_t now_ns)
 {
 	const uint64_t most = SINK_BURST_MESSAGES_MAX * SINK_TOKENS_PER_MESSAGE,
-		       passed_ns = now_ns - sink->tokens_added_ns;
+		       passed_ns = now_ns - sink->rate_tokens_added_ns;
 
-	if (!sink->tokens_added_ns ||
+	if (!sink->rate_tokens_added_ns ||
 	    passed_ns >= SINK_BURST_MESSAGES_MAX / SINK_MESSAGES_PER_S * SINK_TOKENS_PER_MESSAGE)
-		sink->tokens = most;
+		sink->rate_tokens = most;
 	else
-		sink->tokens += passed_ns * SINK_MESSAGES_PER_S;
-	sink->tokens_added_ns = now_ns;
-	if (sink->tokens > most)
-		sink->tokens = most;
-	if (sink->tokens < SINK_TOKENS_PER_MESSAGE)
+		sink->rate_tokens += passed_ns * SINK_MESSAGES_PER_S;
+	sink->rate_tokens_added_ns = now_ns;
+	if (sink->rate_tokens > most)
+		sink->rate_tokens = most;
+	if (sink->rate_tokens < SINK_TOKENS_PER_MESSAGE)
 		return false;
-	sink->tokens -= SINK_TOKENS_PER_MESSAGE;
+	sink->rate_tokens -= SINK_TOKENS_PER_MESSAGE;
 	return true;
 }
 
 static const char *sink_escape_text(char out[SINK_ESCAPED_TEXT_SIZE], const char *text)
 {
-	const size_t len = text ? strnlen(text, SINK_TEXT_MAX) : 0;
+	const size_t len = text ? strnlen(text, SINK_TEXT_BYTES_MAX) : 0;
 
 	out[text_escape_for_display(out, text ? text : "", len, false)] = '\0';
 	return text ? out : "?";
@@ -94,10 +94,10 @@ static size_t sink_put_sentence(char *out, size_t size, const struct sink *sink,
 	if (sink->dropped_not_reported)
 		(void)snprintf(left, sizeof(left), "; %" PRIu64 " denials before it were left out",
 			       sink->dropped_not_reported);
-	return (size_t)snprintf(out, size, "denied %s %s to %s[%d]: %s%s (run %s, record %" PRIu64 ")%s", denial->call,
-				sink_escape_text(target, denial->target), sink_escape_text(exe, denial->exe),
-				denial->pid, sink_escape_text(reason, denial->reason), times, sink->run_id, denial->seq,
-				left);
+	return (size_t)snprintf(out, size, "denied %s %s to %s[%d]: %s%s (run %s, record %" PRIu64 ")%s",
+				denial->syscall_name, sink_escape_text(target, denial->target),
+				sink_escape_text(exe, denial->exe), denial->pid,
+				sink_escape_text(reason, denial->reason), times, sink->run_id, denial->seq, left);
 }
 
 /* Fields of a journal entry, a line each: no text has a newline once it is escaped. Returns the length. */
@@ -110,7 +110,7 @@ static size_t sink_put_fields(char *out, size_t size, const struct sink *sink, c
 				"PRIORITY=%d\nSYSLOG_IDENTIFIER=callgate\nCALLGATE_RUN=%s\nCALLGATE_RECORD=%" PRIu64
 				"\nCALLGATE_CALL=%s\nCALLGATE_TARGET=%s\nCALLGATE_EXE=%s\nCALLGATE_PID=%d\n"
 				"CALLGATE_RULE=%s\nCALLGATE_REASON=%s\nCALLGATE_ERRNO=%d\nMESSAGE=",
-				LOG_PRI(SINK_PRIORITY), sink->run_id, denial->seq, denial->call,
+				LOG_PRI(SINK_PRIORITY), sink->run_id, denial->seq, denial->syscall_name,
 				sink_escape_text(target, denial->target), sink_escape_text(exe, denial->exe),
 				denial->pid, denial->rule ? sink_escape_text(rule, denial->rule) : "",
 				sink_escape_text(reason, denial->reason), denial->error);
@@ -124,7 +124,7 @@ static void sink_count_dropped(struct sink *sink, uint64_t count)
 
 void sink_send_denial(struct sink *sink, const struct sink_denial *denial, uint64_t now_ns)
 {
-	char text[SINK_MESSAGE_MAX];
+	char text[SINK_MESSAGE_BYTES_MAX];
 	size_t len;
 
 	if (!sink || sink->kind == SINK_NONE)

@@ -23,15 +23,15 @@ struct sink {
 	enum sink_kind kind;
 	int fd;             /* a connected datagram socket, O_NONBLOCK; borrowed */
 	const char *run_id; /* borrowed */
-	uint64_t tokens;    /* datagrams that may be sent now, in units of 1/1,000,000,000 */
-	uint64_t tokens_added_ns; /* when tokens were added last; 0: never */
+	uint64_t rate_tokens;    /* datagrams that may be sent now, in units of 1/1,000,000,000 */
+	uint64_t rate_tokens_added_ns; /* when tokens were added last; 0: never */
 	uint64_t sent, dropped;
 	uint64_t dropped_not_reported;    /* dropped denials that no message has told of yet */
 };
 
 /* One denied attempt. All texts may be hostile, and are escaped. NULL: unknown. */
 struct sink_denial {
-	const char *call; /* the system call, or the event of egress */
+	const char *syscall_name; /* the system call, or the event of egress */
 	const char *target, *exe, *rule, *reason;
 	pid_t pid;
 	int error; /* errno, or 0 */

@@ -36,7 +36,7 @@ uint64_t arch_get_pc(const struct arch_regs *regs)
 	return regs->word[arch_layout.pc];
 }
 
-uint64_t arch_get_stack(const struct arch_regs *regs)
+uint64_t arch_get_stack_pointer(const struct arch_regs *regs)
 {
 	return regs->word[arch_layout.stack];
 }

@@ -22,7 +22,7 @@ int arch_write_regs(pid_t tid, const struct arch_regs *regs);
 
 /* Instruction and stack pointer. At a system-call stop, arch_get_pc is behind the system call instruction. */
 uint64_t arch_get_pc(const struct arch_regs *regs);
-uint64_t arch_get_stack(const struct arch_regs *regs);
+uint64_t arch_get_stack_pointer(const struct arch_regs *regs);
 /* Size of the red zone below the stack pointer, which must not be overwritten. */
 size_t arch_get_red_zone_bytes(void);
 

@@ -45,12 +45,12 @@ static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t c
 
 bool frame_read_signal_frame(const struct memory_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame)
 {
-	ret_frame->addr = stack + sizeof(siginfo_t) + offsetof(ucontext_t, uc_mcontext.regs);
-	if (memory_copy_in(guest, tid, ret_frame->addr, ret_frame->word, WORDS * sizeof(uint64_t)) < 0)
+	ret_frame->registers_addr = stack + sizeof(siginfo_t) + offsetof(ucontext_t, uc_mcontext.regs);
+	if (memory_copy_in(guest, tid, ret_frame->registers_addr, ret_frame->registers, WORDS * sizeof(uint64_t)) < 0)
 		return false;
-	ret_frame->pc = ret_frame->word[WORD_PC];
-	ret_frame->stack = ret_frame->word[WORD_SP];
-	return ret_frame->word[WORD_X0] == (uint64_t)-EINTR;
+	ret_frame->pc = ret_frame->registers[WORD_PC];
+	ret_frame->stack_pointer = ret_frame->registers[WORD_SP];
+	return ret_frame->registers[WORD_X0] == (uint64_t)-EINTR;
 }
 
 enum frame_kind frame_identify_interrupted_call(const struct memory_ops *guest, pid_t tid, struct frame *frame)
@@ -60,25 +60,26 @@ enum frame_kind frame_identify_interrupted_call(const struct memory_ops *guest, 
 	uint32_t call;
 
 	if (frame_read_code(guest, tid, frame->pc - SYSCALL_INSN_BYTES, &code) < 0)
-		return FRAME_NOT_BEHIND_CALL;
+		return FRAME_NOT_AFTER_SYSCALL;
 	memcpy(&call, &code.byte[INSN_BYTES_BEFORE_CALL], sizeof(call));
 	if (call != SYSCALL_INSN_WORD)
-		return FRAME_NOT_BEHIND_CALL;
-	frame->nr = (int)(uint32_t)frame->word[WORD_X8];
-	memcpy(frame->arg, &frame->word[WORD_X0], sizeof(frame->arg));
+		return FRAME_NOT_AFTER_SYSCALL;
+	frame->nr = (int)(uint32_t)frame->registers[WORD_X8];
+	memcpy(frame->arg, &frame->registers[WORD_X0], sizeof(frame->arg));
 	/* rt_sigreturn has no arguments that could be lost. */
 	if (frame->nr == __SNR_rt_sigreturn)
 		return FRAME_CALL_KNOWN;
-	memcpy(held.reg, frame->word, sizeof(held.reg));
+	memcpy(held.reg, frame->registers, sizeof(held.reg));
 	return insn_aarch64_find_value(&code, WORD_X0, &held, &frame->arg[0]) ? FRAME_CALL_KNOWN : FRAME_CALL_UNKNOWN;
 }
 
 int frame_restart_call(const struct memory_ops *guest, pid_t tid, const struct frame *frame)
 {
-	uint64_t pc = frame->pc - SYSCALL_INSN_BYTES, first = frame->addr + WORD_X0 * sizeof(uint64_t);
+	uint64_t pc = frame->pc - SYSCALL_INSN_BYTES, first = frame->registers_addr + WORD_X0 * sizeof(uint64_t);
 	int r = memory_copy_out(guest, tid, first, &frame->arg[0], sizeof(frame->arg[0]));
 
-	return r < 0 ? r : memory_copy_out(guest, tid, frame->addr + WORD_PC * sizeof(uint64_t), &pc, sizeof(pc));
+	return r < 0 ? r
+		     : memory_copy_out(guest, tid, frame->registers_addr + WORD_PC * sizeof(uint64_t), &pc, sizeof(pc));
 }
 
 #endif

@@ -14,7 +14,7 @@
 
 #define SYSCALL_INSN_BYTES 2u /* length of the instruction `syscall` (0f 05) */
 #define SIGNAL_RESTORER_BYTES 32u
-#define STACK_SLOTS 16 /* words of the stack that are searched for a return address */
+#define SEARCHED_STACK_WORDS_MAX 16 /* words of the stack that are searched for a return address */
 #define BIT(reg) (UINT32_C(1) << (reg))
 
 enum { RAX = 0, RCX = 1, RBX = 3, RBP = 5, R11 = 11, R12 = 12, R15 = 15 };
@@ -54,7 +54,8 @@ static bool frame_is_restorer(const struct memory_ops *guest, pid_t tid, const s
 {
 	uint64_t restorer, call = frame->pc - SYSCALL_INSN_BYTES;
 
-	return memory_copy_in(guest, tid, frame->word[REG_RSP] - sizeof(restorer), &restorer, sizeof(restorer)) == 0 &&
+	return memory_copy_in(guest, tid, frame->registers[REG_RSP] - sizeof(restorer), &restorer, sizeof(restorer)) ==
+		       0 &&
 	       call >= restorer && call - restorer <= SIGNAL_RESTORER_BYTES;
 }
 
@@ -138,8 +139,8 @@ static int frame_find_syscall_by_return(const struct memory_ops *guest, pid_t ti
 static int frame_find_syscall_by_stack(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
 			      const struct insn_code *code, const struct insn_register_values *held)
 {
-	uint64_t slot[STACK_SLOTS];
-	ssize_t got = guest->read(tid, frame->word[REG_RSP], slot, sizeof(slot));
+	uint64_t slot[SEARCHED_STACK_WORDS_MAX];
+	ssize_t got = guest->read(tid, frame->registers[REG_RSP], slot, sizeof(slot));
 	int nr = -1;
 
 	for (size_t i = 0; got > 0 && i < (size_t)got / sizeof(slot[0]) && nr < 0; i++)
@@ -158,7 +159,7 @@ static int frame_find_syscall_number(const struct memory_ops *guest, pid_t tid, 
 	int called_with;
 
 	for (unsigned i = 0; i < 16; i++)
-		held.reg[i] = frame->word[register_order[i]];
+		held.reg[i] = frame->registers[register_order[i]];
 	if (insn_x86_64_find_value(code, RAX, &held, &nr))
 		return (int)nr;
 	called_with = frame_find_syscall_by_stack(guest, tid, frame, code, &held);
@@ -167,12 +168,13 @@ static int frame_find_syscall_number(const struct memory_ops *guest, pid_t tid, 
 
 bool frame_read_signal_frame(const struct memory_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame)
 {
-	ret_frame->addr = stack + offsetof(ucontext_t, uc_mcontext.gregs);
-	if (memory_copy_in(guest, tid, ret_frame->addr, ret_frame->word, (REG_RIP + 1) * sizeof(uint64_t)) < 0)
+	ret_frame->registers_addr = stack + offsetof(ucontext_t, uc_mcontext.gregs);
+	if (memory_copy_in(guest, tid, ret_frame->registers_addr, ret_frame->registers,
+			   (REG_RIP + 1) * sizeof(uint64_t)) < 0)
 		return false;
-	ret_frame->pc = ret_frame->word[REG_RIP];
-	ret_frame->stack = ret_frame->word[REG_RSP];
-	return ret_frame->word[REG_RAX] == (uint64_t)-EINTR;
+	ret_frame->pc = ret_frame->registers[REG_RIP];
+	ret_frame->stack_pointer = ret_frame->registers[REG_RSP];
+	return ret_frame->registers[REG_RAX] == (uint64_t)-EINTR;
 }
 
 enum frame_kind frame_identify_interrupted_call(const struct memory_ops *guest, pid_t tid, struct frame *frame)
@@ -182,9 +184,9 @@ enum frame_kind frame_identify_interrupted_call(const struct memory_ops *guest, 
 
 	if (frame_read_code(guest, tid, frame->pc - SYSCALL_INSN_BYTES, &code) < 0 ||
 	    code.byte[INSN_BYTES_BEFORE_CALL] != 0x0f || code.byte[INSN_BYTES_BEFORE_CALL + 1] != 0x05)
-		return FRAME_NOT_BEHIND_CALL;
+		return FRAME_NOT_AFTER_SYSCALL;
 	for (unsigned i = 0; i < 6; i++)
-		frame->arg[i] = frame->word[arguments[i]];
+		frame->arg[i] = frame->registers[arguments[i]];
 	frame->nr = frame_find_syscall_number(guest, tid, frame, &code);
 	return frame->nr < 0 ? FRAME_CALL_UNKNOWN : FRAME_CALL_KNOWN;
 }
@@ -193,10 +195,10 @@ int frame_restart_call(const struct memory_ops *guest, pid_t tid, const struct f
 {
 	uint64_t word[REG_RIP - REG_RAX + 1];
 
-	memcpy(word, &frame->word[REG_RAX], sizeof(word));
+	memcpy(word, &frame->registers[REG_RAX], sizeof(word));
 	word[0] = (uint64_t)frame->nr;
 	word[REG_RIP - REG_RAX] -= SYSCALL_INSN_BYTES;
-	return memory_copy_out(guest, tid, frame->addr + REG_RAX * sizeof(uint64_t), word, sizeof(word));
+	return memory_copy_out(guest, tid, frame->registers_addr + REG_RAX * sizeof(uint64_t), word, sizeof(word));
 }
 
 #endif

@@ -13,9 +13,9 @@
 #define FRAME_REGISTERS_MAX 34 /* most registers of an architecture */
 
 struct frame {
-	uint64_t addr; /* address of the registers in target memory */
-	uint64_t word[FRAME_REGISTERS_MAX]; /* the registers */
-	uint64_t stack; /* stack pointer after the return */
+	uint64_t registers_addr; /* address of the registers in target memory */
+	uint64_t registers[FRAME_REGISTERS_MAX]; /* the registers */
+	uint64_t stack_pointer; /* stack pointer after the return */
 	uint64_t pc; /* instruction pointer after the return */
 	int nr; /* the system call's number; -1: unknown. Set, like `arg`, by frame_identify_interrupted_call() */
 	uint64_t arg[6];
@@ -28,7 +28,7 @@ struct frame {
 bool frame_read_signal_frame(const struct memory_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame);
 
 enum frame_kind {
-	FRAME_NOT_BEHIND_CALL,   /* the thread does not continue behind a system call */
+	FRAME_NOT_AFTER_SYSCALL,   /* the thread does not continue behind a system call */
 	FRAME_CALL_KNOWN,    /* the system call `nr` can be restarted */
 	/* the number (x86-64) or first argument (aarch64) of the call is lost; on aarch64 nr is set */
 	FRAME_CALL_UNKNOWN,

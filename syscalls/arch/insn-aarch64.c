@@ -4,9 +4,9 @@
  */
 #include "syscalls/arch/insn.h"
 
-#define SEARCHED_INSTRUCTIONS 16u /* most instructions that are read before the call */
+#define SEARCHED_INSTRUCTIONS_MAX 16u /* most instructions that are read before the call */
 #define BIT(reg) (UINT32_C(1) << (reg))
-#define ALL_REGISTERS UINT32_MAX
+#define ALL_REGISTERS_MASK UINT32_MAX
 
 enum { REGISTER_ZERO = 31 };
 
@@ -56,7 +56,7 @@ static uint32_t insn_get_written_registers(uint32_t word)
 	/* loads and stores: a pair has two registers; with writeback the base changes too */
 	if ((word & 0x0a000000) == 0x08000000)
 		return first | base | ((word & 0x38000000) == 0x28000000 ? second : 0);
-	return ALL_REGISTERS;
+	return ALL_REGISTERS_MASK;
 }
 
 /* Whether the instruction moves a constant to `reg`: movz, movn. */
@@ -101,7 +101,7 @@ bool insn_aarch64_find_value(const struct insn_code *code, unsigned reg, const s
 	unsigned from;
 
 	for (size_t at = INSN_BYTES_BEFORE_CALL;
-	     at >= code->readable_from + 4 && at > INSN_BYTES_BEFORE_CALL - 4 * SEARCHED_INSTRUCTIONS;) {
+	     at >= code->readable_from + 4 && at > INSN_BYTES_BEFORE_CALL - 4 * SEARCHED_INSTRUCTIONS_MAX;) {
 		uint32_t word = insn_read_word(code, at -= 4), now = insn_get_written_registers(word);
 		bool is_wide = word >> 31;
 

@@ -9,7 +9,7 @@ enum { RAX = 0, RDX = 2, RSP = 4, NO_REGISTER = 16 };
 #define BIT(reg) (1u << (reg))
 /* without REX, the registers 4 to 7 are ah, ch, dh and bh */
 #define BYTE_REGISTER_BITS(reg) (BIT(reg) | BIT((reg) & 3))
-#define SEARCHED_CODE_BYTES 64u	   /* most bytes between the setting of a register and the call */
+#define SEARCHED_CODE_BYTES_MAX 64u	   /* most bytes between the setting of a register and the call */
 
 struct instruction {
 	size_t len;
@@ -324,8 +324,8 @@ static bool insn_find_last_setter_of_register(const struct insn_code *code, size
 					      const struct insn_register_values *held, size_t *ret_at,
 					      uint32_t *ret_value)
 {
-	size_t least =
-		end > code->readable_from + SEARCHED_CODE_BYTES ? end - SEARCHED_CODE_BYTES : code->readable_from;
+	size_t least = end > code->readable_from + SEARCHED_CODE_BYTES_MAX ? end - SEARCHED_CODE_BYTES_MAX
+									   : code->readable_from;
 	uint32_t value, found_value = 0;
 	bool found = false;
 

@@ -13,7 +13,7 @@
 
 #define INSN_BYTES_BEFORE_CALL 128u /* bytes before the system call instruction: the range of a short jump */
 #define INSN_BYTES_AFTER_CALL 128u
-#define INSN_REGISTERS 32u
+#define INSN_REGISTER_COUNT 32u
 
 /* Code around a system call instruction, which is at byte[INSN_BYTES_BEFORE_CALL]. */
 struct insn_code {
@@ -24,7 +24,7 @@ struct insn_code {
 
 /* The registers now, by number (0 is rax, 7 is rdi), and a bit for each that is unchanged since the call. */
 struct insn_register_values {
-	uint64_t reg[INSN_REGISTERS];
+	uint64_t reg[INSN_REGISTER_COUNT];
 	uint32_t unchanged_registers;
 };
 

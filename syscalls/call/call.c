@@ -54,14 +54,14 @@ int call_commit_record(struct call *call)
 
 	if (call->record_was_written)
 		return 0;
-	if (!call_passes_gate(call)) {
+	if (!call_passes_effect_gate(call)) {
 		call_fail(call, -ECANCELED);
 		return -ECANCELED;
 	}
 	if (call->sandbox->after_entries && !call->after_entries_checked &&
 	    (call->after_entries_to_fire || (call->after_entries_to_fire = after_find_entries_to_fire(call)) != 0))
 		return call->outcome.kind == OUTCOME_ERROR ? call_fail(call, -EINTR) : -EINTR;
-	if (call->decision.verdict == VERDICT_DENY && !probe_was_refused(call))
+	if (call->decision.verdict == VERDICT_DENY && !probe_is_refused_call(call))
 		call->on_deny = policy_find_on_deny(call->sandbox->policy, call->decision.rule);
 	if (call->on_deny == ON_DENY_ASK_FILE && !call->answer)
 		call->on_deny = ON_DENY_ERRNO; /* nobody was asked, because this kind of call is not asked about */
@@ -80,7 +80,7 @@ int call_commit_record(struct call *call)
 	return 0;
 }
 
-bool call_is_awaited(const struct call *call)
+bool call_thread_still_waits(const struct call *call)
 {
 	return ioctl(call->sandbox->listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id) == 0;
 }

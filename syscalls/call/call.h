@@ -124,10 +124,10 @@ struct call_answer {
  * writes target memory. False: the call fails and has no effect. Once passes() has returned true, it must return true
  * for the rest of the call.
  */
-struct call_gate {
-	bool (*passes)(struct call_gate *gate, const struct call *call);
+struct call_effect_gate {
+	bool (*passes)(struct call_effect_gate *gate, const struct call *call);
 	/* Gets all that decode_memory_at() copies from the target. */
-	void (*note_copied)(struct call_gate *gate, const void *bytes, size_t len);
+	void (*note_copied)(struct call_effect_gate *gate, const void *bytes, size_t len);
 };
 
 struct exec_plan; /* execve.h */
@@ -156,15 +156,15 @@ struct call {
 	const struct syscall_row *row;
 	uint64_t arg[6];
 	uint64_t start_ns;
-	size_t text_len;
-	int text_error; /* -errno of the copy, like call_path.error */
+	size_t text_arg_len;
+	int text_arg_error; /* -errno of the copy, like call_path.error */
 	/* entries of after_read that the call fires, before it may be performed; see after.h */
 	uint32_t after_entries_to_fire;
 	/* the entries that the call fires were looked up already, so its later records fire none */
 	bool after_entries_checked;
 	bool record_was_written; /* the audit record was written */
 	/* a restarted open: it fails with EINTR where it would wait (interrupted.h) */
-	bool fails_where_it_would_wait;
+	bool fails_instead_of_waiting;
 	/*
 	 * restarted after OUTCOME_FETCH_DESCRIPTOR: `fetched_fd` is the target's descriptor, owned, or -errno
 	 * (descriptor.h)
@@ -176,7 +176,7 @@ struct call {
 	 * what the policy's "on_deny" says about a recorded denial; ON_DENY_UNSET: there was no denial, or only a probe
 	 */
 	enum policy_on_deny on_deny;
-	struct call_gate *gate;            /* borrowed; NULL: none */
+	struct call_effect_gate *gate;            /* borrowed; NULL: none */
 	const struct call_answer *answer;  /* borrowed; NULL: nobody was asked */
 	struct {
 		uint64_t flags, mode, resolve;
@@ -205,7 +205,7 @@ static inline bool call_is_observed(const struct call *call)
 }
 
 /* True unless a gate holds the call back. */
-static inline bool call_passes_gate(const struct call *call)
+static inline bool call_passes_effect_gate(const struct call *call)
 {
 	return !call->gate || call->gate->passes(call->gate, call);
 }
@@ -221,7 +221,7 @@ int call_commit_record(struct call *call);
 void call_fill_record(const struct call *call, struct audit_record *ret_record);
 
 /* Whether the target still waits for this notification (SECCOMP_IOCTL_NOTIF_ID_VALID). */
-bool call_is_awaited(const struct call *call);
+bool call_thread_still_waits(const struct call *call);
 
 /* No response is sent, because the task died or its call was interrupted. Returns -1. */
 static inline int call_end_without_response(struct call *call)

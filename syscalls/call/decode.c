@@ -43,8 +43,8 @@ int decode_call_args(struct call *call)
 	if (call->task)
 		task_table_end_rlimit_nofile_change(call->task);
 	call->path_count = 0;
-	call->text_len = 0;
-	call->text_error = 0;
+	call->text_arg_len = 0;
+	call->text_arg_error = 0;
 	for (unsigned arg = 0; arg < 6; arg++) {
 		enum arg_kind kind = call->row->arg[arg].kind;
 		int r = 0;
@@ -55,7 +55,7 @@ int decode_call_args(struct call *call)
 			r = decode_path(call, arg, dirfd);
 			dirfd = AT_FDCWD;
 		} else if (kind == ARG_TEXT) {
-			r = decode_string(call, arg, call->text_arg, &call->text_len, &call->text_error);
+			r = decode_string(call, arg, call->text_arg, &call->text_arg_len, &call->text_arg_error);
 		}
 		if (r < 0)
 			return r;

@@ -36,7 +36,7 @@ int decode_extensible_struct(const struct call *call, unsigned arg, void *out, s
  */
 static inline int decode_write_output(const struct call *call, uint64_t addr, const void *from, size_t len)
 {
-	if (!call_passes_gate(call))
+	if (!call_passes_effect_gate(call))
 		return -ECANCELED;
 	return memory_copy_out(call->sandbox->target_memory, call->tid, addr, from, len);
 }

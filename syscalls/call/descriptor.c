@@ -31,7 +31,7 @@ static int descriptor_copy_or_fetch(struct call *call, int fd, bool further)
 {
 	_cleanup_close_ int copy = descriptor_duplicate(call, fd);
 
-	if (!call_is_awaited(call))
+	if (!call_thread_still_waits(call))
 		return call_end_without_response(call);
 	if (copy >= 0)
 		return steal_fd(&copy);
@@ -58,7 +58,7 @@ int descriptor_copy(struct call *call, int fd)
 	return call->fetched_fd < 0 ? call_fail(call, call->fetched_fd) : call->fetched_fd;
 }
 
-int descriptor_copy_second(struct call *call, int fd)
+int descriptor_copy_second_of_call(struct call *call, int fd)
 {
 	return descriptor_copy_or_fetch(call, fd, true);
 }

@@ -29,6 +29,6 @@ bool descriptor_pidfd_getfd_works(void);
  * Duplicates a further descriptor of the target for the same call. Fails with EPERM "descriptor_unreachable", never by
  * OUTCOME_FETCH_DESCRIPTOR.
  */
-int descriptor_copy_second(struct call *call, int fd);
+int descriptor_copy_second_of_call(struct call *call, int fd);
 
 #endif

@@ -38,7 +38,7 @@ static void record_fill_args(const struct call *call, struct audit_record *recor
 		struct audit_arg *arg = &record->arg[record->arg_count];
 
 		/* execve's argv is recorded as text: argv_record_arguments() in exec/execve.c. */
-		if (kind == ARG_PTR && call->row->basis == BASIS_EXEC && call->text_len &&
+		if (kind == ARG_PTR && call->row->basis == BASIS_EXEC && call->text_arg_len &&
 		    strcmp(call->row->arg[i].name, "argv") == 0)
 			kind = ARG_TEXT;
 		if (kind == ARG_NONE || kind == ARG_PATH || kind == ARG_PATH_NULL || kind == ARG_PTR)
@@ -50,7 +50,7 @@ static void record_fill_args(const struct call *call, struct audit_record *recor
 		arg->value = record_convert_value(kind, call->arg[i]);
 		if (kind == ARG_TEXT) {
 			arg->text = call->text_arg;
-			arg->text_len = call->text_len;
+			arg->text_len = call->text_arg_len;
 		}
 		record->arg_count++;
 	}

@@ -83,7 +83,7 @@ bool exec_cache_find_program(const struct place *place, const struct stat *st, s
 	return true;
 }
 
-void exec_cache_keep_program(const struct call *call, const struct place *place, const struct stat *st,
+void exec_cache_add_program(const struct call *call, const struct place *place, const struct stat *st,
 			     const struct elf_facts *facts)
 {
 	struct known_program *known = cache_get_program_slot(st);
@@ -125,7 +125,7 @@ bool exec_cache_find_loader(const char *text, struct exec_loader *ret_loader)
 	return true;
 }
 
-void exec_cache_keep_loader(const struct call *call, const struct place *place, const char *text, const struct stat *st,
+void exec_cache_add_loader(const struct call *call, const struct place *place, const char *text, const struct stat *st,
 			    const struct exec_loader *loader)
 {
 	struct known_loader *known = cache_get_loader_slot(text);

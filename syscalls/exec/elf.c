@@ -8,7 +8,7 @@
 /* load_elf_phdrs() in fs/binfmt_elf.c refuses more than 64 KiB of program headers, so PN_XNUM never applies. */
 #define PHDR_BYTES_MAX 65536u
 #define PHDRS_PER_READ 16u
-#define ELF_PAGE 4096u
+#define ELF_PAGE_BYTES 4096u
 
 /* An open file, and its first bytes, which mostly hold everything that is read. */
 struct elf_source {
@@ -84,7 +84,7 @@ static int elf_inspect_phdr(const struct elf_source *source, const Elf64_Ehdr *e
 	if (phdr->p_type == PT_LOAD && ehdr->e_phoff - phdr->p_offset < phdr->p_filesz)
 		facts->layout.entry_minus_phdr = ehdr->e_entry - (ehdr->e_phoff - phdr->p_offset + phdr->p_vaddr);
 	if (phdr->p_type == PT_LOAD && !*loads) {
-		facts->first_vaddr = phdr->p_vaddr & ~(uint64_t)(ELF_PAGE - 1);
+		facts->first_vaddr = phdr->p_vaddr & ~(uint64_t)(ELF_PAGE_BYTES - 1);
 		*loads = true;
 	}
 	if (phdr->p_type != PT_INTERP || facts->is_dynamic)

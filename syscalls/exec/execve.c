@@ -31,7 +31,7 @@ struct exec_file {
 	int fd; /* readable, owned; -1 if the file is in the cache (is_from_cache) */
 	struct stat st;
 	bool is_from_cache;
-	bool was_reached;            /* the path that the program gave leads the kernel to this file */
+	bool is_what_kernel_opens;            /* the path that the program gave leads the kernel to this file */
 	struct exec_program program; /* set if the file is `known` */
 };
 
@@ -40,7 +40,7 @@ struct exec_attempt {
 	struct call *call;
 	struct exec_plan *plan;
 	struct exec_args args;
-	char name[PATH_MAX + 32]; /* the name that the kernel gives to the exec (bprm->filename) */
+	char file_name[PATH_MAX + 32]; /* the name that the kernel gives to the exec (bprm->filename) */
 	struct exec_file file;    /* the program; then each interpreter of the chain */
 	unsigned path_index;              /* the file's index in call->path and call->place */
 	struct place
@@ -73,7 +73,7 @@ static int exec_open_pinned(struct call *call, int pin)
 	if (syscall(SYS_faccessat2, pin, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) < 0)
 		return call_fail(call, -errno);
 	/* O_NONBLOCK: a lease on the file must not block the supervisor thread. */
-	fd = open(file_link(pin).path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	fd = open(file_proc_fd_path(pin).path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0 && errno == EACCES)
 		call_refuse(call, EACCES, call->decision.rule, "not_readable");
 	else if (fd < 0)
@@ -106,12 +106,12 @@ static int exec_find_cached(struct call *call, unsigned i, unsigned at_flags, st
 	int still = view_get_nosymfollow_root_fd(call->sandbox->view);
 
 	file->fd = -1;
-	file->was_reached = false;
+	file->is_what_kernel_opens = false;
 	if (file_judge_and_query_path(call, i, POLICY_EXEC, at_flags, &question) < 0)
 		return -1;
 	file->is_from_cache = exec_cache_find_program(place, &file->st, &file->program);
 	/* place->virt is canonical. If the program gave that very path, the kernel finds the same file by it. */
-	file->was_reached = file->is_from_cache && still >= 0 && status.asked_dirfd == still &&
+	file->is_what_kernel_opens = file->is_from_cache && still >= 0 && status.asked_dirfd == still &&
 			    strcmp(call->path[i].text, place->virt) == 0;
 	return file->is_from_cache;
 }
@@ -126,7 +126,7 @@ static int exec_open_file(struct call *call, unsigned i, int pin, struct exec_fi
 	_cleanup_close_ int held = pin;
 
 	file->fd = -1;
-	file->was_reached = false;
+	file->is_what_kernel_opens = false;
 	/* /proc/self/fd/N of an object without a name, such as a memfd */
 	if (i == 0 && call->resolved_place[0].is_magic_link)
 		return call_refuse(call, EACCES, NULL, "object_without_name");
@@ -184,7 +184,7 @@ static int exec_follow_shebang(struct exec_attempt *attempt, unsigned depth)
 	if (r == 0)
 		r = shebang_parse(head, &line);
 	if (r == 0)
-		r = exec_args_add_script(&attempt->args, &line, attempt->name);
+		r = exec_args_add_script(&attempt->args, &line, attempt->file_name);
 	if (r != 0)
 		return call_fail(call, r);
 	cleanup_close(&file->fd);
@@ -192,7 +192,7 @@ static int exec_follow_shebang(struct exec_attempt *attempt, unsigned depth)
 		return -1;
 	attempt->path_index = EXEC_INTERP_PATH_INDEX;
 	attempt->plan->needs_restart |=
-		!file->was_reached && !native_path_leads_to_file(call, AT_FDCWD, line.interp, 0, &file->st);
+		!file->is_what_kernel_opens && !native_path_leads_to_file(call, AT_FDCWD, line.interp, 0, &file->st);
 	if (depth < EXEC_SCRIPTS_MAX)
 		return 1;
 	return call_fail(call, -ELOOP);
@@ -204,17 +204,17 @@ static int exec_follow_shebang(struct exec_attempt *attempt, unsigned depth)
  * Whether the kernel finds the file at place[i] by `name`, whatever the run does meanwhile. Only in the mount namespace
  * are names here those of the program.
  */
-static bool exec_file_is_fixed(const struct call *call, unsigned i, const char *name)
+static bool exec_file_path_is_immutable(const struct call *call, unsigned i, const char *name)
 {
 	return view_is_attached(call->sandbox->view) &&
-	       exec_name_is_fixed(call->sandbox->policy, name, call->resolved_place[i].virt);
+	       exec_path_is_immutable(call->sandbox->policy, name, call->resolved_place[i].virt);
 }
 
 /*
  * The right that a loader needs. It runs, so it needs POLICY_EXEC. For the ABI's loaders POLICY_READ is enough: nearly
  * every program names one, and a policy that grants the program need not list it.
  */
-static unsigned loader_get_required_right(const char *interp)
+static unsigned exec_get_right_required_of_loader(const char *interp)
 {
 	return exec_cache_is_system_loader(interp) ? POLICY_READ : POLICY_EXEC;
 }
@@ -225,7 +225,7 @@ static int exec_resolve_loader(struct call *call, const char *interp, struct exe
 	_cleanup_close_ int pin =
 		interp_set_path(call, interp) < 0
 			? -1
-			: file_pin_path(call, EXEC_INTERP_PATH_INDEX, loader_get_required_right(interp),
+			: file_pin_path(call, EXEC_INTERP_PATH_INDEX, exec_get_right_required_of_loader(interp),
 					VIEW_FOLLOW_LAST_LINK, O_PATH | O_CLOEXEC);
 	_cleanup_close_ int fd = -1;
 	struct elf_facts own = {0};
@@ -250,23 +250,23 @@ static int exec_resolve_loader(struct call *call, const char *interp, struct exe
 		return call_refuse(call, ENOEXEC, call->decision.rule, "loader_not_reachable");
 	ret_loader->first_page_offset = own.first_vaddr;
 	ret_loader->entry_offset = own.entry;
-	ret_loader->name_is_fixed = exec_file_is_fixed(call, EXEC_INTERP_PATH_INDEX, interp);
+	ret_loader->path_is_immutable = exec_file_path_is_immutable(call, EXEC_INTERP_PATH_INDEX, interp);
 	memcpy(ret_loader->virtual_path, call->resolved_place[EXEC_INTERP_PATH_INDEX].virt,
 	       call->resolved_place[EXEC_INTERP_PATH_INDEX].virt_len + 1);
-	exec_cache_keep_loader(call, &call->resolved_place[EXEC_INTERP_PATH_INDEX], interp, &st, ret_loader);
+	exec_cache_add_loader(call, &call->resolved_place[EXEC_INTERP_PATH_INDEX], interp, &st, ret_loader);
 	return 0;
 }
 
-static int loader_judge(struct exec_attempt *attempt, const char *interp)
+static int exec_judge_loader(struct exec_attempt *attempt, const char *interp)
 {
 	struct call *call = attempt->call;
 	struct exec_plan *plan = attempt->plan;
 	struct exec_loader loader;
 
 	if (exec_cache_find_loader(interp, &loader)) {
-		plan->name_proves_files = plan->name_proves_files && loader.name_is_fixed;
+		plan->path_proves_loaded_files = plan->path_proves_loaded_files && loader.path_is_immutable;
 	} else {
-		plan->name_proves_files = false; /* the file may be one that the run can write */
+		plan->path_proves_loaded_files = false; /* the file may be one that the run can write */
 		/* Judging the loader overwrites the second path, which the record needs for the interpreter. */
 		attempt->saved_place = call->resolved_place[EXEC_INTERP_PATH_INDEX];
 		attempt->saved_path = call->path[EXEC_INTERP_PATH_INDEX];
@@ -297,17 +297,17 @@ static int exec_judge_elf(struct exec_attempt *attempt)
 	attempt->plan->image.ino = file->st.st_ino;
 	if (file->is_from_cache) {
 		attempt->plan->layout = file->program.layout;
-		attempt->plan->name_proves_files = attempt->path_index == 0 && !attempt->plan->needs_restart &&
-						   exec_file_is_fixed(call, 0, attempt->name);
-		return file->program.is_dynamic ? loader_judge(attempt, file->program.interp) : 0;
+		attempt->plan->path_proves_loaded_files = attempt->path_index == 0 && !attempt->plan->needs_restart &&
+						   exec_file_path_is_immutable(call, 0, attempt->file_name);
+		return file->program.is_dynamic ? exec_judge_loader(attempt, file->program.interp) : 0;
 	}
 	r = elf_inspect_file(file->fd, &facts);
 	if (r == -ENOTSUP)
 		return call_refuse(call, ENOEXEC, NULL, "foreign_binary");
 	if (r < 0)
 		return call_fail(call, r);
-	exec_cache_keep_program(call, &call->resolved_place[attempt->path_index], &file->st, &facts);
-	return facts.is_dynamic ? loader_judge(attempt, facts.interp) : 0;
+	exec_cache_add_program(call, &call->resolved_place[attempt->path_index], &file->st, &facts);
+	return facts.is_dynamic ? exec_judge_loader(attempt, facts.interp) : 0;
 }
 
 /* ---- the plan ---- */
@@ -324,7 +324,7 @@ static int exec_plan_file_names(struct exec_attempt *attempt)
 		return call_fail(attempt->call, r);
 	plan->host_path = strdup(host);
 	plan->virtual_path = strndup(place->virt, place->virt_len);
-	plan->execfn = strdup(attempt->name);
+	plan->execfn = strdup(attempt->file_name);
 	if (!plan->host_path || !plan->virtual_path || !plan->execfn)
 		return call_fail(attempt->call, -ENOMEM);
 	return 0;
@@ -343,7 +343,7 @@ static int exec_plan_script_arguments(struct exec_attempt *attempt)
 	if (!attempt->plan->needs_restart || attempt->path_index == 0)
 		return 0;
 	/* ENOENT: the script's descriptor is close-on-exec, so its interpreter could not open it. */
-	if (!strncmp(attempt->name, "/dev/fd/", 8) &&
+	if (!strncmp(attempt->file_name, "/dev/fd/", 8) &&
 	    (fdinfo_read(call->tid, call->path[0].dirfd, &info) < 0 || info.open_flags & O_CLOEXEC))
 		r = call->path[0].dirfd >= 0 && call->path[0].text[0] != '/' ? -ENOENT : 0;
 	if (r == 0)
@@ -380,9 +380,9 @@ static void exec_judge_files(struct call *call, const struct exec_file *file, un
 	}
 	attempt->call = call;
 	attempt->file = *file;
-	native_get_exec_path(call, attempt->name, sizeof(attempt->name));
+	native_get_exec_path(call, attempt->file_name, sizeof(attempt->file_name));
 	attempt->plan->needs_restart =
-		!file->was_reached &&
+		!file->is_what_kernel_opens &&
 		!native_path_leads_to_file(call, call->path[0].dirfd, call->path[0].text, flags, &file->st);
 	if (exec_judge_interpreter_chain(attempt) == 0) {
 		call->outcome.kind = OUTCOME_EXEC;
@@ -397,7 +397,7 @@ static void exec_judge_files(struct call *call, const struct exec_file *file, un
 
 #define ARGV_POINTERS_MAX 64u
 #define ARGV_RECORDED_BYTES_MAX 1024u /* bytes recorded of one argument, with its NUL */
-#define ARGV_CUT_MARK " ..."
+#define ARGV_TRUNCATION_MARK " ..."
 
 /* A copied part of target memory. Arguments are usually adjacent in memory, so that one read copies many of them. */
 struct argv_read_buffer {
@@ -406,12 +406,12 @@ struct argv_read_buffer {
 	char bytes[2 * ARGV_RECORDED_BYTES_MAX];
 };
 
-/* Adds a byte to call->text. False: only ARGV_CUT_MARK would still fit. */
+/* Adds a byte to call->text. False: only ARGV_TRUNCATION_MARK would still fit. */
 static bool argv_put_byte(struct call *call, char byte)
 {
-	if (call->text_len + sizeof(ARGV_CUT_MARK) >= sizeof(call->text_arg))
+	if (call->text_arg_len + sizeof(ARGV_TRUNCATION_MARK) >= sizeof(call->text_arg))
 		return false;
-	call->text_arg[call->text_len++] = byte;
+	call->text_arg[call->text_arg_len++] = byte;
 	return true;
 }
 
@@ -421,7 +421,7 @@ static bool argv_put_byte(struct call *call, char byte)
 static bool argv_append_quoted_to_record(struct call *call, const char *text)
 {
 	bool plain = *text && !text[strspn(text, ARGV_UNQUOTED_BYTES)];
-	bool fits = call->text_len == 0 || argv_put_byte(call, ' ');
+	bool fits = call->text_arg_len == 0 || argv_put_byte(call, ' ');
 
 	if (!plain)
 		fits = fits && argv_put_byte(call, '\'');
@@ -495,13 +495,13 @@ static bool argv_put_texts(struct call *call, uint64_t argv)
  */
 static void argv_record_arguments(struct call *call, uint64_t argv)
 {
-	call->text_len = 0;
+	call->text_arg_len = 0;
 	if (argv && !argv_put_texts(call, argv)) {
-		memcpy(call->text_arg + call->text_len, ARGV_CUT_MARK, sizeof(ARGV_CUT_MARK));
-		call->text_len += sizeof(ARGV_CUT_MARK) - 1;
+		memcpy(call->text_arg + call->text_arg_len, ARGV_TRUNCATION_MARK, sizeof(ARGV_TRUNCATION_MARK));
+		call->text_arg_len += sizeof(ARGV_TRUNCATION_MARK) - 1;
 	}
-	if (!call_is_awaited(call))
-		call->text_len = 0; /* the tid may have been reused, so the text may be from another process */
+	if (!call_thread_still_waits(call))
+		call->text_arg_len = 0; /* the tid may have been reused, so the text may be from another process */
 }
 
 /* ---- the calls ---- */

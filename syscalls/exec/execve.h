@@ -32,7 +32,7 @@ struct exec_plan {
 	 * True: the name that the kernel has used proves which files it has loaded, because the run can change neither
 	 * the files nor what their names lead to. Then `layout` and `loader_entry_offset` describe these files.
 	 */
-	bool name_proves_files;
+	bool path_proves_loaded_files;
 	struct elf_layout layout; /* of the program */
 	uint64_t loader_entry_offset;    /* AT_BASE plus this is the loader's first instruction */
 	char *loader_path;             /* the loader's path in PT_INTERP, for the record; NULL: no loader */

@@ -10,33 +10,33 @@
 
 #include "policy/policy.h"
 
-#define FIXED_LINKS_MAX 40u  /* MAXSYMLINKS of the kernel */
-#define FIXED_NAME_MAX 128u  /* bytes; longer names do not count as fixed */
-#define FIXED_NAMES_CACHED 64u
+#define IMMUTABLE_PATH_LINKS_MAX 40u  /* MAXSYMLINKS of the kernel */
+#define IMMUTABLE_PATH_BYTES_MAX 128u  /* bytes; longer names do not count as fixed */
+#define IMMUTABLE_PATHS_CACHED_MAX 64u
 
 /* A walk from "/". Links in procfs lead each process elsewhere, so no name there is fixed. */
-struct fixed_walk {
+struct immutable_path_walk {
 	char resolved_path[PATH_MAX]; /* canonical path of what was walked; "" for the root */
 	char rest[PATH_MAX];
 	unsigned link_count;
 };
 
-struct fixed_name {
-	char text[FIXED_NAME_MAX]; /* "": the slot is unused */
-	char virt[FIXED_NAME_MAX]; /* "": the name is not fixed */
+struct immutable_path {
+	char text[IMMUTABLE_PATH_BYTES_MAX]; /* "": the slot is unused */
+	char virt[IMMUTABLE_PATH_BYTES_MAX]; /* "": the name is not fixed */
 };
 
-static _Thread_local struct fixed_name cache[FIXED_NAMES_CACHED];
+static _Thread_local struct immutable_path cache[IMMUTABLE_PATHS_CACHED_MAX];
 
 /*
  * Puts the target of a link, which is the last name of `resolved_path`, in front of `rest`. False: too long, or too
  * many links.
  */
-static bool walk_follow_link(struct fixed_walk *walk, const char *target)
+static bool immutable_walk_follow_link(struct immutable_path_walk *walk, const char *target)
 {
 	char rest[PATH_MAX];
 
-	if (++walk->link_count > FIXED_LINKS_MAX ||
+	if (++walk->link_count > IMMUTABLE_PATH_LINKS_MAX ||
 	    snprintf(rest, sizeof(rest), "%s/%s", target, walk->rest) >= (int)sizeof(rest))
 		return false;
 	memcpy(walk->rest, rest, strlen(rest) + 1);
@@ -45,7 +45,8 @@ static bool walk_follow_link(struct fixed_walk *walk, const char *target)
 }
 
 /* Walks the name at `name`, which has `len` bytes and no slash. False: it may be written, or cannot be looked up. */
-static bool walk_step(struct fixed_walk *walk, const struct policy *policy, const char *name, size_t len)
+static bool immutable_walk_enter_name(struct immutable_path_walk *walk, const struct policy *policy, const char *name,
+				      size_t len)
 {
 	size_t at = strlen(walk->resolved_path);
 	char target[PATH_MAX];
@@ -63,11 +64,11 @@ static bool walk_step(struct fixed_walk *walk, const struct policy *policy, cons
 	if (got < 0)
 		return errno == EINVAL; /* EINVAL: the name is no symbolic link */
 	target[got] = '\0';
-	return walk_follow_link(walk, target);
+	return immutable_walk_follow_link(walk, target);
 }
 
 /* Walks `text`. False: the run can change where it leads. Otherwise walk->done is the canonical path. */
-static bool walk_to_end(struct fixed_walk *walk, const struct policy *policy, const char *text)
+static bool immutable_walk_whole_path(struct immutable_path_walk *walk, const struct policy *policy, const char *text)
 {
 	if (*text != '/' || policy_get_rights(policy, "/", 1) & POLICY_WRITE ||
 	    snprintf(walk->rest, sizeof(walk->rest), "%s", text) >= (int)sizeof(walk->rest))
@@ -83,31 +84,31 @@ static bool walk_to_end(struct fixed_walk *walk, const struct policy *policy, co
 			return false;
 		memcpy(step, name, len);
 		memmove(walk->rest, name + len, strlen(name + len) + 1);
-		if (!(len == 1 && *step == '.') && !walk_step(walk, policy, step, len))
+		if (!(len == 1 && *step == '.') && !immutable_walk_enter_name(walk, policy, step, len))
 			return false;
 	}
 }
 
-static struct fixed_name *cache_get_slot(const char *text)
+static struct immutable_path *immutable_path_get_cache_slot(const char *text)
 {
 	uint32_t hash = 5381;
 
 	while (*text)
 		hash = hash * 33 ^ (unsigned char)*text++;
-	return &cache[hash % FIXED_NAMES_CACHED];
+	return &cache[hash % IMMUTABLE_PATHS_CACHED_MAX];
 }
 
-bool exec_name_is_fixed(const struct policy *policy, const char *text, const char *virt)
+bool exec_path_is_immutable(const struct policy *policy, const char *text, const char *virt)
 {
-	struct fixed_name *known = cache_get_slot(text);
+	struct immutable_path *known = immutable_path_get_cache_slot(text);
 
-	if (!*text || strlen(text) >= FIXED_NAME_MAX)
+	if (!*text || strlen(text) >= IMMUTABLE_PATH_BYTES_MAX)
 		return false;
 	if (strcmp(known->text, text) != 0) {
-		struct fixed_walk walk = {.link_count = 0};
-		size_t len = walk_to_end(&walk, policy, text) ? strlen(walk.resolved_path) : 0;
+		struct immutable_path_walk walk = {.link_count = 0};
+		size_t len = immutable_walk_whole_path(&walk, policy, text) ? strlen(walk.resolved_path) : 0;
 
-		if (len >= FIXED_NAME_MAX)
+		if (len >= IMMUTABLE_PATH_BYTES_MAX)
 			len = 0; /* counts as not fixed */
 		(void)snprintf(known->text, sizeof(known->text), "%s", text);
 		memcpy(known->virt, walk.resolved_path, len);

@@ -15,6 +15,6 @@ struct policy;
  * To be called in the program's mount namespace and root. Answers are remembered by the text; processes outside the run
  * can make an answer obsolete, like any judgement.
  */
-bool exec_name_is_fixed(const struct policy *policy, const char *text, const char *virt);
+bool exec_path_is_immutable(const struct policy *policy, const char *text, const char *virt);
 
 #endif

@@ -11,7 +11,7 @@
 #include "syscalls/call/decode.h"
 #include "syscalls/file/resolve.h"
 
-int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags)
+int file_pin_path_at(struct call *call, unsigned i, unsigned want, unsigned at_flags)
 {
 	const struct call_path *path = &call->path[i];
 
@@ -48,7 +48,7 @@ int file_refuse_foreign_object(struct call *call, int fd)
 
 int file_pin_for_metadata_change(struct call *call, unsigned at_flags)
 {
-	return file_refuse_foreign_object(call, file_pin_at(call, 0, POLICY_WRITE, at_flags));
+	return file_refuse_foreign_object(call, file_pin_path_at(call, 0, POLICY_WRITE, at_flags));
 }
 
 bool file_fd_is_opath(const struct call *call, int fd)

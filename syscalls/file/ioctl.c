@@ -64,7 +64,7 @@ void sys_ioctl(struct call *call)
 		break;
 	case FIOSETOWN:
 	case SIOCSPGRP:
-		owner_set_socket(call);
+		owner_set_owner_of_socket(call);
 		break;
 	case SIOCETHTOOL:
 		if (net_check_socket(call) == 0)

@@ -37,8 +37,8 @@ static void chmod_pinned_object(struct call *call, int fd, mode_t mode)
 	_cleanup_close_ int object = fd;
 
 	if (object >= 0 && !chmod_refuse_setid(call, object, mode & 07777) &&
-	    !terminal_refuse_shared_mode(call, mode) && file_commit_change(call, 0) == 0)
-		file_end_call(call, chmod(file_link(object).path, mode & 07777));
+	    !terminal_refuse_mode_open_to_others(call, mode) && file_commit_change(call, 0) == 0)
+		file_end_call(call, chmod(file_proc_fd_path(object).path, mode & 07777));
 }
 
 static void chmod_path(struct call *call, mode_t mode, unsigned flags)
@@ -154,21 +154,21 @@ void sys_utimensat(struct call *call)
 }
 
 /* First version of struct file_attr in linux/fs.h (Linux 6.17). */
-struct file_attr_1 {
+struct file_attr_ver0 {
 	uint64_t xflags;
 	uint32_t extsize;
 	uint32_t nextents;
 	uint32_t projid;
 	uint32_t cowextsize;
 };
-_Static_assert(sizeof(struct file_attr_1) == 24, "FILE_ATTR_SIZE_VER0");
+_Static_assert(sizeof(struct file_attr_ver0) == 24, "FILE_ATTR_SIZE_VER0");
 
 #define FILE_ATTR_BYTES_MAX 4096u /* a page, as the kernel's maximum */
 
 /* Checks flags and size. False with the outcome set. */
 static bool file_attr_check_arguments(struct call *call, unsigned flags, uint64_t size)
 {
-	if (flags & ~META_AT_FLAGS || size < sizeof(struct file_attr_1))
+	if (flags & ~META_AT_FLAGS || size < sizeof(struct file_attr_ver0))
 		call_fail(call, -EINVAL);
 	else if (size > FILE_ATTR_BYTES_MAX)
 		call_fail(call, -E2BIG);
@@ -186,17 +186,17 @@ void sys_file_getattr(struct call *call)
 
 	if (!file_attr_check_arguments(call, flags, size))
 		return;
-	fd = file_pin_at(call, 0, POLICY_READ, flags);
+	fd = file_pin_path_at(call, 0, POLICY_READ, flags);
 	if (fd >= 0) /* zeroes the rest of a longer struct of newer programs */
 		file_end_call_with_output(call, call->arg[2], out, size,
-				syscall(__SNR_file_getattr, AT_FDCWD, file_link(fd).path, out,
-					sizeof(struct file_attr_1), 0));
+				syscall(__SNR_file_getattr, AT_FDCWD, file_proc_fd_path(fd).path, out,
+					sizeof(struct file_attr_ver0), 0));
 }
 
 void sys_file_setattr(struct call *call)
 {
 	unsigned flags = call_get_uint(call, 4);
-	struct file_attr_1 attr;
+	struct file_attr_ver0 attr;
 	_cleanup_close_ int fd = -1;
 	int r;
 
@@ -209,5 +209,6 @@ void sys_file_setattr(struct call *call)
 	}
 	fd = file_pin_for_metadata_change(call, flags);
 	if (fd >= 0 && file_commit_change(call, 0) == 0)
-		file_end_call(call, syscall(__SNR_file_setattr, AT_FDCWD, file_link(fd).path, &attr, sizeof(attr), 0));
+		file_end_call(call, syscall(__SNR_file_setattr, AT_FDCWD, file_proc_fd_path(fd).path, &attr,
+					    sizeof(attr), 0));
 }

@@ -62,7 +62,7 @@ void sys_mq_open(struct call *call)
 		given = &attr;
 	}
 	if (r == 0)
-		r = call->text_error;
+		r = call->text_arg_error;
 	if (r < 0) {
 		call_fail(call, r);
 		return;
@@ -78,8 +78,8 @@ void sys_mq_unlink(struct call *call)
 {
 	if (mqueue_check_call(call) < 0)
 		return;
-	if (call->text_error)
-		call_fail(call, call->text_error);
+	if (call->text_arg_error)
+		call_fail(call, call->text_arg_error);
 	else if (call_commit_record(call) == 0)
 		file_end_call(call, syscall(SYS_mq_unlink, call->text_arg));
 }

@@ -66,14 +66,14 @@ void sys_symlink(struct call *call)
 	_cleanup_close_ int parent = -1;
 	const char *name = NULL;
 
-	if (call->text_error || call->text_len == 0)
-		call_fail(call, call->text_error ? call->text_error : -ENOENT);
+	if (call->text_arg_error || call->text_arg_len == 0)
+		call_fail(call, call->text_arg_error ? call->text_arg_error : -ENOENT);
 	else
 		parent = file_pin_parent_of_new_name(call, 0, &name);
 	if (parent < 0 ||
 	    (!file_name_is_refused(name) &&
 	     file_check_new_link_target(call, &call->resolved_place[0], call->text_arg) < 0) ||
-	    disk_admit_bytes(call, DISK_BYTES_PER_NAME + call->text_len) < 0 || file_commit_change(call, 0) < 0)
+	    disk_admit_bytes(call, DISK_BYTES_PER_NAME + call->text_arg_len) < 0 || file_commit_change(call, 0) < 0)
 		return;
 	file_end_call(call, symlinkat(call->text_arg, parent, name));
 	disk_count_new_name(call, S_IFLNK);
@@ -120,7 +120,7 @@ static int names_link_between_mounts(const struct call *call, int object, int pa
 	_cleanup_close_ int to = view_open_host_object(&call->resolved_place[1], parent, true);
 
 	errno = EXDEV;
-	return from < 0 || to < 0 ? -1 : linkat(AT_FDCWD, file_link(from).path, to, name, AT_SYMLINK_FOLLOW);
+	return from < 0 || to < 0 ? -1 : linkat(AT_FDCWD, file_proc_fd_path(from).path, to, name, AT_SYMLINK_FOLLOW);
 }
 
 static void names_link_path(struct call *call, unsigned flags)
@@ -133,7 +133,7 @@ static void names_link_path(struct call *call, unsigned flags)
 		call_fail(call, -EINVAL);
 		return;
 	}
-	object = file_pin_at(call, 0, POLICY_READ,
+	object = file_pin_path_at(call, 0, POLICY_READ,
 			     (flags & AT_EMPTY_PATH) | (flags & AT_SYMLINK_FOLLOW ? 0 : AT_SYMLINK_NOFOLLOW));
 	if (object < 0)
 		return;
@@ -141,7 +141,7 @@ static void names_link_path(struct call *call, unsigned flags)
 	if (parent < 0 || names_check_link_source(call, object) < 0 ||
 	    disk_admit_bytes(call, DISK_BYTES_PER_NAME) < 0 || file_commit_change(call, 1) < 0)
 		return;
-	r = linkat(AT_FDCWD, file_link(object).path, parent, name, AT_SYMLINK_FOLLOW);
+	r = linkat(AT_FDCWD, file_proc_fd_path(object).path, parent, name, AT_SYMLINK_FOLLOW);
 	file_end_call(call, r < 0 && errno == EXDEV ? names_link_between_mounts(call, object, parent, name) : r);
 	disk_count_new_name(call, S_IFREG);
 }

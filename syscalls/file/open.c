@@ -24,12 +24,12 @@
 #define OPEN_FLAGS_NOT_FOR_REOPEN ((unsigned)(O_NOFOLLOW | O_CREAT | O_EXCL))
 /* O_LARGEFILE, which is 0 in glibc: the first value on x86-64, the second on aarch64. The other value is O_NOFOLLOW. */
 #define LARGEFILE_FLAGS (0100000u | 0400000u)
-#define OPEN_HOW_MIN 24 /* OPEN_HOW_SIZE_VER0 */
+#define OPEN_HOW_BYTES_MIN 24 /* OPEN_HOW_SIZE_VER0 */
 #define OPEN_FLAGS_KNOWN                                                                                           \
 	((unsigned)(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_SYNC | O_DSYNC | \
 		    O_ASYNC | O_DIRECT | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_PATH | O_TMPFILE) |  \
 	 LARGEFILE_FLAGS)
-#define O_PATH_FLAGS ((unsigned)(O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC))
+#define FLAGS_VALID_WITH_O_PATH ((unsigned)(O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC))
 #define OPEN_MODE_BITS 07777u
 #define RESOLVE_FLAGS_KNOWN                                                                                        \
 	(RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_IN_ROOT | \
@@ -62,7 +62,7 @@ static int open_get_supervisor_open_flags(unsigned flags)
 }
 
 /* Ends the call with a descriptor of an existing object, or with -errno. */
-static void open_end(struct call *call, int fd, unsigned flags)
+static void open_end_call(struct call *call, int fd, unsigned flags)
 {
 	call_return_fd(call, fd, flags & O_CLOEXEC);
 	if (fd >= 0 && call->resolved_place[0].mount->flags & MOUNT_DEV_PTS &&
@@ -203,7 +203,7 @@ static int open_reopen_pinned(const struct call *call, int pin, const struct sta
 		return view_open_place(place, open_get_supervisor_open_flags(flags & ~(unsigned)O_TRUNC), 0);
 	if (flags & O_NOFOLLOW)
 		return view_open_place(place, open_get_supervisor_open_flags(flags) | O_NOFOLLOW, 0);
-	fd = open(file_link(pin).path, open_get_supervisor_open_flags(flags));
+	fd = open(file_proc_fd_path(pin).path, open_get_supervisor_open_flags(flags));
 	return fd < 0 ? -errno : fd;
 }
 
@@ -272,8 +272,9 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 	} else if (call->resolved_place[0].is_magic_link) {
 		open_nameless_object(call, want, flags);
 	} else {
-		open_end(call, meminfo_replace_with_limited_file(call, open_reopen_pinned(call, *pin, &status, flags)),
-			 flags);
+		open_end_call(call,
+			      meminfo_replace_with_limited_file(call, open_reopen_pinned(call, *pin, &status, flags)),
+			      flags);
 	}
 }
 
@@ -315,7 +316,7 @@ static bool open_try_simple_read(struct call *call, const struct open_request *r
 		return true;
 	}
 	if (fd >= 0) {
-		open_end(call, meminfo_replace_with_limited_file(call, fd), request->flags);
+		open_end_call(call, meminfo_replace_with_limited_file(call, fd), request->flags);
 		return true;
 	}
 	if (file_get_outcome_error(call) != -EINTR)
@@ -405,7 +406,7 @@ static void open_by_flags(struct call *call, unsigned flags, unsigned mode)
 	int r;
 
 	if (flags & O_PATH)
-		request.flags &= O_PATH_FLAGS;
+		request.flags &= FLAGS_VALID_WITH_O_PATH;
 	if (request.flags & (O_CREAT | TMPFILE_FLAG))
 		request.mode = mode & OPEN_MODE_BITS;
 	r = open_check_flags(&request);
@@ -430,7 +431,7 @@ static int open_check_how(const struct open_how *how)
 		return -EINVAL;
 	if (creates ? how->mode & ~(uint64_t)OPEN_MODE_BITS : how->mode)
 		return -EINVAL;
-	if (how->flags & O_PATH && how->flags & ~(uint64_t)O_PATH_FLAGS)
+	if (how->flags & O_PATH && how->flags & ~(uint64_t)FLAGS_VALID_WITH_O_PATH)
 		return -EINVAL;
 	return 0;
 }
@@ -439,7 +440,7 @@ void sys_openat2(struct call *call)
 {
 	struct open_request request;
 	struct open_how how = {0};
-	int r = decode_extensible_struct(call, 2, &how, sizeof(how), call->arg[3], OPEN_HOW_MIN);
+	int r = decode_extensible_struct(call, 2, &how, sizeof(how), call->arg[3], OPEN_HOW_BYTES_MIN);
 
 	if (r == 0)
 		r = open_check_how(&how);

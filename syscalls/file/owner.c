@@ -121,7 +121,7 @@ void owner_set_by_setown_ex(struct call *call)
 		owner_set_on_duplicate(call, descriptor_copy(call, call_get_int(call, 0)), &owner);
 }
 
-void owner_set_socket(struct call *call)
+void owner_set_owner_of_socket(struct call *call)
 {
 	_cleanup_close_ int copy = -1;
 	struct f_owner_ex owner;

@@ -9,6 +9,6 @@ void owner_set_by_setown(struct call *call, pid_t who);
 /* F_SETOWN_EX, whose struct is in target memory. */
 void owner_set_by_setown_ex(struct call *call);
 /* FIOSETOWN and SIOCSPGRP of sockets: like F_SETOWN, with the number in target memory. */
-void owner_set_socket(struct call *call);
+void owner_set_owner_of_socket(struct call *call);
 
 #endif

@@ -144,7 +144,7 @@ void sys_chdir(struct call *call)
 		return;
 	} else if (chdir_may_continue(call, &status)) {
 		call_continue(call);
-	} else if (access(file_link(pin).path, X_OK) < 0) {
+	} else if (access(file_proc_fd_path(pin).path, X_OK) < 0) {
 		call_fail(call, -errno); /* the errno of fchdir(2) */
 	} else {
 		call->outcome.kind = OUTCOME_OPATH_FD;
@@ -160,7 +160,7 @@ void sys_getcwd(struct call *call)
 	int len = view_get_start_dir(call->sandbox->view, call->task, AT_FDCWD, cwd, sizeof(cwd), &held);
 
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_cwd"};
-	if (!call_is_awaited(call))
+	if (!call_thread_still_waits(call))
 		(void)call_end_without_response(call);
 	else if (len < 0)
 		call_fail(call, len);

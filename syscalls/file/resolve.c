@@ -34,7 +34,7 @@ int file_open_fd_object(struct call *call, int fd)
 		return call_fail(call, -EBADF);
 	file_write_fd_link(call, fd, leaf);
 	object = openat2_call(call->sandbox->view->proc_fd, leaf, O_PATH, 0, 0);
-	if (!call_is_awaited(call)) {
+	if (!call_thread_still_waits(call)) {
 		cleanup_close(&object);
 		return call_end_without_response(call);
 	}
@@ -51,7 +51,7 @@ int file_query_fd_unjudged(struct call *call, int fd, const struct file_query *q
 	if (fd >= 0) {
 		file_write_fd_link(call, fd, leaf);
 		r = question->ask(question->ctx, call->sandbox->view->proc_fd, leaf, 0);
-		if (!call_is_awaited(call))
+		if (!call_thread_still_waits(call))
 			return call_end_without_response(call);
 	}
 	if (r < 0)
@@ -74,7 +74,7 @@ static int file_find_virtual_path(const struct call *call, int fd, const struct 
 {
 	const struct view *view = call->sandbox->view;
 	char host[PATH_MAX];
-	ssize_t len = readlink(file_link(fd).path, host, sizeof(host) - 1);
+	ssize_t len = readlink(file_proc_fd_path(fd).path, host, sizeof(host) - 1);
 	int r;
 
 	if (len <= 0 || host[0] != '/')
@@ -140,7 +140,7 @@ int file_set_umask_of_target(struct call *call)
 {
 	long mask = task_table_read_status(call->tid, "Umask", 8);
 
-	if (mask < 0 || !call_is_awaited(call))
+	if (mask < 0 || !call_thread_still_waits(call))
 		return call_end_without_response(call);
 	(void)umask((mode_t)mask);
 	return 0;
@@ -183,7 +183,7 @@ static const char *start_skip_dots(const char *text)
 
 /*
  * A relative path from a removed directory. Only ".." leads anywhere: to the directory's former parent. The path is
- * shortened accordingly. resolve_removed_directory() handles the directory itself (".").
+ * shortened accordingly. resolve_object_of_removed_directory() handles the directory itself (".").
  */
 static int resolve_start_at_former_parent(const struct call *call, struct call_path *path, char base[PATH_MAX],
 					  bool *ret_held)
@@ -222,7 +222,7 @@ static int resolve_start_dir(struct call *call, struct call_path *path, char bas
 	r = view_get_start_dir(call->sandbox->view, call->task, path->dirfd, base, PATH_MAX, &held);
 	if (r == -ENOENT)
 		r = resolve_start_at_former_parent(call, path, base, &held);
-	if (!held && !call_is_awaited(call))
+	if (!held && !call_thread_still_waits(call))
 		/* The tid may have been reused, so /proc/TID may be of another task. */
 		return call_end_without_response(call);
 	if (r < 0)
@@ -367,7 +367,7 @@ static int file_open_proc_fd_link(const struct call *call, const struct place *p
 	r = S_ISFIFO(object.st_mode) ? 0 : file_fd_link_permits_access(place, pin, open_flags);
 	if (r < 0)
 		return r;
-	fd = open(file_link(pin).path, (open_flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL)) | O_CLOEXEC);
+	fd = open(file_proc_fd_path(pin).path, (open_flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL)) | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -474,7 +474,7 @@ static int resolve_by_walk(struct call *call, unsigned i, const char *base, unsi
 }
 
 /* Sets the place of an object without a name: the path of its link in /proc. */
-static void resolve_set_place_of_fd_link(const struct call *call, int fd, struct place *place)
+static void resolve_set_place_to_proc_fd_path(const struct call *call, int fd, struct place *place)
 {
 	char leaf[64];
 
@@ -488,7 +488,8 @@ static void resolve_set_place_of_fd_link(const struct call *call, int fd, struct
  * Resolves "." in a removed directory: the object of the descriptor or cwd. The directory is empty, and nothing can be
  * made in it. -1 with the outcome set: the path is not ".", or the directory is not removed.
  */
-static int resolve_removed_directory(struct call *call, unsigned i, int open_flags, const struct file_query *question)
+static int resolve_object_of_removed_directory(struct call *call, unsigned i, int open_flags,
+					       const struct file_query *question)
 {
 	const struct call_path *path = &call->path[i];
 	struct place *place = &call->resolved_place[i];
@@ -509,13 +510,13 @@ static int resolve_removed_directory(struct call *call, unsigned i, int open_fla
 	}
 	file_reset_outcome(call);
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_descriptor"};
-	resolve_set_place_of_fd_link(call, path->dirfd, place);
+	resolve_set_place_to_proc_fd_path(call, path->dirfd, place);
 	if (question)
 		fd = question->ask(question->ctx, object, "", AT_EMPTY_PATH);
 	else if (open_flags & O_PATH)
 		return steal_fd(&object);
 	else
-		fd = open(file_link(object).path, (open_flags & ~O_NOFOLLOW) | O_CLOEXEC);
+		fd = open(file_proc_fd_path(object).path, (open_flags & ~O_NOFOLLOW) | O_CLOEXEC);
 	return fd < 0 ? call_fail(call, question ? fd : -errno) : fd;
 }
 
@@ -527,7 +528,7 @@ static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned f
 	int r, fd;
 
 	if (resolve_start_dir(call, &call->path[i], base) < 0)
-		return resolve_removed_directory(call, i, open_flags, question);
+		return resolve_object_of_removed_directory(call, i, open_flags, question);
 	if (path_needs_dir(call->path[i].text)) {
 		follow |= VIEW_FOLLOW_LAST_LINK;
 		open_flags |= O_DIRECTORY;

@@ -29,8 +29,9 @@ struct file_query {
 };
 
 /*
- * Like file_pin_at(), but asks a question instead of returning a descriptor: by name where view_get_nosymfollow_path()
- * permits. Asks only after the decision. 0: answered, and the caller sets the outcome; -1: the outcome is set.
+ * Like file_pin_path_at(), but asks a question instead of returning a descriptor: by name where
+ * view_get_nosymfollow_path() permits. Asks only after the decision. 0: answered, and the caller sets the outcome; -1:
+ * the outcome is set.
  */
 int file_judge_and_query_path(struct call *call, unsigned i, unsigned want, unsigned at_flags,
 		     const struct file_query *question);
@@ -77,12 +78,12 @@ int file_pin_fd(struct call *call, int fd, unsigned want);
 bool file_fd_is_open_for_writing(const struct call *call, int fd, int pin);
 
 /* "/proc/self/fd/N": the path of our own descriptor, for system calls that take a path (chmod, setxattr, open). */
-struct file_link {
+struct file_proc_fd_path {
 	char path[32];
 };
-static inline struct file_link file_link(int fd)
+static inline struct file_proc_fd_path file_proc_fd_path(int fd)
 {
-	struct file_link link;
+	struct file_proc_fd_path link;
 
 	(void)snprintf(link.path, sizeof(link.path), "/proc/self/fd/%d", fd);
 	return link;
@@ -109,9 +110,9 @@ bool file_refuse_setid(struct call *call, mode_t mode);
  * Like file_pin_path(), with *at flags: AT_SYMLINK_NOFOLLOW and AT_EMPTY_PATH; others are ignored. An empty path with
  * AT_EMPTY_PATH means the descriptor path[i].dirfd, or the cwd. Returns an O_PATH descriptor.
  */
-int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags);
+int file_pin_path_at(struct call *call, unsigned i, unsigned want, unsigned at_flags);
 
-/* Like file_pin_at(), for a change of metadata: judges POLICY_WRITE, and calls file_refuse_foreign_object(). */
+/* Like file_pin_path_at(), for a change of metadata: judges POLICY_WRITE, and calls file_refuse_foreign_object(). */
 int file_pin_for_metadata_change(struct call *call, unsigned at_flags);
 
 /*

@@ -92,7 +92,7 @@ bool fd_table_is_full(struct call *call)
 	room->nofile_limit_version = changes;
 	/* Before a table counts as full, the limit is read again: a process outside the run can raise it. */
 	if (fd_table_has_room(call, known, room) || (known && fd_table_has_room(call, false, room)) ||
-	    !fd_table_is_full_below(call->tid, room->nofile_limit) || !call_is_awaited(call))
+	    !fd_table_is_full_below(call->tid, room->nofile_limit) || !call_thread_still_waits(call))
 		return false;
 	call->sandbox->rlimit_usage.open_files_limit_hit = true;
 	call_fail(call, -EMFILE);

@@ -17,7 +17,7 @@ struct openat2_scope_walk {
 	bool may_create;     /* the last name need not exist: O_CREAT */
 	char root[PATH_MAX]; /* canonical path of the start directory */
 	char *at;            /* canonical path so far; in text */
-	int links;
+	int link_count;
 	bool path_is_relative; /* path[0] is relative */
 	bool has_device;
 	dev_t device; /* device of the last object outside the skeleton, for RESOLVE_NO_XDEV */
@@ -49,7 +49,7 @@ static int scope_push_link_target(struct openat2_scope_walk *walk, const char *t
 {
 	char text[sizeof(walk->text)];
 
-	if (++walk->links > VIEW_LINKS_FOLLOWED_MAX)
+	if (++walk->link_count > VIEW_LINKS_FOLLOWED_MAX)
 		return -ELOOP;
 	if ((size_t)snprintf(text, sizeof(text), "%s%s", target, walk->rest_of_path) >= sizeof(text))
 		return -ENAMETOOLONG;
@@ -153,7 +153,7 @@ static int scope_walk_path(struct openat2_scope_walk *walk, bool *ret_slash)
 }
 
 /* Finds the directory in which the walk starts. 0 or -errno. */
-static int scope_start(struct openat2_scope_walk *walk, const struct call_path *path)
+static int scope_start_walk(struct openat2_scope_walk *walk, const struct call_path *path)
 {
 	bool absolute = path->text[0] == '/';
 	struct place place;
@@ -201,10 +201,10 @@ int file_enter_openat2_scope(struct call *call, const struct open_request *reque
 		return 0;
 	memcpy(walk.text, path->text, path->len + 1);
 	walk.rest_of_path = walk.text;
-	r = scope_start(&walk, path);
+	r = scope_start_walk(&walk, path);
 	if (r == 0)
 		r = scope_walk_path(&walk, &slash);
-	if (!call_is_awaited(call))
+	if (!call_thread_still_waits(call))
 		return call_end_without_response(call);
 	if (r < 0)
 		return call_fail(call, r);

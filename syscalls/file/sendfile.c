@@ -88,7 +88,7 @@ static bool sendfile_copy_chunk(struct sendfile_work *sending, int to_fd, char b
 }
 
 /* Stores the offset: in target memory only while the target waits for this response. 0 or -errno. */
-static int sendfile_put_offset(const struct sendfile_work *sending)
+static int sendfile_write_offset(const struct sendfile_work *sending)
 {
 	const struct sandbox *sandbox = sending->sandbox;
 
@@ -106,7 +106,7 @@ static int sendfile_put_offset(const struct sendfile_work *sending)
 static int64_t sendfile_end_call(const struct sendfile_work *sending, int error)
 {
 	if (sending->bytes_sent > 0)
-		error = sendfile_put_offset(sending);
+		error = sendfile_write_offset(sending);
 	else if (error == -EPIPE)
 		(void)syscall(SYS_tgkill, sending->tgid, sending->tid, SIGPIPE); /* fails for a dead thread */
 	return error < 0 ? error : (int64_t)sending->bytes_sent;
@@ -182,7 +182,7 @@ void sys_sendfile(struct call *call)
 		return;
 	}
 	to_fd = descriptor_copy(call, call_get_int(call, 0));
-	from_fd = to_fd < 0 ? -1 : descriptor_copy_second(call, call_get_int(call, 1));
+	from_fd = to_fd < 0 ? -1 : descriptor_copy_second_of_call(call, call_get_int(call, 1));
 	if (from_fd < 0)
 		return;
 	if (!sendfile_target_is_supported(to_fd) || fstat(from_fd, &status) < 0 || !S_ISREG(status.st_mode)) {

@@ -23,8 +23,8 @@ static int stat_by_name(void *ctx, int dirfd, const char *path, int at_flags)
 struct statx_query {
 	unsigned flags; /* AT_STATX_* */
 	unsigned mask;
-	int nolinks_fd; /* descriptor of the tree without links: see view_get_nosymfollow_path */
-	bool is_by_name; /* asked by name below nolinks_fd */
+	int no_symlinks_dir_fd; /* descriptor of the tree without links: see view_get_nosymfollow_path */
+	bool is_by_name; /* asked by name below no_symlinks_dir_fd */
 	union {
 		struct statx known;
 		char all[STATX_BYTES];
@@ -38,7 +38,7 @@ static int statx_by_name(void *ctx, int dirfd, const char *path, int at_flags)
 	if (syscall(SYS_statx, dirfd, path, at_flags | AT_NO_AUTOMOUNT | (int)question->flags, question->mask,
 		    &question->status) < 0)
 		return -errno;
-	question->is_by_name = dirfd == question->nolinks_fd;
+	question->is_by_name = dirfd == question->no_symlinks_dir_fd;
 	return 0;
 }
 
@@ -62,7 +62,7 @@ static int stat_judge_and_query_object(struct call *call, unsigned flags, bool p
 		return call_fail(call, -EINVAL);
 	if (!pin)
 		return file_judge_and_query_path(call, 0, POLICY_READ, flags, question);
-	fd = file_pin_at(call, 0, POLICY_READ, flags);
+	fd = file_pin_path_at(call, 0, POLICY_READ, flags);
 	if (fd < 0)
 		return -1;
 	r = question->ask(question->ctx, fd, "", AT_EMPTY_PATH);
@@ -108,7 +108,7 @@ void sys_statx(struct call *call)
 {
 	unsigned flags = call_get_uint(call, 2);
 	struct statx_query statx = {.flags = flags & AT_STATX_SYNC_TYPE, .mask = call_get_uint(call, 3),
-				       .nolinks_fd = view_get_nosymfollow_root_fd(call->sandbox->view)};
+				       .no_symlinks_dir_fd = view_get_nosymfollow_root_fd(call->sandbox->view)};
 	const struct file_query question = {.ask = statx_by_name, .ctx = &statx};
 
 	/* Checked before the path, as in do_statx() in fs/stat.c. Bit 31 is STATX__RESERVED. */
@@ -133,7 +133,7 @@ void sys_statfs(struct call *call)
 struct access_query {
 	int mode;
 	unsigned flags; /* AT_EACCESS */
-	int answer;     /* 0 or -errno */
+	int result;     /* 0 or -errno */
 	struct stat status; /* the object's status; unset for F_OK, and for R_OK by name */
 };
 
@@ -150,7 +150,7 @@ static int access_check_by_name(void *ctx, int dirfd, const char *path, int at_f
 		return 0;
 	if (errno == ELOOP || errno == ENOENT)
 		return -errno;
-	question->answer = -errno;
+	question->result = -errno;
 	return 0;
 }
 
@@ -182,7 +182,7 @@ static int access_check_public_object(struct call *call, const struct access_que
 {
 	const bool enters = question->mode & X_OK && S_ISDIR(question->status.st_mode);
 
-	if (question->answer < 0)
+	if (question->result < 0)
 		return 0;
 	return file_refuse_unless_public(call, &question->status,
 				    (question->mode & R_OK ? S_IROTH : 0) | (enters ? S_IXOTH : 0));
@@ -199,7 +199,7 @@ static void access_path(struct call *call, int mode, unsigned flags)
 	}
 	if (file_judge_and_query_path(call, 0, POLICY_READ, flags, &question) == 0 &&
 	    access_check_public_object(call, &access) == 0)
-		call_return_result(call, access.answer < 0 ? access.answer : access_judge_by_policy(call, &access));
+		call_return_result(call, access.result < 0 ? access.result : access_judge_by_policy(call, &access));
 }
 
 HANDLER(sys_access, access_path(call, call_get_int(call, 1), 0))

@@ -78,7 +78,7 @@ bool terminal_refuse_if_not_of_run(struct call *call, int fd)
 	return true;
 }
 
-bool terminal_refuse_shared_mode(struct call *call, mode_t mode)
+bool terminal_refuse_mode_open_to_others(struct call *call, mode_t mode)
 {
 	bool shared;
 

@@ -28,6 +28,6 @@ bool terminal_refuse_if_not_of_run(struct call *call, int fd);
  * Refuses a mode by which other users could open a slave that has a name on the host. Only the group's write access,
  * which mesg(1) and sshd(8) set, is allowed. True: refused.
  */
-bool terminal_refuse_shared_mode(struct call *call, mode_t mode);
+bool terminal_refuse_mode_open_to_others(struct call *call, mode_t mode);
 
 #endif

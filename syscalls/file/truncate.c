@@ -19,7 +19,7 @@ static bool truncate_exceeds_limit(struct call *call, const struct stat *status,
 
 	if (length <= status->st_size)
 		return false;
-	if (prlimit(call->tid, RLIMIT_FSIZE, NULL, &limit) < 0 || !call_is_awaited(call))
+	if (prlimit(call->tid, RLIMIT_FSIZE, NULL, &limit) < 0 || !call_thread_still_waits(call))
 		return call_end_without_response(call) < 0;
 	if (limit.rlim_cur == RLIM_INFINITY || (uint64_t)length <= limit.rlim_cur)
 		return false;
@@ -38,7 +38,7 @@ static int truncate_pin_file(struct call *call, int64_t length)
 
 	if (length < 0)
 		return call_fail(call, -EINVAL);
-	fd = file_pin_at(call, 0, POLICY_WRITE, 0);
+	fd = file_pin_path_at(call, 0, POLICY_WRITE, 0);
 	if (fd < 0)
 		return -1;
 	if (fstat(fd, &status) < 0)
@@ -56,12 +56,12 @@ void sys_truncate(struct call *call)
 
 	if (fd < 0 || disk_watch_file(call, fd, false) < 0 || file_commit_change(call, 0) < 0)
 		return;
-	file_end_call(call, truncate(file_link(fd).path, length));
+	file_end_call(call, truncate(file_proc_fd_path(fd).path, length));
 	disk_measure_changed_file(call, fd);
 }
 
 /* The most bytes that the range can add. A file whose blocks cover its size has no holes to fill. */
-static uint64_t allocate_get_growth(const struct stat *status, int mode, int64_t offset, int64_t len)
+static uint64_t fallocate_get_growth_bytes(const struct stat *status, int mode, int64_t offset, int64_t len)
 {
 	bool dense = (uint64_t)status->st_blocks * 512 >= (uint64_t)status->st_size;
 	int64_t end, beyond;
@@ -77,7 +77,7 @@ static uint64_t allocate_get_growth(const struct stat *status, int mode, int64_t
 }
 
 /* Checks in the order of vfs_fallocate() in fs/open.c. False with the outcome set. */
-static bool allocate_check_file(struct call *call, int pin, struct stat *status)
+static bool fallocate_check_file(struct call *call, int pin, struct stat *status)
 {
 	int mode = call_get_int(call, 1);
 	int64_t offset = (int64_t)call->arg[2], len = (int64_t)call->arg[3], end;
@@ -96,7 +96,7 @@ static bool allocate_check_file(struct call *call, int pin, struct stat *status)
 		return true; /* a file that is not watched, such as a memfd, counts as memory */
 	else
 		return (mode & FALLOC_FL_KEEP_SIZE || !truncate_exceeds_limit(call, status, end)) &&
-		       disk_admit_bytes(call, allocate_get_growth(status, mode, offset, len)) == 0 &&
+		       disk_admit_bytes(call, fallocate_get_growth_bytes(status, mode, offset, len)) == 0 &&
 		       disk_watch_file(call, pin, false) == 0;
 	return false;
 }
@@ -110,9 +110,9 @@ void sys_fallocate(struct call *call)
 	_cleanup_close_ int pin = file_open_fd_object(call, call_get_int(call, 0)), fd = -1;
 	struct stat status;
 
-	if (pin < 0 || !allocate_check_file(call, pin, &status))
+	if (pin < 0 || !fallocate_check_file(call, pin, &status))
 		return;
-	fd = open(file_link(pin).path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	fd = open(file_proc_fd_path(pin).path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		call_fail(call, -EOPNOTSUPP);
 	if (fd < 0 || call_commit_record(call) < 0)

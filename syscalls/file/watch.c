@@ -17,7 +17,7 @@
  * the pin may be of the host's directory (view_open_place), and for those without a virtual path. On EACCES programs
  * poll.
  */
-static bool watch_events_name_only_shown(const struct call *call, int object)
+static bool watch_events_name_only_visible_names(const struct call *call, int object)
 {
 	const struct place *place = &call->resolved_place[0];
 	struct stat status;
@@ -56,11 +56,12 @@ void sys_inotify_add_watch(struct call *call)
 			  O_PATH | O_CLOEXEC | (mask & IN_ONLYDIR ? O_DIRECTORY : 0));
 	if (object < 0 || (fstat(object, &status) == 0 && file_refuse_unless_public(call, &status, S_IROTH) < 0))
 		return;
-	if (!watch_events_name_only_shown(call, object)) {
+	if (!watch_events_name_only_visible_names(call, object)) {
 		call_refuse(call, -EACCES, NULL, "names_not_granted");
 	} else if (call_commit_record(call) == 0) {
 		memfds_note_kernel_queues(call->sandbox->memfds);
 		/* Added without IN_DONT_FOLLOW, because the link in /proc to the pinned object must be followed. */
-		file_end_call(call, inotify_add_watch(watch, file_link(object).path, mask & ~(unsigned)IN_DONT_FOLLOW));
+		file_end_call(call, inotify_add_watch(watch, file_proc_fd_path(object).path,
+						      mask & ~(unsigned)IN_DONT_FOLLOW));
 	}
 }

@@ -33,8 +33,8 @@ static int xattr_check_arguments(struct call *call, const struct xattr_target *t
 {
 	if (target->at_flags & ~(unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 		return call_fail(call, -EINVAL);
-	if (named && (call->text_error || call->text_len < 1 || call->text_len > XATTR_NAME_BYTES_MAX))
-		return call_fail(call, call->text_error == -EFAULT ? -EFAULT : -ERANGE);
+	if (named && (call->text_arg_error || call->text_arg_len < 1 || call->text_arg_len > XATTR_NAME_BYTES_MAX))
+		return call_fail(call, call->text_arg_error == -EFAULT ? -EFAULT : -ERANGE);
 	return 0;
 }
 
@@ -48,7 +48,7 @@ static int xattr_pin_target(struct call *call, const struct xattr_target *target
 
 	if (!target->is_by_fd && !empty)
 		return write ? file_pin_for_metadata_change(call, target->at_flags)
-			     : file_pin_at(call, 0, POLICY_READ, target->at_flags);
+			     : file_pin_path_at(call, 0, POLICY_READ, target->at_flags);
 	if (write)
 		return file_pin_fd_for_metadata_change(call, fd);
 	if (file_fd_is_opath(call, fd))
@@ -59,7 +59,7 @@ static int xattr_pin_target(struct call *call, const struct xattr_target *target
 /* The bytes that the attribute takes now; 0: the attribute does not exist. */
 static uint64_t xattr_measure_bytes(const struct call *call, int fd)
 {
-	ssize_t size = getxattr(file_link(fd).path, call->text_arg, NULL, 0);
+	ssize_t size = getxattr(file_proc_fd_path(fd).path, call->text_arg, NULL, 0);
 
 	return size < 0 ? 0 : (uint64_t)size + XATTR_KERNEL_BYTES_PER_ATTRIBUTE;
 }
@@ -116,7 +116,7 @@ static void xattr_set(struct call *call, struct xattr_target target, uint64_t ad
 	if (!xattr_admit_bytes(call, before, size + XATTR_KERNEL_BYTES_PER_ATTRIBUTE) ||
 	    disk_watch_file(call, fd, false) < 0 || file_commit_change(call, 0) < 0)
 		return;
-	file_end_call(call, setxattr(file_link(fd).path, call->text_arg, value, size, (int)flags));
+	file_end_call(call, setxattr(file_proc_fd_path(fd).path, call->text_arg, value, size, (int)flags));
 	if (file_get_outcome_error(call) == 0)
 		xattr_count_changed_bytes(call, before, size + XATTR_KERNEL_BYTES_PER_ATTRIBUTE);
 	disk_measure_changed_file(call, fd);
@@ -132,7 +132,7 @@ static void xattr_remove(struct call *call, struct xattr_target target)
 	before = xattr_measure_bytes(call, fd);
 	if (file_commit_change(call, 0) < 0)
 		return;
-	file_end_call(call, removexattr(file_link(fd).path, call->text_arg));
+	file_end_call(call, removexattr(file_proc_fd_path(fd).path, call->text_arg));
 	if (file_get_outcome_error(call) == 0)
 		xattr_count_changed_bytes(call, before, 0);
 }
@@ -158,9 +158,9 @@ static void xattr_get_or_list(struct call *call, struct xattr_target target, boo
 	if (fd < 0 || (!list && (fstat(fd, &status) < 0 || file_refuse_unless_public(call, &status, S_IROTH) < 0)))
 		return;
 	if (list)
-		len = listxattr(file_link(fd).path, value, size);
+		len = listxattr(file_proc_fd_path(fd).path, value, size);
 	else
-		len = getxattr(file_link(fd).path, call->text_arg, value, size);
+		len = getxattr(file_proc_fd_path(fd).path, call->text_arg, value, size);
 	file_end_call_with_output(call, addr, value, size && len > 0 ? (size_t)len : 0, len);
 }
 
@@ -187,14 +187,14 @@ HANDLER(sys_llistxattr, xattr_get_or_list(call, xattr_by_link, true, call->arg[1
 HANDLER(sys_listxattrat, xattr_get_or_list(call, xattr_at(call), true, call->arg[3], call->arg[4]))
 
 /* struct xattr_args of linux/xattr.h (Linux 6.13). */
-struct xattr_value {
+struct xattr_args_of_call {
 	uint64_t value __attribute__((aligned(8)));
 	uint32_t size;
 	uint32_t flags;
 };
 
 /* Copies struct xattr_args from argument 4; argument 5 is its size. False: the outcome is set. */
-static bool xattr_copy_args(struct call *call, struct xattr_value *ret_args)
+static bool xattr_copy_args(struct call *call, struct xattr_args_of_call *ret_args)
 {
 	int r = decode_extensible_struct(call, 4, ret_args, sizeof(*ret_args), call->arg[5], sizeof(*ret_args));
 
@@ -206,7 +206,7 @@ static bool xattr_copy_args(struct call *call, struct xattr_value *ret_args)
 void sys_setxattrat(struct call *call)
 {
 	struct xattr_target target = xattr_at(call);
-	struct xattr_value args;
+	struct xattr_args_of_call args;
 
 	if (xattr_copy_args(call, &args) && xattr_check_arguments(call, &target, false) == 0)
 		xattr_set(call, target, args.value, args.size, args.flags);
@@ -214,7 +214,7 @@ void sys_setxattrat(struct call *call)
 
 void sys_getxattrat(struct call *call)
 {
-	struct xattr_value args;
+	struct xattr_args_of_call args;
 
 	if (!xattr_copy_args(call, &args))
 		return;

@@ -31,7 +31,7 @@ static int bind_make_socket_file(int parent, const char *name, int socket_fd)
 }
 
 /* Binds to a path. Checks in the kernel's order: first the path, then whether the socket is bound already. */
-static void bind_path(struct call *call)
+static void bind_unix_path(struct call *call)
 {
 	struct sockets *sockets = call->sandbox->unix_sockets;
 	const char *name;
@@ -62,7 +62,7 @@ static void bind_path(struct call *call)
 }
 
 /* Abstract names are private to the run, so no rule is about them. */
-static void bind_abstract(struct call *call, const struct sockaddr_storage *address, int len)
+static void bind_unix_abstract(struct call *call, const struct sockaddr_storage *address, int len)
 {
 	struct sockets_address name = {.len = (socklen_t)len};
 	_cleanup_close_ int copy = -1;
@@ -78,11 +78,11 @@ static void bind_unix(struct call *call, const struct sockaddr_storage *address,
 {
 	switch (net_read_unix_address(call, address, len)) {
 	case NET_UNIX_PATH:
-		bind_path(call);
+		bind_unix_path(call);
 		break;
 	case NET_UNIX_ABSTRACT:
 	case NET_UNIX_UNNAMED: /* an abstract name is chosen */
-		bind_abstract(call, address, len);
+		bind_unix_abstract(call, address, len);
 		break;
 	case NET_UNIX_INVALID:
 	default:

@@ -86,7 +86,7 @@ static void connect_commit_and_connect(struct call *call, int socket_fd, const s
 		call_return_result(call, r);
 }
 
-static void connect_path(struct call *call)
+static void connect_unix_path(struct call *call)
 {
 	struct sockets_address address;
 	_cleanup_close_ int pin = unix_find_socket_of_path(call, &address), copy = -1;
@@ -97,7 +97,7 @@ static void connect_path(struct call *call)
 }
 
 /* Abstract names are private to the run: only what it has bound is found. */
-static void connect_abstract(struct call *call, const struct sockaddr_storage *name, int len)
+static void connect_unix_abstract(struct call *call, const struct sockaddr_storage *name, int len)
 {
 	struct sockets_address address = {.len = (socklen_t)len};
 	_cleanup_close_ int pin = -1, copy = -1;
@@ -142,14 +142,14 @@ static void connect_unix(struct call *call, const struct sockaddr_storage *addre
 
 	switch (net_read_unix_address(call, address, len)) {
 	case NET_UNIX_PATH:
-		connect_path(call);
+		connect_unix_path(call);
 		/* glibc tries the name service cache before passwd and DNS (nscd/nscd_helper.c). */
 		if (call->decision.verdict == VERDICT_DENY &&
 		    (strcmp(path, "/var/run/nscd/socket") == 0 || strcmp(path, "/run/nscd/socket") == 0))
 			call->decision.reason = DENIAL_REASON_PROBE;
 		break;
 	case NET_UNIX_ABSTRACT:
-		connect_abstract(call, address, len);
+		connect_unix_abstract(call, address, len);
 		break;
 	case NET_UNIX_UNNAMED:
 	case NET_UNIX_INVALID:

@@ -51,7 +51,7 @@ static int inet_bind_socket(struct call *call, const struct inet_socket *socket,
 	/* A bound UDP socket receives at once, so its port has to be granted now. A TCP port is judged at listen(2). */
 	if (r == 0 && !inet->options.has_own_netns && !socket->kind.is_stream &&
 	    policy_net_judge_listen(inet->options.policy, asked->port).is_allowed)
-		r = inet_fence_remove_filter(socket->fd);
+		r = inet_filter_remove(socket->fd);
 	if (r == 0 && !inet_is_same_address(&real, asked))
 		inet_names_store(inet, socket, asked, NULL);
 	return r;
@@ -82,7 +82,7 @@ static void bind_judge_address(struct call *call, const struct inet_socket *sock
 	const struct inet *inet = call->sandbox->inet;
 
 	inet_record_endpoint(call, asked, NULL, !socket->kind.is_stream);
-	if (inet_refuse_closed(call, -EACCES))
+	if (inet_refuse_if_network_was_closed(call, -EACCES))
 		return;
 	if (!inet_is_any(asked) && !inet_is_loopback(asked) && !inet_is_own_pool_address(inet, asked))
 		target_allow_but_fail(call, -EADDRNOTAVAIL);
@@ -107,7 +107,7 @@ void inet_bind(struct call *call, const struct sockaddr_storage *address, int le
 }
 
 /* Judges listen(2): the policy must grant "any port" or this port. bind(2) has judged a port that the program chose. */
-static bool bind_judge_listen(struct call *call, const struct inet_address *bound)
+static bool bind_judge_listening_port(struct call *call, const struct inet_address *bound)
 {
 	struct net_verdict verdict = policy_net_judge_listen(call->sandbox->policy, 0);
 
@@ -159,6 +159,6 @@ void inet_listen(struct call *call, int copy)
 		call_fail(call, r);
 	else
 		inet_record_endpoint(call, &bound, NULL, false);
-	if (r == 0 && bind_judge_listen(call, &bound) && call_commit_record(call) == 0)
+	if (r == 0 && bind_judge_listening_port(call, &bound) && call_commit_record(call) == 0)
 		call_return_result(call, bind_listen(call, &socket, &bound));
 }

@@ -48,7 +48,7 @@ static struct inet_egress_connect *inet_make_egress_connect(const struct inet *i
 	dial->request.family = (uint8_t)to->family;
 	dial->request.port = to->port;
 	dial->request.source_port = source_port;
-	if (route->kind == INET_ENDPOINT)
+	if (route->kind == INET_TO_ENDPOINT)
 		(void)snprintf(dial->request.host, sizeof(dial->request.host), "%s", route->host);
 	dial->listener = inet_make_v4(inet->options.loopback, inet->options.listener_port);
 	dial->domain = socket->kind.domain;
@@ -122,7 +122,7 @@ static void inet_connect_to_run_listener(struct call *call, struct inet_socket *
 		return;
 	}
 	if (held >= 0 &&
-	    !inet_listeners_keep_for_connect(call->sandbox->inet->listeners, socket->fd, steal_fd(&held))) {
+	    !inet_listeners_hold_until_connected(call->sandbox->inet->listeners, socket->fd, steal_fd(&held))) {
 		inet_end_tcp_connect(socket->fd);
 		r = -EAGAIN;
 	}
@@ -149,7 +149,7 @@ static int inet_hold_listener(struct call *call, const struct inet_address *to, 
 }
 
 /* Connects in the run's network namespace, whose loopback has one foreign listener: egress', which is hidden. */
-static void inet_connect_in_netns(struct call *call, struct inet_socket *socket, const struct inet_address *to)
+static void inet_connect_in_own_netns(struct call *call, struct inet_socket *socket, const struct inet_address *to)
 {
 	const struct inet *inet = call->sandbox->inet;
 	const struct inet_address listener = inet_make_v4(inet->options.loopback, 0);
@@ -169,7 +169,7 @@ static void inet_connect_to_run_socket(struct call *call, struct inet_socket *so
 
 	inet_allow_call(call, NULL);
 	if (inet->options.has_own_netns) {
-		inet_connect_in_netns(call, socket, to);
+		inet_connect_in_own_netns(call, socket, to);
 		return;
 	}
 	held = inet_hold_listener(call, to, &at);
@@ -218,14 +218,14 @@ static void inet_connect_stream(struct call *call, struct inet_socket *socket, c
 
 	inet_judge_address(inet, to, false, &route);
 	inet_record_endpoint(call, to, route.host, false);
-	if (inet_refuse_closed(call, -ECONNREFUSED))
+	if (inet_refuse_if_network_was_closed(call, -ECONNREFUSED))
 		return;
 	switch (route.kind) {
-	case INET_ENDPOINT:
-	case INET_PROXY:
+	case INET_TO_ENDPOINT:
+	case INET_TO_PROXY:
 		inet_connect_by_egress(call, socket, to, &route);
 		break;
-	case INET_DNS:
+	case INET_TO_DNS:
 		inet_connect_to_dns(call, socket, to);
 		break;
 	case INET_TO_RUN_SOCKET:

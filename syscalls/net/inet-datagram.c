@@ -39,7 +39,7 @@ static int endpoint_make_socket(const struct inet *inet, const struct inet_addre
 		r = endpoint->fd = endpoint_bind_socket(inet, address, &endpoint->at);
 		if (r < 0 || inet->options.has_own_netns)
 			break;
-		r = endpoint->guard_fd = inet_fence_reserve_port(endpoint->fd);
+		r = endpoint->guard_fd = inet_filter_reserve_port(endpoint->fd);
 		if (r < 0)
 			inet_endpoint_release(endpoint);
 	}
@@ -123,9 +123,9 @@ static int inet_judge_datagram_destination(struct inet *inet, const struct inet_
 {
 	inet_judge_address(inet, to, true, route);
 	switch (route->kind) {
-	case INET_ENDPOINT:
+	case INET_TO_ENDPOINT:
 		return endpoint_find_or_make(inet, route->host, to, ret_at);
-	case INET_DNS:
+	case INET_TO_DNS:
 		*ret_at = inet_make_v4(inet->options.loopback, inet->options.dns_port);
 		return 0;
 	case INET_TO_RUN_SOCKET:
@@ -136,7 +136,7 @@ static int inet_judge_datagram_destination(struct inet *inet, const struct inet_
 		}
 		*ret_at = *to;
 		return 0;
-	case INET_PROXY:
+	case INET_TO_PROXY:
 	case INET_TO_NOWHERE:
 	default:
 		return -ENOENT;
@@ -168,7 +168,7 @@ static int inet_prepare_socket(const struct inet *inet, const struct inet_socket
 		r = inet_undo_autobind(socket, &own);
 		if (r == 0)
 			r = inet_bind_any_port(socket, &own);
-		return r < 0 ? r : inet_fence_accept_from_endpoints(inet, socket->fd);
+		return r < 0 ? r : inet_filter_accept_from_endpoints(inet, socket->fd);
 	}
 	if (socket->kind.is_v6_only && at->family == AF_INET)
 		/* fails on a bound socket, whose sends then fail */
@@ -195,7 +195,7 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 	}
 	r = inet_judge_datagram_destination(inet, &to, &route, &at);
 	inet_record_endpoint(call, &to, route.host, true);
-	if (inet_refuse_closed(call, -ECONNREFUSED))
+	if (inet_refuse_if_network_was_closed(call, -ECONNREFUSED))
 		return -ECONNREFUSED;
 	if (r == -ENOENT) {
 		inet_refuse_call(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
@@ -205,7 +205,7 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 		inet_refuse_call(call, -ENETDOWN, route.verdict.label, "egress_failed");
 		return -ENETDOWN;
 	}
-	inet_allow_call(call, route.kind == INET_ENDPOINT ? &route.verdict : NULL);
+	inet_allow_call(call, route.kind == INET_TO_ENDPOINT ? &route.verdict : NULL);
 	r = inet_prepare_socket(inet, socket, &at);
 	if (r < 0) {
 		call_fail(call, r);
@@ -237,13 +237,13 @@ void inet_connect_datagram(struct call *call, const struct inet_socket *socket, 
 	int r = inet_judge_datagram_destination(inet, to, &route, &at);
 
 	inet_record_endpoint(call, to, route.host, true);
-	if (inet_refuse_closed(call, -ECONNREFUSED))
+	if (inet_refuse_if_network_was_closed(call, -ECONNREFUSED))
 		return;
 	if (r == -ENOENT && !inet_denied_connect_is_harmless(inet, to, &route)) {
 		inet_refuse_call(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		return;
 	}
-	inet_allow_call(call, route.kind == INET_ENDPOINT ? &route.verdict : NULL);
+	inet_allow_call(call, route.kind == INET_TO_ENDPOINT ? &route.verdict : NULL);
 	if (r < 0) /* connects to a socket at which sends fail with ECONNREFUSED */
 		at = inet_make_v4(inet->options.loopback, inet->options.sink_port);
 	r = inet_prepare_socket(inet, socket, &at);

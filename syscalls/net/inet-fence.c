@@ -7,88 +7,89 @@
 #include "syscalls/net/inet-private.h"
 
 /* Most instructions before the ports. Two more follow for each port: the DNS port, and one for each endpoint. */
-#define FENCE_HEAD_INSTRUCTIONS_MAX 9u
-#define FENCE_MAX (FENCE_HEAD_INSTRUCTIONS_MAX + 2u * (1u + INET_ENDPOINTS_MAX))
+#define SOCKET_FILTER_HEAD_INSTRUCTIONS_MAX 9u
+#define SOCKET_FILTER_INSTRUCTIONS_MAX (SOCKET_FILTER_HEAD_INSTRUCTIONS_MAX + 2u * (1u + INET_ENDPOINTS_MAX))
 
-_Static_assert(FENCE_MAX <= BPF_MAXINSNS, "a filter has room for all endpoints");
+_Static_assert(SOCKET_FILTER_INSTRUCTIONS_MAX <= BPF_MAXINSNS, "a filter has room for all endpoints");
 
-struct fence {
-	struct sock_filter code[FENCE_MAX];
+struct socket_filter {
+	struct sock_filter code[SOCKET_FILTER_INSTRUCTIONS_MAX];
 	unsigned short len;
 };
 
-static void fence_emit_instruction(struct fence *fence, uint16_t code, uint8_t unequal, uint32_t k)
+static void socket_filter_emit_instruction(struct socket_filter *filter, uint16_t code, uint8_t unequal, uint32_t k)
 {
-	fence->code[fence->len++] = (struct sock_filter){.code = code, .jf = unequal, .k = k};
+	filter->code[filter->len++] = (struct sock_filter){.code = code, .jf = unequal, .k = k};
 }
 
-static void fence_emit_drop(struct fence *fence)
+static void socket_filter_emit_drop(struct socket_filter *filter)
 {
-	fence_emit_instruction(fence, BPF_RET | BPF_K, 0, 0);
+	socket_filter_emit_instruction(filter, BPF_RET | BPF_K, 0, 0);
 }
 
-static void fence_emit_accept_if(struct fence *fence, uint32_t value)
+static void socket_filter_emit_accept_if_equal(struct socket_filter *filter, uint32_t value)
 {
-	fence_emit_instruction(fence, BPF_JMP | BPF_JEQ | BPF_K, 1, value);
-	fence_emit_instruction(fence, BPF_RET | BPF_K, 0, UINT32_MAX);
+	socket_filter_emit_instruction(filter, BPF_JMP | BPF_JEQ | BPF_K, 1, value);
+	socket_filter_emit_instruction(filter, BPF_RET | BPF_K, 0, UINT32_MAX);
 }
 
 /* Drops the datagram unless the BPF accumulator is `value`. */
-static void fence_emit_drop_unless_equal(struct fence *fence, uint32_t value)
+static void socket_filter_emit_drop_unless_equal(struct socket_filter *filter, uint32_t value)
 {
-	fence->code[fence->len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0);
-	fence_emit_drop(fence);
+	filter->code[filter->len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0);
+	socket_filter_emit_drop(filter);
 }
 
 /* Filters of UDP sockets see the UDP header first: offset 0 is the source port. */
-static void fence_build_filter(const struct inet *inet, struct fence *fence)
+static void socket_filter_build(const struct inet *inet, struct socket_filter *filter)
 {
 	const uint32_t net = (uint32_t)SKF_NET_OFF;
 
-	fence->len = 0;
-	fence_emit_instruction(fence, BPF_LD | BPF_B | BPF_ABS, 0, net);
-	fence_emit_instruction(fence, BPF_ALU | BPF_RSH | BPF_K, 0, 4);
-	fence_emit_drop_unless_equal(fence, 4); /* egress sends from IPv4 addresses, to AF_INET6 sockets as well */
-	fence_emit_instruction(fence, BPF_LD | BPF_W | BPF_ABS, 0, net + 12);
-	fence_emit_drop_unless_equal(fence, ntohl(inet->options.loopback.s_addr));
-	fence_emit_instruction(fence, BPF_LD | BPF_H | BPF_ABS, 0, 0);
-	fence_emit_accept_if(fence, inet->options.dns_port);
+	filter->len = 0;
+	socket_filter_emit_instruction(filter, BPF_LD | BPF_B | BPF_ABS, 0, net);
+	socket_filter_emit_instruction(filter, BPF_ALU | BPF_RSH | BPF_K, 0, 4);
+	socket_filter_emit_drop_unless_equal(filter,
+					     4); /* egress sends from IPv4 addresses, to AF_INET6 sockets as well */
+	socket_filter_emit_instruction(filter, BPF_LD | BPF_W | BPF_ABS, 0, net + 12);
+	socket_filter_emit_drop_unless_equal(filter, ntohl(inet->options.loopback.s_addr));
+	socket_filter_emit_instruction(filter, BPF_LD | BPF_H | BPF_ABS, 0, 0);
+	socket_filter_emit_accept_if_equal(filter, inet->options.dns_port);
 	for (size_t i = 0; i < inet->endpoint_count; i++)
-		fence_emit_accept_if(fence, inet->endpoint[i].at.port);
-	fence_emit_drop(fence);
+		socket_filter_emit_accept_if_equal(filter, inet->endpoint[i].at.port);
+	socket_filter_emit_drop(filter);
 }
 
-static int fence_attach_filter(int socket_fd, struct fence *fence)
+static int socket_filter_attach(int socket_fd, struct socket_filter *filter)
 {
-	const struct sock_fprog program = {.len = fence->len, .filter = fence->code};
+	const struct sock_fprog program = {.len = filter->len, .filter = filter->code};
 
 	return setsockopt(socket_fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) < 0 ? -errno : 0;
 }
 
-int inet_fence_drop_all(int socket_fd)
+int inet_filter_drop_all(int socket_fd)
 {
-	struct fence fence = {.len = 0};
+	struct socket_filter filter = {.len = 0};
 
-	fence_emit_drop(&fence);
-	return fence_attach_filter(socket_fd, &fence);
+	socket_filter_emit_drop(&filter);
+	return socket_filter_attach(socket_fd, &filter);
 }
 
-int inet_fence_accept_from_endpoints(const struct inet *inet, int socket_fd)
+int inet_filter_accept_from_endpoints(const struct inet *inet, int socket_fd)
 {
-	struct fence fence;
+	struct socket_filter filter;
 	socklen_t len = 0; /* before the call: read no instructions; after it: the number of instructions */
 
-	if (getsockopt(socket_fd, SOL_SOCKET, SO_GET_FILTER, fence.code, &len) < 0)
+	if (getsockopt(socket_fd, SOL_SOCKET, SO_GET_FILTER, filter.code, &len) < 0)
 		return -errno;
-	fence_build_filter(inet, &fence);
+	socket_filter_build(inet, &filter);
 	/*
 	 * A length of 0 means that no filter is attached. Endpoints are only added, never removed, so a filter of the
 	 * same length is the same filter.
 	 */
-	return len == 0 || len == fence.len ? 0 : fence_attach_filter(socket_fd, &fence);
+	return len == 0 || len == filter.len ? 0 : socket_filter_attach(socket_fd, &filter);
 }
 
-int inet_fence_remove_filter(int socket_fd)
+int inet_filter_remove(int socket_fd)
 {
 	const int unused = 0;
 
@@ -97,7 +98,7 @@ int inet_fence_remove_filter(int socket_fd)
 	return -errno;
 }
 
-static int fence_set_reuseport(int socket_fd, int on)
+static int socket_filter_set_reuseport(int socket_fd, int on)
 {
 	return setsockopt(socket_fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0 ? -errno : 0;
 }
@@ -106,21 +107,21 @@ static int fence_set_reuseport(int socket_fd, int on)
  * Binds the guard to the socket's port. SO_REUSEPORT is on only meanwhile. It admits sockets of the same user only;
  * with SO_REUSEADDR, sockets of other users could bind the port as well (net/ipv4/udp.c: udp_lib_lport_inuse).
  */
-static int fence_bind_port_guard(int guard_fd, int socket_fd, const struct sockaddr_in *name)
+static int socket_filter_bind_port_guard(int guard_fd, int socket_fd, const struct sockaddr_in *name)
 {
-	int r = fence_set_reuseport(guard_fd, 1), end;
+	int r = socket_filter_set_reuseport(guard_fd, 1), end;
 
 	if (r == 0)
-		r = fence_set_reuseport(socket_fd, 1);
+		r = socket_filter_set_reuseport(socket_fd, 1);
 	if (r == 0 && bind(guard_fd, (const struct sockaddr *)name, sizeof(*name)) < 0)
 		r = -errno;
-	end = fence_set_reuseport(socket_fd, 0);
+	end = socket_filter_set_reuseport(socket_fd, 0);
 	if (end == 0)
-		end = fence_set_reuseport(guard_fd, 0);
+		end = socket_filter_set_reuseport(guard_fd, 0);
 	return r < 0 ? r : end;
 }
 
-int inet_fence_reserve_port(int socket_fd)
+int inet_filter_reserve_port(int socket_fd)
 {
 	struct sockaddr_in name = {.sin_family = AF_UNSPEC};
 	socklen_t len = sizeof(name);
@@ -133,8 +134,8 @@ int inet_fence_reserve_port(int socket_fd)
 	if (guard < 0)
 		return -errno;
 	name.sin_addr.s_addr = INADDR_ANY;
-	r = inet_fence_drop_all(guard);
+	r = inet_filter_drop_all(guard);
 	if (r == 0)
-		r = fence_bind_port_guard(guard, socket_fd, &name);
+		r = socket_filter_bind_port_guard(guard, socket_fd, &name);
 	return r < 0 ? r : steal_fd(&guard);
 }

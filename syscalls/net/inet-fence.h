@@ -11,14 +11,14 @@
 struct inet;
 
 /* Drops every datagram that arrives. Returns 0 or -errno, like the next two functions. */
-int inet_fence_drop_all(int socket_fd);
+int inet_filter_drop_all(int socket_fd);
 /*
  * Lets datagrams from the DNS server and from all UDP endpoints made so far reach the socket, by address and port.
  * Called when the target sends to one of them.
  */
-int inet_fence_accept_from_endpoints(const struct inet *inet, int socket_fd);
+int inet_filter_accept_from_endpoints(const struct inet *inet, int socket_fd);
 /* Removes the filter, because the socket is bound to a port that the policy grants. */
-int inet_fence_remove_filter(int socket_fd);
+int inet_filter_remove(int socket_fd);
 
 /*
  * Reserves the port of a bound IPv4 UDP socket at every other address. Otherwise a socket at another address could send
@@ -26,6 +26,6 @@ int inet_fence_remove_filter(int socket_fd);
  * descriptor that holds the port and drops all datagrams, owned by the caller; or -errno. -EADDRINUSE: the port is
  * taken.
  */
-int inet_fence_reserve_port(int socket_fd);
+int inet_filter_reserve_port(int socket_fd);
 
 #endif

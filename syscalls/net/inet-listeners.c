@@ -12,7 +12,7 @@
 
 #define SEARCHED_PROCESSES_MAX 4096 /* most processes that are searched for a socket */
 
-struct listener {
+struct run_listener {
 	struct inet_address at;
 	ino_t ino;
 	pid_t tgid; /* the process that has the socket as its descriptor `number` */
@@ -25,7 +25,7 @@ struct pending_connect {
 };
 
 struct inet_listeners {
-	struct listener item[INET_LISTENERS_MAX];
+	struct run_listener item[INET_LISTENERS_MAX];
 	size_t count;
 	struct pending_connect pending_connect[INET_PENDING_CONNECTS_MAX];
 	size_t pending_connects;
@@ -98,7 +98,7 @@ static int listeners_find_fd_number_in_process(pid_t tgid, ino_t ino)
 }
 
 /* Finds a process of the run that has the socket, and stores it in the item. False: no process has it. */
-static bool listeners_find_holder(const struct call *call, struct listener *item)
+static bool listeners_find_holder(const struct call *call, struct run_listener *item)
 {
 	_cleanup_free_ pid_t *member = calloc(SEARCHED_PROCESSES_MAX, sizeof(*member));
 	size_t count = member ? task_table_list_processes(call->sandbox->tree, member, SEARCHED_PROCESSES_MAX) : 0;
@@ -116,7 +116,7 @@ static bool listeners_find_holder(const struct call *call, struct listener *item
 }
 
 /* A duplicate of the item's socket, or -ENOENT. Without held_fd it may be another socket with a reused inode number. */
-static int listeners_duplicate_socket(const struct call *call, struct listener *item)
+static int listeners_duplicate_socket(const struct call *call, struct run_listener *item)
 {
 	_cleanup_close_ int fd = -1;
 
@@ -130,13 +130,13 @@ static int listeners_duplicate_socket(const struct call *call, struct listener *
 	return fd >= 0 && listeners_get_inode(fd) == item->ino ? steal_fd(&fd) : -ENOENT;
 }
 
-static bool listeners_has_address(const struct listener *item, const struct inet_address *at)
+static bool listeners_has_address(const struct run_listener *item, const struct inet_address *at)
 {
 	return inet_is_same_address(&item->at, at) && item->at.port == at->port;
 }
 
 /* Like listeners_duplicate_socket(), but -ENOENT unless the socket still listens at the item's address. */
-static int listeners_duplicate_if_listening(const struct call *call, struct listener *item)
+static int listeners_duplicate_if_listening(const struct call *call, struct run_listener *item)
 {
 	_cleanup_close_ int fd = listeners_duplicate_socket(call, item);
 	struct inet_socket socket = {.fd = fd};
@@ -153,7 +153,7 @@ static int listeners_duplicate_if_listening(const struct call *call, struct list
 void inet_listeners_close_orphans(struct inet_listeners *listeners, const struct call *call)
 {
 	for (size_t i = listeners->count; i-- > 0;) {
-		struct listener *item = &listeners->item[i];
+		struct run_listener *item = &listeners->item[i];
 
 		if (item->held_fd >= 0 && !listeners_find_holder(call, item))
 			listeners_remove(listeners, i);
@@ -174,7 +174,7 @@ static void listeners_make_room(struct inet_listeners *listeners, const struct c
 int inet_listeners_add(struct inet_listeners *listeners, const struct call *call, int socket_fd,
 		       const struct inet_address *at)
 {
-	struct listener item = {.at = *at,
+	struct run_listener item = {.at = *at,
 				.ino = listeners_get_inode(socket_fd),
 				.tgid = call->task->tgid,
 				.target_fd = call_get_int(call, 0),
@@ -198,7 +198,7 @@ int inet_listeners_duplicate_socket_at(struct inet_listeners *listeners, const s
 				       const struct inet_address *at)
 {
 	for (size_t i = listeners->count; i-- > 0;) {
-		struct listener *item = &listeners->item[i];
+		struct run_listener *item = &listeners->item[i];
 		_cleanup_close_ int fd = -1;
 
 		if (!listeners_has_address(item, at))
@@ -226,7 +226,7 @@ static void listeners_close_ended_connects(struct inet_listeners *listeners)
 	}
 }
 
-bool inet_listeners_keep_for_connect(struct inet_listeners *listeners, int socket_fd, int held_fd)
+bool inet_listeners_hold_until_connected(struct inet_listeners *listeners, int socket_fd, int held_fd)
 {
 	_cleanup_close_ int held = held_fd;
 	_cleanup_close_ int copy = -1;

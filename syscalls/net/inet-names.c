@@ -1,16 +1,17 @@
 /* The names of sockets as the target knows them, where they differ from the kernel's: see inet-private.h. */
 #include "syscalls/net/inet-private.h"
 
-#define NAMES_ENTRIES_PER_TABLE 65536u
-#define NAMES_TABLES 4u
+#define INET_NAMES_ENTRIES_PER_TABLE 65536u
+#define INET_NAMES_TABLE_COUNT 4u
 
-struct names_entry {
-	uint64_t cookie;               /* 0: the entry is empty */
+struct inet_names_entry {
+	uint64_t socket_cookie;               /* 0: the entry is empty */
 	struct inet_address own, peer; /* family AF_UNSPEC: the kernel's name is right */
 };
 
 struct inet_names {
-	struct names_entry entry[NAMES_TABLES][NAMES_ENTRIES_PER_TABLE]; /* pages of unused ports are never touched */
+	struct inet_names_entry entry[INET_NAMES_TABLE_COUNT]
+				     [INET_NAMES_ENTRIES_PER_TABLE]; /* pages of unused ports are never touched */
 };
 
 struct inet_names *inet_names_create(void)
@@ -30,9 +31,9 @@ static uint64_t names_get_cookie(int socket_fd)
 void inet_names_set(struct inet_names *names, unsigned table, uint16_t local_port, int socket_fd,
 		    const struct inet_address *own, const struct inet_address *peer)
 {
-	struct names_entry *entry = &names->entry[table % NAMES_TABLES][local_port];
+	struct inet_names_entry *entry = &names->entry[table % INET_NAMES_TABLE_COUNT][local_port];
 
-	*entry = (struct names_entry){.cookie = names_get_cookie(socket_fd)};
+	*entry = (struct inet_names_entry){.socket_cookie = names_get_cookie(socket_fd)};
 	if (own)
 		entry->own = *own;
 	if (own && !own->port)
@@ -44,10 +45,10 @@ void inet_names_set(struct inet_names *names, unsigned table, uint16_t local_por
 const struct inet_address *inet_names_get(const struct inet_names *names, unsigned table, uint16_t local_port,
 					  int socket_fd, bool peer)
 {
-	const struct names_entry *entry = &names->entry[table % NAMES_TABLES][local_port];
+	const struct inet_names_entry *entry = &names->entry[table % INET_NAMES_TABLE_COUNT][local_port];
 	const struct inet_address *name = peer ? &entry->peer : &entry->own;
 
-	if (!entry->cookie || name->family == AF_UNSPEC || entry->cookie != names_get_cookie(socket_fd))
+	if (!entry->socket_cookie || name->family == AF_UNSPEC || entry->socket_cookie != names_get_cookie(socket_fd))
 		return NULL;
 	return name;
 }

@@ -67,19 +67,19 @@ int inet_forbid_port_reuse(const struct inet_socket *socket);
 
 /* ---- inet-route.c: where an address leads, and the decision of a call ---- */
 
-enum inet_place {
-	INET_ENDPOINT, /* an endpoint of the policy: `host` is a name, or an address that the policy lists */
-	INET_PROXY,
-	INET_DNS,
+enum inet_destination {
+	INET_TO_ENDPOINT, /* an endpoint of the policy: `host` is a name, or an address that the policy lists */
+	INET_TO_PROXY,
+	INET_TO_DNS,
 	INET_TO_RUN_SOCKET,  /* a socket of the run, on the run's loopback */
 	INET_TO_NOWHERE, /* denied, or unknown to the policy */
 };
 
 struct inet_route {
-	enum inet_place kind;
-	struct net_verdict verdict; /* set for INET_ENDPOINT and INET_TO_NOWHERE */
+	enum inet_destination kind;
+	struct net_verdict verdict; /* set for INET_TO_ENDPOINT and INET_TO_NOWHERE */
 	const char *host;           /* borrowed, or points to `text` */
-	char text[NET_ADDRESS_TEXT_SIZE];
+	char host_text[NET_ADDRESS_TEXT_SIZE];
 };
 
 /* Judges where an address leads by the policy. */
@@ -93,7 +93,7 @@ void inet_allow_call(struct call *call, const struct net_verdict *verdict);
 void inet_refuse_call(struct call *call, int error, const char *rule, const char *reason);
 
 /* Refuses the call if an entry of after_read has closed the network. error is -errno. True: refused. */
-bool inet_refuse_closed(struct call *call, int error);
+bool inet_refuse_if_network_was_closed(struct call *call, int error);
 
 /* The run's own address among the pool's synthetic addresses. */
 struct inet_address inet_get_pool_address(const struct inet *inet, int family);
@@ -162,7 +162,7 @@ void inet_listeners_close_orphans(struct inet_listeners *listeners, const struct
  * Called after a nonblocking connect. Takes the held listener, and keeps it while the connect is in progress. False:
  * too many connects are in progress, so the caller must undo this connect.
  */
-bool inet_listeners_keep_for_connect(struct inet_listeners *listeners, int socket_fd, int held_fd);
+bool inet_listeners_hold_until_connected(struct inet_listeners *listeners, int socket_fd, int held_fd);
 
 /* connect(2) in a thread. Takes held_fd, the listener to reach, or -1. NULL: no memory; held_fd is closed. */
 struct call_work *inet_listeners_make_connect_work(const struct sockaddr_storage *address, socklen_t len, int held_fd);

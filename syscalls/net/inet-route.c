@@ -40,11 +40,11 @@ static void inet_judge_literal_address(struct inet *inet, const struct inet_addr
 	struct sockaddr_storage storage;
 
 	(void)inet_write_sockaddr(address->family, address, &storage);
-	net_address_format((const struct sockaddr *)&storage, route->text);
-	route->host = route->text;
-	route->verdict = policy_net_judge_connect(inet->options.policy, route->text, address->port, udp);
+	net_address_format((const struct sockaddr *)&storage, route->host_text);
+	route->host = route->host_text;
+	route->verdict = policy_net_judge_connect(inet->options.policy, route->host_text, address->port, udp);
 	if (route->verdict.is_allowed)
-		route->kind = INET_ENDPOINT;
+		route->kind = INET_TO_ENDPOINT;
 }
 
 /* Whether the policy lets the run listen at the port. If not, the host's loopback is meant, and refused. */
@@ -67,9 +67,9 @@ static bool inet_route_address_of_run(const struct inet *inet, const struct inet
 		return false;
 	if (own && !udp && policy_net_offers_proxy(inet->options.policy) &&
 	    (address->port == CONTROL_PORT_HTTP_PROXY || address->port == CONTROL_PORT_SOCKS))
-		route->kind = INET_PROXY;
+		route->kind = INET_TO_PROXY;
 	else if (address->port == 53)
-		route->kind = INET_DNS;
+		route->kind = INET_TO_DNS;
 	else if (route->verdict.label && strcmp(route->verdict.reason, "denied_by_rule") == 0)
 		route->kind = INET_TO_NOWHERE;
 	else if (udp || inet_run_may_listen(inet, address->port))
@@ -91,8 +91,8 @@ void inet_judge_address(struct inet *inet, const struct inet_address *address, b
 	own = pool_is_run_address(pool, at);
 	known = own || pool_holds_address(pool, at);
 	inet_judge_literal_address(inet, address, udp, ret_route);
-	any = ret_route->kind == INET_ENDPOINT && !ret_route->verdict.rule->is_address;
-	if (ret_route->kind == INET_ENDPOINT && !known && !any)
+	any = ret_route->kind == INET_TO_ENDPOINT && !ret_route->verdict.rule->is_address;
+	if (ret_route->kind == INET_TO_ENDPOINT && !known && !any)
 		return;
 	ret_route->kind = INET_TO_NOWHERE;
 	if (inet_route_address_of_run(inet, address, own, udp, ret_route))
@@ -100,11 +100,11 @@ void inet_judge_address(struct inet *inet, const struct inet_address *address, b
 	ret_route->host = inet_find_host_of_address(inet, at);
 	if (ret_route->host) {
 		ret_route->verdict = policy_net_judge_connect(policy, ret_route->host, address->port, udp);
-		ret_route->kind = ret_route->verdict.is_allowed ? INET_ENDPOINT : INET_TO_NOWHERE;
+		ret_route->kind = ret_route->verdict.is_allowed ? INET_TO_ENDPOINT : INET_TO_NOWHERE;
 	} else {
-		ret_route->host = ret_route->text;
+		ret_route->host = ret_route->host_text;
 		if (any && !known)
-			ret_route->kind = INET_ENDPOINT;
+			ret_route->kind = INET_TO_ENDPOINT;
 		if (known)
 			ret_route->verdict = (struct net_verdict){.reason = "address_unknown"};
 	}
@@ -133,7 +133,7 @@ void inet_allow_call(struct call *call, const struct net_verdict *verdict)
 	call->decision.observed_denial = verdict->observed_denial;
 }
 
-bool inet_refuse_closed(struct call *call, int error)
+bool inet_refuse_if_network_was_closed(struct call *call, int error)
 {
 	const struct policy *policy = call->sandbox->policy;
 	const char *label = policy_is_observing(policy) ? NULL : policy_find_entry_that_closed_network(policy);

@@ -85,7 +85,7 @@ int inet_bind_any_port(const struct inet_socket *socket, const struct inet_addre
 }
 
 /* Clears an option by which other sockets can bind the same port. 0 or -errno, as inet_forbid_port_reuse(). */
-static int inet_forbid_option(const struct inet_socket *socket, int name, bool bound)
+static int inet_clear_reuse_option(const struct inet_socket *socket, int name, bool bound)
 {
 	const int off = 0;
 	int shared = net_get_option(socket->fd, SOL_SOCKET, name);
@@ -101,8 +101,8 @@ int inet_forbid_port_reuse(const struct inet_socket *socket)
 	int r = inet_read_bound(socket, &bound);
 
 	if (r == 0)
-		r = inet_forbid_option(socket, SO_REUSEADDR, bound.port);
+		r = inet_clear_reuse_option(socket, SO_REUSEADDR, bound.port);
 	if (r == 0)
-		r = inet_forbid_option(socket, SO_REUSEPORT, bound.port);
+		r = inet_clear_reuse_option(socket, SO_REUSEPORT, bound.port);
 	return r;
 }

@@ -12,7 +12,7 @@
 
 /* struct user_msghdr of 64-bit architectures. */
 struct message_header {
-	uint64_t name;
+	uint64_t name_addr;
 	int32_t name_len;
 	uint32_t pad;
 	uint64_t parts, parts_len;
@@ -38,9 +38,9 @@ static int message_check_parts_length(struct message *message)
 
 		if (part->len > INT64_MAX)
 			return -EINVAL;
-		if (part->len > MESSAGE_BYTES_MAX - message->total)
-			part->len = MESSAGE_BYTES_MAX - message->total;
-		message->total += part->len;
+		if (part->len > MESSAGE_BYTES_MAX - message->total_bytes)
+			part->len = MESSAGE_BYTES_MAX - message->total_bytes;
+		message->total_bytes += part->len;
 	}
 	return 0;
 }
@@ -57,7 +57,7 @@ int message_from_registers(const struct call *call, struct message *ret_message)
 	message->part[0] = (struct message_part){.addr = call->arg[1], .len = call->arg[2]};
 	if (message->part[0].len > MESSAGE_BYTES_MAX)
 		message->part[0].len = MESSAGE_BYTES_MAX;
-	message->total = message->part[0].len;
+	message->total_bytes = message->part[0].len;
 	if (!call->arg[4])
 		return 0;
 	if (len < 0 || (size_t)len > sizeof(message->name))
@@ -79,11 +79,11 @@ int message_from_memory(const struct call *call, uint64_t addr, struct message *
 		return r;
 	if (header.name_len < 0)
 		return -EINVAL;
-	if (header.name && header.name_len) {
+	if (header.name_addr && header.name_len) {
 		message->name_len = header.name_len;
 		if ((size_t)message->name_len > sizeof(message->name))
 			message->name_len = sizeof(message->name);
-		r = decode_memory_at(call, header.name, &message->name, (size_t)message->name_len);
+		r = decode_memory_at(call, header.name_addr, &message->name, (size_t)message->name_len);
 	}
 	if (r == 0 && header.parts_len > MESSAGE_PARTS_MAX)
 		r = -EMSGSIZE;
@@ -109,7 +109,7 @@ static int message_duplicate_fds(struct call *call, struct message *message, str
 	for (size_t i = 0; i < count; i++) {
 		if (message->fds == MESSAGE_FDS_MAX)
 			return -EINVAL;
-		number[i] = descriptor_copy_second(call, number[i]);
+		number[i] = descriptor_copy_second_of_call(call, number[i]);
 		if (number[i] < 0)
 			return -ECHILD;
 		message->fd[message->fds++] = number[i];
@@ -133,7 +133,7 @@ static int message_check_credentials(const struct call *call, const struct cmsgh
 enum control_verdict { CONTROL_KEEP, CONTROL_DROP };
 
 /* Judges an item for a unix socket. Credentials are dropped: the kernel would refuse all but the supervisor's. */
-static int message_judge_unix(struct call *call, struct message *message, struct cmsghdr *item)
+static int message_judge_unix_control_data(struct call *call, struct message *message, struct cmsghdr *item)
 {
 	int r;
 
@@ -150,7 +150,7 @@ static int message_judge_unix(struct call *call, struct message *message, struct
 }
 
 /* Judges an item for UDP. One that sets source or route (PKTINFO, routing headers) would evade the judged address. */
-static int message_judge_inet(const struct cmsghdr *item)
+static int message_judge_inet_control_data(const struct cmsghdr *item)
 {
 	static const struct {
 		int level, type;
@@ -181,7 +181,8 @@ static int message_judge_control(struct call *call, int domain, struct message *
 		if (item_len < sizeof(*item) || item_len > len - at)
 			return -EINVAL;
 		space = CMSG_ALIGN(item_len) < len - at ? CMSG_ALIGN(item_len) : len - at;
-		verdict = domain == AF_UNIX ? message_judge_unix(call, message, item) : message_judge_inet(item);
+		verdict = domain == AF_UNIX ? message_judge_unix_control_data(call, message, item)
+					    : message_judge_inet_control_data(item);
 		if (verdict < 0)
 			return verdict;
 		if (verdict == CONTROL_KEEP) {

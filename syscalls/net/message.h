@@ -18,7 +18,7 @@ struct message {
 	int name_len;              /* 0: the message has no address */
 	struct message_part *part; /* owned; the bytes stay in target memory until they are sent */
 	size_t part_count;
-	uint64_t total;   /* bytes, at most MAX_RW_COUNT */
+	uint64_t total_bytes;   /* bytes, at most MAX_RW_COUNT */
 	uint8_t *control; /* owned: the control data that is passed to the kernel */
 	size_t control_len;
 	int fd[MESSAGE_FDS_MAX]; /* owned: duplicates of the descriptors in SCM_RIGHTS */

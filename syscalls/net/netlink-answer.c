@@ -21,7 +21,7 @@
 /* ---- writing ---- */
 
 struct answer_writer {
-	unsigned char *out; /* NETLINK_ANSWER_MAX bytes; all answers fit */
+	unsigned char *out; /* NETLINK_ANSWER_BYTES_MAX bytes; all answers fit */
 	size_t len;
 	size_t message_offset; /* offset of the message that is being written */
 	struct nlmsghdr request;
@@ -33,7 +33,7 @@ static void answer_write_bytes(struct answer_writer *writer, const void *from, s
 {
 	size_t padded = NLMSG_ALIGN(len);
 
-	if (padded > NETLINK_ANSWER_MAX - writer->len)
+	if (padded > NETLINK_ANSWER_BYTES_MAX - writer->len)
 		return;
 	memset(writer->out + writer->len, 0, padded);
 	memcpy(writer->out + writer->len, from, len);
@@ -335,7 +335,7 @@ static bool answer_has_prefix(const void *address, const void *prefix, unsigned 
 	return memcmp(a, b, bytes) == 0 && (rest == 0 || (a[bytes] ^ b[bytes]) >> (8 - rest) == 0);
 }
 
-static bool answer_leads_to_run(const struct netlink_facts *facts, int family, const void *to)
+static bool answer_address_is_routed_to_run(const struct netlink_facts *facts, int family, const void *to)
 {
 	const struct in_addr net = {.s_addr = htonl(0x7f000000)};
 
@@ -366,7 +366,7 @@ static void netlink_answer_route_lookup(struct answer_writer *writer, const stru
 		answer_write_error(writer, -EINVAL);
 		return;
 	}
-	if (!answer_leads_to_run(facts, family, to)) {
+	if (!answer_address_is_routed_to_run(facts, family, to)) {
 		answer_write_error(writer, -ENETUNREACH);
 		return;
 	}
@@ -429,7 +429,7 @@ static void netlink_answer_message(struct answer_writer *writer, const struct ne
 
 /* Works as netlink_rcv_skb() in net/netlink/af_netlink.c. */
 size_t netlink_answer(const struct netlink_facts *facts, uint32_t port, const void *request, size_t len,
-		      unsigned char answer[static NETLINK_ANSWER_MAX], size_t *ret_used)
+		      unsigned char answer[static NETLINK_ANSWER_BYTES_MAX], size_t *ret_used)
 {
 	struct answer_writer writer = {.out = answer, .port = port};
 	size_t message;

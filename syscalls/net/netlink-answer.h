@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define NETLINK_REQUEST_MAX 4096u /* bytes; longer requests are truncated */
-#define NETLINK_ANSWER_MAX 4096u  /* bytes; no answer to one request is longer */
+#define NETLINK_REQUEST_BYTES_MAX 4096u /* bytes; longer requests are truncated */
+#define NETLINK_ANSWER_BYTES_MAX 4096u  /* bytes; no answer to one request is longer */
 
 /* What answers tell of the run: its addresses besides 127.0.0.1 and ::1, and its user. */
 struct netlink_facts {
@@ -28,6 +28,6 @@ struct netlink_facts {
  * answer. *ret_used: the length of the message; 0: no message follows.
  */
 size_t netlink_answer(const struct netlink_facts *facts, uint32_t port, const void *request, size_t len,
-		      unsigned char answer[static NETLINK_ANSWER_MAX], size_t *ret_used);
+		      unsigned char answer[static NETLINK_ANSWER_BYTES_MAX], size_t *ret_used);
 
 #endif

@@ -20,13 +20,13 @@
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 
-#define STANDIN_NAME_TRIES 64
+#define STANDIN_NAME_ATTEMPTS_MAX 64
 /*
  * Most messages of a request that are answered; tools send one. A stand-in's next request is answered at the loop's
  * next turn.
  */
 #define REQUEST_MESSAGES_MAX 8
-#define AUTO_PORT_FIRST (-4097) /* as netlink_autobind(): ports from here downwards are no process ids */
+#define NETLINK_AUTO_PORT_FIRST (-4097) /* as netlink_autobind(): ports from here downwards are no process ids */
 
 struct standin {
 	int fd; /* the supervisor's end, owned; -1: the slot is free */
@@ -36,7 +36,7 @@ struct standin {
 
 struct netlink {
 	int epoll_fd; /* watches all stand-ins; data.u32 is the slot */
-	unsigned standins_used;
+	unsigned standin_count;
 	struct netlink_facts facts; /* facts.network false: not read yet, or no network */
 	struct standin standin[NETLINK_SOCKETS_MAX];
 };
@@ -66,7 +66,7 @@ static void standin_close(struct netlink *netlink, struct standin *standin)
 		return;
 	close_fd(&standin->fd);
 	*standin = (struct standin){.fd = -1};
-	netlink->standins_used--;
+	netlink->standin_count--;
 }
 
 void netlink_free(struct netlink *netlink)
@@ -96,7 +96,7 @@ static int standin_bind_name(int fd)
 	struct sockaddr_nl like = {.nl_family = AF_UNIX};
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
 
-	for (int i = 0; i < STANDIN_NAME_TRIES; i++) {
+	for (int i = 0; i < STANDIN_NAME_ATTEMPTS_MAX; i++) {
 		/* Random: other runs may share the network namespace, and must not learn a pid. */
 		if (getrandom(&like.nl_groups, sizeof(like.nl_groups), 0) != (ssize_t)sizeof(like.nl_groups))
 			return -EAGAIN;
@@ -125,7 +125,7 @@ static int standin_fill_slot(struct netlink *netlink, int *fd, int program_fd)
 	if (fstat(program_fd, &st) < 0 || epoll_ctl(netlink->epoll_fd, EPOLL_CTL_ADD, *fd, &event) < 0)
 		return -errno;
 	*standin = (struct standin){.fd = steal_fd(fd), .inode = st.st_ino};
-	netlink->standins_used++;
+	netlink->standin_count++;
 	return 0;
 }
 
@@ -188,7 +188,7 @@ static struct standin *standin_find_by_fd(struct netlink *netlink, pid_t tid, in
 {
 	ino_t inode;
 
-	if (!netlink || !netlink->standins_used)
+	if (!netlink || !netlink->standin_count)
 		return NULL;
 	inode = standin_read_inode(tid, fd);
 	for (unsigned i = 0; inode && i < NETLINK_SOCKETS_MAX; i++)
@@ -217,7 +217,7 @@ static bool standin_port_is_free(const struct netlink *netlink, uint32_t port)
 /* Chooses a port as netlink_autobind() does: the process id, else a negative number. */
 static void standin_choose_port(const struct netlink *netlink, struct standin *standin, uint32_t process)
 {
-	int32_t other = AUTO_PORT_FIRST;
+	int32_t other = NETLINK_AUTO_PORT_FIRST;
 
 	if (process && standin_port_is_free(netlink, process)) {
 		standin->nl_pid = process;
@@ -256,7 +256,7 @@ static int netlink_bind_for_process(int fd, const struct sockaddr_nl *name, pid_
 	return bind(fd, (const struct sockaddr *)name, sizeof(*name)) < 0 ? -errno : 0;
 }
 
-static void bind_standin(struct call *call, struct standin *standin, const struct sockaddr_nl *name)
+static void standin_bind_to_name(struct call *call, struct standin *standin, const struct sockaddr_nl *name)
 {
 	const struct netlink *netlink = call->sandbox->netlink;
 
@@ -284,7 +284,7 @@ void netlink_bind(struct call *call, const struct sockaddr_storage *address, int
 	if ((size_t)len < sizeof(name)) {
 		target_allow_but_fail(call, -EINVAL);
 	} else if (standin) {
-		bind_standin(call, standin, &name);
+		standin_bind_to_name(call, standin, &name);
 	} else if (call->sandbox->netlink) {
 		target_allow_but_fail(call, -EINVAL);
 	} else {
@@ -401,7 +401,7 @@ static void standin_send_answer(int fd, void *answer, size_t len)
 static void standin_answer_messages(const struct netlink *netlink, const struct standin *standin,
 				    const unsigned char *request, size_t len)
 {
-	unsigned char answer[NETLINK_ANSWER_MAX];
+	unsigned char answer[NETLINK_ANSWER_BYTES_MAX];
 	size_t at = 0, used = 0;
 	int count = 0;
 
@@ -430,7 +430,7 @@ static void standin_answer_request(const struct netlink *netlink, struct standin
  */
 static void standin_serve_datagram(struct netlink *netlink, struct standin *standin, bool ended)
 {
-	unsigned char request[NETLINK_REQUEST_MAX];
+	unsigned char request[NETLINK_REQUEST_BYTES_MAX];
 	struct iovec part = {.iov_base = request, .iov_len = sizeof(request)};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 	ssize_t got = recvmsg(standin->fd, &message, MSG_DONTWAIT);
@@ -456,7 +456,7 @@ bool netlink_send_may_continue(struct netlink *netlink, pid_t tid, const struct 
 bool netlink_send_request(struct call *call)
 {
 	struct standin *standin = standin_find(call);
-	unsigned char request[NETLINK_REQUEST_MAX];
+	unsigned char request[NETLINK_REQUEST_BYTES_MAX];
 	size_t len = call->arg[2] < sizeof(request) ? (size_t)call->arg[2] : sizeof(request);
 	int r;
 

@@ -16,7 +16,7 @@
  * source, and no socket filter sees them (net/ipv4/udp.c: __udp4_lib_err). glibc's resolver requires that the option
  * can be set, and works without its effect.
  */
-static bool sockopt_is_receive_errors(int level, int name)
+static bool sockopt_is_recverr(int level, int name)
 {
 	return (level == IPPROTO_IP && name == IP_RECVERR) || (level == IPPROTO_IPV6 && name == IPV6_RECVERR);
 }
@@ -92,7 +92,7 @@ static void sockopt_set_passcred(struct call *call)
 void sys_setsockopt(struct call *call)
 {
 	int level = call_get_int(call, 1), name = call_get_int(call, 2), domain;
-	bool errors = sockopt_is_receive_errors(level, name);
+	bool errors = sockopt_is_recverr(level, name);
 	_cleanup_close_ int copy = -1;
 
 	if (netlink_set_option(call))

@@ -65,7 +65,7 @@ static void socket_make_udp(struct call *call)
 	if (call_commit_record(call) < 0)
 		return;
 	fd = socket(call_get_int(call, 0), type | SOCK_CLOEXEC, IPPROTO_UDP);
-	r = fd < 0 ? -errno : inet_fence_drop_all(fd);
+	r = fd < 0 ? -errno : inet_filter_drop_all(fd);
 	call_return_fd(call, r < 0 ? r : steal_fd(&fd), type & SOCK_CLOEXEC);
 }
 

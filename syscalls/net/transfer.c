@@ -12,7 +12,7 @@
 #define STREAM_CHUNK_BYTES (64u * 1024) /* sent at once; each waiting thread has a buffer of this size */
 
 /* A send that a thread performs. It copies what it needs, because struct call is reused for the next notification. */
-struct sending {
+struct send_work {
 	struct call_work work;
 	struct message message;
 	struct sockaddr_storage to;
@@ -28,7 +28,7 @@ struct sending {
 };
 
 /* Reads up to len bytes of target memory from offset `sent` on, as many as are readable. -EFAULT: none. */
-static ssize_t transfer_read_memory(const struct sending *sending, uint8_t *out, size_t len)
+static ssize_t transfer_read_memory(const struct send_work *sending, uint8_t *out, size_t len)
 {
 	uint64_t skip = sending->bytes_sent;
 	size_t got = 0;
@@ -51,11 +51,11 @@ static ssize_t transfer_read_memory(const struct sending *sending, uint8_t *out,
 }
 
 /* Sends the buffer with one sendmsg(2). */
-static ssize_t transfer_send_buffer(struct sending *sending, int fd, int more_flags)
+static ssize_t transfer_send_buffer(struct send_work *sending, int fd, int more_flags)
 {
 	struct iovec part = {.iov_base = sending->buffer, .iov_len = sending->unsent_buffer_bytes};
 	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-	bool last = sending->bytes_sent + sending->unsent_buffer_bytes >= sending->message.total;
+	bool last = sending->bytes_sent + sending->unsent_buffer_bytes >= sending->message.total_bytes;
 	int flags = sending->flags | MSG_NOSIGNAL | more_flags;
 	ssize_t r;
 
@@ -79,9 +79,9 @@ static ssize_t transfer_send_buffer(struct sending *sending, int fd, int more_fl
 }
 
 /* Fills the buffer with a whole datagram, or a chunk of a stream. 0 or -errno. */
-static int transfer_fill_buffer(struct sending *sending)
+static int transfer_fill_buffer(struct send_work *sending)
 {
-	uint64_t rest = sending->message.total - sending->bytes_sent;
+	uint64_t rest = sending->message.total_bytes - sending->bytes_sent;
 	size_t most = sending->is_stream ? STREAM_CHUNK_BYTES : TRANSFER_DATAGRAM_BYTES_MAX;
 	size_t want = rest < most ? (size_t)rest : most;
 	ssize_t r;
@@ -101,7 +101,7 @@ static int transfer_fill_buffer(struct sending *sending)
  * Sends until all is sent, or `most` bytes of a stream, or an error. 0 or -errno. valid() is asked between reading
  * target memory and sending: the thread id may have been reused.
  */
-static int64_t transfer_send_until_done(struct sending *sending, int fd, int more_flags, uint64_t most,
+static int64_t transfer_send_until_done(struct send_work *sending, int fd, int more_flags, uint64_t most,
 			    bool (*valid)(void *ctx), void *ctx)
 {
 	int64_t r = 0;
@@ -115,13 +115,13 @@ static int64_t transfer_send_until_done(struct sending *sending, int fd, int mor
 			r = transfer_send_buffer(sending, fd, more_flags);
 		if (r > 0)
 			r = 0;
-	} while (r == 0 && sending->is_stream && sending->bytes_sent < sending->message.total &&
+	} while (r == 0 && sending->is_stream && sending->bytes_sent < sending->message.total_bytes &&
 		 sending->bytes_sent < most);
 	return r;
 }
 
 /* The result: bytes that were sent take precedence over the error that followed. */
-static int64_t transfer_get_result(const struct sending *sending, int64_t r)
+static int64_t transfer_get_result(const struct send_work *sending, int64_t r)
 {
 	if (sending->bytes_sent && sending->is_stream)
 		return (int64_t)sending->bytes_sent;
@@ -134,7 +134,7 @@ static int64_t transfer_get_result(const struct sending *sending, int64_t r)
 /* ---- in a thread ---- */
 
 /* For sendmmsg(2): writes the sent length to target memory, and returns 1 message. For other calls: returns r. */
-static int64_t transfer_write_length(const struct sending *sending, int64_t r)
+static int64_t transfer_write_length(const struct send_work *sending, int64_t r)
 {
 	uint32_t told = (uint32_t)r;
 
@@ -147,7 +147,7 @@ static int64_t transfer_write_length(const struct sending *sending, int64_t r)
 
 static int64_t transfer_run_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
-	struct sending *sending = (struct sending *)work;
+	struct send_work *sending = (struct send_work *)work;
 	int64_t r;
 
 	do
@@ -158,7 +158,7 @@ static int64_t transfer_run_work(struct call_work *work, int fd, bool (*go_on)(v
 
 static void transfer_free_work(struct call_work *work)
 {
-	struct sending *sending = (struct sending *)work;
+	struct send_work *sending = (struct send_work *)work;
 
 	message_release(&sending->message);
 	free(sending->buffer);
@@ -166,15 +166,15 @@ static void transfer_free_work(struct call_work *work)
 }
 
 /* Moves *sending and *fd to a thread. */
-static int64_t transfer_move_to_thread(struct call *call, int *fd, struct sending *sending)
+static int64_t transfer_move_to_thread(struct call *call, int *fd, struct send_work *sending)
 {
-	struct sending *moved = malloc(sizeof(*moved));
+	struct send_work *moved = malloc(sizeof(*moved));
 
 	if (!moved)
 		return sending->bytes_sent ? (int64_t)sending->bytes_sent : -ENOMEM;
 	*moved = *sending;
 	moved->work = (struct call_work){.run = transfer_run_work, .free = transfer_free_work};
-	*sending = (struct sending){.message = {.pin_fd = -1}};
+	*sending = (struct send_work){.message = {.pin_fd = -1}};
 	call->outcome.kind = OUTCOME_BLOCKING_WORK;
 	call->outcome.fd = steal_fd(fd);
 	call->outcome.blocking_work = &moved->work;
@@ -183,14 +183,14 @@ static int64_t transfer_move_to_thread(struct call *call, int *fd, struct sendin
 
 /* ---- in the supervisor thread ---- */
 
-static bool transfer_call_is_awaited(void *ctx)
+static bool transfer_thread_still_waits(void *ctx)
 {
-	return call_is_awaited(ctx);
+	return call_thread_still_waits(ctx);
 }
 
 int64_t transfer_send_without_waiting(struct call *call, int *fd, const struct transfer *transfer, bool wait)
 {
-	struct sending sending = {
+	struct send_work sending = {
 		.message = *transfer->message,
 		.flags = transfer->flags,
 		.is_stream = transfer->is_stream,
@@ -205,12 +205,12 @@ int64_t transfer_send_without_waiting(struct call *call, int *fd, const struct t
 	*transfer->message = (struct message){.pin_fd = -1};
 	if (sending.to_len)
 		sending.to = *transfer->to;
-	r = !sending.is_stream && sending.message.total > TRANSFER_DATAGRAM_BYTES_MAX
+	r = !sending.is_stream && sending.message.total_bytes > TRANSFER_DATAGRAM_BYTES_MAX
 		    ? -EMSGSIZE
 		    : transfer_send_until_done(&sending, *fd, MSG_DONTWAIT, TRANSFER_BYTES_PER_TURN_MAX,
-					       transfer_call_is_awaited, call);
-	if ((r == -EAGAIN || (r == 0 && sending.is_stream && sending.bytes_sent < sending.message.total)) && wait &&
-	    !(sending.flags & MSG_DONTWAIT) && !net_is_nonblocking(*fd))
+					       transfer_thread_still_waits, call);
+	if ((r == -EAGAIN || (r == 0 && sending.is_stream && sending.bytes_sent < sending.message.total_bytes)) &&
+	    wait && !(sending.flags & MSG_DONTWAIT) && !net_is_nonblocking(*fd))
 		r = transfer_move_to_thread(call, fd, &sending);
 	else
 		r = transfer_get_result(&sending, r);

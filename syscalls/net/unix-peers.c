@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "syscalls/net/address.h"
 
-struct listener {
+struct peer_listener {
 	ino_t ino; /* inode number of the listening socket, as fstat(2) tells it */
 	pid_t pid;
 	int type;
@@ -18,7 +18,7 @@ struct listener {
 	socklen_t name_len;
 };
 
-struct connection {
+struct peer_connection {
 	ino_t client_ino;
 	pid_t client_pid;
 	pid_t listener_pid; /* 0: not known */
@@ -29,8 +29,8 @@ struct peers {
 	int diag_fd; /* a NETLINK_SOCK_DIAG socket, owned; -1: the kernel does not have this protocol */
 	uint32_t sequence;
 	unsigned listeners, connections;
-	struct listener listener[PEERS_LISTENERS_MAX];
-	struct connection connection[PEERS_CONNECTIONS_MAX];
+	struct peer_listener listener[PEERS_LISTENERS_MAX];
+	struct peer_connection connection[PEERS_CONNECTIONS_MAX];
 };
 
 int peers_create(struct peers **ret_peers)
@@ -54,16 +54,16 @@ void peers_free(struct peers *peers)
 
 void peers_note_listener(struct peers *peers, int socket_fd, pid_t pid)
 {
-	struct listener *listener = &peers->listener[peers->listeners++ % PEERS_LISTENERS_MAX];
+	struct peer_listener *listener = &peers->listener[peers->listeners++ % PEERS_LISTENERS_MAX];
 
-	*listener = (struct listener){.ino = net_get_inode(socket_fd), .pid = pid,
+	*listener = (struct peer_listener){.ino = net_get_inode(socket_fd), .pid = pid,
 				      .type = net_get_option(socket_fd, SOL_SOCKET, SO_TYPE),
 				      .name_len = sizeof(listener->name)};
 	if (getsockname(socket_fd, (struct sockaddr *)&listener->name, &listener->name_len) < 0)
 		listener->name_len = 0;
 }
 
-static bool listener_has_address(const struct listener *listener, const struct sockets_address *address, int type)
+static bool listener_has_address(const struct peer_listener *listener, const struct sockets_address *address, int type)
 {
 	if (address->ino || !address->len)
 		return listener->ino == address->ino;
@@ -75,7 +75,8 @@ static bool listener_has_address(const struct listener *listener, const struct s
 static pid_t peers_find_listener(const struct peers *peers, const struct sockets_address *address, int type)
 {
 	for (unsigned i = 0; i < peers->listeners && i < PEERS_LISTENERS_MAX; i++) {
-		const struct listener *listener = &peers->listener[(peers->listeners - 1 - i) % PEERS_LISTENERS_MAX];
+		const struct peer_listener *listener =
+			&peers->listener[(peers->listeners - 1 - i) % PEERS_LISTENERS_MAX];
 
 		if (listener_has_address(listener, address, type))
 			return listener->pid;
@@ -90,14 +91,14 @@ void peers_note_connection(struct peers *peers, int socket_fd, const struct sock
 	if (type == SOCK_DGRAM) /* has no SO_PEERCRED */
 		return;
 	peers->connection[peers->connections++ % PEERS_CONNECTIONS_MAX] =
-		(struct connection){.client_ino = net_get_inode(socket_fd), .client_pid = pid,
+		(struct peer_connection){.client_ino = net_get_inode(socket_fd), .client_pid = pid,
 				    .listener_pid = peers_find_listener(peers, address, type)};
 }
 
-static const struct connection *peers_find_connection(const struct peers *peers, ino_t client_ino)
+static const struct peer_connection *peers_find_connection(const struct peers *peers, ino_t client_ino)
 {
 	for (unsigned i = 0; client_ino && i < peers->connections && i < PEERS_CONNECTIONS_MAX; i++) {
-		const struct connection *connection =
+		const struct peer_connection *connection =
 			&peers->connection[(peers->connections - 1 - i) % PEERS_CONNECTIONS_MAX];
 
 		if (connection->client_ino == client_ino)
@@ -170,7 +171,7 @@ pid_t peers_find_peer_process(struct peers *peers, int socket_fd)
 {
 	const ino_t ino = net_get_inode(socket_fd);
 	const struct sockets_address own = {.ino = ino};
-	const struct connection *connection = peers_find_connection(peers, ino);
+	const struct peer_connection *connection = peers_find_connection(peers, ino);
 
 	if (connection)
 		return connection->listener_pid;

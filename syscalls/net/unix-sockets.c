@@ -32,7 +32,7 @@ struct bound_socket {
 	ino_t socket_ino; /* inode number of the socket itself, as fstat(2) tells it */
 	int type;   /* SOCK_*: sockets of different types can have the same abstract name */
 	size_t name_len;
-	char name[SOCKETS_NAME_MAX]; /* the abstract name, which begins with NUL */
+	char name[SOCKETS_NAME_BYTES_MAX]; /* the abstract name, which begins with NUL */
 };
 
 struct sockets {
@@ -79,7 +79,7 @@ void sockets_free(struct sockets *sockets)
 /* An address by which the inode of pin_fd is reached. */
 static struct sockets_address sockets_make_pin_address(int pin_fd)
 {
-	const struct file_link link = file_link(pin_fd);
+	const struct file_proc_fd_path link = file_proc_fd_path(pin_fd);
 	struct sockets_address address = {.name = {.sun_family = AF_UNIX}};
 	size_t len = strlen(link.path); /* "/proc/self/fd/N": it fits */
 
@@ -130,7 +130,7 @@ bool sockets_restore_name(struct sockaddr_un *name, socklen_t *len)
 	return changed;
 }
 
-static bool bound_is_gone(const struct bound_socket *bound)
+static bool bound_socket_is_gone(const struct bound_socket *bound)
 {
 	struct stat node;
 
@@ -148,7 +148,7 @@ int sockets_make_room(struct sockets *sockets)
 	for (size_t i = 0; i < sockets->count; i++) {
 		const struct bound_socket *bound = &sockets->bound[i];
 
-		if (bound_is_gone(bound))
+		if (bound_socket_is_gone(bound))
 			sockets_close_bound(bound);
 		else
 			sockets->bound[kept++] = *bound;
@@ -219,7 +219,7 @@ int sockets_bind_file(struct sockets *sockets, int socket_fd, int node_fd, const
 		return -ENOSPC;
 	if (fstat(node, &st) < 0)
 		return -errno;
-	pin = sockets_bind_in_scratch(sockets, socket_fd, text, strnlen(text, SOCKETS_NAME_MAX));
+	pin = sockets_bind_in_scratch(sockets, socket_fd, text, strnlen(text, SOCKETS_NAME_BYTES_MAX));
 	if (pin < 0)
 		return pin;
 	*bound = (struct bound_socket){.socket_file_fd = steal_fd(&node),
@@ -233,7 +233,7 @@ int sockets_bind_file(struct sockets *sockets, int socket_fd, int node_fd, const
 }
 
 /* Duplicates the pin, because the list may close its own while a thread waits. As sockets_find_path(). */
-static int bound_get_address(const struct bound_socket *bound, struct sockets_address *ret_address)
+static int bound_socket_get_address(const struct bound_socket *bound, struct sockets_address *ret_address)
 {
 	int pin = fcntl(bound->pin_fd, F_DUPFD_CLOEXEC, 0);
 
@@ -251,7 +251,7 @@ int sockets_find_path(const struct sockets *sockets, const struct stat *node, st
 		const struct bound_socket *bound = &sockets->bound[i];
 
 		if (bound->socket_file_fd >= 0 && bound->dev == node->st_dev && bound->ino == node->st_ino)
-			return bound_get_address(bound, ret_address);
+			return bound_socket_get_address(bound, ret_address);
 	}
 	return -ENOENT;
 }
@@ -280,7 +280,7 @@ static bool sockets_name_is_used(struct sockets *sockets, const char *name, size
 
 	if (i == sockets->count)
 		return false;
-	if (!bound_is_gone(&sockets->bound[i]))
+	if (!bound_socket_is_gone(&sockets->bound[i]))
 		return true;
 	sockets_close_bound(&sockets->bound[i]);
 	sockets->count--;
@@ -353,7 +353,7 @@ int sockets_find_abstract(const struct sockets *sockets, int socket_fd, struct s
 			      net_get_option(socket_fd, SOL_SOCKET, SO_TYPE));
 	if (i == sockets->count)
 		return -ECONNREFUSED;
-	*ret_pin_fd = bound_get_address(&sockets->bound[i], address);
+	*ret_pin_fd = bound_socket_get_address(&sockets->bound[i], address);
 	return *ret_pin_fd < 0 ? *ret_pin_fd : 0;
 }
 

@@ -18,7 +18,7 @@
  * (coredump_pipe() in fs/coredump.c). launch.c sets it to 1, and it never changes: lowering it is accepted without
  * effect, and raising it fails as in the kernel.
  */
-static void prlimit_answer_for_core(struct call *call, pid_t pid, unsigned new_arg, uint64_t old_address)
+static void prlimit_answer_core_limit(struct call *call, pid_t pid, unsigned new_arg, uint64_t old_address)
 {
 	struct rlimit now = {0, 0}, wanted;
 	_cleanup_close_ int member = pid == 0 || target_is_self(call, pid) ? -1 : target_open_pidfd(call, pid, false);
@@ -44,7 +44,7 @@ static void prlimit_answer_for_core(struct call *call, pid_t pid, unsigned new_a
 static void prlimit_judge_call(struct call *call, pid_t pid, unsigned resource, unsigned new_arg, uint64_t old_address)
 {
 	if (resource == RLIMIT_CORE && call->arg[new_arg]) {
-		prlimit_answer_for_core(call, pid, new_arg, old_address);
+		prlimit_answer_core_limit(call, pid, new_arg, old_address);
 		return;
 	}
 	if (resource == RLIMIT_NOFILE && call->arg[new_arg])

@@ -33,7 +33,7 @@
  * The kernel signals a group in one step. Here the processes are listed again until each has been signalled, because
  * one may fork meanwhile. The maximum is for programs whose handlers fork on each signal.
  */
-#define SIGNAL_ROUNDS_MAX 8
+#define SIGNAL_GROUP_ROUNDS_MAX 8
 
 static pid_t signal_read_process_group(pid_t pid)
 {
@@ -117,7 +117,7 @@ static bool signal_has_any_target(const struct call *call, const struct signal_g
 	return false;
 }
 
-static void signal_members(struct call *call, struct signal_group_work *work, int sig)
+static void signal_send_to_members(struct call *call, struct signal_group_work *work, int sig)
 {
 	int r = signal_list_members(call, work);
 
@@ -138,7 +138,7 @@ static void signal_members(struct call *call, struct signal_group_work *work, in
 		call_fail(call, r);
 	if (r < 0 || call_commit_record(call) < 0)
 		return;
-	for (int i = 0; i < SIGNAL_ROUNDS_MAX && signal_send_to_new_members(call, work, sig); i++)
+	for (int i = 0; i < SIGNAL_GROUP_ROUNDS_MAX && signal_send_to_new_members(call, work, sig); i++)
 		if (sig == 0 || signal_list_members(call, work) < 0)
 			break;
 	/* kill(2) succeeds if at least one process was signalled. */
@@ -146,7 +146,7 @@ static void signal_members(struct call *call, struct signal_group_work *work, in
 }
 
 /* which: the pid of kill(2). 0: the caller's group; -1: every process; below -1: the group with that number. */
-static void signal_group(struct call *call, pid_t which, int sig)
+static void signal_send_to_group_or_all(struct call *call, pid_t which, int sig)
 {
 	struct signal_group_work work = {.is_whole_run = which == -1, .last_error = -ESRCH};
 
@@ -159,7 +159,7 @@ static void signal_group(struct call *call, pid_t which, int sig)
 	if (work.group < 0)
 		target_refuse_pid_outside_run(call);
 	else
-		signal_members(call, &work, sig);
+		signal_send_to_members(call, &work, sig);
 	free(work.pid);
 	free(work.done);
 }
@@ -244,7 +244,7 @@ static void signal_process(struct call *call, unsigned info_arg)
 	if (signal_may_continue(call, call->task->tgid, pid)) { /* the kernel checks the siginfo */
 		target_allow_continue(call);
 	} else if (!info_arg && pid <= 0) {
-		signal_group(call, pid, sig);
+		signal_send_to_group_or_all(call, pid, sig);
 	} else if (!info_arg) {
 		signal_send_to_process(call, pid, sig, NULL);
 	} else if (signal_copy_info(call, info_arg, &info)) {
@@ -383,7 +383,7 @@ void sys_pidfd_send_signal(struct call *call)
 	else if (signal_may_continue(call, -1, pid))
 		target_allow_continue(call);
 	else if (flags == PIDFD_SIGNAL_PROCESS_GROUP)
-		signal_group(call, -pid, sig);
+		signal_send_to_group_or_all(call, -pid, sig);
 	else
 		pidfd_send_signal_to(call, pid, sig, flags ? flags & PIDFD_SIGNAL_THREAD : of_thread);
 }

@@ -5,7 +5,8 @@
 #include "syscalls/table/table.h"
 #include "syscalls/table/terms.h"
 
-#define NR_MAX 512 /* above all numbers of x86-64 and aarch64; numbers of x32 begin at 0x40000000 and are denied */
+#define SYSCALL_NUMBERS_END \
+	512 /* above all numbers of x86-64 and aarch64; numbers of x32 begin at 0x40000000 and are denied */
 
 #define EACH_OTHER_ROW(name) PLACE_##name,
 enum row_place {
@@ -18,15 +19,18 @@ enum row_place {
 #define ARGS(...) .arg = {__VA_ARGS__}
 #define LOOKS .intent = INTENT_READ_PATH
 #define NAMES .intent = INTENT_CHANGE_NAME
-#define NET .intent = INTENT_NET
-#define SERVES .intent = INTENT_SERVE
-#define PROCESS .intent = INTENT_PROCESS
-#define CONTENT(kind) .content = CONTENT_##kind
-#define OPENS .eintr = EINTR_OPEN
+#define NET .intent = INTENT_SEND_OR_CONNECT
+#define SERVES .intent = INTENT_LISTEN
+#define PROCESS .intent = INTENT_AFFECT_PROCESS
+#define FILE_USE(kind) .file_use = FILE_USE_##kind
+#define OPENS .eintr = EINTR_WHILE_OPENING_FIFO
 #define WAITS .eintr = EINTR_ANY_TIME
 #define WAITS_IF(name) .eintr = EINTR_ANY_TIME, .waits_if = waits_##name
-#define JUDGED_IN(runs) .judged_in_runs = (runs)
-#define IN_RUNS(in_, not_in_, terms_) {.in = (in_), .not_in_runs = (not_in_), .terms = allow_##terms_}
+#define JUDGED_IN(runs) .judged_with_run_traits = (runs)
+#define IN_RUNS(in_, not_in_, terms_)                                                                   \
+	{                                                                                               \
+		.required_run_traits = (in_), .excluded_run_traits = (not_in_), .terms = allow_##terms_ \
+	}
 #define MORE_TERMS(...)                                     \
 	.more_terms = (const struct row_more_terms[]) \
 	{                                             \
@@ -56,7 +60,7 @@ enum row_place {
 #define FILTERED(name, error_, basis_, terms_, ...) \
 	ENTRY(name, ROW_FILTER, .error = error_, .basis = basis_, .allowed_if = allow_##terms_, __VA_ARGS__)
 #define NATIVE_UNLESS(name, runs, basis, ...) \
-	FILTERED(name, EPERM, basis, always, .judged_in_runs = (runs), __VA_ARGS__)
+	FILTERED(name, EPERM, basis, always, .judged_with_run_traits = (runs), __VA_ARGS__)
 #define FILTER(name, error, ...) FILTERED(name, error, BASIS_REGS, name, __VA_ARGS__)
 #define JUDGE(name, basis, ...) FILTERED(name, EPERM, basis, name, __VA_ARGS__)
 #define ROW(name, basis_, ...) ENTRY(name, ROW_NOTIFY, .basis = basis_, __VA_ARGS__)
@@ -69,11 +73,12 @@ static const struct syscall_row rows[] = {
 };
 
 /*
- * row->row_number by system call number. Calls that the architecture lacks get slots above NR_MAX. So each slot is
- * initialised once, and two rows with the same number cause a warning (-Woverride-init, an error in ./check).
+ * row->row_number by system call number. Calls that the architecture lacks get slots above SYSCALL_NUMBERS_END. So each
+ * slot is initialised once, and two rows with the same number cause a warning (-Woverride-init, an error in ./check).
  */
-#define EACH_OTHER_ROW(name) [__SNR_##name >= 0 ? __SNR_##name : NR_MAX + (int)PLACE_##name] = PLACE_##name + 1,
-static const uint16_t places[NR_MAX + PLACES] = {
+#define EACH_OTHER_ROW(name) \
+	[__SNR_##name >= 0 ? __SNR_##name : SYSCALL_NUMBERS_END + (int)PLACE_##name] = PLACE_##name + 1,
+static const uint16_t places[SYSCALL_NUMBERS_END + PLACES] = {
 #include "syscalls/table/syscalls.def"
 };
 
@@ -88,7 +93,7 @@ const struct syscall_row *table_get_rows(size_t *ret_count)
 
 const struct syscall_row *table_find_row(int nr)
 {
-	if (nr < 0 || nr >= NR_MAX || !places[nr])
+	if (nr < 0 || nr >= SYSCALL_NUMBERS_END || !places[nr])
 		return NULL;
 	return &rows[places[nr] - 1];
 }

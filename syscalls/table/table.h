@@ -43,7 +43,8 @@ enum row_basis {
 enum row_eintr {
 	/* never; a call that a signal ends before its notification is received is restarted (interrupted.h) */
 	EINTR_NEVER,
-	EINTR_OPEN,  /* only while it waits for the other end of a FIFO: restarted, and then it does not wait */
+	/* only while it waits for the other end of a FIFO: restarted, and then it does not wait */
+	EINTR_WHILE_OPENING_FIFO,
 	/* at any time, because the call may wait: the program gets EINTR, the call is not restarted */
 	EINTR_ANY_TIME,
 };
@@ -53,9 +54,9 @@ enum row_intent {
 	INTENT_NONE,    /* if the call has a path: writes to its object, unless the open flags say otherwise */
 	INTENT_READ_PATH,    /* reads the object of a path */
 	INTENT_CHANGE_NAME,    /* creates or removes a name, for which its directory must be writable */
-	INTENT_NET,
-	INTENT_SERVE,   /* accepts connections from the network */
-	INTENT_PROCESS,
+	INTENT_SEND_OR_CONNECT,
+	INTENT_LISTEN,   /* accepts connections from the network */
+	INTENT_AFFECT_PROCESS,
 	INTENT_MAX,
 };
 
@@ -63,11 +64,11 @@ enum row_intent {
  * What a call lets the program learn of the object that its path names, directly or under another name. after_read
  * fires by this.
  */
-enum row_content {
-	CONTENT_NONE,
-	CONTENT_READ,  /* with the right to read: its content, or the names in it */
-	CONTENT_RUN,   /* the program that it executes */
-	CONTENT_MOVED, /* gives the object of the first path another name */
+enum row_file_use {
+	FILE_USE_NONE,
+	FILE_USE_READ,  /* with the right to read: its content, or the names in it */
+	FILE_USE_EXECUTE,   /* the program that it executes */
+	FILE_USE_RENAME, /* gives the object of the first path another name */
 };
 
 /* What the dispatcher does before a call is judged. A call that a hook continues is neither judged nor recorded. */
@@ -172,12 +173,12 @@ struct row_term {
 #define ROW_MORE_TERMS_MAX 6
 
 /*
- * Terms in addition to row->allowed_if, for runs with all traits of `in` and none of `not_in_runs`. terms NULL ends a
- * table.
+ * Terms in addition to row->allowed_if, for runs with all of required_run_traits and none of excluded_run_traits. A
+ * table ends with terms NULL.
  */
 struct row_more_terms {
-	unsigned in;
-	unsigned not_in_runs;
+	unsigned required_run_traits;
+	unsigned excluded_run_traits;
 	const struct row_term *terms;
 };
 
@@ -196,9 +197,9 @@ struct syscall_row {
 	enum row_basis basis;
 	enum row_eintr eintr; /* for notified calls */
 	enum row_intent intent;
-	enum row_content content;
+	enum row_file_use file_use;
 	int error;
-	unsigned judged_in_runs; /* ROW_FILTER: in runs with one of these traits, allowed_if does not apply */
+	unsigned judged_with_run_traits; /* ROW_FILTER: in runs with one of these traits, allowed_if does not apply */
 	unsigned self_roles;                     /* roles (enum self_role) that may make the call with any registers */
 	const struct row_term *allowed_if;       /* ROW_FILTER: terms that the filter allows */
 	const struct row_term *waits_if;         /* terms of EINTR_ANY_TIME; NULL: any registers */

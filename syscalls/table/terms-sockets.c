@@ -56,46 +56,74 @@ const struct row_term allow_sendto_other[] = {
 const struct row_term allow_sendmsg[] = {TERM_OF_ONE(NO_BIT_OF(2, MSG_FASTOPEN)), END};
 const struct row_term allow_sendmmsg[] = {TERM_OF_ONE(NO_BIT_OF(3, MSG_FASTOPEN)), END};
 
-#define OPTION(name) TERM_OF_TWO(IS(1, SOL_SOCKET), IS(2, name))
+#define OPTION_IS(name) TERM_OF_TWO(IS(1, SOL_SOCKET), IS(2, name))
 
 const struct row_term allow_getsockopt[] = {
-	OPTION(SO_ERROR), OPTION(SO_TYPE), OPTION(SO_DOMAIN), OPTION(SO_PROTOCOL), OPTION(SO_ACCEPTCONN),
-	OPTION(SO_SNDBUF), OPTION(SO_RCVBUF), OPTION(SO_PASSCRED), OPTION(SO_RCVTIMEO),
-	OPTION(SO_SNDTIMEO), OPTION(SO_LINGER), OPTION(SO_KEEPALIVE), OPTION(SO_REUSEADDR), OPTION(SO_RCVLOWAT),
-	OPTION(SO_PEEK_OFF),
-	OPTION(SO_PEERGROUPS), /* groups of the peer, which is of the run, and has the same groups */
+	OPTION_IS(SO_ERROR),
+	OPTION_IS(SO_TYPE),
+	OPTION_IS(SO_DOMAIN),
+	OPTION_IS(SO_PROTOCOL),
+	OPTION_IS(SO_ACCEPTCONN),
+	OPTION_IS(SO_SNDBUF),
+	OPTION_IS(SO_RCVBUF),
+	OPTION_IS(SO_PASSCRED),
+	OPTION_IS(SO_RCVTIMEO),
+	OPTION_IS(SO_SNDTIMEO),
+	OPTION_IS(SO_LINGER),
+	OPTION_IS(SO_KEEPALIVE),
+	OPTION_IS(SO_REUSEADDR),
+	OPTION_IS(SO_RCVLOWAT),
+	OPTION_IS(SO_PEEK_OFF),
+	OPTION_IS(SO_PEERGROUPS), /* groups of the peer, which is of the run, and has the same groups */
 	/* Values that were set, or defaults. They tell nothing about other processes. */
-	OPTION(SO_DEBUG), OPTION(SO_DONTROUTE), OPTION(SO_NO_CHECK), OPTION(SO_PRIORITY), OPTION(SO_MARK),
-	OPTION(SO_BINDTODEVICE), OPTION(SO_TIMESTAMP), OPTION(SO_TIMESTAMPNS), OPTION(SO_TIMESTAMPING),
-	OPTION(SO_RXQ_OVFL), OPTION(SO_SELECT_ERR_QUEUE), OPTION(SO_INCOMING_CPU), OPTION(SO_ZEROCOPY),
-	OPTION(SO_MEMINFO), END,
+	OPTION_IS(SO_DEBUG),
+	OPTION_IS(SO_DONTROUTE),
+	OPTION_IS(SO_NO_CHECK),
+	OPTION_IS(SO_PRIORITY),
+	OPTION_IS(SO_MARK),
+	OPTION_IS(SO_BINDTODEVICE),
+	OPTION_IS(SO_TIMESTAMP),
+	OPTION_IS(SO_TIMESTAMPNS),
+	OPTION_IS(SO_TIMESTAMPING),
+	OPTION_IS(SO_RXQ_OVFL),
+	OPTION_IS(SO_SELECT_ERR_QUEUE),
+	OPTION_IS(SO_INCOMING_CPU),
+	OPTION_IS(SO_ZEROCOPY),
+	OPTION_IS(SO_MEMINFO),
+	END,
 };
 
 /* Native unless memory is sampled, because no process's statistics contain a socket's buffers. */
-const struct row_term allow_setsockopt_buffers[] = {OPTION(SO_SNDBUF), OPTION(SO_RCVBUF), END};
+const struct row_term allow_setsockopt_buffers[] = {OPTION_IS(SO_SNDBUF), OPTION_IS(SO_RCVBUF), END};
 
 const struct row_term allow_setsockopt[] = {
-	OPTION(SO_RCVTIMEO), OPTION(SO_SNDTIMEO), OPTION(SO_LINGER), OPTION(SO_KEEPALIVE), OPTION(SO_RCVLOWAT),
-	OPTION(SO_PEEK_OFF),
+	OPTION_IS(SO_RCVTIMEO),
+	OPTION_IS(SO_SNDTIMEO),
+	OPTION_IS(SO_LINGER),
+	OPTION_IS(SO_KEEPALIVE),
+	OPTION_IS(SO_RCVLOWAT),
+	OPTION_IS(SO_PEEK_OFF),
 	/* Adds control data to received messages: the time, and how many datagrams were dropped. */
-	OPTION(SO_TIMESTAMP), OPTION(SO_TIMESTAMPNS), OPTION(SO_RXQ_OVFL),
-	OPTION(SO_SELECT_ERR_QUEUE), /* changes which events poll(2) reports */
-	OPTION(SO_PRIORITY), /* above 6 needs CAP_NET_ADMIN; orders packets that leave by a device with queues */
+	OPTION_IS(SO_TIMESTAMP),
+	OPTION_IS(SO_TIMESTAMPNS),
+	OPTION_IS(SO_RXQ_OVFL),
+	OPTION_IS(SO_SELECT_ERR_QUEUE), /* changes which events poll(2) reports */
+	OPTION_IS(SO_PRIORITY), /* above 6 needs CAP_NET_ADMIN; orders packets that leave by a device with queues */
 	END,
 };
 
 /* Native unless the run has RUN_HAS_UNIX_DATAGRAMS: see setsockopt.c. */
-const struct row_term allow_setsockopt_credentials[] = {OPTION(SO_PASSCRED), END};
+const struct row_term allow_setsockopt_credentials[] = {OPTION_IS(SO_PASSCRED), END};
 
 /* If the policy has a network: options of the program's own connections. */
 #define LEVEL_OPTION(level, name) TERM_OF_TWO(IS(1, level), IS(2, name))
 
 const struct row_term allow_getsockopt_inet[] = {
-	OPTION(SO_BROADCAST),
-	OPTION(SO_OOBINLINE),
-	OPTION(SO_SNDLOWAT),
-	OPTION(SO_REUSEPORT),
-	OPTION(SO_COOKIE),
+	OPTION_IS(SO_BROADCAST),
+	OPTION_IS(SO_OOBINLINE),
+	OPTION_IS(SO_SNDLOWAT),
+	OPTION_IS(SO_REUSEPORT),
+	OPTION_IS(SO_COOKIE),
 	LEVEL_OPTION(IPPROTO_TCP, TCP_NODELAY),
 	LEVEL_OPTION(IPPROTO_TCP, TCP_MAXSEG),
 	LEVEL_OPTION(IPPROTO_TCP, TCP_CORK),
@@ -164,9 +192,9 @@ const struct row_term allow_getsockopt_inet[] = {
  * the family), SO_ATTACH_*, SO_PASSRIGHTS, SO_PASSPIDFD.
  */
 const struct row_term allow_setsockopt_inet[] = {
-	OPTION(SO_BROADCAST), /* sending to a broadcast address is denied */
-	OPTION(SO_OOBINLINE),
-	OPTION(SO_DONTROUTE),
+	OPTION_IS(SO_BROADCAST), /* sending to a broadcast address is denied */
+	OPTION_IS(SO_OOBINLINE),
+	OPTION_IS(SO_DONTROUTE),
 	LEVEL_OPTION(IPPROTO_TCP, TCP_NODELAY),
 	LEVEL_OPTION(IPPROTO_TCP, TCP_MAXSEG),
 	LEVEL_OPTION(IPPROTO_TCP, TCP_CORK),
@@ -204,7 +232,7 @@ const struct row_term allow_setsockopt_inet[] = {
 };
 
 const struct row_term allow_setsockopt_alone[] = {
-	OPTION(SO_REUSEADDR),
+	OPTION_IS(SO_REUSEADDR),
 	LEVEL_OPTION(IPPROTO_IP, IP_RECVERR),
 	LEVEL_OPTION(IPPROTO_IPV6, IPV6_RECVERR),
 	END,
@@ -215,8 +243,8 @@ const struct row_term allow_setsockopt_alone[] = {
  * nothing but access to the kernel's code for multicast groups.
  */
 const struct row_term allow_setsockopt_own[] = {
-	OPTION(SO_REUSEPORT),    /* shares ports with processes of the run only, like SO_REUSEADDR */
-	OPTION(SO_BINDTODEVICE), /* the loopback is the only device */
+	OPTION_IS(SO_REUSEPORT),    /* shares ports with processes of the run only, like SO_REUSEADDR */
+	OPTION_IS(SO_BINDTODEVICE), /* the loopback is the only device */
 	LEVEL_OPTION(IPPROTO_IP, IP_MULTICAST_IF),
 	LEVEL_OPTION(IPPROTO_IP, IP_MULTICAST_TTL),
 	LEVEL_OPTION(IPPROTO_IP, IP_MULTICAST_LOOP),

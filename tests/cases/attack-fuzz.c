@@ -135,7 +135,7 @@ static char shape_of(const struct syscall_row *row, unsigned i)
 		[ARG_OPENFLAGS] = 'f', [ARG_ATFLAGS] = 'f', [ARG_FLAGS] = 'f',  [ARG_MODE] = 'm',      [ARG_INT] = 'n',
 		[ARG_UINT] = 'n',      [ARG_PID] = 't',     [ARG_SIGNAL] = 'n', [ARG_SIZE] = 'n',      [ARG_PTR] = 'b',
 	};
-	bool net = row->intent == INTENT_NET || row->intent == INTENT_SERVE;
+	bool net = row->intent == INTENT_SEND_OR_CONNECT || row->intent == INTENT_LISTEN;
 	char shape = net && row->arg[i].name ? shape_of_socket(row->arg[i].name) : 0;
 
 	return shape ? shape : kinds[row->arg[i].kind];

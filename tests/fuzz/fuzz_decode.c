@@ -69,8 +69,8 @@ static void check_texts(const struct call *call)
 		promise(call->path[i].len < sizeof(call->path[i].text));
 		promise(strlen(call->path[i].text) == call->path[i].len);
 	}
-	promise(call->text_len < sizeof(call->text_arg));
-	promise(call->text_len == 0 || strlen(call->text_arg) == call->text_len);
+	promise(call->text_arg_len < sizeof(call->text_arg));
+	promise(call->text_arg_len == 0 || strlen(call->text_arg) == call->text_arg_len);
 }
 
 static void check_structs(const struct call *call, size_t usize, size_t ksize, size_t min)

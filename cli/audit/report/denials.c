@@ -140,7 +140,7 @@ static void denials_set_suggestion(struct denial_group *group, const json_t *lin
 	denial.path_as_written = written;
 	if (network && host) {
 		denial.host = host;
-		denial.accepts_connections = row && row->intent == INTENT_SERVE;
+		denial.accepts_connections = row && row->intent == INTENT_LISTEN;
 		request = denials_describe_request(line);
 		denial.http_request = request;
 		denial.undialled_addresses = denials_get_text(line, "dropped");

@@ -46,13 +46,13 @@ static int oracle_add_terms(scmp_filter_ctx filter, int nr, const struct row_ter
 /* True when the row's own terms apply to runs with these traits. */
 static bool oracle_own(unsigned traits, const struct syscall_row *row)
 {
-	return row->class == ROW_FILTER && (row->judged_in_runs & traits) == 0;
+	return row->class == ROW_FILTER && (row->judged_with_run_traits & traits) == 0;
 }
 
 /* The same for terms of the row's `more`. */
 static bool oracle_also(unsigned traits, const struct row_more_terms *more)
 {
-	return (more->in & ~traits) == 0 && (more->not_in_runs & traits) == 0;
+	return (more->required_run_traits & ~traits) == 0 && (more->excluded_run_traits & traits) == 0;
 }
 
 static bool oracle_native(unsigned traits, const struct syscall_row *row)

@@ -179,7 +179,7 @@ START_TEST(takes_the_parent)
 	put(own_fd, "pids.max", "77\n");
 	ck_assert_int_eq(cgroup_v2_find_parent(&places, &parent, why, sizeof(why)), 0);
 	ck_assert_str_eq(parent.dir, top);
-	ck_assert_uint_eq(parent.pids_at_most, 77);
+	ck_assert_uint_eq(parent.pids_max, 77);
 	put(own_fd, "memory.max", "1000000\n");
 	ck_assert_int_lt(cgroup_v2_find_parent(&places, &parent, why, sizeof(why)), 0);
 	ck_assert_uint_eq(parent.controllers, 0);

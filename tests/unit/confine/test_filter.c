@@ -798,7 +798,9 @@ START_TEST(reads_by_hand)
 {
 	static const struct attempt paths[] = {
 		{"open", {4096, O_PATH | O_DIRECTORY}, true},
-		{"open", {4096, O_PATH | O_CREAT | O_RDWR}, true}, /* the kernel drops all that O_PATH_FLAGS lacks */
+		{"open",
+		 {4096, O_PATH | O_CREAT | O_RDWR},
+		 true}, /* the kernel drops all that FLAGS_VALID_WITH_O_PATH lacks */
 		{"openat", {3, 4096, O_PATH | O_NOFOLLOW | HIGH}, true},
 	};
 

@@ -47,7 +47,7 @@ static pid_t fork_there(struct namespaces *namespaces, int moment)
 	ck_assert_int_eq(pthread_atfork(NULL, after_fork, NULL), 0);
 	namespaces->layers = layers_create(0, 0);
 	ck_assert_ptr_nonnull(namespaces->layers);
-	namespaces->unshare_one_by_one = true;
+	namespaces->must_unshare_one_by_one = true;
 	namespaces->run_end_signal_fd = eventfd(moments[moment].told, EFD_CLOEXEC);
 	if (moments[moment].limit_ms)
 		namespaces->time_limit_end_ns = io_read_clock_ns() + moments[moment].limit_ms * NS_PER_MS;

@@ -188,7 +188,7 @@ START_TEST(files_and_variables)
 	struct rig rig = {0};
 	struct policy *policy = load(&rig);
 	struct egress_side side = EGRESS_SIDE_NONE;
-	struct egress_provide provide = {.policy = policy, .roots = "roots", .ca = CA};
+	struct egress_provide provide = {.policy = policy, .root_certificates_pem = "roots", .ca = CA};
 	const char *hosts, *bundle;
 	char **envp;
 
@@ -204,9 +204,9 @@ START_TEST(files_and_variables)
 	ck_assert_ptr_null(strstr(hosts, "real.test")); /* that is egress' to answer */
 	ck_assert_ptr_nonnull(strstr(file_of(&side, "/etc/nsswitch.conf"), "hosts: files dns\n"));
 	bundle = NULL;
-	for (size_t i = 0; i < side.variable_count; i++)
-		if (strcmp(side.variable[i].name, "CURL_CA_BUNDLE") == 0)
-			bundle = file_of(&side, side.variable[i].value);
+	for (size_t i = 0; i < side.env_variable_count; i++)
+		if (strcmp(side.env_variable[i].name, "CURL_CA_BUNDLE") == 0)
+			bundle = file_of(&side, side.env_variable[i].value);
 	ck_assert_ptr_nonnull(bundle);
 	ck_assert_str_eq(bundle, "roots\n" CA);
 	/* A secret's placeholder comes before what the policy sets, all else after it. */
@@ -227,10 +227,10 @@ START_TEST(without_an_authority_there_is_no_variable)
 	struct rig rig = {0};
 	struct policy *policy = load(&rig);
 	struct egress_side side = EGRESS_SIDE_NONE;
-	struct egress_provide provide = {.policy = policy, .roots = "roots"};
+	struct egress_provide provide = {.policy = policy, .root_certificates_pem = "roots"};
 
 	ck_assert_int_eq(egress_provide(&provide, &side), 0);
-	ck_assert_uint_eq(side.variable_count, 0);
+	ck_assert_uint_eq(side.env_variable_count, 0);
 	egress_side_release(&side);
 	policy_free(policy);
 	rig_done(&rig);

@@ -79,7 +79,7 @@ START_TEST(test_keep)
 	say("two");
 	ck_assert_uint_eq(capture.kept_len, 6);
 	ck_assert_mem_eq(capture.kept_bytes, "onetwo", 6);
-	ck_assert(!capture.truncated);
+	ck_assert(!capture.is_truncated);
 	ck_assert_int_lt(capture.spill_fd, 0);
 	(void)close(program_fd);
 	program_fd = -1;
@@ -96,7 +96,7 @@ START_TEST(test_limit)
 	say("one");
 	say("two");
 	say("three");
-	ck_assert(capture.truncated);
+	ck_assert(capture.is_truncated);
 	ck_assert_uint_eq(capture.total_bytes, 11);
 	ck_assert_uint_eq(capture.kept_len, 4);
 	ck_assert_mem_eq(capture.kept_bytes, "onet", 4);
@@ -109,9 +109,9 @@ START_TEST(test_limit_exact)
 {
 	begin(-1, true, 3);
 	say("one");
-	ck_assert(!capture.truncated);
+	ck_assert(!capture.is_truncated);
 	say("x");
-	ck_assert(capture.truncated);
+	ck_assert(capture.is_truncated);
 	check_spill("onex");
 }
 END_TEST
@@ -215,7 +215,7 @@ START_TEST(test_closed_reader)
 	(void)close(fds[0]);
 	begin(fds[1], false, CAPTURE_NO_LIMIT);
 	say("one");
-	ck_assert(capture.reader_gone);
+	ck_assert(capture.reader_is_gone);
 	ck_assert(capture_has_ended(&capture));
 	ck_assert_int_eq(io_write_all(program_fd, "two", 3), -EPIPE);
 	(void)close(fds[1]);
@@ -232,7 +232,7 @@ START_TEST(test_full_output)
 	say("one");
 	say("two");
 	ck_assert_int_eq(capture.forward_error, ENOSPC);
-	ck_assert(!capture.reader_gone);
+	ck_assert(!capture.reader_is_gone);
 	ck_assert_uint_eq(capture.total_bytes, 6);
 	(void)close(full);
 }

@@ -100,17 +100,17 @@ START_TEST(test_sweep_unlisted)
 	ck_assert_int_eq(chmod(base, 0777), 0);
 	ck_assert_ptr_null(opendir(where));
 	ck_assert_int_eq(scratch_create(&killed, &error), 0);
-	ck_assert_ptr_nonnull(killed.base_notice);
+	ck_assert_ptr_nonnull(killed.base_name_notice);
 	(void)close(killed.fd); /* as when its process ends */
-	ck_assert_int_eq(entries(killed.base), 1);
+	ck_assert_int_eq(entries(killed.base_path), 1);
 	ck_assert_int_eq(scratch_create(&scratch, &error), 0);
-	ck_assert_str_eq(scratch.base, killed.base);
-	ck_assert_int_eq(entries(killed.base), 1);
+	ck_assert_str_eq(scratch.base_path, killed.base_path);
+	ck_assert_int_eq(entries(killed.base_path), 1);
 	ck_assert_int_eq(scratch_remove_run(&scratch), 0);
-	ck_assert_int_eq(access(killed.base, F_OK), -1);
+	ck_assert_int_eq(access(killed.base_path, F_OK), -1);
 	free(killed.path);
-	free(killed.base);
-	free(killed.base_notice);
+	free(killed.base_path);
+	free(killed.base_name_notice);
 	if (root)
 		ck_assert_int_eq(seteuid(0), 0);
 	ck_assert_int_eq(chmod(where, 0700), 0);
@@ -336,13 +336,13 @@ START_TEST(test_foreign_base)
 	(void)snprintf(others, sizeof(others), "%s-AAAAAB", base);
 	ck_assert_int_eq(symlink("/", others), 0);
 	begin(&first);
-	ck_assert_ptr_nonnull(first.base_notice);
-	ck_assert_ptr_nonnull(strstr(first.base_notice, base));
-	ck_assert_ptr_nonnull(strstr(first.base_notice, first.base));
-	ck_assert_uint_eq(strlen(first.base), strlen(base) + 7);
+	ck_assert_ptr_nonnull(first.base_name_notice);
+	ck_assert_ptr_nonnull(strstr(first.base_name_notice, base));
+	ck_assert_ptr_nonnull(strstr(first.base_name_notice, first.base_path));
+	ck_assert_uint_eq(strlen(first.base_path), strlen(base) + 7);
 	ck_assert_int_eq(scratch_create(&second, &error), 0);
-	ck_assert_str_eq(first.base, second.base);
-	(void)snprintf(kept, sizeof(kept), "%s", first.base);
+	ck_assert_str_eq(first.base_path, second.base_path);
+	(void)snprintf(kept, sizeof(kept), "%s", first.base_path);
 	ck_assert_int_eq(scratch_remove_run(&second), 0);
 	ck_assert_int_eq(access(kept, F_OK), 0);
 	ck_assert_int_eq(scratch_remove_run(&first), 0);
@@ -353,7 +353,7 @@ START_TEST(test_foreign_base)
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 	ck_assert_int_eq(entries(kept), 2);
 	begin(&second);
-	ck_assert_str_eq(second.base, kept);
+	ck_assert_str_eq(second.base_path, kept);
 	ck_assert_int_eq(entries(kept), 2); /* the reusable one is taken */
 	scratch_remove_old_files(&second);
 	ck_assert_int_eq(entries(kept), 1); /* and the dead run's is gone */

@@ -129,9 +129,9 @@ START_TEST(test_later)
 	for (size_t i = 0; i < 4; i++) {
 		receive();
 		answer = answer_make_for_later_response(&call);
-		ck_assert(answer_is_awaited(&answer));
+		ck_assert(answer_thread_still_waits(&answer));
 		answer_send_and_end_record(&answer, results[i]);
-		ck_assert(!answer_is_awaited(&answer));
+		ck_assert(!answer_thread_still_waits(&answer));
 		answer_send_and_end_record(&answer, 3); /* the call has ended: no effect */
 	}
 	end();
@@ -149,7 +149,7 @@ START_TEST(test_call_has_ended)
 	answer = answer_make_for_later_response(&call);
 	(void)kill(pid, SIGKILL);
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
-	ck_assert(!answer_is_awaited(&answer));
+	ck_assert(!answer_thread_still_waits(&answer));
 	ck_assert_int_eq(answer_add_descriptor(sandbox.listener_fd, call.id, open("/dev/null", O_RDONLY | O_CLOEXEC),
 					       true),
 			 -EINTR);

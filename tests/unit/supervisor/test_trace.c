@@ -145,7 +145,7 @@ END_TEST
 
 static void name_proves(struct exec_plan *plan)
 {
-	plan->name_proves_files = true;
+	plan->path_proves_loaded_files = true;
 	other_image(plan);
 }
 
@@ -649,7 +649,7 @@ static bool comes_again_as(const struct syscall_row *row, bool planned)
 	ck_assert_int_eq(tracer_create(&sandbox, &tracer), 0);
 	pending->tid = INT_MAX; /* no thread has it */
 	pending->state = PENDING_RESTARTED;
-	pending->skip_interrupt = true;
+	pending->must_not_interrupt = true;
 	pending->row = row;
 	pending->own_carrier_end_fd = pending->fetched_fd = -1;
 	pending->plan = planned ? calloc(1, sizeof(*pending->plan)) : NULL;

@@ -103,7 +103,7 @@ int call_commit_record(struct call *call)
 	return commit_error;
 }
 
-bool call_is_awaited(const struct call *call)
+bool call_thread_still_waits(const struct call *call)
 {
 	(void)call;
 	return true;

@@ -117,10 +117,10 @@ START_TEST(test_suggest)
 	ck_assert_str_eq(denial->op, c->op);
 	if (c->suggest) {
 		ck_assert_str_eq(denial->suggested_option, c->suggest);
-		ck_assert_ptr_null(denial->suggest_why);
+		ck_assert_ptr_null(denial->suggestion_reason);
 	} else {
 		ck_assert_ptr_null(denial->suggested_option);
-		ck_assert_ptr_nonnull(denial->suggest_why);
+		ck_assert_ptr_nonnull(denial->suggestion_reason);
 	}
 	ck_assert_str_eq(denial->target, c->path);
 	ck_assert_str_eq(denial->resolved_path, c->path);
@@ -194,12 +194,12 @@ START_TEST(test_probe)
 	call->arg[2] = (uint64_t)c->flags;
 	if (c->path)
 		with_path(call, &tree, c->path);
-	ck_assert_msg(probe_was_refused(call) == c->probe, "%s %s", c->name, c->path ? c->path : "");
+	ck_assert_msg(probe_is_refused_call(call) == c->probe, "%s %s", c->name, c->path ? c->path : "");
 	denials_add(denials, call);
 	(void)denials_get_list(denials, &count, &unlisted);
 	ck_assert_uint_eq(count, c->probe ? 0 : 1);
 	call->decision.verdict = VERDICT_ALLOW;
-	ck_assert(!probe_was_refused(call));
+	ck_assert(!probe_is_refused_call(call));
 }
 END_TEST
 
@@ -315,7 +315,7 @@ START_TEST(test_events)
 	denials_add_event(denials, &event);
 	denials_add_event(denials, &event);
 	list = only(4);
-	ck_assert_ptr_null(list->syscall);
+	ck_assert_ptr_null(list->syscall_name);
 	ck_assert_str_eq(list->event, "request");
 	ck_assert_ptr_ne(list->target, target);
 	ck_assert_str_eq(list->target, target);
@@ -326,7 +326,7 @@ START_TEST(test_events)
 	ck_assert_uint_eq(count, 3);
 	ck_assert_str_eq(list[1].reason, "cap_rate");
 	ck_assert_ptr_null(list[2].event);
-	ck_assert_str_eq(list[2].syscall, "socket");
+	ck_assert_str_eq(list[2].syscall_name, "socket");
 }
 END_TEST
 

@@ -59,7 +59,7 @@ static void teardown(void)
 
 static bool kept(void)
 {
-	exec_cache_keep_program(call, &place, &st, &facts);
+	exec_cache_add_program(call, &place, &st, &facts);
 	return exec_cache_find_program(&place, &st, &program);
 }
 
@@ -171,20 +171,20 @@ START_TEST(remembers_loaders)
 		return;
 	ck_assert(!exec_cache_find_loader(text, &loader));
 	be_at("/rw/loader");
-	exec_cache_keep_loader(call, &place, text, &st, &known);
+	exec_cache_add_loader(call, &place, text, &st, &known);
 	ck_assert(!exec_cache_find_loader(text, &loader));
 	be_at("/ro/loader");
-	exec_cache_keep_loader(call, &place, text, &st, &known);
+	exec_cache_add_loader(call, &place, text, &st, &known);
 	ck_assert(exec_cache_find_loader(text, &loader));
 	ck_assert_uint_eq(loader.first_page_offset, known.first_page_offset);
 	ck_assert_uint_eq(loader.image.maps_ino, 3);
 	/* as if the file had been replaced since */
 	st.st_ino++;
-	exec_cache_keep_loader(call, &place, text, &st, &known);
+	exec_cache_add_loader(call, &place, text, &st, &known);
 	ck_assert(!exec_cache_find_loader(text, &loader));
 	/* not one of the system's: not kept, whatever it is */
 	ck_assert_int_eq(stat("/proc/self/exe", &st), 0);
-	exec_cache_keep_loader(call, &place, "/proc/self/exe", &st, &known);
+	exec_cache_add_loader(call, &place, "/proc/self/exe", &st, &known);
 	ck_assert(!exec_cache_find_loader("/proc/self/exe", &loader));
 }
 END_TEST

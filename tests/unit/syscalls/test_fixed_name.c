@@ -68,7 +68,7 @@ static void teardown(void)
 
 static bool leads(const char *name, const char *end)
 {
-	return exec_name_is_fixed(policy, at(name), at(end));
+	return exec_path_is_immutable(policy, at(name), at(end));
 }
 
 /* Twice, because the second answer comes from memory. */
@@ -100,16 +100,16 @@ START_TEST(names_that_are_not_looked_up)
 {
 	char whole[300];
 
-	ck_assert(!exec_name_is_fixed(policy, "ro/file", at("ro/file")));
-	ck_assert(!exec_name_is_fixed(policy, "", at("ro/file")));
+	ck_assert(!exec_path_is_immutable(policy, "ro/file", at("ro/file")));
+	ck_assert(!exec_path_is_immutable(policy, "", at("ro/file")));
 	ck_assert(!leads("ro/absent", "ro/absent"));
 	ck_assert(!leads("ro/loop", "ro/loop"));
 	ck_assert(!leads("ro/../ro/file", "ro/file"));
 	ck_assert(!leads("ro/up/file", "ro/file"));
 	ck_assert(!leads("ro/self", "ro/self"));
-	ck_assert(!exec_name_is_fixed(policy, "/proc/self/exe", "/proc/self/exe"));
+	ck_assert(!exec_path_is_immutable(policy, "/proc/self/exe", "/proc/self/exe"));
 	(void)snprintf(whole, sizeof(whole), "%s/ro/%0*d", dir, 200, 0);
-	ck_assert(!exec_name_is_fixed(policy, whole, whole));
+	ck_assert(!exec_path_is_immutable(policy, whole, whole));
 }
 END_TEST
 
@@ -127,8 +127,8 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("fixed_name");
-	TCase *tcase = tcase_create("fixed_name");
+	Suite *suite = suite_create("immutable_path");
+	TCase *tcase = tcase_create("immutable_path");
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, names_that_cannot_be_written);

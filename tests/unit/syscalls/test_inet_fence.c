@@ -38,7 +38,7 @@ static int unbound(int domain)
 {
 	int fd = socket(domain, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	ck_assert_int_eq(inet_fence_drop_all(fd), 0);
+	ck_assert_int_eq(inet_filter_drop_all(fd), 0);
 	ck_assert_int_eq((int)write(fd, "x", 1), -1);
 	ck_assert_int_ne(port_of(fd), 0);
 	return fd;
@@ -76,23 +76,23 @@ static void check_family(int domain)
 	ck_assert(!arrives(dns, fd));
 	ck_assert(!arrives(other, fd));
 
-	ck_assert_int_eq(inet_fence_accept_from_endpoints(&inet, fd), 0);
+	ck_assert_int_eq(inet_filter_accept_from_endpoints(&inet, fd), 0);
 	ck_assert(arrives(dns, fd));
 	ck_assert(!arrives(endpoint, fd));
 
 	for (inet.endpoint_count = 0; inet.endpoint_count < INET_ENDPOINTS_MAX; inet.endpoint_count++)
 		inet.endpoint[inet.endpoint_count].at.port = port_of(inet.endpoint_count == 7 ? endpoint : dns);
-	ck_assert_int_eq(inet_fence_accept_from_endpoints(&inet, fd), 0);
-	ck_assert_int_eq(inet_fence_accept_from_endpoints(&inet, fd), 0);
+	ck_assert_int_eq(inet_filter_accept_from_endpoints(&inet, fd), 0);
+	ck_assert_int_eq(inet_filter_accept_from_endpoints(&inet, fd), 0);
 	ck_assert(arrives(endpoint, fd));
 	ck_assert(arrives(dns, fd));
 	ck_assert(!arrives(neighbour, fd));
 	ck_assert(!arrives(other, fd));
 	ck_assert(!arrives_v6(fd));
 
-	ck_assert_int_eq(inet_fence_remove_filter(fd), 0);
-	ck_assert_int_eq(inet_fence_remove_filter(fd), 0);
-	ck_assert_int_eq(inet_fence_accept_from_endpoints(&inet, fd), 0); /* stays open */
+	ck_assert_int_eq(inet_filter_remove(fd), 0);
+	ck_assert_int_eq(inet_filter_remove(fd), 0);
+	ck_assert_int_eq(inet_filter_accept_from_endpoints(&inet, fd), 0); /* stays open */
 	ck_assert(arrives(neighbour, fd));
 	ck_assert(arrives(other, fd));
 	(void)close(dns), (void)close(endpoint), (void)close(neighbour), (void)close(other), (void)close(fd);

@@ -99,18 +99,18 @@ static const struct {
 	const char *what;
 	uint16_t port;
 	bool udp;
-	enum inet_place place;
+	enum inet_destination place;
 	const char *host;
 	const char *reason; /* of INET_TO_NOWHERE */
 } routes[] = {
-	{"api.test", 443, false, INET_ENDPOINT, "api.test", NULL},
+	{"api.test", 443, false, INET_TO_ENDPOINT, "api.test", NULL},
 	{"api.test", 80, false, INET_TO_NOWHERE, "api.test", "port_not_granted"},
 	{"api.test", 443, true, INET_TO_NOWHERE, "api.test", NULL}, /* HTTP/3 */
-	{"db.test", 5432, false, INET_ENDPOINT, "db.test", NULL},
-	{"time.test", 123, true, INET_ENDPOINT, "time.test", NULL},
+	{"db.test", 5432, false, INET_TO_ENDPOINT, "db.test", NULL},
+	{"time.test", 123, true, INET_TO_ENDPOINT, "time.test", NULL},
 	{"time.test", 123, false, INET_TO_NOWHERE, "time.test", NULL},
 	{"unknown", 443, false, INET_TO_NOWHERE, NULL, "address_unknown"},
-	{"192.0.2.7", 80, false, INET_ENDPOINT, "192.0.2.7", NULL},
+	{"192.0.2.7", 80, false, INET_TO_ENDPOINT, "192.0.2.7", NULL},
 	{"192.0.2.7", 81, false, INET_TO_NOWHERE, "192.0.2.7", "port_not_granted"},
 	{"192.0.2.8", 80, false, INET_TO_NOWHERE, "192.0.2.8", "no_rule"},
 	{"8.8.8.8", 53, true, INET_TO_NOWHERE, "8.8.8.8", "no_rule"},
@@ -120,14 +120,14 @@ static const struct {
 	{"own", 8000, false, INET_TO_RUN_SOCKET, NULL, NULL},
 	{"127.0.0.1", 8001, false, INET_TO_NOWHERE, "127.0.0.1", "port_not_granted"},
 	{"::1", 8001, false, INET_TO_NOWHERE, "::1", "no_rule"},
-	{"127.0.0.1", 6379, false, INET_ENDPOINT, "127.0.0.1", NULL}, /* named: the host's */
+	{"127.0.0.1", 6379, false, INET_TO_ENDPOINT, "127.0.0.1", NULL}, /* named: the host's */
 	{"127.0.0.9", 8000, false, INET_TO_NOWHERE, "127.0.0.9", "denied_by_rule"},
-	{"127.0.0.1", 53, true, INET_DNS, NULL, NULL},
-	{"127.0.0.1", 53, false, INET_DNS, NULL, NULL},
-	{"127.7.8.10", 53, true, INET_DNS, NULL, NULL},
-	{"own", 53, true, INET_DNS, NULL, NULL},
-	{"own", CONTROL_PORT_HTTP_PROXY, false, INET_PROXY, NULL, NULL},
-	{"own", CONTROL_PORT_SOCKS, false, INET_PROXY, NULL, NULL},
+	{"127.0.0.1", 53, true, INET_TO_DNS, NULL, NULL},
+	{"127.0.0.1", 53, false, INET_TO_DNS, NULL, NULL},
+	{"127.7.8.10", 53, true, INET_TO_DNS, NULL, NULL},
+	{"own", 53, true, INET_TO_DNS, NULL, NULL},
+	{"own", CONTROL_PORT_HTTP_PROXY, false, INET_TO_PROXY, NULL, NULL},
+	{"own", CONTROL_PORT_SOCKS, false, INET_TO_PROXY, NULL, NULL},
 	{"own", CONTROL_PORT_SOCKS, true, INET_TO_RUN_SOCKET, NULL, NULL},
 	{"127.0.0.1", CONTROL_PORT_SOCKS, false, INET_TO_NOWHERE, NULL, NULL},
 };
@@ -165,7 +165,7 @@ START_TEST(a_name_given_out_just_now_is_known)
 	ck_assert(inet_read_socket_name(&late, &address));
 	inet_judge_address(inet, &address, false, &route);
 	ck_assert_uint_eq(catches, 1);
-	ck_assert_int_eq(route.kind, INET_ENDPOINT);
+	ck_assert_int_eq(route.kind, INET_TO_ENDPOINT);
 	ck_assert_str_eq(route.host, "new.wild.test");
 }
 END_TEST

@@ -13,7 +13,7 @@ static struct insn_register_values held;
 static void fill(void)
 {
 	held.unchanged_registers = ~UINT32_C(0) & ~(1u | 1u << 1 | 1u << 11);
-	for (unsigned i = 0; i < INSN_REGISTERS; i++)
+	for (unsigned i = 0; i < INSN_REGISTER_COUNT; i++)
 		held.reg[i] = 1000 + i;
 }
 

@@ -15,7 +15,7 @@
 static const struct netlink_facts bare;
 static struct netlink_facts with_network = {.has_network = true, .pool_v4_bits = 15, .pool_v6_bits = 32};
 
-static _Alignas(8) unsigned char answer[NETLINK_ANSWER_MAX];
+static _Alignas(8) unsigned char answer[NETLINK_ANSWER_BYTES_MAX];
 static size_t answered, used;
 
 struct request {

@@ -85,7 +85,7 @@ bool descriptor_pidfd_getfd_works(void)
 	return true;
 }
 
-int descriptor_copy_second(struct call *copied, int fd)
+int descriptor_copy_second_of_call(struct call *copied, int fd)
 {
 	return descriptor_copy(copied, fd);
 }

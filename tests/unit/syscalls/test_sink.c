@@ -39,8 +39,15 @@ static const char *read_message(void)
 
 static void tell(const char *target, uint64_t now_ns)
 {
-	const struct sink_denial denial = {.call = "openat", .target = target, .exe = "/bin/cat", .rule = "filesystem",
-					   .reason = "denied", .pid = 3, .error = 13, .seq = 17, .count = 1};
+	const struct sink_denial denial = {.syscall_name = "openat",
+					   .target = target,
+					   .exe = "/bin/cat",
+					   .rule = "filesystem",
+					   .reason = "denied",
+					   .pid = 3,
+					   .error = 13,
+					   .seq = 17,
+					   .count = 1};
 
 	sink_send_denial(&sink, &denial, now_ns);
 }

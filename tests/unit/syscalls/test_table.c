@@ -127,11 +127,11 @@ START_TEST(each_class_has_what_it_needs)
 
 		ck_assert_int_lt(row->class, ROW_CLASS_MAX);
 		ck_assert_int_lt(row->intent, INTENT_MAX);
-		ck_assert_msg(row->class == ROW_FILTER || (!row->judged_in_runs && !row->hook), "%s: traits",
+		ck_assert_msg(row->class == ROW_FILTER || (!row->judged_with_run_traits && !row->hook), "%s: traits",
 			      row->name);
 		ck_assert_msg(row->class == ROW_FILTER || row->class == ROW_NOTIFY || !row->more_terms, "%s: traits",
 			      row->name);
-		ck_assert_msg(!row->hook || row->judged_in_runs || row->more_terms,
+		ck_assert_msg(!row->hook || row->judged_with_run_traits || row->more_terms,
 			      "%s: a hook for what is never notified", row->name);
 		ck_assert_msg(!(row->self_roles && row->self_terms), "%s: whatever the registers, and some", row->name);
 		ck_assert_msg(!(row->self_roles & SELF_ROLE_OF_NO_PROCESS) ||
