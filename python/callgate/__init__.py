@@ -17,12 +17,15 @@ from .errors import (AlreadyExistsException, AuthenticationException, FileNotFou
                      InvalidArgumentException, NotEnoughSpaceException, NotFoundException, RateLimitException,
                      SandboxEndedException, SandboxException, SandboxNotFoundException, ServerException,
                      TimeoutException)
+from .executor import Executor, InterpreterDiedError, TaskError
 from .files import FileStreamReader, WatchHandle, WriteEntry
+from .functions import FunctionError
 from .models import (CommandExitException, CommandResult, Context, EntryInfo, Execution, ExecutionError, FileType,
                      FilesystemEvent, FilesystemEventType, Logs, OutputMessage, ProcessInfo, Result, SandboxInfo,
                      SandboxMetrics, WriteInfo)
 from .sandbox import Sandbox
 from .server import Server, Template
+from .values import ValueTypeError
 
 __all__ = [name for name in dir() if name[0].isupper()]
 __version__ = "0.1.0"

@@ -1,5 +1,5 @@
-"""keep_server.py DIRECTORY COMMAND...: runs callgate serve until stdin ends, as it does when the process that started it
-ends, and then removes the server's directory.
+"""keep_server.py DIRECTORY COMMAND...: runs callgate serve until stdin ends, which is when the process ends that has
+started it; then removes the server's directory.
 
 A program of its own, because that also holds when that process is killed. Started by server.py with no other module
 than these, so that it is small and quick.

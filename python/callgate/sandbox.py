@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Type, TypeVar, 
 
 from .commands import Commands
 from .connection import Connection, SandboxConnection, expecting_protocol, parse_json
-from .errors import InvalidArgumentException, SandboxException, SandboxNotFoundException
+from .errors import InvalidArgumentException, SandboxEndedException, SandboxException, SandboxNotFoundException
 from .files import Filesystem, _get_texts, _parse_time
 from .models import (OUTPUT_BYTES_MAX, Context, Execution, ExecutionError, OutputMessage, Result, SandboxInfo,
                      SandboxMetrics, RESULT_FORMATS)
@@ -245,7 +245,7 @@ class Sandbox:
             if output.take(line):
                 answer.close()
                 return output.execution
-        raise SandboxException("the server does not say that the code has ended")
+        raise SandboxEndedException("the sandbox or the server has ended before the code")
 
     def create_code_context(self, cwd: Optional[str] = None, language: Optional[str] = None,
                             request_timeout: Optional[float] = None) -> Context:

@@ -116,4 +116,4 @@ tests_cases_cases_agents_LDADD = $(AGENTS_LIBS)
 check_PROGRAMS += tests/cases/cases-contexts
 tests_cases_cases_contexts_SOURCES = tests/cases/contexts.c
 tests_cases_cases_contexts_LDADD = $(AGENTS_LIBS)
-EXTRA_DIST += tests/cases/python-hostile.py tests/cases/python-sandbox.py
+EXTRA_DIST += tests/cases/python-executor.py tests/cases/python-hostile.py tests/cases/python-sandbox.py

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The Python package, from the source tree, by Debian's python3 and nothing else: against callgate serve, and against
-# a server that lies.
+# The Python package, from the source tree, by Debian's python3 and nothing else: against callgate serve, against a
+# server that lies, and its executor with functions that mean harm.
 . "$(dirname "$0")/../lib.sh"
 [ -x "$PYTHON" ] || skip "no $PYTHON"
 "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || skip "$PYTHON is older than 3.10"
@@ -11,13 +11,19 @@ export CALLGATE SRC PYTHONPATH=$SRC/python PYTHONDONTWRITEBYTECODE=1
 # case_of_package NAME: tests of a part.
 case_of_package()
 {
-	timeout -k 5 "$LIVE_TIMEOUT" "$PYTHON" -W error::ResourceWarning "$SRC/tests/cases/python-$1.py" 2>"$T/out" ||
-		fail "$1: $(tail -n 60 "$T/out")"
+	timeout -k 5 "$LIVE_TIMEOUT" "$PYTHON" -W error::ResourceWarning "$SRC/tests/cases/python-$1.py" 2>"$T/$1" || {
+		echo "FAIL: $1: $(tail -n 60 "$T/$1")" >&2
+		return 1
+	}
 }
-case_of_package hostile &
-hostile=$!
-case_of_package sandbox
-wait $hostile || live_failed=1
+parts=()
+for part in hostile executor sandbox; do
+	case_of_package $part &
+	parts+=($!)
+done
+for part in "${parts[@]}"; do
+	wait "$part" || live_failed=1
+done
 await_sessions "the servers have ended"
 left=$(find "$TMPDIR" -maxdepth 1 -name 'callgate-server-*')
 [ -z "$left" ] || fail "directories of servers are left: $left"
