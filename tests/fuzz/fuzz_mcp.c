@@ -78,14 +78,16 @@ static void client_on_time(void *data)
 			client_play(&segment);
 	}
 	client.turns++;
-	promise(loop_after(client.loop, 0, client_on_time, NULL) != NULL);
+	promise(loop_add_timer(client.loop, 0, client_on_time, NULL) != NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const policy[] = {"--profile", "python", NULL};
-	const struct mcp_options options = {
-		.callgate = "/nonexistent/callgate", .policy = policy, .sandboxes_max = SANDBOXES, .idle_ms = 60000};
+	const struct mcp_options options = {.callgate_path = "/nonexistent/callgate",
+					    .policy_arguments = policy,
+					    .sandboxes_max = SANDBOXES,
+					    .idle_timeout_ms = 60000};
 	const char *top = getenv("top_srcdir");
 	static char runners[4096];
 	int fd[2], input_fd;
@@ -99,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	client.fd = fd[0];
 	promise(loop_create(&client.loop) == 0);
 	stage_begin(client.loop);
-	promise(loop_after(client.loop, 0, client_on_time, NULL) != NULL);
+	promise(loop_add_timer(client.loop, 0, client_on_time, NULL) != NULL);
 	input_fd = dup(fd[1]); /* a descriptor is watched for one thing */
 	promise(mcp_serve(client.loop, input_fd, fd[1], &options) == 0);
 	stage_end();

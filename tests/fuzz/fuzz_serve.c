@@ -148,8 +148,8 @@ static struct e2b *server_create(struct loop *loop)
 	static char templates[4096], runners[4096];
 	json_t *limits = json_pack("{s:i, s:[{s:s, s:b}]}", "sandboxes", SANDBOXES, "keys", "key", KEY, "operator", 1);
 	struct e2b_options options = {.listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
-				      .callgate = "/nonexistent/callgate",
-				      .templates = templates,
+				      .callgate_path = "/nonexistent/callgate",
+				      .builtin_templates_dir = templates,
 				      .limits = limits};
 	struct e2b *e2b = NULL;
 	char *why = NULL;
