@@ -153,7 +153,7 @@ int sandbox_program_signal(struct sandbox_program *program, int number)
 	return program->has_ended ? -ESRCH : 0;
 }
 
-int sandbox_program_ask_denials(struct sandbox_program *program)
+int sandbox_program_request_denials(struct sandbox_program *program)
 {
 	program->is_asked = !program->has_ended;
 	return program->has_ended ? -ESRCH : 0;
@@ -166,7 +166,7 @@ int sandbox_program_resize(struct sandbox_program *program, unsigned columns, un
 	return program->has_ended ? -ESRCH : 0;
 }
 
-void sandbox_program_pause(struct sandbox_program *program, bool paused)
+void sandbox_program_pause_output(struct sandbox_program *program, bool paused)
 {
 	program->is_paused = paused;
 }
@@ -346,7 +346,7 @@ static void stage_stop(void *data)
 void stage_turn(void)
 {
 	for (int i = 0; i < TURNS; i++) {
-		promise(loop_after(stage.loop, 0, stage_stop, stage.loop) != NULL);
+		promise(loop_add_timer(stage.loop, 0, stage_stop, stage.loop) != NULL);
 		promise(loop_run(stage.loop) == 0);
 	}
 }
