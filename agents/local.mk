@@ -1,6 +1,7 @@
 callgate_agents_SOURCES += agents/main.c
 callgate_files_SOURCES += \
 	agents/files/change.c \
+	agents/files/connect.c \
 	agents/files/content.c \
 	agents/files/entry.c \
 	agents/files/files.h \
@@ -28,6 +29,9 @@ libcallgate_agents_a_SOURCES += \
 	agents/e2b/main.c \
 	agents/e2b/management.c \
 	agents/e2b/metrics.c \
+	agents/e2b/port-answer.c \
+	agents/e2b/port-answer.h \
+	agents/e2b/port.c \
 	agents/e2b/private.h \
 	agents/e2b/process-input.c \
 	agents/e2b/process.c \

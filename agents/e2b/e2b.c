@@ -116,13 +116,19 @@ static void envd_handle(struct e2b_sandbox *box, struct http_request *request)
 
 /* ---- */
 
-static void interpreter_check_and_handle(struct e2b_sandbox *box, struct http_request *request)
+/* A request for the interpreter, or for a server in the sandbox. */
+static void e2b_check_and_handle_traffic(struct e2b_sandbox *box, struct http_request *request, uint64_t port)
 {
 	const char *traffic = http_get_header(request, "E2B-Traffic-Access-Token");
+	const bool is_allowed = e2b_has_valid_token(box, request) ||
+				(traffic && keys_equal_in_constant_time(traffic, box->traffic_token));
 
-	if (e2b_has_valid_token(box, request) ||
-	    (traffic && keys_equal_in_constant_time(traffic, box->traffic_token))) {
+	if (is_allowed && port == E2B_INTERPRETER_PORT) {
 		interpreter_handle(box, request);
+		return;
+	}
+	if (is_allowed) {
+		port_handle(box, request, port);
 		return;
 	}
 	box->e2b->denied_request_count++;
@@ -152,13 +158,8 @@ static void e2b_on_request(void *data, struct http_request *request)
 					   "code", 502));
 	} else if (port == E2B_ENVD_PORT) {
 		envd_handle(box, request);
-	} else if (port == E2B_INTERPRETER_PORT) {
-		interpreter_check_and_handle(box, request);
 	} else {
-		http_answer_json(request, 502,
-				 json_pack("{s:s, s:s, s:i, s:i}", "message",
-					   "The sandbox is running but port is not open", "sandboxId", id, "port",
-					   (int)port, "code", 502));
+		e2b_check_and_handle_traffic(box, request, port);
 	}
 }
 

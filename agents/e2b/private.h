@@ -123,6 +123,7 @@ struct e2b_sandbox {
 	uint64_t program_cpu_ms; /* of programs that have ended */
 	uint64_t cpu_ms;         /* of all, as far as it is known: it is in key->cpu_ms */
 	size_t unfetched_event_bytes; /* of events that watchers keep until they are fetched */
+	unsigned port_request_count;
 	struct e2b_context *contexts;
 	struct e2b_call *calls; /* requests that wait for something in the sandbox */
 };
@@ -271,6 +272,11 @@ void watchers_free_all(struct e2b_sandbox *box);
 void files_handle(struct e2b_sandbox *box, struct http_request *request);
 /* The same for a signed address, which names no sandbox: its signature tells which one it is for. */
 void files_handle_signed(struct e2b *e2b, struct http_request *request);
+
+/* ---- ports of servers in a sandbox: port.c ---- */
+
+/* A request for a port of the sandbox: passed on to what listens there. */
+void port_handle(struct e2b_sandbox *box, struct http_request *request, uint64_t port);
 
 /* ---- contexts: interpreter.c ---- */
 

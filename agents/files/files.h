@@ -66,6 +66,7 @@ int files_read(struct job *job);
 int files_write(struct job *job);
 int files_watch(struct job *job);
 int files_usage(struct job *job);
+int files_connect(struct job *job);
 
 /* ---- change.c, list.c ---- */
 

@@ -17,7 +17,7 @@ static const struct {
 } files_requests[] = {
 	{"stat", files_stat},     {"list", files_list}, {"mkdir", files_mkdir}, {"move", files_move},
 	{"remove", files_remove}, {"read", files_read}, {"write", files_write}, {"watch", files_watch},
-	{"usage", files_usage},
+	{"usage", files_usage},   {"connect", files_connect},
 };
 
 /* ---- input: the request, and the content that came with it ---- */

@@ -52,6 +52,9 @@ const char *http_get_query(const struct http_request *request, const char *name)
 /* Calls `visit` for all headers. */
 void http_for_each_header(const struct http_request *request,
 			  void (*visit)(void *data, const char *name, const char *value), void *data);
+/* Calls `visit` for all parameters of the query, decoded; value NULL: it has none, not even an empty one. */
+void http_for_each_query(const struct http_request *request,
+			 void (*visit)(void *data, const char *name, const char *value), void *data);
 /* Path patterns: "/sandboxes/{}/timeout". True: it matches, and each {} has put a part of the path into ret_part. */
 #define HTTP_PATH_PARTS_MAX 2
 #define HTTP_PATH_PART_SIZE 256

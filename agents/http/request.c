@@ -398,6 +398,23 @@ void http_for_each_header(const struct http_request *request,
 	(void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, request_visit_header, &call);
 }
 
+static enum MHD_Result request_visit_parameter(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	const struct http_header_visitor *visitor = cls;
+
+	(void)kind;
+	visitor->visit(visitor->data, name, value);
+	return MHD_YES;
+}
+
+void http_for_each_query(const struct http_request *request,
+			 void (*visit)(void *data, const char *name, const char *value), void *data)
+{
+	struct http_header_visitor call = {visit, data};
+
+	(void)MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, request_visit_parameter, &call);
+}
+
 bool http_match_path(const char *pattern, const char *path, char ret_part[HTTP_PATH_PARTS_MAX][HTTP_PATH_PART_SIZE])
 {
 	size_t part = 0, len;

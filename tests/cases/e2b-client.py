@@ -500,6 +500,90 @@ def crowd(count: str, clients: str) -> None:
     print(json.dumps(statuses))
 
 
+SERVER = r"""
+import socket, sys, threading
+def serve(made):
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += made.recv(65536)
+    head, _, body = data.partition(b"\r\n\r\n")
+    path = head.split()[1]
+    if path.startswith(b"/echo"):
+        while not body.endswith(b"END" if b"chunked" not in head else b"0\r\n\r\n"):
+            body += made.recv(65536)
+        body = head + b"\n\n" + body
+        made.sendall(b"HTTP/1.1 201 Made\r\nX-Own: 1\r\nConnection: keep-alive\r\n")
+        made.sendall(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    elif path == b"/chunks":
+        made.sendall(b"HTTP/1.1 100 Continue\r\nX-Interim: 1\r\n\r\n")
+        made.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for _ in range(100):
+            made.sendall(b"10000\r\n" + b"x" * 65536 + b"\r\n")
+        made.sendall(b"0\r\nTrailer: 1\r\n\r\n")
+    elif path == b"/to-end":
+        made.sendall(b"HTTP/1.0 404 No\r\nSet-Cookie: a=b\r\n\r\nnothing")
+    elif path == b"/short":
+        made.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nx")
+    elif path == b"/split":
+        made.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx")
+    elif path == b"/noise":
+        made.sendall(b"\xff" * 100000)
+    made.close()
+made = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print("up", flush=True)
+while True:
+    threading.Thread(target=serve, args=made.accept()[:1], daemon=True).start()
+"""
+
+
+def ports() -> None:
+    """A server in a sandbox, by the number of its port."""
+    box = Box()
+    server = box.stream("process.Process/Start", {"process": {"cmd": "python3", "args": ["-c", SERVER, "8080"]}})
+    for event in server:
+        if "data" in event["event"]:
+            break
+    headers = {**box.headers, "E2b-Sandbox-Port": "8080"}
+
+    def ask(path: str, body: Any = None, method: str = "GET", **more: str) -> Tuple[int, bytes, Dict[str, str]]:
+        made = connection()
+        made.request(method, path, body, {**headers, **more})
+        answer = made.getresponse()
+        return answer.status, answer.read(), {name.lower(): value for name, value in answer.getheaders()}
+
+    status, text, got = ask("/echo/a%20b%0d%0aX-Evil:1?c=d%26e&f&g=", b"content END", "POST", **{"X-Mine": "yes"})
+    assert status == 201 and got["x-own"] == "1" and text.endswith(b"\n\ncontent END"), (status, text)
+    head = text.split(b"\n\n")[0].decode().split("\r\n")
+    assert head[0] == "POST /echo/a%20b%0D%0AX-Evil:1?c=d%26e&f&g= HTTP/1.1" and "Host: localhost:8080" in head, head
+    assert "X-Mine: yes" in head and "token" not in text.decode().lower() and "e2b" not in text.decode().lower(), head
+    status, text, _ = ask("/echo", iter([b"one", b"2" * 90000]), "POST")
+    assert status == 201 and b"Transfer-Encoding: chunked" in text and text.count(b"2") >= 90000, text[:300]
+    status, text, got = ask("/chunks")
+    assert (status, len(text)) == (200, 6553600) and "x-interim" not in got and "trailer" not in got, (status, got)
+    assert ask("/to-end")[:2] == (404, b"nothing") and ask("/to-end")[2]["set-cookie"] == "a=b"
+    assert ask("/to-end", method="HEAD")[:2] == (404, b"")
+    try:
+        raise AssertionError(ask("/short"))
+    except (http.client.IncompleteRead, OSError):
+        pass  # what is not complete does not look so
+    for path in ("/split", "/noise", "/nothing"):
+        assert ask(path)[0] == 502, path
+    assert ask("/", Upgrade="websocket", Connection="Upgrade")[0] == 501
+    # ports of nothing, of others, and without the token
+    status, answer = call("GET", "/", headers={**headers, "E2b-Sandbox-Port": "8081"})
+    assert status == 502 and answer == {"message": "The sandbox is running but port is not open", "code": 502,
+                                        "sandboxId": box.id, "port": 8081}, answer
+    other = Box()
+    assert call("GET", "/to-end", headers={**other.headers, "E2b-Sandbox-Port": "8080"})[0] == 502, "another's port"
+    own = int(ADDRESS.rsplit(":", 1)[1])
+    assert call("GET", "/health", headers={**headers, "E2b-Sandbox-Port": str(own)})[0] == 502, "a port of the host"
+    assert call("GET", "/to-end", headers={k: v for k, v in headers.items() if k != "X-Access-Token"})[0] == 401
+    traffic = {"Host": "8080-%s.e2b.app" % box.id, "E2B-Traffic-Access-Token": box.answer["trafficAccessToken"]}
+    assert call("GET", "/to-end", headers=traffic)[0] == 404
+    box.kill()
+    other.kill()
+
+
 def quota() -> None:
     """A key with one second of processor time: programs that never end do not get more."""
     boxes = [Box(), Box()]

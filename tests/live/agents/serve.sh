@@ -62,6 +62,7 @@ refused --key-file "$T/keys"
 start --api-key "$key" --listen 127.0.0.1:0 --audit-dir "$T"
 case_of_client basic
 case_of_client files
+case_of_client ports
 case_of_client contexts
 case_of_client refusals
 tr '\0' ' ' <"/proc/$server/cmdline" | grep -q "$key" && fail "the key is seen in the list of processes"
