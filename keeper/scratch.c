@@ -23,6 +23,7 @@
 #define SCRATCH_CREATE_ATTEMPTS_MAX 100
 #define SCRATCH_SWEEP_TIME_MAX_NS UINT64_C(500000000)
 #define SCRATCH_RESULTS_KEPT_SECONDS (7 * 24 * 3600)
+#define SCRATCH_RESULTS_SWEEP_SECONDS 3600 /* from one look at the age of all results to the next */
 
 /* Locks the base: shared to create a directory, exclusively to look for dead runs. Closing the descriptor unlocks. */
 static int scratch_lock_base(const struct scratch *scratch, int operation)
@@ -82,15 +83,34 @@ static void scratch_sweep_runs(const struct scratch *scratch)
 			(void)io_remove_tree(scratch->base_fd, entry->d_name); /* on failure the next run retries */
 }
 
+/*
+ * True when some run has looked at the results within the last hour: a week of runs can leave thousands, of which each
+ * takes a stat(2). The access time of their directory tells when. Whatever else reads the directory delays the sweep.
+ */
+static bool scratch_results_were_swept(int results_fd, time_t now)
+{
+	const struct timespec times[2] = {{.tv_sec = now}, {.tv_nsec = UTIME_OMIT}};
+	struct stat st;
+
+	if (fstat(results_fd, &st) < 0 || (st.st_atime <= now && now - st.st_atime < SCRATCH_RESULTS_SWEEP_SECONDS))
+		return true;
+	(void)futimens(results_fd, times); /* on failure the next run looks again */
+	return false;
+}
+
 static void scratch_sweep_results(const struct scratch *scratch)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
-	time_t oldest = time(NULL) - SCRATCH_RESULTS_KEPT_SECONDS;
+	const time_t now = time(NULL), oldest = now - SCRATCH_RESULTS_KEPT_SECONDS;
 	struct dirent *entry;
 	struct stat st;
-	int fd = scratch_open_dir(scratch->base_fd, SCRATCH_RESULTS_DIR);
+	_cleanup_close_ int results = scratch_open_dir(scratch->base_fd, SCRATCH_RESULTS_DIR);
+	int fd;
 
-	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (results < 0 || scratch_results_were_swept(results, now))
+		return;
+	fd = steal_fd(&results);
+	dir = fdopendir(fd);
 	while (dir && (entry = readdir(dir)))
 		if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
 		    st.st_mtime < oldest)

@@ -55,7 +55,19 @@ field '.stdout == "a\ufffdb"' true
 raw=$(jq -r .stdout_path "$T/result")
 [ "$(od -An -tx1 "$raw")" = " 61 ff 62" ] || fail "not-utf8: the raw bytes are not kept"
 rm -f "$raw"
-rmdir "$T"/tmp/callgate-*/results
+# Results of the last seven days are kept. Their age is looked at once an hour: the directory's access time tells when.
+results=$(echo "$T"/tmp/callgate-*/results)
+touch "$results/young"
+for last in '2 hours ago' now; do
+	touch -d '8 days ago' "$results/old"
+	touch -a -d "$last" "$results"
+	result sweep 0 -- $sh -c :
+	[ "$last" = now ] || [ ! -e "$results/old" ] || fail "a result of last week is still there"
+done
+[ -e "$results/young" ] || fail "a result of today was removed"
+[ -e "$results/old" ] || fail "results were looked at twice in an hour"
+rm "$results/old" "$results/young"
+rmdir "$results"
 result big 0 --output-limit 16M -- $sh -c 'head -c 3000000 /dev/zero'
 field '[.stdout_bytes, (.stdout | length)]' '[3000000,3000000]'
 result changes 0 -w "$T/home" -- $sh -c 'echo a >new; : >empty; rm empty'
