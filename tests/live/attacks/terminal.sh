@@ -2,6 +2,7 @@
 # A grant of "/" does not include the terminal of callgate's caller: /dev stays the one of the view.
 . "$(dirname "$0")/../lib.sh"
 need script
+export CALLGATE
 cat >"$T/try.sh" <<'TRY'
 tty=$(tty)
 timeout 20 "$CALLGATE" run --profile extended -r / -- sh -c "
