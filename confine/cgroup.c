@@ -98,8 +98,8 @@ static void cgroup_add_v1_leaves(struct cgroup *cgroup, const struct cgroup_own_
 }
 
 /*
- * Adds the leaves. That of version 2 comes first: each controller is in one version only, and even without controllers
- * a leaf of version 2 tells the CPU time and has cgroup.kill.
+ * Adds the leaves. The leaf of version 2 comes first, because it tells the CPU time and has cgroup.kill even without
+ * controllers. Each controller is in one version only.
  */
 static void cgroup_add_leaves(struct cgroup *cgroup, const struct cgroup_options *options, char *why, size_t size)
 {

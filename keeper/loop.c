@@ -210,7 +210,7 @@ static void loop_on_supervisor_exit(struct keeper *keeper)
 {
 	if (waitpid(keeper->supervisor_pid, &keeper->supervisor_wait_status, 0) != keeper->supervisor_pid)
 		keeper->supervisor_wait_status = SIGKILL; /* cannot happen; counts as the supervisor's death */
-	keeper->egress_failed = !egress_side_end_process(&keeper->egress, &keeper->egress_wait_status);
+	keeper->egress_failed = !egress_process_end(&keeper->egress, &keeper->egress_wait_status);
 	/*
 	 * The children of the dead supervisor are now children of this process. Those that survive the kill are in
 	 * uninterruptible sleep.

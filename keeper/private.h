@@ -16,7 +16,7 @@ struct keeper {
 	struct keeper_outcome *outcome;
 	struct stdin_relay input;
 	struct terminal terminal;
-	struct egress_side egress;
+	struct egress_process egress;
 	bool egress_failed; /* egress ended without having been told to */
 	int egress_wait_status;
 	struct cgroup *cgroup; /* the run's control group; owned; NULL: none */

@@ -141,7 +141,7 @@ static void keeper_end_failed_start(struct keeper *keeper, const char *step, int
 {
 	if (keeper->supervisor_pid > 0)
 		(void)kill(keeper->supervisor_pid, SIGKILL);
-	(void)egress_side_end_process(&keeper->egress, &keeper->egress_wait_status);
+	(void)egress_process_end(&keeper->egress, &keeper->egress_wait_status);
 	(void)killtree(KEEPER_KILL_TREE_TIMEOUT_MS, 0);
 	if (!keeper->outcome->message[0])
 		keeper_explain_failure(keeper->outcome, step, error);
@@ -174,7 +174,7 @@ static void keeper_release(struct keeper *keeper)
 	cgroup_destroy(keeper->cgroup);
 	if (keeper->shared_page)
 		(void)munmap(keeper->shared_page, sizeof(*keeper->shared_page));
-	egress_side_release(&keeper->egress);
+	egress_process_release(&keeper->egress);
 	cleanup_close(&keeper->signal_fd);
 }
 
@@ -184,7 +184,7 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 				.outcome = ret_outcome,
 				.input = {.from_fd = -1, .pipe_fd = -1},
 				.terminal = TERMINAL_NONE,
-				.egress = EGRESS_SIDE_NONE,
+				.egress = EGRESS_PROCESS_NONE,
 				.supervisor_pid = -1,
 				.supervisor_pidfd = -1,
 				.control_fd = -1,
@@ -209,7 +209,7 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 		error = evidence_map_key_memory(&keeper);
 	if (error == 0)
 		error = keeper_prepare_and_fork(&keeper, &step);
-	egress_side_close_fds_of_supervisor(&keeper.egress);
+	egress_process_close_fds_of_supervisor(&keeper.egress);
 	if (error == 0)
 		error = privs_drop_all();
 	environment_wipe_own(); /* the supervisor wipes its own copy */

@@ -117,7 +117,7 @@ static void scratch_sweep_results(const struct scratch *scratch)
 			(void)unlinkat(fd, entry->d_name, 0); /* ENOENT: removed by another run */
 }
 
-/* ---- this run's directory ---- */
+/* ---- creating and removing this run's directory ---- */
 
 static int scratch_make_id(char id[SCRATCH_ID_SIZE])
 {

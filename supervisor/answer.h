@@ -56,7 +56,7 @@ int answer_continue(int listener_fd, uint64_t id, const struct syscall_row *row,
 int answer_continue_after_hook(int listener_fd, const struct seccomp_notif *notification,
 			       const struct syscall_row *row);
 
-/* ---- respond later ---- */
+/* ---- functions that respond later, and end the record ---- */
 
 /* What is needed to respond later, and to end the call's record. */
 struct answer {

@@ -38,7 +38,7 @@ struct call_counts {
 
 struct dispatch {
 	struct sandbox *sandbox;
-	struct tracer *tracer;        /* set by the caller, like all members up to `cpu` */
+	struct tracer *tracer;        /* set by the caller, like the members from here to `cpu` */
 	struct blocking *blocking;
 	struct egress_client *egress; /* NULL: no network */
 	struct cpu *cpu;              /* NULL: CPU placement is off */
@@ -49,7 +49,7 @@ struct dispatch {
 	struct call *call;            /* owned; reused for every notification, because it is large */
 	struct call_counts counts;
 	bool decoy_read_ends_run;              /* a decoy was read whose reading ends the run */
-	struct interrupted_calls interrupted_calls; /* dispatch_init() leaves `interrupted.traits` to the caller */
+	struct interrupted_calls interrupted_calls; /* dispatch_init() leaves interrupted_calls.traits to the caller */
 };
 
 /* Initialises a zeroed struct. Borrows the sandbox. 0 or -ENOMEM; dispatch_release releases in both cases. */

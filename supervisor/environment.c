@@ -39,7 +39,7 @@ static bool environment_add_passed_variables(const struct policy *policy, char *
 	return true;
 }
 
-static bool environment_add_network_variables(const struct egress_side *egress, bool wins, char **envp, size_t *used)
+static bool environment_add_network_variables(const struct egress_process *egress, bool wins, char **envp, size_t *used)
 {
 	for (size_t i = 0; i < egress->env_variable_count; i++) {
 		const struct egress_variable *variable = &egress->env_variable[i];
@@ -51,7 +51,7 @@ static bool environment_add_network_variables(const struct egress_side *egress, 
 	return true;
 }
 
-char **environment_build(const struct policy *policy, const struct egress_side *egress)
+char **environment_build(const struct policy *policy, const struct egress_process *egress)
 {
 	const struct policy_env *env;
 	size_t count, used = 0, room = 1;

@@ -9,7 +9,7 @@
  * Returns an owned, NULL-terminated list of "NAME=VALUE", for environment_free(); NULL: no memory. The policy's values
  * override those of the network, except the placeholders of secrets.
  */
-char **environment_build(const struct policy *policy, const struct egress_side *egress);
+char **environment_build(const struct policy *policy, const struct egress_process *egress);
 void environment_free(char **envp);
 
 /* The value of a variable in such a list, borrowed, or NULL. */

@@ -105,9 +105,10 @@ static void interrupted_read_stack_slots(const struct memory_ops *guest, pid_t t
 }
 
 /*
- * Whether this is the call that could not be restarted the last time. If a timer expires more often than the supervisor
- * responds, a program runs handler after handler over the same call, and identifying the call each time would starve
- * the program. Calls at the same place, as in syscall(2), are distinguished by registers and return addresses.
+ * Whether this is the call of the thread that could not be restarted when its last handler returned. If a timer expires
+ * more often than the supervisor responds, a program runs handler after handler over the same call, and identifying the
+ * call each time would starve the program. Calls at the same place, as in syscall(2), are distinguished by registers
+ * and return addresses.
  */
 static bool interrupted_restart_has_failed_before(const struct interrupted_calls *interrupted,
 					     const struct memory_ops *guest, pid_t tid, const struct frame *frame)

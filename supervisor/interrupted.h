@@ -25,7 +25,7 @@
 
 /*
  * A thread's last open that was restarted, or that waited for the other end of a FIFO. A restarted open must not wait:
- * natively the signal would have ended the wait. An open that has waited (`waited`) got EINTR, as natively.
+ * natively the signal would have ended the wait. An open that has waited (had_to_wait) got EINTR, as natively.
  */
 struct interrupted_open {
 	pid_t tid; /* 0: the entry is empty */

@@ -168,7 +168,7 @@ static _Noreturn void child_exec_program(const struct launch_options *options, s
 	_exit(127);
 }
 
-/* ---- the parent ---- */
+/* ---- the supervisor, which is the child's parent ---- */
 
 /* Clones the child, with signals blocked, so that no handler of the supervisor runs in the child. */
 static pid_t launch_clone_child(const struct launch_options *options, struct launch_shared_page *page)

@@ -191,7 +191,7 @@ static void loop_on_listener(struct supervisor *supervisor, short events)
 	dispatch_notification(dispatch, &notification);
 	watchdog_end_notification(supervisor->watchdog);
 	if (dispatch->last_response_ns)
-		supervisor->turn_start_ns = dispatch->last_response_ns;
+		supervisor->clock_last_read_ns = dispatch->last_response_ns;
 }
 
 /* ---- waiting ---- */
@@ -227,7 +227,8 @@ static bool loop_poll_listener_and_events(struct supervisor *supervisor, int tim
  */
 static int loop_arm_timer(struct supervisor *supervisor, int timeout_ms)
 {
-	uint64_t due_ns = timeout_ms < 0 ? TIMER_NEVER : supervisor->turn_start_ns + (uint64_t)timeout_ms * NS_PER_MS;
+	uint64_t due_ns =
+		timeout_ms < 0 ? TIMER_NEVER : supervisor->clock_last_read_ns + (uint64_t)timeout_ms * NS_PER_MS;
 	struct itimerspec when = {
 		.it_value = {.tv_sec = (time_t)(due_ns / NS_PER_S), .tv_nsec = (long)(due_ns % NS_PER_S)}};
 
@@ -245,7 +246,7 @@ static int loop_arm_timer(struct supervisor *supervisor, int timeout_ms)
  */
 static void loop_wait_and_handle(struct supervisor *supervisor, int timeout_ms)
 {
-	uint64_t before_ns = supervisor->turn_start_ns;
+	uint64_t before_ns = supervisor->clock_last_read_ns;
 
 	if (supervisor->turns_without_polling > 0) {
 		supervisor->turns_without_polling--;
@@ -257,8 +258,8 @@ static void loop_wait_and_handle(struct supervisor *supervisor, int timeout_ms)
 		supervisor->empty_polls += supervisor->empty_polls < LOOP_EMPTY_POLLS_MAX;
 		(void)loop_poll_listener_and_events(supervisor, loop_arm_timer(supervisor, timeout_ms));
 	}
-	if (supervisor->turn_start_ns == before_ns)
-		supervisor->turn_start_ns = io_read_clock_ns();
+	if (supervisor->clock_last_read_ns == before_ns)
+		supervisor->clock_last_read_ns = io_read_clock_ns();
 }
 
 /* ---- work that is due by the clock ---- */
@@ -297,13 +298,14 @@ static int loop_handle_due_work(struct supervisor *supervisor)
 	/* If the epoll does not watch egress' socket, the socket is read at each tick. */
 	if (egress && egress_client_watch_socket(egress, supervisor->epoll_fd, &supervisor->network_mark) < 0)
 		wait_ms = loop_get_shorter_wait(wait_ms, BLOCKING_TICK_MS);
-	if (inet_close_ended_connects(supervisor->sandbox.inet, supervisor->turn_start_ns))
+	if (inet_close_ended_connects(supervisor->sandbox.inet, supervisor->clock_last_read_ns))
 		wait_ms = loop_get_shorter_wait(wait_ms, INET_CONNECT_CHECK_MS);
 	wait_ms = loop_get_shorter_wait(wait_ms, loop_serve_questions(supervisor));
 	wait_ms = loop_get_shorter_wait(wait_ms, cpu_update_placement_after_wait(supervisor->dispatch.cpu,
-										 supervisor->turn_start_ns));
+										 supervisor->clock_last_read_ns));
 	if (supervisor->session)
-		wait_ms = loop_get_shorter_wait(wait_ms, session_check(supervisor->session, supervisor->turn_start_ns));
+		wait_ms = loop_get_shorter_wait(wait_ms,
+						session_check(supervisor->session, supervisor->clock_last_read_ns));
 	return loop_get_shorter_wait(wait_ms,
 				 blocking_check_due_jobs(supervisor->dispatch.blocking) ? BLOCKING_TICK_MS : -1);
 }
@@ -325,12 +327,12 @@ void loop_run(struct supervisor *supervisor)
 {
 	int wait_ms = -1;
 
-	supervisor->turn_start_ns = io_read_clock_ns();
+	supervisor->clock_last_read_ns = io_read_clock_ns();
 	while (!supervisor->run_has_ended) {
-		loop_wait_and_handle(
-			supervisor,
-			loop_get_shorter_wait(limits_get_next_measure_ms(supervisor->limits, supervisor->turn_start_ns),
-					      wait_ms));
+		loop_wait_and_handle(supervisor,
+				     loop_get_shorter_wait(limits_get_next_measure_ms(supervisor->limits,
+										      supervisor->clock_last_read_ns),
+							   wait_ms));
 		wait_ms = loop_handle_due_work(supervisor);
 		if (supervisor->dispatch.closing && closing_has_waiting_call(supervisor->dispatch.closing)) {
 			closing_continue_removal(supervisor->dispatch.closing);
@@ -338,7 +340,7 @@ void loop_run(struct supervisor *supervisor)
 		}
 		if (supervisor->dispatch.decoy_read_ends_run)
 			supervisor->run_has_ended = supervisor->report->decoy_ended_run = true;
-		if (limits_measure_due(supervisor->limits, supervisor->turn_start_ns) != LIMIT_MAX)
+		if (limits_measure_due(supervisor->limits, supervisor->clock_last_read_ns) != LIMIT_MAX)
 			supervisor->run_has_ended = true;
 		loop_share_counters(supervisor);
 	}

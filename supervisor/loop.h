@@ -24,7 +24,7 @@ struct supervisor {
 	int signal_fd;
 	int timer_fd;
 	uint64_t timer_ns;   /* when the timer expires; UINT64_MAX: the timer is not armed */
-	uint64_t turn_start_ns;     /* the clock when it was last read */
+	uint64_t clock_last_read_ns;     /* what io_read_clock_ns() returned last */
 	unsigned empty_polls;     /* how many attempts in a row to find an event without waiting have failed */
 	/* turns of the loop that do not poll without waiting, until this is tried again */
 	unsigned turns_without_polling;

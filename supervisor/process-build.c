@@ -116,7 +116,7 @@ int process_build_second_view(struct process *process)
 	return 0;
 }
 
-int process_mount_second_view_with_first(struct process *process)
+int process_share_proc_with_second_view(struct process *process)
 {
 	int r = process->ask.view ? view_share_proc_of_first_view(process->ask.view, process->view) : 0;
 
@@ -250,7 +250,7 @@ static void process_set_network_of_view(struct process *process)
 
 int process_send_program_sockets(struct process *process)
 {
-	const struct egress_side *egress = process->options->egress;
+	const struct egress_process *egress = process->options->egress;
 	int error;
 
 	process_set_network_of_view(process);

@@ -48,8 +48,10 @@ int process_await_policy_digest(struct process *process);
 int process_build_view(struct process *process);
 /* With --ask: builds the view of calls that an answer allows. After the program's view. */
 int process_build_second_view(struct process *process);
-/* Lets the second view follow the first, when the first is mounted. */
-int process_mount_second_view_with_first(struct process *process);
+/*
+ * Called when the program's view is mounted: lets the second view find the run's processes as the program's view does.
+ */
+int process_share_proc_with_second_view(struct process *process);
 /*
  * Builds Landlock's ruleset from the view as it is now. Its rules hold for inodes, whatever names these get later.
  * *ret_retry: set when this supervisor must exit, because another one starts that judges every call.
@@ -86,7 +88,7 @@ void process_decide_kernel_reads(struct process *process);
 /* Decides whether fstat is native, and describes that in "enforcement". */
 void process_decide_native_fstat(struct process *process);
 
-/* ---- process-audit.c: the log ---- */
+/* ---- process-audit.c: the audit log ---- */
 
 /* Opens the log's directory before the process changes its root. 0, or -1 with the error in the result. */
 int process_open_log_dir(struct process *process);

@@ -24,8 +24,8 @@ static void process_release_all(struct process *process)
 	namespaces_release(process->options->namespaces);
 	view_free(process->ask.view);
 	view_free(process->view);
-	egress_program_side_release(&process->program_sockets);
-	egress_side_release(process->options->egress);
+	egress_program_sockets_release(&process->program_sockets);
+	egress_process_release(process->options->egress);
 	free(process->filter.filter);
 	environment_free(process->envp);
 	free(process->argv);
@@ -130,7 +130,7 @@ int process_main(const struct process_options *options)
 	ready = ready && !retry && process_open_late_program_sockets(&process) == 0;
 	if (ready)
 		retry = namespaces_drop_caps(options->namespaces) < 0;
-	ready = ready && !retry && process_mount_second_view_with_first(&process) == 0 &&
+	ready = ready && !retry && process_share_proc_with_second_view(&process) == 0 &&
 		process_build_landlock(&process, &retry) == 0;
 	ready = ready && !retry && process_send_program_sockets(&process) == 0;
 	if (ready)

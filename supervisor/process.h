@@ -104,7 +104,7 @@ struct process_options {
 	int sink_fd;              /* the sink's socket, borrowed; -1: SINK_NONE */
 	struct run_shared_page *shared_page;
 	struct cgroup *cgroup;    /* borrowed; NULL: no control group */
-	struct egress_side *egress; /* released by the process */
+	struct egress_process *egress; /* released by the process */
 };
 
 /*

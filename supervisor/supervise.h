@@ -30,11 +30,12 @@ struct supervise_report {
 	int start_error; /* errno of the start; 0: the program ran */
 	enum launch_step start_step;
 	int wait_status; /* the program's */
-	/* the byte from the keeper that ended the run; SIGKILL: the keeper died; 0: neither of both */
+	/* the byte from the keeper that ended the run; SIGKILL: the keeper died; 0: neither */
 	unsigned end_reason;
 	unsigned asked_to_end_reason; /* why the program was asked to end: RUN_END_TIMEOUT or a signal; 0: it was not */
 	struct call_counts calls; /* its redirects borrow from the view */
-	uint64_t restarted, interrupted; /* calls that were restarted after a signal, and calls that could not be */
+	/* calls that were restarted after a signal, and calls that could not be restarted */
+	uint64_t restarted, interrupted;
 	unsigned process_count;
 	struct rusage rusage; /* RUSAGE_CHILDREN */
 	struct limit_meter limit[LIMIT_MAX];

@@ -44,7 +44,7 @@ static bool rejudge_gate_passes(struct call_effect_gate *gate, const struct call
 	return own->effect_was_permitted;
 }
 
-/* ---- the second view ---- */
+/* ---- judging a call in the second view ---- */
 
 struct rejudge_saved_first_view {
 	const struct policy *policy;
@@ -89,7 +89,7 @@ static bool rejudge_in_second_view(struct dispatch *dispatch, const struct secco
 	return call->outcome.kind != OUTCOME_TARGET_GONE;
 }
 
-/* ---- whether to ask ---- */
+/* ---- whether a denied call is asked about ---- */
 
 /*
  * True when a relative path failed with ENOENT, because the first view does not show the directory where it starts. An

@@ -34,7 +34,7 @@ struct asker {
 	unsigned open_question_count;
 	uint64_t last_question_number; /* number of the last question */
 	uint64_t next_tick_ns;         /* when ask_serve is due */
-	struct call_answer answer; /* the answer on record of a call for which no question was opened */
+	struct call_answer answer; /* what the record says as the answer when no question was opened */
 	struct {
 		char key[SHA256_HEX_SIZE];
 		uid_t uid;
@@ -257,7 +257,7 @@ static void ask_remember_always_answer(struct asker *asker, const struct questio
 	asker->always[asker->always_answer_count++].uid = (uid_t)question->answer.uid;
 }
 
-/* Has the user told, once a run, that an answer cannot be read. */
+/* Tells the user, by the keeper and once a run, that callgate may not read an answer. */
 static void ask_report_forbidden_answer(const struct dispatch *dispatch, uint64_t number)
 {
 	const struct stop_notices *notices = dispatch->sandbox->stop_notices;

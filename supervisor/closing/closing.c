@@ -98,7 +98,7 @@ bool closing_has_waiting_call(const struct closing *closing)
 	return closing->call_is_waiting;
 }
 
-/* ---- one thread ---- */
+/* ---- removing what one stopped thread holds ---- */
 
 static void closing_record_loss(struct closing *closing, pid_t tid, unsigned entry, enum after_loss loss,
 				const char *path)
@@ -155,9 +155,9 @@ static int closing_remove_held_items_of_thread(struct closing *closing, pid_t ti
 	return r;
 }
 
-/* ---- threads that stop later ---- */
+/* ---- threads that stop only after the run was resumed ---- */
 
-static int closing_add_late_thread(struct closing *closing, const struct frozen_thread *thread)
+static int closing_add_thread_stopped_late(struct closing *closing, const struct frozen_thread *thread)
 {
 	struct closing_thread_stopped_late *late = malloc(sizeof(*late));
 
@@ -181,7 +181,8 @@ void closing_forget_thread(struct closing *closing, pid_t tid)
 	}
 }
 
-static const struct closing_thread_stopped_late *closing_find_late_thread(const struct closing *closing, pid_t tid)
+static const struct closing_thread_stopped_late *closing_find_thread_stopped_late(const struct closing *closing,
+										  pid_t tid)
 {
 	const struct closing_thread_stopped_late *late = closing->threads_stopped_late;
 
@@ -201,7 +202,7 @@ static int closing_list_sockets(const struct closing *closing, struct held_socke
 bool closing_on_stop(struct closing *closing, pid_t tid, int status)
 {
 	const struct closing_thread_stopped_late *late =
-		closing->threads_stopped_late ? closing_find_late_thread(closing, tid) : NULL;
+		closing->threads_stopped_late ? closing_find_thread_stopped_late(closing, tid) : NULL;
 	struct held_sockets sockets;
 	bool closed;
 	pid_t tgid;
@@ -224,7 +225,7 @@ bool closing_on_stop(struct closing *closing, pid_t tid, int status)
 	return true;
 }
 
-/* ---- the whole run ---- */
+/* ---- removing what all threads of the run hold ---- */
 
 /*
  * Responds to the call that fired the entries. Its thread was interrupted before, so it stops at the response, and
@@ -264,7 +265,7 @@ static void closing_remove_held_items_of_threads(struct closing *closing, struct
 		if (thread.state == FROZEN_STOPPED)
 			r = closing_remove_held_items_of_thread(closing, thread.tid, thread.tgid, sockets);
 		else if (thread.state == FROZEN_WAITING)
-			r = closing_add_late_thread(closing, &thread);
+			r = closing_add_thread_stopped_late(closing, &thread);
 		if (r < 0 || thread.state == FROZEN_INTERRUPTED)
 			freeze_kill_process(freeze, thread.tgid);
 	}

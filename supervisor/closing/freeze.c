@@ -243,7 +243,7 @@ bool freeze_all_threads(struct freeze *freeze, const struct closing_options *opt
 	return freeze->seen_tid_bits && freeze_try_until_none_runs(freeze, options, caller, asked, ctx);
 }
 
-/* ---- the end ---- */
+/* ---- letting the threads go on, or killing them ---- */
 
 void freeze_kill_process(struct freeze *freeze, pid_t tgid)
 {

@@ -92,7 +92,7 @@ static bool held_is_inet_socket(const struct held_sockets *sockets, uint64_t ino
 	return sockets->count > 0 && bsearch(&ino, sockets->ino, sockets->count, sizeof(ino), held_compare_uint64);
 }
 
-/* ---- the list ---- */
+/* ---- the list of descriptors and mappings to remove ---- */
 
 static int held_add_item(struct held_list *list, struct held_item item, const char *path)
 {
@@ -262,7 +262,7 @@ struct held_mapping {
 	char *path; /* borrowed */
 };
 
-/* The mapping whose lines are read. */
+/* State of reading /proc/TID/maps or smaps: the mapping whose lines are read. */
 struct held_maps_reader {
 	const struct sandbox *sandbox;
 	struct held_list *list;

@@ -221,8 +221,8 @@ void affinity_unpin_new_tasks(struct affinity *affinity)
 }
 
 /*
- * Restores all masks. A task that is being created inherits the pinned mask before it gets its pid, the longer before
- * the larger its parent is. So later scans must follow.
+ * Restores all masks. A task that is being created inherits the pinned mask some time before it gets its pid: a longer
+ * time if its parent has much memory. So later scans must follow.
  */
 void affinity_unpin_run(struct affinity *affinity, bool spread)
 {

@@ -1,7 +1,8 @@
 /*
  * CPU placement: while at most one task (thread) of the run is runnable, all its tasks and the supervisor thread are
- * pinned to one CPU. A notification is then a switch between two tasks. Otherwise the kernel often wakes the task on an
- * idle CPU, by an inter-processor interrupt: ADDFD and the stops of a traced exec, fork or exit wake without WF_SYNC.
+ * pinned to one CPU. For a notification the kernel then only switches between two tasks on that CPU. Otherwise it often
+ * wakes the task on an idle CPU, by an inter-processor interrupt: ADDFD and the stops of a traced exec, fork or exit
+ * wake without WF_SYNC.
  *
  * Called in the supervisor thread, by dispatch and by the loop. The program never sees these affinity masks: the run is
  * unpinned before the program reads or sets one. A run that sets a mask itself is never pinned again.

@@ -77,7 +77,7 @@ struct caller {
 struct run_queue_delays {
 	pid_t since; /* threads with higher pids were created after pinning */
 	uint64_t own_cpu_ns; /* CPU time of the supervisor thread at the last sample */
-	/* part of its CPU time before the last sample that has explained no delay yet */
+	/* CPU time of the supervisor thread before the last sample that was not subtracted from a delay yet */
 	uint64_t own_cpu_without_delay_ns;
 	struct caller caller[DELAYS_CALLERS_MAX];
 };

@@ -36,15 +36,15 @@ int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control
 	return 0;
 }
 
-int egress_client_start(struct sandbox *sandbox, struct egress_side *side, const struct egress_program_sockets *guest,
-			struct egress_client **ret_client)
+int egress_client_start(struct sandbox *sandbox, struct egress_process *egress,
+			const struct egress_program_sockets *sockets, struct egress_client **ret_client)
 {
 	struct inet_options options = {.policy = sandbox->policy,
-				       .has_own_netns = guest->has_own_netns,
-				       .loopback = guest->loopback,
-				       .listener_port = guest->listener_port,
-				       .dns_port = guest->dns_port,
-				       .sink_port = guest->sink_port,
+				       .has_own_netns = sockets->has_own_netns,
+				       .loopback = sockets->loopback,
+				       .listener_port = sockets->listener_port,
+				       .dns_port = sockets->dns_port,
+				       .sink_port = sockets->sink_port,
 				       .catch_up = egress_client_exchange_messages,
 				       .udp = egress_client_send_udp_socket,
 				       .alive = egress_client_is_alive,
@@ -53,7 +53,7 @@ int egress_client_start(struct sandbox *sandbox, struct egress_side *side, const
 	int r = pool_create(sandbox->policy, &pool);
 
 	if (r == 0)
-		r = egress_client_create(sandbox, pool, steal_fd(&side->control_fd), ret_client);
+		r = egress_client_create(sandbox, pool, steal_fd(&egress->control_fd), ret_client);
 	if (r < 0)
 		return r;
 	options.pool = pool;
@@ -106,7 +106,7 @@ int egress_client_watch_socket(struct egress_client *client, int epoll_fd, void 
 	return r < 0 ? -errno : 0;
 }
 
-/* ---- messages of egress ---- */
+/* ---- messages that egress sends ---- */
 
 /* Whether a rule of the name has "dns": "real" and permits dialling the address. */
 static bool client_policy_permits_real_address(const struct egress_client *client, const char *host,
@@ -225,7 +225,7 @@ int egress_client_check_connects(struct egress_client *client)
 	return wait >= 0 && wait < 100 ? wait : 100;
 }
 
-/* ---- messages to egress ---- */
+/* ---- messages that are sent to egress ---- */
 
 static int client_send_connection_to_egress(struct egress_client *client, enum control_type type,
 				      const struct control_connect *what, const struct connection *conn, int fd)
@@ -338,7 +338,7 @@ bool egress_client_end_network(struct egress_client *client)
 	return ended;
 }
 
-/* ---- for the result ---- */
+/* ---- the network part of the result ---- */
 
 void egress_client_add_refusal(void *context, const char *host, unsigned port, const char *rule, const char *reason)
 {

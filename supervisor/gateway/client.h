@@ -22,11 +22,11 @@ struct pool;
 #define EGRESS_WAITING_CONNECTS_MAX 1024
 
 /*
- * Makes the client and sandbox->inet. Takes side's control_fd. 0, or -errno, perhaps with a client. inet_free() and
- * then egress_client_free() release them.
+ * Makes the client and sandbox->inet. Takes control_fd of `egress`. 0, or -errno, perhaps with a client. inet_free()
+ * and then egress_client_free() release them.
  */
-int egress_client_start(struct sandbox *sandbox, struct egress_side *side, const struct egress_program_sockets *guest,
-			struct egress_client **ret_client);
+int egress_client_start(struct sandbox *sandbox, struct egress_process *egress,
+			const struct egress_program_sockets *sockets, struct egress_client **ret_client);
 /* Makes only the client, without sandbox->inet. Takes pool and control_fd, also on failure. 0 or -ENOMEM. */
 int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control_fd, struct egress_client **ret_client);
 /* Ends connects that still wait with ECONNABORTED, and frees the client. */

@@ -17,7 +17,7 @@
 
 #define NS_PER_US 1000u
 
-/* ---- the table ---- */
+/* ---- the table of announced connections ---- */
 
 /* Compares ids, which are the first members of the items of both trees. */
 static int connections_compare_ids(const void *a, const void *b)
@@ -342,7 +342,7 @@ static int record_write_to_log(const struct egress_client *client, const struct 
 	return audit_begin_record(client->sandbox->audit, &line, ret_slot);
 }
 
-/* ---- the result ---- */
+/* ---- entries in the result of the run ---- */
 
 /* Whether the record stands for many refused DNS names at once, of which it has only the last one. */
 static bool record_is_for_many_refused_names(const struct control_record *record)
@@ -431,7 +431,10 @@ static void record_add_denial(struct egress_client *client, const struct connect
 	client->denied_count += observed ? 0 : item.count;
 }
 
-/* Lists a request that only the judged policy denies. Of a connection the connect(2) is listed already. */
+/*
+ * Lists a request that only the judged policy denies. The denial of a whole connection is not listed here, because that
+ * of its connect(2) is listed already.
+ */
 static void record_list_observed_denial(struct egress_client *client, const struct connection *conn,
 				 const struct control_record *record, struct audit_slot slot)
 {

@@ -121,7 +121,7 @@ static void connect_end_call(struct egress_client *client, struct pending_connec
 	answer_send_and_end_record(&answer, result);
 }
 
-/* Cancels at egress a connect whose socket will not be connected to it, and ends the call. */
+/* Tells egress to forget a connect, because the program's socket will not be connected to egress. Ends the call. */
 static void connect_cancel_at_egress(struct egress_client *client, struct pending_connect **at, int result)
 {
 	const struct control_message message = {
@@ -229,13 +229,14 @@ static bool connect_is_interrupted(const struct pending_connect *pending)
 }
 
 /* Checks one connect. True: *at was removed from the list. */
-static bool connect_check_pending(struct egress_client *client, struct pending_connect **at, uint64_t now, bool look)
+static bool connect_check_pending(struct egress_client *client, struct pending_connect **at, uint64_t now,
+				  bool checks_interruption)
 {
 	struct pending_connect *pending = *at;
 	size_t before = client->connects.count;
 	bool announced = client->line.queued_message_count == 0; /* false: the announcement may be queued still */
 
-	if (look && !answer_thread_still_waits(&pending->answer)) {
+	if (checks_interruption && !answer_thread_still_waits(&pending->answer)) {
 		connect_cancel_at_egress(client, at, -EINTR);
 	} else if (pending->egress_is_connected) {
 		struct pollfd ready = {.fd = pending->fd, .events = POLLOUT};
@@ -244,7 +245,7 @@ static bool connect_check_pending(struct egress_client *client, struct pending_c
 			connect_begin_to_egress_listener(client, at);
 	} else if (pending->deadline_ns && now >= pending->deadline_ns && announced) {
 		connect_stop_waiting(client, at, -EINPROGRESS);
-	} else if (look && announced && connect_is_interrupted(pending)) {
+	} else if (checks_interruption && announced && connect_is_interrupted(pending)) {
 		connect_stop_waiting(client, at, ANSWER_ERESTARTSYS);
 	}
 	return client->connects.count < before;
@@ -277,9 +278,10 @@ int connects_check_all_pending(struct egress_client *client)
 		connects->looked = first + CONNECT_INTERRUPTION_CHECKS_MAX;
 	}
 	for (; *at; at_index++) {
-		bool look = looking && at_index >= first && at_index - first < CONNECT_INTERRUPTION_CHECKS_MAX;
+		bool checks_interruption =
+			looking && at_index >= first && at_index - first < CONNECT_INTERRUPTION_CHECKS_MAX;
 
-		if (connect_check_pending(client, at, now, look))
+		if (connect_check_pending(client, at, now, checks_interruption))
 			continue;
 		wait = connect_get_next_check_ns(*at, now) < wait ? connect_get_next_check_ns(*at, now) : wait;
 		at = &(*at)->next;

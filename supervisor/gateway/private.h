@@ -7,7 +7,7 @@
 #include "supervisor/gateway/client.h"
 #include "syscalls/net/inet.h"
 
-/* ---- line.c: the control socket ---- */
+/* ---- line.c: the control socket to egress ---- */
 
 #define EGRESS_LINE_MESSAGES_MAX 2048 /* messages; if more are queued, none is received until egress has read some */
 
@@ -34,7 +34,7 @@ int egress_line_send_queued(struct egress_line *line);
 /* Receives a message. -EAGAIN: none now; other -errno: egress is dead, or control.h forbids the message. */
 int egress_line_receive(struct egress_line *line, struct control_message *ret_message);
 
-/* ---- summary.c: the result's lists ---- */
+/* ---- summary.c: the network's lists in the result ---- */
 
 #define SUMMARY_ENTRIES_MAX 1000
 #define SUMMARY_ADVICE_ENTRIES_MAX 100
@@ -70,7 +70,7 @@ void usage_end_connection(struct network_usage *usage, const char *label, uint64
 void usage_mark_hit_budget(struct network_usage *usage, const char *label, const struct control_record *record);
 json_t *usage_make_json(const struct network_usage *usage);
 
-/* ---- connections.c: announced connections ---- */
+/* ---- connections.c: connections that were announced to egress ---- */
 
 #define CONNECTIONS_OPEN_MAX 2048    /* connections announced and not closed; more than egress permits (CONNS_MAX) */
 #define REQUESTS_MAX 8192 /* requests recorded without an outcome */
@@ -141,7 +141,8 @@ void connections_close_all(struct egress_client *client, const char *cause);
 struct pending_connect;
 struct connects {
 	struct pending_connect *first_pending;
-	size_t count, looked; /* looked: index of the connect that is checked next for interruptions */
+	/* count: how many connects wait; looked: index of the connect that is checked next for interruptions */
+	size_t count, looked;
 	uint64_t next_check_ns;     /* time of the next check */
 };
 

@@ -24,7 +24,7 @@
 #include "supervisor/gateway/handover.h"
 #include "supervisor/gateway/lockdown.h"
 
-/* The version that helper_open_program() compares. An assembler makes the section a note by its name. */
+/* An ELF note with the version, which helper_open_program() compares. The section's name makes it a note. */
 static const struct {
 	uint32_t name_len, version_len, type;
 	char owner[12]; /* padded to a multiple of 4 bytes, as elf(5) demands */
@@ -36,7 +36,7 @@ static const struct {
 /* The process that executed callgate-egress is the run's user already. */
 static const struct privs_user same_user = {.set = false};
 
-/* ---- the resolver ---- */
+/* ---- the process that becomes the resolver ---- */
 
 static _Noreturn void program_run_resolver(const struct handover *handover, int fd, pid_t egress)
 {

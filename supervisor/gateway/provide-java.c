@@ -10,17 +10,17 @@
 
 struct java_search {
 	const struct egress_provide *provide;
-	struct egress_side *side; /* gets a file for each store */
-	char *bytes;              /* the new truststore, kept by the side; NULL: not made yet */
+	struct egress_process *egress; /* gets a file for each store */
+	char *bytes;              /* the new truststore, kept by the egress; NULL: not made yet */
 	size_t len;
 	int error;
 };
 
 static int java_make_store(struct java_search *search)
 {
-	int error = truststore_make_jks(search->provide->roots_and_run_ca, &search->bytes, &search->len);
+	int error = truststore_make_jks(search->provide->root_and_run_certificates_pem, &search->bytes, &search->len);
 
-	return error < 0 ? error : egress_side_keep_text(search->side, search->bytes);
+	return error < 0 ? error : egress_process_keep_text(search->egress, search->bytes);
 }
 
 static void java_add_store(struct java_search *search, const char *home, const char *below)
@@ -30,13 +30,14 @@ static void java_add_store(struct java_search *search, const char *home, const c
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s", home, below) < sizeof(path))
 		real = realpath(path, NULL);
-	for (size_t i = 0; real && i < search->side->provided_file_count; i++)
-		if (strcmp(search->side->provided_file[i].virt, real) == 0)
+	for (size_t i = 0; real && i < search->egress->provided_file_count; i++)
+		if (strcmp(search->egress->provided_file[i].virt, real) == 0)
 			return;
 	if (real && !search->bytes && search->error == 0)
 		search->error = java_make_store(search);
 	if (real && search->error == 0)
-		search->error = egress_side_add_file_with_kept_text(search->side, real, search->bytes, search->len);
+		search->error =
+			egress_process_add_file_with_kept_text(search->egress, real, search->bytes, search->len);
 }
 
 /* Adds the certificate stores of the Java installation to which a path of `java` leads. */
@@ -99,9 +100,9 @@ static void java_search_usual_directories(struct java_search *search)
 	}
 }
 
-int egress_provide_java_stores(const struct egress_provide *provide, struct egress_side *side)
+int egress_provide_java_stores(const struct egress_provide *provide, struct egress_process *egress)
 {
-	struct java_search search = {.provide = provide, .side = side};
+	struct java_search search = {.provide = provide, .egress = egress};
 
 	java_search_usual_directories(&search);
 	java_search_environment(&search);

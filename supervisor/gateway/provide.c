@@ -67,7 +67,7 @@ static bool provide_name_has_real_dns(const struct policy *policy, const char *h
  * Provides /etc/hosts with every exact name that may be resolved, except names with real addresses, which egress
  * resolves.
  */
-static int provide_hosts_file(const struct policy *policy, const struct pool *pool, struct egress_side *side)
+static int provide_hosts_file(const struct policy *policy, const struct pool *pool, struct egress_process *egress)
 {
 	_cleanup_buf_ struct buf buf = {0};
 	char own[HOSTNAME_LINE_MAX];
@@ -82,7 +82,7 @@ static int provide_hosts_file(const struct policy *policy, const struct pool *po
 		provide_write_hosts_line(&buf, pool, index, AF_INET, host);
 		provide_write_hosts_line(&buf, pool, index, AF_INET6, host);
 	}
-	return buf.failed ? -ENOMEM : egress_side_add_file(side, "/etc/hosts", buf.data, buf.len);
+	return buf.failed ? -ENOMEM : egress_process_add_file(egress, "/etc/hosts", buf.data, buf.len);
 }
 
 /* Resolves symlinks in the directory's path, as of /etc/ssl/certs on Fedora, but not in the file's name. */
@@ -94,20 +94,21 @@ static bool provide_resolve_path(const char *path, char ret_path[PATH_MAX])
 	return (size_t)snprintf(ret_path, PATH_MAX, "%s%s", real ? real : "", real ? name : path) < PATH_MAX;
 }
 
-static int provide_ca_bundles(const struct egress_provide *provide, struct egress_side *side)
+static int provide_ca_bundles(const struct egress_provide *provide, struct egress_process *egress)
 {
-	const size_t len = strlen(provide->roots_and_run_ca);
+	const size_t len = strlen(provide->root_and_run_certificates_pem);
 	char path[PATH_MAX];
 	int error = 0;
 
 	for (size_t i = 0; error == 0 && i < BUNDLES_COUNT; i++)
 		if ((i == 0 || access(bundles[i], F_OK) == 0) && provide_resolve_path(bundles[i], path))
-			error = egress_side_add_file_with_kept_text(side, path, provide->roots_and_run_ca, len);
+			error = egress_process_add_file_with_kept_text(egress, path,
+								       provide->root_and_run_certificates_pem, len);
 	return error;
 }
 
 /* Provides the run's CA certificates, if the run has an authority of its own; else programs use their defaults. */
-static int provide_run_ca(const struct egress_provide *provide, struct egress_side *side)
+static int provide_run_ca(const struct egress_provide *provide, struct egress_process *egress)
 {
 	static const char *const whole[] = {"SSL_CERT_FILE",      "CURL_CA_BUNDLE",
 					    "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO",
@@ -119,12 +120,12 @@ static int provide_run_ca(const struct egress_provide *provide, struct egress_si
 
 	if (!provide_resolve_path(bundles[0], bundle) || !provide_resolve_path(RUN_CA_PATH, own))
 		return -ENOMEM;
-	error = egress_side_add_file(side, own, provide->ca, strlen(provide->ca));
+	error = egress_process_add_file(egress, own, provide->ca, strlen(provide->ca));
 	for (size_t i = 0; error == 0 && i < sizeof(whole) / sizeof(whole[0]); i++)
-		error = egress_side_add_variable(side, whole[i], bundle, false);
+		error = egress_process_add_variable(egress, whole[i], bundle, false);
 	for (size_t i = 0; error == 0 && i < sizeof(further) / sizeof(further[0]); i++)
-		error = egress_side_add_variable(side, further[i], own, false);
-	return error < 0 ? error : egress_provide_java_stores(provide, side);
+		error = egress_process_add_variable(egress, further[i], own, false);
+	return error < 0 ? error : egress_provide_java_stores(provide, egress);
 }
 
 /* Returns `roots` and `ca` together, owned; NULL: no memory. */
@@ -146,30 +147,30 @@ static char *provide_join_certificates(const struct egress_provide *provide)
 	return text;
 }
 
-static int provide_all_ca_certificates(struct egress_provide *provide, struct egress_side *side)
+static int provide_all_ca_certificates(struct egress_provide *provide, struct egress_process *egress)
 {
 	int error;
 
 	if (!provide->root_certificates_pem && !provide->ca)
 		return 0;
-	provide->roots_and_run_ca = provide_join_certificates(provide);
-	error = egress_side_keep_text(side, provide->roots_and_run_ca);
+	provide->root_and_run_certificates_pem = provide_join_certificates(provide);
+	error = egress_process_keep_text(egress, provide->root_and_run_certificates_pem);
 	if (error == 0)
-		error = provide_ca_bundles(provide, side);
-	return error < 0 || !provide->ca ? error : provide_run_ca(provide, side);
+		error = provide_ca_bundles(provide, egress);
+	return error < 0 || !provide->ca ? error : provide_run_ca(provide, egress);
 }
 
-static int provide_secret_placeholders(const struct secrets *secrets, struct egress_side *side)
+static int provide_secret_placeholders(const struct secrets *secrets, struct egress_process *egress)
 {
 	int error = 0;
 
 	for (size_t i = 0; secrets && error == 0 && i < secrets_get_count(secrets); i++)
-		error = egress_side_add_variable(side, secrets_get_name(secrets, i),
+		error = egress_process_add_variable(egress, secrets_get_name(secrets, i),
 						 secrets_get_placeholder(secrets, i), true);
 	return error;
 }
 
-static int provide_proxy_variables(const struct pool *pool, struct egress_side *side)
+static int provide_proxy_variables(const struct pool *pool, struct egress_process *egress)
 {
 	static const char *const http[] = {"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"};
 	static const char *const any[] = {"ALL_PROXY", "all_proxy"};
@@ -183,15 +184,15 @@ static int provide_proxy_variables(const struct pool *pool, struct egress_side *
 	(void)snprintf(http_url, sizeof(http_url), "http://%s:%d", text, CONTROL_PORT_HTTP_PROXY);
 	(void)snprintf(any_url, sizeof(any_url), "socks5h://%s:%d", text, CONTROL_PORT_SOCKS);
 	for (size_t i = 0; error == 0 && i < 4; i++)
-		error = egress_side_add_variable(side, http[i], http_url, false);
+		error = egress_process_add_variable(egress, http[i], http_url, false);
 	for (size_t i = 0; error == 0 && i < 2; i++)
-		error = egress_side_add_variable(side, any[i], any_url, false);
+		error = egress_process_add_variable(egress, any[i], any_url, false);
 	for (size_t i = 0; error == 0 && i < 2; i++)
-		error = egress_side_add_variable(side, none[i], "localhost,127.0.0.1,::1", false);
+		error = egress_process_add_variable(egress, none[i], "localhost,127.0.0.1,::1", false);
 	return error;
 }
 
-int egress_provide(struct egress_provide *provide, struct egress_side *side)
+int egress_provide(struct egress_provide *provide, struct egress_process *egress)
 {
 	static const char nsswitch[] = "passwd: files\ngroup: files\nshadow: files\ngshadow: files\nhosts: files dns\n"
 				       "networks: files\nprotocols: files\nservices: files\nethers: files\nrpc: files\n"
@@ -200,15 +201,15 @@ int egress_provide(struct egress_provide *provide, struct egress_side *side)
 	int error = pool_create(provide->policy, &pool);
 
 	if (error == 0)
-		error = egress_side_add_file(side, "/etc/nsswitch.conf", nsswitch, sizeof(nsswitch) - 1);
+		error = egress_process_add_file(egress, "/etc/nsswitch.conf", nsswitch, sizeof(nsswitch) - 1);
 	if (error == 0)
-		error = provide_hosts_file(provide->policy, pool, side);
+		error = provide_hosts_file(provide->policy, pool, egress);
 	if (error == 0)
-		error = provide_all_ca_certificates(provide, side);
+		error = provide_all_ca_certificates(provide, egress);
 	if (error == 0)
-		error = provide_secret_placeholders(provide->secrets, side);
+		error = provide_secret_placeholders(provide->secrets, egress);
 	if (error == 0 && policy_net_sets_proxy_variables(provide->policy))
-		error = provide_proxy_variables(pool, side);
+		error = provide_proxy_variables(pool, egress);
 	pool_free(pool);
 	return error;
 }

@@ -16,24 +16,24 @@ struct egress_provide {
 	const struct secrets *secrets; /* NULL: no secrets */
 	const char *root_certificates_pem;             /* the system's certificates in PEM; NULL: none were found */
 	const char *ca;                /* the certificate of the run's authority in PEM; NULL: no TLS is intercepted */
-	char *roots_and_run_ca;        /* `roots` and `ca` together, kept by the side; NULL: neither exists */
+	char *root_and_run_certificates_pem; /* `roots` and `ca` together, kept by the egress; NULL: neither exists */
 };
 
 /* Returns the system's certificates in PEM, owned; NULL: none were found. */
 char *egress_read_system_roots(size_t *ret_len);
 
-/* Fills side->provide and side->variable. 0 or -ENOMEM. */
-int egress_provide(struct egress_provide *provide, struct egress_side *side);
+/* Fills egress->provide and egress->variable. 0 or -ENOMEM. */
+int egress_provide(struct egress_provide *provide, struct egress_process *egress);
 
-/* side.c: add a file or a variable, and copy its texts. 0 or -ENOMEM. */
-int egress_side_add_file(struct egress_side *side, const char *virt, const char *text, size_t len);
+/* egress.c: add a file or a variable, and copy its texts. 0 or -ENOMEM. */
+int egress_process_add_file(struct egress_process *egress, const char *virt, const char *text, size_t len);
 /* Keeps a text until the end; takes it also on failure. Then adds files with it: certificates take 200 kB. */
-int egress_side_keep_text(struct egress_side *side, char *text);
-int egress_side_add_file_with_kept_text(struct egress_side *side, const char *virt, char *text, size_t len);
-int egress_side_add_variable(struct egress_side *side, const char *name, const char *value, bool wins);
+int egress_process_keep_text(struct egress_process *egress, char *text);
+int egress_process_add_file_with_kept_text(struct egress_process *egress, const char *virt, char *text, size_t len);
+int egress_process_add_variable(struct egress_process *egress, const char *name, const char *value, bool wins);
 
 /* provide-java.c: a cacerts file for each Java that the policy lets be executed. 0 or -ENOMEM. */
-int egress_provide_java_stores(const struct egress_provide *provide, struct egress_side *side);
+int egress_provide_java_stores(const struct egress_provide *provide, struct egress_process *egress);
 
 /*
  * truststore.c: a keystore (JKS, password "changeit") that trusts each certificate of the PEM text; for

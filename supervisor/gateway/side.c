@@ -1,4 +1,4 @@
-/* Releases what the keeper and the supervisor have of egress, and adds to it: struct egress_side. */
+/* Releases what the keeper and the supervisor have of egress, and adds to it: struct egress_process. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,36 +12,36 @@
 
 #define EGRESS_END_TIMEOUT_MS 1000 /* time for egress to end by itself, after the supervisor has ended */
 
-int egress_side_keep_text(struct egress_side *side, char *text)
+int egress_process_keep_text(struct egress_process *egress, char *text)
 {
-	char **more = text ? reallocarray(side->owned_text, side->owned_text_count + 1, sizeof(*more)) : NULL;
+	char **more = text ? reallocarray(egress->owned_text, egress->owned_text_count + 1, sizeof(*more)) : NULL;
 
 	if (!more) {
 		free(text);
 		return -ENOMEM;
 	}
-	side->owned_text = more;
-	more[side->owned_text_count++] = text;
+	egress->owned_text = more;
+	more[egress->owned_text_count++] = text;
 	return 0;
 }
 
-int egress_side_add_file_with_kept_text(struct egress_side *side, const char *virt, char *text, size_t len)
+int egress_process_add_file_with_kept_text(struct egress_process *egress, const char *virt, char *text, size_t len)
 {
 	struct view_provided_file *more =
-		reallocarray(side->provided_file, side->provided_file_count + 1, sizeof(*more));
+		reallocarray(egress->provided_file, egress->provided_file_count + 1, sizeof(*more));
 	struct view_provided_file file = {.virt = strdup(virt), .text = text, .text_len = len};
 
 	if (more)
-		side->provided_file = more;
+		egress->provided_file = more;
 	if (!more || !file.virt) {
 		free(file.virt);
 		return -ENOMEM;
 	}
-	more[side->provided_file_count++] = file;
+	more[egress->provided_file_count++] = file;
 	return 0;
 }
 
-int egress_side_add_file(struct egress_side *side, const char *virt, const char *text, size_t len)
+int egress_process_add_file(struct egress_process *egress, const char *virt, const char *text, size_t len)
 {
 	char *copy = malloc(len + 1);
 	int error;
@@ -50,67 +50,68 @@ int egress_side_add_file(struct egress_side *side, const char *virt, const char 
 		memcpy(copy, text, len);
 		copy[len] = '\0';
 	}
-	error = egress_side_keep_text(side, copy);
-	return error < 0 ? error : egress_side_add_file_with_kept_text(side, virt, copy, len);
+	error = egress_process_keep_text(egress, copy);
+	return error < 0 ? error : egress_process_add_file_with_kept_text(egress, virt, copy, len);
 }
 
-int egress_side_add_variable(struct egress_side *side, const char *name, const char *value, bool wins)
+int egress_process_add_variable(struct egress_process *egress, const char *name, const char *value, bool wins)
 {
-	struct egress_variable *more = reallocarray(side->env_variable, side->env_variable_count + 1, sizeof(*more));
+	struct egress_variable *more =
+		reallocarray(egress->env_variable, egress->env_variable_count + 1, sizeof(*more));
 	struct egress_variable variable = {.name = strdup(name), .value = strdup(value), .overrides_policy = wins};
 
 	if (more)
-		side->env_variable = more;
+		egress->env_variable = more;
 	if (!more || !variable.name || !variable.value) {
 		free(variable.name);
 		free(variable.value);
 		return -ENOMEM;
 	}
-	more[side->env_variable_count++] = variable;
+	more[egress->env_variable_count++] = variable;
 	return 0;
 }
 
-void egress_side_close_fds_of_supervisor(struct egress_side *side)
+void egress_process_close_fds_of_supervisor(struct egress_process *egress)
 {
-	close_fd(&side->control_fd);
-	close_fd(&side->dns_fd[0]);
-	close_fd(&side->dns_fd[1]);
+	close_fd(&egress->control_fd);
+	close_fd(&egress->dns_fd[0]);
+	close_fd(&egress->dns_fd[1]);
 }
 
-bool egress_side_end_process(struct egress_side *side, int *ret_status)
+bool egress_process_end(struct egress_process *egress, int *ret_status)
 {
-	struct pollfd end = {.fd = side->pidfd, .events = POLLIN};
+	struct pollfd end = {.fd = egress->pidfd, .events = POLLIN};
 	bool in_time = true;
 
-	egress_side_close_fds_of_supervisor(side);
+	egress_process_close_fds_of_supervisor(egress);
 	*ret_status = 0;
-	if (side->pid > 0) {
-		in_time = side->pidfd >= 0 && poll(&end, 1, EGRESS_END_TIMEOUT_MS) > 0;
+	if (egress->pid > 0) {
+		in_time = egress->pidfd >= 0 && poll(&end, 1, EGRESS_END_TIMEOUT_MS) > 0;
 		if (!in_time)
-			(void)kill(side->pid, SIGKILL);
-		while (waitpid(side->pid, ret_status, 0) < 0 && errno == EINTR)
+			(void)kill(egress->pid, SIGKILL);
+		while (waitpid(egress->pid, ret_status, 0) < 0 && errno == EINTR)
 			;
 	}
-	side->pid = 0;
+	egress->pid = 0;
 	return !in_time || *ret_status == 0;
 }
 
-void egress_side_release(struct egress_side *side)
+void egress_process_release(struct egress_process *egress)
 {
-	egress_side_close_fds_of_supervisor(side);
-	cleanup_close(&side->pidfd);
-	cleanup_close(&side->start_error_fd);
-	cleanup_close(&side->address_reserving_fd);
-	for (size_t i = 0; i < side->provided_file_count; i++)
-		free(side->provided_file[i].virt);
-	for (size_t i = 0; i < side->owned_text_count; i++)
-		free(side->owned_text[i]);
-	for (size_t i = 0; i < side->env_variable_count; i++) {
-		free(side->env_variable[i].name);
-		free(side->env_variable[i].value);
+	egress_process_close_fds_of_supervisor(egress);
+	cleanup_close(&egress->pidfd);
+	cleanup_close(&egress->start_error_fd);
+	cleanup_close(&egress->address_reserving_fd);
+	for (size_t i = 0; i < egress->provided_file_count; i++)
+		free(egress->provided_file[i].virt);
+	for (size_t i = 0; i < egress->owned_text_count; i++)
+		free(egress->owned_text[i]);
+	for (size_t i = 0; i < egress->env_variable_count; i++) {
+		free(egress->env_variable[i].name);
+		free(egress->env_variable[i].value);
 	}
-	free(side->provided_file);
-	free(side->owned_text);
-	free(side->env_variable);
-	*side = (struct egress_side)EGRESS_SIDE_NONE;
+	free(egress->provided_file);
+	free(egress->owned_text);
+	free(egress->env_variable);
+	*egress = (struct egress_process)EGRESS_PROCESS_NONE;
 }

@@ -17,11 +17,11 @@
 #include "supervisor/gateway/starter.h"
 
 /* What egress gets, and the keeper then forgets. */
-struct egress_handover {
+struct egress_start_state {
 	const struct egress_start_options *options;
 	struct secrets *secrets;
 	char *root_certificates_pem;    /* the system's certificates; owned */
-	char *roots_and_upstream_ca; /* `roots` and network.upstream_ca, owned; NULL: no upstream_ca */
+	char *root_and_upstream_certificates_pem; /* `roots` and network.upstream_ca, owned; NULL: no upstream_ca */
 	struct starter_reply reply;
 };
 
@@ -92,74 +92,75 @@ void egress_host_data_release(struct egress_host_data *read)
 	*read = (struct egress_host_data){NULL, NULL};
 }
 
-static int start_join_system_and_upstream_cas(struct egress_handover *baggage, const char *more)
+static int start_join_system_and_upstream_cas(struct egress_start_state *state, const char *more)
 {
 	size_t len;
 
-	baggage->root_certificates_pem = egress_read_system_roots(&len);
+	state->root_certificates_pem = egress_read_system_roots(&len);
 	if (!more)
 		return 0;
-	if (asprintf(&baggage->roots_and_upstream_ca, "%s\n%s",
-		     baggage->root_certificates_pem ? baggage->root_certificates_pem : "", more) < 0) {
-		baggage->roots_and_upstream_ca = NULL; /* undefined after a failure */
+	if (asprintf(&state->root_and_upstream_certificates_pem, "%s\n%s",
+		     state->root_certificates_pem ? state->root_certificates_pem : "", more) < 0) {
+		state->root_and_upstream_certificates_pem = NULL; /* undefined after a failure */
 		return -ENOMEM;
 	}
 	return 0;
 }
 
-static int start_read_host_files_and_secrets(struct egress_handover *baggage, struct policy_error *error)
+static int start_read_host_files_and_secrets(struct egress_start_state *state, struct policy_error *error)
 {
-	const struct egress_start_options *options = baggage->options;
+	const struct egress_start_options *options = state->options;
 	struct egress_host_data now = {NULL, NULL}, *read = options->host_data ? options->host_data : &now;
 	int r = 0;
 
 	if (!options->host_data)
 		r = egress_read_host_data(options->policy, true, &now, error);
-	baggage->secrets = steal_pointer(&read->secrets);
+	state->secrets = steal_pointer(&read->secrets);
 	if (r == 0)
-		r = start_join_system_and_upstream_cas(baggage, read->upstream_ca);
+		r = start_join_system_and_upstream_cas(state, read->upstream_ca);
 	egress_host_data_release(read);
 	return r < 0 ? start_set_error(error, r, "read the system's certificates") : 0;
 }
 
-/* ---- the processes ---- */
+/* ---- starting the process that becomes egress ---- */
 
-static int start_open_pidfd_of_egress(struct egress_side *side, struct policy_error *error)
+static int start_open_pidfd_of_egress(struct egress_process *egress, struct policy_error *error)
 {
-	side->pidfd = (int)syscall(SYS_pidfd_open, side->pid, 0);
-	return side->pidfd < 0 ? start_set_error(error, -errno, "watch the egress process") : 0;
+	egress->pidfd = (int)syscall(SYS_pidfd_open, egress->pid, 0);
+	return egress->pidfd < 0 ? start_set_error(error, -errno, "watch the egress process") : 0;
 }
 
 /* Forks the process that becomes egress at the first use of the network, and gives it what egress needs. */
-static int start_fork_starter(struct egress_handover *baggage, struct helper_program *program,
-			      struct egress_side *side, struct policy_error *error)
+static int start_fork_starter(struct egress_start_state *state, struct helper_program *program,
+			      struct egress_process *egress, struct policy_error *error)
 {
-	const struct egress_start_options *options = baggage->options;
+	const struct egress_start_options *options = state->options;
 	struct starter_options starter = {.policy = options->policy,
 					  .layers = options->layers,
 					  .user = options->user,
 					  .run_id = options->run_id,
-					  .secrets = baggage->secrets,
+					  .secrets = state->secrets,
 					  .program = program,
-					  .root_certificates_pem = baggage->roots_and_upstream_ca
-									   ? baggage->roots_and_upstream_ca
-									   : baggage->root_certificates_pem,
+					  .root_certificates_pem = state->root_and_upstream_certificates_pem
+									   ? state->root_and_upstream_certificates_pem
+									   : state->root_certificates_pem,
 					  .makes_ca = start_may_intercept_tls(options->policy)};
-	struct starter_reply *reply = &baggage->reply;
-	int r = starter_fork(&starter, &side->pid, &side->control_fd, &side->start_error_fd);
+	struct starter_reply *reply = &state->reply;
+	int r = starter_fork(&starter, &egress->pid, &egress->control_fd, &egress->start_error_fd);
 
-	secrets_forget_values(baggage->secrets);
+	secrets_forget_values(state->secrets);
 	if (r == 0)
-		r = start_open_pidfd_of_egress(side, error);
+		r = start_open_pidfd_of_egress(egress, error);
 	if (r == 0)
-		r = starter_receive_reply(side->control_fd, reply);
+		r = starter_receive_reply(egress->control_fd, reply);
 	if (r < 0)
 		return start_set_error(error, r, "start the egress process");
 	return reply->error < 0 ? start_set_error(error, reply->error, reply->failed_step) : 0;
 }
 
 /* Opens callgate-egress, which must be of the same build, reads what it needs from the host, and forks. */
-static int start_prepare_egress(struct egress_handover *baggage, struct egress_side *side, struct policy_error *error)
+static int start_prepare_egress(struct egress_start_state *state, struct egress_process *egress,
+				struct policy_error *error)
 {
 	static const char *const variables[] = {"RES_OPTIONS", "LOCALDOMAIN", NULL}; /* resolv.conf(5) */
 	struct helper_program program = HELPER_PROGRAM_INIT;
@@ -169,67 +170,67 @@ static int start_prepare_egress(struct egress_handover *baggage, struct egress_s
 	if (r < 0)
 		(void)snprintf(error->text, sizeof(error->text), "the policy's network %s", why);
 	if (r == 0)
-		r = start_read_host_files_and_secrets(baggage, error);
+		r = start_read_host_files_and_secrets(state, error);
 	if (r == 0)
-		r = start_fork_starter(baggage, &program, side, error);
+		r = start_fork_starter(state, &program, egress, error);
 	helper_close_program(&program);
 	return r;
 }
 
 /* Reserves loopback addresses for a run without a network namespace, and binds their DNS port while root. */
-static int start_reserve_address(struct egress_side *side)
+static int start_reserve_address(struct egress_process *egress)
 {
 	uint16_t port;
-	int error = egress_address_reserve(&side->own_address, &side->address_reserving_fd);
+	int error = egress_address_reserve(&egress->own_address, &egress->address_reserving_fd);
 
 	if (error == 0)
-		(void)egress_address_bind_udp_and_tcp(side->own_address, DNS_PORT, side->dns_fd,
+		(void)egress_address_bind_udp_and_tcp(egress->own_address, DNS_PORT, egress->dns_fd,
 					       &port); /* guest.c uses another port on failure */
 	return error;
 }
 
-static int start_egress_and_provide_files(struct egress_handover *baggage, struct egress_side *side,
+static int start_egress_and_provide_files(struct egress_start_state *state, struct egress_process *egress,
 					  struct policy_error *error)
 {
-	struct egress_provide provide = {.policy = baggage->options->policy};
+	struct egress_provide provide = {.policy = state->options->policy};
 	int r;
 
 	/* Set before any secret is read. The keeper sets it again. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return start_set_error(error, -errno, "make callgate undumpable");
-	r = start_prepare_egress(baggage, side, error);
+	r = start_prepare_egress(state, egress, error);
 	if (r == 0) {
-		provide.secrets = baggage->secrets;
-		provide.root_certificates_pem = baggage->root_certificates_pem;
-		provide.ca = baggage->reply.pem[0] ? baggage->reply.pem : NULL;
-		r = egress_provide(&provide, side);
+		provide.secrets = state->secrets;
+		provide.root_certificates_pem = state->root_certificates_pem;
+		provide.ca = state->reply.pem[0] ? state->reply.pem : NULL;
+		r = egress_provide(&provide, egress);
 	}
 	if (r == 0)
-		r = start_reserve_address(side);
+		r = start_reserve_address(egress);
 	return r < 0 ? start_set_error(error, r, "make the program's files and variables for the network") : 0;
 }
 
-int egress_start(const struct egress_start_options *options, struct egress_side *ret_side,
+int egress_start(const struct egress_start_options *options, struct egress_process *ret_egress,
 		 struct policy_error *ret_error)
 {
-	struct egress_handover baggage = {.options = options, .reply = {.error = 0}};
+	struct egress_start_state state = {.options = options, .reply = {.error = 0}};
 	int r, status;
 
-	*ret_side = (struct egress_side)EGRESS_SIDE_NONE;
+	*ret_egress = (struct egress_process)EGRESS_PROCESS_NONE;
 	ret_error->text[0] = '\0';
 	if (!policy_net_is_enabled(options->policy)) {
 		if (options->host_data)
 			egress_host_data_release(options->host_data);
 		return 0;
 	}
-	ret_side->has_network = true;
-	r = start_egress_and_provide_files(&baggage, ret_side, ret_error);
-	secrets_free(baggage.secrets);
-	free(baggage.root_certificates_pem);
-	free(baggage.roots_and_upstream_ca);
+	ret_egress->has_network = true;
+	r = start_egress_and_provide_files(&state, ret_egress, ret_error);
+	secrets_free(state.secrets);
+	free(state.root_certificates_pem);
+	free(state.root_and_upstream_certificates_pem);
 	if (r < 0) {
-		(void)egress_side_end_process(ret_side, &status);
-		egress_side_release(ret_side);
+		(void)egress_process_end(ret_egress, &status);
+		egress_process_release(ret_egress);
 	}
 	return r;
 }

@@ -45,8 +45,8 @@ struct egress_start_options {
 	struct privs_user user; /* the user that egress and resolver become */
 };
 
-/* Descriptors, addresses and files of egress that keeper and supervisor have. EGRESS_SIDE_NONE: no network. */
-struct egress_side {
+/* Descriptors, addresses and files of egress that keeper and supervisor have. EGRESS_PROCESS_NONE: no network. */
+struct egress_process {
 	bool has_network;
 	pid_t pid;                 /* egress, or the process that becomes egress */
 	int pidfd;
@@ -65,23 +65,26 @@ struct egress_side {
 	struct egress_variable *env_variable; /* owned array: placeholders, SSL_CERT_FILE … */
 	size_t env_variable_count;
 };
-#define EGRESS_SIDE_NONE                                                                                            \
+#define EGRESS_PROCESS_NONE                                                                                            \
 	{                                                                                                           \
 		.pidfd = -1, .start_error_fd = -1, .control_fd = -1, .dns_fd = {-1, -1}, .address_reserving_fd = -1 \
 	}
 
-/* 0, even without a network (ret_side->active is false), or -errno with a message. egress_side_release() releases. */
-int egress_start(const struct egress_start_options *options, struct egress_side *ret_side,
+/*
+ * Starts egress. 0, even without a network (ret_egress->has_network is false), or -errno with a message. In both cases
+ * egress_process_release() releases.
+ */
+int egress_start(const struct egress_start_options *options, struct egress_process *ret_egress,
 		 struct policy_error *ret_error);
 /* Called in the keeper after the fork of the supervisor: closes the descriptors that only the supervisor may hold. */
-void egress_side_close_fds_of_supervisor(struct egress_side *side);
+void egress_process_close_fds_of_supervisor(struct egress_process *egress);
 /*
  * Called in the keeper after the supervisor's end, before it waits for arbitrary children: waits for egress, and kills
  * it after a second. False: egress had failed before; *ret_status is its wait status.
  */
-bool egress_side_end_process(struct egress_side *side, int *ret_status);
-/* Closes the descriptors and frees the memory that the calling process holds in `side`. */
-void egress_side_release(struct egress_side *side);
+bool egress_process_end(struct egress_process *egress, int *ret_status);
+/* Closes the descriptors and frees the memory that the calling process holds in `egress`. */
+void egress_process_release(struct egress_process *egress);
 
 /*
  * The sockets that the run's processes connect to. Made in the supervisor, in its namespaces and with its capabilities.
@@ -90,7 +93,7 @@ void egress_side_release(struct egress_side *side);
  */
 struct egress_program_sockets {
 	bool has_own_netns;
-	struct in_addr loopback; /* 127.0.0.1 in the run's own network namespace, else egress_side.own_address */
+	struct in_addr loopback; /* 127.0.0.1 in the run's own network namespace, else egress_process.own_address */
 	uint16_t listener_port;  /* egress' TCP listener at loopback */
 	uint16_t dns_port; /* the port of the DNS sockets at `loopback`: 53, or another port if 53 could not be bound */
 	uint16_t sink_port;      /* UDP at loopback, where datagrams get ECONNREFUSED */
@@ -100,19 +103,20 @@ struct egress_program_sockets {
 #define EGRESS_PROGRAM_SOCKETS_INIT {.listener_fd = -1, .dns_fd = {-1, -1}, .sink_fd = -1, .guard_fd = -1}
 /*
  * Adds local routes for the pool if own_netns, and makes the sockets. 0, or -errno with *ret_step (static), the step
- * that failed. In both cases egress_program_side_release() releases.
+ * that failed. In both cases egress_program_sockets_release() releases.
  */
-int egress_open_program_sockets(struct egress_side *side, const struct policy *policy, bool own_netns,
-			      struct egress_program_sockets *ret_guest, const char **ret_step);
+int egress_open_program_sockets(struct egress_process *egress, const struct policy *policy, bool own_netns,
+			      struct egress_program_sockets *ret_sockets, const char **ret_step);
 /* Sets the addresses of DNS that egress_open_program_sockets() will have in a network namespace yet to be made. */
-void egress_expect_program_sockets(struct egress_program_sockets *ret_guest);
+void egress_expect_program_sockets(struct egress_program_sockets *ret_sockets);
 /*
- * Provides resolv.conf(5). The server is guest->loopback if its port is 53, because musl compares the address of
+ * Provides resolv.conf(5). The server is sockets->loopback if its port is 53, because musl compares the address of
  * replies; else 127.0.0.1, whose queries are led to dns_port. datagrams: false if the program has no UDP. 0 or -ENOMEM.
  */
-int egress_provide_resolv_conf(struct egress_side *side, const struct egress_program_sockets *guest, bool datagrams);
+int egress_provide_resolv_conf(struct egress_process *egress, const struct egress_program_sockets *sockets,
+			       bool datagrams);
 /* Sends duplicates of the sockets to egress (CONTROL_PROGRAM_SOCKETS). 0 or -errno. */
-int egress_send_program_sockets(const struct egress_side *side, const struct egress_program_sockets *guest);
-void egress_program_side_release(struct egress_program_sockets *guest);
+int egress_send_program_sockets(const struct egress_process *egress, const struct egress_program_sockets *sockets);
+void egress_program_sockets_release(struct egress_program_sockets *sockets);
 
 #endif

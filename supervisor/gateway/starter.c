@@ -227,7 +227,7 @@ static _Noreturn void starter_run(struct starter *starter)
 	_exit(need == STARTER_RUN_HAS_ENDED ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-/* ---- the keeper ---- */
+/* ---- functions that the keeper calls ---- */
 
 int starter_fork(const struct starter_options *options, pid_t *ret_pid, int *ret_control_fd, int *ret_why_fd)
 {

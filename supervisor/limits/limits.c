@@ -118,7 +118,7 @@ static void limits_mark_meter_exceeded(struct limit_meter *meter)
 	meter->ends_run = true;
 }
 
-/* ---- control groups ---- */
+/* ---- measuring by control groups ---- */
 
 static void limits_read_cgroup(struct limits *limits)
 {

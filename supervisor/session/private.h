@@ -10,8 +10,9 @@
 #define SESSION_CLIENTS_MAX 512u
 #define SESSION_MESSAGE_BYTES_MAX (192u << 10) /* below the default limit of a socket's buffer */
 #define SESSION_DENIALS_IN_RESULT_MAX 100           /* denials of a program that its client is told in full */
-#define SESSION_DENIALS_BYTES_MAX (128u << 10) /* of these as JSON; the rest of a message is short */
-#define SESSION_LIST_BYTES_MAX (128u << 10)    /* of the programs of a list as JSON */
+/* most bytes of a program's denials in a message, as JSON; the rest of the message is short */
+#define SESSION_DENIALS_BYTES_MAX (128u << 10)
+#define SESSION_LIST_BYTES_MAX (128u << 10)    /* most bytes of a list of programs, as JSON */
 
 struct client;
 
@@ -33,7 +34,8 @@ struct program {
 	uint64_t start_ns;
 	uint64_t deadline_ns; /* UINT64_MAX: none */
 	uint64_t next_kill_ns; /* in the state PROGRAM_ENDING: when its descendants are searched for and killed again */
-	int master_fd;       /* of its terminal, for the client; owned; -1: none, or handed over */
+	/* master side of the program's terminal, for the client; owned; -1: no terminal, or handed over */
+	int master_fd;
 	bool is_detached;    /* goes on when its client has hung up */
 	bool has_wait_status;     /* wait_status, cpu_us and max_rss_kb are set */
 	bool has_timed_out;
@@ -76,7 +78,11 @@ struct program_request {
 	const char *cwd; /* NULL: the workdir */
 	uint64_t time_limit_ns; /* 0: no limit */
 	int stdio_fd[3]; /* borrowed */
-	int *master_fd;  /* stdio_fd are its slave, three times; taken on success; NULL: there is no terminal */
+	/*
+	 * master side of the terminal whose slave side is each of stdio_fd; taken on success; NULL: there is no
+	 * terminal
+	 */
+	int *master_fd;
 	bool is_detached;
 };
 
@@ -108,7 +114,7 @@ void programs_report_denials(struct program *program);
 void programs_end_all(struct session *session);
 struct program *programs_find(const struct session *session, unsigned number);
 
-/* ---- clients.c: connections ---- */
+/* ---- clients.c: connections of clients ---- */
 
 void clients_accept(struct session *session);
 /* Adds a connection (O_NONBLOCK), and takes the descriptor. 0, or -errno, with which it is closed. */

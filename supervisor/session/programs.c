@@ -48,7 +48,7 @@ void programs_unhide_process_from_run(const struct session *session, pid_t pid)
 		view_unhide_process(session->options->second_view, pid);
 }
 
-/* ---- the request to the spawner ---- */
+/* ---- making the request to the spawner ---- */
 
 struct request_text {
 	struct spawner_request *request;
@@ -81,7 +81,7 @@ static void request_add_variable(struct request_text *text, const char *name, co
 	text->request->variables++;
 }
 
-/* Adds the variables of the run that the program does not get another value for, and then its own. */
+/* Adds the run's environment variables, except those that the request sets, and then those of the request. */
 static void request_add_environment(struct request_text *text, char *const *envp, const json_t *own)
 {
 	const char *name;
@@ -125,7 +125,7 @@ static size_t programs_make_request(struct session *session, const struct progra
 	return text.is_full ? 0 : offsetof(struct spawner_request, text) + text.used;
 }
 
-/* ---- one program ---- */
+/* ---- adding, finding and freeing a program ---- */
 
 void program_free(struct session *session, struct program *program)
 {
@@ -169,7 +169,7 @@ static int programs_refuse(int error, const char *code, const char *text, const 
 	return error;
 }
 
-/* The spawner was asked for the program. */
+/* Notes that the spawner was asked to start the program. */
 static void programs_note_start(struct session *session, struct program *program, struct client *client,
 				const struct program_request *wanted)
 {
@@ -242,8 +242,8 @@ static json_t *program_make_error(const struct program *program, enum spawner_st
 }
 
 /*
- * The denials of a program, as many as a message may have: a program chooses how long its paths are, and a message that
- * is longer than the socket's buffer would cost the client its connection. *ret_unlisted: attempts not in the list.
+ * Returns as many denials of a program as fit in a message. The program chooses how long its paths are, and a client
+ * gets no message that is longer than the socket's buffer. *ret_unlisted: attempts not in the list.
  */
 static json_t *program_make_denials(const struct program *program, uint64_t *ret_unlisted)
 {
@@ -347,10 +347,10 @@ static void program_permit_exec(struct session *session, const struct program *p
 	(void)syscall(SYS_futex, go, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-static void programs_on_started(struct session *session, struct program *program, const struct spawner_message *said)
+static void programs_on_started(struct session *session, struct program *program, const struct spawner_message *message)
 {
-	program->monitor = said->monitor_pid;
-	program->pid = said->pid;
+	program->monitor = message->monitor_pid;
+	program->pid = message->pid;
 	program->state = PROGRAM_RUNNING;
 	if (programs_hide_process_from_run(session, program->monitor) < 0 ||
 	    (!program->client && !program->is_detached)) {
@@ -365,24 +365,24 @@ static void programs_on_started(struct session *session, struct program *program
 	program_permit_exec(session, program);
 }
 
-static void programs_on_message(struct session *session, const struct spawner_message *said)
+static void programs_on_message(struct session *session, const struct spawner_message *message)
 {
-	struct program *program = programs_find(session, said->program_number);
+	struct program *program = programs_find(session, message->program_number);
 
 	if (!program)
 		return;
-	if (said->event == SPAWNER_STARTED && program->state == PROGRAM_STARTING) {
-		programs_on_started(session, program, said);
-	} else if (said->event == SPAWNER_FAILED && program->state == PROGRAM_STARTING) {
+	if (message->event == SPAWNER_STARTED && program->state == PROGRAM_STARTING) {
+		programs_on_started(session, program, message);
+	} else if (message->event == SPAWNER_FAILED && program->state == PROGRAM_STARTING) {
 		if (program->client)
-			clients_send_error(program->client, "start_failed", strerror(said->wait_status_or_errno));
+			clients_send_error(program->client, "start_failed", strerror(message->wait_status_or_errno));
 		programs_finish(session, program);
-	} else if (said->event == SPAWNER_ENDED && !program->has_wait_status) {
+	} else if (message->event == SPAWNER_ENDED && !program->has_wait_status) {
 		program->has_wait_status = true;
-		program->wait_status = said->wait_status_or_errno;
-		program->cpu_us = said->cpu_us;
-		program->max_rss_kb = said->max_rss_kb;
-		if (said->has_descendants)
+		program->wait_status = message->wait_status_or_errno;
+		program->cpu_us = message->cpu_us;
+		program->max_rss_kb = message->max_rss_kb;
+		if (message->has_descendants)
 			programs_end(program);
 		else
 			/* its monitor exits by itself, and then session_on_child_exit() is called */
@@ -394,10 +394,10 @@ static void programs_on_message(struct session *session, const struct spawner_me
 
 void programs_read_spawner(struct session *session)
 {
-	struct spawner_message said;
+	struct spawner_message message;
 
-	while (read(session->spawner_fd[0], &said, sizeof(said)) == (ssize_t)sizeof(said)) /* O_NONBLOCK */
-		programs_on_message(session, &said);
+	while (read(session->spawner_fd[0], &message, sizeof(message)) == (ssize_t)sizeof(message)) /* O_NONBLOCK */
+		programs_on_message(session, &message);
 }
 
 static struct program *programs_find_by_monitor(const struct session *session, pid_t pid)
@@ -419,9 +419,12 @@ bool session_on_child_exit(struct session *session, pid_t pid)
 	return program;
 }
 
-/* ---- the program of a task ---- */
+/* ---- finding the program that a task belongs to ---- */
 
-/* Each descendant of a program is one of its monitor, which is its subreaper. Climbs from parent to parent. */
+/*
+ * Climbs from parent to parent up to a monitor: the descendants of a program are descendants of its monitor, which is a
+ * subreaper.
+ */
 static unsigned session_find_program_of_process(const struct session *session, pid_t pid)
 {
 	const struct program *program = NULL;

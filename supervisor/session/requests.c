@@ -58,7 +58,7 @@ static bool program_request_is_valid(const struct program_request *wanted)
 	return true;
 }
 
-/* Asks for the program of a request whose descriptors are right. */
+/* Starts the program of a request whose descriptors were checked. */
 static void client_start_program(struct session *session, struct client *client,
 				 const struct program_request *wanted)
 {
@@ -71,7 +71,10 @@ static void client_start_program(struct session *session, struct client *client,
 		clients_send_error(client, code, message);
 }
 
-/* 0: the size is as it was made, which many programs take for 80 columns and 24 rows. */
+/*
+ * Returns the requested number of columns or rows. 0: none was requested; many programs then assume 80 columns and 24
+ * rows.
+ */
 static unsigned short terminal_get_size(const json_t *terminal, const char *name)
 {
 	json_int_t value = json_integer_value(json_object_get(terminal, name));
@@ -131,7 +134,7 @@ static void client_ask_for_program(struct session *session, struct client *clien
 		client_start_program(session, client, &wanted);
 }
 
-/* As many programs as a message may have: their paths may be long. */
+/* Sends a list of programs, of as many as fit in a message: their paths may be long. */
 static void client_list_programs(struct session *session, struct client *client)
 {
 	json_t *list = json_array(), *item;

@@ -14,7 +14,7 @@
 #define SCRUB_TEXT_BYTES_MAX (256u << 10)
 #define SCRUB_PAGE_BYTES 4096u
 #define SCRUB_BYTES_BEFORE_THREAD_POINTER 4096u /* thread-local variables, before the thread pointer */
-#define SCRUB_BYTES_AFTER_THREAD_POINTER 4096u /* what the C library keeps of a thread, from the thread pointer on */
+#define SCRUB_BYTES_AFTER_THREAD_POINTER 4096u /* the C library's data of a thread, from the thread pointer on */
 #define SCRUB_NEAR_STACK_BYTES (16u << 10) /* below the stack pointer: cleared, not given back, because it is in use */
 
 struct scrub_mapping {
@@ -132,7 +132,7 @@ static void scrub_clear_but_for_thread(const struct scrub_mapping *mapping, uint
 	scrub_clear(thread + SCRUB_BYTES_AFTER_THREAD_POINTER, mapping->end);
 }
 
-/* What returned functions have left on the stack, near to where it is in use. */
+/* Clears what returned functions have left on the stack, near the part that is in use. */
 static void __attribute__((noinline)) scrub_near_stack(void)
 {
 	char dead[SCRUB_NEAR_STACK_BYTES];

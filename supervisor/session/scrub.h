@@ -1,14 +1,15 @@
 /*
  * Clears what the spawner has inherited of the supervisor's memory: policy, secrets, keys, the log's state, and pages
- * that the supervisor shares with the keeper. A program of a session may read and write the memory of another one, and
- * a program that the spawner has just made is a copy of it until its exec. Async-signal-safe.
+ * that the supervisor shares with the keeper. A program of a session may read and write the memory of another program,
+ * and each program is a copy of the spawner's memory until its exec. Async-signal-safe.
  */
 #ifndef CALLGATE_SUPERVISOR_SESSION_SCRUB_H
 #define CALLGATE_SUPERVISOR_SESSION_SCRUB_H
 
 #include <stddef.h>
 
-#define SCRUB_STACK_KEPT_BYTES 8192u /* of the caller and its callers, from the frame of scrub_memory() on */
+/* bytes of the stack of the caller and its callers that are not cleared, from the frame of scrub_memory() on */
+#define SCRUB_STACK_KEPT_BYTES 8192u
 
 /* Notes the mappings of this process. Called before the filter, which would judge the open. 0 or -errno. */
 int scrub_note_mappings(void);

@@ -180,7 +180,9 @@ int session_check(struct session *session, uint64_t now_ns)
 		session->is_ending = session->is_ending || now_ns >= due_ns;
 		next_ns = due_ns < next_ns ? due_ns : next_ns;
 	}
-	/* The spawner exits when its socket is closed, and with that, the session ends like a program that is done. */
+	/*
+	 * The spawner exits when its socket is closed. Its exit ends the session, as a program's exit ends another run.
+	 */
 	if (session->is_ending && session->running_program_count == 0)
 		close_fd(&session->spawner_fd[0]);
 	if (session->spawner_fd[0] < 0 || next_ns == UINT64_MAX)

@@ -96,7 +96,7 @@ static _Noreturn void program_exec(struct spawner_page *page, const struct spawn
 	program_fail(page, request->slot, SPAWNER_EXEC);
 }
 
-/* ---- the monitor ---- */
+/* ---- the monitor process of a program ---- */
 
 static uint64_t monitor_get_cpu_us(const struct rusage *usage)
 {
@@ -156,7 +156,7 @@ static _Noreturn void monitor_run(struct spawner_page *page, int socket_fd, cons
 	monitor_reap(socket_fd, request->program_number, pid);
 }
 
-/* ---- the spawner ---- */
+/* ---- the spawner process ---- */
 
 /* Receives a request. Returns its length in bytes; 0: the session ends, because the supervisor has closed its end. */
 static size_t spawner_receive(int socket_fd, struct spawner_request *request, int stdio_fd[3])

@@ -46,7 +46,7 @@ enum spawner_event {
 	SPAWNER_ENDED,   /* the program has ended; wait_status_or_errno is its wait status */
 };
 
-/* What spawner and monitors tell the supervisor. One message each. */
+/* A message of the spawner or of a monitor to the supervisor. */
 struct spawner_message {
 	uint32_t program_number;
 	uint32_t event;

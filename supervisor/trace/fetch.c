@@ -33,7 +33,7 @@ static int fetch_receive_descriptor(int near)
 	return fd;
 }
 
-/* Makes the thread send its descriptor. 0 or -errno. */
+/* Makes the target thread send the descriptor to the supervisor. 0 or -errno. */
 static int fetch_send_message(struct injection *injection)
 {
 	const struct pending *pending = injection->pending;
@@ -60,8 +60,8 @@ int fetch_make_thread_send(struct tracer *tracer, struct pending *pending)
 		return r;
 	/* After a failure the call is restarted too: the error becomes its result, and is recorded. */
 	r = fetch_send_message(&injection);
-	pending->fetched_fd = r < 0 ? r : fetch_receive_descriptor(pending->own_carrier_end_fd);
-	(void)close(steal_fd(&pending->own_carrier_end_fd));
+	pending->fetched_fd = r < 0 ? r : fetch_receive_descriptor(pending->supervisor_carrier_end_fd);
+	(void)close(steal_fd(&pending->supervisor_carrier_end_fd));
 	arch_rewind_call(&injection.registers_after_call, pending->row->nr, pending->arg);
 	return inject_restore_thread(&injection);
 }
@@ -86,7 +86,7 @@ int fetch_start_call(struct tracer *tracer, const struct call *call)
 	pending->kind = PENDING_SEND_FD_TO_SUPERVISOR;
 	tracer->fetched_descriptor_count++;
 	pending->fd_to_fetch = (int)call->outcome.value;
-	pending->own_carrier_end_fd = steal_fd(&near);
+	pending->supervisor_carrier_end_fd = steal_fd(&near);
 	pending->fetched_fd = -1;
 	return 0;
 }

@@ -16,7 +16,10 @@ static struct pending *delayed_find_exec_of_other_thread(const struct tracer *tr
 	return pending;
 }
 
-/* Interrupts an exec that was continued without an interrupt. If the exec has failed, its thread stops now. */
+/*
+ * Interrupts the thread of an exec that was continued without an interrupt. If the exec has failed, the thread stops
+ * now.
+ */
 static void delayed_interrupt_exec(struct pending *busy)
 {
 	if (busy->must_not_interrupt && ptrace(PTRACE_INTERRUPT, busy->tid, 0, 0) == 0)

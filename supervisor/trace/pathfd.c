@@ -90,7 +90,10 @@ static int64_t pathfd_inject_set_terminal(struct injection *injection)
 	return (int64_t)terminal;
 }
 
-/* Receives the descriptor from the carrier. Then replaces the carrier by it or, for a chdir, changes the cwd to it. */
+/*
+ * Makes the thread receive the descriptor from the carrier socket. Then replaces the carrier by that descriptor or, for
+ * a chdir, changes the cwd to its directory.
+ */
 static int64_t pathfd_inject_receive_of_fd(struct injection *injection)
 {
 	uint64_t carrier = (uint64_t)injection->pending->carrier_fd;
@@ -119,7 +122,7 @@ static int64_t pathfd_inject_receive_of_fd(struct injection *injection)
 
 int64_t pathfd_make_thread_receive_fd(const struct tracer *tracer, const struct pending *pending)
 {
-	if (pending->carrier_becomes_tty)
+	if (pending->carrier_becomes_controlling_tty)
 		return inject_calls_and_set_result(tracer, pending, pathfd_inject_set_terminal);
 	return inject_calls_and_set_result(
 		tracer, pending, pending->carrier_is_directory ? pathfd_inject_fchdir : pathfd_inject_receive_of_fd);

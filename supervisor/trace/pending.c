@@ -43,10 +43,10 @@ static void pending_release_resources_of_call(struct tracer *tracer, struct pend
 	blob_release(&pending->blob);
 	pending->blob_addr = 0;
 	pending->must_not_interrupt = false;
-	pending->carrier_is_directory = pending->carrier_becomes_tty = false;
+	pending->carrier_is_directory = pending->carrier_becomes_controlling_tty = false;
 	pending->calls_before_restart = 0;
 	if (pending->kind == PENDING_SEND_FD_TO_SUPERVISOR) {
-		cleanup_close(&pending->own_carrier_end_fd);
+		cleanup_close(&pending->supervisor_carrier_end_fd);
 		cleanup_close(&pending->fetched_fd);
 		tracer->fetched_descriptor_count--;
 	}

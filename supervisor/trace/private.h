@@ -24,7 +24,7 @@ enum pending_state {
 enum pending_kind {
 	PENDING_VERIFY_EXEC,   /* an exec with a plan; without a plan the tracer does nothing */
 	PENDING_RECEIVE_FD, /* an open with O_PATH, or a chdir: the thread receives a descriptor */
-	PENDING_MAP_FILE,    /* the thread maps the carrier */
+	PENDING_MAP_FILE,    /* the thread maps the file of the carrier */
 	PENDING_SEND_FD_TO_SUPERVISOR,  /* the thread sends its descriptor `fd_to_fetch` through the carrier */
 };
 
@@ -58,16 +58,21 @@ struct pending {
 	struct trace_blob blob;
 	uint64_t blob_addr;      /* address in target memory; 0: the blob is not written */
 	struct exec_plan *plan;  /* owned; NULL: not an exec */
-	/* descriptor in the target: a socket that carries another; PENDING_MAP_FILE: a file */
+	/*
+	 * the carrier: a descriptor that was added to the target, a socket with another descriptor in its queue;
+	 * PENDING_MAP_FILE: the file to map
+	 */
 	int carrier_fd;
 	/* PENDING_RECEIVE_FD: the carrier itself is the directory of the chdir */
 	bool carrier_is_directory;
 	/* PENDING_RECEIVE_FD: the carrier is a terminal, which becomes the controlling terminal */
-	bool carrier_becomes_tty;
+	bool carrier_becomes_controlling_tty;
 	bool fd_is_cloexec;
 	int fd_to_fetch;              /* PENDING_SEND_FD_TO_SUPERVISOR: the target's descriptor that is fetched */
-	/* PENDING_SEND_FD_TO_SUPERVISOR: our end of the carrier, until the descriptor has come; owned */
-	int own_carrier_end_fd;
+	/*
+	 * PENDING_SEND_FD_TO_SUPERVISOR: the supervisor's end of the carrier, until the descriptor was received; owned
+	 */
+	int supervisor_carrier_end_fd;
 	int fetched_fd;          /* PENDING_SEND_FD_TO_SUPERVISOR: the fetched descriptor, owned, or -errno */
 	char *path_as_written;   /* the path as the program wrote it, for the record of a kill; owned */
 	struct policy_decision decision;
@@ -93,7 +98,7 @@ struct tracer {
 	unsigned fetched_descriptors_max;
 };
 
-/* ---- pending.c: the list of calls ---- */
+/* ---- pending.c: the list of calls of seized threads ---- */
 
 /* The newest entry of a thread, or NULL. */
 struct pending *pending_find_newest(const struct tracer *tracer, pid_t tid);
@@ -105,7 +110,7 @@ bool pending_is_in_exec(const struct pending *pending);
  * pending may be NULL: false.
  */
 bool pending_tid_may_be_reused(const struct pending *pending);
-/* Completes the call's record. Only the first call has an effect. */
+/* Completes the record of the entry's system call. Does nothing when the record was completed before. */
 void pending_end_record(struct tracer *tracer, struct pending *pending, int64_t ret);
 /* Calls pending_end_record() and pending_remove_entry(). */
 void pending_end_and_remove(struct tracer *tracer, struct pending *pending, int64_t ret);
@@ -176,7 +181,7 @@ struct injection {
 int inject_prepare_thread(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection);
 /*
  * Prepares a thread that is stopped anywhere, by a system call instruction of its own code. inject_restore_thread()
- * sets its registers back, so that the thread goes on as if nothing had happened. 0 or -errno, as above.
+ * sets its registers back, so that the thread goes on as if nothing had happened. 0; -errno: the thread is unchanged.
  */
 int inject_prepare_anywhere(const struct tracer *tracer, const struct pending *pending,
 			    struct injection *ret_injection);
@@ -219,7 +224,10 @@ int fetch_make_thread_send(struct tracer *tracer, struct pending *pending);
 
 /* ---- pathfd.c: O_PATH descriptors and chdir ---- */
 
-/* Makes a socket with fd in its queue, for answer_add_descriptor(). Returns it, owned by the caller, or -errno. */
+/*
+ * Makes a carrier: a socket with fd in its queue, which answer_add_descriptor() adds to the target. Returns the socket,
+ * owned by the caller, or -errno.
+ */
 int pathfd_make_carrier_socket(int fd);
 /*
  * For a chdir(2) to the directory of the O_PATH descriptor fd: opens a descriptor of the directory that can be added to

@@ -54,7 +54,10 @@ static void stop_forget_thread(struct tracer *tracer, pid_t tid)
 
 /* ---- exec ---- */
 
-/* Records the kill of a process, whose loaded image is not the approved image, as a separate call. */
+/*
+ * Records, apart from the call's own record, that a process was killed because its loaded image is not the approved
+ * image.
+ */
 static void stop_record_kill(struct tracer *tracer, const struct pending *pending, pid_t pid, const char *reason)
 {
 	_cleanup_free_ struct call *call = calloc(1, sizeof(*call));
@@ -146,7 +149,7 @@ void stop_on_exec(struct tracer *tracer, pid_t pid)
 		pending_end_and_remove(tracer, pending, -EACCES);
 }
 
-/* ---- a restarted call ---- */
+/* ---- restarting a call with other arguments ---- */
 
 static void stop_set_restart_args(struct pending *pending, uint64_t addr)
 {

@@ -1,4 +1,6 @@
-/* Takes descriptors and mappings away from a stopped thread, by injected calls, all of which the filter lets pass. */
+/*
+ * Takes descriptors and mappings away from a stopped thread, by injected calls. The filter allows all of these calls.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -64,25 +66,27 @@ static int64_t remove_unmap_range(struct injection *injection, const struct trac
 	return r >= 0 || r < -4095 ? 0 : r; /* an address may be a negative number that is no -errno */
 }
 
-static int64_t remove_fds_and_mappings(struct injection *injection, const struct trace_removal *loss)
+static int64_t remove_fds_and_mappings(struct injection *injection, const struct trace_removal *removal)
 {
 	uint64_t addr = inject_find_stack_room(injection, sizeof(struct linger));
 	int64_t replacement = -1, r = 0;
 
-	for (size_t i = 0; r >= 0 && i < loss->range_count; i++)
-		r = io_read_clock_ns() < loss->deadline_ns ? remove_unmap_range(injection, &loss->range[i]) : -ETIME;
-	if (r >= 0 && loss->fds > 0)
+	for (size_t i = 0; r >= 0 && i < removal->range_count; i++)
+		r = io_read_clock_ns() < removal->deadline_ns ? remove_unmap_range(injection, &removal->range[i])
+							      : -ETIME;
+	if (r >= 0 && removal->fds > 0)
 		replacement = remove_open_replacement_fd(injection, addr);
-	for (size_t i = 0; r >= 0 && i < loss->fds; i++)
-		r = io_read_clock_ns() < loss->deadline_ns
-			    ? remove_replace_or_close_fd(injection, addr, loss->fd[i], replacement)
+	for (size_t i = 0; r >= 0 && i < removal->fds; i++)
+		r = io_read_clock_ns() < removal->deadline_ns
+			    ? remove_replace_or_close_fd(injection, addr, removal->fd[i], replacement)
 			    : -ETIME;
 	if (replacement >= 0)
 		(void)inject_syscall(injection, SYS_close, (uint64_t)replacement, 0, 0);
 	return r < 0 ? r : 0;
 }
 
-int trace_remove_fds_and_mappings(const struct tracer *tracer, pid_t tid, pid_t tgid, const struct trace_removal *loss)
+int trace_remove_fds_and_mappings(const struct tracer *tracer, pid_t tid, pid_t tgid,
+				  const struct trace_removal *removal)
 {
 	struct pending thread = {.tid = tid, .tgid = tgid};
 	struct injection injection;
@@ -90,7 +94,7 @@ int trace_remove_fds_and_mappings(const struct tracer *tracer, pid_t tid, pid_t 
 
 	if (r < 0)
 		return r;
-	r = (int)remove_fds_and_mappings(&injection, loss);
+	r = (int)remove_fds_and_mappings(&injection, removal);
 	restored = inject_restore_thread(&injection);
 	return r < 0 ? r : restored;
 }

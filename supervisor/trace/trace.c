@@ -105,7 +105,7 @@ static int trace_start_passing_descriptor(struct tracer *tracer, struct call *ca
 		return r;
 	pending->kind = PENDING_RECEIVE_FD; /* NOLINT(clang-analyzer-core*): as above */
 	pending->carrier_is_directory = direct;
-	pending->carrier_becomes_tty = controlling;
+	pending->carrier_becomes_controlling_tty = controlling;
 	pending->fd_is_cloexec = call->outcome.fd_is_cloexec;
 	return 0;
 }
@@ -141,7 +141,10 @@ int trace_start_call(struct tracer *tracer, struct call *call)
 	return r;
 }
 
-/* Handles the stops that waited. One of them may begin another exec, for which the others wait again. */
+/*
+ * Handles the stops that were held until an exec ended. One of them may begin another exec, for which the other stops
+ * are held again.
+ */
 static void trace_handle_held_stops(struct tracer *tracer)
 {
 	struct pending *pending = tracer->pending;

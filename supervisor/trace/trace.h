@@ -54,7 +54,7 @@ bool trace_is_busy(const struct tracer *tracer);
 /* Whether the thread is seized for a call. */
 bool trace_has_thread(const struct tracer *tracer, pid_t tid);
 
-/* What a stopped thread is made to give up. */
+/* The descriptors and mappings that a stopped thread is made to give up. */
 struct trace_removal {
 	int *fd;
 	size_t fds;
@@ -62,7 +62,7 @@ struct trace_removal {
 		uint64_t start, len;
 	} *range; /* mappings */
 	size_t range_count;
-	uint64_t deadline_ns; /* io_read_clock_ns() when the rest is left */
+	uint64_t deadline_ns; /* time (io_read_clock_ns()) after which nothing more is removed */
 };
 
 /*
@@ -70,7 +70,8 @@ struct trace_removal {
  * read, and make mappings inaccessible. Afterwards the thread is stopped where it was before. 0; -errno: some
  * descriptors or mappings are left.
  */
-int trace_remove_fds_and_mappings(const struct tracer *tracer, pid_t tid, pid_t tgid, const struct trace_removal *loss);
+int trace_remove_fds_and_mappings(const struct tracer *tracer, pid_t tid, pid_t tgid,
+				  const struct trace_removal *removal);
 
 /* The number of calls that are being handled, or wait for their restart. For tests. */
 size_t tracer_count_pending(const struct tracer *tracer);

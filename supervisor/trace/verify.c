@@ -213,7 +213,7 @@ static bool image_is_approved_by_quick_check(const struct memory_ops *guest, pid
 	       image_stack_ends_with_file_name(guest, pid, maps_fd, arch_get_stack_pointer(&regs), plan->execfn);
 }
 
-/* ---- by the name alone ---- */
+/* ---- verifying an exec by the name that the kernel used ---- */
 
 /* Finds the auxiliary vector in a new stack, behind argc, argv and the environment (create_elf_tables()). */
 static bool stack_find_auxv(const uint64_t *word, size_t words, struct auxv_entries *ret_vector)

@@ -21,7 +21,7 @@ void after_free(struct after_entries *after)
 	free(after);
 }
 
-/* ---- which entries a call fires ---- */
+/* ---- finding the entries of after_read that a call fires ---- */
 
 static uint32_t after_find_entries_of_path(const struct call *call, const char *virt)
 {

@@ -22,7 +22,7 @@ struct touched_file {
 	char path[];
 };
 
-/* The path of a directory that is below the root of its mount, so that place.rest points into the path. */
+/* The path of a renamed directory, which is below the root of its mount, so that place.rest points into the path. */
 struct moved_path {
 	const struct mount *mount;
 	size_t rest_offset; /* offset of place.rest in path */
@@ -48,7 +48,10 @@ struct changes {
 	size_t moves, move_room;
 };
 
-/* Touches all below the renamed directories, by first and present path, and forgets the moves. 0 or -ENOMEM. */
+/*
+ * Touches everything below the renamed directories, by its path when the run began and by its present path. Then
+ * forgets the renames. 0 or -ENOMEM.
+ */
 int changes_list_all_renamed_trees(struct changes *changes);
 
 /* Whether changes of a mount are reported. False: private scratch space, /proc, /dev, files that callgate provides. */

@@ -112,7 +112,7 @@ static int changes_find_or_add_touched(struct changes *changes, const struct pla
 	return 0;
 }
 
-/* ---- names of renamed directories ---- */
+/* ---- paths below renamed directories, before and after ---- */
 
 static struct moved_path *moved_path_make(const struct mount *mount, size_t rest, const char *head, size_t head_len,
 					  const char *tail)
@@ -247,7 +247,7 @@ int changes_touch_place(struct changes *changes, const struct place *place)
 		       : 0;
 }
 
-/* ---- after a rename ---- */
+/* ---- recording the rename of a directory ---- */
 
 static void changes_free_rename_paths(struct directory_rename *move)
 {
@@ -320,7 +320,10 @@ static int changes_add_directory_rename(struct changes *changes, struct director
 	return 0;
 }
 
-/* A directory was renamed to `place`, where at most an empty directory or a file was: forgets moves to there. */
+/*
+ * Called after a directory was renamed to `place`, where at most an empty directory or a file was. Forgets earlier
+ * renames to that place.
+ */
 static void changes_forget_renames_to_place(struct changes *changes, const struct place *place)
 {
 	for (size_t i = 0; i < changes->moves; i++) {

@@ -45,7 +45,10 @@ int changes_touch_place(struct changes *changes, const struct place *place);
 void changes_note_rename(struct changes *changes, const struct place *from, const struct place *to, bool from_dir,
 		   bool to_dir);
 
-/* The number of touches beyond CHANGES_MAX, _BYTES_MAX, _TREE_MAX or _TREE_NS. Not 0: the report is incomplete. */
+/*
+ * The number of touches beyond CHANGES_MAX, CHANGES_PATHS_BYTES_MAX, CHANGES_LISTED_ENTRIES_MAX or
+ * CHANGES_LISTING_TIME_MAX_NS. Not 0: the report is incomplete.
+ */
 uint64_t changes_get_unlisted_count(const struct changes *changes);
 
 /* Calls `each` for every changed path, in path order; the change is valid during the call. 0 or -errno. */

@@ -18,7 +18,7 @@ struct denials {
 	size_t count;
 	uint64_t unlisted_count;
 	struct sink *sink; /* borrowed; NULL: denials are not told to the system's log */
-	struct denials *(*find_program)(void *ctx, unsigned program); /* NULL: not of a session */
+	struct denials *(*find_program)(void *ctx, unsigned program); /* NULL: the run is no session */
 	void *find_program_ctx;
 	uint16_t slot[DENIAL_HASH_SLOTS]; /* index in `item` + 1; 0: empty */
 };
@@ -177,7 +177,7 @@ void denials_set_find_program(struct denials *denials, struct denials *(*find)(v
 	denials->find_program_ctx = ctx;
 }
 
-/* The denials of a session's program. NULL: there are none of its own. */
+/* The denials of one program of a session. NULL: the run is no session, or the program has none. */
 static struct denials *denials_find_of_program(const struct denials *denials, unsigned program)
 {
 	return denials->find_program && program > 0 ? denials->find_program(denials->find_program_ctx, program) : NULL;

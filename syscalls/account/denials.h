@@ -35,7 +35,8 @@ struct denial {
 	unsigned program_number; /* in a session: the number of the program that made the first attempt; 0: none */
 	char *exe;
 	uint64_t count;
-	bool was_observed;           /* performed all the same: --mode observe */
+	/* with --mode observe: the call was performed although the judged policy denies it */
+	bool was_observed;
 	enum policy_on_deny on_deny; /* what "on_deny" did to the process */
 	const char *answer; /* the answer to the question about the first attempt; static; NULL: nobody was asked */
 	char *suggested_option;  /* a grant that would allow the attempt, e.g. "-r /srv/data", or NULL */
@@ -48,13 +49,16 @@ void denials_free(struct denials *denials);
 struct sink;
 void denials_set_sink(struct denials *denials, struct sink *sink);
 /*
- * Of a session: lets each attempt be counted in the denials of its program, too. find returns those of a program's
- * number, or NULL. Borrows what ctx points to.
+ * For a session: counts each attempt in the denials of its program, too. find returns the denials of the program with
+ * that number, or NULL. Borrows what ctx points to.
  */
 void denials_set_find_program(struct denials *denials, struct denials *(*find)(void *ctx, unsigned program), void *ctx);
 /* Adds the call's refusal, after it was recorded. Never fails: without memory it is only counted. */
 void denials_add(struct denials *denials, const struct call *call);
-/* Adds a refusal by egress; copies its texts. Equal event, target, reason, error and exe: it is only counted. */
+/*
+ * Adds a refusal by egress; copies its texts. A refusal with the same event, target, reason, error and exe as an
+ * earlier one is only counted.
+ */
 void denials_add_event(struct denials *denials, const struct denial *item);
 /* The denials, borrowed, in the order of their first records. *ret_unlisted: the number of attempts not in the list. */
 const struct denial *denials_get_list(const struct denials *denials, size_t *ret_count, uint64_t *ret_unlisted);

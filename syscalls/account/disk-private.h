@@ -14,7 +14,7 @@ struct disk_file {
 	uint64_t measured_bytes;      /* bytes when the file was last measured */
 	int fd; /* O_PATH; open while the file can grow, or is unlinked while a process has it open; -1: closed */
 	size_t index_in_held_files;      /* index of the file in `held`, unless fd is -1 */
-	uint64_t next_lease_ns;     /* time before which no lease is tried */
+	uint64_t next_lease_ns;     /* earliest time of the next attempt to get a lease */
 	uint64_t lease_pause_ns;
 	bool is_in_memory;            /* on tmpfs: disk_is_in_memory() */
 	bool lease_ignores_mappings;  /* leases do not detect the file's mappings: disk_lease_ignores_mappings() */
@@ -29,7 +29,7 @@ struct disk_files {
 	size_t held_count, held_room, held_max;
 	uint64_t total_bytes; /* sum of the growth of all files */
 	uint64_t memory_bytes; /* growth of files on tmpfs and ramfs */
-	uint64_t next_search_ns; /* time before which mappings are not searched */
+	uint64_t next_search_ns; /* earliest time of the next search of mappings */
 };
 
 void disk_files_release(struct disk_files *files);

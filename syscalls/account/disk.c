@@ -60,7 +60,7 @@ void disk_free(struct disk *disk)
 	free(disk);
 }
 
-/* ---- the sum ---- */
+/* ---- the sum of the disk space ---- */
 
 uint64_t disk_get_used_except_spilled_bytes(const struct disk *disk)
 {
@@ -150,7 +150,7 @@ int disk_get_next_measure_ms(const struct disk *disk, uint64_t now_ns)
 	return disk->next_measure_ns <= now_ns ? 0 : (int)((disk->next_measure_ns - now_ns + 999999) / 1000000);
 }
 
-/* ---- for handlers ---- */
+/* ---- functions for the handlers of calls ---- */
 
 int disk_admit_bytes(struct call *call, uint64_t bytes)
 {

@@ -23,7 +23,7 @@ struct disk;
 int disk_create(uint64_t limit_bytes, const volatile uint64_t *outside, struct disk **ret_disk);
 void disk_free(struct disk *disk);
 
-/* ---- for supervisor/limits/ ---- */
+/* ---- functions that supervisor/limits/ calls ---- */
 
 /* Measures files that are due; now_ns UINT64_MAX: all files. True: the run must end, see disk_get_end_reason(). */
 bool disk_measure_due_files(struct disk *disk, uint64_t now_ns);
@@ -33,14 +33,17 @@ int disk_get_next_measure_ms(const struct disk *disk, uint64_t now_ns);
 uint64_t disk_get_used_bytes(const struct disk *disk);
 /* How many of the bytes of disk_get_used_bytes() are in files on tmpfs. Measures them now. */
 uint64_t disk_measure_memory_bytes(struct disk *disk);
-/* Like disk_get_used_bytes(), but without `outside`. */
+/*
+ * Like disk_get_used_bytes(), but without the bytes that another process writes for the run (`outside` of
+ * disk_create()).
+ */
 uint64_t disk_get_used_except_spilled_bytes(const struct disk *disk);
 /* The maximum of disk_get_used_bytes() so far. */
 uint64_t disk_get_peak_bytes(const struct disk *disk);
 /* Why the run must end: "disk_limit", "disk_files" (more than DISK_FILES_MAX), or NULL. Static. */
 const char *disk_get_end_reason(const struct disk *disk);
 
-/* ---- for handlers; without effect if call->sandbox->disk is NULL ---- */
+/* ---- functions for the handlers of calls; without effect if call->sandbox->disk is NULL ---- */
 
 /* To be called before anything that takes `bytes` is made. 0, or -1: refused with EDQUOT "disk_limit". */
 int disk_admit_bytes(struct call *call, uint64_t bytes);

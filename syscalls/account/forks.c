@@ -36,7 +36,7 @@ struct pending_fork {
 struct forks {
 	uint64_t max;
 	pid_t root;
-	uint64_t counted, counted_ns; /* tasks at the last count, and its time */
+	uint64_t counted, counted_ns; /* number of tasks at the last count; time of that count */
 	uint64_t forks_since_last_count; /* forks admitted since the last count */
 	uint64_t peak, refused;
 	struct pending_fork *pending;

@@ -25,8 +25,8 @@ bool locks_command_needs_admission(uint64_t command)
 
 /*
  * Counts a line of /proc/locks: "1: POSIX ADVISORY WRITE 123 08:01:99 0 0", "2: OFDLCK ADVISORY READ -1 …"; "1: ->
- * POSIX …" waits for the lock on the line before. The process that set a POSIX lock lives as long as the lock
- * (allow_clone_sampled).
+ * POSIX …" waits for the lock on the line before. A POSIX lock does not outlive the process that set it, because
+ * processes of these runs share no descriptor tables (allow_clone_sampled).
  */
 static void locks_count_proc_locks_line(const char *line, const struct proctree *tree, uint64_t *of_processes,
 					uint64_t *of_files)

@@ -1,4 +1,4 @@
-/* Finds refusals that do not matter: probes after which every program goes on. */
+/* Finds refusals that do not matter: programs probe for a file or feature, and go on without it. */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_PROBES_H
 #define CALLGATE_SYSCALLS_ACCOUNT_PROBES_H
 

@@ -14,7 +14,7 @@
 
 #define SINK_TEXT_BYTES_MAX 512u /* bytes of one text; the rest is left out, since a datagram has its limits */
 #define SINK_ESCAPED_TEXT_SIZE (SINK_TEXT_BYTES_MAX * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + 1)
-/* The fields of a journal entry have four texts, its sentence three. */
+/* Room for the fields of a journal entry, which have four escaped texts, and its sentence, which has three. */
 #define SINK_MESSAGE_BYTES_MAX (9u * SINK_ESCAPED_TEXT_SIZE)
 #define SINK_TOKENS_PER_MESSAGE UINT64_C(1000000000)
 #define SINK_PRIORITY (LOG_AUTHPRIV | LOG_WARNING)
@@ -55,7 +55,7 @@ int sink_connect(const char *path)
 	return steal_fd(&fd);
 }
 
-/* Takes a token of the bucket. False: there is none. */
+/* Takes one message from the rate limit's token bucket. False: no message may be sent now. */
 static bool sink_may_send(struct sink *sink, uint64_t now_ns)
 {
 	const uint64_t most = SINK_BURST_MESSAGES_MAX * SINK_TOKENS_PER_MESSAGE,

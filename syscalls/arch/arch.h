@@ -16,7 +16,10 @@ struct arch_regs {
 	size_t len_bytes;
 };
 
-/* For a thread that is stopped and traced by the calling thread. 0 or -errno (-ESRCH: not stopped, or dead). */
+/*
+ * Read and write the registers of a thread that is stopped and traced by the calling thread. 0 or -errno (-ESRCH: not
+ * stopped, or dead).
+ */
 int arch_read_regs(pid_t tid, struct arch_regs *ret_regs);
 int arch_write_regs(pid_t tid, const struct arch_regs *regs);
 

@@ -47,8 +47,8 @@ static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t c
 
 /*
  * Whether the call was rt_sigreturn: then it is in the restorer, whose address is in the word below the stack pointer.
- * A signal may interrupt a notified rt_sigreturn. If that is not restarted, the thread continues behind it, where there
- * is no code.
+ * A signal may interrupt a notified rt_sigreturn. If the rt_sigreturn is not restarted, the thread continues behind it,
+ * where there is no code.
  */
 static bool frame_is_restorer(const struct memory_ops *guest, pid_t tid, const struct frame *frame)
 {
@@ -148,7 +148,7 @@ static int frame_find_syscall_by_stack(const struct memory_ops *guest, pid_t tid
 	return nr;
 }
 
-/* ---- the frame ---- */
+/* ---- reading and writing the signal frame ---- */
 
 static int frame_find_syscall_number(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
 			const struct insn_code *code)

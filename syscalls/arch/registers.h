@@ -4,7 +4,7 @@
 
 #include "syscalls/arch/arch.h"
 
-/* Indices in arch_regs.word, except audit, call_bytes and red_zone_bytes. */
+/* The members without `audit`, `insn` and `bytes` in their names are indices in arch_regs.word. */
 struct arch_layout {
 	uint32_t audit_arch; /* AUDIT_ARCH_* of the architecture, as in struct seccomp_data */
 	unsigned pc, stack;

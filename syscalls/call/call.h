@@ -17,7 +17,7 @@
 #include "view/tree.h"
 #include "view/view.h"
 
-/* How much of RLIMIT_NOFILE and RLIMIT_FSIZE target processes use, as far as handlers see it; for the result file. */
+/* How much of RLIMIT_NOFILE and RLIMIT_FSIZE target processes use, as far as handlers see it. For the result. */
 struct rlimit_usage {
 	uint64_t open_files;   /* lower bound of the highest descriptor number so far in any target process */
 	/* files that the supervisor has opened for targets so far, including those closed since */
@@ -104,7 +104,10 @@ enum outcome_kind {
 	/* connect(2) of internet socket fd waits for egress' answer to the request in `egress` (inet.h) */
 	OUTCOME_CONNECT_BY_EGRESS,
 	OUTCOME_BLOCKING_WORK,     /* a call on fd may block: a worker performs `work` (work.h) */
-	/* an injected call sends the target's descriptor `value` to us; then this call is restarted and judged */
+	/*
+	 * an injected call sends the target's descriptor `value` to the supervisor; then this call is restarted and
+	 * judged
+	 */
 	OUTCOME_FETCH_DESCRIPTOR,
 	OUTCOME_TARGET_GONE,     /* the target died or was interrupted, and waits for no response */
 	OUTCOME_MAX,
@@ -126,7 +129,7 @@ struct call_answer {
  */
 struct call_effect_gate {
 	bool (*passes)(struct call_effect_gate *gate, const struct call *call);
-	/* Gets all that decode_memory_at() copies from the target. */
+	/* Called with all bytes that decode_memory_at() copies from the target. */
 	void (*note_copied)(struct call_effect_gate *gate, const void *bytes, size_t len);
 };
 
@@ -192,7 +195,7 @@ struct call {
 /* ---- the outcome: a handler calls one of these functions, once ---- */
 void call_return(struct call *call, int64_t value);
 int call_fail(struct call *call, int error); /* error is -errno. Returns -1, so that callers can return it */
-/* takes fd; a negative fd is the -errno that the call fails with */
+/* Ends the call with the descriptor fd, which is taken. A negative fd is the -errno with which the call fails. */
 void call_return_fd(struct call *call, int fd, bool cloexec);
 void call_continue(struct call *call);
 /* Denies the call: rule and reason go to the record. error is -errno. Returns -1. */

@@ -6,7 +6,7 @@
 
 /*
  * Fills path, paths and text by the row's ARG kinds. If a path or text cannot be copied (EFAULT, ENAMETOOLONG), its
- * errno is stored in path[i].error or text_error for the handler, because the kernel checks flags before paths, and
+ * errno is stored in path[i].error or text_arg_error for the handler, because the kernel checks flags before paths, and
  * paths in order. Returns 0; -EPERM: the target's memory is not accessible; -ESRCH: the target is dead.
  */
 int decode_call_args(struct call *call);

@@ -6,7 +6,10 @@
 
 #include "base/cleanup.h"
 
-/* Needs permission to ptrace the target, as its ancestor has. Docker without CAP_SYS_PTRACE denies it anyway. */
+/*
+ * Duplicates a descriptor by pidfd_getfd(2). That needs permission to ptrace the target, which its ancestors have.
+ * Docker without CAP_SYS_PTRACE denies it all the same.
+ */
 static int descriptor_duplicate(const struct call *call, int fd)
 {
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, call->tid, PIDFD_THREAD);
@@ -26,7 +29,10 @@ bool descriptor_pidfd_getfd_works(void)
 	return syscall(SYS_pidfd_getfd, -1, 0, 0) < 0 && errno == EBADF;
 }
 
-/* further: the call's second descriptor, which OUTCOME_FETCH_DESCRIPTOR does not support. */
+/*
+ * Duplicates a descriptor of the target. further: it is the call's second descriptor, which OUTCOME_FETCH_DESCRIPTOR
+ * does not support.
+ */
 static int descriptor_copy_or_fetch(struct call *call, int fd, bool further)
 {
 	_cleanup_close_ int copy = descriptor_duplicate(call, fd);

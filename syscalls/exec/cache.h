@@ -23,7 +23,7 @@ struct exec_loader {
 	struct exec_image image;
 	uint64_t first_page_offset; /* see exec_plan.loader_first_page_offset */
 	uint64_t entry_offset;      /* see exec_plan.loader_entry_offset */
-	bool path_is_immutable;  /* what exec_path_is_immutable() returned for its path in PT_INTERP */
+	bool path_is_immutable;  /* what exec_path_is_immutable() returned for the loader's path in PT_INTERP */
 	char virtual_path[PATH_MAX]; /* the loader's canonical virtual path, for the record */
 };
 

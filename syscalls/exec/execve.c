@@ -24,15 +24,15 @@
 #endif
 
 #define EXEC_SCRIPTS_MAX 5 /* exec_binprm() fails with ELOOP at a sixth "#!" */
-#define EXEC_INTERP_PATH_INDEX 1u /* index in call->path and call->place for interpreters and the loader */
+#define EXEC_INTERP_PATH_INDEX 1u /* index in call->path and call->resolved_place for interpreters and the loader */
 
-/* A regular file that its mode lets be executed. */
+/* A regular file that may be executed by its mode. */
 struct exec_file {
 	int fd; /* readable, owned; -1 if the file is in the cache (is_from_cache) */
 	struct stat st;
 	bool is_from_cache;
 	bool is_what_kernel_opens;            /* the path that the program gave leads the kernel to this file */
-	struct exec_program program; /* set if the file is `known` */
+	struct exec_program program; /* set if is_from_cache */
 };
 
 /* The state of one execve while the supervisor judges it. */
@@ -42,15 +42,17 @@ struct exec_attempt {
 	struct exec_args args;
 	char file_name[PATH_MAX + 32]; /* the name that the kernel gives to the exec (bprm->filename) */
 	struct exec_file file;    /* the program; then each interpreter of the chain */
-	unsigned path_index;              /* the file's index in call->path and call->place */
+	unsigned path_index;              /* the file's index in call->path and call->resolved_place */
 	struct place
-		/* copies of place[1], path[1] and paths of the call, which the judging of the loader overwrites */
+		/*
+		 * copies of resolved_place[1], path[1] and path_count of the call, which judging the loader overwrites
+		 */
 		saved_place;
 	struct call_path saved_path;
 	unsigned saved_path_count;
 };
 
-/* ---- one file ---- */
+/* ---- finding and opening one file of the exec ---- */
 
 /* Reads the status of a pinned file, which must be regular. 0, or -1 with the outcome set. */
 static int exec_stat_pin(struct call *call, int pin, struct stat *ret_st)
@@ -118,8 +120,8 @@ static int exec_find_cached(struct call *call, unsigned i, unsigned at_flags, st
 
 /*
  * Checks what the kernel demands of an executable file, and that the file can be read: a program of mode 0111 runs
- * undumpable, and could not be compared with its plan. Takes pin, a descriptor of the file at place[i]. 0, or -1 with
- * the outcome set.
+ * undumpable, and could not be compared with its plan. Takes pin, a descriptor of the file at resolved_place[i]. 0, or
+ * -1 with the outcome set.
  */
 static int exec_open_file(struct call *call, unsigned i, int pin, struct exec_file *file)
 {
@@ -165,7 +167,7 @@ static int interp_set_path(struct call *call, const char *text)
 	return 0;
 }
 
-/* ---- the "#!" chain ---- */
+/* ---- following the "#!" lines of scripts ---- */
 
 /* Follows one "#!". 1: its interpreter is in attempt->file; 0: the file is not a script; -1: the outcome is set. */
 static int exec_follow_shebang(struct exec_attempt *attempt, unsigned depth)
@@ -201,8 +203,8 @@ static int exec_follow_shebang(struct exec_attempt *attempt, unsigned depth)
 /* ---- the ELF file at the end of the chain ---- */
 
 /*
- * Whether the kernel finds the file at place[i] by `name`, whatever the run does meanwhile. Only in the mount namespace
- * are names here those of the program.
+ * Whether the kernel finds the file at resolved_place[i] by `name`, whatever the run does meanwhile. False without a
+ * mount namespace, because names then mean other files to the program than here.
  */
 static bool exec_file_path_is_immutable(const struct call *call, unsigned i, const char *name)
 {
@@ -310,7 +312,7 @@ static int exec_judge_elf(struct exec_attempt *attempt)
 	return facts.is_dynamic ? exec_judge_loader(attempt, facts.interp) : 0;
 }
 
-/* ---- the plan ---- */
+/* ---- making the plan of the exec ---- */
 
 /* Plans the names of the exec. Called before the loader is judged, which overwrites the second path. */
 static int exec_plan_file_names(struct exec_attempt *attempt)
@@ -393,7 +395,7 @@ static void exec_judge_files(struct call *call, const struct exec_file *file, un
 	cleanup_close(&attempt->file.fd);
 }
 
-/* ---- the arguments, for the record ---- */
+/* ---- the exec's arguments as text, for the audit record ---- */
 
 #define ARGV_POINTERS_MAX 64u
 #define ARGV_RECORDED_BYTES_MAX 1024u /* bytes recorded of one argument, with its NUL */
@@ -406,7 +408,7 @@ struct argv_read_buffer {
 	char bytes[2 * ARGV_RECORDED_BYTES_MAX];
 };
 
-/* Adds a byte to call->text. False: only ARGV_TRUNCATION_MARK would still fit. */
+/* Adds a byte to call->text_arg. False: only ARGV_TRUNCATION_MARK would still fit. */
 static bool argv_put_byte(struct call *call, char byte)
 {
 	if (call->text_arg_len + sizeof(ARGV_TRUNCATION_MARK) >= sizeof(call->text_arg))
@@ -417,7 +419,7 @@ static bool argv_put_byte(struct call *call, char byte)
 
 #define ARGV_UNQUOTED_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%_+=:,./-"
 
-/* Adds an argument to call->text, quoted as for a shell. False: it does not fit. */
+/* Adds an argument to call->text_arg, quoted as for a shell. False: it does not fit. */
 static bool argv_append_quoted_to_record(struct call *call, const char *text)
 {
 	bool plain = *text && !text[strspn(text, ARGV_UNQUOTED_BYTES)];
@@ -468,7 +470,7 @@ static char *argv_read_argument(const struct call *call, struct argv_read_buffer
 	return NULL;
 }
 
-/* Adds the arguments to call->text. False: not all fit, or they cannot be read. */
+/* Adds the arguments to call->text_arg. False: not all fit, or they cannot be read. */
 static bool argv_put_texts(struct call *call, uint64_t argv)
 {
 	uint64_t pointer[ARGV_POINTERS_MAX];
@@ -490,8 +492,8 @@ static bool argv_put_texts(struct call *call, uint64_t argv)
 }
 
 /*
- * Puts the arguments at argv, an address in target memory, into call->text for the record: separated by blanks, quoted
- * as for a shell, at most about 4 KiB. The kernel reads argv again, and the program may change it before that.
+ * Puts the arguments at argv, an address in target memory, into call->text_arg for the record: separated by blanks,
+ * quoted as for a shell, at most about 4 KiB. The kernel reads argv again, and the program may change it before that.
  */
 static void argv_record_arguments(struct call *call, uint64_t argv)
 {
@@ -504,11 +506,11 @@ static void argv_record_arguments(struct call *call, uint64_t argv)
 		call->text_arg_len = 0; /* the tid may have been reused, so the text may be from another process */
 }
 
-/* ---- the calls ---- */
+/* ---- handlers of execve(2) and execveat(2) ---- */
 
 /*
- * fexecve(3): pins a descriptor's object. One without a virtual name (memfd, deleted file) is refused: rules are about
- * names.
+ * fexecve(3): pins a descriptor's object. An object without a virtual name (memfd, deleted file) is refused, because
+ * rules are about names.
  */
 static int exec_pin_fd(struct call *call)
 {

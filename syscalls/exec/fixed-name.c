@@ -11,10 +11,10 @@
 #include "policy/policy.h"
 
 #define IMMUTABLE_PATH_LINKS_MAX 40u  /* MAXSYMLINKS of the kernel */
-#define IMMUTABLE_PATH_BYTES_MAX 128u  /* bytes; longer names do not count as fixed */
+#define IMMUTABLE_PATH_BYTES_MAX 128u  /* bytes; longer paths do not count as immutable */
 #define IMMUTABLE_PATHS_CACHED_MAX 64u
 
-/* A walk from "/". Links in procfs lead each process elsewhere, so no name there is fixed. */
+/* A walk along a path from "/". Links in procfs lead each process elsewhere, so no path there counts as immutable. */
 struct immutable_path_walk {
 	char resolved_path[PATH_MAX]; /* canonical path of what was walked; "" for the root */
 	char rest[PATH_MAX];
@@ -23,7 +23,7 @@ struct immutable_path_walk {
 
 struct immutable_path {
 	char text[IMMUTABLE_PATH_BYTES_MAX]; /* "": the slot is unused */
-	char virt[IMMUTABLE_PATH_BYTES_MAX]; /* "": the name is not fixed */
+	char virt[IMMUTABLE_PATH_BYTES_MAX]; /* canonical virtual path; "": the run can change where `text` leads */
 };
 
 static _Thread_local struct immutable_path cache[IMMUTABLE_PATHS_CACHED_MAX];
@@ -67,7 +67,7 @@ static bool immutable_walk_enter_name(struct immutable_path_walk *walk, const st
 	return immutable_walk_follow_link(walk, target);
 }
 
-/* Walks `text`. False: the run can change where it leads. Otherwise walk->done is the canonical path. */
+/* Walks `text`. False: the run can change where it leads. Otherwise walk->resolved_path is the canonical path. */
 static bool immutable_walk_whole_path(struct immutable_path_walk *walk, const struct policy *policy, const char *text)
 {
 	if (*text != '/' || policy_get_rights(policy, "/", 1) & POLICY_WRITE ||
@@ -109,7 +109,7 @@ bool exec_path_is_immutable(const struct policy *policy, const char *text, const
 		size_t len = immutable_walk_whole_path(&walk, policy, text) ? strlen(walk.resolved_path) : 0;
 
 		if (len >= IMMUTABLE_PATH_BYTES_MAX)
-			len = 0; /* counts as not fixed */
+			len = 0; /* counts as not immutable */
 		(void)snprintf(known->text, sizeof(known->text), "%s", text);
 		memcpy(known->virt, walk.resolved_path, len);
 		known->virt[len] = '\0';

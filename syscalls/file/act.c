@@ -24,8 +24,9 @@ int file_pin_path_at(struct call *call, unsigned i, unsigned want, unsigned at_f
 }
 
 /*
- * Refuses devices, because they are shared with the host. A device without a virtual name is the terminal of the user
- * who started callgate. A slave that the program has made is not refused: it belongs to the run alone.
+ * Refuses an operation on a device, because devices are shared with the host. A device without a virtual name is the
+ * terminal of the user who started callgate. A slave that the program has made is not refused: it belongs to the run
+ * alone.
  */
 int file_refuse_foreign_object(struct call *call, int fd)
 {

@@ -29,7 +29,7 @@ HANDLER(sys_mkdirat, overlay_layer_make_dir(call, call_get_uint(call, 2)))
 /* Pins the directory for a new node. -1: the outcome is set. */
 static int names_pin_parent_for_mknod(struct call *call, mode_t mode, const char **ret_name)
 {
-	/* As may_mknod() in fs/namei.c, except for devices, which are refused later. */
+	/* As may_mknod() in fs/namei.c, except that devices are refused later. */
 	bool device = S_ISCHR(mode) || S_ISBLK(mode);
 	bool known = device || S_ISREG(mode) || S_ISFIFO(mode) || S_ISSOCK(mode) || (mode & S_IFMT) == 0;
 	_cleanup_close_ int parent = -1;

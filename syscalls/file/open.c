@@ -55,7 +55,7 @@ static unsigned open_get_follow_flag(unsigned flags)
 	return flags & O_NOFOLLOW || (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) ? 0 : VIEW_FOLLOW_LAST_LINK;
 }
 
-/* The flags for the supervisor's own open. */
+/* Returns the flags with which the supervisor opens the pinned object for the target. */
 static int open_get_supervisor_open_flags(unsigned flags)
 {
 	return (int)((flags & ~OPEN_FLAGS_NOT_FOR_REOPEN) | O_CLOEXEC | O_NOCTTY);

@@ -17,7 +17,10 @@
 
 #define OWNER_PROCESSES_MAX 4096u
 
-/* Whether a process of the run is in the group. Then all are: a group is of one session, which is the run's. */
+/*
+ * Whether a process of the run is in the process group. Then all its processes are the run's, because a group belongs
+ * to one session.
+ */
 static bool owner_group_is_of_run(const struct call *call, pid_t group)
 {
 	_cleanup_free_ pid_t *member = calloc(OWNER_PROCESSES_MAX, sizeof(*member));

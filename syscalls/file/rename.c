@@ -34,7 +34,8 @@ struct rename_tree_walk {
 	const struct policy *policy;
 	char from[PATH_MAX], to[PATH_MAX];
 	size_t from_len, to_len;
-	const char *rule; /* the rule by which the rights differ; NULL: no such rule, or unknown */
+	/* the rule because of which the rights at both places differ; NULL: no such rule, or unknown */
+	const char *rule;
 };
 
 static bool rename_append_name(char *path, size_t *len, const char *name, size_t name_len)

@@ -421,7 +421,10 @@ static int resolve_open_or_ask(const struct call *call, const struct place *plac
 	return fd < 0 ? fd : question->ask(question->ctx, fd, "", AT_EMPTY_PATH);
 }
 
-/* Walks path[i] to call->place[i] and judges it. follow: see view_walk_path(). 0, or -1 with the outcome set. */
+/*
+ * Walks path[i], stores its place in call->resolved_place[i] and judges it. follow: see view_walk_path(). 0, or -1 with
+ * the outcome set.
+ */
 static int resolve_walk_and_judge(struct call *call, unsigned i, const char *base, unsigned follow, unsigned want)
 {
 	struct place *place = &call->resolved_place[i];
@@ -435,8 +438,9 @@ static int resolve_walk_and_judge(struct call *call, unsigned i, const char *bas
 }
 
 /*
- * Returns -1. A lookup was denied at a directory on the path (/root/.cargo). But the whole path may not exist on the
- * host either, as most paths that a search of PATH tries: then the call fails natively. Not for calls that make a name.
+ * Sets the outcome when a lookup was denied at a directory on the path (/root/.cargo), and returns -1. If the whole
+ * path does not exist on the host either, as most paths that a search of PATH tries, the call fails natively. Not for
+ * calls that make a name.
  */
 static int resolve_fail_if_host_lacks_path(struct call *call, unsigned i, const char *base)
 {
@@ -573,7 +577,7 @@ int file_judge_and_query_path(struct call *call, unsigned i, unsigned want, unsi
 			    O_PATH | O_CLOEXEC, question);
 }
 
-/* ---- the directory of the last name ---- */
+/* ---- pinning the directory of a path's last name ---- */
 
 /* Splits "a/b/c//" into "a/b" (or ".", or "/") and "c//". */
 static void name_split_path(const char *text, char parent[PATH_MAX], const char **ret_last)
@@ -650,7 +654,10 @@ static int name_open_parent(struct call *call, const char *base, const char *par
 	return fd;
 }
 
-/* Returns -1. mkdir(".") in a removed directory is EEXIST, as in any directory. */
+/*
+ * Fails a call that makes or removes a name in a removed directory, and returns -1. mkdir(".") is EEXIST there, as in
+ * any directory.
+ */
 static int name_fail_in_removed_directory(struct call *call, const struct call_path *path)
 {
 	if (file_get_outcome_error(call) == -ENOENT && path->len && !*start_skip_dots(path->text))

@@ -60,7 +60,8 @@ int file_pin_parent_of_new_name(struct call *call, unsigned i, const char **ret_
 
 /*
  * For open(O_CREAT): resolves path[i], which need not exist, judges POLICY_WRITE and opens the parent. With
- * VIEW_FOLLOW_LAST_LINK a dangling link as the last name leads to its target. *ret_name borrows from call->place[i].
+ * VIEW_FOLLOW_LAST_LINK a dangling link as the last name leads to its target. *ret_name borrows from
+ * call->resolved_place[i].
  */
 int file_pin_parent_for_open_create(struct call *call, unsigned i, unsigned follow, const char **ret_name);
 
@@ -104,7 +105,7 @@ int file_refuse_unless_public(struct call *call, const struct stat *status, mode
 /* Refuses a mode with set-id bits with EPERM. True: refused. */
 bool file_refuse_setid(struct call *call, mode_t mode);
 
-/* ---- *at flags, metadata, links ---- */
+/* ---- helpers for AT_* flags, metadata and links ---- */
 
 /*
  * Like file_pin_path(), with *at flags: AT_SYMLINK_NOFOLLOW and AT_EMPTY_PATH; others are ignored. An empty path with
@@ -145,11 +146,11 @@ bool file_place_has_mount_below(const struct call *call, const struct place *pla
 int file_check_new_link_target(struct call *call, const struct place *place, const char *text);
 int file_check_new_link_of_name(struct call *call, const struct place *place, int dirfd, const char *name);
 
-/* ---- record, effect, outcome ---- */
+/* ---- writing the record, and setting the outcome ---- */
 
 /*
- * To be called right before the first effect on place[i]: notes its state for `changes` in the result, and commits the
- * record. 0, or -1 with the outcome set.
+ * To be called right before the first effect on resolved_place[i]: notes the state there for `changes` in the result,
+ * and commits the record. 0, or -1 with the outcome set.
  */
 int file_commit_change(struct call *call, unsigned i);
 

@@ -33,7 +33,7 @@ static bool sendfile_target_is_supported(int fd)
 	       (domain == AF_INET || domain == AF_INET6);
 }
 
-/* A sendfile(2) that the supervisor thread starts. If reading would block, a thread of blocking.c ends it. */
+/* A sendfile(2) that the supervisor thread starts. If reading would block, a thread of blocking.c performs the rest. */
 struct sendfile_work {
 	struct call_work work;
 	struct sandbox *sandbox;

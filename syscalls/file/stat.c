@@ -177,7 +177,9 @@ static int access_judge_by_policy(const struct call *call, const struct access_q
 	return 0;
 }
 
-/* If only the public is granted, everybody must be allowed to read or enter the object. 0, or -1, outcome set. */
+/*
+ * If only the public is granted, everybody must be allowed to read or enter the object. 0, or -1 with the outcome set.
+ */
 static int access_check_public_object(struct call *call, const struct access_query *question)
 {
 	const bool enters = question->mode & X_OK && S_ISDIR(question->status.st_mode);

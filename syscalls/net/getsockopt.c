@@ -1,6 +1,6 @@
 /*
  * getsockopt(2) of SO_PEERCRED. Other options are native, or refused. If the kernel names the supervisor, which has
- * performed the connect(2) or listen(2), the process that called it is told instead.
+ * performed the connect(2) or listen(2), the answer names the process that made that call instead.
  */
 #include <errno.h>
 #include <sys/socket.h>

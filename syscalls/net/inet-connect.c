@@ -85,7 +85,7 @@ static void inet_connect_by_egress(struct call *call, struct inet_socket *socket
 	call->outcome.egress_connect = dial;
 }
 
-/* ---- on the run's own loopback ---- */
+/* ---- connecting to a socket on the run's own loopback ---- */
 
 /* Connects in a thread, because connect may wait. Takes held_fd: the listener, or -1. */
 static void inet_connect_in_thread(struct call *call, struct inet_socket *socket, const struct inet_address *to,

@@ -15,7 +15,7 @@
 struct run_listener {
 	struct inet_address at;
 	ino_t ino;
-	pid_t tgid; /* the process that has the socket as its descriptor `number` */
+	pid_t tgid; /* the process that has the socket as its descriptor target_fd */
 	int target_fd;
 	int held_fd; /* a duplicate of the socket if pidfd_getfd(2) is refused; else -1 */
 };
@@ -57,7 +57,7 @@ void inet_listeners_free(struct inet_listeners *listeners)
 	free(listeners);
 }
 
-/* ---- which process has a listener ---- */
+/* ---- finding a process that has the listening socket ---- */
 
 static ino_t listeners_get_inode(int fd)
 {
@@ -148,7 +148,7 @@ static int listeners_duplicate_if_listening(const struct call *call, struct run_
 		       : -ENOENT;
 }
 
-/* ---- the list ---- */
+/* ---- adding, finding and removing listeners ---- */
 
 void inet_listeners_close_orphans(struct inet_listeners *listeners, const struct call *call)
 {
@@ -251,7 +251,7 @@ bool inet_listeners_close_ended_connects(struct inet_listeners *listeners, uint6
 	return listeners->pending_connects > 0;
 }
 
-/* ---- connects in a thread ---- */
+/* ---- connects that a worker thread performs ---- */
 
 struct connect_work {
 	struct call_work work;

@@ -78,7 +78,7 @@ enum inet_destination {
 struct inet_route {
 	enum inet_destination kind;
 	struct net_verdict verdict; /* set for INET_TO_ENDPOINT and INET_TO_NOWHERE */
-	const char *host;           /* borrowed, or points to `text` */
+	const char *host;           /* borrowed, or points to host_text */
 	char host_text[NET_ADDRESS_TEXT_SIZE];
 };
 
@@ -100,7 +100,7 @@ struct inet_address inet_get_pool_address(const struct inet *inet, int family);
 /* The loopback address to which the run's sockets are really bound. v6: the address that stands for ::1. */
 struct inet_address inet_make_loopback(const struct inet *inet, bool v6, uint16_t port);
 
-/* ---- inet-names.c: names of sockets ---- */
+/* ---- inet-names.c: socket names as the program sees them ---- */
 
 /*
  * The names of sockets as the target knows them, where the kernel's names differ: for a connection that was led to
@@ -130,7 +130,7 @@ const struct inet_address *inet_names_get(const struct inet_names *names, unsign
 void inet_names_store(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *own,
 	       const struct inet_address *peer);
 
-/* ---- inet-listeners.c: listening sockets ---- */
+/* ---- inet-listeners.c: the run's listening sockets ---- */
 
 /*
  * The listening sockets of a run without a network namespace, which shares the host's loopback. If a listener were
@@ -176,7 +176,7 @@ bool inet_listeners_close_ended_connects(struct inet_listeners *listeners, uint6
 /* Whether the socket may stop listening. It may not while a thread's connect waits for a shared loopback's listener. */
 bool inet_listeners_socket_may_stop(const struct inet *inet, int socket_fd);
 
-/* ---- inet-datagram.c: UDP ---- */
+/* ---- inet-datagram.c: UDP sockets and datagrams ---- */
 
 void inet_connect_datagram(struct call *call, const struct inet_socket *socket, const struct inet_address *to);
 

@@ -7,7 +7,7 @@
 
 #include "syscalls/call/call.h"
 
-/* False: another request, or a request that the kernel answers. */
+/* Answers a SIOCGIF* request. False: it is another request, or the kernel answers it. */
 bool interfaces_ioctl(struct call *call);
 
 #endif

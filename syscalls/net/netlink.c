@@ -37,7 +37,7 @@ struct standin {
 struct netlink {
 	int epoll_fd; /* watches all stand-ins; data.u32 is the slot */
 	unsigned standin_count;
-	struct netlink_facts facts; /* facts.network false: not read yet, or no network */
+	struct netlink_facts facts; /* facts.has_network false: not read yet, or no network */
 	struct standin standin[NETLINK_SOCKETS_MAX];
 };
 
@@ -228,7 +228,7 @@ static void standin_choose_port(const struct netlink *netlink, struct standin *s
 	standin->nl_pid = (uint32_t)other;
 }
 
-/* ---- bind, connect ---- */
+/* ---- bind(2) and connect(2) of stand-in sockets ---- */
 
 /* A duplicate of the program's netlink socket, owned by the caller; or -1 with the outcome set. */
 static int netlink_copy_socket(struct call *call)
@@ -327,7 +327,7 @@ void netlink_connect(struct call *call, const struct sockaddr_storage *address, 
 	}
 }
 
-/* ---- names, options ---- */
+/* ---- socket names and socket options ---- */
 
 bool netlink_get_name(const struct call *call, bool peer, struct sockaddr_storage *ret_address, socklen_t *ret_len)
 {

@@ -27,7 +27,7 @@ struct send_work {
 	size_t unsent_buffer_bytes; /* bytes in the buffer that are not sent yet */
 };
 
-/* Reads up to len bytes of target memory from offset `sent` on, as many as are readable. -EFAULT: none. */
+/* Reads up to len bytes of target memory from offset bytes_sent on, as many as are readable. -EFAULT: none. */
 static ssize_t transfer_read_memory(const struct send_work *sending, uint8_t *out, size_t len)
 {
 	uint64_t skip = sending->bytes_sent;
@@ -131,7 +131,7 @@ static int64_t transfer_get_result(const struct send_work *sending, int64_t r)
 	return r < 0 ? r : (int64_t)sending->bytes_sent;
 }
 
-/* ---- in a thread ---- */
+/* ---- sending in a worker thread ---- */
 
 /* For sendmmsg(2): writes the sent length to target memory, and returns 1 message. For other calls: returns r. */
 static int64_t transfer_write_length(const struct send_work *sending, int64_t r)
@@ -181,7 +181,7 @@ static int64_t transfer_move_to_thread(struct call *call, int *fd, struct send_w
 	return -EINPROGRESS;
 }
 
-/* ---- in the supervisor thread ---- */
+/* ---- sending without waiting, in the supervisor thread ---- */
 
 static bool transfer_thread_still_waits(void *ctx)
 {

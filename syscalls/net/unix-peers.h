@@ -23,14 +23,15 @@ struct peers;
 int peers_create(struct peers **ret_peers);
 void peers_free(struct peers *peers);
 
-/* Process pid makes a bound socket listen. */
+/* Notes that process pid makes a bound socket listen. */
 void peers_note_listener(struct peers *peers, int socket_fd, pid_t pid);
-/* Process pid connects socket_fd to a listener. */
+/* Notes that process pid connects socket_fd to a listener. */
 void peers_note_connection(struct peers *peers, int socket_fd, const struct sockets_address *address, pid_t pid);
 
 /*
  * The process at the other end of a socket that the supervisor has connected; of a listening socket the process that
- * made it listen. 0: not known, because the client has closed its socket, or because of the limits above.
+ * made it listen. 0: not known, because the client has closed its socket, or because its entry was overwritten by newer
+ * ones.
  */
 pid_t peers_find_peer_process(struct peers *peers, int socket_fd);
 

@@ -48,8 +48,8 @@ int unix_find_abstract_socket(struct call *call, int socket_fd, struct sockets_a
 }
 
 /*
- * recvfrom(2) is native, so it tells names as they are bound in the scratch directory. A datagram that answers such a
- * name goes to the name that the program has bound.
+ * recvfrom(2) is native, so it tells names as they are bound in the scratch directory. If a datagram is sent to such a
+ * name, its destination is the name that the program has bound.
  */
 static struct sockets_address unix_restore_datagram_address(const struct sockaddr_storage *name, int len)
 {

@@ -173,7 +173,9 @@ static int sockets_open_directory(struct sockets *sockets)
 	return sockets->dir_fd < 0 ? -errno : 0;
 }
 
-/* text: a path, or an abstract name, which begins with NUL. */
+/*
+ * Turns a name into one component for the scratch directory. text: a path, or an abstract name, which begins with NUL.
+ */
 static struct sockets_address sockets_encode_name(const char *text, size_t len)
 {
 	struct sockets_address address = {.name = {.sun_family = AF_UNIX}, .len = (socklen_t)(SUN_PATH_OFFSET + len)};
@@ -232,7 +234,10 @@ int sockets_bind_file(struct sockets *sockets, int socket_fd, int node_fd, const
 	return 0;
 }
 
-/* Duplicates the pin, because the list may close its own while a thread waits. As sockets_find_path(). */
+/*
+ * Makes the address of a bound socket, as sockets_find_path() returns it. Duplicates pin_fd, because the list may close
+ * its own while a thread waits.
+ */
 static int bound_socket_get_address(const struct bound_socket *bound, struct sockets_address *ret_address)
 {
 	int pin = fcntl(bound->pin_fd, F_DUPFD_CLOEXEC, 0);
@@ -306,7 +311,10 @@ static int sockets_bind_and_register_name(struct sockets *sockets, int socket_fd
 	return 0;
 }
 
-/* As unix_autobind(): NUL and five hexadecimal digits, from a random one on. */
+/*
+ * Binds to a free abstract name as unix_autobind() does: NUL and five hexadecimal digits, tried from a random number
+ * on.
+ */
 static int sockets_bind_to_unused_name(struct sockets *sockets, int socket_fd, int type)
 {
 	unsigned number;

@@ -53,7 +53,7 @@ int sockets_find_path(const struct sockets *sockets, const struct stat *node, st
 int sockets_find_abstract(const struct sockets *sockets, int socket_fd, struct sockets_address *address,
 			  int *ret_pin_fd);
 
-/* connect(2). 0 or -errno. May wait. */
+/* Performs connect(2), which may wait. 0 or -errno. */
 int sockets_connect(int socket_fd, const struct sockets_address *address);
 
 /* Whether an open socket is bound to the inode of pin_fd (O_PATH). Has no effect on that socket. */
@@ -64,8 +64,8 @@ bool sockets_has_name(int socket_fd);
 bool sockets_name_is_of_run_only(const struct sockets *sockets, const struct sockaddr_un *name);
 
 /*
- * Whether the run has bound a name that getsockname(2) tells otherwise, so that names from getsockname(2) have to pass
- * sockets_restore_name().
+ * Whether the run has bound a name for which getsockname(2) returns another one, so that names from getsockname(2) have
+ * to pass sockets_restore_name().
  */
 bool sockets_names_need_restoring(const struct sockets *sockets);
 

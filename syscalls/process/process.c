@@ -14,9 +14,9 @@
 #define AFFINITY_BYTES_MAX 8192u /* larger than any NR_CPUS needs */
 
 /*
- * RLIMIT_CORE. With a piped core_pattern, the kernel starts a program of the host on a crash, unless the limit is 1
- * (coredump_pipe() in fs/coredump.c). launch.c sets it to 1, and it never changes: lowering it is accepted without
- * effect, and raising it fails as in the kernel.
+ * Answers calls on RLIMIT_CORE. With a piped core_pattern, the kernel starts a program of the host on a crash, unless
+ * the limit is 1 (coredump_pipe() in fs/coredump.c). launch.c sets it to 1, and it never changes: lowering it is
+ * accepted without effect, and raising it fails as in the kernel.
  */
 static void prlimit_answer_core_limit(struct call *call, pid_t pid, unsigned new_arg, uint64_t old_address)
 {
@@ -121,8 +121,8 @@ static void prctl_accept_undumpable(struct call *call)
 }
 
 /*
- * PR_SET_PTRACER, Yama's exception for one tracer, which sanitizers ask for. 0 means no tracer. -1 means every process:
- * the user's other processes may trace anyway, and the run's as far as sys_ptrace lets them.
+ * Judges PR_SET_PTRACER, Yama's exception for one tracer, which sanitizers ask for. 0 means no tracer. -1 means every
+ * process: the user's other processes may trace anyway, and the run's as far as sys_ptrace lets them.
  */
 static void prctl_judge_ptracer(struct call *call)
 {

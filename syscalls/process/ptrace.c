@@ -37,7 +37,7 @@
 #define PTRACE_TRACEME_TID 0 /* ptrace_attachment.tid of a PTRACE_TRACEME, which lasts as long as its target */
 #define OPTION_SUSPEND_SECCOMP (UINT64_C(1) << 21)
 
-/* ---- which process traces which ---- */
+/* ---- the list of tracers and their targets ---- */
 
 /*
  * Whether a task of the run traces this thread. Counts an unreadable status as traced, for example of a thread that has
@@ -102,8 +102,8 @@ static bool ptrace_process_has_traced(const struct ptrace_attachments *traces, p
 }
 
 /*
- * Does not use task_table_pid_is_in_run(), which may miss a process while its ancestors die: a living tracer must not
- * be forgotten. Remembering a dead one too long only causes a refusal.
+ * Whether the process exists. Does not use task_table_pid_is_in_run(), which may miss a process while its ancestors
+ * die: a living tracer must not be forgotten. Remembering a dead tracer too long only causes a refusal.
  */
 static bool ptrace_process_exists(pid_t tgid)
 {
@@ -131,8 +131,8 @@ static void ptrace_forget_dead_processes(struct ptrace_attachments *traces)
 }
 
 /*
- * Whether the attachment `next` may overwrite `edge`: both are of the same tracing thread, or the thread of `edge` is
- * dead and of the same process.
+ * Whether the attachment `next` may overwrite the stored one, `edge`: both are of the same tracing thread, or the
+ * tracing thread of `edge` is dead and was of the same process.
  */
 static bool ptrace_attachment_is_replaced(const struct ptrace_attachment *edge, const struct ptrace_attachment *next)
 {
@@ -141,7 +141,7 @@ static bool ptrace_attachment_is_replaced(const struct ptrace_attachment *edge, 
 	return edge->tgid == next->tgid && (edge->tid == next->tid || !ptrace_thread_exists(edge->tgid, edge->tid));
 }
 
-/* Stores an edge. False: the table is full. The thread's own entry is replaced before a dead thread's entry. */
+/* Stores an attachment. False: the table is full. The thread's own entry is replaced before a dead thread's entry. */
 static bool ptrace_remember_attachment(struct ptrace_attachments *traces, const struct ptrace_attachment *next)
 {
 	struct ptrace_attachment *entry = NULL;
@@ -203,8 +203,9 @@ static void ptrace_judge_attach(struct call *call)
 }
 
 /*
- * The kernel makes the parent the tracer. If the parent dies before that, its successor becomes the tracer: the
- * supervisor, which detaches at the first stop, or a tracee. That makes no circle, because the caller never traces.
+ * Judges PTRACE_TRACEME. The kernel makes the parent the tracer. If the parent dies before that, its successor becomes
+ * the tracer: the supervisor, which detaches at the first stop, or a tracee. That makes no circle, because the caller
+ * never traces.
  */
 static void ptrace_judge_traceme(struct call *call)
 {

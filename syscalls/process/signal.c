@@ -27,7 +27,7 @@
 #define PIDFD_SIGNAL_PROCESS_GROUP (1U << 2)
 #endif
 
-/* ---- process groups, and every process ---- */
+/* ---- signals to process groups, and to all processes ---- */
 
 /*
  * The kernel signals a group in one step. Here the processes are listed again until each has been signalled, because
@@ -145,7 +145,10 @@ static void signal_send_to_members(struct call *call, struct signal_group_work *
 	call_return_result(call, work->was_sent ? 0 : work->last_error);
 }
 
-/* which: the pid of kill(2). 0: the caller's group; -1: every process; below -1: the group with that number. */
+/*
+ * Sends the signal to a group or to all. which: the pid of kill(2). 0: the caller's group; -1: every process; below -1:
+ * the group -which.
+ */
 static void signal_send_to_group_or_all(struct call *call, pid_t which, int sig)
 {
 	struct signal_group_work work = {.is_whole_run = which == -1, .last_error = -ESRCH};
@@ -164,7 +167,7 @@ static void signal_send_to_group_or_all(struct call *call, pid_t which, int sig)
 	free(work.done);
 }
 
-/* ---- one process or thread ---- */
+/* ---- signals to one process or thread ---- */
 
 /* Whether the kernel may send the signal itself: see the head of this file. */
 static bool signal_may_continue(const struct call *call, pid_t own, pid_t pid)
@@ -173,7 +176,10 @@ static bool signal_may_continue(const struct call *call, pid_t own, pid_t pid)
 			      task_table_pid_is_in_run(call->sandbox->tree, pid));
 }
 
-/* Copies a siginfo that does not claim to be the kernel's or kill(2)'s: do_rt_sigqueueinfo(). False: outcome set. */
+/*
+ * Copies a siginfo that does not claim to be the kernel's or kill(2)'s: do_rt_sigqueueinfo(). False: the outcome is
+ * set.
+ */
 static bool signal_copy_info(struct call *call, unsigned arg, siginfo_t *info)
 {
 	int r = decode_struct(call, arg, info, sizeof(*info));
@@ -185,7 +191,7 @@ static bool signal_copy_info(struct call *call, unsigned arg, siginfo_t *info)
 	return r == 0;
 }
 
-/* info: from rt_sigqueueinfo(2); NULL: as kill(2) does. */
+/* Sends the signal to one process. info: from rt_sigqueueinfo(2); NULL: as kill(2) does. */
 static void signal_send_to_process(struct call *call, pid_t pid, int sig, const siginfo_t *info)
 {
 	_cleanup_close_ int pidfd = target_open_pidfd(call, pid, false);
@@ -201,7 +207,10 @@ static void signal_send_to_process(struct call *call, pid_t pid, int sig, const 
 	}
 }
 
-/* tgid 0: a thread of any process, as for tkill(2). info: from rt_tgsigqueueinfo(2); NULL: as tgkill(2) does. */
+/*
+ * Sends the signal to one thread. tgid 0: a thread of any process, as for tkill(2). info: from rt_tgsigqueueinfo(2);
+ * NULL: as tgkill(2) does.
+ */
 static void signal_send_to_thread(struct call *call, pid_t tgid, pid_t tid, int sig, siginfo_t *info)
 {
 	_cleanup_close_ int pidfd = target_open_pidfd(call, tid, true);

@@ -24,7 +24,7 @@ static inline void target_allow_but_fail(struct call *call, int error)
 	call_fail(call, error);
 }
 
-/* Refuses with ESRCH "outside_run". */
+/* Refuses the call with ESRCH, reason "outside_run". */
 void target_refuse_pid_outside_run(struct call *call);
 
 /* Whether pid is the target process or thread itself. */

@@ -66,7 +66,7 @@ enum row_intent {
  */
 enum row_file_use {
 	FILE_USE_NONE,
-	FILE_USE_READ,  /* with the right to read: its content, or the names in it */
+	FILE_USE_READ,  /* opens with the right to read: the program learns its content, or the names in it */
 	FILE_USE_EXECUTE,   /* the program that it executes */
 	FILE_USE_RENAME, /* gives the object of the first path another name */
 };
@@ -164,7 +164,7 @@ struct row_compare {
 
 #define ROW_COMPARES_MAX 3
 
-/* A term matches if all its comparisons do; a table matches if one of its terms does. count 0 ends a table. */
+/* A term matches if all its comparisons match. A table matches if one of its terms matches. It ends with count 0. */
 struct row_term {
 	unsigned count;
 	struct row_compare compare[ROW_COMPARES_MAX];
@@ -182,7 +182,10 @@ struct row_more_terms {
 	const struct row_term *terms;
 };
 
-/* The registers with which these roles may make a call. A role's last entry counts. roles 0 ends a table. */
+/*
+ * The registers with which these roles may make a call. If a role has several entries, the last one counts. A table
+ * ends with roles 0.
+ */
 struct self_terms {
 	unsigned roles;
 	const struct row_term *terms;
@@ -216,7 +219,9 @@ struct syscall_row {
 /* All rows, in the order of syscalls.def. */
 const struct syscall_row *table_get_rows(size_t *ret_count);
 
-/* The row of a native system call's number. NULL: not in the table, so refused with ENOSYS. */
+/*
+ * Returns the row of a system call by its number on this architecture. NULL: not in the table, so refused with ENOSYS.
+ */
 const struct syscall_row *table_find_row(int nr);
 
 /* Whether the registers match one of the terms. */

@@ -22,7 +22,7 @@
 #define TIOCGPTPEER _IO('T', 0x41)
 #endif
 
-/* No executable mappings, besides those made at the start of the process. */
+/* Allows no executable mappings; those made at the start of the process stay. */
 static const struct row_term no_exec[] = {TERM_OF_ONE(NO_BIT_OF(2, PROT_EXEC)), END};
 
 static const struct row_term ioctls[] = {
@@ -50,7 +50,10 @@ static const struct row_term ioctls[] = {
 	END,
 };
 
-/* Threads only, in no new namespaces. glibc uses clone(2) where clone3(2) fails with ENOSYS, as under these filters. */
+/*
+ * Allows clone(2) for threads only, in no new namespaces. glibc uses clone(2) where clone3(2) fails with ENOSYS, as
+ * under these filters.
+ */
 static const struct row_term threads[] = {
 	TERM_OF_TWO(HAS(0, CLONE_THREAD | CLONE_VM | CLONE_SIGHAND),
 	     NO_BIT_OF(0, CLONE_UNTRACED | CLONE_PTRACE | CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET |

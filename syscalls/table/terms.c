@@ -150,7 +150,7 @@ const struct row_term allow_ioctl_terminal[] = {
 	END,
 };
 
-/* Path NULL and AT_EMPTY_PATH: the call has no path. */
+/* Allows a NULL path with AT_EMPTY_PATH, because the call then has no path. */
 const struct row_term allow_newfstatat[] = {TERM_OF_TWO(COMPARE_WHOLE_REGISTER(1, 0), HAS(3, AT_EMPTY_PATH)), END};
 const struct row_term allow_statx[] = {TERM_OF_TWO(COMPARE_WHOLE_REGISTER(1, 0), HAS(2, AT_EMPTY_PATH)), END};
 
@@ -186,9 +186,10 @@ const struct row_term allow_faccessat_reads[] = {TERM_OF_ONE(NO_BIT_OF(2, W_OK |
 const struct row_term allow_clone[] = {TERM_OF_ONE(NO_BIT_OF(0, CLONE_NOT_ALLOWED)), END};
 
 /*
- * If memory is sampled. CLONE_VFORK only with CLONE_VM: samples assume that a parent that waits for a vforked child
- * shares its memory (borrows_memory_by_vfork in limits/sample.c). CLONE_FILES only with CLONE_THREAD: record locks
- * belong to a descriptor table, and /proc/locks may not show those of a dead process (account/locks.c).
+ * Flags that are allowed if memory is sampled. CLONE_VFORK only with CLONE_VM: samples assume that a parent that waits
+ * for a vforked child shares its memory (borrows_memory_by_vfork in limits/sample.c). CLONE_FILES only with
+ * CLONE_THREAD: record locks belong to a descriptor table, and /proc/locks may not show those of a dead process
+ * (account/locks.c).
  */
 const struct row_term allow_clone_sampled[] = {
 	TERM_OF_ONE(NO_BIT_OF(0, CLONE_NOT_ALLOWED | CLONE_VFORK | CLONE_FILES)),
@@ -198,7 +199,7 @@ const struct row_term allow_clone_sampled[] = {
 	END,
 };
 
-/* If memory is sampled: private mappings, and mappings of files. flags is an unsigned long. */
+/* Mappings that are allowed if memory is sampled: private ones, and those of files. flags is an unsigned long. */
 const struct row_term allow_mmap_sampled[] = {
 	TERM_OF_ONE(COMPARE_MASKED(3, MAP_TYPE | MAP_HUGETLB, MAP_PRIVATE)),
 	TERM_OF_ONE(COMPARE_MASKED(3, MAP_ANONYMOUS | MAP_HUGETLB, 0)),
@@ -291,8 +292,8 @@ const struct row_term allow_prctl[] = {
 };
 
 /*
- * Not if memory is sampled: launch.c then disables huge pages, because samples do not count the unmapped part of a huge
- * page, whose memory is not freed.
+ * PR_SET_THP_DISABLE, which is not allowed if memory is sampled: launch.c then disables huge pages, because samples do
+ * not count the unmapped part of a huge page, whose memory is not freed.
  */
 const struct row_term allow_prctl_huge[] = {OPTION_IS(PR_SET_THP_DISABLE), END};
 

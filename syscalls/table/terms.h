@@ -10,7 +10,7 @@
 
 #define LOW_WORD_MASK 0xffffffffULL
 
-/* Matches with any registers. */
+/* A table that matches any registers. */
 extern const struct row_term allow_always[];
 
 /*

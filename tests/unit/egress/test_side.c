@@ -90,7 +90,7 @@ static void raise_loopback(void)
 /* In a child, because nothing leaves a namespace again. */
 static _Noreturn void try_guest(const struct policy *policy)
 {
-	struct egress_side side = EGRESS_SIDE_NONE;
+	struct egress_process egress = EGRESS_PROCESS_NONE;
 	struct egress_program_sockets guest = EGRESS_PROGRAM_SOCKETS_INIT;
 	struct sockaddr_in to = {.sin_family = AF_INET};
 	const char *step = "";
@@ -99,7 +99,7 @@ static _Noreturn void try_guest(const struct policy *policy)
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
 		_exit(77);
 	raise_loopback();
-	if (egress_open_program_sockets(&side, policy, true, &guest, &step) < 0)
+	if (egress_open_program_sockets(&egress, policy, true, &guest, &step) < 0)
 		_exit(2);
 	if (guest.dns_port != 53 || guest.loopback.s_addr != htonl(INADDR_LOOPBACK))
 		_exit(3);
@@ -140,7 +140,7 @@ START_TEST(nobody_is_at_the_sink)
 {
 	struct rig rig = {0};
 	struct policy *policy = load(&rig);
-	struct egress_side side = EGRESS_SIDE_NONE;
+	struct egress_process egress = EGRESS_PROCESS_NONE;
 	struct egress_program_sockets guest;
 	struct sockaddr_in to = {.sin_family = AF_INET};
 	const char *step = "";
@@ -148,9 +148,9 @@ START_TEST(nobody_is_at_the_sink)
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 	char byte;
 
-	ck_assert_int_eq(egress_address_reserve(&side.own_address, &side.address_reserving_fd), 0);
-	ck_assert_msg(egress_open_program_sockets(&side, policy, false, &guest, &step) == 0, "%s", step);
-	ck_assert_uint_eq(guest.loopback.s_addr, side.own_address.s_addr);
+	ck_assert_int_eq(egress_address_reserve(&egress.own_address, &egress.address_reserving_fd), 0);
+	ck_assert_msg(egress_open_program_sockets(&egress, policy, false, &guest, &step) == 0, "%s", step);
+	ck_assert_uint_eq(guest.loopback.s_addr, egress.own_address.s_addr);
 	to.sin_addr = guest.loopback;
 	to.sin_port = htons(guest.sink_port);
 	ck_assert_int_eq(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
@@ -164,20 +164,20 @@ START_TEST(nobody_is_at_the_sink)
 	fd = socket(AF_INET, SOCK_DGRAM, 0);
 	ck_assert_int_lt(bind(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
 	(void)close(fd);
-	ck_assert_int_eq(egress_provide_resolv_conf(&side, &guest, false), 0);
-	ck_assert_ptr_nonnull(strstr(side.provided_file[0].text, "\noptions use-vc\n"));
-	egress_program_side_release(&guest);
-	egress_side_release(&side);
+	ck_assert_int_eq(egress_provide_resolv_conf(&egress, &guest, false), 0);
+	ck_assert_ptr_nonnull(strstr(egress.provided_file[0].text, "\noptions use-vc\n"));
+	egress_program_sockets_release(&guest);
+	egress_process_release(&egress);
 	policy_free(policy);
 	rig_done(&rig);
 }
 END_TEST
 
-static const char *file_of(const struct egress_side *side, const char *virt)
+static const char *file_of(const struct egress_process *egress, const char *virt)
 {
-	for (size_t i = 0; i < side->provided_file_count; i++)
-		if (strcmp(side->provided_file[i].virt, virt) == 0)
-			return side->provided_file[i].text;
+	for (size_t i = 0; i < egress->provided_file_count; i++)
+		if (strcmp(egress->provided_file[i].virt, virt) == 0)
+			return egress->provided_file[i].text;
 	return NULL;
 }
 
@@ -187,14 +187,14 @@ START_TEST(files_and_variables)
 {
 	struct rig rig = {0};
 	struct policy *policy = load(&rig);
-	struct egress_side side = EGRESS_SIDE_NONE;
+	struct egress_process egress = EGRESS_PROCESS_NONE;
 	struct egress_provide provide = {.policy = policy, .root_certificates_pem = "roots", .ca = CA};
 	const char *hosts, *bundle;
 	char **envp;
 
-	ck_assert_int_eq(egress_side_add_variable(&side, "TOKEN", "placeholder", true), 0);
-	ck_assert_int_eq(egress_provide(&provide, &side), 0);
-	hosts = file_of(&side, "/etc/hosts");
+	ck_assert_int_eq(egress_process_add_variable(&egress, "TOKEN", "placeholder", true), 0);
+	ck_assert_int_eq(egress_provide(&provide, &egress), 0);
+	hosts = file_of(&egress, "/etc/hosts");
 	ck_assert_ptr_nonnull(hosts);
 	ck_assert_ptr_nonnull(strstr(hosts, "127.0.0.1 localhost\n"));
 	ck_assert_ptr_nonnull(strstr(hosts, "\n198.18.0."));
@@ -202,21 +202,21 @@ START_TEST(files_and_variables)
 	ck_assert_ptr_nonnull(strstr(hosts, " one.test\n"));
 	ck_assert_ptr_null(strstr(hosts, "wild.test")); /* it is not known what is asked for */
 	ck_assert_ptr_null(strstr(hosts, "real.test")); /* that is egress' to answer */
-	ck_assert_ptr_nonnull(strstr(file_of(&side, "/etc/nsswitch.conf"), "hosts: files dns\n"));
+	ck_assert_ptr_nonnull(strstr(file_of(&egress, "/etc/nsswitch.conf"), "hosts: files dns\n"));
 	bundle = NULL;
-	for (size_t i = 0; i < side.env_variable_count; i++)
-		if (strcmp(side.env_variable[i].name, "CURL_CA_BUNDLE") == 0)
-			bundle = file_of(&side, side.env_variable[i].value);
+	for (size_t i = 0; i < egress.env_variable_count; i++)
+		if (strcmp(egress.env_variable[i].name, "CURL_CA_BUNDLE") == 0)
+			bundle = file_of(&egress, egress.env_variable[i].value);
 	ck_assert_ptr_nonnull(bundle);
 	ck_assert_str_eq(bundle, "roots\n" CA);
 	/* A secret's placeholder comes before what the policy sets, all else after it. */
-	envp = environment_build(policy, &side);
+	envp = environment_build(policy, &egress);
 	ck_assert_ptr_nonnull(envp);
 	ck_assert_str_eq(environment_get_value(envp, "TOKEN"), "placeholder");
 	ck_assert_str_eq(environment_get_value(envp, "SSL_CERT_FILE"), "/mine");
 	ck_assert_ptr_nonnull(environment_get_value(envp, "NODE_EXTRA_CA_CERTS"));
 	environment_free(envp);
-	egress_side_release(&side);
+	egress_process_release(&egress);
 	policy_free(policy);
 	rig_done(&rig);
 }
@@ -226,12 +226,12 @@ START_TEST(without_an_authority_there_is_no_variable)
 {
 	struct rig rig = {0};
 	struct policy *policy = load(&rig);
-	struct egress_side side = EGRESS_SIDE_NONE;
+	struct egress_process egress = EGRESS_PROCESS_NONE;
 	struct egress_provide provide = {.policy = policy, .root_certificates_pem = "roots"};
 
-	ck_assert_int_eq(egress_provide(&provide, &side), 0);
-	ck_assert_uint_eq(side.env_variable_count, 0);
-	egress_side_release(&side);
+	ck_assert_int_eq(egress_provide(&provide, &egress), 0);
+	ck_assert_uint_eq(egress.env_variable_count, 0);
+	egress_process_release(&egress);
 	policy_free(policy);
 	rig_done(&rig);
 }
@@ -338,7 +338,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("egress_side");
+	Suite *suite = suite_create("egress_process");
 	TCase *tcase = tcase_create("all");
 
 	tcase_set_timeout(tcase, 60);

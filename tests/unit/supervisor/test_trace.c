@@ -651,7 +651,7 @@ static bool comes_again_as(const struct syscall_row *row, bool planned)
 	pending->state = PENDING_RESTARTED;
 	pending->must_not_interrupt = true;
 	pending->row = row;
-	pending->own_carrier_end_fd = pending->fetched_fd = -1;
+	pending->supervisor_carrier_end_fd = pending->fetched_fd = -1;
 	pending->plan = planned ? calloc(1, sizeof(*pending->plan)) : NULL;
 	tracer->pending = pending;
 	rerun = trace_is_restarted_exec(tracer, INT_MAX, row->nr, (const __u64[6]){0});
