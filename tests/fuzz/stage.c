@@ -102,6 +102,11 @@ const char *sandbox_get_workdir(const struct sandbox *sandbox)
 	return sandbox->is_ready ? "/home/user" : NULL;
 }
 
+void sandbox_ask_usage(struct sandbox *sandbox)
+{
+	(void)sandbox; /* never answered */
+}
+
 int sandbox_start_program(struct sandbox *sandbox, const struct sandbox_program_options *options,
 			  struct sandbox_program **ret_program)
 {
