@@ -74,3 +74,24 @@ EXTRA_DIST += \
 	examples/replay/policy.json \
 	examples/replay/run.sh \
 	examples/replay/stricter.json
+EXTRA_DIST += \
+	examples/agent/README.md \
+	examples/agent/agent.py \
+	examples/agent/replies.json \
+	examples/agent/run.sh \
+	examples/dask/README.md \
+	examples/dask/run.sh \
+	examples/dask/snippets.py \
+	examples/dask/worker.py \
+	examples/inspect/README.md \
+	examples/inspect/callgate_sandbox.py \
+	examples/inspect/evaluation.py \
+	examples/inspect/run.sh \
+	examples/python/README.md \
+	examples/python/executor.py \
+	examples/python/quickstart.py \
+	examples/python/run.sh \
+	examples/ray/README.md \
+	examples/ray/run.sh \
+	examples/ray/snippets.py \
+	examples/ray/worker.py

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The Python package, from the source tree, by Debian's python3 and nothing else: against callgate serve, against a
-# server that lies, and its executor with functions that mean harm.
+# server that lies, its executor with functions that mean harm, and the examples that need no other package.
 . "$(dirname "$0")/../lib.sh"
 [ -x "$PYTHON" ] || skip "no $PYTHON"
 "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || skip "$PYTHON is older than 3.10"
@@ -16,7 +16,29 @@ case_of_package()
 		return 1
 	}
 }
+
+# example NAME LINE…: an example prints these lines, and ends well.
+example()
+{
+	local name=$1 line
+	shift
+	PYTHON=$PYTHON timeout -k 5 "$LIVE_TIMEOUT" "$SRC/examples/$name/run.sh" >"$T/$name" 2>&1 || {
+		echo "FAIL: the example $name: $(tail -n 60 "$T/$name")" >&2
+		return 1
+	}
+	for line; do
+		grep -qxF -e "$line" "$T/$name" || {
+			echo "FAIL: the example $name does not print $line: $(cat "$T/$name")" >&2
+			return 1
+		}
+	done
+}
 parts=()
+example python 6 'hello from a file' '168 primes below 1000' True &
+parts+=($!)
+example agent 'sandbox: 42' "sandbox: OSError: [Errno 30] Read-only file system: '/usr/bin/total'" \
+	'model: The shop sold 42 units.' &
+parts+=($!)
 for part in hostile executor sandbox; do
 	case_of_package $part &
 	parts+=($!)
