@@ -50,6 +50,8 @@ libcallgate_agents_a_SOURCES += \
 	agents/json-bounds.h \
 	agents/loop.c \
 	agents/loop.h \
+	agents/base64.c \
+	agents/base64.h \
 	agents/mcp/calls.c \
 	agents/mcp/main.c \
 	agents/mcp/mcp.h \
@@ -63,6 +65,8 @@ libcallgate_agents_a_SOURCES += \
 	agents/mcp/tools-policy.c \
 	agents/mcp/tools-run.c \
 	agents/mcp/tools.c \
+	agents/role.c \
+	agents/role.h \
 	agents/sandbox/connect.c \
 	agents/sandbox/create.c \
 	agents/sandbox/fileop.c \

@@ -10,6 +10,7 @@
 
 #include "agents/e2b/e2b.h"
 #include "agents/mcp/mcp.h"
+#include "agents/role.h"
 
 static const struct {
 	const char *name;
@@ -25,5 +26,5 @@ int main(int argc, char **argv)
 		if (strcmp(argv[1], roles[i].name) == 0)
 			return roles[i].run(argc - 2, argv + 2, argv[2]);
 	(void)fputs("callgate-agents is started by callgate mcp and callgate serve\n", stderr);
-	return 125;
+	return ROLE_EXIT_ERROR;
 }

@@ -3,6 +3,7 @@ libcallgate_base_a_SOURCES += \
 	base/banned.h \
 	base/buf.c \
 	base/buf.h \
+	base/cleanup-json.h \
 	base/cleanup.h \
 	base/elf-machine.h \
 	base/ending.h \

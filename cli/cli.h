@@ -6,9 +6,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/cleanup-json.h"
 #include "policy/policy.h"
 
-#define _cleanup_json_ __attribute__((cleanup(json_decrefp)))
 #define _cleanup_policy_errors_ __attribute__((cleanup(policy_errors_release)))
 #define _cleanup_policy_ __attribute__((cleanup(cli_policy_freep)))
 static inline void cli_policy_freep(struct policy **policy)

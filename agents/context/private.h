@@ -5,8 +5,7 @@
 #include "agents/context/context.h"
 #include "agents/context/frames.h"
 #include "base/buf.h"
-
-#define _cleanup_json_ __attribute__((cleanup(json_decrefp)))
+#include "base/cleanup-json.h"
 
 #define CONTEXT_NONCE_BYTES 32 /* hexadecimal digits */
 

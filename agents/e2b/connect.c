@@ -3,12 +3,12 @@
  * In streams each message has an envelope: a byte of flags, and the length as 4 bytes; the last one ends the stream.
  */
 #include <errno.h>
-#include <nettle/base64.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agents/base64.h"
 #include "agents/e2b/private.h"
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -136,13 +136,9 @@ char *connect_decode_base64(const char *text, size_t len, size_t *ret_len)
 
 json_t *connect_encode_base64(const char *bytes, size_t len)
 {
-	const size_t size = BASE64_ENCODE_RAW_LENGTH(len);
-	_cleanup_free_ char *text = malloc(size + 1);
+	_cleanup_free_ char *text = base64_make_text(bytes, len);
 
-	if (!text)
-		return NULL;
-	base64_encode_raw(text, len, (const uint8_t *)bytes);
-	return json_stringn(text, size);
+	return text ? json_string(text) : NULL;
 }
 
 /* ---- answers ---- */

@@ -4,37 +4,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "agents/e2b/e2b.h"
+#include "agents/role.h"
 #include "base/cleanup.h"
 #include "base/text.h"
-
-#define EXIT_ERROR 125
-
-/* SIGINT and SIGTERM end the server, and with it all sandboxes. */
-static void main_on_signal(void *data, uint32_t events)
-{
-	(void)events;
-	loop_stop(data);
-}
-
-static int main_open_signal_fd(void)
-{
-	sigset_t set;
-
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGINT);
-	(void)sigaddset(&set, SIGTERM);
-	(void)sigaddset(&set, SIGHUP);
-	(void)sigprocmask(SIG_BLOCK, &set, NULL);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
 
 static int main_serve(struct loop *loop, const char *callgate, const json_t *given)
 {
@@ -51,36 +28,35 @@ static int main_serve(struct loop *loop, const char *callgate, const json_t *giv
 
 	if (error < 0) {
 		(void)text_printf(stderr, "callgate serve: %s\n", why ? why : strerror(-error));
-		return EXIT_ERROR;
+		return ROLE_EXIT_ERROR;
 	}
 	error = loop_run(loop);
 	e2b_free(e2b);
-	return error < 0 ? EXIT_ERROR : 0;
+	return error < 0 ? ROLE_EXIT_ERROR : 0;
 }
 
 int e2b_main(int argc, char **argv, const char *callgate)
 {
 	json_t *given = json_loadfd(E2B_OPTIONS_FD, 0, NULL);
 	_cleanup_close_ int signal_fd = -1;
-	struct loop_source *signals = NULL;
 	struct loop *loop = NULL;
-	int status = EXIT_ERROR;
+	int status = ROLE_EXIT_ERROR, error;
 
 	(void)argv;
 	if (argc != 1 || !given) {
 		(void)text_printf(stderr, "callgate-agents is started by callgate; see callgate serve --help\n");
 		json_decref(given);
-		return EXIT_ERROR;
+		return ROLE_EXIT_ERROR;
 	}
 	(void)close(E2B_OPTIONS_FD);
 	(void)fcntl(E2B_LISTEN_FD, F_SETFD, FD_CLOEXEC); /* sandboxes must not keep the port */
-	signal_fd = main_open_signal_fd();
-	if (signal_fd >= 0 && loop_create(&loop) == 0)
-		signals = loop_add_source(loop, signal_fd, EPOLLIN, main_on_signal, loop);
-	if (signals)
+	error = loop_create(&loop);
+	if (error == 0)
+		error = role_stop_on_signals(loop, &signal_fd);
+	if (error == 0)
 		status = main_serve(loop, callgate, given);
 	else
-		(void)text_printf(stderr, "callgate serve: cannot watch for signals: %s\n", strerror(errno));
+		(void)text_printf(stderr, "callgate serve: cannot start: %s\n", strerror(-error));
 	json_decref(given);
 	loop_free(loop);
 	return status;

@@ -5,9 +5,8 @@
 #include "agents/e2b/e2b.h"
 #include "agents/http/http.h"
 #include "agents/sandbox/sandbox.h"
+#include "base/cleanup-json.h"
 #include "base/sha256.h"
-
-#define _cleanup_json_ __attribute__((cleanup(json_decrefp)))
 
 #define E2B_ENVD_PORT 49983
 #define E2B_INTERPRETER_PORT 49999

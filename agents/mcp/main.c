@@ -1,18 +1,13 @@
-/* The role "mcp" of callgate-agents: options as `callgate mcp` hands them over, and signals. */
+/* The role "mcp" of callgate-agents: options as `callgate mcp` hands them over. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "agents/mcp/mcp.h"
+#include "agents/role.h"
 #include "base/cleanup.h"
 #include "base/text.h"
-
-#define EXIT_ERROR 125 /* callgate's own errors, as in cli/cli.h */
 
 /* Sets one option. False: unknown, or its value is none. */
 static bool options_set(struct mcp_options *options, const char *name, const char *value)
@@ -48,44 +43,20 @@ static bool options_parse(int argc, char **argv, struct mcp_options *options)
 	return options->sandboxes_max > 0 && options->idle_timeout_ms > 0;
 }
 
-static void main_on_signal(void *data, uint32_t events)
-{
-	(void)events;
-	loop_stop(data);
-}
-
-/* SIGTERM and SIGINT end the server, and with it what runs in its sandboxes. A descriptor, or -errno. */
-static int main_open_signal_fd(void)
-{
-	sigset_t set;
-	int fd;
-
-	(void)signal(SIGPIPE, SIG_IGN);
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGTERM);
-	(void)sigaddset(&set, SIGINT);
-	(void)sigaddset(&set, SIGHUP);
-	(void)sigprocmask(SIG_BLOCK, &set, NULL);
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? -errno : fd;
-}
-
 int mcp_main(int argc, char **argv, const char *callgate)
 {
 	struct mcp_options options = {.callgate_path = callgate};
 	_cleanup_close_ int signal_fd = -1;
-	struct loop_source *signals;
 	struct loop *loop = NULL;
 	int error = options_parse(argc, argv, &options) ? loop_create(&loop) : -EINVAL;
 
 	if (error < 0) {
 		(void)text_printf(stderr, "callgate mcp: cannot start: %s\n", strerror(-error));
-		return EXIT_ERROR;
+		return ROLE_EXIT_ERROR;
 	}
-	signal_fd = main_open_signal_fd();
-	signals = signal_fd < 0 ? NULL : loop_add_source(loop, signal_fd, EPOLLIN, main_on_signal, loop);
-	error = mcp_serve(loop, STDIN_FILENO, STDOUT_FILENO, &options);
-	loop_remove_source(signals);
+	error = role_stop_on_signals(loop, &signal_fd);
+	if (error == 0)
+		error = mcp_serve(loop, STDIN_FILENO, STDOUT_FILENO, &options);
 	loop_free(loop);
 	if (error == -EPERM)
 		(void)text_printf(stderr,
@@ -93,5 +64,5 @@ int mcp_main(int argc, char **argv, const char *callgate)
 				  "the protocol makes them\n");
 	else if (error < 0)
 		(void)text_printf(stderr, "callgate mcp: %s\n", strerror(-error));
-	return error < 0 ? EXIT_ERROR : 0;
+	return error < 0 ? ROLE_EXIT_ERROR : 0;
 }

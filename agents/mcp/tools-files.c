@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agents/base64.h"
 #include "agents/mcp/private.h"
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -48,19 +49,6 @@ void tool_stop_file_operation(struct tool_call *call)
 	fileop_cancel(call->fileop);
 }
 
-/* A new string with the bytes in base64; NULL: no memory. */
-static char *base64_encode(const char *bytes, size_t len)
-{
-	const size_t size = BASE64_ENCODE_RAW_LENGTH(len);
-	char *text = malloc(size + 1);
-
-	if (text) {
-		base64_encode_raw(text, len, (const uint8_t *)bytes);
-		text[size] = '\0';
-	}
-	return text;
-}
-
 /* ---- read_file ---- */
 
 static const struct {
@@ -100,7 +88,7 @@ static void read_file_finish(struct tool_call *call)
 	const char *encoding = call_get_text(call, "encoding"), *image = image_find_mime_type(data);
 	const bool as_text = !image && (!encoding || strcmp(encoding, "utf-8") == 0) &&
 			     text_is_utf8(data->data ? data->data : "", data->len);
-	_cleanup_free_ char *base64 = as_text ? NULL : base64_encode(data->data ? data->data : "", data->len);
+	_cleanup_free_ char *base64 = as_text ? NULL : base64_make_text(data->data ? data->data : "", data->len);
 	json_t *structured = json_pack("{s:s, s:I, s:s}", "path", call_get_text(call, "path"), "size",
 				       (json_int_t)data->len, "encoding", as_text ? "utf-8" : "base64");
 

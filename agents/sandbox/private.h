@@ -5,8 +5,7 @@
 #include <limits.h>
 
 #include "agents/sandbox/sandbox.h"
-
-#define _cleanup_json_ __attribute__((cleanup(json_decrefp)))
+#include "base/cleanup-json.h"
 
 struct launcher;
 

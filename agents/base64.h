@@ -1,0 +1,10 @@
+/* Bytes as base64 (RFC 4648), with padding. */
+#ifndef CALLGATE_AGENTS_BASE64_H
+#define CALLGATE_AGENTS_BASE64_H
+
+#include <stddef.h>
+
+/* A text owned by the caller; NULL: no memory. */
+char *base64_make_text(const char *bytes, size_t len);
+
+#endif
