@@ -125,7 +125,7 @@ int audit_open_log(const char *path, const struct audit_header *header, struct a
 static int audit_append_record(struct audit *audit, const struct audit_record *record, struct audit_slot *slot)
 {
 	char outcomes[CHAIN_OUTCOMES_MAX * CHAIN_OUTCOME_TEXT_BYTES];
-	struct line_links links = {.outcomes_text = outcomes};
+	struct line_chain_fields links = {.outcomes_text = outcomes};
 	uint64_t start;
 	size_t len, room, count = 0;
 	int r = chain_make_room_for_line(audit);
@@ -185,7 +185,7 @@ void audit_end_record(struct audit *audit, struct audit_slot slot, int64_t ret, 
 
 static int audit_write_trailer(struct audit *audit, const struct audit_trailer *trailer)
 {
-	struct line_links links = {.prev_hash = audit->chain.head_hash};
+	struct line_chain_fields links = {.prev_hash = audit->chain.head_hash};
 	_cleanup_free_ char *line = NULL, *outcomes = NULL;
 	size_t len, count;
 	int r;

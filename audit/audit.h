@@ -54,7 +54,7 @@ struct audit_trailer {
 	int signal;    /* 0: no signal ended the program */
 	uint64_t judged, allowed, denied;
 	/* lines whose hash no later line had when the writer died; 0: the writer ended the log itself */
-	uint64_t unsealed_lines;
+	uint64_t unsealed_line_count;
 };
 
 /*

@@ -57,7 +57,7 @@ static void chain_store_progress(const struct audit *audit)
 
 	if (!progress || __atomic_load_n(&progress->request_state, __ATOMIC_ACQUIRE) != AUDIT_PROGRESS_REQUESTED)
 		return;
-	progress->lines = audit->chain.sealed_lines;
+	progress->lines = audit->chain.sealed_line_count;
 	memcpy(progress->head_hash, audit->chain.head_hash, sizeof(progress->head_hash));
 	__atomic_store_n(&progress->request_state, AUDIT_PROGRESS_STORED, __ATOMIC_RELEASE);
 }
@@ -66,19 +66,19 @@ static void chain_store_progress(const struct audit *audit)
 static int chain_seal_oldest(struct audit *audit, bool finished)
 {
 	struct chain *chain = &audit->chain;
-	const struct chain_line *line = chain_find_line(chain, chain->sealed_lines);
+	const struct chain_line *line = chain_find_line(chain, chain->sealed_line_count);
 	const char *text = chain_read_line(audit, line->offset, line->len);
 
 	if (!text)
 		return -errno;
 	hash_line(text, line->len, finished, chain->head_hash);
-	chain->sealed_lines++;
+	chain->sealed_line_count++;
 	chain_store_progress(audit);
-	if (chain->sealed_lines == chain->line_count)
+	if (chain->sealed_line_count == chain->line_count)
 		return 0;
-	line = chain_find_line(chain, chain->sealed_lines);
+	line = chain_find_line(chain, chain->sealed_line_count);
 	return log_write_at(audit, chain->head_hash, HASH_DIGITS,
-			    line->offset + hash_get_prev_offset(chain->sealed_lines));
+			    line->offset + hash_get_prev_offset(chain->sealed_line_count));
 }
 
 static int chain_seal_finished_lines(struct audit *audit)
@@ -86,8 +86,8 @@ static int chain_seal_finished_lines(struct audit *audit)
 	struct chain *chain = &audit->chain;
 	int r = 0;
 
-	while (r == 0 && chain->sealed_lines < chain->line_count &&
-	       __atomic_load_n(&chain_find_line(chain, chain->sealed_lines)->state, __ATOMIC_ACQUIRE) & 1)
+	while (r == 0 && chain->sealed_line_count < chain->line_count &&
+	       __atomic_load_n(&chain_find_line(chain, chain->sealed_line_count)->state, __ATOMIC_ACQUIRE) & 1)
 		r = chain_seal_oldest(audit, true);
 	return r;
 }
@@ -111,7 +111,7 @@ static int chain_reserve_late_line(struct chain *chain)
 static int chain_seal_oldest_waiting_line(struct audit *audit)
 {
 	struct chain *chain = &audit->chain;
-	struct chain_line *line = chain_find_line(chain, chain->sealed_lines);
+	struct chain_line *line = chain_find_line(chain, chain->sealed_line_count);
 	bool finished;
 	int r;
 
@@ -119,8 +119,8 @@ static int chain_seal_oldest_waiting_line(struct audit *audit)
 	finished = line->state & 1;
 	r = finished ? 0 : chain_reserve_late_line(chain);
 	if (r == 0 && !finished) {
-		chain->late[chain->late_count++] =
-			(struct chain_late_line){.seq = chain->sealed_lines, .offset = line->offset, .len = line->len};
+		chain->late[chain->late_count++] = (struct chain_late_line){
+			.seq = chain->sealed_line_count, .offset = line->offset, .len = line->len};
 		line->state = UINT64_MAX; /* from now on, worker threads find this line in chain->late only */
 	}
 	(void)pthread_mutex_unlock(&chain->lock);
@@ -132,7 +132,7 @@ int chain_make_room_for_line(struct audit *audit)
 	struct chain *chain = &audit->chain;
 	int r = chain_seal_finished_lines(audit);
 
-	return r == 0 && chain->line_count - chain->sealed_lines == CHAIN_WAITING_LINES_MAX
+	return r == 0 && chain->line_count - chain->sealed_line_count == CHAIN_WAITING_LINES_MAX
 		       ? chain_seal_oldest_waiting_line(audit)
 		       : r;
 }
@@ -141,14 +141,14 @@ int chain_seal_all(struct audit *audit)
 {
 	int r = 0;
 
-	while (r == 0 && audit->chain.sealed_lines < audit->chain.line_count)
+	while (r == 0 && audit->chain.sealed_line_count < audit->chain.line_count)
 		r = chain_seal_oldest_waiting_line(audit);
 	return r;
 }
 
 const char *chain_get_hash_for_next_line(const struct chain *chain)
 {
-	return chain->sealed_lines == chain->line_count ? chain->head_hash : HASH_BLANK;
+	return chain->sealed_line_count == chain->line_count ? chain->head_hash : HASH_BLANK;
 }
 
 int chain_add_line(struct audit *audit, uint64_t offset, size_t len, bool finished)
@@ -173,14 +173,14 @@ static struct chain_late_line *chain_find_late_line(struct chain *chain, uint64_
 }
 
 /*
- * Moves those lines of chain->late that have their outcome, chain->finished_late_lines in number, to the front of the
- * array.
+ * Moves those lines of chain->late that have their outcome, chain->finished_late_line_count in number, to the front of
+ * the array.
  */
 static void chain_sort_late_lines(struct chain *chain)
 {
 	size_t front = 0;
 
-	for (size_t i = 0; i < chain->late_count && front < chain->finished_late_lines; i++) {
+	for (size_t i = 0; i < chain->late_count && front < chain->finished_late_line_count; i++) {
 		struct chain_late_line late = chain->late[i];
 
 		if (!late.has_outcome)
@@ -197,11 +197,11 @@ int chain_write_outcomes(struct audit *audit, char *out, size_t max, size_t *ret
 	int r = 0;
 
 	*ret_count = *ret_len = 0;
-	if (__atomic_load_n(&chain->finished_late_lines, __ATOMIC_ACQUIRE) == 0)
+	if (__atomic_load_n(&chain->finished_late_line_count, __ATOMIC_ACQUIRE) == 0)
 		return 0;
 	(void)pthread_mutex_lock(&chain->lock);
 	chain_sort_late_lines(chain);
-	for (size_t i = 0; r == 0 && i < chain->finished_late_lines && i < max; i++) {
+	for (size_t i = 0; r == 0 && i < chain->finished_late_line_count && i < max; i++) {
 		const struct chain_late_line *late = &chain->late[i];
 		const char *text = chain_read_line(audit, late->offset, late->len);
 
@@ -230,7 +230,7 @@ void chain_drop_outcomes(struct audit *audit, size_t count)
 	/* Since chain_write_outcomes, worker threads have at most finished further lines, which did not move. */
 	memmove(chain->late, chain->late + count, (chain->late_count - count) * sizeof(*chain->late));
 	chain->late_count -= count;
-	__atomic_sub_fetch(&chain->finished_late_lines, count, __ATOMIC_RELEASE);
+	__atomic_sub_fetch(&chain->finished_late_line_count, count, __ATOMIC_RELEASE);
 	log_close_older_files(audit);
 	(void)pthread_mutex_unlock(&chain->lock);
 }
@@ -270,7 +270,7 @@ void chain_end_record(struct audit *audit, struct audit_slot slot, int64_t ret, 
 	} else if ((late = chain_find_late_line(chain, slot.seq)) && !late->has_outcome) {
 		chain_store_outcome(audit, slot.outcome_offset, ret, ns);
 		late->has_outcome = true;
-		__atomic_add_fetch(&chain->finished_late_lines, 1, __ATOMIC_RELEASE);
+		__atomic_add_fetch(&chain->finished_late_line_count, 1, __ATOMIC_RELEASE);
 	}
 	(void)pthread_mutex_unlock(&chain->lock);
 }

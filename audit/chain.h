@@ -22,7 +22,8 @@
 
 struct chain {
 	char head_hash[HASH_DIGITS]; /* hash of the last sealed line */
-	uint64_t sealed_lines;  /* number of sealed lines, which is the number of the first line that is not sealed */
+	/* number of sealed lines, which is the number of the first line that is not sealed */
+	uint64_t sealed_line_count;
 	uint64_t line_count;         /* number of lines */
 	struct chain_line {
 		uint64_t state; /* 2 * number of the line, plus 1 when it has its outcome; worker threads change it */
@@ -36,7 +37,8 @@ struct chain {
 		bool has_outcome;
 	} *late; /* lines that were sealed without their outcome; owned */
 	size_t late_count, late_cap;
-	size_t finished_late_lines; /* how many lines of `late` have got their outcome; also read without the lock */
+	/* how many lines of `late` have got their outcome; also read without the lock */
+	size_t finished_late_line_count;
 	char *line_buffer;    /* a line that is not in the window; owned */
 	size_t line_buffer_bytes;
 };

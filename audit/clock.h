@@ -12,7 +12,7 @@
  */
 struct audit_clock {
 	int64_t wall_offset_ns; /* wall clock minus monotonic clock */
-	int64_t text_second;         /* Unix time of `text`, in whole seconds */
+	int64_t text_second;         /* Unix time that `text` shows, in whole seconds */
 	char text[AUDIT_TIME_LEN];
 };
 

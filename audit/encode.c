@@ -142,7 +142,7 @@ static char *encode_process(char *out, const struct audit_record *record, size_t
 }
 
 static char *encode_first_fields(struct encoder *encoder, char *out, const struct audit_record *record,
-				 const struct line_links *links, uint64_t seq, const struct encode_lengths *len)
+				 const struct line_chain_fields *links, uint64_t seq, const struct encode_lengths *len)
 {
 	const char *time;
 	uint64_t mono_ns = audit_clock_read(&encoder->clock, &time);
@@ -277,7 +277,7 @@ static char *encode_answer(char *out, const struct audit_record *record)
 	return net_put_number(out, ",\"asked_ns\":", record->question_open_ns);
 }
 
-int encode_record(struct encoder *encoder, const struct audit_record *record, const struct line_links *links,
+int encode_record(struct encoder *encoder, const struct audit_record *record, const struct line_chain_fields *links,
 		  uint64_t seq, uint64_t offset, size_t *ret_len, size_t *ret_room)
 {
 	const struct encode_lengths len = {put_measure_text(record->exe), put_measure_text(record->syscall),

@@ -55,7 +55,7 @@ struct encoder {
 };
 
 /* What a line says about other lines of the chain: see chain.h. */
-struct line_links {
+struct line_chain_fields {
 	const char *prev_hash;     /* HASH_DIGITS digits, or HASH_BLANK */
 	const char *outcomes_text; /* text of "outcomes" */
 	size_t outcomes_text_len;  /* 0: left out */
@@ -69,7 +69,7 @@ void encoder_release(struct encoder *encoder);
  * Makes the line of a record that will begin at `offset` in the file. Returns 0 with the length of the line and the
  * offset of the outcome in it, or -ENOMEM. The text is encoder->line, valid until the next encode_record.
  */
-int encode_record(struct encoder *encoder, const struct audit_record *record, const struct line_links *links,
+int encode_record(struct encoder *encoder, const struct audit_record *record, const struct line_chain_fields *links,
 		  uint64_t seq, uint64_t offset, size_t *ret_len, size_t *ret_room);
 
 /* In compact.c: what the line of a record leaves out in a compact log. */
@@ -77,7 +77,7 @@ int compact_create_process_table(struct encoder *encoder); /* returns 0 or -ENOM
 void compact_free_process_table(struct encoder *encoder);
 bool compact_omits_process(const struct encoder *encoder, const struct audit_record *record);
 bool compact_omits_effect(const struct encoder *encoder, const struct audit_record *record);
-/* To be called when a new file of the log begins: its readers may not have the files before. */
+/* To be called when a new file of the log begins: a reader of it may not have the earlier files. */
 void compact_forget_processes(struct encoder *encoder);
 /* To be called when a record is in the file: later records may leave out what it says of its process. */
 void compact_remember_process(struct encoder *encoder, const struct audit_record *record);
@@ -94,11 +94,11 @@ void outcome_write_unknown(char room[AUDIT_OUTCOME_BYTES]);
  */
 char *lines_make_common_header(const struct audit_header *header);
 char *lines_make_file_header(struct encoder *encoder, const char *header, const char *key, const char *previous,
-		       const struct line_links *links, unsigned file, uint64_t seq, size_t *ret_len);
-char *lines_make_next_file_line(struct encoder *encoder, const char *next, const struct line_links *links, uint64_t seq,
-		      size_t *ret_len);
+		       const struct line_chain_fields *links, unsigned file, uint64_t seq, size_t *ret_len);
+char *lines_make_next_file_line(struct encoder *encoder, const char *next, const struct line_chain_fields *links,
+				uint64_t seq, size_t *ret_len);
 char *lines_make_trailer(struct audit_clock *clock, const char *run, size_t run_len,
-			 const struct audit_trailer *trailer, const struct line_links *links, unsigned file,
+			 const struct audit_trailer *trailer, const struct line_chain_fields *links, unsigned file,
 			 uint64_t seq, uint64_t records, size_t *ret_len);
 
 #endif

@@ -120,7 +120,7 @@ static struct verify_finding finding_explain_break(const struct verify *verify)
 
 	if (verify->has_trailer)
 		return finding_make(VERIFY_INSERTED, broken->place);
-	if (verify->hash_blank_lines > 0 && broken->begins_like_log_line && broken->place.seq <= want)
+	if (verify->hash_blank_line_count > 0 && broken->begins_like_log_line && broken->place.seq <= want)
 		return finding_explain_hash_blank(verify);
 	if (verify->broken_header_is_of_other_run)
 		return finding_make(VERIFY_FOREIGN_FILE, broken->place);
@@ -187,7 +187,7 @@ struct verify_finding verify_get_finding(const struct verify *verify, const uint
 	bool torn = verify->is_broken && verify->broken_line.has_nul_bytes && !verify->has_line_after_broken &&
 		    !verify->has_trailer;
 
-	*ret_tail = verify->has_trailer ? 0 : verify->lines - verify->sealed_lines;
+	*ret_tail = verify->has_trailer ? 0 : verify->lines - verify->sealed_line_count;
 	if (verify->is_broken && !torn)
 		return finding_explain_break(verify);
 	if (verify->edited_record.line_number > 0)

@@ -53,7 +53,7 @@ static void lines_add_command(struct buf *buf, const char *const *argv)
 		buf_printf(buf, ",\"command_omitted\":%zu", omitted);
 }
 
-static void lines_begin_object(struct buf *buf, struct audit_clock *clock, const struct line_links *links,
+static void lines_begin_object(struct buf *buf, struct audit_clock *clock, const struct line_chain_fields *links,
 			       uint64_t seq, const char *type)
 {
 	const char *time;
@@ -107,7 +107,7 @@ char *lines_make_common_header(const struct audit_header *header)
 }
 
 char *lines_make_file_header(struct encoder *encoder, const char *header, const char *key, const char *previous,
-		       const struct line_links *links, unsigned file, uint64_t seq, size_t *ret_len)
+		       const struct line_chain_fields *links, unsigned file, uint64_t seq, size_t *ret_len)
 {
 	_cleanup_buf_ struct buf buf = {0};
 
@@ -119,8 +119,8 @@ char *lines_make_file_header(struct encoder *encoder, const char *header, const 
 	return lines_end_object(&buf, ret_len);
 }
 
-char *lines_make_next_file_line(struct encoder *encoder, const char *next, const struct line_links *links, uint64_t seq,
-		      size_t *ret_len)
+char *lines_make_next_file_line(struct encoder *encoder, const char *next, const struct line_chain_fields *links,
+				uint64_t seq, size_t *ret_len)
 {
 	_cleanup_buf_ struct buf buf = {0};
 
@@ -144,7 +144,7 @@ static void lines_add_own_hash_and_signature_blank(struct buf *buf)
 }
 
 char *lines_make_trailer(struct audit_clock *clock, const char *run, size_t run_len,
-			 const struct audit_trailer *trailer, const struct line_links *links, unsigned file,
+			 const struct audit_trailer *trailer, const struct line_chain_fields *links, unsigned file,
 			 uint64_t seq, uint64_t records, size_t *ret_len)
 {
 	_cleanup_buf_ struct buf buf = {0};
@@ -161,8 +161,8 @@ char *lines_make_trailer(struct audit_clock *clock, const char *run, size_t run_
 	buf_printf(&buf, ",\"records\":%llu,\"judged\":%llu,\"allowed\":%llu,\"denied\":%llu",
 		   (unsigned long long)records, (unsigned long long)trailer->judged,
 		   (unsigned long long)trailer->allowed, (unsigned long long)trailer->denied);
-	if (trailer->unsealed_lines > 0)
-		buf_printf(&buf, ",\"recovered\":%llu", (unsigned long long)trailer->unsealed_lines);
+	if (trailer->unsealed_line_count > 0)
+		buf_printf(&buf, ",\"recovered\":%llu", (unsigned long long)trailer->unsealed_line_count);
 	buf_printf(&buf, ",\"file\":%u", file);
 	lines_add_own_hash_and_signature_blank(&buf);
 	return lines_end_object(&buf, ret_len);

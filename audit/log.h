@@ -47,7 +47,7 @@ struct audit {
 /* Bytes that are always allocated after the records, so that the trailer can be written when the disk is full. */
 #define LOG_TRAILER_BYTES 2048u
 
-/* Stores a line at audit->end, and advances the end. 0, or -errno: then nothing was stored. */
+/* Stores a line at the end of the file, and advances file_length. 0, or -errno: then nothing was stored. */
 int log_append_line(struct audit *audit, const char *line, size_t len);
 /* Stores a line by pwrite(2), as is done for header and trailer. Returns as log_append_line. */
 int log_append_by_pwrite(struct audit *audit, const char *line, size_t len);

@@ -137,7 +137,7 @@ static json_t *reader_reread_line(const struct audit_reader *reader, const struc
 	return n == (ssize_t)line->len ? reader_parse_line(text, line->len) : NULL;
 }
 
-/* Sets reader->torn to the number of bytes from reader->at to the last byte that is not NUL. */
+/* Sets reader->torn_bytes to the number of bytes from reader->at to the last byte that is not NUL. */
 static int reader_measure_tail(struct audit_reader *reader)
 {
 	const uint64_t start = reader->offset + reader->at;

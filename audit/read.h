@@ -31,7 +31,7 @@ void audit_reader_free(struct audit_reader *reader);
 /*
  * Reads the next line. Returns 1 with a line. Returns 0 at the end or at an incomplete last line, with the end of the
  * last complete line in ret_line->offset. Returns -EBADMSG for a line that is not a JSON object with a seq, with
- * ret_line->number and offset set; the next call goes on after that line. Or returns another -errno.
+ * ret_line->line_number and offset set; the next call goes on after that line. Or returns another -errno.
  */
 int audit_reader_read_line(struct audit_reader *reader, struct audit_line *ret_line);
 

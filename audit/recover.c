@@ -18,7 +18,7 @@ struct recover_log {
 	int fd;
 	struct verify verify;
 	uint64_t denied_count;
-	uint64_t sealed_lines; /* lines whose hash another line had when the writer died */
+	uint64_t sealed_line_count; /* lines whose hash another line had when the writer died */
 	bool header, trailer; /* trailer: the last line is a trailer */
 	char run[AUDIT_RUN_ID_BYTES * TEXT_ESCAPED_BYTES_PER_BYTE_MAX];
 	size_t run_id_len;
@@ -78,7 +78,7 @@ static int recover_seal_line(struct recover_log *log, const struct scan_record *
 	    !recover_has_hash_field_at(log->last_line_text, start))
 		return 0;
 	if (!memchr(log->last_line_text + start, '-', HASH_DIGITS)) {
-		log->sealed_lines = log->verify.lines;
+		log->sealed_line_count = log->verify.lines;
 		return 0;
 	}
 	memcpy(log->last_line_text + start, log->last_line_hash, HASH_DIGITS);
@@ -159,8 +159,8 @@ static int recover_append_trailer(const struct recover_log *log, uint64_t end, c
 					.exit_code = -1,
 					.judged = records,
 					.denied = log->denied_count,
-					.unsealed_lines = verify->lines - log->sealed_lines};
-	struct line_links links = {.prev_hash = log->last_line_hash};
+					.unsealed_line_count = verify->lines - log->sealed_line_count};
+	struct line_chain_fields links = {.prev_hash = log->last_line_hash};
 	struct audit_clock clock = {.text_second = -1};
 	_cleanup_free_ char *line = NULL, *outcomes = recover_make_outcomes(verify);
 	size_t len;

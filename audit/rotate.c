@@ -23,7 +23,7 @@ int log_append_whole_line(struct audit *audit, const char *line, size_t len)
 
 int log_write_header(struct audit *audit, const char *previous)
 {
-	const struct line_links links = {.prev_hash = audit->chain.head_hash};
+	const struct line_chain_fields links = {.prev_hash = audit->chain.head_hash};
 	_cleanup_free_ char *line = NULL;
 	size_t len;
 
@@ -42,7 +42,7 @@ static const char *rotate_get_name(const char *path)
 /* Ends the current file with a line that names the next one. */
 static int rotate_end_file(struct audit *audit, const char *next)
 {
-	const struct line_links links = {.prev_hash = audit->chain.head_hash};
+	const struct line_chain_fields links = {.prev_hash = audit->chain.head_hash};
 	_cleanup_free_ char *line = NULL;
 	size_t len;
 

@@ -406,8 +406,8 @@ static int verify_append_to_chain(struct verify *verify, struct verify_line *lin
 	if (line->header || line->trailer || line->next)
 		json = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
 	if (!line->has_hash_blank)
-		verify->sealed_lines = verify->lines;
-	if (line->has_hash_blank && verify->hash_blank_lines++ == 0) {
+		verify->sealed_line_count = verify->lines;
+	if (line->has_hash_blank && verify->hash_blank_line_count++ == 0) {
 		verify->first_hash_blank_line = line->place;
 		memcpy(verify->hash_before_blank, verify->last_line.hash, HASH_DIGITS);
 	}
@@ -433,8 +433,8 @@ static bool verify_line_continues_chain(struct verify *verify, const struct veri
 	    (line->place.line_number == 1 && !line->header)) /* each file begins with a header */
 		return false;
 	if (line->has_hash_blank)
-		return verify->hash_blank_lines < CHAIN_WAITING_LINES_MAX && !line->trailer;
-	if (verify->hash_blank_lines > 0) /* the writer would have replaced the blanks of earlier lines first */
+		return verify->hash_blank_line_count < CHAIN_WAITING_LINES_MAX && !line->trailer;
+	if (verify->hash_blank_line_count > 0) /* the writer would have replaced the blanks of earlier lines first */
 		return false;
 	return verify_last_line_has_hash(verify, line->hash_of_previous);
 }

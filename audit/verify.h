@@ -87,10 +87,10 @@ struct verify {
 	 */
 	bool has_line_after_broken, later_follows_last, broken_seq_occurs_again, skipped_seq_comes_later;
 	uint64_t lines, records, bytes;
-	uint64_t sealed_lines;               /* lines whose hash a later line has */
-	uint64_t hash_blank_lines;                /* how many of the last lines have HASH_BLANK */
+	uint64_t sealed_line_count;               /* lines whose hash a later line has */
+	uint64_t hash_blank_line_count;                /* how many of the last lines have HASH_BLANK */
 	struct verify_place first_hash_blank_line;     /* the first of these lines */
-	char hash_before_blank[HASH_DIGITS]; /* the hash that first_blank should have */
+	char hash_before_blank[HASH_DIGITS]; /* the hash that `first_hash_blank_line` should have */
 	unsigned file_count;
 	uint64_t line_number; /* number in its file of the line that was added last */
 	uint64_t torn_bytes;

@@ -7,10 +7,10 @@
 
 struct fdinfo {
 	unsigned open_flags;    /* the flags of open(2), as the kernel numbers them, with O_CLOEXEC */
-	bool has_mount_and_ino; /* `mount` and `ino` are known: since Linux 5.14 */
+	bool has_mount_and_ino; /* `mount_id` and `ino` are known: since Linux 5.14 */
 	int mount_id;
 	unsigned long ino;
-	bool is_pty_master; /* the descriptor is a pseudoterminal master, and `terminal` its number */
+	bool is_pty_master; /* the descriptor is a pseudoterminal master, and `pty_number` is the number of the pair */
 	unsigned pty_number;
 	unsigned queued_fds; /* descriptors that a unix socket has in its queue: SCM_RIGHTS, since Linux 5.6 */
 	pid_t pid;         /* the process of a pidfd; -1: already reaped; 0: the descriptor is no pidfd */

@@ -141,7 +141,7 @@ int helper_send_version(void)
 #define ELF_NOTES_BYTES_MAX 4096u
 #define ELF_SEGMENTS_MAX 64u
 
-/* Finds our note among the notes of one segment. */
+/* Finds callgate's version note among the ELF notes of one segment. */
 static bool helper_find_version_note(const char *notes, size_t len, char version[HELPER_VERSION_SIZE])
 {
 	static const char owner[] = HELPER_ELF_NOTE_OWNER;

@@ -50,7 +50,7 @@ int mounts_attach_copy(int mount_fd, int dirfd, const char *path);
 
 /* One line of /proc/PID/mountinfo: proc_pid_mountinfo(5). */
 struct mountinfo_line {
-	char *root;  /* the directory of the file system that is mounted at `point` */
+	char *root;  /* the directory of the file system that is mounted at `mount_point` */
 	char *mount_point; /* path of the mount point */
 	const char *type, *options; /* the file system's type and its mount options */
 };

@@ -54,7 +54,7 @@ int path_join(const char *base, const char *path, char *out, size_t cap, bool *r
 	return (int)len;
 }
 
-const char *path_rest_below(const char *path, const char *dir)
+const char *path_get_rest_below(const char *path, const char *dir)
 {
 	size_t len = strlen(dir);
 
@@ -69,10 +69,10 @@ const char *path_rest_below(const char *path, const char *dir)
 
 bool path_is_below(const char *path, const char *dir)
 {
-	return path_rest_below(path, dir) != NULL;
+	return path_get_rest_below(path, dir) != NULL;
 }
 
-bool path_needs_dir(const char *path)
+bool path_requires_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *last = slash ? slash + 1 : path;

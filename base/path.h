@@ -17,9 +17,9 @@ int path_join(const char *base, const char *path, char *out, size_t cap, bool *r
 bool path_is_below(const char *path, const char *dir);
 
 /* Returns the part of `path` after `dir` and a slash ("" when equal), borrowed, or NULL when not below `dir`. */
-const char *path_rest_below(const char *path, const char *dir);
+const char *path_get_rest_below(const char *path, const char *dir);
 
 /* True when the path must be a directory because of its end: "x/", "x/." or "x/..". */
-bool path_needs_dir(const char *path);
+bool path_requires_directory(const char *path);
 
 #endif

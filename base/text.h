@@ -24,14 +24,14 @@ size_t text_escape_for_json(char *out, const char *bytes, size_t len);
 size_t text_unescape(char *text, size_t len);
 
 /*
- * True for characters that show nothing themselves but may hide, move or reorder text: C1 controls, bidirectional and
- * other format characters, line separators, variation selectors, fillers, tags.
+ * True for characters that show nothing themselves but may hide, move or reorder other text: C1 controls, bidirectional
+ * and other format characters, line separators, variation selectors, fillers, tags.
  */
 bool text_is_invisible(uint32_t point);
 
 /*
  * Escapes bytes for display: controls and text_is_invisible() characters become \uXXXX (so JSON keeps its meaning),
- * bytes that are not UTF-8 become \xHH. lines: '\n' and '\t' stay. Returns the bytes written; out must hold
+ * bytes that are not UTF-8 become \xHH. keeps_newlines: '\n' and '\t' stay. Returns the bytes written; out must hold
  * len * TEXT_ESCAPED_BYTES_PER_BYTE_MAX.
  */
 size_t text_escape_for_display(char *out, const char *bytes, size_t len, bool lines);

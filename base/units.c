@@ -8,12 +8,12 @@
 
 #define NEAREST_WORD_MAX 64
 
-struct unit {
+struct text_unit {
 	const char *name;
 	uint64_t multiplier;
 };
 
-static const struct unit sizes[5] = {
+static const struct text_unit sizes[5] = {
 	{"", 1},
 	{"K", UINT64_C(1) << 10},
 	{"M", UINT64_C(1) << 20},
@@ -21,7 +21,7 @@ static const struct unit sizes[5] = {
 	{"T", UINT64_C(1) << 40},
 };
 
-static const struct unit durations[5] = {
+static const struct text_unit durations[5] = {
 	{"", UINT64_C(1000000000)},
 	{"ms", UINT64_C(1000000)},
 	{"s", UINT64_C(1000000000)},
@@ -46,7 +46,7 @@ static bool text_parse_digits(const char **text, uint64_t *ret_value)
 	return true;
 }
 
-static const struct unit *text_find_unit(const char *name, const struct unit units[5])
+static const struct text_unit *text_find_unit(const char *name, const struct text_unit units[5])
 {
 	for (size_t i = 0; i < 5; i++)
 		if (strcmp(name, units[i].name) == 0)
@@ -66,7 +66,7 @@ int text_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *re
 
 int text_parse_size(const char *text, uint64_t *ret_bytes)
 {
-	const struct unit *unit;
+	const struct text_unit *unit;
 	uint64_t value;
 
 	if (!text_parse_digits(&text, &value))
@@ -80,7 +80,7 @@ int text_parse_size(const char *text, uint64_t *ret_bytes)
 
 int text_parse_duration(const char *text, uint64_t *ret_ns)
 {
-	const struct unit *unit;
+	const struct text_unit *unit;
 	uint64_t whole, fraction = 0, scale = 1;
 
 	if (!text_parse_digits(&text, &whole))

@@ -216,7 +216,7 @@ static void close_flushed_conns(struct egress *egress)
 
 static void egress_stop_when_finished(struct egress *egress)
 {
-	uint64_t passed_ms = (loop_get_now_ns(egress->loop) - egress->end_begin_ns) / NS_PER_MS;
+	uint64_t passed_ms = (loop_get_now_ns(egress->loop) - egress->ending_start_ns) / NS_PER_MS;
 
 	if (passed_ms < END_DELIVER_BYTES_TIMEOUT_MS)
 		close_flushed_conns(egress);
@@ -242,7 +242,7 @@ static void egress_start_ending(struct timer *timer)
 	struct egress *egress = container_of(timer, struct egress, end_timer);
 
 	egress->is_ending = true;
-	egress->end_begin_ns = loop_get_now_ns(egress->loop);
+	egress->ending_start_ns = loop_get_now_ns(egress->loop);
 	egress->end_timer.fire = egress_on_end_due;
 	listener_stop_accepting(egress);
 	udp_close_all_endpoints(egress);

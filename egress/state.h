@@ -38,7 +38,7 @@ struct egress {
 	struct in_addr own; /* the run's own loopback address, of egress' listener and of programs' sockets */
 	struct timer listener_pause_timer; /* ends a pause of accepting, while no file descriptor is free */
 	struct timer end_timer;  /* started by CONTROL_END */
-	uint64_t end_begin_ns;         /* time when `ending` was set */
+	uint64_t ending_start_ns;         /* time when `is_ending` was set */
 	enum control_phase phase; /* which messages the supervisor may send now */
 	bool is_ending;           /* no new connections are accepted */
 	int exit_status;              /* exit status of the process */

@@ -158,8 +158,9 @@ static void keeper_add_redirect_dirs(const struct keeper_options *options)
 	const struct policy_mount *mount = policy_get_mounts(options->policy, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		const char *name =
-			mount[i].create_host_path ? path_rest_below(mount[i].host_path, options->scratch->path) : NULL;
+		const char *name = mount[i].create_host_path
+					   ? path_get_rest_below(mount[i].host_path, options->scratch->path)
+					   : NULL;
 
 		if (name && *name && !strchr(name, '/'))
 			scratch_add_dir(options->scratch, name);

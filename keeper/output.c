@@ -92,7 +92,7 @@ int output_store_files(const struct output_options *options, const json_t *chang
 			kept = -ENOMEM;
 		else
 			path[text_unescape(path, strlen(path))] = '\0';
-		rest = path ? path_rest_below(path, options->workdir_virt) : NULL;
+		rest = path ? path_get_rest_below(path, options->workdir_virt) : NULL;
 		if (!rest || !*rest || !output_matches_globs(options, rest))
 			continue;
 		kept = output_store_one_file(options, workdir_fd, rest);

@@ -11,7 +11,7 @@
 /* True when a rule matches the path, at one of its literal paths (NULL: the rule begins with "**"). */
 static bool match_path_below(const struct rule *rule, const char *literal, const char *path)
 {
-	const char *rest = path_rest_below(path, literal ? literal : "/");
+	const char *rest = path_get_rest_below(path, literal ? literal : "/");
 
 	return rest && (!rule->pattern || glob_matches(&rule->glob, rest, strlen(rest)));
 }

@@ -166,7 +166,7 @@ const char *vars_expand_value(struct compiler *compiler, const struct source_tex
 void compile_rules(struct compiler *compiler, struct policy_source *const *sources, size_t count);
 /* paths/decoy.c: makes plausible but false content for a path. It depends only on the path. In the arena. */
 const char *decoy_make_text(struct arena *arena, const char *path);
-/* paths/canon.c: sets `literal`, `alias`, `host` and `pattern` of each rule. */
+/* paths/canon.c: sets `literal_path`, `literal_alias`, `host_path` and `pattern` of each rule. */
 void compile_rule_paths(struct compiler *compiler);
 /*
  * paths/index.c: the host path that a deny rule below the workdir denies, when it differs from the path in the view:
@@ -190,8 +190,8 @@ void net_warn_of_mistakes(struct compiler *compiler);
 /* paths/after-rules.c: sets policy->after_entry, before compile_rules. */
 void compile_after_entries(struct compiler *compiler, struct policy_source *const *sources, size_t count);
 /*
- * paths/after-rules.c: adds what is redirected to @scratch to entries that name it, and warns about paths without
- * effect.
+ * paths/after-rules.c: for a "write" path of an after entry below @scratch: adds the names of the view that are
+ * redirected there. Warns about "write" paths without effect.
  */
 void compile_paths_of_after_entries(struct compiler *compiler);
 /* modes.c, after compile_on_deny: refuses after_read together with "ask-file". */

@@ -28,7 +28,10 @@ const char *policy_on_deny_get_name(enum policy_on_deny mode)
 	return policy_on_deny_names[mode == ON_DENY_UNSET ? 0 : mode - ON_DENY_ERRNO];
 }
 
-/* Rules of one kind for one path decide alike, and any of them may be the one on record: the last mode is for all. */
+/*
+ * Rules of one kind for one path decide alike, and a record may name any of them. So all of them get the "on_deny" of
+ * the last one that has it.
+ */
 static void on_deny_set_for_path(struct policy *policy, const struct rule *rule)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {

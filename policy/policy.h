@@ -203,7 +203,7 @@ const char *policy_phase_get_name(enum policy_phase phase);
 
 /*
  * --mode observe has two policies. The program runs under an *observing* policy: it grants everything that the user may
- * do, except secrets and `hidden`. The *judged* policy, that of the user, judges each access for the record.
+ * do, except secrets and `hidden_paths`. The *judged* policy, that of the user, judges each access for the record.
  */
 struct policy_observe {
 	/* the policy of the user; owned by the observing policy once that policy is loaded */
@@ -305,7 +305,10 @@ uint32_t policy_find_entries_fired_by_read_below(const struct policy *policy, co
 void policy_fire_after_entries(const struct policy *policy, uint32_t entries);
 uint32_t policy_get_fired_after_entries(const struct policy *policy);
 
-/* The entries that close this path to writing once they have fired. Paths with equal ones may have one file. */
+/*
+ * The entries that close this path to writing once they have fired. A file may be renamed or linked only between paths
+ * for which they are the same.
+ */
 uint32_t policy_find_entries_that_can_close_writing(const struct policy *policy, const char *path, size_t len);
 
 /* The fired entries that close this path to writing. */

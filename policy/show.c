@@ -13,7 +13,7 @@
 #include "policy/parse/layer-names.h"
 
 /* Makes a JSON string in which "${" is escaped, so that loading it gives the same text again. */
-static json_t *show_add_text(const char *text)
+static json_t *show_make_escaped_string(const char *text)
 {
 	_cleanup_buf_ struct buf out = {0};
 	const char *open;
@@ -81,7 +81,7 @@ static size_t show_find_path(const json_t *list, const json_t *path)
 /* Appends the path of a rule, unless the list has it; as an object when a rule for the path has more members. */
 static int show_append_path(json_t *list, const struct rule *rule)
 {
-	json_auto_t *path = show_add_text(rule->expanded_name.show_text), *members = json_object();
+	json_auto_t *path = show_make_escaped_string(rule->expanded_name.show_text), *members = json_object();
 	size_t at = show_find_path(list, path);
 	json_t *item = json_array_get(list, at);
 	int ret = 0;
@@ -142,7 +142,7 @@ static int show_rule(json_t *root, const struct rule *rule)
 	section = show_get_member(root, rule->kind == RULE_EXEC_DENY ? "exec" : "filesystem", false);
 
 	if (rule->kind == RULE_PROVIDE) {
-		json_auto_t *name = show_add_text(rule->expanded_name.show_text);
+		json_auto_t *name = show_make_escaped_string(rule->expanded_name.show_text);
 
 		return json_object_set_new(show_get_member(section, "provide", false), json_string_value(name),
 					   json_string(rule->file_content));
@@ -150,8 +150,8 @@ static int show_rule(json_t *root, const struct rule *rule)
 	if (rule->kind != RULE_REDIRECT)
 		return show_append_path(show_get_member(section, lists[rule->kind], true), rule);
 	item = json_object();
-	if (json_object_set_new(item, "from", show_add_text(rule->expanded_name.show_text)) < 0 ||
-	    json_object_set_new(item, "to", show_add_text(rule->to.show_text)) < 0 ||
+	if (json_object_set_new(item, "from", show_make_escaped_string(rule->expanded_name.show_text)) < 0 ||
+	    json_object_set_new(item, "to", show_make_escaped_string(rule->to.show_text)) < 0 ||
 	    (rule->because_text && json_object_set_new(item, "because", json_string(rule->because_text)) < 0)) {
 		json_decref(item);
 		return -1;
@@ -169,7 +169,7 @@ static int show_env(json_t *root, const struct policy *policy)
 
 		if (one->value)
 			ret |= json_object_set_new(show_get_member(env, "set", false), one->name,
-						   show_add_text(one->value));
+						   show_make_escaped_string(one->value));
 		else
 			ret |= json_array_append_new(show_get_member(env, "pass", true), json_string(one->name));
 	}
@@ -212,7 +212,7 @@ static int show_audit(json_t *root, const struct policy *policy)
 	if (policy->settings.audits_fstat)
 		ret |= json_object_set_new(object, "fstat", json_true());
 	if (policy->settings.audit_file)
-		ret |= json_object_set_new(object, "file", show_add_text(policy->settings.audit_file));
+		ret |= json_object_set_new(object, "file", show_make_escaped_string(policy->settings.audit_file));
 	return ret;
 }
 
@@ -242,7 +242,7 @@ char *policy_make_json(const struct policy *policy)
 	char *line;
 
 	ret |= json_object_set_new(root, "name", json_string(policy->settings.name));
-	ret |= json_object_set_new(root, "workdir", show_add_text(policy->settings.workdir));
+	ret |= json_object_set_new(root, "workdir", show_make_escaped_string(policy->settings.workdir));
 	if (policy->settings.on_deny)
 		ret |= json_object_set_new(root, "on_deny",
 					   json_string(policy_on_deny_get_name(policy->settings.on_deny)));

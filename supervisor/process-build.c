@@ -245,7 +245,7 @@ static void process_set_network_of_view(struct process *process)
 	pool_convert_to_run_address((unsigned char *)&pool.v6, sizeof(pool.v6), pool.v6_bits);
 	if (!own)
 		file = proc_net_get_provided_files(process->options->egress->has_network ? &pool.v6 : NULL, &count);
-	view_set_network(process->view, file, count);
+	view_set_network_files(process->view, file, count);
 }
 
 int process_send_program_sockets(struct process *process)

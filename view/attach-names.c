@@ -27,7 +27,8 @@
 /* The name that the host lacks on the path of an inner mount. */
 struct missing_name {
 	const struct mount *inner;
-	size_t existing_dir_len; /* length of the part of its path that is a directory; 0: the mount lacks nothing */
+	/* length of the longest part of the mount's path that is an existing directory; 0: no name is missing */
+	size_t existing_dir_len;
 	bool exists_as_other_type;   /* the next name exists there, but it cannot be mounted over */
 };
 
@@ -43,7 +44,9 @@ static bool missing_name_can_be_mounted_over(const struct stat *st, bool is_dire
 	return is_directory ? S_ISDIR(st->st_mode) : last && !S_ISDIR(st->st_mode);
 }
 
-/* Finds the deepest directory on the path of a mount. What cannot be looked at lacks nothing that could be added. */
+/*
+ * Finds the deepest existing directory on the path of a mount. Where the path cannot be examined, no name is missing.
+ */
 static struct missing_name missing_name_find_on_mount_path(const struct attach_missing_names *names,
 							   const struct mount *inner)
 {
@@ -73,7 +76,7 @@ static struct missing_name missing_name_find_on_mount_path(const struct attach_m
 	return missing;
 }
 
-/* True when the path of one directory is that of another or above it. */
+/* True when the existing directory `above` is that of `below`, or above it. */
 static bool missing_name_dir_contains(const struct missing_name *above, const struct missing_name *below)
 {
 	return above->existing_dir_len > 0 && above->existing_dir_len <= below->existing_dir_len &&
@@ -184,7 +187,7 @@ static void writable_mounts_release(struct writable_mounts *writable)
 	}
 }
 
-/* True when a piece has this path, or one above. */
+/* True when a mount that was added has this path, or one above. */
 static bool writable_mounts_have_path(const struct writable_mounts *writable, const char *rest)
 {
 	for (unsigned i = 0; i < writable->mount_count; i++) {
@@ -205,11 +208,14 @@ static bool missing_names_path_is_in_inner_mount(const struct attach_missing_nam
 	return false;
 }
 
-/* Copies the mount of a path in which the program may write. What does not exist yet: of the directory above it. */
+/*
+ * Clones the mount of a path below which the program may write. If the path does not exist yet: of the directory above
+ * it.
+ */
 static int writable_mounts_add_path(void *ctx, const char *path)
 {
 	struct writable_mounts *writable = ctx;
-	_cleanup_free_ char *rest = strdup(path_rest_below(path, writable->dir));
+	_cleanup_free_ char *rest = strdup(path_get_rest_below(path, writable->dir));
 	_cleanup_close_ int fd = -1, copy = -1;
 	char *slash;
 
@@ -316,7 +322,10 @@ static int missing_names_add_to_dir(struct missing_names_state *state, const str
 	return missing_names_mount_overlay(state, dir, path);
 }
 
-/* True when the overlay for another mount, in the same directory or one above it, will have the name of this one. */
+/*
+ * True when the overlay made for another mount, in the same directory or one above it, will also have the missing name
+ * of this one.
+ */
 static bool missing_name_is_added_with_another(const struct missing_names_state *state, size_t index)
 {
 	const struct missing_name *missing = &state->missing_name[index];

@@ -207,7 +207,7 @@ static int attach_mount(struct attach_state *attach, struct attach_mount_state *
 	return r < 0 ? attach_note_failure(attach, r, "mount in the program's root") : 0;
 }
 
-/* True for a mount that lies in another one, which is not the skeleton, and in none that lies in that. */
+/* True when `outer`, which is not the skeleton, is the innermost mount that contains `mount`. */
 static bool attach_is_inner_mount(const struct view *view, const struct mount *mount, const struct mount *outer)
 {
 	struct place place = {.virt_len = mount->virt_len};

@@ -201,7 +201,7 @@ static int build_mount_file(struct build_state *build, const char *virt, const c
 	int r = build_find_or_make_held_dir(build, host, NULL, &held);
 
 	if (r == 0)
-		r = view_add_entry_of_listing(build->view, virt, S_IFREG, NULL);
+		r = view_add_listing_entry(build->view, virt, S_IFREG, NULL);
 	if (r == 0)
 		r = view_add_file(build->view, virt, host, held, flags, rule);
 	if (r == 0)
@@ -212,7 +212,7 @@ static int build_mount_file(struct build_state *build, const char *virt, const c
 static int build_mount_dir(struct build_state *build, const struct policy_mount *grant, int dir_fd, unsigned flags)
 {
 	_cleanup_close_ int fd = dir_fd;
-	int r = view_add_entry_of_listing(build->view, grant->virt, S_IFDIR, NULL);
+	int r = view_add_listing_entry(build->view, grant->virt, S_IFDIR, NULL);
 
 	return r < 0 ? r
 		     : view_add_mount(build->view, grant->virt, grant->host_path, steal_fd(&fd), ".", flags,
@@ -317,7 +317,7 @@ static int build_mount_overlays_below(struct build_state *build, const struct po
 	return r;
 }
 
-static int build_mount_plain(struct build_state *build, const struct policy_mount *grant, unsigned flags)
+static int build_mount_without_overlay(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
 	int r = build_mount_clone(build, grant, flags);
 
@@ -340,7 +340,7 @@ static int build_mount_missing(struct build_state *build, const struct policy_mo
 	}
 	made.host_path = host;
 	r = build_make_private_dir(host);
-	return r < 0 ? r : build_mount_plain(build, &made, flags & ~(unsigned)MOUNT_OVERLAY);
+	return r < 0 ? r : build_mount_without_overlay(build, &made, flags & ~(unsigned)MOUNT_OVERLAY);
 }
 
 static int build_refuse_dry_run(const struct build_state *build, const struct policy_mount *grant)
@@ -373,7 +373,7 @@ static int build_mount_redirected(struct build_state *build, const struct policy
 	} else if (dry) {
 		return build_refuse_dry_run(build, grant);
 	}
-	return build_mount_plain(build, grant, (flags & ~(unsigned)MOUNT_OVERLAY) | MOUNT_LACKS_OVERLAY);
+	return build_mount_without_overlay(build, grant, (flags & ~(unsigned)MOUNT_OVERLAY) | MOUNT_LACKS_OVERLAY);
 }
 
 /* Mounts the parts of split grants. Called after all grants: another grant may have the path of a part. */
@@ -392,7 +392,7 @@ static int build_mount_grant(struct build_state *build, const struct policy_moun
 	unsigned flags = build_get_flags(build, grant);
 
 	return flags & MOUNT_OVERLAY ? build_mount_redirected(build, grant, flags)
-				     : build_mount_plain(build, grant, flags);
+				     : build_mount_without_overlay(build, grant, flags);
 }
 
 /* ---- provided files ---- */
@@ -676,7 +676,7 @@ void view_free(struct view *view)
 			free(node);
 		}
 	}
-	view_mounts_free(view);
+	view_free_mounts(view);
 	view_skeleton_names_free(view->skeleton_names);
 	terminals_free(view);
 	for (unsigned i = 0; view->start_dir_cache && i < VIEW_START_DIRS_CACHED; i++)

@@ -51,7 +51,7 @@ static void execs_move_up_to_irreplaceable_inode(const struct view *view, struct
 	}
 }
 
-/* Passes one object to execs->take. Also returns 0 when nothing exists there. */
+/* Passes one object to execs->visit. Also returns 0 when nothing exists there. */
 static int execs_visit_object(const struct exec_files_visit *execs, const struct place *place)
 {
 	_cleanup_close_ int fd = execs_open_object(place);
@@ -106,7 +106,7 @@ static int execs_match_directory_entry(struct execs_glob_matches *matches, const
 		return -E2BIG;
 	if (view_join_path(dir, entry->d_name, virt, sizeof(virt)) < 0)
 		return 0; /* the path is longer than PATH_MAX */
-	rest = path_rest_below(virt, matches->literal);
+	rest = path_get_rest_below(virt, matches->literal);
 	if (glob_matches(matches->glob, rest, strlen(rest)))
 		r = execs_add_glob_match(matches, virt);
 	if (r == 0 && entry->d_type != DT_REG && entry->d_type != DT_LNK &&

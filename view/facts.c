@@ -62,7 +62,7 @@ void facts_free(struct facts *facts)
 	free(facts);
 }
 
-void view_set_network(struct view *view, const struct view_provided_file *file, size_t count)
+void view_set_network_files(struct view *view, const struct view_provided_file *file, size_t count)
 {
 	view->has_own_network = count == 0;
 	view->facts->network_file = file;

@@ -150,7 +150,8 @@ int reads_check_owner_of_unreadable_dir(struct kernel_reads *reads, const char *
 	(void)close(fd);
 	if (fstat(reads->view->standin_fd, &own) < 0)
 		return -errno;
-	if (st.st_uid != reads->uid || st.st_dev == own.st_dev) /* a cover that is there without this mode, too */
+	/* the directory is itself a cover, which a judged run has as well */
+	if (st.st_uid != reads->uid || st.st_dev == own.st_dev)
 		return 0;
 	return reads_set_reason_to_judge_all(reads, "%s cannot be looked into, but the program could change its mode",
 					    path);

@@ -21,7 +21,10 @@
 #include "view/kernel-reads.h"
 
 #define OVERFLOW_UID 65534u /* default of /proc/sys/kernel/overflowuid */
-/* An entry takes 0.5 us when only its name matters, 1.5 us when its mode does: the bounds are met together. */
+/*
+ * An entry takes 0.5 us if only its name matters, and 1.5 us if its mode matters: WALK_ENTRIES_MAX entries take about
+ * WALK_NS_MAX.
+ */
 #define WALK_ENTRIES_MAX 200000u
 #define WALK_NS_MAX UINT64_C(200000000)
 #define WALK_DIRECTORIES_PER_CLOCK_READ 64u /* directories from one look at the clock to the next */
@@ -30,10 +33,10 @@
 #define WALK_BUFFER_BYTES (64u << 10)
 
 /* What getdents64(2) writes. */
-struct walk_entry {
+struct walk_dirent64 {
 	uint64_t ino;
-	int64_t offset;
-	uint16_t length;
+	int64_t next_offset;
+	uint16_t record_bytes;
 	uint8_t type;
 	char name[];
 };
@@ -44,7 +47,7 @@ struct reads_walk {
 	/* for each glob that can match in this mount: the last part that is not "**" */
 	const struct glob_part *glob_last_part[WALK_GLOBS_MAX];
 	size_t glob_last_part_count;
-	bool checks_modes; /* something in the mount is granted by RULE_PUBLIC */
+	bool checks_file_modes; /* something in the mount is granted by RULE_PUBLIC */
 	bool has_glob_of_path; /* a glob that begins with a path could match in the mount */
 	unsigned entries, directories, depth;
 	uint64_t deadline_ns;
@@ -53,13 +56,13 @@ struct reads_walk {
 	char buffer[WALK_BUFFER_BYTES] __attribute__((aligned(8)));
 };
 
-/* Names of directories that are walked after the directory that has them has been read. */
-struct walk_names {
+/* Names of subdirectories, which are walked after their parent directory has been read. */
+struct walk_subdirs {
 	char **name;
 	size_t count, room;
 };
 
-static void walk_names_release(struct walk_names *names)
+static void walk_subdirs_release(struct walk_subdirs *names)
 {
 	for (size_t i = 0; i < names->count; i++)
 		free(names->name[i]);
@@ -149,8 +152,8 @@ static bool walk_is_other_mount(const struct reads_walk *walk, size_t len)
 }
 
 /*
- * True for a directory that the system fills with files that all may read, of names that it chooses. Debian has most
- * files of /var/lib and most directories of /var/cache there. If others may write to it, they could make other files.
+ * True for a directory such as /var/lib/dpkg/info, which the package manager fills: it chooses the names, and all users
+ * may read the files. False if other users may write to it, because they could make other files.
  */
 static bool walk_dir_is_filled_by_package_manager(const char *path, const struct statx *st)
 {
@@ -162,7 +165,7 @@ static bool walk_dir_is_filled_by_package_manager(const char *path, const struct
 	return false;
 }
 
-static int walk_note_directory(struct walk_names *below, const char *name)
+static int walk_note_directory(struct walk_subdirs *below, const char *name)
 {
 	if (!array_reserve(&below->name, below->count, &below->room))
 		return -ENOMEM;
@@ -170,8 +173,8 @@ static int walk_note_directory(struct walk_names *below, const char *name)
 	return below->name[below->count++] ? 0 : -ENOMEM;
 }
 
-static int walk_judge_entry(struct reads_walk *walk, int dirfd, const struct walk_entry *entry,
-			      struct walk_names *below)
+static int walk_judge_entry(struct reads_walk *walk, int dirfd, const struct walk_dirent64 *entry,
+			      struct walk_subdirs *below)
 {
 	const size_t name_len = strlen(entry->name), base = walk->len > 1 ? walk->len : 0;
 	bool directory = entry->type == DT_DIR, done = false; /* done: what is below need not be walked */
@@ -191,13 +194,13 @@ static int walk_judge_entry(struct reads_walk *walk, int dirfd, const struct wal
 	memcpy(walk->path + base + 1, entry->name, name_len + 1);
 	if (walk_name_may_be_hidden(walk, entry->name, name_len))
 		r = walk_judge_name(walk, &done);
-	if (r == 0 && !done && (entry->type == DT_UNKNOWN || (walk->checks_modes && entry->type != DT_LNK))) {
+	if (r == 0 && !done && (entry->type == DT_UNKNOWN || (walk->checks_file_modes && entry->type != DT_LNK))) {
 		r = walk_stat(dirfd, entry->name, &st);
 		directory = r > 0 && S_ISDIR(st.stx_mode);
 		if (r > 0) {
 			done = directory && !walk->has_glob_of_path &&
 			       walk_dir_is_filled_by_package_manager(walk->path, &st);
-			r = walk->checks_modes && !S_ISLNK(st.stx_mode) ? walk_judge_mode(walk, &st, &done) : 0;
+			r = walk->checks_file_modes && !S_ISLNK(st.stx_mode) ? walk_judge_mode(walk, &st, &done) : 0;
 		}
 	}
 	if (r == 0 && directory && !done && !walk_is_other_mount(walk, base + 1 + name_len))
@@ -218,7 +221,7 @@ static uint64_t walk_read_cpu_time_ns(void)
 }
 
 /* Reads the entries of a directory. */
-static int walk_read_directory(struct reads_walk *walk, int fd, struct walk_names *below)
+static int walk_read_directory(struct reads_walk *walk, int fd, struct walk_subdirs *below)
 {
 	long got;
 	int r = 0;
@@ -230,9 +233,9 @@ static int walk_read_directory(struct reads_walk *walk, int fd, struct walk_name
 		if (got < 0)
 			return errno == ENOENT ? 0 : -errno; /* ENOENT: removed meanwhile */
 		for (long at = 0; r == 0 && at < got;) {
-			const struct walk_entry *entry = (const void *)(walk->buffer + at);
+			const struct walk_dirent64 *entry = (const void *)(walk->buffer + at);
 
-			at += entry->length;
+			at += entry->record_bytes;
 			r = walk_judge_entry(walk, fd, entry, below);
 		}
 	}
@@ -256,12 +259,12 @@ static int walk_cover_unlisted(struct reads_walk *walk, int dirfd, const char *n
 static int walk_opened_directory(struct reads_walk *walk, int dir_fd)
 {
 	_cleanup_close_ int fd = dir_fd;
-	struct walk_names below = {.name = NULL};
+	struct walk_subdirs below = {.name = NULL};
 	int r = walk_read_directory(walk, fd, &below);
 
 	for (size_t i = 0; r == 0 && i < below.count; i++)
 		r = walk_directory(walk, fd, below.name[i]);
-	walk_names_release(&below);
+	walk_subdirs_release(&below);
 	return r;
 }
 
@@ -319,9 +322,9 @@ static int walk_add_glob(void *ctx, const struct policy_hidden_path *hidden)
 	/* Where a directory has another path in the view than on the host, the rules of either path apply. */
 	const bool elsewhere = strcmp(mount->virt, mount->recorded_host_path) != 0;
 
-	if (!hidden->glob || (hidden->is_private && !walk->checks_modes))
+	if (!hidden->glob || (hidden->is_private && !walk->checks_file_modes))
 		return 0;
-	if (hidden->path[1] == '\0' && !walk->checks_modes &&
+	if (hidden->path[1] == '\0' && !walk->checks_file_modes &&
 	    walk_mount_is_installed(walk->reads->view->policy, mount)) {
 		walk->reads->view->skips_walk_of_installed_files = true;
 		return 0;
@@ -350,11 +353,11 @@ static int walk_mount(struct reads_walk *walk)
 
 	if (mount->flags & (MOUNT_FILE | MOUNT_PROC | MOUNT_DEVICE | MOUNT_SKELETON))
 		return 0;
-	walk->checks_modes = mount->flags & MOUNT_HAS_PUBLIC_GRANT;
+	walk->checks_file_modes = mount->flags & MOUNT_HAS_PUBLIC_GRANT;
 	walk->glob_last_part_count = 0;
 	walk->has_glob_of_path = false;
 	r = policy_visit_hidden_paths(walk->reads->view->policy, walk_add_glob, walk);
-	if (r != 0 || (walk->glob_last_part_count == 0 && !walk->checks_modes))
+	if (r != 0 || (walk->glob_last_part_count == 0 && !walk->checks_file_modes))
 		return r;
 	fd = openat2_call(walk->reads->root_fd, mount->virt + 1, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	if (fd == -EACCES)

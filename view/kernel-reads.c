@@ -74,8 +74,9 @@ static int reads_cover_path_of_rule(void *ctx, const struct policy_hidden_path *
 
 	for (size_t i = 0; r == 0 && !hidden->glob && i < view->mount_count; i++) {
 		const struct mount *mount = view->mount[i];
-		const char *rest =
-			mount == view->skeleton_mount ? NULL : path_rest_below(hidden->path, mount->recorded_host_path);
+		const char *rest = mount == view->skeleton_mount
+					   ? NULL
+					   : path_get_rest_below(hidden->path, mount->recorded_host_path);
 
 		if (rest && strcmp(mount->virt, mount->recorded_host_path) != 0 &&
 		    view_join_path(mount->virt, rest, virt, sizeof(virt)) > 0)
@@ -84,7 +85,9 @@ static int reads_cover_path_of_rule(void *ctx, const struct policy_hidden_path *
 	return r;
 }
 
-/* The view covers some names itself, such as the scratch space in a grant: these do not exist. */
+/*
+ * Covers the names that the view itself covers, such as the scratch directories of runs in a grant: these do not exist.
+ */
 static int reads_cover_names_covered_in_view(struct kernel_reads *reads)
 {
 	int r = 0;
@@ -98,8 +101,8 @@ static int reads_cover_names_covered_in_view(struct kernel_reads *reads)
 }
 
 /*
- * A directory with a covered name can be renamed. Where it comes to be below another mount that shows a part of the
- * same tree by another path, it has no cover.
+ * A directory that has a covered name can be renamed. If another mount shows a part of the same tree at another path,
+ * the directory could be moved to where that mount shows it without the cover.
  */
 static int reads_check_covers_cannot_move_to_other_mount(struct kernel_reads *reads, const struct mount *outer)
 {
@@ -112,8 +115,8 @@ static int reads_check_covers_cannot_move_to_other_mount(struct kernel_reads *re
 		const struct mount *mount = view->mount[i];
 		const char *rest = mount->flags & MOUNT_FILE
 					   ? NULL
-					   : path_rest_below(mount->recorded_host_path, outer->recorded_host_path);
-		const char *virt = path_rest_below(mount->virt, outer->virt);
+					   : path_get_rest_below(mount->recorded_host_path, outer->recorded_host_path);
+		const char *virt = path_get_rest_below(mount->virt, outer->virt);
 
 		if (rest && *rest && (!virt || strcmp(virt, rest) != 0))
 			return reads_set_reason_to_judge_all(reads,
@@ -123,7 +126,10 @@ static int reads_check_covers_cannot_move_to_other_mount(struct kernel_reads *re
 	return 0;
 }
 
-/* Copies the mounts in which covers can move: what changed below a cover is reported, too. */
+/*
+ * Clones, without covers, the mounts in which a directory with a covered name can be renamed: the supervisor then still
+ * sees what changed below a cover, and reports it.
+ */
 static int reads_clone_mounts_without_covers(const struct view *view)
 {
 	for (size_t i = 0; i < view->mount_count; i++) {
@@ -157,7 +163,7 @@ static int reads_cover_names_that_match_globs(struct kernel_reads *reads)
 	return r == 0 && view->covered_dir_can_be_renamed ? reads_clone_mounts_without_covers(view) : r;
 }
 
-/* ---- all of it ---- */
+/* ---- preparing the view for kernel reads ---- */
 
 /* Makes the skeleton read-only, as access(2) tells in a judged run. Nothing needs to be made in it any more. */
 static int reads_make_skeleton_read_only(const struct kernel_reads *reads)

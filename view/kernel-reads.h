@@ -23,7 +23,9 @@ struct cover_point {
 struct kernel_reads {
 	struct view *view;
 	int root_fd;           /* the program's root, O_PATH */
-	/* a directory in the tmpfs, outside of the program's root, with the objects of link_fd and dir_cover_fd */
+	/*
+	 * a directory in the tmpfs, outside of the program's root, with the objects of nondir_cover_fd and dir_cover_fd
+	 */
 	int objects_dir_fd;
 	int nondir_cover_fd
 		[COVER_MAX]; /* the mount root of each cover for what is no directory, O_PATH; -1: not made yet */
@@ -57,12 +59,15 @@ int covers_mount(struct kernel_reads *reads, int point_fd, bool directory, enum 
 
 /* ---- kernel-reads-walk.c ---- */
 
-/* Adds covers for names that match a glob of a deny or private rule, and for what is not public. As above. */
+/*
+ * Adds covers for names that match a glob of a deny or private rule, and for what is not public. Returns as the
+ * functions of kernel-reads-cover.c.
+ */
 int reads_walk_mounts(struct kernel_reads *reads);
 
 /* ---- kernel-reads-proc.c ---- */
 
-/* Makes the program's procfs show what a judged /proc does. As above. */
+/* Makes the program's procfs show what a judged /proc does. Returns as the functions of kernel-reads-cover.c. */
 int reads_prepare_proc(struct kernel_reads *reads);
 
 #endif

@@ -64,7 +64,7 @@ static void mount_free(struct mount *mount)
 	free(mount);
 }
 
-void view_mounts_free(struct view *view)
+void view_free_mounts(struct view *view)
 {
 	for (size_t i = 0; i < view->mount_count; i++)
 		mount_free(view->mount[i]);
@@ -307,7 +307,7 @@ static int locate_replace_link(struct place *place, size_t prefix, const char *t
 int view_locate_path(const struct view *view, const struct task *task, const char *base, const char *path,
 		     unsigned flags, struct place *ret_place)
 {
-	bool follow = flags & VIEW_FOLLOW_LAST_LINK || path_needs_dir(path);
+	bool follow = flags & VIEW_FOLLOW_LAST_LINK || path_requires_directory(path);
 	bool lexical;
 	int len = path_join(base, path, ret_place->virt, sizeof(ret_place->virt), &lexical);
 
@@ -407,10 +407,10 @@ int view_join_path(const char *virt, const char *rest, char *out, size_t cap)
 	return len < 0 || (size_t)len >= cap ? -ENAMETOOLONG : len;
 }
 
-/* Returns the path of a place below its mount, or with `whole` below "/"; "" for the mount or "/" itself. */
-static const char *locate_get_rest(const struct place *place, bool whole)
+/* Returns the path of a place below its mount, or with `from_root` below "/"; "" for the mount or "/" itself. */
+static const char *locate_get_path_below_mount(const struct place *place, bool from_root)
 {
-	const char *rest = place->virt + (whole ? 1 : place->mount->virt_len);
+	const char *rest = place->virt + (from_root ? 1 : place->mount->virt_len);
 
 	return *rest == '/' ? rest + 1 : rest;
 }
@@ -420,13 +420,14 @@ int view_get_path_in_own_mounts(const struct place *place, char *out, size_t cap
 	const struct mount *mount = place->mount;
 	bool stand_in = view_has_standin(place) && !mount->view->is_attached;
 
-	return view_join_path(stand_in ? mount->view->standin_host : mount->host_path, locate_get_rest(place, stand_in),
-			      out, cap);
+	return view_join_path(stand_in ? mount->view->standin_host : mount->host_path,
+			      locate_get_path_below_mount(place, stand_in), out, cap);
 }
 
 int view_get_host_path(const struct place *place, char out[PATH_MAX])
 {
-	int len = view_join_path(place->mount->recorded_host_path, locate_get_rest(place, false), out, PATH_MAX);
+	int len = view_join_path(place->mount->recorded_host_path, locate_get_path_below_mount(place, false), out,
+				 PATH_MAX);
 
 	return len < 0 ? len : 0;
 }

@@ -38,7 +38,7 @@ static int links_add_link(struct view *view, const char *path, const char *targe
 		if (fd >= 0)
 			return 0;
 	}
-	r = view_add_entry_of_listing(view, path, S_IFLNK, target);
+	r = view_add_listing_entry(view, path, S_IFLNK, target);
 	if (r == 0)
 		r = view_add_node(view, path, NULL, target);
 	return r == -EEXIST ? 0 : r;
@@ -138,7 +138,7 @@ static int nodes_cover_host_dir(struct view *view, const char *host)
 {
 	for (size_t i = 0; i < view->mount_count; i++) {
 		const struct mount *mount = view->mount[i];
-		const char *rest = path_rest_below(host, mount->host_path);
+		const char *rest = path_get_rest_below(host, mount->host_path);
 		struct place place;
 		int r;
 

@@ -189,14 +189,14 @@ void view_set_mount_id_for_copy(struct view *view, uint64_t copy_id, uint64_t id
 int view_find_virtual_path(const struct view *view, const char *host, size_t host_len, char *out, size_t cap)
 {
 	const struct mount *best = NULL;
-	const char *rest = path_rest_below(host, view->standin_host);
+	const char *rest = path_get_rest_below(host, view->standin_host);
 	int len = view->first_view ? view_find_virtual_path(view->first_view, host, host_len, out, cap) : -ENOENT;
 
 	if (len >= 0)
 		return len;
 
 	if (!rest && view->skeleton_host[1]) /* when it is "/", every path would match */
-		rest = path_rest_below(host, view->skeleton_host);
+		rest = path_get_rest_below(host, view->skeleton_host);
 	if (rest)
 		return view_join_path("/", rest, out, cap);
 	for (size_t i = 0; i < view->mount_count; i++) {
@@ -210,8 +210,8 @@ int view_find_virtual_path(const struct view *view, const char *host, size_t hos
 	}
 	if (!best || (best->flags & MOUNT_SKELETON && !view->is_attached))
 		return -ENOENT;
-	return view_join_path(best->virt, best->flags & MOUNT_FILE ? "" : path_rest_below(host, best->host_path), out,
-			      cap);
+	return view_join_path(best->virt, best->flags & MOUNT_FILE ? "" : path_get_rest_below(host, best->host_path),
+			      out, cap);
 }
 
 static bool view_is_same_object(const struct stat *one, const struct stat *other)
@@ -246,8 +246,8 @@ int view_open_host_object(const struct place *place, int fd, bool parent)
 	char path[PATH_MAX], *slash;
 
 	/*
-	 * A cover belongs to a mount of the run: a directory that comes to be in another mount by its host's name would
-	 * leave its covers behind.
+	 * Covers are attached in the mounts of the run. A directory that is renamed by its host path, into another
+	 * mount, would leave its covers behind.
 	 */
 	if (!place->mount || place->is_magic_link || place->mount->view->host_root_fd < 0 ||
 	    place->mount->view->covered_dir_can_be_renamed ||

@@ -122,7 +122,7 @@ int overlays_read_mount_points(struct overlays *overlays)
 bool overlays_has_mount_below(const struct overlays *overlays, const char *host)
 {
 	for (size_t i = 0; i < overlays->points; i++) {
-		const char *rest = path_rest_below(overlays->point[i], host);
+		const char *rest = path_get_rest_below(overlays->point[i], host);
 
 		if (rest && *rest)
 			return true;

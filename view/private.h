@@ -94,7 +94,7 @@ struct view {
 	/* files of /proc that belong to no process; NULL: the program's /proc has them */
 	struct mount *proc_files_of_no_process;
 	struct facts *facts;      /* the generated files of /proc: facts.c */
-	bool has_own_network;         /* the network of the run is its own: view_set_network() */
+	bool has_own_network;         /* the network of the run is its own: view_set_network_files() */
 	struct terminals *terminals; /* the pseudoterminals: terminals.c; NULL only while the view is made */
 	struct view_mount_id {
 		uint64_t copy_id, id;
@@ -108,7 +108,7 @@ struct view {
 struct view_prefix {
 	const char *virt;
 	size_t virt_len; /* length of the whole path */
-	size_t start;    /* start of the last component of the prefix */
+	size_t last_component_start;    /* start of the last component of the prefix */
 	size_t len;      /* length of the prefix */
 	uint64_t hash;
 };
@@ -127,15 +127,16 @@ static inline bool view_extend_prefix(struct view_prefix *prefix)
 
 	if (prefix->len + 1 >= prefix->virt_len)
 		return false;
-	prefix->start = prefix->len + 1;
-	slash = memchr(prefix->virt + prefix->start, '/', prefix->virt_len - prefix->start);
+	prefix->last_component_start = prefix->len + 1;
+	slash = memchr(prefix->virt + prefix->last_component_start, '/',
+		       prefix->virt_len - prefix->last_component_start);
 	prefix->len = slash ? (size_t)(slash - prefix->virt) : prefix->virt_len;
-	len = prefix->len - prefix->start;
+	len = prefix->len - prefix->last_component_start;
 	if (len >= 8) {
-		memcpy(&head, prefix->virt + prefix->start, 8);
+		memcpy(&head, prefix->virt + prefix->last_component_start, 8);
 		memcpy(&tail, prefix->virt + prefix->len - 8, 8);
 	} else {
-		for (size_t i = prefix->start; i < prefix->len; i++)
+		for (size_t i = prefix->last_component_start; i < prefix->len; i++)
 			head = head << 8 | (unsigned char)prefix->virt[i];
 	}
 	/* Collisions are harmless: names are compared after a match. */
@@ -200,7 +201,7 @@ int view_add_file(struct view *view, const char *virt, const char *host, struct 
 		  const char *rule);
 /* Makes a mount be opened through fd (taken) from now on or, when `held` is not NULL, through that directory. */
 void view_replace_mount_fd(struct mount *mount, int fd, struct held_dir *held);
-void view_mounts_free(struct view *view);
+void view_free_mounts(struct view *view);
 
 /* ---- open.c, walk.c ---- */
 
@@ -230,7 +231,7 @@ int view_skeleton_add_entry(const struct view *view, const char *virt, mode_t ty
 /* Makes a file of the skeleton with this content, and its missing ancestors. */
 int view_skeleton_add_file(const struct view *view, const char *virt, const void *text, size_t len);
 /* As view_skeleton_add_entry, but also in a MOUNT_PRIVATE tree. Does nothing in a tree of the host. */
-int view_add_entry_of_listing(const struct view *view, const char *virt, mode_t type, const char *target);
+int view_add_listing_entry(const struct view *view, const char *virt, mode_t type, const char *target);
 /* Makes the stand-in directory of a place, and brings its entries up to date. */
 int view_refresh_standin(const struct place *place);
 /* Opens the stand-in directory of a place, which must exist. A descriptor owned by the caller, or -errno. */
@@ -280,7 +281,10 @@ static inline bool terminals_place_is_dev_pts(const struct place *place)
 {
 	return place->virt_len == place->mount->virt_len && !(place->mount->flags & MOUNT_FILE);
 }
-/* True for the slave of a pair that is not of the run. writes: also for every other name that a slave could have. */
+/*
+ * True for the slave of a pseudoterminal pair of the host that the run has not made. writes: true for every other
+ * number, too, whether or not the host has such a slave.
+ */
 bool terminals_place_is_foreign_slave(const struct place *place, bool writes);
 /* True when /dev/pts has an entry of this name. terminals_visit_entries calls `visit` for all entries. */
 bool terminals_dev_pts_has_name(const struct view *view,

@@ -173,7 +173,7 @@ bool proc_path_is_of_no_process(const char *rest)
 void proc_visit_machine_entries(const char *rest, void (*visit)(void *ctx, const char *name, mode_t type), void *ctx)
 {
 	for (const char *const *leaf = machine_leaf; *leaf; leaf++) {
-		const char *name = *rest ? path_rest_below(*leaf, rest) : *leaf;
+		const char *name = *rest ? path_get_rest_below(*leaf, rest) : *leaf;
 
 		if (name && *name && !strchr(name, '/'))
 			visit(ctx, name, proc_path_is_directory(*leaf) ? S_IFDIR : S_IFREG);

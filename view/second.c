@@ -9,7 +9,7 @@
 #include "view/private.h"
 
 /* The first mount at /proc. Later ones have only the files that belong to no process. */
-static struct mount *second_find_proc_mount(const struct view *view)
+static struct mount *second_view_find_proc_mount(const struct view *view)
 {
 	for (size_t i = 0; i < view->mount_count; i++)
 		if (view->mount[i]->flags & MOUNT_PROC)
@@ -19,8 +19,8 @@ static struct mount *second_find_proc_mount(const struct view *view)
 
 int view_share_proc_of_first_view(struct view *view, const struct view *first)
 {
-	struct mount *own = second_find_proc_mount(view);
-	const struct mount *proc = second_find_proc_mount(first);
+	struct mount *own = second_view_find_proc_mount(view);
+	const struct mount *proc = second_view_find_proc_mount(first);
 	int proc_fd, mount_fd;
 
 	if (!own || !proc)

@@ -270,7 +270,7 @@ static int skeleton_make_private_mount_entry(const struct place *place, mode_t t
 	return lstat(host, &there) == 0 ? 0 : view_make_entry(AT_FDCWD, host, type, target);
 }
 
-int view_add_entry_of_listing(const struct view *view, const char *virt, mode_t type, const char *target)
+int view_add_listing_entry(const struct view *view, const char *virt, mode_t type, const char *target)
 {
 	struct place place;
 
@@ -294,7 +294,7 @@ static size_t skeleton_find_missing_component(const struct skeleton_names *shown
 								      view_get_prefix_hash(&prefix));
 
 		if (!name)
-			return prefix.start;
+			return prefix.last_component_start;
 		if (!name->is_directory)
 			return 0;
 	}

@@ -364,7 +364,7 @@ static int terminals_add_ptmx(struct view *view)
 
 	if (view->terminals->own || (lstat("/dev/ptmx", &status) == 0 && S_ISLNK(status.st_mode))) {
 		r = view_add_node(view, "/dev/ptmx", NULL, "pts/ptmx");
-		return r < 0 ? r : view_add_entry_of_listing(view, "/dev/ptmx", S_IFLNK, "pts/ptmx");
+		return r < 0 ? r : view_add_listing_entry(view, "/dev/ptmx", S_IFLNK, "pts/ptmx");
 	}
 	held = view_find_held_dir(view, "/dev");
 	dev = held ? -1 : io_open_without_links("/dev", O_PATH | O_DIRECTORY);
@@ -372,7 +372,7 @@ static int terminals_add_ptmx(struct view *view)
 		return dev;
 	if (!held && !(held = view_add_held_dir(view, "/dev", dev)))
 		return -ENOMEM;
-	r = view_add_entry_of_listing(view, "/dev/ptmx", S_IFREG, NULL);
+	r = view_add_listing_entry(view, "/dev/ptmx", S_IFREG, NULL);
 	return r < 0 ? r : view_add_file(view, "/dev/ptmx", "/dev/ptmx", held, MOUNT_DEVICE | MOUNT_DEV_PTS, NULL);
 }
 
@@ -392,7 +392,7 @@ int terminals_add_to_view(struct view *view, int own_fd, bool run_has_mount_name
 		fd = io_open_without_links("/dev/pts", O_PATH | O_DIRECTORY);
 	if (!terminals_is_devpts(fd))
 		return 0;
-	r = view_add_entry_of_listing(view, "/dev/pts", S_IFDIR, NULL);
+	r = view_add_listing_entry(view, "/dev/pts", S_IFDIR, NULL);
 	if (r == 0)
 		r = view_add_mount(view, "/dev/pts", "/dev/pts", steal_fd(&fd), ".", flags, NULL);
 	if (r < 0)

@@ -28,7 +28,7 @@ struct task_table {
 	int host_pidns_fd; /* -1: there is no outer namespace, or the kernel is too old to ask it */
 	/* a pidfd of this number or above is not kept: many processes must not use up all descriptors */
 	int pidfd_kept_below;
-	unsigned processes_seen;
+	unsigned processes_seen_count;
 	struct {
 		unsigned changes;  /* a generation, never 0 */
 		unsigned changing; /* how many tasks are in a continued call that changes the limit */
@@ -276,7 +276,7 @@ struct task *task_table_find_task(struct task_table *tree, pid_t tid)
 												: &tree->transient_task;
 	}
 	if (task->tid == task->tgid) {
-		tree->processes_seen++;
+		tree->processes_seen_count++;
 		task->host_pid = task_table_get_host_pid(tree, task);
 	} else {
 		/* Adds the leader, too, and so counts the process. */
@@ -357,5 +357,5 @@ void task_table_visit_tasks(const struct task_table *tree, void (*visit)(struct 
 
 unsigned task_table_count_processes_seen(const struct task_table *tree)
 {
-	return tree->processes_seen;
+	return tree->processes_seen_count;
 }

@@ -62,7 +62,7 @@ struct mount {
 /* A path that was resolved in the view. Owns nothing. */
 struct place {
 	const struct mount *mount;
-	const char *rest; /* path below mount->fd; points into virt or mount->base */
+	const char *rest; /* path below mount->fd; points into virt or mount->path_below_fd */
 	size_t virt_len;
 	bool is_magic_link; /* the object has no virtual path; rest is its PID/fd/N below /proc */
 	char virt[PATH_MAX];
@@ -119,7 +119,7 @@ int view_add_tty_terminal(struct view *view, int terminal_fd);
  * and they are borrowed while the view exists. With count 0, the files of the kernel: for a run with a network and pid
  * namespace of its own. Before this call there is no such directory.
  */
-void view_set_network(struct view *view, const struct view_provided_file *file, size_t count);
+void view_set_network_files(struct view *view, const struct view_provided_file *file, size_t count);
 
 /*
  * Opens the terminal of the run with this number (minor device number of the slave), as /dev/tty does. A descriptor

@@ -12,7 +12,7 @@ struct path_walk {
 	unsigned flags;
 	int links_followed;
 	struct place *place; /* its virt is the canonical path so far */
-	const char *remaining_path;    /* the rest of the path, in `text` */
+	const char *remaining_path;    /* the part of the path that is not resolved yet */
 	char text[PATH_MAX * 2];
 };
 

@@ -125,7 +125,7 @@ static void home_put_grant_options(struct home_advice *advice, const char *below
 static bool home_add_directory(struct home_advice *advice, const char *dir, const char *program)
 {
 	_cleanup_free_ char *real = realpath(dir, NULL);
-	const char *below = path_rest_below(dir, advice->home);
+	const char *below = path_get_rest_below(dir, advice->home);
 
 	if (!real || !below || !*below || (program && !home_has_program(dir, program)))
 		return false;

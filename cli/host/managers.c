@@ -78,7 +78,7 @@ static bool managers_path_contains_prefix(const char *root, const char *below, c
 				       char **ret_place)
 {
 	_cleanup_free_ char *path = cli_format("%s/%s", root, below), *real = path ? realpath(path, NULL) : NULL;
-	const char *rest = real ? path_rest_below(prefix, real) : NULL;
+	const char *rest = real ? path_get_rest_below(prefix, real) : NULL;
 
 	if (!rest || itself == (*rest != '\0'))
 		return false;

@@ -18,7 +18,7 @@ static bool places_path_is_writable(const struct writable_places *places, const 
 
 static bool places_path_is_in_workdir(const struct writable_places *places, const char *host)
 {
-	const char *rest = places->workdir ? path_rest_below(host, places->workdir) : NULL;
+	const char *rest = places->workdir ? path_get_rest_below(host, places->workdir) : NULL;
 
 	return rest && *rest;
 }

@@ -57,7 +57,7 @@ int fold_deny_secrets(struct draft *draft, const struct needs *needs, const stru
 	int r = 0;
 
 	while (walk && r == 0 && entries++ < FOLD_SCANNED_ENTRIES_MAX && (entry = fts_read(walk))) {
-		const char *rest = path_rest_below(entry->fts_path, context->workdir_host);
+		const char *rest = path_get_rest_below(entry->fts_path, context->workdir_host);
 
 		if (rest && *rest && entry->fts_info != FTS_DP)
 			r = deny_if_secret_entry(draft, needs, context, entry, rest);

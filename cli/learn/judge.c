@@ -242,7 +242,7 @@ static void judge_count_files_of_mount(const struct judge *judge, const struct p
 	FTSENT *entry;
 
 	while (walk && *granted < LEARN_COUNTED_FILES_MAX && (entry = fts_read(walk))) {
-		const char *rest = path_rest_below(entry->fts_path, mount->host_path);
+		const char *rest = path_get_rest_below(entry->fts_path, mount->host_path);
 		int len;
 
 		if (!rest || entry->fts_info == FTS_DP)

@@ -18,7 +18,7 @@
 
 const char *rules_get_rest_in_workdir(const struct fold_context *context, const char *path)
 {
-	return context->workdir ? path_rest_below(path, context->workdir) : NULL;
+	return context->workdir ? path_get_rest_below(path, context->workdir) : NULL;
 }
 
 void rules_get_host_path(const struct fold_context *context, const char *path, char host[PATH_MAX])
@@ -49,7 +49,7 @@ const char *rules_get_name(const struct fold_context *context, const struct need
 static char *rules_write_path(const struct fold_context *context, const char *path)
 {
 	const char *rest = rules_get_rest_in_workdir(context, path), *home = context->home;
-	const char *in_home = home && home[1] ? path_rest_below(path, home) : NULL;
+	const char *in_home = home && home[1] ? path_get_rest_below(path, home) : NULL;
 
 	if (rest)
 		return pattern_escape("@workdir", rest);

@@ -68,7 +68,7 @@ static int scan_keep_if_most_sensitive(struct scan_found *found, const char *pat
 /* Returns the path in the view of a path of the host that the scan visits. */
 static const char *scan_get_virt(const struct scan *scan, const char *path, char buffer[PATH_MAX])
 {
-	const char *rest = scan->virt ? path_rest_below(path, scan->root) : NULL;
+	const char *rest = scan->virt ? path_get_rest_below(path, scan->root) : NULL;
 
 	if (!rest)
 		return path;

@@ -33,11 +33,11 @@ static mode_t tier_get_file_type(void *ctx, const char *path)
 /* Returns the part of a path below the user's, root's or any other home directory. NULL: the path is in none. */
 static const char *tier_get_rest_in_home(const char *home, const char *path)
 {
-	const char *rest = home && home[1] ? path_rest_below(path, home) : NULL, *slash;
+	const char *rest = home && home[1] ? path_get_rest_below(path, home) : NULL, *slash;
 
-	if (rest || (rest = path_rest_below(path, "/root")))
+	if (rest || (rest = path_get_rest_below(path, "/root")))
 		return rest;
-	rest = path_rest_below(path, "/home");
+	rest = path_get_rest_below(path, "/home");
 	slash = rest ? strchr(rest, '/') : NULL;
 	return slash ? slash + 1 : NULL;
 }

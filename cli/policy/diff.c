@@ -53,8 +53,8 @@ static bool diff_confirm_witness(struct policy *const policy[2], struct diff_wit
 		struct why_answer answer;
 		const char *wrong;
 
-		if (why_ask(policy[side], diff_find_kind(witness->why_option), witness->why_argument, &answer, NULL,
-			    &wrong) < 0)
+		if (why_ask(policy[side], diff_find_kind(witness->callgate_why_option), witness->callgate_why_argument,
+			    &answer, NULL, &wrong) < 0)
 			return false;
 		asked[side] = (struct diff_answer){diff_get_level(answer.verdict, answer.reason), answer.verdict,
 						   answer.rule, answer.reason};
@@ -99,7 +99,8 @@ static void diff_print_group(struct buf *text, const struct policy_diff *diff, s
 	for (size_t i = first; i < diff->witness_count && shown < DIFF_EXAMPLES_SHOWN_MAX; i++) {
 		if (!diff_witnesses_agree(&diff->witness[first], &diff->witness[i]))
 			continue;
-		buf_printf(text, "    %s %s\n", diff->witness[i].why_option, diff->witness[i].why_argument);
+		buf_printf(text, "    %s %s\n", diff->witness[i].callgate_why_option,
+			   diff->witness[i].callgate_why_argument);
 		shown++;
 	}
 }
@@ -129,8 +130,8 @@ static json_t *diff_make_group_json(const struct policy_diff *diff, size_t first
 
 	for (size_t i = first; i < diff->witness_count && json_array_size(asked) < DIFF_EXAMPLES_SHOWN_MAX; i++)
 		if (diff_witnesses_agree(witness, &diff->witness[i]))
-			(void)json_array_append_new(asked, json_pack("{s:s}", diff->witness[i].why_option,
-								     diff->witness[i].why_argument));
+			(void)json_array_append_new(asked, json_pack("{s:s}", diff->witness[i].callgate_why_option,
+								     diff->witness[i].callgate_why_argument));
 	return json_pack("{s:s, s:o, s:o, s:o}", "op", witness->op, "first",
 			 diff_make_answer_json(&witness->answer[0]), "second",
 			 diff_make_answer_json(&witness->answer[1]), "witnesses", asked);

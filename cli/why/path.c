@@ -38,7 +38,7 @@ static void why_follow_host_links(const struct policy *policy, struct why_path *
 	mounts = policy_get_mounts(policy, &count);
 	for (size_t i = count; i-- > 0;) {
 		const char *rest =
-			mounts[i].kind == POLICY_MOUNT_TREE ? path_rest_below(real, mounts[i].host_path) : NULL;
+			mounts[i].kind == POLICY_MOUNT_TREE ? path_get_rest_below(real, mounts[i].host_path) : NULL;
 
 		if (!rest)
 			continue;

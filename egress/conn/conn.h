@@ -35,7 +35,7 @@ struct conn_mode {
 	const char *name;   /* name of the mode in audit records */
 	size_t state_size;  /* size of conn->state, which is zeroed before the first pump; 0: no state */
 	uint64_t first_timeout_ms;  /* time limit of the mode's first phase; 0: pump sets it */
-	const char *first_timeout_cause; /* cause in the close record if limit_ms expires */
+	const char *first_timeout_cause; /* cause in the close record if first_timeout_ms expires */
 	/*
 	 * Makes all progress that is possible, then sets what to wait for (channel_set_events on both ends). Called
 	 * when an end is ready, a record is acknowledged, the upstream is connected or a budget allows bytes again.
@@ -56,7 +56,8 @@ struct conn {
 	struct channel client, upstream; /* watch.fd is -1 while not connected */
 	const struct conn_mode *mode;
 	void *state;             /* the mode's state; owned */
-	struct timer phase_timer; /* limits the present phase (handshake, head, idle); may fire before deadline_ns */
+	/* limits the present phase (handshake, head, idle); may fire before phase_deadline_ns */
+	struct timer phase_timer;
 	uint64_t phase_deadline_ns;
 	const char *timeout_cause; /* cause in the close record if the deadline passes */
 	struct timer pump_timer; /* timer of conn_pump_mode_after() */

@@ -9,7 +9,7 @@
 
 struct loop;
 
-/* The structure that has this member. */
+/* container_of: the structure of a type that contains a member, by a pointer to the member. */
 #define container_of(pointer, type, member) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 /* A descriptor that the loop watches. Embedded in its owner. fd -1: not watched. */

@@ -230,7 +230,7 @@ static void flow_send_or_queue_datagram(struct udp_flow *flow, const uint8_t *da
 
 	flow->last_active_ns = loop_get_now_ns(flow->relay->egress->loop);
 	if (flow_is_open(flow)) {
-		(void)flow_send_datagram(flow, data, len); /* the caller checks relay->closed */
+		(void)flow_send_datagram(flow, data, len); /* the caller checks relay->is_closed */
 		return;
 	}
 	copy = flow->waiting_datagram_count < UDP_FLOW_WAITING_DATAGRAMS_MAX ? malloc(len + 1) : NULL;

@@ -21,7 +21,7 @@ struct dns_verdict {
 	const char *rule_label;           /* label of the deciding rule; may be NULL */
 	char host[NET_HOST_MAX];     /* canonical name; "": none */
 	const struct net_rule *rule; /* the rule that allows the name */
-	/* the answer has the addresses of `index`, which the supervisor has to know before the program */
+	/* the answer has the addresses of `pool_index`. The supervisor must know them before the program does. */
 	bool has_pool_addresses;
 	uint32_t pool_index;
 	bool uses_real_addresses; /* there is no answer yet: the rule asks for real addresses (dns_judge_addresses) */

@@ -71,7 +71,7 @@ static int out_send_or_queue(struct bytes *out, struct channel *to, const char *
 	return bytes_add(out, part, len);
 }
 
-int http1_forward_body(struct http1_body *body, enum http1_framing as, struct bytes *in, struct bytes *out,
+int http1_forward_body(struct http1_body *body, enum http1_framing framing, struct bytes *in, struct bytes *out,
 		    struct channel *to)
 {
 	int error = 0;
@@ -84,11 +84,11 @@ int http1_forward_body(struct http1_body *body, enum http1_framing as, struct by
 		if (used < 0)
 			return (int)used;
 		if (len)
-			error = as == HTTP1_CHUNKED ? out_add_chunk(out, part, len) : out_send_or_queue(out, to, part,
-													len);
+			error = framing == HTTP1_CHUNKED ? out_add_chunk(out, part, len)
+							 : out_send_or_queue(out, to, part, len);
 		bytes_drop(in, (size_t)used);
 	}
-	if (!error && body->has_ended && as == HTTP1_CHUNKED)
+	if (!error && body->has_ended && framing == HTTP1_CHUNKED)
 		error = bytes_add(out, HTTP1_CHUNK_LAST, strlen(HTTP1_CHUNK_LAST));
 	return error ? error : http1_flush_output(out, to);
 }

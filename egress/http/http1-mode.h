@@ -72,10 +72,10 @@ int http1_fill_input(struct conn *conn, bool from_client);
 /* Sends as much as possible; the rest stays in `out`. 0 or -errno. */
 int http1_flush_output(struct bytes *out, struct channel *to);
 /*
- * Forwards the bytes of a body in `in`, with the framing `as`. 0; -EBADMSG or -EMSGSIZE: malformed (the bytes before
+ * Forwards the bytes of a body in `in`, with `framing`. 0; -EBADMSG or -EMSGSIZE: malformed (the bytes before
  * were sent); -ENOMEM; -errno of writing.
  */
-int http1_forward_body(struct http1_body *body, enum http1_framing as, struct bytes *in, struct bytes *out,
+int http1_forward_body(struct http1_body *body, enum http1_framing framing, struct bytes *in, struct bytes *out,
 		    struct channel *to);
 /* Close the connection; http1_close_after_error: after an error of http1_fill_input. Return HTTP1_STEP_CONN_ENDED. */
 enum http1_step http1_close_conn(struct conn *conn, const char *cause, const char *reason, bool abort);

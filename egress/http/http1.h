@@ -42,7 +42,8 @@ struct http1_head {
 	struct http_field field[HTTP_FIELDS_MAX];
 	size_t field_count;
 	enum http1_framing framing;
-	uint64_t content_length;        /* Content-Length, if has_length; also if there is no body (HEAD, 304) */
+	/* Content-Length, if has_content_length; also if there is no body (HEAD, 304) */
+	uint64_t content_length;
 	bool has_content_length;
 	bool wants_keep_alive;   /* the connection persists after this message */
 	bool asks_for_websocket; /* an upgrade to a websocket was requested or accepted */

@@ -166,8 +166,8 @@ static bool copy_text(char *to, size_t cap, const char *from)
 }
 
 /*
- * Fills stream->asked from the pseudo-header fields, which nghttp2 has checked to be unique. NULL, or the code of a
- * refusal's reason.
+ * Fills stream->request_to_judge from the pseudo-header fields, which nghttp2 has checked to be unique. NULL, or the
+ * code of a refusal's reason.
  */
 static const char *http2_read_request(struct http2_stream *stream)
 {

@@ -31,7 +31,7 @@ struct http2_head {
 	/* owned, HTTP_HEAD_BYTES_MAX bytes: names and values, each NUL-terminated; NULL: there is no field */
 	char *field_text;
 	size_t field_text_len;
-	struct http_field field[HTTP_FIELDS_MAX]; /* these borrow from `text` */
+	struct http_field field[HTTP_FIELDS_MAX]; /* names and values point into `field_text` */
 	size_t field_count;
 	bool is_too_large;
 };
@@ -51,7 +51,8 @@ struct http2_stream {
 	struct http2_stream *next;
 	int32_t client_id, upstream_id; /* ids in the two sessions; -1: no stream there */
 	enum http2_phase phase;
-	struct http2_head request, response, trailers; /* response: an interim response until `status` is set */
+	/* response: an interim response until `response_status` is set */
+	struct http2_head request, response, trailers;
 	struct http2_body up, down;
 	/* the program closed the stream while its record was awaited; freed when that is acknowledged */
 	bool closed_while_awaiting_ack;
@@ -82,7 +83,7 @@ struct http2_state {
 struct http2_stream *http2_stream_create(struct http2_state *http2, int32_t client_id);
 /* Removes a stream from http2->streams, no longer waits for its record, and frees the stream. */
 void http2_stream_free(struct http2_stream *stream);
-/* Adds a header field. 0 or -ENOMEM; beyond HTTP_HEAD_BYTES_MAX or HTTP_FIELDS_MAX only sets too_large. */
+/* Adds a header field. 0 or -ENOMEM; beyond HTTP_HEAD_BYTES_MAX or HTTP_FIELDS_MAX only sets is_too_large. */
 int http2_head_add_field(struct http2_head *head, const uint8_t *name, size_t name_len, const uint8_t *value,
 		   size_t value_len);
 /* The value of the first field of that name, or NULL. Borrowed. */

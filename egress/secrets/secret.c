@@ -23,7 +23,7 @@
 #define PLACEHOLDER_RANDOM_BYTES 16
 
 struct secret {
-	const struct net_secret *of; /* the secret's definition in the policy */
+	const struct net_secret *definition; /* the secret's definition in the policy */
 	char *value;                 /* a mapping of SECRET_VALUE_MAX bytes; NULL: the value was forgotten */
 	size_t len;
 	char placeholder[SECRET_PLACEHOLDER_SIZE];
@@ -223,7 +223,7 @@ static const char *secret_check_value(struct secret *secret)
 
 static const char *secret_read_value(struct secret *secret)
 {
-	const char *from = secret->of->value_source, *why;
+	const char *from = secret->definition->value_source, *why;
 
 	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
 		size_t len = strlen(sources[i].prefix);
@@ -283,7 +283,7 @@ static int secret_make_placeholder(struct secret *secret)
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return -EIO;
 	at = (size_t)snprintf(secret->placeholder, sizeof(secret->placeholder), PLACEHOLDER_PREFIX "%.40s-",
-			      secret->of->name);
+			      secret->definition->name);
 	for (size_t i = 0; i < sizeof(random); i++)
 		at += (size_t)snprintf(secret->placeholder + at, sizeof(secret->placeholder) - at, "%02x", random[i]);
 	secret->placeholder_len = at;
@@ -292,12 +292,12 @@ static int secret_make_placeholder(struct secret *secret)
 _Static_assert(sizeof(PLACEHOLDER_PREFIX) + 40 + 1 + 2 * PLACEHOLDER_RANDOM_BYTES <= SECRET_PLACEHOLDER_SIZE,
 	       "a placeholder fits");
 
-static int secret_load(struct secret *secret, const struct net_secret *of, struct policy_error *ret_error)
+static int secret_load(struct secret *secret, const struct net_secret *definition, struct policy_error *ret_error)
 {
 	const char *why = "no memory", *system = "";
 	int error = ENOMEM;
 
-	secret->of = of;
+	secret->definition = definition;
 	secret->value = secret_allocate_value();
 	if (secret->value && (why = secret_read_value(secret)))
 		error = errno;
@@ -310,8 +310,9 @@ static int secret_load(struct secret *secret, const struct net_secret *of, struc
 	if (strstr(why, "cannot")) /* only texts with "cannot" need the text of errno */
 		system = strerror(error);
 	/* The command is left out, because its text may contain a secret. */
-	(void)snprintf(ret_error->text, sizeof(ret_error->text), "secret %s: from \"%.200s\": %s%s%s%s", of->name,
-		       strncmp(of->value_source, "command:", 8) ? of->value_source : "command:", why,
+	(void)snprintf(ret_error->text, sizeof(ret_error->text), "secret %s: from \"%.200s\": %s%s%s%s",
+		       definition->name,
+		       strncmp(definition->value_source, "command:", 8) ? definition->value_source : "command:", why,
 		       *system ? " (" : "", system, *system ? ")" : "");
 	return -error;
 }
@@ -364,10 +365,10 @@ int secrets_bind_to_policy(struct secrets *secrets, const struct policy *policy)
 	for (size_t i = 0; i < count; i++) {
 		struct secret *secret = &secrets->item[i];
 
-		if (strcmp(secret->of->name, list[i].name) != 0 ||
-		    strcmp(secret->of->value_source, list[i].value_source) != 0)
+		if (strcmp(secret->definition->name, list[i].name) != 0 ||
+		    strcmp(secret->definition->value_source, list[i].value_source) != 0)
 			return -ESTALE;
-		secret->of = &list[i];
+		secret->definition = &list[i];
 		if (secret_make_placeholder(secret) < 0)
 			return -EIO;
 	}
@@ -396,13 +397,13 @@ int secrets_send(struct secrets *secrets, int fd)
 	return 0;
 }
 
-static int secret_receive(struct secret *secret, const struct net_secret *of, int fd)
+static int secret_receive(struct secret *secret, const struct net_secret *definition, int fd)
 {
 	struct iovec part[2];
 	struct msghdr message;
 	ssize_t got;
 
-	secret->of = of;
+	secret->definition = definition;
 	secret->value = secret_allocate_value();
 	if (!secret->value)
 		return -ENOMEM;
@@ -462,7 +463,7 @@ size_t secrets_get_count(const struct secrets *secrets)
 
 const char *secrets_get_name(const struct secrets *secrets, size_t index)
 {
-	return secrets->item[index].of->name;
+	return secrets->item[index].definition->name;
 }
 
 const char *secrets_get_placeholder(const struct secrets *secrets, size_t index)
@@ -500,7 +501,8 @@ static int writer_allocate(struct secret_text_writer *writer)
 static const struct secret *secrets_find_by_name(const struct secrets *secrets, const char *name, size_t len)
 {
 	for (size_t i = 0; secrets && i < secrets->count; i++)
-		if (strlen(secrets->item[i].of->name) == len && !memcmp(secrets->item[i].of->name, name, len))
+		if (strlen(secrets->item[i].definition->name) == len &&
+		    !memcmp(secrets->item[i].definition->name, name, len))
 			return &secrets->item[i];
 	return NULL;
 }
@@ -520,7 +522,7 @@ static int secrets_write_template(const struct secrets *secrets, const char *tem
 		secret = template[1 + name] ? secrets_find_by_name(secrets, template + 1, name) : NULL;
 		if (!secret)
 			return -ENOENT;
-		if (!secret->value || !net_secret_allows_host(secret->of, host))
+		if (!secret->value || !net_secret_allows_host(secret->definition, host))
 			return -EACCES;
 		writer_put(writer, secret->value, secret->len);
 		template += name + 2;
@@ -550,7 +552,7 @@ static const struct secret *secrets_find_by_placeholder(const struct secrets *se
 
 		if (secret->value && secret->placeholder_len <= len &&
 		    !memcmp(secret->placeholder, text, secret->placeholder_len) &&
-		    net_secret_allows_host(secret->of, host))
+		    net_secret_allows_host(secret->definition, host))
 			return secret;
 	}
 	return NULL;

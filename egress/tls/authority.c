@@ -41,23 +41,23 @@ enum der_tag {
 /* A DER text that is written from its end to its beginning, because a length comes before what it measures. */
 struct der {
 	uint8_t bytes[DER_BYTES_MAX];
-	size_t start; /* the text begins here, and ends with `bytes` */
+	size_t content_start; /* the text begins here, and ends with `bytes` */
 	bool has_overflowed;
 };
 
 static size_t der_get_len(const struct der *der)
 {
-	return sizeof(der->bytes) - der->start;
+	return sizeof(der->bytes) - der->content_start;
 }
 
 static void der_put(struct der *der, const void *bytes, size_t len)
 {
-	if (len > der->start) {
+	if (len > der->content_start) {
 		der->has_overflowed = true;
 		return;
 	}
-	der->start -= len;
-	memcpy(der->bytes + der->start, bytes, len);
+	der->content_start -= len;
+	memcpy(der->bytes + der->content_start, bytes, len);
 }
 
 /* Puts tag and length before what was written since the text had `before` bytes. */
@@ -221,7 +221,7 @@ static bool authority_put_signature(struct der *der, const struct ecc_scalar *ke
 	bool fits;
 
 	sha256_init(&hash);
-	sha256_update(&hash, der_get_len(what), what->bytes + what->start);
+	sha256_update(&hash, der_get_len(what), what->bytes + what->content_start);
 	sha256_digest(&hash, sizeof(digest), digest);
 	dsa_signature_init(&signature);
 	ecdsa_sign(key, failed, authority_get_random, sizeof(digest), digest, &signature);
@@ -245,7 +245,7 @@ static int authority_write_pem(const struct der *der, char pem[AUTHORITY_PEM_SIZ
 
 	if (der->has_overflowed)
 		return -EMSGSIZE;
-	base64_encode_raw(digits, len, der->bytes + der->start);
+	base64_encode_raw(digits, len, der->bytes + der->content_start);
 	used = (size_t)snprintf(pem, AUTHORITY_PEM_SIZE, "-----BEGIN CERTIFICATE-----\n");
 	for (size_t at = 0; at < count; at += 64)
 		used += (size_t)snprintf(pem + used, AUTHORITY_PEM_SIZE - used, "%.*s\n",
@@ -291,7 +291,7 @@ static bool authority_export_pair(const struct ecc_scalar *key, const struct ecc
 static int authority_sign(const struct ecc_scalar *key, const uint8_t point[POINT_BYTES], const char *run_id,
 			  bool *failed, char pem[AUTHORITY_PEM_SIZE])
 {
-	struct der certificate = {.start = DER_BYTES_MAX}, part = {.start = DER_BYTES_MAX};
+	struct der certificate = {.content_start = DER_BYTES_MAX}, part = {.content_start = DER_BYTES_MAX};
 	char common_name[COMMON_NAME_MAX + 1];
 	uint8_t serial[SERIAL_BYTES];
 
@@ -301,7 +301,7 @@ static int authority_sign(const struct ecc_scalar *key, const uint8_t point[POIN
 	if (part.has_overflowed || !authority_put_signature(&certificate, key, &part, failed))
 		return -EMSGSIZE;
 	der_put(&certificate, signature_algorithm, sizeof(signature_algorithm));
-	der_put(&certificate, part.bytes + part.start, der_get_len(&part));
+	der_put(&certificate, part.bytes + part.content_start, der_get_len(&part));
 	der_wrap(&certificate, DER_SEQUENCE, 0);
 	return authority_write_pem(&certificate, pem);
 }

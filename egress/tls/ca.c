@@ -26,7 +26,7 @@
 struct leaf_certificate {
 	char host[NET_HOST_MAX];
 	X509 *certificate; /* NULL: the entry is free */
-	uint64_t last_use; /* value of ca->clock when it was last used; the smallest is replaced first */
+	uint64_t last_use; /* value of ca->use_counter when it was last used; the smallest is replaced first */
 };
 
 struct ca {

@@ -38,12 +38,12 @@ static void intercept_await_bytes(struct channel *from, struct channel *other)
 }
 
 /* Where a protocol is in a list such as "h2,http/1.1"; NULL: it is not there. */
-static const char *alpn_find_protocol(const char *list, const char *name)
+static const char *alpn_find_protocol(const char *alpn_list, const char *name)
 {
-	for (size_t len; *list; list += len + (list[len] == ',')) {
-		len = strcspn(list, ",");
-		if (len == strlen(name) && !memcmp(list, name, len))
-			return list;
+	for (size_t len; *alpn_list; alpn_list += len + (alpn_list[len] == ',')) {
+		len = strcspn(alpn_list, ",");
+		if (len == strlen(name) && !memcmp(alpn_list, name, len))
+			return alpn_list;
 	}
 	return NULL;
 }
@@ -74,7 +74,7 @@ static bool client_start_tls(struct conn *conn, const char *alpn)
 	return true;
 }
 
-static bool client_shake_hands(struct conn *conn)
+static bool client_continue_handshake(struct conn *conn)
 {
 	static const int now = 1;
 	char text[TLS_ERROR_SIZE];
@@ -159,7 +159,7 @@ static void refusal_pump(struct conn *conn)
 	int error = -EAGAIN;
 
 	channel_set_events(&conn->upstream, false, false);
-	if ((!conn->client.ssl && !client_start_tls(conn, refusal->alpn)) || !client_shake_hands(conn))
+	if ((!conn->client.ssl && !client_start_tls(conn, refusal->alpn)) || !client_continue_handshake(conn))
 		return;
 	more = refusal_discard_input(conn, refusal);
 	if (refusal->program_sent_bytes && !conn->client.fin_was_sent) {
@@ -175,9 +175,9 @@ static void refusal_pump(struct conn *conn)
 		channel_set_events(&conn->client, true, refusal->program_sent_bytes && !conn->client.fin_was_sent);
 }
 
-static void refusal_start(struct conn *conn, const char *list, const char *text)
+static void refusal_start(struct conn *conn, const char *alpn_list, const char *text)
 {
-	bool http1 = !*list || alpn_find_protocol(list, "http/1.1");
+	bool http1 = !*alpn_list || alpn_find_protocol(alpn_list, "http/1.1");
 	struct tls_refusal *refusal = calloc(1, sizeof(*refusal));
 	_cleanup_buf_ struct buf buf = {0};
 
@@ -191,7 +191,7 @@ static void refusal_start(struct conn *conn, const char *list, const char *text)
 		conn_close(conn, "refused", "upstream_tls", true);
 		return;
 	}
-	refusal->alpn = !*list ? "" : http1 ? "http/1.1" : "h2";
+	refusal->alpn = !*alpn_list ? "" : http1 ? "http/1.1" : "h2";
 	refusal_pump(conn);
 }
 
@@ -209,10 +209,10 @@ static bool upstream_start_tls(struct conn *conn)
 }
 
 /* Makes one step of the server's handshake. False: it waits, or it has failed and refusal_start() was called. */
-static bool upstream_shake_hands(struct conn *conn)
+static bool upstream_continue_handshake(struct conn *conn)
 {
 	char text[TLS_ERROR_SIZE], chosen[sizeof(conn->alpn)];
-	const char *list;
+	const char *alpn_list;
 	int error;
 
 	if (SSL_is_init_finished(conn->upstream.ssl))
@@ -222,15 +222,15 @@ static bool upstream_shake_hands(struct conn *conn)
 		intercept_await_bytes(&conn->upstream, &conn->client);
 		return false;
 	}
-	list = alpn_list_judgeable_protocols(conn);
+	alpn_list = alpn_list_judgeable_protocols(conn);
 	if (error) {
 		(void)tls_describe_error(conn->upstream.ssl, false, error, text);
-		refusal_start(conn, list, text);
+		refusal_start(conn, alpn_list, text);
 		return false;
 	}
 	tls_get_chosen_alpn(conn->upstream.ssl, chosen, sizeof(chosen));
-	if (*chosen && !alpn_find_protocol(list, chosen)) { /* OpenSSL does not check this */
-		refusal_start(conn, list, "the server chose a protocol that was not offered");
+	if (*chosen && !alpn_find_protocol(alpn_list, chosen)) { /* OpenSSL does not check this */
+		refusal_start(conn, alpn_list, "the server chose a protocol that was not offered");
 		return false;
 	}
 	memcpy(conn->alpn, chosen, sizeof(conn->alpn));
@@ -270,8 +270,8 @@ static void tls_pump(struct conn *conn)
 		refusal_pump(conn);
 		return;
 	}
-	if ((!conn->upstream.ssl && !upstream_start_tls(conn)) || !upstream_shake_hands(conn) ||
-	    (!conn->client.ssl && !client_start_tls(conn, conn->alpn)) || !client_shake_hands(conn) ||
+	if ((!conn->upstream.ssl && !upstream_start_tls(conn)) || !upstream_continue_handshake(conn) ||
+	    (!conn->client.ssl && !client_start_tls(conn, conn->alpn)) || !client_continue_handshake(conn) ||
 	    !await_first_byte(conn))
 		return;
 	conn_switch_mode(conn, strcmp(conn->alpn, "h2") == 0 ? CONN_HTTP2 : CONN_HTTP1);
@@ -322,7 +322,10 @@ static void hello_judge_client_hello(struct conn *conn, struct hello_state *stat
 		conn_close(conn, "internal", "no_memory", true);
 		return;
 	}
-	/* With Encrypted ClientHello the server decides by the inner name; the outer name is the approved one. */
+	/*
+	 * With Encrypted ClientHello the SNI is the outer name. It is the approved one, and only its server can decrypt
+	 * the inner name.
+	 */
 	conn_switch_mode(conn, policy_net_intercepts_tls(conn->egress->policy, conn->host, conn->port) ? CONN_TLS
 			 : CONN_RELAY);
 }

@@ -31,8 +31,8 @@ struct diff_answer {
 
 struct diff_witness {
 	/* option of `callgate why`, without dashes: "open", "exec", "connect", "url", "listen" */
-	const char *why_option;
-	const char *why_argument;   /* argument of the option */
+	const char *callgate_why_option;
+	const char *callgate_why_argument;   /* argument of the option */
 	const char *op;     /* operation: "read", "write", "exec", "connect", "request", "listen" */
 	struct diff_answer answer[2]; /* answers of the first and of the second policy */
 };
@@ -79,7 +79,7 @@ struct diff_search {
 	struct policy_diff *diff;
 };
 
-/* Adds a witness if its answers differ. Copies witness->text. */
+/* Adds a witness if its answers differ. Copies witness->callgate_why_argument. */
 void diff_add_witness(struct diff_search *search, const struct diff_witness *witness);
 void diff_compare_paths(struct diff_search *search);
 void diff_compare_network(struct diff_search *search);

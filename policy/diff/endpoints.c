@@ -273,7 +273,11 @@ static void endpoints_compare_listen(struct diff_search *search)
 
 			endpoints_ask_listen(search, first);
 			endpoints_ask_listen(search, last);
-			if (last < UINT16_MAX) /* below a range, another one ends or there is no difference */
+			/*
+			 * ports with the same answers begin at `first`, or behind `last`, of some range: so one of each
+			 * kind is asked
+			 */
+			if (last < UINT16_MAX)
 				endpoints_ask_listen(search, last + 1);
 		}
 	}

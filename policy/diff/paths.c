@@ -126,8 +126,8 @@ static void paths_add_rest_of_glob(struct paths_search *paths, const struct rule
 static void paths_add_deny_below(struct paths_search *paths, const struct rule *rule, const char *anchor,
 				 const char *alias, const char *virt)
 {
-	const char *rest = anchor ? path_rest_below(anchor, alias) : NULL;
-	const char *above = path_rest_below(alias, anchor ? anchor : "/");
+	const char *rest = anchor ? path_get_rest_below(anchor, alias) : NULL;
+	const char *above = path_get_rest_below(alias, anchor ? anchor : "/");
 	char moved[PATH_MAX];
 
 	if (above && rule->pattern)

@@ -107,7 +107,7 @@ static void settings_add_object(struct settings_rows *rows, const char *key, con
 }
 
 /* Returns what identifies an item of a list: its path, its endpoint, or the text itself. */
-static const char *settings_name_item(struct arena *arena, const json_t *item)
+static const char *settings_make_item_name(struct arena *arena, const json_t *item)
 {
 	static const char *const members[] = {"path", "from", "host", NULL};
 	const json_t *port = json_object_get(item, "port"), *paths = json_object_get(item, "paths"),
@@ -127,13 +127,14 @@ static const char *settings_name_item(struct arena *arena, const json_t *item)
 }
 
 /* Names an item of a list. Several rules for one endpoint are told apart by a number. */
-static const char *settings_name_uniquely(struct settings_rows *rows, const char *key, const json_t *list, size_t at)
+static const char *settings_make_unique_item_name(struct settings_rows *rows, const char *key, const json_t *list,
+						  size_t at)
 {
-	const char *name = settings_name_item(rows->arena, json_array_get(list, at));
+	const char *name = settings_make_item_name(rows->arena, json_array_get(list, at));
 	unsigned before = 0;
 
 	for (size_t i = 0; i < at; i++)
-		before += strcmp(settings_name_item(rows->arena, json_array_get(list, i)), name) == 0;
+		before += strcmp(settings_make_item_name(rows->arena, json_array_get(list, i)), name) == 0;
 	return before ? arena_printf(rows->arena, "%s[%s#%u]", key, name, before + 1)
 		      : arena_printf(rows->arena, "%s[%s]", key, name);
 }
@@ -145,7 +146,7 @@ static void settings_add_value(struct settings_rows *rows, const char *key, cons
 	} else if (json_is_array(value)) {
 		shape = arena_printf(rows->arena, "%s[]", shape);
 		for (size_t i = 0; i < json_array_size(value); i++)
-			settings_add_value(rows, settings_name_uniquely(rows, key, value, i), shape,
+			settings_add_value(rows, settings_make_unique_item_name(rows, key, value, i), shape,
 					   json_array_get(value, i));
 	} else {
 		ARENA_APPEND(rows->arena, rows->row, rows->count, ((struct settings_row){key, shape, value}));

@@ -5,11 +5,12 @@
 #include <string.h>
 
 #define NAME_BYTES_MAX 255
-#define HASH_TABLE_SLOTS 65536  /* slots of the hash table of states: a power of two, at least twice WALK_STATES_MAX */
+/* slots of the hash table of states: a power of two, at least twice WALK_STATES_MAX */
+#define WALK_HASH_TABLE_SLOTS 65536
 #define WALK_FILLED_STARS_MAX 4  /* stars of a name, up to which every subset of stars is tried */
 #define WALK_WILD_PARTS_PAIRED_MAX 64 /* names with "*" at one state, up to which all pairs are tried */
 
-_Static_assert(HASH_TABLE_SLOTS >= 2 * WALK_STATES_MAX, "the table is never full");
+_Static_assert(WALK_HASH_TABLE_SLOTS >= 2 * WALK_STATES_MAX, "the table is never full");
 
 /* A position in a pattern: its part that must match the next name. */
 struct walk_position {
@@ -31,7 +32,7 @@ struct pattern_walk_search {
 	struct pattern_walk_state *last_queued; /* last state of the queue */
 	size_t state_count;
 	struct pattern_walk_state *draft_state; /* the state that is being made; has room for all positions */
-	const char *fresh_name;
+	const char *name_in_no_pattern;
 	const char **name; /* the names to try at the current state */
 	size_t name_count;
 };
@@ -140,12 +141,12 @@ static bool walk_queue_draft_state(struct pattern_walk_search *search, const cha
 {
 	const struct pattern_walk_state *draft = search->draft_state;
 	uint64_t stop = search->walk->facts_that_end_search;
-	size_t at = walk_hash_state(draft) % HASH_TABLE_SLOTS, bytes = walk_get_state_bytes(draft->position_count);
+	size_t at = walk_hash_state(draft) % WALK_HASH_TABLE_SLOTS, bytes = walk_get_state_bytes(draft->position_count);
 	struct pattern_walk_state *state;
 
 	if (stop && (draft->facts & stop) == stop)
 		return true;
-	for (; search->slot[at]; at = (at + 1) % HASH_TABLE_SLOTS)
+	for (; search->slot[at]; at = (at + 1) % WALK_HASH_TABLE_SLOTS)
 		if (walk_states_are_equal(search->slot[at], draft))
 			return true;
 	if (search->state_count == WALK_STATES_MAX)
@@ -241,7 +242,7 @@ static void walk_match_two_parts(const struct glob_part *a, const struct glob_pa
 }
 
 /* Adds the shortest name that matches two parts with "*", if one does; `filled`: with "x" where both have a star. */
-static void walk_add_name_of_both(struct pattern_walk_search *search, const struct glob_part *a,
+static void walk_add_name_matching_both(struct pattern_walk_search *search, const struct glob_part *a,
 				  const struct glob_part *b, bool filled)
 {
 	bool can[NAME_BYTES_MAX + 2][NAME_BYTES_MAX + 2];
@@ -269,7 +270,10 @@ static void walk_add_name_of_both(struct pattern_walk_search *search, const stru
 		walk_add_name(search, name, len);
 }
 
-/* Collects the names to try at a state. The fresh name is first, so that the simplest witnesses are found first. */
+/*
+ * Collects the names to try at a state. The name that no pattern has is first, so that the simplest witnesses are found
+ * first.
+ */
 static void walk_collect_names(struct pattern_walk_search *search, const struct pattern_walk_state *state)
 {
 	const struct glob_part *wild[WALK_WILD_PARTS_PAIRED_MAX];
@@ -277,7 +281,7 @@ static void walk_collect_names(struct pattern_walk_search *search, const struct 
 
 	search->name_count = 0;
 	search->name = NULL;
-	walk_add_name(search, search->fresh_name, strlen(search->fresh_name));
+	walk_add_name(search, search->name_in_no_pattern, strlen(search->name_in_no_pattern));
 	for (size_t i = 0; i < state->position_count; i++) {
 		const struct walk_position *place = &state->place[i];
 		const struct glob_part *part = &search->walk->pattern[place->pattern].glob.part[place->part];
@@ -288,8 +292,8 @@ static void walk_collect_names(struct pattern_walk_search *search, const struct 
 			continue;
 		walk_add_names_matching_part(search, part);
 		for (size_t j = 0; j < wilds; j++) {
-			walk_add_name_of_both(search, part, wild[j], false);
-			walk_add_name_of_both(search, part, wild[j], true);
+			walk_add_name_matching_both(search, part, wild[j], false);
+			walk_add_name_matching_both(search, part, wild[j], true);
 		}
 		if (wilds < WALK_WILD_PARTS_PAIRED_MAX)
 			wild[wilds++] = part;
@@ -297,7 +301,7 @@ static void walk_collect_names(struct pattern_walk_search *search, const struct 
 }
 
 /* Finds a name that no part of a pattern equals and, if possible, no part with a star within a name matches. */
-static const char *walk_find_fresh_name(const struct pattern_walk *walk)
+static const char *walk_find_name_in_no_pattern(const struct pattern_walk *walk)
 {
 	static const char *const names[] = {"x", "y", "new", "x1", "other", "zq0", "unnamed-7"};
 	size_t at = 0;
@@ -339,12 +343,12 @@ static bool walk_search_state(struct pattern_walk_search *search, const struct p
 
 bool walk_visit_paths(const struct pattern_walk *walk)
 {
-	struct pattern_walk_search search = {.walk = walk, .fresh_name = walk_find_fresh_name(walk)};
+	struct pattern_walk_search search = {.walk = walk, .name_in_no_pattern = walk_find_name_in_no_pattern(walk)};
 	size_t most = 0;
 
 	for (size_t i = 0; i < walk->pattern_count; i++)
 		most += walk->pattern[i].glob.part_count;
-	search.slot = arena_alloc(walk->arena, HASH_TABLE_SLOTS * sizeof(*search.slot));
+	search.slot = arena_alloc(walk->arena, WALK_HASH_TABLE_SLOTS * sizeof(*search.slot));
 	search.draft_state = arena_alloc(walk->arena, walk_get_state_bytes(most));
 	for (size_t i = 0; i < walk->pattern_count; i++)
 		walk_add_position(&search, (uint32_t)i, 0);

@@ -35,9 +35,11 @@ void diff_add_witness(struct diff_search *search, const struct diff_witness *wit
 	for (size_t i = 0; i < diff->witness_count; i++) {
 		if (!diff_witnesses_agree(&diff->witness[i], witness))
 			continue;
-		if (++same == DIFF_WITNESSES_MAX || strcmp(diff->witness[i].why_argument, witness->why_argument) == 0)
+		if (++same == DIFF_WITNESSES_MAX ||
+		    strcmp(diff->witness[i].callgate_why_argument, witness->callgate_why_argument) == 0)
 			return;
 	}
 	ARENA_APPEND(&diff->arena, diff->witness, diff->witness_count, *witness);
-	diff->witness[diff->witness_count - 1].why_argument = arena_dup(&diff->arena, witness->why_argument);
+	diff->witness[diff->witness_count - 1].callgate_why_argument =
+		arena_dup(&diff->arena, witness->callgate_why_argument);
 }

@@ -13,7 +13,7 @@ enum lifted_by { BY_NOTHING, BY_NAME, BY_PRIVATE };
 
 struct address_block {
 	unsigned char prefix[16];
-	unsigned bits;
+	unsigned prefix_bits;
 	enum lifted_by lift;
 	const char *reason;
 };
@@ -94,7 +94,7 @@ static const struct address_block *address_find_in_blocks(const struct address_b
 						  const unsigned char *address)
 {
 	for (size_t i = 0; i < count; i++)
-		if (address_has_prefix(address, blocks[i].prefix, blocks[i].bits))
+		if (address_has_prefix(address, blocks[i].prefix, blocks[i].prefix_bits))
 			return &blocks[i];
 	return NULL;
 }
@@ -128,7 +128,7 @@ static const struct address_block *address_find_v6(const unsigned char *address)
 {
 	static const struct address_block elsewhere = {.lift = BY_NAME, .reason = "reserved"};
 	const struct address_block *found = FIND_BLOCK(blocks_v6, address);
-	bool embedded = false, own = found && found->bits == 128; /* true for :: and ::1, which embed nothing */
+	bool embedded = false, own = found && found->prefix_bits == 128; /* true for :: and ::1, which embed nothing */
 	const struct address_block *inner = own ? NULL : address_find_embedded(address, &embedded);
 
 	if (own)

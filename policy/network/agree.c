@@ -126,6 +126,6 @@ void net_check_contradictions(struct compiler *compiler)
 			net_check_addresses(compiler, &network->fixed_host[j], &network->rule[i]);
 	}
 	for (size_t i = 0; i < network->secret_count && !compiler->is_incomplete;
-	     i++) /* the missing rules may have TLS */
+	     i++) /* incomplete: a rule that was left out as wrong may be one with TLS */
 		net_check_secret(compiler, &network->secret[i]);
 }

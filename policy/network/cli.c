@@ -16,7 +16,7 @@ struct net_cli {
 /* Adds a message about the current option. Always returns false. */
 static bool net_cli_fail(const struct net_cli *cli, const char *why)
 {
-	const int most = 300; /* of a long text, so that the reason fits in the message */
+	const int most = 300; /* a longer text is cut, so that the reason fits in the message */
 
 	policy_errors_add(cli->errors, "command line: %s %.*s: %s", cli->option, most, cli->text, why);
 	return false;

@@ -140,7 +140,10 @@ static bool net_compile_share_port(const struct net_rule *a, const struct net_ru
 	return false;
 }
 
-/* For --allow-private: also sets private_addresses in other rules of the same endpoint, which may be found first. */
+/*
+ * For --allow-private: also sets allows_private_addresses in other rules of the same endpoint, which may be found
+ * first.
+ */
 static void net_compile_apply_allow_private(struct policy_network *network)
 {
 	for (size_t i = 0; i < network->rule_count; i++) {

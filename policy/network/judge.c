@@ -95,13 +95,14 @@ static bool judge_has_port(const uint16_t *ports, size_t count, unsigned port)
 	return false;
 }
 
-/* Finds the deny rule for a host and port or, with `whole`, one for all ports of the host. NULL: none. */
-static const struct net_deny *judge_find_deny(const struct policy *policy, const char *host, unsigned port, bool whole)
+/* Finds the deny rule for a host and port or, with `all_ports`, one for all ports of the host. NULL: none. */
+static const struct net_deny *judge_find_deny(const struct policy *policy, const char *host, unsigned port,
+					      bool all_ports)
 {
 	for (size_t i = 0; i < policy->network.deny_count; i++) {
 		const struct net_deny *deny = &policy->network.deny[i];
 
-		if (deny->port_count && (whole || !judge_has_port(deny->port, deny->port_count, port)))
+		if (deny->port_count && (all_ports || !judge_has_port(deny->port, deny->port_count, port)))
 			continue;
 		if (net_host_matches(deny->host, host))
 			return deny;

@@ -146,23 +146,23 @@ static bool net_path_has_encoded_dots(const char *segment, size_t len)
 }
 
 /*
- * Ends a segment. "." is removed; ".." is removed with the segment before it; then *ret_gone is true and out ends in
- * "/". -EINVAL for a segment that only some servers take for a dot segment: they would see another path than was
- * judged.
+ * Ends a segment. "." is removed; ".." is removed with the segment before it; then *ret_segment_was_dropped is true and
+ * out ends in "/". -EINVAL for a segment that only some servers take for a dot segment: they would see another path
+ * than was judged.
  */
-static int net_path_end_segment(struct path_writer *writer, bool *ret_gone)
+static int net_path_end_segment(struct path_writer *writer, bool *ret_segment_was_dropped)
 {
 	const char *segment = writer->out + writer->segment_start;
 	size_t len = writer->len - writer->segment_start, dots = 0;
 
-	*ret_gone = false;
+	*ret_segment_was_dropped = false;
 	while (dots < len && segment[dots] == '.')
 		dots++;
 	if (dots < len || dots == 0 || dots > 2)
 		return net_path_has_encoded_dots(segment, len) ? -EINVAL : 0;
 	if (writer->segment_had_escaped_dot)
 		return -EINVAL;
-	*ret_gone = true;
+	*ret_segment_was_dropped = true;
 	writer->len = writer->segment_start;
 	if (dots == 1)
 		return 0;
@@ -174,9 +174,9 @@ static int net_path_end_segment(struct path_writer *writer, bool *ret_gone)
 	return 0;
 }
 
-static int net_path_begin_segment(struct path_writer *writer, bool gone)
+static int net_path_begin_segment(struct path_writer *writer, bool segment_was_dropped)
 {
-	int ret = gone ? 0 : net_path_put_char(writer, '/');
+	int ret = segment_was_dropped ? 0 : net_path_put_char(writer, '/');
 
 	writer->segment_start = writer->len;
 	writer->segment_had_escaped_dot = false;
@@ -186,15 +186,15 @@ static int net_path_begin_segment(struct path_writer *writer, bool gone)
 static int net_path_put_target(struct path_writer *writer, const char *target, size_t len)
 {
 	unsigned char c;
-	bool gone;
+	bool segment_was_dropped;
 	int ret = 0;
 
 	for (size_t i = 0; i < len && ret == 0; i++) {
 		c = (unsigned char)target[i];
 		if (c == '/') {
-			ret = net_path_end_segment(writer, &gone);
+			ret = net_path_end_segment(writer, &segment_was_dropped);
 			if (ret == 0)
-				ret = net_path_begin_segment(writer, gone);
+				ret = net_path_begin_segment(writer, segment_was_dropped);
 		} else if (c == '%') {
 			ret = net_path_normalise_escape(writer, target + i, len - i);
 			i += 2;
@@ -204,7 +204,7 @@ static int net_path_put_target(struct path_writer *writer, const char *target, s
 			ret = net_path_put_char(writer, c);
 		}
 	}
-	return ret < 0 ? ret : net_path_end_segment(writer, &gone);
+	return ret < 0 ? ret : net_path_end_segment(writer, &segment_was_dropped);
 }
 
 int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_MAX], const char **ret_query)

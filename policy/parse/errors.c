@@ -18,7 +18,7 @@ void policy_errors_add(struct policy_errors *errors, const char *format, ...)
 		return;
 	grown = realloc(errors->item, (errors->count + 1) * sizeof(*grown));
 	if (!grown)
-		return; /* the message is lost, but the load still fails: callers do not ask the list */
+		return; /* the message is lost, but loading still fails: its result does not depend on the list */
 	errors->item = grown;
 	text = grown[errors->count].text;
 	va_start(args, format);

@@ -7,7 +7,10 @@
 
 #include <stddef.h>
 
-/* The sandbox layers, in the order in which results list them. Names in comments are those of users. */
+/*
+ * The sandbox layers, in the order in which results list them. Each comment begins with the name that policies, options
+ * and results use.
+ */
 enum layer {
 	LAYER_SECCOMP,      /* seccomp_notify */
 	LAYER_NO_NEW_PRIVS, /* no_new_privs */
@@ -25,7 +28,8 @@ enum layer {
 	/* kernel-reads: not a layer, but "judge": "changes" in effect; required and described like a layer */
 	LAYER_KERNEL_READS,
 	LAYER_MAX,
-	LAYER_OFFERED_BY_MACHINE_MAX = LAYER_KERNEL_READS, /* the layers before it are those that a machine may offer */
+	/* how many layers depend on what the machine offers: all before kernel-reads */
+	LAYER_OFFERED_BY_MACHINE_MAX = LAYER_KERNEL_READS,
 };
 
 #define LAYER_BIT(layer) (1u << (layer))

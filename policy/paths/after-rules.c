@@ -34,7 +34,10 @@ void compile_after_entries(struct compiler *compiler, struct policy_source *cons
 		policy->fired_entries = arena_alloc(&policy->arena, sizeof(*policy->fired_entries));
 }
 
-/* Adds the names in the view that lead to the path of a rule in the scratch space. Returns how many. */
+/*
+ * Adds to the rule's after entry those names of the view that are redirected to the rule's path below @scratch. Returns
+ * how many there are.
+ */
 static size_t after_add_rule_of_scratch(struct policy *policy, const struct rule *rule)
 {
 	size_t found = 0;
@@ -42,7 +45,7 @@ static size_t after_add_rule_of_scratch(struct policy *policy, const struct rule
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
 		const char *rest =
-			mount->is_redirect ? path_rest_below(rule->expanded_name.path, mount->host_path) : NULL;
+			mount->is_redirect ? path_get_rest_below(rule->expanded_name.path, mount->host_path) : NULL;
 		const char *virt = mount->virt;
 
 		if (!mount->is_redirect || (!rest && !path_is_below(mount->host_path, rule->expanded_name.path)))

@@ -34,7 +34,7 @@ uint32_t policy_find_entries_fired_by_read(const struct policy *policy, const ch
 /* True when the rule may match something below the directory `path`, at the rule's path `literal`. */
 static bool after_may_match_below(const struct rule *rule, const char *literal, const char *path)
 {
-	const char *rest = path_rest_below(path, literal);
+	const char *rest = path_get_rest_below(path, literal);
 
 	if (path_is_below(literal, path))
 		return true;

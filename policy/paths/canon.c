@@ -82,7 +82,7 @@ static void canon_split_name(struct compiler *compiler, struct rule *rule)
 /* Maps a virtual path in the workdir to its host path. */
 static const char *canon_map_workdir_to_host(struct compiler *compiler, const char *name)
 {
-	const char *rest = path_rest_below(name, compiler->policy->settings.workdir);
+	const char *rest = path_get_rest_below(name, compiler->policy->settings.workdir);
 
 	return canon_join_paths(compiler, compiler->policy->workdir_host, rest ? rest : "");
 }
@@ -93,7 +93,7 @@ static const char *canon_map_workdir_to_host(struct compiler *compiler, const ch
  */
 static const char *canon_map_workdir_to_virtual(struct compiler *compiler, const struct rule *rule, const char *host)
 {
-	const char *rest = path_rest_below(host, compiler->policy->workdir_host);
+	const char *rest = path_get_rest_below(host, compiler->policy->workdir_host);
 
 	if (rest)
 		return canon_join_paths(compiler, compiler->policy->settings.workdir, rest);
@@ -171,7 +171,10 @@ static void canon_resolve_on_host(struct compiler *compiler, struct rule *rule)
 	}
 }
 
-/* Sets rule->host, the target of a redirect, and rule->alias, the path of the target in the view, if there is one. */
+/*
+ * Sets rule->host_path, the target of a redirect, and rule->literal_alias, the path of the target in the view, if there
+ * is one.
+ */
 static void canon_resolve_target(struct compiler *compiler, struct rule *rule)
 {
 	switch (rule->to.place) {

@@ -13,7 +13,10 @@ static void decide_set_denies(struct path_rules *finding, const struct rule *den
 	finding->exec_deny_rule = exec_deny ? exec_deny : finding->exec_deny_rule;
 }
 
-/* True when a private rule with a glob matches. Where in the path its glob matches is not known: it always holds. */
+/*
+ * True when a private rule with a glob matches. No public rule overrides it, because it is not known at which component
+ * the glob matched.
+ */
 static bool decide_is_private_by_glob(const struct path_rules *finding)
 {
 	return finding->private_rule && finding->private_rule->pattern;

@@ -34,7 +34,7 @@ int policy_map_to_host(const struct policy *policy, const char *path, char out[P
 
 	if (!mount || mount->kind != POLICY_MOUNT_TREE)
 		return -ENOENT;
-	return policy_path_concat(mount->host_path, path_rest_below(path, mount->virt), out);
+	return policy_path_concat(mount->host_path, path_get_rest_below(path, mount->virt), out);
 }
 
 static const struct policy_link *explain_find_link(const struct policy *policy, const char *path)
@@ -54,7 +54,7 @@ int policy_follow_links(const struct policy *policy, const char *path, char out[
 	for (unsigned i = 0; len >= 0 && (link = explain_find_link(policy, out)); i++) {
 		if (i == LINKS_FOLLOWED_MAX)
 			return -ELOOP;
-		len = policy_path_concat(link->target, path_rest_below(out, link->path), next);
+		len = policy_path_concat(link->target, path_get_rest_below(out, link->path), next);
 		if (len >= 0)
 			memcpy(out, next, (size_t)len + 1);
 	}

@@ -30,7 +30,8 @@ bool policy_host_path_is_writable(const struct policy *policy, const char *host)
 {
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
-		const char *rest = mount->kind == POLICY_MOUNT_TREE ? path_rest_below(host, mount->host_path) : NULL;
+		const char *rest =
+			mount->kind == POLICY_MOUNT_TREE ? path_get_rest_below(host, mount->host_path) : NULL;
 		char name[PATH_MAX];
 		int len = rest ? policy_path_concat(mount->virt, rest, name) : 0;
 
@@ -49,7 +50,7 @@ bool policy_host_path_is_writable(const struct policy *policy, const char *host)
 /* True when the rule applies to this host path. */
 static bool host_path_rule_matches(const struct rule *rule, const char *host)
 {
-	const char *rest = path_rest_below(host, rule->host_path);
+	const char *rest = path_get_rest_below(host, rule->host_path);
 
 	return rest && (!rule->pattern || (*rest && glob_matches(&rule->glob, rest, strlen(rest))));
 }

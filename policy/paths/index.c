@@ -55,7 +55,10 @@ static struct path_tree_node *index_add_rule(struct policy *policy, const char *
 	return node;
 }
 
-/* Adds a rule that denies a name in every directory as a node below PATH_TREE_ANY_DIR. False: another rule. */
+/*
+ * Adds a rule that denies a name in every directory as a node below PATH_TREE_ANY_DIR. False: the rule has another
+ * form.
+ */
 static bool index_add_name(struct policy *policy, const struct rule *rule)
 {
 	const struct glob *glob = &rule->glob;
@@ -97,7 +100,7 @@ void compile_rule_tree(struct compiler *compiler)
 			if (rule->literal_path)
 				(void)index_add_rule(policy, rule->literal_path, rule);
 			if (rule->literal_alias &&
-			    rule->kind != RULE_AFTER_WRITE) /* a link permits no writing elsewhere */
+			    rule->kind != RULE_AFTER_WRITE) /* the target of a link does not become writable */
 				(void)index_add_rule(policy, rule->literal_alias, rule);
 			if (rule_get_denied_path(rule))
 				(void)index_add_rule(policy, rule_get_denied_path(rule), rule);

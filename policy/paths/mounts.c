@@ -95,11 +95,11 @@ static int mounts_compare_names(const void *left, const void *right)
 /* True when the outer mount already shows the host path of the inner mount at the same virtual path. */
 static bool mounts_have_same_content(const struct policy_mount *outer, const struct policy_mount *inner)
 {
-	const char *virt = path_rest_below(inner->virt, outer->virt), *host;
+	const char *virt = path_get_rest_below(inner->virt, outer->virt), *host;
 
 	if (outer->kind != POLICY_MOUNT_TREE || inner->kind != POLICY_MOUNT_TREE || !virt)
 		return false;
-	host = path_rest_below(inner->host_path, outer->host_path);
+	host = path_get_rest_below(inner->host_path, outer->host_path);
 	return host && strcmp(virt, host) == 0;
 }
 
@@ -111,7 +111,7 @@ static bool mounts_have_same_content(const struct policy_mount *outer, const str
 static size_t mounts_find_parent(const struct policy_mount *mounts, const size_t *outer, size_t count, const char *virt)
 {
 	while (count > 0) {
-		const char *rest = path_rest_below(virt, mounts[count - 1].virt);
+		const char *rest = path_get_rest_below(virt, mounts[count - 1].virt);
 
 		if (rest && *rest)
 			break;
@@ -130,7 +130,10 @@ static void mounts_drop_redundant(struct policy *policy, size_t *outer)
 		size_t in = mounts_find_parent(policy->mount, outer, kept, mount->virt);
 		const struct policy_mount *holder = in ? &policy->mount[in - 1] : NULL;
 
-		/* What is written in the workdir of an observing policy goes elsewhere. */
+		/*
+		 * With an observing policy, writes in the workdir change the host's files, and writes around it go to
+		 * the scratch directory: the workdir keeps its own mount.
+		 */
 		if (policy_is_observing(policy) && strcmp(mount->virt, policy->settings.workdir) == 0)
 			holder = NULL;
 		if (holder && !holder->is_granted_by_globs_only && !mount->is_redirect &&
@@ -176,15 +179,15 @@ static void mounts_add_link(struct compiler *compiler, const struct rule *rule, 
 	ARENA_APPEND(&policy->arena, policy->link, policy->link_count, ((struct policy_link){path, target}));
 }
 
-/* Adds the mounts of substitutes (`made`: redirects, provided files, decoys), or those of grants. */
-static void mounts_add_substitutes_or_grants(struct compiler *compiler, bool made)
+/* Adds the mounts of substitutes (redirects, provided files, decoys), or those of grants. */
+static void mounts_add_substitutes_or_grants(struct compiler *compiler, bool substitutes)
 {
 	for (size_t i = 0; i < compiler->policy->rule_count; i++) {
 		const struct rule *rule = &compiler->policy->rule[i];
 		bool content = rule->host_path || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
 
 		if (rule->is_overridden || kind_is_deny(rule->kind) || !rule->literal_path || !content ||
-		    kind_is_substitute(rule->kind) != made)
+		    kind_is_substitute(rule->kind) != substitutes)
 			continue;
 		mounts_add_mount(compiler, rule);
 		mounts_add_link(compiler, rule, mounts_get_unresolved_name(compiler, rule));

@@ -24,7 +24,7 @@
 
 _Static_assert(GLOB_PARTS_MAX + 2 <= 128, "a bit for each part, one added by glob_compile, and the end");
 
-/* A set of positions in a glob: bit i means that part i must match next, bit `parts` that the glob has matched. */
+/* A set of positions in a glob: bit i means that part i must match next, bit part_count that the glob has matched. */
 typedef unsigned __int128 move_positions;
 #define POSITION_BIT(at) ((move_positions)1 << (at))
 
@@ -125,13 +125,13 @@ static void move_describe_directory(const struct policy *policy, const char *pat
 static void move_add_literal_part_of_rule(struct rule_progress *progress, const struct rule *rule, const char *anchor,
 			     const char *name)
 {
-	const char *rest = path_rest_below(name, anchor);
+	const char *rest = path_get_rest_below(name, anchor);
 
 	if (rest) { /* without a glob the rule applies to all names below alike */
 		progress->positions |= rule->pattern ? move_find_positions(&rule->glob, rest) : 0;
 		return;
 	}
-	rest = path_rest_below(anchor, name);
+	rest = path_get_rest_below(anchor, name);
 	for (size_t i = 0; rest && i < progress->pending_count; i++)
 		if (strcmp(progress->pending[i], rest) == 0)
 			return;
@@ -161,7 +161,7 @@ static struct rule_progress move_match_rule_with_directory(const struct rule *ru
 }
 
 /* True when the rule can make rights differ between names that already have `rights` by grants of whole trees. */
-static bool move_rule_matters(const struct rule *rule, unsigned rights)
+static bool move_rule_affects_rights(const struct rule *rule, unsigned rights)
 {
 	if (rule->is_overridden)
 		return false;
@@ -247,7 +247,7 @@ void policy_compare_rights(const struct policy *policy, const char *from, const 
 	for (size_t i = 0; i < policy->rule_count && ret_move->kind != POLICY_MOVE_DIFFERS_ANYWHERE; i++) {
 		const struct rule *rule = &policy->rule[i];
 
-		if (move_rule_matters(rule, old.rights)) {
+		if (move_rule_affects_rights(rule, old.rights)) {
 			const struct rule_progress was = move_match_rule_with_directory(rule, &old);
 			const struct rule_progress will = move_match_rule_with_directory(rule, &new);
 
@@ -264,7 +264,10 @@ bool policy_rights_differ(const struct policy *policy, const char *from, const c
 
 /* ---- symbolic links ---- */
 
-/* How the path of a directory leads a rule to deny names below it. A rule that begins with "**" denies anywhere. */
+/*
+ * How a deny rule matches the path of a directory, so that it denies names below it. A rule that begins with "**"
+ * denies names in every directory, whatever its path.
+ */
 enum denial_basis {
 	DENIAL_NOT_BY_THIS_PATH,
 	DENIAL_BY_STAR_IN_RULE, /* a "*" of the rule matches a name of the path */
@@ -297,7 +300,7 @@ static bool move_run_can_write_host_path(const struct policy *policy, const char
 {
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
-		const char *rest = mount->host_path ? path_rest_below(path, mount->host_path) : NULL;
+		const char *rest = mount->host_path ? path_get_rest_below(path, mount->host_path) : NULL;
 		char virt[PATH_MAX];
 
 		if (mount->host_path && path_is_below(mount->host_path, path) && policy_may_write(policy, mount->virt))
@@ -345,7 +348,7 @@ static bool move_target_is_unwritable(const struct policy *policy, const struct 
 }
 
 /* True unless the link leads out of a remapped mount: outside the view, its relative text has another target. */
-static bool move_text_stays_within(const struct compared_dir *side, const char *text)
+static bool move_link_text_stays_within_remap(const struct compared_dir *side, const char *text)
 {
 	char target[PATH_MAX], remap[PATH_MAX];
 
@@ -374,6 +377,6 @@ bool policy_link_is_allowed(const struct policy *policy, const char *path, const
 		}
 	}
 	return most == DENIAL_NOT_BY_THIS_PATH ||
-	       (move_text_stays_within(&side, text) && move_target_denies_same(policy, &side, text)) ||
+	       (move_link_text_stays_within_remap(&side, text) && move_target_denies_same(policy, &side, text)) ||
 	       (most == DENIAL_BY_STAR_IN_RULE && move_target_is_unwritable(policy, &side, text));
 }

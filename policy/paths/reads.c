@@ -18,8 +18,8 @@ static bool reads_rule_needs_judged_listing(const struct policy *policy, const s
 }
 
 /*
- * True for a grant of devices, but for those that every view has. Such a mount has the devices of the host, and which
- * of them is a terminal that is not the run's is seen when one is opened.
+ * True for a grant of devices other than those that every view has. Such a mount shows the devices of the host. Whether
+ * a device is a terminal of another run or user is only known when it is opened.
  */
 static bool reads_rule_grants_devices(const struct rule *rule)
 {

@@ -8,7 +8,7 @@
 
 #include "policy/policy.h"
 
-/* A rule or a setting that has an effect when the program reads, and that mounts cannot have. */
+/* A rule or setting that affects reading in a way that mounts of the kernel cannot: it prevents "judge": "changes". */
 struct policy_kernel_reads_obstacle {
 	const char *rule; /* its name, with its place: "data.json: filesystem.decoy[0] ~/x". Owned by the policy */
 	const char *why;  /* the rest of a sentence: "is a decoy, and only a judged call tells …"; static */

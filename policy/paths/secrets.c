@@ -164,8 +164,8 @@ static bool secret_pattern_matches_inside_path(const char *pattern, const char *
 /* True when the path matches `rest`, a pattern below a home directory, in some home directory. */
 static bool secret_matches_in_home(const char *rest, const char *home, const char *path)
 {
-	const char *in_own = home ? path_rest_below(path, home) : NULL;
-	const char *in_root = path_rest_below(path, "/root"), *in_homes = path_rest_below(path, "/home");
+	const char *in_own = home ? path_get_rest_below(path, home) : NULL;
+	const char *in_root = path_get_rest_below(path, "/root"), *in_homes = path_get_rest_below(path, "/home");
 	const char *slash = in_homes ? strchr(in_homes, '/') : NULL;
 
 	return (in_own && secret_matches_start(rest, in_own)) || (in_root && secret_matches_start(rest, in_root)) ||

@@ -42,11 +42,11 @@ static bool suggest_is_secret(const struct suggest_host *host, const char *path)
 static bool suggest_is_home(const struct suggest_host *host, const char *path)
 {
 	static const char *const much[] = {"", ".config", ".cache", ".local", ".local/share", ".local/state", NULL};
-	const char *name = path_rest_below(path, "/home"), *slash = name ? strchr(name, '/') : NULL;
-	const char *rest = host->home && strcmp(host->home, "/") != 0 ? path_rest_below(path, host->home) : NULL;
+	const char *name = path_get_rest_below(path, "/home"), *slash = name ? strchr(name, '/') : NULL;
+	const char *rest = host->home && strcmp(host->home, "/") != 0 ? path_get_rest_below(path, host->home) : NULL;
 
 	if (!rest)
-		rest = path_rest_below(path, "/root");
+		rest = path_get_rest_below(path, "/root");
 	if (rest && suggest_is_one_of(rest, much))
 		return true;
 	return name && (!slash || suggest_is_one_of(slash + 1, much));

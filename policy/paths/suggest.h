@@ -30,11 +30,11 @@ struct suggest_denial {
 	const char *rule;   /* the rule that denied; NULL: none */
 	unsigned wanted_right;      /* the right that was refused (enum policy_right); 0: no path was refused */
 	bool changes_names; /* the call makes or removes a name, for which its directory must be writable */
-	bool is_granted_by_run; /* `resolved` is in a place of the run's own, which is granted as it is */
+	bool is_granted_by_run; /* `resolved_path` is in a place of the run's own, which is granted as it is */
 	const char *resolved_path; /* the canonical path, as far as it was resolved; NULL: unknown */
 	const char *path_as_written;  /* the path as the program wrote it; NULL: unknown */
 	const char *host;     /* of a network call or event; NULL: none */
-	unsigned port;        /* 0: unknown or, of `serves`, any */
+	unsigned port;        /* 0: unknown or, with `accepts_connections`, any */
 	bool accepts_connections; /* the port is one to listen on */
 	const char *http_request;  /* of a HTTP request: "METHOD host:port/path"; NULL: none */
 	const char *undialled_addresses;  /* addresses of the host that may not be dialled, as in the log; NULL: none */

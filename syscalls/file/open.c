@@ -307,7 +307,7 @@ static bool open_try_simple_read(struct call *call, const struct open_request *r
 	int fd;
 
 	if (request->flags & special || (request->flags & O_ACCMODE) != O_RDONLY || request->resolve ||
-	    path_needs_dir(call->path[0].text)) /* the needed O_DIRECTORY would show in F_GETFL */
+	    path_requires_directory(call->path[0].text)) /* the needed O_DIRECTORY would show in F_GETFL */
 		return false;
 	fd = file_pin_path(call, 0, POLICY_READ, open_get_follow_flag(request->flags),
 			   open_get_supervisor_open_flags(request->flags));

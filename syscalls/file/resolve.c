@@ -533,7 +533,7 @@ static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned f
 
 	if (resolve_start_dir(call, &call->path[i], base) < 0)
 		return resolve_object_of_removed_directory(call, i, open_flags, question);
-	if (path_needs_dir(call->path[i].text)) {
+	if (path_requires_directory(call->path[i].text)) {
 		follow |= VIEW_FOLLOW_LAST_LINK;
 		open_flags |= O_DIRECTORY;
 	}
@@ -720,7 +720,7 @@ static int name_try_pin_parent_directly(struct call *call, unsigned i, const cha
 	_cleanup_close_ int fd = -1;
 	struct stat there;
 
-	if (path_needs_dir(call->path[i].text) ||
+	if (path_requires_directory(call->path[i].text) ||
 	    view_locate_path(call->sandbox->view, call->task, base, call->path[i].text, follow, place) < 0 ||
 	    place->mount->flags & (MOUNT_PROC | MOUNT_SKELETON) || !resolve_judge_place(call, place, POLICY_WRITE))
 		return -1;

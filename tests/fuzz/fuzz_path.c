@@ -189,7 +189,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(path, data + 1, size - 1);
 	path[size - 1] = '\0';
 	how = data[0] & 4 ? VIEW_FOLLOW_LAST_LINK : 0;
-	flags = O_PATH | (how ? 0 : O_NOFOLLOW) | (path_needs_dir(path) ? O_DIRECTORY : 0);
+	flags = O_PATH | (how ? 0 : O_NOFOLLOW) | (path_requires_directory(path) ? O_DIRECTORY : 0);
 	oracle = ask_kernel(bases[data[0] & 3], path, flags);
 	check_locate(bases[data[0] & 3], path, how, flags, oracle);
 	check_walk(bases[data[0] & 3], path, how, flags, oracle);

@@ -104,12 +104,12 @@ START_TEST(test_rest)
 {
 	const char *path = "/a/b/c";
 
-	ck_assert_ptr_eq(path_rest_below(path, "/a"), path + 3);
-	ck_assert_ptr_eq(path_rest_below(path, "/"), path + 1);
-	ck_assert_str_eq(path_rest_below(path, path), "");
-	ck_assert_str_eq(path_rest_below("/", "/"), "");
-	ck_assert_ptr_null(path_rest_below(path, "/a/b/cd"));
-	ck_assert_ptr_null(path_rest_below(path, "/a/b/c/d"));
+	ck_assert_ptr_eq(path_get_rest_below(path, "/a"), path + 3);
+	ck_assert_ptr_eq(path_get_rest_below(path, "/"), path + 1);
+	ck_assert_str_eq(path_get_rest_below(path, path), "");
+	ck_assert_str_eq(path_get_rest_below("/", "/"), "");
+	ck_assert_ptr_null(path_get_rest_below(path, "/a/b/cd"));
+	ck_assert_ptr_null(path_get_rest_below(path, "/a/b/c/d"));
 }
 END_TEST
 
@@ -119,9 +119,9 @@ START_TEST(test_wants_dir)
 	static const char *const no[] = {"", "a", "/a", "a/b", "...", "a.", "a..", "a/.b", "a/..b"};
 
 	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
-		ck_assert_msg(path_needs_dir(yes[i]), "%s", yes[i]);
+		ck_assert_msg(path_requires_directory(yes[i]), "%s", yes[i]);
 	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
-		ck_assert_msg(!path_needs_dir(no[i]), "%s", no[i]);
+		ck_assert_msg(!path_requires_directory(no[i]), "%s", no[i]);
 }
 END_TEST
 

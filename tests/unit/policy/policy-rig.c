@@ -50,7 +50,7 @@ static char *rig_realpath(void *ctx, const char *path)
 	(void)ctx;
 	(void)snprintf(real, sizeof(real), "%s", path);
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
-		const char *rest = path_rest_below(real, links[i].path);
+		const char *rest = path_get_rest_below(real, links[i].path);
 
 		if (!rest)
 			continue;

@@ -205,8 +205,8 @@ START_TEST(test_example)
 
 	ck_assert_int_eq(policy_diff(policy[0], policy[1], &diff), 0);
 	for (size_t i = 0; i < diff.witness_count; i++)
-		found |= strcmp(diff.witness[i].why_option, examples[_i].option) == 0 &&
-			 strcmp(diff.witness[i].why_argument, examples[_i].text) == 0;
+		found |= strcmp(diff.witness[i].callgate_why_option, examples[_i].option) == 0 &&
+			 strcmp(diff.witness[i].callgate_why_argument, examples[_i].text) == 0;
 	ck_assert_msg(found, "no witness %s %s", examples[_i].option, examples[_i].text);
 	policy_diff_release(&diff);
 	policy_free(policy[0]);

@@ -32,7 +32,7 @@ static bool naive_name(const char *pattern, size_t pattern_len, const char *name
 /* A NULL path has no component left. */
 static bool naive(const char *pattern, const char *path)
 {
-	const char *pattern_rest, *path_rest_below;
+	const char *pattern_rest, *path_get_rest_below;
 	size_t pattern_len, len;
 
 	if (!pattern)
@@ -43,19 +43,19 @@ static bool naive(const char *pattern, const char *path)
 			return true;
 		if (!path)
 			return false;
-		(void)head(path, &path_rest_below);
-		return naive(pattern, path_rest_below);
+		(void)head(path, &path_get_rest_below);
+		return naive(pattern, path_get_rest_below);
 	}
 	if (!path)
 		return false;
-	len = head(path, &path_rest_below);
-	return naive_name(pattern, pattern_len, path, len) && naive(pattern_rest, path_rest_below);
+	len = head(path, &path_get_rest_below);
+	return naive_name(pattern, pattern_len, path, len) && naive(pattern_rest, path_get_rest_below);
 }
 
 /* Any path below (up to two more components of the alphabet, or what the pattern needs) that matches. */
 static bool naive_below(const char *pattern, const char *path)
 {
-	const char *pattern_rest, *path_rest_below;
+	const char *pattern_rest, *path_get_rest_below;
 	size_t pattern_len, len;
 
 	if (!path)
@@ -65,8 +65,8 @@ static bool naive_below(const char *pattern, const char *path)
 	pattern_len = head(pattern, &pattern_rest);
 	if (pattern_len == 2 && memcmp(pattern, "**", 2) == 0)
 		return true;
-	len = head(path, &path_rest_below);
-	return naive_name(pattern, pattern_len, path, len) && naive_below(pattern_rest, path_rest_below);
+	len = head(path, &path_get_rest_below);
+	return naive_name(pattern, pattern_len, path, len) && naive_below(pattern_rest, path_get_rest_below);
 }
 
 static uint64_t state = 88172645463325252u;

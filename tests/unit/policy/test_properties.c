@@ -112,8 +112,9 @@ static void check_empty(const struct policy *first, const struct policy *second,
 	struct policy_diff diff;
 
 	ck_assert_int_eq(policy_diff(first, second, &diff), 0);
-	ck_assert_msg(diff.witness_count == 0, "%s: %s %s", what, diff.witness ? diff.witness[0].why_option : "",
-		      diff.witness ? diff.witness[0].why_argument : "");
+	ck_assert_msg(diff.witness_count == 0, "%s: %s %s", what,
+		      diff.witness ? diff.witness[0].callgate_why_option : "",
+		      diff.witness ? diff.witness[0].callgate_why_argument : "");
 	ck_assert_msg(diff.setting_count == 0, "%s: %s", what, diff.setting ? diff.setting[0].key : "");
 	ck_assert(!diff.cut);
 	policy_diff_release(&diff);
@@ -126,10 +127,11 @@ static void check_witnesses(struct policy *const policy[2], const struct policy_
 
 		ck_assert_int_ne(witness->answer[0].level, witness->answer[1].level);
 		for (unsigned side = 0; side < 2; side++) {
-			struct diff_answer answer = judge(policy[side], witness->why_option, witness->why_argument);
+			struct diff_answer answer =
+				judge(policy[side], witness->callgate_why_option, witness->callgate_why_argument);
 
-			ck_assert_msg(answer.level == witness->answer[side].level, "%s %s", witness->why_option,
-				      witness->why_argument);
+			ck_assert_msg(answer.level == witness->answer[side].level, "%s %s",
+				      witness->callgate_why_option, witness->callgate_why_argument);
 			if (strcmp(witness->op, "connect") == 0 && !policy_net_is_enabled(policy[side]))
 				ck_assert_str_eq(witness->answer[side].reason, "no_network");
 			else if (strcmp(witness->answer[side].reason, "no_network") != 0)

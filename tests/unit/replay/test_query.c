@@ -36,7 +36,7 @@ static struct policy *load(struct rig *rig, const char *text)
 /* The record's line, with its outcome. */
 static void encode(const struct audit_record *record, int64_t ret)
 {
-	const struct line_links links = {.prev_hash = HASH_BLANK};
+	const struct line_chain_fields links = {.prev_hash = HASH_BLANK};
 	size_t room;
 
 	ck_assert_int_eq(encode_record(&encoder, record, &links, 1, 0, &line_len, &room), 0);

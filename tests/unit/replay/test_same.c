@@ -47,7 +47,7 @@ static void check_path(const struct policy *policy, const struct query_judge *ju
 	size_t path_len = strlen(path), line_len, room;
 	struct policy_decision decision = policy_decide_access(policy, path, path_len, want);
 	bool allow = decision.verdict != VERDICT_DENY;
-	const struct line_links links = {.prev_hash = HASH_BLANK};
+	const struct line_chain_fields links = {.prev_hash = HASH_BLANK};
 	const struct audit_record record = {
 		.pid = 5, .tid = 5, .ppid = 1, .exe = "/x", .syscall = "openat", .path = path, .path_len = path_len,
 		.resolved_path = path, .resolved_path_len = path_len, .verdict = decision.verdict,

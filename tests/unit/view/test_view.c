@@ -250,7 +250,7 @@ START_TEST(locate_agrees_with_walk)
 	if (view_locate_path(view, NULL, "/data", walk->path, walk->flags, &place) < 0)
 		return;
 	fd = view_open_place(&place, O_PATH | O_NOFOLLOW, 0);
-	if (fd < 0 || path_needs_dir(walk->path) || (walk->flags & VIEW_FOLLOW_LAST_LINK && walk->want < 0))
+	if (fd < 0 || path_requires_directory(walk->path) || (walk->flags & VIEW_FOLLOW_LAST_LINK && walk->want < 0))
 		return;
 	ck_assert_int_eq(walk->want, 0);
 	if (!(walk->flags & VIEW_FOLLOW_LAST_LINK))
