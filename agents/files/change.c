@@ -24,6 +24,8 @@ int change_make_parents(const char *path)
 
 	if (!parent)
 		return -ENOMEM;
+	if (strlen(parent) >= PATH_MAX)
+		return -ENAMETOOLONG; /* before this function calls itself for each of its parts */
 	for (size_t len = strlen(parent); len > 1 && parent[len - 1] == '/'; len--)
 		parent[len - 1] = '\0';
 	if (!*parent || entry_is_directory(parent))

@@ -249,6 +249,10 @@ def files() -> None:
     assert put("/usr/bin/x", b"x")[0] == 403 and put("/new/x", b"x")[0] == 403
     box.run("ln -s /etc/shadow link; ln -s /usr/bin/planted out; mkfifo fifo")
     assert get("link")[0] == 404 and put("out", b"x")[0] == 403 and get("fifo")[0] == 400
+    deep = "/tmp/" + "a/" * 100000 + "b"
+    assert box.rpc("filesystem.Filesystem/MakeDir", {"path": deep})[1]["code"] == "invalid_argument"
+    answer = box.rpc("filesystem.Filesystem/Move", {"source": "big", "destination": deep})[1]
+    assert answer["code"] == "invalid_argument", answer
     assert box.rpc("filesystem.Filesystem/Remove", {"path": "d"}) == (200, {})
     assert box.rpc("filesystem.Filesystem/Stat", {"path": "d"})[1]["code"] == "not_found"
     # addresses that are signed
