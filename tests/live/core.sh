@@ -12,7 +12,7 @@ if [ "${1:-}" = copy ]; then
 	: "${top_srcdir:?}" "${top_builddir:?}"
 	mkdir -p "$2/built/tests/cases/kept"
 	cp "$top_builddir/callgate" "$top_builddir/callgate-egress" "$2/built/"
-	cp "$top_builddir"/tests/cases/cases-* "$top_builddir"/tests/cases/{callgate-open,attack-fuzz} \
+	cp "$top_builddir"/tests/cases/cases-* "$top_builddir"/tests/cases/{callgate-{failing,open},attack-fuzz} \
 		"$2/built/tests/cases/"
 	# Built here, once: there a user without a cache would build it anew.
 	CASES=$top_builddir/tests/cases T=$2/built
