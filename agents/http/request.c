@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "agents/http/private.h"
@@ -56,11 +57,35 @@ void http_set_owner(struct http_request *request, void (*on_done)(void *data, bo
 static void request_on_hangup(void *data, uint32_t events)
 {
 	struct http_request *request = data;
+	int unread = 0;
 
-	(void)events;
+	if (!request->is_suspended && !(events & (EPOLLERR | EPOLLHUP)) &&
+	    ioctl(request->fd, FIONREAD, &unread) == 0 && unread > 0)
+		return; /* libmicrohttpd reads it, and it may be the end of the body */
+	if (!request->is_suspended) {
+		http_abort(request);
+		return;
+	}
 	request->is_disconnected = true;
 	http_request_finish(request, false);
 	http_request_resume(request); /* libmicrohttpd asks once more, and is told to close the connection */
+}
+
+/*
+ * Watches for the client's end. libmicrohttpd does not look at a connection that is suspended; and it goes on waiting
+ * for a body whose client has closed its end of the connection.
+ */
+static void request_watch_hangup(struct http_request *request)
+{
+	if (!request->hangup_source)
+		request->hangup_source = loop_add_source(request->server->loop, request->fd, EPOLLRDHUP,
+							 request_on_hangup, request);
+}
+
+static void request_unwatch_hangup(struct http_request *request)
+{
+	loop_remove_source(request->hangup_source);
+	request->hangup_source = NULL;
 }
 
 void http_request_suspend(struct http_request *request)
@@ -69,8 +94,7 @@ void http_request_suspend(struct http_request *request)
 		return;
 	request->is_suspended = true;
 	MHD_suspend_connection(request->connection);
-	request->hangup_source =
-		loop_add_source(request->server->loop, request->fd, EPOLLRDHUP, request_on_hangup, request);
+	request_watch_hangup(request);
 }
 
 void http_request_resume(struct http_request *request)
@@ -78,8 +102,8 @@ void http_request_resume(struct http_request *request)
 	if (!request->is_suspended)
 		return;
 	request->is_suspended = false;
-	loop_remove_source(request->hangup_source);
-	request->hangup_source = NULL;
+	if (request->body_has_ended || request->is_disconnected)
+		request_unwatch_hangup(request);
 	MHD_resume_connection(request->connection);
 	http_server_wake(request->server);
 }
@@ -88,6 +112,7 @@ void http_request_resume(struct http_request *request)
 static void request_disconnect(struct http_request *request)
 {
 	request->is_disconnected = true;
+	request_unwatch_hangup(request);
 	(void)shutdown(request->fd, SHUT_RDWR);
 	http_request_resume(request);
 }
@@ -119,6 +144,8 @@ enum MHD_Result http_request_on_header(struct http_request *request)
 	if (request->response && ((length && strtoull(length, NULL, 10) > HTTP_SMALL_BODY_BYTES_MAX) ||
 				  http_get_header(request, "Transfer-Encoding")))
 		return request_queue_response(request);
+	if (length || http_get_header(request, "Transfer-Encoding"))
+		request_watch_hangup(request);
 	return MHD_YES;
 }
 
@@ -211,6 +238,7 @@ enum MHD_Result http_request_on_bytes(struct http_request *request, const char *
 static void request_end_body(struct http_request *request)
 {
 	request->body_has_ended = true;
+	request_unwatch_hangup(request);
 	loop_cancel_timer(request->body_timer);
 	request->body_timer = NULL;
 	if (request->response)

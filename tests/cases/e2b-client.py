@@ -395,6 +395,18 @@ def hostile() -> None:
                      {**box.headers, "Content-Type": "application/connect+json"})
         assert b"invalid_argument" in made.getresponse().read(), envelope
         made.close()
+    # a client that closes its end in the middle of a body does not keep its connection
+    for path in ("/sandboxes", "/process.Process/List", "/files?path=half"):
+        made = raw()
+        head = "".join("%s: %s\r\n" % pair for pair in
+                       {**({} if path == "/sandboxes" else box.headers), "X-API-Key": KEY}.items())
+        made.sendall(("POST %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: 99\r\n\r\n" % (path, head)).encode())
+        made.shutdown(socket.SHUT_WR)
+        made.close()
+    end = time.monotonic() + 20
+    while numbers()["callgate_connections"] > 1:
+        assert time.monotonic() < end, "connections of clients that are gone"
+        time.sleep(0.05)
     # clients that stop in the middle: of a header, of a body, half-closed, and while a program writes
     idle: List[socket.socket] = []
     for text in (b"", b"GET /", b"POST /sandboxes HTTP/1.1\r\nHost: x\r\nX-API-Key: " + KEY.encode() +
