@@ -240,6 +240,8 @@ EXTRA_DIST += tests/live/bomb.sh tests/live/lib.sh
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
 EXTRA_DIST += tests/live/agents/contexts.py
 EXTRA_DIST += tests/live/agents/packages.sh
+# On request: CALLGATE_SOAK=1800 tests/live/agents/soak.sh
+EXTRA_DIST += tests/live/agents/soak.sh tests/cases/e2b-soak.py
 EXTRA_DIST += tests/live/net-server.py tests/live/net.sh tests/cases/net-grpc.py tests/cases/net-http1.py
 EXTRA_DIST += tests/cases/attack-net-h2.py tests/cases/attack-net-listener.py tests/cases/threat-datagrams.py \
 	tests/cases/threat-outsiders.py
