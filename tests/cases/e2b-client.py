@@ -663,11 +663,12 @@ def templates() -> None:
 
 
 def hold() -> None:
-    """Leaves a sandbox with a program that writes the time into a file."""
+    """Leaves a sandbox with a program that makes files, and prints its id and the name of each file that is there."""
     box = Box(timeout=300)
-    next(box.start("while :; do date +%s.%N; sleep 0.05; done"))
     print(box.id, flush=True)
-    time.sleep(600)
+    for event in box.start("for ((i = 0; ; i++)); do >made$i; echo made$i; done"):
+        data = event.get("event", {}).get("data", {}).get("stdout", "")
+        print(base64.b64decode(data).decode(), end="", flush=True)
 
 
 if __name__ == "__main__":

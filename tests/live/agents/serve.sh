@@ -122,9 +122,10 @@ start --api-key "$key" --templates "$T/templates"
 case_of_client templates
 stop
 await_sessions "stopped with sandboxes that are ready"
-start --key-file "$T/keys"
+mkdir "$T/killed"
+start --key-file "$T/keys" --audit-dir "$T/killed"
 
-# ---- killed: a second later nothing runs ----
+# ---- killed: a second later nothing runs, and each file that the client knows of is in the log ----
 "$PYTHON" "$client" hold >"$T/id" 2>/dev/null &
 holder=$!
 sleep 1
@@ -137,3 +138,10 @@ for pid in /proc/[0-9]*; do
 done
 kill $holder 2>/dev/null
 await_sessions "SIGKILL"
+log=$T/killed/$(head -n 1 "$T/id").jsonl
+"$CALLGATE" audit verify "$log" >/dev/null || fail "SIGKILL: $log"
+grep -x 'made[0-9]*' "$T/id" | sed '$d' >"$T/known" # the last one may be cut
+[ -s "$T/known" ] || fail "SIGKILL: the client knows of no file"
+jq -r 'select(.effect == "performed") | .path' "$log" 2>/dev/null | sort >"$T/logged"
+missing=$(sort "$T/known" | comm -23 - "$T/logged")
+[ -z "$missing" ] || fail "SIGKILL: files that are not in the log: $missing"
