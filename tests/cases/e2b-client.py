@@ -293,6 +293,14 @@ def contexts() -> None:
     assert execute("import os; os.getcwd()")[1] == ["/home/user"]
     listed = call("GET", "/contexts", headers=headers)[1]
     assert [c["language"] for c in listed] == ["python", "javascript"], listed
+    # a context of another sandbox
+    other = Box(templateID="code-interpreter-v1")
+    theirs = {**other.headers, "E2b-Sandbox-Port": str(INTERPRETER)}
+    mine = listed[0]["id"]
+    assert call("POST", "/execute", {"code": "x", "context_id": mine}, theirs)[0] == 404
+    assert call("POST", "/contexts/%s/restart" % mine, {}, theirs)[0] == 404
+    assert call("DELETE", "/contexts/" + mine, headers=theirs)[0] == 404
+    other.kill()
     status, made = call("POST", "/contexts", {"cwd": "/tmp"}, headers)
     assert status == 200 and made["cwd"] == "/tmp" and made["language"] == "python", made
     assert execute("x", context_id=made["id"])[2] == "NameError"
@@ -433,6 +441,11 @@ def hostile() -> None:
         assert call("POST", "/process.Process/List", {}, {**box.headers, "E2b-Sandbox-Id": guess})[0] in (401, 404, 502)
     answer = box.rpc("process.Process/SendSignal", {"process": {"pid": pid + 1000}, "signal": 9})
     assert answer[0] == 404
+    # the output of a program of another
+    secret = other.start("echo secret; sleep 60", tag="secret")
+    next(secret)
+    events = list(box.stream("process.Process/Connect", {"process": {"tag": "secret"}}))
+    assert events[-1]["error"]["code"] == "not_found" and "secret" not in str(events[:-1]), events
     stolen = {**other.headers, "X-Access-Token": box.headers["X-Access-Token"]}
     assert call("POST", "/process.Process/List", {}, stolen)[1]["code"] == "unauthenticated"
     assert box.run("cat /proc/*/cmdline | tr '\\0' ' '; ls /tmp")[1].count(b"sleep 60") == 0, "sees programs of another"
